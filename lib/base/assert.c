@@ -1,0 +1,10 @@
+#include "base/assert.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+_Noreturn void cop_assert_failed(const char *condition, const char *file, int line)
+{
+	(void)fprintf(stderr, "coppice: broken contract at %s:%d: %s\n", file, line, condition);
+	abort();
+}

@@ -1,0 +1,19 @@
+/* linalg/row.h: one input vector, dense or sparse, as a borrowed view.
+ *
+ * Dense: `dense` holds d values and index/value are NULL. Sparse: `dense` is NULL and the nnz entries are
+ * (index[i], value[i]), indices in [0, d), strictly ascending. All values finite. */
+#ifndef COP_LINALG_ROW_H
+#define COP_LINALG_ROW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct cop_row {
+	size_t d;              /* dimension */
+	const float *dense;    /* d values, or NULL */
+	size_t nnz;            /* entries when sparse */
+	const uint32_t *index; /* nnz */
+	const float *value;    /* nnz */
+} cop_row;
+
+#endif

@@ -1,0 +1,19 @@
+/* tests/support.h: what every unit test shares: a counting, failing allocator and cmocka's headers in order.
+ *
+ * The linker sends each aligned_alloc of base/mem through cop_test_alloc_*'s counter. One thread. */
+#ifndef COP_TESTS_SUPPORT_H
+#define COP_TESTS_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Allocations since the last reset. */
+unsigned long cop_test_alloc_count(void);
+/* Counter back to 0; the n-th allocation from here fails, and all after it when `forever` (n = 0: none fails). */
+void cop_test_alloc_fail(unsigned long n, int forever);
+
+#endif
