@@ -1,0 +1,53 @@
+/* linalg/kernel.h: the vector kernels of the online learners, one table per instruction set.
+ *
+ * A *block* is a feature-major matrix W of d rows (features) and n columns (nodes, arms), row-major with n a multiple
+ * of COP_KERNEL_LANES, 64-byte aligned (base/mem). Feature-major makes the forward product, the rank-1 update and
+ * sparse inputs all contiguous: one row per present feature, no horizontal sums.
+ *
+ * Every sum runs in a fixed order: column sums over ascending features, dot products in COP_KERNEL_LANES lanes folded
+ * in halves. So one table gives the same bits on every call on the same kind of processor; two tables differ by
+ * rounding only. Tables are constant; any thread. Outputs may not overlap inputs. */
+#ifndef COP_LINALG_KERNEL_H
+#define COP_LINALG_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "linalg/row.h"
+
+#define COP_KERNEL_LANES 16
+
+/* n rounded up to whole lanes. */
+static inline size_t cop_kernel_pad(size_t n) { return (n + COP_KERNEL_LANES - 1) & ~(size_t)(COP_KERNEL_LANES - 1); }
+
+typedef struct cop_kernel {
+	const char *name; /* "plain", "avx2", "avx512" */
+
+	/* Sum of x[i] y[i], i < n; no alignment needed. */
+	float (*dot)(size_t n, const float *x, const float *y);
+	/* a[i] += sum over j of x[j] W[j][i]. */
+	void (*forward)(size_t d, size_t n, const float *x, const float *w, float *a);
+	void (*forward_sparse)(size_t nnz, const uint32_t *index, const float *x, size_t n, const float *w, float *a);
+	/* W[j][i] += x[j] g[i]. */
+	void (*rank1)(size_t d, size_t n, const float *x, const float *g, float *w);
+	void (*rank1_sparse)(size_t nnz, const uint32_t *index, const float *x, size_t n, const float *g, float *w);
+	/* AdaGrad on the gradient x gᵀ: S += (x[j] g[i])^2, W -= eta x[j] g[i] / sqrt(S). S starts positive. */
+	void (*adagrad)(size_t d, size_t n, const float *x, const float *g, float eta, float *w, float *s);
+	void (*adagrad_sparse)(size_t nnz, const uint32_t *index, const float *x, size_t n, const float *g, float eta,
+	        float *w, float *s);
+	/* RMSprop without momentum on n gradients: s = alpha s + (1 - alpha) g^2, w -= eta g / (sqrt(s) + eps). */
+	void (*rmsprop)(size_t n, const float *g, float eta, float alpha, float eps, float *w, float *s);
+} cop_kernel;
+
+/* The widest table that this processor runs. */
+const cop_kernel *cop_kernel_best(void);
+/* By name; NULL when there is none or this processor cannot run it. */
+const cop_kernel *cop_kernel_find(const char *name);
+
+/* Forward and rank-1 products for a row of either kind; w has at least row->d rows. */
+void cop_kernel_forward_row(const cop_kernel *kernel, const cop_row *row, size_t n, const float *w, float *a);
+void cop_kernel_rank1_row(const cop_kernel *kernel, const cop_row *row, size_t n, const float *g, float *w);
+void cop_kernel_adagrad_row(
+        const cop_kernel *kernel, const cop_row *row, size_t n, const float *g, float eta, float *w, float *s);
+
+#endif
