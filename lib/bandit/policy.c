@@ -1,0 +1,77 @@
+#include "bandit/policy.h"
+
+#include <math.h>
+#include <string.h>
+
+static void epsilon(const cop_policy_settings *settings, uint64_t t, size_t arms, const float *loss,
+        const uint8_t *mask, size_t best, size_t eligible, double *p)
+{
+	(void)loss;
+	double e = settings->epsilon / sqrt(1.0 + settings->epsilon_decay * (double)t);
+	if (e < settings->epsilon_floor)
+		e = settings->epsilon_floor;
+	for (size_t k = 0; k < arms; k++)
+		p[k] = mask == NULL || mask[k] ? e / (double)eligible : 0.0;
+	p[best] += 1.0 - e;
+}
+
+static void squarecb(const cop_policy_settings *settings, uint64_t t, size_t arms, const float *loss,
+        const uint8_t *mask, size_t best, size_t eligible, double *p)
+{
+	double gamma = settings->gamma * sqrt((double)t + 1.0);
+	double others = 0.0;
+	for (size_t k = 0; k < arms; k++) {
+		p[k] = 0.0;
+		if (k == best || (mask != NULL && !mask[k]))
+			continue;
+		p[k] = 1.0 / ((double)eligible + gamma * ((double)loss[k] - (double)loss[best]));
+		others += p[k];
+	}
+	p[best] = 1.0 - others; /* each of the K - 1 others has at most 1/K */
+}
+
+static const cop_policy policies[] = {
+	{ "epsilon", epsilon },
+	{ "squarecb", squarecb },
+};
+
+const cop_policy *cop_policy_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
+		if (strcmp(policies[i].name, name) == 0)
+			return &policies[i];
+	return NULL;
+}
+
+cop_err cop_policy_best(size_t arms, const float *loss, const uint8_t *mask, size_t *best, size_t *eligible)
+{
+	size_t count = 0;
+	size_t lowest = 0;
+	for (size_t k = 0; k < arms; k++) {
+		if (mask != NULL && !mask[k])
+			continue;
+		if (count == 0 || loss[k] < loss[lowest])
+			lowest = k;
+		count++;
+	}
+	if (count == 0)
+		return COP_EINVAL;
+	*best = lowest;
+	*eligible = count;
+	return COP_OK;
+}
+
+size_t cop_policy_draw(size_t arms, const double *p, cop_rng *rng)
+{
+	double left = cop_rng_unit(rng);
+	size_t last = 0;
+	for (size_t k = 0; k < arms; k++) {
+		if (p[k] <= 0.0)
+			continue;
+		last = k;
+		if (left < p[k])
+			return k;
+		left -= p[k];
+	}
+	return last; /* rounding left a sliver beyond the last arm with p > 0 */
+}

@@ -1,0 +1,42 @@
+/* bandit/policy.h: from predicted losses to a distribution over arms, and a draw from it.
+ *
+ * loss[k], k in [0, arms): predicted loss, lower is better; mask[k] != 0: eligible (NULL: all). Policies:
+ *   epsilon   p(k) = (1 - e_t) 1[k = best] + e_t / K over K eligible arms (Karthikeyan et al., eq. 7), with
+ *             e_t = max(floor, e / (1 + decay t)^(1/2)); decay 0 keeps e constant
+ *   squarecb  p(k) = 1 / (K + gamma_t (loss_k - loss_best)) for k != best, the best takes the rest, with
+ *             gamma_t = gamma sqrt(t + 1) (Foster and Rakhlin 2020)
+ * The best arm is the first of the lowest. t counts decisions from 0. Pure functions; any thread. */
+#ifndef COP_BANDIT_POLICY_H
+#define COP_BANDIT_POLICY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/rng.h"
+
+typedef struct cop_policy_settings {
+	double epsilon;       /* [0, 1] */
+	double epsilon_decay; /* >= 0 */
+	double epsilon_floor; /* [0, epsilon] */
+	double gamma;         /* > 0 */
+} cop_policy_settings;
+
+typedef struct cop_policy {
+	const char *name;
+	/* Fills p (zero for arms not eligible, sum 1 up to rounding). `best` and `eligible` count are given. */
+	void (*probabilities)(const cop_policy_settings *settings, uint64_t t, size_t arms, const float *loss,
+	        const uint8_t *mask, size_t best, size_t eligible, double *p);
+} cop_policy;
+
+/* By name; NULL when there is none. */
+const cop_policy *cop_policy_find(const char *name);
+
+/* The arm of lowest predicted loss among the eligible, and their number.
+ * COP_EINVAL: no arm is eligible. */
+COP_CHECK cop_err cop_policy_best(size_t arms, const float *loss, const uint8_t *mask, size_t *best, size_t *eligible);
+
+/* One draw: an arm with p > 0. Takes one number from the generator whatever p is. */
+size_t cop_policy_draw(size_t arms, const double *p, cop_rng *rng);
+
+#endif
