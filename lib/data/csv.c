@@ -1,0 +1,266 @@
+/* The first line that is not blank fixes the number of columns, header or not. */
+#include "data/csv.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/number.h"
+
+#define SHOWN 40 /* characters of a wrong field in a message */
+
+struct cop_csv {
+	cop_stream *stream;
+	size_t columns;  /* 0: nothing read yet */
+	double *values;  /* columns */
+	char *names;     /* the header's names, each terminated; NULL: no header */
+	size_t *name_at; /* columns, into names */
+	float *features; /* columns, for datasets */
+};
+
+typedef struct span {
+	const char *at;
+	size_t length;
+} span;
+
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+static span trim(const char *at, const char *end)
+{
+	while (at < end && is_blank(*at))
+		at++;
+	while (at < end && is_blank(end[-1]))
+		end--;
+	return (span){ at, (size_t)(end - at) };
+}
+
+/* The field at *at, which moves behind the comma that ends it, or to NULL after the last. */
+static span next_field(const char **at, const char *end)
+{
+	const char *start = *at;
+	const char *stop = start;
+	while (stop < end && *stop != ',')
+		stop++;
+	*at = stop < end ? stop + 1 : NULL;
+	return trim(start, stop);
+}
+
+static size_t count_fields(span line)
+{
+	size_t count = 1;
+	for (size_t i = 0; i < line.length; i++)
+		count += line.at[i] == ',';
+	return count;
+}
+
+static cop_err out_of_memory(const cop_csv *csv, cop_diag *diag)
+{
+	cop_diag_set(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream), 0, "out of memory");
+	return COP_ENOMEM;
+}
+
+static cop_err wrong_field(const cop_csv *csv, size_t column, span field, cop_err err, cop_diag *diag)
+{
+	char shown[SHOWN + 1];
+	size_t length = field.length < SHOWN ? field.length : SHOWN;
+	for (size_t i = 0; i < length; i++)
+		shown[i] = (char)(isprint((unsigned char)field.at[i]) ? field.at[i] : '?');
+	shown[length] = '\0';
+	cop_diag_set(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream), 0,
+	        "field %zu: %s%s%s%s; expected a finite number", column + 1, length == 0 ? "it is empty" : "\"", shown,
+	        length == 0 ? "" : "\"",
+	        length == 0          ? ""
+	        : err == COP_EFORMAT ? " is not a number"
+	                             : " is not finite");
+	return err;
+}
+
+static cop_err wrong_count(const cop_csv *csv, size_t count, cop_diag *diag)
+{
+	cop_diag_set(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream), 0,
+	        "%zu fields; expected %zu as in the first line", count, csv->columns);
+	return COP_EFORMAT;
+}
+
+/* The next line that is not blank, trimmed. */
+static cop_err next_line(cop_csv *csv, span *line, cop_diag *diag)
+{
+	do {
+		char *at;
+		size_t length;
+		cop_err err = cop_stream_line(csv->stream, &at, &length);
+		if (err != COP_OK) {
+			if (err != COP_EEND && diag != NULL)
+				*diag = *cop_stream_diag(csv->stream);
+			return err;
+		}
+		*line = trim(at, at + length);
+		if (csv->columns == 0 && line->length >= 3 && memcmp(line->at, "\xef\xbb\xbf", 3) == 0)
+			*line = trim(line->at + 3, line->at + line->length);
+	} while (line->length == 0);
+	return COP_OK;
+}
+
+static bool is_header(span line)
+{
+	const char *end = line.at + line.length;
+	for (const char *at = line.at; at != NULL;) {
+		double value;
+		span field = next_field(&at, end);
+		if (field.length > 0 && cop_number_parse(field.at, field.length, &value) == COP_EFORMAT)
+			return true;
+	}
+	return false;
+}
+
+static cop_err keep_names(cop_csv *csv, span line)
+{
+	csv->names = cop_mem_alloc(line.length + 1, 1);
+	csv->name_at = cop_mem_alloc(csv->columns, sizeof *csv->name_at);
+	if (csv->names == NULL || csv->name_at == NULL)
+		return COP_ENOMEM;
+	char *to = csv->names;
+	const char *at = line.at;
+	for (size_t i = 0; i < csv->columns; i++) {
+		span name = next_field(&at, line.at + line.length);
+		if (name.length >= 2 && name.at[0] == '"' && name.at[name.length - 1] == '"')
+			name = (span){ name.at + 1, name.length - 2 };
+		csv->name_at[i] = (size_t)(to - csv->names);
+		memcpy(to, name.at, name.length);
+		to[name.length] = '\0';
+		to += name.length + 1;
+	}
+	return COP_OK;
+}
+
+/* Learns the columns from the first line; *header tells whether it was one. */
+static cop_err begin(cop_csv *csv, span line, bool *header)
+{
+	size_t columns = count_fields(line);
+	csv->values = cop_mem_alloc(columns, sizeof *csv->values);
+	if (csv->values == NULL)
+		return COP_ENOMEM;
+	csv->columns = columns;
+	*header = is_header(line);
+	return *header ? keep_names(csv, line) : COP_OK;
+}
+
+static cop_err parse_row(cop_csv *csv, span line, cop_diag *diag)
+{
+	const char *at = line.at;
+	const char *end = line.at + line.length;
+	for (size_t i = 0; i < csv->columns; i++) {
+		if (at == NULL)
+			return wrong_count(csv, i, diag);
+		span field = next_field(&at, end);
+		cop_err err = cop_number_parse(field.at, field.length, &csv->values[i]);
+		if (err != COP_OK)
+			return wrong_field(csv, i, field, err, diag);
+	}
+	return at == NULL ? COP_OK : wrong_count(csv, count_fields(line), diag);
+}
+
+cop_err cop_csv_new(cop_stream *stream, cop_csv **out)
+{
+	*out = cop_mem_alloc(1, sizeof **out);
+	if (*out == NULL)
+		return COP_ENOMEM;
+	(*out)->stream = stream;
+	return COP_OK;
+}
+
+void cop_csv_free(cop_csv *csv)
+{
+	if (csv == NULL)
+		return;
+	cop_mem_free(csv->values);
+	cop_mem_free(csv->names);
+	cop_mem_free(csv->name_at);
+	cop_mem_free(csv->features);
+	cop_mem_free(csv);
+}
+
+cop_err cop_csv_next(cop_csv *csv, const double **values, size_t *count, cop_diag *diag)
+{
+	span line;
+	*values = NULL;
+	*count = 0;
+	cop_err err = next_line(csv, &line, diag);
+	if (err == COP_OK && csv->columns == 0) {
+		bool header;
+		if (begin(csv, line, &header) != COP_OK)
+			return out_of_memory(csv, diag);
+		if (header)
+			err = next_line(csv, &line, diag);
+	}
+	if (err == COP_OK)
+		err = parse_row(csv, line, diag);
+	if (err != COP_OK)
+		return err;
+	*values = csv->values;
+	*count = csv->columns;
+	return COP_OK;
+}
+
+const char *cop_csv_column(const cop_csv *csv, size_t i)
+{
+	return csv->names == NULL || i >= csv->columns ? NULL : csv->names + csv->name_at[i];
+}
+
+/* Adds one row to *out, which is made at the first. */
+static cop_err add_row(cop_csv *csv, const double *values, size_t count, cop_dataset **out, cop_diag *diag)
+{
+	if (count < 2) {
+		cop_diag_set(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream), 0,
+		        "one field; expected at least one feature and the target");
+		return COP_EFORMAT;
+	}
+	if (*out == NULL) {
+		csv->features = cop_mem_alloc(count, sizeof *csv->features);
+		if (csv->features == NULL || cop_dataset_new_dense(count - 1, out) != COP_OK)
+			return out_of_memory(csv, diag);
+	}
+	for (size_t i = 0; i + 1 < count; i++) {
+		csv->features[i] = (float)values[i];
+		if (!isfinite(csv->features[i])) {
+			cop_diag_set(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream), 0,
+			        "field %zu: %g is too large; expected at most 3.4e38", i + 1, values[i]);
+			return COP_ENONFINITE;
+		}
+	}
+	cop_err err = cop_dataset_push_dense(*out, csv->features, values[count - 1]);
+	if (err != COP_OK)
+		cop_diag_set(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream), 0, "%s",
+		        cop_err_text(err));
+	return err;
+}
+
+cop_err cop_csv_read(cop_stream *stream, cop_dataset **out, cop_diag *diag)
+{
+	*out = NULL;
+	cop_csv *csv;
+	if (cop_csv_new(stream, &csv) != COP_OK) {
+		cop_diag_set(diag, cop_stream_name(stream), 0, 0, "out of memory");
+		return COP_ENOMEM;
+	}
+	cop_err err;
+	do {
+		const double *values;
+		size_t count;
+		err = cop_csv_next(csv, &values, &count, diag);
+		if (err == COP_OK)
+			err = add_row(csv, values, count, out, diag);
+	} while (err == COP_OK);
+	cop_csv_free(csv);
+	if (err == COP_EEND && *out != NULL)
+		return COP_OK;
+	if (err == COP_EEND) {
+		cop_diag_set(diag, cop_stream_name(stream), 0, 0, "it holds no rows");
+		err = COP_EFORMAT;
+	}
+	cop_dataset_free(*out);
+	*out = NULL;
+	return err;
+}

@@ -1,0 +1,34 @@
+/* data/csv.h: comma-separated numbers, line by line.
+ *
+ * The first line is a header when a field of it is text (not a number, not empty, not nan or inf). Blank lines are
+ * skipped, spaces around fields and a byte order mark are allowed, quotes only in the header. Every line has as many
+ * fields as the first; every field is a finite number. Numbers do not depend on the locale. One thread per reader. */
+#ifndef COP_DATA_CSV_H
+#define COP_DATA_CSV_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/stream.h"
+#include "data/dataset.h"
+
+typedef struct cop_csv cop_csv;
+
+/* Reads on from `stream` (kept). Caller frees with cop_csv_free; on error *out is NULL. COP_ENOMEM. */
+COP_CHECK cop_err cop_csv_new(cop_stream *stream, cop_csv **out);
+void cop_csv_free(cop_csv *csv);
+
+/* The next row; values (count of them) are borrowed until the next call. *diag (NULL allowed) is filled on error.
+ * COP_EEND: no more rows. COP_EFORMAT: another number of fields, or a field that is no number. COP_ENONFINITE: nan, inf
+ * or beyond the largest double. Errors of cop_stream_line. */
+COP_CHECK cop_err cop_csv_next(cop_csv *csv, const double **values, size_t *count, cop_diag *diag);
+
+/* Name of column i in the header, borrowed; NULL without a header, before the first row, or beyond the last column. */
+const char *cop_csv_column(const cop_csv *csv, size_t i);
+
+/* All rows as a dense dataset; the last column is the target. Caller frees with cop_dataset_free; on error *out is NULL
+ * and *diag (NULL allowed) filled. COP_EFORMAT also: no rows, or fewer than two columns; COP_ENONFINITE also: a feature
+ * beyond the largest float. COP_EFULL, COP_ENOMEM. */
+COP_CHECK cop_err cop_csv_read(cop_stream *stream, cop_dataset **out, cop_diag *diag);
+
+#endif
