@@ -1,0 +1,390 @@
+/* Every option is declared to libconfuse as a pointer whose parse callback keeps the text and its line. So libconfuse
+ * only judges syntax and names, and all values are judged afterwards, together, each with its line.
+ *
+ * Sections have no way to a caller's context in libconfuse's callbacks, hence `current`, set for the length of a parse.
+ * libconfuse takes the end of the file inside a section or comment for a good end; END_MARK, an option that is added
+ * behind the text, must be met at the top level. */
+#include "daemon/config.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "daemon/config_rules.h"
+
+#define FILE_MAX (1u << 20)
+#define END_MARK "end-of-configuration"
+
+static _Thread_local cop_config_reading *current;
+
+void cop_config_report_init(cop_config_report *report) { memset(report, 0, sizeof *report); }
+
+void cop_config_report_fini(cop_config_report *report)
+{
+	cop_mem_free(report->items);
+	cop_config_report_init(report);
+}
+
+static void report_add(cop_config_reading *reading, uint64_t line, const char *text)
+{
+	cop_config_report *report = reading->report;
+	reading->wrong = true;
+	if (report->count == COP_CONFIG_MAX_MESSAGES) {
+		report->omitted++;
+		return;
+	}
+	cop_diag *items = cop_mem_resize(report->items, report->count, report->count + 1, sizeof *items);
+	if (items == NULL) {
+		reading->out_of_memory = true;
+		return;
+	}
+	report->items = items;
+	cop_diag_set(&items[report->count++], reading->source, line, 0, "%s", text);
+}
+
+void cop_config_complain(cop_config_reading *reading, uint64_t line, const char *option, const char *format, ...)
+{
+	char text[sizeof((cop_diag *)NULL)->message];
+	int start = option[0] == '\0' ? 0 : snprintf(text, sizeof text, "%s: ", option);
+	va_list args;
+	va_start(args, format);
+	if (start >= 0 && (size_t)start < sizeof text)
+		(void)vsnprintf(text + start, sizeof text - (size_t)start, format, args);
+	va_end(args);
+	for (char *c = text; *c != '\0'; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?';
+	report_add(reading, line, text);
+}
+
+bool cop_config_has(cfg_t *section, const char *option)
+{
+	cfg_opt_t *found = cfg_getopt(section, option);
+	return found != NULL && (found->flags & CFGF_MODIFIED) != 0;
+}
+
+uint64_t cop_config_line(cfg_t *section, const char *option)
+{
+	unsigned count = cfg_size(section, option);
+	const cop_config_text *value = count == 0 ? NULL : cfg_getnptr(section, option, count - 1);
+	if (value != NULL)
+		return value->line;
+	return cfg_title(section) == NULL ? 0 : (uint64_t)section->line;
+}
+
+static void on_error(cfg_t *cfg, const char *format, va_list args)
+{
+	char text[256];
+	uint64_t line =
+	        (uint64_t)cfg->line < current->lines ? (uint64_t)cfg->line : current->lines; /* not END_MARK's */
+	(void)vsnprintf(text, sizeof text, format, args);
+	if (strstr(text, END_MARK) != NULL)
+		cop_config_complain(current, line, "", "the file ends inside a section, expected }");
+	else
+		cop_config_complain(current, line, "", "%s", text);
+}
+
+static int on_value(cfg_t *cfg, cfg_opt_t *option, const char *text, void *result)
+{
+	(void)option;
+	size_t length = strlen(text) + 1;
+	cop_config_text *value = cop_mem_alloc(sizeof *value + length, 1);
+	if (value == NULL) {
+		current->out_of_memory = true;
+		return -1;
+	}
+	value->line = (uint64_t)cfg->line;
+	memcpy(value->text, text, length);
+	*(void **)result = value;
+	return 0;
+}
+
+/* options: room for section->count + 1. */
+static void declare(const cop_config_section *section, cfg_opt_t *options)
+{
+	size_t i;
+	for (i = 0; i < section->count; i++) {
+		const cop_config_rule *rule = &section->rules[i];
+		bool list =
+		        rule->kind == COP_KIND_RANGE || rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT;
+		cfg_opt_t single = CFG_PTR_CB(rule->name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
+		cfg_opt_t several = CFG_PTR_LIST_CB(rule->name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
+		options[i] = list ? several : single;
+	}
+	options[i] = (cfg_opt_t)CFG_END();
+}
+
+/* The file's grammar; NULL when memory is short. cfg_init copies what it is given. */
+static cfg_t *grammar(void)
+{
+	cfg_opt_t options[COP_CONFIG_SECTIONS][COP_CONFIG_RULES + 1], model[COP_CONFIG_RULES + 1];
+	cfg_opt_t top[COP_CONFIG_SECTIONS + 3 + COP_CONFIG_RULES];
+	size_t n = cop_config_sections[0].count;
+	declare(&cop_config_sections[0], top);
+	for (size_t i = 1; i < COP_CONFIG_SECTIONS; i++) {
+		declare(&cop_config_sections[i], options[i]);
+		top[n++] = (cfg_opt_t)CFG_SEC(cop_config_sections[i].name, options[i], CFGF_NODEFAULT);
+	}
+	declare(&cop_config_model_section, model);
+	top[n++] = (cfg_opt_t)CFG_SEC("model", model, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES);
+	top[n++] = (cfg_opt_t)CFG_PTR_CB(END_MARK, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
+	top[n] = (cfg_opt_t)CFG_END();
+	return cfg_init(top, CFGF_NONE);
+}
+
+static cop_err scan_stream(cop_config_reading *reading, FILE *stream, cfg_t *root)
+{
+	(void)cfg_set_error_function(root, on_error);
+	current = reading;
+	int result = cfg_parse_fp(root, stream);
+	if (result == CFG_SUCCESS && !cop_config_has(root, END_MARK))
+		cop_config_complain(reading, 0, "", "the file ends inside a section, comment or text");
+	current = NULL;
+	if (reading->out_of_memory)
+		return COP_ENOMEM;
+	if (reading->wrong)
+		return COP_EFORMAT;
+	return result == CFG_SUCCESS ? COP_OK : COP_ENOMEM; /* an error without a word is libconfuse's own malloc */
+}
+
+static uint64_t count_lines(const char *text, size_t length)
+{
+	uint64_t lines = length != 0 && text[length - 1] != '\n';
+	for (size_t i = 0; i < length; i++)
+		lines += text[i] == '\n';
+	return lines;
+}
+
+/* The text scanned into *root; the caller frees it with cfg_free, also on error. */
+static cop_err scan(cop_config_reading *reading, const char *text, size_t length, cfg_t **root)
+{
+	static const char tail[] = "\n" END_MARK " = 1\n";
+	*root = NULL;
+	if (length > FILE_MAX || memchr(text, '\0', length) != NULL) {
+		cop_config_complain(reading, 0, "", "not a configuration, expected at most 1 MiB of text");
+		return COP_EFORMAT;
+	}
+	char *whole = cop_mem_alloc(length + sizeof tail, 1);
+	FILE *stream = NULL;
+	cop_err err = COP_ENOMEM;
+	if (whole == NULL)
+		return err;
+	memcpy(whole, text, length);
+	reading->lines = count_lines(text, length);
+	memcpy(whole + length, tail, sizeof tail);
+	*root = grammar();
+	stream = fmemopen(whole, length + sizeof tail - 1, "r");
+	if (*root != NULL && stream != NULL)
+		err = scan_stream(reading, stream, *root);
+	if (stream != NULL)
+		(void)fclose(stream);
+	cop_mem_free(whole);
+	return err;
+}
+
+static void read_section(
+        cop_config_reading *reading, cfg_t *cfg, const cop_config_section *section, unsigned learners, void *base)
+{
+	for (size_t i = 0; i < section->count; i++) {
+		const cop_config_rule *rule = &section->rules[i];
+		if (!cop_config_has(cfg, rule->name))
+			continue;
+		if ((rule->learners & learners) == learners)
+			cop_config_value_read(reading, cfg, rule, base);
+		else
+			cop_config_complain(reading, cop_config_line(cfg, rule->name), rule->name,
+			        "this learner has no such option, expected it only in models of learner %s",
+			        rule->learners == COP_FOR_ARMS       ? "ensemble or dgt"
+			        : rule->learners == COP_FOR_ENSEMBLE ? "ensemble"
+			        : rule->learners == COP_FOR_DGT      ? "dgt"
+			                                             : "value");
+	}
+}
+
+static bool name_fits(const char *name)
+{
+	size_t length = strlen(name);
+	return length >= 1 && length <= COP_CONFIG_NAME_MAX &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == length;
+}
+
+static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model *model)
+{
+	const char *name = cfg_title(cfg);
+	if (name_fits(name))
+		(void)snprintf(model->name, sizeof model->name, "%s", name);
+	else
+		cop_config_complain(reading, (uint64_t)cfg->line, "model",
+		        "\"%.80s\" is no name for a model, expected 1 to 64 of A-Z a-z 0-9 . _ -", name);
+	bool wrong = reading->wrong;
+	reading->wrong = false;
+	cop_config_value_read(reading, cfg, &cop_config_model_section.rules[0], model);
+	bool learner_known = !reading->wrong;
+	reading->wrong |= wrong;
+	cop_config_model_defaults(model);
+	if (!learner_known) /* nothing else can be judged; the learner's own complaint stands */
+		return;
+	cop_config_section rest = { "model", cop_config_model_section.rules + 1, cop_config_model_section.count - 1 };
+	read_section(reading, cfg, &rest, 1u << model->learner, model);
+	cop_config_check_model(reading, cfg, model);
+	cop_config_read_names(reading, cfg, model);
+}
+
+static void read_models(cop_config_reading *reading, cfg_t *root, cop_config *config)
+{
+	unsigned count = cfg_size(root, "model");
+	if (count < 1 || count > COP_CONFIG_MAX_MODELS) {
+		cop_config_complain(reading, 0, "model", "%u sections, expected 1 to %d", count, COP_CONFIG_MAX_MODELS);
+		return;
+	}
+	config->models = cop_mem_alloc(count, sizeof *config->models);
+	if (config->models == NULL) {
+		reading->out_of_memory = true;
+		return;
+	}
+	config->model_count = count;
+	for (unsigned i = 0; i < count; i++)
+		read_model(reading, cfg_getnsec(root, "model", i), &config->models[i]);
+}
+
+/* Texts that every configuration has. */
+static void fill_texts(cop_config_reading *reading, cop_config *config)
+{
+	if (config->state_dir == NULL)
+		config->state_dir = cop_mem_strdup("/var/lib/coppice");
+	if (config->log_facility == NULL)
+		config->log_facility = cop_mem_strdup("daemon");
+	reading->out_of_memory |= config->state_dir == NULL || config->log_facility == NULL;
+}
+
+static void read_all(cop_config_reading *reading, cfg_t *root, cop_config *config)
+{
+	cop_config_defaults(config);
+	read_section(reading, root, &cop_config_sections[0], 0, config);
+	for (size_t i = 1; i < COP_CONFIG_SECTIONS; i++) {
+		const cop_config_section *section = &cop_config_sections[i];
+		if (cfg_size(root, section->name) != 0)
+			read_section(reading, cfg_getsec(root, section->name), section, 0, config);
+	}
+	config->http_given = cfg_size(root, "http") != 0;
+	config->journal_given = cfg_size(root, "journal") != 0;
+	fill_texts(reading, config);
+	read_models(reading, root, config);
+	cop_config_check(reading, root, config);
+}
+
+cop_err cop_config_parse(const char *text, size_t length, const char *source, const char *folder, cop_config **out,
+        cop_config_report *report)
+{
+	*out = NULL;
+	cop_config_reading reading = { .report = report, .source = source, .folder = folder };
+	cfg_t *root;
+	cop_config *config = NULL;
+	cop_err err = scan(&reading, text, length, &root);
+	if (err != COP_OK)
+		goto fail;
+	config = cop_mem_alloc(1, sizeof *config);
+	err = COP_ENOMEM;
+	if (config == NULL)
+		goto fail;
+	read_all(&reading, root, config);
+	err = reading.out_of_memory ? COP_ENOMEM : reading.wrong ? COP_EINVAL : COP_OK;
+	if (err != COP_OK)
+		goto fail;
+	(void)cfg_free(root);
+	*out = config;
+	return COP_OK;
+fail:
+	cop_config_free(config);
+	(void)cfg_free(root);
+	return err;
+}
+
+/* The whole file into *text, which the caller frees with cop_mem_free. */
+static cop_err read_file(const char *path, char **text, size_t *length)
+{
+	*text = NULL;
+	FILE *file = fopen(path, "re");
+	if (file == NULL)
+		return COP_EIO;
+	cop_err err = COP_ENOMEM;
+	char *room = cop_mem_alloc(FILE_MAX + 1, 1); /* one more, so that a longer file shows */
+	if (room == NULL)
+		goto done;
+	*length = fread(room, 1, FILE_MAX + 1, file);
+	err = ferror(file) ? COP_EIO : COP_OK;
+	if (err == COP_OK)
+		*text = room;
+	else
+		cop_mem_free(room);
+done:
+	if (fclose(file) != 0 && err == COP_OK) {
+		cop_mem_free(*text);
+		*text = NULL;
+		err = COP_EIO;
+	}
+	return err;
+}
+
+cop_err cop_config_load(const char *path, cop_config **out, cop_config_report *report)
+{
+	*out = NULL;
+	if (path == NULL)
+		return cop_config_parse((const char *)cop_config_demo, cop_config_demo_length, "built-in configuration",
+		        ".", out, report);
+	char *text;
+	size_t length;
+	cop_err err = read_file(path, &text, &length);
+	if (err == COP_EIO) {
+		cop_config_reading reading = { .report = report, .source = path };
+		cop_config_complain(&reading, 0, "", "cannot be read: %s", strerror(errno));
+	}
+	if (err != COP_OK)
+		return err;
+	char *folder = cop_mem_strdup(path);
+	err = COP_ENOMEM;
+	if (folder != NULL) {
+		char *slash = strrchr(folder, '/');
+		if (slash == NULL)
+			(void)strcpy(folder, ".");
+		else
+			slash[slash == folder ? 1 : 0] = '\0';
+		err = cop_config_parse(text, length, path, folder, out, report);
+	}
+	cop_mem_free(folder);
+	cop_mem_free(text);
+	return err;
+}
+
+static void section_free(const cop_config_section *section, void *base)
+{
+	for (size_t i = 0; i < section->count; i++)
+		cop_config_value_free(&section->rules[i], base);
+}
+
+void cop_config_free(cop_config *config)
+{
+	if (config == NULL)
+		return;
+	for (size_t i = 0; i < COP_CONFIG_SECTIONS; i++)
+		section_free(&cop_config_sections[i], config);
+	for (size_t i = 0; i < config->model_count; i++) {
+		section_free(&cop_config_model_section, &config->models[i]);
+		cop_config_list_free(&config->models[i].feature_name_list);
+		cop_config_list_free(&config->models[i].arm_name_list);
+	}
+	cop_mem_free(config->models);
+	cop_mem_free(config);
+}
+
+const cop_config_model *cop_config_find(const cop_config *config, const char *name, size_t length)
+{
+	for (size_t i = 0; i < config->model_count; i++) {
+		const cop_config_model *model = &config->models[i];
+		if (strlen(model->name) == length && memcmp(model->name, name, length) == 0)
+			return model;
+	}
+	return NULL;
+}

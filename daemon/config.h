@@ -1,0 +1,136 @@
+/* daemon/config.h: the configuration: read as a whole, printed back, compared for a reload.
+ *
+ * The file's shape is conf/coppice.conf. Whatever is not given has its default, so a cop_config is always complete
+ * and valid. Times are microseconds, sizes bytes. Loading is for one thread at a time (libconfuse's scanner is not
+ * reentrant); a loaded configuration is plain data. */
+#ifndef COP_DAEMON_CONFIG_H
+#define COP_DAEMON_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "daemon/log.h"
+
+#define COP_CONFIG_NAME_MAX     64           /* characters of a model's name: [A-Za-z0-9._-] */
+#define COP_CONFIG_MAX_MODELS   64           /* in one daemon */
+#define COP_CONFIG_MAX_MESSAGES 64           /* kept in one report; more are counted */
+#define COP_CONFIG_WIRE_LIMIT   (16ul << 20) /* ZeroMQ's own bound, above which a message costs the connection */
+
+typedef enum cop_config_learner { COP_LEARNER_ENSEMBLE, COP_LEARNER_DGT, COP_LEARNER_VALUE } cop_config_learner;
+typedef enum cop_config_policy { COP_POLICY_NONE, COP_POLICY_EPSILON, COP_POLICY_SQUARECB } cop_config_policy;
+typedef enum cop_config_reward { COP_REWARD_EARLIEST, COP_REWARD_LAST, COP_REWARD_SUM } cop_config_reward;
+typedef enum cop_config_feedback { COP_FEEDBACK_ONE, COP_FEEDBACK_TWO } cop_config_feedback;
+typedef enum cop_config_sync { COP_SYNC_INTERVAL, COP_SYNC_ALWAYS, COP_SYNC_NEVER } cop_config_sync;
+
+/* The word that the file uses, for example "squarecb"; never NULL. */
+const char *cop_config_learner_text(cop_config_learner learner);
+const char *cop_config_policy_text(cop_config_policy policy);
+const char *cop_config_reward_text(cop_config_reward reward);
+
+typedef struct cop_config_list {
+	size_t count;
+	char **items; /* count texts */
+} cop_config_list;
+
+typedef struct cop_config_loss {
+	bool given; /* false: none, an expired decision is dropped */
+	double value;
+} cop_config_loss;
+
+typedef struct cop_config_model {
+	char name[COP_CONFIG_NAME_MAX + 1];
+	cop_config_learner learner;
+	uint32_t arms;     /* 0 for value */
+	uint32_t features; /* 0: sparse, hashed to 2^bits */
+	uint32_t bits, max_nonzeros, max_candidates;
+	cop_config_policy policy; /* COP_POLICY_NONE for value, only there */
+	double epsilon, epsilon_decay, epsilon_floor, gamma;
+	uint32_t height, trees;
+	double learning_rate;
+	uint64_t seed;
+	uint64_t reward_window; /* microseconds */
+	cop_config_loss default_loss;
+	cop_config_reward reward;
+	double loss_range[2];  /* low < high; value learners take any finite loss */
+	double value_range[2]; /* low < high */
+	double delta;          /* probe distance, > 0 */
+	cop_config_feedback feedback;
+	bool shared_bias; /* dgt: the bias that all leaves share */
+	uint32_t pending_max, explain_keep;
+	char *feature_names; /* file as written, NULL: none */
+	char *arm_names;
+	cop_config_list feature_name_list; /* the files' lines: none, or exactly `features` and `arms` */
+	cop_config_list arm_name_list;
+} cop_config_model;
+
+typedef struct cop_config {
+	char *state_dir; /* relative: to the working directory, as are ipc:// endpoints */
+	char *log_facility;
+	cop_log_level log_level;
+	char *http_listen; /* NULL: off */
+	cop_config_list requests, contexts_bind, contexts_connect, feedback_bind, feedback_connect, feedback_pull_bind,
+	        actions_bind;
+	uint64_t message_limit;
+	cop_config_sync journal_sync;
+	uint64_t journal_interval, journal_segment, journal_keep;
+	uint64_t checkpoint_every;
+	uint32_t checkpoint_keep;
+	bool journal_given, http_given; /* the file has such a section */
+	size_t model_count;             /* >= 1 */
+	cop_config_model *models;       /* in the file's order, names unique */
+} cop_config;
+
+/* What is wrong, in the order found. Start with cop_config_report_init. */
+typedef struct cop_config_report {
+	cop_diag *items;
+	size_t count;
+	size_t omitted; /* found beyond COP_CONFIG_MAX_MESSAGES */
+} cop_config_report;
+
+void cop_config_report_init(cop_config_report *report);
+void cop_config_report_fini(cop_config_report *report);
+
+/* Reads the file at path, or the built-in demonstration (conf/demo.conf) when path is NULL; feature_names and
+ * arm_names are read relative to the file's folder. Caller frees with cop_config_free; on error *out is NULL and
+ * report says everything that is wrong, each with its line; a syntax error or unknown option ends the reading.
+ * COP_EIO: the file cannot be read. COP_EFORMAT: syntax error, unknown option. COP_EINVAL: wrong values. COP_ENOMEM. */
+COP_CHECK cop_err cop_config_load(const char *path, cop_config **out, cop_config_report *report);
+
+/* The same from memory (borrowed; called `source` in messages). folder is where name files are; NULL: no file is
+ * read, and models that want one get empty lists. */
+COP_CHECK cop_err cop_config_parse(const char *text, size_t length, const char *source, const char *folder,
+        cop_config **out, cop_config_report *report);
+
+void cop_config_free(cop_config *config);
+
+/* Appends the complete effective configuration in the file's syntax; it reads back to an equal one. Failure is in
+ * out->err. */
+void cop_config_print(const cop_config *config, cop_bytes *out);
+
+typedef struct cop_config_change {
+	bool applied;   /* false: needs a restart */
+	char text[256]; /* "model demo: epsilon: 0.1 -> 0.2" */
+} cop_config_change;
+
+typedef struct cop_config_changes {
+	cop_config_change *items;
+	size_t count;
+} cop_config_changes;
+
+/* What differs in next. Applied while running: log level, checkpoint section, and per model epsilon (with decay and
+ * floor), gamma, reward_window, default_loss, reward, pending_max, explain_keep and the name files, unless the model's
+ * shape, learner, policy or loss range differ too. Caller frees with cop_config_changes_free, also on error.
+ * COP_ENOMEM. */
+COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_config_changes *changes);
+void cop_config_changes_free(cop_config_changes *changes);
+
+/* Gives live the settings of next that cop_config_diff calls applied, by exchange: free next afterwards. No errors. */
+void cop_config_apply(cop_config *live, cop_config *next);
+
+/* The model of that name (length characters, borrowed), or NULL. */
+const cop_config_model *cop_config_find(const cop_config *config, const char *name, size_t length);
+
+#endif

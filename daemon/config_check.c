@@ -1,0 +1,248 @@
+/* What single values cannot show: options against each other, missing ones, and the files of names. */
+#include "daemon/config_rules.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define NAME_MAX_LENGTH    256
+#define ENSEMBLE_MAX_DEPTH 8
+#define PATH_MAX_LENGTH    4096
+
+static const struct {
+	const char *option;
+	size_t offset;
+	bool bind;
+} socket_lists[] = {
+	{ "requests", offsetof(cop_config, requests), true },
+	{ "contexts_bind", offsetof(cop_config, contexts_bind), true },
+	{ "feedback_bind", offsetof(cop_config, feedback_bind), true },
+	{ "feedback_pull_bind", offsetof(cop_config, feedback_pull_bind), true },
+	{ "actions_bind", offsetof(cop_config, actions_bind), true },
+	{ "contexts_connect", offsetof(cop_config, contexts_connect), false },
+	{ "feedback_connect", offsetof(cop_config, feedback_connect), false },
+};
+#define LISTS (sizeof socket_lists / sizeof *socket_lists)
+
+static const cop_config_list *list_at(const cop_config *config, size_t i)
+{
+	return (const cop_config_list *)(const void *)((const char *)config + socket_lists[i].offset);
+}
+
+/* How often the endpoint stands in the lists that bind, up to and with item `until` of list `last`. */
+static unsigned bound_before(const cop_config *config, size_t last, size_t until, const char *endpoint)
+{
+	unsigned times = 0;
+	for (size_t i = 0; i <= last; i++) {
+		const cop_config_list *list = list_at(config, i);
+		size_t count = i == last ? until : list->count;
+		for (size_t j = 0; j < count && socket_lists[i].bind; j++)
+			times += strcmp(list->items[j], endpoint) == 0;
+	}
+	return times;
+}
+
+static void check_sockets(cop_config_reading *reading, cfg_t *root, const cop_config *config)
+{
+	cfg_t *section = cfg_size(root, "sockets") == 0 ? NULL : cfg_getsec(root, "sockets");
+	size_t given = 0;
+	for (size_t i = 0; i < LISTS; i++) {
+		const cop_config_list *list = list_at(config, i);
+		given += section == NULL ? 0 : cfg_size(section, socket_lists[i].option);
+		for (size_t j = 0; j < list->count && socket_lists[i].bind; j++)
+			if (bound_before(config, i, j, list->items[j]) > 0)
+				cop_config_complain(reading, cop_config_line(section, socket_lists[i].option),
+				        socket_lists[i].option, "\"%s\" is bound already, expected each endpoint once",
+				        list->items[j]);
+	}
+	bool actions_only = section != NULL && given == cfg_size(section, "actions_bind");
+	if (given == 0 || actions_only)
+		cop_config_complain(reading, section == NULL ? 0 : (uint64_t)section->line, "sockets",
+		        "no way in, expected an endpoint in requests or in a contexts or feedback list");
+}
+
+void cop_config_check(cop_config_reading *reading, cfg_t *root, const cop_config *config)
+{
+	check_sockets(reading, root, config);
+	if (config->http_given && config->http_listen == NULL && !cop_config_has(cfg_getsec(root, "http"), "listen"))
+		cop_config_complain(reading, (uint64_t)cfg_getsec(root, "http")->line, "listen",
+		        "missing in section http, expected ADDRESS:PORT");
+	if (config->journal_keep < config->journal_segment)
+		cop_config_complain(reading, cop_config_line(cfg_getsec(root, "journal"), "keep"), "keep",
+		        "less than one segment, expected at least journal's segment");
+}
+
+static void check_present(cop_config_reading *reading, cfg_t *section, const char *option, const char *expected)
+{
+	if (!cop_config_has(section, option))
+		cop_config_complain(reading, (uint64_t)section->line, option, "missing in model \"%.64s\", expected %s",
+		        cfg_title(section), expected);
+}
+
+static void check_loss(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	double loss = model->default_loss.value;
+	if (model->default_loss.given && model->learner != COP_LEARNER_VALUE &&
+	        (loss < model->loss_range[0] || loss > model->loss_range[1]))
+		cop_config_complain(reading, cop_config_line(section, "default_loss"), "default_loss",
+		        "%.12g is outside loss_range, expected none or a number from %.12g to %.12g", loss,
+		        model->loss_range[0], model->loss_range[1]);
+}
+
+void cop_config_check_model(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	check_present(reading, section, "features", "their number, or 0 for sparse names");
+	if (model->learner != COP_LEARNER_VALUE)
+		check_present(reading, section, "arms", "their number, at least 2");
+	if (model->learner == COP_LEARNER_ENSEMBLE && model->height > ENSEMBLE_MAX_DEPTH)
+		cop_config_complain(reading, cop_config_line(section, "height"), "height",
+		        "%u is too high for the ensemble, expected 1 to %d", model->height, ENSEMBLE_MAX_DEPTH);
+	if (model->epsilon_floor > model->epsilon)
+		cop_config_complain(reading, cop_config_line(section, "epsilon_floor"), "epsilon_floor",
+		        "%.12g is above epsilon, expected 0 to %.12g", model->epsilon_floor, model->epsilon);
+	if (model->delta > 0 && 2 * model->delta > model->value_range[1] - model->value_range[0])
+		cop_config_complain(reading, cop_config_line(section, "delta"), "delta",
+		        "both probes do not fit into value_range, expected at most half its width");
+	check_loss(reading, section, model);
+	if (model->feature_names != NULL && model->features == 0 && cop_config_has(section, "features"))
+		cop_config_complain(reading, cop_config_line(section, "feature_names"), "feature_names",
+		        "sparse features bring their own names, expected this only with features > 0");
+}
+
+typedef struct names_file {
+	cop_config_reading *reading;
+	uint64_t option_line;
+	const char *option;
+	const char *path;
+} names_file;
+
+/* About line `line` of the file of names; 0: the file. */
+static void complain_names(const names_file *names, uint64_t line, const char *what)
+{
+	char where[32] = "";
+	if (line != 0)
+		(void)snprintf(where, sizeof where, ":%llu", (unsigned long long)line);
+	cop_config_complain(
+	        names->reading, names->option_line, names->option, "%.250s%s: %s", names->path, where, what);
+}
+
+/* One line without its end into buffer: its length, -1 at the end of the file, -2 when it does not fit. */
+static int next_line(FILE *file, char buffer[NAME_MAX_LENGTH + 1])
+{
+	int length = 0, c = getc(file);
+	if (c == EOF)
+		return -1;
+	for (; c != EOF && c != '\n'; c = getc(file)) {
+		if (length == NAME_MAX_LENGTH || (c < 0x20 && c != '\r' && c != '\t') || c == 0x7f)
+			return -2;
+		buffer[length++] = (char)c;
+	}
+	while (length > 0 && (buffer[length - 1] == '\r' || buffer[length - 1] == ' ' || buffer[length - 1] == '\t'))
+		length--;
+	buffer[length] = '\0';
+	return length;
+}
+
+static bool read_lines(const names_file *names, FILE *file, size_t count, cop_config_list *list)
+{
+	char buffer[NAME_MAX_LENGTH + 1];
+	int length;
+	while ((length = next_line(file, buffer)) != -1) {
+		if (length <= 0) {
+			complain_names(names, list->count + 1, "expected a name of 1 to 256 printable characters");
+			return false;
+		}
+		if (list->count == count) {
+			complain_names(names, list->count + 1, "too many lines, expected one name for each");
+			return false;
+		}
+		char *copy = cop_mem_strdup(buffer);
+		if (copy == NULL) {
+			names->reading->out_of_memory = true;
+			return false;
+		}
+		list->items[list->count++] = copy;
+	}
+	if (ferror(file)) {
+		complain_names(names, 0, "cannot be read");
+		return false;
+	}
+	return true;
+}
+
+static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* Each name once: looked at in a sorted copy of the pointers. */
+static void check_unique(const names_file *names, const cop_config_list *list)
+{
+	char **sorted = cop_mem_alloc(list->count, sizeof *sorted);
+	if (sorted == NULL) {
+		names->reading->out_of_memory = true;
+		return;
+	}
+	memcpy(sorted, list->items, list->count * sizeof *sorted);
+	qsort(sorted, list->count, sizeof *sorted, compare_names);
+	for (size_t i = 1; i < list->count; i++) {
+		if (strcmp(sorted[i - 1], sorted[i]) == 0) {
+			char what[NAME_MAX_LENGTH + 64];
+			(void)snprintf(what, sizeof what, "\"%s\" stands twice, expected each name once", sorted[i]);
+			complain_names(names, 0, what);
+			break;
+		}
+	}
+	cop_mem_free(sorted);
+}
+
+static void read_names_file(const names_file *names, size_t count, cop_config_list *list)
+{
+	list->items = cop_mem_alloc(count, sizeof *list->items);
+	if (list->items == NULL) {
+		names->reading->out_of_memory = true;
+		return;
+	}
+	FILE *file = fopen(names->path, "re");
+	if (file == NULL) {
+		complain_names(names, 0, strerror(errno));
+		return;
+	}
+	if (read_lines(names, file, count, list)) {
+		if (list->count == count) {
+			check_unique(names, list);
+		} else {
+			char what[96];
+			(void)snprintf(what, sizeof what, "%zu lines, expected %zu", list->count, count);
+			complain_names(names, 0, what);
+		}
+	}
+	(void)fclose(file); /* only read from */
+}
+
+/* The names of one option, when it is given and its number is known. */
+static void read_names(
+        cop_config_reading *reading, cfg_t *section, const char *option, size_t count, cop_config_list *list)
+{
+	const cop_config_text *value = cop_config_has(section, option) ? cfg_getptr(section, option) : NULL;
+	if (value == NULL || count == 0 || reading->folder == NULL)
+		return;
+	char path[PATH_MAX_LENGTH];
+	bool absolute = value->text[0] == '/';
+	int length = snprintf(
+	        path, sizeof path, "%s%s%s", absolute ? "" : reading->folder, absolute ? "" : "/", value->text);
+	names_file names = { reading, value->line, option, path };
+	if (length < 0 || (size_t)length >= sizeof path)
+		complain_names(&names, 0, "the path is too long");
+	else
+		read_names_file(&names, count, list);
+}
+
+void cop_config_read_names(cop_config_reading *reading, cfg_t *section, cop_config_model *model)
+{
+	if (model->feature_names != NULL)
+		read_names(reading, section, "feature_names", model->features, &model->feature_name_list);
+	if (model->arm_names != NULL)
+		read_names(reading, section, "arm_names", model->arms, &model->arm_name_list);
+}

@@ -1,0 +1,152 @@
+/* The tables. Limits are what memory and the formats bear, not advice; advice is in conf/coppice.conf. */
+#include "daemon/config_rules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT_OF(array) (sizeof(array) / sizeof *(array))
+#define MILLISECOND     1e3
+#define SECOND          1e6
+#define DAY             (86400 * SECOND)
+#define KIB             1024.0
+#define MIB             (KIB * KIB)
+#define GIB             (MIB * KIB)
+
+static const char *const level_words[] = { "error", "warning", "notice", "info", "debug", NULL };
+static const char *const sync_words[] = { "interval", "always", "never", NULL };
+static const char *const learner_words[] = { "ensemble", "dgt", "value", NULL };
+static const char *const policy_words[] = { "", "epsilon", "squarecb", NULL };
+static const char *const reward_words[] = { "earliest", "last", "sum", NULL };
+static const char *const feedback_words[] = { "one", "two", NULL };
+
+#define AT(member) .offset = offsetof(cop_config, member)
+#define IN(member) .offset = offsetof(cop_config_model, member)
+
+static const cop_config_rule root_rules[] = {
+	{ "state_dir", COP_KIND_TEXT, AT(state_dir) },
+};
+static const cop_config_rule log_rules[] = {
+	{ "facility", COP_KIND_FACILITY, AT(log_facility) },
+	{ "level", COP_KIND_WORD, AT(log_level), .words = level_words, .applied = true },
+};
+static const cop_config_rule http_rules[] = {
+	{ "listen", COP_KIND_LISTEN, AT(http_listen) },
+};
+static const cop_config_rule socket_rules[] = {
+	{ "requests", COP_KIND_BIND, AT(requests) },
+	{ "contexts_bind", COP_KIND_BIND, AT(contexts_bind) },
+	{ "contexts_connect", COP_KIND_CONNECT, AT(contexts_connect) },
+	{ "feedback_bind", COP_KIND_BIND, AT(feedback_bind) },
+	{ "feedback_connect", COP_KIND_CONNECT, AT(feedback_connect) },
+	{ "feedback_pull_bind", COP_KIND_BIND, AT(feedback_pull_bind) },
+	{ "actions_bind", COP_KIND_BIND, AT(actions_bind) },
+	{ "message_limit", COP_KIND_SIZE, AT(message_limit), .low = KIB, .high = COP_CONFIG_WIRE_LIMIT },
+};
+static const cop_config_rule journal_rules[] = {
+	{ "sync", COP_KIND_WORD, AT(journal_sync), .words = sync_words },
+	{ "interval", COP_KIND_DURATION, AT(journal_interval), .low = MILLISECOND, .high = 60 * SECOND },
+	{ "segment", COP_KIND_SIZE, AT(journal_segment), .low = 64 * KIB, .high = 4 * GIB },
+	{ "keep", COP_KIND_SIZE, AT(journal_keep), .low = 64 * KIB, .high = 1024 * 1024 * GIB },
+};
+static const cop_config_rule checkpoint_rules[] = {
+	{ "every", COP_KIND_DURATION, AT(checkpoint_every), .low = SECOND, .high = 7 * DAY, .applied = true },
+	{ "keep", COP_KIND_COUNT, AT(checkpoint_keep), .low = 1, .high = 1000, .applied = true },
+};
+#define NUMBER(option, lowest, highest, who, live)                                                                     \
+	{                                                                                                              \
+#option, COP_KIND_NUMBER, IN(option), .low = lowest, .high = highest, .learners = who, .applied = live \
+	}
+#define COUNT(option, lowest, highest, who, live)                                                                      \
+	{                                                                                                              \
+#option, COP_KIND_COUNT, IN(option), .low = lowest, .high = highest, .learners = who, .applied = live  \
+	}
+static const cop_config_rule model_rules[] = {
+	{ "learner", COP_KIND_WORD, IN(learner), .words = learner_words, .learners = COP_FOR_ALL },
+	COUNT(arms, 2, 10000, COP_FOR_ARMS, false),
+	COUNT(features, 0, 65536, COP_FOR_ALL, false),
+	COUNT(bits, 4, 22, COP_FOR_ALL, false),
+	COUNT(max_nonzeros, 1, 65536, COP_FOR_ALL, false),
+	COUNT(max_candidates, 2, 100000, COP_FOR_ALL, false),
+	{ "policy", COP_KIND_WORD, IN(policy), .words = policy_words, .learners = COP_FOR_ARMS },
+	NUMBER(epsilon, 0, 1, COP_FOR_ARMS, true),
+	NUMBER(epsilon_decay, 0, 1, COP_FOR_ARMS, true),
+	NUMBER(epsilon_floor, 0, 1, COP_FOR_ARMS, true),
+	NUMBER(gamma, 1e-6, 1e9, COP_FOR_ARMS, true),
+	COUNT(height, 1, 12, COP_FOR_ALL, false),
+	COUNT(trees, 0, 64, COP_FOR_ENSEMBLE, false),
+	NUMBER(learning_rate, 1e-9, 10, COP_FOR_ALL, false),
+	{ "seed", COP_KIND_SEED, IN(seed), .learners = COP_FOR_ALL },
+	{ "reward_window", COP_KIND_DURATION, IN(reward_window), .low = MILLISECOND, .high = 365 * DAY,
+	        .learners = COP_FOR_ALL, .applied = true },
+	{ "default_loss", COP_KIND_LOSS, IN(default_loss), .learners = COP_FOR_ALL, .applied = true },
+	{ "reward", COP_KIND_WORD, IN(reward), .words = reward_words, .learners = COP_FOR_ALL, .applied = true },
+	{ "loss_range", COP_KIND_RANGE, IN(loss_range), .learners = COP_FOR_ARMS },
+	{ "value_range", COP_KIND_RANGE, IN(value_range), .learners = COP_FOR_VALUE },
+	NUMBER(delta, 1e-9, 1e9, COP_FOR_VALUE, false),
+	{ "feedback", COP_KIND_WORD, IN(feedback), .words = feedback_words, .learners = COP_FOR_VALUE },
+	{ "shared_bias", COP_KIND_FLAG, IN(shared_bias), .learners = COP_FOR_DGT },
+	COUNT(pending_max, 1, 100000000, COP_FOR_ALL, true),
+	COUNT(explain_keep, 0, 65536, COP_FOR_ALL, true),
+	{ "feature_names", COP_KIND_TEXT, IN(feature_names), .learners = COP_FOR_ALL, .applied = true },
+	{ "arm_names", COP_KIND_TEXT, IN(arm_names), .learners = COP_FOR_ARMS, .applied = true },
+};
+
+const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS] = {
+	{ "", root_rules, COUNT_OF(root_rules) },
+	{ "log", log_rules, COUNT_OF(log_rules) },
+	{ "http", http_rules, COUNT_OF(http_rules) },
+	{ "sockets", socket_rules, COUNT_OF(socket_rules) },
+	{ "journal", journal_rules, COUNT_OF(journal_rules) },
+	{ "checkpoint", checkpoint_rules, COUNT_OF(checkpoint_rules) },
+};
+const cop_config_section cop_config_model_section = { "model", model_rules, COUNT_OF(model_rules) };
+
+_Static_assert(COUNT_OF(model_rules) <= COP_CONFIG_RULES, "COP_CONFIG_RULES is too small");
+
+const char *cop_config_learner_text(cop_config_learner learner) { return learner_words[learner]; }
+const char *cop_config_policy_text(cop_config_policy policy) { return policy_words[policy]; }
+const char *cop_config_reward_text(cop_config_reward reward) { return reward_words[reward]; }
+
+void cop_config_defaults(cop_config *config)
+{
+	config->log_level = COP_LOG_INFO;
+	config->message_limit = (uint64_t)MIB;
+	config->journal_sync = COP_SYNC_INTERVAL;
+	config->journal_interval = (uint64_t)(10 * MILLISECOND);
+	config->journal_segment = (uint64_t)(64 * MIB);
+	config->journal_keep = (uint64_t)(10 * GIB);
+	config->checkpoint_every = (uint64_t)(60 * SECOND);
+	config->checkpoint_keep = 3;
+}
+
+void cop_config_model_defaults(cop_config_model *model)
+{
+	bool ensemble = model->learner == COP_LEARNER_ENSEMBLE;
+	bool dgt = model->learner == COP_LEARNER_DGT;
+	bool value = model->learner == COP_LEARNER_VALUE;
+	model->bits = 14;
+	model->max_nonzeros = 1024;
+	model->max_candidates = 1000;
+	model->policy = value ? COP_POLICY_NONE : ensemble ? COP_POLICY_SQUARECB : COP_POLICY_EPSILON;
+	model->epsilon = dgt ? 0.3 : ensemble ? 0.1 : 0;
+	model->gamma = value ? 0 : 30;
+	model->height = ensemble ? 5 : 6;
+	model->trees = ensemble ? 16 : 0;
+	model->learning_rate = dgt ? 1e-3 : ensemble ? 0.1 : 1e-2;
+	model->seed = 1;
+	model->reward_window = (uint64_t)(600 * SECOND);
+	model->loss_range[1] = value ? 0 : 1;
+	model->value_range[1] = value ? 1 : 0;
+	model->delta = value ? 0.1 : 0;
+	model->feedback = value ? COP_FEEDBACK_TWO : COP_FEEDBACK_ONE;
+	model->shared_bias = dgt;
+	model->pending_max = 1000000;
+	model->explain_keep = 256;
+}
+
+bool cop_config_section_shown(const cop_config_section *section, const cop_config *config)
+{
+	if (strcmp(section->name, "http") == 0)
+		return config->http_given;
+	return strcmp(section->name, "journal") != 0 || config->journal_given;
+}

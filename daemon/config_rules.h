@@ -1,0 +1,108 @@
+/* daemon/config_rules.h: private to config*.c: each option as one row of a table, from which reading, printing,
+ * comparing and exchanging follow, and what one reading carries along.
+ *
+ * base is the struct that a section fills: a cop_config, or a cop_config_model in model sections. Pure data and
+ * functions of their arguments. */
+#ifndef COP_DAEMON_CONFIG_RULES_H
+#define COP_DAEMON_CONFIG_RULES_H
+
+#include <confuse.h>
+
+#include "daemon/config.h"
+
+#define COP_FOR_ENSEMBLE 1u
+#define COP_FOR_DGT      2u
+#define COP_FOR_VALUE    4u
+#define COP_FOR_ARMS     (COP_FOR_ENSEMBLE | COP_FOR_DGT)
+#define COP_FOR_ALL      7u
+
+typedef enum cop_config_kind {
+	COP_KIND_TEXT,     /* char *, not empty */
+	COP_KIND_FACILITY, /* char *, a syslog facility */
+	COP_KIND_LISTEN,   /* char *, ADDRESS:PORT */
+	COP_KIND_WORD,     /* an enum, the position in words */
+	COP_KIND_COUNT,    /* uint32_t in [low, high] */
+	COP_KIND_SEED,     /* uint64_t */
+	COP_KIND_NUMBER,   /* double in [low, high] */
+	COP_KIND_DURATION, /* uint64_t microseconds in [low, high] */
+	COP_KIND_SIZE,     /* uint64_t bytes in [low, high] */
+	COP_KIND_FLAG,     /* bool */
+	COP_KIND_RANGE,    /* double[2], low < high */
+	COP_KIND_LOSS,     /* cop_config_loss */
+	COP_KIND_BIND,     /* cop_config_list of endpoints */
+	COP_KIND_CONNECT
+} cop_config_kind;
+
+typedef struct cop_config_rule {
+	const char *name;
+	cop_config_kind kind;
+	size_t offset; /* in base */
+	double low, high;
+	const char *const *words; /* NULL-ended; an empty word is never written */
+	unsigned learners;        /* of COP_FOR_*: where a model may have it; 0 outside models */
+	bool applied;             /* a reload applies it */
+} cop_config_rule;
+
+typedef struct cop_config_section {
+	const char *name; /* "": the file itself */
+	const cop_config_rule *rules;
+	size_t count;
+} cop_config_section;
+
+#define COP_CONFIG_SECTIONS 6
+#define COP_CONFIG_RULES    32 /* at most, in one section */
+
+extern const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS]; /* of a cop_config */
+extern const cop_config_section cop_config_model_section;
+
+/* Everything not given. Texts are left NULL. */
+void cop_config_defaults(cop_config *config);
+/* For model->learner. */
+void cop_config_model_defaults(cop_config_model *model);
+/* Is the section in the file of this configuration to be printed? */
+bool cop_config_section_shown(const cop_config_section *section, const cop_config *config);
+
+/* conf/demo.conf, compiled in. */
+extern const unsigned char cop_config_demo[];
+extern const size_t cop_config_demo_length;
+
+/* One value as it stands in the file. */
+typedef struct cop_config_text {
+	uint64_t line;
+	char text[];
+} cop_config_text;
+
+typedef struct cop_config_reading {
+	cop_config_report *report;
+	const char *source;
+	const char *folder;
+	bool wrong;         /* something was reported */
+	bool out_of_memory; /* and so nothing else counts */
+	uint64_t lines;     /* of the text */
+} cop_config_reading;
+
+/* Adds "option: message" at a line; an empty option stands for the whole file. */
+void cop_config_complain(cop_config_reading *reading, uint64_t line, const char *option, const char *format, ...)
+        __attribute__((format(printf, 4, 5)));
+
+/* Where the option's last value stands, or where the section ends; 0 for the file itself. */
+uint64_t cop_config_line(cfg_t *section, const char *option);
+bool cop_config_has(cfg_t *section, const char *option);
+
+/* Reads all values of the option into base, or complains and leaves base as it is. */
+void cop_config_value_read(cop_config_reading *reading, cfg_t *section, const cop_config_rule *rule, void *base);
+/* Appends the value as the file would have it; nothing for a text that is not set. */
+void cop_config_value_print(const cop_config_rule *rule, const void *base, cop_bytes *out);
+bool cop_config_value_set(const cop_config_rule *rule, const void *base);
+bool cop_config_value_equal(const cop_config_rule *rule, const void *a, const void *b);
+void cop_config_value_swap(const cop_config_rule *rule, void *a, void *b);
+void cop_config_value_free(const cop_config_rule *rule, void *base);
+void cop_config_list_free(cop_config_list *list);
+bool cop_config_list_equal(const cop_config_list *a, const cop_config_list *b);
+
+/* What single values cannot show: shapes, ranges against each other, missing options, name files. */
+void cop_config_check(cop_config_reading *reading, cfg_t *root, const cop_config *config);
+void cop_config_check_model(cop_config_reading *reading, cfg_t *section, const cop_config_model *model);
+void cop_config_read_names(cop_config_reading *reading, cfg_t *section, cop_config_model *model);
+
+#endif

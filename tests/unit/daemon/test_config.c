@@ -1,0 +1,610 @@
+#include "daemon/config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "support.h"
+
+#define TAIL  "sockets { requests = { \"ipc://r.ipc\" } }\n"
+#define SMALL TAIL "model m { arms = 2 features = 3 }\n"
+
+static cop_err parse(const char *text, cop_config **config, cop_config_report *report)
+{
+	cop_config_report_init(report);
+	return cop_config_parse(text, strlen(text), "test.conf", NULL, config, report);
+}
+
+/* A configuration that must be right; the caller frees it. */
+static cop_config *good(const char *text)
+{
+	cop_config *config;
+	cop_config_report report;
+	cop_err err = parse(text, &config, &report);
+	for (size_t i = 0; i < report.count; i++)
+		print_message("%lu: %s\n", (unsigned long)report.items[i].line, report.items[i].message);
+	assert_int_equal(err, COP_OK);
+	assert_int_equal(report.count, 0);
+	cop_config_report_fini(&report);
+	return config;
+}
+
+/* The text is refused with exactly one message, at this line, that holds this. */
+static void refused(cop_err expected, const char *text, uint64_t line, const char *holds)
+{
+	cop_config *config;
+	cop_config_report report;
+	assert_int_equal(parse(text, &config, &report), expected);
+	assert_null(config);
+	for (size_t i = 0; i < report.count; i++)
+		if (report.count != 1 || report.items[i].line != line || strstr(report.items[i].message, holds) == NULL)
+			print_message(
+			        "%s\n=> %lu: %s\n", text, (unsigned long)report.items[i].line, report.items[i].message);
+	assert_int_equal(report.count, 1);
+	assert_int_equal(report.items[0].line, line);
+	assert_non_null(strstr(report.items[0].message, holds));
+	assert_string_equal(report.items[0].source, "test.conf");
+	cop_config_report_fini(&report);
+}
+
+static void test_config_minimal_has_all_defaults(void **state)
+{
+	(void)state;
+	cop_config *config = good(SMALL);
+	assert_string_equal(config->state_dir, "/var/lib/coppice");
+	assert_string_equal(config->log_facility, "daemon");
+	assert_int_equal(config->log_level, COP_LOG_INFO);
+	assert_null(config->http_listen);
+	assert_false(config->http_given);
+	assert_false(config->journal_given);
+	assert_int_equal(config->requests.count, 1);
+	assert_string_equal(config->requests.items[0], "ipc://r.ipc");
+	assert_int_equal(config->message_limit, 1 << 20);
+	assert_int_equal(config->checkpoint_every, 60000000);
+	assert_int_equal(config->checkpoint_keep, 3);
+	assert_int_equal(config->journal_interval, 10000);
+	assert_int_equal(config->model_count, 1);
+	const cop_config_model *model = &config->models[0];
+	assert_string_equal(model->name, "m");
+	assert_int_equal(model->learner, COP_LEARNER_ENSEMBLE);
+	assert_int_equal(model->policy, COP_POLICY_SQUARECB);
+	assert_int_equal(model->arms, 2);
+	assert_int_equal(model->features, 3);
+	assert_int_equal(model->bits, 14);
+	assert_int_equal(model->reward_window, 600000000);
+	assert_false(model->default_loss.given);
+	assert_int_equal(model->reward, COP_REWARD_EARLIEST);
+	assert_int_equal(model->pending_max, 1000000);
+	assert_int_equal(model->explain_keep, 256);
+	assert_ptr_equal(cop_config_find(config, "mx", 1), model);
+	assert_null(cop_config_find(config, "mx", 2));
+	cop_config_free(config);
+}
+
+static void test_config_learner_chooses_defaults(void **state)
+{
+	(void)state;
+	cop_config *config =
+	        good(TAIL "model d { features = 3 arms = 4 learner = dgt }\n"
+	                  "model v { features = 0 learner = value delta = 0.25 value_range = {-1, 3.5} }\n");
+	const cop_config_model *dgt = &config->models[0], *value = &config->models[1];
+	assert_int_equal(dgt->policy, COP_POLICY_EPSILON);
+	assert_true(dgt->epsilon == 0.3 && dgt->learning_rate == 1e-3 && dgt->shared_bias);
+	assert_int_equal(dgt->height, 6);
+	assert_int_equal(value->policy, COP_POLICY_NONE);
+	assert_int_equal(value->arms, 0);
+	assert_int_equal(value->feedback, COP_FEEDBACK_TWO);
+	assert_true(value->value_range[0] == -1 && value->value_range[1] == 3.5 && value->delta == 0.25);
+	cop_config_free(config);
+}
+
+static void test_config_units_are_read(void **state)
+{
+	(void)state;
+	cop_config *config = good("sockets { requests = {\"ipc://r\"} message_limit = \"64KiB\" }\n"
+	                          "checkpoint { every = 7d keep = 9 }\n"
+	                          "journal { sync = always interval = \"250 ms\" segment = 1GiB keep = \"2TiB\" }\n"
+	                          "model m { arms = 2 features = 3 reward_window = 1h seed = 18446744073709551615 }\n");
+	assert_int_equal(config->message_limit, 65536);
+	assert_int_equal(config->checkpoint_every, 7ull * 86400 * 1000000);
+	assert_int_equal(config->journal_sync, COP_SYNC_ALWAYS);
+	assert_int_equal(config->journal_interval, 250000);
+	assert_int_equal(config->journal_segment, 1ull << 30);
+	assert_int_equal(config->journal_keep, 2ull << 40);
+	assert_true(config->journal_given);
+	assert_int_equal(config->models[0].reward_window, 3600ull * 1000000);
+	assert_true(config->models[0].seed == UINT64_MAX);
+	cop_config_free(config);
+}
+
+static void test_config_one_wrong_value_names_line_and_expectation(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		uint64_t line;
+		const char *holds;
+	} cases[] = {
+		{ SMALL "log {\n level = \"loud\" }", 4, "level: \"loud\" is not allowed, expected error, warning" },
+		{ SMALL "log { facility = kern }", 3, "facility: \"kern\"" },
+		{ SMALL "state_dir = \"\"", 3, "state_dir: \"\"" },
+		{ SMALL "http { listen = \"5599\" }", 3, "listen: \"5599\" is not allowed, expected ADDRESS:PORT" },
+		{ SMALL "http { }", 3, "listen: missing" },
+		{ SMALL "checkpoint { every = 60 }", 3, "every: \"60\" is not allowed, expected a duration" },
+		{ SMALL "checkpoint { every = 8d }", 3, "from 1s to 7d" },
+		{ SMALL "checkpoint { every = 99999999999999999999s }", 3, "every" },
+		{ SMALL "checkpoint { keep = -1 }", 3, "keep: \"-1\" is not allowed, expected a whole number from 1" },
+		{ SMALL "journal { segment = 1MB }", 3, "segment: \"1MB\"" },
+		{ SMALL "journal {\n segment = 1GiB\n keep = 1MiB }", 5, "keep: less than one segment" },
+		{ "sockets { requests = { \"ipc://r\",\n \"inproc://x\" } } model m { arms = 2 features = 0 }", 2,
+		        "requests: \"inproc://x\"" },
+		{ "sockets { requests = { \"tcp://*:99999\" } } model m { arms = 2 features = 0 }", 1,
+		        "tcp://*:99999" },
+		{ "sockets { requests = { \"tcp://:5000\" } } model m { arms = 2 features = 0 }", 1, "tcp://:5000" },
+		{ "sockets { contexts_connect = { \"tcp://*:50\" } } model m { arms = 2 features = 0 }", 1,
+		        "tcp://*:50" },
+		{ "sockets { requests = { \"tcp://[::1:50\" } } model m { arms = 2 features = 0 }", 1,
+		        "tcp://[::1:50" },
+		{ "sockets { requests = { \"ipc://r\" }\n feedback_bind = { \"ipc://r\" } }\n"
+		  "model m { arms = 2 features = 0 }",
+		        2, "bound already" },
+		{ "model m { arms = 2 features = 0 }", 0, "sockets: no way in" },
+		{ "sockets { actions_bind = { \"ipc://a\" }\n }\nmodel m { arms = 2 features = 0 }", 2, "no way in" },
+		{ TAIL, 0, "model: 0 sections" },
+		{ TAIL "model \"a b\" { arms = 2 features = 0 }", 2, "model: \"a b\" is no name" },
+		{ TAIL "model \"\" { arms = 2 features = 0 }", 2, "is no name" },
+		{ TAIL "model m {\n learner = forest\n arms = 1 }", 3, "learner: \"forest\"" },
+		{ TAIL "model m { features = 2\n }", 3, "arms: missing in model \"m\"" },
+		{ TAIL "model m { arms = 2\n }", 3, "features: missing" },
+		{ TAIL "model m { arms = 1 features = 2 }", 2,
+		        "arms: \"1\" is not allowed, expected a whole number from 2" },
+		{ TAIL "model m { arms = 2.5 features = 2 }", 2, "arms: \"2.5\"" },
+		{ TAIL "model m { learner = value\n arms = 2 features = 2 }", 3,
+		        "arms: this learner has no such option" },
+		{ TAIL "model m { arms = 2 features = 2\n delta = 1 }", 3, "only in models of learner value" },
+		{ TAIL "model m { arms = 2 features = 2 height = 9 }", 2, "height: 9 is too high for the ensemble" },
+		{ TAIL "model m { arms = 2 features = 2 trees = 65 }", 2, "trees" },
+		{ TAIL "model m { arms = 2 features = 2 learner = dgt height = 13 }", 2, "height" },
+		{ TAIL "model m { arms = 2 features = 2 epsilon = 1.01 }", 2, "epsilon: \"1.01\"" },
+		{ TAIL "model m { arms = 2 features = 2 epsilon = nan }", 2, "epsilon: \"nan\"" },
+		{ TAIL "model m { arms = 2 features = 2\n epsilon_floor = 0.2 }", 3,
+		        "epsilon_floor: 0.2 is above epsilon" },
+		{ TAIL "model m { arms = 2 features = 2 loss_range = {1, 1} }", 2, "loss_range: \"1\"" },
+		{ TAIL "model m { arms = 2 features = 2 loss_range = {1} }", 2, "loss_range: \"{one number}\"" },
+		{ TAIL "model m { arms = 2 features = 2 loss_range = {} }", 2, "loss_range: \"{}\"" },
+		{ TAIL "model m { arms = 2 features = 2 loss_range = {0,1,2} }", 2, "loss_range: \"2\"" },
+		{ TAIL "model m { arms = 2 features = 2 default_loss = 2 }", 2,
+		        "default_loss: 2 is outside loss_range" },
+		{ TAIL "model m { arms = 2 features = 2 default_loss = inf }", 2, "default_loss: \"inf\"" },
+		{ TAIL "model m { arms = 2 features = 2 seed = -1 }", 2, "seed" },
+		{ TAIL "model m { arms = 2 features = 0 feature_names = f }", 2, "feature_names: sparse" },
+		{ TAIL "model m { learner = value features = 2 delta = 0 }", 2, "delta: \"0\"" },
+		{ TAIL "model m { learner = value features = 2 delta = 0.6 }", 2, "delta: both probes" },
+		{ TAIL "model m { learner = dgt arms = 2 features = 2 shared_bias = maybe }", 2,
+		        "shared_bias: \"maybe\"" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		refused(COP_EINVAL, cases[i].text, cases[i].line, cases[i].holds);
+}
+
+static void test_config_syntax_errors_stop_with_their_line(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		uint64_t line;
+		const char *holds;
+	} cases[] = {
+		{ TAIL "model m {\n epsillon = 0.1 }", 3, "no such option 'epsillon'" },
+		{ "\nfoo = 1", 2, "no such option 'foo'" },
+		{ "state_dir = {1, 2}", 1, "{" },
+		{ "model { }", 1, "title" },
+		{ SMALL "\nmodel m { }", 4, "m" },
+		{ "state_dir = \"abc", 1, "end of file" },
+		{ SMALL "http { listen = \"1.2.3.4:5\"\n", 3, "ends inside a section" },
+		{ SMALL "/* open", 0, "ends inside" },
+		{ SMALL "include(\"/etc/passwd\")", 3, "no such option 'include'" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		refused(COP_EFORMAT, cases[i].text, cases[i].line, cases[i].holds);
+}
+
+static void test_config_bytes_that_are_no_text_are_refused(void **state)
+{
+	(void)state;
+	cop_config *config;
+	cop_config_report report;
+	cop_config_report_init(&report);
+	assert_int_equal(cop_config_parse("a\0b", 3, "x", NULL, &config, &report), COP_EFORMAT);
+	assert_null(config);
+	assert_int_equal(report.count, 1);
+	cop_config_report_fini(&report);
+}
+
+static void test_config_all_wrong_values_are_in_one_report(void **state)
+{
+	(void)state;
+	cop_config *config;
+	cop_config_report report;
+	assert_int_equal(parse("log { level = x\n facility = y }\n"
+	                       "checkpoint { every = 0s }\n"
+	                       "model a {\n arms = 0\n epsilon = 2\n gamma = -1 }\n"
+	                       "model b { learner = value\n features = x\n feedback = three }\n",
+	                         &config, &report),
+	        COP_EINVAL);
+	unsigned seen = 0;
+	for (size_t i = 0; i < report.count; i++)
+		seen |= 1u << report.items[i].line;
+	/* line 0: sockets; 7: gamma and the missing features */
+	assert_int_equal(report.count, 10);
+	assert_int_equal(
+	        seen, 1u << 0 | 1u << 1 | 1u << 2 | 1u << 3 | 1u << 5 | 1u << 6 | 1u << 7 | 1u << 9 | 1u << 10);
+	cop_config_report_fini(&report);
+}
+
+static void test_config_report_is_bounded(void **state)
+{
+	(void)state;
+	char text[16384] = TAIL;
+	size_t used = strlen(text);
+	for (int i = 0; i < 60; i++)
+		used += (size_t)snprintf(text + used, sizeof text - used, "model m%d { }\n", i);
+	cop_config *config;
+	cop_config_report report;
+	assert_int_equal(parse(text, &config, &report), COP_EINVAL);
+	assert_int_equal(report.count, COP_CONFIG_MAX_MESSAGES);
+	assert_int_equal(report.omitted, 120 - COP_CONFIG_MAX_MESSAGES);
+	cop_config_report_fini(&report);
+}
+
+static void test_config_too_many_models_are_refused(void **state)
+{
+	(void)state;
+	char text[16384] = TAIL;
+	size_t used = strlen(text);
+	for (int i = 0; i <= COP_CONFIG_MAX_MODELS; i++)
+		used += (size_t)snprintf(text + used, sizeof text - used, "model m%d { arms = 2 features = 1 }\n", i);
+	refused(COP_EINVAL, text, 0, "model: 65 sections");
+}
+
+/* Printed, read back and printed again: the same text, and no difference. */
+static void round_trip(cop_config *config)
+{
+	cop_bytes first, second;
+	cop_bytes_init(&first);
+	cop_bytes_init(&second);
+	cop_config_print(config, &first);
+	assert_int_equal(first.err, COP_OK);
+	cop_config *again;
+	cop_config_report report;
+	cop_config_report_init(&report);
+	cop_err err = cop_config_parse((const char *)first.data, first.length, "printed", NULL, &again, &report);
+	if (err != COP_OK)
+		print_message("%.*s\n%s\n", (int)first.length, (const char *)first.data,
+		        report.count == 0 ? "" : report.items[0].message);
+	assert_int_equal(err, COP_OK);
+	cop_config_print(again, &second);
+	assert_int_equal(first.length, second.length);
+	assert_memory_equal(first.data, second.data, first.length);
+	cop_config_changes changes;
+	assert_int_equal(cop_config_diff(config, again, &changes), COP_OK);
+	assert_int_equal(changes.count, 0);
+	assert_int_equal(config->journal_given, again->journal_given);
+	assert_int_equal(config->http_given, again->http_given);
+	cop_config_changes_free(&changes);
+	cop_config_free(again);
+	cop_bytes_fini(&first);
+	cop_bytes_fini(&second);
+	cop_config_free(config);
+}
+
+static const char *const everything =
+        "state_dir = \"/tmp/a \\\"b\\\" \\\\ \\$HOME\"\n"
+        "log { facility = local3 level = debug }\n"
+        "http { listen = \"[::1]:80\" }\n"
+        "sockets { requests = { \"tcp://*:1\", \"tcp://[::1]:2\" } contexts_bind = { \"ipc://a\" }\n"
+        " contexts_connect = { \"tcp://host.example:3\" } feedback_bind = { \"ipc://b\" }\n"
+        " feedback_connect = { \"ipc:///c\" } feedback_pull_bind = { \"ipc://d\" } actions_bind = { \"ipc://e\" }\n"
+        " message_limit = 1025B }\n"
+        "journal { sync = never interval = 1001us segment = 65537B keep = 1TiB }\n"
+        "checkpoint { every = 90s keep = 1 }\n"
+        "model a { learner = dgt arms = 3 features = 4 epsilon = 0.123456789012345678 epsilon_decay = 1e-7\n"
+        " epsilon_floor = 0.01 gamma = 1000000 height = 12 learning_rate = 0.0001 seed = 7 reward_window = 90min\n"
+        " default_loss = 0.5 reward = sum loss_range = {-1, 2} shared_bias = no pending_max = 5 explain_keep = 0\n"
+        " feature_names = \"f\" arm_names = \"a\" }\n"
+        "model b { learner = value features = 0 bits = 20 max_nonzeros = 7 max_candidates = 9 value_range = {-5, "
+        "\"1e+30\"}\n"
+        " delta = 0.3 feedback = one default_loss = \"-1e+300\" }\n"
+        "model c { arms = 2 features = 1 policy = epsilon trees = 0 height = 8 }\n";
+
+static void test_config_printed_reads_back_equal(void **state)
+{
+	(void)state;
+	round_trip(good(SMALL));
+	round_trip(good(everything));
+}
+
+static void test_config_built_in_demo_is_valid(void **state)
+{
+	(void)state;
+	cop_config *config;
+	cop_config_report report;
+	cop_config_report_init(&report);
+	assert_int_equal(cop_config_load(NULL, &config, &report), COP_OK);
+	assert_string_equal(config->state_dir, ".");
+	assert_string_equal(config->requests.items[0], "ipc://requests.ipc");
+	assert_string_equal(config->models[0].name, "demo");
+	assert_int_equal(config->models[0].policy, COP_POLICY_EPSILON);
+	assert_true(config->models[0].epsilon == 0.1);
+	assert_int_equal(config->models[0].arms, 6);
+	assert_int_equal(config->models[0].features, 36);
+	round_trip(config);
+}
+
+/* The comments of conf/coppice.conf say that they show the defaults: so nothing differs from leaving them out. */
+static void test_config_example_shows_the_defaults(void **state)
+{
+	(void)state;
+	cop_config *config;
+	cop_config_report report;
+	cop_config_report_init(&report);
+	cop_err err = cop_config_load(COP_CONF_DIR "/coppice.conf", &config, &report);
+	if (err != COP_OK && report.count != 0)
+		print_message("%lu: %s\n", (unsigned long)report.items[0].line, report.items[0].message);
+	assert_int_equal(err, COP_OK);
+	cop_config *plain =
+	        good("sockets { requests = { \"tcp://127.0.0.1:5590\", \"ipc:///run/coppice/requests.ipc\" }\n"
+	             "contexts_bind = { \"tcp://127.0.0.1:5591\" } feedback_bind = { \"tcp://127.0.0.1:5592\" }\n"
+	             "actions_bind = { \"tcp://127.0.0.1:5593\" } }\n"
+	             "model front-page { arms = 6 features = 36 policy = epsilon }\n");
+	cop_config_changes changes;
+	assert_int_equal(cop_config_diff(plain, config, &changes), COP_OK);
+	for (size_t i = 0; i < changes.count; i++)
+		print_message("%s\n", changes.items[i].text);
+	assert_int_equal(changes.count, 0);
+	cop_config_changes_free(&changes);
+	cop_config_free(plain);
+	cop_config_free(config);
+}
+
+static void test_config_missing_file_is_reported(void **state)
+{
+	(void)state;
+	cop_config *config;
+	cop_config_report report;
+	cop_config_report_init(&report);
+	assert_int_equal(cop_config_load("/nonexistent/x.conf", &config, &report), COP_EIO);
+	assert_null(config);
+	assert_int_equal(report.count, 1);
+	assert_string_equal(report.items[0].source, "/nonexistent/x.conf");
+	assert_non_null(strstr(report.items[0].message, "cannot be read: No such file"));
+	cop_config_report_fini(&report);
+	assert_int_equal(cop_config_load("/", &config, &report), COP_EIO);
+	cop_config_report_fini(&report);
+}
+
+static void write_file(const char *folder, const char *name, const char *text)
+{
+	char path[256];
+	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
+	assert_int_equal(fclose(file), 0);
+}
+
+static void remove_file(const char *folder, const char *name)
+{
+	char path[256];
+	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
+	assert_int_equal(unlink(path), 0);
+}
+
+static cop_err load_in(const char *folder, cop_config **config, cop_config_report *report)
+{
+	char path[256];
+	(void)snprintf(path, sizeof path, "%s/c.conf", folder);
+	cop_config_report_init(report);
+	return cop_config_load(path, config, report);
+}
+
+static void test_config_name_files_are_read_beside_the_file(void **state)
+{
+	(void)state;
+	char folder[] = "/tmp/cop_config_XXXXXX";
+	assert_non_null(mkdtemp(folder));
+	write_file(folder, "c.conf",
+	        TAIL "model m { arms = 2\nfeatures = 3 feature_names = \"f.txt\" arm_names = a.txt }\n");
+	write_file(folder, "f.txt", "age\nheight in cm\r\nweight");
+	write_file(folder, "a.txt", "left\nright\n");
+	cop_config *config;
+	cop_config_report report;
+	assert_int_equal(load_in(folder, &config, &report), COP_OK);
+	assert_int_equal(config->models[0].feature_name_list.count, 3);
+	assert_string_equal(config->models[0].feature_name_list.items[1], "height in cm");
+	assert_string_equal(config->models[0].arm_name_list.items[1], "right");
+	cop_config_free(config);
+
+	static const struct {
+		const char *features;
+		const char *holds;
+	} cases[] = {
+		{ "a\nb\n", "f.txt: 2 lines, expected 3" },
+		{ "a\nb\nc\nd\n", "f.txt:4: too many lines" },
+		{ "a\n\nc\n", "f.txt:2: expected a name" },
+		{ "a\nb\na\n", "\"a\" stands twice" },
+		{ "a\nb\x01\nc\n", "f.txt:2: expected a name" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		write_file(folder, "f.txt", cases[i].features);
+		assert_int_equal(load_in(folder, &config, &report), COP_EINVAL);
+		assert_int_equal(report.count, 1);
+		assert_int_equal(report.items[0].line, 3);
+		assert_non_null(strstr(report.items[0].message, cases[i].holds));
+		cop_config_report_fini(&report);
+	}
+	remove_file(folder, "f.txt");
+	assert_int_equal(load_in(folder, &config, &report), COP_EINVAL);
+	assert_non_null(strstr(report.items[0].message, "No such file"));
+	cop_config_report_fini(&report);
+	remove_file(folder, "a.txt");
+	remove_file(folder, "c.conf");
+	assert_int_equal(rmdir(folder), 0);
+}
+
+static void test_config_diff_tells_applied_from_restart(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *next;
+		bool applied;
+		const char *text;
+	} cases[] = {
+		{ SMALL "log { level = debug }", true, "log.level: \"info\" -> \"debug\"" },
+		{ SMALL "log { facility = user }", false, "log.facility: \"daemon\" -> \"user\"" },
+		{ SMALL "checkpoint { every = 10s }", true, "checkpoint.every: \"1min\" -> \"10s\"" },
+		{ SMALL "checkpoint { keep = 4 }", true, "checkpoint.keep: 3 -> 4" },
+		{ SMALL "state_dir = x", false, "state_dir: \"/var/lib/coppice\" -> \"x\"" },
+		{ SMALL "http { listen = \"h:1\" }", false, "http.listen" },
+		{ "sockets { requests = { \"ipc://s\" } } model m { arms = 2 features = 3 }", false,
+		        "sockets.requests: { \"ipc://r.ipc\" } -> { \"ipc://s\" }" },
+		{ TAIL "model m { arms = 2 features = 3 gamma = 5 }", true, "model m: gamma: 30 -> 5" },
+		{ TAIL "model m { arms = 2 features = 3 epsilon = 0.5 }", true, "model m: epsilon: 0.1 -> 0.5" },
+		{ TAIL "model m { arms = 2 features = 3 reward_window = 1s }", true, "model m: reward_window" },
+		{ TAIL "model m { arms = 2 features = 3 default_loss = 1 }", true, "default_loss: \"none\" -> 1" },
+		{ TAIL "model m { arms = 2 features = 3 reward = sum }", true, "model m: reward: " },
+		{ TAIL "model m { arms = 2 features = 3 pending_max = 1 }", true, "model m: pending_max" },
+		{ TAIL "model m { arms = 2 features = 3 explain_keep = 1 }", true, "model m: explain_keep" },
+		{ TAIL "model m { arms = 2 features = 3 arm_names = x }", true, "model m: arm_names: \"\" -> \"x\"" },
+		{ TAIL "model m { arms = 2 features = 3 seed = 2 }", false, "model m: seed: 1 -> 2" },
+		{ TAIL "model m { arms = 3 features = 3 }", false, "model m: arms: 2 -> 3" },
+		{ SMALL "model n { arms = 3 features = 3 }", false, "model n: added" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cop_config *old = good(SMALL), *next = good(cases[i].next);
+		cop_config_changes changes;
+		assert_int_equal(cop_config_diff(old, next, &changes), COP_OK);
+		assert_int_equal(changes.count, 1);
+		if (strstr(changes.items[0].text, cases[i].text) == NULL)
+			print_message("%s\n", changes.items[0].text);
+		assert_non_null(strstr(changes.items[0].text, cases[i].text));
+		assert_int_equal(changes.items[0].applied, cases[i].applied);
+		cop_config_changes_free(&changes);
+		/* What is called applied is exactly what apply takes over. */
+		cop_config_apply(old, next);
+		cop_config_free(next);
+		next = good(cases[i].next);
+		assert_int_equal(cop_config_diff(old, next, &changes), COP_OK);
+		assert_int_equal(changes.count, cases[i].applied ? 0 : 1);
+		cop_config_changes_free(&changes);
+		cop_config_free(next);
+		cop_config_free(old);
+	}
+}
+
+static void test_config_diff_of_other_shape_applies_nothing_of_the_model(void **state)
+{
+	(void)state;
+	cop_config *old = good(SMALL "model gone { arms = 2 features = 1 }");
+	cop_config *next = good(TAIL "model m { arms = 2 features = 3 loss_range = {0, 9} default_loss = 8 }");
+	cop_config_changes changes;
+	assert_int_equal(cop_config_diff(old, next, &changes), COP_OK);
+	assert_int_equal(changes.count, 3);
+	for (size_t i = 0; i < changes.count; i++)
+		assert_false(changes.items[i].applied);
+	assert_string_equal(changes.items[2].text, "model gone: removed");
+	cop_config_apply(old, next);
+	assert_false(old->models[0].default_loss.given);
+	cop_config_changes_free(&changes);
+	cop_config_free(next);
+	cop_config_free(old);
+}
+
+static void test_config_diff_sees_changed_names(void **state)
+{
+	(void)state;
+	char folder[] = "/tmp/cop_config_XXXXXX";
+	assert_non_null(mkdtemp(folder));
+	write_file(folder, "c.conf", TAIL "model m { arms = 2\nfeatures = 3 arm_names = a.txt }\n");
+	write_file(folder, "a.txt", "left\nright\n");
+	cop_config *old, *next;
+	cop_config_report report;
+	assert_int_equal(load_in(folder, &old, &report), COP_OK);
+	write_file(folder, "a.txt", "left\nbehind\n");
+	assert_int_equal(load_in(folder, &next, &report), COP_OK);
+	cop_config_changes changes;
+	assert_int_equal(cop_config_diff(old, next, &changes), COP_OK);
+	assert_int_equal(changes.count, 1);
+	assert_true(changes.items[0].applied);
+	cop_config_changes_free(&changes);
+	cop_config_apply(old, next);
+	cop_config_free(next);
+	assert_string_equal(old->models[0].arm_name_list.items[1], "behind");
+	cop_config_free(old);
+	remove_file(folder, "a.txt");
+	remove_file(folder, "c.conf");
+	assert_int_equal(rmdir(folder), 0);
+}
+
+static void test_config_nth_allocation_fails_gives_enomem(void **state)
+{
+	(void)state;
+	char folder[] = "/tmp/cop_config_XXXXXX";
+	assert_non_null(mkdtemp(folder));
+	write_file(folder, "c.conf", TAIL "model m { arms = 2 features = 1 arm_names = a.txt loss_range = {0, 2} }\n");
+	write_file(folder, "a.txt", "left\nright\n");
+	unsigned long n = 0;
+	cop_err err = COP_ENOMEM;
+	while (err == COP_ENOMEM) {
+		cop_config *config;
+		cop_config_report report;
+		cop_test_alloc_fail(++n, 0);
+		err = load_in(folder, &config, &report);
+		cop_test_alloc_fail(0, 0);
+		assert_true(err == COP_OK ? config != NULL : config == NULL);
+		cop_config_report_fini(&report);
+		cop_config_free(config);
+	}
+	assert_int_equal(err, COP_OK);
+	assert_true(n > 10);
+	cop_config *old = good(SMALL), *next = good(everything);
+	for (n = 0, err = COP_ENOMEM; err == COP_ENOMEM;) {
+		cop_config_changes changes;
+		cop_test_alloc_fail(++n, 0);
+		err = cop_config_diff(old, next, &changes);
+		cop_test_alloc_fail(0, 0);
+		cop_config_changes_free(&changes);
+	}
+	assert_int_equal(err, COP_OK);
+	cop_config_free(old);
+	cop_config_free(next);
+	remove_file(folder, "a.txt");
+	remove_file(folder, "c.conf");
+	assert_int_equal(rmdir(folder), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_config_minimal_has_all_defaults),
+		cmocka_unit_test(test_config_learner_chooses_defaults),
+		cmocka_unit_test(test_config_units_are_read),
+		cmocka_unit_test(test_config_one_wrong_value_names_line_and_expectation),
+		cmocka_unit_test(test_config_syntax_errors_stop_with_their_line),
+		cmocka_unit_test(test_config_bytes_that_are_no_text_are_refused),
+		cmocka_unit_test(test_config_all_wrong_values_are_in_one_report),
+		cmocka_unit_test(test_config_report_is_bounded),
+		cmocka_unit_test(test_config_too_many_models_are_refused),
+		cmocka_unit_test(test_config_printed_reads_back_equal),
+		cmocka_unit_test(test_config_built_in_demo_is_valid),
+		cmocka_unit_test(test_config_example_shows_the_defaults),
+		cmocka_unit_test(test_config_missing_file_is_reported),
+		cmocka_unit_test(test_config_name_files_are_read_beside_the_file),
+		cmocka_unit_test(test_config_diff_tells_applied_from_restart),
+		cmocka_unit_test(test_config_diff_of_other_shape_applies_nothing_of_the_model),
+		cmocka_unit_test(test_config_diff_sees_changed_names),
+		cmocka_unit_test(test_config_nth_allocation_fails_gives_enomem),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
