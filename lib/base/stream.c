@@ -375,7 +375,7 @@ cop_err cop_stream_write(cop_stream *stream, const void *data, size_t length)
 
 static cop_err finish_writing(cop_stream *stream)
 {
-	cop_codec_io io = { NULL, 0, NULL, 0 };
+	cop_codec_io io = { stream->block, 0, NULL, 0 };
 	bool done = false;
 	while (stream->err == COP_OK && !done)
 		if (encode_some(stream, &io, true, &done) == COP_OK)

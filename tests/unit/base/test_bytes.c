@@ -99,7 +99,7 @@ static void test_cursor_after_failure_gives_zeros_and_keeps_first_error(void **s
 	cop_cursor_f32s(&cursor, values, 4);
 	assert_true(values[0] == 0 && values[3] == 0);
 
-	const double wrong[] = { 1, INFINITY };
+	const double wrong[] = { 1, (double)INFINITY };
 	cop_cursor_init(&cursor, wrong, sizeof wrong);
 	assert_true(cop_cursor_f64(&cursor) == 1);
 	(void)cop_cursor_f64(&cursor);

@@ -68,8 +68,8 @@ static void test_json_writer_of_single_values_is_plain(void **state)
 	static const struct {
 		double value;
 		const char *text;
-	} numbers[] = { { NAN, "null" }, { INFINITY, "null" }, { -INFINITY, "null" }, { 0.93, "0.93" }, { -0.0, "-0" },
-		{ 1e300, "1e+300" }, { 100, "100" } };
+	} numbers[] = { { (double)NAN, "null" }, { (double)INFINITY, "null" }, { -(double)INFINITY, "null" },
+		{ 0.93, "0.93" }, { -0.0, "-0" }, { 1e300, "1e+300" }, { 100, "100" } };
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
 		cop_json_writer *w = writer_of(COP_JSON_COMPACT);
 		cop_json_number(w, numbers[i].value);

@@ -28,8 +28,7 @@ static void test_csv_of_plain_rows_is_read(void **state)
 		"\n\n 1 ,\t2, 0 \n\n  \n-3.5,40,1\n\n",
 		"a,b,class\n1,2,0\n-3.5,40,1\n",
 		"1,b,2\n1,2,0\n-3.5,40,1\n",
-		"\xef\xbb\xbf"
-		"1,2,0\n-3.5,40,1\n",
+		"\xef\xbb\xbf+1,2,0\n-3.5,40,1\n",
 		",a,b\n1,2,0\n-3.5,40,1\n",
 	};
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
