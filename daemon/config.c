@@ -144,9 +144,11 @@ static cop_err scan_stream(cop_config_reading *reading, FILE *stream, cfg_t *roo
 	current = NULL;
 	if (reading->out_of_memory)
 		return COP_ENOMEM;
-	if (reading->wrong)
-		return COP_EFORMAT;
-	return result == CFG_SUCCESS ? COP_OK : COP_ENOMEM; /* an error without a word is libconfuse's own malloc */
+	if (result != CFG_SUCCESS &&
+	        !reading->wrong) /* libconfuse has no word for some, an empty option name for one */
+		cop_config_complain(
+		        reading, (uint64_t)root->line, "", "not understood, expected option = value or a section");
+	return reading->wrong ? COP_EFORMAT : COP_OK;
 }
 
 static uint64_t count_lines(const char *text, size_t length)

@@ -33,7 +33,7 @@ struct cop_log {
 	entry *ring;
 	size_t size, head, used;
 	uint64_t lost, dropped;
-	bool stopping, done;
+	bool stopping, done, abandoned;
 	atomic_int level;
 	int facility;
 	bool foreground;
@@ -150,6 +150,15 @@ static bool take(cop_log *log, entry *out, uint64_t *lost, bool *empty)
 	return more;
 }
 
+static void destroy(cop_log *log)
+{
+	(void)pthread_cond_destroy(&log->filled);
+	(void)pthread_cond_destroy(&log->finished);
+	(void)pthread_mutex_destroy(&log->lock);
+	cop_mem_free(log->ring);
+	cop_mem_free(log);
+}
+
 static void *run(void *context)
 {
 	cop_log *log = context;
@@ -164,18 +173,12 @@ static void *run(void *context)
 	}
 	(void)pthread_mutex_lock(&log->lock);
 	log->done = true;
+	bool abandoned = log->abandoned;
 	(void)pthread_cond_signal(&log->finished);
 	(void)pthread_mutex_unlock(&log->lock);
+	if (abandoned)
+		destroy(log);
 	return NULL;
-}
-
-static void destroy(cop_log *log)
-{
-	(void)pthread_cond_destroy(&log->filled);
-	(void)pthread_cond_destroy(&log->finished);
-	(void)pthread_mutex_destroy(&log->lock);
-	cop_mem_free(log->ring);
-	cop_mem_free(log);
 }
 
 static void init_locks(cop_log *log)
@@ -240,11 +243,12 @@ cop_err cop_log_close(cop_log *log, unsigned deadline_ms)
 	while (!log->done && waited == 0)
 		waited = pthread_cond_timedwait(&log->finished, &log->lock, &until);
 	bool done = log->done;
-	(void)pthread_mutex_unlock(&log->lock);
-	if (!done) {
+	log->abandoned = !done;
+	if (!done) /* under the lock: the thread may free the log as soon as it has it */
 		(void)pthread_detach(log->thread);
+	(void)pthread_mutex_unlock(&log->lock);
+	if (!done)
 		return COP_EFULL;
-	}
 	(void)pthread_join(log->thread, NULL);
 	if (!log->foreground && log->sink == NULL)
 		closelog();

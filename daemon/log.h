@@ -44,8 +44,9 @@ typedef struct cop_log cop_log;
 /* Starts the thread. Caller closes with cop_log_close. COP_EINVAL: unknown facility. COP_ENOMEM. COP_EIO: no thread. */
 COP_CHECK cop_err cop_log_open(const cop_log_settings *settings, cop_log **out);
 
-/* Waits until all lines are written, at most deadline_ms milliseconds. When the receiver is stalled for that long the
- * thread is left behind with its memory, to die with the process; COP_EFULL tells so. NULL is allowed. */
+/* Waits until all lines are written, at most deadline_ms milliseconds; then the log is gone. When the receiver is
+ * stalled for that long the thread is left behind, to end by itself or with the process; COP_EFULL tells so. NULL is
+ * allowed. */
 cop_err cop_log_close(cop_log *log, unsigned deadline_ms);
 
 /* One line; event is the stable id. Control characters become '?'. Never blocks on the receiver. */

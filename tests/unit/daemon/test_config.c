@@ -204,6 +204,7 @@ static void test_config_syntax_errors_stop_with_their_line(void **state)
 		{ "state_dir = \"abc", 1, "end of file" },
 		{ SMALL "http { listen = \"1.2.3.4:5\"\n", 3, "ends inside a section" },
 		{ SMALL "/* open", 0, "ends inside" },
+		{ SMALL "\"\" ", 3, "not understood" },
 		{ SMALL "include(\"/etc/passwd\")", 3, "no such option 'include'" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
