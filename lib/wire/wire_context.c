@@ -1,0 +1,221 @@
+#include "wire/wire_context.h"
+
+#include <string.h>
+
+#include "base/assert.h"
+#include "wire/wire_put.h"
+
+enum { ID, X, MASK, T, DEFER, SRC, N, SEQ, KEYS };
+
+static const char *const names[KEYS] = { "id", "x", "mask", "t", "defer", "src", "n", "seq" };
+
+static cop_err read_t(cop_wire_cursor *cursor, cop_wire_context *out, cop_wire_fault *fault)
+{
+	cop_err err = cop_wire_cursor_double(cursor, &out->t);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "t", "a number of seconds");
+	out->has_t = true;
+	return COP_OK;
+}
+
+static cop_err read_defer(cop_wire_cursor *cursor, cop_wire_context *out, cop_wire_fault *fault)
+{
+	cop_err err = cop_wire_cursor_bool(cursor, &out->defer);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "defer", "a boolean");
+	return COP_OK;
+}
+
+static cop_err read_field(cop_wire_cursor *cursor, unsigned which, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, cop_wire_context *out, cop_wire_fault *fault)
+{
+	switch (which) {
+	case ID:
+		return cop_wire_read_id(cursor, &out->id, fault);
+	case X:
+		out->has_x = true;
+		return cop_wire_read_features(cursor, shape, workspace, &out->x, fault);
+	case MASK:
+		out->has_mask = true;
+		return cop_wire_read_mask(cursor, shape, workspace, fault);
+	case T:
+		return read_t(cursor, out, fault);
+	case DEFER:
+		return read_defer(cursor, out, fault);
+	case SRC:
+		return cop_wire_read_src(cursor, &out->source, fault);
+	case N:
+		return cop_wire_read_n(cursor, &out->source, fault);
+	default:
+		return cop_wire_read_seq(cursor, &out->seq, fault);
+	}
+}
+
+static void start(cop_wire_context *out, const cop_wire_shape *shape, const cop_wire_workspace *workspace)
+{
+	out->id.kind = 0;
+	out->has_x = false;
+	out->x = (cop_row){ 0 };
+	out->has_mask = false;
+	out->mask = shape->arms != 0 ? workspace->mask : NULL;
+	out->arms = shape->arms;
+	out->has_t = false;
+	out->t = 0.0;
+	out->defer = false;
+	out->source = (cop_wire_source){ 0 };
+	out->seq.length = 0;
+}
+
+static cop_err decode(
+        cop_wire_keys *keys, const cop_wire_shape *shape, const cop_wire_workspace *workspace, cop_wire_context *out)
+{
+	unsigned which;
+	cop_err err;
+	while ((err = cop_wire_keys_next(keys, &which)) == COP_OK) {
+		err = read_field(keys->cursor, which, shape, workspace, out, keys->fault);
+		if (err != COP_OK)
+			return err;
+	}
+	if (err != COP_EEND)
+		return err;
+	if (!out->has_mask && shape->arms != 0)
+		memset(workspace->mask, 1, shape->arms);
+	return COP_OK;
+}
+
+cop_err cop_wire_context_decode(const void *body, size_t length, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, cop_wire_context *out, cop_wire_fault *fault)
+{
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	cop_wire_cursor_init(&cursor, body, length);
+	start(out, shape, workspace);
+	cop_err err = cop_wire_keys_open(&keys, &cursor, names, KEYS, fault);
+	if (err == COP_OK)
+		err = decode(&keys, shape, workspace, out);
+	if (err == COP_OK)
+		err = cop_wire_keys_need(&keys, 1U << ID | 1U << X);
+	return err;
+}
+
+cop_err cop_wire_explain_decode(const void *body, size_t length, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, cop_wire_context *out, cop_wire_fault *fault)
+{
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	cop_wire_cursor_init(&cursor, body, length);
+	start(out, shape, workspace);
+	cop_err err = cop_wire_keys_open(&keys, &cursor, names, KEYS, fault);
+	if (err == COP_OK)
+		err = decode(&keys, shape, workspace, out);
+	if (err == COP_OK && out->has_x == (out->id.kind != 0))
+		err = cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "id: expected either id (a decision that was made) or x (what would be decided)");
+	return err;
+}
+
+void cop_wire_features_put(cop_bytes *bytes, const cop_row *x, cop_wire_form form)
+{
+	if (x->dense != NULL && form == COP_WIRE_FORM_PACKED) {
+		cop_wire_put_packed(bytes, x->dense, x->d);
+	} else if (x->dense != NULL) {
+		cop_wire_put_array(bytes, x->d);
+		for (size_t i = 0; i < x->d; i++)
+			cop_wire_put_float(bytes, x->dense[i]);
+	} else {
+		cop_wire_put_map(bytes, x->nnz);
+		for (size_t i = 0; i < x->nnz; i++) {
+			cop_wire_put_unsigned(bytes, x->index[i]);
+			cop_wire_put_float(bytes, x->value[i]);
+		}
+	}
+}
+
+void cop_wire_id_put(cop_bytes *bytes, const cop_event_id *id)
+{
+	uint64_t word = 0;
+	switch (id->kind) {
+	case COP_EVENT_ID_STRING:
+		cop_wire_put_string(bytes, (const char *)id->bytes, id->length);
+		return;
+	case COP_EVENT_ID_BINARY:
+		cop_wire_put_binary(bytes, id->bytes, id->length);
+		return;
+	default:
+		memcpy(&word, id->bytes, sizeof word);
+		break;
+	}
+	if (id->kind == COP_EVENT_ID_NEGATIVE)
+		cop_wire_put_signed(bytes, (int64_t)word);
+	else
+		cop_wire_put_unsigned(bytes, word);
+}
+
+void cop_wire_seq_put(cop_bytes *bytes, const cop_wire_seq *seq)
+{
+	if (seq == NULL || seq->length == 0)
+		return;
+	cop_wire_put_text(bytes, "seq");
+	cop_wire_put_raw(bytes, seq->bytes, seq->length);
+}
+
+void cop_wire_seq_from_unsigned(cop_wire_seq *seq, uint64_t value)
+{
+	uint64_t word = __builtin_bswap64(value);
+	seq->length = 9;
+	seq->bytes[0] = 0xcf;
+	memcpy(seq->bytes + 1, &word, sizeof word);
+}
+
+static void put_mask(cop_bytes *bytes, const uint8_t *mask, size_t arms)
+{
+	cop_wire_put_binary_head(bytes, (arms + 7) / 8);
+	for (size_t i = 0; i < arms; i += 8) {
+		unsigned bits = 0;
+		for (size_t j = i; j < arms && j < i + 8; j++)
+			bits |= (mask[j] != 0 ? 1U : 0U) << (j - i);
+		cop_bytes_put_u8(bytes, (uint8_t)bits);
+	}
+}
+
+void cop_wire_source_put(cop_bytes *bytes, const cop_wire_source *source)
+{
+	if (source->name != NULL) {
+		cop_wire_put_text(bytes, "src");
+		cop_wire_put_string(bytes, source->name, source->length);
+	}
+	if (source->has_n)
+		cop_wire_put_key_unsigned(bytes, "n", source->n);
+}
+
+size_t cop_wire_source_count(const cop_wire_source *source)
+{
+	return (source->name != NULL ? 1U : 0U) + (source->has_n ? 1U : 0U);
+}
+
+void cop_wire_context_put(cop_bytes *bytes, const cop_wire_context *context, cop_wire_form form)
+{
+	bool mask = context->has_mask && context->arms != 0;
+	size_t count = (context->id.kind != 0 ? 1U : 0U) + (context->has_x ? 1U : 0U) + (mask ? 1U : 0U) +
+	               (context->has_t ? 1U : 0U) + (context->defer ? 1U : 0U) +
+	               cop_wire_source_count(&context->source) + (context->seq.length != 0 ? 1U : 0U);
+	cop_wire_put_map(bytes, count);
+	if (context->id.kind != 0) {
+		cop_wire_put_text(bytes, "id");
+		cop_wire_id_put(bytes, &context->id);
+	}
+	if (context->has_x) {
+		cop_wire_put_text(bytes, "x");
+		cop_wire_features_put(bytes, &context->x, form);
+	}
+	if (mask) {
+		cop_wire_put_text(bytes, "mask");
+		put_mask(bytes, context->mask, context->arms);
+	}
+	if (context->has_t)
+		cop_wire_put_key_double(bytes, "t", context->t);
+	if (context->defer)
+		cop_wire_put_key_bool(bytes, "defer", true);
+	cop_wire_source_put(bytes, &context->source);
+	cop_wire_seq_put(bytes, &context->seq);
+}

@@ -1,0 +1,56 @@
+/* wire/wire_context.h: a context `{id, x, mask?, t?, defer?, src?, n?, seq?}`, the body of decide and of context
+ * streams, and explain's body `{id}` or `{x, mask?, t?}`.
+ *
+ * Decoding allocates nothing; views point into the workspace and into the message. One thread per workspace. */
+#ifndef COP_WIRE_WIRE_CONTEXT_H
+#define COP_WIRE_WIRE_CONTEXT_H
+
+#include "base/bytes.h"
+#include "wire/wire_features.h"
+#include "wire/wire_keys.h"
+
+typedef struct cop_wire_context {
+	cop_event_id id;     /* kind 0: none */
+	bool has_x;          /* explain by id has none */
+	cop_row x;           /* decoded: a view of the workspace */
+	bool has_mask;       /* the sender gave one */
+	const uint8_t *mask; /* arms flags; decoded: workspace->mask, all 1 without one; NULL when arms is 0 */
+	size_t arms;         /* as the shape says */
+	bool has_t;
+	double t;               /* the sender's time in seconds */
+	bool defer;             /* the reward window starts with `activate` */
+	cop_wire_source source; /* borrowed from the message */
+	cop_wire_seq seq;
+} cop_wire_context;
+
+/* body (length bytes, borrowed) must be one map and nothing behind it; `id` and `x` are needed. On error *out is
+ * undefined and the fault (NULL allowed) says what is wrong: errors of cop_wire_read_features for `x`, COP_EFORMAT
+ * (bad_request) for everything else. */
+COP_CHECK cop_err cop_wire_context_decode(const void *body, size_t length, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, cop_wire_context *out, cop_wire_fault *fault);
+
+/* The same for explain: exactly one of `id` and `x` is needed; has_x tells which. */
+COP_CHECK cop_err cop_wire_explain_decode(const void *body, size_t length, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, cop_wire_context *out, cop_wire_fault *fault);
+
+typedef enum cop_wire_form {
+	COP_WIRE_FORM_PACKED = 0, /* dense x as binary float32: the smallest and fastest */
+	COP_WIRE_FORM_ARRAY,      /* dense x as an array of float32 */
+} cop_wire_form;
+
+/* Appends the context as one map; what is not set is left out, so this writes explain's body too. A sparse x becomes a
+ * map of indices, the mask a bit set. Failure: bytes->err. */
+void cop_wire_context_put(cop_bytes *bytes, const cop_wire_context *context, cop_wire_form form);
+
+/* Parts of it that feedback shares. */
+void cop_wire_features_put(cop_bytes *bytes, const cop_row *x, cop_wire_form form);
+void cop_wire_id_put(cop_bytes *bytes, const cop_event_id *id);
+/* Key `seq` and its value; nothing when it is empty or NULL. */
+void cop_wire_seq_put(cop_bytes *bytes, const cop_wire_seq *seq);
+/* `src` and `n`, those that are set; and how many those are. */
+void cop_wire_source_put(cop_bytes *bytes, const cop_wire_source *source);
+size_t cop_wire_source_count(const cop_wire_source *source);
+/* A seq holding an integer, for clients that number their requests. */
+void cop_wire_seq_from_unsigned(cop_wire_seq *seq, uint64_t value);
+
+#endif

@@ -1,0 +1,354 @@
+/* Dense maps: the workspace is first filled with NaN, "not given yet", which no accepted value can be; so a second
+ * value for one index is seen without further memory. Sparse maps: entries are collected as they come, sorted in place
+ * by index (heap sort: no memory, and no order of keys makes it slow) and merged. */
+#include "wire/wire_features.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "data/hash.h"
+#include "wire/wire_keys.h"
+
+#define EXPECTED "an array of numbers, binary float32, or a map"
+
+static cop_err refuse_shape(cop_wire_fault *fault, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static cop_err refuse_shape(cop_wire_fault *fault, const char *format, ...)
+{
+	char text[160];
+	va_list args;
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	(void)cop_wire_fault_set(fault, COP_WIRE_BAD_FEATURES, "%s", text);
+	return COP_ESHAPE;
+}
+
+static cop_err refuse_value(cop_wire_fault *fault, cop_err err, const cop_wire_cursor *cursor, size_t i)
+{
+	char path[32];
+	(void)snprintf(path, sizeof path, "x[%zu]", i);
+	return cop_wire_refuse(fault, COP_WIRE_BAD_FEATURES, err, cursor, path, "a number");
+}
+
+/* The key of a map's entry as a person would write it. */
+static void key_path(char *out, size_t size, cop_wire_cursor key)
+{
+	const char *name;
+	size_t length;
+	uint64_t index;
+	if (cop_wire_cursor_string(&key, &name, &length) == COP_OK) {
+		char clean[80];
+		cop_wire_text_clean(clean, sizeof clean, name, length);
+		(void)snprintf(out, size, "x[\"%s\"]", clean);
+	} else if (cop_wire_cursor_unsigned(&key, &index) == COP_OK) {
+		(void)snprintf(out, size, "x[%llu]", (unsigned long long)index);
+	} else {
+		(void)snprintf(out, size, "x");
+	}
+}
+
+/* How many values an array or packed binary holds; for the latter *packed points to them. */
+static cop_err value_count(cop_wire_cursor *cursor, size_t *count, const uint8_t **packed, cop_wire_fault *fault)
+{
+	*packed = NULL;
+	cop_err err = cop_wire_cursor_array(cursor, count);
+	if (err == COP_EINVAL)
+		err = cop_wire_cursor_binary(cursor, packed, count);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_FEATURES, err, cursor, "x", EXPECTED);
+	if (*packed != NULL && *count % sizeof(float) != 0)
+		return refuse_shape(fault, "x: got %zu bytes of binary, expected 4 for each float32", *count);
+	if (*packed != NULL)
+		*count /= sizeof(float);
+	return COP_OK;
+}
+
+static cop_err read_values(
+        cop_wire_cursor *cursor, const uint8_t *packed, float *out, size_t count, cop_wire_fault *fault)
+{
+	size_t bad = 0;
+	cop_err err = packed != NULL ? cop_wire_cursor_packed(packed, out, count, &bad)
+	                             : cop_wire_cursor_floats(cursor, out, count, &bad);
+	return err == COP_OK ? COP_OK : refuse_value(fault, err, cursor, bad);
+}
+
+static cop_err dense_values(cop_wire_cursor *cursor, const cop_wire_shape *shape, float *dense, cop_wire_fault *fault)
+{
+	size_t count;
+	const uint8_t *packed;
+	cop_err err = value_count(cursor, &count, &packed, fault);
+	if (err != COP_OK)
+		return err;
+	if (count != shape->features)
+		return refuse_shape(fault, "x: got %zu values, expected %zu", count, shape->features);
+	return read_values(cursor, packed, dense, count, fault);
+}
+
+/* The index that a map's key means, below the dimension. */
+static cop_err read_key(cop_wire_cursor *cursor, const cop_wire_shape *shape, size_t *out, cop_wire_fault *fault)
+{
+	cop_wire_cursor key = *cursor;
+	char path[120];
+	uint64_t number;
+	const char *name;
+	size_t length;
+	size_t d = shape->features != 0 ? shape->features : (size_t)1 << shape->bits;
+	cop_err err = cop_wire_cursor_string(cursor, &name, &length);
+	if (err == COP_OK && shape->features == 0) {
+		*out = cop_hash_feature(name, length, 0) & (d - 1);
+		return COP_OK;
+	}
+	if (err == COP_OK) {
+		if (shape->find_name != NULL && shape->find_name(shape->names, name, length, out) && *out < d)
+			return COP_OK;
+		key_path(path, sizeof path, key);
+		return refuse_shape(fault, "%s: %s", path,
+		        shape->find_name != NULL ? "no feature of the model has this name"
+		                                 : "the model has no feature names, expected indices");
+	}
+	if (err == COP_EINVAL)
+		err = cop_wire_cursor_unsigned(cursor, &number);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_FEATURES, err, cursor, "x: key", "a name or an index");
+	if (number >= d)
+		return refuse_shape(fault, "x[%llu]: expected an index below %zu", (unsigned long long)number, d);
+	*out = (size_t)number;
+	return COP_OK;
+}
+
+/* One entry of a map. */
+static cop_err read_entry(
+        cop_wire_cursor *cursor, const cop_wire_shape *shape, size_t *index, float *value, cop_wire_fault *fault)
+{
+	cop_wire_cursor key = *cursor;
+	cop_err err = read_key(cursor, shape, index, fault);
+	if (err != COP_OK)
+		return err;
+	err = cop_wire_cursor_float(cursor, value);
+	if (err != COP_OK) {
+		char path[120];
+		key_path(path, sizeof path, key);
+		return cop_wire_refuse(fault, COP_WIRE_BAD_FEATURES, err, cursor, path, "a number");
+	}
+	return COP_OK;
+}
+
+static cop_err dense_map(cop_wire_cursor *cursor, const cop_wire_shape *shape, float *dense, cop_wire_fault *fault)
+{
+	size_t pairs;
+	cop_err err = cop_wire_cursor_map(cursor, &pairs);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_FEATURES, err, cursor, "x", EXPECTED);
+	for (size_t i = 0; i < shape->features; i++)
+		dense[i] = NAN;
+	while (pairs-- > 0) {
+		cop_wire_cursor key = *cursor;
+		size_t index;
+		float value;
+		err = read_entry(cursor, shape, &index, &value, fault);
+		if (err != COP_OK)
+			return err;
+		if (!isnan(dense[index])) {
+			char path[120];
+			key_path(path, sizeof path, key);
+			return refuse_shape(fault, "%s: feature %zu is given twice", path, index);
+		}
+		dense[index] = value;
+	}
+	for (size_t i = 0; i < shape->features; i++)
+		if (isnan(dense[i]))
+			dense[i] = 0.0F;
+	return COP_OK;
+}
+
+static void swap(uint32_t *index, float *value, size_t a, size_t b)
+{
+	uint32_t i = index[a];
+	float v = value[a];
+	index[a] = index[b];
+	value[a] = value[b];
+	index[b] = i;
+	value[b] = v;
+}
+
+static void sift(uint32_t *index, float *value, size_t root, size_t n)
+{
+	for (size_t child; (child = 2 * root + 1) < n; root = child) {
+		if (child + 1 < n && index[child + 1] > index[child])
+			child++;
+		if (index[root] >= index[child])
+			return;
+		swap(index, value, root, child);
+	}
+}
+
+static void sort_entries(uint32_t *index, float *value, size_t n)
+{
+	size_t sorted = 1;
+	while (sorted < n && index[sorted - 1] <= index[sorted])
+		sorted++;
+	if (sorted >= n)
+		return;
+	for (size_t i = n / 2; i-- > 0;)
+		sift(index, value, i, n);
+	for (size_t last = n - 1; last > 0; last--) {
+		swap(index, value, 0, last);
+		sift(index, value, 0, last);
+	}
+}
+
+/* Sums what shares an index and drops zeros; entries sorted. COP_ENONFINITE when a sum overflows, at *n. */
+static cop_err merge_entries(uint32_t *index, float *value, size_t *n)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < *n;) {
+		uint32_t at = index[i];
+		float sum = value[i++];
+		while (i < *n && index[i] == at)
+			sum += value[i++];
+		if (!isfinite(sum)) {
+			*n = at;
+			return COP_ENONFINITE;
+		}
+		if (sum == 0.0F)
+			continue;
+		index[kept] = at;
+		value[kept++] = sum;
+	}
+	*n = kept;
+	return COP_OK;
+}
+
+static cop_err sparse_map(cop_wire_cursor *cursor, const cop_wire_shape *shape, const cop_wire_workspace *workspace,
+        size_t *nnz, cop_wire_fault *fault)
+{
+	size_t pairs;
+	cop_err err = cop_wire_cursor_map(cursor, &pairs);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_FEATURES, err, cursor, "x", EXPECTED);
+	if (pairs > shape->max_nonzeros)
+		return refuse_shape(fault, "x: got %zu entries, at most %zu allowed", pairs, shape->max_nonzeros);
+	for (size_t i = 0; i < pairs; i++) {
+		size_t index;
+		err = read_entry(cursor, shape, &index, &workspace->value[i], fault);
+		if (err != COP_OK)
+			return err;
+		workspace->index[i] = (uint32_t)index;
+	}
+	sort_entries(workspace->index, workspace->value, pairs);
+	err = merge_entries(workspace->index, workspace->value, &pairs);
+	if (err != COP_OK) {
+		(void)cop_wire_fault_set(fault, COP_WIRE_BAD_FEATURES,
+		        "x: the sum of the entries that share index %zu is not a finite number", pairs);
+		return err;
+	}
+	*nnz = pairs;
+	return COP_OK;
+}
+
+static cop_err sparse_values(cop_wire_cursor *cursor, const cop_wire_shape *shape, const cop_wire_workspace *workspace,
+        size_t *nnz, cop_wire_fault *fault)
+{
+	size_t count;
+	const uint8_t *packed;
+	cop_err err = value_count(cursor, &count, &packed, fault);
+	if (err != COP_OK)
+		return err;
+	size_t most = (size_t)1 << shape->bits;
+	most = shape->max_nonzeros < most ? shape->max_nonzeros : most;
+	if (count > most)
+		return refuse_shape(fault, "x: got %zu values, at most %zu allowed", count, most);
+	err = read_values(cursor, packed, workspace->value, count, fault);
+	if (err != COP_OK)
+		return err;
+	size_t kept = 0;
+	for (size_t i = 0; i < count; i++) {
+		if (workspace->value[i] == 0.0F)
+			continue;
+		workspace->index[kept] = (uint32_t)i;
+		workspace->value[kept++] = workspace->value[i];
+	}
+	*nnz = kept;
+	return COP_OK;
+}
+
+cop_err cop_wire_read_features(cop_wire_cursor *cursor, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, cop_row *row, cop_wire_fault *fault)
+{
+	bool map = cop_wire_cursor_peek(cursor) == COP_WIRE_TYPE_MAP;
+	if (shape->features != 0) {
+		*row = (cop_row){ .d = shape->features, .dense = workspace->dense };
+		return map ? dense_map(cursor, shape, workspace->dense, fault)
+		           : dense_values(cursor, shape, workspace->dense, fault);
+	}
+	COP_ASSERT(shape->bits >= 1 && shape->bits <= 31);
+	*row = (cop_row){ .d = (size_t)1 << shape->bits, .index = workspace->index, .value = workspace->value };
+	return map ? sparse_map(cursor, shape, workspace, &row->nnz, fault)
+	           : sparse_values(cursor, shape, workspace, &row->nnz, fault);
+}
+
+static cop_err mask_bits(const uint8_t *bits, size_t length, size_t arms, uint8_t *mask, cop_wire_fault *fault)
+{
+	if (length != (arms + 7) / 8)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "mask: got %zu bytes, expected %zu for %zu arms",
+		        length, (arms + 7) / 8, arms);
+	if (arms % 8 != 0 && bits[length - 1] >> (arms % 8) != 0)
+		return cop_wire_fault_set(
+		        fault, COP_WIRE_BAD_REQUEST, "mask: a bit beyond the last of %zu arms is set", arms);
+	for (size_t i = 0; i < arms; i++)
+		mask[i] = bits[i / 8] >> (i % 8) & 1;
+	return COP_OK;
+}
+
+static cop_err mask_array(cop_wire_cursor *cursor, size_t count, size_t arms, uint8_t *mask, cop_wire_fault *fault)
+{
+	if (count != arms)
+		return cop_wire_fault_set(
+		        fault, COP_WIRE_BAD_REQUEST, "mask: got %zu entries, expected %zu, one per arm", count, arms);
+	for (size_t i = 0; i < arms; i++) {
+		bool flag = false;
+		uint64_t number = 0;
+		cop_wire_cursor from = *cursor;
+		cop_err err = cop_wire_cursor_bool(cursor, &flag);
+		if (err == COP_OK)
+			number = flag;
+		else if (err == COP_EINVAL)
+			err = cop_wire_cursor_unsigned(cursor, &number);
+		if (err == COP_OK && number > 1)
+			err = COP_EINVAL;
+		if (err != COP_OK) {
+			char path[40];
+			(void)snprintf(path, sizeof path, "mask[%zu]", i);
+			return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, &from, path, "a boolean, 0 or 1");
+		}
+		mask[i] = (uint8_t)number;
+	}
+	return COP_OK;
+}
+
+cop_err cop_wire_read_mask(cop_wire_cursor *cursor, const cop_wire_shape *shape, const cop_wire_workspace *workspace,
+        cop_wire_fault *fault)
+{
+	if (shape->arms == 0)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "mask: the model has no arms");
+	size_t count;
+	const uint8_t *bits = NULL;
+	cop_err err = cop_wire_cursor_array(cursor, &count);
+	if (err == COP_EINVAL)
+		err = cop_wire_cursor_binary(cursor, &bits, &count);
+	if (err != COP_OK)
+		return cop_wire_refuse(
+		        fault, COP_WIRE_BAD_REQUEST, err, cursor, "mask", "an array of booleans, or a binary bit set");
+	err = bits != NULL ? mask_bits(bits, count, shape->arms, workspace->mask, fault)
+	                   : mask_array(cursor, count, shape->arms, workspace->mask, fault);
+	if (err != COP_OK)
+		return err;
+	if (memchr(workspace->mask, 1, shape->arms) == NULL)
+		return cop_wire_fault_set(
+		        fault, COP_WIRE_BAD_REQUEST, "mask: no arm is eligible, expected at least one");
+	return COP_OK;
+}

@@ -1,0 +1,46 @@
+/* wire/wire_features.h: what a context carries, `x` and `mask`, into the learner's own form.
+ *
+ * The model's shape decides what is accepted. Dense model (features > 0): an array or packed float32 of exactly
+ * `features` values, or a map of indices and configured names, where what is missing is 0. Sparse model (features 0): a
+ * map whose names are hashed to 2^bits indices, or values for the indices 0, 1, 2 …; entries that share an index are
+ * summed, zeros are dropped. The result is a view of the workspace, which the caller owns; nothing is allocated. One
+ * thread per workspace. */
+#ifndef COP_WIRE_WIRE_FEATURES_H
+#define COP_WIRE_WIRE_FEATURES_H
+
+#include "linalg/row.h"
+#include "wire/wire_code.h"
+#include "wire/wire_cursor.h"
+
+typedef struct cop_wire_shape {
+	size_t features;     /* dense dimension; 0: sparse */
+	unsigned bits;       /* sparse: dimension 2^bits, 1 to 31 */
+	size_t max_nonzeros; /* sparse: entries a context may have */
+	size_t arms;         /* 0: the model's actions are values */
+	unsigned losses;     /* numbers in a loss: 1 or 2; 0: either */
+	/* Index of a configured feature name; false when there is none. NULL: no names are configured. */
+	bool (*find_name)(const void *names, const char *name, size_t length, size_t *index);
+	const void *names; /* kept; first argument of find_name */
+} cop_wire_shape;
+
+/* Arrays of the caller, at least as long as said; those that the shape does not need may be NULL. */
+typedef struct cop_wire_workspace {
+	float *dense;    /* features */
+	uint32_t *index; /* max_nonzeros */
+	float *value;    /* max_nonzeros */
+	uint8_t *mask;   /* arms */
+} cop_wire_workspace;
+
+/* `x` at the cursor. row (a view of the workspace) is valid until the workspace's next use. Refusals fill the fault
+ * with bad_features: COP_ESHAPE (a wrong number of values, too many entries, an index or name that is not the model's),
+ * COP_ENONFINITE, COP_EINVAL (a wrong type); or bad_request: COP_EFORMAT. */
+COP_CHECK cop_err cop_wire_read_features(cop_wire_cursor *cursor, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, cop_row *row, cop_wire_fault *fault);
+
+/* `mask` at the cursor into workspace->mask (0 or 1 per arm): an array of `arms` booleans or 0/1, or a binary bit set
+ * of ceil(arms / 8) bytes, lowest bit first, spare bits 0. At least one arm must be eligible. COP_EFORMAT, with the
+ * fault filled (bad_request). */
+COP_CHECK cop_err cop_wire_read_mask(cop_wire_cursor *cursor, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, cop_wire_fault *fault);
+
+#endif

@@ -1,0 +1,186 @@
+#include "wire/wire_feedback.h"
+
+#include <stdio.h>
+
+#include "wire/wire_put.h"
+
+enum { ID, LOSS, X, A, P, Y, SRC, N, SEQ, KEYS };
+
+static const char *const names[KEYS] = { "id", "loss", "x", "a", "p", "y", "src", "n", "seq" };
+
+static cop_err read_pair(cop_wire_cursor *cursor, cop_wire_feedback *out, cop_wire_fault *fault)
+{
+	size_t count;
+	cop_err err = cop_wire_cursor_array(cursor, &count);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_LOSS, err, cursor, "loss", "a number, or two in an array");
+	if (count != 2)
+		return cop_wire_fault_set(
+		        fault, COP_WIRE_BAD_LOSS, "loss: got an array of %zu, expected 2 numbers", count);
+	for (size_t i = 0; i < 2; i++) {
+		err = cop_wire_cursor_double(cursor, &out->loss[i]);
+		if (err != COP_OK)
+			return cop_wire_refuse(
+			        fault, COP_WIRE_BAD_LOSS, err, cursor, i == 0 ? "loss[0]" : "loss[1]", "a number");
+	}
+	out->losses = 2;
+	return COP_OK;
+}
+
+static cop_err read_loss(
+        cop_wire_cursor *cursor, const cop_wire_shape *shape, cop_wire_feedback *out, cop_wire_fault *fault)
+{
+	cop_err err = cop_wire_cursor_double(cursor, &out->loss[0]);
+	if (err == COP_OK)
+		out->losses = 1;
+	else if (err == COP_ENONFINITE)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_LOSS, err, cursor, "loss", "a number");
+	else
+		err = read_pair(cursor, out, fault);
+	if (err != COP_OK)
+		return err;
+	if (shape->losses != 0 && out->losses != shape->losses)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_LOSS, "loss: got %s, expected %s",
+		        out->losses == 1 ? "one number" : "two numbers",
+		        shape->losses == 1 ? "one number" : "an array of two numbers, one for each probe");
+	return COP_OK;
+}
+
+static cop_err read_a(
+        cop_wire_cursor *cursor, const cop_wire_shape *shape, cop_wire_feedback *out, cop_wire_fault *fault)
+{
+	uint64_t a;
+	cop_err err = cop_wire_cursor_unsigned(cursor, &a);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "a", "an arm's number");
+	if (a >= shape->arms)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "a: got %llu, expected an arm below %zu (arms count from 0)", (unsigned long long)a,
+		        shape->arms);
+	out->a = (size_t)a;
+	out->has_a = true;
+	return COP_OK;
+}
+
+static cop_err read_p(cop_wire_cursor *cursor, cop_wire_feedback *out, cop_wire_fault *fault)
+{
+	cop_wire_cursor at = *cursor;
+	cop_err err = cop_wire_cursor_double(&at, &out->p);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "p", "a propensity in (0, 1]");
+	if (!(out->p > 0.0 && out->p <= 1.0))
+		return cop_wire_fault_set(
+		        fault, COP_WIRE_BAD_REQUEST, "p: got %g, expected a propensity in (0, 1]", out->p);
+	out->has_p = true;
+	*cursor = at;
+	return COP_OK;
+}
+
+static cop_err read_y(cop_wire_cursor *cursor, cop_wire_feedback *out, cop_wire_fault *fault)
+{
+	cop_err err = cop_wire_cursor_double(cursor, &out->y);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "y", "a number");
+	out->has_y = true;
+	return COP_OK;
+}
+
+static cop_err read_field(cop_wire_cursor *cursor, unsigned which, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, cop_wire_feedback *out, cop_wire_fault *fault)
+{
+	switch (which) {
+	case ID:
+		return cop_wire_read_id(cursor, &out->id, fault);
+	case LOSS:
+		return read_loss(cursor, shape, out, fault);
+	case X:
+		out->has_x = true;
+		return cop_wire_read_features(cursor, shape, workspace, &out->x, fault);
+	case A:
+		return read_a(cursor, shape, out, fault);
+	case P:
+		return read_p(cursor, out, fault);
+	case Y:
+		return read_y(cursor, out, fault);
+	case SRC:
+		return cop_wire_read_src(cursor, &out->source, fault);
+	case N:
+		return cop_wire_read_n(cursor, &out->source, fault);
+	default:
+		return cop_wire_read_seq(cursor, &out->seq, fault);
+	}
+}
+
+static void start(cop_wire_feedback *out)
+{
+	out->id.kind = 0;
+	out->losses = 0;
+	out->has_x = out->has_a = out->has_p = out->has_y = false;
+	out->x = (cop_row){ 0 };
+	out->a = 0;
+	out->p = out->y = 0.0;
+	out->loss[0] = out->loss[1] = 0.0;
+	out->source = (cop_wire_source){ 0 };
+	out->seq.length = 0;
+}
+
+static cop_err decode(
+        cop_wire_keys *keys, const cop_wire_shape *shape, const cop_wire_workspace *workspace, cop_wire_feedback *out)
+{
+	unsigned which;
+	cop_err err;
+	while ((err = cop_wire_keys_next(keys, &which)) == COP_OK) {
+		err = read_field(keys->cursor, which, shape, workspace, out, keys->fault);
+		if (err != COP_OK)
+			return err;
+	}
+	if (err != COP_EEND)
+		return err;
+	uint32_t need = 1U << ID | 1U << LOSS;
+	if (out->has_x)
+		need |= shape->arms != 0 ? 1U << A | 1U << P : 1U << Y;
+	return cop_wire_keys_need(keys, need);
+}
+
+cop_err cop_wire_feedback_decode(const void *body, size_t length, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, cop_wire_feedback *out, cop_wire_fault *fault)
+{
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	cop_wire_cursor_init(&cursor, body, length);
+	start(out);
+	cop_err err = cop_wire_keys_open(&keys, &cursor, names, KEYS, fault);
+	return err != COP_OK ? err : decode(&keys, shape, workspace, out);
+}
+
+static void put_loss(cop_bytes *bytes, const cop_wire_feedback *feedback)
+{
+	cop_wire_put_text(bytes, "loss");
+	if (feedback->losses == 2)
+		cop_wire_put_array(bytes, 2);
+	for (unsigned i = 0; i < feedback->losses; i++)
+		cop_wire_put_double(bytes, feedback->loss[i]);
+}
+
+void cop_wire_feedback_put(cop_bytes *bytes, const cop_wire_feedback *feedback, cop_wire_form form)
+{
+	size_t count = 2U + (feedback->has_x ? 1U : 0U) + (feedback->has_a ? 1U : 0U) + (feedback->has_p ? 1U : 0U) +
+	               (feedback->has_y ? 1U : 0U) + cop_wire_source_count(&feedback->source) +
+	               (feedback->seq.length != 0 ? 1U : 0U);
+	cop_wire_put_map(bytes, count);
+	cop_wire_put_text(bytes, "id");
+	cop_wire_id_put(bytes, &feedback->id);
+	put_loss(bytes, feedback);
+	if (feedback->has_x) {
+		cop_wire_put_text(bytes, "x");
+		cop_wire_features_put(bytes, &feedback->x, form);
+	}
+	if (feedback->has_a)
+		cop_wire_put_key_unsigned(bytes, "a", feedback->a);
+	if (feedback->has_p)
+		cop_wire_put_key_double(bytes, "p", feedback->p);
+	if (feedback->has_y)
+		cop_wire_put_key_double(bytes, "y", feedback->y);
+	cop_wire_source_put(bytes, &feedback->source);
+	cop_wire_seq_put(bytes, &feedback->seq);
+}

@@ -1,0 +1,36 @@
+/* wire/wire_feedback.h: a feedback `{id, loss, x?, a?, p?, y?, src?, n?, seq?}`, the body of feedback and of feedback
+ * streams.
+ *
+ * Decoding allocates nothing; views point into the workspace and into the message. One thread per workspace. */
+#ifndef COP_WIRE_WIRE_FEEDBACK_H
+#define COP_WIRE_WIRE_FEEDBACK_H
+
+#include "wire/wire_context.h"
+
+typedef struct cop_wire_feedback {
+	cop_event_id id;
+	double loss[2];  /* two-point: at y + delta u, at y - delta u */
+	unsigned losses; /* 1 or 2 */
+	bool has_x;      /* then the feedback is self-contained: a and p, or y, are there too */
+	cop_row x;       /* decoded: a view of the workspace */
+	bool has_a;
+	size_t a; /* below arms */
+	bool has_p;
+	double p; /* in (0, 1] */
+	bool has_y;
+	double y;
+	cop_wire_source source; /* borrowed from the message */
+	cop_wire_seq seq;
+} cop_wire_feedback;
+
+/* body (length bytes, borrowed) must be one map and nothing behind it; `id` and `loss` are needed, and with `x` also
+ * `a` and `p` (a model with arms) or `y` (one with values). Whether the loss lies in the model's range is not looked
+ * at. On error *out is undefined and the fault (NULL allowed) says what is wrong: errors of cop_wire_read_features for
+ * `x`; COP_EINVAL or COP_ENONFINITE (bad_loss) for `loss`; COP_EFORMAT (bad_request) for everything else. */
+COP_CHECK cop_err cop_wire_feedback_decode(const void *body, size_t length, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, cop_wire_feedback *out, cop_wire_fault *fault);
+
+/* Appends the feedback as one map; what is not set is left out. Failure: bytes->err. */
+void cop_wire_feedback_put(cop_bytes *bytes, const cop_wire_feedback *feedback, cop_wire_form form);
+
+#endif

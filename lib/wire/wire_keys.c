@@ -1,0 +1,219 @@
+#include "wire/wire_keys.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/assert.h"
+
+cop_err cop_wire_refuse(cop_wire_fault *fault, cop_wire_code code, cop_err err, const cop_wire_cursor *cursor,
+        const char *path, const char *expected)
+{
+	if (err == COP_ENONFINITE) {
+		(void)cop_wire_fault_set(fault, code, "%s: not a finite number in range, expected %s", path, expected);
+		return code == COP_WIRE_BAD_REQUEST ? COP_EFORMAT : COP_ENONFINITE;
+	}
+	if (err == COP_EFORMAT)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "%s: malformed MessagePack (cut off, nested too deeply, or a length beyond the message's end)",
+		        path);
+	return cop_wire_fault_set(fault, code, "%s: got %s, expected %s", path,
+	        cop_wire_type_text(cop_wire_cursor_peek(cursor)), expected);
+}
+
+cop_err cop_wire_keys_open(
+        cop_wire_keys *keys, cop_wire_cursor *cursor, const char *const *names, unsigned count, cop_wire_fault *fault)
+{
+	COP_ASSERT(count <= 32);
+	*keys = (cop_wire_keys){ .cursor = cursor, .names = names, .count = count, .fault = fault };
+	cop_err err = cop_wire_cursor_map(cursor, &keys->left);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "message", "a map");
+	return COP_OK;
+}
+
+static bool known(const cop_wire_keys *keys, const char *name, size_t length, unsigned *which)
+{
+	for (unsigned i = 0; i < keys->count; i++) {
+		if (strlen(keys->names[i]) == length && memcmp(keys->names[i], name, length) == 0) {
+			*which = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A key of any type; true in *found when it is one of the table. */
+static cop_err read_key(cop_wire_keys *keys, bool *found, unsigned *which)
+{
+	const char *name;
+	size_t length;
+	cop_err err = cop_wire_cursor_string(keys->cursor, &name, &length);
+	*found = false;
+	if (err == COP_OK)
+		*found = known(keys, name, length, which);
+	else if (err == COP_EINVAL)
+		err = cop_wire_cursor_skip(keys->cursor, COP_WIRE_DEPTH - 1);
+	return err;
+}
+
+cop_err cop_wire_keys_next(cop_wire_keys *keys, unsigned *which)
+{
+	while (keys->left > 0) {
+		bool found;
+		cop_err err = read_key(keys, &found, which);
+		if (err == COP_OK && !found)
+			err = cop_wire_cursor_skip(keys->cursor, COP_WIRE_DEPTH - 1);
+		if (err != COP_OK)
+			return cop_wire_refuse(
+			        keys->fault, COP_WIRE_BAD_REQUEST, err, keys->cursor, "message", "a map");
+		keys->left--;
+		if (!found)
+			continue;
+		if (keys->seen & UINT32_C(1) << *which)
+			return cop_wire_fault_set(
+			        keys->fault, COP_WIRE_BAD_REQUEST, "%s: the key comes twice", keys->names[*which]);
+		keys->seen |= UINT32_C(1) << *which;
+		return COP_OK;
+	}
+	if (cop_wire_cursor_left(keys->cursor) != 0)
+		return cop_wire_fault_set(keys->fault, COP_WIRE_BAD_REQUEST,
+		        "message: %zu bytes behind its end, expected none", cop_wire_cursor_left(keys->cursor));
+	return COP_EEND;
+}
+
+cop_err cop_wire_keys_need(const cop_wire_keys *keys, uint32_t need)
+{
+	for (unsigned i = 0; i < keys->count; i++)
+		if ((need & ~keys->seen) >> i & 1)
+			return cop_wire_fault_set(
+			        keys->fault, COP_WIRE_BAD_REQUEST, "%s: the key is missing", keys->names[i]);
+	return COP_OK;
+}
+
+#define ID_EXPECTED "a string or binary of 1 to 64 bytes, or an integer"
+
+static cop_err read_id_bytes(cop_wire_cursor *cursor, cop_event_id_kind kind, cop_event_id *out, cop_wire_fault *fault)
+{
+	cop_wire_cursor at = *cursor;
+	const uint8_t *bytes = NULL;
+	const char *text = NULL;
+	size_t length = 0;
+	cop_err err = kind == COP_EVENT_ID_STRING ? cop_wire_cursor_string(&at, &text, &length)
+	                                          : cop_wire_cursor_binary(&at, &bytes, &length);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "id", ID_EXPECTED);
+	if (!cop_event_id_from_bytes(out, kind, text != NULL ? (const void *)text : bytes, length))
+		return cop_wire_fault_set(
+		        fault, COP_WIRE_BAD_REQUEST, "id: got %zu bytes, expected " ID_EXPECTED, length);
+	*cursor = at;
+	return COP_OK;
+}
+
+cop_err cop_wire_read_id(cop_wire_cursor *cursor, cop_event_id *out, cop_wire_fault *fault)
+{
+	switch (cop_wire_cursor_peek(cursor)) {
+	case COP_WIRE_TYPE_STRING:
+		return read_id_bytes(cursor, COP_EVENT_ID_STRING, out, fault);
+	case COP_WIRE_TYPE_BINARY:
+		return read_id_bytes(cursor, COP_EVENT_ID_BINARY, out, fault);
+	default:
+		break;
+	}
+	uint64_t u = 0;
+	int64_t s = 0;
+	cop_err err = cop_wire_cursor_unsigned(cursor, &u);
+	if (err == COP_OK) {
+		cop_event_id_from_unsigned(out, u);
+		return COP_OK;
+	}
+	if (err == COP_EINVAL)
+		err = cop_wire_cursor_signed(cursor, &s);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "id", ID_EXPECTED);
+	cop_event_id_from_signed(out, s);
+	return COP_OK;
+}
+
+cop_err cop_wire_read_seq(cop_wire_cursor *cursor, cop_wire_seq *out, cop_wire_fault *fault)
+{
+	const uint8_t *from = cursor->at;
+	cop_wire_type type = cop_wire_cursor_peek(cursor);
+	if (type == COP_WIRE_TYPE_ARRAY || type == COP_WIRE_TYPE_MAP)
+		return cop_wire_refuse(
+		        fault, COP_WIRE_BAD_REQUEST, COP_EINVAL, cursor, "seq", "a number, string or binary");
+	cop_err err = cop_wire_cursor_skip(cursor, 0);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "seq", "a number, string or binary");
+	size_t length = (size_t)(cursor->at - from);
+	if (length > COP_WIRE_SEQ_MAX)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "seq: got %zu encoded bytes, at most %d allowed",
+		        length, COP_WIRE_SEQ_MAX);
+	out->length = (uint8_t)length;
+	memcpy(out->bytes, from, length);
+	return COP_OK;
+}
+
+cop_err cop_wire_read_src(cop_wire_cursor *cursor, cop_wire_source *out, cop_wire_fault *fault)
+{
+	cop_wire_cursor at = *cursor;
+	const char *name;
+	size_t length;
+	cop_err err = cop_wire_cursor_string(&at, &name, &length);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "src", "a string of 1 to 64 bytes");
+	if (length == 0 || length > COP_WIRE_SOURCE_MAX)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "src: got %zu bytes, expected a string of 1 to %d bytes", length, COP_WIRE_SOURCE_MAX);
+	out->name = name;
+	out->length = length;
+	*cursor = at;
+	return COP_OK;
+}
+
+cop_err cop_wire_read_n(cop_wire_cursor *cursor, cop_wire_source *out, cop_wire_fault *fault)
+{
+	cop_err err = cop_wire_cursor_unsigned(cursor, &out->n);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "n", "an integer of 0 or more");
+	out->has_n = true;
+	return COP_OK;
+}
+
+cop_err cop_wire_plain_decode(const void *body, size_t length, cop_wire_seq *seq, cop_wire_fault *fault)
+{
+	static const char *const names[] = { "seq" };
+	seq->length = 0;
+	if (length == 0)
+		return COP_OK;
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	cop_wire_cursor_init(&cursor, body, length);
+	cop_err err = cop_wire_keys_open(&keys, &cursor, names, 1, fault);
+	unsigned which;
+	while (err == COP_OK && (err = cop_wire_keys_next(&keys, &which)) == COP_OK)
+		err = cop_wire_read_seq(&cursor, seq, fault);
+	return err == COP_EEND ? COP_OK : err;
+}
+
+void cop_wire_envelope(const void *body, size_t length, cop_event_id *id, cop_wire_seq *seq)
+{
+	static const char *const names[] = { "id", "seq" };
+	memset(id, 0, sizeof *id);
+	seq->length = 0;
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	cop_wire_cursor_init(&cursor, body, length);
+	if (cop_wire_keys_open(&keys, &cursor, names, 2, NULL) != COP_OK)
+		return;
+	unsigned which;
+	while (cop_wire_keys_next(&keys, &which) == COP_OK) {
+		cop_wire_cursor value =
+		        cursor; /* a refused value may leave its cursor anywhere; the walk goes on behind it */
+		if (which == 0)
+			(void)!cop_wire_read_id(&value, id, NULL);
+		else
+			(void)!cop_wire_read_seq(&value, seq, NULL);
+		if (cop_wire_cursor_skip(&cursor, COP_WIRE_DEPTH - 1) != COP_OK)
+			return;
+	}
+}

@@ -1,0 +1,48 @@
+/* wire/wire_put.h: MessagePack into a cop_bytes.
+ *
+ * Every call appends one value (or one header) in its shortest encoding; doubles keep all 64 bits. Errors are sticky in
+ * bytes->err (COP_ENOMEM), so that a message is a straight list of calls and one check. Nothing is allocated once the
+ * buffer has grown to the size of the largest message. One thread per buffer. */
+#ifndef COP_WIRE_WIRE_PUT_H
+#define COP_WIRE_WIRE_PUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+
+void cop_wire_put_nil(cop_bytes *bytes);
+void cop_wire_put_bool(cop_bytes *bytes, bool value);
+void cop_wire_put_unsigned(cop_bytes *bytes, uint64_t value);
+void cop_wire_put_signed(cop_bytes *bytes, int64_t value);
+void cop_wire_put_double(cop_bytes *bytes, double value);
+void cop_wire_put_float(cop_bytes *bytes, float value);
+void cop_wire_put_text(cop_bytes *bytes, const char *text);
+/* length < 2^32. */
+void cop_wire_put_string(cop_bytes *bytes, const char *text, size_t length);
+void cop_wire_put_binary(cop_bytes *bytes, const void *data, size_t length);
+/* Header of a binary value; the caller appends its length bytes. */
+void cop_wire_put_binary_head(cop_bytes *bytes, size_t length);
+/* count little-endian float32 as binary. */
+void cop_wire_put_packed(cop_bytes *bytes, const float *values, size_t count);
+/* Header of an array of count values, of a map of count pairs. */
+void cop_wire_put_array(cop_bytes *bytes, size_t count);
+void cop_wire_put_map(cop_bytes *bytes, size_t count);
+/* length bytes that are MessagePack already. */
+void cop_wire_put_raw(cop_bytes *bytes, const void *data, size_t length);
+
+/* For a count that is known only afterwards: a five-byte header of 0; returns where it stands. */
+size_t cop_wire_put_array_open(cop_bytes *bytes);
+size_t cop_wire_put_map_open(cop_bytes *bytes);
+/* Writes the count (values, or pairs) into the header at `at`. */
+void cop_wire_put_close(cop_bytes *bytes, size_t at, size_t count);
+
+/* Key and value. */
+void cop_wire_put_key_bool(cop_bytes *bytes, const char *key, bool value);
+void cop_wire_put_key_unsigned(cop_bytes *bytes, const char *key, uint64_t value);
+void cop_wire_put_key_signed(cop_bytes *bytes, const char *key, int64_t value);
+void cop_wire_put_key_double(cop_bytes *bytes, const char *key, double value);
+void cop_wire_put_key_text(cop_bytes *bytes, const char *key, const char *value);
+
+#endif

@@ -1,0 +1,219 @@
+#include "wire/wire_reply.h"
+
+#include <string.h>
+
+#include "wire/wire_put.h"
+
+void cop_wire_action_put(cop_bytes *bytes, const cop_wire_action *action)
+{
+	size_t count = (action->value ? 4U : 5U) + (action->durable ? 0U : 1U) + (action->seq.length != 0 ? 1U : 0U);
+	cop_wire_put_map(bytes, count);
+	cop_wire_put_text(bytes, "id");
+	cop_wire_id_put(bytes, &action->id);
+	if (action->value) {
+		cop_wire_put_key_double(bytes, "y", action->y);
+		cop_wire_put_text(bytes, "probe");
+		cop_wire_put_array(bytes, action->probes);
+		for (unsigned i = 0; i < action->probes; i++)
+			cop_wire_put_double(bytes, action->probe[i]);
+		cop_wire_put_key_unsigned(bytes, "rev", action->rev);
+	} else {
+		cop_wire_put_key_unsigned(bytes, "a", action->a);
+		cop_wire_put_key_double(bytes, "p", action->p);
+		cop_wire_put_key_unsigned(bytes, "rev", action->rev);
+		cop_wire_put_key_bool(bytes, "greedy", action->greedy);
+	}
+	if (!action->durable)
+		cop_wire_put_key_bool(bytes, "durable", false);
+	cop_wire_seq_put(bytes, &action->seq);
+}
+
+void cop_wire_result_put(cop_bytes *bytes, const cop_event_id *id, cop_wire_result result, const cop_wire_seq *seq)
+{
+	cop_wire_put_map(bytes, seq != NULL && seq->length != 0 ? 3 : 2);
+	cop_wire_put_text(bytes, "id");
+	cop_wire_id_put(bytes, id);
+	cop_wire_put_key_text(bytes, "result", cop_wire_result_text(result));
+	cop_wire_seq_put(bytes, seq);
+}
+
+void cop_wire_error_put(
+        cop_bytes *bytes, cop_wire_code code, const char *message, const cop_event_id *id, const cop_wire_seq *seq)
+{
+	bool has_id = id != NULL && id->kind != 0;
+	char clean[512];
+	cop_wire_text_clean(clean, sizeof clean, message, strlen(message));
+	cop_wire_put_map(bytes, 2U + (has_id ? 1U : 0U) + (seq != NULL && seq->length != 0 ? 1U : 0U));
+	cop_wire_put_key_text(bytes, "code", cop_wire_code_text(code));
+	cop_wire_put_key_text(bytes, "message", clean);
+	if (has_id) {
+		cop_wire_put_text(bytes, "id");
+		cop_wire_id_put(bytes, id);
+	}
+	cop_wire_seq_put(bytes, seq);
+}
+
+enum { ID, A, P, REV, GREEDY, Y, PROBE, DURABLE, SEQ, ACTION_KEYS };
+
+static const char *const action_names[ACTION_KEYS] = { "id", "a", "p", "rev", "greedy", "y", "probe", "durable",
+	"seq" };
+
+static cop_err read_probe(cop_wire_cursor *cursor, cop_wire_action *out)
+{
+	size_t count;
+	cop_err err = cop_wire_cursor_array(cursor, &count);
+	if (err == COP_OK && (count == 0 || count > 2))
+		err = COP_EINVAL;
+	for (size_t i = 0; err == COP_OK && i < count; i++)
+		err = cop_wire_cursor_double(cursor, &out->probe[i]);
+	if (err == COP_OK)
+		out->probes = (unsigned)count;
+	return err;
+}
+
+static cop_err read_arm(cop_wire_cursor *cursor, cop_wire_action *out)
+{
+	uint64_t a;
+	cop_err err = cop_wire_cursor_unsigned(cursor, &a);
+	if (err == COP_OK)
+		out->a = (size_t)a;
+	return err;
+}
+
+static cop_err read_action_field(cop_wire_cursor *cursor, unsigned which, cop_wire_action *out, cop_wire_fault *fault)
+{
+	cop_wire_cursor from = *cursor;
+	cop_err err;
+	switch (which) {
+	case ID:
+		return cop_wire_read_id(cursor, &out->id, fault);
+	case SEQ:
+		return cop_wire_read_seq(cursor, &out->seq, fault);
+	case A:
+		err = read_arm(cursor, out);
+		break;
+	case P:
+		err = cop_wire_cursor_double(cursor, &out->p);
+		break;
+	case REV:
+		err = cop_wire_cursor_unsigned(cursor, &out->rev);
+		break;
+	case GREEDY:
+		err = cop_wire_cursor_bool(cursor, &out->greedy);
+		break;
+	case Y:
+		err = cop_wire_cursor_double(cursor, &out->y);
+		break;
+	case PROBE:
+		err = read_probe(cursor, out);
+		break;
+	default:
+		err = cop_wire_cursor_bool(cursor, &out->durable);
+		break;
+	}
+	if (err == COP_OK)
+		return COP_OK;
+	return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, &from, action_names[which], "what an action holds");
+}
+
+cop_err cop_wire_action_decode(const void *body, size_t length, cop_wire_action *out, cop_wire_fault *fault)
+{
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	unsigned which;
+	*out = (cop_wire_action){ .durable = true };
+	cop_wire_cursor_init(&cursor, body, length);
+	cop_err err = cop_wire_keys_open(&keys, &cursor, action_names, ACTION_KEYS, fault);
+	while (err == COP_OK && (err = cop_wire_keys_next(&keys, &which)) == COP_OK)
+		err = read_action_field(&cursor, which, out, fault);
+	if (err != COP_EEND)
+		return err;
+	out->value = (keys.seen & 1U << Y) != 0;
+	uint32_t need = 1U << ID | 1U << REV;
+	need |= out->value ? 1U << PROBE : 1U << A | 1U << P;
+	return cop_wire_keys_need(&keys, need);
+}
+
+static cop_err read_result(cop_wire_cursor *cursor, cop_wire_result *out, cop_wire_fault *fault)
+{
+	const char *text;
+	size_t length;
+	cop_err err = cop_wire_cursor_string(cursor, &text, &length);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "result", "a string");
+	if (!cop_wire_result_find(text, length, out)) {
+		char clean[40];
+		cop_wire_text_clean(clean, sizeof clean, text, length);
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "result: '%s' is not known", clean);
+	}
+	return COP_OK;
+}
+
+cop_err cop_wire_result_decode(const void *body, size_t length, cop_event_id *id, cop_wire_result *result,
+        cop_wire_seq *seq, cop_wire_fault *fault)
+{
+	static const char *const names[] = { "id", "result", "seq" };
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	unsigned which;
+	seq->length = 0;
+	cop_wire_cursor_init(&cursor, body, length);
+	cop_err err = cop_wire_keys_open(&keys, &cursor, names, 3, fault);
+	while (err == COP_OK && (err = cop_wire_keys_next(&keys, &which)) == COP_OK) {
+		if (which == 0)
+			err = cop_wire_read_id(&cursor, id, fault);
+		else if (which == 1)
+			err = read_result(&cursor, result, fault);
+		else
+			err = cop_wire_read_seq(&cursor, seq, fault);
+	}
+	return err == COP_EEND ? cop_wire_keys_need(&keys, 3) : err;
+}
+
+/* code or message of an error. */
+static cop_err read_error_text(cop_wire_cursor *cursor, bool code, cop_wire_fault *error, cop_wire_fault *fault)
+{
+	const char *text;
+	size_t length;
+	cop_err err = cop_wire_cursor_string(cursor, &text, &length);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, code ? "code" : "message", "a string");
+	if (!code)
+		cop_wire_text_clean(error->message, sizeof error->message, text, length);
+	else if (!cop_wire_code_find(text, length, &error->code))
+		error->code = COP_WIRE_INTERNAL;
+	return COP_OK;
+}
+
+cop_err cop_wire_error_decode(const void *body, size_t length, cop_wire_fault *error, cop_event_id *id,
+        cop_wire_seq *seq, cop_wire_fault *fault)
+{
+	static const char *const names[] = { "code", "message", "id", "seq" };
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	unsigned which;
+	memset(id, 0, sizeof *id);
+	seq->length = 0;
+	cop_wire_cursor_init(&cursor, body, length);
+	cop_err err = cop_wire_keys_open(&keys, &cursor, names, 4, fault);
+	while (err == COP_OK && (err = cop_wire_keys_next(&keys, &which)) == COP_OK) {
+		if (which < 2)
+			err = read_error_text(&cursor, which == 0, error, fault);
+		else if (which == 2)
+			err = cop_wire_read_id(&cursor, id, fault);
+		else
+			err = cop_wire_read_seq(&cursor, seq, fault);
+	}
+	return err == COP_EEND ? cop_wire_keys_need(&keys, 3) : err;
+}
+
+bool cop_wire_is_error(const void *body, size_t length)
+{
+	static const char *const names[] = { "code" };
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	unsigned which;
+	cop_wire_cursor_init(&cursor, body, length);
+	return cop_wire_keys_open(&keys, &cursor, names, 1, NULL) == COP_OK &&
+	       cop_wire_keys_next(&keys, &which) == COP_OK;
+}

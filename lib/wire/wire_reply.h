@@ -1,0 +1,45 @@
+/* wire/wire_reply.h: what the daemon answers: actions, results of a feedback, errors; written by it, read by clients.
+ *
+ * Doubles travel with all their bits: a propensity is never rounded. Nothing is allocated beyond the buffer's growth.
+ * No state: distinct buffers on distinct threads. */
+#ifndef COP_WIRE_WIRE_REPLY_H
+#define COP_WIRE_WIRE_REPLY_H
+
+#include "wire/wire_context.h"
+
+/* `{id, a, p, rev, greedy}` for arms, `{id, y, probe, rev}` for values; `durable: false` when the decision is not
+ * on disk and may not get there. */
+typedef struct cop_wire_action {
+	cop_event_id id;
+	bool value;      /* a value (y, probe), not an arm (a, p, greedy) */
+	size_t a;        /* from 0 */
+	double p;        /* in (0, 1] */
+	bool greedy;     /* the arm that the model thinks best */
+	double y;        /* the model's value */
+	unsigned probes; /* 1 or 2 values to try */
+	double probe[2];
+	uint64_t rev; /* the model's revision */
+	bool durable;
+	cop_wire_seq seq;
+} cop_wire_action;
+
+/* Appends one map. */
+void cop_wire_action_put(cop_bytes *bytes, const cop_wire_action *action);
+/* `{id, result}`; seq may be NULL. */
+void cop_wire_result_put(cop_bytes *bytes, const cop_event_id *id, cop_wire_result result, const cop_wire_seq *seq);
+/* `{code, message}` and, where they are known, id (NULL or kind 0: not) and seq. The message is cleaned to UTF-8. */
+void cop_wire_error_put(
+        cop_bytes *bytes, cop_wire_code code, const char *message, const cop_event_id *id, const cop_wire_seq *seq);
+
+/* Client's side. body (length bytes, borrowed) must be one map and nothing behind it. COP_EFORMAT with the fault (NULL
+ * allowed) filled; *out is then undefined. */
+COP_CHECK cop_err cop_wire_action_decode(const void *body, size_t length, cop_wire_action *out, cop_wire_fault *fault);
+COP_CHECK cop_err cop_wire_result_decode(const void *body, size_t length, cop_event_id *id, cop_wire_result *result,
+        cop_wire_seq *seq, cop_wire_fault *fault);
+/* A code of a later version becomes COP_WIRE_INTERNAL. id's kind is 0 and seq's length 0 when they are not there. */
+COP_CHECK cop_err cop_wire_error_decode(const void *body, size_t length, cop_wire_fault *error, cop_event_id *id,
+        cop_wire_seq *seq, cop_wire_fault *fault);
+/* Whether a batch's item is an error (it has the key `code`). */
+bool cop_wire_is_error(const void *body, size_t length);
+
+#endif

@@ -1,0 +1,115 @@
+/* wire_put: shortest encodings, counts written afterwards, and memory that runs out. */
+#include "support.h"
+
+#include "wire/wire_cursor.h"
+#include "wire/wire_put.h"
+#include "wire_fixture.h"
+
+static void assert_hex(const cop_bytes *bytes, const char *hex)
+{
+	cop_bytes want;
+	cop_bytes_init(&want);
+	put_hex(&want, hex);
+	assert_int_equal(bytes->err, COP_OK);
+	assert_int_equal(bytes->length, want.length);
+	assert_memory_equal(bytes->data, want.data, want.length);
+	cop_bytes_fini(&want);
+}
+
+static void put_all(cop_bytes *bytes)
+{
+	const float packed[] = { 1.0F, -2.0F };
+	cop_wire_put_map(bytes, 2);
+	cop_wire_put_key_unsigned(bytes, "a", 200);
+	cop_wire_put_text(bytes, "b");
+	cop_wire_put_array(bytes, 9);
+	cop_wire_put_nil(bytes);
+	cop_wire_put_bool(bytes, true);
+	cop_wire_put_unsigned(bytes, 70000);
+	cop_wire_put_signed(bytes, -5);
+	cop_wire_put_double(bytes, 1.0); /* stays a double */
+	cop_wire_put_float(bytes, 2.0F);
+	cop_wire_put_string(bytes, "xy", 2);
+	cop_wire_put_packed(bytes, packed, 2);
+	cop_wire_put_raw(bytes, "\xc0", 1);
+}
+
+static void test_put_every_type_gives_known_bytes(void **state)
+{
+	(void)state;
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	put_all(&bytes);
+	assert_hex(&bytes, "82 a1 61 cc c8 a1 62 99 c0 c3 ce 00 01 11 70 fb cb 3f f0 00 00 00 00 00 00 ca 40 00 00 00"
+	                   "a2 78 79 c4 08 00 00 80 3f 00 00 00 c0 c0");
+	cop_bytes_fini(&bytes);
+}
+
+static void test_put_keys_give_known_bytes(void **state)
+{
+	(void)state;
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	cop_wire_put_key_bool(&bytes, "b", false);
+	cop_wire_put_key_signed(&bytes, "s", -200);
+	cop_wire_put_key_double(&bytes, "d", 0.5);
+	cop_wire_put_key_text(&bytes, "t", "");
+	assert_hex(&bytes, "a1 62 c2 a1 73 d1 ff 38 a1 64 cb 3f e0 00 00 00 00 00 00 a1 74 a0");
+	cop_bytes_fini(&bytes);
+}
+
+static void test_put_open_and_close_write_the_count(void **state)
+{
+	(void)state;
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	size_t map = cop_wire_put_map_open(&bytes);
+	cop_wire_put_text(&bytes, "k");
+	size_t array = cop_wire_put_array_open(&bytes);
+	for (unsigned i = 0; i < 300; i++)
+		cop_wire_put_unsigned(&bytes, 1);
+	cop_wire_put_close(&bytes, array, 300);
+	cop_wire_put_close(&bytes, map, 1);
+	cop_wire_cursor cursor;
+	size_t count;
+	cop_wire_cursor_init(&cursor, bytes.data, bytes.length);
+	assert_int_equal(cop_wire_cursor_map(&cursor, &count), COP_OK);
+	assert_int_equal(count, 1);
+	assert_int_equal(cop_wire_cursor_skip(&cursor, 0), COP_OK);
+	assert_int_equal(cop_wire_cursor_array(&cursor, &count), COP_OK);
+	assert_int_equal(count, 300);
+	cop_bytes_fini(&bytes);
+}
+
+static void test_put_without_memory_is_sticky(void **state)
+{
+	(void)state;
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	cop_test_alloc_fail(1, 0);
+	put_all(&bytes);
+	size_t at = cop_wire_put_map_open(&bytes);
+	cop_wire_put_close(&bytes, at, 3);
+	assert_int_equal(bytes.err, COP_ENOMEM);
+	assert_int_equal(bytes.length, 0);
+	cop_test_alloc_fail(0, 0);
+	cop_bytes_clear(&bytes);
+	put_all(&bytes);
+	assert_int_equal(bytes.err, COP_OK);
+	unsigned long allocations = cop_test_alloc_count();
+	cop_bytes_clear(&bytes);
+	put_all(&bytes);
+	assert_int_equal(cop_test_alloc_count(), allocations);
+	cop_bytes_fini(&bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_put_every_type_gives_known_bytes),
+		cmocka_unit_test(test_put_keys_give_known_bytes),
+		cmocka_unit_test(test_put_open_and_close_write_the_count),
+		cmocka_unit_test(test_put_without_memory_is_sticky),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+/* tests/unit/wire/wire_fixture.h: what wire's tests share: a dense and a sparse model's shape with room for both, bytes
+ * from hex digits, and the sweeps every decoder must survive. Include after support.h. */
+#ifndef COP_TESTS_UNIT_WIRE_WIRE_FIXTURE_H
+#define COP_TESTS_UNIT_WIRE_WIRE_FIXTURE_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "wire/wire_features.h"
+
+#define FEATURES 4
+#define ARMS     6
+#define BITS     10
+#define NONZEROS 8
+
+typedef struct fixture {
+	cop_wire_shape dense, sparse;
+	cop_wire_workspace workspace;
+	float x[FEATURES];
+	uint32_t index[NONZEROS];
+	float value[NONZEROS];
+	uint8_t mask[ARMS];
+} fixture;
+
+static inline bool find_letter(const void *names, const char *name, size_t length, size_t *index)
+{
+	const char *at = length == 1 ? memchr(names, name[0], FEATURES) : NULL;
+	if (at == NULL)
+		return false;
+	*index = (size_t)(at - (const char *)names);
+	return true;
+}
+
+/* Dense features are named a, b, c, d. */
+static inline void fixture_init(fixture *f)
+{
+	memset(f, 0, sizeof *f);
+	f->dense = (cop_wire_shape){
+		.features = FEATURES, .arms = ARMS, .losses = 1, .find_name = find_letter, .names = "abcd"
+	};
+	f->sparse = (cop_wire_shape){ .bits = BITS, .max_nonzeros = NONZEROS, .arms = 0, .losses = 0 };
+	f->workspace = (cop_wire_workspace){ .dense = f->x, .index = f->index, .value = f->value, .mask = f->mask };
+}
+
+static inline unsigned hex_digit(char c) { return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a') + 10; }
+
+/* Appends the bytes of "82 a2 69 64 …". */
+static inline void put_hex(cop_bytes *bytes, const char *hex)
+{
+	while (*hex != '\0') {
+		if (*hex == ' ') {
+			hex++;
+			continue;
+		}
+		cop_bytes_put_u8(bytes, (uint8_t)(hex_digit(hex[0]) << 4 | hex_digit(hex[1])));
+		hex += 2;
+	}
+}
+
+typedef cop_err (*decoder)(fixture *f, const void *body, size_t length);
+
+/* Every shorter message is refused. The copy ends where the message ends, so a sanitizer sees a read behind it. */
+static inline void sweep_truncations(fixture *f, decoder decode, const cop_bytes *message)
+{
+	for (size_t length = 0; length < message->length; length++) {
+		uint8_t *copy = malloc(length + 1);
+		assert_non_null(copy);
+		memcpy(copy + 1, message->data, length);
+		assert_int_not_equal(decode(f, copy + 1, length), COP_OK);
+		free(copy);
+	}
+}
+
+/* Every value of every byte: whatever the answer, nothing is read or written out of bounds. */
+static inline void sweep_mutations(fixture *f, decoder decode, const cop_bytes *message)
+{
+	uint8_t *copy = malloc(message->length);
+	assert_non_null(copy);
+	for (size_t at = 0; at < message->length; at++) {
+		memcpy(copy, message->data, message->length);
+		for (unsigned value = 0; value < 256; value++) {
+			copy[at] = (uint8_t)value;
+			(void)!decode(f, copy, message->length);
+		}
+	}
+	free(copy);
+}
+
+#endif
