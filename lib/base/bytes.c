@@ -81,6 +81,12 @@ void cop_bytes_put_text(cop_bytes *bytes, const char *text)
 	cop_bytes_put(bytes, text, length);
 }
 
+void cop_bytes_put_rng(cop_bytes *bytes, const cop_rng *rng)
+{
+	for (size_t i = 0; i < 4; i++)
+		cop_bytes_put_u64(bytes, rng->s[i]);
+}
+
 void cop_cursor_init(cop_cursor *cursor, const void *data, size_t length)
 {
 	cursor->at = data;
@@ -200,4 +206,12 @@ void cop_cursor_text(cop_cursor *cursor, char *out, size_t size)
 	if (length != 0)
 		memcpy(out, at, length);
 	out[length] = '\0';
+}
+
+void cop_cursor_rng(cop_cursor *cursor, cop_rng *rng)
+{
+	for (size_t i = 0; i < 4; i++)
+		rng->s[i] = cop_cursor_u64(cursor);
+	if (cursor->err == COP_OK && (rng->s[0] | rng->s[1] | rng->s[2] | rng->s[3]) == 0)
+		cursor->err = COP_EFORMAT;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/rng.h"
 
 typedef struct cop_bytes {
 	uint8_t *data; /* length bytes, owned */
@@ -34,6 +35,8 @@ void cop_bytes_put_f32s(cop_bytes *bytes, const float *values, size_t count);
 void cop_bytes_put_f64s(cop_bytes *bytes, const double *values, size_t count);
 /* u32 length, then the characters. */
 void cop_bytes_put_text(cop_bytes *bytes, const char *text);
+/* The generator's state, 32 bytes. */
+void cop_bytes_put_rng(cop_bytes *bytes, const cop_rng *rng);
 
 typedef struct cop_cursor {
 	const uint8_t *at; /* borrowed */
@@ -56,5 +59,7 @@ void cop_cursor_f32s(cop_cursor *cursor, float *values, size_t count);
 void cop_cursor_f64s(cop_cursor *cursor, double *values, size_t count);
 /* Text of put_text into out (size bytes, terminated); COP_EFORMAT when it does not fit or holds a zero byte. */
 void cop_cursor_text(cop_cursor *cursor, char *out, size_t size);
+/* COP_EFORMAT when all of the state is zero, from which no generator starts. */
+void cop_cursor_rng(cop_cursor *cursor, cop_rng *rng);
 
 #endif

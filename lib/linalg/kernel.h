@@ -35,8 +35,6 @@ typedef struct cop_kernel {
 	void (*adagrad)(size_t d, size_t n, const float *x, const float *g, float eta, float *w, float *s);
 	void (*adagrad_sparse)(size_t nnz, const uint32_t *index, const float *x, size_t n, const float *g, float eta,
 	        float *w, float *s);
-	/* RMSprop without momentum on n gradients: s = alpha s + (1 - alpha) g^2, w -= eta g / (sqrt(s) + eps). */
-	void (*rmsprop)(size_t n, const float *g, float eta, float alpha, float eps, float *w, float *s);
 } cop_kernel;
 
 /* The widest table that this processor runs. */

@@ -158,16 +158,6 @@ static void adagrad_sparse(
 	adagrad_any(nnz, index, x, n, g, eta, w, s);
 }
 
-static void rmsprop(
-        size_t n, const float *restrict g, float eta, float alpha, float eps, float *restrict w, float *restrict s)
-{
-	for (size_t i = 0; i < n; i++) {
-		float mean = alpha * s[i] + (1.0f - alpha) * g[i] * g[i];
-		s[i] = mean;
-		w[i] -= eta * g[i] / (sqrtf(mean) + eps);
-	}
-}
-
 const cop_kernel COP_KERNEL_SYMBOL = {
 	.name = COP_KERNEL_NAME,
 	.dot = dot,
@@ -177,5 +167,4 @@ const cop_kernel COP_KERNEL_SYMBOL = {
 	.rank1_sparse = rank1_sparse,
 	.adagrad = adagrad,
 	.adagrad_sparse = adagrad_sparse,
-	.rmsprop = rmsprop,
 };

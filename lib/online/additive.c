@@ -1,0 +1,258 @@
+/* Columns: n = pad(M 2^h); node t of tree m at t M + m, leaf l of tree m at l M + m; the 2^h-th node column and the
+ * padding stay zero because their gradients are zero. Accumulators start at 1, so that a first step is at most the
+ * rate. */
+#include "online/additive.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "train/dgt.h"
+
+#define ACCUMULATOR_START 1.0f
+
+struct cop_additive {
+	cop_additive_settings set;
+	float agree;
+	size_t leaves;              /* 2^h; 0 without trees */
+	size_t n;                   /* columns of w */
+	size_t columns;             /* columns of linear */
+	float *w, *w_sum;           /* D x n and its accumulator */
+	float *theta, *theta_sum;   /* outputs x (2^h M) */
+	float *linear, *linear_sum; /* D x columns */
+	float *a, *da, *work;       /* n; margins of the last row, gradients, workspace */
+	uint32_t *leaf;             /* M */
+};
+
+static bool allocate(cop_additive *model)
+{
+	const cop_additive_settings *set = &model->set;
+	size_t nodes = set->inputs * model->n;
+	size_t values = set->outputs * model->leaves * set->trees;
+	model->w = cop_mem_alloc(nodes, sizeof(float));
+	model->w_sum = cop_mem_alloc(nodes, sizeof(float));
+	model->theta = cop_mem_alloc(values, sizeof(float));
+	model->theta_sum = cop_mem_alloc(values, sizeof(float));
+	model->linear = cop_mem_alloc(set->inputs * model->columns, sizeof(float));
+	model->linear_sum = cop_mem_alloc(set->inputs * model->columns, sizeof(float));
+	model->a = cop_mem_alloc(model->n, sizeof(float));
+	model->da = cop_mem_alloc(model->n, sizeof(float));
+	model->work = cop_mem_alloc(set->trees == 0 ? 0 : cop_dgt_work(set->height, set->trees), sizeof(float));
+	model->leaf = cop_mem_alloc(set->trees, sizeof(uint32_t));
+	return model->w != NULL && model->w_sum != NULL && model->theta != NULL && model->theta_sum != NULL &&
+	       model->linear != NULL && model->linear_sum != NULL && model->a != NULL && model->da != NULL &&
+	       model->work != NULL && model->leaf != NULL;
+}
+
+static void start(cop_additive *model, cop_rng *rng)
+{
+	const cop_additive_settings *set = &model->set;
+	double sd = 1.0 / sqrt((double)set->typical);
+	size_t nodes = model->leaves == 0 ? 0 : (model->leaves - 1) * set->trees;
+	for (size_t j = 0; j < set->inputs; j++)
+		for (size_t i = 0; i < nodes; i++)
+			model->w[j * model->n + i] = (float)(sd * cop_rng_normal(rng));
+	for (size_t i = 0; i < set->inputs * model->n; i++)
+		model->w_sum[i] = ACCUMULATOR_START;
+	for (size_t i = 0; i < set->outputs * model->leaves * set->trees; i++)
+		model->theta_sum[i] = ACCUMULATOR_START;
+	for (size_t i = 0; i < set->inputs * model->columns; i++)
+		model->linear_sum[i] = ACCUMULATOR_START;
+}
+
+cop_err cop_additive_new(const cop_additive_settings *settings, cop_rng *rng, cop_additive **out)
+{
+	*out = NULL;
+	if (settings->inputs == 0 || settings->typical == 0 || settings->outputs == 0)
+		return COP_EINVAL;
+	if (settings->trees > 0 && (settings->height < 1 || settings->height > COP_DGT_MAX_HEIGHT))
+		return COP_EINVAL;
+	cop_additive *model = cop_mem_alloc(1, sizeof *model);
+	if (model == NULL)
+		return COP_ENOMEM;
+	model->set = *settings;
+	model->agree = cop_dgt_agree(1.0);
+	model->leaves = settings->trees == 0 ? 0 : (size_t)1 << settings->height;
+	model->n = cop_kernel_pad(model->leaves * settings->trees);
+	model->columns = cop_kernel_pad(settings->outputs);
+	if (!allocate(model)) {
+		cop_additive_free(model);
+		return COP_ENOMEM;
+	}
+	start(model, rng);
+	*out = model;
+	return COP_OK;
+}
+
+void cop_additive_free(cop_additive *model)
+{
+	if (model == NULL)
+		return;
+	cop_mem_free(model->w);
+	cop_mem_free(model->w_sum);
+	cop_mem_free(model->theta);
+	cop_mem_free(model->theta_sum);
+	cop_mem_free(model->linear);
+	cop_mem_free(model->linear_sum);
+	cop_mem_free(model->a);
+	cop_mem_free(model->da);
+	cop_mem_free(model->work);
+	cop_mem_free(model->leaf);
+	cop_mem_free(model);
+}
+
+static void walk(cop_additive *model, const cop_row *x)
+{
+	memset(model->a, 0, model->n * sizeof *model->a);
+	cop_kernel_forward_row(model->set.kernel, x, model->n, model->w, model->a);
+	cop_dgt_leaves(model->set.height, model->set.trees, model->a, model->leaf);
+}
+
+void cop_additive_scores(cop_additive *model, const cop_row *x, float *scores)
+{
+	const cop_additive_settings *set = &model->set;
+	memset(scores, 0, model->columns * sizeof *scores);
+	cop_kernel_forward_row(set->kernel, x, model->columns, model->linear, scores);
+	if (set->trees == 0)
+		return;
+	walk(model, x);
+	for (size_t m = 0; m < set->trees; m++)
+		model->leaf[m] = model->leaf[m] * (uint32_t)set->trees + (uint32_t)m;
+	for (size_t k = 0; k < set->outputs; k++) {
+		const float *theta = model->theta + k * model->leaves * set->trees;
+		float sum = 0.0f;
+		for (size_t m = 0; m < set->trees; m++)
+			sum += theta[model->leaf[m]];
+		scores[k] += sum;
+	}
+}
+
+static void step(float *w, float *sum, float g, float rate)
+{
+	*sum += g * g;
+	*w -= rate * g / sqrtf(*sum);
+}
+
+static void update_linear(cop_additive *model, const cop_row *x, size_t output, float g)
+{
+	size_t entries = x->dense != NULL ? x->d : x->nnz;
+	const float *values = x->dense != NULL ? x->dense : x->value;
+	for (size_t i = 0; i < entries; i++) {
+		size_t at = (x->dense != NULL ? i : x->index[i]) * model->columns + output;
+		step(&model->linear[at], &model->linear_sum[at], g * values[i], model->set.linear_rate);
+	}
+}
+
+cop_err cop_additive_update(cop_additive *model, const cop_row *x, size_t output, float g)
+{
+	const cop_additive_settings *set = &model->set;
+	COP_ASSERT(output < set->outputs);
+	if (!isfinite(g))
+		return COP_EDIVERGED;
+	update_linear(model, x, output, g);
+	if (set->trees == 0)
+		return COP_OK;
+	size_t values = model->leaves * set->trees;
+	float *theta = model->theta + output * values;
+	float *theta_sum = model->theta_sum + output * values;
+	/* The splits' gradient is linear in g, so u is the leaf values and g comes in afterwards. */
+	cop_dgt_backward(set->height, set->trees, model->agree, model->a, theta, model->work, model->da);
+	for (size_t i = 0; i < values - set->trees; i++)
+		model->da[i] *= g;
+	cop_kernel_adagrad_row(set->kernel, x, model->n, model->da, set->split_rate, model->w, model->w_sum);
+	for (size_t m = 0; m < set->trees; m++)
+		step(&theta[model->leaf[m]], &theta_sum[model->leaf[m]], g, set->leaf_rate);
+	return COP_OK;
+}
+
+void cop_additive_explain(
+        cop_additive *model, const cop_row *x, size_t output, cop_explanation *e, cop_explained_expert *expert)
+{
+	const cop_additive_settings *set = &model->set;
+	expert->count = cop_explanation_top(
+	        x, model->linear + output, model->columns, COP_EXPLANATION_LINEAR, expert->features);
+	double linear = 0.0;
+	size_t entries = x->dense != NULL ? x->d : x->nnz;
+	for (size_t i = 0; i < entries; i++) {
+		size_t at = (x->dense != NULL ? i : x->index[i]) * model->columns + output;
+		linear += (double)model->linear[at] * (double)(x->dense != NULL ? x->dense[i] : x->value[i]);
+	}
+	expert->linear = linear;
+	if (set->trees == 0)
+		return;
+	walk(model, x);
+	for (size_t m = 0; m < set->trees; m++) {
+		cop_explained_tree *tree = cop_explanation_tree(e, expert);
+		cop_explanation_path(e, tree, x, model->a + m, set->trees, model->w + m, model->n, set->height);
+		tree->value = model->theta[(output * model->leaves + tree->leaf) * set->trees + m];
+	}
+}
+
+size_t cop_additive_trees(const cop_additive *model) { return model->set.trees; }
+
+cop_err cop_additive_tree(const cop_additive *model, size_t m, cop_oblique_tree **out)
+{
+	const cop_additive_settings *set = &model->set;
+	COP_ASSERT(m < set->trees);
+	size_t d = set->inputs - 1;
+	cop_err err = cop_oblique_tree_new(d, set->height, set->outputs, out);
+	if (err != COP_OK)
+		return err;
+	for (size_t t = 0; t + 1 < model->leaves; t++) {
+		float *weights = cop_oblique_tree_weights(*out, t);
+		for (size_t j = 0; j < d; j++)
+			weights[j] = model->w[j * model->n + t * set->trees + m];
+		*cop_oblique_tree_bias(*out, t) = model->w[d * model->n + t * set->trees + m];
+	}
+	for (size_t l = 0; l < model->leaves; l++)
+		for (size_t k = 0; k < set->outputs; k++)
+			cop_oblique_tree_values(*out, l)[k] = model->theta[(k * model->leaves + l) * set->trees + m];
+	return COP_OK;
+}
+
+void cop_additive_save(const cop_additive *model, cop_bytes *bytes)
+{
+	const cop_additive_settings *set = &model->set;
+	cop_bytes_put_u64(bytes, set->inputs);
+	cop_bytes_put_u64(bytes, set->outputs);
+	cop_bytes_put_u64(bytes, set->trees);
+	cop_bytes_put_u32(bytes, set->height);
+	size_t values = set->outputs * model->leaves * set->trees;
+	cop_bytes_put_f32s(bytes, model->w, set->inputs * model->n);
+	cop_bytes_put_f32s(bytes, model->w_sum, set->inputs * model->n);
+	cop_bytes_put_f32s(bytes, model->theta, values);
+	cop_bytes_put_f32s(bytes, model->theta_sum, values);
+	cop_bytes_put_f32s(bytes, model->linear, set->inputs * model->columns);
+	cop_bytes_put_f32s(bytes, model->linear_sum, set->inputs * model->columns);
+}
+
+/* Accumulators divide: zero or less would be as bad as a NaN. */
+static void load_sums(cop_cursor *cursor, float *sums, size_t count)
+{
+	cop_cursor_f32s(cursor, sums, count);
+	for (size_t i = 0; i < count && cursor->err == COP_OK; i++)
+		if (sums[i] < ACCUMULATOR_START)
+			cursor->err = COP_EFORMAT;
+}
+
+cop_err cop_additive_load(cop_additive *model, cop_cursor *cursor)
+{
+	const cop_additive_settings *set = &model->set;
+	uint64_t inputs = cop_cursor_u64(cursor);
+	uint64_t outputs = cop_cursor_u64(cursor);
+	uint64_t trees = cop_cursor_u64(cursor);
+	uint32_t height = cop_cursor_u32(cursor);
+	if (cursor->err != COP_OK)
+		return cursor->err;
+	if (inputs != set->inputs || outputs != set->outputs || trees != set->trees || height != set->height)
+		return COP_ESHAPE;
+	size_t values = set->outputs * model->leaves * set->trees;
+	cop_cursor_f32s(cursor, model->w, set->inputs * model->n);
+	load_sums(cursor, model->w_sum, set->inputs * model->n);
+	cop_cursor_f32s(cursor, model->theta, values);
+	load_sums(cursor, model->theta_sum, values);
+	cop_cursor_f32s(cursor, model->linear, set->inputs * model->columns);
+	load_sums(cursor, model->linear_sum, set->inputs * model->columns);
+	return cursor->err;
+}

@@ -1,0 +1,66 @@
+/* Full second-order terms while they are affordable, their diagonal beyond. */
+#include "online/expert.h"
+#include "online/second_order.h"
+
+#define FULL_BYTES ((size_t)64 << 20) /* of P over all arms */
+#define RIDGE      1.0
+
+static cop_err create(const cop_expert_settings *settings, cop_rng *rng, void **out)
+{
+	(void)rng;
+	size_t entries;
+	bool full = !settings->sparse &&
+	            !__builtin_mul_overflow(
+	                    settings->inputs * cop_kernel_pad(settings->inputs), settings->arms, &entries) &&
+	            entries <= FULL_BYTES / sizeof(float);
+	cop_second_order *model;
+	cop_err err = cop_second_order_new(settings->kernel, settings->inputs, settings->arms, full, RIDGE, &model);
+	*out = model;
+	return err;
+}
+
+static void destroy(void *expert) { cop_second_order_free(expert); }
+
+static void predict(void *expert, const cop_row *x, float *loss) { cop_second_order_predict(expert, x, loss); }
+
+static cop_err learn(void *expert, const cop_row *x, size_t arm, double loss)
+{
+	return cop_second_order_learn(expert, x, arm, loss);
+}
+
+static void explain(void *expert, const cop_row *x, size_t arm, cop_explanation *e, cop_explained_expert *out)
+{
+	(void)e;
+	cop_second_order_explain(expert, x, arm, out);
+}
+
+static void save(const void *expert, cop_bytes *bytes) { cop_second_order_save(expert, bytes); }
+
+static cop_err load(void *expert, cop_cursor *cursor) { return cop_second_order_load(expert, cursor); }
+
+static size_t trees(const void *expert)
+{
+	(void)expert;
+	return 0;
+}
+
+static cop_err tree(const void *expert, size_t m, cop_oblique_tree **out)
+{
+	(void)expert;
+	(void)m;
+	*out = NULL;
+	return COP_ENOTFOUND;
+}
+
+const cop_expert_class cop_expert_linear = {
+	.name = "linear",
+	.create = create,
+	.destroy = destroy,
+	.predict = predict,
+	.learn = learn,
+	.explain = explain,
+	.save = save,
+	.load = load,
+	.trees = trees,
+	.tree = tree,
+};

@@ -1,0 +1,100 @@
+#include "online/explanation.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+
+cop_err cop_explanation_init(cop_explanation *e, size_t trees, size_t height)
+{
+	memset(e, 0, sizeof *e);
+	e->tree_capacity = trees;
+	e->node_capacity = trees * height;
+	e->trees = cop_mem_alloc(e->tree_capacity, sizeof *e->trees);
+	e->nodes = cop_mem_alloc(e->node_capacity, sizeof *e->nodes);
+	if (e->trees == NULL || e->nodes == NULL) {
+		cop_explanation_fini(e);
+		return COP_ENOMEM;
+	}
+	return COP_OK;
+}
+
+void cop_explanation_fini(cop_explanation *e)
+{
+	cop_mem_free(e->trees);
+	cop_mem_free(e->nodes);
+	memset(e, 0, sizeof *e);
+}
+
+void cop_explanation_clear(cop_explanation *e)
+{
+	e->expert_count = 0;
+	e->tree_count = 0;
+	e->node_count = 0;
+}
+
+cop_explained_expert *cop_explanation_expert(cop_explanation *e, const char *name)
+{
+	COP_ASSERT(e->expert_count < COP_EXPLANATION_EXPERTS);
+	cop_explained_expert *expert = &e->experts[e->expert_count++];
+	*expert = (cop_explained_expert){ .name = name, .first_tree = e->tree_count };
+	return expert;
+}
+
+cop_explained_tree *cop_explanation_tree(cop_explanation *e, cop_explained_expert *expert)
+{
+	COP_ASSERT(e->tree_count < e->tree_capacity);
+	cop_explained_tree *tree = &e->trees[e->tree_count++];
+	*tree = (cop_explained_tree){ .first_node = e->node_count };
+	expert->trees++;
+	return tree;
+}
+
+cop_explained_node *cop_explanation_node(cop_explanation *e, cop_explained_tree *tree)
+{
+	COP_ASSERT(e->node_count < e->node_capacity);
+	cop_explained_node *node = &e->nodes[e->node_count++];
+	*node = (cop_explained_node){ 0 };
+	tree->depth++;
+	return node;
+}
+
+/* Insertion into a short descending list; most entries fail the first comparison. */
+uint8_t cop_explanation_top(const cop_row *x, const float *w, size_t stride, uint8_t most, cop_explained_feature *out)
+{
+	uint8_t count = 0;
+	float least = 0.0f;
+	size_t entries = x->dense != NULL ? x->d : x->nnz;
+	const float *values = x->dense != NULL ? x->dense : x->value;
+	for (size_t i = 0; i < entries; i++) {
+		size_t index = x->dense != NULL ? i : x->index[i];
+		float weight = w[index * stride];
+		float contribution = weight * values[i];
+		if (fabsf(contribution) <= least)
+			continue;
+		uint8_t at = count < most ? count++ : (uint8_t)(most - 1);
+		while (at > 0 && fabsf(out[at - 1].contribution) < fabsf(contribution)) {
+			out[at] = out[at - 1];
+			at--;
+		}
+		out[at] = (cop_explained_feature){ (uint32_t)index, values[i], weight, contribution };
+		if (count == most)
+			least = fabsf(out[most - 1].contribution);
+	}
+	return count;
+}
+
+void cop_explanation_path(cop_explanation *e, cop_explained_tree *tree, const cop_row *x, const float *a, size_t stride,
+        const float *w, size_t columns, unsigned height)
+{
+	size_t t = 0;
+	for (unsigned level = 0; level < height; level++) {
+		cop_explained_node *node = cop_explanation_node(e, tree);
+		node->node = (uint32_t)t;
+		node->margin = a[t * stride];
+		node->count = cop_explanation_top(x, w + t * stride, columns, COP_EXPLANATION_NODE, node->features);
+		t = 2 * t + (node->margin >= 0.0f ? 2 : 1);
+	}
+	tree->leaf = (uint32_t)(t - (((size_t)1 << height) - 1));
+}

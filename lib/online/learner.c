@@ -1,0 +1,183 @@
+#include "online/learner.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "train/dgt.h"
+
+static const cop_learner_class *const classes[] = { &cop_learner_ensemble, &cop_learner_dgt, &cop_learner_value };
+
+static const cop_learner_class *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+		if (strcmp(classes[i]->name, name) == 0)
+			return classes[i];
+	return NULL;
+}
+
+void cop_learner_settings_init(cop_learner_settings *settings)
+{
+	*settings = (cop_learner_settings){
+		.learner = "ensemble",
+		.bits = 14,
+		.max_nonzeros = 1024,
+		.exploration = { .epsilon = -1.0, .gamma = -1.0 },
+		.trees = COP_LEARNER_DEFAULT_TREES,
+		.seed = 1,
+	};
+}
+
+size_t cop_learner_dimension(const cop_learner_settings *settings)
+{
+	return settings->features != 0 ? settings->features : (size_t)1 << settings->bits;
+}
+
+/* NULL, or what is wrong. */
+static const char *refusal(const cop_learner_settings *s, const cop_learner_class *class)
+{
+	if (class == NULL)
+		return "learner: expected ensemble, dgt or value";
+	if (s->features == 0 && (s->bits < 1 || s->bits > 24))
+		return "bits: expected 1 to 24";
+	if (s->features == 0 && s->max_nonzeros == 0)
+		return "max_nonzeros: expected at least 1";
+	if (s->features > (size_t)1 << 24)
+		return "features: expected at most 16777216";
+	if (class->values ? s->arms != 0 : s->arms < 2 || s->arms > 65536)
+		return class->values ? "arms: a value learner has none" : "arms: expected 2 to 65536";
+	if (s->policy[0] != '\0' && (class->values || cop_policy_find(s->policy) == NULL))
+		return class->values ? "policy: a value learner has none" : "policy: expected epsilon or squarecb";
+	if (s->exploration.epsilon > 1.0)
+		return "epsilon: expected 0 to 1";
+	if (s->height > COP_DGT_MAX_HEIGHT)
+		return "height: expected 1 to 12";
+	if (s->trees != COP_LEARNER_DEFAULT_TREES && s->trees > 256)
+		return "trees: expected 0 to 256";
+	if (!(s->learning_rate >= 0.0) || s->learning_rate > 100.0)
+		return "learning_rate: expected a number in (0, 100]";
+	if (!(s->delta >= 0.0) || s->delta > 0.5)
+		return "delta: expected at most half the value range";
+	return NULL;
+}
+
+cop_err cop_learner_new(const cop_learner_settings *settings, cop_learner **out, cop_diag *diag)
+{
+	*out = NULL;
+	const cop_learner_class *class = find(settings->learner);
+	const char *wrong = refusal(settings, class);
+	if (wrong != NULL) {
+		cop_diag_set(diag, "", 0, 0, "%s", wrong);
+		return COP_EINVAL;
+	}
+	cop_err err = class->create(settings, out);
+	if (err != COP_OK)
+		cop_diag_set(diag, "", 0, 0, "learner %s: %s", class->name, cop_err_text(err));
+	return err;
+}
+
+void cop_learner_free(cop_learner *learner)
+{
+	if (learner != NULL)
+		learner->class->destroy(learner);
+}
+
+void cop_learner_explore(cop_learner *learner, const cop_policy_settings *exploration)
+{
+	cop_policy_settings *now = &learner->settings.exploration;
+	cop_policy_settings before = *now;
+	*now = *exploration;
+	if (now->epsilon < 0.0)
+		now->epsilon = before.epsilon;
+	if (now->gamma <= 0.0)
+		now->gamma = before.gamma;
+}
+
+cop_err cop_learner_decide(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *out)
+{
+	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
+	*out = (cop_decision){ .p = 1.0 };
+	if (mask != NULL && !learner->class->values && memchr(mask, 1, learner->settings.arms) == NULL)
+		return COP_EINVAL;
+	cop_err err = learner->class->decide(learner, x, mask, out);
+	out->rev = learner->rev;
+	return err;
+}
+
+static cop_err check_loss(const cop_learner *learner, const double *loss)
+{
+	size_t count = learner->class->values && !learner->settings.one_point ? 2 : 1;
+	for (size_t i = 0; i < count; i++) {
+		if (!isfinite(loss[i]))
+			return COP_ENONFINITE;
+		if (!learner->class->values && (loss[i] < 0.0 || loss[i] > 1.0))
+			return COP_EINVAL;
+	}
+	return COP_OK;
+}
+
+cop_err cop_learner_learn(
+        cop_learner *learner, const cop_row *x, const cop_decision *decision, const double *loss, bool decided_here)
+{
+	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
+	cop_err err = check_loss(learner, loss);
+	if (err != COP_OK)
+		return err;
+	cop_decision foreign;
+	if (!decided_here) {
+		learner->class->observe(learner, x);
+		foreign = *decision;
+		for (size_t i = 0; i < COP_LEARNER_EXPERTS; i++)
+			foreign.prediction[i] = NAN;
+		decision = &foreign;
+	}
+	err = learner->class->learn(learner, x, decision, loss);
+	if (err == COP_OK)
+		learner->rev++;
+	return err;
+}
+
+double cop_learner_greedy(cop_learner *learner, const cop_row *x)
+{
+	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
+	return learner->class->greedy(learner, x);
+}
+
+void cop_learner_explain(cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e)
+{
+	cop_explanation_clear(e);
+	e->rev = learner->rev;
+	e->arm = decision->arm;
+	learner->class->explain(learner, x, decision, e);
+}
+
+cop_err cop_learner_explanation_init(const cop_learner *learner, cop_explanation *e)
+{
+	return cop_explanation_init(e, cop_learner_trees(learner), learner->settings.height);
+}
+
+void cop_learner_save(const cop_learner *learner, cop_bytes *bytes)
+{
+	cop_bytes_put_text(bytes, learner->class->name);
+	cop_bytes_put_u64(bytes, learner->rev);
+	learner->class->save(learner, bytes);
+}
+
+cop_err cop_learner_load(cop_learner *learner, cop_cursor *cursor)
+{
+	char name[sizeof learner->settings.learner];
+	cop_cursor_text(cursor, name, sizeof name);
+	learner->rev = cop_cursor_u64(cursor);
+	if (cursor->err != COP_OK)
+		return cursor->err;
+	if (strcmp(name, learner->class->name) != 0)
+		return COP_ESHAPE;
+	return learner->class->load(learner, cursor);
+}
+
+size_t cop_learner_trees(const cop_learner *learner) { return learner->class->trees(learner); }
+
+cop_err cop_learner_tree(const cop_learner *learner, size_t m, cop_oblique_tree **out)
+{
+	return learner->class->tree(learner, m, out);
+}

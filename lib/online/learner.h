@@ -1,0 +1,119 @@
+/* online/learner.h: the online learner: a context in, a decision out; a loss in, an update.
+ *
+ * Learners are found by name: "ensemble" (mixture of experts, the default), "dgt" (DGT-Bandit), "value" (continuous
+ * actions). A decision is a plain value that the caller keeps (online/pending.h) and gives back with the loss. Contexts
+ * are raw rows: dense with `features` values, or sparse over 2^bits hashed features. Losses for arms are in [0, 1];
+ * values live in [0, 1], scaled from value_range by the caller. Same settings, seed and calls: same bits, on the same
+ * kind of processor. One thread per learner; decide, learn and explain allocate nothing. */
+#ifndef COP_ONLINE_LEARNER_H
+#define COP_ONLINE_LEARNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bandit/policy.h"
+#include "base/bytes.h"
+#include "base/err.h"
+#include "linalg/kernel.h"
+#include "linalg/row.h"
+#include "online/explanation.h"
+#include "tree/oblique_tree.h"
+
+#define COP_LEARNER_EXPERTS 4
+
+typedef struct cop_learner_settings {
+	char learner[16];                /* name */
+	size_t features;                 /* dense dimension; 0: sparse, hashed to 2^bits */
+	unsigned bits;                   /* sparse: 1 .. 24 */
+	size_t max_nonzeros;             /* sparse: most entries of a context */
+	size_t arms;                     /* >= 2; value learner: 0 */
+	char policy[16];                 /* "" is the learner's default */
+	cop_policy_settings exploration; /* negative epsilon or gamma: the default */
+	unsigned height;                 /* 0: the learner's default */
+	size_t trees;                    /* ensemble, value; COP_LEARNER_DEFAULT_TREES: the default */
+	double learning_rate;            /* dgt: RMSprop's rate; others: factor on their rates; 0: the default */
+	bool literal;                    /* dgt: Algorithm 1 to the letter, without the shared leaf bias */
+	double delta;                    /* value: perturbation in (0, 1/2], of the scaled range; 0: the default */
+	bool one_point;                  /* value: one loss a decision instead of two */
+	uint64_t seed;
+} cop_learner_settings;
+
+#define COP_LEARNER_DEFAULT_TREES SIZE_MAX
+
+/* Every field at "the default"; learner "ensemble". */
+void cop_learner_settings_init(cop_learner_settings *settings);
+
+typedef struct cop_decision {
+	uint32_t arm;                          /* arms */
+	bool greedy;                           /* arms: the best predicted arm was played */
+	int8_t u;                              /* one-point: sign of the perturbation */
+	double p;                              /* arms: propensity of the played arm; values: 1 */
+	double y;                              /* values: centre, in [0, 1] */
+	double probe[2];                       /* values: what to play; one-point uses the first */
+	uint64_t rev;                          /* model revision that decided: updates so far */
+	float prediction[COP_LEARNER_EXPERTS]; /* predicted loss of the played arm by each expert */
+} cop_decision;
+
+typedef struct cop_learner cop_learner;
+
+typedef struct cop_learner_class {
+	const char *name;
+	bool values; /* continuous actions */
+	cop_err (*create)(const cop_learner_settings *settings, cop_learner **out);
+	void (*destroy)(cop_learner *learner);
+	cop_err (*decide)(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *out);
+	cop_err (*learn)(cop_learner *learner, const cop_row *x, const cop_decision *decision, const double *loss);
+	void (*observe)(cop_learner *learner, const cop_row *x);
+	double (*greedy)(cop_learner *learner, const cop_row *x);
+	void (*explain)(cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
+	void (*save)(const cop_learner *learner, cop_bytes *bytes);
+	cop_err (*load)(cop_learner *learner, cop_cursor *cursor);
+	size_t (*trees)(const cop_learner *learner);
+	cop_err (*tree)(const cop_learner *learner, size_t m, cop_oblique_tree **out);
+} cop_learner_class;
+
+/* First member of every learner. */
+struct cop_learner {
+	const cop_learner_class *class;
+	cop_learner_settings settings; /* with the defaults filled in */
+	uint64_t rev;
+};
+
+/* COP_EINVAL with a message in *diag: a setting is out of range. COP_ENOMEM. On error *out is NULL. */
+COP_CHECK cop_err cop_learner_new(const cop_learner_settings *settings, cop_learner **out, cop_diag *diag);
+void cop_learner_free(cop_learner *learner);
+/* Exploration of a living learner; the policy's kind stays. A negative epsilon or gamma leaves that one alone. */
+void cop_learner_explore(cop_learner *learner, const cop_policy_settings *exploration);
+
+/* Dimension of raw rows: features, or 2^bits. */
+size_t cop_learner_dimension(const cop_learner_settings *settings);
+
+/* mask: `arms` flags of 0 or 1, NULL for all. Statistics of x are taken in. COP_EINVAL: no arm is eligible; nothing
+ * changed. */
+COP_CHECK cop_err cop_learner_decide(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *out);
+/* loss: one value; two for two-point values (at probe[0], probe[1]). decided_here: the decision came from
+ * this learner's decide, so its statistics know x and its experts' predictions count.
+ * COP_EINVAL: loss outside [0, 1] (arms). COP_ENONFINITE. COP_EDIVERGED: the step was refused, nothing changed. */
+COP_CHECK cop_err cop_learner_learn(
+        cop_learner *learner, const cop_row *x, const cop_decision *decision, const double *loss, bool decided_here);
+/* Best arm, or value in [0, 1], by the model as it is; changes nothing. */
+double cop_learner_greedy(cop_learner *learner, const cop_row *x);
+/* Why the model as it is would take the decision's action for x. e: room by cop_learner_explanation_init. */
+void cop_learner_explain(cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
+COP_CHECK cop_err cop_learner_explanation_init(const cop_learner *learner, cop_explanation *e);
+
+/* State, not settings. */
+void cop_learner_save(const cop_learner *learner, cop_bytes *bytes);
+/* Into a learner of equal settings. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then the state is undefined. */
+COP_CHECK cop_err cop_learner_load(cop_learner *learner, cop_cursor *cursor);
+
+/* Trees in the model, each as a plain oblique tree over standardised features (caller frees). */
+size_t cop_learner_trees(const cop_learner *learner);
+COP_CHECK cop_err cop_learner_tree(const cop_learner *learner, size_t m, cop_oblique_tree **out);
+
+/* The rows of the table, for learner.c. */
+extern const cop_learner_class cop_learner_ensemble;
+extern const cop_learner_class cop_learner_dgt;
+extern const cop_learner_class cop_learner_value;
+
+#endif

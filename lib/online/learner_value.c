@@ -1,0 +1,224 @@
+/* Continuous actions: y = 1/2 + score(x) in the scaled range [0, 1], score a linear term plus additive trees
+ * (online/additive.h). Played are y + delta u (one-point) or both y + delta and y - delta (two-point), with y kept
+ * delta inside the range so that every probe is playable; the loss is a black box. While a step would push the score
+ * further out of the range it is not taken. */
+#include "online/learner.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "bandit/estimator.h"
+#include "base/mem.h"
+#include "online/additive.h"
+#include "online/standardiser.h"
+
+#define DEFAULT_TREES  16
+#define DEFAULT_HEIGHT 3 /* deeper ones fit the noise of a few thousand contexts */
+#define DEFAULT_DELTA  0.1
+#define SPARSE_TYPICAL 32
+#define SPLIT_RATE     0.05f
+#define LEAF_RATE      0.02f
+#define LINEAR_RATE    0.02f
+#define BASELINE_SHARE 0.01 /* of the newest loss in the running baseline */
+
+typedef struct value_learner {
+	cop_learner base;
+	cop_standardiser *standardiser;
+	cop_additive *model;
+	cop_rng rng;
+	double baseline;
+	bool has_baseline;
+	float *score; /* one, padded */
+} value_learner;
+
+static void destroy(cop_learner *learner)
+{
+	value_learner *v = (value_learner *)learner;
+	if (v == NULL)
+		return;
+	cop_standardiser_free(v->standardiser);
+	cop_additive_free(v->model);
+	cop_mem_free(v->score);
+	cop_mem_free(v);
+}
+
+static void fill_defaults(cop_learner_settings *s)
+{
+	if (s->height == 0)
+		s->height = DEFAULT_HEIGHT;
+	if (s->trees == COP_LEARNER_DEFAULT_TREES)
+		s->trees = DEFAULT_TREES;
+	if (s->learning_rate == 0.0)
+		s->learning_rate = 1.0;
+	if (s->delta == 0.0)
+		s->delta = DEFAULT_DELTA;
+}
+
+static cop_err create_model(value_learner *v)
+{
+	const cop_learner_settings *s = &v->base.settings;
+	size_t inputs = cop_learner_dimension(s) + 1;
+	float rate = (float)s->learning_rate;
+	cop_additive_settings settings = {
+		.kernel = cop_kernel_best(),
+		.inputs = inputs,
+		.typical = s->features == 0 ? SPARSE_TYPICAL : inputs,
+		.outputs = 1,
+		.trees = s->trees,
+		.height = s->height,
+		.split_rate = SPLIT_RATE * rate,
+		.leaf_rate = LEAF_RATE * rate,
+		.linear_rate = LINEAR_RATE * rate,
+	};
+	cop_rng rng;
+	cop_rng_init(&rng, s->seed, 2);
+	return cop_additive_new(&settings, &rng, &v->model);
+}
+
+static cop_err create(const cop_learner_settings *settings, cop_learner **out)
+{
+	*out = NULL;
+	value_learner *v = cop_mem_alloc(1, sizeof *v);
+	if (v == NULL)
+		return COP_ENOMEM;
+	v->base.class = &cop_learner_value;
+	v->base.settings = *settings;
+	fill_defaults(&v->base.settings);
+	cop_rng_init(&v->rng, settings->seed, 1);
+	v->score = cop_mem_alloc(cop_kernel_pad(1), sizeof *v->score);
+	cop_err err = v->score == NULL ? COP_ENOMEM : COP_OK;
+	if (err == COP_OK)
+		err = cop_standardiser_new(cop_learner_dimension(settings), settings->features == 0,
+		        settings->max_nonzeros, &v->standardiser);
+	if (err == COP_OK)
+		err = create_model(v);
+	if (err != COP_OK) {
+		destroy(&v->base);
+		return err;
+	}
+	*out = &v->base;
+	return COP_OK;
+}
+
+/* Score of a raw row, as a value; may lie outside [0, 1]. */
+static double value_of(value_learner *v, const cop_row *raw, cop_row *x)
+{
+	cop_standardiser_apply(v->standardiser, raw, x);
+	cop_additive_scores(v->model, x, v->score);
+	return 0.5 + (double)*v->score;
+}
+
+static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *out)
+{
+	(void)mask;
+	value_learner *v = (value_learner *)learner;
+	double delta = learner->settings.delta;
+	cop_row x;
+	cop_standardiser_observe(v->standardiser, raw);
+	out->y = fmin(fmax(value_of(v, raw, &x), delta), 1.0 - delta);
+	if (learner->settings.one_point) {
+		out->u = (int8_t)cop_rng_sign(&v->rng);
+		out->probe[0] = out->y + delta * (double)out->u;
+	} else {
+		out->probe[0] = out->y + delta;
+		out->probe[1] = out->y - delta;
+	}
+	return COP_OK;
+}
+
+static double gradient(value_learner *v, const cop_decision *decision, const double *loss)
+{
+	const cop_learner_settings *s = &v->base.settings;
+	if (!s->one_point)
+		return cop_estimator_two_point(loss[0], loss[1], s->delta);
+	double baseline = v->has_baseline ? v->baseline : *loss;
+	v->baseline = baseline + BASELINE_SHARE * (*loss - baseline);
+	v->has_baseline = true;
+	return cop_estimator_one_point(*loss, baseline, decision->u, s->delta);
+}
+
+static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decision *decision, const double *loss)
+{
+	value_learner *v = (value_learner *)learner;
+	cop_row x;
+	double before = v->baseline;
+	bool had = v->has_baseline;
+	float g = (float)gradient(v, decision, loss);
+	double value = value_of(v, raw, &x);
+	if ((value < 0.0 && g > 0.0f) || (value > 1.0 && g < 0.0f))
+		g = 0.0f;
+	cop_err err = cop_additive_update(v->model, &x, 0, g);
+	if (err != COP_OK) {
+		v->baseline = before;
+		v->has_baseline = had;
+	}
+	return err;
+}
+
+static void observe(cop_learner *learner, const cop_row *raw)
+{
+	cop_standardiser_observe(((value_learner *)learner)->standardiser, raw);
+}
+
+static double greedy(cop_learner *learner, const cop_row *raw)
+{
+	cop_row x;
+	return fmin(fmax(value_of((value_learner *)learner, raw, &x), 0.0), 1.0);
+}
+
+static void explain(cop_learner *learner, const cop_row *raw, const cop_decision *decision, cop_explanation *out)
+{
+	(void)decision;
+	value_learner *v = (value_learner *)learner;
+	cop_row x;
+	out->prediction = value_of(v, raw, &x);
+	cop_explained_expert *expert = cop_explanation_expert(out, "trees");
+	expert->weight = 1.0;
+	expert->prediction = out->prediction;
+	cop_additive_explain(v->model, &x, 0, out, expert);
+}
+
+static void save(const cop_learner *learner, cop_bytes *bytes)
+{
+	const value_learner *v = (const value_learner *)learner;
+	cop_bytes_put_rng(bytes, &v->rng);
+	cop_bytes_put_f64(bytes, v->baseline);
+	cop_bytes_put_u8(bytes, v->has_baseline);
+	cop_standardiser_save(v->standardiser, bytes);
+	cop_additive_save(v->model, bytes);
+}
+
+static cop_err load(cop_learner *learner, cop_cursor *cursor)
+{
+	value_learner *v = (value_learner *)learner;
+	cop_cursor_rng(cursor, &v->rng);
+	v->baseline = cop_cursor_f64(cursor);
+	v->has_baseline = cop_cursor_u8(cursor) != 0;
+	cop_err err = cop_standardiser_load(v->standardiser, cursor);
+	return err != COP_OK ? err : cop_additive_load(v->model, cursor);
+}
+
+static size_t trees(const cop_learner *learner) { return cop_additive_trees(((const value_learner *)learner)->model); }
+
+static cop_err tree(const cop_learner *learner, size_t m, cop_oblique_tree **out)
+{
+	const value_learner *v = (const value_learner *)learner;
+	*out = NULL;
+	return m < cop_additive_trees(v->model) ? cop_additive_tree(v->model, m, out) : COP_ENOTFOUND;
+}
+
+const cop_learner_class cop_learner_value = {
+	.name = "value",
+	.values = true,
+	.create = create,
+	.destroy = destroy,
+	.decide = decide,
+	.learn = learn,
+	.observe = observe,
+	.greedy = greedy,
+	.explain = explain,
+	.save = save,
+	.load = load,
+	.trees = trees,
+	.tree = tree,
+};

@@ -1,0 +1,117 @@
+/* online/model.h: one named model, whole: learner, waiting decisions, reward rules, counters, explanations. Events in,
+ * decisions and updates out; time (seconds, never falling) is an argument; no I/O. The daemon, simulate and replay all
+ * run this.
+ *
+ * Losses come in the model's declared loss_range and are scaled to [0, 1]; actions of value models go out in
+ * value_range. One thread per model; in a steady load no event allocates. */
+#ifndef COP_ONLINE_MODEL_H
+#define COP_ONLINE_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "data/event_id.h"
+#include "online/learner.h"
+#include "online/pending.h"
+
+typedef enum cop_reward_rule {
+	COP_REWARD_EARLIEST, /* the first feedback is learned at once, further ones are duplicates */
+	COP_REWARD_LAST,     /* recorded; the last one is learned when the window ends */
+	COP_REWARD_SUM,      /* recorded; the sum (cut to the loss range) is learned when the window ends */
+} cop_reward_rule;
+
+typedef struct cop_model_settings {
+	cop_learner_settings learner; /* delta in units of value_range */
+	double reward_window;         /* seconds, > 0 */
+	bool has_default_loss;        /* at the window's end without feedback: learn default_loss, or drop */
+	double default_loss;          /* in loss_range */
+	cop_reward_rule reward;
+	double loss_low, loss_high;   /* loss_range; value models: only the scale, losses may lie outside */
+	double value_low, value_high; /* value models */
+	size_t pending_max;           /* decisions that may wait; the oldest gives way */
+	size_t explain_keep;          /* newest decisions whose explanation is kept from decide time */
+} cop_model_settings;
+
+/* Learner defaults, window 600 s, no default loss, earliest, ranges [0, 1], a million waiting, none explained. */
+void cop_model_settings_init(cop_model_settings *settings);
+
+typedef enum cop_feedback_result {
+	COP_FEEDBACK_APPLIED,
+	COP_FEEDBACK_RECORDED,
+	COP_FEEDBACK_DUPLICATE,
+	COP_FEEDBACK_LATE,
+	COP_FEEDBACK_UNKNOWN,
+	COP_FEEDBACK_RESULTS
+} cop_feedback_result;
+
+/* "applied" ...; never NULL. */
+const char *cop_feedback_result_text(cop_feedback_result result);
+
+typedef struct cop_model_counters {
+	uint64_t decisions; /* new ones */
+	uint64_t repeated;  /* asked again while waiting */
+	uint64_t greedy;    /* of the decisions, those that took the best predicted arm */
+	uint64_t feedback[COP_FEEDBACK_RESULTS];
+	uint64_t learned;   /* updates, from feedback and from expiry */
+	uint64_t defaulted; /* expired and learned with the default loss */
+	uint64_t dropped;   /* expired without any loss */
+	uint64_t evicted;   /* gave way at pending_max */
+	uint64_t refused;   /* updates that would have diverged */
+	double loss_sum;    /* of learned losses, in loss_range; two-point: mean of both */
+} cop_model_counters;
+
+typedef struct cop_model cop_model;
+
+/* COP_EINVAL with a message in *diag, COP_ENOMEM. On error *out is NULL. */
+COP_CHECK cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_diag *diag);
+void cop_model_free(cop_model *model);
+
+const cop_model_settings *cop_model_get_settings(const cop_model *model); /* with defaults filled in */
+cop_learner *cop_model_learner(cop_model *model);
+const cop_model_counters *cop_model_get_counters(const cop_model *model);
+size_t cop_model_pending(const cop_model *model);
+
+/* Takes over what may change in a living model: exploration, reward_window, default loss, reward rule, pending_max.
+ * COP_EINVAL with a message: a value is out of range; nothing changed. (explain_keep and shapes: a new model.) */
+COP_CHECK cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, cop_diag *diag);
+
+/* A decision for the context; waits for feedback under its id. An id that waits already gets its first decision again
+ * (*repeated). Value models: the decision's y and probes are in [0, 1]; cop_model_value brings them to value_range.
+ * COP_EINVAL: no arm is eligible. COP_ENOMEM. In both cases the decision is not waiting. */
+COP_CHECK cop_err cop_model_decide(cop_model *model, const cop_event_id *id, const cop_row *x, const uint8_t *mask,
+        double now, cop_decision *out, bool *repeated);
+double cop_model_value(const cop_model *model, double y);
+
+/* Loss (count 1, or 2 for two-point values, at probe + and probe -) for a decision, under the reward rule.
+ * COP_ENONFINITE; COP_EINVAL: outside loss_range, or count is not what the model takes (2 only for two-point values);
+ * COP_EDIVERGED: the update was refused. Nothing changed then, and the decision goes on waiting. */
+COP_CHECK cop_err cop_model_feedback(cop_model *model, const cop_event_id *id, const double *loss, size_t count,
+        double now, cop_feedback_result *result);
+
+/* Self-contained feedback: as above when the id is known here, else learned from the given context, arm and propensity.
+ * COP_EINVAL also: arm or p out of range, or a one-point value model (whose perturbation is not in the message). */
+COP_CHECK cop_err cop_model_feedback_full(cop_model *model, const cop_event_id *id, const cop_row *x, uint32_t arm,
+        double p, const double *loss, size_t count, double now, cop_feedback_result *result);
+
+/* Ends up to `most` reward windows that are over at `now` (learning or dropping) and forgets old ids; how many ended.
+ */
+size_t cop_model_expire(cop_model *model, double now, size_t most);
+
+/* Why: for a waiting decision, as it was at decide time when that is still kept (*kept), else by the model as it is.
+ * The explanation is the model's own until its next call. COP_ENOTFOUND: the id does not wait. */
+COP_CHECK cop_err cop_model_explain(
+        cop_model *model, const cop_event_id *id, cop_decision *decision, const cop_explanation **out, bool *kept);
+/* For a context: the action that the model would hold for the best, with p = 1. */
+void cop_model_explain_row(cop_model *model, const cop_row *x, cop_decision *decision, const cop_explanation **out);
+
+/* Sections "settings", "learner", "pending", "counters" into a model file that the caller has begun. */
+void cop_model_save(const cop_model *model, cop_bytes *bytes);
+/* From such a file's bytes. The saved shape must be that of this model's settings: COP_ESHAPE with both shapes in
+ * *diag. COP_EFORMAT, COP_EVERSION, COP_ENONFINITE, COP_ENOMEM; after an error the model is only good for freeing. */
+COP_CHECK cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_diag *diag);
+/* The settings in such a file, to make a model of its shape. */
+COP_CHECK cop_err cop_model_peek(const void *data, size_t length, cop_model_settings *settings, cop_diag *diag);
+
+#endif

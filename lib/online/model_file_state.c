@@ -1,0 +1,230 @@
+/* Settings are written field by field, so that a reader can make a model of the same shape before it loads the rest. */
+#include "online/model_file_state.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tree/model_file.h"
+
+#define SETTINGS_VERSION 1
+#define LEARNER_VERSION  1
+#define PENDING_VERSION  1
+#define COUNTERS_VERSION 1
+
+static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
+{
+	const cop_learner_settings *l = &s->learner;
+	cop_bytes_put_text(bytes, l->learner);
+	cop_bytes_put_u64(bytes, l->features);
+	cop_bytes_put_u32(bytes, l->bits);
+	cop_bytes_put_u64(bytes, l->max_nonzeros);
+	cop_bytes_put_u64(bytes, l->arms);
+	cop_bytes_put_text(bytes, l->policy);
+	cop_bytes_put_f64(bytes, l->exploration.epsilon);
+	cop_bytes_put_f64(bytes, l->exploration.epsilon_decay);
+	cop_bytes_put_f64(bytes, l->exploration.epsilon_floor);
+	cop_bytes_put_f64(bytes, l->exploration.gamma);
+	cop_bytes_put_u32(bytes, l->height);
+	cop_bytes_put_u64(bytes, l->trees);
+	cop_bytes_put_f64(bytes, l->learning_rate);
+	cop_bytes_put_u8(bytes, l->literal);
+	cop_bytes_put_f64(bytes, l->delta);
+	cop_bytes_put_u8(bytes, l->one_point);
+	cop_bytes_put_u64(bytes, l->seed);
+	cop_bytes_put_f64(bytes, s->reward_window);
+	cop_bytes_put_u8(bytes, s->has_default_loss);
+	cop_bytes_put_f64(bytes, s->default_loss);
+	cop_bytes_put_u8(bytes, (uint8_t)s->reward);
+	cop_bytes_put_f64(bytes, s->loss_low);
+	cop_bytes_put_f64(bytes, s->loss_high);
+	cop_bytes_put_f64(bytes, s->value_low);
+	cop_bytes_put_f64(bytes, s->value_high);
+	cop_bytes_put_u64(bytes, s->pending_max);
+	cop_bytes_put_u64(bytes, s->explain_keep);
+}
+
+static void get_learner_settings(cop_cursor *cursor, cop_learner_settings *l)
+{
+	cop_cursor_text(cursor, l->learner, sizeof l->learner);
+	l->features = (size_t)cop_cursor_u64(cursor);
+	l->bits = cop_cursor_u32(cursor);
+	l->max_nonzeros = (size_t)cop_cursor_u64(cursor);
+	l->arms = (size_t)cop_cursor_u64(cursor);
+	cop_cursor_text(cursor, l->policy, sizeof l->policy);
+	l->exploration.epsilon = cop_cursor_f64(cursor);
+	l->exploration.epsilon_decay = cop_cursor_f64(cursor);
+	l->exploration.epsilon_floor = cop_cursor_f64(cursor);
+	l->exploration.gamma = cop_cursor_f64(cursor);
+	l->height = cop_cursor_u32(cursor);
+	l->trees = (size_t)cop_cursor_u64(cursor);
+	l->learning_rate = cop_cursor_f64(cursor);
+	l->literal = cop_cursor_u8(cursor) != 0;
+	l->delta = cop_cursor_f64(cursor);
+	l->one_point = cop_cursor_u8(cursor) != 0;
+	l->seed = cop_cursor_u64(cursor);
+}
+
+static cop_err get_settings(const cop_model_file *file, cop_model_settings *s)
+{
+	cop_model_section section;
+	cop_err err = cop_model_file_find(file, "settings", 0, SETTINGS_VERSION, &section);
+	if (err != COP_OK)
+		return err == COP_ENOTFOUND ? COP_EFORMAT : err;
+	cop_cursor cursor;
+	cop_cursor_init(&cursor, section.data, section.length);
+	*s = (cop_model_settings){ 0 };
+	get_learner_settings(&cursor, &s->learner);
+	s->reward_window = cop_cursor_f64(&cursor);
+	s->has_default_loss = cop_cursor_u8(&cursor) != 0;
+	s->default_loss = cop_cursor_f64(&cursor);
+	uint8_t reward = cop_cursor_u8(&cursor);
+	if (reward > COP_REWARD_SUM)
+		return COP_EFORMAT;
+	s->reward = (cop_reward_rule)reward;
+	s->loss_low = cop_cursor_f64(&cursor);
+	s->loss_high = cop_cursor_f64(&cursor);
+	s->value_low = cop_cursor_f64(&cursor);
+	s->value_high = cop_cursor_f64(&cursor);
+	s->pending_max = (size_t)cop_cursor_u64(&cursor);
+	s->explain_keep = (size_t)cop_cursor_u64(&cursor);
+	return cursor.err != COP_OK || cop_cursor_left(&cursor) == 0 ? cursor.err : COP_EFORMAT;
+}
+
+static void put_counters(const cop_model *model, cop_bytes *bytes)
+{
+	const cop_model_counters *c = &model->counters;
+	cop_bytes_put_u64(bytes, model->serial);
+	cop_bytes_put_u64(bytes, c->decisions);
+	cop_bytes_put_u64(bytes, c->repeated);
+	cop_bytes_put_u64(bytes, c->greedy);
+	cop_bytes_put_u32(bytes, COP_FEEDBACK_RESULTS);
+	for (size_t i = 0; i < COP_FEEDBACK_RESULTS; i++)
+		cop_bytes_put_u64(bytes, c->feedback[i]);
+	cop_bytes_put_u64(bytes, c->learned);
+	cop_bytes_put_u64(bytes, c->defaulted);
+	cop_bytes_put_u64(bytes, c->dropped);
+	cop_bytes_put_u64(bytes, c->evicted);
+	cop_bytes_put_u64(bytes, c->refused);
+	cop_bytes_put_f64(bytes, c->loss_sum);
+}
+
+static cop_err get_counters(cop_model *model, cop_cursor *cursor)
+{
+	cop_model_counters *c = &model->counters;
+	model->serial = cop_cursor_u64(cursor);
+	c->decisions = cop_cursor_u64(cursor);
+	c->repeated = cop_cursor_u64(cursor);
+	c->greedy = cop_cursor_u64(cursor);
+	if (cop_cursor_u32(cursor) != COP_FEEDBACK_RESULTS)
+		return COP_EFORMAT;
+	for (size_t i = 0; i < COP_FEEDBACK_RESULTS; i++)
+		c->feedback[i] = cop_cursor_u64(cursor);
+	c->learned = cop_cursor_u64(cursor);
+	c->defaulted = cop_cursor_u64(cursor);
+	c->dropped = cop_cursor_u64(cursor);
+	c->evicted = cop_cursor_u64(cursor);
+	c->refused = cop_cursor_u64(cursor);
+	c->loss_sum = cop_cursor_f64(cursor);
+	return cursor->err;
+}
+
+void cop_model_save(const cop_model *model, cop_bytes *bytes)
+{
+	size_t mark = cop_model_file_begin_section(bytes, "settings", SETTINGS_VERSION);
+	put_settings(&model->set, bytes);
+	cop_model_file_end_section(bytes, mark);
+	mark = cop_model_file_begin_section(bytes, "learner", LEARNER_VERSION);
+	cop_learner_save(model->learner, bytes);
+	cop_model_file_end_section(bytes, mark);
+	mark = cop_model_file_begin_section(bytes, "pending", PENDING_VERSION);
+	cop_pending_save(model->pending, bytes);
+	cop_model_file_end_section(bytes, mark);
+	mark = cop_model_file_begin_section(bytes, "counters", COUNTERS_VERSION);
+	put_counters(model, bytes);
+	cop_model_file_end_section(bytes, mark);
+}
+
+static void shape_text(const cop_learner_settings *l, char *out, size_t size)
+{
+	char input[48];
+	if (l->features != 0)
+		(void)snprintf(input, sizeof input, "features %zu", l->features);
+	else
+		(void)snprintf(input, sizeof input, "sparse features, bits %u", l->bits);
+	(void)snprintf(out, size, "learner %s, arms %zu, %s, height %u, trees %zu", l->learner, l->arms, input,
+	        l->height, l->trees);
+}
+
+static bool same_shape(const cop_model_settings *a, const cop_model_settings *b)
+{
+	const cop_learner_settings *l = &a->learner;
+	const cop_learner_settings *m = &b->learner;
+	return strcmp(l->learner, m->learner) == 0 && l->features == m->features && l->arms == m->arms &&
+	       (l->features != 0 || l->bits == m->bits) && l->height == m->height && l->trees == m->trees &&
+	       l->one_point == m->one_point;
+}
+
+typedef cop_err load_section(cop_model *model, cop_cursor *cursor);
+
+static cop_err load_learner(cop_model *model, cop_cursor *cursor) { return cop_learner_load(model->learner, cursor); }
+
+static cop_err load_pending(cop_model *model, cop_cursor *cursor)
+{
+	cop_pending_set_max(model->pending, UINT32_MAX); /* a lowered bound does not lose what waited */
+	cop_err err = cop_pending_load(model->pending, cursor);
+	cop_pending_set_max(model->pending, model->set.pending_max);
+	return err;
+}
+
+static cop_err load_named(
+        cop_model *model, const cop_model_file *file, const char *name, uint32_t version, load_section *load)
+{
+	cop_model_section section;
+	cop_err err = cop_model_file_find(file, name, 0, version, &section);
+	if (err != COP_OK)
+		return err == COP_ENOTFOUND ? COP_EFORMAT : err;
+	cop_cursor cursor;
+	cop_cursor_init(&cursor, section.data, section.length);
+	err = load(model, &cursor);
+	return err != COP_OK || cop_cursor_left(&cursor) == 0 ? err : COP_EFORMAT;
+}
+
+cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_diag *diag)
+{
+	cop_model_file file;
+	cop_model_settings saved;
+	cop_err err = cop_model_file_open(&file, data, length, NULL, diag);
+	if (err != COP_OK)
+		return err;
+	err = get_settings(&file, &saved);
+	if (err == COP_OK && !same_shape(&saved, &model->set)) {
+		char was[160];
+		char is[160];
+		shape_text(&saved.learner, was, sizeof was);
+		shape_text(&model->set.learner, is, sizeof is);
+		cop_diag_set(diag, "", 0, 0, "saved with %s; configured with %s", was, is);
+		return COP_ESHAPE;
+	}
+	if (err == COP_OK)
+		err = load_named(model, &file, "learner", LEARNER_VERSION, load_learner);
+	if (err == COP_OK)
+		err = load_named(model, &file, "pending", PENDING_VERSION, load_pending);
+	if (err == COP_OK)
+		err = load_named(model, &file, "counters", COUNTERS_VERSION, get_counters);
+	if (err != COP_OK)
+		cop_diag_set(diag, "", 0, 0, "saved model: %s", cop_err_text(err));
+	return err;
+}
+
+cop_err cop_model_peek(const void *data, size_t length, cop_model_settings *settings, cop_diag *diag)
+{
+	cop_model_file file;
+	cop_err err = cop_model_file_open(&file, data, length, NULL, diag);
+	if (err != COP_OK)
+		return err;
+	err = get_settings(&file, settings);
+	if (err != COP_OK)
+		cop_diag_set(diag, "", 0, 0, "saved settings: %s", cop_err_text(err));
+	return err;
+}

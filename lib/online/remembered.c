@@ -1,0 +1,134 @@
+/* The index holds each stored hash once, at its newest ring position; an older item of the same hash stays in the ring
+ * and is skipped when it falls out. */
+#include "online/remembered.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+#define SMALLEST 256
+
+struct cop_memory_item {
+	uint64_t hash;
+	double time;
+	uint8_t state;
+};
+
+void cop_memory_init(cop_memory *memory, size_t max) { *memory = (cop_memory){ .max = max }; }
+
+void cop_memory_fini(cop_memory *memory)
+{
+	cop_mem_free(memory->ring);
+	cop_mem_free(memory->index);
+	*memory = (cop_memory){ 0 };
+}
+
+/* Index slot of the hash, or the empty slot where it would go. */
+static size_t slot_of(const cop_memory *memory, uint64_t hash)
+{
+	size_t mask = 2 * memory->capacity - 1;
+	size_t slot = (size_t)hash & mask;
+	while (memory->index[slot] != 0 && memory->ring[memory->index[slot] - 1].hash != hash)
+		slot = (slot + 1) & mask;
+	return slot;
+}
+
+uint8_t cop_memory_recall(const cop_memory *memory, uint64_t hash)
+{
+	if (memory->count == 0)
+		return 0;
+	uint32_t at = memory->index[slot_of(memory, hash)];
+	return at == 0 ? 0 : memory->ring[at - 1].state;
+}
+
+/* Backward-shift deletion keeps every probe sequence unbroken. */
+static void unindex(cop_memory *memory, size_t slot)
+{
+	size_t mask = 2 * memory->capacity - 1;
+	size_t hole = slot;
+	for (size_t next = (hole + 1) & mask; memory->index[next] != 0; next = (next + 1) & mask) {
+		size_t home = (size_t)memory->ring[memory->index[next] - 1].hash & mask;
+		if (((next - home) & mask) >= ((next - hole) & mask)) {
+			memory->index[hole] = memory->index[next];
+			hole = next;
+		}
+	}
+	memory->index[hole] = 0;
+}
+
+static void drop_oldest(cop_memory *memory)
+{
+	size_t slot = slot_of(memory, memory->ring[memory->first].hash);
+	if (memory->index[slot] == memory->first + 1)
+		unindex(memory, slot);
+	memory->first = (memory->first + 1) & (memory->capacity - 1);
+	memory->count--;
+}
+
+static cop_err grow(cop_memory *memory)
+{
+	size_t capacity = memory->capacity == 0 ? SMALLEST : 2 * memory->capacity;
+	struct cop_memory_item *ring = cop_mem_alloc(capacity, sizeof *ring);
+	uint32_t *index = cop_mem_alloc(2 * capacity, sizeof *index);
+	if (ring == NULL || index == NULL) {
+		cop_mem_free(ring);
+		cop_mem_free(index);
+		return COP_ENOMEM;
+	}
+	for (size_t i = 0; i < memory->count; i++)
+		ring[i] = memory->ring[(memory->first + i) & (memory->capacity - 1)];
+	size_t count = memory->count;
+	size_t max = memory->max;
+	cop_memory_fini(memory);
+	*memory = (cop_memory){ .ring = ring, .index = index, .capacity = capacity, .count = count, .max = max };
+	for (size_t i = 0; i < count; i++)
+		memory->index[slot_of(memory, ring[i].hash)] = (uint32_t)i + 1;
+	return COP_OK;
+}
+
+void cop_memory_store(cop_memory *memory, uint64_t hash, uint8_t state, double time)
+{
+	if (memory->max == 0)
+		return;
+	while (memory->count >= memory->max)
+		drop_oldest(memory);
+	if (memory->count == memory->capacity && grow(memory) != COP_OK)
+		return;
+	size_t at = (memory->first + memory->count) & (memory->capacity - 1);
+	size_t slot = slot_of(memory, hash);
+	memory->ring[at] = (struct cop_memory_item){ .hash = hash, .time = time, .state = state };
+	memory->index[slot] = (uint32_t)at + 1;
+	memory->count++;
+}
+
+void cop_memory_forget(cop_memory *memory, double time)
+{
+	while (memory->count > 0 && memory->ring[memory->first].time < time)
+		drop_oldest(memory);
+}
+
+void cop_memory_save(const cop_memory *memory, cop_bytes *bytes)
+{
+	cop_bytes_put_u64(bytes, memory->count);
+	for (size_t i = 0; i < memory->count; i++) {
+		const struct cop_memory_item *item = &memory->ring[(memory->first + i) & (memory->capacity - 1)];
+		cop_bytes_put_u64(bytes, item->hash);
+		cop_bytes_put_f64(bytes, item->time);
+		cop_bytes_put_u8(bytes, item->state);
+	}
+}
+
+cop_err cop_memory_load(cop_memory *memory, cop_cursor *cursor)
+{
+	uint64_t count = cop_cursor_u64(cursor);
+	for (uint64_t i = 0; i < count && cursor->err == COP_OK; i++) {
+		uint64_t hash = cop_cursor_u64(cursor);
+		double time = cop_cursor_f64(cursor);
+		uint8_t state = cop_cursor_u8(cursor);
+		if (cursor->err == COP_OK && state == 0)
+			return COP_EFORMAT;
+		if (cursor->err == COP_OK)
+			cop_memory_store(memory, hash, state, time);
+	}
+	return cursor->err;
+}

@@ -1,0 +1,38 @@
+/* online/second_order.h: one linear least-squares model per arm, updated recursively.
+ *
+ * Arm k predicts its loss as 1/2 + w_k x, x with its constant (D inputs). Each arm keeps P_k, the inverse of ridge I +
+ * sum of x xᵀ over the events it was played in, and moves by recursive least squares:
+ *     k = P x / (1 + xᵀ P x),   w += k (loss - 1/2 - w x),   P -= k (P x)ᵀ
+ * Full P (D x D an arm) when asked for, else its diagonal (each input's own variance; the only form for sparse rows).
+ * Starting at 1/2, neither the best nor the worst arm, matters: untried arms stay worth a look. One thread per object;
+ * nothing is allocated after new. */
+#ifndef COP_ONLINE_SECOND_ORDER_H
+#define COP_ONLINE_SECOND_ORDER_H
+
+#include <stdbool.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "linalg/kernel.h"
+#include "linalg/row.h"
+#include "online/explanation.h"
+
+typedef struct cop_second_order cop_second_order;
+
+/* COP_EINVAL: a size is 0 or ridge is not positive. COP_ENOMEM. On error *out is NULL. */
+COP_CHECK cop_err cop_second_order_new(
+        const cop_kernel *kernel, size_t inputs, size_t arms, bool full, double ridge, cop_second_order **out);
+void cop_second_order_free(cop_second_order *model);
+
+/* loss: room for cop_kernel_pad(arms), 64-byte aligned. */
+void cop_second_order_predict(const cop_second_order *model, const cop_row *x, float *loss);
+/* One step for one arm. COP_EDIVERGED: the step is not finite; nothing changed. */
+COP_CHECK cop_err cop_second_order_learn(cop_second_order *model, const cop_row *x, size_t arm, double loss);
+void cop_second_order_explain(
+        const cop_second_order *model, const cop_row *x, size_t arm, cop_explained_expert *expert);
+
+void cop_second_order_save(const cop_second_order *model, cop_bytes *bytes);
+/* Into a model of the same shape. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */
+COP_CHECK cop_err cop_second_order_load(cop_second_order *model, cop_cursor *cursor);
+
+#endif

@@ -1,0 +1,178 @@
+/* Dense: `count` rows in all, mean and m2 (sum of squared deviations) per feature; `shift` and `scale` are the floats
+ * that apply uses, refreshed by observe. Sparse: per feature the number of rows it was present in and its sum of
+ * squares. */
+#include "online/standardiser.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+
+struct cop_standardiser {
+	size_t d;
+	bool sparse;
+	size_t max_nonzeros;
+	double count;   /* dense */
+	double *mean;   /* dense: d */
+	double *spread; /* d: dense m2, sparse sum of squares */
+	double *seen;   /* sparse: d */
+	float *shift;   /* dense: d */
+	float *scale;   /* dense: d */
+	float *value;   /* output: dense d + 1, sparse max_nonzeros + 1 */
+	uint32_t *index;
+};
+
+cop_err cop_standardiser_new(size_t d, bool sparse, size_t max_nonzeros, cop_standardiser **out)
+{
+	*out = NULL;
+	if (d == 0 || (sparse && max_nonzeros == 0))
+		return COP_EINVAL;
+	cop_standardiser *s = cop_mem_alloc(1, sizeof *s);
+	if (s == NULL)
+		return COP_ENOMEM;
+	s->d = d;
+	s->sparse = sparse;
+	s->max_nonzeros = max_nonzeros;
+	size_t outputs = (sparse ? max_nonzeros : d) + 1;
+	s->spread = cop_mem_alloc(d, sizeof *s->spread);
+	s->value = cop_mem_alloc(outputs, sizeof *s->value);
+	bool ok = s->spread != NULL && s->value != NULL;
+	if (sparse) {
+		s->seen = cop_mem_alloc(d, sizeof *s->seen);
+		s->index = cop_mem_alloc(outputs, sizeof *s->index);
+		ok = ok && s->seen != NULL && s->index != NULL;
+	} else {
+		s->mean = cop_mem_alloc(d, sizeof *s->mean);
+		s->shift = cop_mem_alloc(d, sizeof *s->shift);
+		s->scale = cop_mem_alloc(d, sizeof *s->scale);
+		ok = ok && s->mean != NULL && s->shift != NULL && s->scale != NULL;
+	}
+	if (!ok) {
+		cop_standardiser_free(s);
+		return COP_ENOMEM;
+	}
+	*out = s;
+	return COP_OK;
+}
+
+void cop_standardiser_free(cop_standardiser *s)
+{
+	if (s == NULL)
+		return;
+	cop_mem_free(s->mean);
+	cop_mem_free(s->spread);
+	cop_mem_free(s->seen);
+	cop_mem_free(s->shift);
+	cop_mem_free(s->scale);
+	cop_mem_free(s->value);
+	cop_mem_free(s->index);
+	cop_mem_free(s);
+}
+
+/* A spread that is only rounding noise of the mean counts as none. */
+static float inverse_sd(double mean, double m2, double count)
+{
+	double variance = m2 / count;
+	return variance > 1e-12 * mean * mean && variance > 0.0 ? (float)(1.0 / sqrt(variance)) : 0.0f;
+}
+
+static void refresh(cop_standardiser *s)
+{
+	for (size_t j = 0; j < s->d; j++) {
+		s->shift[j] = (float)s->mean[j];
+		s->scale[j] = s->count > 0.0 ? inverse_sd(s->mean[j], s->spread[j], s->count) : 0.0f;
+	}
+}
+
+static void observe_dense(cop_standardiser *s, const float *restrict x)
+{
+	s->count += 1.0;
+	double share = 1.0 / s->count;
+	double *restrict mean = s->mean;
+	double *restrict m2 = s->spread;
+#pragma omp simd
+	for (size_t j = 0; j < s->d; j++) {
+		double value = (double)x[j];
+		double before = value - mean[j];
+		mean[j] += before * share;
+		m2[j] += before * (value - mean[j]);
+	}
+	refresh(s);
+}
+
+void cop_standardiser_observe(cop_standardiser *s, const cop_row *raw)
+{
+	COP_ASSERT(raw->d == s->d && (raw->dense == NULL) == s->sparse);
+	if (!s->sparse) {
+		observe_dense(s, raw->dense);
+		return;
+	}
+	for (size_t i = 0; i < raw->nnz; i++) {
+		s->seen[raw->index[i]] += 1.0;
+		s->spread[raw->index[i]] += (double)raw->value[i] * (double)raw->value[i];
+	}
+}
+
+static float clip(float x)
+{
+	return x > COP_STANDARDISER_CLIP    ? COP_STANDARDISER_CLIP
+	       : x < -COP_STANDARDISER_CLIP ? -COP_STANDARDISER_CLIP
+	                                    : x;
+}
+
+static void apply_sparse(cop_standardiser *s, const cop_row *raw, cop_row *out)
+{
+	COP_ASSERT(raw->nnz <= s->max_nonzeros);
+	for (size_t i = 0; i < raw->nnz; i++) {
+		uint32_t j = raw->index[i];
+		double squares = s->spread[j];
+		float scale = squares > 0.0 ? (float)sqrt(s->seen[j] / squares) : 1.0f;
+		s->index[i] = j;
+		s->value[i] = clip(raw->value[i] * scale);
+	}
+	s->index[raw->nnz] = (uint32_t)s->d;
+	s->value[raw->nnz] = 1.0f;
+	*out = (cop_row){ .d = s->d + 1, .nnz = raw->nnz + 1, .index = s->index, .value = s->value };
+}
+
+void cop_standardiser_apply(cop_standardiser *s, const cop_row *raw, cop_row *out)
+{
+	COP_ASSERT(raw->d == s->d && (raw->dense == NULL) == s->sparse);
+	if (s->sparse) {
+		apply_sparse(s, raw, out);
+		return;
+	}
+	const float *restrict x = raw->dense;
+	float *restrict value = s->value;
+#pragma omp simd
+	for (size_t j = 0; j < s->d; j++)
+		value[j] = clip((x[j] - s->shift[j]) * s->scale[j]);
+	value[s->d] = 1.0f;
+	*out = (cop_row){ .d = s->d + 1, .dense = value };
+}
+
+void cop_standardiser_save(const cop_standardiser *s, cop_bytes *bytes)
+{
+	cop_bytes_put_u64(bytes, s->d);
+	cop_bytes_put_u8(bytes, s->sparse);
+	cop_bytes_put_f64(bytes, s->count);
+	cop_bytes_put_f64s(bytes, s->sparse ? s->seen : s->mean, s->d);
+	cop_bytes_put_f64s(bytes, s->spread, s->d);
+}
+
+cop_err cop_standardiser_load(cop_standardiser *s, cop_cursor *cursor)
+{
+	uint64_t d = cop_cursor_u64(cursor);
+	uint8_t sparse = cop_cursor_u8(cursor);
+	if (cursor->err != COP_OK)
+		return cursor->err;
+	if (d != s->d || sparse != (uint8_t)s->sparse)
+		return COP_ESHAPE;
+	s->count = cop_cursor_f64(cursor);
+	cop_cursor_f64s(cursor, s->sparse ? s->seen : s->mean, s->d);
+	cop_cursor_f64s(cursor, s->spread, s->d);
+	if (!s->sparse)
+		refresh(s);
+	return cursor->err;
+}

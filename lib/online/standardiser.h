@@ -1,0 +1,34 @@
+/* online/standardiser.h: online standardisation of features, from raw contexts to what the learners see.
+ *
+ * d raw features become d + 1 inputs, the last the constant 1. Dense: (x - mean) / sd by Welford's running mean and
+ * variance, clipped at +-COP_STANDARDISER_CLIP; a feature that never varied gives 0. Sparse: x / rms over the events in
+ * which the feature was present, not centred (absent stays 0), clipped alike. Statistics move only in observe; rows
+ * made from one state depend on that state alone. One thread per object. */
+#ifndef COP_ONLINE_STANDARDISER_H
+#define COP_ONLINE_STANDARDISER_H
+
+#include <stdbool.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "linalg/row.h"
+
+#define COP_STANDARDISER_CLIP 5.0f
+
+typedef struct cop_standardiser cop_standardiser;
+
+/* d features (sparse: 2^bits); rows of at most max_nonzeros entries when sparse. Caller frees; NULL on error.
+ * COP_EINVAL: d is 0, or sparse with max_nonzeros 0. COP_ENOMEM. */
+COP_CHECK cop_err cop_standardiser_new(size_t d, bool sparse, size_t max_nonzeros, cop_standardiser **out);
+void cop_standardiser_free(cop_standardiser *s);
+
+/* Lets the statistics take in a raw row (of the kind and dimension given at new). */
+void cop_standardiser_observe(cop_standardiser *s, const cop_row *raw);
+/* The standardised row, d + 1 inputs; a view into s, valid until the next call. */
+void cop_standardiser_apply(cop_standardiser *s, const cop_row *raw, cop_row *out);
+
+void cop_standardiser_save(const cop_standardiser *s, cop_bytes *bytes);
+/* Into an object of the same shape. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then the object's state is undefined. */
+COP_CHECK cop_err cop_standardiser_load(cop_standardiser *s, cop_cursor *cursor);
+
+#endif
