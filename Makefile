@@ -1,0 +1,39 @@
+# The short way; what it runs is CMake. BUILD is the build folder, CMAKE_FLAGS go to its configuration.
+BUILD ?= build
+CMAKE_FLAGS ?=
+JOBS ?= $(shell nproc)
+
+.PHONY: all build demo test bench format check-format clean
+
+all: build
+
+build:
+	cmake -S . -B $(BUILD) $(CMAKE_FLAGS)
+	cmake --build $(BUILD) -j $(JOBS)
+
+# A daemon learns from a real stream, is stopped, and goes on where it was.
+demo:
+	tools/install-deps build
+	$(MAKE) build
+	tools/demo $(BUILD)
+
+# Quick tests first, then the ones that start daemons.
+test:
+	tools/install-deps test
+	$(MAKE) build
+	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -L unit
+	ctest --test-dir $(BUILD) --output-on-failure -LE unit
+
+bench:
+	tools/install-deps build
+	$(MAKE) build
+	$(BUILD)/tools/coppice bench
+
+format:
+	git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
+
+check-format:
+	git ls-files '*.c' '*.h' | xargs clang-format --dry-run -Werror
+
+clean:
+	rm -rf $(BUILD) build-ci

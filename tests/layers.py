@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""Checks what the compiler does not: who includes whom, where each library lives, what lib may not call.
+
+    tests/layers.py ROOT          prints FILE:LINE: what is wrong; exit status 1 if anything is
+    tests/layers.py --self-test   shows on made-up trees that every rule catches its violation
+
+A folder includes itself and folders of lower rank, never a sibling of the same rank.
+"""
+
+import os
+import re
+import sys
+import tempfile
+
+RANKS = {
+    "lib/base": 0,
+    "lib/linalg": 1, "lib/store": 1,
+    "lib/data": 2, "lib/graph": 2, "lib/optim": 2,
+    "lib/tree": 3, "lib/wire": 3,
+    "lib/train": 4, "lib/bandit": 4, "lib/evaluate": 4, "lib/history": 4,
+    "lib/online": 5,
+    "daemon": 6, "tools": 6,
+}
+CODE_FOLDERS = ("lib", "daemon", "tools", "tests")
+SKIPPED = {".git", "__pycache__", ".pytest_cache", "node_modules"}
+SHARED_NAMES = {"CMakeLists.txt", "README.md", ".gitignore", "__init__.py", "conftest.py"}
+
+# Header, and the path prefixes that may include it.
+HOMES = [
+    (r"z(lib|std|conf|std_errors)\.h", ["lib/base/stream"]),
+    (r"jansson\.h", ["lib/base/json"]),
+    (r"(cblas|lapacke|openblas_config|f77blas)\.h", ["lib/linalg/"]),
+    (r"msgpack(\.h|/.*)", ["lib/wire/"]),
+    (r"zmq(_utils)?\.h", ["daemon/", "tools/client"]),
+    (r"microhttpd\.h", ["daemon/http"]),
+    (r"(sys/)?syslog\.h", ["daemon/log"]),
+    (r"confuse\.h", ["daemon/config"]),
+    (r"systemd/.*", ["daemon/notify"]),
+    (r"(pthread|threads|semaphore)\.h", ["lib/base/pool", "daemon/", "tools/"]),
+    (r"omp\.h", []),
+]
+
+# lib never exits, prints, logs, reads the clock or the environment.
+FORBIDDEN_IN_LIB = re.compile(
+    r"(?<![\w.>])(printf|fprintf|vprintf|vfprintf|puts|fputs|putchar|putc|perror|exit|_exit|_Exit|abort|quick_exit|"
+    r"time|clock|gettimeofday|clock_gettime|timespec_get|getenv|secure_getenv|setenv|syslog|malloc|calloc|realloc|"
+    r"strdup|strndup|rand|srand|random|drand48)\s*\(")
+MAY_PRINT = {"lib/base/assert.c"}
+MAY_ALLOCATE = {"lib/base/mem.c"}
+ALLOCATION = {"malloc", "calloc", "realloc", "strdup", "strndup"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def without_comments_and_strings(text):
+    """The same text with comments, strings and character constants blanked, lines kept."""
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match.group(0))
+    pattern = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
+    return re.sub(pattern, blank, text, flags=re.S)
+
+
+def folder_of(path):
+    """The ranked folder that a path of the tree lies in, or None."""
+    parts = path.split("/")
+    for length in (2, 1):
+        name = "/".join(parts[:length])
+        if name in RANKS and len(parts) > length:
+            return name
+    return None
+
+
+def included_folder(header):
+    """The ranked folder that an include's path names: "tree/x.h" is lib/tree, "daemon/x.h" is daemon."""
+    first = header.split("/")[0]
+    if "/" not in header:
+        return None
+    return "lib/" + first if "lib/" + first in RANKS else first if first in RANKS else None
+
+
+def check_rank(path, line, header):
+    mine = folder_of(path)
+    theirs = included_folder(header)
+    if mine is None or theirs is None or mine == theirs:
+        return
+    if RANKS[theirs] > RANKS[mine]:
+        yield line, f"{mine} (rank {RANKS[mine]}) includes {header} of higher rank {RANKS[theirs]}"
+    elif RANKS[theirs] == RANKS[mine]:
+        yield line, f"{mine} includes {header} of a sibling folder"
+
+
+def check_home(path, line, header):
+    if path.startswith("tests/"):
+        return
+    for pattern, homes in HOMES:
+        if re.fullmatch(pattern, header) and not any(path.startswith(home) for home in homes):
+            yield line, f"{header} may be included only in {', '.join(home + '*' for home in homes) or 'no file'}"
+
+
+def check_quotes(root, path, line, quote, header):
+    """Our own headers are found from lib/ or the root, in quotes, by their folder's name; outside lib a neighbour may
+    be named alone (it may be generated)."""
+    if path.startswith("tests/") or (quote == '"' and "/" not in header and not path.startswith("lib/")):
+        return
+    if ".." in header.split("/"):
+        yield line, f'"{header}" leaves its folder; write "folder/name.h"'
+        return
+    ours = os.path.exists(os.path.join(root, "lib", header)) or os.path.exists(os.path.join(root, header))
+    if quote == '"' and not ours:
+        yield line, f'"{header}" is not in the tree; write our own as "folder/name.h", others as <name.h>'
+    if quote == "<" and included_folder(header) is not None and ours:
+        yield line, f'<{header}> is ours; write it in double quotes'
+
+
+def check_calls(path, text):
+    if not path.startswith("lib/") or path in MAY_PRINT:
+        return
+    for number, content in enumerate(without_comments_and_strings(text).split("\n"), 1):
+        for match in FORBIDDEN_IN_LIB.finditer(content):
+            name = match.group(1)
+            if not (name in ALLOCATION and path in MAY_ALLOCATE):
+                yield number, f"lib must not call {name}()"
+
+
+def files_of(root):
+    for folder, folders, names in os.walk(root):
+        relative = os.path.relpath(folder, root)
+        folders[:] = sorted(f for f in folders if f not in SKIPPED and not (relative == "." and f.startswith("build")))
+        for name in sorted(names):
+            yield name if relative == "." else f"{relative}/{name}"
+
+
+def check_names(paths):
+    seen = {}
+    for path in paths:
+        name = os.path.basename(path)
+        data = "/corpus/" in path or path.startswith(("tests/data/", "debian/", "clients/"))
+        if name in SHARED_NAMES or data:
+            continue
+        if name in seen:
+            yield path, 1, f"the name stands already for {seen[name]}"
+        seen.setdefault(name, path)
+
+
+def check_file(root, path):
+    with open(os.path.join(root, path), encoding="utf-8", errors="replace") as stream:
+        text = stream.read()
+    for number, content in enumerate(text.split("\n"), 1):
+        match = INCLUDE.match(content)
+        if match:
+            quote, header = match.groups()
+            yield from check_rank(path, number, header)
+            yield from check_home(path, number, header)
+            yield from check_quotes(root, path, number, quote, header)
+    yield from check_calls(path, text)
+
+
+def check(root):
+    """All findings, as (path, line, message)."""
+    paths = list(files_of(root))
+    found = list(check_names(paths))
+    for path in paths:
+        if path.endswith((".c", ".h")) and path.split("/")[0] in CODE_FOLDERS:
+            found += [(path, line, message) for line, message in check_file(root, path)]
+    return found
+
+
+# A tree of files, and what must be found: nothing, or (path, line, part of the message).
+CASES = [
+    ({"lib/base/a.h": "", "lib/tree/b.c": '#include "base/a.h"\n#include <stdio.h>\n'}, None),
+    ({"lib/base/a.c": '\n#include "tree/b.h"\n', "lib/tree/b.h": ""}, ("lib/base/a.c", 2, "higher rank")),
+    ({"lib/tree/a.c": '#include "wire/b.h"\n', "lib/wire/b.h": ""}, ("lib/tree/a.c", 1, "sibling")),
+    ({"tools/a.c": '#include "daemon/b.h"\n', "daemon/b.h": ""}, ("tools/a.c", 1, "sibling")),
+    ({"lib/online/a.c": '#include "daemon/b.h"\n', "daemon/b.h": ""}, ("lib/online/a.c", 1, "higher rank")),
+    ({"lib/data/a.c": "#include <zlib.h>\n"}, ("lib/data/a.c", 1, "zlib.h")),
+    ({"lib/base/stream_x.c": "#include <zstd.h>\n"}, None),
+    ({"lib/wire/a.c": "#include <jansson.h>\n"}, ("lib/wire/a.c", 1, "jansson.h")),
+    ({"lib/train/a.c": "#include <cblas.h>\n"}, ("lib/train/a.c", 1, "cblas.h")),
+    ({"daemon/a.c": "#include <msgpack.h>\n"}, ("daemon/a.c", 1, "msgpack.h")),
+    ({"daemon/a.c": "#include <zmq.h>\n", "tools/client_x.c": "#include <zmq.h>\n"}, None),
+    ({"tools/bench_x.c": "#include <zmq.h>\n"}, ("tools/bench_x.c", 1, "zmq.h")),
+    ({"daemon/loop.c": "#include <syslog.h>\n"}, ("daemon/loop.c", 1, "syslog.h")),
+    ({"daemon/loop.c": "#include <confuse.h>\n"}, ("daemon/loop.c", 1, "confuse.h")),
+    ({"daemon/loop.c": "#include <microhttpd.h>\n"}, ("daemon/loop.c", 1, "microhttpd.h")),
+    ({"daemon/loop.c": "#include <systemd/sd-daemon.h>\n"}, ("daemon/loop.c", 1, "systemd/sd-daemon.h")),
+    ({"lib/online/a.c": "#include <pthread.h>\n"}, ("lib/online/a.c", 1, "pthread.h")),
+    ({"lib/linalg/a.c": "#include <omp.h>\n"}, ("lib/linalg/a.c", 1, "no file")),
+    ({"lib/base/a.c": '#include "b.h"\n', "lib/base/b.h": ""}, ("lib/base/a.c", 1, "not in the tree")),
+    ({"tools/a.c": '#include "../daemon/b.h"\n', "daemon/b.h": ""}, ("tools/a.c", 1, "leaves its folder")),
+    ({"tools/a.c": '#include "b.h"\n', "tools/b.h": ""}, None),
+    ({"lib/tree/a.c": "#include <base/b.h>\n", "lib/base/b.h": ""}, ("lib/tree/a.c", 1, "double quotes")),
+    ({"lib/tree/a.c": "\n\n\tprintf(x);\n"}, ("lib/tree/a.c", 3, "printf()")),
+    ({"lib/tree/a.c": "int x = time (NULL);\n"}, ("lib/tree/a.c", 1, "time()")),
+    ({"lib/tree/a.c": "p = malloc(3);\n"}, ("lib/tree/a.c", 1, "malloc()")),
+    ({"lib/tree/a.c": "/* printf(x) */ f(\"exit(1)\"); runtime(x); o->time(x); snprintf(x);\n"}, None),
+    ({"lib/base/assert.c": "abort();\n", "lib/base/mem.c": "malloc(1);\n", "daemon/a.c": "exit(1);\n"}, None),
+    ({"lib/tree/a.c": "", "tools/a.c": ""}, ("tools/a.c", 1, "stands already")),
+    ({"lib/CMakeLists.txt": "", "tools/CMakeLists.txt": ""}, None),
+]
+
+
+def self_test():
+    for tree, expected in CASES:
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in tree.items():
+                os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+                with open(os.path.join(root, path), "w", encoding="utf-8") as stream:
+                    stream.write(text)
+            found = check(root)
+        right = (not found if expected is None else
+                 len(found) == 1 and found[0][:2] == expected[:2] and expected[2] in found[0][2])
+        if not right:
+            print(f"self-test: {tree}: expected {expected}, found {found}")
+            return 1
+    print(f"self-test: {len(CASES)} trees judged as expected")
+    return 0
+
+
+def main(arguments):
+    if arguments == ["--self-test"]:
+        return self_test()
+    if len(arguments) != 1 or not os.path.isdir(arguments[0]):
+        print(__doc__, file=sys.stderr)
+        return 2
+    found = check(arguments[0])
+    for path, line, message in found:
+        print(f"{path}:{line}: {message}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
