@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
 #include "base/bytes.h"
 #include "wire/wire_features.h"
+#include "wire/wire_put.h"
 
 #define FEATURES 4
 #define ARMS     6
@@ -56,6 +59,65 @@ static inline void put_hex(cop_bytes *bytes, const char *hex)
 		cop_bytes_put_u8(bytes, (uint8_t)(hex_digit(hex[0]) << 4 | hex_digit(hex[1])));
 		hex += 2;
 	}
+}
+
+static inline void put_json(cop_bytes *bytes, const json_t *value)
+{
+	const char *key;
+	json_t *child;
+	size_t i;
+	if (json_is_object(value)) {
+		cop_wire_put_map(bytes, json_object_size(value));
+		void *at = json_object_iter((json_t *)(uintptr_t)value);
+		for (; at != NULL; at = json_object_iter_next((json_t *)(uintptr_t)value, at)) {
+			key = json_object_iter_key(at);
+			cop_wire_put_text(bytes, key);
+			put_json(bytes, json_object_iter_value(at));
+		}
+	} else if (json_is_array(value)) {
+		cop_wire_put_array(bytes, json_array_size(value));
+		json_array_foreach(value, i, child) put_json(bytes, child);
+	} else if (json_is_string(value)) {
+		cop_wire_put_string(bytes, json_string_value(value), json_string_length(value));
+	} else if (json_is_integer(value)) {
+		cop_wire_put_signed(bytes, json_integer_value(value));
+	} else if (json_is_real(value)) {
+		cop_wire_put_double(bytes, json_real_value(value));
+	} else if (json_is_null(value)) {
+		cop_wire_put_nil(bytes);
+	} else {
+		cop_wire_put_bool(bytes, json_is_true(value));
+	}
+}
+
+/* Appends what the JSON text (with ' for ") says as MessagePack; keys keep their order. */
+static inline void put_message(cop_bytes *bytes, const char *text)
+{
+	char json[1024];
+	assert_true(strlen(text) < sizeof json);
+	for (size_t i = 0; i <= strlen(text); i++)
+		json[i] = text[i] == '\'' ? '"' : text[i];
+	json_t *value = json_loads(json, JSON_DECODE_ANY, NULL);
+	assert_non_null(value);
+	put_json(bytes, value);
+	json_decref(value);
+}
+
+/* A message that must be refused: with this code, and a text that begins so. */
+typedef struct refusal {
+	const char *message;
+	cop_wire_code code;
+	const char *text;
+} refusal;
+
+static inline void assert_refused(const cop_wire_fault *fault, cop_err err, const refusal *want)
+{
+	if (err == COP_OK || fault->code != want->code || strncmp(fault->message, want->text, strlen(want->text)) != 0)
+		print_error("for %s: error %d, %s: %s\n", want->message, (int)err, cop_wire_code_text(fault->code),
+		        fault->message);
+	assert_int_not_equal(err, COP_OK);
+	assert_int_equal(fault->code, want->code);
+	assert_memory_equal(fault->message, want->text, strlen(want->text));
 }
 
 typedef cop_err (*decoder)(fixture *f, const void *body, size_t length);

@@ -1,0 +1,203 @@
+/* wire_reply: what the daemon writes is what its clients read, bit for bit. */
+#include "support.h"
+
+#include "wire/wire_reply.h"
+#include "wire_fixture.h"
+
+static cop_wire_fault fault;
+
+static void test_action_arm_written_is_read_back(void **state)
+{
+	(void)state;
+	cop_wire_action in = { .a = 4, .p = 0.93333333333333335, .greedy = true, .rev = 12, .durable = true }, out;
+	assert_true(cop_event_id_from_bytes(&in.id, COP_EVENT_ID_STRING, "u1-17", 5));
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	for (int round = 0; round < 2; round++) {
+		cop_bytes_clear(&bytes);
+		cop_wire_action_put(&bytes, &in);
+		assert_int_equal(cop_wire_action_decode(bytes.data, bytes.length, &out, &fault), COP_OK);
+		assert_true(cop_event_id_equal(&in.id, &out.id));
+		assert_true(!out.value && out.a == 4 && out.p == in.p && out.greedy && out.rev == 12);
+		assert_int_equal(out.durable, in.durable);
+		assert_int_equal(out.seq.length, in.seq.length);
+		assert_false(cop_wire_is_error(bytes.data, bytes.length));
+		in.durable = false;
+		cop_wire_seq_from_unsigned(&in.seq, 5);
+	}
+	cop_bytes_fini(&bytes);
+}
+
+static void test_action_value_written_is_read_back(void **state)
+{
+	(void)state;
+	cop_wire_action in = { .value = true, .y = 0.5, .probes = 2, .probe = { 0.6, 0.4 }, .rev = 1, .durable = true };
+	cop_wire_action out;
+	cop_event_id_from_signed(&in.id, -9);
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	for (in.probes = 1; in.probes <= 2; in.probes++) {
+		cop_bytes_clear(&bytes);
+		cop_wire_action_put(&bytes, &in);
+		assert_int_equal(cop_wire_action_decode(bytes.data, bytes.length, &out, &fault), COP_OK);
+		assert_true(out.value && out.y == 0.5 && out.probes == in.probes && out.probe[0] == 0.6);
+		assert_true(in.probes == 1 || out.probe[1] == 0.4);
+	}
+	cop_bytes_fini(&bytes);
+}
+
+static void test_result_written_is_read_back(void **state)
+{
+	(void)state;
+	cop_event_id in, out;
+	cop_wire_seq seq = { .length = 1, .bytes = { 0xc3 } }, seq_out;
+	cop_wire_result result;
+	cop_event_id_from_unsigned(&in, 17);
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	for (unsigned i = 0; i < COP_WIRE_RESULT_COUNT; i++) {
+		cop_bytes_clear(&bytes);
+		cop_wire_result_put(&bytes, &in, (cop_wire_result)i, i % 2 ? &seq : NULL);
+		assert_int_equal(
+		        cop_wire_result_decode(bytes.data, bytes.length, &out, &result, &seq_out, &fault), COP_OK);
+		assert_int_equal(result, i);
+		assert_true(cop_event_id_equal(&in, &out));
+		assert_int_equal(seq_out.length, i % 2);
+	}
+	cop_bytes_fini(&bytes);
+}
+
+static void test_error_written_is_read_back(void **state)
+{
+	(void)state;
+	cop_event_id in, out;
+	cop_wire_seq seq = { .length = 1, .bytes = { 7 } }, seq_out;
+	cop_wire_fault error;
+	assert_true(cop_event_id_from_bytes(&in, COP_EVENT_ID_BINARY, "\xff", 1));
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	cop_wire_error_put(&bytes, COP_WIRE_BUSY, "come\xff back later", &in, &seq);
+	assert_true(cop_wire_is_error(bytes.data, bytes.length));
+	assert_int_equal(cop_wire_error_decode(bytes.data, bytes.length, &error, &out, &seq_out, &fault), COP_OK);
+	assert_int_equal(error.code, COP_WIRE_BUSY);
+	assert_string_equal(error.message, "come? back later");
+	assert_true(cop_event_id_equal(&in, &out));
+	assert_int_equal(seq_out.length, 1);
+	cop_bytes_clear(&bytes);
+	cop_wire_error_put(&bytes, COP_WIRE_INTERNAL, "", NULL, NULL);
+	assert_int_equal(cop_wire_error_decode(bytes.data, bytes.length, &error, &out, &seq_out, &fault), COP_OK);
+	assert_true(error.code == COP_WIRE_INTERNAL && out.kind == 0 && seq_out.length == 0);
+	cop_bytes_clear(&bytes);
+	put_message(&bytes, "{'code': 'from_the_future', 'message': 'm'}");
+	assert_int_equal(cop_wire_error_decode(bytes.data, bytes.length, &error, &out, &seq_out, &fault), COP_OK);
+	assert_int_equal(error.code, COP_WIRE_INTERNAL);
+	cop_bytes_fini(&bytes);
+}
+
+static cop_err decode_action(fixture *f, const void *body, size_t length)
+{
+	(void)f;
+	cop_wire_action out;
+	return cop_wire_action_decode(body, length, &out, &fault);
+}
+
+static cop_err decode_result(fixture *f, const void *body, size_t length)
+{
+	(void)f;
+	cop_event_id id;
+	cop_wire_result result;
+	cop_wire_seq seq;
+	return cop_wire_result_decode(body, length, &id, &result, &seq, &fault);
+}
+
+static cop_err decode_error(fixture *f, const void *body, size_t length)
+{
+	(void)f;
+	cop_event_id id;
+	cop_wire_seq seq;
+	cop_wire_fault error;
+	(void)cop_wire_is_error(body, length);
+	return cop_wire_error_decode(body, length, &error, &id, &seq, &fault);
+}
+
+static void test_replies_wrong_are_refused_in_words(void **state)
+{
+	(void)state;
+	static const struct {
+		decoder decode;
+		refusal refusal;
+	} cases[] = {
+		{ decode_action, { "{'id': 1, 'a': 1, 'p': 1}", COP_WIRE_BAD_REQUEST, "rev: the key is missing" } },
+		{ decode_action, { "{'id': 1, 'rev': 1, 'p': 1}", COP_WIRE_BAD_REQUEST, "a: the key is missing" } },
+		{ decode_action, { "{'id': 1, 'rev': 1, 'y': 1}", COP_WIRE_BAD_REQUEST, "probe: the key is missing" } },
+		{ decode_action, { "{'probe': [1, 2, 3]}", COP_WIRE_BAD_REQUEST, "probe: got an array" } },
+		{ decode_action, { "{'greedy': 1}", COP_WIRE_BAD_REQUEST, "greedy: got an integer" } },
+		{ decode_result,
+		        { "{'id': 1, 'result': 'eaten'}", COP_WIRE_BAD_REQUEST, "result: 'eaten' is not known" } },
+		{ decode_result, { "{'id': 1, 'result': 1}", COP_WIRE_BAD_REQUEST, "result: got an integer" } },
+		{ decode_result, { "{'result': 'applied'}", COP_WIRE_BAD_REQUEST, "id: the key is missing" } },
+		{ decode_error, { "{'code': 'busy'}", COP_WIRE_BAD_REQUEST, "message: the key is missing" } },
+		{ decode_error, { "{'code': 5, 'message': ''}", COP_WIRE_BAD_REQUEST, "code: got an integer" } },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cop_bytes bytes;
+		cop_bytes_init(&bytes);
+		put_message(&bytes, cases[i].refusal.message);
+		assert_refused(&fault, cases[i].decode(NULL, bytes.data, bytes.length), &cases[i].refusal);
+		cop_bytes_fini(&bytes);
+	}
+}
+
+static void test_replies_cut_or_changed_are_never_read_out_of_bounds(void **state)
+{
+	(void)state;
+	static const struct {
+		decoder decode;
+		const char *text;
+	} cases[] = { { decode_action, "{'id': 'u', 'a': 3, 'p': 0.5, 'rev': 2, 'greedy': true, 'seq': 4}" },
+		{ decode_action, "{'id': 'u', 'y': 3, 'probe': [0.5, 1], 'rev': 2, 'durable': false}" },
+		{ decode_result, "{'id': 'u', 'result': 'applied', 'seq': 'abc'}" },
+		{ decode_error, "{'code': 'bad_loss', 'message': 'loss: 7', 'id': 5}" } };
+	for (size_t i = 0; i < 4; i++) {
+		cop_bytes bytes;
+		cop_bytes_init(&bytes);
+		put_message(&bytes, cases[i].text);
+		assert_int_equal(cases[i].decode(NULL, bytes.data, bytes.length), COP_OK);
+		sweep_truncations(NULL, cases[i].decode, &bytes);
+		sweep_mutations(NULL, cases[i].decode, &bytes);
+		cop_bytes_fini(&bytes);
+	}
+}
+
+static void test_replies_reuse_their_buffer(void **state)
+{
+	(void)state;
+	cop_wire_action action = { .a = 1, .p = 0.5, .rev = 1, .durable = true };
+	cop_event_id_from_unsigned(&action.id, 1);
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	cop_wire_action_put(&bytes, &action);
+	cop_test_alloc_fail(0, 0);
+	for (int i = 0; i < 100; i++) {
+		cop_bytes_clear(&bytes);
+		cop_wire_action_put(&bytes, &action);
+		cop_bytes_clear(&bytes);
+		cop_wire_result_put(&bytes, &action.id, COP_WIRE_APPLIED, NULL);
+	}
+	assert_int_equal(cop_test_alloc_count(), 0);
+	cop_bytes_fini(&bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_action_arm_written_is_read_back),
+		cmocka_unit_test(test_action_value_written_is_read_back),
+		cmocka_unit_test(test_result_written_is_read_back),
+		cmocka_unit_test(test_error_written_is_read_back),
+		cmocka_unit_test(test_replies_wrong_are_refused_in_words),
+		cmocka_unit_test(test_replies_cut_or_changed_are_never_read_out_of_bounds),
+		cmocka_unit_test(test_replies_reuse_their_buffer),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
