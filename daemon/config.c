@@ -74,7 +74,7 @@ uint64_t cop_config_line(cfg_t *section, const char *option)
 	return cfg_title(section) == NULL ? 0 : (uint64_t)section->line;
 }
 
-static void on_error(cfg_t *cfg, const char *format, va_list args)
+static void __attribute__((format(printf, 2, 0))) on_error(cfg_t *cfg, const char *format, va_list args)
 {
 	char text[256];
 	uint64_t line =

@@ -273,7 +273,8 @@ static void push(cop_log *log, const entry *line)
 	(void)pthread_mutex_unlock(&log->lock);
 }
 
-static void format_line(entry *line, const char *event, uint64_t suppressed, const char *format, va_list args)
+static void __attribute__((format(printf, 4, 0)))
+format_line(entry *line, const char *event, uint64_t suppressed, const char *format, va_list args)
 {
 	char extra[48] = "";
 	if (suppressed != 0)
