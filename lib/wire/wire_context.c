@@ -53,7 +53,7 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, const cop_wir
 
 static void start(cop_wire_context *out, const cop_wire_shape *shape, const cop_wire_workspace *workspace)
 {
-	out->id.kind = 0;
+	memset(&out->id, 0, sizeof out->id);
 	out->has_x = false;
 	out->x = (cop_row){ 0 };
 	out->has_mask = false;

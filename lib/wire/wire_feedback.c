@@ -1,6 +1,6 @@
 #include "wire/wire_feedback.h"
 
-#include <stdio.h>
+#include <string.h>
 
 #include "wire/wire_put.h"
 
@@ -113,7 +113,7 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, const cop_wir
 
 static void start(cop_wire_feedback *out)
 {
-	out->id.kind = 0;
+	memset(&out->id, 0, sizeof out->id);
 	out->losses = 0;
 	out->has_x = out->has_a = out->has_p = out->has_y = false;
 	out->x = (cop_row){ 0 };

@@ -1,0 +1,255 @@
+/* fuzz_wire: every decoder of lib/wire on arbitrary bytes. The first byte chooses the decoder and the model's shape,
+ * the rest is the message. What was accepted must keep the promises of the headers, and written again must read the
+ * same. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/wire_feedback.h"
+#include "wire/wire_items.h"
+#include "wire/wire_json.h"
+#include "wire/wire_reply.h"
+
+#define FEATURES 5
+#define ARMS     11
+#define NONZEROS 40
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+typedef struct room {
+	float dense[FEATURES];
+	uint32_t index[NONZEROS];
+	float value[NONZEROS];
+	uint8_t mask[ARMS];
+} room;
+
+static void check(int condition)
+{
+	if (!condition)
+		abort();
+}
+
+static bool find_name(const void *names, const char *name, size_t length, size_t *index)
+{
+	const char *at = length == 1 ? memchr(names, name[0], FEATURES) : NULL;
+	*index = at == NULL ? 0 : (size_t)(at - (const char *)names);
+	return at != NULL;
+}
+
+static const cop_wire_shape shapes[] = {
+	{ .features = FEATURES, .arms = ARMS, .losses = 1, .find_name = find_name, .names = "abcde" },
+	{ .bits = 6, .max_nonzeros = NONZEROS, .losses = 2 },
+	{ .features = FEATURES },
+	{ .bits = 3, .max_nonzeros = NONZEROS, .arms = ARMS },
+};
+
+static cop_wire_workspace workspace_of(room *r)
+{
+	return (cop_wire_workspace){ .dense = r->dense, .index = r->index, .value = r->value, .mask = r->mask };
+}
+
+static void check_fault(cop_err err, const cop_wire_fault *fault)
+{
+	check(fault->code > COP_WIRE_OK && fault->code < COP_WIRE_CODE_COUNT);
+	check(memchr(fault->message, 0, sizeof fault->message) != NULL && fault->message[0] != '\0');
+	check((err == COP_EFORMAT) == (fault->code == COP_WIRE_BAD_REQUEST));
+}
+
+static void check_row(const cop_row *x, const cop_wire_shape *shape)
+{
+	if (shape->features != 0) {
+		check(x->d == shape->features && x->dense != NULL);
+		for (size_t i = 0; i < x->d; i++)
+			check(isfinite(x->dense[i]));
+		return;
+	}
+	check(x->d == (size_t)1 << shape->bits && x->dense == NULL && x->nnz <= shape->max_nonzeros);
+	for (size_t i = 0; i < x->nnz; i++) {
+		check(x->index[i] < x->d && isfinite(x->value[i]) && x->value[i] != 0.0F);
+		check(i == 0 || x->index[i - 1] < x->index[i]);
+	}
+}
+
+static void check_same_row(const cop_row *a, const cop_row *b)
+{
+	check(a->d == b->d && a->nnz == b->nnz && (a->dense == NULL) == (b->dense == NULL));
+	for (size_t i = 0; a->dense != NULL && i < a->d; i++)
+		check(a->dense[i] == b->dense[i]);
+	for (size_t i = 0; i < a->nnz; i++)
+		check(a->index[i] == b->index[i] && a->value[i] == b->value[i]);
+}
+
+static void check_context(const cop_wire_context *c, const cop_wire_shape *shape)
+{
+	size_t eligible = 0;
+	for (size_t i = 0; i < shape->arms; i++) {
+		check(c->mask[i] <= 1);
+		eligible += c->mask[i];
+	}
+	check(shape->arms == 0 || eligible > 0);
+	check(c->id.kind == 0 || (c->id.length >= 1 && c->id.length <= COP_EVENT_ID_MAX));
+	check(c->seq.length <= COP_WIRE_SEQ_MAX && isfinite(c->t));
+	if (c->has_x)
+		check_row(&c->x, shape);
+}
+
+static void fuzz_context(const cop_wire_shape *shape, bool explain, const uint8_t *data, size_t size)
+{
+	room first, second;
+	cop_wire_workspace w1 = workspace_of(&first), w2 = workspace_of(&second);
+	cop_wire_context a, b;
+	cop_wire_fault fault = { 0 };
+	cop_err err = explain ? cop_wire_explain_decode(data, size, shape, &w1, &a, &fault)
+	                      : cop_wire_context_decode(data, size, shape, &w1, &a, &fault);
+	if (err != COP_OK) {
+		check_fault(err, &fault);
+		return;
+	}
+	check_context(&a, shape);
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	cop_wire_context_put(&bytes, &a, size % 2 ? COP_WIRE_FORM_ARRAY : COP_WIRE_FORM_PACKED);
+	err = explain ? cop_wire_explain_decode(bytes.data, bytes.length, shape, &w2, &b, &fault)
+	              : cop_wire_context_decode(bytes.data, bytes.length, shape, &w2, &b, &fault);
+	check(err == COP_OK);
+	check(cop_event_id_equal(&a.id, &b.id) && a.has_x == b.has_x && a.defer == b.defer && a.t == b.t);
+	check(a.seq.length == b.seq.length && memcmp(a.seq.bytes, b.seq.bytes, a.seq.length) == 0);
+	check(memcmp(first.mask, second.mask, shape->arms) == 0);
+	check(a.source.length == b.source.length && a.source.n == b.source.n);
+	if (a.has_x)
+		check_same_row(&a.x, &b.x);
+	cop_bytes_fini(&bytes);
+}
+
+static void fuzz_feedback(const cop_wire_shape *shape, const uint8_t *data, size_t size)
+{
+	room first, second;
+	cop_wire_workspace w1 = workspace_of(&first), w2 = workspace_of(&second);
+	cop_wire_feedback a, b;
+	cop_wire_fault fault = { 0 };
+	cop_err err = cop_wire_feedback_decode(data, size, shape, &w1, &a, &fault);
+	if (err != COP_OK) {
+		check_fault(err, &fault);
+		return;
+	}
+	check(a.losses >= 1 && a.losses <= 2 && isfinite(a.loss[0]) && isfinite(a.loss[1]));
+	check(!a.has_a || a.a < shape->arms);
+	check(!a.has_p || (a.p > 0.0 && a.p <= 1.0));
+	if (a.has_x)
+		check_row(&a.x, shape);
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	cop_wire_feedback_put(&bytes, &a, COP_WIRE_FORM_PACKED);
+	check(cop_wire_feedback_decode(bytes.data, bytes.length, shape, &w2, &b, &fault) == COP_OK);
+	check(cop_event_id_equal(&a.id, &b.id) && a.losses == b.losses && a.loss[0] == b.loss[0]);
+	check(a.loss[1] == b.loss[1] && a.has_x == b.has_x && a.a == b.a && a.p == b.p && a.y == b.y);
+	if (a.has_x)
+		check_same_row(&a.x, &b.x);
+	cop_bytes_fini(&bytes);
+}
+
+static void fuzz_items(const cop_wire_shape *shape, bool batch, const uint8_t *data, size_t size)
+{
+	cop_wire_items items;
+	cop_wire_seq seq;
+	cop_event_id id;
+	cop_wire_fault fault = { 0 };
+	cop_err err = batch ? cop_wire_items_batch(&items, data, size, &seq, &fault)
+	                    : cop_wire_items_stream(&items, data, size, &fault);
+	if (err != COP_OK) {
+		check_fault(err, &fault);
+		return;
+	}
+	const void *item;
+	size_t length, count = 0;
+	while (cop_wire_items_next(&items, &item, &length)) {
+		const uint8_t *at = item;
+		check(at >= data && length >= 1 && length <= (size_t)(data + size - at));
+		cop_wire_envelope(item, length, &id, &seq);
+		check(id.length <= COP_EVENT_ID_MAX && seq.length <= COP_WIRE_SEQ_MAX);
+		(void)cop_wire_is_error(item, length);
+		fuzz_feedback(shape, item, length);
+		count++;
+	}
+	check(count == items.count);
+}
+
+static void fuzz_action(const uint8_t *data, size_t size)
+{
+	cop_wire_action a, b;
+	cop_wire_fault fault = { 0 };
+	cop_err err = cop_wire_action_decode(data, size, &a, &fault);
+	if (err != COP_OK) {
+		check_fault(err, &fault);
+		return;
+	}
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	cop_wire_action_put(&bytes, &a);
+	check(cop_wire_action_decode(bytes.data, bytes.length, &b, &fault) == COP_OK);
+	check(a.value == b.value && a.rev == b.rev && a.durable == b.durable);
+	check(a.value ? a.y == b.y && a.probes == b.probes : a.a == b.a && a.p == b.p && a.greedy == b.greedy);
+	cop_bytes_fini(&bytes);
+}
+
+static void fuzz_replies(const uint8_t *data, size_t size)
+{
+	cop_event_id id;
+	cop_wire_seq seq;
+	cop_wire_fault fault = { 0 }, error = { 0 };
+	cop_wire_result result;
+	cop_err err = cop_wire_result_decode(data, size, &id, &result, &seq, &fault);
+	if (err != COP_OK)
+		check_fault(err, &fault);
+	else
+		check(result < COP_WIRE_RESULT_COUNT);
+	err = cop_wire_error_decode(data, size, &error, &id, &seq, &fault);
+	if (err != COP_OK)
+		check_fault(err, &fault);
+	else
+		check(error.code > COP_WIRE_OK && error.code < COP_WIRE_CODE_COUNT);
+	err = cop_wire_plain_decode(data, size, &seq, &fault);
+	if (err != COP_OK)
+		check_fault(err, &fault);
+}
+
+static void fuzz_json(const uint8_t *data, size_t size)
+{
+	cop_bytes out;
+	cop_bytes_init(&out);
+	cop_wire_cursor cursor;
+	cop_wire_cursor_init(&cursor, data, size);
+	bool fine = cop_wire_cursor_skip(&cursor, COP_WIRE_DEPTH) == COP_OK && cop_wire_cursor_left(&cursor) == 0;
+	cop_err err = cop_wire_json(&out, data, size, (unsigned)(size % 3));
+	check(err == COP_OK ? fine && out.length > 0 : err == COP_EFORMAT);
+	for (size_t i = 0; i < out.length;) { /* valid UTF-8 whatever came in */
+		size_t step = cop_wire_text_step((const char *)out.data + i, out.length - i);
+		check(step > 0);
+		i += step;
+	}
+	cop_bytes_fini(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size == 0)
+		return 0;
+	const cop_wire_shape *shape = &shapes[data[0] >> 3 & 3];
+	unsigned which = data[0] & 7;
+	data++;
+	size--;
+	if (which <= 1)
+		fuzz_context(shape, which == 1, data, size);
+	else if (which == 2)
+		fuzz_feedback(shape, data, size);
+	else if (which <= 4)
+		fuzz_items(shape, which == 4, data, size);
+	else if (which == 5)
+		fuzz_action(data, size);
+	else if (which == 6)
+		fuzz_replies(data, size);
+	else
+		fuzz_json(data, size);
+	return 0;
+}
