@@ -186,22 +186,34 @@ static cop_err scan(cop_config_reading *reading, const char *text, size_t length
 	return err;
 }
 
+/* "ensemble or value" for a set of learners. */
+static void name_learners(unsigned learners, char out[48])
+{
+	out[0] = '\0';
+	for (unsigned i = 0; i <= COP_LEARNER_VALUE; i++) {
+		if ((learners & 1u << i) == 0)
+			continue;
+		if (out[0] != '\0')
+			strcat(out, " or ");
+		strcat(out, cop_config_learner_text((cop_config_learner)i));
+	}
+}
+
 static void read_section(
         cop_config_reading *reading, cfg_t *cfg, const cop_config_section *section, unsigned learners, void *base)
 {
 	for (size_t i = 0; i < section->count; i++) {
 		const cop_config_rule *rule = &section->rules[i];
+		char names[48];
 		if (!cop_config_has(cfg, rule->name))
 			continue;
-		if ((rule->learners & learners) == learners)
+		if ((rule->learners & learners) == learners) {
 			cop_config_value_read(reading, cfg, rule, base);
-		else
-			cop_config_complain(reading, cop_config_line(cfg, rule->name), rule->name,
-			        "this learner has no such option, expected it only in models of learner %s",
-			        rule->learners == COP_FOR_ARMS       ? "ensemble or dgt"
-			        : rule->learners == COP_FOR_ENSEMBLE ? "ensemble"
-			        : rule->learners == COP_FOR_DGT      ? "dgt"
-			                                             : "value");
+			continue;
+		}
+		name_learners(rule->learners, names);
+		cop_config_complain(reading, cop_config_line(cfg, rule->name), rule->name,
+		        "this learner has no such option, expected it only in models of learner %s", names);
 	}
 }
 
@@ -220,16 +232,21 @@ static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model
 	else
 		cop_config_complain(reading, (uint64_t)cfg->line, "model",
 		        "\"%.80s\" is no name for a model, expected 1 to 64 of A-Z a-z 0-9 . _ -", name);
+	const cop_config_section *section = &cop_config_model_section;
 	bool wrong = reading->wrong;
 	reading->wrong = false;
-	cop_config_value_read(reading, cfg, &cop_config_model_section.rules[0], model);
+	cop_config_value_read(
+	        reading, cfg, &section->rules[0], model); /* the learner: what else there is hangs on it */
 	bool learner_known = !reading->wrong;
 	reading->wrong |= wrong;
-	cop_config_model_defaults(model);
 	if (!learner_known) /* nothing else can be judged; the learner's own complaint stands */
 		return;
-	cop_config_section rest = { "model", cop_config_model_section.rules + 1, cop_config_model_section.count - 1 };
+	cop_config_value_read(reading, cfg, &section->rules[1], model); /* features: some defaults do */
+	cop_config_model_defaults(model);
+	cop_config_section rest = { section->name, section->rules + 2, section->count - 2 };
 	read_section(reading, cfg, &rest, 1u << model->learner, model);
+	if (model->learner == COP_LEARNER_VALUE && !cop_config_has(cfg, "delta"))
+		model->delta = 0.1 * (model->value_range[1] - model->value_range[0]);
 	cop_config_check_model(reading, cfg, model);
 	cop_config_read_names(reading, cfg, model);
 }

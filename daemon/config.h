@@ -13,6 +13,8 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "daemon/log.h"
+#include "online/model.h"
+#include "online/model.h"
 
 #define COP_CONFIG_NAME_MAX     64           /* characters of a model's name: [A-Za-z0-9._-] */
 #define COP_CONFIG_MAX_MODELS   64           /* in one daemon */
@@ -21,14 +23,13 @@
 
 typedef enum cop_config_learner { COP_LEARNER_ENSEMBLE, COP_LEARNER_DGT, COP_LEARNER_VALUE } cop_config_learner;
 typedef enum cop_config_policy { COP_POLICY_NONE, COP_POLICY_EPSILON, COP_POLICY_SQUARECB } cop_config_policy;
-typedef enum cop_config_reward { COP_REWARD_EARLIEST, COP_REWARD_LAST, COP_REWARD_SUM } cop_config_reward;
 typedef enum cop_config_feedback { COP_FEEDBACK_ONE, COP_FEEDBACK_TWO } cop_config_feedback;
 typedef enum cop_config_sync { COP_SYNC_INTERVAL, COP_SYNC_ALWAYS, COP_SYNC_NEVER } cop_config_sync;
 
 /* The word that the file uses, for example "squarecb"; never NULL. */
 const char *cop_config_learner_text(cop_config_learner learner);
 const char *cop_config_policy_text(cop_config_policy policy);
-const char *cop_config_reward_text(cop_config_reward reward);
+const char *cop_config_reward_text(cop_reward_rule reward);
 
 typedef struct cop_config_list {
 	size_t count;
@@ -40,6 +41,7 @@ typedef struct cop_config_loss {
 	double value;
 } cop_config_loss;
 
+/* What does not apply to the learner has lib/online's default, or 0. */
 typedef struct cop_config_model {
 	char name[COP_CONFIG_NAME_MAX + 1];
 	cop_config_learner learner;
@@ -53,10 +55,10 @@ typedef struct cop_config_model {
 	uint64_t seed;
 	uint64_t reward_window; /* microseconds */
 	cop_config_loss default_loss;
-	cop_config_reward reward;
-	double loss_range[2];  /* low < high; value learners take any finite loss */
+	cop_reward_rule reward;
+	double loss_range[2];  /* low < high; for value only the scale */
 	double value_range[2]; /* low < high */
-	double delta;          /* probe distance, > 0 */
+	double delta;          /* value: distance of the probes, in units of value_range; default a tenth of it */
 	cop_config_feedback feedback;
 	bool shared_bias; /* dgt: the bias that all leaves share */
 	uint32_t pending_max, explain_keep;
@@ -121,7 +123,7 @@ typedef struct cop_config_changes {
 } cop_config_changes;
 
 /* What differs in next. Applied while running: log level, checkpoint section, and per model epsilon (with decay and
- * floor), gamma, reward_window, default_loss, reward, pending_max, explain_keep and the name files, unless the model's
+ * floor), gamma, reward_window, default_loss, reward, pending_max and the name files, unless the model's
  * shape, learner, policy or loss range differ too. Caller frees with cop_config_changes_free, also on error.
  * COP_ENOMEM. */
 COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_config_changes *changes);

@@ -62,9 +62,9 @@ static const cop_config_rule checkpoint_rules[] = {
 	}
 static const cop_config_rule model_rules[] = {
 	{ "learner", COP_KIND_WORD, IN(learner), .words = learner_words, .learners = COP_FOR_ALL },
-	COUNT(arms, 2, 10000, COP_FOR_ARMS, false),
 	COUNT(features, 0, 65536, COP_FOR_ALL, false),
-	COUNT(bits, 4, 22, COP_FOR_ALL, false),
+	COUNT(arms, 2, 10000, COP_FOR_ARMS, false),
+	COUNT(bits, 1, 24, COP_FOR_ALL, false),
 	COUNT(max_nonzeros, 1, 65536, COP_FOR_ALL, false),
 	COUNT(max_candidates, 2, 100000, COP_FOR_ALL, false),
 	{ "policy", COP_KIND_WORD, IN(policy), .words = policy_words, .learners = COP_FOR_ARMS },
@@ -73,20 +73,20 @@ static const cop_config_rule model_rules[] = {
 	NUMBER(epsilon_floor, 0, 1, COP_FOR_ARMS, true),
 	NUMBER(gamma, 1e-6, 1e9, COP_FOR_ARMS, true),
 	COUNT(height, 1, 12, COP_FOR_ALL, false),
-	COUNT(trees, 0, 64, COP_FOR_ENSEMBLE, false),
-	NUMBER(learning_rate, 1e-9, 10, COP_FOR_ALL, false),
+	COUNT(trees, 0, 64, COP_FOR_ENSEMBLE | COP_FOR_VALUE, false),
+	NUMBER(learning_rate, 1e-9, 100, COP_FOR_ALL, false),
 	{ "seed", COP_KIND_SEED, IN(seed), .learners = COP_FOR_ALL },
 	{ "reward_window", COP_KIND_DURATION, IN(reward_window), .low = MILLISECOND, .high = 365 * DAY,
 	        .learners = COP_FOR_ALL, .applied = true },
 	{ "default_loss", COP_KIND_LOSS, IN(default_loss), .learners = COP_FOR_ALL, .applied = true },
 	{ "reward", COP_KIND_WORD, IN(reward), .words = reward_words, .learners = COP_FOR_ALL, .applied = true },
-	{ "loss_range", COP_KIND_RANGE, IN(loss_range), .learners = COP_FOR_ARMS },
+	{ "loss_range", COP_KIND_RANGE, IN(loss_range), .learners = COP_FOR_ALL },
 	{ "value_range", COP_KIND_RANGE, IN(value_range), .learners = COP_FOR_VALUE },
-	NUMBER(delta, 1e-9, 1e9, COP_FOR_VALUE, false),
+	NUMBER(delta, 1e-102, 1e100, COP_FOR_VALUE, false),
 	{ "feedback", COP_KIND_WORD, IN(feedback), .words = feedback_words, .learners = COP_FOR_VALUE },
 	{ "shared_bias", COP_KIND_FLAG, IN(shared_bias), .learners = COP_FOR_DGT },
 	COUNT(pending_max, 1, 100000000, COP_FOR_ALL, true),
-	COUNT(explain_keep, 0, 65536, COP_FOR_ALL, true),
+	COUNT(explain_keep, 0, 65536, COP_FOR_ALL, false),
 	{ "feature_names", COP_KIND_TEXT, IN(feature_names), .learners = COP_FOR_ALL, .applied = true },
 	{ "arm_names", COP_KIND_TEXT, IN(arm_names), .learners = COP_FOR_ARMS, .applied = true },
 };
@@ -105,7 +105,7 @@ _Static_assert(COUNT_OF(model_rules) <= COP_CONFIG_RULES, "COP_CONFIG_RULES is t
 
 const char *cop_config_learner_text(cop_config_learner learner) { return learner_words[learner]; }
 const char *cop_config_policy_text(cop_config_policy policy) { return policy_words[policy]; }
-const char *cop_config_reward_text(cop_config_reward reward) { return reward_words[reward]; }
+const char *cop_config_reward_text(cop_reward_rule reward) { return reward_words[reward]; }
 
 void cop_config_defaults(cop_config *config)
 {
@@ -124,22 +124,23 @@ void cop_config_model_defaults(cop_config_model *model)
 	bool ensemble = model->learner == COP_LEARNER_ENSEMBLE;
 	bool dgt = model->learner == COP_LEARNER_DGT;
 	bool value = model->learner == COP_LEARNER_VALUE;
+	bool sparse = model->features == 0;
 	model->bits = 14;
 	model->max_nonzeros = 1024;
 	model->max_candidates = 1000;
 	model->policy = value ? COP_POLICY_NONE : ensemble ? COP_POLICY_SQUARECB : COP_POLICY_EPSILON;
 	model->epsilon = dgt ? 0.3 : ensemble ? 0.1 : 0;
 	model->gamma = value ? 0 : 30;
-	model->height = ensemble ? 5 : 6;
-	model->trees = ensemble ? 16 : 0;
-	model->learning_rate = dgt ? 1e-3 : ensemble ? 0.1 : 1e-2;
+	model->height = dgt ? 6 : value ? 3 : sparse ? 4 : 5;
+	model->trees = dgt ? 1 : ensemble && sparse ? 8 : 16;
+	model->learning_rate = dgt ? 1e-3 : 1;
 	model->seed = 1;
 	model->reward_window = (uint64_t)(600 * SECOND);
-	model->loss_range[1] = value ? 0 : 1;
-	model->value_range[1] = value ? 1 : 0;
+	model->loss_range[1] = 1;
+	model->value_range[1] = 1;
 	model->delta = value ? 0.1 : 0;
-	model->feedback = value ? COP_FEEDBACK_TWO : COP_FEEDBACK_ONE;
-	model->shared_bias = dgt;
+	model->feedback = COP_FEEDBACK_TWO;
+	model->shared_bias = true;
 	model->pending_max = 1000000;
 	model->explain_keep = 256;
 }

@@ -57,7 +57,7 @@ extern const cop_config_section cop_config_model_section;
 
 /* Everything not given. Texts are left NULL. */
 void cop_config_defaults(cop_config *config);
-/* For model->learner. */
+/* For model->learner, and model->features where that matters: the same as lib/online's own, spelled out. */
 void cop_config_model_defaults(cop_config_model *model);
 /* Is the section in the file of this configuration to be printed? */
 bool cop_config_section_shown(const cop_config_section *section, const cop_config *config);

@@ -16,6 +16,8 @@
 #define ENDPOINT_MAX 256
 #define IPC_PATH_MAX 107 /* sun_path without its end */
 #define LIST_MAX     64
+#define RANGE_MAX    1e100 /* so that widths and shares of them stay finite */
+#define RANGE_WIDTH  1e-100
 
 _Static_assert(sizeof(cop_config_learner) == sizeof(unsigned), "enums are moved as unsigned");
 
@@ -302,7 +304,8 @@ static void read_range(cop_config_reading *reading, cfg_t *section, const cop_co
 	unsigned count = cfg_size(section, rule->name);
 	for (unsigned i = 0; i < count; i++) {
 		const cop_config_text *value = cfg_getnptr(section, rule->name, i);
-		if (i >= 2 || !parse_number(value->text, &range[i]) || (i == 1 && !(range[0] < range[1]))) {
+		if (i >= 2 || !parse_number(value->text, &range[i]) || fabs(range[i]) > RANGE_MAX ||
+		        (i == 1 && !(range[1] - range[0] >= RANGE_WIDTH))) {
 			complain_value(reading, value->line, rule, value->text);
 			return;
 		}

@@ -99,6 +99,61 @@ static void test_config_learner_chooses_defaults(void **state)
 	cop_config_free(config);
 }
 
+/* The defaults stand here and in lib/online; this keeps them one. */
+static void test_config_defaults_are_the_learners_own(void **state)
+{
+	(void)state;
+	cop_config *config = good(TAIL "model ensemble { arms = 3 features = 4 }\n"
+	                               "model dgt { learner = dgt arms = 3 features = 4 }\n"
+	                               "model value { learner = value features = 4 }\n"
+	                               "model ensemble-sparse { arms = 3 features = 0 bits = 5 }\n"
+	                               "model dgt-sparse { learner = dgt arms = 3 features = 0 bits = 5 }\n"
+	                               "model value-sparse { learner = value features = 0 bits = 5 }\n");
+	for (size_t i = 0; i < config->model_count; i++) {
+		const cop_config_model *model = &config->models[i];
+		cop_model_settings settings;
+		cop_model_settings_init(&settings);
+		cop_learner_settings *bare = &settings.learner;
+		(void)snprintf(bare->learner, sizeof bare->learner, "%s", cop_config_learner_text(model->learner));
+		bare->features = model->features;
+		bare->bits = model->bits;
+		bare->arms = model->arms;
+		cop_learner *learner;
+		assert_int_equal(cop_learner_new(bare, &learner, NULL), COP_OK);
+		const cop_learner_settings *filled = &learner->settings;
+		assert_string_equal(cop_config_policy_text(model->policy), filled->policy);
+		assert_int_equal(model->max_nonzeros, filled->max_nonzeros);
+		assert_int_equal(model->height, filled->height);
+		assert_int_equal(model->trees, filled->trees);
+		assert_int_equal(model->seed, filled->seed);
+		assert_true(model->learning_rate == filled->learning_rate && model->delta == filled->delta);
+		assert_true(model->shared_bias != filled->literal);
+		assert_true((model->feedback == COP_FEEDBACK_ONE) == filled->one_point);
+		if (model->learner != COP_LEARNER_VALUE) {
+			assert_true(model->epsilon == filled->exploration.epsilon &&
+			            model->gamma == filled->exploration.gamma);
+			assert_true(model->epsilon_decay == filled->exploration.epsilon_decay);
+			assert_true(model->epsilon_floor == filled->exploration.epsilon_floor);
+		}
+		assert_true(1e-6 * (double)model->reward_window == settings.reward_window);
+		assert_true(model->reward == settings.reward && !settings.has_default_loss);
+		assert_true(model->loss_range[0] == settings.loss_low && model->loss_range[1] == settings.loss_high);
+		assert_true(
+		        model->value_range[0] == settings.value_low && model->value_range[1] == settings.value_high);
+		assert_int_equal(model->pending_max, settings.pending_max);
+		cop_learner_free(learner);
+	}
+	cop_config_free(config);
+}
+
+static void test_config_delta_defaults_to_a_tenth_of_the_range(void **state)
+{
+	(void)state;
+	cop_config *config = good(TAIL "model v { learner = value features = 4 value_range = {10, 30} }\n");
+	assert_true(config->models[0].delta == 2);
+	cop_config_free(config);
+}
+
 static void test_config_units_are_read(void **state)
 {
 	(void)state;
@@ -171,6 +226,7 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		{ TAIL "model m { arms = 2 features = 2\n epsilon_floor = 0.2 }", 3,
 		        "epsilon_floor: 0.2 is above epsilon" },
 		{ TAIL "model m { arms = 2 features = 2 loss_range = {1, 1} }", 2, "loss_range: \"1\"" },
+		{ TAIL "model m { arms = 2 features = 2 loss_range = {0, 1e101} }", 2, "loss_range: \"1e101\"" },
 		{ TAIL "model m { arms = 2 features = 2 loss_range = {1} }", 2, "loss_range: \"{one number}\"" },
 		{ TAIL "model m { arms = 2 features = 2 loss_range = {} }", 2, "loss_range: \"{}\"" },
 		{ TAIL "model m { arms = 2 features = 2 loss_range = {0,1,2} }", 2, "loss_range: \"2\"" },
@@ -476,7 +532,7 @@ static void test_config_diff_tells_applied_from_restart(void **state)
 		{ TAIL "model m { arms = 2 features = 3 default_loss = 1 }", true, "default_loss: \"none\" -> 1" },
 		{ TAIL "model m { arms = 2 features = 3 reward = sum }", true, "model m: reward: " },
 		{ TAIL "model m { arms = 2 features = 3 pending_max = 1 }", true, "model m: pending_max" },
-		{ TAIL "model m { arms = 2 features = 3 explain_keep = 1 }", true, "model m: explain_keep" },
+		{ TAIL "model m { arms = 2 features = 3 explain_keep = 1 }", false, "model m: explain_keep" },
 		{ TAIL "model m { arms = 2 features = 3 arm_names = x }", true, "model m: arm_names: \"\" -> \"x\"" },
 		{ TAIL "model m { arms = 2 features = 3 seed = 2 }", false, "model m: seed: 1 -> 2" },
 		{ TAIL "model m { arms = 3 features = 3 }", false, "model m: arms: 2 -> 3" },
@@ -590,6 +646,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_config_minimal_has_all_defaults),
 		cmocka_unit_test(test_config_learner_chooses_defaults),
+		cmocka_unit_test(test_config_defaults_are_the_learners_own),
+		cmocka_unit_test(test_config_delta_defaults_to_a_tenth_of_the_range),
 		cmocka_unit_test(test_config_units_are_read),
 		cmocka_unit_test(test_config_one_wrong_value_names_line_and_expectation),
 		cmocka_unit_test(test_config_syntax_errors_stop_with_their_line),
