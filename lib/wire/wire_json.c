@@ -86,7 +86,7 @@ static void put_number(printer *p, double value, bool single)
 static cop_err put_float(printer *p)
 {
 	bool single = p->cursor.at[0] == 0xca;
-	double value = NAN;
+	double value = (double)NAN;
 	cop_err err = cop_wire_cursor_double(&p->cursor, &value);
 	if (err == COP_ENONFINITE)
 		err = cop_wire_cursor_skip(&p->cursor, 0);

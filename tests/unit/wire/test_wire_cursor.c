@@ -337,15 +337,15 @@ static void test_cursor_wrong_type_moves_nothing(void **state)
 static void test_cursor_nonfinite_is_refused(void **state)
 {
 	(void)state;
-	const double wrong[] = { NAN, -NAN, INFINITY, -INFINITY };
+	const float wrong[] = { NAN, -NAN, INFINITY, -INFINITY };
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
 	for (size_t i = 0; i < 8; i++) {
 		cop_bytes_clear(&bytes);
 		if (i < 4)
-			cop_wire_put_double(&bytes, wrong[i]);
+			cop_wire_put_double(&bytes, (double)wrong[i]);
 		else
-			cop_wire_put_float(&bytes, (float)wrong[i - 4]);
+			cop_wire_put_float(&bytes, wrong[i - 4]);
 		cop_wire_cursor cursor = cursor_of(&bytes);
 		double d;
 		float f;
@@ -362,7 +362,7 @@ static void test_cursor_float_range_ends_at_its_largest(void **state)
 {
 	(void)state;
 	const double largest = (double)FLT_MAX;
-	const double values[] = { largest, -largest, nextafter(largest, INFINITY), -1e300, 1e-300 };
+	const double values[] = { largest, -largest, nextafter(largest, DBL_MAX), -1e300, 1e-300 };
 	const cop_err want[] = { COP_OK, COP_OK, COP_ENONFINITE, COP_ENONFINITE, COP_OK };
 	for (size_t i = 0; i < 5; i++) {
 		cop_bytes bytes;
