@@ -1,0 +1,327 @@
+/* Every kernel table that this processor runs against naive sums in double; absent tables are skipped. */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "linalg/kernel.h"
+
+#define SEED 20240611U
+
+static const char *const names[] = { "plain", "avx2", "avx512" };
+static const size_t dims[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 54, 785 };
+static const size_t widths[] = { 16, 32, 48, 64, 80, 112, 128, 144, 256, 512 };
+
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+#define MAX_D    785
+#define MAX_N    512
+
+/* One problem: x (dense), a sparse view of it over a larger block, weights, sums of squares, a column vector g. */
+typedef struct problem {
+	cop_rng rng;
+	float *x, *g, *w, *s, *a, *w_before, *s_before, *a_before;
+	uint32_t *index;
+} problem;
+
+static void fill(problem *p, float *v, size_t n, double scale)
+{
+	for (size_t i = 0; i < n; i++)
+		v[i] = (float)(scale * cop_rng_normal(&p->rng));
+}
+
+static int problem_new(void **state)
+{
+	static problem p;
+	const size_t block = (size_t)2 * MAX_D * MAX_N;
+	printf("seed %u\n", SEED);
+	cop_rng_init(&p.rng, SEED, 0);
+	p.x = cop_mem_alloc(MAX_D, sizeof *p.x);
+	p.index = cop_mem_alloc(MAX_D, sizeof *p.index);
+	p.g = cop_mem_alloc(MAX_N, sizeof *p.g);
+	p.a = cop_mem_alloc(MAX_N, sizeof *p.a);
+	p.a_before = cop_mem_alloc(MAX_N, sizeof *p.a);
+	p.w = cop_mem_alloc(block, sizeof *p.w);
+	p.s = cop_mem_alloc(block, sizeof *p.s);
+	p.w_before = cop_mem_alloc(block, sizeof *p.w);
+	p.s_before = cop_mem_alloc(block, sizeof *p.s);
+	*state = &p;
+	return p.x && p.index && p.g && p.a && p.a_before && p.w && p.s && p.w_before && p.s_before ? 0 : -1;
+}
+
+static int problem_free(void **state)
+{
+	problem *p = *state;
+	cop_mem_free(p->x);
+	cop_mem_free(p->index);
+	cop_mem_free(p->g);
+	cop_mem_free(p->a);
+	cop_mem_free(p->a_before);
+	cop_mem_free(p->w);
+	cop_mem_free(p->s);
+	cop_mem_free(p->w_before);
+	cop_mem_free(p->s_before);
+	return 0;
+}
+
+/* d entries scattered over 2 d rows (sparse), or the first d rows. Some inputs and gradients are zero. */
+static void set_up(problem *p, size_t d, size_t n)
+{
+	fill(p, p->x, d, 1.0);
+	fill(p, p->g, n, 1.0);
+	fill(p, p->a, n, 1.0);
+	fill(p, p->w, 2 * d * n, 0.5);
+	for (size_t j = 0; j < d; j++) {
+		p->index[j] = (uint32_t)(2 * j + cop_rng_below(&p->rng, 2));
+		if (cop_rng_below(&p->rng, 5) == 0)
+			p->x[j] = 0.0f;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (cop_rng_below(&p->rng, 3) == 0)
+			p->g[i] = 0.0f;
+	for (size_t i = 0; i < 2 * d * n; i++)
+		p->s[i] = (float)(1e-8 + cop_rng_unit(&p->rng) * (double)(i % 3));
+	memcpy(p->a_before, p->a, n * sizeof *p->a);
+	memcpy(p->w_before, p->w, 2 * d * n * sizeof *p->w);
+	memcpy(p->s_before, p->s, 2 * d * n * sizeof *p->s);
+}
+
+static cop_row row_of(const problem *p, size_t d, int sparse)
+{
+	if (sparse)
+		return (cop_row){ .d = 2 * d, .nnz = d, .index = p->index, .value = p->x };
+	return (cop_row){ .d = d, .dense = p->x };
+}
+
+/* Place in x of block row r, or -1. */
+static long entry_of(const problem *p, size_t d, int sparse, size_t r)
+{
+	if (!sparse)
+		return r < d ? (long)r : -1;
+	return r / 2 < d && p->index[r / 2] == r ? (long)(r / 2) : -1;
+}
+
+static void check(double got, double want, double scale, const char *what, size_t d, size_t n)
+{
+	if (!(fabs(got - want) <= 1e-5 * scale + 1e-30))
+		fail_msg("%s: d %zu, n %zu: %.9g, expected %.9g", what, d, n, got, want);
+}
+
+static void check_forward(const cop_kernel *kernel, problem *p, size_t d, size_t n, int sparse)
+{
+	set_up(p, d, n);
+	cop_row row = row_of(p, d, sparse);
+	cop_kernel_forward_row(kernel, &row, n, p->w, p->a);
+	for (size_t i = 0; i < n; i++) {
+		double sum = (double)p->a_before[i], scale = fabs(sum);
+		for (size_t j = 0; j < d; j++) {
+			double term = (double)p->x[j] * (double)p->w[(sparse ? p->index[j] : j) * n + i];
+			sum += term;
+			scale += fabs(term);
+		}
+		check((double)p->a[i], sum, scale, "forward", d, n);
+	}
+	assert_memory_equal(p->w, p->w_before, 2 * d * n * sizeof *p->w);
+}
+
+static void check_rank1(const cop_kernel *kernel, problem *p, size_t d, size_t n, int sparse)
+{
+	set_up(p, d, n);
+	cop_row row = row_of(p, d, sparse);
+	cop_kernel_rank1_row(kernel, &row, n, p->g, p->w);
+	for (size_t r = 0; r < 2 * d; r++) {
+		long j = entry_of(p, d, sparse, r);
+		for (size_t i = 0; i < n; i++) {
+			double before = (double)p->w_before[r * n + i];
+			double step = j < 0 ? 0.0 : (double)p->x[j] * (double)p->g[i];
+			if (j < 0)
+				assert_memory_equal(p->w + r * n, p->w_before + r * n, n * sizeof *p->w);
+			check((double)p->w[r * n + i], before + step, fabs(before) + fabs(step), "rank1", d, n);
+		}
+	}
+}
+
+static void check_adagrad(const cop_kernel *kernel, problem *p, size_t d, size_t n, int sparse)
+{
+	const double eta = 0.1;
+	set_up(p, d, n);
+	cop_row row = row_of(p, d, sparse);
+	cop_kernel_adagrad_row(kernel, &row, n, p->g, (float)eta, p->w, p->s);
+	for (size_t r = 0; r < 2 * d; r++) {
+		long j = entry_of(p, d, sparse, r);
+		for (size_t i = 0; i < n; i++) {
+			double gradient = j < 0 ? 0.0 : (double)p->x[j] * (double)p->g[i];
+			double s = (double)p->s_before[r * n + i] + gradient * gradient;
+			double before = (double)p->w_before[r * n + i];
+			double w = before - eta * gradient / sqrt(s);
+			check((double)p->s[r * n + i], s, s, "adagrad sum", d, n);
+			check((double)p->w[r * n + i], w, fabs(before) + eta, "adagrad weight", d, n);
+			if (gradient == 0.0) { /* nothing moves, to the bit */
+				assert_true(p->w[r * n + i] == p->w_before[r * n + i]);
+				assert_true(p->s[r * n + i] == p->s_before[r * n + i]);
+			}
+		}
+	}
+}
+
+typedef void (*checker)(const cop_kernel *, problem *, size_t, size_t, int);
+
+static void for_every_table_and_shape(problem *p, checker one)
+{
+	for (size_t v = 0; v < COUNT(names); v++) {
+		const cop_kernel *kernel = cop_kernel_find(names[v]);
+		if (kernel == NULL) {
+			printf("no %s here\n", names[v]);
+			continue;
+		}
+		for (size_t i = 0; i < COUNT(dims); i++)
+			for (size_t k = 0; k < COUNT(widths); k++)
+				for (int sparse = 0; sparse < 2; sparse++)
+					if (dims[i] < 100 || widths[k] == 16 || widths[k] == 64 || widths[k] == 512)
+						one(kernel, p, dims[i], widths[k], sparse);
+	}
+}
+
+static void test_forward_any_shape_equals_double_sum(void **state) { for_every_table_and_shape(*state, check_forward); }
+
+static void test_rank1_any_shape_equals_definition(void **state) { for_every_table_and_shape(*state, check_rank1); }
+
+static void test_adagrad_any_shape_equals_definition(void **state) { for_every_table_and_shape(*state, check_adagrad); }
+
+static void test_dot_every_length_and_alignment_equals_double_sum(void **state)
+{
+	problem *p = *state;
+	for (size_t v = 0; v < COUNT(names); v++) {
+		const cop_kernel *kernel = cop_kernel_find(names[v]);
+		for (size_t n = 0; kernel != NULL && n <= 100; n++)
+			for (size_t shift = 0; shift < 17; shift++) {
+				float *x = p->w + shift, *y = p->s + (shift * 7) % 16;
+				fill(p, x, n + 1, 1.0);
+				fill(p, y, n + 1, 1.0);
+				x[n] = y[n] = NAN; /* beyond the end */
+				double sum = 0.0, scale = 0.0;
+				for (size_t i = 0; i < n; i++) {
+					sum += (double)x[i] * (double)y[i];
+					scale += fabs((double)x[i] * (double)y[i]);
+				}
+				check((double)kernel->dot(n, x, y), sum, scale, "dot", n, shift);
+			}
+	}
+}
+
+static void test_dot_any_alignment_gives_same_bits(void **state)
+{
+	problem *p = *state;
+	fill(p, p->x, 100, 1.0);
+	fill(p, p->g, 100, 1.0);
+	for (size_t v = 0; v < COUNT(names); v++) {
+		const cop_kernel *kernel = cop_kernel_find(names[v]);
+		for (size_t n = 0; kernel != NULL && n <= 100; n++) {
+			float want = kernel->dot(n, p->x, p->g);
+			for (size_t shift = 1; shift < 16; shift++) {
+				memcpy(p->w + shift, p->x, n * sizeof *p->x);
+				float got = kernel->dot(n, p->w + shift, p->g);
+				assert_memory_equal(&got, &want, sizeof got);
+			}
+		}
+	}
+}
+
+static void test_kernels_same_calls_give_same_bits(void **state)
+{
+	problem *p = *state;
+	const size_t d = 54, n = 112;
+	float *a = cop_mem_alloc(n, sizeof *a), *w = cop_mem_alloc(2 * d * n, sizeof *w);
+	float *s = cop_mem_alloc(2 * d * n, sizeof *s);
+	assert_true(a != NULL && w != NULL && s != NULL);
+	for (size_t v = 0; v < COUNT(names); v++) {
+		const cop_kernel *kernel = cop_kernel_find(names[v]);
+		for (int sparse = 0; kernel != NULL && sparse < 2; sparse++) {
+			set_up(p, d, n);
+			cop_row row = row_of(p, d, sparse);
+			for (int round = 0; round < 2; round++) {
+				memcpy(p->a, p->a_before, n * sizeof *a);
+				memcpy(p->w, p->w_before, 2 * d * n * sizeof *w);
+				memcpy(p->s, p->s_before, 2 * d * n * sizeof *s);
+				cop_kernel_forward_row(kernel, &row, n, p->w, p->a);
+				cop_kernel_rank1_row(kernel, &row, n, p->g, p->w);
+				cop_kernel_adagrad_row(kernel, &row, n, p->g, 0.1f, p->w, p->s);
+				if (round == 0) {
+					memcpy(a, p->a, n * sizeof *a);
+					memcpy(w, p->w, 2 * d * n * sizeof *w);
+					memcpy(s, p->s, 2 * d * n * sizeof *s);
+				}
+			}
+			assert_memory_equal(a, p->a, n * sizeof *a);
+			assert_memory_equal(w, p->w, 2 * d * n * sizeof *w);
+			assert_memory_equal(s, p->s, 2 * d * n * sizeof *s);
+		}
+	}
+	cop_mem_free(a);
+	cop_mem_free(w);
+	cop_mem_free(s);
+}
+
+/* A column's result must not depend on which columns stand beside it: trees and arms are padded. */
+static void test_forward_column_alone_gives_same_bits(void **state)
+{
+	problem *p = *state;
+	const size_t d = 54;
+	for (size_t v = 0; v < COUNT(names); v++) {
+		const cop_kernel *kernel = cop_kernel_find(names[v]);
+		if (kernel == NULL)
+			continue;
+		set_up(p, d, 144);
+		kernel->forward(d, 144, p->x, p->w, p->a);
+		for (size_t from = 0; from < 144; from += 16) {
+			for (size_t j = 0; j < d; j++)
+				memcpy(p->s + j * 16, p->w + j * 144 + from, 16 * sizeof *p->w);
+			kernel->forward(d, 16, p->x, p->s, p->a_before + from);
+		}
+		assert_memory_equal(p->a, p->a_before, 144 * sizeof *p->a);
+	}
+}
+
+static void test_find_names_and_best_are_consistent(void **state)
+{
+	(void)state;
+	assert_null(cop_kernel_find("sse"));
+	assert_null(cop_kernel_find(""));
+	assert_non_null(cop_kernel_find("plain"));
+	const cop_kernel *best = cop_kernel_best(), *widest = NULL;
+	for (size_t v = 0; v < COUNT(names); v++) {
+		const cop_kernel *kernel = cop_kernel_find(names[v]);
+		if (kernel == NULL)
+			continue;
+		assert_string_equal(kernel->name, names[v]);
+		widest = kernel;
+	}
+	assert_ptr_equal(best, widest);
+}
+
+static void test_pad_rounds_up_to_lanes(void **state)
+{
+	(void)state;
+	assert_int_equal(cop_kernel_pad(0), 0);
+	assert_int_equal(cop_kernel_pad(1), 16);
+	assert_int_equal(cop_kernel_pad(16), 16);
+	assert_int_equal(cop_kernel_pad(17), 32);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_forward_any_shape_equals_double_sum),
+		cmocka_unit_test(test_rank1_any_shape_equals_definition),
+		cmocka_unit_test(test_adagrad_any_shape_equals_definition),
+		cmocka_unit_test(test_dot_every_length_and_alignment_equals_double_sum),
+		cmocka_unit_test(test_dot_any_alignment_gives_same_bits),
+		cmocka_unit_test(test_kernels_same_calls_give_same_bits),
+		cmocka_unit_test(test_forward_column_alone_gives_same_bits),
+		cmocka_unit_test(test_find_names_and_best_are_consistent),
+		cmocka_unit_test(test_pad_rounds_up_to_lanes),
+	};
+	return cmocka_run_group_tests(tests, problem_new, problem_free);
+}
