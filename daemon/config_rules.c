@@ -86,7 +86,7 @@ static const cop_config_rule model_rules[] = {
 	{ "feedback", COP_KIND_WORD, IN(feedback), .words = feedback_words, .learners = COP_FOR_VALUE },
 	{ "shared_bias", COP_KIND_FLAG, IN(shared_bias), .learners = COP_FOR_DGT },
 	COUNT(pending_max, 1, 100000000, COP_FOR_ALL, true),
-	COUNT(explain_keep, 0, 65536, COP_FOR_ALL, false),
+	COUNT(explain_keep, 0, 65536, COP_FOR_ALL, true),
 	{ "feature_names", COP_KIND_TEXT, IN(feature_names), .learners = COP_FOR_ALL, .applied = true },
 	{ "arm_names", COP_KIND_TEXT, IN(arm_names), .learners = COP_FOR_ARMS, .applied = true },
 };

@@ -46,19 +46,33 @@ static const char *refusal(const cop_model_settings *s)
 	return NULL;
 }
 
-static cop_err start_explanations(cop_model *model)
+static void free_kept(cop_explanation *kept, uint64_t *serial, size_t count)
 {
-	model->kept_serial = cop_mem_alloc(model->set.explain_keep, sizeof *model->kept_serial);
-	model->kept = cop_mem_alloc(model->set.explain_keep, sizeof *model->kept);
-	if (model->kept == NULL || model->kept_serial == NULL)
-		return COP_ENOMEM;
-	for (size_t i = 0; i < model->set.explain_keep; i++) {
-		cop_err err = cop_learner_explanation_init(model->learner, &model->kept[i]);
-		if (err != COP_OK)
-			return err;
-		model->kept_serial[i] = UINT64_MAX;
+	for (size_t i = 0; kept != NULL && i < count; i++)
+		cop_explanation_fini(&kept[i]);
+	cop_mem_free(kept);
+	cop_mem_free(serial);
+}
+
+/* A ring for `count` explanations in place of the one there is, which stays when memory is short. */
+static cop_err keep_explanations(cop_model *model, size_t count)
+{
+	uint64_t *serial = cop_mem_alloc(count, sizeof *serial);
+	cop_explanation *kept = cop_mem_alloc(count, sizeof *kept);
+	cop_err err = kept == NULL || serial == NULL ? COP_ENOMEM : COP_OK;
+	for (size_t i = 0; i < count && err == COP_OK; i++) {
+		serial[i] = UINT64_MAX;
+		err = cop_learner_explanation_init(model->learner, &kept[i]);
 	}
-	return cop_learner_explanation_init(model->learner, &model->fresh);
+	if (err != COP_OK) {
+		free_kept(kept, serial, count);
+		return err;
+	}
+	free_kept(model->kept, model->kept_serial, model->kept_count);
+	model->kept = kept;
+	model->kept_serial = serial;
+	model->kept_count = count;
+	return COP_OK;
 }
 
 cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_diag *diag)
@@ -85,7 +99,9 @@ cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_d
 		        settings->pending_max, learner.seed * UINT64_C(0x9e3779b97f4a7c15) + 1, &model->pending);
 	}
 	if (err == COP_OK)
-		err = start_explanations(model);
+		err = cop_learner_explanation_init(model->learner, &model->fresh);
+	if (err == COP_OK)
+		err = keep_explanations(model, settings->explain_keep);
 	if (err != COP_OK) {
 		if (err == COP_ENOMEM)
 			cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
@@ -100,11 +116,8 @@ void cop_model_free(cop_model *model)
 {
 	if (model == NULL)
 		return;
-	for (size_t i = 0; model->kept != NULL && i < model->set.explain_keep; i++)
-		cop_explanation_fini(&model->kept[i]);
+	free_kept(model->kept, model->kept_serial, model->kept_count);
 	cop_explanation_fini(&model->fresh);
-	cop_mem_free(model->kept);
-	cop_mem_free(model->kept_serial);
 	cop_pending_free(model->pending);
 	cop_learner_free(model->learner);
 	cop_mem_free(model);
@@ -124,6 +137,11 @@ cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, c
 		cop_diag_set(diag, "", 0, 0, "%s", wrong);
 		return COP_EINVAL;
 	}
+	if (settings->explain_keep != model->kept_count && keep_explanations(model, settings->explain_keep) != COP_OK) {
+		cop_diag_set(diag, "", 0, 0, "explain_keep: %s", cop_err_text(COP_ENOMEM));
+		return COP_ENOMEM;
+	}
+	model->set.explain_keep = settings->explain_keep;
 	cop_learner_explore(model->learner, &settings->learner.exploration);
 	model->set.learner.exploration = model->learner->settings.exploration;
 	model->set.reward_window = settings->reward_window;
@@ -148,9 +166,9 @@ static void evict_oldest(cop_model *model, double now)
 
 static void keep_explanation(cop_model *model, const cop_row *x, const cop_decision *decision, uint64_t serial)
 {
-	if (model->set.explain_keep == 0)
+	if (model->kept_count == 0)
 		return;
-	size_t at = (size_t)(serial % model->set.explain_keep);
+	size_t at = (size_t)(serial % model->kept_count);
 	model->kept_serial[at] = serial;
 	cop_learner_explain(model->learner, x, decision, &model->kept[at]);
 }
@@ -337,7 +355,7 @@ cop_err cop_model_explain(
 	if (!cop_pending_find(model->pending, id, &entry))
 		return COP_ENOTFOUND;
 	*decision = entry.decision;
-	size_t keep = model->set.explain_keep;
+	size_t keep = model->kept_count;
 	*kept = keep > 0 && model->kept_serial[entry.serial % keep] == entry.serial;
 	if (*kept) {
 		*out = &model->kept[entry.serial % keep];

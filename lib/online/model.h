@@ -73,8 +73,9 @@ cop_learner *cop_model_learner(cop_model *model);
 const cop_model_counters *cop_model_get_counters(const cop_model *model);
 size_t cop_model_pending(const cop_model *model);
 
-/* Takes over what may change in a living model: exploration, reward_window, default loss, reward rule, pending_max.
- * COP_EINVAL with a message: a value is out of range; nothing changed. (explain_keep and shapes: a new model.) */
+/* Takes over what may change in a living model: exploration, reward_window, default loss, reward rule, pending_max,
+ * explain_keep (a changed one forgets the explanations kept). COP_EINVAL with a message, COP_ENOMEM; then nothing
+ * changed. */
 COP_CHECK cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, cop_diag *diag);
 
 /* A decision for the context; waits for feedback under its id. An id that waits already gets its first decision again

@@ -10,7 +10,8 @@ struct cop_model {
 	cop_pending *pending;
 	uint64_t serial; /* decisions so far, names the next one */
 	cop_model_counters counters;
-	cop_explanation *kept; /* explain_keep of them */
+	size_t kept_count; /* explain_keep */
+	cop_explanation *kept;
 	uint64_t *kept_serial; /* whose explanation the slot holds */
 	cop_explanation fresh; /* of the model as it is */
 };

@@ -1,0 +1,177 @@
+/* coppiced: reads its options and configuration, then serves. Exit status: 0 stopped as asked, 1 failed, 2 usage. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/config.h"
+#include "daemon/log.h"
+#include "daemon/server.h"
+#include "linalg/blas.h"
+
+#define EXIT_USAGE      2
+#define MOST_RESETS     COP_CONFIG_MAX_MODELS
+#define LOG_DEADLINE_MS 2000
+
+static const char usage_text[] =
+        "usage: coppiced [--config FILE] [--foreground] [--reset-model NAME ...]\n"
+        "       coppiced [--config FILE] --check | --print-config\n\n"
+        "Serves the models of a configuration: contexts in, actions out, losses in.\n\n"
+        "  --config FILE       configuration; without it a built-in one for a first try (see --print-config)\n"
+        "  --foreground        log to standard error instead of syslog\n"
+        "  --check             read the configuration, say what is wrong, and stop\n"
+        "  --print-config      print the complete effective configuration and stop\n"
+        "  --reset-model NAME  begin this model anew instead of restoring it; may be repeated\n"
+        "  --version           print the version and stop\n"
+        "  --help              print this and stop\n\n"
+        "SIGHUP reloads the configuration, SIGTERM and SIGINT write a checkpoint and stop.\n";
+
+typedef struct options {
+	const char *config;
+	bool foreground, check, print;
+	const char *reset[MOST_RESETS + 1];
+	size_t resets;
+} options;
+
+/* -1: go on; else the exit status. */
+static int read_options(int argc, char **argv, options *o)
+{
+	static const struct option known[] = {
+		{ "config", required_argument, NULL, 'c' },
+		{ "foreground", no_argument, NULL, 'f' },
+		{ "check", no_argument, NULL, 'k' },
+		{ "print-config", no_argument, NULL, 'p' },
+		{ "reset-model", required_argument, NULL, 'r' },
+		{ "version", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	for (int option; (option = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
+		switch (option) {
+		case 'c':
+			o->config = optarg;
+			break;
+		case 'f':
+			o->foreground = true;
+			break;
+		case 'k':
+			o->check = true;
+			break;
+		case 'p':
+			o->print = true;
+			break;
+		case 'r':
+			if (o->resets < MOST_RESETS)
+				o->reset[o->resets++] = optarg;
+			break;
+		case 'v':
+			(void)puts("coppiced " COP_VERSION);
+			return EXIT_SUCCESS;
+		case 'h':
+			(void)fputs(usage_text, stdout);
+			return EXIT_SUCCESS;
+		default:
+			(void)fputs(usage_text, stderr);
+			return EXIT_USAGE;
+		}
+	}
+	if (optind == argc)
+		return -1;
+	(void)fprintf(stderr, "coppiced: unexpected argument '%s'\n%s", argv[optind], usage_text);
+	return EXIT_USAGE;
+}
+
+static void print_report(const cop_config_report *report)
+{
+	for (size_t i = 0; i < report->count; i++) {
+		char text[sizeof report->items->source + sizeof report->items->message + 32];
+		cop_diag_text(&report->items[i], text, sizeof text);
+		(void)fprintf(stderr, "%s\n", text);
+	}
+	if (report->omitted > 0)
+		(void)fprintf(stderr, "and %zu more\n", report->omitted);
+}
+
+static int print_config(const cop_config *config)
+{
+	cop_bytes text;
+	cop_bytes_init(&text);
+	cop_config_print(config, &text);
+	bool ok = text.err == COP_OK && fwrite(text.data, 1, text.length, stdout) == text.length && fflush(stdout) == 0;
+	cop_bytes_fini(&text);
+	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int failed(cop_log *log, const cop_diag *diag)
+{
+	char text[COP_LOG_LINE];
+	cop_diag_text(diag, text, sizeof text);
+	cop_log_line(log, COP_LOG_ERROR, "failed", "reason=\"%s\"", text);
+	(void)fprintf(stderr, "coppiced: %s\n", text);
+	return EXIT_FAILURE;
+}
+
+static bool resets_known(const options *o, const cop_config *config)
+{
+	for (size_t i = 0; i < o->resets; i++) {
+		if (cop_config_find(config, o->reset[i], strlen(o->reset[i])) != NULL)
+			continue;
+		(void)fprintf(
+		        stderr, "coppiced: --reset-model %s: expected a model of the configuration\n", o->reset[i]);
+		return false;
+	}
+	return true;
+}
+
+static int serve(const options *o, cop_config *config)
+{
+	cop_log *log;
+	cop_server server;
+	cop_diag diag = { 0 };
+	cop_log_settings settings = {
+		.facility = config->log_facility,
+		.level = config->log_level,
+		.foreground = o->foreground,
+		.ident = "coppiced",
+	};
+	if (cop_log_open(&settings, &log) != COP_OK) {
+		(void)fputs("coppiced: the log cannot be opened\n", stderr);
+		cop_config_free(config);
+		return EXIT_FAILURE;
+	}
+	cop_blas_threads(1);
+	int status = EXIT_SUCCESS;
+	cop_err err = cop_server_open(&server, o->config, &config, o->reset, log, &diag);
+	if (err == COP_OK)
+		err = cop_server_run(&server, &diag);
+	if (err != COP_OK)
+		status = failed(log, &diag);
+	cop_server_close(&server);
+	cop_log_line(log, COP_LOG_NOTICE, "stopped", "status=%d", status);
+	(void)cop_log_close(log, LOG_DEADLINE_MS);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	options o = { 0 };
+	int status = read_options(argc, argv, &o);
+	if (status >= 0)
+		return status;
+	cop_config *config;
+	cop_config_report report;
+	cop_config_report_init(&report);
+	cop_err err = cop_config_load(o.config, &config, &report);
+	if (err != COP_OK) {
+		print_report(&report);
+		cop_config_report_fini(&report);
+		return EXIT_FAILURE;
+	}
+	cop_config_report_fini(&report);
+	if (o.check || o.print || !resets_known(&o, config)) {
+		status = o.print ? print_config(config) : o.check ? EXIT_SUCCESS : EXIT_USAGE;
+		cop_config_free(config);
+		return status;
+	}
+	return serve(&o, config);
+}

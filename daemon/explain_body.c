@@ -1,0 +1,108 @@
+#include "daemon/explain_body.h"
+
+#include <stdio.h>
+
+#include "wire/wire_context.h"
+#include "wire/wire_put.h"
+
+static void put_name(const cop_served *served, uint32_t index, cop_bytes *out)
+{
+	const cop_config_list *names = &served->config->feature_name_list;
+	char number[24];
+	cop_wire_put_text(out, "feature");
+	if (index == cop_learner_dimension(&cop_model_get_settings(served->model)->learner)) {
+		cop_wire_put_text(out, "constant");
+	} else if (index < names->count) {
+		cop_wire_put_text(out, names->items[index]);
+	} else {
+		(void)snprintf(number, sizeof number, "x%u", index);
+		cop_wire_put_text(out, number);
+	}
+}
+
+static void put_features(const cop_served *served, const cop_explained_feature *features, size_t count, cop_bytes *out)
+{
+	cop_wire_put_text(out, "features");
+	cop_wire_put_array(out, count);
+	for (size_t i = 0; i < count; i++) {
+		cop_wire_put_map(out, 5);
+		put_name(served, features[i].index, out);
+		cop_wire_put_key_unsigned(out, "index", features[i].index);
+		cop_wire_put_key_double(out, "value", (double)features[i].value);
+		cop_wire_put_key_double(out, "weight", (double)features[i].weight);
+		cop_wire_put_key_double(out, "contribution", (double)features[i].contribution);
+	}
+}
+
+static void put_tree(const cop_served *served, const cop_explanation *e, const cop_explained_tree *tree, cop_bytes *out)
+{
+	cop_wire_put_map(out, 3);
+	cop_wire_put_key_unsigned(out, "leaf", tree->leaf);
+	cop_wire_put_key_double(out, "value", (double)tree->value);
+	cop_wire_put_text(out, "path");
+	cop_wire_put_array(out, tree->depth);
+	for (size_t i = 0; i < tree->depth; i++) {
+		const cop_explained_node *node = &e->nodes[tree->first_node + i];
+		cop_wire_put_map(out, 4);
+		cop_wire_put_key_unsigned(out, "node", node->node);
+		cop_wire_put_key_double(out, "margin", (double)node->margin);
+		cop_wire_put_key_bool(out, "right", node->margin >= 0.0f);
+		put_features(served, node->features, node->count, out);
+	}
+}
+
+static void put_expert(
+        const cop_served *served, const cop_explanation *e, const cop_explained_expert *expert, cop_bytes *out)
+{
+	cop_wire_put_map(out, 7);
+	cop_wire_put_key_text(out, "name", expert->name);
+	cop_wire_put_key_double(out, "weight", expert->weight);
+	cop_wire_put_key_double(out, "prediction", expert->prediction);
+	cop_wire_put_key_double(out, "contribution", expert->weight * expert->prediction);
+	cop_wire_put_key_double(out, "linear", expert->linear);
+	put_features(served, expert->features, expert->count, out);
+	cop_wire_put_text(out, "trees");
+	cop_wire_put_array(out, expert->trees);
+	for (size_t i = 0; i < expert->trees; i++)
+		put_tree(served, e, &e->trees[expert->first_tree + i], out);
+}
+
+static void put_action(const cop_explain_body *body, cop_bytes *out)
+{
+	const cop_served *served = body->served;
+	if (served->config->learner == COP_LEARNER_VALUE) {
+		cop_wire_put_key_double(out, "y", cop_model_value(served->model, body->decision.y));
+		cop_wire_put_key_double(
+		        out, "prediction", cop_model_value(served->model, body->explanation->prediction));
+		return;
+	}
+	cop_wire_put_key_unsigned(out, "a", body->decision.arm);
+	if (body->decision.arm < served->config->arm_name_list.count)
+		cop_wire_put_key_text(out, "arm", served->config->arm_name_list.items[body->decision.arm]);
+	cop_wire_put_key_double(out, "p", body->decision.p);
+	cop_wire_put_key_bool(out, "greedy", body->decision.greedy);
+	cop_wire_put_key_double(out, "prediction", body->explanation->prediction);
+}
+
+void cop_explain_body_put(const cop_explain_body *body, cop_bytes *out)
+{
+	const cop_explanation *e = body->explanation;
+	bool value = body->served->config->learner == COP_LEARNER_VALUE;
+	bool named = !value && body->decision.arm < body->served->config->arm_name_list.count;
+	size_t keys =
+	        4 + (size_t)(body->id != NULL) + (size_t)(body->seq->length > 0) + (value ? 2 : 4) + (size_t)named;
+	cop_wire_put_map(out, keys);
+	if (body->id != NULL) {
+		cop_wire_put_text(out, "id");
+		cop_wire_id_put(out, body->id);
+	}
+	cop_wire_put_key_text(out, "model", body->served->name);
+	cop_wire_put_key_unsigned(out, "rev", e->rev);
+	cop_wire_put_key_text(out, "state", body->kept ? "decision" : "current");
+	put_action(body, out);
+	cop_wire_put_text(out, "experts");
+	cop_wire_put_array(out, e->expert_count);
+	for (size_t i = 0; i < e->expert_count; i++)
+		put_expert(body->served, e, &e->experts[i], out);
+	cop_wire_seq_put(out, body->seq);
+}

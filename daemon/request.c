@@ -1,0 +1,222 @@
+/* Verbs are rows of a table. A handler appends its reply's body to server->reply, or fills the fault and returns an
+ * error; the reply is sent in one place. */
+#include "daemon/request.h"
+
+#include <string.h>
+
+#include "daemon/clock.h"
+#include "daemon/event.h"
+#include "daemon/explain_body.h"
+#include "daemon/status_body.h"
+#include "wire/wire_context.h"
+#include "wire/wire_items.h"
+#include "wire/wire_keys.h"
+#include "wire/wire_put.h"
+#include "wire/wire_reply.h"
+
+typedef struct request {
+	cop_server *server;
+	cop_served *model; /* NULL for verbs that need none and got an empty name */
+	const void *body;
+	size_t length;
+} request;
+
+typedef cop_err handler(const request *r, cop_wire_fault *fault);
+
+static cop_err decide(const request *r, cop_wire_fault *fault)
+{
+	return cop_event_decide(r->model, r->body, r->length, r->server->time, &r->server->reply, fault);
+}
+
+static cop_err feedback(const request *r, cop_wire_fault *fault)
+{
+	return cop_event_feedback(r->model, r->body, r->length, r->server->time, &r->server->reply, fault);
+}
+
+typedef cop_err item_handler(
+        cop_served *served, const void *body, size_t length, double now, cop_bytes *out, cop_wire_fault *fault);
+
+/* Items are answered in order; one that fails has its error in its place. */
+static cop_err batch(const request *r, item_handler *each, cop_wire_fault *fault)
+{
+	cop_wire_items items;
+	cop_wire_seq seq;
+	cop_err err = cop_wire_items_batch(&items, r->body, r->length, &seq, fault);
+	if (err != COP_OK)
+		return err;
+	cop_bytes *out = &r->server->reply;
+	cop_wire_items_put(out, items.count, &seq);
+	const void *item;
+	size_t length;
+	while (cop_wire_items_next(&items, &item, &length)) {
+		cop_wire_fault why;
+		if (each(r->model, item, length, r->server->time, out, &why) == COP_OK)
+			continue;
+		cop_event_id id;
+		cop_wire_seq own;
+		cop_wire_envelope(item, length, &id, &own);
+		cop_wire_error_put(out, why.code, why.message, &id, &own);
+	}
+	return COP_OK;
+}
+
+static cop_err decide_batch(const request *r, cop_wire_fault *fault) { return batch(r, cop_event_decide, fault); }
+static cop_err feedback_batch(const request *r, cop_wire_fault *fault) { return batch(r, cop_event_feedback, fault); }
+
+static cop_err explain(const request *r, cop_wire_fault *fault)
+{
+	cop_wire_context context;
+	cop_err err =
+	        cop_wire_explain_decode(r->body, r->length, &r->model->shape, &r->model->workspace, &context, fault);
+	if (err != COP_OK)
+		return err;
+	cop_explain_body body = { .served = r->model, .id = NULL, .seq = &context.seq };
+	if (context.has_x) {
+		cop_model_explain_row(r->model->model, &context.x, &body.decision, &body.explanation);
+	} else {
+		body.id = &context.id;
+		err = cop_model_explain(r->model->model, &context.id, &body.decision, &body.explanation, &body.kept);
+	}
+	if (err != COP_OK)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "id: no such decision is waiting for its feedback; expected a pending one, or a context in x");
+	cop_explain_body_put(&body, &r->server->reply);
+	return COP_OK;
+}
+
+static cop_err status(const request *r, cop_wire_fault *fault)
+{
+	cop_wire_seq seq;
+	cop_err err = cop_wire_plain_decode(r->body, r->length, &seq, fault);
+	if (err == COP_OK)
+		cop_status_body_put(r->server, r->model, &seq, &r->server->reply);
+	return err;
+}
+
+static cop_err checkpoint(const request *r, cop_wire_fault *fault)
+{
+	cop_server *server = r->server;
+	cop_wire_seq seq;
+	cop_diag diag;
+	cop_err err = cop_wire_plain_decode(r->body, r->length, &seq, fault);
+	if (err != COP_OK)
+		return err;
+	err = cop_checkpoint_save(
+	        &server->checkpoint, &server->models, server->config->checkpoint_keep, server->log, &diag);
+	if (err != COP_OK)
+		return cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "checkpoint: %s", diag.message);
+	cop_wire_put_map(&server->reply, 3 + (seq.length > 0));
+	cop_wire_put_key_unsigned(&server->reply, "sequence", server->checkpoint.sequence);
+	cop_wire_put_key_unsigned(&server->reply, "bytes", server->checkpoint.bytes);
+	cop_wire_put_key_double(&server->reply, "seconds", server->checkpoint.seconds);
+	cop_wire_seq_put(&server->reply, &seq);
+	return COP_OK;
+}
+
+static cop_err reload(const request *r, cop_wire_fault *fault)
+{
+	cop_wire_seq seq;
+	cop_err err = cop_wire_plain_decode(r->body, r->length, &seq, fault);
+	return err != COP_OK ? err : cop_server_reload(r->server, &seq, &r->server->reply, fault);
+}
+
+static const struct {
+	const char *name;
+	bool needs_model;
+	handler *handle;
+} verbs[] = {
+	{ "decide", true, decide },
+	{ "feedback", true, feedback },
+	{ "decide_batch", true, decide_batch },
+	{ "feedback_batch", true, feedback_batch },
+	{ "explain", true, explain },
+	{ "status", false, status },
+	{ "checkpoint", false, checkpoint },
+	{ "reload", false, reload },
+};
+
+static bool frame_is(zmq_msg_t *frame, const char *text)
+{
+	return zmq_msg_size(frame) == strlen(text) && memcmp(zmq_msg_data(frame), text, strlen(text)) == 0;
+}
+
+static cop_err find_model(cop_server *server, zmq_msg_t *name, bool needed, cop_served **model, cop_wire_fault *fault)
+{
+	size_t length = zmq_msg_size(name);
+	*model = NULL;
+	if (length == 0 && !needed)
+		return COP_OK;
+	*model = cop_served_find(&server->models, zmq_msg_data(name), length);
+	if (*model != NULL)
+		return COP_OK;
+	char clean[COP_CONFIG_NAME_MAX + 8];
+	cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(name), length);
+	return cop_wire_fault_set(
+	        fault, COP_WIRE_UNKNOWN_MODEL, "no model '%s'; expected one of the configuration", clean);
+}
+
+/* frame[0..count): verb, model and body; the last two may be missing where they are not needed. */
+static cop_err dispatch(cop_server *server, zmq_msg_t *frame, size_t count, cop_wire_fault *fault)
+{
+	static const uint8_t empty_map[] = { 0x80 };
+	if (count < 1 || count > 3)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "%zu frames; expected verb, model, body", count);
+	request r = { .server = server, .body = empty_map, .length = sizeof empty_map };
+	if (count == 3) {
+		r.body = zmq_msg_data(&frame[2]);
+		r.length = zmq_msg_size(&frame[2]);
+	}
+	if (r.length > server->config->message_limit)
+		return cop_wire_fault_set(fault, COP_WIRE_TOO_LARGE, "body of %zu bytes; expected at most %zu",
+		        r.length, (size_t)server->config->message_limit);
+	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+		if (!frame_is(&frame[0], verbs[i].name))
+			continue;
+		if (verbs[i].needs_model && count != 3)
+			return cop_wire_fault_set(
+			        fault, COP_WIRE_BAD_REQUEST, "%zu frames; expected verb, model, body", count);
+		cop_err err = count < 2 ? COP_OK : find_model(server, &frame[1], verbs[i].needs_model, &r.model, fault);
+		return err != COP_OK ? err : verbs[i].handle(&r, fault);
+	}
+	char clean[40];
+	cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(&frame[0]), zmq_msg_size(&frame[0]));
+	return cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_VERB,
+	        "no verb '%s'; expected decide, feedback, decide_batch, feedback_batch, explain, status, checkpoint or "
+	        "reload",
+	        clean);
+}
+
+static void put_error(cop_server *server, cop_sockets_message *message, size_t first, const cop_wire_fault *fault)
+{
+	cop_event_id id = { 0 };
+	cop_wire_seq seq = { 0 };
+	if (message->count == first + 3) {
+		zmq_msg_t *body = &message->frame[first + 2];
+		if (zmq_msg_size(body) <= server->config->message_limit)
+			cop_wire_envelope(zmq_msg_data(body), zmq_msg_size(body), &id, &seq);
+	}
+	cop_bytes_clear(&server->reply);
+	cop_wire_error_put(&server->reply, fault->code, fault->message, &id, &seq);
+	server->counts.errors++;
+}
+
+void cop_request_handle(cop_server *server, cop_sockets_message *message)
+{
+	cop_wire_fault fault = { .code = COP_WIRE_INTERNAL, .message = "internal error" };
+	server->counts.requests++;
+	cop_bytes_clear(&server->reply);
+	/* frame[0] is the peer's identity; REQ sockets put an empty frame behind it. */
+	bool delimiter = message->count > 1 && zmq_msg_size(&message->frame[1]) == 0;
+	size_t first = delimiter ? 2 : 1;
+	cop_err err = message->too_many || message->count < first
+	                      ? cop_wire_fault_set(
+	                                &fault, COP_WIRE_BAD_REQUEST, "too many frames; expected verb, model, body")
+	                      : dispatch(server, &message->frame[first], message->count - first, &fault);
+	if (err == COP_OK && server->reply.err != COP_OK)
+		err = cop_wire_fault_set(&fault, COP_WIRE_INTERNAL, "reply: %s", cop_err_text(server->reply.err));
+	if (err != COP_OK)
+		put_error(server, message, first, &fault);
+	cop_sockets_reply(&server->sockets, message, delimiter, err == COP_OK ? "ok" : "error", server->reply.data,
+	        server->reply.length);
+	cop_sockets_release(message);
+}

@@ -1,0 +1,276 @@
+#include "daemon/served.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "data/hash.h"
+#include "tree/model_file.h"
+
+#define SECTION         "model"
+#define SECTION_VERSION 1
+
+void cop_served_settings(const cop_config_model *config, cop_model_settings *settings)
+{
+	cop_model_settings_init(settings);
+	cop_learner_settings *l = &settings->learner;
+	(void)snprintf(l->learner, sizeof l->learner, "%s", cop_config_learner_text(config->learner));
+	l->features = config->features;
+	l->bits = config->bits;
+	l->max_nonzeros = config->max_nonzeros;
+	l->arms = config->arms;
+	if (config->policy != COP_POLICY_NONE)
+		(void)snprintf(l->policy, sizeof l->policy, "%s", cop_config_policy_text(config->policy));
+	l->exploration = (cop_policy_settings){
+		.epsilon = config->epsilon,
+		.epsilon_decay = config->epsilon_decay,
+		.epsilon_floor = config->epsilon_floor,
+		.gamma = config->gamma,
+	};
+	l->height = config->height;
+	l->trees = config->trees;
+	l->learning_rate = config->learning_rate;
+	l->literal = !config->shared_bias;
+	l->delta = config->delta;
+	l->one_point = config->feedback == COP_FEEDBACK_ONE;
+	l->seed = config->seed;
+	settings->reward_window = 1e-6 * (double)config->reward_window;
+	settings->has_default_loss = config->default_loss.given;
+	settings->default_loss = config->default_loss.value;
+	settings->reward = config->reward;
+	settings->loss_low = config->loss_range[0];
+	settings->loss_high = config->loss_range[1];
+	settings->value_low = config->value_range[0];
+	settings->value_high = config->value_range[1];
+	settings->pending_max = config->pending_max;
+	settings->explain_keep = config->explain_keep;
+}
+
+static bool find_name(const void *context, const char *name, size_t length, size_t *index)
+{
+	const cop_served_names *names = context;
+	if (names->capacity == 0)
+		return false;
+	size_t at = cop_hash_murmur3(name, length, 0) & (names->capacity - 1);
+	for (; names->index[at] != 0; at = (at + 1) & (names->capacity - 1)) {
+		const char *known = names->list->items[names->index[at] - 1];
+		if (strlen(known) == length && memcmp(known, name, length) == 0) {
+			*index = names->index[at] - 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+static cop_err index_names(cop_served *served)
+{
+	cop_served_names *names = &served->names;
+	const cop_config_list *list = &served->config->feature_name_list;
+	cop_mem_free(names->index);
+	*names = (cop_served_names){ .list = list };
+	served->shape.find_name = NULL;
+	served->shape.names = NULL;
+	if (list->count == 0)
+		return COP_OK;
+	size_t capacity = 16;
+	while (capacity < 2 * list->count)
+		capacity *= 2;
+	names->index = cop_mem_alloc(capacity, sizeof *names->index);
+	if (names->index == NULL)
+		return COP_ENOMEM;
+	names->capacity = capacity;
+	for (size_t i = 0; i < list->count; i++) {
+		size_t at = cop_hash_murmur3(list->items[i], strlen(list->items[i]), 0) & (capacity - 1);
+		while (names->index[at] != 0)
+			at = (at + 1) & (capacity - 1);
+		names->index[at] = (uint32_t)i + 1;
+	}
+	served->shape.find_name = find_name;
+	served->shape.names = names;
+	return COP_OK;
+}
+
+static cop_err start(cop_served *served, const cop_config_model *config, cop_diag *diag)
+{
+	cop_model_settings settings;
+	(void)snprintf(served->name, sizeof served->name, "%s", config->name);
+	(void)snprintf(served->topic, sizeof served->topic, "act.%s", config->name);
+	served->config = config;
+	cop_served_settings(config, &settings);
+	cop_err err = cop_model_new(&settings, &served->model, diag);
+	if (err != COP_OK)
+		return err;
+	bool values = config->learner == COP_LEARNER_VALUE;
+	served->shape = (cop_wire_shape){
+		.features = config->features,
+		.bits = config->bits,
+		.max_nonzeros = config->max_nonzeros,
+		.arms = config->arms,
+		.losses = values && config->feedback == COP_FEEDBACK_TWO ? 2 : 1,
+	};
+	served->workspace = (cop_wire_workspace){
+		.dense = cop_mem_alloc(config->features, sizeof(float)),
+		.index = cop_mem_alloc(config->max_nonzeros, sizeof(uint32_t)),
+		.value = cop_mem_alloc(config->max_nonzeros, sizeof(float)),
+		.mask = cop_mem_alloc(config->arms, 1),
+	};
+	const cop_wire_workspace *w = &served->workspace;
+	if (w->dense == NULL || w->index == NULL || w->value == NULL || w->mask == NULL)
+		err = COP_ENOMEM;
+	if (err == COP_OK)
+		err = index_names(served);
+	if (err != COP_OK)
+		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+	return err;
+}
+
+cop_err cop_served_init(cop_served_set *set, const cop_config *config, cop_diag *diag)
+{
+	*set = (cop_served_set){ 0 };
+	set->items = cop_mem_alloc(config->model_count, sizeof *set->items);
+	if (set->items == NULL) {
+		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		return COP_ENOMEM;
+	}
+	for (size_t i = 0; i < config->model_count; i++) {
+		cop_diag why = { 0 };
+		set->count = i + 1;
+		cop_err err = start(&set->items[i], &config->models[i], &why);
+		if (err != COP_OK) {
+			cop_diag_set(diag, "", 0, 0, "model \"%s\": %s", config->models[i].name, why.message);
+			return err;
+		}
+	}
+	return COP_OK;
+}
+
+void cop_served_fini(cop_served_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		cop_served *served = &set->items[i];
+		cop_model_free(served->model);
+		cop_mem_free(served->workspace.dense);
+		cop_mem_free(served->workspace.index);
+		cop_mem_free(served->workspace.value);
+		cop_mem_free(served->workspace.mask);
+		cop_mem_free(served->names.index);
+	}
+	for (size_t i = 0; i < set->parked_count; i++)
+		cop_bytes_fini(&set->parked[i].section);
+	cop_mem_free(set->items);
+	cop_mem_free(set->parked);
+	*set = (cop_served_set){ 0 };
+}
+
+cop_served *cop_served_find(cop_served_set *set, const char *name, size_t length)
+{
+	if (length == 0 && set->count == 1)
+		return &set->items[0];
+	for (size_t i = 0; i < set->count; i++)
+		if (strlen(set->items[i].name) == length && memcmp(set->items[i].name, name, length) == 0)
+			return &set->items[i];
+	return NULL;
+}
+
+void cop_served_reconfigure(cop_served_set *set, const cop_config *config)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		cop_served *served = &set->items[i];
+		const cop_config_model *next = cop_config_find(config, served->name, strlen(served->name));
+		if (next == NULL)
+			continue;
+		cop_model_settings settings;
+		served->config = next;
+		cop_served_settings(next, &settings);
+		/* Checked when the configuration was read; a refusal leaves the model as it is. */
+		(void)!cop_model_adjust(served->model, &settings, NULL);
+		(void)!index_names(served);
+	}
+}
+
+void cop_served_save(const cop_served_set *set, cop_bytes *bytes)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		size_t section = cop_model_file_begin_section(bytes, SECTION, SECTION_VERSION);
+		cop_bytes_put_text(bytes, set->items[i].name);
+		size_t file = cop_model_file_begin(bytes);
+		cop_model_save(set->items[i].model, bytes);
+		cop_model_file_end(bytes, file);
+		cop_model_file_end_section(bytes, section);
+	}
+	for (size_t i = 0; i < set->parked_count; i++) {
+		size_t section = cop_model_file_begin_section(bytes, SECTION, SECTION_VERSION);
+		cop_bytes_put(bytes, set->parked[i].section.data, set->parked[i].section.length);
+		cop_model_file_end_section(bytes, section);
+	}
+}
+
+static bool listed(const char *const *names, const char *name)
+{
+	for (; names != NULL && *names != NULL; names++)
+		if (strcmp(*names, name) == 0)
+			return true;
+	return false;
+}
+
+static cop_err park(cop_served_set *set, const char *name, const cop_model_section *section)
+{
+	cop_parked *parked = cop_mem_resize(set->parked, set->parked_count, set->parked_count + 1, sizeof *parked);
+	if (parked == NULL)
+		return COP_ENOMEM;
+	set->parked = parked;
+	cop_parked *last = &parked[set->parked_count++];
+	(void)snprintf(last->name, sizeof last->name, "%s", name);
+	cop_bytes_init(&last->section);
+	cop_bytes_put(&last->section, section->data, section->length);
+	return last->section.err;
+}
+
+static cop_err load_section(
+        cop_served_set *set, const cop_model_section *section, const char *const *reset, cop_diag *diag)
+{
+	char name[COP_CONFIG_NAME_MAX + 1];
+	cop_cursor cursor;
+	cop_cursor_init(&cursor, section->data, section->length);
+	cop_cursor_text(&cursor, name, sizeof name);
+	if (cursor.err != COP_OK) {
+		cop_diag_set(diag, "", 0, 0, "checkpoint: a model's name cannot be read");
+		return cursor.err;
+	}
+	if (listed(reset, name))
+		return COP_OK;
+	cop_served *served = name[0] == '\0' ? NULL : cop_served_find(set, name, strlen(name));
+	if (served == NULL)
+		return park(set, name, section);
+	cop_diag why = { 0 };
+	size_t length = cop_cursor_left(&cursor);
+	cop_err err = cop_model_load(served->model, cop_cursor_take(&cursor, length), length, &why);
+	if (err == COP_ESHAPE)
+		cop_diag_set(diag, "", 0, 0,
+		        "model \"%s\": %s; give the model a new name, or start with --reset-model %s to begin anew",
+		        name, why.message, name);
+	else if (err != COP_OK)
+		cop_diag_set(diag, "", 0, 0, "model \"%s\": %s", name, why.message);
+	return err;
+}
+
+cop_err cop_served_load(cop_served_set *set, const cop_bytes *body, const char *const *reset, cop_diag *diag)
+{
+	cop_model_file file;
+	cop_err err = cop_model_file_open(&file, body->data, body->length, NULL, diag);
+	if (err != COP_OK)
+		return err;
+	cop_model_section section;
+	for (size_t at = 0; cop_model_file_next(&file, &at, &section);) {
+		if (strcmp(section.name, SECTION) != 0)
+			continue;
+		if (section.version > SECTION_VERSION) {
+			cop_diag_set(diag, "", 0, 0, "checkpoint: %s", cop_err_text(COP_EVERSION));
+			return COP_EVERSION;
+		}
+		err = load_section(set, &section, reset, diag);
+		if (err != COP_OK)
+			return err;
+	}
+	return COP_OK;
+}

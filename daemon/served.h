@@ -1,0 +1,73 @@
+/* daemon/served.h: the models that the daemon serves: each with its name, its decoding workspace and its stream's
+ * counts.
+ *
+ * Made from the configuration; state comes from a checkpoint. Models that a checkpoint holds but the configuration does
+ * not name are parked: kept as bytes and written into every later checkpoint. The loop's thread. */
+#ifndef COP_DAEMON_SERVED_H
+#define COP_DAEMON_SERVED_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "daemon/config.h"
+#include "daemon/gaps.h"
+#include "online/model.h"
+#include "wire/wire_features.h"
+
+typedef struct cop_served_names {
+	const cop_config_list *list; /* kept; count 0: none */
+	uint32_t *index;             /* open addressing: place in list + 1 */
+	size_t capacity;
+} cop_served_names;
+
+/* What came over a stream. */
+typedef struct cop_served_stream {
+	uint64_t received; /* items */
+	uint64_t refused;  /* items that said nothing usable */
+	cop_gaps gaps;     /* messages that never came, by sender */
+} cop_served_stream;
+
+typedef struct cop_served {
+	char name[COP_CONFIG_NAME_MAX + 1];
+	char topic[COP_CONFIG_NAME_MAX + 8]; /* act.<name> */
+	const cop_config_model *config;      /* kept; renewed by cop_served_reconfigure */
+	cop_model *model;
+	cop_wire_shape shape;
+	cop_wire_workspace workspace;
+	cop_served_names names;
+	cop_served_stream contexts, feedback;
+} cop_served;
+
+typedef struct cop_parked {
+	cop_bytes section; /* payload of the checkpoint's section */
+	char name[COP_CONFIG_NAME_MAX + 1];
+} cop_parked;
+
+typedef struct cop_served_set {
+	cop_served *items;
+	size_t count;
+	cop_parked *parked;
+	size_t parked_count;
+} cop_served_set;
+
+/* The library's settings of a configured model. */
+void cop_served_settings(const cop_config_model *config, cop_model_settings *settings);
+
+/* A fresh model for each of the configuration's (kept). COP_EINVAL or COP_ENOMEM with a message in *diag.
+ * Caller finishes with fini, also after an error. */
+COP_CHECK cop_err cop_served_init(cop_served_set *set, const cop_config *config, cop_diag *diag);
+void cop_served_fini(cop_served_set *set);
+
+/* By name (length characters); NULL when there is none. An empty name is the only model's, if there is only one. */
+cop_served *cop_served_find(cop_served_set *set, const char *name, size_t length);
+
+/* Takes over from a configuration whose changes cop_config_diff called applied. */
+void cop_served_reconfigure(cop_served_set *set, const cop_config *config);
+
+/* Every model, parked ones too, as sections "model" of the model file that the caller has begun. */
+void cop_served_save(const cop_served_set *set, cop_bytes *bytes);
+/* From a checkpoint's body. Models named in `reset` (NULL-terminated, NULL allowed) stay fresh.
+ * COP_ESHAPE: a model no longer has the saved shape; *diag names it and both shapes. COP_EFORMAT, COP_EVERSION,
+ * COP_ENONFINITE, COP_ENOMEM. */
+COP_CHECK cop_err cop_served_load(cop_served_set *set, const cop_bytes *body, const char *const *reset, cop_diag *diag);
+
+#endif

@@ -1,0 +1,56 @@
+/* daemon/server.h: the serving daemon as one object: sockets, models, checkpoints, and the loop that turns them.
+ *
+ * One thread owns sockets and live models: every message is taken whole, decided or learned, and answered before the
+ * next. The log and ZeroMQ have threads of their own. */
+#ifndef COP_DAEMON_SERVER_H
+#define COP_DAEMON_SERVER_H
+
+#include "base/bytes.h"
+#include "daemon/checkpoint.h"
+#include "daemon/config.h"
+#include "daemon/log.h"
+#include "daemon/notify.h"
+#include "daemon/served.h"
+#include "daemon/sockets.h"
+#include "wire/wire_keys.h"
+
+typedef struct cop_server_counts {
+	uint64_t requests;   /* received */
+	uint64_t errors;     /* answered with an error */
+	uint64_t streamed;   /* messages received on streams */
+	uint64_t unroutable; /* stream messages for no model of ours, or without topic and body */
+} cop_server_counts;
+
+typedef struct cop_server {
+	const char *config_path; /* kept; NULL: the built-in configuration */
+	cop_config *config;      /* owned */
+	int lock;                /* of the state folder */
+	cop_log *log;            /* kept */
+	cop_sockets sockets;
+	cop_served_set models;
+	cop_checkpoint checkpoint;
+	cop_notify notify;
+	cop_server_counts counts;
+	cop_log_limiter limiter; /* of complaints about streams */
+	cop_bytes reply;         /* of the message in hand */
+	double started;          /* monotonic seconds */
+	double time;             /* event time of the loop's turn: unix seconds that never fall */
+	double next_checkpoint;  /* monotonic seconds */
+	int signals;             /* readable when a signal came */
+	bool stop;
+} cop_server;
+
+/* Opens all: state folder, models from the newest checkpoint (those in `reset` afresh), sockets. Takes *config (NULL
+ * afterwards) also on error. The error is in *diag. Caller closes. */
+COP_CHECK cop_err cop_server_open(cop_server *server, const char *config_path, cop_config **config,
+        const char *const *reset, cop_log *log, cop_diag *diag);
+/* Serves until SIGTERM or SIGINT, then writes a last checkpoint; its error is returned, with *diag. */
+COP_CHECK cop_err cop_server_run(cop_server *server, cop_diag *diag);
+void cop_server_close(cop_server *server);
+
+/* Reads the configuration again and applies what can change; appends `{applied: [text ...], restart: [text ...], seq?}`
+ * to body. COP_EINVAL: the file is wrong, *fault says as much of it as fits; nothing changed. COP_ENOMEM. */
+COP_CHECK cop_err cop_server_reload(
+        cop_server *server, const cop_wire_seq *seq, cop_bytes *body, cop_wire_fault *fault);
+
+#endif

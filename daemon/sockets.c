@@ -1,0 +1,169 @@
+#include "daemon/sockets.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define HIGH_WATER   65536 /* messages queued for one peer */
+#define HEARTBEAT_MS 10000 /* a peer that says nothing for three of them is gone */
+#define LINGER_MS    1000
+
+static bool set_int(void *socket, int option, int value)
+{
+	return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
+}
+
+static void *make(void *context, int type)
+{
+	void *socket = zmq_socket(context, type);
+	int64_t largest = (int64_t)COP_CONFIG_WIRE_LIMIT;
+	if (socket == NULL)
+		return NULL;
+	bool ok = zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest) == 0 &&
+	          set_int(socket, ZMQ_SNDHWM, HIGH_WATER) && set_int(socket, ZMQ_RCVHWM, HIGH_WATER) &&
+	          set_int(socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) &&
+	          set_int(socket, ZMQ_HEARTBEAT_TIMEOUT, 3 * HEARTBEAT_MS) && set_int(socket, ZMQ_LINGER, LINGER_MS);
+	if (ok && type == ZMQ_ROUTER)
+		ok = set_int(socket, ZMQ_ROUTER_MANDATORY, 1);
+	if (ok && type == ZMQ_XPUB)
+		ok = set_int(socket, ZMQ_XPUB_NODROP, 1);
+	if (!ok) {
+		(void)zmq_close(socket);
+		return NULL;
+	}
+	return socket;
+}
+
+static cop_err attach(void *socket, const cop_config_list *list, bool bind, const char *option, cop_diag *diag)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const char *endpoint = list->items[i];
+		if ((bind ? zmq_bind(socket, endpoint) : zmq_connect(socket, endpoint)) == 0)
+			continue;
+		cop_diag_set(diag, "", 0, 0, "sockets: %s: cannot %s %s: %s", option, bind ? "bind" : "connect",
+		        endpoint, zmq_strerror(errno));
+		return COP_EIO;
+	}
+	return COP_OK;
+}
+
+static cop_err open_one(cop_sockets *sockets, void **out, int type, const cop_config_list *bind,
+        const cop_config_list *connect, const char *option, const char *topics, cop_diag *diag)
+{
+	if (bind->count == 0 && (connect == NULL || connect->count == 0))
+		return COP_OK;
+	*out = make(sockets->context, type);
+	if (*out == NULL || (topics != NULL && zmq_setsockopt(*out, ZMQ_SUBSCRIBE, topics, strlen(topics)) != 0)) {
+		cop_diag_set(diag, "", 0, 0, "sockets: %s: %s", option, zmq_strerror(errno));
+		return COP_ENOMEM;
+	}
+	cop_err err = attach(*out, bind, true, option, diag);
+	return err != COP_OK || connect == NULL ? err : attach(*out, connect, false, option, diag);
+}
+
+cop_err cop_sockets_open(cop_sockets *s, const cop_config *c, cop_diag *diag)
+{
+	*s = (cop_sockets){ .context = zmq_ctx_new() };
+	if (s->context == NULL) {
+		cop_diag_set(diag, "", 0, 0, "sockets: %s", zmq_strerror(errno));
+		return COP_ENOMEM;
+	}
+	cop_err err = open_one(s, &s->requests, ZMQ_ROUTER, &c->requests, NULL, "requests", NULL, diag);
+	if (err == COP_OK)
+		err = open_one(s, &s->actions, ZMQ_XPUB, &c->actions_bind, NULL, "actions_bind", NULL, diag);
+	if (err == COP_OK)
+		err = open_one(
+		        s, &s->contexts, ZMQ_SUB, &c->contexts_bind, &c->contexts_connect, "contexts", "ctx.", diag);
+	if (err == COP_OK)
+		err = open_one(
+		        s, &s->feedback, ZMQ_SUB, &c->feedback_bind, &c->feedback_connect, "feedback", "fb.", diag);
+	if (err == COP_OK)
+		err = open_one(s, &s->pull, ZMQ_PULL, &c->feedback_pull_bind, NULL, "feedback_pull_bind", NULL, diag);
+	return err;
+}
+
+void cop_sockets_close(cop_sockets *sockets)
+{
+	void *const all[] = { sockets->requests, sockets->contexts, sockets->feedback, sockets->pull,
+		sockets->actions };
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (all[i] != NULL)
+			(void)zmq_close(all[i]);
+	if (sockets->context != NULL)
+		(void)zmq_ctx_term(sockets->context);
+	*sockets = (cop_sockets){ 0 };
+}
+
+/* Frames of one message arrive together, so only the first receive can find nothing. */
+bool cop_sockets_receive(void *socket, cop_sockets_message *message)
+{
+	message->count = 0;
+	message->too_many = false;
+	for (bool more = true; more;) {
+		zmq_msg_t frame;
+		(void)zmq_msg_init(&frame);
+		if (zmq_msg_recv(&frame, socket, ZMQ_DONTWAIT) < 0) {
+			(void)zmq_msg_close(&frame);
+			cop_sockets_release(message);
+			return false;
+		}
+		more = zmq_msg_more(&frame) != 0;
+		if (message->count < COP_SOCKETS_FRAMES) {
+			message->frame[message->count++] = frame;
+		} else {
+			message->too_many = true;
+			(void)zmq_msg_close(&frame);
+		}
+	}
+	return true;
+}
+
+void cop_sockets_release(cop_sockets_message *message)
+{
+	for (size_t i = 0; i < message->count; i++)
+		(void)zmq_msg_close(&message->frame[i]);
+	message->count = 0;
+}
+
+void cop_sockets_reply(cop_sockets *sockets, cop_sockets_message *to, bool delimiter, const char *status,
+        const void *body, size_t length)
+{
+	/* ROUTER_MANDATORY: the identity's frame fails when nobody could get the message; later ones do not. */
+	if (zmq_msg_send(&to->frame[0], sockets->requests, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
+		sockets->replies_dropped++;
+		return;
+	}
+	bool sent = !delimiter || zmq_send(sockets->requests, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0;
+	sent = sent && zmq_send(sockets->requests, status, strlen(status), ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0;
+	sent = sent && zmq_send(sockets->requests, body, length, ZMQ_DONTWAIT) >= 0;
+	sockets->replies_dropped += !sent;
+}
+
+static bool publish(cop_sockets *sockets, const char *topic, const void *body, size_t length)
+{
+	return zmq_send(sockets->actions, topic, strlen(topic), ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0 &&
+	       zmq_send(sockets->actions, body, length, ZMQ_DONTWAIT) >= 0;
+}
+
+void cop_sockets_publish(cop_sockets *sockets, const char *topic, const void *body, size_t length)
+{
+	if (sockets->actions == NULL || publish(sockets, topic, body, length))
+		return;
+	/* Some subscriber is full. Without NODROP that one misses the message and the others get it. */
+	sockets->actions_dropped++;
+	(void)set_int(sockets->actions, ZMQ_XPUB_NODROP, 0);
+	(void)publish(sockets, topic, body, length);
+	(void)set_int(sockets->actions, ZMQ_XPUB_NODROP, 1);
+}
+
+void cop_sockets_subscriptions(cop_sockets *sockets)
+{
+	cop_sockets_message message;
+	while (sockets->actions != NULL && cop_sockets_receive(sockets->actions, &message)) {
+		const uint8_t *data = zmq_msg_data(&message.frame[0]);
+		if (zmq_msg_size(&message.frame[0]) > 0 && data[0] == 1)
+			sockets->subscribers++;
+		else if (zmq_msg_size(&message.frame[0]) > 0 && data[0] == 0 && sockets->subscribers > 0)
+			sockets->subscribers--;
+		cop_sockets_release(&message);
+	}
+}

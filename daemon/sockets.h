@@ -1,0 +1,54 @@
+/* daemon/sockets.h: the daemon's ZeroMQ sockets, made from the configuration, and receiving and sending on them.
+ *
+ * Options that must precede bind and connect (limits, high-water marks, heartbeats) are set here. Nothing blocks: every
+ * receive and send is tried once. The loop's thread. */
+#ifndef COP_DAEMON_SOCKETS_H
+#define COP_DAEMON_SOCKETS_H
+
+#include <stdbool.h>
+
+#include <zmq.h>
+
+#include "base/err.h"
+#include "daemon/config.h"
+
+#define COP_SOCKETS_FRAMES 6 /* frames of a message that are looked at; a message with more is refused */
+
+typedef struct cop_sockets {
+	void *context;
+	void *requests;           /* ROUTER; NULL when the configuration has none, as all of them */
+	void *contexts;           /* SUB */
+	void *feedback;           /* SUB */
+	void *pull;               /* PULL */
+	void *actions;            /* XPUB */
+	uint64_t actions_dropped; /* at a slow subscriber's high-water mark */
+	uint64_t replies_dropped; /* their requester has gone, or does not read */
+	uint64_t subscribers;     /* subscriptions to actions at present */
+} cop_sockets;
+
+/* A received message, all its frames. */
+typedef struct cop_sockets_message {
+	zmq_msg_t frame[COP_SOCKETS_FRAMES];
+	size_t count;  /* frames held */
+	bool too_many; /* it had more than COP_SOCKETS_FRAMES; the rest was dropped */
+} cop_sockets_message;
+
+/* COP_EIO with a message that names the endpoint, COP_ENOMEM. Caller closes, also after an error. */
+COP_CHECK cop_err cop_sockets_open(cop_sockets *sockets, const cop_config *config, cop_diag *diag);
+/* Waits up to a second for what is still on its way out. */
+void cop_sockets_close(cop_sockets *sockets);
+
+/* The next whole message; false when none is there. Caller releases it. */
+bool cop_sockets_receive(void *socket, cop_sockets_message *message);
+void cop_sockets_release(cop_sockets_message *message);
+
+/* Answers a request: the identity (and empty delimiter, when given) of `to`, then status and body. What cannot be
+ * delivered is counted. */
+void cop_sockets_reply(cop_sockets *sockets, cop_sockets_message *to, bool delimiter, const char *status,
+        const void *body, size_t length);
+/* Publishes; a subscriber that is too slow misses it, which is counted, the others do not. */
+void cop_sockets_publish(cop_sockets *sockets, const char *topic, const void *body, size_t length);
+/* Takes in subscriptions that came on the actions socket. */
+void cop_sockets_subscriptions(cop_sockets *sockets);
+
+#endif

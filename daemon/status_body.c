@@ -1,0 +1,120 @@
+#include "daemon/status_body.h"
+
+#include <unistd.h>
+
+#include "daemon/clock.h"
+#include "wire/wire_context.h"
+#include "wire/wire_put.h"
+
+static void put_stream(const char *key, const cop_served_stream *stream, cop_bytes *out)
+{
+	cop_wire_put_text(out, key);
+	cop_wire_put_map(out, 3);
+	cop_wire_put_key_unsigned(out, "received", stream->received);
+	cop_wire_put_key_unsigned(out, "malformed", stream->refused);
+	cop_wire_put_key_unsigned(out, "lost", stream->gaps.missing);
+}
+
+static void put_feedback(const cop_model_counters *c, cop_bytes *out)
+{
+	cop_wire_put_text(out, "feedback");
+	cop_wire_put_map(out, COP_FEEDBACK_RESULTS);
+	for (size_t i = 0; i < COP_FEEDBACK_RESULTS; i++)
+		cop_wire_put_key_unsigned(out, cop_feedback_result_text((cop_feedback_result)i), c->feedback[i]);
+}
+
+static void put_model(const cop_served *served, cop_bytes *out)
+{
+	const cop_model_settings *s = cop_model_get_settings(served->model);
+	const cop_model_counters *c = cop_model_get_counters(served->model);
+	size_t count = 0;
+	size_t at = cop_wire_put_map_open(out);
+	cop_wire_put_key_text(out, "name", served->name);
+	cop_wire_put_key_text(out, "learner", s->learner.learner);
+	count += 2;
+	if (s->learner.arms > 0) {
+		cop_wire_put_key_unsigned(out, "arms", s->learner.arms);
+		cop_wire_put_key_text(out, "policy", s->learner.policy);
+		count += 2;
+	}
+	cop_wire_put_key_unsigned(out, "features", s->learner.features);
+	if (s->learner.features == 0) {
+		cop_wire_put_key_unsigned(out, "bits", s->learner.bits);
+		count++;
+	}
+	cop_wire_put_key_unsigned(out, "rev", cop_model_learner(served->model)->rev);
+	cop_wire_put_key_unsigned(out, "pending", cop_model_pending(served->model));
+	cop_wire_put_key_unsigned(out, "decisions", c->decisions);
+	cop_wire_put_key_unsigned(out, "repeated", c->repeated);
+	cop_wire_put_key_unsigned(out, "greedy", c->greedy);
+	put_feedback(c, out);
+	cop_wire_put_key_unsigned(out, "learned", c->learned);
+	cop_wire_put_key_unsigned(out, "defaulted", c->defaulted);
+	cop_wire_put_key_unsigned(out, "dropped", c->dropped);
+	cop_wire_put_key_unsigned(out, "evicted", c->evicted);
+	cop_wire_put_key_unsigned(out, "refused", c->refused);
+	cop_wire_put_key_double(out, "loss_sum", c->loss_sum);
+	count += 13;
+	if (c->learned > 0) {
+		cop_wire_put_key_double(out, "mean_loss", c->loss_sum / (double)c->learned);
+		count++;
+	}
+	put_stream("contexts", &served->contexts, out);
+	put_stream("feedback_stream", &served->feedback, out);
+	cop_wire_put_close(out, at, count + 2);
+}
+
+static void put_checkpoint(const cop_checkpoint *checkpoint, cop_bytes *out)
+{
+	cop_wire_put_text(out, "checkpoint");
+	cop_wire_put_map(out, checkpoint->time > 0.0 ? 6 : 5);
+	cop_wire_put_key_unsigned(out, "sequence", checkpoint->sequence);
+	cop_wire_put_key_unsigned(out, "written", checkpoint->written);
+	cop_wire_put_key_unsigned(out, "failed", checkpoint->failed);
+	cop_wire_put_key_unsigned(out, "bytes", checkpoint->bytes);
+	cop_wire_put_key_double(out, "seconds", checkpoint->seconds);
+	if (checkpoint->time > 0.0)
+		cop_wire_put_key_double(out, "age", cop_clock_real() - checkpoint->time);
+}
+
+static void put_traffic(const cop_server *server, cop_bytes *out)
+{
+	cop_wire_put_text(out, "requests");
+	cop_wire_put_map(out, 3);
+	cop_wire_put_key_unsigned(out, "received", server->counts.requests);
+	cop_wire_put_key_unsigned(out, "errors", server->counts.errors);
+	cop_wire_put_key_unsigned(out, "replies_dropped", server->sockets.replies_dropped);
+	cop_wire_put_text(out, "streams");
+	cop_wire_put_map(out, 4);
+	cop_wire_put_key_unsigned(out, "received", server->counts.streamed);
+	cop_wire_put_key_unsigned(out, "unroutable", server->counts.unroutable);
+	cop_wire_put_key_unsigned(out, "actions_dropped", server->sockets.actions_dropped);
+	cop_wire_put_key_unsigned(out, "subscribers", server->sockets.subscribers);
+}
+
+static void put_parked(const cop_served_set *models, cop_bytes *out)
+{
+	cop_wire_put_text(out, "parked");
+	cop_wire_put_array(out, models->parked_count);
+	for (size_t i = 0; i < models->parked_count; i++)
+		cop_wire_put_text(out, models->parked[i].name);
+}
+
+void cop_status_body_put(const cop_server *server, const cop_served *only, const cop_wire_seq *seq, cop_bytes *out)
+{
+	cop_wire_put_map(out, 10 + (seq->length > 0));
+	cop_wire_put_key_text(out, "version", COP_VERSION);
+	cop_wire_put_key_unsigned(out, "pid", (uint64_t)getpid());
+	cop_wire_put_key_double(out, "uptime", cop_clock_monotonic() - server->started);
+	cop_wire_put_key_text(out, "state_dir", server->config->state_dir);
+	cop_wire_put_text(out, "models");
+	cop_wire_put_array(out, only != NULL ? 1 : server->models.count);
+	for (size_t i = 0; i < server->models.count; i++)
+		if (only == NULL || only == &server->models.items[i])
+			put_model(&server->models.items[i], out);
+	put_parked(&server->models, out);
+	put_traffic(server, out);
+	put_checkpoint(&server->checkpoint, out);
+	cop_wire_put_key_unsigned(out, "log_dropped", cop_log_dropped(server->log));
+	cop_wire_seq_put(out, seq);
+}
