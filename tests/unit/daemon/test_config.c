@@ -532,7 +532,7 @@ static void test_config_diff_tells_applied_from_restart(void **state)
 		{ TAIL "model m { arms = 2 features = 3 default_loss = 1 }", true, "default_loss: \"none\" -> 1" },
 		{ TAIL "model m { arms = 2 features = 3 reward = sum }", true, "model m: reward: " },
 		{ TAIL "model m { arms = 2 features = 3 pending_max = 1 }", true, "model m: pending_max" },
-		{ TAIL "model m { arms = 2 features = 3 explain_keep = 1 }", false, "model m: explain_keep" },
+		{ TAIL "model m { arms = 2 features = 3 explain_keep = 1 }", true, "model m: explain_keep" },
 		{ TAIL "model m { arms = 2 features = 3 arm_names = x }", true, "model m: arm_names: \"\" -> \"x\"" },
 		{ TAIL "model m { arms = 2 features = 3 seed = 2 }", false, "model m: seed: 1 -> 2" },
 		{ TAIL "model m { arms = 3 features = 3 }", false, "model m: arms: 2 -> 3" },
