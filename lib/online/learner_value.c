@@ -16,9 +16,9 @@
 #define DEFAULT_HEIGHT 3 /* deeper ones fit the noise of a few thousand contexts */
 #define DEFAULT_DELTA  0.1
 #define SPARSE_TYPICAL 32
-#define SPLIT_RATE     0.05f
-#define LEAF_RATE      0.02f
-#define LINEAR_RATE    0.02f
+#define SPLIT_RATE     0.02f
+#define LEAF_RATE      0.008f
+#define LINEAR_RATE    0.008f
 #define BASELINE_SHARE 0.01 /* of the newest loss in the running baseline */
 
 typedef struct value_learner {
