@@ -1,0 +1,136 @@
+#include "client.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "client_socket.h"
+#include "wire/wire_keys.h"
+#include "wire/wire_reply.h"
+
+struct cop_client {
+	void *context;
+	void *socket;
+	char *endpoint;
+	double timeout;
+	cop_client_message message; /* the reply in hand */
+};
+
+cop_err cop_client_open(const char *endpoint, double timeout, cop_client **out, cop_diag *diag)
+{
+	*out = NULL;
+	cop_client *client = cop_mem_alloc(1, sizeof *client);
+	if (client != NULL)
+		client->endpoint = cop_mem_strdup(endpoint);
+	if (client == NULL || client->endpoint == NULL) {
+		cop_diag_set(diag, endpoint, 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		cop_client_close(client);
+		return COP_ENOMEM;
+	}
+	client->timeout = timeout;
+	client->context = zmq_ctx_new();
+	cop_err err = cop_client_socket(client->context, ZMQ_DEALER, endpoint, &client->socket, diag);
+	if (err != COP_OK) {
+		cop_client_close(client);
+		return err;
+	}
+	*out = client;
+	return COP_OK;
+}
+
+void cop_client_close(cop_client *client)
+{
+	if (client == NULL)
+		return;
+	cop_client_release(&client->message);
+	if (client->socket != NULL) {
+		int linger = 0; /* every request that matters has had its reply */
+		(void)zmq_setsockopt(client->socket, ZMQ_LINGER, &linger, sizeof linger);
+		(void)zmq_close(client->socket);
+	}
+	if (client->context != NULL)
+		(void)zmq_ctx_term(client->context);
+	cop_mem_free(client->endpoint);
+	cop_mem_free(client);
+}
+
+static cop_err complain(const cop_client *client, cop_err err, const char *what, cop_diag *diag)
+{
+	if (err == COP_EEND)
+		cop_diag_set(diag, client->endpoint, 0, 0, "%s within %g s, expected a running coppiced", what,
+		        client->timeout);
+	else
+		cop_diag_set(diag, client->endpoint, 0, 0, "%s: %s", what, zmq_strerror(zmq_errno()));
+	return err;
+}
+
+cop_err cop_client_send(
+        cop_client *client, const char *verb, const char *model, const void *body, size_t length, cop_diag *diag)
+{
+	cop_err err = COP_OK;
+	/* Asking whether it can send costs a system call: try first. */
+	while (zmq_send(client->socket, verb, strlen(verb), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
+		err = cop_client_wait(client->socket, true, client->timeout);
+		if (err != COP_OK)
+			return complain(client, err, "nobody answers", diag);
+	}
+	if (zmq_send(client->socket, model, strlen(model), ZMQ_SNDMORE) < 0 ||
+	        zmq_send(client->socket, body, length, 0) < 0)
+		return complain(client, COP_EIO, "sending", diag);
+	return COP_OK;
+}
+
+cop_err cop_client_receive(cop_client *client, cop_client_reply *out, cop_diag *diag)
+{
+	cop_client_message *message = &client->message;
+	cop_client_release(message);
+	cop_err err = cop_client_take(client->socket, message);
+	while (err == COP_EEND) {
+		err = cop_client_wait(client->socket, false, client->timeout);
+		if (err != COP_OK)
+			return complain(client, err, "no answer", diag);
+		err = cop_client_take(client->socket, message);
+	}
+	if (err != COP_OK)
+		return complain(client, err, "receiving", diag);
+	bool ok = message->count == 2 && cop_client_frame_is(&message->frame[0], "ok");
+	if (!ok && !(message->count == 2 && cop_client_frame_is(&message->frame[0], "error"))) {
+		cop_diag_set(
+		        diag, client->endpoint, 0, 0, "what came is no reply, expected a coppiced's request socket");
+		return COP_EFORMAT;
+	}
+	*out = (cop_client_reply){
+		.ok = ok, .body = zmq_msg_data(&message->frame[1]), .length = zmq_msg_size(&message->frame[1])
+	};
+	return COP_OK;
+}
+
+cop_err cop_client_request(cop_client *client, const char *verb, const char *model, const void *body, size_t length,
+        cop_client_reply *out, cop_diag *diag)
+{
+	cop_err err = cop_client_send(client, verb, model, body, length, diag);
+	if (err == COP_OK)
+		err = cop_client_receive(client, out, diag);
+	return err != COP_OK || out->ok ? err : cop_client_refused(client, out, diag);
+}
+
+cop_err cop_client_refused(const cop_client *client, const cop_client_reply *reply, cop_diag *diag)
+{
+	cop_wire_fault fault;
+	cop_event_id id;
+	cop_wire_seq seq;
+	if (cop_wire_error_decode(reply->body, reply->length, &fault, &id, &seq, NULL) == COP_OK)
+		cop_diag_set(diag, client->endpoint, 0, 0, "%s: %s", cop_wire_code_text(fault.code), fault.message);
+	else
+		cop_diag_set(diag, client->endpoint, 0, 0, "an error whose text cannot be read");
+	return COP_EINVAL;
+}
+
+bool cop_client_reply_seq(const cop_client_reply *reply, uint64_t *out)
+{
+	cop_event_id id;
+	cop_wire_seq seq;
+	cop_wire_cursor cursor;
+	cop_wire_envelope(reply->body, reply->length, &id, &seq);
+	cop_wire_cursor_init(&cursor, seq.bytes, seq.length);
+	return seq.length > 0 && cop_wire_cursor_unsigned(&cursor, out) == COP_OK;
+}

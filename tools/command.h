@@ -1,0 +1,42 @@
+/* tools/command.h: the subcommands of `coppice` and what their argument reading shares.
+ *
+ * Exit status: 0 success, 1 the work failed, 2 usage. Figures go to standard output, everything else to standard error.
+ */
+#ifndef COP_TOOLS_COMMAND_H
+#define COP_TOOLS_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define COP_EXIT_FAILED 1
+#define COP_EXIT_USAGE  2
+
+typedef struct cop_command {
+	const char *name;
+	const char *summary;               /* one line */
+	int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
+} cop_command;
+
+int cop_simulate_command(int argc, char **argv);
+int cop_inspect_command(int argc, char **argv);
+int cop_ctl_command(int argc, char **argv);
+int cop_bench_command(int argc, char **argv);
+
+/* "coppice NAME: message" on standard error. */
+void cop_command_complain(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The diagnostic, the same way; returns COP_EXIT_FAILED. */
+int cop_command_failed(const char *name, const cop_diag *diag);
+
+/* Reads an option's argument; on error says what was expected and returns false. Numbers in [low, high]. */
+bool cop_command_number(const char *name, const char *option, const char *text, double low, double high, double *out);
+bool cop_command_whole(
+        const char *name, const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *out);
+/* Seconds on a clock that never goes back. */
+double cop_command_now(void);
+/* One of the NULL-terminated words; its place in *out. */
+bool cop_command_word(const char *name, const char *option, const char *text, const char *const *words, size_t *out);
+
+#endif

@@ -1,0 +1,46 @@
+/* The one program of the tools: finds the subcommand and hands over. */
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "version.h"
+
+static const cop_command commands[] = {
+	{ "simulate", "stream labelled data as a bandit, in process or through a live daemon", cop_simulate_command },
+	{ "inspect", "show what a checkpoint or model file holds, as text or JSON", cop_inspect_command },
+	{ "ctl", "ask a running daemon: status, explain, checkpoint, reload", cop_ctl_command },
+	{ "bench", "measure the kernels and learners, or load a live daemon", cop_bench_command },
+};
+
+static void usage(FILE *out)
+{
+	(void)fputs("usage: coppice SUBCOMMAND [OPTION ...]\n"
+	            "       coppice SUBCOMMAND --help\n"
+	            "       coppice --version\n\n"
+	            "Subcommands:\n",
+	        out);
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+		(void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		usage(stderr);
+		return COP_EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+		usage(stdout);
+		return 0;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		(void)puts("coppice " COP_VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	(void)fprintf(stderr, "coppice: no subcommand '%s'\n\n", argv[1]);
+	usage(stderr);
+	return COP_EXIT_USAGE;
+}
