@@ -11,6 +11,7 @@
 #include "train/dgt.h"
 
 #define ACCUMULATOR_START 1.0f
+#define LARGEST_GRADIENT  1e15f /* beyond it, the squares that AdaGrad sums could overflow */
 
 struct cop_additive {
 	cop_additive_settings set;
@@ -148,7 +149,7 @@ cop_err cop_additive_update(cop_additive *model, const cop_row *x, size_t output
 {
 	const cop_additive_settings *set = &model->set;
 	COP_ASSERT(output < set->outputs);
-	if (!isfinite(g))
+	if (!(fabsf(g) <= LARGEST_GRADIENT))
 		return COP_EDIVERGED;
 	update_linear(model, x, output, g);
 	if (set->trees == 0)

@@ -37,7 +37,8 @@ void cop_additive_free(cop_additive *model);
 /* scores: outputs values, padded room of cop_kernel_pad(outputs), 64-byte aligned. */
 void cop_additive_scores(cop_additive *model, const cop_row *x, float *scores);
 /* One step along g, the loss's gradient by the score of `output`; x must be the row of the last cop_additive_scores
- * (its margins and leaves are used). COP_EDIVERGED: g is not finite; nothing changed. */
+ * (its margins and leaves are used). COP_EDIVERGED: g is not finite or beyond 1e15; nothing
+ * changed. */
 COP_CHECK cop_err cop_additive_update(cop_additive *model, const cop_row *x, size_t output, float g);
 
 void cop_additive_explain(

@@ -103,7 +103,7 @@ static cop_err learn_full(cop_second_order *model, const cop_row *x, size_t arm,
 	cop_kernel_forward_row(model->kernel, x, model->side, p, model->px); /* P is symmetric */
 	float spread = 1.0f + model->kernel->dot(model->inputs, x->dense, model->px);
 	float gain = error / spread;
-	if (!(spread >= 1.0f) || !isfinite(gain)) /* rounding has spoiled P, or the numbers have run away */
+	if (!(spread >= 1.0f) || !isfinite(spread) || !isfinite(gain)) /* rounding has spoiled P, or the numbers have run away */
 		return COP_EDIVERGED;
 	float root = 1.0f / sqrtf(spread);
 	for (size_t j = 0; j < model->side; j++) {
@@ -124,7 +124,7 @@ static cop_err learn_diagonal(cop_second_order *model, const cop_row *x, size_t 
 	for (size_t i = 0; i < entries; i++)
 		spread += model->p[place(model, x, i, arm)] * value_at(x, i) * value_at(x, i);
 	float gain = error / spread;
-	if (!isfinite(gain))
+	if (!isfinite(spread) || !isfinite(gain))
 		return COP_EDIVERGED;
 	for (size_t i = 0; i < entries; i++) {
 		size_t at = place(model, x, i, arm);

@@ -1,0 +1,282 @@
+/* Running statistics against two passes in double; saved and loaded states against never having stopped. */
+#include "rows.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "online/standardiser.h"
+
+#define SEED 5U
+#define D    7
+#define ROWS 1000
+
+static float rows[ROWS][D];
+
+/* Features of very different place and width; the last never varies. */
+static void make_rows(void)
+{
+	static const double centre[D] = { 0.0, 100.0, -3.0, 1e6, 0.0, 1e-6, 0.1 };
+	static const double width[D] = { 1.0, 0.5, 20.0, 3.0, 1e-5, 1e-7, 0.0 };
+	cop_rng rng;
+	cop_rng_init(&rng, SEED, 0);
+	printf("seed %u\n", SEED);
+	for (size_t i = 0; i < ROWS; i++)
+		for (size_t j = 0; j < D; j++)
+			rows[i][j] = (float)(centre[j] + width[j] * cop_rng_normal(&rng));
+}
+
+static cop_standardiser *standardiser(size_t d, bool sparse, size_t nonzeros)
+{
+	cop_standardiser *s;
+	assert_int_equal(cop_standardiser_new(d, sparse, nonzeros, &s), COP_OK);
+	assert_non_null(s);
+	return s;
+}
+
+static cop_row raw(size_t i) { return (cop_row){ .d = D, .dense = rows[i] }; }
+
+static void two_pass(size_t n, size_t j, double *mean, double *sd)
+{
+	double sum = 0.0, squares = 0.0;
+	for (size_t i = 0; i < n; i++)
+		sum += (double)rows[i][j];
+	*mean = sum / (double)n;
+	for (size_t i = 0; i < n; i++)
+		squares += ((double)rows[i][j] - *mean) * ((double)rows[i][j] - *mean);
+	*sd = sqrt(squares / (double)n);
+}
+
+static void test_dense_after_many_rows_equals_two_passes(void **state)
+{
+	(void)state;
+	cop_standardiser *s = standardiser(D, false, 0);
+	make_rows();
+	for (size_t i = 0; i < ROWS; i++) {
+		cop_row row = raw(i);
+		cop_standardiser_observe(s, &row);
+	}
+	for (size_t i = 0; i < ROWS; i++) {
+		cop_row row = raw(i), out;
+		cop_standardiser_apply(s, &row, &out);
+		assert_int_equal(out.d, D + 1);
+		assert_non_null(out.dense);
+		assert_true(out.dense[D] == 1.0f);
+		assert_true(out.dense[D - 1] == 0.0f); /* never varied */
+		for (size_t j = 0; j < D - 1; j++) {
+			double mean, sd;
+			two_pass(ROWS, j, &mean, &sd);
+			double want = ((double)rows[i][j] - mean) / sd;
+			double rounded = fabs(mean) * 1.2e-7 / sd; /* as exact as the feature itself */
+			assert_true(fabs((double)out.dense[j] - want) < 2e-3 * (1.0 + fabs(want)) + rounded);
+		}
+	}
+	cop_standardiser_free(s);
+}
+
+static void test_dense_outlier_is_clipped(void **state)
+{
+	(void)state;
+	cop_standardiser *s = standardiser(D, false, 0);
+	make_rows();
+	for (size_t i = 0; i < ROWS; i++) {
+		cop_row row = raw(i);
+		cop_standardiser_observe(s, &row);
+	}
+	float far[D] = { 1e30f, -1e30f, 3.4e38f, 0.0f, 0.0f, 0.0f, 77.0f };
+	cop_row row = { .d = D, .dense = far }, out;
+	cop_standardiser_apply(s, &row, &out);
+	assert_true(out.dense[0] == COP_STANDARDISER_CLIP);
+	assert_true(out.dense[1] == -COP_STANDARDISER_CLIP);
+	assert_true(out.dense[2] == COP_STANDARDISER_CLIP);
+	assert_true(out.dense[3] == -COP_STANDARDISER_CLIP);
+	assert_true(out.dense[6] == 0.0f); /* differs now, but never varied in what was observed */
+	cop_standardiser_free(s);
+}
+
+static void test_dense_hostile_values_stay_finite(void **state)
+{
+	(void)state;
+	cop_standardiser *s = standardiser(3, false, 0);
+	const float extremes[] = { 3.4e38f, -3.4e38f, 1e-45f, 0.0f, -0.0f, 1e20f };
+	cop_row out;
+	for (size_t i = 0; i < 60; i++) {
+		float x[3] = { extremes[i % 6], extremes[(i / 6) % 6], extremes[(i * 5 + 1) % 6] };
+		cop_row row = { .d = 3, .dense = x };
+		cop_standardiser_apply(s, &row, &out); /* before the first observe, too */
+		cop_standardiser_observe(s, &row);
+		cop_standardiser_apply(s, &row, &out);
+		for (size_t j = 0; j < 4; j++)
+			assert_true(fabsf(out.dense[j]) <= COP_STANDARDISER_CLIP);
+	}
+	cop_standardiser_free(s);
+}
+
+static void test_sparse_divides_by_rms_where_present(void **state)
+{
+	(void)state;
+	const size_t d = 50;
+	cop_standardiser *s = standardiser(d, true, 20);
+	double squares[50] = { 0 }, count[50] = { 0 };
+	cop_rng rng;
+	cop_rng_init(&rng, SEED, 1);
+	test_row r;
+	for (size_t i = 0; i < 500; i++) {
+		do
+			row_random(&r, &rng, d, 0.2, 0);
+		while (r.nnz > 20);
+		for (size_t e = 0; e < r.nnz; e++) {
+			r.value[e] *= (float)(1 + r.index[e]);
+			squares[r.index[e]] += (double)r.value[e] * (double)r.value[e];
+			count[r.index[e]]++;
+		}
+		cop_row row = row_sparse(&r), out;
+		cop_standardiser_observe(s, &row);
+		cop_standardiser_apply(s, &row, &out);
+		assert_null(out.dense);
+		assert_int_equal(out.d, d + 1);
+		assert_int_equal(out.nnz, r.nnz + 1);
+		assert_int_equal(out.index[r.nnz], d);
+		assert_true(out.value[r.nnz] == 1.0f);
+		for (size_t e = 0; e < r.nnz; e++) {
+			double rms = sqrt(squares[r.index[e]] / count[r.index[e]]);
+			double want = (double)r.value[e] / rms;
+			want = fmax(-5.0, fmin(5.0, want));
+			assert_int_equal(out.index[e], r.index[e]);
+			assert_true(fabs((double)out.value[e] - want) < 1e-4);
+		}
+	}
+	cop_standardiser_free(s);
+}
+
+static void test_sparse_hostile_values_stay_finite(void **state)
+{
+	(void)state;
+	cop_standardiser *s = standardiser(4, true, 3);
+	const float extremes[] = { 3.4e38f, -3.4e38f, 1e-45f, 0.0f, -0.0f, 1e20f };
+	for (size_t i = 0; i < 60; i++) {
+		const uint32_t index[3] = { 0, 1, 3 };
+		float x[3] = { extremes[i % 6], extremes[(i / 6) % 6], extremes[(i * 5 + 1) % 6] };
+		cop_row row = { .d = 4, .nnz = 3, .index = index, .value = x }, out;
+		cop_standardiser_apply(s, &row, &out);
+		for (size_t e = 0; e < out.nnz; e++)
+			assert_true(fabsf(out.value[e]) <= COP_STANDARDISER_CLIP);
+		cop_standardiser_observe(s, &row);
+		cop_standardiser_apply(s, &row, &out);
+		for (size_t e = 0; e < out.nnz; e++)
+			assert_true(fabsf(out.value[e]) <= COP_STANDARDISER_CLIP);
+	}
+	cop_row none = { .d = 4, .nnz = 0, .index = NULL, .value = NULL }, out;
+	cop_standardiser_observe(s, &none);
+	cop_standardiser_apply(s, &none, &out);
+	assert_int_equal(out.nnz, 1); /* the constant */
+	cop_standardiser_free(s);
+}
+
+static void observe_some(cop_standardiser *s, int sparse, uint64_t stream, size_t n)
+{
+	cop_rng rng;
+	cop_rng_init(&rng, SEED, stream);
+	test_row r;
+	for (size_t i = 0; i < n; i++) {
+		row_random(&r, &rng, 12, 0.5, 0);
+		cop_row row = sparse ? row_sparse(&r) : row_dense(&r);
+		cop_standardiser_observe(s, &row);
+	}
+}
+
+static void test_load_then_continue_equals_never_stopped(void **state)
+{
+	(void)state;
+	for (int sparse = 0; sparse < 2; sparse++) {
+		cop_standardiser *a = standardiser(12, sparse, 12), *b = standardiser(12, sparse, 12);
+		cop_bytes first, second;
+		cop_cursor cursor;
+		cop_bytes_init(&first);
+		cop_bytes_init(&second);
+		observe_some(a, sparse, 2, 300);
+		cop_standardiser_save(a, &first);
+		cop_cursor_init(&cursor, first.data, first.length);
+		assert_int_equal(cop_standardiser_load(b, &cursor), COP_OK);
+		assert_int_equal(cop_cursor_left(&cursor), 0);
+		observe_some(a, sparse, 3, 300);
+		observe_some(b, sparse, 3, 300);
+		cop_bytes_clear(&first);
+		cop_standardiser_save(a, &first);
+		cop_standardiser_save(b, &second);
+		assert_bytes_equal(&first, &second);
+		cop_bytes_fini(&first);
+		cop_bytes_fini(&second);
+		cop_standardiser_free(a);
+		cop_standardiser_free(b);
+	}
+}
+
+static void test_load_wrong_shape_or_cut_is_refused(void **state)
+{
+	(void)state;
+	for (int sparse = 0; sparse < 2; sparse++) {
+		cop_standardiser *a = standardiser(12, sparse, 12);
+		cop_standardiser *wide = standardiser(13, sparse, 12), *other = standardiser(12, !sparse, 12);
+		cop_bytes bytes;
+		cop_cursor cursor;
+		cop_bytes_init(&bytes);
+		observe_some(a, sparse, 2, 30);
+		cop_standardiser_save(a, &bytes);
+		cop_cursor_init(&cursor, bytes.data, bytes.length);
+		assert_int_equal(cop_standardiser_load(wide, &cursor), COP_ESHAPE);
+		cop_cursor_init(&cursor, bytes.data, bytes.length);
+		assert_int_equal(cop_standardiser_load(other, &cursor), COP_ESHAPE);
+		for (size_t length = 0; length < bytes.length; length++) {
+			cop_cursor_init(&cursor, bytes.data, length);
+			assert_int_not_equal(cop_standardiser_load(a, &cursor), COP_OK);
+		}
+		for (size_t at = 0; at < bytes.length; at++) { /* any answer but a crash; values stay usable */
+			uint8_t old = bytes.data[at];
+			bytes.data[at] = 0xff;
+			cop_cursor_init(&cursor, bytes.data, bytes.length);
+			if (cop_standardiser_load(a, &cursor) == COP_OK)
+				observe_some(a, sparse, 4, 2);
+			bytes.data[at] = old;
+		}
+		cop_bytes_fini(&bytes);
+		cop_standardiser_free(a);
+		cop_standardiser_free(wide);
+		cop_standardiser_free(other);
+	}
+}
+
+static void test_new_wrong_or_short_of_memory_is_refused(void **state)
+{
+	(void)state;
+	cop_standardiser *s;
+	assert_int_equal(cop_standardiser_new(0, false, 0, &s), COP_EINVAL);
+	assert_null(s);
+	assert_int_equal(cop_standardiser_new(4, true, 0, &s), COP_EINVAL);
+	assert_null(s);
+	for (int sparse = 0; sparse < 2; sparse++) {
+		cop_err err = COP_ENOMEM;
+		for (unsigned long n = 1; err != COP_OK; n++) {
+			cop_test_alloc_fail(n, 0);
+			err = cop_standardiser_new(8, sparse, 4, &s);
+			cop_test_alloc_fail(0, 0);
+			assert_true(err == COP_OK || (err == COP_ENOMEM && s == NULL));
+		}
+		cop_standardiser_free(s);
+	}
+	cop_standardiser_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_dense_after_many_rows_equals_two_passes),
+		cmocka_unit_test(test_dense_outlier_is_clipped),
+		cmocka_unit_test(test_dense_hostile_values_stay_finite),
+		cmocka_unit_test(test_sparse_divides_by_rms_where_present),
+		cmocka_unit_test(test_sparse_hostile_values_stay_finite),
+		cmocka_unit_test(test_load_then_continue_equals_never_stopped),
+		cmocka_unit_test(test_load_wrong_shape_or_cut_is_refused),
+		cmocka_unit_test(test_new_wrong_or_short_of_memory_is_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
