@@ -29,8 +29,7 @@ typedef struct cop_sim_backend {
 /* The model's own code in this process; the model is the backend's own. */
 COP_CHECK cop_err cop_sim_local(const cop_model_settings *settings, cop_sim_backend *out, cop_diag *diag);
 /* A daemon's model, through its request socket (tools/client.h) or, when they are given, its streams
- * (tools/client_streams.h). Through requests, results are those of cop_sim_local bit for bit when the daemon is
- * configured alike; on streams a context may overtake the feedback published before it. */
+ * (tools/client_streams.h). When the daemon is configured alike, results are those of cop_sim_local bit for bit. */
 typedef struct cop_sim_endpoints {
 	const char *requests; /* request socket; always needed (greedy evaluation) */
 	const char *contexts; /* streams: all three, or all NULL */

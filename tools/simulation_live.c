@@ -1,7 +1,7 @@
-/* Through requests each event waits for its action and each feedback for its result, so the daemon sees exactly the
- * sequence of calls that cop_sim_local makes. On streams an action may be lost: its context is published again, and the
- * daemon repeats its first decision. Feedback on streams has no answer; before an evaluation the daemon's count of
- * received feedback must have grown by what was published. */
+/* The daemon sees exactly the sequence of calls that cop_sim_local makes. Through requests each event waits for its
+ * action and each feedback for its result. On streams, where an action may be lost, a context whose action does not
+ * come is published again, and the daemon repeats its first decision; and as a context could overtake the feedback
+ * published before it, the daemon's count of received feedback (in its status) is waited for first. */
 #include <inttypes.h>
 #include <math.h>
 #include <time.h>
@@ -16,11 +16,11 @@
 #include "wire/wire_items.h"
 #include "wire/wire_reply.h"
 
-#define PATIENCE       0.25 /* seconds until a context is published again, doubled each time up to: */
-#define PATIENCE_MOST  1.0
-#define CONTEXT_NAME   "coppice.simulate.contexts"
-#define FEEDBACK_NAME  "coppice.simulate.feedback"
-#define FEEDBACK_AHEAD 10000 /* feedback published beyond what the daemon is known to have received */
+#define PATIENCE      0.25 /* seconds until a context is published again, doubled each time up to: */
+#define PATIENCE_MOST 1.0
+#define CONTEXT_NAME  "coppice.simulate.contexts"
+#define FEEDBACK_NAME "coppice.simulate.feedback"
+#define EAGER         50 /* times that the status is asked for without a pause */
 
 typedef struct live {
 	cop_sim_endpoints set;
@@ -80,7 +80,8 @@ static cop_err settle(live *l, cop_diag *diag)
 {
 	if (l->streams == NULL || l->feedback_seen == l->feedback_sent)
 		return COP_OK;
-	for (double deadline = cop_command_now() + l->set.timeout;;) {
+	double deadline = cop_command_now() + l->set.timeout;
+	for (unsigned tries = 0;; tries++) {
 		uint64_t received;
 		cop_err err = feedback_received(l, &received, diag);
 		if (err != COP_OK)
@@ -100,7 +101,8 @@ static cop_err settle(live *l, cop_diag *diag)
 			        l->feedback_sent - arrived, l->feedback_sent);
 			return COP_EEND;
 		}
-		(void)nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		if (tries >= EAGER)
+			(void)nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	}
 }
 
@@ -186,10 +188,13 @@ static cop_err decide_streamed(
         live *l, const cop_event_id *id, const cop_row *x, cop_wire_action *action, cop_diag *diag)
 {
 	double patience = PATIENCE;
+	cop_err err = settle(l, diag);
+	if (err != COP_OK)
+		return err;
 	for (double waited = 0.0; waited < l->set.timeout; waited += patience, patience *= 2.0) {
 		patience = fmin(patience, PATIENCE_MOST);
 		put_context(l, id, x);
-		cop_err err = l->body.err;
+		err = l->body.err;
 		if (err != COP_OK)
 			return complain(l, err, cop_err_text(err), diag);
 		err = cop_streams_context(l->streams, l->body.data, l->body.length, diag);
@@ -218,10 +223,8 @@ static cop_err decide(void *state, uint64_t id, const cop_row *x, cop_decision *
 static cop_err feedback_streamed(live *l, cop_diag *diag)
 {
 	cop_err err = cop_streams_feedback(l->streams, l->body.data, l->body.length, diag);
-	if (err != COP_OK)
-		return err;
-	l->feedback_sent++;
-	return l->feedback_sent - l->feedback_seen < FEEDBACK_AHEAD ? COP_OK : settle(l, diag);
+	l->feedback_sent += err == COP_OK;
+	return err;
 }
 
 static cop_err feedback(void *state, uint64_t id, const double *loss, size_t count, cop_diag *diag)

@@ -322,6 +322,15 @@ const cop_json *cop_json_element(const cop_json *value, size_t i)
 	return (const cop_json *)json_array_get(tree(value), i);
 }
 
+const cop_json *cop_json_next_member(const cop_json *value, const char **key)
+{
+	json_t *object = (json_t *)(uintptr_t)value; /* iterating changes nothing */
+	void *at =
+	        *key == NULL ? json_object_iter(object) : json_object_iter_next(object, json_object_key_to_iter(*key));
+	*key = at == NULL ? NULL : json_object_iter_key(at);
+	return at == NULL ? NULL : (const cop_json *)json_object_iter_value(at);
+}
+
 cop_err cop_json_get_number(const cop_json *value, double *number)
 {
 	*number = 0;

@@ -72,6 +72,9 @@ size_t cop_json_size(const cop_json *value);
 /* NULL: no such member or element, value is NULL, or no object or array. */
 const cop_json *cop_json_member(const cop_json *value, const char *key);
 const cop_json *cop_json_element(const cop_json *value, size_t i);
+/* Members in the text's order: *key is NULL before the first call and the last one's key (borrowed from the tree)
+ * before the others. NULL: no more, or no object. */
+const cop_json *cop_json_next_member(const cop_json *value, const char **key);
 /* COP_EINVAL: value is NULL or of another type. Integers beyond 2^53 are rounded by number, and COP_EINVAL to integer
  * when the text had a point or exponent. */
 COP_CHECK cop_err cop_json_get_number(const cop_json *value, double *number);

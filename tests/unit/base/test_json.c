@@ -216,6 +216,27 @@ static void test_json_parsed_members_are_found(void **state)
 	cop_json_free(NULL);
 }
 
+static void test_json_next_member_walks_in_the_texts_order(void **state)
+{
+	(void)state;
+	static const char *const keys[] = { "z", "a", "m", "" };
+	cop_json *root = parse("{\"z\": 0, \"a\": 1, \"m\": 2, \"\": 3}");
+	const char *key = NULL;
+	const cop_json *value;
+	int64_t place = 0;
+	for (; (value = cop_json_next_member(root, &key)) != NULL; place++) {
+		int64_t integer;
+		assert_string_equal(key, keys[place]);
+		assert_int_equal(cop_json_get_integer(value, &integer), COP_OK);
+		assert_int_equal(integer, place);
+	}
+	assert_int_equal(place, 4);
+	assert_null(key);
+	assert_null(cop_json_next_member(cop_json_member(root, "z"), &key));
+	assert_null(cop_json_next_member(NULL, &key));
+	cop_json_free(root);
+}
+
 static void test_json_parse_of_malformed_text_tells_line(void **state)
 {
 	(void)state;
@@ -251,6 +272,7 @@ int main(void)
 		cmocka_unit_test(test_json_writer_without_memory_fails_at_finish),
 		cmocka_unit_test(test_json_written_numbers_read_back_exactly),
 		cmocka_unit_test(test_json_parsed_members_are_found),
+		cmocka_unit_test(test_json_next_member_walks_in_the_texts_order),
 		cmocka_unit_test(test_json_parse_of_malformed_text_tells_line),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
