@@ -72,7 +72,8 @@ static cop_err explain(const request *r, cop_wire_fault *fault)
 		return err;
 	cop_explain_body body = { .served = r->model, .id = NULL, .seq = &context.seq };
 	if (context.has_x) {
-		cop_model_explain_row(r->model->model, &context.x, &body.decision, &body.explanation);
+		cop_model_explain_row(r->model->model, &context.x, context.has_mask ? context.mask : NULL,
+		        &body.decision, &body.explanation);
 	} else {
 		body.id = &context.id;
 		err = cop_model_explain(r->model->model, &context.id, &body.decision, &body.explanation, &body.kept);

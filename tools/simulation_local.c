@@ -34,7 +34,7 @@ static cop_err greedy(void *state, const cop_row *x, double *out, cop_diag *diag
 	(void)diag;
 	local *l = state;
 	cop_learner *learner = cop_model_learner(l->model);
-	*out = cop_learner_greedy(learner, x);
+	*out = cop_learner_greedy(learner, x, NULL);
 	return COP_OK;
 }
 

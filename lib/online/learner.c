@@ -137,10 +137,10 @@ cop_err cop_learner_learn(
 	return err;
 }
 
-double cop_learner_greedy(cop_learner *learner, const cop_row *x)
+double cop_learner_greedy(cop_learner *learner, const cop_row *x, const uint8_t *mask)
 {
 	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
-	return learner->class->greedy(learner, x);
+	return learner->class->greedy(learner, x, mask);
 }
 
 void cop_learner_explain(cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e)

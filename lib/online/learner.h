@@ -64,7 +64,7 @@ typedef struct cop_learner_class {
 	cop_err (*decide)(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *out);
 	cop_err (*learn)(cop_learner *learner, const cop_row *x, const cop_decision *decision, const double *loss);
 	void (*observe)(cop_learner *learner, const cop_row *x);
-	double (*greedy)(cop_learner *learner, const cop_row *x);
+	double (*greedy)(cop_learner *learner, const cop_row *x, const uint8_t *mask);
 	void (*explain)(cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
 	void (*save)(const cop_learner *learner, cop_bytes *bytes);
 	cop_err (*load)(cop_learner *learner, cop_cursor *cursor);
@@ -96,8 +96,9 @@ COP_CHECK cop_err cop_learner_decide(cop_learner *learner, const cop_row *x, con
  * COP_EINVAL: loss outside [0, 1] (arms). COP_ENONFINITE. COP_EDIVERGED: the step was refused, nothing changed. */
 COP_CHECK cop_err cop_learner_learn(
         cop_learner *learner, const cop_row *x, const cop_decision *decision, const double *loss, bool decided_here);
-/* Best arm, or value in [0, 1], by the model as it is; changes nothing. */
-double cop_learner_greedy(cop_learner *learner, const cop_row *x);
+/* Best arm of the eligible (mask as for decide, at least one), or value in [0, 1], by the model as it is; changes
+ * nothing. */
+double cop_learner_greedy(cop_learner *learner, const cop_row *x, const uint8_t *mask);
 /* Why the model as it is would take the decision's action for x. e: room by cop_learner_explanation_init. */
 void cop_learner_explain(cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
 COP_CHECK cop_err cop_learner_explanation_init(const cop_learner *learner, cop_explanation *e);

@@ -11,6 +11,7 @@
 
 #include "bandit/estimator.h"
 #include "base/mem.h"
+#include "online/explorer.h"
 #include "online/standardiser.h"
 #include "optim/optim.h"
 #include "train/dgt.h"
@@ -31,7 +32,7 @@ typedef struct touched {
 typedef struct dgt_learner {
 	cop_learner base;
 	const cop_kernel *kernel;
-	const cop_policy *policy;
+	cop_explorer explorer;
 	const cop_estimator *estimator;
 	cop_standardiser *standardiser;
 	size_t inputs, leaves, n;
@@ -41,11 +42,8 @@ typedef struct dgt_learner {
 	cop_optim *w_optim, *theta_optim, *bias_optim;
 	touched inputs_touched, arms_touched;
 	uint32_t accumulated; /* events since the last step */
-	uint64_t decisions;
-	cop_rng rng;
 	float *a, *da, *work; /* n */
 	float *loss;          /* arms */
-	double *p;
 } dgt_learner;
 
 static void free_touched(touched *t)
@@ -73,7 +71,7 @@ static void destroy(cop_learner *learner)
 	cop_mem_free(g->da);
 	cop_mem_free(g->work);
 	cop_mem_free(g->loss);
-	cop_mem_free(g->p);
+	cop_explorer_fini(&g->explorer);
 	cop_mem_free(g);
 }
 
@@ -110,10 +108,9 @@ static bool allocate(dgt_learner *g)
 	g->da = cop_mem_alloc(g->n, sizeof(float));
 	g->work = cop_mem_alloc(cop_dgt_work(g->base.settings.height, 1), sizeof(float));
 	g->loss = cop_mem_alloc(arms, sizeof(float));
-	g->p = cop_mem_alloc(arms, sizeof(double));
 	return g->w != NULL && g->w_gradient != NULL && g->theta != NULL && g->theta_gradient != NULL && g->a != NULL &&
-	       g->da != NULL && g->work != NULL && g->loss != NULL && g->p != NULL &&
-	       allocate_touched(&g->inputs_touched, g->inputs) && allocate_touched(&g->arms_touched, arms);
+	       g->da != NULL && g->work != NULL && g->loss != NULL && allocate_touched(&g->inputs_touched, g->inputs) &&
+	       allocate_touched(&g->arms_touched, arms);
 }
 
 static cop_err create_optimisers(dgt_learner *g)
@@ -162,13 +159,13 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	g->base.settings = *settings;
 	fill_defaults(&g->base.settings);
 	g->kernel = cop_kernel_best();
-	g->policy = cop_policy_find(g->base.settings.policy);
 	g->estimator = cop_estimator_find("squared_ips");
 	g->inputs = cop_learner_dimension(settings) + 1;
 	g->leaves = (size_t)1 << g->base.settings.height;
 	g->n = cop_kernel_pad(g->leaves);
-	cop_rng_init(&g->rng, settings->seed, 1);
 	cop_err err = allocate(g) ? create_optimisers(g) : COP_ENOMEM;
+	if (err == COP_OK)
+		err = cop_explorer_init(&g->explorer, &g->base.settings);
 	if (err == COP_OK)
 		err = cop_standardiser_new(
 		        g->inputs - 1, settings->features == 0, settings->max_nonzeros, &g->standardiser);
@@ -202,23 +199,14 @@ static void predict(dgt_learner *g, const cop_row *x)
 static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *out)
 {
 	dgt_learner *g = (dgt_learner *)learner;
-	const cop_learner_settings *s = &learner->settings;
 	cop_row x;
-	size_t best;
-	size_t eligible;
 	cop_standardiser_observe(g->standardiser, raw);
 	cop_standardiser_apply(g->standardiser, raw, &x);
 	predict(g, &x);
-	cop_err err = cop_policy_best(s->arms, g->loss, mask, &best, &eligible);
+	cop_err err = cop_explorer_choose(&g->explorer, &learner->settings.exploration, g->loss, mask, out);
 	if (err != COP_OK)
 		return err;
-	g->policy->probabilities(&s->exploration, g->decisions, s->arms, g->loss, mask, best, eligible, g->p);
-	size_t arm = cop_policy_draw(s->arms, g->p, &g->rng);
-	g->decisions++;
-	out->arm = (uint32_t)arm;
-	out->p = g->p[arm];
-	out->greedy = arm == best;
-	out->prediction[0] = g->loss[arm];
+	out->prediction[0] = g->loss[out->arm];
 	return COP_OK;
 }
 
@@ -283,16 +271,13 @@ static void observe(cop_learner *learner, const cop_row *raw)
 	cop_standardiser_observe(((dgt_learner *)learner)->standardiser, raw);
 }
 
-static double greedy(cop_learner *learner, const cop_row *raw)
+static double greedy(cop_learner *learner, const cop_row *raw, const uint8_t *mask)
 {
 	dgt_learner *g = (dgt_learner *)learner;
 	cop_row x;
-	size_t best = 0;
-	size_t eligible;
 	cop_standardiser_apply(g->standardiser, raw, &x);
 	predict(g, &x);
-	(void)!cop_policy_best(learner->settings.arms, g->loss, NULL, &best, &eligible);
-	return (double)best;
+	return (double)cop_explorer_best(&g->explorer, g->loss);
 }
 
 static void explain(cop_learner *learner, const cop_row *raw, const cop_decision *decision, cop_explanation *out)
@@ -315,8 +300,7 @@ static void explain(cop_learner *learner, const cop_row *raw, const cop_decision
 static void save(const cop_learner *learner, cop_bytes *bytes)
 {
 	const dgt_learner *g = (const dgt_learner *)learner;
-	cop_bytes_put_rng(bytes, &g->rng);
-	cop_bytes_put_u64(bytes, g->decisions);
+	cop_explorer_save(&g->explorer, bytes);
 	cop_standardiser_save(g->standardiser, bytes);
 	cop_bytes_put_f32s(bytes, g->w, g->inputs * g->n);
 	cop_bytes_put_f32s(bytes, g->theta, learner->settings.arms * g->leaves);
@@ -370,8 +354,7 @@ static cop_err load_gradients(dgt_learner *g, cop_cursor *cursor)
 static cop_err load(cop_learner *learner, cop_cursor *cursor)
 {
 	dgt_learner *g = (dgt_learner *)learner;
-	cop_cursor_rng(cursor, &g->rng);
-	g->decisions = cop_cursor_u64(cursor);
+	cop_explorer_load(&g->explorer, cursor);
 	cop_err err = cop_standardiser_load(g->standardiser, cursor);
 	if (err != COP_OK)
 		return err;

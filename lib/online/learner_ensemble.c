@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "online/expert.h"
+#include "online/explorer.h"
 #include "online/standardiser.h"
 
 #define ETA             0.5
@@ -25,15 +26,12 @@ static const cop_expert_class *const members[] = { &cop_expert_linear, &cop_expe
 
 typedef struct ensemble {
 	cop_learner base;
-	const cop_policy *policy;
+	cop_explorer explorer;
 	cop_standardiser *standardiser;
 	void *expert[MEMBERS];
 	double error[MEMBERS]; /* E_i */
-	uint64_t decisions;    /* t of the policy */
-	cop_rng rng;           /* the policy's draws */
 	float *loss[MEMBERS];  /* each expert's predictions, padded */
 	float *mixed;
-	double *p;
 } ensemble;
 
 static void destroy(cop_learner *learner)
@@ -48,7 +46,7 @@ static void destroy(cop_learner *learner)
 		cop_mem_free(e->loss[i]);
 	}
 	cop_mem_free(e->mixed);
-	cop_mem_free(e->p);
+	cop_explorer_fini(&e->explorer);
 	cop_mem_free(e);
 }
 
@@ -106,11 +104,8 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	e->base.class = &cop_learner_ensemble;
 	e->base.settings = *settings;
 	fill_defaults(&e->base.settings);
-	e->policy = cop_policy_find(e->base.settings.policy);
-	cop_rng_init(&e->rng, settings->seed, 1);
 	e->mixed = cop_mem_alloc(cop_kernel_pad(settings->arms), sizeof *e->mixed);
-	e->p = cop_mem_alloc(settings->arms, sizeof *e->p);
-	cop_err err = e->mixed == NULL || e->p == NULL ? COP_ENOMEM : COP_OK;
+	cop_err err = e->mixed == NULL ? COP_ENOMEM : cop_explorer_init(&e->explorer, &e->base.settings);
 	if (err == COP_OK)
 		err = cop_standardiser_new(cop_learner_dimension(settings), settings->features == 0,
 		        settings->max_nonzeros, &e->standardiser);
@@ -151,25 +146,16 @@ static void predict(ensemble *e, const cop_row *x, double *weight)
 static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *out)
 {
 	ensemble *e = (ensemble *)learner;
-	const cop_learner_settings *s = &learner->settings;
 	cop_row x;
 	double weight[MEMBERS];
 	cop_standardiser_observe(e->standardiser, raw);
 	cop_standardiser_apply(e->standardiser, raw, &x);
 	predict(e, &x, weight);
-	size_t best;
-	size_t eligible;
-	cop_err err = cop_policy_best(s->arms, e->mixed, mask, &best, &eligible);
+	cop_err err = cop_explorer_choose(&e->explorer, &learner->settings.exploration, e->mixed, mask, out);
 	if (err != COP_OK)
 		return err;
-	e->policy->probabilities(&s->exploration, e->decisions, s->arms, e->mixed, mask, best, eligible, e->p);
-	size_t arm = cop_policy_draw(s->arms, e->p, &e->rng);
-	e->decisions++;
-	out->arm = (uint32_t)arm;
-	out->p = e->p[arm];
-	out->greedy = arm == best;
 	for (size_t i = 0; i < MEMBERS; i++)
-		out->prediction[i] = e->loss[i][arm];
+		out->prediction[i] = e->loss[i][out->arm];
 	return COP_OK;
 }
 
@@ -197,17 +183,14 @@ static void observe(cop_learner *learner, const cop_row *raw)
 	cop_standardiser_observe(((ensemble *)learner)->standardiser, raw);
 }
 
-static double greedy(cop_learner *learner, const cop_row *raw)
+static double greedy(cop_learner *learner, const cop_row *raw, const uint8_t *mask)
 {
 	ensemble *e = (ensemble *)learner;
 	cop_row x;
 	double weight[MEMBERS];
-	size_t best = 0;
-	size_t eligible;
 	cop_standardiser_apply(e->standardiser, raw, &x);
 	predict(e, &x, weight);
-	(void)!cop_policy_best(learner->settings.arms, e->mixed, NULL, &best, &eligible);
-	return (double)best;
+	return (double)cop_explorer_best(&e->explorer, e->mixed);
 }
 
 static void explain(cop_learner *learner, const cop_row *raw, const cop_decision *decision, cop_explanation *out)
@@ -229,8 +212,7 @@ static void explain(cop_learner *learner, const cop_row *raw, const cop_decision
 static void save(const cop_learner *learner, cop_bytes *bytes)
 {
 	const ensemble *e = (const ensemble *)learner;
-	cop_bytes_put_rng(bytes, &e->rng);
-	cop_bytes_put_u64(bytes, e->decisions);
+	cop_explorer_save(&e->explorer, bytes);
 	cop_bytes_put_u32(bytes, MEMBERS);
 	cop_bytes_put_f64s(bytes, e->error, MEMBERS);
 	cop_standardiser_save(e->standardiser, bytes);
@@ -252,8 +234,7 @@ static cop_err load_expert(ensemble *e, size_t i, cop_cursor *cursor)
 static cop_err load(cop_learner *learner, cop_cursor *cursor)
 {
 	ensemble *e = (ensemble *)learner;
-	cop_cursor_rng(cursor, &e->rng);
-	e->decisions = cop_cursor_u64(cursor);
+	cop_explorer_load(&e->explorer, cursor);
 	uint32_t count = cop_cursor_u32(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;

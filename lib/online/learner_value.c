@@ -160,8 +160,9 @@ static void observe(cop_learner *learner, const cop_row *raw)
 	cop_standardiser_observe(((value_learner *)learner)->standardiser, raw);
 }
 
-static double greedy(cop_learner *learner, const cop_row *raw)
+static double greedy(cop_learner *learner, const cop_row *raw, const uint8_t *mask)
 {
+	(void)mask;
 	cop_row x;
 	return fmin(fmax(value_of((value_learner *)learner, raw, &x), 0.0), 1.0);
 }

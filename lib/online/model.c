@@ -366,9 +366,10 @@ cop_err cop_model_explain(
 	return COP_OK;
 }
 
-void cop_model_explain_row(cop_model *model, const cop_row *x, cop_decision *decision, const cop_explanation **out)
+void cop_model_explain_row(
+        cop_model *model, const cop_row *x, const uint8_t *mask, cop_decision *decision, const cop_explanation **out)
 {
-	double best = cop_learner_greedy(model->learner, x);
+	double best = cop_learner_greedy(model->learner, x, mask);
 	*decision = (cop_decision){ .p = 1.0, .greedy = true, .rev = model->learner->rev };
 	if (model->learner->class->values)
 		decision->y = best;

@@ -104,8 +104,10 @@ size_t cop_model_expire(cop_model *model, double now, size_t most);
  * The explanation is the model's own until its next call. COP_ENOTFOUND: the id does not wait. */
 COP_CHECK cop_err cop_model_explain(
         cop_model *model, const cop_event_id *id, cop_decision *decision, const cop_explanation **out, bool *kept);
-/* For a context: the action that the model would hold for the best, with p = 1. */
-void cop_model_explain_row(cop_model *model, const cop_row *x, cop_decision *decision, const cop_explanation **out);
+/* For a context: the action that the model would hold for the best of the eligible ones (mask as for decide, at least
+ * one), with p = 1. */
+void cop_model_explain_row(
+        cop_model *model, const cop_row *x, const uint8_t *mask, cop_decision *decision, const cop_explanation **out);
 
 /* Sections "settings", "learner", "pending", "counters" into a model file that the caller has begun. */
 void cop_model_save(const cop_model *model, cop_bytes *bytes);

@@ -1,0 +1,36 @@
+/* online/explorer.h: how a learner of arms explores: policy, its clock and its generator, as one piece of state.
+ *
+ * One thread per object; choosing allocates nothing. */
+#ifndef COP_ONLINE_EXPLORER_H
+#define COP_ONLINE_EXPLORER_H
+
+#include "bandit/policy.h"
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/rng.h"
+#include "online/learner.h"
+
+typedef struct cop_explorer {
+	const cop_policy *policy;
+	size_t arms;
+	uint64_t decisions; /* t of the policy */
+	cop_rng rng;
+	double *p; /* arms: of the last choice */
+} cop_explorer;
+
+/* Policy, arms and seed of complete settings. COP_ENOMEM. Caller finishes with fini. */
+COP_CHECK cop_err cop_explorer_init(cop_explorer *explorer, const cop_learner_settings *settings);
+void cop_explorer_fini(cop_explorer *explorer);
+
+/* Draws an arm for predicted losses; fills arm, p and greedy of *out. COP_EINVAL: no arm is eligible; nothing changed.
+ */
+COP_CHECK cop_err cop_explorer_choose(cop_explorer *explorer, const cop_policy_settings *settings, const float *loss,
+        const uint8_t *mask, cop_decision *out);
+/* The best arm of all; nothing changes. */
+size_t cop_explorer_best(const cop_explorer *explorer, const float *loss);
+
+void cop_explorer_save(const cop_explorer *explorer, cop_bytes *bytes);
+/* Failure is in cursor->err. */
+void cop_explorer_load(cop_explorer *explorer, cop_cursor *cursor);
+
+#endif
