@@ -1,0 +1,289 @@
+"""A daemon to talk to, and a client that knows nothing but docs/protocol.md: pyzmq and msgpack.
+
+`daemon(...)` writes a configuration into the test's folder, starts coppiced in the foreground and waits until it answers.
+At the end of the test whatever still runs is stopped with SIGTERM and must end with status 0; then the sanitizers of a
+sanitized build have had their say too. Nothing sleeps for a fixed time: `wait_for` polls a condition until a deadline.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import msgpack
+import pytest
+import zmq
+
+DEADLINE = 120  # seconds; generous, for sanitized builds on busy machines. No test measures time with it.
+NOTHING = object()
+
+
+def wait_for(condition, what, deadline=DEADLINE):
+    """The first true value of condition()."""
+    end = time.monotonic() + deadline
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"waited {deadline} s for {what}"
+        time.sleep(0.002)  # only the pace of polling
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def program(name):
+    path = os.environ.get(name)
+    if not path or not Path(path).exists():
+        pytest.skip(f"{name} does not name a program")
+    return path
+
+
+def is_sanitized(path):
+    return any(mark in Path(path).read_bytes() for mark in (b"__asan_init", b"__tsan_init", b"__ubsan_handle"))
+
+
+def quote(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return "{ " + ", ".join(quote(v) for v in value) + " }"
+    return str(value) if isinstance(value, (int, float)) else f'"{value}"'
+
+
+def section(name, options):
+    return name + " {\n" + "".join(f"\t{key} = {quote(value)}\n" for key, value in options.items()) + "}\n"
+
+
+def model(name="m", learner="ensemble", **options):
+    """Text of a model's section: a small one unless told otherwise. An option of value None is left out."""
+    given = {"learner": learner, "features": 3, "height": 2, "seed": 1}
+    if learner != "value":
+        given["arms"] = 3
+    if learner != "dgt":
+        given["trees"] = 2
+    given.update(options)
+    return section(f'model "{name}"', {k: v for k, v in given.items() if v is not None})
+
+
+def pack(value):
+    return msgpack.packb(value, use_bin_type=True)
+
+
+def unpack(data):
+    return msgpack.unpackb(data, raw=False, strict_map_key=False)
+
+
+class Client:
+    """One socket to the requests endpoint. kind: zmq.DEALER (default) or zmq.REQ."""
+
+    def __init__(self, context, endpoint, kind=zmq.DEALER, **options):
+        self.socket = context.socket(kind)
+        self.socket.setsockopt(zmq.LINGER, 0)
+        self.socket.setsockopt(zmq.RECONNECT_IVL, 10)
+        for option, value in options.items():
+            self.socket.setsockopt(getattr(zmq, option), value)
+        self.socket.connect(endpoint)
+
+    def send(self, verb, model="", body=NOTHING):
+        self.send_raw(verb.encode(), model.encode(), b"" if body is NOTHING else pack(body))
+
+    def send_raw(self, *frames):
+        self.socket.send_multipart(list(frames))
+
+    def receive_raw(self, deadline=DEADLINE):
+        assert self.socket.poll(1000 * deadline), f"no reply within {deadline} s"
+        return self.socket.recv_multipart()
+
+    def receive(self, deadline=DEADLINE):
+        status, body = self.receive_raw(deadline)
+        assert status in (b"ok", b"error")
+        return status.decode(), unpack(body)
+
+    def request(self, verb, model="", body=NOTHING):
+        """(status, decoded body)"""
+        self.send(verb, model, body)
+        return self.receive()
+
+    def raw(self, verb, model, body):
+        """The same with a body of bytes."""
+        self.send_raw(verb.encode(), model.encode(), body)
+        return self.receive()
+
+    def ok(self, verb, model="", body=NOTHING):
+        status, reply = self.request(verb, model, body)
+        assert status == "ok", reply
+        return reply
+
+    def error(self, verb, model="", body=NOTHING):
+        status, reply = self.request(verb, model, body)
+        assert status == "error", reply
+        assert {"code", "message"} <= reply.keys() <= {"code", "message", "id", "seq"}
+        return reply
+
+    def status(self):
+        return self.ok("status")
+
+    def model(self, name="m"):
+        models = self.ok("status", name)["models"]
+        assert [m["name"] for m in models] == [name]
+        return models[0]
+
+    def decide(self, model, id, x, **more):
+        return self.ok("decide", model, {"id": id, "x": x, **more})
+
+    def feedback(self, model, id, loss, **more):
+        return self.ok("feedback", model, {"id": id, "loss": loss, **more})["result"]
+
+    def close(self):
+        self.socket.close()
+
+
+class Daemon:
+    def __init__(self, folder, context, text, args=(), env=None, command=()):
+        """text: the configuration but state_dir and sockets' endpoints, which are made here."""
+        self.program = program("COPPICED")
+        self.folder, self.context = folder, context
+        self.sockets = tempfile.TemporaryDirectory(prefix="cop-")  # ipc paths have to be short
+        self.state = folder / "state"
+        self.config = folder / "coppice.conf"
+        self.log_path = folder / "log"
+        self.args, self.command = list(args), list(command)
+        self.env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **(env or {})}
+        self.process = None
+        self.clients = []
+        self.write_config(text)
+
+    def ipc(self, name):
+        return f"ipc://{self.sockets.name}/{name}"
+
+    def write_config(self, text):
+        if "sockets {" not in text:
+            text += section("sockets", {"requests": [self.ipc("requests")]})
+        if "state_dir" not in text:
+            text = f'state_dir = "{self.state}"\n' + text
+        self.config.write_text(text)
+
+    def launch(self, *args):
+        """Starts it without waiting for an answer."""
+        command = [*self.command, self.program, "--config", self.config, "--foreground", *self.args, *args]
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, env=self.env, cwd=self.folder)
+        return self
+
+    def start(self, *args):
+        self.launch(*args)
+        client = self.client()
+        client.send("status")
+        wait_for(lambda: client.socket.poll(10) or self.process.poll() is not None, "coppiced to answer")
+        assert self.process.poll() is None, self.log()
+        assert client.receive()[0] == "ok"
+        client.close()
+        return self
+
+    def client(self, kind=zmq.DEALER, endpoint=None, **options):
+        client = Client(self.context, endpoint or self.ipc("requests"), kind, **options)
+        self.clients.append(client)
+        return client
+
+    def socket(self, kind, connect=None, bind=None, **options):
+        """A stream's socket; options as SNDHWM=0."""
+        s = self.context.socket(kind)
+        s.setsockopt(zmq.LINGER, 0)
+        s.setsockopt(zmq.RECONNECT_IVL, 10)
+        for option, value in options.items():
+            s.setsockopt(getattr(zmq, option), value)
+        self.clients.append(s)
+        if connect:
+            s.connect(connect)
+        if bind:
+            s.bind(bind)
+        return s
+
+    def log(self):
+        return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
+
+    def signal(self, number):
+        os.kill(self.process.pid, number)
+
+    def wait(self, status=0):
+        """Its end, which must have this exit status."""
+        assert self.process.wait(DEADLINE) == status, self.log()
+
+    def stop(self, status=0):
+        self.signal(signal.SIGTERM)
+        self.wait(status)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait(DEADLINE)
+
+    def restart(self, *args):
+        self.stop()
+        return self.start(*args)
+
+    def run(self, *args):
+        """coppiced with this configuration and other arguments, to its end."""
+        command = [self.program, "--config", self.config, *args]
+        return subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, env=self.env, cwd=self.folder)
+
+    def memory(self):
+        """Highest address space and resident set so far, in MiB."""
+        lines = Path(f"/proc/{self.process.pid}/status").read_text().splitlines()
+        values = dict(line.split(":", 1) for line in lines)
+        return tuple(int(values[key].split()[0]) / 1024 for key in ("VmPeak", "VmHWM"))
+
+    def close(self):
+        try:
+            if self.process is not None and self.process.poll() is None:
+                self.stop()
+        finally:
+            if self.process is not None and self.process.poll() is None:
+                self.kill()
+            for client in self.clients:
+                client.close()
+            self.sockets.cleanup()
+            print("\n".join(self.log().splitlines()[-200:]))  # pytest shows it when the test failed
+
+
+@pytest.fixture
+def daemon(tmp_path):
+    """daemon(text, ...): a running coppiced; start=False: only its configuration is written."""
+    context = zmq.Context()
+    made = []
+
+    def make(text=model(), start=True, **more):
+        folder = tmp_path / f"coppiced-{len(made)}"
+        folder.mkdir()
+        made.append(Daemon(folder, context, text, **more))
+        return made[-1].start() if start else made[-1]
+
+    yield make
+    try:
+        failures = []
+        for one in made:
+            try:
+                one.close()
+            except BaseException as failure:  # the others must end too
+                failures.append(failure)
+        if failures:
+            raise failures[0]
+    finally:
+        context.destroy(linger=0)
+
+
+def grow(client, name="m", events=60, features=3, prefix="grow"):
+    """Teaches a model something: decisions with feedback, in batches."""
+    contexts = [
+        {"id": f"{prefix}-{i}", "x": [((i * 7 + j * 3) % 11) / 11 for j in range(features)]} for i in range(events)
+    ]
+    actions = client.ok("decide_batch", name, {"items": contexts})["items"]
+    losses = [{"id": a["id"], "loss": 0.25 * (a["a"] + (i % 2))} for i, a in enumerate(actions)]
+    results = client.ok("feedback_batch", name, {"items": losses})["items"]
+    assert [r["result"] for r in results] == ["applied"] * events

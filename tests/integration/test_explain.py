@@ -1,0 +1,116 @@
+"""Explanations: of pending decisions as they were made, of contexts, with names."""
+
+import pytest
+from conftest import grow, model
+
+X = [0.25, 1.0, 3.5]
+EXPERT = {"name", "weight", "prediction", "contribution", "linear", "features", "trees"}
+
+
+def without(reply, *keys):
+    return {k: v for k, v in reply.items() if k not in keys}
+
+
+def test_explain_pending_is_unchanged_after_learning(daemon):
+    client = daemon(model(trees=4, height=3)).client()
+    grow(client)
+    action = client.decide("m", "why", X)
+    first = client.ok("explain", "m", {"id": "why"})
+    assert first["state"] == "decision" and first["model"] == "m" and first["id"] == "why"
+    assert {k: first[k] for k in ("a", "p", "rev", "greedy")} == without(action, "id")
+    before = client.ok("explain", "m", {"x": X})
+    grow(client, prefix="later")
+    assert client.ok("explain", "m", {"id": "why"}) == first
+    after = client.ok("explain", "m", {"x": X})
+    assert before["state"] == after["state"] == "current" and after["rev"] > before["rev"]
+    assert after["experts"] != before["experts"]
+
+
+def test_explain_beyond_what_is_kept_is_by_the_current_model(daemon):
+    client = daemon(model(explain_keep=2)).client()
+    action = client.decide("m", "old", X)
+    for i in range(2):
+        client.decide("m", i, X)
+    grow(client, events=3)
+    reply = client.ok("explain", "m", {"id": "old"})
+    assert reply["state"] == "current" and reply["rev"] == 3 and reply["a"] == action["a"] and reply["p"] == action["p"]
+
+
+def test_explain_structure_adds_up(daemon):
+    client = daemon(model(trees=4, height=3)).client()
+    grow(client)
+    reply = client.ok("explain", "m", {"x": X})
+    experts = reply["experts"]
+    assert len(experts) >= 2 and all(expert.keys() == EXPERT for expert in experts)
+    assert sum(expert["weight"] for expert in experts) == pytest.approx(1)
+    for expert in experts:
+        assert expert["contribution"] == pytest.approx(expert["weight"] * expert["prediction"])
+        assert expert["features"] or expert["trees"]
+        sizes = [abs(feature["contribution"]) for feature in expert["features"]]
+        assert sizes == sorted(sizes, reverse=True)
+        for feature in expert["features"]:
+            assert feature["contribution"] == pytest.approx(feature["weight"] * feature["value"], abs=1e-6)
+            assert feature["feature"] in ("x0", "x1", "x2", "constant") and feature["index"] in range(4)
+        for tree in expert["trees"]:
+            node, leaf = 0, 0
+            for step in tree["path"]:  # the path is the walk that heap order says
+                assert step["node"] == node and step["right"] == (step["margin"] >= 0)
+                node, leaf = 2 * node + 1 + step["right"], 2 * leaf + step["right"]
+            assert tree["leaf"] == leaf and len(tree["path"]) == 3
+    predicted = sum(expert["contribution"] for expert in experts)
+    assert reply["prediction"] == pytest.approx(predicted, abs=1e-6)
+
+
+@pytest.mark.parametrize("learner", ["ensemble", "dgt", "value"])
+@pytest.mark.parametrize("features", [0, 3])
+def test_explain_works_for_every_learner(daemon, learner, features):
+    client = daemon(model(learner=learner, features=features)).client()
+    x = X if features else {"a": 1, 77: 2}
+    client.decide("m", "d", x)
+    by_id, by_x = (client.ok("explain", "m", body) for body in ({"id": "d"}, {"x": x}))
+    assert by_id["state"] == "decision" and by_x["state"] == "current"
+    assert all(expert.keys() == EXPERT for expert in by_id["experts"] + by_x["experts"])
+
+
+def test_explain_uses_configured_names(daemon, tmp_path):
+    (tmp_path / "features.txt").write_text("price\nage\nsize\n")
+    (tmp_path / "arms.txt").write_text("left\nmiddle\nright\n")
+    text = model(feature_names=tmp_path / "features.txt", arm_names=tmp_path / "arms.txt")
+    client = daemon(text).client()
+    grow(client)
+    reply = client.ok("explain", "m", {"x": X})
+    assert reply["arm"] == ["left", "middle", "right"][reply["a"]]
+    named = {(f["index"], f["feature"]) for e in reply["experts"] for f in e["features"]}
+    assert named and named <= {(0, "price"), (1, "age"), (2, "size"), (3, "constant")}
+    assert not {f["feature"] for e in reply["experts"] for f in e["features"]} & {"x0", "x1", "x2"}
+
+
+def test_explain_changes_nothing(daemon):
+    client = daemon(model("plain", epsilon=1, policy="epsilon") + model("asked", epsilon=1, policy="epsilon")).client()
+    for i in range(100):
+        x = [i % 7, i % 3, 1]
+        plain = client.decide("plain", i, x)
+        client.ok("explain", "asked", {"x": [i, 0, 0]})
+        assert client.decide("asked", i, x) == plain  # the same draws
+        client.ok("explain", "asked", {"id": i})
+        for name in ("plain", "asked"):
+            client.feedback(name, i, (i % 5) / 4)
+    plain, asked = client.model("plain"), client.model("asked")
+    assert without(plain, "name") == without(asked, "name")
+
+
+def test_explain_masked_context_explains_an_eligible_arm(daemon):
+    client = daemon().client()
+    grow(client)
+    for arm in range(3):
+        assert client.ok("explain", "m", {"x": X, "mask": [a == arm for a in range(3)]})["a"] == arm
+
+
+def test_explain_wrong_questions_refused(daemon):
+    client = daemon().client()
+    client.decide("m", "d", X)
+    for body in ({}, {"id": "d", "x": X}, {"id": "nobody"}, {"id": 5}):
+        assert client.error("explain", "m", body)["code"] == "bad_request"
+    assert client.error("explain", "m", {"x": [1]})["code"] == "bad_features"
+    assert client.feedback("m", "d", 1) == "applied"
+    assert client.error("explain", "m", {"id": "d"})["code"] == "bad_request"  # answered: no longer pending

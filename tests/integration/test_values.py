@@ -1,0 +1,85 @@
+"""Models of continuous actions: probes, one and two losses, units of value_range."""
+
+import pytest
+from conftest import model
+
+X = [0.25, 1.0, 3.5]
+
+
+def probes_of(client, number, count):
+    actions = client.ok("decide_batch", "m", {"items": [{"id": i, "x": [i % 5, 1, 0]} for i in range(number)]})["items"]
+    for action in actions:
+        assert action.keys() == {"id", "y", "probe", "rev"} and len(action["probe"]) == count
+    return actions
+
+
+def test_two_point_probes_lie_around_y_in_value_range(daemon):
+    client = daemon(model(learner="value", value_range=(10, 20), delta=1)).client()
+    signs = set()
+    for action in probes_of(client, 200, 2):
+        plus, minus = action["probe"]
+        assert 10 <= min(plus, minus) and max(plus, minus) <= 20 and 10 <= action["y"] <= 20
+        assert abs(plus - minus) == pytest.approx(2) and (plus + minus) / 2 == pytest.approx(action["y"])
+        signs.add(plus > minus)
+    assert signs  # the documented order is [y + du, y - du]
+
+
+def test_one_point_probe_lies_beside_y_in_value_range(daemon):
+    client = daemon(model(learner="value", value_range=(-4, 4), delta=0.5, feedback="one")).client()
+    signs = set()
+    for action in probes_of(client, 200, 1):
+        (probe,) = action["probe"]
+        assert -4 <= probe <= 4 and abs(probe - action["y"]) == pytest.approx(0.5)
+        signs.add(probe > action["y"])
+    assert signs == {True, False}
+
+
+@pytest.mark.parametrize("feedback", ["one", "two"])
+def test_value_model_moves_to_where_the_loss_is_least(daemon, feedback):
+    text = model(learner="value", value_range=(10, 20), delta=1, feedback=feedback, loss_range=(0, 100))
+    client = daemon(text).client()
+    first = client.decide("m", "first", X)["y"]
+    best = 11.5 if first > 15 else 18.5
+    for turn in range(30):
+        items = [{"id": f"{turn}-{i}", "x": X} for i in range(50)]
+        actions = client.ok("decide_batch", "m", {"items": items})["items"]
+        losses = [[(p - best) ** 2 for p in a["probe"]] for a in actions]
+        items = [{"id": a["id"], "loss": l if feedback == "two" else l[0]} for a, l in zip(actions, losses)]
+        replies = client.ok("feedback_batch", "m", {"items": items})["items"]
+        assert {r.get("result") for r in replies} == {"applied"}
+    assert abs(client.decide("m", "last", X)["y"] - best) < abs(first - best) / 2
+    state = client.model()
+    assert state["learned"] == 1500 and 0 < state["mean_loss"] < 100
+
+
+def test_value_losses_of_wrong_number_or_kind_refused(daemon):
+    text = model(name="two", learner="value") + model(name="one", learner="value", feedback="one")
+    client = daemon(text).client()
+    for name, wrongs in {
+        "two": [0.5, [0.5], [], [1, 2, 3], ["a", 1], None, [1, float("nan")], [float("inf"), 0], [[1], 2], {0: 1}],
+        "one": [[0.5, 0.5], [0.5], "a", None, float("nan"), float("-inf"), True, {}],
+    }.items():
+        client.decide(name, "d", X)
+        for wrong in wrongs:
+            error = client.error("feedback", name, {"id": "d", "loss": wrong})
+            assert error["code"] == "bad_loss" and error["message"].startswith("loss"), (wrong, error)
+        assert (client.model(name)["rev"], client.model(name)["pending"]) == (0, 1)
+    assert client.feedback("two", "d", [-5, 70]) == "applied"  # any finite loss
+    assert client.feedback("one", "d", 1e6) == "applied"
+
+
+def test_value_self_contained_feedback_needs_y(daemon):
+    client = daemon(model(learner="value")).client()
+    full = {"id": "elsewhere", "loss": [0.5, 0.25], "x": X, "y": 0.5}
+    assert client.error("feedback", "m", {k: v for k, v in full.items() if k != "y"})["code"] == "bad_request"
+    assert client.ok("feedback", "m", full)["result"] == "applied"
+    assert client.ok("feedback", "m", full)["result"] == "duplicate"
+    assert client.model()["rev"] == 1
+
+
+def test_value_explanation_is_in_value_range(daemon):
+    client = daemon(model(learner="value", value_range=(10, 20), delta=1)).client()
+    action = client.decide("m", "d", X)
+    reply = client.ok("explain", "m", {"id": "d"})
+    assert reply["y"] == action["y"] and reply["state"] == "decision" and "a" not in reply and "p" not in reply
+    assert 10 <= client.ok("explain", "m", {"x": X})["y"] <= 20
