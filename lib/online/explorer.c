@@ -32,11 +32,11 @@ cop_err cop_explorer_choose(cop_explorer *explorer, const cop_policy_settings *s
 	return COP_OK;
 }
 
-size_t cop_explorer_best(const cop_explorer *explorer, const float *loss)
+size_t cop_explorer_best(const cop_explorer *explorer, const float *loss, const uint8_t *mask)
 {
 	size_t best = 0;
 	size_t eligible;
-	(void)!cop_policy_best(explorer->arms, loss, NULL, &best, &eligible); /* all are eligible */
+	(void)!cop_policy_best(explorer->arms, loss, mask, &best, &eligible); /* one is, says the contract */
 	return best;
 }
 

@@ -26,8 +26,8 @@ void cop_explorer_fini(cop_explorer *explorer);
  */
 COP_CHECK cop_err cop_explorer_choose(cop_explorer *explorer, const cop_policy_settings *settings, const float *loss,
         const uint8_t *mask, cop_decision *out);
-/* The best arm of all; nothing changes. */
-size_t cop_explorer_best(const cop_explorer *explorer, const float *loss);
+/* The best of the eligible arms (mask NULL: all; at least one); nothing changes. */
+size_t cop_explorer_best(const cop_explorer *explorer, const float *loss, const uint8_t *mask);
 
 void cop_explorer_save(const cop_explorer *explorer, cop_bytes *bytes);
 /* Failure is in cursor->err. */

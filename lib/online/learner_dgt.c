@@ -277,7 +277,7 @@ static double greedy(cop_learner *learner, const cop_row *raw, const uint8_t *ma
 	cop_row x;
 	cop_standardiser_apply(g->standardiser, raw, &x);
 	predict(g, &x);
-	return (double)cop_explorer_best(&g->explorer, g->loss);
+	return (double)cop_explorer_best(&g->explorer, g->loss, mask);
 }
 
 static void explain(cop_learner *learner, const cop_row *raw, const cop_decision *decision, cop_explanation *out)

@@ -190,7 +190,7 @@ static double greedy(cop_learner *learner, const cop_row *raw, const uint8_t *ma
 	double weight[MEMBERS];
 	cop_standardiser_apply(e->standardiser, raw, &x);
 	predict(e, &x, weight);
-	return (double)cop_explorer_best(&e->explorer, e->mixed);
+	return (double)cop_explorer_best(&e->explorer, e->mixed, mask);
 }
 
 static void explain(cop_learner *learner, const cop_row *raw, const cop_decision *decision, cop_explanation *out)
