@@ -48,8 +48,9 @@ static const char *refusal(const cop_learner_settings *s, const cop_learner_clas
 		return class->values ? "arms: a value learner has none" : "arms: expected 2 to 65536";
 	if (s->policy[0] != '\0' && (class->values || cop_policy_find(s->policy) == NULL))
 		return class->values ? "policy: a value learner has none" : "policy: expected epsilon or squarecb";
-	if (s->exploration.epsilon > 1.0)
-		return "epsilon: expected 0 to 1";
+	const char *wrong = cop_learner_exploration_refusal(&s->exploration);
+	if (wrong != NULL)
+		return wrong;
 	if (s->height > COP_DGT_MAX_HEIGHT)
 		return "height: expected 1 to 12";
 	if (s->trees != COP_LEARNER_DEFAULT_TREES && s->trees > 256)
@@ -58,6 +59,19 @@ static const char *refusal(const cop_learner_settings *s, const cop_learner_clas
 		return "learning_rate: expected a number in (0, 100]";
 	if (!(s->delta >= 0.0) || s->delta > 0.5)
 		return "delta: expected at most half the value range";
+	return NULL;
+}
+
+const char *cop_learner_exploration_refusal(const cop_policy_settings *exploration)
+{
+	if (!(exploration->epsilon <= 1.0))
+		return "epsilon: expected 0 to 1";
+	if (!(exploration->epsilon_decay >= 0.0) || !isfinite(exploration->epsilon_decay))
+		return "epsilon_decay: expected a number of at least 0";
+	if (!(exploration->epsilon_floor >= 0.0 && exploration->epsilon_floor <= 1.0))
+		return "epsilon_floor: expected 0 to 1";
+	if (!isfinite(exploration->gamma))
+		return "gamma: expected a number above 0";
 	return NULL;
 }
 

@@ -82,7 +82,10 @@ struct cop_learner {
 /* COP_EINVAL with a message in *diag: a setting is out of range. COP_ENOMEM. On error *out is NULL. */
 COP_CHECK cop_err cop_learner_new(const cop_learner_settings *settings, cop_learner **out, cop_diag *diag);
 void cop_learner_free(cop_learner *learner);
-/* Exploration of a living learner; the policy's kind stays. A negative epsilon or gamma leaves that one alone. */
+/* What is wrong with it, "name: expectation"; NULL when nothing is. */
+const char *cop_learner_exploration_refusal(const cop_policy_settings *exploration);
+/* Exploration (that nothing is wrong with) of a living learner; the policy's kind stays. A negative epsilon or gamma
+ * leaves that one alone. */
 void cop_learner_explore(cop_learner *learner, const cop_policy_settings *exploration);
 
 /* Dimension of raw rows: features, or 2^bits. */
@@ -93,7 +96,8 @@ size_t cop_learner_dimension(const cop_learner_settings *settings);
 COP_CHECK cop_err cop_learner_decide(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *out);
 /* loss: one value; two for two-point values (at probe[0], probe[1]). decided_here: the decision came from
  * this learner's decide, so its statistics know x and its experts' predictions count.
- * COP_EINVAL: loss outside [0, 1] (arms). COP_ENONFINITE. COP_EDIVERGED: the step was refused, nothing changed. */
+ * COP_EINVAL: loss outside [0, 1] (arms). COP_ENONFINITE. COP_EDIVERGED: the step was refused, nothing changed
+ * (but the statistics, which have taken in a context that was not decided here). */
 COP_CHECK cop_err cop_learner_learn(
         cop_learner *learner, const cop_row *x, const cop_decision *decision, const double *loss, bool decided_here);
 /* Best arm of the eligible (mask as for decide, at least one), or value in [0, 1], by the model as it is; changes

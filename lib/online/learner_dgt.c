@@ -16,12 +16,13 @@
 #include "optim/optim.h"
 #include "train/dgt.h"
 
-#define ACCUMULATE      4
-#define DEFAULT_HEIGHT  6
-#define DEFAULT_RATE    1e-3
-#define DEFAULT_EPSILON 0.3
-#define DEFAULT_GAMMA   30.0
-#define SPARSE_TYPICAL  32
+#define ACCUMULATE       4
+#define DEFAULT_HEIGHT   6
+#define DEFAULT_RATE     1e-3
+#define DEFAULT_EPSILON  0.3
+#define DEFAULT_GAMMA    30.0
+#define SPARSE_TYPICAL   32
+#define LARGEST_GRADIENT 1e15 /* beyond it, squares could overflow in a step that other events share */
 
 typedef struct touched {
 	uint32_t *row; /* distinct */
@@ -251,9 +252,10 @@ static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decisio
 	uint32_t leaf = walk(g, &x);
 	float *theta = g->theta + decision->arm * g->leaves;
 	double score = (double)theta[leaf] + (double)g->bias;
-	float gradient = (float)(g->estimator->gradient(score, *loss, decision->p) / ACCUMULATE);
-	if (!isfinite(gradient))
+	double estimate = g->estimator->gradient(score, *loss, decision->p) / ACCUMULATE;
+	if (!(fabs(estimate) <= LARGEST_GRADIENT))
 		return COP_EDIVERGED;
+	float gradient = (float)estimate;
 	cop_dgt_backward(learner->settings.height, 1, cop_dgt_agree(1.0), g->a, theta, g->work, g->da);
 	for (size_t t = 0; t + 1 < g->leaves; t++)
 		g->da[t] *= gradient;

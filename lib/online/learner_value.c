@@ -12,14 +12,15 @@
 #include "online/additive.h"
 #include "online/standardiser.h"
 
-#define DEFAULT_TREES  16
-#define DEFAULT_HEIGHT 3 /* deeper ones fit the noise of a few thousand contexts */
-#define DEFAULT_DELTA  0.1
-#define SPARSE_TYPICAL 32
-#define SPLIT_RATE     0.02f
-#define LEAF_RATE      0.008f
-#define LINEAR_RATE    0.008f
-#define BASELINE_SHARE 0.01 /* of the newest loss in the running baseline */
+#define DEFAULT_TREES    16
+#define DEFAULT_HEIGHT   3 /* deeper ones fit the noise of a few thousand contexts */
+#define DEFAULT_DELTA    0.1
+#define SPARSE_TYPICAL   32
+#define SPLIT_RATE       0.02f
+#define LEAF_RATE        0.008f
+#define LINEAR_RATE      0.008f
+#define BASELINE_SHARE   0.01 /* of the newest loss in the running baseline */
+#define LARGEST_GRADIENT 1e15
 
 typedef struct value_learner {
 	cop_learner base;
@@ -143,16 +144,16 @@ static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decisio
 	cop_row x;
 	double before = v->baseline;
 	bool had = v->has_baseline;
-	float g = (float)gradient(v, decision, loss);
+	double g = gradient(v, decision, loss);
 	double value = value_of(v, raw, &x);
-	if ((value < 0.0 && g > 0.0f) || (value > 1.0 && g < 0.0f))
-		g = 0.0f;
-	cop_err err = cop_additive_update(v->model, &x, 0, g);
-	if (err != COP_OK) {
+	if (!(fabs(g) <= LARGEST_GRADIENT)) {
 		v->baseline = before;
 		v->has_baseline = had;
+		return COP_EDIVERGED;
 	}
-	return err;
+	if ((value < 0.0 && g > 0.0) || (value > 1.0 && g < 0.0))
+		g = 0.0;
+	return cop_additive_update(v->model, &x, 0, (float)g);
 }
 
 static void observe(cop_learner *learner, const cop_row *raw)

@@ -131,8 +131,8 @@ size_t cop_model_pending(const cop_model *model) { return cop_pending_count(mode
 cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, cop_diag *diag)
 {
 	const char *wrong = refusal(settings);
-	if (wrong == NULL && settings->learner.exploration.epsilon > 1.0)
-		wrong = "epsilon: expected 0 to 1";
+	if (wrong == NULL)
+		wrong = cop_learner_exploration_refusal(&settings->learner.exploration);
 	if (wrong != NULL) {
 		cop_diag_set(diag, "", 0, 0, "%s", wrong);
 		return COP_EINVAL;
