@@ -1,0 +1,199 @@
+/* Explanations of all learners: shares, sums, order, and paths against the exported trees. */
+#include "learner_fixture.h"
+
+#include <stdio.h>
+
+#include "online/standardiser.h"
+
+static void check_features(const cop_explained_feature *f, size_t count, const float *x, size_t d)
+{
+	for (size_t i = 0; i < count; i++) {
+		assert_in_range(f[i].index, 0, d); /* d is the constant */
+		assert_true(f[i].value == (x == NULL ? f[i].value : x[f[i].index]));
+		double product = (double)f[i].weight * (double)f[i].value;
+		assert_true(fabs((double)f[i].contribution - product) <= 1e-6 * (1.0 + fabs(product)));
+		if (i > 0)
+			assert_true(fabsf(f[i].contribution) <= fabsf(f[i - 1].contribution));
+		for (size_t k = 0; k < i; k++)
+			assert_int_not_equal(f[k].index, f[i].index);
+	}
+}
+
+/* x: the standardised row in full (zeros where absent), d + 1 values. shared: what the exported leaves hold beside. */
+static void check_tree(const cop_explanation *e, const cop_explained_tree *shown, const cop_oblique_tree *tree,
+        const float *x, size_t arm, double shared)
+{
+	size_t d = cop_oblique_tree_features(tree);
+	cop_row row = { .d = d, .dense = x };
+	cop_tree_step steps[COP_TREE_MAX_HEIGHT];
+	size_t leaf, depth = cop_oblique_tree_path(tree, &row, steps, &leaf);
+	assert_int_equal(shown->depth, depth);
+	assert_int_equal(shown->leaf, leaf);
+	assert_true(fabs((double)shown->value + shared - (double)cop_oblique_tree_values_view(tree, leaf)[arm]) < 1e-6);
+	for (size_t i = 0; i < depth; i++) {
+		const cop_explained_node *node = &e->nodes[shown->first_node + i];
+		assert_int_equal(node->node, steps[i].node);
+		assert_true(fabs((double)node->margin - (double)steps[i].margin) < 1e-4);
+		assert_in_range(node->count, 1, COP_EXPLANATION_NODE);
+		check_features(node->features, node->count, x, d);
+		for (size_t f = 0; f < node->count; f++)
+			if (node->features[f].index < d)
+				assert_true(
+				        node->features[f].weight ==
+				        cop_oblique_tree_weights_view(tree, steps[i].node)[node->features[f].index]);
+	}
+}
+
+static void check_experts(const cop_learner *learner, const cop_explanation *e, const float *x, size_t d)
+{
+	double weights = 0.0, mixed = 0.0;
+	size_t trees = 0;
+	assert_in_range(e->expert_count, 1, COP_EXPLANATION_EXPERTS);
+	for (size_t i = 0; i < e->expert_count; i++) {
+		const cop_explained_expert *expert = &e->experts[i];
+		assert_non_null(expert->name);
+		assert_true(expert->weight >= 0.0 && expert->weight <= 1.0);
+		weights += expert->weight;
+		mixed += expert->weight * expert->prediction;
+		check_features(expert->features, expert->count, x, d);
+		assert_int_equal(expert->first_tree, trees);
+		trees += expert->trees;
+	}
+	assert_true(fabs(weights - 1.0) < 1e-9);
+	assert_true(fabs(mixed - e->prediction) < 1e-5);
+	assert_int_equal(trees, e->tree_count);
+	assert_int_equal(trees, cop_learner_trees(learner));
+}
+
+/* Explains a few contexts of a learner that has learned a while. */
+static void check_learner(const char *name, bool sparse)
+{
+	cop_learner_settings s;
+	fixture_settings(&s, name, sparse);
+	cop_learner *learner = fixture_learner(&s);
+	size_t d = cop_learner_dimension(&learner->settings);
+	static float x[(1 << FIXTURE_BITS) + 1];
+	cop_standardiser *standardiser;
+	assert_int_equal(cop_standardiser_new(d, sparse, FIXTURE_D, &standardiser), COP_OK);
+	cop_rng rng, again;
+	cop_rng_init(&rng, FIXTURE_SEED, 40);
+	again = rng;
+	(void)fixture_run(learner, &rng, sparse, 400);
+	fixture_event event;
+	for (size_t n = 0; n < 400; n++) { /* the same statistics as the learner's own */
+		fixture_draw(&event, &again, sparse);
+		cop_standardiser_observe(standardiser, &event.row);
+	}
+	cop_explanation e;
+	assert_int_equal(cop_learner_explanation_init(learner, &e), COP_OK);
+	for (size_t n = 0; n < 40; n++) {
+		cop_decision decision;
+		cop_row row;
+		fixture_draw(&event, &rng, sparse);
+		assert_int_equal(cop_learner_decide(learner, &event.row, NULL, &decision), COP_OK);
+		cop_standardiser_observe(standardiser, &event.row);
+		cop_standardiser_apply(standardiser, &event.row, &row);
+		memset(x, 0, sizeof x);
+		for (size_t i = 0; i < (sparse ? row.nnz : row.d); i++)
+			x[sparse ? row.index[i] : i] = sparse ? row.value[i] : row.dense[i];
+		cop_learner_explain(learner, &event.row, &decision, &e);
+		assert_int_equal(e.arm, decision.arm);
+		assert_true(e.rev == learner->rev);
+		check_experts(learner, &e, x, d);
+		double shared = strcmp(name, "dgt") == 0 ? e.experts[0].linear : 0.0; /* its leaf bias */
+		for (size_t m = 0; m < e.tree_count; m++) {
+			cop_oblique_tree *tree;
+			assert_int_equal(cop_learner_tree(learner, m, &tree), COP_OK);
+			check_tree(&e, &e.trees[m], tree, x, decision.arm, shared);
+			cop_oblique_tree_free(tree);
+		}
+		if (strcmp(name, "ensemble") == 0)
+			for (size_t i = 0; i < e.expert_count; i++)
+				assert_true(fabs(e.experts[i].prediction - (double)decision.prediction[i]) < 1e-5);
+		if (strcmp(name, "dgt") == 0)
+			assert_true(fabs(e.prediction - (double)decision.prediction[0]) < 1e-5);
+	}
+	cop_explanation_fini(&e);
+	cop_standardiser_free(standardiser);
+	cop_learner_free(learner);
+}
+
+static void test_ensemble_explanation_is_consistent(void **state)
+{
+	(void)state;
+	check_learner("ensemble", false);
+	check_learner("ensemble", true);
+}
+
+static void test_dgt_explanation_is_consistent(void **state)
+{
+	(void)state;
+	check_learner("dgt", false);
+	check_learner("dgt", true);
+}
+
+static void test_value_explanation_is_consistent(void **state)
+{
+	(void)state;
+	check_learner("value", false);
+	check_learner("value", true);
+}
+
+static void test_top_equals_full_sort(void **state)
+{
+	(void)state;
+	cop_rng rng;
+	cop_rng_init(&rng, FIXTURE_SEED, 41);
+	printf("seed %u\n", FIXTURE_SEED);
+	for (size_t n = 0; n < 500; n++) {
+		test_row r;
+		float w[ROW_MAX * 3];
+		cop_explained_feature out[COP_EXPLANATION_LINEAR];
+		row_random(&r, &rng, 1 + (size_t)cop_rng_below(&rng, ROW_MAX), 0.5, 0);
+		size_t stride = 1 + (size_t)cop_rng_below(&rng, 3);
+		for (size_t i = 0; i < r.d * stride; i++)
+			w[i] = (float)cop_rng_normal(&rng);
+		uint8_t most = (uint8_t)(1 + cop_rng_below(&rng, COP_EXPLANATION_LINEAR));
+		cop_row row = n % 2 ? row_sparse(&r) : row_dense(&r);
+		uint8_t count = cop_explanation_top(&row, w, stride, most, out);
+		assert_true(count <= most && count <= (n % 2 ? r.nnz : r.d));
+		for (size_t i = 0; i < count; i++) {
+			size_t heavier = 0; /* how many entries weigh strictly more */
+			for (size_t j = 0; j < r.d; j++)
+				heavier += fabsf(w[j * stride] * r.dense[j]) > fabsf(out[i].contribution);
+			assert_true(heavier <= i);
+			assert_true(out[i].weight == w[out[i].index * stride]);
+			assert_true(out[i].value == r.dense[out[i].index]);
+		}
+		check_features(out, count, r.dense, r.d);
+		if (r.nnz >= most)
+			assert_int_equal(count, most);
+	}
+}
+
+static void test_init_short_of_memory_is_refused(void **state)
+{
+	(void)state;
+	cop_err err = COP_ENOMEM;
+	for (unsigned long n = 1; err != COP_OK; n++) {
+		cop_explanation e;
+		cop_test_alloc_fail(n, 0);
+		err = cop_explanation_init(&e, 3, 4);
+		cop_test_alloc_fail(0, 0);
+		assert_true(err == COP_OK || err == COP_ENOMEM);
+		if (err == COP_OK)
+			cop_explanation_fini(&e);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ensemble_explanation_is_consistent),
+		cmocka_unit_test(test_dgt_explanation_is_consistent),
+		cmocka_unit_test(test_value_explanation_is_consistent),
+		cmocka_unit_test(test_top_equals_full_sort),
+		cmocka_unit_test(test_init_short_of_memory_is_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* Continuous actions: probes, both estimators on a quadratic loss, and what a hostile loss may not do. */
+#include "learner_fixture.h"
+
+#include <stdio.h>
+
+static cop_learner *learner_of(bool one_point, double delta, size_t trees)
+{
+	cop_learner_settings s;
+	fixture_settings(&s, "value", false);
+	s.one_point = one_point;
+	s.delta = delta;
+	s.trees = trees;
+	return fixture_learner(&s);
+}
+
+static void check_probes(const cop_learner *learner, const cop_decision *d)
+{
+	double delta = learner->settings.delta;
+	assert_true(d->p == 1.0);
+	assert_true(d->y >= 0.0 && d->y <= 1.0);
+	if (learner->settings.one_point) {
+		assert_true(d->u == 1 || d->u == -1);
+		assert_true(fabs(d->probe[0] - (d->y + delta * d->u)) < 1e-12);
+	} else {
+		assert_true(fabs(d->probe[0] - (d->y + delta)) < 1e-12);
+		assert_true(fabs(d->probe[1] - (d->y - delta)) < 1e-12);
+		assert_true(d->probe[1] >= -1e-12 && d->probe[1] <= 1.0 + 1e-12);
+	}
+	assert_true(d->probe[0] >= -1e-12 && d->probe[0] <= 1.0 + 1e-12);
+}
+
+/* Root mean squared distance of the greedy value from the target. */
+static double distance(cop_learner *learner, size_t n)
+{
+	cop_rng rng;
+	cop_rng_init(&rng, FIXTURE_SEED, 30);
+	double sum = 0.0;
+	for (size_t i = 0; i < n; i++) {
+		fixture_event e;
+		fixture_draw(&e, &rng, false);
+		double gap = cop_learner_greedy(learner, &e.row, NULL) - e.target;
+		sum += gap * gap;
+	}
+	return sqrt(sum / (double)n);
+}
+
+static void run_checked(cop_learner *learner, cop_rng *rng, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		fixture_event e;
+		cop_decision d;
+		double loss[2];
+		fixture_draw(&e, rng, false);
+		assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &d), COP_OK);
+		check_probes(learner, &d);
+		(void)fixture_loss(learner, &e, &d, loss);
+		assert_int_equal(cop_learner_learn(learner, &e.row, &d, loss, true), COP_OK);
+	}
+}
+
+static void test_two_point_on_quadratic_loss_converges(void **state)
+{
+	(void)state;
+	for (size_t trees = 0; trees < 8; trees += 7) {
+		cop_learner *learner = learner_of(false, 0.1, trees);
+		cop_rng rng;
+		cop_rng_init(&rng, FIXTURE_SEED, 31);
+		run_checked(learner, &rng, 1);
+		double before = distance(learner, 500);
+		run_checked(learner, &rng, 10000);
+		double after = distance(learner, 500);
+		printf("two-point, %zu trees: %.4f then %.4f\n", trees, before, after);
+		assert_true(after < 0.25 * before);
+		cop_learner_free(learner);
+	}
+}
+
+static void test_one_point_on_quadratic_loss_converges(void **state)
+{
+	(void)state;
+	cop_learner *learner = learner_of(true, 0.2, 4);
+	cop_rng rng;
+	cop_rng_init(&rng, FIXTURE_SEED, 32);
+	run_checked(learner, &rng, 1);
+	double before = distance(learner, 500);
+	run_checked(learner, &rng, 60000);
+	double after = distance(learner, 500);
+	printf("one-point: %.4f then %.4f\n", before, after);
+	assert_true(after < 0.45 * before);
+	cop_learner_free(learner);
+}
+
+/* Whatever the losses say, every probe can be played, and learning finds back. */
+static void test_probes_under_hostile_losses_stay_in_range(void **state)
+{
+	(void)state;
+	for (int one_point = 0; one_point < 2; one_point++) {
+		cop_learner *learner = learner_of(one_point, 0.5, 4);
+		cop_rng rng;
+		cop_rng_init(&rng, FIXTURE_SEED, 33);
+		for (size_t n = 0; n < 3000; n++) {
+			fixture_event e;
+			cop_decision d;
+			fixture_draw(&e, &rng, false);
+			double size = pow(10.0, 40.0 * cop_rng_unit(&rng) - 20.0);
+			double loss[2] = { n % 2 ? size : -1.0, n % 3 ? -size : 1.0 };
+			assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &d), COP_OK);
+			check_probes(learner, &d);
+			cop_err err = cop_learner_learn(learner, &e.row, &d, loss, true);
+			assert_true(err == COP_OK || err == COP_EDIVERGED);
+		}
+		cop_bytes bytes;
+		cop_cursor cursor;
+		cop_bytes_init(&bytes);
+		fixture_save(learner, &bytes);
+		cop_cursor_init(&cursor, bytes.data, bytes.length);
+		assert_int_equal(cop_learner_load(learner, &cursor), COP_OK); /* all of it finite */
+		cop_bytes_fini(&bytes);
+		cop_learner_free(learner);
+	}
+}
+
+/* A steady downward slope drives the value to the end of the range, and it comes back at once when the slope turns. */
+static void test_value_at_the_end_of_range_turns_back_soon(void **state)
+{
+	(void)state;
+	cop_learner *learner = learner_of(false, 0.1, 4);
+	cop_rng rng;
+	cop_rng_init(&rng, FIXTURE_SEED, 34);
+	for (size_t n = 0; n < 20000; n++) {
+		fixture_event e;
+		cop_decision d;
+		fixture_draw(&e, &rng, false);
+		assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &d), COP_OK);
+		double loss[2] = { d.probe[0], d.probe[1] };
+		assert_int_equal(cop_learner_learn(learner, &e.row, &d, loss, true), COP_OK);
+	}
+	double low = 0.0, high = 0.0;
+	for (size_t n = 0; n < 8000; n++) {
+		fixture_event e;
+		cop_decision d;
+		fixture_draw(&e, &rng, false);
+		assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &d), COP_OK);
+		if (n < 100)
+			low += d.y / 100.0;
+		if (n >= 7900)
+			high += d.y / 100.0;
+		double loss[2] = { -d.probe[0], -d.probe[1] };
+		assert_int_equal(cop_learner_learn(learner, &e.row, &d, loss, true), COP_OK);
+	}
+	printf("low %.3f, high %.3f\n", low, high);
+	assert_true(low < 0.25 && high > 0.75);
+	cop_learner_free(learner);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_two_point_on_quadratic_loss_converges),
+		cmocka_unit_test(test_one_point_on_quadratic_loss_converges),
+		cmocka_unit_test(test_probes_under_hostile_losses_stay_in_range),
+		cmocka_unit_test(test_value_at_the_end_of_range_turns_back_soon),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
