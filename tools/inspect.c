@@ -1,7 +1,305 @@
+/* coppice inspect: what a checkpoint or model file holds. */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/stream.h"
 #include "command.h"
+#include "inspect_model.h"
+#include "store/checkpoint_file.h"
+#include "tree/model_file.h"
+
+#define NAME            "inspect"
+#define NEWEST          1 /* version of the sections "model" and "settings" that is known here */
+#define MODEL_NAME_ROOM 256
+#define MOST_NAMES      ((size_t)1 << 24)
+#define MODEL_SECTION   "model"
+
+static const char usage_text[] =
+        "usage: coppice inspect FILE [OPTION ...]\n\n"
+        "Shows what a daemon's checkpoint or a model file holds: its sections, each model's settings, counters, "
+        "experts\n"
+        "and trees. Everything is checked: a damaged file is refused with the place of the damage.\n\n"
+        "  --model NAME    only this model\n"
+        "  --tree N|all    show tree N (from 0), or all, with their weights (over standardised features) and leaves\n"
+        "  --names FILE    names of the features, one a line\n"
+        "  --json          one JSON object on standard output\n";
+
+enum { MODEL = 256, TREE, NAMES, JSON, HELP };
+
+static const struct option long_options[] = {
+	{ "model", required_argument, NULL, MODEL },
+	{ "tree", required_argument, NULL, TREE },
+	{ "names", required_argument, NULL, NAMES },
+	{ "json", no_argument, NULL, JSON },
+	{ "help", no_argument, NULL, HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+typedef struct inspection {
+	const char *path;
+	const char *only;  /* NULL: all models */
+	const char *names; /* file */
+	bool json;
+	bool checkpoint;
+	cop_inspect_view view;
+	char **name_list;
+	size_t name_room;
+	size_t shown; /* models */
+	cop_bytes bytes;
+	cop_model_file file;
+} inspection;
+
+/* ---- reading ---- */
+
+static cop_err open_file(inspection *in, cop_diag *diag)
+{
+	cop_err err = cop_model_file_load(in->path, &in->bytes, diag);
+	if (err != COP_OK)
+		return err;
+	in->checkpoint = in->bytes.length >= 8 && memcmp(in->bytes.data, "COPCHKPT", 8) == 0;
+	if (in->checkpoint)
+		err = cop_checkpoint_read(in->path, &in->bytes, diag);
+	else if (in->bytes.length < 4 || memcmp(in->bytes.data, "COPM", 4) != 0)
+		err = COP_EFORMAT;
+	if (err == COP_EFORMAT && !in->checkpoint)
+		cop_diag_set(diag, in->path, 0, 0, "neither a checkpoint nor a model file of coppice");
+	return err != COP_OK ? err : cop_model_file_open(&in->file, in->bytes.data, in->bytes.length, in->path, diag);
+}
+
+static cop_err add_name(inspection *in, const char *name)
+{
+	size_t count = in->view.name_count;
+	if (count == in->name_room) {
+		size_t room = count == 0 ? 64 : 2 * count;
+		char **list = room > MOST_NAMES ? NULL : cop_mem_resize(in->name_list, count, room, sizeof *list);
+		if (list == NULL)
+			return COP_ENOMEM;
+		in->name_list = list;
+		in->name_room = room;
+	}
+	in->name_list[count] = cop_mem_strdup(name);
+	in->view.name_count += in->name_list[count] != NULL;
+	in->view.names = (const char *const *)in->name_list;
+	return in->name_list[count] != NULL ? COP_OK : COP_ENOMEM;
+}
+
+static cop_err read_names(inspection *in, cop_diag *diag)
+{
+	cop_stream *stream;
+	cop_err err = cop_stream_open_read(in->names, &stream, diag);
+	if (err != COP_OK)
+		return err;
+	while (err == COP_OK) {
+		char *line;
+		size_t length;
+		err = cop_stream_line(stream, &line, &length);
+		if (err != COP_OK && err != COP_EEND)
+			*diag = *cop_stream_diag(stream);
+		if (err == COP_OK && (err = add_name(in, line)) != COP_OK)
+			cop_diag_set(diag, in->names, 0, 0, "%s", cop_err_text(err));
+	}
+	cop_stream_free(stream);
+	return err == COP_EEND ? COP_OK : err;
+}
+
+/* ---- showing ---- */
+
+static void show_sections(const inspection *in)
+{
+	cop_model_section section;
+	size_t at = 0;
+	cop_json_writer *json = in->view.json;
+	if (json == NULL) {
+		(void)printf("%s: %s, format version %u, %zu bytes\n", in->path,
+		        in->checkpoint ? "checkpoint" : "model file", (unsigned)in->file.version, in->bytes.length);
+		(void)printf("  %-15s %8s %12s\n", "section", "version", "bytes");
+		while (cop_model_file_next(&in->file, &at, &section))
+			(void)printf("  %-15s %8u %12zu\n", section.name, (unsigned)section.version, section.length);
+		return;
+	}
+	cop_json_key(json, "kind");
+	cop_json_text(json, in->checkpoint ? "checkpoint" : "model");
+	cop_json_key(json, "version");
+	cop_json_unsigned(json, in->file.version);
+	cop_json_key(json, "bytes");
+	cop_json_unsigned(json, in->bytes.length);
+	cop_json_key(json, "sections");
+	cop_json_begin_array(json);
+	while (cop_model_file_next(&in->file, &at, &section)) {
+		cop_json_begin_object(json);
+		cop_json_key(json, "name");
+		cop_json_text(json, section.name);
+		cop_json_key(json, "version");
+		cop_json_unsigned(json, section.version);
+		cop_json_key(json, "bytes");
+		cop_json_unsigned(json, section.length);
+		cop_json_end_object(json);
+	}
+	cop_json_end_array(json);
+}
+
+static cop_err show_named_model(inspection *in, const cop_model_section *section, cop_diag *diag)
+{
+	char name[MODEL_NAME_ROOM];
+	cop_cursor cursor;
+	cop_cursor_init(&cursor, section->data, section->length);
+	cop_cursor_text(&cursor, name, sizeof name);
+	if (section->version > NEWEST || cursor.err != COP_OK) {
+		cop_diag_set(diag, in->path, 0, 0, "section model: %s",
+		        cop_err_text(section->version > NEWEST ? COP_EVERSION : COP_EFORMAT));
+		return section->version > NEWEST ? COP_EVERSION : COP_EFORMAT;
+	}
+	if (in->only != NULL && strcmp(in->only, name) != 0)
+		return COP_OK;
+	in->shown++;
+	return cop_inspect_model(&in->view, name, cursor.at, cop_cursor_left(&cursor), diag);
+}
+
+static cop_err show_lone_tree(inspection *in, size_t number, const cop_model_section *section, cop_diag *diag)
+{
+	cop_oblique_tree *tree = NULL;
+	cop_err err = section->version > COP_OBLIQUE_TREE_VERSION
+	                      ? COP_EVERSION
+	                      : cop_oblique_tree_load(section->data, section->length, &tree);
+	if (err != COP_OK) {
+		cop_diag_set(diag, in->path, 0, 0, "tree %zu: %s", number, cop_err_text(err));
+		return err;
+	}
+	bool whole = in->view.tree == number || in->view.tree == COP_INSPECT_ALL_TREES;
+	err = cop_inspect_tree(&in->view, number, tree, false, whole, diag);
+	cop_oblique_tree_free(tree);
+	return err;
+}
+
+static cop_err show_models(inspection *in, cop_diag *diag)
+{
+	cop_model_section section;
+	cop_err err = COP_OK;
+	size_t at = 0;
+	if (cop_model_file_find(&in->file, "settings", 0, NEWEST, &section) == COP_OK) {
+		in->shown++;
+		return cop_inspect_model(&in->view, NULL, in->bytes.data, in->bytes.length, diag);
+	}
+	while (err == COP_OK && cop_model_file_next(&in->file, &at, &section))
+		if (strcmp(section.name, MODEL_SECTION) == 0)
+			err = show_named_model(in, &section, diag);
+	return err;
+}
+
+static cop_err show_lone_trees(inspection *in, cop_diag *diag)
+{
+	cop_model_section section;
+	cop_err err = COP_OK;
+	size_t at = 0, number = 0;
+	while (err == COP_OK && cop_model_file_next(&in->file, &at, &section))
+		if (strcmp(section.name, COP_OBLIQUE_TREE_SECTION) == 0)
+			err = show_lone_tree(in, number++, &section, diag);
+	return err;
+}
+
+static cop_err show(inspection *in, cop_diag *diag)
+{
+	show_sections(in);
+	if (in->json) {
+		cop_json_key(in->view.json, "models");
+		cop_json_begin_array(in->view.json);
+	}
+	cop_err err = show_models(in, diag);
+	if (err == COP_OK && in->only != NULL && in->shown == 0) {
+		cop_diag_set(diag, in->path, 0, 0, "no model '%s' in it", in->only);
+		err = COP_ENOTFOUND;
+	}
+	if (err == COP_OK && in->json) {
+		cop_json_end_array(in->view.json);
+		cop_json_key(in->view.json, "trees");
+		cop_json_begin_array(in->view.json);
+	}
+	if (err == COP_OK)
+		err = show_lone_trees(in, diag);
+	if (err == COP_OK && in->json)
+		cop_json_end_array(in->view.json);
+	if (err != COP_OK && diag->source[0] == '\0')
+		(void)snprintf(diag->source, sizeof diag->source, "%s", in->path);
+	return err;
+}
+
+static cop_err show_as_json(inspection *in, cop_diag *diag)
+{
+	const char *text;
+	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &in->view.json);
+	if (err == COP_OK) {
+		cop_json_begin_object(in->view.json);
+		err = show(in, diag);
+		if (err != COP_OK)
+			return err;
+		cop_json_end_object(in->view.json);
+		err = cop_json_writer_finish(in->view.json, &text, NULL);
+	}
+	if (err == COP_OK)
+		(void)puts(text);
+	else
+		cop_diag_set(diag, in->path, 0, 0, "%s", cop_err_text(err));
+	return err;
+}
+
+static cop_err run(inspection *in, cop_diag *diag)
+{
+	cop_bytes_init(&in->bytes);
+	cop_err err = open_file(in, diag);
+	if (err == COP_OK && in->names != NULL)
+		err = read_names(in, diag);
+	if (err == COP_OK)
+		err = in->json ? show_as_json(in, diag) : show(in, diag);
+	cop_json_writer_free(in->view.json);
+	for (size_t i = 0; i < in->view.name_count; i++)
+		cop_mem_free(in->name_list[i]);
+	cop_mem_free(in->name_list);
+	cop_bytes_fini(&in->bytes);
+	return err;
+}
+
+/* ---- arguments ---- */
+
+static bool read_option(inspection *in, int option)
+{
+	switch (option) {
+	case MODEL:
+		in->only = optarg;
+		return true;
+	case TREE:
+		in->view.tree = COP_INSPECT_ALL_TREES;
+		return strcmp(optarg, "all") == 0 ||
+		       cop_command_whole(NAME, "--tree", optarg, 0, UINT32_MAX, &in->view.tree);
+	case NAMES:
+		in->names = optarg;
+		return true;
+	default:
+		in->json = true;
+		return true;
+	}
+}
+
 int cop_inspect_command(int argc, char **argv)
 {
-	(void)argc;
-	(void)argv;
-	return 1;
+	inspection in = { .view = { .out = stdout, .tree = COP_INSPECT_NO_TREE } };
+	optind = 1;
+	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
+		if (option == HELP || option == 'h') {
+			(void)fputs(usage_text, stdout);
+			return 0;
+		}
+		if (option == '?' || !read_option(&in, option))
+			return COP_EXIT_USAGE;
+	}
+	if (optind + 1 != argc) {
+		cop_command_complain(NAME, "expected one FILE (coppice inspect --help)");
+		return COP_EXIT_USAGE;
+	}
+	in.path = argv[optind];
+	cop_diag diag = { 0 };
+	if (run(&in, &diag) != COP_OK)
+		return cop_command_failed(NAME, &diag);
+	return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
 }

@@ -1,0 +1,31 @@
+/* tools/bench.h: the two benches behind `coppice bench`, and their arithmetic. */
+#ifndef COP_TOOLS_BENCH_H
+#define COP_TOOLS_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/json.h"
+
+/* Sorts the samples; the value below which `share` of them lie. count > 0. */
+double cop_bench_quantile(double *samples, size_t count, double share);
+
+/* Medians of learners, kernels and OpenBLAS, in this process. json: NULL for text on standard output. */
+COP_CHECK cop_err cop_bench_kernels(cop_json_writer *json, cop_diag *diag);
+
+typedef struct cop_bench_load {
+	const char *endpoint;
+	const char *model;
+	size_t features;
+	uint64_t inflight; /* requests under way in the pipelined part */
+	uint64_t events;   /* of each part */
+	uint64_t batch;    /* events in one request */
+	double timeout;    /* seconds */
+} cop_bench_load;
+
+/* A daemon under load: one at a time, then pipelined. */
+COP_CHECK cop_err cop_bench_load_run(const cop_bench_load *settings, cop_json_writer *json, cop_diag *diag);
+
+#endif

@@ -1,0 +1,313 @@
+/* What a model is and has done comes from its settings and counters; how much each expert counts from its explanation
+ * of a row of zeros. */
+#include "inspect_model.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "online/model.h"
+#include "tree/tree_json.h"
+#include "tree/tree_text.h"
+
+#define TOP_WEIGHTS 4 /* of a node, in text */
+#define NAME_ROOM   32
+
+static cop_err fail(cop_err err, cop_diag *diag)
+{
+	cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+	return err;
+}
+
+/* ---- one line or member each ---- */
+
+static void show_text(const cop_inspect_view *v, const char *key, const char *text)
+{
+	if (v->json == NULL) {
+		(void)fprintf(v->out, "  %-18s %s\n", key, text);
+		return;
+	}
+	cop_json_key(v->json, key);
+	cop_json_text(v->json, text);
+}
+
+static void show_whole(const cop_inspect_view *v, const char *key, uint64_t whole)
+{
+	if (v->json == NULL) {
+		(void)fprintf(v->out, "  %-18s %" PRIu64 "\n", key, whole);
+		return;
+	}
+	cop_json_key(v->json, key);
+	cop_json_unsigned(v->json, whole);
+}
+
+static void show_number(const cop_inspect_view *v, const char *key, double number)
+{
+	if (v->json == NULL) {
+		(void)fprintf(v->out, "  %-18s %.6g\n", key, number);
+		return;
+	}
+	cop_json_key(v->json, key);
+	cop_json_number(v->json, number);
+}
+
+static void show_range(const cop_inspect_view *v, const char *key, double low, double high)
+{
+	if (v->json == NULL) {
+		(void)fprintf(v->out, "  %-18s %.6g to %.6g\n", key, low, high);
+		return;
+	}
+	cop_json_key(v->json, key);
+	cop_json_begin_array(v->json);
+	cop_json_number(v->json, low);
+	cop_json_number(v->json, high);
+	cop_json_end_array(v->json);
+}
+
+static void show_arm_settings(const cop_inspect_view *v, const cop_learner_settings *s)
+{
+	show_whole(v, "arms", s->arms);
+	show_text(v, "policy", s->policy);
+	if (strcmp(s->policy, "squarecb") == 0) {
+		show_number(v, "gamma", s->exploration.gamma);
+		return;
+	}
+	show_number(v, "epsilon", s->exploration.epsilon);
+	show_number(v, "epsilon_decay", s->exploration.epsilon_decay);
+	show_number(v, "epsilon_floor", s->exploration.epsilon_floor);
+}
+
+static void show_settings(const cop_inspect_view *v, const cop_model_settings *m)
+{
+	static const char *const rules[] = { "earliest", "last", "sum" };
+	const cop_learner_settings *s = &m->learner;
+	show_text(v, "learner", s->learner);
+	show_whole(v, "features", s->features);
+	if (s->features == 0) {
+		show_whole(v, "bits", s->bits);
+		show_whole(v, "max_nonzeros", s->max_nonzeros);
+	}
+	if (s->arms > 0) {
+		show_arm_settings(v, s);
+	} else {
+		show_range(v, "value_range", m->value_low, m->value_high);
+		show_number(v, "delta", s->delta * (m->value_high - m->value_low));
+		show_text(v, "feedback", s->one_point ? "one" : "two");
+	}
+	show_whole(v, "height", s->height);
+	show_number(v, "learning_rate", s->learning_rate);
+	show_whole(v, "seed", s->seed);
+	show_number(v, "reward_window", m->reward_window);
+	if (m->has_default_loss)
+		show_number(v, "default_loss", m->default_loss);
+	show_text(v, "reward", rules[m->reward]);
+	show_range(v, "loss_range", m->loss_low, m->loss_high);
+}
+
+static void show_counters(const cop_inspect_view *v, cop_model *model)
+{
+	static const char *const feedback[COP_FEEDBACK_RESULTS] = { "applied", "recorded", "duplicate", "late",
+		"unknown" };
+	const cop_model_counters *c = cop_model_get_counters(model);
+	show_whole(v, "rev", cop_model_learner(model)->rev);
+	show_whole(v, "pending", cop_model_pending(model));
+	show_whole(v, "decisions", c->decisions);
+	show_whole(v, "repeated", c->repeated);
+	show_whole(v, "greedy", c->greedy);
+	for (size_t i = 0; i < COP_FEEDBACK_RESULTS; i++)
+		show_whole(v, feedback[i], c->feedback[i]);
+	show_whole(v, "learned", c->learned);
+	show_whole(v, "defaulted", c->defaulted);
+	show_whole(v, "dropped", c->dropped);
+	show_whole(v, "evicted", c->evicted);
+	show_whole(v, "refused", c->refused);
+	if (c->learned > 0)
+		show_number(v, "mean_loss", c->loss_sum / (double)c->learned);
+}
+
+static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_diag *diag)
+{
+	const cop_learner_settings *s = &cop_model_get_settings(model)->learner;
+	float *zeros = cop_mem_alloc(s->features, sizeof *zeros);
+	if (zeros == NULL)
+		return fail(COP_ENOMEM, diag);
+	cop_row row = { .d = cop_learner_dimension(s), .dense = s->features != 0 ? zeros : NULL };
+	cop_decision decision;
+	const cop_explanation *e;
+	cop_model_explain_row(model, &row, NULL, &decision, &e);
+	if (v->json != NULL) {
+		cop_json_key(v->json, "experts");
+		cop_json_begin_array(v->json);
+	}
+	for (size_t i = 0; i < e->expert_count; i++) {
+		const cop_explained_expert *expert = &e->experts[i];
+		if (v->json == NULL) {
+			(void)fprintf(v->out, "  %-18s %s: weight %.6f, %zu tree%s\n", i == 0 ? "experts" : "",
+			        expert->name, expert->weight, expert->trees, expert->trees == 1 ? "" : "s");
+			continue;
+		}
+		cop_json_begin_object(v->json);
+		show_text(v, "name", expert->name);
+		show_number(v, "weight", expert->weight);
+		show_whole(v, "trees", expert->trees);
+		cop_json_end_object(v->json);
+	}
+	if (v->json != NULL)
+		cop_json_end_array(v->json);
+	cop_mem_free(zeros);
+	return COP_OK;
+}
+
+/* ---- trees ---- */
+
+/* d names: the given ones, then x<i> in `spare`. NULL when memory is short. */
+static const char **feature_names(const cop_inspect_view *v, size_t d, char (**spare)[NAME_ROOM])
+{
+	const char **names = cop_mem_alloc(d, sizeof *names);
+	*spare = cop_mem_alloc(d, sizeof **spare);
+	if (names == NULL || *spare == NULL) {
+		cop_mem_free(names);
+		cop_mem_free(*spare);
+		*spare = NULL;
+		return NULL;
+	}
+	for (size_t i = 0; i < d; i++) {
+		(void)snprintf((*spare)[i], sizeof **spare, "x%zu", i);
+		names[i] = i < v->name_count ? v->names[i] : (*spare)[i];
+	}
+	return names;
+}
+
+/* Outputs of an arms' tree are losses: turned round, the text's largest one is the best. */
+static const char **turn_to_gain(cop_oblique_tree *tree, char (**spare)[NAME_ROOM])
+{
+	size_t arms = cop_oblique_tree_outputs(tree);
+	const char **names = cop_mem_alloc(arms, sizeof *names);
+	*spare = cop_mem_alloc(arms, sizeof **spare);
+	if (names == NULL || *spare == NULL) {
+		cop_mem_free(names);
+		cop_mem_free(*spare);
+		*spare = NULL;
+		return NULL;
+	}
+	for (size_t k = 0; k < arms; k++) {
+		(void)snprintf((*spare)[k], sizeof **spare, "arm %zu", k);
+		names[k] = (*spare)[k];
+	}
+	for (size_t l = 0; l < cop_oblique_tree_leaves(tree); l++)
+		for (size_t k = 0; k < arms; k++)
+			cop_oblique_tree_values(tree, l)[k] *= -1.0F;
+	return names;
+}
+
+static cop_err show_tree_text(
+        const cop_inspect_view *v, cop_oblique_tree *tree, cop_tree_names *names, bool arms, cop_diag *diag)
+{
+	char(*spare)[NAME_ROOM] = NULL;
+	const char **outputs = arms ? turn_to_gain(tree, &spare) : NULL;
+	cop_err err = arms && outputs == NULL ? COP_ENOMEM : COP_OK;
+	if (err == COP_OK) {
+		cop_bytes text;
+		cop_bytes_init(&text);
+		names->outputs = outputs;
+		if (arms)
+			(void)fputs("  (leaves: the arm of lowest loss, and by how much the leaf lowers it)\n", v->out);
+		cop_tree_text(tree, names, TOP_WEIGHTS, &text);
+		err = text.err;
+		if (err == COP_OK)
+			(void)fwrite(text.data, 1, text.length, v->out);
+		cop_bytes_fini(&text);
+	}
+	cop_mem_free(outputs);
+	cop_mem_free(spare);
+	return err == COP_OK ? COP_OK : fail(err, diag);
+}
+
+cop_err cop_inspect_tree(
+        const cop_inspect_view *view, size_t number, cop_oblique_tree *tree, bool arms, bool whole, cop_diag *diag)
+{
+	if (view->json == NULL)
+		(void)fprintf(view->out, "  tree %-13zu %zu nodes, %zu leaves, depth %u\n", number,
+		        cop_oblique_tree_nodes(tree), cop_oblique_tree_leaves(tree), cop_oblique_tree_depth(tree));
+	if (view->json != NULL && !whole) {
+		cop_json_begin_object(view->json);
+		show_whole(view, "tree", number);
+		show_whole(view, "nodes", cop_oblique_tree_nodes(tree));
+		show_whole(view, "leaves", cop_oblique_tree_leaves(tree));
+		show_whole(view, "depth", cop_oblique_tree_depth(tree));
+		cop_json_end_object(view->json);
+	}
+	if (!whole)
+		return COP_OK;
+	char(*spare)[NAME_ROOM];
+	const char **features = feature_names(view, cop_oblique_tree_features(tree), &spare);
+	if (features == NULL)
+		return fail(COP_ENOMEM, diag);
+	cop_tree_names names = { .features = features };
+	cop_err err = COP_OK;
+	if (view->json == NULL)
+		err = show_tree_text(view, tree, &names, arms, diag);
+	else
+		cop_tree_json(tree, &names, view->json);
+	cop_mem_free(features);
+	cop_mem_free(spare);
+	return err;
+}
+
+static cop_err show_trees(const cop_inspect_view *v, cop_model *model, cop_diag *diag)
+{
+	const cop_learner *learner = cop_model_learner(model);
+	size_t count = cop_learner_trees(learner);
+	if (v->tree < COP_INSPECT_NO_TREE && v->tree >= count) {
+		cop_diag_set(diag, "", 0, 0, "no tree %" PRIu64 ", the model has %zu, counted from 0", v->tree, count);
+		return COP_ENOTFOUND;
+	}
+	if (v->json != NULL) {
+		cop_json_key(v->json, "trees");
+		cop_json_begin_array(v->json);
+	}
+	cop_err err = COP_OK;
+	for (size_t m = 0; m < count && err == COP_OK; m++) {
+		bool whole = v->tree == m || v->tree == COP_INSPECT_ALL_TREES;
+		if (!whole && v->tree != COP_INSPECT_NO_TREE)
+			continue;
+		cop_oblique_tree *tree;
+		err = cop_learner_tree(learner, m, &tree);
+		if (err != COP_OK)
+			return fail(err, diag);
+		err = cop_inspect_tree(v, m, tree, cop_model_get_settings(model)->learner.arms > 0, whole, diag);
+		cop_oblique_tree_free(tree);
+	}
+	if (err == COP_OK && v->json != NULL)
+		cop_json_end_array(v->json);
+	return err;
+}
+
+cop_err cop_inspect_model(
+        const cop_inspect_view *view, const char *name, const void *data, size_t length, cop_diag *diag)
+{
+	cop_model_settings settings;
+	cop_model *model = NULL;
+	cop_err err = cop_model_peek(data, length, &settings, diag);
+	if (err == COP_OK)
+		err = cop_model_new(&settings, &model, diag);
+	if (err == COP_OK)
+		err = cop_model_load(model, data, length, diag);
+	if (err == COP_OK) {
+		if (view->json != NULL)
+			cop_json_begin_object(view->json);
+		else
+			(void)fprintf(view->out, "\nmodel %s\n", name != NULL ? name : "");
+		if (view->json != NULL && name != NULL)
+			show_text(view, "name", name);
+		show_settings(view, cop_model_get_settings(model));
+		show_counters(view, model);
+		err = show_experts(view, model, diag);
+	}
+	if (err == COP_OK)
+		err = show_trees(view, model, diag);
+	if (err == COP_OK && view->json != NULL)
+		cop_json_end_object(view->json);
+	cop_model_free(model);
+	return err;
+}
