@@ -11,7 +11,7 @@
 #define NAME "bench"
 
 static const char usage_text[] =
-        "usage: coppice bench kernels [--json]\n"
+        "usage: coppice bench [kernels] [--json]\n"
         "       coppice bench load --endpoint EP --model NAME --features D [OPTION ...]\n\n"
         "kernels: medians of deciding and learning one event (54 features, 7 arms) by each learner, beside the bare "
         "cost\n"
@@ -122,9 +122,9 @@ int cop_bench_command(int argc, char **argv)
 		if (option == '?' || !read_option(&load, &json, option))
 			return COP_EXIT_USAGE;
 	}
-	const char *what = optind < argc ? argv[optind] : "";
+	const char *what = optind < argc ? argv[optind] : "kernels";
 	bool is_load = strcmp(what, "load") == 0;
-	if (optind + 1 != argc || (!is_load && strcmp(what, "kernels") != 0)) {
+	if (optind + 1 < argc || (!is_load && strcmp(what, "kernels") != 0)) {
 		cop_command_complain(NAME, "expected kernels or load (coppice bench --help)");
 		return COP_EXIT_USAGE;
 	}
