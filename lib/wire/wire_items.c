@@ -42,6 +42,9 @@ static cop_err open_items(cop_wire_cursor *cursor, cop_wire_items *items, cop_wi
 	cop_err err = cop_wire_cursor_array(&inside, &items->count);
 	if (err != COP_OK)
 		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "items", "an array of maps");
+	if (items->count > COP_WIRE_BATCH_MAX)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "items: got %zu, expected at most %d",
+		        items->count, COP_WIRE_BATCH_MAX);
 	items->cursor = inside;
 	items->left = items->count;
 	err = cop_wire_cursor_skip(cursor, COP_WIRE_DEPTH - 1);

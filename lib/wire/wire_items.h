@@ -9,6 +9,9 @@
 #include "base/bytes.h"
 #include "wire/wire_keys.h"
 
+/* In one batch: an item of one byte is answered with fifty, so message_limit alone bounds no reply. */
+#define COP_WIRE_BATCH_MAX 65536
+
 typedef struct cop_wire_items {
 	cop_wire_cursor cursor; /* borrows the body */
 	size_t count;           /* items in all */
