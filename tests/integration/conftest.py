@@ -77,7 +77,8 @@ def pack(value):
 
 
 def unpack(data):
-    return msgpack.unpackb(data, raw=False, strict_map_key=False)
+    # A string's bytes come back as they were sent, UTF-8 or not.
+    return msgpack.unpackb(data, raw=False, strict_map_key=False, unicode_errors="surrogateescape")
 
 
 class Client:
