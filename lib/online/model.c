@@ -234,24 +234,29 @@ static cop_err learn(cop_model *model, const cop_row *x, const cop_decision *dec
 	return COP_OK;
 }
 
-static void record_loss(cop_model *model, cop_pending_entry *entry, const double *scaled)
+static cop_err record_loss(cop_model *model, cop_pending_entry *entry, const double *scaled)
 {
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < 2; i++) {
 		entry->loss[i] = model->set.reward == COP_REWARD_SUM ? entry->loss[i] + scaled[i] : scaled[i];
+		if (!isfinite(entry->loss[i]))
+			return COP_EDIVERGED;
+	}
 	entry->losses++;
 	cop_pending_record(model->pending, entry);
+	return COP_OK;
 }
 
 static cop_err join(
         cop_model *model, cop_pending_entry *entry, const double *scaled, double now, cop_feedback_result *result)
 {
-	if (model->set.reward != COP_REWARD_EARLIEST) {
-		record_loss(model, entry, scaled);
+	bool records = model->set.reward != COP_REWARD_EARLIEST;
+	cop_err err =
+	        records ? record_loss(model, entry, scaled) : learn(model, &entry->x, &entry->decision, scaled, true);
+	if (err != COP_OK)
+		return err;
+	if (records) {
 		*result = COP_FEEDBACK_RECORDED;
 	} else {
-		cop_err err = learn(model, &entry->x, &entry->decision, scaled, true);
-		if (err != COP_OK)
-			return err;
 		cop_pending_remove(model->pending, entry, COP_REMEMBERED_ANSWERED, now);
 		*result = COP_FEEDBACK_APPLIED;
 	}

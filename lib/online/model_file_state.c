@@ -172,7 +172,8 @@ static cop_err load_learner(cop_model *model, cop_cursor *cursor) { return cop_l
 static cop_err load_pending(cop_model *model, cop_cursor *cursor)
 {
 	cop_pending_set_max(model->pending, UINT32_MAX); /* a lowered bound does not lose what waited */
-	cop_err err = cop_pending_load(model->pending, cursor);
+	size_t arms = model->learner->class->values ? 1 : model->set.learner.arms;
+	cop_err err = cop_pending_load(model->pending, arms, cursor);
 	cop_pending_set_max(model->pending, model->set.pending_max);
 	return err;
 }

@@ -387,6 +387,7 @@ static cop_err load_context(const cop_pending *table, uint32_t nnz, cop_cursor *
 	const uint8_t *value = cop_cursor_take(cursor, words * sizeof(float));
 	if (index == NULL || value == NULL)
 		return cursor->err;
+	uint32_t last = 0;
 	for (size_t i = 0; i < words; i++) {
 		float number;
 		uint32_t at = 0;
@@ -395,8 +396,9 @@ static cop_err load_context(const cop_pending *table, uint32_t nnz, cop_cursor *
 			memcpy(&at, index + i * sizeof at, sizeof at);
 		if (!isfinite(number))
 			return COP_ENONFINITE;
-		if (at >= table->d)
+		if (at >= table->d || (i > 0 && table->sparse && at <= last))
 			return COP_EFORMAT;
+		last = at;
 	}
 	*x = (cop_row){ .d = table->d, .nnz = nnz };
 	if (table->sparse) {
@@ -408,7 +410,14 @@ static cop_err load_context(const cop_pending *table, uint32_t nnz, cop_cursor *
 	return COP_OK;
 }
 
-static cop_err load_record(cop_pending *table, cop_cursor *cursor)
+/* What a learner relies on in the decisions that it gets back. */
+static bool plausible(const record *r, size_t arms)
+{
+	return isfinite(r->time) && r->p > 0.0 && r->p <= 1.0 && isfinite(r->y) && r->arm < arms && r->u >= -1 &&
+	       r->u <= 1;
+}
+
+static cop_err load_record(cop_pending *table, size_t arms, cop_cursor *cursor)
 {
 	uint8_t kind = cop_cursor_u8(cursor);
 	uint8_t length = cop_cursor_u8(cursor);
@@ -421,6 +430,8 @@ static cop_err load_record(cop_pending *table, cop_cursor *cursor)
 	load_fields(cursor, &loaded);
 	if (cursor->err != COP_OK)
 		return cursor->err;
+	if (!plausible(&loaded, arms))
+		return COP_EFORMAT;
 	cop_row x;
 	cop_err err = load_context(table, loaded.nnz, cursor, &x);
 	if (err != COP_OK)
@@ -437,7 +448,7 @@ static cop_err load_record(cop_pending *table, cop_cursor *cursor)
 	return COP_OK;
 }
 
-cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor)
+cop_err cop_pending_load(cop_pending *table, size_t arms, cop_cursor *cursor)
 {
 	uint64_t d = cop_cursor_u64(cursor);
 	uint8_t sparse = cop_cursor_u8(cursor);
@@ -447,7 +458,7 @@ cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor)
 	if (d != table->d || sparse != (uint8_t)table->sparse)
 		return COP_ESHAPE;
 	for (uint64_t i = 0; i < count; i++) {
-		cop_err err = load_record(table, cursor);
+		cop_err err = load_record(table, arms, cursor);
 		if (err != COP_OK)
 			return err;
 	}

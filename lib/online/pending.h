@@ -66,7 +66,8 @@ void cop_pending_forget(cop_pending *table, double time);
 
 /* All of it, oldest first: equal histories give equal bytes. */
 void cop_pending_save(const cop_pending *table, cop_bytes *bytes);
-/* Into an empty table of the same shape. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE, COP_EFULL, COP_ENOMEM. */
-COP_CHECK cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor);
+/* Into an empty table of the same shape; every decision's arm must be below `arms` (values: 1). COP_ESHAPE,
+ * COP_EFORMAT, COP_ENONFINITE, COP_EFULL, COP_ENOMEM. */
+COP_CHECK cop_err cop_pending_load(cop_pending *table, size_t arms, cop_cursor *cursor);
 
 #endif

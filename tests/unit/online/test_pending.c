@@ -316,7 +316,7 @@ static void test_load_then_continue_equals_never_stopped(void **state)
 		copy = ref;
 		save(a, &first);
 		cop_cursor_init(&cursor, first.data, first.length);
-		assert_int_equal(cop_pending_load(b, &cursor), COP_OK);
+		assert_int_equal(cop_pending_load(b, 100, &cursor), COP_OK);
 		assert_int_equal(cop_cursor_left(&cursor), 0);
 		random_operations(a, &ref, sparse, 5000, 2);
 		random_operations(b, &copy, sparse, 5000, 2);
@@ -346,7 +346,7 @@ static void test_load_damaged_bytes_is_error_or_valid(void **state)
 		for (size_t length = 0; length < bytes.length; length++) {
 			b = table_of(sparse, 6);
 			cop_cursor_init(&cursor, bytes.data, length);
-			assert_int_not_equal(cop_pending_load(b, &cursor), COP_OK);
+			assert_int_not_equal(cop_pending_load(b, 100, &cursor), COP_OK);
 			cop_pending_free(b);
 		}
 		static const uint8_t flips[] = { 0x01, 0x80, 0xff, 0x10 };
@@ -354,7 +354,7 @@ static void test_load_damaged_bytes_is_error_or_valid(void **state)
 			bytes.data[at / 4] ^= flips[at % 4];
 			b = table_of(sparse, 6);
 			cop_cursor_init(&cursor, bytes.data, bytes.length);
-			if (cop_pending_load(b, &cursor) == COP_OK) {
+			if (cop_pending_load(b, 100, &cursor) == COP_OK) {
 				cop_pending_entry e;
 				assert_true(cop_pending_count(b) <= 6);
 				while (cop_pending_oldest(b, &e))
@@ -365,7 +365,7 @@ static void test_load_damaged_bytes_is_error_or_valid(void **state)
 		}
 		b = table_of(!sparse, 6);
 		cop_cursor_init(&cursor, bytes.data, bytes.length);
-		assert_int_equal(cop_pending_load(b, &cursor), COP_ESHAPE);
+		assert_int_equal(cop_pending_load(b, 100, &cursor), COP_ESHAPE);
 		cop_pending_free(b);
 		cop_pending_free(a);
 	}
