@@ -1,8 +1,9 @@
 /* linalg/kernel_simd.h: the kernels' one source; each kernel_<isa>.c defines COP_KERNEL_NAME and COP_KERNEL_SYMBOL,
  * is compiled with that instruction set, and includes it once.
  *
- * A vec is always 16 lanes, whatever registers hold it, so the order of every sum is the same everywhere. Columns are
- * taken in panels of WIDE vecs that stay in registers while the features stream by. */
+ * A vec is one register of LANES floats. Columns are independent of one another, so their sums do not depend on LANES;
+ * a dot product always runs in COP_KERNEL_LANES lanes, whatever number of registers holds them. Columns are taken in
+ * panels of WIDE vecs that stay in registers while the features stream by. */
 #include <math.h>
 #include <string.h>
 
@@ -13,16 +14,18 @@
 #endif
 
 #ifdef __AVX512F__
-#define WIDE 8
+#define LANES 16
+#elif defined(__AVX2__)
+#define LANES 8
 #else
-#define WIDE 4
+#define LANES 4
 #endif
-
-#define LANES COP_KERNEL_LANES
+#define WIDE  8
+#define SPLIT (COP_KERNEL_LANES / LANES) /* vecs that a dot product's lanes take */
 
 typedef float vec __attribute__((vector_size(4 * LANES)));
 typedef float vec_any __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-typedef float vec_block __attribute__((vector_size(4 * LANES), aligned(64), may_alias));
+typedef float vec_block __attribute__((vector_size(4 * LANES), aligned(4 * LANES), may_alias));
 
 #define LOAD(p)     (*(const vec_block *)(p))
 #define LOAD_ANY(p) (*(const vec_any *)(p))
@@ -30,55 +33,58 @@ typedef float vec_block __attribute__((vector_size(4 * LANES), aligned(64), may_
 #define INLINE      static inline __attribute__((always_inline))
 
 /* 1/sqrt(v), v > 0, to about 22 bits where the processor estimates it, exact otherwise. */
-INLINE void rsqrt(const vec *v, vec *out)
+INLINE vec rsqrt(vec v)
 {
 #ifdef __AVX512F__
-	__m512 x;
-	memcpy(&x, v, sizeof x);
-	__m512 estimate = _mm512_rsqrt14_ps(x);
-	memcpy(out, &estimate, sizeof *out);
-	*out = *out * (1.5f - 0.5f * *v * *out * *out);
+	vec estimate = (vec)_mm512_rsqrt14_ps((__m512)v);
+	return estimate * (1.5f - 0.5f * v * estimate * estimate);
 #elif defined(__AVX2__)
-	__m256 x[2];
-	memcpy(x, v, sizeof x);
-	x[0] = _mm256_rsqrt_ps(x[0]);
-	x[1] = _mm256_rsqrt_ps(x[1]);
-	memcpy(out, x, sizeof *out);
-	*out = *out * (1.5f - 0.5f * *v * *out * *out);
+	vec estimate = (vec)_mm256_rsqrt_ps((__m256)v);
+	return estimate * (1.5f - 0.5f * v * estimate * estimate);
 #else
+	vec out;
 	for (int i = 0; i < LANES; i++)
-		(*out)[i] = 1.0f / sqrtf((*v)[i]);
+		out[i] = 1.0f / sqrtf(v[i]);
+	return out;
 #endif
 }
 
 INLINE float fold(const vec *v)
 {
-	float lane[LANES];
+	float lane[COP_KERNEL_LANES];
 	memcpy(lane, v, sizeof lane);
-	for (int half = LANES / 2; half > 0; half /= 2)
+	for (int half = COP_KERNEL_LANES / 2; half > 0; half /= 2)
 		for (int i = 0; i < half; i++)
 			lane[i] += lane[i + half];
 	return lane[0];
 }
 
+INLINE void dot_block(const float *x, const float *y, vec *sum)
+{
+	for (int v = 0; v < SPLIT; v++)
+		sum[v] += LOAD_ANY(x + v * LANES) * LOAD_ANY(y + v * LANES);
+}
+
+/* Two rows of lanes, taken in turn. */
 static float dot(size_t n, const float *x, const float *y)
 {
-	vec s0 = { 0 };
-	vec s1 = { 0 };
+	vec even[SPLIT] = { { 0 } };
+	vec odd[SPLIT] = { { 0 } };
 	size_t i = 0;
-	for (; i + 2 * LANES <= n; i += 2 * LANES) {
-		s0 += LOAD_ANY(x + i) * LOAD_ANY(y + i);
-		s1 += LOAD_ANY(x + i + LANES) * LOAD_ANY(y + i + LANES);
+	for (; i + 2 * COP_KERNEL_LANES <= n; i += 2 * COP_KERNEL_LANES) {
+		dot_block(x + i, y + i, even);
+		dot_block(x + i + COP_KERNEL_LANES, y + i + COP_KERNEL_LANES, odd);
 	}
-	for (; i < n; i += LANES) {
-		size_t left = n - i < LANES ? n - i : LANES;
-		float tail[2][LANES] = { { 0 } };
+	for (; i < n; i += COP_KERNEL_LANES) {
+		size_t left = n - i < COP_KERNEL_LANES ? n - i : COP_KERNEL_LANES;
+		float tail[2][COP_KERNEL_LANES] = { { 0 } };
 		memcpy(tail[0], x + i, left * sizeof *x);
 		memcpy(tail[1], y + i, left * sizeof *y);
-		s0 += LOAD_ANY(tail[0]) * LOAD_ANY(tail[1]);
+		dot_block(tail[0], tail[1], even);
 	}
-	s0 += s1;
-	return fold(&s0);
+	for (int v = 0; v < SPLIT; v++)
+		even[v] += odd[v];
+	return fold(even);
 }
 
 /* One panel of `width` vecs: index NULL means all features in order. */
@@ -139,10 +145,8 @@ INLINE void adagrad_any(
 		for (size_t i = 0; i < n; i += LANES) {
 			vec gradient = x[j] * LOAD(g + i);
 			vec sum = LOAD(s + at + i) + gradient * gradient;
-			vec scale;
-			rsqrt(&sum, &scale);
 			STORE(s + at + i, sum);
-			STORE(w + at + i, LOAD(w + at + i) - eta * gradient * scale);
+			STORE(w + at + i, LOAD(w + at + i) - eta * gradient * rsqrt(sum));
 		}
 	}
 }
