@@ -228,7 +228,7 @@ static void test_load_forged_sections_is_refused_or_works(void **state)
 		assert_int_equal(cop_model_file_open(&file, good.data, good.length, NULL, NULL), COP_OK);
 		size_t place = 0;
 		for (size_t n = 0; cop_model_file_next(&file, &place, &section); n++) {
-			size_t step = 1 + section.length / 400;
+			size_t step = 1 + section.length / 150;
 			for (size_t at = 0; at < section.length; at += at < 64 ? 1 : step) {
 				for (size_t f = 0; f < sizeof flips; f++) {
 					rewrap(&good, n, at, flips[f], false, &forged);
