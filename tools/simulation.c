@@ -101,7 +101,7 @@ static double losses(const cop_sim_settings *set, const cop_decision *decision, 
 static cop_err evaluate(const run *r, double *out)
 {
 	const cop_sim_settings *set = r->set;
-	*out = NAN;
+	*out = (double)NAN;
 	if (set->holdout == NULL)
 		return COP_OK;
 	double sum = 0.0;
@@ -223,7 +223,7 @@ cop_err cop_sim_run(
 {
 	size_t n = settings->data->n;
 	run r = { .set = settings, .backend = backend, .diag = diag, .out = out, .next_print = 1 };
-	*out = (cop_sim_result){ .holdout = NAN };
+	*out = (cop_sim_result){ .holdout = (double)NAN };
 	r.total = settings->events != 0 ? settings->events : settings->passes * n;
 	r.next_point = settings->curve == 0 || r.total < settings->curve ? 1 : r.total / settings->curve;
 	r.order = cop_mem_alloc(n, sizeof *r.order);
