@@ -21,7 +21,8 @@ typedef struct cop_sockets {
 	void *feedback;           /* SUB */
 	void *pull;               /* PULL */
 	void *actions;            /* XPUB */
-	uint64_t actions_dropped; /* at a slow subscriber's high-water mark */
+	uint64_t actions_dropped; /* how often a subscriber's queue was found full; ZeroMQ then passes it over,
+	                             uncounted, until it has read half of it */
 	uint64_t replies_dropped; /* their requester has gone, or does not read */
 	uint64_t subscribers;     /* subscriptions to actions at present */
 } cop_sockets;
