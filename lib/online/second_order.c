@@ -103,7 +103,8 @@ static cop_err learn_full(cop_second_order *model, const cop_row *x, size_t arm,
 	cop_kernel_forward_row(model->kernel, x, model->side, p, model->px); /* P is symmetric */
 	float spread = 1.0f + model->kernel->dot(model->inputs, x->dense, model->px);
 	float gain = error / spread;
-	if (!(spread >= 1.0f) || !isfinite(spread) || !isfinite(gain)) /* rounding has spoiled P, or the numbers have run away */
+	if (!(spread >= 1.0f && isfinite(spread) &&
+	            isfinite(gain))) /* rounding has spoiled P, or the numbers have run away */
 		return COP_EDIVERGED;
 	float root = 1.0f / sqrtf(spread);
 	for (size_t j = 0; j < model->side; j++) {
