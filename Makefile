@@ -27,7 +27,7 @@ test:
 bench:
 	tools/install-deps build
 	$(MAKE) build
-	$(BUILD)/tools/coppice bench
+	tests/bench/measure $(BUILD)
 
 format:
 	git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i

@@ -155,49 +155,6 @@ cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, c
 
 static bool two_point(const cop_model *model) { return model->learner->class->values && !model->set.learner.one_point; }
 
-static void evict_oldest(cop_model *model, double now)
-{
-	cop_pending_entry oldest;
-	if (!cop_pending_oldest(model->pending, &oldest))
-		return;
-	cop_pending_remove(model->pending, &oldest, COP_REMEMBERED_EXPIRED, now);
-	model->counters.evicted++;
-}
-
-static void keep_explanation(cop_model *model, const cop_row *x, const cop_decision *decision, uint64_t serial)
-{
-	if (model->kept_count == 0)
-		return;
-	size_t at = (size_t)(serial % model->kept_count);
-	model->kept_serial[at] = serial;
-	cop_learner_explain(model->learner, x, decision, &model->kept[at]);
-}
-
-cop_err cop_model_decide(cop_model *model, const cop_event_id *id, const cop_row *x, const uint8_t *mask, double now,
-        cop_decision *out, bool *repeated)
-{
-	cop_pending_entry entry;
-	*repeated = cop_pending_find(model->pending, id, &entry);
-	if (*repeated) {
-		*out = entry.decision;
-		model->counters.repeated++;
-		return COP_OK;
-	}
-	cop_err err = cop_learner_decide(model->learner, x, mask, out);
-	if (err != COP_OK)
-		return err;
-	while (cop_pending_count(model->pending) >= model->set.pending_max)
-		evict_oldest(model, now);
-	err = cop_pending_add(model->pending, id, x, out, model->serial, now);
-	if (err != COP_OK)
-		return err;
-	keep_explanation(model, x, out, model->serial);
-	model->serial++;
-	model->counters.decisions++;
-	model->counters.greedy += out->greedy;
-	return COP_OK;
-}
-
 double cop_model_value(const cop_model *model, double y)
 {
 	return model->set.value_low + y * (model->set.value_high - model->set.value_low);
@@ -234,15 +191,105 @@ static cop_err learn(cop_model *model, const cop_row *x, const cop_decision *dec
 	return COP_OK;
 }
 
+/* A sum is one of losses as they were sent: of scaled ones, each further one brings the range's low end along. */
 static cop_err record_loss(cop_model *model, cop_pending_entry *entry, const double *scaled)
 {
+	const cop_model_settings *s = &model->set;
+	bool adds = s->reward == COP_REWARD_SUM && entry->losses > 0;
+	double zero = (0.0 - s->loss_low) / (s->loss_high - s->loss_low);
 	for (size_t i = 0; i < 2; i++) {
-		entry->loss[i] = model->set.reward == COP_REWARD_SUM ? entry->loss[i] + scaled[i] : scaled[i];
+		entry->loss[i] = adds ? entry->loss[i] + (scaled[i] - zero) : scaled[i];
 		if (!isfinite(entry->loss[i]))
 			return COP_EDIVERGED;
 	}
 	entry->losses++;
 	cop_pending_record(model->pending, entry);
+	return COP_OK;
+}
+
+/* What the end of a window teaches: the recorded losses, else the default, else nothing. */
+static bool final_loss(const cop_model *model, const cop_pending_entry *entry, double *scaled)
+{
+	const cop_model_settings *s = &model->set;
+	if (entry->losses > 0) {
+		for (size_t i = 0; i < 2; i++) {
+			scaled[i] = entry->loss[i];
+			if (!model->learner->class->values)
+				scaled[i] = fmin(fmax(scaled[i], 0.0), 1.0);
+		}
+		return true;
+	}
+	scaled[0] = scaled[1] = (s->default_loss - s->loss_low) / (s->loss_high - s->loss_low);
+	return s->has_default_loss;
+}
+
+static bool window_is_over(const cop_model *model, const cop_pending_entry *entry, double now)
+{
+	return entry->time + model->set.reward_window <= now;
+}
+
+static void end_window(cop_model *model, const cop_pending_entry *entry, double now)
+{
+	double scaled[2];
+	bool teaches = final_loss(model, entry, scaled);
+	cop_remembered as = entry->losses > 0 ? COP_REMEMBERED_ANSWERED : COP_REMEMBERED_EXPIRED;
+	if (teaches && learn(model, &entry->x, &entry->decision, scaled, true) == COP_OK)
+		model->counters.defaulted += entry->losses == 0;
+	model->counters.dropped += !teaches;
+	cop_pending_remove(model->pending, entry, as, now);
+}
+
+/* The id's decision, if it is waiting and its window is not over; one that is over is ended here. */
+static bool find_open(cop_model *model, const cop_event_id *id, double now, cop_pending_entry *entry)
+{
+	if (!cop_pending_find(model->pending, id, entry))
+		return false;
+	if (!window_is_over(model, entry, now))
+		return true;
+	end_window(model, entry, now);
+	return false;
+}
+
+static void evict_oldest(cop_model *model, double now)
+{
+	cop_pending_entry oldest;
+	if (!cop_pending_oldest(model->pending, &oldest))
+		return;
+	cop_pending_remove(model->pending, &oldest, COP_REMEMBERED_EXPIRED, now);
+	model->counters.evicted++;
+}
+
+static void keep_explanation(cop_model *model, const cop_row *x, const cop_decision *decision, uint64_t serial)
+{
+	if (model->kept_count == 0)
+		return;
+	size_t at = (size_t)(serial % model->kept_count);
+	model->kept_serial[at] = serial;
+	cop_learner_explain(model->learner, x, decision, &model->kept[at]);
+}
+
+cop_err cop_model_decide(cop_model *model, const cop_event_id *id, const cop_row *x, const uint8_t *mask, double now,
+        cop_decision *out, bool *repeated)
+{
+	cop_pending_entry entry;
+	*repeated = find_open(model, id, now, &entry);
+	if (*repeated) {
+		*out = entry.decision;
+		model->counters.repeated++;
+		return COP_OK;
+	}
+	cop_err err = cop_learner_decide(model->learner, x, mask, out);
+	if (err != COP_OK)
+		return err;
+	while (cop_pending_count(model->pending) >= model->set.pending_max)
+		evict_oldest(model, now);
+	err = cop_pending_add(model->pending, id, x, out, model->serial, now);
+	if (err != COP_OK)
+		return err;
+	keep_explanation(model, x, out, model->serial);
+	model->serial++;
+	model->counters.decisions++;
+	model->counters.greedy += out->greedy;
 	return COP_OK;
 }
 
@@ -285,7 +332,7 @@ cop_err cop_model_feedback(cop_model *model, const cop_event_id *id, const doubl
 	if (err != COP_OK)
 		return err;
 	cop_pending_entry entry;
-	if (cop_pending_find(model->pending, id, &entry))
+	if (find_open(model, id, now, &entry))
 		return join(model, &entry, scaled, now, result);
 	*result = not_waiting(model, id);
 	model->counters.feedback[*result]++;
@@ -303,7 +350,7 @@ cop_err cop_model_feedback_full(cop_model *model, const cop_event_id *id, const 
 	if (err != COP_OK)
 		return err;
 	cop_pending_entry entry;
-	if (cop_pending_find(model->pending, id, &entry))
+	if (find_open(model, id, now, &entry))
 		return join(model, &entry, scaled, now, result);
 	*result = not_waiting(model, id);
 	if (*result == COP_FEEDBACK_UNKNOWN) {
@@ -318,35 +365,12 @@ cop_err cop_model_feedback_full(cop_model *model, const cop_event_id *id, const 
 	return COP_OK;
 }
 
-/* What the end of a window teaches: the recorded losses, else the default, else nothing. */
-static bool final_loss(const cop_model *model, const cop_pending_entry *entry, double *scaled)
-{
-	const cop_model_settings *s = &model->set;
-	if (entry->losses > 0) {
-		for (size_t i = 0; i < 2; i++) {
-			scaled[i] = entry->loss[i];
-			if (!model->learner->class->values)
-				scaled[i] = fmin(fmax(scaled[i], 0.0), 1.0);
-		}
-		return true;
-	}
-	scaled[0] = scaled[1] = (s->default_loss - s->loss_low) / (s->loss_high - s->loss_low);
-	return s->has_default_loss;
-}
-
 size_t cop_model_expire(cop_model *model, double now, size_t most)
 {
 	size_t ended = 0;
 	cop_pending_entry entry;
-	while (ended < most && cop_pending_oldest(model->pending, &entry) &&
-	        entry.time + model->set.reward_window <= now) {
-		double scaled[2];
-		bool teaches = final_loss(model, &entry, scaled);
-		cop_remembered as = entry.losses > 0 ? COP_REMEMBERED_ANSWERED : COP_REMEMBERED_EXPIRED;
-		if (teaches && learn(model, &entry.x, &entry.decision, scaled, true) == COP_OK)
-			model->counters.defaulted += entry.losses == 0;
-		model->counters.dropped += !teaches;
-		cop_pending_remove(model->pending, &entry, as, now);
+	while (ended < most && cop_pending_oldest(model->pending, &entry) && window_is_over(model, &entry, now)) {
+		end_window(model, &entry, now);
 		ended++;
 	}
 	cop_pending_forget(model->pending, now - model->set.reward_window);

@@ -87,7 +87,8 @@ double cop_model_value(const cop_model *model, double y);
 
 /* Loss (count 1, or 2 for two-point values, at probe + and probe -) for a decision, under the reward rule.
  * COP_ENONFINITE; COP_EINVAL: outside loss_range, or count is not what the model takes (2 only for two-point values);
- * COP_EDIVERGED: the update was refused. Nothing changed then, and the decision goes on waiting. */
+ * COP_EDIVERGED: the update was refused. Nothing changed then, and the decision goes on waiting. A decision whose window
+ * is over at `now` is ended first, as by cop_model_expire. */
 COP_CHECK cop_err cop_model_feedback(cop_model *model, const cop_event_id *id, const double *loss, size_t count,
         double now, cop_feedback_result *result);
 

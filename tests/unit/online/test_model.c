@@ -81,6 +81,43 @@ static void test_sum_learns_the_sum_cut_to_the_range(void **state)
 	recorded_rule(COP_REWARD_SUM, (const double[]){ 0.75, 0.5 }, 2, 1.0);
 }
 
+static void test_sum_of_shifted_range_is_one_of_losses_as_sent(void **state)
+{
+	(void)state;
+	cop_model_settings s;
+	model_settings(&s, "ensemble", false);
+	s.reward = COP_REWARD_SUM;
+	s.loss_low = -1.0;
+	s.loss_high = 0.0;
+	cop_rng_init(&rng, FIXTURE_SEED, 67);
+	cop_model *model = model_new(&s);
+	(void)model_decide(model, &rng, false, 1, 0.0);
+	assert_int_equal(model_feedback(model, 1, -0.25, 1.0), COP_FEEDBACK_RECORDED);
+	assert_int_equal(model_feedback(model, 1, -0.5, 2.0), COP_FEEDBACK_RECORDED);
+	assert_int_equal(cop_model_expire(model, WINDOW, 10), 1);
+	assert_true(counters(model)->loss_sum == -0.75);
+	cop_model_free(model);
+}
+
+static void test_feedback_after_the_window_is_late_though_nothing_ended_it_yet(void **state)
+{
+	(void)state;
+	cop_model_settings s;
+	model_settings(&s, "ensemble", false);
+	cop_rng_init(&rng, FIXTURE_SEED, 68);
+	cop_model *model = model_new(&s);
+	(void)model_decide(model, &rng, false, 1, 0.0);
+	(void)model_decide(model, &rng, false, 2, 0.0);
+	assert_int_equal(model_feedback(model, 1, 0.5, WINDOW), COP_FEEDBACK_LATE);
+	assert_int_equal(counters(model)->dropped, 1);
+	assert_int_equal(counters(model)->learned, 0);
+	/* And its id is free for a new decision. */
+	(void)model_decide(model, &rng, false, 2, WINDOW);
+	assert_int_equal(counters(model)->decisions, 3);
+	assert_int_equal(cop_model_pending(model), 1);
+	cop_model_free(model);
+}
+
 static void test_window_over_without_feedback_drops_or_learns_default(void **state)
 {
 	(void)state;
@@ -351,6 +388,8 @@ int main(void)
 		cmocka_unit_test(test_earliest_first_is_applied_second_duplicate),
 		cmocka_unit_test(test_last_learns_the_last_when_the_window_ends),
 		cmocka_unit_test(test_sum_learns_the_sum_cut_to_the_range),
+		cmocka_unit_test(test_sum_of_shifted_range_is_one_of_losses_as_sent),
+		cmocka_unit_test(test_feedback_after_the_window_is_late_though_nothing_ended_it_yet),
 		cmocka_unit_test(test_window_over_without_feedback_drops_or_learns_default),
 		cmocka_unit_test(test_decide_again_gives_first_decision),
 		cmocka_unit_test(test_full_table_evicts_the_oldest_and_counts),
