@@ -1,0 +1,209 @@
+"""The configuration: --check, --print-config, reload by verb and by SIGHUP."""
+
+import signal
+import subprocess
+
+import pytest
+from conftest import grow, model, section, wait_for
+
+X = [0.25, 1.0, 3.5]
+
+WRONG = """state_dir = "state"
+log {
+	level = "loud"
+}
+sockets {
+	requests = { "http://127.0.0.1:80" }
+	message_limit = "1TiB"
+}
+checkpoint {
+	every = "soon"
+	keep = 0
+}
+model "m" {
+	arms = 1
+	features = 3
+	epsilon = 2
+	reward_window = "10 parsecs"
+	loss_range = { 1, 0 }
+}
+model "bad name" {
+	arms = 3
+	features = 3
+	reward = "latest"
+}
+"""
+
+
+def test_check_reports_all_wrong_values_with_lines(daemon):
+    one = daemon(start=False)
+    one.config.write_text(WRONG)
+    run = one.run("--check")
+    assert run.returncode == 1 and run.stdout == ""  # what is wrong with a section itself is told at its end
+    for line, option in {
+        3: "level", 6: "requests", 7: "message_limit", 10: "every", 11: "keep", 14: "arms", 16: "epsilon",
+        17: "reward_window", 18: "loss_range", 24: "model", 23: "reward",
+    }.items():  # fmt: skip
+        matching = [text for text in run.stderr.splitlines() if text.startswith(f"{one.config}:{line}: {option}")]
+        assert len(matching) == 1 and "expected" in matching[0], (line, option, run.stderr)
+
+
+def test_wrong_configuration_does_not_start(daemon):
+    one = daemon(start=False)
+    one.config.write_text(WRONG)
+    one.launch()
+    one.wait(1)
+    assert "epsilon" in one.log() and "reward_window" in one.log() and not one.state.exists()
+    one.config.unlink()
+    one.launch()
+    one.wait(1)
+    assert str(one.config) in one.log()
+
+
+@pytest.mark.parametrize("line, text", [(4, "epsillon = 0.1"), (5, "arms = = 3"), (4, 'polixy { x = 1 }')])
+def test_unknown_option_or_syntax_error_names_its_line(daemon, line, text):
+    lines = ['state_dir = "state"', 'sockets { requests = { "ipc://r.ipc" } }', 'model "m" {', "features = 3", "arms = 3", "}"]
+    lines[line - 1] = text
+    one = daemon(start=False)
+    one.config.write_text("\n".join(lines) + "\n")
+    run = one.run("--check")
+    assert run.returncode == 1 and f"{one.config}:{line}:" in run.stderr, run.stderr
+
+
+def test_check_of_a_good_file_is_silent(daemon):
+    one = daemon(start=False)
+    run = one.run("--check")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "") and not one.state.exists()
+
+
+def test_print_config_parses_back_to_itself(daemon, tmp_path):
+    (tmp_path / "arms.txt").write_text("one\ntwo\nthree\n")
+    text = model("a", epsilon=0.25, policy="epsilon", arm_names=tmp_path / "arms.txt", loss_range=(-1.5, 1e6))
+    text += model("v", learner="value", value_range=(-3, 7), delta=0.5, feedback="one") + model("s", features=0, bits=9)
+    text += model("d", learner="dgt", default_loss=0.5) + section("journal", {"sync": "always"})
+    one = daemon(text, start=False)
+    first = one.run("--print-config")
+    assert first.returncode == 0 and "epsilon = 0.25" in first.stdout
+    one.config.write_text(first.stdout)
+    second = one.run("--print-config")
+    assert (second.returncode, second.stdout) == (0, first.stdout)
+    one.start()
+    assert [m["name"] for m in one.client().status()["models"]] == ["a", "v", "s", "d"]
+
+
+def test_built_in_configuration_is_printed_without_a_file(daemon):
+    one = daemon(start=False)
+    built_in = subprocess.run([one.program, "--print-config"], capture_output=True, text=True, timeout=60)
+    assert built_in.returncode == 0 and 'model "demo"' in built_in.stdout and "ipc://requests.ipc" in built_in.stdout
+
+
+def test_usage_errors_exit_2(daemon):
+    one = daemon(start=False)
+    for arguments in (["--frobnicate"], ["extra"], ["--config"], ["--reset-model", "nobody"]):
+        run = one.run(*arguments)
+        assert run.returncode == 2 and run.stderr, arguments
+    assert one.run("--help").returncode == one.run("--version").returncode == 0
+
+
+def reload_by_verb(one, client):
+    status, reply = client.request("reload")
+    return status, reply
+
+
+def reload_by_signal(one, client):
+    before = one.log().count("event=reload ")
+    one.signal(signal.SIGHUP)
+    wait_for(lambda: one.log().count("event=reload ") > before, "the reload")
+    return None, None
+
+
+@pytest.mark.parametrize("reload", [reload_by_verb, reload_by_signal])
+def test_reload_applies_what_can_change_and_names_the_rest(daemon, reload):
+    # Without exploration an arm is chosen for certain.
+    one = daemon(model(policy="epsilon", epsilon=0.5) + section("log", {"level": "info"}))
+    client = one.client()
+    grow(client)
+    assert client.decide("m", "before", X)["p"] < 1
+    before = client.model()
+    changed = model(policy="epsilon", epsilon=0, features=4, pending_max=7, reward_window="1h") + model("new")
+    one.write_config(changed + section("log", {"level": "notice"}))
+    status, reply = reload(one, client)
+    assert "event=reload_needs_restart" in one.log() and "event=reload result=ok" in one.log()
+    if reply is not None:
+        assert status == "ok" and reply.keys() == {"applied", "restart"}
+        assert any("level" in text for text in reply["applied"])
+        assert any("features" in text for text in reply["restart"])
+        assert any("new" in text for text in reply["restart"])
+    assert client.model() == before  # a model whose shape changes keeps its settings until the restart
+    one.write_config(model(policy="epsilon", epsilon=0, reward_window="1h") + section("log", {"level": "debug"}))
+    status, reply = reload(one, client)
+    if reply is not None:
+        assert any("epsilon" in text and "0.5" in text for text in reply["applied"])
+        assert any("reward_window" in text for text in reply["applied"]) and reply["restart"] == []
+    assert client.decide("m", "after", X)["p"] == 1
+    assert client.decide("m", "before", X)["p"] < 1  # still the first decision
+
+
+def test_reload_of_unchanged_file_changes_nothing(daemon):
+    client = daemon().client()
+    assert client.ok("reload", "", {"seq": 7}) == {"applied": [], "restart": [], "seq": 7}
+
+
+def test_reload_lowers_and_raises_the_log_level(daemon):
+    one = daemon(model() + section("log", {"level": "info"}))
+    client = one.client()
+    client.ok("checkpoint")
+    wait_for(lambda: "event=checkpoint sequence=1" in one.log(), "the line of the first checkpoint")
+    one.write_config(model() + section("log", {"level": "error"}))
+    client.ok("reload")
+    client.ok("checkpoint")
+    one.write_config(model() + section("log", {"level": "info"}))
+    client.ok("reload")
+    client.ok("checkpoint")
+    wait_for(lambda: "event=checkpoint sequence=3" in one.log(), "the line of the third checkpoint")
+    assert "event=checkpoint sequence=2" not in one.log()
+
+
+def test_reload_takes_new_names(daemon, tmp_path):
+    names = tmp_path / "arms.txt"
+    names.write_text("a\nb\nc\n")
+    one = daemon(model(arm_names=names))
+    client = one.client()
+    names.write_text("x\ny\nz\n")
+    assert client.ok("explain", "m", {"x": X})["arm"] in "abc"
+    assert len(client.ok("reload")["applied"]) == 1
+    assert client.ok("explain", "m", {"x": X})["arm"] in "xyz"
+
+
+@pytest.mark.parametrize("broken", ["model {", model(epsilon=7) + model("n", arms=1), None])
+def test_reload_of_a_broken_file_is_refused_and_changes_nothing(daemon, broken):
+    one = daemon(model(policy="epsilon", epsilon=0.5))
+    client = one.client()
+    before = client.model()
+    good = one.config.read_text()
+    if broken is None:
+        one.config.unlink()
+    else:
+        one.write_config(broken)
+    error = client.error("reload", "", {"seq": 1})
+    assert error["code"] == "bad_request" and error["message"].startswith("configuration") and error["seq"] == 1
+    if broken is not None and "epsilon" in broken:
+        assert "epsilon" in error["message"]
+        assert "arms" in one.log() and one.log().count("event=config_wrong") == 2
+    reload_by_signal(one, client)
+    assert "event=reload result=refused" in one.log()
+    assert client.model() == before and client.decide("m", 1, X)["p"] < 1
+    one.config.write_text(good)
+    assert client.ok("reload") == {"applied": [], "restart": []}
+
+
+def test_reload_many_times_keeps_serving(daemon):
+    one = daemon(model(policy="epsilon"))
+    client = one.client()
+    for i in range(50):
+        one.write_config(model(policy="epsilon", epsilon=(i % 10) / 10, explain_keep=i))
+        client.send("decide", "m", {"id": i, "x": X})
+        client.send("reload")
+        client.send("explain", "m", {"id": i})
+        assert [client.receive()[0] for _ in range(3)] == ["ok"] * 3
+    assert client.model()["decisions"] == 50

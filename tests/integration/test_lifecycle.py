@@ -1,0 +1,283 @@
+"""Start, stop, restart: checkpoints, shapes, parked models, the state folder, the service manager."""
+
+import os
+import signal
+import socket
+
+import pytest
+from conftest import DEADLINE, grow, model, section, wait_for
+
+X = [0.25, 1.0, 3.5]
+
+
+def checkpoints(daemon):
+    """Newest last."""
+    return sorted(daemon.state.glob("coppice.*.checkpoint"))
+
+
+def damage(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data)
+
+
+def state(client, name="m"):
+    return client.model(name), client.ok("explain", name, {"x": X})
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signal_to_stop_writes_checkpoint_and_restart_goes_on(daemon, number):
+    texts = model("m") + model("v", learner="value") + model("s", features=0) + model("d", learner="dgt")
+    stopped, whole = daemon(texts), daemon(texts)
+    clients = [one.client() for one in (stopped, whole)]
+
+    def events(prefix):
+        for i in range(30):
+            for name in "mvsd":
+                x = {"a": i, "b": 1} if name == "s" else [i % 5, i % 3, 1]
+                actions = [client.decide(name, f"{prefix}-{i}", x) for client in clients]
+                assert actions[0] == actions[1]
+                loss = [0.5, 0.25 + i / 100] if name == "v" else (i % 4) / 4
+                if i % 3:
+                    assert [c.feedback(name, f"{prefix}-{i}", loss) for c in clients] == ["applied"] * 2
+
+    events("before")
+    before = [state(clients[0], name) for name in "md"]
+    stopped.signal(number)
+    stopped.wait(0)
+    assert "event=stopping" in stopped.log() and len(checkpoints(stopped)) == 1
+    stopped.start()
+    clients[0] = stopped.client()
+    assert "event=restored" in stopped.log()
+    assert [state(clients[0], name) for name in "md"] == before
+    for client in clients:  # what waited still does, and what was answered is remembered
+        assert client.feedback("m", "before-0", 0.75) == "applied"
+        assert client.feedback("m", "before-1", 0.75) == "duplicate"
+    events("after")  # decides exactly as the one that never stopped
+    assert [m["rev"] for m in clients[0].status()["models"]] == [m["rev"] for m in clients[1].status()["models"]]
+
+
+def test_killed_after_checkpoint_restores_it(daemon):
+    one = daemon()
+    client = one.client()
+    grow(client)
+    client.decide("m", "pending", X)
+    client.ok("checkpoint")
+    expected = state(client)
+    grow(client, prefix="lost")
+    one.kill()
+    one.start()
+    client = one.client()
+    assert state(client) == expected
+    assert client.status()["checkpoint"]["sequence"] == 1
+    assert client.feedback("m", "pending", 0.5) == "applied"
+    assert client.ok("checkpoint")["sequence"] == 2
+
+
+def test_killed_while_writing_leaves_a_checkpoint_that_restores(daemon):
+    one = daemon(model(features=0, bits=16))
+    client = one.client()
+    for round in range(5):
+        client.decide("m", round, {"a": 1})
+        client.feedback("m", round, 0.5)
+        done = client.ok("checkpoint")["sequence"]
+        for _ in range(20):
+            client.send("checkpoint")
+        client.receive()
+        one.kill()
+        one.start()
+        client = one.client()
+        assert client.model()["rev"] == round + 1 and client.status()["checkpoint"]["sequence"] > done
+
+
+def test_damaged_newest_checkpoint_is_passed_over_with_a_warning(daemon):
+    one = daemon()
+    client = one.client()
+    grow(client)
+    client.ok("checkpoint")
+    expected = state(client)
+    grow(client, prefix="newer")
+    one.stop()
+    damage(checkpoints(one)[-1])
+    one.start()
+    client = one.client()
+    assert state(client) == expected
+    assert "warning: event=checkpoint_damaged sequence=2" in one.log()
+    assert client.ok("checkpoint")["sequence"] > 2  # never the same number again
+
+
+def test_several_damaged_checkpoints_are_not_kept_instead_of_new_ones(daemon):
+    one = daemon()
+    client = one.client()
+    for i in range(3):
+        grow(client, prefix=f"round-{i}")
+        client.ok("checkpoint")
+    one.kill()
+    for path in checkpoints(one)[1:]:
+        damage(path)
+    one.write_config(model() + section("checkpoint", {"keep": 1}))
+    one.start()
+    client = one.client()
+    grow(client, prefix="after")
+    expected = state(client)
+    assert expected[0]["rev"] == 120
+    one.restart()
+    assert state(one.client()) == expected
+
+
+@pytest.mark.parametrize("ruin", ["damaged", "empty", "cut"])
+def test_only_checkpoint_ruined_starts_anew_with_a_warning(daemon, ruin):
+    one = daemon()
+    grow(one.client())
+    one.stop()
+    (path,) = checkpoints(one)
+    data = path.read_bytes()
+    path.write_bytes({"empty": b"", "cut": data[: len(data) // 2]}.get(ruin, data))
+    if ruin == "damaged":
+        damage(path)
+    one.start()
+    assert "event=checkpoint_damaged" in one.log()
+    assert one.client().model()["rev"] == 0
+
+
+def test_checkpoints_kept_are_the_newest(daemon):
+    one = daemon(model() + section("checkpoint", {"keep": 2}))
+    client = one.client()
+    numbers = [client.ok("checkpoint")["sequence"] for _ in range(5)]
+    assert numbers == [1, 2, 3, 4, 5]
+    assert len(checkpoints(one)) == 2
+    one.restart()
+    assert one.client().status()["checkpoint"]["sequence"] == 6
+
+
+def test_checkpoint_timer_writes(daemon):
+    client = daemon(model() + section("checkpoint", {"every": "1s"})).client()
+    wait_for(lambda: client.status()["checkpoint"]["written"] >= 2, "two checkpoints")
+    newest = client.status()["checkpoint"]
+    assert newest["bytes"] > 0 and newest["failed"] == 0 and newest["age"] >= 0
+
+
+def test_checkpoint_that_cannot_be_written_is_told_and_tried_again(daemon):
+    one = daemon()
+    client = one.client()
+    grow(client)
+    moved = one.state.with_name("moved")
+    one.state.rename(moved)
+    assert client.error("checkpoint")["code"] == "internal"
+    assert client.status()["checkpoint"]["failed"] == 1 and "event=checkpoint_failed" in one.log()
+    assert client.decide("m", "goes on", X)
+    moved.rename(one.state)
+    assert client.ok("checkpoint")["sequence"] == 1
+
+
+@pytest.mark.parametrize("change", [{"arms": 5}, {"features": 4}, {"height": 3}, {"trees": 3}, {"learner": "dgt", "trees": None}])
+def test_changed_shape_is_refused_until_reset(daemon, change):
+    one = daemon(model("m") + model("other"))
+    grow(one.client())
+    grow(one.client(), "other")
+    one.stop()
+    before = len(one.log())
+    one.write_config(model("m", **change) + model("other"))
+    one.launch()
+    one.wait(1)
+    said = one.log()[before:]
+    assert 'model "m"' in said and "--reset-model m" in said
+    for key, value in change.items():
+        if key in ("arms", "features"):
+            assert "3" in said and str(value) in said  # both shapes
+    one.start("--reset-model", "m")
+    client = one.client()
+    assert (client.model("m")["rev"], client.model("other")["rev"]) == (0, 60)
+    one.restart()  # without the option
+
+
+def test_model_removed_is_parked_and_comes_back(daemon):
+    one = daemon(model("m") + model("gone", arms=4))
+    client = one.client()
+    grow(client, "gone")
+    expected = state(client, "gone")
+    one.stop()
+    for _ in range(2):  # through two generations of checkpoints
+        one.write_config(model("m"))
+        one.start()
+        client = one.client()
+        assert client.status()["parked"] == ["gone"]
+        assert client.error("decide", "gone", {"id": 1, "x": X})["code"] == "unknown_model"
+        client.ok("checkpoint")
+        one.stop()
+    assert "event=model_parked model=gone" in one.log()
+    one.write_config(model("m") + model("gone", arms=4))
+    one.start()
+    assert state(one.client(), "gone") == expected
+    assert one.client().status()["parked"] == []
+
+
+def test_second_daemon_on_the_same_state_is_refused(daemon):
+    first, second = daemon(), daemon(start=False)
+    second.write_config(f'state_dir = "{first.state}"\n' + model())
+    second.launch()
+    second.wait(1)
+    assert "another coppiced" in second.log() and str(first.state) in second.log()
+    assert first.client().status()
+
+
+def test_endpoint_that_cannot_be_bound_is_named(daemon):
+    one = daemon(start=False)
+    one.write_config(model() + section("sockets", {"requests": ["ipc:///nowhere/at/all"]}))
+    one.launch()
+    one.wait(1)
+    assert "ipc:///nowhere/at/all" in one.log() and "requests" in one.log()
+
+
+def test_state_folder_that_cannot_be_made_is_named(daemon):
+    one = daemon(start=False)
+    one.write_config('state_dir = "/proc/nothing"\n' + model())
+    one.launch()
+    one.wait(1)
+    assert "/proc/nothing" in one.log()
+
+
+@pytest.fixture
+def manager(tmp_path):
+    """A service manager's end of the notification socket: messages(needed) reads on until it has seen that text."""
+    path = f"\0coppice-test-{os.getpid()}-{tmp_path.name}"
+    end = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    end.bind(path)
+    end.settimeout(DEADLINE)
+    seen = []
+
+    def messages(needed):
+        seen.append("")
+        while needed not in seen[-1].split("\n"):
+            seen.append(end.recv(4096).decode())
+        return seen
+
+    messages.address = "@" + path[1:]
+    yield messages
+    end.close()
+
+
+def test_service_manager_is_told_of_each_step(daemon, manager):
+    one = daemon(env={"NOTIFY_SOCKET": manager.address, "WATCHDOG_USEC": "1000000"})
+    manager("READY=1")
+    manager("WATCHDOG=1")
+    one.signal(signal.SIGHUP)
+    reloading = manager("RELOADING=1")[-1]
+    assert any(line.startswith("MONOTONIC_USEC=") and int(line[15:]) > 0 for line in reloading.split("\n"))
+    manager("READY=1")
+    manager("WATCHDOG=1")
+    one.signal(signal.SIGTERM)
+    manager("STOPPING=1")
+    one.wait(0)
+
+
+def test_watchdog_is_fed_while_requests_come(daemon, manager):
+    one = daemon(env={"NOTIFY_SOCKET": manager.address, "WATCHDOG_USEC": "400000"})
+    client = one.client()
+    manager("READY=1")
+    for _ in range(4):
+        for _ in range(2000):
+            client.send("status")
+        for _ in range(2000):
+            client.receive()
+        manager("WATCHDOG=1")
