@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 
-#include "base/mem.h"
 #include "daemon/clock.h"
 #include "store/checkpoint_file.h"
 #include "tree/model_file.h"
@@ -15,9 +14,18 @@ void cop_checkpoint_init(cop_checkpoint *checkpoint, const char *folder)
 
 void cop_checkpoint_fini(cop_checkpoint *checkpoint) { cop_bytes_fini(&checkpoint->body); }
 
+typedef struct restoring {
+	cop_checkpoint *checkpoint;
+	cop_log *log;
+} restoring;
+
+/* The next file must come after the damaged ones too, or pruning would keep those and not it. */
 static void skipped(void *context, uint64_t sequence, const cop_diag *why)
 {
-	cop_log_line(context, COP_LOG_WARNING, "checkpoint_damaged", "sequence=%" PRIu64 " reason=\"%s\"", sequence,
+	const restoring *r = context;
+	if (r->checkpoint->highest < sequence)
+		r->checkpoint->highest = sequence;
+	cop_log_line(r->log, COP_LOG_WARNING, "checkpoint_damaged", "sequence=%" PRIu64 " reason=\"%s\"", sequence,
 	        why->message);
 }
 
@@ -26,18 +34,12 @@ cop_err cop_checkpoint_restore(
 {
 	cop_bytes body;
 	cop_bytes_init(&body);
-	cop_checkpoint_listener listener = { .skipped = skipped, .context = log };
+	restoring context = { checkpoint, log };
+	cop_checkpoint_listener listener = { .skipped = skipped, .context = &context };
 	uint64_t sequence;
 	cop_err err =
 	        cop_checkpoint_newest(checkpoint->folder, COP_CHECKPOINT_PREFIX, &body, &sequence, &listener, diag);
 	if (err == COP_ENOTFOUND) {
-		/* Damaged files only: the next one must still come after them. */
-		uint64_t *all = NULL;
-		size_t count = 0;
-		if (cop_checkpoint_list(checkpoint->folder, COP_CHECKPOINT_PREFIX, &all, &count, NULL) == COP_OK &&
-		        count > 0)
-			checkpoint->sequence = all[0];
-		cop_mem_free(all);
 		cop_bytes_fini(&body);
 		return COP_OK;
 	}
@@ -45,6 +47,8 @@ cop_err cop_checkpoint_restore(
 		err = cop_served_load(set, &body, reset, diag);
 	if (err == COP_OK) {
 		checkpoint->sequence = sequence;
+		if (checkpoint->highest < sequence)
+			checkpoint->highest = sequence;
 		checkpoint->bytes = body.length;
 		cop_log_line(log, COP_LOG_NOTICE, "restored", "sequence=%" PRIu64 " bytes=%zu", sequence, body.length);
 	}
@@ -70,7 +74,7 @@ cop_err cop_checkpoint_save(
 	if (err != COP_OK)
 		cop_diag_set(&why, "", 0, 0, "%s", cop_err_text(err));
 	else
-		err = cop_checkpoint_write(checkpoint->folder, COP_CHECKPOINT_PREFIX, checkpoint->sequence + 1,
+		err = cop_checkpoint_write(checkpoint->folder, COP_CHECKPOINT_PREFIX, checkpoint->highest + 1,
 		        body->data, body->length, &why);
 	if (err != COP_OK) {
 		checkpoint->failed++;
@@ -79,7 +83,7 @@ cop_err cop_checkpoint_save(
 			*diag = why;
 		return err;
 	}
-	checkpoint->sequence++;
+	checkpoint->sequence = ++checkpoint->highest;
 	checkpoint->written++;
 	checkpoint->bytes = body->length;
 	checkpoint->seconds = cop_clock_monotonic() - started;

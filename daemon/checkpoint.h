@@ -15,6 +15,7 @@
 typedef struct cop_checkpoint {
 	const char *folder; /* kept */
 	uint64_t sequence;  /* of the newest written or restored; 0: none */
+	uint64_t highest;   /* of all files met, damaged ones included */
 	uint64_t written, failed;
 	uint64_t bytes; /* of the newest */
 	double seconds; /* the newest took */
