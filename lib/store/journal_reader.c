@@ -1,0 +1,157 @@
+/* One walk at a time over the listed segments; records below from_sequence are read (and so checked) but not given out.
+ * Invariant: tail.next_sequence is the record that comes next, read or not. */
+#include "store/journal_reader.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "store/journal_walk.h"
+
+struct cop_journal_reader {
+	char *folder;
+	cop_journal_file *files;
+	size_t count;
+	size_t index; /* of the segment being read, or to be opened next */
+	bool open;
+	bool allow_gaps;
+	uint64_t from;
+	cop_journal_walk walk;
+	cop_journal_tail tail;
+	cop_err err; /* sticky */
+	cop_diag why;
+};
+
+/* The last segment whose base is not above `from`. */
+static cop_err find_start(cop_journal_reader *reader, cop_diag *diag)
+{
+	if (reader->count == 0) {
+		reader->tail.next_sequence = reader->from == 0 ? 1 : reader->from;
+		return COP_OK;
+	}
+	if (reader->from != 0 && reader->from < reader->files[0].base) {
+		cop_diag_set(diag, reader->folder, 0, 0,
+		        "record %" PRIu64 " is not there: the oldest segment begins with %" PRIu64, reader->from,
+		        reader->files[0].base);
+		return COP_ENOTFOUND;
+	}
+	while (reader->index + 1 < reader->count && reader->files[reader->index + 1].base <= reader->from)
+		reader->index++;
+	reader->tail.next_sequence = reader->files[reader->index].base;
+	const cop_journal_file *last = &reader->files[reader->count - 1];
+	cop_journal_name(last->base, last->compressed, reader->tail.file);
+	return COP_OK;
+}
+
+cop_err cop_journal_reader_open(
+        const char *folder, uint64_t from_sequence, bool allow_gaps, cop_journal_reader **out, cop_diag *diag)
+{
+	*out = NULL;
+	cop_journal_reader *reader = cop_mem_alloc(1, sizeof *reader);
+	if (reader == NULL || (reader->folder = cop_mem_strdup(folder)) == NULL) {
+		cop_mem_free(reader);
+		cop_diag_set(diag, folder, 0, 0, "out of memory");
+		return COP_ENOMEM;
+	}
+	reader->from = from_sequence;
+	reader->allow_gaps = allow_gaps;
+	cop_err err = cop_journal_list(folder, &reader->files, &reader->count, diag);
+	if (err == COP_OK)
+		err = find_start(reader, diag);
+	if (err != COP_OK) {
+		cop_journal_reader_close(reader);
+		return err;
+	}
+	*out = reader;
+	return COP_OK;
+}
+
+void cop_journal_reader_close(cop_journal_reader *reader)
+{
+	if (reader == NULL)
+		return;
+	cop_journal_walk_close(&reader->walk);
+	cop_mem_free(reader->files);
+	cop_mem_free(reader->folder);
+	cop_mem_free(reader);
+}
+
+static cop_err open_segment(cop_journal_reader *reader)
+{
+	const cop_journal_file *file = &reader->files[reader->index];
+	bool last = reader->index + 1 == reader->count;
+	cop_err err = cop_journal_walk_open(
+	        &reader->walk, reader->folder, file, last ? UINT64_MAX : file[1].base, &reader->why);
+	reader->open = err == COP_OK;
+	reader->tail.next_sequence = file->base;
+	return err;
+}
+
+static cop_err report_gap(cop_journal_reader *reader)
+{
+	const cop_journal_walk *walk = &reader->walk;
+	char text[200];
+	(void)snprintf(text, sizeof text,
+	        "the segment ends at offset %" PRIu64 ", records %" PRIu64 " to %" PRIu64 " are missing",
+	        walk->end_offset, walk->expected, walk->limit - 1);
+	cop_journal_walk_diag(walk, walk->end_offset, text, &reader->why);
+	return COP_EFORMAT;
+}
+
+/* Behind a segment's end: COP_OK to go on with the next one, COP_EEND at the last, COP_EFORMAT at a gap. */
+static cop_err leave_segment(cop_journal_reader *reader)
+{
+	const cop_journal_walk *walk = &reader->walk;
+	if (walk->end == COP_JOURNAL_END_MISSING && !reader->allow_gaps)
+		return report_gap(reader);
+	if (reader->index + 1 == reader->count) {
+		reader->tail.torn = walk->end == COP_JOURNAL_END_TORN;
+		reader->tail.offset = walk->end_offset;
+		reader->tail.bytes = walk->cut;
+	}
+	cop_journal_walk_close(&reader->walk);
+	reader->open = false;
+	reader->index++;
+	return reader->index == reader->count ? COP_EEND : COP_OK;
+}
+
+static cop_err step(cop_journal_reader *reader, cop_journal_record *record)
+{
+	if (reader->index == reader->count)
+		return COP_EEND;
+	cop_err err = reader->open ? COP_OK : open_segment(reader);
+	if (err == COP_OK)
+		err = cop_journal_walk_next(&reader->walk, record, &reader->why);
+	if (err == COP_OK)
+		reader->tail.next_sequence = record->sequence + 1;
+	if (err != COP_EEND)
+		return err;
+	memset(record, 0, sizeof *record);
+	return leave_segment(reader);
+}
+
+cop_err cop_journal_next(cop_journal_reader *reader, cop_journal_record *record, cop_diag *diag)
+{
+	do {
+		memset(record, 0, sizeof *record);
+		if (reader->err == COP_OK)
+			reader->err = step(reader, record);
+	} while (reader->err == COP_OK && (record->sequence == 0 || record->sequence < reader->from));
+	if (reader->err == COP_OK)
+		return COP_OK;
+	memset(record, 0, sizeof *record);
+	if (diag != NULL && reader->err != COP_EEND)
+		*diag = reader->why;
+	return reader->err;
+}
+
+const cop_journal_tail *cop_journal_reader_tail(const cop_journal_reader *reader) { return &reader->tail; }
+
+uint64_t cop_journal_reader_base(const cop_journal_reader *reader) { return reader->open ? reader->walk.file.base : 0; }
+
+const uint8_t *cop_journal_reader_model_set(const cop_journal_reader *reader, size_t *length)
+{
+	*length = reader->open ? reader->walk.model_set.length : 0;
+	return reader->open ? reader->walk.model_set.data : NULL;
+}

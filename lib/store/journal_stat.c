@@ -1,0 +1,76 @@
+/* One walk per segment; the faults are kept in its row, the first of them is the result. */
+#include "store/journal_stat.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static const char *const texts[] = {
+	[COP_JOURNAL_END_WHOLE] = "whole",
+	[COP_JOURNAL_END_ZEROS] = "zeros",
+	[COP_JOURNAL_END_TORN] = "torn",
+	[COP_JOURNAL_END_MISSING] = "missing",
+	[COP_JOURNAL_END_DAMAGED] = "damaged",
+};
+
+const char *cop_journal_end_text(cop_journal_end end)
+{
+	return (size_t)end < sizeof texts / sizeof *texts ? texts[end] : "unknown";
+}
+
+static void note_gap(const cop_journal_walk *walk, cop_journal_stat *stat)
+{
+	char text[160];
+	(void)snprintf(
+	        text, sizeof text, "records %" PRIu64 " to %" PRIu64 " are missing", walk->expected, walk->limit - 1);
+	cop_journal_walk_diag(walk, walk->end_offset, text, &stat->why);
+	stat->err = COP_EFORMAT;
+}
+
+static void read_segment(const char *folder, const cop_journal_file *file, uint64_t limit, cop_journal_stat *stat)
+{
+	cop_journal_walk walk;
+	cop_journal_record record;
+	memset(stat, 0, sizeof *stat);
+	stat->file = *file;
+	cop_err err = cop_journal_walk_open(&walk, folder, file, limit, &stat->why);
+	stat->model_set_length = walk.model_set.length;
+	while (err == COP_OK) {
+		err = cop_journal_walk_next(&walk, &record, &stat->why);
+		stat->records += err == COP_OK;
+	}
+	stat->last = file->base + stat->records - 1;
+	stat->durable = walk.durable;
+	stat->end = err == COP_EEND ? walk.end : COP_JOURNAL_END_DAMAGED;
+	stat->end_offset = walk.end_offset;
+	stat->cut = walk.cut;
+	stat->content = walk.scan.offset;
+	stat->err = err == COP_EEND ? COP_OK : err;
+	if (err == COP_EEND && walk.end == COP_JOURNAL_END_MISSING)
+		note_gap(&walk, stat);
+	cop_journal_walk_close(&walk);
+}
+
+cop_err cop_journal_verify(const char *folder, const cop_journal_stat_listener *listener, cop_diag *diag)
+{
+	cop_journal_file *files;
+	size_t count;
+	cop_err first = cop_journal_list(folder, &files, &count, diag);
+	for (size_t i = 0; i < count; i++) {
+		cop_journal_stat stat;
+		read_segment(folder, &files[i], i + 1 < count ? files[i + 1].base : UINT64_MAX, &stat);
+		if (first == COP_OK && stat.err != COP_OK) {
+			first = stat.err;
+			if (diag != NULL)
+				*diag = stat.why;
+		}
+		if (listener != NULL)
+			listener->segment(listener->context, &stat);
+		if (stat.err == COP_ENOMEM)
+			break;
+	}
+	cop_mem_free(files);
+	return first;
+}

@@ -1,0 +1,70 @@
+/* store/journal_writer.h: appends batches of records to a journal and makes them durable.
+ *
+ * The caller encodes batches (cop_journal_record_put, on any thread) and gives them in order: write, then sync. Every
+ * segment but the last one is wholly synced. After a write, sync or roll has failed the writer is *broken*: it
+ * refuses everything until cop_journal_recover_writer, which puts what is not known to be durable into a new segment;
+ * a file whose sync failed is never trusted again, nor synced again. One process writes a folder; one thread per
+ * writer; no clock. */
+#ifndef COP_STORE_JOURNAL_WRITER_H
+#define COP_STORE_JOURNAL_WRITER_H
+
+#include "store/journal_segment.h"
+
+typedef struct cop_journal_writer cop_journal_writer;
+
+typedef struct cop_journal_settings {
+	uint64_t segment_bytes; /* a batch that would pass it begins a new segment; 0: never */
+	bool preallocate;       /* reserve segment_bytes on the disk at once, where the file system can */
+	const void *model_set;  /* goes into every segment's header; copied */
+	size_t model_set_length;
+} cop_journal_settings;
+
+/* Syncs the newest segment that is there (the process that wrote it may have been killed), removes unfinished ones,
+ * and begins a new segment with next_sequence, which is 1 in an empty folder, else the tail's next_sequence that a
+ * reader gave. Caller closes with cop_journal_writer_close; on error *out is NULL.
+ * COP_EINVAL: next_sequence 0, or a model set above COP_JOURNAL_MODEL_SET_MAX. COP_EEXIST: there are records from
+ * next_sequence on in a segment that begins there or later. COP_ENOTFOUND: no such folder. COP_EIO, COP_ENOMEM, and
+ * COP_EFORMAT, COP_EVERSION of a segment that is in the way. */
+COP_CHECK cop_err cop_journal_writer_open(const char *folder, const cop_journal_settings *settings,
+        uint64_t next_sequence, cop_journal_writer **out, cop_diag *diag);
+
+/* Syncs (unless broken), closes and frees in every case; NULL is allowed. COP_EIO: the sync failed. */
+COP_CHECK cop_err cop_journal_writer_close(cop_journal_writer *writer, cop_diag *diag);
+
+/* Writes batch[0, length): whole records with the `count` sequence numbers from first_sequence on, which is written
+ * + 1. On error nothing of it counts as written and the writer is broken: what was written of it is cut off again, or
+ * is a torn tail. COP_EINVAL: another first_sequence (nothing happens). COP_EIO. */
+COP_CHECK cop_err cop_journal_write(cop_journal_writer *writer, const void *batch, size_t length,
+        uint64_t first_sequence, uint64_t count, cop_diag *diag);
+
+/* All that was written is durable when this gives COP_OK. On error the writer is broken. Free when nothing is new.
+ * COP_EIO. */
+COP_CHECK cop_err cop_journal_sync(cop_journal_writer *writer, cop_diag *diag);
+
+/* Syncs, and begins a new segment, whatever the size of this one. Errors as sync; then the writer is broken. */
+COP_CHECK cop_err cop_journal_roll(cop_journal_writer *writer, cop_diag *diag);
+
+/* The model set of the segments to come. COP_EINVAL: too long. COP_ENOMEM. */
+COP_CHECK cop_err cop_journal_set_models(cop_journal_writer *writer, const void *model_set, size_t length);
+
+/* Heals a broken writer (contract: it is broken) by a new, synced segment that begins behind the last durable record
+ * and appears whole or not at all. Into it go: the records durable + 1 to first_sequence - 1, read back from the broken
+ * segment and checked, then batch[0, length) with `count` records from first_sequence on (count 0: none). So a caller
+ * that kept what is not durable gives it, and one that did not gives (NULL, 0, written + 1, 0). On success everything
+ * is durable; on error the writer stays broken and nothing is lost; try again later.
+ * COP_EINVAL: first_sequence is not in [1, written + 1] or below the segment's base, or the batch ends before written.
+ * COP_EFORMAT: a record could not be read back, diag->offset and message say which; a caller that has it may give a
+ * batch that begins with it. COP_EIO, COP_ENOTFOUND, COP_ENOMEM. */
+COP_CHECK cop_err cop_journal_recover_writer(cop_journal_writer *writer, const void *batch, size_t length,
+        uint64_t first_sequence, uint64_t count, cop_diag *diag);
+
+/* Last sequence numbers written, and known to be durable; next_sequence - 1 before the first. */
+uint64_t cop_journal_written(const cop_journal_writer *writer);
+uint64_t cop_journal_durable(const cop_journal_writer *writer);
+bool cop_journal_broken(const cop_journal_writer *writer);
+
+/* Base and bytes so far of the segment being written. */
+uint64_t cop_journal_writer_base(const cop_journal_writer *writer);
+uint64_t cop_journal_writer_bytes(const cop_journal_writer *writer);
+
+#endif
