@@ -88,6 +88,8 @@ cop_err cop_checkpoint_save(
 	checkpoint->bytes = body->length;
 	checkpoint->seconds = cop_clock_monotonic() - started;
 	checkpoint->time = cop_clock_real();
+	checkpoint->at = started + checkpoint->seconds;
+	cop_histogram_observe(&checkpoint->durations, (uint64_t)(1e9 * checkpoint->seconds));
 	cop_log_line(log, COP_LOG_INFO, "checkpoint", "sequence=%" PRIu64 " bytes=%zu seconds=%.3f",
 	        checkpoint->sequence, body->length, checkpoint->seconds);
 	if (cop_checkpoint_prune(checkpoint->folder, COP_CHECKPOINT_PREFIX, keep, &why) != COP_OK)

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "daemon/histogram.h"
 #include "daemon/log.h"
 #include "daemon/served.h"
 
@@ -20,6 +21,8 @@ typedef struct cop_checkpoint {
 	uint64_t bytes; /* of the newest */
 	double seconds; /* the newest took */
 	double time;    /* when it was written, unix; 0: none yet */
+	double at;      /* the same, monotonic */
+	cop_histogram durations;
 	cop_bytes body;
 } cop_checkpoint;
 

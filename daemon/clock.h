@@ -23,5 +23,12 @@ static inline uint64_t cop_clock_monotonic_us(void)
 	(void)clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
+/* And in nanoseconds. */
+static inline uint64_t cop_clock_monotonic_ns(void)
+{
+	struct timespec t;
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 #endif

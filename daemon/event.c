@@ -55,6 +55,8 @@ cop_err cop_event_decide(
 		return err;
 	}
 	put_action(served, &context, &decision, out);
+	if (out->err != COP_OK)
+		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "decide: %s", cop_err_text(out->err));
 	return out->err;
 }
 

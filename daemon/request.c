@@ -55,6 +55,7 @@ static cop_err batch(const request *r, item_handler *each, cop_wire_fault *fault
 		cop_event_id id;
 		cop_wire_seq own;
 		cop_wire_envelope(item, length, &id, &own);
+		r->server->counts.item_codes[why.code]++;
 		cop_wire_error_put(out, why.code, why.message, &id, &own);
 	}
 	return COP_OK;
@@ -199,6 +200,16 @@ static void put_error(cop_server *server, cop_sockets_message *message, size_t f
 	cop_bytes_clear(&server->reply);
 	cop_wire_error_put(&server->reply, fault->code, fault->message, &id, &seq);
 	server->counts.errors++;
+	server->counts.codes[fault->code]++;
+}
+
+/* One reading of the clock for a message: it ends this one's time and begins the next one's. */
+static void take_time(cop_server *server, bool decided)
+{
+	uint64_t now = cop_clock_monotonic_ns();
+	if (decided)
+		cop_histogram_observe(&server->decide_durations, now - server->mark);
+	server->mark = now;
 }
 
 void cop_request_handle(cop_server *server, cop_sockets_message *message)
@@ -217,7 +228,9 @@ void cop_request_handle(cop_server *server, cop_sockets_message *message)
 		err = cop_wire_fault_set(&fault, COP_WIRE_INTERNAL, "reply: %s", cop_err_text(server->reply.err));
 	if (err != COP_OK)
 		put_error(server, message, first, &fault);
+	bool decided = err == COP_OK && frame_is(&message->frame[first], "decide");
 	cop_sockets_reply(&server->sockets, message, delimiter, err == COP_OK ? "ok" : "error", server->reply.data,
 	        server->reply.length);
 	cop_sockets_release(message);
+	take_time(server, decided);
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "daemon/clock.h"
+#include "daemon/metrics.h"
 #include "daemon/request.h"
 #include "daemon/signals.h"
 #include "daemon/streams.h"
@@ -53,9 +54,17 @@ static void warn_of_what_comes_later(const cop_server *server)
 	if (server->config->journal_given)
 		cop_log_line(server->log, COP_LOG_WARNING, "no_effect",
 		        "section=journal reason=\"this version keeps checkpoints only\"");
-	if (server->config->http_given)
-		cop_log_line(server->log, COP_LOG_WARNING, "no_effect",
-		        "section=http reason=\"this version has no HTTP server\"");
+}
+
+static cop_err open_http(cop_server *server, cop_diag *diag)
+{
+	const char *listen = server->config->http_listen;
+	if (listen == NULL)
+		return COP_OK;
+	cop_err err = cop_http_open(listen, &server->http, diag);
+	if (err == COP_OK)
+		cop_log_line(server->log, COP_LOG_NOTICE, "http", "listen=\"%s\"", listen);
+	return err;
 }
 
 cop_err cop_server_open(cop_server *server, const char *config_path, cop_config **config, const char *const *reset,
@@ -66,10 +75,12 @@ cop_err cop_server_open(cop_server *server, const char *config_path, cop_config 
 	cop_bytes_init(&server->reply);
 	cop_log_limiter_init(&server->limiter, COMPLAINTS, COMPLAINTS);
 	server->started = cop_clock_monotonic();
-	server->time = cop_clock_real();
+	server->time = server->born = cop_clock_real();
 	cop_checkpoint_init(&server->checkpoint, server->config->state_dir);
 	warn_of_what_comes_later(server);
 	cop_err err = open_state(server, diag);
+	if (err == COP_OK)
+		err = open_http(server, diag); /* first, so that it can say that the rest is on its way */
 	if (err == COP_OK)
 		err = cop_served_init(&server->models, server->config, diag);
 	if (err == COP_OK)
@@ -84,6 +95,7 @@ cop_err cop_server_open(cop_server *server, const char *config_path, cop_config 
 
 void cop_server_close(cop_server *server)
 {
+	cop_http_close(server->http);
 	cop_sockets_close(&server->sockets);
 	cop_checkpoint_fini(&server->checkpoint);
 	cop_served_fini(&server->models);
@@ -210,7 +222,14 @@ static size_t drain_all(cop_server *server)
 }
 
 /* Event time never falls, whatever the clock does. */
-static void advance_time(cop_server *server) { server->time = fmax(server->time, cop_clock_real()); }
+static void advance_time(cop_server *server)
+{
+	server->time = fmax(server->time, cop_clock_real());
+	server->mark = cop_clock_monotonic_ns();
+	cop_http_alive(server->http, server->mark);
+}
+
+static void render_metrics(const void *server, cop_bytes *out) { cop_metrics_put(server, out); }
 
 static void take_timers(cop_server *server)
 {
@@ -227,13 +246,15 @@ static void take_timers(cop_server *server)
 
 static void wait_for_work(cop_server *server)
 {
-	zmq_pollitem_t items[6] = { { .fd = server->signals, .events = ZMQ_POLLIN } };
+	zmq_pollitem_t items[7] = { { .fd = server->signals, .events = ZMQ_POLLIN } };
 	void *const sockets[] = { server->sockets.requests, server->sockets.contexts, server->sockets.feedback,
 		server->sockets.pull, server->sockets.actions };
 	int count = 1;
 	for (size_t i = 0; i < sizeof sockets / sizeof *sockets; i++)
 		if (sockets[i] != NULL)
 			items[count++] = (zmq_pollitem_t){ .socket = sockets[i], .events = ZMQ_POLLIN };
+	if (server->http != NULL)
+		items[count++] = (zmq_pollitem_t){ .fd = cop_http_fd(server->http), .events = ZMQ_POLLIN };
 	(void)zmq_poll(items, count, IDLE_MS);
 	cop_sockets_subscriptions(&server->sockets);
 	take_signals(server);
@@ -243,6 +264,8 @@ cop_err cop_server_run(cop_server *server, cop_diag *diag)
 {
 	cop_log_line(server->log, COP_LOG_NOTICE, "serving", "models=%zu checkpoint=%" PRIu64, server->models.count,
 	        server->checkpoint.sequence);
+	cop_metrics_begin(server);
+	cop_http_set_phase(server->http, COP_HTTP_SERVING);
 	cop_notify_init(&server->notify, cop_clock_monotonic_us());
 	cop_notify_ready("serving");
 	for (unsigned turn = 0; !server->stop; turn++) {
@@ -255,7 +278,9 @@ cop_err cop_server_run(cop_server *server, cop_diag *diag)
 			take_signals(server);
 		}
 		take_timers(server);
+		cop_http_answer(server->http, render_metrics, server);
 	}
+	cop_http_set_phase(server->http, COP_HTTP_STOPPING);
 	cop_notify_stopping("writing a checkpoint");
 	(void)drain_all(server); /* what had arrived already */
 	return cop_checkpoint_save(

@@ -1,24 +1,29 @@
 /* daemon/server.h: the serving daemon as one object: sockets, models, checkpoints, and the loop that turns them.
  *
  * One thread owns sockets and live models: every message is taken whole, decided or learned, and answered before the
- * next. The log and ZeroMQ have threads of their own. */
+ * next. The log, ZeroMQ and HTTP have threads of their own. */
 #ifndef COP_DAEMON_SERVER_H
 #define COP_DAEMON_SERVER_H
 
 #include "base/bytes.h"
 #include "daemon/checkpoint.h"
 #include "daemon/config.h"
+#include "daemon/histogram.h"
+#include "daemon/http.h"
 #include "daemon/log.h"
 #include "daemon/notify.h"
 #include "daemon/served.h"
 #include "daemon/sockets.h"
+#include "wire/wire_code.h"
 #include "wire/wire_keys.h"
 
 typedef struct cop_server_counts {
-	uint64_t requests;   /* received */
-	uint64_t errors;     /* answered with an error */
-	uint64_t streamed;   /* messages received on streams */
-	uint64_t unroutable; /* stream messages for no model of ours, or without topic and body */
+	uint64_t requests;                        /* received */
+	uint64_t errors;                          /* answered with an error */
+	uint64_t codes[COP_WIRE_CODE_COUNT];      /* the same, by code */
+	uint64_t item_codes[COP_WIRE_CODE_COUNT]; /* items of batches, answered with an error each */
+	uint64_t streamed;                        /* messages received on streams */
+	uint64_t unroutable;                      /* stream messages for no model of ours, or without topic and body */
 } cop_server_counts;
 
 typedef struct cop_server {
@@ -31,12 +36,16 @@ typedef struct cop_server {
 	cop_checkpoint checkpoint;
 	cop_notify notify;
 	cop_server_counts counts;
-	cop_log_limiter limiter; /* of complaints about streams */
-	cop_bytes reply;         /* of the message in hand */
-	double started;          /* monotonic seconds */
-	double time;             /* event time of the loop's turn: unix seconds that never fall */
-	double next_checkpoint;  /* monotonic seconds */
-	int signals;             /* readable when a signal came */
+	cop_log_limiter limiter;        /* of complaints about streams */
+	cop_bytes reply;                /* of the message in hand */
+	cop_http *http;                 /* NULL: off */
+	cop_histogram decide_durations; /* from a decide request's receipt to its reply */
+	uint64_t mark;  /* monotonic nanoseconds: when the turn began, then when its last request was answered */
+	double born;    /* unix seconds */
+	double started; /* monotonic seconds */
+	double time;    /* event time of the loop's turn: unix seconds that never fall */
+	double next_checkpoint; /* monotonic seconds */
+	int signals;            /* readable when a signal came */
 	bool stop;
 } cop_server;
 

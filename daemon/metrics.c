@@ -1,0 +1,246 @@
+/* One function for each part of the daemon, called in the order of the page; simple counters are rows of a table. All
+ * samples of a family stand together, so models are the inner loop. */
+#include "daemon/metrics.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/clock.h"
+#include "daemon/exposition.h"
+
+#define LABELS (COP_CONFIG_NAME_MAX + 64)
+
+typedef struct counter_row {
+	const char *name, *help;
+	size_t offset; /* of a uint64_t */
+} counter_row;
+
+static uint64_t whole_at(const void *base, size_t offset)
+{
+	return *(const uint64_t *)(const void *)((const char *)base + offset);
+}
+
+void cop_metrics_begin(cop_server *server)
+{
+	for (size_t i = 0; i < server->models.count; i++)
+		server->models.items[i].before = *cop_model_get_counters(server->models.items[i].model);
+}
+
+static const counter_row model_rows[] = {
+	{ "coppice_decisions_total", "New decisions.", offsetof(cop_model_counters, decisions) },
+	{ "coppice_greedy_decisions_total", "New decisions that took the best predicted arm.",
+	        offsetof(cop_model_counters, greedy) },
+	{ "coppice_repeated_decisions_total", "Contexts answered again because their id was pending.",
+	        offsetof(cop_model_counters, repeated) },
+	{ "coppice_learned_total", "Updates of the model, from feedback and from reward windows that ended.",
+	        offsetof(cop_model_counters, learned) },
+	{ "coppice_defaulted_decisions_total", "Decisions without feedback, learned with the default loss.",
+	        offsetof(cop_model_counters, defaulted) },
+	{ "coppice_dropped_decisions_total", "Decisions without feedback, forgotten at the end of their window.",
+	        offsetof(cop_model_counters, dropped) },
+	{ "coppice_evicted_decisions_total", "Pending decisions that gave way because too many were waiting.",
+	        offsetof(cop_model_counters, evicted) },
+	{ "coppice_refused_updates_total", "Updates that were not made because they would have diverged.",
+	        offsetof(cop_model_counters, refused) },
+};
+
+static const char *model_label(const cop_served *served, char *out)
+{
+	(void)snprintf(out, LABELS, "model=\"%s\"", served->name);
+	return out;
+}
+
+static void put_model_counters(const cop_served_set *models, cop_bytes *out)
+{
+	char labels[LABELS];
+	for (size_t row = 0; row < sizeof model_rows / sizeof *model_rows; row++) {
+		const counter_row *r = &model_rows[row];
+		cop_exposition_family(out, r->name, COP_EXPOSITION_COUNTER, r->help);
+		for (size_t i = 0; i < models->count; i++) {
+			const cop_served *served = &models->items[i];
+			uint64_t now = whole_at(cop_model_get_counters(served->model), r->offset);
+			cop_exposition_whole(
+			        out, r->name, model_label(served, labels), now - whole_at(&served->before, r->offset));
+		}
+	}
+}
+
+static void put_feedback(const cop_served_set *models, cop_bytes *out)
+{
+	static const char name[] = "coppice_feedback_total";
+	char labels[LABELS];
+	cop_exposition_family(out, name, COP_EXPOSITION_COUNTER, "Feedback that was joined, by its result.");
+	for (size_t i = 0; i < models->count; i++) {
+		const cop_served *served = &models->items[i];
+		const cop_model_counters *c = cop_model_get_counters(served->model);
+		for (unsigned result = 0; result < COP_FEEDBACK_RESULTS; result++) {
+			(void)snprintf(labels, sizeof labels, "model=\"%s\",result=\"%s\"", served->name,
+			        cop_feedback_result_text((cop_feedback_result)result));
+			cop_exposition_whole(out, name, labels, c->feedback[result] - served->before.feedback[result]);
+		}
+	}
+}
+
+static double pending_of(const cop_served *served) { return (double)cop_model_pending(served->model); }
+static double revision_of(const cop_served *served) { return (double)cop_model_learner(served->model)->rev; }
+static double loss_of(const cop_served *served)
+{
+	return cop_model_get_counters(served->model)->loss_sum - served->before.loss_sum;
+}
+
+static void put_model_gauges(const cop_served_set *models, cop_bytes *out)
+{
+	static const struct {
+		const char *name, *help;
+		double (*of)(const cop_served *served);
+	} rows[] = {
+		{ "coppice_pending_decisions", "Decisions waiting for feedback.", pending_of },
+		{ "coppice_revision", "Updates since the model began.", revision_of },
+		{ "coppice_learned_loss", "Sum of the learned losses; over coppice_learned_total, their mean.",
+		        loss_of },
+	};
+	char labels[LABELS];
+	for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+		cop_exposition_family(out, rows[row].name, COP_EXPOSITION_GAUGE, rows[row].help);
+		for (size_t i = 0; i < models->count; i++)
+			cop_exposition_number(out, rows[row].name, model_label(&models->items[i], labels),
+			        rows[row].of(&models->items[i]));
+	}
+}
+
+static void put_model_streams(const cop_served_set *models, cop_bytes *out)
+{
+	static const counter_row rows[] = {
+		{ "coppice_stream_items_total", "Contexts or feedback received on streams.",
+		        offsetof(cop_served_stream, received) },
+		{ "coppice_stream_malformed_total", "Items received on streams that were refused.",
+		        offsetof(cop_served_stream, refused) },
+		{ "coppice_stream_lost_total", "Messages that never came, by the numbers that senders put in.",
+		        offsetof(cop_served_stream, gaps.missing) },
+	};
+	char labels[LABELS];
+	for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+		cop_exposition_family(out, rows[row].name, COP_EXPOSITION_COUNTER, rows[row].help);
+		for (size_t i = 0; i < 2 * models->count; i++) {
+			const cop_served *served = &models->items[i / 2];
+			bool contexts = i % 2 == 0;
+			(void)snprintf(labels, sizeof labels, "model=\"%s\",stream=\"%s\"", served->name,
+			        contexts ? "contexts" : "feedback");
+			cop_exposition_whole(out, rows[row].name, labels,
+			        whole_at(contexts ? &served->contexts : &served->feedback, rows[row].offset));
+		}
+	}
+}
+
+static void put_traffic(const cop_server *server, cop_bytes *out)
+{
+	static const counter_row rows[] = {
+		{ "coppice_requests_total", "Requests received.", offsetof(cop_server, counts.requests) },
+		{ "coppice_replies_dropped_total", "Replies whose requester had gone or did not read.",
+		        offsetof(cop_server, sockets.replies_dropped) },
+		{ "coppice_stream_messages_total", "Messages received on streams.",
+		        offsetof(cop_server, counts.streamed) },
+		{ "coppice_stream_unroutable_total", "Stream messages for no model, or not of topic and body.",
+		        offsetof(cop_server, counts.unroutable) },
+		{ "coppice_actions_dropped_total", "Messages of actions that a slow subscriber missed.",
+		        offsetof(cop_server, sockets.actions_dropped) },
+	};
+	for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+		cop_exposition_family(out, rows[row].name, COP_EXPOSITION_COUNTER, rows[row].help);
+		cop_exposition_whole(out, rows[row].name, "", whole_at(server, rows[row].offset));
+	}
+	cop_exposition_family(out, "coppice_subscribers", COP_EXPOSITION_GAUGE, "Subscriptions to actions at present.");
+	cop_exposition_whole(out, "coppice_subscribers", "", server->sockets.subscribers);
+	cop_histogram_put(&server->decide_durations, "coppice_decide_duration_seconds",
+	        "Time from taking up a decide request to handing over its action.", out);
+}
+
+static void put_codes(const char *name, const char *help, const uint64_t *codes, cop_bytes *out)
+{
+	cop_exposition_family(out, name, COP_EXPOSITION_COUNTER, help);
+	for (unsigned code = COP_WIRE_OK + 1; code < COP_WIRE_CODE_COUNT; code++) {
+		char labels[LABELS];
+		(void)snprintf(labels, sizeof labels, "code=\"%s\"", cop_wire_code_text((cop_wire_code)code));
+		cop_exposition_whole(out, name, labels, codes[code]);
+	}
+}
+
+static void put_checkpoints(const cop_server *server, cop_bytes *out)
+{
+	const cop_checkpoint *c = &server->checkpoint;
+	static const counter_row rows[] = {
+		{ "coppice_checkpoints_written_total", "Checkpoints written.", offsetof(cop_checkpoint, written) },
+		{ "coppice_checkpoints_failed_total", "Checkpoints that could not be written.",
+		        offsetof(cop_checkpoint, failed) },
+	};
+	for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+		cop_exposition_family(out, rows[row].name, COP_EXPOSITION_COUNTER, rows[row].help);
+		cop_exposition_whole(out, rows[row].name, "", whole_at(c, rows[row].offset));
+	}
+	/* Before the first one, the state is as old as the process. */
+	double since = c->at > 0.0 ? c->at : server->started;
+	cop_exposition_family(out, "coppice_checkpoint_age_seconds", COP_EXPOSITION_GAUGE,
+	        "Time since a checkpoint was written, or since the start when none was.");
+	cop_exposition_number(out, "coppice_checkpoint_age_seconds", "", cop_clock_monotonic() - since);
+	cop_exposition_family(out, "coppice_checkpoint_size_bytes", COP_EXPOSITION_GAUGE,
+	        "Size of the newest checkpoint, written or restored; 0 when there is none.");
+	cop_exposition_whole(out, "coppice_checkpoint_size_bytes", "", c->bytes);
+	cop_histogram_put(&c->durations, "coppice_checkpoint_duration_seconds",
+	        "Time that writing a checkpoint took, in which the loop did nothing else.", out);
+}
+
+/* Under the names that all Prometheus clients use. */
+static void put_process(const cop_server *server, cop_bytes *out)
+{
+	struct timespec cpu = { 0 };
+	uint64_t pages[2] = { 0 }; /* address space, resident */
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	FILE *statm = fopen("/proc/self/statm", "re");
+	if (statm != NULL) {
+		(void)!fscanf(statm, "%" SCNu64 " %" SCNu64, &pages[0], &pages[1]);
+		(void)fclose(statm);
+	}
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	cop_exposition_family(out, "process_start_time_seconds", COP_EXPOSITION_GAUGE, "When it started, unix time.");
+	cop_exposition_number(out, "process_start_time_seconds", "", server->born);
+	cop_exposition_family(out, "process_cpu_seconds_total", COP_EXPOSITION_COUNTER, "Processor time spent.");
+	cop_exposition_number(out, "process_cpu_seconds_total", "", (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec);
+	cop_exposition_family(out, "process_virtual_memory_bytes", COP_EXPOSITION_GAUGE, "Address space in use.");
+	cop_exposition_whole(out, "process_virtual_memory_bytes", "", pages[0] * page);
+	cop_exposition_family(out, "process_resident_memory_bytes", COP_EXPOSITION_GAUGE, "Memory in use.");
+	cop_exposition_whole(out, "process_resident_memory_bytes", "", pages[1] * page);
+}
+
+static void put_daemon(const cop_server *server, cop_bytes *out)
+{
+	cop_exposition_family(out, "coppice_build_info", COP_EXPOSITION_GAUGE, "Always 1; the version is the label.");
+	cop_exposition_whole(out, "coppice_build_info", "version=\"" COP_VERSION "\"", 1);
+	cop_exposition_family(out, "coppice_parked_models", COP_EXPOSITION_GAUGE,
+	        "Models that are kept in checkpoints but not configured.");
+	cop_exposition_whole(out, "coppice_parked_models", "", server->models.parked_count);
+	cop_exposition_family(out, "coppice_log_dropped_total", COP_EXPOSITION_COUNTER,
+	        "Log lines lost because the log's receiver was too slow.");
+	cop_exposition_whole(out, "coppice_log_dropped_total", "", cop_log_dropped(server->log));
+	cop_exposition_family(out, "coppice_scrapes_missed_total", COP_EXPOSITION_COUNTER,
+	        "Scrapes of this page that were not answered in time.");
+	cop_exposition_whole(out, "coppice_scrapes_missed_total", "", cop_http_missed(server->http));
+}
+
+void cop_metrics_put(const cop_server *server, cop_bytes *out)
+{
+	put_model_counters(&server->models, out);
+	put_feedback(&server->models, out);
+	put_model_gauges(&server->models, out);
+	put_model_streams(&server->models, out);
+	put_traffic(server, out);
+	put_codes("coppice_request_errors_total", "Requests answered with an error, by its code.", server->counts.codes,
+	        out);
+	put_codes("coppice_request_item_errors_total", "Items of batches answered with an error, by its code.",
+	        server->counts.item_codes, out);
+	put_checkpoints(server, out);
+	put_daemon(server, out);
+	put_process(server, out);
+}
