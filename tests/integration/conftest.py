@@ -147,8 +147,9 @@ class Client:
 
 
 class Daemon:
-    def __init__(self, folder, context, text, args=(), env=None, command=()):
-        """text: the configuration but state_dir and sockets' endpoints, which are made here."""
+    def __init__(self, folder, context, text, args=("--foreground",), env=None, command=()):
+        """text: the configuration, to which state_dir and a requests socket are added when it has none.
+        command: what coppiced is started by. env: a variable of value None is taken out."""
         self.program = program("COPPICED")
         self.folder, self.context = folder, context
         self.sockets = tempfile.TemporaryDirectory(prefix="cop-")  # ipc paths have to be short
@@ -156,7 +157,8 @@ class Daemon:
         self.config = folder / "coppice.conf"
         self.log_path = folder / "log"
         self.args, self.command = list(args), list(command)
-        self.env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **(env or {})}
+        variables = {**os.environ, "OPENBLAS_NUM_THREADS": "1", **(env or {})}
+        self.env = {name: value for name, value in variables.items() if value is not None}
         self.process = None
         self.clients = []
         self.write_config(text)
@@ -173,7 +175,7 @@ class Daemon:
 
     def launch(self, *args):
         """Starts it without waiting for an answer."""
-        command = [*self.command, self.program, "--config", self.config, "--foreground", *self.args, *args]
+        command = [*self.command, self.program, "--config", self.config, *self.args, *args]
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=log, env=self.env, cwd=self.folder)
         return self
