@@ -30,15 +30,21 @@ static cop_err sync_folder(const char *folder, cop_diag *diag)
 	return err;
 }
 
-/* To its first `length` bytes, on the disk. */
-static cop_err cut_file(const char *path, uint64_t length, cop_diag *diag)
+/* To its first `tail->offset` bytes, on the disk. The size is compared first: what is named as a plain segment and
+ * holds compressed data was read at other offsets. */
+static cop_err cut_file(const char *path, const cop_journal_tail *tail, cop_diag *diag)
 {
+	struct stat status;
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return cop_journal_refused(path, "cannot be opened", diag);
 	cop_err err = COP_OK;
-	if (ftruncate(fd, (off_t)length) != 0 || fsync(fd) != 0)
+	if (fstat(fd, &status) == 0 && (uint64_t)status.st_size != tail->offset + tail->bytes) {
+		cop_diag_set(diag, path, 0, tail->offset, "its size is not that of what was read; nothing is cut");
+		err = COP_EFORMAT;
+	} else if (ftruncate(fd, (off_t)tail->offset) != 0 || fsync(fd) != 0) {
 		err = cop_journal_refused(path, "its torn tail cannot be cut", diag);
+	}
 	(void)close(fd);
 	return err;
 }
@@ -50,7 +56,7 @@ static cop_err cut(const char *folder, const cop_journal_tail *tail, cop_diag *d
 		return out_of_memory(folder, diag);
 	cop_err err = COP_OK;
 	if (tail->offset > 0)
-		err = cut_file(path, tail->offset, diag);
+		err = cut_file(path, tail, diag);
 	else if (unlink(path) != 0)
 		err = cop_journal_refused(path, "cannot be removed", diag);
 	cop_mem_free(path);
@@ -63,7 +69,7 @@ cop_err cop_journal_cut_tail(const char *folder, cop_journal_tail *tail, cop_dia
 	cop_journal_record record;
 	memset(tail, 0, sizeof *tail);
 	cop_err err = cop_journal_reader_open(folder, UINT64_MAX, false, &reader, diag);
-	if (err == COP_ENOTFOUND || err != COP_OK)
+	if (err != COP_OK)
 		return err;
 	while (err == COP_OK)
 		err = cop_journal_next(reader, &record, diag);

@@ -27,11 +27,12 @@ cop_err cop_journal_scan_open(cop_journal_scan *scan, const char *folder, const 
 		if (path == NULL)
 			err = COP_ENOMEM;
 	}
-	if (err == COP_OK && (scan->window = cop_mem_alloc(WINDOW, 1)) == NULL)
+	/* A small file and its end fit at once. */
+	scan->capacity = file->compressed || file->bytes >= WINDOW ? WINDOW : (size_t)file->bytes + 1;
+	if (err == COP_OK && (scan->window = cop_mem_alloc(scan->capacity, 1)) == NULL)
 		err = COP_ENOMEM;
 	if (err == COP_ENOMEM)
 		cop_diag_set(diag, folder, 0, 0, "out of memory");
-	scan->capacity = WINDOW;
 	if (err != COP_OK)
 		cop_journal_scan_close(scan);
 	return err;

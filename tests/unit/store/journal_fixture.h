@@ -4,6 +4,7 @@
 
 #include "support.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,7 +22,9 @@ static char folder[64];
 static inline int make_folder(void **state)
 {
 	(void)state;
-	(void)strcpy(folder, "/tmp/test_journal_XXXXXX");
+	/* Thousands of syncs: in memory, where there is such a place. */
+	const char *place = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+	(void)snprintf(folder, sizeof folder, "%s/test_journal_XXXXXX", place);
 	return mkdtemp(folder) == NULL;
 }
 
@@ -37,9 +40,13 @@ static inline int drop_folder(void **state)
 
 static inline void empty_folder(void)
 {
-	char command[96];
-	(void)snprintf(command, sizeof command, "rm -rf %s/*", folder);
-	assert_int_equal(system(command), 0);
+	DIR *dir = opendir(folder);
+	assert_non_null(dir);
+	const struct dirent *entry;
+	while ((entry = readdir(dir)) != NULL)
+		if (entry->d_name[0] != '.')
+			assert_int_equal(unlinkat(dirfd(dir), entry->d_name, 0), 0);
+	(void)closedir(dir);
 }
 
 static inline const char *path_of(uint64_t base, bool compressed)

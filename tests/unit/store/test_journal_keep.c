@@ -83,6 +83,27 @@ static void test_journal_compressed_segments_read_back(void **state)
 	cop_mem_free(files);
 }
 
+static void test_journal_cut_tail_does_not_cut_compressed_data_under_a_plain_name(void **state)
+{
+	(void)state;
+	write_journal(1, 9, 0);
+	struct stat status;
+	assert_int_equal(stat(path_of(1, false), &status), 0);
+	assert_int_equal(truncate(path_of(1, false), status.st_size - 7), 0);
+	write_journal(10, 12, 0);
+	assert_int_equal(cop_journal_compress(folder, 1, NULL), COP_OK);
+	assert_int_equal(unlink(path_of(10, false)), 0);
+	char path[128];
+	(void)snprintf(path, sizeof path, "%s", path_of(1, true));
+	assert_int_equal(rename(path, path_of(1, false)), 0);
+	cop_journal_tail tail;
+	assert_int_equal(stat(path_of(1, false), &status), 0);
+	off_t size = status.st_size;
+	assert_int_equal(cop_journal_cut_tail(folder, &tail, NULL), COP_EFORMAT);
+	assert_int_equal(stat(path_of(1, false), &status), 0);
+	assert_int_equal(status.st_size, size);
+}
+
 /* A crash between naming the compressed file and removing the plain one leaves both. */
 static void test_journal_segment_in_both_forms_counts_once(void **state)
 {
@@ -176,6 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_journal_cut_tail_cuts_what_is_torn_at_every_byte),
 		TEST(test_journal_cut_tail_cuts_zeros_and_leaves_damage),
+		TEST(test_journal_cut_tail_does_not_cut_compressed_data_under_a_plain_name),
 		TEST(test_journal_compressed_segments_read_back),
 		TEST(test_journal_segment_in_both_forms_counts_once),
 		TEST(test_journal_compressed_segment_damaged_anywhere_gives_no_wrong_record),
