@@ -62,7 +62,8 @@ def test_wrong_configuration_does_not_start(daemon):
 
 @pytest.mark.parametrize("line, text", [(4, "epsillon = 0.1"), (5, "arms = = 3"), (4, 'polixy { x = 1 }')])
 def test_unknown_option_or_syntax_error_names_its_line(daemon, line, text):
-    lines = ['state_dir = "state"', 'sockets { requests = { "ipc://r.ipc" } }', 'model "m" {', "features = 3", "arms = 3", "}"]
+    lines = ['state_dir = "state"', 'sockets { requests = { "ipc://r.ipc" } }']
+    lines += ['model "m" {', "features = 3", "arms = 3", "}"]
     lines[line - 1] = text
     one = daemon(start=False)
     one.config.write_text("\n".join(lines) + "\n")

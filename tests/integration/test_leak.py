@@ -30,7 +30,8 @@ def test_daemon_that_served_10000_events_has_no_leak(daemon):
         pytest.skip("valgrind is not installed")
     if is_sanitized(program("COPPICED")):
         pytest.skip("valgrind cannot run a sanitized program")
-    checks = ["--quiet", "--leak-check=full", "--error-exitcode=9", "--errors-for-leak-kinds=definite,indirect,possible"]
+    checks = ["--quiet", "--leak-check=full", "--error-exitcode=9"]
+    checks += ["--errors-for-leak-kinds=definite,indirect,possible"]
     one = daemon(TEXT, command=[valgrind, *checks])
     client = one.client()
     batches(client, "m", EVENTS - 2000, lambda i: [i % 5, i % 3, 1, 0, i % 7, 2], lambda a: a["a"] / 4)

@@ -170,7 +170,9 @@ def test_checkpoint_that_cannot_be_written_is_told_and_tried_again(daemon):
     assert client.ok("checkpoint")["sequence"] == 1
 
 
-@pytest.mark.parametrize("change", [{"arms": 5}, {"features": 4}, {"height": 3}, {"trees": 3}, {"learner": "dgt", "trees": None}])
+@pytest.mark.parametrize(
+    "change", [{"arms": 5}, {"features": 4}, {"height": 3}, {"trees": 3}, {"learner": "dgt", "trees": None}]
+)
 def test_changed_shape_is_refused_until_reset(daemon, change):
     one = daemon(model("m") + model("other"))
     grow(one.client())

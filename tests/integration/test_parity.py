@@ -41,12 +41,13 @@ def simulate(*arguments):
     return {key: value for key, value in figures.items() if "second" not in key}
 
 
+# Data, arguments of simulate, and the model's options that say the same.
 CASES = {
-    "ensemble": ("satimage", ["--learner", "ensemble"], {}),
-    "ensemble, epsilon": ("satimage", ["--policy", "epsilon", "--epsilon", "0.2"], {"policy": "epsilon", "epsilon": 0.2}),
-    "dgt": ("satimage", ["--learner", "dgt"], {"learner": "dgt"}),
-    "value, two-point": ("abalone", ["--learner", "value"], {"learner": "value"}),
-    "value, one-point": ("abalone", ["--learner", "value", "--feedback", "one"], {"learner": "value", "feedback": "one"}),
+    "ensemble": ("satimage", "--learner ensemble", {}),
+    "ensemble, epsilon": ("satimage", "--policy epsilon --epsilon 0.2", {"policy": "epsilon", "epsilon": 0.2}),
+    "dgt": ("satimage", "--learner dgt", {"learner": "dgt"}),
+    "value, two-point": ("abalone", "--learner value", {"learner": "value"}),
+    "value, one-point": ("abalone", "--learner value --feedback one", {"learner": "value", "feedback": "one"}),
 }
 
 
@@ -59,7 +60,7 @@ def prepare(name, seed):
     options = {"features": features, "seed": seed, "height": None, "trees": None, **options}
     if data == "satimage":
         options["arms"] = classes
-    return ["--data", path, "--seed", str(seed), "--events", "1500", *arguments], options, ["--model", "m"]
+    return ["--data", path, "--seed", str(seed), "--events", "1500", *arguments.split()], options, ["--model", "m"]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -87,8 +88,8 @@ def test_live_simulation_over_a_restart_equals_in_process(daemon):
 def test_live_simulation_over_streams_equals_in_process(daemon):
     arguments, options, live = prepare("ensemble", seed=4)
     one = daemon(start=False)
-    names = {"requests": "requests", "contexts_bind": "contexts", "actions_bind": "actions", "feedback_bind": "feedback"}
-    one.write_config(model(**options) + section("sockets", {k: [one.ipc(v)] for k, v in names.items()}))
+    sockets = {f"{name}_bind": [one.ipc(name)] for name in ("contexts", "actions", "feedback")}
+    one.write_config(model(**options) + section("sockets", {"requests": [one.ipc("requests")], **sockets}))
     one.start()
     streams = ["--contexts", one.ipc("contexts"), "--actions", one.ipc("actions"), "--feedback-to", one.ipc("feedback")]
     expected = simulate(*arguments)

@@ -6,6 +6,7 @@ import zmq
 from conftest import grow, model, pack, unpack
 
 X = [0.25, 1.0, 3.5]
+VERBS = ["decide", "feedback", "decide_batch", "feedback_batch", "explain", "status", "checkpoint", "reload"]
 SCALARS = [0, 7, -7, 2**63, 2**64 - 1, -(2**63), 1.5, "seven", b"seven", "", True, False, None, "s" * 62]
 
 
@@ -39,7 +40,7 @@ def test_requests_in_flight_answer_by_seq(daemon):
     assert all(reply["id"] == reply["seq"] for _, reply in replies)
 
 
-@pytest.mark.parametrize("verb", ["decide", "feedback", "decide_batch", "feedback_batch", "explain", "status", "checkpoint", "reload"])
+@pytest.mark.parametrize("verb", VERBS)
 def test_seq_any_scalar_comes_back_from_each_verb(daemon, verb):
     client = daemon().client()
     client.decide("m", "pending", X)
@@ -63,7 +64,8 @@ def test_seq_comes_back_in_errors_and_items(daemon):
     assert client.error("decide", "m", {"id": 1, "x": [1], "seq": "s"})["seq"] == "s"
     assert client.error("decide", "nobody", {"id": 1, "x": X, "seq": 4})["seq"] == 4
     assert client.error("fly", "m", {"seq": 5})["seq"] == 5
-    reply = client.ok("decide_batch", "m", {"items": [{"id": 1, "x": X, "seq": 1}, {"id": 2, "x": 0, "seq": 2}], "seq": 3})
+    items = [{"id": 1, "x": X, "seq": 1}, {"id": 2, "x": 0, "seq": 2}]
+    reply = client.ok("decide_batch", "m", {"items": items, "seq": 3})
     assert [item["seq"] for item in reply["items"]] == [1, 2] and reply["seq"] == 3
     assert reply["items"][1]["code"] == "bad_features" and reply["items"][1]["id"] == 2
 
@@ -181,7 +183,8 @@ def test_batch_with_wrong_items_answers_each(daemon):
     assert reply[1]["id"] == 2 and reply[0] == reply[5]
     losses = [{"id": 1, "loss": 1}, {"id": 1, "loss": 1}, {"id": 5, "loss": 2}, {"id": 9, "loss": 0}, {"id": 5}]
     reply = client.ok("feedback_batch", "m", {"items": losses})["items"]
-    assert [i.get("result", i.get("code")) for i in reply] == ["applied", "duplicate", "bad_loss", "unknown", "bad_request"]
+    results = [i.get("result", i.get("code")) for i in reply]
+    assert results == ["applied", "duplicate", "bad_loss", "unknown", "bad_request"]
     assert client.model()["pending"] == 1
 
 

@@ -152,7 +152,7 @@ def test_malformed_messages_are_counted_and_change_nothing(streams):
     streams.client.decide("m", "waiting", X)
     before = streams.model()
     bodies = [pack({"id": 1, "x": x}) for x in BAD_X.values()]
-    bodies += [raw for what, raw in MALFORMED.items() if what != "array"]  # an empty array is no context, not a wrong one
+    bodies += [raw for what, raw in MALFORMED.items() if what != "array"]  # an empty array holds no wrong context
     for raw in bodies:
         for prefix in (b"ctx.", b"fb."):
             streams.publish(raw, prefix=prefix, raw=True)

@@ -33,7 +33,7 @@ def test_window_end_with_default_loss_learns_it(daemon):
 
 
 def test_answered_in_time_is_not_defaulted(daemon):
-    client = daemon(model(reward_window="1s", default_loss=1)).client()
+    client = daemon(model(reward_window="2s", default_loss=1)).client()
     client.decide("m", "answered", X)
     assert client.feedback("m", "answered", 0) == "applied"
     client.decide("m", "other", X)
@@ -53,6 +53,14 @@ def test_reward_rule_learns_at_window_end(daemon, reward, expected):
     state = client.model()
     assert (state["learned"], state["rev"], state["dropped"]) == (1, 1, 0)
     assert state["loss_sum"] == pytest.approx(expected)
+
+
+def test_reward_rule_sum_is_of_losses_as_sent(daemon):
+    client = daemon(model(reward_window="2s", reward="sum", loss_range=(-1, 3))).client()
+    client.decide("m", "several", X)
+    assert [client.feedback("m", "several", loss) for loss in (-0.5, 2, 1)] == ["recorded"] * 3
+    no_pending(client)
+    assert client.model()["loss_sum"] == pytest.approx(2.5)
 
 
 def test_reward_rule_sum_beyond_range_is_bounded(daemon):
