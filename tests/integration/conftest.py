@@ -213,6 +213,10 @@ class Daemon:
     def log(self):
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
+    def logged(self, text, times=1):
+        """Waits for the text in the log, which is written behind the replies."""
+        return wait_for(lambda: self.log().count(text) >= times, f"{text!r} in the log")
+
     def signal(self, number):
         os.kill(self.process.pid, number)
 

@@ -4,7 +4,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import grow, model, section, wait_for
+from conftest import grow, model, section
 
 X = [0.25, 1.0, 3.5]
 
@@ -114,7 +114,7 @@ def reload_by_verb(one, client):
 def reload_by_signal(one, client):
     before = one.log().count("event=reload ")
     one.signal(signal.SIGHUP)
-    wait_for(lambda: one.log().count("event=reload ") > before, "the reload")
+    one.logged("event=reload ", before + 1)
     return None, None
 
 
@@ -129,7 +129,7 @@ def test_reload_applies_what_can_change_and_names_the_rest(daemon, reload):
     changed = model(policy="epsilon", epsilon=0, features=4, pending_max=7, reward_window="1h") + model("new")
     one.write_config(changed + section("log", {"level": "notice"}))
     status, reply = reload(one, client)
-    assert "event=reload_needs_restart" in one.log() and "event=reload result=ok" in one.log()
+    assert one.logged("event=reload_needs_restart") and one.logged("event=reload result=ok")
     if reply is not None:
         assert status == "ok" and reply.keys() == {"applied", "restart"}
         assert any("level" in text for text in reply["applied"])
@@ -154,14 +154,14 @@ def test_reload_lowers_and_raises_the_log_level(daemon):
     one = daemon(model() + section("log", {"level": "info"}))
     client = one.client()
     client.ok("checkpoint")
-    wait_for(lambda: "event=checkpoint sequence=1" in one.log(), "the line of the first checkpoint")
+    one.logged("event=checkpoint sequence=1")
     one.write_config(model() + section("log", {"level": "error"}))
     client.ok("reload")
     client.ok("checkpoint")
     one.write_config(model() + section("log", {"level": "info"}))
     client.ok("reload")
     client.ok("checkpoint")
-    wait_for(lambda: "event=checkpoint sequence=3" in one.log(), "the line of the third checkpoint")
+    one.logged("event=checkpoint sequence=3")
     assert "event=checkpoint sequence=2" not in one.log()
 
 
@@ -190,9 +190,10 @@ def test_reload_of_a_broken_file_is_refused_and_changes_nothing(daemon, broken):
     assert error["code"] == "bad_request" and error["message"].startswith("configuration") and error["seq"] == 1
     if broken is not None and "epsilon" in broken:
         assert "epsilon" in error["message"]
-        assert "arms" in one.log() and one.log().count("event=config_wrong") == 2
+        assert one.logged("event=config_wrong", 2) and "arms" in one.log()
+    one.logged("event=reload result=refused")
     reload_by_signal(one, client)
-    assert "event=reload result=refused" in one.log()
+    one.logged("event=reload result=refused", 2)
     assert client.model() == before and client.decide("m", 1, X)["p"] < 1
     one.config.write_text(good)
     assert client.ok("reload") == {"applied": [], "restart": []}

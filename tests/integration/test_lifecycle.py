@@ -48,7 +48,7 @@ def test_signal_to_stop_writes_checkpoint_and_restart_goes_on(daemon, number):
     assert "event=stopping" in stopped.log() and len(checkpoints(stopped)) == 1
     stopped.start()
     clients[0] = stopped.client()
-    assert "event=restored" in stopped.log()
+    stopped.logged("event=restored")
     assert [state(clients[0], name) for name in "md"] == before
     for client in clients:  # what waited still does, and what was answered is remembered
         assert client.feedback("m", "before-0", 0.75) == "applied"
@@ -102,7 +102,7 @@ def test_damaged_newest_checkpoint_is_passed_over_with_a_warning(daemon):
     one.start()
     client = one.client()
     assert state(client) == expected
-    assert "warning: event=checkpoint_damaged sequence=2" in one.log()
+    one.logged("warning: event=checkpoint_damaged sequence=2")
     assert client.ok("checkpoint")["sequence"] > 2  # never the same number again
 
 
@@ -136,7 +136,7 @@ def test_only_checkpoint_ruined_starts_anew_with_a_warning(daemon, ruin):
     if ruin == "damaged":
         damage(path)
     one.start()
-    assert "event=checkpoint_damaged" in one.log()
+    one.logged("event=checkpoint_damaged")
     assert one.client().model()["rev"] == 0
 
 
@@ -164,7 +164,7 @@ def test_checkpoint_that_cannot_be_written_is_told_and_tried_again(daemon):
     moved = one.state.with_name("moved")
     one.state.rename(moved)
     assert client.error("checkpoint")["code"] == "internal"
-    assert client.status()["checkpoint"]["failed"] == 1 and "event=checkpoint_failed" in one.log()
+    assert client.status()["checkpoint"]["failed"] == 1 and one.logged("event=checkpoint_failed")
     assert client.decide("m", "goes on", X)
     moved.rename(one.state)
     assert client.ok("checkpoint")["sequence"] == 1
