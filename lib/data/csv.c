@@ -231,6 +231,8 @@ static cop_err add_row(cop_csv *csv, const double *values, size_t count, cop_dat
 		}
 	}
 	cop_err err = cop_dataset_push_dense(*out, csv->features, values[count - 1]);
+	if ((*out)->odd_line == 0 && !cop_dataset_is_class(values[count - 1]))
+		(*out)->odd_line = cop_stream_line_number(csv->stream);
 	if (err != COP_OK)
 		cop_diag_set(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream), 0, "%s",
 		        cop_err_text(err));
@@ -253,11 +255,14 @@ cop_err cop_csv_read(cop_stream *stream, cop_dataset **out, cop_diag *diag)
 		if (err == COP_OK)
 			err = add_row(csv, values, count, out, diag);
 	} while (err == COP_OK);
+	bool header = csv->names != NULL;
 	cop_csv_free(csv);
 	if (err == COP_EEND && *out != NULL)
 		return COP_OK;
 	if (err == COP_EEND) {
-		cop_diag_set(diag, cop_stream_name(stream), 0, 0, "it holds no rows");
+		cop_diag_set(diag, cop_stream_name(stream), 0, 0,
+		        header ? "its only line is not of numbers and was taken for the columns' names; expected rows"
+		               : "it holds no rows");
 		err = COP_EFORMAT;
 	}
 	cop_dataset_free(*out);

@@ -3,6 +3,7 @@
 #include "data/dataset.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/assert.h"
@@ -208,6 +209,7 @@ cop_err cop_dataset_append(cop_dataset *dataset, const cop_dataset *more)
 		memcpy(dataset->x + dataset->n * dataset->d, more->x, more->n * more->d * sizeof *more->x);
 	memcpy(dataset->target + dataset->n, more->target, more->n * sizeof *more->target);
 	dataset->n += more->n;
+	dataset->odd_line = 0;
 	return COP_OK;
 }
 
@@ -225,6 +227,21 @@ cop_err cop_dataset_align(cop_dataset *a, cop_dataset *b)
 	return COP_OK;
 }
 
+bool cop_dataset_is_class(double target)
+{
+	return target >= 0 && target < (double)COP_DATASET_MAX_CLASSES && target == floor(target);
+}
+
+static cop_err no_class(const cop_dataset *dataset, size_t i, cop_diag *diag)
+{
+	char row[32] = "";
+	if (dataset->odd_line == 0)
+		(void)snprintf(row, sizeof row, "row %zu: ", i + 1);
+	cop_diag_set(diag, "", dataset->odd_line, 0, "%starget %.17g is no class; expected an integer from 0 to %zu",
+	        row, dataset->target[i], COP_DATASET_MAX_CLASSES - 1);
+	return COP_EINVAL;
+}
+
 cop_err cop_dataset_classes(const cop_dataset *dataset, size_t *classes, cop_diag *diag)
 {
 	COP_ASSERT(dataset->n > 0);
@@ -232,12 +249,8 @@ cop_err cop_dataset_classes(const cop_dataset *dataset, size_t *classes, cop_dia
 	*classes = 0;
 	for (size_t i = 0; i < dataset->n; i++) {
 		double t = dataset->target[i];
-		if (t < 0 || t >= (double)COP_DATASET_MAX_CLASSES || t != floor(t)) {
-			cop_diag_set(diag, NULL, 0, 0,
-			        "row %zu: target %.17g is no class; expected an integer from 0 to %zu", i + 1, t,
-			        COP_DATASET_MAX_CLASSES - 1);
-			return COP_EINVAL;
-		}
+		if (!cop_dataset_is_class(t))
+			return no_class(dataset, i, diag);
 		largest = t > largest ? t : largest;
 	}
 	*classes = (size_t)largest + 1;

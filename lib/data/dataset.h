@@ -28,6 +28,7 @@ typedef struct cop_dataset {
 	float *value;    /* start[n] */
 	double *target;  /* n */
 
+	uint64_t odd_line;     /* of the file: its first target that is no class; 0: none, or rows of several files */
 	uint32_t index_base;   /* sparse: the file's index of feature 0; 0 or 1 */
 	size_t row_capacity;   /* rows that fit before the next allocation */
 	size_t entry_capacity; /* entries that fit */
@@ -57,8 +58,11 @@ COP_CHECK cop_err cop_dataset_append(cop_dataset *dataset, const cop_dataset *mo
  * the other did too without showing it, and is moved by one; both get the larger d. COP_ESHAPE as in append. */
 COP_CHECK cop_err cop_dataset_align(cop_dataset *a, cop_dataset *b);
 
-/* The number of classes K (largest target + 1) when every target is an integer in [0, COP_DATASET_MAX_CLASSES).
- * COP_EINVAL: another target; *diag (NULL allowed) names the row, from 1. There must be rows. */
+/* Is the target an integer in [0, COP_DATASET_MAX_CLASSES)? */
+bool cop_dataset_is_class(double target);
+/* The number of classes K (largest target + 1) when every target is a class.
+ * COP_EINVAL: another target; *diag (NULL allowed) has its line, or names its row, from 1, when odd_line is 0; the
+ * source is for the caller to fill in. There must be rows. */
 COP_CHECK cop_err cop_dataset_classes(const cop_dataset *dataset, size_t *classes, cop_diag *diag);
 
 /* Smallest and largest target; there must be rows. */

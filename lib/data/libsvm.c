@@ -128,6 +128,8 @@ static cop_err parse_line(reader *r, const char *line, size_t length, cop_datase
 	if (err != COP_OK)
 		return err;
 	err = cop_dataset_push_sparse(ds, r->nnz, r->index, r->value, target);
+	if (ds->odd_line == 0 && !cop_dataset_is_class(target))
+		ds->odd_line = cop_stream_line_number(r->stream);
 	return err == COP_OK ? COP_OK : plain_fault(r, err);
 }
 

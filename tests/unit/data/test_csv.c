@@ -54,7 +54,10 @@ static void test_csv_of_wrong_text_says_where_and_what(void **state)
 	} cases[] = {
 		{ "", COP_EFORMAT, "t.csv: it holds no rows" },
 		{ "\n\n", COP_EFORMAT, "t.csv: it holds no rows" },
-		{ "a,b\n", COP_EFORMAT, "t.csv: it holds no rows" },
+		{ "a,b\n", COP_EFORMAT,
+		        "t.csv: its only line is not of numbers and was taken for the columns' names; expected rows" },
+		{ "1 | price:0.23\n", COP_EFORMAT,
+		        "t.csv: its only line is not of numbers and was taken for the columns' names; expected rows" },
 		{ "1\n", COP_EFORMAT, "t.csv:1: one field; expected at least one feature and the target" },
 		{ "1,2\n1,2,3\n", COP_EFORMAT, "t.csv:2: 3 fields; expected 2 as in the first line" },
 		{ "1,2\n\n1\n", COP_EFORMAT, "t.csv:3: 1 fields; expected 2 as in the first line" },
@@ -79,6 +82,23 @@ static void test_csv_of_wrong_text_says_where_and_what(void **state)
 		cop_diag_text(&diag, said, sizeof said);
 		assert_string_equal(said, cases[i].says);
 	}
+}
+
+static void test_csv_of_targets_that_are_no_class_keeps_the_first_line(void **state)
+{
+	(void)state;
+	cop_dataset *ds;
+	size_t classes;
+	cop_diag diag;
+	assert_int_equal(read_text("a,b\n1,0\n\n1,0.5\n1,-1\n", &ds, NULL), COP_OK);
+	assert_int_equal(ds->odd_line, 4);
+	assert_int_equal(cop_dataset_classes(ds, &classes, &diag), COP_EINVAL);
+	assert_int_equal(diag.line, 4);
+	assert_string_equal(diag.message, "target 0.5 is no class; expected an integer from 0 to 65535");
+	cop_dataset_free(ds);
+	assert_int_equal(read_text("1,0\n1,3\n", &ds, NULL), COP_OK);
+	assert_int_equal(ds->odd_line, 0);
+	cop_dataset_free(ds);
 }
 
 static void test_csv_of_random_numbers_equals_strtod(void **state)
@@ -162,6 +182,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_csv_of_plain_rows_is_read),
 		cmocka_unit_test(test_csv_of_wrong_text_says_where_and_what),
+		cmocka_unit_test(test_csv_of_targets_that_are_no_class_keeps_the_first_line),
 		cmocka_unit_test(test_csv_of_random_numbers_equals_strtod),
 		cmocka_unit_test(test_csv_row_by_row_gives_names_and_values),
 		cmocka_unit_test(test_csv_without_memory_fails_cleanly),

@@ -27,6 +27,7 @@ static void test_libsvm_counting_from_one_is_moved(void **state)
 	assert_int_equal(ds->d, 4);
 	assert_int_equal(ds->index_base, 1);
 	assert_true(ds->target[0] == 1 && ds->target[1] == -1 && ds->target[2] == 0.25);
+	assert_int_equal(ds->odd_line, 4);
 	cop_row row;
 	cop_dataset_row(ds, 0, &row);
 	assert_int_equal(row.d, 4);
