@@ -55,10 +55,11 @@ double cop_bench_quantile(double *samples, size_t count, double share)
 	return samples[at < count ? at : count - 1];
 }
 
-static bool read_option(cop_bench_load *load, bool *json, int option)
+static bool read_option(cop_bench_load *load, bool *json, bool *of_load, int option)
 {
 	uint64_t whole = 0;
 	bool ok;
+	*of_load = *of_load || option != JSON;
 	switch (option) {
 	case ENDPOINT:
 		load->endpoint = optarg;
@@ -113,19 +114,24 @@ int cop_bench_command(int argc, char **argv)
 {
 	cop_bench_load load = { .inflight = 64, .events = 20000, .batch = 1, .timeout = 5.0 };
 	bool json = false;
+	bool of_load = false;
 	optind = 1;
 	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
 		if (option == HELP || option == 'h') {
 			(void)fputs(usage_text, stdout);
 			return 0;
 		}
-		if (option == '?' || !read_option(&load, &json, option))
+		if (option == '?' || !read_option(&load, &json, &of_load, option))
 			return COP_EXIT_USAGE;
 	}
 	const char *what = optind < argc ? argv[optind] : "kernels";
 	bool is_load = strcmp(what, "load") == 0;
 	if (optind + 1 < argc || (!is_load && strcmp(what, "kernels") != 0)) {
 		cop_command_complain(NAME, "expected kernels or load (coppice bench --help)");
+		return COP_EXIT_USAGE;
+	}
+	if (!is_load && of_load) {
+		cop_command_complain(NAME, "kernels takes no option but --json (coppice bench --help)");
 		return COP_EXIT_USAGE;
 	}
 	if (is_load && (load.endpoint == NULL || load.model == NULL || load.features == 0)) {

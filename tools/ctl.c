@@ -1,5 +1,6 @@
 /* coppice ctl: one request to a running daemon, its reply printed. */
 #include <ctype.h>
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 
 #define NAME             "ctl"
 #define DEFAULT_ENDPOINT "tcp://127.0.0.1:5590"
+#define MOST_WORDS       3 /* verb, model, id */
 #define LARGEST_INPUT    ((size_t)16 << 20)
 
 static const char usage_text[] =
@@ -37,7 +39,7 @@ static const char usage_text[] =
         "standard\n"
         "                  input)\n"
         "  --loss L[,L]    loss, or two of them\n"
-        "  --string        ID is a string even when it has only digits\n"
+        "  --string        ID is a string even when it is an integer (17, -3; 017 is a string)\n"
         "  --json          the answer as JSON on one line\n";
 
 enum { ENDPOINT = 256, TIMEOUT, X, LOSS, STRING, JSON, HELP };
@@ -60,6 +62,8 @@ typedef struct options {
 	const char *loss;
 	bool string;
 	bool json;
+	const char *words[MOST_WORDS];
+	int count; /* of words given */
 	const char *verb;
 	const char *model; /* "" for none */
 	const char *id;    /* NULL: none */
@@ -152,16 +156,31 @@ static cop_err put_x(const options *o, cop_bytes *body, cop_diag *diag)
 	return err;
 }
 
-/* Digits are an integer unless --string says otherwise. */
+static bool is_all_digits(const char *text) { return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0'; }
+
+/* An id's integer, written without leading zeros. */
+static bool is_integer(const char *text)
+{
+	const char *digits = text + (text[0] == '-');
+	if (!is_all_digits(digits) || (digits[0] == '0' && strcmp(text, "0") != 0))
+		return false;
+	errno = 0;
+	if (text[0] == '-')
+		(void)strtoll(text, NULL, 10);
+	else
+		(void)strtoull(text, NULL, 10);
+	return errno == 0;
+}
+
+/* Integers are integers unless --string says otherwise. */
 static cop_err put_id(const options *o, cop_bytes *body, cop_diag *diag)
 {
 	cop_event_id id;
 	size_t length = strlen(o->id);
-	size_t sign = o->id[0] == '-';
-	bool digits = length > sign && strspn(o->id + sign, "0123456789") == length - sign && length - sign < 20;
-	if (!o->string && digits && sign)
+	bool whole = !o->string && is_integer(o->id);
+	if (whole && o->id[0] == '-')
 		cop_event_id_from_signed(&id, strtoll(o->id, NULL, 10));
-	else if (!o->string && digits)
+	else if (whole)
 		cop_event_id_from_unsigned(&id, strtoull(o->id, NULL, 10));
 	else if (!cop_event_id_from_bytes(&id, COP_EVENT_ID_STRING, o->id, length))
 		return bad("ID", "expected 1 to 64 bytes", diag);
@@ -276,6 +295,41 @@ static bool read_option(options *o, int option)
 	}
 }
 
+/* Words beyond the last that counts are only counted. */
+static void add_word(options *o, const char *word)
+{
+	if (o->count < MOST_WORDS)
+		o->words[o->count] = word;
+	o->count++;
+}
+
+/* -1: go on; else the exit status. Words and options come in any order; a negative number is a word, an id. */
+static int read_arguments(int argc, char **argv, options *o)
+{
+	bool only_words = false;
+	optind = 1;
+	while (optind < argc) {
+		if (only_words || (argv[optind][0] == '-' && is_all_digits(argv[optind] + 1))) {
+			add_word(o, argv[optind++]);
+			continue;
+		}
+		int before = optind;
+		int option = getopt_long(argc, argv, "+h", long_options, NULL);
+		if (option == HELP || option == 'h') {
+			(void)fputs(usage_text, stdout);
+			return 0;
+		}
+		if (option == -1 && optind > before) { /* "--" */
+			only_words = true;
+		} else if (option == -1) {
+			add_word(o, argv[optind++]);
+		} else if (option == '?' || !read_option(o, option)) {
+			return COP_EXIT_USAGE;
+		}
+	}
+	return -1;
+}
+
 static bool usage_error(const char *what)
 {
 	cop_command_complain(NAME, "%s (coppice ctl --help)", what);
@@ -310,26 +364,19 @@ static bool check(const options *o, int arguments)
 int cop_ctl_command(int argc, char **argv)
 {
 	options o = { .endpoint = DEFAULT_ENDPOINT, .timeout = 5.0, .model = "" };
-	optind = 1;
-	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
-		if (option == HELP || option == 'h') {
-			(void)fputs(usage_text, stdout);
-			return 0;
-		}
-		if (option == '?' || !read_option(&o, option))
-			return COP_EXIT_USAGE;
-	}
-	int arguments = argc - optind - 1;
-	if (arguments < 0) {
+	int status = read_arguments(argc, argv, &o);
+	if (status >= 0)
+		return status;
+	if (o.count == 0) {
 		(void)usage_error("expected a verb");
 		return COP_EXIT_USAGE;
 	}
-	o.verb = argv[optind];
-	if (arguments > 0)
-		o.model = argv[optind + 1];
-	if (arguments > 1)
-		o.id = argv[optind + 2];
-	if (!check(&o, arguments))
+	o.verb = o.words[0];
+	if (o.count > 1)
+		o.model = o.words[1];
+	if (o.count > 2)
+		o.id = o.words[2];
+	if (!check(&o, o.count - 1))
 		return COP_EXIT_USAGE;
 	cop_diag diag = { 0 };
 	if (ask(&o, &diag) != COP_OK)

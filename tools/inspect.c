@@ -1,6 +1,7 @@
 /* coppice inspect: what a checkpoint or model file holds. */
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -20,10 +21,10 @@ static const char usage_text[] =
         "usage: coppice inspect FILE [OPTION ...]\n\n"
         "Shows what a daemon's checkpoint or a model file holds: its sections, each model's settings, counters, "
         "experts\n"
-        "and trees. Everything is checked: a damaged file is refused with the place of the damage.\n\n"
+        "and trees. Everything is checked: a damaged file is refused, with what is wrong.\n\n"
         "  --model NAME    only this model\n"
         "  --tree N|all    show tree N (from 0), or all, with their weights (over standardised features) and leaves\n"
-        "  --names FILE    names of the features, one a line\n"
+        "  --names FILE    with --tree: names of all features, one a line\n"
         "  --json          one JSON object on standard output\n";
 
 enum { MODEL = 256, TREE, NAMES, JSON, HELP };
@@ -106,17 +107,34 @@ static cop_err read_names(inspection *in, cop_diag *diag)
 
 /* ---- showing ---- */
 
+/* The name that a section of a checkpoint's model begins with; else false and "". */
+static bool model_name(const cop_model_section *section, char name[MODEL_NAME_ROOM])
+{
+	cop_cursor cursor;
+	name[0] = '\0';
+	if (strcmp(section->name, MODEL_SECTION) != 0)
+		return false;
+	cop_cursor_init(&cursor, section->data, section->length);
+	cop_cursor_text(&cursor, name, MODEL_NAME_ROOM);
+	return cursor.err == COP_OK;
+}
+
 static void show_sections(const inspection *in)
 {
 	cop_model_section section;
 	size_t at = 0;
 	cop_json_writer *json = in->view.json;
+	char name[MODEL_NAME_ROOM];
 	if (json == NULL) {
-		(void)printf("%s: %s, format version %u, %zu bytes\n", in->path,
+		FILE *out = in->view.out;
+		(void)fprintf(out, "%s: %s, format version %u, %zu bytes\n", in->path,
 		        in->checkpoint ? "checkpoint" : "model file", (unsigned)in->file.version, in->bytes.length);
-		(void)printf("  %-15s %8s %12s\n", "section", "version", "bytes");
-		while (cop_model_file_next(&in->file, &at, &section))
-			(void)printf("  %-15s %8u %12zu\n", section.name, (unsigned)section.version, section.length);
+		(void)fprintf(out, "  %-15s %8s %12s\n", "section", "version", "bytes");
+		while (cop_model_file_next(&in->file, &at, &section)) {
+			bool named = model_name(&section, name);
+			(void)fprintf(out, "  %-15s %8u %12zu%s%s\n", section.name, (unsigned)section.version,
+			        section.length, named ? "  " : "", name);
+		}
 		return;
 	}
 	cop_json_key(json, "kind");
@@ -131,6 +149,10 @@ static void show_sections(const inspection *in)
 		cop_json_begin_object(json);
 		cop_json_key(json, "name");
 		cop_json_text(json, section.name);
+		if (model_name(&section, name)) {
+			cop_json_key(json, "model");
+			cop_json_text(json, name);
+		}
 		cop_json_key(json, "version");
 		cop_json_unsigned(json, section.version);
 		cop_json_key(json, "bytes");
@@ -178,7 +200,7 @@ static cop_err show_models(inspection *in, cop_diag *diag)
 	cop_model_section section;
 	cop_err err = COP_OK;
 	size_t at = 0;
-	if (cop_model_file_find(&in->file, "settings", 0, NEWEST, &section) == COP_OK) {
+	if (in->only == NULL && cop_model_file_find(&in->file, "settings", 0, NEWEST, &section) == COP_OK) {
 		in->shown++;
 		return cop_inspect_model(&in->view, NULL, in->bytes.data, in->bytes.length, diag);
 	}
@@ -225,6 +247,23 @@ static cop_err show(inspection *in, cop_diag *diag)
 	return err;
 }
 
+/* All or nothing: what a fault follows is not printed. */
+static cop_err show_as_text(inspection *in, cop_diag *diag)
+{
+	char *text = NULL;
+	size_t length = 0;
+	in->view.out = open_memstream(&text, &length);
+	cop_err err = in->view.out != NULL ? show(in, diag) : COP_ENOMEM;
+	if (in->view.out != NULL && fclose(in->view.out) != 0 && err == COP_OK)
+		err = COP_ENOMEM;
+	if (err == COP_OK)
+		(void)fwrite(text, 1, length, stdout);
+	else if (diag->message[0] == '\0')
+		cop_diag_set(diag, in->path, 0, 0, "%s", cop_err_text(err));
+	free(text);
+	return err;
+}
+
 static cop_err show_as_json(inspection *in, cop_diag *diag)
 {
 	const char *text;
@@ -251,7 +290,7 @@ static cop_err run(inspection *in, cop_diag *diag)
 	if (err == COP_OK && in->names != NULL)
 		err = read_names(in, diag);
 	if (err == COP_OK)
-		err = in->json ? show_as_json(in, diag) : show(in, diag);
+		err = in->json ? show_as_json(in, diag) : show_as_text(in, diag);
 	cop_json_writer_free(in->view.json);
 	for (size_t i = 0; i < in->view.name_count; i++)
 		cop_mem_free(in->name_list[i]);
@@ -283,7 +322,7 @@ static bool read_option(inspection *in, int option)
 
 int cop_inspect_command(int argc, char **argv)
 {
-	inspection in = { .view = { .out = stdout, .tree = COP_INSPECT_NO_TREE } };
+	inspection in = { .view = { .tree = COP_INSPECT_NO_TREE } };
 	optind = 1;
 	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
 		if (option == HELP || option == 'h') {
@@ -297,7 +336,12 @@ int cop_inspect_command(int argc, char **argv)
 		cop_command_complain(NAME, "expected one FILE (coppice inspect --help)");
 		return COP_EXIT_USAGE;
 	}
+	if (in.names != NULL && in.view.tree == COP_INSPECT_NO_TREE) {
+		cop_command_complain(NAME, "--names goes with --tree (coppice inspect --help)");
+		return COP_EXIT_USAGE;
+	}
 	in.path = argv[optind];
+	in.view.names_file = in.names;
 	cop_diag diag = { 0 };
 	if (run(&in, &diag) != COP_OK)
 		return cop_command_failed(NAME, &diag);

@@ -91,7 +91,7 @@ static void show_settings(const cop_inspect_view *v, const cop_model_settings *m
 		show_arm_settings(v, s);
 	} else {
 		show_range(v, "value_range", m->value_low, m->value_high);
-		show_number(v, "delta", s->delta * (m->value_high - m->value_low));
+		show_number(v, "delta", s->delta);
 		show_text(v, "feedback", s->one_point ? "one" : "two");
 	}
 	show_whole(v, "height", s->height);
@@ -239,8 +239,14 @@ cop_err cop_inspect_tree(
 	}
 	if (!whole)
 		return COP_OK;
+	size_t d = cop_oblique_tree_features(tree);
+	if (view->name_count > 0 && view->name_count != d) {
+		cop_diag_set(diag, view->names_file, 0, 0, "%zu names, expected %zu, one for each feature",
+		        view->name_count, d);
+		return COP_ESHAPE;
+	}
 	char(*spare)[NAME_ROOM];
-	const char **features = feature_names(view, cop_oblique_tree_features(tree), &spare);
+	const char **features = feature_names(view, d, &spare);
 	if (features == NULL)
 		return fail(COP_ENOMEM, diag);
 	cop_tree_names names = { .features = features };

@@ -16,8 +16,9 @@ typedef struct cop_inspect_view {
 	cop_json_writer *json;    /* NULL: text to out */
 	FILE *out;                /* text */
 	uint64_t tree;            /* which tree to show in full, or one of the two above */
-	const char *const *names; /* of features, name_count of them; further ones are x0, x1 ... */
+	const char *const *names; /* of features, name_count of them; 0: they are x0, x1 ... */
 	size_t name_count;
+	const char *names_file; /* where the names are from */
 } cop_inspect_view;
 
 /* A model's file (sections of cop_model_save), borrowed. name: NULL when it has none.
@@ -25,7 +26,7 @@ typedef struct cop_inspect_view {
 COP_CHECK cop_err cop_inspect_model(
         const cop_inspect_view *view, const char *name, const void *data, size_t length, cop_diag *diag);
 /* A single tree: its shape, and with `whole` its nodes and leaves. arms: leaf values are losses, so the text shows the
- * lowest one. */
+ * lowest one. COP_ESHAPE: view's names are not as many as the features. */
 COP_CHECK cop_err cop_inspect_tree(
         const cop_inspect_view *view, size_t number, cop_oblique_tree *tree, bool arms, bool whole, cop_diag *diag);
 

@@ -1,12 +1,12 @@
 /* coppice simulate: labelled data streamed as a bandit problem. */
 #include <getopt.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "base/mem.h"
 #include "command.h"
 #include "simulation.h"
@@ -24,39 +24,34 @@ static const char usage_text[] =
         "  --events N           stop after N events (default: all rows, times passes)\n"
         "  --passes P           passes over the rows, shuffled anew in each (default 1)\n"
         "  --learner NAME       ensemble (default), dgt or value\n"
-        "  --policy NAME        epsilon or squarecb (default: squarecb for ensemble, epsilon for dgt)\n"
-        "  --epsilon E          exploration of epsilon (default 0.1; dgt 0.3)\n"
-        "  --gamma G            exploration of squarecb (default 30)\n"
-        "  --height H           of the trees\n"
-        "  --trees M            additive trees of ensemble and value\n"
+        "  --policy NAME        arms: epsilon or squarecb (default: squarecb for ensemble, epsilon for dgt)\n"
+        "  --epsilon E          policy epsilon: share of decisions that explore, 0 to 1 (default 0.1; dgt 0.3)\n"
+        "  --gamma G            policy squarecb: how fast exploration narrows (default 30)\n"
+        "  --height H           of the trees: 1 to 8 for ensemble (default 5; sparse 4), 1 to 12 for dgt (6), value "
+        "(3)\n"
+        "  --trees M            ensemble and value: additive trees, 0 to 64 (default 16; sparse ensemble 8)\n"
         "  --rate R             learning rate: dgt's own (default 0.001), a factor for the others (default 1)\n"
-        "  --bits B             sparse data: features are hashed to 2^B (default: enough for the data, at least 14)\n"
+        "  --bits B             sparse data: features are hashed to 2^B, 1 to 24 (default: enough for the data, at "
+        "least 14)\n"
         "  --feedback one|two   value: loss at one probe or at two (default two)\n"
-        "  --delta D            value: perturbation, as a share of the target's range (default 0.1)\n"
-        "  --loss squared|huber value: loss (default squared); --huber-width W (default 0.2)\n"
+        "  --delta D            value: perturbation, as a share of the target's range, to 0.5 (default 0.1)\n"
+        "  --loss squared|huber value: loss (default squared)\n"
+        "  --huber-width W      loss huber: where it turns linear, in ranges of the target (default 0.2)\n"
         "  --literal            dgt: Algorithm 1 to the letter, without the shared leaf bias\n"
         "  --delay N            feedback arrives about N events late, out of order\n"
-        "  --missing P          share of feedback that never comes\n"
-        "  --curve              table of loss against events (--points N, default 20)\n"
-        "  --live ENDPOINT      decide and learn in the daemon whose request socket this is\n"
+        "  --missing P          share of feedback that never comes, 0 to 1\n"
+        "  --curve              table of loss against events\n"
+        "  --points N           rows of that table (default 20)\n"
+        "  --live ENDPOINT      decide and learn in the daemon whose request socket this is; how it learns and "
+        "explores is\n"
+        "                       then what its configuration says\n"
         "  --model NAME         with --live: the daemon's model\n"
         "  --contexts EP --actions EP --feedback-to EP\n"
         "                       with --live: go through the daemon's streams instead of requests\n"
         "  --first-id N         with --live: ids count from N (default 0)\n"
-        "  --value-range L,H    with --live and --learner value: the model's value_range (default 0,1)\n"
-        "  --json               one JSON object on standard output\n";
-
-typedef struct options {
-	const char *data[MOST_FILES];
-	size_t files;
-	const char *holdout;
-	cop_model_settings model;
-	cop_sim_settings sim;
-	cop_sim_endpoints live;
-	bool bits_given;
-	bool json;
-	uint64_t points;
-} options;
+        "  --value-range L,H    with --live and --learner value: the value_range that the model must have\n"
+        "  --json               one JSON object on standard output\n\n"
+        "An interrupt (Ctrl-C) ends the run early and prints what there is.\n";
 
 enum {
 	DATA = 256,
@@ -91,6 +86,18 @@ enum {
 	JSON,
 	HELP,
 };
+
+typedef struct options {
+	const char *data[MOST_FILES];
+	size_t files;
+	const char *holdout;
+	cop_model_settings model;
+	cop_sim_settings sim;
+	cop_sim_endpoints live;
+	bool given[HELP - DATA];
+	bool json;
+	uint64_t points;
+} options;
 
 static const struct option long_options[] = {
 	{ "data", required_argument, NULL, DATA },
@@ -159,7 +166,7 @@ static bool read_learner_option(options *o, int option, const char *text)
 		l->height = (unsigned)whole;
 		return ok;
 	case TREES:
-		ok = cop_command_whole(NAME, "--trees", text, 0, 256, &whole);
+		ok = cop_command_whole(NAME, "--trees", text, 0, 64, &whole);
 		l->trees = (size_t)whole;
 		return ok;
 	case RATE:
@@ -167,7 +174,6 @@ static bool read_learner_option(options *o, int option, const char *text)
 	case BITS:
 		ok = cop_command_whole(NAME, "--bits", text, 1, 24, &whole);
 		l->bits = (unsigned)whole;
-		o->bits_given = true;
 		return ok;
 	case FEEDBACK:
 		ok = word("--feedback", text, feedbacks, &place);
@@ -267,17 +273,64 @@ static bool read_run_option(options *o, int option, const char *text)
 	}
 }
 
+/* ---- what goes with what ---- */
+
+static bool is_given(const options *o, int option) { return o->given[option - DATA]; }
+static bool is_live(const options *o) { return o->live.requests != NULL; }
+static bool is_dgt(const options *o) { return strcmp(o->model.learner.learner, "dgt") == 0; }
+static bool is_value(const options *o) { return strcmp(o->model.learner.learner, "value") == 0; }
+static bool has_arms(const options *o) { return !is_value(o); }
+static bool has_trees(const options *o) { return !is_dgt(o); }
+static bool is_huber(const options *o) { return is_value(o) && o->sim.huber; }
+static bool is_live_value(const options *o) { return is_live(o) && is_value(o); }
+static bool is_low(const options *o) { return is_dgt(o) || is_value(o) || o->model.learner.height <= 8; }
+
+/* With --live the policy is the daemon's, whatever the options say. */
+static bool is_policy(const options *o, const char *policy, bool otherwise)
+{
+	const char *chosen = o->model.learner.policy;
+	return has_arms(o) && (is_live(o) || (chosen[0] == '\0' ? otherwise : strcmp(chosen, policy) == 0));
+}
+
+static bool has_epsilon(const options *o) { return is_policy(o, "epsilon", is_dgt(o)); }
+static bool has_gamma(const options *o) { return is_policy(o, "squarecb", !is_dgt(o)); }
+
+static const struct {
+	int option;
+	bool (*applies)(const options *o);
+	const char *otherwise;
+} companions[] = {
+	{ POLICY, has_arms, "--policy goes with --learner ensemble or dgt" },
+	{ EPSILON, has_epsilon, "--epsilon goes with --policy epsilon" },
+	{ GAMMA, has_gamma, "--gamma goes with --policy squarecb" },
+	{ HEIGHT, is_low, "--height: expected 1 to 8 for the ensemble" },
+	{ TREES, has_trees, "--trees goes with --learner ensemble or value" },
+	{ FEEDBACK, is_value, "--feedback goes with --learner value" },
+	{ DELTA, is_value, "--delta goes with --learner value" },
+	{ LOSS, is_value, "--loss goes with --learner value" },
+	{ HUBER_WIDTH, is_huber, "--huber-width goes with --learner value --loss huber" },
+	{ LITERAL, is_dgt, "--literal goes with --learner dgt" },
+	{ MODEL, is_live, "--model goes with --live" },
+	{ CONTEXTS, is_live, "--contexts goes with --live" },
+	{ ACTIONS, is_live, "--actions goes with --live" },
+	{ FEEDBACK_TO, is_live, "--feedback-to goes with --live" },
+	{ FIRST_ID, is_live, "--first-id goes with --live" },
+	{ VALUE_RANGE, is_live_value, "--value-range goes with --live and --learner value" },
+};
+
 static bool check_together(const options *o)
 {
 	const char *wrong = NULL;
+	for (size_t i = 0; i < sizeof companions / sizeof *companions && wrong == NULL; i++)
+		if (is_given(o, companions[i].option) && !companions[i].applies(o))
+			wrong = companions[i].otherwise;
 	bool streams = o->live.contexts != NULL || o->live.actions != NULL || o->live.feedback != NULL;
 	if (o->files == 0)
 		wrong = "expected --data FILE";
-	else if (o->live.requests == NULL && (streams || o->live.model != NULL))
-		wrong = "--model, --contexts, --actions and --feedback-to go with --live";
-	else if (o->live.requests != NULL && o->live.model == NULL)
+	else if (wrong == NULL && is_live(o) && o->live.model == NULL)
 		wrong = "--live needs --model NAME";
-	else if (streams && (o->live.contexts == NULL || o->live.actions == NULL || o->live.feedback == NULL))
+	else if (wrong == NULL && streams &&
+	         (o->live.contexts == NULL || o->live.actions == NULL || o->live.feedback == NULL))
 		wrong = "--contexts, --actions and --feedback-to are needed together";
 	if (wrong != NULL)
 		cop_command_complain(NAME, "%s (coppice simulate --help)", wrong);
@@ -299,6 +352,7 @@ static int read_options(int argc, char **argv, options *o)
 		bool ok;
 		if (option == '?')
 			return COP_EXIT_USAGE;
+		o->given[option - DATA] = true;
 		if (option >= LEARNER && option <= DELTA)
 			ok = read_learner_option(o, option, optarg);
 		else if (option >= LIVE && option <= VALUE_RANGE)
@@ -315,40 +369,18 @@ static int read_options(int argc, char **argv, options *o)
 	return check_together(o) ? -1 : COP_EXIT_USAGE;
 }
 
-static cop_err read_data(const options *o, cop_dataset **data, cop_dataset **holdout, cop_diag *diag)
-{
-	cop_err err = cop_dataset_read(o->data[0], data, diag);
-	for (size_t i = 1; i < o->files && err == COP_OK; i++) {
-		cop_dataset *more;
-		err = cop_dataset_read(o->data[i], &more, diag);
-		if (err != COP_OK)
-			break;
-		err = cop_dataset_append(*data, more);
-		if (err != COP_OK)
-			cop_diag_set(
-			        diag, o->data[i], 0, 0, "%s: expected rows as in %s", cop_err_text(err), o->data[0]);
-		cop_dataset_free(more);
-	}
-	if (err != COP_OK || o->holdout == NULL)
-		return err;
-	err = cop_dataset_read(o->holdout, holdout, diag);
-	if (err != COP_OK)
-		return err;
-	err = cop_dataset_align(*data, *holdout);
-	if (err != COP_OK)
-		cop_diag_set(diag, o->holdout, 0, 0, "%s: expected rows as in %s", cop_err_text(err), o->data[0]);
-	return err;
-}
-
 /* Sparse rows are widened to the hashed dimension. */
 static cop_err fit_dimension(options *o, cop_dataset *data, cop_dataset *holdout, cop_diag *diag)
 {
 	cop_learner_settings *l = &o->model.learner;
 	if (!data->sparse) {
 		l->features = data->d;
-		return COP_OK;
+		if (!is_given(o, BITS))
+			return COP_OK;
+		cop_diag_set(diag, o->data[0], 0, 0, "--bits goes with sparse data (libsvm), and this is dense");
+		return COP_EINVAL;
 	}
-	while (!o->bits_given && l->bits < 24 && (size_t)1 << l->bits < data->d)
+	while (!is_given(o, BITS) && l->bits < 24 && (size_t)1 << l->bits < data->d)
 		l->bits++;
 	if ((size_t)1 << l->bits < data->d) {
 		cop_diag_set(diag, o->data[0], 0, 0, "feature index up to %zu, expected at most 2^%u (--bits)",
@@ -370,7 +402,7 @@ static cop_err fit_dimension(options *o, cop_dataset *data, cop_dataset *holdout
 static cop_err fit_target(options *o, const cop_dataset *data, cop_diag *diag)
 {
 	cop_sim_settings *sim = &o->sim;
-	sim->values = strcmp(o->model.learner.learner, "value") == 0;
+	sim->values = is_value(o);
 	sim->two_point = !o->model.learner.one_point;
 	sim->target_low = 0.0;
 	sim->target_high = 1.0;
@@ -383,68 +415,43 @@ static cop_err fit_target(options *o, const cop_dataset *data, cop_diag *diag)
 	return COP_EINVAL;
 }
 
-static void print_json(const options *o, const cop_sim_result *r)
+/* What the daemon's model must be for these rows; what the options leave open is as the daemon has it. */
+static cop_err fit_daemon(options *o, cop_diag *diag)
 {
-	cop_json_writer *json;
-	const char *text;
-	if (cop_json_writer_new(COP_JSON_COMPACT, &json) != COP_OK)
-		return;
-	cop_json_begin_object(json);
-	cop_json_key(json, "events");
-	cop_json_unsigned(json, r->events);
-	cop_json_key(json, "progressive_loss");
-	cop_json_number(json, r->progressive_loss);
-	if (o->holdout != NULL) {
-		cop_json_key(json, o->sim.values ? "holdout_rmse" : "holdout_accuracy");
-		cop_json_number(json, r->holdout);
-	}
-	cop_json_key(json, "events_per_second");
-	cop_json_number(json, (double)r->events / r->seconds);
-	cop_json_key(json, "seconds");
-	cop_json_number(json, r->seconds);
-	if (r->curve_count > 0) {
-		cop_json_key(json, "curve");
-		cop_json_begin_array(json);
-		for (size_t i = 0; i < r->curve_count; i++) {
-			cop_json_begin_object(json);
-			cop_json_key(json, "events");
-			cop_json_unsigned(json, r->curve[i].events);
-			cop_json_key(json, "progressive_loss");
-			cop_json_number(json, r->curve[i].average);
-			cop_json_key(json, "loss_since_last");
-			cop_json_number(json, r->curve[i].since);
-			if (o->holdout != NULL) {
-				cop_json_key(json, o->sim.values ? "holdout_rmse" : "holdout_accuracy");
-				cop_json_number(json, r->curve[i].holdout);
-			}
-			cop_json_end_object(json);
-		}
-		cop_json_end_array(json);
-	}
-	cop_json_end_object(json);
-	if (cop_json_writer_finish(json, &text, NULL) == COP_OK)
-		(void)puts(text);
-	cop_json_writer_free(json);
+	const cop_learner_settings *l = &o->model.learner;
+	cop_sim_shape shape = {
+		.values = o->sim.values,
+		.features = l->features,
+		.arms = l->arms,
+		.bits = l->bits,
+		.bits_given = is_given(o, BITS),
+		.feedback_given = is_given(o, FEEDBACK),
+		.one_point = l->one_point,
+		.delta = is_given(o, DELTA) ? l->delta : 0.0,
+		.range_given = is_given(o, VALUE_RANGE),
+		.low = o->live.value_low,
+		.high = o->live.value_high,
+	};
+	cop_err err = cop_sim_live_fit(&o->live, &shape, diag);
+	o->sim.two_point = !shape.one_point;
+	o->live.value_low = shape.low;
+	o->live.value_high = shape.high;
+	return err;
 }
 
-static void print_text(const options *o, const cop_sim_result *r)
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
 {
-	const char *holdout = o->sim.values ? "holdout RMSE" : "holdout accuracy";
-	if (r->curve_count > 0)
-		(void)printf("%12s %12s %12s%s%s\n", "events", "average loss", "since last",
-		        o->holdout != NULL ? "  " : "", o->holdout != NULL ? holdout : "");
-	for (size_t i = 0; i < r->curve_count; i++) {
-		(void)printf("%12llu %12.6f %12.6f", (unsigned long long)r->curve[i].events, r->curve[i].average,
-		        r->curve[i].since);
-		if (o->holdout != NULL)
-			(void)printf("  %.6f", r->curve[i].holdout);
-		(void)putchar('\n');
-	}
-	(void)printf("events            %llu\n", (unsigned long long)r->events);
-	(void)printf("progressive loss  %.6f\n", r->progressive_loss);
-	if (o->holdout != NULL)
-		(void)printf("%-17s %.6f\n", holdout, r->holdout);
-	(void)printf("events per second %.0f\n", (double)r->events / r->seconds);
+	(void)number;
+	interrupted = 1;
+}
+
+/* The first one ends the run, the second one the program. */
+static void catch_interrupt(void)
+{
+	struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
+	(void)sigaction(SIGINT, &action, NULL);
 }
 
 static cop_err run(options *o, cop_sim_result *result, cop_diag *diag)
@@ -452,20 +459,25 @@ static cop_err run(options *o, cop_sim_result *result, cop_diag *diag)
 	cop_dataset *data = NULL;
 	cop_dataset *holdout = NULL;
 	cop_sim_backend backend;
-	cop_err err = read_data(o, &data, &holdout, diag);
+	cop_sim_files files = { .data = o->data, .count = o->files, .holdout = o->holdout, .values = is_value(o) };
+	cop_err err = cop_sim_read(&files, &data, &holdout, diag);
 	if (err == COP_OK)
 		err = fit_dimension(o, data, holdout, diag);
 	if (err == COP_OK)
 		err = fit_target(o, data, diag);
+	if (err == COP_OK)
+		cop_sim_print_rows(&o->sim, data, o->model.learner.arms);
+	if (err == COP_OK && is_live(o))
+		err = fit_daemon(o, diag);
 	if (err == COP_OK && o->sim.missing > 0.0) /* what never gets feedback makes room */
 		o->model.pending_max = 1000 + 4 * (size_t)o->sim.delay;
 	o->live.probes = o->sim.values ? (o->sim.two_point ? 2 : 1) : 0;
 	if (err == COP_OK)
-		err = o->live.requests != NULL ? cop_sim_live(&o->live, &backend, diag)
-		                               : cop_sim_local(&o->model, &backend, diag);
+		err = is_live(o) ? cop_sim_live(&o->live, &backend, diag) : cop_sim_local(&o->model, &backend, diag);
 	if (err == COP_OK) {
 		o->sim.data = data;
 		o->sim.holdout = holdout;
+		catch_interrupt();
 		err = cop_sim_run(&o->sim, &backend, result, diag);
 		backend.close(backend.state);
 	}
@@ -486,14 +498,18 @@ int cop_simulate_command(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	o.sim.progress = isatty(STDERR_FILENO) ? stderr : NULL;
+	o.sim.stop = &interrupted;
 	cop_sim_result result;
 	cop_diag diag = { 0 };
 	if (run(&o, &result, &diag) != COP_OK)
 		return cop_command_failed(NAME, &diag);
 	if (o.json)
-		print_json(&o, &result);
+		cop_sim_print_json(&o.sim, &result);
 	else
-		print_text(&o, &result);
+		cop_sim_print_text(&o.sim, &result);
 	cop_mem_free(result.curve);
-	return 0;
+	if (!result.stopped)
+		return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
+	cop_command_complain(NAME, "interrupted after %llu events", (unsigned long long)result.events);
+	return COP_EXIT_FAILED;
 }

@@ -25,6 +25,7 @@ typedef struct run {
 	due *heap;
 	size_t waiting, room;
 	uint64_t total; /* events to run */
+	uint64_t done;
 	double loss_sum, since_sum;
 	uint64_t since_count;
 	uint64_t next_print, next_point;
@@ -153,6 +154,15 @@ static cop_err add_point(run *r, uint64_t done)
 	return err;
 }
 
+/* Of a run that was stopped between two points. */
+static cop_err last_point(run *r)
+{
+	const cop_sim_result *out = r->out;
+	bool there = out->curve_count > 0 && out->curve[out->curve_count - 1].events == r->done;
+	r->started = now();
+	return there ? COP_OK : add_point(r, r->done);
+}
+
 static cop_err send_due(run *r, uint64_t event)
 {
 	while (r->waiting > 0 && r->heap[0].at <= event) {
@@ -206,12 +216,14 @@ static cop_err all_events(run *r)
 		        "average", "since", "event", "current", "current", "current", "loss", "last", "counter",
 		        "label", "action", "features");
 	r->started = now();
-	for (uint64_t event = 0; event < r->total; event++) {
+	for (uint64_t event = 0; event < r->total && !r->out->stopped; event++) {
 		if (event % n == 0)
 			cop_rng_shuffle(&r->shuffle, n, r->order);
 		cop_err err = one_event(r, event, r->order[event % n]);
 		if (err != COP_OK)
 			return err;
+		r->done = event + 1;
+		r->out->stopped = r->set->stop != NULL && *r->set->stop != 0 && r->done < r->total;
 	}
 	cop_err err = send_due(r, UINT64_MAX);
 	r->seconds += now() - r->started;
@@ -237,10 +249,12 @@ cop_err cop_sim_run(
 	cop_rng_init(&r.delay, settings->seed, DELAY_STREAM);
 	if (err == COP_OK)
 		err = all_events(&r);
+	if (err == COP_OK && out->stopped && settings->curve > 0)
+		err = last_point(&r);
 	if (err == COP_OK)
 		err = evaluate(&r, &out->holdout);
-	out->events = r.total;
-	out->progressive_loss = r.loss_sum / (double)r.total;
+	out->events = r.done;
+	out->progressive_loss = r.loss_sum / (double)r.done;
 	out->seconds = r.seconds;
 	cop_mem_free(r.order);
 	cop_mem_free(r.heap);

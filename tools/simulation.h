@@ -7,12 +7,24 @@
 #ifndef COP_TOOLS_SIMULATION_H
 #define COP_TOOLS_SIMULATION_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "base/err.h"
 #include "data/dataset.h"
 #include "online/model.h"
+
+/* The rows: of all data files together, and of the holdout file. */
+typedef struct cop_sim_files {
+	const char *const *data; /* count >= 1 of them */
+	size_t count;
+	const char *holdout; /* NULL: none */
+	bool values;         /* the last column is a number, not a class */
+} cop_sim_files;
+/* Caller frees both, also on error, with cop_dataset_free; both are NULL before. *diag names the file, and the line of
+ * a value that is wrong. Errors of cop_dataset_read; COP_EINVAL: no class; COP_ESHAPE: files do not fit together. */
+COP_CHECK cop_err cop_sim_read(const cop_sim_files *files, cop_dataset **data, cop_dataset **holdout, cop_diag *diag);
 
 /* Where decisions come from. */
 typedef struct cop_sim_backend {
@@ -43,6 +55,21 @@ typedef struct cop_sim_endpoints {
 } cop_sim_endpoints;
 COP_CHECK cop_err cop_sim_live(const cop_sim_endpoints *endpoints, cop_sim_backend *out, cop_diag *diag);
 
+/* A model as rows and options need it. */
+typedef struct cop_sim_shape {
+	bool values;
+	size_t features; /* 0: sparse */
+	unsigned bits;   /* sparse: indices are below 2^bits */
+	size_t arms;     /* classes; 0 for values */
+	bool bits_given, feedback_given, range_given;
+	bool one_point;
+	double delta;     /* as a share of the range; 0: any */
+	double low, high; /* value_range */
+} cop_sim_shape;
+/* Compares with what the daemon's status says of the model. What was not given becomes the daemon's: one_point, low,
+ * high. COP_ESHAPE: the model does not fit; *diag says what there is and what was expected. Errors of tools/client. */
+COP_CHECK cop_err cop_sim_live_fit(const cop_sim_endpoints *endpoints, cop_sim_shape *shape, cop_diag *diag);
+
 typedef struct cop_sim_settings {
 	const cop_dataset *data;
 	const cop_dataset *holdout; /* NULL: none */
@@ -54,10 +81,11 @@ typedef struct cop_sim_settings {
 	uint64_t seed;
 	uint64_t events; /* 0: passes decide */
 	uint64_t passes;
-	uint64_t delay; /* feedback comes about this many events late, out of order */
-	double missing; /* share of feedback that never comes */
-	uint64_t curve; /* points of the curve; 0: none */
-	FILE *progress; /* progress table; NULL: none */
+	uint64_t delay;                    /* feedback comes about this many events late, out of order */
+	double missing;                    /* share of feedback that never comes */
+	uint64_t curve;                    /* points of the curve; 0: none */
+	FILE *progress;                    /* progress table; NULL: none */
+	const volatile sig_atomic_t *stop; /* not 0: end with the event under way; NULL: never */
 } cop_sim_settings;
 
 typedef struct cop_sim_point {
@@ -74,9 +102,17 @@ typedef struct cop_sim_result {
 	double seconds;          /* of deciding and learning, evaluation not counted */
 	cop_sim_point *curve;    /* caller frees with cop_mem_free */
 	size_t curve_count;
+	bool stopped; /* before all events were over */
 } cop_sim_result;
 
+/* Errors of the backend. At least one event is over before a stop. */
 COP_CHECK cop_err cop_sim_run(
         const cop_sim_settings *settings, const cop_sim_backend *backend, cop_sim_result *out, cop_diag *diag);
+
+/* To settings->progress, if any: how many rows, features and arms, or the target's range. */
+void cop_sim_print_rows(const cop_sim_settings *settings, const cop_dataset *data, size_t arms);
+/* To standard output. */
+void cop_sim_print_json(const cop_sim_settings *settings, const cop_sim_result *result);
+void cop_sim_print_text(const cop_sim_settings *settings, const cop_sim_result *result);
 
 #endif

@@ -297,6 +297,12 @@ static cop_err read_all(int fd, size_t expected, const char *path, cop_bytes *by
 	}
 }
 
+static cop_err irregular(const char *path, cop_diag *diag)
+{
+	cop_diag_set(diag, path, 0, 0, "no regular file");
+	return COP_EFORMAT;
+}
+
 cop_err cop_model_file_load(const char *path, cop_bytes *bytes, cop_diag *diag)
 {
 	struct stat st;
@@ -312,7 +318,7 @@ cop_err cop_model_file_load(const char *path, cop_bytes *bytes, cop_diag *diag)
 	if (fstat(fd, &st) != 0)
 		err = io_failed(path, diag, "look at the file");
 	else if (!S_ISREG(st.st_mode))
-		err = malformed(path, 0, diag, "no regular file");
+		err = irregular(path, diag);
 	else
 		err = read_all(fd, (size_t)st.st_size, path, bytes, diag);
 	int saved = errno;

@@ -2,12 +2,15 @@
 
 import json
 import os
+import pty
 import random
+import re
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, model, program, section
+from conftest import DEADLINE, model, program, section, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
@@ -86,7 +89,22 @@ def test_wrong_usage_is_status_2(args):
         (["--data", "x.csv", "--missing", "half"], "--missing: 'half'"),
         (["--data", "x.csv", "extra"], "unexpected argument 'extra'"),
         ([], "expected --data FILE"),
-        (["--data", "x.csv", "--model", "m"], "go with --live"),
+        (["--data", "x.csv", "--model", "m"], "--model goes with --live"),
+        (["--data", "x.csv", "--first-id", "3"], "--first-id goes with --live"),
+        (["--data", "x.csv", "--value-range", "0,2"], "--value-range goes with --live"),
+        (["--data", "x.csv", "--live", "ipc://x", "--model", "m", "--value-range", "0,2"], "--learner value"),
+        (["--data", "x.csv", "--epsilon", "0.1"], "--epsilon goes with --policy epsilon"),
+        (["--data", "x.csv", "--gamma", "9", "--policy", "epsilon"], "--gamma goes with --policy squarecb"),
+        (["--data", "x.csv", "--gamma", "9", "--learner", "dgt"], "--gamma goes with --policy squarecb"),
+        (["--data", "x.csv", "--policy", "epsilon", "--learner", "value"], "--policy goes with"),
+        (["--data", "x.csv", "--trees", "9", "--learner", "dgt"], "--trees goes with"),
+        (["--data", "x.csv", "--trees", "65"], "expected a whole number from 0 to 64"),
+        (["--data", "x.csv", "--height", "9"], "expected 1 to 8 for the ensemble"),
+        (["--data", "x.csv", "--feedback", "one"], "--feedback goes with --learner value"),
+        (["--data", "x.csv", "--delta", "0.1"], "--delta goes with --learner value"),
+        (["--data", "x.csv", "--loss", "huber"], "--loss goes with --learner value"),
+        (["--data", "x.csv", "--learner", "value", "--huber-width", "1"], "--loss huber"),
+        (["--data", "x.csv", "--literal"], "--literal goes with --learner dgt"),
         (["--data", "x.csv", "--live", "ipc://x"], "--live needs --model"),
         (["--data", "x.csv", "--live", "ipc://x", "--model", "m", "--contexts", "ipc://c"], "needed together"),
     ],
@@ -103,6 +121,73 @@ def test_simulate_of_a_file_with_a_wrong_value_names_the_line(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("1,2,0\n1,two,1\n")
     assert f"{path}:2:" in coppice("simulate", "--data", path, status=1)[1]
+
+
+def test_simulate_of_labels_that_are_no_classes_names_line_and_way_out(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("1,2,0\n\n1,3,0.5\n")
+    told = coppice("simulate", "--data", path, status=1)[1]
+    assert f"{path}:3: target 0.5 is no class" in told and "--learner value" in told
+    signs = tmp_path / "signs.svm"
+    signs.write_text("+1 1:2\n-1 2:1\n")
+    told = coppice("simulate", "--data", signs, status=1)[1]
+    assert f"{signs}:2: target -1 is no class" in told and "classes count from 0" in told
+    good = tmp_path / "good.csv"
+    good.write_text("1,2,0\n2,1,1\n")
+    assert f"{path}:3:" in coppice("simulate", "--data", good, "--data", path, status=1)[1]
+    assert f"{path}:3:" in coppice("simulate", "--data", good, "--holdout", path, status=1)[1]
+
+
+def test_simulate_of_files_that_do_not_fit_together_says_how():
+    for option in ("--data", "--holdout"):
+        told = coppice("simulate", "--data", ABALONE[0], option, SATIMAGE[0], status=1)[1]
+        assert f"{SATIMAGE[0]}: 37 columns with the label, expected 11 as in {ABALONE[0]}" in told
+
+
+def test_simulate_of_sparse_with_dense_says_so(tmp_path):
+    path = write_sparse(tmp_path / "rows.libsvm", rows=5)
+    assert "it is sparse, expected dense" in coppice("simulate", "--data", SATIMAGE[0], "--data", path, status=1)[1]
+    assert "--bits goes with sparse data" in coppice("simulate", "--data", SATIMAGE[0], "--bits", 9, status=1)[1]
+
+
+def test_simulate_of_another_format_is_not_called_empty(tmp_path):
+    path = tmp_path / "rows.txt"
+    path.write_text("1 | price:0.23 sqft:0.25\n")
+    assert "taken for the columns' names" in coppice("simulate", "--data", path, status=1)[1]
+
+
+def on_terminal(*args):
+    """Standard output, and what a terminal at standard error showed."""
+    ours, theirs = pty.openpty()
+    command = [program("COPPICE"), *map(str, args)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=DEADLINE, check=True)
+    shown = os.read(ours, 65536).decode()
+    os.close(theirs)
+    os.close(ours)
+    return done.stdout, shown
+
+
+def test_simulate_on_a_terminal_first_says_what_the_rows_are():
+    _, shown = on_terminal("simulate", "--data", SATIMAGE[0], "--events", 4)
+    assert shown.startswith("4435 rows, 36 features, 6 arms") and "average" in shown
+    _, shown = on_terminal("simulate", "--data", ABALONE[1], "--events", 4, "--learner", "value")
+    assert re.match(r"\d+ rows, 10 features, target [0-9.]+ to [0-9.]+\r\n", shown)
+
+
+def test_simulate_interrupted_prints_what_there_is():
+    command = [program("COPPICE"), "simulate", *map(str, data(SATIMAGE[:1])), "--passes", "100000", "--curve", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        bit = 1 << (signal.SIGINT - 1)
+        caught = re.compile(r"^SigCgt:\s*([0-9a-f]+)$", re.M)
+        wait_for(lambda: int(caught.search(Path(f"/proc/{process.pid}/status").read_text())[1], 16) & bit,
+                 "the run to begin")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=DEADLINE)
+    result = json.loads(out)
+    assert process.returncode == 1 and f"interrupted after {result['events']} events" in err
+    assert 0 < result["events"] < 443500000
+    assert result["curve"][-1]["events"] == result["events"]
+    assert result["curve"][-1]["progressive_loss"] == result["progressive_loss"]
 
 
 def test_simulate_json_has_the_promised_keys():
@@ -206,6 +291,25 @@ def test_simulate_live_values_in_a_range_gives_the_same_but_for_rounding(daemon)
     assert there["holdout_rmse"] == pytest.approx(here["holdout_rmse"], rel=1e-2)
 
 
+def test_simulate_live_refuses_more_classes_than_arms_and_too_few_bits(daemon, tmp_path):
+    path = write_sparse(tmp_path / "rows.libsvm", rows=20)
+    one = started(daemon, model("two", arms=2, features=36) + model("small", features=0, bits=6))
+    told = coppice("simulate", *data(SATIMAGE), *live(one, "two"), status=1)[1]
+    assert "has 2 arms, the rows have 6 classes" in told
+    told = coppice("simulate", "--data", path, *live(one, "small"), status=1)[1]
+    assert "has bits = 6, expected" in told
+    told = coppice("simulate", "--data", path, "--bits", 9, *live(one, "small"), status=1)[1]
+    assert "has bits = 6, expected 9 (--bits)" in told
+
+
+def test_simulate_live_takes_range_and_feedback_from_the_daemon(daemon):
+    text = model("v", learner="value", features=10, seed=3, value_range=(1, 29), delta=2.8, feedback="one")
+    one = started(daemon, text)
+    args = [*data(ABALONE[:1]), "--learner", "value", "--seed", 3, "--height", 2, "--trees", 2]
+    there = simulate(*args, *live(one, "v"), "--delta", 0.1)
+    assert there["progressive_loss"] == pytest.approx(simulate(*args, "--feedback", "one")["progressive_loss"], rel=1e-2)
+
+
 def test_simulate_live_sparse_gives_the_in_process_figures(daemon, tmp_path):
     path = write_sparse(tmp_path / "rows.libsvm")
     text = model("s", features=0, bits=14, seed=2, height=None, trees=None)
@@ -222,10 +326,16 @@ def test_simulate_live_faults_are_told(daemon):
         return coppice("simulate", *args, status=1)[1]
 
     assert "unknown_model" in complaint(*rows, *live(one, "nobody"))
-    assert "bad_features" in complaint(*data(ABALONE), "--learner", "value", *live(one, "demo"))
-    assert "expected arms" in complaint(*data(ABALONE[:1]), *live(one, "v"))
-    assert "answers with arms" in complaint(*rows, "--learner", "value", *live(one, "demo"))
-    assert "two probes" in complaint(*data(ABALONE), "--learner", "value", "--feedback", "one", *live(one, "v"))
+    values = [*data(ABALONE), "--learner", "value"]
+    assert "model 'demo' has arms, expected values" in complaint(*values, *live(one, "demo"))
+    assert "learns values, expected arms (--learner value?)" in complaint(*data(ABALONE[:1]), *live(one, "v"))
+    assert "has 36 features, the rows have 10" in complaint(*data(ABALONE), *live(one, "demo"))
+    assert "has 10 features, the rows have 36" in complaint(*rows, "--learner", "value", *live(one, "v"))
+    assert 'has feedback = "two", --feedback says one' in complaint(*values, "--feedback", "one", *live(one, "v"))
+    assert "has value_range = { 0, 1 }, --value-range says 0,2" in complaint(
+        *values, *live(one, "v"), "--value-range", "0,2")
+    assert "has delta = 0.1, --delta 0.2" in complaint(*values, *live(one, "v"), "--delta", "0.2")
+    assert one.client().model("v")["decisions"] == one.client().model("demo")["decisions"] == 0
     assert "expected an endpoint" in complaint(*rows, "--live", "nonsense", "--model", "demo")
 
 
@@ -246,7 +356,12 @@ def test_ctl_decides_explains_and_teaches(daemon):
     one = daemon(model())
     action = ctl_json(one, "decide", "m", "7", "--x", "[0.25, 1, 3.5]")
     assert action["id"] == 7 and action["a"] in range(3)
-    assert ctl_json(one, "decide", "m", "7", "--string", "--x", "[0.25, 1, 3.5]")["id"] == "7"
+    x = ["--x", "[0.25, 1, 3.5]"]
+    assert ctl_json(one, "decide", "m", "7", "--string", *x)["id"] == "7"
+    for text, id in (("-7", -7), ("0", 0), ("007", "007"), ("-0", "-0"), ("--", "--"), (str(2**64 - 1), 2**64 - 1),
+                     (str(2**64), str(2**64)), (str(-2**63), -2**63)):
+        assert ctl_json(one, "decide", *x, "--", "m", text)["id"] == id
+    assert ctl_json(one, "decide", "m", "-8", *x)["id"] == -8
     why = ctl_json(one, "explain", "m", "7")
     assert why["id"] == 7 and why["state"] == "decision" and why["a"] == action["a"]
     text, _ = ctl(one, "explain", "m", "7")
@@ -320,6 +435,11 @@ def test_ctl_with_wrong_arguments_is_status_2(args):
     coppice("ctl", "--endpoint", "ipc:///nobody", *args, status=2)
 
 
+def test_unknown_option_is_told_with_the_name_of_the_subcommand():
+    for name in ("simulate", "inspect", "ctl", "bench"):
+        assert coppice(name, "-q", status=2)[1].startswith(f"coppice {name}: invalid option")
+
+
 # ---- inspect
 
 
@@ -329,7 +449,7 @@ def checkpoint_of(one):
 
 
 def test_inspect_of_a_checkpoint_agrees_with_status(daemon, tmp_path):
-    one = daemon(model("m", height=3) + VALUE_MODEL)
+    one = daemon(model("m", height=3) + model("v", learner="value", features=10, value_range=(1, 29), delta=2.8))
     client = one.client()
     for i in range(20):
         client.decide("m", i, [i % 5, 1, 2])
@@ -338,30 +458,40 @@ def test_inspect_of_a_checkpoint_agrees_with_status(daemon, tmp_path):
     path = checkpoint_of(one)
     shown = json.loads(coppice("inspect", path, "--json")[0])
     assert shown["kind"] == "checkpoint" and [m["name"] for m in shown["models"]] == ["m", "v"]
-    assert [s["name"] for s in shown["sections"]] == ["model", "model"]
+    assert [(s["name"], s["model"]) for s in shown["sections"]] == [("model", "m"), ("model", "v")]
     status = client.model("m")
     for key in ("learner", "arms", "features", "policy", "rev", "pending", "decisions", "greedy", "learned"):
         assert shown["models"][0][key] == status[key], key
     assert sum(e["weight"] for e in shown["models"][0]["experts"]) == pytest.approx(1)
     assert [t["nodes"] for t in shown["models"][0]["trees"]] == [7, 7]
+    assert shown["models"][1]["delta"] == pytest.approx(2.8)
+    assert re.search(r"^  model +1 +[0-9]+  v$", coppice("inspect", path)[0], re.M)
     text, _ = coppice("inspect", path, "--model", "v")
     assert "model v\n" in text and "model m\n" not in text
     names = tmp_path / "names"
-    names.write_text("price\nhour\n")
+    names.write_text("price\nhour\nrain\n")
     text, _ = coppice("inspect", path, "--model", "m", "--tree", "1", "--names", names)
-    assert text.count("node 0: ") == 1 and "leaf 7: arm" in text and "price" in text and "x2" in text
+    assert text.count("node 0: ") == 1 and "leaf 7: arm" in text and "price" in text and "x2" not in text
     whole = json.loads(coppice("inspect", path, "--model", "m", "--tree", "all", "--json", "--names", names)[0])
     trees = whole["models"][0]["trees"]
     assert len(trees) == 2 and len(trees[0]["nodes"]) == 7 and len(trees[0]["leaves"]) == 8
-    assert trees[0]["feature_names"] == ["price", "hour", "x2"]
+    assert trees[0]["feature_names"] == ["price", "hour", "rain"]
 
 
 def test_inspect_faults_are_told(daemon, tmp_path):
     one = daemon(model())
     path = checkpoint_of(one)
     whole = path.read_bytes()
-    assert "no model 'x'" in coppice("inspect", path, "--model", "x", status=1)[1]
-    assert "no tree 2" in coppice("inspect", path, "--tree", "2", status=1)[1]
+    out, err = coppice("inspect", path, "--model", "x", status=1)
+    assert out == "" and "no model 'x'" in err
+    out, err = coppice("inspect", path, "--tree", "2", status=1)
+    assert out == "" and "no tree 2" in err
+    names = tmp_path / "names"
+    names.write_text("price\nhour\n")
+    out, err = coppice("inspect", path, "--tree", "0", "--names", names, status=1)
+    assert out == "" and f"{names}: 2 names, expected 3" in err
+    assert "--names goes with --tree" in coppice("inspect", path, "--names", names, status=2)[1]
+    assert coppice("inspect", tmp_path, status=1)[1] == f"coppice inspect: {tmp_path}: no regular file\n"
     assert "No such file" in coppice("inspect", tmp_path / "absent", status=1)[1]
     assert "neither a checkpoint nor a model file" in coppice("inspect", ROOT / "README.md", status=1)[1]
     bad = tmp_path / "bad.checkpoint"
@@ -390,6 +520,11 @@ def test_bench_kernels_measures_all():
         assert all(result[learner][key] > 0 for key in ("decide_ns", "learn_ns", "learn_mean_ns"))
     calls = {(call["variant"], call["call"]) for call in result["calls"]}
     assert {("openblas", "sgemv"), ("openblas", "sger"), ("plain", "forward"), ("plain", "adagrad")} <= calls
+
+
+def test_bench_kernels_refuses_options_of_load():
+    assert "kernels takes no option" in coppice("bench", "kernels", "--events", 5, status=2)[1]
+    assert "kernels takes no option" in coppice("bench", "--endpoint", "ipc://x", status=2)[1]
 
 
 @pytest.mark.parametrize("batch", [1, 7])
