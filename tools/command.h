@@ -17,7 +17,7 @@
 typedef struct cop_command {
 	const char *name;
 	const char *summary;               /* one line */
-	int (*run)(int argc, char **argv); /* argv[0] is the subcommand's name */
+	int (*run)(int argc, char **argv); /* argv[0] is "coppice NAME" */
 } cop_command;
 
 int cop_simulate_command(int argc, char **argv);

@@ -23,6 +23,15 @@ static void usage(FILE *out)
 		(void)fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
 }
 
+/* getopt_long begins its complaints with argv[0]. */
+static int run(const cop_command *command, int argc, char **argv)
+{
+	char name[64];
+	(void)snprintf(name, sizeof name, "coppice %s", command->name);
+	argv[0] = name;
+	return command->run(argc, argv);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
@@ -39,7 +48,7 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+			return run(&commands[i], argc - 1, argv + 1);
 	(void)fprintf(stderr, "coppice: no subcommand '%s'\n\n", argv[1]);
 	usage(stderr);
 	return COP_EXIT_USAGE;
