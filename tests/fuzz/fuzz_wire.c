@@ -9,6 +9,7 @@
 #include "wire/wire_feedback.h"
 #include "wire/wire_items.h"
 #include "wire/wire_json.h"
+#include "wire/wire_record.h"
 #include "wire/wire_reply.h"
 
 #define FEATURES 5
@@ -231,15 +232,62 @@ static void fuzz_json(const uint8_t *data, size_t size)
 	cop_bytes_fini(&out);
 }
 
+static void check_record(cop_wire_record_type type, const cop_wire_record *r, const cop_wire_shape *shape)
+{
+	check(isfinite(r->time) && isfinite(r->p) && isfinite(r->y) && r->u >= -1 && r->u <= 1);
+	check(r->predictions <= COP_WIRE_RECORD_PREDICTIONS && r->losses <= 2 && r->arms == shape->arms);
+	check(r->values || r->a < shape->arms);
+	check(type != COP_WIRE_RECORD_DECISION || (r->has_x && (r->values || r->p > 0.0)));
+	check(type != COP_WIRE_RECORD_FEEDBACK || r->losses >= 1);
+	if (r->has_x)
+		check_row(&r->x, shape);
+}
+
+static void fuzz_record(const cop_wire_shape *shape, cop_wire_record_type type, const uint8_t *data, size_t size)
+{
+	room first, second;
+	cop_wire_workspace w1 = workspace_of(&first), w2 = workspace_of(&second);
+	cop_wire_record a, b;
+	cop_wire_fault fault = { 0 };
+	const char *model;
+	size_t length;
+	cop_err named = cop_wire_record_model(data, size, &model, &length);
+	if (cop_wire_record_decode(type, data, size, shape, &w1, &a, &fault) != COP_OK) {
+		check(fault.message[0] != '\0');
+		return;
+	}
+	check(named == COP_OK && length == a.model_length && model == a.model);
+	check_record(type, &a, shape);
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	cop_wire_record_put(&bytes, type, &a);
+	check(cop_wire_record_decode(type, bytes.data, bytes.length, shape, &w2, &b, &fault) == COP_OK);
+	check(cop_event_id_equal(&a.id, &b.id) && a.has_x == b.has_x && a.time == b.time);
+	if (a.has_x)
+		check_same_row(&a.x, &b.x);
+	if (type == COP_WIRE_RECORD_DECISION) {
+		check(a.rev == b.rev && a.defer == b.defer && a.predictions == b.predictions);
+		check(a.values ? a.y == b.y && a.u == b.u : a.a == b.a && a.p == b.p && a.greedy == b.greedy);
+		check((a.mask == NULL) == (b.mask == NULL));
+		check(a.mask == NULL || memcmp(first.mask, second.mask, shape->arms) == 0);
+	}
+	check(type != COP_WIRE_RECORD_EXPIRY || a.count == b.count);
+	check(type != COP_WIRE_RECORD_FEEDBACK || (a.losses == b.losses && a.loss[0] == b.loss[0]));
+	cop_bytes_fini(&bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size == 0)
 		return 0;
 	const cop_wire_shape *shape = &shapes[data[0] >> 3 & 3];
 	unsigned which = data[0] & 7;
+	unsigned record = data[0] >> 5; /* 0, 7: none, one of the other decoders */
 	data++;
 	size--;
-	if (which <= 1)
+	if (record >= COP_WIRE_RECORD_DECISION && record <= COP_WIRE_RECORD_PROMOTION)
+		fuzz_record(shape, (cop_wire_record_type)record, data, size);
+	else if (which <= 1)
 		fuzz_context(shape, which == 1, data, size);
 	else if (which == 2)
 		fuzz_feedback(shape, data, size);

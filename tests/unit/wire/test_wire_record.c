@@ -1,0 +1,416 @@
+/* Journal records: every type and field there and back to the bit; cut, changed and foreign bytes; msgpack-c as the
+ * judge of what is well-formed. */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include <msgpack.h>
+
+#include "base/rng.h"
+#include "wire/wire_record.h"
+#include "wire_fixture.h"
+
+#define SEED   59U
+#define ROUNDS 3000
+
+static const cop_wire_record_type types[] = { COP_WIRE_RECORD_DECISION, COP_WIRE_RECORD_FEEDBACK,
+	COP_WIRE_RECORD_EXPIRY, COP_WIRE_RECORD_ACTIVATION, COP_WIRE_RECORD_CONFIG, COP_WIRE_RECORD_PROMOTION };
+
+#define TYPES (sizeof types / sizeof *types)
+
+/* A record and what it points to. The fixture's two shapes are a dense model of arms and a sparse one of values. */
+typedef struct sample {
+	cop_wire_record record;
+	float dense[FEATURES];
+	uint32_t index[NONZEROS];
+	float value[NONZEROS];
+	uint8_t mask[ARMS];
+	char name[COP_WIRE_RECORD_MODEL];
+	char text[400];
+} sample;
+
+static const cop_wire_shape *shape_of(const fixture *f, bool values) { return values ? &f->sparse : &f->dense; }
+
+/* Any finite double or float, bit by bit. */
+static double any_double(cop_rng *rng)
+{
+	double value;
+	do {
+		uint64_t bits = cop_rng_u64(rng);
+		memcpy(&value, &bits, sizeof value);
+	} while (!isfinite(value));
+	return value;
+}
+
+static float any_float(cop_rng *rng)
+{
+	float value;
+	do {
+		uint32_t bits = (uint32_t)cop_rng_u64(rng);
+		memcpy(&value, &bits, sizeof value);
+	} while (!isfinite(value));
+	return value;
+}
+
+/* Words of every size. */
+static uint64_t any_word(cop_rng *rng) { return cop_rng_u64(rng) >> cop_rng_below(rng, 64); }
+
+static void any_id(cop_event_id *id, cop_rng *rng)
+{
+	char text[COP_EVENT_ID_MAX];
+	size_t length = 1 + (size_t)cop_rng_below(rng, COP_EVENT_ID_MAX);
+	for (size_t i = 0; i < length; i++)
+		text[i] = (char)cop_rng_u64(rng);
+	switch (cop_rng_below(rng, 4)) {
+	case 0:
+		assert_true(cop_event_id_from_bytes(id, COP_EVENT_ID_STRING, text, length));
+		break;
+	case 1:
+		assert_true(cop_event_id_from_bytes(id, COP_EVENT_ID_BINARY, text, length));
+		break;
+	case 2:
+		cop_event_id_from_unsigned(id, any_word(rng));
+		break;
+	default:
+		cop_event_id_from_signed(id, -(int64_t)(any_word(rng) >> 1) - 1);
+		break;
+	}
+}
+
+static void any_row(sample *s, cop_rng *rng)
+{
+	cop_wire_record *r = &s->record;
+	r->has_x = true;
+	if (!r->values) {
+		for (size_t i = 0; i < FEATURES; i++)
+			s->dense[i] = any_float(rng);
+		r->x = (cop_row){ .d = FEATURES, .dense = s->dense };
+		return;
+	}
+	r->x = (cop_row){ .d = (size_t)1 << BITS, .index = s->index, .value = s->value };
+	uint32_t at = 0;
+	for (size_t i = (size_t)cop_rng_below(rng, NONZEROS + 1); i > 0; i--) {
+		at += 1 + (uint32_t)cop_rng_below(rng, ((1U << BITS) - 1) / NONZEROS - 1);
+		s->index[r->x.nnz] = at;
+		do
+			s->value[r->x.nnz] = any_float(rng);
+		while (s->value[r->x.nnz] == 0.0f);
+		r->x.nnz++;
+	}
+}
+
+static void any_decision(sample *s, cop_rng *rng)
+{
+	cop_wire_record *r = &s->record;
+	any_row(s, rng);
+	r->rev = any_word(rng);
+	r->defer = cop_rng_below(rng, 2) != 0;
+	r->predictions = (unsigned)cop_rng_below(rng, COP_WIRE_RECORD_PREDICTIONS + 1);
+	for (unsigned i = 0; i < r->predictions; i++)
+		r->prediction[i] = any_float(rng);
+	if (r->values) {
+		r->y = any_double(rng);
+		r->u = (int8_t)((int)cop_rng_below(rng, 3) - 1);
+		return;
+	}
+	r->a = (uint32_t)cop_rng_below(rng, ARMS);
+	r->p = 1.0 - cop_rng_unit(rng);
+	r->greedy = cop_rng_below(rng, 2) != 0;
+	if (cop_rng_below(rng, 2) != 0) {
+		for (size_t k = 0; k < ARMS; k++)
+			s->mask[k] = (uint8_t)cop_rng_below(rng, 2);
+		s->mask[cop_rng_below(rng, ARMS)] = 1;
+		r->mask = s->mask;
+	}
+}
+
+static void any_feedback(sample *s, cop_rng *rng)
+{
+	cop_wire_record *r = &s->record;
+	r->losses = 1 + (unsigned)cop_rng_below(rng, 2);
+	for (unsigned i = 0; i < r->losses; i++)
+		r->loss[i] = any_double(rng);
+	if (cop_rng_below(rng, 2) == 0)
+		return;
+	any_row(s, rng);
+	if (r->values)
+		return;
+	r->a = (uint32_t)cop_rng_below(rng, ARMS);
+	r->p = 1.0 - cop_rng_unit(rng);
+}
+
+static void any_record(sample *s, cop_wire_record_type type, bool values, cop_rng *rng)
+{
+	memset(s, 0, sizeof *s);
+	cop_wire_record *r = &s->record;
+	r->values = values;
+	r->arms = values ? 0 : ARMS;
+	r->time = any_double(rng);
+	if (type == COP_WIRE_RECORD_CONFIG) {
+		r->text = s->text;
+		r->text_length = (size_t)cop_rng_below(rng, sizeof s->text + 1);
+		memset(s->text, 'c', r->text_length);
+		return;
+	}
+	r->model = s->name;
+	r->model_length = 1 + (size_t)cop_rng_below(rng, sizeof s->name);
+	memset(s->name, 'a' + (int)(r->model_length % 26), r->model_length);
+	if (type != COP_WIRE_RECORD_EXPIRY && type != COP_WIRE_RECORD_PROMOTION)
+		any_id(&r->id, rng);
+	if (type == COP_WIRE_RECORD_DECISION)
+		any_decision(s, rng);
+	else if (type == COP_WIRE_RECORD_FEEDBACK)
+		any_feedback(s, rng);
+	else if (type == COP_WIRE_RECORD_EXPIRY)
+		r->count = any_word(rng);
+}
+
+static bool same_text(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+	return (a == NULL) == (b == NULL) && a_length == b_length && (a_length == 0 || memcmp(a, b, a_length) == 0);
+}
+
+/* To the bit, so that -0 is not 0. */
+static bool same_bits(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
+
+static void check_row(const cop_row *a, const cop_row *b)
+{
+	assert_int_equal(a->d, b->d);
+	assert_int_equal(a->nnz, b->nnz);
+	assert_int_equal(a->dense == NULL, b->dense == NULL);
+	if (a->dense != NULL)
+		assert_memory_equal(a->dense, b->dense, a->d * sizeof(float));
+	for (size_t i = 0; i < a->nnz; i++)
+		assert_true(a->index[i] == b->index[i] && memcmp(&a->value[i], &b->value[i], sizeof(float)) == 0);
+}
+
+static void check_same(const cop_wire_record *a, const cop_wire_record *b)
+{
+	assert_true(same_text(a->model, a->model_length, b->model, b->model_length));
+	assert_true(same_text(a->text, a->text_length, b->text, b->text_length));
+	assert_true(same_bits(a->time, b->time) && same_bits(a->p, b->p) && same_bits(a->y, b->y));
+	assert_true(cop_event_id_equal(&a->id, &b->id));
+	assert_int_equal(a->has_x, b->has_x);
+	if (a->has_x)
+		check_row(&a->x, &b->x);
+	assert_int_equal(a->arms, b->arms);
+	assert_int_equal(a->mask == NULL, b->mask == NULL);
+	if (a->mask != NULL)
+		assert_memory_equal(a->mask, b->mask, a->arms);
+	assert_int_equal(a->values, b->values);
+	assert_int_equal(a->a, b->a);
+	assert_int_equal(a->greedy, b->greedy);
+	assert_int_equal(a->u, b->u);
+	assert_true(a->rev == b->rev && a->count == b->count);
+	assert_int_equal(a->defer, b->defer);
+	assert_int_equal(a->predictions, b->predictions);
+	assert_memory_equal(a->prediction, b->prediction, sizeof a->prediction);
+	assert_int_equal(a->losses, b->losses);
+	assert_true(same_bits(a->loss[0], b->loss[0]) && same_bits(a->loss[1], b->loss[1]));
+}
+
+static bool is_well_formed(const void *data, size_t length)
+{
+	msgpack_unpacked unpacked;
+	size_t end = 0;
+	msgpack_unpacked_init(&unpacked);
+	msgpack_unpack_return answer = msgpack_unpack_next(&unpacked, data, length, &end);
+	bool fine = answer == MSGPACK_UNPACK_SUCCESS && end == length && unpacked.data.type == MSGPACK_OBJECT_MAP;
+	msgpack_unpacked_destroy(&unpacked);
+	return fine;
+}
+
+static void test_any_record_comes_back_to_the_bit(void **state)
+{
+	(void)state;
+	static sample s;
+	fixture f;
+	cop_rng rng;
+	cop_bytes bytes;
+	cop_wire_record back;
+	cop_wire_fault fault = { 0 };
+	fixture_init(&f);
+	cop_rng_init(&rng, SEED, 0);
+	cop_bytes_init(&bytes);
+	cop_bytes_reserve(&bytes, 2048);
+	printf("seed %u\n", SEED);
+	for (size_t n = 0; n < ROUNDS * TYPES; n++) {
+		bool values = cop_rng_below(&rng, 2) != 0;
+		cop_wire_record_type type = types[n % TYPES];
+		any_record(&s, type, values, &rng);
+		cop_bytes_clear(&bytes);
+		cop_test_alloc_fail(1, 1);
+		cop_wire_record_put(&bytes, type, &s.record);
+		assert_int_equal(bytes.err, COP_OK);
+		cop_err err = cop_wire_record_decode(
+		        type, bytes.data, bytes.length, shape_of(&f, values), &f.workspace, &back, &fault);
+		if (err != COP_OK)
+			fail_msg("round %zu: %s", n, fault.message);
+		check_same(&s.record, &back);
+		const char *model = "";
+		size_t length = 1;
+		assert_int_equal(cop_wire_record_model(bytes.data, bytes.length, &model, &length), COP_OK);
+		assert_true(same_text(model, length, s.record.model, s.record.model_length));
+		assert_int_equal(cop_test_alloc_count(), 0);
+		cop_test_alloc_fail(0, 0);
+		assert_true(is_well_formed(bytes.data, bytes.length));
+	}
+	cop_bytes_fini(&bytes);
+}
+
+static cop_wire_record_type sweep_type;
+static bool sweep_values;
+
+/* A decoded record that is not well-formed, or whose fields break the header's promises, is a failure. */
+static cop_err decode(fixture *f, const void *body, size_t length)
+{
+	const cop_wire_shape *shape = shape_of(f, sweep_values);
+	cop_wire_record r;
+	cop_wire_fault fault = { 0 };
+	const char *model;
+	size_t model_length;
+	(void)!cop_wire_record_model(body, length, &model, &model_length);
+	(void)!cop_wire_record_decode(sweep_type, body, length, shape, &f->workspace, &r, NULL);
+	cop_err err = cop_wire_record_decode(sweep_type, body, length, shape, &f->workspace, &r, &fault);
+	if (err != COP_OK) {
+		assert_true(fault.message[0] != '\0');
+		return err;
+	}
+	assert_true(is_well_formed(body, length));
+	assert_true(isfinite(r.time) && isfinite(r.p) && isfinite(r.y) && r.u >= -1 && r.u <= 1);
+	assert_true(r.predictions <= COP_WIRE_RECORD_PREDICTIONS && r.losses <= 2);
+	assert_true(r.values || r.a < ARMS);
+	if (sweep_type == COP_WIRE_RECORD_DECISION)
+		assert_true(r.has_x && r.id.kind != 0 && r.model != NULL && (r.values || (r.p > 0.0 && r.p <= 1.0)));
+	if (sweep_type == COP_WIRE_RECORD_FEEDBACK)
+		assert_true(r.losses >= 1 && (!r.has_x || r.values || (r.p > 0.0 && r.p <= 1.0)));
+	if (r.has_x && r.x.dense != NULL)
+		for (size_t i = 0; i < FEATURES; i++)
+			assert_true(isfinite(r.x.dense[i]));
+	return COP_OK;
+}
+
+static void sweep(void (*over)(fixture *f, decoder decode, const cop_bytes *message), size_t rounds)
+{
+	static sample s;
+	fixture f;
+	cop_rng rng;
+	cop_bytes bytes;
+	fixture_init(&f);
+	cop_rng_init(&rng, SEED, 1);
+	cop_bytes_init(&bytes);
+	for (size_t n = 0; n < rounds * TYPES; n++) {
+		sweep_type = types[n % TYPES];
+		sweep_values = n / TYPES % 2 != 0;
+		any_record(&s, sweep_type, sweep_values, &rng);
+		cop_bytes_clear(&bytes);
+		cop_wire_record_put(&bytes, sweep_type, &s.record);
+		assert_int_equal(decode(&f, bytes.data, bytes.length), COP_OK);
+		over(&f, decode, &bytes);
+		cop_bytes_put_u8(&bytes, 0xc0); /* and nothing may follow */
+		assert_int_not_equal(decode(&f, bytes.data, bytes.length), COP_OK);
+	}
+	cop_bytes_fini(&bytes);
+}
+
+static void test_cut_record_is_refused(void **state)
+{
+	(void)state;
+	sweep(sweep_truncations, 40);
+}
+
+static void test_changed_byte_is_refused_or_a_record(void **state)
+{
+	(void)state;
+	sweep(sweep_mutations, 4);
+}
+
+static void test_arbitrary_bytes_are_refused_or_a_record(void **state)
+{
+	(void)state;
+	fixture f;
+	cop_rng rng;
+	fixture_init(&f);
+	cop_rng_init(&rng, SEED, 2);
+	for (size_t n = 0; n < 20000; n++) {
+		uint8_t body[64];
+		size_t length = (size_t)cop_rng_below(&rng, sizeof body);
+		for (size_t i = 0; i < length; i++)
+			body[i] = (uint8_t)cop_rng_u64(&rng);
+		if (length > 0)
+			body[0] = (uint8_t)(0x80 | (body[0] & 0x0f));
+		sweep_type = types[n % TYPES];
+		sweep_values = n / TYPES % 2 != 0;
+		(void)!decode(&f, body, length);
+	}
+}
+
+static void test_wrong_records_are_refused(void **state)
+{
+	(void)state;
+	static const struct {
+		cop_wire_record_type type;
+		bool values;
+		const char *message;
+	} wrong[] = {
+		{ COP_WIRE_RECORD_DECISION, false, "[]" },
+		{ COP_WIRE_RECORD_DECISION, false, "{}" },
+		/* Without x; arm beyond; p outside; no p; action of the other kind of model; too many features. */
+		{ COP_WIRE_RECORD_DECISION, false, "{'m':'a','t':1,'id':1,'rev':0,'a':0,'p':0.5,'g':true}" },
+		{ COP_WIRE_RECORD_DECISION, false,
+		        "{'m':'a','t':1,'id':1,'x':[1,2,3,4],'rev':0,'a':6,'p':0.5,'g':true}" },
+		{ COP_WIRE_RECORD_DECISION, false,
+		        "{'m':'a','t':1,'id':1,'x':[1,2,3,4],'rev':0,'a':0,'p':0.0,'g':true}" },
+		{ COP_WIRE_RECORD_DECISION, false,
+		        "{'m':'a','t':1,'id':1,'x':[1,2,3,4],'rev':0,'a':0,'p':1.5,'g':true}" },
+		{ COP_WIRE_RECORD_DECISION, false, "{'m':'a','t':1,'id':1,'x':[1,2,3,4],'rev':0,'a':0,'g':true}" },
+		{ COP_WIRE_RECORD_DECISION, false, "{'m':'a','t':1,'id':1,'x':[1,2,3,4],'rev':0,'y':0.5,'u':0}" },
+		{ COP_WIRE_RECORD_DECISION, true, "{'m':'a','t':1,'id':1,'x':{},'rev':0,'a':0,'p':1.0,'g':true}" },
+		{ COP_WIRE_RECORD_DECISION, true, "{'m':'a','t':1,'id':1,'x':{},'rev':0,'y':0.5,'u':2}" },
+		{ COP_WIRE_RECORD_DECISION, true, "{'m':'a','t':1,'id':1,'x':{},'rev':0,'y':0.5,'u':0,'mask':[1]}" },
+		{ COP_WIRE_RECORD_DECISION, false,
+		        "{'m':'a','t':1,'id':1,'x':[1,2,3,4,5],'rev':0,'a':0,'p':0.5,'g':true}" },
+		{ COP_WIRE_RECORD_DECISION, false,
+		        "{'m':'a','t':1,'id':1,'x':[1,2,3,4],'rev':0,'a':0,'p':0.5,'g':true,'mask':[0,0,0,0,0,0]}" },
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1}" },
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[]}" },
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1,2,3]}" },
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':['x']}" },
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1],'x':[1,2,3,4]}" },
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1],'x':[1,2,3,4],'a':6,'p':1}" },
+		{ COP_WIRE_RECORD_EXPIRY, false, "{'m':'a','t':1}" },
+		{ COP_WIRE_RECORD_EXPIRY, false, "{'m':'a','t':1,'n':-1}" },
+		{ COP_WIRE_RECORD_ACTIVATION, false, "{'m':'a','t':1}" },
+		{ COP_WIRE_RECORD_ACTIVATION, false, "{'m':'a','id':1}" },
+		{ COP_WIRE_RECORD_CONFIG, false, "{'t':1}" },
+		{ COP_WIRE_RECORD_CONFIG, false, "{'t':1,'text':7}" },
+		{ COP_WIRE_RECORD_PROMOTION, false, "{'t':1}" },
+		{ COP_WIRE_RECORD_PROMOTION, false, "{'m':'a','m':'b'}" },
+	};
+	fixture f;
+	cop_bytes bytes;
+	fixture_init(&f);
+	cop_bytes_init(&bytes);
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		cop_bytes_clear(&bytes);
+		put_message(&bytes, wrong[i].message);
+		sweep_type = wrong[i].type;
+		sweep_values = wrong[i].values;
+		if (decode(&f, bytes.data, bytes.length) == COP_OK)
+			fail_msg("%s was taken", wrong[i].message);
+	}
+	cop_bytes_fini(&bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_any_record_comes_back_to_the_bit),
+		cmocka_unit_test(test_cut_record_is_refused),
+		cmocka_unit_test(test_changed_byte_is_refused_or_a_record),
+		cmocka_unit_test(test_arbitrary_bytes_are_refused_or_a_record),
+		cmocka_unit_test(test_wrong_records_are_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
