@@ -147,8 +147,9 @@ static void test_page_counts_from_begin(void **state)
 		cop_decision decision;
 		cop_feedback_result result;
 		bool repeated;
+		const cop_model_context context = { .id = &id, .x = &x };
 		cop_event_id_from_unsigned(&id, i);
-		assert_int_equal(cop_model_decide(model, &id, &x, NULL, 1.0, &decision, &repeated), COP_OK);
+		assert_int_equal(cop_model_decide(model, &context, 1.0, &decision, &repeated), COP_OK);
 		assert_int_equal(cop_model_feedback(model, &id, &loss, 1, 1.0, &result), COP_OK);
 		if (i == 1)
 			cop_metrics_begin(server);

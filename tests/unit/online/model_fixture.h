@@ -33,6 +33,13 @@ static inline cop_event_id model_id(uint64_t n)
 	return id;
 }
 
+static inline cop_err decide_context(cop_model *model, const cop_event_id *id, const cop_row *x, const uint8_t *mask,
+        double now, cop_decision *out, bool *repeated)
+{
+	const cop_model_context context = { .id = id, .x = x, .mask = mask };
+	return cop_model_decide(model, &context, now, out, repeated);
+}
+
 /* Decides under id n for the next context. */
 static inline cop_decision model_decide(cop_model *model, cop_rng *rng, bool sparse, uint64_t n, double now)
 {
@@ -41,7 +48,7 @@ static inline cop_decision model_decide(cop_model *model, cop_rng *rng, bool spa
 	bool repeated;
 	cop_event_id id = model_id(n);
 	fixture_draw(&e, rng, sparse);
-	assert_int_equal(cop_model_decide(model, &id, &e.row, NULL, now, &d, &repeated), COP_OK);
+	assert_int_equal(decide_context(model, &id, &e.row, NULL, now, &d, &repeated), COP_OK);
 	assert_false(repeated);
 	return d;
 }

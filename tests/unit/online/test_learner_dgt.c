@@ -174,10 +174,10 @@ static void compare(bool literal, size_t steps)
 		cop_decision d = { .arm = (uint32_t)((n + n / 4) % K), .p = 0.05 + 0.95 * cop_rng_unit(&rng) };
 		double loss = cop_rng_unit(&rng);
 		fixture_draw(&e, &rng, false);
-		cop_standardiser_observe(standardiser, &e.row);
 		cop_standardiser_apply(standardiser, &e.row, &x);
 		(void)accumulate(&ref, x.dense, d.arm, d.p, loss);
 		assert_int_equal(cop_learner_learn(learner, &e.row, &d, &loss, false), COP_OK);
+		cop_standardiser_observe(standardiser, &e.row);
 		if (n % 4 == 3)
 			step_all(&ref, literal);
 		check_equal(&ref, learner); /* between the steps nothing moves */
@@ -208,6 +208,8 @@ static void test_decide_predicts_one_minus_sigmoid_of_leaf(void **state)
 	cop_rng rng;
 	cop_rng_init(&rng, FIXTURE_SEED, 21);
 	assert_int_equal(cop_standardiser_new(FIXTURE_D, false, 0, &standardiser), COP_OK);
+	cop_explanation why;
+	assert_int_equal(cop_learner_explanation_init(learner, &why), COP_OK);
 	size_t greedy = 0;
 	for (size_t n = 0; n < 2000; n++) {
 		fixture_event e;
@@ -224,7 +226,8 @@ static void test_decide_predicts_one_minus_sigmoid_of_leaf(void **state)
 			if (theta[k] > theta[best])
 				best = k;
 		assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &d), COP_OK);
-		assert_true(fabs((double)d.prediction[0] - 1.0 / (1.0 + exp((double)theta[d.arm]))) < 1e-5);
+		cop_learner_explain(learner, &e.row, &d, &why);
+		assert_true(fabs(why.prediction - 1.0 / (1.0 + exp((double)theta[d.arm]))) < 1e-5);
 		assert_int_equal(d.greedy, d.arm == best); /* eq. (7), delta 0.3 */
 		assert_true(fabs(d.p - (d.arm == best ? 0.7 + 0.3 / K : 0.3 / K)) < 1e-12);
 		greedy += d.greedy;
@@ -233,6 +236,7 @@ static void test_decide_predicts_one_minus_sigmoid_of_leaf(void **state)
 		cop_oblique_tree_free(tree);
 	}
 	assert_in_range(greedy, 2000 * 0.74, 2000 * 0.81); /* 0.775 expected */
+	cop_explanation_fini(&why);
 	cop_standardiser_free(standardiser);
 	cop_learner_free(learner);
 }

@@ -42,7 +42,9 @@ static void test_earliest_first_is_applied_second_duplicate(void **state)
 	assert_true(cop_model_learner(model)->rev == 1);
 	(void)cop_model_expire(model, 1.0 + WINDOW, 10); /* remembered for one more window, to the second */
 	assert_int_equal(model_feedback(model, 1, 1.0, 11.0), COP_FEEDBACK_DUPLICATE);
-	(void)cop_model_expire(model, 1.5 + WINDOW, 10);
+	assert_int_equal(cop_model_expire(model, 1.5 + WINDOW, 10), 0); /* no event: nothing is forgotten */
+	assert_int_equal(model_feedback(model, 1, 1.0, 11.0), COP_FEEDBACK_DUPLICATE);
+	assert_int_equal(model_feedback(model, 2, 1.0, 1.5 + WINDOW), COP_FEEDBACK_UNKNOWN);
 	assert_int_equal(model_feedback(model, 1, 1.0, 12.0), COP_FEEDBACK_UNKNOWN);
 	cop_model_free(model);
 }
@@ -141,7 +143,7 @@ static void test_window_over_without_feedback_drops_or_learns_default(void **sta
 		assert_true(counters(model)->loss_sum == (with_default ? 12.0 : 0.0));
 		assert_int_equal(model_feedback(model, 2, 0.5, 13.5), COP_FEEDBACK_LATE);
 		assert_int_equal(model_feedback(model, 4, 0.5, 13.5), COP_FEEDBACK_APPLIED);
-		(void)cop_model_expire(model, 13.0 + 2.0 * WINDOW, 10);
+		(void)model_decide(model, &rng, false, 9, 13.5 + WINDOW);
 		assert_int_equal(model_feedback(model, 2, 0.5, 33.0), COP_FEEDBACK_UNKNOWN);
 		assert_int_equal(counters(model)->feedback[COP_FEEDBACK_LATE], 1);
 		cop_model_free(model);
@@ -163,7 +165,7 @@ static void test_decide_again_gives_first_decision(void **state)
 		bool repeated = false;
 		cop_event_id id = model_id(1);
 		fixture_draw(&e, &rng, false); /* another context does not matter */
-		assert_int_equal(cop_model_decide(model, &id, &e.row, NULL, 1.0, &again, &repeated), COP_OK);
+		assert_int_equal(decide_context(model, &id, &e.row, NULL, 1.0, &again, &repeated), COP_OK);
 		assert_true(repeated);
 		assert_int_equal(again.arm, first.arm);
 		assert_true(again.p == first.p && again.rev == first.rev && again.greedy == first.greedy);
@@ -207,10 +209,10 @@ static void test_no_eligible_arm_is_refused_and_does_not_wait(void **state)
 	cop_decision d;
 	bool repeated;
 	fixture_draw(&e, &rng, false);
-	assert_int_equal(cop_model_decide(model, &id, &e.row, none, 0.0, &d, &repeated), COP_EINVAL);
+	assert_int_equal(decide_context(model, &id, &e.row, none, 0.0, &d, &repeated), COP_EINVAL);
 	assert_int_equal(cop_model_pending(model), 0);
 	assert_int_equal(counters(model)->decisions, 0);
-	assert_int_equal(cop_model_decide(model, &id, &e.row, one, 0.0, &d, &repeated), COP_OK);
+	assert_int_equal(decide_context(model, &id, &e.row, one, 0.0, &d, &repeated), COP_OK);
 	assert_int_equal(d.arm, 2);
 	assert_true(d.p == 1.0);
 	cop_model_free(model);
@@ -375,8 +377,10 @@ static void test_adjust_takes_over_or_changes_nothing(void **state)
 	(void)model_decide(model, &rng, false, 50, 1.0);
 	assert_int_equal(cop_model_pending(model), 10);
 	assert_int_equal(counters(model)->evicted, 11);
-	assert_int_equal(model_feedback(model, 19, 1.0, 1.0), COP_FEEDBACK_RECORDED);
-	assert_int_equal(cop_model_expire(model, 5.0, 100), 9);
+	/* What waited keeps the rule it was decided under. */
+	assert_int_equal(model_feedback(model, 19, 1.0, 1.0), COP_FEEDBACK_APPLIED);
+	assert_int_equal(model_feedback(model, 50, 1.0, 1.0), COP_FEEDBACK_RECORDED);
+	assert_int_equal(cop_model_expire(model, 5.0, 100), 8);
 	assert_int_equal(counters(model)->defaulted, 8);
 	assert_true(counters(model)->loss_sum == 8 * 0.5 + 1.0);
 	cop_model_free(model);

@@ -232,7 +232,7 @@ static void test_decide_short_of_memory_is_refused_and_does_not_wait(void **stat
 		cop_event_id id = model_id(1);
 		fixture_draw(&e, &rng, false);
 		cop_test_alloc_fail(n, 0);
-		err = cop_model_decide(model, &id, &e.row, NULL, 0.0, &d, &repeated);
+		err = decide_context(model, &id, &e.row, NULL, 0.0, &d, &repeated);
 		cop_test_alloc_fail(0, 0);
 		assert_true(err == COP_OK || err == COP_ENOMEM);
 		assert_int_equal(cop_model_pending(model), err == COP_OK);

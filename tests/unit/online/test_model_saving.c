@@ -34,6 +34,7 @@ static void test_load_then_continue_equals_never_stopped(void **state)
 			s.reward = (cop_reward_rule)rule;
 			s.value_low = -3.0;
 			s.value_high = 7.0;
+			s.pending_bytes = 3000 + 1000 * k;
 			cop_model *a = model_new(&s);
 			cop_rng rng, again;
 			cop_rng_init(&rng, FIXTURE_SEED, 50);
@@ -45,6 +46,8 @@ static void test_load_then_continue_equals_never_stopped(void **state)
 			model_save(b, &second);
 			assert_bytes_equal(&first, &second);
 			assert_int_equal(cop_model_pending(a), cop_model_pending(b));
+			assert_int_equal(cop_model_pending_bytes(a), cop_model_pending_bytes(b));
+			assert_int_equal(cop_model_get_settings(b)->pending_bytes, s.pending_bytes);
 			assert_memory_equal(
 			        cop_model_get_counters(a), cop_model_get_counters(b), sizeof(cop_model_counters));
 			again = rng;
@@ -129,7 +132,7 @@ static void try_bytes(const cop_model_settings *s, bool sparse, const cop_bytes 
 			const cop_explanation *why;
 			cop_event_id id = model_id(1000000 + i);
 			fixture_draw(&e, &rng, sparse);
-			assert_int_equal(cop_model_decide(model, &id, &e.row, NULL, 2e9, &d, &repeated), COP_OK);
+			assert_int_equal(decide_context(model, &id, &e.row, NULL, 2e9, &d, &repeated), COP_OK);
 			assert_true(d.p > 0.0 && d.p <= 1.0 && d.arm < FIXTURE_ARMS);
 			cop_model_explain_row(model, &e.row, NULL, &d, &why);
 			cop_feedback_result result;
@@ -259,6 +262,9 @@ static void test_load_lowered_bound_keeps_what_waited(void **state)
 	s.pending_max = 10;
 	cop_model *b = model_new(&s);
 	assert_int_equal(cop_model_load(b, bytes.data, bytes.length, NULL), COP_OK);
+	assert_int_equal(cop_model_pending(b), 50);
+	assert_int_equal(cop_model_get_settings(b)->pending_max, 100); /* the saved one, until adjusted again */
+	assert_int_equal(cop_model_adjust(b, &s, NULL), COP_OK);
 	assert_int_equal(cop_model_pending(b), 50);
 	(void)model_decide(b, &rng, false, 100, 1.0);
 	assert_int_equal(cop_model_pending(b), 10);

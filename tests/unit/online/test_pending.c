@@ -9,17 +9,27 @@
 #define SEED 37U
 #define D    12
 #define MAX  200
-#define OPS  100000
+#define OPS  40000
+
+#define ARMS 100
 
 typedef struct waiting {
 	cop_event_id id;
 	test_row x;
-	cop_decision decision;
-	uint64_t serial;
-	double time;
-	uint32_t losses;
-	double loss[2];
+	cop_pending_entry entry; /* as it must come back, but for handle and x */
 } waiting;
+
+/* Arms and values, dense and sparse, every number of predictions. */
+static const cop_pending_shape shapes[] = {
+	{ .d = D, .arms = ARMS, .predictions = 4 },
+	{ .d = D, .arms = ARMS, .predictions = 1, .sparse = true, .max_nonzeros = D },
+	{ .d = D, .arms = 0, .predictions = 0 },
+	{ .d = D, .arms = 0, .predictions = 3, .sparse = true, .max_nonzeros = D },
+	{ .d = D, .arms = ARMS, .predictions = 2 },
+	{ .d = D, .arms = ARMS, .predictions = 0, .sparse = true, .max_nonzeros = D },
+};
+
+#define SHAPES (sizeof shapes / sizeof *shapes)
 
 /* Oldest first. */
 typedef struct reference {
@@ -50,19 +60,19 @@ static void any_id(cop_event_id *id, cop_rng *rng)
 	}
 }
 
-static void any_decision(cop_decision *decision, cop_rng *rng)
+/* Only what such a table keeps. */
+static void any_decision(cop_decision *decision, const cop_pending_shape *shape, cop_rng *rng)
 {
-	memset(decision, 0, sizeof *decision);
-	decision->arm = (uint32_t)cop_rng_below(rng, 100);
+	*decision = (cop_decision){ .p = 1.0, .u = (int8_t)cop_rng_sign(rng), .rev = cop_rng_u64(rng) };
 	decision->greedy = cop_rng_below(rng, 2) != 0;
-	decision->u = (int8_t)cop_rng_sign(rng);
-	decision->p = 1.0 - cop_rng_unit(rng);
-	decision->y = cop_rng_unit(rng);
-	decision->probe[0] = cop_rng_unit(rng);
-	decision->probe[1] = cop_rng_unit(rng);
-	decision->rev = cop_rng_u64(rng);
-	for (size_t i = 0; i < COP_LEARNER_EXPERTS; i++)
-		decision->prediction[i] = (float)cop_rng_unit(rng);
+	if (shape->arms == 0) {
+		decision->y = cop_rng_unit(rng);
+	} else {
+		decision->arm = (uint32_t)cop_rng_below(rng, shape->arms);
+		decision->p = 1.0 - cop_rng_unit(rng);
+	}
+	for (size_t i = 0; i < shape->predictions; i++)
+		decision->prediction[i] = (float)cop_rng_normal(rng);
 }
 
 static void check_decision(const cop_decision *a, const cop_decision *b)
@@ -78,11 +88,12 @@ static void check_decision(const cop_decision *a, const cop_decision *b)
 
 static void check_entry(const cop_pending_entry *e, const waiting *w, bool sparse)
 {
-	assert_true(e->time == w->time);
-	assert_true(e->serial == w->serial);
-	assert_int_equal(e->losses, w->losses);
-	assert_true(e->loss[0] == w->loss[0] && e->loss[1] == w->loss[1]);
-	check_decision(&e->decision, &w->decision);
+	assert_true(e->time == w->entry.time);
+	assert_int_equal(e->records, w->entry.records);
+	assert_int_equal(e->deferred, w->entry.deferred);
+	assert_int_equal(e->losses, w->entry.losses);
+	assert_true(e->loss[0] == w->entry.loss[0] && e->loss[1] == w->entry.loss[1]);
+	check_decision(&e->decision, &w->entry.decision);
 	assert_int_equal(e->x.d, D);
 	if (!sparse) {
 		assert_non_null(e->x.dense);
@@ -105,91 +116,123 @@ static long find(const reference *ref, const cop_event_id *id)
 	return -1;
 }
 
-static cop_pending *table_of(bool sparse, size_t max)
+static cop_pending *table_of(const cop_pending_shape *shape, size_t max)
 {
 	cop_pending *table;
-	assert_int_equal(cop_pending_new(D, sparse, sparse ? D : 0, max, 0x1234567, &table), COP_OK);
+	assert_int_equal(cop_pending_new(shape, max, 0x1234567, &table), COP_OK);
 	return table;
 }
 
-static void add(cop_pending *table, reference *ref, cop_rng *rng, double now, uint64_t serial, bool sparse)
+static void any_entry(waiting *w, const cop_pending_shape *shape, cop_rng *rng, double now)
 {
-	waiting w = { .time = now, .serial = serial };
-	any_id(&w.id, rng);
-	any_decision(&w.decision, rng);
-	row_random(&w.x, rng, D, 0.4, 0);
-	cop_row row = sparse ? row_sparse(&w.x) : row_dense(&w.x);
-	cop_err err = cop_pending_add(table, &w.id, &row, &w.decision, serial, now);
+	*w = (waiting){ .entry.time = now };
+	any_id(&w->id, rng);
+	any_decision(&w->entry.decision, shape, rng);
+	w->entry.records = cop_rng_below(rng, 2) != 0;
+	w->entry.deferred = cop_rng_below(rng, 2) != 0;
+	row_random(&w->x, rng, D, 0.4, 0);
+}
+
+static void add(cop_pending *table, reference *ref, cop_rng *rng, double now, const cop_pending_shape *shape)
+{
+	waiting w;
+	any_entry(&w, shape, rng, now);
+	cop_pending_entry entry = w.entry, found;
+	entry.x = shape->sparse ? row_sparse(&w.x) : row_dense(&w.x);
+	uint32_t handle = 0;
+	cop_err err = cop_pending_add(table, &w.id, &entry, &handle);
 	if (find(ref, &w.id) >= 0)
 		assert_int_equal(err, COP_EEXIST);
 	else if (ref->count == cop_pending_max(table))
 		assert_int_equal(err, COP_EFULL);
 	else {
 		assert_int_equal(err, COP_OK);
+		assert_int_not_equal(handle, 0);
+		assert_true(cop_pending_find(table, &w.id, &found));
+		assert_int_equal(found.handle, handle);
 		ref->items[ref->count++] = w;
 	}
 }
 
+static void drop(reference *ref, size_t at)
+{
+	memmove(&ref->items[at], &ref->items[at + 1], (ref->count - at - 1) * sizeof *ref->items);
+	ref->count--;
+}
+
 static void take_out(cop_pending *table, reference *ref, const cop_pending_entry *e, size_t at, double now)
 {
-	cop_remembered as = e->serial % 2 ? COP_REMEMBERED_ANSWERED : COP_REMEMBERED_EXPIRED;
+	cop_remembered as = e->decision.rev % 2 ? COP_REMEMBERED_ANSWERED : COP_REMEMBERED_EXPIRED;
 	cop_event_id id = ref->items[at].id;
 	cop_pending_remove(table, e, as, now);
 	cop_pending_entry gone;
 	assert_false(cop_pending_find(table, &id, &gone));
 	assert_int_equal(cop_pending_recall(table, &id), as);
-	memmove(&ref->items[at], &ref->items[at + 1], (ref->count - at - 1) * sizeof *ref->items);
-	ref->count--;
+	drop(ref, at);
 }
 
-static void one_operation(cop_pending *table, reference *ref, cop_rng *rng, double now, uint64_t serial, bool sparse)
+/* An entry that does not record has no room for losses and stays without. */
+static void record(cop_pending *table, waiting *w, cop_pending_entry *e, double loss)
+{
+	e->losses++;
+	e->loss[0] += 0.25;
+	e->loss[1] = loss;
+	if (w->entry.records) {
+		w->entry.losses = e->losses;
+		memcpy(w->entry.loss, e->loss, sizeof e->loss);
+	}
+	cop_pending_record_loss(table, e);
+}
+
+static void activate(cop_pending *table, reference *ref, const cop_pending_entry *e, size_t at, double now)
+{
+	waiting w = ref->items[at];
+	w.entry.deferred = false;
+	w.entry.time = now;
+	drop(ref, at);
+	ref->items[ref->count++] = w;
+	cop_pending_activate(table, e, now);
+}
+
+static void one_operation(
+        cop_pending *table, reference *ref, cop_rng *rng, double now, uint64_t n, const cop_pending_shape *shape)
 {
 	cop_event_id id;
 	cop_pending_entry e;
 	any_id(&id, rng);
 	long at = find(ref, &id);
-	switch (cop_rng_below(rng, 6)) {
-	case 0:
-	case 1:
-		add(table, ref, rng, now, serial, sparse);
-		break;
-	case 2:
-	case 3:
+	unsigned what = (unsigned)cop_rng_below(rng, 7);
+	if (what <= 1) {
+		add(table, ref, rng, now, shape);
+	} else if (what <= 5) {
 		assert_int_equal(cop_pending_find(table, &id, &e), at >= 0);
 		if (at < 0)
-			break;
-		check_entry(&e, &ref->items[at], sparse);
-		take_out(table, ref, &e, (size_t)at, now);
-		break;
-	case 4:
-		assert_int_equal(cop_pending_find(table, &id, &e), at >= 0);
-		if (at < 0)
-			break;
-		e.losses++;
-		e.loss[0] += 0.25;
-		e.loss[1] = (double)serial;
-		ref->items[at].losses = e.losses;
-		memcpy(ref->items[at].loss, e.loss, sizeof e.loss);
-		cop_pending_record(table, &e);
-		break;
-	default:
+			return;
+		check_entry(&e, &ref->items[at], shape->sparse);
+		if (what <= 3)
+			take_out(table, ref, &e, (size_t)at, now);
+		else if (what == 4)
+			record(table, &ref->items[at], &e, (double)n);
+		else
+			activate(table, ref, &e, (size_t)at, now);
+	} else {
 		assert_int_equal(cop_pending_oldest(table, &e), ref->count > 0);
 		if (ref->count == 0)
-			break;
-		check_entry(&e, &ref->items[0], sparse);
-		if (serial % 8 == 0)
+			return;
+		check_entry(&e, &ref->items[0], shape->sparse);
+		if (n % 8 == 0)
 			take_out(table, ref, &e, 0, now);
-		break;
 	}
 	assert_int_equal(cop_pending_count(table), ref->count);
 }
 
-static void random_operations(cop_pending *table, reference *ref, bool sparse, size_t ops, uint64_t stream)
+static void random_operations(
+        cop_pending *table, reference *ref, const cop_pending_shape *shape, size_t ops, uint64_t stream)
 {
 	cop_rng rng;
 	cop_rng_init(&rng, SEED, stream);
 	for (size_t n = 0; n < ops; n++)
-		one_operation(table, ref, &rng, (double)(stream * OPS + n), n, sparse);
+		one_operation(table, ref, &rng, (double)(stream * OPS + n), n, shape);
 }
 
 static void test_random_operations_equal_plain_array(void **state)
@@ -197,35 +240,40 @@ static void test_random_operations_equal_plain_array(void **state)
 	(void)state;
 	static reference ref;
 	printf("seed %u\n", SEED);
-	for (int sparse = 0; sparse < 2; sparse++) {
-		cop_pending *table = table_of(sparse, MAX);
+	for (size_t k = 0; k < SHAPES; k++) {
+		cop_pending *table = table_of(&shapes[k], MAX);
+		size_t empty = cop_pending_bytes(table);
 		ref.count = 0;
-		random_operations(table, &ref, sparse, OPS, 1);
+		random_operations(table, &ref, &shapes[k], OPS, 1);
 		cop_pending_entry e;
 		while (ref.count > 0) { /* the rest in order of time */
 			assert_true(cop_pending_oldest(table, &e));
-			check_entry(&e, &ref.items[0], sparse);
+			check_entry(&e, &ref.items[0], shapes[k].sparse);
 			take_out(table, &ref, &e, 0, 1e9);
 		}
 		assert_false(cop_pending_oldest(table, &e));
+		assert_int_equal(cop_pending_bytes(table), empty);
 		cop_pending_free(table);
 	}
 }
 
-static cop_decision plain_decision(void) { return (cop_decision){ .arm = 1, .p = 0.5 }; }
-
-static cop_err add_plain(cop_pending *table, const cop_event_id *id, uint64_t serial, double time)
+static cop_err add_plain(cop_pending *table, const cop_event_id *id, uint64_t rev, double time)
 {
 	const float x[D] = { 0 };
-	cop_row row = { .d = D, .dense = x };
-	cop_decision decision = plain_decision();
-	return cop_pending_add(table, id, &row, &decision, serial, time);
+	uint32_t handle;
+	const cop_pending_entry entry = {
+		.time = time,
+		.records = true,
+		.decision = { .arm = 1, .p = 0.5, .rev = rev },
+		.x = { .d = D, .dense = x },
+	};
+	return cop_pending_add(table, id, &entry, &handle);
 }
 
 static void test_ids_of_equal_look_and_other_kind_are_distinct(void **state)
 {
 	(void)state;
-	cop_pending *table = table_of(false, 100);
+	cop_pending *table = table_of(&shapes[0], 100);
 	cop_event_id ids[8];
 	const uint8_t bytes[8] = { 17 };
 	assert_true(cop_event_id_from_bytes(&ids[0], COP_EVENT_ID_STRING, "17", 2));
@@ -241,7 +289,7 @@ static void test_ids_of_equal_look_and_other_kind_are_distinct(void **state)
 	for (uint64_t i = 0; i < 8; i++) {
 		cop_pending_entry e;
 		assert_true(cop_pending_find(table, &ids[i], &e));
-		assert_int_equal(e.serial, i);
+		assert_int_equal(e.decision.rev, i);
 		cop_pending_remove(table, &e, i % 2 ? COP_REMEMBERED_EXPIRED : COP_REMEMBERED_ANSWERED, (double)i);
 	}
 	for (uint64_t i = 0; i < 8; i++)
@@ -256,7 +304,7 @@ static void test_ids_of_equal_look_and_other_kind_are_distinct(void **state)
 static void test_remembered_ids_are_forgotten_by_time_and_bound(void **state)
 {
 	(void)state;
-	cop_pending *table = table_of(false, 50);
+	cop_pending *table = table_of(&shapes[0], 50);
 	cop_event_id id;
 	for (uint64_t i = 0; i < 80; i++) {
 		cop_event_id_from_unsigned(&id, i);
@@ -278,7 +326,7 @@ static void test_remembered_ids_are_forgotten_by_time_and_bound(void **state)
 static void test_lower_bound_keeps_what_waits(void **state)
 {
 	(void)state;
-	cop_pending *table = table_of(false, 10);
+	cop_pending *table = table_of(&shapes[0], 10);
 	cop_event_id id;
 	for (uint64_t i = 0; i < 10; i++) {
 		cop_event_id_from_unsigned(&id, i);
@@ -309,17 +357,18 @@ static void test_load_then_continue_equals_never_stopped(void **state)
 	cop_cursor cursor;
 	cop_bytes_init(&first);
 	cop_bytes_init(&second);
-	for (int sparse = 0; sparse < 2; sparse++) {
-		cop_pending *a = table_of(sparse, MAX), *b = table_of(sparse, MAX);
+	for (size_t k = 0; k < SHAPES; k++) {
+		cop_pending *a = table_of(&shapes[k], MAX), *b = table_of(&shapes[k], MAX);
 		ref.count = 0;
-		random_operations(a, &ref, sparse, 5000, 1);
+		random_operations(a, &ref, &shapes[k], 5000, 1);
 		copy = ref;
 		save(a, &first);
 		cop_cursor_init(&cursor, first.data, first.length);
-		assert_int_equal(cop_pending_load(b, 100, &cursor), COP_OK);
+		assert_int_equal(cop_pending_load(b, &cursor), COP_OK);
 		assert_int_equal(cop_cursor_left(&cursor), 0);
-		random_operations(a, &ref, sparse, 5000, 2);
-		random_operations(b, &copy, sparse, 5000, 2);
+		assert_int_equal(cop_pending_bytes(a), cop_pending_bytes(b));
+		random_operations(a, &ref, &shapes[k], 5000, 2);
+		random_operations(b, &copy, &shapes[k], 5000, 2);
 		save(a, &first);
 		save(b, &second);
 		assert_bytes_equal(&first, &second);
@@ -337,24 +386,24 @@ static void test_load_damaged_bytes_is_error_or_valid(void **state)
 	cop_bytes bytes;
 	cop_cursor cursor;
 	cop_bytes_init(&bytes);
-	for (int sparse = 0; sparse < 2; sparse++) {
-		cop_pending *a = table_of(sparse, 6), *b;
+	for (size_t k = 0; k < SHAPES; k++) {
+		cop_pending *a = table_of(&shapes[k], 6), *b;
 		ref.count = 0;
-		random_operations(a, &ref, sparse, 60, 3);
+		random_operations(a, &ref, &shapes[k], 60, 3);
 		assert_true(ref.count > 2);
 		save(a, &bytes);
 		for (size_t length = 0; length < bytes.length; length++) {
-			b = table_of(sparse, 6);
+			b = table_of(&shapes[k], 6);
 			cop_cursor_init(&cursor, bytes.data, length);
-			assert_int_not_equal(cop_pending_load(b, 100, &cursor), COP_OK);
+			assert_int_not_equal(cop_pending_load(b, &cursor), COP_OK);
 			cop_pending_free(b);
 		}
 		static const uint8_t flips[] = { 0x01, 0x80, 0xff, 0x10 };
 		for (size_t at = 0; at < bytes.length * 4; at++) {
 			bytes.data[at / 4] ^= flips[at % 4];
-			b = table_of(sparse, 6);
+			b = table_of(&shapes[k], 6);
 			cop_cursor_init(&cursor, bytes.data, bytes.length);
-			if (cop_pending_load(b, 100, &cursor) == COP_OK) {
+			if (cop_pending_load(b, &cursor) == COP_OK) {
 				cop_pending_entry e;
 				assert_true(cop_pending_count(b) <= 6);
 				while (cop_pending_oldest(b, &e))
@@ -363,9 +412,9 @@ static void test_load_damaged_bytes_is_error_or_valid(void **state)
 			cop_pending_free(b);
 			bytes.data[at / 4] ^= flips[at % 4];
 		}
-		b = table_of(!sparse, 6);
+		b = table_of(&shapes[(k + 1) % SHAPES], 6);
 		cop_cursor_init(&cursor, bytes.data, bytes.length);
-		assert_int_equal(cop_pending_load(b, 100, &cursor), COP_ESHAPE);
+		assert_int_equal(cop_pending_load(b, &cursor), COP_ESHAPE);
 		cop_pending_free(b);
 		cop_pending_free(a);
 	}
@@ -378,7 +427,7 @@ static void test_failed_allocations_leave_table_as_it_was(void **state)
 	cop_pending *table = NULL;
 	for (unsigned long n = 1; table == NULL; n++) {
 		cop_test_alloc_fail(n, 0);
-		cop_err err = cop_pending_new(D, false, 0, 5000, 1, &table);
+		cop_err err = cop_pending_new(&shapes[0], 5000, 1, &table);
 		cop_test_alloc_fail(0, 0);
 		assert_true(err == COP_OK || (err == COP_ENOMEM && table == NULL));
 	}
@@ -404,7 +453,7 @@ static void test_failed_allocations_leave_table_as_it_was(void **state)
 		cop_pending_entry e;
 		cop_event_id_from_unsigned(&id, i);
 		assert_true(cop_pending_find(table, &id, &e));
-		assert_int_equal(e.serial, i);
+		assert_int_equal(e.decision.rev, i);
 	}
 	cop_pending_free(table);
 	cop_pending_free(NULL);
@@ -414,12 +463,240 @@ static void test_steady_load_allocates_nothing(void **state)
 {
 	(void)state;
 	static reference ref;
-	cop_pending *table = table_of(true, MAX);
+	cop_pending *table = table_of(&shapes[1], MAX);
 	ref.count = 0;
-	random_operations(table, &ref, true, 20000, 4);
+	random_operations(table, &ref, &shapes[1], 20000, 4);
 	cop_test_alloc_fail(0, 0);
-	random_operations(table, &ref, true, 20000, 5);
+	random_operations(table, &ref, &shapes[1], 20000, 5);
 	assert_int_equal(cop_test_alloc_count(), 0);
+	cop_pending_free(table);
+}
+
+/* Records without losses, as under the default rule. */
+static void test_overhead_is_at_most_64_bytes(void **state)
+{
+	(void)state;
+	static const float x[54] = { 1.0f };
+	static const size_t counts[] = { 10000, 100000 };
+	for (size_t arms = 0; arms <= 7; arms += 7) {
+		const cop_pending_shape shape = { .d = 54, .arms = arms, .predictions = 2 };
+		cop_pending *table = table_of(&shape, 100000);
+		size_t count = 0;
+		for (size_t i = 0; i < 2; i++) {
+			for (; count < counts[i]; count++) {
+				const cop_pending_entry entry = { .decision.p = 1.0, .x = { .d = 54, .dense = x } };
+				uint32_t handle;
+				cop_event_id id;
+				cop_event_id_from_unsigned(&id, count);
+				assert_int_equal(cop_pending_add(table, &id, &entry, &handle), COP_OK);
+			}
+			size_t bytes = cop_pending_bytes(table), own = count * (sizeof x + 8);
+			printf("%zu: %.1f bytes beside context and id\n", count, (double)(bytes - own) / (double)count);
+			assert_true(bytes > own && bytes - own <= 64 * count);
+		}
+		cop_pending_free(table);
+	}
+}
+
+static void test_add_after_reserve_allocates_nothing(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < SHAPES; k++) {
+		cop_pending *table = table_of(&shapes[k], 9000);
+		cop_rng rng;
+		cop_rng_init(&rng, SEED, 20 + k);
+		size_t refused = 0, count = 0;
+		for (uint64_t i = 0; i < 9000; i++) {
+			waiting w;
+			any_entry(&w, &shapes[k], &rng, 0.0);
+			if (i % 2 == 0) /* else one of a few, which often waits already */
+				cop_event_id_from_unsigned(&w.id, i + (1U << 30));
+			w.entry.x = shapes[k].sparse ? row_sparse(&w.x) : row_dense(&w.x);
+			size_t bytes = cop_pending_bytes(table);
+			cop_err err = COP_ENOMEM;
+			for (unsigned long n = 1; err != COP_OK; n++) {
+				cop_test_alloc_fail(n, 0);
+				err = cop_pending_reserve(table, &w.id, &w.entry.x);
+				assert_true(err == COP_OK || err == COP_ENOMEM);
+				refused += err != COP_OK;
+				assert_int_equal(cop_pending_count(table), count);
+				assert_int_equal(cop_pending_bytes(table), bytes);
+			}
+			uint32_t handle;
+			cop_test_alloc_fail(1, 1);
+			err = cop_pending_add(table, &w.id, &w.entry, &handle);
+			assert_int_equal(cop_test_alloc_count(), 0);
+			cop_test_alloc_fail(0, 0);
+			assert_true(err == COP_OK || err == COP_EEXIST);
+			count += err == COP_OK;
+		}
+		assert_true(refused > 6); /* index and chunks both grew */
+		cop_pending_free(table);
+	}
+}
+
+static void test_activated_entry_is_the_youngest(void **state)
+{
+	(void)state;
+	cop_pending *table = table_of(&shapes[0], 10);
+	for (uint64_t only = 0; only < 5; only++) {
+		static const float x[D] = { 1.0f };
+		cop_pending_entry e = { .time = (double)only, .x = { .d = D, .dense = x } };
+		cop_event_id id;
+		e.deferred = only < 3;
+		e.decision = (cop_decision){ .p = 1.0, .rev = only };
+		cop_event_id_from_unsigned(&id, only);
+		assert_int_equal(cop_pending_add(table, &id, &e, &e.handle), COP_OK);
+	}
+	static const uint64_t activated[] = { 1, 0, 0, 4 }, want[] = { 2, 3, 1, 0, 4 };
+	for (size_t i = 0; i < 4; i++) {
+		cop_pending_entry e;
+		cop_event_id id;
+		cop_event_id_from_unsigned(&id, activated[i]);
+		assert_true(cop_pending_find(table, &id, &e));
+		cop_pending_activate(table, &e, 10.0 + (double)i);
+		assert_true(cop_pending_find(table, &id, &e));
+		assert_false(e.deferred);
+		assert_true(e.time == 10.0 + (double)i);
+	}
+	for (size_t i = 0; i < 5; i++) {
+		cop_pending_entry e;
+		assert_true(cop_pending_oldest(table, &e));
+		assert_int_equal(e.decision.rev, want[i]);
+		assert_int_equal(e.deferred, i == 0);
+		cop_pending_remove(table, &e, COP_REMEMBERED_EXPIRED, 20.0);
+	}
+	cop_pending_free(table);
+}
+
+/* Offsets of one saved entry with an integer id in a table without predictions. */
+enum {
+	HEAD = 25,
+	KIND = HEAD,
+	LENGTH,
+	ID,
+	FLAGS = ID + 8,
+	U,
+	TIME,
+	ACTION = TIME + 8,
+	REV = ACTION + 8,
+	ARM = REV + 8,
+	CONTEXT = ARM + 4
+};
+
+static void test_load_forged_entry_is_refused(void **state)
+{
+	(void)state;
+	static const struct {
+		size_t arms, at, length;
+		uint8_t bytes[8];
+		cop_err want;
+	} forged[] = {
+		{ ARMS, KIND, 1, { 3 }, COP_OK },
+		{ ARMS, KIND, 1, { 0 }, COP_EFORMAT },
+		{ ARMS, KIND, 1, { 5 }, COP_EFORMAT },
+		{ ARMS, LENGTH, 1, { 7 }, COP_EFORMAT },
+		{ ARMS, LENGTH, 1, { 65 }, COP_EFORMAT },
+		{ ARMS, FLAGS, 1, { 8 }, COP_EFORMAT },
+		{ ARMS, FLAGS, 1, { 5 }, COP_OK },
+		{ ARMS, FLAGS, 1, { 2 }, COP_EFORMAT }, /* losses that are not there */
+		{ ARMS, U, 1, { 2 }, COP_EFORMAT },
+		{ ARMS, U, 1, { 0xff }, COP_OK },
+		{ ARMS, TIME, 8, { 0, 0, 0, 0, 0, 0, 0xf8, 0x7f }, COP_ENONFINITE },
+		{ ARMS, TIME, 8, { 0, 0, 0, 0, 0, 0, 0xf0, 0xff }, COP_ENONFINITE },
+		{ ARMS, ACTION, 8, { 0 }, COP_EFORMAT },
+		{ ARMS, ACTION, 8, { 0, 0, 0, 0, 0, 0, 0xe0, 0xbf }, COP_EFORMAT },
+		{ ARMS, ACTION, 8, { 1, 0, 0, 0, 0, 0, 0xf0, 0x3f }, COP_EFORMAT },
+		{ 0, ACTION, 8, { 0, 0, 0, 0, 0, 0, 0xf8, 0x7f }, COP_ENONFINITE },
+		{ 0, ACTION, 8, { 0 }, COP_OK },
+		{ ARMS, ARM, 4, { ARMS }, COP_EFORMAT },
+		{ ARMS, ARM, 4, { ARMS - 1 }, COP_OK },
+		{ 0, ARM, 4, { 1 }, COP_EFORMAT },
+		{ ARMS, CONTEXT + 4, 4, { 0, 0, 0xc0, 0x7f }, COP_ENONFINITE },
+		{ ARMS, HEAD - 8, 1, { 0 }, COP_EFORMAT }, /* fewer entries than follow: their bytes are no memory */
+		{ ARMS, HEAD - 8, 1, { 2 }, COP_EFORMAT },
+	};
+	static const float x[D] = { 1.0f };
+	for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
+		const cop_pending_shape shape = { .d = D, .arms = forged[i].arms };
+		cop_pending *a = table_of(&shape, 4), *b = table_of(&shape, 4);
+		cop_pending_entry e = { .time = 1.0, .decision = { .p = 1.0, .y = 1.0 }, .x = { .d = D, .dense = x } };
+		cop_event_id id;
+		cop_bytes bytes;
+		cop_cursor cursor;
+		cop_bytes_init(&bytes);
+		cop_event_id_from_unsigned(&id, 17);
+		assert_int_equal(cop_pending_add(a, &id, &e, &e.handle), COP_OK);
+		save(a, &bytes);
+		assert_int_equal(bytes.length, CONTEXT + D * sizeof(float) + 8);
+		memcpy(bytes.data + forged[i].at, forged[i].bytes, forged[i].length);
+		cop_cursor_init(&cursor, bytes.data, bytes.length);
+		cop_err err = cop_pending_load(b, &cursor);
+		if (err == COP_OK && cop_cursor_left(&cursor) != 0)
+			err = COP_EFORMAT; /* as for a section of a model file */
+		if (err != forged[i].want)
+			fail_msg("forged %zu: %s", i, cop_err_text(err));
+		cop_bytes_fini(&bytes);
+		cop_pending_free(a);
+		cop_pending_free(b);
+	}
+}
+
+static void test_load_same_id_twice_is_refused(void **state)
+{
+	(void)state;
+	cop_pending *a = table_of(&shapes[0], 4), *b = table_of(&shapes[0], 4);
+	cop_bytes bytes;
+	cop_cursor cursor;
+	cop_event_id id;
+	cop_bytes_init(&bytes);
+	for (uint64_t i = 0; i < 2; i++) {
+		cop_event_id_from_unsigned(&id, i);
+		assert_int_equal(add_plain(a, &id, i, 0.0), COP_OK);
+	}
+	save(a, &bytes);
+	size_t record = (bytes.length - HEAD - 8) / 2;
+	bytes.data[ID + record] = bytes.data[ID];
+	cop_cursor_init(&cursor, bytes.data, bytes.length);
+	assert_int_equal(cop_pending_load(b, &cursor), COP_EFORMAT);
+	cop_bytes_fini(&bytes);
+	cop_pending_free(a);
+	cop_pending_free(b);
+}
+
+static void test_load_more_than_max_is_refused(void **state)
+{
+	(void)state;
+	cop_pending *a = table_of(&shapes[0], 4), *b = table_of(&shapes[0], 3);
+	cop_bytes bytes;
+	cop_cursor cursor;
+	cop_event_id id;
+	cop_bytes_init(&bytes);
+	for (uint64_t i = 0; i < 4; i++) {
+		cop_event_id_from_unsigned(&id, i);
+		assert_int_equal(add_plain(a, &id, i, 0.0), COP_OK);
+	}
+	save(a, &bytes);
+	cop_cursor_init(&cursor, bytes.data, bytes.length);
+	assert_int_equal(cop_pending_load(b, &cursor), COP_EFULL);
+	cop_bytes_fini(&bytes);
+	cop_pending_free(a);
+	cop_pending_free(b);
+}
+
+static void test_new_wrong_shape_is_refused(void **state)
+{
+	(void)state;
+	cop_pending *table;
+	cop_pending_shape shape = { .d = 0, .arms = 2 };
+	assert_int_equal(cop_pending_new(&shape, 10, 1, &table), COP_EINVAL);
+	assert_null(table);
+	shape.d = 3;
+	assert_int_equal(cop_pending_new(&shape, 0, 1, &table), COP_EINVAL);
+	shape.predictions = COP_LEARNER_EXPERTS + 1;
+	assert_int_equal(cop_pending_new(&shape, 10, 1, &table), COP_EINVAL);
+	shape.predictions = COP_LEARNER_EXPERTS;
+	assert_int_equal(cop_pending_new(&shape, 10, 1, &table), COP_OK);
 	cop_pending_free(table);
 }
 
@@ -434,6 +711,13 @@ int main(void)
 		cmocka_unit_test(test_load_damaged_bytes_is_error_or_valid),
 		cmocka_unit_test(test_failed_allocations_leave_table_as_it_was),
 		cmocka_unit_test(test_steady_load_allocates_nothing),
+		cmocka_unit_test(test_overhead_is_at_most_64_bytes),
+		cmocka_unit_test(test_add_after_reserve_allocates_nothing),
+		cmocka_unit_test(test_activated_entry_is_the_youngest),
+		cmocka_unit_test(test_load_forged_entry_is_refused),
+		cmocka_unit_test(test_load_same_id_twice_is_refused),
+		cmocka_unit_test(test_load_more_than_max_is_refused),
+		cmocka_unit_test(test_new_wrong_shape_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static void take(cop_slab *slab, record *r, size_t size, uint8_t mark)
 	r->size = size;
 	r->mark = mark;
 	void *at = cop_slab_at(slab, r->handle);
-	assert_int_equal((uintptr_t)at % 16, 0);
+	assert_int_equal((uintptr_t)at % 8, 0);
 	memset(at, mark, size);
 }
 
@@ -107,6 +107,38 @@ static void test_steady_load_allocates_nothing(void **state)
 	cop_slab_free(slab);
 }
 
+static void test_take_after_reserve_allocates_nothing(void **state)
+{
+	(void)state;
+	cop_slab *slab = slab_of(LARGEST);
+	cop_rng rng;
+	cop_rng_init(&rng, SEED, 1);
+	size_t refused = 0;
+	for (size_t i = 0; i < 2000; i++) {
+		record r;
+		size_t size = 1 + (size_t)cop_rng_below(&rng, LARGEST);
+		size_t other =
+		        1 + (size_t)cop_rng_below(&rng, size); /* one of two was asked for, the smaller is taken */
+		cop_err err = COP_ENOMEM;
+		for (unsigned long n = 1; err != COP_OK; n++) {
+			cop_test_alloc_fail(n, 0);
+			err = cop_slab_reserve(slab, size);
+			if (err == COP_OK)
+				err = cop_slab_reserve(slab, other);
+			assert_true(err == COP_OK || err == COP_ENOMEM);
+			refused += err != COP_OK;
+		}
+		cop_test_alloc_fail(1, 1);
+		take(slab, &r, i % 2 ? size : other, (uint8_t)i);
+		assert_int_equal(cop_test_alloc_count(), 0);
+		cop_test_alloc_fail(0, 0);
+		if (i % 3 == 0)
+			cop_slab_give(slab, r.handle, r.size);
+	}
+	assert_true(refused >= 3);
+	cop_slab_free(slab);
+}
+
 static void test_new_wrong_size_is_refused(void **state)
 {
 	(void)state;
@@ -158,6 +190,7 @@ int main(void)
 		cmocka_unit_test(test_random_records_keep_their_content),
 		cmocka_unit_test(test_every_size_is_wholly_usable),
 		cmocka_unit_test(test_steady_load_allocates_nothing),
+		cmocka_unit_test(test_take_after_reserve_allocates_nothing),
 		cmocka_unit_test(test_new_wrong_size_is_refused),
 		cmocka_unit_test(test_failed_allocation_leaves_slab_usable),
 	};

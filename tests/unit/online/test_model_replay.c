@@ -1,0 +1,365 @@
+/* A model made again from what a journal would hold of another one is the same to the byte: every learner, reward rule
+ * and kind of event, from the start and from a save in the middle. */
+#include "model_fixture.h"
+
+#include <stdio.h>
+
+#define EVENTS 1500
+#define IDS    40
+
+static const struct {
+	const char *learner, *policy;
+	bool sparse, one_point;
+} kinds[] = {
+	{ "ensemble", "squarecb", false, false },
+	{ "ensemble", "epsilon", true, false },
+	{ "dgt", "epsilon", false, false },
+	{ "dgt", "squarecb", true, false },
+	{ "value", "", false, false },
+	{ "value", "", true, true },
+};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+typedef enum what { DECISION, FEEDBACK, FULL, ACTIVATION, EXPIRY, ADJUSTMENT, WHATS } what;
+
+typedef struct logged {
+	what what;
+	double time;
+	cop_event_id id;
+	fixture_event event; /* event.row.nnz counts, the pointers do not */
+	bool defer;
+	cop_decision decision;
+	double loss[2];
+	size_t losses;
+	uint32_t arm;
+	double p;
+	size_t count;
+	cop_model_settings settings;
+} logged;
+
+typedef struct run {
+	bool sparse;
+	cop_model *model;
+	cop_model_settings settings;
+	cop_rng rng;
+	double now;
+	size_t seen[WHATS], results[COP_FEEDBACK_RESULTS], repeated, refused;
+	logged log[EVENTS];
+	size_t count;
+} run;
+
+static cop_row row_of(const fixture_event *e, bool sparse)
+{
+	if (sparse)
+		return (cop_row){ .d = e->row.d, .nnz = e->row.nnz, .index = e->index, .value = e->dense };
+	return (cop_row){ .d = e->row.d, .dense = e->dense };
+}
+
+static void draw(run *r, fixture_event *e)
+{
+	fixture_draw(e, &r->rng, r->sparse);
+	if (r->sparse)
+		e->row.nnz = (size_t)cop_rng_below(&r->rng, FIXTURE_D + 1);
+}
+
+/* What happened stays in the log. */
+static void keep(run *r, what kind)
+{
+	r->log[r->count].what = kind;
+	r->log[r->count].time = r->now;
+	r->count++;
+	r->seen[kind]++;
+}
+
+static void decide(run *r, logged *l)
+{
+	uint8_t mask[FIXTURE_ARMS];
+	for (size_t k = 0; k < FIXTURE_ARMS; k++)
+		mask[k] = cop_rng_below(&r->rng, 3) != 0;
+	draw(r, &l->event);
+	cop_row x = row_of(&l->event, r->sparse);
+	l->defer = cop_rng_below(&r->rng, 4) == 0;
+	cop_model_context context = {
+		.id = &l->id, .x = &x, .mask = cop_rng_below(&r->rng, 2) ? mask : NULL, .defer = l->defer
+	};
+	bool repeated = false;
+	cop_err err = cop_model_decide(r->model, &context, r->now, &l->decision, &repeated);
+	assert_true(err == COP_OK || err == COP_EINVAL);
+	r->refused += err != COP_OK;
+	r->repeated += repeated;
+	if (err != COP_OK || repeated)
+		return;
+	l->decision.probe[0] = l->decision.probe[1] = 0.0; /* follow from the rest */
+	keep(r, DECISION);
+}
+
+static void feedback(run *r, logged *l, bool full)
+{
+	bool values = r->settings.learner.arms == 0;
+	cop_feedback_result result = COP_FEEDBACK_RESULTS;
+	l->losses = values && !r->settings.learner.one_point ? 2 : 1;
+	for (size_t i = 0; i < 2; i++)
+		l->loss[i] =
+		        r->settings.loss_low + cop_rng_unit(&r->rng) * (r->settings.loss_high - r->settings.loss_low);
+	if (cop_rng_below(&r->rng, 20) == 0) /* refused by arms; by values, one that would run away */
+		l->loss[0] = values ? 1e300 : 99.0;
+	draw(r, &l->event);
+	cop_row x = row_of(&l->event, r->sparse);
+	l->arm = (uint32_t)cop_rng_below(&r->rng, FIXTURE_ARMS);
+	l->p = 1.0 - cop_rng_unit(&r->rng);
+	cop_err err =
+	        full ? cop_model_feedback_full(r->model, &l->id, &x, l->arm, l->p, l->loss, l->losses, r->now, &result)
+	             : cop_model_feedback(r->model, &l->id, l->loss, l->losses, r->now, &result);
+	assert_true(err == COP_OK || err == COP_EINVAL || err == COP_EDIVERGED);
+	r->refused += err != COP_OK;
+	if (err != COP_OK)
+		return;
+	r->results[result]++;
+	keep(r, full ? FULL : FEEDBACK);
+}
+
+static void adjust(run *r, logged *l)
+{
+	cop_model_settings *s = &r->settings;
+	s->reward = (cop_reward_rule)cop_rng_below(&r->rng, 3);
+	s->reward_window = 5.0 + 10.0 * cop_rng_unit(&r->rng);
+	s->has_default_loss = cop_rng_below(&r->rng, 2) != 0;
+	s->pending_max = 10 + (size_t)cop_rng_below(&r->rng, 20);
+	s->learner.exploration.epsilon = cop_rng_unit(&r->rng);
+	l->settings = *s;
+	assert_int_equal(cop_model_adjust(r->model, s, NULL), COP_OK);
+	keep(r, ADJUSTMENT);
+}
+
+static void step(run *r, bool adjusts)
+{
+	logged *l = &r->log[r->count];
+	cop_feedback_result result;
+	memset(l, 0, sizeof *l);
+	if (cop_rng_below(&r->rng, 3) != 0)
+		r->now += 1.5 * cop_rng_unit(&r->rng);
+	l->id = model_id(cop_rng_below(&r->rng, IDS));
+	unsigned which = (unsigned)cop_rng_below(&r->rng, 100);
+	if (which < 50) {
+		decide(r, l);
+	} else if (which < 75) {
+		feedback(r, l, false);
+	} else if (which < 80) {
+		feedback(r, l, true);
+	} else if (which < 90) {
+		cop_model_activate(r->model, &l->id, r->now, &result);
+		keep(r, ACTIVATION);
+	} else if (which < 99) {
+		l->count = cop_model_expire(r->model, r->now, (size_t)cop_rng_below(&r->rng, 6));
+		if (l->count > 0)
+			keep(r, EXPIRY);
+	} else if (adjusts) {
+		adjust(r, l);
+	}
+}
+
+static void apply(cop_model *model, const logged *l, bool sparse)
+{
+	cop_row x = row_of(&l->event, sparse);
+	const cop_model_context context = { .id = &l->id, .x = &x, .defer = l->defer };
+	cop_feedback_result result;
+	switch (l->what) {
+	case DECISION:
+		assert_int_equal(cop_model_replay(model, &context, l->time, &l->decision), COP_OK);
+		break;
+	case FEEDBACK:
+		assert_int_equal(cop_model_feedback(model, &l->id, l->loss, l->losses, l->time, &result), COP_OK);
+		break;
+	case FULL:
+		assert_int_equal(
+		        cop_model_feedback_full(model, &l->id, &x, l->arm, l->p, l->loss, l->losses, l->time, &result),
+		        COP_OK);
+		break;
+	case ACTIVATION:
+		cop_model_activate(model, &l->id, l->time, &result);
+		break;
+	case EXPIRY:
+		assert_int_equal(cop_model_expire(model, l->time, l->count), l->count);
+		break;
+	case ADJUSTMENT:
+		assert_int_equal(cop_model_adjust(model, &l->settings, NULL), COP_OK);
+		break;
+	case WHATS:
+		break;
+	}
+}
+
+/* Makes a model from `begin` (none: the start) and the log's rest, and compares. */
+static void check_replay(const run *r, const cop_model_settings *s, const cop_bytes *begin, size_t from)
+{
+	cop_bytes want, got;
+	cop_bytes_init(&want);
+	cop_bytes_init(&got);
+	cop_model *model = model_new(s);
+	if (begin != NULL)
+		assert_int_equal(cop_model_load(model, begin->data, begin->length, NULL), COP_OK);
+	for (size_t i = from; i < r->count; i++)
+		apply(model, &r->log[i], r->sparse);
+	model_save(r->model, &want);
+	model_save(model, &got);
+	assert_bytes_equal(&want, &got);
+	assert_int_equal(cop_model_pending_bytes(r->model), cop_model_pending_bytes(model));
+	cop_bytes_fini(&want);
+	cop_bytes_fini(&got);
+	cop_model_free(model);
+}
+
+static void settings_of(cop_model_settings *s, size_t kind, unsigned variant)
+{
+	model_settings(s, kinds[kind].learner, kinds[kind].sparse);
+	strcpy(s->learner.policy, kinds[kind].policy);
+	s->learner.one_point = kinds[kind].one_point;
+	s->reward = (cop_reward_rule)(variant % 3);
+	s->has_default_loss = variant / 3 % 2 != 0;
+	s->default_loss = 0.5;
+	s->loss_low = -1.0;
+	s->loss_high = 3.0;
+	s->pending_max = variant / 6 % 2 != 0 ? 12 : 100;
+	s->pending_bytes = variant / 6 % 2 != 0 ? (size_t)1 << 30 : 2200;
+	s->explain_keep = 3;
+}
+
+static void check_run(size_t kind, unsigned variant, bool adjusts)
+{
+	static run r;
+	static cop_model_settings s;
+	cop_bytes middle;
+	size_t from = 0;
+	cop_bytes_init(&middle);
+	memset(&r, 0, sizeof r);
+	settings_of(&s, kind, variant);
+	r.sparse = kinds[kind].sparse;
+	r.settings = s;
+	r.model = model_new(&s);
+	cop_rng_init(&r.rng, FIXTURE_SEED, 80 + 100 * kind + variant);
+	for (size_t n = 0; n < EVENTS - 1; n++) {
+		step(&r, adjusts);
+		if (n == EVENTS / 2) {
+			model_save(r.model, &middle);
+			from = r.count;
+		}
+	}
+	const cop_model_counters *c = cop_model_get_counters(r.model);
+	assert_true(r.seen[DECISION] > 100 && r.seen[FEEDBACK] > 100 && (r.seen[FULL] > 10 || s.learner.one_point));
+	assert_true(r.seen[ACTIVATION] > 50 && r.seen[EXPIRY] > 5 && r.repeated > 10);
+	assert_true(r.refused > 0 || s.learner.arms == 0);
+	assert_true(r.results[COP_FEEDBACK_APPLIED] + r.results[COP_FEEDBACK_RECORDED] > 50);
+	assert_true(r.results[COP_FEEDBACK_DUPLICATE] > 0 && r.results[COP_FEEDBACK_LATE] > 0);
+	assert_true(r.results[COP_FEEDBACK_UNKNOWN] > 0 && c->learned > 20 && c->evicted > 20 && c->dropped > 20);
+	assert_true(adjusts ? r.seen[ADJUSTMENT] > 3 : (c->defaulted > 20) == s.has_default_loss);
+	check_replay(&r, &s, NULL, 0);
+	check_replay(&r, &s, &middle, from);
+	cop_model_free(r.model);
+	cop_bytes_fini(&middle);
+}
+
+static void test_replay_of_the_log_gives_the_same_bytes(void **state)
+{
+	(void)state;
+	printf("seed %u\n", FIXTURE_SEED);
+	for (size_t kind = 0; kind < KINDS; kind++)
+		for (unsigned variant = 0; variant < 12; variant++)
+			check_run(kind, variant, false);
+}
+
+static void test_replay_with_adjustments_gives_the_same_bytes(void **state)
+{
+	(void)state;
+	for (size_t kind = 0; kind < KINDS; kind++)
+		for (unsigned variant = 0; variant < 4; variant++)
+			check_run(kind, variant, true);
+}
+
+/* The index has grown to many and only few wait when the model is saved: what gives way afterwards is the same. */
+static void test_replay_after_load_evicts_the_same_under_a_byte_bound(void **state)
+{
+	(void)state;
+	cop_model_settings s;
+	cop_rng rng, again;
+	cop_bytes first, second;
+	cop_bytes_init(&first);
+	cop_bytes_init(&second);
+	cop_rng_init(&rng, FIXTURE_SEED, 99);
+	model_settings(&s, "dgt", false);
+	s.pending_max = 10000;
+	cop_model *a = model_new(&s), *b = model_new(&s);
+	for (uint64_t i = 0; i < 3000; i++)
+		(void)model_decide(a, &rng, false, i, 0.0);
+	size_t each = cop_model_pending_bytes(a) / 3000;
+	s.pending_bytes = 100 * each;
+	assert_int_equal(cop_model_adjust(a, &s, NULL), COP_OK);
+	(void)model_decide(a, &rng, false, 5000, 1.0);
+	assert_in_range(cop_model_pending(a), 50, 101);
+	model_save(a, &first);
+	assert_int_equal(cop_model_load(b, first.data, first.length, NULL), COP_OK);
+	again = rng;
+	for (uint64_t i = 0; i < 500; i++) {
+		(void)model_decide(a, &rng, false, i, 2.0);
+		(void)model_decide(b, &again, false, i, 2.0);
+	}
+	model_save(a, &first);
+	model_save(b, &second);
+	assert_bytes_equal(&first, &second);
+	cop_bytes_fini(&first);
+	cop_bytes_fini(&second);
+	cop_model_free(a);
+	cop_model_free(b);
+}
+
+static void test_replay_of_what_does_not_fit_is_refused_and_changes_nothing(void **state)
+{
+	(void)state;
+	static const cop_decision wrong[] = {
+		{ .arm = FIXTURE_ARMS, .p = 0.5 },
+		{ .arm = 0, .p = 0.0 },
+		{ .arm = 0, .p = -0.5 },
+		{ .arm = 0, .p = 1.5 },
+		{ .arm = 0, .p = (double)NAN },
+		{ .arm = 0, .p = 0.5 }, /* right, but it waits already */
+		{ .y = (double)NAN, .p = 1.0 },
+		{ .y = (double)INFINITY, .p = 1.0 },
+		{ .y = 0.5, .u = 2, .p = 1.0 },
+		{ .y = 0.5, .u = -2, .p = 1.0 },
+		{ .y = 0.5, .u = 1, .p = 1.0 },
+	};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		cop_model_settings s;
+		cop_bytes before, after;
+		cop_rng rng;
+		fixture_event e;
+		cop_rng_init(&rng, FIXTURE_SEED, 98);
+		cop_bytes_init(&before);
+		cop_bytes_init(&after);
+		model_settings(&s, i < 6 ? "ensemble" : "value", false);
+		s.learner.one_point = i >= 6;
+		cop_model *model = model_new(&s);
+		(void)model_decide(model, &rng, false, 1, 0.0);
+		model_save(model, &before);
+		fixture_draw(&e, &rng, false);
+		cop_event_id id = model_id(i == 5 || i == 10 ? 1 : 2);
+		const cop_model_context context = { .id = &id, .x = &e.row };
+		assert_int_equal(cop_model_replay(model, &context, 1.0, &wrong[i]), COP_EINVAL);
+		model_save(model, &after);
+		assert_bytes_equal(&before, &after);
+		cop_bytes_fini(&before);
+		cop_bytes_fini(&after);
+		cop_model_free(model);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_replay_of_the_log_gives_the_same_bytes),
+		cmocka_unit_test(test_replay_with_adjustments_gives_the_same_bytes),
+		cmocka_unit_test(test_replay_after_load_evicts_the_same_under_a_byte_bound),
+		cmocka_unit_test(test_replay_of_what_does_not_fit_is_refused_and_changes_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
