@@ -2,6 +2,8 @@
  * only judges syntax and names, and all values are judged afterwards, together, each with its line.
  *
  * Sections have no way to a caller's context in libconfuse's callbacks, hence `current`, set for the length of a parse.
+ * libconfuse lets a later option or section replace or add to an earlier one of the same name: meet() refuses
+ * it, called for values by the validation callback, for lists with their first value.
  * libconfuse takes the end of the file inside a section or comment for a good end; END_MARK, an option that is added
  * behind the text, must be met at the top level. */
 #include "daemon/config.h"
@@ -86,9 +88,41 @@ static void __attribute__((format(printf, 2, 0))) on_error(cfg_t *cfg, const cha
 		cop_config_complain(current, line, "", "%s", text);
 }
 
+/* Where the option, of this very section, was met before in the file, and notes it; 0: nowhere. */
+static uint64_t met_before(cop_config_reading *reading, const cfg_opt_t *option, bool at_top, uint64_t line)
+{
+	for (size_t i = 0; i < reading->met_count; i++)
+		if (reading->met[i].option == option)
+			return reading->met[i].line;
+	if (reading->met_count < COP_CONFIG_MET)
+		reading->met[reading->met_count++] = (cop_config_met){ option, line, at_top };
+	return 0;
+}
+
+/* Notes that the file sets the option, or has the section, and complains if it did before. */
+static void meet(const cfg_t *cfg, const cfg_opt_t *option)
+{
+	uint64_t line = (uint64_t)cfg->line;
+	uint64_t before = met_before(current, option, cfg == current->root, line);
+	if (before != 0)
+		cop_config_complain(current, line, option->name, "stands twice, expected once (the first %s line %llu)",
+		        option->type == CFGT_SEC ? "ends on" : "is on", (unsigned long long)before);
+}
+
+/* A value was set, or a section is complete, whose own options are then no longer of interest. */
+static int on_complete(cfg_t *cfg, cfg_opt_t *option)
+{
+	while (option->type == CFGT_SEC && current->met_count > 0 && !current->met[current->met_count - 1].at_top)
+		current->met_count--;
+	if ((option->flags & CFGF_MULTI) == 0) /* models: libconfuse refuses a second one of the same name */
+		meet(cfg, option);
+	return 0;
+}
+
 static int on_value(cfg_t *cfg, cfg_opt_t *option, const char *text, void *result)
 {
-	(void)option;
+	if ((option->flags & CFGF_LIST) != 0 && option->nvalues == 1) /* the first of a list, which is no += */
+		meet(cfg, option);
 	size_t length = strlen(text) + 1;
 	cop_config_text *value = cop_mem_alloc(sizeof *value + length, 1);
 	if (value == NULL) {
@@ -111,6 +145,7 @@ static void declare(const cop_config_section *section, cfg_opt_t *options)
 		        rule->kind == COP_KIND_RANGE || rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT;
 		cfg_opt_t single = CFG_PTR_CB(rule->name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
 		cfg_opt_t several = CFG_PTR_LIST_CB(rule->name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
+		single.validcb = on_complete; /* for a list it would be called for each value */
 		options[i] = list ? several : single;
 	}
 	options[i] = (cfg_opt_t)CFG_END();
@@ -125,10 +160,12 @@ static cfg_t *grammar(void)
 	declare(&cop_config_sections[0], top);
 	for (size_t i = 1; i < COP_CONFIG_SECTIONS; i++) {
 		declare(&cop_config_sections[i], options[i]);
-		top[n++] = (cfg_opt_t)CFG_SEC(cop_config_sections[i].name, options[i], CFGF_NODEFAULT);
+		top[n] = (cfg_opt_t)CFG_SEC(cop_config_sections[i].name, options[i], CFGF_NODEFAULT);
+		top[n++].validcb = on_complete;
 	}
 	declare(&cop_config_model_section, model);
-	top[n++] = (cfg_opt_t)CFG_SEC("model", model, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES);
+	top[n] = (cfg_opt_t)CFG_SEC("model", model, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES);
+	top[n++].validcb = on_complete;
 	top[n++] = (cfg_opt_t)CFG_PTR_CB(END_MARK, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
 	top[n] = (cfg_opt_t)CFG_END();
 	return cfg_init(top, CFGF_NONE);
@@ -138,8 +175,10 @@ static cop_err scan_stream(cop_config_reading *reading, FILE *stream, cfg_t *roo
 {
 	(void)cfg_set_error_function(root, on_error);
 	current = reading;
+	reading->root = root;
 	int result = cfg_parse_fp(root, stream);
-	if (result == CFG_SUCCESS && !cop_config_has(root, END_MARK))
+	bool whole = cop_config_has(root, END_MARK);
+	if (result == CFG_SUCCESS && !whole)
 		cop_config_complain(reading, 0, "", "the file ends inside a section, comment or text");
 	current = NULL;
 	if (reading->out_of_memory)
@@ -148,7 +187,7 @@ static cop_err scan_stream(cop_config_reading *reading, FILE *stream, cfg_t *roo
 	        !reading->wrong) /* libconfuse has no word for some, an empty option name for one */
 		cop_config_complain(
 		        reading, (uint64_t)root->line, "", "not understood, expected option = value or a section");
-	return reading->wrong ? COP_EFORMAT : COP_OK;
+	return result != CFG_SUCCESS || !whole ? COP_EFORMAT : COP_OK;
 }
 
 static uint64_t count_lines(const char *text, size_t length)
@@ -237,17 +276,15 @@ static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model
 	reading->wrong = false;
 	cop_config_value_read(
 	        reading, cfg, &section->rules[0], model); /* the learner: what else there is hangs on it */
-	bool learner_known = !reading->wrong;
+	bool learner_known = !reading->wrong;             /* if not, each option is judged as if some learner had it */
 	reading->wrong |= wrong;
-	if (!learner_known) /* nothing else can be judged; the learner's own complaint stands */
-		return;
 	cop_config_value_read(reading, cfg, &section->rules[1], model); /* features: some defaults do */
 	cop_config_model_defaults(model);
 	cop_config_section rest = { section->name, section->rules + 2, section->count - 2 };
-	read_section(reading, cfg, &rest, 1u << model->learner, model);
+	read_section(reading, cfg, &rest, learner_known ? 1u << model->learner : 0, model);
 	if (model->learner == COP_LEARNER_VALUE && !cop_config_has(cfg, "delta"))
 		model->delta = 0.1 * (model->value_range[1] - model->value_range[0]);
-	cop_config_check_model(reading, cfg, model);
+	cop_config_check_model(reading, cfg, model, learner_known);
 	cop_config_read_names(reading, cfg, model);
 }
 

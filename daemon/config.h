@@ -62,6 +62,7 @@ typedef struct cop_config_model {
 	cop_config_feedback feedback;
 	bool shared_bias; /* dgt: the bias that all leaves share */
 	uint32_t pending_max, explain_keep;
+	uint64_t pending_bytes;
 	char *feature_names; /* file as written, NULL: none */
 	char *arm_names;
 	cop_config_list feature_name_list; /* the files' lines: none, or exactly `features` and `arms` */
@@ -76,6 +77,7 @@ typedef struct cop_config {
 	cop_config_list requests, contexts_bind, contexts_connect, feedback_bind, feedback_connect, feedback_pull_bind,
 	        actions_bind;
 	uint64_t message_limit;
+	bool journal_enabled;
 	cop_config_sync journal_sync;
 	uint64_t journal_interval, journal_segment, journal_keep;
 	uint64_t checkpoint_every;
@@ -123,7 +125,7 @@ typedef struct cop_config_changes {
 } cop_config_changes;
 
 /* What differs in next. Applied while running: log level, checkpoint section, and per model epsilon (with decay and
- * floor), gamma, reward_window, default_loss, reward, pending_max and the name files, unless the model's
+ * floor), gamma, reward_window, default_loss, reward, pending_max, pending_bytes, explain_keep and the name files, unless the model's
  * shape, learner, policy or loss range differ too. Caller frees with cop_config_changes_free, also on error.
  * COP_ENOMEM. */
 COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_config_changes *changes);
@@ -131,6 +133,9 @@ void cop_config_changes_free(cop_config_changes *changes);
 
 /* Gives live the settings of next that cop_config_diff calls applied, by exchange: free next afterwards. No errors. */
 void cop_config_apply(cop_config *live, cop_config *next);
+
+/* Bytes that the model takes when it is made, about; what waits for feedback comes on top, up to pending_bytes. */
+uint64_t cop_config_model_bytes(const cop_config_model *model);
 
 /* The model of that name (length characters, borrowed), or NULL. */
 const cop_config_model *cop_config_find(const cop_config *config, const char *name, size_t length);

@@ -6,12 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
+#include "daemon/served.h"
+#include "online/footprint.h"
 
-#define NAME_MAX_LENGTH    256
-#define ENSEMBLE_MAX_DEPTH 8
-#define PATH_MAX_LENGTH    4096
+#define NAME_MAX_LENGTH 256
+#define PATH_MAX_LENGTH 4096
+#define MOST_BYTES      1e17 /* of one model: sums of 64 do not overflow */
+#define MIB(bytes)      ((unsigned long long)(((bytes) + (1u << 20) - 1) >> 20))
 
 static const struct {
 	const char *option;
@@ -65,12 +69,45 @@ static void check_sockets(cop_config_reading *reading, cfg_t *root, const cop_co
 		        "no way in, expected an endpoint in requests or in a contexts or feedback list");
 }
 
+uint64_t cop_config_model_bytes(const cop_config_model *model)
+{
+	cop_model_settings settings;
+	cop_served_settings(model, &settings);
+	double bytes = cop_footprint(&settings.learner, settings.explain_keep);
+	return bytes < MOST_BYTES ? (uint64_t)bytes : (uint64_t)MOST_BYTES;
+}
+
+/* Models that cannot all be made on this machine, said of the largest. */
+static void check_memory(cop_config_reading *reading, cfg_t *root, const cop_config *config)
+{
+	uint64_t most = 0, sum = 0;
+	size_t largest = 0;
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	if (pages <= 0 || page <= 0)
+		return;
+	uint64_t have = (uint64_t)pages * (uint64_t)page;
+	for (size_t i = 0; i < config->model_count; i++) {
+		uint64_t bytes = cop_config_model_bytes(&config->models[i]);
+		sum += bytes;
+		if (bytes > most) {
+			most = bytes;
+			largest = i;
+		}
+	}
+	if (sum > have)
+		cop_config_complain(reading, (uint64_t)cfg_getnsec(root, "model", (unsigned)largest)->line, "model",
+		        "\"%s\" takes about %llu MiB, all models %llu MiB, expected at most this machine's %llu MiB: "
+		        "lower bits, arms, trees or height",
+		        config->models[largest].name, MIB(most), MIB(sum), MIB(have));
+}
+
 void cop_config_check(cop_config_reading *reading, cfg_t *root, const cop_config *config)
 {
 	check_sockets(reading, root, config);
 	if (config->http_given && config->http_listen == NULL && !cop_config_has(cfg_getsec(root, "http"), "listen"))
 		cop_config_complain(reading, (uint64_t)cfg_getsec(root, "http")->line, "listen",
 		        "missing in section http, expected ADDRESS:PORT");
+	check_memory(reading, root, config);
 	if (config->journal_keep < config->journal_segment)
 		cop_config_complain(reading, cop_config_line(cfg_getsec(root, "journal"), "keep"), "keep",
 		        "less than one segment, expected at least journal's segment");
@@ -86,22 +123,31 @@ static void check_present(cop_config_reading *reading, cfg_t *section, const cha
 static void check_loss(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
 	double loss = model->default_loss.value;
-	if (model->default_loss.given && model->learner != COP_LEARNER_VALUE &&
-	        (loss < model->loss_range[0] || loss > model->loss_range[1]))
+	if (model->default_loss.given && (loss < model->loss_range[0] || loss > model->loss_range[1]))
 		cop_config_complain(reading, cop_config_line(section, "default_loss"), "default_loss",
 		        "%.12g is outside loss_range, expected none or a number from %.12g to %.12g", loss,
 		        model->loss_range[0], model->loss_range[1]);
 }
 
-void cop_config_check_model(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+/* What the learner asks for. */
+static void check_learner(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
-	check_present(reading, section, "features", "their number, or 0 for sparse names");
 	if (model->learner != COP_LEARNER_VALUE)
 		check_present(reading, section, "arms", "their number, at least 2");
-	if (model->learner == COP_LEARNER_ENSEMBLE && model->height > ENSEMBLE_MAX_DEPTH)
+	if (model->learner == COP_LEARNER_ENSEMBLE && model->height > COP_LEARNER_MAX_ENSEMBLE_HEIGHT)
 		cop_config_complain(reading, cop_config_line(section, "height"), "height",
-		        "%u is too high for the ensemble, expected 1 to %d", model->height, ENSEMBLE_MAX_DEPTH);
-	if (model->epsilon_floor > model->epsilon)
+		        "%u is too high for the ensemble, expected 1 to %d", model->height,
+		        COP_LEARNER_MAX_ENSEMBLE_HEIGHT);
+}
+
+void cop_config_check_model(
+        cop_config_reading *reading, cfg_t *section, const cop_config_model *model, bool learner_known)
+{
+	check_present(reading, section, "features", "their number, or 0 for sparse names");
+	if (learner_known)
+		check_learner(reading, section, model);
+	bool floor_counts = learner_known || cop_config_has(section, "epsilon"); /* its default is the learner's */
+	if (model->epsilon_floor > model->epsilon && floor_counts)
 		cop_config_complain(reading, cop_config_line(section, "epsilon_floor"), "epsilon_floor",
 		        "%.12g is above epsilon, expected 0 to %.12g", model->epsilon_floor, model->epsilon);
 	if (model->delta > 0 && 2 * model->delta > model->value_range[1] - model->value_range[0])

@@ -43,6 +43,7 @@ static const cop_config_rule socket_rules[] = {
 	{ "message_limit", COP_KIND_SIZE, AT(message_limit), .low = KIB, .high = COP_CONFIG_WIRE_LIMIT },
 };
 static const cop_config_rule journal_rules[] = {
+	{ "enabled", COP_KIND_FLAG, AT(journal_enabled) },
 	{ "sync", COP_KIND_WORD, AT(journal_sync), .words = sync_words },
 	{ "interval", COP_KIND_DURATION, AT(journal_interval), .low = MILLISECOND, .high = 60 * SECOND },
 	{ "segment", COP_KIND_SIZE, AT(journal_segment), .low = 64 * KIB, .high = 4 * GIB },
@@ -62,19 +63,19 @@ static const cop_config_rule checkpoint_rules[] = {
 	}
 static const cop_config_rule model_rules[] = {
 	{ "learner", COP_KIND_WORD, IN(learner), .words = learner_words, .learners = COP_FOR_ALL },
-	COUNT(features, 0, 65536, COP_FOR_ALL, false),
-	COUNT(arms, 2, 10000, COP_FOR_ARMS, false),
-	COUNT(bits, 1, 24, COP_FOR_ALL, false),
-	COUNT(max_nonzeros, 1, 65536, COP_FOR_ALL, false),
+	COUNT(features, 0, COP_LEARNER_MAX_FEATURES, COP_FOR_ALL, false),
+	COUNT(arms, 2, COP_LEARNER_MAX_ARMS, COP_FOR_ARMS, false),
+	COUNT(bits, 1, COP_LEARNER_MAX_BITS, COP_FOR_ALL, false),
+	COUNT(max_nonzeros, 1, COP_LEARNER_MAX_NONZEROS, COP_FOR_ALL, false),
 	COUNT(max_candidates, 2, 100000, COP_FOR_ALL, false),
 	{ "policy", COP_KIND_WORD, IN(policy), .words = policy_words, .learners = COP_FOR_ARMS },
 	NUMBER(epsilon, 0, 1, COP_FOR_ARMS, true),
-	NUMBER(epsilon_decay, 0, 1, COP_FOR_ARMS, true),
+	NUMBER(epsilon_decay, 0, COP_LEARNER_MAX_EPSILON_DECAY, COP_FOR_ARMS, true),
 	NUMBER(epsilon_floor, 0, 1, COP_FOR_ARMS, true),
 	NUMBER(gamma, 1e-6, 1e9, COP_FOR_ARMS, true),
-	COUNT(height, 1, 12, COP_FOR_ALL, false),
-	COUNT(trees, 0, 64, COP_FOR_ENSEMBLE | COP_FOR_VALUE, false),
-	NUMBER(learning_rate, 1e-9, 100, COP_FOR_ALL, false),
+	COUNT(height, 1, COP_LEARNER_MAX_HEIGHT, COP_FOR_ALL, false),
+	COUNT(trees, 0, COP_LEARNER_MAX_TREES, COP_FOR_ENSEMBLE | COP_FOR_VALUE, false),
+	NUMBER(learning_rate, 1e-9, COP_LEARNER_MAX_RATE, COP_FOR_ALL, false),
 	{ "seed", COP_KIND_SEED, IN(seed), .learners = COP_FOR_ALL },
 	{ "reward_window", COP_KIND_DURATION, IN(reward_window), .low = MILLISECOND, .high = 365 * DAY,
 	        .learners = COP_FOR_ALL, .applied = true },
@@ -86,6 +87,8 @@ static const cop_config_rule model_rules[] = {
 	{ "feedback", COP_KIND_WORD, IN(feedback), .words = feedback_words, .learners = COP_FOR_VALUE },
 	{ "shared_bias", COP_KIND_FLAG, IN(shared_bias), .learners = COP_FOR_DGT },
 	COUNT(pending_max, 1, 100000000, COP_FOR_ALL, true),
+	{ "pending_bytes", COP_KIND_SIZE, IN(pending_bytes), .low = 64 * KIB, .high = 1024 * GIB,
+	        .learners = COP_FOR_ALL, .applied = true },
 	COUNT(explain_keep, 0, 65536, COP_FOR_ALL, true),
 	{ "feature_names", COP_KIND_TEXT, IN(feature_names), .learners = COP_FOR_ALL, .applied = true },
 	{ "arm_names", COP_KIND_TEXT, IN(arm_names), .learners = COP_FOR_ARMS, .applied = true },
@@ -111,6 +114,7 @@ void cop_config_defaults(cop_config *config)
 {
 	config->log_level = COP_LOG_INFO;
 	config->message_limit = (uint64_t)MIB;
+	config->journal_enabled = true;
 	config->journal_sync = COP_SYNC_INTERVAL;
 	config->journal_interval = (uint64_t)(10 * MILLISECOND);
 	config->journal_segment = (uint64_t)(64 * MIB);
@@ -142,6 +146,7 @@ void cop_config_model_defaults(cop_config_model *model)
 	model->feedback = COP_FEEDBACK_TWO;
 	model->shared_bias = true;
 	model->pending_max = 1000000;
+	model->pending_bytes = (uint64_t)GIB;
 	model->explain_keep = 256;
 }
 

@@ -72,13 +72,24 @@ typedef struct cop_config_text {
 	char text[];
 } cop_config_text;
 
+/* An option or section that the scan has met. */
+typedef struct cop_config_met {
+	const void *option;
+	uint64_t line;
+	bool at_top; /* of the file, not in a section */
+} cop_config_met;
+#define COP_CONFIG_MET (2 * COP_CONFIG_RULES)
+
 typedef struct cop_config_reading {
 	cop_config_report *report;
 	const char *source;
 	const char *folder;
-	bool wrong;         /* something was reported */
-	bool out_of_memory; /* and so nothing else counts */
-	uint64_t lines;     /* of the text */
+	bool wrong;                         /* something was reported */
+	bool out_of_memory;                 /* and so nothing else counts */
+	uint64_t lines;                     /* of the text */
+	const cfg_t *root;                  /* of the scan */
+	cop_config_met met[COP_CONFIG_MET]; /* in the open section and, before that, at the top */
+	size_t met_count;
 } cop_config_reading;
 
 /* Adds "option: message" at a line; an empty option stands for the whole file. */
@@ -102,7 +113,8 @@ bool cop_config_list_equal(const cop_config_list *a, const cop_config_list *b);
 
 /* What single values cannot show: shapes, ranges against each other, missing options, name files. */
 void cop_config_check(cop_config_reading *reading, cfg_t *root, const cop_config *config);
-void cop_config_check_model(cop_config_reading *reading, cfg_t *section, const cop_config_model *model);
+void cop_config_check_model(
+        cop_config_reading *reading, cfg_t *section, const cop_config_model *model, bool learner_known);
 void cop_config_read_names(cop_config_reading *reading, cfg_t *section, cop_config_model *model);
 
 #endif

@@ -2,9 +2,11 @@
  * is what gcc and clang give an enum without negative members. */
 #include "daemon/config_rules.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,12 +121,22 @@ static bool host_and_port(const char *text, bool any_host)
 	return parse_whole(colon + 1, &end, &port) && *end == '\0' && port >= 1 && port <= 65535;
 }
 
+/* Whether HOST:PORT, well-formed, names something of this machine as ZeroMQ binds it: "*", an address in digits or an
+ * interface. It looks no host name up, not even localhost. */
+static bool bindable(const char *text)
+{
+	char host[ENDPOINT_MAX];
+	struct in_addr address;
+	(void)snprintf(host, sizeof host, "%.*s", (int)(strrchr(text, ':') - text), text);
+	return host[0] == '*' || host[0] == '[' || inet_pton(AF_INET, host, &address) == 1 || if_nametoindex(host) != 0;
+}
+
 static bool endpoint_fits(const char *text, bool bind)
 {
 	if (!plain_text(text) || strlen(text) > ENDPOINT_MAX)
 		return false;
 	if (strncmp(text, "tcp://", 6) == 0)
-		return host_and_port(text + 6, bind);
+		return host_and_port(text + 6, bind) && (!bind || bindable(text + 6));
 	return strncmp(text, "ipc://", 6) == 0 && text[6] != '\0' && strlen(text + 6) <= IPC_PATH_MAX;
 }
 
@@ -212,7 +224,9 @@ static void describe(const cop_config_rule *rule, char *out, size_t size)
 		[COP_KIND_FLAG] = "true or false",
 		[COP_KIND_RANGE] = "two numbers {LOW, HIGH} with LOW < HIGH",
 		[COP_KIND_LOSS] = "none or a number",
-		[COP_KIND_BIND] = "tcp://ADDRESS:PORT or ipc://PATH",
+		[COP_KIND_BIND] =
+		        "tcp://ADDRESS:PORT with an address or interface of this machine or * for all (no host "
+		        "name), or ipc://PATH",
 		[COP_KIND_CONNECT] = "tcp://HOST:PORT or ipc://PATH",
 	};
 	(void)snprintf(out, size, "%s", texts[rule->kind]);

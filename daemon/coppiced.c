@@ -1,5 +1,6 @@
 /* coppiced: reads its options and configuration, then serves. Exit status: 0 stopped as asked, 1 failed, 2 usage. */
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,12 @@
 #define LOG_DEADLINE_MS 2000
 
 static const char usage_text[] =
-        "usage: coppiced [--config FILE] [--foreground] [--reset-model NAME ...]\n"
+        "usage: coppiced [--config FILE] [--foreground] [--reset-model NAME ...] [--checkpoint-only]\n"
         "       coppiced [--config FILE] --check | --print-config\n\n"
         "Serves the models of a configuration: contexts in, actions out, losses in.\n\n"
         "  --config FILE       configuration; without it a built-in one for a first try (see --print-config)\n"
         "  --foreground        log to standard error instead of syslog\n"
-        "  --check             read the configuration, say what is wrong, and stop\n"
+        "  --check             read the configuration, say what is wrong or how much memory models take, and stop\n"
         "  --print-config      print the complete effective configuration and stop\n"
         "  --reset-model NAME  begin this model anew instead of restoring it; may be repeated\n"
         "  --version           print the version and stop\n"
@@ -27,7 +28,7 @@ static const char usage_text[] =
         "SIGHUP reloads the configuration, SIGTERM and SIGINT write a checkpoint and stop.\n";
 
 typedef struct options {
-	const char *config;
+	cop_server_options server;
 	bool foreground, check, print;
 	const char *reset[MOST_RESETS + 1];
 	size_t resets;
@@ -42,6 +43,7 @@ static int read_options(int argc, char **argv, options *o)
 		{ "check", no_argument, NULL, 'k' },
 		{ "print-config", no_argument, NULL, 'p' },
 		{ "reset-model", required_argument, NULL, 'r' },
+		{ "checkpoint-only", no_argument, NULL, 'o' },
 		{ "version", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -49,7 +51,7 @@ static int read_options(int argc, char **argv, options *o)
 	for (int option; (option = getopt_long(argc, argv, "h", known, NULL)) != -1;) {
 		switch (option) {
 		case 'c':
-			o->config = optarg;
+			o->server.config_path = optarg;
 			break;
 		case 'f':
 			o->foreground = true;
@@ -63,6 +65,9 @@ static int read_options(int argc, char **argv, options *o)
 		case 'r':
 			if (o->resets < MOST_RESETS)
 				o->reset[o->resets++] = optarg;
+			break;
+		case 'o':
+			o->server.checkpoint_only = true;
 			break;
 		case 'v':
 			(void)puts("coppiced " COP_VERSION);
@@ -100,6 +105,16 @@ static int print_config(const cop_config *config)
 	bool ok = text.err == COP_OK && fwrite(text.data, 1, text.length, stdout) == text.length && fflush(stdout) == 0;
 	cop_bytes_fini(&text);
 	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int print_checked(const cop_config *config)
+{
+	for (size_t i = 0; i < config->model_count; i++) {
+		uint64_t bytes = cop_config_model_bytes(&config->models[i]);
+		(void)printf("ok: model %s about %" PRIu64 " MiB\n", config->models[i].name,
+		        (bytes + (1u << 20) - 1) >> 20);
+	}
+	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int failed(cop_log *log, const cop_diag *diag)
@@ -141,7 +156,7 @@ static int serve(const options *o, cop_config *config)
 	}
 	cop_blas_threads(1);
 	int status = EXIT_SUCCESS;
-	cop_err err = cop_server_open(&server, o->config, &config, o->reset, log, &diag);
+	cop_err err = cop_server_open(&server, &o->server, &config, log, &diag);
 	if (err == COP_OK)
 		err = cop_server_run(&server, &diag);
 	if (err != COP_OK)
@@ -155,13 +170,14 @@ static int serve(const options *o, cop_config *config)
 int main(int argc, char **argv)
 {
 	options o = { 0 };
+	o.server.reset = o.reset;
 	int status = read_options(argc, argv, &o);
 	if (status >= 0)
 		return status;
 	cop_config *config;
 	cop_config_report report;
 	cop_config_report_init(&report);
-	cop_err err = cop_config_load(o.config, &config, &report);
+	cop_err err = cop_config_load(o.server.config_path, &config, &report);
 	if (err != COP_OK) {
 		print_report(&report);
 		cop_config_report_fini(&report);
@@ -169,7 +185,7 @@ int main(int argc, char **argv)
 	}
 	cop_config_report_fini(&report);
 	if (o.check || o.print || !resets_known(&o, config)) {
-		status = o.print ? print_config(config) : o.check ? EXIT_SUCCESS : EXIT_USAGE;
+		status = o.print ? print_config(config) : o.check ? print_checked(config) : EXIT_USAGE;
 		cop_config_free(config);
 		return status;
 	}

@@ -13,8 +13,9 @@ static void note_source(cop_served_stream *stream, const cop_wire_source *source
 }
 
 static void put_action(
-        const cop_served *served, const cop_wire_context *context, const cop_decision *decision, cop_bytes *out)
+        const cop_event_scope *scope, const cop_wire_context *context, const cop_decision *decision, cop_bytes *out)
 {
+	const cop_served *served = scope->served;
 	const cop_model_settings *settings = cop_model_get_settings(served->model);
 	cop_wire_action action = {
 		.id = context->id,
@@ -23,7 +24,7 @@ static void put_action(
 		.p = decision->p,
 		.greedy = decision->greedy,
 		.rev = decision->rev,
-		.durable = true,
+		.durable = scope->journal == NULL || !cop_journaler_broken(scope->journal),
 		.seq = context->seq,
 	};
 	if (action.value) {
@@ -35,26 +36,63 @@ static void put_action(
 	cop_wire_action_put(out, &action);
 }
 
-cop_err cop_event_decide(
-        cop_served *served, const void *body, size_t length, double now, cop_bytes *out, cop_wire_fault *fault)
+static cop_wire_record record_of(const cop_event_scope *scope, const cop_event_id *id)
 {
-	cop_wire_context context;
-	cop_err err = cop_wire_context_decode(body, length, &served->shape, &served->workspace, &context, fault);
+	return (cop_wire_record){
+		.model = scope->served->name,
+		.model_length = strlen(scope->served->name),
+		.time = scope->now,
+		.id = *id,
+	};
+}
+
+static void record_decision(cop_event_scope *scope, const cop_wire_context *context, const cop_decision *decision)
+{
+	cop_wire_record record = record_of(scope, &context->id);
+	const cop_learner *learner = cop_model_learner(scope->served->model);
+	record.x = context->x;
+	record.has_x = true;
+	record.mask = context->has_mask ? context->mask : NULL;
+	record.arms = context->arms;
+	record.values = learner->class->values;
+	record.a = decision->arm;
+	record.p = decision->p;
+	record.greedy = decision->greedy;
+	record.y = decision->y;
+	record.u = decision->u;
+	record.rev = decision->rev;
+	record.defer = context->defer;
+	record.predictions = (unsigned)learner->class->predictions;
+	memcpy(record.prediction, decision->prediction, sizeof record.prediction);
+	scope->sequence = cop_journaler_put(scope->journal, COP_WIRE_RECORD_DECISION, &record);
+}
+
+cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault)
+{
+	cop_served *served = scope->served;
+	cop_wire_context wire;
+	cop_err err = cop_wire_context_decode(body, length, &served->shape, &served->workspace, &wire, fault);
 	if (err != COP_OK)
 		return err;
-	note_source(&served->contexts, &context.source);
-	if (context.defer)
-		return cop_wire_fault_set(
-		        fault, COP_WIRE_BAD_REQUEST, "defer: this version begins every reward window at decide");
+	note_source(&served->contexts, &wire.source);
+	cop_model_context context = {
+		.id = &wire.id,
+		.x = &wire.x,
+		.mask = wire.has_mask ? wire.mask : NULL,
+		.defer = wire.defer,
+	};
 	cop_decision decision;
 	bool repeated;
-	err = cop_model_decide(served->model, &context.id, &context.x, context.has_mask ? context.mask : NULL, now,
-	        &decision, &repeated);
+	err = cop_model_decide(served->model, &context, scope->now, &decision, &repeated);
 	if (err != COP_OK) {
 		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "decide: %s", cop_err_text(err));
 		return err;
 	}
-	put_action(served, &context, &decision, out);
+	if (!repeated)
+		record_decision(scope, &wire, &decision);
+	else if (scope->journal != NULL) /* the first answer may still be on its way to the disk */
+		scope->sequence = cop_journaler_next(scope->journal) - 1;
+	put_action(scope, &wire, &decision, out);
 	if (out->err != COP_OK)
 		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "decide: %s", cop_err_text(out->err));
 	return out->err;
@@ -84,7 +122,7 @@ static cop_err refused(const cop_served *served, cop_err err, cop_wire_fault *fa
 		(void)cop_wire_fault_set(fault, COP_WIRE_BAD_LOSS, "loss: expected a finite number");
 		break;
 	case COP_EDIVERGED:
-		(void)cop_wire_fault_set(fault, COP_WIRE_BAD_LOSS, "loss: its update would diverge and was not made");
+		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "loss: its update would diverge and was not made");
 		break;
 	default:
 		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "feedback: %s", cop_err_text(err));
@@ -92,12 +130,37 @@ static cop_err refused(const cop_served *served, cop_err err, cop_wire_fault *fa
 	return err;
 }
 
-cop_err cop_event_feedback(
-        cop_served *served, const void *body, size_t length, double now, cop_bytes *out, cop_wire_fault *fault)
+/* With a broken journal nothing more is taken in that would have to be acknowledged. */
+static cop_err check_journal(const cop_event_scope *scope, cop_wire_fault *fault)
 {
+	if (scope->journal == NULL || !cop_journaler_broken(scope->journal))
+		return COP_OK;
+	(void)cop_wire_fault_set(fault, COP_WIRE_NOT_DURABLE,
+	        "not taken in: the journal cannot be written; expected to be sent again later");
+	return COP_EIO;
+}
+
+static void record_feedback(cop_event_scope *scope, const cop_wire_feedback *feedback)
+{
+	cop_wire_record record = record_of(scope, &feedback->id);
+	record.x = feedback->x;
+	record.has_x = feedback->has_x;
+	record.a = (uint32_t)feedback->a;
+	record.p = feedback->has_p ? feedback->p : 1.0;
+	record.losses = feedback->losses;
+	memcpy(record.loss, feedback->loss, sizeof record.loss);
+	scope->sequence = cop_journaler_put(scope->journal, COP_WIRE_RECORD_FEEDBACK, &record);
+}
+
+cop_err cop_event_feedback(
+        cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault)
+{
+	cop_served *served = scope->served;
 	cop_wire_feedback feedback;
 	cop_feedback_result result;
 	cop_err err = cop_wire_feedback_decode(body, length, &served->shape, &served->workspace, &feedback, fault);
+	if (err == COP_OK)
+		err = check_journal(scope, fault);
 	if (err != COP_OK)
 		return err;
 	note_source(&served->feedback, &feedback.source);
@@ -106,12 +169,47 @@ cop_err cop_event_feedback(
 		        "x: a one-point value model cannot learn from self-contained feedback");
 	if (feedback.has_x)
 		err = cop_model_feedback_full(served->model, &feedback.id, &feedback.x, (uint32_t)feedback.a,
-		        feedback.p, feedback.loss, feedback.losses, now, &result);
+		        feedback.p, feedback.loss, feedback.losses, scope->now, &result);
 	else
-		err = cop_model_feedback(served->model, &feedback.id, feedback.loss, feedback.losses, now, &result);
+		err = cop_model_feedback(
+		        served->model, &feedback.id, feedback.loss, feedback.losses, scope->now, &result);
 	if (err != COP_OK)
 		return refused(served, err, fault);
+	record_feedback(scope, &feedback);
 	if (out != NULL)
 		cop_wire_result_put(out, &feedback.id, wire_result(result), &feedback.seq);
+	return COP_OK;
+}
+
+static cop_err read_activation(
+        const void *body, size_t length, cop_event_id *id, cop_wire_seq *seq, cop_wire_fault *fault)
+{
+	static const char *const names[] = { "id", "seq" };
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	unsigned which;
+	seq->length = 0;
+	cop_wire_cursor_init(&cursor, body, length);
+	cop_err err = cop_wire_keys_open(&keys, &cursor, names, 2, fault);
+	while (err == COP_OK && (err = cop_wire_keys_next(&keys, &which)) == COP_OK)
+		err = which == 0 ? cop_wire_read_id(&cursor, id, fault) : cop_wire_read_seq(&cursor, seq, fault);
+	return err == COP_EEND ? cop_wire_keys_need(&keys, 1u) : err;
+}
+
+cop_err cop_event_activate(
+        cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault)
+{
+	cop_event_id id;
+	cop_wire_seq seq;
+	cop_feedback_result result;
+	cop_err err = read_activation(body, length, &id, &seq, fault);
+	if (err == COP_OK)
+		err = check_journal(scope, fault);
+	if (err != COP_OK)
+		return err;
+	cop_model_activate(scope->served->model, &id, scope->now, &result);
+	cop_wire_record record = record_of(scope, &id);
+	scope->sequence = cop_journaler_put(scope->journal, COP_WIRE_RECORD_ACTIVATION, &record);
+	cop_wire_result_put(out, &id, wire_result(result), &seq);
 	return COP_OK;
 }

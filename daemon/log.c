@@ -18,6 +18,8 @@
 
 #include "base/mem.h"
 
+#define FORMAT_MAX 512 /* of a format's length, in which its quotes are looked for */
+
 typedef struct entry {
 	cop_log_level level;
 	struct timespec time;
@@ -273,6 +275,36 @@ static void push(cop_log *log, const entry *line)
 	(void)pthread_mutex_unlock(&log->lock);
 }
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* beginnings of a checked format */
+
+/* Fills out with values in which ' stands for each ": only the format's own quotes are quotes in the line. They are
+ * found by how long the text before them comes out. */
+static void __attribute__((format(printf, 3, 0)))
+format_fields(char *out, size_t size, const char *format, va_list args)
+{
+	char before[FORMAT_MAX];
+	va_list copy;
+	va_copy(copy, args);
+	(void)vsnprintf(out, size, format, copy);
+	va_end(copy);
+	for (char *c = out; *c != '\0'; c++)
+		if (*c == '"')
+			*c = '\'';
+	for (size_t i = 0; format[i] != '\0' && i < sizeof before; i++) {
+		if (format[i] != '"')
+			continue;
+		memcpy(before, format, i);
+		before[i] = '\0';
+		va_copy(copy, args);
+		int length = vsnprintf(NULL, 0, before, copy);
+		va_end(copy);
+		if (length >= 0 && (size_t)length + 1 < size)
+			out[length] = '"';
+	}
+}
+#pragma GCC diagnostic pop
+
 static void __attribute__((format(printf, 4, 0)))
 format_line(entry *line, const char *event, uint64_t suppressed, const char *format, va_list args)
 {
@@ -282,7 +314,7 @@ format_line(entry *line, const char *event, uint64_t suppressed, const char *for
 	int length =
 	        snprintf(line->text, sizeof line->text, "event=%s%s%s", event, extra, format[0] == '\0' ? "" : " ");
 	if (length > 0 && (size_t)length < sizeof line->text)
-		(void)vsnprintf(line->text + length, sizeof line->text - (size_t)length, format, args);
+		format_fields(line->text + length, sizeof line->text - (size_t)length, format, args);
 	for (char *c = line->text; *c != '\0'; c++)
 		if ((unsigned char)*c < 0x20 || *c == 0x7f)
 			*c = '?';

@@ -189,7 +189,38 @@ static void put_checkpoints(const cop_server *server, cop_bytes *out)
 	        "Size of the newest checkpoint, written or restored; 0 when there is none.");
 	cop_exposition_whole(out, "coppice_checkpoint_size_bytes", "", c->bytes);
 	cop_histogram_put(&c->durations, "coppice_checkpoint_duration_seconds",
-	        "Time that writing a checkpoint took, in which the loop did nothing else.", out);
+	        "Time from taking the state to the file being on disk.", out);
+}
+
+static void put_journal(const cop_server *server, cop_bytes *out)
+{
+	const cop_journaler *journal = server->journal;
+	if (journal == NULL)
+		return;
+	const cop_journaler_counts *counts = cop_journaler_get_counts(journal);
+	static const counter_row rows[] = {
+		{ "coppice_journal_records_total", "Records put into the journal.",
+		        offsetof(cop_journaler_counts, records) },
+		{ "coppice_journal_bytes_total", "Bytes put into the journal.", offsetof(cop_journaler_counts, bytes) },
+		{ "coppice_journal_writes_total", "Writes, each of all records of a turn.",
+		        offsetof(cop_journaler_counts, writes) },
+		{ "coppice_journal_failures_total", "Times that the journal could not be written or synced.",
+		        offsetof(cop_journaler_counts, failures) },
+	};
+	for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+		cop_exposition_family(out, rows[row].name, COP_EXPOSITION_COUNTER, rows[row].help);
+		cop_exposition_whole(out, rows[row].name, "", whole_at(counts, rows[row].offset));
+	}
+	cop_exposition_family(
+	        out, "coppice_journal_broken", COP_EXPOSITION_GAUGE, "1 while feedback cannot be made durable.");
+	cop_exposition_whole(out, "coppice_journal_broken", "", cop_journaler_broken(journal));
+	cop_exposition_family(out, "coppice_journal_lag_bytes", COP_EXPOSITION_GAUGE, "Bytes put and not yet synced.");
+	cop_exposition_whole(out, "coppice_journal_lag_bytes", "", cop_journaler_lag(journal));
+	cop_exposition_family(
+	        out, "coppice_answers_waiting", COP_EXPOSITION_GAUGE, "Answers that wait for the journal.");
+	cop_exposition_whole(out, "coppice_answers_waiting", "", cop_outbox_count(&server->outbox));
+	cop_histogram_put(
+	        &counts->sync_durations, "coppice_journal_sync_duration_seconds", "Time that fdatasync took.", out);
 }
 
 /* Under the names that all Prometheus clients use. */
@@ -241,6 +272,7 @@ void cop_metrics_put(const cop_server *server, cop_bytes *out)
 	put_codes("coppice_request_item_errors_total", "Items of batches answered with an error, by its code.",
 	        server->counts.item_codes, out);
 	put_checkpoints(server, out);
+	put_journal(server, out);
 	put_daemon(server, out);
 	put_process(server, out);
 }

@@ -19,39 +19,42 @@ typedef struct request {
 	cop_served *model; /* NULL for verbs that need none and got an empty name */
 	const void *body;
 	size_t length;
+	uint64_t sequence; /* newest journal record that the reply tells of; 0: none */
 } request;
 
-typedef cop_err handler(const request *r, cop_wire_fault *fault);
+typedef cop_err handler(request *r, cop_wire_fault *fault);
 
-static cop_err decide(const request *r, cop_wire_fault *fault)
+static cop_err one(request *r, cop_event_handler *handle, cop_wire_fault *fault)
 {
-	return cop_event_decide(r->model, r->body, r->length, r->server->time, &r->server->reply, fault);
+	cop_event_scope scope = { .served = r->model, .journal = r->server->journal, .now = r->server->time };
+	cop_err err = handle(&scope, r->body, r->length, &r->server->reply, fault);
+	r->sequence = scope.sequence;
+	return err;
 }
 
-static cop_err feedback(const request *r, cop_wire_fault *fault)
-{
-	return cop_event_feedback(r->model, r->body, r->length, r->server->time, &r->server->reply, fault);
-}
-
-typedef cop_err item_handler(
-        cop_served *served, const void *body, size_t length, double now, cop_bytes *out, cop_wire_fault *fault);
+static cop_err decide(request *r, cop_wire_fault *fault) { return one(r, cop_event_decide, fault); }
+static cop_err feedback(request *r, cop_wire_fault *fault) { return one(r, cop_event_feedback, fault); }
+static cop_err activate(request *r, cop_wire_fault *fault) { return one(r, cop_event_activate, fault); }
 
 /* Items are answered in order; one that fails has its error in its place. */
-static cop_err batch(const request *r, item_handler *each, cop_wire_fault *fault)
+static cop_err batch(request *r, cop_event_handler *each, cop_wire_fault *fault)
 {
 	cop_wire_items items;
 	cop_wire_seq seq;
 	cop_err err = cop_wire_items_batch(&items, r->body, r->length, &seq, fault);
 	if (err != COP_OK)
 		return err;
+	cop_event_scope scope = { .served = r->model, .journal = r->server->journal, .now = r->server->time };
 	cop_bytes *out = &r->server->reply;
 	cop_wire_items_put(out, items.count, &seq);
 	const void *item;
 	size_t length;
 	while (cop_wire_items_next(&items, &item, &length)) {
 		cop_wire_fault why;
-		if (each(r->model, item, length, r->server->time, out, &why) == COP_OK)
+		if (each(&scope, item, length, out, &why) == COP_OK) {
+			r->sequence = scope.sequence > r->sequence ? scope.sequence : r->sequence;
 			continue;
+		}
 		cop_event_id id;
 		cop_wire_seq own;
 		cop_wire_envelope(item, length, &id, &own);
@@ -61,10 +64,10 @@ static cop_err batch(const request *r, item_handler *each, cop_wire_fault *fault
 	return COP_OK;
 }
 
-static cop_err decide_batch(const request *r, cop_wire_fault *fault) { return batch(r, cop_event_decide, fault); }
-static cop_err feedback_batch(const request *r, cop_wire_fault *fault) { return batch(r, cop_event_feedback, fault); }
+static cop_err decide_batch(request *r, cop_wire_fault *fault) { return batch(r, cop_event_decide, fault); }
+static cop_err feedback_batch(request *r, cop_wire_fault *fault) { return batch(r, cop_event_feedback, fault); }
 
-static cop_err explain(const request *r, cop_wire_fault *fault)
+static cop_err explain(request *r, cop_wire_fault *fault)
 {
 	cop_wire_context context;
 	cop_err err =
@@ -86,7 +89,7 @@ static cop_err explain(const request *r, cop_wire_fault *fault)
 	return COP_OK;
 }
 
-static cop_err status(const request *r, cop_wire_fault *fault)
+static cop_err status(request *r, cop_wire_fault *fault)
 {
 	cop_wire_seq seq;
 	cop_err err = cop_wire_plain_decode(r->body, r->length, &seq, fault);
@@ -95,16 +98,15 @@ static cop_err status(const request *r, cop_wire_fault *fault)
 	return err;
 }
 
-static cop_err checkpoint(const request *r, cop_wire_fault *fault)
+static cop_err checkpoint(request *r, cop_wire_fault *fault)
 {
 	cop_server *server = r->server;
 	cop_wire_seq seq;
-	cop_diag diag;
+	cop_diag diag = { 0 };
 	cop_err err = cop_wire_plain_decode(r->body, r->length, &seq, fault);
 	if (err != COP_OK)
 		return err;
-	err = cop_checkpoint_save(
-	        &server->checkpoint, &server->models, server->config->checkpoint_keep, server->log, &diag);
+	err = cop_server_checkpoint(server, &diag);
 	if (err != COP_OK)
 		return cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "checkpoint: %s", diag.message);
 	cop_wire_put_map(&server->reply, 3 + (seq.length > 0));
@@ -115,26 +117,30 @@ static cop_err checkpoint(const request *r, cop_wire_fault *fault)
 	return COP_OK;
 }
 
-static cop_err reload(const request *r, cop_wire_fault *fault)
+static cop_err reload(request *r, cop_wire_fault *fault)
 {
 	cop_wire_seq seq;
 	cop_err err = cop_wire_plain_decode(r->body, r->length, &seq, fault);
 	return err != COP_OK ? err : cop_server_reload(r->server, &seq, &r->server->reply, fault);
 }
 
-static const struct {
+typedef struct verb {
 	const char *name;
 	bool needs_model;
+	cop_outbox_kind kind; /* of its reply */
 	handler *handle;
-} verbs[] = {
-	{ "decide", true, decide },
-	{ "feedback", true, feedback },
-	{ "decide_batch", true, decide_batch },
-	{ "feedback_batch", true, feedback_batch },
-	{ "explain", true, explain },
-	{ "status", false, status },
-	{ "checkpoint", false, checkpoint },
-	{ "reload", false, reload },
+} verb;
+
+static const verb verbs[] = {
+	{ "decide", true, COP_OUTBOX_DECISION, decide },
+	{ "feedback", true, COP_OUTBOX_FEEDBACK, feedback },
+	{ "decide_batch", true, COP_OUTBOX_DECISION, decide_batch },
+	{ "feedback_batch", true, COP_OUTBOX_FEEDBACK, feedback_batch },
+	{ "activate", true, COP_OUTBOX_FEEDBACK, activate },
+	{ "explain", true, COP_OUTBOX_PLAIN, explain },
+	{ "status", false, COP_OUTBOX_PLAIN, status },
+	{ "checkpoint", false, COP_OUTBOX_PLAIN, checkpoint },
+	{ "reload", false, COP_OUTBOX_PLAIN, reload },
 };
 
 static bool frame_is(zmq_msg_t *frame, const char *text)
@@ -158,7 +164,8 @@ static cop_err find_model(cop_server *server, zmq_msg_t *name, bool needed, cop_
 }
 
 /* frame[0..count): verb, model and body; the last two may be missing where they are not needed. */
-static cop_err dispatch(cop_server *server, zmq_msg_t *frame, size_t count, cop_wire_fault *fault)
+static cop_err dispatch(
+        cop_server *server, zmq_msg_t *frame, size_t count, cop_outbox_item *answer, cop_wire_fault *fault)
 {
 	static const uint8_t empty_map[] = { 0x80 };
 	if (count < 1 || count > 3)
@@ -178,13 +185,17 @@ static cop_err dispatch(cop_server *server, zmq_msg_t *frame, size_t count, cop_
 			return cop_wire_fault_set(
 			        fault, COP_WIRE_BAD_REQUEST, "%zu frames; expected verb, model, body", count);
 		cop_err err = count < 2 ? COP_OK : find_model(server, &frame[1], verbs[i].needs_model, &r.model, fault);
-		return err != COP_OK ? err : verbs[i].handle(&r, fault);
+		if (err == COP_OK)
+			err = verbs[i].handle(&r, fault);
+		answer->kind = verbs[i].kind;
+		answer->sequence = r.sequence;
+		return err;
 	}
 	char clean[40];
 	cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(&frame[0]), zmq_msg_size(&frame[0]));
 	return cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_VERB,
-	        "no verb '%s'; expected decide, feedback, decide_batch, feedback_batch, explain, status, checkpoint or "
-	        "reload",
+	        "no verb '%s'; expected decide, feedback, decide_batch, feedback_batch, activate, explain, status, "
+	        "checkpoint or reload",
 	        clean);
 }
 
@@ -215,22 +226,24 @@ static void take_time(cop_server *server, bool decided)
 void cop_request_handle(cop_server *server, cop_sockets_message *message)
 {
 	cop_wire_fault fault = { .code = COP_WIRE_INTERNAL, .message = "internal error" };
+	cop_outbox_item answer = { .kind = COP_OUTBOX_PLAIN };
 	server->counts.requests++;
 	cop_bytes_clear(&server->reply);
 	/* frame[0] is the peer's identity; REQ sockets put an empty frame behind it. */
-	bool delimiter = message->count > 1 && zmq_msg_size(&message->frame[1]) == 0;
-	size_t first = delimiter ? 2 : 1;
+	answer.delimiter = message->count > 1 && zmq_msg_size(&message->frame[1]) == 0;
+	size_t first = answer.delimiter ? 2 : 1;
 	cop_err err = message->too_many || message->count < first
 	                      ? cop_wire_fault_set(
 	                                &fault, COP_WIRE_BAD_REQUEST, "too many frames; expected verb, model, body")
-	                      : dispatch(server, &message->frame[first], message->count - first, &fault);
+	                      : dispatch(server, &message->frame[first], message->count - first, &answer, &fault);
 	if (err == COP_OK && server->reply.err != COP_OK)
 		err = cop_wire_fault_set(&fault, COP_WIRE_INTERNAL, "reply: %s", cop_err_text(server->reply.err));
 	if (err != COP_OK)
 		put_error(server, message, first, &fault);
 	bool decided = err == COP_OK && frame_is(&message->frame[first], "decide");
-	cop_sockets_reply(&server->sockets, message, delimiter, err == COP_OK ? "ok" : "error", server->reply.data,
-	        server->reply.length);
+	answer.ok = err == COP_OK;
+	if (cop_outbox_put(&server->outbox, answer, &message->frame[0], &server->reply) != COP_OK)
+		server->sockets.replies_dropped++;
 	cop_sockets_release(message);
 	take_time(server, decided);
 }

@@ -43,6 +43,7 @@ void cop_served_settings(const cop_config_model *config, cop_model_settings *set
 	settings->value_low = config->value_range[0];
 	settings->value_high = config->value_range[1];
 	settings->pending_max = config->pending_max;
+	settings->pending_bytes = config->pending_bytes;
 	settings->explain_keep = config->explain_keep;
 }
 
@@ -172,18 +173,34 @@ cop_served *cop_served_find(cop_served_set *set, const char *name, size_t length
 	return NULL;
 }
 
+void cop_served_adjust(cop_served_set *set, const cop_config *config)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		cop_served *served = &set->items[i];
+		const cop_config_model *next = cop_config_find(config, served->name, strlen(served->name));
+		cop_model_settings settings;
+		if (next == NULL)
+			continue;
+		cop_served_settings(next, &settings);
+		settings.explain_keep = cop_model_get_settings(served->model)->explain_keep;
+		/* The configuration's own check refuses what this would; memory cannot be short without explain_keep.
+		 */
+		(void)!cop_model_adjust(served->model, &settings, NULL);
+	}
+}
+
 void cop_served_reconfigure(cop_served_set *set, const cop_config *config)
 {
+	cop_served_adjust(set, config);
 	for (size_t i = 0; i < set->count; i++) {
 		cop_served *served = &set->items[i];
 		const cop_config_model *next = cop_config_find(config, served->name, strlen(served->name));
 		if (next == NULL)
 			continue;
-		cop_model_settings settings;
+		cop_model_settings settings = *cop_model_get_settings(served->model);
 		served->config = next;
-		cop_served_settings(next, &settings);
-		/* Checked when the configuration was read; a refusal leaves the model as it is. */
-		(void)!cop_model_adjust(served->model, &settings, NULL);
+		settings.explain_keep = next->explain_keep;
+		(void)!cop_model_adjust(served->model, &settings, NULL); /* short of memory: the old number stays */
 		(void)!index_names(served);
 	}
 }

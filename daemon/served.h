@@ -61,7 +61,9 @@ void cop_served_fini(cop_served_set *set);
 /* By name (length characters); NULL when there is none. An empty name is the only model's, if there is only one. */
 cop_served *cop_served_find(cop_served_set *set, const char *name, size_t length);
 
-/* Takes over from a configuration whose changes cop_config_diff called applied. */
+/* Brings the models' changeable settings to those of a configuration, which is not kept. */
+void cop_served_adjust(cop_served_set *set, const cop_config *config);
+/* Takes over from a configuration (kept) whose changes cop_config_diff called applied. */
 void cop_served_reconfigure(cop_served_set *set, const cop_config *config);
 
 /* Every model, parked ones too, as sections "model" of the model file that the caller has begun. */

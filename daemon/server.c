@@ -15,6 +15,7 @@
 
 #include "daemon/clock.h"
 #include "daemon/metrics.h"
+#include "daemon/recovery.h"
 #include "daemon/request.h"
 #include "daemon/signals.h"
 #include "daemon/streams.h"
@@ -25,6 +26,9 @@
 #define EXPIRE_BUDGET 256 /* reward windows ended in a turn, for each model */
 #define IDLE_MS       100 /* longest wait: reward windows end at most this late */
 #define COMPLAINTS    5.0 /* about streams: a second, and at once */
+#define ASIDES        16  /* turns between looks at signals and subscriptions while messages keep coming */
+#define HEAL_SECONDS  1.0 /* between attempts to go on with a broken journal */
+#define LAST_SECONDS  2.0 /* at the stop, for messages that had arrived */
 
 /* One daemon for a state folder: the lock is held until close. */
 static cop_err open_state(cop_server *server, cop_diag *diag)
@@ -49,13 +53,6 @@ static cop_err open_state(cop_server *server, cop_diag *diag)
 	return COP_OK;
 }
 
-static void warn_of_what_comes_later(const cop_server *server)
-{
-	if (server->config->journal_given)
-		cop_log_line(server->log, COP_LOG_WARNING, "no_effect",
-		        "section=journal reason=\"this version keeps checkpoints only\"");
-}
-
 static cop_err open_http(cop_server *server, cop_diag *diag)
 {
 	const char *listen = server->config->http_listen;
@@ -67,26 +64,81 @@ static cop_err open_http(cop_server *server, cop_diag *diag)
 	return err;
 }
 
-cop_err cop_server_open(cop_server *server, const char *config_path, cop_config **config, const char *const *reset,
-        cop_log *log, cop_diag *diag)
+/* The configuration from here on, for whoever replays. */
+static void record_config(cop_server *server)
 {
-	*server = (cop_server){ .config_path = config_path, .config = *config, .log = log, .lock = -1, .signals = -1 };
+	cop_bytes text;
+	cop_bytes_init(&text);
+	cop_config_print(server->config, &text);
+	cop_wire_record record = {
+		.time = server->time,
+		.text = (const char *)text.data,
+		.text_length = text.length,
+	};
+	if (text.err == COP_OK)
+		(void)cop_journaler_put(server->journal, COP_WIRE_RECORD_CONFIG, &record);
+	cop_bytes_fini(&text);
+}
+
+static cop_err open_journal(cop_server *server, const cop_server_options *options, cop_diag *diag)
+{
+	char folder[4096];
+	(void)snprintf(folder, sizeof folder, "%s/" COP_JOURNAL_FOLDER, server->config->state_dir);
+	if (options->checkpoint_only) {
+		char aside[4200];
+		cop_err err = cop_recovery_set_aside(folder, aside, sizeof aside, diag);
+		if (err != COP_OK)
+			return err;
+		cop_log_line(server->log, COP_LOG_WARNING, "journal_set_aside", "to=\"%s\"", aside);
+	}
+	cop_recovery recovery = { .folder = folder, .reset = options->reset, .http = server->http, .log = server->log };
+	cop_err err = cop_recovery_run(&recovery, &server->models, &server->checkpoint.mark, diag);
+	if (err != COP_OK)
+		return err;
+	server->time = fmax(server->time, recovery.time);
+	server->epoch = server->time - cop_clock_read(CLOCK_BOOTTIME);
+	if (server->config->journal_enabled)
+		err = cop_journaler_open(folder, server->config, recovery.next, &server->journal, diag);
+	else
+		server->journal_end = recovery.next;
+	if (err == COP_OK)
+		cop_served_reconfigure(&server->models, server->config); /* over what was saved and replayed */
+	if (err == COP_OK)
+		record_config(server);
+	/* What was replayed, reset or set aside need not be so again. */
+	if (err == COP_OK && (recovery.applied > 0 || options->checkpoint_only || options->reset[0] != NULL))
+		err = cop_server_checkpoint(server, diag);
+	return err;
+}
+
+cop_err cop_server_open(
+        cop_server *server, const cop_server_options *options, cop_config **config, cop_log *log, cop_diag *diag)
+{
+	*server = (cop_server){
+		.config_path = options->config_path, .config = *config, .log = log, .lock = -1, .signals = -1
+	};
 	*config = NULL;
 	cop_bytes_init(&server->reply);
+	cop_outbox_init(&server->outbox);
 	cop_log_limiter_init(&server->limiter, COMPLAINTS, COMPLAINTS);
 	server->started = cop_clock_monotonic();
 	server->time = server->born = cop_clock_real();
 	cop_checkpoint_init(&server->checkpoint, server->config->state_dir);
-	warn_of_what_comes_later(server);
 	cop_err err = open_state(server, diag);
 	if (err == COP_OK)
 		err = open_http(server, diag); /* first, so that it can say that the rest is on its way */
 	if (err == COP_OK)
 		err = cop_served_init(&server->models, server->config, diag);
 	if (err == COP_OK)
-		err = cop_checkpoint_restore(&server->checkpoint, &server->models, reset, log, diag);
+		err = cop_checkpoint_restore(
+		        &server->checkpoint, &server->models, server->config, options->reset, log, diag);
 	if (err == COP_OK)
+		err = open_journal(server, options, diag);
+	if (err == COP_OK) {
 		err = cop_signals_open(&server->signals);
+		if (err != COP_OK)
+			cop_diag_set(diag, "", 0, 0, "signals: %s", strerror(errno));
+	}
 	if (err == COP_OK)
 		err = cop_sockets_open(&server->sockets, server->config, diag);
 	server->next_checkpoint = server->started + 1e-6 * (double)server->config->checkpoint_every;
@@ -96,7 +148,9 @@ cop_err cop_server_open(cop_server *server, const char *config_path, cop_config 
 void cop_server_close(cop_server *server)
 {
 	cop_http_close(server->http);
+	cop_outbox_fini(&server->outbox);
 	cop_sockets_close(&server->sockets);
+	(void)!cop_journaler_close(server->journal, NULL); /* flushed by the last checkpoint, or broken and told */
 	cop_checkpoint_fini(&server->checkpoint);
 	cop_served_fini(&server->models);
 	cop_bytes_fini(&server->reply);
@@ -142,6 +196,7 @@ static cop_err apply_changes(cop_server *server, cop_config *next, cop_config_ch
 		return err;
 	cop_config_apply(server->config, next);
 	cop_served_reconfigure(&server->models, server->config);
+	record_config(server);
 	cop_log_set_level(server->log, server->config->log_level);
 	double due = cop_clock_monotonic() + 1e-6 * (double)server->config->checkpoint_every;
 	server->next_checkpoint = fmin(server->next_checkpoint, due);
@@ -221,32 +276,144 @@ static size_t drain_all(cop_server *server)
 	return count;
 }
 
-/* Event time never falls, whatever the clock does. */
+/* Event time runs on by the time since boot, whatever is done to the clock. */
 static void advance_time(cop_server *server)
 {
-	server->time = fmax(server->time, cop_clock_real());
+	server->time = fmax(server->time, server->epoch + cop_clock_read(CLOCK_BOOTTIME));
 	server->mark = cop_clock_monotonic_ns();
 	cop_http_alive(server->http, server->mark);
+}
+
+static bool journal_stands(const cop_server *server)
+{
+	return server->journal == NULL || !cop_journaler_broken(server->journal);
+}
+
+static void journal_broke(cop_server *server, const cop_diag *why)
+{
+	cop_log_line(server->log, COP_LOG_ERROR, "journal_broken", "reason=\"%s\"", why->message);
+	server->next_heal = cop_clock_monotonic() + HEAL_SECONDS;
+}
+
+/* All that was put in this turn goes to the disk, and the answers that waited for it leave. */
+static void commit(cop_server *server)
+{
+	cop_diag why = { 0 };
+	if (server->journal != NULL && !cop_journaler_commit(server->journal, &why))
+		journal_broke(server, &why);
+	uint64_t committed = server->journal == NULL ? UINT64_MAX : cop_journaler_committed(server->journal);
+	cop_outbox_send(&server->outbox, &server->sockets, committed, !journal_stands(server));
+}
+
+static cop_checkpoint_mark mark_of(const cop_server *server)
+{
+	return (cop_checkpoint_mark){
+		.time = server->time,
+		.journal_next = server->journal != NULL ? cop_journaler_next(server->journal) : server->journal_end,
+	};
+}
+
+static void checkpoint_written(cop_server *server)
+{
+	if (server->journal != NULL)
+		cop_journaler_retain(server->journal,
+		        cop_checkpoint_needs(&server->checkpoint, server->config->checkpoint_keep), server->log);
+}
+
+static cop_err start_checkpoint(cop_server *server, cop_diag *diag)
+{
+	if (server->journal != NULL && journal_stands(server)) {
+		cop_diag why = { 0 };
+		if (cop_journaler_flush(server->journal, &why) != COP_OK)
+			journal_broke(server, &why); /* the checkpoint is the better for it */
+	}
+	cop_checkpoint_mark mark = mark_of(server);
+	cop_err err = cop_checkpoint_start(&server->checkpoint, &server->models, &mark, server->log);
+	if (err != COP_OK)
+		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+	return err;
+}
+
+cop_err cop_server_checkpoint(cop_server *server, cop_diag *diag)
+{
+	uint32_t keep = server->config->checkpoint_keep;
+	(void)!cop_checkpoint_finish(&server->checkpoint, keep, true, server->log, NULL); /* one that is under way */
+	cop_err err = start_checkpoint(server, diag);
+	if (err == COP_OK)
+		err = cop_checkpoint_finish(&server->checkpoint, keep, true, server->log, diag);
+	if (err == COP_OK)
+		checkpoint_written(server);
+	return err;
+}
+
+/* A new segment holds what was missing, and a checkpoint what happened since. */
+static void heal(cop_server *server)
+{
+	cop_diag why = { 0 };
+	server->next_heal = cop_clock_monotonic() + HEAL_SECONDS;
+	if (cop_journaler_heal(server->journal, &why) != COP_OK)
+		return;
+	if (cop_server_checkpoint(server, &why) != COP_OK || !journal_stands(server)) {
+		cop_journaler_doubt(server->journal);
+		return;
+	}
+	record_config(server);
+	cop_log_line(server->log, COP_LOG_NOTICE, "journal_healed", "sequence=%" PRIu64,
+	        cop_journaler_next(server->journal));
+}
+
+static void end_windows(cop_server *server)
+{
+	for (size_t i = 0; i < server->models.count; i++) {
+		cop_served *served = &server->models.items[i];
+		cop_wire_record record = {
+			.model = served->name,
+			.model_length = strlen(served->name),
+			.time = server->time,
+			.count = cop_model_expire(served->model, server->time, EXPIRE_BUDGET),
+		};
+		if (record.count > 0)
+			(void)cop_journaler_put(server->journal, COP_WIRE_RECORD_EXPIRY, &record);
+	}
 }
 
 static void render_metrics(const void *server, cop_bytes *out) { cop_metrics_put(server, out); }
 
 static void take_timers(cop_server *server)
 {
-	for (size_t i = 0; i < server->models.count; i++)
-		(void)cop_model_expire(server->models.items[i].model, server->time, EXPIRE_BUDGET);
+	end_windows(server);
 	double now = cop_clock_monotonic();
+	uint32_t keep = server->config->checkpoint_keep;
+	if (cop_checkpoint_finish(&server->checkpoint, keep, false, server->log, NULL) == COP_OK)
+		checkpoint_written(server);
 	if (now >= server->next_checkpoint) {
-		(void)!cop_checkpoint_save(&server->checkpoint, &server->models, server->config->checkpoint_keep,
-		        server->log, NULL); /* logged and counted; tried again next time */
+		(void)!start_checkpoint(server, NULL); /* logged and counted; tried again next time */
 		server->next_checkpoint = now + 1e-6 * (double)server->config->checkpoint_every;
 	}
+	if (!journal_stands(server) && now >= server->next_heal)
+		heal(server);
 	(void)cop_notify_tick(&server->notify, cop_clock_monotonic_us());
+}
+
+static int idle_ms(const cop_server *server)
+{
+	int due = server->journal == NULL ? -1 : cop_journaler_due(server->journal);
+	return due >= 0 && due < IDLE_MS ? due : IDLE_MS;
+}
+
+/* What is not a message: subscriptions, signals, finished syncs. */
+static void take_asides(cop_server *server)
+{
+	cop_diag why = { 0 };
+	cop_sockets_subscriptions(&server->sockets);
+	take_signals(server);
+	if (server->journal != NULL && !cop_journaler_take(server->journal, &why))
+		journal_broke(server, &why);
 }
 
 static void wait_for_work(cop_server *server)
 {
-	zmq_pollitem_t items[7] = { { .fd = server->signals, .events = ZMQ_POLLIN } };
+	zmq_pollitem_t items[8] = { { .fd = server->signals, .events = ZMQ_POLLIN } };
 	void *const sockets[] = { server->sockets.requests, server->sockets.contexts, server->sockets.feedback,
 		server->sockets.pull, server->sockets.actions };
 	int count = 1;
@@ -255,9 +422,10 @@ static void wait_for_work(cop_server *server)
 			items[count++] = (zmq_pollitem_t){ .socket = sockets[i], .events = ZMQ_POLLIN };
 	if (server->http != NULL)
 		items[count++] = (zmq_pollitem_t){ .fd = cop_http_fd(server->http), .events = ZMQ_POLLIN };
-	(void)zmq_poll(items, count, IDLE_MS);
-	cop_sockets_subscriptions(&server->sockets);
-	take_signals(server);
+	if (server->journal != NULL)
+		items[count++] = (zmq_pollitem_t){ .fd = cop_journaler_fd(server->journal), .events = ZMQ_POLLIN };
+	(void)zmq_poll(items, count, idle_ms(server));
+	take_asides(server);
 }
 
 cop_err cop_server_run(cop_server *server, cop_diag *diag)
@@ -271,18 +439,21 @@ cop_err cop_server_run(cop_server *server, cop_diag *diag)
 	for (unsigned turn = 0; !server->stop; turn++) {
 		advance_time(server);
 		size_t handled = drain_all(server);
+		commit(server);
 		if (handled == 0)
 			wait_for_work(server);
-		else if (turn % BUDGET == 0) {
-			cop_sockets_subscriptions(&server->sockets);
-			take_signals(server);
-		}
+		else if (turn % ASIDES == 0 || cop_outbox_count(&server->outbox) > 0)
+			take_asides(server);
 		take_timers(server);
 		cop_http_answer(server->http, render_metrics, server);
 	}
 	cop_http_set_phase(server->http, COP_HTTP_STOPPING);
 	cop_notify_stopping("writing a checkpoint");
-	(void)drain_all(server); /* what had arrived already */
-	return cop_checkpoint_save(
-	        &server->checkpoint, &server->models, server->config->checkpoint_keep, server->log, diag);
+	double deadline = cop_clock_monotonic() + LAST_SECONDS;
+	do
+		advance_time(server);
+	while (drain_all(server) > 0 && cop_clock_monotonic() < deadline); /* what had arrived already */
+	cop_err err = cop_server_checkpoint(server, diag);
+	commit(server); /* answers that waited for the journal, which the checkpoint has flushed */
+	return err;
 }

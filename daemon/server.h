@@ -10,8 +10,10 @@
 #include "daemon/config.h"
 #include "daemon/histogram.h"
 #include "daemon/http.h"
+#include "daemon/journaler.h"
 #include "daemon/log.h"
 #include "daemon/notify.h"
+#include "daemon/outbox.h"
 #include "daemon/served.h"
 #include "daemon/sockets.h"
 #include "wire/wire_code.h"
@@ -34,25 +36,38 @@ typedef struct cop_server {
 	cop_sockets sockets;
 	cop_served_set models;
 	cop_checkpoint checkpoint;
+	cop_journaler *journal; /* NULL: off */
+	cop_outbox outbox;
+	double next_heal; /* monotonic seconds: when a broken journal is tried again */
 	cop_notify notify;
 	cop_server_counts counts;
 	cop_log_limiter limiter;        /* of complaints about streams */
 	cop_bytes reply;                /* of the message in hand */
 	cop_http *http;                 /* NULL: off */
 	cop_histogram decide_durations; /* from a decide request's receipt to its reply */
-	uint64_t mark;  /* monotonic nanoseconds: when the turn began, then when its last request was answered */
-	double born;    /* unix seconds */
-	double started; /* monotonic seconds */
-	double time;    /* event time of the loop's turn: unix seconds that never fall */
+	uint64_t mark;        /* monotonic nanoseconds: when the turn began, then when its last request was answered */
+	double born;          /* unix seconds */
+	double started;       /* monotonic seconds */
+	double time;          /* event time of the loop's turn: unix seconds that never jump nor fall */
+	uint64_t journal_end; /* without a journal: where an old one ended */
+	double epoch;         /* event time less boot time */
 	double next_checkpoint; /* monotonic seconds */
 	int signals;            /* readable when a signal came */
 	bool stop;
 } cop_server;
 
-/* Opens all: state folder, models from the newest checkpoint (those in `reset` afresh), sockets. Takes *config (NULL
- * afterwards) also on error. The error is in *diag. Caller closes. */
-COP_CHECK cop_err cop_server_open(cop_server *server, const char *config_path, cop_config **config,
-        const char *const *reset, cop_log *log, cop_diag *diag);
+typedef struct cop_server_options {
+	const char *config_path;  /* kept; NULL: the built-in configuration */
+	const char *const *reset; /* models to begin anew, NULL-terminated; NULL: none */
+	bool checkpoint_only;     /* set the journal aside */
+} cop_server_options;
+
+/* Opens all: state folder, models from the newest checkpoint (those in `reset` afresh) and the journal after it,
+ * sockets. Takes *config (NULL afterwards) also on error. The error is in *diag. Caller closes. */
+COP_CHECK cop_err cop_server_open(
+        cop_server *server, const cop_server_options *options, cop_config **config, cop_log *log, cop_diag *diag);
+/* Writes a checkpoint and waits for it. COP_EIO, COP_ENOMEM: logged, with *diag. */
+COP_CHECK cop_err cop_server_checkpoint(cop_server *server, cop_diag *diag);
 /* Serves until SIGTERM or SIGINT, then writes a last checkpoint; its error is returned, with *diag. */
 COP_CHECK cop_err cop_server_run(cop_server *server, cop_diag *diag);
 void cop_server_close(cop_server *server);

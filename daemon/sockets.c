@@ -124,17 +124,16 @@ void cop_sockets_release(cop_sockets_message *message)
 	message->count = 0;
 }
 
-void cop_sockets_reply(cop_sockets *sockets, cop_sockets_message *to, bool delimiter, const char *status,
-        const void *body, size_t length)
+void cop_sockets_reply(cop_sockets *sockets, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body)
 {
 	/* ROUTER_MANDATORY: the identity's frame fails when nobody could get the message; later ones do not. */
-	if (zmq_msg_send(&to->frame[0], sockets->requests, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
+	if (zmq_msg_send(to, sockets->requests, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
 		sockets->replies_dropped++;
 		return;
 	}
 	bool sent = !delimiter || zmq_send(sockets->requests, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0;
 	sent = sent && zmq_send(sockets->requests, status, strlen(status), ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0;
-	sent = sent && zmq_send(sockets->requests, body, length, ZMQ_DONTWAIT) >= 0;
+	sent = sent && zmq_msg_send(body, sockets->requests, ZMQ_DONTWAIT) >= 0;
 	sockets->replies_dropped += !sent;
 }
 

@@ -37,6 +37,15 @@ static void put_model(const cop_served *served, cop_bytes *out)
 		cop_wire_put_key_text(out, "policy", s->learner.policy);
 		count += 2;
 	}
+	if (s->learner.arms == 0) {
+		cop_wire_put_text(out, "value_range");
+		cop_wire_put_array(out, 2);
+		cop_wire_put_double(out, s->value_low);
+		cop_wire_put_double(out, s->value_high);
+		cop_wire_put_key_double(out, "delta", s->learner.delta);
+		cop_wire_put_key_text(out, "feedback_points", s->learner.one_point ? "one" : "two");
+		count += 3;
+	}
 	cop_wire_put_key_unsigned(out, "features", s->learner.features);
 	if (s->learner.features == 0) {
 		cop_wire_put_key_unsigned(out, "bits", s->learner.bits);
@@ -44,6 +53,7 @@ static void put_model(const cop_served *served, cop_bytes *out)
 	}
 	cop_wire_put_key_unsigned(out, "rev", cop_model_learner(served->model)->rev);
 	cop_wire_put_key_unsigned(out, "pending", cop_model_pending(served->model));
+	cop_wire_put_key_unsigned(out, "pending_bytes", cop_model_pending_bytes(served->model));
 	cop_wire_put_key_unsigned(out, "decisions", c->decisions);
 	cop_wire_put_key_unsigned(out, "repeated", c->repeated);
 	cop_wire_put_key_unsigned(out, "greedy", c->greedy);
@@ -54,7 +64,7 @@ static void put_model(const cop_served *served, cop_bytes *out)
 	cop_wire_put_key_unsigned(out, "evicted", c->evicted);
 	cop_wire_put_key_unsigned(out, "refused", c->refused);
 	cop_wire_put_key_double(out, "loss_sum", c->loss_sum);
-	count += 13;
+	count += 14;
 	if (c->learned > 0) {
 		cop_wire_put_key_double(out, "mean_loss", c->loss_sum / (double)c->learned);
 		count++;
@@ -75,6 +85,27 @@ static void put_checkpoint(const cop_checkpoint *checkpoint, cop_bytes *out)
 	cop_wire_put_key_double(out, "seconds", checkpoint->seconds);
 	if (checkpoint->time > 0.0)
 		cop_wire_put_key_double(out, "age", cop_clock_real() - checkpoint->time);
+}
+
+static void put_journal(const cop_server *server, cop_bytes *out)
+{
+	const cop_journaler *journal = server->journal;
+	const char *state = journal == NULL ? "off" : cop_journaler_broken(journal) ? "broken" : "ok";
+	cop_wire_put_text(out, "journal");
+	cop_wire_put_map(out, journal == NULL ? 1 : 10);
+	cop_wire_put_key_text(out, "state", state);
+	if (journal == NULL)
+		return;
+	const cop_journaler_counts *counts = cop_journaler_get_counts(journal);
+	cop_wire_put_key_unsigned(out, "next", cop_journaler_next(journal));
+	cop_wire_put_key_unsigned(out, "committed", cop_journaler_committed(journal));
+	cop_wire_put_key_unsigned(out, "durable", cop_journaler_durable(journal));
+	cop_wire_put_key_unsigned(out, "lag_bytes", cop_journaler_lag(journal));
+	cop_wire_put_key_unsigned(out, "records", counts->records);
+	cop_wire_put_key_unsigned(out, "bytes", counts->bytes);
+	cop_wire_put_key_unsigned(out, "writes", counts->writes);
+	cop_wire_put_key_unsigned(out, "syncs", counts->syncs);
+	cop_wire_put_key_unsigned(out, "failures", counts->failures);
 }
 
 static void put_traffic(const cop_server *server, cop_bytes *out)
@@ -102,7 +133,7 @@ static void put_parked(const cop_served_set *models, cop_bytes *out)
 
 void cop_status_body_put(const cop_server *server, const cop_served *only, const cop_wire_seq *seq, cop_bytes *out)
 {
-	cop_wire_put_map(out, 10 + (seq->length > 0));
+	cop_wire_put_map(out, 11 + (seq->length > 0));
 	cop_wire_put_key_text(out, "version", COP_VERSION);
 	cop_wire_put_key_unsigned(out, "pid", (uint64_t)getpid());
 	cop_wire_put_key_double(out, "uptime", cop_clock_monotonic() - server->started);
@@ -114,6 +145,7 @@ void cop_status_body_put(const cop_server *server, const cop_served *only, const
 			put_model(&server->models.items[i], out);
 	put_parked(&server->models, out);
 	put_traffic(server, out);
+	put_journal(server, out);
 	put_checkpoint(&server->checkpoint, out);
 	cop_wire_put_key_unsigned(out, "log_dropped", cop_log_dropped(server->log));
 	cop_wire_seq_put(out, seq);

@@ -61,6 +61,8 @@ void cop_streams_contexts(cop_server *server, cop_sockets_message *message)
 	cop_wire_items items;
 	cop_served *served = route(server, message, "ctx.");
 	if (served != NULL && open_items(server, served, &served->contexts, "contexts", &message->frame[1], &items)) {
+		cop_event_scope scope = { .served = served, .journal = server->journal, .now = server->time };
+		cop_outbox_item action = { .topic = served->topic, .ok = true, .kind = COP_OUTBOX_DECISION };
 		cop_bytes *out = &server->reply;
 		bool array = is_array(&message->frame[1]);
 		cop_bytes_clear(out);
@@ -71,8 +73,9 @@ void cop_streams_contexts(cop_server *server, cop_sockets_message *message)
 		while (cop_wire_items_next(&items, &item, &length)) {
 			cop_wire_fault fault;
 			served->contexts.received++;
-			if (cop_event_decide(served, item, length, server->time, out, &fault) == COP_OK) {
+			if (cop_event_decide(&scope, item, length, out, &fault) == COP_OK) {
 				decided++;
+				action.sequence = scope.sequence > action.sequence ? scope.sequence : action.sequence;
 				continue;
 			}
 			served->contexts.refused++;
@@ -80,8 +83,8 @@ void cop_streams_contexts(cop_server *server, cop_sockets_message *message)
 		}
 		if (array)
 			cop_wire_put_close(out, mark, decided);
-		if (decided > 0 && out->err == COP_OK)
-			cop_sockets_publish(&server->sockets, served->topic, out->data, out->length);
+		if (decided > 0 && out->err == COP_OK && cop_outbox_put(&server->outbox, action, NULL, out) != COP_OK)
+			server->sockets.actions_dropped++;
 	}
 	cop_sockets_release(message);
 }
@@ -96,7 +99,8 @@ void cop_streams_feedback(cop_server *server, cop_sockets_message *message)
 		while (cop_wire_items_next(&items, &item, &length)) {
 			cop_wire_fault fault;
 			served->feedback.received++;
-			if (cop_event_feedback(served, item, length, server->time, NULL, &fault) == COP_OK)
+			cop_event_scope scope = { .served = served, .journal = server->journal, .now = server->time };
+			if (cop_event_feedback(&scope, item, length, NULL, &fault) == COP_OK)
 				continue;
 			served->feedback.refused++;
 			complain(server, "feedback", served->name, fault.message);

@@ -1,6 +1,7 @@
 #include "bandit/policy.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 static void epsilon(const cop_policy_settings *settings, uint64_t t, size_t arms, const float *loss,
@@ -15,6 +16,16 @@ static void epsilon(const cop_policy_settings *settings, uint64_t t, size_t arms
 	p[best] += 1.0 - e;
 }
 
+/* How much worse arm k is predicted to be than the best. */
+static double gap(const float *loss, size_t k, size_t best)
+{
+	if (!isfinite(loss[best])) /* then nothing is known of any arm */
+		return 0.0;
+	return isfinite(loss[k]) ? (double)loss[k] - (double)loss[best] : 1.0;
+}
+
+static bool better(float a, float b) { return isfinite(a) && (a < b || !isfinite(b)); }
+
 static void squarecb(const cop_policy_settings *settings, uint64_t t, size_t arms, const float *loss,
         const uint8_t *mask, size_t best, size_t eligible, double *p)
 {
@@ -24,7 +35,7 @@ static void squarecb(const cop_policy_settings *settings, uint64_t t, size_t arm
 		p[k] = 0.0;
 		if (k == best || (mask != NULL && !mask[k]))
 			continue;
-		p[k] = 1.0 / ((double)eligible + gamma * ((double)loss[k] - (double)loss[best]));
+		p[k] = 1.0 / ((double)eligible + gamma * gap(loss, k, best));
 		others += p[k];
 	}
 	p[best] = 1.0 - others; /* each of the K - 1 others has at most 1/K */
@@ -50,7 +61,7 @@ cop_err cop_policy_best(size_t arms, const float *loss, const uint8_t *mask, siz
 	for (size_t k = 0; k < arms; k++) {
 		if (mask != NULL && !mask[k])
 			continue;
-		if (count == 0 || loss[k] < loss[lowest])
+		if (count == 0 || better(loss[k], loss[lowest]))
 			lowest = k;
 		count++;
 	}

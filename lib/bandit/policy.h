@@ -5,7 +5,9 @@
  *             e_t = max(floor, e / (1 + decay t)^(1/2)); decay 0 keeps e constant
  *   squarecb  p(k) = 1 / (K + gamma_t (loss_k - loss_best)) for k != best, the best takes the rest, with
  *             gamma_t = gamma sqrt(t + 1) (Foster and Rakhlin 2020)
- * The best arm is the first of the lowest. t counts decisions from 0. Pure functions; any thread. */
+ * The best arm is the first of the lowest. A predicted loss that is not finite counts as worse than any that is, by
+ * the whole width of the loss scale, 1, from the best; so probabilities are always finite. t counts decisions from 0.
+ * Pure functions; any thread. */
 #ifndef COP_BANDIT_POLICY_H
 #define COP_BANDIT_POLICY_H
 

@@ -31,7 +31,8 @@ typedef struct cop_kernel {
 	/* W[j][i] += x[j] g[i]. */
 	void (*rank1)(size_t d, size_t n, const float *x, const float *g, float *w);
 	void (*rank1_sparse)(size_t nnz, const uint32_t *index, const float *x, size_t n, const float *g, float *w);
-	/* AdaGrad on the gradient x gᵀ: S += (x[j] g[i])^2, W -= eta x[j] g[i] / sqrt(S). S starts positive. */
+	/* AdaGrad on the gradient x gᵀ: S += (x[j] g[i])^2, W -= eta x[j] g[i] / sqrt(S). S starts positive and stays
+	 * at FLT_MAX once it is there. */
 	void (*adagrad)(size_t d, size_t n, const float *x, const float *g, float eta, float *w, float *s);
 	void (*adagrad_sparse)(size_t nnz, const uint32_t *index, const float *x, size_t n, const float *g, float eta,
 	        float *w, float *s);

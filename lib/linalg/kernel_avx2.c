@@ -1,4 +1,4 @@
-/* linalg/kernel_avx2.c: AVX2 and FMA: two 256-bit registers a vec. */
+/* linalg/kernel_avx2.c: AVX2 and FMA: a vec is one 256-bit register. */
 #include "linalg/kernel_table.h"
 
 #ifdef __x86_64__

@@ -1,4 +1,4 @@
-/* linalg/kernel_avx512.c: AVX-512 (F, VL, DQ, BW): one 512-bit register a vec. */
+/* linalg/kernel_avx512.c: AVX-512 (F, VL, DQ, BW): a vec is one 512-bit register. */
 #include "linalg/kernel_table.h"
 
 #ifdef __x86_64__

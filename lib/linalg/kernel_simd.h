@@ -4,6 +4,7 @@
  * A vec is one register of LANES floats. Columns are independent of one another, so their sums do not depend on LANES;
  * a dot product always runs in COP_KERNEL_LANES lanes, whatever number of registers holds them. Columns are taken in
  * panels of WIDE vecs that stay in registers while the features stream by. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ typedef float vec_block __attribute__((vector_size(4 * LANES), aligned(4 * LANES
 #define STORE(p, v) (*(vec_block *)(p) = (v))
 #define INLINE      static inline __attribute__((always_inline))
 
-/* 1/sqrt(v), v > 0, to about 22 bits where the processor estimates it, exact otherwise. */
+/* 1/sqrt(v), v in (0, FLT_MAX], to about 22 bits where the processor estimates it, exact otherwise. */
 INLINE vec rsqrt(vec v)
 {
 #ifdef __AVX512F__
@@ -45,6 +46,21 @@ INLINE vec rsqrt(vec v)
 	vec out;
 	for (int i = 0; i < LANES; i++)
 		out[i] = 1.0f / sqrtf(v[i]);
+	return out;
+#endif
+}
+
+/* Lanes above FLT_MAX, and NaN, become FLT_MAX: the square root of infinity would make a weight NaN. */
+INLINE vec capped(vec v)
+{
+#ifdef __AVX512F__
+	return (vec)_mm512_min_ps((__m512)v, _mm512_set1_ps(FLT_MAX));
+#elif defined(__AVX2__)
+	return (vec)_mm256_min_ps((__m256)v, _mm256_set1_ps(FLT_MAX));
+#else
+	vec out;
+	for (int i = 0; i < LANES; i++)
+		out[i] = v[i] < FLT_MAX ? v[i] : FLT_MAX;
 	return out;
 #endif
 }
@@ -144,7 +160,7 @@ INLINE void adagrad_any(
 		size_t at = (index == NULL ? j : index[j]) * n;
 		for (size_t i = 0; i < n; i += LANES) {
 			vec gradient = x[j] * LOAD(g + i);
-			vec sum = LOAD(s + at + i) + gradient * gradient;
+			vec sum = capped(LOAD(s + at + i) + gradient * gradient);
 			STORE(s + at + i, sum);
 			STORE(w + at + i, LOAD(w + at + i) - eta * gradient * rsqrt(sum));
 		}

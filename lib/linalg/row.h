@@ -16,4 +16,13 @@ typedef struct cop_row {
 	const float *value;    /* nnz */
 } cop_row;
 
+/* Entries stored: all d, or those present. */
+static inline size_t cop_row_entries(const cop_row *row) { return row->dense != NULL ? row->d : row->nnz; }
+/* Entry i's value and its place in [0, d), i < cop_row_entries. */
+static inline float cop_row_value(const cop_row *row, size_t i)
+{
+	return row->dense != NULL ? row->dense[i] : row->value[i];
+}
+static inline size_t cop_row_index(const cop_row *row, size_t i) { return row->dense != NULL ? i : row->index[i]; }
+
 #endif

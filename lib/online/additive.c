@@ -3,6 +3,7 @@
  * rate. */
 #include "online/additive.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -86,6 +87,16 @@ cop_err cop_additive_new(const cop_additive_settings *settings, cop_rng *rng, co
 	return COP_OK;
 }
 
+double cop_additive_footprint(const cop_additive_settings *settings)
+{
+	size_t leaves = settings->trees == 0 ? 0 : (size_t)1 << settings->height;
+	double inputs = (double)settings->inputs;
+	double splits = inputs * (double)cop_kernel_pad(leaves * settings->trees);
+	double values = (double)settings->outputs * (double)(leaves * settings->trees);
+	double linear = inputs * (double)cop_kernel_pad(settings->outputs);
+	return 2.0 * sizeof(float) * (splits + values + linear);
+}
+
 void cop_additive_free(cop_additive *model)
 {
 	if (model == NULL)
@@ -129,19 +140,19 @@ void cop_additive_scores(cop_additive *model, const cop_row *x, float *scores)
 	}
 }
 
+/* As the kernels' adagrad: a sum stays at FLT_MAX once it is there. */
 static void step(float *w, float *sum, float g, float rate)
 {
-	*sum += g * g;
+	*sum = fminf(*sum + g * g, FLT_MAX);
 	*w -= rate * g / sqrtf(*sum);
 }
 
 static void update_linear(cop_additive *model, const cop_row *x, size_t output, float g)
 {
-	size_t entries = x->dense != NULL ? x->d : x->nnz;
-	const float *values = x->dense != NULL ? x->dense : x->value;
+	size_t entries = cop_row_entries(x);
 	for (size_t i = 0; i < entries; i++) {
-		size_t at = (x->dense != NULL ? i : x->index[i]) * model->columns + output;
-		step(&model->linear[at], &model->linear_sum[at], g * values[i], model->set.linear_rate);
+		size_t at = cop_row_index(x, i) * model->columns + output;
+		step(&model->linear[at], &model->linear_sum[at], g * cop_row_value(x, i), model->set.linear_rate);
 	}
 }
 
@@ -174,11 +185,9 @@ void cop_additive_explain(
 	expert->count = cop_explanation_top(
 	        x, model->linear + output, model->columns, COP_EXPLANATION_LINEAR, expert->features);
 	double linear = 0.0;
-	size_t entries = x->dense != NULL ? x->d : x->nnz;
-	for (size_t i = 0; i < entries; i++) {
-		size_t at = (x->dense != NULL ? i : x->index[i]) * model->columns + output;
-		linear += (double)model->linear[at] * (double)(x->dense != NULL ? x->dense[i] : x->value[i]);
-	}
+	for (size_t i = 0; i < cop_row_entries(x); i++)
+		linear += (double)model->linear[cop_row_index(x, i) * model->columns + output] *
+		          (double)cop_row_value(x, i);
 	expert->linear = linear;
 	if (set->trees == 0)
 		return;

@@ -34,6 +34,9 @@ typedef struct cop_additive_settings {
 COP_CHECK cop_err cop_additive_new(const cop_additive_settings *settings, cop_rng *rng, cop_additive **out);
 void cop_additive_free(cop_additive *model);
 
+/* Bytes that a model of these settings takes, about; as a double, since settings may ask for more than there is. */
+double cop_additive_footprint(const cop_additive_settings *settings);
+
 /* scores: outputs values, padded room of cop_kernel_pad(outputs), 64-byte aligned. */
 void cop_additive_scores(cop_additive *model, const cop_row *x, float *scores);
 /* One step along g, the loss's gradient by the score of `output`; x must be the row of the last cop_additive_scores

@@ -2,17 +2,12 @@
 #include "online/expert.h"
 #include "online/second_order.h"
 
-#define FULL_BYTES ((size_t)64 << 20) /* of P over all arms */
-#define RIDGE      1.0
+#define RIDGE 1.0
 
 static cop_err create(const cop_expert_settings *settings, cop_rng *rng, void **out)
 {
 	(void)rng;
-	size_t entries;
-	bool full = !settings->sparse &&
-	            !__builtin_mul_overflow(
-	                    settings->inputs * cop_kernel_pad(settings->inputs), settings->arms, &entries) &&
-	            entries <= FULL_BYTES / sizeof(float);
+	bool full = !settings->sparse && cop_second_order_affordable(settings->inputs, settings->arms);
 	cop_second_order *model;
 	cop_err err = cop_second_order_new(settings->kernel, settings->inputs, settings->arms, full, RIDGE, &model);
 	*out = model;

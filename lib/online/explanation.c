@@ -65,12 +65,12 @@ uint8_t cop_explanation_top(const cop_row *x, const float *w, size_t stride, uin
 {
 	uint8_t count = 0;
 	float least = 0.0f;
-	size_t entries = x->dense != NULL ? x->d : x->nnz;
-	const float *values = x->dense != NULL ? x->dense : x->value;
+	size_t entries = cop_row_entries(x);
 	for (size_t i = 0; i < entries; i++) {
-		size_t index = x->dense != NULL ? i : x->index[i];
+		size_t index = cop_row_index(x, i);
+		float value = cop_row_value(x, i);
 		float weight = w[index * stride];
-		float contribution = weight * values[i];
+		float contribution = weight * value;
 		if (fabsf(contribution) <= least)
 			continue;
 		uint8_t at = count < most ? count++ : (uint8_t)(most - 1);
@@ -78,7 +78,7 @@ uint8_t cop_explanation_top(const cop_row *x, const float *w, size_t stride, uin
 			out[at] = out[at - 1];
 			at--;
 		}
-		out[at] = (cop_explained_feature){ (uint32_t)index, values[i], weight, contribution };
+		out[at] = (cop_explained_feature){ (uint32_t)index, value, weight, contribution };
 		if (count == most)
 			least = fabsf(out[most - 1].contribution);
 	}

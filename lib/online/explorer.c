@@ -32,6 +32,12 @@ cop_err cop_explorer_choose(cop_explorer *explorer, const cop_policy_settings *s
 	return COP_OK;
 }
 
+void cop_explorer_advance(cop_explorer *explorer)
+{
+	(void)cop_rng_u64(&explorer->rng); /* a draw takes one number, whatever its outcome */
+	explorer->decisions++;
+}
+
 size_t cop_explorer_best(const cop_explorer *explorer, const float *loss, const uint8_t *mask)
 {
 	size_t best = 0;

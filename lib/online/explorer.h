@@ -26,6 +26,8 @@ void cop_explorer_fini(cop_explorer *explorer);
  */
 COP_CHECK cop_err cop_explorer_choose(cop_explorer *explorer, const cop_policy_settings *settings, const float *loss,
         const uint8_t *mask, cop_decision *out);
+/* Clock and generator move as by a choice that was made before. */
+void cop_explorer_advance(cop_explorer *explorer);
 /* The best of the eligible arms (mask NULL: all; at least one); nothing changes. */
 size_t cop_explorer_best(const cop_explorer *explorer, const float *loss, const uint8_t *mask);
 

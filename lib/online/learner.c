@@ -6,6 +6,11 @@
 #include "base/assert.h"
 #include "train/dgt.h"
 
+#define TEXT(x)  #x
+#define LIMIT(x) TEXT(x) /* a limit's digits */
+
+_Static_assert(COP_LEARNER_MAX_HEIGHT <= COP_DGT_MAX_HEIGHT, "dgt.h's trees are lower");
+
 static const cop_learner_class *const classes[] = { &cop_learner_ensemble, &cop_learner_dgt, &cop_learner_value };
 
 static const cop_learner_class *find(const char *name)
@@ -38,25 +43,29 @@ static const char *refusal(const cop_learner_settings *s, const cop_learner_clas
 {
 	if (class == NULL)
 		return "learner: expected ensemble, dgt or value";
-	if (s->features == 0 && (s->bits < 1 || s->bits > 24))
-		return "bits: expected 1 to 24";
-	if (s->features == 0 && s->max_nonzeros == 0)
-		return "max_nonzeros: expected at least 1";
-	if (s->features > (size_t)1 << 24)
-		return "features: expected at most 16777216";
-	if (class->values ? s->arms != 0 : s->arms < 2 || s->arms > 65536)
-		return class->values ? "arms: a value learner has none" : "arms: expected 2 to 65536";
+	if (s->features == 0 && (s->bits < 1 || s->bits > COP_LEARNER_MAX_BITS))
+		return "bits: expected 1 to " LIMIT(COP_LEARNER_MAX_BITS);
+	if (s->features == 0 && (s->max_nonzeros < 1 || s->max_nonzeros > COP_LEARNER_MAX_NONZEROS))
+		return "max_nonzeros: expected 1 to " LIMIT(COP_LEARNER_MAX_NONZEROS);
+	if (s->features > COP_LEARNER_MAX_FEATURES)
+		return "features: expected 0 to " LIMIT(COP_LEARNER_MAX_FEATURES);
+	if (class->values && s->arms != 0)
+		return "arms: a value learner has none";
+	if (!class->values && (s->arms < 2 || s->arms > COP_LEARNER_MAX_ARMS))
+		return "arms: expected 2 to " LIMIT(COP_LEARNER_MAX_ARMS);
 	if (s->policy[0] != '\0' && (class->values || cop_policy_find(s->policy) == NULL))
 		return class->values ? "policy: a value learner has none" : "policy: expected epsilon or squarecb";
 	const char *wrong = cop_learner_exploration_refusal(&s->exploration);
 	if (wrong != NULL)
 		return wrong;
-	if (s->height > COP_DGT_MAX_HEIGHT)
-		return "height: expected 1 to 12";
-	if (s->trees != COP_LEARNER_DEFAULT_TREES && s->trees > 256)
-		return "trees: expected 0 to 256";
-	if (!(s->learning_rate >= 0.0) || s->learning_rate > 100.0)
-		return "learning_rate: expected a number in (0, 100]";
+	if (s->height > COP_LEARNER_MAX_HEIGHT)
+		return "height: expected 1 to " LIMIT(COP_LEARNER_MAX_HEIGHT);
+	if (class == &cop_learner_ensemble && s->height > COP_LEARNER_MAX_ENSEMBLE_HEIGHT)
+		return "height: expected 1 to " LIMIT(COP_LEARNER_MAX_ENSEMBLE_HEIGHT) " in the ensemble";
+	if (s->trees != COP_LEARNER_DEFAULT_TREES && s->trees > COP_LEARNER_MAX_TREES)
+		return "trees: expected 0 to " LIMIT(COP_LEARNER_MAX_TREES);
+	if (!(s->learning_rate >= 0.0) || s->learning_rate > COP_LEARNER_MAX_RATE)
+		return "learning_rate: expected a number in (0, " LIMIT(COP_LEARNER_MAX_RATE) "]";
 	if (!(s->delta >= 0.0) || s->delta > 0.5)
 		return "delta: expected at most half the value range";
 	return NULL;
@@ -66,8 +75,8 @@ const char *cop_learner_exploration_refusal(const cop_policy_settings *explorati
 {
 	if (!(exploration->epsilon <= 1.0))
 		return "epsilon: expected 0 to 1";
-	if (!(exploration->epsilon_decay >= 0.0) || !isfinite(exploration->epsilon_decay))
-		return "epsilon_decay: expected a number of at least 0";
+	if (!(exploration->epsilon_decay >= 0.0 && exploration->epsilon_decay <= COP_LEARNER_MAX_EPSILON_DECAY))
+		return "epsilon_decay: expected 0 to " LIMIT(COP_LEARNER_MAX_EPSILON_DECAY);
 	if (!(exploration->epsilon_floor >= 0.0 && exploration->epsilon_floor <= 1.0))
 		return "epsilon_floor: expected 0 to 1";
 	if (!isfinite(exploration->gamma))
@@ -107,15 +116,33 @@ void cop_learner_explore(cop_learner *learner, const cop_policy_settings *explor
 		now->gamma = before.gamma;
 }
 
+bool cop_learner_can_decide(const cop_learner *learner, const uint8_t *mask)
+{
+	return mask == NULL || learner->class->values || memchr(mask, 1, learner->settings.arms) != NULL;
+}
+
 cop_err cop_learner_decide(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *out)
 {
 	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
 	*out = (cop_decision){ .p = 1.0 };
-	if (mask != NULL && !learner->class->values && memchr(mask, 1, learner->settings.arms) == NULL)
+	if (!cop_learner_can_decide(learner, mask))
 		return COP_EINVAL;
 	cop_err err = learner->class->decide(learner, x, mask, out);
 	out->rev = learner->rev;
 	return err;
+}
+
+void cop_learner_advance(cop_learner *learner, const cop_row *x)
+{
+	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
+	learner->class->observe(learner, x);
+	learner->class->advance(learner);
+}
+
+void cop_learner_probes(const cop_learner *learner, cop_decision *decision)
+{
+	if (learner->class->values)
+		learner->class->probes(learner, decision);
 }
 
 static cop_err check_loss(const cop_learner *learner, const double *loss)
@@ -139,16 +166,18 @@ cop_err cop_learner_learn(
 		return err;
 	cop_decision foreign;
 	if (!decided_here) {
-		learner->class->observe(learner, x);
 		foreign = *decision;
 		for (size_t i = 0; i < COP_LEARNER_EXPERTS; i++)
 			foreign.prediction[i] = NAN;
 		decision = &foreign;
 	}
 	err = learner->class->learn(learner, x, decision, loss);
-	if (err == COP_OK)
-		learner->rev++;
-	return err;
+	if (err != COP_OK)
+		return err;
+	if (!decided_here)
+		learner->class->observe(learner, x);
+	learner->rev++;
+	return COP_OK;
 }
 
 double cop_learner_greedy(cop_learner *learner, const cop_row *x, const uint8_t *mask)

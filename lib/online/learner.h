@@ -21,12 +21,25 @@
 
 #define COP_LEARNER_EXPERTS 4
 
+/* The limits of settings, here and in configurations. */
+#define COP_LEARNER_MAX_FEATURES        65536
+#define COP_LEARNER_MAX_BITS            24
+#define COP_LEARNER_MAX_NONZEROS        65536
+#define COP_LEARNER_MAX_ARMS            10000
+#define COP_LEARNER_MAX_TREES           64
+#define COP_LEARNER_MAX_HEIGHT          12 /* dgt, value */
+#define COP_LEARNER_MAX_ENSEMBLE_HEIGHT 8
+#define COP_LEARNER_MAX_RATE            100
+#define COP_LEARNER_MAX_EPSILON_DECAY   1
+
+#define COP_LEARNER_SPARSE_TYPICAL 32 /* entries of a usual sparse context, by which random weights are sized */
+
 typedef struct cop_learner_settings {
 	char learner[16];                /* name */
-	size_t features;                 /* dense dimension; 0: sparse, hashed to 2^bits */
-	unsigned bits;                   /* sparse: 1 .. 24 */
+	size_t features;                 /* dense dimension, at most COP_LEARNER_MAX_FEATURES; 0: sparse, hashed to 2^bits */
+	unsigned bits;                   /* sparse: 1 .. COP_LEARNER_MAX_BITS */
 	size_t max_nonzeros;             /* sparse: most entries of a context */
-	size_t arms;                     /* >= 2; value learner: 0 */
+	size_t arms;                     /* 2 .. COP_LEARNER_MAX_ARMS; value learner: 0 */
 	char policy[16];                 /* "" is the learner's default */
 	cop_policy_settings exploration; /* negative epsilon or gamma: the default */
 	unsigned height;                 /* 0: the learner's default */
@@ -58,12 +71,15 @@ typedef struct cop_learner cop_learner;
 
 typedef struct cop_learner_class {
 	const char *name;
-	bool values; /* continuous actions */
+	bool values;        /* continuous actions */
+	size_t predictions; /* of a decision, that learning wants back */
 	cop_err (*create)(const cop_learner_settings *settings, cop_learner **out);
 	void (*destroy)(cop_learner *learner);
 	cop_err (*decide)(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *out);
 	cop_err (*learn)(cop_learner *learner, const cop_row *x, const cop_decision *decision, const double *loss);
 	void (*observe)(cop_learner *learner, const cop_row *x);
+	void (*advance)(cop_learner *learner); /* what a decide draws, without it */
+	void (*probes)(const cop_learner *learner, cop_decision *decision);
 	double (*greedy)(cop_learner *learner, const cop_row *x, const uint8_t *mask);
 	void (*explain)(cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
 	void (*save)(const cop_learner *learner, cop_bytes *bytes);
@@ -91,13 +107,20 @@ void cop_learner_explore(cop_learner *learner, const cop_policy_settings *explor
 /* Dimension of raw rows: features, or 2^bits. */
 size_t cop_learner_dimension(const cop_learner_settings *settings);
 
+/* Whether the mask (NULL: all) leaves an arm; values need none. */
+bool cop_learner_can_decide(const cop_learner *learner, const uint8_t *mask);
 /* mask: `arms` flags of 0 or 1, NULL for all. Statistics of x are taken in. COP_EINVAL: no arm is eligible; nothing
  * changed. */
 COP_CHECK cop_err cop_learner_decide(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *out);
+/* Moves the learner as a decide for x did that happened before (statistics, clock and generator), without deciding: how
+ * a journal is replayed. */
+void cop_learner_advance(cop_learner *learner, const cop_row *x);
+/* Fills probe from y and u (value learners; others: nothing). */
+void cop_learner_probes(const cop_learner *learner, cop_decision *decision);
 /* loss: one value; two for two-point values (at probe[0], probe[1]). decided_here: the decision came from
  * this learner's decide, so its statistics know x and its experts' predictions count.
- * COP_EINVAL: loss outside [0, 1] (arms). COP_ENONFINITE. COP_EDIVERGED: the step was refused, nothing changed
- * (but the statistics, which have taken in a context that was not decided here). */
+ * COP_EINVAL: loss outside [0, 1] (arms). COP_ENONFINITE. COP_EDIVERGED: the step was refused, nothing changed (in
+ * a mixture, experts that refuse stay as they were, and the step is refused when all do). */
 COP_CHECK cop_err cop_learner_learn(
         cop_learner *learner, const cop_row *x, const cop_decision *decision, const double *loss, bool decided_here);
 /* Best arm of the eligible (mask as for decide, at least one), or value in [0, 1], by the model as it is; changes

@@ -21,7 +21,6 @@
 #define DEFAULT_RATE     1e-3
 #define DEFAULT_EPSILON  0.3
 #define DEFAULT_GAMMA    30.0
-#define SPARSE_TYPICAL   32
 #define LARGEST_GRADIENT 1e15 /* beyond it, squares could overflow in a step that other events share */
 
 typedef struct touched {
@@ -139,7 +138,7 @@ static void start(dgt_learner *g)
 	const cop_learner_settings *s = &g->base.settings;
 	cop_rng rng;
 	cop_rng_init(&rng, s->seed, 2);
-	double fan_in = s->features != 0 ? (double)s->features : (double)SPARSE_TYPICAL;
+	double fan_in = s->features != 0 ? (double)s->features : (double)COP_LEARNER_SPARSE_TYPICAL;
 	for (size_t j = 0; j + 1 < g->inputs; j++)
 		for (size_t t = 0; t + 1 < g->leaves; t++)
 			g->w[j * g->n + t] = uniform(&rng, 1.0 / sqrt(fan_in));
@@ -207,7 +206,6 @@ static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *m
 	cop_err err = cop_explorer_choose(&g->explorer, &learner->settings.exploration, g->loss, mask, out);
 	if (err != COP_OK)
 		return err;
-	out->prediction[0] = g->loss[out->arm];
 	return COP_OK;
 }
 
@@ -262,8 +260,8 @@ static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decisio
 	cop_kernel_rank1_row(g->kernel, &x, g->n, g->da, g->w_gradient);
 	g->theta_gradient[decision->arm * g->leaves + leaf] += gradient;
 	g->bias_gradient += gradient;
-	for (size_t i = 0; i < (x.dense != NULL ? x.d : x.nnz); i++)
-		touch(&g->inputs_touched, x.dense != NULL ? (uint32_t)i : x.index[i]);
+	for (size_t i = 0; i < cop_row_entries(&x); i++)
+		touch(&g->inputs_touched, (uint32_t)cop_row_index(&x, i));
 	touch(&g->arms_touched, decision->arm);
 	return ++g->accumulated < ACCUMULATE ? COP_OK : step_all(g);
 }
@@ -272,6 +270,8 @@ static void observe(cop_learner *learner, const cop_row *raw)
 {
 	cop_standardiser_observe(((dgt_learner *)learner)->standardiser, raw);
 }
+
+static void advance(cop_learner *learner) { cop_explorer_advance(&((dgt_learner *)learner)->explorer); }
 
 static double greedy(cop_learner *learner, const cop_row *raw, const uint8_t *mask)
 {
@@ -402,11 +402,13 @@ static cop_err tree(const cop_learner *learner, size_t m, cop_oblique_tree **out
 const cop_learner_class cop_learner_dgt = {
 	.name = "dgt",
 	.values = false,
+	.predictions = 0,
 	.create = create,
 	.destroy = destroy,
 	.decide = decide,
 	.learn = learn,
 	.observe = observe,
+	.advance = advance,
 	.greedy = greedy,
 	.explain = explain,
 	.save = save,

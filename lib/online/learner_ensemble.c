@@ -19,7 +19,7 @@
 #define DEFAULT_HEIGHT  5
 #define SPARSE_TREES    8
 #define SPARSE_HEIGHT   4
-#define SPARSE_TYPICAL  32 /* entries of a usual sparse context */
+#define PRIOR_LOSS      0.5f /* predicted by an expert that has run away: it knows nothing */
 
 static const cop_expert_class *const members[] = { &cop_expert_linear, &cop_expert_trees };
 #define MEMBERS (sizeof members / sizeof *members)
@@ -75,7 +75,7 @@ static cop_err create_experts(ensemble *e)
 	cop_expert_settings settings = {
 		.kernel = cop_kernel_best(),
 		.inputs = inputs,
-		.typical = sparse ? SPARSE_TYPICAL : inputs,
+		.typical = sparse ? COP_LEARNER_SPARSE_TYPICAL : inputs,
 		.sparse = sparse,
 		.arms = s->arms,
 		.trees = s->trees,
@@ -138,8 +138,11 @@ static void predict(ensemble *e, const cop_row *x, double *weight)
 	memset(e->mixed, 0, arms * sizeof *e->mixed);
 	for (size_t i = 0; i < MEMBERS; i++) {
 		members[i]->predict(e->expert[i], x, e->loss[i]);
-		for (size_t k = 0; k < arms; k++)
+		for (size_t k = 0; k < arms; k++) {
+			if (!isfinite(e->loss[i][k]))
+				e->loss[i][k] = PRIOR_LOSS;
 			e->mixed[k] += (float)weight[i] * e->loss[i][k];
+		}
 	}
 }
 
@@ -164,12 +167,11 @@ static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decisio
 	ensemble *e = (ensemble *)learner;
 	cop_row x;
 	cop_standardiser_apply(e->standardiser, raw, &x);
-	for (size_t i = 0; i < MEMBERS; i++) {
-		/* Only the first member can refuse a step (rounding in its matrix); then none has moved yet. */
-		cop_err err = members[i]->learn(e->expert[i], &x, decision->arm, *loss);
-		if (err != COP_OK)
-			return err;
-	}
+	bool moved = false;
+	for (size_t i = 0; i < MEMBERS; i++) /* one that refuses the step does not keep the others from it */
+		moved |= members[i]->learn(e->expert[i], &x, decision->arm, *loss) == COP_OK;
+	if (!moved)
+		return COP_EDIVERGED;
 	for (size_t i = 0; i < MEMBERS; i++) {
 		double miss = (double)decision->prediction[i] - *loss;
 		if (isfinite(miss))
@@ -182,6 +184,8 @@ static void observe(cop_learner *learner, const cop_row *raw)
 {
 	cop_standardiser_observe(((ensemble *)learner)->standardiser, raw);
 }
+
+static void advance(cop_learner *learner) { cop_explorer_advance(&((ensemble *)learner)->explorer); }
 
 static double greedy(cop_learner *learner, const cop_row *raw, const uint8_t *mask)
 {
@@ -272,11 +276,13 @@ static cop_err tree(const cop_learner *learner, size_t m, cop_oblique_tree **out
 const cop_learner_class cop_learner_ensemble = {
 	.name = "ensemble",
 	.values = false,
+	.predictions = MEMBERS,
 	.create = create,
 	.destroy = destroy,
 	.decide = decide,
 	.learn = learn,
 	.observe = observe,
+	.advance = advance,
 	.greedy = greedy,
 	.explain = explain,
 	.save = save,

@@ -15,7 +15,6 @@
 #define DEFAULT_TREES    16
 #define DEFAULT_HEIGHT   3 /* deeper ones fit the noise of a few thousand contexts */
 #define DEFAULT_DELTA    0.1
-#define SPARSE_TYPICAL   32
 #define SPLIT_RATE       0.02f
 #define LEAF_RATE        0.008f
 #define LINEAR_RATE      0.008f
@@ -63,7 +62,7 @@ static cop_err create_model(value_learner *v)
 	cop_additive_settings settings = {
 		.kernel = cop_kernel_best(),
 		.inputs = inputs,
-		.typical = s->features == 0 ? SPARSE_TYPICAL : inputs,
+		.typical = s->features == 0 ? COP_LEARNER_SPARSE_TYPICAL : inputs,
 		.outputs = 1,
 		.trees = s->trees,
 		.height = s->height,
@@ -101,12 +100,23 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	return COP_OK;
 }
 
-/* Score of a raw row, as a value; may lie outside [0, 1]. */
+/* Score of a raw row, as a value; may lie outside [0, 1]. The middle should it not be finite. */
 static double value_of(value_learner *v, const cop_row *raw, cop_row *x)
 {
 	cop_standardiser_apply(v->standardiser, raw, x);
 	cop_additive_scores(v->model, x, v->score);
-	return 0.5 + (double)*v->score;
+	return isfinite(*v->score) ? 0.5 + (double)*v->score : 0.5;
+}
+
+static void probes(const cop_learner *learner, cop_decision *decision)
+{
+	double delta = learner->settings.delta;
+	if (learner->settings.one_point) {
+		decision->probe[0] = decision->y + delta * (double)decision->u;
+		return;
+	}
+	decision->probe[0] = decision->y + delta;
+	decision->probe[1] = decision->y - delta;
 }
 
 static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *out)
@@ -117,13 +127,9 @@ static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *m
 	cop_row x;
 	cop_standardiser_observe(v->standardiser, raw);
 	out->y = fmin(fmax(value_of(v, raw, &x), delta), 1.0 - delta);
-	if (learner->settings.one_point) {
+	if (learner->settings.one_point)
 		out->u = (int8_t)cop_rng_sign(&v->rng);
-		out->probe[0] = out->y + delta * (double)out->u;
-	} else {
-		out->probe[0] = out->y + delta;
-		out->probe[1] = out->y - delta;
-	}
+	cop_learner_probes(learner, out);
 	return COP_OK;
 }
 
@@ -132,6 +138,8 @@ static double gradient(value_learner *v, const cop_decision *decision, const dou
 	const cop_learner_settings *s = &v->base.settings;
 	if (!s->one_point)
 		return cop_estimator_two_point(loss[0], loss[1], s->delta);
+	if (!(fabs(*loss) <= 0.5 * s->delta * LARGEST_GRADIENT)) /* else such a baseline would refuse all that follow */
+		return (double)NAN;
 	double baseline = v->has_baseline ? v->baseline : *loss;
 	v->baseline = baseline + BASELINE_SHARE * (*loss - baseline);
 	v->has_baseline = true;
@@ -146,7 +154,7 @@ static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decisio
 	bool had = v->has_baseline;
 	double g = gradient(v, decision, loss);
 	double value = value_of(v, raw, &x);
-	if (!(fabs(g) <= LARGEST_GRADIENT)) {
+	if (!(fabs(g) <= LARGEST_GRADIENT) || !isfinite(*v->score)) {
 		v->baseline = before;
 		v->has_baseline = had;
 		return COP_EDIVERGED;
@@ -159,6 +167,12 @@ static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decisio
 static void observe(cop_learner *learner, const cop_row *raw)
 {
 	cop_standardiser_observe(((value_learner *)learner)->standardiser, raw);
+}
+
+static void advance(cop_learner *learner)
+{
+	if (learner->settings.one_point)
+		(void)cop_rng_sign(&((value_learner *)learner)->rng);
 }
 
 static double greedy(cop_learner *learner, const cop_row *raw, const uint8_t *mask)
@@ -212,11 +226,14 @@ static cop_err tree(const cop_learner *learner, size_t m, cop_oblique_tree **out
 const cop_learner_class cop_learner_value = {
 	.name = "value",
 	.values = true,
+	.predictions = 0,
 	.create = create,
 	.destroy = destroy,
 	.decide = decide,
 	.learn = learn,
 	.observe = observe,
+	.advance = advance,
+	.probes = probes,
 	.greedy = greedy,
 	.explain = explain,
 	.save = save,

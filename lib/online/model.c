@@ -1,6 +1,4 @@
-/* A decision waits in the pending table until feedback or the end of its window takes it out; only then may the learner
- * move. Explanations of the newest decisions are made at decide time, in a ring indexed by the decision's serial
- * number. */
+/* Making, adjusting and explaining models; what happens to them is in model_events.c. */
 #include "online/model.h"
 
 #include <math.h>
@@ -8,7 +6,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "online/model_file_state.h"
+#include "online/model_state.h"
 
 void cop_model_settings_init(cop_model_settings *settings)
 {
@@ -18,6 +16,7 @@ void cop_model_settings_init(cop_model_settings *settings)
 		.loss_high = 1.0,
 		.value_high = 1.0,
 		.pending_max = 1000000,
+		.pending_bytes = (size_t)1 << 30,
 	};
 	cop_learner_settings_init(&settings->learner);
 }
@@ -41,38 +40,53 @@ static const char *refusal(const cop_model_settings *s)
 		return "default_loss: expected a loss in loss_range, or none";
 	if (s->pending_max < 1 || s->pending_max > (size_t)1 << 28)
 		return "pending_max: expected 1 to 268435456";
+	if (s->pending_bytes < 1)
+		return "pending_bytes: expected at least 1";
 	if (s->explain_keep > (size_t)1 << 20)
 		return "explain_keep: expected at most 1048576";
 	return NULL;
 }
 
-static void free_kept(cop_explanation *kept, uint64_t *serial, size_t count)
+static void free_kept(cop_explanation *kept, uint32_t *handle, size_t count)
 {
 	for (size_t i = 0; kept != NULL && i < count; i++)
 		cop_explanation_fini(&kept[i]);
 	cop_mem_free(kept);
-	cop_mem_free(serial);
+	cop_mem_free(handle);
 }
 
 /* A ring for `count` explanations in place of the one there is, which stays when memory is short. */
 static cop_err keep_explanations(cop_model *model, size_t count)
 {
-	uint64_t *serial = cop_mem_alloc(count, sizeof *serial);
+	uint32_t *handle = cop_mem_alloc(count, sizeof *handle);
 	cop_explanation *kept = cop_mem_alloc(count, sizeof *kept);
-	cop_err err = kept == NULL || serial == NULL ? COP_ENOMEM : COP_OK;
-	for (size_t i = 0; i < count && err == COP_OK; i++) {
-		serial[i] = UINT64_MAX;
+	cop_err err = kept == NULL || handle == NULL ? COP_ENOMEM : COP_OK;
+	for (size_t i = 0; i < count && err == COP_OK; i++)
 		err = cop_learner_explanation_init(model->learner, &kept[i]);
-	}
 	if (err != COP_OK) {
-		free_kept(kept, serial, count);
+		free_kept(kept, handle, count);
 		return err;
 	}
-	free_kept(model->kept, model->kept_serial, model->kept_count);
+	free_kept(model->kept, model->kept_handle, model->kept_count);
 	model->kept = kept;
-	model->kept_serial = serial;
+	model->kept_handle = handle;
 	model->kept_count = count;
+	model->kept_next = 0;
 	return COP_OK;
+}
+
+static cop_err make_pending(cop_model *model)
+{
+	const cop_learner_settings *l = &model->learner->settings;
+	cop_pending_shape shape = {
+		.d = cop_learner_dimension(l),
+		.sparse = l->features == 0,
+		.max_nonzeros = l->max_nonzeros,
+		.arms = l->arms,
+		.predictions = model->learner->class->predictions,
+	};
+	uint64_t key = l->seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+	return cop_pending_new(&shape, model->set.pending_max, key, &model->pending);
 }
 
 cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_diag *diag)
@@ -95,8 +109,7 @@ cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_d
 	if (err == COP_OK) {
 		model->set.learner = model->learner->settings;
 		model->set.learner.delta *= settings->value_high - settings->value_low;
-		err = cop_pending_new(cop_learner_dimension(&learner), learner.features == 0, learner.max_nonzeros,
-		        settings->pending_max, learner.seed * UINT64_C(0x9e3779b97f4a7c15) + 1, &model->pending);
+		err = make_pending(model);
 	}
 	if (err == COP_OK)
 		err = cop_learner_explanation_init(model->learner, &model->fresh);
@@ -116,7 +129,7 @@ void cop_model_free(cop_model *model)
 {
 	if (model == NULL)
 		return;
-	free_kept(model->kept, model->kept_serial, model->kept_count);
+	free_kept(model->kept, model->kept_handle, model->kept_count);
 	cop_explanation_fini(&model->fresh);
 	cop_pending_free(model->pending);
 	cop_learner_free(model->learner);
@@ -127,6 +140,7 @@ const cop_model_settings *cop_model_get_settings(const cop_model *model) { retur
 cop_learner *cop_model_learner(cop_model *model) { return model->learner; }
 const cop_model_counters *cop_model_get_counters(const cop_model *model) { return &model->counters; }
 size_t cop_model_pending(const cop_model *model) { return cop_pending_count(model->pending); }
+size_t cop_model_pending_bytes(const cop_model *model) { return cop_pending_bytes(model->pending); }
 
 cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, cop_diag *diag)
 {
@@ -149,232 +163,21 @@ cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, c
 	model->set.default_loss = settings->default_loss;
 	model->set.reward = settings->reward;
 	model->set.pending_max = settings->pending_max;
+	model->set.pending_bytes = settings->pending_bytes;
 	cop_pending_set_max(model->pending, settings->pending_max);
 	return COP_OK;
 }
 
-static bool two_point(const cop_model *model) { return model->learner->class->values && !model->set.learner.one_point; }
-
-double cop_model_value(const cop_model *model, double y)
+/* The newest explanation made for that handle: a handle is used again only after its decision went, and later decisions
+ * push older explanations out. */
+static const cop_explanation *find_kept(const cop_model *model, uint32_t handle)
 {
-	return model->set.value_low + y * (model->set.value_high - model->set.value_low);
-}
-
-/* Losses from outside: finite, as many as the model takes, scaled. */
-static cop_err scale(const cop_model *model, const double *loss, size_t count, double *scaled)
-{
-	const cop_model_settings *s = &model->set;
-	if (count != (two_point(model) ? 2u : 1u))
-		return COP_EINVAL;
-	for (size_t i = 0; i < count; i++) {
-		if (!isfinite(loss[i]))
-			return COP_ENONFINITE;
-		scaled[i] = (loss[i] - s->loss_low) / (s->loss_high - s->loss_low);
-		if (!isfinite(scaled[i]))
-			return COP_ENONFINITE;
-		if (!model->learner->class->values && (scaled[i] < 0.0 || scaled[i] > 1.0))
-			return COP_EINVAL;
+	for (size_t i = 1; i <= model->kept_count; i++) {
+		size_t at = (model->kept_next + model->kept_count - i) % model->kept_count;
+		if (model->kept_handle[at] == handle)
+			return &model->kept[at];
 	}
-	return COP_OK;
-}
-
-static cop_err learn(cop_model *model, const cop_row *x, const cop_decision *decision, const double *scaled, bool here)
-{
-	cop_err err = cop_learner_learn(model->learner, x, decision, scaled, here);
-	if (err != COP_OK) {
-		model->counters.refused++;
-		return err;
-	}
-	double loss = two_point(model) ? (scaled[0] + scaled[1]) / 2.0 : scaled[0];
-	model->counters.learned++;
-	model->counters.loss_sum += model->set.loss_low + loss * (model->set.loss_high - model->set.loss_low);
-	return COP_OK;
-}
-
-/* A sum is one of losses as they were sent: of scaled ones, each further one brings the range's low end along. */
-static cop_err record_loss(cop_model *model, cop_pending_entry *entry, const double *scaled)
-{
-	const cop_model_settings *s = &model->set;
-	bool adds = s->reward == COP_REWARD_SUM && entry->losses > 0;
-	double zero = (0.0 - s->loss_low) / (s->loss_high - s->loss_low);
-	for (size_t i = 0; i < 2; i++) {
-		entry->loss[i] = adds ? entry->loss[i] + (scaled[i] - zero) : scaled[i];
-		if (!isfinite(entry->loss[i]))
-			return COP_EDIVERGED;
-	}
-	entry->losses++;
-	cop_pending_record(model->pending, entry);
-	return COP_OK;
-}
-
-/* What the end of a window teaches: the recorded losses, else the default, else nothing. */
-static bool final_loss(const cop_model *model, const cop_pending_entry *entry, double *scaled)
-{
-	const cop_model_settings *s = &model->set;
-	if (entry->losses > 0) {
-		for (size_t i = 0; i < 2; i++) {
-			scaled[i] = entry->loss[i];
-			if (!model->learner->class->values)
-				scaled[i] = fmin(fmax(scaled[i], 0.0), 1.0);
-		}
-		return true;
-	}
-	scaled[0] = scaled[1] = (s->default_loss - s->loss_low) / (s->loss_high - s->loss_low);
-	return s->has_default_loss;
-}
-
-static bool window_is_over(const cop_model *model, const cop_pending_entry *entry, double now)
-{
-	return entry->time + model->set.reward_window <= now;
-}
-
-static void end_window(cop_model *model, const cop_pending_entry *entry, double now)
-{
-	double scaled[2];
-	bool teaches = final_loss(model, entry, scaled);
-	cop_remembered as = entry->losses > 0 ? COP_REMEMBERED_ANSWERED : COP_REMEMBERED_EXPIRED;
-	if (teaches && learn(model, &entry->x, &entry->decision, scaled, true) == COP_OK)
-		model->counters.defaulted += entry->losses == 0;
-	model->counters.dropped += !teaches;
-	cop_pending_remove(model->pending, entry, as, now);
-}
-
-/* The id's decision, if it is waiting and its window is not over; one that is over is ended here. */
-static bool find_open(cop_model *model, const cop_event_id *id, double now, cop_pending_entry *entry)
-{
-	if (!cop_pending_find(model->pending, id, entry))
-		return false;
-	if (!window_is_over(model, entry, now))
-		return true;
-	end_window(model, entry, now);
-	return false;
-}
-
-static void evict_oldest(cop_model *model, double now)
-{
-	cop_pending_entry oldest;
-	if (!cop_pending_oldest(model->pending, &oldest))
-		return;
-	cop_pending_remove(model->pending, &oldest, COP_REMEMBERED_EXPIRED, now);
-	model->counters.evicted++;
-}
-
-static void keep_explanation(cop_model *model, const cop_row *x, const cop_decision *decision, uint64_t serial)
-{
-	if (model->kept_count == 0)
-		return;
-	size_t at = (size_t)(serial % model->kept_count);
-	model->kept_serial[at] = serial;
-	cop_learner_explain(model->learner, x, decision, &model->kept[at]);
-}
-
-cop_err cop_model_decide(cop_model *model, const cop_event_id *id, const cop_row *x, const uint8_t *mask, double now,
-        cop_decision *out, bool *repeated)
-{
-	cop_pending_entry entry;
-	*repeated = find_open(model, id, now, &entry);
-	if (*repeated) {
-		*out = entry.decision;
-		model->counters.repeated++;
-		return COP_OK;
-	}
-	cop_err err = cop_learner_decide(model->learner, x, mask, out);
-	if (err != COP_OK)
-		return err;
-	while (cop_pending_count(model->pending) >= model->set.pending_max)
-		evict_oldest(model, now);
-	err = cop_pending_add(model->pending, id, x, out, model->serial, now);
-	if (err != COP_OK)
-		return err;
-	keep_explanation(model, x, out, model->serial);
-	model->serial++;
-	model->counters.decisions++;
-	model->counters.greedy += out->greedy;
-	return COP_OK;
-}
-
-static cop_err join(
-        cop_model *model, cop_pending_entry *entry, const double *scaled, double now, cop_feedback_result *result)
-{
-	bool records = model->set.reward != COP_REWARD_EARLIEST;
-	cop_err err =
-	        records ? record_loss(model, entry, scaled) : learn(model, &entry->x, &entry->decision, scaled, true);
-	if (err != COP_OK)
-		return err;
-	if (records) {
-		*result = COP_FEEDBACK_RECORDED;
-	} else {
-		cop_pending_remove(model->pending, entry, COP_REMEMBERED_ANSWERED, now);
-		*result = COP_FEEDBACK_APPLIED;
-	}
-	model->counters.feedback[*result]++;
-	return COP_OK;
-}
-
-static cop_feedback_result not_waiting(const cop_model *model, const cop_event_id *id)
-{
-	switch (cop_pending_recall(model->pending, id)) {
-	case COP_REMEMBERED_ANSWERED:
-		return COP_FEEDBACK_DUPLICATE;
-	case COP_REMEMBERED_EXPIRED:
-		return COP_FEEDBACK_LATE;
-	case COP_REMEMBERED_NOT:
-		break;
-	}
-	return COP_FEEDBACK_UNKNOWN;
-}
-
-cop_err cop_model_feedback(cop_model *model, const cop_event_id *id, const double *loss, size_t count, double now,
-        cop_feedback_result *result)
-{
-	double scaled[2] = { 0.0, 0.0 };
-	cop_err err = scale(model, loss, count, scaled);
-	if (err != COP_OK)
-		return err;
-	cop_pending_entry entry;
-	if (find_open(model, id, now, &entry))
-		return join(model, &entry, scaled, now, result);
-	*result = not_waiting(model, id);
-	model->counters.feedback[*result]++;
-	return COP_OK;
-}
-
-cop_err cop_model_feedback_full(cop_model *model, const cop_event_id *id, const cop_row *x, uint32_t arm, double p,
-        const double *loss, size_t count, double now, cop_feedback_result *result)
-{
-	bool values = model->learner->class->values;
-	if (values ? !two_point(model) : arm >= model->set.learner.arms || !(p > 0.0 && p <= 1.0))
-		return COP_EINVAL;
-	double scaled[2] = { 0.0, 0.0 };
-	cop_err err = scale(model, loss, count, scaled);
-	if (err != COP_OK)
-		return err;
-	cop_pending_entry entry;
-	if (find_open(model, id, now, &entry))
-		return join(model, &entry, scaled, now, result);
-	*result = not_waiting(model, id);
-	if (*result == COP_FEEDBACK_UNKNOWN) {
-		cop_decision decision = { .arm = values ? 0 : arm, .p = values ? 1.0 : p };
-		err = learn(model, x, &decision, scaled, false);
-		if (err != COP_OK)
-			return err;
-		cop_pending_remember(model->pending, id, COP_REMEMBERED_ANSWERED, now);
-		*result = COP_FEEDBACK_APPLIED;
-	}
-	model->counters.feedback[*result]++;
-	return COP_OK;
-}
-
-size_t cop_model_expire(cop_model *model, double now, size_t most)
-{
-	size_t ended = 0;
-	cop_pending_entry entry;
-	while (ended < most && cop_pending_oldest(model->pending, &entry) && window_is_over(model, &entry, now)) {
-		end_window(model, &entry, now);
-		ended++;
-	}
-	cop_pending_forget(model->pending, now - model->set.reward_window);
-	return ended;
+	return NULL;
 }
 
 cop_err cop_model_explain(
@@ -384,12 +187,11 @@ cop_err cop_model_explain(
 	if (!cop_pending_find(model->pending, id, &entry))
 		return COP_ENOTFOUND;
 	*decision = entry.decision;
-	size_t keep = model->kept_count;
-	*kept = keep > 0 && model->kept_serial[entry.serial % keep] == entry.serial;
-	if (*kept) {
-		*out = &model->kept[entry.serial % keep];
+	cop_learner_probes(model->learner, decision);
+	*out = find_kept(model, entry.handle);
+	*kept = *out != NULL;
+	if (*kept)
 		return COP_OK;
-	}
 	cop_learner_explain(model->learner, &entry.x, decision, &model->fresh);
 	*out = &model->fresh;
 	return COP_OK;

@@ -31,10 +31,12 @@ typedef struct cop_model_settings {
 	double loss_low, loss_high;   /* loss_range; value models: only the scale, losses may lie outside */
 	double value_low, value_high; /* value models */
 	size_t pending_max;           /* decisions that may wait; the oldest gives way */
+	size_t pending_bytes;         /* memory that they may take; the oldest give way */
 	size_t explain_keep;          /* newest decisions whose explanation is kept from decide time */
 } cop_model_settings;
 
-/* Learner defaults, window 600 s, no default loss, earliest, ranges [0, 1], a million waiting, none explained. */
+/* Learner defaults, window 600 s, no default loss, earliest, ranges [0, 1], a million waiting in at most 1 GiB, none
+ * explained. */
 void cop_model_settings_init(cop_model_settings *settings);
 
 typedef enum cop_feedback_result {
@@ -49,6 +51,7 @@ typedef enum cop_feedback_result {
 /* "applied" ...; never NULL. */
 const char *cop_feedback_result_text(cop_feedback_result result);
 
+/* All but repeated and refused are part of the model's saved state. */
 typedef struct cop_model_counters {
 	uint64_t decisions; /* new ones */
 	uint64_t repeated;  /* asked again while waiting */
@@ -72,28 +75,47 @@ const cop_model_settings *cop_model_get_settings(const cop_model *model); /* wit
 cop_learner *cop_model_learner(cop_model *model);
 const cop_model_counters *cop_model_get_counters(const cop_model *model);
 size_t cop_model_pending(const cop_model *model);
+/* Memory of the waiting decisions. */
+size_t cop_model_pending_bytes(const cop_model *model);
 
 /* Takes over what may change in a living model: exploration, reward_window, default loss, reward rule, pending_max,
- * explain_keep (a changed one forgets the explanations kept). COP_EINVAL with a message, COP_ENOMEM; then nothing
- * changed. */
+ * pending_bytes, explain_keep (a changed one forgets the explanations kept). COP_EINVAL with a message, COP_ENOMEM;
+ * then nothing changed. */
 COP_CHECK cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, cop_diag *diag);
+
+/* What a decision is asked for. */
+typedef struct cop_model_context {
+	const cop_event_id *id;
+	const cop_row *x;
+	const uint8_t *mask; /* arms flags, NULL: all */
+	bool defer; /* the window begins with cop_model_activate; not activated, it is dropped when one is over */
+} cop_model_context;
 
 /* A decision for the context; waits for feedback under its id. An id that waits already gets its first decision again
  * (*repeated). Value models: the decision's y and probes are in [0, 1]; cop_model_value brings them to value_range.
- * COP_EINVAL: no arm is eligible. COP_ENOMEM. In both cases the decision is not waiting. */
-COP_CHECK cop_err cop_model_decide(cop_model *model, const cop_event_id *id, const cop_row *x, const uint8_t *mask,
-        double now, cop_decision *out, bool *repeated);
+ * COP_EINVAL: no arm is eligible. COP_ENOMEM. Nothing changed then. */
+COP_CHECK cop_err cop_model_decide(
+        cop_model *model, const cop_model_context *context, double now, cop_decision *out, bool *repeated);
+/* A decision that was made before, from a journal: the model moves as it did then, and nothing is drawn. The mask is
+ * not needed. COP_EINVAL: the decision is not one of this model's, or its id waits already. COP_ENOMEM. Nothing changed
+ * then. */
+COP_CHECK cop_err cop_model_replay(
+        cop_model *model, const cop_model_context *context, double now, const cop_decision *decision);
+/* A deferred decision was shown: its window begins. APPLIED; DUPLICATE: it has begun already, or is answered; LATE;
+ * UNKNOWN. */
+void cop_model_activate(cop_model *model, const cop_event_id *id, double now, cop_feedback_result *result);
 double cop_model_value(const cop_model *model, double y);
 
 /* Loss (count 1, or 2 for two-point values, at probe + and probe -) for a decision, under the reward rule.
  * COP_ENONFINITE; COP_EINVAL: outside loss_range, or count is not what the model takes (2 only for two-point values);
- * COP_EDIVERGED: the update was refused. Nothing changed then, and the decision goes on waiting. A decision whose window
- * is over at `now` is ended first, as by cop_model_expire. */
+ * COP_EDIVERGED: the update was refused. Nothing changed then, and the decision goes on waiting. A decision whose
+ * window is over at `now` is ended first, as by cop_model_expire. */
 COP_CHECK cop_err cop_model_feedback(cop_model *model, const cop_event_id *id, const double *loss, size_t count,
         double now, cop_feedback_result *result);
 
-/* Self-contained feedback: as above when the id is known here, else learned from the given context, arm and propensity.
- * COP_EINVAL also: arm or p out of range, or a one-point value model (whose perturbation is not in the message). */
+/* Self-contained feedback: as above when the id is known here with this arm; else learned at once from the given
+ * context, arm and propensity (a waiting decision for another arm is thereby answered). COP_EINVAL also: arm or p out
+ * of range, or a one-point value model (whose perturbation is not in the message). */
 COP_CHECK cop_err cop_model_feedback_full(cop_model *model, const cop_event_id *id, const cop_row *x, uint32_t arm,
         double p, const double *loss, size_t count, double now, cop_feedback_result *result);
 
@@ -112,8 +134,10 @@ void cop_model_explain_row(
 
 /* Sections "settings", "learner", "pending", "counters" into a model file that the caller has begun. */
 void cop_model_save(const cop_model *model, cop_bytes *bytes);
-/* From such a file's bytes. The saved shape must be that of this model's settings: COP_ESHAPE with both shapes in
- * *diag. COP_EFORMAT, COP_EVERSION, COP_ENONFINITE, COP_ENOMEM; after an error the model is only good for freeing. */
+/* From such a file's bytes, with the saved values of what cop_model_adjust may change (but explain_keep); call that
+ * again to have the configured ones. The saved shape must be that of this model's settings: COP_ESHAPE with both shapes
+ * in *diag. COP_EFORMAT, COP_EVERSION, COP_ENONFINITE, COP_ENOMEM; after an error the model is only good for freeing.
+ */
 COP_CHECK cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_diag *diag);
 /* The settings in such a file, to make a model of its shape. */
 COP_CHECK cop_err cop_model_peek(const void *data, size_t length, cop_model_settings *settings, cop_diag *diag);

@@ -1,9 +1,10 @@
 /* online/pending.h: decisions that wait for their feedback, found by id, in order of time.
  *
- * Bounded by count. A record holds what learning needs later: the context as given, the action and its propensity, the
- * experts' predictions, and losses recorded so far. Beside the waiting ones, ids that were answered or have
- * expired are remembered for a while by a 64-bit hash (two ids mixed up: one in 10^13 at a million remembered), so that
- * a duplicate or late feedback can be told from an unknown one. One thread; a steady load allocates nothing. */
+ * Bounded by count and by bytes. A record holds what learning needs later: the context as given, the action and its
+ * propensity, the experts' predictions, and losses recorded so far; at most 64 bytes beside its context and id,
+ * its share of the index included. Beside the waiting ones, ids that were answered or have expired are remembered for a
+ * while by a 64-bit hash (two ids mixed up: one in 10^13 at a million remembered), so that a duplicate or late feedback
+ * can be told from an unknown one. One thread; a steady load allocates nothing. */
 #ifndef COP_ONLINE_PENDING_H
 #define COP_ONLINE_PENDING_H
 
@@ -18,15 +19,24 @@
 
 typedef struct cop_pending cop_pending;
 
-/* One waiting decision; pointers into the table, valid until it changes. */
+typedef struct cop_pending_shape {
+	size_t d; /* of contexts */
+	bool sparse;
+	size_t max_nonzeros; /* sparse: most entries of a context */
+	size_t arms;         /* 0: values, whose decisions have y and u instead of arm and p */
+	size_t predictions;  /* of each decision that are kept, at most COP_LEARNER_EXPERTS */
+} cop_pending_shape;
+
+/* One waiting decision. decision.probe is not kept, and for values p is 1. */
 typedef struct cop_pending_entry {
-	uint32_t handle;
+	uint32_t handle; /* names it while it waits */
 	double time;     /* seconds, when its reward window began */
-	uint64_t serial; /* number of the decision in its model, from 0 */
-	uint32_t losses; /* feedbacks recorded so far (reward rules last, sum) */
+	bool records;    /* its losses are recorded until the window ends (reward rules last, sum) */
+	bool deferred;   /* not shown yet: its window has not begun */
+	uint32_t losses; /* feedbacks recorded so far */
 	double loss[2];  /* last or sum of them, scaled */
 	cop_decision decision;
-	cop_row x;
+	cop_row x; /* points into the table, valid until it changes */
 } cop_pending_entry;
 
 typedef enum cop_remembered {
@@ -35,25 +45,29 @@ typedef enum cop_remembered {
 	COP_REMEMBERED_EXPIRED = 2,
 } cop_remembered;
 
-/* Contexts of dimension d, dense, or sparse with up to max_nonzeros entries; at most `max` decisions wait and at most
- * `max` ids are remembered. COP_EINVAL, COP_ENOMEM. On error *out is NULL. */
-COP_CHECK cop_err cop_pending_new(
-        size_t d, bool sparse, size_t max_nonzeros, size_t max, uint64_t hash_key, cop_pending **out);
+/* At most `max` decisions wait and at most `max` ids are remembered. COP_EINVAL, COP_ENOMEM. On error *out is NULL. */
+COP_CHECK cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, uint64_t hash_key, cop_pending **out);
 void cop_pending_free(cop_pending *table);
 size_t cop_pending_count(const cop_pending *table);
 size_t cop_pending_max(const cop_pending *table);
+/* Of the waiting records and their index; depends on what waits alone. */
+size_t cop_pending_bytes(const cop_pending *table);
 /* A lower bound than before does not drop what waits already. */
 void cop_pending_set_max(cop_pending *table, size_t max);
 
-/* Adds a decision at the young end; times should not fall. COP_EEXIST: the id waits already. COP_EFULL: the
- * bound is reached (take the oldest out first). COP_ENOMEM. */
-COP_CHECK cop_err cop_pending_add(cop_pending *table, const cop_event_id *id, const cop_row *x,
-        const cop_decision *decision, uint64_t serial, double time);
+/* Makes sure that the next add of such an id and context finds memory. COP_ENOMEM. */
+COP_CHECK cop_err cop_pending_reserve(cop_pending *table, const cop_event_id *id, const cop_row *x);
+/* Adds entry (handle aside; x is copied) at the young end; times should not fall. COP_EEXIST: the id waits already.
+ * COP_EFULL: the bound is reached (take the oldest out first). COP_ENOMEM. */
+COP_CHECK cop_err cop_pending_add(
+        cop_pending *table, const cop_event_id *id, const cop_pending_entry *entry, uint32_t *handle);
 bool cop_pending_find(const cop_pending *table, const cop_event_id *id, cop_pending_entry *out);
 /* The one that has waited longest; false when none waits. */
 bool cop_pending_oldest(const cop_pending *table, cop_pending_entry *out);
-/* Writes the entry's losses back. */
-void cop_pending_record(cop_pending *table, const cop_pending_entry *entry);
+/* Writes the losses of an entry that records back. */
+void cop_pending_record_loss(cop_pending *table, const cop_pending_entry *entry);
+/* A deferred entry's window begins: it moves to the young end. */
+void cop_pending_activate(cop_pending *table, const cop_pending_entry *entry, double time);
 /* Removes an entry and remembers its id as answered or expired from `time` on; when `max` are remembered
  * already the oldest is forgotten. Should memory be short, the id is not remembered. */
 void cop_pending_remove(cop_pending *table, const cop_pending_entry *entry, cop_remembered as, double time);
@@ -66,8 +80,7 @@ void cop_pending_forget(cop_pending *table, double time);
 
 /* All of it, oldest first: equal histories give equal bytes. */
 void cop_pending_save(const cop_pending *table, cop_bytes *bytes);
-/* Into an empty table of the same shape; every decision's arm must be below `arms` (values: 1). COP_ESHAPE,
- * COP_EFORMAT, COP_ENONFINITE, COP_EFULL, COP_ENOMEM. */
-COP_CHECK cop_err cop_pending_load(cop_pending *table, size_t arms, cop_cursor *cursor);
+/* Into an empty table of the same shape. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE, COP_EFULL, COP_ENOMEM. */
+COP_CHECK cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor);
 
 #endif

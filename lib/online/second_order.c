@@ -9,7 +9,9 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
-#define PRIOR_LOSS 0.5f
+#define PRIOR_LOSS    0.5f
+#define LARGEST_ERROR 1e15f              /* beyond it, weights could overflow */
+#define FULL_BYTES    ((size_t)64 << 20) /* of P over all arms */
 
 struct cop_second_order {
 	const cop_kernel *kernel;
@@ -17,11 +19,26 @@ struct cop_second_order {
 	size_t columns; /* pad(arms) */
 	size_t side;    /* pad(inputs) */
 	bool full;
+	float start; /* P begins as this times I */
 	float *w;
 	float *p;
 	float *px;  /* side (full): P x */
 	float *neg; /* side (full): -v */
 };
+
+bool cop_second_order_affordable(size_t inputs, size_t arms)
+{
+	size_t entries;
+	return !__builtin_mul_overflow(inputs * cop_kernel_pad(inputs), arms, &entries) &&
+	       entries <= FULL_BYTES / sizeof(float);
+}
+
+double cop_second_order_footprint(size_t inputs, size_t arms, bool full)
+{
+	double w = (double)inputs * (double)cop_kernel_pad(arms);
+	double p = full ? (double)arms * (double)inputs * (double)cop_kernel_pad(inputs) : w;
+	return (w + p + 2.0 * (double)cop_kernel_pad(inputs)) * sizeof(float);
+}
 
 static size_t p_size(const cop_second_order *model)
 {
@@ -51,7 +68,7 @@ cop_err cop_second_order_new(
 		cop_second_order_free(model);
 		return COP_ENOMEM;
 	}
-	float start = (float)(1.0 / ridge);
+	float start = model->start = (float)(1.0 / ridge);
 	for (size_t k = 0; full && k < arms; k++)
 		for (size_t j = 0; j < inputs; j++)
 			model->p[(k * inputs + j) * model->side + j] = start;
@@ -79,33 +96,49 @@ void cop_second_order_predict(const cop_second_order *model, const cop_row *x, f
 	cop_kernel_forward_row(model->kernel, x, model->columns, model->w, loss);
 }
 
-static size_t entries_of(const cop_row *x) { return x->dense != NULL ? x->d : x->nnz; }
-
-static float value_at(const cop_row *x, size_t i) { return x->dense != NULL ? x->dense[i] : x->value[i]; }
-
 static size_t place(const cop_second_order *model, const cop_row *x, size_t i, size_t arm)
 {
-	return (x->dense != NULL ? i : x->index[i]) * model->columns + arm;
+	return cop_row_index(x, i) * model->columns + arm;
 }
 
 static float residual(const cop_second_order *model, const cop_row *x, size_t arm, double loss)
 {
 	float predicted = PRIOR_LOSS;
-	for (size_t i = 0; i < entries_of(x); i++)
-		predicted += model->w[place(model, x, i, arm)] * value_at(x, i);
+	for (size_t i = 0; i < cop_row_entries(x); i++)
+		predicted += model->w[place(model, x, i, arm)] * cop_row_value(x, i);
 	return (float)loss - predicted;
+}
+
+/* P x into px; 1 + xᵀ P x. */
+static float spread_of(cop_second_order *model, const cop_row *x, const float *p)
+{
+	memset(model->px, 0, model->side * sizeof *model->px);
+	cop_kernel_forward_row(model->kernel, x, model->side, p, model->px); /* P is symmetric */
+	return 1.0f + model->kernel->dot(model->inputs, x->dense, model->px);
+}
+
+/* One arm's P cut to its diagonal, which lies in (0, start] unless it is spoiled too. */
+static void restart(const cop_second_order *model, float *p)
+{
+	for (size_t j = 0; j < model->inputs; j++) {
+		float *row = p + j * model->side;
+		float own = row[j] > 0.0f && row[j] <= model->start ? row[j] : model->start;
+		memset(row, 0, model->side * sizeof *row);
+		row[j] = own;
+	}
 }
 
 static cop_err learn_full(cop_second_order *model, const cop_row *x, size_t arm, float error)
 {
 	float *p = model->p + arm * model->inputs * model->side;
-	memset(model->px, 0, model->side * sizeof *model->px);
-	cop_kernel_forward_row(model->kernel, x, model->side, p, model->px); /* P is symmetric */
-	float spread = 1.0f + model->kernel->dot(model->inputs, x->dense, model->px);
-	float gain = error / spread;
-	if (!(spread >= 1.0f && isfinite(spread) &&
-	            isfinite(gain))) /* rounding has spoiled P, or the numbers have run away */
+	float spread = spread_of(model, x, p);
+	if (spread < 1.0f && isfinite(spread)) { /* no x can: rounding has spoiled P */
+		restart(model, p);
+		spread = spread_of(model, x, p);
+	}
+	if (!isfinite(spread))
 		return COP_EDIVERGED;
+	float gain = error / spread;
 	float root = 1.0f / sqrtf(spread);
 	for (size_t j = 0; j < model->side; j++) {
 		model->px[j] *= root;
@@ -120,16 +153,16 @@ static cop_err learn_full(cop_second_order *model, const cop_row *x, size_t arm,
 
 static cop_err learn_diagonal(cop_second_order *model, const cop_row *x, size_t arm, float error)
 {
-	size_t entries = entries_of(x);
+	size_t entries = cop_row_entries(x);
 	float spread = 1.0f;
 	for (size_t i = 0; i < entries; i++)
-		spread += model->p[place(model, x, i, arm)] * value_at(x, i) * value_at(x, i);
-	float gain = error / spread;
-	if (!isfinite(spread) || !isfinite(gain))
+		spread += model->p[place(model, x, i, arm)] * cop_row_value(x, i) * cop_row_value(x, i);
+	if (!isfinite(spread))
 		return COP_EDIVERGED;
+	float gain = error / spread;
 	for (size_t i = 0; i < entries; i++) {
 		size_t at = place(model, x, i, arm);
-		float value = value_at(x, i);
+		float value = cop_row_value(x, i);
 		float px = model->p[at] * value;
 		model->w[at] += gain * px;
 		model->p[at] = 1.0f / (1.0f / model->p[at] + value * value);
@@ -141,6 +174,8 @@ cop_err cop_second_order_learn(cop_second_order *model, const cop_row *x, size_t
 {
 	COP_ASSERT(arm < model->arms && x->d == model->inputs && (x->dense != NULL || !model->full));
 	float error = residual(model, x, arm, loss);
+	if (!(fabsf(error) <= LARGEST_ERROR))
+		return COP_EDIVERGED;
 	return model->full ? learn_full(model, x, arm, error) : learn_diagonal(model, x, arm, error);
 }
 
@@ -149,8 +184,8 @@ void cop_second_order_explain(const cop_second_order *model, const cop_row *x, s
 	expert->count =
 	        cop_explanation_top(x, model->w + arm, model->columns, COP_EXPLANATION_LINEAR, expert->features);
 	expert->linear = 0.0;
-	for (size_t i = 0; i < entries_of(x); i++)
-		expert->linear += (double)model->w[place(model, x, i, arm)] * (double)value_at(x, i);
+	for (size_t i = 0; i < cop_row_entries(x); i++)
+		expert->linear += (double)model->w[place(model, x, i, arm)] * (double)cop_row_value(x, i);
 }
 
 void cop_second_order_save(const cop_second_order *model, cop_bytes *bytes)

@@ -4,6 +4,7 @@
  * sum of x xᵀ over the events it was played in, and moves by recursive least squares:
  *     k = P x / (1 + xᵀ P x),   w += k (loss - 1/2 - w x),   P -= k (P x)ᵀ
  * Full P (D x D an arm) when asked for, else its diagonal (each input's own variance; the only form for sparse rows).
+ * Once rounding has made a full P indefinite (1 + xᵀ P x below 1), it begins again from its own diagonal.
  * Starting at 1/2, neither the best nor the worst arm, matters: untried arms stay worth a look. One thread per object;
  * nothing is allocated after new. */
 #ifndef COP_ONLINE_SECOND_ORDER_H
@@ -19,6 +20,11 @@
 
 typedef struct cop_second_order cop_second_order;
 
+/* Whether full terms for dense rows of this many inputs are affordable: P over all arms within 64 MiB. */
+bool cop_second_order_affordable(size_t inputs, size_t arms);
+/* Bytes that such a model takes, about; as a double, since settings may ask for more than there is. */
+double cop_second_order_footprint(size_t inputs, size_t arms, bool full);
+
 /* COP_EINVAL: a size is 0 or ridge is not positive. COP_ENOMEM. On error *out is NULL. */
 COP_CHECK cop_err cop_second_order_new(
         const cop_kernel *kernel, size_t inputs, size_t arms, bool full, double ridge, cop_second_order **out);
@@ -26,7 +32,8 @@ void cop_second_order_free(cop_second_order *model);
 
 /* loss: room for cop_kernel_pad(arms), 64-byte aligned. */
 void cop_second_order_predict(const cop_second_order *model, const cop_row *x, float *loss);
-/* One step for one arm. COP_EDIVERGED: the step is not finite; nothing changed. */
+/* One step for one arm. COP_EDIVERGED: the step is not finite, or the prediction is off by more than 1e15; nothing
+ * changed. */
 COP_CHECK cop_err cop_second_order_learn(cop_second_order *model, const cop_row *x, size_t arm, double loss);
 void cop_second_order_explain(
         const cop_second_order *model, const cop_row *x, size_t arm, cop_explained_expert *expert);

@@ -7,9 +7,10 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
-#define UNIT    ((size_t)16)
+#define UNIT    ((size_t)8)
 #define CHUNK   ((size_t)1 << 20)
-#define CLASSES 256
+#define EXACT   128 /* units up to here have a class each */
+#define CLASSES 320
 
 struct cop_slab {
 	size_t largest;
@@ -21,17 +22,18 @@ struct cop_slab {
 	uint32_t free[CLASSES];
 };
 
-/* Rounds units up to their class's size and tells the class: 8 steps for each doubling. */
+/* Rounds units up to their class's size and tells the class: one for each size up to EXACT, then 8 for each doubling.
+ */
 static size_t class_of(size_t units, unsigned *class)
 {
-	if (units <= 16) {
+	if (units <= EXACT) {
 		*class = (unsigned)units - 1;
 		return units;
 	}
-	unsigned top = 63u - (unsigned)__builtin_clzll((unsigned long long)(units - 1));
+	unsigned top = 63u - (unsigned)__builtin_clzll((unsigned long long)(units - 1)); /* >= 7 */
 	unsigned step = top - 3;
 	size_t steps = (units + ((size_t)1 << step) - 1) >> step; /* 9 .. 16 */
-	*class = 16 + (top - 4) * 8 + (unsigned)(steps - 9);
+	*class = EXACT + (top - 7) * 8 + (unsigned)(steps - 9);
 	return steps << step;
 }
 
@@ -89,6 +91,27 @@ void *cop_slab_at(const cop_slab *slab, uint32_t handle)
 	return slab->chunks[handle >> slab->shift] + (handle & (slab->chunk_units - 1)) * UNIT;
 }
 
+/* Room for `units` at next, in the newest chunk or a further one. A record never straddles chunks; the rest of a full
+ * chunk stays unused. */
+static cop_err fresh_room(cop_slab *slab, size_t units)
+{
+	size_t end = slab->count * slab->chunk_units;
+	if (slab->next + units <= end)
+		return COP_OK;
+	cop_err err = add_chunk(slab);
+	if (err == COP_OK && end != 0)
+		slab->next = end;
+	return err;
+}
+
+cop_err cop_slab_reserve(cop_slab *slab, size_t size)
+{
+	COP_ASSERT(size > 0 && size <= slab->largest);
+	unsigned class;
+	size_t units = class_of((size + UNIT - 1) / UNIT, &class);
+	return slab->free[class] != 0 ? COP_OK : fresh_room(slab, units);
+}
+
 cop_err cop_slab_take(cop_slab *slab, size_t size, uint32_t *handle)
 {
 	COP_ASSERT(size > 0 && size <= slab->largest);
@@ -99,15 +122,9 @@ cop_err cop_slab_take(cop_slab *slab, size_t size, uint32_t *handle)
 		memcpy(&slab->free[class], cop_slab_at(slab, *handle), sizeof *handle);
 		return COP_OK;
 	}
-	/* A record never straddles chunks; the rest of a full chunk stays unused. */
-	size_t end = slab->count * slab->chunk_units;
-	if (slab->next + units > end) {
-		cop_err err = add_chunk(slab);
-		if (err != COP_OK)
-			return err;
-		if (end != 0)
-			slab->next = end;
-	}
+	cop_err err = fresh_room(slab, units);
+	if (err != COP_OK)
+		return err;
 	*handle = (uint32_t)slab->next;
 	slab->next += units;
 	return COP_OK;

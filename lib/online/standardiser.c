@@ -3,6 +3,7 @@
  * squares. */
 #include "online/standardiser.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -56,6 +57,12 @@ cop_err cop_standardiser_new(size_t d, bool sparse, size_t max_nonzeros, cop_sta
 	return COP_OK;
 }
 
+double cop_standardiser_footprint(size_t d, bool sparse, size_t max_nonzeros)
+{
+	size_t feature = 2 * sizeof(double) + (sparse ? 0 : 3 * sizeof(float)); /* statistics, shift, scale, output */
+	return (double)d * (double)feature + (sparse ? (double)max_nonzeros * 2.0 * sizeof(float) : 0.0);
+}
+
 void cop_standardiser_free(cop_standardiser *s)
 {
 	if (s == NULL)
@@ -70,11 +77,20 @@ void cop_standardiser_free(cop_standardiser *s)
 	cop_mem_free(s);
 }
 
-/* A spread that is only rounding noise of the mean counts as none. */
+#define LARGEST_SCALE (1.0 / (double)FLT_MIN) /* beyond it, a float is or soon becomes infinite */
+
+/* A spread that is only rounding noise of the mean counts as none, as does one that its inverse cannot express. */
 static float inverse_sd(double mean, double m2, double count)
 {
 	double variance = m2 / count;
-	return variance > 1e-12 * mean * mean && variance > 0.0 ? (float)(1.0 / sqrt(variance)) : 0.0f;
+	double scale = variance > 1e-12 * mean * mean && variance > 0.0 ? 1.0 / sqrt(variance) : 0.0;
+	return scale <= LARGEST_SCALE ? (float)scale : 0.0f;
+}
+
+static float inverse_rms(double squares, double count)
+{
+	double scale = squares > 0.0 ? sqrt(count / squares) : 1.0;
+	return scale <= LARGEST_SCALE ? (float)scale : 1.0f;
 }
 
 static void refresh(cop_standardiser *s)
@@ -126,10 +142,8 @@ static void apply_sparse(cop_standardiser *s, const cop_row *raw, cop_row *out)
 	COP_ASSERT(raw->nnz <= s->max_nonzeros);
 	for (size_t i = 0; i < raw->nnz; i++) {
 		uint32_t j = raw->index[i];
-		double squares = s->spread[j];
-		float scale = squares > 0.0 ? (float)sqrt(s->seen[j] / squares) : 1.0f;
 		s->index[i] = j;
-		s->value[i] = clip(raw->value[i] * scale);
+		s->value[i] = clip(raw->value[i] * inverse_rms(s->spread[j], s->seen[j]));
 	}
 	s->index[raw->nnz] = (uint32_t)s->d;
 	s->value[raw->nnz] = 1.0f;
@@ -147,7 +161,7 @@ void cop_standardiser_apply(cop_standardiser *s, const cop_row *raw, cop_row *ou
 	float *restrict value = s->value;
 #pragma omp simd
 	for (size_t j = 0; j < s->d; j++)
-		value[j] = clip((x[j] - s->shift[j]) * s->scale[j]);
+		value[j] = s->scale[j] > 0.0f ? clip((x[j] - s->shift[j]) * s->scale[j]) : 0.0f; /* not infinity * 0 */
 	value[s->d] = 1.0f;
 	*out = (cop_row){ .d = s->d + 1, .dense = value };
 }

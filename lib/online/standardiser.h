@@ -1,8 +1,10 @@
 /* online/standardiser.h: online standardisation of features, from raw contexts to what the learners see.
  *
  * d raw features become d + 1 inputs, the last the constant 1. Dense: (x - mean) / sd by Welford's running mean and
- * variance, clipped at +-COP_STANDARDISER_CLIP; a feature that never varied gives 0. Sparse: x / rms over the events in
- * which the feature was present, not centred (absent stays 0), clipped alike. Statistics move only in observe; rows
+ * variance, clipped at +-COP_STANDARDISER_CLIP; a feature that never varied (or by less
+ * than the smallest normal float) gives 0. Sparse: x / rms over the events in
+ * which the feature was present, not centred (absent stays 0), clipped alike; a smaller rms than
+ * that float counts as 1. Whatever finite rows come, outputs are finite. Statistics move only in observe; rows
  * made from one state depend on that state alone. One thread per object. */
 #ifndef COP_ONLINE_STANDARDISER_H
 #define COP_ONLINE_STANDARDISER_H
@@ -20,6 +22,8 @@ typedef struct cop_standardiser cop_standardiser;
 /* d features (sparse: 2^bits); rows of at most max_nonzeros entries when sparse. Caller frees; NULL on error.
  * COP_EINVAL: d is 0, or sparse with max_nonzeros 0. COP_ENOMEM. */
 COP_CHECK cop_err cop_standardiser_new(size_t d, bool sparse, size_t max_nonzeros, cop_standardiser **out);
+/* Bytes that one takes, about. */
+double cop_standardiser_footprint(size_t d, bool sparse, size_t max_nonzeros);
 void cop_standardiser_free(cop_standardiser *s);
 
 /* Lets the statistics take in a raw row (of the kind and dimension given at new). */

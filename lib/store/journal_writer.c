@@ -241,6 +241,37 @@ cop_err cop_journal_sync(cop_journal_writer *writer, cop_diag *diag)
 	return broke(writer, AFTER_SYNC, err, &why, diag);
 }
 
+cop_err cop_journal_sync_begin(cop_journal_writer *writer, cop_journal_ticket *ticket)
+{
+	if (writer->broken != NONE)
+		return COP_EINVAL;
+	*ticket = (cop_journal_ticket){ .base = writer->base, .sequence = writer->written };
+	ticket->fd = fcntl(writer->fd, F_DUPFD_CLOEXEC, 0);
+	return ticket->fd < 0 ? COP_EIO : COP_OK;
+}
+
+void cop_journal_sync_run(cop_journal_ticket *ticket) { ticket->error = cop_journal_sync_data(ticket->fd) ? 0 : errno; }
+
+/* A segment that is no longer written to was synced as a whole when it was left: its ticket has nothing to say. */
+cop_err cop_journal_sync_end(cop_journal_writer *writer, cop_journal_ticket *ticket, cop_diag *diag)
+{
+	(void)close(ticket->fd);
+	ticket->fd = -1;
+	if (writer->broken != NONE)
+		return still_broken(writer, diag);
+	if (ticket->base != writer->base)
+		return COP_OK;
+	if (ticket->error == 0) {
+		if (ticket->sequence > writer->durable)
+			writer->durable = ticket->sequence;
+		return COP_OK;
+	}
+	errno = ticket->error;
+	cop_diag why;
+	cop_err err = refused(writer, writer->base, "cannot be synced", &why);
+	return broke(writer, AFTER_SYNC, err, &why, diag);
+}
+
 cop_err cop_journal_roll(cop_journal_writer *writer, cop_diag *diag)
 {
 	cop_err err = cop_journal_sync(writer, diag);

@@ -41,6 +41,20 @@ COP_CHECK cop_err cop_journal_write(cop_journal_writer *writer, const void *batc
  * COP_EIO. */
 COP_CHECK cop_err cop_journal_sync(cop_journal_writer *writer, cop_diag *diag);
 
+/* The same in three steps, so that the wait for the disk can be on another thread while batches go on being written
+ * here: begin gives a ticket for all that was written so far; run waits; end (here again) takes in what run found. One
+ * ticket at a time; the writer may roll, break or recover in between. begin: COP_EINVAL: broken. COP_EIO: no
+ * descriptor. end: errors as sync. */
+typedef struct cop_journal_ticket {
+	int fd;
+	uint64_t base, sequence;
+	int error; /* errno that run met; 0: none */
+} cop_journal_ticket;
+
+COP_CHECK cop_err cop_journal_sync_begin(cop_journal_writer *writer, cop_journal_ticket *ticket);
+void cop_journal_sync_run(cop_journal_ticket *ticket);
+COP_CHECK cop_err cop_journal_sync_end(cop_journal_writer *writer, cop_journal_ticket *ticket, cop_diag *diag);
+
 /* Syncs, and begins a new segment, whatever the size of this one. Errors as sync; then the writer is broken. */
 COP_CHECK cop_err cop_journal_roll(cop_journal_writer *writer, cop_diag *diag);
 

@@ -132,6 +132,30 @@ static void test_squarecb_equals_inverse_gap_weights(void **state)
 	assert_true(fabs(p[2] - 1.0 / 3.0) < 1e-12);
 }
 
+static void test_losses_not_finite_are_the_worst_and_p_stays_finite(void **state)
+{
+	(void)state;
+	static const float cases[][3] = { { NAN, 0.2f, 0.4f }, { INFINITY, 0.2f, NAN }, { -INFINITY, 3e38f, NAN },
+		{ NAN, NAN, INFINITY }, { -3.4e38f, 3.4e38f, NAN } };
+	static const size_t best_of_case[] = { 1, 1, 1, 0, 0 };
+	static const char *const names[] = { "epsilon", "squarecb" };
+	cop_policy_settings set = { .epsilon = 0.1, .gamma = 1e9 };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		for (size_t n = 0; n < 2; n++) {
+			size_t best, eligible;
+			double p[3], sum = 0.0;
+			assert_int_equal(cop_policy_best(3, cases[i], NULL, &best, &eligible), COP_OK);
+			assert_int_equal(best, best_of_case[i]);
+			cop_policy_find(names[n])->probabilities(
+			        &set, UINT64_MAX, 3, cases[i], NULL, best, eligible, p);
+			for (size_t k = 0; k < 3; k++) {
+				assert_true(p[k] > 0.0 && p[k] <= 1.0);
+				sum += p[k];
+			}
+			assert_true(fabs(sum - 1.0) < 1e-12);
+		}
+}
+
 static void test_find_unknown_name_is_null(void **state)
 {
 	(void)state;
@@ -217,6 +241,7 @@ int main(void)
 		cmocka_unit_test(test_epsilon_constant_equals_eq_7),
 		cmocka_unit_test(test_epsilon_decaying_follows_root_down_to_floor),
 		cmocka_unit_test(test_squarecb_equals_inverse_gap_weights),
+		cmocka_unit_test(test_losses_not_finite_are_the_worst_and_p_stays_finite),
 		cmocka_unit_test(test_find_unknown_name_is_null),
 		cmocka_unit_test(test_best_ties_take_the_first),
 		cmocka_unit_test(test_best_without_eligible_arm_is_refused),

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/served.h"
 #include "support.h"
 
 #define TAIL  "sockets { requests = { \"ipc://r.ipc\" } }\n"
@@ -199,6 +200,23 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		{ "sockets { requests = { \"tcp://:5000\" } } model m { arms = 2 features = 0 }", 1, "tcp://:5000" },
 		{ "sockets { contexts_connect = { \"tcp://*:50\" } } model m { arms = 2 features = 0 }", 1,
 		        "tcp://*:50" },
+		{ "sockets { requests = { \"tcp://localhost:50\" } } model m { arms = 2 features = 0 }", 1,
+		        "\"tcp://localhost:50\" is not allowed, expected tcp://ADDRESS:PORT with an address or "
+		        "interface" },
+		{ "sockets { actions_bind = { \"tcp://host.example:50\" } requests = { \"ipc://r\" } }\n"
+		  "model m { arms = 2 features = 0 }",
+		        1, "no host name" },
+		{ "sockets { requests = { \"tcp://1.2.3:50\" } } model m { arms = 2 features = 0 }", 1,
+		        "tcp://1.2.3:50" },
+		{ TAIL "model small { arms = 2 features = 0 }\nmodel m { arms = 10000 features = 0\n bits = 24 }", 4,
+		        "model: \"m\" takes about " },
+		{ "state_dir = a\n" SMALL "state_dir = a", 4,
+		        "state_dir: stands twice, expected once (the first is on line 1)" },
+		{ "log { level = info\n }\n" SMALL "log { facility = user }", 5,
+		        "log: stands twice, expected once (the first ends on line 2)" },
+		{ TAIL "model m { arms = 2 features = 2\n arms = 3 }", 3, "arms: stands twice" },
+		{ TAIL "model m { arms = 2 features = 2 loss_range = {0, 1}\n loss_range = {0, 2} }", 3,
+		        "loss_range: stands twice" },
 		{ "sockets { requests = { \"tcp://[::1:50\" } } model m { arms = 2 features = 0 }", 1,
 		        "tcp://[::1:50" },
 		{ "sockets { requests = { \"ipc://r\" }\n feedback_bind = { \"ipc://r\" } }\n"
@@ -209,7 +227,7 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		{ TAIL, 0, "model: 0 sections" },
 		{ TAIL "model \"a b\" { arms = 2 features = 0 }", 2, "model: \"a b\" is no name" },
 		{ TAIL "model \"\" { arms = 2 features = 0 }", 2, "is no name" },
-		{ TAIL "model m {\n learner = forest\n arms = 1 }", 3, "learner: \"forest\"" },
+		{ TAIL "model m {\n learner = forest\n features = 1 }", 3, "learner: \"forest\"" },
 		{ TAIL "model m { features = 2\n }", 3, "arms: missing in model \"m\"" },
 		{ TAIL "model m { arms = 2\n }", 3, "features: missing" },
 		{ TAIL "model m { arms = 1 features = 2 }", 2,
@@ -232,6 +250,8 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		{ TAIL "model m { arms = 2 features = 2 loss_range = {0,1,2} }", 2, "loss_range: \"2\"" },
 		{ TAIL "model m { arms = 2 features = 2 default_loss = 2 }", 2,
 		        "default_loss: 2 is outside loss_range" },
+		{ TAIL "model m { learner = value features = 2\n default_loss = 500 }", 3,
+		        "default_loss: 500 is outside loss_range, expected none or a number from 0 to 1" },
 		{ TAIL "model m { arms = 2 features = 2 default_loss = inf }", 2, "default_loss: \"inf\"" },
 		{ TAIL "model m { arms = 2 features = 2 seed = -1 }", 2, "seed" },
 		{ TAIL "model m { arms = 2 features = 0 feature_names = f }", 2, "feature_names: sparse" },
@@ -298,6 +318,62 @@ static void test_config_all_wrong_values_are_in_one_report(void **state)
 	assert_int_equal(
 	        seen, 1u << 0 | 1u << 1 | 1u << 2 | 1u << 3 | 1u << 5 | 1u << 6 | 1u << 7 | 1u << 9 | 1u << 10);
 	cop_config_report_fini(&report);
+}
+
+/* Of an unknown learner every option may be one; what is wrong in any case is said. */
+static void test_config_unknown_learner_hides_no_other_error(void **state)
+{
+	(void)state;
+	cop_config *config;
+	cop_config_report report;
+	assert_int_equal(parse(TAIL "model m {\n learner = vw\n arms = 1\n delta = 0.1\n default_loss = 7\n"
+	                            " epsilon_floor = 0.5\n gamma = x\n}\n",
+	                         &config, &report),
+	        COP_EINVAL);
+	static const char *const holds[] = { "learner: \"vw\"", "arms: \"1\"", "gamma: \"x\"", "features: missing",
+		"default_loss: 7 is outside" };
+	assert_int_equal(report.count, sizeof holds / sizeof *holds);
+	for (size_t i = 0; i < report.count; i++)
+		assert_non_null(strstr(report.items[i].message, holds[i]));
+	cop_config_report_fini(&report);
+}
+
+static void test_config_same_options_in_several_models_are_no_duplicates(void **state)
+{
+	(void)state;
+	cop_config_free(
+	        good("sockets { requests = { \"ipc://r\" } requests += { \"ipc://q\", \"tcp://127.0.0.1:50\" } }\n"
+	             "log { level = info }\n"
+	             "model a { arms = 2 features = 3 loss_range = {0, 2} }\n"
+	             "model b { arms = 2 features = 3 loss_range = {0, 2} }\n"
+	             "checkpoint { keep = 2 }\n"));
+}
+
+/* What passes here at the ends of its range can be made by lib/online. */
+static void test_config_limits_are_the_models_own(void **state)
+{
+	(void)state;
+	cop_config *config = good(TAIL
+	        "model a { arms = 10000 features = 1 trees = 0 height = 8 epsilon_decay = 1 epsilon = 0 gamma = 1e9\n"
+	        " learning_rate = 100 pending_max = 100000000 explain_keep = 65536 default_loss = 1 }\n"
+	        "model b { arms = 2 features = 65536 trees = 64 height = 1 learning_rate = 1e-9 gamma = 1e-6\n"
+	        " epsilon = 1 epsilon_floor = 1 reward_window = 1ms }\n"
+	        "model c { learner = dgt arms = 2 features = 0 bits = 1 max_nonzeros = 65536 height = 12 }\n"
+	        "model d { learner = value features = 0 bits = 20 trees = 0 height = 12 max_nonzeros = 1\n"
+	        " value_range = {0, 1e100} loss_range = {-1e100, 1e100} default_loss = -1e100 delta = 5e99 }\n"
+	        "model e { learner = value features = 1 trees = 64 height = 12 value_range = {0, 1e-100} }\n");
+	for (size_t i = 0; i < config->model_count; i++) {
+		cop_model_settings settings;
+		cop_model *model;
+		cop_diag diag = { 0 };
+		cop_served_settings(&config->models[i], &settings);
+		settings.explain_keep /= 1024; /* its room is not what this is about */
+		if (cop_model_new(&settings, &model, &diag) != COP_OK)
+			fail_msg("%s: %s", config->models[i].name, diag.message);
+		cop_model_free(model);
+		assert_true(cop_config_model_bytes(&config->models[i]) > 0);
+	}
+	cop_config_free(config);
 }
 
 static void test_config_report_is_bounded(void **state)
@@ -372,7 +448,7 @@ static const char *const everything =
         " feature_names = \"f\" arm_names = \"a\" }\n"
         "model b { learner = value features = 0 bits = 20 max_nonzeros = 7 max_candidates = 9 value_range = {-5, "
         "\"1e+30\"}\n"
-        " delta = 0.3 feedback = one default_loss = \"-1e+300\" }\n"
+        " delta = 0.3 feedback = one default_loss = \"-1e+30\" loss_range = {\"-1e+31\", 0} }\n"
         "model c { arms = 2 features = 1 policy = epsilon trees = 0 height = 8 }\n";
 
 static void test_config_printed_reads_back_equal(void **state)
@@ -653,6 +729,9 @@ int main(void)
 		cmocka_unit_test(test_config_syntax_errors_stop_with_their_line),
 		cmocka_unit_test(test_config_bytes_that_are_no_text_are_refused),
 		cmocka_unit_test(test_config_all_wrong_values_are_in_one_report),
+		cmocka_unit_test(test_config_unknown_learner_hides_no_other_error),
+		cmocka_unit_test(test_config_same_options_in_several_models_are_no_duplicates),
+		cmocka_unit_test(test_config_limits_are_the_models_own),
 		cmocka_unit_test(test_config_report_is_bounded),
 		cmocka_unit_test(test_config_too_many_models_are_refused),
 		cmocka_unit_test(test_config_printed_reads_back_equal),

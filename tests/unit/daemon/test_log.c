@@ -95,6 +95,26 @@ static void test_log_lines_arrive_in_order(void **state)
 	receiver_free(to);
 }
 
+/* Only the format's own quotes stay; a value cannot end its field and begin another. */
+static void test_log_quotes_in_values_become_apostrophes(void **state)
+{
+	(void)state;
+	receiver *to = receiver_new(false);
+	cop_log *log = open_log(to, 0);
+	char text[2 * COP_LOG_LINE];
+	memset(text, '"', sizeof text - 1);
+	text[sizeof text - 1] = '\0';
+	cop_log_line(log, COP_LOG_INFO, "a", "n=%d reason=\"%s\" more=\"%s\"", 7, "model \"v1\": x\" y=\"z", "");
+	cop_log_line(log, COP_LOG_INFO, "b", "bare=%s quoted=\"\"", "\"");
+	cop_log_line(log, COP_LOG_INFO, "c", "text=\"%s\" end=\"\"", text);
+	assert_int_equal(cop_log_close(log, 10000), COP_OK);
+	assert_string_equal(to->line[0], "event=a n=7 reason=\"model 'v1': x' y='z\" more=\"\"");
+	assert_string_equal(to->line[1], "event=b bare=' quoted=\"\"");
+	assert_int_equal(strlen(to->line[2]), COP_LOG_LINE - 1);
+	assert_memory_equal(to->line[2], "event=c text=\"''", 16);
+	receiver_free(to);
+}
+
 static void test_log_long_line_is_cut(void **state)
 {
 	(void)state;
@@ -260,6 +280,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_log_lines_arrive_in_order),
+		cmocka_unit_test(test_log_quotes_in_values_become_apostrophes),
 		cmocka_unit_test(test_log_long_line_is_cut),
 		cmocka_unit_test(test_log_stalled_receiver_drops_and_says_where),
 		cmocka_unit_test(test_log_close_gives_up_on_a_stalled_receiver),

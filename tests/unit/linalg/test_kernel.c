@@ -1,6 +1,7 @@
 /* Every kernel table that this processor runs against naive sums in double; absent tables are skipped. */
 #include "support.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -264,6 +265,32 @@ static void test_kernels_same_calls_give_same_bits(void **state)
 	cop_mem_free(s);
 }
 
+static void test_adagrad_sum_at_its_largest_stays_and_weights_finite(void **state)
+{
+	problem *p = *state;
+	for (size_t v = 0; v < COUNT(names); v++) {
+		const cop_kernel *kernel = cop_kernel_find(names[v]);
+		if (kernel == NULL)
+			continue;
+		const float x = 5.0f;
+		for (size_t i = 0; i < 16; i++) {
+			p->g[i] = i % 2 == 0 ? 1e19f : 1e30f; /* squares of the second overflow */
+			p->w[i] = 1.0f;
+			p->s[i] = 1.0f;
+		}
+		for (int n = 0; n < 100; n++)
+			kernel->adagrad(1, 16, &x, p->g, 0.1f, p->w, p->s);
+		for (size_t i = 0; i < 16; i++)
+			assert_true(p->s[i] == FLT_MAX && isfinite(p->w[i]));
+		for (size_t i = 0; i < 16; i++)
+			p->g[i] = 1.0f;
+		memcpy(p->w_before, p->w, 16 * sizeof *p->w);
+		kernel->adagrad(1, 16, &x, p->g, 0.1f, p->w, p->s);
+		for (size_t i = 0; i < 16; i++) /* as good as frozen */
+			assert_true(fabsf(p->w[i] - p->w_before[i]) < 1e-18f);
+	}
+}
+
 /* A column's result must not depend on which columns stand beside it: trees and arms are padded. */
 static void test_forward_column_alone_gives_same_bits(void **state)
 {
@@ -319,6 +346,7 @@ int main(void)
 		cmocka_unit_test(test_dot_every_length_and_alignment_equals_double_sum),
 		cmocka_unit_test(test_dot_any_alignment_gives_same_bits),
 		cmocka_unit_test(test_kernels_same_calls_give_same_bits),
+		cmocka_unit_test(test_adagrad_sum_at_its_largest_stays_and_weights_finite),
 		cmocka_unit_test(test_forward_column_alone_gives_same_bits),
 		cmocka_unit_test(test_find_names_and_best_are_consistent),
 		cmocka_unit_test(test_pad_rounds_up_to_lanes),

@@ -328,6 +328,35 @@ static void test_learn_very_many_repeats_stays_finite(void **state)
 	}
 }
 
+/* A P that rounding has made indefinite begins again from its diagonal, and the arm goes on learning. */
+static void test_learn_indefinite_matrix_begins_again(void **state)
+{
+	(void)state;
+	cop_second_order *model = model_of(D, 1, true);
+	cop_bytes bytes;
+	cop_cursor cursor;
+	cop_bytes_init(&bytes);
+	cop_second_order_save(model, &bytes);
+	const size_t side = cop_kernel_pad(D);
+	float p[2][2] = { { 0.5f, 3.0f }, { 3.0f, -1.0f } }; /* of inputs 0 and 1 */
+	for (size_t i = 0; i < 2; i++)
+		memcpy(bytes.data + bytes.length - (D - i) * side * sizeof(float), p[i], sizeof p[i]);
+	cop_cursor_init(&cursor, bytes.data, bytes.length);
+	assert_int_equal(cop_second_order_load(model, &cursor), COP_OK);
+	float x[D] = { 1.0f, -1.0f };
+	cop_row row = { .d = D, .dense = x };
+	learn(model, &row, 0, 1.0); /* P is now diag(1/2, 1/RIDGE, ...) */
+	double spread = 1.0 + 0.5 + 1.0 / RIDGE, w[D] = { 0.5 * 0.5 / spread, -0.5 / RIDGE / spread };
+	check_weights(model, D, 0, w, 1e-5);
+	for (size_t n = 0; n < 500; n++)
+		learn(model, &row, 0, 1.0);
+	_Alignas(64) float loss[16];
+	cop_second_order_predict(model, &row, loss);
+	assert_true(fabs((double)loss[0] - 1.0) < 0.01);
+	cop_bytes_fini(&bytes);
+	cop_second_order_free(model);
+}
+
 static void test_new_wrong_or_short_of_memory_is_refused(void **state)
 {
 	(void)state;
@@ -366,6 +395,7 @@ int main(void)
 		cmocka_unit_test(test_load_then_continue_equals_never_stopped),
 		cmocka_unit_test(test_learn_not_finite_is_refused_and_changes_nothing),
 		cmocka_unit_test(test_learn_very_many_repeats_stays_finite),
+		cmocka_unit_test(test_learn_indefinite_matrix_begins_again),
 		cmocka_unit_test(test_new_wrong_or_short_of_memory_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

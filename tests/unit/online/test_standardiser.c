@@ -111,6 +111,34 @@ static void test_dense_hostile_values_stay_finite(void **state)
 	cop_standardiser_free(s);
 }
 
+/* Once subnormal, then 0: a spread whose inverse is no float. Applied to rows that were not observed, too. */
+static void test_subnormal_or_opposite_values_stay_finite(void **state)
+{
+	(void)state;
+	static const float tiny[] = { 1e-45f, 1e-44f, 2e-39f, 3e-39f, 1.2e-38f };
+	const uint32_t index[2] = { 0, 1 };
+	for (size_t i = 0; i < sizeof tiny / sizeof *tiny; i++)
+		for (int sparse = 0; sparse < 2; sparse++) {
+			cop_standardiser *s = standardiser(2, sparse, 2);
+			for (size_t n = 0; n < 20; n++) {
+				float x[2] = { n == 0 ? tiny[i] : 0.0f, -3.4e38f }, far[2] = { 0.0f, 3.4e38f };
+				cop_row row = {
+					.d = 2, .dense = sparse ? NULL : x, .nnz = 2, .index = index, .value = x
+				};
+				cop_row other = row, out;
+				other.dense = sparse ? NULL : far;
+				other.value = far;
+				cop_standardiser_observe(s, &row);
+				for (size_t j = 0; j < 2; j++) {
+					cop_standardiser_apply(s, j == 0 ? &row : &other, &out);
+					for (size_t k = 0; k < 3; k++)
+						assert_true(fabsf(cop_row_value(&out, k)) <= COP_STANDARDISER_CLIP);
+				}
+			}
+			cop_standardiser_free(s);
+		}
+}
+
 static void test_sparse_divides_by_rms_where_present(void **state)
 {
 	(void)state;
@@ -272,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_dense_after_many_rows_equals_two_passes),
 		cmocka_unit_test(test_dense_outlier_is_clipped),
 		cmocka_unit_test(test_dense_hostile_values_stay_finite),
+		cmocka_unit_test(test_subnormal_or_opposite_values_stay_finite),
 		cmocka_unit_test(test_sparse_divides_by_rms_where_present),
 		cmocka_unit_test(test_sparse_hostile_values_stay_finite),
 		cmocka_unit_test(test_load_then_continue_equals_never_stopped),

@@ -1,5 +1,5 @@
 /* Settings are written field by field, so that a reader can make a model of the same shape before it loads the rest. */
-#include "online/model_file_state.h"
+#include "online/model_state.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,6 +7,7 @@
 
 #include "tree/model_file.h"
 
+#define SHAPE_TEXT       400
 #define SETTINGS_VERSION 1
 #define LEARNER_VERSION  1
 #define PENDING_VERSION  1
@@ -41,6 +42,7 @@ static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
 	cop_bytes_put_f64(bytes, s->value_low);
 	cop_bytes_put_f64(bytes, s->value_high);
 	cop_bytes_put_u64(bytes, s->pending_max);
+	cop_bytes_put_u64(bytes, s->pending_bytes);
 	cop_bytes_put_u64(bytes, s->explain_keep);
 }
 
@@ -87,6 +89,7 @@ static cop_err get_settings(const cop_model_file *file, cop_model_settings *s)
 	s->value_low = cop_cursor_f64(&cursor);
 	s->value_high = cop_cursor_f64(&cursor);
 	s->pending_max = (size_t)cop_cursor_u64(&cursor);
+	s->pending_bytes = (size_t)cop_cursor_u64(&cursor);
 	s->explain_keep = (size_t)cop_cursor_u64(&cursor);
 	return cursor.err != COP_OK || cop_cursor_left(&cursor) == 0 ? cursor.err : COP_EFORMAT;
 }
@@ -94,9 +97,7 @@ static cop_err get_settings(const cop_model_file *file, cop_model_settings *s)
 static void put_counters(const cop_model *model, cop_bytes *bytes)
 {
 	const cop_model_counters *c = &model->counters;
-	cop_bytes_put_u64(bytes, model->serial);
 	cop_bytes_put_u64(bytes, c->decisions);
-	cop_bytes_put_u64(bytes, c->repeated);
 	cop_bytes_put_u64(bytes, c->greedy);
 	cop_bytes_put_u32(bytes, COP_FEEDBACK_RESULTS);
 	for (size_t i = 0; i < COP_FEEDBACK_RESULTS; i++)
@@ -105,16 +106,13 @@ static void put_counters(const cop_model *model, cop_bytes *bytes)
 	cop_bytes_put_u64(bytes, c->defaulted);
 	cop_bytes_put_u64(bytes, c->dropped);
 	cop_bytes_put_u64(bytes, c->evicted);
-	cop_bytes_put_u64(bytes, c->refused);
 	cop_bytes_put_f64(bytes, c->loss_sum);
 }
 
 static cop_err get_counters(cop_model *model, cop_cursor *cursor)
 {
 	cop_model_counters *c = &model->counters;
-	model->serial = cop_cursor_u64(cursor);
 	c->decisions = cop_cursor_u64(cursor);
-	c->repeated = cop_cursor_u64(cursor);
 	c->greedy = cop_cursor_u64(cursor);
 	if (cop_cursor_u32(cursor) != COP_FEEDBACK_RESULTS)
 		return COP_EFORMAT;
@@ -124,7 +122,6 @@ static cop_err get_counters(cop_model *model, cop_cursor *cursor)
 	c->defaulted = cop_cursor_u64(cursor);
 	c->dropped = cop_cursor_u64(cursor);
 	c->evicted = cop_cursor_u64(cursor);
-	c->refused = cop_cursor_u64(cursor);
 	c->loss_sum = cop_cursor_f64(cursor);
 	return cursor->err;
 }
@@ -145,24 +142,43 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 	cop_model_file_end_section(bytes, mark);
 }
 
-static void shape_text(const cop_learner_settings *l, char *out, size_t size)
+static void shape_text(const cop_model_settings *s, char out[SHAPE_TEXT])
 {
-	char input[48];
+	const cop_learner_settings *l = &s->learner;
+	char input[80];
+	char action[128];
 	if (l->features != 0)
 		(void)snprintf(input, sizeof input, "features %zu", l->features);
 	else
-		(void)snprintf(input, sizeof input, "sparse features, bits %u", l->bits);
-	(void)snprintf(out, size, "learner %s, arms %zu, %s, height %u, trees %zu", l->learner, l->arms, input,
-	        l->height, l->trees);
+		(void)snprintf(
+		        input, sizeof input, "sparse features, bits %u, max_nonzeros %zu", l->bits, l->max_nonzeros);
+	if (l->arms != 0)
+		(void)snprintf(action, sizeof action, "arms %zu", l->arms);
+	else
+		(void)snprintf(action, sizeof action, "value_range {%g, %g}, delta %g, feedback %s", s->value_low,
+		        s->value_high, l->delta, l->one_point ? "one" : "two");
+	(void)snprintf(out, SHAPE_TEXT, "learner %s%s, %s, %s, loss_range {%g, %g}, height %u, trees %zu", l->learner,
+	        l->literal ? " without shared_bias" : "", action, input, s->loss_low, s->loss_high, l->height,
+	        l->trees);
 }
 
+static bool same_input(const cop_learner_settings *l, const cop_learner_settings *m)
+{
+	return l->features == m->features &&
+	       (l->features != 0 || (l->bits == m->bits && l->max_nonzeros <= m->max_nonzeros));
+}
+
+/* a is what was saved: what waits in it must still mean the same under b. */
 static bool same_shape(const cop_model_settings *a, const cop_model_settings *b)
 {
 	const cop_learner_settings *l = &a->learner;
 	const cop_learner_settings *m = &b->learner;
-	return strcmp(l->learner, m->learner) == 0 && l->features == m->features && l->arms == m->arms &&
-	       (l->features != 0 || l->bits == m->bits) && l->height == m->height && l->trees == m->trees &&
-	       l->one_point == m->one_point;
+	bool values = l->arms == 0;
+	return strcmp(l->learner, m->learner) == 0 && l->arms == m->arms && same_input(l, m) &&
+	       l->height == m->height && l->trees == m->trees && l->literal == m->literal &&
+	       a->loss_low == b->loss_low && a->loss_high == b->loss_high &&
+	       (!values || (l->one_point == m->one_point && l->delta == m->delta && a->value_low == b->value_low &&
+	                           a->value_high == b->value_high));
 }
 
 typedef cop_err load_section(cop_model *model, cop_cursor *cursor);
@@ -171,9 +187,8 @@ static cop_err load_learner(cop_model *model, cop_cursor *cursor) { return cop_l
 
 static cop_err load_pending(cop_model *model, cop_cursor *cursor)
 {
-	cop_pending_set_max(model->pending, UINT32_MAX); /* a lowered bound does not lose what waited */
-	size_t arms = model->learner->class->values ? 1 : model->set.learner.arms;
-	cop_err err = cop_pending_load(model->pending, arms, cursor);
+	cop_pending_set_max(model->pending, SIZE_MAX); /* a lowered bound does not lose what waited */
+	cop_err err = cop_pending_load(model->pending, cursor);
 	cop_pending_set_max(model->pending, model->set.pending_max);
 	return err;
 }
@@ -200,13 +215,16 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 		return err;
 	err = get_settings(&file, &saved);
 	if (err == COP_OK && !same_shape(&saved, &model->set)) {
-		char was[160];
-		char is[160];
-		shape_text(&saved.learner, was, sizeof was);
-		shape_text(&model->set.learner, is, sizeof is);
+		char was[SHAPE_TEXT];
+		char is[SHAPE_TEXT];
+		shape_text(&saved, was);
+		shape_text(&model->set, is);
 		cop_diag_set(diag, "", 0, 0, "saved with %s; configured with %s", was, is);
 		return COP_ESHAPE;
 	}
+	saved.explain_keep = model->set.explain_keep;
+	if (err == COP_OK)
+		err = cop_model_adjust(model, &saved, diag);
 	if (err == COP_OK)
 		err = load_named(model, &file, "learner", LEARNER_VERSION, load_learner);
 	if (err == COP_OK)

@@ -1,0 +1,345 @@
+/* The writer is the loop's. The sync thread only ever runs tickets: it takes one under `lock`, waits for the disk
+ * without it, and hands it back. That is the only lock here. A batch that was put but could not be written stays in
+ * `batch` until the journal is healed. */
+#include "daemon/journaler.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "daemon/clock.h"
+#include "store/journal_keep.h"
+#include "store/journal_segment.h"
+#include "store/journal_writer.h"
+
+typedef enum ticket_state { IDLE, READY, RUNNING, DONE } ticket_state;
+
+struct cop_journaler {
+	char folder[4096];
+	cop_config_sync sync;
+	uint64_t interval_ns;
+	uint64_t keep;
+	cop_journal_writer *writer;
+	cop_bytes batch;       /* records put and not yet written */
+	uint64_t first;        /* sequence number of the batch's first record */
+	uint64_t count;        /* records in it */
+	uint64_t unsynced;     /* bytes written since the last sync that has ended */
+	uint64_t ticket_bytes; /* of them, those that the running sync covers */
+	uint64_t last_sync;    /* when the last one began, ns */
+	bool broken;
+	int wake; /* eventfd: a ticket is done */
+	cop_journaler_counts counts;
+
+	pthread_t thread;
+	bool has_thread;
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t changed;
+	ticket_state state;
+	cop_journal_ticket ticket;
+	uint64_t ticket_ns; /* how long it took */
+	bool stop;
+};
+
+static void *sync_thread(void *argument)
+{
+	cop_journaler *j = argument;
+	(void)pthread_mutex_lock(&j->lock);
+	for (;;) {
+		while (j->state != READY && !j->stop)
+			(void)pthread_cond_wait(&j->changed, &j->lock);
+		if (j->state != READY)
+			break;
+		j->state = RUNNING;
+		cop_journal_ticket ticket = j->ticket;
+		(void)pthread_mutex_unlock(&j->lock);
+		uint64_t began = cop_clock_monotonic_ns();
+		cop_journal_sync_run(&ticket);
+		uint64_t took = cop_clock_monotonic_ns() - began;
+		(void)pthread_mutex_lock(&j->lock);
+		j->ticket = ticket;
+		j->ticket_ns = took;
+		j->state = DONE;
+		(void)pthread_cond_broadcast(&j->changed);
+		uint64_t one = 1;
+		(void)!write(j->wake, &one, sizeof one);
+	}
+	(void)pthread_mutex_unlock(&j->lock);
+	return NULL;
+}
+
+static void free_journaler(cop_journaler *j)
+{
+	if (j->has_thread) {
+		(void)pthread_mutex_lock(&j->lock);
+		j->stop = true;
+		(void)pthread_cond_broadcast(&j->changed);
+		(void)pthread_mutex_unlock(&j->lock);
+		(void)pthread_join(j->thread, NULL);
+	}
+	if (j->state != IDLE)
+		(void)!cop_journal_sync_end(j->writer, &j->ticket, NULL);
+	if (j->wake >= 0)
+		(void)close(j->wake);
+	(void)pthread_cond_destroy(&j->changed);
+	(void)pthread_mutex_destroy(&j->lock);
+	cop_bytes_fini(&j->batch);
+	cop_mem_free(j);
+}
+
+static cop_err start_thread(cop_journaler *j, cop_diag *diag)
+{
+	j->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int failed = j->wake < 0 ? errno : pthread_create(&j->thread, NULL, sync_thread, j);
+	j->has_thread = failed == 0;
+	if (failed == 0)
+		return COP_OK;
+	cop_diag_set(diag, j->folder, 0, 0, "the journal's sync thread cannot be started: %s", strerror(failed));
+	return COP_EIO;
+}
+
+cop_err cop_journaler_open(
+        const char *folder, const cop_config *config, uint64_t next, cop_journaler **out, cop_diag *diag)
+{
+	*out = NULL;
+	cop_journaler *j = cop_mem_alloc(1, sizeof *j);
+	if (j == NULL) {
+		cop_diag_set(diag, folder, 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		return COP_ENOMEM;
+	}
+	(void)snprintf(j->folder, sizeof j->folder, "%s", folder);
+	j->sync = config->journal_sync;
+	j->interval_ns = config->journal_interval * 1000;
+	j->keep = config->journal_keep;
+	j->first = next;
+	j->wake = -1;
+	cop_bytes_init(&j->batch);
+	(void)pthread_mutex_init(&j->lock, NULL);
+	(void)pthread_cond_init(&j->changed, NULL);
+	cop_journal_settings settings = { .segment_bytes = config->journal_segment, .preallocate = true };
+	cop_err err = cop_journal_writer_open(folder, &settings, next, &j->writer, diag);
+	if (err == COP_OK)
+		err = start_thread(j, diag);
+	if (err == COP_OK) {
+		*out = j;
+		return COP_OK;
+	}
+	if (j->writer != NULL)
+		(void)!cop_journal_writer_close(j->writer, NULL);
+	j->writer = NULL;
+	free_journaler(j);
+	return err;
+}
+
+static bool breaks(cop_journaler *j)
+{
+	if (!j->broken)
+		j->counts.failures++;
+	j->broken = true;
+	return false;
+}
+
+uint64_t cop_journaler_put(cop_journaler *j, cop_wire_record_type type, const cop_wire_record *record)
+{
+	if (j == NULL || j->broken)
+		return 0;
+	size_t before = j->batch.length;
+	uint64_t sequence = j->first + j->count;
+	size_t start = cop_journal_record_begin(&j->batch, sequence, (uint8_t)type);
+	cop_wire_record_put(&j->batch, type, record);
+	cop_journal_record_end(&j->batch, start);
+	if (j->batch.err != COP_OK) {
+		/* Memory is short: as good as a disk that is full. What is in the batch stays whole. */
+		j->batch.length = before;
+		j->batch.err = COP_OK;
+		(void)breaks(j);
+		return 0;
+	}
+	j->count++;
+	j->counts.records++;
+	j->counts.bytes += j->batch.length - before;
+	return sequence;
+}
+
+static bool write_batch(cop_journaler *j, cop_diag *diag)
+{
+	if (j->count == 0)
+		return true;
+	if (cop_journal_write(j->writer, j->batch.data, j->batch.length, j->first, j->count, diag) != COP_OK)
+		return breaks(j);
+	j->unsynced += j->batch.length;
+	j->first += j->count;
+	j->count = 0;
+	cop_bytes_clear(&j->batch);
+	j->counts.writes++;
+	return true;
+}
+
+static bool sync_is_due(const cop_journaler *j, uint64_t now)
+{
+	if (cop_journal_written(j->writer) == cop_journal_durable(j->writer) || j->sync == COP_SYNC_NEVER)
+		return false;
+	return j->sync == COP_SYNC_ALWAYS || now - j->last_sync >= j->interval_ns;
+}
+
+static bool begin_sync(cop_journaler *j, uint64_t now, cop_diag *diag)
+{
+	cop_journal_ticket ticket;
+	if (cop_journal_sync_begin(j->writer, &ticket) != COP_OK) {
+		cop_diag_set(diag, j->folder, 0, 0, "the journal cannot be synced: %s", strerror(errno));
+		return breaks(j);
+	}
+	(void)pthread_mutex_lock(&j->lock);
+	j->ticket = ticket;
+	j->state = READY;
+	(void)pthread_cond_broadcast(&j->changed);
+	(void)pthread_mutex_unlock(&j->lock);
+	j->last_sync = now;
+	j->ticket_bytes = j->unsynced;
+	return true;
+}
+
+static ticket_state sync_state(cop_journaler *j)
+{
+	(void)pthread_mutex_lock(&j->lock);
+	ticket_state state = j->state;
+	(void)pthread_mutex_unlock(&j->lock);
+	return state;
+}
+
+bool cop_journaler_commit(cop_journaler *j, cop_diag *diag)
+{
+	if (j->broken)
+		return true;
+	if (!write_batch(j, diag))
+		return false;
+	uint64_t now = cop_clock_monotonic_ns();
+	if (!sync_is_due(j, now) || sync_state(j) != IDLE)
+		return true;
+	return begin_sync(j, now, diag);
+}
+
+/* The ticket is DONE. */
+static bool end_sync(cop_journaler *j, cop_diag *diag)
+{
+	(void)pthread_mutex_lock(&j->lock);
+	cop_journal_ticket ticket = j->ticket;
+	uint64_t took = j->ticket_ns;
+	j->state = IDLE;
+	(void)pthread_mutex_unlock(&j->lock);
+	j->counts.syncs++;
+	cop_histogram_observe(&j->counts.sync_durations, took);
+	j->unsynced -= j->ticket_bytes < j->unsynced ? j->ticket_bytes : j->unsynced;
+	j->ticket_bytes = 0;
+	return cop_journal_sync_end(j->writer, &ticket, diag) == COP_OK || j->broken || breaks(j);
+}
+
+bool cop_journaler_take(cop_journaler *j, cop_diag *diag)
+{
+	uint64_t count;
+	(void)!read(j->wake, &count, sizeof count);
+	if (sync_state(j) != DONE)
+		return true;
+	bool whole = end_sync(j, diag);
+	return whole && cop_journaler_commit(j, diag); /* what was written meanwhile wants the next one */
+}
+
+int cop_journaler_fd(const cop_journaler *j) { return j->wake; }
+
+int cop_journaler_due(const cop_journaler *j)
+{
+	if (j->broken || j->sync != COP_SYNC_INTERVAL ||
+	        cop_journal_written(j->writer) == cop_journal_durable(j->writer))
+		return -1;
+	uint64_t passed = cop_clock_monotonic_ns() - j->last_sync;
+	return passed >= j->interval_ns ? 0 : (int)((j->interval_ns - passed) / 1000000u) + 1;
+}
+
+uint64_t cop_journaler_next(const cop_journaler *j) { return j->first + j->count; }
+
+uint64_t cop_journaler_committed(const cop_journaler *j)
+{
+	return j->sync == COP_SYNC_ALWAYS ? cop_journal_durable(j->writer) : cop_journal_written(j->writer);
+}
+
+uint64_t cop_journaler_durable(const cop_journaler *j) { return cop_journal_durable(j->writer); }
+uint64_t cop_journaler_lag(const cop_journaler *j) { return j->unsynced + j->batch.length; }
+bool cop_journaler_broken(const cop_journaler *j) { return j->broken; }
+const cop_journaler_counts *cop_journaler_get_counts(const cop_journaler *j) { return &j->counts; }
+
+/* No sync is under way afterwards. */
+static bool wait_for_sync(cop_journaler *j, cop_diag *diag)
+{
+	(void)pthread_mutex_lock(&j->lock);
+	while (j->state == READY || j->state == RUNNING)
+		(void)pthread_cond_wait(&j->changed, &j->lock);
+	ticket_state state = j->state;
+	(void)pthread_mutex_unlock(&j->lock);
+	return state != DONE || end_sync(j, diag);
+}
+
+cop_err cop_journaler_flush(cop_journaler *j, cop_diag *diag)
+{
+	bool whole = wait_for_sync(j, diag);
+	if (j->broken && whole)
+		cop_diag_set(diag, j->folder, 0, 0, "the journal is broken and has not healed yet");
+	if (!whole || j->broken || !write_batch(j, diag))
+		return COP_EIO;
+	if (cop_journal_sync(j->writer, diag) != COP_OK) {
+		(void)breaks(j);
+		return COP_EIO;
+	}
+	j->unsynced = 0;
+	return COP_OK;
+}
+
+cop_err cop_journaler_heal(cop_journaler *j, cop_diag *diag)
+{
+	if (!j->broken)
+		return COP_OK;
+	(void)wait_for_sync(j, NULL);
+	cop_err err = cop_journal_broken(j->writer) ? cop_journal_recover_writer(j->writer, j->batch.data,
+	                                                      j->batch.length, j->first, j->count, diag)
+	                                            : COP_OK;
+	if (err != COP_OK)
+		return err;
+	if (cop_journal_written(j->writer) + 1 == j->first + j->count) { /* the batch went along */
+		j->first += j->count;
+		j->count = 0;
+		cop_bytes_clear(&j->batch);
+	}
+	j->unsynced = 0;
+	j->broken = false;
+	return COP_OK;
+}
+
+void cop_journaler_doubt(cop_journaler *j) { j->broken = true; }
+
+void cop_journaler_retain(cop_journaler *j, uint64_t from, cop_log *log)
+{
+	cop_diag diag = { 0 };
+	size_t removed = 0;
+	if (j->broken)
+		return;
+	if (cop_journal_retain(j->folder, j->keep, from, &removed, &diag) != COP_OK)
+		cop_log_line(log, COP_LOG_WARNING, "journal_retain_failed", "reason=\"%s\"", diag.message);
+	else if (removed > 0)
+		cop_log_line(log, COP_LOG_INFO, "journal_retained", "removed=%zu", removed);
+}
+
+cop_err cop_journaler_close(cop_journaler *j, cop_diag *diag)
+{
+	if (j == NULL)
+		return COP_OK;
+	cop_err err = cop_journaler_flush(j, diag);
+	cop_journal_writer *writer = j->writer;
+	j->writer = NULL;
+	cop_err closed = cop_journal_writer_close(writer, err == COP_OK ? diag : NULL);
+	free_journaler(j);
+	return err != COP_OK ? err : closed;
+}

@@ -1,0 +1,42 @@
+/* daemon/outbox.h: answers that wait until what they tell is in the journal.
+ *
+ * Answers leave in the order they came. One whose records could not be committed leaves all the same, but says so:
+ * a decision with `durable: false`, anything else as error not_durable. The loop's thread. */
+#ifndef COP_DAEMON_OUTBOX_H
+#define COP_DAEMON_OUTBOX_H
+
+#include "daemon/sockets.h"
+
+typedef enum cop_outbox_kind {
+	COP_OUTBOX_PLAIN,    /* says nothing about the journal */
+	COP_OUTBOX_DECISION, /* one action, or a batch or array of them */
+	COP_OUTBOX_FEEDBACK, /* a result, or a batch of them */
+} cop_outbox_kind;
+
+typedef struct cop_outbox_item {
+	zmq_msg_t to;        /* identity of the requester; an action on a stream: none */
+	const char *topic;   /* kept; of an action on a stream, else NULL */
+	bool delimiter;
+	bool ok;
+	cop_outbox_kind kind;
+	uint64_t sequence;   /* leaves when this is committed; 0: at once */
+	zmq_msg_t body;
+} cop_outbox_item;
+
+typedef struct cop_outbox {
+	cop_outbox_item *ring;
+	size_t capacity; /* power of two, or 0 */
+	size_t first, count;
+	cop_bytes work;
+} cop_outbox;
+
+void cop_outbox_init(cop_outbox *outbox);
+/* Drops what is left. */
+void cop_outbox_fini(cop_outbox *outbox);
+/* Takes a copy of body; `to` (NULL with a topic) is taken over and left empty. COP_ENOMEM: nothing was taken. */
+COP_CHECK cop_err cop_outbox_put(cop_outbox *outbox, cop_outbox_item item, zmq_msg_t *to, const cop_bytes *body);
+/* Sends what is first in line as far as records up to `committed` allow; `broken`: the rest too, told as not durable. */
+void cop_outbox_send(cop_outbox *outbox, cop_sockets *sockets, uint64_t committed, bool broken);
+size_t cop_outbox_count(const cop_outbox *outbox);
+
+#endif

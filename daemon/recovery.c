@@ -1,0 +1,197 @@
+#include "daemon/recovery.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "daemon/clock.h"
+#include "store/journal_keep.h"
+#include "store/journal_reader.h"
+#include "wire/wire_record.h"
+
+#define BREATH 4096 /* records between signs of life */
+
+#define WAYS_OUT                                                                                                       \
+	"; two ways out: `coppice journal salvage` copies every intact record into a new folder, or start with "       \
+	"--checkpoint-only, which sets the journal aside"
+
+static bool listed(const char *const *names, const char *name, size_t length)
+{
+	for (; names != NULL && *names != NULL; names++)
+		if (strlen(*names) == length && memcmp(*names, name, length) == 0)
+			return true;
+	return false;
+}
+
+static cop_err apply_decision(cop_served *served, const cop_wire_record *r)
+{
+	cop_model_context context = { .id = &r->id, .x = &r->x, .defer = r->defer };
+	cop_decision decision = {
+		.arm = r->a,
+		.greedy = r->greedy,
+		.u = r->u,
+		.p = r->values ? 1.0 : r->p,
+		.y = r->y,
+		.rev = r->rev,
+	};
+	memcpy(decision.prediction, r->prediction, sizeof decision.prediction);
+	return cop_model_replay(served->model, &context, r->time, &decision);
+}
+
+static cop_err apply_feedback(cop_served *served, const cop_wire_record *r)
+{
+	cop_feedback_result result;
+	if (r->has_x)
+		return cop_model_feedback_full(
+		        served->model, &r->id, &r->x, r->a, r->p, r->loss, r->losses, r->time, &result);
+	return cop_model_feedback(served->model, &r->id, r->loss, r->losses, r->time, &result);
+}
+
+static cop_err apply_to(cop_served *served, cop_wire_record_type type, const cop_wire_record *r)
+{
+	cop_feedback_result result;
+	switch (type) {
+	case COP_WIRE_RECORD_DECISION:
+		return apply_decision(served, r);
+	case COP_WIRE_RECORD_FEEDBACK:
+		return apply_feedback(served, r);
+	case COP_WIRE_RECORD_EXPIRY:
+		return cop_model_expire(served->model, r->time, (size_t)r->count) == r->count ? COP_OK : COP_EINVAL;
+	case COP_WIRE_RECORD_ACTIVATION:
+		cop_model_activate(served->model, &r->id, r->time, &result);
+		return COP_OK;
+	case COP_WIRE_RECORD_CONFIG:
+	case COP_WIRE_RECORD_PROMOTION:
+		break;
+	}
+	return COP_OK;
+}
+
+/* The settings from here on, as far as they may change in a living model. */
+static cop_err apply_config(cop_served_set *set, const cop_wire_record *r)
+{
+	cop_config *config;
+	cop_config_report report;
+	cop_config_report_init(&report);
+	cop_err err = cop_config_parse(r->text, r->text_length, "journal", NULL, &config, &report);
+	if (err == COP_OK) {
+		cop_served_adjust(set, config);
+		cop_config_free(config);
+	}
+	cop_config_report_fini(&report);
+	return err;
+}
+
+static cop_err apply(cop_recovery *recovery, cop_served_set *set, const cop_journal_record *raw)
+{
+	static const cop_wire_shape no_shape = { .features = 1, .arms = 1 };
+	static const cop_wire_workspace no_workspace = { 0 };
+	const char *name;
+	size_t length;
+	cop_wire_record record;
+	cop_wire_record_type type = (cop_wire_record_type)raw->type;
+	cop_err err = cop_wire_record_model(raw->body, raw->length, &name, &length);
+	if (err != COP_OK)
+		return err;
+	cop_served *served = name == NULL || length == 0 ? NULL : cop_served_find(set, name, length);
+	if (name != NULL && (served == NULL || listed(recovery->reset, name, length))) {
+		recovery->skipped++;
+		return COP_OK;
+	}
+	err = cop_wire_record_decode(type, raw->body, raw->length, served == NULL ? &no_shape : &served->shape,
+	        served == NULL ? &no_workspace : &served->workspace, &record, NULL);
+	if (err == COP_OK && type == COP_WIRE_RECORD_CONFIG)
+		err = apply_config(set, &record);
+	else if (err == COP_OK && served != NULL)
+		err = apply_to(served, type, &record);
+	if (err == COP_OK && record.time > recovery->time)
+		recovery->time = record.time;
+	return err;
+}
+
+static cop_err apply_all(cop_recovery *recovery, cop_served_set *set, cop_journal_reader *reader, cop_diag *diag)
+{
+	cop_journal_record raw;
+	cop_err err;
+	while ((err = cop_journal_next(reader, &raw, diag)) == COP_OK) {
+		if (recovery->applied % BREATH == 0)
+			cop_http_alive(recovery->http, cop_clock_monotonic_ns());
+		err = apply(recovery, set, &raw);
+		if (err != COP_OK) {
+			cop_diag_set(diag, recovery->folder, 0, raw.offset,
+			        "record %" PRIu64 " (offset %" PRIu64 " of segment %" PRIu64
+			        ") does not fit: %s" WAYS_OUT,
+			        raw.sequence, raw.offset, cop_journal_reader_base(reader), cop_err_text(err));
+			return COP_EFORMAT;
+		}
+		recovery->applied++;
+	}
+	if (err == COP_EFORMAT && diag != NULL) {
+		cop_diag why = *diag;
+		cop_diag_set(diag, why.source, 0, why.offset, "%.300s (offset %" PRIu64 ")" WAYS_OUT, why.message,
+		        why.offset);
+	}
+	return err == COP_EEND ? COP_OK : err;
+}
+
+static cop_err cut_tail(cop_recovery *recovery, cop_journal_tail *tail, cop_diag *diag)
+{
+	cop_err err = cop_journal_cut_tail(recovery->folder, tail, diag);
+	if (err == COP_EFORMAT && diag != NULL) {
+		cop_diag why = *diag;
+		cop_diag_set(diag, why.source, 0, why.offset, "%.300s (offset %" PRIu64 ")" WAYS_OUT, why.message,
+		        why.offset);
+	}
+	if (err == COP_OK && tail->torn)
+		cop_log_line(recovery->log, COP_LOG_WARNING, "journal_torn",
+		        "file=\"%s\" offset=%" PRIu64 " bytes=%" PRIu64, tail->file, tail->offset, tail->bytes);
+	return err;
+}
+
+cop_err cop_recovery_run(cop_recovery *recovery, cop_served_set *set, const cop_checkpoint_mark *mark, cop_diag *diag)
+{
+	recovery->time = mark->time;
+	recovery->applied = recovery->skipped = 0;
+	if (mkdir(recovery->folder, 0750) != 0 && errno != EEXIST) {
+		cop_diag_set(diag, recovery->folder, 0, 0, "cannot make the journal's folder: %s", strerror(errno));
+		return COP_EIO;
+	}
+	cop_journal_tail tail = { 0 };
+	cop_err err = cut_tail(recovery, &tail, diag);
+	if (err != COP_OK)
+		return err;
+	uint64_t from = mark->journal_next == 0 ? 1 : mark->journal_next;
+	recovery->next = tail.next_sequence > from ? tail.next_sequence : from;
+	if (tail.next_sequence <= from)
+		return COP_OK; /* the checkpoint has it all */
+	cop_journal_reader *reader;
+	err = cop_journal_reader_open(recovery->folder, from, false, &reader, diag);
+	if (err == COP_ENOTFOUND) {
+		cop_diag_set(diag, recovery->folder, 0, 0,
+		        "the journal begins after record %" PRIu64 ", where the checkpoint ends; expected an older "
+		        "segment or a newer checkpoint, or --checkpoint-only",
+		        from);
+		return err;
+	}
+	if (err != COP_OK)
+		return err;
+	double started = cop_clock_monotonic();
+	err = apply_all(recovery, set, reader, diag);
+	cop_journal_reader_close(reader);
+	if (err == COP_OK)
+		cop_log_line(recovery->log, COP_LOG_NOTICE, "replayed",
+		        "records=%" PRIu64 " skipped=%" PRIu64 " seconds=%.3f", recovery->applied, recovery->skipped,
+		        cop_clock_monotonic() - started);
+	return err;
+}
+
+cop_err cop_recovery_set_aside(const char *folder, char *to, size_t size, cop_diag *diag)
+{
+	(void)snprintf(to, size, "%s.aside.%" PRIu64, folder, (uint64_t)cop_clock_real());
+	if (rename(folder, to) == 0 || errno == ENOENT)
+		return COP_OK;
+	cop_diag_set(diag, folder, 0, 0, "cannot be set aside: %s", strerror(errno));
+	return COP_EIO;
+}

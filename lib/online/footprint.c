@@ -1,0 +1,47 @@
+/* Parts that a learner is made of know their own; the rest follows the learners' allocations. */
+#include "online/footprint.h"
+
+#include <string.h>
+
+#include "online/additive.h"
+#include "online/second_order.h"
+#include "online/standardiser.h"
+
+/* Splits and leaf values, each with its gradient and RMSprop's mean square; the optimisers' and accumulators' lists of
+ * rows. */
+static double dgt(const cop_learner_settings *s, size_t inputs)
+{
+	double leaves = (double)((size_t)1 << s->height);
+	double splits = (double)inputs * (double)cop_kernel_pad((size_t)leaves);
+	double rows = (double)inputs + (double)s->arms;
+	return 3.0 * sizeof(float) * (splits + (double)s->arms * leaves) +
+	       rows * (sizeof(uint64_t) + sizeof(uint32_t) + sizeof(uint8_t));
+}
+
+static double additive(const cop_learner_settings *s, size_t inputs, size_t outputs)
+{
+	cop_additive_settings settings = {
+		.inputs = inputs, .outputs = outputs, .trees = s->trees, .height = s->height
+	};
+	return cop_additive_footprint(&settings);
+}
+
+static double explanations(const cop_learner_settings *s, size_t count)
+{
+	size_t tree = sizeof(cop_explained_tree) + s->height * sizeof(cop_explained_node);
+	return (double)count * (double)(sizeof(cop_explanation) + s->trees * tree);
+}
+
+double cop_footprint(const cop_learner_settings *s, size_t explain_keep)
+{
+	size_t d = cop_learner_dimension(s);
+	size_t inputs = d + 1;
+	bool sparse = s->features == 0;
+	double sum = cop_standardiser_footprint(d, sparse, s->max_nonzeros) + explanations(s, explain_keep);
+	if (strcmp(s->learner, "dgt") == 0)
+		return sum + dgt(s, inputs);
+	if (strcmp(s->learner, "value") == 0)
+		return sum + additive(s, inputs, 1);
+	bool full = !sparse && cop_second_order_affordable(inputs, s->arms);
+	return sum + cop_second_order_footprint(inputs, s->arms, full) + additive(s, inputs, s->arms);
+}

@@ -1,0 +1,301 @@
+/* A decision waits in the pending table until feedback or the end of its window takes it out; only then may the learner
+ * move. Whatever can fail is made sure of before the first change, so an event happens as a whole or not at all, and
+ * the same events at the same times give the same bytes: nothing here depends on when cop_model_expire finds nothing.
+ */
+#include "online/model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "online/model_state.h"
+
+static bool is_values(const cop_model *model) { return model->learner->class->values; }
+
+static bool two_point(const cop_model *model) { return is_values(model) && !model->set.learner.one_point; }
+
+/* Losses from outside: finite, as many as the model takes, scaled. */
+static cop_err scale(const cop_model *model, const double *loss, size_t count, double *scaled)
+{
+	const cop_model_settings *s = &model->set;
+	if (count != (two_point(model) ? 2u : 1u))
+		return COP_EINVAL;
+	for (size_t i = 0; i < count; i++) {
+		if (!isfinite(loss[i]))
+			return COP_ENONFINITE;
+		scaled[i] = (loss[i] - s->loss_low) / (s->loss_high - s->loss_low);
+		if (!isfinite(scaled[i]))
+			return COP_ENONFINITE;
+		if (!is_values(model) && (scaled[i] < 0.0 || scaled[i] > 1.0))
+			return COP_EINVAL;
+	}
+	return COP_OK;
+}
+
+static cop_err learn(cop_model *model, const cop_row *x, const cop_decision *decision, const double *scaled, bool here)
+{
+	cop_err err = cop_learner_learn(model->learner, x, decision, scaled, here);
+	if (err != COP_OK) {
+		model->counters.refused++;
+		return err;
+	}
+	double loss = two_point(model) ? (scaled[0] + scaled[1]) / 2.0 : scaled[0];
+	model->counters.learned++;
+	model->counters.loss_sum += model->set.loss_low + loss * (model->set.loss_high - model->set.loss_low);
+	return COP_OK;
+}
+
+/* A sum is one of losses as they were sent: of scaled ones, each further one brings the range's low end along. */
+static cop_err record_loss(cop_model *model, cop_pending_entry *entry, const double *scaled)
+{
+	const cop_model_settings *s = &model->set;
+	bool adds = s->reward == COP_REWARD_SUM && entry->losses > 0;
+	double zero = (0.0 - s->loss_low) / (s->loss_high - s->loss_low);
+	for (size_t i = 0; i < 2; i++) {
+		entry->loss[i] = adds ? entry->loss[i] + (scaled[i] - zero) : scaled[i];
+		if (!isfinite(entry->loss[i]))
+			return COP_EDIVERGED;
+	}
+	entry->losses++;
+	cop_pending_record_loss(model->pending, entry);
+	return COP_OK;
+}
+
+/* What the end of a window teaches: the recorded losses, else the default, else (and when never shown) nothing. */
+static bool final_loss(const cop_model *model, const cop_pending_entry *entry, double *scaled)
+{
+	const cop_model_settings *s = &model->set;
+	if (entry->losses > 0) {
+		for (size_t i = 0; i < 2; i++) {
+			scaled[i] = entry->loss[i];
+			if (!is_values(model))
+				scaled[i] = fmin(fmax(scaled[i], 0.0), 1.0);
+		}
+		return true;
+	}
+	scaled[0] = scaled[1] = (s->default_loss - s->loss_low) / (s->loss_high - s->loss_low);
+	return s->has_default_loss && !entry->deferred;
+}
+
+static bool window_is_over(const cop_model *model, const cop_pending_entry *entry, double now)
+{
+	return entry->time + model->set.reward_window <= now;
+}
+
+static void end_window(cop_model *model, const cop_pending_entry *entry, double now)
+{
+	double scaled[2];
+	bool teaches = final_loss(model, entry, scaled);
+	cop_remembered as = entry->losses > 0 ? COP_REMEMBERED_ANSWERED : COP_REMEMBERED_EXPIRED;
+	if (teaches && learn(model, &entry->x, &entry->decision, scaled, true) == COP_OK)
+		model->counters.defaulted += entry->losses == 0;
+	model->counters.dropped += !teaches;
+	cop_pending_remove(model->pending, entry, as, now);
+}
+
+static void forget_old(cop_model *model, double now)
+{
+	cop_pending_forget(model->pending, now - model->set.reward_window);
+}
+
+/* The id's decision, if it is waiting and its window is not over; one that is over is ended here. */
+static bool find_open(cop_model *model, const cop_event_id *id, double now, cop_pending_entry *entry)
+{
+	if (!cop_pending_find(model->pending, id, entry))
+		return false;
+	cop_learner_probes(model->learner, &entry->decision);
+	if (!window_is_over(model, entry, now))
+		return true;
+	end_window(model, entry, now);
+	return false;
+}
+
+static void make_room(cop_model *model, double now)
+{
+	cop_pending_entry oldest;
+	while ((cop_pending_count(model->pending) >= model->set.pending_max ||
+	               cop_pending_bytes(model->pending) >= model->set.pending_bytes) &&
+	        cop_pending_oldest(model->pending, &oldest)) {
+		if (oldest.losses > 0) /* what was acknowledged is learned, if early */
+			end_window(model, &oldest, now);
+		else
+			cop_pending_remove(model->pending, &oldest, COP_REMEMBERED_EXPIRED, now);
+		model->counters.evicted++;
+	}
+}
+
+/* Waits from now on; memory for it was reserved. */
+static uint32_t add_waiting(
+        cop_model *model, const cop_model_context *context, double now, const cop_decision *decision)
+{
+	uint32_t handle = 0;
+	cop_pending_entry entry = {
+		.time = now,
+		.records = model->set.reward != COP_REWARD_EARLIEST,
+		.deferred = context->defer,
+		.decision = *decision,
+		.x = *context->x,
+	};
+	make_room(model, now);
+	cop_err err = cop_pending_add(model->pending, context->id, &entry, &handle);
+	COP_ASSERT(err == COP_OK);
+	model->counters.decisions++;
+	model->counters.greedy += decision->greedy;
+	forget_old(model, now);
+	return handle;
+}
+
+cop_err cop_model_decide(
+        cop_model *model, const cop_model_context *context, double now, cop_decision *out, bool *repeated)
+{
+	cop_pending_entry entry;
+	if (!cop_learner_can_decide(model->learner, context->mask))
+		return COP_EINVAL;
+	cop_err err = cop_pending_reserve(model->pending, context->id, context->x);
+	if (err != COP_OK)
+		return err;
+	*repeated = find_open(model, context->id, now, &entry);
+	if (*repeated) {
+		*out = entry.decision;
+		model->counters.repeated++;
+		return COP_OK;
+	}
+	err = cop_learner_decide(model->learner, context->x, context->mask, out);
+	COP_ASSERT(err == COP_OK);
+	uint32_t handle = add_waiting(model, context, now, out);
+	if (model->kept_count > 0) {
+		model->kept_handle[model->kept_next] = handle;
+		cop_learner_explain(model->learner, context->x, out, &model->kept[model->kept_next]);
+		model->kept_next = (model->kept_next + 1) % model->kept_count;
+	}
+	return COP_OK;
+}
+
+cop_err cop_model_replay(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision)
+{
+	bool fits = is_values(model)
+	                    ? isfinite(decision->y) && decision->u >= -1 && decision->u <= 1
+	                    : decision->arm < model->set.learner.arms && decision->p > 0.0 && decision->p <= 1.0;
+	cop_pending_entry entry;
+	if (!fits)
+		return COP_EINVAL;
+	cop_err err = cop_pending_reserve(model->pending, context->id, context->x);
+	if (err != COP_OK)
+		return err;
+	if (find_open(model, context->id, now, &entry))
+		return COP_EINVAL;
+	cop_learner_advance(model->learner, context->x);
+	(void)add_waiting(model, context, now, decision);
+	return COP_OK;
+}
+
+double cop_model_value(const cop_model *model, double y)
+{
+	return model->set.value_low + y * (model->set.value_high - model->set.value_low);
+}
+
+static cop_feedback_result not_waiting(const cop_model *model, const cop_event_id *id)
+{
+	switch (cop_pending_recall(model->pending, id)) {
+	case COP_REMEMBERED_ANSWERED:
+		return COP_FEEDBACK_DUPLICATE;
+	case COP_REMEMBERED_EXPIRED:
+		return COP_FEEDBACK_LATE;
+	case COP_REMEMBERED_NOT:
+		break;
+	}
+	return COP_FEEDBACK_UNKNOWN;
+}
+
+void cop_model_activate(cop_model *model, const cop_event_id *id, double now, cop_feedback_result *result)
+{
+	cop_pending_entry entry;
+	if (!find_open(model, id, now, &entry)) {
+		*result = not_waiting(model, id);
+	} else if (entry.deferred) {
+		cop_pending_activate(model->pending, &entry, now);
+		*result = COP_FEEDBACK_APPLIED;
+	} else {
+		*result = COP_FEEDBACK_DUPLICATE;
+	}
+	forget_old(model, now);
+}
+
+static cop_err join(
+        cop_model *model, cop_pending_entry *entry, const double *scaled, double now, cop_feedback_result *result)
+{
+	cop_err err = entry->records ? record_loss(model, entry, scaled)
+	                             : learn(model, &entry->x, &entry->decision, scaled, true);
+	if (err != COP_OK)
+		return err;
+	*result = entry->records ? COP_FEEDBACK_RECORDED : COP_FEEDBACK_APPLIED;
+	if (!entry->records)
+		cop_pending_remove(model->pending, entry, COP_REMEMBERED_ANSWERED, now);
+	return COP_OK;
+}
+
+static cop_err count_result(cop_model *model, cop_err err, double now, const cop_feedback_result *result)
+{
+	if (err != COP_OK)
+		return err;
+	model->counters.feedback[*result]++;
+	forget_old(model, now);
+	return COP_OK;
+}
+
+cop_err cop_model_feedback(cop_model *model, const cop_event_id *id, const double *loss, size_t count, double now,
+        cop_feedback_result *result)
+{
+	double scaled[2] = { 0.0, 0.0 };
+	cop_err err = scale(model, loss, count, scaled);
+	if (err != COP_OK)
+		return err;
+	cop_pending_entry entry;
+	if (find_open(model, id, now, &entry))
+		err = join(model, &entry, scaled, now, result);
+	else
+		*result = not_waiting(model, id);
+	return count_result(model, err, now, result);
+}
+
+cop_err cop_model_feedback_full(cop_model *model, const cop_event_id *id, const cop_row *x, uint32_t arm, double p,
+        const double *loss, size_t count, double now, cop_feedback_result *result)
+{
+	bool values = is_values(model);
+	if (values ? !two_point(model) : arm >= model->set.learner.arms || !(p > 0.0 && p <= 1.0))
+		return COP_EINVAL;
+	double scaled[2] = { 0.0, 0.0 };
+	cop_err err = scale(model, loss, count, scaled);
+	if (err != COP_OK)
+		return err;
+	cop_decision sent = { .arm = values ? 0 : arm, .p = values ? 1.0 : p };
+	cop_pending_entry entry;
+	bool waits = find_open(model, id, now, &entry);
+	if (waits && (values || entry.decision.arm == arm))
+		return count_result(model, join(model, &entry, scaled, now, result), now, result);
+	*result = waits ? COP_FEEDBACK_UNKNOWN : not_waiting(model, id);
+	if (*result == COP_FEEDBACK_UNKNOWN) {
+		err = learn(model, x, &sent, scaled, false);
+		if (err != COP_OK)
+			return err;
+		if (waits) /* another arm was played than the one decided */
+			cop_pending_remove(model->pending, &entry, COP_REMEMBERED_ANSWERED, now);
+		else
+			cop_pending_remember(model->pending, id, COP_REMEMBERED_ANSWERED, now);
+		*result = COP_FEEDBACK_APPLIED;
+	}
+	return count_result(model, COP_OK, now, result);
+}
+
+size_t cop_model_expire(cop_model *model, double now, size_t most)
+{
+	size_t ended = 0;
+	cop_pending_entry entry;
+	while (ended < most && cop_pending_oldest(model->pending, &entry) && window_is_over(model, &entry, now)) {
+		end_window(model, &entry, now);
+		ended++;
+	}
+	if (ended > 0)
+		forget_old(model, now);
+	return ended;
+}

@@ -1,0 +1,251 @@
+#include "online/pending_record.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct losses {
+	double sum[2];
+	uint64_t count;
+} losses;
+
+_Static_assert(sizeof(cop_pending_record) == 40, "the head is as small as its fields");
+
+static size_t losses_size(const cop_pending_record *r) { return r->flags & COP_PENDING_RECORDS ? sizeof(losses) : 0; }
+
+static uint8_t *predictions_at(const cop_pending_record *r) { return (uint8_t *)(uintptr_t)(r + 1) + losses_size(r); }
+
+static size_t context_size(const cop_pending_shape *shape, size_t nnz)
+{
+	return shape->sparse ? sizeof(uint32_t) + nnz * (sizeof(uint32_t) + sizeof(float)) : shape->d * sizeof(float);
+}
+
+static uint8_t *context_at(const cop_pending_shape *shape, const cop_pending_record *r)
+{
+	return predictions_at(r) + shape->predictions * sizeof(float);
+}
+
+static uint32_t nnz_of(const cop_pending_shape *shape, const cop_pending_record *r)
+{
+	uint32_t nnz = 0;
+	if (shape->sparse)
+		memcpy(&nnz, context_at(shape, r), sizeof nnz);
+	return nnz;
+}
+
+static uint8_t *id_at(const cop_pending_shape *shape, const cop_pending_record *r)
+{
+	return context_at(shape, r) + context_size(shape, nnz_of(shape, r));
+}
+
+size_t cop_pending_record_size(const cop_pending_shape *shape, size_t id_length, size_t nnz, bool records)
+{
+	return sizeof(cop_pending_record) + (records ? sizeof(losses) : 0) + shape->predictions * sizeof(float) +
+	       context_size(shape, nnz) + id_length;
+}
+
+size_t cop_pending_record_bytes(const cop_pending_shape *shape, const cop_pending_record *r)
+{
+	return cop_pending_record_size(shape, r->id_length, nnz_of(shape, r), (r->flags & COP_PENDING_RECORDS) != 0);
+}
+
+static void fill_context(const cop_pending_shape *shape, uint8_t *at, const cop_row *x)
+{
+	if (!shape->sparse) {
+		memcpy(at, x->dense, shape->d * sizeof(float));
+		return;
+	}
+	uint32_t nnz = (uint32_t)x->nnz;
+	memcpy(at, &nnz, sizeof nnz);
+	if (nnz == 0)
+		return;
+	memcpy(at + sizeof nnz, x->index, x->nnz * sizeof(uint32_t));
+	memcpy(at + sizeof nnz + x->nnz * sizeof(uint32_t), x->value, x->nnz * sizeof(float));
+}
+
+void cop_pending_record_fill(
+        const cop_pending_shape *shape, cop_pending_record *r, const cop_event_id *id, const cop_pending_entry *entry)
+{
+	const cop_decision *decision = &entry->decision;
+	*r = (cop_pending_record){
+		.time = entry->time,
+		.action = shape->arms == 0 ? decision->y : decision->p,
+		.rev = decision->rev,
+		.arm = decision->arm,
+		.u = decision->u,
+		.flags = (uint8_t)((decision->greedy ? COP_PENDING_GREEDY : 0) |
+		                   (entry->records ? COP_PENDING_RECORDS : 0) |
+		                   (entry->deferred ? COP_PENDING_DEFERRED : 0)),
+		.id_kind = id->kind,
+		.id_length = id->length,
+	};
+	cop_pending_record_losses(r, entry);
+	memcpy(predictions_at(r), decision->prediction, shape->predictions * sizeof(float));
+	fill_context(shape, context_at(shape, r), &entry->x);
+	memcpy(id_at(shape, r), id->bytes, id->length);
+}
+
+void cop_pending_record_losses(cop_pending_record *r, const cop_pending_entry *entry)
+{
+	if (!(r->flags & COP_PENDING_RECORDS))
+		return;
+	losses kept = { .sum = { entry->loss[0], entry->loss[1] }, .count = entry->losses };
+	memcpy(r + 1, &kept, sizeof kept);
+}
+
+static void view_context(const cop_pending_shape *shape, const cop_pending_record *r, cop_row *x)
+{
+	const uint8_t *at = context_at(shape, r);
+	*x = (cop_row){ .d = shape->d };
+	if (!shape->sparse) {
+		x->dense = (const float *)(const void *)at;
+		return;
+	}
+	x->nnz = nnz_of(shape, r);
+	x->index = (const uint32_t *)(const void *)(at + sizeof(uint32_t));
+	x->value = (const float *)(const void *)(at + sizeof(uint32_t) + x->nnz * sizeof(uint32_t));
+}
+
+void cop_pending_record_view(const cop_pending_shape *shape, const cop_pending_record *r, cop_pending_entry *out)
+{
+	bool values = shape->arms == 0;
+	*out = (cop_pending_entry){
+		.time = r->time,
+		.records = (r->flags & COP_PENDING_RECORDS) != 0,
+		.deferred = (r->flags & COP_PENDING_DEFERRED) != 0,
+		.decision = {
+		        .arm = r->arm,
+		        .greedy = (r->flags & COP_PENDING_GREEDY) != 0,
+		        .u = r->u,
+		        .p = values ? 1.0 : r->action,
+		        .y = values ? r->action : 0.0,
+		        .rev = r->rev,
+		},
+	};
+	if (out->records) {
+		losses kept;
+		memcpy(&kept, r + 1, sizeof kept);
+		memcpy(out->loss, kept.sum, sizeof out->loss);
+		out->losses = (uint32_t)kept.count;
+	}
+	memcpy(out->decision.prediction, predictions_at(r), shape->predictions * sizeof(float));
+	view_context(shape, r, &out->x);
+}
+
+void cop_pending_record_id(const cop_pending_shape *shape, const cop_pending_record *r, cop_event_id *id)
+{
+	memset(id, 0, sizeof *id);
+	id->kind = r->id_kind;
+	id->length = r->id_length;
+	memcpy(id->bytes, id_at(shape, r), r->id_length);
+}
+
+bool cop_pending_record_has_id(const cop_pending_shape *shape, const cop_pending_record *r, const cop_event_id *id)
+{
+	return r->id_kind == id->kind && r->id_length == id->length &&
+	       memcmp(id_at(shape, r), id->bytes, id->length) == 0;
+}
+
+/* Saved as it lies in memory, but for the chain. */
+void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_record *r, cop_bytes *bytes)
+{
+	cop_bytes_put_u8(bytes, r->id_kind);
+	cop_bytes_put_u8(bytes, r->id_length);
+	cop_bytes_put(bytes, id_at(shape, r), r->id_length);
+	cop_bytes_put_u8(bytes, r->flags);
+	cop_bytes_put_u8(bytes, (uint8_t)r->u);
+	cop_bytes_put_f64(bytes, r->time);
+	cop_bytes_put_f64(bytes, r->action);
+	cop_bytes_put_u64(bytes, r->rev);
+	cop_bytes_put_u32(bytes, r->arm);
+	cop_bytes_put(bytes, r + 1, losses_size(r));
+	cop_bytes_put(bytes, predictions_at(r), shape->predictions * sizeof(float));
+	cop_bytes_put(bytes, context_at(shape, r), context_size(shape, nnz_of(shape, r)));
+}
+
+static cop_err load_id(cop_cursor *cursor, cop_event_id *id)
+{
+	uint8_t kind = cop_cursor_u8(cursor);
+	uint8_t length = cop_cursor_u8(cursor);
+	const uint8_t *bytes = cop_cursor_take(cursor, length);
+	if (bytes == NULL || kind < COP_EVENT_ID_STRING || kind > COP_EVENT_ID_NEGATIVE ||
+	        !cop_event_id_from_bytes(id, (cop_event_id_kind)kind, bytes, length))
+		return COP_EFORMAT;
+	return COP_OK;
+}
+
+/* What a learner relies on in the decisions that it gets back. */
+static cop_err load_decision(const cop_pending_shape *shape, cop_cursor *cursor, cop_pending_entry *entry)
+{
+	cop_decision *decision = &entry->decision;
+	uint8_t flags = cop_cursor_u8(cursor);
+	decision->u = (int8_t)cop_cursor_u8(cursor);
+	entry->time = cop_cursor_f64(cursor);
+	double action = cop_cursor_f64(cursor);
+	decision->rev = cop_cursor_u64(cursor);
+	decision->arm = cop_cursor_u32(cursor);
+	if (cursor->err != COP_OK)
+		return cursor->err;
+	decision->greedy = (flags & COP_PENDING_GREEDY) != 0;
+	entry->records = (flags & COP_PENDING_RECORDS) != 0;
+	entry->deferred = (flags & COP_PENDING_DEFERRED) != 0;
+	decision->p = shape->arms == 0 ? 1.0 : action;
+	decision->y = shape->arms == 0 ? action : 0.0;
+	if (!isfinite(entry->time) || !isfinite(action))
+		return COP_ENONFINITE;
+	if (flags >= COP_PENDING_FLAGS || !(decision->p > 0.0 && decision->p <= 1.0) || decision->u < -1 ||
+	        decision->u > 1 || (shape->arms == 0 ? decision->arm != 0 : decision->arm >= shape->arms))
+		return COP_EFORMAT;
+	if (entry->records) {
+		cop_cursor_f64s(cursor, entry->loss, 2);
+		uint64_t count = cop_cursor_u64(cursor);
+		if (count > UINT32_MAX)
+			return COP_EFORMAT;
+		entry->losses = (uint32_t)count;
+	}
+	cop_cursor_f32s(cursor, decision->prediction, shape->predictions);
+	return cursor->err;
+}
+
+/* The context is checked in place, to be copied into its record. */
+static cop_err load_context(const cop_pending_shape *shape, cop_cursor *cursor, cop_row *x)
+{
+	uint32_t nnz = shape->sparse ? cop_cursor_u32(cursor) : 0;
+	if (shape->sparse && nnz > shape->max_nonzeros)
+		return COP_ESHAPE;
+	size_t words = shape->sparse ? nnz : shape->d;
+	const uint8_t *index = cop_cursor_take(cursor, shape->sparse ? words * sizeof(uint32_t) : 0);
+	const uint8_t *value = cop_cursor_take(cursor, words * sizeof(float));
+	if (index == NULL || value == NULL)
+		return cursor->err;
+	uint32_t last = 0;
+	for (size_t i = 0; i < words; i++) {
+		float number;
+		uint32_t at = 0;
+		memcpy(&number, value + i * sizeof number, sizeof number);
+		if (shape->sparse)
+			memcpy(&at, index + i * sizeof at, sizeof at);
+		if (!isfinite(number))
+			return COP_ENONFINITE;
+		if (at >= shape->d || (i > 0 && shape->sparse && at <= last))
+			return COP_EFORMAT;
+		last = at;
+	}
+	*x = (cop_row){ .d = shape->d, .nnz = nnz };
+	if (shape->sparse) {
+		x->index = (const uint32_t *)(const void *)index;
+		x->value = (const float *)(const void *)value;
+	} else {
+		x->dense = (const float *)(const void *)value;
+	}
+	return COP_OK;
+}
+
+cop_err cop_pending_record_load(
+        const cop_pending_shape *shape, cop_cursor *cursor, cop_event_id *id, cop_pending_entry *entry)
+{
+	*entry = (cop_pending_entry){ 0 };
+	cop_err err = load_id(cursor, id);
+	if (err == COP_OK)
+		err = load_decision(shape, cursor, entry);
+	return err != COP_OK ? err : load_context(shape, cursor, &entry->x);
+}

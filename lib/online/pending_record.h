@@ -1,0 +1,42 @@
+/* online/pending_record.h: one waiting decision as packed bytes, for pending.c alone.
+ *
+ *     head | losses (only under the rules last and sum) | predictions | nnz (only sparse) | context | id
+ *
+ * A dense context of d floats costs 40 bytes and 4 for each prediction beside itself and its id. */
+#ifndef COP_ONLINE_PENDING_RECORD_H
+#define COP_ONLINE_PENDING_RECORD_H
+
+#include "online/pending.h"
+
+typedef struct cop_pending_record {
+	double time;
+	double action; /* arms: p; values: y */
+	uint64_t rev;
+	uint32_t older, younger; /* handles */
+	uint32_t arm;
+	int8_t u;
+	uint8_t flags;
+	uint8_t id_kind;
+	uint8_t id_length;
+} cop_pending_record;
+
+enum { COP_PENDING_GREEDY = 1, COP_PENDING_RECORDS = 2, COP_PENDING_DEFERRED = 4, COP_PENDING_FLAGS = 8 };
+
+/* Bytes of a record with such an id and context; records: it has room for losses. */
+size_t cop_pending_record_size(const cop_pending_shape *shape, size_t id_length, size_t nnz, bool records);
+size_t cop_pending_record_bytes(const cop_pending_shape *shape, const cop_pending_record *r);
+/* Fills a fresh record of that size; older and younger are the caller's. */
+void cop_pending_record_fill(
+        const cop_pending_shape *shape, cop_pending_record *r, const cop_event_id *id, const cop_pending_entry *entry);
+void cop_pending_record_view(const cop_pending_shape *shape, const cop_pending_record *r, cop_pending_entry *out);
+void cop_pending_record_losses(cop_pending_record *r, const cop_pending_entry *entry);
+void cop_pending_record_id(const cop_pending_shape *shape, const cop_pending_record *r, cop_event_id *id);
+bool cop_pending_record_has_id(const cop_pending_shape *shape, const cop_pending_record *r, const cop_event_id *id);
+
+void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_record *r, cop_bytes *bytes);
+/* The next saved record as id and entry, its context a view of the cursor's bytes that is good for
+ * cop_pending_record_fill only (it may be unaligned). COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE. */
+COP_CHECK cop_err cop_pending_record_load(
+        const cop_pending_shape *shape, cop_cursor *cursor, cop_event_id *id, cop_pending_entry *entry);
+
+#endif

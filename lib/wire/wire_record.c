@@ -1,0 +1,255 @@
+#include "wire/wire_record.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "wire/wire_put.h"
+
+enum { MODEL, TIME, ID, X, MASK, ARM, P, GREEDY, Y, U, REV, DEFER, PREDICTIONS, LOSS, COUNT, TEXT, KEYS };
+
+static const char *const names[KEYS] = { "m", "t", "id", "x", "mask", "a", "p", "g", "y", "u", "rev", "defer", "e",
+	"loss", "n", "text" };
+
+/* What each type cannot be without. */
+static uint32_t needed(cop_wire_record_type type, bool values)
+{
+	const uint32_t event = 1u << MODEL | 1u << TIME | 1u << ID;
+	switch (type) {
+	case COP_WIRE_RECORD_DECISION:
+		return event | 1u << X | 1u << REV | (values ? 1u << Y | 1u << U : 1u << ARM | 1u << P | 1u << GREEDY);
+	case COP_WIRE_RECORD_FEEDBACK:
+		return event | 1u << LOSS;
+	case COP_WIRE_RECORD_EXPIRY:
+		return 1u << MODEL | 1u << TIME | 1u << COUNT;
+	case COP_WIRE_RECORD_ACTIVATION:
+		return event;
+	case COP_WIRE_RECORD_CONFIG:
+		return 1u << TIME | 1u << TEXT;
+	case COP_WIRE_RECORD_PROMOTION:
+		return 1u << MODEL | 1u << TIME;
+	}
+	return 0;
+}
+
+static void put_mask(cop_bytes *bytes, const uint8_t *mask, size_t arms)
+{
+	cop_wire_put_text(bytes, "mask");
+	cop_wire_put_array(bytes, arms);
+	for (size_t k = 0; k < arms; k++)
+		cop_wire_put_unsigned(bytes, mask[k] != 0);
+}
+
+static void put_floats(cop_bytes *bytes, const char *key, const float *values, size_t count)
+{
+	cop_wire_put_text(bytes, key);
+	cop_wire_put_packed(bytes, values, count);
+}
+
+/* Returns the number of pairs put. */
+static size_t put_decision(cop_bytes *bytes, const cop_wire_record *r)
+{
+	size_t pairs = 2;
+	cop_wire_put_key_unsigned(bytes, "rev", r->rev);
+	put_floats(bytes, "e", r->prediction, r->predictions);
+	if (r->mask != NULL) {
+		put_mask(bytes, r->mask, r->arms);
+		pairs++;
+	}
+	if (r->defer) {
+		cop_wire_put_key_bool(bytes, "defer", true);
+		pairs++;
+	}
+	if (r->values) {
+		cop_wire_put_key_double(bytes, "y", r->y);
+		cop_wire_put_key_signed(bytes, "u", r->u);
+		return pairs + 2;
+	}
+	cop_wire_put_key_unsigned(bytes, "a", r->a);
+	cop_wire_put_key_double(bytes, "p", r->p);
+	cop_wire_put_key_bool(bytes, "g", r->greedy);
+	return pairs + 3;
+}
+
+static size_t put_feedback(cop_bytes *bytes, const cop_wire_record *r)
+{
+	cop_wire_put_text(bytes, "loss");
+	cop_wire_put_array(bytes, r->losses);
+	for (unsigned i = 0; i < r->losses; i++)
+		cop_wire_put_double(bytes, r->loss[i]);
+	if (!r->has_x || r->values)
+		return 1;
+	cop_wire_put_key_unsigned(bytes, "a", r->a);
+	cop_wire_put_key_double(bytes, "p", r->p);
+	return 3;
+}
+
+void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_wire_record *r)
+{
+	size_t at = cop_wire_put_map_open(bytes);
+	size_t pairs = 1;
+	cop_wire_put_key_double(bytes, "t", r->time);
+	if (r->model != NULL) {
+		cop_wire_put_text(bytes, "m");
+		cop_wire_put_string(bytes, r->model, r->model_length);
+		pairs++;
+	}
+	if (r->id.kind != 0) {
+		cop_wire_put_text(bytes, "id");
+		cop_wire_id_put(bytes, &r->id);
+		pairs++;
+	}
+	if (r->has_x) {
+		cop_wire_put_text(bytes, "x");
+		cop_wire_features_put(bytes, &r->x, COP_WIRE_FORM_PACKED);
+		pairs++;
+	}
+	if (type == COP_WIRE_RECORD_DECISION) {
+		pairs += put_decision(bytes, r);
+	} else if (type == COP_WIRE_RECORD_FEEDBACK) {
+		pairs += put_feedback(bytes, r);
+	} else if (type == COP_WIRE_RECORD_EXPIRY) {
+		cop_wire_put_key_unsigned(bytes, "n", r->count);
+		pairs++;
+	} else if (type == COP_WIRE_RECORD_CONFIG) {
+		cop_wire_put_text(bytes, "text");
+		cop_wire_put_string(bytes, r->text, r->text_length);
+		pairs++;
+	}
+	cop_wire_put_close(bytes, at, pairs);
+}
+
+static cop_err bad(cop_wire_fault *fault, cop_err err, const char *key)
+{
+	if (err != COP_OK)
+		(void)cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "record: %s: %s", key, cop_err_text(err));
+	return err;
+}
+
+static cop_err read_predictions(cop_wire_cursor *cursor, cop_wire_record *out)
+{
+	const uint8_t *bytes;
+	size_t length;
+	size_t wrong;
+	cop_err err = cop_wire_cursor_binary(cursor, &bytes, &length);
+	if (err != COP_OK)
+		return err;
+	if (length % sizeof(float) != 0 || length > sizeof out->prediction)
+		return COP_EFORMAT;
+	out->predictions = (unsigned)(length / sizeof(float));
+	return cop_wire_cursor_packed(bytes, out->prediction, out->predictions, &wrong);
+}
+
+static cop_err read_loss(cop_wire_cursor *cursor, cop_wire_record *out)
+{
+	size_t count;
+	cop_err err = cop_wire_cursor_array(cursor, &count);
+	if (err == COP_OK && (count < 1 || count > 2))
+		err = COP_EFORMAT;
+	out->losses = (unsigned)count;
+	for (size_t i = 0; i < count && err == COP_OK; i++)
+		err = cop_wire_cursor_double(cursor, &out->loss[i]);
+	return err;
+}
+
+static cop_err read_small(cop_wire_cursor *cursor, unsigned which, cop_wire_record *out)
+{
+	uint64_t word = 0;
+	int64_t sign = 0;
+	cop_err err;
+	switch (which) {
+	case ARM:
+		err = cop_wire_cursor_unsigned(cursor, &word);
+		out->a = (uint32_t)word;
+		return err == COP_OK && word > UINT32_MAX ? COP_EFORMAT : err;
+	case P:
+		err = cop_wire_cursor_double(cursor, &out->p);
+		return err == COP_OK && !(out->p > 0.0 && out->p <= 1.0) ? COP_EFORMAT : err;
+	case GREEDY:
+		return cop_wire_cursor_bool(cursor, &out->greedy);
+	case Y:
+		return cop_wire_cursor_double(cursor, &out->y);
+	case U:
+		err = cop_wire_cursor_signed(cursor, &sign);
+		out->u = (int8_t)sign;
+		return err == COP_OK && (sign < -1 || sign > 1) ? COP_EFORMAT : err;
+	case REV:
+		return cop_wire_cursor_unsigned(cursor, &out->rev);
+	case DEFER:
+		return cop_wire_cursor_bool(cursor, &out->defer);
+	case COUNT:
+		return cop_wire_cursor_unsigned(cursor, &out->count);
+	case TIME:
+		return cop_wire_cursor_double(cursor, &out->time);
+	default:
+		return COP_EFORMAT;
+	}
+}
+
+static cop_err read_field(cop_wire_keys *keys, unsigned which, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, cop_wire_record *out)
+{
+	cop_wire_cursor *cursor = keys->cursor;
+	switch (which) {
+	case MODEL:
+		return bad(keys->fault, cop_wire_cursor_string(cursor, &out->model, &out->model_length), names[which]);
+	case ID:
+		return cop_wire_read_id(cursor, &out->id, keys->fault);
+	case X:
+		out->has_x = true;
+		return cop_wire_read_features(cursor, shape, workspace, &out->x, keys->fault);
+	case MASK:
+		out->mask = workspace->mask;
+		return cop_wire_read_mask(cursor, shape, workspace, keys->fault);
+	case PREDICTIONS:
+		return bad(keys->fault, read_predictions(cursor, out), names[which]);
+	case LOSS:
+		return bad(keys->fault, read_loss(cursor, out), names[which]);
+	case TEXT:
+		return bad(keys->fault, cop_wire_cursor_string(cursor, &out->text, &out->text_length), names[which]);
+	default:
+		return bad(keys->fault, read_small(cursor, which, out), names[which]);
+	}
+}
+
+cop_err cop_wire_record_decode(cop_wire_record_type type, const void *body, size_t length, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, cop_wire_record *out, cop_wire_fault *fault)
+{
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	unsigned which;
+	cop_wire_cursor_init(&cursor, body, length);
+	*out = (cop_wire_record){ .arms = shape->arms, .values = shape->arms == 0 };
+	cop_err err = cop_wire_keys_open(&keys, &cursor, names, KEYS, fault);
+	if (err != COP_OK)
+		return err;
+	while ((err = cop_wire_keys_next(&keys, &which)) == COP_OK) {
+		err = read_field(&keys, which, shape, workspace, out);
+		if (err != COP_OK)
+			return err;
+	}
+	if (err != COP_EEND)
+		return err;
+	if (!out->values && out->a >= shape->arms)
+		return bad(fault, COP_EFORMAT, "a");
+	uint32_t need = needed(type, out->values);
+	if (type == COP_WIRE_RECORD_FEEDBACK && out->has_x && !out->values)
+		need |= 1u << ARM | 1u << P;
+	return cop_wire_keys_need(&keys, need);
+}
+
+cop_err cop_wire_record_model(const void *body, size_t length, const char **model, size_t *model_length)
+{
+	static const char *const only[] = { "m" };
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	unsigned which;
+	*model = NULL;
+	*model_length = 0;
+	cop_wire_cursor_init(&cursor, body, length);
+	cop_err err = cop_wire_keys_open(&keys, &cursor, only, 1, NULL);
+	if (err == COP_OK)
+		err = cop_wire_keys_next(&keys, &which);
+	if (err == COP_OK)
+		err = cop_wire_cursor_string(&cursor, model, model_length);
+	return err == COP_EEND ? COP_OK : err;
+}

@@ -1,0 +1,60 @@
+/* wire/wire_record.h: bodies of journal records: what happened to a model, complete enough to do it again.
+ *
+ * MessagePack maps with short keys, every number exact. A decision carries its context as given, the action with its
+ * propensity and the experts' predictions; applying it needs no draw. Times are event times, seconds since 1970.
+ * Decoding allocates nothing; views point into the workspace and the body. No state: any thread. */
+#ifndef COP_WIRE_WIRE_RECORD_H
+#define COP_WIRE_WIRE_RECORD_H
+
+#include "base/bytes.h"
+#include "wire/wire_context.h"
+
+#define COP_WIRE_RECORD_PREDICTIONS 4
+#define COP_WIRE_RECORD_MODEL       64 /* bytes of a model's name */
+
+typedef enum cop_wire_record_type {
+	COP_WIRE_RECORD_DECISION = 1,   /* a new decision */
+	COP_WIRE_RECORD_FEEDBACK = 2,   /* a feedback that was accepted, whatever its result */
+	COP_WIRE_RECORD_EXPIRY = 3,     /* reward windows that ended */
+	COP_WIRE_RECORD_ACTIVATION = 4, /* a deferred decision was shown */
+	COP_WIRE_RECORD_CONFIG = 5,     /* the configuration from here on */
+	COP_WIRE_RECORD_PROMOTION = 6,  /* another model revision takes over */
+} cop_wire_record_type;
+
+typedef struct cop_wire_record {
+	const char *model; /* borrowed, not terminated */
+	size_t model_length;
+	double time;
+	cop_event_id id; /* decision, feedback, activation */
+	cop_row x;       /* decision; feedback that is self-contained */
+	bool has_x;
+	const uint8_t *mask; /* decision: arms flags; NULL: all are eligible */
+	size_t arms;
+	bool values; /* decision of a value model: y and u instead of a, p and greedy */
+	uint32_t a;
+	double p;
+	bool greedy;
+	double y; /* in [0, 1] */
+	int8_t u;
+	uint64_t rev;
+	bool defer;
+	float prediction[COP_WIRE_RECORD_PREDICTIONS];
+	unsigned predictions;
+	double loss[2]; /* feedback, as sent */
+	unsigned losses;
+	uint64_t count;   /* expiry: how many */
+	const char *text; /* configuration, as printed; borrowed */
+	size_t text_length;
+} cop_wire_record;
+
+/* Appends the body for a record of that type; failure is in bytes->err. */
+void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_wire_record *record);
+
+/* Only the model's name, to find its shape; NULL and 0 when the record has none. COP_EFORMAT. */
+COP_CHECK cop_err cop_wire_record_model(const void *body, size_t length, const char **model, size_t *model_length);
+/* shape and workspace are the model's. COP_EFORMAT, COP_ESHAPE, COP_EINVAL, COP_ENONFINITE with the fault filled
+ * (NULL allowed). */
+COP_CHECK cop_err cop_wire_record_decode(cop_wire_record_type type, const void *body, size_t length,
+        const cop_wire_shape *shape, const cop_wire_workspace *workspace, cop_wire_record *out, cop_wire_fault *fault);
+
+#endif
