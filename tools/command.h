@@ -24,6 +24,7 @@ int cop_simulate_command(int argc, char **argv);
 int cop_inspect_command(int argc, char **argv);
 int cop_ctl_command(int argc, char **argv);
 int cop_bench_command(int argc, char **argv);
+int cop_journal_command(int argc, char **argv);
 
 /* "coppice NAME: message" on standard error. */
 void cop_command_complain(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
