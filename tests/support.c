@@ -2,19 +2,24 @@
 #include <stdlib.h>
 
 unsigned long cop_test_alloc_count(void);
+size_t cop_test_alloc_bytes(void);
 void cop_test_alloc_fail(unsigned long n, int forever);
 void *__real_aligned_alloc(size_t alignment, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 
 static unsigned long count;
+static size_t bytes;
 static unsigned long fail_at;
 static int fail_on;
 
 unsigned long cop_test_alloc_count(void) { return count; }
 
+size_t cop_test_alloc_bytes(void) { return bytes; }
+
 void cop_test_alloc_fail(unsigned long n, int forever)
 {
 	count = 0;
+	bytes = 0;
 	fail_at = n;
 	fail_on = forever;
 }
@@ -22,6 +27,7 @@ void cop_test_alloc_fail(unsigned long n, int forever)
 void *__wrap_aligned_alloc(size_t alignment, size_t size)
 {
 	count++;
+	bytes += size;
 	if (fail_at != 0 && (count == fail_at || (fail_on && count > fail_at)))
 		return NULL;
 	return __real_aligned_alloc(alignment, size);

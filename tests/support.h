@@ -13,7 +13,9 @@
 
 /* Allocations since the last reset. */
 unsigned long cop_test_alloc_count(void);
-/* Counter back to 0; the n-th allocation from here fails, and all after it when `forever` (n = 0: none fails). */
+/* Bytes they asked for. */
+size_t cop_test_alloc_bytes(void);
+/* Counters back to 0; the n-th allocation from here fails, and all after it when `forever` (n = 0: none fails). */
 void cop_test_alloc_fail(unsigned long n, int forever);
 
 #endif

@@ -25,6 +25,7 @@
 #define SPLIT (COP_KERNEL_LANES / LANES) /* vecs that a dot product's lanes take */
 
 typedef float vec __attribute__((vector_size(4 * LANES)));
+typedef int32_t mask __attribute__((vector_size(4 * LANES))); /* all bits of a lane, or none */
 typedef float vec_any __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef float vec_block __attribute__((vector_size(4 * LANES), aligned(4 * LANES), may_alias));
 
@@ -58,10 +59,8 @@ INLINE vec capped(vec v)
 #elif defined(__AVX2__)
 	return (vec)_mm256_min_ps((__m256)v, _mm256_set1_ps(FLT_MAX));
 #else
-	vec out;
-	for (int i = 0; i < LANES; i++)
-		out[i] = v[i] < FLT_MAX ? v[i] : FLT_MAX;
-	return out;
+	mask fits = v < FLT_MAX;
+	return (vec)((fits & (mask)v) | (~fits & (mask)((vec){ 0 } + FLT_MAX)));
 #endif
 }
 

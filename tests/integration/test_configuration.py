@@ -1,5 +1,6 @@
 """The configuration: --check, --print-config, reload by verb and by SIGHUP."""
 
+import re
 import signal
 import subprocess
 
@@ -71,10 +72,13 @@ def test_unknown_option_or_syntax_error_names_its_line(daemon, line, text):
     assert run.returncode == 1 and f"{one.config}:{line}:" in run.stderr, run.stderr
 
 
-def test_check_of_a_good_file_is_silent(daemon):
-    one = daemon(start=False)
+def test_check_of_a_good_file_names_each_models_memory(daemon):
+    one = daemon(model("a") + model("v", learner="value"), start=False)
     run = one.run("--check")
-    assert (run.returncode, run.stdout, run.stderr) == (0, "", "") and not one.state.exists()
+    assert (run.returncode, run.stderr) == (0, "") and not one.state.exists()
+    lines = run.stdout.splitlines()
+    assert len(lines) == 2 and re.fullmatch(r"ok: model a about \d+ MiB", lines[0]), lines
+    assert lines[1].startswith("ok: model v about ")
 
 
 def test_print_config_parses_back_to_itself(daemon, tmp_path):
