@@ -94,7 +94,7 @@ def test_error_says_what_was_expected(guarded):
 def test_every_key_of_every_wrong_type_refused(guarded):
     context, feedback = {"id": 1, "x": X, "src": "s"}, {"id": 1, "loss": 0.5, "x": X, "a": 1, "p": 1.0}
     fits = {  # what of ANYTHING each key may be
-        "id": (5, -5, "text", b"binary"), "x": ({},), "mask": (), "t": (5, -5, 1.5), "defer": (), "src": ("text",),
+        "id": (5, -5, "text", b"binary"), "x": ({},), "mask": (), "t": (5, -5, 1.5), "defer": (True,), "src": ("text",),
         "n": (5,), "seq": (None, True, 5, -5, 1.5, "text", b"binary", ANYTHING[-1]), "loss": (), "a": (), "p": (),
     }  # fmt: skip
     for key, allowed in fits.items():
@@ -158,7 +158,7 @@ def test_batch_of_wrong_items_answers_each_with_an_error(guarded):
 
 
 def test_unknown_verbs_and_models_refused(guarded):
-    for verb in ("", "Decide", "decide\0", "decid", "activate", "rank", "refit", "promote", "rollback", "freeze"):
+    for verb in ("", "Decide", "decide\0", "decid", "rank", "refit", "promote", "rollback", "freeze"):
         guarded.client.send_raw(b"", verb.encode(), b"m", pack({"id": 1, "x": X}))
         _, status, reply = guarded.client.receive_raw()
         assert status == b"error" and unpack(reply)["code"] == "unknown_verb"

@@ -57,8 +57,11 @@ def test_signal_to_stop_writes_checkpoint_and_restart_goes_on(daemon, number):
     assert [m["rev"] for m in clients[0].status()["models"]] == [m["rev"] for m in clients[1].status()["models"]]
 
 
-def test_killed_after_checkpoint_restores_it(daemon):
-    one = daemon()
+NO_JOURNAL = model() + section("journal", {"enabled": False})
+
+
+def test_killed_without_a_journal_restores_the_checkpoint(daemon):
+    one = daemon(NO_JOURNAL)
     client = one.client()
     grow(client)
     client.decide("m", "pending", X)
@@ -90,8 +93,40 @@ def test_killed_while_writing_leaves_a_checkpoint_that_restores(daemon):
         assert client.model()["rev"] == round + 1 and client.status()["checkpoint"]["sequence"] > done
 
 
-def test_damaged_newest_checkpoint_is_passed_over_with_a_warning(daemon):
+def test_killed_with_a_journal_loses_nothing(daemon):
     one = daemon()
+    client = one.client()
+    grow(client)
+    client.decide("m", "pending", X)
+    client.ok("checkpoint")
+    grow(client, prefix="after")
+    expected = state(client)
+    one.kill()
+    one.start()
+    client = one.client()
+    assert state(client) == expected
+    one.logged("event=replayed")
+    assert client.feedback("m", "after-1", 0.5) == "duplicate"
+    assert client.feedback("m", "pending", 0.5) == "applied"
+
+
+def test_damaged_newest_checkpoint_is_made_up_for_by_the_journal(daemon):
+    one = daemon()
+    client = one.client()
+    grow(client)
+    client.ok("checkpoint")
+    grow(client, prefix="newer")
+    expected = state(client)
+    one.stop()
+    damage(checkpoints(one)[-1])
+    one.start()
+    client = one.client()
+    assert state(client) == expected
+    one.logged("warning: event=checkpoint_damaged sequence=2")
+
+
+def test_damaged_newest_checkpoint_is_passed_over_with_a_warning(daemon):
+    one = daemon(NO_JOURNAL)
     client = one.client()
     grow(client)
     client.ok("checkpoint")
@@ -107,7 +142,7 @@ def test_damaged_newest_checkpoint_is_passed_over_with_a_warning(daemon):
 
 
 def test_several_damaged_checkpoints_are_not_kept_instead_of_new_ones(daemon):
-    one = daemon()
+    one = daemon(NO_JOURNAL)
     client = one.client()
     for i in range(3):
         grow(client, prefix=f"round-{i}")
@@ -115,7 +150,7 @@ def test_several_damaged_checkpoints_are_not_kept_instead_of_new_ones(daemon):
     one.kill()
     for path in checkpoints(one)[1:]:
         damage(path)
-    one.write_config(model() + section("checkpoint", {"keep": 1}))
+    one.write_config(NO_JOURNAL + section("checkpoint", {"keep": 1}))
     one.start()
     client = one.client()
     grow(client, prefix="after")
@@ -126,8 +161,9 @@ def test_several_damaged_checkpoints_are_not_kept_instead_of_new_ones(daemon):
 
 
 @pytest.mark.parametrize("ruin", ["damaged", "empty", "cut"])
-def test_only_checkpoint_ruined_starts_anew_with_a_warning(daemon, ruin):
-    one = daemon()
+@pytest.mark.parametrize("journal", [True, False])
+def test_only_checkpoint_ruined_starts_from_the_journal_or_anew(daemon, ruin, journal):
+    one = daemon(model() + section("journal", {"enabled": journal}))
     grow(one.client())
     one.stop()
     (path,) = checkpoints(one)
@@ -137,7 +173,8 @@ def test_only_checkpoint_ruined_starts_anew_with_a_warning(daemon, ruin):
         damage(path)
     one.start()
     one.logged("event=checkpoint_damaged")
-    assert one.client().model()["rev"] == 0
+    one.logged("error: event=checkpoints_lost")
+    assert one.client().model()["rev"] == (60 if journal else 0)
 
 
 def test_checkpoints_kept_are_the_newest(daemon):

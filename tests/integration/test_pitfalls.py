@@ -170,9 +170,10 @@ def test_logged_propensity_counts_not_the_one_sent_back(daemon):
     client = daemon(model("a") + model("b")).client()
     for i in range(60):
         x = [i % 5, 1, 0]
-        assert client.decide("a", i, x) == client.decide("b", i, x)
+        decided = client.decide("a", i, x)
+        assert decided == client.decide("b", i, x)
         assert client.feedback("a", i, (i % 4) / 4) == "applied"
-        assert client.feedback("b", i, (i % 4) / 4, x=[9, 9, 9], a=0, p=0.001) == "applied"
+        assert client.feedback("b", i, (i % 4) / 4, x=[9, 9, 9], a=decided["a"], p=0.001) == "applied"
     a, b = (client.ok("explain", name, {"x": X}) for name in "ab")
     assert a.pop("model") != b.pop("model") and a == b
 

@@ -205,16 +205,22 @@ def test_status_shows_what_is_documented(daemon):
     client = daemon(model("a") + model("v", learner="value", features=0)).client()
     whole = client.status()
     assert whole.keys() == {
-        "version", "pid", "uptime", "state_dir", "models", "parked", "requests", "streams", "checkpoint", "log_dropped",
+        "version", "pid", "uptime", "state_dir", "models", "parked", "requests", "streams", "journal", "checkpoint",
+        "log_dropped",
     }  # fmt: skip
     assert whole["requests"].keys() == {"received", "errors", "replies_dropped"}
     assert whole["streams"].keys() == {"received", "unroutable", "actions_dropped", "subscribers"}
     a, v = whole["models"]
     counted = {
-        "name", "learner", "features", "rev", "pending", "decisions", "repeated", "greedy", "feedback", "learned",
+        "name", "learner", "features", "rev", "pending", "pending_bytes", "decisions", "repeated", "greedy", "feedback", "learned",
         "defaulted", "dropped", "evicted", "refused", "loss_sum", "contexts", "feedback_stream",
     }  # fmt: skip
-    assert a.keys() == counted | {"arms", "policy"} and v.keys() == counted | {"bits"}
+    assert a.keys() == counted | {"arms", "policy"} and v.keys() == counted | {
+        "bits", "value_range", "delta", "feedback_points",
+    }  # fmt: skip
+    assert whole["journal"].keys() == {
+        "state", "next", "committed", "durable", "lag_bytes", "records", "bytes", "writes", "syncs", "failures",
+    }  # fmt: skip
     assert client.ok("status", "v")["models"] == [v]
     assert client.ok("status", "", {})["models"] == [a, v]
     assert client.error("status", "nobody")["code"] == "unknown_model"

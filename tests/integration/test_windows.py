@@ -80,3 +80,26 @@ def test_pending_max_evicts_the_oldest_and_counts(daemon):
     assert (state["pending"], state["evicted"], state["decisions"]) == (10, 15, 25)
     assert client.feedback("m", 14, 0.5) in ("late", "unknown")
     assert client.feedback("m", 15, 0.5) == "applied"
+
+
+def test_deferred_decision_waits_for_activate(daemon):
+    client = daemon(model(reward_window="1s", default_loss=1)).client()
+    for id in ("shown", "hidden", "answered"):
+        client.decide("m", id, [1, 2, 3], defer=True)
+    assert client.ok("activate", "m", {"id": "shown"})["result"] == "applied"
+    assert client.ok("activate", "m", {"id": "shown"})["result"] == "duplicate"
+    assert client.ok("activate", "m", {"id": "nobody"})["result"] == "unknown"
+    assert client.feedback("m", "answered", 0.5) == "applied"
+    no_pending(client)
+    state = client.model()
+    assert (state["defaulted"], state["dropped"], state["learned"]) == (1, 1, 2)
+    assert client.ok("activate", "m", {"id": "hidden"})["result"] == "late"
+
+
+def test_another_arm_than_the_decided_one_is_learned_as_sent(daemon):
+    client = daemon().client()
+    decided = client.decide("m", "one", [1, 2, 3])
+    other = (decided["a"] + 1) % 3
+    assert client.feedback("m", "one", 0.0, x=[1, 2, 3], a=other, p=0.5) == "applied"
+    assert client.feedback("m", "one", 0.0) == "duplicate"
+    assert client.model()["pending"] == 0 and client.model()["learned"] == 1
