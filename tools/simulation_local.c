@@ -12,7 +12,8 @@ static cop_err decide(void *state, uint64_t id, const cop_row *x, cop_decision *
 	local *l = state;
 	bool repeated;
 	cop_event_id_from_unsigned(&l->id, id);
-	cop_err err = cop_model_decide(l->model, &l->id, x, NULL, 0.0, out, &repeated);
+	cop_model_context context = { .id = &l->id, .x = x };
+	cop_err err = cop_model_decide(l->model, &context, 0.0, out, &repeated);
 	if (err != COP_OK)
 		cop_diag_set(diag, "", 0, 0, "decide: %s", cop_err_text(err));
 	return err;
