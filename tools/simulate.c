@@ -162,17 +162,17 @@ static bool read_learner_option(options *o, int option, const char *text)
 	case GAMMA:
 		return cop_command_number(NAME, "--gamma", text, 1e-6, 1e9, &l->exploration.gamma);
 	case HEIGHT:
-		ok = cop_command_whole(NAME, "--height", text, 1, 12, &whole);
+		ok = cop_command_whole(NAME, "--height", text, 1, COP_LEARNER_MAX_HEIGHT, &whole);
 		l->height = (unsigned)whole;
 		return ok;
 	case TREES:
-		ok = cop_command_whole(NAME, "--trees", text, 0, 64, &whole);
+		ok = cop_command_whole(NAME, "--trees", text, 0, COP_LEARNER_MAX_TREES, &whole);
 		l->trees = (size_t)whole;
 		return ok;
 	case RATE:
-		return cop_command_number(NAME, "--rate", text, 1e-9, 100.0, &l->learning_rate);
+		return cop_command_number(NAME, "--rate", text, 1e-9, COP_LEARNER_MAX_RATE, &l->learning_rate);
 	case BITS:
-		ok = cop_command_whole(NAME, "--bits", text, 1, 24, &whole);
+		ok = cop_command_whole(NAME, "--bits", text, 1, COP_LEARNER_MAX_BITS, &whole);
 		l->bits = (unsigned)whole;
 		return ok;
 	case FEEDBACK:
@@ -283,7 +283,10 @@ static bool has_arms(const options *o) { return !is_value(o); }
 static bool has_trees(const options *o) { return !is_dgt(o); }
 static bool is_huber(const options *o) { return is_value(o) && o->sim.huber; }
 static bool is_live_value(const options *o) { return is_live(o) && is_value(o); }
-static bool is_low(const options *o) { return is_dgt(o) || is_value(o) || o->model.learner.height <= 8; }
+static bool is_low(const options *o)
+{
+	return is_dgt(o) || is_value(o) || o->model.learner.height <= COP_LEARNER_MAX_ENSEMBLE_HEIGHT;
+}
 
 /* With --live the policy is the daemon's, whatever the options say. */
 static bool is_policy(const options *o, const char *policy, bool otherwise)
@@ -380,7 +383,7 @@ static cop_err fit_dimension(options *o, cop_dataset *data, cop_dataset *holdout
 		cop_diag_set(diag, o->data[0], 0, 0, "--bits goes with sparse data (libsvm), and this is dense");
 		return COP_EINVAL;
 	}
-	while (!is_given(o, BITS) && l->bits < 24 && (size_t)1 << l->bits < data->d)
+	while (!is_given(o, BITS) && l->bits < COP_LEARNER_MAX_BITS && (size_t)1 << l->bits < data->d)
 		l->bits++;
 	if ((size_t)1 << l->bits < data->d) {
 		cop_diag_set(diag, o->data[0], 0, 0, "feature index up to %zu, expected at most 2^%u (--bits)",

@@ -77,6 +77,60 @@ def test_wrong_usage_is_status_2(args):
     assert done.returncode == 2 and done.stdout == "" and done.stderr != ""
 
 
+# ---- its manual
+
+
+def subcommands():
+    names = re.findall(r"^  (\w+) ", coppice("--help")[0], re.M)
+    assert {"simulate", "inspect", "ctl", "bench"} <= set(names)
+    return names
+
+
+def options_of(help_text):
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", help_text)) - {"--help"}
+
+
+def page_of(name):
+    return (ROOT / "docs" / f"{name}.scd").read_text()
+
+
+def heads_of(page, word):
+    """What the entries of a manual page begin with: `word` is a pattern of one name."""
+    lines = [line for line in page.splitlines() if line.startswith("*")]
+    return {name for line in lines for name in re.findall(rf"\*({word})\*", line)}
+
+
+def test_manual_holds_the_help_of_every_subcommand():
+    manual = (ROOT / "docs" / "coppice.md").read_text()
+    for name in subcommands():
+        assert coppice(name, "--help")[0] in manual, name
+
+
+def test_manual_page_of_coppice_has_the_options_of_every_subcommand():
+    sections = dict(re.findall(r"^# ([A-Z ]+)\n(.*?)(?=^# |\Z)", page_of("coppice.1"), re.M | re.S))
+    for name in subcommands():
+        assert heads_of(sections[name.upper()], "--[a-z-]+") == options_of(coppice(name, "--help")[0]), name
+
+
+def test_manual_page_of_coppiced_has_its_options():
+    done = subprocess.run([program("COPPICED"), "--help"], capture_output=True, text=True, timeout=DEADLINE, check=True)
+    page = page_of("coppiced.8").split("# OPTIONS")[1]
+    assert heads_of(page, "--[a-z-]+") - {"--help"} == options_of(done.stdout)
+
+
+def test_manual_page_of_the_configuration_has_its_options(tmp_path):
+    example = set(re.findall(r"^\s*(?:# ?)?\s*([a-z_]+) = ", (ROOT / "conf" / "coppice.conf").read_text(), re.M))
+    options = page_of("coppice.conf.5").split("# GLOBAL OPTIONS")[1].split("# SEE ALSO")[0]
+    described = heads_of(options, "[a-z_]+")
+    assert described == example
+    path = tmp_path / "all.conf"
+    path.write_text(f'state_dir = "{tmp_path}"\nsockets {{ requests = {{ "ipc://r" }} }}\n' + model("e") +
+                    model("d", learner="dgt") + model("v", learner="value") + model("s", features=0))
+    done = subprocess.run([program("COPPICED"), "--config", path, "--print-config"], capture_output=True, text=True,
+                          timeout=DEADLINE, check=True)
+    assert set(re.findall(r"^\s*([a-z_]+) = ", done.stdout, re.M)) <= described
+
+
 # ---- simulate, in process
 
 
@@ -458,7 +512,7 @@ def test_inspect_of_a_checkpoint_agrees_with_status(daemon, tmp_path):
     path = checkpoint_of(one)
     shown = json.loads(coppice("inspect", path, "--json")[0])
     assert shown["kind"] == "checkpoint" and [m["name"] for m in shown["models"]] == ["m", "v"]
-    assert [(s["name"], s["model"]) for s in shown["sections"]] == [("model", "m"), ("model", "v")]
+    assert [s["model"] for s in shown["sections"] if s["name"] == "model"] == ["m", "v"]
     status = client.model("m")
     for key in ("learner", "arms", "features", "policy", "rev", "pending", "decisions", "greedy", "learned"):
         assert shown["models"][0][key] == status[key], key
