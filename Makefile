@@ -13,20 +13,22 @@ build:
 
 # A daemon learns from a real stream, is stopped, and goes on where it was.
 demo:
-	tools/install-deps build
-	$(MAKE) build
-	tools/demo $(BUILD)
+	@tools/install-deps build
+	@echo "Building coppiced and coppice in $(BUILD) ..."
+	@cmake -S . -B $(BUILD) $(CMAKE_FLAGS) >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target coppiced coppice >/dev/null
+	@tools/demo $(BUILD)
 
 # Quick tests first, then the ones that start daemons.
 test:
 	tools/install-deps test
-	$(MAKE) build
+	$(MAKE) --no-print-directory build
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -L unit
 	ctest --test-dir $(BUILD) --output-on-failure -LE unit
 
 bench:
 	tools/install-deps build
-	$(MAKE) build
+	$(MAKE) --no-print-directory build
 	tests/bench/measure $(BUILD)
 
 format:
