@@ -15,7 +15,7 @@
 #define LOG_DEADLINE_MS 2000
 
 static const char usage_text[] =
-        "usage: coppiced [--config FILE] [--foreground] [--reset-model NAME ...] [--checkpoint-only]\n"
+        "usage: coppiced [--config FILE] [--foreground] [--reset-model NAME ...] [--checkpoint-only | --salvaged]\n"
         "       coppiced [--config FILE] --check | --print-config\n\n"
         "Serves the models of a configuration: contexts in, actions out, losses in.\n\n"
         "  --config FILE       configuration; without it a built-in one for a first try (see --print-config)\n"
@@ -23,6 +23,8 @@ static const char usage_text[] =
         "  --check             read the configuration, say what is wrong or how much memory models take, and stop\n"
         "  --print-config      print the complete effective configuration and stop\n"
         "  --reset-model NAME  begin this model anew instead of restoring it; may be repeated\n"
+        "  --checkpoint-only   start from the newest checkpoint alone; the journal is set aside, under another name\n"
+        "  --salvaged          the journal is what `coppice journal salvage` left: gaps are passed over\n"
         "  --version           print the version and stop\n"
         "  --help              print this and stop\n\n"
         "SIGHUP reloads the configuration, SIGTERM and SIGINT write a checkpoint and stop.\n";
@@ -44,6 +46,7 @@ static int read_options(int argc, char **argv, options *o)
 		{ "print-config", no_argument, NULL, 'p' },
 		{ "reset-model", required_argument, NULL, 'r' },
 		{ "checkpoint-only", no_argument, NULL, 'o' },
+		{ "salvaged", no_argument, NULL, 's' },
 		{ "version", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -65,6 +68,9 @@ static int read_options(int argc, char **argv, options *o)
 		case 'r':
 			if (o->resets < MOST_RESETS)
 				o->reset[o->resets++] = optarg;
+			break;
+		case 's':
+			o->server.salvaged = true;
 			break;
 		case 'o':
 			o->server.checkpoint_only = true;
@@ -111,8 +117,8 @@ static int print_checked(const cop_config *config)
 {
 	for (size_t i = 0; i < config->model_count; i++) {
 		uint64_t bytes = cop_config_model_bytes(&config->models[i]);
-		(void)printf("ok: model %s about %" PRIu64 " MiB\n", config->models[i].name,
-		        (bytes + (1u << 20) - 1) >> 20);
+		(void)printf(
+		        "ok: model %s about %" PRIu64 " MiB\n", config->models[i].name, (bytes + (1u << 20) - 1) >> 20);
 	}
 	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -14,7 +14,8 @@
 #define BREATH 4096 /* records between signs of life */
 
 #define WAYS_OUT                                                                                                       \
-	"; two ways out: `coppice journal salvage` copies every intact record into a new folder, or start with "       \
+	"; two ways out: `coppice journal salvage` copies every intact record into a new folder, from which "          \
+	"--salvaged starts, or start with "                                                                            \
 	"--checkpoint-only, which sets the journal aside"
 
 static bool listed(const char *const *names, const char *name, size_t length)
@@ -119,6 +120,10 @@ static cop_err apply_all(cop_recovery *recovery, cop_served_set *set, cop_journa
 		if (recovery->applied % BREATH == 0)
 			cop_http_alive(recovery->http, cop_clock_monotonic_ns());
 		err = apply(recovery, set, &raw);
+		if (err != COP_OK && err != COP_ENOMEM && recovery->salvaged) {
+			recovery->skipped++;
+			continue;
+		}
 		if (err != COP_OK) {
 			cop_diag_set(diag, recovery->folder, 0, raw.offset,
 			        "record %" PRIu64 " (offset %" PRIu64 " of segment %" PRIu64
@@ -167,7 +172,7 @@ cop_err cop_recovery_run(cop_recovery *recovery, cop_served_set *set, const cop_
 	if (tail.next_sequence <= from)
 		return COP_OK; /* the checkpoint has it all */
 	cop_journal_reader *reader;
-	err = cop_journal_reader_open(recovery->folder, from, false, &reader, diag);
+	err = cop_journal_reader_open(recovery->folder, from, recovery->salvaged, &reader, diag);
 	if (err == COP_ENOTFOUND) {
 		cop_diag_set(diag, recovery->folder, 0, 0,
 		        "the journal begins after record %" PRIu64 ", where the checkpoint ends; expected an older "

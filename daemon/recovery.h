@@ -14,9 +14,10 @@ typedef struct cop_recovery {
 	const char *folder;       /* the journal's; made when it is not there */
 	const char *const *reset; /* models whose records are passed over, NULL-terminated; NULL: none */
 	cop_http *http;           /* told that work goes on; NULL: none */
+	bool salvaged;            /* the journal has gaps: what no longer fits is passed over */
 	cop_log *log;
 	uint64_t applied; /* records, out */
-	uint64_t skipped; /* of models that are not served, out */
+	uint64_t skipped; /* of models that are not served, or that did not fit, out */
 	uint64_t next;    /* sequence number for the next record, out */
 	double time;      /* event time of the last record applied, or the mark's, out */
 } cop_recovery;

@@ -14,6 +14,8 @@
 #include "wire/wire_put.h"
 #include "wire/wire_reply.h"
 
+#define MOST_WAITING 65536 /* answers that may wait for the journal; more requests are refused */
+
 typedef struct request {
 	cop_server *server;
 	cop_served *model; /* NULL for verbs that need none and got an empty name */
@@ -232,10 +234,13 @@ void cop_request_handle(cop_server *server, cop_sockets_message *message)
 	/* frame[0] is the peer's identity; REQ sockets put an empty frame behind it. */
 	answer.delimiter = message->count > 1 && zmq_msg_size(&message->frame[1]) == 0;
 	size_t first = answer.delimiter ? 2 : 1;
-	cop_err err = message->too_many || message->count < first
-	                      ? cop_wire_fault_set(
-	                                &fault, COP_WIRE_BAD_REQUEST, "too many frames; expected verb, model, body")
-	                      : dispatch(server, &message->frame[first], message->count - first, &answer, &fault);
+	cop_err err =
+	        message->too_many || message->count < first ? cop_wire_fault_set(&fault, COP_WIRE_BAD_REQUEST,
+	                                                              "too many frames; expected verb, model, body")
+	        : cop_outbox_count(&server->outbox) >= MOST_WAITING
+	                ? cop_wire_fault_set(&fault, COP_WIRE_BUSY,
+	                          "%d answers wait for the journal; expected to be sent again later", MOST_WAITING)
+	                : dispatch(server, &message->frame[first], message->count - first, &answer, &fault);
 	if (err == COP_OK && server->reply.err != COP_OK)
 		err = cop_wire_fault_set(&fault, COP_WIRE_INTERNAL, "reply: %s", cop_err_text(server->reply.err));
 	if (err != COP_OK)

@@ -91,7 +91,13 @@ static cop_err open_journal(cop_server *server, const cop_server_options *option
 			return err;
 		cop_log_line(server->log, COP_LOG_WARNING, "journal_set_aside", "to=\"%s\"", aside);
 	}
-	cop_recovery recovery = { .folder = folder, .reset = options->reset, .http = server->http, .log = server->log };
+	cop_recovery recovery = {
+		.folder = folder,
+		.reset = options->reset,
+		.http = server->http,
+		.salvaged = options->salvaged,
+		.log = server->log,
+	};
 	cop_err err = cop_recovery_run(&recovery, &server->models, &server->checkpoint.mark, diag);
 	if (err != COP_OK)
 		return err;

@@ -60,6 +60,7 @@ typedef struct cop_server_options {
 	const char *config_path;  /* kept; NULL: the built-in configuration */
 	const char *const *reset; /* models to begin anew, NULL-terminated; NULL: none */
 	bool checkpoint_only;     /* set the journal aside */
+	bool salvaged;            /* the journal has gaps */
 } cop_server_options;
 
 /* Opens all: state folder, models from the newest checkpoint (those in `reset` afresh) and the journal after it,

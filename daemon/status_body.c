@@ -1,5 +1,7 @@
 #include "daemon/status_body.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "daemon/clock.h"
@@ -137,7 +139,9 @@ void cop_status_body_put(const cop_server *server, const cop_served *only, const
 	cop_wire_put_key_text(out, "version", COP_VERSION);
 	cop_wire_put_key_unsigned(out, "pid", (uint64_t)getpid());
 	cop_wire_put_key_double(out, "uptime", cop_clock_monotonic() - server->started);
-	cop_wire_put_key_text(out, "state_dir", server->config->state_dir);
+	char folder[PATH_MAX];
+	const char *absolute = realpath(server->config->state_dir, folder);
+	cop_wire_put_key_text(out, "state_dir", absolute == NULL ? server->config->state_dir : absolute);
 	cop_wire_put_text(out, "models");
 	cop_wire_put_array(out, only != NULL ? 1 : server->models.count);
 	for (size_t i = 0; i < server->models.count; i++)
