@@ -125,9 +125,9 @@ typedef struct cop_config_changes {
 } cop_config_changes;
 
 /* What differs in next. Applied while running: log level, checkpoint section, and per model epsilon (with decay and
- * floor), gamma, reward_window, default_loss, reward, pending_max, pending_bytes, explain_keep and the name files, unless the model's
- * shape, learner, policy or loss range differ too. Caller frees with cop_config_changes_free, also on error.
- * COP_ENOMEM. */
+ * floor), gamma, reward_window, default_loss, reward, pending_max, pending_bytes, explain_keep and the name files,
+ * unless the model's shape, learner, policy or loss range differ too. Caller frees with cop_config_changes_free, also
+ * on error. COP_ENOMEM. */
 COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_config_changes *changes);
 void cop_config_changes_free(cop_config_changes *changes);
 

@@ -186,6 +186,8 @@ int main(int argc, char **argv)
 	cop_err err = cop_config_load(o.server.config_path, &config, &report);
 	if (err != COP_OK) {
 		print_report(&report);
+		if (report.count == 0)
+			(void)fprintf(stderr, "coppiced: configuration: %s\n", cop_err_text(err));
 		cop_config_report_fini(&report);
 		return EXIT_FAILURE;
 	}

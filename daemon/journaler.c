@@ -23,6 +23,7 @@ typedef enum ticket_state { IDLE, READY, RUNNING, DONE } ticket_state;
 struct cop_journaler {
 	char folder[4096];
 	cop_config_sync sync;
+	cop_journal_settings settings;
 	uint64_t interval_ns;
 	uint64_t keep;
 	cop_journal_writer *writer;
@@ -121,8 +122,8 @@ cop_err cop_journaler_open(
 	cop_bytes_init(&j->batch);
 	(void)pthread_mutex_init(&j->lock, NULL);
 	(void)pthread_cond_init(&j->changed, NULL);
-	cop_journal_settings settings = { .segment_bytes = config->journal_segment, .preallocate = true };
-	cop_err err = cop_journal_writer_open(folder, &settings, next, &j->writer, diag);
+	j->settings = (cop_journal_settings){ .segment_bytes = config->journal_segment, .preallocate = true };
+	cop_err err = cop_journal_writer_open(folder, &j->settings, next, &j->writer, diag);
 	if (err == COP_OK)
 		err = start_thread(j, diag);
 	if (err == COP_OK) {
@@ -313,6 +314,24 @@ cop_err cop_journaler_heal(cop_journaler *j, cop_diag *diag)
 		j->count = 0;
 		cop_bytes_clear(&j->batch);
 	}
+	j->unsynced = 0;
+	j->broken = false;
+	return COP_OK;
+}
+
+cop_err cop_journaler_begin_anew(cop_journaler *j, cop_diag *diag)
+{
+	cop_journal_writer *writer;
+	uint64_t next = cop_journaler_next(j);
+	(void)wait_for_sync(j, NULL);
+	cop_err err = cop_journal_writer_open(j->folder, &j->settings, next, &writer, diag);
+	if (err != COP_OK)
+		return err;
+	(void)!cop_journal_writer_close(j->writer, NULL);
+	j->writer = writer;
+	j->first = next;
+	j->count = 0;
+	cop_bytes_clear(&j->batch);
 	j->unsynced = 0;
 	j->broken = false;
 	return COP_OK;

@@ -55,6 +55,9 @@ COP_CHECK cop_err cop_journaler_flush(cop_journaler *journaler, cop_diag *diag);
 /* Tries to go on after a break: all that was put is in a new segment then, synced. The caller writes a checkpoint
  * before it records again, for what happened meanwhile is in no record. COP_EIO, COP_ENOMEM: still broken. */
 COP_CHECK cop_err cop_journaler_heal(cop_journaler *journaler, cop_diag *diag);
+/* When cop_journaler_heal gave COP_EFORMAT: goes on with a new segment behind all that was put, in a checkpoint that
+ * the caller has written; what lies before it cannot be read. COP_EIO, COP_ENOMEM: still broken. */
+COP_CHECK cop_err cop_journaler_begin_anew(cop_journaler *journaler, cop_diag *diag);
 /* Broken again: what was to make a healed journal good did not come about. */
 void cop_journaler_doubt(cop_journaler *journaler);
 /* Removes old segments beyond the configured size, none with records from `from` on. */

@@ -139,8 +139,7 @@ static void spoil(cop_outbox *outbox, cop_outbox_item *item)
 static void send_item(cop_sockets *sockets, cop_outbox_item *item)
 {
 	if (item->topic != NULL)
-		cop_sockets_publish(
-		        sockets, item->topic, zmq_msg_data(&item->body), zmq_msg_size(&item->body));
+		cop_sockets_publish(sockets, item->topic, zmq_msg_data(&item->body), zmq_msg_size(&item->body));
 	else
 		cop_sockets_reply(sockets, &item->to, item->delimiter, item->ok ? "ok" : "error", &item->body);
 }

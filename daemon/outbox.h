@@ -14,12 +14,12 @@ typedef enum cop_outbox_kind {
 } cop_outbox_kind;
 
 typedef struct cop_outbox_item {
-	zmq_msg_t to;        /* identity of the requester; an action on a stream: none */
-	const char *topic;   /* kept; of an action on a stream, else NULL */
+	zmq_msg_t to;      /* identity of the requester; an action on a stream: none */
+	const char *topic; /* kept; of an action on a stream, else NULL */
 	bool delimiter;
 	bool ok;
 	cop_outbox_kind kind;
-	uint64_t sequence;   /* leaves when this is committed; 0: at once */
+	uint64_t sequence; /* leaves when this is committed; 0: at once */
 	zmq_msg_t body;
 } cop_outbox_item;
 
@@ -35,7 +35,8 @@ void cop_outbox_init(cop_outbox *outbox);
 void cop_outbox_fini(cop_outbox *outbox);
 /* Takes a copy of body; `to` (NULL with a topic) is taken over and left empty. COP_ENOMEM: nothing was taken. */
 COP_CHECK cop_err cop_outbox_put(cop_outbox *outbox, cop_outbox_item item, zmq_msg_t *to, const cop_bytes *body);
-/* Sends what is first in line as far as records up to `committed` allow; `broken`: the rest too, told as not durable. */
+/* Sends what is first in line as far as records up to `committed` allow; `broken`: the rest too, told as not durable.
+ */
 void cop_outbox_send(cop_outbox *outbox, cop_sockets *sockets, uint64_t committed, bool broken);
 size_t cop_outbox_count(const cop_outbox *outbox);
 

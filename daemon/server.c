@@ -357,7 +357,14 @@ static void heal(cop_server *server)
 {
 	cop_diag why = { 0 };
 	server->next_heal = cop_clock_monotonic() + HEAL_SECONDS;
-	if (cop_journaler_heal(server->journal, &why) != COP_OK)
+	cop_err err = cop_journaler_heal(server->journal, &why);
+	if (err == COP_EFORMAT) { /* what a failed sync was to keep is lost; the models have it */
+		cop_log_line(server->log, COP_LOG_ERROR, "journal_unreadable", "reason=\"%s\"", why.message);
+		err = cop_server_checkpoint(server, &why);
+		if (err == COP_OK)
+			err = cop_journaler_begin_anew(server->journal, &why);
+	}
+	if (err != COP_OK)
 		return;
 	if (cop_server_checkpoint(server, &why) != COP_OK || !journal_stands(server)) {
 		cop_journaler_doubt(server->journal);

@@ -43,8 +43,8 @@ void cop_sockets_close(cop_sockets *sockets);
 bool cop_sockets_receive(void *socket, cop_sockets_message *message);
 void cop_sockets_release(cop_sockets_message *message);
 
-/* Answers the request that came from `to`, with an empty delimiter if it had one: status, then body; both messages are left
- * empty. What cannot be delivered is counted. */
+/* Answers the request that came from `to`, with an empty delimiter if it had one: status, then body; both messages are
+ * left empty. What cannot be delivered is counted. */
 void cop_sockets_reply(cop_sockets *sockets, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body);
 /* Publishes; a subscriber that is too slow misses it, which is counted, the others do not. */
 void cop_sockets_publish(cop_sockets *sockets, const char *topic, const void *body, size_t length);

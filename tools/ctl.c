@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backup.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/stream.h"
@@ -32,7 +33,9 @@ static const char usage_text[] =
         "  feedback MODEL ID --loss L[,L]\n"
         "                          the loss of a decision (two for two-point values)\n"
         "  checkpoint              write a checkpoint now\n"
-        "  reload                  read the configuration again\n\n"
+        "  reload                  read the configuration again\n"
+        "  backup FOLDER           copy the state, on the daemon's machine, to a new or empty folder from which a\n"
+        "                          daemon can start\n\n"
         "  --endpoint EP   the daemon's request socket (default " DEFAULT_ENDPOINT ")\n"
         "  --timeout S     wait so long for an answer (default 5)\n"
         "  --x X           features: a JSON array, or an object of names or indices; or a file that holds it (-: "
@@ -353,10 +356,13 @@ static bool check(const options *o, int arguments)
 		return usage_error("--x and --loss go with explain, decide and feedback");
 	if (strcmp(o->verb, "status") == 0)
 		return arguments <= 1 || usage_error("status: expected at most MODEL");
+	if (strcmp(o->verb, "backup") == 0)
+		return arguments == 1 || usage_error("backup: expected FOLDER");
 	if (strcmp(o->verb, "checkpoint") == 0 || strcmp(o->verb, "reload") == 0)
 		return arguments == 0 || usage_error("expected no argument behind this verb");
 	cop_command_complain(NAME,
-	        "no verb '%s'; expected status, explain, decide, feedback, checkpoint or reload (coppice ctl --help)",
+	        "no verb '%s'; expected status, explain, decide, feedback, checkpoint, reload or backup "
+	        "(coppice ctl --help)",
 	        o->verb);
 	return false;
 }
@@ -379,7 +385,9 @@ int cop_ctl_command(int argc, char **argv)
 	if (!check(&o, o.count - 1))
 		return COP_EXIT_USAGE;
 	cop_diag diag = { 0 };
-	if (ask(&o, &diag) != COP_OK)
+	cop_backup_request backup = { o.endpoint, o.timeout, o.words[1], o.json };
+	bool is_backup = strcmp(o.verb, "backup") == 0;
+	if ((is_backup ? cop_backup(&backup, &diag) : ask(&o, &diag)) != COP_OK)
 		return cop_command_failed(NAME, &diag);
 	return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
 }

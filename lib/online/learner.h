@@ -35,12 +35,12 @@
 #define COP_LEARNER_SPARSE_TYPICAL 32 /* entries of a usual sparse context, by which random weights are sized */
 
 typedef struct cop_learner_settings {
-	char learner[16];                /* name */
-	size_t features;                 /* dense dimension, at most COP_LEARNER_MAX_FEATURES; 0: sparse, hashed to 2^bits */
-	unsigned bits;                   /* sparse: 1 .. COP_LEARNER_MAX_BITS */
-	size_t max_nonzeros;             /* sparse: most entries of a context */
-	size_t arms;                     /* 2 .. COP_LEARNER_MAX_ARMS; value learner: 0 */
-	char policy[16];                 /* "" is the learner's default */
+	char learner[16];    /* name */
+	size_t features;     /* dense dimension, at most COP_LEARNER_MAX_FEATURES; 0: sparse, hashed to 2^bits */
+	unsigned bits;       /* sparse: 1 .. COP_LEARNER_MAX_BITS */
+	size_t max_nonzeros; /* sparse: most entries of a context */
+	size_t arms;         /* 2 .. COP_LEARNER_MAX_ARMS; value learner: 0 */
+	char policy[16];     /* "" is the learner's default */
 	cop_policy_settings exploration; /* negative epsilon or gamma: the default */
 	unsigned height;                 /* 0: the learner's default */
 	size_t trees;                    /* ensemble, value; COP_LEARNER_DEFAULT_TREES: the default */
