@@ -45,23 +45,64 @@ static cop_err read_mark(const cop_bytes *body, cop_checkpoint_mark *mark, cop_d
 	return cursor.err;
 }
 
-static cop_err load(
-        cop_checkpoint *checkpoint, uint64_t sequence, cop_served_set *set, const char *const *reset, cop_diag *diag)
+/* A file's body and mark; the body is initialised. */
+static cop_err read_file(
+        const cop_checkpoint *checkpoint, uint64_t sequence, cop_bytes *body, cop_checkpoint_mark *mark, cop_diag *diag)
 {
 	char name[COP_CHECKPOINT_NAME_ROOM];
 	char path[4096 + COP_CHECKPOINT_NAME_ROOM];
-	cop_bytes body;
-	cop_bytes_init(&body);
 	cop_checkpoint_name(COP_CHECKPOINT_PREFIX, sequence, name);
 	(void)snprintf(path, sizeof path, "%s/%s", checkpoint->folder, name);
-	cop_err err = cop_checkpoint_read(path, &body, diag);
-	if (err == COP_OK)
-		err = read_mark(&body, &checkpoint->mark, diag);
+	cop_err err = cop_checkpoint_read(path, body, diag);
+	return err == COP_OK ? read_mark(body, mark, diag) : err;
+}
+
+static cop_err load(
+        cop_checkpoint *checkpoint, uint64_t sequence, cop_served_set *set, const char *const *reset, cop_diag *diag)
+{
+	cop_bytes body;
+	cop_bytes_init(&body);
+	cop_err err = read_file(checkpoint, sequence, &body, &checkpoint->mark, diag);
 	if (err == COP_OK)
 		err = cop_served_load(set, &body, reset, diag);
 	checkpoint->bytes = body.length;
 	cop_bytes_fini(&body);
 	return err;
+}
+
+/* Newest first; what the list has no room for is taken to be needed by no file. */
+static void remember_kept(cop_checkpoint *checkpoint, uint64_t journal_next, size_t keep)
+{
+	if (keep > checkpoint->kept_room) {
+		uint64_t *kept = cop_mem_resize(checkpoint->kept, checkpoint->kept_count, keep, sizeof *kept);
+		if (kept == NULL) {
+			checkpoint->kept_count = 0; /* unknown: everything is needed */
+			return;
+		}
+		checkpoint->kept = kept;
+		checkpoint->kept_room = keep;
+	}
+	size_t rest = checkpoint->kept_count < keep ? checkpoint->kept_count : keep - 1;
+	memmove(checkpoint->kept + 1, checkpoint->kept, rest * sizeof *checkpoint->kept);
+	checkpoint->kept[0] = journal_next;
+	checkpoint->kept_count = rest + 1;
+}
+
+/* What the files up to the restored one need of the journal, so that it can be cut back before this process has written
+ * `keep` of its own. One that cannot be read needs nothing. */
+static void remember_files(cop_checkpoint *checkpoint, const uint64_t *all, size_t count, size_t keep)
+{
+	cop_bytes body;
+	cop_bytes_init(&body);
+	for (size_t i = count < keep ? count : keep; i > 0; i--) {
+		cop_checkpoint_mark mark = checkpoint->mark;
+		if (all[i - 1] > checkpoint->sequence)
+			break;
+		if (all[i - 1] == checkpoint->sequence ||
+		        read_file(checkpoint, all[i - 1], &body, &mark, NULL) == COP_OK)
+			remember_kept(checkpoint, mark.journal_next, keep);
+	}
+	cop_bytes_fini(&body);
 }
 
 static bool is_damage(cop_err err) { return err == COP_EFORMAT || err == COP_ENONFINITE; }
@@ -100,8 +141,10 @@ cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_served_set *set, 
 		cop_served_fini(set);
 		err = cop_served_init(set, config, diag);
 	}
-	if (err == COP_OK && checkpoint->sequence != 0)
+	if (err == COP_OK && checkpoint->sequence != 0) {
+		remember_files(checkpoint, all, count, config->checkpoint_keep);
 		tell_restored(checkpoint, set, log);
+	}
 	if (err == COP_OK && checkpoint->sequence == 0) {
 		checkpoint->bytes = 0;
 		checkpoint->mark = (cop_checkpoint_mark){ 0 };
@@ -160,24 +203,6 @@ cop_err cop_checkpoint_start(
 	return COP_OK;
 }
 
-/* Newest first; what the list has no room for is taken to be needed by no file. */
-static void remember_kept(cop_checkpoint *checkpoint, size_t keep)
-{
-	if (keep > checkpoint->kept_room) {
-		uint64_t *kept = cop_mem_resize(checkpoint->kept, checkpoint->kept_count, keep, sizeof *kept);
-		if (kept == NULL) {
-			checkpoint->kept_count = 0; /* unknown: everything is needed */
-			return;
-		}
-		checkpoint->kept = kept;
-		checkpoint->kept_room = keep;
-	}
-	size_t rest = checkpoint->kept_count < keep ? checkpoint->kept_count : keep - 1;
-	memmove(checkpoint->kept + 1, checkpoint->kept, rest * sizeof *checkpoint->kept);
-	checkpoint->kept[0] = checkpoint->mark.journal_next;
-	checkpoint->kept_count = rest + 1;
-}
-
 uint64_t cop_checkpoint_needs(const cop_checkpoint *checkpoint, size_t keep)
 {
 	return checkpoint->kept_count < keep ? 0 : checkpoint->kept[keep - 1];
@@ -201,7 +226,7 @@ cop_err cop_checkpoint_finish(cop_checkpoint *checkpoint, size_t keep, bool wait
 	checkpoint->time = cop_clock_real();
 	checkpoint->at = checkpoint->began + checkpoint->seconds;
 	checkpoint->mark = checkpoint->body_mark;
-	remember_kept(checkpoint, keep);
+	remember_kept(checkpoint, checkpoint->mark.journal_next, keep);
 	cop_histogram_observe(&checkpoint->durations, (uint64_t)(1e9 * checkpoint->seconds));
 	cop_log_line(log, COP_LOG_INFO, "checkpoint", "sequence=%" PRIu64 " bytes=%" PRIu64 " seconds=%.3f",
 	        checkpoint->sequence, checkpoint->bytes, checkpoint->seconds);

@@ -77,7 +77,8 @@ typedef struct cop_config {
 	cop_config_list requests, contexts_bind, contexts_connect, feedback_bind, feedback_connect, feedback_pull_bind,
 	        actions_bind;
 	uint64_t message_limit;
-	bool journal_enabled;
+	bool journal_enabled, journal_compress;
+	uint64_t journal_age; /* 0: any */
 	cop_config_sync journal_sync;
 	uint64_t journal_interval, journal_segment, journal_keep;
 	uint64_t checkpoint_every;

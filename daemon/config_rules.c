@@ -48,6 +48,8 @@ static const cop_config_rule journal_rules[] = {
 	{ "interval", COP_KIND_DURATION, AT(journal_interval), .low = MILLISECOND, .high = 60 * SECOND },
 	{ "segment", COP_KIND_SIZE, AT(journal_segment), .low = 64 * KIB, .high = 4 * GIB },
 	{ "keep", COP_KIND_SIZE, AT(journal_keep), .low = 64 * KIB, .high = 1024 * 1024 * GIB },
+	{ "keep_age", COP_KIND_DURATION, AT(journal_age), .low = 0, .high = 3650 * DAY },
+	{ "compress", COP_KIND_FLAG, AT(journal_compress) },
 };
 static const cop_config_rule checkpoint_rules[] = {
 	{ "every", COP_KIND_DURATION, AT(checkpoint_every), .low = SECOND, .high = 7 * DAY, .applied = true },

@@ -14,7 +14,6 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "daemon/clock.h"
-#include "store/journal_keep.h"
 #include "store/journal_segment.h"
 #include "store/journal_writer.h"
 
@@ -25,7 +24,6 @@ struct cop_journaler {
 	cop_config_sync sync;
 	cop_journal_settings settings;
 	uint64_t interval_ns;
-	uint64_t keep;
 	cop_journal_writer *writer;
 	cop_bytes batch;       /* records put and not yet written */
 	uint64_t first;        /* sequence number of the batch's first record */
@@ -116,7 +114,6 @@ cop_err cop_journaler_open(
 	(void)snprintf(j->folder, sizeof j->folder, "%s", folder);
 	j->sync = config->journal_sync;
 	j->interval_ns = config->journal_interval * 1000;
-	j->keep = config->journal_keep;
 	j->first = next;
 	j->wake = -1;
 	cop_bytes_init(&j->batch);
@@ -338,18 +335,6 @@ cop_err cop_journaler_begin_anew(cop_journaler *j, cop_diag *diag)
 }
 
 void cop_journaler_doubt(cop_journaler *j) { j->broken = true; }
-
-void cop_journaler_retain(cop_journaler *j, uint64_t from, cop_log *log)
-{
-	cop_diag diag = { 0 };
-	size_t removed = 0;
-	if (j->broken)
-		return;
-	if (cop_journal_retain(j->folder, j->keep, from, &removed, &diag) != COP_OK)
-		cop_log_line(log, COP_LOG_WARNING, "journal_retain_failed", "reason=\"%s\"", diag.message);
-	else if (removed > 0)
-		cop_log_line(log, COP_LOG_INFO, "journal_retained", "removed=%zu", removed);
-}
 
 cop_err cop_journaler_close(cop_journaler *j, cop_diag *diag)
 {

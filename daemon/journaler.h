@@ -60,7 +60,5 @@ COP_CHECK cop_err cop_journaler_heal(cop_journaler *journaler, cop_diag *diag);
 COP_CHECK cop_err cop_journaler_begin_anew(cop_journaler *journaler, cop_diag *diag);
 /* Broken again: what was to make a healed journal good did not come about. */
 void cop_journaler_doubt(cop_journaler *journaler);
-/* Removes old segments beyond the configured size, none with records from `from` on. */
-void cop_journaler_retain(cop_journaler *journaler, uint64_t from, cop_log *log);
 
 #endif

@@ -35,6 +35,7 @@ typedef struct cop_served {
 	cop_wire_workspace workspace;
 	cop_served_names names;
 	cop_served_stream contexts, feedback;
+	uint64_t decided;          /* decisions when the loop last looked for reward windows that are over */
 	cop_model_counters before; /* the model's counters when the process began to serve it (daemon/metrics.h) */
 } cop_served;
 

@@ -23,7 +23,7 @@
 #include "wire/wire_put.h"
 
 #define BUDGET        64  /* messages of one socket in a turn */
-#define EXPIRE_BUDGET 256 /* reward windows ended in a turn, for each model */
+#define EXPIRE_BUDGET 256 /* reward windows ended in a turn, for each model, and two more for each of its decisions */
 #define IDLE_MS       100 /* longest wait: reward windows end at most this late */
 #define COMPLAINTS    5.0 /* about streams: a second, and at once */
 #define ASIDES        16  /* turns between looks at signals and subscriptions while messages keep coming */
@@ -156,6 +156,7 @@ void cop_server_close(cop_server *server)
 	cop_http_close(server->http);
 	cop_outbox_fini(&server->outbox);
 	cop_sockets_close(&server->sockets);
+	cop_journal_care_end(&server->care);
 	(void)!cop_journaler_close(server->journal, NULL); /* flushed by the last checkpoint, or broken and told */
 	cop_checkpoint_fini(&server->checkpoint);
 	cop_served_fini(&server->models);
@@ -321,8 +322,10 @@ static cop_checkpoint_mark mark_of(const cop_server *server)
 
 static void checkpoint_written(cop_server *server)
 {
+	char folder[4096];
+	(void)snprintf(folder, sizeof folder, "%s/" COP_JOURNAL_FOLDER, server->config->state_dir);
 	if (server->journal != NULL)
-		cop_journaler_retain(server->journal,
+		cop_journal_care_start(&server->care, folder, server->config,
 		        cop_checkpoint_needs(&server->checkpoint, server->config->checkpoint_keep), server->log);
 }
 
@@ -375,16 +378,22 @@ static void heal(cop_server *server)
 	        cop_journaler_next(server->journal));
 }
 
+/* A budget for each turn, that grows with what was decided in it: else batches would outrun it. */
 static void end_windows(cop_server *server)
 {
+	server->behind = false;
 	for (size_t i = 0; i < server->models.count; i++) {
 		cop_served *served = &server->models.items[i];
+		uint64_t decided = cop_model_get_counters(served->model)->decisions - served->before.decisions;
+		size_t most = EXPIRE_BUDGET + 2 * (size_t)(decided - served->decided);
+		served->decided = decided;
 		cop_wire_record record = {
 			.model = served->name,
 			.model_length = strlen(served->name),
 			.time = server->time,
-			.count = cop_model_expire(served->model, server->time, EXPIRE_BUDGET),
+			.count = cop_model_expire(served->model, server->time, most),
 		};
+		server->behind = server->behind || record.count == most;
 		if (record.count > 0)
 			(void)cop_journaler_put(server->journal, COP_WIRE_RECORD_EXPIRY, &record);
 	}
@@ -410,6 +419,8 @@ static void take_timers(cop_server *server)
 
 static int idle_ms(const cop_server *server)
 {
+	if (server->behind)
+		return 0;
 	int due = server->journal == NULL ? -1 : cop_journaler_due(server->journal);
 	return due >= 0 && due < IDLE_MS ? due : IDLE_MS;
 }

@@ -10,6 +10,7 @@
 #include "daemon/config.h"
 #include "daemon/histogram.h"
 #include "daemon/http.h"
+#include "daemon/journal_care.h"
 #include "daemon/journaler.h"
 #include "daemon/log.h"
 #include "daemon/notify.h"
@@ -37,6 +38,7 @@ typedef struct cop_server {
 	cop_served_set models;
 	cop_checkpoint checkpoint;
 	cop_journaler *journal; /* NULL: off */
+	cop_journal_care care;
 	cop_outbox outbox;
 	double next_heal; /* monotonic seconds: when a broken journal is tried again */
 	cop_notify notify;
@@ -52,6 +54,7 @@ typedef struct cop_server {
 	uint64_t journal_end; /* without a journal: where an old one ended */
 	double epoch;         /* event time less boot time */
 	double next_checkpoint; /* monotonic seconds */
+	bool behind;            /* more reward windows may be over than a turn ended */
 	int signals;            /* readable when a signal came */
 	bool stop;
 } cop_server;

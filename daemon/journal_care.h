@@ -1,0 +1,33 @@
+/* daemon/journal_care.h: the journal's old segments: removed by size and age, closed ones compressed, on a thread of
+ * its own.
+ *
+ * Nothing that a kept checkpoint still needs is removed. One round at a time; started and ended by the loop's thread.
+ */
+#ifndef COP_DAEMON_JOURNAL_CARE_H
+#define COP_DAEMON_JOURNAL_CARE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "daemon/config.h"
+#include "daemon/log.h"
+
+typedef struct cop_journal_care {
+	bool started; /* a round was, and is not yet joined */
+	atomic_bool done;
+	pthread_t thread;
+	char folder[4096];
+	cop_log *log;
+	uint64_t keep_bytes;
+	double keep_after; /* unix seconds: segments last written before go; 0: none go by age */
+	uint64_t from;     /* first record that is still needed */
+	bool compress;
+} cop_journal_care;
+
+/* A round over the folder, unless one is under way. What fails is logged, and tried again in the next round. */
+void cop_journal_care_start(
+        cop_journal_care *care, const char *folder, const cop_config *config, uint64_t from, cop_log *log);
+/* Waits for the round under way. */
+void cop_journal_care_end(cop_journal_care *care);
+
+#endif
