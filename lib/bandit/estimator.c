@@ -48,10 +48,8 @@ double cop_estimator_two_point(double loss_plus, double loss_minus, double delta
 
 cop_err cop_estimator_scale_loss(double loss, double low, double high, double *scaled)
 {
+	*scaled = (loss - low) / (high - low);
 	if (!isfinite(loss))
 		return COP_ENONFINITE;
-	if (loss < low || loss > high)
-		return COP_EINVAL;
-	*scaled = (loss - low) / (high - low);
-	return COP_OK;
+	return loss < low || loss > high ? COP_EINVAL : COP_OK;
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bandit/estimator.h"
 #include "base/assert.h"
 #include "online/model_state.h"
 
@@ -14,20 +15,18 @@ static bool is_values(const cop_model *model) { return model->learner->class->va
 
 static bool two_point(const cop_model *model) { return is_values(model) && !model->set.learner.one_point; }
 
-/* Losses from outside: finite, as many as the model takes, scaled. */
+/* Losses from outside: finite, as many as the model takes, scaled; those of arms inside the range. */
 static cop_err scale(const cop_model *model, const double *loss, size_t count, double *scaled)
 {
 	const cop_model_settings *s = &model->set;
 	if (count != (two_point(model) ? 2u : 1u))
 		return COP_EINVAL;
 	for (size_t i = 0; i < count; i++) {
-		if (!isfinite(loss[i]))
-			return COP_ENONFINITE;
-		scaled[i] = (loss[i] - s->loss_low) / (s->loss_high - s->loss_low);
+		cop_err err = cop_estimator_scale_loss(loss[i], s->loss_low, s->loss_high, &scaled[i]);
+		if (err != COP_OK && (err != COP_EINVAL || !is_values(model)))
+			return err;
 		if (!isfinite(scaled[i]))
 			return COP_ENONFINITE;
-		if (!is_values(model) && (scaled[i] < 0.0 || scaled[i] > 1.0))
-			return COP_EINVAL;
 	}
 	return COP_OK;
 }
