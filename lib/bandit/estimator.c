@@ -46,10 +46,14 @@ double cop_estimator_two_point(double loss_plus, double loss_minus, double delta
 	return (loss_plus - loss_minus) / (2.0 * delta);
 }
 
+double cop_estimator_scale(double loss, double low, double high) { return (loss - low) / (high - low); }
+
 cop_err cop_estimator_scale_loss(double loss, double low, double high, double *scaled)
 {
-	*scaled = (loss - low) / (high - low);
 	if (!isfinite(loss))
 		return COP_ENONFINITE;
-	return loss < low || loss > high ? COP_EINVAL : COP_OK;
+	if (loss < low || loss > high)
+		return COP_EINVAL;
+	*scaled = cop_estimator_scale(loss, low, high);
+	return COP_OK;
 }

@@ -25,8 +25,10 @@ double cop_estimator_sigmoid(double x);
 double cop_estimator_one_point(double loss, double baseline, int u, double delta);
 double cop_estimator_two_point(double loss_plus, double loss_minus, double delta);
 
-/* (loss - low) / (high - low), filled in any case. COP_ENONFINITE: loss is not finite. COP_EINVAL: outside [low, high].
- */
+/* (loss - low) / (high - low). */
+double cop_estimator_scale(double loss, double low, double high);
+/* The same for a loss from outside. COP_ENONFINITE: it is not finite. COP_EINVAL: outside [low, high]. *scaled is left
+ * alone then. */
 COP_CHECK cop_err cop_estimator_scale_loss(double loss, double low, double high, double *scaled);
 
 #endif

@@ -22,8 +22,12 @@ static cop_err scale(const cop_model *model, const double *loss, size_t count, d
 	if (count != (two_point(model) ? 2u : 1u))
 		return COP_EINVAL;
 	for (size_t i = 0; i < count; i++) {
-		cop_err err = cop_estimator_scale_loss(loss[i], s->loss_low, s->loss_high, &scaled[i]);
-		if (err != COP_OK && (err != COP_EINVAL || !is_values(model)))
+		cop_err err = COP_OK;
+		if (is_values(model))
+			scaled[i] = cop_estimator_scale(loss[i], s->loss_low, s->loss_high);
+		else
+			err = cop_estimator_scale_loss(loss[i], s->loss_low, s->loss_high, &scaled[i]);
+		if (err != COP_OK)
 			return err;
 		if (!isfinite(scaled[i]))
 			return COP_ENONFINITE;
@@ -49,7 +53,7 @@ static cop_err record_loss(cop_model *model, cop_pending_entry *entry, const dou
 {
 	const cop_model_settings *s = &model->set;
 	bool adds = s->reward == COP_REWARD_SUM && entry->losses > 0;
-	double zero = (0.0 - s->loss_low) / (s->loss_high - s->loss_low);
+	double zero = cop_estimator_scale(0.0, s->loss_low, s->loss_high);
 	for (size_t i = 0; i < 2; i++) {
 		entry->loss[i] = adds ? entry->loss[i] + (scaled[i] - zero) : scaled[i];
 		if (!isfinite(entry->loss[i]))
@@ -72,7 +76,7 @@ static bool final_loss(const cop_model *model, const cop_pending_entry *entry, d
 		}
 		return true;
 	}
-	scaled[0] = scaled[1] = (s->default_loss - s->loss_low) / (s->loss_high - s->loss_low);
+	scaled[0] = scaled[1] = cop_estimator_scale(s->default_loss, s->loss_low, s->loss_high);
 	return s->has_default_loss && !entry->deferred;
 }
 
