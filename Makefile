@@ -3,7 +3,7 @@ BUILD ?= build
 CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 
-.PHONY: all build demo test bench format check-format clean
+.PHONY: all build demo test torture bench format check-format clean
 
 all: build
 
@@ -25,6 +25,12 @@ test:
 	$(MAKE) --no-print-directory build
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -L unit
 	ctest --test-dir $(BUILD) --output-on-failure -LE unit
+
+# The long form of the tests of faults: thousands of kills, every byte, every call.
+torture:
+	tools/install-deps test
+	$(MAKE) --no-print-directory build
+	COPPICE_TORTURE=1 COPPICE_KILLS=2000 ctest --test-dir $(BUILD) --output-on-failure -L fault
 
 bench:
 	tools/install-deps build

@@ -1,0 +1,17 @@
+"""Fixtures of tests/integration, and faults."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from faults import Fault, service  # noqa: E402
+
+daemon = service.daemon
+
+
+@pytest.fixture
+def fault(tmp_path):
+    return Fault(tmp_path)
