@@ -140,7 +140,15 @@ static cop_err check_journal(const cop_event_scope *scope, cop_wire_fault *fault
 	return COP_EIO;
 }
 
-static void record_feedback(cop_event_scope *scope, const cop_wire_feedback *feedback)
+/* The answer waits for this record. Without one, as when memory is short, it would not be lasting. */
+static cop_err put_record(
+        cop_event_scope *scope, cop_wire_record_type type, const cop_wire_record *record, cop_wire_fault *fault)
+{
+	scope->sequence = cop_journaler_put(scope->journal, type, record);
+	return scope->sequence != 0 ? COP_OK : check_journal(scope, fault);
+}
+
+static cop_err record_feedback(cop_event_scope *scope, const cop_wire_feedback *feedback, cop_wire_fault *fault)
 {
 	cop_wire_record record = record_of(scope, &feedback->id);
 	record.x = feedback->x;
@@ -149,7 +157,7 @@ static void record_feedback(cop_event_scope *scope, const cop_wire_feedback *fee
 	record.p = feedback->has_p ? feedback->p : 1.0;
 	record.losses = feedback->losses;
 	memcpy(record.loss, feedback->loss, sizeof record.loss);
-	scope->sequence = cop_journaler_put(scope->journal, COP_WIRE_RECORD_FEEDBACK, &record);
+	return put_record(scope, COP_WIRE_RECORD_FEEDBACK, &record, fault);
 }
 
 cop_err cop_event_feedback(
@@ -175,10 +183,10 @@ cop_err cop_event_feedback(
 		        served->model, &feedback.id, feedback.loss, feedback.losses, scope->now, &result);
 	if (err != COP_OK)
 		return refused(served, err, fault);
-	record_feedback(scope, &feedback);
-	if (out != NULL)
+	err = record_feedback(scope, &feedback, fault);
+	if (err == COP_OK && out != NULL)
 		cop_wire_result_put(out, &feedback.id, wire_result(result), &feedback.seq);
-	return COP_OK;
+	return err;
 }
 
 static cop_err read_activation(
@@ -209,7 +217,8 @@ cop_err cop_event_activate(
 		return err;
 	cop_model_activate(scope->served->model, &id, scope->now, &result);
 	cop_wire_record record = record_of(scope, &id);
-	scope->sequence = cop_journaler_put(scope->journal, COP_WIRE_RECORD_ACTIVATION, &record);
-	cop_wire_result_put(out, &id, wire_result(result), &seq);
-	return COP_OK;
+	err = put_record(scope, COP_WIRE_RECORD_ACTIVATION, &record, fault);
+	if (err == COP_OK)
+		cop_wire_result_put(out, &id, wire_result(result), &seq);
+	return err;
 }
