@@ -175,7 +175,8 @@ def test_kill_at_random_moments_loses_and_repeats_nothing(daemon, sync):
     d.start()
     client = d.client()
     ledger.settle(client)
-    print(f"{sync}: {kills} kills, {ledger.acknowledged} feedbacks acknowledged, {sum(ledger.applied.values())} applied")
+    applied = sum(ledger.applied.values())
+    print(f"{sync}: {kills} kills, {ledger.acknowledged} feedbacks acknowledged, {applied} applied")
     assert ledger.acknowledged > 10 * kills
     d.restart()
     ledger.settle(d.client())
