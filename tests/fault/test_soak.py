@@ -96,7 +96,7 @@ def test_million_events_keep_memory_and_journal_bounded(daemon, fault):
     assert model["feedback"]["duplicate"] == talk.duplicates == first // 20
     assert model["learned"] == first == talk.applied + model["defaulted"], model
     print(f"{talk.events} events; {early} KiB after a fifth of them, {late} KiB at the end")
-    assert late < 1.1 * early, (early, late)
+    assert late < 1.1 * early or service.is_sanitized(d.program), (early, late)  # whose runtime keeps what is freed
     for _ in range(2):
         client.ok("checkpoint")  # after these no checkpoint needs the older segments
     service.wait_for(lambda: journal_bytes(d) < 24 * 2**20, "the journal to be cut back")
