@@ -21,15 +21,18 @@ typedef cop_err cop_event_handler(
 
 /* Decides the context in body and appends its action to out. On error nothing is appended, the model is as it was, and
  * the fault says why: errors of cop_wire_context_decode, COP_ENOMEM (internal). */
-COP_CHECK cop_event_handler cop_event_decide;
+COP_CHECK cop_err cop_event_decide(
+        cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault);
 
 /* Joins the feedback in body with its decision and appends the result to out (NULL: not wanted). On error nothing is
  * appended, the model is as it was, and the fault says why: errors of cop_wire_feedback_decode; COP_EINVAL or
  * COP_ENONFINITE (bad_loss: outside the model's loss_range); COP_EDIVERGED (internal); COP_EIO (not_durable: the
  * journal is broken). */
-COP_CHECK cop_event_handler cop_event_feedback;
+COP_CHECK cop_err cop_event_feedback(
+        cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault);
 
 /* `{id}`: a deferred decision was shown. Appends the result. COP_EFORMAT (bad_request), COP_EIO (not_durable). */
-COP_CHECK cop_event_handler cop_event_activate;
+COP_CHECK cop_err cop_event_activate(
+        cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault);
 
 #endif

@@ -291,7 +291,7 @@ format_fields(char *out, size_t size, const char *format, va_list args)
 	for (char *c = out; *c != '\0'; c++)
 		if (*c == '"')
 			*c = '\'';
-	for (size_t i = 0; format[i] != '\0' && i < sizeof before; i++) {
+	for (size_t i = 0; i < sizeof before && format[i] != '\0'; i++) {
 		if (format[i] != '"')
 			continue;
 		memcpy(before, format, i);
