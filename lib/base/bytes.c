@@ -44,15 +44,6 @@ void cop_bytes_reserve(cop_bytes *bytes, size_t more)
 	bytes->capacity = capacity;
 }
 
-void cop_bytes_put(cop_bytes *bytes, const void *data, size_t length)
-{
-	cop_bytes_reserve(bytes, length);
-	if (bytes->err != COP_OK || length == 0)
-		return;
-	memcpy(bytes->data + bytes->length, data, length);
-	bytes->length += length;
-}
-
 void cop_bytes_put_u8(cop_bytes *bytes, uint8_t value) { cop_bytes_put(bytes, &value, sizeof value); }
 void cop_bytes_put_u16(cop_bytes *bytes, uint16_t value) { cop_bytes_put(bytes, &value, sizeof value); }
 void cop_bytes_put_u32(cop_bytes *bytes, uint32_t value) { cop_bytes_put(bytes, &value, sizeof value); }

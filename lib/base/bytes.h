@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/rng.h"
@@ -24,7 +25,15 @@ void cop_bytes_fini(cop_bytes *bytes);
 void cop_bytes_clear(cop_bytes *bytes);
 /* Room for `more` further bytes, or err = COP_ENOMEM. */
 void cop_bytes_reserve(cop_bytes *bytes, size_t more);
-void cop_bytes_put(cop_bytes *bytes, const void *data, size_t length);
+static inline void cop_bytes_put(cop_bytes *bytes, const void *data, size_t length)
+{
+	if (length > bytes->capacity - bytes->length)
+		cop_bytes_reserve(bytes, length);
+	if (bytes->err != COP_OK || length == 0)
+		return;
+	memcpy(bytes->data + bytes->length, data, length);
+	bytes->length += length;
+}
 void cop_bytes_put_u8(cop_bytes *bytes, uint8_t value);
 void cop_bytes_put_u16(cop_bytes *bytes, uint16_t value);
 void cop_bytes_put_u32(cop_bytes *bytes, uint32_t value);

@@ -56,8 +56,6 @@ void cop_wire_put_float(cop_bytes *bytes, float value)
 	(void)msgpack_pack_float(&pk, value);
 }
 
-void cop_wire_put_text(cop_bytes *bytes, const char *text) { cop_wire_put_string(bytes, text, strlen(text)); }
-
 void cop_wire_put_string(cop_bytes *bytes, const char *text, size_t length)
 {
 	COP_ASSERT(length <= UINT32_MAX);
@@ -119,34 +117,4 @@ void cop_wire_put_close(cop_bytes *bytes, size_t at, size_t count)
 	COP_ASSERT(at + 5 <= bytes->length);
 	uint32_t word = __builtin_bswap32((uint32_t)count);
 	memcpy(bytes->data + at + 1, &word, sizeof word);
-}
-
-void cop_wire_put_key_bool(cop_bytes *bytes, const char *key, bool value)
-{
-	cop_wire_put_text(bytes, key);
-	cop_wire_put_bool(bytes, value);
-}
-
-void cop_wire_put_key_unsigned(cop_bytes *bytes, const char *key, uint64_t value)
-{
-	cop_wire_put_text(bytes, key);
-	cop_wire_put_unsigned(bytes, value);
-}
-
-void cop_wire_put_key_signed(cop_bytes *bytes, const char *key, int64_t value)
-{
-	cop_wire_put_text(bytes, key);
-	cop_wire_put_signed(bytes, value);
-}
-
-void cop_wire_put_key_double(cop_bytes *bytes, const char *key, double value)
-{
-	cop_wire_put_text(bytes, key);
-	cop_wire_put_double(bytes, value);
-}
-
-void cop_wire_put_key_text(cop_bytes *bytes, const char *key, const char *value)
-{
-	cop_wire_put_text(bytes, key);
-	cop_wire_put_text(bytes, value);
 }

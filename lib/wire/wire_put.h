@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/bytes.h"
 
@@ -18,9 +19,13 @@ void cop_wire_put_unsigned(cop_bytes *bytes, uint64_t value);
 void cop_wire_put_signed(cop_bytes *bytes, int64_t value);
 void cop_wire_put_double(cop_bytes *bytes, double value);
 void cop_wire_put_float(cop_bytes *bytes, float value);
-void cop_wire_put_text(cop_bytes *bytes, const char *text);
 /* length < 2^32. */
 void cop_wire_put_string(cop_bytes *bytes, const char *text, size_t length);
+/* Here, so that the length of a literal costs nothing. */
+static inline void cop_wire_put_text(cop_bytes *bytes, const char *text)
+{
+	cop_wire_put_string(bytes, text, strlen(text));
+}
 void cop_wire_put_binary(cop_bytes *bytes, const void *data, size_t length);
 /* Header of a binary value; the caller appends its length bytes. */
 void cop_wire_put_binary_head(cop_bytes *bytes, size_t length);
@@ -39,10 +44,34 @@ size_t cop_wire_put_map_open(cop_bytes *bytes);
 void cop_wire_put_close(cop_bytes *bytes, size_t at, size_t count);
 
 /* Key and value. */
-void cop_wire_put_key_bool(cop_bytes *bytes, const char *key, bool value);
-void cop_wire_put_key_unsigned(cop_bytes *bytes, const char *key, uint64_t value);
-void cop_wire_put_key_signed(cop_bytes *bytes, const char *key, int64_t value);
-void cop_wire_put_key_double(cop_bytes *bytes, const char *key, double value);
-void cop_wire_put_key_text(cop_bytes *bytes, const char *key, const char *value);
+static inline void cop_wire_put_key_bool(cop_bytes *bytes, const char *key, bool value)
+{
+	cop_wire_put_text(bytes, key);
+	cop_wire_put_bool(bytes, value);
+}
+
+static inline void cop_wire_put_key_unsigned(cop_bytes *bytes, const char *key, uint64_t value)
+{
+	cop_wire_put_text(bytes, key);
+	cop_wire_put_unsigned(bytes, value);
+}
+
+static inline void cop_wire_put_key_signed(cop_bytes *bytes, const char *key, int64_t value)
+{
+	cop_wire_put_text(bytes, key);
+	cop_wire_put_signed(bytes, value);
+}
+
+static inline void cop_wire_put_key_double(cop_bytes *bytes, const char *key, double value)
+{
+	cop_wire_put_text(bytes, key);
+	cop_wire_put_double(bytes, value);
+}
+
+static inline void cop_wire_put_key_text(cop_bytes *bytes, const char *key, const char *value)
+{
+	cop_wire_put_text(bytes, key);
+	cop_wire_put_text(bytes, value);
+}
 
 #endif
