@@ -1,6 +1,6 @@
-/* The writer is the loop's. The sync thread only ever runs tickets: it takes one under `lock`, waits for the disk
- * without it, and hands it back. That is the only lock here. A batch that was put but could not be written stays in
- * `batch` until the journal is healed. */
+/* The writer is the loop's. The sync thread only ever runs tickets: it takes one under `lock` when its time has come,
+ * waits for the disk without it, and hands it back. Until then each commit makes the ticket cover what it wrote. That
+ * is the only lock here. A batch that was put but could not be written stays in `batch` until the journal is healed. */
 #include "daemon/journaler.h"
 
 #include <errno.h>
@@ -30,7 +30,6 @@ struct cop_journaler {
 	uint64_t count;        /* records in it */
 	uint64_t unsynced;     /* bytes written since the last sync that has ended */
 	uint64_t ticket_bytes; /* of them, those that the running sync covers */
-	uint64_t last_sync;    /* when the last one began, ns */
 	bool broken;
 	int wake; /* eventfd: a ticket is done */
 	cop_journaler_counts counts;
@@ -41,28 +40,41 @@ struct cop_journaler {
 	pthread_cond_t changed;
 	ticket_state state;
 	cop_journal_ticket ticket;
+	uint64_t due;       /* when the ticket is to be run, monotonic ns */
+	uint64_t began;     /* when the last one was run */
 	uint64_t ticket_ns; /* how long it took */
 	bool stop;
 };
+
+/* With the lock: until there is a ticket whose time has come; false when there is none and the thread is to stop. */
+static bool wait_for_ticket(cop_journaler *j)
+{
+	while (!(j->state == READY && (j->stop || cop_clock_monotonic_ns() >= j->due))) {
+		struct timespec due = { (time_t)(j->due / 1000000000u), (long)(j->due % 1000000000u) };
+		if (j->state == READY)
+			(void)pthread_cond_timedwait(&j->changed, &j->lock, &due);
+		else if (j->stop)
+			return false;
+		else
+			(void)pthread_cond_wait(&j->changed, &j->lock);
+	}
+	return true;
+}
 
 static void *sync_thread(void *argument)
 {
 	cop_journaler *j = argument;
 	(void)pthread_mutex_lock(&j->lock);
-	for (;;) {
-		while (j->state != READY && !j->stop)
-			(void)pthread_cond_wait(&j->changed, &j->lock);
-		if (j->state != READY)
-			break;
+	while (wait_for_ticket(j)) {
 		j->state = RUNNING;
+		j->began = cop_clock_monotonic_ns();
 		cop_journal_ticket ticket = j->ticket;
 		(void)pthread_mutex_unlock(&j->lock);
-		uint64_t began = cop_clock_monotonic_ns();
 		cop_journal_sync_run(&ticket);
-		uint64_t took = cop_clock_monotonic_ns() - began;
+		uint64_t ended = cop_clock_monotonic_ns();
 		(void)pthread_mutex_lock(&j->lock);
 		j->ticket = ticket;
-		j->ticket_ns = took;
+		j->ticket_ns = ended - j->began;
 		j->state = DONE;
 		(void)pthread_cond_broadcast(&j->changed);
 		uint64_t one = 1;
@@ -118,7 +130,11 @@ cop_err cop_journaler_open(
 	j->wake = -1;
 	cop_bytes_init(&j->batch);
 	(void)pthread_mutex_init(&j->lock, NULL);
-	(void)pthread_cond_init(&j->changed, NULL);
+	pthread_condattr_t monotonic;
+	(void)pthread_condattr_init(&monotonic);
+	(void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&j->changed, &monotonic);
+	(void)pthread_condattr_destroy(&monotonic);
 	j->settings = (cop_journal_settings){ .segment_bytes = config->journal_segment, .preallocate = true };
 	cop_err err = cop_journal_writer_open(folder, &j->settings, next, &j->writer, diag);
 	if (err == COP_OK)
@@ -178,36 +194,23 @@ static bool write_batch(cop_journaler *j, cop_diag *diag)
 	return true;
 }
 
-static bool sync_is_due(const cop_journaler *j, uint64_t now)
+static bool wants_sync(const cop_journaler *j)
 {
-	if (cop_journal_written(j->writer) == cop_journal_durable(j->writer) || j->sync == COP_SYNC_NEVER)
-		return false;
-	return j->sync == COP_SYNC_ALWAYS || now - j->last_sync >= j->interval_ns;
+	return j->sync != COP_SYNC_NEVER && cop_journal_written(j->writer) != cop_journal_durable(j->writer);
 }
 
-static bool begin_sync(cop_journaler *j, uint64_t now, cop_diag *diag)
+/* With the lock, when no ticket is out or one waits for its time: one that covers all that was written is out then. */
+static cop_err give_ticket(cop_journaler *j)
 {
-	cop_journal_ticket ticket;
-	if (cop_journal_sync_begin(j->writer, &ticket) != COP_OK) {
-		cop_diag_set(diag, j->folder, 0, 0, "the journal cannot be synced: %s", strerror(errno));
-		return breaks(j);
-	}
-	(void)pthread_mutex_lock(&j->lock);
-	j->ticket = ticket;
+	if (j->state == READY)
+		return cop_journal_sync_extend(j->writer, &j->ticket);
+	cop_err err = cop_journal_sync_begin(j->writer, &j->ticket);
+	if (err != COP_OK)
+		return err;
 	j->state = READY;
+	j->due = j->sync == COP_SYNC_INTERVAL ? j->began + j->interval_ns : 0;
 	(void)pthread_cond_broadcast(&j->changed);
-	(void)pthread_mutex_unlock(&j->lock);
-	j->last_sync = now;
-	j->ticket_bytes = j->unsynced;
-	return true;
-}
-
-static ticket_state sync_state(cop_journaler *j)
-{
-	(void)pthread_mutex_lock(&j->lock);
-	ticket_state state = j->state;
-	(void)pthread_mutex_unlock(&j->lock);
-	return state;
+	return COP_OK;
 }
 
 bool cop_journaler_commit(cop_journaler *j, cop_diag *diag)
@@ -216,10 +219,26 @@ bool cop_journaler_commit(cop_journaler *j, cop_diag *diag)
 		return true;
 	if (!write_batch(j, diag))
 		return false;
-	uint64_t now = cop_clock_monotonic_ns();
-	if (!sync_is_due(j, now) || sync_state(j) != IDLE)
+	if (!wants_sync(j))
 		return true;
-	return begin_sync(j, now, diag);
+	(void)pthread_mutex_lock(&j->lock);
+	bool gives = j->state == IDLE || j->state == READY;
+	cop_err err = gives ? give_ticket(j) : COP_OK;
+	(void)pthread_mutex_unlock(&j->lock);
+	if (gives)
+		j->ticket_bytes = j->unsynced;
+	if (err == COP_OK)
+		return true;
+	cop_diag_set(diag, j->folder, 0, 0, "the journal cannot be synced: %s", strerror(errno));
+	return breaks(j);
+}
+
+static ticket_state sync_state(cop_journaler *j)
+{
+	(void)pthread_mutex_lock(&j->lock);
+	ticket_state state = j->state;
+	(void)pthread_mutex_unlock(&j->lock);
+	return state;
 }
 
 /* The ticket is DONE. */
@@ -249,15 +268,6 @@ bool cop_journaler_take(cop_journaler *j, cop_diag *diag)
 
 int cop_journaler_fd(const cop_journaler *j) { return j->wake; }
 
-int cop_journaler_due(const cop_journaler *j)
-{
-	if (j->broken || j->sync != COP_SYNC_INTERVAL ||
-	        cop_journal_written(j->writer) == cop_journal_durable(j->writer))
-		return -1;
-	uint64_t passed = cop_clock_monotonic_ns() - j->last_sync;
-	return passed >= j->interval_ns ? 0 : (int)((j->interval_ns - passed) / 1000000u) + 1;
-}
-
 uint64_t cop_journaler_next(const cop_journaler *j) { return j->first + j->count; }
 
 uint64_t cop_journaler_committed(const cop_journaler *j)
@@ -274,6 +284,8 @@ const cop_journaler_counts *cop_journaler_get_counts(const cop_journaler *j) { r
 static bool wait_for_sync(cop_journaler *j, cop_diag *diag)
 {
 	(void)pthread_mutex_lock(&j->lock);
+	j->due = 0;
+	(void)pthread_cond_broadcast(&j->changed);
 	while (j->state == READY || j->state == RUNNING)
 		(void)pthread_cond_wait(&j->changed, &j->lock);
 	ticket_state state = j->state;

@@ -32,14 +32,12 @@ COP_CHECK cop_err cop_journaler_close(cop_journaler *journaler, cop_diag *diag);
 
 /* Appends a record; its sequence number. 0: the journal is broken, or off (NULL), and nothing was recorded. */
 uint64_t cop_journaler_put(cop_journaler *journaler, cop_wire_record_type type, const cop_wire_record *record);
-/* Writes what was put, and sees to it that a sync is under way when one is due. False when this broke the journal; then
+/* Writes what was put, and sees to it that it is synced in time. False when this broke the journal; then
  * *diag says why. */
 bool cop_journaler_commit(cop_journaler *journaler, cop_diag *diag);
 /* Takes in a finished sync; call when fd is readable. False when this broke the journal; then *diag says why. */
 bool cop_journaler_take(cop_journaler *journaler, cop_diag *diag);
 int cop_journaler_fd(const cop_journaler *journaler);
-/* Milliseconds until commit wants to be called again for a sync; -1: never. */
-int cop_journaler_due(const cop_journaler *journaler);
 
 /* Sequence numbers: the next record's; the last whose answer may leave; the last synced. */
 uint64_t cop_journaler_next(const cop_journaler *journaler);

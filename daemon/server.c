@@ -417,14 +417,6 @@ static void take_timers(cop_server *server)
 	(void)cop_notify_tick(&server->notify, cop_clock_monotonic_us());
 }
 
-static int idle_ms(const cop_server *server)
-{
-	if (server->behind)
-		return 0;
-	int due = server->journal == NULL ? -1 : cop_journaler_due(server->journal);
-	return due >= 0 && due < IDLE_MS ? due : IDLE_MS;
-}
-
 /* What is not a message: subscriptions, signals, finished syncs. */
 static void take_asides(cop_server *server)
 {
@@ -448,7 +440,7 @@ static void wait_for_work(cop_server *server)
 		items[count++] = (zmq_pollitem_t){ .fd = cop_http_fd(server->http), .events = ZMQ_POLLIN };
 	if (server->journal != NULL)
 		items[count++] = (zmq_pollitem_t){ .fd = cop_journaler_fd(server->journal), .events = ZMQ_POLLIN };
-	(void)zmq_poll(items, count, idle_ms(server));
+	(void)zmq_poll(items, count, server->behind ? 0 : IDLE_MS);
 	take_asides(server);
 }
 

@@ -250,6 +250,21 @@ cop_err cop_journal_sync_begin(cop_journal_writer *writer, cop_journal_ticket *t
 	return ticket->fd < 0 ? COP_EIO : COP_OK;
 }
 
+cop_err cop_journal_sync_extend(cop_journal_writer *writer, cop_journal_ticket *ticket)
+{
+	cop_journal_ticket fresh;
+	if (ticket->base == writer->base && writer->broken == NONE) {
+		ticket->sequence = writer->written;
+		return COP_OK;
+	}
+	cop_err err = cop_journal_sync_begin(writer, &fresh);
+	if (err != COP_OK)
+		return err;
+	(void)close(ticket->fd);
+	*ticket = fresh;
+	return COP_OK;
+}
+
 void cop_journal_sync_run(cop_journal_ticket *ticket) { ticket->error = cop_journal_sync_data(ticket->fd) ? 0 : errno; }
 
 /* A segment that is no longer written to was synced as a whole when it was left: its ticket has nothing to say. */

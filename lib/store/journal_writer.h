@@ -52,6 +52,9 @@ typedef struct cop_journal_ticket {
 } cop_journal_ticket;
 
 COP_CHECK cop_err cop_journal_sync_begin(cop_journal_writer *writer, cop_journal_ticket *ticket);
+/* A ticket that was begun and not yet run covers all that is written by now. Errors as begin; the ticket is as it was.
+ */
+COP_CHECK cop_err cop_journal_sync_extend(cop_journal_writer *writer, cop_journal_ticket *ticket);
 void cop_journal_sync_run(cop_journal_ticket *ticket);
 COP_CHECK cop_err cop_journal_sync_end(cop_journal_writer *writer, cop_journal_ticket *ticket, cop_diag *diag);
 
