@@ -38,6 +38,14 @@ const cop_policy *cop_policy_find(const char *name);
  * COP_EINVAL: no arm is eligible. */
 COP_CHECK cop_err cop_policy_best(size_t arms, const float *loss, const uint8_t *mask, size_t *best, size_t *eligible);
 
+/* What a policy would do, for whoever evaluates it. */
+typedef struct cop_policy_view {
+	size_t arms;
+	size_t best;       /* the greedy arm */
+	const double *p;   /* arms: probabilities; borrowed until the next call of whoever gave it */
+	const float *loss; /* arms: predicted losses in [0, 1], borrowed likewise */
+} cop_policy_view;
+
 /* One draw: an arm with p > 0. Takes one number from the generator whatever p is. */
 size_t cop_policy_draw(size_t arms, const double *p, cop_rng *rng);
 

@@ -14,21 +14,30 @@ cop_err cop_explorer_init(cop_explorer *explorer, const cop_learner_settings *se
 
 void cop_explorer_fini(cop_explorer *explorer) { cop_mem_free(explorer->p); }
 
+cop_err cop_explorer_view(cop_explorer *explorer, const cop_policy_settings *settings, const float *loss,
+        const uint8_t *mask, cop_policy_view *out)
+{
+	size_t eligible;
+	*out = (cop_policy_view){ .arms = explorer->arms, .p = explorer->p, .loss = loss };
+	cop_err err = cop_policy_best(explorer->arms, loss, mask, &out->best, &eligible);
+	if (err == COP_OK)
+		explorer->policy->probabilities(
+		        settings, explorer->decisions, explorer->arms, loss, mask, out->best, eligible, explorer->p);
+	return err;
+}
+
 cop_err cop_explorer_choose(cop_explorer *explorer, const cop_policy_settings *settings, const float *loss,
         const uint8_t *mask, cop_decision *out)
 {
-	size_t best;
-	size_t eligible;
-	cop_err err = cop_policy_best(explorer->arms, loss, mask, &best, &eligible);
+	cop_policy_view view;
+	cop_err err = cop_explorer_view(explorer, settings, loss, mask, &view);
 	if (err != COP_OK)
 		return err;
-	explorer->policy->probabilities(
-	        settings, explorer->decisions, explorer->arms, loss, mask, best, eligible, explorer->p);
 	size_t arm = cop_policy_draw(explorer->arms, explorer->p, &explorer->rng);
 	explorer->decisions++;
 	out->arm = (uint32_t)arm;
 	out->p = explorer->p[arm];
-	out->greedy = arm == best;
+	out->greedy = arm == view.best;
 	return COP_OK;
 }
 

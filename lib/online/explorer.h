@@ -26,6 +26,9 @@ void cop_explorer_fini(cop_explorer *explorer);
  */
 COP_CHECK cop_err cop_explorer_choose(cop_explorer *explorer, const cop_policy_settings *settings, const float *loss,
         const uint8_t *mask, cop_decision *out);
+/* What choose would draw from, without a draw; nothing changes but the buffer of probabilities. Errors as choose. */
+COP_CHECK cop_err cop_explorer_view(cop_explorer *explorer, const cop_policy_settings *settings, const float *loss,
+        const uint8_t *mask, cop_policy_view *out);
 /* Clock and generator move as by a choice that was made before. */
 void cop_explorer_advance(cop_explorer *explorer);
 /* The best of the eligible arms (mask NULL: all; at least one); nothing changes. */

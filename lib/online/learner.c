@@ -139,6 +139,29 @@ void cop_learner_advance(cop_learner *learner, const cop_row *x)
 	learner->class->advance(learner);
 }
 
+cop_err cop_learner_view(
+        cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
+{
+	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
+	COP_ASSERT(!learner->class->values && decision->arm < learner->settings.arms);
+	if (!cop_learner_can_decide(learner, mask))
+		return COP_EINVAL;
+	decision->rev = learner->rev;
+	return learner->class->view(learner, x, mask, decision, out);
+}
+
+cop_err cop_learner_follow(
+        cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
+{
+	if (!cop_learner_can_decide(learner, mask))
+		return COP_EINVAL;
+	learner->class->observe(learner, x);
+	cop_err err = cop_learner_view(learner, x, mask, decision, out);
+	learner->class->advance(learner);
+	decision->greedy = decision->arm == out->best;
+	return err;
+}
+
 void cop_learner_probes(const cop_learner *learner, cop_decision *decision)
 {
 	if (learner->class->values)

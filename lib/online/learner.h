@@ -77,6 +77,9 @@ typedef struct cop_learner_class {
 	void (*destroy)(cop_learner *learner);
 	cop_err (*decide)(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *out);
 	cop_err (*learn)(cop_learner *learner, const cop_row *x, const cop_decision *decision, const double *loss);
+	/* What the policy would do with x, by the model as it is; the decision's predictions are filled for its arm. */
+	cop_err (*view)(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision,
+	        cop_policy_view *out);
 	void (*observe)(cop_learner *learner, const cop_row *x);
 	void (*advance)(cop_learner *learner); /* what a decide draws, without it */
 	void (*probes)(const cop_learner *learner, cop_decision *decision);
@@ -115,6 +118,15 @@ COP_CHECK cop_err cop_learner_decide(cop_learner *learner, const cop_row *x, con
 /* Moves the learner as a decide for x did that happened before (statistics, clock and generator), without deciding: how
  * a journal is replayed. */
 void cop_learner_advance(cop_learner *learner, const cop_row *x);
+/* What the learner would do with x at its next decide: arms only. Fills rev and the experts' predictions for the arm of
+ * *decision (which somebody else may have played). Nothing changes but workspaces. COP_EINVAL: no arm is eligible. */
+COP_CHECK cop_err cop_learner_view(
+        cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out);
+/* A decision by another policy, *decision's arm with propensity p: the learner moves as by a decide for x that had
+ * drawn that arm, and *out says what it would have done itself. Learning may follow with decided_here. Errors as view;
+ * nothing changed then. */
+COP_CHECK cop_err cop_learner_follow(
+        cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out);
 /* Fills probe from y and u (value learners; others: nothing). */
 void cop_learner_probes(const cop_learner *learner, cop_decision *decision);
 /* loss: one value; two for two-point values (at probe[0], probe[1]). decided_here: the decision came from

@@ -209,6 +209,17 @@ static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *m
 	return COP_OK;
 }
 
+static cop_err view(
+        cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
+{
+	dgt_learner *g = (dgt_learner *)learner;
+	cop_row x;
+	(void)decision;
+	cop_standardiser_apply(g->standardiser, raw, &x);
+	predict(g, &x);
+	return cop_explorer_view(&g->explorer, &learner->settings.exploration, g->loss, mask, out);
+}
+
 static void touch(touched *t, uint32_t row)
 {
 	if (t->marked[row])
@@ -407,6 +418,7 @@ const cop_learner_class cop_learner_dgt = {
 	.destroy = destroy,
 	.decide = decide,
 	.learn = learn,
+	.view = view,
 	.observe = observe,
 	.advance = advance,
 	.greedy = greedy,

@@ -162,6 +162,19 @@ static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *m
 	return COP_OK;
 }
 
+static cop_err view(
+        cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
+{
+	ensemble *e = (ensemble *)learner;
+	cop_row x;
+	double weight[MEMBERS];
+	cop_standardiser_apply(e->standardiser, raw, &x);
+	predict(e, &x, weight);
+	for (size_t i = 0; i < MEMBERS; i++)
+		decision->prediction[i] = e->loss[i][decision->arm];
+	return cop_explorer_view(&e->explorer, &learner->settings.exploration, e->mixed, mask, out);
+}
+
 static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decision *decision, const double *loss)
 {
 	ensemble *e = (ensemble *)learner;
@@ -281,6 +294,7 @@ const cop_learner_class cop_learner_ensemble = {
 	.destroy = destroy,
 	.decide = decide,
 	.learn = learn,
+	.view = view,
 	.observe = observe,
 	.advance = advance,
 	.greedy = greedy,

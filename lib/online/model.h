@@ -119,6 +119,22 @@ COP_CHECK cop_err cop_model_feedback(cop_model *model, const cop_event_id *id, c
 COP_CHECK cop_err cop_model_feedback_full(cop_model *model, const cop_event_id *id, const cop_row *x, uint32_t arm,
         double p, const double *loss, size_t count, double now, cop_feedback_result *result);
 
+/* An event of a log, that another policy decided. */
+typedef struct cop_model_logged {
+	const cop_row *x;
+	const uint8_t *mask; /* arms flags, NULL: all; the logged arm is eligible */
+	uint32_t arm;
+	double p;    /* the log's propensity of the arm, in (0, 1] */
+	double loss; /* in loss_range */
+	bool learn;  /* false: only followed; p and loss do not matter */
+} cop_model_logged;
+
+/* The model takes the event as one of its own (cop_learner_follow) that is answered at once. *out: what it would have
+ * done itself, before it learned; borrowed until its next call. Arms only.
+ * COP_EINVAL: arm, mask or p. COP_EINVAL, COP_ENONFINITE: the loss. Nothing changed then. COP_EDIVERGED: followed, but
+ * the update was refused. */
+COP_CHECK cop_err cop_model_take_logged(cop_model *model, const cop_model_logged *logged, cop_policy_view *out);
+
 /* Ends up to `most` reward windows that are over at `now` (learning or dropping) and forgets old ids; how many ended.
  */
 size_t cop_model_expire(cop_model *model, double now, size_t most);

@@ -290,6 +290,35 @@ cop_err cop_model_feedback_full(cop_model *model, const cop_event_id *id, const 
 	return count_result(model, COP_OK, now, result);
 }
 
+static cop_err check_logged(const cop_model *model, const cop_model_logged *logged, double *scaled)
+{
+	size_t arms = model->set.learner.arms;
+	if (is_values(model) || logged->arm >= arms || (logged->mask != NULL && logged->mask[logged->arm] == 0))
+		return COP_EINVAL;
+	if (!logged->learn)
+		return COP_OK;
+	return logged->p > 0.0 && logged->p <= 1.0 ? scale(model, &logged->loss, 1, scaled) : COP_EINVAL;
+}
+
+cop_err cop_model_take_logged(cop_model *model, const cop_model_logged *logged, cop_policy_view *out)
+{
+	double scaled[2] = { 0.0, 0.0 };
+	cop_err err = check_logged(model, logged, scaled);
+	if (err != COP_OK)
+		return err;
+	cop_decision decision = { .arm = logged->arm, .p = logged->p };
+	err = cop_learner_follow(model->learner, logged->x, logged->mask, &decision, out);
+	COP_ASSERT(err == COP_OK);
+	model->counters.decisions++;
+	model->counters.greedy += decision.greedy;
+	if (!logged->learn)
+		return COP_OK;
+	err = learn(model, logged->x, &decision, scaled, true);
+	if (err == COP_OK)
+		model->counters.feedback[COP_FEEDBACK_APPLIED]++;
+	return err;
+}
+
 size_t cop_model_expire(cop_model *model, double now, size_t most)
 {
 	size_t ended = 0;
