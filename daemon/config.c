@@ -428,6 +428,7 @@ void cop_config_free(cop_config *config)
 		section_free(&cop_config_sections[i], config);
 	for (size_t i = 0; i < config->model_count; i++) {
 		section_free(&cop_config_model_section, &config->models[i]);
+		cop_mem_free(config->models[i].start_from_path);
 		cop_config_list_free(&config->models[i].feature_name_list);
 		cop_config_list_free(&config->models[i].arm_name_list);
 	}

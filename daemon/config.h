@@ -65,6 +65,8 @@ typedef struct cop_config_model {
 	uint64_t pending_bytes;
 	char *feature_names; /* file as written, NULL: none */
 	char *arm_names;
+	char *start_from;                  /* a saved model to begin with, NULL: none */
+	char *start_from_path;             /* the same, from where the process stands */
 	cop_config_list feature_name_list; /* the files' lines: none, or exactly `features` and `arms` */
 	cop_config_list arm_name_list;
 } cop_config_model;

@@ -267,22 +267,30 @@ static void read_names_file(const names_file *names, size_t count, cop_config_li
 	(void)fclose(file); /* only read from */
 }
 
+/* A path as written, seen from the configuration's folder. False: none, or too long, which is complained of. */
+static bool locate(cop_config_reading *reading, cfg_t *section, const char *option, char path[PATH_MAX_LENGTH])
+{
+	const cop_config_text *value = cop_config_has(section, option) ? cfg_getptr(section, option) : NULL;
+	if (value == NULL || reading->folder == NULL)
+		return false;
+	bool absolute = value->text[0] == '/';
+	int length = snprintf(
+	        path, PATH_MAX_LENGTH, "%s%s%s", absolute ? "" : reading->folder, absolute ? "" : "/", value->text);
+	if (length >= 0 && length < PATH_MAX_LENGTH)
+		return true;
+	cop_config_complain(reading, value->line, option, "the path is too long");
+	return false;
+}
+
 /* The names of one option, when it is given and its number is known. */
 static void read_names(
         cop_config_reading *reading, cfg_t *section, const char *option, size_t count, cop_config_list *list)
 {
-	const cop_config_text *value = cop_config_has(section, option) ? cfg_getptr(section, option) : NULL;
-	if (value == NULL || count == 0 || reading->folder == NULL)
-		return;
 	char path[PATH_MAX_LENGTH];
-	bool absolute = value->text[0] == '/';
-	int length = snprintf(
-	        path, sizeof path, "%s%s%s", absolute ? "" : reading->folder, absolute ? "" : "/", value->text);
-	names_file names = { reading, value->line, option, path };
-	if (length < 0 || (size_t)length >= sizeof path)
-		complain_names(&names, 0, "the path is too long");
-	else
-		read_names_file(&names, count, list);
+	if (count == 0 || !locate(reading, section, option, path))
+		return;
+	names_file names = { reading, cop_config_line(section, option), option, path };
+	read_names_file(&names, count, list);
 }
 
 void cop_config_read_names(cop_config_reading *reading, cfg_t *section, cop_config_model *model)
@@ -291,4 +299,9 @@ void cop_config_read_names(cop_config_reading *reading, cfg_t *section, cop_conf
 		read_names(reading, section, "feature_names", model->features, &model->feature_name_list);
 	if (model->arm_names != NULL)
 		read_names(reading, section, "arm_names", model->arms, &model->arm_name_list);
+	char path[PATH_MAX_LENGTH];
+	if (model->start_from == NULL || !locate(reading, section, "start_from", path))
+		return;
+	model->start_from_path = cop_mem_strdup(path);
+	reading->out_of_memory |= model->start_from_path == NULL;
 }

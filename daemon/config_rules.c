@@ -94,6 +94,7 @@ static const cop_config_rule model_rules[] = {
 	COUNT(explain_keep, 0, 65536, COP_FOR_ALL, true),
 	{ "feature_names", COP_KIND_TEXT, IN(feature_names), .learners = COP_FOR_ALL, .applied = true },
 	{ "arm_names", COP_KIND_TEXT, IN(arm_names), .learners = COP_FOR_ARMS, .applied = true },
+	{ "start_from", COP_KIND_TEXT, IN(start_from), .learners = COP_FOR_ALL },
 };
 
 const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS] = {

@@ -1,5 +1,6 @@
 #include "daemon/served.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -260,6 +261,7 @@ static cop_err load_section(
 	if (served == NULL)
 		return park(set, name, section);
 	cop_diag why = { 0 };
+	served->restored = true;
 	size_t length = cop_cursor_left(&cursor);
 	cop_err err = cop_model_load(served->model, cop_cursor_take(&cursor, length), length, &why);
 	if (err == COP_ESHAPE)
@@ -288,6 +290,38 @@ cop_err cop_served_load(cop_served_set *set, const cop_bytes *body, const char *
 		err = load_section(set, &section, reset, diag);
 		if (err != COP_OK)
 			return err;
+	}
+	return COP_OK;
+}
+
+static cop_err start_from(cop_served *served, cop_diag *diag)
+{
+	const char *path = served->config->start_from_path;
+	cop_bytes bytes;
+	cop_diag why = { 0 };
+	cop_bytes_init(&bytes);
+	cop_err err = cop_model_file_load(path, &bytes, &why);
+	if (err == COP_OK)
+		err = cop_model_load(served->model, bytes.data, bytes.length, &why);
+	if (err != COP_OK)
+		cop_diag_set(diag, path, 0, 0, "model \"%s\": start_from: %s", served->name, why.message);
+	cop_bytes_fini(&bytes);
+	return err;
+}
+
+cop_err cop_served_start_from(cop_served_set *set, cop_log *log, size_t *count, cop_diag *diag)
+{
+	*count = 0;
+	for (size_t i = 0; i < set->count; i++) {
+		cop_served *served = &set->items[i];
+		if (served->restored || served->config->start_from_path == NULL)
+			continue;
+		cop_err err = start_from(served, diag);
+		if (err != COP_OK)
+			return err;
+		cop_log_line(log, COP_LOG_NOTICE, "started_from", "model=%s file=\"%s\" rev=%" PRIu64, served->name,
+		        served->config->start_from_path, cop_model_learner(served->model)->rev);
+		++*count;
 	}
 	return COP_OK;
 }

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "daemon/config.h"
 #include "daemon/gaps.h"
+#include "daemon/log.h"
 #include "online/model.h"
 #include "wire/wire_features.h"
 
@@ -31,6 +32,7 @@ typedef struct cop_served {
 	char topic[COP_CONFIG_NAME_MAX + 8]; /* act.<name> */
 	const cop_config_model *config;      /* kept; renewed by cop_served_reconfigure */
 	cop_model *model;
+	bool restored; /* its state comes from a checkpoint */
 	cop_wire_shape shape;
 	cop_wire_workspace workspace;
 	cop_served_names names;
@@ -73,5 +75,8 @@ void cop_served_save(const cop_served_set *set, cop_bytes *bytes);
  * COP_ESHAPE: a model no longer has the saved shape; *diag names it and both shapes. COP_EFORMAT, COP_EVERSION,
  * COP_ENONFINITE, COP_ENOMEM. */
 COP_CHECK cop_err cop_served_load(cop_served_set *set, const cop_bytes *body, const char *const *reset, cop_diag *diag);
+/* Models whose configuration names a saved model to begin with, and which no checkpoint holds, take its state; *count
+ * of them. Errors as load, and COP_ENOTFOUND, COP_EIO. */
+COP_CHECK cop_err cop_served_start_from(cop_served_set *set, cop_log *log, size_t *count, cop_diag *diag);
 
 #endif

@@ -80,7 +80,8 @@ static void record_config(cop_server *server)
 	cop_bytes_fini(&text);
 }
 
-static cop_err open_journal(cop_server *server, const cop_server_options *options, cop_diag *diag)
+/* changed: the models are not what the newest checkpoint holds. */
+static cop_err open_journal(cop_server *server, const cop_server_options *options, bool changed, cop_diag *diag)
 {
 	char folder[4096];
 	(void)snprintf(folder, sizeof folder, "%s/" COP_JOURNAL_FOLDER, server->config->state_dir);
@@ -112,7 +113,8 @@ static cop_err open_journal(cop_server *server, const cop_server_options *option
 	if (err == COP_OK)
 		record_config(server);
 	/* What was replayed, reset or set aside need not be so again. */
-	if (err == COP_OK && (recovery.applied > 0 || options->checkpoint_only || options->reset[0] != NULL))
+	changed |= recovery.applied > 0 || options->checkpoint_only || options->reset[0] != NULL;
+	if (err == COP_OK && changed)
 		err = cop_server_checkpoint(server, diag);
 	return err;
 }
@@ -138,8 +140,11 @@ cop_err cop_server_open(
 	if (err == COP_OK)
 		err = cop_checkpoint_restore(
 		        &server->checkpoint, &server->models, server->config, options->reset, log, diag);
+	size_t begun = 0;
 	if (err == COP_OK)
-		err = open_journal(server, options, diag);
+		err = cop_served_start_from(&server->models, log, &begun, diag);
+	if (err == COP_OK)
+		err = open_journal(server, options, begun > 0, diag);
 	if (err == COP_OK) {
 		err = cop_signals_open(&server->signals);
 		if (err != COP_OK)

@@ -445,7 +445,7 @@ static const char *const everything =
         "model a { learner = dgt arms = 3 features = 4 epsilon = 0.123456789012345678 epsilon_decay = 1e-7\n"
         " epsilon_floor = 0.01 gamma = 1000000 height = 12 learning_rate = 0.0001 seed = 7 reward_window = 90min\n"
         " default_loss = 0.5 reward = sum loss_range = {-1, 2} shared_bias = no pending_max = 5 explain_keep = 0\n"
-        " feature_names = \"f\" arm_names = \"a\" }\n"
+        " feature_names = \"f\" arm_names = \"a\" start_from = \"m\" }\n"
         "model b { learner = value features = 0 bits = 20 max_nonzeros = 7 max_candidates = 9 value_range = {-5, "
         "\"1e+30\"}\n"
         " delta = 0.3 feedback = one default_loss = \"-1e+30\" loss_range = {\"-1e+31\", 0} }\n"
