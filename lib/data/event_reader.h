@@ -37,11 +37,19 @@ typedef struct cop_event_columns {
 	const char *items; /* file of candidates' features, a line for each action in order; NULL: none */
 } cop_event_columns;
 
+/* Whether an event of VW text is one line or several. */
+typedef enum cop_event_lines {
+	COP_EVENT_LINES_AUTO = 0, /* several when the first event's lines are more than one or begin with `shared` */
+	COP_EVENT_LINES_ONE,
+	COP_EVENT_LINES_SEVERAL, /* candidates, up to a blank line */
+} cop_event_lines;
+
 typedef struct cop_event_reader_settings {
 	cop_feature_space *space;   /* kept: features go through it */
 	cop_event_columns columns;  /* csv; strings are kept */
 	bool action_from_one;       /* csv: the first action is 1 */
 	double assumed_probability; /* of labels that name none; 0: such a label is an error */
+	cop_event_lines lines;      /* vw */
 } cop_event_reader_settings;
 
 typedef struct cop_event_format {
