@@ -10,6 +10,7 @@
 #ifndef COP_LINALG_KERNEL_H
 #define COP_LINALG_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,10 @@
 
 /* n rounded up to whole lanes. */
 static inline size_t cop_kernel_pad(size_t n) { return (n + COP_KERNEL_LANES - 1) & ~(size_t)(COP_KERNEL_LANES - 1); }
+
+typedef struct cop_kernel_rmsprop {
+	float lr, alpha, rest, in, out;
+} cop_kernel_rmsprop;
 
 typedef struct cop_kernel {
 	const char *name; /* "plain", "avx2", "avx512" */
@@ -36,6 +41,10 @@ typedef struct cop_kernel {
 	void (*adagrad)(size_t d, size_t n, const float *x, const float *g, float eta, float *w, float *s);
 	void (*adagrad_sparse)(size_t nnz, const uint32_t *index, const float *x, size_t n, const float *g, float eta,
 	        float *w, float *s);
+	/* RMSprop, n weights: S = alpha S + rest g^2, W -= lr g / (sqrt(S + in) + out). No alignment needed. */
+	void (*rmsprop)(size_t n, const cop_kernel_rmsprop *c, const float *g, float *w, float *s);
+	/* Whether all |x[i]| <= bound; false for NaN. No alignment needed. */
+	bool (*within)(size_t n, const float *x, float bound);
 } cop_kernel;
 
 /* The widest table that this processor runs. */

@@ -51,6 +51,20 @@ INLINE vec rsqrt(vec v)
 #endif
 }
 
+INLINE vec root(vec v)
+{
+#ifdef __AVX512F__
+	return (vec)_mm512_sqrt_ps((__m512)v);
+#elif defined(__AVX2__)
+	return (vec)_mm256_sqrt_ps((__m256)v);
+#else
+	vec out;
+	for (int i = 0; i < LANES; i++)
+		out[i] = sqrtf(v[i]);
+	return out;
+#endif
+}
+
 /* Lanes above FLT_MAX, and NaN, become FLT_MAX: the square root of infinity would make a weight NaN. */
 INLINE vec capped(vec v)
 {
@@ -177,6 +191,53 @@ static void adagrad_sparse(
 	adagrad_any(nnz, index, x, n, g, eta, w, s);
 }
 
+INLINE void rmsprop_lanes(const cop_kernel_rmsprop *c, vec g, vec *w, vec *s)
+{
+	*s = c->alpha * *s + c->rest * (g * g);
+	*w -= c->lr * g / (root(*s + c->in) + c->out);
+}
+
+static void rmsprop(size_t n, const cop_kernel_rmsprop *c, const float *g, float *w, float *s)
+{
+	size_t i = 0;
+	vec weight, state;
+	for (; i + LANES <= n; i += LANES) {
+		weight = LOAD_ANY(w + i);
+		state = LOAD_ANY(s + i);
+		rmsprop_lanes(c, LOAD_ANY(g + i), &weight, &state);
+		*(vec_any *)(w + i) = weight;
+		*(vec_any *)(s + i) = state;
+	}
+	if (i == n)
+		return;
+	float tail[3][LANES] = { { 0 } };
+	size_t bytes = (n - i) * sizeof *w;
+	memcpy(tail[0], g + i, bytes);
+	memcpy(tail[1], w + i, bytes);
+	memcpy(tail[2], s + i, bytes);
+	weight = LOAD_ANY(tail[1]);
+	state = LOAD_ANY(tail[2]);
+	rmsprop_lanes(c, LOAD_ANY(tail[0]), &weight, &state);
+	memcpy(w + i, &weight, bytes);
+	memcpy(s + i, &state, bytes);
+}
+
+static bool within(size_t n, const float *x, float bound)
+{
+	mask outside = { 0 };
+	size_t i = 0;
+	for (; i + LANES <= n; i += LANES) {
+		vec v = LOAD_ANY(x + i);
+		outside |= ~((v <= bound) & (v >= -bound));
+	}
+	int32_t any = 0;
+	for (int l = 0; l < LANES; l++)
+		any |= outside[l];
+	for (; i < n; i++)
+		any |= !(x[i] <= bound && x[i] >= -bound);
+	return any == 0;
+}
+
 const cop_kernel COP_KERNEL_SYMBOL = {
 	.name = COP_KERNEL_NAME,
 	.dot = dot,
@@ -186,4 +247,6 @@ const cop_kernel COP_KERNEL_SYMBOL = {
 	.rank1_sparse = rank1_sparse,
 	.adagrad = adagrad,
 	.adagrad_sparse = adagrad_sparse,
+	.rmsprop = rmsprop,
+	.within = within,
 };

@@ -162,6 +162,18 @@ cop_err cop_learner_follow(
 	return err;
 }
 
+cop_err cop_learner_take(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision,
+        const double *loss, cop_policy_view *out)
+{
+	cop_err err = cop_learner_follow(learner, x, mask, decision, out);
+	if (err != COP_OK || loss == NULL)
+		return err;
+	learner->followed = true;
+	err = cop_learner_learn(learner, x, decision, loss, true);
+	learner->followed = false;
+	return err;
+}
+
 void cop_learner_probes(const cop_learner *learner, cop_decision *decision)
 {
 	if (learner->class->values)

@@ -96,6 +96,7 @@ struct cop_learner {
 	const cop_learner_class *class;
 	cop_learner_settings settings; /* with the defaults filled in */
 	uint64_t rev;
+	bool followed; /* learning comes right after view of the same row: what view left in workspaces holds */
 };
 
 /* COP_EINVAL with a message in *diag: a setting is out of range. COP_ENOMEM. On error *out is NULL. */
@@ -127,6 +128,10 @@ COP_CHECK cop_err cop_learner_view(
  * nothing changed then. */
 COP_CHECK cop_err cop_learner_follow(
         cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out);
+/* follow and, unless loss is NULL, learn from one loss for the decision: the same bits as the two calls, in less time.
+ * Errors as both; after those of learn the learner has followed. */
+COP_CHECK cop_err cop_learner_take(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision,
+        const double *loss, cop_policy_view *out);
 /* Fills probe from y and u (value learners; others: nothing). */
 void cop_learner_probes(const cop_learner *learner, cop_decision *decision);
 /* loss: one value; two for two-point values (at probe[0], probe[1]). decided_here: the decision came from

@@ -44,6 +44,8 @@ typedef struct dgt_learner {
 	uint32_t accumulated; /* events since the last step */
 	float *a, *da, *work; /* n */
 	float *loss;          /* arms */
+	cop_row x;            /* last row walked, standardised: a view of the standardiser's */
+	uint32_t leaf;        /* that it reached */
 } dgt_learner;
 
 static void free_touched(touched *t)
@@ -178,31 +180,28 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	return COP_OK;
 }
 
-/* Margins of all nodes, and the leaf. */
-static uint32_t walk(dgt_learner *g, const cop_row *x)
+/* The row standardised, margins of all nodes, and the leaf. */
+static void walk(dgt_learner *g, const cop_row *raw)
 {
-	uint32_t leaf;
+	cop_standardiser_apply(g->standardiser, raw, &g->x);
 	memset(g->a, 0, g->n * sizeof *g->a);
-	cop_kernel_forward_row(g->kernel, x, g->n, g->w, g->a);
-	cop_dgt_leaves(g->base.settings.height, 1, g->a, &leaf);
-	return leaf;
+	cop_kernel_forward_row(g->kernel, &g->x, g->n, g->w, g->a);
+	cop_dgt_leaves(g->base.settings.height, 1, g->a, &g->leaf);
 }
 
-static void predict(dgt_learner *g, const cop_row *x)
+static void predict(dgt_learner *g, const cop_row *raw)
 {
-	uint32_t leaf = walk(g, x);
+	walk(g, raw);
+	const float *theta = g->theta + g->leaf;
 	for (size_t k = 0; k < g->base.settings.arms; k++)
-		g->loss[k] =
-		        (float)(1.0 - cop_estimator_sigmoid((double)g->theta[k * g->leaves + leaf] + (double)g->bias));
+		g->loss[k] = (float)(1.0 - cop_estimator_sigmoid((double)theta[k * g->leaves] + (double)g->bias));
 }
 
 static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *out)
 {
 	dgt_learner *g = (dgt_learner *)learner;
-	cop_row x;
 	cop_standardiser_observe(g->standardiser, raw);
-	cop_standardiser_apply(g->standardiser, raw, &x);
-	predict(g, &x);
+	predict(g, raw);
 	cop_err err = cop_explorer_choose(&g->explorer, &learner->settings.exploration, g->loss, mask, out);
 	if (err != COP_OK)
 		return err;
@@ -213,10 +212,8 @@ static cop_err view(
         cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
 {
 	dgt_learner *g = (dgt_learner *)learner;
-	cop_row x;
 	(void)decision;
-	cop_standardiser_apply(g->standardiser, raw, &x);
-	predict(g, &x);
+	predict(g, raw);
 	return cop_explorer_view(&g->explorer, &learner->settings.exploration, g->loss, mask, out);
 }
 
@@ -256,11 +253,10 @@ static cop_err step_all(dgt_learner *g)
 static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decision *decision, const double *loss)
 {
 	dgt_learner *g = (dgt_learner *)learner;
-	cop_row x;
-	cop_standardiser_apply(g->standardiser, raw, &x);
-	uint32_t leaf = walk(g, &x);
+	if (!learner->followed)
+		walk(g, raw);
 	float *theta = g->theta + decision->arm * g->leaves;
-	double score = (double)theta[leaf] + (double)g->bias;
+	double score = (double)theta[g->leaf] + (double)g->bias;
 	double estimate = g->estimator->gradient(score, *loss, decision->p) / ACCUMULATE;
 	if (!(fabs(estimate) <= LARGEST_GRADIENT))
 		return COP_EDIVERGED;
@@ -268,11 +264,11 @@ static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decisio
 	cop_dgt_backward(learner->settings.height, 1, cop_dgt_agree(1.0), g->a, theta, g->work, g->da);
 	for (size_t t = 0; t + 1 < g->leaves; t++)
 		g->da[t] *= gradient;
-	cop_kernel_rank1_row(g->kernel, &x, g->n, g->da, g->w_gradient);
-	g->theta_gradient[decision->arm * g->leaves + leaf] += gradient;
+	cop_kernel_rank1_row(g->kernel, &g->x, g->n, g->da, g->w_gradient);
+	g->theta_gradient[decision->arm * g->leaves + g->leaf] += gradient;
 	g->bias_gradient += gradient;
-	for (size_t i = 0; i < cop_row_entries(&x); i++)
-		touch(&g->inputs_touched, (uint32_t)cop_row_index(&x, i));
+	for (size_t i = 0; i < cop_row_entries(&g->x); i++)
+		touch(&g->inputs_touched, (uint32_t)cop_row_index(&g->x, i));
 	touch(&g->arms_touched, decision->arm);
 	return ++g->accumulated < ACCUMULATE ? COP_OK : step_all(g);
 }
@@ -287,25 +283,21 @@ static void advance(cop_learner *learner) { cop_explorer_advance(&((dgt_learner 
 static double greedy(cop_learner *learner, const cop_row *raw, const uint8_t *mask)
 {
 	dgt_learner *g = (dgt_learner *)learner;
-	cop_row x;
-	cop_standardiser_apply(g->standardiser, raw, &x);
-	predict(g, &x);
+	predict(g, raw);
 	return (double)cop_explorer_best(&g->explorer, g->loss, mask);
 }
 
 static void explain(cop_learner *learner, const cop_row *raw, const cop_decision *decision, cop_explanation *out)
 {
 	dgt_learner *g = (dgt_learner *)learner;
-	cop_row x;
-	cop_standardiser_apply(g->standardiser, raw, &x);
-	predict(g, &x);
+	predict(g, raw);
 	cop_explained_expert *expert = cop_explanation_expert(out, "dgt");
 	out->prediction = (double)g->loss[decision->arm];
 	expert->weight = 1.0;
 	expert->prediction = out->prediction;
 	expert->linear = (double)g->bias;
 	cop_explained_tree *tree = cop_explanation_tree(out, expert);
-	cop_explanation_path(out, tree, &x, g->a, 1, g->w, g->n, learner->settings.height);
+	cop_explanation_path(out, tree, &g->x, g->a, 1, g->w, g->n, learner->settings.height);
 	tree->value = g->theta[decision->arm * g->leaves + tree->leaf];
 }
 

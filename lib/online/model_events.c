@@ -35,9 +35,8 @@ static cop_err scale(const cop_model *model, const double *loss, size_t count, d
 	return COP_OK;
 }
 
-static cop_err learn(cop_model *model, const cop_row *x, const cop_decision *decision, const double *scaled, bool here)
+static cop_err count_learned(cop_model *model, cop_err err, const double *scaled)
 {
-	cop_err err = cop_learner_learn(model->learner, x, decision, scaled, here);
 	if (err != COP_OK) {
 		model->counters.refused++;
 		return err;
@@ -46,6 +45,11 @@ static cop_err learn(cop_model *model, const cop_row *x, const cop_decision *dec
 	model->counters.learned++;
 	model->counters.loss_sum += model->set.loss_low + loss * (model->set.loss_high - model->set.loss_low);
 	return COP_OK;
+}
+
+static cop_err learn(cop_model *model, const cop_row *x, const cop_decision *decision, const double *scaled, bool here)
+{
+	return count_learned(model, cop_learner_learn(model->learner, x, decision, scaled, here), scaled);
 }
 
 /* A sum is one of losses as they were sent: of scaled ones, each further one brings the range's low end along. */
@@ -307,15 +311,13 @@ cop_err cop_model_take_logged(cop_model *model, const cop_model_logged *logged, 
 	if (err != COP_OK)
 		return err;
 	cop_decision decision = { .arm = logged->arm, .p = logged->p };
-	err = cop_learner_follow(model->learner, logged->x, logged->mask, &decision, out);
-	COP_ASSERT(err == COP_OK);
+	err = cop_learner_take(model->learner, logged->x, logged->mask, &decision, logged->learn ? scaled : NULL, out);
 	model->counters.decisions++;
 	model->counters.greedy += decision.greedy;
 	if (!logged->learn)
-		return COP_OK;
-	err = learn(model, logged->x, &decision, scaled, true);
-	if (err == COP_OK)
-		model->counters.feedback[COP_FEEDBACK_APPLIED]++;
+		return err;
+	err = count_learned(model, err, scaled);
+	model->counters.feedback[COP_FEEDBACK_APPLIED] += err == COP_OK;
 	return err;
 }
 

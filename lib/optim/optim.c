@@ -20,6 +20,7 @@
 
 struct cop_optim {
 	const cop_optim_rule *rule;
+	const cop_kernel *kernel;
 	cop_optim_settings settings;
 	size_t rows, cols;
 	unsigned states;
@@ -87,6 +88,7 @@ cop_err cop_optim_new(const char *name, const cop_optim_settings *settings, size
 	if (optim == NULL)
 		return COP_ENOMEM;
 	optim->rule = rule;
+	optim->kernel = cop_kernel_best();
 	optim->settings = *settings;
 	optim->rows = rows;
 	optim->cols = cols;
@@ -117,6 +119,7 @@ static cop_optim_coefficients coefficients(const cop_optim *optim)
 	const cop_optim_settings *s = &optim->settings;
 	double t = (double)optim->steps + 1.0;
 	return (cop_optim_coefficients){
+		.kernel = optim->kernel,
 		.lr = (float)s->lr,
 		.momentum = (float)s->momentum,
 		.alpha = (float)s->alpha,
@@ -139,21 +142,12 @@ typedef struct span {
 	float decay[2];
 } span;
 
-/* Whether all |x| <= bound; false for NaN. */
-static bool within(size_t n, const float *x, float bound)
-{
-	int outside = 0;
-#pragma omp simd reduction(| : outside)
-	for (size_t i = 0; i < n; i++)
-		outside |= !(fabsf(x[i]) <= bound);
-	return outside == 0;
-}
-
 static bool surely_finite(const cop_optim *optim, const span *part, const float *w, const float *g)
 {
-	bool ok = within(part->n, w + part->at, SAFE_WEIGHT) && within(part->n, g + part->at, SAFE_WEIGHT);
+	const cop_kernel *k = optim->kernel;
+	bool ok = k->within(part->n, w + part->at, SAFE_WEIGHT) && k->within(part->n, g + part->at, SAFE_WEIGHT);
 	for (unsigned i = 0; i < optim->states && ok; i++)
-		ok = within(part->n, optim->s[i] + part->at, SAFE_STATE);
+		ok = k->within(part->n, optim->s[i] + part->at, SAFE_STATE);
 	/* A gradient near its bound may square beyond the state's, but stays below the largest float. */
 	return ok;
 }
@@ -180,9 +174,9 @@ static bool finite_when_tried(
 		}
 		optim->rule->update(
 		        c, n, copy[2], g + at, optim->states > 0 ? copy[0] : NULL, optim->states > 1 ? copy[1] : NULL);
-		bool ok = within(n, copy[2], 3.4028234e38f);
+		bool ok = optim->kernel->within(n, copy[2], 3.4028234e38f);
 		for (unsigned i = 0; i < optim->states; i++)
-			ok = ok && within(n, copy[i], 3.4028234e38f);
+			ok = ok && optim->kernel->within(n, copy[i], 3.4028234e38f);
 		if (!ok)
 			return false;
 	}
@@ -220,6 +214,20 @@ static span row_span(const cop_optim *optim, size_t r)
 	return part;
 }
 
+/* From rows[*i] on: one row, or as many that follow one another and missed nothing. *i moves behind them. */
+static span next_span(const cop_optim *optim, const uint32_t *rows, size_t n_rows, size_t *i)
+{
+	COP_ASSERT(rows[*i] < optim->rows);
+	span part = row_span(optim, rows[*i]);
+	for (++*i; !part.late && *i < n_rows && rows[*i] == rows[*i - 1] + 1; ++*i) {
+		COP_ASSERT(rows[*i] < optim->rows);
+		if (row_span(optim, rows[*i]).late)
+			break;
+		part.n += optim->cols;
+	}
+	return part;
+}
+
 cop_err cop_optim_step(cop_optim *optim, float *w, const float *g)
 {
 	cop_optim_coefficients c = coefficients(optim);
@@ -242,9 +250,8 @@ cop_err cop_optim_step(cop_optim *optim, float *w, const float *g)
 cop_err cop_optim_step_rows(cop_optim *optim, float *w, const float *g, const uint32_t *rows, size_t n_rows)
 {
 	cop_optim_coefficients c = coefficients(optim);
-	for (size_t i = 0; i < n_rows; i++) {
-		COP_ASSERT(rows[i] < optim->rows);
-		span part = row_span(optim, rows[i]);
+	for (size_t i = 0; i < n_rows;) {
+		span part = next_span(optim, rows, n_rows, &i);
 		if (!stays_finite(optim, &c, &part, w, g))
 			return COP_EDIVERGED;
 	}
@@ -253,12 +260,13 @@ cop_err cop_optim_step_rows(cop_optim *optim, float *w, const float *g, const ui
 			optim->last[r] = optim->steps;
 		optim->ragged = true;
 	}
-	for (size_t i = 0; i < n_rows; i++) {
-		span part = row_span(optim, rows[i]);
+	for (size_t i = 0; i < n_rows;) {
+		span part = next_span(optim, rows, n_rows, &i);
 		commit(optim, &c, &part, w, g);
-		optim->last[rows[i]] = optim->steps + 1;
 	}
 	optim->steps++;
+	for (size_t i = 0; i < n_rows; i++)
+		optim->last[rows[i]] = optim->steps;
 	return COP_OK;
 }
 

@@ -8,10 +8,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "linalg/kernel.h"
 #include "optim/optim.h"
 
 /* The settings as a kernel wants them, for one step. */
 typedef struct cop_optim_coefficients {
+	const cop_kernel *kernel;
 	float lr;
 	float momentum;
 	float alpha, rest_alpha; /* alpha and 1 - alpha; so below */

@@ -70,22 +70,12 @@ static void momentum(const cop_optim_coefficients *c, size_t n, float *restrict 
 	}
 }
 
-static void rmsprop_plain(
-        const cop_optim_coefficients *c, size_t n, float *restrict w, const float *restrict g, float *restrict s1)
-{
-	float lr = c->lr, alpha = c->alpha, rest = c->rest_alpha, in = c->eps_in, out = c->eps_out;
-#pragma omp simd
-	for (size_t i = 0; i < n; i++) {
-		s1[i] = alpha * s1[i] + rest * (g[i] * g[i]);
-		w[i] -= lr * g[i] / (sqrtf(s1[i] + in) + out);
-	}
-}
-
 static void rmsprop(const cop_optim_coefficients *c, size_t n, float *restrict w, const float *restrict g,
         float *restrict s1, float *restrict s2)
 {
 	if (s2 == NULL) {
-		rmsprop_plain(c, n, w, g, s1);
+		const cop_kernel_rmsprop k = { c->lr, c->alpha, c->rest_alpha, c->eps_in, c->eps_out };
+		c->kernel->rmsprop(n, &k, g, w, s1);
 		return;
 	}
 	float lr = c->lr, alpha = c->alpha, rest = c->rest_alpha, in = c->eps_in, out = c->eps_out, mu = c->momentum;
