@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "command.h"
+#include "learner_options.h"
 #include "simulation.h"
 
 #define NAME       "simulate"
@@ -59,19 +60,11 @@ enum {
 	SEED,
 	EVENTS,
 	PASSES,
-	LEARNER,
-	POLICY,
-	EPSILON,
-	GAMMA,
-	HEIGHT,
-	TREES,
-	RATE,
 	BITS,
 	FEEDBACK,
 	DELTA,
 	LOSS,
 	HUBER_WIDTH,
-	LITERAL,
 	DELAY,
 	MISSING,
 	CURVE,
@@ -91,6 +84,7 @@ typedef struct options {
 	const char *data[MOST_FILES];
 	size_t files;
 	const char *holdout;
+	cop_learner_options learner; /* while options are read; then model.learner */
 	cop_model_settings model;
 	cop_sim_settings sim;
 	cop_sim_endpoints live;
@@ -105,19 +99,12 @@ static const struct option long_options[] = {
 	{ "seed", required_argument, NULL, SEED },
 	{ "events", required_argument, NULL, EVENTS },
 	{ "passes", required_argument, NULL, PASSES },
-	{ "learner", required_argument, NULL, LEARNER },
-	{ "policy", required_argument, NULL, POLICY },
-	{ "epsilon", required_argument, NULL, EPSILON },
-	{ "gamma", required_argument, NULL, GAMMA },
-	{ "height", required_argument, NULL, HEIGHT },
-	{ "trees", required_argument, NULL, TREES },
-	{ "rate", required_argument, NULL, RATE },
+	COP_LEARNER_OPTION_ROWS,
 	{ "bits", required_argument, NULL, BITS },
 	{ "feedback", required_argument, NULL, FEEDBACK },
 	{ "delta", required_argument, NULL, DELTA },
 	{ "loss", required_argument, NULL, LOSS },
 	{ "huber-width", required_argument, NULL, HUBER_WIDTH },
-	{ "literal", no_argument, NULL, LITERAL },
 	{ "delay", required_argument, NULL, DELAY },
 	{ "missing", required_argument, NULL, MISSING },
 	{ "curve", no_argument, NULL, CURVE },
@@ -139,38 +126,14 @@ static bool word(const char *option, const char *text, const char *const *words,
 	return cop_command_word(NAME, option, text, words, out);
 }
 
-static bool read_learner_option(options *o, int option, const char *text)
+static bool read_shape_option(options *o, int option, const char *text)
 {
-	static const char *const learners[] = { "ensemble", "dgt", "value", NULL };
-	static const char *const policies[] = { "epsilon", "squarecb", NULL };
 	static const char *const feedbacks[] = { "one", "two", NULL };
-	cop_learner_settings *l = &o->model.learner;
+	cop_learner_settings *l = &o->learner.settings;
 	size_t place = 0;
 	uint64_t whole = 0;
 	bool ok;
 	switch (option) {
-	case LEARNER:
-		ok = word("--learner", text, learners, &place);
-		strcpy(l->learner, learners[place]);
-		return ok;
-	case POLICY:
-		ok = word("--policy", text, policies, &place);
-		strcpy(l->policy, policies[place]);
-		return ok;
-	case EPSILON:
-		return cop_command_number(NAME, "--epsilon", text, 0.0, 1.0, &l->exploration.epsilon);
-	case GAMMA:
-		return cop_command_number(NAME, "--gamma", text, 1e-6, 1e9, &l->exploration.gamma);
-	case HEIGHT:
-		ok = cop_command_whole(NAME, "--height", text, 1, COP_LEARNER_MAX_HEIGHT, &whole);
-		l->height = (unsigned)whole;
-		return ok;
-	case TREES:
-		ok = cop_command_whole(NAME, "--trees", text, 0, COP_LEARNER_MAX_TREES, &whole);
-		l->trees = (size_t)whole;
-		return ok;
-	case RATE:
-		return cop_command_number(NAME, "--rate", text, 1e-9, COP_LEARNER_MAX_RATE, &l->learning_rate);
 	case BITS:
 		ok = cop_command_whole(NAME, "--bits", text, 1, COP_LEARNER_MAX_BITS, &whole);
 		l->bits = (unsigned)whole;
@@ -241,7 +204,7 @@ static bool read_run_option(options *o, int option, const char *text)
 		return true;
 	case SEED:
 		ok = cop_command_whole(NAME, "--seed", text, 0, UINT64_MAX, &o->sim.seed);
-		o->model.learner.seed = o->sim.seed;
+		o->learner.settings.seed = o->sim.seed;
 		return ok;
 	case EVENTS:
 		return cop_command_whole(NAME, "--events", text, 1, UINT64_MAX / 2, &o->sim.events);
@@ -253,9 +216,6 @@ static bool read_run_option(options *o, int option, const char *text)
 		return ok;
 	case HUBER_WIDTH:
 		return cop_command_number(NAME, "--huber-width", text, 1e-6, 1e6, &o->sim.huber_width);
-	case LITERAL:
-		o->model.learner.literal = true;
-		return true;
 	case DELAY:
 		return cop_command_whole(NAME, "--delay", text, 0, 1000000000, &o->sim.delay);
 	case MISSING:
@@ -277,42 +237,19 @@ static bool read_run_option(options *o, int option, const char *text)
 
 static bool is_given(const options *o, int option) { return o->given[option - DATA]; }
 static bool is_live(const options *o) { return o->live.requests != NULL; }
-static bool is_dgt(const options *o) { return strcmp(o->model.learner.learner, "dgt") == 0; }
-static bool is_value(const options *o) { return strcmp(o->model.learner.learner, "value") == 0; }
-static bool has_arms(const options *o) { return !is_value(o); }
-static bool has_trees(const options *o) { return !is_dgt(o); }
+static bool is_value(const options *o) { return strcmp(o->learner.settings.learner, "value") == 0; }
 static bool is_huber(const options *o) { return is_value(o) && o->sim.huber; }
 static bool is_live_value(const options *o) { return is_live(o) && is_value(o); }
-static bool is_low(const options *o)
-{
-	return is_dgt(o) || is_value(o) || o->model.learner.height <= COP_LEARNER_MAX_ENSEMBLE_HEIGHT;
-}
-
-/* With --live the policy is the daemon's, whatever the options say. */
-static bool is_policy(const options *o, const char *policy, bool otherwise)
-{
-	const char *chosen = o->model.learner.policy;
-	return has_arms(o) && (is_live(o) || (chosen[0] == '\0' ? otherwise : strcmp(chosen, policy) == 0));
-}
-
-static bool has_epsilon(const options *o) { return is_policy(o, "epsilon", is_dgt(o)); }
-static bool has_gamma(const options *o) { return is_policy(o, "squarecb", !is_dgt(o)); }
 
 static const struct {
 	int option;
 	bool (*applies)(const options *o);
 	const char *otherwise;
 } companions[] = {
-	{ POLICY, has_arms, "--policy goes with --learner ensemble or dgt" },
-	{ EPSILON, has_epsilon, "--epsilon goes with --policy epsilon" },
-	{ GAMMA, has_gamma, "--gamma goes with --policy squarecb" },
-	{ HEIGHT, is_low, "--height: expected 1 to 8 for the ensemble" },
-	{ TREES, has_trees, "--trees goes with --learner ensemble or value" },
 	{ FEEDBACK, is_value, "--feedback goes with --learner value" },
 	{ DELTA, is_value, "--delta goes with --learner value" },
 	{ LOSS, is_value, "--loss goes with --learner value" },
 	{ HUBER_WIDTH, is_huber, "--huber-width goes with --learner value --loss huber" },
-	{ LITERAL, is_dgt, "--literal goes with --learner dgt" },
 	{ MODEL, is_live, "--model goes with --live" },
 	{ CONTEXTS, is_live, "--contexts goes with --live" },
 	{ ACTIONS, is_live, "--actions goes with --live" },
@@ -323,7 +260,7 @@ static const struct {
 
 static bool check_together(const options *o)
 {
-	const char *wrong = NULL;
+	const char *wrong = cop_learner_options_wrong(&o->learner, is_live(o));
 	for (size_t i = 0; i < sizeof companions / sizeof *companions && wrong == NULL; i++)
 		if (is_given(o, companions[i].option) && !companions[i].applies(o))
 			wrong = companions[i].otherwise;
@@ -355,9 +292,12 @@ static int read_options(int argc, char **argv, options *o)
 		bool ok;
 		if (option == '?')
 			return COP_EXIT_USAGE;
-		o->given[option - DATA] = true;
-		if (option >= LEARNER && option <= DELTA)
-			ok = read_learner_option(o, option, optarg);
+		if (option < HELP)
+			o->given[option - DATA] = true;
+		if (cop_learner_options_has(option))
+			ok = cop_learner_options_read(&o->learner, option, optarg);
+		else if (option >= BITS && option <= DELTA)
+			ok = read_shape_option(o, option, optarg);
 		else if (option >= LIVE && option <= VALUE_RANGE)
 			ok = read_live_option(o, option, optarg);
 		else
@@ -369,7 +309,10 @@ static int read_options(int argc, char **argv, options *o)
 		cop_command_complain(NAME, "unexpected argument '%s'", argv[optind]);
 		return COP_EXIT_USAGE;
 	}
-	return check_together(o) ? -1 : COP_EXIT_USAGE;
+	if (!check_together(o))
+		return COP_EXIT_USAGE;
+	o->model.learner = o->learner.settings;
+	return -1;
 }
 
 /* Sparse rows are widened to the hashed dimension. */
@@ -496,7 +439,9 @@ int cop_simulate_command(int argc, char **argv)
 		.sim = { .seed = 1, .passes = 1, .huber_width = 0.2 },
 		.live = { .value_high = 1.0, .timeout = 5.0 },
 	};
+	static const char *const learners[] = { "ensemble", "dgt", "value", NULL };
 	cop_model_settings_init(&o.model);
+	cop_learner_options_init(&o.learner, NAME, learners);
 	int status = read_options(argc, argv, &o);
 	if (status >= 0)
 		return status;

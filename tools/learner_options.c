@@ -1,0 +1,111 @@
+#include "learner_options.h"
+
+#include <string.h>
+
+#include "command.h"
+
+static const struct option rows[] = { COP_LEARNER_OPTION_ROWS };
+
+void cop_learner_options_init(cop_learner_options *options, const char *command, const char *const *learners)
+{
+	*options = (cop_learner_options){ .command = command, .learners = learners };
+	cop_learner_settings_init(&options->settings);
+}
+
+bool cop_learner_options_any(const cop_learner_options *options)
+{
+	return memchr(options->given, true, sizeof options->given) != NULL;
+}
+
+int cop_learner_options_find(const char *name, size_t length, bool *takes_argument)
+{
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (strlen(rows[i].name) == length && memcmp(rows[i].name, name, length) == 0) {
+			*takes_argument = rows[i].has_arg == required_argument;
+			return rows[i].val;
+		}
+	return 0;
+}
+
+bool cop_learner_options_read(cop_learner_options *options, int option, const char *text)
+{
+	static const char *const policies[] = { "epsilon", "squarecb", NULL };
+	const char *name = options->command;
+	cop_learner_settings *l = &options->settings;
+	size_t place = 0;
+	uint64_t whole = 0;
+	bool ok;
+	options->given[option - COP_LEARNER_FIRST] = true;
+	switch (option) {
+	case COP_LEARNER_NAME:
+		ok = cop_command_word(name, "--learner", text, options->learners, &place);
+		strcpy(l->learner, options->learners[place]);
+		return ok;
+	case COP_LEARNER_POLICY:
+		ok = cop_command_word(name, "--policy", text, policies, &place);
+		strcpy(l->policy, policies[place]);
+		return ok;
+	case COP_LEARNER_EPSILON:
+		return cop_command_number(name, "--epsilon", text, 0.0, 1.0, &l->exploration.epsilon);
+	case COP_LEARNER_GAMMA:
+		return cop_command_number(name, "--gamma", text, 1e-6, 1e9, &l->exploration.gamma);
+	case COP_LEARNER_HEIGHT:
+		ok = cop_command_whole(name, "--height", text, 1, COP_LEARNER_MAX_HEIGHT, &whole);
+		l->height = (unsigned)whole;
+		return ok;
+	case COP_LEARNER_TREES:
+		ok = cop_command_whole(name, "--trees", text, 0, COP_LEARNER_MAX_TREES, &whole);
+		l->trees = (size_t)whole;
+		return ok;
+	case COP_LEARNER_RATE:
+		return cop_command_number(name, "--rate", text, 1e-9, COP_LEARNER_MAX_RATE, &l->learning_rate);
+	default:
+		l->literal = true;
+		return true;
+	}
+}
+
+/* ---- what goes with what ---- */
+
+static bool is(const cop_learner_options *o, const char *learner) { return strcmp(o->settings.learner, learner) == 0; }
+static bool is_dgt(const cop_learner_options *o) { return is(o, "dgt"); }
+static bool has_arms(const cop_learner_options *o) { return !is(o, "value"); }
+static bool has_trees(const cop_learner_options *o) { return !is_dgt(o); }
+static bool is_low(const cop_learner_options *o)
+{
+	return is_dgt(o) || is(o, "value") || o->settings.height <= COP_LEARNER_MAX_ENSEMBLE_HEIGHT;
+}
+
+static bool is_policy(const cop_learner_options *o, const char *policy, bool otherwise)
+{
+	const char *chosen = o->settings.policy;
+	return has_arms(o) && (chosen[0] == '\0' ? otherwise : strcmp(chosen, policy) == 0);
+}
+
+static bool has_epsilon(const cop_learner_options *o) { return is_policy(o, "epsilon", is_dgt(o)); }
+static bool has_gamma(const cop_learner_options *o) { return is_policy(o, "squarecb", !is_dgt(o)); }
+
+static const struct {
+	int option;
+	bool (*applies)(const cop_learner_options *o);
+	bool of_policy;
+	const char *otherwise;
+} companions[] = {
+	{ COP_LEARNER_POLICY, has_arms, false, "--policy goes with --learner ensemble or dgt" },
+	{ COP_LEARNER_EPSILON, has_epsilon, true, "--epsilon goes with --policy epsilon" },
+	{ COP_LEARNER_GAMMA, has_gamma, true, "--gamma goes with --policy squarecb" },
+	{ COP_LEARNER_HEIGHT, is_low, false, "--height: expected 1 to 8 for the ensemble" },
+	{ COP_LEARNER_TREES, has_trees, false, "--trees goes with --learner ensemble or value" },
+	{ COP_LEARNER_LITERAL, is_dgt, false, "--literal goes with --learner dgt" },
+};
+
+const char *cop_learner_options_wrong(const cop_learner_options *options, bool foreign_policy)
+{
+	for (size_t i = 0; i < sizeof companions / sizeof *companions; i++) {
+		bool applies =
+		        companions[i].of_policy && foreign_policy ? has_arms(options) : companions[i].applies(options);
+		if (cop_learner_options_given(options, companions[i].option) && !applies)
+			return companions[i].otherwise;
+	}
+	return NULL;
+}

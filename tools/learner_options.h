@@ -1,0 +1,67 @@
+/* tools/learner_options.h: the options that say how a model learns and explores, as simulate and replay take them.
+ *
+ * A subcommand puts COP_LEARNER_OPTION_ROWS into its table for getopt_long, hands those options here, and asks once all
+ * are read whether they go together. `--compare` reads them from a text. One thread. */
+#ifndef COP_TOOLS_LEARNER_OPTIONS_H
+#define COP_TOOLS_LEARNER_OPTIONS_H
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "online/learner.h"
+
+/* getopt_long's numbers of these options. */
+enum {
+	COP_LEARNER_FIRST = 1000,
+	COP_LEARNER_NAME = COP_LEARNER_FIRST,
+	COP_LEARNER_POLICY,
+	COP_LEARNER_EPSILON,
+	COP_LEARNER_GAMMA,
+	COP_LEARNER_HEIGHT,
+	COP_LEARNER_TREES,
+	COP_LEARNER_RATE,
+	COP_LEARNER_LITERAL,
+	COP_LEARNER_END
+};
+
+/* clang-format off */
+#define COP_LEARNER_OPTION_ROWS \
+	{ "learner", required_argument, NULL, COP_LEARNER_NAME }, \
+	{ "policy", required_argument, NULL, COP_LEARNER_POLICY }, \
+	{ "epsilon", required_argument, NULL, COP_LEARNER_EPSILON }, \
+	{ "gamma", required_argument, NULL, COP_LEARNER_GAMMA }, \
+	{ "height", required_argument, NULL, COP_LEARNER_HEIGHT }, \
+	{ "trees", required_argument, NULL, COP_LEARNER_TREES }, \
+	{ "rate", required_argument, NULL, COP_LEARNER_RATE }, \
+	{ "literal", no_argument, NULL, COP_LEARNER_LITERAL }
+/* clang-format on */
+
+typedef struct cop_learner_options {
+	const char *command;           /* for complaints */
+	const char *const *learners;   /* names allowed, NULL at the end */
+	cop_learner_settings settings; /* as given so far */
+	bool given[COP_LEARNER_END - COP_LEARNER_FIRST];
+} cop_learner_options;
+
+/* Nothing given, every setting at its default. learners is kept. */
+void cop_learner_options_init(cop_learner_options *options, const char *command, const char *const *learners);
+static inline bool cop_learner_options_has(int option)
+{
+	return option >= COP_LEARNER_FIRST && option < COP_LEARNER_END;
+}
+static inline bool cop_learner_options_given(const cop_learner_options *options, int option)
+{
+	return options->given[option - COP_LEARNER_FIRST];
+}
+/* One of them was given. */
+bool cop_learner_options_any(const cop_learner_options *options);
+/* Takes an option in; on error says what was expected and returns false. */
+bool cop_learner_options_read(cop_learner_options *options, int option, const char *text);
+/* The option of that name (without dashes; length characters), 0 when there is none. */
+int cop_learner_options_find(const char *name, size_t length, bool *takes_argument);
+/* What does not go together, or NULL. foreign_policy: the policy is somebody else's (a daemon's), whatever the options
+ * say. */
+const char *cop_learner_options_wrong(const cop_learner_options *options, bool foreign_policy);
+
+#endif
