@@ -328,6 +328,51 @@ static void test_find_names_and_best_are_consistent(void **state)
 	assert_ptr_equal(best, widest);
 }
 
+/* Lengths around whole registers, from every place in a line. */
+static void check_flat(const cop_kernel *kernel, problem *p, size_t n, size_t from)
+{
+	const cop_kernel_rmsprop c = { .lr = 0.01f, .alpha = 0.99f, .rest = 0.01f, .in = 0.0f, .out = 1e-5f };
+	set_up(p, 2, 128);
+	kernel->rmsprop(n, &c, p->g + from, p->w + from, p->s + from);
+	for (size_t i = 0; i < 256; i++) {
+		bool moved = i >= from && i < from + n;
+		double g = moved ? (double)p->g[i] : 0.0;
+		double s = (double)p->s_before[i];
+		double w = (double)p->w_before[i];
+		if (moved) {
+			s = (double)c.alpha * s + (double)c.rest * g * g;
+			w -= (double)c.lr * g / (sqrt(s) + (double)c.out);
+		}
+		check((double)p->s[i], s, s, "rmsprop state", n, from);
+		check((double)p->w[i], w, fabs(w) + 1.0, "rmsprop weight", n, from);
+		if (!moved)
+			assert_true(p->w[i] == p->w_before[i] && p->s[i] == p->s_before[i]);
+	}
+	fill(p, p->w, 256, 1e-3);
+	assert_true(kernel->within(n, p->w + from, 1.0f));
+	for (size_t i = from; i < from + n; i++) {
+		static const float out[] = { 1.5f, -1.5f, INFINITY, -INFINITY, NAN };
+		float was = p->w[i];
+		for (size_t k = 0; k < COUNT(out); k++) {
+			p->w[i] = out[k];
+			assert_false(kernel->within(n, p->w + from, 1.0f));
+		}
+		p->w[i] = -1.0f;
+		assert_true(kernel->within(n, p->w + from, 1.0f));
+		p->w[i] = was;
+	}
+}
+
+static void test_rmsprop_and_within_every_length_equal_definition(void **state)
+{
+	for (size_t v = 0; v < COUNT(names); v++) {
+		const cop_kernel *kernel = cop_kernel_find(names[v]);
+		for (size_t n = 0; kernel != NULL && n <= 70; n++)
+			for (size_t from = 0; from < 17; from += 4)
+				check_flat(kernel, *state, n, from);
+	}
+}
+
 static void test_pad_rounds_up_to_lanes(void **state)
 {
 	(void)state;
@@ -349,6 +394,7 @@ int main(void)
 		cmocka_unit_test(test_adagrad_sum_at_its_largest_stays_and_weights_finite),
 		cmocka_unit_test(test_forward_column_alone_gives_same_bits),
 		cmocka_unit_test(test_find_names_and_best_are_consistent),
+		cmocka_unit_test(test_rmsprop_and_within_every_length_equal_definition),
 		cmocka_unit_test(test_pad_rounds_up_to_lanes),
 	};
 	return cmocka_run_group_tests(tests, problem_new, problem_free);
