@@ -46,7 +46,8 @@ static cop_wire_record record_of(const cop_event_scope *scope, const cop_event_i
 	};
 }
 
-static void record_decision(cop_event_scope *scope, const cop_wire_context *context, const cop_decision *decision)
+static void record_decision(
+        cop_event_scope *scope, const cop_wire_context *context, const cop_decision *decision, uint64_t evicted)
 {
 	cop_wire_record record = record_of(scope, &context->id);
 	const cop_learner *learner = cop_model_learner(scope->served->model);
@@ -62,6 +63,7 @@ static void record_decision(cop_event_scope *scope, const cop_wire_context *cont
 	record.u = decision->u;
 	record.rev = decision->rev;
 	record.defer = context->defer;
+	record.evicted = evicted;
 	record.predictions = (unsigned)learner->class->predictions;
 	memcpy(record.prediction, decision->prediction, sizeof record.prediction);
 	scope->sequence = cop_journaler_put(scope->journal, COP_WIRE_RECORD_DECISION, &record);
@@ -83,13 +85,14 @@ cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length
 	};
 	cop_decision decision;
 	bool repeated;
+	uint64_t evicted = cop_model_get_counters(served->model)->evicted;
 	err = cop_model_decide(served->model, &context, scope->now, &decision, &repeated);
 	if (err != COP_OK) {
 		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "decide: %s", cop_err_text(err));
 		return err;
 	}
 	if (!repeated)
-		record_decision(scope, &wire, &decision);
+		record_decision(scope, &wire, &decision, cop_model_get_counters(served->model)->evicted - evicted);
 	else if (scope->journal != NULL) /* the first answer may still be on its way to the disk */
 		scope->sequence = cop_journaler_next(scope->journal) - 1;
 	put_action(scope, &wire, &decision, out);
@@ -148,7 +151,8 @@ static cop_err put_record(
 	return scope->sequence != 0 ? COP_OK : check_journal(scope, fault);
 }
 
-static cop_err record_feedback(cop_event_scope *scope, const cop_wire_feedback *feedback, cop_wire_fault *fault)
+static cop_err record_feedback(
+        cop_event_scope *scope, const cop_wire_feedback *feedback, cop_feedback_result result, cop_wire_fault *fault)
 {
 	cop_wire_record record = record_of(scope, &feedback->id);
 	record.x = feedback->x;
@@ -157,6 +161,8 @@ static cop_err record_feedback(cop_event_scope *scope, const cop_wire_feedback *
 	record.p = feedback->has_p ? feedback->p : 1.0;
 	record.losses = feedback->losses;
 	memcpy(record.loss, feedback->loss, sizeof record.loss);
+	record.has_result = true;
+	record.result = wire_result(result);
 	return put_record(scope, COP_WIRE_RECORD_FEEDBACK, &record, fault);
 }
 
@@ -183,7 +189,7 @@ cop_err cop_event_feedback(
 		        served->model, &feedback.id, feedback.loss, feedback.losses, scope->now, &result);
 	if (err != COP_OK)
 		return refused(served, err, fault);
-	err = record_feedback(scope, &feedback, fault);
+	err = record_feedback(scope, &feedback, result, fault);
 	if (err == COP_OK && out != NULL)
 		cop_wire_result_put(out, &feedback.id, wire_result(result), &feedback.seq);
 	return err;

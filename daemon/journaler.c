@@ -14,6 +14,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "daemon/clock.h"
+#include "daemon/model_set.h"
 #include "store/journal_segment.h"
 #include "store/journal_writer.h"
 
@@ -23,6 +24,7 @@ struct cop_journaler {
 	char folder[4096];
 	cop_config_sync sync;
 	cop_journal_settings settings;
+	cop_bytes models; /* that the settings' model set is of */
 	uint64_t interval_ns;
 	cop_journal_writer *writer;
 	cop_bytes batch;       /* records put and not yet written */
@@ -100,6 +102,7 @@ static void free_journaler(cop_journaler *j)
 	(void)pthread_cond_destroy(&j->changed);
 	(void)pthread_mutex_destroy(&j->lock);
 	cop_bytes_fini(&j->batch);
+	cop_bytes_fini(&j->models);
 	cop_mem_free(j);
 }
 
@@ -112,6 +115,25 @@ static cop_err start_thread(cop_journaler *j, cop_diag *diag)
 		return COP_OK;
 	cop_diag_set(diag, j->folder, 0, 0, "the journal's sync thread cannot be started: %s", strerror(failed));
 	return COP_EIO;
+}
+
+void cop_journaler_set_models(cop_journaler *j, const cop_config *config)
+{
+	cop_bytes models;
+	if (j == NULL)
+		return;
+	cop_bytes_init(&models);
+	(void)cop_model_set_put(config, &models);
+	if (models.err == COP_OK && j->writer != NULL)
+		models.err = cop_journal_set_models(j->writer, models.data, models.length);
+	if (models.err != COP_OK) {
+		cop_bytes_fini(&models);
+		return;
+	}
+	cop_bytes_fini(&j->models);
+	j->models = models;
+	j->settings.model_set = models.data;
+	j->settings.model_set_length = models.length;
 }
 
 cop_err cop_journaler_open(
@@ -129,6 +151,7 @@ cop_err cop_journaler_open(
 	j->first = next;
 	j->wake = -1;
 	cop_bytes_init(&j->batch);
+	cop_bytes_init(&j->models);
 	(void)pthread_mutex_init(&j->lock, NULL);
 	pthread_condattr_t monotonic;
 	(void)pthread_condattr_init(&monotonic);
@@ -136,6 +159,7 @@ cop_err cop_journaler_open(
 	(void)pthread_cond_init(&j->changed, &monotonic);
 	(void)pthread_condattr_destroy(&monotonic);
 	j->settings = (cop_journal_settings){ .segment_bytes = config->journal_segment, .preallocate = true };
+	cop_journaler_set_models(j, config);
 	cop_err err = cop_journal_writer_open(folder, &j->settings, next, &j->writer, diag);
 	if (err == COP_OK)
 		err = start_thread(j, diag);

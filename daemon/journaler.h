@@ -30,6 +30,9 @@ COP_CHECK cop_err cop_journaler_open(
 /* Commits and syncs what is there, closes and frees; NULL is allowed. Its error, with *diag. */
 COP_CHECK cop_err cop_journaler_close(cop_journaler *journaler, cop_diag *diag);
 
+/* The models of this configuration go into the segments to come. Short of memory, they stay as they were. */
+void cop_journaler_set_models(cop_journaler *journaler, const cop_config *config);
+
 /* Appends a record; its sequence number. 0: the journal is broken, or off (NULL), and nothing was recorded. */
 uint64_t cop_journaler_put(cop_journaler *journaler, cop_wire_record_type type, const cop_wire_record *record);
 /* Writes what was put, and sees to it that it is synced in time. False when this broke the journal; then

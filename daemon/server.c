@@ -15,6 +15,7 @@
 
 #include "daemon/clock.h"
 #include "daemon/metrics.h"
+#include "daemon/model_set.h"
 #include "daemon/recovery.h"
 #include "daemon/request.h"
 #include "daemon/signals.h"
@@ -68,16 +69,25 @@ static cop_err open_http(cop_server *server, cop_diag *diag)
 static void record_config(cop_server *server)
 {
 	cop_bytes text;
+	cop_bytes models;
 	cop_bytes_init(&text);
+	cop_bytes_init(&models);
 	cop_config_print(server->config, &text);
+	size_t left_out = cop_model_set_put(server->config, &models);
 	cop_wire_record record = {
 		.time = server->time,
 		.text = (const char *)text.data,
 		.text_length = text.length,
+		.models = models.data,
+		.models_length = models.length,
 	};
-	if (text.err == COP_OK)
+	if (text.err == COP_OK && models.err == COP_OK)
 		(void)cop_journaler_put(server->journal, COP_WIRE_RECORD_CONFIG, &record);
+	if (left_out > 0 && models.err == COP_OK)
+		cop_log_line(server->log, COP_LOG_WARNING, "journal_models", "left_out=%zu", left_out);
+	cop_journaler_set_models(server->journal, server->config);
 	cop_bytes_fini(&text);
+	cop_bytes_fini(&models);
 }
 
 /* changed: the models are not what the newest checkpoint holds. */

@@ -37,6 +37,11 @@ static void print_notes(const cop_journal_view *view)
 		(void)printf(" n=%" PRIu64, view->count);
 	if (view->has_text)
 		(void)printf(" %zu bytes", view->text_length);
+	if (view->models_length > 0) {
+		char names[128];
+		cop_journal_model_names(view->models, view->models_length, names, sizeof names);
+		(void)printf(" models=%s", names);
+	}
 }
 
 static void print_text(const cop_journal_record *record, const cop_journal_view *view)

@@ -95,6 +95,7 @@ static void list_as_json(cop_json_writer *json, const cop_journal_stat *stat)
 	cop_json_key(json, "compressed");
 	cop_json_boolean(json, stat->file.compressed);
 	cop_journal_json_text(json, "end", end_word(stat));
+	cop_journal_json_models(json, stat->model_set, stat->model_set_length);
 	cop_json_key(json, "time");
 	cop_json_integer(json, stat->file.modified);
 	if (stat->end == COP_JOURNAL_END_TORN) {
@@ -112,6 +113,7 @@ static void list_segment(void *context, const cop_journal_stat *stat)
 	listing *l = context;
 	char time[COP_JOURNAL_VIEW_TIME];
 	char last[24] = "-";
+	char models[128];
 	note(l, stat);
 	if (l->json != NULL) {
 		list_as_json(l->json, stat);
@@ -120,8 +122,9 @@ static void list_segment(void *context, const cop_journal_stat *stat)
 	if (stat->records > 0)
 		(void)snprintf(last, sizeof last, "%" PRIu64, stat->last);
 	cop_journal_view_time((double)stat->file.modified, time);
-	(void)printf("%20" PRIu64 " %20s %12" PRIu64 " %14" PRIu64 " %-10s %-7s %.19sZ\n", stat->file.base, last,
-	        stat->records, stat->file.bytes, stat->file.compressed ? "yes" : "no", end_word(stat), time);
+	cop_journal_model_names(stat->model_set, stat->model_set_length, models, sizeof models);
+	(void)printf("%20" PRIu64 " %20s %12" PRIu64 " %14" PRIu64 " %-10s %-7s %.19sZ %s\n", stat->file.base, last,
+	        stat->records, stat->file.bytes, stat->file.compressed ? "yes" : "no", end_word(stat), time, models);
 	if (stat->err != COP_OK) {
 		(void)fflush(stdout);
 		tell_fault(stat);
@@ -141,8 +144,8 @@ int cop_journal_verb_ls(const cop_journal_request *request)
 		cop_json_key(l.json, "segments");
 		cop_json_begin_array(l.json);
 	} else {
-		(void)printf("%20s %20s %12s %14s %-10s %-7s %s\n", "base", "last", "records", "bytes", "compressed",
-		        "end", "time");
+		(void)printf("%20s %20s %12s %14s %-10s %-7s %-20s %s\n", "base", "last", "records", "bytes",
+		        "compressed", "end", "time", "models");
 	}
 	cop_err err = cop_journal_verify(request->folder, &listener, &diag);
 	if (err == COP_ENOMEM || (err != COP_OK && l.segments == 0)) {

@@ -30,6 +30,8 @@ typedef struct totals {
 	bool has_time;
 	double earliest, latest; /* event time of the models' records */
 	cop_journal_tail tail;
+	cop_bytes model_set; /* the newest one */
+	uint64_t model_base; /* of the segment that it is of */
 	cop_journal_progress progress;
 	cop_err err; /* COP_OK, or what ended the reading; the totals are of what lies before */
 	cop_diag why;
@@ -107,6 +109,18 @@ static cop_err count_files(totals *t, const char *folder, cop_diag *diag)
 	return err;
 }
 
+static cop_err keep_models(totals *t, const cop_journal_reader *reader)
+{
+	size_t length;
+	const uint8_t *set = cop_journal_reader_model_set(reader, &length);
+	if (t->model_base == cop_journal_reader_base(reader) || length == 0)
+		return COP_OK;
+	t->model_base = cop_journal_reader_base(reader);
+	cop_bytes_clear(&t->model_set);
+	cop_bytes_put(&t->model_set, set, length);
+	return t->model_set.err;
+}
+
 /* COP_OK when there are totals to show; t->err then tells whether they are of the whole journal. */
 static cop_err count_all(totals *t, const char *folder, cop_diag *diag)
 {
@@ -118,6 +132,8 @@ static cop_err count_all(totals *t, const char *folder, cop_diag *diag)
 		err = cop_journal_reader_open(folder, 0, true, &reader, diag);
 	while (err == COP_OK && (err = cop_journal_next(reader, &record, &t->why)) == COP_OK) {
 		err = count_record(t, &record);
+		if (err == COP_OK)
+			err = keep_models(t, reader);
 		if (t->records % 4096 == 0)
 			cop_journal_progress_tell(&t->progress, t->records);
 		if (err != COP_OK)
@@ -138,6 +154,7 @@ static void totals_fini(totals *t)
 	for (size_t i = 0; i < t->count; i++)
 		cop_mem_free(t->models[i].name);
 	cop_mem_free(t->models);
+	cop_bytes_fini(&t->model_set);
 }
 
 static double mean_bytes(const totals *t) { return t->records > 0 ? (double)t->content / (double)t->records : 0.0; }
@@ -166,6 +183,16 @@ static void print_models(const totals *t)
 		cop_wire_text_clean(name, sizeof name, t->models[i].name, t->models[i].length);
 		(void)printf("%-24s %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %12" PRIu64 "\n", name,
 		        type[1], type[2], type[3], type[4], type[6]);
+	}
+	for (size_t i = 0; i < t->count; i++) {
+		cop_wire_model model;
+		char shape[512];
+		if (!cop_journal_find_model(
+		            t->model_set.data, t->model_set.length, t->models[i].name, t->models[i].length, &model))
+			continue;
+		cop_wire_text_clean(name, sizeof name, model.name, model.name_length);
+		cop_journal_model_text(&model, shape, sizeof shape);
+		(void)printf("%s: %s\n", name, shape);
 	}
 }
 
@@ -213,6 +240,10 @@ static void json_models(cop_json_writer *json, const totals *t)
 		cop_json_begin_object(json);
 		cop_json_key(json, "name");
 		cop_json_text_length(json, t->models[i].name, t->models[i].length);
+		cop_wire_model model;
+		if (cop_journal_find_model(
+		            t->model_set.data, t->model_set.length, t->models[i].name, t->models[i].length, &model))
+			cop_journal_json_model(json, &model);
 		json_types(json, t->models[i].type);
 		cop_json_end_object(json);
 	}
@@ -279,6 +310,7 @@ static int print_json(const totals *t, const char *folder)
 int cop_journal_verb_stat(const cop_journal_request *request)
 {
 	totals t = { 0 };
+	cop_bytes_init(&t.model_set);
 	cop_diag diag = { 0 };
 	int status = 0;
 	if (count_all(&t, request->folder, &diag) != COP_OK)

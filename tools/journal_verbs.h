@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "store/journal_segment.h"
+#include "wire/wire_models.h"
 
 #define COP_JOURNAL_COMMAND "journal"
 
@@ -41,6 +42,16 @@ int cop_journal_print_json(cop_json_writer *json);
 /* Keys with their values. */
 void cop_journal_json_unsigned(cop_json_writer *json, const char *key, uint64_t value);
 void cop_journal_json_text(cop_json_writer *json, const char *key, const char *value);
+/* Key "models", the names in a segment's model set, which old journals do not have; nothing then. */
+void cop_journal_json_models(cop_json_writer *json, const uint8_t *model_set, size_t length);
+/* The same as text, "a,b"; "-" without one. */
+void cop_journal_model_names(const uint8_t *model_set, size_t length, char *out, size_t size);
+/* A model of the set; out's texts point into it. */
+bool cop_journal_find_model(
+        const uint8_t *model_set, size_t length, const char *name, size_t name_length, cop_wire_model *out);
+/* What it is like, in words, or as keys of the object that is open. */
+void cop_journal_model_text(const cop_wire_model *model, char *out, size_t size);
+void cop_journal_json_model(cop_json_writer *json, const cop_wire_model *model);
 /* A line on the terminal that tells how far long work is; nothing where standard error is none. */
 typedef struct cop_journal_progress {
 	bool on, shown;

@@ -73,6 +73,8 @@ static cop_err read_field(cop_wire_cursor *cursor, const char *key, size_t lengt
 		out->has_text = true;
 		return cop_wire_cursor_string(cursor, &text, &out->text_length);
 	}
+	if (is_key(key, length, "models"))
+		return cop_wire_cursor_binary(cursor, &out->models, &out->models_length);
 	return cop_wire_cursor_skip(cursor, COP_WIRE_DEPTH);
 }
 
@@ -185,6 +187,14 @@ static void put_floats(cop_bytes *out, const uint8_t *packed, size_t count)
 		cop_wire_put_float(out, cop_cursor_f32(&cursor));
 }
 
+/* A configuration's models are MessagePack within a binary. */
+static bool is_value(const uint8_t *data, size_t length)
+{
+	cop_wire_cursor cursor;
+	cop_wire_cursor_init(&cursor, data, length);
+	return cop_wire_cursor_skip(&cursor, COP_WIRE_DEPTH / 2) == COP_OK && cop_wire_cursor_left(&cursor) == 0;
+}
+
 /* Copies a pair; COP_EFORMAT is left to cop_wire_json, which reads it again. */
 static cop_err put_pair(cop_bytes *out, cop_wire_cursor *cursor)
 {
@@ -197,12 +207,16 @@ static cop_err put_pair(cop_bytes *out, cop_wire_cursor *cursor)
 	if (err != COP_OK)
 		return err;
 	bool floats = key != NULL && (is_key(key, key_length, "x") || is_key(key, key_length, "e"));
-	if (floats && cop_wire_cursor_peek(cursor) == COP_WIRE_TYPE_BINARY) {
+	bool models = key != NULL && is_key(key, key_length, "models");
+	if ((floats || models) && cop_wire_cursor_peek(cursor) == COP_WIRE_TYPE_BINARY) {
 		cop_wire_cursor value = *cursor;
 		err = cop_wire_cursor_binary(&value, &packed, &length);
-		if (err == COP_OK && length % sizeof(float) == 0) {
+		if (err == COP_OK && (floats ? length % sizeof(float) == 0 : is_value(packed, length))) {
 			cop_wire_put_raw(out, start, (size_t)(cursor->at - start));
-			put_floats(out, packed, length / sizeof(float));
+			if (floats)
+				put_floats(out, packed, length / sizeof(float));
+			else
+				cop_wire_put_raw(out, packed, length);
 			*cursor = value;
 			return COP_OK;
 		}

@@ -34,7 +34,9 @@ typedef struct cop_journal_view {
 	uint64_t count;
 	bool deferred;
 	bool has_text;
-	size_t text_length; /* of a configuration */
+	size_t text_length;    /* of a configuration */
+	const uint8_t *models; /* of a configuration; borrowed */
+	size_t models_length;
 } cop_journal_view;
 
 void cop_journal_view_read(const cop_journal_record *record, cop_journal_view *out);

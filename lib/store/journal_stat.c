@@ -29,14 +29,19 @@ static void note_gap(const cop_journal_walk *walk, cop_journal_stat *stat)
 	stat->err = COP_EFORMAT;
 }
 
-static void read_segment(const char *folder, const cop_journal_file *file, uint64_t limit, cop_journal_stat *stat)
+/* model_set gets the header's bytes, to which the row points. */
+static void read_segment(
+        const char *folder, const cop_journal_file *file, uint64_t limit, cop_journal_stat *stat, cop_bytes *model_set)
 {
 	cop_journal_walk walk;
 	cop_journal_record record;
 	memset(stat, 0, sizeof *stat);
 	stat->file = *file;
 	cop_err err = cop_journal_walk_open(&walk, folder, file, limit, &stat->why);
-	stat->model_set_length = walk.model_set.length;
+	cop_bytes_clear(model_set);
+	cop_bytes_put(model_set, walk.model_set.data, walk.model_set.length);
+	stat->model_set = model_set->data;
+	stat->model_set_length = model_set->length;
 	while (err == COP_OK) {
 		err = cop_journal_walk_next(&walk, &record, &stat->why);
 		stat->records += err == COP_OK;
@@ -57,10 +62,12 @@ cop_err cop_journal_verify(const char *folder, const cop_journal_stat_listener *
 {
 	cop_journal_file *files;
 	size_t count;
+	cop_bytes model_set;
+	cop_bytes_init(&model_set);
 	cop_err first = cop_journal_list(folder, &files, &count, diag);
 	for (size_t i = 0; i < count; i++) {
 		cop_journal_stat stat;
-		read_segment(folder, &files[i], i + 1 < count ? files[i + 1].base : UINT64_MAX, &stat);
+		read_segment(folder, &files[i], i + 1 < count ? files[i + 1].base : UINT64_MAX, &stat, &model_set);
 		if (first == COP_OK && stat.err != COP_OK) {
 			first = stat.err;
 			if (diag != NULL)
@@ -71,6 +78,7 @@ cop_err cop_journal_verify(const char *folder, const cop_journal_stat_listener *
 		if (stat.err == COP_ENOMEM)
 			break;
 	}
+	cop_bytes_fini(&model_set);
 	cop_mem_free(files);
 	return first;
 }

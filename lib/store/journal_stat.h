@@ -14,10 +14,11 @@ typedef struct cop_journal_stat {
 	uint64_t durable;      /* the last mark: known to have been synced; 0: none */
 	cop_journal_end end;   /* COP_JOURNAL_END_DAMAGED: also unreadable or of a newer version, err tells */
 	uint64_t end_offset;
-	uint64_t cut;            /* bytes behind end_offset, for ZEROS and TORN */
-	size_t model_set_length; /* bytes */
-	cop_err err;             /* COP_OK, or why the segment cannot be read to its end */
-	cop_diag why;            /* for err, and for MISSING */
+	uint64_t cut;             /* bytes behind end_offset, for ZEROS and TORN */
+	const uint8_t *model_set; /* of the header, model_set_length bytes; borrowed by the listener */
+	size_t model_set_length;
+	cop_err err;  /* COP_OK, or why the segment cannot be read to its end */
+	cop_diag why; /* for err, and for MISSING */
 } cop_journal_stat;
 
 typedef struct cop_journal_stat_listener {

@@ -5,10 +5,31 @@
 
 #include "wire/wire_put.h"
 
-enum { MODEL, TIME, ID, X, MASK, ARM, P, GREEDY, Y, U, REV, DEFER, PREDICTIONS, LOSS, COUNT, TEXT, KEYS };
+enum {
+	MODEL,
+	TIME,
+	ID,
+	X,
+	MASK,
+	ARM,
+	P,
+	GREEDY,
+	Y,
+	U,
+	REV,
+	DEFER,
+	PREDICTIONS,
+	LOSS,
+	RESULT,
+	EVICTED,
+	COUNT,
+	TEXT,
+	MODELS,
+	KEYS
+};
 
 static const char *const names[KEYS] = { "m", "t", "id", "x", "mask", "a", "p", "g", "y", "u", "rev", "defer", "e",
-	"loss", "n", "text" };
+	"loss", "r", "ev", "n", "text", "models" };
 
 /* What each type cannot be without. */
 static uint32_t needed(cop_wire_record_type type, bool values)
@@ -59,6 +80,10 @@ static size_t put_decision(cop_bytes *bytes, const cop_wire_record *r)
 		cop_wire_put_key_bool(bytes, "defer", true);
 		pairs++;
 	}
+	if (r->evicted > 0) {
+		cop_wire_put_key_unsigned(bytes, "ev", r->evicted);
+		pairs++;
+	}
 	if (r->values) {
 		cop_wire_put_key_double(bytes, "y", r->y);
 		cop_wire_put_key_signed(bytes, "u", r->u);
@@ -76,11 +101,16 @@ static size_t put_feedback(cop_bytes *bytes, const cop_wire_record *r)
 	cop_wire_put_array(bytes, r->losses);
 	for (unsigned i = 0; i < r->losses; i++)
 		cop_wire_put_double(bytes, r->loss[i]);
+	size_t pairs = 1;
+	if (r->has_result) {
+		cop_wire_put_key_unsigned(bytes, "r", r->result);
+		pairs++;
+	}
 	if (!r->has_x || r->values)
-		return 1;
+		return pairs;
 	cop_wire_put_key_unsigned(bytes, "a", r->a);
 	cop_wire_put_key_double(bytes, "p", r->p);
-	return 3;
+	return pairs + 2;
 }
 
 void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_wire_record *r)
@@ -114,6 +144,11 @@ void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_
 		cop_wire_put_text(bytes, "text");
 		cop_wire_put_string(bytes, r->text, r->text_length);
 		pairs++;
+		if (r->models != NULL) {
+			cop_wire_put_text(bytes, "models");
+			cop_wire_put_binary(bytes, r->models, r->models_length);
+			pairs++;
+		}
 	}
 	cop_wire_put_close(bytes, at, pairs);
 }
@@ -176,6 +211,13 @@ static cop_err read_small(cop_wire_cursor *cursor, unsigned which, cop_wire_reco
 		return cop_wire_cursor_unsigned(cursor, &out->rev);
 	case DEFER:
 		return cop_wire_cursor_bool(cursor, &out->defer);
+	case RESULT:
+		err = cop_wire_cursor_unsigned(cursor, &word);
+		out->has_result = true;
+		out->result = word < COP_WIRE_RESULT_COUNT ? (cop_wire_result)word : COP_WIRE_UNKNOWN;
+		return err == COP_OK && word >= COP_WIRE_RESULT_COUNT ? COP_EFORMAT : err;
+	case EVICTED:
+		return cop_wire_cursor_unsigned(cursor, &out->evicted);
 	case COUNT:
 		return cop_wire_cursor_unsigned(cursor, &out->count);
 	case TIME:
@@ -206,6 +248,9 @@ static cop_err read_field(cop_wire_keys *keys, unsigned which, const cop_wire_sh
 		return bad(keys->fault, read_loss(cursor, out), names[which]);
 	case TEXT:
 		return bad(keys->fault, cop_wire_cursor_string(cursor, &out->text, &out->text_length), names[which]);
+	case MODELS:
+		return bad(
+		        keys->fault, cop_wire_cursor_binary(cursor, &out->models, &out->models_length), names[which]);
 	default:
 		return bad(keys->fault, read_small(cursor, which, out), names[which]);
 	}

@@ -42,9 +42,14 @@ typedef struct cop_wire_record {
 	unsigned predictions;
 	double loss[2]; /* feedback, as sent */
 	unsigned losses;
+	bool has_result; /* feedback; records of older versions have none */
+	cop_wire_result result;
+	uint64_t evicted; /* decision: how many of the oldest waiting ones gave way to it */
 	uint64_t count;   /* expiry: how many */
 	const char *text; /* configuration, as printed; borrowed */
 	size_t text_length;
+	const uint8_t *models; /* configuration: its models (wire/wire_models.h); borrowed; NULL: not told */
+	size_t models_length;
 } cop_wire_record;
 
 /* Appends the body for a record of that type; failure is in bytes->err. */

@@ -9,6 +9,7 @@
 #include "wire/wire_feedback.h"
 #include "wire/wire_items.h"
 #include "wire/wire_json.h"
+#include "wire/wire_models.h"
 #include "wire/wire_record.h"
 #include "wire/wire_reply.h"
 
@@ -239,6 +240,7 @@ static void check_record(cop_wire_record_type type, const cop_wire_record *r, co
 	check(r->values || r->a < shape->arms);
 	check(type != COP_WIRE_RECORD_DECISION || (r->has_x && (r->values || r->p > 0.0)));
 	check(type != COP_WIRE_RECORD_FEEDBACK || r->losses >= 1);
+	check(r->result < COP_WIRE_RESULT_COUNT && (r->models == NULL) <= (r->models_length == 0));
 	if (r->has_x)
 		check_row(&r->x, shape);
 }
@@ -267,12 +269,51 @@ static void fuzz_record(const cop_wire_shape *shape, cop_wire_record_type type, 
 		check_same_row(&a.x, &b.x);
 	if (type == COP_WIRE_RECORD_DECISION) {
 		check(a.rev == b.rev && a.defer == b.defer && a.predictions == b.predictions);
+		check(a.evicted == b.evicted);
 		check(a.values ? a.y == b.y && a.u == b.u : a.a == b.a && a.p == b.p && a.greedy == b.greedy);
 		check((a.mask == NULL) == (b.mask == NULL));
 		check(a.mask == NULL || memcmp(first.mask, second.mask, shape->arms) == 0);
 	}
 	check(type != COP_WIRE_RECORD_EXPIRY || a.count == b.count);
 	check(type != COP_WIRE_RECORD_FEEDBACK || (a.losses == b.losses && a.loss[0] == b.loss[0]));
+	check(type != COP_WIRE_RECORD_FEEDBACK || (a.has_result == b.has_result && a.result == b.result));
+	check(type != COP_WIRE_RECORD_CONFIG || a.models_length == b.models_length);
+	cop_bytes_fini(&bytes);
+}
+
+static void check_model(const cop_wire_model *m)
+{
+	cop_wire_shape shape;
+	cop_wire_model_shape(m, &shape);
+	check(m->name_length >= 1 && m->name_length <= COP_WIRE_MODEL_NAME && m->learner_length >= 1);
+	check(shape.features != 0 ? shape.bits == 0 : shape.bits >= 1 && shape.bits <= 31 && shape.max_nonzeros >= 1);
+	check(shape.losses >= 1 && shape.losses <= 2 && m->loss_range[0] < m->loss_range[1]);
+	check(m->arms != 0 || (m->value_range[0] < m->value_range[1] && m->delta > 0.0));
+	check(m->reward < COP_WIRE_REWARD_COUNT && m->reward_window > 0.0 && isfinite(m->default_loss));
+}
+
+static void fuzz_models(const uint8_t *data, size_t size)
+{
+	cop_wire_models set;
+	cop_wire_model models[16];
+	cop_wire_fault fault = { 0 };
+	size_t count = 0;
+	cop_err err = cop_wire_models_open(&set, data, size, &fault);
+	check(err == COP_OK || (err == COP_EFORMAT && fault.message[0] != '\0'));
+	if (err != COP_OK)
+		return;
+	while (count < 16 && (err = cop_wire_models_next(&set, &models[count], &fault)) == COP_OK)
+		check_model(&models[count++]);
+	check(err == COP_OK || err == COP_EEND);
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	check(cop_wire_models_put(&bytes, models, count, 1u << 20) == count && bytes.err == COP_OK);
+	check(cop_wire_models_open(&set, bytes.data, bytes.length, &fault) == COP_OK && set.left == count);
+	for (size_t i = 0; i < count; i++) {
+		cop_wire_model back;
+		check(cop_wire_models_next(&set, &back, &fault) == COP_OK);
+		check(cop_wire_model_same_shape(&models[i], &back) && back.reward == models[i].reward);
+	}
 	cop_bytes_fini(&bytes);
 }
 
@@ -282,11 +323,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	const cop_wire_shape *shape = &shapes[data[0] >> 3 & 3];
 	unsigned which = data[0] & 7;
-	unsigned record = data[0] >> 5; /* 0, 7: none, one of the other decoders */
+	unsigned record = data[0] >> 5; /* 0: none, one of the other decoders; 7: a set of models */
 	data++;
 	size--;
 	if (record >= COP_WIRE_RECORD_DECISION && record <= COP_WIRE_RECORD_PROMOTION)
 		fuzz_record(shape, (cop_wire_record_type)record, data, size);
+	else if (record == 7)
+		fuzz_models(data, size);
 	else if (which <= 1)
 		fuzz_context(shape, which == 1, data, size);
 	else if (which == 2)

@@ -106,6 +106,7 @@ static void any_decision(sample *s, cop_rng *rng)
 	any_row(s, rng);
 	r->rev = any_word(rng);
 	r->defer = cop_rng_below(rng, 2) != 0;
+	r->evicted = cop_rng_below(rng, 2) * any_word(rng);
 	r->predictions = (unsigned)cop_rng_below(rng, COP_WIRE_RECORD_PREDICTIONS + 1);
 	for (unsigned i = 0; i < r->predictions; i++)
 		r->prediction[i] = any_float(rng);
@@ -131,6 +132,9 @@ static void any_feedback(sample *s, cop_rng *rng)
 	r->losses = 1 + (unsigned)cop_rng_below(rng, 2);
 	for (unsigned i = 0; i < r->losses; i++)
 		r->loss[i] = any_double(rng);
+	r->has_result = cop_rng_below(rng, 2) != 0;
+	if (r->has_result)
+		r->result = (cop_wire_result)cop_rng_below(rng, COP_WIRE_RESULT_COUNT);
 	if (cop_rng_below(rng, 2) == 0)
 		return;
 	any_row(s, rng);
@@ -151,6 +155,10 @@ static void any_record(sample *s, cop_wire_record_type type, bool values, cop_rn
 		r->text = s->text;
 		r->text_length = (size_t)cop_rng_below(rng, sizeof s->text + 1);
 		memset(s->text, 'c', r->text_length);
+		if (cop_rng_below(rng, 2) != 0) {
+			r->models = (const uint8_t *)s->text;
+			r->models_length = r->text_length;
+		}
 		return;
 	}
 	r->model = s->name;
@@ -202,7 +210,9 @@ static void check_same(const cop_wire_record *a, const cop_wire_record *b)
 	assert_int_equal(a->a, b->a);
 	assert_int_equal(a->greedy, b->greedy);
 	assert_int_equal(a->u, b->u);
-	assert_true(a->rev == b->rev && a->count == b->count);
+	assert_true(a->rev == b->rev && a->count == b->count && a->evicted == b->evicted);
+	assert_true(a->has_result == b->has_result && a->result == b->result);
+	assert_true(same_text((const char *)a->models, a->models_length, (const char *)b->models, b->models_length));
 	assert_int_equal(a->defer, b->defer);
 	assert_int_equal(a->predictions, b->predictions);
 	assert_memory_equal(a->prediction, b->prediction, sizeof a->prediction);
@@ -379,12 +389,15 @@ static void test_wrong_records_are_refused(void **state)
 		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':['x']}" },
 		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1],'x':[1,2,3,4]}" },
 		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1],'x':[1,2,3,4],'a':6,'p':1}" },
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1],'r':5}" },
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1],'r':'applied'}" },
 		{ COP_WIRE_RECORD_EXPIRY, false, "{'m':'a','t':1}" },
 		{ COP_WIRE_RECORD_EXPIRY, false, "{'m':'a','t':1,'n':-1}" },
 		{ COP_WIRE_RECORD_ACTIVATION, false, "{'m':'a','t':1}" },
 		{ COP_WIRE_RECORD_ACTIVATION, false, "{'m':'a','id':1}" },
 		{ COP_WIRE_RECORD_CONFIG, false, "{'t':1}" },
 		{ COP_WIRE_RECORD_CONFIG, false, "{'t':1,'text':7}" },
+		{ COP_WIRE_RECORD_CONFIG, false, "{'t':1,'text':'a','models':[]}" },
 		{ COP_WIRE_RECORD_PROMOTION, false, "{'t':1}" },
 		{ COP_WIRE_RECORD_PROMOTION, false, "{'m':'a','m':'b'}" },
 	};
