@@ -77,6 +77,17 @@ def segment(folder, base, records, compressed=False, tail=b"", model_set=b""):
     return path, offsets
 
 
+def model(name="m", learner="dgt", **more):
+    """What a model set says of a model; a key of value None is left out."""
+    return {"name": name, "learner": learner, "features": 3, "arms": 3, "losses": 1, "loss_range": [0.0, 1.0],
+            "reward": "earliest", "reward_window": 600.0, **more}
+
+
+def model_set(models, left_out=0):
+    told = {"models": [{k: v for k, v in m.items() if v is not None} for m in models]}
+    return msgpack.packb({**told, "left_out": left_out} if left_out else told)
+
+
 # ---- bodies
 
 

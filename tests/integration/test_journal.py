@@ -1,7 +1,10 @@
 """The daemon's journal as an operator sees it: segments, retention, compression, what an answer waits for."""
 
+import json
+import subprocess
+
 import pytest
-from conftest import grow, model, section, wait_for
+from conftest import DEADLINE, grow, model, program, section, wait_for
 
 X = [0.25, 1.0, 3.5]
 
@@ -40,6 +43,39 @@ def test_synced_under_interval_soon_after(daemon):
     wait_for(lambda: client.status()["journal"]["lag_bytes"] == 0, "the sync")
     state = client.status()["journal"]
     assert state["durable"] == state["next"] - 1
+
+
+def dump(one, *args):
+    command = [program("COPPICE"), "journal", "dump", str(one.state), "--json", *args]
+    lines = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=True).stdout.splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def test_journal_alone_tells_what_its_models_are(daemon):
+    one = daemon(model(default_loss=0.5) + model("v", "value", features=0, bits=10, value_range=[1, 5]))
+    command = [program("COPPICE"), "journal", "ls", str(one.state), "--json"]
+    listed = json.loads(subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE).stdout)
+    assert [s["models"] for s in listed["segments"]] == [["m", "v"]]
+    one.write_config(model(default_loss="none", reward="sum", reward_window="5s") + one.config.read_text()
+                     .split("}\n", 1)[1])
+    one.client().ok("reload")
+    wait_for(lambda: len(dump(one, "--type", "config")) == 2, "the new configuration in the journal")
+    first, second = [line["models"]["models"] for line in dump(one, "--type", "config")]
+    assert first[0]["default_loss"] == 0.5 and first[0]["reward"] == "earliest" and first[0]["reward_window"] == 600
+    assert "default_loss" not in second[0] and second[0]["reward"] == "sum" and second[0]["reward_window"] == 5
+    assert first[1] == second[1] and first[1]["bits"] == 10 and first[1]["value_range"] == [1, 5]
+
+
+def test_records_say_what_feedback_came_to_and_what_gave_way(daemon):
+    one = daemon(model(pending_max=2))
+    client = one.client()
+    for id in range(4):
+        client.decide("m", id, X)
+    results = [client.feedback("m", id, 0.5) for id in (3, 3, 1, 99)]
+    assert results == ["applied", "duplicate", "late", "unknown"]
+    one.stop()
+    assert [line["r"] for line in dump(one, "--type", "feedback")] == [0, 2, 3, 4]
+    assert [line.get("ev", 0) for line in dump(one, "--type", "decision")] == [0, 0, 1, 1]
 
 
 def many_checkpoints(one, done, what):

@@ -171,9 +171,41 @@ def test_ls_shows_each_segment(three):
         {"file": j.name(8), "base": 8, "last": 10, "records": 3, "compressed": False, "end": "clean", "time": NOON},
     ]
     rows = [line.split() for line in journal("ls", three)[0].splitlines()]
-    assert rows[0] == ["base", "last", "records", "bytes", "compressed", "end", "time"]
-    assert rows[1] == ["1", "4", "4", str(paths[0].stat().st_size), "yes", "clean", "2026-01-01T12:00:00Z"]
+    assert rows[0] == ["base", "last", "records", "bytes", "compressed", "end", "time", "models"]
+    assert rows[1] == ["1", "4", "4", str(paths[0].stat().st_size), "yes", "clean", "2026-01-01T12:00:00Z", "-"]
     assert rows[2][:3] == ["5", "7", "3"] and len(rows) == 4
+
+
+def test_ls_and_stat_show_the_models_of_the_header(tmp_path):
+    told = [j.model(), j.model("v", learner="value", arms=None, value_range=[1.0, 9.0], delta=0.5, losses=2)]
+    j.segment(tmp_path, 1, EVENTS, model_set=j.model_set(told, left_out=3))
+    (segment,) = answer("ls", tmp_path)["segments"]
+    assert segment["models"] == ["m", "v"] and segment["models_left_out"] == 3
+    assert journal("ls", tmp_path)[0].splitlines()[1].endswith(" m,v,+3")
+    models = {m["name"]: m for m in answer("stat", tmp_path)["models"]}
+    for model in told:
+        assert {key: models[model["name"]].get(key) for key in model if key != "name"} | {"name": model["name"]} == model
+    out, _ = journal("stat", tmp_path)
+    assert "m: dgt, 3 features, 3 arms, loss 0 to 1, earliest reward within 600 s\n" in out
+    assert "v: value, 3 features, values 1 to 9, 2 losses, loss 0 to 1," in out
+
+
+@pytest.mark.parametrize("foreign", [b"demo", b"\xc1", b"\x81\xa6models\x07"])
+def test_model_set_that_is_none_is_passed_over(foreign, tmp_path):
+    j.segment(tmp_path, 1, EVENTS, model_set=foreign)
+    (segment,) = answer("ls", tmp_path)["segments"]
+    assert segment["end"] == "clean" and "models" not in segment
+    assert "learner" not in answer("stat", tmp_path)["models"][0]
+
+
+def test_dump_shows_the_models_of_a_configuration(tmp_path):
+    kind, body = j.config("log { }\n", NOON)
+    told = {"models": [j.model()]}
+    body = j.body(t=NOON, text="log { }\n", models=j.model_set(told["models"]))
+    j.segment(tmp_path, 1, [(kind, body)])
+    (line,) = dump(tmp_path)
+    assert line["models"] == {"models": [{k: v for k, v in told["models"][0].items() if v is not None}]}
+    assert journal("dump", tmp_path)[0].rstrip().endswith("8 bytes models=m")
 
 
 def test_ls_of_a_segment_without_records_has_no_last(tmp_path):
