@@ -49,14 +49,13 @@ cop_err cop_journal_reader_open(
 {
 	*out = NULL;
 	cop_journal_reader *reader = cop_mem_alloc(1, sizeof *reader);
-	if (reader == NULL || (reader->folder = cop_mem_strdup(folder)) == NULL) {
-		cop_mem_free(reader);
+	if (reader == NULL) {
 		cop_diag_set(diag, folder, 0, 0, "out of memory");
 		return COP_ENOMEM;
 	}
 	reader->from = from_sequence;
 	reader->allow_gaps = allow_gaps;
-	cop_err err = cop_journal_list(folder, &reader->files, &reader->count, diag);
+	cop_err err = cop_journal_find(folder, &reader->folder, &reader->files, &reader->count, diag);
 	if (err == COP_OK)
 		err = find_start(reader, diag);
 	if (err != COP_OK) {

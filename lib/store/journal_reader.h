@@ -18,7 +18,8 @@ typedef struct cop_journal_tail {
 	char file[COP_JOURNAL_NAME_ROOM]; /* the last segment's name; "" without segments */
 } cop_journal_tail;
 
-/* Begins at the record from_sequence, or with 0 at the oldest there is. allow_gaps: a segment may end before the next
+/* folder may also be the path of one segment's file, which then is the whole journal. Begins at the record
+ * from_sequence, or with 0 at the oldest there is. allow_gaps: a segment may end before the next
  * one's base (as in salvaged journals); else that is damage. Caller closes with cop_journal_reader_close; on error *out
  * is NULL. COP_ENOTFOUND: no such folder, or the record is older than the oldest segment. COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_journal_reader_open(

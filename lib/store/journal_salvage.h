@@ -5,17 +5,7 @@
 #ifndef COP_STORE_JOURNAL_SALVAGE_H
 #define COP_STORE_JOURNAL_SALVAGE_H
 
-#include "store/journal_segment.h"
-
-/* One stretch that was passed over. */
-typedef struct cop_journal_skip {
-	char file[COP_JOURNAL_NAME_ROOM]; /* the segment */
-	uint64_t offset;                  /* in it, decompressed */
-	uint64_t bytes;         /* 0: nothing is there, records are missing; at a segment's end, may be unknown */
-	uint64_t missing_first; /* sequence numbers lost; first > last: none is known to be */
-	uint64_t missing_last;
-	char reason[160];
-} cop_journal_skip;
+#include "store/journal_intact.h"
 
 typedef struct cop_journal_salvage_report {
 	uint64_t records; /* copied */

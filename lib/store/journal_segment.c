@@ -282,6 +282,59 @@ cop_err cop_journal_list(const char *folder, cop_journal_file **files, size_t *c
 	return err;
 }
 
+static cop_err short_of_memory(const char *path, cop_diag *diag)
+{
+	cop_diag_set(diag, path, 0, 0, "out of memory");
+	return COP_ENOMEM;
+}
+
+/* *folder becomes the path without its last part, "." when that is all of it. */
+static cop_err list_one(const char *path, const char *name, const cop_journal_file *file, char **folder,
+        cop_journal_file **files, size_t *count, cop_diag *diag)
+{
+	size_t length = name > path + 1 ? (size_t)(name - path) - 1 : (size_t)(name - path);
+	*folder = cop_mem_alloc(length + 2, 1);
+	*files = cop_mem_alloc(1, sizeof **files);
+	if (*folder == NULL || *files == NULL) {
+		cop_mem_free(*folder);
+		cop_mem_free(*files);
+		*folder = NULL;
+		*files = NULL;
+		return short_of_memory(path, diag);
+	}
+	memcpy(*folder, length == 0 ? "." : path, length == 0 ? 1 : length);
+	**files = *file;
+	*count = 1;
+	return COP_OK;
+}
+
+cop_err cop_journal_find(const char *path, char **folder, cop_journal_file **files, size_t *count, cop_diag *diag)
+{
+	struct stat status;
+	cop_journal_file file = { 0 };
+	const char *slash = strrchr(path, '/');
+	const char *name = slash == NULL ? path : slash + 1;
+	const char *ending = parse_name(name, &file.base);
+	*folder = NULL;
+	*files = NULL;
+	*count = 0;
+	if (ending != NULL && (ending[0] == '\0' || strcmp(ending, ".zst") == 0) && stat(path, &status) == 0 &&
+	        S_ISREG(status.st_mode)) {
+		file.bytes = (uint64_t)status.st_size;
+		file.modified = status.st_mtim.tv_sec;
+		file.compressed = ending[0] != '\0';
+		return list_one(path, name, &file, folder, files, count, diag);
+	}
+	cop_err err = cop_journal_list(path, files, count, diag);
+	if (err == COP_OK && (*folder = cop_mem_strdup(path)) == NULL) {
+		cop_mem_free(*files);
+		*files = NULL;
+		*count = 0;
+		err = short_of_memory(path, diag);
+	}
+	return err;
+}
+
 cop_err cop_journal_drop_temporary(const char *folder, cop_diag *diag)
 {
 	DIR *dir = opendir(folder);

@@ -86,6 +86,11 @@ typedef struct cop_journal_file {
  * cop_mem_free. None: *count 0, *files NULL. COP_ENOTFOUND: no such folder. COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_journal_list(const char *folder, cop_journal_file **files, size_t *count, cop_diag *diag);
 
+/* The same of a path that names a folder, or one segment's file, which then is all; *folder is where they lie. Caller
+ * frees both with cop_mem_free; on error both are NULL. Errors as cop_journal_list. */
+COP_CHECK cop_err cop_journal_find(
+        const char *path, char **folder, cop_journal_file **files, size_t *count, cop_diag *diag);
+
 /* Removes what a crash left of segments that were being made. The folder's only writer calls it. COP_ENOTFOUND,
  * COP_EIO. */
 COP_CHECK cop_err cop_journal_drop_temporary(const char *folder, cop_diag *diag);
