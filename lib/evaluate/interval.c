@@ -1,0 +1,119 @@
+/* A sequence's bet l may depend on the past alone; the event's own weight counts as past, its X does not. */
+#include "evaluate/interval.h"
+
+#include <math.h>
+
+#include "evaluate/special.h"
+
+#define LARGEST_BET 0.75
+#define RENEWED     64 /* a bet holds for so many events, once there are as many */
+
+void cop_interval_clopper_pearson(double hits, double trials, double risk, double *low, double *high)
+{
+	*low = 0.0;
+	*high = 1.0;
+	if (!(trials > 0.0))
+		return;
+	if (hits > 0.0)
+		*low = cop_special_beta_quantile(hits, trials - hits + 1.0, 0.5 * risk);
+	if (hits < trials)
+		*high = cop_special_beta_quantile(hits + 1.0, trials - hits, 1.0 - 0.5 * risk);
+}
+
+double cop_interval_bernstein(double n, double variance, double range, double risk)
+{
+	if (!(n >= 2.0))
+		return INFINITY;
+	double log_term = log(4.0 / risk); /* the theorem is for one side and risk / 2: log(2 / (risk / 2)) */
+	return sqrt(2.0 * variance * log_term / n) + 7.0 * range * log_term / (3.0 * (n - 1.0));
+}
+
+double cop_interval_asymptotic_sequence(double n, double variance, double tuned, double risk)
+{
+	double log_term = -2.0 * log(risk);
+	double rho2 = (log_term + log(log_term + 1.0)) / tuned;
+	double grown = n * rho2 + 1.0;
+	return sqrt(variance * 2.0 * grown / (n * n * rho2) * log(sqrt(grown) / risk));
+}
+
+static void renew_bet(cop_sequence *s, double weight, double risk)
+{
+	double t = (double)s->n + 1.0;
+	double variance = (0.25 + s->square) / t;
+	double l = sqrt(-2.0 * log(risk) / (variance * t * log1p(t)));
+	if (s->n > 0)
+		l *= weight * (double)s->n / cop_sum_value(&s->weight);
+	s->l = fmin(l, LARGEST_BET);
+	s->psi = -log1p(-s->l) - s->l;
+	s->for_weight = weight;
+}
+
+void cop_sequence_add(cop_sequence *s, double weight, double x, double risk)
+{
+	double prediction = fmin((0.5 + cop_sum_value(&s->x)) / ((double)s->n + 1.0), 1.0);
+	double gap = x - prediction;
+	if (s->n < RENEWED || s->n % RENEWED == 0 || weight != s->for_weight)
+		renew_bet(s, weight, risk);
+	cop_sum_add(&s->bet, s->l);
+	cop_sum_add(&s->bet_x, s->l * x);
+	cop_sum_add(&s->price, s->psi * gap * gap);
+	cop_sum_add(&s->x, x);
+	cop_sum_add(&s->weight, weight);
+	s->square += gap * gap;
+	s->n++;
+}
+
+double cop_sequence_low(const cop_sequence *s, double risk)
+{
+	if (s->n == 0)
+		return 0.0;
+	double low = (cop_sum_value(&s->bet_x) + log(risk) - cop_sum_value(&s->price)) / cop_sum_value(&s->bet);
+	return fmax(low, 0.0);
+}
+
+static void merge_sum(cop_sum *sum, const cop_sum *other)
+{
+	cop_sum_add(sum, other->total);
+	cop_sum_add(sum, other->rest);
+}
+
+void cop_sequence_merge(cop_sequence *s, const cop_sequence *other)
+{
+	s->n += other->n;
+	merge_sum(&s->weight, &other->weight);
+	merge_sum(&s->bet, &other->bet);
+	merge_sum(&s->bet_x, &other->bet_x);
+	merge_sum(&s->price, &other->price);
+	merge_sum(&s->x, &other->x);
+	s->square += other->square;
+	s->for_weight = 0.0; /* none: the next event renews the bet */
+}
+
+void cop_sequence_save(const cop_sequence *s, cop_bytes *out)
+{
+	const cop_sum *sums[] = { &s->weight, &s->bet, &s->bet_x, &s->price, &s->x };
+	cop_bytes_put_u64(out, s->n);
+	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
+		cop_bytes_put_f64(out, sums[i]->total);
+		cop_bytes_put_f64(out, sums[i]->rest);
+	}
+	const double rest[] = { s->square, s->l, s->psi, s->for_weight };
+	cop_bytes_put_f64s(out, rest, 4);
+}
+
+void cop_sequence_load(cop_sequence *s, cop_cursor *in)
+{
+	cop_sum *sums[] = { &s->weight, &s->bet, &s->bet_x, &s->price, &s->x };
+	double v[14];
+	s->n = cop_cursor_u64(in);
+	cop_cursor_f64s(in, v, 14);
+	for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+		*sums[i] = (cop_sum){ v[2 * i], v[2 * i + 1] };
+	s->square = v[10];
+	s->l = v[11];
+	s->psi = v[12];
+	s->for_weight = v[13];
+	if (in->err == COP_OK &&
+	        ((s->n > 0) != (cop_sum_value(&s->bet) > 0.0) || (s->n > 0) != (cop_sum_value(&s->weight) > 0.0)))
+		in->err = COP_EFORMAT;
+}

@@ -1,0 +1,87 @@
+/* Second moments are kept about their own mean; other centres are reached by the parallel axis theorem, so that no
+ * large squares cancel. */
+#include "evaluate/moments.h"
+
+#include <math.h>
+
+void cop_moments_merge(cop_moments *m, const cop_moments *other)
+{
+	if (other->n == 0)
+		return;
+	double both = m->a2 + other->a2;
+	double share = other->a2 / both;
+	double dw = other->mean_w - m->mean_w, dy = other->mean_y - m->mean_y;
+	double rest = m->a2 * share;
+	m->n += other->n;
+	cop_sum_add(&m->a, other->a.total);
+	cop_sum_add(&m->a, other->a.rest);
+	cop_sum_add(&m->aw, other->aw.total);
+	cop_sum_add(&m->aw, other->aw.rest);
+	cop_sum_add(&m->ay, other->ay.total);
+	cop_sum_add(&m->ay, other->ay.rest);
+	m->a2 = both;
+	m->mean_w += share * dw;
+	m->mean_y += share * dy;
+	m->ww += other->ww + rest * dw * dw;
+	m->wy += other->wy + rest * dw * dy;
+	m->yy += other->yy + rest * dy * dy;
+}
+
+double cop_moments_mean_w(const cop_moments *m)
+{
+	return m->n == 0 ? 0.0 : cop_sum_value(&m->aw) / cop_sum_value(&m->a);
+}
+
+double cop_moments_mean_y(const cop_moments *m)
+{
+	return m->n == 0 ? 0.0 : cop_sum_value(&m->ay) / cop_sum_value(&m->a);
+}
+
+double cop_moments_square(const cop_moments *m, double gamma, double centre)
+{
+	double about = m->yy - 2.0 * gamma * m->wy + gamma * gamma * m->ww;
+	double off = m->mean_y - gamma * m->mean_w - centre;
+	return (about > 0.0 ? about : 0.0) + m->a2 * off * off;
+}
+
+double cop_moments_product(const cop_moments *m, double gamma)
+{
+	return m->wy - gamma * m->ww + m->a2 * m->mean_w * (m->mean_y - gamma * m->mean_w);
+}
+
+double cop_moments_weight_square(const cop_moments *m) { return m->ww + m->a2 * m->mean_w * m->mean_w; }
+
+static void put_sum(const cop_sum *sum, cop_bytes *out)
+{
+	cop_bytes_put_f64(out, sum->total);
+	cop_bytes_put_f64(out, sum->rest);
+}
+
+void cop_moments_save(const cop_moments *m, cop_bytes *out)
+{
+	const double values[] = { m->a2, m->mean_w, m->mean_y, m->ww, m->wy, m->yy };
+	cop_bytes_put_u64(out, m->n);
+	put_sum(&m->a, out);
+	put_sum(&m->aw, out);
+	put_sum(&m->ay, out);
+	cop_bytes_put_f64s(out, values, sizeof values / sizeof *values);
+}
+
+void cop_moments_load(cop_moments *m, cop_cursor *in)
+{
+	double v[12];
+	m->n = cop_cursor_u64(in);
+	cop_cursor_f64s(in, v, 12);
+	m->a = (cop_sum){ v[0], v[1] };
+	m->aw = (cop_sum){ v[2], v[3] };
+	m->ay = (cop_sum){ v[4], v[5] };
+	m->a2 = v[6];
+	m->mean_w = v[7];
+	m->mean_y = v[8];
+	m->ww = v[9];
+	m->wy = v[10];
+	m->yy = v[11];
+	if (in->err == COP_OK && ((m->n > 0) != (cop_sum_value(&m->a) > 0.0) || (m->n > 0) != (m->a2 > 0.0) ||
+	                                 m->ww < 0.0 || m->yy < 0.0))
+		in->err = COP_EFORMAT;
+}

@@ -1,0 +1,121 @@
+/* A bracket [low, high] always holds the wanted quantile; a Newton step that leaves it becomes a bisection. */
+#include "evaluate/special.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+
+#define STEPS    300
+#define TINY     1e-300
+#define FAR_TAIL 40.0
+#define LARGE_DF 1e5 /* from here on the expansion about the normal quantile is exact to double precision */
+
+static double log_gamma(double x)
+{
+	int sign;
+	return lgamma_r(x, &sign); /* lgamma itself writes a global */
+}
+
+/* x^a (1-x)^b / B(a, b) */
+static double beta_power(double a, double b, double x)
+{
+	return exp(a * log(x) + b * log1p(-x) + log_gamma(a + b) - log_gamma(a) - log_gamma(b));
+}
+
+static double away_from_zero(double x) { return fabs(x) < TINY ? TINY : x; }
+
+/* The continued fraction, which converges fast for x below (a + 1) / (a + b + 2). */
+static double beta_fraction(double a, double b, double x)
+{
+	unsigned most = 1000 + (unsigned)(20.0 * sqrt(fmin(fmax(a, b), 1e12)));
+	double c = 1.0, d = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0)), h = d;
+	for (unsigned i = 1; i <= most; i++) {
+		double m = i;
+		double even = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m));
+		d = 1.0 / away_from_zero(1.0 + even * d);
+		c = away_from_zero(1.0 + even / c);
+		h *= d * c;
+		double odd = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0));
+		d = 1.0 / away_from_zero(1.0 + odd * d);
+		c = away_from_zero(1.0 + odd / c);
+		h *= d * c;
+		if (fabs(d * c - 1.0) < 4.0 * DBL_EPSILON)
+			break;
+	}
+	return h;
+}
+
+double cop_special_beta(double a, double b, double x)
+{
+	if (!(x > 0.0))
+		return 0.0;
+	if (x >= 1.0)
+		return 1.0;
+	if (x < (a + 1.0) / (a + b + 2.0))
+		return beta_power(a, b, x) * beta_fraction(a, b, x) / a;
+	return 1.0 - beta_power(b, a, 1.0 - x) * beta_fraction(b, a, 1.0 - x) / b;
+}
+
+double cop_special_beta_quantile(double a, double b, double p)
+{
+	double low = 0.0, high = 1.0, x = a / (a + b);
+	if (!(p > 0.0))
+		return 0.0;
+	if (p >= 1.0)
+		return 1.0;
+	for (int i = 0; i < STEPS; i++) {
+		double gap = cop_special_beta(a, b, x) - p;
+		if (gap > 0.0)
+			high = x;
+		else
+			low = x;
+		double density = beta_power(a, b, x) / (x * (1.0 - x));
+		double next = x - gap / density;
+		if (!(next > low && next < high))
+			next = 0.5 * (low + high);
+		bool done = fabs(next - x) <= 2.0 * DBL_EPSILON * x;
+		x = next;
+		if (done)
+			break;
+	}
+	return x;
+}
+
+/* z > 0 that a standard normal exceeds with probability `tail` < 1/2. */
+static double normal_upper(double tail)
+{
+	double low = 0.0, high = FAR_TAIL, z = 1.0;
+	for (int i = 0; i < STEPS; i++) {
+		double gap = 0.5 * erfc(z * M_SQRT1_2) - tail;
+		if (gap > 0.0)
+			low = z;
+		else
+			high = z;
+		double density = exp(-0.5 * z * z) * 0.5 * M_2_SQRTPI * M_SQRT1_2;
+		double next = z + gap / density;
+		if (!(next > low && next < high))
+			next = 0.5 * (low + high);
+		bool done = fabs(next - z) <= 2.0 * DBL_EPSILON * z;
+		z = next;
+		if (done)
+			break;
+	}
+	return z;
+}
+
+double cop_special_normal_quantile(double p)
+{
+	if (p == 0.5)
+		return 0.0;
+	return p < 0.5 ? -normal_upper(p) : normal_upper(1.0 - p);
+}
+
+double cop_special_student_quantile(double df, double tail)
+{
+	if (df >= LARGE_DF) { /* Abramowitz and Stegun, 26.7.5 */
+		double z = normal_upper(tail), z3 = z * z * z, z5 = z3 * z * z;
+		return z + (z3 + z) / (4.0 * df) + (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * df * df);
+	}
+	double y = cop_special_beta_quantile(0.5, 0.5 * df, 1.0 - 2.0 * tail); /* t^2 / (df + t^2) */
+	return sqrt(df * y / (1.0 - y));
+}
