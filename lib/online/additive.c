@@ -25,6 +25,8 @@ struct cop_additive {
 	float *linear, *linear_sum; /* D x columns */
 	float *a, *da, *work;       /* n; margins of the last row, gradients, workspace */
 	uint32_t *leaf;             /* M */
+	float *first, *first_score; /* n and columns: sums over the first inputs, when asked for */
+	float *score;               /* columns */
 };
 
 static bool allocate(cop_additive *model)
@@ -42,6 +44,13 @@ static bool allocate(cop_additive *model)
 	model->da = cop_mem_alloc(model->n, sizeof(float));
 	model->work = cop_mem_alloc(set->trees == 0 ? 0 : cop_dgt_work(set->height, set->trees), sizeof(float));
 	model->leaf = cop_mem_alloc(set->trees, sizeof(uint32_t));
+	if (set->in_parts) {
+		model->first = cop_mem_alloc(model->n, sizeof(float));
+		model->first_score = cop_mem_alloc(model->columns, sizeof(float));
+		model->score = cop_mem_alloc(model->columns, sizeof(float));
+		if (model->first == NULL || model->first_score == NULL || model->score == NULL)
+			return false;
+	}
 	return model->w != NULL && model->w_sum != NULL && model->theta != NULL && model->theta_sum != NULL &&
 	       model->linear != NULL && model->linear_sum != NULL && model->a != NULL && model->da != NULL &&
 	       model->work != NULL && model->leaf != NULL;
@@ -111,6 +120,9 @@ void cop_additive_free(cop_additive *model)
 	cop_mem_free(model->da);
 	cop_mem_free(model->work);
 	cop_mem_free(model->leaf);
+	cop_mem_free(model->first);
+	cop_mem_free(model->first_score);
+	cop_mem_free(model->score);
 	cop_mem_free(model);
 }
 
@@ -138,6 +150,33 @@ void cop_additive_scores(cop_additive *model, const cop_row *x, float *scores)
 			sum += theta[model->leaf[m]];
 		scores[k] += sum;
 	}
+}
+
+void cop_additive_begin(cop_additive *model, const cop_row *first)
+{
+	const cop_kernel *kernel = model->set.kernel;
+	memset(model->first_score, 0, model->columns * sizeof *model->first_score);
+	cop_kernel_forward_row(kernel, first, model->columns, model->linear, model->first_score);
+	if (model->set.trees == 0)
+		return;
+	memset(model->first, 0, model->n * sizeof *model->first);
+	cop_kernel_forward_row(kernel, first, model->n, model->w, model->first);
+}
+
+float cop_additive_finish(cop_additive *model, const cop_row *rest, size_t at)
+{
+	const cop_additive_settings *set = &model->set;
+	memcpy(model->score, model->first_score, model->columns * sizeof *model->score);
+	cop_kernel_forward_row(set->kernel, rest, model->columns, model->linear + at * model->columns, model->score);
+	float score = model->score[0];
+	if (set->trees == 0)
+		return score;
+	memcpy(model->a, model->first, model->n * sizeof *model->a);
+	cop_kernel_forward_row(set->kernel, rest, model->n, model->w + at * model->n, model->a);
+	cop_dgt_leaves(set->height, set->trees, model->a, model->leaf);
+	for (size_t m = 0; m < set->trees; m++)
+		score += model->theta[model->leaf[m] * set->trees + m];
+	return score;
 }
 
 /* As the kernels' adagrad: a sum stays at FLT_MAX once it is there. */

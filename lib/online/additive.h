@@ -8,6 +8,8 @@
 #ifndef COP_ONLINE_ADDITIVE_H
 #define COP_ONLINE_ADDITIVE_H
 
+#include <stdbool.h>
+
 #include "base/bytes.h"
 #include "base/err.h"
 #include "base/rng.h"
@@ -25,6 +27,7 @@ typedef struct cop_additive_settings {
 	size_t outputs;
 	size_t trees;     /* M */
 	unsigned height;  /* 1 .. COP_DGT_MAX_HEIGHT; unused when trees is 0 */
+	bool in_parts;    /* room for cop_additive_begin */
 	float split_rate; /* AdaGrad rates of W, Theta and A */
 	float leaf_rate;
 	float linear_rate;
@@ -39,6 +42,10 @@ double cop_additive_footprint(const cop_additive_settings *settings);
 
 /* scores: outputs values, padded room of cop_kernel_pad(outputs), 64-byte aligned. */
 void cop_additive_scores(cop_additive *model, const cop_row *x, float *scores);
+/* Rows that begin alike: the first inputs once (a row of a lower dimension), then for each row the rest, whose input 0
+ * is input `at` of the whole, and its score of output 0. */
+void cop_additive_begin(cop_additive *model, const cop_row *first);
+float cop_additive_finish(cop_additive *model, const cop_row *rest, size_t at);
 /* One step along g, the loss's gradient by the score of `output`; x must be the row of the last cop_additive_scores
  * (its margins and leaves are used). COP_EDIVERGED: g is not finite or beyond 1e15; nothing
  * changed. */

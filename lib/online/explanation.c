@@ -20,10 +20,19 @@ cop_err cop_explanation_init(cop_explanation *e, size_t trees, size_t height)
 	return COP_OK;
 }
 
+cop_err cop_explanation_room_for_scores(cop_explanation *e, size_t count)
+{
+	cop_mem_free(e->scores);
+	e->scores = cop_mem_alloc(count, sizeof *e->scores);
+	e->score_room = e->scores == NULL ? 0 : count;
+	return e->scores == NULL ? COP_ENOMEM : COP_OK;
+}
+
 void cop_explanation_fini(cop_explanation *e)
 {
 	cop_mem_free(e->trees);
 	cop_mem_free(e->nodes);
+	cop_mem_free(e->scores);
 	memset(e, 0, sizeof *e);
 }
 
@@ -32,6 +41,7 @@ void cop_explanation_clear(cop_explanation *e)
 	e->expert_count = 0;
 	e->tree_count = 0;
 	e->node_count = 0;
+	e->score_count = 0;
 }
 
 cop_explained_expert *cop_explanation_expert(cop_explanation *e, const char *name)

@@ -58,10 +58,14 @@ typedef struct cop_explanation {
 	cop_explained_tree *trees;
 	size_t node_count, node_capacity;
 	cop_explained_node *nodes;
+	size_t score_count, score_room;
+	float *scores; /* of all candidates: predicted losses (ranking learners) */
 } cop_explanation;
 
 /* Room for `trees` paths of `height` nodes. COP_ENOMEM. Caller finishes with fini. */
 COP_CHECK cop_err cop_explanation_init(cop_explanation *e, size_t trees, size_t height);
+/* Room for the scores of `count` candidates too. COP_ENOMEM. */
+COP_CHECK cop_err cop_explanation_room_for_scores(cop_explanation *e, size_t count);
 void cop_explanation_fini(cop_explanation *e);
 /* Empty, room kept. */
 void cop_explanation_clear(cop_explanation *e);

@@ -29,7 +29,8 @@ static double additive(const cop_learner_settings *s, size_t inputs, size_t outp
 static double explanations(const cop_learner_settings *s, size_t count)
 {
 	size_t tree = sizeof(cop_explained_tree) + s->height * sizeof(cop_explained_node);
-	return (double)count * (double)(sizeof(cop_explanation) + s->trees * tree);
+	size_t scores = strcmp(s->learner, "rank") == 0 ? s->max_candidates * sizeof(float) : 0;
+	return (double)count * (double)(sizeof(cop_explanation) + s->trees * tree + scores);
 }
 
 double cop_footprint(const cop_learner_settings *s, size_t explain_keep)
@@ -37,6 +38,8 @@ double cop_footprint(const cop_learner_settings *s, size_t explain_keep)
 	size_t d = cop_learner_dimension(s);
 	size_t inputs = d + 1;
 	bool sparse = s->features == 0;
+	if (strcmp(s->learner, "rank") == 0)
+		return cop_rank_footprint(s) + explanations(s, explain_keep);
 	double sum = cop_standardiser_footprint(d, sparse, s->max_nonzeros) + explanations(s, explain_keep);
 	if (strcmp(s->learner, "dgt") == 0)
 		return sum + dgt(s, inputs);

@@ -11,7 +11,8 @@
 
 _Static_assert(COP_LEARNER_MAX_HEIGHT <= COP_DGT_MAX_HEIGHT, "dgt.h's trees are lower");
 
-static const cop_learner_class *const classes[] = { &cop_learner_ensemble, &cop_learner_dgt, &cop_learner_value };
+static const cop_learner_class *const classes[] = { &cop_learner_ensemble, &cop_learner_dgt, &cop_learner_value,
+	&cop_learner_rank };
 
 static const cop_learner_class *find(const char *name)
 {
@@ -27,6 +28,7 @@ void cop_learner_settings_init(cop_learner_settings *settings)
 		.learner = "ensemble",
 		.bits = 14,
 		.max_nonzeros = 1024,
+		.max_candidates = COP_LEARNER_DEFAULT_CANDIDATES,
 		.exploration = { .epsilon = -1.0, .gamma = -1.0 },
 		.trees = COP_LEARNER_DEFAULT_TREES,
 		.seed = 1,
@@ -38,30 +40,57 @@ size_t cop_learner_dimension(const cop_learner_settings *settings)
 	return settings->features != 0 ? settings->features : (size_t)1 << settings->bits;
 }
 
+static const char *candidates_refusal(const cop_learner_settings *s)
+{
+	if (s->arms != 0)
+		return "arms: learner rank has none, but candidates";
+	if (s->features == 0 && s->candidate_features != 0)
+		return "candidate_features: expected 0 (sparse, as the context is)";
+	if (s->features != 0 && (s->candidate_features < 1 || s->candidate_features > COP_LEARNER_MAX_FEATURES))
+		return "candidate_features: expected 1 to " LIMIT(COP_LEARNER_MAX_FEATURES);
+	if (s->max_candidates < 1 || s->max_candidates > COP_LEARNER_MAX_CANDIDATES)
+		return "max_candidates: expected 1 to " LIMIT(COP_LEARNER_MAX_CANDIDATES);
+	size_t entries = s->features != 0 ? s->candidate_features : s->max_nonzeros;
+	if (s->max_candidates * entries > COP_LEARNER_MAX_CANDIDATE_ROOM)
+		return "max_candidates: expected at most 16777216 features in all candidates together";
+	return NULL;
+}
+
+static const char *actions_refusal(const cop_learner_settings *s, const cop_learner_class *class)
+{
+	if (class->ranking != NULL)
+		return candidates_refusal(s);
+	if (class->values && s->arms != 0)
+		return "arms: a value learner has none";
+	if (!class->values && (s->arms < 2 || s->arms > COP_LEARNER_MAX_ARMS))
+		return "arms: expected 2 to " LIMIT(COP_LEARNER_MAX_ARMS);
+	return NULL;
+}
+
 /* NULL, or what is wrong. */
 static const char *refusal(const cop_learner_settings *s, const cop_learner_class *class)
 {
 	if (class == NULL)
-		return "learner: expected ensemble, dgt or value";
+		return "learner: expected ensemble, dgt, value or rank";
 	if (s->features == 0 && (s->bits < 1 || s->bits > COP_LEARNER_MAX_BITS))
 		return "bits: expected 1 to " LIMIT(COP_LEARNER_MAX_BITS);
 	if (s->features == 0 && (s->max_nonzeros < 1 || s->max_nonzeros > COP_LEARNER_MAX_NONZEROS))
 		return "max_nonzeros: expected 1 to " LIMIT(COP_LEARNER_MAX_NONZEROS);
 	if (s->features > COP_LEARNER_MAX_FEATURES)
 		return "features: expected 0 to " LIMIT(COP_LEARNER_MAX_FEATURES);
-	if (class->values && s->arms != 0)
-		return "arms: a value learner has none";
-	if (!class->values && (s->arms < 2 || s->arms > COP_LEARNER_MAX_ARMS))
-		return "arms: expected 2 to " LIMIT(COP_LEARNER_MAX_ARMS);
+	const char *wrong = actions_refusal(s, class);
+	if (wrong != NULL)
+		return wrong;
 	if (s->policy[0] != '\0' && (class->values || cop_policy_find(s->policy) == NULL))
 		return class->values ? "policy: a value learner has none" : "policy: expected epsilon or squarecb";
-	const char *wrong = cop_learner_exploration_refusal(&s->exploration);
+	wrong = cop_learner_exploration_refusal(&s->exploration);
 	if (wrong != NULL)
 		return wrong;
 	if (s->height > COP_LEARNER_MAX_HEIGHT)
 		return "height: expected 1 to " LIMIT(COP_LEARNER_MAX_HEIGHT);
-	if (class == &cop_learner_ensemble && s->height > COP_LEARNER_MAX_ENSEMBLE_HEIGHT)
-		return "height: expected 1 to " LIMIT(COP_LEARNER_MAX_ENSEMBLE_HEIGHT) " in the ensemble";
+	bool mixture = class == &cop_learner_ensemble || class == &cop_learner_rank;
+	if (mixture && s->height > COP_LEARNER_MAX_ENSEMBLE_HEIGHT)
+		return "height: expected 1 to " LIMIT(COP_LEARNER_MAX_ENSEMBLE_HEIGHT) " in the ensemble and in rank";
 	if (s->trees != COP_LEARNER_DEFAULT_TREES && s->trees > COP_LEARNER_MAX_TREES)
 		return "trees: expected 0 to " LIMIT(COP_LEARNER_MAX_TREES);
 	if (!(s->learning_rate >= 0.0) || s->learning_rate > COP_LEARNER_MAX_RATE)
@@ -231,7 +260,13 @@ void cop_learner_explain(cop_learner *learner, const cop_row *x, const cop_decis
 
 cop_err cop_learner_explanation_init(const cop_learner *learner, cop_explanation *e)
 {
-	return cop_explanation_init(e, cop_learner_trees(learner), learner->settings.height);
+	cop_err err = cop_explanation_init(e, cop_learner_trees(learner), learner->settings.height);
+	if (err != COP_OK || learner->class->ranking == NULL)
+		return err;
+	err = cop_explanation_room_for_scores(e, learner->settings.max_candidates);
+	if (err != COP_OK)
+		cop_explanation_fini(e);
+	return err;
 }
 
 void cop_learner_save(const cop_learner *learner, cop_bytes *bytes)

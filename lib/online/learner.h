@@ -1,10 +1,11 @@
 /* online/learner.h: the online learner: a context in, a decision out; a loss in, an update.
  *
  * Learners are found by name: "ensemble" (mixture of experts, the default), "dgt" (DGT-Bandit), "value" (continuous
- * actions). A decision is a plain value that the caller keeps (online/pending.h) and gives back with the loss. Contexts
- * are raw rows: dense with `features` values, or sparse over 2^bits hashed features. Losses for arms are in [0, 1];
- * values live in [0, 1], scaled from value_range by the caller. Same settings, seed and calls: same bits, on the same
- * kind of processor. One thread per learner; decide, learn and explain allocate nothing. */
+ * actions), "rank" (candidates with features of their own; it is driven by online/ranking.h). A decision is a plain
+ * value that the caller keeps (online/pending.h) and gives back with the loss. Contexts are raw rows: dense with
+ * `features` values, or sparse over 2^bits hashed features. Losses for arms are in [0, 1]; values live in [0, 1],
+ * scaled from value_range by the caller. Same settings, seed and calls: same bits, on the same kind of processor. One
+ * thread per learner; decide, learn and explain allocate nothing. */
 #ifndef COP_ONLINE_LEARNER_H
 #define COP_ONLINE_LEARNER_H
 
@@ -26,6 +27,8 @@
 #define COP_LEARNER_MAX_BITS            24
 #define COP_LEARNER_MAX_NONZEROS        65536
 #define COP_LEARNER_MAX_ARMS            10000
+#define COP_LEARNER_MAX_CANDIDATES      10000
+#define COP_LEARNER_MAX_CANDIDATE_ROOM  ((size_t)1 << 24) /* candidates times entries of one */
 #define COP_LEARNER_MAX_TREES           64
 #define COP_LEARNER_MAX_HEIGHT          12 /* dgt, value */
 #define COP_LEARNER_MAX_ENSEMBLE_HEIGHT 8
@@ -35,12 +38,15 @@
 #define COP_LEARNER_SPARSE_TYPICAL 32 /* entries of a usual sparse context, by which random weights are sized */
 
 typedef struct cop_learner_settings {
-	char learner[16];    /* name */
-	size_t features;     /* dense dimension, at most COP_LEARNER_MAX_FEATURES; 0: sparse, hashed to 2^bits */
-	unsigned bits;       /* sparse: 1 .. COP_LEARNER_MAX_BITS */
-	size_t max_nonzeros; /* sparse: most entries of a context */
-	size_t arms;         /* 2 .. COP_LEARNER_MAX_ARMS; value learner: 0 */
-	char policy[16];     /* "" is the learner's default */
+	char learner[16];          /* name */
+	size_t features;           /* dense dimension, at most COP_LEARNER_MAX_FEATURES; 0: sparse, hashed to 2^bits */
+	unsigned bits;             /* sparse: 1 .. COP_LEARNER_MAX_BITS */
+	size_t max_nonzeros;       /* sparse: most entries of a context */
+	size_t arms;               /* 2 .. COP_LEARNER_MAX_ARMS; learners value and rank: 0 */
+	size_t candidate_features; /* rank: dimension of dense candidates; 0 when contexts are sparse (and so are they)
+	                            */
+	size_t max_candidates;     /* rank: 1 .. COP_LEARNER_MAX_CANDIDATES, most of one event */
+	char policy[16];           /* "" is the learner's default */
 	cop_policy_settings exploration; /* negative epsilon or gamma: the default */
 	unsigned height;                 /* 0: the learner's default */
 	size_t trees;                    /* ensemble, value; COP_LEARNER_DEFAULT_TREES: the default */
@@ -51,7 +57,8 @@ typedef struct cop_learner_settings {
 	uint64_t seed;
 } cop_learner_settings;
 
-#define COP_LEARNER_DEFAULT_TREES SIZE_MAX
+#define COP_LEARNER_DEFAULT_TREES      SIZE_MAX
+#define COP_LEARNER_DEFAULT_CANDIDATES 64
 
 /* Every field at "the default"; learner "ensemble". */
 void cop_learner_settings_init(cop_learner_settings *settings);
@@ -69,10 +76,13 @@ typedef struct cop_decision {
 
 typedef struct cop_learner cop_learner;
 
+struct cop_ranking_class; /* online/ranking.h */
+
 typedef struct cop_learner_class {
 	const char *name;
-	bool values;        /* continuous actions */
-	size_t predictions; /* of a decision, that learning wants back */
+	bool values;                             /* continuous actions */
+	const struct cop_ranking_class *ranking; /* candidates instead of arms; else NULL */
+	size_t predictions;                      /* of a decision, that learning wants back */
 	cop_err (*create)(const cop_learner_settings *settings, cop_learner **out);
 	void (*destroy)(cop_learner *learner);
 	cop_err (*decide)(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *out);
@@ -160,5 +170,8 @@ COP_CHECK cop_err cop_learner_tree(const cop_learner *learner, size_t m, cop_obl
 extern const cop_learner_class cop_learner_ensemble;
 extern const cop_learner_class cop_learner_dgt;
 extern const cop_learner_class cop_learner_value;
+extern const cop_learner_class cop_learner_rank;
+/* Of its learner's parts, for online/footprint.c. */
+double cop_rank_footprint(const cop_learner_settings *settings);
 
 #endif

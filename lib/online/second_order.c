@@ -9,14 +9,13 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
-#define PRIOR_LOSS    0.5f
 #define LARGEST_ERROR 1e15f              /* beyond it, weights could overflow */
 #define FULL_BYTES    ((size_t)64 << 20) /* of P over all arms */
 
 struct cop_second_order {
 	const cop_kernel *kernel;
 	size_t inputs, arms;
-	size_t columns; /* pad(arms) */
+	size_t columns; /* pad(arms); of one arm 1 */
 	size_t side;    /* pad(inputs) */
 	bool full;
 	float start; /* P begins as this times I */
@@ -33,9 +32,12 @@ bool cop_second_order_affordable(size_t inputs, size_t arms)
 	       entries <= FULL_BYTES / sizeof(float);
 }
 
+/* Nothing runs over the arms of one: its weights need no lanes. */
+static size_t columns_of(size_t arms) { return arms == 1 ? 1 : cop_kernel_pad(arms); }
+
 double cop_second_order_footprint(size_t inputs, size_t arms, bool full)
 {
-	double w = (double)inputs * (double)cop_kernel_pad(arms);
+	double w = (double)inputs * (double)columns_of(arms);
 	double p = full ? (double)arms * (double)inputs * (double)cop_kernel_pad(inputs) : w;
 	return (w + p + 2.0 * (double)cop_kernel_pad(inputs)) * sizeof(float);
 }
@@ -57,7 +59,7 @@ cop_err cop_second_order_new(
 	model->kernel = kernel;
 	model->inputs = inputs;
 	model->arms = arms;
-	model->columns = cop_kernel_pad(arms);
+	model->columns = columns_of(arms);
 	model->side = cop_kernel_pad(inputs);
 	model->full = full;
 	model->w = cop_mem_alloc(inputs * model->columns, sizeof(float));
@@ -92,9 +94,15 @@ void cop_second_order_free(cop_second_order *model)
 void cop_second_order_predict(const cop_second_order *model, const cop_row *x, float *loss)
 {
 	for (size_t k = 0; k < model->columns; k++)
-		loss[k] = PRIOR_LOSS;
-	cop_kernel_forward_row(model->kernel, x, model->columns, model->w, loss);
+		loss[k] = COP_SECOND_ORDER_PRIOR;
+	if (model->arms == 1)
+		for (size_t i = 0; i < cop_row_entries(x); i++)
+			loss[0] += model->w[cop_row_index(x, i)] * cop_row_value(x, i);
+	else
+		cop_kernel_forward_row(model->kernel, x, model->columns, model->w, loss);
 }
+
+const float *cop_second_order_weights(const cop_second_order *model) { return model->w; }
 
 static size_t place(const cop_second_order *model, const cop_row *x, size_t i, size_t arm)
 {
@@ -103,7 +111,7 @@ static size_t place(const cop_second_order *model, const cop_row *x, size_t i, s
 
 static float residual(const cop_second_order *model, const cop_row *x, size_t arm, double loss)
 {
-	float predicted = PRIOR_LOSS;
+	float predicted = COP_SECOND_ORDER_PRIOR;
 	for (size_t i = 0; i < cop_row_entries(x); i++)
 		predicted += model->w[place(model, x, i, arm)] * cop_row_value(x, i);
 	return (float)loss - predicted;

@@ -18,6 +18,8 @@
 #include "linalg/row.h"
 #include "online/explanation.h"
 
+#define COP_SECOND_ORDER_PRIOR 0.5f /* what an arm predicts before it has learned */
+
 typedef struct cop_second_order cop_second_order;
 
 /* Whether full terms for dense rows of this many inputs are affordable: P over all arms within 64 MiB. */
@@ -32,6 +34,8 @@ void cop_second_order_free(cop_second_order *model);
 
 /* loss: room for cop_kernel_pad(arms), 64-byte aligned. */
 void cop_second_order_predict(const cop_second_order *model, const cop_row *x, float *loss);
+/* Of a model of one arm: predicted loss = COP_SECOND_ORDER_PRIOR + sum of weights[j] x[j]. */
+const float *cop_second_order_weights(const cop_second_order *model);
 /* One step for one arm. COP_EDIVERGED: the step is not finite, or the prediction is off by more than 1e15; nothing
  * changed. */
 COP_CHECK cop_err cop_second_order_learn(cop_second_order *model, const cop_row *x, size_t arm, double loss);

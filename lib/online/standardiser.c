@@ -114,10 +114,9 @@ static void observe_dense(cop_standardiser *s, const float *restrict x)
 		mean[j] += before * share;
 		m2[j] += before * (value - mean[j]);
 	}
-	refresh(s);
 }
 
-void cop_standardiser_observe(cop_standardiser *s, const cop_row *raw)
+static void observe(cop_standardiser *s, const cop_row *raw)
 {
 	COP_ASSERT(raw->d == s->d && (raw->dense == NULL) == s->sparse);
 	if (!s->sparse) {
@@ -128,6 +127,16 @@ void cop_standardiser_observe(cop_standardiser *s, const cop_row *raw)
 		s->seen[raw->index[i]] += 1.0;
 		s->spread[raw->index[i]] += (double)raw->value[i] * (double)raw->value[i];
 	}
+}
+
+void cop_standardiser_observe(cop_standardiser *s, const cop_row *raw) { cop_standardiser_observe_all(s, raw, 1); }
+
+void cop_standardiser_observe_all(cop_standardiser *s, const cop_row *raw, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		observe(s, &raw[i]);
+	if (!s->sparse)
+		refresh(s);
 }
 
 static float clip(float x)

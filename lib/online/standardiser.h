@@ -28,6 +28,8 @@ void cop_standardiser_free(cop_standardiser *s);
 
 /* Lets the statistics take in a raw row (of the kind and dimension given at new). */
 void cop_standardiser_observe(cop_standardiser *s, const cop_row *raw);
+/* The same for several rows, one after the other. */
+void cop_standardiser_observe_all(cop_standardiser *s, const cop_row *raw, size_t count);
 /* The standardised row, d + 1 inputs; a view into s, valid until the next call. */
 void cop_standardiser_apply(cop_standardiser *s, const cop_row *raw, cop_row *out);
 

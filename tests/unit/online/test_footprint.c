@@ -16,6 +16,11 @@ static void check(const char *learner, size_t features, unsigned bits, size_t ar
 	s.bits = bits;
 	s.arms = arms;
 	s.trees = trees;
+	if (strcmp(learner, "rank") == 0) { /* arms: candidates' features */
+		s.candidate_features = features == 0 ? 0 : arms;
+		s.max_candidates = 1000;
+		s.arms = 0;
+	}
 	cop_learner *made;
 	cop_explanation explanation;
 	cop_test_alloc_fail(0, 0);
@@ -44,6 +49,10 @@ static void test_footprint_is_what_learners_allocate(void **state)
 		check("value", 0, 12, 0, trees[i]);
 		check("dgt", 2000, 1, 10, trees[i]);
 		check("dgt", 0, 13, 2000, trees[i]);
+		check("rank", 30, 1, 20, trees[i]);   /* full second-order terms */
+		check("rank", 300, 1, 100, trees[i]); /* their diagonal */
+		check("rank", 600, 1, 500, trees[i]); /* a sample of the products */
+		check("rank", 0, 12, 0, trees[i]);
 	}
 }
 

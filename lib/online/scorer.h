@@ -1,0 +1,48 @@
+/* online/scorer.h: one member of the mixture that ranks candidates: it predicts the loss of a candidate in a context
+ * from their joint row and learns from the loss of the played one. What online/expert.h is to numbered arms.
+ *
+ * A scorer is a row of a const table. One thread per scorer; nothing is allocated after create. */
+#ifndef COP_ONLINE_SCORER_H
+#define COP_ONLINE_SCORER_H
+
+#include <stdbool.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/rng.h"
+#include "online/explanation.h"
+#include "online/joint.h"
+#include "tree/oblique_tree.h"
+
+typedef struct cop_scorer_settings {
+	cop_joint_settings joint;
+	size_t typical; /* entries of a usual near row */
+	size_t trees;
+	unsigned height;
+	float rate; /* factor on the scorer's own rates; 1 is its default */
+} cop_scorer_settings;
+
+typedef struct cop_scorer_class {
+	const char *name;
+	/* *out is NULL on error: COP_EINVAL, COP_ENOMEM. May draw from rng. */
+	cop_err (*create)(const cop_scorer_settings *settings, cop_rng *rng, void **out);
+	void (*destroy)(void *scorer);
+	double (*footprint)(const cop_scorer_settings *settings);
+	/* joint holds a context: what all of its candidates share. */
+	void (*begin)(void *scorer, const cop_joint *joint);
+	/* joint holds one of its candidates: its predicted loss. */
+	float (*score)(void *scorer, const cop_joint *joint);
+	/* Rows of the played candidate; loss in [0, 1]. COP_EDIVERGED: nothing changed. */
+	cop_err (*learn)(void *scorer, const cop_row *near, const cop_row *whole, double loss);
+	void (*explain)(
+	        void *scorer, const cop_row *near, const cop_row *whole, cop_explanation *e, cop_explained_expert *out);
+	void (*save)(const void *scorer, cop_bytes *bytes);
+	cop_err (*load)(void *scorer, cop_cursor *cursor);
+	size_t (*trees)(const void *scorer);
+	cop_err (*tree)(const void *scorer, size_t m, cop_oblique_tree **out);
+} cop_scorer_class;
+
+extern const cop_scorer_class cop_scorer_linear; /* second-order linear on whole rows, online/second_order.h */
+extern const cop_scorer_class cop_scorer_trees;  /* linear on whole rows and M trees on near ones, online/additive.h */
+
+#endif

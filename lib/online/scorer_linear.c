@@ -1,0 +1,120 @@
+/* Full second-order terms up to FULL_INPUTS, where a step costs well under a millisecond, their diagonal beyond and for
+ * sparse rows. */
+#include "online/scorer.h"
+
+#include "base/mem.h"
+#include "online/second_order.h"
+
+#define RIDGE       1.0
+#define FULL_INPUTS 1024
+
+typedef struct linear_scorer {
+	cop_second_order *model;
+	cop_joint_fold fold;
+} linear_scorer;
+
+static bool is_full(const cop_joint_settings *s, size_t inputs) { return !s->sparse && inputs <= FULL_INPUTS; }
+
+static void destroy(void *scorer)
+{
+	linear_scorer *s = scorer;
+	if (s == NULL)
+		return;
+	cop_second_order_free(s->model);
+	cop_mem_free(s->fold.v);
+	cop_mem_free(s);
+}
+
+static cop_err create(const cop_scorer_settings *settings, cop_rng *rng, void **out)
+{
+	(void)rng;
+	*out = NULL;
+	const cop_joint_settings *joint = &settings->joint;
+	size_t near, whole;
+	cop_joint_sizes(joint, &near, &whole);
+	linear_scorer *s = cop_mem_alloc(1, sizeof *s);
+	if (s == NULL)
+		return COP_ENOMEM;
+	s->fold.v = cop_mem_alloc(joint->sparse ? 1 : joint->candidate_features, sizeof *s->fold.v);
+	cop_err err = s->fold.v == NULL
+	                      ? COP_ENOMEM
+	                      : cop_second_order_new(joint->kernel, whole, 1, is_full(joint, whole), RIDGE, &s->model);
+	if (err != COP_OK) {
+		destroy(s);
+		return err;
+	}
+	*out = s;
+	return COP_OK;
+}
+
+static double footprint(const cop_scorer_settings *settings)
+{
+	size_t near, whole;
+	cop_joint_sizes(&settings->joint, &near, &whole);
+	return cop_second_order_footprint(whole, 1, is_full(&settings->joint, whole));
+}
+
+static void begin(void *scorer, const cop_joint *joint)
+{
+	linear_scorer *s = scorer;
+	cop_joint_fold_context(joint, cop_second_order_weights(s->model), &s->fold);
+}
+
+static float score(void *scorer, const cop_joint *joint)
+{
+	linear_scorer *s = scorer;
+	return COP_SECOND_ORDER_PRIOR + cop_joint_folded(joint, cop_second_order_weights(s->model), &s->fold);
+}
+
+static cop_err learn(void *scorer, const cop_row *near, const cop_row *whole, double loss)
+{
+	(void)near;
+	return cop_second_order_learn(((linear_scorer *)scorer)->model, whole, 0, loss);
+}
+
+static void explain(
+        void *scorer, const cop_row *near, const cop_row *whole, cop_explanation *e, cop_explained_expert *out)
+{
+	(void)near;
+	(void)e;
+	cop_second_order_explain(((linear_scorer *)scorer)->model, whole, 0, out);
+}
+
+static void save(const void *scorer, cop_bytes *bytes)
+{
+	cop_second_order_save(((const linear_scorer *)scorer)->model, bytes);
+}
+
+static cop_err load(void *scorer, cop_cursor *cursor)
+{
+	return cop_second_order_load(((linear_scorer *)scorer)->model, cursor);
+}
+
+static size_t trees(const void *scorer)
+{
+	(void)scorer;
+	return 0;
+}
+
+static cop_err tree(const void *scorer, size_t m, cop_oblique_tree **out)
+{
+	(void)scorer;
+	(void)m;
+	*out = NULL;
+	return COP_ENOTFOUND;
+}
+
+const cop_scorer_class cop_scorer_linear = {
+	.name = "linear",
+	.create = create,
+	.destroy = destroy,
+	.footprint = footprint,
+	.begin = begin,
+	.score = score,
+	.learn = learn,
+	.explain = explain,
+	.save = save,
+	.load = load,
+	.trees = trees,
+	.tree = tree,
+};
