@@ -5,9 +5,9 @@
  *           Pairs (-q) multiply: place = (place1 * 16777619 ^ place2) of the unmasked hashes, modulo 2^bits, as Vowpal
  *           Wabbit computes it;
  *   dense   every name met gets a column of its own, in order of appearance, while the space is growing; rows are
- * dense. For logs whose events all have (nearly) the same features. Frozen, a new name is an error of the caller's
- *           choosing: it is left out and counted. Names must then come in the usual order to be found fast; any order
- *           is right.
+ *           dense, 0 where an event lacks the feature. For logs whose events all have (nearly) the same features.
+ *           Frozen, a new name is left out and counted.
+ * Either is fastest when names come in the order of the row before (data/feature_lane.h); any order is right.
  * Namespaces are kept or ignored by their first character, as Vowpal Wabbit does. No constant feature is added:
  * learners have one of their own. One thread per space. */
 #ifndef COP_DATA_FEATURE_SPACE_H
@@ -19,22 +19,24 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "data/feature_lane.h"
 #include "linalg/row.h"
 
 #define COP_FEATURE_SPACE_BITS        18 /* Vowpal Wabbit's default */
 #define COP_FEATURE_SPACE_MAX_BITS    30
 #define COP_FEATURE_SPACE_MAX_DENSE   65536      /* columns */
 #define COP_FEATURE_SPACE_MAX_ENTRIES (1u << 20) /* of a row, pairs included */
+#define COP_FEATURE_ROOM_MAX          (1u << 26) /* entries of all rows in a room */
 
 typedef struct cop_feature_space cop_feature_space;
 
 typedef struct cop_feature_space_settings {
 	bool dense;
-	unsigned bits;      /* hashed; 0: COP_FEATURE_SPACE_BITS */
-	bool hash_all;      /* names of digits are hashed too (--hash all) */
-	const char *keep;   /* first characters of the namespaces to keep, ':' all others than...; NULL: all */
-	const char *ignore; /* first characters of the namespaces to leave out; NULL: none. ' ' is the default one */
-	const char *const *pairs; /* "ab": namespaces that multiply, ':' any; copied */
+	unsigned bits;            /* hashed; 0: COP_FEATURE_SPACE_BITS */
+	bool hash_all;            /* names of digits are hashed too (--hash all) */
+	const char *keep;         /* first characters of the namespaces to keep; NULL: all */
+	const char *ignore;       /* of those to leave out nevertheless; NULL: none. ' ' is the default namespace */
+	const char *const *pairs; /* "ab": namespaces that multiply, by first character, ':' any; copied */
 	size_t pair_count;
 } cop_feature_space_settings;
 
@@ -46,7 +48,7 @@ void cop_feature_space_free(cop_feature_space *space);
 /* Dimension of rows: 2^bits, or the columns so far. */
 size_t cop_feature_space_dimension(const cop_feature_space *space);
 bool cop_feature_space_is_dense(const cop_feature_space *space);
-/* Dense: no more columns; rows from now on have all of them, and 0 where an event has no such feature. */
+/* Dense: no more columns. */
 void cop_feature_space_freeze(cop_feature_space *space);
 /* Dense, frozen: features met since that had no column. */
 uint64_t cop_feature_space_dropped(const cop_feature_space *space);
@@ -55,32 +57,55 @@ const char *cop_feature_space_column(const cop_feature_space *space, size_t colu
 
 /* ---- a row: begin, then namespaces with their features, then end ---- */
 
+/* The first row of an event: the only one, or what its candidates share. */
 void cop_feature_space_begin(cop_feature_space *space);
-/* All features that follow belong to it (name borrowed), their values times `scale`. */
-void cop_feature_space_namespace(cop_feature_space *space, const char *name, size_t length, double scale);
-/* A feature. Zero values count (Vowpal Wabbit drops them from rows but not from...: see feature_space.c). */
-void cop_feature_space_put(cop_feature_space *space, const char *name, size_t length, double value);
-/* The same for a feature without a name, `ordinal` from 0 in its namespace: its hash is the namespace's plus ordinal.
+/* A candidate of the event that begin (and end) started: pairs are made of its features with each other and with the
+ * shared ones; those of shared features alone are in the shared row. */
+void cop_feature_space_begin_candidate(cop_feature_space *space);
+/* All features that follow belong to it (name borrowed), their values times `scale`. A row begins in the default one.
  */
+void cop_feature_space_namespace(cop_feature_space *space, const char *name, size_t length, double scale);
+/* A feature. Vowpal Wabbit leaves out those whose value is zero: they are not counted, and stand in no sparse row. */
+void cop_feature_space_put(cop_feature_space *space, const char *name, size_t length, double value);
+/* The same for a feature without a name, `ordinal` from 0 in its namespace: its hash is the namespace's plus ordinal;
+ * its column's name is the ordinal. */
 void cop_feature_space_put_unnamed(cop_feature_space *space, size_t ordinal, double value);
-/* The row, ascending and merged, pairs made: views into room that the caller lends (several rows of one event live in
- * one room). features: how many were put, pairs included, without a constant. COP_EFULL: more than
- * COP_FEATURE_SPACE_MAX_ENTRIES entries or columns. COP_ENONFINITE: a value, or a sum or product, is beyond float.
- * COP_ENOMEM. */
+/* A feature whose value is a text: 1 at the hash of the text with the name's hash as seed; its column is "name:text".
+ */
+void cop_feature_space_put_text(
+        cop_feature_space *space, const char *name, size_t length, const char *text, size_t text_length);
+/* For readers that compare names in place; valid from begin to end. */
+cop_feature_lane *cop_feature_space_lane(cop_feature_space *space);
+
+/* Rows of one event lie in one room. All zero is an empty one too. */
 typedef struct cop_feature_room {
 	float *value; /* grown as needed; freed by cop_feature_room_fini */
 	uint32_t *index;
 	size_t used, capacity;
 } cop_feature_room;
+typedef struct cop_feature_span {
+	size_t start, count; /* in a room */
+} cop_feature_span;
+
+/* The row into the room: ascending and merged, pairs made. features: how many were put, those of value zero left out,
+ * pairs included, without a constant. COP_EFULL: more than COP_FEATURE_SPACE_MAX_ENTRIES entries of a row,
+ * COP_FEATURE_SPACE_MAX_DENSE columns, COP_FEATURE_ROOM_MAX entries of the room or COP_NAME_TABLE_MAX bytes of names.
+ * COP_ENONFINITE: a value, or a sum or product, is beyond float. COP_ENOMEM. After an error the event is abandoned. */
 COP_CHECK cop_err cop_feature_space_end(
-        cop_feature_space *space, cop_feature_room *room, size_t *start, size_t *count, size_t *features);
-/* The row that lies at start; valid until the room grows or is cleared. */
+        cop_feature_space *space, cop_feature_room *room, cop_feature_span *span, size_t *features);
+/* Forgets the event under way, and the columns that it brought. */
+void cop_feature_space_abandon(cop_feature_space *space);
+/* Dense, growing: makes all rows of an event (`count` spans, in order, all that the room holds) as long as the last
+ * one; to call before the rows are used. COP_EFULL, COP_ENOMEM. */
+COP_CHECK cop_err cop_feature_space_widen(
+        const cop_feature_space *space, cop_feature_room *room, cop_feature_span *span, size_t count);
+/* The row as a view; valid until the room grows or is cleared. */
 void cop_feature_space_row(
-        const cop_feature_space *space, const cop_feature_room *room, size_t start, size_t count, cop_row *out);
+        const cop_feature_space *space, const cop_feature_room *room, const cop_feature_span *span, cop_row *out);
 void cop_feature_room_clear(cop_feature_room *room);
 void cop_feature_room_fini(cop_feature_room *room);
 
-/* A dense space's columns (settings and names) into a file, and back. COP_EFORMAT, COP_ENOMEM. */
+/* Settings and columns into a file, and back. COP_EFORMAT, COP_ENOMEM. */
 void cop_feature_space_save(const cop_feature_space *space, cop_bytes *bytes);
 COP_CHECK cop_err cop_feature_space_load(cop_cursor *cursor, cop_feature_space **out);
 
