@@ -141,11 +141,92 @@ static size_t print(double value, int digits, char out[COP_NUMBER_ROOM])
 	return length < 0 ? 0 : (size_t)length;
 }
 
+/* ---- the usual numbers without printf ----
+ *
+ * value = m / 10^k with P significant digits in m, P as printf would be asked for. Of a float, value * 10^k is an exact
+ * double for every k here (24 bits and at most 28 of 5^12), so m is what printf rounds to. Of a double it may be off by
+ * one; but distinct decimals of 15 digits are distinct doubles, so an m that reads back is the only one. */
+
+typedef struct decimal {
+	uint64_t m;
+	int k; /* digits behind the point */
+} decimal;
+
+/* Exponent of ten of v in [1e-4, 1e15). */
+static int exponent_of(double v)
+{
+	int x = 0;
+	if (v >= 1.0) {
+		while (v >= powers[x + 1])
+			x++;
+		return x;
+	}
+	return v >= 0.1 ? -1 : v >= 0.01 ? -2 : v >= 0.001 ? -3 : -4;
+}
+
+static decimal scaled(double v, int k) { return (decimal){ (uint64_t)llrint(v * powers[k]), k }; }
+
+static double read_back(decimal d) { return (double)d.m / powers[d.k]; }
+
+/* As %g writes it: without trailing zeros, and never in the form with an exponent (the caller sees to that). */
+static size_t write_decimal(decimal d, bool negative, char out[COP_NUMBER_ROOM])
+{
+	char digits[24];
+	size_t at = sizeof digits;
+	size_t used = 0;
+	while (d.k > 0 && d.m % 10 == 0) {
+		d.m /= 10;
+		d.k--;
+	}
+	for (int written = 0; d.m > 0 || written <= d.k; written++) {
+		if (written == d.k && d.k > 0)
+			digits[--at] = '.';
+		digits[--at] = (char)('0' + d.m % 10);
+		d.m /= 10;
+	}
+	if (negative)
+		out[used++] = '-';
+	memcpy(out + used, digits + at, sizeof digits - at);
+	used += sizeof digits - at;
+	out[used] = '\0';
+	return used;
+}
+
+/* 0: not one of the usual ones. */
+static size_t format_usual_float(float value, char out[COP_NUMBER_ROOM])
+{
+	double v = fabs((double)value);
+	if (!((v >= 1e-4 && v < 16777216.0) || v == 0.0)) /* 2^24: up to there no integer goes by a shorter name */
+		return 0;
+	int x = v == 0.0 ? 0 : exponent_of(v);
+	for (int digits = x < 6 ? 6 : x + 1; digits <= 9; digits++) {
+		decimal d = scaled(v, digits - 1 - x);
+		if ((float)read_back(d) != (float)v)
+			continue;
+		if (x >= 6 && d.k == 0 && d.m % 10 == 0)
+			return 0; /* 1e+06 */
+		return write_decimal(d, signbit(value), out);
+	}
+	return 0;
+}
+
+static size_t format_usual(double value, char out[COP_NUMBER_ROOM])
+{
+	double v = fabs(value);
+	if (!((v >= 1e-4 && v < 1e15) || v == 0.0))
+		return 0;
+	decimal d = scaled(v, 14 - (v == 0.0 ? 0 : exponent_of(v)));
+	return read_back(d) == v ? write_decimal(d, signbit(value), out) : 0;
+}
+
 /* %g drops trailing zeros, so the first precision at which every shorter decimal survives (15, or 6 for float) is the
  * place to start. */
 size_t cop_number_format(double value, char out[COP_NUMBER_ROOM])
 {
 	double back;
+	size_t usual = format_usual(value, out);
+	if (usual > 0)
+		return usual;
 	for (int digits = 15;; digits++) {
 		size_t length = print(value, digits, out);
 		if (digits == 17 || (cop_number_parse(out, length, &back) == COP_OK && back == value))
@@ -156,6 +237,9 @@ size_t cop_number_format(double value, char out[COP_NUMBER_ROOM])
 size_t cop_number_format_float(float value, char out[COP_NUMBER_ROOM])
 {
 	double back;
+	size_t usual = format_usual_float(value, out);
+	if (usual > 0)
+		return usual;
 	for (int digits = 6;; digits++) {
 		size_t length = print((double)value, digits, out);
 		if (digits == 9 || (cop_number_parse(out, length, &back) == COP_OK && (float)back == value))

@@ -138,6 +138,43 @@ static void test_number_format_of_simple_values_is_short(void **state)
 	assert_string_equal(text, "-1.7976931348623157e+308");
 }
 
+/* printf with ever more digits until the text reads back. */
+static void check_format(double value, bool narrow)
+{
+	char text[COP_NUMBER_ROOM];
+	char expected[COP_NUMBER_ROOM];
+	int digits = narrow ? 6 : 15;
+	do
+		(void)snprintf(expected, sizeof expected, "%.*g", digits++, value);
+	while (narrow ? strtof(expected, NULL) != (float)value : strtod(expected, NULL) != value);
+	size_t length = narrow ? cop_number_format_float((float)value, text) : cop_number_format(value, text);
+	assert_string_equal(text, expected);
+	assert_int_equal(length, strlen(expected));
+}
+
+static void test_number_format_is_printf_with_fewest_digits(void **state)
+{
+	(void)state;
+	cop_rng rng;
+	cop_rng_init(&rng, 4, 0);
+	check_format(-0.0, true);
+	check_format(-0.0, false);
+	for (int i = 0; i < 300000; i++) {
+		double v = cop_rng_normal(&rng);
+		double power = pow(10.0, (double)cop_rng_below(&rng, 12));
+		double whole = (double)cop_rng_below(&rng, 1000000000);
+		check_format((double)(float)v, true);
+		check_format((double)(float)(v * power), true);
+		check_format((double)(float)(whole / power), true);
+		check_format(v, false);
+		check_format(whole * v, false);
+		check_format(whole / power, false);
+		float near = (float)power;
+		for (int k = 0; k < 3; k++, near = nextafterf(near, (float)v * 1e30f))
+			check_format((double)near, true);
+	}
+}
+
 static void test_number_in_comma_locale_keeps_point(void **state)
 {
 	(void)state;
@@ -161,6 +198,7 @@ int main(void)
 		cmocka_unit_test(test_number_of_hard_cases_equals_strtod),
 		cmocka_unit_test(test_number_of_other_text_is_refused),
 		cmocka_unit_test(test_number_format_of_simple_values_is_short),
+		cmocka_unit_test(test_number_format_is_printf_with_fewest_digits),
 		cmocka_unit_test(test_number_in_comma_locale_keeps_point),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
