@@ -1,7 +1,11 @@
 /* Up to 19 digits are gathered in an integer. When it is at most 2^53 and the power of ten at most 22, both are exact
- * doubles and one multiplication or division rounds once, hence correctly (Clinger, 1990). All else goes to strtod. */
+ * doubles and one multiplication or division rounds once, hence correctly (Clinger, 1990). Up to 2^64 and a power of 27
+ * the same is done with the 64 bits of a long double, where there is one; the result's rounding to 53 bits is right
+ * unless it lies halfway between two doubles. All else goes to strtod.
+ * Most numbers have at most 7 digits on each side of the point: these are read eight bytes at a time. */
 #include "base/number.h"
 
+#include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <stdbool.h>
@@ -45,9 +49,10 @@ static void gather(scan *s, char c, bool fraction)
 	}
 }
 
-/* Reads [e [+-] digits] at `at`; NULL when malformed. */
+/* Reads [e [+-] digits] at `at`; without digits it is not part of the number. */
 static const char *scan_exponent(scan *s, const char *at, const char *end)
 {
+	const char *before = at;
 	if (at == end || (*at != 'e' && *at != 'E'))
 		return at;
 	at++;
@@ -55,7 +60,7 @@ static const char *scan_exponent(scan *s, const char *at, const char *end)
 	if (at < end && (*at == '-' || *at == '+'))
 		at++;
 	if (at == end || !is_digit(*at))
-		return NULL;
+		return before;
 	int value = 0;
 	for (; at < end && is_digit(*at); at++)
 		if (value < MAX_EXPONENT)
@@ -64,7 +69,8 @@ static const char *scan_exponent(scan *s, const char *at, const char *end)
 	return at;
 }
 
-static bool scan_number(scan *s, const char *at, const char *end)
+/* Where the number ends; NULL: there is none. */
+static const char *scan_number(scan *s, const char *at, const char *end)
 {
 	if (at < end && (*at == '-' || *at == '+'))
 		s->negative = *at++ == '-';
@@ -73,10 +79,7 @@ static bool scan_number(scan *s, const char *at, const char *end)
 	if (at < end && *at == '.')
 		for (at++; at < end && is_digit(*at); at++)
 			gather(s, *at, true);
-	if (!s->any)
-		return false;
-	at = scan_exponent(s, at, end);
-	return at == end;
+	return s->any ? scan_exponent(s, at, end) : NULL;
 }
 
 /* glibc answers with its constant "C" locale: nothing is allocated, so this cannot fail. */
@@ -109,24 +112,132 @@ static bool is_nonfinite_word(const char *text, size_t length)
 	return false;
 }
 
+#if LDBL_MANT_DIG == 64
+static const long double long_powers[] = { 1e0L, 1e1L, 1e2L, 1e3L, 1e4L, 1e5L, 1e6L, 1e7L, 1e8L, 1e9L, 1e10L, 1e11L,
+	1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L,
+	1e27L };
+
+/* false: halfway, or too far for exact powers. */
+static bool by_long_double(const scan *s, double *value)
+{
+	const int most = (int)(sizeof long_powers / sizeof *long_powers) - 1;
+	if (s->exponent < -most || s->exponent > most)
+		return false;
+	long double wide = (long double)s->mantissa;
+	wide = s->exponent < 0 ? wide / long_powers[-s->exponent] : wide * long_powers[s->exponent];
+	uint64_t bits; /* the significand */
+	memcpy(&bits, &wide, sizeof bits);
+	*value = (double)wide;
+	return (bits & 0x7ff) != 0x400;
+}
+#else
+static bool by_long_double(const scan *s, double *value)
+{
+	(void)s;
+	(void)value;
+	return false;
+}
+#endif
+
+/* The scanned number's value; text[0, length) is its text. */
+static double value_of(const scan *s, const char *text, size_t length)
+{
+	double result;
+	if (s->inexact)
+		return by_strtod(text, length);
+	if (s->mantissa <= MAX_EXACT && s->exponent >= -MAX_POWER && s->exponent <= MAX_POWER) {
+		result = (double)s->mantissa;
+		result = s->exponent < 0 ? result / powers[-s->exponent] : result * powers[s->exponent];
+	} else if (!by_long_double(s, &result)) {
+		return by_strtod(text, length);
+	}
+	return s->negative ? -result : result;
+}
+
+static const char *scan_any(const char *text, const char *end, double *value)
+{
+	scan s = { 0 };
+	*value = 0;
+	if (end - text > COP_NUMBER_MAX + 1)
+		end = text + COP_NUMBER_MAX + 1;
+	const char *stop = scan_number(&s, text, end);
+	if (stop == NULL || stop - text > COP_NUMBER_MAX)
+		return NULL;
+	*value = value_of(&s, text, (size_t)(stop - text));
+	return stop;
+}
+
+/* ---- eight bytes at a time ---- */
+
+#define WORD       8
+#define FAST_BYTES (1 + 2 * WORD) /* sign, up to 7 digits, point, a word of which up to 7 are digits */
+#define EACH(byte) ((byte)*UINT64_C(0x0101010101010101))
+
+static uint64_t load(const char *at)
+{
+	uint64_t word;
+	memcpy(&word, at, sizeof word);
+	return word;
+}
+
+/* How many of the word's first bytes are digits. A byte that is none may carry into later ones only. */
+static unsigned leading_digits(uint64_t word)
+{
+	uint64_t digits = word ^ EACH('0');
+	uint64_t others = ((digits + EACH(0x80 - 10)) | digits) & EACH(0x80);
+	return others == 0 ? WORD : (unsigned)__builtin_ctzll(others) / 8;
+}
+
+/* The number that the word's first `count` bytes spell, all digits, count < 8: neighbours are joined to two digits,
+ * those to four, those to eight. */
+static uint64_t digits_value(uint64_t word, unsigned count)
+{
+	uint64_t x = (word ^ EACH('0')) << 8 << (56 - 8 * count);
+	x = (x * 10 + (x >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
+	x = (x * 100 + (x >> 16)) & UINT64_C(0x0000ffff0000ffff);
+	return (x * 10000 + (x >> 32)) & UINT32_MAX;
+}
+
+const char *cop_number_scan(const char *text, const char *end, double *value)
+{
+	static const uint64_t whole_powers[WORD] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000 };
+	if (end - text < FAST_BYTES)
+		return scan_any(text, end, value);
+	bool negative = *text == '-';
+	const char *at = text + (negative || *text == '+');
+	uint64_t word = load(at);
+	unsigned before = leading_digits(word);
+	unsigned behind = 0;
+	if (before == WORD)
+		return scan_any(text, end, value);
+	uint64_t mantissa = digits_value(word, before);
+	at += before;
+	if (*at == '.') {
+		word = load(at + 1);
+		behind = leading_digits(word);
+		if (behind == WORD)
+			return scan_any(text, end, value);
+		mantissa = mantissa * whole_powers[behind] + digits_value(word, behind);
+		at += 1 + behind;
+	}
+	if (before + behind == 0 || (*at | 0x20) == 'e')
+		return scan_any(text, end, value);
+	double result = (double)(int64_t)mantissa / powers[behind];
+	*value = negative ? -result : result;
+	return at;
+}
+
 cop_err cop_number_parse(const char *text, size_t length, double *value)
 {
 	*value = 0;
-	scan s = { 0 };
 	if (length > COP_NUMBER_MAX)
 		return COP_EFORMAT;
-	if (!scan_number(&s, text, text + length))
-		return is_nonfinite_word(text, length) ? COP_ENONFINITE : COP_EFORMAT;
 	double result;
-	if (!s.inexact && s.mantissa <= MAX_EXACT && s.exponent >= -MAX_POWER && s.exponent <= MAX_POWER) {
-		result = (double)s.mantissa;
-		result = s.exponent < 0 ? result / powers[-s.exponent] : result * powers[s.exponent];
-		result = s.negative ? -result : result;
-	} else {
-		result = by_strtod(text, length);
-		if (!isfinite(result))
-			return COP_ENONFINITE;
-	}
+	const char *stop = cop_number_scan(text, text + length, &result);
+	if (stop == NULL || stop != text + length)
+		return is_nonfinite_word(text, length) ? COP_ENONFINITE : COP_EFORMAT;
+	if (!isfinite(result))
+		return COP_ENONFINITE;
 	*value = result;
 	return COP_OK;
 }

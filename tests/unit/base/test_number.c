@@ -191,6 +191,96 @@ static void test_number_in_comma_locale_keeps_point(void **state)
 	assert_true(value == 0.123456789012345678901234);
 }
 
+/* As strtod: where the longest number of the text ends, and its value. */
+static void check_scan_same_as_strtod(const char *text, size_t length)
+{
+	double value;
+	char *stop;
+	double expected = strtod(text, &stop);
+	const char *end = cop_number_scan(text, text + length, &value);
+	if (stop == text) {
+		if (end != NULL || bits(value) != 0)
+			fail_msg("\"%s\": a number was found", text);
+		return;
+	}
+	if (end != stop || bits(value) != bits(expected))
+		fail_msg("\"%s\": %.17g up to %td instead of %.17g up to %td", text, value, end - text, expected,
+		        stop - text);
+}
+
+static void test_number_scan_of_random_text_ends_where_strtod_does(void **state)
+{
+	(void)state;
+	cop_rng rng;
+	cop_rng_init(&rng, 9, 0);
+	for (int i = 0; i < 1000000; i++) {
+		static const char letters[] = "0123456789012345678901234567890123456789....--+eE :|a";
+		char text[64];
+		size_t length = cop_rng_below(&rng, 40);
+		for (size_t k = 0; k < length; k++)
+			text[k] = letters[cop_rng_below(&rng, sizeof letters - 1)];
+		text[length] = '\0';
+		if (text[0] != ' ') /* which strtod would skip */
+			check_scan_same_as_strtod(text, length);
+	}
+}
+
+static void test_number_scan_of_usual_numbers_equals_strtod(void **state)
+{
+	(void)state;
+	cop_rng rng;
+	cop_rng_init(&rng, 10, 0);
+	for (int i = 0; i < 1000000; i++) {
+		char text[96];
+		double value = ldexp((double)cop_rng_u64(&rng), (int)cop_rng_below(&rng, 60) - 84);
+		if (cop_rng_below(&rng, 2) == 0)
+			value = -value;
+		int digits = (int)cop_rng_below(&rng, 19) + 1;
+		int n = snprintf(
+		        text, sizeof text, cop_rng_below(&rng, 2) ? "%.*g" : "%.*f", digits > 17 ? 6 : digits, value);
+		int more = snprintf(text + n, sizeof text - (size_t)n, " f%d:0.125|next", i);
+		size_t length = (size_t)(n + more);
+		check_scan_same_as_strtod(text, length - cop_rng_below(&rng, 2) * (size_t)more);
+	}
+}
+
+static void test_number_scan_of_hard_text_equals_strtod(void **state)
+{
+	(void)state;
+	static const char *const texts[] = { "", "+", "-", ".", "-.", "e5", ".e5", "1e", "1e+", "1e-", "1e+x", "1.e1",
+		"1..2", ".5.5", "1.5e3.2", "0x10", "12345678", "1234567.1234567 abc def gh",
+		"1234567.12345678 abc def gh", "12345678.1 abc def gh i", "-0", "-0.0 abc def gh ijk lmno",
+		"+1.5|abc def gh ijk lmno", "9223372036854775807 abc def gh", "18446744073709551615",
+		"18446744073709551616", "0.14285714498588012", "9007199254740993", "9007199254740993e5",
+		"9007199254740992.5e0", "4611686018427388928e1", "36893488147419107329", "1e-400 abc def gh ijk lmno",
+		"1e400", "-1e400", "1.7976931348623157e308", "2.2250738585072011e-308", "4.9e-324",
+		"100000000000000000000000000e-27" };
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		if (strcmp(texts[i], "0x10") != 0)
+			check_scan_same_as_strtod(texts[i], strlen(texts[i]));
+	double value;
+	static const char *const words[] = { "nan", "infinity and beyond, far away", "-inf" };
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		assert_null(cop_number_scan(words[i], words[i] + strlen(words[i]), &value));
+	const char *hex = "0x10 which strtod would take whole";
+	assert_ptr_equal(cop_number_scan(hex, hex + strlen(hex), &value), hex + 1);
+}
+
+static void test_number_scan_of_endless_digits_finds_none(void **state)
+{
+	(void)state;
+	static char text[COP_NUMBER_MAX + 100];
+	double value;
+	memset(text, '7', sizeof text);
+	assert_null(cop_number_scan(text, text + sizeof text, &value));
+	assert_null(cop_number_scan(text, text + COP_NUMBER_MAX + 1, &value));
+	assert_ptr_equal(cop_number_scan(text, text + COP_NUMBER_MAX, &value), text + COP_NUMBER_MAX);
+	assert_true(isinf(value));
+	text[5] = 'x';
+	assert_ptr_equal(cop_number_scan(text, text + sizeof text, &value), text + 5);
+	assert_true(value == 77777);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +291,10 @@ int main(void)
 		cmocka_unit_test(test_number_format_of_simple_values_is_short),
 		cmocka_unit_test(test_number_format_is_printf_with_fewest_digits),
 		cmocka_unit_test(test_number_in_comma_locale_keeps_point),
+		cmocka_unit_test(test_number_scan_of_random_text_ends_where_strtod_does),
+		cmocka_unit_test(test_number_scan_of_usual_numbers_equals_strtod),
+		cmocka_unit_test(test_number_scan_of_hard_text_equals_strtod),
+		cmocka_unit_test(test_number_scan_of_endless_digits_finds_none),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
