@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "online/model_state.h"
+#include "online/ranking.h"
 
 void cop_model_settings_init(cop_model_settings *settings)
 {
@@ -82,8 +83,9 @@ static cop_err make_pending(cop_model *model)
 		.d = cop_learner_dimension(l),
 		.sparse = l->features == 0,
 		.max_nonzeros = l->max_nonzeros,
-		.arms = l->arms,
+		.arms = cop_ranking_is(model->learner) ? l->max_candidates : l->arms,
 		.predictions = model->learner->class->predictions,
+		.candidate_d = cop_ranking_is(model->learner) ? cop_ranking_dimension(l) : 0,
 	};
 	uint64_t key = l->seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
 	return cop_pending_new(&shape, model->set.pending_max, key, &model->pending);
@@ -192,8 +194,36 @@ cop_err cop_model_explain(
 	*kept = *out != NULL;
 	if (*kept)
 		return COP_OK;
-	cop_learner_explain(model->learner, &entry.x, decision, &model->fresh);
+	if (cop_ranking_is(model->learner))
+		cop_ranking_explain(model->learner, &entry.x, &entry.candidate, NULL, decision, &model->fresh);
+	else
+		cop_learner_explain(model->learner, &entry.x, decision, &model->fresh);
 	*out = &model->fresh;
+	return COP_OK;
+}
+
+static cop_err explain_candidates(cop_model *model, const cop_model_context *context, cop_decision *decision)
+{
+	const cop_candidates set = { context->candidates, context->candidate, context->mask };
+	cop_policy_view view;
+	cop_decision best = { .p = 1.0, .greedy = true };
+	cop_err err = cop_ranking_view(model->learner, context->x, &set, &best, &view);
+	if (err != COP_OK)
+		return err;
+	*decision = (cop_decision){ .arm = (uint32_t)view.best, .p = 1.0, .greedy = true, .rev = model->learner->rev };
+	cop_ranking_explain(model->learner, context->x, &context->candidate[view.best], &set, decision, &model->fresh);
+	return COP_OK;
+}
+
+cop_err cop_model_explain_context(
+        cop_model *model, const cop_model_context *context, cop_decision *decision, const cop_explanation **out)
+{
+	if (!cop_model_fits(model, context))
+		return COP_EINVAL;
+	*out = &model->fresh;
+	if (cop_ranking_is(model->learner))
+		return explain_candidates(model, context, decision);
+	cop_model_explain_row(model, context->x, context->mask, decision, out);
 	return COP_OK;
 }
 

@@ -87,15 +87,21 @@ COP_CHECK cop_err cop_model_adjust(cop_model *model, const cop_model_settings *s
 typedef struct cop_model_context {
 	const cop_event_id *id;
 	const cop_row *x;
-	const uint8_t *mask; /* arms flags, NULL: all */
+	const cop_row *candidate; /* ranking models: what to choose from; else NULL */
+	size_t candidates;
+	const uint8_t *mask; /* arms (ranking: candidates) flags, NULL: all */
 	bool defer; /* the window begins with cop_model_activate; not activated, it is dropped when one is over */
 } cop_model_context;
 
 /* A decision for the context; waits for feedback under its id. An id that waits already gets its first decision again
  * (*repeated). Value models: the decision's y and probes are in [0, 1]; cop_model_value brings them to value_range.
- * COP_EINVAL: no arm is eligible. COP_ENOMEM. Nothing changed then. */
+ * COP_EINVAL: no arm is eligible, or there are no candidates, or more than max_candidates, or some where the model does
+ * not rank. COP_ENOMEM. Nothing changed then. */
 COP_CHECK cop_err cop_model_decide(
         cop_model *model, const cop_model_context *context, double now, cop_decision *out, bool *repeated);
+/* Ranking models: the places of the eligible candidates, best predicted first, by the model as it is; changes nothing.
+ * order: room for all. COP_EINVAL as decide. */
+COP_CHECK cop_err cop_model_order(cop_model *model, const cop_model_context *context, uint32_t *order, size_t *count);
 /* A decision that was made before, from a journal: the model moves as it did then, and nothing is drawn. The mask is
  * not needed. COP_EINVAL: the decision is not one of this model's, or its id waits already. COP_ENOMEM. Nothing changed
  * then. */
@@ -119,21 +125,41 @@ COP_CHECK cop_err cop_model_feedback(cop_model *model, const cop_event_id *id, c
 COP_CHECK cop_err cop_model_feedback_full(cop_model *model, const cop_event_id *id, const cop_row *x, uint32_t arm,
         double p, const double *loss, size_t count, double now, cop_feedback_result *result);
 
+#define COP_MODEL_ANY_ARM UINT32_MAX
+
+/* What a sender knows of a candidate that was played. */
+typedef struct cop_model_played {
+	const cop_row *x;
+	const cop_row *candidate; /* its row */
+	uint32_t arm;             /* its place among the candidates; COP_MODEL_ANY_ARM: not told, the waiting one's */
+	double p;
+} cop_model_played;
+
+/* Self-contained feedback of a ranking model. COP_EINVAL also: the model does not rank. */
+COP_CHECK cop_err cop_model_feedback_played(cop_model *model, const cop_event_id *id, const cop_model_played *played,
+        double loss, double now, cop_feedback_result *result);
+
 /* An event of a log, that another policy decided. */
 typedef struct cop_model_logged {
 	const cop_row *x;
-	const uint8_t *mask; /* arms flags, NULL: all; the logged arm is eligible */
+	const uint8_t *mask; /* arms (ranking: candidates) flags, NULL: all; the logged arm is eligible */
 	uint32_t arm;
-	double p;    /* the log's propensity of the arm, in (0, 1] */
-	double loss; /* in loss_range */
-	bool learn;  /* false: only followed; p and loss do not matter */
+	double p;                 /* the log's propensity of the arm, in (0, 1] */
+	double loss;              /* in loss_range */
+	bool learn;               /* false: only followed; p and loss do not matter */
+	const cop_row *candidate; /* ranking models: what there was to choose from; else NULL */
+	size_t candidates;
 } cop_model_logged;
 
 /* The model takes the event as one of its own (cop_learner_follow) that is answered at once. *out: what it would have
- * done itself, before it learned; borrowed until its next call. Arms only.
+ * done itself, before it learned; borrowed until its next call. Not for
+ * values.
  * COP_EINVAL: arm, mask or p. COP_EINVAL, COP_ENONFINITE: the loss. Nothing changed then. COP_EDIVERGED: followed, but
  * the update was refused. */
 COP_CHECK cop_err cop_model_take_logged(cop_model *model, const cop_model_logged *logged, cop_policy_view *out);
+/* What the model as it is would do with the event; nothing changes (p, loss and learn do not matter). COP_EINVAL as
+ * above. */
+COP_CHECK cop_err cop_model_view_logged(cop_model *model, const cop_model_logged *logged, cop_policy_view *out);
 
 /* Ends up to `most` reward windows that are over at `now` (learning or dropping) and forgets old ids; how many ended.
  */
@@ -144,7 +170,10 @@ size_t cop_model_expire(cop_model *model, double now, size_t most);
 COP_CHECK cop_err cop_model_explain(
         cop_model *model, const cop_event_id *id, cop_decision *decision, const cop_explanation **out, bool *kept);
 /* For a context: the action that the model would hold for the best of the eligible ones (mask as for decide, at least
- * one), with p = 1. */
+ * one), with p = 1. Its id and defer do not matter. COP_EINVAL as decide. */
+COP_CHECK cop_err cop_model_explain_context(
+        cop_model *model, const cop_model_context *context, cop_decision *decision, const cop_explanation **out);
+/* The same for models that do not rank. */
 void cop_model_explain_row(
         cop_model *model, const cop_row *x, const uint8_t *mask, cop_decision *decision, const cop_explanation **out);
 

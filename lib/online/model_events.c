@@ -10,8 +10,24 @@
 #include "bandit/estimator.h"
 #include "base/assert.h"
 #include "online/model_state.h"
+#include "online/ranking.h"
 
 static bool is_values(const cop_model *model) { return model->learner->class->values; }
+
+static bool ranks(const cop_model *model) { return cop_ranking_is(model->learner); }
+
+static cop_candidates set_of(const cop_model_context *context)
+{
+	return (cop_candidates){ context->candidates, context->candidate, context->mask };
+}
+
+bool cop_model_fits(const cop_model *model, const cop_model_context *context)
+{
+	const cop_candidates set = set_of(context);
+	if (ranks(model))
+		return cop_ranking_can_decide(model->learner, &set);
+	return context->candidates == 0 && cop_learner_can_decide(model->learner, context->mask);
+}
 
 static bool two_point(const cop_model *model) { return is_values(model) && !model->set.learner.one_point; }
 
@@ -47,9 +63,13 @@ static cop_err count_learned(cop_model *model, cop_err err, const double *scaled
 	return COP_OK;
 }
 
-static cop_err learn(cop_model *model, const cop_row *x, const cop_decision *decision, const double *scaled, bool here)
+/* candidate: the played one, for models that rank. */
+static cop_err learn(cop_model *model, const cop_row *x, const cop_row *candidate, const cop_decision *decision,
+        const double *scaled, bool here)
 {
-	return count_learned(model, cop_learner_learn(model->learner, x, decision, scaled, here), scaled);
+	cop_err err = ranks(model) ? cop_ranking_learn(model->learner, x, candidate, decision, scaled[0], here)
+	                           : cop_learner_learn(model->learner, x, decision, scaled, here);
+	return count_learned(model, err, scaled);
 }
 
 /* A sum is one of losses as they were sent: of scaled ones, each further one brings the range's low end along. */
@@ -94,7 +114,7 @@ static void end_window(cop_model *model, const cop_pending_entry *entry, double 
 	double scaled[2];
 	bool teaches = final_loss(model, entry, scaled);
 	cop_remembered as = entry->losses > 0 ? COP_REMEMBERED_ANSWERED : COP_REMEMBERED_EXPIRED;
-	if (teaches && learn(model, &entry->x, &entry->decision, scaled, true) == COP_OK)
+	if (teaches && learn(model, &entry->x, &entry->candidate, &entry->decision, scaled, true) == COP_OK)
 		model->counters.defaulted += entry->losses == 0;
 	model->counters.dropped += !teaches;
 	cop_pending_remove(model->pending, entry, as, now);
@@ -143,6 +163,8 @@ static uint32_t add_waiting(
 		.decision = *decision,
 		.x = *context->x,
 	};
+	if (ranks(model))
+		entry.candidate = context->candidate[decision->arm];
 	make_room(model, now);
 	cop_err err = cop_pending_add(model->pending, context->id, &entry, &handle);
 	COP_ASSERT(err == COP_OK);
@@ -152,13 +174,30 @@ static uint32_t add_waiting(
 	return handle;
 }
 
+static void keep_explanation(
+        cop_model *model, const cop_model_context *context, uint32_t handle, const cop_decision *decision)
+{
+	if (model->kept_count == 0)
+		return;
+	const cop_candidates set = set_of(context);
+	cop_explanation *kept = &model->kept[model->kept_next];
+	model->kept_handle[model->kept_next] = handle;
+	if (ranks(model))
+		cop_ranking_explain(
+		        model->learner, context->x, &context->candidate[decision->arm], &set, decision, kept);
+	else
+		cop_learner_explain(model->learner, context->x, decision, kept);
+	model->kept_next = (model->kept_next + 1) % model->kept_count;
+}
+
 cop_err cop_model_decide(
         cop_model *model, const cop_model_context *context, double now, cop_decision *out, bool *repeated)
 {
 	cop_pending_entry entry;
-	if (!cop_learner_can_decide(model->learner, context->mask))
+	if (!cop_model_fits(model, context))
 		return COP_EINVAL;
-	cop_err err = cop_pending_reserve(model->pending, context->id, context->x);
+	cop_err err =
+	        cop_pending_reserve(model->pending, context->id, context->x, context->candidate, context->candidates);
 	if (err != COP_OK)
 		return err;
 	*repeated = find_open(model, context->id, now, &entry);
@@ -167,31 +206,85 @@ cop_err cop_model_decide(
 		model->counters.repeated++;
 		return COP_OK;
 	}
-	err = cop_learner_decide(model->learner, context->x, context->mask, out);
+	const cop_candidates set = set_of(context);
+	err = ranks(model) ? cop_ranking_decide(model->learner, context->x, &set, out)
+	                   : cop_learner_decide(model->learner, context->x, context->mask, out);
 	COP_ASSERT(err == COP_OK);
-	uint32_t handle = add_waiting(model, context, now, out);
-	if (model->kept_count > 0) {
-		model->kept_handle[model->kept_next] = handle;
-		cop_learner_explain(model->learner, context->x, out, &model->kept[model->kept_next]);
-		model->kept_next = (model->kept_next + 1) % model->kept_count;
-	}
+	keep_explanation(model, context, add_waiting(model, context, now, out), out);
 	return COP_OK;
+}
+
+static bool better(const float *loss, uint32_t a, uint32_t b)
+{
+	return loss[a] < loss[b] || (loss[a] == loss[b] && a < b);
+}
+
+/* Of a heap whose top is the worst. */
+static void sift(const float *loss, uint32_t *order, size_t root, size_t n)
+{
+	uint32_t moved = order[root];
+	for (size_t child; (child = 2 * root + 1) < n; root = child) {
+		if (child + 1 < n && better(loss, order[child], order[child + 1]))
+			child++;
+		if (!better(loss, moved, order[child]))
+			break;
+		order[root] = order[child];
+		order[child] = moved;
+	}
+}
+
+cop_err cop_model_order(cop_model *model, const cop_model_context *context, uint32_t *order, size_t *count)
+{
+	const cop_candidates set = set_of(context);
+	cop_policy_view view;
+	cop_decision any = { .p = 1.0 };
+	cop_err err = ranks(model) ? cop_ranking_view(model->learner, context->x, &set, &any, &view) : COP_EINVAL;
+	if (err != COP_OK)
+		return err;
+	size_t n = 0;
+	for (size_t k = 0; k < set.count; k++)
+		if (set.mask == NULL || set.mask[k])
+			order[n++] = (uint32_t)k;
+	for (size_t i = n / 2; i-- > 0;)
+		sift(view.loss, order, i, n);
+	for (size_t last = n; last-- > 1;) {
+		uint32_t worst = order[0];
+		order[0] = order[last];
+		order[last] = worst;
+		sift(view.loss, order, 0, last);
+	}
+	*count = n;
+	return COP_OK;
+}
+
+/* Whether the model could have made that decision; a mask is not looked at. */
+static bool is_own(const cop_model *model, const cop_model_context *context, const cop_decision *decision)
+{
+	if (is_values(model))
+		return isfinite(decision->y) && decision->u >= -1 && decision->u <= 1;
+	const cop_candidates unmasked = { context->candidates, context->candidate, NULL };
+	if (ranks(model) && !cop_ranking_can_decide(model->learner, &unmasked))
+		return false;
+	size_t arms = ranks(model) ? context->candidates : model->set.learner.arms;
+	return decision->arm < arms && decision->p > 0.0 && decision->p <= 1.0;
 }
 
 cop_err cop_model_replay(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision)
 {
-	bool fits = is_values(model)
-	                    ? isfinite(decision->y) && decision->u >= -1 && decision->u <= 1
-	                    : decision->arm < model->set.learner.arms && decision->p > 0.0 && decision->p <= 1.0;
 	cop_pending_entry entry;
-	if (!fits)
+	if (!is_own(model, context, decision))
 		return COP_EINVAL;
-	cop_err err = cop_pending_reserve(model->pending, context->id, context->x);
+	cop_err err =
+	        cop_pending_reserve(model->pending, context->id, context->x, context->candidate, context->candidates);
 	if (err != COP_OK)
 		return err;
 	if (find_open(model, context->id, now, &entry))
 		return COP_EINVAL;
-	cop_learner_advance(model->learner, context->x);
+	const cop_candidates set = set_of(context);
+	if (ranks(model))
+		cop_ranking_advance(model->learner, context->x, &set);
+	else
+		cop_learner_advance(model->learner, context->x);
 	(void)add_waiting(model, context, now, decision);
 	return COP_OK;
 }
@@ -232,7 +325,7 @@ static cop_err join(
         cop_model *model, cop_pending_entry *entry, const double *scaled, double now, cop_feedback_result *result)
 {
 	cop_err err = entry->records ? record_loss(model, entry, scaled)
-	                             : learn(model, &entry->x, &entry->decision, scaled, true);
+	                             : learn(model, &entry->x, &entry->candidate, &entry->decision, scaled, true);
 	if (err != COP_OK)
 		return err;
 	*result = entry->records ? COP_FEEDBACK_RECORDED : COP_FEEDBACK_APPLIED;
@@ -265,24 +358,20 @@ cop_err cop_model_feedback(cop_model *model, const cop_event_id *id, const doubl
 	return count_result(model, err, now, result);
 }
 
-cop_err cop_model_feedback_full(cop_model *model, const cop_event_id *id, const cop_row *x, uint32_t arm, double p,
-        const double *loss, size_t count, double now, cop_feedback_result *result)
+/* What was sent is complete: learned at once, unless its id waits here with this action. */
+static cop_err take_played(cop_model *model, const cop_event_id *id, const cop_model_played *played,
+        const double *scaled, double now, cop_feedback_result *result)
 {
-	bool values = is_values(model);
-	if (values ? !two_point(model) : arm >= model->set.learner.arms || !(p > 0.0 && p <= 1.0))
-		return COP_EINVAL;
-	double scaled[2] = { 0.0, 0.0 };
-	cop_err err = scale(model, loss, count, scaled);
-	if (err != COP_OK)
-		return err;
-	cop_decision sent = { .arm = values ? 0 : arm, .p = values ? 1.0 : p };
+	cop_decision sent = { .arm = played->arm == COP_MODEL_ANY_ARM ? 0 : played->arm, .p = played->p };
 	cop_pending_entry entry;
 	bool waits = find_open(model, id, now, &entry);
-	if (waits && (values || entry.decision.arm == arm))
+	bool same =
+	        waits && (is_values(model) || played->arm == COP_MODEL_ANY_ARM || entry.decision.arm == played->arm);
+	if (same)
 		return count_result(model, join(model, &entry, scaled, now, result), now, result);
 	*result = waits ? COP_FEEDBACK_UNKNOWN : not_waiting(model, id);
 	if (*result == COP_FEEDBACK_UNKNOWN) {
-		err = learn(model, x, &sent, scaled, false);
+		cop_err err = learn(model, played->x, played->candidate, &sent, scaled, false);
 		if (err != COP_OK)
 			return err;
 		if (waits) /* another arm was played than the one decided */
@@ -294,14 +383,55 @@ cop_err cop_model_feedback_full(cop_model *model, const cop_event_id *id, const 
 	return count_result(model, COP_OK, now, result);
 }
 
+cop_err cop_model_feedback_full(cop_model *model, const cop_event_id *id, const cop_row *x, uint32_t arm, double p,
+        const double *loss, size_t count, double now, cop_feedback_result *result)
+{
+	bool values = is_values(model);
+	if (values ? !two_point(model) : arm >= model->set.learner.arms || !(p > 0.0 && p <= 1.0))
+		return COP_EINVAL; /* ranking models have no arms */
+	double scaled[2] = { 0.0, 0.0 };
+	cop_err err = scale(model, loss, count, scaled);
+	if (err != COP_OK)
+		return err;
+	const cop_model_played played = { .x = x, .arm = values ? 0 : arm, .p = values ? 1.0 : p };
+	return take_played(model, id, &played, scaled, now, result);
+}
+
+cop_err cop_model_feedback_played(cop_model *model, const cop_event_id *id, const cop_model_played *played, double loss,
+        double now, cop_feedback_result *result)
+{
+	bool placed = played->arm == COP_MODEL_ANY_ARM || played->arm < model->set.learner.max_candidates;
+	if (!ranks(model) || !placed || !(played->p > 0.0 && played->p <= 1.0))
+		return COP_EINVAL;
+	double scaled[2] = { 0.0, 0.0 };
+	cop_err err = scale(model, &loss, 1, scaled);
+	return err != COP_OK ? err : take_played(model, id, played, scaled, now, result);
+}
+
 static cop_err check_logged(const cop_model *model, const cop_model_logged *logged, double *scaled)
 {
-	size_t arms = model->set.learner.arms;
-	if (is_values(model) || logged->arm >= arms || (logged->mask != NULL && logged->mask[logged->arm] == 0))
+	size_t arms = ranks(model) ? logged->candidates : model->set.learner.arms;
+	bool fits = ranks(model) ? arms <= model->set.learner.max_candidates : logged->candidates == 0;
+	if (is_values(model) || !fits || logged->arm >= arms)
+		return COP_EINVAL;
+	if (logged->mask != NULL && logged->mask[logged->arm] == 0)
 		return COP_EINVAL;
 	if (!logged->learn)
 		return COP_OK;
 	return logged->p > 0.0 && logged->p <= 1.0 ? scale(model, &logged->loss, 1, scaled) : COP_EINVAL;
+}
+
+/* loss: NULL to follow only. */
+static cop_err take(cop_learner *learner, const cop_model_logged *logged, cop_decision *decision, const double *loss,
+        cop_policy_view *out)
+{
+	if (!cop_ranking_is(learner))
+		return cop_learner_take(learner, logged->x, logged->mask, decision, loss, out);
+	const cop_candidates set = { logged->candidates, logged->candidate, logged->mask };
+	cop_err err = cop_ranking_follow(learner, logged->x, &set, decision, out);
+	if (err != COP_OK || loss == NULL)
+		return err;
+	return cop_ranking_learn(learner, logged->x, &logged->candidate[logged->arm], decision, *loss, true);
 }
 
 cop_err cop_model_take_logged(cop_model *model, const cop_model_logged *logged, cop_policy_view *out)
@@ -311,7 +441,7 @@ cop_err cop_model_take_logged(cop_model *model, const cop_model_logged *logged, 
 	if (err != COP_OK)
 		return err;
 	cop_decision decision = { .arm = logged->arm, .p = logged->p };
-	err = cop_learner_take(model->learner, logged->x, logged->mask, &decision, logged->learn ? scaled : NULL, out);
+	err = take(model->learner, logged, &decision, logged->learn ? scaled : NULL, out);
 	model->counters.decisions++;
 	model->counters.greedy += decision.greedy;
 	if (!logged->learn)
@@ -319,6 +449,19 @@ cop_err cop_model_take_logged(cop_model *model, const cop_model_logged *logged, 
 	err = count_learned(model, err, scaled);
 	model->counters.feedback[COP_FEEDBACK_APPLIED] += err == COP_OK;
 	return err;
+}
+
+cop_err cop_model_view_logged(cop_model *model, const cop_model_logged *logged, cop_policy_view *out)
+{
+	cop_model_logged looked_at = *logged;
+	looked_at.learn = false;
+	cop_err err = check_logged(model, &looked_at, NULL);
+	if (err != COP_OK)
+		return err;
+	cop_decision decision = { .arm = logged->arm, .p = logged->p };
+	const cop_candidates set = { logged->candidates, logged->candidate, logged->mask };
+	return ranks(model) ? cop_ranking_view(model->learner, logged->x, &set, &decision, out)
+	                    : cop_learner_view(model->learner, logged->x, logged->mask, &decision, out);
 }
 
 size_t cop_model_expire(cop_model *model, double now, size_t most)

@@ -8,10 +8,12 @@
 #include "tree/model_file.h"
 
 #define SHAPE_TEXT       400
-#define SETTINGS_VERSION 1
+#define SETTINGS_VERSION 2 /* 1: without candidates, still written for models that have none */
 #define LEARNER_VERSION  1
 #define PENDING_VERSION  1
 #define COUNTERS_VERSION 1
+
+static bool has_candidates(const cop_learner_settings *l) { return strcmp(l->learner, "rank") == 0; }
 
 static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
 {
@@ -44,6 +46,10 @@ static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
 	cop_bytes_put_u64(bytes, s->pending_max);
 	cop_bytes_put_u64(bytes, s->pending_bytes);
 	cop_bytes_put_u64(bytes, s->explain_keep);
+	if (has_candidates(l)) {
+		cop_bytes_put_u64(bytes, l->candidate_features);
+		cop_bytes_put_u64(bytes, l->max_candidates);
+	}
 }
 
 static void get_learner_settings(cop_cursor *cursor, cop_learner_settings *l)
@@ -91,6 +97,11 @@ static cop_err get_settings(const cop_model_file *file, cop_model_settings *s)
 	s->pending_max = (size_t)cop_cursor_u64(&cursor);
 	s->pending_bytes = (size_t)cop_cursor_u64(&cursor);
 	s->explain_keep = (size_t)cop_cursor_u64(&cursor);
+	s->learner.max_candidates = COP_LEARNER_DEFAULT_CANDIDATES;
+	if (section.version >= 2) {
+		s->learner.candidate_features = (size_t)cop_cursor_u64(&cursor);
+		s->learner.max_candidates = (size_t)cop_cursor_u64(&cursor);
+	}
 	return cursor.err != COP_OK || cop_cursor_left(&cursor) == 0 ? cursor.err : COP_EFORMAT;
 }
 
@@ -128,7 +139,8 @@ static cop_err get_counters(cop_model *model, cop_cursor *cursor)
 
 void cop_model_save(const cop_model *model, cop_bytes *bytes)
 {
-	size_t mark = cop_model_file_begin_section(bytes, "settings", SETTINGS_VERSION);
+	uint32_t version = has_candidates(&model->set.learner) ? SETTINGS_VERSION : 1;
+	size_t mark = cop_model_file_begin_section(bytes, "settings", version);
 	put_settings(&model->set, bytes);
 	cop_model_file_end_section(bytes, mark);
 	mark = cop_model_file_begin_section(bytes, "learner", LEARNER_VERSION);
@@ -152,7 +164,10 @@ static void shape_text(const cop_model_settings *s, char out[SHAPE_TEXT])
 	else
 		(void)snprintf(
 		        input, sizeof input, "sparse features, bits %u, max_nonzeros %zu", l->bits, l->max_nonzeros);
-	if (l->arms != 0)
+	if (has_candidates(l))
+		(void)snprintf(action, sizeof action, "candidate_features %zu, max_candidates %zu",
+		        l->candidate_features, l->max_candidates);
+	else if (l->arms != 0)
 		(void)snprintf(action, sizeof action, "arms %zu", l->arms);
 	else
 		(void)snprintf(action, sizeof action, "value_range {%g, %g}, delta %g, feedback %s", s->value_low,
@@ -164,7 +179,8 @@ static void shape_text(const cop_model_settings *s, char out[SHAPE_TEXT])
 
 static bool same_input(const cop_learner_settings *l, const cop_learner_settings *m)
 {
-	return l->features == m->features &&
+	return l->features == m->features && l->candidate_features == m->candidate_features &&
+	       (!has_candidates(l) || l->max_candidates <= m->max_candidates) &&
 	       (l->features != 0 || (l->bits == m->bits && l->max_nonzeros <= m->max_nonzeros));
 }
 
@@ -173,7 +189,7 @@ static bool same_shape(const cop_model_settings *a, const cop_model_settings *b)
 {
 	const cop_learner_settings *l = &a->learner;
 	const cop_learner_settings *m = &b->learner;
-	bool values = l->arms == 0;
+	bool values = l->arms == 0 && !has_candidates(l);
 	return strcmp(l->learner, m->learner) == 0 && l->arms == m->arms && same_input(l, m) &&
 	       l->height == m->height && l->trees == m->trees && l->literal == m->literal &&
 	       a->loss_low == b->loss_low && a->loss_high == b->loss_high &&

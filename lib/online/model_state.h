@@ -16,4 +16,7 @@ struct cop_model {
 	cop_explanation fresh; /* of the model as it is */
 };
 
+/* Whether it can decide the context: an eligible arm, or candidates where it ranks, and none where not. */
+bool cop_model_fits(const cop_model *model, const cop_model_context *context);
+
 #endif

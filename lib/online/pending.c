@@ -42,8 +42,9 @@ cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, uint64_t has
 	table->slots = cop_mem_alloc(table->capacity, sizeof *table->slots);
 	cop_err err = table->slots == NULL ? COP_ENOMEM : COP_OK;
 	if (err == COP_OK)
-		err = cop_slab_new(
-		        cop_pending_record_size(shape, COP_EVENT_ID_MAX, shape->max_nonzeros, true), &table->slab);
+		err = cop_slab_new(cop_pending_record_size(
+		                           shape, COP_EVENT_ID_MAX, shape->max_nonzeros, shape->max_nonzeros, true),
+		        &table->slab);
 	if (err != COP_OK) {
 		cop_pending_free(table);
 		return err;
@@ -131,16 +132,26 @@ static cop_err make_room(cop_pending *table)
 	return 4 * (table->count + 1) > 3 * table->capacity ? grow(table) : COP_OK;
 }
 
-cop_err cop_pending_reserve(cop_pending *table, const cop_event_id *id, const cop_row *x)
+/* With losses it is the larger; a class of its own, so both are asked for. */
+static cop_err reserve_size(cop_pending *table, size_t id_length, size_t nnz, size_t candidate_nnz)
+{
+	cop_err err = COP_OK;
+	for (int records = 0; records < 2 && err == COP_OK; records++)
+		err = cop_slab_reserve(table->slab,
+		        cop_pending_record_size(&table->shape, id_length, nnz, candidate_nnz, records != 0));
+	return err;
+}
+
+cop_err cop_pending_reserve(
+        cop_pending *table, const cop_event_id *id, const cop_row *x, const cop_row *candidate, size_t candidates)
 {
 	cop_err err = make_room(table);
-	if (err != COP_OK)
-		return err;
-	/* With losses it is the larger; a class of its own, so both are asked for. */
-	err = cop_slab_reserve(table->slab, cop_pending_record_size(&table->shape, id->length, x->nnz, true));
-	return err != COP_OK ? err
-	                     : cop_slab_reserve(
-	                               table->slab, cop_pending_record_size(&table->shape, id->length, x->nnz, false));
+	if (err == COP_OK && candidates == 0)
+		err = reserve_size(table, id->length, x->nnz, 0);
+	for (size_t i = 0; i < candidates && err == COP_OK; i++)
+		if (i == 0 || candidate[i].nnz != candidate[i - 1].nnz)
+			err = reserve_size(table, id->length, x->nnz, candidate[i].nnz);
+	return err;
 }
 
 static void append(cop_pending *table, uint32_t handle)
@@ -172,6 +183,8 @@ cop_err cop_pending_add(cop_pending *table, const cop_event_id *id, const cop_pe
 	const cop_pending_shape *shape = &table->shape;
 	COP_ASSERT(entry->x.d == shape->d && (entry->x.dense == NULL) == shape->sparse);
 	COP_ASSERT(!shape->sparse || entry->x.nnz <= shape->max_nonzeros);
+	COP_ASSERT(entry->candidate.d == shape->candidate_d);
+	COP_ASSERT(!shape->sparse || entry->candidate.nnz <= shape->max_nonzeros);
 	cop_err err = make_room(table);
 	if (err != COP_OK)
 		return err;
@@ -180,7 +193,7 @@ cop_err cop_pending_add(cop_pending *table, const cop_event_id *id, const cop_pe
 		return COP_EEXIST;
 	if (table->count >= table->max)
 		return COP_EFULL;
-	size_t size = cop_pending_record_size(shape, id->length, entry->x.nnz, entry->records);
+	size_t size = cop_pending_record_size(shape, id->length, entry->x.nnz, entry->candidate.nnz, entry->records);
 	err = cop_slab_take(table->slab, size, handle);
 	if (err != COP_OK)
 		return err;
@@ -274,6 +287,8 @@ void cop_pending_save(const cop_pending *table, cop_bytes *bytes)
 	cop_bytes_put_u64(bytes, shape->d);
 	cop_bytes_put_u8(bytes, shape->sparse);
 	cop_bytes_put_u64(bytes, shape->predictions);
+	if (shape->candidate_d != 0)
+		cop_bytes_put_u64(bytes, shape->candidate_d);
 	cop_bytes_put_u64(bytes, table->count);
 	for (uint32_t handle = table->oldest; handle != 0; handle = record_at(table, handle)->younger)
 		cop_pending_record_save(shape, record_at(table, handle), bytes);
@@ -286,10 +301,12 @@ cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor)
 	uint64_t d = cop_cursor_u64(cursor);
 	uint8_t sparse = cop_cursor_u8(cursor);
 	uint64_t predictions = cop_cursor_u64(cursor);
+	uint64_t candidate_d = shape->candidate_d != 0 ? cop_cursor_u64(cursor) : 0;
 	uint64_t count = cop_cursor_u64(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	if (d != shape->d || sparse != (uint8_t)shape->sparse || predictions != shape->predictions)
+	if (d != shape->d || sparse != (uint8_t)shape->sparse || predictions != shape->predictions ||
+	        candidate_d != shape->candidate_d)
 		return COP_ESHAPE;
 	for (uint64_t i = 0; i < count; i++) {
 		cop_event_id id;

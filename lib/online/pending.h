@@ -24,6 +24,7 @@ typedef struct cop_pending_shape {
 	bool sparse;
 	size_t max_nonzeros; /* sparse: most entries of a context */
 	size_t arms;         /* 0: values, whose decisions have y and u instead of arm and p */
+	size_t candidate_d;  /* of the played candidate's row, kept beside the context; 0: none is */
 	size_t predictions;  /* of each decision that are kept, at most COP_LEARNER_EXPERTS */
 } cop_pending_shape;
 
@@ -36,7 +37,8 @@ typedef struct cop_pending_entry {
 	uint32_t losses; /* feedbacks recorded so far */
 	double loss[2];  /* last or sum of them, scaled */
 	cop_decision decision;
-	cop_row x; /* points into the table, valid until it changes */
+	cop_row x;         /* points into the table, valid until it changes */
+	cop_row candidate; /* the same, when the shape has one */
 } cop_pending_entry;
 
 typedef enum cop_remembered {
@@ -55,9 +57,11 @@ size_t cop_pending_bytes(const cop_pending *table);
 /* A lower bound than before does not drop what waits already. */
 void cop_pending_set_max(cop_pending *table, size_t max);
 
-/* Makes sure that the next add of such an id and context finds memory. COP_ENOMEM. */
-COP_CHECK cop_err cop_pending_reserve(cop_pending *table, const cop_event_id *id, const cop_row *x);
-/* Adds entry (handle aside; x is copied) at the young end; times should not fall. COP_EEXIST: the id waits already.
+/* Makes sure that the next add of such an id and context, with any one of the candidates (none: 0), finds memory.
+ * COP_ENOMEM. */
+COP_CHECK cop_err cop_pending_reserve(
+        cop_pending *table, const cop_event_id *id, const cop_row *x, const cop_row *candidate, size_t candidates);
+/* Adds entry (handle aside; rows are copied) at the young end; times should not fall. COP_EEXIST: the id waits already.
  * COP_EFULL: the bound is reached (take the oldest out first). COP_ENOMEM. */
 COP_CHECK cop_err cop_pending_add(
         cop_pending *table, const cop_event_id *id, const cop_pending_entry *entry, uint32_t *handle);

@@ -14,9 +14,12 @@ static size_t losses_size(const cop_pending_record *r) { return r->flags & COP_P
 
 static uint8_t *predictions_at(const cop_pending_record *r) { return (uint8_t *)(uintptr_t)(r + 1) + losses_size(r); }
 
-static size_t context_size(const cop_pending_shape *shape, size_t nnz)
+/* Of a context, or with d = candidate_d of a candidate, which may be none. */
+static size_t row_size(const cop_pending_shape *shape, size_t d, size_t nnz)
 {
-	return shape->sparse ? sizeof(uint32_t) + nnz * (sizeof(uint32_t) + sizeof(float)) : shape->d * sizeof(float);
+	if (d == 0)
+		return 0;
+	return shape->sparse ? sizeof(uint32_t) + nnz * (sizeof(uint32_t) + sizeof(float)) : d * sizeof(float);
 }
 
 static uint8_t *context_at(const cop_pending_shape *shape, const cop_pending_record *r)
@@ -24,34 +27,48 @@ static uint8_t *context_at(const cop_pending_shape *shape, const cop_pending_rec
 	return predictions_at(r) + shape->predictions * sizeof(float);
 }
 
-static uint32_t nnz_of(const cop_pending_shape *shape, const cop_pending_record *r)
+/* Of the row of d features at `at`. */
+static uint32_t nnz_at(const cop_pending_shape *shape, size_t d, const uint8_t *at)
 {
 	uint32_t nnz = 0;
-	if (shape->sparse)
-		memcpy(&nnz, context_at(shape, r), sizeof nnz);
+	if (shape->sparse && d != 0)
+		memcpy(&nnz, at, sizeof nnz);
 	return nnz;
+}
+
+static uint8_t *behind_row(const cop_pending_shape *shape, size_t d, uint8_t *at)
+{
+	return at + row_size(shape, d, nnz_at(shape, d, at));
+}
+
+static uint8_t *candidate_at(const cop_pending_shape *shape, const cop_pending_record *r)
+{
+	return behind_row(shape, shape->d, context_at(shape, r));
 }
 
 static uint8_t *id_at(const cop_pending_shape *shape, const cop_pending_record *r)
 {
-	return context_at(shape, r) + context_size(shape, nnz_of(shape, r));
+	return behind_row(shape, shape->candidate_d, candidate_at(shape, r));
 }
 
-size_t cop_pending_record_size(const cop_pending_shape *shape, size_t id_length, size_t nnz, bool records)
+size_t cop_pending_record_size(
+        const cop_pending_shape *shape, size_t id_length, size_t nnz, size_t candidate_nnz, bool records)
 {
 	return sizeof(cop_pending_record) + (records ? sizeof(losses) : 0) + shape->predictions * sizeof(float) +
-	       context_size(shape, nnz) + id_length;
+	       row_size(shape, shape->d, nnz) + row_size(shape, shape->candidate_d, candidate_nnz) + id_length;
 }
 
 size_t cop_pending_record_bytes(const cop_pending_shape *shape, const cop_pending_record *r)
 {
-	return cop_pending_record_size(shape, r->id_length, nnz_of(shape, r), (r->flags & COP_PENDING_RECORDS) != 0);
+	return (size_t)(id_at(shape, r) - (const uint8_t *)r) + r->id_length;
 }
 
-static void fill_context(const cop_pending_shape *shape, uint8_t *at, const cop_row *x)
+static void fill_row(const cop_pending_shape *shape, size_t d, uint8_t *at, const cop_row *x)
 {
+	if (d == 0)
+		return;
 	if (!shape->sparse) {
-		memcpy(at, x->dense, shape->d * sizeof(float));
+		memcpy(at, x->dense, d * sizeof(float));
 		return;
 	}
 	uint32_t nnz = (uint32_t)x->nnz;
@@ -80,7 +97,8 @@ void cop_pending_record_fill(
 	};
 	cop_pending_record_losses(r, entry);
 	memcpy(predictions_at(r), decision->prediction, shape->predictions * sizeof(float));
-	fill_context(shape, context_at(shape, r), &entry->x);
+	fill_row(shape, shape->d, context_at(shape, r), &entry->x);
+	fill_row(shape, shape->candidate_d, candidate_at(shape, r), &entry->candidate);
 	memcpy(id_at(shape, r), id->bytes, id->length);
 }
 
@@ -92,15 +110,16 @@ void cop_pending_record_losses(cop_pending_record *r, const cop_pending_entry *e
 	memcpy(r + 1, &kept, sizeof kept);
 }
 
-static void view_context(const cop_pending_shape *shape, const cop_pending_record *r, cop_row *x)
+static void view_row(const cop_pending_shape *shape, size_t d, const uint8_t *at, cop_row *x)
 {
-	const uint8_t *at = context_at(shape, r);
-	*x = (cop_row){ .d = shape->d };
+	*x = (cop_row){ .d = d };
+	if (d == 0)
+		return;
 	if (!shape->sparse) {
 		x->dense = (const float *)(const void *)at;
 		return;
 	}
-	x->nnz = nnz_of(shape, r);
+	x->nnz = nnz_at(shape, d, at);
 	x->index = (const uint32_t *)(const void *)(at + sizeof(uint32_t));
 	x->value = (const float *)(const void *)(at + sizeof(uint32_t) + x->nnz * sizeof(uint32_t));
 }
@@ -128,7 +147,8 @@ void cop_pending_record_view(const cop_pending_shape *shape, const cop_pending_r
 		out->losses = (uint32_t)kept.count;
 	}
 	memcpy(out->decision.prediction, predictions_at(r), shape->predictions * sizeof(float));
-	view_context(shape, r, &out->x);
+	view_row(shape, shape->d, context_at(shape, r), &out->x);
+	view_row(shape, shape->candidate_d, candidate_at(shape, r), &out->candidate);
 }
 
 void cop_pending_record_id(const cop_pending_shape *shape, const cop_pending_record *r, cop_event_id *id)
@@ -159,7 +179,7 @@ void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_r
 	cop_bytes_put_u32(bytes, r->arm);
 	cop_bytes_put(bytes, r + 1, losses_size(r));
 	cop_bytes_put(bytes, predictions_at(r), shape->predictions * sizeof(float));
-	cop_bytes_put(bytes, context_at(shape, r), context_size(shape, nnz_of(shape, r)));
+	cop_bytes_put(bytes, context_at(shape, r), (size_t)(id_at(shape, r) - context_at(shape, r)));
 }
 
 static cop_err load_id(cop_cursor *cursor, cop_event_id *id)
@@ -206,13 +226,15 @@ static cop_err load_decision(const cop_pending_shape *shape, cop_cursor *cursor,
 	return cursor->err;
 }
 
-/* The context is checked in place, to be copied into its record. */
-static cop_err load_context(const cop_pending_shape *shape, cop_cursor *cursor, cop_row *x)
+/* A row is checked in place, to be copied into its record. */
+static cop_err load_row(const cop_pending_shape *shape, size_t d, cop_cursor *cursor, cop_row *x)
 {
+	if (d == 0)
+		return COP_OK;
 	uint32_t nnz = shape->sparse ? cop_cursor_u32(cursor) : 0;
 	if (shape->sparse && nnz > shape->max_nonzeros)
 		return COP_ESHAPE;
-	size_t words = shape->sparse ? nnz : shape->d;
+	size_t words = shape->sparse ? nnz : d;
 	const uint8_t *index = cop_cursor_take(cursor, shape->sparse ? words * sizeof(uint32_t) : 0);
 	const uint8_t *value = cop_cursor_take(cursor, words * sizeof(float));
 	if (index == NULL || value == NULL)
@@ -226,11 +248,11 @@ static cop_err load_context(const cop_pending_shape *shape, cop_cursor *cursor, 
 			memcpy(&at, index + i * sizeof at, sizeof at);
 		if (!isfinite(number))
 			return COP_ENONFINITE;
-		if (at >= shape->d || (i > 0 && shape->sparse && at <= last))
+		if (at >= d || (i > 0 && shape->sparse && at <= last))
 			return COP_EFORMAT;
 		last = at;
 	}
-	*x = (cop_row){ .d = shape->d, .nnz = nnz };
+	*x = (cop_row){ .d = d, .nnz = nnz };
 	if (shape->sparse) {
 		x->index = (const uint32_t *)(const void *)index;
 		x->value = (const float *)(const void *)value;
@@ -247,5 +269,7 @@ cop_err cop_pending_record_load(
 	cop_err err = load_id(cursor, id);
 	if (err == COP_OK)
 		err = load_decision(shape, cursor, entry);
-	return err != COP_OK ? err : load_context(shape, cursor, &entry->x);
+	if (err == COP_OK)
+		err = load_row(shape, shape->d, cursor, &entry->x);
+	return err != COP_OK ? err : load_row(shape, shape->candidate_d, cursor, &entry->candidate);
 }

@@ -15,8 +15,8 @@
 
 typedef struct waiting {
 	cop_event_id id;
-	test_row x;
-	cop_pending_entry entry; /* as it must come back, but for handle and x */
+	test_row x, a;
+	cop_pending_entry entry; /* as it must come back, but for handle and rows */
 } waiting;
 
 /* Arms and values, dense and sparse, every number of predictions. */
@@ -27,6 +27,8 @@ static const cop_pending_shape shapes[] = {
 	{ .d = D, .arms = 0, .predictions = 3, .sparse = true, .max_nonzeros = D },
 	{ .d = D, .arms = ARMS, .predictions = 2 },
 	{ .d = D, .arms = ARMS, .predictions = 0, .sparse = true, .max_nonzeros = D },
+	{ .d = D, .arms = ARMS, .predictions = 2, .candidate_d = 5 },
+	{ .d = D, .arms = ARMS, .predictions = 2, .candidate_d = D, .sparse = true, .max_nonzeros = D },
 };
 
 #define SHAPES (sizeof shapes / sizeof *shapes)
@@ -86,7 +88,25 @@ static void check_decision(const cop_decision *a, const cop_decision *b)
 	assert_memory_equal(a->prediction, b->prediction, sizeof a->prediction);
 }
 
-static void check_entry(const cop_pending_entry *e, const waiting *w, bool sparse)
+static void check_row(const cop_row *row, const test_row *want, size_t d, bool sparse)
+{
+	assert_int_equal(row->d, d);
+	if (d == 0)
+		return;
+	if (!sparse) {
+		assert_non_null(row->dense);
+		assert_memory_equal(row->dense, want->dense, d * sizeof(float));
+		return;
+	}
+	assert_null(row->dense);
+	assert_int_equal(row->nnz, want->nnz);
+	if (want->nnz > 0) {
+		assert_memory_equal(row->index, want->index, want->nnz * sizeof(uint32_t));
+		assert_memory_equal(row->value, want->value, want->nnz * sizeof(float));
+	}
+}
+
+static void check_entry(const cop_pending_entry *e, const waiting *w, const cop_pending_shape *shape)
 {
 	assert_true(e->time == w->entry.time);
 	assert_int_equal(e->records, w->entry.records);
@@ -94,18 +114,8 @@ static void check_entry(const cop_pending_entry *e, const waiting *w, bool spars
 	assert_int_equal(e->losses, w->entry.losses);
 	assert_true(e->loss[0] == w->entry.loss[0] && e->loss[1] == w->entry.loss[1]);
 	check_decision(&e->decision, &w->entry.decision);
-	assert_int_equal(e->x.d, D);
-	if (!sparse) {
-		assert_non_null(e->x.dense);
-		assert_memory_equal(e->x.dense, w->x.dense, D * sizeof(float));
-		return;
-	}
-	assert_null(e->x.dense);
-	assert_int_equal(e->x.nnz, w->x.nnz);
-	if (w->x.nnz > 0) {
-		assert_memory_equal(e->x.index, w->x.index, w->x.nnz * sizeof(uint32_t));
-		assert_memory_equal(e->x.value, w->x.value, w->x.nnz * sizeof(float));
-	}
+	check_row(&e->x, &w->x, shape->d, shape->sparse);
+	check_row(&e->candidate, &w->a, shape->candidate_d, shape->sparse);
 }
 
 static long find(const reference *ref, const cop_event_id *id)
@@ -131,14 +141,23 @@ static void any_entry(waiting *w, const cop_pending_shape *shape, cop_rng *rng, 
 	w->entry.records = cop_rng_below(rng, 2) != 0;
 	w->entry.deferred = cop_rng_below(rng, 2) != 0;
 	row_random(&w->x, rng, D, 0.4, 0);
+	row_random(&w->a, rng, shape->candidate_d, 0.4, 0);
+}
+
+/* The entry's rows become views of where it lies now. */
+static void view_rows(waiting *w, const cop_pending_shape *shape)
+{
+	w->entry.x = shape->sparse ? row_sparse(&w->x) : row_dense(&w->x);
+	if (shape->candidate_d != 0)
+		w->entry.candidate = shape->sparse ? row_sparse(&w->a) : row_dense(&w->a);
 }
 
 static void add(cop_pending *table, reference *ref, cop_rng *rng, double now, const cop_pending_shape *shape)
 {
 	waiting w;
 	any_entry(&w, shape, rng, now);
+	view_rows(&w, shape);
 	cop_pending_entry entry = w.entry, found;
-	entry.x = shape->sparse ? row_sparse(&w.x) : row_dense(&w.x);
 	uint32_t handle = 0;
 	cop_err err = cop_pending_add(table, &w.id, &entry, &handle);
 	if (find(ref, &w.id) >= 0)
@@ -208,7 +227,7 @@ static void one_operation(
 		assert_int_equal(cop_pending_find(table, &id, &e), at >= 0);
 		if (at < 0)
 			return;
-		check_entry(&e, &ref->items[at], shape->sparse);
+		check_entry(&e, &ref->items[at], shape);
 		if (what <= 3)
 			take_out(table, ref, &e, (size_t)at, now);
 		else if (what == 4)
@@ -219,7 +238,7 @@ static void one_operation(
 		assert_int_equal(cop_pending_oldest(table, &e), ref->count > 0);
 		if (ref->count == 0)
 			return;
-		check_entry(&e, &ref->items[0], shape->sparse);
+		check_entry(&e, &ref->items[0], shape);
 		if (n % 8 == 0)
 			take_out(table, ref, &e, 0, now);
 	}
@@ -248,7 +267,7 @@ static void test_random_operations_equal_plain_array(void **state)
 		cop_pending_entry e;
 		while (ref.count > 0) { /* the rest in order of time */
 			assert_true(cop_pending_oldest(table, &e));
-			check_entry(&e, &ref.items[0], shapes[k].sparse);
+			check_entry(&e, &ref.items[0], &shapes[k]);
 			take_out(table, &ref, &e, 0, 1e9);
 		}
 		assert_false(cop_pending_oldest(table, &e));
@@ -511,12 +530,12 @@ static void test_add_after_reserve_allocates_nothing(void **state)
 			any_entry(&w, &shapes[k], &rng, 0.0);
 			if (i % 2 == 0) /* else one of a few, which often waits already */
 				cop_event_id_from_unsigned(&w.id, i + (1U << 30));
-			w.entry.x = shapes[k].sparse ? row_sparse(&w.x) : row_dense(&w.x);
+			view_rows(&w, &shapes[k]);
 			size_t bytes = cop_pending_bytes(table);
 			cop_err err = COP_ENOMEM;
 			for (unsigned long n = 1; err != COP_OK; n++) {
 				cop_test_alloc_fail(n, 0);
-				err = cop_pending_reserve(table, &w.id, &w.entry.x);
+				err = cop_pending_reserve(table, &w.id, &w.entry.x, &w.entry.candidate, 1);
 				assert_true(err == COP_OK || err == COP_ENOMEM);
 				refused += err != COP_OK;
 				assert_int_equal(cop_pending_count(table), count);
