@@ -9,15 +9,20 @@
 #include "base/mem.h"
 #include "base/number.h"
 
-#define SHOWN 40 /* characters of a wrong field in a message */
+#define SHOWN     40 /* characters of a wrong field in a message */
+#define WHOLE_MAX 8  /* digits behind the first of a number that is read at once */
 
 struct cop_csv {
 	cop_stream *stream;
-	size_t columns;  /* 0: nothing read yet */
-	double *values;  /* columns */
-	char *names;     /* the header's names, each terminated; NULL: no header */
-	size_t *name_at; /* columns, into names */
-	float *features; /* columns, for datasets */
+	size_t columns;     /* 0: nothing read yet */
+	double *values;     /* columns */
+	char *names;        /* the header's names, each terminated; NULL: no header */
+	size_t *name_at;    /* columns, into names */
+	float *features;    /* columns, for datasets */
+	bool text;          /* is allowed */
+	const char **field; /* columns: where they begin, when text is allowed */
+	const char *row_end;
+	size_t row_length;
 };
 
 typedef struct span {
@@ -36,11 +41,25 @@ static span trim(const char *at, const char *end)
 	return (span){ at, (size_t)(end - at) };
 }
 
+/* Behind the quote that ends the text whose quote stands at `at`; `at` when none does. Two quotes are one inside. */
+static const char *pass_quoted(const char *at, const char *end)
+{
+	for (const char *to = at + 1; to < end; to++)
+		if (*to == '"') {
+			if (to + 1 == end || to[1] != '"')
+				return to + 1;
+			to++;
+		}
+	return at;
+}
+
 /* The field at *at, which moves behind the comma that ends it, or to NULL after the last. */
 static span next_field(const char **at, const char *end)
 {
 	const char *start = *at;
-	const char *stop = start;
+	while (start < end && is_blank(*start))
+		start++;
+	const char *stop = start < end && *start == '"' ? pass_quoted(start, end) : start;
 	while (stop < end && *stop != ',')
 		stop++;
 	*at = stop < end ? stop + 1 : NULL;
@@ -49,10 +68,17 @@ static span next_field(const char **at, const char *end)
 
 static size_t count_fields(span line)
 {
-	size_t count = 1;
-	for (size_t i = 0; i < line.length; i++)
-		count += line.at[i] == ',';
+	size_t count = 0;
+	for (const char *at = line.at; at != NULL; count++)
+		(void)next_field(&at, line.at + line.length);
 	return count;
+}
+
+static span unquote(span field)
+{
+	if (field.length >= 2 && field.at[0] == '"' && field.at[field.length - 1] == '"')
+		return (span){ field.at + 1, field.length - 2 };
+	return field;
 }
 
 static cop_err out_of_memory(const cop_csv *csv, cop_diag *diag)
@@ -124,9 +150,7 @@ static cop_err keep_names(cop_csv *csv, span line)
 	char *to = csv->names;
 	const char *at = line.at;
 	for (size_t i = 0; i < csv->columns; i++) {
-		span name = next_field(&at, line.at + line.length);
-		if (name.length >= 2 && name.at[0] == '"' && name.at[name.length - 1] == '"')
-			name = (span){ name.at + 1, name.length - 2 };
+		span name = unquote(next_field(&at, line.at + line.length));
 		csv->name_at[i] = (size_t)(to - csv->names);
 		memcpy(to, name.at, name.length);
 		to[name.length] = '\0';
@@ -140,24 +164,71 @@ static cop_err begin(cop_csv *csv, span line, bool *header)
 {
 	size_t columns = count_fields(line);
 	csv->values = cop_mem_alloc(columns, sizeof *csv->values);
-	if (csv->values == NULL)
+	csv->field = cop_mem_alloc(csv->text ? columns : 0, sizeof *csv->field);
+	if (csv->values == NULL || csv->field == NULL) {
+		cop_mem_free(csv->values);
+		cop_mem_free(csv->field);
+		csv->values = NULL;
+		csv->field = NULL;
 		return COP_ENOMEM;
+	}
 	csv->columns = columns;
 	*header = is_header(line);
 	return *header ? keep_names(csv, line) : COP_OK;
+}
+
+/* A field of blanks, text, or a number that needs care; *at moves on as next_field does. */
+static cop_err parse_field(cop_csv *csv, size_t i, const char **at, const char *end, cop_diag *diag)
+{
+	span field = next_field(at, end);
+	cop_err err = cop_number_parse(field.at, field.length, &csv->values[i]);
+	if (err == COP_OK)
+		return COP_OK;
+	csv->values[i] = NAN;
+	return csv->text ? COP_OK : wrong_field(csv, i, field, err, diag);
+}
+
+/* Behind a whole number of few digits that a comma follows, which most are in many files; NULL: something else. */
+static inline const char *whole_number(const char *at, double *value)
+{
+	unsigned number = (unsigned)(unsigned char)*at - '0';
+	if (number > 9)
+		return NULL;
+	for (unsigned i = 0; i < WHOLE_MAX; i++) {
+		unsigned digit = (unsigned)(unsigned char)*++at - '0';
+		if (digit > 9)
+			break;
+		number = number * 10 + digit;
+	}
+	*value = number;
+	return *at == ',' ? at : NULL;
 }
 
 static cop_err parse_row(cop_csv *csv, span line, cop_diag *diag)
 {
 	const char *at = line.at;
 	const char *end = line.at + line.length;
+	csv->row_end = end;
+	csv->row_length = line.length;
 	for (size_t i = 0; i < csv->columns; i++) {
 		if (at == NULL)
 			return wrong_count(csv, i, diag);
-		span field = next_field(&at, end);
-		cop_err err = cop_number_parse(field.at, field.length, &csv->values[i]);
-		if (err != COP_OK)
-			return wrong_field(csv, i, field, err, diag);
+		if (csv->text)
+			csv->field[i] = at;
+		const char *stop = whole_number(at, &csv->values[i]);
+		if (stop == NULL)
+			stop = cop_number_scan(at, end, &csv->values[i]);
+		if (stop != NULL && !isfinite(csv->values[i]))
+			stop = NULL;
+		if (stop != NULL && stop < end && *stop == ',') {
+			at = stop + 1;
+		} else if (stop != NULL && stop == end) {
+			at = NULL;
+		} else {
+			cop_err err = parse_field(csv, i, &at, end, diag);
+			if (err != COP_OK)
+				return err;
+		}
 	}
 	return at == NULL ? COP_OK : wrong_count(csv, count_fields(line), diag);
 }
@@ -179,6 +250,7 @@ void cop_csv_free(cop_csv *csv)
 	cop_mem_free(csv->names);
 	cop_mem_free(csv->name_at);
 	cop_mem_free(csv->features);
+	cop_mem_free(csv->field);
 	cop_mem_free(csv);
 }
 
@@ -203,6 +275,33 @@ cop_err cop_csv_next(cop_csv *csv, const double **values, size_t *count, cop_dia
 	*count = csv->columns;
 	return COP_OK;
 }
+
+size_t cop_csv_row_length(const cop_csv *csv) { return csv->row_length; }
+
+void cop_csv_allow_text(cop_csv *csv) { csv->text = true; }
+
+static span field_of(const cop_csv *csv, size_t i)
+{
+	const char *at = csv->field[i];
+	return next_field(&at, csv->row_end);
+}
+
+const char *cop_csv_field(const cop_csv *csv, size_t i, size_t *length)
+{
+	span field = unquote(field_of(csv, i));
+	*length = field.length;
+	return field.at;
+}
+
+cop_err cop_csv_wrong_field(const cop_csv *csv, size_t i, cop_diag *diag)
+{
+	double value;
+	span field = field_of(csv, i);
+	cop_err err = cop_number_parse(field.at, field.length, &value);
+	return wrong_field(csv, i, field, err == COP_ENONFINITE ? err : COP_EFORMAT, diag);
+}
+
+size_t cop_csv_columns(const cop_csv *csv) { return csv->columns; }
 
 const char *cop_csv_column(const cop_csv *csv, size_t i)
 {

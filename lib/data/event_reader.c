@@ -5,6 +5,8 @@
 
 static const cop_event_format *const formats[] = {
 	&cop_event_format_vw,
+	&cop_event_format_dsjson,
+	&cop_event_format_csv,
 };
 
 const cop_event_format *cop_event_format_find(const char *name)
@@ -39,3 +41,5 @@ cop_err cop_event_reader_next(cop_event_reader *reader, cop_logged_event *event,
 		memset(event, 0, sizeof *event);
 	return err;
 }
+
+uint64_t cop_event_reader_passed(const cop_event_reader *reader) { return reader->passed; }

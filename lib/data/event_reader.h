@@ -25,6 +25,7 @@ typedef struct cop_event_reader_class {
 /* First member of every reader. */
 struct cop_event_reader {
 	const cop_event_reader_class *class;
+	uint64_t passed; /* see cop_event_reader_passed */
 };
 
 typedef struct cop_event_columns {
@@ -68,6 +69,9 @@ COP_CHECK cop_err cop_event_reader_open(const cop_event_format *format, const ch
         const cop_event_reader_settings *settings, cop_event_reader **out, cop_diag *diag);
 void cop_event_reader_free(cop_event_reader *reader);
 COP_CHECK cop_err cop_event_reader_next(cop_event_reader *reader, cop_logged_event *event, cop_diag *diag);
+/* Lines so far that were neither events nor faults: dsjson's observations that found no decision, and its checkpoint
+ * lines. */
+uint64_t cop_event_reader_passed(const cop_event_reader *reader);
 
 /* The rows of the table. */
 extern const cop_event_format cop_event_format_vw;
