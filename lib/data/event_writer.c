@@ -213,7 +213,7 @@ static cop_err find_group(cop_event_writer *writer, const char *space, size_t le
 	cop_writer_names *names = &writer->names;
 	for (size_t i = names->groups; i-- > 0;)
 		if (names->group[i].raw_length == length &&
-		        memcmp(names->text.data + names->group[i].raw, space, length) == 0) {
+		        (length == 0 || memcmp(names->text.data + names->group[i].raw, space, length) == 0)) {
 			*out = (uint32_t)i;
 			return COP_OK;
 		}
