@@ -20,6 +20,7 @@ typedef struct cop_command {
 	int (*run)(int argc, char **argv); /* argv[0] is "coppice NAME" */
 } cop_command;
 
+int cop_replay_command(int argc, char **argv);
 int cop_simulate_command(int argc, char **argv);
 int cop_inspect_command(int argc, char **argv);
 int cop_ctl_command(int argc, char **argv);

@@ -1,0 +1,34 @@
+/* tools/replay_scan.h: what a bandit log holds, found by reading it: how many arms, what costs, which features.
+ *
+ * A scan of a log's beginning serves as long as the rest holds nothing else; the feed (tools/replay_feed.h) tells when
+ * it does, and then all of the log is scanned. One thread. */
+#ifndef COP_TOOLS_REPLAY_SCAN_H
+#define COP_TOOLS_REPLAY_SCAN_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "reader_options.h"
+
+#define COP_REPLAY_SCAN_BEGINNING 20000 /* events */
+#define COP_REPLAY_DENSE_COLUMNS  4096  /* more names than these are hashed */
+#define COP_REPLAY_DENSE_PRESENCE 0.5   /* and so are names that are missing in more than this share of events, */
+#define COP_REPLAY_DENSE_ANYWAY   128   /* unless they are no more than these */
+#define COP_REPLAY_USUAL_ENTRIES  1024  /* room of a sparse row, unless the log needs more */
+
+typedef struct cop_replay_shape {
+	bool whole;                /* nothing of the log is unknown */
+	uint64_t events, labelled; /* looked at */
+	size_t arms;               /* 1 + the largest action, or eligible arm; candidates: 0 */
+	size_t candidates;         /* most of an event; 0: arms are numbers */
+	double low, high;          /* costs: [0, 1] when all lie in there, else least and most */
+	size_t entries;            /* most of a row */
+} cop_replay_shape;
+
+/* Reads up to `most` events (0: all). The space is new, and frozen when it is dense; caller frees both. Bad events are
+ * errors, or left out when the options say skip. stop (not 0) ends the scan early, with COP_EEND. Errors of readers. */
+COP_CHECK cop_err cop_replay_scan(const cop_reader_options *reader, const char *path, uint64_t most,
+        const volatile sig_atomic_t *stop, cop_feature_space **space, cop_replay_shape *out, cop_diag *diag);
+
+#endif
