@@ -24,7 +24,8 @@
 #include "wire/wire_put.h"
 
 #define BUDGET        64  /* messages of one socket in a turn */
-#define EXPIRE_BUDGET 256 /* reward windows ended in a turn, for each model, and two more for each of its decisions */
+/* Reward windows ended in a turn, for each model, and two more for each of its decisions. */
+#define EXPIRE_BUDGET COP_WIRE_RECORD_EXPIRY_MANY
 #define IDLE_MS       100 /* longest wait: reward windows end at most this late */
 #define COMPLAINTS    5.0 /* about streams: a second, and at once */
 #define ASIDES        16  /* turns between looks at signals and subscriptions while messages keep coming */

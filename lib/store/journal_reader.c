@@ -154,3 +154,19 @@ const uint8_t *cop_journal_reader_model_set(const cop_journal_reader *reader, si
 	*length = reader->open ? reader->walk.model_set.length : 0;
 	return reader->open ? reader->walk.model_set.data : NULL;
 }
+
+cop_err cop_journal_read_models(const char *folder, const cop_journal_file *file, cop_bytes *out)
+{
+	cop_journal_scan scan;
+	cop_journal_header header;
+	cop_err err = cop_journal_scan_open(&scan, folder, file, NULL);
+	if (err != COP_OK)
+		return err;
+	err = cop_journal_scan_header(&scan, &header, NULL);
+	if (err == COP_OK) {
+		cop_bytes_put(out, header.model_set, header.model_set_length);
+		err = out->err;
+	}
+	cop_journal_scan_close(&scan);
+	return err == COP_EEND ? COP_EFORMAT : err;
+}

@@ -10,7 +10,8 @@
 #include "wire/wire_context.h"
 
 #define COP_WIRE_RECORD_PREDICTIONS 4
-#define COP_WIRE_RECORD_MODEL       64 /* bytes of a model's name */
+#define COP_WIRE_RECORD_MODEL       64  /* bytes of a model's name */
+#define COP_WIRE_RECORD_EXPIRY_MANY 256 /* an expiry of fewer ended every window that was over */
 
 typedef enum cop_wire_record_type {
 	COP_WIRE_RECORD_DECISION = 1,   /* a new decision */

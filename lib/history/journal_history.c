@@ -1,0 +1,492 @@
+/* Records move decisions from the waiting ones into a list of those that are done; events are given out of that list,
+ * and the next record is read when it is empty. What a record ends goes in the order in which the daemon ended it. */
+#include "history/journal_history.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "history/record_source.h"
+#include "history/told_model.h"
+#include "history/waiting.h"
+
+typedef struct history {
+	cop_event_reader base; /* first */
+	cop_record_source source;
+	cop_told_model told;
+	cop_waiting waiting;
+	cop_waiting_entry *done, *last_done;
+	cop_waiting_entry *given; /* of the last event */
+	bool unanswered;
+	bool ended; /* no more records */
+	size_t waiting_max, waiting_bytes;
+	uint64_t segment; /* base of the one whose model set was taken last */
+	cop_journal_record raw;
+	cop_journal_history_origin origin;
+	cop_journal_history_counts counts;
+	cop_err err; /* sticky */
+	cop_diag why;
+} history;
+
+/* ---- what becomes of a decision ---- */
+
+static void put_done(history *h, cop_waiting_entry *entry)
+{
+	entry->younger = NULL;
+	if (h->done == NULL)
+		h->done = entry;
+	else
+		h->last_done->younger = entry;
+	h->last_done = entry;
+}
+
+static void finish(history *h, cop_waiting_entry *entry, double time)
+{
+	cop_waiting_remove(&h->waiting, entry);
+	entry->learned = h->raw.sequence;
+	entry->ended = time;
+	put_done(h, entry);
+}
+
+static void label(cop_waiting_entry *entry, double loss)
+{
+	entry->labelled = true;
+	entry->loss = loss;
+}
+
+static bool is_over(const history *h, const cop_waiting_entry *entry, double time)
+{
+	return h->told.window > 0.0 && entry->time + h->told.window <= time;
+}
+
+/* The window's end: recorded losses, else the default, else nothing. */
+static void end_window(history *h, cop_waiting_entry *entry, double time)
+{
+	const cop_told_model *told = &h->told;
+	if (entry->losses > 0) {
+		label(entry, fmin(fmax(entry->loss, told->model.loss_range[0]), told->model.loss_range[1]));
+	} else if (told->has_default_loss && !entry->deferred) {
+		label(entry, told->default_loss);
+		entry->defaulted = true;
+	}
+	finish(h, entry, time);
+}
+
+/* At a bound of the daemon's only what was recorded is learned. */
+static void give_way(history *h, cop_waiting_entry *entry, double time)
+{
+	if (entry->losses > 0)
+		end_window(h, entry, time);
+	else
+		finish(h, entry, time);
+}
+
+/* ---- records ---- */
+
+static cop_err keep_decision(history *h, const cop_wire_record *r)
+{
+	cop_waiting_entry *entry = cop_waiting_find(&h->waiting, &r->id);
+	if (entry != NULL) /* its window was over, else it would not have been decided anew */
+		end_window(h, entry, r->time);
+	for (uint64_t i = 0; i < r->evicted && h->waiting.oldest != NULL; i++)
+		give_way(h, h->waiting.oldest, r->time);
+	entry = cop_waiting_entry_new(&r->id, h->raw.body, h->raw.length);
+	if (entry == NULL)
+		return COP_ENOMEM;
+	entry->sequence = h->raw.sequence;
+	entry->time = r->time;
+	entry->arm = r->a;
+	entry->deferred = r->defer;
+	entry->text = COP_JOURNAL_FRAME_HEAD + h->raw.length;
+	cop_err err = cop_waiting_add(&h->waiting, entry);
+	if (err != COP_OK) {
+		cop_mem_free(entry);
+		return err;
+	}
+	while (h->waiting.count > 1 && (h->waiting.count > h->waiting_max || h->waiting.bytes > h->waiting_bytes)) {
+		h->counts.gave_way++;
+		give_way(h, h->waiting.oldest, r->time);
+	}
+	return COP_OK;
+}
+
+static cop_err learn_self_contained(history *h, const cop_wire_record *r)
+{
+	cop_waiting_entry *entry = cop_waiting_entry_new(&r->id, h->raw.body, h->raw.length);
+	if (entry == NULL)
+		return COP_ENOMEM;
+	entry->sequence = entry->learned = h->raw.sequence;
+	entry->time = entry->ended = r->time;
+	entry->self_contained = true;
+	entry->text = COP_JOURNAL_FRAME_HEAD + h->raw.length;
+	label(entry, r->loss[0]);
+	put_done(h, entry);
+	return COP_OK;
+}
+
+static void record_loss(const history *h, cop_waiting_entry *entry, double loss)
+{
+	bool adds = h->told.reward == COP_WIRE_REWARD_SUM && entry->losses > 0;
+	entry->loss = adds ? entry->loss + loss : loss;
+	entry->losses++;
+}
+
+/* What the daemon answered; for records that do not say, by the rules. A window that was over is ended first. */
+static cop_wire_result result_of(history *h, const cop_wire_record *r, cop_waiting_entry **entry)
+{
+	bool joined = r->has_result && (r->result == COP_WIRE_APPLIED || r->result == COP_WIRE_RECORDED);
+	bool over = !joined && *entry != NULL && is_over(h, *entry, r->time);
+	if (over) {
+		end_window(h, *entry, r->time);
+		*entry = NULL;
+	}
+	if (r->has_result)
+		return r->result;
+	if (over)
+		return COP_WIRE_LATE;
+	if (*entry == NULL)
+		return r->has_x ? COP_WIRE_APPLIED : COP_WIRE_UNKNOWN;
+	return h->told.reward == COP_WIRE_REWARD_EARLIEST ? COP_WIRE_APPLIED : COP_WIRE_RECORDED;
+}
+
+static cop_err join(history *h, const cop_wire_record *r)
+{
+	cop_waiting_entry *entry = cop_waiting_find(&h->waiting, &r->id);
+	cop_wire_result result = result_of(h, r, &entry);
+	bool same = entry != NULL && (!r->has_x || entry->arm == r->a);
+	if (result != COP_WIRE_APPLIED && result != COP_WIRE_RECORDED) {
+		h->counts.ignored++;
+		return COP_OK;
+	}
+	if (same) {
+		entry->text += COP_JOURNAL_FRAME_HEAD + h->raw.length;
+		if (result == COP_WIRE_RECORDED) {
+			record_loss(h, entry, r->loss[0]);
+			return COP_OK;
+		}
+		label(entry, r->loss[0]);
+		finish(h, entry, r->time);
+		return COP_OK;
+	}
+	if (result == COP_WIRE_RECORDED || !r->has_x) {
+		h->counts.unjoined++;
+		return COP_OK;
+	}
+	if (entry != NULL) { /* another arm was played than the one decided: the feedback is all that is known */
+		cop_waiting_remove(&h->waiting, entry);
+		cop_mem_free(entry);
+	}
+	return learn_self_contained(h, r);
+}
+
+/* The longest waiting ones, as many as the record counts; or all, when it counts so few that none was left. The daemon
+ * may have ended more of them while its journal was broken. */
+static void expire(history *h, const cop_wire_record *r)
+{
+	bool all = h->told.window > 0.0 && r->count < COP_WIRE_RECORD_EXPIRY_MANY;
+	uint64_t left = r->count;
+	for (cop_waiting_entry *entry; (entry = h->waiting.oldest) != NULL && (all || left > 0); left--) {
+		if (h->told.window > 0.0 && !is_over(h, entry, r->time))
+			return;
+		end_window(h, entry, r->time);
+	}
+}
+
+static void activate(history *h, const cop_wire_record *r)
+{
+	cop_waiting_entry *entry = cop_waiting_find(&h->waiting, &r->id);
+	if (entry == NULL)
+		return;
+	if (is_over(h, entry, r->time)) {
+		end_window(h, entry, r->time);
+	} else if (entry->deferred) {
+		entry->deferred = false;
+		entry->time = r->time;
+		cop_waiting_renew(&h->waiting, entry);
+	}
+}
+
+static cop_err apply(history *h, const cop_wire_record *r)
+{
+	switch ((cop_wire_record_type)h->raw.type) {
+	case COP_WIRE_RECORD_DECISION:
+		h->counts.decisions++;
+		return keep_decision(h, r);
+	case COP_WIRE_RECORD_FEEDBACK:
+		h->counts.feedback++;
+		return join(h, r);
+	case COP_WIRE_RECORD_EXPIRY:
+		expire(h, r);
+		break;
+	case COP_WIRE_RECORD_ACTIVATION:
+		activate(h, r);
+		break;
+	case COP_WIRE_RECORD_CONFIG:
+	case COP_WIRE_RECORD_PROMOTION:
+		break;
+	}
+	return COP_OK;
+}
+
+/* ---- reading ---- */
+
+/* Says where; the record in hand. */
+static cop_err refuse(history *h, cop_err err, const char *what, cop_diag *diag)
+{
+	char text[400];
+	(void)snprintf(text, sizeof text, "%.380s", what);
+	cop_diag_set(diag, "", 0, h->raw.offset, "record %" PRIu64 " (offset %" PRIu64 "): %s", h->raw.sequence,
+	        h->raw.offset, text);
+	cop_record_source_place(&h->source, h->segment, diag);
+	h->counts.bad += err == COP_EFORMAT;
+	return err;
+}
+
+static cop_err decode(
+        history *h, cop_wire_record_type type, const uint8_t *body, size_t length, cop_wire_record *out, cop_diag *diag)
+{
+	cop_wire_fault fault = { .message = "" };
+	cop_err err = cop_told_model_ready(&h->told, type, body, length, diag);
+	if (err != COP_OK)
+		return refuse(h, err, diag->message, diag);
+	err = cop_wire_record_decode(type, body, length, &h->told.shape, &h->told.workspace, out, &fault);
+	return err == COP_OK ? COP_OK : refuse(h, COP_EFORMAT, fault.message, diag);
+}
+
+/* A configuration's models count from here on. */
+static cop_err take_config(history *h, cop_diag *diag)
+{
+	static const cop_wire_shape no_shape = { .features = 1, .arms = 1 };
+	static const cop_wire_workspace no_workspace = { 0 };
+	cop_wire_record r;
+	cop_wire_fault fault = { .message = "" };
+	if (cop_wire_record_decode(
+	            COP_WIRE_RECORD_CONFIG, h->raw.body, h->raw.length, &no_shape, &no_workspace, &r, &fault) != COP_OK)
+		return refuse(h, COP_EFORMAT, fault.message, diag);
+	cop_err err = cop_told_model_take(&h->told, r.models, r.models_length, diag);
+	return err == COP_OK ? COP_OK : refuse(h, err, diag->message, diag);
+}
+
+/* A segment's header tells of the models as they were when it was begun. */
+static cop_err enter_segment(history *h, cop_diag *diag)
+{
+	size_t length;
+	const uint8_t *set = cop_record_source_model_set(&h->source, &length);
+	uint64_t base = cop_record_source_base(&h->source);
+	if (base == h->segment)
+		return COP_OK;
+	h->segment = base;
+	cop_err err = cop_told_model_take(&h->told, set, length, diag);
+	return err == COP_OK ? COP_OK : refuse(h, err, diag->message, diag);
+}
+
+static cop_err take_record(history *h, cop_diag *diag)
+{
+	cop_wire_record r;
+	cop_err err = enter_segment(h, diag);
+	if (err != COP_OK)
+		return err;
+	if (h->raw.type == COP_WIRE_RECORD_CONFIG)
+		return take_config(h, diag);
+	if (h->raw.type < COP_WIRE_RECORD_DECISION || h->raw.type > COP_WIRE_RECORD_PROMOTION)
+		return COP_OK; /* of a later version */
+	err = cop_told_model_match(&h->told, &h->raw, diag);
+	if (err != COP_OK)
+		return err == COP_EEND ? COP_OK : refuse(h, err, diag->message, diag);
+	h->counts.records++;
+	err = decode(h, (cop_wire_record_type)h->raw.type, h->raw.body, h->raw.length, &r, diag);
+	if (err == COP_OK)
+		err = apply(h, &r);
+	if (err == COP_ENOMEM)
+		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+	return err;
+}
+
+/* The next record, or, at the journal's end, one of those that wait still. */
+static cop_err advance(history *h, cop_diag *diag)
+{
+	cop_err err = h->ended ? COP_EEND : cop_record_source_next(&h->source, &h->raw, diag);
+	if (err == COP_OK)
+		return take_record(h, diag);
+	if (err != COP_EEND)
+		return err;
+	h->ended = true;
+	cop_waiting_entry *entry = h->waiting.oldest;
+	if (entry == NULL)
+		return COP_EEND;
+	cop_waiting_remove(&h->waiting, entry);
+	put_done(h, entry);
+	return COP_OK;
+}
+
+/* ---- events ---- */
+
+/* COP_EEND: this one is not wanted. */
+static cop_err count_outcome(history *h, const cop_waiting_entry *entry)
+{
+	cop_journal_history_counts *counts = &h->counts;
+	if (entry->labelled) {
+		counts->labelled++;
+		counts->defaulted += entry->defaulted;
+		counts->self_contained += entry->self_contained;
+		return COP_OK;
+	}
+	if (entry->deferred) {
+		counts->not_shown++;
+		return COP_EEND;
+	}
+	counts->unanswered++;
+	return h->unanswered ? COP_OK : COP_EEND;
+}
+
+static cop_err check_label(history *h, const cop_logged_event *event, cop_diag *diag)
+{
+	char text[160];
+	if (fabs(event->cost) > COP_LOGGED_COST_MAX)
+		(void)snprintf(text, sizeof text,
+		        "loss %g of the decision in record %" PRIu64 "; expected at most %g in size", event->cost,
+		        event->line, COP_LOGGED_COST_MAX);
+	else if (event->p < COP_LOGGED_PROBABILITY_MIN)
+		(void)snprintf(text, sizeof text,
+		        "propensity %g of the decision in record %" PRIu64 "; expected at least %g", event->p,
+		        event->line, COP_LOGGED_PROBABILITY_MIN);
+	else
+		return COP_OK;
+	return refuse(h, COP_EFORMAT, text, diag);
+}
+
+static void fill(history *h, const cop_waiting_entry *entry, const cop_wire_record *r, cop_logged_event *event)
+{
+	*event = (cop_logged_event){
+		.line = entry->sequence,
+		.id = entry->id,
+		.x = r->x,
+		.mask = r->mask,
+		.arms = r->mask != NULL ? r->arms : 0,
+		.labelled = entry->labelled,
+		.learn = entry->labelled,
+		.action = r->a,
+		.cost = entry->labelled ? entry->loss : 0.0,
+		.p = r->p,
+		.weight = 1.0,
+		.features = cop_row_entries(&r->x) + 1,
+		.text = entry->text,
+	};
+	h->origin = (cop_journal_history_origin){
+		.sequence = entry->sequence,
+		.learned = entry->learned,
+		.time = entry->time,
+		.learned_time = entry->ended,
+		.defaulted = entry->defaulted,
+		.self_contained = entry->self_contained,
+	};
+}
+
+/* The event of the first that is done. COP_EEND: it makes none. */
+static cop_err give(history *h, cop_logged_event *event, cop_diag *diag)
+{
+	cop_wire_record r;
+	cop_waiting_entry *entry = h->done;
+	h->done = entry->younger;
+	h->given = entry;
+	cop_err err = count_outcome(h, entry);
+	if (err != COP_OK)
+		return err;
+	cop_wire_record_type type = entry->self_contained ? COP_WIRE_RECORD_FEEDBACK : COP_WIRE_RECORD_DECISION;
+	err = decode(h, type, entry->body, entry->length, &r, diag);
+	if (err != COP_OK)
+		return err;
+	fill(h, entry, &r, event);
+	return entry->labelled ? check_label(h, event, diag) : COP_OK;
+}
+
+static cop_err next_event(history *h, cop_logged_event *event, cop_diag *diag)
+{
+	for (;;) {
+		cop_mem_free(h->given);
+		h->given = NULL;
+		cop_err err = h->done != NULL ? give(h, event, diag) : advance(h, diag);
+		bool gave = h->given != NULL;
+		if (err == COP_EEND ? !gave : err != COP_OK || gave)
+			return err;
+	}
+}
+
+static cop_err next(cop_event_reader *reader, cop_logged_event *event, cop_diag *diag)
+{
+	history *h = (history *)reader;
+	if (h->err == COP_OK) {
+		cop_err err = next_event(h, event, diag);
+		if (err == COP_OK || err == COP_EFORMAT)
+			return err;
+		h->err = err;
+		h->why = *diag;
+	}
+	*diag = h->why;
+	return h->err;
+}
+
+/* ---- life ---- */
+
+static void destroy(cop_event_reader *reader)
+{
+	history *h = (history *)reader;
+	while (h->done != NULL) {
+		cop_waiting_entry *entry = h->done;
+		h->done = entry->younger;
+		cop_mem_free(entry);
+	}
+	cop_mem_free(h->given);
+	cop_waiting_fini(&h->waiting);
+	cop_told_model_fini(&h->told);
+	cop_record_source_fini(&h->source);
+	cop_mem_free(h);
+}
+
+static const cop_event_reader_class class = { .next = next, .destroy = destroy };
+
+cop_err cop_journal_history_open(
+        const char *path, const cop_journal_history_settings *settings, cop_event_reader **out, cop_diag *diag)
+{
+	*out = NULL;
+	history *h = cop_mem_alloc(1, sizeof *h);
+	if (h == NULL) {
+		cop_diag_set(diag, path, 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		return COP_ENOMEM;
+	}
+	h->base.class = &class;
+	h->unanswered = settings->unanswered;
+	h->waiting_max = settings->waiting_max != 0 ? settings->waiting_max : COP_JOURNAL_HISTORY_WAITING;
+	h->waiting_bytes = settings->waiting_bytes != 0 ? settings->waiting_bytes : COP_JOURNAL_HISTORY_BYTES;
+	h->told.bits = settings->bits != 0 ? settings->bits : COP_JOURNAL_HISTORY_BITS;
+	cop_err err = cop_record_source_open(&h->source, path, settings->skip, &settings->skips, diag);
+	if (err == COP_OK) {
+		cop_diag why = { .message = "" };
+		err = cop_told_model_choose(&h->told, settings->model == NULL ? "" : settings->model, &h->source, &why);
+		if (err != COP_OK)
+			cop_diag_set(diag, path, 0, 0, "%s", why.message);
+	}
+	if (err != COP_OK) {
+		destroy(&h->base);
+		return err;
+	}
+	*out = &h->base;
+	return COP_OK;
+}
+
+const cop_journal_history_model *cop_journal_history_get_model(const cop_event_reader *reader)
+{
+	return &((const history *)reader)->told.model;
+}
+
+const cop_journal_history_origin *cop_journal_history_get_origin(const cop_event_reader *reader)
+{
+	return &((const history *)reader)->origin;
+}
+
+const cop_journal_history_counts *cop_journal_history_get_counts(const cop_event_reader *reader)
+{
+	return &((const history *)reader)->counts;
+}

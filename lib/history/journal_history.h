@@ -1,0 +1,84 @@
+/* history/journal_history.h: a journal as bandit events: what was decided, joined with what it cost.
+ *
+ * The records are joined as the daemon joined them: by id, under the model's reward rule and window as the journal
+ * tells them, with default losses at a window's end, self-contained feedback, and deferred decisions only if they were
+ * shown or answered. Events come in the order in which they were learned, so that learning them again in this order
+ * moves a model as the daemon's moved. Their cost is the loss as it was sent, in the model's loss_range. Memory is that
+ * of the decisions that wait. The reader is one of data/event_reader.h; a journal that is still being written is read
+ * as far as it was at the opening. One thread per reader.
+ *
+ * Journals of older versions do not tell what their models are like: then contexts are taken as they come, the first
+ * feedback counts, and there is no end of a window but the recorded one. */
+#ifndef COP_HISTORY_JOURNAL_HISTORY_H
+#define COP_HISTORY_JOURNAL_HISTORY_H
+
+#include "data/event_reader.h"
+#include "store/journal_intact.h"
+
+#define COP_JOURNAL_HISTORY_WAITING ((size_t)1 << 22) /* decisions */
+#define COP_JOURNAL_HISTORY_BYTES   ((size_t)2 << 30)
+#define COP_JOURNAL_HISTORY_BITS    14
+
+typedef struct cop_journal_history_settings {
+	const char *model;    /* name; NULL or "": the journal's only one */
+	bool unanswered;      /* decisions that were shown and have no loss are events too, unlabelled; else left out */
+	bool skip;            /* what is damaged is passed over; else it is an error */
+	size_t waiting_max;   /* decisions that may wait, the oldest gives way; 0: COP_JOURNAL_HISTORY_WAITING */
+	size_t waiting_bytes; /* memory that they may take; 0: COP_JOURNAL_HISTORY_BYTES */
+	unsigned bits;        /* of a sparse model that the journal does not tell of; 0: COP_JOURNAL_HISTORY_BITS */
+	cop_journal_skip_listener skips; /* with skip: hears what was passed over */
+} cop_journal_history_settings;
+
+/* path: the journal's folder, or one segment's file. Caller frees with cop_event_reader_free; on error *out is NULL.
+ * COP_ENOTFOUND: no such path, or the journal has no such model. COP_EINVAL: several models and none named (the message
+ * lists them), or one of values, which have no arms. COP_EIO, COP_EFORMAT, COP_EVERSION, COP_ENOMEM.
+ *
+ * Of the reader's next: COP_EFORMAT is a record whose body makes no sense, or a label that no reader takes; the next
+ * event may be asked for. COP_EIO is damage (of the segment and offset in *diag). COP_ESHAPE: the model's shape changes
+ * within the journal. COP_EINVAL: as above, when it shows only now. */
+COP_CHECK cop_err cop_journal_history_open(
+        const char *path, const cop_journal_history_settings *settings, cop_event_reader **out, cop_diag *diag);
+
+/* The model whose events they are. What the journal does not tell is 0 or empty. */
+typedef struct cop_journal_history_model {
+	char name[65], learner[65];
+	size_t features; /* dense dimension; 0: sparse, of dimension 2^bits */
+	unsigned bits;
+	size_t max_nonzeros;
+	size_t arms;
+	double loss_range[2]; /* {0, 1} when not told */
+	bool told;
+} cop_journal_history_model;
+
+/* As far as it is known; all of it once an event was read. Borrowed. */
+const cop_journal_history_model *cop_journal_history_get_model(const cop_event_reader *reader);
+
+/* Where the last event came from. */
+typedef struct cop_journal_history_origin {
+	uint64_t sequence; /* of the decision, or of the self-contained feedback */
+	uint64_t learned;  /* of the record that ended its waiting; 0: it waits still */
+	double time;       /* seconds since 1970: of the decision, or when it was shown */
+	double learned_time;
+	bool defaulted; /* the cost is the model's default loss */
+	bool self_contained;
+} cop_journal_history_origin;
+
+const cop_journal_history_origin *cop_journal_history_get_origin(const cop_event_reader *reader);
+
+typedef struct cop_journal_history_counts {
+	uint64_t records; /* of the model */
+	uint64_t decisions, feedback;
+	uint64_t labelled;  /* events with a cost ... */
+	uint64_t defaulted; /* ... of them by default, */
+	uint64_t self_contained;
+	uint64_t unanswered; /* shown, and their window or the journal ended without a loss */
+	uint64_t not_shown;  /* deferred to the end */
+	uint64_t unjoined;   /* feedback that was learned, of decisions that the journal no longer has */
+	uint64_t ignored;    /* feedback that was duplicate, late or unknown */
+	uint64_t gave_way;   /* at waiting_max or waiting_bytes: their feedback comes to be unjoined */
+	uint64_t bad;        /* records and events given as COP_EFORMAT */
+} cop_journal_history_counts;
+
+const cop_journal_history_counts *cop_journal_history_get_counts(const cop_event_reader *reader);
+
+#endif
