@@ -10,6 +10,8 @@
 
 #include "base/mem.h"
 #include "command.h"
+#include "replay_options.h"
+#include "replay_reader.h"
 
 #define SLOTS      4
 #define BLOCK_FULL ((size_t)256 << 10) /* bytes: a consumer's cache holds it */
@@ -185,7 +187,7 @@ static verdict complain(const cop_replay_feed *feed, const cop_logged_event *eve
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	cop_diag_set(diag, feed->set.path, event->line, 0, "%s", text);
+	cop_diag_set(diag, feed->set.options->path, event->line, 0, "%s", text);
 	return (verdict){ .wrong = true, .other = feed->set.limits.open[skip], .skip = skip };
 }
 
@@ -207,7 +209,8 @@ static verdict check_candidates(const cop_replay_feed *feed, const cop_logged_ev
 static verdict check_arm(const cop_replay_feed *feed, const cop_logged_event *event, cop_diag *diag)
 {
 	size_t arms = feed->set.limits.arms;
-	unsigned base = strcmp(feed->set.reader->format, "vw") == 0 || feed->set.reader->reader.action_from_one;
+	unsigned base =
+	        strcmp(feed->set.options->reader.format, "vw") == 0 || feed->set.options->reader.reader.action_from_one;
 	size_t arm = event->labelled ? event->action : 0;
 	if (event->mask != NULL && event->arms > arms && event->arms > arm)
 		arm = event->arms - 1;
@@ -251,7 +254,7 @@ static verdict check(const cop_replay_feed *feed, const cop_logged_event *event,
 /* COP_OK: passed over, or a misfit that ends the feed. Else the error that ends it. */
 static cop_err pass_over(cop_replay_feed *feed, cop_err err, verdict v, const cop_diag *diag)
 {
-	const cop_reader_options *reader = feed->set.reader;
+	const cop_reader_options *reader = &feed->set.options->reader;
 	if (*feed->set.stop != 0) /* what the interrupt cut off is no fault */
 		return COP_OK;
 	feed->fed.misfit = v.other;
@@ -308,7 +311,7 @@ static cop_err add_event(
 	lengthen_mask(feed, &event);
 	err = cop_event_block_add(&slot->block, &event);
 	if (err != COP_OK)
-		cop_diag_set(diag, feed->set.path, event.line, 0, "%s", cop_err_text(err));
+		cop_diag_set(diag, feed->set.options->path, event.line, 0, "%s", cop_err_text(err));
 	*added = err == COP_OK;
 	return err;
 }
@@ -362,7 +365,7 @@ static cop_err one_pass(cop_replay_feed *feed, cop_diag *diag)
 	cop_event_reader *reader;
 	if (set->cache != NULL)
 		return feed_cached(feed, diag);
-	cop_err err = cop_reader_open(set->reader, set->path, set->space, &reader, diag);
+	cop_err err = cop_replay_reader_open(set->options, set->space, &reader, diag);
 	if (err != COP_OK)
 		return err;
 	err = feed_pass(feed, reader, diag);

@@ -62,10 +62,11 @@ typedef struct cop_replay_limits {
 	bool open[COP_REPLAY_SKIPS], columns_open;
 } cop_replay_limits;
 
+struct cop_replay_options;
+
 typedef struct cop_replay_feed_settings {
-	const char *path;
-	const cop_reader_options *reader; /* kept */
-	cop_feature_space *space;         /* kept */
+	const struct cop_replay_options *options; /* which log, how it is read; kept */
+	cop_feature_space *space;                 /* kept */
 	cop_replay_limits limits;
 	uint64_t events; /* 0: all */
 	uint64_t passes;

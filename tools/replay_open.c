@@ -86,10 +86,10 @@ static cop_err open_file(
 {
 	cop_replay_shape shape;
 	uint64_t most = whole ? 0 : COP_REPLAY_SCAN_BEGINNING;
-	cop_err err = cop_replay_scan(&o->reader, o->path, most, stop, &log->space, &shape, diag);
+	cop_err err = cop_replay_scan(o, most, stop, &log->space, &shape, diag);
 	if (err == COP_OK && !shape.whole && !is_enough(o, &shape)) {
 		cop_feature_space_free(log->space);
-		err = cop_replay_scan(&o->reader, o->path, 0, stop, &log->space, &shape, diag);
+		err = cop_replay_scan(o, 0, stop, &log->space, &shape, diag);
 	}
 	return err != COP_OK ? err : set_limits(o, &shape, log, diag);
 }
@@ -121,11 +121,11 @@ static bool describe(const cop_replay_options *o, const cop_replay_state *state,
 	        "context %s, action %s, cost %s, probability %s, reward %d, items %s, first action %d, assumed %g, "
 	        "lines "
 	        "%d, features %d, bits %u, hash all %d, keep '%s', ignore '%s', pairs '%s', skip bad %d, arms %zu, "
-	        "candidates %zu, range %.17g %.17g, entries %zu, skip %" PRIu64 ", state %08" PRIx32,
+	        "candidates %zu, range %.17g %.17g, entries %zu, skip %" PRIu64 ", model %s, state %08" PRIx32,
 	        OR_NONE(c->context), OR_NONE(c->action), OR_NONE(c->cost), OR_NONE(c->probability), c->reward,
 	        OR_NONE(c->items), r->reader.action_from_one, r->reader.assumed_probability, (int)r->reader.lines,
 	        (int)r->features, r->bits, r->hash_all, r->keep, r->ignore, pairs, r->skip, o->arms, o->candidates,
-	        o->has_range ? o->low : 0.0, o->has_range ? o->high : 0.0, o->max_nonzeros, o->skip,
+	        o->has_range ? o->low : 0.0, o->has_range ? o->high : 0.0, o->max_nonzeros, o->skip, OR_NONE(o->model),
 	        state != NULL ? space_checksum(state) : 0);
 #undef OR_NONE
 	return used > 0 && (size_t)used < size;

@@ -22,7 +22,8 @@ typedef struct cop_replay_setting {
 	bool learner_given;           /* by name */
 } cop_replay_setting;
 
-typedef struct cop_replay_options {
+typedef struct cop_replay_options cop_replay_options;
+struct cop_replay_options {
 	const char *path;
 	cop_reader_options reader;
 	cop_learner_options learner;
@@ -48,7 +49,7 @@ typedef struct cop_replay_options {
 	cop_replay_setting setting[COP_REPLAY_MOST_SETTINGS]; /* at least one */
 	size_t settings;
 	bool json;
-} cop_replay_options;
+};
 
 /* -1: go on; else the exit status (help was printed, or what is wrong). */
 int cop_replay_options_read(int argc, char **argv, cop_replay_options *out);

@@ -120,23 +120,30 @@ static void note(const cop_replay_player *player, const cop_logged_event *event,
 	out->m = exploring ? mean_cost(player, view) : out->best_cost;
 }
 
-static cop_err look_on(cop_replay_player *player, const cop_logged_event *event, cop_policy_view *view)
+static cop_model_logged logged_of(const cop_logged_event *event)
 {
-	cop_decision decision = { .arm = event->action, .p = event->p };
-	return cop_learner_view(cop_model_learner(player->model), &event->x, event->mask, &decision, view);
-}
-
-static cop_err follow(
-        cop_replay_player *player, const cop_logged_event *event, cop_policy_view *view, cop_replay_seen *out)
-{
-	cop_model_logged logged = {
+	return (cop_model_logged){
 		.x = &event->x,
 		.mask = event->mask,
 		.arm = event->action,
 		.p = event->p,
 		.loss = event->cost,
 		.learn = event->labelled && event->learn,
+		.candidate = event->candidate,
+		.candidates = event->candidates,
 	};
+}
+
+static cop_err look_on(cop_replay_player *player, const cop_logged_event *event, cop_policy_view *view)
+{
+	cop_model_logged logged = logged_of(event);
+	return cop_model_view_logged(player->model, &logged, view);
+}
+
+static cop_err follow(
+        cop_replay_player *player, const cop_logged_event *event, cop_policy_view *view, cop_replay_seen *out)
+{
+	cop_model_logged logged = logged_of(event);
 	cop_err err = cop_model_take_logged(player->model, &logged, view);
 	out->refused = err == COP_EDIVERGED;
 	return err == COP_EDIVERGED ? COP_OK : err;

@@ -271,8 +271,7 @@ static cop_err replay(cop_replay_run *run, cop_replay_log *log, cop_diag *diag)
 	account accounts = { .run = run };
 	cop_replay_feed *feed;
 	cop_replay_feed_settings settings = {
-		.path = o->path,
-		.reader = &o->reader,
+		.options = o,
 		.space = log->space,
 		.limits = log->limits,
 		.events = o->events,

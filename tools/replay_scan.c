@@ -4,14 +4,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "replay_reader.h"
+
 typedef struct scan {
-	const cop_reader_options *options;
-	const char *path;
+	const cop_replay_options *run;
+	const cop_reader_options *options; /* its */
 	uint64_t most;
 	const volatile sig_atomic_t *stop;
 	cop_feature_space *space;
 	cop_replay_shape shape;
 	uint64_t present; /* features of all events */
+	bool has_range;   /* a journal told it */
 } scan;
 
 static void widen(cop_replay_shape *shape, const cop_row *row)
@@ -43,8 +46,24 @@ static void look_at(scan *s, const cop_logged_event *event)
 
 static bool has_too_many(const scan *s)
 {
-	return s->options->features == COP_READER_FEATURES_AUTO && cop_feature_space_is_dense(s->space) &&
-	       cop_feature_space_dimension(s->space) > COP_REPLAY_DENSE_COLUMNS;
+	return s->space != NULL && s->options->features == COP_READER_FEATURES_AUTO &&
+	       cop_feature_space_is_dense(s->space) && cop_feature_space_dimension(s->space) > COP_REPLAY_DENSE_COLUMNS;
+}
+
+/* What a journal tells of its model stands above what was seen of it. */
+static cop_err ask_journal(scan *s, const cop_event_reader *reader, cop_diag *diag)
+{
+	cop_replay_journal told;
+	cop_err err = cop_replay_journal_shape(reader, &told, &s->space, diag);
+	if (err != COP_OK || !told.told)
+		return err;
+	s->has_range = true;
+	s->shape.low = told.low;
+	s->shape.high = told.high;
+	s->shape.entries = told.entries;
+	s->shape.arms = told.arms;
+	s->shape.whole = s->shape.whole || told.arms > 0;
+	return COP_OK;
 }
 
 /* All of the events; COP_EFULL: too many columns. */
@@ -52,7 +71,7 @@ static cop_err read_events(scan *s, cop_diag *diag)
 {
 	cop_event_reader *reader;
 	cop_logged_event event;
-	cop_err err = cop_reader_open(s->options, s->path, s->space, &reader, diag);
+	cop_err err = cop_replay_reader_open(s->run, s->space, &reader, diag);
 	while (err == COP_OK && (s->most == 0 || s->shape.events < s->most)) {
 		err = cop_event_reader_next(reader, &event, diag);
 		if (s->options->skip && (err == COP_EFORMAT || err == COP_ENONFINITE)) {
@@ -64,12 +83,14 @@ static cop_err read_events(scan *s, cop_diag *diag)
 		if (err == COP_OK && has_too_many(s))
 			err = COP_EFULL;
 		if (err == COP_OK && *s->stop != 0) {
-			cop_diag_set(diag, s->path, 0, 0, "interrupted while it was looked at");
+			cop_diag_set(diag, s->run->path, 0, 0, "interrupted while it was looked at");
 			cop_event_reader_free(reader);
 			return COP_EEND;
 		}
 	}
 	s->shape.whole = err == COP_EEND;
+	if (cop_replay_is_journal(s->run) && (err == COP_OK || err == COP_EEND))
+		err = ask_journal(s, reader, diag);
 	cop_event_reader_free(reader);
 	return err == COP_EEND ? COP_OK : err;
 }
@@ -98,14 +119,15 @@ static cop_err pass(scan *s, bool dense, cop_diag *diag)
 	return err != COP_OK ? err : read_events(s, diag);
 }
 
-cop_err cop_replay_scan(const cop_reader_options *reader, const char *path, uint64_t most,
-        const volatile sig_atomic_t *stop, cop_feature_space **space, cop_replay_shape *out, cop_diag *diag)
+cop_err cop_replay_scan(const cop_replay_options *options, uint64_t most, const volatile sig_atomic_t *stop,
+        cop_feature_space **space, cop_replay_shape *out, cop_diag *diag)
 {
-	scan s = { .options = reader, .path = path, .most = most, .stop = stop };
+	scan s = { .run = options, .options = &options->reader, .most = most, .stop = stop };
 	*space = NULL;
-	cop_err err = pass(&s, true, diag);
-	bool is_open =
-	        reader->features == COP_READER_FEATURES_AUTO && s.space != NULL && cop_feature_space_is_dense(s.space);
+	bool journal = cop_replay_is_journal(options);
+	cop_err err = journal ? read_events(&s, diag) : pass(&s, true, diag);
+	bool is_open = !journal && options->reader.features == COP_READER_FEATURES_AUTO && s.space != NULL &&
+	               cop_feature_space_is_dense(s.space);
 	if (is_open && (err == COP_EFULL || (err == COP_OK && is_thin(&s))))
 		err = pass(&s, false, diag);
 	if (err != COP_OK) {
@@ -114,7 +136,7 @@ cop_err cop_replay_scan(const cop_reader_options *reader, const char *path, uint
 	}
 	if (cop_feature_space_is_dense(s.space))
 		cop_feature_space_freeze(s.space);
-	if (s.shape.low >= 0.0 && s.shape.high <= 1.0) {
+	if (!s.has_range && s.shape.low >= 0.0 && s.shape.high <= 1.0) {
 		s.shape.low = 0.0;
 		s.shape.high = 1.0;
 	}

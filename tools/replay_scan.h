@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "reader_options.h"
+#include "replay_options.h"
 
 #define COP_REPLAY_SCAN_BEGINNING 20000 /* events */
 #define COP_REPLAY_DENSE_COLUMNS  4096  /* more names than these are hashed */
@@ -28,7 +28,7 @@ typedef struct cop_replay_shape {
 
 /* Reads up to `most` events (0: all). The space is new, and frozen when it is dense; caller frees both. Bad events are
  * errors, or left out when the options say skip. stop (not 0) ends the scan early, with COP_EEND. Errors of readers. */
-COP_CHECK cop_err cop_replay_scan(const cop_reader_options *reader, const char *path, uint64_t most,
-        const volatile sig_atomic_t *stop, cop_feature_space **space, cop_replay_shape *out, cop_diag *diag);
+COP_CHECK cop_err cop_replay_scan(const cop_replay_options *options, uint64_t most, const volatile sig_atomic_t *stop,
+        cop_feature_space **space, cop_replay_shape *out, cop_diag *diag);
 
 #endif

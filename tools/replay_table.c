@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#define NUMBER_ROOM 340
+
 void cop_replay_table_init(cop_replay_table *table, FILE *out, double step, bool adds)
 {
 	*table = (cop_replay_table){ .out = out, .step = step, .adds = adds, .mark = adds ? step : 1.0 };
@@ -26,18 +28,31 @@ static void print_header(const cop_replay_table *table)
 	        "predict", "features");
 }
 
+/* At most two decimals, and no zeros at their end: as Vowpal Wabbit prints numbers in its table. */
+static const char *short_number(double value, char out[NUMBER_ROOM])
+{
+	int length = snprintf(out, NUMBER_ROOM, "%.2f", value);
+	while (length > 1 && out[length - 1] == '0')
+		out[--length] = '\0';
+	if (length > 1 && out[length - 1] == '.')
+		out[--length] = '\0';
+	return out;
+}
+
 static void print_line(cop_replay_table *table, const cop_replay_tally *tally, const cop_logged_event *event,
         const cop_replay_seen *seen)
 {
-	char average[32], since[32], label[64] = "unknown", predict[64];
+	char average[32], since[32], label[2 * NUMBER_ROOM] = "unknown", predict[NUMBER_ROOM + 16];
+	char cost[NUMBER_ROOM], p[NUMBER_ROOM];
 	double weight = tally->labelled_weight - table->weight_before;
+	bool shows_p = table->exploring || !seen->has_model;
 	cop_replay_table_loss(average, cop_replay_tally_average(tally), 8);
 	cop_replay_table_loss(since, weight > 0.0 ? (tally->loss_sum - table->loss_before) / weight : (double)NAN, 8);
 	if (event->labelled)
-		(void)snprintf(label, sizeof label, "%" PRIu32 ":%.2g:%.2g", event->action + table->base, event->cost,
-		        event->p);
-	(void)snprintf(predict, sizeof predict, "%" PRIu32 ":%.2g", seen->best + table->base,
-	        table->exploring || !seen->has_model ? seen->best_p : seen->best_cost);
+		(void)snprintf(label, sizeof label, "%" PRIu32 ":%s:%s", event->action + table->base,
+		        short_number(event->cost, cost), short_number(event->p, p));
+	(void)snprintf(predict, sizeof predict, "%" PRIu32 ":%s", seen->best + table->base,
+	        short_number(shows_p ? seen->best_p : seen->best_cost, p));
 	if (!table->begun)
 		print_header(table);
 	table->begun = true;
