@@ -17,7 +17,7 @@
 #include "base/mem.h"
 
 #define NAME_ROOM     24 /* "x" and a number */
-#define MAX_ACTION    2147483647.0
+#define MAX_ACTION    65535
 #define ROUNDING_ROOM 1e-6 /* sums of logged floats may be this much above 1 */
 
 typedef struct csv_reader {
@@ -88,8 +88,8 @@ static cop_err read_label(csv_reader *r, cop_logged_event *event, cop_diag *diag
 	if (isnan(p))
 		return cop_csv_wrong_field(r->csv, roles->probability, diag);
 	if (action < r->from_one || action > MAX_ACTION || action != floor(action))
-		return refuse(r, roles->action, COP_EFORMAT, diag, "action %g; expected a whole number from %d", action,
-		        r->from_one);
+		return refuse(r, roles->action, COP_EFORMAT, diag, "action %g; expected a whole number from %d to %d",
+		        action, r->from_one, MAX_ACTION);
 	action -= r->from_one;
 	if (r->items.count > 0 && action >= (double)r->items.count)
 		return refuse(r, roles->action, COP_EFORMAT, diag, "action %g; expected one of %zu candidates",

@@ -32,45 +32,45 @@ typedef enum line_kind { LINE_EVENT, LINE_PASSED, LINE_BAD } line_kind;
 
 static void read_id(dsjson_reader *r)
 {
-	cop_json_text text;
+	cop_json_scan_span text;
 	char decoded[COP_EVENT_ID_MAX * 6];
 	size_t length;
-	if (cop_json_scan_kind(&r->scan) != COP_JSON_STRING) {
+	if (cop_json_scan_kind(&r->scan) != COP_JSON_SCAN_STRING) {
 		(void)cop_json_scan_skip(&r->scan);
 		return;
 	}
 	if (!cop_json_scan_string(&r->scan, &text) || text.length > sizeof decoded ||
-	        !cop_json_text_decode(&r->scan, &text, decoded, &length))
+	        !cop_json_scan_decode(&r->scan, &text, decoded, &length))
 		return;
 	(void)cop_event_id_from_bytes(&r->id, COP_EVENT_ID_STRING, decoded, length); /* none when too long */
 }
 
-static bool is_id(const cop_json_text *name)
+static bool is_id(const cop_json_scan_span *name)
 {
-	return cop_json_text_is(name, "EventId") || cop_json_text_is(name, "event_id");
+	return cop_json_scan_is(name, "EventId") || cop_json_scan_is(name, "event_id");
 }
 
-static bool is_observation(const cop_json_text *name)
+static bool is_observation(const cop_json_scan_span *name)
 {
-	return cop_json_text_is(name, "RewardValue") || cop_json_text_is(name, "Observations");
+	return cop_json_scan_is(name, "RewardValue") || cop_json_scan_is(name, "Observations");
 }
 
-static bool is_short(const cop_json_text *name)
+static bool is_short(const cop_json_scan_span *name)
 {
-	return cop_json_text_is(name, "a") || cop_json_text_is(name, "p") || cop_json_text_is(name, "pdrop") ||
-	       cop_json_text_is(name, "skipLearn");
+	return cop_json_scan_is(name, "a") || cop_json_scan_is(name, "p") || cop_json_scan_is(name, "pdrop") ||
+	       cop_json_scan_is(name, "skipLearn");
 }
 
-static bool refuse_slots(dsjson_reader *r, const cop_json_text *name)
+static bool refuse_slots(dsjson_reader *r, const cop_json_scan_span *name)
 {
-	return cop_json_text_is(name, "_outcomes") &&
+	return cop_json_scan_is(name, "_outcomes") &&
 	       !cop_json_scan_fail(&r->scan, name->at, COP_EFORMAT,
 	               "multi-slot events (_outcomes) are not supported; expected one decision");
 }
 
 /* "a", "p" and "pdrop" mean something else in a plain line, so they are read when it is known to be none. */
 typedef struct later {
-	cop_json_text name;
+	cop_json_scan_span name;
 	cop_json_scan scan; /* at its value */
 } later;
 
@@ -87,9 +87,9 @@ static void read_later(dsjson_reader *r, const later *items, size_t count)
 	}
 }
 
-static void read_context(dsjson_reader *r, const cop_json_text *name)
+static void read_context(dsjson_reader *r, const cop_json_scan_span *name)
 {
-	if (cop_json_scan_kind(&r->scan) != COP_JSON_OBJECT) {
+	if (cop_json_scan_kind(&r->scan) != COP_JSON_SCAN_OBJECT) {
 		r->named = true;
 		(void)cop_json_scan_skip(&r->scan);
 	} else if (r->context) {
@@ -101,7 +101,7 @@ static void read_context(dsjson_reader *r, const cop_json_text *name)
 }
 
 /* A member of a decision-service line that is neither context nor one of the short names. */
-static void read_top_member(dsjson_reader *r, const cop_json_text *name)
+static void read_top_member(dsjson_reader *r, const cop_json_scan_span *name)
 {
 	if (is_id(name)) {
 		read_id(r);
@@ -109,11 +109,11 @@ static void read_top_member(dsjson_reader *r, const cop_json_text *name)
 		r->observation |= is_observation(name);
 		r->named = true;
 		(void)cop_json_scan_skip(&r->scan);
-	} else if (cop_json_text_is(name, "_p")) {
+	} else if (cop_json_scan_is(name, "_p")) {
 		cop_dsjson_label_short(&r->label, &r->scan, name);
-	} else if (cop_json_text_is(name, "_multi")) {
+	} else if (cop_json_scan_is(name, "_multi")) {
 		r->plain = true;
-	} else if (cop_json_text_is(name, "_text")) {
+	} else if (cop_json_scan_is(name, "_text")) {
 		r->named = true;
 		(void)cop_json_scan_skip(&r->scan);
 	} else if (!refuse_slots(r, name) &&
@@ -127,9 +127,9 @@ static void read_decision(dsjson_reader *r)
 {
 	later items[LATER_MAX];
 	size_t count = 0;
-	cop_json_text name;
+	cop_json_scan_span name;
 	for ((void)cop_json_scan_open(&r->scan); !r->plain && cop_json_scan_member(&r->scan, &name);) {
-		if (cop_json_text_is(&name, "c")) {
+		if (cop_json_scan_is(&name, "c")) {
 			read_context(r, &name);
 		} else if (!is_short(&name)) {
 			read_top_member(r, &name);
@@ -150,16 +150,16 @@ static void read_decision(dsjson_reader *r)
  * guess and may be wrong. */
 static void read_plain(dsjson_reader *r)
 {
-	cop_json_text name;
+	cop_json_scan_span name;
 	for ((void)cop_json_scan_open(&r->scan); r->plain && cop_json_scan_member(&r->scan, &name);) {
 		if (is_id(&name)) {
 			read_id(r);
 			continue;
 		}
 		r->named = true;
-		if (r->guess && (cop_json_text_is(&name, "c") || is_observation(&name)))
+		if (r->guess && (cop_json_scan_is(&name, "c") || is_observation(&name)))
 			r->plain = false;
-		else if (cop_json_text_is(&name, "_p"))
+		else if (cop_json_scan_is(&name, "_p"))
 			cop_dsjson_label_short(&r->label, &r->scan, &name);
 		else if (!refuse_slots(r, &name))
 			cop_dsjson_features_member(&r->features, &name);
@@ -180,7 +180,7 @@ static cop_err read_form(dsjson_reader *r, const char *line, size_t length)
 	cop_err err = cop_dsjson_features_begin(&r->features, length);
 	if (err != COP_OK)
 		return err;
-	if (cop_json_scan_kind(&r->scan) != COP_JSON_OBJECT)
+	if (cop_json_scan_kind(&r->scan) != COP_JSON_SCAN_OBJECT)
 		(void)cop_json_scan_fail(&r->scan, NULL, COP_EFORMAT, "expected an object in braces");
 	else if (r->plain)
 		read_plain(r);

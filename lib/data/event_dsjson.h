@@ -44,9 +44,9 @@ typedef enum cop_dsjson_taken {
 } cop_dsjson_taken;
 
 /* A member whose name begins with an underscore. */
-cop_dsjson_taken cop_dsjson_label_member(cop_dsjson_label *label, cop_json_scan *scan, const cop_json_text *name);
+cop_dsjson_taken cop_dsjson_label_member(cop_dsjson_label *label, cop_json_scan *scan, const cop_json_scan_span *name);
 /* "a", "p" and "pdrop", which mean this only beside a "c". The value stands before the scan. */
-void cop_dsjson_label_short(cop_dsjson_label *label, cop_json_scan *scan, const cop_json_text *name);
+void cop_dsjson_label_short(cop_dsjson_label *label, cop_json_scan *scan, const cop_json_scan_span *name);
 /* Puts the label into the event, whose candidates are known; false and a fault when it makes no sense. */
 bool cop_dsjson_label_apply(
         const cop_dsjson_label *label, double assumed_probability, cop_json_scan *scan, cop_logged_event *event);
@@ -79,7 +79,7 @@ COP_CHECK cop_err cop_dsjson_features_begin(cop_dsjson_features *f, size_t lengt
 /* The object that comes next holds the event's features (and perhaps its candidates and label). */
 void cop_dsjson_features_context(cop_dsjson_features *f);
 /* The same for an object that was entered already, of which one member comes next. */
-void cop_dsjson_features_member(cop_dsjson_features *f, const cop_json_text *name);
+void cop_dsjson_features_member(cop_dsjson_features *f, const cop_json_scan_span *name);
 /* Ends what context or member began: what waited is read, rows are made, and the event gets them. COP_ENOMEM. */
 COP_CHECK cop_err cop_dsjson_features_end(cop_dsjson_features *f, cop_logged_event *event);
 void cop_dsjson_features_fini(cop_dsjson_features *f);

@@ -50,14 +50,14 @@ static inline bool use(cop_dsjson_features *f, const names *space)
 }
 
 /* The text as it is meant: itself, or decoded into room that lasts as long as the line. */
-static bool plain(cop_dsjson_features *f, const cop_json_text *text, const char **at, size_t *length)
+static bool plain(cop_dsjson_features *f, const cop_json_scan_span *text, const char **at, size_t *length)
 {
 	*at = text->at;
 	*length = text->length;
 	if (!text->escaped)
 		return true;
 	*at = f->names + f->names_used;
-	if (!cop_json_text_decode(f->scan, text, f->names + f->names_used, length))
+	if (!cop_json_scan_decode(f->scan, text, f->names + f->names_used, length))
 		return false;
 	f->names_used += *length;
 	return true;
@@ -66,14 +66,14 @@ static bool plain(cop_dsjson_features *f, const cop_json_text *text, const char 
 /* The feature name + text. */
 static void put_text(cop_dsjson_features *f, const names *space, const char *name, size_t length)
 {
-	cop_json_text text;
+	cop_json_scan_span text;
 	if (!cop_json_scan_string(f->scan, &text))
 		return;
 	size_t more = text.length;
 	memcpy(f->word, name, length);
 	if (!text.escaped)
 		memcpy(f->word + length, text.at, more);
-	else if (!cop_json_text_decode(f->scan, &text, f->word + length, &more))
+	else if (!cop_json_scan_decode(f->scan, &text, f->word + length, &more))
 		return;
 	for (char *at = f->word + length, *end = at + more; at < end; at++)
 		if (*at == ' ' || *at == '\t' || *at == '|' || *at == ':')
@@ -85,9 +85,9 @@ static void put_text(cop_dsjson_features *f, const names *space, const char *nam
 /* "_text": every word is a feature. */
 static void put_words(cop_dsjson_features *f, const names *space)
 {
-	cop_json_text text;
+	cop_json_scan_span text;
 	size_t length;
-	if (!cop_json_scan_string(f->scan, &text) || !cop_json_text_decode(f->scan, &text, f->word, &length))
+	if (!cop_json_scan_string(f->scan, &text) || !cop_json_scan_decode(f->scan, &text, f->word, &length))
 		return;
 	char *start = f->word;
 	for (char *at = start, *end = at + length; at <= end; at++) {
@@ -120,15 +120,15 @@ static void read_array(cop_dsjson_features *f, names *space)
 	for ((void)cop_json_scan_open(f->scan); cop_json_scan_element(f->scan);) {
 		double value;
 		switch (cop_json_scan_kind(f->scan)) {
-		case COP_JSON_OBJECT:
+		case COP_JSON_SCAN_OBJECT:
 			read_object(f, space, INSIDE);
 			break;
-		case COP_JSON_NUMBER:
+		case COP_JSON_SCAN_NUMBER:
 			if (cop_json_scan_number(f->scan, &value) && use(f, space))
 				cop_feature_space_put_unnamed(f->space, space->ordinal, value);
 			space->ordinal++;
 			break;
-		case COP_JSON_NULL:
+		case COP_JSON_SCAN_NULL:
 			(void)cop_json_scan_null(f->scan);
 			break;
 		default:
@@ -183,7 +183,7 @@ static void read_candidates(cop_dsjson_features *f)
 	const char *at = f->scan->at;
 	f->multi = true;
 	for ((void)cop_json_scan_open(f->scan); cop_json_scan_element(f->scan) && candidate_room(f);) {
-		if (cop_json_scan_kind(f->scan) != COP_JSON_OBJECT) {
+		if (cop_json_scan_kind(f->scan) != COP_JSON_SCAN_OBJECT) {
 			(void)cop_json_scan_fail(f->scan, NULL, COP_EFORMAT, "expected an object for each candidate");
 			return;
 		}
@@ -202,12 +202,12 @@ static void read_candidates(cop_dsjson_features *f)
 	f->multi = false;
 }
 
-static void meet_candidates(cop_dsjson_features *f, const cop_json_text *name)
+static void meet_candidates(cop_dsjson_features *f, const cop_json_scan_span *name)
 {
 	if (f->shared_done || f->multi_scan.at != NULL) {
 		(void)cop_json_scan_fail(
 		        f->scan, name->at, COP_EFORMAT, "\"_multi\" stands here again; expected it once");
-	} else if (cop_json_scan_kind(f->scan) != COP_JSON_ARRAY) {
+	} else if (cop_json_scan_kind(f->scan) != COP_JSON_SCAN_ARRAY) {
 		(void)cop_json_scan_fail(f->scan, NULL, COP_EFORMAT, "expected a list of candidates");
 	} else if (f->last_multi) {
 		f->multi_scan = *f->scan;
@@ -219,20 +219,20 @@ static void meet_candidates(cop_dsjson_features *f, const cop_json_text *name)
 }
 
 /* A name that begins with an underscore. */
-static void read_special(cop_dsjson_features *f, const names *space, const cop_json_text *name, place where)
+static void read_special(cop_dsjson_features *f, const names *space, const cop_json_scan_span *name, place where)
 {
-	if (cop_json_text_is(name, "_text")) {
+	if (cop_json_scan_is(name, "_text")) {
 		put_words(f, space);
-	} else if (cop_json_text_is(name, "_multi")) {
+	} else if (cop_json_scan_is(name, "_multi")) {
 		if (where == EVENT)
 			meet_candidates(f, name);
 		else
 			(void)cop_json_scan_fail(f->scan, name->at, COP_EFORMAT,
 			        "\"_multi\" inside of features; expected it beside them");
-	} else if (cop_json_text_is(name, "_slots")) {
+	} else if (cop_json_scan_is(name, "_slots")) {
 		(void)cop_json_scan_fail(f->scan, name->at, COP_EFORMAT,
 		        "multi-slot events (\"_slots\") are not supported; expected one decision");
-	} else if (cop_json_text_is(name, "__aid")) {
+	} else if (cop_json_scan_is(name, "__aid")) {
 		(void)cop_json_scan_fail(f->scan, name->at, COP_EFORMAT,
 		        "candidates by reference (\"__aid\") are not supported; expected their features");
 	} else if (where != EVENT && name->length >= 6 && memcmp(name->at, "_label", 6) == 0) {
@@ -243,7 +243,7 @@ static void read_special(cop_dsjson_features *f, const names *space, const cop_j
 	}
 }
 
-static void read_member(cop_dsjson_features *f, const names *space, const cop_json_text *name, place where)
+static void read_member(cop_dsjson_features *f, const names *space, const cop_json_scan_span *name, place where)
 {
 	const char *at;
 	size_t length;
@@ -259,20 +259,20 @@ static void read_member(cop_dsjson_features *f, const names *space, const cop_js
 	}
 	names inner;
 	switch (cop_json_scan_kind(f->scan)) {
-	case COP_JSON_STRING:
+	case COP_JSON_SCAN_STRING:
 		put_text(f, space, at, length);
 		break;
-	case COP_JSON_NUMBER:
+	case COP_JSON_SCAN_NUMBER:
 		put_number(f, space, at, length);
 		break;
-	case COP_JSON_BOOL:
+	case COP_JSON_SCAN_BOOL:
 		put_bool(f, space, at, length);
 		break;
-	case COP_JSON_OBJECT:
+	case COP_JSON_SCAN_OBJECT:
 		inner = enter(f, at, length);
 		read_object(f, &inner, INSIDE);
 		break;
-	case COP_JSON_ARRAY:
+	case COP_JSON_SCAN_ARRAY:
 		inner = enter(f, at, length);
 		read_array(f, &inner);
 		break;
@@ -283,7 +283,7 @@ static void read_member(cop_dsjson_features *f, const names *space, const cop_js
 
 static void read_object(cop_dsjson_features *f, names *space, place where)
 {
-	cop_json_text name;
+	cop_json_scan_span name;
 	for ((void)cop_json_scan_open(f->scan); cop_json_scan_member(f->scan, &name);)
 		read_member(f, space, &name, where);
 }
@@ -317,7 +317,7 @@ void cop_dsjson_features_context(cop_dsjson_features *f)
 	read_object(f, &space, EVENT);
 }
 
-void cop_dsjson_features_member(cop_dsjson_features *f, const cop_json_text *name)
+void cop_dsjson_features_member(cop_dsjson_features *f, const cop_json_scan_span *name)
 {
 	names space = { "", 0, 1, 0 };
 	read_member(f, &space, name, EVENT);

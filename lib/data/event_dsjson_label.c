@@ -11,11 +11,11 @@
 #include "base/number.h"
 
 #define SHOWN         40
-#define MAX_ACTION    2147483647.0
+#define MAX_ACTION    65535
 #define ROUNDING_ROOM 1e-6 /* sums of logged floats may be this much above 1 */
 
 /* False: it stood there before, which is a fault. */
-static bool first_time(cop_json_scan *scan, const char **at, const cop_json_text *name)
+static bool first_time(cop_json_scan *scan, const char **at, const cop_json_scan_span *name)
 {
 	if (*at != NULL)
 		return cop_json_scan_fail(scan, name->at, COP_EFORMAT, "\"%.*s\" stands here again; expected it once",
@@ -25,23 +25,23 @@ static bool first_time(cop_json_scan *scan, const char **at, const cop_json_text
 }
 
 /* null says nothing. */
-static void take_number(cop_json_scan *scan, const cop_json_text *name, cop_dsjson_number *out)
+static void take_number(cop_json_scan *scan, const cop_json_scan_span *name, cop_dsjson_number *out)
 {
-	if (cop_json_scan_kind(scan) == COP_JSON_NULL)
+	if (cop_json_scan_kind(scan) == COP_JSON_SCAN_NULL)
 		(void)cop_json_scan_null(scan);
 	else if (first_time(scan, &out->at, name))
 		(void)cop_json_scan_number(scan, &out->value);
 }
 
-static void take_list(cop_json_scan *scan, const cop_json_text *name, cop_dsjson_list *out)
+static void take_list(cop_json_scan *scan, const cop_json_scan_span *name, cop_dsjson_list *out)
 {
-	if (cop_json_scan_kind(scan) == COP_JSON_NULL) {
+	if (cop_json_scan_kind(scan) == COP_JSON_SCAN_NULL) {
 		(void)cop_json_scan_null(scan);
 		return;
 	}
 	if (!first_time(scan, &out->at, name))
 		return;
-	if (cop_json_scan_kind(scan) != COP_JSON_ARRAY) {
+	if (cop_json_scan_kind(scan) != COP_JSON_SCAN_ARRAY) {
 		(void)cop_json_scan_fail(scan, NULL, COP_EFORMAT, "expected a list of numbers");
 		return;
 	}
@@ -55,14 +55,14 @@ static void take_list(cop_json_scan *scan, const cop_json_text *name, cop_dsjson
 	}
 }
 
-static void take_bool(cop_json_scan *scan, const cop_json_text *name, cop_dsjson_label *label)
+static void take_bool(cop_json_scan *scan, const cop_json_scan_span *name, cop_dsjson_label *label)
 {
 	if (first_time(scan, &label->skip_at, name))
 		(void)cop_json_scan_bool(scan, &label->skip_learn);
 }
 
 /* The rest of "_label_..." or a member of "_label": {...}. */
-static void take_part(cop_dsjson_label *label, cop_json_scan *scan, const cop_json_text *name, const char *part)
+static void take_part(cop_dsjson_label *label, cop_json_scan *scan, const cop_json_scan_span *name, const char *part)
 {
 	size_t length = (size_t)(name->at + name->length - part);
 	const struct {
@@ -80,9 +80,9 @@ static void take_part(cop_dsjson_label *label, cop_json_scan *scan, const cop_js
 }
 
 /* "action:cost:probability" in quotes, or the same as an object. */
-static void take_text_label(cop_dsjson_label *label, cop_json_scan *scan, const cop_json_text *name)
+static void take_text_label(cop_dsjson_label *label, cop_json_scan *scan, const cop_json_scan_span *name)
 {
-	cop_json_text text;
+	cop_json_scan_span text;
 	if (!cop_json_scan_string(scan, &text) || !first_time(scan, &label->action.at, name) ||
 	        !first_time(scan, &label->cost.at, name))
 		return;
@@ -106,13 +106,13 @@ static void take_text_label(cop_dsjson_label *label, cop_json_scan *scan, const 
 		(void)first_time(scan, &label->probability.at, name);
 }
 
-static void take_whole(cop_dsjson_label *label, cop_json_scan *scan, const cop_json_text *name)
+static void take_whole(cop_dsjson_label *label, cop_json_scan *scan, const cop_json_scan_span *name)
 {
-	cop_json_kind kind = cop_json_scan_kind(scan);
-	if (kind == COP_JSON_NULL) {
+	cop_json_scan_type kind = cop_json_scan_kind(scan);
+	if (kind == COP_JSON_SCAN_NULL) {
 		(void)cop_json_scan_null(scan);
-	} else if (kind == COP_JSON_OBJECT) {
-		cop_json_text part;
+	} else if (kind == COP_JSON_SCAN_OBJECT) {
+		cop_json_scan_span part;
 		for ((void)cop_json_scan_open(scan); cop_json_scan_member(scan, &part);)
 			take_part(label, scan, &part, part.at);
 	} else {
@@ -120,7 +120,7 @@ static void take_whole(cop_dsjson_label *label, cop_json_scan *scan, const cop_j
 	}
 }
 
-cop_dsjson_taken cop_dsjson_label_member(cop_dsjson_label *label, cop_json_scan *scan, const cop_json_text *name)
+cop_dsjson_taken cop_dsjson_label_member(cop_dsjson_label *label, cop_json_scan *scan, const cop_json_scan_span *name)
 {
 	static const char prefix[] = "_label";
 	size_t length = sizeof prefix - 1;
@@ -131,9 +131,9 @@ cop_dsjson_taken cop_dsjson_label_member(cop_dsjson_label *label, cop_json_scan 
 			take_number(scan, name, &label->index);
 		else
 			take_part(label, scan, name, name->at + length + (name->at[length] == '_'));
-	} else if (cop_json_text_is(name, "_original_label_cost")) {
+	} else if (cop_json_scan_is(name, "_original_label_cost")) {
 		take_number(scan, name, &label->original_cost);
-	} else if (cop_json_text_is(name, "_skipLearn")) {
+	} else if (cop_json_scan_is(name, "_skipLearn")) {
 		take_bool(scan, name, label);
 	} else {
 		return COP_DSJSON_NOT_TAKEN;
@@ -141,13 +141,13 @@ cop_dsjson_taken cop_dsjson_label_member(cop_dsjson_label *label, cop_json_scan 
 	return COP_DSJSON_TAKEN;
 }
 
-void cop_dsjson_label_short(cop_dsjson_label *label, cop_json_scan *scan, const cop_json_text *name)
+void cop_dsjson_label_short(cop_dsjson_label *label, cop_json_scan *scan, const cop_json_scan_span *name)
 {
-	if (cop_json_text_is(name, "a"))
+	if (cop_json_scan_is(name, "a"))
 		take_list(scan, name, &label->actions);
-	else if (cop_json_text_is(name, "pdrop"))
+	else if (cop_json_scan_is(name, "pdrop"))
 		take_number(scan, name, &label->drop);
-	else if (cop_json_text_is(name, "skipLearn"))
+	else if (cop_json_scan_is(name, "skipLearn"))
 		take_bool(scan, name, label);
 	else
 		take_list(scan, name, &label->probabilities);
@@ -159,8 +159,8 @@ static bool agree(cop_json_scan *scan, const char *at, double value, int base, d
 	if (at == NULL)
 		return true;
 	if (value < base || value > MAX_ACTION || value != floor(value))
-		return cop_json_scan_fail(
-		        scan, at, COP_EFORMAT, "action %g; expected a whole number from %d", value, base);
+		return cop_json_scan_fail(scan, at, COP_EFORMAT, "action %g; expected a whole number from %d to %d",
+		        value, base, MAX_ACTION);
 	if (*played >= 0 && *played != value - base)
 		return cop_json_scan_fail(scan, at, COP_EFORMAT,
 		        "action %g (from %d), but the line has played action %g (from 0)", value, base, *played);

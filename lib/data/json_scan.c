@@ -98,30 +98,30 @@ static bool not_finite_here(cop_json_scan *scan)
 	return false;
 }
 
-cop_json_kind cop_json_scan_kind(cop_json_scan *scan)
+cop_json_scan_type cop_json_scan_kind(cop_json_scan *scan)
 {
 	char c = next_byte(scan);
 	switch (c) {
 	case '{':
-		return COP_JSON_OBJECT;
+		return COP_JSON_SCAN_OBJECT;
 	case '[':
-		return COP_JSON_ARRAY;
+		return COP_JSON_SCAN_ARRAY;
 	case '"':
-		return COP_JSON_STRING;
+		return COP_JSON_SCAN_STRING;
 	case 't':
 	case 'f':
-		return COP_JSON_BOOL;
+		return COP_JSON_SCAN_BOOL;
 	case 'n':
 		if (!word_here(scan, "nan"))
-			return COP_JSON_NULL;
+			return COP_JSON_SCAN_NULL;
 		break;
 	default:
 		if (is_digit(c) || c == '-')
-			return COP_JSON_NUMBER;
+			return COP_JSON_SCAN_NUMBER;
 	}
 	if (!not_finite_here(scan))
 		(void)unexpected(scan, "a value");
-	return COP_JSON_NONE;
+	return COP_JSON_SCAN_NONE;
 }
 
 /* The first of: a quote, a backslash, a control character; or the end. */
@@ -184,7 +184,7 @@ static const char *pass_escape(const char *at)
 }
 
 /* The string whose quote stands here. */
-static inline bool scan_text(cop_json_scan *scan, cop_json_text *out)
+static inline bool scan_text(cop_json_scan *scan, cop_json_scan_span *out)
 {
 	const char *first = scan->at + 1;
 	const char *stop = string_stop(first, scan->end);
@@ -192,7 +192,7 @@ static inline bool scan_text(cop_json_scan *scan, cop_json_text *out)
 	while (*stop != '"') {
 		const char *next = *stop == '\\' ? pass_escape(stop) : NULL;
 		if (next == NULL) {
-			*out = (cop_json_text){ first, 0, false };
+			*out = (cop_json_scan_span){ first, 0, false };
 			scan->at = stop;
 			if (stop >= scan->end)
 				return unexpected(scan, "the end of a string");
@@ -210,11 +210,11 @@ static inline bool scan_text(cop_json_scan *scan, cop_json_text *out)
 	return true;
 }
 
-bool cop_json_scan_string(cop_json_scan *scan, cop_json_text *out)
+bool cop_json_scan_string(cop_json_scan *scan, cop_json_scan_span *out)
 {
 	if (next_byte(scan) == '"')
 		return scan_text(scan, out);
-	*out = (cop_json_text){ scan->at, 0, false };
+	*out = (cop_json_scan_span){ scan->at, 0, false };
 	return unexpected(scan, "text in quotes");
 }
 
@@ -326,9 +326,9 @@ static inline bool next_part(cop_json_scan *scan, char closing, const char *expe
 	return true;
 }
 
-bool cop_json_scan_member(cop_json_scan *scan, cop_json_text *name)
+bool cop_json_scan_member(cop_json_scan *scan, cop_json_scan_span *name)
 {
-	*name = (cop_json_text){ scan->at, 0, false };
+	*name = (cop_json_scan_span){ scan->at, 0, false };
 	if (!next_part(scan, '}', "a comma or }"))
 		return false;
 	if (next_byte(scan) != '"')
@@ -343,18 +343,18 @@ bool cop_json_scan_member(cop_json_scan *scan, cop_json_text *name)
 
 bool cop_json_scan_element(cop_json_scan *scan) { return next_part(scan, ']', "a comma or ]"); }
 
-static bool skip_plain(cop_json_scan *scan, cop_json_kind kind)
+static bool skip_plain(cop_json_scan *scan, cop_json_scan_type kind)
 {
-	cop_json_text text;
+	cop_json_scan_span text;
 	bool truth;
 	switch (kind) {
-	case COP_JSON_STRING:
+	case COP_JSON_SCAN_STRING:
 		return scan_text(scan, &text);
-	case COP_JSON_BOOL:
+	case COP_JSON_SCAN_BOOL:
 		return cop_json_scan_bool(scan, &truth);
-	case COP_JSON_NULL:
+	case COP_JSON_SCAN_NULL:
 		return cop_json_scan_null(scan);
-	case COP_JSON_NUMBER: {
+	case COP_JSON_SCAN_NUMBER: {
 		const char *stop = pass_number(scan->at);
 		if (stop == NULL)
 			return not_finite_here(scan) ? false : unexpected(scan, "a number");
@@ -372,17 +372,17 @@ bool cop_json_scan_skip(cop_json_scan *scan)
 	uint64_t objects = 0;
 	unsigned entered = 0;
 	for (;;) {
-		cop_json_kind kind = cop_json_scan_kind(scan);
-		if (kind >= COP_JSON_ARRAY) {
+		cop_json_scan_type kind = cop_json_scan_kind(scan);
+		if (kind >= COP_JSON_SCAN_ARRAY) {
 			if (!cop_json_scan_open(scan))
 				return false;
-			objects = objects << 1 | (kind == COP_JSON_OBJECT);
+			objects = objects << 1 | (kind == COP_JSON_SCAN_OBJECT);
 			entered++;
 		} else if (!skip_plain(scan, kind)) {
 			return false;
 		}
 		for (; entered > 0; entered--, objects >>= 1) {
-			cop_json_text name;
+			cop_json_scan_span name;
 			if ((objects & 1) != 0 ? cop_json_scan_member(scan, &name) : cop_json_scan_element(scan))
 				break;
 			if (scan->err != COP_OK)
@@ -443,7 +443,7 @@ static char simple_escape(char c)
 	return at == NULL ? c : to[at - from];
 }
 
-bool cop_json_text_decode(cop_json_scan *scan, const cop_json_text *text, char *out, size_t *length)
+bool cop_json_scan_decode(cop_json_scan *scan, const cop_json_scan_span *text, char *out, size_t *length)
 {
 	const char *end = text->at + text->length;
 	char *to = out;
