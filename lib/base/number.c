@@ -2,7 +2,7 @@
  * doubles and one multiplication or division rounds once, hence correctly (Clinger, 1990). Up to 2^64 and a power of 27
  * the same is done with the 64 bits of a long double, where there is one; the result's rounding to 53 bits is right
  * unless it lies halfway between two doubles. All else goes to strtod.
- * Most numbers have at most 7 digits on each side of the point: these are read eight bytes at a time. */
+ * Before any of this the usual short numbers are tried (number_short.h). */
 #include "base/number.h"
 
 #include <float.h>
@@ -16,6 +16,7 @@
 #include <strings.h>
 
 #include "base/assert.h"
+#include "base/number_short.h"
 
 #define MAX_DIGITS   19
 #define MAX_EXACT    (UINT64_C(1) << 53)
@@ -167,64 +168,21 @@ static const char *scan_any(const char *text, const char *end, double *value)
 	return stop;
 }
 
-/* ---- eight bytes at a time ---- */
-
-#define WORD       8
-#define FAST_BYTES (1 + 2 * WORD) /* sign, up to 7 digits, point, a word of which up to 7 are digits */
-#define EACH(byte) ((byte)*UINT64_C(0x0101010101010101))
-
-static uint64_t load(const char *at)
+/* The end of a text is brought to where enough can be read. */
+static __attribute__((noinline)) const char *scan_rest(const char *text, const char *end, double *value)
 {
-	uint64_t word;
-	memcpy(&word, at, sizeof word);
-	return word;
-}
-
-/* How many of the word's first bytes are digits. A byte that is none may carry into later ones only. */
-static unsigned leading_digits(uint64_t word)
-{
-	uint64_t digits = word ^ EACH('0');
-	uint64_t others = ((digits + EACH(0x80 - 10)) | digits) & EACH(0x80);
-	return others == 0 ? WORD : (unsigned)__builtin_ctzll(others) / 8;
-}
-
-/* The number that the word's first `count` bytes spell, all digits, count < 8: neighbours are joined to two digits,
- * those to four, those to eight. */
-static uint64_t digits_value(uint64_t word, unsigned count)
-{
-	uint64_t x = (word ^ EACH('0')) << 8 << (56 - 8 * count);
-	x = (x * 10 + (x >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
-	x = (x * 100 + (x >> 16)) & UINT64_C(0x0000ffff0000ffff);
-	return (x * 10000 + (x >> 32)) & UINT32_MAX;
+	char rest[COP_NUMBER_SHORT_BYTES] = { 0 };
+	memcpy(rest, text, (size_t)(end - text));
+	const char *stop = cop_number_scan_short(rest, value);
+	return stop != NULL ? text + (stop - rest) : scan_any(text, end, value);
 }
 
 const char *cop_number_scan(const char *text, const char *end, double *value)
 {
-	static const uint64_t whole_powers[WORD] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000 };
-	if (end - text < FAST_BYTES)
-		return scan_any(text, end, value);
-	bool negative = *text == '-';
-	const char *at = text + (negative || *text == '+');
-	uint64_t word = load(at);
-	unsigned before = leading_digits(word);
-	unsigned behind = 0;
-	if (before == WORD)
-		return scan_any(text, end, value);
-	uint64_t mantissa = digits_value(word, before);
-	at += before;
-	if (*at == '.') {
-		word = load(at + 1);
-		behind = leading_digits(word);
-		if (behind == WORD)
-			return scan_any(text, end, value);
-		mantissa = mantissa * whole_powers[behind] + digits_value(word, behind);
-		at += 1 + behind;
-	}
-	if (before + behind == 0 || (*at | 0x20) == 'e')
-		return scan_any(text, end, value);
-	double result = (double)(int64_t)mantissa / powers[behind];
-	*value = negative ? -result : result;
-	return at;
+	if (end - text < COP_NUMBER_SHORT_BYTES)
+		return scan_rest(text, end, value);
+	const char *stop = cop_number_scan_short(text, value);
+	return stop != NULL ? stop : scan_any(text, end, value);
 }
 
 cop_err cop_number_parse(const char *text, size_t length, double *value)

@@ -21,7 +21,7 @@ COP_CHECK cop_err cop_number_parse(const char *text, size_t length, double *valu
 
 /* The longest number that text[0, end - text) begins with; where it ended comes back. NULL: no number is there, words
  * for NaN and infinity among them, or it is longer than COP_NUMBER_MAX; *value is 0 then. Beyond the largest double
- * *value is an infinity. Fastest when at least 17 bytes can be read. */
+ * *value is an infinity. Fastest when 25 bytes can be read. */
 const char *cop_number_scan(const char *text, const char *end, double *value);
 
 /* Fewest significant digits that read back as the same double (the same float); value is finite. Terminated text,

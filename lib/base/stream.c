@@ -1,6 +1,6 @@
 /* Reading: bytes come from a descriptor (or memory) into `in`, through the codec where there is one, into the caller's
- * buffer or into `text`, in which lines are sought. text[text_at, text_end) is decoded and not yet given out; one byte
- * more than the capacity is allocated so that a last line can be terminated.
+ * buffer or into `text`, in which lines are sought. text[text_at, text_end) is decoded and not yet given out; more than
+ * the capacity is allocated so that a last line can be terminated and read behind its end.
  * Writing: bytes are gathered in `out`, encoded there when there is a codec, and written when it is full. */
 #include "base/stream.h"
 
@@ -246,7 +246,7 @@ static cop_err text_room(cop_stream *stream)
 	if (have < stream->text_capacity / 2)
 		return COP_OK;
 	size_t capacity = stream->text == NULL ? BLOCK : stream->text_capacity * 2;
-	char *text = cop_mem_resize(stream->text, have, capacity + 1, 1);
+	char *text = cop_mem_resize(stream->text, have, capacity + 1 + COP_STREAM_SLACK, 1);
 	if (text == NULL)
 		return FAIL(stream, COP_ENOMEM, stream->line + 1, "out of memory");
 	stream->text = text;
@@ -300,6 +300,23 @@ cop_err cop_stream_line(cop_stream *stream, char **line, size_t *length)
 			return err;
 		stream->text_end += got;
 	}
+}
+
+cop_err cop_stream_peek(cop_stream *stream, size_t wanted, const char **text, size_t *length)
+{
+	COP_ASSERT(!stream->writing && wanted <= COP_STREAM_PEEK_MAX);
+	cop_err err = stream->err;
+	while (err == COP_OK && stream->text_end - stream->text_at < wanted) {
+		size_t got = 0;
+		err = text_room(stream);
+		if (err == COP_OK)
+			err = produce(stream, stream->text + stream->text_end, stream->text_capacity - stream->text_end,
+			        &got);
+		stream->text_end += got;
+	}
+	*length = stream->text_end - stream->text_at;
+	*text = *length > 0 ? stream->text + stream->text_at : NULL;
+	return err == COP_EEND && *length > 0 ? COP_OK : err;
 }
 
 uint64_t cop_stream_line_number(const cop_stream *stream) { return stream->line; }

@@ -15,6 +15,11 @@
 /* Longest line in bytes, its end not counted. */
 #define COP_STREAM_LINE_MAX ((size_t)16 << 20)
 
+/* Bytes behind a line's end that can be read, of whatever content. */
+#define COP_STREAM_SLACK 32
+/* Most that can be looked at without taking it. */
+#define COP_STREAM_PEEK_MAX ((size_t)64 << 10)
+
 typedef struct cop_stream cop_stream;
 
 /* Caller closes with cop_stream_close; on error *out is NULL and *diag (NULL allowed) filled.
@@ -31,9 +36,14 @@ COP_CHECK cop_err cop_stream_open_memory(
 COP_CHECK cop_err cop_stream_read(cop_stream *stream, void *data, size_t size, size_t *got);
 
 /* The next line, terminated, without its newline and a carriage return before it; borrowed until the next call, and the
- * caller may write inside it. It can hold zero bytes. The last line needs no newline. COP_EEND: no more lines.
- * COP_EFORMAT: longer than COP_STREAM_LINE_MAX, or damaged. COP_EIO, COP_ENOMEM. */
+ * caller may write inside it; COP_STREAM_SLACK bytes behind its end can be read. It can hold zero bytes. The last line
+ * needs no newline. COP_EEND: no more lines. COP_EFORMAT: longer than COP_STREAM_LINE_MAX, or damaged. COP_EIO,
+ * COP_ENOMEM. */
 COP_CHECK cop_err cop_stream_line(cop_stream *stream, char **line, size_t *length);
+
+/* What comes next, not taken: at least `wanted` bytes (at most COP_STREAM_PEEK_MAX), fewer only at the end, often more.
+ * Borrowed until the next call. COP_EEND: nothing is left. COP_EIO, COP_EFORMAT, COP_ENOMEM. */
+COP_CHECK cop_err cop_stream_peek(cop_stream *stream, size_t wanted, const char **text, size_t *length);
 
 /* Number of the line that cop_stream_line gave last, from 1; 0 before the first. */
 uint64_t cop_stream_line_number(const cop_stream *stream);

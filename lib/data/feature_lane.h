@@ -31,22 +31,19 @@ typedef struct cop_feature_lane {
 	double scale;    /* of the namespace under way */
 } cop_feature_lane;
 
-/* The hint whose name stands at text[0, hint->length), of which `left` bytes can be read; NULL: none, or too near the
- * end. It may be a longer name that only starts so: the caller looks at text[hint->length], which can be read. */
-static inline const cop_feature_hint *cop_feature_lane_match(
-        const cop_feature_lane *lane, const char *text, size_t left)
+/* Whether the hint's name, of namespace `space`, stands at text[0, hint->length), of which `left` bytes can be read. It
+ * may be a longer name that only starts so: the caller looks at text[hint->length], which can be read then. */
+static inline bool cop_feature_hint_match(const cop_feature_hint *hint, uint32_t space, const char *text, size_t left)
 {
-	if (!lane->open || lane->at >= lane->count || left <= sizeof(uint64_t))
-		return NULL;
-	const cop_feature_hint *hint = &lane->hint[lane->at];
 	uint64_t word;
+	if (left <= sizeof word)
+		return false;
 	memcpy(&word, text, sizeof word);
-	if (((word ^ hint->head) & hint->mask) != 0 || hint->space != lane->space)
-		return NULL;
-	if (hint->length > sizeof word && (hint->length >= left || memcmp(text + sizeof word, hint->name + sizeof word,
-	                                                                   hint->length - sizeof word) != 0))
-		return NULL;
-	return hint;
+	if (((word ^ hint->head) & hint->mask) != 0 || hint->space != space)
+		return false;
+	return hint->length <= sizeof word ||
+	       (hint->length < left &&
+	               memcmp(text + sizeof word, hint->name + sizeof word, hint->length - sizeof word) == 0);
 }
 
 /* The value of the hint that lane->at stands at, or of a later one. */
