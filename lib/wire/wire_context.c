@@ -5,9 +5,17 @@
 #include "base/assert.h"
 #include "wire/wire_put.h"
 
-enum { ID, X, MASK, T, DEFER, SRC, N, SEQ, KEYS };
+enum { ID, X, C, MASK, ORDER, T, DEFER, SRC, N, SEQ, KEYS };
 
-static const char *const names[KEYS] = { "id", "x", "mask", "t", "defer", "src", "n", "seq" };
+static const char *const names[KEYS] = { "id", "x", "c", "mask", "order", "t", "defer", "src", "n", "seq" };
+
+/* What is being decoded. */
+typedef struct reading {
+	const cop_wire_shape *shape;
+	const cop_wire_workspace *workspace;
+	cop_wire_context *out;
+	cop_wire_cursor mask; /* of candidates: read when their number is known */
+} reading;
 
 static cop_err read_t(cop_wire_cursor *cursor, cop_wire_context *out, cop_wire_fault *fault)
 {
@@ -18,30 +26,54 @@ static cop_err read_t(cop_wire_cursor *cursor, cop_wire_context *out, cop_wire_f
 	return COP_OK;
 }
 
-static cop_err read_defer(cop_wire_cursor *cursor, cop_wire_context *out, cop_wire_fault *fault)
+static cop_err read_flag(cop_wire_cursor *cursor, const char *name, bool *out, cop_wire_fault *fault)
 {
-	cop_err err = cop_wire_cursor_bool(cursor, &out->defer);
+	cop_err err = cop_wire_cursor_bool(cursor, out);
 	if (err != COP_OK)
-		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "defer", "a boolean");
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, name, "a boolean");
 	return COP_OK;
 }
 
-static cop_err read_field(cop_wire_cursor *cursor, unsigned which, const cop_wire_shape *shape,
-        const cop_wire_workspace *workspace, cop_wire_context *out, cop_wire_fault *fault)
+static cop_err read_mask(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fault)
 {
+	r->out->has_mask = true;
+	if (r->shape->max_candidates == 0)
+		return cop_wire_read_mask(cursor, r->shape, r->workspace, fault);
+	r->mask = *cursor;
+	cop_err err = cop_wire_cursor_skip(cursor, COP_WIRE_DEPTH - 1);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "mask", "an array of booleans");
+	return COP_OK;
+}
+
+static cop_err read_candidates(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fault)
+{
+	cop_wire_context *out = r->out;
+	cop_err err = cop_wire_read_candidates(cursor, r->shape, r->workspace, &out->candidates, fault);
+	out->candidate = r->workspace->candidate;
+	out->arms = out->candidates;
+	return err;
+}
+
+static cop_err read_field(cop_wire_cursor *cursor, unsigned which, reading *r, cop_wire_fault *fault)
+{
+	cop_wire_context *out = r->out;
 	switch (which) {
 	case ID:
 		return cop_wire_read_id(cursor, &out->id, fault);
 	case X:
 		out->has_x = true;
-		return cop_wire_read_features(cursor, shape, workspace, &out->x, fault);
+		return cop_wire_read_features(cursor, r->shape, r->workspace, &out->x, fault);
+	case C:
+		return read_candidates(cursor, r, fault);
 	case MASK:
-		out->has_mask = true;
-		return cop_wire_read_mask(cursor, shape, workspace, fault);
+		return read_mask(cursor, r, fault);
+	case ORDER:
+		return read_flag(cursor, "order", &out->order, fault);
 	case T:
 		return read_t(cursor, out, fault);
 	case DEFER:
-		return read_defer(cursor, out, fault);
+		return read_flag(cursor, "defer", &out->defer, fault);
 	case SRC:
 		return cop_wire_read_src(cursor, &out->source, fault);
 	case N:
@@ -51,14 +83,19 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, const cop_wir
 	}
 }
 
-static void start(cop_wire_context *out, const cop_wire_shape *shape, const cop_wire_workspace *workspace)
+static void start(reading *r)
 {
+	cop_wire_context *out = r->out;
+	const cop_wire_shape *shape = r->shape;
 	memset(&out->id, 0, sizeof out->id);
 	out->has_x = false;
 	out->x = (cop_row){ 0 };
 	out->has_mask = false;
-	out->mask = shape->arms != 0 ? workspace->mask : NULL;
+	out->mask = shape->arms != 0 || shape->max_candidates != 0 ? r->workspace->mask : NULL;
 	out->arms = shape->arms;
+	out->candidate = NULL;
+	out->candidates = 0;
+	out->order = false;
 	out->has_t = false;
 	out->t = 0.0;
 	out->defer = false;
@@ -66,21 +103,27 @@ static void start(cop_wire_context *out, const cop_wire_shape *shape, const cop_
 	out->seq.length = 0;
 }
 
-static cop_err decode(
-        cop_wire_keys *keys, const cop_wire_shape *shape, const cop_wire_workspace *workspace, cop_wire_context *out)
+static cop_err finish_mask(reading *r, cop_wire_fault *fault)
+{
+	const cop_wire_context *out = r->out;
+	if (r->shape->max_candidates != 0 && out->has_mask && out->candidates > 0)
+		return cop_wire_read_candidates_mask(&r->mask, out->candidates, r->workspace, fault);
+	if (!out->has_mask && out->arms != 0)
+		memset(r->workspace->mask, 1, out->arms);
+	return COP_OK;
+}
+
+static cop_err decode(cop_wire_keys *keys, reading *r)
 {
 	unsigned which;
 	cop_err err;
+	start(r);
 	while ((err = cop_wire_keys_next(keys, &which)) == COP_OK) {
-		err = read_field(keys->cursor, which, shape, workspace, out, keys->fault);
+		err = read_field(keys->cursor, which, r, keys->fault);
 		if (err != COP_OK)
 			return err;
 	}
-	if (err != COP_EEND)
-		return err;
-	if (!out->has_mask && shape->arms != 0)
-		memset(workspace->mask, 1, shape->arms);
-	return COP_OK;
+	return err != COP_EEND ? err : finish_mask(r, keys->fault);
 }
 
 cop_err cop_wire_context_decode(const void *body, size_t length, const cop_wire_shape *shape,
@@ -88,13 +131,13 @@ cop_err cop_wire_context_decode(const void *body, size_t length, const cop_wire_
 {
 	cop_wire_cursor cursor;
 	cop_wire_keys keys;
+	reading r = { .shape = shape, .workspace = workspace, .out = out };
 	cop_wire_cursor_init(&cursor, body, length);
-	start(out, shape, workspace);
 	cop_err err = cop_wire_keys_open(&keys, &cursor, names, KEYS, fault);
 	if (err == COP_OK)
-		err = decode(&keys, shape, workspace, out);
+		err = decode(&keys, &r);
 	if (err == COP_OK)
-		err = cop_wire_keys_need(&keys, 1U << ID | 1U << X);
+		err = cop_wire_keys_need(&keys, 1U << ID | 1U << X | (shape->max_candidates != 0 ? 1U << C : 0));
 	return err;
 }
 
@@ -103,14 +146,16 @@ cop_err cop_wire_explain_decode(const void *body, size_t length, const cop_wire_
 {
 	cop_wire_cursor cursor;
 	cop_wire_keys keys;
+	reading r = { .shape = shape, .workspace = workspace, .out = out };
 	cop_wire_cursor_init(&cursor, body, length);
-	start(out, shape, workspace);
 	cop_err err = cop_wire_keys_open(&keys, &cursor, names, KEYS, fault);
 	if (err == COP_OK)
-		err = decode(&keys, shape, workspace, out);
+		err = decode(&keys, &r);
 	if (err == COP_OK && out->has_x == (out->id.kind != 0))
 		err = cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
 		        "id: expected either id (a decision that was made) or x (what would be decided)");
+	if (err == COP_OK && out->has_x && shape->max_candidates != 0)
+		err = cop_wire_keys_need(&keys, 1U << C);
 	return err;
 }
 
@@ -129,6 +174,14 @@ void cop_wire_features_put(cop_bytes *bytes, const cop_row *x, cop_wire_form for
 			cop_wire_put_float(bytes, x->value[i]);
 		}
 	}
+}
+
+void cop_wire_candidates_put(cop_bytes *bytes, const cop_row *candidate, size_t count, cop_wire_form form)
+{
+	cop_wire_put_text(bytes, "c");
+	cop_wire_put_array(bytes, count);
+	for (size_t i = 0; i < count; i++)
+		cop_wire_features_put(bytes, &candidate[i], form);
 }
 
 void cop_wire_id_put(cop_bytes *bytes, const cop_event_id *id)
@@ -197,8 +250,9 @@ void cop_wire_context_put(cop_bytes *bytes, const cop_wire_context *context, cop
 {
 	bool mask = context->has_mask && context->arms != 0;
 	size_t count = (context->id.kind != 0 ? 1U : 0U) + (context->has_x ? 1U : 0U) + (mask ? 1U : 0U) +
-	               (context->has_t ? 1U : 0U) + (context->defer ? 1U : 0U) +
-	               cop_wire_source_count(&context->source) + (context->seq.length != 0 ? 1U : 0U);
+	               (context->has_t ? 1U : 0U) + (context->defer ? 1U : 0U) + (context->candidates > 0 ? 1U : 0U) +
+	               (context->order ? 1U : 0U) + cop_wire_source_count(&context->source) +
+	               (context->seq.length != 0 ? 1U : 0U);
 	cop_wire_put_map(bytes, count);
 	if (context->id.kind != 0) {
 		cop_wire_put_text(bytes, "id");
@@ -208,10 +262,14 @@ void cop_wire_context_put(cop_bytes *bytes, const cop_wire_context *context, cop
 		cop_wire_put_text(bytes, "x");
 		cop_wire_features_put(bytes, &context->x, form);
 	}
+	if (context->candidates > 0)
+		cop_wire_candidates_put(bytes, context->candidate, context->candidates, form);
 	if (mask) {
 		cop_wire_put_text(bytes, "mask");
 		put_mask(bytes, context->mask, context->arms);
 	}
+	if (context->order)
+		cop_wire_put_key_bool(bytes, "order", true);
 	if (context->has_t)
 		cop_wire_put_key_double(bytes, "t", context->t);
 	if (context->defer)

@@ -1,5 +1,5 @@
-/* wire/wire_context.h: a context `{id, x, mask?, t?, defer?, src?, n?, seq?}`, the body of decide and of context
- * streams, and explain's body `{id}` or `{x, mask?, t?}`.
+/* wire/wire_context.h: a context `{id, x, c?, mask?, order?, t?, defer?, src?, n?, seq?}`, the body of decide, rank and
+ * of context streams, and explain's body `{id}` or `{x, c?, mask?, t?}`. Models that rank need `c`, others have none.
  *
  * Decoding allocates nothing; views point into the workspace and into the message. One thread per workspace. */
 #ifndef COP_WIRE_WIRE_CONTEXT_H
@@ -10,12 +10,15 @@
 #include "wire/wire_keys.h"
 
 typedef struct cop_wire_context {
-	cop_event_id id;     /* kind 0: none */
-	bool has_x;          /* explain by id has none */
-	cop_row x;           /* decoded: a view of the workspace */
-	bool has_mask;       /* the sender gave one */
-	const uint8_t *mask; /* arms flags; decoded: workspace->mask, all 1 without one; NULL when arms is 0 */
-	size_t arms;         /* as the shape says */
+	cop_event_id id;          /* kind 0: none */
+	bool has_x;               /* explain by id has none */
+	cop_row x;                /* decoded: a view of the workspace */
+	bool has_mask;            /* the sender gave one */
+	const uint8_t *mask;      /* arms flags; decoded: workspace->mask, all 1 without one; NULL when arms is 0 */
+	size_t arms;              /* as the shape says; of a model that ranks: candidates */
+	const cop_row *candidate; /* candidates of them; decoded: workspace->candidate */
+	size_t candidates;        /* 0: none */
+	bool order;               /* all candidates in their order are asked for, too */
 	bool has_t;
 	double t;               /* the sender's time in seconds */
 	bool defer;             /* the reward window starts with `activate` */
@@ -29,7 +32,7 @@ typedef struct cop_wire_context {
 COP_CHECK cop_err cop_wire_context_decode(const void *body, size_t length, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_wire_context *out, cop_wire_fault *fault);
 
-/* The same for explain: exactly one of `id` and `x` is needed; has_x tells which. */
+/* The same for explain: exactly one of `id` and `x` (and `c`) is needed; has_x tells which. */
 COP_CHECK cop_err cop_wire_explain_decode(const void *body, size_t length, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_wire_context *out, cop_wire_fault *fault);
 
@@ -44,6 +47,8 @@ void cop_wire_context_put(cop_bytes *bytes, const cop_wire_context *context, cop
 
 /* Parts of it that feedback shares. */
 void cop_wire_features_put(cop_bytes *bytes, const cop_row *x, cop_wire_form form);
+/* Key `c` and an array of the rows. */
+void cop_wire_candidates_put(cop_bytes *bytes, const cop_row *candidate, size_t count, cop_wire_form form);
 void cop_wire_id_put(cop_bytes *bytes, const cop_event_id *id);
 /* Key `seq` and its value; nothing when it is empty or NULL. */
 void cop_wire_seq_put(cop_bytes *bytes, const cop_wire_seq *seq);

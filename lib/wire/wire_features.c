@@ -291,24 +291,103 @@ cop_err cop_wire_read_features(cop_wire_cursor *cursor, const cop_wire_shape *sh
 	           : sparse_values(cursor, shape, workspace, &row->nnz, fault);
 }
 
-static cop_err mask_bits(const uint8_t *bits, size_t length, size_t arms, uint8_t *mask, cop_wire_fault *fault)
+/* The shape and room of candidate i, whose predecessors took `used` entries of the room. */
+static void candidate_place(const cop_wire_shape *shape, const cop_wire_workspace *workspace, size_t used,
+        cop_wire_shape *own, cop_wire_workspace *room)
+{
+	*own = (cop_wire_shape){
+		.features = shape->candidate_features, .bits = shape->bits, .max_nonzeros = shape->max_nonzeros
+	};
+	*room = (cop_wire_workspace){
+		.dense = workspace->candidate_value + used,
+		.value = workspace->candidate_value + used,
+		.index = shape->features != 0 ? NULL : workspace->candidate_index + used,
+	};
+}
+
+/* Messages about a candidate begin as those about a context do, with x. */
+static void rename_x(cop_wire_fault *fault, const char *name)
+{
+	char text[sizeof fault->message];
+	if (fault == NULL || fault->message[0] != 'x')
+		return;
+	(void)snprintf(text, sizeof text, "%s", fault->message + 1);
+	(void)snprintf(fault->message, sizeof fault->message, "%s%.200s", name, text);
+}
+
+static cop_err check_ranks(const cop_wire_shape *shape, cop_wire_fault *fault)
+{
+	if (shape->max_candidates > 0)
+		return COP_OK;
+	return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "c: the model has %s, expected no candidates",
+	        shape->arms != 0 ? "arms" : "values");
+}
+
+cop_err cop_wire_read_candidates(cop_wire_cursor *cursor, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, size_t *count, cop_wire_fault *fault)
+{
+	cop_err err = check_ranks(shape, fault);
+	if (err != COP_OK)
+		return err;
+	err = cop_wire_cursor_array(cursor, count);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_FEATURES, err, cursor, "c", "an array of candidates");
+	if (*count == 0 || *count > shape->max_candidates)
+		return refuse_shape(fault, "c: got %zu candidates, expected 1 to %zu (max_candidates)", *count,
+		        shape->max_candidates);
+	size_t used = 0;
+	for (size_t i = 0; i < *count; i++) {
+		cop_wire_shape own;
+		cop_wire_workspace room;
+		cop_row *row = &workspace->candidate[i];
+		candidate_place(shape, workspace, used, &own, &room);
+		err = cop_wire_read_features(cursor, &own, &room, row, fault);
+		if (err != COP_OK) {
+			char name[32];
+			(void)snprintf(name, sizeof name, "c[%zu]", i);
+			rename_x(fault, name);
+			return err;
+		}
+		used += row->dense != NULL ? row->d : row->nnz;
+	}
+	return COP_OK;
+}
+
+cop_err cop_wire_read_candidate(cop_wire_cursor *cursor, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, cop_row *row, cop_wire_fault *fault)
+{
+	cop_wire_shape own;
+	cop_wire_workspace room;
+	cop_err err = check_ranks(shape, fault);
+	if (err != COP_OK)
+		return err;
+	candidate_place(shape, workspace, 0, &own, &room);
+	err = cop_wire_read_features(cursor, &own, &room, row, fault);
+	if (err != COP_OK)
+		rename_x(fault, "c");
+	return err;
+}
+
+static cop_err mask_bits(
+        const uint8_t *bits, size_t length, size_t arms, const char *what, uint8_t *mask, cop_wire_fault *fault)
 {
 	if (length != (arms + 7) / 8)
-		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "mask: got %zu bytes, expected %zu for %zu arms",
-		        length, (arms + 7) / 8, arms);
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "mask: got %zu bytes, expected %zu for %zu %ss",
+		        length, (arms + 7) / 8, arms, what);
 	if (arms % 8 != 0 && bits[length - 1] >> (arms % 8) != 0)
 		return cop_wire_fault_set(
-		        fault, COP_WIRE_BAD_REQUEST, "mask: a bit beyond the last of %zu arms is set", arms);
+		        fault, COP_WIRE_BAD_REQUEST, "mask: a bit beyond the last of %zu %ss is set", arms, what);
 	for (size_t i = 0; i < arms; i++)
 		mask[i] = bits[i / 8] >> (i % 8) & 1;
 	return COP_OK;
 }
 
-static cop_err mask_array(cop_wire_cursor *cursor, size_t count, size_t arms, uint8_t *mask, cop_wire_fault *fault)
+static cop_err mask_array(
+        cop_wire_cursor *cursor, size_t count, size_t arms, const char *what, uint8_t *mask, cop_wire_fault *fault)
 {
 	if (count != arms)
-		return cop_wire_fault_set(
-		        fault, COP_WIRE_BAD_REQUEST, "mask: got %zu entries, expected %zu, one per arm", count, arms);
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "mask: got %zu entries, expected %zu, one per %s", count, arms, what);
 	for (size_t i = 0; i < arms; i++) {
 		bool flag = false;
 		uint64_t number = 0;
@@ -330,25 +409,36 @@ static cop_err mask_array(cop_wire_cursor *cursor, size_t count, size_t arms, ui
 	return COP_OK;
 }
 
+static cop_err read_mask(cop_wire_cursor *cursor, size_t count, uint8_t *mask, const char *what, cop_wire_fault *fault)
+{
+	size_t length;
+	const uint8_t *bits = NULL;
+	cop_err err = cop_wire_cursor_array(cursor, &length);
+	if (err == COP_EINVAL)
+		err = cop_wire_cursor_binary(cursor, &bits, &length);
+	if (err != COP_OK)
+		return cop_wire_refuse(
+		        fault, COP_WIRE_BAD_REQUEST, err, cursor, "mask", "an array of booleans, or a binary bit set");
+	err = bits != NULL ? mask_bits(bits, length, count, what, mask, fault)
+	                   : mask_array(cursor, length, count, what, mask, fault);
+	if (err != COP_OK)
+		return err;
+	if (memchr(mask, 1, count) == NULL)
+		return cop_wire_fault_set(
+		        fault, COP_WIRE_BAD_REQUEST, "mask: no %s is eligible, expected at least one", what);
+	return COP_OK;
+}
+
 cop_err cop_wire_read_mask(cop_wire_cursor *cursor, const cop_wire_shape *shape, const cop_wire_workspace *workspace,
         cop_wire_fault *fault)
 {
 	if (shape->arms == 0)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "mask: the model has no arms");
-	size_t count;
-	const uint8_t *bits = NULL;
-	cop_err err = cop_wire_cursor_array(cursor, &count);
-	if (err == COP_EINVAL)
-		err = cop_wire_cursor_binary(cursor, &bits, &count);
-	if (err != COP_OK)
-		return cop_wire_refuse(
-		        fault, COP_WIRE_BAD_REQUEST, err, cursor, "mask", "an array of booleans, or a binary bit set");
-	err = bits != NULL ? mask_bits(bits, count, shape->arms, workspace->mask, fault)
-	                   : mask_array(cursor, count, shape->arms, workspace->mask, fault);
-	if (err != COP_OK)
-		return err;
-	if (memchr(workspace->mask, 1, shape->arms) == NULL)
-		return cop_wire_fault_set(
-		        fault, COP_WIRE_BAD_REQUEST, "mask: no arm is eligible, expected at least one");
-	return COP_OK;
+	return read_mask(cursor, shape->arms, workspace->mask, "arm", fault);
+}
+
+cop_err cop_wire_read_candidates_mask(
+        cop_wire_cursor *cursor, size_t count, const cop_wire_workspace *workspace, cop_wire_fault *fault)
+{
+	return read_mask(cursor, count, workspace->mask, "candidate", fault);
 }

@@ -1,4 +1,4 @@
-/* wire/wire_features.h: what a context carries, `x` and `mask`, into the learner's own form.
+/* wire/wire_features.h: what a context carries, `x`, `c` and `mask`, into the learner's own form.
  *
  * The model's shape decides what is accepted. Dense model (features > 0): an array or packed float32 of exactly
  * `features` values, or a map of indices and configured names, where what is missing is 0. Sparse model (features 0): a
@@ -13,11 +13,13 @@
 #include "wire/wire_cursor.h"
 
 typedef struct cop_wire_shape {
-	size_t features;     /* dense dimension; 0: sparse */
-	unsigned bits;       /* sparse: dimension 2^bits, 1 to 31 */
-	size_t max_nonzeros; /* sparse: entries a context may have */
-	size_t arms;         /* 0: the model's actions are values */
-	unsigned losses;     /* numbers in a loss: 1 or 2; 0: either */
+	size_t features;           /* dense dimension; 0: sparse */
+	unsigned bits;             /* sparse: dimension 2^bits, 1 to 31 */
+	size_t max_nonzeros;       /* sparse: entries a context may have */
+	size_t arms;               /* 0: the model's actions are values, or it ranks candidates */
+	size_t max_candidates;     /* above 0: the model ranks up to so many candidates */
+	size_t candidate_features; /* of them, when features > 0; sparse ones have bits and max_nonzeros */
+	unsigned losses;           /* numbers in a loss: 1 or 2; 0: either */
 	/* Index of a configured feature name; false when there is none. NULL: no names are configured. */
 	bool (*find_name)(const void *names, const char *name, size_t length, size_t *index);
 	const void *names; /* kept; first argument of find_name */
@@ -25,11 +27,20 @@ typedef struct cop_wire_shape {
 
 /* Arrays of the caller, at least as long as said; those that the shape does not need may be NULL. */
 typedef struct cop_wire_workspace {
-	float *dense;    /* features */
-	uint32_t *index; /* max_nonzeros */
-	float *value;    /* max_nonzeros */
-	uint8_t *mask;   /* arms */
+	float *dense;              /* features */
+	uint32_t *index;           /* max_nonzeros */
+	float *value;              /* max_nonzeros */
+	uint8_t *mask;             /* arms, or max_candidates */
+	cop_row *candidate;        /* max_candidates */
+	float *candidate_value;    /* max_candidates times candidate_features, or times max_nonzeros */
+	uint32_t *candidate_index; /* sparse: the same */
 } cop_wire_workspace;
+
+/* The model's actions are values. */
+static inline bool cop_wire_has_values(const cop_wire_shape *shape)
+{
+	return shape->arms == 0 && shape->max_candidates == 0;
+}
 
 /* `x` at the cursor. row (a view of the workspace) is valid until the workspace's next use. Refusals fill the fault
  * with bad_features: COP_ESHAPE (a wrong number of values, too many entries, an index or name that is not the model's),
@@ -37,10 +48,21 @@ typedef struct cop_wire_workspace {
 COP_CHECK cop_err cop_wire_read_features(cop_wire_cursor *cursor, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_row *row, cop_wire_fault *fault);
 
+/* `c` at the cursor: an array of candidates, each as x is, into workspace->candidate. Refusals as above; their messages
+ * begin with c[i]. bad_request too: the model does not rank. */
+COP_CHECK cop_err cop_wire_read_candidates(cop_wire_cursor *cursor, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, size_t *count, cop_wire_fault *fault);
+/* `c` at the cursor as one candidate, for feedback. */
+COP_CHECK cop_err cop_wire_read_candidate(cop_wire_cursor *cursor, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, cop_row *row, cop_wire_fault *fault);
+
 /* `mask` at the cursor into workspace->mask (0 or 1 per arm): an array of `arms` booleans or 0/1, or a binary bit set
  * of ceil(arms / 8) bytes, lowest bit first, spare bits 0. At least one arm must be eligible. COP_EFORMAT, with the
  * fault filled (bad_request). */
 COP_CHECK cop_err cop_wire_read_mask(cop_wire_cursor *cursor, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_wire_fault *fault);
+/* The same for `count` candidates. */
+COP_CHECK cop_err cop_wire_read_candidates_mask(
+        cop_wire_cursor *cursor, size_t count, const cop_wire_workspace *workspace, cop_wire_fault *fault);
 
 #endif

@@ -4,9 +4,9 @@
 
 #include "wire/wire_put.h"
 
-enum { ID, LOSS, X, A, P, Y, SRC, N, SEQ, KEYS };
+enum { ID, LOSS, X, C, A, P, Y, SRC, N, SEQ, KEYS };
 
-static const char *const names[KEYS] = { "id", "loss", "x", "a", "p", "y", "src", "n", "seq" };
+static const char *const names[KEYS] = { "id", "loss", "x", "c", "a", "p", "y", "src", "n", "seq" };
 
 static cop_err read_pair(cop_wire_cursor *cursor, cop_wire_feedback *out, cop_wire_fault *fault)
 {
@@ -53,10 +53,12 @@ static cop_err read_a(
 	cop_err err = cop_wire_cursor_unsigned(cursor, &a);
 	if (err != COP_OK)
 		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "a", "an arm's number");
-	if (a >= shape->arms)
+	bool ranks = shape->max_candidates != 0;
+	size_t arms = ranks ? shape->max_candidates : shape->arms;
+	if (a >= arms)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
-		        "a: got %llu, expected an arm below %zu (arms count from 0)", (unsigned long long)a,
-		        shape->arms);
+		        "a: got %llu, expected %s below %zu (they count from 0)", (unsigned long long)a,
+		        ranks ? "a candidate" : "an arm", arms);
 	out->a = (size_t)a;
 	out->has_a = true;
 	return COP_OK;
@@ -96,6 +98,9 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, const cop_wir
 	case X:
 		out->has_x = true;
 		return cop_wire_read_features(cursor, shape, workspace, &out->x, fault);
+	case C:
+		out->has_c = true;
+		return cop_wire_read_candidate(cursor, shape, workspace, &out->candidate, fault);
 	case A:
 		return read_a(cursor, shape, out, fault);
 	case P:
@@ -116,7 +121,8 @@ static void start(cop_wire_feedback *out)
 	memset(&out->id, 0, sizeof out->id);
 	out->losses = 0;
 	out->has_x = out->has_a = out->has_p = out->has_y = false;
-	out->x = (cop_row){ 0 };
+	out->has_c = false;
+	out->x = out->candidate = (cop_row){ 0 };
 	out->a = 0;
 	out->p = out->y = 0.0;
 	out->loss[0] = out->loss[1] = 0.0;
@@ -137,7 +143,9 @@ static cop_err decode(
 	if (err != COP_EEND)
 		return err;
 	uint32_t need = 1U << ID | 1U << LOSS;
-	if (out->has_x)
+	if (out->has_x && shape->max_candidates != 0)
+		need |= 1U << C | 1U << P;
+	else if (out->has_x)
 		need |= shape->arms != 0 ? 1U << A | 1U << P : 1U << Y;
 	return cop_wire_keys_need(keys, need);
 }
@@ -164,9 +172,9 @@ static void put_loss(cop_bytes *bytes, const cop_wire_feedback *feedback)
 
 void cop_wire_feedback_put(cop_bytes *bytes, const cop_wire_feedback *feedback, cop_wire_form form)
 {
-	size_t count = 2U + (feedback->has_x ? 1U : 0U) + (feedback->has_a ? 1U : 0U) + (feedback->has_p ? 1U : 0U) +
-	               (feedback->has_y ? 1U : 0U) + cop_wire_source_count(&feedback->source) +
-	               (feedback->seq.length != 0 ? 1U : 0U);
+	size_t count = 2U + (feedback->has_x ? 1U : 0U) + (feedback->has_c ? 1U : 0U) + (feedback->has_a ? 1U : 0U) +
+	               (feedback->has_p ? 1U : 0U) + (feedback->has_y ? 1U : 0U) +
+	               cop_wire_source_count(&feedback->source) + (feedback->seq.length != 0 ? 1U : 0U);
 	cop_wire_put_map(bytes, count);
 	cop_wire_put_text(bytes, "id");
 	cop_wire_id_put(bytes, &feedback->id);
@@ -174,6 +182,10 @@ void cop_wire_feedback_put(cop_bytes *bytes, const cop_wire_feedback *feedback, 
 	if (feedback->has_x) {
 		cop_wire_put_text(bytes, "x");
 		cop_wire_features_put(bytes, &feedback->x, form);
+	}
+	if (feedback->has_c) {
+		cop_wire_put_text(bytes, "c");
+		cop_wire_features_put(bytes, &feedback->candidate, form);
 	}
 	if (feedback->has_a)
 		cop_wire_put_key_unsigned(bytes, "a", feedback->a);

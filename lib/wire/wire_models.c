@@ -17,6 +17,8 @@ enum {
 	BITS,
 	NONZEROS,
 	ARMS,
+	CANDIDATES,
+	CANDIDATE_FEATURES,
 	LOSSES,
 	LOSSES_IN,
 	VALUES_IN,
@@ -27,8 +29,9 @@ enum {
 	KEYS
 };
 
-static const char *const names[KEYS] = { "name", "learner", "features", "bits", "max_nonzeros", "arms", "losses",
-	"loss_range", "value_range", "delta", "reward", "reward_window", "default_loss" };
+static const char *const names[KEYS] = { "name", "learner", "features", "bits", "max_nonzeros", "arms",
+	"max_candidates", "candidate_features", "losses", "loss_range", "value_range", "delta", "reward",
+	"reward_window", "default_loss" };
 
 static const char *const rewards[COP_WIRE_REWARD_COUNT] = { "earliest", "last", "sum" };
 
@@ -63,6 +66,12 @@ static size_t put_actions(cop_bytes *bytes, const cop_wire_model *model)
 	if (model->arms != 0) {
 		cop_wire_put_key_unsigned(bytes, names[ARMS], model->arms);
 		return 1;
+	}
+	if (model->max_candidates != 0) {
+		cop_wire_put_key_unsigned(bytes, names[CANDIDATES], model->max_candidates);
+		if (model->features != 0)
+			cop_wire_put_key_unsigned(bytes, names[CANDIDATE_FEATURES], model->candidate_features);
+		return model->features != 0 ? 2 : 1;
 	}
 	put_range(bytes, names[VALUES_IN], model->value_range);
 	cop_wire_put_key_double(bytes, names[DELTA], model->delta);
@@ -193,6 +202,10 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, cop_wire_mode
 		return read_count(cursor, 1, COP_WIRE_MODEL_WIDEST, &out->max_nonzeros);
 	case ARMS:
 		return read_count(cursor, 1, COP_WIRE_MODEL_WIDEST, &out->arms);
+	case CANDIDATES:
+		return read_count(cursor, 1, COP_WIRE_MODEL_WIDEST, &out->max_candidates);
+	case CANDIDATE_FEATURES:
+		return read_count(cursor, 1, COP_WIRE_MODEL_WIDEST, &out->candidate_features);
 	case LOSSES:
 		return read_small(cursor, 2, &out->losses);
 	case LOSSES_IN:
@@ -220,11 +233,17 @@ static cop_err check(const cop_wire_keys *keys, cop_wire_fault *fault)
 	const uint32_t values = 1u << VALUES_IN | 1u << DELTA;
 	bool dense = (keys->seen & 1u << FEATURES) != 0;
 	bool arms = (keys->seen & 1u << ARMS) != 0;
+	bool ranks = (keys->seen & 1u << CANDIDATES) != 0;
+	bool sized = (keys->seen & 1u << CANDIDATE_FEATURES) != 0;
 	if (dense && (keys->seen & sparse) != 0)
 		return bad(fault, names[FEATURES], "no bits and max_nonzeros beside it");
 	if (arms && (keys->seen & values) != 0)
 		return bad(fault, names[ARMS], "no value_range and delta beside it");
-	return cop_wire_keys_need(keys, always | (dense ? 0 : sparse) | (arms ? 0 : values));
+	if (ranks && (arms || (keys->seen & values) != 0))
+		return bad(fault, names[CANDIDATES], "no arms, value_range and delta beside it");
+	if (sized != (ranks && dense))
+		return bad(fault, names[CANDIDATE_FEATURES], "it beside max_candidates and features, and only there");
+	return cop_wire_keys_need(keys, always | (dense ? 0 : sparse) | (arms || ranks ? 0 : values));
 }
 
 static cop_err read_model(cop_wire_cursor *cursor, cop_wire_model *out, cop_wire_fault *fault)
@@ -306,13 +325,18 @@ void cop_wire_model_shape(const cop_wire_model *model, cop_wire_shape *shape)
 		.max_nonzeros = model->max_nonzeros,
 		.arms = model->arms,
 		.losses = model->losses,
+		.max_candidates = model->max_candidates,
+		.candidate_features = model->candidate_features,
 	};
 }
 
 bool cop_wire_model_same_shape(const cop_wire_model *a, const cop_wire_model *b)
 {
 	bool same = a->features == b->features && a->bits == b->bits && a->arms == b->arms && a->losses == b->losses &&
-	            a->loss_range[0] == b->loss_range[0] && a->loss_range[1] == b->loss_range[1];
-	return same && (a->arms != 0 || (a->value_range[0] == b->value_range[0] &&
-	                                        a->value_range[1] == b->value_range[1] && a->delta == b->delta));
+	            (a->max_candidates != 0) == (b->max_candidates != 0) &&
+	            a->candidate_features == b->candidate_features && a->loss_range[0] == b->loss_range[0] &&
+	            a->loss_range[1] == b->loss_range[1];
+	return same && (a->arms != 0 || a->max_candidates != 0 ||
+	                       (a->value_range[0] == b->value_range[0] && a->value_range[1] == b->value_range[1] &&
+	                               a->delta == b->delta));
 }

@@ -23,14 +23,16 @@ typedef enum cop_wire_reward {
 typedef struct cop_wire_model {
 	const char *name, *learner; /* borrowed, not terminated */
 	size_t name_length, learner_length;
-	size_t features;       /* dense dimension; 0: sparse, hashed to 2^bits with at most max_nonzeros entries */
-	unsigned bits;         /* 1 to 31 */
-	size_t max_nonzeros;   /* >= 1 */
-	size_t arms;           /* 0: values */
-	unsigned losses;       /* numbers in a loss: 1 or 2 */
-	double loss_range[2];  /* low < high */
-	double value_range[2]; /* values: low < high */
-	double delta;          /* values: distance of the probes, in units of value_range */
+	size_t features;           /* dense dimension; 0: sparse, hashed to 2^bits with at most max_nonzeros entries */
+	unsigned bits;             /* 1 to 31 */
+	size_t max_nonzeros;       /* >= 1 */
+	size_t arms;               /* 0: values, or candidates */
+	size_t max_candidates;     /* above 0: it ranks up to so many candidates */
+	size_t candidate_features; /* of them, of a dense model */
+	unsigned losses;           /* numbers in a loss: 1 or 2 */
+	double loss_range[2];      /* low < high */
+	double value_range[2];     /* values: low < high */
+	double delta;              /* values: distance of the probes, in units of value_range */
 	cop_wire_reward reward;
 	double reward_window; /* seconds, > 0 */
 	bool has_default_loss;

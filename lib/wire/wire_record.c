@@ -10,6 +10,7 @@ enum {
 	TIME,
 	ID,
 	X,
+	CANDIDATES,
 	MASK,
 	ARM,
 	P,
@@ -28,18 +29,22 @@ enum {
 	KEYS
 };
 
-static const char *const names[KEYS] = { "m", "t", "id", "x", "mask", "a", "p", "g", "y", "u", "rev", "defer", "e",
+static const char *const names[KEYS] = { "m", "t", "id", "x", "c", "mask", "a", "p", "g", "y", "u", "rev", "defer", "e",
 	"loss", "r", "ev", "n", "text", "models" };
 
 /* What each type cannot be without. */
-static uint32_t needed(cop_wire_record_type type, bool values)
+static uint32_t needed(cop_wire_record_type type, const cop_wire_shape *shape, bool has_x)
 {
 	const uint32_t event = 1u << MODEL | 1u << TIME | 1u << ID;
+	const uint32_t candidates = shape->max_candidates != 0 ? 1u << CANDIDATES : 0;
+	const uint32_t arm = shape->max_candidates != 0 ? 0 : 1u << ARM;
+	bool values = cop_wire_has_values(shape);
 	switch (type) {
 	case COP_WIRE_RECORD_DECISION:
-		return event | 1u << X | 1u << REV | (values ? 1u << Y | 1u << U : 1u << ARM | 1u << P | 1u << GREEDY);
+		return event | 1u << X | 1u << REV | candidates |
+		       (values ? 1u << Y | 1u << U : 1u << ARM | 1u << P | 1u << GREEDY);
 	case COP_WIRE_RECORD_FEEDBACK:
-		return event | 1u << LOSS;
+		return event | 1u << LOSS | (has_x && !values ? candidates | arm | 1u << P : 0);
 	case COP_WIRE_RECORD_EXPIRY:
 		return 1u << MODEL | 1u << TIME | 1u << COUNT;
 	case COP_WIRE_RECORD_ACTIVATION:
@@ -108,9 +113,12 @@ static size_t put_feedback(cop_bytes *bytes, const cop_wire_record *r)
 	}
 	if (!r->has_x || r->values)
 		return pairs;
-	cop_wire_put_key_unsigned(bytes, "a", r->a);
+	if (r->a != COP_WIRE_RECORD_ANY_ARM) {
+		cop_wire_put_key_unsigned(bytes, "a", r->a);
+		pairs++;
+	}
 	cop_wire_put_key_double(bytes, "p", r->p);
-	return pairs + 2;
+	return pairs + 1;
 }
 
 void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_wire_record *r)
@@ -131,6 +139,10 @@ void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_
 	if (r->has_x) {
 		cop_wire_put_text(bytes, "x");
 		cop_wire_features_put(bytes, &r->x, COP_WIRE_FORM_PACKED);
+		pairs++;
+	}
+	if (r->candidates > 0) {
+		cop_wire_candidates_put(bytes, r->candidate, r->candidates, COP_WIRE_FORM_PACKED);
 		pairs++;
 	}
 	if (type == COP_WIRE_RECORD_DECISION) {
@@ -227,8 +239,19 @@ static cop_err read_small(cop_wire_cursor *cursor, unsigned which, cop_wire_reco
 	}
 }
 
+/* A mask of candidates is read when their number is known, from *later. */
+static cop_err read_mask(cop_wire_keys *keys, const cop_wire_shape *shape, const cop_wire_workspace *workspace,
+        cop_wire_cursor *later, cop_wire_record *out)
+{
+	out->mask = workspace->mask;
+	if (shape->max_candidates == 0)
+		return cop_wire_read_mask(keys->cursor, shape, workspace, keys->fault);
+	*later = *keys->cursor;
+	return bad(keys->fault, cop_wire_cursor_skip(keys->cursor, COP_WIRE_DEPTH - 1), names[MASK]);
+}
+
 static cop_err read_field(cop_wire_keys *keys, unsigned which, const cop_wire_shape *shape,
-        const cop_wire_workspace *workspace, cop_wire_record *out)
+        const cop_wire_workspace *workspace, cop_wire_cursor *mask, cop_wire_record *out)
 {
 	cop_wire_cursor *cursor = keys->cursor;
 	switch (which) {
@@ -239,9 +262,11 @@ static cop_err read_field(cop_wire_keys *keys, unsigned which, const cop_wire_sh
 	case X:
 		out->has_x = true;
 		return cop_wire_read_features(cursor, shape, workspace, &out->x, keys->fault);
+	case CANDIDATES:
+		out->candidate = workspace->candidate;
+		return cop_wire_read_candidates(cursor, shape, workspace, &out->candidates, keys->fault);
 	case MASK:
-		out->mask = workspace->mask;
-		return cop_wire_read_mask(cursor, shape, workspace, keys->fault);
+		return read_mask(keys, shape, workspace, mask, out);
 	case PREDICTIONS:
 		return bad(keys->fault, read_predictions(cursor, out), names[which]);
 	case LOSS:
@@ -256,30 +281,48 @@ static cop_err read_field(cop_wire_keys *keys, unsigned which, const cop_wire_sh
 	}
 }
 
+/* What the fields must be to one another. */
+static cop_err check_action(cop_wire_record_type type, const cop_wire_shape *shape, const cop_wire_workspace *workspace,
+        cop_wire_cursor *mask, cop_wire_record *out, cop_wire_fault *fault)
+{
+	if (shape->max_candidates == 0)
+		return out->values || out->a < shape->arms ? COP_OK : bad(fault, COP_EFORMAT, "a");
+	bool decision = type == COP_WIRE_RECORD_DECISION;
+	if (out->a != COP_WIRE_RECORD_ANY_ARM && out->a >= (decision ? out->candidates : shape->max_candidates))
+		return bad(fault, COP_EFORMAT, "a");
+	if (type == COP_WIRE_RECORD_FEEDBACK && out->candidates > 1)
+		return bad(fault, COP_EFORMAT, "c");
+	out->arms = out->candidates;
+	if (out->mask == NULL)
+		return COP_OK;
+	return out->candidates == 0 ? bad(fault, COP_EFORMAT, "mask")
+	                            : cop_wire_read_candidates_mask(mask, out->candidates, workspace, fault);
+}
+
 cop_err cop_wire_record_decode(cop_wire_record_type type, const void *body, size_t length, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_wire_record *out, cop_wire_fault *fault)
 {
 	cop_wire_cursor cursor;
+	cop_wire_cursor mask = { 0 };
 	cop_wire_keys keys;
 	unsigned which;
 	cop_wire_cursor_init(&cursor, body, length);
-	*out = (cop_wire_record){ .arms = shape->arms, .values = shape->arms == 0 };
+	*out = (cop_wire_record){
+		.arms = shape->arms,
+		.values = cop_wire_has_values(shape),
+		.a = shape->max_candidates != 0 ? COP_WIRE_RECORD_ANY_ARM : 0,
+	};
 	cop_err err = cop_wire_keys_open(&keys, &cursor, names, KEYS, fault);
 	if (err != COP_OK)
 		return err;
 	while ((err = cop_wire_keys_next(&keys, &which)) == COP_OK) {
-		err = read_field(&keys, which, shape, workspace, out);
+		err = read_field(&keys, which, shape, workspace, &mask, out);
 		if (err != COP_OK)
 			return err;
 	}
-	if (err != COP_EEND)
-		return err;
-	if (!out->values && out->a >= shape->arms)
-		return bad(fault, COP_EFORMAT, "a");
-	uint32_t need = needed(type, out->values);
-	if (type == COP_WIRE_RECORD_FEEDBACK && out->has_x && !out->values)
-		need |= 1u << ARM | 1u << P;
-	return cop_wire_keys_need(&keys, need);
+	if (err == COP_EEND)
+		err = cop_wire_keys_need(&keys, needed(type, shape, out->has_x));
+	return err != COP_OK ? err : check_action(type, shape, workspace, &mask, out, fault);
 }
 
 cop_err cop_wire_record_model(const void *body, size_t length, const char **model, size_t *model_length)

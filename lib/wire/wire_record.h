@@ -1,8 +1,8 @@
 /* wire/wire_record.h: bodies of journal records: what happened to a model, complete enough to do it again.
  *
- * MessagePack maps with short keys, every number exact. A decision carries its context as given, the action with its
- * propensity and the experts' predictions; applying it needs no draw. Times are event times, seconds since 1970.
- * Decoding allocates nothing; views point into the workspace and the body. No state: any thread. */
+ * MessagePack maps with short keys, every number exact. A decision carries context and candidates as given, the action
+ * with its propensity and the experts' predictions; applying it needs no draw. Times are event times, seconds since
+ * 1970. Decoding allocates nothing; views point into the workspace and the body. No state: any thread. */
 #ifndef COP_WIRE_WIRE_RECORD_H
 #define COP_WIRE_WIRE_RECORD_H
 
@@ -10,6 +10,7 @@
 #include "wire/wire_context.h"
 
 #define COP_WIRE_RECORD_PREDICTIONS 4
+#define COP_WIRE_RECORD_ANY_ARM     UINT32_MAX
 #define COP_WIRE_RECORD_MODEL       64  /* bytes of a model's name */
 #define COP_WIRE_RECORD_EXPIRY_MANY 256 /* an expiry of fewer ended every window that was over */
 
@@ -29,10 +30,12 @@ typedef struct cop_wire_record {
 	cop_event_id id; /* decision, feedback, activation */
 	cop_row x;       /* decision; feedback that is self-contained */
 	bool has_x;
-	const uint8_t *mask; /* decision: arms flags; NULL: all are eligible */
-	size_t arms;
-	bool values; /* decision of a value model: y and u instead of a, p and greedy */
-	uint32_t a;
+	const cop_row *candidate; /* of a model that ranks. Decision: all; self-contained feedback: the played one */
+	size_t candidates;
+	const uint8_t *mask; /* decision: arms (or candidates) flags; NULL: all are eligible */
+	size_t arms;         /* their number, where it is known */
+	bool values;         /* decision of a value model: y and u instead of a, p and greedy */
+	uint32_t a;          /* feedback with a candidate: COP_WIRE_RECORD_ANY_ARM when its place was not told */
 	double p;
 	bool greedy;
 	double y; /* in [0, 1] */

@@ -6,7 +6,8 @@
 
 void cop_wire_action_put(cop_bytes *bytes, const cop_wire_action *action)
 {
-	size_t count = (action->value ? 4U : 5U) + (action->durable ? 0U : 1U) + (action->seq.length != 0 ? 1U : 0U);
+	size_t count = (action->value ? 4U : 5U) + (action->order != NULL ? 1U : 0U) + (action->durable ? 0U : 1U) +
+	               (action->seq.length != 0 ? 1U : 0U);
 	cop_wire_put_map(bytes, count);
 	cop_wire_put_text(bytes, "id");
 	cop_wire_id_put(bytes, &action->id);
@@ -22,6 +23,12 @@ void cop_wire_action_put(cop_bytes *bytes, const cop_wire_action *action)
 		cop_wire_put_key_double(bytes, "p", action->p);
 		cop_wire_put_key_unsigned(bytes, "rev", action->rev);
 		cop_wire_put_key_bool(bytes, "greedy", action->greedy);
+	}
+	if (action->order != NULL) {
+		cop_wire_put_text(bytes, "order");
+		cop_wire_put_array(bytes, action->order_count);
+		for (size_t i = 0; i < action->order_count; i++)
+			cop_wire_put_unsigned(bytes, action->order[i]);
 	}
 	if (!action->durable)
 		cop_wire_put_key_bool(bytes, "durable", false);

@@ -7,8 +7,8 @@
 
 #include "wire/wire_context.h"
 
-/* `{id, a, p, rev, greedy}` for arms, `{id, y, probe, rev}` for values; `durable: false` when the decision is not
- * on disk and may not get there. */
+/* `{id, a, p, rev, greedy, order?}` for arms and candidates, `{id, y, probe, rev}` for values; `durable: false` when
+ * the decision is not on disk and may not get there. */
 typedef struct cop_wire_action {
 	cop_event_id id;
 	bool value;      /* a value (y, probe), not an arm (a, p, greedy) */
@@ -18,6 +18,8 @@ typedef struct cop_wire_action {
 	double y;        /* the model's value */
 	unsigned probes; /* 1 or 2 values to try */
 	double probe[2];
+	const uint32_t *order; /* candidates, best predicted first; NULL: not asked for (decoded: always) */
+	size_t order_count;
 	uint64_t rev; /* the model's revision */
 	bool durable;
 	cop_wire_seq seq;

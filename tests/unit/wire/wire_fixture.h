@@ -12,18 +12,24 @@
 #include "wire/wire_features.h"
 #include "wire/wire_put.h"
 
-#define FEATURES 4
-#define ARMS     6
-#define BITS     10
-#define NONZEROS 8
+#define FEATURES           4
+#define ARMS               6
+#define BITS               10
+#define NONZEROS           8
+#define CANDIDATES         5 /* below ARMS, which the mask has room for */
+#define CANDIDATE_FEATURES 3
 
 typedef struct fixture {
 	cop_wire_shape dense, sparse;
+	cop_wire_shape ranks, sparse_ranks;
 	cop_wire_workspace workspace;
 	float x[FEATURES];
 	uint32_t index[NONZEROS];
 	float value[NONZEROS];
 	uint8_t mask[ARMS];
+	cop_row candidate[CANDIDATES];
+	float candidate_value[CANDIDATES * NONZEROS];
+	uint32_t candidate_index[CANDIDATES * NONZEROS];
 } fixture;
 
 static inline bool find_letter(const void *names, const char *name, size_t length, size_t *index)
@@ -43,7 +49,22 @@ static inline void fixture_init(fixture *f)
 		.features = FEATURES, .arms = ARMS, .losses = 1, .find_name = find_letter, .names = "abcd"
 	};
 	f->sparse = (cop_wire_shape){ .bits = BITS, .max_nonzeros = NONZEROS, .arms = 0, .losses = 0 };
-	f->workspace = (cop_wire_workspace){ .dense = f->x, .index = f->index, .value = f->value, .mask = f->mask };
+	f->ranks = f->dense;
+	f->ranks.arms = 0;
+	f->ranks.max_candidates = CANDIDATES;
+	f->ranks.candidate_features = CANDIDATE_FEATURES;
+	f->sparse_ranks = f->sparse;
+	f->sparse_ranks.max_candidates = CANDIDATES;
+	f->sparse_ranks.losses = 1;
+	f->workspace = (cop_wire_workspace){
+		.dense = f->x,
+		.index = f->index,
+		.value = f->value,
+		.mask = f->mask,
+		.candidate = f->candidate,
+		.candidate_value = f->candidate_value,
+		.candidate_index = f->candidate_index,
+	};
 }
 
 static inline unsigned hex_digit(char c) { return c <= '9' ? (unsigned)(c - '0') : (unsigned)((c | 0x20) - 'a') + 10; }
