@@ -8,6 +8,7 @@
 static const cop_command commands[] = {
 	{ "simulate", "stream labelled data as a bandit, in process or through a live daemon", cop_simulate_command },
 	{ "replay", "replay a bandit log: learn from it, estimate what the policy is worth", cop_replay_command },
+	{ "convert", "write a bandit log in another format, or make one of labelled rows", cop_convert_command },
 	{ "inspect", "show what a checkpoint or model file holds, as text or JSON", cop_inspect_command },
 	{ "ctl", "ask a running daemon: status, explain, checkpoint, reload", cop_ctl_command },
 	{ "journal", "show, check or salvage a daemon's journal", cop_journal_command },

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "command.h"
+#include "history/journal_history.h"
 
 #define MOST_TOLD 10 /* complaints about events passed over; the others are only counted */
 
@@ -28,7 +29,7 @@ static const struct row {
 	{ "assume-probability", required_argument, COP_READER_ASSUME, TEXT },
 	{ "lines", required_argument, COP_READER_LINES, VW },
 	{ "features", required_argument, COP_READER_FEATURES, TEXT },
-	{ "bits", required_argument, COP_READER_BITS, TEXT },
+	{ "bits", required_argument, COP_READER_BITS, TEXT | JOURNAL },
 	{ "hash", required_argument, COP_READER_HASH, TEXT },
 	{ "keep", required_argument, COP_READER_KEEP, NAMED },
 	{ "ignore", required_argument, COP_READER_IGNORE, NAMED },
@@ -251,6 +252,12 @@ cop_err cop_reader_open(const cop_reader_options *options, const char *path, cop
         cop_event_reader **out, cop_diag *diag)
 {
 	*out = NULL;
+	if (strcmp(options->format, "journal") == 0) {
+		const cop_journal_history_settings journal = {
+			.model = options->model, .skip = options->skip, .bits = options->bits
+		};
+		return cop_journal_history_open(path, &journal, out, diag);
+	}
 	cop_event_reader_settings settings = options->reader;
 	settings.space = space;
 	const cop_event_format *format = cop_event_format_find(options->format);

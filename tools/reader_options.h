@@ -77,6 +77,7 @@ typedef enum cop_reader_features {
 typedef struct cop_reader_options {
 	const char *command;              /* for complaints */
 	const char *format;               /* the caller's: vw, dsjson, csv, journal */
+	const char *model;                /* the caller's: journal: whose events; NULL: there is only one */
 	cop_event_reader_settings reader; /* but for its space */
 	cop_reader_features features;
 	bool hash_all;
@@ -106,8 +107,9 @@ extern const char *const cop_reader_formats[];
  * cop_feature_space_free. Errors of cop_feature_space_new. */
 COP_CHECK cop_err cop_reader_space_new(
         const cop_reader_options *options, bool otherwise_dense, cop_feature_space **out, cop_diag *diag);
-/* The reader of the file, or journal folder. space is kept. Caller frees with cop_event_reader_free. Errors of
- * cop_event_reader_open. */
+/* The reader of the file, or journal folder. space is kept; a journal's rows do not go through it, they are as its
+ * model had them. Caller frees with cop_event_reader_free. Errors of cop_event_reader_open, cop_journal_history_open.
+ */
 COP_CHECK cop_err cop_reader_open(const cop_reader_options *options, const char *path, cop_feature_space *space,
         cop_event_reader **out, cop_diag *diag);
 /* The next event; bad ones are passed over when the options say skip, and counted in *skipped (never reset), the first
