@@ -43,6 +43,13 @@ typedef struct cop_kernel {
 	        float *w, float *s);
 	/* RMSprop, n weights: S = alpha S + rest g^2, W -= lr g / (sqrt(S + in) + out). No alignment needed. */
 	void (*rmsprop)(size_t n, const cop_kernel_rmsprop *c, const float *g, float *w, float *s);
+	/* Dense gradients of one hard tree of height h, as train/dgt.h's cop_dgt_backward with m = 1: margins a (2^h -
+	 * 1 in heap order), leaf derivatives u (2^h), work (2^h - 1), da (2^h - 1). */
+	void (*tree_backward)(unsigned h, float p, const float *a, const float *u, float *work, float *da);
+	/* Dense standardisation: shift[j] = mean[j], scale[j] = 1 / sd from m2, the sum of squared deviations over
+	 * count rows; 0 where the variance is none: not above 1e-12 mean^2, or so small that a float cannot hold 1 /
+	 * sd. */
+	void (*standardise)(size_t d, double count, const double *mean, const double *m2, float *shift, float *scale);
 	/* Whether all |x[i]| <= bound; false for NaN. No alignment needed. */
 	bool (*within)(size_t n, const float *x, float bound);
 } cop_kernel;

@@ -222,6 +222,64 @@ static void rmsprop(size_t n, const cop_kernel_rmsprop *c, const float *g, float
 	memcpy(s + i, &state, bytes);
 }
 
+/* Nodes of one level, their children's values side by side. */
+INLINE void gather_level(
+        size_t nodes, float p, const float *restrict a, const float *restrict child, float *restrict out)
+{
+	float q = 1.0f - p;
+#pragma omp simd
+	for (size_t i = 0; i < nodes; i++) {
+		float left = child[2 * i];
+		float right = child[2 * i + 1];
+		out[i] = a[i] >= 0.0f ? q * left + p * right : p * left + q * right;
+	}
+}
+
+/* da holds P on entry, the gradient on exit; p_child (NULL under the last level) gets the children's P. */
+INLINE void spread_level(size_t nodes, float p, float root, const float *restrict a, const float *restrict child,
+        float *restrict da, float *restrict p_child)
+{
+	float q = 1.0f - p;
+#pragma omp simd
+	for (size_t i = 0; i < nodes; i++) {
+		float pr = da[i] * (a[i] >= 0.0f ? p : q);
+		float pl = da[i] * (a[i] >= 0.0f ? q : p);
+		float d = pr * (child[2 * i + 1] - root) - pl * (child[2 * i] - root);
+		if (p_child != NULL) {
+			p_child[2 * i] = pl;
+			p_child[2 * i + 1] = pr;
+		}
+		da[i] = fabsf(a[i]) <= 1.0f ? d : 0.0f;
+	}
+}
+
+static void tree_backward(unsigned h, float p, const float *a, const float *u, float *work, float *da)
+{
+	size_t first = ((size_t)1 << (h - 1)) - 1;
+	gather_level(first + 1, p, a + first, u, work + first);
+	for (size_t nodes = (first + 1) / 2; nodes > 0; nodes /= 2)
+		gather_level(nodes, p, a + nodes - 1, work + 2 * nodes - 1, work + nodes - 1);
+	da[0] = 1.0f;
+	for (size_t nodes = 1; nodes <= first; nodes *= 2)
+		spread_level(
+		        nodes, p, work[0], a + nodes - 1, work + 2 * nodes - 1, da + nodes - 1, da + 2 * nodes - 1);
+	spread_level(first + 1, p, work[0], a + first, u, da + first, NULL);
+}
+
+static void standardise(size_t d, double count, const double *restrict mean, const double *restrict m2,
+        float *restrict shift, float *restrict scale)
+{
+	const double largest = 1.0 / (double)FLT_MIN; /* beyond it, a float is or soon becomes infinite */
+#pragma omp simd
+	for (size_t j = 0; j < d; j++) {
+		double variance = m2[j] / count;
+		double inverse = 1.0 / sqrt(variance > 0.0 ? variance : 1.0);
+		bool some = variance > 1e-12 * mean[j] * mean[j] && variance > 0.0 && inverse <= largest;
+		shift[j] = (float)mean[j];
+		scale[j] = some ? (float)inverse : 0.0f;
+	}
+}
+
 static bool within(size_t n, const float *x, float bound)
 {
 	mask outside = { 0 };
@@ -248,5 +306,7 @@ const cop_kernel COP_KERNEL_SYMBOL = {
 	.adagrad = adagrad,
 	.adagrad_sparse = adagrad_sparse,
 	.rmsprop = rmsprop,
+	.tree_backward = tree_backward,
+	.standardise = standardise,
 	.within = within,
 };

@@ -32,6 +32,7 @@ typedef struct touched {
 typedef struct dgt_learner {
 	cop_learner base;
 	const cop_kernel *kernel;
+	float agree; /* share of a node's mass that goes the way of its sign */
 	cop_explorer explorer;
 	const cop_estimator *estimator;
 	cop_standardiser *standardiser;
@@ -161,6 +162,7 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	g->base.settings = *settings;
 	fill_defaults(&g->base.settings);
 	g->kernel = cop_kernel_best();
+	g->agree = cop_dgt_agree(1.0);
 	g->estimator = cop_estimator_find("squared_ips");
 	g->inputs = cop_learner_dimension(settings) + 1;
 	g->leaves = (size_t)1 << g->base.settings.height;
@@ -261,7 +263,7 @@ static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decisio
 	if (!(fabs(estimate) <= LARGEST_GRADIENT))
 		return COP_EDIVERGED;
 	float gradient = (float)estimate;
-	cop_dgt_backward(learner->settings.height, 1, cop_dgt_agree(1.0), g->a, theta, g->work, g->da);
+	g->kernel->tree_backward(learner->settings.height, g->agree, g->a, theta, g->work, g->da);
 	for (size_t t = 0; t + 1 < g->leaves; t++)
 		g->da[t] *= gradient;
 	cop_kernel_rank1_row(g->kernel, &g->x, g->n, g->da, g->w_gradient);

@@ -9,8 +9,10 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "linalg/kernel.h"
 
 struct cop_standardiser {
+	const cop_kernel *kernel;
 	size_t d;
 	bool sparse;
 	size_t max_nonzeros;
@@ -32,6 +34,7 @@ cop_err cop_standardiser_new(size_t d, bool sparse, size_t max_nonzeros, cop_sta
 	cop_standardiser *s = cop_mem_alloc(1, sizeof *s);
 	if (s == NULL)
 		return COP_ENOMEM;
+	s->kernel = cop_kernel_best();
 	s->d = d;
 	s->sparse = sparse;
 	s->max_nonzeros = max_nonzeros;
@@ -79,14 +82,6 @@ void cop_standardiser_free(cop_standardiser *s)
 
 #define LARGEST_SCALE (1.0 / (double)FLT_MIN) /* beyond it, a float is or soon becomes infinite */
 
-/* A spread that is only rounding noise of the mean counts as none, as does one that its inverse cannot express. */
-static float inverse_sd(double mean, double m2, double count)
-{
-	double variance = m2 / count;
-	double scale = variance > 1e-12 * mean * mean && variance > 0.0 ? 1.0 / sqrt(variance) : 0.0;
-	return scale <= LARGEST_SCALE ? (float)scale : 0.0f;
-}
-
 static float inverse_rms(double squares, double count)
 {
 	double scale = squares > 0.0 ? sqrt(count / squares) : 1.0;
@@ -95,10 +90,12 @@ static float inverse_rms(double squares, double count)
 
 static void refresh(cop_standardiser *s)
 {
-	for (size_t j = 0; j < s->d; j++) {
-		s->shift[j] = (float)s->mean[j];
-		s->scale[j] = s->count > 0.0 ? inverse_sd(s->mean[j], s->spread[j], s->count) : 0.0f;
+	if (s->count > 0.0) {
+		s->kernel->standardise(s->d, s->count, s->mean, s->spread, s->shift, s->scale);
+		return;
 	}
+	memset(s->shift, 0, s->d * sizeof *s->shift);
+	memset(s->scale, 0, s->d * sizeof *s->scale);
 }
 
 static void observe_dense(cop_standardiser *s, const float *restrict x)
@@ -184,6 +181,21 @@ void cop_standardiser_save(const cop_standardiser *s, cop_bytes *bytes)
 	cop_bytes_put_f64s(bytes, s->spread, s->d);
 }
 
+/* Whether rows of floats can have led here: what cannot have may grow beyond all numbers from here on. */
+static bool is_possible(const cop_standardiser *s)
+{
+	const double most = 0x1p53; /* rows */
+	const double widest = 4.0 * (double)FLT_MAX * (double)FLT_MAX;
+	bool possible = s->sparse || (s->count >= 0.0 && s->count <= most);
+	for (size_t j = 0; j < s->d && possible; j++) {
+		double count = s->sparse ? s->seen[j] : s->count;
+		possible = count >= 0.0 && count <= most && s->spread[j] >= 0.0 && s->spread[j] <= count * widest;
+		if (!s->sparse)
+			possible = possible && fabs(s->mean[j]) <= 1.000000001 * (double)FLT_MAX;
+	}
+	return possible;
+}
+
 cop_err cop_standardiser_load(cop_standardiser *s, cop_cursor *cursor)
 {
 	uint64_t d = cop_cursor_u64(cursor);
@@ -195,7 +207,11 @@ cop_err cop_standardiser_load(cop_standardiser *s, cop_cursor *cursor)
 	s->count = cop_cursor_f64(cursor);
 	cop_cursor_f64s(cursor, s->sparse ? s->seen : s->mean, s->d);
 	cop_cursor_f64s(cursor, s->spread, s->d);
+	if (cursor->err != COP_OK)
+		return cursor->err;
+	if (!is_possible(s))
+		return COP_EFORMAT;
 	if (!s->sparse)
 		refresh(s);
-	return cursor->err;
+	return COP_OK;
 }

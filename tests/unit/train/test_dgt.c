@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "linalg/kernel.h"
 #include "train/dgt.h"
 
 #define H_TEST 8
@@ -98,6 +99,23 @@ static float draw_activation(cop_rng *rng)
 	}
 }
 
+/* The same by the vector kernels, for one tree. */
+static void check_kernels(unsigned h, float p, const float *a, const float *u, const float *want)
+{
+	static const char *const names[] = { "plain", "avx2", "avx512" };
+	float work[LEAVES], da[LEAVES];
+	for (size_t v = 0; v < sizeof names / sizeof *names; v++) {
+		const cop_kernel *kernel = cop_kernel_find(names[v]);
+		if (kernel == NULL)
+			continue;
+		kernel->tree_backward(h, p, a, u, work, da);
+		for (size_t t = 0; t + 1 < (size_t)1 << h; t++)
+			if (fabsf(da[t] - want[t]) > 2e-6f)
+				fail_msg("%s h %u node %zu: %g, want %g", names[v], h, t, (double)da[t],
+				        (double)want[t]);
+	}
+}
+
 /* One random forest of m trees, each tree compared with the literal sum. */
 static void check_literal(cop_rng *rng, unsigned h, size_t m, double fac)
 {
@@ -109,6 +127,8 @@ static void check_literal(cop_rng *rng, unsigned h, size_t m, double fac)
 	for (size_t i = 0; i < (n + 1) * m; i++)
 		u[i] = (float)cop_rng_normal(rng);
 	cop_dgt_backward(h, m, cop_dgt_agree(fac), a, u, work, da);
+	if (m == 1)
+		check_kernels(h, cop_dgt_agree(fac), a, u, da);
 	for (size_t j = 0; j < m; j++) {
 		double a1[LEAVES], u1[LEAVES], want[LEAVES];
 		for (size_t t = 0; t < n; t++)
