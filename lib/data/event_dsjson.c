@@ -175,7 +175,7 @@ static cop_err read_form(dsjson_reader *r, const char *line, size_t length)
 {
 	cop_json_scan_init(&r->scan, line, length);
 	memset(&r->label, 0, sizeof r->label);
-	r->id.kind = 0;
+	memset(&r->id, 0, sizeof r->id);
 	r->context = r->observation = r->named = false;
 	cop_err err = cop_dsjson_features_begin(&r->features, length);
 	if (err != COP_OK)
