@@ -233,6 +233,26 @@ static verdict check_rows(const cop_replay_feed *feed, const cop_logged_event *e
 	        "%zu features, expected at most %zu (--max-nonzeros)", most, l->entries);
 }
 
+static bool is_row(const cop_replay_limits *l, const cop_row *row, size_t dimension)
+{
+	return row->d == dimension && (row->dense != NULL) == l->dense;
+}
+
+/* Rows that the models could not take, whatever is skipped: the log, or a file beside it, is another one. */
+static cop_err check_shape(const cop_replay_feed *feed, const cop_logged_event *event, cop_diag *diag)
+{
+	const cop_replay_limits *l = &feed->set.limits;
+	bool fits = is_row(l, &event->x, l->dimension) || (event->x.d == 0 && !l->dense);
+	for (size_t i = 0; fits && i < event->candidates; i++)
+		fits = is_row(l, &event->candidate[i], l->candidate_dimension);
+	if (fits)
+		return COP_OK;
+	cop_diag_set(diag, feed->set.options->path, event->line, 0,
+	        "its features are not those of the model: expected %zu %s ones%s", l->dimension,
+	        l->dense ? "dense" : "hashed", event->candidates > 0 ? ", and candidates alike" : "");
+	return COP_ESHAPE;
+}
+
 static verdict check(const cop_replay_feed *feed, const cop_logged_event *event, cop_diag *diag)
 {
 	const cop_replay_limits *l = &feed->set.limits;
@@ -301,6 +321,9 @@ static cop_err add_event(
 		        diag);
 	if (err != COP_OK)
 		return err;
+	err = check_shape(feed, &event, diag);
+	if (err != COP_OK)
+		return err;
 	verdict v = check(feed, &event, diag);
 	if (v.wrong)
 		return pass_over(feed, COP_EINVAL, v, diag);
@@ -337,7 +360,25 @@ static cop_err feed_pass(cop_replay_feed *feed, cop_event_reader *reader, cop_di
 	return err;
 }
 
-/* Blocks as they lie in the cache, whose events were checked when it was made. */
+/* Its events were checked when the cache was made; but nothing that a file holds may break a model. */
+static bool cached_block_fits(cop_replay_feed *feed, const cop_replay_slot *slot, cop_diag *diag)
+{
+	bool fits = true;
+	cop_row *rows = cop_mem_alloc(slot->block.candidates, sizeof *rows);
+	for (size_t i = 0; rows != NULL && fits && i < slot->block.count; i++) {
+		cop_logged_event event;
+		cop_event_block_get(&slot->block, i, rows, &event);
+		fits = check_shape(feed, &event, diag) == COP_OK && !check(feed, &event, diag).wrong &&
+		       (event.mask == NULL || event.candidates > 0 || event.arms == feed->set.limits.arms);
+	}
+	cop_mem_free(rows);
+	if (rows == NULL || !fits)
+		cop_diag_set(diag, feed->set.options->cache, 0, 0, rows == NULL ? "%s" : "%s; deleting it helps",
+		        rows == NULL ? cop_err_text(COP_ENOMEM) : "an event in it does not fit the log's shape");
+	return rows != NULL && fits;
+}
+
+/* Blocks as they lie in the cache. */
 static cop_err feed_cached(cop_replay_feed *feed, cop_diag *diag)
 {
 	cop_err err = COP_OK;
@@ -350,6 +391,8 @@ static cop_err feed_cached(cop_replay_feed *feed, cop_diag *diag)
 		if (err != COP_OK)
 			return err;
 		uint64_t left = feed->set.events != 0 ? feed->set.events - feed->fed.events : UINT64_MAX;
+		if (!cached_block_fits(feed, slot, diag))
+			return COP_EFORMAT;
 		if (slot->block.count > left)
 			slot->block.count = (size_t)left;
 		feed->fed.events += slot->block.count;

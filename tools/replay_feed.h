@@ -52,11 +52,12 @@ extern const char *const cop_replay_skip_names[COP_REPLAY_SKIPS];
 
 /* What every event must be. */
 typedef struct cop_replay_limits {
-	size_t arms;       /* numbered arms; 0 with candidates */
-	size_t candidates; /* most of an event; 0 with numbered arms */
-	double low, high;  /* of costs */
-	size_t entries;    /* of a sparse row */
-	size_t dimension;  /* of rows */
+	size_t arms;                           /* numbered arms; 0 with candidates */
+	size_t candidates;                     /* most of an event; 0 with numbered arms */
+	double low, high;                      /* of costs */
+	size_t entries;                        /* of a sparse row */
+	size_t dimension, candidate_dimension; /* of rows */
+	bool dense;                            /* they are */
 	/* What was found in the log's beginning alone: another thing in the rest is then no fault of the log. By what
 	 * it would be passed over for; columns: of a dense space. */
 	bool open[COP_REPLAY_SKIPS], columns_open;

@@ -8,6 +8,7 @@
 
 #include "base/crc32c.h"
 #include "command.h"
+#include "replay_reader.h"
 #include "replay_scan.h"
 
 /* ---- what the options and the scan say together ---- */
@@ -47,11 +48,13 @@ static cop_err set_limits(
 	set_range(o, shape->low, shape->high, l);
 	l->entries = entries_room(o, shape->entries);
 	l->dimension = cop_feature_space_dimension(log->space);
+	l->dense = cop_feature_space_is_dense(log->space);
+	l->candidate_dimension = shape->candidate_columns != 0 ? shape->candidate_columns : l->dimension;
 	l->open[COP_REPLAY_SKIP_ACTION] = !shape->whole && o->arms == 0;
 	l->open[COP_REPLAY_SKIP_COST] = !shape->whole && !o->has_range;
 	l->open[COP_REPLAY_SKIP_CANDIDATES] = !shape->whole && o->candidates == 0;
 	l->open[COP_REPLAY_SKIP_FEATURES] = !shape->whole && o->max_nonzeros == 0;
-	l->columns_open = !shape->whole && cop_feature_space_is_dense(log->space);
+	l->columns_open = !shape->whole && cop_feature_space_is_dense(log->space) && o->columns == NULL;
 	if (l->dimension == 0)
 		return refuse(o, diag, "no features in it");
 	if (l->candidates > 0 && o->arms != 0)
@@ -69,9 +72,10 @@ static cop_err open_input(const cop_replay_options *o, cop_replay_log *log, cop_
 	cop_replay_shape shape = { .whole = true, .high = 1.0 };
 	if (o->arms == 0 && o->candidates == 0)
 		return refuse(o, diag, "standard input cannot be scanned, expected --arms (or --candidates)");
-	if (o->reader.features == COP_READER_FEATURES_DENSE)
-		return refuse(o, diag, "standard input cannot be scanned for its columns, expected --features hashed");
-	cop_err err = cop_reader_space_new(&o->reader, false, &log->space, diag);
+	if (o->reader.features == COP_READER_FEATURES_DENSE && o->columns == NULL)
+		return refuse(o, diag, "standard input cannot be scanned for its columns, expected --columns");
+	cop_err err = o->columns != NULL ? cop_replay_columns_read(o->columns, &log->space, diag)
+	                                 : cop_reader_space_new(&o->reader, false, &log->space, diag);
 	return err != COP_OK ? err : set_limits(o, &shape, log, diag);
 }
 
@@ -121,12 +125,13 @@ static bool describe(const cop_replay_options *o, const cop_replay_state *state,
 	        "context %s, action %s, cost %s, probability %s, reward %d, items %s, first action %d, assumed %g, "
 	        "lines "
 	        "%d, features %d, bits %u, hash all %d, keep '%s', ignore '%s', pairs '%s', skip bad %d, arms %zu, "
-	        "candidates %zu, range %.17g %.17g, entries %zu, skip %" PRIu64 ", model %s, state %08" PRIx32,
+	        "candidates %zu, range %.17g %.17g, entries %zu, skip %" PRIu64
+	        ", model %s, columns %s, state %08" PRIx32,
 	        OR_NONE(c->context), OR_NONE(c->action), OR_NONE(c->cost), OR_NONE(c->probability), c->reward,
 	        OR_NONE(c->items), r->reader.action_from_one, r->reader.assumed_probability, (int)r->reader.lines,
 	        (int)r->features, r->bits, r->hash_all, r->keep, r->ignore, pairs, r->skip, o->arms, o->candidates,
 	        o->has_range ? o->low : 0.0, o->has_range ? o->high : 0.0, o->max_nonzeros, o->skip, OR_NONE(o->model),
-	        state != NULL ? space_checksum(state) : 0);
+	        OR_NONE(o->columns), state != NULL ? space_checksum(state) : 0);
 #undef OR_NONE
 	return used > 0 && (size_t)used < size;
 }

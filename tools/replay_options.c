@@ -22,6 +22,7 @@ static const char usage_text[] =
         "  --candidates N       most candidates of an event, where they have features of their own (default: scanned)\n"
         "  --loss-range L,H     costs lie in here (default: scanned; 0,1 when all fit, else least and most)\n"
         "  --max-nonzeros N     hashed: most features of an event (default: scanned, at least 1024)\n"
+        "  --columns FILE       dense: the columns, a name a line, as --save writes them (default: scanned)\n"
         "  --learner NAME       ensemble (default), dgt, or rank for candidates with features of their own\n"
         "  --policy NAME        epsilon or squarecb (default: squarecb, for dgt epsilon)\n"
         "  --epsilon E          policy epsilon: share of decisions that explore, 0 to 1 (default 0.1; dgt 0.3)\n"
@@ -83,6 +84,7 @@ enum {
 	COMPARE,
 	INTERVAL,
 	PROGRESS,
+	COLUMNS,
 	CACHE,
 	SAVE,
 	RESUME,
@@ -100,6 +102,7 @@ static const struct option own_options[] = {
 	{ "candidates", required_argument, NULL, CANDIDATES },
 	{ "loss-range", required_argument, NULL, LOSS_RANGE },
 	{ "max-nonzeros", required_argument, NULL, MAX_NONZEROS },
+	{ "columns", required_argument, NULL, COLUMNS },
 	COP_LEARNER_OPTION_ROWS,
 	{ "seed", required_argument, NULL, SEED },
 	{ "events", required_argument, NULL, EVENTS },
@@ -248,7 +251,8 @@ static bool read_other_option(reading *r, int option, const char *text)
 	default:
 		break;
 	}
-	const char **texts[] = { [CACHE] = &o->cache,
+	const char **texts[] = { [COLUMNS] = &o->columns,
+		[CACHE] = &o->cache,
 		[SAVE] = &o->save,
 		[RESUME] = &o->resume,
 		[DUMP] = &o->dump,
@@ -324,6 +328,10 @@ static const char *find_fault(const reading *r)
 		{ r->compares == 0 && is_given(r, THREADS), "--threads goes with --compare" },
 		{ input && o->passes > 1, "--passes needs a file that can be read again, not standard input" },
 		{ input && o->cache != NULL, "--cache needs a file to compare it with, not standard input" },
+		{ o->columns != NULL && (journal || o->resume != NULL || r->evaluate != NULL ||
+		                                o->reader.features == COP_READER_FEATURES_HASHED ||
+		                                o->reader.bits != 0 || o->reader.hash_all || o->reader.pair_count > 0),
+		        "--columns goes with dense features, and without --resume, --evaluate and --format journal" },
 		{ o->reader.bits > COP_LEARNER_MAX_BITS, "--bits: expected 1 to 24" },
 	};
 	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)

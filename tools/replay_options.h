@@ -34,7 +34,8 @@ struct cop_replay_options {
 	bool holds_out;
 	uint64_t holdout_after;
 	bool exploring;
-	const char *frozen; /* --evaluate FILE */
+	const char *frozen;  /* --evaluate FILE */
+	const char *columns; /* file of a dense space's names */
 	const char *cache, *save, *resume, *dump;
 	bool has_progress;
 	double progress;

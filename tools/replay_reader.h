@@ -22,4 +22,8 @@ typedef struct cop_replay_journal {
 COP_CHECK cop_err cop_replay_journal_shape(
         const cop_event_reader *reader, cop_replay_journal *out, cop_feature_space **space, cop_diag *diag);
 
+/* A dense space with the columns that a file names, one a line, frozen; caller frees. Errors of cop_stream_open_read;
+ * COP_EFORMAT: no name in it, or one twice. */
+COP_CHECK cop_err cop_replay_columns_read(const char *path, cop_feature_space **space, cop_diag *diag);
+
 #endif

@@ -163,17 +163,16 @@ static unsigned bits_of(size_t dimension)
 static void fit_model(const cop_replay_run *run, const cop_replay_setting *setting, cop_model_settings *out)
 {
 	const cop_replay_limits *l = &run->limits;
-	bool dense = cop_feature_space_is_dense(run->space);
 	cop_model_settings_init(out);
 	if (setting->kind == COP_REPLAY_LEARNS)
 		out->learner = setting->learner;
 	if (l->candidates > 0 && !setting->learner_given)
 		strcpy(out->learner.learner, "rank");
 	out->learner.arms = l->arms;
-	out->learner.features = dense ? l->dimension : 0;
-	out->learner.bits = dense ? out->learner.bits : bits_of(l->dimension);
-	out->learner.max_nonzeros = dense ? out->learner.max_nonzeros : l->entries;
-	out->learner.candidate_features = dense && l->candidates > 0 ? l->dimension : 0;
+	out->learner.features = l->dense ? l->dimension : 0;
+	out->learner.bits = l->dense ? out->learner.bits : bits_of(l->dimension);
+	out->learner.max_nonzeros = l->dense ? out->learner.max_nonzeros : l->entries;
+	out->learner.candidate_features = l->dense && l->candidates > 0 ? l->candidate_dimension : 0;
 	out->learner.max_candidates = l->candidates;
 	out->loss_low = l->low;
 	out->loss_high = l->high;

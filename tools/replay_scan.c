@@ -31,6 +31,8 @@ static void look_at(scan *s, const cop_logged_event *event)
 	widen(shape, &event->x);
 	for (size_t i = 0; i < event->candidates; i++)
 		widen(shape, &event->candidate[i]);
+	if (event->candidates > 0 && event->candidate[0].dense != NULL && strcmp(s->options->format, "csv") == 0)
+		shape->candidate_columns = event->candidate[0].d;
 	if (event->candidates > shape->candidates)
 		shape->candidates = event->candidates;
 	if (event->mask != NULL && event->candidates == 0 && event->arms > shape->arms)
@@ -115,7 +117,8 @@ static cop_err pass(scan *s, bool dense, cop_diag *diag)
 	s->space = NULL;
 	s->shape = (cop_replay_shape){ .high = 1.0 };
 	s->present = 0;
-	cop_err err = cop_reader_space_new(&options, dense, &s->space, diag);
+	cop_err err = s->run->columns != NULL ? cop_replay_columns_read(s->run->columns, &s->space, diag)
+	                                      : cop_reader_space_new(&options, dense, &s->space, diag);
 	return err != COP_OK ? err : read_events(s, diag);
 }
 
@@ -126,8 +129,8 @@ cop_err cop_replay_scan(const cop_replay_options *options, uint64_t most, const 
 	*space = NULL;
 	bool journal = cop_replay_is_journal(options);
 	cop_err err = journal ? read_events(&s, diag) : pass(&s, true, diag);
-	bool is_open = !journal && options->reader.features == COP_READER_FEATURES_AUTO && s.space != NULL &&
-	               cop_feature_space_is_dense(s.space);
+	bool is_open = !journal && options->columns == NULL && options->reader.features == COP_READER_FEATURES_AUTO &&
+	               s.space != NULL && cop_feature_space_is_dense(s.space);
 	if (is_open && (err == COP_EFULL || (err == COP_OK && is_thin(&s))))
 		err = pass(&s, false, diag);
 	if (err != COP_OK) {

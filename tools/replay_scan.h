@@ -22,6 +22,7 @@ typedef struct cop_replay_shape {
 	uint64_t events, labelled; /* looked at */
 	size_t arms;               /* 1 + the largest action, or eligible arm; candidates: 0 */
 	size_t candidates;         /* most of an event; 0: arms are numbers */
+	size_t candidate_columns;  /* dense candidates with columns of their own; 0: they share the space's */
 	double low, high;          /* costs: [0, 1] when all lie in there, else least and most */
 	size_t entries;            /* most of a row */
 } cop_replay_shape;

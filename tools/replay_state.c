@@ -155,6 +155,9 @@ cop_err cop_replay_state_load(const char *path, cop_replay_state *out, cop_diag 
 		return err;
 	}
 	out->limits.dimension = cop_feature_space_dimension(out->space);
+	out->limits.dense = cop_feature_space_is_dense(out->space);
+	size_t candidate_features = cop_model_get_settings(out->model)->learner.candidate_features;
+	out->limits.candidate_dimension = candidate_features != 0 ? candidate_features : out->limits.dimension;
 	if (cop_feature_space_is_dense(out->space))
 		cop_feature_space_freeze(out->space);
 	return COP_OK;
