@@ -270,30 +270,32 @@ static void standardise(size_t d, double count, const double *restrict mean, con
         float *restrict shift, float *restrict scale)
 {
 	const double largest = 1.0 / (double)FLT_MIN; /* beyond it, a float is or soon becomes infinite */
+	double share = 1.0 / count;
 #pragma omp simd
 	for (size_t j = 0; j < d; j++) {
-		double variance = m2[j] / count;
+		double variance = m2[j] * share;
 		double inverse = 1.0 / sqrt(variance > 0.0 ? variance : 1.0);
-		bool some = variance > 1e-12 * mean[j] * mean[j] && variance > 0.0 && inverse <= largest;
+		inverse = variance > 1e-12 * (mean[j] * mean[j]) ? inverse : 0.0;
+		inverse = inverse <= largest ? inverse : 0.0;
 		shift[j] = (float)mean[j];
-		scale[j] = some ? (float)inverse : 0.0f;
+		scale[j] = (float)inverse;
 	}
 }
 
+/* Without their sign, floats compare as integers, and NaN is above all. */
 static bool within(size_t n, const float *x, float bound)
 {
-	mask outside = { 0 };
-	size_t i = 0;
-	for (; i + LANES <= n; i += LANES) {
-		vec v = LOAD_ANY(x + i);
-		outside |= ~((v <= bound) & (v >= -bound));
+	int32_t most = 0;
+	int32_t limit;
+	memcpy(&limit, &bound, sizeof limit);
+#pragma omp simd reduction(max : most)
+	for (size_t i = 0; i < n; i++) {
+		int32_t bits;
+		memcpy(&bits, x + i, sizeof bits);
+		bits &= INT32_MAX;
+		most = bits > most ? bits : most;
 	}
-	int32_t any = 0;
-	for (int l = 0; l < LANES; l++)
-		any |= outside[l];
-	for (; i < n; i++)
-		any |= !(x[i] <= bound && x[i] >= -bound);
-	return any == 0;
+	return most <= limit;
 }
 
 const cop_kernel COP_KERNEL_SYMBOL = {

@@ -200,11 +200,16 @@ static void commit(cop_optim *optim, const cop_optim_coefficients *c, const span
 	optim->rule->update(c, part->n, w + part->at, g + part->at, s[0], s[1]);
 }
 
+static bool missed_steps(const cop_optim *optim, size_t r)
+{
+	return optim->ragged && optim->states > 0 && optim->last[r] < optim->steps;
+}
+
 /* Row r with the decays of the steps that it missed. */
 static span row_span(const cop_optim *optim, size_t r)
 {
 	span part = { .at = r * optim->cols, .n = optim->cols };
-	if (!optim->ragged || optim->last[r] >= optim->steps || optim->states == 0)
+	if (!missed_steps(optim, r))
 		return part;
 	double decay[2];
 	optim->rule->decay(&optim->settings, decay);
@@ -221,7 +226,7 @@ static span next_span(const cop_optim *optim, const uint32_t *rows, size_t n_row
 	span part = row_span(optim, rows[*i]);
 	for (++*i; !part.late && *i < n_rows && rows[*i] == rows[*i - 1] + 1; ++*i) {
 		COP_ASSERT(rows[*i] < optim->rows);
-		if (row_span(optim, rows[*i]).late)
+		if (missed_steps(optim, rows[*i]))
 			break;
 		part.n += optim->cols;
 	}
