@@ -8,6 +8,7 @@
 #include "base/stream.h"
 #include "command.h"
 #include "inspect_model.h"
+#include "replay_inspect.h"
 #include "store/checkpoint_file.h"
 #include "tree/model_file.h"
 
@@ -242,6 +243,8 @@ static cop_err show(inspection *in, cop_diag *diag)
 		err = show_lone_trees(in, diag);
 	if (err == COP_OK && in->json)
 		cop_json_end_array(in->view.json);
+	if (err == COP_OK)
+		err = cop_replay_inspect(&in->file, in->view.out, in->view.json, diag);
 	if (err != COP_OK && diag->source[0] == '\0')
 		(void)snprintf(diag->source, sizeof diag->source, "%s", in->path);
 	return err;

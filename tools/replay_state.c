@@ -9,7 +9,6 @@
 
 #define FEATURES_SECTION "features"
 #define FEATURES_VERSION 1
-#define REPLAY_SECTION   "replay"
 #define REPLAY_VERSION   1
 
 static void put_replay(const cop_replay_state *state, cop_bytes *bytes)
@@ -80,7 +79,7 @@ cop_err cop_replay_state_save(const char *path, const cop_replay_state *state, c
 	size_t section = cop_model_file_begin_section(&bytes, FEATURES_SECTION, FEATURES_VERSION);
 	cop_feature_space_save(state->space, &bytes);
 	cop_model_file_end_section(&bytes, section);
-	section = cop_model_file_begin_section(&bytes, REPLAY_SECTION, REPLAY_VERSION);
+	section = cop_model_file_begin_section(&bytes, COP_REPLAY_SECTION, REPLAY_VERSION);
 	put_replay(state, &bytes);
 	cop_model_file_end_section(&bytes, section);
 	cop_model_file_end(&bytes, file);
@@ -106,17 +105,32 @@ static cop_err open_section(
 	return err == COP_ENOTFOUND ? COP_EFORMAT : err;
 }
 
-static cop_err load_sections(const cop_model_file *file, cop_replay_state *out, cop_diag *diag)
+static cop_err read_sections(const cop_model_file *file, cop_replay_state *out, cop_diag *diag)
 {
-	cop_model_settings settings;
 	cop_cursor cursor;
 	cop_err err = open_section(file, FEATURES_SECTION, FEATURES_VERSION, &cursor, diag);
 	if (err == COP_OK && (err = cop_feature_space_load(&cursor, &out->space)) != COP_OK)
 		cop_diag_set(diag, "", 0, 0, "section '" FEATURES_SECTION "': %s", cop_err_text(err));
 	if (err == COP_OK)
-		err = open_section(file, REPLAY_SECTION, REPLAY_VERSION, &cursor, diag);
+		err = open_section(file, COP_REPLAY_SECTION, REPLAY_VERSION, &cursor, diag);
 	if (err == COP_OK && (err = get_replay(out, &cursor)) != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "section '" REPLAY_SECTION "': %s", cop_err_text(err));
+		cop_diag_set(diag, "", 0, 0, "section '" COP_REPLAY_SECTION "': %s", cop_err_text(err));
+	return err;
+}
+
+cop_err cop_replay_state_peek(const cop_model_file *file, cop_replay_state *out, cop_diag *diag)
+{
+	*out = (cop_replay_state){ .model = NULL };
+	cop_err err = read_sections(file, out, diag);
+	if (err != COP_OK)
+		cop_replay_state_fini(out);
+	return err;
+}
+
+static cop_err load_sections(const cop_model_file *file, cop_replay_state *out, cop_diag *diag)
+{
+	cop_model_settings settings;
+	cop_err err = read_sections(file, out, diag);
 	if (err == COP_OK)
 		err = cop_model_peek(file->data, file->length, &settings, diag);
 	if (err == COP_OK)

@@ -9,6 +9,9 @@
 #include "online/model.h"
 #include "replay_feed.h"
 #include "replay_tally.h"
+#include "tree/model_file.h"
+
+#define COP_REPLAY_SECTION "replay"
 
 typedef struct cop_replay_state {
 	cop_model *model;
@@ -28,6 +31,8 @@ COP_CHECK cop_err cop_replay_state_save(const char *path, const cop_replay_state
 /* Caller frees model and space; on error both are NULL. Errors of cop_model_file_load and cop_model_load; COP_EFORMAT:
  * no file of a replay. */
 COP_CHECK cop_err cop_replay_state_load(const char *path, cop_replay_state *out, cop_diag *diag);
+/* The same without the model, from a file that is open. */
+COP_CHECK cop_err cop_replay_state_peek(const cop_model_file *file, cop_replay_state *out, cop_diag *diag);
 void cop_replay_state_fini(cop_replay_state *state);
 
 #endif
