@@ -155,7 +155,7 @@ static cop_err join(history *h, const cop_wire_record *r)
 {
 	cop_waiting_entry *entry = cop_waiting_find(&h->waiting, &r->id);
 	cop_wire_result result = result_of(h, r, &entry);
-	bool same = entry != NULL && (!r->has_x || entry->arm == r->a);
+	bool same = entry != NULL && (!r->has_x || r->a == COP_WIRE_RECORD_ANY_ARM || entry->arm == r->a);
 	if (result != COP_WIRE_APPLIED && result != COP_WIRE_RECORDED) {
 		h->counts.ignored++;
 		return COP_OK;
@@ -357,6 +357,17 @@ static cop_err check_label(history *h, const cop_logged_event *event, cop_diag *
 	return refuse(h, COP_EFORMAT, text, diag);
 }
 
+/* The constant and, with candidates, what they share count for each of them. */
+static size_t count_features(const cop_wire_record *r)
+{
+	size_t count = cop_row_entries(&r->x) + 1;
+	if (r->candidates > 0)
+		count *= r->candidates;
+	for (size_t i = 0; i < r->candidates; i++)
+		count += cop_row_entries(&r->candidate[i]);
+	return count;
+}
+
 static void fill(history *h, const cop_waiting_entry *entry, const cop_wire_record *r, cop_logged_event *event)
 {
 	*event = (cop_logged_event){
@@ -367,11 +378,13 @@ static void fill(history *h, const cop_waiting_entry *entry, const cop_wire_reco
 		.arms = r->mask != NULL ? r->arms : 0,
 		.labelled = entry->labelled,
 		.learn = entry->labelled,
-		.action = r->a,
+		.candidates = r->candidates,
+		.candidate = r->candidates > 0 ? r->candidate : NULL,
+		.action = entry->self_contained && r->candidates > 0 ? 0 : r->a, /* the one that was played */
 		.cost = entry->labelled ? entry->loss : 0.0,
 		.p = r->p,
 		.weight = 1.0,
-		.features = cop_row_entries(&r->x) + 1,
+		.features = count_features(r),
 		.text = entry->text,
 	};
 	h->origin = (cop_journal_history_origin){

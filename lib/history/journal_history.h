@@ -31,7 +31,8 @@ typedef struct cop_journal_history_settings {
 
 /* path: the journal's folder, or one segment's file. Caller frees with cop_event_reader_free; on error *out is NULL.
  * COP_ENOTFOUND: no such path, or the journal has no such model. COP_EINVAL: several models and none named (the message
- * lists them), or one of values, which have no arms. COP_EIO, COP_EFORMAT, COP_EVERSION, COP_ENOMEM.
+ * lists them), or one of values, whose logged actions have no propensities. COP_EIO, COP_EFORMAT, COP_EVERSION,
+ * COP_ENOMEM.
  *
  * Of the reader's next: COP_EFORMAT is a record whose body makes no sense, or a label that no reader takes; the next
  * event may be asked for. COP_EIO is damage (of the segment and offset in *diag). COP_ESHAPE: the model's shape changes
@@ -45,8 +46,10 @@ typedef struct cop_journal_history_model {
 	size_t features; /* dense dimension; 0: sparse, of dimension 2^bits */
 	unsigned bits;
 	size_t max_nonzeros;
-	size_t arms;
-	double loss_range[2]; /* {0, 1} when not told */
+	size_t arms;               /* 0: not told, or it ranks */
+	size_t max_candidates;     /* above 0: it ranks candidates */
+	size_t candidate_features; /* dense ones; sparse ones are hashed as the context is */
+	double loss_range[2];      /* {0, 1} when not told */
 	bool told;
 } cop_journal_history_model;
 

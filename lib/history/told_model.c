@@ -6,7 +6,9 @@
 #include "base/mem.h"
 #include "wire/wire_keys.h"
 
-#define NAMES_SHOWN 300 /* characters of a list of names */
+#define NAMES_SHOWN  300               /* characters of a list of names */
+#define MOST_ENTRIES ((size_t)1 << 27) /* of all candidates of a decision */
+#define PARTS        COP_TOLD_MODEL_PARTS
 
 /* ---- names ---- */
 
@@ -111,10 +113,11 @@ cop_err cop_told_model_choose(cop_told_model *told, const char *name, const cop_
 
 void cop_told_model_fini(cop_told_model *told)
 {
-	cop_mem_free(told->workspace.dense);
-	cop_mem_free(told->workspace.index);
-	cop_mem_free(told->workspace.value);
-	cop_mem_free(told->workspace.mask);
+	cop_wire_workspace *w = &told->workspace;
+	void *const parts[] = { w->dense, w->index, w->value, w->mask, w->candidate, w->candidate_value,
+		w->candidate_index };
+	for (size_t i = 0; i < PARTS; i++)
+		cop_mem_free(parts[i]);
 }
 
 /* ---- shapes ---- */
@@ -133,40 +136,71 @@ static cop_err make_room(void **array, size_t *room, size_t wanted, size_t size)
 	return COP_OK;
 }
 
-static cop_err set_shape(cop_told_model *told, const cop_wire_shape *shape, cop_diag *diag)
+/* What waits may have been allowed more than is allowed now. */
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+static cop_err make_workspace(cop_told_model *told, const cop_wire_shape *shape)
 {
 	cop_wire_workspace *w = &told->workspace;
-	size_t index_room = told->sparse_room;
-	void *dense = w->dense;
-	void *index = w->index;
-	void *value = w->value;
-	void *mask = w->mask;
-	cop_err err = make_room(&dense, &told->dense_room, shape->features, sizeof(float));
-	if (err == COP_OK)
-		err = make_room(&index, &index_room, shape->max_nonzeros, sizeof(uint32_t));
-	if (err == COP_OK)
-		err = make_room(&value, &told->sparse_room, shape->max_nonzeros, sizeof(float));
-	if (err == COP_OK)
-		err = make_room(&mask, &told->mask_room, shape->arms, 1);
-	*w = (cop_wire_workspace){ .dense = dense, .index = index, .value = value, .mask = mask };
-	if (err != COP_OK) {
+	size_t wide = shape->features != 0 ? shape->candidate_features : shape->max_nonzeros;
+	size_t entries;
+	if (__builtin_mul_overflow(shape->max_candidates, wide, &entries) || entries > MOST_ENTRIES)
+		return COP_EFULL;
+	struct {
+		void *array;
+		size_t wanted, size;
+	} parts[] = {
+		{ w->dense, shape->features, sizeof *w->dense },
+		{ w->index, shape->max_nonzeros, sizeof *w->index },
+		{ w->value, shape->max_nonzeros, sizeof *w->value },
+		{ w->mask, larger(shape->arms, shape->max_candidates), sizeof *w->mask },
+		{ w->candidate, shape->max_candidates, sizeof *w->candidate },
+		{ w->candidate_value, entries, sizeof *w->candidate_value },
+		{ w->candidate_index, shape->features != 0 ? 0 : entries, sizeof *w->candidate_index },
+	};
+	cop_err err = COP_OK;
+	for (size_t i = 0; i < PARTS && err == COP_OK; i++)
+		err = make_room(&parts[i].array, &told->room[i], parts[i].wanted, parts[i].size);
+	*w = (cop_wire_workspace){
+		.dense = parts[0].array,
+		.index = parts[1].array,
+		.value = parts[2].array,
+		.mask = parts[3].array,
+		.candidate = parts[4].array,
+		.candidate_value = parts[5].array,
+		.candidate_index = parts[6].array,
+	};
+	return err;
+}
+
+static cop_err set_shape(cop_told_model *told, const cop_wire_shape *wanted, cop_diag *diag)
+{
+	cop_wire_shape shape = *wanted;
+	shape.max_nonzeros = larger(shape.max_nonzeros, told->shape.max_nonzeros);
+	shape.max_candidates = larger(shape.max_candidates, told->shape.max_candidates);
+	cop_err err = make_workspace(told, &shape);
+	if (err == COP_EFULL)
+		cop_diag_set(diag, "", 0, 0, "model \"%s\": %zu candidates of that many features are too much to read",
+		        told->model.name, shape.max_candidates);
+	else if (err != COP_OK)
 		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+	if (err != COP_OK)
 		return err;
-	}
-	size_t nonzeros = told->shape.max_nonzeros; /* what waits may have been allowed more */
-	told->shape = *shape;
-	if (nonzeros > shape->max_nonzeros)
-		told->shape.max_nonzeros = nonzeros;
-	told->model.features = shape->features;
-	told->model.bits = shape->features == 0 ? shape->bits : 0;
-	told->model.max_nonzeros = shape->features == 0 ? told->shape.max_nonzeros : 0;
+	cop_journal_history_model *m = &told->model;
+	told->shape = shape;
+	m->features = shape.features;
+	m->bits = shape.features == 0 ? shape.bits : 0;
+	m->max_nonzeros = shape.features == 0 ? shape.max_nonzeros : 0;
+	m->max_candidates = shape.max_candidates;
+	m->candidate_features = shape.candidate_features;
 	return COP_OK;
 }
 
 static cop_err refuse_values(const cop_told_model *told, cop_diag *diag)
 {
 	cop_diag_set(diag, "", 0, 0,
-	        "model \"%s\" chooses values (learner value); expected a model with arms, whose logged actions have "
+	        "model \"%s\" chooses values (learner value); expected a model with arms or candidates, whose logged "
+	        "actions have "
 	        "propensities",
 	        told->model.name);
 	return COP_EINVAL;
@@ -178,7 +212,8 @@ static bool fits(const cop_told_model *told, const cop_wire_model *model)
 	bool same_input = m->features == model->features && (m->features != 0 || m->bits == model->bits);
 	if (told->inferred)
 		return same_input;
-	return same_input && m->arms == model->arms && m->loss_range[0] == model->loss_range[0] &&
+	return same_input && m->arms == model->arms && (m->max_candidates != 0) == (model->max_candidates != 0) &&
+	       m->candidate_features == model->candidate_features && m->loss_range[0] == model->loss_range[0] &&
 	       m->loss_range[1] == model->loss_range[1];
 }
 
@@ -186,18 +221,19 @@ static cop_err refuse_shape(const cop_told_model *told, const cop_wire_model *mo
 {
 	const cop_journal_history_model *m = &told->model;
 	cop_diag_set(diag, "", 0, 0,
-	        "model \"%s\" changes its shape here, from features %zu, bits %u, arms %zu, loss_range {%g, %g} to "
-	        "features %zu, bits %u, arms %zu, loss_range {%g, %g}; expected the segments before and after it to "
-	        "be read apart",
-	        m->name, m->features, m->bits, m->arms, m->loss_range[0], m->loss_range[1], model->features,
-	        model->bits, model->arms, model->loss_range[0], model->loss_range[1]);
+	        "model \"%s\" changes its shape here, from features %zu, bits %u, arms %zu, candidates %zu, loss_range "
+	        "{%g, %g} to features %zu, bits %u, arms %zu, candidates %zu, loss_range {%g, %g}; expected the "
+	        "segments before and after it to be read apart",
+	        m->name, m->features, m->bits, m->arms, m->max_candidates, m->loss_range[0], m->loss_range[1],
+	        model->features, model->bits, model->arms, model->max_candidates, model->loss_range[0],
+	        model->loss_range[1]);
 	return COP_ESHAPE;
 }
 
 static cop_err take(cop_told_model *told, const cop_wire_model *model, cop_diag *diag)
 {
 	cop_wire_shape shape;
-	if (model->arms == 0)
+	if (model->arms == 0 && model->max_candidates == 0)
 		return refuse_values(told, diag);
 	if ((told->model.told || told->inferred) && !fits(told, model))
 		return refuse_shape(told, model, diag);

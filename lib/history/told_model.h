@@ -10,6 +10,8 @@
 #include "wire/wire_models.h"
 #include "wire/wire_record.h"
 
+#define COP_TOLD_MODEL_PARTS 7
+
 typedef struct cop_told_model {
 	cop_journal_history_model model;
 	bool named;    /* model.name is whose records are read */
@@ -21,8 +23,8 @@ typedef struct cop_told_model {
 	bool has_default_loss;
 	double default_loss;
 	cop_wire_shape shape;
-	cop_wire_workspace workspace; /* owned */
-	size_t dense_room, sparse_room, mask_room;
+	cop_wire_workspace workspace;      /* owned */
+	size_t room[COP_TOLD_MODEL_PARTS]; /* of the workspace's arrays, in elements */
 } cop_told_model;
 
 /* Whose records are to be read: `name`, or with "" the only one that all segments' headers tell of; when they tell of
@@ -33,7 +35,7 @@ COP_CHECK cop_err cop_told_model_choose(
 void cop_told_model_fini(cop_told_model *told);
 
 /* From a model set on. A set without the model, or that is none, changes nothing. COP_ESHAPE: another shape than
- * before. COP_EINVAL: values. COP_ENOMEM. */
+ * before. COP_EINVAL: values. COP_EFULL: too large to be read. COP_ENOMEM. */
 COP_CHECK cop_err cop_told_model_take(cop_told_model *told, const uint8_t *set, size_t length, cop_diag *diag);
 
 /* Whether the record is the model's, whose name and shape are taken from it when they are not known. COP_EEND: it is

@@ -472,6 +472,87 @@ static void test_sparse_contexts_are_rows_of_the_hashed_dimension(void **state)
 	}
 }
 
+/* Three candidates, of which the second was chosen; dense ones {id, k}, sparse ones {k: 1, 30 + k: id}. */
+static void put_ranked(book *b, uint64_t id, bool sparse, cop_wire_record_type type)
+{
+	float values[6];
+	uint32_t index[6];
+	cop_row rows[3];
+	float room[FEATURES];
+	static const uint8_t mask[3] = { 1, 1, 0 };
+	cop_wire_record r = decision_of("m", 1, id, room);
+	for (uint32_t k = 0; k < 3; k++) {
+		values[2 * k] = sparse ? 1.0f : (float)id;
+		values[2 * k + 1] = sparse ? (float)id : (float)k;
+		index[2 * k] = k;
+		index[2 * k + 1] = 30 + k;
+		rows[k] = (cop_row){ .d = 2, .dense = &values[2 * k] };
+		if (sparse)
+			rows[k] = (cop_row){ .d = 64, .nnz = 2, .index = &index[2 * k], .value = &values[2 * k] };
+	}
+	if (sparse)
+		r.x = (cop_row){ .d = 64 };
+	r.p = 0.5;
+	r.losses = 1;
+	r.loss[0] = 0.25;
+	if (type == COP_WIRE_RECORD_DECISION) {
+		r.candidate = rows;
+		r.candidates = r.arms = 3;
+		r.mask = mask;
+		r.a = 1;
+	} else {
+		r.candidate = &rows[1];
+		r.candidates = 1;
+		r.a = COP_WIRE_RECORD_ANY_ARM;
+	}
+	put(b, type, &r);
+}
+
+static void check_candidate(const cop_row *row, uint64_t id, uint32_t k, bool sparse)
+{
+	assert_true(row->dense != NULL ? !sparse : sparse);
+	if (sparse)
+		assert_true(row->d == 64 && row->nnz == 2 && row->index[0] == k && row->index[1] == 30 + k &&
+		            row->value[1] == (float)id);
+	else
+		assert_true(row->d == 2 && row->dense[0] == (float)id && row->dense[1] == (float)k);
+}
+
+static void test_candidates_of_ranking_models_come_along(void **state)
+{
+	(void)state;
+	for (int sparse = 0; sparse < 2; sparse++) {
+		book b;
+		cop_wire_model model = told("m");
+		model.arms = 0;
+		model.max_candidates = 5;
+		model.features = sparse ? 0 : FEATURES;
+		model.candidate_features = sparse ? 0 : 2;
+		model.bits = sparse ? 6 : 0;
+		model.max_nonzeros = sparse ? 2 : 0;
+		empty_folder();
+		open_book(&b, 1, &model, 1);
+		put_ranked(&b, 4, sparse, COP_WIRE_RECORD_DECISION);
+		put_ranked(&b, 9, sparse, COP_WIRE_RECORD_FEEDBACK);
+		put_ranked(&b, 4, sparse, COP_WIRE_RECORD_FEEDBACK); /* the waiting decision's */
+		close_book(&b);
+		cop_event_reader *reader = open_history(&plain);
+		cop_logged_event event;
+		assert_int_equal(cop_event_reader_next(reader, &event, NULL), COP_OK);
+		assert_true(event.candidates == 1 && event.action == 0 && event.mask == NULL && event.cost == 0.25);
+		check_candidate(&event.candidate[0], 9, 1, sparse);
+		assert_int_equal(cop_event_reader_next(reader, &event, NULL), COP_OK);
+		assert_true(event.candidates == 3 && event.action == 1 && event.arms == 3 && event.p == 0.5);
+		assert_true(event.mask[0] == 1 && event.mask[1] == 1 && event.mask[2] == 0);
+		for (uint32_t k = 0; k < 3; k++)
+			check_candidate(&event.candidate[k], 4, k, sparse);
+		assert_int_equal(event.features, sparse ? 3 * (2 + 0 + 1) : 3 * (2 + FEATURES + 1));
+		assert_int_equal(cop_event_reader_next(reader, &event, NULL), COP_EEND);
+		assert_int_equal(cop_journal_history_get_model(reader)->max_candidates, 5);
+		cop_event_reader_free(reader);
+	}
+}
+
 static void test_bits_of_an_old_sparse_journal_can_be_told(void **state)
 {
 	(void)state;
@@ -712,6 +793,7 @@ int main(void)
 		TEST(test_old_journal_that_tells_nothing_is_read),
 		TEST(test_old_journal_of_several_models_wants_a_name),
 		TEST(test_sparse_contexts_are_rows_of_the_hashed_dimension),
+		TEST(test_candidates_of_ranking_models_come_along),
 		TEST(test_bits_of_an_old_sparse_journal_can_be_told),
 		TEST(test_model_that_changes_its_shape_ends_the_reading),
 		TEST(test_one_segment_is_read_alone),
