@@ -125,8 +125,11 @@ static void sort_groups(cop_feature_parts *parts, size_t start[GROUPS + 1])
 	memcpy(at, start, sizeof at);
 	for (size_t i = parts->shared; i < parts->count; i++)
 		parts->sorted[at[parts->part[i].group]++] = parts->part[i];
-	for (size_t i = 0; i < parts->shared; i++)
-		parts->sorted[at[parts->part[i].group]++] = parts->part[i];
+	for (size_t i = 0; i < parts->shared; i++) {
+		cop_feature_part *part = &parts->sorted[at[parts->part[i].group]++];
+		*part = parts->part[i];
+		part->shared = true;
+	}
 }
 
 typedef struct maker {

@@ -35,7 +35,7 @@ typedef struct cop_feature_part {
 	uint32_t hash; /* not masked */
 	float value;
 	uint8_t group; /* first character of the namespace */
-	bool shared;   /* pairs of two shared ones are not made */
+	bool shared;   /* set among the sorted ones: pairs of two shared ones are not made */
 } cop_feature_part;
 
 typedef struct cop_feature_parts {
