@@ -184,7 +184,7 @@ static cop_err parse_field(cop_csv *csv, size_t i, const char **at, const char *
 	cop_err err = cop_number_parse(field.at, field.length, &csv->values[i]);
 	if (err == COP_OK)
 		return COP_OK;
-	csv->values[i] = NAN;
+	csv->values[i] = (double)NAN;
 	return csv->text ? COP_OK : wrong_field(csv, i, field, err, diag);
 }
 
