@@ -24,6 +24,12 @@ cop_err cop_convert_begin(cop_convert_run *run, const cop_event_writer_settings 
 	return cop_event_writer_new(run->options->to, &run->stream, settings, &run->writer, diag);
 }
 
+/* The writer knows the temporary file only. */
+static void set_source(cop_diag *diag, const char *path, const char *standard)
+{
+	(void)snprintf(diag->source, sizeof diag->source, "%s", strcmp(path, "-") == 0 ? standard : path);
+}
+
 static void show_progress(cop_convert_run *run)
 {
 	double now = cop_command_now();
@@ -38,6 +44,10 @@ cop_err cop_convert_put(cop_convert_run *run, const cop_logged_event *event, boo
 {
 	const cop_convert_options *o = run->options;
 	cop_err err = cop_event_writer_put(run->writer, event, diag);
+	if (err == COP_EINVAL)
+		set_source(diag, run->in, "standard input");
+	else if (err != COP_OK)
+		set_source(diag, o->out, "standard output");
 	if (err == COP_EINVAL && o->reader.skip) {
 		if (++run->skipped <= MOST_TOLD)
 			(void)cop_command_failed(NAME, diag);
@@ -58,11 +68,15 @@ cop_err cop_convert_end(cop_convert_run *run, cop_err err, cop_diag *diag)
 		return err;
 	run->events = cop_event_writer_events(run->writer);
 	run->bytes = cop_event_writer_bytes(run->writer);
-	if (err == COP_OK)
-		err = cop_event_writer_close(run->writer, diag);
-	else
-		cop_event_writer_abandon(run->writer);
+	cop_event_writer *writer = run->writer;
 	run->writer = NULL;
+	if (err != COP_OK) {
+		cop_event_writer_abandon(writer);
+		return err;
+	}
+	err = cop_event_writer_close(writer, diag);
+	if (err != COP_OK)
+		set_source(diag, run->options->out, "standard output");
 	return err;
 }
 
@@ -109,7 +123,7 @@ static cop_err convert(cop_convert_run *run, cop_diag *diag)
 		return err;
 	err = cop_stream_open_write(temporary != NULL ? temporary : o->out, &run->stream, diag);
 	if (err != COP_OK) {
-		(void)snprintf(diag->source, sizeof diag->source, "%s", o->out);
+		set_source(diag, o->out, "standard output");
 	} else {
 		err = strcmp(o->from, "class") == 0 ? cop_convert_classes(run, diag) : cop_convert_logs(run, diag);
 		cop_stream_free(run->stream); /* when nothing began */

@@ -40,6 +40,7 @@ typedef struct cop_convert_options {
 
 typedef struct cop_convert_run {
 	const cop_convert_options *options;
+	const char *in;     /* the file that is read */
 	cop_stream *stream; /* to be taken by the writer */
 	cop_event_writer *writer;
 	uint64_t events, skipped, bytes;

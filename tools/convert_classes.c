@@ -170,6 +170,7 @@ cop_err cop_convert_classes(cop_convert_run *run, cop_diag *diag)
 {
 	const cop_convert_options *o = run->options;
 	rows r = { .data = NULL };
+	run->in = o->in[0];
 	cop_err err = read_rows(&r, o, diag);
 	cop_event_writer_settings settings = {
 		.names = (const char *const *)r.names,

@@ -57,6 +57,7 @@ static cop_err convert_file(
 {
 	cop_event_reader *reader;
 	cop_logged_event event;
+	run->in = path;
 	cop_err err = cop_reader_open(&run->options->reader, path, space, &reader, diag);
 	if (err != COP_OK)
 		return err;

@@ -1,5 +1,6 @@
-/* "action:cost:probability 'tag|namespace name:value ...", a value of 1 left out. With candidates: "shared 'tag|...", a
- * line for each with the label at the played one, and a blank line. */
+/* "action:cost:probability 'tag|namespace name:value ...", a value of 1 left out; where not all actions were eligible,
+ * those that were stand beside it, as numbers alone. With candidates: "shared 'tag|...", a line for each with the label
+ * at the played one, and a blank line. */
 #include "data/event_writer_text.h"
 
 /* What parses as something else inside of a name, a namespace or a tag. */
@@ -111,18 +112,46 @@ static char *put_label(cop_event_writer *writer, char *to, const cop_logged_even
 	return to;
 }
 
+/* The eligible actions, the played one with its label. A single one with a label would read as if all were. */
+static cop_err put_mask(cop_event_writer *writer, const cop_logged_event *event)
+{
+	size_t eligible = 0;
+	for (size_t i = 0; i < event->arms; i++)
+		eligible += event->mask[i] != 0;
+	if (eligible == 0 || (eligible == 1 && event->labelled))
+		return cop_writer_refuse(
+		        writer, "Vowpal Wabbit text cannot say that %zu action was eligible", eligible);
+	char *to = cop_writer_room(writer, eligible * (COP_WRITER_PLACE_ROOM + 8) + 128);
+	if (to == NULL)
+		return COP_ENOMEM;
+	for (size_t i = 0; i < event->arms; i++) {
+		if (event->mask[i] == 0)
+			continue;
+		if (event->labelled && event->action == i) {
+			to = put_label(writer, to, event, i + 1);
+			continue;
+		}
+		to = cop_writer_whole(to, i + 1);
+		*to++ = ' ';
+	}
+	cop_writer_ends(writer, to);
+	return COP_OK;
+}
+
 /* What stands before the first bar. */
 static cop_err put_start(cop_event_writer *writer, const cop_logged_event *event, bool shared)
 {
 	char id[COP_WRITER_ID_ROOM];
 	size_t length = cop_writer_id(&event->id, id);
 	cop_err err = check_text(writer, "the id", id, length);
+	if (err == COP_OK && event->mask != NULL)
+		err = put_mask(writer, event);
 	char *to = cop_writer_room(writer, sizeof id + 128);
 	if (err != COP_OK || to == NULL)
 		return err != COP_OK ? err : COP_ENOMEM;
 	if (shared)
 		to = COP_WRITER_LITERAL(to, "shared ");
-	else if (event->labelled)
+	else if (event->labelled && event->mask == NULL)
 		to = put_label(writer, to, event, (uint64_t)event->action + 1);
 	if (length > 0) {
 		*to++ = '\'';
@@ -153,8 +182,8 @@ static cop_err put_candidates(cop_event_writer *writer, const cop_logged_event *
 
 static cop_err put(cop_event_writer *writer, const cop_logged_event *event)
 {
-	if (event->mask != NULL)
-		return cop_writer_refuse(writer, "Vowpal Wabbit text cannot say which actions are eligible");
+	if (event->mask != NULL && event->candidates > 0)
+		return cop_writer_refuse(writer, "Vowpal Wabbit text cannot say which candidates are eligible");
 	if (event->weight != 1.0)
 		return cop_writer_refuse(
 		        writer, "Vowpal Wabbit text of contextual bandits cannot say a weight (%g)", event->weight);

@@ -124,7 +124,8 @@ static inline void some_event(some_events *s, cop_logged_event *event)
 	some_id(s, &event->id);
 	if (some_times(s, SOME_MASKS)) {
 		for (size_t i = 0; i < actions; i++)
-			s->mask[i] = cop_rng_below(&s->rng, 2) == 0 || i == event->action;
+			s->mask[i] = cop_rng_below(&s->rng, 2) == 0 || i == event->action ||
+			             i == (event->action + 1) % actions;
 		event->mask = s->mask;
 		event->arms = actions;
 	}
