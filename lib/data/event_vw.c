@@ -16,6 +16,7 @@ typedef struct vw_reader {
 	double assumed_p;
 	cop_event_lines lines; /* AUTO until the first event is asked for */
 	bool passing;          /* the rest of a wrong event is passed over */
+	bool begun;            /* the space has begun the event under way */
 	size_t text;           /* bytes of the event under way */
 
 	cop_vw_label label;
@@ -146,6 +147,12 @@ static cop_err read_label(vw_reader *r, cop_vw_line *line)
 	return cop_vw_label_read(&r->label, line);
 }
 
+static void begin(vw_reader *r)
+{
+	cop_feature_space_begin(r->space);
+	r->begun = true;
+}
+
 /* Ends the row under way. */
 static cop_err end_row(vw_reader *r, const cop_vw_line *line, cop_feature_span *span, size_t *features)
 {
@@ -227,7 +234,7 @@ static cop_err read_one(vw_reader *r, cop_vw_line *line, cop_logged_event *event
 	cop_err err = read_one_label(r, line, event);
 	if (err != COP_OK)
 		return err;
-	cop_feature_space_begin(r->space);
+	begin(r);
 	err = cop_vw_features_read(r->space, line);
 	if (err == COP_OK)
 		err = end_row(r, line, &span, &event->features);
@@ -261,7 +268,7 @@ static cop_err read_row(vw_reader *r, const cop_vw_line *line, bool with_feature
 	if (spans_room(r) != COP_OK)
 		return cop_vw_wrong(line, line->bar, COP_ENOMEM, "out of memory");
 	if (r->spans == 0)
-		cop_feature_space_begin(r->space);
+		begin(r);
 	else
 		cop_feature_space_begin_candidate(r->space);
 	cop_err err = with_features ? cop_vw_features_read(r->space, line) : COP_OK;
@@ -374,6 +381,7 @@ static cop_err next(cop_event_reader *reader, cop_logged_event *event, cop_diag 
 	vw_reader *r = (vw_reader *)reader;
 	cop_vw_line line;
 	r->text = 0;
+	r->begun = false;
 	cop_feature_room_clear(&r->room);
 	cop_err err = choose_lines(r, diag);
 	if (err == COP_OK)
@@ -384,7 +392,7 @@ static cop_err next(cop_event_reader *reader, cop_logged_event *event, cop_diag 
 	event->weight = 1.0;
 	err = r->lines == COP_EVENT_LINES_SEVERAL ? read_group(r, &line, event, diag) : read_one(r, &line, event);
 	event->text = r->text;
-	if (err != COP_OK)
+	if (err != COP_OK && r->begun)
 		cop_feature_space_abandon(r->space);
 	return err;
 }

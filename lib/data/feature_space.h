@@ -93,7 +93,7 @@ typedef struct cop_feature_span {
  * COP_ENONFINITE: a value, or a sum or product, is beyond float. COP_ENOMEM. After an error the event is abandoned. */
 COP_CHECK cop_err cop_feature_space_end(
         cop_feature_space *space, cop_feature_room *room, cop_feature_span *span, size_t *features);
-/* Forgets the event under way, and the columns that it brought. */
+/* Forgets the event that begin started last, and the columns that it brought. */
 void cop_feature_space_abandon(cop_feature_space *space);
 /* Dense, growing: makes all rows of an event (`count` spans, in order, all that the room holds) as long as the last
  * one; to call before the rows are used. COP_EFULL, COP_ENOMEM. */

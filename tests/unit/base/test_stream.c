@@ -399,6 +399,38 @@ static void test_stream_without_memory_fails_cleanly(void **state)
 	}
 }
 
+static void test_stream_peek_takes_nothing(void **state)
+{
+	(void)state;
+	static char text[300000];
+	for (size_t i = 0; i < sizeof text; i++)
+		text[i] = (char)(i % 100 == 99 ? '\n' : 'a' + i % 26);
+	cop_stream *stream;
+	const char *next;
+	char *line;
+	size_t length;
+	assert_int_equal(cop_stream_open_memory("m", text, sizeof text, &stream, NULL), COP_OK);
+	for (size_t taken = 0; taken < sizeof text; taken += 100) {
+		size_t left = sizeof text - taken;
+		size_t wanted = taken % 700 == 0 ? COP_STREAM_PEEK_MAX : taken % 300;
+		assert_int_equal(cop_stream_peek(stream, wanted, &next, &length), COP_OK);
+		assert_true(length >= (wanted < left ? wanted : left) && length <= left);
+		if (length > 0)
+			assert_memory_equal(next, text + taken, length);
+		assert_int_equal(cop_stream_line(stream, &line, &length), COP_OK);
+		assert_int_equal(length, 99);
+		assert_memory_equal(line, text + taken, length);
+		assert_int_equal(line[length], 0);
+		size_t sum = 0;
+		for (size_t i = 0; i <= COP_STREAM_SLACK; i++) /* can be read */
+			sum += (unsigned char)line[length + i];
+		assert_true(sum < 256 * (COP_STREAM_SLACK + 1));
+	}
+	assert_int_equal(cop_stream_peek(stream, 1, &next, &length), COP_EEND);
+	assert_int_equal(length, 0);
+	cop_stream_free(stream);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -414,6 +446,7 @@ int main(void)
 		cmocka_unit_test(test_stream_to_full_device_fails_at_close),
 		cmocka_unit_test(test_stream_of_dash_is_standard_descriptor),
 		cmocka_unit_test(test_stream_without_memory_fails_cleanly),
+		cmocka_unit_test(test_stream_peek_takes_nothing),
 	};
 	return cmocka_run_group_tests(tests, make_folder, drop_folder);
 }
