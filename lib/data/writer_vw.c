@@ -64,6 +64,8 @@ static char *put_dense(cop_event_writer *writer, char *to, const cop_row *row)
 		if (writer->settings.drop_zeros && row->dense[i] == 0.0f)
 			continue;
 		if (column->group != group) {
+			if (group != UINT32_MAX)
+				*to++ = ' ';
 			group = column->group;
 			to = cop_writer_chars(to, text + names->group[group].at, names->group[group].length);
 		}

@@ -269,13 +269,13 @@ static void test_columns_of_a_space_keep_namespace_and_name(void **state)
 	const cop_row row = { .d = 4, .dense = x };
 	cop_logged_event event = labelled(&row);
 	assert_string_equal(
-	        text_of("vw", &settings, &event), "3:-1.5:0.1 | age:31|user town|item price:0|user sex:2\n");
+	        text_of("vw", &settings, &event), "3:-1.5:0.1 | age:31 |user town |item price:0 |user sex:2\n");
 	assert_non_null(strstr(text_of("dsjson", &settings, &event),
 	        "\"c\":{\"age\":31,\"user\":{\"town\":1,\"sex\":2},\"item\":{\"price\":0}}}\n"));
 	assert_string_equal(text_of("csv", &settings, &event),
 	        "age,user^town,item^price,user^sex,action,probability,cost\n31,1,0,2,2,0.1,-1.5\n");
 	settings.drop_zeros = true;
-	assert_string_equal(text_of("vw", &settings, &event), "3:-1.5:0.1 | age:31|user town sex:2\n");
+	assert_string_equal(text_of("vw", &settings, &event), "3:-1.5:0.1 | age:31 |user town sex:2\n");
 	assert_non_null(
 	        strstr(text_of("dsjson", &settings, &event), "\"c\":{\"age\":31,\"user\":{\"town\":1,\"sex\":2}}}\n"));
 	memset(x, 0, sizeof x);
