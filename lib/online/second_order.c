@@ -9,7 +9,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
-#define LARGEST_ERROR 1e15f              /* beyond it, weights could overflow */
+#define LARGEST_ERROR 1e15f              /* beyond it, weights could overflow; so could P by P x */
 #define FULL_BYTES    ((size_t)64 << 20) /* of P over all arms */
 
 struct cop_second_order {
@@ -117,12 +117,14 @@ static float residual(const cop_second_order *model, const cop_row *x, size_t ar
 	return (float)loss - predicted;
 }
 
-/* P x into px; 1 + xᵀ P x. */
+/* P x into px; 1 + xᵀ P x, or NaN when P x is so large that P minus its square could overflow. */
 static float spread_of(cop_second_order *model, const cop_row *x, const float *p)
 {
 	memset(model->px, 0, model->side * sizeof *model->px);
 	cop_kernel_forward_row(model->kernel, x, model->side, p, model->px); /* P is symmetric */
-	return 1.0f + model->kernel->dot(model->inputs, x->dense, model->px);
+	float square = model->kernel->dot(model->inputs, model->px, model->px);
+	return square <= LARGEST_ERROR * LARGEST_ERROR ? 1.0f + model->kernel->dot(model->inputs, x->dense, model->px)
+	                                               : NAN;
 }
 
 /* One arm's P cut to its diagonal, which lies in (0, start] unless it is spoiled too. */
@@ -140,7 +142,9 @@ static cop_err learn_full(cop_second_order *model, const cop_row *x, size_t arm,
 {
 	float *p = model->p + arm * model->inputs * model->side;
 	float spread = spread_of(model, x, p);
-	if (spread < 1.0f && isfinite(spread)) { /* no x can: rounding has spoiled P */
+	if (!(spread >= 1.0f)) { /* unless x is too large, rounding has spoiled P */
+		if (!(model->kernel->dot(model->inputs, x->dense, x->dense) <= LARGEST_ERROR))
+			return COP_EDIVERGED;
 		restart(model, p);
 		spread = spread_of(model, x, p);
 	}
@@ -216,5 +220,8 @@ cop_err cop_second_order_load(cop_second_order *model, cop_cursor *cursor)
 		return COP_ESHAPE;
 	cop_cursor_f32s(cursor, model->w, model->inputs * model->columns);
 	cop_cursor_f32s(cursor, model->p, p_size(model));
+	for (size_t i = 0; !model->full && cursor->err == COP_OK && i < p_size(model); i++)
+		if (!(model->p[i] >= 0.0f && model->p[i] <= model->start))
+			return COP_EFORMAT; /* it only ever falls */
 	return cursor->err;
 }

@@ -1,6 +1,7 @@
 /* Recursive least squares against the normal equations of ridge regression, solved naively in double. */
 #include "rows.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -384,6 +385,52 @@ static void test_new_wrong_or_short_of_memory_is_refused(void **state)
 	cop_second_order_free(NULL);
 }
 
+/* A saved model of one arm, its P full of `value` (full: its side is that of a vector). */
+static cop_err load_spoiled(cop_second_order *model, bool full, float value)
+{
+	cop_bytes bytes;
+	cop_cursor cursor;
+	cop_bytes_init(&bytes);
+	cop_second_order_save(model, &bytes);
+	const size_t weights = 17 + D * sizeof(float);
+	for (size_t at = weights; at < bytes.length; at += sizeof value)
+		memcpy(bytes.data + at, &value, sizeof value);
+	assert_true(bytes.length > weights + D * sizeof value || !full);
+	cop_cursor_init(&cursor, bytes.data, bytes.length);
+	cop_err err = cop_second_order_load(model, &cursor);
+	cop_bytes_fini(&bytes);
+	return err;
+}
+
+static void test_spoiled_covariance_never_spoils_weights(void **state)
+{
+	(void)state;
+	static const float spoiled[] = { FLT_MAX, -FLT_MAX, 1e20f, -1e20f, -1.0f, 1e10f };
+	float x[D];
+	for (size_t j = 0; j < D; j++)
+		x[j] = j % 2 == 0 ? 10.0f : -9.0f;
+	const cop_row row = { .d = D, .dense = x };
+	for (size_t i = 0; i < sizeof spoiled / sizeof *spoiled; i++) {
+		cop_second_order *model = model_of(D, 1, true);
+		assert_int_equal(load_spoiled(model, true, spoiled[i]), COP_OK);
+		for (size_t n = 0; n < 20; n++)
+			assert_int_equal(cop_second_order_learn(model, &row, 0, 1.0), COP_OK);
+		for (size_t j = 0; j < D; j++)
+			assert_true(isfinite(cop_second_order_weights(model)[j]));
+		cop_bytes bytes;
+		cop_cursor cursor;
+		cop_bytes_init(&bytes);
+		cop_second_order_save(model, &bytes);
+		cop_cursor_init(&cursor, bytes.data, bytes.length);
+		assert_int_equal(cop_second_order_load(model, &cursor), COP_OK);
+		cop_bytes_fini(&bytes);
+		cop_second_order_free(model);
+		model = model_of(D, 1, false); /* a diagonal only ever falls */
+		assert_int_equal(load_spoiled(model, false, spoiled[i]), COP_EFORMAT);
+		cop_second_order_free(model);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -397,6 +444,7 @@ int main(void)
 		cmocka_unit_test(test_learn_very_many_repeats_stays_finite),
 		cmocka_unit_test(test_learn_indefinite_matrix_begins_again),
 		cmocka_unit_test(test_new_wrong_or_short_of_memory_is_refused),
+		cmocka_unit_test(test_spoiled_covariance_never_spoils_weights),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Running statistics against two passes in double; saved and loaded states against never having stopped. */
 #include "rows.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -239,6 +240,42 @@ static void test_load_then_continue_equals_never_stopped(void **state)
 	}
 }
 
+/* A state of one feature that says so. */
+static cop_err load_of(bool sparse, double count, double seen_or_mean, double spread)
+{
+	cop_standardiser *s = standardiser(1, sparse, 1);
+	cop_bytes bytes;
+	cop_cursor cursor;
+	cop_bytes_init(&bytes);
+	cop_bytes_put_u64(&bytes, 1);
+	cop_bytes_put_u8(&bytes, sparse);
+	cop_bytes_put_f64(&bytes, count);
+	cop_bytes_put_f64(&bytes, seen_or_mean);
+	cop_bytes_put_f64(&bytes, spread);
+	cop_cursor_init(&cursor, bytes.data, bytes.length);
+	cop_err err = cop_standardiser_load(s, &cursor);
+	cop_bytes_fini(&bytes);
+	cop_standardiser_free(s);
+	return err;
+}
+
+static void test_load_of_impossible_statistics_is_refused(void **state)
+{
+	(void)state;
+	double largest = (double)FLT_MAX;
+	assert_int_equal(load_of(false, 2.0, largest, 2.0 * largest * largest), COP_OK);
+	assert_int_equal(load_of(false, 2.0, 1e300, 1.0), COP_EFORMAT);
+	assert_int_equal(load_of(false, 2.0, 1.0, 1e300), COP_EFORMAT);
+	assert_int_equal(load_of(false, 2.0, 1.0, -1.0), COP_EFORMAT);
+	assert_int_equal(load_of(false, -1.0, 1.0, 1.0), COP_EFORMAT);
+	assert_int_not_equal(load_of(false, (double)NAN, 1.0, 1.0), COP_OK);
+	assert_int_equal(load_of(false, 0.0, 0.0, 1.0), COP_EFORMAT);
+	assert_int_equal(load_of(true, 0.0, 3.0, 3.0), COP_OK);
+	assert_int_equal(load_of(true, 0.0, -3.0, 3.0), COP_EFORMAT);
+	assert_int_equal(load_of(true, 0.0, 1e300, 3.0), COP_EFORMAT);
+	assert_int_equal(load_of(true, 0.0, 3.0, 1e300), COP_EFORMAT);
+}
+
 static void test_load_wrong_shape_or_cut_is_refused(void **state)
 {
 	(void)state;
@@ -304,6 +341,7 @@ int main(void)
 		cmocka_unit_test(test_sparse_divides_by_rms_where_present),
 		cmocka_unit_test(test_sparse_hostile_values_stay_finite),
 		cmocka_unit_test(test_load_then_continue_equals_never_stopped),
+		cmocka_unit_test(test_load_of_impossible_statistics_is_refused),
 		cmocka_unit_test(test_load_wrong_shape_or_cut_is_refused),
 		cmocka_unit_test(test_new_wrong_or_short_of_memory_is_refused),
 	};
