@@ -229,7 +229,7 @@ static cop_err scan(cop_config_reading *reading, const char *text, size_t length
 static void name_learners(unsigned learners, char out[48])
 {
 	out[0] = '\0';
-	for (unsigned i = 0; i <= COP_LEARNER_VALUE; i++) {
+	for (unsigned i = 0; i <= COP_LEARNER_RANK; i++) {
 		if ((learners & 1u << i) == 0)
 			continue;
 		if (out[0] != '\0')

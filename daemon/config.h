@@ -21,7 +21,12 @@
 #define COP_CONFIG_MAX_MESSAGES 64           /* kept in one report; more are counted */
 #define COP_CONFIG_WIRE_LIMIT   (16ul << 20) /* ZeroMQ's own bound, above which a message costs the connection */
 
-typedef enum cop_config_learner { COP_LEARNER_ENSEMBLE, COP_LEARNER_DGT, COP_LEARNER_VALUE } cop_config_learner;
+typedef enum cop_config_learner {
+	COP_LEARNER_ENSEMBLE,
+	COP_LEARNER_DGT,
+	COP_LEARNER_VALUE,
+	COP_LEARNER_RANK
+} cop_config_learner;
 typedef enum cop_config_policy { COP_POLICY_NONE, COP_POLICY_EPSILON, COP_POLICY_SQUARECB } cop_config_policy;
 typedef enum cop_config_feedback { COP_FEEDBACK_ONE, COP_FEEDBACK_TWO } cop_config_feedback;
 typedef enum cop_config_sync { COP_SYNC_INTERVAL, COP_SYNC_ALWAYS, COP_SYNC_NEVER } cop_config_sync;
@@ -45,10 +50,11 @@ typedef struct cop_config_loss {
 typedef struct cop_config_model {
 	char name[COP_CONFIG_NAME_MAX + 1];
 	cop_config_learner learner;
-	uint32_t arms;     /* 0 for value */
+	uint32_t arms;     /* 0 for value and rank */
 	uint32_t features; /* 0: sparse, hashed to 2^bits */
 	uint32_t bits, max_nonzeros, max_candidates;
-	cop_config_policy policy; /* COP_POLICY_NONE for value, only there */
+	uint32_t candidate_features; /* rank, when features > 0 */
+	cop_config_policy policy;    /* COP_POLICY_NONE for value, only there */
 	double epsilon, epsilon_decay, epsilon_floor, gamma;
 	uint32_t height, trees;
 	double learning_rate;

@@ -74,6 +74,11 @@ uint64_t cop_config_model_bytes(const cop_config_model *model)
 	cop_model_settings settings;
 	cop_served_settings(model, &settings);
 	double bytes = cop_footprint(&settings.learner, settings.explain_keep);
+	if (model->learner == COP_LEARNER_RANK) { /* the room that messages are read into */
+		size_t entry = model->features != 0 ? model->candidate_features * sizeof(float)
+		                                    : model->max_nonzeros * (sizeof(float) + sizeof(uint32_t));
+		bytes += (double)model->max_candidates * (double)(entry + sizeof(cop_row));
+	}
 	return bytes < MOST_BYTES ? (uint64_t)bytes : (uint64_t)MOST_BYTES;
 }
 
@@ -97,7 +102,7 @@ static void check_memory(cop_config_reading *reading, cfg_t *root, const cop_con
 	if (sum > have)
 		cop_config_complain(reading, (uint64_t)cfg_getnsec(root, "model", (unsigned)largest)->line, "model",
 		        "\"%s\" takes about %llu MiB, all models %llu MiB, expected at most this machine's %llu MiB: "
-		        "lower bits, arms, trees or height",
+		        "lower bits, arms, candidates, trees or height",
 		        config->models[largest].name, MIB(most), MIB(sum), MIB(have));
 }
 
@@ -129,14 +134,39 @@ static void check_loss(cop_config_reading *reading, cfg_t *section, const cop_co
 		        model->loss_range[0], model->loss_range[1]);
 }
 
+static void check_candidates(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	bool dense = model->features != 0;
+	if (dense && model->candidate_features == 0)
+		cop_config_complain(reading, cop_config_line(section, "candidate_features"), "candidate_features",
+		        "missing in model \"%.64s\", expected the number of a candidate's features, at least 1",
+		        cfg_title(section));
+	else if (!dense && model->candidate_features != 0 && cop_config_has(section, "features"))
+		cop_config_complain(reading, cop_config_line(section, "candidate_features"), "candidate_features",
+		        "candidates are sparse when contexts are, expected this only with features > 0");
+	if (model->max_candidates > COP_LEARNER_MAX_CANDIDATES)
+		cop_config_complain(reading, cop_config_line(section, "max_candidates"), "max_candidates",
+		        "%u, expected 1 to %d", model->max_candidates, COP_LEARNER_MAX_CANDIDATES);
+	else if ((size_t)model->max_candidates * (dense ? model->candidate_features : model->max_nonzeros) >
+	         COP_LEARNER_MAX_CANDIDATE_ROOM)
+		cop_config_complain(reading, cop_config_line(section, "max_candidates"), "max_candidates",
+		        "%u candidates of %u %s are too many, expected at most %zu in all", model->max_candidates,
+		        dense ? model->candidate_features : model->max_nonzeros,
+		        dense ? "features (candidate_features)" : "entries (max_nonzeros)",
+		        COP_LEARNER_MAX_CANDIDATE_ROOM);
+}
+
 /* What the learner asks for. */
 static void check_learner(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
-	if (model->learner != COP_LEARNER_VALUE)
+	if (model->learner == COP_LEARNER_RANK)
+		check_candidates(reading, section, model);
+	else if (model->learner != COP_LEARNER_VALUE)
 		check_present(reading, section, "arms", "their number, at least 2");
-	if (model->learner == COP_LEARNER_ENSEMBLE && model->height > COP_LEARNER_MAX_ENSEMBLE_HEIGHT)
+	bool mixture = model->learner == COP_LEARNER_ENSEMBLE || model->learner == COP_LEARNER_RANK;
+	if (mixture && model->height > COP_LEARNER_MAX_ENSEMBLE_HEIGHT)
 		cop_config_complain(reading, cop_config_line(section, "height"), "height",
-		        "%u is too high for the ensemble, expected 1 to %d", model->height,
+		        "%u is too high for this learner, expected 1 to %d", model->height,
 		        COP_LEARNER_MAX_ENSEMBLE_HEIGHT);
 }
 

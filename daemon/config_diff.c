@@ -111,7 +111,8 @@ static cop_config_model *find_model(const cop_config *config, const char *name)
 /* May a running model take over next's settings? */
 static bool same_shape(const cop_config_model *a, const cop_config_model *b)
 {
-	return a->learner == b->learner && a->arms == b->arms && a->features == b->features && a->policy == b->policy &&
+	return a->learner == b->learner && a->arms == b->arms && a->features == b->features &&
+	       a->candidate_features == b->candidate_features && a->policy == b->policy &&
 	       memcmp(a->loss_range, b->loss_range, sizeof a->loss_range) == 0;
 }
 

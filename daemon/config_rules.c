@@ -14,7 +14,7 @@
 
 static const char *const level_words[] = { "error", "warning", "notice", "info", "debug", NULL };
 static const char *const sync_words[] = { "interval", "always", "never", NULL };
-static const char *const learner_words[] = { "ensemble", "dgt", "value", NULL };
+static const char *const learner_words[] = { "ensemble", "dgt", "value", "rank", NULL };
 static const char *const policy_words[] = { "", "epsilon", "squarecb", NULL };
 static const char *const reward_words[] = { "earliest", "last", "sum", NULL };
 static const char *const feedback_words[] = { "one", "two", NULL };
@@ -69,14 +69,15 @@ static const cop_config_rule model_rules[] = {
 	COUNT(arms, 2, COP_LEARNER_MAX_ARMS, COP_FOR_ARMS, false),
 	COUNT(bits, 1, COP_LEARNER_MAX_BITS, COP_FOR_ALL, false),
 	COUNT(max_nonzeros, 1, COP_LEARNER_MAX_NONZEROS, COP_FOR_ALL, false),
-	COUNT(max_candidates, 2, 100000, COP_FOR_ALL, false),
-	{ "policy", COP_KIND_WORD, IN(policy), .words = policy_words, .learners = COP_FOR_ARMS },
-	NUMBER(epsilon, 0, 1, COP_FOR_ARMS, true),
-	NUMBER(epsilon_decay, 0, COP_LEARNER_MAX_EPSILON_DECAY, COP_FOR_ARMS, true),
-	NUMBER(epsilon_floor, 0, 1, COP_FOR_ARMS, true),
-	NUMBER(gamma, 1e-6, 1e9, COP_FOR_ARMS, true),
+	COUNT(max_candidates, 1, 100000, COP_FOR_ALL, false), /* as it was before rank was there */
+	COUNT(candidate_features, 0, COP_LEARNER_MAX_FEATURES, COP_FOR_RANK, false),
+	{ "policy", COP_KIND_WORD, IN(policy), .words = policy_words, .learners = COP_FOR_POLICY },
+	NUMBER(epsilon, 0, 1, COP_FOR_POLICY, true),
+	NUMBER(epsilon_decay, 0, COP_LEARNER_MAX_EPSILON_DECAY, COP_FOR_POLICY, true),
+	NUMBER(epsilon_floor, 0, 1, COP_FOR_POLICY, true),
+	NUMBER(gamma, 1e-6, 1e9, COP_FOR_POLICY, true),
 	COUNT(height, 1, COP_LEARNER_MAX_HEIGHT, COP_FOR_ALL, false),
-	COUNT(trees, 0, COP_LEARNER_MAX_TREES, COP_FOR_ENSEMBLE | COP_FOR_VALUE, false),
+	COUNT(trees, 0, COP_LEARNER_MAX_TREES, COP_FOR_ENSEMBLE | COP_FOR_VALUE | COP_FOR_RANK, false),
 	NUMBER(learning_rate, 1e-9, COP_LEARNER_MAX_RATE, COP_FOR_ALL, false),
 	{ "seed", COP_KIND_SEED, IN(seed), .learners = COP_FOR_ALL },
 	{ "reward_window", COP_KIND_DURATION, IN(reward_window), .low = MILLISECOND, .high = 365 * DAY,
@@ -128,18 +129,18 @@ void cop_config_defaults(cop_config *config)
 
 void cop_config_model_defaults(cop_config_model *model)
 {
-	bool ensemble = model->learner == COP_LEARNER_ENSEMBLE;
+	bool mixture = model->learner == COP_LEARNER_ENSEMBLE || model->learner == COP_LEARNER_RANK;
 	bool dgt = model->learner == COP_LEARNER_DGT;
 	bool value = model->learner == COP_LEARNER_VALUE;
 	bool sparse = model->features == 0;
 	model->bits = 14;
 	model->max_nonzeros = 1024;
-	model->max_candidates = 1000;
-	model->policy = value ? COP_POLICY_NONE : ensemble ? COP_POLICY_SQUARECB : COP_POLICY_EPSILON;
-	model->epsilon = dgt ? 0.3 : ensemble ? 0.1 : 0;
+	model->max_candidates = COP_LEARNER_DEFAULT_CANDIDATES;
+	model->policy = value ? COP_POLICY_NONE : mixture ? COP_POLICY_SQUARECB : COP_POLICY_EPSILON;
+	model->epsilon = dgt ? 0.3 : mixture ? 0.1 : 0;
 	model->gamma = value ? 0 : 30;
 	model->height = dgt ? 6 : value ? 3 : sparse ? 4 : 5;
-	model->trees = dgt ? 1 : ensemble && sparse ? 8 : 16;
+	model->trees = dgt ? 1 : mixture && sparse ? 8 : 16;
 	model->learning_rate = dgt ? 1e-3 : 1;
 	model->seed = 1;
 	model->reward_window = (uint64_t)(600 * SECOND);

@@ -13,8 +13,10 @@
 #define COP_FOR_ENSEMBLE 1u
 #define COP_FOR_DGT      2u
 #define COP_FOR_VALUE    4u
+#define COP_FOR_RANK     8u
 #define COP_FOR_ARMS     (COP_FOR_ENSEMBLE | COP_FOR_DGT)
-#define COP_FOR_ALL      7u
+#define COP_FOR_POLICY   (COP_FOR_ARMS | COP_FOR_RANK)
+#define COP_FOR_ALL      15u
 
 typedef enum cop_config_kind {
 	COP_KIND_TEXT,     /* char *, not empty */

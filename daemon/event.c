@@ -12,6 +12,18 @@ static void note_source(cop_served_stream *stream, const cop_wire_source *source
 		(void)cop_gaps_note(&stream->gaps, source->name, source->length, source->n);
 }
 
+static cop_model_context model_context(const cop_wire_context *wire)
+{
+	return (cop_model_context){
+		.id = &wire->id,
+		.x = &wire->x,
+		.candidate = wire->candidate,
+		.candidates = wire->candidates,
+		.mask = wire->has_mask ? wire->mask : NULL,
+		.defer = wire->defer,
+	};
+}
+
 static void put_action(
         const cop_event_scope *scope, const cop_wire_context *context, const cop_decision *decision, cop_bytes *out)
 {
@@ -27,6 +39,11 @@ static void put_action(
 		.durable = scope->journal == NULL || !cop_journaler_broken(scope->journal),
 		.seq = context->seq,
 	};
+	if (context->order && served->order != NULL) {
+		cop_model_context again = model_context(context);
+		if (cop_model_order(served->model, &again, served->order, &action.order_count) == COP_OK)
+			action.order = served->order;
+	}
 	if (action.value) {
 		action.y = cop_model_value(served->model, decision->y);
 		action.probes = settings->learner.one_point ? 1 : 2;
@@ -53,6 +70,8 @@ static void record_decision(
 	const cop_learner *learner = cop_model_learner(scope->served->model);
 	record.x = context->x;
 	record.has_x = true;
+	record.candidate = context->candidate;
+	record.candidates = context->candidates;
 	record.mask = context->has_mask ? context->mask : NULL;
 	record.arms = context->arms;
 	record.values = learner->class->values;
@@ -77,12 +96,7 @@ cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length
 	if (err != COP_OK)
 		return err;
 	note_source(&served->contexts, &wire.source);
-	cop_model_context context = {
-		.id = &wire.id,
-		.x = &wire.x,
-		.mask = wire.has_mask ? wire.mask : NULL,
-		.defer = wire.defer,
-	};
+	cop_model_context context = model_context(&wire);
 	cop_decision decision;
 	bool repeated;
 	uint64_t evicted = cop_model_get_counters(served->model)->evicted;
@@ -151,19 +165,40 @@ static cop_err put_record(
 	return scope->sequence != 0 ? COP_OK : check_journal(scope, fault);
 }
 
+/* The action's place; a candidate's may be left out. */
+static uint32_t placed(const cop_wire_feedback *feedback)
+{
+	_Static_assert(COP_WIRE_RECORD_ANY_ARM == COP_MODEL_ANY_ARM, "the journal says what the model takes");
+	return feedback->has_c && !feedback->has_a ? COP_MODEL_ANY_ARM : (uint32_t)feedback->a;
+}
+
 static cop_err record_feedback(
         cop_event_scope *scope, const cop_wire_feedback *feedback, cop_feedback_result result, cop_wire_fault *fault)
 {
 	cop_wire_record record = record_of(scope, &feedback->id);
 	record.x = feedback->x;
 	record.has_x = feedback->has_x;
-	record.a = (uint32_t)feedback->a;
+	record.candidate = &feedback->candidate;
+	record.candidates = feedback->has_x && feedback->has_c ? 1 : 0;
+	record.a = placed(feedback);
 	record.p = feedback->has_p ? feedback->p : 1.0;
 	record.losses = feedback->losses;
 	memcpy(record.loss, feedback->loss, sizeof record.loss);
 	record.has_result = true;
 	record.result = wire_result(result);
 	return put_record(scope, COP_WIRE_RECORD_FEEDBACK, &record, fault);
+}
+
+static cop_err join(const cop_event_scope *scope, const cop_wire_feedback *feedback, cop_feedback_result *result)
+{
+	cop_model *model = scope->served->model;
+	if (!feedback->has_x)
+		return cop_model_feedback(model, &feedback->id, feedback->loss, feedback->losses, scope->now, result);
+	const cop_model_played played = { &feedback->x, &feedback->candidate, placed(feedback), feedback->p };
+	if (scope->served->shape.max_candidates > 0)
+		return cop_model_feedback_played(model, &feedback->id, &played, feedback->loss[0], scope->now, result);
+	return cop_model_feedback_full(model, &feedback->id, &feedback->x, (uint32_t)feedback->a, feedback->p,
+	        feedback->loss, feedback->losses, scope->now, result);
 }
 
 cop_err cop_event_feedback(
@@ -178,15 +213,10 @@ cop_err cop_event_feedback(
 	if (err != COP_OK)
 		return err;
 	note_source(&served->feedback, &feedback.source);
-	if (feedback.has_x && !feedback.has_a && feedback.losses == 1)
+	if (feedback.has_x && cop_wire_has_values(&served->shape) && feedback.losses == 1)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
 		        "x: a one-point value model cannot learn from self-contained feedback");
-	if (feedback.has_x)
-		err = cop_model_feedback_full(served->model, &feedback.id, &feedback.x, (uint32_t)feedback.a,
-		        feedback.p, feedback.loss, feedback.losses, scope->now, &result);
-	else
-		err = cop_model_feedback(
-		        served->model, &feedback.id, feedback.loss, feedback.losses, scope->now, &result);
+	err = join(scope, &feedback, &result);
 	if (err != COP_OK)
 		return refused(served, err, fault);
 	err = record_feedback(scope, &feedback, result, fault);

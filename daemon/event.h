@@ -19,8 +19,9 @@ typedef struct cop_event_scope {
 typedef cop_err cop_event_handler(
         cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault);
 
-/* Decides the context in body and appends its action to out. On error nothing is appended, the model is as it was, and
- * the fault says why: errors of cop_wire_context_decode, COP_ENOMEM (internal). */
+/* Decides the context in body (with its candidates, where the model ranks) and appends its action to out. On error
+ * nothing is appended, the model is as it was, and the fault says why: errors of cop_wire_context_decode, COP_ENOMEM
+ * (internal). */
 COP_CHECK cop_err cop_event_decide(
         cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault);
 

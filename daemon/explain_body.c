@@ -2,15 +2,39 @@
 
 #include <stdio.h>
 
+#include "online/ranking.h"
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
+
+/* "x3" or its name, "c1" of a candidate, "x3*c1" of both; "product" of hashed ones. */
+static void put_joint_name(const cop_served *served, const cop_ranking_feature *f, cop_bytes *out)
+{
+	const cop_config_list *names = &served->config->feature_name_list;
+	char x[300] = "";
+	char c[24] = "";
+	char whole[400];
+	if (f->has_feature && f->feature < names->count)
+		(void)snprintf(x, sizeof x, "%s", names->items[f->feature]);
+	else if (f->has_feature)
+		(void)snprintf(x, sizeof x, "x%zu", f->feature);
+	if (f->has_candidate_feature)
+		(void)snprintf(c, sizeof c, "c%zu", f->candidate_feature);
+	bool both = f->has_feature && f->has_candidate_feature;
+	bool neither = !f->has_feature && !f->has_candidate_feature;
+	(void)snprintf(whole, sizeof whole, "%s%s%s", x, both ? "*" : "", c);
+	cop_wire_put_text(out, f->constant ? "constant" : neither ? "product" : whole);
+}
 
 static void put_name(const cop_served *served, uint32_t index, cop_bytes *out)
 {
 	const cop_config_list *names = &served->config->feature_name_list;
 	char number[24];
 	cop_wire_put_text(out, "feature");
-	if (index == cop_learner_dimension(&cop_model_get_settings(served->model)->learner)) {
+	if (served->shape.max_candidates > 0) {
+		cop_ranking_feature f;
+		cop_ranking_describe(cop_model_learner(served->model), index, &f);
+		put_joint_name(served, &f, out);
+	} else if (index == cop_learner_dimension(&cop_model_get_settings(served->model)->learner)) {
 		cop_wire_put_text(out, "constant");
 	} else if (index < names->count) {
 		cop_wire_put_text(out, names->items[index]);
@@ -89,8 +113,8 @@ void cop_explain_body_put(const cop_explain_body *body, cop_bytes *out)
 	const cop_explanation *e = body->explanation;
 	bool value = body->served->config->learner == COP_LEARNER_VALUE;
 	bool named = !value && body->decision.arm < body->served->config->arm_name_list.count;
-	size_t keys =
-	        4 + (size_t)(body->id != NULL) + (size_t)(body->seq->length > 0) + (value ? 2 : 4) + (size_t)named;
+	size_t keys = 4 + (size_t)(body->id != NULL) + (size_t)(body->seq->length > 0) + (value ? 2 : 4) +
+	              (size_t)named + (size_t)(e->score_count > 0);
 	cop_wire_put_map(out, keys);
 	if (body->id != NULL) {
 		cop_wire_put_text(out, "id");
@@ -100,6 +124,12 @@ void cop_explain_body_put(const cop_explain_body *body, cop_bytes *out)
 	cop_wire_put_key_unsigned(out, "rev", e->rev);
 	cop_wire_put_key_text(out, "state", body->kept ? "decision" : "current");
 	put_action(body, out);
+	if (e->score_count > 0) {
+		cop_wire_put_text(out, "candidates");
+		cop_wire_put_array(out, e->score_count);
+		for (size_t i = 0; i < e->score_count; i++)
+			cop_wire_put_double(out, (double)e->scores[i]);
+	}
 	cop_wire_put_text(out, "experts");
 	cop_wire_put_array(out, e->expert_count);
 	for (size_t i = 0; i < e->expert_count; i++)

@@ -32,6 +32,8 @@ static cop_wire_model describe(const cop_config_model *config)
 		.bits = config->bits,
 		.max_nonzeros = config->max_nonzeros,
 		.arms = config->arms,
+		.max_candidates = config->learner == COP_LEARNER_RANK ? config->max_candidates : 0,
+		.candidate_features = config->candidate_features,
 		.losses = values && config->feedback == COP_FEEDBACK_TWO ? 2 : 1,
 		.loss_range = { config->loss_range[0], config->loss_range[1] },
 		.value_range = { config->value_range[0], config->value_range[1] },

@@ -28,7 +28,9 @@ static bool listed(const char *const *names, const char *name, size_t length)
 
 static cop_err apply_decision(cop_served *served, const cop_wire_record *r)
 {
-	cop_model_context context = { .id = &r->id, .x = &r->x, .defer = r->defer };
+	cop_model_context context = {
+		.id = &r->id, .x = &r->x, .candidate = r->candidate, .candidates = r->candidates, .defer = r->defer
+	};
 	cop_decision decision = {
 		.arm = r->a,
 		.greedy = r->greedy,
@@ -44,6 +46,9 @@ static cop_err apply_decision(cop_served *served, const cop_wire_record *r)
 static cop_err apply_feedback(cop_served *served, const cop_wire_record *r)
 {
 	cop_feedback_result result;
+	const cop_model_played played = { &r->x, r->candidate, r->a, r->p };
+	if (r->has_x && r->candidates > 0)
+		return cop_model_feedback_played(served->model, &r->id, &played, r->loss[0], r->time, &result);
 	if (r->has_x)
 		return cop_model_feedback_full(
 		        served->model, &r->id, &r->x, r->a, r->p, r->loss, r->losses, r->time, &result);

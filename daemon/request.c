@@ -34,7 +34,29 @@ static cop_err one(request *r, cop_event_handler *handle, cop_wire_fault *fault)
 	return err;
 }
 
-static cop_err decide(request *r, cop_wire_fault *fault) { return one(r, cop_event_decide, fault); }
+/* Each of the two verbs is for models of its kind. */
+static cop_err check_kind(const request *r, bool ranks, cop_wire_fault *fault)
+{
+	bool is = r->model->shape.max_candidates > 0;
+	if (is == ranks)
+		return COP_OK;
+	return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+	        is ? "decide: the model ranks candidates; expected the verb rank or rank_batch"
+	           : "rank: the model has no candidates; expected the verb decide or decide_batch");
+}
+
+static cop_err decide(request *r, cop_wire_fault *fault)
+{
+	cop_err err = check_kind(r, false, fault);
+	return err != COP_OK ? err : one(r, cop_event_decide, fault);
+}
+
+static cop_err rank(request *r, cop_wire_fault *fault)
+{
+	cop_err err = check_kind(r, true, fault);
+	return err != COP_OK ? err : one(r, cop_event_decide, fault);
+}
+
 static cop_err feedback(request *r, cop_wire_fault *fault) { return one(r, cop_event_feedback, fault); }
 static cop_err activate(request *r, cop_wire_fault *fault) { return one(r, cop_event_activate, fault); }
 
@@ -66,7 +88,18 @@ static cop_err batch(request *r, cop_event_handler *each, cop_wire_fault *fault)
 	return COP_OK;
 }
 
-static cop_err decide_batch(request *r, cop_wire_fault *fault) { return batch(r, cop_event_decide, fault); }
+static cop_err decide_batch(request *r, cop_wire_fault *fault)
+{
+	cop_err err = check_kind(r, false, fault);
+	return err != COP_OK ? err : batch(r, cop_event_decide, fault);
+}
+
+static cop_err rank_batch(request *r, cop_wire_fault *fault)
+{
+	cop_err err = check_kind(r, true, fault);
+	return err != COP_OK ? err : batch(r, cop_event_decide, fault);
+}
+
 static cop_err feedback_batch(request *r, cop_wire_fault *fault) { return batch(r, cop_event_feedback, fault); }
 
 static cop_err explain(request *r, cop_wire_fault *fault)
@@ -78,8 +111,13 @@ static cop_err explain(request *r, cop_wire_fault *fault)
 		return err;
 	cop_explain_body body = { .served = r->model, .id = NULL, .seq = &context.seq };
 	if (context.has_x) {
-		cop_model_explain_row(r->model->model, &context.x, context.has_mask ? context.mask : NULL,
-		        &body.decision, &body.explanation);
+		const cop_model_context asked = {
+			.x = &context.x,
+			.candidate = context.candidate,
+			.candidates = context.candidates,
+			.mask = context.has_mask ? context.mask : NULL,
+		};
+		err = cop_model_explain_context(r->model->model, &asked, &body.decision, &body.explanation);
 	} else {
 		body.id = &context.id;
 		err = cop_model_explain(r->model->model, &context.id, &body.decision, &body.explanation, &body.kept);
@@ -135,8 +173,10 @@ typedef struct verb {
 
 static const verb verbs[] = {
 	{ "decide", true, COP_OUTBOX_DECISION, decide },
+	{ "rank", true, COP_OUTBOX_DECISION, rank },
 	{ "feedback", true, COP_OUTBOX_FEEDBACK, feedback },
 	{ "decide_batch", true, COP_OUTBOX_DECISION, decide_batch },
+	{ "rank_batch", true, COP_OUTBOX_DECISION, rank_batch },
 	{ "feedback_batch", true, COP_OUTBOX_FEEDBACK, feedback_batch },
 	{ "activate", true, COP_OUTBOX_FEEDBACK, activate },
 	{ "explain", true, COP_OUTBOX_PLAIN, explain },
@@ -196,8 +236,8 @@ static cop_err dispatch(
 	char clean[40];
 	cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(&frame[0]), zmq_msg_size(&frame[0]));
 	return cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_VERB,
-	        "no verb '%s'; expected decide, feedback, decide_batch, feedback_batch, activate, explain, status, "
-	        "checkpoint or reload",
+	        "no verb '%s'; expected decide, rank, feedback, decide_batch, rank_batch, feedback_batch, activate, "
+	        "explain, status, checkpoint or reload",
 	        clean);
 }
 
@@ -245,7 +285,8 @@ void cop_request_handle(cop_server *server, cop_sockets_message *message)
 		err = cop_wire_fault_set(&fault, COP_WIRE_INTERNAL, "reply: %s", cop_err_text(server->reply.err));
 	if (err != COP_OK)
 		put_error(server, message, first, &fault);
-	bool decided = err == COP_OK && frame_is(&message->frame[first], "decide");
+	bool decided = err == COP_OK &&
+	               (frame_is(&message->frame[first], "decide") || frame_is(&message->frame[first], "rank"));
 	answer.ok = err == COP_OK;
 	if (cop_outbox_put(&server->outbox, answer, &message->frame[0], &server->reply) != COP_OK)
 		server->sockets.replies_dropped++;

@@ -20,6 +20,8 @@ void cop_served_settings(const cop_config_model *config, cop_model_settings *set
 	l->bits = config->bits;
 	l->max_nonzeros = config->max_nonzeros;
 	l->arms = config->arms;
+	l->candidate_features = config->candidate_features;
+	l->max_candidates = config->max_candidates;
 	if (config->policy != COP_POLICY_NONE)
 		(void)snprintf(l->policy, sizeof l->policy, "%s", cop_config_policy_text(config->policy));
 	l->exploration = (cop_policy_settings){
@@ -92,6 +94,38 @@ static cop_err index_names(cop_served *served)
 	return COP_OK;
 }
 
+static cop_err make_workspace(cop_served *served)
+{
+	const cop_config_model *config = served->config;
+	bool values = config->learner == COP_LEARNER_VALUE;
+	size_t candidates = config->learner == COP_LEARNER_RANK ? config->max_candidates : 0;
+	size_t entries = candidates * (config->features != 0 ? config->candidate_features : config->max_nonzeros);
+	served->shape = (cop_wire_shape){
+		.features = config->features,
+		.bits = config->bits,
+		.max_nonzeros = config->max_nonzeros,
+		.arms = config->arms,
+		.max_candidates = candidates,
+		.candidate_features = config->candidate_features,
+		.losses = values && config->feedback == COP_FEEDBACK_TWO ? 2 : 1,
+	};
+	served->workspace = (cop_wire_workspace){
+		.dense = cop_mem_alloc(config->features, sizeof(float)),
+		.index = cop_mem_alloc(config->max_nonzeros, sizeof(uint32_t)),
+		.value = cop_mem_alloc(config->max_nonzeros, sizeof(float)),
+		.mask = cop_mem_alloc(config->arms + candidates, 1),
+		.candidate = cop_mem_alloc(candidates, sizeof(cop_row)),
+		.candidate_value = cop_mem_alloc(entries, sizeof(float)),
+		.candidate_index = cop_mem_alloc(config->features != 0 ? 0 : entries, sizeof(uint32_t)),
+	};
+	served->order = cop_mem_alloc(candidates, sizeof *served->order);
+	const cop_wire_workspace *w = &served->workspace;
+	bool made = w->dense != NULL && w->index != NULL && w->value != NULL && w->mask != NULL &&
+	            w->candidate != NULL && w->candidate_value != NULL && w->candidate_index != NULL &&
+	            served->order != NULL;
+	return made ? COP_OK : COP_ENOMEM;
+}
+
 static cop_err start(cop_served *served, const cop_config_model *config, cop_diag *diag)
 {
 	cop_model_settings settings;
@@ -102,23 +136,7 @@ static cop_err start(cop_served *served, const cop_config_model *config, cop_dia
 	cop_err err = cop_model_new(&settings, &served->model, diag);
 	if (err != COP_OK)
 		return err;
-	bool values = config->learner == COP_LEARNER_VALUE;
-	served->shape = (cop_wire_shape){
-		.features = config->features,
-		.bits = config->bits,
-		.max_nonzeros = config->max_nonzeros,
-		.arms = config->arms,
-		.losses = values && config->feedback == COP_FEEDBACK_TWO ? 2 : 1,
-	};
-	served->workspace = (cop_wire_workspace){
-		.dense = cop_mem_alloc(config->features, sizeof(float)),
-		.index = cop_mem_alloc(config->max_nonzeros, sizeof(uint32_t)),
-		.value = cop_mem_alloc(config->max_nonzeros, sizeof(float)),
-		.mask = cop_mem_alloc(config->arms, 1),
-	};
-	const cop_wire_workspace *w = &served->workspace;
-	if (w->dense == NULL || w->index == NULL || w->value == NULL || w->mask == NULL)
-		err = COP_ENOMEM;
+	err = make_workspace(served);
 	if (err == COP_OK)
 		err = index_names(served);
 	if (err != COP_OK)
@@ -155,6 +173,10 @@ void cop_served_fini(cop_served_set *set)
 		cop_mem_free(served->workspace.index);
 		cop_mem_free(served->workspace.value);
 		cop_mem_free(served->workspace.mask);
+		cop_mem_free(served->workspace.candidate);
+		cop_mem_free(served->workspace.candidate_value);
+		cop_mem_free(served->workspace.candidate_index);
+		cop_mem_free(served->order);
 		cop_mem_free(served->names.index);
 	}
 	for (size_t i = 0; i < set->parked_count; i++)

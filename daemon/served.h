@@ -35,6 +35,7 @@ typedef struct cop_served {
 	bool restored; /* its state comes from a checkpoint */
 	cop_wire_shape shape;
 	cop_wire_workspace workspace;
+	uint32_t *order; /* rank: max_candidates */
 	cop_served_names names;
 	cop_served_stream contexts, feedback;
 	uint64_t decided;          /* decisions when the loop last looked for reward windows that are over */

@@ -34,12 +34,19 @@ static void put_model(const cop_served *served, cop_bytes *out)
 	cop_wire_put_key_text(out, "name", served->name);
 	cop_wire_put_key_text(out, "learner", s->learner.learner);
 	count += 2;
-	if (s->learner.arms > 0) {
-		cop_wire_put_key_unsigned(out, "arms", s->learner.arms);
-		cop_wire_put_key_text(out, "policy", s->learner.policy);
+	if (served->shape.max_candidates > 0) {
+		cop_wire_put_key_unsigned(out, "max_candidates", s->learner.max_candidates);
+		cop_wire_put_key_unsigned(out, "candidate_features", s->learner.candidate_features);
 		count += 2;
 	}
-	if (s->learner.arms == 0) {
+	if (s->learner.arms > 0) {
+		cop_wire_put_key_unsigned(out, "arms", s->learner.arms);
+		count++;
+	}
+	if (!cop_wire_has_values(&served->shape)) {
+		cop_wire_put_key_text(out, "policy", s->learner.policy);
+		count++;
+	} else {
 		cop_wire_put_text(out, "value_range");
 		cop_wire_put_array(out, 2);
 		cop_wire_put_double(out, s->value_low);

@@ -179,6 +179,7 @@ class Item:
 
     def __init__(self, model, id, x):
         self.model, self.id, self.x = model, id, x
+        self.c = None  # candidates, of a model that ranks
         self.decided = None  # None: not asked for, or known not to be there; False: asked, no answer; True: answered
         self.action = None  # the answer
         self.durable = True
@@ -193,6 +194,8 @@ class Item:
 
     def context(self):
         body = {"id": self.id, "x": self.x}
+        if self.c is not None:
+            body["c"] = self.c
         return {**body, "defer": True} if self.defer else body
 
 
@@ -257,6 +260,8 @@ class Ledger:
     def new(self, name, defer=False):
         item = Item(name, f"{name}-{len(self.items[name])}", self.features(name))
         item.defer = defer
+        if name.startswith("rank"):
+            item.c = [[self.rng.uniform(-1, 1) for _ in range(2)] for _ in range(self.rng.randint(1, 5))]
         self.items[name].append(item)
         return item
 
@@ -268,7 +273,8 @@ class Ledger:
     def decide(self, *items):
         for item in items:
             item.decided = item.decided or False
-        return Request("decide", items, [i.context() for i in items], self.told_decision, lambda item: None)
+        verb = "rank" if items[0].c is not None else "decide"
+        return Request(verb, items, [i.context() for i in items], self.told_decision, lambda item: None)
 
     def feedback(self, *items):
         bodies = [{"id": i.id, "loss": self.loss(i.model)} for i in items]

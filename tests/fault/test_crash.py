@@ -16,7 +16,7 @@ KILLS = int(os.environ.get("COPPICE_KILLS", 240))
 SYNCS = ("always", "interval", "never")
 DAY = "1d"
 
-MODELS = {"ensemble": 3, "dgt": 4, "sparse": None, "value": 2, "last": 3, "brief": 2}
+MODELS = {"ensemble": 3, "dgt": 4, "sparse": None, "value": 2, "last": 3, "brief": 2, "rank": 3}
 
 
 def models():
@@ -26,6 +26,7 @@ def models():
             service.model("dgt", "dgt", features=4, reward_window=DAY),
             service.model("sparse", "dgt", features=0, bits=6, reward_window=DAY),
             service.model("value", "value", features=2, reward_window=DAY),
+            service.model("rank", "rank", arms=None, features=3, candidate_features=2, reward_window=DAY),
             service.model("last", features=3, reward="last", reward_window=DAY),
             service.model("brief", "dgt", features=2, reward_window="30ms", default_loss=0.5),
         )
@@ -212,6 +213,11 @@ def script(rng, length):
         elif name in ("ensemble", "dgt"):  # self-contained, of a decision made elsewhere
             item = ledger.new(name)
             body = {"id": item.id, "x": item.x, "a": rng.randrange(3), "p": 0.5, "loss": rng.random()}
+            steps.append((0.0, "feedback", name, body))
+            continue
+        elif name == "rank":
+            item = ledger.new(name)
+            body = {"id": item.id, "x": item.x, "c": item.c[0], "p": 0.5, "loss": rng.random()}
             steps.append((0.0, "feedback", name, body))
             continue
         else:

@@ -13,9 +13,11 @@
 #include "wire/wire_record.h"
 #include "wire/wire_reply.h"
 
-#define FEATURES 5
-#define ARMS     11
-#define NONZEROS 40
+#define FEATURES           5
+#define ARMS               11
+#define NONZEROS           40
+#define CANDIDATES         7
+#define CANDIDATE_FEATURES 3
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -23,7 +25,10 @@ typedef struct room {
 	float dense[FEATURES];
 	uint32_t index[NONZEROS];
 	float value[NONZEROS];
-	uint8_t mask[ARMS];
+	uint8_t mask[ARMS]; /* more than candidates */
+	cop_row candidate[CANDIDATES];
+	float candidate_value[CANDIDATES * NONZEROS];
+	uint32_t candidate_index[CANDIDATES * NONZEROS];
 } room;
 
 static void check(int condition)
@@ -46,9 +51,23 @@ static const cop_wire_shape shapes[] = {
 	{ .bits = 3, .max_nonzeros = NONZEROS, .arms = ARMS },
 };
 
+/* Of models that rank. */
+static const cop_wire_shape ranking[] = {
+	{ .features = FEATURES, .max_candidates = CANDIDATES, .candidate_features = CANDIDATE_FEATURES, .losses = 1 },
+	{ .bits = 6, .max_nonzeros = NONZEROS, .max_candidates = CANDIDATES, .losses = 1 },
+};
+
 static cop_wire_workspace workspace_of(room *r)
 {
-	return (cop_wire_workspace){ .dense = r->dense, .index = r->index, .value = r->value, .mask = r->mask };
+	return (cop_wire_workspace){
+		.dense = r->dense,
+		.index = r->index,
+		.value = r->value,
+		.mask = r->mask,
+		.candidate = r->candidate,
+		.candidate_value = r->candidate_value,
+		.candidate_index = r->candidate_index,
+	};
 }
 
 static void check_fault(cop_err err, const cop_wire_fault *fault)
@@ -82,14 +101,25 @@ static void check_same_row(const cop_row *a, const cop_row *b)
 		check(a->index[i] == b->index[i] && a->value[i] == b->value[i]);
 }
 
+static void check_candidates(const cop_row *candidate, size_t count, const cop_wire_shape *shape)
+{
+	cop_wire_shape own = *shape;
+	own.features = shape->candidate_features;
+	check(count <= shape->max_candidates);
+	for (size_t i = 0; i < count; i++)
+		check_row(&candidate[i], &own);
+}
+
 static void check_context(const cop_wire_context *c, const cop_wire_shape *shape)
 {
 	size_t eligible = 0;
-	for (size_t i = 0; i < shape->arms; i++) {
+	for (size_t i = 0; i < c->arms; i++) {
 		check(c->mask[i] <= 1);
 		eligible += c->mask[i];
 	}
-	check(shape->arms == 0 || eligible > 0);
+	check(c->arms == 0 || eligible > 0);
+	check(c->arms == (shape->max_candidates != 0 ? c->candidates : shape->arms));
+	check_candidates(c->candidate, c->candidates, shape);
 	check(c->id.kind == 0 || (c->id.length >= 1 && c->id.length <= COP_EVENT_ID_MAX));
 	check(c->seq.length <= COP_WIRE_SEQ_MAX && isfinite(c->t));
 	if (c->has_x)
@@ -117,7 +147,10 @@ static void fuzz_context(const cop_wire_shape *shape, bool explain, const uint8_
 	check(err == COP_OK);
 	check(cop_event_id_equal(&a.id, &b.id) && a.has_x == b.has_x && a.defer == b.defer && a.t == b.t);
 	check(a.seq.length == b.seq.length && memcmp(a.seq.bytes, b.seq.bytes, a.seq.length) == 0);
-	check(memcmp(first.mask, second.mask, shape->arms) == 0);
+	check(a.arms == b.arms && memcmp(first.mask, second.mask, a.arms) == 0);
+	check(a.order == b.order && a.candidates == b.candidates);
+	for (size_t i = 0; i < a.candidates; i++)
+		check_same_row(&a.candidate[i], &b.candidate[i]);
 	check(a.source.length == b.source.length && a.source.n == b.source.n);
 	if (a.has_x)
 		check_same_row(&a.x, &b.x);
@@ -136,7 +169,9 @@ static void fuzz_feedback(const cop_wire_shape *shape, const uint8_t *data, size
 		return;
 	}
 	check(a.losses >= 1 && a.losses <= 2 && isfinite(a.loss[0]) && isfinite(a.loss[1]));
-	check(!a.has_a || a.a < shape->arms);
+	check(!a.has_a || a.a < (shape->max_candidates != 0 ? shape->max_candidates : shape->arms));
+	check(a.has_c <= (shape->max_candidates != 0));
+	check_candidates(&a.candidate, a.has_c, shape);
 	check(!a.has_p || (a.p > 0.0 && a.p <= 1.0));
 	if (a.has_x)
 		check_row(&a.x, shape);
@@ -148,6 +183,9 @@ static void fuzz_feedback(const cop_wire_shape *shape, const uint8_t *data, size
 	check(a.loss[1] == b.loss[1] && a.has_x == b.has_x && a.a == b.a && a.p == b.p && a.y == b.y);
 	if (a.has_x)
 		check_same_row(&a.x, &b.x);
+	check(a.has_c == b.has_c);
+	if (a.has_c)
+		check_same_row(&a.candidate, &b.candidate);
 	cop_bytes_fini(&bytes);
 }
 
@@ -236,8 +274,13 @@ static void fuzz_json(const uint8_t *data, size_t size)
 static void check_record(cop_wire_record_type type, const cop_wire_record *r, const cop_wire_shape *shape)
 {
 	check(isfinite(r->time) && isfinite(r->p) && isfinite(r->y) && r->u >= -1 && r->u <= 1);
-	check(r->predictions <= COP_WIRE_RECORD_PREDICTIONS && r->losses <= 2 && r->arms == shape->arms);
-	check(r->values || r->a < shape->arms);
+	check(r->predictions <= COP_WIRE_RECORD_PREDICTIONS && r->losses <= 2);
+	bool ranks = shape->max_candidates != 0;
+	check(r->arms == (ranks ? r->candidates : shape->arms));
+	check(ranks || r->values || r->a < shape->arms);
+	check(!ranks || type != COP_WIRE_RECORD_DECISION || r->a < r->candidates);
+	check(!ranks || r->a == COP_WIRE_RECORD_ANY_ARM || r->a < shape->max_candidates);
+	check_candidates(r->candidate, r->candidates, shape);
 	check(type != COP_WIRE_RECORD_DECISION || (r->has_x && (r->values || r->p > 0.0)));
 	check(type != COP_WIRE_RECORD_FEEDBACK || r->losses >= 1);
 	check(r->result < COP_WIRE_RESULT_COUNT && (r->models == NULL) <= (r->models_length == 0));
@@ -272,7 +315,10 @@ static void fuzz_record(const cop_wire_shape *shape, cop_wire_record_type type, 
 		check(a.evicted == b.evicted);
 		check(a.values ? a.y == b.y && a.u == b.u : a.a == b.a && a.p == b.p && a.greedy == b.greedy);
 		check((a.mask == NULL) == (b.mask == NULL));
-		check(a.mask == NULL || memcmp(first.mask, second.mask, shape->arms) == 0);
+		check(a.mask == NULL || memcmp(first.mask, second.mask, a.arms) == 0);
+		check(a.candidates == b.candidates);
+		for (size_t i = 0; i < a.candidates; i++)
+			check_same_row(&a.candidate[i], &b.candidate[i]);
 	}
 	check(type != COP_WIRE_RECORD_EXPIRY || a.count == b.count);
 	check(type != COP_WIRE_RECORD_FEEDBACK || (a.losses == b.losses && a.loss[0] == b.loss[0]));
@@ -288,7 +334,8 @@ static void check_model(const cop_wire_model *m)
 	check(m->name_length >= 1 && m->name_length <= COP_WIRE_MODEL_NAME && m->learner_length >= 1);
 	check(shape.features != 0 ? shape.bits == 0 : shape.bits >= 1 && shape.bits <= 31 && shape.max_nonzeros >= 1);
 	check(shape.losses >= 1 && shape.losses <= 2 && m->loss_range[0] < m->loss_range[1]);
-	check(m->arms != 0 || (m->value_range[0] < m->value_range[1] && m->delta > 0.0));
+	check((m->candidate_features != 0) == (m->max_candidates != 0 && m->features != 0));
+	check(m->arms != 0 || m->max_candidates != 0 || (m->value_range[0] < m->value_range[1] && m->delta > 0.0));
 	check(m->reward < COP_WIRE_REWARD_COUNT && m->reward_window > 0.0 && isfinite(m->default_loss));
 }
 
@@ -324,9 +371,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const cop_wire_shape *shape = &shapes[data[0] >> 3 & 3];
 	unsigned which = data[0] & 7;
 	unsigned record = data[0] >> 5; /* 0: none, one of the other decoders; 7: a set of models */
+	unsigned ranks = record == 0 && which == 7 ? data[0] >> 3 & 3 : 0;
+	if (record != 0 && (which == 4 || which == 5)) /* the low bits of records were 0 before there was ranking */
+		shape = &ranking[which - 4];
 	data++;
 	size--;
-	if (record >= COP_WIRE_RECORD_DECISION && record <= COP_WIRE_RECORD_PROMOTION)
+	if (ranks == 3)
+		fuzz_feedback(&ranking[size % 2], data, size);
+	else if (ranks > 0)
+		fuzz_context(&ranking[ranks - 1], false, data, size);
+	else if (record >= COP_WIRE_RECORD_DECISION && record <= COP_WIRE_RECORD_PROMOTION)
 		fuzz_record(shape, (cop_wire_record_type)record, data, size);
 	else if (record == 7)
 		fuzz_models(data, size);

@@ -158,7 +158,7 @@ def test_batch_of_wrong_items_answers_each_with_an_error(guarded):
 
 
 def test_unknown_verbs_and_models_refused(guarded):
-    for verb in ("", "Decide", "decide\0", "decid", "rank", "refit", "promote", "rollback", "freeze"):
+    for verb in ("", "Decide", "decide\0", "decid", "ranks", "refit", "promote", "rollback", "freeze"):
         guarded.client.send_raw(b"", verb.encode(), b"m", pack({"id": 1, "x": X}))
         _, status, reply = guarded.client.receive_raw()
         assert status == b"error" and unpack(reply)["code"] == "unknown_verb"

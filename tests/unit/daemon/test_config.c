@@ -109,7 +109,9 @@ static void test_config_defaults_are_the_learners_own(void **state)
 	                               "model value { learner = value features = 4 }\n"
 	                               "model ensemble-sparse { arms = 3 features = 0 bits = 5 }\n"
 	                               "model dgt-sparse { learner = dgt arms = 3 features = 0 bits = 5 }\n"
-	                               "model value-sparse { learner = value features = 0 bits = 5 }\n");
+	                               "model value-sparse { learner = value features = 0 bits = 5 }\n"
+	                               "model rank { learner = rank features = 4 candidate_features = 3 }\n"
+	                               "model rank-sparse { learner = rank features = 0 bits = 5 }\n");
 	for (size_t i = 0; i < config->model_count; i++) {
 		const cop_config_model *model = &config->models[i];
 		cop_model_settings settings;
@@ -119,6 +121,8 @@ static void test_config_defaults_are_the_learners_own(void **state)
 		bare->features = model->features;
 		bare->bits = model->bits;
 		bare->arms = model->arms;
+		bare->candidate_features = model->candidate_features;
+		assert_int_equal(model->max_candidates, bare->max_candidates);
 		cop_learner *learner;
 		assert_int_equal(cop_learner_new(bare, &learner, NULL), COP_OK);
 		const cop_learner_settings *filled = &learner->settings;
@@ -236,7 +240,22 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		{ TAIL "model m { learner = value\n arms = 2 features = 2 }", 3,
 		        "arms: this learner has no such option" },
 		{ TAIL "model m { arms = 2 features = 2\n delta = 1 }", 3, "only in models of learner value" },
-		{ TAIL "model m { arms = 2 features = 2 height = 9 }", 2, "height: 9 is too high for the ensemble" },
+		{ TAIL "model m { arms = 2 features = 2 height = 9 }", 2, "height: 9 is too high for this learner" },
+		{ TAIL "model m { learner = rank features = 2 candidate_features = 1 height = 9 }", 2,
+		        "height: 9 is too high for this learner" },
+		{ TAIL "model m { learner = rank features = 2 }", 2, "candidate_features: missing in model \"m\"" },
+		{ TAIL "model m { learner = rank features = 2 candidate_features = 0 }", 2,
+		        "candidate_features: missing in model \"m\"" },
+		{ TAIL "model m { learner = rank features = 0 candidate_features = 2 }", 2,
+		        "candidate_features: candidates are sparse when contexts are" },
+		{ TAIL "model m { learner = rank features = 2 candidate_features = 2 arms = 2 }", 2,
+		        "arms: this learner has no such option" },
+		{ TAIL "model m { arms = 2 features = 2 candidate_features = 2 }", 2,
+		        "only in models of learner rank" },
+		{ TAIL "model m { learner = rank features = 2 candidate_features = 2\n max_candidates = 10001 }", 3,
+		        "max_candidates: 10001, expected 1 to 10000" },
+		{ TAIL "model m { learner = rank features = 2 candidate_features = 2000\n max_candidates = 9000 }", 3,
+		        "max_candidates: 9000 candidates of 2000 features" },
 		{ TAIL "model m { arms = 2 features = 2 trees = 65 }", 2, "trees" },
 		{ TAIL "model m { arms = 2 features = 2 learner = dgt height = 13 }", 2, "height" },
 		{ TAIL "model m { arms = 2 features = 2 epsilon = 1.01 }", 2, "epsilon: \"1.01\"" },
@@ -449,7 +468,9 @@ static const char *const everything =
         "model b { learner = value features = 0 bits = 20 max_nonzeros = 7 max_candidates = 9 value_range = {-5, "
         "\"1e+30\"}\n"
         " delta = 0.3 feedback = one default_loss = \"-1e+30\" loss_range = {\"-1e+31\", 0} }\n"
-        "model c { arms = 2 features = 1 policy = epsilon trees = 0 height = 8 }\n";
+        "model c { arms = 2 features = 1 policy = epsilon trees = 0 height = 8 }\n"
+        "model d { learner = rank features = 2 candidate_features = 3 max_candidates = 10000 trees = 64 gamma = 5 }\n"
+        "model e { learner = rank features = 0 bits = 9 max_nonzeros = 100 policy = epsilon epsilon = 0.5 }\n";
 
 static void test_config_printed_reads_back_equal(void **state)
 {
