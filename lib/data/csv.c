@@ -208,17 +208,23 @@ static cop_err parse_row(cop_csv *csv, span line, cop_diag *diag)
 {
 	const char *at = line.at;
 	const char *end = line.at + line.length;
+	const size_t columns = csv->columns;
+	const char **field = csv->text ? csv->field : NULL;
+	double *values = csv->values;
 	csv->row_end = end;
 	csv->row_length = line.length;
-	for (size_t i = 0; i < csv->columns; i++) {
+	for (size_t i = 0; i < columns; i++) {
 		if (at == NULL)
 			return wrong_count(csv, i, diag);
-		if (csv->text)
-			csv->field[i] = at;
-		const char *stop = whole_number(at, &csv->values[i]);
-		if (stop == NULL)
-			stop = cop_number_scan(at, end, &csv->values[i]);
-		if (stop != NULL && !isfinite(csv->values[i]))
+		if (field != NULL)
+			field[i] = at;
+		const char *stop = whole_number(at, &values[i]);
+		if (stop != NULL) {
+			at = stop + 1;
+			continue;
+		}
+		stop = cop_number_scan(at, end, &values[i]);
+		if (stop != NULL && !isfinite(values[i]))
 			stop = NULL;
 		if (stop != NULL && stop < end && *stop == ',') {
 			at = stop + 1;

@@ -36,11 +36,12 @@ typedef struct csv_reader {
 
 	bool *text; /* of each context column */
 	bool any_text, kinds_known;
-	bool direct;   /* rows need not go through the space */
-	bool tried;    /* whether they need not was looked at */
-	bool one_run;  /* the context's columns stand side by side */
-	float *x;      /* context_count: the row, when direct */
-	size_t *start; /* context_count + 1: into names */
+	bool direct;      /* rows need not go through the space */
+	bool tried;       /* whether they need not was looked at */
+	bool one_run;     /* the context's columns stand side by side */
+	float *x;         /* context_count: the row, when direct */
+	double *gathered; /* likewise: its values side by side, when they do not stand so */
+	size_t *start;    /* context_count + 1: into names */
 	char *names;
 	char *word; /* room for a feature's name, word_room bytes */
 	size_t word_room;
@@ -125,27 +126,40 @@ static cop_err check_number(const csv_reader *r, size_t column, cop_diag *diag)
 	return isfinite((float)value) ? COP_OK : too_large(r, column, diag);
 }
 
+/* Doubles to floats; how many are not zero, and whether some are not finite. */
+static size_t to_floats(const double *values, size_t count, float *x, bool *bad)
+{
+	unsigned nonzero = 0;
+	unsigned wrong = 0;
+#pragma omp simd reduction(+ : nonzero, wrong)
+	for (size_t i = 0; i < count; i++) {
+		x[i] = (float)values[i];
+		nonzero += x[i] != 0.0F;
+		wrong += !(fabsf(x[i]) <= FLT_MAX);
+	}
+	*bad = wrong > 0;
+	return nonzero;
+}
+
 /* Straight into the row. */
 static cop_err direct_context(csv_reader *r, cop_logged_event *event, cop_diag *diag)
 {
 	size_t count = r->roles.context_count;
 	const size_t *context = r->roles.context;
-	const double *values = r->one_run ? r->values + context[0] : r->values;
-	float *x = r->x;
-	unsigned features = 0;
-	unsigned bad = 0;
-	for (size_t i = 0; i < count; i++) {
-		x[i] = (float)values[r->one_run ? i : context[i]];
-		features += x[i] != 0.0F;
-		bad |= !(fabsf(x[i]) <= FLT_MAX);
+	const double *values = r->values + (count == 0 ? 0 : context[0]);
+	bool bad;
+	if (!r->one_run) {
+		for (size_t i = 0; i < count; i++)
+			r->gathered[i] = r->values[context[i]];
+		values = r->gathered;
 	}
+	event->features = to_floats(values, count, r->x, &bad);
 	for (size_t i = 0; i < count && bad; i++) {
 		cop_err err = check_number(r, context[i], diag);
 		if (err != COP_OK)
 			return err;
 	}
-	event->x = (cop_row){ .d = count, .dense = x };
-	event->features = features;
+	event->x = (cop_row){ .d = count, .dense = r->x };
 	return COP_OK;
 }
 
@@ -314,6 +328,7 @@ static void destroy(cop_event_reader *reader)
 	cop_csv_roles_fini(&r->roles);
 	cop_mem_free(r->text);
 	cop_mem_free(r->x);
+	cop_mem_free(r->gathered);
 	cop_mem_free(r->start);
 	cop_mem_free(r->names);
 	cop_mem_free(r->word);
@@ -345,7 +360,8 @@ static cop_err name_context(csv_reader *r)
 	r->names = cop_mem_alloc(room, 1);
 	r->text = cop_mem_alloc(count, sizeof *r->text);
 	r->x = cop_mem_alloc(count, sizeof *r->x);
-	if (r->start == NULL || r->names == NULL || r->text == NULL || r->x == NULL)
+	r->gathered = cop_mem_alloc(count, sizeof *r->gathered);
+	if (r->start == NULL || r->names == NULL || r->text == NULL || r->x == NULL || r->gathered == NULL)
 		return COP_ENOMEM;
 	r->one_run = true;
 	for (size_t i = 0, at = 0; i < count; i++) {

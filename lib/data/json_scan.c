@@ -16,6 +16,7 @@
 
 #define SHOWN 24 /* bytes of a wrong value in a message */
 
+/* Where a scan stands after a fault: every look at the next byte finds the end. */
 static const char nothing[1];
 
 static bool is_digit(char c) { return (unsigned char)(c - '0') <= 9; }

@@ -1,5 +1,6 @@
 #include "support.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,39 @@ static void test_csv_row_by_row_gives_names_and_values(void **state)
 	cop_stream_free(stream);
 }
 
+static void test_csv_where_text_is_allowed_gives_it(void **state)
+{
+	(void)state;
+	static const char text[] = "a,\"b, c\",d\n1,\"x, y\", \"\"\"z\"\" \n 1e999 ,2,\n\"1,2\n";
+	cop_stream *stream;
+	cop_csv *csv;
+	const double *values;
+	size_t count, length;
+	cop_diag diag;
+	assert_int_equal(cop_stream_open_memory("t.csv", text, strlen(text), &stream, NULL), COP_OK);
+	assert_int_equal(cop_csv_new(stream, &csv), COP_OK);
+	cop_csv_allow_text(csv);
+	assert_int_equal(cop_csv_columns(csv), 0);
+	assert_int_equal(cop_csv_next(csv, &values, &count, NULL), COP_OK);
+	assert_int_equal(cop_csv_columns(csv), 3);
+	assert_string_equal(cop_csv_column(csv, 1), "b, c");
+	assert_true(values[0] == 1 && isnan(values[1]) && isnan(values[2]));
+	assert_int_equal(cop_csv_row_length(csv), 16);
+	const char *field = cop_csv_field(csv, 1, &length);
+	assert_int_equal(length, 4);
+	assert_memory_equal(field, "x, y", 4);
+	assert_int_equal(cop_csv_wrong_field(csv, 1, &diag), COP_EFORMAT);
+	assert_int_equal(cop_csv_next(csv, &values, &count, NULL), COP_OK);
+	assert_true(isnan(values[0]) && values[1] == 2 && isnan(values[2]));
+	assert_int_equal(cop_csv_wrong_field(csv, 0, &diag), COP_ENONFINITE);
+	(void)cop_csv_field(csv, 2, &length);
+	assert_int_equal(length, 0);
+	assert_int_equal(cop_csv_next(csv, &values, &count, &diag), COP_EFORMAT);
+	assert_string_equal(diag.message, "2 fields; expected 3 as in the first line");
+	cop_csv_free(csv);
+	cop_stream_free(stream);
+}
+
 static void test_csv_without_memory_fails_cleanly(void **state)
 {
 	(void)state;
@@ -185,6 +219,7 @@ int main(void)
 		cmocka_unit_test(test_csv_of_targets_that_are_no_class_keeps_the_first_line),
 		cmocka_unit_test(test_csv_of_random_numbers_equals_strtod),
 		cmocka_unit_test(test_csv_row_by_row_gives_names_and_values),
+		cmocka_unit_test(test_csv_where_text_is_allowed_gives_it),
 		cmocka_unit_test(test_csv_without_memory_fails_cleanly),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
