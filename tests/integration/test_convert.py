@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, program
+from conftest import DEADLINE, grow, model, program
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
@@ -138,6 +138,29 @@ def test_a_log_may_be_converted_onto_itself(tmp_path):
     path.write_text(LOG)
     convert("--from", "vw", "--to", "dsjson", path, path)
     assert path.read_text() == through(LOG, "vw", "dsjson")
+
+
+def test_journal_becomes_a_log_of_what_was_learned(daemon, tmp_path):
+    one = daemon(model(features=3, arms=3) + model("other", features=2, arms=2))
+    client = one.client()
+    grow(client, events=40)
+    client.decide("m", "unanswered", [0, 0, 0])
+    client.ok("decide_batch", "other", {"items": [{"id": "o", "x": [0.5, 1]}]})
+    client.feedback("other", "o", 0.5)
+    one.stop()
+    for target in ("vw", "dsjson", "csv"):
+        out = tmp_path / f"log.{target}"
+        convert("--from", "journal", "--to", target, one.state / "journal", out, "--model", "m")
+        assert len(out.read_text().splitlines()) == 40 + (target == "csv")
+    lines = [json.loads(line) for line in (tmp_path / "log.dsjson").read_text().splitlines()]
+    for i, line in enumerate(lines):
+        assert line["EventId"] == f"grow-{i}"
+        assert math.isclose(line["_label_cost"], 0.25 * (line["_labelIndex"] + i % 2), abs_tol=1e-12)
+        assert 0 < line["_label_probability"] <= 1
+        x = [((i * 7 + j * 3) % 11) / 11 for j in range(3)]
+        assert all(math.isclose(line["c"][f"x{j}"], x[j], rel_tol=1e-6) for j in range(3))
+    told = convert("--from", "journal", "--to", "vw", one.state / "journal", tmp_path / "x", status=1)[1]
+    assert "other" in told
 
 
 # ---- what goes wrong
