@@ -61,7 +61,7 @@ enum {
 	"  --lines one|several  vw: lines of an event, several end at a blank one (default: as the file begins)\n"     \
 	"  --features dense|hashed\n"                                                                                  \
 	"                       a column for each name, in order of appearance, or places by hash\n"                   \
-	"  --bits B             hashed: to 2^B places, 1 to 30 (default 18)\n"                                         \
+	"  --bits B             hashed: to 2^B places, 1 to 30 (default 18; replay: fewer for few names)\n"            \
 	"  --hash all|strings   hashed: names of digits are hashed too, or are their own place (default strings)\n"    \
 	"  --keep N             namespaces that begin with a character of N only; may be repeated\n"                   \
 	"  --ignore N           no namespaces that begin with a character of N; may be repeated\n"                     \

@@ -216,7 +216,7 @@ cop_err cop_replay_log_open(const cop_replay_options *options, const cop_replay_
 		err = open_cache(options, state, out, &cached, diag);
 	if (state != NULL) {
 		out->space = state->space;
-		out->space_is_states = true;
+		out->space_is_lent = true;
 		out->limits = state->limits;
 		return err;
 	}
@@ -235,7 +235,7 @@ void cop_replay_log_fini(cop_replay_log *log)
 {
 	cop_event_cache_abandon(log->writer);
 	cop_event_cache_free(log->cache);
-	if (!log->space_is_states)
+	if (!log->space_is_lent)
 		cop_feature_space_free(log->space);
 	*log = (cop_replay_log){ .space = NULL };
 }

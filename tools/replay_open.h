@@ -14,8 +14,8 @@
 #include "replay_state.h"
 
 typedef struct cop_replay_log {
-	cop_feature_space *space; /* owned, unless a saved state has it */
-	bool space_is_states;
+	cop_feature_space *space; /* owned, unless it is lent */
+	bool space_is_lent;       /* it is not freed */
 	cop_replay_limits limits;
 	cop_event_cache *cache;         /* to read from; NULL: the log itself */
 	cop_event_cache_writer *writer; /* to fill; NULL: none */

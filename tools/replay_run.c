@@ -352,8 +352,10 @@ static cop_err attempt(cop_replay_run *run, bool whole, cop_diag *diag)
 		err = cop_replay_log_keep(&log, run->fed.skipped_all, diag);
 	if (log.cache != NULL)
 		run->fed.skipped_all = log.skipped;
-	if (!log.space_is_states && err == COP_OK && !run->fed.misfit)
-		log.space = NULL; /* the run's from now on */
+	if (err == COP_OK && !run->fed.misfit)
+		log.space_is_lent = true; /* it is the run's from now on */
+	else
+		run->space = NULL;
 	cop_replay_log_fini(&log);
 	return err;
 }

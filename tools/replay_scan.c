@@ -108,11 +108,22 @@ static bool is_thin(const scan *s)
 	return !csv && columns > COP_REPLAY_DENSE_ANYWAY && present < COP_REPLAY_DENSE_PRESENCE * (double)columns;
 }
 
+/* Hashing `names` names. */
+static unsigned bits_for(size_t names)
+{
+	unsigned bits = COP_REPLAY_LEAST_BITS;
+	while (bits < COP_FEATURE_SPACE_BITS && (size_t)1 << bits < COP_REPLAY_PLACES * names)
+		bits++;
+	return bits;
+}
+
 static cop_err pass(scan *s, bool dense, cop_diag *diag)
 {
 	cop_reader_options options = *s->options;
 	if (!dense && options.features == COP_READER_FEATURES_AUTO)
 		options.features = COP_READER_FEATURES_HASHED;
+	if (!dense && options.bits == 0)
+		options.bits = bits_for(cop_feature_space_dimension(s->space));
 	cop_feature_space_free(s->space);
 	s->space = NULL;
 	s->shape = (cop_replay_shape){ .high = 1.0 };

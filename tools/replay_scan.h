@@ -17,6 +17,10 @@
 #define COP_REPLAY_DENSE_ANYWAY   128   /* unless they are no more than these */
 #define COP_REPLAY_USUAL_ENTRIES  1024  /* room of a sparse row, unless the log needs more */
 
+/* Bits of hashed features where --bits says nothing: so many places for a name, within bounds. */
+#define COP_REPLAY_PLACES     64
+#define COP_REPLAY_LEAST_BITS 14
+
 typedef struct cop_replay_shape {
 	bool whole;                /* nothing of the log is unknown */
 	uint64_t events, labelled; /* looked at */

@@ -82,8 +82,10 @@ static bool read_short(const char *spec, char *text, const cop_learner_options *
 	(void)snprintf(setting.name, sizeof setting.name, "%s", text);
 	char *at = NULL;
 	char *word = strtok_r(text, ":", &at);
-	if (word == NULL || !read_option(&learner, spec, "learner", word))
-		return word != NULL || complain(spec, "expected a learner's name");
+	if (word == NULL)
+		return complain(spec, "expected a learner's name");
+	if (!read_option(&learner, spec, "learner", word))
+		return false;
 	while ((word = strtok_r(NULL, ":", &at)) != NULL) {
 		char *value = strchr(word, '=');
 		if (value != NULL)
