@@ -148,7 +148,7 @@ static void look_at_all(const cop_event_block *block)
 		for (size_t k = 0; k < event.arms; k++)
 			sum += event.mask[k];
 	}
-	assert_false(isnan(sum));
+	assert_true(sum >= 0.0f);
 	cop_mem_free(rows);
 }
 
