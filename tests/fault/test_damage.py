@@ -62,6 +62,7 @@ class Case:
         if client.socket.poll(0):
             status = client.receive()[1]["models"][0]
             result = status["decisions"], status["feedback"]["applied"]
+            service.wait_for(lambda: "event=serving" in d.log()[before:], "what was logged before serving")
             d.kill()
         else:
             assert d.process.wait() == 1, d.log()
