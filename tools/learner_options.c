@@ -91,11 +91,11 @@ static const struct {
 	bool of_policy;
 	const char *otherwise;
 } companions[] = {
-	{ COP_LEARNER_POLICY, has_arms, false, "--policy goes with --learner ensemble or dgt" },
+	{ COP_LEARNER_POLICY, has_arms, false, "--policy goes with --learner ensemble, dgt or rank" },
 	{ COP_LEARNER_EPSILON, has_epsilon, true, "--epsilon goes with --policy epsilon" },
 	{ COP_LEARNER_GAMMA, has_gamma, true, "--gamma goes with --policy squarecb" },
-	{ COP_LEARNER_HEIGHT, is_low, false, "--height: expected 1 to 8 for the ensemble" },
-	{ COP_LEARNER_TREES, has_trees, false, "--trees goes with --learner ensemble or value" },
+	{ COP_LEARNER_HEIGHT, is_low, false, "--height: expected 1 to 8 for ensemble and rank" },
+	{ COP_LEARNER_TREES, has_trees, false, "--trees goes with --learner ensemble, value or rank" },
 	{ COP_LEARNER_LITERAL, is_dgt, false, "--literal goes with --learner dgt" },
 };
 

@@ -18,19 +18,25 @@
 static const char usage_text[] =
         "usage: coppice simulate --data FILE [--data FILE ...] [OPTION ...]\n\n"
         "Streams labelled rows (csv or libsvm, .gz and .zst too; last column is the class or the target) as contexts,\n"
-        "pays 0/1 loss for arms or squared loss for values, and reports the mean loss while learning.\n\n"
+        "pays 0/1 loss for arms or squared loss for values, and reports the mean loss while learning. With --learner "
+        "rank\n"
+        "the classes are candidates that have features of their own.\n\n"
         "  --data FILE          rows; may be repeated, all are shuffled together\n"
         "  --holdout FILE       rows to evaluate the greedy policy on at the end\n"
         "  --seed S             of shuffle and policy (default 1)\n"
         "  --events N           stop after N events (default: all rows, times passes)\n"
         "  --passes P           passes over the rows, shuffled anew in each (default 1)\n"
-        "  --learner NAME       ensemble (default), dgt or value\n"
-        "  --policy NAME        arms: epsilon or squarecb (default: squarecb for ensemble, epsilon for dgt)\n"
+        "  --learner NAME       ensemble (default), dgt, value or rank\n"
+        "  --items FILE         rank: csv with the features of each class, class 0 first; without it class k has a 1 "
+        "in\n"
+        "                       place k and 0 elsewhere, so that rank is told as little as learners of arms\n"
+        "  --policy NAME        arms, rank: epsilon or squarecb (default: epsilon for dgt, else squarecb)\n"
         "  --epsilon E          policy epsilon: share of decisions that explore, 0 to 1 (default 0.1; dgt 0.3)\n"
         "  --gamma G            policy squarecb: how fast exploration narrows (default 30)\n"
-        "  --height H           of the trees: 1 to 8 for ensemble (default 5; sparse 4), 1 to 12 for dgt (6), value "
+        "  --height H           of the trees: 1 to 8 for ensemble and rank (default 5; sparse 4), 1 to 12 for dgt (6), "
+        "value "
         "(3)\n"
-        "  --trees M            ensemble and value: additive trees, 0 to 64 (default 16; sparse ensemble 8)\n"
+        "  --trees M            all but dgt: additive trees, 0 to 64 (default 16; sparse ensemble and rank 8)\n"
         "  --rate R             learning rate: dgt's own (default 0.001), a factor for the others (default 1)\n"
         "  --bits B             sparse data: features are hashed to 2^B, 1 to 24 (default: enough for the data, at "
         "least 14)\n"
@@ -60,6 +66,7 @@ enum {
 	SEED,
 	EVENTS,
 	PASSES,
+	ITEMS,
 	BITS,
 	FEEDBACK,
 	DELTA,
@@ -84,6 +91,8 @@ typedef struct options {
 	const char *data[MOST_FILES];
 	size_t files;
 	const char *holdout;
+	const char *items_path;
+	cop_sim_items items;         /* of learner rank, else empty */
 	cop_learner_options learner; /* while options are read; then model.learner */
 	cop_model_settings model;
 	cop_sim_settings sim;
@@ -99,6 +108,7 @@ static const struct option long_options[] = {
 	{ "seed", required_argument, NULL, SEED },
 	{ "events", required_argument, NULL, EVENTS },
 	{ "passes", required_argument, NULL, PASSES },
+	{ "items", required_argument, NULL, ITEMS },
 	COP_LEARNER_OPTION_ROWS,
 	{ "bits", required_argument, NULL, BITS },
 	{ "feedback", required_argument, NULL, FEEDBACK },
@@ -202,6 +212,9 @@ static bool read_run_option(options *o, int option, const char *text)
 	case HOLDOUT:
 		o->holdout = text;
 		return true;
+	case ITEMS:
+		o->items_path = text;
+		return true;
 	case SEED:
 		ok = cop_command_whole(NAME, "--seed", text, 0, UINT64_MAX, &o->sim.seed);
 		o->learner.settings.seed = o->sim.seed;
@@ -238,6 +251,7 @@ static bool read_run_option(options *o, int option, const char *text)
 static bool is_given(const options *o, int option) { return o->given[option - DATA]; }
 static bool is_live(const options *o) { return o->live.requests != NULL; }
 static bool is_value(const options *o) { return strcmp(o->learner.settings.learner, "value") == 0; }
+static bool is_rank(const options *o) { return strcmp(o->learner.settings.learner, "rank") == 0; }
 static bool is_huber(const options *o) { return is_value(o) && o->sim.huber; }
 static bool is_live_value(const options *o) { return is_live(o) && is_value(o); }
 
@@ -246,6 +260,7 @@ static const struct {
 	bool (*applies)(const options *o);
 	const char *otherwise;
 } companions[] = {
+	{ ITEMS, is_rank, "--items goes with --learner rank" },
 	{ FEEDBACK, is_value, "--feedback goes with --learner value" },
 	{ DELTA, is_value, "--delta goes with --learner value" },
 	{ LOSS, is_value, "--loss goes with --learner value" },
@@ -345,6 +360,23 @@ static cop_err fit_dimension(options *o, cop_dataset *data, cop_dataset *holdout
 	return COP_OK;
 }
 
+static cop_err fit_items(options *o, const cop_dataset *data, cop_diag *diag)
+{
+	cop_learner_settings *l = &o->model.learner;
+	cop_sim_items_settings set = { .sparse = data->sparse, .bits = l->bits, .path = o->items_path };
+	cop_err err = cop_dataset_classes(data, &set.classes, diag);
+	if (err == COP_OK)
+		err = cop_sim_items_init(&o->items, &set, diag);
+	if (err != COP_OK)
+		return err;
+	l->max_candidates = o->items.count;
+	l->candidate_features = data->sparse ? 0 : o->items.features;
+	for (size_t i = 0; data->sparse && i < o->items.count; i++)
+		if (o->items.row[i].nnz > l->max_nonzeros)
+			l->max_nonzeros = o->items.row[i].nnz;
+	return COP_OK;
+}
+
 static cop_err fit_target(options *o, const cop_dataset *data, cop_diag *diag)
 {
 	cop_sim_settings *sim = &o->sim;
@@ -352,6 +384,8 @@ static cop_err fit_target(options *o, const cop_dataset *data, cop_diag *diag)
 	sim->two_point = !o->model.learner.one_point;
 	sim->target_low = 0.0;
 	sim->target_high = 1.0;
+	if (is_rank(o))
+		return fit_items(o, data, diag);
 	if (!sim->values)
 		return cop_dataset_classes(data, &o->model.learner.arms, diag);
 	cop_dataset_target_range(data, &sim->target_low, &sim->target_high);
@@ -369,6 +403,8 @@ static cop_err fit_daemon(options *o, cop_diag *diag)
 		.values = o->sim.values,
 		.features = l->features,
 		.arms = l->arms,
+		.candidates = o->items.count,
+		.candidate_features = o->items.features,
 		.bits = l->bits,
 		.bits_given = is_given(o, BITS),
 		.feedback_given = is_given(o, FEEDBACK),
@@ -412,14 +448,16 @@ static cop_err run(options *o, cop_sim_result *result, cop_diag *diag)
 	if (err == COP_OK)
 		err = fit_target(o, data, diag);
 	if (err == COP_OK)
-		cop_sim_print_rows(&o->sim, data, o->model.learner.arms);
+		cop_sim_print_rows(&o->sim, data, is_rank(o) ? o->items.count : o->model.learner.arms);
 	if (err == COP_OK && is_live(o))
 		err = fit_daemon(o, diag);
 	if (err == COP_OK && o->sim.missing > 0.0) /* what never gets feedback makes room */
 		o->model.pending_max = 1000 + 4 * (size_t)o->sim.delay;
+	o->live.items = &o->items;
 	o->live.probes = o->sim.values ? (o->sim.two_point ? 2 : 1) : 0;
 	if (err == COP_OK)
-		err = is_live(o) ? cop_sim_live(&o->live, &backend, diag) : cop_sim_local(&o->model, &backend, diag);
+		err = is_live(o) ? cop_sim_live(&o->live, &backend, diag)
+		                 : cop_sim_local(&o->model, &o->items, &backend, diag);
 	if (err == COP_OK) {
 		o->sim.data = data;
 		o->sim.holdout = holdout;
@@ -429,6 +467,7 @@ static cop_err run(options *o, cop_sim_result *result, cop_diag *diag)
 	}
 	cop_dataset_free(data);
 	cop_dataset_free(holdout);
+	cop_sim_items_fini(&o->items);
 	return err;
 }
 
@@ -439,7 +478,7 @@ int cop_simulate_command(int argc, char **argv)
 		.sim = { .seed = 1, .passes = 1, .huber_width = 0.2 },
 		.live = { .value_high = 1.0, .timeout = 5.0 },
 	};
-	static const char *const learners[] = { "ensemble", "dgt", "value", NULL };
+	static const char *const learners[] = { "ensemble", "dgt", "value", "rank", NULL };
 	cop_model_settings_init(&o.model);
 	cop_learner_options_init(&o.learner, NAME, learners);
 	int status = read_options(argc, argv, &o);

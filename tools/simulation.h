@@ -26,6 +26,26 @@ typedef struct cop_sim_files {
  * a value that is wrong. Errors of cop_dataset_read; COP_EINVAL: no class; COP_ESHAPE: files do not fit together. */
 COP_CHECK cop_err cop_sim_read(const cop_sim_files *files, cop_dataset **data, cop_dataset **holdout, cop_diag *diag);
 
+/* The classes as candidates with features of their own, for learner rank: the same ones in every event. */
+typedef struct cop_sim_items_settings {
+	size_t classes;
+	bool sparse; /* as contexts are: over 2^bits features */
+	unsigned bits;
+	const char
+	        *path; /* csv, class k's features in line k, at least two columns; NULL: one for each class, one-hot */
+} cop_sim_items_settings;
+typedef struct cop_sim_items {
+	size_t count;    /* at least the classes */
+	size_t features; /* columns */
+	cop_row *row;    /* count */
+	float *value;
+	uint32_t *index;
+} cop_sim_items;
+/* Errors of cop_dataset_read; COP_ESHAPE: too few or too many lines, too many columns. Caller finishes with fini, which
+ * an empty one survives too. */
+COP_CHECK cop_err cop_sim_items_init(cop_sim_items *items, const cop_sim_items_settings *settings, cop_diag *diag);
+void cop_sim_items_fini(cop_sim_items *items);
+
 /* Where decisions come from. */
 typedef struct cop_sim_backend {
 	void *state;
@@ -38,8 +58,10 @@ typedef struct cop_sim_backend {
 	void (*close)(void *state);
 } cop_sim_backend;
 
-/* The model's own code in this process; the model is the backend's own. */
-COP_CHECK cop_err cop_sim_local(const cop_model_settings *settings, cop_sim_backend *out, cop_diag *diag);
+/* The model's own code in this process; the model is the backend's own. items (kept): candidates of a ranking model,
+ * else empty. */
+COP_CHECK cop_err cop_sim_local(
+        const cop_model_settings *settings, const cop_sim_items *items, cop_sim_backend *out, cop_diag *diag);
 /* A daemon's model, through its request socket (tools/client.h) or, when they are given, its streams
  * (tools/client_streams.h). When the daemon is configured alike, results are those of cop_sim_local bit for bit. */
 typedef struct cop_sim_endpoints {
@@ -50,6 +72,7 @@ typedef struct cop_sim_endpoints {
 	const char *model;
 	unsigned probes;              /* what the model must answer: 0 an arm, 1 or 2 values to try */
 	double value_low, value_high; /* the model's value_range */
+	const cop_sim_items *items;   /* kept: candidates of a ranking model, else empty */
 	uint64_t first_id;            /* ids count from here */
 	double timeout;               /* seconds to wait for an answer */
 } cop_sim_endpoints;
@@ -58,9 +81,10 @@ COP_CHECK cop_err cop_sim_live(const cop_sim_endpoints *endpoints, cop_sim_backe
 /* A model as rows and options need it. */
 typedef struct cop_sim_shape {
 	bool values;
-	size_t features; /* 0: sparse */
-	unsigned bits;   /* sparse: indices are below 2^bits */
-	size_t arms;     /* classes; 0 for values */
+	size_t features;                       /* 0: sparse */
+	unsigned bits;                         /* sparse: indices are below 2^bits */
+	size_t arms;                           /* classes; 0 for values and candidates */
+	size_t candidates, candidate_features; /* of a model that ranks; else 0 */
 	bool bits_given, feedback_given, range_given;
 	bool one_point;
 	double delta;     /* as a share of the range; 0: any */

@@ -137,7 +137,8 @@ static cop_err take_action(const live *l, const cop_wire_action *action, cop_dec
 
 static void put_context(live *l, const cop_event_id *id, const cop_row *x)
 {
-	cop_wire_context context = { .has_x = true, .x = *x };
+	const cop_sim_items *items = l->set.items;
+	cop_wire_context context = { .has_x = true, .x = *x, .candidate = items->row, .candidates = items->count };
 	if (id != NULL)
 		context.id = *id;
 	if (id != NULL && l->streams != NULL)
@@ -154,7 +155,7 @@ static cop_err decide_requested(
 	cop_client_reply reply;
 	cop_wire_fault fault;
 	put_context(l, id, x);
-	cop_err err = request(l, "decide", &reply, diag);
+	cop_err err = request(l, l->set.items->count > 0 ? "rank" : "decide", &reply, diag);
 	if (err != COP_OK)
 		return err;
 	err = cop_wire_action_decode(reply.body, reply.length, action, &fault);

@@ -1,18 +1,25 @@
 /* Time is the event's number: no reward window ends within a run. */
 #include "base/mem.h"
+#include "online/ranking.h"
 #include "simulation.h"
 
 typedef struct local {
 	cop_model *model;
+	const cop_sim_items *items;
 	cop_event_id id;
 } local;
+
+static cop_model_context context_of(const local *l, const cop_row *x)
+{
+	return (cop_model_context){ .id = &l->id, .x = x, .candidate = l->items->row, .candidates = l->items->count };
+}
 
 static cop_err decide(void *state, uint64_t id, const cop_row *x, cop_decision *out, cop_diag *diag)
 {
 	local *l = state;
 	bool repeated;
 	cop_event_id_from_unsigned(&l->id, id);
-	cop_model_context context = { .id = &l->id, .x = x };
+	cop_model_context context = context_of(l, x);
 	cop_err err = cop_model_decide(l->model, &context, 0.0, out, &repeated);
 	if (err != COP_OK)
 		cop_diag_set(diag, "", 0, 0, "decide: %s", cop_err_text(err));
@@ -32,11 +39,20 @@ static cop_err feedback(void *state, uint64_t id, const double *loss, size_t cou
 
 static cop_err greedy(void *state, const cop_row *x, double *out, cop_diag *diag)
 {
-	(void)diag;
 	local *l = state;
-	cop_learner *learner = cop_model_learner(l->model);
-	*out = cop_learner_greedy(learner, x, NULL);
-	return COP_OK;
+	if (l->items->count == 0) {
+		*out = cop_learner_greedy(cop_model_learner(l->model), x, NULL);
+		return COP_OK;
+	}
+	const cop_candidates set = { l->items->count, l->items->row, NULL };
+	cop_decision any = { .p = 1.0 };
+	cop_policy_view view;
+	cop_err err = cop_ranking_view(cop_model_learner(l->model), x, &set, &any, &view);
+	if (err != COP_OK)
+		cop_diag_set(diag, "", 0, 0, "rank: %s", cop_err_text(err));
+	else
+		*out = (double)view.best;
+	return err;
 }
 
 static void close_local(void *state)
@@ -46,7 +62,8 @@ static void close_local(void *state)
 	cop_mem_free(l);
 }
 
-cop_err cop_sim_local(const cop_model_settings *settings, cop_sim_backend *out, cop_diag *diag)
+cop_err cop_sim_local(
+        const cop_model_settings *settings, const cop_sim_items *items, cop_sim_backend *out, cop_diag *diag)
 {
 	local *l = cop_mem_alloc(1, sizeof *l);
 	cop_err err = l == NULL ? COP_ENOMEM : cop_model_new(settings, &l->model, diag);
@@ -56,6 +73,7 @@ cop_err cop_sim_local(const cop_model_settings *settings, cop_sim_backend *out, 
 		cop_mem_free(l);
 		return err;
 	}
+	l->items = items;
 	*out = (cop_sim_backend){
 		.state = l, .decide = decide, .feedback = feedback, .greedy = greedy, .close = close_local
 	};

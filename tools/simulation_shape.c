@@ -70,6 +70,20 @@ static cop_err compare_arms(const comparison *c, const cop_sim_shape *shape)
 	return COP_OK;
 }
 
+static cop_err compare_candidates(const comparison *c, const cop_sim_shape *shape)
+{
+	size_t most;
+	size_t features;
+	if (count_of(c, "max_candidates", &most) && most < shape->candidates)
+		return differs(
+		        c, "takes %zu candidates (max_candidates), expected %zu or more", most, shape->candidates);
+	if (shape->features != 0 && count_of(c, "candidate_features", &features) && features != 0 &&
+	        features != shape->candidate_features)
+		return differs(c, "has candidate_features = %zu, the candidates have %zu", features,
+		        shape->candidate_features);
+	return COP_OK;
+}
+
 static cop_err compare_feedback(const comparison *c, cop_sim_shape *shape)
 {
 	const char *feedback = text_of(c, "feedback_points");
@@ -110,7 +124,13 @@ static cop_err compare(const comparison *c, cop_sim_shape *shape)
 	if (values != shape->values)
 		return differs(c, values ? "learns values, expected arms (--learner value?)"
 		                         : "has arms, expected values (without --learner value?)");
+	bool ranks = strcmp(text_of(c, "learner"), "rank") == 0;
+	if (ranks != (shape->candidates > 0))
+		return differs(c, ranks ? "ranks candidates, expected arms (--learner rank?)"
+		                        : "has arms, expected candidates (without --learner rank?)");
 	cop_err err = compare_features(c, shape);
+	if (ranks)
+		return err == COP_OK ? compare_candidates(c, shape) : err;
 	if (!values)
 		return err == COP_OK ? compare_arms(c, shape) : err;
 	if (err == COP_OK)

@@ -46,6 +46,8 @@ CASES = {
     "ensemble": ("satimage", "--learner ensemble", {}),
     "ensemble, epsilon": ("satimage", "--policy epsilon --epsilon 0.2", {"policy": "epsilon", "epsilon": 0.2}),
     "dgt": ("satimage", "--learner dgt", {"learner": "dgt"}),
+    "rank": ("satimage", "--learner rank", {"learner": "rank"}),
+    "rank, epsilon": ("satimage", "--learner rank --policy epsilon", {"learner": "rank", "policy": "epsilon"}),
     "value, two-point": ("abalone", "--learner value", {"learner": "value"}),
     "value, one-point": ("abalone", "--learner value --feedback one", {"learner": "value", "feedback": "one"}),
 }
@@ -58,7 +60,9 @@ def prepare(name, seed):
     path = dataset(data)
     features, classes = shape(path)
     options = {"features": features, "seed": seed, "height": None, "trees": None, **options}
-    if data == "satimage":
+    if options.get("learner") == "rank":  # the classes are candidates with a feature of their own each
+        options |= {"arms": None, "candidate_features": classes, "max_candidates": classes + 1}
+    elif data == "satimage":
         options["arms"] = classes
     return ["--data", path, "--seed", str(seed), "--events", "1500", *arguments.split()], options, ["--model", "m"]
 
@@ -70,6 +74,20 @@ def test_live_simulation_equals_in_process(daemon, name):
     expected = simulate(*arguments)
     assert simulate(*arguments, *live, "--live", one.ipc("requests")) == expected
     assert one.client().model()["decisions"] == expected["events"] == 1500
+
+
+def test_live_simulation_with_items_equals_in_process(daemon, tmp_path):
+    arguments, options, live = prepare("rank", seed=3)
+    items = tmp_path / "items.csv"
+    items.write_text("".join(f"{k % 2},{k / 5},{(k * k) % 5}\n" for k in range(6)))
+    arguments += ["--items", items]
+    one = daemon(model(**{**options, "candidate_features": 3}))
+    expected = simulate(*arguments)
+    assert simulate(*arguments, *live, "--live", one.ipc("requests")) == expected
+    wrong = daemon(model(**options))
+    command = [program("COPPICE"), "simulate", *arguments, *live, "--live", wrong.ipc("requests")]
+    run = subprocess.run([str(a) for a in command], capture_output=True, text=True, timeout=5 * DEADLINE)
+    assert run.returncode == 1 and "candidate_features = 6, the candidates have 3" in run.stderr
 
 
 def test_live_simulation_over_a_restart_equals_in_process(daemon):
@@ -85,8 +103,9 @@ def test_live_simulation_over_a_restart_equals_in_process(daemon):
     assert whole.client().model() == halves.client().model()
 
 
-def test_live_simulation_over_streams_equals_in_process(daemon):
-    arguments, options, live = prepare("ensemble", seed=4)
+@pytest.mark.parametrize("learner", ["ensemble", "rank"])
+def test_live_simulation_over_streams_equals_in_process(daemon, learner):
+    arguments, options, live = prepare(learner, seed=4)
     one = daemon(start=False)
     sockets = {f"{name}_bind": [one.ipc(name)] for name in ("contexts", "actions", "feedback")}
     one.write_config(model(**options) + section("sockets", {"requests": [one.ipc("requests")], **sockets}))
