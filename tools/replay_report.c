@@ -259,12 +259,13 @@ static const char *meaning_of(const char *name)
 	return "";
 }
 
+/* No minus before what is printed as zero. */
+static double tidy(double value) { return fabs(value) < 5e-7 ? 0.0 : value; }
+
 static void print_estimates(const cop_replay_run *run, const cop_offpolicy *o)
 {
 	const cop_offpolicy_estimator *estimator;
-	char level[32];
-	(void)snprintf(level, sizeof level, "%g %% interval", 100.0 * run->options->level);
-	(void)printf("%-9s %10s  %-24s\n", "estimate", "value", level);
+	(void)printf("%-9s %10s  %g %% interval\n", "estimate", "value", 100.0 * run->options->level);
 	for (size_t i = 0; (estimator = cop_offpolicy_estimator_at(i)) != NULL; i++) {
 		cop_estimate e;
 		bool has_interval;
@@ -272,9 +273,9 @@ static void print_estimates(const cop_replay_run *run, const cop_offpolicy *o)
 		if (!estimate(run, o, estimator, &e, &has_interval))
 			continue;
 		if (has_interval)
-			(void)snprintf(interval, sizeof interval, "%.6f to %.6f", e.low, e.high);
-		(void)printf(
-		        "%-9s %10.6f  %-24s %s\n", estimator->name, e.value, interval, meaning_of(estimator->name));
+			(void)snprintf(interval, sizeof interval, "%.6f to %.6f", tidy(e.low), tidy(e.high));
+		(void)printf("%-9s %10.6f  %-24s %s\n", estimator->name, tidy(e.value), interval,
+		        meaning_of(estimator->name));
 	}
 }
 
@@ -289,6 +290,16 @@ static void print_support(const cop_offpolicy *o)
 		        s.mean_weight);
 }
 
+static void print_difference(const cop_replay_run *run, size_t i, size_t j)
+{
+	cop_replay_difference d;
+	char text[96] = "";
+	cop_replay_differ(run, i, j, &d);
+	if (!isnan(d.value))
+		(void)snprintf(text, sizeof text, "%+.6f (%+.6f to %+.6f)", tidy(d.value), tidy(d.low), tidy(d.high));
+	(void)printf("  %-34s", text[0] != '\0' ? text : "-");
+}
+
 static void print_ranking(const cop_replay_run *run)
 {
 	size_t order[COP_REPLAY_MOST_SETTINGS];
@@ -297,19 +308,13 @@ static void print_ranking(const cop_replay_run *run)
 	for (size_t s = 0; s < run->options->settings; s++)
 		if ((int)strlen(run->options->setting[s].name) > width)
 			width = (int)strlen(run->options->setting[s].name);
-	(void)printf("\n%-*s %10s  %-34s %-34s\n", width, "setting", "value", "less the best's", "less the first's");
+	(void)printf("\n%-*s %10s  %-34s  %s\n", width, "setting", "value", "less the best's", "less the first's");
 	for (size_t i = 0; i < run->options->settings; i++) {
-		char text[2][80] = { "", "" };
-		size_t others[2] = { order[0], 0 };
-		for (size_t k = 0; k < 2; k++) {
-			cop_replay_difference d;
-			cop_replay_differ(run, order[i], others[k], &d);
-			if (!isnan(d.value))
-				(void)snprintf(
-				        text[k], sizeof text[k], "%+.6f (%+.6f to %+.6f)", d.value, d.low, d.high);
-		}
-		(void)printf("%-*s %10.6f  %-34s %-34s\n", width, run->options->setting[order[i]].name,
-		        value_of(run, order[i]), text[0], text[1]);
+		size_t s = order[i];
+		(void)printf("%-*s %10.6f", width, run->options->setting[s].name, tidy(value_of(run, s)));
+		print_difference(run, s, order[0]);
+		print_difference(run, s, 0);
+		(void)putchar('\n');
 	}
 }
 
