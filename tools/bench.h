@@ -1,4 +1,4 @@
-/* tools/bench.h: the two benches behind `coppice bench`, and their arithmetic. */
+/* tools/bench.h: the benches behind `coppice bench`, and their arithmetic. */
 #ifndef COP_TOOLS_BENCH_H
 #define COP_TOOLS_BENCH_H
 
@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "reader_options.h"
 
 /* Sorts the samples; the value below which `share` of them lie. count > 0. */
 double cop_bench_quantile(double *samples, size_t count, double share);
@@ -27,5 +28,14 @@ typedef struct cop_bench_load {
 
 /* A daemon under load: one at a time, then pipelined. */
 COP_CHECK cop_err cop_bench_load_run(const cop_bench_load *settings, cop_json_writer *json, cop_diag *diag);
+
+typedef struct cop_bench_parse {
+	const char *path;
+	const char *format;           /* one of cop_reader_formats */
+	cop_reader_features features; /* AUTO: as replay chooses */
+} cop_bench_parse;
+
+/* Reading a bandit log into events, in this thread. */
+COP_CHECK cop_err cop_bench_parse_run(const cop_bench_parse *settings, cop_json_writer *json, cop_diag *diag);
 
 #endif

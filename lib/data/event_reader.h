@@ -40,9 +40,12 @@ typedef struct cop_event_columns {
 
 /* Whether an event of VW text is one line or several. */
 typedef enum cop_event_lines {
-	COP_EVENT_LINES_AUTO = 0, /* several when the first event's lines are more than one or begin with `shared` */
-	COP_EVENT_LINES_ONE,
-	COP_EVENT_LINES_SEVERAL, /* candidates, up to a blank line */
+	/* As the file begins: several when a first line is `shared` or a label's action is 0, or when a blank line ends
+	 * more than one line with one label at most; else, and when 64 lines or COP_STREAM_PEEK_MAX bytes do not tell,
+	 * one. */
+	COP_EVENT_LINES_AUTO = 0,
+	COP_EVENT_LINES_ONE,     /* blank lines mean nothing */
+	COP_EVENT_LINES_SEVERAL, /* candidates, up to a blank line; a first line `shared` is for all of them */
 } cop_event_lines;
 
 typedef struct cop_event_reader_settings {

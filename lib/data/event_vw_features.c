@@ -189,7 +189,7 @@ static bool read_run(reading *r)
 {
 	const char *end = r->line->end;
 	const char *at = r->at;
-	if (!r->lane->open)
+	if (!r->lane->open || r->lane->at >= r->lane->count)
 		return false;
 	run u = run_begin(r->lane);
 	while (at < end && u.hint < u.last) {
@@ -216,7 +216,7 @@ static bool read_run_unnamed(reading *r)
 {
 	const char *end = r->line->end;
 	const char *at = r->at;
-	if (!r->lane->open)
+	if (!r->lane->open || r->lane->at >= r->lane->count)
 		return false;
 	run u = run_begin(r->lane);
 	while (at < end && u.hint < u.last && *at == ':' && u.hint->ordinal == r->unnamed && u.hint->space == u.space) {

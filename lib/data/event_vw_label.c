@@ -58,9 +58,10 @@ static cop_err read_action(const cop_vw_line *line, word part, uint32_t *action)
 static cop_err read_number(const cop_vw_line *line, word part, const char *what, double low, double high, double *out)
 {
 	char expected[96];
-	cop_err err = cop_number_parse(part.at, (size_t)(part.end - part.at), out);
-	if (err == COP_OK && *out >= low && *out <= high)
+	const char *stop = cop_number_scan(part.at, line->end, out);
+	if (stop == part.end && *out >= low && *out <= high)
 		return COP_OK;
+	cop_err err = cop_number_parse(part.at, (size_t)(part.end - part.at), out);
 	cop_diag text = { 0 };
 	cop_diag_set(&text, "", 0, 0, "is no %s; expected a number from %g to %g", what, low, high);
 	memcpy(expected, text.message, sizeof expected - 1);

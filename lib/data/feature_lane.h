@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct cop_feature_hint {
-	uint64_t head;    /* the name's first bytes, little-endian, zeros behind it; no name's when it has none */
+	uint64_t head;    /* the name's first bytes, little-endian, zeros behind it; a space when it has none */
 	uint64_t mask;    /* all bits of those bytes */
 	const char *name; /* length bytes */
 	uint32_t length;

@@ -37,10 +37,10 @@ void cop_feature_hint_set(cop_feature_hint *hint, const char *name, size_t lengt
 	memset(&hint->mask, 0xff, head);
 }
 
-/* No text is taken for one without a name: a name has no ':' in it. */
+/* No name is taken for it: none begins with a space. */
 static void set_unnamed(cop_feature_hint *hint, size_t ordinal, uint32_t space, uint32_t slot)
 {
-	cop_feature_hint_set(hint, ":", 1, space, slot);
+	cop_feature_hint_set(hint, " ", 1, space, slot);
 	hint->length = 0;
 	hint->ordinal = ordinal < UINT32_MAX ? (uint32_t)ordinal : UINT32_MAX;
 }

@@ -294,7 +294,10 @@ static bool find_near(cop_feature_lane *lane, const char *name, size_t length)
 	size_t end = lane->count - lane->at < NEAR ? lane->count : lane->at + NEAR;
 	for (size_t i = lane->at; i < end; i++) {
 		const cop_feature_hint *hint = &lane->hint[i];
-		if (hint->length == length && hint->space == lane->space && memcmp(hint->name, name, length) == 0) {
+		if (hint->length != length || hint->space != lane->space)
+			continue;
+		/* Of length 0 are the empty name and features without one. */
+		if (length == 0 ? hint->head == 0 : memcmp(hint->name, name, length) == 0) {
 			lane->at = i;
 			return true;
 		}

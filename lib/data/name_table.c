@@ -140,7 +140,7 @@ void cop_name_table_cut(cop_name_table *table, size_t count)
 	for (size_t i = count; i < table->count; i++)
 		table->bytes -= (size_t)table->name[i].prefix + table->name[i].length + 1;
 	const char *start = table->name[count].text - table->name[count].prefix;
-	while (table->chunk != NULL && table->chunk->first > count) {
+	while (table->chunk->first > count) { /* the oldest begins with name 0 */
 		cop_name_chunk *chunk = table->chunk;
 		table->chunk = chunk->older;
 		cop_mem_free(chunk);
