@@ -80,6 +80,8 @@ static void check_request(const block *b, fixture *f)
 	shape.features = 3;
 	shape.find_name = find_price;
 	shape.names = "price";
+	cop_wire_shape ranks = f->ranks;
+	ranks.features = 3;
 	if (strcmp(b->kind, "context") == 0) {
 		err = cop_wire_context_decode(body, length, &shape, &f->workspace, &context, &fault);
 		const float x[] = { 0.25F, 1.0F, 3.5F }, sparse[] = { 0.25F, 0.0F, 3.5F };
@@ -87,6 +89,15 @@ static void check_request(const block *b, fixture *f)
 		assert_int_equal(f->mask[2], context.has_mask ? 0 : 1);
 	} else if (strcmp(b->kind, "explain") == 0) {
 		err = cop_wire_explain_decode(body, length, &shape, &f->workspace, &context, &fault);
+	} else if (strcmp(b->kind, "rank") == 0) {
+		err = cop_wire_context_decode(body, length, &ranks, &f->workspace, &context, &fault);
+		assert_true(context.candidates == 3 && context.candidate[1].dense[2] == 0.5F && context.order);
+	} else if (strcmp(b->kind, "rank-feedback") == 0) {
+		err = cop_wire_feedback_decode(body, length, &ranks, &f->workspace, &feedback, &fault);
+		assert_true(feedback.has_c && !feedback.has_a);
+	} else if (strcmp(b->kind, "ordered") == 0) { /* clients of this library do not read the order */
+		cop_wire_action action;
+		err = cop_wire_action_decode(body, length, &action, &fault);
 	} else if (strcmp(b->kind, "sparse") == 0) {
 		err = cop_wire_context_decode(body, length, &f->sparse, &f->workspace, &context, &fault);
 	} else if (strcmp(b->kind, "feedback") == 0) {
