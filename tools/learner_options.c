@@ -14,7 +14,7 @@ void cop_learner_options_init(cop_learner_options *options, const char *command,
 
 bool cop_learner_options_any(const cop_learner_options *options)
 {
-	return memchr(options->given, true, sizeof options->given) != NULL;
+	return memchr(options->given, 1, sizeof options->given) != NULL;
 }
 
 int cop_learner_options_find(const char *name, size_t length, bool *takes_argument)
