@@ -367,72 +367,72 @@ static void test_event_vw_bytes_behind_a_line_are_not_read_as_its_own(void **sta
 
 /* ---- what is wrong ---- */
 
+static const struct {
+	const char *text;
+	cop_err err;
+	const char *says;
+} wrong_lines[] = {
+	{ "1:0:0.5 a b", COP_EFORMAT, "t.vw:3: column 12: the line ends without '|'" },
+	{ "0:1:0.5 | a", COP_EFORMAT, "t.vw:3: column 1: action 0; expected them to count from 1" },
+	{ "1:inf:0.5 | a", COP_ENONFINITE, "column 3: \"inf\" is no cost; expected a number from -1e+06 to 1e+06" },
+	{ "1:nan:0.5 | a", COP_ENONFINITE, "column 3: \"nan\" is no cost" },
+	{ "1:1e7:0.5 | a", COP_EFORMAT, "column 3: \"1e7\" is no cost" },
+	{ "1:1e999:0.5 | a", COP_ENONFINITE, "column 3: \"1e999\" is no cost" },
+	{ "1::0.5 | a", COP_EFORMAT, "column 3: \"\" is no cost" },
+	{ "1: | a", COP_EFORMAT, "column 3: \"\" is no cost" },
+	{ "1:x:0.5 | a", COP_EFORMAT, "column 3: \"x\" is no cost" },
+	{ "1:2:1e-9 | a", COP_EFORMAT, "column 5: \"1e-9\" is no probability; expected a number from 1e-06 to 1" },
+	{ "1:2:0 | a", COP_EFORMAT, "column 5: \"0\" is no probability" },
+	{ "1:2:1.01 | a", COP_EFORMAT, "column 5: \"1.01\" is no probability" },
+	{ "1:2:-0.5 | a", COP_EFORMAT, "column 5: \"-0.5\" is no probability" },
+	{ "1:2:inf | a", COP_ENONFINITE, "column 5: \"inf\" is no probability" },
+	{ "1:2: | a", COP_EFORMAT, "column 5: \"\" is no probability" },
+	{ "1:2:0.5:7 | a", COP_EFORMAT, "column 5: \"0.5:7\" is no probability" },
+	{ "1:2 | a", COP_EFORMAT, "column 1: no probability stands behind a cost; expected" },
+	{ "1:2 2:3 | a", COP_EFORMAT, "column 5: no probability stands behind a cost; expected" },
+	{ "1:2:.5 2:3:.5 | a", COP_EFORMAT, "column 8: a second action has a probability" },
+	{ ":2:.5 | a", COP_EFORMAT, "column 1: no action stands before ':'" },
+	{ "one:2:.5 | a", COP_EFORMAT, "column 1: \"one\" is no action; expected ACTION:COST:PROBABILITY" },
+	{ "-1:2:.5 | a", COP_EFORMAT, "column 1: \"-1\" is no action" },
+	{ "65537:2:.5 | a", COP_EFORMAT, "column 1: \"65537\" is too large for an action" },
+	{ "99999999999999999999999:2:.5 | a", COP_EFORMAT, "is too large for an action" },
+	{ "1:2:.5| a", COP_EFORMAT, "column 1: \"1:2:.5\" touches '|' and would be a tag" },
+	{ "shared | a", COP_EFORMAT, "column 1: shared features in a file of one line for each event" },
+	{ "shared| a", COP_EFORMAT, "column 1: \"shared\" touches '|'" },
+	{ "shared 1:2:3 | a", COP_EFORMAT, "column 8: \"1:2:3\" behind shared" },
+	{ "1:2:.5 | a:", COP_EFORMAT, "column 12: no value stands behind ':'" },
+	{ "1:2:.5 | a: b", COP_EFORMAT, "column 12: no value stands behind ':'" },
+	{ "1:2:.5 | a:1.5x b", COP_EFORMAT, "column 12: \"1.5x\" is no number" },
+	{ "1:2:.5 | a:1.5.2 b", COP_EFORMAT, "column 12: \"1.5.2\" is no number" },
+	{ "1:2:.5 | a:-b b", COP_EFORMAT, "column 12: \"-b\" is no number" },
+	{ "1:2:.5 | a:NaN b", COP_ENONFINITE, "column 12: \"NaN\" is not finite" },
+	{ "1:2:.5 | a:-Infinity", COP_ENONFINITE, "column 12: \"-Infinity\" is not finite" },
+	{ "1:2:.5 | a:1e39", COP_ENONFINITE, "column 12: \"1e39\" is too large" },
+	{ "1:2:.5 | a:1e999", COP_ENONFINITE, "column 12: \"1e999\" is too large" },
+	{ "1:2:.5 |n:1e30 a:1e30", COP_ENONFINITE, "column 18: \"1e30\" is too large" },
+	{ "1:2:.5 | a:3e38 a:3e38", COP_ENONFINITE, "column 8: a sum or product of features is too large" },
+	{ "1:2:.5 |:1 a", COP_EFORMAT, "column 9: ':' behind '|'; expected a namespace's name" },
+	{ "1:2:.5 |n: a", COP_EFORMAT, "column 11: \"\" is no weight of a namespace" },
+	{ "1:2:.5 |n:x a", COP_EFORMAT, "column 11: \"x\" is no weight of a namespace" },
+	{ "1:2:.5 |n:inf a", COP_ENONFINITE, "column 11: \"inf\" is no weight of a namespace" },
+	{ "1:2:.5 |n:1e60 a", COP_ENONFINITE, "column 11: \"1e60\" is too large for a namespace's weight" },
+};
+
 static void test_event_vw_of_wrong_text_says_where_and_what(void **state)
 {
 	(void)state;
-	static const struct {
-		const char *text;
-		cop_err err;
-		const char *says;
-	} cases[] = {
-		{ "1:0:0.5 a b", COP_EFORMAT, "t.vw:3: column 12: the line ends without '|'" },
-		{ "0:1:0.5 | a", COP_EFORMAT, "t.vw:3: column 1: action 0; expected them to count from 1" },
-		{ "1:inf:0.5 | a", COP_ENONFINITE,
-		        "column 3: \"inf\" is no cost; expected a number from -1e+06 to 1e+06" },
-		{ "1:nan:0.5 | a", COP_ENONFINITE, "column 3: \"nan\" is no cost" },
-		{ "1:1e7:0.5 | a", COP_EFORMAT, "column 3: \"1e7\" is no cost" },
-		{ "1:1e999:0.5 | a", COP_ENONFINITE, "column 3: \"1e999\" is no cost" },
-		{ "1::0.5 | a", COP_EFORMAT, "column 3: \"\" is no cost" },
-		{ "1: | a", COP_EFORMAT, "column 3: \"\" is no cost" },
-		{ "1:x:0.5 | a", COP_EFORMAT, "column 3: \"x\" is no cost" },
-		{ "1:2:1e-9 | a", COP_EFORMAT,
-		        "column 5: \"1e-9\" is no probability; expected a number from 1e-06 to 1" },
-		{ "1:2:0 | a", COP_EFORMAT, "column 5: \"0\" is no probability" },
-		{ "1:2:1.01 | a", COP_EFORMAT, "column 5: \"1.01\" is no probability" },
-		{ "1:2:-0.5 | a", COP_EFORMAT, "column 5: \"-0.5\" is no probability" },
-		{ "1:2:inf | a", COP_ENONFINITE, "column 5: \"inf\" is no probability" },
-		{ "1:2: | a", COP_EFORMAT, "column 5: \"\" is no probability" },
-		{ "1:2:0.5:7 | a", COP_EFORMAT, "column 5: \"0.5:7\" is no probability" },
-		{ "1:2 | a", COP_EFORMAT, "column 1: no probability stands behind a cost; expected" },
-		{ "1:2 2:3 | a", COP_EFORMAT, "column 5: no probability stands behind a cost; expected" },
-		{ "1:2:.5 2:3:.5 | a", COP_EFORMAT, "column 8: a second action has a probability" },
-		{ ":2:.5 | a", COP_EFORMAT, "column 1: no action stands before ':'" },
-		{ "one:2:.5 | a", COP_EFORMAT, "column 1: \"one\" is no action; expected ACTION:COST:PROBABILITY" },
-		{ "-1:2:.5 | a", COP_EFORMAT, "column 1: \"-1\" is no action" },
-		{ "65537:2:.5 | a", COP_EFORMAT, "column 1: \"65537\" is too large for an action" },
-		{ "99999999999999999999999:2:.5 | a", COP_EFORMAT, "is too large for an action" },
-		{ "1:2:.5| a", COP_EFORMAT, "column 1: \"1:2:.5\" touches '|' and would be a tag" },
-		{ "shared | a", COP_EFORMAT, "column 1: shared features in a file of one line for each event" },
-		{ "shared| a", COP_EFORMAT, "column 1: \"shared\" touches '|'" },
-		{ "shared 1:2:3 | a", COP_EFORMAT, "column 8: \"1:2:3\" behind shared" },
-		{ "1:2:.5 | a:", COP_EFORMAT, "column 12: no value stands behind ':'" },
-		{ "1:2:.5 | a: b", COP_EFORMAT, "column 12: no value stands behind ':'" },
-		{ "1:2:.5 | a:1.5x b", COP_EFORMAT, "column 12: \"1.5x\" is no number" },
-		{ "1:2:.5 | a:1.5.2 b", COP_EFORMAT, "column 12: \"1.5.2\" is no number" },
-		{ "1:2:.5 | a:-b b", COP_EFORMAT, "column 12: \"-b\" is no number" },
-		{ "1:2:.5 | a:NaN b", COP_ENONFINITE, "column 12: \"NaN\" is not finite" },
-		{ "1:2:.5 | a:-Infinity", COP_ENONFINITE, "column 12: \"-Infinity\" is not finite" },
-		{ "1:2:.5 | a:1e39", COP_ENONFINITE, "column 12: \"1e39\" is too large" },
-		{ "1:2:.5 | a:1e999", COP_ENONFINITE, "column 12: \"1e999\" is too large" },
-		{ "1:2:.5 |n:1e30 a:1e30", COP_ENONFINITE, "column 18: \"1e30\" is too large" },
-		{ "1:2:.5 | a:3e38 a:3e38", COP_ENONFINITE, "column 8: a sum or product of features is too large" },
-		{ "1:2:.5 |:1 a", COP_EFORMAT, "column 9: ':' behind '|'; expected a namespace's name" },
-		{ "1:2:.5 |n: a", COP_EFORMAT, "column 11: \"\" is no weight of a namespace" },
-		{ "1:2:.5 |n:x a", COP_EFORMAT, "column 11: \"x\" is no weight of a namespace" },
-		{ "1:2:.5 |n:inf a", COP_ENONFINITE, "column 11: \"inf\" is no weight of a namespace" },
-		{ "1:2:.5 |n:1e60 a", COP_ENONFINITE, "column 11: \"1e60\" is too large for a namespace's weight" },
-	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < sizeof wrong_lines / sizeof *wrong_lines; i++) {
 		char text[256];
 		char said[600];
-		(void)snprintf(text, sizeof text, "1:0:0.5 | a\n\n%s\n2:1:0.25 | b\n", cases[i].text);
+		(void)snprintf(text, sizeof text, "1:0:0.5 | a\n\n%s\n2:1:0.25 | b\n", wrong_lines[i].text);
 		opened o = open_text_as(text, strlen(text), &vw_dense, COP_EVENT_LINES_ONE, 0);
 		cop_logged_event event;
 		read_on(&o, &event);
 		cop_err err = next(&o, &event);
 		cop_diag_text(&o.diag, said, sizeof said);
-		if (err != cases[i].err || strstr(said, cases[i].says) == NULL || strncmp(said, "t.vw:3: ", 8) != 0)
-			fail_msg("%s: %d, %s", cases[i].text, (int)err, said);
+		if (err != wrong_lines[i].err || strstr(said, wrong_lines[i].says) == NULL ||
+		        strncmp(said, "t.vw:3: ", 8) != 0)
+			fail_msg("%s: %d, %s", wrong_lines[i].text, (int)err, said);
 		assert_true(event.candidates == 0 && !event.labelled && event.x.d == 0);
 		read_on(&o, &event); /* which the wrong one has left alone */
 		assert_true(is_labelled(&event, 1, 1, 0.25) && event.line == 4 && event.features == 2);
