@@ -97,20 +97,6 @@ static cop_err choose(cop_told_model *told, const char *name, const name_list *l
 	return COP_OK;
 }
 
-cop_err cop_told_model_choose(cop_told_model *told, const char *name, const cop_record_source *source, cop_diag *diag)
-{
-	name_list list = { 0 };
-	bool untold;
-	told->model.loss_range[1] = 1.0;
-	cop_err err = collect_names(source, &list, &untold);
-	if (err == COP_OK)
-		err = choose(told, name, &list, untold, diag);
-	else
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
-	cop_mem_free(list.items);
-	return err;
-}
-
 void cop_told_model_fini(cop_told_model *told)
 {
 	cop_wire_workspace *w = &told->workspace;
@@ -184,16 +170,38 @@ static cop_err set_shape(cop_told_model *told, const cop_wire_shape *wanted, cop
 		        told->model.name, shape.max_candidates);
 	else if (err != COP_OK)
 		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
-	if (err != COP_OK)
-		return err;
+	if (err == COP_OK)
+		told->shape = shape;
+	return err;
+}
+
+/* What the shape says of contexts is known. */
+static void publish(cop_told_model *told)
+{
+	const cop_wire_shape *shape = &told->shape;
 	cop_journal_history_model *m = &told->model;
-	told->shape = shape;
-	m->features = shape.features;
-	m->bits = shape.features == 0 ? shape.bits : 0;
-	m->max_nonzeros = shape.features == 0 ? shape.max_nonzeros : 0;
-	m->max_candidates = shape.max_candidates;
-	m->candidate_features = shape.candidate_features;
-	return COP_OK;
+	m->features = shape->features;
+	m->bits = shape->features == 0 ? shape->bits : 0;
+	m->max_nonzeros = shape->features == 0 ? shape->max_nonzeros : 0;
+	m->max_candidates = shape->max_candidates;
+	m->candidate_features = shape->candidate_features;
+}
+
+cop_err cop_told_model_choose(cop_told_model *told, const char *name, const cop_record_source *source, cop_diag *diag)
+{
+	name_list list = { 0 };
+	bool untold = false;
+	told->model.loss_range[1] = 1.0;
+	const cop_wire_shape smallest = { .features = 1, .arms = 1, .losses = 1 }; /* until one is known */
+	cop_err err = set_shape(told, &smallest, diag);
+	if (err == COP_OK)
+		err = collect_names(source, &list, &untold);
+	if (err == COP_OK)
+		err = choose(told, name, &list, untold, diag);
+	else
+		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+	cop_mem_free(list.items);
+	return err;
 }
 
 static cop_err refuse_values(const cop_told_model *told, cop_diag *diag)
@@ -241,6 +249,7 @@ static cop_err take(cop_told_model *told, const cop_wire_model *model, cop_diag 
 	cop_err err = set_shape(told, &shape, diag);
 	if (err != COP_OK)
 		return err;
+	publish(told);
 	cop_journal_history_model *m = &told->model;
 	(void)snprintf(m->learner, sizeof m->learner, "%.*s", (int)model->learner_length, model->learner);
 	m->arms = model->arms;
@@ -316,12 +325,13 @@ cop_err cop_told_model_ready(
 		shape = (cop_wire_shape){ .features = seen.features, .losses = 1 };
 		shape.bits = seen.features == 0 ? told->bits : 0;
 		shape.max_nonzeros = seen.features == 0 ? COP_WIRE_MODEL_WIDEST : 0;
-	} else if (!told->inferred) {
-		shape = (cop_wire_shape){ .features = 1, .losses = 1 };
 	}
 	shape.arms = seen.arms != 0 ? seen.arms : COP_WIRE_MODEL_WIDEST;
-	told->inferred = told->inferred || seen.has_x;
-	return set_shape(told, &shape, diag);
+	cop_err err = set_shape(told, &shape, diag);
+	told->inferred = told->inferred || (err == COP_OK && seen.has_x);
+	if (told->inferred)
+		publish(told);
+	return err;
 }
 
 static cop_err refuse_second(const cop_told_model *told, const char *name, size_t length, cop_diag *diag)

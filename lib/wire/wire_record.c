@@ -281,6 +281,13 @@ static cop_err read_field(cop_wire_keys *keys, unsigned which, const cop_wire_sh
 	}
 }
 
+/* Contexts are of decisions and feedback; elsewhere they are passed over, for there may be no room for them. */
+static bool is_foreign(cop_wire_record_type type, unsigned which)
+{
+	bool event = type == COP_WIRE_RECORD_DECISION || type == COP_WIRE_RECORD_FEEDBACK;
+	return !event && (which == X || which == CANDIDATES || which == MASK);
+}
+
 /* What the fields must be to one another. */
 static cop_err check_action(cop_wire_record_type type, const cop_wire_shape *shape, const cop_wire_workspace *workspace,
         cop_wire_cursor *mask, cop_wire_record *out, cop_wire_fault *fault)
@@ -316,7 +323,9 @@ cop_err cop_wire_record_decode(cop_wire_record_type type, const void *body, size
 	if (err != COP_OK)
 		return err;
 	while ((err = cop_wire_keys_next(&keys, &which)) == COP_OK) {
-		err = read_field(&keys, which, shape, workspace, &mask, out);
+		err = is_foreign(type, which)
+		              ? bad(fault, cop_wire_cursor_skip(&cursor, COP_WIRE_DEPTH - 1), names[which])
+		              : read_field(&keys, which, shape, workspace, &mask, out);
 		if (err != COP_OK)
 			return err;
 	}

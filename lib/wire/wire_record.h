@@ -61,8 +61,8 @@ void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_
 
 /* Only the model's name, to find its shape; NULL and 0 when the record has none. COP_EFORMAT. */
 COP_CHECK cop_err cop_wire_record_model(const void *body, size_t length, const char **model, size_t *model_length);
-/* shape and workspace are the model's. COP_EFORMAT, COP_ESHAPE, COP_EINVAL, COP_ENONFINITE with the fault filled
- * (NULL allowed). */
+/* shape and workspace are the model's; of types that are no decision or feedback, any. COP_EFORMAT, COP_ESHAPE,
+ * COP_EINVAL, COP_ENONFINITE with the fault filled (NULL allowed). */
 COP_CHECK cop_err cop_wire_record_decode(cop_wire_record_type type, const void *body, size_t length,
         const cop_wire_shape *shape, const cop_wire_workspace *workspace, cop_wire_record *out, cop_wire_fault *fault);
 

@@ -356,6 +356,23 @@ static void test_arbitrary_bytes_are_refused_or_a_record(void **state)
 	}
 }
 
+static void test_context_where_none_belongs_is_passed_over(void **state)
+{
+	(void)state;
+	static const cop_wire_shape shape = { .features = 1, .arms = 1 };
+	static const cop_wire_workspace nothing = { 0 };
+	cop_wire_record r;
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	put_message(&bytes, "{'t':1,'text':'a','x':{'0':1},'mask':[1],'c':[[1]],'m':'a','id':1,'n':2}");
+	for (size_t i = 2; i < TYPES; i++) {
+		assert_int_equal(
+		        cop_wire_record_decode(types[i], bytes.data, bytes.length, &shape, &nothing, &r, NULL), COP_OK);
+		assert_true(!r.has_x && r.candidates == 0 && r.mask == NULL);
+	}
+	cop_bytes_fini(&bytes);
+}
+
 static void test_wrong_records_are_refused(void **state)
 {
 	(void)state;
@@ -423,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_cut_record_is_refused),
 		cmocka_unit_test(test_changed_byte_is_refused_or_a_record),
 		cmocka_unit_test(test_arbitrary_bytes_are_refused_or_a_record),
+		cmocka_unit_test(test_context_where_none_belongs_is_passed_over),
 		cmocka_unit_test(test_wrong_records_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
