@@ -8,11 +8,13 @@
 #include "wire/wire_reply.h"
 
 #define SMALLEST 256
+#define ROOM     65536 /* for an answer that is made anew, even when memory is short */
 
 void cop_outbox_init(cop_outbox *outbox)
 {
 	*outbox = (cop_outbox){ 0 };
 	cop_bytes_init(&outbox->work);
+	cop_bytes_reserve(&outbox->work, ROOM);
 }
 
 static void release(cop_outbox_item *item)
@@ -110,6 +112,17 @@ static void spoil_decision(cop_bytes *out, const void *body, size_t length)
 	}
 }
 
+/* Instead of an answer that would say more than is true, when there is no memory for a better one: these bytes need
+ * none. {code: "not_durable", message: ...} */
+static const char no_memory[] = "\x82\xa4"
+                                "code"
+                                "\xab"
+                                "not_durable"
+                                "\xa7"
+                                "message"
+                                "\xbf"
+                                "not on disk: send it again soon";
+
 static void spoil(cop_outbox *outbox, cop_outbox_item *item)
 {
 	cop_bytes *out = &outbox->work;
@@ -127,9 +140,13 @@ static void spoil(cop_outbox *outbox, cop_outbox_item *item)
 		        "not on disk: the journal cannot be written; expected to be sent again later", &id, &seq);
 	}
 	zmq_msg_t fresh;
-	if (out->err != COP_OK || zmq_msg_init_size(&fresh, out->length) != 0)
-		return; /* memory is short: better the answer as it was than none */
-	memcpy(zmq_msg_data(&fresh), out->data, out->length);
+	bool made = out->err == COP_OK && zmq_msg_init_size(&fresh, out->length) == 0;
+	if (made)
+		memcpy(zmq_msg_data(&fresh), out->data, out->length);
+	else if (item->kind == COP_OUTBOX_DECISION)
+		return; /* it stands; better told as durable than not at all */
+	else
+		(void)zmq_msg_init_data(&fresh, (void *)(uintptr_t)no_memory, sizeof no_memory - 1, NULL, NULL);
 	(void)zmq_msg_close(&item->body);
 	(void)zmq_msg_init(&item->body);
 	(void)zmq_msg_move(&item->body, &fresh);

@@ -23,7 +23,7 @@
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
 
-#define BUDGET        64  /* messages of one socket in a turn */
+#define BUDGET 64 /* messages of one socket in a turn */
 /* Reward windows ended in a turn, for each model, and two more for each of its decisions. */
 #define EXPIRE_BUDGET COP_WIRE_RECORD_EXPIRY_MANY
 #define IDLE_MS       100 /* longest wait: reward windows end at most this late */
@@ -314,6 +314,7 @@ static bool journal_stands(const cop_server *server)
 
 static void journal_broke(cop_server *server, const cop_diag *why)
 {
+	server->broken_told = true;
 	cop_log_line(server->log, COP_LOG_ERROR, "journal_broken", "reason=\"%s\"", why->message);
 	server->next_heal = cop_clock_monotonic() + HEAL_SECONDS;
 }
@@ -324,6 +325,11 @@ static void commit(cop_server *server)
 	cop_diag why = { 0 };
 	if (server->journal != NULL && !cop_journaler_commit(server->journal, &why))
 		journal_broke(server, &why);
+	if (!journal_stands(server) && !server->broken_told) { /* broken while records were put */
+		cop_diag_set(&why, "", 0, 0, "no memory for records");
+		journal_broke(server, &why);
+		server->next_heal = 0.0; /* nothing to wait for: it may be there again */
+	}
 	uint64_t committed = server->journal == NULL ? UINT64_MAX : cop_journaler_committed(server->journal);
 	cop_outbox_send(&server->outbox, &server->sockets, committed, !journal_stands(server));
 }
@@ -390,6 +396,7 @@ static void heal(cop_server *server)
 		return;
 	}
 	record_config(server);
+	server->broken_told = false;
 	cop_log_line(server->log, COP_LOG_NOTICE, "journal_healed", "sequence=%" PRIu64,
 	        cop_journaler_next(server->journal));
 }
@@ -430,6 +437,7 @@ static void take_timers(cop_server *server)
 	}
 	if (!journal_stands(server) && now >= server->next_heal)
 		heal(server);
+	cop_trouble_tell(&server->trouble, server, now);
 	(void)cop_notify_tick(&server->notify, cop_clock_monotonic_us());
 }
 

@@ -17,6 +17,7 @@
 #include "daemon/outbox.h"
 #include "daemon/served.h"
 #include "daemon/sockets.h"
+#include "daemon/trouble.h"
 #include "wire/wire_code.h"
 #include "wire/wire_keys.h"
 
@@ -29,7 +30,9 @@ typedef struct cop_server_counts {
 	uint64_t unroutable;                      /* stream messages for no model of ours, or without topic and body */
 } cop_server_counts;
 
-typedef struct cop_server {
+typedef struct cop_server cop_server;
+
+struct cop_server {
 	const char *config_path; /* kept; NULL: the built-in configuration */
 	cop_config *config;      /* owned */
 	int lock;                /* of the state folder */
@@ -41,7 +44,9 @@ typedef struct cop_server {
 	cop_journal_care care;
 	cop_outbox outbox;
 	double next_heal; /* monotonic seconds: when a broken journal is tried again */
+	bool broken_told; /* the log has it that the journal is broken */
 	cop_notify notify;
+	cop_trouble trouble;
 	cop_server_counts counts;
 	cop_log_limiter limiter;        /* of complaints about streams */
 	cop_bytes reply;                /* of the message in hand */
@@ -57,7 +62,7 @@ typedef struct cop_server {
 	bool behind;            /* more reward windows may be over than a turn ended */
 	int signals;            /* readable when a signal came */
 	bool stop;
-} cop_server;
+};
 
 typedef struct cop_server_options {
 	const char *config_path;  /* kept; NULL: the built-in configuration */

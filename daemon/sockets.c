@@ -3,7 +3,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "data/hash.h"
+
 #define HIGH_WATER   65536 /* messages queued for one peer */
+#define REQUESTS     1000  /* the same of requests that came; beyond, their sender's connection waits */
+#define LARGE        1024  /* bytes of a reply from which on it is counted; HIGH_WATER smaller ones are no harm */
 #define HEARTBEAT_MS 10000 /* a peer that says nothing for three of them is gone */
 #define LINGER_MS    1000
 
@@ -19,7 +24,8 @@ static void *make(void *context, int type)
 	if (socket == NULL)
 		return NULL;
 	bool ok = zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest) == 0 &&
-	          set_int(socket, ZMQ_SNDHWM, HIGH_WATER) && set_int(socket, ZMQ_RCVHWM, HIGH_WATER) &&
+	          set_int(socket, ZMQ_SNDHWM, HIGH_WATER) &&
+	          set_int(socket, ZMQ_RCVHWM, type == ZMQ_ROUTER ? REQUESTS : HIGH_WATER) &&
 	          set_int(socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) &&
 	          set_int(socket, ZMQ_HEARTBEAT_TIMEOUT, 3 * HEARTBEAT_MS) && set_int(socket, ZMQ_LINGER, LINGER_MS);
 	if (ok && type == ZMQ_ROUTER)
@@ -67,6 +73,11 @@ cop_err cop_sockets_open(cop_sockets *s, const cop_config *c, cop_diag *diag)
 		cop_diag_set(diag, "", 0, 0, "sockets: %s", zmq_strerror(errno));
 		return COP_ENOMEM;
 	}
+	s->unread = cop_mem_alloc(COP_SOCKETS_BUCKETS, sizeof *s->unread);
+	if (s->unread == NULL) {
+		cop_diag_set(diag, "", 0, 0, "sockets: %s", cop_err_text(COP_ENOMEM));
+		return COP_ENOMEM;
+	}
 	cop_err err = open_one(s, &s->requests, ZMQ_ROUTER, &c->requests, NULL, "requests", NULL, diag);
 	if (err == COP_OK)
 		err = open_one(s, &s->actions, ZMQ_XPUB, &c->actions_bind, NULL, "actions_bind", NULL, diag);
@@ -90,6 +101,7 @@ void cop_sockets_close(cop_sockets *sockets)
 			(void)zmq_close(all[i]);
 	if (sockets->context != NULL)
 		(void)zmq_ctx_term(sockets->context);
+	cop_mem_free(sockets->unread); /* what was on its way has been let go */
 	*sockets = (cop_sockets){ 0 };
 }
 
@@ -124,8 +136,56 @@ void cop_sockets_release(cop_sockets_message *message)
 	message->count = 0;
 }
 
+/* A reply that ZeroMQ holds until it is sent, or its requester gone. */
+typedef struct counted {
+	zmq_msg_t body;
+	size_t length;
+	atomic_size_t *bytes;
+} counted;
+
+static void let_go(void *data, void *hint)
+{
+	counted *reply = hint;
+	(void)data;
+	atomic_fetch_sub(reply->bytes, reply->length);
+	(void)zmq_msg_close(&reply->body);
+	cop_mem_free(reply);
+}
+
+/* Puts a counted message in body's place. False: the requester reads too little, or memory is short. */
+static bool count_bytes(cop_sockets *sockets, zmq_msg_t *to, zmq_msg_t *body)
+{
+	size_t length = zmq_msg_size(body);
+	if (length < LARGE)
+		return true;
+	size_t bucket = cop_hash_murmur3(zmq_msg_data(to), zmq_msg_size(to), 0) % COP_SOCKETS_BUCKETS;
+	atomic_size_t *bytes = &sockets->unread[bucket];
+	if (atomic_load(bytes) > COP_SOCKETS_UNREAD)
+		return false;
+	counted *reply = cop_mem_alloc(1, sizeof *reply);
+	if (reply == NULL)
+		return false;
+	*reply = (counted){ .length = length, .bytes = bytes };
+	(void)zmq_msg_init(&reply->body);
+	(void)zmq_msg_move(&reply->body, body);
+	zmq_msg_t outer;
+	if (zmq_msg_init_data(&outer, zmq_msg_data(&reply->body), length, let_go, reply) != 0) {
+		(void)zmq_msg_close(&reply->body);
+		cop_mem_free(reply);
+		return false;
+	}
+	atomic_fetch_add(bytes, length);
+	(void)zmq_msg_move(body, &outer);
+	(void)zmq_msg_close(&outer);
+	return true;
+}
+
 void cop_sockets_reply(cop_sockets *sockets, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body)
 {
+	if (!count_bytes(sockets, to, body)) {
+		sockets->replies_dropped++;
+		return;
+	}
 	/* ROUTER_MANDATORY: the identity's frame fails when nobody could get the message; later ones do not. */
 	if (zmq_msg_send(to, sockets->requests, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
 		sockets->replies_dropped++;

@@ -5,6 +5,7 @@
 #ifndef COP_DAEMON_SOCKETS_H
 #define COP_DAEMON_SOCKETS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include <zmq.h>
@@ -13,6 +14,9 @@
 #include "daemon/config.h"
 
 #define COP_SOCKETS_FRAMES 6 /* frames of a message that are looked at; a message with more is refused */
+
+#define COP_SOCKETS_BUCKETS 1024               /* of requesters, by a hash of their identities */
+#define COP_SOCKETS_UNREAD  ((size_t)64 << 20) /* bytes of replies that a bucket may leave unread */
 
 typedef struct cop_sockets {
 	void *context;
@@ -24,6 +28,7 @@ typedef struct cop_sockets {
 	uint64_t actions_dropped; /* how often a subscriber's queue was found full; ZeroMQ then passes it over,
 	                             uncounted, until it has read half of it */
 	uint64_t replies_dropped; /* their requester has gone, or does not read */
+	atomic_size_t *unread;    /* bytes of large replies on their way, by bucket; ZeroMQ's thread counts down */
 	uint64_t subscribers;     /* subscriptions to actions at present */
 } cop_sockets;
 

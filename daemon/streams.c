@@ -5,6 +5,7 @@
 #include "daemon/clock.h"
 #include "daemon/event.h"
 #include "wire/wire_items.h"
+#include "wire/wire_keys.h"
 #include "wire/wire_put.h"
 
 static void complain(cop_server *server, const char *stream, const char *model, const char *why)
@@ -49,6 +50,18 @@ static bool open_items(cop_server *server, cop_served *served, cop_served_stream
 	return false;
 }
 
+/* An item that said nothing usable; that it came is known all the same, so its number is no gap. */
+static void refuse(cop_server *server, cop_served *served, cop_served_stream *stream, const char *name,
+        const void *item, size_t length, const char *why)
+{
+	cop_wire_source source;
+	cop_wire_read_source(item, length, &source);
+	if (source.name != NULL && source.has_n)
+		(void)cop_gaps_note(&stream->gaps, source.name, source.length, source.n);
+	stream->refused++;
+	complain(server, name, served->name, why);
+}
+
 /* Whether the body is an array, and so its answer. */
 static bool is_array(zmq_msg_t *body)
 {
@@ -78,8 +91,7 @@ void cop_streams_contexts(cop_server *server, cop_sockets_message *message)
 				action.sequence = scope.sequence > action.sequence ? scope.sequence : action.sequence;
 				continue;
 			}
-			served->contexts.refused++;
-			complain(server, "contexts", served->name, fault.message);
+			refuse(server, served, &served->contexts, "contexts", item, length, fault.message);
 		}
 		if (array)
 			cop_wire_put_close(out, mark, decided);
@@ -102,8 +114,7 @@ void cop_streams_feedback(cop_server *server, cop_sockets_message *message)
 			cop_event_scope scope = { .served = served, .journal = server->journal, .now = server->time };
 			if (cop_event_feedback(&scope, item, length, NULL, &fault) == COP_OK)
 				continue;
-			served->feedback.refused++;
-			complain(server, "feedback", served->name, fault.message);
+			refuse(server, served, &served->feedback, "feedback", item, length, fault.message);
 		}
 	}
 	cop_sockets_release(message);

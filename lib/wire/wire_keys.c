@@ -195,6 +195,27 @@ cop_err cop_wire_plain_decode(const void *body, size_t length, cop_wire_seq *seq
 	return err == COP_EEND ? COP_OK : err;
 }
 
+void cop_wire_read_source(const void *body, size_t length, cop_wire_source *out)
+{
+	static const char *const names[] = { "src", "n" };
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	unsigned which;
+	*out = (cop_wire_source){ .name = NULL };
+	cop_wire_cursor_init(&cursor, body, length);
+	if (cop_wire_keys_open(&keys, &cursor, names, 2, NULL) != COP_OK)
+		return;
+	while (cop_wire_keys_next(&keys, &which) == COP_OK) {
+		cop_wire_cursor value = cursor;
+		if (which == 0)
+			(void)!cop_wire_read_src(&value, out, NULL);
+		else
+			(void)!cop_wire_read_n(&value, out, NULL);
+		if (cop_wire_cursor_skip(&cursor, COP_WIRE_DEPTH - 1) != COP_OK)
+			return;
+	}
+}
+
 void cop_wire_envelope(const void *body, size_t length, cop_event_id *id, cop_wire_seq *seq)
 {
 	static const char *const names[] = { "id", "seq" };

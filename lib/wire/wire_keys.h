@@ -60,6 +60,10 @@ COP_CHECK cop_err cop_wire_read_n(cop_wire_cursor *cursor, cop_wire_source *out,
 /* A request that carries nothing but `seq` (status, checkpoint, reload); an empty body counts as an empty map. */
 COP_CHECK cop_err cop_wire_plain_decode(const void *body, size_t length, cop_wire_seq *seq, cop_wire_fault *fault);
 
+/* src and n of a message that could not be decoded, or was refused for its content: whatever of the two can be read is
+ * filled. Never fails. */
+void cop_wire_read_source(const void *body, size_t length, cop_wire_source *out);
+
 /* id and seq of a message that could not be decoded, so that the error reply can carry them: whatever of the two can
  * be read is filled, the other is left empty (kind 0, length 0). Never fails. */
 void cop_wire_envelope(const void *body, size_t length, cop_event_id *id, cop_wire_seq *seq);

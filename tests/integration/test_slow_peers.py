@@ -59,6 +59,27 @@ def test_client_that_stops_reading_is_counted_and_stops_nobody(daemon):
     assert one.memory()[1] < 2000
 
 
+def test_unread_large_replies_are_bounded_by_their_bytes(daemon):
+    one = daemon(LIGHT)
+    stuck, good = one.client(RCVHWM=1, SNDHWM=0), one.client()
+    body = pack({"items": [{"id": i, "x": [1]} for i in range(20000)]})  # replies of about a megabyte
+    asked = 0
+
+    def more():
+        nonlocal asked
+        for _ in range(20):
+            stuck.send_raw(b"decide_batch", b"m", body)
+        asked += 20
+        wait_for(lambda: good.status()["requests"]["received"] >= asked, "the requests")
+        return good.status()["requests"]["replies_dropped"]
+
+    before = one.memory()[1]
+    wait_for(more, "replies to be dropped")
+    assert asked <= 600 and one.memory()[1] - before < 1000
+    assert good.decide("m", "good", [1])["id"] == "good"
+    one.logged("event=messages_dropped replies=")
+
+
 def test_clients_that_vanish_are_counted_and_stop_nobody(daemon):
     one = daemon()
     good = one.client()

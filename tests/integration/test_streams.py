@@ -136,6 +136,20 @@ def test_gaps_of_sources_are_counted(streams):
     assert streams.model()["feedback_stream"]["lost"] == 2
 
 
+def test_refused_messages_are_malformed_and_not_lost(streams):
+    publish = streams.publish
+    publish({"id": 0, "x": X, "src": "s", "n": 0})
+    publish({"id": 1, "x": [1], "src": "s", "n": 1})
+    publish({"id": 2, "x": "no", "src": "s", "n": 2})
+    publish({"id": 3, "x": X, "src": "s", "n": 5})  # two are missing
+    for n in range(3):
+        publish({"id": 0, "loss": 7.5 if n == 1 else 0.5, "src": "f", "n": n}, prefix=b"fb.")
+    wait_for(lambda: streams.model()["contexts"]["received"] == 4, "the contexts")
+    wait_for(lambda: streams.model()["feedback_stream"]["received"] == 3, "the feedback")
+    assert streams.model()["contexts"] == {"received": 4, "malformed": 2, "lost": 2}
+    assert streams.model()["feedback_stream"] == {"received": 3, "malformed": 1, "lost": 0}
+
+
 def test_unknown_topics_and_frames_are_counted(streams):
     sends = [[b"ctx.nobody", pack({"id": 1, "x": X})], [b"ctx.", b"\x80"], [b"ctx.m"], [b"ctx.m", b"\x80", b"\x80"]]
     sends += [[b"ctx.m" + b"\0", b"\x80"], [b"ctx." + b"m" * 5000, b"\x80"], [b"ctx.m"] + [b"\x80"] * 40]

@@ -131,6 +131,28 @@ static void test_plain_body_may_be_empty(void **state)
 	assert_int_equal(cop_wire_plain_decode("\x81\xa3seq\x90", 6, &seq, &fault), COP_EFORMAT);
 }
 
+static void test_source_of_a_wrong_message_is_found(void **state)
+{
+	(void)state;
+	cop_wire_source source;
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	put_message(&bytes, "{'x': [true], 'n': 5, 'id': [], 'src': 'abc', 'mask': 0}");
+	cop_wire_read_source(bytes.data, bytes.length, &source);
+	assert_true(source.has_n && source.n == 5 && source.length == 3 && memcmp(source.name, "abc", 3) == 0);
+	cop_wire_read_source(bytes.data, bytes.length - 1, &source); /* cut off behind both */
+	assert_true(source.has_n && source.name != NULL);
+	cop_bytes_clear(&bytes);
+	put_message(&bytes, "{'src': '', 'n': -1}");
+	cop_wire_read_source(bytes.data, bytes.length, &source);
+	assert_true(!source.has_n && source.name == NULL);
+	cop_wire_read_source(NULL, 0, &source);
+	assert_true(!source.has_n && source.name == NULL);
+	cop_wire_read_source("\xdf\xff\xff\xff\xff", 5, &source);
+	assert_true(!source.has_n && source.name == NULL);
+	cop_bytes_fini(&bytes);
+}
+
 static void test_envelope_of_a_wrong_message_is_found(void **state)
 {
 	(void)state;
@@ -213,6 +235,7 @@ int main(void)
 		cmocka_unit_test(test_batch_gives_each_item_and_seq),
 		cmocka_unit_test(test_bodies_wrong_are_refused_before_any_item),
 		cmocka_unit_test(test_plain_body_may_be_empty),
+		cmocka_unit_test(test_source_of_a_wrong_message_is_found),
 		cmocka_unit_test(test_envelope_of_a_wrong_message_is_found),
 		cmocka_unit_test(test_bodies_cut_or_changed_are_never_read_out_of_bounds),
 	};

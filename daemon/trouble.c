@@ -1,0 +1,44 @@
+#include "daemon/trouble.h"
+
+#include <inttypes.h>
+
+#include "daemon/server.h"
+
+#define SECONDS 10.0 /* between looks */
+
+static uint64_t of_code(const cop_server *server, cop_wire_code code)
+{
+	return server->counts.codes[code] + server->counts.item_codes[code];
+}
+
+static uint64_t lost_on_streams(const cop_server *server)
+{
+	uint64_t lost = 0;
+	for (size_t i = 0; i < server->models.count; i++)
+		lost += server->models.items[i].contexts.gaps.missing + server->models.items[i].feedback.gaps.missing;
+	return lost;
+}
+
+void cop_trouble_tell(cop_trouble *t, const cop_server *server, double now)
+{
+	if (now < t->next)
+		return;
+	const cop_trouble is = {
+		.next = now + SECONDS,
+		.busy = of_code(server, COP_WIRE_BUSY),
+		.internal = of_code(server, COP_WIRE_INTERNAL),
+		.not_durable = of_code(server, COP_WIRE_NOT_DURABLE),
+		.replies = server->sockets.replies_dropped,
+		.actions = server->sockets.actions_dropped,
+		.lost = lost_on_streams(server),
+	};
+	if (is.busy > t->busy || is.internal > t->internal || is.not_durable > t->not_durable)
+		cop_log_line(server->log, COP_LOG_WARNING, "requests_refused",
+		        "busy=%" PRIu64 " internal=%" PRIu64 " not_durable=%" PRIu64, is.busy - t->busy,
+		        is.internal - t->internal, is.not_durable - t->not_durable);
+	if (is.replies > t->replies || is.actions > t->actions || is.lost > t->lost)
+		cop_log_line(server->log, COP_LOG_WARNING, "messages_dropped",
+		        "replies=%" PRIu64 " actions=%" PRIu64 " lost=%" PRIu64, is.replies - t->replies,
+		        is.actions - t->actions, is.lost - t->lost);
+	*t = is;
+}
