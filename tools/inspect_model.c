@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "online/model.h"
+#include "online/ranking.h"
 #include "tree/tree_json.h"
 #include "tree/tree_text.h"
 
@@ -66,7 +67,12 @@ static void show_range(const cop_inspect_view *v, const char *key, double low, d
 
 static void show_arm_settings(const cop_inspect_view *v, const cop_learner_settings *s)
 {
-	show_whole(v, "arms", s->arms);
+	if (s->arms > 0) {
+		show_whole(v, "arms", s->arms);
+	} else {
+		show_whole(v, "max_candidates", s->max_candidates);
+		show_whole(v, "candidate_features", s->candidate_features);
+	}
 	show_text(v, "policy", s->policy);
 	if (strcmp(s->policy, "squarecb") == 0) {
 		show_number(v, "gamma", s->exploration.gamma);
@@ -87,7 +93,7 @@ static void show_settings(const cop_inspect_view *v, const cop_model_settings *m
 		show_whole(v, "bits", s->bits);
 		show_whole(v, "max_nonzeros", s->max_nonzeros);
 	}
-	if (s->arms > 0) {
+	if (s->policy[0] != '\0') {
 		show_arm_settings(v, s);
 	} else {
 		show_range(v, "value_range", m->value_low, m->value_high);
@@ -128,13 +134,20 @@ static void show_counters(const cop_inspect_view *v, cop_model *model)
 static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_diag *diag)
 {
 	const cop_learner_settings *s = &cop_model_get_settings(model)->learner;
-	float *zeros = cop_mem_alloc(s->features, sizeof *zeros);
+	bool ranks = cop_ranking_is(cop_model_learner(model));
+	float *zeros = cop_mem_alloc(s->features + s->candidate_features, sizeof *zeros);
 	if (zeros == NULL)
 		return fail(COP_ENOMEM, diag);
 	cop_row row = { .d = cop_learner_dimension(s), .dense = s->features != 0 ? zeros : NULL };
+	cop_row candidate = { .d = cop_ranking_dimension(s), .dense = row.dense };
+	cop_model_context nothing = { .x = &row, .candidate = ranks ? &candidate : NULL, .candidates = ranks };
 	cop_decision decision;
 	const cop_explanation *e;
-	cop_model_explain_row(model, &row, NULL, &decision, &e);
+	cop_err err = cop_model_explain_context(model, &nothing, &decision, &e);
+	if (err != COP_OK) {
+		cop_mem_free(zeros);
+		return fail(err, diag);
+	}
 	if (v->json != NULL) {
 		cop_json_key(v->json, "experts");
 		cop_json_begin_array(v->json);
@@ -172,7 +185,9 @@ static const char **feature_names(const cop_inspect_view *v, size_t d, char (**s
 		return NULL;
 	}
 	for (size_t i = 0; i < d; i++) {
-		(void)snprintf((*spare)[i], sizeof **spare, "x%zu", i);
+		bool candidate = v->contexts > 0 && i >= v->contexts;
+		(void)snprintf(
+		        (*spare)[i], sizeof **spare, candidate ? "c%zu" : "x%zu", candidate ? i - v->contexts : i);
 		names[i] = i < v->name_count ? v->names[i] : (*spare)[i];
 	}
 	return names;
@@ -240,9 +255,10 @@ cop_err cop_inspect_tree(
 	if (!whole)
 		return COP_OK;
 	size_t d = cop_oblique_tree_features(tree);
-	if (view->name_count > 0 && view->name_count != d) {
+	size_t named = view->contexts > 0 ? view->contexts : d;
+	if (view->name_count > 0 && view->name_count != named) {
 		cop_diag_set(diag, view->names_file, 0, 0, "%zu names, expected %zu, one for each feature",
-		        view->name_count, d);
+		        view->name_count, named);
 		return COP_ESHAPE;
 	}
 	char(*spare)[NAME_ROOM];
@@ -290,15 +306,19 @@ static cop_err show_trees(const cop_inspect_view *v, cop_model *model, cop_diag 
 }
 
 cop_err cop_inspect_model(
-        const cop_inspect_view *view, const char *name, const void *data, size_t length, cop_diag *diag)
+        const cop_inspect_view *given, const char *name, const void *data, size_t length, cop_diag *diag)
 {
 	cop_model_settings settings;
 	cop_model *model = NULL;
+	cop_inspect_view own = *given;
+	const cop_inspect_view *view = &own;
 	cop_err err = cop_model_peek(data, length, &settings, diag);
 	if (err == COP_OK)
 		err = cop_model_new(&settings, &model, diag);
 	if (err == COP_OK)
 		err = cop_model_load(model, data, length, diag);
+	if (err == COP_OK && cop_ranking_is(cop_model_learner(model)))
+		own.contexts = cop_learner_dimension(&settings.learner);
 	if (err == COP_OK) {
 		if (view->json != NULL)
 			cop_json_begin_object(view->json);

@@ -18,6 +18,7 @@ typedef struct cop_inspect_view {
 	uint64_t tree;            /* which tree to show in full, or one of the two above */
 	const char *const *names; /* of features, name_count of them; 0: they are x0, x1 ... */
 	size_t name_count;
+	size_t contexts;        /* of models that rank: features of contexts, behind which candidates' come; else 0 */
 	const char *names_file; /* where the names are from */
 } cop_inspect_view;
 

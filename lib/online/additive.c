@@ -27,6 +27,7 @@ struct cop_additive {
 	uint32_t *leaf;             /* M */
 	float *first, *first_score; /* n and columns: sums over the first inputs, when asked for */
 	float *score;               /* columns */
+	float *value;               /* 2^h M: leaf values along a row, when asked for */
 };
 
 static bool allocate(cop_additive *model)
@@ -34,12 +35,14 @@ static bool allocate(cop_additive *model)
 	const cop_additive_settings *set = &model->set;
 	size_t nodes = set->inputs * model->n;
 	size_t values = set->outputs * model->leaves * set->trees;
+	size_t linear = set->along ? 0 : set->inputs * model->columns;
 	model->w = cop_mem_alloc(nodes, sizeof(float));
 	model->w_sum = cop_mem_alloc(nodes, sizeof(float));
 	model->theta = cop_mem_alloc(values, sizeof(float));
 	model->theta_sum = cop_mem_alloc(values, sizeof(float));
-	model->linear = cop_mem_alloc(set->inputs * model->columns, sizeof(float));
-	model->linear_sum = cop_mem_alloc(set->inputs * model->columns, sizeof(float));
+	model->linear = cop_mem_alloc(linear, sizeof(float));
+	model->linear_sum = cop_mem_alloc(linear, sizeof(float));
+	model->value = cop_mem_alloc(set->along ? model->leaves * set->trees : 0, sizeof(float));
 	model->a = cop_mem_alloc(model->n, sizeof(float));
 	model->da = cop_mem_alloc(model->n, sizeof(float));
 	model->work = cop_mem_alloc(set->trees == 0 ? 0 : cop_dgt_work(set->height, set->trees), sizeof(float));
@@ -52,8 +55,8 @@ static bool allocate(cop_additive *model)
 			return false;
 	}
 	return model->w != NULL && model->w_sum != NULL && model->theta != NULL && model->theta_sum != NULL &&
-	       model->linear != NULL && model->linear_sum != NULL && model->a != NULL && model->da != NULL &&
-	       model->work != NULL && model->leaf != NULL;
+	       model->linear != NULL && model->linear_sum != NULL && model->value != NULL && model->a != NULL &&
+	       model->da != NULL && model->work != NULL && model->leaf != NULL;
 }
 
 static void start(cop_additive *model, cop_rng *rng)
@@ -68,7 +71,7 @@ static void start(cop_additive *model, cop_rng *rng)
 		model->w_sum[i] = ACCUMULATOR_START;
 	for (size_t i = 0; i < set->outputs * model->leaves * set->trees; i++)
 		model->theta_sum[i] = ACCUMULATOR_START;
-	for (size_t i = 0; i < set->inputs * model->columns; i++)
+	for (size_t i = 0; !set->along && i < set->inputs * model->columns; i++)
 		model->linear_sum[i] = ACCUMULATOR_START;
 }
 
@@ -102,7 +105,7 @@ double cop_additive_footprint(const cop_additive_settings *settings)
 	double inputs = (double)settings->inputs;
 	double splits = inputs * (double)cop_kernel_pad(leaves * settings->trees);
 	double values = (double)settings->outputs * (double)(leaves * settings->trees);
-	double linear = inputs * (double)cop_kernel_pad(settings->outputs);
+	double linear = settings->along ? 0.0 : inputs * (double)cop_kernel_pad(settings->outputs);
 	return 2.0 * sizeof(float) * (splits + values + linear);
 }
 
@@ -123,6 +126,7 @@ void cop_additive_free(cop_additive *model)
 	cop_mem_free(model->first);
 	cop_mem_free(model->first_score);
 	cop_mem_free(model->score);
+	cop_mem_free(model->value);
 	cop_mem_free(model);
 }
 
@@ -133,16 +137,24 @@ static void walk(cop_additive *model, const cop_row *x)
 	cop_dgt_leaves(model->set.height, model->set.trees, model->a, model->leaf);
 }
 
+/* Leaves' places in an output's values. */
+static void place_leaves(cop_additive *model)
+{
+	size_t trees = model->set.trees;
+	for (size_t m = 0; m < trees; m++)
+		model->leaf[m] = model->leaf[m] * (uint32_t)trees + (uint32_t)m;
+}
+
 void cop_additive_scores(cop_additive *model, const cop_row *x, float *scores)
 {
 	const cop_additive_settings *set = &model->set;
 	memset(scores, 0, model->columns * sizeof *scores);
-	cop_kernel_forward_row(set->kernel, x, model->columns, model->linear, scores);
+	if (!set->along)
+		cop_kernel_forward_row(set->kernel, x, model->columns, model->linear, scores);
 	if (set->trees == 0)
 		return;
 	walk(model, x);
-	for (size_t m = 0; m < set->trees; m++)
-		model->leaf[m] = model->leaf[m] * (uint32_t)set->trees + (uint32_t)m;
+	place_leaves(model);
 	for (size_t k = 0; k < set->outputs; k++) {
 		const float *theta = model->theta + k * model->leaves * set->trees;
 		float sum = 0.0f;
@@ -217,6 +229,68 @@ cop_err cop_additive_update(cop_additive *model, const cop_row *x, size_t output
 	return COP_OK;
 }
 
+void cop_additive_walk(cop_additive *model, const cop_row *x)
+{
+	if (model->set.trees == 0)
+		return;
+	walk(model, x);
+	place_leaves(model);
+}
+
+float cop_additive_along(const cop_additive *model, const cop_row *c)
+{
+	size_t values = model->leaves * model->set.trees;
+	float score = 0.0f;
+	for (size_t i = 0; i < cop_row_entries(c); i++) {
+		const float *theta = model->theta + cop_row_index(c, i) * values;
+		float sum = 0.0f;
+		for (size_t m = 0; m < model->set.trees; m++)
+			sum += theta[model->leaf[m]];
+		score += cop_row_value(c, i) * sum;
+	}
+	return score;
+}
+
+/* Leaf values along c: elements apart from one another, so that a vector unit gives the same bits. */
+static void combine(cop_additive *model, const cop_row *c)
+{
+	size_t values = model->leaves * model->set.trees;
+	float *restrict out = model->value;
+	memset(out, 0, values * sizeof *out);
+	for (size_t i = 0; i < cop_row_entries(c); i++) {
+		const float *restrict theta = model->theta + cop_row_index(c, i) * values;
+		float share = cop_row_value(c, i);
+#pragma omp simd
+		for (size_t v = 0; v < values; v++)
+			out[v] += share * theta[v];
+	}
+}
+
+cop_err cop_additive_update_along(cop_additive *model, const cop_row *x, const cop_row *c, float g)
+{
+	const cop_additive_settings *set = &model->set;
+	COP_ASSERT(c->d == set->outputs);
+	if (!(fabsf(g) <= LARGEST_GRADIENT))
+		return COP_EDIVERGED;
+	if (set->trees == 0)
+		return COP_OK;
+	size_t values = model->leaves * set->trees;
+	combine(model, c);
+	cop_dgt_backward(set->height, set->trees, model->agree, model->a, model->value, model->work, model->da);
+	for (size_t i = 0; i < values - set->trees; i++)
+		model->da[i] *= g;
+	cop_kernel_adagrad_row(set->kernel, x, model->n, model->da, set->split_rate, model->w, model->w_sum);
+	for (size_t i = 0; i < cop_row_entries(c); i++) {
+		size_t at = cop_row_index(c, i) * values;
+		float share = g * cop_row_value(c, i);
+		for (size_t m = 0; m < set->trees; m++) {
+			size_t leaf = at + model->leaf[m];
+			step(&model->theta[leaf], &model->theta_sum[leaf], share, set->leaf_rate);
+		}
+	}
+	return COP_OK;
+}
+
 void cop_additive_explain(
         cop_additive *model, const cop_row *x, size_t output, cop_explanation *e, cop_explained_expert *expert)
 {
@@ -235,6 +309,21 @@ void cop_additive_explain(
 		cop_explained_tree *tree = cop_explanation_tree(e, expert);
 		cop_explanation_path(e, tree, x, model->a + m, set->trees, model->w + m, model->n, set->height);
 		tree->value = model->theta[(output * model->leaves + tree->leaf) * set->trees + m];
+	}
+}
+
+void cop_additive_explain_along(
+        cop_additive *model, const cop_row *x, const cop_row *c, cop_explanation *e, cop_explained_expert *expert)
+{
+	const cop_additive_settings *set = &model->set;
+	if (set->trees == 0)
+		return;
+	walk(model, x);
+	combine(model, c);
+	for (size_t m = 0; m < set->trees; m++) {
+		cop_explained_tree *tree = cop_explanation_tree(e, expert);
+		cop_explanation_path(e, tree, x, model->a + m, set->trees, model->w + m, model->n, set->height);
+		tree->value = model->value[tree->leaf * set->trees + m];
 	}
 }
 
@@ -272,6 +361,8 @@ void cop_additive_save(const cop_additive *model, cop_bytes *bytes)
 	cop_bytes_put_f32s(bytes, model->w_sum, set->inputs * model->n);
 	cop_bytes_put_f32s(bytes, model->theta, values);
 	cop_bytes_put_f32s(bytes, model->theta_sum, values);
+	if (set->along)
+		return;
 	cop_bytes_put_f32s(bytes, model->linear, set->inputs * model->columns);
 	cop_bytes_put_f32s(bytes, model->linear_sum, set->inputs * model->columns);
 }
@@ -301,6 +392,8 @@ cop_err cop_additive_load(cop_additive *model, cop_cursor *cursor)
 	load_sums(cursor, model->w_sum, set->inputs * model->n);
 	cop_cursor_f32s(cursor, model->theta, values);
 	load_sums(cursor, model->theta_sum, values);
+	if (set->along)
+		return cursor->err;
 	cop_cursor_f32s(cursor, model->linear, set->inputs * model->columns);
 	load_sums(cursor, model->linear_sum, set->inputs * model->columns);
 	return cursor->err;

@@ -3,6 +3,8 @@
  * score_k(x) = A_k x + sum over m of theta^m[leaf_m(x), k], k in [0, outputs), x with its constant (D = d + 1 inputs).
  * Dense-gradient steps (train/dgt.h) for the splits, per-coordinate AdaGrad everywhere, Theta and A started at 0, W at
  * random so that margins of standardised inputs have about unit variance. M = 0: the linear term alone.
+ * Leaves may also be taken as linear in some row c of `outputs` inputs: score = sum over k of c_k sum over m of
+ * theta^m[leaf_m(x), k].
  * Weights are feature-major blocks (linalg/kernel.h): tree m's node t is column t M + m. One thread per object;
  * nothing is allocated after new. */
 #ifndef COP_ONLINE_ADDITIVE_H
@@ -28,6 +30,7 @@ typedef struct cop_additive_settings {
 	size_t trees;     /* M */
 	unsigned height;  /* 1 .. COP_DGT_MAX_HEIGHT; unused when trees is 0 */
 	bool in_parts;    /* room for cop_additive_begin */
+	bool along;       /* room for cop_additive_update_along; no linear term (A is not there) */
 	float split_rate; /* AdaGrad rates of W, Theta and A */
 	float leaf_rate;
 	float linear_rate;
@@ -51,8 +54,17 @@ float cop_additive_finish(cop_additive *model, const cop_row *rest, size_t at);
  * changed. */
 COP_CHECK cop_err cop_additive_update(cop_additive *model, const cop_row *x, size_t output, float g);
 
+/* Of models made for it (with trees): margins and leaves of x, then the score for c, dense or sparse, and one step of
+ * it along g, the loss's gradient by that score; x must be the row of the last walk. COP_EDIVERGED as above. */
+void cop_additive_walk(cop_additive *model, const cop_row *x);
+float cop_additive_along(const cop_additive *model, const cop_row *c);
+COP_CHECK cop_err cop_additive_update_along(cop_additive *model, const cop_row *x, const cop_row *c, float g);
+
 void cop_additive_explain(
         cop_additive *model, const cop_row *x, size_t output, cop_explanation *e, cop_explained_expert *expert);
+/* Paths and leaf values for c; the expert's features and linear are left alone. */
+void cop_additive_explain_along(
+        cop_additive *model, const cop_row *x, const cop_row *c, cop_explanation *e, cop_explained_expert *expert);
 /* Tree m as a plain oblique tree over D - 1 features and a bias, its leaves' values for every output. Caller frees. */
 COP_CHECK cop_err cop_additive_tree(const cop_additive *model, size_t m, cop_oblique_tree **out);
 size_t cop_additive_trees(const cop_additive *model);

@@ -29,8 +29,10 @@ static double additive(const cop_learner_settings *s, size_t inputs, size_t outp
 static double explanations(const cop_learner_settings *s, size_t count)
 {
 	size_t tree = sizeof(cop_explained_tree) + s->height * sizeof(cop_explained_node);
-	size_t scores = strcmp(s->learner, "rank") == 0 ? s->max_candidates * sizeof(float) : 0;
-	return (double)count * (double)(sizeof(cop_explanation) + s->trees * tree + scores);
+	bool ranks = strcmp(s->learner, "rank") == 0;
+	size_t trees = ranks ? 2 * s->trees : s->trees; /* two of its scorers have them */
+	size_t scores = ranks ? s->max_candidates * sizeof(float) : 0;
+	return (double)count * (double)(sizeof(cop_explanation) + trees * tree + scores);
 }
 
 double cop_footprint(const cop_learner_settings *s, size_t explain_keep)

@@ -1,6 +1,6 @@
 /* Dense rows lie in `row` as they are: near is its first near entries. Sparse: context entries, then the candidate's
  * shifted by 2^bits, then the constant, are in index/value; `pairs` are the hashed products in the order of their
- * entries, which cop_joint_rows sorts and merges behind them. */
+ * entries, which cop_joint_make_rows sorts and merges behind them. */
 #include "online/joint.h"
 
 #include <string.h>
@@ -14,9 +14,10 @@ enum { PAIR_STREAM = 3 };
 struct cop_joint {
 	cop_joint_settings set;
 	size_t near, whole;
-	float *row;             /* dense: whole */
-	uint32_t *left, *right; /* dense: features of each product when they are drawn; NULL: all pairs */
-	uint32_t *index;        /* sparse: entries of whole rows */
+	cop_row context, candidate; /* as they were set */
+	float *row;                 /* dense: whole */
+	uint32_t *left, *right;     /* dense: features of each product when they are drawn; NULL: all pairs */
+	uint32_t *index;            /* sparse: entries of whole rows */
 	float *value;
 	size_t context_entries; /* sparse */
 	size_t entries;         /* sparse: of the near row */
@@ -140,6 +141,7 @@ bool cop_joint_pair(const cop_joint *joint, size_t input, size_t *feature, size_
 void cop_joint_set_context(cop_joint *joint, const cop_row *x)
 {
 	COP_ASSERT(x->d == joint->set.features + 1 && (x->dense == NULL) == joint->set.sparse);
+	joint->context = *x;
 	if (!joint->set.sparse) {
 		memcpy(joint->row, x->dense, joint->set.features * sizeof *joint->row);
 		joint->row[joint->near - 1] = 1.0f;
@@ -181,6 +183,7 @@ void cop_joint_set_candidate(cop_joint *joint, const cop_row *a)
 {
 	const cop_joint_settings *s = &joint->set;
 	COP_ASSERT(a->d == s->candidate_features + 1 && (a->dense == NULL) == s->sparse);
+	joint->candidate = *a;
 	if (!s->sparse) {
 		memcpy(joint->row + s->features, a->dense, s->candidate_features * sizeof *joint->row);
 		return;
@@ -253,8 +256,15 @@ static void multiply(cop_joint *joint)
 			out[j * s->candidate_features + k] = x[j] * a[k];
 }
 
-void cop_joint_rows(cop_joint *joint, cop_row *near, cop_row *whole)
+const cop_row *cop_joint_context(const cop_joint *joint) { return &joint->context; }
+const cop_row *cop_joint_candidate(const cop_joint *joint) { return &joint->candidate; }
+
+void cop_joint_make_rows(cop_joint *joint, cop_joint_rows *rows)
 {
+	cop_row *near = &rows->near;
+	cop_row *whole = &rows->whole;
+	rows->context = joint->context;
+	rows->candidate = joint->candidate;
 	if (!joint->set.sparse) {
 		multiply(joint);
 		*near = (cop_row){ .d = joint->near, .dense = joint->row };

@@ -45,11 +45,20 @@ void cop_joint_sizes(const cop_joint_settings *settings, size_t *near, size_t *w
 /* The context and candidate features that a product input is of; false when it is none, or shared by many. */
 bool cop_joint_pair(const cop_joint *joint, size_t input, size_t *feature, size_t *candidate_feature);
 
-/* The context, then a candidate: standardised rows with their constant (online/standardiser.h), copied. */
+/* The context, then a candidate: standardised rows with their constant (online/standardiser.h); what they point to is
+ * kept until the next call of the same kind. */
 void cop_joint_set_context(cop_joint *joint, const cop_row *x);
 void cop_joint_set_candidate(cop_joint *joint, const cop_row *a);
-/* Their rows; views until the next call. */
-void cop_joint_rows(cop_joint *joint, cop_row *near, cop_row *whole);
+/* The rows as they were set. */
+const cop_row *cop_joint_context(const cop_joint *joint);
+const cop_row *cop_joint_candidate(const cop_joint *joint);
+
+/* All that there is to learn from; views until the next call. */
+typedef struct cop_joint_rows {
+	cop_row context, candidate; /* as they were set */
+	cop_row near, whole;
+} cop_joint_rows;
+void cop_joint_make_rows(cop_joint *joint, cop_joint_rows *rows);
 /* The near row in two: the context's entries, and (beginning at input *at) the candidate's with the constant. */
 void cop_joint_first(const cop_joint *joint, cop_row *first);
 void cop_joint_rest(const cop_joint *joint, cop_row *rest, size_t *at);

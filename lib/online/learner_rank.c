@@ -12,17 +12,18 @@
 #include "online/scorer.h"
 #include "online/standardiser.h"
 
-#define ETA             0.5
-#define DISCOUNT        0.9995
-#define DEFAULT_EPSILON 0.1
-#define DEFAULT_GAMMA   30.0
-#define DEFAULT_TREES   16
-#define DEFAULT_HEIGHT  5
-#define SPARSE_TREES    8
-#define SPARSE_HEIGHT   4
-#define PRIOR_LOSS      0.5f /* predicted by a scorer that has run away: it knows nothing */
+#define ETA              0.5
+#define DISCOUNT         0.9995
+#define DEFAULT_EPSILON  0.1
+#define DEFAULT_GAMMA    30.0
+#define DEFAULT_TREES    16
+#define DEFAULT_HEIGHT   5
+#define SPARSE_TREES     8
+#define SPARSE_HEIGHT    4
+#define SPARSE_CANDIDATE 8    /* entries of a usual sparse candidate */
+#define PRIOR_LOSS       0.5f /* predicted by a scorer that has run away: it knows nothing */
 
-static const cop_scorer_class *const members[] = { &cop_scorer_linear, &cop_scorer_trees };
+static const cop_scorer_class *const members[] = { &cop_scorer_linear, &cop_scorer_trees, &cop_scorer_leaves };
 #define MEMBERS (sizeof members / sizeof *members)
 
 typedef struct ranker {
@@ -90,6 +91,7 @@ static cop_scorer_settings scorer_settings(const cop_learner_settings *s)
 	size_t near, whole;
 	cop_joint_sizes(&settings.joint, &near, &whole);
 	settings.typical = sparse ? COP_LEARNER_SPARSE_TYPICAL : near;
+	settings.candidate_entries = sparse ? SPARSE_CANDIDATE : settings.joint.candidate_features + 1;
 	return settings;
 }
 
@@ -233,13 +235,13 @@ static cop_err learn(
         cop_learner *learner, const cop_row *x, const cop_row *candidate, const cop_decision *decision, double loss)
 {
 	ranker *r = (ranker *)learner;
-	cop_row near, whole;
+	cop_joint_rows rows;
 	bool moved = false;
 	set_context(r, x);
 	set_candidate(r, candidate);
-	cop_joint_rows(r->joint, &near, &whole);
+	cop_joint_make_rows(r->joint, &rows);
 	for (size_t i = 0; i < MEMBERS; i++) /* one that refuses the step does not keep the others from it */
-		moved |= members[i]->learn(r->scorer[i], &near, &whole, loss) == COP_OK;
+		moved |= members[i]->learn(r->scorer[i], &rows, loss) == COP_OK;
 	if (!moved)
 		return COP_EDIVERGED;
 	for (size_t i = 0; i < MEMBERS; i++) {
@@ -256,7 +258,7 @@ static void explain(cop_learner *learner, const cop_row *x, const cop_row *candi
         const cop_decision *decision, cop_explanation *e)
 {
 	ranker *r = (ranker *)learner;
-	cop_row near, whole;
+	cop_joint_rows rows;
 	double weight[MEMBERS];
 	(void)decision;
 	if (c != NULL && c->count <= e->score_room) {
@@ -265,13 +267,13 @@ static void explain(cop_learner *learner, const cop_row *x, const cop_row *candi
 		memcpy(e->scores, r->mixed, c->count * sizeof *e->scores);
 	}
 	predict(r, x, candidate, 1, weight);
-	cop_joint_rows(r->joint, &near, &whole);
+	cop_joint_make_rows(r->joint, &rows);
 	e->prediction = (double)r->mixed[0];
 	for (size_t i = 0; i < MEMBERS; i++) {
 		cop_explained_expert *expert = cop_explanation_expert(e, members[i]->name);
 		expert->weight = weight[i];
 		expert->prediction = (double)r->loss[i][0];
-		members[i]->explain(r->scorer[i], &near, &whole, e, expert);
+		members[i]->explain(r->scorer[i], &rows, e, expert);
 	}
 }
 

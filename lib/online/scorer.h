@@ -16,7 +16,8 @@
 
 typedef struct cop_scorer_settings {
 	cop_joint_settings joint;
-	size_t typical; /* entries of a usual near row */
+	size_t typical;           /* entries of a usual near row */
+	size_t candidate_entries; /* of a usual candidate with its constant */
 	size_t trees;
 	unsigned height;
 	float rate; /* factor on the scorer's own rates; 1 is its default */
@@ -33,9 +34,8 @@ typedef struct cop_scorer_class {
 	/* joint holds one of its candidates: its predicted loss. */
 	float (*score)(void *scorer, const cop_joint *joint);
 	/* Rows of the played candidate; loss in [0, 1]. COP_EDIVERGED: nothing changed. */
-	cop_err (*learn)(void *scorer, const cop_row *near, const cop_row *whole, double loss);
-	void (*explain)(
-	        void *scorer, const cop_row *near, const cop_row *whole, cop_explanation *e, cop_explained_expert *out);
+	cop_err (*learn)(void *scorer, const cop_joint_rows *rows, double loss);
+	void (*explain)(void *scorer, const cop_joint_rows *rows, cop_explanation *e, cop_explained_expert *out);
 	void (*save)(const void *scorer, cop_bytes *bytes);
 	cop_err (*load)(void *scorer, cop_cursor *cursor);
 	size_t (*trees)(const void *scorer);
@@ -44,5 +44,7 @@ typedef struct cop_scorer_class {
 
 extern const cop_scorer_class cop_scorer_linear; /* second-order linear on whole rows, online/second_order.h */
 extern const cop_scorer_class cop_scorer_trees;  /* linear on whole rows and M trees on near ones, online/additive.h */
+extern const cop_scorer_class
+        cop_scorer_leaves; /* the same, but trees of contexts with leaves linear in the candidate */
 
 #endif

@@ -66,18 +66,15 @@ static float score(void *scorer, const cop_joint *joint)
 	return COP_SECOND_ORDER_PRIOR + cop_joint_folded(joint, cop_second_order_weights(s->model), &s->fold);
 }
 
-static cop_err learn(void *scorer, const cop_row *near, const cop_row *whole, double loss)
+static cop_err learn(void *scorer, const cop_joint_rows *rows, double loss)
 {
-	(void)near;
-	return cop_second_order_learn(((linear_scorer *)scorer)->model, whole, 0, loss);
+	return cop_second_order_learn(((linear_scorer *)scorer)->model, &rows->whole, 0, loss);
 }
 
-static void explain(
-        void *scorer, const cop_row *near, const cop_row *whole, cop_explanation *e, cop_explained_expert *out)
+static void explain(void *scorer, const cop_joint_rows *rows, cop_explanation *e, cop_explained_expert *out)
 {
-	(void)near;
 	(void)e;
-	cop_second_order_explain(((linear_scorer *)scorer)->model, whole, 0, out);
+	cop_second_order_explain(((linear_scorer *)scorer)->model, &rows->whole, 0, out);
 }
 
 static void save(const void *scorer, cop_bytes *bytes)

@@ -448,6 +448,168 @@ static void test_new_wrong_or_short_of_memory_is_refused(void **state)
 	cop_additive_free(NULL);
 }
 
+static cop_additive *model_along(void)
+{
+	cop_rng rng;
+	cop_rng_init(&rng, SEED, 0);
+	cop_additive *model;
+	cop_additive_settings settings = {
+		.kernel = cop_kernel_best(),
+		.inputs = D,
+		.typical = D,
+		.outputs = K,
+		.trees = M,
+		.height = H,
+		.along = true,
+		.split_rate = (float)SPLIT,
+		.leaf_rate = (float)LEAF,
+	};
+	assert_int_equal(cop_additive_new(&settings, &rng, &model), COP_OK);
+	return model;
+}
+
+static void assert_equal_trees(const cop_additive *a, const cop_additive *b)
+{
+	for (size_t m = 0; m < M; m++) {
+		cop_oblique_tree *one = export_tree(a, m), *two = export_tree(b, m);
+		for (size_t t = 0; t < NODES; t++)
+			assert_memory_equal(cop_oblique_tree_weights(one, t), cop_oblique_tree_weights(two, t),
+			        (D - 1) * sizeof(float));
+		for (size_t l = 0; l < LEAVES; l++)
+			assert_memory_equal(
+			        cop_oblique_tree_values(one, l), cop_oblique_tree_values(two, l), K * sizeof(float));
+		cop_oblique_tree_free(one);
+		cop_oblique_tree_free(two);
+	}
+}
+
+/* Along a unit row, dense or sparse, everything is what the output of its own does. */
+static void test_leaves_along_a_unit_row_are_one_output(void **state)
+{
+	(void)state;
+	cop_additive *dense = model_along(), *sparse = model_along(), *single = model_along();
+	_Alignas(64) float scores[COP_KERNEL_LANES];
+	cop_rng rng;
+	cop_rng_init(&rng, SEED, 40);
+	for (int n = 0; n < 300; n++) {
+		test_row x;
+		row_random(&x, &rng, D, 1.0, 1);
+		cop_row row = row_dense(&x);
+		uint32_t output = (uint32_t)cop_rng_below(&rng, K);
+		float unit[K] = { 0.0f }, one = 1.0f, g = (float)cop_rng_normal(&rng);
+		unit[output] = 1.0f;
+		cop_row c = { .d = K, .dense = unit }, s = { .d = K, .nnz = 1, .index = &output, .value = &one };
+		cop_additive_walk(dense, &row);
+		cop_additive_walk(sparse, &row);
+		cop_additive_scores(single, &row, scores);
+		assert_true(cop_additive_along(dense, &c) == scores[output]);
+		assert_true(cop_additive_along(sparse, &s) == scores[output]);
+		assert_int_equal(cop_additive_update_along(dense, &row, &c, g), COP_OK);
+		assert_int_equal(cop_additive_update_along(sparse, &row, &s, g), COP_OK);
+		assert_int_equal(cop_additive_update_along(single, &row, &s, g), COP_OK);
+		assert_equal_trees(dense, sparse);
+	}
+	cop_additive_free(dense);
+	cop_additive_free(sparse);
+	cop_additive_free(single);
+	cop_additive *along = model_along(), *plain = model_of(M, H, K);
+	for (int n = 0; n < 300; n++) { /* the linear term of the other has a part in its scores, not in its steps */
+		test_row x;
+		row_random(&x, &rng, D, 1.0, 1);
+		cop_row row = row_dense(&x);
+		size_t output = (size_t)cop_rng_below(&rng, K);
+		float unit[K] = { 0.0f }, g = (float)cop_rng_normal(&rng);
+		unit[output] = 1.0f;
+		cop_row c = { .d = K, .dense = unit };
+		cop_additive_walk(along, &row);
+		cop_additive_scores(plain, &row, scores);
+		assert_int_equal(cop_additive_update_along(along, &row, &c, g), COP_OK);
+		assert_int_equal(cop_additive_update(plain, &row, output, g), COP_OK);
+		assert_equal_trees(along, plain);
+	}
+	cop_additive_free(along);
+	cop_additive_free(plain);
+}
+
+/* Learning a target that is linear in c and depends on the side of x brings the squared error down. */
+static void test_step_along_a_row_lowers_its_score_by_the_gradients_definition(void **state)
+{
+	(void)state;
+	cop_additive *model = model_along();
+	cop_rng rng;
+	double early = 0.0, late = 0.0;
+	cop_rng_init(&rng, SEED, 41);
+	for (int n = 0; n < 3000; n++) {
+		test_row x, a;
+		row_random(&x, &rng, D, 1.0, 1);
+		row_random(&a, &rng, K, 1.0, 1);
+		cop_row row = row_dense(&x), c = row_dense(&a);
+		float target = x.dense[0] > 0.0f ? a.dense[0] - a.dense[1] : a.dense[1] + 1.0f;
+		cop_additive_walk(model, &row);
+		float error = cop_additive_along(model, &c) - target;
+		*(n < 300 ? &early : &late) += n < 300 || n >= 2700 ? (double)(error * error) : 0.0;
+		assert_int_equal(cop_additive_update_along(model, &row, &c, error), COP_OK);
+		if (n == 0) { /* from all zeros, a step is -g c_k rate / sqrt(1 + (g c_k)^2) on every tree's leaf */
+			double want = 0.0;
+			for (size_t k = 0; k < K; k++) {
+				double g = (double)(error * a.dense[k]);
+				want -= (double)a.dense[k] * M * LEAF * g / sqrt(1.0 + g * g);
+			}
+			cop_explanation why;
+			cop_explained_expert expert = { 0 };
+			double sum = 0.0;
+			assert_int_equal(cop_explanation_init(&why, M, H), COP_OK);
+			cop_additive_explain_along(model, &row, &c, &why, &expert);
+			for (size_t m = 0; m < why.tree_count; m++)
+				sum += (double)why.trees[m].value;
+			cop_additive_walk(model, &row);
+			assert_true(fabs(sum - (double)cop_additive_along(model, &c)) < 1e-5);
+			assert_true(fabs(sum - want) < 0.3 * fabs(want)); /* a split may have moved the row elsewhere */
+			cop_explanation_fini(&why);
+		}
+	}
+	if (!(late < 0.3 * early))
+		fail_msg("squared error %.3f, at first %.3f", late / 300.0, early / 300.0);
+	cop_additive_free(model);
+}
+
+static void test_rows_in_parts_have_the_same_score(void **state)
+{
+	(void)state;
+	for (size_t trees = 0; trees <= M; trees += M) {
+		cop_rng rng;
+		cop_additive *model;
+		_Alignas(64) float scores[COP_KERNEL_LANES];
+		cop_additive_settings settings = {
+			.kernel = cop_kernel_best(),
+			.inputs = D,
+			.typical = D,
+			.outputs = 1,
+			.trees = trees,
+			.height = H,
+			.in_parts = true,
+			.split_rate = (float)SPLIT,
+			.leaf_rate = (float)LEAF,
+			.linear_rate = (float)LINEAR,
+		};
+		cop_rng_init(&rng, SEED, 42);
+		assert_int_equal(cop_additive_new(&settings, &rng, &model), COP_OK);
+		for (int n = 0; n < 200; n++) {
+			test_row x;
+			row_random(&x, &rng, D, 1.0, 1);
+			cop_row row = row_dense(&x);
+			cop_row first = { .d = 2, .dense = x.dense }, rest = { .d = D - 2, .dense = x.dense + 2 };
+			cop_additive_begin(model, &first);
+			float finished = cop_additive_finish(model, &rest, 2);
+			cop_additive_scores(model, &row, scores);
+			assert_true(fabsf(finished - scores[0]) < 1e-5f);
+			assert_int_equal(
+			        cop_additive_update(model, &row, 0, scores[0] - x.dense[0] * x.dense[1]), COP_OK);
+		}
+		cop_additive_free(model);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -459,6 +621,9 @@ int main(void)
 		cmocka_unit_test(test_load_then_continue_equals_never_stopped),
 		cmocka_unit_test(test_update_without_finite_state_is_refused_and_changes_nothing),
 		cmocka_unit_test(test_new_wrong_or_short_of_memory_is_refused),
+		cmocka_unit_test(test_leaves_along_a_unit_row_are_one_output),
+		cmocka_unit_test(test_step_along_a_row_lowers_its_score_by_the_gradients_definition),
+		cmocka_unit_test(test_rows_in_parts_have_the_same_score),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static void check_fold(cop_joint *joint, const cop_row *x, const cop_row *a, siz
 	float *w = cop_mem_alloc(whole_size, sizeof *w);
 	cop_joint_fold fold = { .v = cop_mem_alloc(candidate_features, sizeof(float)) };
 	cop_rng rng;
-	cop_row near, whole;
+	cop_joint_rows rows;
 	assert_non_null(w);
 	assert_non_null(fold.v);
 	cop_rng_init(&rng, 9, 0);
@@ -35,22 +35,22 @@ static void check_fold(cop_joint *joint, const cop_row *x, const cop_row *a, siz
 	cop_joint_fold_context(joint, w, &fold);
 	cop_joint_set_candidate(joint, a);
 	double folded = (double)cop_joint_folded(joint, w, &fold);
-	cop_joint_rows(joint, &near, &whole);
-	assert_int_equal(near.d, cop_joint_near(joint));
-	assert_int_equal(whole.d, whole_size);
+	cop_joint_make_rows(joint, &rows);
+	assert_int_equal(rows.near.d, cop_joint_near(joint));
+	assert_int_equal(rows.whole.d, whole_size);
 	double sum = 0.0;
 	double size = 0.0;
-	for (size_t i = 0; i < cop_row_entries(&whole); i++) {
-		double term = (double)w[cop_row_index(&whole, i)] * (double)cop_row_value(&whole, i);
-		assert_true(cop_row_index(&whole, i) < whole_size);
-		assert_true(i == 0 || cop_row_index(&whole, i) > cop_row_index(&whole, i - 1));
+	for (size_t i = 0; i < cop_row_entries(&rows.whole); i++) {
+		double term = (double)w[cop_row_index(&rows.whole, i)] * (double)cop_row_value(&rows.whole, i);
+		assert_true(cop_row_index(&rows.whole, i) < whole_size);
+		assert_true(i == 0 || cop_row_index(&rows.whole, i) > cop_row_index(&rows.whole, i - 1));
 		sum += term;
 		size += fabs(term);
 	}
 	assert_true(fabs(sum - folded) <= 1e-5 * size);
-	for (size_t i = 0; i < cop_row_entries(&near); i++) {
-		assert_int_equal(cop_row_index(&near, i), cop_row_index(&whole, i));
-		assert_true(cop_row_value(&near, i) == cop_row_value(&whole, i));
+	for (size_t i = 0; i < cop_row_entries(&rows.near); i++) {
+		assert_int_equal(cop_row_index(&rows.near, i), cop_row_index(&rows.whole, i));
+		assert_true(cop_row_value(&rows.near, i) == cop_row_value(&rows.whole, i));
 	}
 	cop_mem_free(w);
 	cop_mem_free(fold.v);
@@ -63,7 +63,7 @@ static void test_dense_rows_hold_context_candidate_constant_and_every_product(vo
 	cop_joint *joint;
 	cop_rng rng;
 	test_row x, a;
-	cop_row near, whole;
+	cop_joint_rows rows;
 	cop_rng_init(&rng, 1, 0);
 	assert_int_equal(cop_joint_new(&s, &joint), COP_OK);
 	row_random(&x, &rng, 6, 1.0, 1);
@@ -71,16 +71,16 @@ static void test_dense_rows_hold_context_candidate_constant_and_every_product(vo
 	cop_row rx = row_dense(&x), ra = row_dense(&a);
 	cop_joint_set_context(joint, &rx);
 	cop_joint_set_candidate(joint, &ra);
-	cop_joint_rows(joint, &near, &whole);
-	assert_int_equal(near.d, 5 + 3 + 1);
-	assert_int_equal(whole.d, 9 + 15);
-	assert_memory_equal(near.dense, x.dense, 5 * sizeof(float));
-	assert_memory_equal(near.dense + 5, a.dense, 3 * sizeof(float));
-	assert_true(near.dense[8] == 1.0f);
+	cop_joint_make_rows(joint, &rows);
+	assert_int_equal(rows.near.d, 5 + 3 + 1);
+	assert_int_equal(rows.whole.d, 9 + 15);
+	assert_memory_equal(rows.near.dense, x.dense, 5 * sizeof(float));
+	assert_memory_equal(rows.near.dense + 5, a.dense, 3 * sizeof(float));
+	assert_true(rows.near.dense[8] == 1.0f);
 	for (size_t i = 9; i < 24; i++) {
 		size_t j, k;
 		assert_true(cop_joint_pair(joint, i, &j, &k));
-		assert_true(whole.dense[i] == x.dense[j] * a.dense[k]);
+		assert_true(rows.whole.dense[i] == x.dense[j] * a.dense[k]);
 	}
 	check_fold(joint, &rx, &ra, 3);
 	cop_joint_free(joint);
@@ -92,7 +92,7 @@ static void test_many_products_are_a_sample_of_the_pairs(void **state)
 	cop_joint_settings s = settings_of(600, 400, false);
 	cop_joint *joint;
 	cop_rng rng;
-	cop_row near, whole;
+	cop_joint_rows rows;
 	float *x = cop_mem_alloc(601, sizeof *x), *a = cop_mem_alloc(401, sizeof *a);
 	cop_rng_init(&rng, 2, 0);
 	for (size_t j = 0; j < 601; j++)
@@ -103,11 +103,11 @@ static void test_many_products_are_a_sample_of_the_pairs(void **state)
 	assert_int_equal(cop_joint_whole(joint), 1001 + COP_JOINT_PRODUCTS);
 	cop_row rx = { .d = 601, .dense = x }, ra = { .d = 401, .dense = a };
 	check_fold(joint, &rx, &ra, 400);
-	cop_joint_rows(joint, &near, &whole);
-	for (size_t i = 1001; i < whole.d; i += 77) {
+	cop_joint_make_rows(joint, &rows);
+	for (size_t i = 1001; i < rows.whole.d; i += 77) {
 		size_t j, k;
 		assert_true(cop_joint_pair(joint, i, &j, &k));
-		assert_true(j < 600 && k < 400 && whole.dense[i] == x[j] * a[k]);
+		assert_true(j < 600 && k < 400 && rows.whole.dense[i] == x[j] * a[k]);
 	}
 	cop_joint_free(joint);
 	cop_mem_free(x);

@@ -148,7 +148,7 @@ static void test_view_is_what_decide_draws_from(void **state)
 		assert_int_equal(cop_ranking_follow(follows, &e.row, &e.set, &same, &view), COP_OK);
 		assert_int_equal(view.arms, e.set.count);
 		assert_true(view.p[d.arm] == d.p && same.rev == d.rev && same.greedy == d.greedy);
-		assert_memory_equal(same.prediction, d.prediction, 2 * sizeof *d.prediction);
+		assert_memory_equal(same.prediction, d.prediction, 3 * sizeof *d.prediction);
 		double sum = 0.0;
 		for (size_t k = 0; k < view.arms; k++) {
 			sum += view.p[k];
@@ -284,7 +284,7 @@ static void test_running_allocates_nothing(void **state)
 			cop_ranking_explain(learner, &e.row, &e.candidate[0], &e.set, &d, &why);
 			assert_int_equal(why.score_count, e.set.count);
 			assert_true(fabs((double)why.scores[0] - why.prediction) < 1e-6);
-			assert_int_equal(why.expert_count, 2);
+			assert_int_equal(why.expert_count, 3);
 			cop_ranking_explain(learner, &e.row, &e.candidate[0], NULL, &d, &why);
 			assert_int_equal(why.score_count, 0);
 		}

@@ -297,7 +297,7 @@ static void test_explanation_of_a_decision_is_kept_with_all_scores(void **state)
 		assert_int_equal(kept, i >= 3);
 		assert_int_equal(why->score_count, kept ? 4 : 0);
 		assert_int_equal(why->arm, d.arm);
-		assert_int_equal(why->expert_count, 2);
+		assert_int_equal(why->expert_count, 3);
 	}
 	cop_model_free(model);
 }

@@ -1,0 +1,171 @@
+/* Scores are logits, learned as those of scorer_trees.c. Trees of the context alone, whose leaves are linear in the
+ * candidate (its features and the constant): with one-hot candidates, trees with a leaf value for each arm. A linear
+ * term over the whole row stands beside them. Both take smaller steps the more features a candidate brings. Dense: what
+ * the leaves say of each feature is summed once an event. */
+#include "online/scorer.h"
+
+#include <math.h>
+
+#include "bandit/estimator.h"
+#include "base/mem.h"
+#include "online/additive.h"
+#include "online/joint_linear.h"
+
+#define SPLIT_RATE  0.1f
+#define LEAF_RATE   0.3f
+#define LINEAR_RATE 0.3f
+
+typedef struct leaves_scorer {
+	const cop_kernel *kernel;
+	cop_additive *model;
+	cop_joint_linear linear;
+	const cop_estimator *estimator;
+	float *scores; /* dense: of the candidate's features and the constant, padded; NULL when sparse */
+} leaves_scorer;
+
+static cop_additive_settings additive(const cop_scorer_settings *settings)
+{
+	const cop_joint_settings *joint = &settings->joint;
+	float share = settings->rate / sqrtf((float)settings->candidate_entries);
+	return (cop_additive_settings){
+		.kernel = joint->kernel,
+		.inputs = joint->features + 1,
+		.typical = joint->sparse ? settings->typical : joint->features + 1,
+		.outputs = joint->candidate_features + 1,
+		.trees = settings->trees,
+		.height = settings->height,
+		.along = true,
+		.split_rate = SPLIT_RATE * settings->rate,
+		.leaf_rate = LEAF_RATE * share,
+	};
+}
+
+static void destroy(void *scorer)
+{
+	leaves_scorer *s = scorer;
+	if (s == NULL)
+		return;
+	cop_additive_free(s->model);
+	cop_joint_linear_fini(&s->linear);
+	cop_mem_free(s->scores);
+	cop_mem_free(s);
+}
+
+static cop_err create(const cop_scorer_settings *settings, cop_rng *rng, void **out)
+{
+	*out = NULL;
+	const cop_joint_settings *joint = &settings->joint;
+	cop_additive_settings of_trees = additive(settings);
+	float rate = LINEAR_RATE * settings->rate / sqrtf((float)settings->candidate_entries);
+	leaves_scorer *s = cop_mem_alloc(1, sizeof *s);
+	if (s == NULL)
+		return COP_ENOMEM;
+	s->kernel = joint->kernel;
+	s->estimator = cop_estimator_find("direct");
+	cop_err err = cop_joint_linear_init(&s->linear, joint, false, rate);
+	if (err == COP_OK && !joint->sparse) {
+		s->scores = cop_mem_alloc(cop_kernel_pad(of_trees.outputs), sizeof *s->scores);
+		err = s->scores == NULL ? COP_ENOMEM : COP_OK;
+	}
+	if (err == COP_OK)
+		err = cop_additive_new(&of_trees, rng, &s->model);
+	if (err != COP_OK) {
+		destroy(s);
+		return err;
+	}
+	*out = s;
+	return COP_OK;
+}
+
+static double footprint(const cop_scorer_settings *settings)
+{
+	cop_additive_settings of_trees = additive(settings);
+	return cop_additive_footprint(&of_trees) + cop_joint_linear_footprint(&settings->joint);
+}
+
+static void begin(void *scorer, const cop_joint *joint)
+{
+	leaves_scorer *s = scorer;
+	const cop_row *x = cop_joint_context(joint);
+	cop_joint_linear_begin(&s->linear, joint);
+	if (s->scores != NULL)
+		cop_additive_scores(s->model, x, s->scores);
+	else
+		cop_additive_walk(s->model, x);
+}
+
+static float score(void *scorer, const cop_joint *joint)
+{
+	leaves_scorer *s = scorer;
+	const cop_row *c = cop_joint_candidate(joint);
+	float logit = cop_joint_linear_score(&s->linear, joint);
+	logit += s->scores != NULL ? s->kernel->dot(c->d, c->dense, s->scores) : cop_additive_along(s->model, c);
+	return (float)(1.0 - cop_estimator_sigmoid((double)logit));
+}
+
+static cop_err learn(void *scorer, const cop_joint_rows *rows, double loss)
+{
+	leaves_scorer *s = scorer;
+	cop_additive_walk(s->model, &rows->context);
+	double logit = (double)(cop_additive_along(s->model, &rows->candidate) +
+	                        cop_joint_linear_value(&s->linear, &rows->whole));
+	float g = (float)s->estimator->gradient(logit, loss, 1.0);
+	cop_err err = cop_additive_update_along(s->model, &rows->context, &rows->candidate, g);
+	if (err == COP_OK)
+		cop_joint_linear_update(&s->linear, &rows->whole, g);
+	return err;
+}
+
+/* Nodes see contexts, whose constant is an input of joint rows elsewhere. */
+static void move_constants(const cop_joint_rows *rows, cop_explanation *e, size_t first_node)
+{
+	for (size_t i = first_node; i < e->node_count; i++)
+		for (size_t k = 0; k < e->nodes[i].count; k++)
+			if (e->nodes[i].features[k].index + 1 == rows->context.d)
+				e->nodes[i].features[k].index = (uint32_t)(rows->near.d - 1);
+}
+
+static void explain(void *scorer, const cop_joint_rows *rows, cop_explanation *e, cop_explained_expert *out)
+{
+	leaves_scorer *s = scorer;
+	size_t first_node = e->node_count;
+	cop_additive_explain_along(s->model, &rows->context, &rows->candidate, e, out);
+	move_constants(rows, e, first_node);
+	cop_joint_linear_explain(&s->linear, &rows->whole, out);
+}
+
+static void save(const void *scorer, cop_bytes *bytes)
+{
+	const leaves_scorer *s = scorer;
+	cop_additive_save(s->model, bytes);
+	cop_joint_linear_save(&s->linear, bytes);
+}
+
+static cop_err load(void *scorer, cop_cursor *cursor)
+{
+	leaves_scorer *s = scorer;
+	cop_err err = cop_additive_load(s->model, cursor);
+	return err != COP_OK ? err : cop_joint_linear_load(&s->linear, cursor);
+}
+
+static size_t trees(const void *scorer) { return cop_additive_trees(((const leaves_scorer *)scorer)->model); }
+
+static cop_err tree(const void *scorer, size_t m, cop_oblique_tree **out)
+{
+	return cop_additive_tree(((const leaves_scorer *)scorer)->model, m, out);
+}
+
+const cop_scorer_class cop_scorer_leaves = {
+	.name = "leaves",
+	.create = create,
+	.destroy = destroy,
+	.footprint = footprint,
+	.begin = begin,
+	.score = score,
+	.learn = learn,
+	.explain = explain,
+	.save = save,
+	.load = load,
+	.trees = trees,
+	.tree = tree,
+};
