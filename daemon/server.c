@@ -315,6 +315,7 @@ static bool journal_stands(const cop_server *server)
 static void journal_broke(cop_server *server, const cop_diag *why)
 {
 	server->broken_told = true;
+	(void)snprintf(server->broken_reason, sizeof server->broken_reason, "%.159s", why->message);
 	cop_log_line(server->log, COP_LOG_ERROR, "journal_broken", "reason=\"%s\"", why->message);
 	server->next_heal = cop_clock_monotonic() + HEAL_SECONDS;
 }

@@ -45,6 +45,7 @@ struct cop_server {
 	cop_outbox outbox;
 	double next_heal; /* monotonic seconds: when a broken journal is tried again */
 	bool broken_told; /* the log has it that the journal is broken */
+	char broken_reason[160];
 	cop_notify notify;
 	cop_trouble trouble;
 	cop_server_counts counts;

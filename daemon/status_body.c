@@ -101,7 +101,8 @@ static void put_journal(const cop_server *server, cop_bytes *out)
 	const cop_journaler *journal = server->journal;
 	const char *state = journal == NULL ? "off" : cop_journaler_broken(journal) ? "broken" : "ok";
 	cop_wire_put_text(out, "journal");
-	cop_wire_put_map(out, journal == NULL ? 1 : 10);
+	bool told = journal != NULL && cop_journaler_broken(journal) && server->broken_told;
+	cop_wire_put_map(out, journal == NULL ? 1 : 10u + told);
 	cop_wire_put_key_text(out, "state", state);
 	if (journal == NULL)
 		return;
@@ -115,14 +116,17 @@ static void put_journal(const cop_server *server, cop_bytes *out)
 	cop_wire_put_key_unsigned(out, "writes", counts->writes);
 	cop_wire_put_key_unsigned(out, "syncs", counts->syncs);
 	cop_wire_put_key_unsigned(out, "failures", counts->failures);
+	if (told)
+		cop_wire_put_key_text(out, "reason", server->broken_reason);
 }
 
 static void put_traffic(const cop_server *server, cop_bytes *out)
 {
 	cop_wire_put_text(out, "requests");
-	cop_wire_put_map(out, 3);
+	cop_wire_put_map(out, 4);
 	cop_wire_put_key_unsigned(out, "received", server->counts.requests);
 	cop_wire_put_key_unsigned(out, "errors", server->counts.errors);
+	cop_wire_put_key_unsigned(out, "busy", server->counts.codes[COP_WIRE_BUSY]);
 	cop_wire_put_key_unsigned(out, "replies_dropped", server->sockets.replies_dropped);
 	cop_wire_put_text(out, "streams");
 	cop_wire_put_map(out, 4);

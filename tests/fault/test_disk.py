@@ -69,7 +69,7 @@ def suffer(ledger, client):
     ledger.call(client, ledger.feedback(*items[1:]))
     assert items[1].unsure and items[2].unsure
     state = journal(client)
-    assert state["state"] != "ok" and state["failures"] > 0, state
+    assert state["state"] != "ok" and state["failures"] > 0 and state["reason"], state
 
 
 def heal(ledger, client, fault=None):

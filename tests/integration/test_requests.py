@@ -208,7 +208,7 @@ def test_status_shows_what_is_documented(daemon):
         "version", "pid", "uptime", "state_dir", "models", "parked", "requests", "streams", "journal", "checkpoint",
         "log_dropped",
     }  # fmt: skip
-    assert whole["requests"].keys() == {"received", "errors", "replies_dropped"}
+    assert whole["requests"].keys() == {"received", "errors", "busy", "replies_dropped"}
     assert whole["streams"].keys() == {"received", "unroutable", "actions_dropped", "subscribers"}
     a, v = whole["models"]
     counted = {
@@ -224,7 +224,7 @@ def test_status_shows_what_is_documented(daemon):
     assert client.ok("status", "v")["models"] == [v]
     assert client.ok("status", "", {})["models"] == [a, v]
     assert client.error("status", "nobody")["code"] == "unknown_model"
-    assert client.status()["requests"] == {"received": 6, "errors": 1, "replies_dropped": 0}
+    assert client.status()["requests"] == {"received": 6, "errors": 1, "busy": 0, "replies_dropped": 0}
 
 
 def test_checkpoint_writes_a_file(daemon):
