@@ -216,7 +216,9 @@ cop_err cop_model_decide(
 
 static bool better(const float *loss, uint32_t a, uint32_t b)
 {
-	return loss[a] < loss[b] || (loss[a] == loss[b] && a < b);
+	float one = loss[a];
+	float other = loss[b];
+	return one < other || (one == other && a < b);
 }
 
 /* Of a heap whose top is the worst. */
