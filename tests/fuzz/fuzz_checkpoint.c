@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/crc32c.h"
 #include "online/model.h"
+#include "online/ranking.h"
 #include "store/checkpoint_file.h"
 #include "tree/model_file.h"
 
@@ -19,6 +20,7 @@
 #define NAME_MAX_    64
 #define AFFORDABLE   ((uint64_t)1 << 17) /* weights of a model that is made here */
 #define ROW_MAX      4096
+#define CANDIDATES   2
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -92,15 +94,21 @@ static bool affordable(const cop_model_settings *s)
 	const cop_learner_settings *l = &s->learner;
 	uint64_t d = l->features != 0 ? l->features : (uint64_t)1 << (l->bits < 30 ? l->bits : 30);
 	uint64_t arms = l->arms != 0 ? l->arms : 1;
+	if (strcmp(l->learner, "rank") == 0) /* leaves have a value for each feature of a candidate */
+		arms = l->features != 0 ? l->candidate_features : d;
 	uint64_t trees = l->trees == COP_LEARNER_DEFAULT_TREES ? 8 : l->trees + 1;
 	uint64_t nodes = (uint64_t)1 << (l->height != 0 && l->height < 13 ? l->height : 6);
-	return d <= ROW_MAX && l->max_nonzeros <= ROW_MAX && product(product(trees, nodes), d + arms) <= AFFORDABLE &&
-	       product(d, arms) <= AFFORDABLE;
+	return d <= ROW_MAX && arms <= ROW_MAX && l->max_nonzeros <= ROW_MAX &&
+	       product(product(trees, nodes), d + arms) <= AFFORDABLE && product(d, arms) <= AFFORDABLE;
 }
 
 static void check_decision(const cop_model *model, const cop_decision *d)
 {
 	const cop_learner_settings *l = &cop_model_get_settings(model)->learner;
+	if (strcmp(l->learner, "rank") == 0) {
+		COP_ASSERT(d->arm < CANDIDATES && d->p > 0.0 && d->p <= 1.0);
+		return;
+	}
 	COP_ASSERT(l->arms != 0 ? d->arm < l->arms && d->p > 0.0 && d->p <= 1.0 : isfinite(d->y));
 }
 
@@ -137,7 +145,13 @@ static void use(cop_model *model)
 	if (s->learner.features != 0)
 		x = (cop_row){ .d = s->learner.features, .dense = dense };
 	const double loss[2] = { s->loss_low, s->loss_high };
-	size_t losses = s->learner.arms == 0 && !s->learner.one_point ? 2 : 1;
+	bool ranks = cop_ranking_is(cop_model_learner(model));
+	size_t losses = s->learner.arms == 0 && !ranks && !s->learner.one_point ? 2 : 1;
+	cop_row candidate[CANDIDATES];
+	for (size_t i = 0; i < CANDIDATES; i++)
+		candidate[i] = x;
+	if (s->learner.features != 0)
+		candidate[0].d = candidate[1].d = s->learner.candidate_features;
 	for (uint64_t i = 0; i < 4; i++) {
 		cop_event_id id;
 		cop_decision decision;
@@ -147,6 +161,10 @@ static void use(cop_model *model)
 		double now = 1e9 + (double)i;
 		cop_event_id_from_unsigned(&id, i);
 		cop_model_context context = { .id = &id, .x = &x, .defer = i == 3 };
+		if (ranks) {
+			context.candidate = candidate;
+			context.candidates = 1 + i % CANDIDATES;
+		}
 		if (cop_model_decide(model, &context, now, &decision, &repeated) != COP_OK)
 			return;
 		check_decision(model, &decision);
