@@ -5,6 +5,7 @@
 
 #include "evaluate/special.h"
 
+#define SPARED      1.5 /* standard errors: fewer are taken for chance */
 #define LARGEST_BET 0.75
 #define RENEWED     64 /* a bet holds for so many events, once there are as many */
 
@@ -34,6 +35,17 @@ double cop_interval_asymptotic_sequence(double n, double variance, double tuned,
 	double rho2 = (log_term + log(log_term + 1.0)) / tuned;
 	double grown = n * rho2 + 1.0;
 	return sqrt(variance * 2.0 * grown / (n * n * rho2) * log(sqrt(grown) / risk));
+}
+
+double cop_interval_unseen_weight(const cop_moments *seen, double expected, double common, double bound, double t)
+{
+	double sum = cop_sum_value(&seen->a), a = seen->a2 / sum; /* size-biased mean of the event weights */
+	double mean = cop_moments_mean_w(seen), off = mean - seen->mean_w;
+	double error = sqrt(seen->ww + seen->a2 * off * off) / sum;
+	double apparent = (expected - mean - SPARED * error) * sum / a;
+	double most = isinf(t) ? expected : fmin(expected, expected - mean + t * error);
+	double unseen = fmax(apparent, fmin(common, most * sum / a));
+	return fmin(bound, fmax(unseen, cop_moments_typical_weight(seen)));
 }
 
 static void renew_bet(cop_sequence *s, double weight, double risk)

@@ -30,6 +30,11 @@ double cop_interval_bernstein(double n, double variance, double range, double ri
  * narrowest; n, tuned > 0. */
 double cop_interval_asymptotic_sequence(double n, double variance, double tuned, double risk);
 
+/* How heavy an event that was not seen may be, for bounds from weights (the w of `seen`) with a known mean: at least
+ * the size-biased mean of those seen; what their mean falls short of `expected` by more than 1.5 standard errors; and
+ * `common`, a weight that the log often allows, so far as t standard errors let it be missing; never above `bound`. */
+double cop_interval_unseen_weight(const cop_moments *seen, double expected, double common, double bound, double t);
+
 typedef struct cop_sequence {
 	uint64_t n;
 	cop_sum weight;            /* of events */

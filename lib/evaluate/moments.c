@@ -51,6 +51,12 @@ double cop_moments_product(const cop_moments *m, double gamma)
 
 double cop_moments_weight_square(const cop_moments *m) { return m->ww + m->a2 * m->mean_w * m->mean_w; }
 
+double cop_moments_typical_weight(const cop_moments *m)
+{
+	double weights = cop_sum_value(&m->aw);
+	return weights > 0.0 ? cop_moments_weight_square(m) / weights * cop_sum_value(&m->a) / m->a2 : 0.0;
+}
+
 static void put_sum(const cop_sum *sum, cop_bytes *out)
 {
 	cop_bytes_put_f64(out, sum->total);

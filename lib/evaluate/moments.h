@@ -64,6 +64,9 @@ double cop_moments_square(const cop_moments *m, double gamma, double centre);
 double cop_moments_product(const cop_moments *m, double gamma);
 /* sum of a^2 w^2. */
 double cop_moments_weight_square(const cop_moments *m);
+/* Size-biased mean of the weights, per event weight: sum(a^2 w^2) / sum(a w) over sum(a^2) / sum(a); 0 without weight.
+ */
+double cop_moments_typical_weight(const cop_moments *m);
 
 void cop_moments_save(const cop_moments *m, cop_bytes *out);
 /* Sticky: the cursor's err tells. COP_EFORMAT: no stream gives such moments. */

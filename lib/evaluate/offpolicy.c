@@ -59,17 +59,23 @@ static bool range_is_known(const cop_offpolicy *o) { return o->settings.cost_low
 
 void cop_offpolicy_range(const cop_offpolicy *o, double *low, double *high)
 {
-	double least = o->cost_min, most = o->cost_max; /* both 0 before the first event */
-	if (range_is_known(o)) {
-		*low = o->settings.cost_low;
-		*high = o->settings.cost_high;
+	cop_offpolicy_range_of(
+	        &o->settings, o->cost_min, o->cost_max, low, high); /* costs are 0 before the first event */
+}
+
+void cop_offpolicy_range_of(
+        const cop_offpolicy_settings *settings, double least, double most, double *low, double *high)
+{
+	if (settings->cost_low < settings->cost_high) {
+		*low = settings->cost_low;
+		*high = settings->cost_high;
 		return;
 	}
 	*low = least >= 0.0 && most <= 1.0 ? 0.0 : least >= -1.0 && most <= 0.0 ? -1.0 : least;
 	*high = least >= 0.0 && most <= 1.0 ? 1.0 : least >= -1.0 && most <= 0.0 ? 0.0 : most;
 }
 
-static cop_err check_event(const cop_offpolicy *o, const cop_offpolicy_event *e)
+cop_err cop_offpolicy_check(const cop_offpolicy_settings *settings, const cop_offpolicy_event *e)
 {
 	if (!isfinite(e->p) || !isfinite(e->cost) || !isfinite(e->weight) || !isfinite(e->target) ||
 	        !isfinite(e->target_max))
@@ -83,7 +89,8 @@ static cop_err check_event(const cop_offpolicy *o, const cop_offpolicy_event *e)
 		return COP_EINVAL;
 	if (e->has_model && (fabs(e->model_logged) > COP_OFFPOLICY_MAX || fabs(e->model_target) > COP_OFFPOLICY_MAX))
 		return COP_EINVAL;
-	if (range_is_known(o) && (e->cost < o->settings.cost_low || e->cost > o->settings.cost_high))
+	bool known = settings->cost_low < settings->cost_high;
+	if (known && (e->cost < settings->cost_low || e->cost > settings->cost_high))
 		return COP_EINVAL;
 	return COP_OK;
 }
@@ -105,20 +112,29 @@ static void add_sequences(cop_offpolicy *o, double weight, double w, double cost
 	cop_sequence_add(&o->above, weight, w * (1.0 - scaled), risk);
 }
 
+/* A weight that the target's favourite arm could have, or has at least, in a context like this one: had it been the one
+ * that was logged; and as another arm, which has at most 1 - p. */
+static double possible_weight(const cop_offpolicy_event *e)
+{
+	double most = fmax(e->target_max > 0.0 ? e->target_max : 1.0, e->target);
+	double other = e->target < most ? most / fmax(1.0 - e->p, most / COP_OFFPOLICY_MAX) : 0.0;
+	return fmax(most / e->p, other);
+}
+
 cop_err cop_offpolicy_add(cop_offpolicy *o, const cop_offpolicy_event *e)
 {
-	cop_err err = check_event(o, e);
+	cop_err err = cop_offpolicy_check(&o->settings, e);
 	if (err != COP_OK)
 		return err;
 	double a = e->weight, w = e->target / e->p;
-	double bound = (e->target_max > 0.0 ? e->target_max : 1.0) / e->p;
 	double q = e->has_model ? e->model_logged : 0.0, m = e->has_model ? e->model_target : 0.0;
 	double residual = e->cost - q;
 	double kept = w <= o->settings.threshold ? w : 0.0, cut = fmin(w, o->settings.clip);
+	double possible = fmax(possible_weight(e), w);
 	bool first = o->n == 0;
 	cop_moments_add(&o->term[COP_OFFPOLICY_LOGGED], a, 1.0, e->cost);
 	cop_moments_add(&o->term[COP_OFFPOLICY_IPS], a, w, w * e->cost);
-	cop_moments_add(&o->term[COP_OFFPOLICY_DM], a, 1.0, m);
+	cop_moments_add(&o->term[COP_OFFPOLICY_DM], a, possible, m);
 	cop_moments_add(&o->term[COP_OFFPOLICY_DR], a, w, m + w * residual);
 	cop_moments_add(&o->term[COP_OFFPOLICY_SWITCH], a, kept, m + kept * residual);
 	cop_moments_add(&o->term[COP_OFFPOLICY_CLIPPED], a, cut, cut * e->cost);
@@ -126,7 +142,7 @@ cop_err cop_offpolicy_add(cop_offpolicy *o, const cop_offpolicy_event *e)
 	widen(&o->cost_min, &o->cost_max, e->cost, first);
 	widen(&o->residual_min, &o->residual_max, residual, first);
 	o->weight_max = fmax(o->weight_max, w);
-	o->weight_bound = fmax(o->weight_bound, fmax(bound, w));
+	o->weight_bound = fmax(o->weight_bound, possible);
 	if (range_is_known(o))
 		add_sequences(o, a, w, e->cost);
 	o->n++;
@@ -137,7 +153,7 @@ cop_err cop_offpolicy_add(cop_offpolicy *o, const cop_offpolicy_event *e)
 	return COP_OK;
 }
 
-static bool same_settings(const cop_offpolicy_settings *a, const cop_offpolicy_settings *b)
+bool cop_offpolicy_same_settings(const cop_offpolicy_settings *a, const cop_offpolicy_settings *b)
 {
 	return a->cost_low == b->cost_low && a->cost_high == b->cost_high && a->level == b->level &&
 	       a->threshold == b->threshold && a->clip == b->clip;
@@ -145,7 +161,7 @@ static bool same_settings(const cop_offpolicy_settings *a, const cop_offpolicy_s
 
 cop_err cop_offpolicy_merge(cop_offpolicy *o, const cop_offpolicy *other)
 {
-	if (!same_settings(&o->settings, &other->settings))
+	if (!cop_offpolicy_same_settings(&o->settings, &other->settings))
 		return COP_EINVAL;
 	if (other->n == 0)
 		return COP_OK;

@@ -15,10 +15,10 @@
  *
  * Intervals (offpolicy_interval.c; docs/evaluation.md has coverage as measured), always within the range of costs:
  *   robust     the default; what estimates are reported with. Lower bound (upper alike, with costs turned round): the
- *              better of two, each with Student's quantile at the effective sample size, and 0.6 of the risk:
+ *              better of two, each with Student's quantile at the effective sample size, and 0.4 of the risk:
  *              (a) mean of w (c - L), which is never negative, so heavy weights that were not seen can only raise it;
- *              (b) the delta method's (ips, dr) or Fieller's (snips) with one more event of the largest weight
- *              that the log would allow and the least favourable cost.
+ *              (b) the delta method's (ips, dr) or Fieller's (snips) with one more event, of the weight that may
+ *              have gone unseen (cop_interval_unseen_weight) and the least favourable cost.
  *              clipped and switch count what they leave out at the least favourable cost, so they cover the value too.
  *   delta      value +- quantile * standard error; too narrow where few events match
  *   cressie-read  empirical likelihood with mean(w) = 1 known (Karampatziakis, Langford and Mineiro 2020)
@@ -78,9 +78,9 @@ typedef struct cop_offpolicy {
 	cop_offpolicy_settings settings;
 	uint64_t n, matched, models, extreme; /* events; with pi > 0; with a model; with cost L or H (0 or 1) */
 	cop_sum target;                       /* sum(e pi) */
-	double weight_max, weight_bound;      /* largest w; largest that any arm could have had: target_max / p */
+	double weight_max, weight_bound;      /* largest w; largest that one could have been */
 	double cost_min, cost_max, residual_min, residual_max; /* residual: c - q */
-	cop_moments term[COP_OFFPOLICY_TERMS]; /* pairs (w, term of the mean), w cut as the estimator does */
+	cop_moments term[COP_OFFPOLICY_TERMS]; /* (w, term of the mean), w as the estimator uses it; dm: could be */
 	cop_sequence below, above;             /* of w (c - L) and w (H - c), over H - L; not without a range */
 } cop_offpolicy;
 
@@ -135,6 +135,12 @@ const char *cop_offpolicy_method_at(size_t i);
 COP_CHECK cop_err cop_offpolicy_estimate(const cop_offpolicy *o, const cop_offpolicy_estimator *estimator,
         const char *method, double level, cop_estimate *out);
 
+/* What the accumulators check first, and share: an event, whether settings are equal, the cost range from costs seen.
+ */
+COP_CHECK cop_err cop_offpolicy_check(const cop_offpolicy_settings *settings, const cop_offpolicy_event *event);
+bool cop_offpolicy_same_settings(const cop_offpolicy_settings *a, const cop_offpolicy_settings *b);
+void cop_offpolicy_range_of(
+        const cop_offpolicy_settings *settings, double least, double most, double *low, double *high);
 /* The cost range: known, else from the costs seen: [0, 1] or [-1, 0] if they fit, else least and largest. */
 void cop_offpolicy_range(const cop_offpolicy *o, double *low, double *high);
 

@@ -1,8 +1,8 @@
 /* Values and intervals from an accumulator's pairs of moments.
  *
  * Every bound is written once, for a side: -1 bounds from below, +1 from above. A "phantom" is one event that was not
- * seen: it keeps bounds honest where few events match, and counts like one of many where many do. Its weight is the
- * largest that the log would have allowed, but no more than the weight that may be missing from mean(w) = 1. */
+ * seen: it keeps bounds honest where few events match, and counts like one of many where many do. Its weight
+ * (cop_interval_unseen_weight) follows from the weights that the log would have allowed, and from mean(w) = 1. */
 #include "evaluate/offpolicy.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "evaluate/special.h"
 
 #define UNBOUNDED ((double)INFINITY)
-#define RESERVE   0.6 /* share of the risk that robust intervals spend; the rest is for what the approximation errs */
+#define RESERVE   0.4 /* share of the risk that robust intervals spend; the rest is for what the approximation errs */
 
 typedef struct problem {
 	const cop_offpolicy *o;
@@ -73,17 +73,11 @@ static double nonnegative_bound(const problem *p, double risk, int side)
 	return mean_bound(m, r, &extra, t, side) + r;
 }
 
-/* Weight for the phantom: as large as one could have been, unless so much cannot be missing. */
 static double phantom_weight(const problem *p, double risk)
 {
-	const cop_moments *m = p->m;
-	double sum = sum_of_weights(m), weights = cop_sum_value(&m->aw), squares = cop_moments_weight_square(m);
-	double a = typical_event(m), mean = weights / sum;
-	double off = mean - m->mean_w;
-	double least = mean - quantile(weights, squares, risk) * sqrt(m->ww + m->a2 * off * off) / sum;
-	double missing = sum * (1.0 - fmax(least, 0.0)) / a;
-	double typical = weights > 0.0 ? squares / (weights * a) : 1.0;
-	return fmin(p->weight_bound, fmax(missing, typical));
+	const cop_moments *m = p->m, *possible = &p->o->term[COP_OFFPOLICY_DM];
+	double t = quantile(cop_sum_value(&m->aw), cop_moments_weight_square(m), risk);
+	return cop_interval_unseen_weight(m, 1.0, cop_moments_typical_weight(possible), p->weight_bound, t);
 }
 
 /* Fieller's bound for sum(e w c) / sum(e w): the v furthest out for which mean(w (c - v)) is not t standard errors away
@@ -159,10 +153,7 @@ static double likelihood_bound(const problem *p, double weight, int side)
 	double yy = (m->yy + m->a2 * off_y * off_y + gap_y * gap_y) / (all * all);
 	double t = p->o->n >= 2 ? cop_special_student_quantile((double)p->o->n - 1.0, 0.5 * p->risk) : UNBOUNDED;
 	double beta = ww > 0.0 ? wy / ww : 0.0;
-	double left = t * t - (ww > 0.0 ? (1.0 - w) * (1.0 - w) / ww : 0.0);
-	if (isinf(t) || left < 0.0)
-		return side * UNBOUNDED;
-	return y + beta * (1.0 - w) + side * sqrt(left * fmax(yy - beta * wy, 0.0));
+	return isinf(t) ? side * UNBOUNDED : y + beta * (1.0 - w) + side * t * sqrt(fmax(yy - beta * wy, 0.0));
 }
 
 static bool likelihood_interval(const problem *p, double *low, double *high)
