@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "command.h"
+#include "linalg/blas.h"
 #include "replay_live.h"
 #include "replay_options.h"
 #include "replay_report.h"
@@ -59,6 +60,7 @@ int cop_replay_command(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	cop_diag diag = { 0 };
+	cop_blas_threads(1);
 	catch_interrupt(strcmp(options.path, "-") == 0);
 	if (options.live != NULL)
 		return cop_replay_live(&options, &interrupted, &diag) == COP_OK ? 0 : cop_command_failed(NAME, &diag);

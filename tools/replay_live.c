@@ -188,7 +188,8 @@ static cop_err decide_all(live *l, cop_diag *diag)
 	cop_wire_items items;
 	const void *item;
 	size_t length;
-	cop_err err = request(l, "decide_batch", &l->contexts, &items, diag);
+	const char *verb = strcmp(l->before.learner, "rank") == 0 ? "rank_batch" : "decide_batch";
+	cop_err err = request(l, verb, &l->contexts, &items, diag);
 	for (size_t i = 0; err == COP_OK && cop_wire_items_next(&items, &item, &length); i++) {
 		cop_wire_action action;
 		const sent *event = &l->batch[i];

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "evaluate/special.h"
 
 /* ---- ranking ---- */
 
@@ -34,15 +33,14 @@ void cop_replay_rank(const cop_replay_run *run, size_t order[COP_REPLAY_MOST_SET
 
 void cop_replay_differ(const cop_replay_run *run, size_t i, size_t j, cop_replay_difference *out)
 {
-	const cop_moments *m = &run->difference[i < j ? i : j][i < j ? j : i];
-	double sum = cop_sum_value(&m->a), mean = cop_moments_mean_y(m);
+	cop_estimate e;
+	size_t first = i < j ? i : j, second = i < j ? j : i;
 	*out = (cop_replay_difference){ (double)NAN, (double)NAN, (double)NAN };
-	if (i == j || m->n < 2)
+	if (i == j || cop_offpolicy_pair_estimate(&run->pair[first * run->options->settings + second],
+	                      cop_offpolicy_find("dr"), NULL, run->options->level, &e) != COP_OK)
 		return;
-	double error = sqrt(cop_moments_square(m, 0.0, mean)) / sum * sqrt((double)m->n / ((double)m->n - 1.0));
-	double half = cop_special_student_quantile((double)m->n - 1.0, 0.5 * (1.0 - run->options->level)) * error;
-	double value = i < j ? mean : -mean;
-	*out = (cop_replay_difference){ value, value - half, value + half };
+	*out = i < j ? (cop_replay_difference){ e.value, e.low, e.high }
+	             : (cop_replay_difference){ -e.value, -e.high, -e.low };
 }
 
 /* ---- what both forms say ---- */

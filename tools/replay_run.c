@@ -97,21 +97,52 @@ static void dump_event(cop_replay_run *run, uint64_t number, const cop_logged_ev
 	run->failed = run->failed == COP_OK ? err : run->failed;
 }
 
-/* The event's share in the estimate that rankings go by: doubly robust, or without a model inverse propensity. */
-static double event_value(const cop_logged_event *event, const cop_replay_seen *seen)
+static cop_offpolicy_event pair_event(const cop_logged_event *event, const cop_replay_seen *seen)
 {
-	double w = seen->target / event->p;
-	return seen->has_model ? seen->m + w * (event->cost - seen->q) : w * event->cost;
+	return (cop_offpolicy_event){
+		.p = event->p,
+		.cost = event->cost,
+		.weight = event->weight,
+		.target = seen->target,
+		.target_max = seen->target_max,
+		.has_model = true, /* one of zeros says nothing: then it is inverse propensity */
+		.model_logged = seen->has_model ? seen->q : 0.0,
+		.model_target = seen->has_model ? seen->m : 0.0,
+	};
 }
 
-static void add_differences(
-        cop_replay_run *run, const cop_logged_event *event, const cop_replay_seen *seen, size_t step)
+static bool is_certain(const cop_replay_player *player)
+{
+	const cop_replay_player_settings *p = cop_replay_player_get_settings(player);
+	return p->kind == COP_REPLAY_CONSTANT || (p->kind <= COP_REPLAY_FROZEN && !p->exploring);
+}
+
+/* Pairs have one model of the costs, a's; each setting has its own. So what b's correction would be less by that is
+ * put into its expected cost. */
+static void add_pairs(cop_replay_run *run, const cop_logged_event *event, const cop_replay_seen *seen, size_t step)
 {
 	size_t settings = run->options->settings;
 	for (size_t s = 0; s < settings; s++)
-		for (size_t t = s + 1; t < settings; t++)
-			cop_moments_add(&run->difference[s][t], event->weight, 1.0,
-			        event_value(event, &seen[s * step]) - event_value(event, &seen[t * step]));
+		for (size_t t = s + 1; t < settings; t++) {
+			const cop_replay_seen *first = &seen[s * step], *second = &seen[t * step];
+			bool same =
+			        is_certain(run->player[s]) && is_certain(run->player[t]) && first->best == second->best;
+			cop_offpolicy_event a = pair_event(event, first), b = pair_event(event, second);
+			b.model_target += b.target / b.p * (a.model_logged - b.model_logged);
+			cop_err err = cop_offpolicy_pair_add(&run->pair[s * settings + t], &a, &b, same ? 0.0 : 1.0);
+			run->failed = run->failed == COP_OK ? err : run->failed;
+		}
+}
+
+static cop_err make_pairs(cop_replay_run *run)
+{
+	size_t settings = run->options->settings;
+	cop_mem_free(run->pair);
+	run->pair = cop_mem_alloc(settings * settings, sizeof *run->pair);
+	cop_err err = run->pair == NULL ? COP_ENOMEM : COP_OK;
+	for (size_t i = 0; err == COP_OK && i < settings * settings; i++)
+		err = cop_offpolicy_pair_init(&run->pair[i], &run->tally[0].seen.settings);
+	return err;
 }
 
 static void add_event(cop_replay_run *run, const cop_replay_slot *slot, size_t i, const cop_logged_event *event)
@@ -131,7 +162,7 @@ static void add_event(cop_replay_run *run, const cop_replay_slot *slot, size_t i
 	if (!event->labelled || !place.first_pass || place.held)
 		return;
 	if (run->options->settings > 1)
-		add_differences(run, event, &slot->seen[i], count);
+		add_pairs(run, event, &slot->seen[i], count);
 	if (run->dump != NULL)
 		dump_event(run, run->resumed.events + slot->first + i, event, &slot->seen[i]);
 }
@@ -173,7 +204,8 @@ static void fit_model(const cop_replay_run *run, const cop_replay_setting *setti
 	out->learner.bits = l->dense ? out->learner.bits : bits_of(l->dimension);
 	out->learner.max_nonzeros = l->dense ? out->learner.max_nonzeros : l->entries;
 	out->learner.candidate_features = l->dense && l->candidates > 0 ? l->candidate_dimension : 0;
-	out->learner.max_candidates = l->candidates;
+	if (l->candidates > 0)
+		out->learner.max_candidates = l->candidates;
 	out->loss_low = l->low;
 	out->loss_high = l->high;
 }
@@ -317,18 +349,18 @@ static cop_err start(cop_replay_run *run, cop_replay_log *log, cop_diag *diag)
 	run->limits = log->limits;
 	run->cached = log->cache != NULL;
 	run->failed = COP_OK;
-	memset(run->difference, 0, sizeof run->difference);
 	for (size_t s = 0; s < o->settings && err == COP_OK; s++) {
 		cop_model *none = NULL;
 		bool saved = run->resumed.model != NULL;
 		err = make_player(run, s, saved ? &run->resumed.model : &none, diag);
 	}
+	if (err == COP_OK)
+		err = make_pairs(run);
 	if (err == COP_OK && o->resume != NULL)
 		run->tally[0] = run->resumed.tally;
-	run->base =
-	        strcmp(o->reader.format, "vw") == 0 ? run->limits.candidates == 0 : o->reader.reader.action_from_one;
 	cop_replay_table_init(&run->table, out, o->progress, o->progress_adds);
-	run->table.base = run->base;
+	run->table.base =
+	        strcmp(o->reader.format, "vw") == 0 ? run->limits.candidates == 0 : o->reader.reader.action_from_one;
 	run->table.exploring = o->exploring || run->resumed.exploring;
 	if (run->tally[0].examples > 0)
 		cop_replay_table_resume(&run->table, &run->tally[0]);
@@ -396,7 +428,6 @@ cop_err cop_replay_run_save(const cop_replay_run *run, size_t setting, cop_diag 
 		.events = run->resumed.events + run->fed.events,
 		.in_pass = run->fed.in_pass + (run->fed.passes <= 1 ? run->resumed.in_pass : 0),
 		.exploring = run->table.exploring,
-		.from_one = run->base == 1,
 	};
 	for (size_t i = 0; i < COP_REPLAY_SKIPS; i++)
 		state.skipped[i] = run->resumed.skipped[i] + run->fed.skipped[i];
@@ -411,6 +442,7 @@ cop_err cop_replay_run_save(const cop_replay_run *run, size_t setting, cop_diag 
 void cop_replay_run_fini(cop_replay_run *run)
 {
 	free_players(run);
+	cop_mem_free(run->pair);
 	if (run->space != run->resumed.space)
 		cop_feature_space_free(run->space);
 	cop_replay_state_fini(&run->resumed);

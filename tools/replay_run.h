@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #include "base/stream.h"
+#include "evaluate/offpolicy_pair.h"
 #include "replay_feed.h"
 #include "replay_options.h"
 #include "replay_player.h"
@@ -22,14 +23,12 @@ typedef struct cop_replay_run {
 	cop_replay_limits limits;
 	cop_replay_player *player[COP_REPLAY_MOST_SETTINGS];
 	cop_replay_tally tally[COP_REPLAY_MOST_SETTINGS];
-	/* [i][j], i < j: of each labelled event, what setting i's value is more than j's */
-	cop_moments difference[COP_REPLAY_MOST_SETTINGS][COP_REPLAY_MOST_SETTINGS];
+	cop_offpolicy_pair *pair; /* settings i < j at [i * settings + j]; their doubly robust values differ */
 	cop_replay_table table;
 	cop_stream *dump;
 	cop_replay_state resumed; /* its counts; all zero when nothing was resumed */
 	cop_replay_fed fed;       /* of this run alone */
 	bool cached;              /* events came from a cache */
-	unsigned base;            /* what the log calls its first action */
 	double seconds;
 	cop_err failed; /* a player's */
 } cop_replay_run;

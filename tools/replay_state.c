@@ -21,7 +21,6 @@ static void put_replay(const cop_replay_state *state, cop_bytes *bytes)
 	cop_bytes_put_u64(bytes, state->events);
 	cop_bytes_put_u64(bytes, state->in_pass);
 	cop_bytes_put_u8(bytes, state->exploring);
-	cop_bytes_put_u8(bytes, state->from_one);
 	cop_bytes_put_u32(bytes, COP_REPLAY_SKIPS);
 	for (size_t i = 0; i < COP_REPLAY_SKIPS; i++)
 		cop_bytes_put_u64(bytes, state->skipped[i]);
@@ -38,7 +37,6 @@ static cop_err get_replay(cop_replay_state *state, cop_cursor *cursor)
 	state->events = cop_cursor_u64(cursor);
 	state->in_pass = cop_cursor_u64(cursor);
 	state->exploring = cop_cursor_u8(cursor) != 0;
-	state->from_one = cop_cursor_u8(cursor) != 0;
 	uint32_t skips = cop_cursor_u32(cursor);
 	if (cursor->err != COP_OK || skips != COP_REPLAY_SKIPS)
 		return COP_EFORMAT;
@@ -140,7 +138,9 @@ static cop_err load_sections(const cop_model_file *file, cop_replay_state *out, 
 	if (err != COP_OK)
 		return err;
 	const cop_learner_settings *l = &cop_model_get_settings(out->model)->learner;
-	bool fits = l->arms == out->limits.arms && (l->features != 0) == cop_feature_space_is_dense(out->space) &&
+	bool fits = l->arms == out->limits.arms &&
+	            (out->limits.candidates == 0 || l->max_candidates == out->limits.candidates) &&
+	            (l->features != 0) == cop_feature_space_is_dense(out->space) &&
 	            cop_learner_dimension(l) == cop_feature_space_dimension(out->space) &&
 	            (l->features != 0 || l->max_nonzeros == out->limits.entries) &&
 	            settings.loss_low == out->limits.low && settings.loss_high == out->limits.high;

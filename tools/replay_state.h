@@ -22,7 +22,6 @@ typedef struct cop_replay_state {
 	uint64_t in_pass; /* of the pass that was under way, or over */
 	uint64_t skipped[COP_REPLAY_SKIPS];
 	bool exploring; /* what is estimated */
-	bool from_one;  /* actions of the log count from 1 */
 } cop_replay_state;
 
 /* Replaces the file as a whole; beside a dense model also FILE.features.txt, the columns' names, one a line. Errors of

@@ -1,0 +1,379 @@
+"""coppice replay: runs that stop and go on, caches, settings side by side, daemons taught."""
+
+import csv
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from bandit_logs import (
+    ARMS, FEATURES, VW, coppice, events, figures, read_dump, refused, replay, vw_line, write_dsjson, write_vw,
+)
+from conftest import DEADLINE, model, program, wait_for
+
+
+@pytest.fixture
+def log(tmp_path):
+    return write_vw(tmp_path / "log.vw", events(1500))
+
+
+# ---- going on
+
+
+def model_bytes(path):
+    return Path(path).read_bytes()
+
+
+@pytest.mark.parametrize("args", [["--learner", "dgt"], ["--learner", "ensemble", "--trees", "4"],
+                                  ["--features", "hashed", "--bits", "8", "--policy-value", "exploring"]])
+def test_replay_resumed_is_the_replay_that_never_stopped(tmp_path, args):
+    log = events(2000)
+    whole = write_vw(tmp_path / "whole.vw", log)
+    first, second = write_vw(tmp_path / "first.vw", log[:901]), write_vw(tmp_path / "second.vw", log[901:])
+    expected = figures(replay(whole, *args, "--save", tmp_path / "whole.model"))
+    replay(first, *args, "--save", tmp_path / "half.model")
+    result = figures(replay(second, "--resume", tmp_path / "half.model", "--save", tmp_path / "resumed.model"))
+    assert result == expected
+    assert model_bytes(tmp_path / "whole.model") == model_bytes(tmp_path / "resumed.model")
+
+
+def test_replay_candidates_resumed_are_the_same(tmp_path):
+    log = events(600)
+    whole = write_dsjson(tmp_path / "whole.json", log)
+    lines = whole.read_text().splitlines(keepends=True)
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    first.write_text("".join(lines[:250]))
+    second.write_text("".join(lines[250:]))
+    args = {"format": "dsjson"}
+    expected = figures(replay(whole, "--bits", "10", "--save", tmp_path / "whole.model", **args))
+    replay(first, "--bits", "10", "--save", tmp_path / "half.model", **args)
+    result = replay(second, "--resume", tmp_path / "half.model", "--save", tmp_path / "resumed.model", **args)
+    assert figures(result) == expected
+    assert model_bytes(tmp_path / "whole.model") == model_bytes(tmp_path / "resumed.model")
+
+
+def test_replay_stopped_early_goes_on_with_skip(tmp_path, log):
+    expected = figures(replay(log, "--save", tmp_path / "whole.model"))
+    replay(log, "--events", "700", "--save", tmp_path / "half.model")
+    result = figures(replay(log, "--skip", "700", "--resume", tmp_path / "half.model", "--save", tmp_path / "r.model"))
+    assert result == expected
+    assert model_bytes(tmp_path / "whole.model") == model_bytes(tmp_path / "r.model")
+
+
+def test_replay_saved_model_is_evaluated_as_it_is(tmp_path, log):
+    replay(log, "--save", tmp_path / "a.model")
+    before = model_bytes(tmp_path / "a.model")
+    other = write_vw(tmp_path / "other.vw", events(800, seed=11))
+    result = replay(other, "--evaluate", tmp_path / "a.model")
+    assert result["learner"] == "ensemble" and result["events"] == 800 and result["snips"] < result["average_loss"]
+    assert figures(replay(other, "--evaluate", tmp_path / "a.model")) == figures(result)
+    assert model_bytes(tmp_path / "a.model") == before
+
+
+def test_replay_saved_dense_model_names_its_features(tmp_path, log):
+    replay(log, "--save", tmp_path / "a.model")
+    assert (tmp_path / "a.model.features.txt").read_text() == "".join(f"x^f{i}\n" for i in range(FEATURES))
+
+
+def test_replay_damaged_or_foreign_files_are_refused(tmp_path, log):
+    saved = tmp_path / "a.model"
+    replay(log, "--learner", "dgt", "--height", "2", "--save", saved)
+    data = saved.read_bytes()
+    bad = tmp_path / "bad.model"
+    rng = random.Random(3)
+    for cut in sorted(rng.sample(range(len(data)), 25)):
+        bad.write_bytes(data[:cut])
+        assert str(bad) in refused("--format", "vw", log, "--resume", bad)
+    for at in sorted(rng.sample(range(len(data)), 25)):
+        bad.write_bytes(data[:at] + bytes([data[at] ^ 0x41]) + data[at + 1:])
+        assert str(bad) in refused("--format", "vw", log, "--evaluate", bad)
+    assert str(log) in refused("--format", "vw", log, "--resume", log)
+    other = tmp_path / "other.vw"
+    other.write_text("9:0:0.5 |x f0:1\n")
+    assert "action 9" in refused("--format", "vw", other, "--evaluate", saved)
+
+
+def test_inspect_shows_a_saved_replay(tmp_path, log):
+    replay(log, "--learner", "dgt", "--save", tmp_path / "a.model")
+    out, _ = coppice("inspect", tmp_path / "a.model", "--json")
+    shown = json.loads(out)
+    assert shown["replay"]["events"] == 1500 and {"features", "replay"} <= {s["name"] for s in shown["sections"]}
+    assert shown["models"][0]["learner"] == "dgt"
+    assert "replay" in coppice("inspect", tmp_path / "a.model")[0]
+
+
+# ---- the cache
+
+
+@pytest.mark.parametrize("format", ["vw", "dsjson"])
+def test_replay_from_the_cache_is_the_same(tmp_path, format):
+    write = write_vw if format == "vw" else write_dsjson
+    path = write(tmp_path / "log", events(1000))
+    cache = tmp_path / "log.cache"
+    text = replay(path, format=format)
+    first = replay(path, "--cache", cache, format=format)
+    second = replay(path, "--cache", cache, format=format)
+    assert first["cached"] is False and second["cached"] is True
+    assert figures(text) == figures(first) == figures(second)
+    other = replay(path, "--cache", cache, "--policy-value", "exploring", "--passes", "2", format=format)
+    assert other["cached"] is True and other["events"] == 2000
+    assert figures(other) == figures(replay(path, "--policy-value", "exploring", "--passes", "2", format=format))
+
+
+def test_replay_old_cache_is_made_anew(tmp_path, log):
+    cache = tmp_path / "log.cache"
+    replay(log, "--cache", cache)
+    log.write_text(log.read_text() + vw_line(events(1, seed=99)[0]) + "\n")
+    out, err = coppice("replay", "--format", "vw", log, "--cache", cache, "--json")
+    assert "made anew" in err and json.loads(out)["events"] == 1501 and json.loads(out)["cached"] is False
+    out, err = coppice("replay", "--format", "vw", log, "--cache", cache, "--arms", "4", "--json")
+    assert "made anew" in err and json.loads(out)["arms"] == 4
+
+
+def test_replay_damaged_cache_is_refused(tmp_path, log):
+    cache = tmp_path / "log.cache"
+    replay(log, "--cache", cache)
+    data = cache.read_bytes()
+    for at in range(10, len(data), len(data) // 20):
+        cache.write_bytes(data[:at] + bytes([data[at] ^ 0x11]) + data[at + 1:])
+        done = subprocess.run([program("COPPICE"), "replay", "--format", "vw", log, "--cache", cache, "--json"],
+                              capture_output=True, text=True, timeout=DEADLINE)
+        assert done.returncode in (0, 1)
+        assert str(cache) in done.stderr
+    cache.write_text("my only copy of something else")
+    refused("--format", "vw", log, "--cache", cache)
+    assert cache.read_text() == "my only copy of something else"
+
+
+def test_replay_part_of_a_log_leaves_no_cache(tmp_path, log):
+    cache = tmp_path / "log.cache"
+    replay(log, "--cache", cache, "--events", "100")
+    assert not cache.exists() and os.listdir(tmp_path) == ["log.vw"]
+
+
+# ---- passes, holding out
+
+
+def test_replay_passes_learn_again_and_estimate_once(log):
+    one, three = replay(log), replay(log, "--passes", "3")
+    assert three["events"] == 3 * one["events"]
+    for key in ("ips", "snips", "dr", "average_loss", "effective_sample_size"):
+        assert one[key] == three[key]
+
+
+def test_replay_holdout_is_not_learned(tmp_path, log):
+    replay(log, "--holdout-after", "1000", "--save", tmp_path / "held.model")
+    replay(log, "--events", "1000", "--save", tmp_path / "part.model")
+    rest = tmp_path / "rest.vw"
+    rest.write_text("\n".join(log.read_text().splitlines()[1000:]) + "\n")
+    held = replay(log, "--holdout-after", "1000")
+    part = replay(rest, "--evaluate", tmp_path / "part.model")
+    for key in ("ips", "snips", "dr", "average_loss", "snips_low", "snips_high"):
+        assert held["holdout"][key] == part[key]
+    assert held["ips"] == replay(log, "--events", "1000")["ips"]
+
+
+# ---- several settings
+
+
+SPECS = ["--compare", "dgt,dgt:height=3:epsilon=0.1,uniform", "--compare", "small: --learner ensemble --trees 2"]
+
+
+def test_replay_compare_does_not_depend_on_threads(log):
+    results = [figures(replay(log, *SPECS, "--threads", n)) for n in (1, 2, 4)]
+    assert results[0] == results[1] == results[2]
+
+
+def test_replay_compare_settings_are_as_when_alone(log):
+    together = {c["name"]: c for c in replay(log, *SPECS)["compare"]}
+    alone = replay(log, "--learner", "dgt", "--height", "3", "--epsilon", "0.1")
+    for key in ("ips", "snips", "dr", "dm", "snips_low", "dr_high"):
+        assert together["dgt:height=3:epsilon=0.1"][key] == alone[key]
+    assert together["uniform"]["ips"] == replay(log, "--evaluate", "uniform")["ips"]
+
+
+def test_replay_compare_ranks_with_paired_differences(tmp_path, log):
+    result = replay(log, *SPECS)
+    ranking = result["compare"]
+    assert [c["rank"] for c in ranking] == [1, 2, 3, 4]
+    values = [c.get("dr", c["ips"]) if "learner" in c else c["ips"] for c in ranking]
+    assert values == sorted(values)
+    assert "less_best" not in ranking[0]
+    for c, value in zip(ranking[1:], values[1:]):
+        d = c["less_best"]
+        assert d["value"] == pytest.approx(value - values[0], abs=1e-9) and d["low"] <= d["value"] <= d["high"]
+    uniform = next(c for c in ranking if c["name"] == "uniform")
+    assert uniform["less_best"]["low"] > 0  # learning beats chance, beyond doubt
+    out, _ = coppice("replay", "--format", "vw", log, *SPECS)
+    names = [c["name"] for c in ranking]
+    assert [line.split("  ")[0].strip() for line in out.splitlines() if line.split("  ")[0].strip() in names] == names
+
+
+def test_replay_compare_difference_agrees_with_numpy(tmp_path, log):
+    values = []
+    for name in ("dgt", "ensemble"):
+        replay(log, "--learner", name, "--dump", tmp_path / f"{name}.csv")
+        d = read_dump(tmp_path / f"{name}.csv")
+        w = d["policy_probability"] / d["probability"]
+        values.append(d["policy_cost"] + w * (d["cost"] - d["predicted_cost"]))
+    expected = values[0] - values[1]
+    ranking = {c["name"]: c for c in replay(log, "--compare", "ensemble,dgt")["compare"]}
+    d = ranking["dgt"]["less_first"]
+    assert d["value"] == pytest.approx(expected.mean(), rel=1e-9)
+    half = 1.96 * expected.std(ddof=1) / math.sqrt(len(expected))
+    assert d["high"] - d["low"] >= 2 * half * 0.999  # never narrower than what the normal distribution says
+    assert d["low"] <= d["value"] <= d["high"] and d["high"] - d["low"] < 6 * half
+
+
+def test_replay_compare_saves_the_best(tmp_path, log):
+    best = replay(log, *SPECS, "--save", tmp_path / "best.model")["compare"][0]
+    again = replay(log, "--resume", tmp_path / "best.model", "--events", "1")
+    assert again["learner"] == best["learner"]
+
+
+# ---- interrupts, broken pipes, other people's files
+
+
+def test_replay_interrupt_prints_what_there_is(tmp_path):
+    lines = "".join(vw_line(e) + "\n" for e in events(3000))
+    args = ["--format", "vw", "-", "--arms", "3", "--bits", "6", "--json"]
+    process = subprocess.Popen([program("COPPICE"), "replay", *args],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        process.stdin.write(lines)
+        process.stdin.flush()
+        # It has read all and waits for more: its read position is the pipe's end.
+        wait_for(lambda: Path(f"/proc/{process.pid}/wchan").exists(), "the process")
+        wait_for(lambda: pipe_is_empty(process), "replay to read its input")
+        process.send_signal(signal.SIGINT)
+        out = process.stdout.read()
+        err = process.stderr.read()
+        assert process.wait(DEADLINE) == 1
+        result = json.loads(out)
+        assert 0 < result["events"] <= 3000 and "interrupted after" in err
+    finally:
+        process.kill()
+        process.stdin.close()
+
+
+def pipe_is_empty(process):
+    import fcntl
+    import struct
+    import termios
+
+    waiting = fcntl.ioctl(process.stdin.fileno(), termios.FIONREAD, struct.pack("i", 0))
+    return struct.unpack("i", waiting)[0] == 0
+
+
+def test_replay_closed_output_ends_without_noise(log):
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([program("COPPICE"), "replay", "--format", "vw", log], stdout=write, stderr=subprocess.PIPE,
+                          timeout=DEADLINE)
+    os.close(write)
+    assert done.returncode != 0
+
+
+def test_replay_unwritable_results_fail(tmp_path, log):
+    nowhere = tmp_path / "no" / "such" / "folder"
+    for option in ("--save", "--dump", "--cache"):
+        assert str(nowhere) in refused_after(log, option, nowhere)
+
+
+def refused_after(log, *args):
+    done = subprocess.run([program("COPPICE"), "replay", "--format", "vw", log, *map(str, args), "--json"],
+                          capture_output=True, text=True, timeout=DEADLINE)
+    assert done.returncode == 1
+    return done.stderr
+
+
+LOGS = (".json", ".ldf", ".data", ".dsjson", ".dat", ".txt")
+
+
+@pytest.mark.parametrize("file", sorted(p.name for p in VW.glob("*") if p.suffix in LOGS))
+def test_replay_no_file_ends_the_process_badly(file):
+    for format in ("vw", "dsjson", "csv"):
+        for more in ([], ["--on-error", "skip", "--bits", "8"], ["--arms", "4"]):
+            done = subprocess.run([program("COPPICE"), "replay", "--format", format, VW / file, *more, "--json"],
+                                  capture_output=True, timeout=DEADLINE)
+            assert done.returncode in (0, 1), (format, more, done.stderr)
+
+
+# ---- journals and daemons
+
+
+def test_replay_live_teaches_the_daemon(daemon, tmp_path, log):
+    one = daemon(model(learner="dgt", features=FEATURES, arms=ARMS, height=4))
+    result = replay(log, "--live", one.ipc("requests"), "--model", "m")
+    assert result["events"] == result["applied"] == result["learned"] == 1500
+    assert one.client().model()["learned"] == 1500
+    again = replay(log, "--live", one.ipc("requests"), "--model", "m", "--ask", "--first-id", "5000")
+    assert again["applied"] == 1500 and 0 < again["matched"] < 1
+    assert again["ips"] < again["average_loss"]  # what was learned shows
+
+
+def test_replay_live_model_of_another_shape_is_refused(daemon, log):
+    one = daemon(model(learner="dgt", features=FEATURES + 1, arms=ARMS))
+    live = ["--format", "vw", log, "--live", one.ipc("requests")]
+    assert "has 5 features, the log has 4" in refused(*live, "--model", "m")
+    assert "unknown_model" in refused(*live, "--model", "n")
+
+
+def test_replay_live_refused_events_are_told(daemon, tmp_path):
+    path = tmp_path / "log.vw"
+    path.write_text("\n".join([vw_line(e) for e in events(5)] + ["9:0:0.5 |x f0:1"]) + "\n")
+    one = daemon(model(learner="dgt", features=FEATURES, arms=ARMS))
+    assert f"{path}:6" in refused("--format", "vw", path, "--live", one.ipc("requests"), "--model", "m")
+    result = replay(path, "--live", one.ipc("requests"), "--model", "m", "--on-error", "skip", "--first-id", "100")
+    assert result["applied"] == 5 and result["refused"] == 1
+
+
+def test_replay_live_hashed_model_takes_hashed_features(daemon, log):
+    one = daemon(model(learner="dgt", features=0, bits=10, arms=ARMS))
+    assert replay(log, "--live", one.ipc("requests"), "--model", "m")["applied"] == 1500
+
+
+def test_replay_live_ranks_candidates(daemon, tmp_path):
+    path = write_dsjson(tmp_path / "log.json", events(500))
+    one = daemon(model(learner="rank", features=0, bits=10, arms=None, max_candidates=5))
+    more = ["--live", one.ipc("requests"), "--model", "m"]
+    assert replay(path, *more, format="dsjson")["applied"] == 500
+    again = replay(path, *more, format="dsjson")
+    assert again["duplicate"] == 500 and again["learned"] == 0  # their ids were answered
+    asked = replay(path, *more, "--ask", format="dsjson")
+    assert asked["applied"] == 500 and 0 < asked["matched"] < 1
+    flat = write_vw(tmp_path / "flat.vw", events(20))
+    assert "ranks candidates, and the log has numbered arms" in refused("--format", "vw", flat, *more)
+
+
+def test_replay_live_keeps_its_pace(daemon, log):
+    one = daemon(model(learner="dgt", features=FEATURES, arms=ARMS))
+    result = replay(log, "--live", one.ipc("requests"), "--model", "m", "--events", "60", "--rate", "200")
+    assert result["applied"] == 60 and result["events_per_second"] < 220
+
+
+def test_replay_journal_is_what_the_daemon_learned(daemon, tmp_path, log):
+    one = daemon(model(learner="dgt", features=FEATURES, arms=ARMS, height=4, seed=1))
+    client = one.client()
+    losses = []
+    for i, (x, _, _, _) in enumerate(events(300)):
+        a = client.decide("m", i, x)["a"]
+        losses.append(float(a != (x[1] <= 0)))
+        assert client.feedback("m", i, losses[-1]) == "applied"
+    one.stop()
+    result = replay(one.state / "journal", "--learner", "dgt", "--height", "4", format="journal")
+    assert result["events"] == 300 and result["arms"] == ARMS and result["features"] == FEATURES
+    assert result["average_loss"] == pytest.approx(sum(losses) / 300)
+
+
+def test_replay_saved_model_starts_a_daemon(daemon, tmp_path, log):
+    saved = tmp_path / "start.model"
+    replay(log, "--learner", "dgt", "--height", "4", "--save", saved)
+    text = model(learner="dgt", features=FEATURES, arms=ARMS, height=4, start_from=str(saved),
+                 feature_names=f"{saved}.features.txt")
+    one = daemon(text)
+    assert one.client().model()["learned"] == 1500
