@@ -8,13 +8,12 @@
 
 #include <stdbool.h>
 
-#include "base/bytes.h"
 #include "base/err.h"
 #include "base/rng.h"
 #include "linalg/kernel.h"
 #include "linalg/row.h"
 #include "online/explanation.h"
-#include "tree/oblique_tree.h"
+#include "online/mixture.h"
 
 typedef struct cop_expert_settings {
 	const cop_kernel *kernel;
@@ -28,19 +27,14 @@ typedef struct cop_expert_settings {
 } cop_expert_settings;
 
 typedef struct cop_expert_class {
-	const char *name;
+	cop_member_class member;
 	/* *out is NULL on error: COP_EINVAL, COP_ENOMEM. May draw from rng. */
 	cop_err (*create)(const cop_expert_settings *settings, cop_rng *rng, void **out);
-	void (*destroy)(void *expert);
 	/* Predicted loss of every arm; room for cop_kernel_pad(arms), 64-byte aligned. */
 	void (*predict)(void *expert, const cop_row *x, float *loss);
 	/* loss in [0, 1]. COP_EDIVERGED: nothing changed. */
 	cop_err (*learn)(void *expert, const cop_row *x, size_t arm, double loss);
 	void (*explain)(void *expert, const cop_row *x, size_t arm, cop_explanation *e, cop_explained_expert *out);
-	void (*save)(const void *expert, cop_bytes *bytes);
-	cop_err (*load)(void *expert, cop_cursor *cursor);
-	size_t (*trees)(const void *expert);
-	cop_err (*tree)(const void *expert, size_t m, cop_oblique_tree **out);
 } cop_expert_class;
 
 extern const cop_expert_class cop_expert_linear; /* second-order linear, online/second_order.h */

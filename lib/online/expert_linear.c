@@ -33,29 +33,10 @@ static void save(const void *expert, cop_bytes *bytes) { cop_second_order_save(e
 
 static cop_err load(void *expert, cop_cursor *cursor) { return cop_second_order_load(expert, cursor); }
 
-static size_t trees(const void *expert)
-{
-	(void)expert;
-	return 0;
-}
-
-static cop_err tree(const void *expert, size_t m, cop_oblique_tree **out)
-{
-	(void)expert;
-	(void)m;
-	*out = NULL;
-	return COP_ENOTFOUND;
-}
-
 const cop_expert_class cop_expert_linear = {
-	.name = "linear",
+	.member = { .name = "linear", .destroy = destroy, .save = save, .load = load },
 	.create = create,
-	.destroy = destroy,
 	.predict = predict,
 	.learn = learn,
 	.explain = explain,
-	.save = save,
-	.load = load,
-	.trees = trees,
-	.tree = tree,
 };

@@ -93,14 +93,9 @@ static cop_err tree(const void *expert, size_t m, cop_oblique_tree **out)
 }
 
 const cop_expert_class cop_expert_trees = {
-	.name = "trees",
+	.member = { .name = "trees", .destroy = destroy, .save = save, .load = load, .trees = trees, .tree = tree },
 	.create = create,
-	.destroy = destroy,
 	.predict = predict,
 	.learn = learn,
 	.explain = explain,
-	.save = save,
-	.load = load,
-	.trees = trees,
-	.tree = tree,
 };

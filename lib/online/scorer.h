@@ -7,12 +7,11 @@
 
 #include <stdbool.h>
 
-#include "base/bytes.h"
 #include "base/err.h"
 #include "base/rng.h"
 #include "online/explanation.h"
 #include "online/joint.h"
-#include "tree/oblique_tree.h"
+#include "online/mixture.h"
 
 typedef struct cop_scorer_settings {
 	cop_joint_settings joint;
@@ -24,10 +23,9 @@ typedef struct cop_scorer_settings {
 } cop_scorer_settings;
 
 typedef struct cop_scorer_class {
-	const char *name;
+	cop_member_class member;
 	/* *out is NULL on error: COP_EINVAL, COP_ENOMEM. May draw from rng. */
 	cop_err (*create)(const cop_scorer_settings *settings, cop_rng *rng, void **out);
-	void (*destroy)(void *scorer);
 	double (*footprint)(const cop_scorer_settings *settings);
 	/* joint holds a context: what all of its candidates share. */
 	void (*begin)(void *scorer, const cop_joint *joint);
@@ -36,10 +34,6 @@ typedef struct cop_scorer_class {
 	/* Rows of the played candidate; loss in [0, 1]. COP_EDIVERGED: nothing changed. */
 	cop_err (*learn)(void *scorer, const cop_joint_rows *rows, double loss);
 	void (*explain)(void *scorer, const cop_joint_rows *rows, cop_explanation *e, cop_explained_expert *out);
-	void (*save)(const void *scorer, cop_bytes *bytes);
-	cop_err (*load)(void *scorer, cop_cursor *cursor);
-	size_t (*trees)(const void *scorer);
-	cop_err (*tree)(const void *scorer, size_t m, cop_oblique_tree **out);
 } cop_scorer_class;
 
 extern const cop_scorer_class cop_scorer_linear; /* second-order linear on whole rows, online/second_order.h */

@@ -87,31 +87,12 @@ static cop_err load(void *scorer, cop_cursor *cursor)
 	return cop_second_order_load(((linear_scorer *)scorer)->model, cursor);
 }
 
-static size_t trees(const void *scorer)
-{
-	(void)scorer;
-	return 0;
-}
-
-static cop_err tree(const void *scorer, size_t m, cop_oblique_tree **out)
-{
-	(void)scorer;
-	(void)m;
-	*out = NULL;
-	return COP_ENOTFOUND;
-}
-
 const cop_scorer_class cop_scorer_linear = {
-	.name = "linear",
+	.member = { .name = "linear", .destroy = destroy, .save = save, .load = load },
 	.create = create,
-	.destroy = destroy,
 	.footprint = footprint,
 	.begin = begin,
 	.score = score,
 	.learn = learn,
 	.explain = explain,
-	.save = save,
-	.load = load,
-	.trees = trees,
-	.tree = tree,
 };

@@ -139,16 +139,11 @@ static cop_err tree(const void *scorer, size_t m, cop_oblique_tree **out)
 }
 
 const cop_scorer_class cop_scorer_trees = {
-	.name = "trees",
+	.member = { .name = "trees", .destroy = destroy, .save = save, .load = load, .trees = trees, .tree = tree },
 	.create = create,
-	.destroy = destroy,
 	.footprint = footprint,
 	.begin = begin,
 	.score = score,
 	.learn = learn,
 	.explain = explain,
-	.save = save,
-	.load = load,
-	.trees = trees,
-	.tree = tree,
 };

@@ -1,0 +1,61 @@
+/* online/mixture.h: experts that predict the same losses, weighted by how well each has predicted so far.
+ *
+ * The mixture's prediction is the mean of the members', weighted by exp(-ETA E_i), E_i the discounted squared error of
+ * what member i predicted, at decide, for what was played. What the ensembles over arms and over candidates share;
+ * how members are asked and taught is theirs. One thread per object; nothing is allocated after the members joined. */
+#ifndef COP_ONLINE_MIXTURE_H
+#define COP_ONLINE_MIXTURE_H
+
+#include "online/learner.h"
+
+/* What any member can do. */
+typedef struct cop_member_class {
+	const char *name;
+	void (*destroy)(void *member);
+	void (*save)(const void *member, cop_bytes *bytes);
+	cop_err (*load)(void *member, cop_cursor *cursor);
+	size_t (*trees)(const void *member); /* with tree; NULL: none */
+	cop_err (*tree)(const void *member, size_t m, cop_oblique_tree **out);
+} cop_member_class;
+
+typedef struct cop_mixture {
+	size_t count; /* members, at most COP_LEARNER_EXPERTS */
+	size_t room;  /* losses of an event, at most */
+	const cop_member_class *class[COP_LEARNER_EXPERTS];
+	void *member[COP_LEARNER_EXPERTS];
+	double error[COP_LEARNER_EXPERTS]; /* E_i */
+	float *loss[COP_LEARNER_EXPERTS];  /* each member's predictions, 64-byte aligned; the learner fills them */
+	float *mixed;                      /* the mixture's */
+} cop_mixture;
+
+/* Defaults of the learners that are mixtures: SquareCB, epsilon 0.1, gamma 30, 16 trees of height 5 (sparse: 8 of 4).
+ */
+void cop_mixture_defaults(cop_learner_settings *settings);
+
+/* COP_ENOMEM. Caller finishes with fini, also after an error. */
+COP_CHECK cop_err cop_mixture_init(cop_mixture *mixture, size_t room);
+void cop_mixture_fini(cop_mixture *mixture);
+/* member is taken, also on error: COP_ENOMEM. */
+COP_CHECK cop_err cop_mixture_join(cop_mixture *mixture, const cop_member_class *class, void *member);
+
+/* One weight for each member, sum 1. */
+void cop_mixture_weigh(const cop_mixture *mixture, double *weight);
+/* From the members' first n losses to the mixture's; one that is not finite counts as 1/2 from here on. */
+void cop_mixture_mix(cop_mixture *mixture, size_t n, const double *weight);
+/* What the members predict for one of the n into prediction[0, count). */
+void cop_mixture_predictions(const cop_mixture *mixture, size_t which, float *prediction);
+/* The loss came: errors of those predictions (one that is not finite leaves its member's alone). */
+void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss);
+
+void cop_mixture_save_errors(const cop_mixture *mixture, cop_bytes *bytes);
+/* COP_ESHAPE: another number of members. COP_EFORMAT, COP_ENONFINITE. */
+COP_CHECK cop_err cop_mixture_load_errors(cop_mixture *mixture, cop_cursor *cursor);
+void cop_mixture_save_members(const cop_mixture *mixture, cop_bytes *bytes);
+/* COP_ESHAPE: another member. Errors of the members' load. */
+COP_CHECK cop_err cop_mixture_load_members(cop_mixture *mixture, cop_cursor *cursor);
+
+size_t cop_mixture_trees(const cop_mixture *mixture);
+/* COP_ENOTFOUND, and errors of the member's. */
+COP_CHECK cop_err cop_mixture_tree(const cop_mixture *mixture, size_t m, cop_oblique_tree **out);
+
+#endif
