@@ -375,20 +375,6 @@ static cop_err run(live *l, cop_diag *diag)
 
 /* ---- what came of it ---- */
 
-static void put_number(cop_json_writer *json, const char *key, double value)
-{
-	if (!isfinite(value))
-		return;
-	cop_json_key(json, key);
-	cop_json_number(json, value);
-}
-
-static void put_count(cop_json_writer *json, const char *key, uint64_t value)
-{
-	cop_json_key(json, key);
-	cop_json_unsigned(json, value);
-}
-
 static void print_json(const live *l, double seconds)
 {
 	cop_json_writer *json;
@@ -397,20 +383,20 @@ static void print_json(const live *l, double seconds)
 	if (cop_json_writer_new(COP_JSON_COMPACT, &json) != COP_OK)
 		return;
 	cop_json_begin_object(json);
-	put_count(json, "events", l->events);
-	put_number(json, "average_loss", l->cost_sum / n);
+	cop_json_put_unsigned(json, "events", l->events);
+	cop_json_put_number(json, "average_loss", l->cost_sum / n);
 	for (size_t i = 0; i < COP_WIRE_RESULT_COUNT; i++)
-		put_count(json, cop_wire_result_text((cop_wire_result)i), l->results[i]);
-	put_count(json, "refused", l->refused);
-	put_count(json, "unlabelled", l->unlabelled);
-	put_count(json, "skipped", l->skipped);
+		cop_json_put_unsigned(json, cop_wire_result_text((cop_wire_result)i), l->results[i]);
+	cop_json_put_unsigned(json, "refused", l->refused);
+	cop_json_put_unsigned(json, "unlabelled", l->unlabelled);
+	cop_json_put_unsigned(json, "skipped", l->skipped);
 	if (l->o->ask) {
-		put_number(json, "matched", (double)l->matched / n);
-		put_number(json, "ips", l->match_sum / n);
+		cop_json_put_number(json, "matched", (double)l->matched / n);
+		cop_json_put_number(json, "ips", l->match_sum / n);
 	}
-	put_count(json, "learned", l->after.learned - l->before.learned);
-	put_number(json, "events_per_second", n / seconds);
-	put_number(json, "seconds", seconds);
+	cop_json_put_unsigned(json, "learned", l->after.learned - l->before.learned);
+	cop_json_put_number(json, "events_per_second", n / seconds);
+	cop_json_put_number(json, "seconds", seconds);
 	cop_json_end_object(json);
 	if (cop_json_writer_finish(json, &text, NULL) == COP_OK)
 		(void)puts(text);

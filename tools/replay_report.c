@@ -81,20 +81,6 @@ static bool estimate(const cop_replay_run *run, const cop_offpolicy *o, const co
 
 /* ---- JSON ---- */
 
-static void put_number(cop_json_writer *json, const char *key, double value)
-{
-	if (!isfinite(value))
-		return;
-	cop_json_key(json, key);
-	cop_json_number(json, value);
-}
-
-static void put_count(cop_json_writer *json, const char *key, uint64_t value)
-{
-	cop_json_key(json, key);
-	cop_json_unsigned(json, value);
-}
-
 static void put_text(cop_json_writer *json, const char *key, const char *text)
 {
 	cop_json_key(json, key);
@@ -112,22 +98,22 @@ static void put_estimates(const cop_replay_run *run, const cop_offpolicy *o, cop
 		const char *name = strcmp(estimator->name, "logged") == 0 ? "average_loss" : estimator->name;
 		if (!estimate(run, o, estimator, &e, &has_interval))
 			continue;
-		put_number(json, name, e.value);
+		cop_json_put_number(json, name, e.value);
 		(void)snprintf(key, sizeof key, "%s_low", name);
 		if (has_interval)
-			put_number(json, key, e.low);
+			cop_json_put_number(json, key, e.low);
 		(void)snprintf(key, sizeof key, "%s_high", name);
 		if (has_interval)
-			put_number(json, key, e.high);
+			cop_json_put_number(json, key, e.high);
 	}
 	if (o->n == 0)
 		return;
 	cop_offpolicy_summarise(o, &summary);
-	put_number(json, "effective_sample_size", summary.effective_sample_size);
-	put_number(json, "matched", summary.matched_share);
-	put_number(json, "mean_weight", summary.mean_weight);
-	put_number(json, "mean_weight_z", summary.mean_weight_z);
-	put_number(json, "largest_weight", summary.largest_weight);
+	cop_json_put_number(json, "effective_sample_size", summary.effective_sample_size);
+	cop_json_put_number(json, "matched", summary.matched_share);
+	cop_json_put_number(json, "mean_weight", summary.mean_weight);
+	cop_json_put_number(json, "mean_weight_z", summary.mean_weight_z);
+	cop_json_put_number(json, "largest_weight", summary.largest_weight);
 }
 
 static void put_setting(const cop_replay_run *run, size_t setting, cop_json_writer *json)
@@ -141,15 +127,15 @@ static void put_setting(const cop_replay_run *run, size_t setting, cop_json_writ
 		put_text(json, "learner", l->learner);
 		put_text(json, "exploration", l->policy);
 	}
-	put_count(json, "labelled", tally->seen.n + tally->held.n);
+	cop_json_put_unsigned(json, "labelled", tally->seen.n + tally->held.n);
 	put_estimates(run, &tally->seen, json);
 	if (tally->refused > 0)
-		put_count(json, "refused", tally->refused);
+		cop_json_put_unsigned(json, "refused", tally->refused);
 	if (!run->options->holds_out)
 		return;
 	cop_json_key(json, "holdout");
 	cop_json_begin_object(json);
-	put_count(json, "events", tally->held_examples);
+	cop_json_put_unsigned(json, "events", tally->held_examples);
 	put_estimates(run, &tally->held, json);
 	cop_json_end_object(json);
 }
@@ -161,10 +147,11 @@ static void put_skipped(const cop_replay_run *run, cop_json_writer *json)
 	uint64_t all = run->fed.skipped_all;
 	for (size_t i = 0; i < COP_REPLAY_SKIPS; i++)
 		all += run->resumed.skipped[i];
-	put_count(json, "events", all);
+	cop_json_put_unsigned(json, "events", all);
 	for (size_t i = 0; i < COP_REPLAY_SKIPS; i++)
 		if (run->fed.skipped[i] + run->resumed.skipped[i] > 0)
-			put_count(json, cop_replay_skip_names[i], run->fed.skipped[i] + run->resumed.skipped[i]);
+			cop_json_put_unsigned(
+			        json, cop_replay_skip_names[i], run->fed.skipped[i] + run->resumed.skipped[i]);
 	cop_json_end_object(json);
 }
 
@@ -176,9 +163,9 @@ static void put_difference(const cop_replay_run *run, const char *key, size_t i,
 		return;
 	cop_json_key(json, key);
 	cop_json_begin_object(json);
-	put_number(json, "value", d.value);
-	put_number(json, "low", d.low);
-	put_number(json, "high", d.high);
+	cop_json_put_number(json, "value", d.value);
+	cop_json_put_number(json, "low", d.low);
+	cop_json_put_number(json, "high", d.high);
 	cop_json_end_object(json);
 }
 
@@ -192,7 +179,7 @@ static void put_ranking(const cop_replay_run *run, cop_json_writer *json)
 		size_t s = order[i];
 		cop_json_begin_object(json);
 		put_text(json, "name", run->options->setting[s].name);
-		put_count(json, "rank", i + 1);
+		cop_json_put_unsigned(json, "rank", i + 1);
 		put_setting(run, s, json);
 		put_difference(run, "less_best", s, order[0], json);
 		put_difference(run, "less_first", s, 0, json);
@@ -209,15 +196,15 @@ void cop_replay_print_json(const cop_replay_run *run)
 	if (cop_json_writer_new(COP_JSON_COMPACT, &json) != COP_OK)
 		return;
 	cop_json_begin_object(json);
-	put_count(json, "events", events);
+	cop_json_put_unsigned(json, "events", events);
 	put_setting(run, 0, json);
-	put_number(json, "events_per_second", (double)run->fed.events / run->seconds);
-	put_number(json, "seconds", run->seconds);
+	cop_json_put_number(json, "events_per_second", (double)run->fed.events / run->seconds);
+	cop_json_put_number(json, "seconds", run->seconds);
 	if (run->limits.candidates > 0)
-		put_count(json, "candidates", run->limits.candidates);
+		cop_json_put_unsigned(json, "candidates", run->limits.candidates);
 	else
-		put_count(json, "arms", run->limits.arms);
-	put_count(json, "features", run->limits.dimension);
+		cop_json_put_unsigned(json, "arms", run->limits.arms);
+	cop_json_put_unsigned(json, "features", run->limits.dimension);
 	put_text(json, "features_kind", cop_feature_space_is_dense(run->space) ? "dense" : "hashed");
 	cop_json_key(json, "loss_range");
 	cop_json_begin_array(json);

@@ -368,3 +368,17 @@ cop_err cop_json_get_text(const cop_json *value, const char **text, size_t *leng
 		*length = json_string_length(tree(value));
 	return COP_OK;
 }
+
+void cop_json_put_number(cop_json_writer *writer, const char *key, double value)
+{
+	if (!isfinite(value))
+		return;
+	cop_json_key(writer, key);
+	cop_json_number(writer, value);
+}
+
+void cop_json_put_unsigned(cop_json_writer *writer, const char *key, uint64_t value)
+{
+	cop_json_key(writer, key);
+	cop_json_unsigned(writer, value);
+}

@@ -83,4 +83,8 @@ COP_CHECK cop_err cop_json_get_boolean(const cop_json *value, bool *boolean);
 /* Terminated UTF-8, borrowed; length may be NULL. */
 COP_CHECK cop_err cop_json_get_text(const cop_json *value, const char **text, size_t *length);
 
+/* Key and value; a number that is not finite is left out, key and all. */
+void cop_json_put_number(cop_json_writer *writer, const char *key, double value);
+void cop_json_put_unsigned(cop_json_writer *writer, const char *key, uint64_t value);
+
 #endif

@@ -404,15 +404,10 @@ static cop_err begin(csv_reader *r, const cop_event_reader_settings *settings, c
 static cop_err create(
         cop_stream **stream, const cop_event_reader_settings *settings, cop_event_reader **out, cop_diag *diag)
 {
-	csv_reader *r = cop_mem_alloc(1, sizeof *r);
+	csv_reader *r = cop_event_reader_make(sizeof *r, &class, stream, diag);
 	*out = NULL;
-	if (r == NULL) {
-		cop_diag_set(diag, cop_stream_name(*stream), 0, 0, "out of memory");
-		cop_stream_free(*stream);
-		*stream = NULL;
+	if (r == NULL)
 		return COP_ENOMEM;
-	}
-	r->base.class = &class;
 	r->stream = *stream;
 	*stream = NULL;
 	r->space = settings->space;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/mem.h"
+
 static const cop_event_format *const formats[] = {
 	&cop_event_format_vw,
 	&cop_event_format_dsjson,
@@ -43,3 +45,16 @@ cop_err cop_event_reader_next(cop_event_reader *reader, cop_logged_event *event,
 }
 
 uint64_t cop_event_reader_passed(const cop_event_reader *reader) { return reader->passed; }
+
+void *cop_event_reader_make(size_t size, const cop_event_reader_class *class, cop_stream **stream, cop_diag *diag)
+{
+	cop_event_reader *reader = cop_mem_alloc(1, size);
+	if (reader != NULL) {
+		reader->class = class;
+		return reader;
+	}
+	cop_diag_set(diag, cop_stream_name(*stream), 0, 0, "%s", cop_err_text(COP_ENOMEM));
+	cop_stream_free(*stream);
+	*stream = NULL;
+	return NULL;
+}

@@ -76,6 +76,10 @@ COP_CHECK cop_err cop_event_reader_next(cop_event_reader *reader, cop_logged_eve
  * lines. */
 uint64_t cop_event_reader_passed(const cop_event_reader *reader);
 
+/* For formats: a reader of `size` zeroed bytes that begins with its base. NULL: no memory; *diag says so and *stream is
+ * freed and nulled. Caller frees with cop_mem_free. */
+void *cop_event_reader_make(size_t size, const cop_event_reader_class *class, cop_stream **stream, cop_diag *diag);
+
 /* The rows of the table. */
 extern const cop_event_format cop_event_format_vw;
 extern const cop_event_format cop_event_format_dsjson;

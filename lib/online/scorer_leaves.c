@@ -2,26 +2,12 @@
  * candidate (its features and the constant): with one-hot candidates, trees with a leaf value for each arm. A linear
  * term over the whole row stands beside them. Both take smaller steps the more features a candidate brings. Dense: what
  * the leaves say of each feature is summed once an event. */
-#include "online/scorer.h"
+#include "online/scorer_additive.h"
 
 #include <math.h>
 
-#include "bandit/estimator.h"
-#include "base/mem.h"
-#include "online/additive.h"
-#include "online/joint_linear.h"
-
-#define SPLIT_RATE  0.1f
-#define LEAF_RATE   0.3f
-#define LINEAR_RATE 0.3f
-
-typedef struct leaves_scorer {
-	const cop_kernel *kernel;
-	cop_additive *model;
-	cop_joint_linear linear;
-	const cop_estimator *estimator;
-	float *scores; /* dense: of the candidate's features and the constant, padded; NULL when sparse */
-} leaves_scorer;
+#define SPLIT_RATE 0.1f
+#define LEAF_RATE  0.3f
 
 static cop_additive_settings additive(const cop_scorer_settings *settings)
 {
@@ -40,41 +26,11 @@ static cop_additive_settings additive(const cop_scorer_settings *settings)
 	};
 }
 
-static void destroy(void *scorer)
-{
-	leaves_scorer *s = scorer;
-	if (s == NULL)
-		return;
-	cop_additive_free(s->model);
-	cop_joint_linear_fini(&s->linear);
-	cop_mem_free(s->scores);
-	cop_mem_free(s);
-}
-
 static cop_err create(const cop_scorer_settings *settings, cop_rng *rng, void **out)
 {
-	*out = NULL;
 	const cop_joint_settings *joint = &settings->joint;
 	cop_additive_settings of_trees = additive(settings);
-	float rate = LINEAR_RATE * settings->rate / sqrtf((float)settings->candidate_entries);
-	leaves_scorer *s = cop_mem_alloc(1, sizeof *s);
-	if (s == NULL)
-		return COP_ENOMEM;
-	s->kernel = joint->kernel;
-	s->estimator = cop_estimator_find("direct");
-	cop_err err = cop_joint_linear_init(&s->linear, joint, false, rate);
-	if (err == COP_OK && !joint->sparse) {
-		s->scores = cop_mem_alloc(cop_kernel_pad(of_trees.outputs), sizeof *s->scores);
-		err = s->scores == NULL ? COP_ENOMEM : COP_OK;
-	}
-	if (err == COP_OK)
-		err = cop_additive_new(&of_trees, rng, &s->model);
-	if (err != COP_OK) {
-		destroy(s);
-		return err;
-	}
-	*out = s;
-	return COP_OK;
+	return cop_scorer_additive_new(settings, &of_trees, false, joint->sparse ? 0 : of_trees.outputs, rng, out);
 }
 
 static double footprint(const cop_scorer_settings *settings)
@@ -85,7 +41,7 @@ static double footprint(const cop_scorer_settings *settings)
 
 static void begin(void *scorer, const cop_joint *joint)
 {
-	leaves_scorer *s = scorer;
+	cop_scorer_additive *s = scorer;
 	const cop_row *x = cop_joint_context(joint);
 	cop_joint_linear_begin(&s->linear, joint);
 	if (s->scores != NULL)
@@ -96,7 +52,7 @@ static void begin(void *scorer, const cop_joint *joint)
 
 static float score(void *scorer, const cop_joint *joint)
 {
-	leaves_scorer *s = scorer;
+	cop_scorer_additive *s = scorer;
 	const cop_row *c = cop_joint_candidate(joint);
 	float logit = cop_joint_linear_score(&s->linear, joint);
 	logit += s->scores != NULL ? s->kernel->dot(c->d, c->dense, s->scores) : cop_additive_along(s->model, c);
@@ -105,7 +61,7 @@ static float score(void *scorer, const cop_joint *joint)
 
 static cop_err learn(void *scorer, const cop_joint_rows *rows, double loss)
 {
-	leaves_scorer *s = scorer;
+	cop_scorer_additive *s = scorer;
 	cop_additive_walk(s->model, &rows->context);
 	double logit = (double)(cop_additive_along(s->model, &rows->candidate) +
 	                        cop_joint_linear_value(&s->linear, &rows->whole));
@@ -127,36 +83,15 @@ static void move_constants(const cop_joint_rows *rows, cop_explanation *e, size_
 
 static void explain(void *scorer, const cop_joint_rows *rows, cop_explanation *e, cop_explained_expert *out)
 {
-	leaves_scorer *s = scorer;
+	cop_scorer_additive *s = scorer;
 	size_t first_node = e->node_count;
 	cop_additive_explain_along(s->model, &rows->context, &rows->candidate, e, out);
 	move_constants(rows, e, first_node);
 	cop_joint_linear_explain(&s->linear, &rows->whole, out);
 }
 
-static void save(const void *scorer, cop_bytes *bytes)
-{
-	const leaves_scorer *s = scorer;
-	cop_additive_save(s->model, bytes);
-	cop_joint_linear_save(&s->linear, bytes);
-}
-
-static cop_err load(void *scorer, cop_cursor *cursor)
-{
-	leaves_scorer *s = scorer;
-	cop_err err = cop_additive_load(s->model, cursor);
-	return err != COP_OK ? err : cop_joint_linear_load(&s->linear, cursor);
-}
-
-static size_t trees(const void *scorer) { return cop_additive_trees(((const leaves_scorer *)scorer)->model); }
-
-static cop_err tree(const void *scorer, size_t m, cop_oblique_tree **out)
-{
-	return cop_additive_tree(((const leaves_scorer *)scorer)->model, m, out);
-}
-
 const cop_scorer_class cop_scorer_leaves = {
-	.member = { .name = "leaves", .destroy = destroy, .save = save, .load = load, .trees = trees, .tree = tree },
+	.member = COP_SCORER_ADDITIVE_MEMBER("leaves"),
 	.create = create,
 	.footprint = footprint,
 	.begin = begin,
