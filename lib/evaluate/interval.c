@@ -5,7 +5,8 @@
 
 #include "evaluate/special.h"
 
-#define SPARED      1.5 /* standard errors: fewer are taken for chance */
+#define SPARED      1.5   /* standard errors: fewer are taken for chance */
+#define CAUTION     100.0 /* added to the scale at first, as little is known of it then */
 #define LARGEST_BET 0.75
 #define RENEWED     64 /* a bet holds for so many events, once there are as many */
 
@@ -48,11 +49,12 @@ double cop_interval_unseen_weight(const cop_moments *seen, double expected, doub
 	return fmin(bound, fmax(unseen, cop_moments_typical_weight(seen)));
 }
 
-static void renew_bet(cop_sequence *s, double weight, double risk)
+static void renew_bet(cop_sequence *s, double weight, double scale, double risk)
 {
 	double t = (double)s->n + 1.0;
 	double variance = (0.25 + s->square) / t;
 	double l = sqrt(-2.0 * log(risk) / (variance * t * log1p(t)));
+	l = fmin(l, 1.0 / (scale + CAUTION / t));
 	if (s->n > 0)
 		l *= weight * (double)s->n / cop_sum_value(&s->weight);
 	s->l = fmin(l, LARGEST_BET);
@@ -60,12 +62,12 @@ static void renew_bet(cop_sequence *s, double weight, double risk)
 	s->for_weight = weight;
 }
 
-void cop_sequence_add(cop_sequence *s, double weight, double x, double risk)
+void cop_sequence_add(cop_sequence *s, double weight, double x, double scale, double risk)
 {
 	double prediction = fmin((0.5 + cop_sum_value(&s->x)) / ((double)s->n + 1.0), 1.0);
 	double gap = x - prediction;
 	if (s->n < RENEWED || s->n % RENEWED == 0 || weight != s->for_weight)
-		renew_bet(s, weight, risk);
+		renew_bet(s, weight, scale, risk);
 	cop_sum_add(&s->bet, s->l);
 	cop_sum_add(&s->bet_x, s->l * x);
 	cop_sum_add(&s->price, s->psi * gap * gap);

@@ -45,9 +45,10 @@ typedef struct cop_sequence {
 	double l, psi, for_weight; /* the bet in force: it is renewed now and then, and when the weight changes */
 } cop_sequence;
 
-/* One X >= 0, of which the mean is at most about 1, with its event weight (> 0); risk stays the same all along, and
- * is what this one side may miss. */
-void cop_sequence_add(cop_sequence *sequence, double weight, double x, double risk);
+/* One X >= 0, of which the mean is at most about 1, with its event weight (> 0). `scale` is about how large X often
+ * is, as far as known before; a wrong one only makes the bound looser. risk, what this one side may miss, stays the
+ * same all along. */
+void cop_sequence_add(cop_sequence *sequence, double weight, double x, double scale, double risk);
 /* Bound from below, at least 0; it may be looked at after every event. */
 double cop_sequence_low(const cop_sequence *sequence, double risk);
 /* Both streams, one after the other; still valid, as each was bet on with what was known in its own. */

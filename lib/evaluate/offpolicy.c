@@ -103,13 +103,14 @@ static void widen(double *least, double *most, double value, bool first)
 		*most = value;
 }
 
+/* Before the moments have seen the event. */
 static void add_sequences(cop_offpolicy *o, double weight, double w, double cost)
 {
 	double low = o->settings.cost_low, width = o->settings.cost_high - low;
 	double risk = 0.5 * (1.0 - o->settings.level);
-	double scaled = (cost - low) / width;
-	cop_sequence_add(&o->below, weight, w * scaled, risk);
-	cop_sequence_add(&o->above, weight, w * (1.0 - scaled), risk);
+	double scaled = (cost - low) / width, scale = cop_moments_typical_weight(&o->term[COP_OFFPOLICY_DM]);
+	cop_sequence_add(&o->below, weight, w * scaled, scale, risk);
+	cop_sequence_add(&o->above, weight, w * (1.0 - scaled), scale, risk);
 }
 
 /* A weight that the target's favourite arm could have, or has at least, in a context like this one: had it been the one
@@ -132,6 +133,8 @@ cop_err cop_offpolicy_add(cop_offpolicy *o, const cop_offpolicy_event *e)
 	double kept = w <= o->settings.threshold ? w : 0.0, cut = fmin(w, o->settings.clip);
 	double possible = fmax(possible_weight(e), w);
 	bool first = o->n == 0;
+	if (range_is_known(o))
+		add_sequences(o, a, w, e->cost);
 	cop_moments_add(&o->term[COP_OFFPOLICY_LOGGED], a, 1.0, e->cost);
 	cop_moments_add(&o->term[COP_OFFPOLICY_IPS], a, w, w * e->cost);
 	cop_moments_add(&o->term[COP_OFFPOLICY_DM], a, possible, m);
@@ -143,8 +146,6 @@ cop_err cop_offpolicy_add(cop_offpolicy *o, const cop_offpolicy_event *e)
 	widen(&o->residual_min, &o->residual_max, residual, first);
 	o->weight_max = fmax(o->weight_max, w);
 	o->weight_bound = fmax(o->weight_bound, possible);
-	if (range_is_known(o))
-		add_sequences(o, a, w, e->cost);
 	o->n++;
 	o->matched += e->target > 0.0;
 	o->models += e->has_model;

@@ -295,11 +295,10 @@ cop_err cop_offpolicy_estimate(const cop_offpolicy *o, const cop_offpolicy_estim
 	*out = (cop_estimate){ p.value, p.error, p.low, p.high, by == NULL ? "none" : by->name };
 	if (!known || by == NULL || !(level > 0.0 && level < 1.0) || !by->interval(&p, &low, &high))
 		return COP_ENOTFOUND;
-	if (!estimator->truncated) { /* what is left out lies between the bounds, the value may not */
-		low = fmin(low, p.value);
-		high = fmax(high, p.value);
-	}
-	out->low = within(low, p.low, p.high);
-	out->high = within(high, p.low, p.high);
+	/* Without its heavy weights the value need not lie between the bounds; they cross when mean(w) is far above 1.
+	 */
+	double least = estimator->truncated ? high : p.value, most = estimator->truncated ? low : p.value;
+	out->low = within(fmin(low, least), p.low, p.high);
+	out->high = within(fmax(high, most), p.low, p.high);
 	return COP_OK;
 }

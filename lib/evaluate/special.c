@@ -6,8 +6,10 @@
 #include <stdbool.h>
 
 #define STEPS    300
+#define SMALL    1e-9 /* after so small a step, the next would be lost in rounding: they converge quadratically */
 #define TINY     1e-300
 #define FAR_TAIL 40.0
+#define STIRLING 30.0
 #define LARGE_DF 1e5 /* from here on the expansion about the normal quantile is exact to double precision */
 
 static double log_gamma(double x)
@@ -16,10 +18,32 @@ static double log_gamma(double x)
 	return lgamma_r(x, &sign); /* lgamma itself writes a global */
 }
 
-/* x^a (1-x)^b / B(a, b) */
+/* What Stirling's formula lacks of log_gamma; x >= STIRLING. */
+static double stirling_rest(double x)
+{
+	double y = 1.0 / (x * x);
+	return (1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y * (1.0 / 1680.0 - y / 1188.0)))) / x;
+}
+
+/* log_gamma(x + more) - log_gamma(x) */
+static double log_gamma_rise(double x, double more)
+{
+	double s = x + more;
+	if (x < STIRLING)
+		return log_gamma(s) - log_gamma(x);
+	return more * (log(s) - 1.0) + (x - 0.5) * log1p(more / x) + stirling_rest(s) - stirling_rest(x);
+}
+
+/* x^a (1-x)^b / B(a, b). Large shapes by Stirling's formula about the peak, where nothing large cancels. */
 static double beta_power(double a, double b, double x)
 {
-	return exp(a * log(x) + b * log1p(-x) + log_gamma(a + b) - log_gamma(a) - log_gamma(b));
+	double s = a + b;
+	if (fmin(a, b) < STIRLING)
+		return exp(a * log(x) + b * log1p(-x) + log_gamma_rise(fmax(a, b), fmin(a, b)) - log_gamma(fmin(a, b)));
+	double off = fma(x, s, -a);
+	double about = a * log1p(off / a) + b * log1p(-off / b);
+	double rest = stirling_rest(s) - stirling_rest(a) - stirling_rest(b);
+	return exp(about + rest) * sqrt(a / s * b * 0.5 * M_1_PI);
 }
 
 static double away_from_zero(double x) { return fabs(x) < TINY ? TINY : x; }
@@ -70,12 +94,10 @@ double cop_special_beta_quantile(double a, double b, double p)
 		else
 			low = x;
 		double density = beta_power(a, b, x) / (x * (1.0 - x));
-		double next = x - gap / density;
-		if (!(next > low && next < high))
-			next = 0.5 * (low + high);
-		bool done = fabs(next - x) <= 2.0 * DBL_EPSILON * x;
-		x = next;
-		if (done)
+		double step = gap / density;
+		bool inside = x - step > low && x - step < high;
+		x = inside ? x - step : 0.5 * (low + high);
+		if (inside ? fabs(step) <= SMALL * fmin(x, 1.0 - x) : high - low <= 4.0 * DBL_EPSILON * low)
 			break;
 	}
 	return x;
@@ -92,12 +114,10 @@ static double normal_upper(double tail)
 		else
 			high = z;
 		double density = exp(-0.5 * z * z) * 0.5 * M_2_SQRTPI * M_SQRT1_2;
-		double next = z + gap / density;
-		if (!(next > low && next < high))
-			next = 0.5 * (low + high);
-		bool done = fabs(next - z) <= 2.0 * DBL_EPSILON * z;
-		z = next;
-		if (done)
+		double step = gap / density;
+		bool inside = z + step > low && z + step < high;
+		z = inside ? z + step : 0.5 * (low + high);
+		if (inside ? fabs(step) <= SMALL * z : high - low <= 4.0 * DBL_EPSILON * low)
 			break;
 	}
 	return z;
@@ -117,5 +137,8 @@ double cop_special_student_quantile(double df, double tail)
 		return z + (z3 + z) / (4.0 * df) + (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * df * df);
 	}
 	double y = cop_special_beta_quantile(0.5, 0.5 * df, 1.0 - 2.0 * tail); /* t^2 / (df + t^2) */
-	return sqrt(df * y / (1.0 - y));
+	if (y < 0.5)
+		return sqrt(df * y / (1.0 - y));
+	double x = cop_special_beta_quantile(0.5 * df, 0.5, 2.0 * tail); /* 1 - y */
+	return sqrt(df * (1.0 - x) / x);
 }

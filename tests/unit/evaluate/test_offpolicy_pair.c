@@ -1,0 +1,290 @@
+/* Differences of two policies on one log: by hand, against the single estimates, merged, saved, refused, covered. */
+#include "support.h"
+
+#include <math.h>
+
+#include "evaluate/offpolicy_pair.h"
+#include "unit/evaluate/bandit_log.h"
+
+static const char *const names[] = { "ips", "snips", "dm", "dr" };
+#define NAMES (sizeof names / sizeof *names)
+
+static void settings_of(cop_offpolicy_settings *settings)
+{
+	cop_offpolicy_defaults(settings);
+	settings->cost_high = 1.0;
+}
+
+static void start(cop_offpolicy_pair *pair)
+{
+	cop_offpolicy_settings settings;
+	settings_of(&settings);
+	assert_int_equal(cop_offpolicy_pair_init(pair, &settings), COP_OK);
+}
+
+static cop_estimate estimate(const cop_offpolicy_pair *pair, const char *name, const char *method)
+{
+	cop_estimate out;
+	assert_int_equal(cop_offpolicy_pair_estimate(pair, cop_offpolicy_find(name), method, 0.95, &out), COP_OK);
+	return out;
+}
+
+/* Two views of a random event; B's target is A's, or moved a little. */
+static double random_views(cop_rng *rng, cop_offpolicy_event *a, cop_offpolicy_event *b)
+{
+	*a = (cop_offpolicy_event){ .p = 0.05 + 0.95 * cop_rng_unit(rng),
+		.cost = cop_rng_unit(rng),
+		.weight = 0.5 + cop_rng_unit(rng),
+		.target = cop_rng_unit(rng),
+		.has_model = true,
+		.model_logged = cop_rng_unit(rng),
+		.model_target = cop_rng_unit(rng) };
+	*b = *a;
+	b->target = cop_rng_unit(rng);
+	b->model_target = cop_rng_unit(rng);
+	return fabs(a->target - b->target);
+}
+
+static void test_values_equal_differences_of_single_estimates(void **state)
+{
+	(void)state;
+	cop_offpolicy_settings settings;
+	cop_offpolicy one, two;
+	cop_offpolicy_pair pair;
+	cop_rng rng;
+	settings_of(&settings);
+	start(&pair);
+	assert_int_equal(cop_offpolicy_init(&one, &settings), COP_OK);
+	assert_int_equal(cop_offpolicy_init(&two, &settings), COP_OK);
+	cop_rng_init(&rng, 21, 0);
+	for (int i = 0; i < 2000; i++) {
+		cop_offpolicy_event a, b;
+		double distance = random_views(&rng, &a, &b);
+		assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &b, distance), COP_OK);
+		assert_int_equal(cop_offpolicy_add(&one, &a), COP_OK);
+		assert_int_equal(cop_offpolicy_add(&two, &b), COP_OK);
+	}
+	for (size_t i = 0; i < NAMES; i++) {
+		cop_estimate x, y, difference = estimate(&pair, names[i], NULL);
+		assert_int_equal(cop_offpolicy_estimate(&one, cop_offpolicy_find(names[i]), NULL, 0.95, &x), COP_OK);
+		assert_int_equal(cop_offpolicy_estimate(&two, cop_offpolicy_find(names[i]), NULL, 0.95, &y), COP_OK);
+		assert_true(fabs(difference.value - (x.value - y.value)) <= 1e-12);
+		assert_true(difference.error < x.error + y.error);
+		assert_true(difference.low <= difference.value && difference.value <= difference.high);
+	}
+}
+
+static void test_equal_policies_differ_by_nothing(void **state)
+{
+	(void)state;
+	cop_offpolicy_pair pair;
+	cop_rng rng;
+	start(&pair);
+	cop_rng_init(&rng, 22, 0);
+	for (int i = 0; i < 100; i++) {
+		cop_offpolicy_event a, b;
+		(void)random_views(&rng, &a, &b);
+		assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &a, 0.0), COP_OK);
+	}
+	for (size_t i = 0; i < NAMES; i++) {
+		cop_estimate out = estimate(&pair, names[i], NULL);
+		assert_true(out.value == 0.0 && out.error == 0.0 && out.low == 0.0 && out.high == 0.0);
+	}
+}
+
+static void test_policies_that_seldom_differ_are_bounded_by_how_seldom(void **state)
+{
+	(void)state;
+	cop_offpolicy_pair pair;
+	cop_offpolicy_event a = { .p = 0.5, .cost = 0.5, .weight = 1.0, .target = 1.0 }, b = a;
+	start(&pair);
+	for (int i = 0; i < 1000; i++) /* one context in a hundred, and never was either arm logged there */
+		if (i % 100 == 0) {
+			cop_offpolicy_event neither = { .p = 0.5, .cost = 0.5, .weight = 1.0 };
+			assert_int_equal(cop_offpolicy_pair_add(&pair, &neither, &neither, 1.0), COP_OK);
+		} else {
+			assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &b, 0.0), COP_OK);
+		}
+	cop_estimate out = estimate(&pair, "ips", NULL);
+	assert_true(out.value == 0.0 && out.low < -0.01 && out.low > -0.03 && out.high > 0.01 && out.high < 0.03);
+}
+
+static void test_merged_parts_equal_the_whole(void **state)
+{
+	(void)state;
+	cop_offpolicy_pair whole, parts[2], empty;
+	cop_rng rng;
+	start(&whole);
+	start(&parts[0]);
+	start(&parts[1]);
+	start(&empty);
+	cop_rng_init(&rng, 23, 0);
+	for (int i = 0; i < 1000; i++) {
+		cop_offpolicy_event a, b;
+		double distance = random_views(&rng, &a, &b);
+		assert_int_equal(cop_offpolicy_pair_add(&whole, &a, &b, distance), COP_OK);
+		assert_int_equal(cop_offpolicy_pair_add(&parts[i < 77], &a, &b, distance), COP_OK);
+	}
+	assert_int_equal(cop_offpolicy_pair_merge(&empty, &parts[1]), COP_OK);
+	assert_int_equal(cop_offpolicy_pair_merge(&empty, &parts[0]), COP_OK);
+	const char *const methods[] = { "robust", "delta", "sequence" };
+	for (size_t i = 0; i < NAMES; i++)
+		for (size_t k = 0; k < 3; k++) {
+			cop_estimate x = estimate(&whole, names[i], methods[k]),
+			             y = estimate(&empty, names[i], methods[k]);
+			assert_true(fabs(x.value - y.value) < 1e-12 && fabs(x.error - y.error) < 1e-12);
+			assert_true(fabs(x.low - y.low) < 1e-12 && fabs(x.high - y.high) < 1e-12);
+			assert_string_equal(x.method, methods[k]);
+		}
+	empty.settings.clip = 5.0;
+	assert_int_equal(cop_offpolicy_pair_merge(&whole, &empty), COP_EINVAL);
+}
+
+static void test_saved_and_loaded_goes_on_as_before(void **state)
+{
+	(void)state;
+	cop_offpolicy_pair pair, read, untouched;
+	cop_offpolicy_event a, b;
+	cop_rng rng;
+	cop_bytes bytes;
+	cop_cursor in;
+	start(&pair);
+	start(&untouched);
+	cop_rng_init(&rng, 24, 0);
+	for (int i = 0; i < 100; i++) {
+		double distance = random_views(&rng, &a, &b);
+		assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &b, distance), COP_OK);
+	}
+	cop_bytes_init(&bytes);
+	cop_offpolicy_pair_save(&pair, &bytes);
+	assert_int_equal(bytes.err, COP_OK);
+	for (size_t cut = 0; cut < bytes.length; cut++) {
+		read = untouched;
+		cop_cursor_init(&in, bytes.data, cut);
+		assert_int_equal(cop_offpolicy_pair_load(&read, &in), COP_EFORMAT);
+		assert_memory_equal(&read, &untouched, sizeof read);
+	}
+	cop_cursor_init(&in, bytes.data, bytes.length);
+	assert_int_equal(cop_offpolicy_pair_load(&read, &in), COP_OK);
+	double distance = random_views(&rng, &a, &b);
+	assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &b, distance), COP_OK);
+	assert_int_equal(cop_offpolicy_pair_add(&read, &a, &b, distance), COP_OK);
+	for (size_t i = 0; i < NAMES; i++) {
+		cop_estimate x = estimate(&pair, names[i], NULL), y = estimate(&read, names[i], NULL);
+		assert_true(x.value == y.value && x.low == y.low && x.high == y.high);
+	}
+	bytes.data[0] = 2;
+	cop_cursor_init(&in, bytes.data, bytes.length);
+	assert_int_equal(cop_offpolicy_pair_load(&read, &in), COP_EVERSION);
+	cop_bytes_fini(&bytes);
+}
+
+static void refuse(cop_offpolicy_pair *pair, const cop_offpolicy_event *a, const cop_offpolicy_event *b,
+        double distance, cop_err want)
+{
+	cop_offpolicy_pair before = *pair;
+	assert_int_equal(cop_offpolicy_pair_add(pair, a, b, distance), want);
+	assert_memory_equal(&before, pair, sizeof before);
+}
+
+static void test_bad_events_are_refused_and_change_nothing(void **state)
+{
+	(void)state;
+	cop_offpolicy_pair pair;
+	cop_offpolicy_event good = { .p = 0.5, .cost = 0.5, .weight = 1.0, .target = 0.5 }, bad = good;
+	cop_estimate out;
+	start(&pair);
+	for (size_t i = 0; i < NAMES; i++) {
+		assert_int_equal(cop_offpolicy_pair_estimate(&pair, cop_offpolicy_find(names[i]), NULL, 0.95, &out),
+		        COP_ENOTFOUND);
+		assert_true(out.low == -1.0 && out.high == 1.0);
+	}
+	refuse(&pair, &good, &good, NAN, COP_ENONFINITE);
+	refuse(&pair, &good, &good, 1.5, COP_EINVAL);
+	refuse(&pair, &good, &good, -0.5, COP_EINVAL);
+	bad.target = 1.0;
+	refuse(&pair, &good, &bad, 0.25, COP_EINVAL); /* further apart than said */
+	bad.target = NAN;
+	refuse(&pair, &good, &bad, 1.0, COP_ENONFINITE);
+	bad = good;
+	bad.cost = 2.0;
+	refuse(&pair, &bad, &good, 1.0, COP_EINVAL);
+	assert_int_equal(cop_offpolicy_pair_add(&pair, &good, &bad, 0.0), COP_OK); /* b's cost is not looked at */
+	assert_int_equal(
+	        cop_offpolicy_pair_estimate(&pair, cop_offpolicy_find("clipped"), NULL, 0.95, &out), COP_ENOTFOUND);
+	assert_int_equal(
+	        cop_offpolicy_pair_estimate(&pair, cop_offpolicy_find("logged"), NULL, 0.95, &out), COP_ENOTFOUND);
+	assert_int_equal(
+	        cop_offpolicy_pair_estimate(&pair, cop_offpolicy_find("ips"), "magic", 0.95, &out), COP_ENOTFOUND);
+}
+
+/* A second target in the same world. */
+static void other_target(const world *one, world *two, double *distance, cop_rng *rng)
+{
+	*two = *one;
+	two->value = 0.0;
+	for (size_t x = 0; x < WORLD_CONTEXTS; x++) {
+		if (x % 3 == 0)
+			world_set_target(two, x, rng);
+		world_finish_context(two, x);
+		distance[x] = 0.0;
+		for (size_t k = 0; k < one->settings.arms; k++)
+			distance[x] += 0.5 * fabs(one->pi[x][k] - two->pi[x][k]);
+	}
+}
+
+static void count_covered(
+        const world *one, const world *two, const double *distance, size_t n, cop_rng *rng, size_t covered[NAMES])
+{
+	cop_offpolicy_pair pair;
+	start(&pair);
+	for (size_t i = 0; i < n; i++) {
+		size_t x, k;
+		cop_offpolicy_event a = world_draw(one, rng, &x, &k), b = a;
+		b.target = two->pi[x][k];
+		b.target_max = two->pi_max[x];
+		b.model_target = two->m[x];
+		assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &b, distance[x]), COP_OK);
+	}
+	double truth = one->value - two->value;
+	for (size_t i = 0; i < NAMES; i++) {
+		cop_estimate out = estimate(&pair, names[i], NULL);
+		covered[i] += out.low <= truth && truth <= out.high;
+	}
+}
+
+static void test_intervals_cover_the_true_difference_in_1000_logs(void **state)
+{
+	(void)state;
+	const world_settings settings[] = { { 2, LOG_UNIFORM, TARGET_BEST, COST_BINARY, true },
+		{ 7, LOG_EPSILON, TARGET_GREEDY, COST_CONTINUOUS, false },
+		{ 26, LOG_SOFTMAX, TARGET_STOCHASTIC, COST_BINARY, true } };
+	for (size_t s = 0; s < 3; s++) {
+		world one, two;
+		double distance[WORLD_CONTEXTS];
+		size_t covered[NAMES] = { 0 };
+		cop_rng rng;
+		cop_rng_init(&rng, 31 + s, 0);
+		world_init(&one, &settings[s], &rng);
+		other_target(&one, &two, distance, &rng);
+		for (int log = 0; log < 1000; log++)
+			count_covered(&one, &two, distance, 400, &rng, covered);
+		print_message("seed %zu: ips %zu, snips %zu, dr %zu of 1000 logs covered\n", 31 + s, covered[0],
+		        covered[1], covered[3]);
+		assert_true(covered[0] >= 940 && covered[1] >= 940 && covered[3] >= 940);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_values_equal_differences_of_single_estimates),
+		cmocka_unit_test(test_equal_policies_differ_by_nothing),
+		cmocka_unit_test(test_policies_that_seldom_differ_are_bounded_by_how_seldom),
+		cmocka_unit_test(test_merged_parts_equal_the_whole),
+		cmocka_unit_test(test_saved_and_loaded_goes_on_as_before),
+		cmocka_unit_test(test_bad_events_are_refused_and_change_nothing),
+		cmocka_unit_test(test_intervals_cover_the_true_difference_in_1000_logs),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
