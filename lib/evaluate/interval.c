@@ -25,7 +25,7 @@ void cop_interval_clopper_pearson(double hits, double trials, double risk, doubl
 double cop_interval_bernstein(double n, double variance, double range, double risk)
 {
 	if (!(n >= 2.0))
-		return INFINITY;
+		return (double)INFINITY;
 	double log_term = log(4.0 / risk); /* the theorem is for one side and risk / 2: log(2 / (risk / 2)) */
 	return sqrt(2.0 * variance * log_term / n) + 7.0 * range * log_term / (3.0 * (n - 1.0));
 }

@@ -61,7 +61,7 @@ class Log:
         rng = np.random.default_rng(seed)
         self.level = 0.95 if seed % 2 else 0.9
         self.low, self.high, self.tau, self.clip = [(0.0, 1.0, 10.0, 10.0), (-2.0, 0.5, 3.0, 4.0)][seed % 2]
-        p = np.where(rng.random(n) < 0.3, 0.05, 0.4 + 0.6 * rng.random(n)) if kind == "epsilon" else 0.02 + 0.98 * rng.random(n)
+        p = np.where(rng.random(n) < 0.3, 0.05, 0.4 + 0.6 * rng.random(n)) if kind in ("epsilon", "missing") else 0.02 + 0.98 * rng.random(n)
         cost = (rng.random(n) < 0.3).astype(float) if kind != "continuous" else rng.random(n)
         self.p, self.cost = p, self.low + (self.high - self.low) * cost
         self.e = np.ones(n) if seed % 3 else 0.5 + rng.random(n)
@@ -73,6 +73,8 @@ class Log:
         for policy in range(2):
             stochastic = kind == "softmax"
             pi = rng.random(n) if stochastic else (rng.random(n) < (p if policy else 0.4)).astype(float)
+            if kind == "missing": # what the log has little of was never seen: mean(w) is far below 1
+                pi = ((p > 0.4) & (rng.random(n) < 0.7)).astype(float)
             self.pi.append(pi)
             self.pi_max.append(np.maximum(pi, rng.random(n)) if stochastic else np.zeros(n))
             self.m.append(self.low + (self.high - self.low) * rng.random(n))
@@ -242,7 +244,7 @@ def run(log):
     return summary, {tuple(words[:3]): [float(v) for v in words[3:]] for words in lines if words[0] != "summary"}
 
 
-LOGS = [(seed, n, kind) for kind in ("epsilon", "softmax", "continuous")
+LOGS = [(seed, n, kind) for kind in ("epsilon", "softmax", "continuous", "missing")
         for seed, n in ((1, 50), (2, 400), (3, 3000), (4, 1000), (5, 200), (6, 5), (8, 20000))]
 CLOSE = 1e-9
 
