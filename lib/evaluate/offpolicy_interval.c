@@ -269,7 +269,7 @@ static bool find_value(problem *p)
 	double weights = cop_sum_value(&p->m->aw), factor = o->n >= 2 ? (double)o->n / ((double)o->n - 1.0) : 1.0;
 	bool known = o->n > 0 && (!p->estimator->needs_model || o->models == o->n);
 	if (!known || (p->estimator->self_normalised && !(weights > 0.0))) {
-		p->value = p->error = NAN;
+		p->value = p->error = (double)NAN;
 		return false;
 	}
 	if (p->estimator->self_normalised) {

@@ -183,7 +183,7 @@ static bool pose(problem *p, const cop_offpolicy_estimator *estimator)
 {
 	const cop_offpolicy_pair *pair = p->pair;
 	const double cost[TERMS] = { [GAP_COST] = 1.0 };
-	p->value = p->square = NAN;
+	p->value = p->square = (double)NAN;
 	if (pair->n == 0 || (estimator->needs_model && pair->models < pair->n))
 		return false;
 	if (estimator->self_normalised)
@@ -265,7 +265,7 @@ cop_err cop_offpolicy_pair_estimate(const cop_offpolicy_pair *pair, const cop_of
 	bool model_alone = estimator->term == COP_OFFPOLICY_DM;
 	cop_offpolicy_range_of(&pair->settings, pair->cost_min, pair->cost_max, &p.low, &p.high);
 	double width = p.high - p.low, n = (double)pair->n;
-	*out = (cop_estimate){ NAN, NAN, -width, width, "none" };
+	*out = (cop_estimate){ (double)NAN, (double)NAN, -width, width, "none" };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (strcmp(names[i], method == NULL ? names[0] : method) == 0)
 			out->method = names[i];

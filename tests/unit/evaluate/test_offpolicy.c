@@ -287,7 +287,7 @@ static void test_bad_events_are_refused_and_change_nothing(void **state)
 	start(&o, 0.0, 1.0);
 	good.has_model = true;
 	assert_int_equal(cop_offpolicy_add(&o, &good), COP_OK);
-	const double bad[] = { NAN, (double)INFINITY, -(double)INFINITY };
+	const double bad[] = { (double)NAN, (double)INFINITY, -(double)INFINITY };
 	for (size_t i = 0; i < 3; i++)
 		for (size_t field = 0; field < 7; field++) {
 			e = good;
@@ -323,7 +323,7 @@ static void test_bad_settings_are_refused(void **state)
 	double *fields[] = { &s.cost_low, &s.cost_high, &s.level, &s.threshold, &s.clip };
 	for (size_t i = 0; i < 5; i++) {
 		s = good;
-		*fields[i] = NAN;
+		*fields[i] = (double)NAN;
 		assert_int_equal(cop_offpolicy_init(&o, &s), COP_ENONFINITE);
 		s = good;
 		*fields[i] = i == 0 ? 1.0 : -1.0;

@@ -199,12 +199,12 @@ static void test_bad_events_are_refused_and_change_nothing(void **state)
 		        COP_ENOTFOUND);
 		assert_true(out.low == -1.0 && out.high == 1.0);
 	}
-	refuse(&pair, &good, &good, NAN, COP_ENONFINITE);
+	refuse(&pair, &good, &good, (double)NAN, COP_ENONFINITE);
 	refuse(&pair, &good, &good, 1.5, COP_EINVAL);
 	refuse(&pair, &good, &good, -0.5, COP_EINVAL);
 	bad.target = 1.0;
 	refuse(&pair, &good, &bad, 0.25, COP_EINVAL); /* further apart than said */
-	bad.target = NAN;
+	bad.target = (double)NAN;
 	refuse(&pair, &good, &bad, 1.0, COP_ENONFINITE);
 	bad = good;
 	bad.cost = 2.0;
