@@ -51,6 +51,9 @@ static const char usage_rest[] =
         "or\n"
         "                       sequence (valid at all times)\n"
         "  --level L            of the intervals (default 0.95)\n"
+        "  --clip M             weights above M are cut by the estimate clipped and left to the model by switch "
+        "(default:\n"
+        "                       twice the number of actions, at least 10)\n"
         "  --progress N         progress table on standard error: a line every N events, or with a point (2.0) each N\n"
         "                       times as many as before (default 2.0 on a terminal, else none; 0: none)\n"
         "  --cache FILE         parsed events are kept in it, and read from there next time\n"
@@ -78,6 +81,7 @@ enum {
 	HOLDOUT_AFTER,
 	THREADS,
 	LEVEL,
+	CLIP,
 	FIRST_ID,
 	POLICY_VALUE,
 	EVALUATE,
@@ -115,6 +119,7 @@ static const struct option own_options[] = {
 	{ "threads", required_argument, NULL, THREADS },
 	{ "interval", required_argument, NULL, INTERVAL },
 	{ "level", required_argument, NULL, LEVEL },
+	{ "clip", required_argument, NULL, CLIP },
 	{ "progress", required_argument, NULL, PROGRESS },
 	{ "cache", required_argument, NULL, CACHE },
 	{ "save", required_argument, NULL, SAVE },
@@ -189,6 +194,8 @@ static bool read_number_option(cop_replay_options *o, int option, const char *te
 		return cop_command_whole(NAME, "--threads", text, 1, COP_REPLAY_MOST_SETTINGS, &o->threads);
 	case LEVEL:
 		return cop_command_number(NAME, "--level", text, 0.5, 0.9999, &o->level);
+	case CLIP:
+		return cop_command_number(NAME, "--clip", text, 1.0, 1e6, &o->clip);
 	default:
 		return cop_command_whole(NAME, "--first-id", text, 0, UINT64_MAX / 2, &o->first_id);
 	}

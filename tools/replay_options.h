@@ -42,6 +42,7 @@ struct cop_replay_options {
 	bool progress_adds;
 	const char *interval; /* method; NULL: the default one */
 	double level;
+	double clip; /* weights above it are heavy; 0: the default */
 	const char *live, *model;
 	double pace; /* events a second; 0: as fast as it goes */
 	bool ask;

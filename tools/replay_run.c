@@ -227,6 +227,13 @@ static cop_err check_kind(const cop_replay_run *run, const cop_replay_setting *s
 	return COP_EINVAL;
 }
 
+/* A log of even odds has no heavier weights than half of it. */
+static double clip_of(const cop_replay_run *run)
+{
+	double actions = (double)(run->limits.arms != 0 ? run->limits.arms : run->limits.candidates);
+	return run->options->clip > 0.0 ? run->options->clip : fmax(10.0, 2.0 * actions);
+}
+
 static cop_err make_player(cop_replay_run *run, size_t s, cop_model **model, cop_diag *diag)
 {
 	const cop_replay_setting *setting = &run->options->setting[s];
@@ -241,7 +248,7 @@ static cop_err make_player(cop_replay_run *run, size_t s, cop_model **model, cop
 		fit_model(run, setting, &settings.model);
 	cop_err err = *model == NULL ? check_kind(run, setting, &settings.model, diag) : COP_OK;
 	if (err == COP_OK)
-		err = cop_replay_tally_init(&run->tally[s], run->limits.low, run->limits.high);
+		err = cop_replay_tally_init(&run->tally[s], run->limits.low, run->limits.high, clip_of(run));
 	return err == COP_OK ? cop_replay_player_new(&settings, model, &run->player[s], diag) : err;
 }
 

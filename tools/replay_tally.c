@@ -2,13 +2,14 @@
 
 #include <math.h>
 
-cop_err cop_replay_tally_init(cop_replay_tally *tally, double low, double high)
+cop_err cop_replay_tally_init(cop_replay_tally *tally, double low, double high, double clip)
 {
 	cop_offpolicy_settings settings;
 	*tally = (cop_replay_tally){ .examples = 0 };
 	cop_offpolicy_defaults(&settings);
 	settings.cost_low = low;
 	settings.cost_high = high;
+	settings.threshold = settings.clip = clip;
 	cop_err err = cop_offpolicy_init(&tally->seen, &settings);
 	return err != COP_OK ? err : cop_offpolicy_init(&tally->held, &settings);
 }

@@ -22,8 +22,8 @@ typedef struct cop_replay_tally {
 	uint64_t refused;       /* updates that would have diverged */
 } cop_replay_tally;
 
-/* Costs lie in [low, high]. Errors of cop_offpolicy_init. */
-COP_CHECK cop_err cop_replay_tally_init(cop_replay_tally *tally, double low, double high);
+/* Costs lie in [low, high]; weights above clip are heavy. Errors of cop_offpolicy_init. */
+COP_CHECK cop_err cop_replay_tally_init(cop_replay_tally *tally, double low, double high, double clip);
 
 typedef struct cop_replay_place {
 	bool first_pass, last_pass;

@@ -23,7 +23,7 @@ static void begin(printed *p, double step, bool adds)
 	FILE *out = open_memstream(&p->text, &p->length);
 	assert_non_null(out);
 	cop_replay_table_init(&p->table, out, step, adds);
-	assert_int_equal(cop_replay_tally_init(&p->tally, -10.0, 10.0), COP_OK);
+	assert_int_equal(cop_replay_tally_init(&p->tally, -10.0, 10.0, 10.0), COP_OK);
 }
 
 static void add(printed *p, double cost, double probability, double target, bool labelled)

@@ -10,7 +10,7 @@ static const cop_logged_event event = {
 };
 static const cop_replay_seen seen = { .target = 0.25, .target_max = 0.5, .q = 1.0, .m = 1.5, .has_model = true };
 
-static void start(cop_replay_tally *tally) { assert_int_equal(cop_replay_tally_init(tally, 0.0, 4.0), COP_OK); }
+static void start(cop_replay_tally *tally) { assert_int_equal(cop_replay_tally_init(tally, 0.0, 4.0, 10.0), COP_OK); }
 
 static void test_tally_average_is_weighted_inverse_propensity(void **state)
 {
