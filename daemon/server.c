@@ -25,12 +25,13 @@
 
 #define BUDGET 64 /* messages of one socket in a turn */
 /* Reward windows ended in a turn, for each model, and two more for each of its decisions. */
-#define EXPIRE_BUDGET COP_WIRE_RECORD_EXPIRY_MANY
-#define IDLE_MS       100 /* longest wait: reward windows end at most this late */
-#define COMPLAINTS    5.0 /* about streams: a second, and at once */
-#define ASIDES        16  /* turns between looks at signals and subscriptions while messages keep coming */
-#define HEAL_SECONDS  1.0 /* between attempts to go on with a broken journal */
-#define LAST_SECONDS  2.0 /* at the stop, for messages that had arrived */
+#define EXPIRE_BUDGET  COP_WIRE_RECORD_EXPIRY_MANY
+#define IDLE_MS        100  /* longest wait: reward windows end at most this late */
+#define COMPLAINTS     5.0  /* about streams: a second, and at once */
+#define ASIDES         16   /* turns between looks at signals and subscriptions while messages keep coming */
+#define HEAL_SECONDS   1.0  /* between attempts to go on with a broken journal */
+#define PLAINT_SECONDS 60.0 /* between lines that say that they fail */
+#define LAST_SECONDS   2.0  /* at the stop, for messages that had arrived */
 
 /* One daemon for a state folder: the lock is held until close. */
 static cop_err open_state(cop_server *server, cop_diag *diag)
@@ -318,6 +319,7 @@ static void journal_broke(cop_server *server, const cop_diag *why)
 	(void)snprintf(server->broken_reason, sizeof server->broken_reason, "%.159s", why->message);
 	cop_log_line(server->log, COP_LOG_ERROR, "journal_broken", "reason=\"%s\"", why->message);
 	server->next_heal = cop_clock_monotonic() + HEAL_SECONDS;
+	server->next_plaint = cop_clock_monotonic() + PLAINT_SECONDS;
 }
 
 /* All that was put in this turn goes to the disk, and the answers that waited for it leave. */
@@ -378,6 +380,15 @@ cop_err cop_server_checkpoint(cop_server *server, cop_diag *diag)
 	return err;
 }
 
+static void still_broken(cop_server *server, const cop_diag *why)
+{
+	double now = cop_clock_monotonic();
+	if (now < server->next_plaint)
+		return;
+	cop_log_line(server->log, COP_LOG_ERROR, "journal_still_broken", "reason=\"%s\"", why->message);
+	server->next_plaint = now + PLAINT_SECONDS;
+}
+
 /* A new segment holds what was missing, and a checkpoint what happened since. */
 static void heal(cop_server *server)
 {
@@ -390,10 +401,12 @@ static void heal(cop_server *server)
 		if (err == COP_OK)
 			err = cop_journaler_begin_anew(server->journal, &why);
 	}
-	if (err != COP_OK)
-		return;
-	if (cop_server_checkpoint(server, &why) != COP_OK || !journal_stands(server)) {
+	if (err == COP_OK && (cop_server_checkpoint(server, &why) != COP_OK || !journal_stands(server))) {
 		cop_journaler_doubt(server->journal);
+		err = COP_EIO;
+	}
+	if (err != COP_OK) {
+		still_broken(server, &why);
 		return;
 	}
 	record_config(server);

@@ -43,8 +43,9 @@ struct cop_server {
 	cop_journaler *journal; /* NULL: off */
 	cop_journal_care care;
 	cop_outbox outbox;
-	double next_heal; /* monotonic seconds: when a broken journal is tried again */
-	bool broken_told; /* the log has it that the journal is broken */
+	double next_heal;   /* monotonic seconds: when a broken journal is tried again */
+	double next_plaint; /* the same: when a journal that does not heal is complained of again */
+	bool broken_told;   /* the log has it that the journal is broken */
 	char broken_reason[160];
 	cop_notify notify;
 	cop_trouble trouble;
