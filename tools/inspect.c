@@ -13,7 +13,7 @@
 #include "tree/model_file.h"
 
 #define NAME            "inspect"
-#define NEWEST          1 /* version of the sections "model" and "settings" that is known here */
+#define NEWEST          1 /* version of the section "model" that is known here; of "settings" cop_model_peek knows */
 #define MODEL_NAME_ROOM 256
 #define MOST_NAMES      ((size_t)1 << 24)
 #define MODEL_SECTION   "model"
@@ -201,7 +201,7 @@ static cop_err show_models(inspection *in, cop_diag *diag)
 	cop_model_section section;
 	cop_err err = COP_OK;
 	size_t at = 0;
-	if (in->only == NULL && cop_model_file_find(&in->file, "settings", 0, NEWEST, &section) == COP_OK) {
+	if (in->only == NULL && cop_model_file_find(&in->file, "settings", 0, UINT32_MAX, &section) == COP_OK) {
 		in->shown++;
 		return cop_inspect_model(&in->view, NULL, in->bytes.data, in->bytes.length, diag);
 	}

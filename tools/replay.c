@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "linalg/blas.h"
+#include "replay_files.h"
 #include "replay_live.h"
 #include "replay_options.h"
 #include "replay_report.h"
@@ -60,6 +61,8 @@ int cop_replay_command(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	cop_diag diag = { 0 };
+	if (cop_replay_check_files(&options, &diag) != COP_OK)
+		return cop_command_failed(NAME, &diag);
 	cop_blas_threads(1);
 	catch_interrupt(strcmp(options.path, "-") == 0);
 	if (options.live != NULL)

@@ -301,8 +301,21 @@ static bool is_given(const reading *r, int option) { return r->given[option - FO
 static bool has_learner(const reading *r) { return cop_learner_options_any(&r->o->learner); }
 
 /* A condition and what is said when it holds. */
+/* Whether anything was said about where features go. */
+static bool places_given(const cop_reader_options *reader)
+{
+	static const int options[] = { COP_READER_FEATURES, COP_READER_BITS, COP_READER_HASH, COP_READER_KEEP,
+		COP_READER_IGNORE, COP_READER_PAIR };
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+		if (cop_reader_options_given(reader, options[i]))
+			return true;
+	return false;
+}
+
 static const char *find_fault(const reading *r)
 {
+	cop_replay_setting plain;
+	bool saved = r->o->resume != NULL || (r->evaluate != NULL && !cop_replay_plain_policy(r->evaluate, &plain));
 	const cop_replay_options *o = r->o;
 	bool input = strcmp(o->path, "-") == 0;
 	bool journal = strcmp(o->reader.format, "journal") == 0;
@@ -332,6 +345,9 @@ static const char *find_fault(const reading *r)
 		{ o->resume != NULL && (has_learner(r) || is_given(r, SEED) || o->arms != 0 || o->has_range ||
 		                               o->candidates != 0 || o->max_nonzeros != 0 || is_given(r, POLICY_VALUE)),
 		        "--resume goes on as it was saved, and takes no options of the learner, arms or costs" },
+		{ saved && places_given(&o->reader),
+		        "a saved model brings the places of its features: without --features, --bits, --hash, --keep, "
+		        "--ignore and -q" },
 		{ r->compares == 0 && is_given(r, THREADS), "--threads goes with --compare" },
 		{ input && o->passes > 1, "--passes needs a file that can be read again, not standard input" },
 		{ input && o->cache != NULL, "--cache needs a file to compare it with, not standard input" },

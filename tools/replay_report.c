@@ -8,11 +8,17 @@
 
 /* ---- ranking ---- */
 
+/* By which settings are ranked. */
+static const char *estimator_of(const cop_replay_run *run, size_t setting)
+{
+	return cop_replay_player_model(run->player[setting]) != NULL ? "dr" : "ips";
+}
+
 static double value_of(const cop_replay_run *run, size_t setting)
 {
 	cop_estimate estimate;
 	const cop_offpolicy *o = &run->tally[setting].seen;
-	const char *name = cop_replay_player_model(run->player[setting]) != NULL ? "dr" : "ips";
+	const char *name = estimator_of(run, setting);
 	cop_err err = cop_offpolicy_estimate(o, cop_offpolicy_find(name), "delta", run->options->level, &estimate);
 	if (err == COP_OK)
 		return estimate.value;
@@ -180,6 +186,7 @@ static void put_ranking(const cop_replay_run *run, cop_json_writer *json)
 		cop_json_begin_object(json);
 		put_text(json, "name", run->options->setting[s].name);
 		cop_json_put_unsigned(json, "rank", i + 1);
+		put_text(json, "ranked_by", estimator_of(run, s));
 		put_setting(run, s, json);
 		put_difference(run, "less_best", s, order[0], json);
 		put_difference(run, "less_first", s, 0, json);
@@ -268,8 +275,8 @@ static void print_support(const cop_offpolicy *o)
 {
 	cop_offpolicy_summary s;
 	cop_offpolicy_summarise(o, &s);
-	(void)printf("effective sample size %.1f of %" PRIu64 ", matched %.4f, largest weight %.4g\n",
-	        s.effective_sample_size, s.events, s.matched_share, s.largest_weight);
+	(void)printf("effective sample size %.1f of %" PRIu64 ", matched %.4f, mean weight %.4f, largest %.4g\n",
+	        s.effective_sample_size, s.events, s.matched_share, s.mean_weight, s.largest_weight);
 	if (fabs(s.mean_weight_z) > 4.0)
 		(void)printf("mean weight %.4f, expected 1: propensities are wrong, or the log leaves actions out\n",
 		        s.mean_weight);
@@ -293,10 +300,12 @@ static void print_ranking(const cop_replay_run *run)
 	for (size_t s = 0; s < run->options->settings; s++)
 		if ((int)strlen(run->options->setting[s].name) > width)
 			width = (int)strlen(run->options->setting[s].name);
-	(void)printf("\n%-*s %10s  %-34s  %s\n", width, "setting", "value", "less the best's", "less the first's");
+	(void)printf("\n%-*s %10s %-3s  %-34s  %s\n", width, "setting", "value", "by", "less the best's",
+	        "less the first's");
 	for (size_t i = 0; i < run->options->settings; i++) {
 		size_t s = order[i];
-		(void)printf("%-*s %10.6f", width, run->options->setting[s].name, tidy(value_of(run, s)));
+		(void)printf("%-*s %10.6f %-3s", width, run->options->setting[s].name, tidy(value_of(run, s)),
+		        estimator_of(run, s));
 		print_difference(run, s, order[0]);
 		print_difference(run, s, 0);
 		(void)putchar('\n');
@@ -330,6 +339,10 @@ void cop_replay_print_text(const cop_replay_run *run)
 	else
 		(void)printf("average loss = %.6f\n", average);
 	(void)printf("total feature number = %" PRIu64 "\n", tally->features);
+	if (run->limits.dense)
+		(void)printf("inputs = %zu columns\n", run->limits.dimension);
+	else
+		(void)printf("inputs = hashed to %zu places\n", run->limits.dimension);
 	print_skipped(run);
 	if (tally->refused > 0)
 		(void)printf("updates refused = %" PRIu64 "\n", tally->refused);

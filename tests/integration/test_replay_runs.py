@@ -377,3 +377,32 @@ def test_replay_saved_model_starts_a_daemon(daemon, tmp_path, log):
                  feature_names=f"{saved}.features.txt")
     one = daemon(text)
     assert one.client().model()["learned"] == 1500
+
+
+def test_replay_saved_ranking_model_is_inspected(tmp_path):
+    saved = tmp_path / "rank.model"
+    replay(VW / "cb_test.ldf", "--save", saved)
+    models = json.loads(coppice("inspect", saved, "--json")[0])["models"]
+    assert len(models) == 1 and models[0]["learner"] == "rank"
+    assert "max_candidates" in coppice("inspect", saved)[0]
+
+
+def test_replay_files_that_would_be_lost_are_refused(tmp_path, log):
+    content = log.read_bytes()
+    other = tmp_path / "other"
+    link = tmp_path / "link"
+    link.symlink_to(log)
+    for args in (["--dump", log], ["--save", log], ["--cache", log], ["--dump", link],
+                 ["--save", other, "--dump", other], ["--save", tmp_path], ["--save", tmp_path / "no" / "model"]):
+        err = refused("--format", "vw", log, *args)
+        assert str(args[-1]) in err
+    assert log.read_bytes() == content and not other.exists()
+
+
+def test_replay_resumed_places_of_features_are_the_saved_ones(tmp_path, log):
+    saved = tmp_path / "saved.model"
+    replay(log, "--save", saved)
+    for given in (["--resume", saved], ["--evaluate", saved]):
+        for args in (["--bits", "10"], ["--features", "hashed"], ["-q", "::"], ["--keep", "x"], ["--hash", "all"]):
+            assert "places" in refused("--format", "vw", log, *given, *args, status=2)
+    replay(log, "--resume", saved, "--save", saved)
