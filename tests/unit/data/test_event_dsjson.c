@@ -283,8 +283,8 @@ static void test_dsjson_label_in_any_spelling_is_the_same(void **state)
 		"\"_label_cost\":0.5,\"_p\":[0.25,0.75],\"a\":[2,1]",
 		"\"_original_label_cost\":0.5,\"_label_probability\":0.25,\"a\":[2,1]",
 		"\"_original_label_cost\":3,\"_label_cost\":0.5,\"_label_probability\":0.25,\"a\":[2,1]",
-		"\"_label_cost\":0.5,\"p\":[0.3,0.7],\"a\":[2,1],\"_label_probability\":0.25,\"_labelIndex\":1,"
-		"\"_label_Action\":2",
+		("\"_label_cost\":0.5,\"p\":[0.3,0.7],\"a\":[2,1],\"_label_probability\":0.25,\"_labelIndex\":1,"
+		 "\"_label_Action\":2"),
 		"\"_label_cost\":0.5,\"_labelIndex\":1", /* assumed */
 	};
 	for (size_t i = 0; i < sizeof labels / sizeof *labels; i++)

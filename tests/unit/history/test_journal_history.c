@@ -82,7 +82,7 @@ static void test_feedback_joins_its_decision_in_the_order_of_learning(void **sta
 	CHECK(&plain, &counts, { 3, 0.25 }, { 1, 1.0 }, { 5, 0.0 });
 	assert_true(counts.records == 13 && counts.decisions == 5 && counts.feedback == 7);
 	assert_true(counts.labelled == 3 && counts.unanswered == 2 && counts.ignored == 3 && counts.unjoined == 1);
-	CHECK(&all, NULL, { 3, 0.25 }, { 1, 1.0 }, { 2, NAN }, { 5, 0.0 }, { 4, NAN });
+	CHECK(&all, NULL, { 3, 0.25 }, { 1, 1.0 }, { 2, (double)NAN }, { 5, 0.0 }, { 4, (double)NAN });
 }
 
 static void test_mask_and_origin_come_along(void **state)
@@ -165,7 +165,7 @@ static void test_default_loss_is_learned_at_the_windows_end(void **state)
 	close_book(&b);
 	CHECK(&plain, &counts, { 2, 0.25 }, { 1, 0.625 }, { 3, 0.625 });
 	assert_true(counts.defaulted == 2 && counts.labelled == 3 && counts.not_shown == 1 && counts.unanswered == 1);
-	CHECK(&all, NULL, { 2, 0.25 }, { 1, 0.625 }, { 3, 0.625 }, { 5, NAN });
+	CHECK(&all, NULL, { 2, 0.25 }, { 1, 0.625 }, { 3, 0.625 }, { 5, (double)NAN });
 }
 
 static void test_last_and_sum_are_learned_at_the_windows_end(void **state)
@@ -189,9 +189,9 @@ static void test_last_and_sum_are_learned_at_the_windows_end(void **state)
 		put_expiry(&b, 103, 3);
 		close_book(&b);
 		if (sums)
-			CHECK(&all, NULL, { 1, 0.25 }, { 2, 2.0 }, { 3, NAN });
+			CHECK(&all, NULL, { 1, 0.25 }, { 2, 2.0 }, { 3, (double)NAN });
 		else
-			CHECK(&all, NULL, { 1, -0.25 }, { 2, 1.25 }, { 3, NAN });
+			CHECK(&all, NULL, { 1, -0.25 }, { 2, 1.25 }, { 3, (double)NAN });
 	}
 }
 
@@ -236,7 +236,7 @@ static void test_what_gave_way_at_a_bound_is_learned_only_if_it_was_answered(voi
 	put(&b, COP_WIRE_RECORD_DECISION, &r);
 	put_expiry(&b, 103, 1);
 	close_book(&b);
-	CHECK(&all, NULL, { 1, NAN }, { 2, 0.25 }, { 3, 0.0 });
+	CHECK(&all, NULL, { 1, (double)NAN }, { 2, 0.25 }, { 3, 0.0 });
 }
 
 static void test_expiry_that_lags_behind_ends_as_many_as_it_counts(void **state)
@@ -278,7 +278,7 @@ static void test_windows_that_ended_without_a_record_end_with_the_next(void **st
 	put_expiry(&b, 400, 1);
 	put_decision(&b, 401, 4);
 	close_book(&b);
-	CHECK(&all, NULL, { 1, 0.0 }, { 2, 0.0 }, { 3, 0.0 }, { 4, NAN });
+	CHECK(&all, NULL, { 1, 0.0 }, { 2, 0.0 }, { 3, 0.0 }, { 4, (double)NAN });
 }
 
 static void test_reload_changes_rule_and_window_from_there_on(void **state)
@@ -347,7 +347,7 @@ static void test_several_models_want_a_name(void **state)
 	const cop_journal_history_settings first = { .model = "m" };
 	const cop_journal_history_settings second = { .model = "other", .unanswered = true };
 	CHECK(&first, NULL, { 1, 0.5 });
-	CHECK(&second, NULL, { 2, NAN });
+	CHECK(&second, NULL, { 2, (double)NAN });
 }
 
 static void test_model_of_values_is_refused(void **state)
@@ -405,7 +405,7 @@ static void test_old_journal_that_tells_nothing_is_read(void **state)
 	put(&b, COP_WIRE_RECORD_FEEDBACK, &r);
 	put_old_feedback(&b, 503, 3, 0.75);
 	close_book(&b);
-	CHECK(&all, NULL, { 2, 0.25 }, { 1, NAN }, { 7, 1.0 }, { 3, 0.75 });
+	CHECK(&all, NULL, { 2, 0.25 }, { 1, (double)NAN }, { 7, 1.0 }, { 3, 0.75 });
 	cop_event_reader *reader = open_history(&plain);
 	cop_logged_event event;
 	assert_int_equal(cop_event_reader_next(reader, &event, NULL), COP_OK);
@@ -429,7 +429,7 @@ static void test_old_journal_of_several_models_wants_a_name(void **state)
 	assert_int_equal(failure(&all, &diag), COP_EINVAL);
 	assert_non_null(strstr(diag.message, "m, other"));
 	const cop_journal_history_settings named = { .model = "other", .unanswered = true };
-	CHECK(&named, NULL, { 2, NAN });
+	CHECK(&named, NULL, { 2, (double)NAN });
 }
 
 static void put_sparse(book *b, uint64_t id, uint32_t first)
@@ -624,7 +624,7 @@ static void test_waiting_decisions_are_bounded(void **state)
 		put_feedback(&b, 2, id, 0.5, COP_WIRE_APPLIED);
 	close_book(&b);
 	const cop_journal_history_settings few = { .waiting_max = 3, .unanswered = true };
-	CHECK(&few, &counts, { 1, NAN }, { 2, NAN }, { 3, 0.5 }, { 4, 0.5 }, { 5, 0.5 });
+	CHECK(&few, &counts, { 1, (double)NAN }, { 2, (double)NAN }, { 3, 0.5 }, { 4, 0.5 }, { 5, 0.5 });
 	assert_true(counts.gave_way == 2 && counts.unjoined == 2);
 	const cop_journal_history_settings small = { .waiting_bytes = 1 };
 	CHECK(&small, &counts, { 5, 0.5 });
