@@ -1,4 +1,4 @@
-#include "support.h"
+#include "event_fixture.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -6,54 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "data/event_reader.h"
-#include "data/hash.h"
-
-typedef struct opened {
-	cop_feature_space *space;
-	cop_event_reader *reader;
-	cop_err err; /* of create */
-	cop_diag diag;
-} opened;
-
 static opened open_text(const char *text, bool dense, const cop_event_reader_settings *given)
 {
-	opened o = { 0 };
-	cop_feature_space_settings space_settings = { .dense = dense };
-	assert_int_equal(cop_feature_space_new(&space_settings, &o.space, NULL), COP_OK);
-	cop_event_reader_settings settings = *given;
-	settings.space = o.space;
-	cop_stream *stream;
-	assert_int_equal(cop_stream_open_memory("t.csv", text, strlen(text), &stream, NULL), COP_OK);
-	o.err = cop_event_format_csv.create(&stream, &settings, &o.reader, &o.diag);
-	assert_null(stream);
-	assert_true((o.err == COP_OK) == (o.reader != NULL));
-	return o;
+	return open_as(&cop_event_format_csv, "t.csv", text, dense, given);
 }
 
 static opened open_plain(const char *text) { return open_text(text, true, &(cop_event_reader_settings){ 0 }); }
-
-static void close_opened(opened *o)
-{
-	cop_event_reader_free(o->reader);
-	cop_feature_space_free(o->space);
-}
-
-static void next_event(opened *o, cop_logged_event *event)
-{
-	cop_diag diag;
-	if (o->err != COP_OK)
-		fail_msg("create: %s", o->diag.message);
-	cop_err err = cop_event_reader_next(o->reader, event, &diag);
-	if (err != COP_OK)
-		fail_msg("line %d: %s", (int)diag.line, diag.message);
-}
-
-static void no_event(opened *o)
-{
-	cop_logged_event event;
-	assert_int_equal(cop_event_reader_next(o->reader, &event, NULL), COP_EEND);
-}
 
 static void check_row(const cop_row *row, size_t d, const float *expected)
 {
@@ -282,20 +240,6 @@ static void test_csv_of_no_rows_has_no_events(void **state)
 		no_event(&o);
 		close_opened(&o);
 	}
-}
-
-static uint32_t place_of(const char *space, const char *name)
-{
-	uint32_t seed = cop_hash_feature(space, strlen(space), 0);
-	return cop_hash_feature(name, strlen(name), seed) & ((1u << COP_FEATURE_SPACE_BITS) - 1);
-}
-
-static double value_of(const cop_row *row, const char *space, const char *name)
-{
-	for (size_t i = 0; i < row->nnz; i++)
-		if (row->index[i] == place_of(space, name))
-			return (double)row->value[i];
-	return (double)NAN;
 }
 
 static void test_csv_hashed_places_are_those_of_the_names(void **state)

@@ -1,12 +1,9 @@
-#include "support.h"
+#include "event_fixture.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "data/event_reader.h"
-#include "data/hash.h"
 
 #define DIR_VW COP_TEST_DATA "/vw/"
 
@@ -18,72 +15,23 @@ static cop_feature_space *space_of(bool dense, const char *const *pairs, size_t 
 	return space;
 }
 
-/* A reader of text in memory, which is kept. */
-typedef struct opened {
-	cop_feature_space *space;
-	cop_event_reader *reader;
-} opened;
-
 static opened open_text(const char *text, bool dense, double assumed)
 {
-	opened o = { space_of(dense, NULL, 0), NULL };
-	cop_event_reader_settings settings = { .space = o.space, .assumed_probability = assumed };
-	cop_stream *stream;
-	cop_diag diag;
-	assert_int_equal(cop_stream_open_memory("t.json", text, strlen(text), &stream, &diag), COP_OK);
-	assert_int_equal(cop_event_format_dsjson.create(&stream, &settings, &o.reader, &diag), COP_OK);
-	assert_null(stream);
+	const cop_event_reader_settings settings = { .assumed_probability = assumed };
+	opened o = open_as(&cop_event_format_dsjson, "t.json", text, dense, &settings);
+	assert_int_equal(o.err, COP_OK);
 	return o;
 }
 
 static opened open_file(const char *name, bool dense)
 {
-	opened o = { space_of(dense, NULL, 0), NULL };
+	opened o = { .space = space_of(dense, NULL, 0) };
 	cop_event_reader_settings settings = { .space = o.space };
 	char path[512];
 	(void)snprintf(path, sizeof path, DIR_VW "%s", name);
 	assert_int_equal(
 	        cop_event_reader_open(cop_event_format_find("dsjson"), path, &settings, &o.reader, NULL), COP_OK);
 	return o;
-}
-
-static void close_opened(opened *o)
-{
-	cop_event_reader_free(o->reader);
-	cop_feature_space_free(o->space);
-}
-
-static void next_event(opened *o, cop_logged_event *event)
-{
-	cop_diag diag;
-	char said[800];
-	cop_err err = cop_event_reader_next(o->reader, event, &diag);
-	if (err != COP_OK) {
-		cop_diag_text(&diag, said, sizeof said);
-		fail_msg("error %d: %s", (int)err, said);
-	}
-}
-
-static void no_event(opened *o)
-{
-	cop_logged_event event;
-	assert_int_equal(cop_event_reader_next(o->reader, &event, NULL), COP_EEND);
-	assert_int_equal(cop_event_reader_next(o->reader, &event, NULL), COP_EEND);
-}
-
-static uint32_t place_of(const char *space, const char *name)
-{
-	uint32_t seed = cop_hash_feature(space, strlen(space), 0);
-	return cop_hash_feature(name, strlen(name), seed) & ((1u << COP_FEATURE_SPACE_BITS) - 1);
-}
-
-/* The row's value of a feature; NaN when it has none. */
-static double value_of(const cop_row *row, const char *space, const char *name)
-{
-	for (size_t i = 0; i < row->nnz; i++)
-		if (row->index[i] == place_of(space, name))
-			return (double)row->value[i];
-	return (double)NAN;
 }
 
 /* ---- what Vowpal Wabbit printed ---- */
@@ -587,7 +535,7 @@ static void test_dsjson_of_damaged_stream_ends(void **state)
 {
 	(void)state;
 	static const unsigned char cut[] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xab };
-	opened o = { space_of(false, NULL, 0), NULL };
+	opened o = { .space = space_of(false, NULL, 0) };
 	cop_event_reader_settings settings = { .space = o.space };
 	cop_stream *stream;
 	cop_logged_event event;
@@ -602,7 +550,7 @@ static void test_dsjson_pairs_are_made_of_shared_and_candidates(void **state)
 {
 	(void)state;
 	static const char *const pairs[] = { "ui" };
-	opened o = { space_of(false, pairs, 1), NULL };
+	opened o = { .space = space_of(false, pairs, 1) };
 	cop_event_reader_settings settings = { .space = o.space };
 	static const char text[] = "{\"c\":{\"u\":{\"a\":2,\"b\":3},\"_multi\":[{\"i\":{\"f\":5}},{\"i\":{\"f\":7}}]}}";
 	cop_stream *stream;
