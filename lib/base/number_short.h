@@ -61,13 +61,15 @@ static inline __attribute__((always_inline)) const char *cop_number_scan_short(c
 	unsigned minus = *text == '-';
 	unsigned others = (cop_number_other_bytes(text) | 1u << COP_NUMBER_SHORT_LOOK) & ~minus;
 	unsigned point = (unsigned)__builtin_ctz(others);
-	unsigned end = point;
-	unsigned behind = 0;
-	if (text[point] == '.') {
-		end = (unsigned)__builtin_ctz((others & (others - 1)) | 1u << COP_NUMBER_SHORT_LOOK);
-		behind = end - point - 1;
-	}
 	unsigned before = point - minus;
+	if (text[point] != '.') { /* a branch that is foretold: columns of integers need no more than this */
+		if (point >= COP_NUMBER_SHORT_LOOK || before > 8 || before == 0 || (text[point] | 0x20) == 'e')
+			return NULL;
+		*value = (double)(int64_t)cop_number_digits(cop_number_load(text + minus), before) * power[minus][0];
+		return text + point;
+	}
+	unsigned end = (unsigned)__builtin_ctz((others & (others - 1)) | 1u << COP_NUMBER_SHORT_LOOK);
+	unsigned behind = end - point - 1;
 	if (end >= COP_NUMBER_SHORT_LOOK || before > 8 || behind > 8 || before + behind == 0 ||
 	        (text[end] | 0x20) == 'e')
 		return NULL;
