@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "replay_options.h"
+#include "setting_words.h"
 
 #define TEXT_ROOM 512
 
@@ -35,21 +36,9 @@ bool cop_replay_plain_policy(const char *text, cop_replay_setting *out)
 	return true;
 }
 
-/* One option, its name without dashes. */
-static bool read_option(cop_learner_options *learner, const char *spec, const char *name, const char *value)
+static bool complain_unless_said(const char *spec, const char *wrong)
 {
-	bool takes_argument = false;
-	char what[TEXT_ROOM];
-	int option = cop_learner_options_find(name, strlen(name), &takes_argument);
-	if (option == 0 || takes_argument != (value != NULL)) {
-		(void)snprintf(what, sizeof what,
-		        option == 0     ? "'%s' is no option of a learner"
-		        : value == NULL ? "'%s' needs a value"
-		                        : "'%s' takes no value",
-		        name);
-		return complain(spec, what);
-	}
-	return cop_learner_options_read(learner, option, value);
+	return wrong[0] != '\0' && complain(spec, wrong);
 }
 
 static bool finish(
@@ -76,23 +65,13 @@ static bool read_short(const char *spec, char *text, const cop_learner_options *
 {
 	cop_replay_setting setting = { .kind = COP_REPLAY_LEARNS };
 	cop_learner_options learner = *base;
+	char wrong[COP_SETTING_WRONG_ROOM];
 	if (cop_replay_plain_policy(text, &setting))
 		return finish(out, spec, &setting, NULL);
 	setting = (cop_replay_setting){ .kind = COP_REPLAY_LEARNS };
 	(void)snprintf(setting.name, sizeof setting.name, "%s", text);
-	char *at = NULL;
-	char *word = strtok_r(text, ":", &at);
-	if (word == NULL)
-		return complain(spec, "expected a learner's name");
-	if (!read_option(&learner, spec, "learner", word))
-		return false;
-	while ((word = strtok_r(NULL, ":", &at)) != NULL) {
-		char *value = strchr(word, '=');
-		if (value != NULL)
-			*value++ = '\0';
-		if (!read_option(&learner, spec, word, value))
-			return false;
-	}
+	if (!cop_setting_short(text, &learner, wrong))
+		return complain_unless_said(spec, wrong);
 	return finish(out, spec, &setting, &learner);
 }
 
@@ -101,24 +80,14 @@ static bool read_long(const char *spec, char *text, const cop_learner_options *b
 {
 	cop_replay_setting setting = { .kind = COP_REPLAY_LEARNS };
 	cop_learner_options learner = *base;
+	char wrong[COP_SETTING_WRONG_ROOM];
 	char *options = strstr(text, "--");
 	size_t name = (size_t)(options - text);
 	while (name > 0 && (text[name - 1] == ' ' || text[name - 1] == ':'))
 		name--;
 	(void)snprintf(setting.name, sizeof setting.name, "%.*s", (int)(name > 0 ? name : strlen(text)), text);
-	char *at = NULL;
-	for (char *word = strtok_r(options, " ", &at); word != NULL; word = strtok_r(NULL, " ", &at)) {
-		bool takes_argument = false;
-		if (strncmp(word, "--", 2) != 0)
-			return complain(spec, "expected NAME: --OPTION VALUE ...");
-		char *value = strchr(word, '=');
-		if (value != NULL)
-			*value++ = '\0';
-		else if (cop_learner_options_find(word + 2, strlen(word + 2), &takes_argument) != 0 && takes_argument)
-			value = strtok_r(NULL, " ", &at);
-		if (!read_option(&learner, spec, word + 2, value))
-			return false;
-	}
+	if (!cop_setting_long(options, &learner, wrong))
+		return complain_unless_said(spec, wrong);
 	return finish(out, spec, &setting, &learner);
 }
 

@@ -330,51 +330,13 @@ static int read_options(int argc, char **argv, options *o)
 	return -1;
 }
 
-/* Sparse rows are widened to the hashed dimension. */
-static cop_err fit_dimension(options *o, cop_dataset *data, cop_dataset *holdout, cop_diag *diag)
-{
-	cop_learner_settings *l = &o->model.learner;
-	if (!data->sparse) {
-		l->features = data->d;
-		if (!is_given(o, BITS))
-			return COP_OK;
-		cop_diag_set(diag, o->data[0], 0, 0, "--bits goes with sparse data (libsvm), and this is dense");
-		return COP_EINVAL;
-	}
-	while (!is_given(o, BITS) && l->bits < COP_LEARNER_MAX_BITS && (size_t)1 << l->bits < data->d)
-		l->bits++;
-	if ((size_t)1 << l->bits < data->d) {
-		cop_diag_set(diag, o->data[0], 0, 0, "feature index up to %zu, expected at most 2^%u (--bits)",
-		        data->d - 1, l->bits);
-		return COP_ESHAPE;
-	}
-	for (size_t i = 0; i < data->n; i++)
-		if (data->start[i + 1] - data->start[i] > l->max_nonzeros)
-			l->max_nonzeros = data->start[i + 1] - data->start[i];
-	for (size_t i = 0; holdout != NULL && i < holdout->n; i++)
-		if (holdout->start[i + 1] - holdout->start[i] > l->max_nonzeros)
-			l->max_nonzeros = holdout->start[i + 1] - holdout->start[i];
-	data->d = (size_t)1 << l->bits;
-	if (holdout != NULL)
-		holdout->d = data->d;
-	return COP_OK;
-}
-
 static cop_err fit_items(options *o, const cop_dataset *data, cop_diag *diag)
 {
-	cop_learner_settings *l = &o->model.learner;
-	cop_sim_items_settings set = { .sparse = data->sparse, .bits = l->bits, .path = o->items_path };
-	cop_err err = cop_dataset_classes(data, &set.classes, diag);
-	if (err == COP_OK)
-		err = cop_sim_items_init(&o->items, &set, diag);
+	size_t classes;
+	cop_err err = cop_dataset_classes(data, &classes, diag);
 	if (err != COP_OK)
 		return err;
-	l->max_candidates = o->items.count;
-	l->candidate_features = data->sparse ? 0 : o->items.features;
-	for (size_t i = 0; data->sparse && i < o->items.count; i++)
-		if (o->items.row[i].nnz > l->max_nonzeros)
-			l->max_nonzeros = o->items.row[i].nnz;
-	return COP_OK;
+	return cop_sim_fit_items(&o->model.learner, data, classes, o->items_path, &o->items, diag);
 }
 
 static cop_err fit_target(options *o, const cop_dataset *data, cop_diag *diag)
@@ -444,7 +406,7 @@ static cop_err run(options *o, cop_sim_result *result, cop_diag *diag)
 	cop_sim_files files = { .data = o->data, .count = o->files, .holdout = o->holdout, .values = is_value(o) };
 	cop_err err = cop_sim_read(&files, &data, &holdout, diag);
 	if (err == COP_OK)
-		err = fit_dimension(o, data, holdout, diag);
+		err = cop_sim_fit_dimension(&o->model.learner, is_given(o, BITS), o->data[0], data, holdout, diag);
 	if (err == COP_OK)
 		err = fit_target(o, data, diag);
 	if (err == COP_OK)

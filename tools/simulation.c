@@ -10,6 +10,8 @@
 
 enum { SHUFFLE_STREAM = 100, DELAY_STREAM = 101 };
 
+#define FIRST_POINT 10 /* of a curve on a scale of logarithms */
+
 typedef struct due {
 	uint64_t at; /* sent before this event */
 	uint64_t id;
@@ -30,14 +32,27 @@ typedef struct run {
 	uint64_t since_count;
 	uint64_t next_print, next_point;
 	double seconds, started;
+	double processor, processor_started;
 	cop_sim_result *out;
 } run;
 
-static double now(void)
+static double now(clockid_t clock)
 {
 	struct timespec t;
-	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	(void)clock_gettime(clock, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void start_clocks(run *r)
+{
+	r->started = now(CLOCK_MONOTONIC);
+	r->processor_started = now(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static void stop_clocks(run *r)
+{
+	r->processor += now(CLOCK_THREAD_CPUTIME_ID) - r->processor_started;
+	r->seconds += now(CLOCK_MONOTONIC) - r->started;
 }
 
 static bool before(const due *a, const due *b) { return a->at != b->at ? a->at < b->at : a->id < b->id; }
@@ -134,9 +149,22 @@ static void print_progress(run *r, uint64_t done, double target, const cop_decis
 	r->next_print *= 2;
 }
 
+/* The event that point number i, from 0, comes after. */
+static uint64_t place_of_point(const run *r, uint64_t i)
+{
+	uint64_t points = r->set->curve;
+	if (!r->set->curve_log)
+		return points == 0 || (i == 0 && r->total < points) ? 1 : (i + 1) * r->total / points;
+	if (i + 1 >= points || r->total <= FIRST_POINT)
+		return r->total;
+	double share = (double)i / (double)(points - 1);
+	uint64_t place = (uint64_t)(FIRST_POINT * pow((double)r->total / FIRST_POINT, share));
+	return place > r->done + 1 ? place : r->done + 2; /* the event under way is not in done yet */
+}
+
 static cop_err add_point(run *r, uint64_t done)
 {
-	r->seconds += now() - r->started;
+	stop_clocks(r);
 	cop_sim_point *point = &r->out->curve[r->out->curve_count];
 	double before_sum = 0.0;
 	uint64_t before_events = 0;
@@ -148,9 +176,9 @@ static cop_err add_point(run *r, uint64_t done)
 	point->average = r->loss_sum / (double)done;
 	point->since = (r->loss_sum - before_sum) / (double)(done - before_events);
 	r->out->curve_count++;
-	r->next_point = (r->out->curve_count + 1) * r->total / r->set->curve;
+	r->next_point = place_of_point(r, r->out->curve_count);
 	cop_err err = evaluate(r, &point->holdout);
-	r->started = now();
+	start_clocks(r);
 	return err;
 }
 
@@ -159,7 +187,7 @@ static cop_err last_point(run *r)
 {
 	const cop_sim_result *out = r->out;
 	bool there = out->curve_count > 0 && out->curve[out->curve_count - 1].events == r->done;
-	r->started = now();
+	start_clocks(r);
 	return there ? COP_OK : add_point(r, r->done);
 }
 
@@ -215,7 +243,7 @@ static cop_err all_events(run *r)
 		(void)fprintf(r->set->progress, "%-11s %-11s %12s %9s %9s %9s\n%-11s %-11s %12s %9s %9s %9s\n",
 		        "average", "since", "event", "current", "current", "current", "loss", "last", "counter",
 		        "label", "action", "features");
-	r->started = now();
+	start_clocks(r);
 	for (uint64_t event = 0; event < r->total && !r->out->stopped; event++) {
 		if (event % n == 0)
 			cop_rng_shuffle(&r->shuffle, n, r->order);
@@ -226,7 +254,7 @@ static cop_err all_events(run *r)
 		r->out->stopped = r->set->stop != NULL && *r->set->stop != 0 && r->done < r->total;
 	}
 	cop_err err = send_due(r, UINT64_MAX);
-	r->seconds += now() - r->started;
+	stop_clocks(r);
 	return err;
 }
 
@@ -237,7 +265,7 @@ cop_err cop_sim_run(
 	run r = { .set = settings, .backend = backend, .diag = diag, .out = out, .next_print = 1 };
 	*out = (cop_sim_result){ .holdout = (double)NAN };
 	r.total = settings->events != 0 ? settings->events : settings->passes * n;
-	r.next_point = settings->curve == 0 || r.total < settings->curve ? 1 : r.total / settings->curve;
+	r.next_point = place_of_point(&r, 0);
 	r.order = cop_mem_alloc(n, sizeof *r.order);
 	out->curve = cop_mem_alloc(settings->curve + 1, sizeof *out->curve);
 	cop_err err = r.order == NULL || out->curve == NULL ? COP_ENOMEM : COP_OK;
@@ -256,6 +284,7 @@ cop_err cop_sim_run(
 	out->events = r.done;
 	out->progressive_loss = r.loss_sum / (double)r.done;
 	out->seconds = r.seconds;
+	out->processor = r.processor;
 	cop_mem_free(r.order);
 	cop_mem_free(r.heap);
 	if (err != COP_OK) {

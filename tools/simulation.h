@@ -46,6 +46,16 @@ typedef struct cop_sim_items {
 COP_CHECK cop_err cop_sim_items_init(cop_sim_items *items, const cop_sim_items_settings *settings, cop_diag *diag);
 void cop_sim_items_fini(cop_sim_items *items);
 
+/* Features, bits and the most entries of a row as the rows need them; sparse rows are widened to the hashed dimension.
+ * bits_given: bits are fixed. source (borrowed) is named in *diag. holdout may be NULL. COP_EINVAL: bits for dense
+ * rows; COP_ESHAPE: an index beyond the bits. */
+COP_CHECK cop_err cop_sim_fit_dimension(cop_learner_settings *learner, bool bits_given, const char *source,
+        cop_dataset *data, cop_dataset *holdout, cop_diag *diag);
+/* The candidates of learner rank for rows of so many classes (path: as in the items' settings), and the learner's
+ * settings for them. Rows are fitted before. Errors of cop_sim_items_init. */
+COP_CHECK cop_err cop_sim_fit_items(cop_learner_settings *learner, const cop_dataset *data, size_t classes,
+        const char *path, cop_sim_items *items, cop_diag *diag);
+
 /* Where decisions come from. */
 typedef struct cop_sim_backend {
 	void *state;
@@ -108,6 +118,7 @@ typedef struct cop_sim_settings {
 	uint64_t delay;                    /* feedback comes about this many events late, out of order */
 	double missing;                    /* share of feedback that never comes */
 	uint64_t curve;                    /* points of the curve; 0: none */
+	bool curve_log;                    /* they lie evenly on a scale of logarithms, from event 10 on */
 	FILE *progress;                    /* progress table; NULL: none */
 	const volatile sig_atomic_t *stop; /* not 0: end with the event under way; NULL: never */
 } cop_sim_settings;
@@ -124,6 +135,7 @@ typedef struct cop_sim_result {
 	double progressive_loss; /* mean over all events; two-point: of both probes' mean */
 	double holdout;          /* accuracy, or RMSE in the target's unit; NaN without holdout data */
 	double seconds;          /* of deciding and learning, evaluation not counted */
+	double processor;        /* the same by this thread's processor time */
 	cop_sim_point *curve;    /* caller frees with cop_mem_free */
 	size_t curve_count;
 	bool stopped; /* before all events were over */

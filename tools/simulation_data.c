@@ -55,3 +55,51 @@ cop_err cop_sim_read(const cop_sim_files *files, cop_dataset **data, cop_dataset
 	err = cop_dataset_align(*data, *holdout);
 	return err == COP_OK ? COP_OK : misfit(files, files->holdout, *holdout, *data, err, diag);
 }
+
+static void count_nonzeros(cop_learner_settings *l, const cop_dataset *data)
+{
+	for (size_t i = 0; i < data->n; i++)
+		if (data->start[i + 1] - data->start[i] > l->max_nonzeros)
+			l->max_nonzeros = data->start[i + 1] - data->start[i];
+}
+
+cop_err cop_sim_fit_dimension(cop_learner_settings *l, bool bits_given, const char *source, cop_dataset *data,
+        cop_dataset *holdout, cop_diag *diag)
+{
+	if (!data->sparse) {
+		l->features = data->d;
+		if (!bits_given)
+			return COP_OK;
+		cop_diag_set(diag, source, 0, 0, "--bits goes with sparse data (libsvm), and this is dense");
+		return COP_EINVAL;
+	}
+	while (!bits_given && l->bits < COP_LEARNER_MAX_BITS && (size_t)1 << l->bits < data->d)
+		l->bits++;
+	if ((size_t)1 << l->bits < data->d) {
+		cop_diag_set(diag, source, 0, 0, "feature index up to %zu, expected at most 2^%u (--bits)", data->d - 1,
+		        l->bits);
+		return COP_ESHAPE;
+	}
+	count_nonzeros(l, data);
+	data->d = (size_t)1 << l->bits;
+	if (holdout != NULL) {
+		count_nonzeros(l, holdout);
+		holdout->d = data->d;
+	}
+	return COP_OK;
+}
+
+cop_err cop_sim_fit_items(cop_learner_settings *l, const cop_dataset *data, size_t classes, const char *path,
+        cop_sim_items *items, cop_diag *diag)
+{
+	cop_sim_items_settings set = { .classes = classes, .sparse = data->sparse, .bits = l->bits, .path = path };
+	cop_err err = cop_sim_items_init(items, &set, diag);
+	if (err != COP_OK)
+		return err;
+	l->max_candidates = items->count;
+	l->candidate_features = data->sparse ? 0 : items->features;
+	for (size_t i = 0; data->sparse && i < items->count; i++)
+		if (items->row[i].nnz > l->max_nonzeros)
+			l->max_nonzeros = items->row[i].nnz;
+	return COP_OK;
+}
