@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client_echo.h"
 #include "command.h"
 
 #define NAME "bench"
@@ -13,25 +14,55 @@
 static const char usage_text[] =
         "usage: coppice bench [kernels] [--json]\n"
         "       coppice bench load --endpoint EP --model NAME --features D [OPTION ...]\n"
-        "       coppice bench parse --format FORMAT FILE [--as dense|hashed] [--json]\n\n"
+        "       coppice bench parse --format FORMAT FILE [--as dense|hashed] [--json]\n"
+        "       coppice bench daemon [--endpoint EP --model NAME] [OPTION ...]\n"
+        "       coppice bench echo --endpoint EP\n\n"
         "kernels: medians of deciding and learning one event (54 features, 7 arms) by each learner, beside the bare "
         "cost\n"
         "of OpenBLAS on matrices of the same shape, and of the vector kernels.\n\n"
         "load: decides and teaches random contexts in a running daemon, one at a time and then pipelined. The model\n"
         "learns from them: use one that may.\n\n"
         "parse: reads a bandit log into events, as replay does, and tells how fast.\n\n"
-        "  --endpoint EP   the daemon's request socket\n"
-        "  --model NAME    the daemon's model, with --features D dense features\n"
+        "daemon: a daemon beside a bare server that unpacks the same messages with msgpack-c and packs answers of the "
+        "same\n"
+        "shape, in turns: requests per second, and latency at half load. Starts a daemon of its own (learner dgt, "
+        "journal on\n"
+        "`interval`) in a temporary folder unless --endpoint names one, whose model then learns from it.\n\n"
+        "echo: that bare server alone, until it is terminated.\n\n"
+        "  --endpoint EP   the daemon's request socket; echo: where to listen\n"
+        "  --model NAME    the daemon's model, with --features D dense features (daemon: default 54)\n"
         "  --inflight N    requests under way at once in the pipelined part (default 64)\n"
-        "  --events N      events of each part (default 20000)\n"
-        "  --batch B       events in one request (default 1)\n"
+        "  --events N      load: events of each part (default 20000)\n"
+        "  --batch B       events in one request (default 1; daemon: in its batches, default 64)\n"
         "  --timeout S     wait so long for an answer (default 5)\n"
+        "  --arms K        daemon: arms of its own daemon's model (default 7)\n"
+        "  --rounds N      daemon: how often both are measured (default 7)\n"
+        "  --seconds S     daemon: so long for each measurement (default 0.5)\n"
+        "  --floats        daemon: contexts as arrays of float64, as scripts send them, instead of packed float32\n"
+        "  --tcp           daemon: over loopback TCP instead of ipc\n"
         "  --format FORMAT parse: vw, dsjson, csv or journal\n"
         "  --as dense|hashed\n"
         "                  parse: features to columns or to 2^18 places (default: as replay chooses)\n"
         "  --json          one JSON object on standard output\n";
 
-enum { ENDPOINT = 256, MODEL, FEATURES, INFLIGHT, EVENTS, BATCH, TIMEOUT, FORMAT, AS, JSON, HELP };
+enum {
+	ENDPOINT = 256,
+	MODEL,
+	FEATURES,
+	INFLIGHT,
+	EVENTS,
+	BATCH,
+	TIMEOUT,
+	FORMAT,
+	AS,
+	ARMS,
+	ROUNDS,
+	SECONDS,
+	FLOATS,
+	TCP,
+	JSON,
+	HELP,
+};
 
 static const struct option long_options[] = {
 	{ "endpoint", required_argument, NULL, ENDPOINT },
@@ -43,6 +74,11 @@ static const struct option long_options[] = {
 	{ "timeout", required_argument, NULL, TIMEOUT },
 	{ "format", required_argument, NULL, FORMAT },
 	{ "as", required_argument, NULL, AS },
+	{ "arms", required_argument, NULL, ARMS },
+	{ "rounds", required_argument, NULL, ROUNDS },
+	{ "seconds", required_argument, NULL, SECONDS },
+	{ "floats", no_argument, NULL, FLOATS },
+	{ "tcp", no_argument, NULL, TCP },
 	{ "json", no_argument, NULL, JSON },
 	{ "help", no_argument, NULL, HELP },
 	{ NULL, 0, NULL, 0 },
@@ -62,14 +98,41 @@ double cop_bench_quantile(double *samples, size_t count, double share)
 	return samples[at < count ? at : count - 1];
 }
 
-typedef enum kind { KERNELS, LOAD, PARSE } kind;
+typedef enum kind { KERNELS, LOAD, PARSE, DAEMON, ECHO, KINDS } kind;
+
+static const char *const kind_names[KINDS + 1] = { "kernels", "load", "parse", "daemon", "echo", NULL };
 
 typedef struct options {
-	cop_bench_load load;
+	cop_bench_load load; /* what daemon shares with it is here too */
 	cop_bench_parse parse;
+	cop_bench_daemon daemon;
 	bool json;
-	bool of[PARSE + 1]; /* an option that only this one takes was given */
+	unsigned takers; /* bit k: kind k takes all options that were given */
 } options;
+
+/* Bits of the kinds that take an option. */
+static unsigned takers_of(int option)
+{
+	switch (option) {
+	case ENDPOINT:
+		return 1u << LOAD | 1u << DAEMON | 1u << ECHO;
+	case MODEL:
+	case FEATURES:
+	case INFLIGHT:
+	case BATCH:
+	case TIMEOUT:
+		return 1u << LOAD | 1u << DAEMON;
+	case EVENTS:
+		return 1u << LOAD;
+	case FORMAT:
+	case AS:
+		return 1u << PARSE;
+	case JSON:
+		return (1u << KINDS) - 1;
+	default:
+		return 1u << DAEMON;
+	}
+}
 
 static bool read_load_option(cop_bench_load *load, int option)
 {
@@ -112,15 +175,80 @@ static bool read_parse_option(cop_bench_parse *parse, int option)
 	return ok;
 }
 
-static bool read_option(options *o, int option)
+static bool read_daemon_option(cop_bench_daemon *daemon, int option)
 {
-	if (option == JSON) {
-		o->json = true;
+	uint64_t whole = 0;
+	bool ok;
+	switch (option) {
+	case ARMS:
+		ok = cop_command_whole(NAME, "--arms", optarg, 2, 65536, &whole);
+		daemon->arms = (size_t)whole;
+		return ok;
+	case ROUNDS:
+		ok = cop_command_whole(NAME, "--rounds", optarg, 1, 1000, &whole);
+		daemon->rounds = (size_t)whole;
+		return ok;
+	case SECONDS:
+		return cop_command_number(NAME, "--seconds", optarg, 0.001, 3600.0, &daemon->seconds);
+	case FLOATS:
+		daemon->floats = true;
+		return true;
+	default:
+		daemon->tcp = true;
 		return true;
 	}
-	bool of_parse = option == FORMAT || option == AS;
-	o->of[of_parse ? PARSE : LOAD] = true;
-	return of_parse ? read_parse_option(&o->parse, option) : read_load_option(&o->load, option);
+}
+
+static bool read_option(options *o, int option)
+{
+	o->takers &= takers_of(option);
+	switch (option) {
+	case JSON:
+		o->json = true;
+		return true;
+	case FORMAT:
+	case AS:
+		return read_parse_option(&o->parse, option);
+	case ARMS:
+	case ROUNDS:
+	case SECONDS:
+	case FLOATS:
+	case TCP:
+		return read_daemon_option(&o->daemon, option);
+	default:
+		return read_load_option(&o->load, option);
+	}
+}
+
+/* Gaps are filled with what daemon has other defaults for. */
+static cop_err run_daemon(const options *o, cop_json_writer *json, cop_diag *diag)
+{
+	cop_bench_daemon daemon = o->daemon;
+	daemon.endpoint = o->load.endpoint;
+	daemon.model = o->load.model;
+	daemon.features = o->load.features != 0 ? o->load.features : 54;
+	daemon.inflight = (size_t)o->load.inflight;
+	daemon.batch = o->load.batch != 0 ? (size_t)o->load.batch : 64;
+	daemon.timeout = o->load.timeout;
+	return cop_bench_daemon_run(&daemon, json, diag);
+}
+
+static cop_err run_kind(kind what, const options *o, cop_json_writer *json, cop_diag *diag)
+{
+	cop_bench_load load = o->load;
+	load.batch = load.batch != 0 ? load.batch : 1;
+	switch (what) {
+	case LOAD:
+		return cop_bench_load_run(&load, json, diag);
+	case PARSE:
+		return cop_bench_parse_run(&o->parse, json, diag);
+	case DAEMON:
+		return run_daemon(o, json, diag);
+	case ECHO:
+		return cop_client_echo(o->load.endpoint, diag);
+	default:
+		return cop_bench_kernels(json, diag);
+	}
 }
 
 static int run(kind what, const options *o)
@@ -131,9 +259,7 @@ static int run(kind what, const options *o)
 	if (json != NULL)
 		cop_json_begin_object(json);
 	if (err == COP_OK)
-		err = what == LOAD    ? cop_bench_load_run(&o->load, json, &diag)
-		      : what == PARSE ? cop_bench_parse_run(&o->parse, json, &diag)
-		                      : cop_bench_kernels(json, &diag);
+		err = run_kind(what, o, json, &diag);
 	const char *text;
 	if (err == COP_OK && json != NULL) {
 		cop_json_end_object(json);
@@ -149,34 +275,52 @@ static int run(kind what, const options *o)
 	return cop_command_failed(NAME, &diag);
 }
 
+/* What is wrong with the options for this kind; NULL: nothing. */
+static const char *wrong(kind what, const options *o, bool word_too_many)
+{
+	const cop_bench_load *load = &o->load;
+	bool both = load->endpoint != NULL && load->model != NULL;
+	if (word_too_many)
+		return "expected kernels, load, parse FILE, daemon or echo (coppice bench --help)";
+	if (what == KERNELS && (o->takers & 1u << KERNELS) == 0)
+		return "kernels takes no option but --json (coppice bench --help)";
+	if ((o->takers & 1u << what) == 0)
+		return "does not take all of these options (coppice bench --help)";
+	if (what == LOAD && (!both || load->features == 0))
+		return "load: expected --endpoint EP, --model NAME and --features D";
+	if (what == PARSE && (o->parse.format == NULL || o->parse.path == NULL))
+		return "parse: expected --format FORMAT and a FILE";
+	if (what == DAEMON && !both && (load->endpoint != NULL || load->model != NULL))
+		return "daemon: expected --endpoint EP and --model NAME, or neither";
+	if (what == ECHO && load->endpoint == NULL)
+		return "echo: expected --endpoint EP";
+	return NULL;
+}
+
 /* What is to be measured, from the words that are no options; false: complained. */
 static bool read_words(int argc, char **argv, options *o, kind *what)
 {
-	static const char *const names[] = { "kernels", "load", "parse" };
-	const char *word = optind < argc ? argv[optind] : names[KERNELS];
+	const char *word = optind < argc ? argv[optind] : kind_names[KERNELS];
 	size_t at = 0;
-	while (at <= PARSE && strcmp(word, names[at]) != 0)
+	while (at < KINDS && strcmp(word, kind_names[at]) != 0)
 		at++;
 	*what = (kind)at;
 	o->parse.path = optind + 1 < argc ? argv[optind + 1] : NULL;
-	if (at > PARSE || argc > optind + (*what == PARSE ? 2 : 1))
-		cop_command_complain(NAME, "expected kernels, load or parse FILE (coppice bench --help)");
-	else if (*what == KERNELS && (o->of[LOAD] || o->of[PARSE]))
-		cop_command_complain(NAME, "kernels takes no option but --json (coppice bench --help)");
-	else if (*what != KERNELS && o->of[*what == LOAD ? PARSE : LOAD])
-		cop_command_complain(NAME, "%s does not take all of these options (coppice bench --help)", word);
-	else if (*what == LOAD && (o->load.endpoint == NULL || o->load.model == NULL || o->load.features == 0))
-		cop_command_complain(NAME, "load: expected --endpoint EP, --model NAME and --features D");
-	else if (*what == PARSE && (o->parse.format == NULL || o->parse.path == NULL))
-		cop_command_complain(NAME, "parse: expected --format FORMAT and a FILE");
-	else
-		return true;
-	return false;
+	const char *fault = wrong(*what, o, at == KINDS || argc > optind + (*what == PARSE ? 2 : 1));
+	if (fault != NULL && strncmp(fault, "does", 4) == 0)
+		cop_command_complain(NAME, "%s %s", word, fault);
+	else if (fault != NULL)
+		cop_command_complain(NAME, "%s", fault);
+	return fault == NULL;
 }
 
 int cop_bench_command(int argc, char **argv)
 {
-	options o = { .load = { .inflight = 64, .events = 20000, .batch = 1, .timeout = 5.0 } };
+	options o = {
+		.load = { .inflight = 64, .events = 20000, .timeout = 5.0 },
+		.daemon = { .arms = 7, .rounds = 7, .seconds = 0.5 },
+		.takers = (1u << KINDS) - 1,
+	};
 	kind what;
 	optind = 1;
 	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {

@@ -38,4 +38,21 @@ typedef struct cop_bench_parse {
 /* Reading a bandit log into events, in this thread. */
 COP_CHECK cop_err cop_bench_parse_run(const cop_bench_parse *settings, cop_json_writer *json, cop_diag *diag);
 
+typedef struct cop_bench_daemon {
+	const char *endpoint; /* NULL: a daemon of its own */
+	const char *model;
+	size_t features;
+	size_t arms;     /* of its own daemon's model */
+	size_t inflight; /* requests under way in the pipelined parts */
+	size_t batch;    /* events in a batch */
+	size_t rounds;
+	double seconds; /* of each measurement */
+	double timeout; /* seconds */
+	bool floats;    /* contexts are arrays of float64, not packed float32 */
+	bool tcp;       /* of its own daemon: loopback TCP instead of ipc */
+} cop_bench_daemon;
+
+/* A daemon beside a bare echo of the same messages, in turns. */
+COP_CHECK cop_err cop_bench_daemon_run(const cop_bench_daemon *settings, cop_json_writer *json, cop_diag *diag);
+
 #endif

@@ -79,17 +79,10 @@ cop_err cop_client_send(
 	return COP_OK;
 }
 
-cop_err cop_client_receive(cop_client *client, cop_client_reply *out, cop_diag *diag)
+/* What the client's message holds, as a reply. */
+static cop_err read_reply(cop_client *client, cop_err err, cop_client_reply *out, cop_diag *diag)
 {
 	cop_client_message *message = &client->message;
-	cop_client_release(message);
-	cop_err err = cop_client_take(client->socket, message);
-	while (err == COP_EEND) {
-		err = cop_client_wait(client->socket, false, client->timeout);
-		if (err != COP_OK)
-			return complain(client, err, "no answer", diag);
-		err = cop_client_take(client->socket, message);
-	}
 	if (err != COP_OK)
 		return complain(client, err, "receiving", diag);
 	bool ok = message->count == 2 && cop_client_frame_is(&message->frame[0], "ok");
@@ -102,6 +95,33 @@ cop_err cop_client_receive(cop_client *client, cop_client_reply *out, cop_diag *
 		.ok = ok, .body = zmq_msg_data(&message->frame[1]), .length = zmq_msg_size(&message->frame[1])
 	};
 	return COP_OK;
+}
+
+cop_err cop_client_receive(cop_client *client, cop_client_reply *out, cop_diag *diag)
+{
+	cop_client_message *message = &client->message;
+	cop_client_release(message);
+	cop_err err = cop_client_take(client->socket, message);
+	while (err == COP_EEND) {
+		err = cop_client_wait(client->socket, false, client->timeout);
+		if (err != COP_OK)
+			return complain(client, err, "no answer", diag);
+		err = cop_client_take(client->socket, message);
+	}
+	return read_reply(client, err, out, diag);
+}
+
+cop_err cop_client_receive_within(cop_client *client, double seconds, cop_client_reply *out, cop_diag *diag)
+{
+	cop_client_message *message = &client->message;
+	cop_client_release(message);
+	cop_err err = cop_client_take(client->socket, message);
+	if (err == COP_EEND && seconds > 0.0) {
+		err = cop_client_doze(client->socket, seconds);
+		if (err == COP_OK)
+			err = cop_client_take(client->socket, message);
+	}
+	return err == COP_EEND ? COP_EEND : read_reply(client, err, out, diag);
 }
 
 cop_err cop_client_request(cop_client *client, const char *verb, const char *model, const void *body, size_t length,

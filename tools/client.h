@@ -29,6 +29,8 @@ COP_CHECK cop_err cop_client_send(
         cop_client *client, const char *verb, const char *model, const void *body, size_t length, cop_diag *diag);
 /* The next reply, an error's too. COP_EEND: none within the timeout. COP_EFORMAT: no daemon answers there. COP_EIO. */
 COP_CHECK cop_err cop_client_receive(cop_client *client, cop_client_reply *out, cop_diag *diag);
+/* The same, but waits for at most `seconds` (to the microsecond); COP_EEND: none came. */
+COP_CHECK cop_err cop_client_receive_within(cop_client *client, double seconds, cop_client_reply *out, cop_diag *diag);
 /* Both; an error reply is COP_EINVAL with the daemon's code and message in *diag. */
 COP_CHECK cop_err cop_client_request(cop_client *client, const char *verb, const char *model, const void *body,
         size_t length, cop_client_reply *out, cop_diag *diag);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <string.h>
 
 #include "command.h"
@@ -64,6 +65,19 @@ cop_err cop_client_wait(void *socket, bool send, double seconds)
 		if (ready == 0 && left <= 0.0)
 			return COP_EEND;
 	}
+}
+
+cop_err cop_client_doze(void *socket, double seconds)
+{
+	int fd;
+	size_t size = sizeof fd;
+	if (zmq_getsockopt(socket, ZMQ_FD, &fd, &size) != 0)
+		return COP_EIO;
+	struct pollfd item = { .fd = fd, .events = POLLIN };
+	struct timespec most = { .tv_sec = (time_t)seconds };
+	most.tv_nsec = (long)((seconds - (double)most.tv_sec) * 1e9);
+	int ready = ppoll(&item, 1, &most, NULL);
+	return ready > 0 || (ready < 0 && errno == EINTR) ? COP_OK : ready == 0 ? COP_EEND : COP_EIO;
 }
 
 /* Frames of one message arrive together, so only the first receive can find nothing. */

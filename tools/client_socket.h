@@ -23,6 +23,9 @@ COP_CHECK cop_err cop_client_socket(void *context, int type, const char *endpoin
 
 /* Waits until the socket can receive (or send). COP_EEND: not within `seconds`. COP_EIO. */
 COP_CHECK cop_err cop_client_wait(void *socket, bool send, double seconds);
+/* After a take that found none: waits until there may be something to take, for at most `seconds`, to the microsecond
+ * (cop_client_wait counts milliseconds). Nothing may be sent between the two. COP_EEND: nothing stirred. COP_EIO. */
+COP_CHECK cop_err cop_client_doze(void *socket, double seconds);
 
 /* The next whole message if one is there; COP_EEND: none. COP_EIO. Caller releases it. */
 COP_CHECK cop_err cop_client_take(void *socket, cop_client_message *out);
