@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_grid.h"
+#include "bench_learners.h"
 #include "client_echo.h"
 #include "command.h"
 
@@ -13,6 +15,8 @@
 
 static const char usage_text[] =
         "usage: coppice bench [kernels] [--json]\n"
+        "       coppice bench grid [--all] [--json]\n"
+        "       coppice bench events --learner NAME --events N [OPTION ...]\n"
         "       coppice bench load --endpoint EP --model NAME --features D [OPTION ...]\n"
         "       coppice bench parse --format FORMAT FILE [--as dense|hashed] [--json]\n"
         "       coppice bench daemon [--endpoint EP --model NAME] [OPTION ...]\n"
@@ -20,6 +24,10 @@ static const char usage_text[] =
         "kernels: medians of deciding and learning one event (54 features, 7 arms) by each learner, beside the bare "
         "cost\n"
         "of OpenBLAS on matrices of the same shape, and of the vector kernels.\n\n"
+        "grid: kernels over shapes of models, each beside the machine's limit and beside OpenBLAS; then learners' "
+        "events\n"
+        "per second. --all: every shape, which takes minutes.\n\n"
+        "events: decides and learns, measuring nothing, for a tool that counts instructions (bench events --help).\n\n"
         "load: decides and teaches random contexts in a running daemon, one at a time and then pipelined. The model\n"
         "learns from them: use one that may.\n\n"
         "parse: reads a bandit log into events, as replay does, and tells how fast.\n\n"
@@ -316,6 +324,10 @@ static bool read_words(int argc, char **argv, options *o, kind *what)
 
 int cop_bench_command(int argc, char **argv)
 {
+	if (argc > 1 && strcmp(argv[1], "grid") == 0) /* these have options of their own */
+		return cop_bench_grid_command(argc - 1, argv + 1);
+	if (argc > 1 && strcmp(argv[1], "events") == 0)
+		return cop_bench_events_command(argc - 1, argv + 1);
 	options o = {
 		.load = { .inflight = 64, .events = 20000, .timeout = 5.0 },
 		.daemon = { .arms = 7, .rounds = 7, .seconds = 0.5 },

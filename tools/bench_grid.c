@@ -1,0 +1,385 @@
+/* A figure is the fastest of TRIES samples; kernel, limit and OpenBLAS take turns, so that all see the same machine.
+ * The limit of a call is the longer of two times: its operations at the rate of multiply-adds out of registers, and as
+ * many bytes, of a working set as large, read or rewritten in order by the plainest loop. */
+#include "bench_grid.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "bench_learners.h"
+#include "bench_peak.h"
+#include "command.h"
+#include "linalg/blas.h"
+
+#define NAME       "bench grid"
+#define TRIES      25
+#define SAMPLE     1e-4 /* seconds, at least */
+#define MOST_CALLS ((size_t)1 << 20)
+#define STEP       256 /* of the peaks, in floats */
+#define DRAWS      64  /* chunks of a sparse case's limit: as many as it has rows */
+
+/* ---- time ---- */
+
+typedef struct contender {
+	void (*run)(void *context); /* NULL: not there */
+	void *context;
+	size_t calls; /* of a sample */
+	double best;  /* ns of a call */
+} contender;
+
+static double sample(const contender *c)
+{
+	double start = cop_command_now();
+	for (size_t i = 0; i < c->calls; i++)
+		c->run(c->context);
+	return cop_command_now() - start;
+}
+
+static void race(contender *all, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		all[i].best = 0.0;
+		all[i].calls = 1;
+		while (all[i].run != NULL && sample(&all[i]) < SAMPLE && all[i].calls < MOST_CALLS)
+			all[i].calls *= 2;
+	}
+	for (int round = 0; round < TRIES; round++)
+		for (size_t i = 0; i < count; i++) {
+			if (all[i].run == NULL)
+				continue;
+			double ns = 1e9 * sample(&all[i]) / (double)all[i].calls;
+			all[i].best = round == 0 || ns < all[i].best ? ns : all[i].best;
+		}
+}
+
+/* ---- limits ---- */
+
+/* As many floats as a call reads and rewrites, over and over; sparse: from DRAWS places in turn. */
+typedef struct traffic {
+	const cop_bench_peak *peak;
+	size_t loads, updates; /* of a call, in whole STEPs */
+	size_t places, place;
+	float *load, *update;
+} traffic;
+
+static size_t whole_steps(size_t n) { return (n + STEP - 1) / STEP * STEP; }
+
+static void run_traffic(void *context)
+{
+	traffic *t = context;
+	float sink[3] = { 0 };
+	size_t place = t->place++ % t->places;
+	t->peak->load(t->loads, t->load + place * t->loads, sink);
+	t->peak->update(t->updates, t->update + place * t->updates);
+}
+
+static cop_err traffic_init(traffic *t, const cop_bench_peak *peak, const cop_bench_cost *cost, bool sparse)
+{
+	*t = (traffic){ .peak = peak, .places = sparse ? DRAWS : 1 };
+	t->loads = whole_steps(cost->loads);
+	t->updates = whole_steps(cost->updates);
+	t->load = cop_mem_alloc(t->loads * t->places, sizeof *t->load);
+	t->update = cop_mem_alloc(t->updates * t->places, sizeof *t->update);
+	if (t->load == NULL || t->update == NULL)
+		return COP_ENOMEM;
+	for (size_t i = 0; i < t->loads * t->places; i++)
+		t->load[i] = 1.0F;
+	for (size_t i = 0; i < t->updates * t->places; i++)
+		t->update[i] = 1.0F;
+	return COP_OK;
+}
+
+static void traffic_fini(traffic *t)
+{
+	cop_mem_free(t->load);
+	cop_mem_free(t->update);
+}
+
+static const char *size_class(size_t bytes)
+{
+	static const struct {
+		const char *name;
+		int of;
+	} caches[] = { { "L1", _SC_LEVEL1_DCACHE_SIZE }, { "L2", _SC_LEVEL2_CACHE_SIZE },
+		{ "L3", _SC_LEVEL3_CACHE_SIZE } };
+	for (size_t i = 0; i < sizeof caches / sizeof *caches; i++) {
+		long size = sysconf(caches[i].of);
+		if (size > 0 && bytes <= (size_t)size)
+			return caches[i].name;
+	}
+	return "memory";
+}
+
+/* ---- one line ---- */
+
+typedef struct report {
+	cop_json_writer *json; /* NULL: text */
+	const cop_bench_peak *peak;
+	double gflops; /* its multiply-adds */
+} report;
+
+typedef struct line {
+	const cop_bench_operation *operation;
+	const cop_bench_shape *shape;
+	cop_bench_cost cost;
+	double ns, limit, blas;
+	bool by_flops;
+	const char *class;
+} line;
+
+static double bytes_of(const cop_bench_cost *cost)
+{
+	return sizeof(float) * ((double)cost->loads + 2.0 * (double)cost->updates);
+}
+
+static void print_head(const report *r)
+{
+	(void)printf("kernels %s; multiply-adds %.1f GFLOP/s; one thread\n\n"
+	             "%-10s %-30s %9s %-6s %11s %8s %8s %-6s %8s %9s\n",
+	        r->peak->name, r->gflops, "kernel", "inputs", "weights", "in", "ns", "GFLOP/s", "GB/s", "limit",
+	        "reached", "OpenBLAS");
+}
+
+static void show_text(const line *l, const char *shape, size_t weights)
+{
+	(void)printf("%-10s %-30s %9zu %-6s %11.0f %8.1f %8.1f %-6s %6.0f %%", l->operation->name, shape, weights,
+	        l->class, l->ns, l->cost.flops / l->ns, bytes_of(&l->cost) / l->ns, l->by_flops ? "flops" : "bytes",
+	        100.0 * l->limit / l->ns);
+	if (l->blas > 0.0)
+		(void)printf(" %8.2fx\n", l->blas / l->ns);
+	else
+		(void)printf("\n");
+}
+
+static void put_text(cop_json_writer *json, const char *key, const char *value)
+{
+	cop_json_key(json, key);
+	cop_json_text(json, value);
+}
+
+static void show_json(cop_json_writer *json, const line *l, size_t weights)
+{
+	cop_json_begin_object(json);
+	put_text(json, "kernel", l->operation->name);
+	cop_json_put_number(json, "inputs", (double)l->shape->d);
+	if (l->shape->sparse)
+		cop_json_put_number(json, "bits", COP_BENCH_HASHED_BITS);
+	if (l->shape->block > 0) {
+		cop_json_put_number(json, "block", (double)l->shape->block);
+	} else {
+		cop_json_put_number(json, "trees", (double)l->shape->trees);
+		cop_json_put_number(json, "height", l->shape->height);
+	}
+	cop_json_put_number(json, "weights", (double)weights);
+	put_text(json, "class", l->class);
+	cop_json_put_number(json, "ns", l->ns);
+	cop_json_put_number(json, "gflops", l->cost.flops / l->ns);
+	cop_json_put_number(json, "gbytes", bytes_of(&l->cost) / l->ns);
+	put_text(json, "limit", l->by_flops ? "flops" : "bytes");
+	cop_json_put_number(json, "limit_ns", l->limit);
+	cop_json_put_number(json, "reached", l->limit / l->ns);
+	if (l->blas > 0.0)
+		cop_json_put_number(json, "openblas_ns", l->blas);
+	cop_json_end_object(json);
+}
+
+typedef struct call {
+	void (*run)(cop_bench_case *c);
+	cop_bench_case *c;
+} call;
+
+static void run_call(void *context)
+{
+	call *of = context;
+	of->run(of->c);
+}
+
+static cop_err bench_line(
+        const report *r, cop_bench_case *c, const cop_bench_shape *shape, const cop_bench_operation *o)
+{
+	line l = { .operation = o, .shape = shape, .cost = o->cost(shape) };
+	traffic bytes;
+	cop_err err = traffic_init(&bytes, r->peak, &l.cost, shape->sparse);
+	call kernel = { o->run, c };
+	call blas = { o->blas, c };
+	contender all[] = {
+		{ .run = run_call, .context = &kernel },
+		{ .run = run_traffic, .context = &bytes },
+		{ .run = o->blas != NULL && !shape->sparse ? run_call : NULL, .context = &blas },
+	};
+	if (err == COP_OK) {
+		race(all, sizeof all / sizeof *all);
+		double moved = (double)(l.cost.loads + l.cost.updates);
+		double by_bytes = all[1].best * moved / (double)(bytes.loads + bytes.updates);
+		double by_flops = l.cost.flops / r->gflops;
+		l.by_flops = by_flops > by_bytes;
+		l.limit = l.by_flops ? by_flops : by_bytes;
+		l.ns = all[0].best;
+		l.blas = all[2].best;
+		l.class = size_class(sizeof(float) * (l.cost.loads + l.cost.updates) * bytes.places);
+		size_t weights = shape->d * cop_bench_shape_columns(shape);
+		char text[64];
+		cop_bench_shape_text(shape, text, sizeof text);
+		if (r->json != NULL)
+			show_json(r->json, &l, weights);
+		else
+			show_text(&l, text, weights);
+	}
+	traffic_fini(&bytes);
+	return err;
+}
+
+static cop_err bench_shape(const report *r, const cop_bench_shape *shape)
+{
+	cop_bench_case *c;
+	const cop_bench_operation *o;
+	cop_err err = cop_bench_case_new(shape, cop_kernel_best(), &c);
+	for (size_t i = 0; err == COP_OK && (o = cop_bench_operation_at(i)) != NULL; i++)
+		if (o->suits(shape))
+			err = bench_line(r, c, shape, o);
+	cop_bench_case_free(c);
+	(void)fflush(stdout);
+	return err;
+}
+
+/* ---- the grid ---- */
+
+/* Shapes that learners have, most of them from 4,096 weights up. */
+static const cop_bench_shape usual[] = {
+	{ .d = 54, .trees = 1, .height = 6 },
+	{ .d = 784, .trees = 1, .height = 6 },
+	{ .d = 4096, .trees = 1, .height = 8 },
+	{ .d = 54, .trees = 16, .height = 4 },
+	{ .d = 54, .trees = 64, .height = 4 },
+	{ .d = 4096, .block = 64 },
+	{ .d = 256, .block = 256 },
+	{ .d = 10, .sparse = true, .trees = 1, .height = 6 },
+	{ .d = 100, .sparse = true, .trees = 1, .height = 6 },
+	{ .d = 1000, .sparse = true, .trees = 1, .height = 6 },
+};
+
+static cop_err bench_usual(const report *r)
+{
+	cop_err err = COP_OK;
+	for (size_t i = 0; i < sizeof usual / sizeof *usual && err == COP_OK; i++)
+		err = bench_shape(r, &usual[i]);
+	return err;
+}
+
+#define MOST_WEIGHTS ((size_t)1 << 24) /* beyond it, nothing new is to be seen */
+
+static cop_err bench_trees(const report *r, size_t d, bool sparse)
+{
+	static const size_t trees[] = { 1, 16, 64 };
+	cop_err err = COP_OK;
+	size_t rows = sparse ? (size_t)1 << COP_BENCH_HASHED_BITS : d;
+	for (size_t m = 0; m < sizeof trees / sizeof *trees; m++)
+		for (unsigned height = 2; height <= 12 && err == COP_OK; height += 2) {
+			cop_bench_shape shape = { .d = d, .trees = trees[m], .height = height, .sparse = sparse };
+			if (rows * cop_bench_shape_columns(&shape) <= MOST_WEIGHTS << (sparse ? 1 : 0))
+				err = bench_shape(r, &shape);
+		}
+	return err;
+}
+
+static cop_err bench_whole(const report *r)
+{
+	static const size_t inputs[] = { 8, 16, 54, 128, 784, 4096 };
+	static const size_t present[] = { 10, 100, 1000 };
+	cop_err err = COP_OK;
+	for (size_t i = 0; i < sizeof inputs / sizeof *inputs && err == COP_OK; i++) {
+		err = bench_trees(r, inputs[i], false);
+		cop_bench_shape shape = { .d = inputs[i], .block = 64 };
+		if (err == COP_OK)
+			err = bench_shape(r, &shape);
+		shape.block = cop_kernel_pad(inputs[i]);
+		if (err == COP_OK && shape.block > 64)
+			err = bench_shape(r, &shape);
+	}
+	for (size_t i = 0; i < sizeof present / sizeof *present && err == COP_OK; i++)
+		err = bench_trees(r, present[i], true);
+	return err;
+}
+
+static cop_err bench(cop_json_writer *json, bool whole)
+{
+	report r = { .json = json, .peak = cop_bench_peak_best() };
+	cop_blas_threads(1);
+	r.gflops = cop_bench_peak_gflops(r.peak);
+	if (json == NULL) {
+		print_head(&r);
+	} else {
+		put_text(json, "kernels", r.peak->name);
+		cop_json_put_number(json, "multiply_add_gflops", r.gflops);
+		cop_json_key(json, "grid");
+		cop_json_begin_array(json);
+	}
+	cop_err err = whole ? bench_whole(&r) : bench_usual(&r);
+	if (json != NULL) {
+		cop_json_end_array(json);
+	}
+	return err == COP_OK ? cop_bench_learners(json, whole) : err;
+}
+
+/* ---- the command ---- */
+
+static const char usage_text[] =
+        "usage: coppice bench grid [--all] [--json]\n\n"
+        "Kernels over shapes of models, each beside the machine's limit for as many operations and bytes and beside\n"
+        "OpenBLAS; then whole learners.\n\n"
+        "  --all           every shape: takes minutes\n"
+        "  --json          one JSON object on standard output\n";
+
+static int finish(cop_err err, cop_json_writer *json)
+{
+	const char *text;
+	if (err == COP_OK && json != NULL) {
+		cop_json_end_object(json);
+		err = cop_json_writer_finish(json, &text, NULL);
+		if (err == COP_OK)
+			(void)puts(text);
+	}
+	cop_json_writer_free(json);
+	if (err == COP_OK)
+		return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
+	cop_diag diag = { 0 };
+	cop_diag_set(&diag, "", 0, 0, "%s", cop_err_text(err));
+	return cop_command_failed(NAME, &diag);
+}
+
+int cop_bench_grid_command(int argc, char **argv)
+{
+	static const struct option long_options[] = {
+		{ "all", no_argument, NULL, 'a' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	bool whole = false;
+	bool as_json = false;
+	optind = 1;
+	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
+		if (option == 'h') {
+			(void)fputs(usage_text, stdout);
+			return 0;
+		}
+		if (option == '?')
+			return COP_EXIT_USAGE;
+		*(option == 'a' ? &whole : &as_json) = true;
+	}
+	if (optind < argc) {
+		cop_command_complain(NAME, "unexpected word \"%s\" (coppice bench --help)", argv[optind]);
+		return COP_EXIT_USAGE;
+	}
+	cop_json_writer *json = NULL;
+	cop_err err = as_json ? cop_json_writer_new(COP_JSON_COMPACT, &json) : COP_OK;
+	if (json != NULL)
+		cop_json_begin_object(json);
+	if (err == COP_OK)
+		err = bench(json, whole);
+	return finish(err, json);
+}

@@ -1,0 +1,40 @@
+#include "bench_peak.h"
+
+#include <string.h>
+
+#include "command.h"
+#include "linalg/kernel.h"
+
+#define ROUNDS 20000
+#define TRIES  40
+
+static const cop_bench_peak *const peaks[] = {
+#ifdef __x86_64__
+	&cop_bench_peak_avx512,
+	&cop_bench_peak_avx2,
+#endif
+	&cop_bench_peak_plain,
+};
+
+const cop_bench_peak *cop_bench_peak_best(void)
+{
+	const char *name = cop_kernel_best()->name;
+	size_t i = 0;
+	while (strcmp(peaks[i]->name, name) != 0)
+		i++;
+	return peaks[i];
+}
+
+double cop_bench_peak_gflops(const cop_bench_peak *peak)
+{
+	volatile float start[] = { 0.5F, 1.0F, 0.0F };
+	float sink[] = { start[0], start[1], start[2] };
+	double best = 0.0;
+	for (int i = 0; i < TRIES; i++) {
+		double before = cop_command_now();
+		double flops = peak->multiply_add(ROUNDS, sink);
+		double rate = flops / (cop_command_now() - before) / 1e9;
+		best = rate > best ? rate : best;
+	}
+	return best;
+}

@@ -1,0 +1,30 @@
+/* tools/bench_peak.h: what the processor can do at most, measured: multiply-adds out of registers, and reading or
+ * rewriting so many bytes in order. One row per instruction set, named as the kernels' tables (linalg/kernel.h). */
+#ifndef COP_TOOLS_BENCH_PEAK_H
+#define COP_TOOLS_BENCH_PEAK_H
+
+#include <stddef.h>
+
+typedef struct cop_bench_peak {
+	const char *name;
+	/* `rounds` times so many independent multiply-adds; returns the floating-point operations done. */
+	double (*multiply_add)(size_t rounds, float *sink);
+	/* Reads n floats, aligned to 64 bytes, n a multiple of 256. */
+	void (*load)(size_t n, const float *x, float *sink);
+	/* Rewrites them, each with its own value. */
+	void (*update)(size_t n, float *x);
+} cop_bench_peak;
+
+extern const cop_bench_peak cop_bench_peak_plain;
+#ifdef __x86_64__
+extern const cop_bench_peak cop_bench_peak_avx2;
+extern const cop_bench_peak cop_bench_peak_avx512;
+#endif
+
+/* Of the widest kernels that this processor runs. */
+const cop_bench_peak *cop_bench_peak_best(void);
+
+/* Measured by the best of some rounds. */
+double cop_bench_peak_gflops(const cop_bench_peak *peak);
+
+#endif
