@@ -258,6 +258,14 @@ void cop_learner_explain(cop_learner *learner, const cop_row *x, const cop_decis
 	learner->class->explain(learner, x, decision, e);
 }
 
+void cop_learner_explain_decided(
+        cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e)
+{
+	learner->followed = true;
+	cop_learner_explain(learner, x, decision, e);
+	learner->followed = false;
+}
+
 cop_err cop_learner_explanation_init(const cop_learner *learner, cop_explanation *e)
 {
 	cop_err err = cop_explanation_init(e, cop_learner_trees(learner), learner->settings.height);

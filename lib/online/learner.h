@@ -106,7 +106,9 @@ struct cop_learner {
 	const cop_learner_class *class;
 	cop_learner_settings settings; /* with the defaults filled in */
 	uint64_t rev;
-	bool followed; /* learning comes right after view of the same row: what view left in workspaces holds */
+	/* Learning comes right after view of the same row, or explaining right after deciding it: what that left in
+	 * workspaces holds. */
+	bool followed;
 };
 
 /* COP_EINVAL with a message in *diag: a setting is out of range. COP_ENOMEM. On error *out is NULL. */
@@ -155,6 +157,9 @@ COP_CHECK cop_err cop_learner_learn(
 double cop_learner_greedy(cop_learner *learner, const cop_row *x, const uint8_t *mask);
 /* Why the model as it is would take the decision's action for x. e: room by cop_learner_explanation_init. */
 void cop_learner_explain(cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
+/* The same right after cop_learner_decide gave this decision for x: cheaper where the learner still has its way. */
+void cop_learner_explain_decided(
+        cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
 COP_CHECK cop_err cop_learner_explanation_init(const cop_learner *learner, cop_explanation *e);
 
 /* State, not settings. */

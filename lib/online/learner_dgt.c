@@ -292,7 +292,8 @@ static double greedy(cop_learner *learner, const cop_row *raw, const uint8_t *ma
 static void explain(cop_learner *learner, const cop_row *raw, const cop_decision *decision, cop_explanation *out)
 {
 	dgt_learner *g = (dgt_learner *)learner;
-	predict(g, raw);
+	if (!learner->followed)
+		predict(g, raw);
 	cop_explained_expert *expert = cop_explanation_expert(out, "dgt");
 	out->prediction = (double)g->loss[decision->arm];
 	expert->weight = 1.0;

@@ -186,7 +186,7 @@ static void keep_explanation(
 		cop_ranking_explain(
 		        model->learner, context->x, &context->candidate[decision->arm], &set, decision, kept);
 	else
-		cop_learner_explain(model->learner, context->x, decision, kept);
+		cop_learner_explain_decided(model->learner, context->x, decision, kept);
 	model->kept_next = (model->kept_next + 1) % model->kept_count;
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/mem.h"
 #include "online/standardiser.h"
 
 static void check_features(const cop_explained_feature *f, size_t count, const float *x, size_t d)
@@ -171,6 +172,64 @@ static void test_top_equals_full_sort(void **state)
 	}
 }
 
+#define PATH_D    150 /* several blocks of entries, the last one cut */
+#define PATH_ODDS 7   /* of weights that are zero; others repeat, so that entries weigh the same */
+
+/* A path of one tree among `trees`, and what cop_explanation_top finds at each of its nodes. */
+static void check_path(cop_rng *rng, size_t d, unsigned height, size_t trees, bool sparse)
+{
+	size_t columns = trees * ((size_t)1 << height);
+	float *w = cop_mem_alloc(d * columns, sizeof *w);
+	float *a = cop_mem_alloc(columns, sizeof *a);
+	float x[PATH_D], value[PATH_D];
+	uint32_t index[PATH_D];
+	cop_row row = { .d = d, .dense = sparse ? NULL : x, .index = index, .value = value };
+	for (size_t i = 0; i < d; i++) {
+		x[i] = cop_rng_below(rng, 3) == 0 ? 1.0f : (float)cop_rng_normal(rng);
+		if (sparse && cop_rng_below(rng, 2) == 0) {
+			index[row.nnz] = (uint32_t)i;
+			value[row.nnz++] = x[i];
+		}
+	}
+	for (size_t i = 0; i < d * columns; i++)
+		w[i] = (float)cop_rng_below(rng, PATH_ODDS) - 3.0f;
+	for (size_t i = 0; i < columns; i++)
+		a[i] = (float)cop_rng_normal(rng);
+	size_t m = (size_t)cop_rng_below(rng, trees);
+	cop_explanation e;
+	assert_int_equal(cop_explanation_init(&e, 1, height), COP_OK);
+	cop_explained_tree *tree = cop_explanation_tree(&e, cop_explanation_expert(&e, "any"));
+	cop_explanation_path(&e, tree, &row, a + m, trees, w + m, columns, height);
+	assert_int_equal(tree->depth, height);
+	size_t t = 0;
+	for (size_t level = 0; level < height; level++) {
+		cop_explained_feature top[COP_EXPLANATION_NODE];
+		const cop_explained_node *node = &e.nodes[level];
+		assert_int_equal(node->node, t);
+		assert_true(node->margin == a[m + t * trees]);
+		assert_int_equal(
+		        node->count, cop_explanation_top(&row, w + m + t * trees, columns, COP_EXPLANATION_NODE, top));
+		assert_memory_equal(node->features, top, node->count * sizeof *top);
+		t = 2 * t + (node->margin >= 0.0f ? 2 : 1);
+	}
+	cop_explanation_fini(&e);
+	cop_mem_free(w);
+	cop_mem_free(a);
+}
+
+static void test_path_has_the_top_of_each_node(void **state)
+{
+	(void)state;
+	cop_rng rng;
+	cop_rng_init(&rng, FIXTURE_SEED, 42);
+	printf("seed %u\n", FIXTURE_SEED);
+	for (size_t n = 0; n < 300; n++) {
+		size_t d = 1 + (size_t)cop_rng_below(&rng, PATH_D);
+		unsigned height = (unsigned)(1 + cop_rng_below(&rng, 10)); /* more nodes than are looked at at once */
+		check_path(&rng, d, height, 1 + (size_t)cop_rng_below(&rng, 3), n % 2 != 0);
+	}
+}
+
 static void test_init_short_of_memory_is_refused(void **state)
 {
 	(void)state;
@@ -193,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_dgt_explanation_is_consistent),
 		cmocka_unit_test(test_value_explanation_is_consistent),
 		cmocka_unit_test(test_top_equals_full_sort),
+		cmocka_unit_test(test_path_has_the_top_of_each_node),
 		cmocka_unit_test(test_init_short_of_memory_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
