@@ -23,6 +23,7 @@ typedef struct cop_command {
 int cop_replay_command(int argc, char **argv);
 int cop_convert_command(int argc, char **argv);
 int cop_simulate_command(int argc, char **argv);
+int cop_bakeoff_command(int argc, char **argv);
 int cop_inspect_command(int argc, char **argv);
 int cop_ctl_command(int argc, char **argv);
 int cop_bench_command(int argc, char **argv);

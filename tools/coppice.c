@@ -7,6 +7,7 @@
 
 static const cop_command commands[] = {
 	{ "simulate", "stream labelled data as a bandit, in process or through a live daemon", cop_simulate_command },
+	{ "bakeoff", "compare settings over many labelled datasets, with significance", cop_bakeoff_command },
 	{ "replay", "replay a bandit log: learn from it, estimate what the policy is worth", cop_replay_command },
 	{ "convert", "write a bandit log in another format, or make one of labelled rows", cop_convert_command },
 	{ "inspect", "show what a checkpoint or model file holds, as text or JSON", cop_inspect_command },

@@ -21,6 +21,7 @@ typedef struct cop_sim_files {
 	size_t count;
 	const char *holdout; /* NULL: none */
 	bool values;         /* the last column is a number, not a class */
+	bool only_classes;   /* there is no learner of numbers to hint at */
 } cop_sim_files;
 /* Caller frees both, also on error, with cop_dataset_free; both are NULL before. *diag names the file, and the line of
  * a value that is wrong. Errors of cop_dataset_read; COP_EINVAL: no class; COP_ESHAPE: files do not fit together. */

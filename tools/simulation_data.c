@@ -15,8 +15,8 @@ static cop_err read_one(const cop_sim_files *files, const char *path, cop_datase
 	if (err == COP_OK)
 		return COP_OK;
 	(void)snprintf(message, sizeof message, "%s", diag->message);
-	cop_diag_set(diag, path, diag->line, 0,
-	        "%s; classes count from 0 (-1 and +1 become 0 and 1), numbers need --learner value", message);
+	cop_diag_set(diag, path, diag->line, 0, "%s; classes count from 0 (-1 and +1 become 0 and 1)%s", message,
+	        files->only_classes ? "" : ", numbers need --learner value");
 	return err;
 }
 
