@@ -1,11 +1,13 @@
 /* A turn of the loop drains each socket up to a budget, so that no socket starves another, then looks at the timers;
- * only a turn that found nothing waits in zmq_poll. */
+ * only a turn that found nothing waits. The budget begins with one message after a wait, so that the answer to a lone
+ * one leaves at once, and doubles while there are more, so that under load one write to the journal covers many. */
 #include "daemon/server.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +25,7 @@
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
 
-#define BUDGET 64 /* messages of one socket in a turn */
+#define BUDGET 64 /* most messages of one socket in a turn */
 /* Reward windows ended in a turn, for each model, and two more for each of its decisions. */
 #define EXPIRE_BUDGET  COP_WIRE_RECORD_EXPIRY_MANY
 #define IDLE_MS        100  /* longest wait: reward windows end at most this late */
@@ -164,6 +166,7 @@ cop_err cop_server_open(
 	}
 	if (err == COP_OK)
 		err = cop_sockets_open(&server->sockets, server->config, diag);
+	server->budget = 1;
 	server->next_checkpoint = server->started + 1e-6 * (double)server->config->checkpoint_every;
 	return err;
 }
@@ -284,20 +287,34 @@ static size_t drain(cop_server *server, void *socket, message_handler *handle)
 {
 	size_t count = 0;
 	cop_sockets_message message;
-	while (socket != NULL && count < BUDGET && cop_sockets_receive(socket, &message)) {
+	while (socket != NULL && count < server->budget && cop_sockets_receive(socket, &message)) {
 		handle(server, &message);
 		count++;
 	}
 	return count;
 }
 
+/* Messages taken. */
 static size_t drain_all(cop_server *server)
 {
-	size_t count = drain(server, server->sockets.requests, cop_request_handle);
-	count += drain(server, server->sockets.contexts, cop_streams_contexts);
-	count += drain(server, server->sockets.feedback, cop_streams_feedback);
-	count += drain(server, server->sockets.pull, cop_streams_feedback);
-	return count;
+	server->sockets.sent = false;
+	const size_t counts[] = {
+		drain(server, server->sockets.requests, cop_request_handle),
+		drain(server, server->sockets.contexts, cop_streams_contexts),
+		drain(server, server->sockets.feedback, cop_streams_feedback),
+		drain(server, server->sockets.pull, cop_streams_feedback),
+	};
+	size_t all = 0;
+	size_t most = 0;
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+		all += counts[i];
+		most = counts[i] > most ? counts[i] : most;
+	}
+	if (all == 0)
+		server->budget = 1;
+	else if (most == server->budget && most < BUDGET)
+		server->budget *= 2;
+	return all;
 }
 
 /* Event time runs on by the time since boot, whatever is done to the clock. */
@@ -441,7 +458,7 @@ static void render_metrics(const void *server, cop_bytes *out) { cop_metrics_put
 static void take_timers(cop_server *server)
 {
 	end_windows(server);
-	double now = cop_clock_monotonic();
+	double now = 1e-9 * (double)server->mark; /* late by a wait at most */
 	uint32_t keep = server->config->checkpoint_keep;
 	if (cop_checkpoint_finish(&server->checkpoint, keep, false, server->log, NULL) == COP_OK)
 		checkpoint_written(server);
@@ -452,7 +469,7 @@ static void take_timers(cop_server *server)
 	if (!journal_stands(server) && now >= server->next_heal)
 		heal(server);
 	cop_trouble_tell(&server->trouble, server, now);
-	(void)cop_notify_tick(&server->notify, cop_clock_monotonic_us());
+	(void)cop_notify_tick(&server->notify, server->mark / 1000);
 }
 
 /* What is not a message: subscriptions, signals, finished syncs. */
@@ -465,21 +482,24 @@ static void take_asides(cop_server *server)
 		journal_broke(server, &why);
 }
 
+/* ZeroMQ's descriptors tell what changes, not what is there: each socket must have been found empty, and nothing sent
+ * since, which may have taken a change in; else another turn looks again. */
 static void wait_for_work(cop_server *server)
 {
-	zmq_pollitem_t items[8] = { { .fd = server->signals, .events = ZMQ_POLLIN } };
-	void *const sockets[] = { server->sockets.requests, server->sockets.contexts, server->sockets.feedback,
-		server->sockets.pull, server->sockets.actions };
-	int count = 1;
-	for (size_t i = 0; i < sizeof sockets / sizeof *sockets; i++)
-		if (sockets[i] != NULL)
-			items[count++] = (zmq_pollitem_t){ .socket = sockets[i], .events = ZMQ_POLLIN };
-	if (server->http != NULL)
-		items[count++] = (zmq_pollitem_t){ .fd = cop_http_fd(server->http), .events = ZMQ_POLLIN };
-	if (server->journal != NULL)
-		items[count++] = (zmq_pollitem_t){ .fd = cop_journaler_fd(server->journal), .events = ZMQ_POLLIN };
-	(void)zmq_poll(items, count, server->behind ? 0 : IDLE_MS);
-	take_asides(server);
+	if (server->sockets.sent)
+		return;
+	cop_sockets_subscriptions(&server->sockets);
+	struct pollfd items[COP_SOCKETS_MOST + 3];
+	nfds_t count = 0;
+	items[count++] = (struct pollfd){ .fd = server->signals, .events = POLLIN };
+	items[count++] = (struct pollfd){ .fd = server->journal != NULL ? cop_journaler_fd(server->journal) : -1,
+		.events = POLLIN };
+	items[count++] =
+	        (struct pollfd){ .fd = server->http != NULL ? cop_http_fd(server->http) : -1, .events = POLLIN };
+	for (size_t i = 0; i < server->sockets.fds; i++)
+		items[count++] = (struct pollfd){ .fd = server->sockets.fd[i], .events = POLLIN };
+	if (poll(items, count, server->behind ? 0 : IDLE_MS) <= 0 || items[0].revents != 0 || items[1].revents != 0)
+		take_asides(server);
 }
 
 cop_err cop_server_run(cop_server *server, cop_diag *diag)

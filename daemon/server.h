@@ -61,6 +61,7 @@ struct cop_server {
 	uint64_t journal_end; /* without a journal: where an old one ended */
 	double epoch;         /* event time less boot time */
 	double next_checkpoint; /* monotonic seconds */
+	size_t budget;          /* messages of one socket that a turn takes */
 	bool behind;            /* more reward windows may be over than a turn ended */
 	int signals;            /* readable when a signal came */
 	bool stop;

@@ -66,6 +66,17 @@ static cop_err open_one(cop_sockets *sockets, void **out, int type, const cop_co
 	return err != COP_OK || connect == NULL ? err : attach(*out, connect, false, option, diag);
 }
 
+static bool collect_fds(cop_sockets *s)
+{
+	void *const all[COP_SOCKETS_MOST] = { s->requests, s->contexts, s->feedback, s->pull, s->actions };
+	for (size_t i = 0; i < COP_SOCKETS_MOST; i++) {
+		size_t size = sizeof s->fd[0];
+		if (all[i] != NULL && zmq_getsockopt(all[i], ZMQ_FD, &s->fd[s->fds++], &size) != 0)
+			return false;
+	}
+	return true;
+}
+
 cop_err cop_sockets_open(cop_sockets *s, const cop_config *c, cop_diag *diag)
 {
 	*s = (cop_sockets){ .context = zmq_ctx_new() };
@@ -89,6 +100,10 @@ cop_err cop_sockets_open(cop_sockets *s, const cop_config *c, cop_diag *diag)
 		        s, &s->feedback, ZMQ_SUB, &c->feedback_bind, &c->feedback_connect, "feedback", "fb.", diag);
 	if (err == COP_OK)
 		err = open_one(s, &s->pull, ZMQ_PULL, &c->feedback_pull_bind, NULL, "feedback_pull_bind", NULL, diag);
+	if (err == COP_OK && !collect_fds(s)) {
+		cop_diag_set(diag, "", 0, 0, "sockets: %s", zmq_strerror(errno));
+		err = COP_EIO;
+	}
 	return err;
 }
 
@@ -182,6 +197,7 @@ static bool count_bytes(cop_sockets *sockets, zmq_msg_t *to, zmq_msg_t *body)
 
 void cop_sockets_reply(cop_sockets *sockets, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body)
 {
+	sockets->sent = true;
 	if (!count_bytes(sockets, to, body)) {
 		sockets->replies_dropped++;
 		return;
@@ -205,6 +221,7 @@ static bool publish(cop_sockets *sockets, const char *topic, const void *body, s
 
 void cop_sockets_publish(cop_sockets *sockets, const char *topic, const void *body, size_t length)
 {
+	sockets->sent = true;
 	if (sockets->actions == NULL || publish(sockets, topic, body, length))
 		return;
 	/* Some subscriber is full. Without NODROP that one misses the message and the others get it. */

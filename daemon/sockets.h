@@ -15,6 +15,8 @@
 
 #define COP_SOCKETS_FRAMES 6 /* frames of a message that are looked at; a message with more is refused */
 
+#define COP_SOCKETS_MOST 5 /* sockets */
+
 #define COP_SOCKETS_BUCKETS 1024               /* of requesters, by a hash of their identities */
 #define COP_SOCKETS_UNREAD  ((size_t)64 << 20) /* bytes of replies that a bucket may leave unread */
 
@@ -30,6 +32,10 @@ typedef struct cop_sockets {
 	uint64_t replies_dropped; /* their requester has gone, or does not read */
 	atomic_size_t *unread;    /* bytes of large replies on their way, by bucket; ZeroMQ's thread counts down */
 	uint64_t subscribers;     /* subscriptions to actions at present */
+	int fd[COP_SOCKETS_MOST]; /* of those there are: readable when something about one has changed since it was last
+	                             received from or sent to; see cop_sockets_receive */
+	size_t fds;
+	bool sent; /* something since the loop last cleared it */
 } cop_sockets;
 
 /* A received message, all its frames. */
@@ -44,7 +50,8 @@ COP_CHECK cop_err cop_sockets_open(cop_sockets *sockets, const cop_config *confi
 /* Waits up to a second for what is still on its way out. */
 void cop_sockets_close(cop_sockets *sockets);
 
-/* The next whole message; false when none is there. Caller releases it. */
+/* The next whole message; false when none is there, and from then on, until something is sent on the socket, a new one
+ * makes its fd readable. Caller releases it. */
 bool cop_sockets_receive(void *socket, cop_sockets_message *message);
 void cop_sockets_release(cop_sockets_message *message);
 
