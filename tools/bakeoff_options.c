@@ -201,7 +201,7 @@ static bool read_option(cop_bakeoff_options *o, int option, char *text)
 	}
 }
 
-static bool check_together(cop_bakeoff_options *o, const bool *given)
+static bool check_together(const cop_bakeoff_options *o, const bool *given)
 {
 	static const struct {
 		int option;
@@ -224,13 +224,6 @@ static bool check_together(cop_bakeoff_options *o, const bool *given)
 		wrong = "expected --csv OUT.csv";
 	if (wrong == NULL && o->list && o->csv != NULL)
 		wrong = "--list runs nothing, and --csv has no use then";
-	for (size_t i = 0; i < o->limits && wrong == NULL && o->datasets > 0; i++) {
-		bool known = false;
-		for (size_t j = 0; j < o->datasets; j++)
-			known = known || strcmp(o->limit[i].dataset, o->dataset[j]) == 0;
-		if (!known)
-			wrong = "--events names a dataset that --datasets does not";
-	}
 	if (wrong != NULL)
 		cop_command_complain(NAME, "%s (coppice bakeoff --help)", wrong);
 	return wrong == NULL;

@@ -150,7 +150,7 @@ static cop_err read_record(const char *path, record *r, cop_diag *diag)
 	if (err != COP_OK)
 		return err == COP_ENOTFOUND ? COP_OK : err;
 	err = cop_stream_line(stream, &line, &length);
-	bool good = err == COP_EEND || (err == COP_OK && strcmp(line, SETTINGS_HEADER) == 0);
+	bool good = err != COP_OK || strcmp(line, SETTINGS_HEADER) == 0;
 	while (good && err == COP_OK) {
 		err = cop_stream_line(stream, &line, &length);
 		if (err == COP_OK) {
@@ -164,7 +164,7 @@ static cop_err read_record(const char *path, record *r, cop_diag *diag)
 		err = COP_EFORMAT;
 	} else if (err == COP_ENOMEM) {
 		cop_diag_set(diag, path, 0, 0, "%s", cop_err_text(err));
-	} else if (err != COP_EEND) {
+	} else if (err != COP_OK && err != COP_EEND) {
 		*diag = *cop_stream_diag(stream);
 	}
 	cop_stream_free(stream);
