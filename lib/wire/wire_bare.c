@@ -9,6 +9,7 @@
 struct cop_wire_bare {
 	msgpack_unpacked message;
 	msgpack_sbuffer answer;
+	bool cut; /* memory ran out while it was packed */
 };
 
 cop_err cop_wire_bare_new(cop_wire_bare **out)
@@ -42,43 +43,63 @@ static const msgpack_object *find(const msgpack_object *map, const char *key)
 	return NULL;
 }
 
-static int put_text(msgpack_packer *packer, const char *text)
+static void put_text(msgpack_packer *packer, const char *text)
 {
-	return msgpack_pack_str(packer, strlen(text)) | msgpack_pack_str_body(packer, text, strlen(text));
+	(void)msgpack_pack_str(packer, strlen(text));
+	(void)msgpack_pack_str_body(packer, text, strlen(text));
 }
 
 /* The value under a key of its own, unless there is none. */
-static int put_back(msgpack_packer *packer, const char *key, const msgpack_object *value)
+static void put_back(msgpack_packer *packer, const char *key, const msgpack_object *value)
 {
-	return value == NULL ? 0 : put_text(packer, key) | msgpack_pack_object(packer, *value);
+	if (value == NULL)
+		return;
+	put_text(packer, key);
+	(void)msgpack_pack_object(packer, *value);
 }
 
-static int answer_one(msgpack_packer *packer, const msgpack_object *request)
+static void answer_one(msgpack_packer *packer, const msgpack_object *request)
 {
 	const msgpack_object *id = find(request, "id");
 	const msgpack_object *seq = find(request, "seq");
-	size_t both = (id != NULL) + (size_t)(seq != NULL);
+	size_t both = (id != NULL ? 1U : 0U) + (seq != NULL ? 1U : 0U);
 	bool feedback = find(request, "loss") != NULL;
-	int failed = msgpack_pack_map(packer, both + (feedback ? 1 : 4)) | put_back(packer, "id", id);
+	(void)msgpack_pack_map(packer, both + (feedback ? 1 : 4));
+	put_back(packer, "id", id);
 	if (feedback) {
-		failed |= put_text(packer, "result") | put_text(packer, "applied");
+		put_text(packer, "result");
+		put_text(packer, "applied");
 	} else {
-		failed |= put_text(packer, "a") | msgpack_pack_uint64(packer, 3);
-		failed |= put_text(packer, "p") | msgpack_pack_double(packer, 0.9);
-		failed |= put_text(packer, "rev") | msgpack_pack_uint64(packer, 100000);
-		failed |= put_text(packer, "greedy") | msgpack_pack_true(packer);
+		put_text(packer, "a");
+		(void)msgpack_pack_uint64(packer, 3);
+		put_text(packer, "p");
+		(void)msgpack_pack_double(packer, 0.9);
+		put_text(packer, "rev");
+		(void)msgpack_pack_uint64(packer, 100000);
+		put_text(packer, "greedy");
+		(void)msgpack_pack_true(packer);
 	}
-	return failed | put_back(packer, "seq", seq);
+	put_back(packer, "seq", seq);
 }
 
-static int answer_items(msgpack_packer *packer, const msgpack_object *request, const msgpack_object *items)
+static void answer_items(msgpack_packer *packer, const msgpack_object *request, const msgpack_object *items)
 {
 	const msgpack_object *seq = find(request, "seq");
 	size_t count = items->type == MSGPACK_OBJECT_ARRAY ? items->via.array.size : 0;
-	int failed = msgpack_pack_map(packer, 1 + (size_t)(seq != NULL)) | put_back(packer, "seq", seq) |
-	             put_text(packer, "items") | msgpack_pack_array(packer, count);
+	(void)msgpack_pack_map(packer, seq != NULL ? 2 : 1);
+	put_back(packer, "seq", seq);
+	put_text(packer, "items");
+	(void)msgpack_pack_array(packer, count);
 	for (size_t i = 0; i < count; i++)
-		failed |= answer_one(packer, &items->via.array.ptr[i]);
+		answer_one(packer, &items->via.array.ptr[i]);
+}
+
+/* Remembers that a piece was not taken. */
+static int append(void *data, const char *piece, size_t length)
+{
+	cop_wire_bare *bare = data;
+	int failed = msgpack_sbuffer_write(&bare->answer, piece, length);
+	bare->cut = bare->cut || failed != 0;
 	return failed;
 }
 
@@ -93,9 +114,14 @@ cop_err cop_wire_bare_answer(cop_wire_bare *bare, const void *body, size_t lengt
 	if (got != MSGPACK_UNPACK_SUCCESS || request->type != MSGPACK_OBJECT_MAP)
 		return COP_EFORMAT;
 	msgpack_sbuffer_clear(&bare->answer);
-	msgpack_packer_init(&packer, &bare->answer, msgpack_sbuffer_write);
+	bare->cut = false;
+	msgpack_packer_init(&packer, bare, append);
 	const msgpack_object *items = find(request, "items");
-	if ((items != NULL ? answer_items(&packer, request, items) : answer_one(&packer, request)) != 0)
+	if (items != NULL)
+		answer_items(&packer, request, items);
+	else
+		answer_one(&packer, request);
+	if (bare->cut)
 		return COP_ENOMEM;
 	*out = bare->answer.data;
 	*out_length = bare->answer.size;

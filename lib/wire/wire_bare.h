@@ -2,7 +2,8 @@
  * comes: what a server costs that does nothing. `coppice bench daemon` compares the daemon with it.
  *
  * A map with `items` is answered by a map of as many items, one with `loss` by `{id, result}`, any other by
- * `{id, a, p, rev, greedy}`; `seq` comes back. No decision is made and no form is checked. One thread per object. */
+ * `{id, a, p, rev, greedy}`; `seq` comes back (its value, not its encoding). No decision is made and no form is
+ * checked. One thread per object. */
 #ifndef COP_WIRE_WIRE_BARE_H
 #define COP_WIRE_WIRE_BARE_H
 

@@ -31,11 +31,25 @@ cop_err cop_wire_keys_open(
 	return COP_OK;
 }
 
-static bool known(const cop_wire_keys *keys, const char *name, size_t length, unsigned *which)
+/* A name that ends too early differs at its end. */
+static bool is(const char *name, const char *key, size_t length)
 {
-	for (unsigned i = 0; i < keys->count; i++) {
-		if (strlen(keys->names[i]) == length && memcmp(keys->names[i], name, length) == 0) {
-			*which = i;
+	size_t i = 0;
+	while (i < length && name[i] != '\0' && name[i] == key[i])
+		i++;
+	return i == length && name[i] == '\0';
+}
+
+/* From the name that is to be expected on, round. */
+static bool known(cop_wire_keys *keys, const char *key, size_t length, unsigned *which)
+{
+	unsigned at = keys->next;
+	for (unsigned i = 0; i < keys->count; i++, at++) {
+		if (at >= keys->count)
+			at = 0;
+		if (is(keys->names[at], key, length)) {
+			*which = at;
+			keys->next = at + 1;
 			return true;
 		}
 	}

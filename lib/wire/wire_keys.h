@@ -32,6 +32,7 @@ typedef struct cop_wire_keys {
 	cop_wire_cursor *cursor;
 	const char *const *names; /* kept */
 	unsigned count;           /* names, at most 32 */
+	unsigned next;            /* the name behind the last one that came: messages of one sender keep their order */
 	uint32_t seen;            /* bit i: names[i] came */
 	size_t left;              /* pairs still to read */
 	cop_wire_fault *fault;

@@ -1,75 +1,123 @@
-/* msgpack-c chooses the encodings; its packer is two pointers on the stack. */
+/* Bytes are laid down here rather than by a packer that calls back for each piece: an answer is some twenty of them. */
 #include "wire/wire_put.h"
-
-#include <string.h>
-
-#include <msgpack/pack.h>
 
 #include "base/assert.h"
 
-static int append(void *data, const char *piece, size_t length)
+static void put_byte(cop_bytes *bytes, uint8_t value)
 {
-	cop_bytes_put(data, piece, length);
-	return 0; /* failures are sticky in the buffer */
+	uint8_t *at = cop_wire_put_room(bytes, 1);
+	if (at != NULL)
+		*at = value;
 }
 
-static msgpack_packer packer(cop_bytes *bytes)
+static void put_head16(cop_bytes *bytes, uint8_t first, uint16_t word)
 {
-	msgpack_packer pk;
-	msgpack_packer_init(&pk, bytes, append);
-	return pk;
+	uint8_t *at = cop_wire_put_room(bytes, 1 + sizeof word);
+	if (at == NULL)
+		return;
+	at[0] = first;
+	word = __builtin_bswap16(word);
+	memcpy(at + 1, &word, sizeof word);
 }
 
-void cop_wire_put_nil(cop_bytes *bytes)
+static void put_head32(cop_bytes *bytes, uint8_t first, uint32_t word)
 {
-	msgpack_packer pk = packer(bytes);
-	(void)msgpack_pack_nil(&pk);
+	uint8_t *at = cop_wire_put_room(bytes, 1 + sizeof word);
+	if (at == NULL)
+		return;
+	at[0] = first;
+	word = __builtin_bswap32(word);
+	memcpy(at + 1, &word, sizeof word);
 }
 
-void cop_wire_put_bool(cop_bytes *bytes, bool value)
+static void put_head64(cop_bytes *bytes, uint8_t first, uint64_t word)
 {
-	msgpack_packer pk = packer(bytes);
-	(void)(value ? msgpack_pack_true(&pk) : msgpack_pack_false(&pk));
+	uint8_t *at = cop_wire_put_room(bytes, 1 + sizeof word);
+	if (at == NULL)
+		return;
+	at[0] = first;
+	word = __builtin_bswap64(word);
+	memcpy(at + 1, &word, sizeof word);
 }
+
+static void put_head8(cop_bytes *bytes, uint8_t first, uint8_t byte)
+{
+	uint8_t *at = cop_wire_put_room(bytes, 2);
+	if (at == NULL)
+		return;
+	at[0] = first;
+	at[1] = byte;
+}
+
+void cop_wire_put_nil(cop_bytes *bytes) { put_byte(bytes, 0xc0); }
+void cop_wire_put_bool(cop_bytes *bytes, bool value) { put_byte(bytes, value ? 0xc3 : 0xc2); }
 
 void cop_wire_put_unsigned(cop_bytes *bytes, uint64_t value)
 {
-	msgpack_packer pk = packer(bytes);
-	(void)msgpack_pack_uint64(&pk, value);
+	if (value < 0x80)
+		put_byte(bytes, (uint8_t)value);
+	else if (value <= UINT8_MAX)
+		put_head8(bytes, 0xcc, (uint8_t)value);
+	else if (value <= UINT16_MAX)
+		put_head16(bytes, 0xcd, (uint16_t)value);
+	else if (value <= UINT32_MAX)
+		put_head32(bytes, 0xce, (uint32_t)value);
+	else
+		put_head64(bytes, 0xcf, value);
 }
 
 void cop_wire_put_signed(cop_bytes *bytes, int64_t value)
 {
-	msgpack_packer pk = packer(bytes);
-	(void)msgpack_pack_int64(&pk, value);
+	if (value >= 0)
+		cop_wire_put_unsigned(bytes, (uint64_t)value);
+	else if (value >= -0x20)
+		put_byte(bytes, (uint8_t)value);
+	else if (value >= INT8_MIN)
+		put_head8(bytes, 0xd0, (uint8_t)value);
+	else if (value >= INT16_MIN)
+		put_head16(bytes, 0xd1, (uint16_t)value);
+	else if (value >= INT32_MIN)
+		put_head32(bytes, 0xd2, (uint32_t)value);
+	else
+		put_head64(bytes, 0xd3, (uint64_t)value);
 }
 
 void cop_wire_put_double(cop_bytes *bytes, double value)
 {
-	msgpack_packer pk = packer(bytes);
-	(void)msgpack_pack_double(&pk, value);
+	uint64_t word;
+	memcpy(&word, &value, sizeof word);
+	put_head64(bytes, 0xcb, word);
 }
 
 void cop_wire_put_float(cop_bytes *bytes, float value)
 {
-	msgpack_packer pk = packer(bytes);
-	(void)msgpack_pack_float(&pk, value);
+	uint32_t word;
+	memcpy(&word, &value, sizeof word);
+	put_head32(bytes, 0xca, word);
+}
+
+/* A header of a length, or a count, that is not in its first byte: of 8 bits (first), 16 and 32. */
+static void put_length(cop_bytes *bytes, uint8_t first, size_t length)
+{
+	COP_ASSERT(length <= UINT32_MAX);
+	if (length <= UINT8_MAX)
+		put_head8(bytes, first, (uint8_t)length);
+	else if (length <= UINT16_MAX)
+		put_head16(bytes, (uint8_t)(first + 1), (uint16_t)length);
+	else
+		put_head32(bytes, (uint8_t)(first + 2), (uint32_t)length);
 }
 
 void cop_wire_put_string(cop_bytes *bytes, const char *text, size_t length)
 {
-	COP_ASSERT(length <= UINT32_MAX);
-	msgpack_packer pk = packer(bytes);
-	(void)msgpack_pack_str(&pk, length);
+	if (length < 32)
+		put_byte(bytes, (uint8_t)(0xa0 | length));
+	else
+		put_length(bytes, 0xd9, length);
 	cop_bytes_put(bytes, text, length);
 }
 
-void cop_wire_put_binary_head(cop_bytes *bytes, size_t length)
-{
-	COP_ASSERT(length <= UINT32_MAX);
-	msgpack_packer pk = packer(bytes);
-	(void)msgpack_pack_bin(&pk, length);
-}
+void cop_wire_put_binary_head(cop_bytes *bytes, size_t length) { put_length(bytes, 0xc4, length); }
 
 void cop_wire_put_binary(cop_bytes *bytes, const void *data, size_t length)
 {
@@ -82,27 +130,27 @@ void cop_wire_put_packed(cop_bytes *bytes, const float *values, size_t count)
 	cop_wire_put_binary(bytes, values, count * sizeof *values);
 }
 
-void cop_wire_put_array(cop_bytes *bytes, size_t count)
+/* Up to 15 in the first byte; then of 16 (wide) and 32 bits. */
+static void put_count(cop_bytes *bytes, uint8_t small, uint8_t wide, size_t count)
 {
 	COP_ASSERT(count <= UINT32_MAX);
-	msgpack_packer pk = packer(bytes);
-	(void)msgpack_pack_array(&pk, count);
+	if (count < 16)
+		put_byte(bytes, (uint8_t)(small | count));
+	else if (count <= UINT16_MAX)
+		put_head16(bytes, wide, (uint16_t)count);
+	else
+		put_head32(bytes, (uint8_t)(wide + 1), (uint32_t)count);
 }
 
-void cop_wire_put_map(cop_bytes *bytes, size_t count)
-{
-	COP_ASSERT(count <= UINT32_MAX);
-	msgpack_packer pk = packer(bytes);
-	(void)msgpack_pack_map(&pk, count);
-}
+void cop_wire_put_array(cop_bytes *bytes, size_t count) { put_count(bytes, 0x90, 0xdc, count); }
+void cop_wire_put_map(cop_bytes *bytes, size_t count) { put_count(bytes, 0x80, 0xde, count); }
 
 void cop_wire_put_raw(cop_bytes *bytes, const void *data, size_t length) { cop_bytes_put(bytes, data, length); }
 
 static size_t open_header(cop_bytes *bytes, uint8_t first)
 {
 	size_t at = bytes->length;
-	cop_bytes_put_u8(bytes, first);
-	cop_bytes_put_u32(bytes, 0);
+	put_head32(bytes, first, 0);
 	return at;
 }
 

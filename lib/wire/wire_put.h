@@ -13,6 +13,18 @@
 
 #include "base/bytes.h"
 
+/* `length` further bytes, to be filled; NULL when there is no memory for them. */
+static inline uint8_t *cop_wire_put_room(cop_bytes *bytes, size_t length)
+{
+	if (length > bytes->capacity - bytes->length)
+		cop_bytes_reserve(bytes, length);
+	if (bytes->err != COP_OK)
+		return NULL;
+	uint8_t *at = bytes->data + bytes->length;
+	bytes->length += length;
+	return at;
+}
+
 void cop_wire_put_nil(cop_bytes *bytes);
 void cop_wire_put_bool(cop_bytes *bytes, bool value);
 void cop_wire_put_unsigned(cop_bytes *bytes, uint64_t value);
@@ -24,7 +36,14 @@ void cop_wire_put_string(cop_bytes *bytes, const char *text, size_t length);
 /* Here, so that the length of a literal costs nothing. */
 static inline void cop_wire_put_text(cop_bytes *bytes, const char *text)
 {
-	cop_wire_put_string(bytes, text, strlen(text));
+	size_t length = strlen(text);
+	uint8_t *at = length < 32 ? cop_wire_put_room(bytes, 1 + length) : NULL;
+	if (at != NULL) {
+		at[0] = (uint8_t)(0xa0 | length);
+		memcpy(at + 1, text, length);
+	} else if (length >= 32) {
+		cop_wire_put_string(bytes, text, length);
+	}
 }
 void cop_wire_put_binary(cop_bytes *bytes, const void *data, size_t length);
 /* Header of a binary value; the caller appends its length bytes. */

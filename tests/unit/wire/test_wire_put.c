@@ -1,6 +1,10 @@
 /* wire_put: shortest encodings, counts written afterwards, and memory that runs out. */
 #include "support.h"
 
+#include <math.h>
+#include <msgpack/pack.h>
+
+#include "base/rng.h"
 #include "wire/wire_cursor.h"
 #include "wire/wire_put.h"
 #include "wire_fixture.h"
@@ -103,11 +107,84 @@ static void test_put_without_memory_is_sticky(void **state)
 	cop_bytes_fini(&bytes);
 }
 
+static int append(void *bytes, const char *piece, size_t length)
+{
+	cop_bytes_put(bytes, piece, length);
+	return 0;
+}
+
+/* One value of each kind, around a power of two: by msgpack-c, and by ours. */
+static void put_around(uint64_t word, cop_bytes *theirs, cop_bytes *ours)
+{
+	msgpack_packer packer;
+	msgpack_packer_init(&packer, theirs, append);
+	size_t length = (size_t)(word & UINT32_MAX);
+	double real = ldexp((double)(int64_t)word, -20);
+	msgpack_pack_uint64(&packer, word);
+	cop_wire_put_unsigned(ours, word);
+	msgpack_pack_int64(&packer, (int64_t)word);
+	cop_wire_put_signed(ours, (int64_t)word);
+	msgpack_pack_int64(&packer, (int64_t)(0 - word));
+	cop_wire_put_signed(ours, (int64_t)(0 - word));
+	msgpack_pack_double(&packer, real);
+	cop_wire_put_double(ours, real);
+	msgpack_pack_float(&packer, (float)real);
+	cop_wire_put_float(ours, (float)real);
+	msgpack_pack_array(&packer, length);
+	cop_wire_put_array(ours, length);
+	msgpack_pack_map(&packer, length);
+	cop_wire_put_map(ours, length);
+	msgpack_pack_bin(&packer, length);
+	cop_wire_put_binary_head(ours, length);
+	if (length >= 70000)
+		return;
+	static const char text[70000];
+	msgpack_pack_str(&packer, length);
+	msgpack_pack_str_body(&packer, text, length);
+	cop_wire_put_string(ours, text, length);
+}
+
+static void test_put_gives_the_bytes_of_msgpack_c(void **state)
+{
+	(void)state;
+	cop_bytes theirs, ours;
+	cop_rng rng;
+	cop_bytes_init(&theirs);
+	cop_bytes_init(&ours);
+	cop_rng_init(&rng, 11, 0);
+	printf("seed 11\n");
+	for (unsigned bit = 0; bit < 64; bit++)
+		for (unsigned k = 0; k < 8; k++) {
+			uint64_t word =
+			        (UINT64_C(1) << bit) + (k < 5 ? (uint64_t)k - 2 : cop_rng_u64(&rng) >> (63 - bit));
+			cop_bytes_clear(&theirs);
+			cop_bytes_clear(&ours);
+			put_around(word, &theirs, &ours);
+			assert_int_equal(ours.err, COP_OK);
+			assert_int_equal(ours.length, theirs.length);
+			assert_memory_equal(ours.data, theirs.data, ours.length);
+		}
+	for (size_t length = 0; length < 70; length++) { /* where the length of a text has another head */
+		char text[71];
+		memset(text, 'x', length);
+		text[length] = '\0';
+		cop_bytes_clear(&theirs);
+		cop_bytes_clear(&ours);
+		cop_wire_put_string(&theirs, text, length);
+		cop_wire_put_text(&ours, text);
+		assert_int_equal(ours.length, theirs.length);
+		assert_memory_equal(ours.data, theirs.data, ours.length);
+	}
+	cop_bytes_fini(&theirs);
+	cop_bytes_fini(&ours);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_put_every_type_gives_known_bytes),
 		cmocka_unit_test(test_put_keys_give_known_bytes),
+		cmocka_unit_test(test_put_gives_the_bytes_of_msgpack_c),
 		cmocka_unit_test(test_put_open_and_close_write_the_count),
 		cmocka_unit_test(test_put_without_memory_is_sticky),
 	};
