@@ -209,8 +209,10 @@ static cop_err write_file(const cop_bakeoff_report *report, const char *base, co
 		cop_diag_set(diag, base, 0, 0, "the name is too long");
 		return COP_EINVAL;
 	}
-	(void)snprintf(path, sizeof path, "%.*s%s", (int)sizeof path - 8, base, ending);
-	(void)snprintf(temporary, sizeof temporary, "%s.new", path);
+	strcpy(path, base);
+	strcat(path, ending);
+	strcpy(temporary, path);
+	strcat(temporary, ".new");
 	FILE *out = fopen(temporary, "we");
 	bool wrote = out != NULL;
 	if (wrote) {

@@ -241,14 +241,18 @@ static cop_err write_all(cop_bakeoff_store *store, cop_diag *diag)
 	char line[COP_BAKEOFF_LINE_ROOM];
 	rewriter w;
 	cop_err err = rewrite_begin(&w, store->curves_path, COP_BAKEOFF_CURVES_HEADER, diag);
-	for (size_t i = 0; err == COP_OK && i < store->points.count; i++)
-		(void)fwrite(line, 1, cop_bakeoff_point_line(&store->points.point[i], line), w.file);
+	for (size_t i = 0; err == COP_OK && i < store->points.count; i++) {
+		(void)cop_bakeoff_point_line(&store->points.point[i], line);
+		(void)fputs(line, w.file);
+	}
 	if (err == COP_OK)
 		err = rewrite_end(&w, diag);
 	if (err == COP_OK)
 		err = rewrite_begin(&w, store->path, COP_BAKEOFF_HEADER, diag);
-	for (size_t i = 0; err == COP_OK && i < store->rows.count; i++)
-		(void)fwrite(line, 1, cop_bakeoff_row_line(&store->rows.row[i], line), w.file);
+	for (size_t i = 0; err == COP_OK && i < store->rows.count; i++) {
+		(void)cop_bakeoff_row_line(&store->rows.row[i], line);
+		(void)fputs(line, w.file);
+	}
 	if (err == COP_OK)
 		err = rewrite_end(&w, diag);
 	if (err != COP_OK)
@@ -358,8 +362,9 @@ cop_err cop_bakeoff_store_add(cop_bakeoff_store *store, const cop_bakeoff_row *r
 {
 	char line[COP_BAKEOFF_LINE_ROOM];
 	cop_err err = put_points(store, points, count, diag);
+	size_t length = cop_bakeoff_row_line(row, line);
 	if (err == COP_OK)
-		err = put(store->csv, store->path, line, cop_bakeoff_row_line(row, line), diag);
+		err = put(store->csv, store->path, line, length, diag);
 	for (size_t i = 0; i < count && err == COP_OK; i++)
 		err = cop_bakeoff_points_add(&store->points, &points[i]);
 	if (err == COP_OK)
