@@ -169,8 +169,8 @@ static void print_times(const cop_bakeoff_score *s, FILE *out)
 
 static void print_pairs(const cop_bakeoff_score *s, bool all, FILE *out)
 {
-	begin_table(all ? "Significant wins / losses of the row over the column, all settings"
-	                : "Significant wins / losses of the row over the column",
+	begin_table(all ? "Significant wins / losses of the row over the column; datasets with less loss; all settings"
+	                : "Significant wins / losses of the row over the column; datasets with less loss",
 	        out);
 	column("setting", out);
 	print_heads(s, all, out);
@@ -183,7 +183,8 @@ static void print_pairs(const cop_bakeoff_score *s, bool all, FILE *out)
 			if (is_in(s, b, all) && a == b)
 				(void)fputs("<td>–</td>", out);
 			else if (is_in(s, b, all))
-				(void)fprintf(out, "<td>%zu / %zu</td>", pair->wins, pair->losses);
+				(void)fprintf(out, "<td>%zu / %zu; %zu of %zu</td>", pair->wins, pair->losses,
+				        pair->less, pair->both);
 		}
 		(void)fputs("</tr>\n", out);
 	}

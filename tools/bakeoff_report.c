@@ -82,11 +82,9 @@ static void print_times(const cop_bakeoff_score *s, FILE *out)
 	}
 }
 
-static void print_pairs(const cop_bakeoff_report *r, FILE *out)
+static void print_pairs(const cop_bakeoff_score *s, bool significant, FILE *out)
 {
-	const cop_bakeoff_score *s = r->score;
 	char letter = 'A';
-	(void)fprintf(out, "\nSignificant wins/losses of the row over the column (Z-test, each side at %g)\n", r->risk);
 	print_heads(s, "", out);
 	for (size_t a = 0; a < s->contenders; a++) {
 		if (!s->contender[a].shown)
@@ -95,7 +93,8 @@ static void print_pairs(const cop_bakeoff_report *r, FILE *out)
 		for (size_t b = 0; b < s->contenders; b++) {
 			char text[48];
 			const cop_bakeoff_pair *pair = &s->pair[a * s->contenders + b];
-			(void)snprintf(text, sizeof text, "%zu/%zu", pair->wins, pair->losses);
+			(void)snprintf(text, sizeof text, "%zu/%zu", significant ? pair->wins : pair->less,
+			        significant ? pair->losses : pair->both);
 			if (s->contender[b].shown)
 				(void)fprintf(out, "%*s", COLUMN_WIDTH, a == b ? "." : text);
 		}
@@ -130,7 +129,10 @@ void cop_bakeoff_print_text(const cop_bakeoff_report *r, FILE *out)
 	(void)fputc('\n', out);
 	print_summary(s, out);
 	print_losses(s, out);
-	print_pairs(r, out);
+	(void)fprintf(out, "\nSignificant wins/losses of the row over the column (Z-test, each side at %g)\n", r->risk);
+	print_pairs(s, true, out);
+	(void)fputs("\nDatasets on which the row has less loss than the column, of those both have\n", out);
+	print_pairs(s, false, out);
 	print_times(s, out);
 	(void)fprintf(out, "\nRelative loss: (loss - r) / r, r the loss of %s on the dataset.\n",
 	        r->reference != NULL ? r->reference : "the best setting");
@@ -169,6 +171,8 @@ static void put_contender(cop_json_writer *json, const cop_bakeoff_score *s, siz
 			cop_json_text(json, s->contender[b].name);
 			cop_json_put_unsigned(json, "wins", pair->wins);
 			cop_json_put_unsigned(json, "losses", pair->losses);
+			cop_json_put_unsigned(json, "less", pair->less);
+			cop_json_put_unsigned(json, "both", pair->both);
 			cop_json_end_object(json);
 		}
 	cop_json_end_array(json);

@@ -253,7 +253,11 @@ static void compare_all(cop_bakeoff_score *s, double risk)
 			for (size_t f = 0; f < s->fields && a != b; f++) {
 				const cop_bakeoff_cell *x = cop_bakeoff_cell_at(s, f, a);
 				const cop_bakeoff_cell *y = cop_bakeoff_cell_at(s, f, b);
-				int verdict = x->seeds > 0 && y->seeds > 0 ? cop_bakeoff_compare(x, y, risk) : 0;
+				if (x->seeds == 0 || y->seeds == 0)
+					continue;
+				int verdict = cop_bakeoff_compare(x, y, risk);
+				pair->both++;
+				pair->less += x->loss < y->loss;
 				pair->wins += verdict > 0;
 				pair->losses += verdict < 0;
 			}

@@ -53,6 +53,8 @@ typedef struct cop_bakeoff_field {
 
 typedef struct cop_bakeoff_pair {
 	size_t wins, losses; /* of the first over the second, on datasets that both have */
+	size_t less;         /* datasets of these on which it has less loss, by however little */
+	size_t both;         /* datasets that both have */
 } cop_bakeoff_pair;
 
 typedef struct cop_bakeoff_score {

@@ -184,6 +184,9 @@ static void test_score_with_peers_has_best_single_and_hindsight(void **state)
 	/* good against p: wins one, loses two; three is not p's. */
 	assert_int_equal(s.pair[0 * 5 + 2].wins, 1);
 	assert_int_equal(s.pair[0 * 5 + 2].losses, 1);
+	assert_int_equal(s.pair[0 * 5 + 2].both, 2);
+	assert_int_equal(s.pair[0 * 5 + 1].less, 3);
+	assert_int_equal(s.pair[1 * 5 + 0].less, 0);
 	/* In all: 2 over bad, 1 over p, none over q, which is in no short table. */
 	assert_int_equal(s.contender[0].wins, 3);
 	cop_bakeoff_score_fini(&s);
