@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "linalg/heaviest.h"
 #include "linalg/row.h"
 
 #define COP_EXPLANATION_EXPERTS 4
@@ -59,7 +60,8 @@ typedef struct cop_explanation {
 	size_t node_count, node_capacity;
 	cop_explained_node *nodes;
 	size_t score_count, score_room;
-	float *scores; /* of all candidates: predicted losses (ranking learners) */
+	float *scores;                /* of all candidates: predicted losses (ranking learners) */
+	cop_heaviest_block *heaviest; /* what the processor does best */
 } cop_explanation;
 
 /* Room for `trees` paths of `height` nodes. COP_ENOMEM. Caller finishes with fini. */
