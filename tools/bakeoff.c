@@ -200,7 +200,7 @@ static cop_err read_peers(const cop_bakeoff_options *o, peers *p, cop_diag *diag
 static cop_err report(const cop_bakeoff_options *o, const cop_bakeoff_store *store, const chosen *c, const peers *p,
         bool partial, cop_diag *diag)
 {
-	cop_bakeoff_score score;
+	cop_bakeoff_score score = { .fields = 0 };
 	cop_bakeoff_score_settings set = { .own = &c->rows,
 		.peers = p->rows,
 		.peer_names = p->names,
