@@ -1,5 +1,7 @@
 /* Records live in a slab, chained from oldest to youngest, and are found through an open-addressing table of their
- * handles with linear probing and backward-shift deletion. */
+ * handles with linear probing and backward-shift deletion. Beside each handle stands a tag: how far it is from its
+ * home, and a few bits of its id's hash. So looking for an id that does not wait, and closing a gap, seldom touch a
+ * record, which is far away in memory. */
 #include "online/pending.h"
 
 #include <string.h>
@@ -11,6 +13,10 @@
 #include "online/slab.h"
 
 #define SMALLEST 256
+#define SLOT     (sizeof(uint32_t) + sizeof(uint16_t))
+#define FAR      63u /* low bits of a tag: 1 + distance from home; this says: that far or farther */
+#define HASHED   6   /* bits of a tag below those of the hash */
+#define AHEAD    16  /* slots, while the table grows */
 
 typedef cop_pending_record record;
 
@@ -20,7 +26,8 @@ struct cop_pending {
 	size_t bytes; /* of the records */
 	uint64_t key;
 	cop_slab *slab;
-	uint32_t *slots; /* handles; 0: empty */
+	uint32_t *slots; /* handles */
+	uint16_t *tags;  /* of the same slots; 0: empty */
 	size_t capacity; /* power of two; at most 3/4 are used */
 	uint32_t oldest, youngest;
 	cop_memory memory;
@@ -40,7 +47,8 @@ cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, uint64_t has
 	cop_memory_init(&table->memory, max);
 	table->capacity = SMALLEST;
 	table->slots = cop_mem_alloc(table->capacity, sizeof *table->slots);
-	cop_err err = table->slots == NULL ? COP_ENOMEM : COP_OK;
+	table->tags = cop_mem_alloc(table->capacity, sizeof *table->tags);
+	cop_err err = table->slots == NULL || table->tags == NULL ? COP_ENOMEM : COP_OK;
 	if (err == COP_OK)
 		err = cop_slab_new(cop_pending_record_size(
 		                           shape, COP_EVENT_ID_MAX, shape->max_nonzeros, shape->max_nonzeros, true),
@@ -59,6 +67,7 @@ void cop_pending_free(cop_pending *table)
 		return;
 	cop_slab_free(table->slab);
 	cop_mem_free(table->slots);
+	cop_mem_free(table->tags);
 	cop_memory_fini(&table->memory);
 	cop_mem_free(table);
 }
@@ -73,7 +82,7 @@ size_t cop_pending_bytes(const cop_pending *table)
 	size_t capacity = SMALLEST;
 	while (4 * table->count > 3 * capacity)
 		capacity *= 2;
-	return table->bytes + capacity * sizeof *table->slots;
+	return table->bytes + capacity * SLOT;
 }
 
 void cop_pending_set_max(cop_pending *table, size_t max)
@@ -84,46 +93,85 @@ void cop_pending_set_max(cop_pending *table, size_t max)
 
 static record *record_at(const cop_pending *table, uint32_t handle) { return cop_slab_at(table->slab, handle); }
 
-static size_t home_of(const cop_pending *table, const cop_event_id *id)
-{
-	return (size_t)(cop_event_id_hash(id, table->key) >> 32) & (table->capacity - 1);
-}
+static uint64_t hash_of(const cop_pending *table, const cop_event_id *id) { return cop_event_id_hash(id, table->key); }
 
-static size_t home_of_record(const cop_pending *table, uint32_t handle)
+static size_t home_of(const cop_pending *table, uint64_t hash) { return (size_t)(hash >> 32) & (table->capacity - 1); }
+
+static uint64_t hash_of_record(const cop_pending *table, uint32_t handle)
 {
 	cop_event_id id;
 	cop_pending_record_id(&table->shape, record_at(table, handle), &id);
-	return home_of(table, &id);
+	return hash_of(table, &id);
+}
+
+static unsigned low_of(const cop_pending *table, size_t at, size_t home)
+{
+	size_t distance = (at - home) & (table->capacity - 1);
+	return distance + 1 < FAR ? (unsigned)distance + 1 : FAR;
+}
+
+/* A handle whose id hashes so takes the empty slot `at`. */
+static void occupy(cop_pending *table, size_t at, uint32_t handle, uint64_t hash)
+{
+	table->slots[at] = handle;
+	table->tags[at] = (uint16_t)((unsigned)hash << HASHED | low_of(table, at, home_of(table, hash)));
+}
+
+static size_t home_of_slot(const cop_pending *table, size_t at)
+{
+	unsigned low = table->tags[at] & FAR;
+	if (low == FAR)
+		return home_of(table, hash_of_record(table, table->slots[at]));
+	return (at - (low - 1)) & (table->capacity - 1);
 }
 
 /* The id's slot, or the empty slot where it would go. */
-static size_t slot_of(const cop_pending *table, const cop_event_id *id)
+static size_t slot_of(const cop_pending *table, const cop_event_id *id, uint64_t hash)
 {
-	size_t at = home_of(table, id);
-	while (table->slots[at] != 0 &&
-	        !cop_pending_record_has_id(&table->shape, record_at(table, table->slots[at]), id))
+	size_t at = home_of(table, hash);
+	unsigned wanted = (uint16_t)((unsigned)hash << HASHED);
+	while (table->tags[at] != 0) {
+		if ((table->tags[at] & ~FAR) == wanted &&
+		        cop_pending_record_has_id(&table->shape, record_at(table, table->slots[at]), id))
+			break;
 		at = (at + 1) & (table->capacity - 1);
+	}
 	return at;
+}
+
+static void move_slots(cop_pending *table, const uint32_t *slots, const uint16_t *tags, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (i + AHEAD < count && tags[i + AHEAD] != 0)
+			__builtin_prefetch(record_at(table, slots[i + AHEAD]));
+		if (tags[i] == 0)
+			continue;
+		uint64_t hash = hash_of_record(table, slots[i]);
+		size_t at = home_of(table, hash);
+		while (table->tags[at] != 0)
+			at = (at + 1) & (table->capacity - 1);
+		occupy(table, at, slots[i], hash);
+	}
 }
 
 static cop_err grow(cop_pending *table)
 {
 	size_t old_capacity = table->capacity;
-	uint32_t *old = table->slots;
+	uint32_t *old_slots = table->slots;
+	uint16_t *old_tags = table->tags;
 	uint32_t *slots = cop_mem_alloc(2 * old_capacity, sizeof *slots);
-	if (slots == NULL)
+	uint16_t *tags = cop_mem_alloc(2 * old_capacity, sizeof *tags);
+	if (slots == NULL || tags == NULL) {
+		cop_mem_free(slots);
+		cop_mem_free(tags);
 		return COP_ENOMEM;
-	table->slots = slots;
-	table->capacity = 2 * old_capacity;
-	for (size_t i = 0; i < old_capacity; i++) {
-		if (old[i] == 0)
-			continue;
-		size_t at = home_of_record(table, old[i]);
-		while (slots[at] != 0)
-			at = (at + 1) & (table->capacity - 1);
-		slots[at] = old[i];
 	}
-	cop_mem_free(old);
+	table->slots = slots;
+	table->tags = tags;
+	table->capacity = 2 * old_capacity;
+	move_slots(table, old_slots, old_tags, old_capacity);
+	cop_mem_free(old_slots);
+	cop_mem_free(old_tags);
 	return COP_OK;
 }
 
@@ -188,8 +236,9 @@ cop_err cop_pending_add(cop_pending *table, const cop_event_id *id, const cop_pe
 	cop_err err = make_room(table);
 	if (err != COP_OK)
 		return err;
-	size_t at = slot_of(table, id);
-	if (table->slots[at] != 0)
+	uint64_t hash = hash_of(table, id);
+	size_t at = slot_of(table, id, hash);
+	if (table->tags[at] != 0)
 		return COP_EEXIST;
 	if (table->count >= table->max)
 		return COP_EFULL;
@@ -198,7 +247,7 @@ cop_err cop_pending_add(cop_pending *table, const cop_event_id *id, const cop_pe
 	if (err != COP_OK)
 		return err;
 	cop_pending_record_fill(shape, record_at(table, *handle), id, entry);
-	table->slots[at] = *handle;
+	occupy(table, at, *handle, hash);
 	table->count++;
 	table->bytes += size;
 	append(table, *handle);
@@ -213,8 +262,8 @@ static void view(const cop_pending *table, uint32_t handle, cop_pending_entry *o
 
 bool cop_pending_find(const cop_pending *table, const cop_event_id *id, cop_pending_entry *out)
 {
-	size_t at = slot_of(table, id);
-	if (table->slots[at] == 0)
+	size_t at = slot_of(table, id, hash_of(table, id));
+	if (table->tags[at] == 0)
 		return false;
 	view(table, table->slots[at], out);
 	return true;
@@ -245,14 +294,15 @@ void cop_pending_activate(cop_pending *table, const cop_pending_entry *entry, do
 static void unindex(cop_pending *table, size_t hole)
 {
 	size_t mask = table->capacity - 1;
-	for (size_t next = (hole + 1) & mask; table->slots[next] != 0; next = (next + 1) & mask) {
-		size_t home = home_of_record(table, table->slots[next]);
-		if (((next - home) & mask) >= ((next - hole) & mask)) {
-			table->slots[hole] = table->slots[next];
-			hole = next;
-		}
+	for (size_t next = (hole + 1) & mask; table->tags[next] != 0; next = (next + 1) & mask) {
+		size_t home = home_of_slot(table, next);
+		if (((next - home) & mask) < ((next - hole) & mask))
+			continue;
+		table->slots[hole] = table->slots[next];
+		table->tags[hole] = (uint16_t)((table->tags[next] & ~FAR) | low_of(table, hole, home));
+		hole = next;
 	}
-	table->slots[hole] = 0;
+	table->tags[hole] = 0;
 }
 
 void cop_pending_remove(cop_pending *table, const cop_pending_entry *entry, cop_remembered as, double time)
@@ -261,8 +311,9 @@ void cop_pending_remove(cop_pending *table, const cop_pending_entry *entry, cop_
 	size_t size = cop_pending_record_bytes(&table->shape, r);
 	cop_event_id id;
 	cop_pending_record_id(&table->shape, r, &id);
-	cop_pending_remember(table, &id, as, time);
-	unindex(table, slot_of(table, &id));
+	uint64_t hash = hash_of(table, &id);
+	cop_memory_store(&table->memory, hash, (uint8_t)as, time);
+	unindex(table, slot_of(table, &id, hash));
 	unchain(table, r);
 	cop_slab_give(table->slab, entry->handle, size);
 	table->count--;
@@ -271,12 +322,12 @@ void cop_pending_remove(cop_pending *table, const cop_pending_entry *entry, cop_
 
 void cop_pending_remember(cop_pending *table, const cop_event_id *id, cop_remembered as, double time)
 {
-	cop_memory_store(&table->memory, cop_event_id_hash(id, table->key), (uint8_t)as, time);
+	cop_memory_store(&table->memory, hash_of(table, id), (uint8_t)as, time);
 }
 
 cop_remembered cop_pending_recall(const cop_pending *table, const cop_event_id *id)
 {
-	return (cop_remembered)cop_memory_recall(&table->memory, cop_event_id_hash(id, table->key));
+	return (cop_remembered)cop_memory_recall(&table->memory, hash_of(table, id));
 }
 
 void cop_pending_forget(cop_pending *table, double time) { cop_memory_forget(&table->memory, time); }

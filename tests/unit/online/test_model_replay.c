@@ -221,7 +221,7 @@ static void settings_of(cop_model_settings *s, size_t kind, unsigned variant)
 	s->loss_low = -1.0;
 	s->loss_high = 3.0;
 	s->pending_max = variant / 6 % 2 != 0 ? 12 : 100;
-	s->pending_bytes = variant / 6 % 2 != 0 ? (size_t)1 << 30 : 2200;
+	s->pending_bytes = variant / 6 % 2 != 0 ? (size_t)1 << 30 : 2712;
 	s->explain_keep = 3;
 }
 
