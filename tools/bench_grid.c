@@ -15,12 +15,11 @@
 #include "command.h"
 #include "linalg/blas.h"
 
-#define NAME       "bench grid"
-#define TRIES      25
-#define SAMPLE     1e-4 /* seconds, at least */
-#define MOST_CALLS ((size_t)1 << 20)
-#define STEP       256 /* of the peaks, in floats */
-#define DRAWS      64  /* chunks of a sparse case's limit: as many as it has rows */
+#define NAME        "bench grid"
+#define TRIES       25
+#define SAMPLE      1e-4 /* seconds, at least */
+#define MOST_CALLS  ((size_t)1 << 20)
+#define LINES_AHEAD 64 /* of scattered rows, when they are asked for in advance */
 
 /* ---- time ---- */
 
@@ -39,11 +38,11 @@ static double sample(const contender *c)
 	return cop_command_now() - start;
 }
 
-static void race(contender *all, size_t count)
+static void race(contender *all, size_t count, size_t least_calls)
 {
 	for (size_t i = 0; i < count; i++) {
 		all[i].best = 0.0;
-		all[i].calls = 1;
+		all[i].calls = least_calls;
 		while (all[i].run != NULL && sample(&all[i]) < SAMPLE && all[i].calls < MOST_CALLS)
 			all[i].calls *= 2;
 	}
@@ -58,45 +57,48 @@ static void race(contender *all, size_t count)
 
 /* ---- limits ---- */
 
-/* As many floats as a call reads and rewrites, over and over; sparse: from DRAWS places in turn. */
+/* The arrays that a call goes through, and nothing else done with them. */
 typedef struct traffic {
 	const cop_bench_peak *peak;
-	size_t loads, updates; /* of a call, in whole STEPs */
-	size_t places, place;
-	float *load, *update;
+	const cop_bench_cost *cost;
+	cop_bench_case *of;
+	size_t rows, ahead; /* sparse: rows of a draw */
 } traffic;
 
-static size_t whole_steps(size_t n) { return (n + STEP - 1) / STEP * STEP; }
+static size_t arrays_of(const cop_bench_cost *cost, bool written)
+{
+	return written ? (size_t)(cost->update[0] != NULL) + (cost->update[1] != NULL)
+	               : (size_t)(cost->load[0] != NULL) + (cost->load[1] != NULL);
+}
 
-static void run_traffic(void *context)
+static void run_in_order(void *context)
+{
+	const traffic *t = context;
+	const cop_bench_cost *cost = t->cost;
+	for (size_t i = 0; i < cost->ways; i++)
+		for (size_t k = 0; k < arrays_of(cost, false); k++)
+			t->peak->load(cost->floats, cost->load[k]);
+	for (size_t k = 0; k < arrays_of(cost, true); k++)
+		t->peak->update(cost->floats, cost->update[k]);
+}
+
+static void run_by_rows(void *context)
 {
 	traffic *t = context;
-	float sink[3] = { 0 };
-	size_t place = t->place++ % t->places;
-	t->peak->load(t->loads, t->load + place * t->loads, sink);
-	t->peak->update(t->updates, t->update + place * t->updates);
+	const uint32_t *index = cop_bench_case_draw(t->of);
+	const cop_bench_cost *cost = t->cost;
+	size_t n = cost->floats / t->rows;
+	for (size_t k = 0; k < arrays_of(cost, false); k++)
+		t->peak->load_rows(t->rows, index, t->ahead, n, cost->load[k]);
+	for (size_t k = 0; k < arrays_of(cost, true); k++)
+		t->peak->update_rows(t->rows, index, t->ahead, n, cost->update[k]);
 }
 
-static cop_err traffic_init(traffic *t, const cop_bench_peak *peak, const cop_bench_cost *cost, bool sparse)
+/* Read and written. */
+static double bytes_of(const cop_bench_cost *cost)
 {
-	*t = (traffic){ .peak = peak, .places = sparse ? DRAWS : 1 };
-	t->loads = whole_steps(cost->loads);
-	t->updates = whole_steps(cost->updates);
-	t->load = cop_mem_alloc(t->loads * t->places, sizeof *t->load);
-	t->update = cop_mem_alloc(t->updates * t->places, sizeof *t->update);
-	if (t->load == NULL || t->update == NULL)
-		return COP_ENOMEM;
-	for (size_t i = 0; i < t->loads * t->places; i++)
-		t->load[i] = 1.0F;
-	for (size_t i = 0; i < t->updates * t->places; i++)
-		t->update[i] = 1.0F;
-	return COP_OK;
-}
-
-static void traffic_fini(traffic *t)
-{
-	cop_mem_free(t->load);
-	cop_mem_free(t->update);
+	return (double)(cost->floats * sizeof(float) *
+	                (cost->ways * arrays_of(cost, false) + 2 * arrays_of(cost, true)));
 }
 
 static const char *size_class(size_t bytes)
@@ -130,11 +132,6 @@ typedef struct line {
 	bool by_flops;
 	const char *class;
 } line;
-
-static double bytes_of(const cop_bench_cost *cost)
-{
-	return sizeof(float) * ((double)cost->loads + 2.0 * (double)cost->updates);
-}
 
 static void print_head(const report *r)
 {
@@ -187,6 +184,17 @@ static void show_json(cop_json_writer *json, const line *l, size_t weights)
 	cop_json_end_object(json);
 }
 
+static void show(const report *r, const line *l)
+{
+	size_t weights = l->shape->d * cop_bench_shape_columns(l->shape);
+	char text[64];
+	cop_bench_shape_text(l->shape, text, sizeof text);
+	if (r->json != NULL)
+		show_json(r->json, l, weights);
+	else
+		show_text(l, text, weights);
+}
+
 typedef struct call {
 	void (*run)(cop_bench_case *c);
 	cop_bench_case *c;
@@ -198,39 +206,35 @@ static void run_call(void *context)
 	of->run(of->c);
 }
 
-static cop_err bench_line(
-        const report *r, cop_bench_case *c, const cop_bench_shape *shape, const cop_bench_operation *o)
+enum { KERNEL, BLAS, BYTES, BYTES_ASKED_FOR, CONTENDERS };
+
+static void bench_line(const report *r, cop_bench_case *c, const cop_bench_shape *shape, const cop_bench_operation *o)
 {
-	line l = { .operation = o, .shape = shape, .cost = o->cost(shape) };
-	traffic bytes;
-	cop_err err = traffic_init(&bytes, r->peak, &l.cost, shape->sparse);
+	line l = { .operation = o, .shape = shape, .cost = o->cost(c) };
 	call kernel = { o->run, c };
 	call blas = { o->blas, c };
-	contender all[] = {
-		{ .run = run_call, .context = &kernel },
-		{ .run = run_traffic, .context = &bytes },
-		{ .run = o->blas != NULL && !shape->sparse ? run_call : NULL, .context = &blas },
+	size_t lines = cop_bench_shape_columns(shape) * sizeof(float) / 64; /* of a row */
+	traffic bytes = { .peak = r->peak, .cost = &l.cost, .of = c, .rows = shape->d };
+	traffic asked = bytes;
+	asked.ahead = lines < LINES_AHEAD ? LINES_AHEAD / lines : 1;
+	contender all[CONTENDERS] = {
+		[KERNEL] = { .run = run_call, .context = &kernel },
+		[BLAS] = { .run = o->blas != NULL && !shape->sparse ? run_call : NULL, .context = &blas },
+		[BYTES] = { .run = shape->sparse ? run_by_rows : run_in_order, .context = &bytes },
+		[BYTES_ASKED_FOR] = { .run = shape->sparse ? run_by_rows : NULL, .context = &asked },
 	};
-	if (err == COP_OK) {
-		race(all, sizeof all / sizeof *all);
-		double moved = (double)(l.cost.loads + l.cost.updates);
-		double by_bytes = all[1].best * moved / (double)(bytes.loads + bytes.updates);
-		double by_flops = l.cost.flops / r->gflops;
-		l.by_flops = by_flops > by_bytes;
-		l.limit = l.by_flops ? by_flops : by_bytes;
-		l.ns = all[0].best;
-		l.blas = all[2].best;
-		l.class = size_class(sizeof(float) * (l.cost.loads + l.cost.updates) * bytes.places);
-		size_t weights = shape->d * cop_bench_shape_columns(shape);
-		char text[64];
-		cop_bench_shape_text(shape, text, sizeof text);
-		if (r->json != NULL)
-			show_json(r->json, &l, weights);
-		else
-			show_text(&l, text, weights);
-	}
-	traffic_fini(&bytes);
-	return err;
+	race(all, CONTENDERS, shape->sparse ? COP_BENCH_DRAWS : 1);
+	double by_bytes = all[BYTES].best;
+	if (shape->sparse && all[BYTES_ASKED_FOR].best < by_bytes)
+		by_bytes = all[BYTES_ASKED_FOR].best;
+	double by_flops = l.cost.flops / r->gflops;
+	l.by_flops = by_flops > by_bytes;
+	l.limit = l.by_flops ? by_flops : by_bytes;
+	l.ns = all[KERNEL].best;
+	l.blas = all[BLAS].best;
+	l.class = size_class(l.cost.floats * sizeof(float) * (arrays_of(&l.cost, false) + arrays_of(&l.cost, true)) *
+	                     (shape->sparse ? COP_BENCH_DRAWS : 1));
+	show(r, &l);
 }
 
 static cop_err bench_shape(const report *r, const cop_bench_shape *shape)
@@ -240,7 +244,7 @@ static cop_err bench_shape(const report *r, const cop_bench_shape *shape)
 	cop_err err = cop_bench_case_new(shape, cop_kernel_best(), &c);
 	for (size_t i = 0; err == COP_OK && (o = cop_bench_operation_at(i)) != NULL; i++)
 		if (o->suits(shape))
-			err = bench_line(r, c, shape, o);
+			bench_line(r, c, shape, o);
 	cop_bench_case_free(c);
 	(void)fflush(stdout);
 	return err;

@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "linalg/kernel.h"
 
+#define COP_BENCH_DRAWS 64 /* rows that a sparse case goes round through */
 /* Rows of a sparse case's block. */
 #define COP_BENCH_HASHED_BITS 18
 
@@ -27,20 +28,22 @@ size_t cop_bench_shape_columns(const cop_bench_shape *shape);
 /* "54 inputs, 16 trees of height 4" */
 void cop_bench_shape_text(const cop_bench_shape *shape, char *text, size_t room);
 
-/* What one call costs, whatever the machine. */
-typedef struct cop_bench_cost {
-	double flops;   /* a root or a quotient counts as one */
-	size_t loads;   /* floats only read */
-	size_t updates; /* floats read and written */
-} cop_bench_cost;
-
 /* Room for one shape, and the calls on it. */
 typedef struct cop_bench_case cop_bench_case;
+
+/* What one call costs, whatever the machine, and the arrays it goes through: `floats` of each. */
+typedef struct cop_bench_cost {
+	double flops; /* a root or a quotient counts as one */
+	size_t floats;
+	size_t ways;          /* times that what is only read must be read */
+	const float *load[2]; /* only read; NULL: not there */
+	float *update[2];     /* read and written */
+} cop_bench_cost;
 
 typedef struct cop_bench_operation {
 	const char *name;
 	bool (*suits)(const cop_bench_shape *shape);
-	cop_bench_cost (*cost)(const cop_bench_shape *shape);
+	cop_bench_cost (*cost)(const cop_bench_case *c);
 	void (*run)(cop_bench_case *c);
 	void (*blas)(cop_bench_case *c); /* the same product by OpenBLAS; NULL: it has none */
 } cop_bench_operation;
@@ -50,6 +53,8 @@ const cop_bench_operation *cop_bench_operation_at(size_t i);
 
 COP_CHECK cop_err cop_bench_case_new(const cop_bench_shape *shape, const cop_kernel *kernel, cop_bench_case **out);
 void cop_bench_case_free(cop_bench_case *c);
+/* The row that the next call of a sparse case takes; moves on to the one after. */
+const uint32_t *cop_bench_case_draw(cop_bench_case *c);
 
 /* `coppice bench grid`; argv[0] is "grid". */
 int cop_bench_grid_command(int argc, char **argv);

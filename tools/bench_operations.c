@@ -1,5 +1,5 @@
-/* Sparse cases go round through DRAWS rows of their own, all over the block, so that a row is not in the nearest cache
- * only because it was just there. BLAS gets the matrices as it likes them: a node, or arm, a row. */
+/* Sparse cases go round through rows of their own, all over the block, so that a row is not in the nearest cache only
+ * because it was just there. BLAS gets the matrices as it likes them: a node, or arm, a row. */
 #include "bench_grid.h"
 
 #include <stdio.h>
@@ -7,9 +7,6 @@
 
 #include "base/mem.h"
 #include "linalg/blas.h"
-#include "train/dgt.h"
-
-#define DRAWS 64
 
 struct cop_bench_case {
 	cop_bench_shape shape;
@@ -19,7 +16,7 @@ struct cop_bench_case {
 	float *x, *g, *a;     /* d, padded; n; n */
 	float *u, *work, *da; /* leaves, n, n */
 	float *gradient;      /* rows x n, of dense shapes */
-	uint32_t *index;      /* DRAWS x d, of sparse ones */
+	uint32_t *index;      /* COP_BENCH_DRAWS x d, of sparse ones */
 	size_t draw;
 };
 
@@ -47,25 +44,26 @@ void cop_bench_shape_text(const cop_bench_shape *shape, char *text, size_t room)
 
 /* ---- operations ---- */
 
-static size_t weights_of(const cop_bench_shape *shape) { return shape->d * cop_bench_shape_columns(shape); }
+static size_t weights_of(const cop_bench_case *c) { return c->shape.d * c->n; }
 static bool has_trees(const cop_bench_shape *shape) { return shape->trees > 0; }
 static bool has_dense_trees(const cop_bench_shape *shape) { return shape->trees > 0 && !shape->sparse; }
 static bool has_one_tree(const cop_bench_shape *shape) { return shape->trees == 1 && !shape->sparse; }
 static bool has_blocks(const cop_bench_shape *shape) { return shape->block > 0; }
+
+const uint32_t *cop_bench_case_draw(cop_bench_case *c) { return c->index + c->draw++ % COP_BENCH_DRAWS * c->shape.d; }
 
 /* The next row of the case. */
 static cop_row next_row(cop_bench_case *c)
 {
 	if (!c->shape.sparse)
 		return (cop_row){ .d = c->shape.d, .dense = c->x };
-	const uint32_t *index = c->index + c->draw++ % DRAWS * c->shape.d;
-	return (cop_row){ .d = c->rows, .nnz = c->shape.d, .index = index, .value = c->x };
+	return (cop_row){ .d = c->rows, .nnz = c->shape.d, .index = cop_bench_case_draw(c), .value = c->x };
 }
 
-static cop_bench_cost forward_cost(const cop_bench_shape *shape)
+static cop_bench_cost forward_cost(const cop_bench_case *c)
 {
-	size_t n = weights_of(shape);
-	return (cop_bench_cost){ .flops = 2.0 * (double)n, .loads = n };
+	size_t n = weights_of(c);
+	return (cop_bench_cost){ .flops = 2.0 * (double)n, .floats = n, .ways = 1, .load = { c->w } };
 }
 
 static void forward(cop_bench_case *c)
@@ -80,10 +78,10 @@ static void gemv(cop_bench_case *c)
 		cop_blas_gemv(c->n, c->shape.d, 1.0F, c->w, c->x, 1.0F, c->a);
 }
 
-static cop_bench_cost rank1_cost(const cop_bench_shape *shape)
+static cop_bench_cost rank1_cost(const cop_bench_case *c)
 {
-	size_t n = weights_of(shape);
-	return (cop_bench_cost){ .flops = 2.0 * (double)n, .updates = n };
+	size_t n = weights_of(c);
+	return (cop_bench_cost){ .flops = 2.0 * (double)n, .floats = n, .ways = 1, .update = { c->w } };
 }
 
 static void rank1(cop_bench_case *c)
@@ -99,10 +97,10 @@ static void ger(cop_bench_case *c)
 }
 
 /* Gradient, its square, the sum, a root, a quotient, the rate, the difference. */
-static cop_bench_cost adagrad_cost(const cop_bench_shape *shape)
+static cop_bench_cost adagrad_cost(const cop_bench_case *c)
 {
-	size_t n = weights_of(shape);
-	return (cop_bench_cost){ .flops = 7.0 * (double)n, .updates = 2 * n };
+	size_t n = weights_of(c);
+	return (cop_bench_cost){ .flops = 7.0 * (double)n, .floats = n, .ways = 1, .update = { c->w, c->s } };
 }
 
 static void adagrad(cop_bench_case *c)
@@ -112,10 +110,12 @@ static void adagrad(cop_bench_case *c)
 }
 
 /* Two products and a sum for the state, a sum, a root, a sum, a quotient, a product and a difference. */
-static cop_bench_cost rmsprop_cost(const cop_bench_shape *shape)
+static cop_bench_cost rmsprop_cost(const cop_bench_case *c)
 {
-	size_t n = weights_of(shape);
-	return (cop_bench_cost){ .flops = 10.0 * (double)n, .loads = n, .updates = 2 * n };
+	size_t n = weights_of(c);
+	return (cop_bench_cost){
+		.flops = 10.0 * (double)n, .floats = n, .ways = 1, .load = { c->gradient }, .update = { c->w, c->s }
+	};
 }
 
 static void rmsprop(cop_bench_case *c)
@@ -124,19 +124,18 @@ static void rmsprop(cop_bench_case *c)
 	c->kernel->rmsprop(c->shape.d * c->n, &constants, c->gradient, c->w, c->s);
 }
 
-/* Of a node: 3 upwards, 8 downwards; margins and leaf values are read, values and gradients written. */
-static cop_bench_cost backward_cost(const cop_bench_shape *shape)
+/* Of a node: 3 upwards, 8 downwards; both ways read the margins and the values below. */
+static cop_bench_cost backward_cost(const cop_bench_case *c)
 {
-	size_t n = nodes_of(shape);
-	return (cop_bench_cost){ .flops = 11.0 * (double)n, .loads = 2 * n, .updates = 2 * n };
+	size_t n = c->n;
+	return (cop_bench_cost){
+		.flops = 11.0 * (double)n, .floats = n, .ways = 2, .load = { c->a, c->u }, .update = { c->work, c->da }
+	};
 }
 
 static void backward(cop_bench_case *c)
 {
-	if (c->shape.trees == 1)
-		c->kernel->tree_backward(c->shape.height, 0.88F, c->a, c->u, c->work, c->da);
-	else
-		cop_dgt_backward(c->shape.height, c->shape.trees, 0.88F, c->a, c->u, c->work, c->da);
+	c->kernel->trees_backward(c->shape.height, c->shape.trees, 0.88F, c->a, c->u, c->work, c->da);
 }
 
 /* One arm's P, block by block: P x and what it takes off P. */
@@ -215,7 +214,7 @@ static bool allocate(cop_bench_case *c)
 	c->work = cop_mem_alloc(c->n, sizeof *c->work);
 	c->da = cop_mem_alloc(c->n, sizeof *c->da);
 	c->gradient = cop_mem_alloc(shape->sparse ? 0 : second, sizeof *c->gradient);
-	c->index = cop_mem_alloc(shape->sparse ? DRAWS * shape->d : 0, sizeof *c->index);
+	c->index = cop_mem_alloc(shape->sparse ? COP_BENCH_DRAWS * shape->d : 0, sizeof *c->index);
 	return c->w != NULL && c->s != NULL && c->x != NULL && c->g != NULL && c->a != NULL && c->u != NULL &&
 	       c->work != NULL && c->da != NULL && c->gradient != NULL && c->index != NULL;
 }
@@ -230,7 +229,7 @@ static void fill(cop_rng *rng, float *v, size_t n, double scale)
 static void draw_rows(cop_bench_case *c, cop_rng *rng)
 {
 	size_t part = c->rows / c->shape.d;
-	for (size_t i = 0; i < DRAWS * c->shape.d; i++)
+	for (size_t i = 0; i < COP_BENCH_DRAWS * c->shape.d; i++)
 		c->index[i] = (uint32_t)(i % c->shape.d * part + cop_rng_below(rng, part));
 }
 

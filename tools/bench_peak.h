@@ -4,15 +4,19 @@
 #define COP_TOOLS_BENCH_PEAK_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct cop_bench_peak {
 	const char *name;
 	/* `rounds` times so many independent multiply-adds; returns the floating-point operations done. */
 	double (*multiply_add)(size_t rounds, float *sink);
-	/* Reads n floats, aligned to 64 bytes, n a multiple of 256. */
-	void (*load)(size_t n, const float *x, float *sink);
-	/* Rewrites them, each with its own value. */
+	/* Reads, or rewrites each with its own value, n floats in order; x aligned to 64 bytes, n a multiple of 16. */
+	void (*load)(size_t n, const float *x);
 	void (*update)(size_t n, float *x);
+	/* The same of `count` rows of n floats in the order of their indices, asking for a row `ahead` rows before its
+	 * turn (0: not at all). */
+	void (*load_rows)(size_t count, const uint32_t *index, size_t ahead, size_t n, const float *x);
+	void (*update_rows)(size_t count, const uint32_t *index, size_t ahead, size_t n, float *x);
 } cop_bench_peak;
 
 extern const cop_bench_peak cop_bench_peak_plain;

@@ -37,24 +37,81 @@ static double multiply_add(size_t rounds, float *sink)
 	return 2.0 * LANES * CHAINS * (double)rounds;
 }
 
-static void load(size_t n, const float *x, float *sink)
+static inline void load_lanes(size_t n, const float *x, bits *any)
 {
-	bits any[STREAM] = { { 0 } };
-	for (size_t i = 0; i < n; i += (size_t)STREAM * LANES)
+	size_t i = 0;
+	for (; i + (size_t)STREAM * LANES <= n; i += (size_t)STREAM * LANES)
 		for (size_t k = 0; k < STREAM; k++)
 			any[k] |= *(const bits_block *)(x + i + k * LANES);
-	for (int k = 1; k < STREAM; k++)
-		any[0] |= any[k];
-	sink[2] = (float)any[0][0];
+	for (; i + (size_t)STREAM / 2 * LANES <= n; i += (size_t)STREAM / 2 * LANES)
+		for (size_t k = 0; k < STREAM / 2; k++)
+			any[k] |= *(const bits_block *)(x + i + k * LANES);
+	for (; i < n; i += LANES)
+		any[0] |= *(const bits_block *)(x + i);
 }
 
-static void update(size_t n, float *x)
+/* Makes the compiler believe that what was read matters. */
+static inline void use(const bits *any)
 {
-	vec zero = { 0 };
-	__asm__ volatile("" : "+m"(zero)); /* an addition that is not seen to change nothing */
-	for (size_t i = 0; i < n; i += (size_t)STREAM * LANES)
+	for (int k = 0; k < STREAM; k++)
+		__asm__ volatile("" : : "m"(any[k]));
+}
+
+static void load(size_t n, const float *x)
+{
+	bits any[STREAM] = { { 0 } };
+	load_lanes(n, x, any);
+	use(any);
+}
+
+static inline void ask(const float *row, size_t n)
+{
+	for (size_t i = 0; i < n; i += 16)
+		__builtin_prefetch(row + i);
+}
+
+static void load_rows(size_t count, const uint32_t *index, size_t ahead, size_t n, const float *x)
+{
+	bits any[STREAM] = { { 0 } };
+	for (size_t j = 0; j < count; j++) {
+		if (ahead > 0 && j + ahead < count)
+			ask(x + index[j + ahead] * n, n);
+		load_lanes(n, x + index[j] * n, any);
+	}
+	use(any);
+}
+
+static inline void update_lanes(size_t n, float *x, vec zero)
+{
+	size_t i = 0;
+	for (; i + (size_t)STREAM * LANES <= n; i += (size_t)STREAM * LANES)
 		for (size_t k = 0; k < STREAM; k++)
 			*(vec_block *)(x + i + k * LANES) += zero;
+	for (; i + (size_t)STREAM / 2 * LANES <= n; i += (size_t)STREAM / 2 * LANES)
+		for (size_t k = 0; k < STREAM / 2; k++)
+			*(vec_block *)(x + i + k * LANES) += zero;
+	for (; i < n; i += LANES)
+		*(vec_block *)(x + i) += zero;
+}
+
+/* Nothing, which the compiler does not know. */
+static inline vec hidden_zero(void)
+{
+	vec zero = { 0 };
+	__asm__ volatile("" : "+m"(zero));
+	return zero;
+}
+
+static void update(size_t n, float *x) { update_lanes(n, x, hidden_zero()); }
+
+static void update_rows(size_t count, const uint32_t *index, size_t ahead, size_t n, float *x)
+{
+	vec zero = hidden_zero();
+	for (size_t j = 0; j < count; j++) {
+		if (ahead > 0 && j + ahead < count)
+			ask(x + index[j + ahead] * n, n);
+		update_lanes(n, x + index[j] * n, zero);
+	}
 }
 
 const cop_bench_peak PEAK_SYMBOL = {
@@ -62,4 +119,6 @@ const cop_bench_peak PEAK_SYMBOL = {
 	.multiply_add = multiply_add,
 	.load = load,
 	.update = update,
+	.load_rows = load_rows,
+	.update_rows = update_rows,
 };

@@ -4,9 +4,10 @@
  * of COP_KERNEL_LANES, 64-byte aligned (base/mem). Feature-major makes the forward product, the rank-1 update and
  * sparse inputs all contiguous: one row per present feature, no horizontal sums.
  *
- * Every sum runs in a fixed order: column sums over ascending features, dot products in COP_KERNEL_LANES lanes folded
- * in halves. So one table gives the same bits on every call on the same kind of processor; two tables differ by
- * rounding only. Tables are constant; any thread. Outputs may not overlap inputs. */
+ * Every sum runs in a fixed order: column sums over ascending features, 8 of them summed by themselves (of what is
+ * left, 4, 2 and 1), dot products in COP_KERNEL_LANES lanes folded in halves. So one table gives the same bits on every
+ * call on the same kind of processor; two tables differ by rounding, and by the estimates of adagrad and rmsprop.
+ * Tables are constant; any thread. Outputs may not overlap inputs. */
 #ifndef COP_LINALG_KERNEL_H
 #define COP_LINALG_KERNEL_H
 
@@ -37,15 +38,19 @@ typedef struct cop_kernel {
 	void (*rank1)(size_t d, size_t n, const float *x, const float *g, float *w);
 	void (*rank1_sparse)(size_t nnz, const uint32_t *index, const float *x, size_t n, const float *g, float *w);
 	/* AdaGrad on the gradient x gᵀ: S += (x[j] g[i])^2, W -= eta x[j] g[i] / sqrt(S). S starts positive and stays
-	 * at FLT_MAX once it is there. */
+	 * at FLT_MAX once it is there. Where the processor estimates the inverse root, that is what scales the step: to
+	 * 11 bits or more. */
 	void (*adagrad)(size_t d, size_t n, const float *x, const float *g, float eta, float *w, float *s);
 	void (*adagrad_sparse)(size_t nnz, const uint32_t *index, const float *x, size_t n, const float *g, float eta,
 	        float *w, float *s);
-	/* RMSprop, n weights: S = alpha S + rest g^2, W -= lr g / (sqrt(S + in) + out). No alignment needed. */
+	/* RMSprop, n weights: S = alpha S + rest g^2, W -= lr g / (sqrt(S + in) + out), in or out at least 1e-12. Root
+	 * and quotient by estimates, as adagrad's. No alignment needed. */
 	void (*rmsprop)(size_t n, const cop_kernel_rmsprop *c, const float *g, float *w, float *s);
 	/* Dense gradients of one hard tree of height h, as train/dgt.h's cop_dgt_backward with m = 1: margins a (2^h -
 	 * 1 in heap order), leaf derivatives u (2^h), work (2^h - 1), da (2^h - 1). */
 	void (*tree_backward)(unsigned h, float p, const float *a, const float *u, float *work, float *da);
+	/* The same of m such trees, interleaved as train/dgt.h has them; all arrays m times as long. */
+	void (*trees_backward)(unsigned h, size_t m, float p, const float *a, const float *u, float *work, float *da);
 	/* Dense standardisation: shift[j] = mean[j], scale[j] = 1 / sd from m2, the sum of squared deviations over
 	 * count rows; 0 where the variance is none: not above 1e-12 mean^2, or so small that a float cannot hold 1 /
 	 * sd. */

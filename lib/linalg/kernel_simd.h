@@ -34,15 +34,14 @@ typedef float vec_block __attribute__((vector_size(4 * LANES), aligned(4 * LANES
 #define STORE(p, v) (*(vec_block *)(p) = (v))
 #define INLINE      static inline __attribute__((always_inline))
 
-/* 1/sqrt(v), v in (0, FLT_MAX], to about 22 bits where the processor estimates it, exact otherwise. */
+/* 1/sqrt(v) and 1/v, v in [FLT_MIN, FLT_MAX], by the processor's estimates where it has them: 14 bits (AVX-512) or 11
+ * (AVX2). They only scale steps, whose length nobody knows to three digits. */
 INLINE vec rsqrt(vec v)
 {
 #ifdef __AVX512F__
-	vec estimate = (vec)_mm512_rsqrt14_ps((__m512)v);
-	return estimate * (1.5f - 0.5f * v * estimate * estimate);
+	return (vec)_mm512_rsqrt14_ps((__m512)v);
 #elif defined(__AVX2__)
-	vec estimate = (vec)_mm256_rsqrt_ps((__m256)v);
-	return estimate * (1.5f - 0.5f * v * estimate * estimate);
+	return (vec)_mm256_rsqrt_ps((__m256)v);
 #else
 	vec out;
 	for (int i = 0; i < LANES; i++)
@@ -51,17 +50,14 @@ INLINE vec rsqrt(vec v)
 #endif
 }
 
-INLINE vec root(vec v)
+INLINE vec inverse(vec v)
 {
 #ifdef __AVX512F__
-	return (vec)_mm512_sqrt_ps((__m512)v);
+	return (vec)_mm512_rcp14_ps((__m512)v);
 #elif defined(__AVX2__)
-	return (vec)_mm256_sqrt_ps((__m256)v);
+	return (vec)_mm256_rcp_ps((__m256)v);
 #else
-	vec out;
-	for (int i = 0; i < LANES; i++)
-		out[i] = sqrtf(v[i]);
-	return out;
+	return 1.0f / v;
 #endif
 }
 
@@ -116,31 +112,104 @@ static float dot(size_t n, const float *x, const float *y)
 	return fold(even);
 }
 
-/* One panel of `width` vecs: index NULL means all features in order. */
-INLINE void forward_panel(
-        int width, size_t d, const uint32_t *index, const float *x, size_t n, const float *w, float *a)
+#define LINE  (64 / (int)sizeof(float)) /* floats of a cache line */
+#define AHEAD 64                        /* lines of sparse rows that are on their way */
+
+/* Asks for `floats` of the sparse row to come; dense rows are foreseen by the processor. */
+INLINE void ask(size_t j, size_t d, const uint32_t *index, size_t floats, size_t n, const float *w)
+{
+	size_t ahead = AHEAD * LINE / floats;
+	if (index == NULL || j + ahead >= d)
+		return;
+	const float *row = w + index[j + ahead] * n;
+	for (size_t i = 0; i < floats; i += LINE)
+		__builtin_prefetch(row + i);
+}
+
+#define GROUP 8    /* features summed by themselves */
+#define TILE  1024 /* columns of a wide block that are taken at a time: their sums stay in the nearest cache */
+
+/* Feature k of a group, k < rows: x[k] and its row. */
+typedef struct group {
+	vec x[GROUP];
+	const float *row[GROUP];
+} group;
+
+INLINE void take_group(int rows, group *of, size_t j, const uint32_t *index, const float *x, size_t n, const float *w)
+{
+	for (int k = 0; k < rows; k++) {
+		of->x[k] = x[j + (size_t)k] - (vec){ 0 };
+		of->row[k] = w + (index == NULL ? j + (size_t)k : index[j + (size_t)k]) * n;
+	}
+}
+
+/* Its sum for one vec of columns. Groups depend on one another only by the last addition, so that those of a narrow
+ * block overlap. */
+INLINE vec sum_group(int rows, const group *of, size_t at)
+{
+	vec sum = of->x[0] * LOAD(of->row[0] + at);
+	for (int k = 1; k < rows; k++)
+		sum += of->x[k] * LOAD(of->row[k] + at);
+	return sum;
+}
+
+/* Groups of `rows` features from j on, as many as there are; width vecs of columns stay in registers. */
+INLINE size_t forward_narrow(int rows, int width, size_t j, size_t d, const uint32_t *index, const float *x, size_t n,
+        const float *w, float *a)
 {
 	vec sum[WIDE];
 	for (int v = 0; v < width; v++)
 		sum[v] = LOAD(a + v * LANES);
-	for (size_t j = 0; j < d; j++) {
-		const float *row = w + (index == NULL ? j : index[j]) * n;
+	for (; j + (size_t)rows <= d; j += (size_t)rows) {
+		group of;
+		for (int k = 0; k < rows; k++)
+			ask(j + (size_t)k, d, index, (size_t)width * LANES, n, w);
+		take_group(rows, &of, j, index, x, n, w);
 		for (int v = 0; v < width; v++)
-			sum[v] += x[j] * LOAD(row + v * LANES);
+			sum[v] += sum_group(rows, &of, (size_t)v * LANES);
 	}
 	for (int v = 0; v < width; v++)
 		STORE(a + v * LANES, sum[v]);
+	return j;
 }
+
+/* The same for `columns` of a wider block, whose sums are in the nearest cache. */
+INLINE size_t forward_wide(int rows, size_t columns, size_t j, size_t d, const uint32_t *index, const float *x,
+        size_t n, const float *w, float *a)
+{
+	for (; j + (size_t)rows <= d; j += (size_t)rows) {
+		group of;
+		for (int k = 0; k < rows; k++)
+			ask(j + (size_t)k, d, index, columns, n, w);
+		take_group(rows, &of, j, index, x, n, w);
+		for (size_t i = 0; i < columns; i += LANES)
+			STORE(a + i, LOAD(a + i) + sum_group(rows, &of, i));
+	}
+	return j;
+}
+
+/* Groups of GROUP features, then of what is left. */
+#define FORWARD(part, columns)                                                                                         \
+	j = part(GROUP, columns, j, d, index, x, n, w + i, a + i);                                                     \
+	j = part(GROUP / 2, columns, j, d, index, x, n, w + i, a + i);                                                 \
+	j = part(GROUP / 4, columns, j, d, index, x, n, w + i, a + i);                                                 \
+	(void)part(1, columns, j, d, index, x, n, w + i, a + i)
 
 INLINE void forward_any(size_t d, const uint32_t *index, const float *x, size_t n, const float *w, float *a)
 {
-	size_t i = 0;
-	for (; i + WIDE * LANES <= n; i += WIDE * LANES)
-		forward_panel(WIDE, d, index, x, n, w + i, a + i);
-	for (; i + 2 * LANES <= n; i += 2 * LANES)
-		forward_panel(2, d, index, x, n, w + i, a + i);
-	for (; i < n; i += LANES)
-		forward_panel(1, d, index, x, n, w + i, a + i);
+	for (size_t i = 0; i < n; i += TILE) {
+		size_t columns = n - i < TILE ? n - i : TILE;
+		size_t j = 0;
+		if (columns == 4 * LANES) {
+			FORWARD(forward_narrow, 4);
+		} else if (columns == 2 * LANES) {
+			FORWARD(forward_narrow, 2);
+		} else if (columns == LANES) {
+			FORWARD(forward_narrow, 1);
+		} else {
+			FORWARD(forward_wide, columns);
+		}
+	}
 }
 
 static void forward(size_t d, size_t n, const float *x, const float *w, float *a) { forward_any(d, NULL, x, n, w, a); }
@@ -150,12 +219,72 @@ static void forward_sparse(size_t nnz, const uint32_t *index, const float *x, si
 	forward_any(nnz, index, x, n, w, a);
 }
 
+/* Updates take pieces of some rows by some vecs of columns, at most PIECE vecs. A piece is read before any of it is
+ * written: where two arrays, or two rows, lie alike in their pages, a store to one would else hold up the loads of the
+ * other. Of wide blocks UPDATE_TILE columns are taken at a time, whose g stays near, of several rows, so that it is
+ * read more seldom. */
+#ifdef __AVX512F__
+#define PIECE 8
+#else
+#define PIECE 4
+#endif
+#define ROWS        4
+#define ACROSS      (PIECE / ROWS)
+#define UPDATE_TILE 4096
+
+typedef struct rows_of {
+	size_t at[PIECE]; /* where they begin */
+	float x[PIECE];
+} rows_of;
+
+INLINE void take_rows(int rows, rows_of *of, size_t j, const uint32_t *index, const float *x, size_t n)
+{
+	for (int k = 0; k < rows; k++) {
+		of->at[k] = (index == NULL ? j + (size_t)k : index[j + (size_t)k]) * n;
+		of->x[k] = x[j + (size_t)k];
+	}
+}
+
+INLINE void ask_rows(int rows, size_t j, size_t d, const uint32_t *index, size_t columns, size_t n, const float *w)
+{
+	for (int k = 0; k < rows; k++)
+		ask(j + (size_t)k, d, index, columns, n, w);
+}
+
+INLINE void rank1_piece(int rows, int width, const rows_of *of, const float *g, float *w)
+{
+	vec weight[PIECE];
+	for (int k = 0; k < rows; k++)
+		for (int v = 0; v < width; v++)
+			weight[k * width + v] = LOAD(w + of->at[k] + v * LANES) + of->x[k] * LOAD(g + v * LANES);
+	for (int k = 0; k < rows; k++)
+		for (int v = 0; v < width; v++)
+			STORE(w + of->at[k] + v * LANES, weight[k * width + v]);
+}
+
+/* `columns` of the rows from j on, as many as come in `rows`; the first row left. */
+INLINE size_t rank1_rows(int rows, size_t columns, size_t j, size_t d, const uint32_t *index, const float *x, size_t n,
+        const float *g, float *w)
+{
+	for (; j + (size_t)rows <= d; j += (size_t)rows) {
+		rows_of of;
+		size_t i = 0;
+		ask_rows(rows, j, d, index, columns, n, w);
+		take_rows(rows, &of, j, index, x, n);
+		for (; i + ACROSS * LANES <= columns; i += ACROSS * LANES)
+			rank1_piece(rows, ACROSS, &of, g + i, w + i);
+		for (; i < columns; i += LANES)
+			rank1_piece(rows, 1, &of, g + i, w + i);
+	}
+	return j;
+}
+
 INLINE void rank1_any(size_t d, const uint32_t *index, const float *x, size_t n, const float *g, float *w)
 {
-	for (size_t j = 0; j < d; j++) {
-		float *row = w + (index == NULL ? j : index[j]) * n;
-		for (size_t i = 0; i < n; i += LANES)
-			STORE(row + i, LOAD(row + i) + x[j] * LOAD(g + i));
+	for (size_t i = 0; i < n; i += UPDATE_TILE) {
+		size_t columns = n - i < UPDATE_TILE ? n - i : UPDATE_TILE;
+		size_t j = rank1_rows(ROWS, columns, 0, d, index, x, n, g + i, w + i);
+		(void)rank1_rows(1, columns, j, d, index, x, n, g + i, w + i);
 	}
 }
 
@@ -166,17 +295,54 @@ static void rank1_sparse(size_t nnz, const uint32_t *index, const float *x, size
 	rank1_any(nnz, index, x, n, g, w);
 }
 
+INLINE void adagrad_piece(int rows, int width, const rows_of *of, float eta, const float *g, float *w, float *s)
+{
+	vec weight[PIECE], sum[PIECE];
+	for (int i = 0; i < rows * width; i++) {
+		size_t at = of->at[i / width] + (size_t)(i % width) * LANES;
+		vec gradient = of->x[i / width] * LOAD(g + i % width * LANES);
+		sum[i] = capped(LOAD(s + at) + gradient * gradient);
+		weight[i] = LOAD(w + at) - eta * gradient * rsqrt(sum[i]);
+	}
+	for (int i = 0; i < rows * width; i++) {
+		size_t at = of->at[i / width] + (size_t)(i % width) * LANES;
+		STORE(s + at, sum[i]);
+		STORE(w + at, weight[i]);
+	}
+}
+
+/* As rank1_rows. */
+INLINE size_t adagrad_rows(int rows, int width, size_t columns, size_t j, size_t d, const uint32_t *index,
+        const float *x, size_t n, const float *g, float eta, float *w, float *s)
+{
+	for (; j + (size_t)rows <= d; j += (size_t)rows) {
+		rows_of of;
+		size_t i = 0;
+		ask_rows(rows, j, d, index, columns, n, w);
+		ask_rows(rows, j, d, index, columns, n, s);
+		take_rows(rows, &of, j, index, x, n);
+		for (; i + (size_t)width * LANES <= columns; i += (size_t)width * LANES)
+			adagrad_piece(rows, width, &of, eta, g + i, w + i, s + i);
+		for (; i < columns; i += LANES)
+			adagrad_piece(rows, 1, &of, eta, g + i, w + i, s + i);
+	}
+	return j;
+}
+
+/* With two arrays, several rows of a block that is not wide are more streams than they are worth. */
 INLINE void adagrad_any(
         size_t d, const uint32_t *index, const float *x, size_t n, const float *g, float eta, float *w, float *s)
 {
-	for (size_t j = 0; j < d; j++) {
-		size_t at = (index == NULL ? j : index[j]) * n;
-		for (size_t i = 0; i < n; i += LANES) {
-			vec gradient = x[j] * LOAD(g + i);
-			vec sum = capped(LOAD(s + at + i) + gradient * gradient);
-			STORE(s + at + i, sum);
-			STORE(w + at + i, LOAD(w + at + i) - eta * gradient * rsqrt(sum));
-		}
+	for (size_t i = 0; i < n; i += UPDATE_TILE) {
+		size_t columns = n - i < UPDATE_TILE ? n - i : UPDATE_TILE;
+		size_t j = 0;
+		if (n == LANES)
+			j = adagrad_rows(PIECE, 1, LANES, 0, d, index, x, n, g, eta, w, s);
+		else if (n == 2 * LANES)
+			j = adagrad_rows(PIECE / 2, 2, 2 * LANES, 0, d, index, x, n, g, eta, w, s);
+		else if (n > UPDATE_TILE)
+			j = adagrad_rows(2, PIECE / 2, columns, 0, d, index, x, n, g + i, eta, w + i, s + i);
+		(void)adagrad_rows(1, 4, columns, j, d, index, x, n, g + i, eta, w + i, s + i);
 	}
 }
 
@@ -191,23 +357,39 @@ static void adagrad_sparse(
 	adagrad_any(nnz, index, x, n, g, eta, w, s);
 }
 
+/* No root of zero is taken, whose inverse would be infinite. */
 INLINE void rmsprop_lanes(const cop_kernel_rmsprop *c, vec g, vec *w, vec *s)
 {
 	*s = c->alpha * *s + c->rest * (g * g);
-	*w -= c->lr * g / (root(*s + c->in) + c->out);
+	vec v = *s + (c->in + FLT_MIN);
+	*w -= c->lr * g * inverse(v * rsqrt(v) + c->out);
 }
 
-static void rmsprop(size_t n, const cop_kernel_rmsprop *c, const float *g, float *w, float *s)
+#define FLAT 4 /* vecs of a piece */
+
+/* As adagrad_piece. */
+INLINE void rmsprop_piece(int width, const cop_kernel_rmsprop *c, const float *g, float *w, float *s)
 {
-	size_t i = 0;
-	vec weight, state;
-	for (; i + LANES <= n; i += LANES) {
-		weight = LOAD_ANY(w + i);
-		state = LOAD_ANY(s + i);
-		rmsprop_lanes(c, LOAD_ANY(g + i), &weight, &state);
-		*(vec_any *)(w + i) = weight;
-		*(vec_any *)(s + i) = state;
+	vec weight[FLAT], state[FLAT];
+	for (int v = 0; v < width; v++) {
+		weight[v] = LOAD_ANY(w + v * LANES);
+		state[v] = LOAD_ANY(s + v * LANES);
+		rmsprop_lanes(c, LOAD_ANY(g + v * LANES), &weight[v], &state[v]);
 	}
+	for (int v = 0; v < width; v++) {
+		*(vec_any *)(w + v * LANES) = weight[v];
+		*(vec_any *)(s + v * LANES) = state[v];
+	}
+}
+
+static void rmsprop(size_t n, const cop_kernel_rmsprop *constants, const float *g, float *w, float *s)
+{
+	const cop_kernel_rmsprop c = *constants; /* which no store can change */
+	size_t i = 0;
+	for (; i + FLAT * LANES <= n; i += FLAT * LANES)
+		rmsprop_piece(FLAT, &c, g + i, w + i, s + i);
+	for (; i + LANES <= n; i += LANES)
+		rmsprop_piece(1, &c, g + i, w + i, s + i);
 	if (i == n)
 		return;
 	float tail[3][LANES] = { { 0 } };
@@ -215,11 +397,9 @@ static void rmsprop(size_t n, const cop_kernel_rmsprop *c, const float *g, float
 	memcpy(tail[0], g + i, bytes);
 	memcpy(tail[1], w + i, bytes);
 	memcpy(tail[2], s + i, bytes);
-	weight = LOAD_ANY(tail[1]);
-	state = LOAD_ANY(tail[2]);
-	rmsprop_lanes(c, LOAD_ANY(tail[0]), &weight, &state);
-	memcpy(w + i, &weight, bytes);
-	memcpy(s + i, &state, bytes);
+	rmsprop_piece(1, &c, tail[0], tail[1], tail[2]);
+	memcpy(w + i, tail[1], bytes);
+	memcpy(s + i, tail[2], bytes);
 }
 
 /* Nodes of one level, their children's values side by side. */
@@ -253,17 +433,169 @@ INLINE void spread_level(size_t nodes, float p, float root, const float *restric
 	}
 }
 
+/* Children side by side, taken apart and put together. */
+#if LANES == 16
+#define EVEN(x, y)  __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+#define ODD(x, y)   __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
+#define FRONT(x, y) __builtin_shufflevector(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
+#define BACK(x, y)  __builtin_shufflevector(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
+#elif LANES == 8
+#define EVEN(x, y)  __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14)
+#define ODD(x, y)   __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15)
+#define FRONT(x, y) __builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11)
+#define BACK(x, y)  __builtin_shufflevector(x, y, 4, 12, 5, 13, 6, 14, 7, 15)
+#else
+#define EVEN(x, y)  __builtin_shufflevector(x, y, 0, 2, 4, 6)
+#define ODD(x, y)   __builtin_shufflevector(x, y, 1, 3, 5, 7)
+#define FRONT(x, y) __builtin_shufflevector(x, y, 0, 4, 1, 5)
+#define BACK(x, y)  __builtin_shufflevector(x, y, 2, 6, 3, 7)
+#endif
+
+/* Lanes of yes where sign >= 0, of no elsewhere and where sign is NaN. */
+INLINE vec choose(vec sign, vec yes, vec no)
+{
+#ifdef __AVX512F__
+	__mmask16 chosen = _mm512_cmp_ps_mask((__m512)sign, _mm512_setzero_ps(), _CMP_GE_OQ);
+	return (vec)_mm512_mask_blend_ps(chosen, (__m512)no, (__m512)yes);
+#else
+	mask chosen = sign >= 0.0f;
+	return (vec)((chosen & (mask)yes) | (~chosen & (mask)no));
+#endif
+}
+
+/* gather_level and spread_level of whole vecs of nodes. */
+INLINE void gather_wide(size_t nodes, float p, const float *a, const float *child, float *out)
+{
+	vec agree = p - (vec){ 0 };
+	vec other = 1.0f - agree;
+	for (size_t i = 0; i < nodes; i += LANES) {
+		vec near = LOAD_ANY(child + 2 * i);
+		vec far = LOAD_ANY(child + 2 * i + LANES);
+		vec sign = LOAD_ANY(a + i);
+		*(vec_any *)(out + i) =
+		        choose(sign, other, agree) * EVEN(near, far) + choose(sign, agree, other) * ODD(near, far);
+	}
+}
+
+INLINE void spread_wide(
+        size_t nodes, float p, float root, const float *a, const float *child, float *da, float *p_child)
+{
+	vec agree = p - (vec){ 0 };
+	vec other = 1.0f - agree;
+	for (size_t i = 0; i < nodes; i += LANES) {
+		vec near = LOAD_ANY(child + 2 * i);
+		vec far = LOAD_ANY(child + 2 * i + LANES);
+		vec sign = LOAD_ANY(a + i);
+		vec share = LOAD_ANY(da + i);
+		vec right = share * choose(sign, agree, other);
+		vec left = share * choose(sign, other, agree);
+		vec d = right * (ODD(near, far) - root) - left * (EVEN(near, far) - root);
+		if (p_child != NULL) {
+			*(vec_any *)(p_child + 2 * i) = FRONT(left, right);
+			*(vec_any *)(p_child + 2 * i + LANES) = BACK(left, right);
+		}
+		vec size = (vec)((mask)sign & INT32_MAX);
+		*(vec_any *)(da + i) = choose(1.0f - size, d, (vec){ 0 });
+	}
+}
+
+INLINE void gather_any(size_t nodes, float p, const float *a, const float *child, float *out)
+{
+	if (nodes >= LANES)
+		gather_wide(nodes, p, a, child, out);
+	else
+		gather_level(nodes, p, a, child, out);
+}
+
+INLINE void spread_any(size_t nodes, float p, float root, const float *a, const float *child, float *da, float *p_child)
+{
+	if (nodes >= LANES)
+		spread_wide(nodes, p, root, a, child, da, p_child);
+	else
+		spread_level(nodes, p, root, a, child, da, p_child);
+}
+
 static void tree_backward(unsigned h, float p, const float *a, const float *u, float *work, float *da)
 {
 	size_t first = ((size_t)1 << (h - 1)) - 1;
-	gather_level(first + 1, p, a + first, u, work + first);
+	gather_any(first + 1, p, a + first, u, work + first);
 	for (size_t nodes = (first + 1) / 2; nodes > 0; nodes /= 2)
-		gather_level(nodes, p, a + nodes - 1, work + 2 * nodes - 1, work + nodes - 1);
+		gather_any(nodes, p, a + nodes - 1, work + 2 * nodes - 1, work + nodes - 1);
 	da[0] = 1.0f;
 	for (size_t nodes = 1; nodes <= first; nodes *= 2)
-		spread_level(
-		        nodes, p, work[0], a + nodes - 1, work + 2 * nodes - 1, da + nodes - 1, da + 2 * nodes - 1);
-	spread_level(first + 1, p, work[0], a + first, u, da + first, NULL);
+		spread_any(nodes, p, work[0], a + nodes - 1, work + 2 * nodes - 1, da + nodes - 1, da + 2 * nodes - 1);
+	spread_any(first + 1, p, work[0], a + first, u, da + first, NULL);
+}
+
+/* Many trees: lane j of a node is tree j's. One node upwards, from its children side by side. */
+INLINE void gather_trees(size_t m, float p, const float *restrict a, const float *restrict child, float *restrict out)
+{
+	float q = 1.0f - p;
+#pragma omp simd
+	for (size_t j = 0; j < m; j++) {
+		float to_right = a[j] >= 0.0f ? p : q;
+		float to_left = a[j] >= 0.0f ? q : p;
+		out[j] = to_left * child[j] + to_right * child[m + j];
+	}
+}
+
+/* One node downwards: da holds P on entry, the gradient on exit; p_child as above. */
+INLINE void spread_trees(size_t m, float p, const float *restrict a, const float *restrict root,
+        const float *restrict child, float *restrict da, float *restrict p_child)
+{
+	float q = 1.0f - p;
+#pragma omp simd
+	for (size_t j = 0; j < m; j++) {
+		float pr = da[j] * (a[j] >= 0.0f ? p : q);
+		float pl = da[j] * (a[j] >= 0.0f ? q : p);
+		float d = pr * (child[m + j] - root[j]) - pl * (child[j] - root[j]);
+		if (p_child != NULL) {
+			p_child[j] = pl;
+			p_child[m + j] = pr;
+		}
+		da[j] = fabsf(a[j]) <= 1.0f ? d : 0.0f;
+	}
+}
+
+/* Levels one after the other, the nodes of each in the order of memory. */
+INLINE void backward_trees(unsigned h, size_t m, float p, const float *a, const float *u, float *work, float *da)
+{
+	size_t first = ((size_t)1 << (h - 1)) - 1; /* of the last level, whose children are leaves */
+	for (size_t t = first; t <= 2 * first; t++)
+		gather_trees(m, p, a + t * m, u + 2 * (t - first) * m, work + t * m);
+	for (size_t level = first; level > 0; level = (level - 1) / 2)
+		for (size_t t = (level - 1) / 2; t < level; t++)
+			gather_trees(m, p, a + t * m, work + (2 * t + 1) * m, work + t * m);
+	for (size_t j = 0; j < m; j++)
+		da[j] = 1.0f;
+	for (size_t t = 0; t < first; t++)
+		spread_trees(m, p, a + t * m, work, work + (2 * t + 1) * m, da + t * m, da + (2 * t + 1) * m);
+	for (size_t t = first; t <= 2 * first; t++)
+		spread_trees(m, p, a + t * m, work, u + 2 * (t - first) * m, da + t * m, NULL);
+}
+
+/* The usual numbers of trees are known when it is compiled. */
+static void trees_backward(unsigned h, size_t m, float p, const float *a, const float *u, float *work, float *da)
+{
+	switch (m) {
+	case 1:
+		tree_backward(h, p, a, u, work, da);
+		break;
+	case 8:
+		backward_trees(h, 8, p, a, u, work, da);
+		break;
+	case 16:
+		backward_trees(h, 16, p, a, u, work, da);
+		break;
+	case 32:
+		backward_trees(h, 32, p, a, u, work, da);
+		break;
+	case 64:
+		backward_trees(h, 64, p, a, u, work, da);
+		break;
+	default:
+		backward_trees(h, m, p, a, u, work, da);
+	}
 }
 
 static void standardise(size_t d, double count, const double *restrict mean, const double *restrict m2,
@@ -308,6 +640,7 @@ const cop_kernel COP_KERNEL_SYMBOL = {
 	.adagrad = adagrad,
 	.adagrad_sparse = adagrad_sparse,
 	.rmsprop = rmsprop,
+	.trees_backward = trees_backward,
 	.tree_backward = tree_backward,
 	.standardise = standardise,
 	.within = within,

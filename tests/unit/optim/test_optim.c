@@ -116,8 +116,8 @@ static void test_rmsprop_default_eps_is_outside_the_root(void **state)
 	assert_int_equal(cop_optim_new("rmsprop", &settings, 1, 1, &optim), COP_OK);
 	float w = 0.0f, g = 1e-6f;
 	assert_int_equal(cop_optim_step(optim, &w, &g), COP_OK);
-	/* 1e-2 * 1e-6 / (sqrt(1e-14) + 1e-5) */
-	assert_true(fabs((double)w + 1e-8 / 1.01e-5) < 1e-8);
+	/* 1e-2 * 1e-6 / (sqrt(1e-14) + 1e-5), by the kernel's estimates; inside it would be 3e-6 */
+	assert_true(fabs((double)w + 1e-8 / 1.01e-5) < 1e-6);
 	cop_optim_free(optim);
 }
 

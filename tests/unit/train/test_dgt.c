@@ -99,21 +99,27 @@ static float draw_activation(cop_rng *rng)
 	}
 }
 
-/* The same by the vector kernels, for one tree. */
-static void check_kernels(unsigned h, float p, const float *a, const float *u, const float *want)
+/* The same by the vector kernels. */
+static void check_kernels(unsigned h, size_t m, float p, const float *a, const float *u, const float *want)
 {
 	static const char *const names[] = { "plain", "avx2", "avx512" };
-	float work[LEAVES], da[LEAVES];
+	size_t n = ((size_t)1 << h) - 1;
+	float *work = cop_mem_alloc(n * m, sizeof *work), *da = cop_mem_alloc(n * m, sizeof *da);
 	for (size_t v = 0; v < sizeof names / sizeof *names; v++) {
 		const cop_kernel *kernel = cop_kernel_find(names[v]);
-		if (kernel == NULL)
-			continue;
-		kernel->tree_backward(h, p, a, u, work, da);
-		for (size_t t = 0; t + 1 < (size_t)1 << h; t++)
-			if (fabsf(da[t] - want[t]) > 2e-6f)
-				fail_msg("%s h %u node %zu: %g, want %g", names[v], h, t, (double)da[t],
-				        (double)want[t]);
+		for (int alone = 0; kernel != NULL && alone <= (m == 1); alone++) {
+			if (alone)
+				kernel->tree_backward(h, p, a, u, work, da);
+			else
+				kernel->trees_backward(h, m, p, a, u, work, da);
+			for (size_t t = 0; t < n * m; t++)
+				if (fabsf(da[t] - want[t]) > 2e-6f)
+					fail_msg("%s h %u m %zu node %zu: %g, want %g", names[v], h, m, t / m,
+					        (double)da[t], (double)want[t]);
+		}
 	}
+	cop_mem_free(work);
+	cop_mem_free(da);
 }
 
 /* One random forest of m trees, each tree compared with the literal sum. */
@@ -127,8 +133,7 @@ static void check_literal(cop_rng *rng, unsigned h, size_t m, double fac)
 	for (size_t i = 0; i < (n + 1) * m; i++)
 		u[i] = (float)cop_rng_normal(rng);
 	cop_dgt_backward(h, m, cop_dgt_agree(fac), a, u, work, da);
-	if (m == 1)
-		check_kernels(h, cop_dgt_agree(fac), a, u, da);
+	check_kernels(h, m, cop_dgt_agree(fac), a, u, da);
 	for (size_t j = 0; j < m; j++) {
 		double a1[LEAVES], u1[LEAVES], want[LEAVES];
 		for (size_t t = 0; t < n; t++)
@@ -258,6 +263,39 @@ static void test_backward_many_trees_equals_each_alone(void **state)
 	}
 }
 
+/* Nor by the vector kernels: lanes of many trees, however many there are. */
+static void test_trees_backward_lanes_do_not_depend_on_their_number(void **state)
+{
+	(void)state;
+	enum { H = 5, N = 31, M = 64 };
+	static const size_t fewer[] = { 2, 3, 7, 8, 16, 17, 24, 32, 63 };
+	static const char *const names[] = { "plain", "avx2", "avx512" };
+	cop_rng rng;
+	print_message("seed 15\n");
+	cop_rng_init(&rng, 15, 0);
+	float a[N * M], u[(N + 1) * M], work[N * M], da[N * M], a1[N * M], u1[(N + 1) * M], da1[N * M];
+	for (size_t i = 0; i < N * M; i++)
+		a[i] = draw_activation(&rng);
+	for (size_t i = 0; i < (N + 1) * M; i++)
+		u[i] = (float)cop_rng_normal(&rng);
+	for (size_t v = 0; v < sizeof names / sizeof *names; v++) {
+		const cop_kernel *kernel = cop_kernel_find(names[v]);
+		if (kernel == NULL)
+			continue;
+		kernel->trees_backward(H, M, 0.88f, a, u, work, da);
+		for (size_t i = 0; i < sizeof fewer / sizeof *fewer; i++) {
+			size_t m = fewer[i];
+			for (size_t t = 0; t < N; t++)
+				memcpy(a1 + t * m, a + t * M, m * sizeof *a);
+			for (size_t l = 0; l <= N; l++)
+				memcpy(u1 + l * m, u + l * M, m * sizeof *u);
+			kernel->trees_backward(H, m, 0.88f, a1, u1, work, da1);
+			for (size_t t = 0; t < N; t++)
+				assert_memory_equal(da1 + t * m, da + t * M, m * sizeof *da);
+		}
+	}
+}
+
 /* The hard walk ends in the one leaf whose score sum_t sign(a_t) S(t,l) is h. */
 static void test_leaves_random_is_the_highest_score(void **state)
 {
@@ -320,6 +358,7 @@ int main(void)
 		cmocka_unit_test(test_backward_random_equals_finite_differences),
 		cmocka_unit_test(test_backward_fixed_inputs_give_recorded_numbers),
 		cmocka_unit_test(test_backward_many_trees_equals_each_alone),
+		cmocka_unit_test(test_trees_backward_lanes_do_not_depend_on_their_number),
 		cmocka_unit_test(test_leaves_random_is_the_highest_score),
 		cmocka_unit_test(test_largest_height_works),
 		cmocka_unit_test(test_agree_is_sigma_of_twice_fac),
