@@ -72,7 +72,8 @@ cop_explained_node *cop_explanation_node(cop_explanation *e, cop_explained_tree 
 }
 
 /* Inserts the entry of that index unless `most` heavier ones, or as heavy and earlier, are there. */
-static uint8_t insert(cop_explained_feature *list, uint8_t count, uint8_t most, const cop_explained_feature *entry)
+static inline uint8_t insert(
+        cop_explained_feature *list, uint8_t count, uint8_t most, const cop_explained_feature *entry)
 {
 	float size = fabsf(entry->contribution);
 	if (size <= (count == most ? fabsf(list[most - 1].contribution) : 0.0f))
@@ -109,28 +110,39 @@ uint8_t cop_explanation_top(const cop_row *x, const float *w, size_t stride, uin
 
 _Static_assert(COP_EXPLANATION_NODE <= COP_HEAVIEST_MOST, "a node's heaviest are found");
 
-/* The heaviest features of `count` nodes, whose weights are in h's columns. Few entries are hits. */
+static void take_hit(const cop_heaviest *h, const cop_row *x, size_t i, unsigned column, cop_explained_node *node)
+{
+	size_t index = cop_row_index(x, i);
+	float value = cop_row_value(x, i);
+	float weight = h->w[index * h->stride + (size_t)h->column[column]];
+	const cop_explained_feature entry = { (uint32_t)index, value, weight, weight * value };
+	node->count = insert(node->features, node->count, COP_EXPLANATION_NODE, &entry);
+}
+
+/* The heaviest features of `count` nodes, whose weights are in h's columns. Few entries are hits: eight at a time tell
+ * whether there is one among them. */
 static void fill_features(
         const cop_explanation *e, cop_heaviest *h, const cop_row *x, cop_explained_node *node, size_t count)
 {
 	uint8_t hits[COP_HEAVIEST_BLOCK];
 	size_t entries = cop_row_entries(x);
-	unsigned all = (1u << count) - 1;
+	unsigned used = (1u << count) - 1;
 	memset(h->size, 0, sizeof h->size);
 	for (size_t k = count; k < COP_HEAVIEST_COLUMNS; k++)
 		h->column[k] = h->column[0];
 	for (size_t first = 0; first < entries; first += COP_HEAVIEST_BLOCK) {
 		size_t block = entries - first < COP_HEAVIEST_BLOCK ? entries - first : COP_HEAVIEST_BLOCK;
 		e->heaviest(h, x, first, block, hits);
-		for (size_t i = 0; i < block; i++)
-			for (unsigned bits = hits[i] & all; bits != 0; bits &= bits - 1) {
-				unsigned k = (unsigned)__builtin_ctz(bits);
-				size_t index = cop_row_index(x, first + i);
-				float value = cop_row_value(x, first + i);
-				float weight = h->w[index * h->stride + (size_t)h->column[k]];
-				const cop_explained_feature entry = { (uint32_t)index, value, weight, weight * value };
-				node[k].count = insert(node[k].features, node[k].count, COP_EXPLANATION_NODE, &entry);
+		memset(hits + block, 0, sizeof hits - block);
+		for (size_t i = 0; i < block; i += sizeof(uint64_t)) {
+			uint64_t some;
+			memcpy(&some, hits + i, sizeof some);
+			some &= used * UINT64_C(0x0101010101010101);
+			for (; some != 0; some &= some - 1) {
+				unsigned bit = (unsigned)__builtin_ctzll(some);
+				take_hit(h, x, first + i + bit / 8, bit % 8, &node[bit % 8]);
 			}
+		}
 	}
 }
 

@@ -104,8 +104,9 @@ static void observe_dense(cop_standardiser *s, const float *restrict x)
 	double share = 1.0 / s->count;
 	double *restrict mean = s->mean;
 	double *restrict m2 = s->spread;
+	size_t d = s->d;
 #pragma omp simd
-	for (size_t j = 0; j < s->d; j++) {
+	for (size_t j = 0; j < d; j++) {
 		double value = (double)x[j];
 		double before = value - mean[j];
 		mean[j] += before * share;
@@ -164,11 +165,18 @@ void cop_standardiser_apply(cop_standardiser *s, const cop_row *raw, cop_row *ou
 		return;
 	}
 	const float *restrict x = raw->dense;
+	const float *restrict shift = s->shift;
+	const float *restrict scale = s->scale;
 	float *restrict value = s->value;
+	size_t d = s->d;
 #pragma omp simd
-	for (size_t j = 0; j < s->d; j++)
-		value[j] = s->scale[j] > 0.0f ? clip((x[j] - s->shift[j]) * s->scale[j]) : 0.0f; /* not infinity * 0 */
-	value[s->d] = 1.0f;
+	for (size_t j = 0; j < d; j++) {
+		float scaled = (x[j] - shift[j]) * scale[j];
+		float above = scaled > -COP_STANDARDISER_CLIP ? scaled : -COP_STANDARDISER_CLIP;
+		float inside = above < COP_STANDARDISER_CLIP ? above : COP_STANDARDISER_CLIP;
+		value[j] = scale[j] > 0.0f ? inside : 0.0f; /* not infinity * 0 */
+	}
+	value[d] = 1.0f;
 	*out = (cop_row){ .d = s->d + 1, .dense = value };
 }
 
