@@ -270,18 +270,19 @@ static const char usage_text[] =
         "  --learner NAME  ensemble, dgt, value or rank\n"
         "  --events N\n"
         "  --features D    dense features (default 54)\n"
-        "  --present P     instead: P of 2^18 hashed features\n"
+        "  --present P     instead: P of 2^B hashed features\n"
+        "  --bits B        (default 18)\n"
         "  --arms K        (default 7)\n"
         "  --candidate-features F\n"
         "                  rank: of each of 8 candidates (default 8)\n"
         "  --height H\n"
         "  --trees M       (default: the learner's)\n";
 
-enum { LEARNER = 256, EVENTS, FEATURES, PRESENT, ARMS, CANDIDATE_FEATURES, HEIGHT, TREES };
+enum { LEARNER = 256, EVENTS, FEATURES, PRESENT, BITS, ARMS, CANDIDATE_FEATURES, HEIGHT, TREES };
 
 typedef struct options {
 	subject of;
-	uint64_t events, candidate_features;
+	uint64_t events, candidate_features, bits;
 } options;
 
 static bool read_size(const char *option, uint64_t low, uint64_t high, size_t *out)
@@ -306,6 +307,8 @@ static bool read_option(options *o, int option)
 	case PRESENT:
 		o->of.features = 0;
 		return read_size("--present", 1, COP_LEARNER_MAX_NONZEROS, &o->of.present);
+	case BITS:
+		return cop_command_whole(NAME, "--bits", optarg, 1, COP_LEARNER_MAX_BITS, &o->bits);
 	case ARMS:
 		return read_size("--arms", 2, COP_LEARNER_MAX_ARMS, &o->of.arms);
 	case CANDIDATE_FEATURES:
@@ -324,6 +327,12 @@ static bool read_option(options *o, int option)
 static int run(const options *o)
 {
 	cop_learner_settings settings = settings_of(&o->of);
+	if (o->of.features == 0)
+		settings.bits = (unsigned)o->bits;
+	if (o->of.features == 0 && o->of.present > cop_learner_dimension(&settings)) {
+		cop_command_complain(NAME, "--present: expected at most 2^%u", settings.bits);
+		return COP_EXIT_USAGE;
+	}
 	if (strcmp(settings.learner, "rank") == 0) {
 		settings.candidate_features = (size_t)o->candidate_features;
 		settings.max_candidates = CANDIDATES;
@@ -350,6 +359,7 @@ int cop_bench_events_command(int argc, char **argv)
 		{ "events", required_argument, NULL, EVENTS },
 		{ "features", required_argument, NULL, FEATURES },
 		{ "present", required_argument, NULL, PRESENT },
+		{ "bits", required_argument, NULL, BITS },
 		{ "arms", required_argument, NULL, ARMS },
 		{ "candidate-features", required_argument, NULL, CANDIDATE_FEATURES },
 		{ "height", required_argument, NULL, HEIGHT },
@@ -357,7 +367,7 @@ int cop_bench_events_command(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	options o = { .of = { .features = 54, .arms = 7, .trees = DEFAULT }, .candidate_features = 8 };
+	options o = { .of = { .features = 54, .arms = 7, .trees = DEFAULT }, .candidate_features = 8, .bits = 18 };
 	optind = 1;
 	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
 		if (option == 'h') {
