@@ -42,7 +42,7 @@ def test_bench_parse_reads_candidates():
     (("parse", "--format", "vw", VW / "cb_eval", "more"), "parse FILE"),
     (("parse", "--format", "vw", VW / "cb_eval", "--model", "m"), "does not take"),
     (("kernels", "--as", "dense"), "kernels takes no option"),
-    (("kernels", "more"), "expected kernels, load or parse"),
+    (("kernels", "more"), "expected kernels, load, parse FILE"),
 ])
 def test_bench_parse_refuses_wrong_usage(args, says):
     out, err = parse(*args, status=2)

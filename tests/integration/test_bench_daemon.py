@@ -1,0 +1,103 @@
+"""coppice bench daemon: that it runs whole with few events, and what it refuses; no figure is judged here."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from conftest import DEADLINE, model, program
+
+PARTS = ("decide_one_at_a_time", "decide_pipelined", "learn_pipelined", "learn_batched")
+QUICK = ("--rounds", 2, "--seconds", 0.02, "--timeout", 60)
+
+
+def command(*args):
+    return [program("COPPICE"), "bench", *map(str, args)]
+
+
+def bench(*args, status=0, env=None):
+    done = subprocess.run(command(*args), capture_output=True, text=True, timeout=4 * DEADLINE, env=env)
+    assert done.returncode == status, (args, done.stdout, done.stderr)
+    return done.stdout, done.stderr
+
+
+@pytest.fixture
+def own(tmp_path):
+    """An environment for a daemon of the bench's own, which lies in a folder that is empty again afterwards."""
+    if not (Path(program("COPPICE")).parents[1] / "daemon" / "coppiced").exists():
+        pytest.skip("no coppiced beside coppice")
+    folder = Path("/tmp") / f"cb{os.getpid()}-{time.monotonic_ns() % 100000}"
+    folder.mkdir()
+    yield {**os.environ, "TMPDIR": str(folder)}
+    assert list(folder.iterdir()) == []
+    folder.rmdir()
+
+
+def check_figures(result):
+    assert set(result["events_per_second"]) == set(PARTS)
+    figures = list(result["events_per_second"].values())
+    figures += [result["latency"][key] for key in ("p50_us", "p99_us", "p999_us")]
+    for figure in figures:
+        assert figure["echo"] > 0 and figure["daemon"] > 0
+        assert 0 < figure["ratio_low"] <= figure["ratio"] <= figure["ratio_high"]
+    assert result["latency"]["requests_per_second"] > 0
+
+
+@pytest.mark.parametrize("more", [(), ("--tcp",), ("--floats", "--features", 5, "--arms", 3, "--batch", 3)])
+def test_bench_daemon_measures_a_daemon_of_its_own(own, more):
+    result = json.loads(bench("daemon", *QUICK, *more, "--json", env=own)[0])
+    check_figures(result)
+    assert result["rounds"] == 2 and result["features"] == (5 if "--features" in more else 54)
+
+
+def test_bench_daemon_text_is_whole(own):
+    out, err = bench("daemon", *QUICK, "--inflight", 9, env=own)
+    assert err == ""
+    for line in ("learner dgt, 7 arms", "decide, one at a time", "decide, 9 in flight", "decide + feedback, 9 in flight",
+                 "batches of 64", "p50", "p99", "p99.9"):
+        assert line in out
+
+
+def test_bench_daemon_measures_a_running_daemon(daemon, own):
+    one = daemon(model())
+    out, _ = bench("daemon", "--endpoint", one.ipc("requests"), "--model", "m", "--features", 3, *QUICK, "--json", env=own)
+    check_figures(json.loads(out))
+    status = one.client().model("m")
+    assert status["decisions"] > status["learned"] > 0
+
+
+def test_bench_daemon_interrupted_leaves_nothing(own):
+    running = subprocess.Popen(command("daemon", "--rounds", 1000, "--timeout", 60), env=own,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + DEADLINE
+    while not list(Path(own["TMPDIR"]).glob("*/state/journal")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    running.send_signal(signal.SIGTERM)
+    out, err = running.communicate(timeout=DEADLINE)
+    assert running.returncode != 0 and out == ""
+
+
+@pytest.mark.parametrize("args,says", [
+    (("daemon", "--endpoint", "ipc://x"), "--endpoint EP and --model NAME, or neither"),
+    (("daemon", "--model", "m"), "--endpoint EP and --model NAME, or neither"),
+    (("daemon", "--events", 5), "daemon does not take"),
+    (("load", "--rounds", 5), "load does not take"),
+    (("daemon", "more"), "expected kernels"),
+    (("daemon", "--rounds", 0), "--rounds"),
+    (("echo",), "echo: expected --endpoint EP"),
+])
+def test_bench_daemon_refuses_wrong_usage(args, says):
+    out, err = bench(*args, status=2)
+    assert out == "" and says in err
+
+
+def test_bench_daemon_of_wrong_features_fails(daemon, own):
+    args = ["--endpoint", daemon(model()).ipc("requests"), "--model", "m", "--features", 4]
+    assert "bad_features" in bench("daemon", *args, *QUICK, status=1, env=own)[1]
+
+
+def test_bench_echo_refuses_a_wrong_endpoint():
+    assert "nonsense" in bench("echo", "--endpoint", "nonsense", status=1)[1]
