@@ -1,7 +1,8 @@
 /* Records live in a slab, chained from oldest to youngest, and are found through an open-addressing table of their
  * handles with linear probing and backward-shift deletion. Beside each handle stands a tag: how far it is from its
- * home, and a few bits of its id's hash. So looking for an id that does not wait, and closing a gap, seldom touch a
- * record, which is far away in memory. */
+ * home, and a print, the bits of its id's hash behind those that make its home. So looking for an id that does not
+ * wait, closing a gap and growing (a bit of the print goes over to the home) seldom touch a record, which is far away
+ * in memory. */
 #include "online/pending.h"
 
 #include <string.h>
@@ -15,7 +16,9 @@
 #define SMALLEST 256
 #define SLOT     (sizeof(uint32_t) + sizeof(uint16_t))
 #define FAR      63u /* low bits of a tag: 1 + distance from home; this says: that far or farther */
-#define HASHED   6   /* bits of a tag below those of the hash */
+#define LOW      6   /* bits of a tag below the print */
+#define PRINT    10  /* bits of a print, as many as a tag has room for */
+#define FEWEST   4   /* bits of all prints that are known after growing; else they are made anew */
 #define AHEAD    16  /* slots, while the table grows */
 
 typedef cop_pending_record record;
@@ -29,6 +32,8 @@ struct cop_pending {
 	uint32_t *slots; /* handles */
 	uint16_t *tags;  /* of the same slots; 0: empty */
 	size_t capacity; /* power of two; at most 3/4 are used */
+	unsigned bits;   /* of the hash that make a home: capacity's logarithm */
+	unsigned known;  /* low bits of a print that every slot's has; above them older ones have none */
 	uint32_t oldest, youngest;
 	cop_memory memory;
 };
@@ -46,6 +51,8 @@ cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, uint64_t has
 	table->key = hash_key;
 	cop_memory_init(&table->memory, max);
 	table->capacity = SMALLEST;
+	table->bits = (unsigned)__builtin_ctz(SMALLEST);
+	table->known = PRINT;
 	table->slots = cop_mem_alloc(table->capacity, sizeof *table->slots);
 	table->tags = cop_mem_alloc(table->capacity, sizeof *table->tags);
 	cop_err err = table->slots == NULL || table->tags == NULL ? COP_ENOMEM : COP_OK;
@@ -95,72 +102,82 @@ static record *record_at(const cop_pending *table, uint32_t handle) { return cop
 
 static uint64_t hash_of(const cop_pending *table, const cop_event_id *id) { return cop_event_id_hash(id, table->key); }
 
-static size_t home_of(const cop_pending *table, uint64_t hash) { return (size_t)(hash >> 32) & (table->capacity - 1); }
+/* Where an id belongs, and its print. */
+typedef struct place {
+	size_t home;
+	unsigned print;
+} place;
 
-static uint64_t hash_of_record(const cop_pending *table, uint32_t handle)
+static place place_of(const cop_pending *table, uint64_t hash)
+{
+	size_t word = (size_t)(hash >> 32);
+	return (place){ word & (table->capacity - 1), (unsigned)(word >> table->bits) & ((1u << PRINT) - 1) };
+}
+
+static place place_of_record(const cop_pending *table, uint32_t handle)
 {
 	cop_event_id id;
 	cop_pending_record_id(&table->shape, record_at(table, handle), &id);
-	return hash_of(table, &id);
+	return place_of(table, hash_of(table, &id));
 }
 
-static unsigned low_of(const cop_pending *table, size_t at, size_t home)
+static void occupy(cop_pending *table, size_t at, uint32_t handle, place p)
 {
-	size_t distance = (at - home) & (table->capacity - 1);
-	return distance + 1 < FAR ? (unsigned)distance + 1 : FAR;
-}
-
-/* A handle whose id hashes so takes the empty slot `at`. */
-static void occupy(cop_pending *table, size_t at, uint32_t handle, uint64_t hash)
-{
+	size_t distance = (at - p.home) & (table->capacity - 1);
+	unsigned low = distance + 1 < FAR ? (unsigned)distance + 1 : FAR;
 	table->slots[at] = handle;
-	table->tags[at] = (uint16_t)((unsigned)hash << HASHED | low_of(table, at, home_of(table, hash)));
+	table->tags[at] = (uint16_t)(p.print << LOW | low);
 }
 
-static size_t home_of_slot(const cop_pending *table, size_t at)
+/* Of an occupied slot. */
+static place place_of_slot(const cop_pending *table, size_t at)
 {
 	unsigned low = table->tags[at] & FAR;
 	if (low == FAR)
-		return home_of(table, hash_of_record(table, table->slots[at]));
-	return (at - (low - 1)) & (table->capacity - 1);
+		return place_of_record(table, table->slots[at]);
+	return (place){ (at - (low - 1)) & (table->capacity - 1), (unsigned)table->tags[at] >> LOW };
 }
 
 /* The id's slot, or the empty slot where it would go. */
-static size_t slot_of(const cop_pending *table, const cop_event_id *id, uint64_t hash)
+static size_t slot_of(const cop_pending *table, const cop_event_id *id, place p)
 {
-	size_t at = home_of(table, hash);
-	unsigned wanted = (uint16_t)((unsigned)hash << HASHED);
+	unsigned known = (1u << table->known) - 1;
+	size_t at = p.home;
 	while (table->tags[at] != 0) {
-		if ((table->tags[at] & ~FAR) == wanted &&
-		        cop_pending_record_has_id(&table->shape, record_at(table, table->slots[at]), id))
+		unsigned differs = ((unsigned)table->tags[at] >> LOW ^ p.print) & known;
+		if (differs == 0 && cop_pending_record_has_id(&table->shape, record_at(table, table->slots[at]), id))
 			break;
 		at = (at + 1) & (table->capacity - 1);
 	}
 	return at;
 }
 
-static void move_slots(cop_pending *table, const uint32_t *slots, const uint16_t *tags, size_t count)
+/* Every slot of a table half as large into this one, whose slots are empty. Its prints serve, or its records. */
+static void move_from(cop_pending *table, const cop_pending *old, bool prints)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (i + AHEAD < count && tags[i + AHEAD] != 0)
-			__builtin_prefetch(record_at(table, slots[i + AHEAD]));
-		if (tags[i] == 0)
+	for (size_t i = 0; i < old->capacity; i++) {
+		if (!prints && i + AHEAD < old->capacity && old->tags[i + AHEAD] != 0)
+			__builtin_prefetch(record_at(old, old->slots[i + AHEAD]));
+		if (old->tags[i] == 0)
 			continue;
-		uint64_t hash = hash_of_record(table, slots[i]);
-		size_t at = home_of(table, hash);
+		place p = prints ? place_of_slot(old, i) : place_of_record(table, old->slots[i]);
+		if (prints) {
+			p.home |= (size_t)(p.print & 1) << old->bits;
+			p.print >>= 1;
+		}
+		size_t at = p.home;
 		while (table->tags[at] != 0)
 			at = (at + 1) & (table->capacity - 1);
-		occupy(table, at, slots[i], hash);
+		occupy(table, at, old->slots[i], p);
 	}
 }
 
 static cop_err grow(cop_pending *table)
 {
-	size_t old_capacity = table->capacity;
-	uint32_t *old_slots = table->slots;
-	uint16_t *old_tags = table->tags;
-	uint32_t *slots = cop_mem_alloc(2 * old_capacity, sizeof *slots);
-	uint16_t *tags = cop_mem_alloc(2 * old_capacity, sizeof *tags);
+	const cop_pending old = *table;
+	bool prints = old.known > FEWEST;
+	uint32_t *slots = cop_mem_alloc(2 * old.capacity, sizeof *slots);
+	uint16_t *tags = cop_mem_alloc(2 * old.capacity, sizeof *tags);
 	if (slots == NULL || tags == NULL) {
 		cop_mem_free(slots);
 		cop_mem_free(tags);
@@ -168,10 +185,12 @@ static cop_err grow(cop_pending *table)
 	}
 	table->slots = slots;
 	table->tags = tags;
-	table->capacity = 2 * old_capacity;
-	move_slots(table, old_slots, old_tags, old_capacity);
-	cop_mem_free(old_slots);
-	cop_mem_free(old_tags);
+	table->capacity = 2 * old.capacity;
+	table->bits = old.bits + 1;
+	table->known = prints ? old.known - 1 : PRINT;
+	move_from(table, &old, prints);
+	cop_mem_free(old.slots);
+	cop_mem_free(old.tags);
 	return COP_OK;
 }
 
@@ -236,8 +255,8 @@ cop_err cop_pending_add(cop_pending *table, const cop_event_id *id, const cop_pe
 	cop_err err = make_room(table);
 	if (err != COP_OK)
 		return err;
-	uint64_t hash = hash_of(table, id);
-	size_t at = slot_of(table, id, hash);
+	place p = place_of(table, hash_of(table, id));
+	size_t at = slot_of(table, id, p);
 	if (table->tags[at] != 0)
 		return COP_EEXIST;
 	if (table->count >= table->max)
@@ -247,7 +266,7 @@ cop_err cop_pending_add(cop_pending *table, const cop_event_id *id, const cop_pe
 	if (err != COP_OK)
 		return err;
 	cop_pending_record_fill(shape, record_at(table, *handle), id, entry);
-	occupy(table, at, *handle, hash);
+	occupy(table, at, *handle, p);
 	table->count++;
 	table->bytes += size;
 	append(table, *handle);
@@ -262,7 +281,7 @@ static void view(const cop_pending *table, uint32_t handle, cop_pending_entry *o
 
 bool cop_pending_find(const cop_pending *table, const cop_event_id *id, cop_pending_entry *out)
 {
-	size_t at = slot_of(table, id, hash_of(table, id));
+	size_t at = slot_of(table, id, place_of(table, hash_of(table, id)));
 	if (table->tags[at] == 0)
 		return false;
 	view(table, table->slots[at], out);
@@ -295,11 +314,10 @@ static void unindex(cop_pending *table, size_t hole)
 {
 	size_t mask = table->capacity - 1;
 	for (size_t next = (hole + 1) & mask; table->tags[next] != 0; next = (next + 1) & mask) {
-		size_t home = home_of_slot(table, next);
-		if (((next - home) & mask) < ((next - hole) & mask))
+		place p = place_of_slot(table, next);
+		if (((next - p.home) & mask) < ((next - hole) & mask))
 			continue;
-		table->slots[hole] = table->slots[next];
-		table->tags[hole] = (uint16_t)((table->tags[next] & ~FAR) | low_of(table, hole, home));
+		occupy(table, hole, table->slots[next], p);
 		hole = next;
 	}
 	table->tags[hole] = 0;
@@ -313,7 +331,7 @@ void cop_pending_remove(cop_pending *table, const cop_pending_entry *entry, cop_
 	cop_pending_record_id(&table->shape, r, &id);
 	uint64_t hash = hash_of(table, &id);
 	cop_memory_store(&table->memory, hash, (uint8_t)as, time);
-	unindex(table, slot_of(table, &id, hash));
+	unindex(table, slot_of(table, &id, place_of(table, hash)));
 	unchain(table, r);
 	cop_slab_give(table->slab, entry->handle, size);
 	table->count--;

@@ -517,6 +517,39 @@ static void test_overhead_is_at_most_64_bytes(void **state)
 	}
 }
 
+/* Over many doublings of the index, with gaps closed between them, every id is found, and no other. */
+static void test_growing_keeps_every_decision(void **state)
+{
+	(void)state;
+	enum { MANY = 150000 };
+	const cop_pending_shape shape = { .d = D, .arms = 2 };
+	cop_pending *table = table_of(&shape, MANY);
+	cop_pending_entry entry;
+	cop_event_id id;
+	for (uint64_t i = 0; i < MANY; i++) {
+		cop_event_id_from_unsigned(&id, i);
+		assert_int_equal(add_plain(table, &id, i, (double)i), COP_OK);
+		if (i % 3 == 2) { /* one of the last three goes */
+			cop_event_id_from_unsigned(&id, i - 1);
+			assert_true(cop_pending_find(table, &id, &entry));
+			cop_pending_remove(table, &entry, COP_REMEMBERED_ANSWERED, (double)i);
+		}
+	}
+	assert_int_equal(cop_pending_count(table), MANY - MANY / 3);
+	for (uint64_t i = 0; i < MANY + 1000; i++) {
+		cop_event_id_from_unsigned(&id, i);
+		bool waits = i < MANY && i % 3 != 1;
+		assert_true(cop_pending_find(table, &id, &entry) == waits);
+		assert_true(!waits || entry.decision.rev == i);
+	}
+	for (uint64_t i = 0; cop_pending_oldest(table, &entry); i += i % 3 == 0 ? 2 : 1) {
+		assert_true(entry.decision.rev == i);
+		cop_pending_remove(table, &entry, COP_REMEMBERED_EXPIRED, (double)MANY);
+	}
+	assert_int_equal(cop_pending_count(table), 0);
+	cop_pending_free(table);
+}
+
 static void test_add_after_reserve_allocates_nothing(void **state)
 {
 	(void)state;
@@ -731,6 +764,7 @@ int main(void)
 		cmocka_unit_test(test_failed_allocations_leave_table_as_it_was),
 		cmocka_unit_test(test_steady_load_allocates_nothing),
 		cmocka_unit_test(test_overhead_is_at_most_64_bytes),
+		cmocka_unit_test(test_growing_keeps_every_decision),
 		cmocka_unit_test(test_add_after_reserve_allocates_nothing),
 		cmocka_unit_test(test_activated_entry_is_the_youngest),
 		cmocka_unit_test(test_load_forged_entry_is_refused),
