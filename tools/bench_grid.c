@@ -5,8 +5,8 @@
 
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -101,18 +101,31 @@ static double bytes_of(const cop_bench_cost *cost)
 	                (cost->ways * arrays_of(cost, false) + 2 * arrays_of(cost, true)));
 }
 
+/* In bytes; what the kernel says of this processor's share, 0 when it says nothing. */
+static size_t cache_size(int index)
+{
+	char path[80];
+	unsigned long kib = 0;
+	(void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
+	FILE *file = fopen(path, "r");
+	char text[16];
+	if (file == NULL)
+		return 0;
+	if (fgets(text, sizeof text, file) != NULL)
+		kib = strtoul(text, NULL, 10);
+	(void)fclose(file);
+	return (size_t)kib * 1024;
+}
+
 static const char *size_class(size_t bytes)
 {
 	static const struct {
 		const char *name;
-		int of;
-	} caches[] = { { "L1", _SC_LEVEL1_DCACHE_SIZE }, { "L2", _SC_LEVEL2_CACHE_SIZE },
-		{ "L3", _SC_LEVEL3_CACHE_SIZE } };
-	for (size_t i = 0; i < sizeof caches / sizeof *caches; i++) {
-		long size = sysconf(caches[i].of);
-		if (size > 0 && bytes <= (size_t)size)
+		int index;
+	} caches[] = { { "L1", 0 }, { "L2", 2 }, { "L3", 3 } };
+	for (size_t i = 0; i < sizeof caches / sizeof *caches; i++)
+		if (bytes <= cache_size(caches[i].index))
 			return caches[i].name;
-	}
 	return "memory";
 }
 
@@ -122,6 +135,7 @@ typedef struct report {
 	cop_json_writer *json; /* NULL: text */
 	const cop_bench_peak *peak;
 	double gflops; /* its multiply-adds */
+	double read[4], rewritten[4];
 } report;
 
 typedef struct line {
@@ -133,12 +147,54 @@ typedef struct line {
 	const char *class;
 } line;
 
+/* One size of each class, far from its bounds. */
+static const struct {
+	const char *name;
+	size_t floats;
+} sizes[] = { { "L1", (size_t)1 << 12 }, { "L2", (size_t)1 << 16 }, { "L3", (size_t)1 << 20 },
+	{ "memory", (size_t)1 << 25 } };
+#define SIZES (sizeof sizes / sizeof *sizes)
+
+static cop_err measure_sizes(report *r)
+{
+	float *x = cop_mem_alloc(sizes[SIZES - 1].floats, sizeof *x);
+	if (x == NULL)
+		return COP_ENOMEM;
+	for (size_t i = 0; i < SIZES; i++) {
+		r->read[i] = cop_bench_peak_read_gbytes(r->peak, sizes[i].floats, x);
+		r->rewritten[i] = cop_bench_peak_rewrite_gbytes(r->peak, sizes[i].floats, x);
+	}
+	cop_mem_free(x);
+	return COP_OK;
+}
+
 static void print_head(const report *r)
 {
-	(void)printf("kernels %s; multiply-adds %.1f GFLOP/s; one thread\n\n"
-	             "%-10s %-30s %9s %-6s %11s %8s %8s %-6s %8s %9s\n",
-	        r->peak->name, r->gflops, "kernel", "inputs", "weights", "in", "ns", "GFLOP/s", "GB/s", "limit",
-	        "reached", "OpenBLAS");
+	(void)printf("kernels %s, one thread; multiply-adds %.1f GFLOP/s; in order, GB/s:\n", r->peak->name, r->gflops);
+	for (size_t i = 0; i < SIZES; i++)
+		(void)printf("  %6zu KiB (%s) read %.0f, rewritten %.0f\n", sizes[i].floats / 256, sizes[i].name,
+		        r->read[i], r->rewritten[i]);
+	(void)printf("\n%-10s %-30s %9s %-6s %11s %8s %8s %-6s %8s %9s\n", "kernel", "inputs", "weights", "in", "ns",
+	        "GFLOP/s", "GB/s", "limit", "reached", "OpenBLAS");
+}
+
+static void head_json(const report *r)
+{
+	cop_json_key(r->json, "kernels");
+	cop_json_text(r->json, r->peak->name);
+	cop_json_put_number(r->json, "multiply_add_gflops", r->gflops);
+	cop_json_key(r->json, "in_order");
+	cop_json_begin_array(r->json);
+	for (size_t i = 0; i < SIZES; i++) {
+		cop_json_begin_object(r->json);
+		cop_json_put_unsigned(r->json, "bytes", sizes[i].floats * sizeof(float));
+		cop_json_put_number(r->json, "read_gbytes", r->read[i]);
+		cop_json_put_number(r->json, "rewritten_gbytes", r->rewritten[i]);
+		cop_json_end_object(r->json);
+	}
+	cop_json_end_array(r->json);
+	cop_json_key(r->json, "grid");
+	cop_json_begin_array(r->json);
 }
 
 static void show_text(const line *l, const char *shape, size_t weights)
@@ -314,18 +370,16 @@ static cop_err bench(cop_json_writer *json, bool whole)
 	report r = { .json = json, .peak = cop_bench_peak_best() };
 	cop_blas_threads(1);
 	r.gflops = cop_bench_peak_gflops(r.peak);
-	if (json == NULL) {
+	cop_err err = measure_sizes(&r);
+	if (err != COP_OK)
+		return err;
+	if (json == NULL)
 		print_head(&r);
-	} else {
-		put_text(json, "kernels", r.peak->name);
-		cop_json_put_number(json, "multiply_add_gflops", r.gflops);
-		cop_json_key(json, "grid");
-		cop_json_begin_array(json);
-	}
-	cop_err err = whole ? bench_whole(&r) : bench_usual(&r);
-	if (json != NULL) {
+	else
+		head_json(&r);
+	err = whole ? bench_whole(&r) : bench_usual(&r);
+	if (json != NULL)
 		cop_json_end_array(json);
-	}
 	return err == COP_OK ? cop_bench_learners(json, whole) : err;
 }
 

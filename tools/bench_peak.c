@@ -1,5 +1,6 @@
 #include "bench_peak.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "command.h"
@@ -7,6 +8,7 @@
 
 #define ROUNDS 20000
 #define TRIES  40
+#define ENOUGH ((size_t)1 << 20) /* floats of a sample, at least */
 
 static const cop_bench_peak *const peaks[] = {
 #ifdef __x86_64__
@@ -37,4 +39,33 @@ double cop_bench_peak_gflops(const cop_bench_peak *peak)
 		best = rate > best ? rate : best;
 	}
 	return best;
+}
+
+/* x is written when `written`. */
+static double gbytes(const cop_bench_peak *peak, size_t n, float *x, const float *only_read, bool written)
+{
+	size_t calls = n < ENOUGH ? ENOUGH / n : 1;
+	double best = 0.0;
+	for (int i = 0; i < TRIES; i++) {
+		double before = cop_command_now();
+		for (size_t k = 0; k < calls; k++)
+			if (written)
+				peak->update(n, x);
+			else
+				peak->load(n, only_read);
+		double bytes = (double)(calls * n * sizeof(float)) * (written ? 2.0 : 1.0);
+		double rate = bytes / (cop_command_now() - before) / 1e9;
+		best = rate > best ? rate : best;
+	}
+	return best;
+}
+
+double cop_bench_peak_read_gbytes(const cop_bench_peak *peak, size_t n, const float *x)
+{
+	return gbytes(peak, n, NULL, x, false);
+}
+
+double cop_bench_peak_rewrite_gbytes(const cop_bench_peak *peak, size_t n, float *x)
+{
+	return gbytes(peak, n, x, x, true);
 }

@@ -28,7 +28,10 @@ extern const cop_bench_peak cop_bench_peak_avx512;
 /* Of the widest kernels that this processor runs. */
 const cop_bench_peak *cop_bench_peak_best(void);
 
-/* Measured by the best of some rounds. */
+/* Measured, the best of some rounds: multiply-adds, and bytes read, or rewritten (which counts each twice), in order in
+ * an array of n floats (n a multiple of 16, borrowed). */
 double cop_bench_peak_gflops(const cop_bench_peak *peak);
+double cop_bench_peak_read_gbytes(const cop_bench_peak *peak, size_t n, const float *x);
+double cop_bench_peak_rewrite_gbytes(const cop_bench_peak *peak, size_t n, float *x);
 
 #endif

@@ -17,7 +17,6 @@
 typedef float vec __attribute__((vector_size(4 * LANES)));
 typedef int32_t bits __attribute__((vector_size(4 * LANES)));
 typedef float vec_block __attribute__((vector_size(4 * LANES), aligned(4 * LANES), may_alias));
-typedef int32_t bits_block __attribute__((vector_size(4 * LANES), aligned(4 * LANES), may_alias));
 
 static double multiply_add(size_t rounds, float *sink)
 {
@@ -42,12 +41,12 @@ static inline void load_lanes(size_t n, const float *x, bits *any)
 	size_t i = 0;
 	for (; i + (size_t)STREAM * LANES <= n; i += (size_t)STREAM * LANES)
 		for (size_t k = 0; k < STREAM; k++)
-			any[k] |= *(const bits_block *)(x + i + k * LANES);
+			any[k] |= (bits) * (const vec_block *)(x + i + k * LANES);
 	for (; i + (size_t)STREAM / 2 * LANES <= n; i += (size_t)STREAM / 2 * LANES)
 		for (size_t k = 0; k < STREAM / 2; k++)
-			any[k] |= *(const bits_block *)(x + i + k * LANES);
+			any[k] |= (bits) * (const vec_block *)(x + i + k * LANES);
 	for (; i < n; i += LANES)
-		any[0] |= *(const bits_block *)(x + i);
+		any[0] |= (bits) * (const vec_block *)(x + i);
 }
 
 /* Makes the compiler believe that what was read matters. */

@@ -614,20 +614,52 @@ static void standardise(size_t d, double count, const double *restrict mean, con
 	}
 }
 
+INLINE mask larger(mask x, mask y)
+{
+#ifdef __AVX512F__
+	return (mask)_mm512_max_epi32((__m512i)x, (__m512i)y);
+#elif defined(__AVX2__)
+	return (mask)_mm256_max_epi32((__m256i)x, (__m256i)y);
+#else
+	mask first = x > y;
+	return (first & x) | (~first & y);
+#endif
+}
+
+INLINE bool none_above(mask x, int32_t limit)
+{
+#ifdef __AVX512F__
+	return _mm512_cmpgt_epi32_mask((__m512i)x, _mm512_set1_epi32(limit)) == 0;
+#elif defined(__AVX2__)
+	return _mm256_movemask_epi8(_mm256_cmpgt_epi32((__m256i)x, _mm256_set1_epi32(limit))) == 0;
+#else
+	int32_t above = 0;
+	for (int k = 0; k < LANES; k++)
+		above |= x[k] > limit;
+	return above == 0;
+#endif
+}
+
 /* Without their sign, floats compare as integers, and NaN is above all. */
 static bool within(size_t n, const float *x, float bound)
 {
-	int32_t most = 0;
+	mask most[FLAT] = { { 0 } };
 	int32_t limit;
 	memcpy(&limit, &bound, sizeof limit);
-#pragma omp simd reduction(max : most)
-	for (size_t i = 0; i < n; i++) {
-		int32_t bits;
-		memcpy(&bits, x + i, sizeof bits);
-		bits &= INT32_MAX;
-		most = bits > most ? bits : most;
+	size_t i = 0;
+	for (; i + FLAT * LANES <= n; i += FLAT * LANES)
+		for (size_t v = 0; v < FLAT; v++)
+			most[v] = larger(most[v], (mask)LOAD_ANY(x + i + v * LANES) & INT32_MAX);
+	for (; i + LANES <= n; i += LANES)
+		most[0] = larger(most[0], (mask)LOAD_ANY(x + i) & INT32_MAX);
+	if (i < n) {
+		float tail[LANES] = { 0 };
+		memcpy(tail, x + i, (n - i) * sizeof *x);
+		most[0] = larger(most[0], (mask)LOAD_ANY(tail) & INT32_MAX);
 	}
-	return most <= limit;
+	for (int v = 1; v < FLAT; v++)
+		most[0] = larger(most[0], most[v]);
+	return none_above(most[0], limit);
 }
 
 const cop_kernel COP_KERNEL_SYMBOL = {

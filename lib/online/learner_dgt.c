@@ -269,7 +269,7 @@ static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decisio
 	cop_kernel_rank1_row(g->kernel, &g->x, g->n, g->da, g->w_gradient);
 	g->theta_gradient[decision->arm * g->leaves + g->leaf] += gradient;
 	g->bias_gradient += gradient;
-	for (size_t i = 0; i < cop_row_entries(&g->x); i++)
+	for (size_t i = 0; i < cop_row_entries(&g->x) && g->inputs_touched.count < g->inputs; i++)
 		touch(&g->inputs_touched, (uint32_t)cop_row_index(&g->x, i));
 	touch(&g->arms_touched, decision->arm);
 	return ++g->accumulated < ACCUMULATE ? COP_OK : step_all(g);

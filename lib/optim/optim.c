@@ -17,6 +17,7 @@
 #define SAFE_WEIGHT 1e12f /* weights and gradients */
 #define SAFE_STATE  1e14f
 #define PIECE       256
+#define POWERS      64 /* of the decays, kept: most rows missed few steps */
 
 struct cop_optim {
 	const cop_optim_rule *rule;
@@ -27,7 +28,9 @@ struct cop_optim {
 	float *s[2]; /* rows x cols; NULL when not used */
 	uint64_t steps;
 	bool ragged;
-	uint64_t *last; /* rows */
+	bool decays;            /* a state loses something in a step without a gradient */
+	uint64_t *last;         /* rows */
+	float power[2][POWERS]; /* decay of a state after so many steps without a gradient */
 };
 
 const char *cop_optim_name(size_t i)
@@ -73,6 +76,15 @@ void cop_optim_free(cop_optim *optim)
 	cop_mem_free(optim);
 }
 
+/* What the states are multiplied by for so many steps without a gradient. */
+static void decay_after(const cop_optim *optim, uint64_t steps, float *first, float *second)
+{
+	double decay[2];
+	optim->rule->decay(&optim->settings, decay);
+	*first = (float)pow(decay[0], (double)steps);
+	*second = (float)pow(decay[1], (double)steps);
+}
+
 cop_err cop_optim_new(const char *name, const cop_optim_settings *settings, size_t rows, size_t cols, cop_optim **out)
 {
 	size_t n;
@@ -93,6 +105,11 @@ cop_err cop_optim_new(const char *name, const cop_optim_settings *settings, size
 	optim->rows = rows;
 	optim->cols = cols;
 	optim->states = rule->states(settings);
+	double decay[2];
+	rule->decay(settings, decay);
+	optim->decays = decay[0] < 1.0 || decay[1] < 1.0;
+	for (size_t k = 0; k < POWERS; k++)
+		decay_after(optim, k, &optim->power[0][k], &optim->power[1][k]);
 	bool ok = (optim->last = cop_mem_alloc(rows, sizeof *optim->last)) != NULL;
 	for (unsigned i = 0; i < optim->states && ok; i++)
 		ok = (optim->s[i] = cop_mem_alloc(n, sizeof *optim->s[i])) != NULL;
@@ -211,11 +228,16 @@ static span row_span(const cop_optim *optim, size_t r)
 	span part = { .at = r * optim->cols, .n = optim->cols };
 	if (!missed_steps(optim, r))
 		return part;
-	double decay[2];
-	optim->rule->decay(&optim->settings, decay);
-	part.late = decay[0] < 1.0 || decay[1] < 1.0;
-	for (unsigned i = 0; i < 2; i++)
-		part.decay[i] = (float)pow(decay[i], (double)(optim->steps - optim->last[r]));
+	uint64_t missed = optim->steps - optim->last[r];
+	part.late = optim->decays;
+	if (!part.late)
+		return part;
+	if (missed < POWERS) {
+		part.decay[0] = optim->power[0][missed];
+		part.decay[1] = optim->power[1][missed];
+	} else {
+		decay_after(optim, missed, &part.decay[0], &part.decay[1]);
+	}
 	return part;
 }
 
