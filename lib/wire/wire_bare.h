@@ -3,7 +3,8 @@
  *
  * A map with `items` is answered by a map of as many items, one with `loss` by `{id, result}`, any other by
  * `{id, a, p, rev, greedy}`; `seq` comes back (its value, not its encoding). No decision is made and no form is
- * checked. One thread per object. */
+ * checked; a header that promises too much is believed, as msgpack-c does: not for the network. One thread per object.
+ */
 #ifndef COP_WIRE_WIRE_BARE_H
 #define COP_WIRE_WIRE_BARE_H
 
