@@ -15,11 +15,10 @@
 #include "command.h"
 #include "linalg/blas.h"
 
-#define NAME        "bench grid"
-#define TRIES       25
-#define SAMPLE      1e-4 /* seconds, at least */
-#define MOST_CALLS  ((size_t)1 << 20)
-#define LINES_AHEAD 64 /* of scattered rows, when they are asked for in advance */
+#define NAME       "bench grid"
+#define TRIES      25
+#define SAMPLE     1e-4 /* seconds, at least */
+#define MOST_CALLS ((size_t)1 << 20)
 
 /* ---- time ---- */
 
@@ -262,7 +261,11 @@ static void run_call(void *context)
 	of->run(of->c);
 }
 
-enum { KERNEL, BLAS, BYTES, BYTES_ASKED_FOR, CONTENDERS };
+/* Scattered rows may be asked for in advance: the limit is the best of not at all, and so many cache lines. */
+static const size_t lines_ahead[] = { 0, 32, 64, 128 };
+#define WAYS (sizeof lines_ahead / sizeof *lines_ahead)
+
+enum { KERNEL, BLAS, BYTES, CONTENDERS = BYTES + WAYS };
 
 static void bench_line(const report *r, cop_bench_case *c, const cop_bench_shape *shape, const cop_bench_operation *o)
 {
@@ -270,19 +273,21 @@ static void bench_line(const report *r, cop_bench_case *c, const cop_bench_shape
 	call kernel = { o->run, c };
 	call blas = { o->blas, c };
 	size_t lines = cop_bench_shape_columns(shape) * sizeof(float) / 64; /* of a row */
-	traffic bytes = { .peak = r->peak, .cost = &l.cost, .of = c, .rows = shape->d };
-	traffic asked = bytes;
-	asked.ahead = lines < LINES_AHEAD ? LINES_AHEAD / lines : 1;
+	traffic bytes[WAYS];
 	contender all[CONTENDERS] = {
 		[KERNEL] = { .run = run_call, .context = &kernel },
 		[BLAS] = { .run = o->blas != NULL && !shape->sparse ? run_call : NULL, .context = &blas },
-		[BYTES] = { .run = shape->sparse ? run_by_rows : run_in_order, .context = &bytes },
-		[BYTES_ASKED_FOR] = { .run = shape->sparse ? run_by_rows : NULL, .context = &asked },
 	};
-	race(all, CONTENDERS, shape->sparse ? COP_BENCH_DRAWS : 1);
+	size_t ways = shape->sparse ? WAYS : 1;
+	for (size_t i = 0; i < ways; i++) {
+		bytes[i] = (traffic){ .peak = r->peak, .cost = &l.cost, .of = c, .rows = shape->d };
+		bytes[i].ahead = (lines_ahead[i] + lines - 1) / lines;
+		all[BYTES + i] = (contender){ .run = shape->sparse ? run_by_rows : run_in_order, .context = &bytes[i] };
+	}
+	race(all, BYTES + ways, shape->sparse ? COP_BENCH_DRAWS : 1);
 	double by_bytes = all[BYTES].best;
-	if (shape->sparse && all[BYTES_ASKED_FOR].best < by_bytes)
-		by_bytes = all[BYTES_ASKED_FOR].best;
+	for (size_t i = 1; i < ways; i++)
+		by_bytes = all[BYTES + i].best < by_bytes ? all[BYTES + i].best : by_bytes;
 	double by_flops = l.cost.flops / r->gflops;
 	l.by_flops = by_flops > by_bytes;
 	l.limit = l.by_flops ? by_flops : by_bytes;

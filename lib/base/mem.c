@@ -7,22 +7,30 @@
 
 /* Arrays this large are touched all over by rows that nothing foretells: with small pages, most of such a touch is the
  * search for the page. */
-#define HUGE_PAGE ((size_t)2 << 20)
-#define LARGE     (2 * HUGE_PAGE)
+#define HUGE_PAGE ((uintptr_t)2 << 20)
+#define LARGE     ((size_t)4 << 20)
+
+/* A wish: where it is refused, small pages do. */
+static void wish_for_huge_pages(void *array, size_t bytes)
+{
+	uintptr_t start = ((uintptr_t)array + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+	uintptr_t end = ((uintptr_t)array + bytes) & ~(HUGE_PAGE - 1);
+	if (start < end)
+		(void)madvise((char *)array + (start - (uintptr_t)array), end - start, MADV_HUGEPAGE);
+}
 
 void *cop_mem_alloc(size_t count, size_t size)
 {
 	size_t bytes;
 	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
 		return NULL;
-	size_t align = bytes >= LARGE ? HUGE_PAGE : COP_MEM_ALIGN;
 	/* aligned_alloc wants a multiple of the alignment. */
-	bytes = (bytes + align - (bytes > 0)) & ~(align - 1);
-	void *array = aligned_alloc(align, bytes);
+	bytes = (bytes + COP_MEM_ALIGN) & ~(size_t)(COP_MEM_ALIGN - 1);
+	void *array = aligned_alloc(COP_MEM_ALIGN, bytes);
 	if (array == NULL)
 		return NULL;
-	if (align == HUGE_PAGE)
-		(void)madvise(array, bytes, MADV_HUGEPAGE); /* a wish: where it is refused, small pages do */
+	if (bytes >= LARGE)
+		wish_for_huge_pages(array, bytes);
 	memset(array, 0, bytes);
 	return array;
 }
