@@ -15,7 +15,7 @@
 
 static const char usage_text[] =
         "usage: coppice bench [kernels] [--json]\n"
-        "       coppice bench grid [--all] [--json]\n"
+        "       coppice bench grid [--all] [--kernels NAME] [--json]\n"
         "       coppice bench events --learner NAME --events N [OPTION ...]\n"
         "       coppice bench load --endpoint EP --model NAME --features D [OPTION ...]\n"
         "       coppice bench parse --format FORMAT FILE [--as dense|hashed] [--json]\n"
@@ -26,7 +26,7 @@ static const char usage_text[] =
         "of OpenBLAS on matrices of the same shape, and of the vector kernels.\n\n"
         "grid: kernels over shapes of models, each beside the machine's limit and beside OpenBLAS; then learners' "
         "events\n"
-        "per second. --all: every shape, which takes minutes.\n\n"
+        "per second. --all: every shape. --kernels: plain, avx2 or avx512 instead of the widest.\n\n"
         "events: decides and learns, measuring nothing, for a tool that counts instructions (bench events --help).\n\n"
         "load: decides and teaches random contexts in a running daemon, one at a time and then pipelined. The model\n"
         "learns from them: use one that may.\n\n"

@@ -132,6 +132,7 @@ static const char *size_class(size_t bytes)
 
 typedef struct report {
 	cop_json_writer *json; /* NULL: text */
+	const cop_kernel *kernel;
 	const cop_bench_peak *peak;
 	double gflops; /* its multiply-adds */
 	double read[4], rewritten[4];
@@ -302,7 +303,7 @@ static cop_err bench_shape(const report *r, const cop_bench_shape *shape)
 {
 	cop_bench_case *c;
 	const cop_bench_operation *o;
-	cop_err err = cop_bench_case_new(shape, cop_kernel_best(), &c);
+	cop_err err = cop_bench_case_new(shape, r->kernel, &c);
 	for (size_t i = 0; err == COP_OK && (o = cop_bench_operation_at(i)) != NULL; i++)
 		if (o->suits(shape))
 			bench_line(r, c, shape, o);
@@ -370,9 +371,9 @@ static cop_err bench_whole(const report *r)
 	return err;
 }
 
-static cop_err bench(cop_json_writer *json, bool whole)
+static cop_err bench(cop_json_writer *json, const cop_kernel *kernel, bool whole)
 {
-	report r = { .json = json, .peak = cop_bench_peak_best() };
+	report r = { .json = json, .kernel = kernel, .peak = cop_bench_peak_find(kernel->name) };
 	cop_blas_threads(1);
 	r.gflops = cop_bench_peak_gflops(r.peak);
 	cop_err err = measure_sizes(&r);
@@ -391,10 +392,11 @@ static cop_err bench(cop_json_writer *json, bool whole)
 /* ---- the command ---- */
 
 static const char usage_text[] =
-        "usage: coppice bench grid [--all] [--json]\n\n"
+        "usage: coppice bench grid [--all] [--kernels NAME] [--json]\n\n"
         "Kernels over shapes of models, each beside the machine's limit for as many operations and bytes and beside\n"
         "OpenBLAS; then whole learners.\n\n"
-        "  --all           every shape: takes minutes\n"
+        "  --all           every shape: takes half a minute\n"
+        "  --kernels NAME  plain, avx2 or avx512 (default: the widest that the processor runs, which learners take)\n"
         "  --json          one JSON object on standard output\n";
 
 static int finish(cop_err err, cop_json_writer *json)
@@ -418,10 +420,12 @@ int cop_bench_grid_command(int argc, char **argv)
 {
 	static const struct option long_options[] = {
 		{ "all", no_argument, NULL, 'a' },
+		{ "kernels", required_argument, NULL, 'k' },
 		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
+	const cop_kernel *kernel = cop_kernel_best();
 	bool whole = false;
 	bool as_json = false;
 	optind = 1;
@@ -432,7 +436,15 @@ int cop_bench_grid_command(int argc, char **argv)
 		}
 		if (option == '?')
 			return COP_EXIT_USAGE;
-		*(option == 'a' ? &whole : &as_json) = true;
+		if (option == 'k')
+			kernel = cop_kernel_find(optarg);
+		else
+			*(option == 'a' ? &whole : &as_json) = true;
+		if (kernel == NULL) {
+			cop_command_complain(
+			        NAME, "--kernels: expected plain, avx2 or avx512, one that this processor runs");
+			return COP_EXIT_USAGE;
+		}
 	}
 	if (optind < argc) {
 		cop_command_complain(NAME, "unexpected word \"%s\" (coppice bench --help)", argv[optind]);
@@ -443,6 +455,6 @@ int cop_bench_grid_command(int argc, char **argv)
 	if (json != NULL)
 		cop_json_begin_object(json);
 	if (err == COP_OK)
-		err = bench(json, whole);
+		err = bench(json, kernel, whole);
 	return finish(err, json);
 }

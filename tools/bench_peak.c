@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "command.h"
-#include "linalg/kernel.h"
 
 #define ROUNDS 20000
 #define TRIES  40
@@ -18,13 +17,12 @@ static const cop_bench_peak *const peaks[] = {
 	&cop_bench_peak_plain,
 };
 
-const cop_bench_peak *cop_bench_peak_best(void)
+const cop_bench_peak *cop_bench_peak_find(const char *name)
 {
-	const char *name = cop_kernel_best()->name;
-	size_t i = 0;
-	while (strcmp(peaks[i]->name, name) != 0)
-		i++;
-	return peaks[i];
+	for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++)
+		if (strcmp(peaks[i]->name, name) == 0)
+			return peaks[i];
+	return NULL;
 }
 
 double cop_bench_peak_gflops(const cop_bench_peak *peak)

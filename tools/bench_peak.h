@@ -25,8 +25,8 @@ extern const cop_bench_peak cop_bench_peak_avx2;
 extern const cop_bench_peak cop_bench_peak_avx512;
 #endif
 
-/* Of the widest kernels that this processor runs. */
-const cop_bench_peak *cop_bench_peak_best(void);
+/* Of the kernels of that name; NULL when there is none. */
+const cop_bench_peak *cop_bench_peak_find(const char *name);
 
 /* Measured, the best of some rounds: multiply-adds, and bytes read, or rewritten (which counts each twice), in order in
  * an array of n floats (n a multiple of 16, borrowed). */
