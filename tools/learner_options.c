@@ -29,7 +29,7 @@ int cop_learner_options_find(const char *name, size_t length, bool *takes_argume
 
 bool cop_learner_options_read(cop_learner_options *options, int option, const char *text)
 {
-	static const char *const policies[] = { "epsilon", "squarecb", NULL };
+	static const char *const policies[] = { "epsilon", "squarecb", "fastcb", NULL };
 	const char *name = options->command;
 	cop_learner_settings *l = &options->settings;
 	size_t place = 0;

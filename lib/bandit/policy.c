@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define LEAST_LOSS 0.02 /* taken to be had, at least */
+
 static void epsilon(const cop_policy_settings *settings, uint64_t t, size_t arms, const float *loss,
         const uint8_t *mask, size_t best, size_t eligible, double *p)
 {
@@ -26,10 +28,10 @@ static double gap(const float *loss, size_t k, size_t best)
 
 static bool better(float a, float b) { return isfinite(a) && (a < b || !isfinite(b)); }
 
-static void squarecb(const cop_policy_settings *settings, uint64_t t, size_t arms, const float *loss,
-        const uint8_t *mask, size_t best, size_t eligible, double *p)
+/* p(k) = 1 / (K + gamma gap): each of the K - 1 others has at most 1/K. */
+static void inverse_gaps(
+        double gamma, size_t arms, const float *loss, const uint8_t *mask, size_t best, size_t eligible, double *p)
 {
-	double gamma = settings->gamma * sqrt((double)t + 1.0);
 	double others = 0.0;
 	for (size_t k = 0; k < arms; k++) {
 		p[k] = 0.0;
@@ -38,12 +40,26 @@ static void squarecb(const cop_policy_settings *settings, uint64_t t, size_t arm
 		p[k] = 1.0 / ((double)eligible + gamma * gap(loss, k, best));
 		others += p[k];
 	}
-	p[best] = 1.0 - others; /* each of the K - 1 others has at most 1/K */
+	p[best] = 1.0 - others;
+}
+
+static void squarecb(const cop_policy_settings *settings, uint64_t t, size_t arms, const float *loss,
+        const uint8_t *mask, size_t best, size_t eligible, double *p)
+{
+	inverse_gaps(settings->gamma * sqrt((double)t + 1.0), arms, loss, mask, best, eligible, p);
+}
+
+static void fastcb(const cop_policy_settings *settings, uint64_t t, size_t arms, const float *loss, const uint8_t *mask,
+        size_t best, size_t eligible, double *p)
+{
+	double least = isfinite(loss[best]) ? fmin(fmax((double)loss[best], LEAST_LOSS), 1.0) : 1.0;
+	inverse_gaps(settings->gamma * sqrt((double)t + 1.0) / least, arms, loss, mask, best, eligible, p);
 }
 
 static const cop_policy policies[] = {
 	{ "epsilon", epsilon },
 	{ "squarecb", squarecb },
+	{ "fastcb", fastcb },
 };
 
 const cop_policy *cop_policy_find(const char *name)

@@ -5,6 +5,8 @@
  *             e_t = max(floor, e / (1 + decay t)^(1/2)); decay 0 keeps e constant
  *   squarecb  p(k) = 1 / (K + gamma_t (loss_k - loss_best)) for k != best, the best takes the rest, with
  *             gamma_t = gamma sqrt(t + 1) (Foster and Rakhlin 2020)
+ *   fastcb    p(k) = f / (K f + gamma_t (loss_k - loss_best)) for k != best, f = loss_best kept within [0.02, 1]: the
+ *             smaller the losses to be had, the less it explores (Foster and Krishnamurthy 2021)
  * The best arm is the first of the lowest. A predicted loss that is not finite counts as worse than any that is, by
  * the whole width of the loss scale, 1, from the best; so probabilities are always finite. t counts decisions from 0.
  * Pure functions; any thread. */
@@ -22,6 +24,7 @@ typedef struct cop_policy_settings {
 	double epsilon_decay; /* >= 0 */
 	double epsilon_floor; /* [0, epsilon] */
 	double gamma;         /* > 0 */
+	double optimism;      /* >= 0: what a learner that knows its doubts takes off predicted losses for them */
 } cop_policy_settings;
 
 typedef struct cop_policy {

@@ -4,12 +4,22 @@
 
 #define RIDGE 1.0
 
+static size_t block_of(const cop_expert_settings *settings)
+{
+	return settings->sparse ? 0 : cop_second_order_block(settings->inputs, settings->arms);
+}
+
+static double footprint(const cop_expert_settings *settings)
+{
+	return cop_second_order_footprint(settings->inputs, settings->arms, block_of(settings));
+}
+
 static cop_err create(const cop_expert_settings *settings, cop_rng *rng, void **out)
 {
 	(void)rng;
-	bool full = !settings->sparse && cop_second_order_affordable(settings->inputs, settings->arms);
 	cop_second_order *model;
-	cop_err err = cop_second_order_new(settings->kernel, settings->inputs, settings->arms, full, RIDGE, &model);
+	cop_err err = cop_second_order_new(
+	        settings->kernel, settings->inputs, settings->arms, block_of(settings), RIDGE, &model);
 	*out = model;
 	return err;
 }
@@ -18,8 +28,9 @@ static void destroy(void *expert) { cop_second_order_free(expert); }
 
 static void predict(void *expert, const cop_row *x, float *loss) { cop_second_order_predict(expert, x, loss); }
 
-static cop_err learn(void *expert, const cop_row *x, size_t arm, double loss)
+static cop_err learn(void *expert, const cop_row *x, size_t arm, double loss, bool again)
 {
+	(void)again;
 	return cop_second_order_learn(expert, x, arm, loss);
 }
 
@@ -35,6 +46,7 @@ static cop_err load(void *expert, cop_cursor *cursor) { return cop_second_order_
 
 const cop_expert_class cop_expert_linear = {
 	.member = { .name = "linear", .destroy = destroy, .save = save, .load = load },
+	.footprint = footprint,
 	.create = create,
 	.predict = predict,
 	.learn = learn,

@@ -26,10 +26,9 @@ static void destroy(void *expert)
 	cop_mem_free(e);
 }
 
-static cop_err create(const cop_expert_settings *settings, cop_rng *rng, void **out)
+static cop_additive_settings additive_of(const cop_expert_settings *settings)
 {
-	*out = NULL;
-	cop_additive_settings additive = {
+	return (cop_additive_settings){
 		.kernel = settings->kernel,
 		.inputs = settings->inputs,
 		.typical = settings->typical,
@@ -40,6 +39,18 @@ static cop_err create(const cop_expert_settings *settings, cop_rng *rng, void **
 		.leaf_rate = LEAF_RATE * settings->rate,
 		.linear_rate = LINEAR_RATE * settings->rate,
 	};
+}
+
+static double footprint(const cop_expert_settings *settings)
+{
+	const cop_additive_settings additive = additive_of(settings);
+	return cop_additive_footprint(&additive);
+}
+
+static cop_err create(const cop_expert_settings *settings, cop_rng *rng, void **out)
+{
+	*out = NULL;
+	const cop_additive_settings additive = additive_of(settings);
 	trees_expert *e = cop_mem_alloc(1, sizeof *e);
 	if (e == NULL)
 		return COP_ENOMEM;
@@ -58,15 +69,16 @@ static cop_err create(const cop_expert_settings *settings, cop_rng *rng, void **
 static void predict(void *expert, const cop_row *x, float *loss)
 {
 	trees_expert *e = expert;
-	cop_additive_scores(e->model, x, loss);
+	cop_additive_scores(e->model, x, e->scores);
 	for (size_t k = 0; k < e->arms; k++)
-		loss[k] = (float)(1.0 - cop_estimator_sigmoid((double)loss[k]));
+		loss[k] = (float)(1.0 - cop_estimator_sigmoid((double)e->scores[k]));
 }
 
-static cop_err learn(void *expert, const cop_row *x, size_t arm, double loss)
+static cop_err learn(void *expert, const cop_row *x, size_t arm, double loss, bool again)
 {
 	trees_expert *e = expert;
-	cop_additive_scores(e->model, x, e->scores);
+	if (!again)
+		cop_additive_scores(e->model, x, e->scores);
 	return cop_additive_update(e->model, x, arm, (float)e->estimator->gradient((double)e->scores[arm], loss, 1.0));
 }
 
@@ -94,6 +106,7 @@ static cop_err tree(const void *expert, size_t m, cop_oblique_tree **out)
 
 const cop_expert_class cop_expert_trees = {
 	.member = { .name = "trees", .destroy = destroy, .save = save, .load = load, .trees = trees, .tree = tree },
+	.footprint = footprint,
 	.create = create,
 	.predict = predict,
 	.learn = learn,

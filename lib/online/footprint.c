@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "online/additive.h"
-#include "online/second_order.h"
 #include "online/standardiser.h"
 
 /* Splits and leaf values, each with its gradient and RMSprop's mean square; the optimisers' and accumulators' lists of
@@ -47,6 +46,5 @@ double cop_footprint(const cop_learner_settings *s, size_t explain_keep)
 		return sum + dgt(s, inputs);
 	if (strcmp(s->learner, "value") == 0)
 		return sum + additive(s, inputs, 1);
-	bool full = !sparse && cop_second_order_affordable(inputs, s->arms);
-	return sum + cop_second_order_footprint(inputs, s->arms, full) + additive(s, inputs, s->arms);
+	return sum + cop_ensemble_footprint(s);
 }

@@ -29,7 +29,7 @@ void cop_learner_settings_init(cop_learner_settings *settings)
 		.bits = 14,
 		.max_nonzeros = 1024,
 		.max_candidates = COP_LEARNER_DEFAULT_CANDIDATES,
-		.exploration = { .epsilon = -1.0, .gamma = -1.0 },
+		.exploration = { .epsilon = -1.0, .gamma = -1.0, .optimism = -1.0 },
 		.trees = COP_LEARNER_DEFAULT_TREES,
 		.seed = 1,
 	};
@@ -95,6 +95,8 @@ static const char *refusal(const cop_learner_settings *s, const cop_learner_clas
 		return "trees: expected 0 to " LIMIT(COP_LEARNER_MAX_TREES);
 	if (!(s->learning_rate >= 0.0) || s->learning_rate > COP_LEARNER_MAX_RATE)
 		return "learning_rate: expected a number in (0, " LIMIT(COP_LEARNER_MAX_RATE) "]";
+	if (s->experts > COP_EXPERT_ALL)
+		return "experts: expected some of linear, trees, quadratic and forest";
 	if (!(s->delta >= 0.0) || s->delta > 0.5)
 		return "delta: expected at most half the value range";
 	return NULL;
@@ -110,6 +112,8 @@ const char *cop_learner_exploration_refusal(const cop_policy_settings *explorati
 		return "epsilon_floor: expected 0 to 1";
 	if (!isfinite(exploration->gamma))
 		return "gamma: expected a number above 0";
+	if (!isfinite(exploration->optimism))
+		return "optimism: expected a number of at least 0";
 	return NULL;
 }
 
@@ -143,6 +147,8 @@ void cop_learner_explore(cop_learner *learner, const cop_policy_settings *explor
 		now->epsilon = before.epsilon;
 	if (now->gamma <= 0.0)
 		now->gamma = before.gamma;
+	if (now->optimism < 0.0)
+		now->optimism = before.optimism;
 }
 
 bool cop_learner_can_decide(const cop_learner *learner, const uint8_t *mask)
@@ -275,6 +281,11 @@ cop_err cop_learner_explanation_init(const cop_learner *learner, cop_explanation
 	if (err != COP_OK)
 		cop_explanation_fini(e);
 	return err;
+}
+
+bool cop_learner_product(const cop_learner *learner, size_t index, size_t *i, size_t *j)
+{
+	return learner->class->product != NULL && learner->class->product(learner, index, i, j);
 }
 
 void cop_learner_save(const cop_learner *learner, cop_bytes *bytes)

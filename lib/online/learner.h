@@ -37,6 +37,16 @@
 
 #define COP_LEARNER_SPARSE_TYPICAL 32 /* entries of a usual sparse context, by which random weights are sized */
 
+/* Bits of cop_learner_settings.experts, and their names, in order; NULL at the end. */
+extern const char *const cop_learner_expert_names[];
+enum {
+	COP_EXPERT_LINEAR = 1,
+	COP_EXPERT_TREES = 2,
+	COP_EXPERT_QUADRATIC = 4,
+	COP_EXPERT_FOREST = 8,
+	COP_EXPERT_ALL = 15
+};
+
 typedef struct cop_learner_settings {
 	char learner[16];          /* name */
 	size_t features;           /* dense dimension, at most COP_LEARNER_MAX_FEATURES; 0: sparse, hashed to 2^bits */
@@ -47,7 +57,8 @@ typedef struct cop_learner_settings {
 	                            */
 	size_t max_candidates;     /* rank: 1 .. COP_LEARNER_MAX_CANDIDATES, most of one event */
 	char policy[16];           /* "" is the learner's default */
-	cop_policy_settings exploration; /* negative epsilon or gamma: the default */
+	cop_policy_settings exploration; /* negative epsilon, gamma or optimism: the default */
+	unsigned experts;                /* ensemble: those that take part, COP_EXPERT_*; 0: all that can help */
 	unsigned height;                 /* 0: the learner's default */
 	size_t trees;                    /* ensemble, value; COP_LEARNER_DEFAULT_TREES: the default */
 	double learning_rate;            /* dgt: RMSprop's rate; others: factor on their rates; 0: the default */
@@ -95,6 +106,7 @@ typedef struct cop_learner_class {
 	void (*probes)(const cop_learner *learner, cop_decision *decision);
 	double (*greedy)(cop_learner *learner, const cop_row *x, const uint8_t *mask);
 	void (*explain)(cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
+	bool (*product)(const cop_learner *learner, size_t index, size_t *i, size_t *j); /* NULL: none */
 	void (*save)(const cop_learner *learner, cop_bytes *bytes);
 	cop_err (*load)(cop_learner *learner, cop_cursor *cursor);
 	size_t (*trees)(const cop_learner *learner);
@@ -161,6 +173,8 @@ void cop_learner_explain(cop_learner *learner, const cop_row *x, const cop_decis
 void cop_learner_explain_decided(
         cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
 COP_CHECK cop_err cop_learner_explanation_init(const cop_learner *learner, cop_explanation *e);
+/* Whether the index of an explained feature stands for a product of two features, and of which (learners of arms). */
+bool cop_learner_product(const cop_learner *learner, size_t index, size_t *i, size_t *j);
 
 /* State, not settings. */
 void cop_learner_save(const cop_learner *learner, cop_bytes *bytes);
@@ -178,5 +192,6 @@ extern const cop_learner_class cop_learner_value;
 extern const cop_learner_class cop_learner_rank;
 /* Of its learner's parts, for online/footprint.c. */
 double cop_rank_footprint(const cop_learner_settings *settings);
+double cop_ensemble_footprint(const cop_learner_settings *settings);
 
 #endif

@@ -6,14 +6,22 @@
 #include "online/mixture.h"
 #include "online/standardiser.h"
 
-static const cop_expert_class *const members[] = { &cop_expert_linear, &cop_expert_trees };
-#define MEMBERS (sizeof members / sizeof *members)
+/* In the order of COP_EXPERT_LINEAR and so on. */
+static const cop_expert_class *const experts[] = { &cop_expert_linear, &cop_expert_trees, &cop_expert_quadratic,
+	&cop_expert_forest };
+#define EXPERTS (sizeof experts / sizeof *experts)
+const char *const cop_learner_expert_names[] = { "linear", "trees", "quadratic", "forest", NULL };
+_Static_assert(EXPERTS <= COP_LEARNER_EXPERTS, "COP_LEARNER_EXPERTS is too small");
 
 typedef struct ensemble {
 	cop_learner base;
 	cop_explorer explorer;
 	cop_standardiser *standardiser;
 	cop_mixture mixture;
+	const cop_expert_class *expert[EXPERTS]; /* of the mixture's members */
+	cop_row x;                               /* the last row, standardised */
+	float *doubt;
+	float *hoped; /* the mixture's losses less optimism times doubt */
 } ensemble;
 
 static void destroy(cop_learner *learner)
@@ -24,34 +32,61 @@ static void destroy(cop_learner *learner)
 	cop_standardiser_free(e->standardiser);
 	cop_mixture_fini(&e->mixture);
 	cop_explorer_fini(&e->explorer);
+	cop_mem_free(e->doubt);
+	cop_mem_free(e->hoped);
 	cop_mem_free(e);
 }
 
-static cop_err create_experts(ensemble *e)
+static cop_expert_settings expert_settings(const cop_learner_settings *s)
 {
-	const cop_learner_settings *s = &e->base.settings;
 	bool sparse = s->features == 0;
 	size_t inputs = cop_learner_dimension(s) + 1;
-	cop_expert_settings settings = {
+	return (cop_expert_settings){
 		.kernel = cop_kernel_best(),
 		.inputs = inputs,
 		.typical = sparse ? COP_LEARNER_SPARSE_TYPICAL : inputs,
 		.sparse = sparse,
+		.entries = sparse ? s->max_nonzeros + 1 : 0,
 		.arms = s->arms,
 		.trees = s->trees,
 		.height = s->height,
 		.rate = (float)s->learning_rate,
 	};
+}
+
+/* Whether expert i takes part. */
+static bool joins(const cop_learner_settings *s, const cop_expert_settings *settings, size_t i)
+{
+	bool wanted = s->experts == 0 || (s->experts >> i & 1u) != 0;
+	return wanted && (experts[i]->can_help == NULL || experts[i]->can_help(settings));
+}
+
+double cop_ensemble_footprint(const cop_learner_settings *s)
+{
+	const cop_expert_settings settings = expert_settings(s);
+	double sum = 0.0;
+	for (size_t i = 0; i < EXPERTS; i++)
+		sum += joins(s, &settings, i) ? experts[i]->footprint(&settings) : 0.0;
+	return sum;
+}
+
+static cop_err create_experts(ensemble *e)
+{
+	const cop_expert_settings settings = expert_settings(&e->base.settings);
 	cop_rng rng;
-	cop_rng_init(&rng, s->seed, 2);
+	cop_rng_init(&rng, e->base.settings.seed, 2);
 	cop_err err = COP_OK;
-	for (size_t i = 0; i < MEMBERS && err == COP_OK; i++) {
+	for (size_t i = 0; i < EXPERTS && err == COP_OK; i++) {
 		void *expert;
-		err = members[i]->create(&settings, &rng, &expert);
+		if (!joins(&e->base.settings, &settings, i))
+			continue;
+		err = experts[i]->create(&settings, &rng, &expert);
+		e->expert[e->mixture.count] = experts[i];
 		if (err == COP_OK)
-			err = cop_mixture_join(&e->mixture, &members[i]->member, expert);
+			err = cop_mixture_join(&e->mixture, &experts[i]->member, expert);
 	}
-	return err;
+	cop_mixture_begin(&e->mixture);
+	return err == COP_OK && e->mixture.count == 0 ? COP_EINVAL : err;
 }
 
 static cop_err create(const cop_learner_settings *settings, cop_learner **out)
@@ -63,7 +98,9 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	e->base.class = &cop_learner_ensemble;
 	e->base.settings = *settings;
 	cop_mixture_defaults(&e->base.settings);
-	cop_err err = cop_mixture_init(&e->mixture, settings->arms);
+	e->doubt = cop_mem_alloc(settings->arms, sizeof *e->doubt);
+	e->hoped = cop_mem_alloc(settings->arms, sizeof *e->hoped);
+	cop_err err = e->doubt == NULL || e->hoped == NULL ? COP_ENOMEM : cop_mixture_init(&e->mixture, settings->arms);
 	if (err == COP_OK)
 		err = cop_explorer_init(&e->explorer, &e->base.settings);
 	if (err == COP_OK)
@@ -79,23 +116,36 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	return COP_OK;
 }
 
-static void predict(ensemble *e, const cop_row *x, double *weight)
+/* The row standardised, and what each expert and the mixture predict. */
+static void predict(ensemble *e, const cop_row *raw)
 {
-	cop_mixture_weigh(&e->mixture, weight);
-	for (size_t i = 0; i < MEMBERS; i++)
-		members[i]->predict(e->mixture.member[i], x, e->mixture.loss[i]);
-	cop_mixture_mix(&e->mixture, e->base.settings.arms, weight);
+	cop_standardiser_apply(e->standardiser, raw, &e->x);
+	for (size_t i = 0; i < e->mixture.count; i++)
+		e->expert[i]->predict(e->mixture.member[i], &e->x, e->mixture.loss[i]);
+	cop_mixture_mix(&e->mixture, e->base.settings.arms);
+}
+
+/* What exploration goes by: the predicted losses, less for arms that one knows little of. */
+static const float *hope(ensemble *e)
+{
+	float optimism = (float)e->base.settings.exploration.optimism;
+	size_t i = 0;
+	while (i < e->mixture.count && e->expert[i]->doubt == NULL)
+		i++;
+	if (optimism == 0.0f || i == e->mixture.count)
+		return e->mixture.mixed;
+	e->expert[i]->doubt(e->mixture.member[i], e->doubt);
+	for (size_t k = 0; k < e->base.settings.arms; k++)
+		e->hoped[k] = e->mixture.mixed[k] - optimism * e->doubt[k];
+	return e->hoped;
 }
 
 static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *out)
 {
 	ensemble *e = (ensemble *)learner;
-	cop_row x;
-	double weight[MEMBERS];
 	cop_standardiser_observe(e->standardiser, raw);
-	cop_standardiser_apply(e->standardiser, raw, &x);
-	predict(e, &x, weight);
-	cop_err err = cop_explorer_choose(&e->explorer, &learner->settings.exploration, e->mixture.mixed, mask, out);
+	predict(e, raw);
+	cop_err err = cop_explorer_choose(&e->explorer, &learner->settings.exploration, hope(e), mask, out);
 	if (err != COP_OK)
 		return err;
 	cop_mixture_predictions(&e->mixture, out->arm, out->prediction);
@@ -106,22 +156,22 @@ static cop_err view(
         cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
 {
 	ensemble *e = (ensemble *)learner;
-	cop_row x;
-	double weight[MEMBERS];
-	cop_standardiser_apply(e->standardiser, raw, &x);
-	predict(e, &x, weight);
+	predict(e, raw);
 	cop_mixture_predictions(&e->mixture, decision->arm, decision->prediction);
-	return cop_explorer_view(&e->explorer, &learner->settings.exploration, e->mixture.mixed, mask, out);
+	cop_err err = cop_explorer_view(&e->explorer, &learner->settings.exploration, hope(e), mask, out);
+	out->loss = e->mixture.mixed;
+	return err;
 }
 
 static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decision *decision, const double *loss)
 {
 	ensemble *e = (ensemble *)learner;
-	cop_row x;
-	cop_standardiser_apply(e->standardiser, raw, &x);
+	if (!learner->followed)
+		cop_standardiser_apply(e->standardiser, raw, &e->x);
 	bool moved = false;
-	for (size_t i = 0; i < MEMBERS; i++) /* one that refuses the step does not keep the others from it */
-		moved |= members[i]->learn(e->mixture.member[i], &x, decision->arm, *loss) == COP_OK;
+	for (size_t i = 0; i < e->mixture.count; i++) /* one that refuses the step does not keep the others from it */
+		moved |= e->expert[i]->learn(e->mixture.member[i], &e->x, decision->arm, *loss, learner->followed) ==
+		         COP_OK;
 	if (!moved)
 		return COP_EDIVERGED;
 	cop_mixture_settle(&e->mixture, decision->prediction, *loss);
@@ -138,34 +188,38 @@ static void advance(cop_learner *learner) { cop_explorer_advance(&((ensemble *)l
 static double greedy(cop_learner *learner, const cop_row *raw, const uint8_t *mask)
 {
 	ensemble *e = (ensemble *)learner;
-	cop_row x;
-	double weight[MEMBERS];
-	cop_standardiser_apply(e->standardiser, raw, &x);
-	predict(e, &x, weight);
+	predict(e, raw);
 	return (double)cop_explorer_best(&e->explorer, e->mixture.mixed, mask);
 }
 
 static void explain(cop_learner *learner, const cop_row *raw, const cop_decision *decision, cop_explanation *out)
 {
 	ensemble *e = (ensemble *)learner;
-	cop_row x;
-	double weight[MEMBERS];
-	cop_standardiser_apply(e->standardiser, raw, &x);
-	predict(e, &x, weight);
+	if (!learner->followed)
+		predict(e, raw);
 	out->prediction = (double)e->mixture.mixed[decision->arm];
-	for (size_t i = 0; i < MEMBERS; i++) {
-		cop_explained_expert *expert = cop_explanation_expert(out, members[i]->member.name);
-		expert->weight = weight[i];
+	for (size_t i = 0; i < e->mixture.count; i++) {
+		cop_explained_expert *expert = cop_explanation_expert(out, e->expert[i]->member.name);
+		expert->weight = e->mixture.weight[i];
 		expert->prediction = (double)e->mixture.loss[i][decision->arm];
-		members[i]->explain(e->mixture.member[i], &x, decision->arm, out, expert);
+		e->expert[i]->explain(e->mixture.member[i], &e->x, decision->arm, out, expert);
 	}
+}
+
+static bool product(const cop_learner *learner, size_t index, size_t *i, size_t *j)
+{
+	const ensemble *e = (const ensemble *)learner;
+	for (size_t m = 0; m < e->mixture.count; m++)
+		if (e->expert[m]->product != NULL && e->expert[m]->product(e->mixture.member[m], index, i, j))
+			return true;
+	return false;
 }
 
 static void save(const cop_learner *learner, cop_bytes *bytes)
 {
 	const ensemble *e = (const ensemble *)learner;
 	cop_explorer_save(&e->explorer, bytes);
-	cop_mixture_save_errors(&e->mixture, bytes);
+	cop_mixture_save_weights(&e->mixture, bytes);
 	cop_standardiser_save(e->standardiser, bytes);
 	cop_mixture_save_members(&e->mixture, bytes);
 }
@@ -174,7 +228,7 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 {
 	ensemble *e = (ensemble *)learner;
 	cop_explorer_load(&e->explorer, cursor);
-	cop_err err = cop_mixture_load_errors(&e->mixture, cursor);
+	cop_err err = cop_mixture_load_weights(&e->mixture, cursor);
 	if (err == COP_OK)
 		err = cop_standardiser_load(e->standardiser, cursor);
 	return err == COP_OK ? cop_mixture_load_members(&e->mixture, cursor) : err;
@@ -190,7 +244,7 @@ static cop_err tree(const cop_learner *learner, size_t m, cop_oblique_tree **out
 const cop_learner_class cop_learner_ensemble = {
 	.name = "ensemble",
 	.values = false,
-	.predictions = MEMBERS,
+	.predictions = EXPERTS,
 	.create = create,
 	.destroy = destroy,
 	.decide = decide,
@@ -200,6 +254,7 @@ const cop_learner_class cop_learner_ensemble = {
 	.advance = advance,
 	.greedy = greedy,
 	.explain = explain,
+	.product = product,
 	.save = save,
 	.load = load,
 	.trees = trees,

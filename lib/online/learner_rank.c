@@ -97,6 +97,7 @@ static cop_err create_parts(ranker *r)
 		if (err == COP_OK)
 			err = cop_mixture_join(&r->mixture, &members[i]->member, scorer);
 	}
+	cop_mixture_begin(&r->mixture);
 	return err;
 }
 
@@ -133,10 +134,9 @@ static void set_candidate(ranker *r, const cop_row *raw)
 }
 
 /* Predicted losses of the candidates: `mixed`, and each scorer's. */
-static void predict(ranker *r, const cop_row *x, const cop_row *candidate, size_t count, double *weight)
+static void predict(ranker *r, const cop_row *x, const cop_row *candidate, size_t count)
 {
 	cop_mixture *m = &r->mixture;
-	cop_mixture_weigh(m, weight);
 	set_context(r, x);
 	for (size_t i = 0; i < MEMBERS; i++)
 		members[i]->begin(m->member[i], r->joint);
@@ -145,7 +145,7 @@ static void predict(ranker *r, const cop_row *x, const cop_row *candidate, size_
 		for (size_t i = 0; i < MEMBERS; i++)
 			m->loss[i][k] = members[i]->score(m->member[i], r->joint);
 	}
-	cop_mixture_mix(m, count, weight);
+	cop_mixture_mix(m, count);
 	r->explorer.arms = count;
 }
 
@@ -159,8 +159,7 @@ static void observe(cop_learner *learner, const cop_row *x, const cop_row *candi
 static cop_err decide(cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *out)
 {
 	ranker *r = (ranker *)learner;
-	double weight[MEMBERS];
-	predict(r, x, c->row, c->count, weight);
+	predict(r, x, c->row, c->count);
 	cop_err err = cop_explorer_choose(&r->explorer, &learner->settings.exploration, r->mixture.mixed, c->mask, out);
 	if (err == COP_OK)
 		cop_mixture_predictions(&r->mixture, out->arm, out->prediction);
@@ -171,8 +170,7 @@ static cop_err view(
         cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *decision, cop_policy_view *out)
 {
 	ranker *r = (ranker *)learner;
-	double weight[MEMBERS];
-	predict(r, x, c->row, c->count, weight);
+	predict(r, x, c->row, c->count);
 	cop_mixture_predictions(&r->mixture, decision->arm, decision->prediction);
 	return cop_explorer_view(&r->explorer, &learner->settings.exploration, r->mixture.mixed, c->mask, out);
 }
@@ -201,19 +199,18 @@ static void explain(cop_learner *learner, const cop_row *x, const cop_row *candi
 {
 	ranker *r = (ranker *)learner;
 	cop_joint_rows rows;
-	double weight[MEMBERS];
 	(void)decision;
 	if (c != NULL && c->count <= e->score_room) {
-		predict(r, x, c->row, c->count, weight);
+		predict(r, x, c->row, c->count);
 		e->score_count = c->count;
 		memcpy(e->scores, r->mixture.mixed, c->count * sizeof *e->scores);
 	}
-	predict(r, x, candidate, 1, weight);
+	predict(r, x, candidate, 1);
 	cop_joint_make_rows(r->joint, &rows);
 	e->prediction = (double)r->mixture.mixed[0];
 	for (size_t i = 0; i < MEMBERS; i++) {
 		cop_explained_expert *expert = cop_explanation_expert(e, members[i]->member.name);
-		expert->weight = weight[i];
+		expert->weight = r->mixture.weight[i];
 		expert->prediction = (double)r->mixture.loss[i][0];
 		members[i]->explain(r->mixture.member[i], &rows, e, expert);
 	}
@@ -228,7 +225,7 @@ static void save(const cop_learner *learner, cop_bytes *bytes)
 {
 	const ranker *r = (const ranker *)learner;
 	cop_explorer_save(&r->explorer, bytes);
-	cop_mixture_save_errors(&r->mixture, bytes);
+	cop_mixture_save_weights(&r->mixture, bytes);
 	cop_standardiser_save(r->of_contexts, bytes);
 	cop_standardiser_save(r->of_candidates, bytes);
 	cop_mixture_save_members(&r->mixture, bytes);
@@ -238,7 +235,7 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 {
 	ranker *r = (ranker *)learner;
 	cop_explorer_load(&r->explorer, cursor);
-	cop_err err = cop_mixture_load_errors(&r->mixture, cursor);
+	cop_err err = cop_mixture_load_weights(&r->mixture, cursor);
 	if (err == COP_OK)
 		err = cop_standardiser_load(r->of_contexts, cursor);
 	if (err == COP_OK)

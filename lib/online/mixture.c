@@ -6,27 +6,32 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
-#define ETA             0.5
-#define DISCOUNT        0.9995
+#define START           0.2 /* variance of weights, in units of the losses', before the first event */
+#define FORGET          0.9999
+#define FARTHEST        2.0         /* of a prediction from the prior */
+#define STACKED         0x53000000u /* with the number of members: what is written is stacked weights */
 #define DEFAULT_EPSILON 0.1
-#define DEFAULT_GAMMA   30.0
-#define DEFAULT_TREES   16
-#define DEFAULT_HEIGHT  5
+#define FASTCB_GAMMA    20.0
+#define SQUARECB_GAMMA  100.0
+#define OPTIMISM        0.3
+#define DEFAULT_TREES   4
+#define DEFAULT_HEIGHT  4
 #define SPARSE_TREES    8
-#define SPARSE_HEIGHT   4
 #define PRIOR_LOSS      0.5f /* predicted by a member that has run away: it knows nothing */
 
 void cop_mixture_defaults(cop_learner_settings *s)
 {
 	bool sparse = s->features == 0;
 	if (s->policy[0] == '\0')
-		strcpy(s->policy, "squarecb");
+		strcpy(s->policy, "fastcb");
 	if (s->exploration.epsilon < 0.0)
 		s->exploration.epsilon = DEFAULT_EPSILON;
 	if (s->exploration.gamma <= 0.0)
-		s->exploration.gamma = DEFAULT_GAMMA;
+		s->exploration.gamma = strcmp(s->policy, "fastcb") == 0 ? FASTCB_GAMMA : SQUARECB_GAMMA;
+	if (s->exploration.optimism < 0.0)
+		s->exploration.optimism = OPTIMISM;
 	if (s->height == 0)
-		s->height = sparse ? SPARSE_HEIGHT : DEFAULT_HEIGHT;
+		s->height = DEFAULT_HEIGHT;
 	if (s->trees == COP_LEARNER_DEFAULT_TREES)
 		s->trees = sparse ? SPARSE_TREES : DEFAULT_TREES;
 	if (s->learning_rate == 0.0)
@@ -59,27 +64,26 @@ cop_err cop_mixture_join(cop_mixture *mixture, const cop_member_class *class, vo
 	return mixture->loss[i] == NULL ? COP_ENOMEM : COP_OK;
 }
 
-void cop_mixture_weigh(const cop_mixture *mixture, double *weight)
+void cop_mixture_begin(cop_mixture *mixture)
 {
-	double least = mixture->error[0];
-	double sum = 0.0;
-	for (size_t i = 1; i < mixture->count; i++)
-		least = fmin(least, mixture->error[i]);
-	for (size_t i = 0; i < mixture->count; i++)
-		sum += weight[i] = exp(-ETA * (mixture->error[i] - least));
-	for (size_t i = 0; i < mixture->count; i++)
-		weight[i] /= sum;
+	memset(mixture->p, 0, sizeof mixture->p);
+	for (size_t i = 0; i < mixture->count; i++) {
+		mixture->weight[i] = 1.0 / (double)mixture->count;
+		mixture->p[i][i] = START;
+	}
 }
 
-void cop_mixture_mix(cop_mixture *mixture, size_t n, const double *weight)
+void cop_mixture_mix(cop_mixture *mixture, size_t n)
 {
-	memset(mixture->mixed, 0, n * sizeof *mixture->mixed);
+	for (size_t k = 0; k < n; k++)
+		mixture->mixed[k] = PRIOR_LOSS;
 	for (size_t i = 0; i < mixture->count; i++) {
 		float *loss = mixture->loss[i];
+		float weight = (float)mixture->weight[i];
 		for (size_t k = 0; k < n; k++) {
 			if (!isfinite(loss[k]))
 				loss[k] = PRIOR_LOSS;
-			mixture->mixed[k] += (float)weight[i] * loss[k];
+			mixture->mixed[k] += weight * (loss[k] - PRIOR_LOSS);
 		}
 	}
 }
@@ -90,29 +94,73 @@ void cop_mixture_predictions(const cop_mixture *mixture, size_t which, float *pr
 		prediction[i] = mixture->loss[i][which];
 }
 
+/* P z and 1 + z P z. */
+static double spread_of(const cop_mixture *mixture, const double *z, double *pz)
+{
+	double spread = 1.0;
+	for (size_t i = 0; i < mixture->count; i++) {
+		pz[i] = 0.0;
+		for (size_t j = 0; j < mixture->count; j++)
+			pz[i] += mixture->p[i][j] * z[j];
+		spread += z[i] * pz[i];
+	}
+	return spread;
+}
+
+/* Less certain by a step of forgetting, but of no direction less than at first. */
+static void forget(cop_mixture *mixture)
+{
+	for (size_t i = 0; i < mixture->count; i++)
+		if (mixture->p[i][i] > START * FORGET)
+			return;
+	for (size_t i = 0; i < mixture->count; i++)
+		for (size_t j = 0; j < mixture->count; j++)
+			mixture->p[i][j] /= FORGET;
+}
+
 void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss)
 {
+	double z[COP_LEARNER_EXPERTS];
+	double pz[COP_LEARNER_EXPERTS];
+	double error = loss - (double)PRIOR_LOSS;
 	for (size_t i = 0; i < mixture->count; i++) {
-		double miss = (double)prediction[i] - loss;
-		if (isfinite(miss))
-			mixture->error[i] = DISCOUNT * mixture->error[i] + miss * miss;
+		double away = (double)prediction[i] - (double)PRIOR_LOSS;
+		if (!isfinite(away))
+			return;
+		z[i] = fmin(fmax(away, -FARTHEST), FARTHEST);
+		error -= mixture->weight[i] * z[i];
 	}
+	double spread = spread_of(mixture, z, pz);
+	if (!isfinite(error) || !(spread >= 1.0)) {
+		cop_mixture_begin(mixture); /* rounding has spoiled P */
+		return;
+	}
+	for (size_t i = 0; i < mixture->count; i++) {
+		mixture->weight[i] += pz[i] * error / spread;
+		for (size_t j = 0; j < mixture->count; j++)
+			mixture->p[i][j] -= pz[i] * pz[j] / spread;
+	}
+	forget(mixture);
 }
 
-void cop_mixture_save_errors(const cop_mixture *mixture, cop_bytes *bytes)
+void cop_mixture_save_weights(const cop_mixture *mixture, cop_bytes *bytes)
 {
-	cop_bytes_put_u32(bytes, (uint32_t)mixture->count);
-	cop_bytes_put_f64s(bytes, mixture->error, mixture->count);
+	cop_bytes_put_u32(bytes, STACKED | (uint32_t)mixture->count);
+	cop_bytes_put_f64s(bytes, mixture->weight, mixture->count);
+	for (size_t i = 0; i < mixture->count; i++)
+		cop_bytes_put_f64s(bytes, mixture->p[i], mixture->count);
 }
 
-cop_err cop_mixture_load_errors(cop_mixture *mixture, cop_cursor *cursor)
+cop_err cop_mixture_load_weights(cop_mixture *mixture, cop_cursor *cursor)
 {
 	uint32_t count = cop_cursor_u32(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	if (count != mixture->count)
+	if (count != (STACKED | (uint32_t)mixture->count))
 		return COP_ESHAPE;
-	cop_cursor_f64s(cursor, mixture->error, mixture->count);
+	cop_cursor_f64s(cursor, mixture->weight, mixture->count);
+	for (size_t i = 0; i < mixture->count; i++)
+		cop_cursor_f64s(cursor, mixture->p[i], mixture->count);
 	return cursor->err;
 }
 

@@ -1,8 +1,10 @@
-/* online/mixture.h: experts that predict the same losses, weighted by how well each has predicted so far.
+/* online/mixture.h: experts that predict the same losses, added up as experience says.
  *
- * The mixture's prediction is the mean of the members', weighted by exp(-ETA E_i), E_i the discounted squared error of
- * what member i predicted, at decide, for what was played. What the ensembles over arms and over candidates share;
- * how members are asked and taught is theirs. One thread per object; nothing is allocated after the members joined. */
+ * The mixture's prediction is stacked (Wolpert, Stacked generalization, 1992): 1/2 + sum of w_i (f_i - 1/2) over its
+ * members' predictions f_i, with w from recursive least squares on the losses of what was played and what the members
+ * had predicted for it at decide; old events count less by FORGET each. Weights begin equal, sum 1; later they may be
+ * negative or sum to something else. What the ensembles over arms and over candidates share; how members are asked and
+ * taught is theirs. One thread per object; nothing is allocated after the members joined. */
 #ifndef COP_ONLINE_MIXTURE_H
 #define COP_ONLINE_MIXTURE_H
 
@@ -23,13 +25,14 @@ typedef struct cop_mixture {
 	size_t room;  /* losses of an event, at most */
 	const cop_member_class *class[COP_LEARNER_EXPERTS];
 	void *member[COP_LEARNER_EXPERTS];
-	double error[COP_LEARNER_EXPERTS]; /* E_i */
-	float *loss[COP_LEARNER_EXPERTS];  /* each member's predictions, 64-byte aligned; the learner fills them */
-	float *mixed;                      /* the mixture's */
+	double weight[COP_LEARNER_EXPERTS];                 /* w */
+	double p[COP_LEARNER_EXPERTS][COP_LEARNER_EXPERTS]; /* inverse of the members' products so far */
+	float *loss[COP_LEARNER_EXPERTS]; /* each member's predictions, 64-byte aligned; the learner fills them */
+	float *mixed;                     /* the mixture's */
 } cop_mixture;
 
-/* Defaults of the learners that are mixtures: SquareCB, epsilon 0.1, gamma 30, 16 trees of height 5 (sparse: 8 of 4).
- */
+/* Defaults of the learners that are mixtures: FastCB with gamma 20 (SquareCB: 100), epsilon 0.1, optimism 0.3, 4 trees
+ * of height 4 (sparse: 8). */
 void cop_mixture_defaults(cop_learner_settings *settings);
 
 /* COP_ENOMEM. Caller finishes with fini, also after an error. */
@@ -38,18 +41,19 @@ void cop_mixture_fini(cop_mixture *mixture);
 /* member is taken, also on error: COP_ENOMEM. */
 COP_CHECK cop_err cop_mixture_join(cop_mixture *mixture, const cop_member_class *class, void *member);
 
-/* One weight for each member, sum 1. */
-void cop_mixture_weigh(const cop_mixture *mixture, double *weight);
+/* Once all have joined: equal weights. */
+void cop_mixture_begin(cop_mixture *mixture);
+
 /* From the members' first n losses to the mixture's; one that is not finite counts as 1/2 from here on. */
-void cop_mixture_mix(cop_mixture *mixture, size_t n, const double *weight);
+void cop_mixture_mix(cop_mixture *mixture, size_t n);
 /* What the members predict for one of the n into prediction[0, count). */
 void cop_mixture_predictions(const cop_mixture *mixture, size_t which, float *prediction);
-/* The loss came: errors of those predictions (one that is not finite leaves its member's alone). */
+/* The loss came for what they predicted; nothing changes unless all of it is finite. */
 void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss);
 
-void cop_mixture_save_errors(const cop_mixture *mixture, cop_bytes *bytes);
+void cop_mixture_save_weights(const cop_mixture *mixture, cop_bytes *bytes);
 /* COP_ESHAPE: another number of members. COP_EFORMAT, COP_ENONFINITE. */
-COP_CHECK cop_err cop_mixture_load_errors(cop_mixture *mixture, cop_cursor *cursor);
+COP_CHECK cop_err cop_mixture_load_weights(cop_mixture *mixture, cop_cursor *cursor);
 void cop_mixture_save_members(const cop_mixture *mixture, cop_bytes *bytes);
 /* COP_ESHAPE: another member. Errors of the members' load. */
 COP_CHECK cop_err cop_mixture_load_members(cop_mixture *mixture, cop_cursor *cursor);

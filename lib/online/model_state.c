@@ -7,13 +7,19 @@
 
 #include "tree/model_file.h"
 
-#define SHAPE_TEXT       400
-#define SETTINGS_VERSION 2 /* 1: without candidates, still written for models that have none */
+#define SHAPE_TEXT 400
+#define SETTINGS_VERSION                                                                                               \
+	3 /* 1: without candidates, optimism and experts, still written where there are none; 2: with                  \
+	   * candidates */
 #define LEARNER_VERSION  1
 #define PENDING_VERSION  1
 #define COUNTERS_VERSION 1
 
 static bool has_candidates(const cop_learner_settings *l) { return strcmp(l->learner, "rank") == 0; }
+static bool is_mixture(const cop_learner_settings *l)
+{
+	return has_candidates(l) || strcmp(l->learner, "ensemble") == 0;
+}
 
 static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
 {
@@ -46,9 +52,11 @@ static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
 	cop_bytes_put_u64(bytes, s->pending_max);
 	cop_bytes_put_u64(bytes, s->pending_bytes);
 	cop_bytes_put_u64(bytes, s->explain_keep);
-	if (has_candidates(l)) {
+	if (is_mixture(l)) {
 		cop_bytes_put_u64(bytes, l->candidate_features);
 		cop_bytes_put_u64(bytes, l->max_candidates);
+		cop_bytes_put_f64(bytes, l->exploration.optimism);
+		cop_bytes_put_u32(bytes, l->experts);
 	}
 }
 
@@ -102,6 +110,12 @@ static cop_err get_settings(const cop_model_file *file, cop_model_settings *s)
 		s->learner.candidate_features = (size_t)cop_cursor_u64(&cursor);
 		s->learner.max_candidates = (size_t)cop_cursor_u64(&cursor);
 	}
+	s->learner.exploration.optimism = -1.0;
+	s->learner.experts = COP_EXPERT_LINEAR | COP_EXPERT_TREES; /* all there were */
+	if (section.version >= 3) {
+		s->learner.exploration.optimism = cop_cursor_f64(&cursor);
+		s->learner.experts = cop_cursor_u32(&cursor);
+	}
 	return cursor.err != COP_OK || cop_cursor_left(&cursor) == 0 ? cursor.err : COP_EFORMAT;
 }
 
@@ -139,7 +153,7 @@ static cop_err get_counters(cop_model *model, cop_cursor *cursor)
 
 void cop_model_save(const cop_model *model, cop_bytes *bytes)
 {
-	uint32_t version = has_candidates(&model->set.learner) ? SETTINGS_VERSION : 1;
+	uint32_t version = is_mixture(&model->set.learner) ? SETTINGS_VERSION : 1;
 	size_t mark = cop_model_file_begin_section(bytes, "settings", version);
 	put_settings(&model->set, bytes);
 	cop_model_file_end_section(bytes, mark);
@@ -154,11 +168,24 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 	cop_model_file_end_section(bytes, mark);
 }
 
+static void put_experts(const cop_learner_settings *l, char *out, size_t size)
+{
+	out[0] = '\0';
+	if (strcmp(l->learner, "ensemble") != 0 || l->experts == 0)
+		return;
+	size_t used = (size_t)snprintf(out, size, ", experts");
+	for (size_t i = 0; cop_learner_expert_names[i] != NULL; i++)
+		if ((l->experts >> i & 1u) != 0 && used < size)
+			used += (size_t)snprintf(out + used, size - used, " %s", cop_learner_expert_names[i]);
+}
+
 static void shape_text(const cop_model_settings *s, char out[SHAPE_TEXT])
 {
 	const cop_learner_settings *l = &s->learner;
 	char input[80];
 	char action[128];
+	char experts[64];
+	put_experts(l, experts, sizeof experts);
 	if (l->features != 0)
 		(void)snprintf(input, sizeof input, "features %zu", l->features);
 	else
@@ -172,9 +199,9 @@ static void shape_text(const cop_model_settings *s, char out[SHAPE_TEXT])
 	else
 		(void)snprintf(action, sizeof action, "value_range {%g, %g}, delta %g, feedback %s", s->value_low,
 		        s->value_high, l->delta, l->one_point ? "one" : "two");
-	(void)snprintf(out, SHAPE_TEXT, "learner %s%s, %s, %s, loss_range {%g, %g}, height %u, trees %zu", l->learner,
-	        l->literal ? " without shared_bias" : "", action, input, s->loss_low, s->loss_high, l->height,
-	        l->trees);
+	(void)snprintf(out, SHAPE_TEXT, "learner %s%s, %s, %s, loss_range {%g, %g}, height %u, trees %zu%s", l->learner,
+	        l->literal ? " without shared_bias" : "", action, input, s->loss_low, s->loss_high, l->height, l->trees,
+	        experts);
 }
 
 static bool same_input(const cop_learner_settings *l, const cop_learner_settings *m)
@@ -192,7 +219,8 @@ static bool same_shape(const cop_model_settings *a, const cop_model_settings *b)
 	bool values = l->arms == 0 && !has_candidates(l);
 	return strcmp(l->learner, m->learner) == 0 && l->arms == m->arms && same_input(l, m) &&
 	       l->height == m->height && l->trees == m->trees && l->literal == m->literal &&
-	       a->loss_low == b->loss_low && a->loss_high == b->loss_high &&
+	       (strcmp(l->learner, "ensemble") != 0 || l->experts == m->experts) && a->loss_low == b->loss_low &&
+	       a->loss_high == b->loss_high &&
 	       (!values || (l->one_point == m->one_point && l->delta == m->delta && a->value_low == b->value_low &&
 	                           a->value_high == b->value_high));
 }

@@ -13,7 +13,10 @@ typedef struct linear_scorer {
 	cop_joint_fold fold;
 } linear_scorer;
 
-static bool is_full(const cop_joint_settings *s, size_t inputs) { return !s->sparse && inputs <= FULL_INPUTS; }
+static size_t block_of(const cop_joint_settings *s, size_t inputs)
+{
+	return !s->sparse && inputs <= FULL_INPUTS ? cop_kernel_pad(inputs) : 0;
+}
 
 static void destroy(void *scorer)
 {
@@ -38,7 +41,7 @@ static cop_err create(const cop_scorer_settings *settings, cop_rng *rng, void **
 	s->fold.v = cop_mem_alloc(joint->sparse ? 1 : joint->candidate_features, sizeof *s->fold.v);
 	cop_err err = s->fold.v == NULL
 	                      ? COP_ENOMEM
-	                      : cop_second_order_new(joint->kernel, whole, 1, is_full(joint, whole), RIDGE, &s->model);
+	                      : cop_second_order_new(joint->kernel, whole, 1, block_of(joint, whole), RIDGE, &s->model);
 	if (err != COP_OK) {
 		destroy(s);
 		return err;
@@ -51,7 +54,7 @@ static double footprint(const cop_scorer_settings *settings)
 {
 	size_t near, whole;
 	cop_joint_sizes(&settings->joint, &near, &whole);
-	return cop_second_order_footprint(whole, 1, is_full(&settings->joint, whole));
+	return cop_second_order_footprint(whole, 1, block_of(&settings->joint, whole));
 }
 
 static void begin(void *scorer, const cop_joint *joint)

@@ -1,28 +1,30 @@
-/* w is a feature-major block (D x columns, an arm a column). Full: P_k are `arms` blocks of D rows and `side` = pad(D)
- * columns, kept symmetric bit for bit by subtracting v vᵀ with v = P x / sqrt(1 + xᵀ P x). Diagonal: p is D x columns.
- */
+/* w is a feature-major block (D x columns, an arm a column). P_k in blocks: D rows of `side` columns, row j a row of
+ * block j / side, kept symmetric bit for bit by subtracting v vᵀ with v = P x / sqrt(1 + xᵀ P x), x the block's inputs.
+ * Diagonal: p is D x columns. What could fail is made sure of before the first change. */
 #include "online/second_order.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
 
-#define LARGEST_ERROR 1e15f              /* beyond it, weights could overflow; so could P by P x */
+#define LARGEST_ERROR 1e15f              /* beyond it, weights could overflow */
+#define LARGEST_INPUT 1e15f              /* of blocks: squares of P x stay finite */
 #define FULL_BYTES    ((size_t)64 << 20) /* of P over all arms */
+#define FULL_INPUTS   256
 
 struct cop_second_order {
 	const cop_kernel *kernel;
 	size_t inputs, arms;
 	size_t columns; /* pad(arms); of one arm 1 */
-	size_t side;    /* pad(inputs) */
-	bool full;
-	float start; /* P begins as this times I */
+	size_t side;    /* of a block: pad(inputs) for the full P; 0: diagonal */
+	float start;    /* P begins as this times I */
 	float *w;
 	float *p;
-	float *px;  /* side (full): P x */
-	float *neg; /* side (full): -v */
+	float *px;  /* inputs, padded: P x */
+	float *neg; /* side: -v */
 };
 
 bool cop_second_order_affordable(size_t inputs, size_t arms)
@@ -35,23 +37,29 @@ bool cop_second_order_affordable(size_t inputs, size_t arms)
 /* Nothing runs over the arms of one: its weights need no lanes. */
 static size_t columns_of(size_t arms) { return arms == 1 ? 1 : cop_kernel_pad(arms); }
 
-double cop_second_order_footprint(size_t inputs, size_t arms, bool full)
+size_t cop_second_order_block(size_t inputs, size_t arms)
+{
+	return cop_second_order_affordable(inputs, arms) && inputs <= FULL_INPUTS ? cop_kernel_pad(inputs)
+	                                                                          : COP_SECOND_ORDER_BLOCK;
+}
+
+double cop_second_order_footprint(size_t inputs, size_t arms, size_t block)
 {
 	double w = (double)inputs * (double)columns_of(arms);
-	double p = full ? (double)arms * (double)inputs * (double)cop_kernel_pad(inputs) : w;
+	double p = block > 0 ? (double)arms * (double)inputs * (double)block : w;
 	return (w + p + 2.0 * (double)cop_kernel_pad(inputs)) * sizeof(float);
 }
 
 static size_t p_size(const cop_second_order *model)
 {
-	return model->full ? model->arms * model->inputs * model->side : model->inputs * model->columns;
+	return model->inputs * (model->side > 0 ? model->arms * model->side : model->columns);
 }
 
 cop_err cop_second_order_new(
-        const cop_kernel *kernel, size_t inputs, size_t arms, bool full, double ridge, cop_second_order **out)
+        const cop_kernel *kernel, size_t inputs, size_t arms, size_t block, double ridge, cop_second_order **out)
 {
 	*out = NULL;
-	if (inputs == 0 || arms == 0 || !(ridge > 0.0))
+	if (inputs == 0 || arms == 0 || !(ridge > 0.0) || block % COP_KERNEL_LANES != 0)
 		return COP_EINVAL;
 	cop_second_order *model = cop_mem_alloc(1, sizeof *model);
 	if (model == NULL)
@@ -60,22 +68,20 @@ cop_err cop_second_order_new(
 	model->inputs = inputs;
 	model->arms = arms;
 	model->columns = columns_of(arms);
-	model->side = cop_kernel_pad(inputs);
-	model->full = full;
+	model->side = block < cop_kernel_pad(inputs) ? block : cop_kernel_pad(inputs);
 	model->w = cop_mem_alloc(inputs * model->columns, sizeof(float));
 	model->p = cop_mem_alloc(p_size(model), sizeof(float));
-	model->px = cop_mem_alloc(model->side, sizeof(float));
-	model->neg = cop_mem_alloc(model->side, sizeof(float));
+	model->px = cop_mem_alloc(cop_kernel_pad(inputs) + model->side, sizeof(float));
+	model->neg = cop_mem_alloc(cop_kernel_pad(inputs), sizeof(float));
 	if (model->w == NULL || model->p == NULL || model->px == NULL || model->neg == NULL) {
 		cop_second_order_free(model);
 		return COP_ENOMEM;
 	}
 	float start = model->start = (float)(1.0 / ridge);
-	for (size_t k = 0; full && k < arms; k++)
-		for (size_t j = 0; j < inputs; j++)
-			model->p[(k * inputs + j) * model->side + j] = start;
-	for (size_t i = 0; !full && i < inputs * model->columns; i++)
+	for (size_t i = 0; model->side == 0 && i < inputs * model->columns; i++)
 		model->p[i] = start;
+	for (size_t i = 0; model->side > 0 && i < arms * inputs; i++)
+		model->p[i * model->side + i % inputs % model->side] = start;
 	*out = model;
 	return COP_OK;
 }
@@ -117,20 +123,18 @@ static float residual(const cop_second_order *model, const cop_row *x, size_t ar
 	return (float)loss - predicted;
 }
 
-/* P x into px; 1 + xᵀ P x, or NaN when P x is so large that P minus its square could overflow. */
-static float spread_of(cop_second_order *model, const cop_row *x, const float *p)
+/* P x of `rows` inputs of one block into px; xᵀ P x. */
+static float spread_of(const cop_second_order *model, size_t rows, const float *x, const float *p, float *px)
 {
-	memset(model->px, 0, model->side * sizeof *model->px);
-	cop_kernel_forward_row(model->kernel, x, model->side, p, model->px); /* P is symmetric */
-	float square = model->kernel->dot(model->inputs, model->px, model->px);
-	return square <= LARGEST_ERROR * LARGEST_ERROR ? 1.0f + model->kernel->dot(model->inputs, x->dense, model->px)
-	                                               : NAN;
+	memset(px, 0, model->side * sizeof *px);
+	model->kernel->forward(rows, model->side, x, p, px); /* P is symmetric */
+	return model->kernel->dot(rows, x, px);
 }
 
-/* One arm's P cut to its diagonal, which lies in (0, start] unless it is spoiled too. */
-static void restart(const cop_second_order *model, float *p)
+/* A block cut to its diagonal, which lies in (0, start] unless it is spoiled too. */
+static void restart(const cop_second_order *model, size_t rows, float *p)
 {
-	for (size_t j = 0; j < model->inputs; j++) {
+	for (size_t j = 0; j < rows; j++) {
 		float *row = p + j * model->side;
 		float own = row[j] > 0.0f && row[j] <= model->start ? row[j] : model->start;
 		memset(row, 0, model->side * sizeof *row);
@@ -138,28 +142,42 @@ static void restart(const cop_second_order *model, float *p)
 	}
 }
 
-static cop_err learn_full(cop_second_order *model, const cop_row *x, size_t arm, float error)
+/* One block takes x in; px is divided by the square root of 1 + xᵀ P x, which is returned with its square in *spread.
+ */
+static float take_in(cop_second_order *model, size_t rows, const float *x, float *p, float *px, float *spread)
+{
+	*spread = spread_of(model, rows, x, p, px);
+	if (!(*spread >= 0.0f && *spread <= FLT_MAX)) { /* no x can: rounding has spoiled P */
+		restart(model, rows, p);
+		*spread = spread_of(model, rows, x, p, px);
+	}
+	float root = sqrtf(1.0f + *spread);
+	float share = 1.0f / root;
+	for (size_t j = 0; j < model->side; j++) {
+		px[j] *= share;
+		model->neg[j] = -px[j];
+	}
+	model->kernel->rank1(rows, model->side, px, model->neg, p);
+	return root;
+}
+
+static cop_err learn_blocks(cop_second_order *model, const cop_row *x, size_t arm, float error)
 {
 	float *p = model->p + arm * model->inputs * model->side;
-	float spread = spread_of(model, x, p);
-	if (!(spread >= 1.0f)) { /* unless x is too large, rounding has spoiled P */
-		if (!(model->kernel->dot(model->inputs, x->dense, x->dense) <= LARGEST_ERROR))
-			return COP_EDIVERGED;
-		restart(model, p);
-		spread = spread_of(model, x, p);
-	}
-	if (!isfinite(spread))
+	float spread = 1.0f;
+	if (!model->kernel->within(model->inputs, x->dense, LARGEST_INPUT))
 		return COP_EDIVERGED;
-	float gain = error / spread;
-	float root = 1.0f / sqrtf(spread);
-	for (size_t j = 0; j < model->side; j++) {
-		model->px[j] *= root;
-		model->neg[j] = -model->px[j];
+	for (size_t at = 0; at < model->inputs; at += model->side) {
+		size_t rows = model->inputs - at < model->side ? model->inputs - at : model->side;
+		float of_block;
+		float root = take_in(model, rows, x->dense + at, p + at * model->side, model->px + at, &of_block);
+		spread += of_block;
+		for (size_t j = 0; j < rows; j++)
+			model->px[at + j] *= root;
 	}
-	float step = gain / root;
+	float gain = error / spread;
 	for (size_t j = 0; j < model->inputs; j++)
-		model->w[j * model->columns + arm] += step * model->px[j];
-	model->kernel->rank1(model->inputs, model->side, model->px, model->neg, p);
+		model->w[j * model->columns + arm] += gain * model->px[j];
 	return COP_OK;
 }
 
@@ -184,11 +202,11 @@ static cop_err learn_diagonal(cop_second_order *model, const cop_row *x, size_t 
 
 cop_err cop_second_order_learn(cop_second_order *model, const cop_row *x, size_t arm, double loss)
 {
-	COP_ASSERT(arm < model->arms && x->d == model->inputs && (x->dense != NULL || !model->full));
+	COP_ASSERT(arm < model->arms && x->d == model->inputs && (x->dense != NULL || model->side == 0));
 	float error = residual(model, x, arm, loss);
 	if (!(fabsf(error) <= LARGEST_ERROR))
 		return COP_EDIVERGED;
-	return model->full ? learn_full(model, x, arm, error) : learn_diagonal(model, x, arm, error);
+	return model->side > 0 ? learn_blocks(model, x, arm, error) : learn_diagonal(model, x, arm, error);
 }
 
 void cop_second_order_explain(const cop_second_order *model, const cop_row *x, size_t arm, cop_explained_expert *expert)
@@ -200,11 +218,21 @@ void cop_second_order_explain(const cop_second_order *model, const cop_row *x, s
 		expert->linear += (double)model->w[place(model, x, i, arm)] * (double)cop_row_value(x, i);
 }
 
+enum { DIAGONAL, FULL, BLOCKS };
+
+static uint8_t form_of(const cop_second_order *model)
+{
+	return model->side == 0 ? DIAGONAL : model->side >= model->inputs ? FULL : BLOCKS;
+}
+
 void cop_second_order_save(const cop_second_order *model, cop_bytes *bytes)
 {
 	cop_bytes_put_u64(bytes, model->inputs);
 	cop_bytes_put_u64(bytes, model->arms);
-	cop_bytes_put_u8(bytes, model->full);
+	uint8_t form = form_of(model);
+	cop_bytes_put_u8(bytes, form);
+	if (form == BLOCKS)
+		cop_bytes_put_u64(bytes, model->side);
 	cop_bytes_put_f32s(bytes, model->w, model->inputs * model->columns);
 	cop_bytes_put_f32s(bytes, model->p, p_size(model));
 }
@@ -213,14 +241,15 @@ cop_err cop_second_order_load(cop_second_order *model, cop_cursor *cursor)
 {
 	uint64_t inputs = cop_cursor_u64(cursor);
 	uint64_t arms = cop_cursor_u64(cursor);
-	uint8_t full = cop_cursor_u8(cursor);
+	uint8_t form = cop_cursor_u8(cursor);
+	uint64_t side = form == BLOCKS ? cop_cursor_u64(cursor) : model->side;
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	if (inputs != model->inputs || arms != model->arms || full != (uint8_t)model->full)
+	if (inputs != model->inputs || arms != model->arms || form != form_of(model) || side != model->side)
 		return COP_ESHAPE;
 	cop_cursor_f32s(cursor, model->w, model->inputs * model->columns);
 	cop_cursor_f32s(cursor, model->p, p_size(model));
-	for (size_t i = 0; !model->full && cursor->err == COP_OK && i < p_size(model); i++)
+	for (size_t i = 0; model->side == 0 && cursor->err == COP_OK && i < p_size(model); i++)
 		if (!(model->p[i] >= 0.0f && model->p[i] <= model->start))
 			return COP_EFORMAT; /* it only ever falls */
 	return cursor->err;

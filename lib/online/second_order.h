@@ -3,8 +3,10 @@
  * Arm k predicts its loss as 1/2 + w_k x, x with its constant (D inputs). Each arm keeps P_k, the inverse of ridge I +
  * sum of x xᵀ over the events it was played in, and moves by recursive least squares:
  *     k = P x / (1 + xᵀ P x),   w += k (loss - 1/2 - w x),   P -= k (P x)ᵀ
- * Full P (D x D an arm) when asked for, else its diagonal (each input's own variance; the only form for sparse rows).
- * Once rounding has made a full P indefinite (1 + xᵀ P x below 1), it begins again from its own diagonal.
+ * P may be cut to blocks on its diagonal, of so many consecutive inputs each (all of them: the full P), which are kept
+ * as if each block's inputs were alone; xᵀ P x is then the sum over blocks. Or to the diagonal itself (each input's own
+ * variance; the only form for sparse rows). Once rounding has made a block indefinite (xᵀ P x below 0), it begins again
+ * from its own diagonal.
  * Starting at 1/2, neither the best nor the worst arm, matters: untried arms stay worth a look. One thread per object;
  * nothing is allocated after new. */
 #ifndef COP_ONLINE_SECOND_ORDER_H
@@ -18,18 +20,23 @@
 #include "linalg/row.h"
 #include "online/explanation.h"
 
+#define COP_SECOND_ORDER_BLOCK 64   /* where the full P costs too much */
 #define COP_SECOND_ORDER_PRIOR 0.5f /* what an arm predicts before it has learned */
 
 typedef struct cop_second_order cop_second_order;
 
 /* Whether full terms for dense rows of this many inputs are affordable: P over all arms within 64 MiB. */
 bool cop_second_order_affordable(size_t inputs, size_t arms);
+/* The block that dense rows of this many inputs are best given: all of them when that is cheap, else 64. */
+size_t cop_second_order_block(size_t inputs, size_t arms);
 /* Bytes that such a model takes, about; as a double, since settings may ask for more than there is. */
-double cop_second_order_footprint(size_t inputs, size_t arms, bool full);
+double cop_second_order_footprint(size_t inputs, size_t arms, size_t block);
 
-/* COP_EINVAL: a size is 0 or ridge is not positive. COP_ENOMEM. On error *out is NULL. */
+/* block: inputs in a block of P, a multiple of COP_KERNEL_LANES; at least as many as there are: the full P; 0: its
+ * diagonal. COP_EINVAL: a size is 0, block is no multiple, or ridge is not positive. COP_ENOMEM. On error *out is NULL.
+ */
 COP_CHECK cop_err cop_second_order_new(
-        const cop_kernel *kernel, size_t inputs, size_t arms, bool full, double ridge, cop_second_order **out);
+        const cop_kernel *kernel, size_t inputs, size_t arms, size_t block, double ridge, cop_second_order **out);
 void cop_second_order_free(cop_second_order *model);
 
 /* loss: room for cop_kernel_pad(arms), 64-byte aligned. */

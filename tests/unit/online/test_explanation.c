@@ -6,17 +6,47 @@
 #include "base/mem.h"
 #include "online/standardiser.h"
 
+/* Order, and no feature twice. */
+static void check_order(const cop_explained_feature *f, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0)
+			assert_true(fabsf(f[i].contribution) <= fabsf(f[i - 1].contribution));
+		for (size_t k = 0; k < i; k++)
+			assert_int_not_equal(f[k].index, f[i].index);
+	}
+}
+
 static void check_features(const cop_explained_feature *f, size_t count, const float *x, size_t d)
 {
+	check_order(f, count);
 	for (size_t i = 0; i < count; i++) {
 		assert_in_range(f[i].index, 0, d); /* d is the constant */
 		assert_true(f[i].value == (x == NULL ? f[i].value : x[f[i].index]));
 		double product = (double)f[i].weight * (double)f[i].value;
 		assert_true(fabs((double)f[i].contribution - product) <= 1e-6 * (1.0 + fabs(product)));
-		if (i > 0)
-			assert_true(fabsf(f[i].contribution) <= fabsf(f[i - 1].contribution));
-		for (size_t k = 0; k < i; k++)
-			assert_int_not_equal(f[k].index, f[i].index);
+	}
+}
+
+/* Of an expert: features, their products (a quarter of the product, cut at 5), or what a forest credits them with. */
+static void check_expert_features(
+        const cop_learner *learner, const cop_explained_expert *expert, const float *x, size_t d)
+{
+	check_order(expert->features, expert->count);
+	for (size_t n = 0; n < expert->count; n++) {
+		cop_explained_feature f = expert->features[n];
+		size_t i, j;
+		if (strcmp(expert->name, "forest") == 0) {
+			assert_true(f.weight == 0.0f && f.index < d && f.value == x[f.index]);
+		} else if (f.index <= d) {
+			check_features(&f, 1, x, d);
+		} else {
+			assert_true(cop_learner_product(learner, f.index, &i, &j));
+			assert_true(i <= j && j < d);
+			assert_true(fabsf(f.value - 0.25f * fminf(fmaxf(x[i] * x[j], -5.0f), 5.0f)) < 1e-6f);
+			assert_true(
+			        fabsf(f.contribution - f.weight * f.value) <= 1e-6f * (1.0f + fabsf(f.contribution)));
+		}
 	}
 }
 
@@ -47,20 +77,17 @@ static void check_tree(const cop_explanation *e, const cop_explained_tree *shown
 
 static void check_experts(const cop_learner *learner, const cop_explanation *e, const float *x, size_t d)
 {
-	double weights = 0.0, mixed = 0.0;
+	double mixed = 0.5;
 	size_t trees = 0;
 	assert_in_range(e->expert_count, 1, COP_EXPLANATION_EXPERTS);
 	for (size_t i = 0; i < e->expert_count; i++) {
 		const cop_explained_expert *expert = &e->experts[i];
 		assert_non_null(expert->name);
-		assert_true(expert->weight >= 0.0 && expert->weight <= 1.0);
-		weights += expert->weight;
-		mixed += expert->weight * expert->prediction;
-		check_features(expert->features, expert->count, x, d);
+		mixed += expert->weight * (expert->prediction - 0.5);
+		check_expert_features(learner, expert, x, d);
 		assert_int_equal(expert->first_tree, trees);
 		trees += expert->trees;
 	}
-	assert_true(fabs(weights - 1.0) < 1e-9);
 	assert_true(fabs(mixed - e->prediction) < 1e-5);
 	assert_int_equal(trees, e->tree_count);
 	assert_int_equal(trees, cop_learner_trees(learner));

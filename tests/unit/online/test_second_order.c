@@ -16,7 +16,7 @@
 static cop_second_order *model_of(size_t inputs, size_t arms, bool full)
 {
 	cop_second_order *model;
-	assert_int_equal(cop_second_order_new(cop_kernel_best(), inputs, arms, full, RIDGE, &model), COP_OK);
+	assert_int_equal(cop_second_order_new(cop_kernel_best(), inputs, arms, full ? cop_kernel_pad(inputs) : 0, RIDGE, &model), COP_OK);
 	return model;
 }
 
@@ -363,17 +363,17 @@ static void test_new_wrong_or_short_of_memory_is_refused(void **state)
 	(void)state;
 	const cop_kernel *kernel = cop_kernel_best();
 	cop_second_order *model;
-	assert_int_equal(cop_second_order_new(kernel, 0, 2, true, 1.0, &model), COP_EINVAL);
-	assert_int_equal(cop_second_order_new(kernel, 2, 0, true, 1.0, &model), COP_EINVAL);
-	assert_int_equal(cop_second_order_new(kernel, 2, 2, true, 0.0, &model), COP_EINVAL);
-	assert_int_equal(cop_second_order_new(kernel, 2, 2, true, -1.0, &model), COP_EINVAL);
-	assert_int_equal(cop_second_order_new(kernel, 2, 2, true, (double)NAN, &model), COP_EINVAL);
+	assert_int_equal(cop_second_order_new(kernel, 0, 2, 16, 1.0, &model), COP_EINVAL);
+	assert_int_equal(cop_second_order_new(kernel, 2, 0, 16, 1.0, &model), COP_EINVAL);
+	assert_int_equal(cop_second_order_new(kernel, 2, 2, 16, 0.0, &model), COP_EINVAL);
+	assert_int_equal(cop_second_order_new(kernel, 2, 2, 16, -1.0, &model), COP_EINVAL);
+	assert_int_equal(cop_second_order_new(kernel, 2, 2, 16, (double)NAN, &model), COP_EINVAL);
 	assert_null(model);
 	for (int full = 0; full < 2; full++) {
 		cop_err err = COP_ENOMEM;
 		for (unsigned long n = 1; err != COP_OK; n++) {
 			cop_test_alloc_fail(n, 0);
-			err = cop_second_order_new(kernel, D, ARMS, full, 1.0, &model);
+			err = cop_second_order_new(kernel, D, ARMS, full ? 16 : 0, 1.0, &model);
 			cop_test_alloc_fail(0, 0);
 			assert_true(err == COP_OK || (err == COP_ENOMEM && model == NULL));
 		}

@@ -1,0 +1,301 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "online/forest_parts.h"
+
+#define MEMORY ((size_t)40 << 20) /* of the leaves, about; arms decide how many fit */
+#define START  2.0f
+#define DECAY  0.02f
+#define PRIOR  0.5f
+#define SURE   1e-5f /* least doubt: evidence stops at 1e5, so that leaves follow what changes */
+
+static size_t bytes_of_leaf(const cop_forest_settings *s)
+{
+	size_t of_arm = 3 * sizeof(float) + (1 + COP_FOREST_CANDIDATES) * sizeof(cop_forest_sum);
+	size_t own = 2 * sizeof(cop_forest_node) + sizeof(cop_forest_edge) +
+	             COP_FOREST_CANDIDATES * sizeof(cop_forest_candidate);
+	return s->arms * of_arm + own;
+}
+
+#define FEWEST_LEAVES 16
+
+size_t cop_forest_trees(const cop_forest_settings *settings)
+{
+	size_t most = MEMORY / FEWEST_LEAVES / bytes_of_leaf(settings);
+	return settings->trees < most ? settings->trees : most;
+}
+
+static size_t room_of(const cop_forest_settings *settings, size_t trees)
+{
+	size_t most = MEMORY / trees / bytes_of_leaf(settings);
+	return most < COP_FOREST_LEAVES ? most : COP_FOREST_LEAVES;
+}
+
+/* Places of a table that is at most half full. */
+static size_t table_of(size_t entries)
+{
+	size_t places = 16;
+	while (places < 2 * entries)
+		places *= 2;
+	return places;
+}
+
+double cop_forest_footprint(const cop_forest_settings *settings)
+{
+	size_t trees = cop_forest_trees(settings);
+	if (trees == 0)
+		return 0.0;
+	double leaves = (double)trees * (double)room_of(settings, trees);
+	double places = (double)table_of(settings->entries) + (double)table_of(trees * COP_FOREST_DEPTH);
+	return leaves * (double)bytes_of_leaf(settings) + places * sizeof(cop_forest_place);
+}
+
+static bool allocate(cop_forest *f)
+{
+	size_t trees = f->set.trees;
+	size_t rows = trees * f->room;
+	size_t arms = f->set.arms;
+	f->leaves = cop_mem_alloc(trees, sizeof *f->leaves);
+	f->node = cop_mem_alloc(trees * cop_forest_nodes(f), sizeof *f->node);
+	f->before = cop_mem_alloc(trees * (f->room - 1) * arms, sizeof *f->before);
+	f->w = cop_mem_alloc(rows * arms, sizeof *f->w);
+	f->doubt = cop_mem_alloc(rows * arms, sizeof *f->doubt);
+	f->edge = cop_mem_alloc(rows, sizeof *f->edge);
+	f->candidate = cop_mem_alloc(rows * COP_FOREST_CANDIDATES, sizeof *f->candidate);
+	f->sum = cop_mem_alloc(rows * arms, sizeof *f->sum);
+	f->right = cop_mem_alloc(rows * arms * COP_FOREST_CANDIDATES, sizeof *f->right);
+	f->leaf = cop_mem_alloc(trees, sizeof *f->leaf);
+	f->place.at = cop_mem_alloc(f->place.size = table_of(f->set.entries), sizeof *f->place.at);
+	f->credit.at = cop_mem_alloc(f->credit.size = table_of(trees * COP_FOREST_DEPTH), sizeof *f->credit.at);
+	return f->leaves != NULL && f->node != NULL && f->before != NULL && f->w != NULL && f->doubt != NULL &&
+	       f->edge != NULL && f->candidate != NULL && f->sum != NULL && f->right != NULL && f->leaf != NULL &&
+	       f->place.at != NULL && f->credit.at != NULL;
+}
+
+cop_err cop_forest_new(const cop_forest_settings *settings, cop_rng *rng, cop_forest **out)
+{
+	*out = NULL;
+	if (settings->inputs < 2 || settings->inputs > (size_t)1 << 30 || settings->arms == 0)
+		return COP_EINVAL;
+	size_t trees = cop_forest_trees(settings);
+	if (trees == 0)
+		return COP_EINVAL;
+	cop_forest *f = cop_mem_alloc(1, sizeof *f);
+	if (f == NULL)
+		return COP_ENOMEM;
+	f->set = *settings;
+	f->set.trees = trees;
+	f->room = room_of(settings, trees);
+	if (!allocate(f)) {
+		cop_forest_free(f);
+		return COP_ENOMEM;
+	}
+	cop_rng_init(&f->rng, cop_rng_u64(rng), 1);
+	for (size_t m = 0; m < trees; m++) {
+		f->leaves[m] = 1;
+		cop_forest_begin_leaf(f, m * f->room);
+		for (size_t k = 0; k < settings->arms; k++)
+			f->doubt[m * f->room * settings->arms + k] = 1.0f;
+	}
+	*out = f;
+	return COP_OK;
+}
+
+void cop_forest_free(cop_forest *f)
+{
+	if (f == NULL)
+		return;
+	cop_mem_free(f->leaves);
+	cop_mem_free(f->node);
+	cop_mem_free(f->before);
+	cop_mem_free(f->w);
+	cop_mem_free(f->doubt);
+	cop_mem_free(f->edge);
+	cop_mem_free(f->candidate);
+	cop_mem_free(f->sum);
+	cop_mem_free(f->right);
+	cop_mem_free(f->leaf);
+	cop_mem_free(f->place.at);
+	cop_mem_free(f->credit.at);
+	cop_mem_free(f);
+}
+
+/* The place of an index: its own, or the free one where it belongs. */
+static cop_forest_place *find(const cop_forest_table *table, uint32_t index)
+{
+	size_t i = (index * 2654435761u >> 7) & (table->size - 1);
+	while (table->at[i].stamp == table->stamp && table->at[i].index != index)
+		i = (i + 1) & (table->size - 1);
+	return &table->at[i];
+}
+
+static void empty(cop_forest_table *table)
+{
+	if (++table->stamp != 0)
+		return;
+	memset(table->at, 0, table->size * sizeof *table->at);
+	table->stamp = 1;
+}
+
+static cop_forest_place *put(cop_forest_table *table, uint32_t index)
+{
+	cop_forest_place *place = find(table, index);
+	if (place->stamp != table->stamp)
+		*place = (cop_forest_place){ .index = index, .stamp = table->stamp };
+	return place;
+}
+
+static void look_up(cop_forest *f, const cop_row *x)
+{
+	COP_ASSERT(x->d == f->set.inputs && (x->dense != NULL || x->nnz <= f->set.entries));
+	if (x->dense != NULL)
+		return;
+	empty(&f->place);
+	for (size_t i = 0; i < x->nnz; i++)
+		put(&f->place, x->index[i])->value = x->value[i];
+}
+
+float cop_forest_value(const cop_forest *f, const cop_row *x, uint32_t feature)
+{
+	if (x->dense != NULL)
+		return x->dense[feature];
+	const cop_forest_place *place = find(&f->place, feature);
+	return place->stamp == f->place.stamp ? place->value : 0.0f;
+}
+
+static void walk(cop_forest *f, const cop_row *x)
+{
+	look_up(f, x);
+	for (size_t m = 0; m < f->set.trees; m++) {
+		const cop_forest_node *node = &f->node[m * cop_forest_nodes(f)];
+		uint32_t at = 0;
+		while (node[at].child != 0)
+			at = node[at].child + (cop_forest_value(f, x, node[at].at) >= node[at].threshold);
+		f->leaf[m] = at;
+	}
+}
+
+/* Of the leaf where the last row was. */
+static size_t row_of(const cop_forest *f, size_t m)
+{
+	return m * f->room + f->node[m * cop_forest_nodes(f) + f->leaf[m]].at;
+}
+
+static void add(size_t n, const float *restrict x, float *restrict sum)
+{
+#pragma omp simd
+	for (size_t k = 0; k < n; k++)
+		sum[k] += x[k];
+}
+
+void cop_forest_predict(cop_forest *f, const cop_row *x, float *loss)
+{
+	size_t arms = f->set.arms;
+	walk(f, x);
+	memset(loss, 0, arms * sizeof *loss);
+	for (size_t m = 0; m < f->set.trees; m++)
+		add(arms, &f->w[row_of(f, m) * arms], loss);
+	float share = 1.0f / (float)f->set.trees;
+	for (size_t k = 0; k < arms; k++)
+		loss[k] = PRIOR + share * loss[k];
+}
+
+void cop_forest_doubt(const cop_forest *f, float *doubt)
+{
+	size_t arms = f->set.arms;
+	memset(doubt, 0, arms * sizeof *doubt);
+	for (size_t m = 0; m < f->set.trees; m++)
+		add(arms, &f->doubt[row_of(f, m) * arms], doubt);
+	float share = 1.0f / (float)f->set.trees;
+	for (size_t k = 0; k < arms; k++)
+		doubt[k] = sqrtf(share * doubt[k]);
+}
+
+/* START / (1 + DECAY n), n = 1 / doubt - 1. */
+static float rate(float doubt) { return START * doubt / (doubt + DECAY * (1.0f - doubt)); }
+
+void cop_forest_learn(cop_forest *f, const cop_row *x, size_t arm, double loss, bool again)
+{
+	size_t arms = f->set.arms;
+	size_t trees = f->set.trees;
+	COP_ASSERT(arm < arms);
+	if (!again)
+		walk(f, x);
+	float share = 1.0f / (float)trees;
+	float predicted = 0.0f;
+	float spread = 0.0f;
+	for (size_t m = 0; m < trees; m++) {
+		size_t at = row_of(f, m) * arms + arm;
+		predicted += f->w[at];
+		spread += rate(f->doubt[at]);
+	}
+	float error = (float)loss - PRIOR - share * predicted;
+	float step = error / (1.0f + share * spread);
+	for (size_t m = 0; m < trees; m++) {
+		size_t at = row_of(f, m) * arms + arm;
+		float doubt = f->doubt[at];
+		f->w[at] += rate(doubt) * step;
+		f->doubt[at] = fmaxf(doubt / (1.0f + doubt), SURE);
+		cop_forest_watch(f, m, f->leaf[m], x, arm, (float)loss);
+	}
+}
+
+/* w of arm k at a node: of its leaf, or from before it divided. Nodes 2 i - 1 and 2 i came when leaf i - 1 divided. */
+static float value_at(const cop_forest *f, size_t m, const cop_forest_node *node, size_t k)
+{
+	size_t arms = f->set.arms;
+	if (node->child == 0)
+		return f->w[(m * f->room + node->at) * arms + k];
+	return f->before[(m * (f->room - 1) + (node->child - 1) / 2) * arms + k];
+}
+
+/* The heaviest of the credited features, descending. */
+static void keep_heaviest(cop_forest *f, const cop_row *x, cop_explained_expert *expert)
+{
+	for (size_t i = 0; i < f->credit.size; i++) {
+		const cop_forest_place *place = &f->credit.at[i];
+		if (place->stamp != f->credit.stamp)
+			continue;
+		expert->linear += (double)place->value;
+		size_t at = expert->count < COP_EXPLANATION_LINEAR ? expert->count : COP_EXPLANATION_LINEAR - 1;
+		cop_explained_feature *kept = expert->features;
+		if (expert->count == COP_EXPLANATION_LINEAR && fabsf(place->value) <= fabsf(kept[at].contribution))
+			continue;
+		for (; at > 0 && fabsf(kept[at - 1].contribution) < fabsf(place->value); at--)
+			kept[at] = kept[at - 1];
+		kept[at] = (cop_explained_feature){ .index = place->index,
+			.value = cop_forest_value(f, x, place->index),
+			.contribution = place->value };
+		if (expert->count < COP_EXPLANATION_LINEAR)
+			expert->count++;
+	}
+}
+
+void cop_forest_explain(cop_forest *f, const cop_row *x, size_t arm, cop_explained_expert *expert)
+{
+	float share = 1.0f / (float)f->set.trees;
+	walk(f, x);
+	empty(&f->credit);
+	for (size_t m = 0; m < f->set.trees; m++) {
+		const cop_forest_node *node = &f->node[m * cop_forest_nodes(f)];
+		for (uint32_t at = 0; node[at].child != 0;) {
+			uint32_t next = node[at].child + (cop_forest_value(f, x, node[at].at) >= node[at].threshold);
+			put(&f->credit, node[at].at)->value +=
+			        share * (value_at(f, m, &node[next], arm) - value_at(f, m, &node[at], arm));
+			at = next;
+		}
+	}
+	expert->count = 0;
+	expert->linear = 0.0;
+	keep_heaviest(f, x, expert);
+}
+
+size_t cop_forest_leaves(const cop_forest *f)
+{
+	size_t sum = 0;
+	for (size_t m = 0; m < f->set.trees; m++)
+		sum += f->leaves[m];
+	return sum;
+}

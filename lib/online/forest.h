@@ -1,0 +1,63 @@
+/* online/forest.h: regression trees that grow with the events they see, their leaves additive over all trees.
+ *
+ * Arm k's predicted loss for x is 1/2 + 1/M sum over M trees of w[leaf_m(x), k]. Splits are axis-aligned, x_j >= c. A
+ * leaf watches a few candidate splits, drawn at random (a feature, and a threshold between two values of it that came
+ * by), and divides along the one that takes most from the squared error of the losses of the arms played there, once
+ * that is more than chance would give (Saffari et al., On-line random forests, 2009, with each arm's losses as an
+ * output). Leaves' values take the error of the whole sum, each by its own evidence n[leaf, k]:
+ *     r = START / (1 + DECAY n),   w += r (loss - prediction) / (1 + mean of r over the trees),   n += 1
+ * which is recursive least squares on the leaves' indicators with its diagonal alone, discounted by DECAY. Children
+ * begin with their parent's values and INHERIT of its evidence. doubt(k) = sqrt(mean over trees of 1 / (1 + n)) says
+ * how seldom arm k was played where x is.
+ * Size is fixed at new: a tree that has no leaf left goes on learning without growing. One thread per object; nothing
+ * is allocated after new. */
+#ifndef COP_ONLINE_FOREST_H
+#define COP_ONLINE_FOREST_H
+
+#include <stdbool.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/rng.h"
+#include "linalg/row.h"
+#include "online/explanation.h"
+
+typedef struct cop_forest cop_forest;
+
+typedef struct cop_forest_settings {
+	size_t inputs;  /* D >= 2, the last the constant, which no split looks at; at most 2^30 */
+	size_t entries; /* of a sparse row, at most; 0: rows are dense */
+	size_t arms;    /* K >= 1 */
+	size_t trees;   /* M at most; fewer where K is so large that their leaves would not fit into the memory meant */
+} cop_forest_settings;
+
+/* Trees that such a forest would have: `trees`, fewer for very many arms; 0: none fit. */
+size_t cop_forest_trees(const cop_forest_settings *settings);
+/* Bytes that it takes, about, whatever it has seen. */
+double cop_forest_footprint(const cop_forest_settings *settings);
+
+/* Candidates are drawn by a generator of its own, seeded from rng. COP_EINVAL: a size is out of range, or no tree
+ * fits. COP_ENOMEM. On error *out is NULL. */
+COP_CHECK cop_err cop_forest_new(const cop_forest_settings *settings, cop_rng *rng, cop_forest **out);
+void cop_forest_free(cop_forest *forest);
+
+/* Every arm's predicted loss; room for K. */
+void cop_forest_predict(cop_forest *forest, const cop_row *x, float *loss);
+/* doubt(k) where the row of the last predict was, in (0, 1]; room for K. */
+void cop_forest_doubt(const cop_forest *forest, float *doubt);
+/* loss in [0, 1]. Whether x is the row of the last predict, and nothing was learned since, is told by `again`. */
+void cop_forest_learn(cop_forest *forest, const cop_row *x, size_t arm, double loss, bool again);
+
+/* prediction = 1/2 + what the roots said before they divided + a contribution of each feature: for every split passed
+ * that looked at it, by how much the value on the side taken differs from the value before. The heaviest go into
+ * expert->features (weight 0: there is none), their whole sum into expert->linear. */
+void cop_forest_explain(cop_forest *forest, const cop_row *x, size_t arm, cop_explained_expert *expert);
+
+/* Leaves of all trees. */
+size_t cop_forest_leaves(const cop_forest *forest);
+
+void cop_forest_save(const cop_forest *forest, cop_bytes *bytes);
+/* Into a forest of the same shape. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */
+COP_CHECK cop_err cop_forest_load(cop_forest *forest, cop_cursor *cursor);
+
+#endif
