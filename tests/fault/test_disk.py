@@ -393,7 +393,7 @@ def test_feedback_whose_record_finds_no_memory_is_not_acknowledged(daemon, fault
     client = d.client()
 
     def burst(requests):
-        """All in one turn of the daemon's loop."""
+        """All there at once: the loop's turns take more and more of them, up to 64."""
         d.signal(signal.SIGSTOP)
         for request in requests:
             ledger.send(client, request)
@@ -401,11 +401,11 @@ def test_feedback_whose_record_finds_no_memory_is_not_acknowledged(daemon, fault
         while ledger.open:
             ledger.take(*client.receive())
 
-    items = [ledger.new("m") for _ in range(60)]
+    items = [ledger.new("m") for _ in range(240)]
     ledger.pipeline(client, [ledger.decide(i) for i in items], width=1)
-    for _ in range(60):  # room for as many answers, and none for records
+    for _ in range(240):  # room for as many answers, and none for records
         client.send("decide", "m", {"id": 1, "x": []})
-    for _ in range(60):
+    for _ in range(240):
         assert client.receive()[0] == "error"
     fault.begin(MEMORY, errno.ENOMEM)
     burst([ledger.feedback(i) for i in items])
