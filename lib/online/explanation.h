@@ -69,6 +69,8 @@ COP_CHECK cop_err cop_explanation_init(cop_explanation *e, size_t trees, size_t 
 /* Room for the scores of `count` candidates too. COP_ENOMEM. */
 COP_CHECK cop_err cop_explanation_room_for_scores(cop_explanation *e, size_t count);
 void cop_explanation_fini(cop_explanation *e);
+/* It will be filled soon: asks for its first lines of memory, for of many that take turns none is near. */
+void cop_explanation_soon(const cop_explanation *e);
 /* Empty, room kept. */
 void cop_explanation_clear(cop_explanation *e);
 /* Next expert (name static), tree and node, zeroed; never beyond the room asked for at init (asserted). */

@@ -196,6 +196,8 @@ cop_err cop_model_decide(
 	cop_pending_entry entry;
 	if (!cop_model_fits(model, context))
 		return COP_EINVAL;
+	if (model->kept_count > 0)
+		cop_explanation_soon(&model->kept[model->kept_next]);
 	cop_err err =
 	        cop_pending_reserve(model->pending, context->id, context->x, context->candidate, context->candidates);
 	if (err != COP_OK)

@@ -213,6 +213,9 @@ cop_err cop_pending_reserve(
         cop_pending *table, const cop_event_id *id, const cop_row *x, const cop_row *candidate, size_t candidates)
 {
 	cop_err err = make_room(table);
+	place p = place_of(table, hash_of(table, id)); /* is looked at soon, and far away */
+	__builtin_prefetch(&table->tags[p.home]);
+	__builtin_prefetch(&table->slots[p.home], 1);
 	if (err == COP_OK && candidates == 0)
 		err = reserve_size(table, id->length, x->nnz, 0);
 	for (size_t i = 0; i < candidates && err == COP_OK; i++)
