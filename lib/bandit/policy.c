@@ -1,5 +1,6 @@
 #include "bandit/policy.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -33,6 +34,7 @@ static void inverse_gaps(
         double gamma, size_t arms, const float *loss, const uint8_t *mask, size_t best, size_t eligible, double *p)
 {
 	double others = 0.0;
+	gamma = fmin(gamma, DBL_MAX); /* infinity times a gap of 0 is no number */
 	for (size_t k = 0; k < arms; k++) {
 		p[k] = 0.0;
 		if (k == best || (mask != NULL && !mask[k]))
