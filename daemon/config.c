@@ -141,8 +141,8 @@ static void declare(const cop_config_section *section, cfg_opt_t *options)
 	size_t i;
 	for (i = 0; i < section->count; i++) {
 		const cop_config_rule *rule = &section->rules[i];
-		bool list =
-		        rule->kind == COP_KIND_RANGE || rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT;
+		bool list = rule->kind == COP_KIND_RANGE || rule->kind == COP_KIND_WORDS ||
+		            rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT;
 		cfg_opt_t single = CFG_PTR_CB(rule->name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
 		cfg_opt_t several = CFG_PTR_LIST_CB(rule->name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
 		single.validcb = on_complete; /* for a list it would be called for each value */
@@ -282,6 +282,8 @@ static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model
 	cop_config_model_defaults(model);
 	cop_config_section rest = { section->name, section->rules + 2, section->count - 2 };
 	read_section(reading, cfg, &rest, learner_known ? 1u << model->learner : 0, model);
+	if (!cop_config_has(cfg, "gamma"))
+		model->gamma = cop_config_default_gamma(model);
 	if (model->learner == COP_LEARNER_VALUE && !cop_config_has(cfg, "delta"))
 		model->delta = 0.1 * (model->value_range[1] - model->value_range[0]);
 	cop_config_check_model(reading, cfg, model, learner_known);

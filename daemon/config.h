@@ -27,7 +27,12 @@ typedef enum cop_config_learner {
 	COP_LEARNER_VALUE,
 	COP_LEARNER_RANK
 } cop_config_learner;
-typedef enum cop_config_policy { COP_POLICY_NONE, COP_POLICY_EPSILON, COP_POLICY_SQUARECB } cop_config_policy;
+typedef enum cop_config_policy {
+	COP_POLICY_NONE,
+	COP_POLICY_EPSILON,
+	COP_POLICY_SQUARECB,
+	COP_POLICY_FASTCB
+} cop_config_policy;
 typedef enum cop_config_feedback { COP_FEEDBACK_ONE, COP_FEEDBACK_TWO } cop_config_feedback;
 typedef enum cop_config_sync { COP_SYNC_INTERVAL, COP_SYNC_ALWAYS, COP_SYNC_NEVER } cop_config_sync;
 
@@ -56,6 +61,8 @@ typedef struct cop_config_model {
 	uint32_t candidate_features; /* rank, when features > 0 */
 	cop_config_policy policy;    /* COP_POLICY_NONE for value, only there */
 	double epsilon, epsilon_decay, epsilon_floor, gamma;
+	double optimism;
+	unsigned experts; /* COP_EXPERT_*; 0: all that can help */
 	uint32_t height, trees;
 	double learning_rate;
 	uint64_t seed;
@@ -134,9 +141,9 @@ typedef struct cop_config_changes {
 } cop_config_changes;
 
 /* What differs in next. Applied while running: log level, checkpoint section, and per model epsilon (with decay and
- * floor), gamma, reward_window, default_loss, reward, pending_max, pending_bytes, explain_keep and the name files,
- * unless the model's shape, learner, policy or loss range differ too. Caller frees with cop_config_changes_free, also
- * on error. COP_ENOMEM. */
+ * floor), gamma, optimism, reward_window, default_loss, reward, pending_max, pending_bytes, explain_keep and the name
+ * files, unless the model's shape, learner, policy or loss range differ too. Caller frees with cop_config_changes_free,
+ * also on error. COP_ENOMEM. */
 COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_config_changes *changes);
 void cop_config_changes_free(cop_config_changes *changes);
 

@@ -72,6 +72,8 @@ static void check_sockets(cop_config_reading *reading, cfg_t *root, const cop_co
 uint64_t cop_config_model_bytes(const cop_config_model *model)
 {
 	cop_model_settings settings;
+	if (model->learner == COP_LEARNER_ENSEMBLE && model->arms == 0) /* missing, as somebody says elsewhere */
+		return 0;
 	cop_served_settings(model, &settings);
 	double bytes = cop_footprint(&settings.learner, settings.explain_keep);
 	if (model->learner == COP_LEARNER_RANK) { /* the room that messages are read into */
@@ -156,6 +158,18 @@ static void check_candidates(cop_config_reading *reading, cfg_t *section, const 
 		        COP_LEARNER_MAX_CANDIDATE_ROOM);
 }
 
+/* Of experts that are chosen one at least must have something to add. */
+static void check_experts(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	cop_model_settings settings;
+	if (model->experts == 0 || model->arms == 0)
+		return;
+	cop_served_settings(model, &settings);
+	if (!(cop_ensemble_footprint(&settings.learner) > 0.0))
+		cop_config_complain(reading, cop_config_line(section, "experts"), "experts",
+		        "none of them can help with so many arms and features, expected also linear or trees");
+}
+
 /* What the learner asks for. */
 static void check_learner(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
@@ -163,6 +177,8 @@ static void check_learner(cop_config_reading *reading, cfg_t *section, const cop
 		check_candidates(reading, section, model);
 	else if (model->learner != COP_LEARNER_VALUE)
 		check_present(reading, section, "arms", "their number, at least 2");
+	if (model->learner == COP_LEARNER_ENSEMBLE)
+		check_experts(reading, section, model);
 	bool mixture = model->learner == COP_LEARNER_ENSEMBLE || model->learner == COP_LEARNER_RANK;
 	if (mixture && model->height > COP_LEARNER_MAX_ENSEMBLE_HEIGHT)
 		cop_config_complain(reading, cop_config_line(section, "height"), "height",

@@ -15,6 +15,7 @@ static size_t field_size(const cop_config_rule *rule)
 		[COP_KIND_FACILITY] = sizeof(char *),
 		[COP_KIND_LISTEN] = sizeof(char *),
 		[COP_KIND_WORD] = sizeof(unsigned),
+		[COP_KIND_WORDS] = sizeof(unsigned),
 		[COP_KIND_COUNT] = sizeof(uint32_t),
 		[COP_KIND_SEED] = sizeof(uint64_t),
 		[COP_KIND_NUMBER] = sizeof(double),

@@ -15,7 +15,7 @@
 static const char *const level_words[] = { "error", "warning", "notice", "info", "debug", NULL };
 static const char *const sync_words[] = { "interval", "always", "never", NULL };
 static const char *const learner_words[] = { "ensemble", "dgt", "value", "rank", NULL };
-static const char *const policy_words[] = { "", "epsilon", "squarecb", NULL };
+static const char *const policy_words[] = { "", "epsilon", "squarecb", "fastcb", NULL };
 static const char *const reward_words[] = { "earliest", "last", "sum", NULL };
 static const char *const feedback_words[] = { "one", "two", NULL };
 
@@ -76,6 +76,8 @@ static const cop_config_rule model_rules[] = {
 	NUMBER(epsilon_decay, 0, COP_LEARNER_MAX_EPSILON_DECAY, COP_FOR_POLICY, true),
 	NUMBER(epsilon_floor, 0, 1, COP_FOR_POLICY, true),
 	NUMBER(gamma, 1e-6, 1e9, COP_FOR_POLICY, true),
+	NUMBER(optimism, 0, 1000, COP_FOR_ENSEMBLE, true),
+	{ "experts", COP_KIND_WORDS, IN(experts), .words = cop_learner_expert_names, .learners = COP_FOR_ENSEMBLE },
 	COUNT(height, 1, COP_LEARNER_MAX_HEIGHT, COP_FOR_ALL, false),
 	COUNT(trees, 0, COP_LEARNER_MAX_TREES, COP_FOR_ENSEMBLE | COP_FOR_VALUE | COP_FOR_RANK, false),
 	NUMBER(learning_rate, 1e-9, COP_LEARNER_MAX_RATE, COP_FOR_ALL, false),
@@ -127,6 +129,18 @@ void cop_config_defaults(cop_config *config)
 	config->checkpoint_keep = 3;
 }
 
+double cop_config_default_gamma(const cop_config_model *model)
+{
+	switch (model->learner) {
+	case COP_LEARNER_DGT:
+		return 30;
+	case COP_LEARNER_VALUE:
+		return 0;
+	default:
+		return model->policy == COP_POLICY_FASTCB ? 20 : 100;
+	}
+}
+
 void cop_config_model_defaults(cop_config_model *model)
 {
 	bool mixture = model->learner == COP_LEARNER_ENSEMBLE || model->learner == COP_LEARNER_RANK;
@@ -136,11 +150,12 @@ void cop_config_model_defaults(cop_config_model *model)
 	model->bits = 14;
 	model->max_nonzeros = 1024;
 	model->max_candidates = COP_LEARNER_DEFAULT_CANDIDATES;
-	model->policy = value ? COP_POLICY_NONE : mixture ? COP_POLICY_SQUARECB : COP_POLICY_EPSILON;
+	model->policy = value ? COP_POLICY_NONE : mixture ? COP_POLICY_FASTCB : COP_POLICY_EPSILON;
 	model->epsilon = dgt ? 0.3 : mixture ? 0.1 : 0;
-	model->gamma = value ? 0 : 30;
-	model->height = dgt ? 6 : value ? 3 : sparse ? 4 : 5;
-	model->trees = dgt ? 1 : mixture && sparse ? 8 : 16;
+	model->gamma = cop_config_default_gamma(model);
+	model->optimism = mixture ? 0.3 : 0;
+	model->height = dgt ? 6 : value ? 3 : 4;
+	model->trees = dgt ? 1 : value ? 16 : sparse ? 8 : 4;
 	model->learning_rate = dgt ? 1e-3 : 1;
 	model->seed = 1;
 	model->reward_window = (uint64_t)(600 * SECOND);

@@ -23,6 +23,7 @@ typedef enum cop_config_kind {
 	COP_KIND_FACILITY, /* char *, a syslog facility */
 	COP_KIND_LISTEN,   /* char *, ADDRESS:PORT */
 	COP_KIND_WORD,     /* an enum, the position in words */
+	COP_KIND_WORDS,    /* unsigned, a bit for each of several words; 0: all of them */
 	COP_KIND_COUNT,    /* uint32_t in [low, high] */
 	COP_KIND_SEED,     /* uint64_t */
 	COP_KIND_NUMBER,   /* double in [low, high] */
@@ -52,7 +53,7 @@ typedef struct cop_config_section {
 } cop_config_section;
 
 #define COP_CONFIG_SECTIONS 6
-#define COP_CONFIG_RULES    32 /* at most, in one section */
+#define COP_CONFIG_RULES    36 /* at most, in one section */
 
 extern const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS]; /* of a cop_config */
 extern const cop_config_section cop_config_model_section;
@@ -61,6 +62,8 @@ extern const cop_config_section cop_config_model_section;
 void cop_config_defaults(cop_config *config);
 /* For model->learner, and model->features where that matters: the same as lib/online's own, spelled out. */
 void cop_config_model_defaults(cop_config_model *model);
+/* Of model->learner and model->policy. */
+double cop_config_default_gamma(const cop_config_model *model);
 /* Is the section in the file of this configuration to be printed? */
 bool cop_config_section_shown(const cop_config_section *section, const cop_config *config);
 

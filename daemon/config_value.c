@@ -180,14 +180,15 @@ static void describe_range(const cop_config_rule *rule, char *out, size_t size)
 	(void)snprintf(out, size, "from %s to %s", low, high);
 }
 
-static void describe_words(const char *const *words, char *out, size_t size)
+/* "a, b or c", or "a, b and c" */
+static void describe_words(const char *const *words, const char *last, char *out, size_t size)
 {
 	size_t used = 0;
 	out[0] = '\0';
 	for (size_t i = 0; words[i] != NULL && used < size; i++) {
 		if (words[i][0] == '\0')
 			continue;
-		const char *between = used == 0 ? "" : words[i + 1] == NULL ? " or " : ", ";
+		const char *between = used == 0 ? "" : words[i + 1] == NULL ? last : ", ";
 		int n = snprintf(out + used, size - used, "%s%s", between, words[i]);
 		used += n > 0 ? (size_t)n : 0;
 	}
@@ -199,7 +200,11 @@ static void describe(const cop_config_rule *rule, char *out, size_t size)
 	describe_range(rule, range, sizeof range);
 	switch (rule->kind) {
 	case COP_KIND_WORD:
-		describe_words(rule->words, out, size);
+		describe_words(rule->words, " or ", out, size);
+		return;
+	case COP_KIND_WORDS:
+		describe_words(rule->words, " and ", range, sizeof range);
+		(void)snprintf(out, size, "some of %s, each once", range);
 		return;
 	case COP_KIND_COUNT:
 		(void)snprintf(out, size, "a whole number %s", range);
@@ -330,6 +335,25 @@ static void read_range(cop_config_reading *reading, cfg_t *section, const cop_co
 		memcpy(field, range, sizeof range);
 }
 
+static void read_words(cop_config_reading *reading, cfg_t *section, const cop_config_rule *rule, unsigned *field)
+{
+	unsigned count = cfg_size(section, rule->name), set = 0, all = 0, word;
+	for (unsigned i = 0; rule->words[i] != NULL; i++)
+		all |= 1u << i;
+	for (unsigned i = 0; i < count; i++) {
+		const cop_config_text *value = cfg_getnptr(section, rule->name, i);
+		if (!parse_word(value->text, rule->words, &word) || (set & 1u << word) != 0) {
+			complain_value(reading, value->line, rule, value->text);
+			return;
+		}
+		set |= 1u << word;
+	}
+	if (count == 0)
+		complain_value(reading, cop_config_line(section, rule->name), rule, "{}");
+	else
+		*field = set == all ? 0 : set;
+}
+
 static void read_endpoints(
         cop_config_reading *reading, cfg_t *section, const cop_config_rule *rule, cop_config_list *list)
 {
@@ -372,6 +396,10 @@ void cop_config_value_read(cop_config_reading *reading, cfg_t *section, const co
 		read_range(reading, section, rule, field);
 		return;
 	}
+	if (rule->kind == COP_KIND_WORDS) {
+		read_words(reading, section, rule, field);
+		return;
+	}
 	const cop_config_text *value = cfg_getptr(section, rule->name);
 	if (!read_single(reading, rule, value->text, field))
 		complain_value(reading, value->line, rule, value->text);
@@ -411,6 +439,19 @@ static void put_list(cop_bytes *out, const cop_config_list *list)
 	put(out, " }");
 }
 
+static void put_words(cop_bytes *out, const char *const *words, unsigned set)
+{
+	const char *between = "{ ";
+	for (size_t i = 0; words[i] != NULL; i++) {
+		if (set != 0 && (set >> i & 1u) == 0)
+			continue;
+		put(out, between);
+		put_quoted(out, words[i]);
+		between = ", ";
+	}
+	put(out, " }");
+}
+
 static void put_whole(cop_bytes *out, const cop_config_rule *rule, const void *field)
 {
 	char text[48];
@@ -437,6 +478,10 @@ void cop_config_value_print(const cop_config_rule *rule, const void *base, cop_b
 	case COP_KIND_WORD:
 		memcpy(&word, field, sizeof word);
 		put_quoted(out, rule->words[word]);
+		return;
+	case COP_KIND_WORDS:
+		memcpy(&word, field, sizeof word);
+		put_words(out, rule->words, word);
 		return;
 	case COP_KIND_NUMBER:
 		put_number(out, *range);

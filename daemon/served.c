@@ -29,7 +29,9 @@ void cop_served_settings(const cop_config_model *config, cop_model_settings *set
 		.epsilon_decay = config->epsilon_decay,
 		.epsilon_floor = config->epsilon_floor,
 		.gamma = config->gamma,
+		.optimism = config->optimism,
 	};
+	l->experts = config->experts;
 	l->height = config->height;
 	l->trees = config->trees;
 	l->learning_rate = config->learning_rate;

@@ -69,7 +69,8 @@ static void test_config_minimal_has_all_defaults(void **state)
 	const cop_config_model *model = &config->models[0];
 	assert_string_equal(model->name, "m");
 	assert_int_equal(model->learner, COP_LEARNER_ENSEMBLE);
-	assert_int_equal(model->policy, COP_POLICY_SQUARECB);
+	assert_int_equal(model->policy, COP_POLICY_FASTCB);
+	assert_int_equal(model->experts, 0);
 	assert_int_equal(model->arms, 2);
 	assert_int_equal(model->features, 3);
 	assert_int_equal(model->bits, 14);
@@ -111,7 +112,11 @@ static void test_config_defaults_are_the_learners_own(void **state)
 	                               "model dgt-sparse { learner = dgt arms = 3 features = 0 bits = 5 }\n"
 	                               "model value-sparse { learner = value features = 0 bits = 5 }\n"
 	                               "model rank { learner = rank features = 4 candidate_features = 3 }\n"
-	                               "model rank-sparse { learner = rank features = 0 bits = 5 }\n");
+	                               "model rank-sparse { learner = rank features = 0 bits = 5 }\n"
+	                               "model squarecb { arms = 3 features = 4 policy = squarecb }\n"
+	                               "model epsilon { arms = 3 features = 4 policy = epsilon }\n"
+	                               "model dgt-fastcb { learner = dgt arms = 3 features = 4 policy = fastcb }\n"
+	                               "model rank-squarecb { learner = rank features = 0 policy = squarecb }\n");
 	for (size_t i = 0; i < config->model_count; i++) {
 		const cop_config_model *model = &config->models[i];
 		cop_model_settings settings;
@@ -122,6 +127,8 @@ static void test_config_defaults_are_the_learners_own(void **state)
 		bare->bits = model->bits;
 		bare->arms = model->arms;
 		bare->candidate_features = model->candidate_features;
+		if (model->learner != COP_LEARNER_VALUE)
+			(void)snprintf(bare->policy, sizeof bare->policy, "%s", cop_config_policy_text(model->policy));
 		assert_int_equal(model->max_candidates, bare->max_candidates);
 		cop_learner *learner;
 		assert_int_equal(cop_learner_new(bare, &learner, NULL), COP_OK);
@@ -140,6 +147,9 @@ static void test_config_defaults_are_the_learners_own(void **state)
 			assert_true(model->epsilon_decay == filled->exploration.epsilon_decay);
 			assert_true(model->epsilon_floor == filled->exploration.epsilon_floor);
 		}
+		assert_int_equal(model->experts, filled->experts);
+		if (model->learner == COP_LEARNER_ENSEMBLE)
+			assert_true(model->optimism == filled->exploration.optimism);
 		assert_true(1e-6 * (double)model->reward_window == settings.reward_window);
 		assert_true(model->reward == settings.reward && !settings.has_default_loss);
 		assert_true(model->loss_range[0] == settings.loss_low && model->loss_range[1] == settings.loss_high);
@@ -147,6 +157,23 @@ static void test_config_defaults_are_the_learners_own(void **state)
 		        model->value_range[0] == settings.value_low && model->value_range[1] == settings.value_high);
 		assert_int_equal(model->pending_max, settings.pending_max);
 		cop_learner_free(learner);
+	}
+	cop_config_free(config);
+}
+
+static void test_config_experts_are_a_set_of_words(void **state)
+{
+	(void)state;
+	cop_config *config =
+	        good(TAIL "model a { arms = 2 features = 3 experts = { forest, \"linear\" } }\n"
+	                  "model b { arms = 2 features = 3 experts = trees }\n"
+	                  "model c { arms = 2 features = 3 experts = { forest, quadratic, trees, linear } }\n");
+	static const unsigned expected[] = { COP_EXPERT_LINEAR | COP_EXPERT_FOREST, COP_EXPERT_TREES, 0 };
+	for (size_t i = 0; i < config->model_count; i++) {
+		cop_model_settings settings;
+		cop_served_settings(&config->models[i], &settings);
+		assert_int_equal(config->models[i].experts, expected[i]);
+		assert_int_equal(settings.learner.experts, expected[i]);
 	}
 	cop_config_free(config);
 }
@@ -262,6 +289,24 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		{ TAIL "model m { arms = 2 features = 2 epsilon = nan }", 2, "epsilon: \"nan\"" },
 		{ TAIL "model m { arms = 2 features = 2\n epsilon_floor = 0.2 }", 3,
 		        "epsilon_floor: 0.2 is above epsilon" },
+		{ TAIL "model m { arms = 2 features = 2 policy = bag }", 2,
+		        "policy: \"bag\" is not allowed, expected epsilon, squarecb or fastcb" },
+		{ TAIL "model m { arms = 2 features = 2 optimism = -0.1 }", 2,
+		        "optimism: \"-0.1\" is not allowed, expected a number from 0 to 1000" },
+		{ TAIL "model m { learner = dgt arms = 2 features = 2\n optimism = 0.1 }", 3,
+		        "optimism: this learner has no such option, expected it only in models of learner ensemble" },
+		{ TAIL "model m { learner = rank features = 0\n optimism = 0.1 }", 3, "optimism: this learner has no" },
+		{ TAIL "model m { learner = rank features = 0\n experts = { linear } }", 3,
+		        "experts: this learner has no such option" },
+		{ TAIL "model m { arms = 2 features = 2 experts = {\n \"linear\",\n \"stumps\" } }", 4,
+		        "experts: \"stumps\" is not allowed, expected some of linear, trees, quadratic and forest, "
+		        "each "
+		        "once" },
+		{ TAIL "model m { arms = 2 features = 2 experts = { linear,\n forest, linear } }", 3,
+		        "experts: \"linear\" is not allowed, expected some of linear, trees" },
+		{ TAIL "model m { arms = 2 features = 2 experts = { } }", 2, "experts: \"{}\"" },
+		{ TAIL "model m { arms = 10000 features = 65536\n experts = { quadratic } }", 3,
+		        "experts: none of them can help with so many arms and features" },
 		{ TAIL "model m { arms = 2 features = 2 loss_range = {1, 1} }", 2, "loss_range: \"1\"" },
 		{ TAIL "model m { arms = 2 features = 2 loss_range = {0, 1e101} }", 2, "loss_range: \"1e101\"" },
 		{ TAIL "model m { arms = 2 features = 2 loss_range = {1} }", 2, "loss_range: \"{one number}\"" },
@@ -468,7 +513,8 @@ static const char *const everything =
         "model b { learner = value features = 0 bits = 20 max_nonzeros = 7 max_candidates = 9 value_range = {-5, "
         "\"1e+30\"}\n"
         " delta = 0.3 feedback = one default_loss = \"-1e+30\" loss_range = {\"-1e+31\", 0} }\n"
-        "model c { arms = 2 features = 1 policy = epsilon trees = 0 height = 8 }\n"
+        "model c { arms = 2 features = 1 policy = epsilon trees = 0 height = 8 optimism = 0 experts = { trees, forest "
+        "} }\n"
         "model d { learner = rank features = 2 candidate_features = 3 max_candidates = 10000 trees = 64 gamma = 5 }\n"
         "model e { learner = rank features = 0 bits = 9 max_nonzeros = 100 policy = epsilon epsilon = 0.5 }\n";
 
@@ -623,7 +669,11 @@ static void test_config_diff_tells_applied_from_restart(void **state)
 		{ SMALL "http { listen = \"h:1\" }", false, "http.listen" },
 		{ "sockets { requests = { \"ipc://s\" } } model m { arms = 2 features = 3 }", false,
 		        "sockets.requests: { \"ipc://r.ipc\" } -> { \"ipc://s\" }" },
-		{ TAIL "model m { arms = 2 features = 3 gamma = 5 }", true, "model m: gamma: 30 -> 5" },
+		{ TAIL "model m { arms = 2 features = 3 gamma = 5 }", true, "model m: gamma: 20 -> 5" },
+		{ TAIL "model m { arms = 2 features = 3 optimism = 0 }", true, "model m: optimism: 0.3 -> 0" },
+		{ TAIL "model m { arms = 2 features = 3 experts = { forest, trees } }", false,
+		        "model m: experts: { \"linear\", \"trees\", \"quadratic\", \"forest\" } -> { \"trees\", "
+		        "\"forest\" }" },
 		{ TAIL "model m { arms = 2 features = 3 epsilon = 0.5 }", true, "model m: epsilon: 0.1 -> 0.5" },
 		{ TAIL "model m { arms = 2 features = 3 reward_window = 1s }", true, "model m: reward_window" },
 		{ TAIL "model m { arms = 2 features = 3 default_loss = 1 }", true, "default_loss: \"none\" -> 1" },
@@ -744,6 +794,7 @@ int main(void)
 		cmocka_unit_test(test_config_minimal_has_all_defaults),
 		cmocka_unit_test(test_config_learner_chooses_defaults),
 		cmocka_unit_test(test_config_defaults_are_the_learners_own),
+		cmocka_unit_test(test_config_experts_are_a_set_of_words),
 		cmocka_unit_test(test_config_delta_defaults_to_a_tenth_of_the_range),
 		cmocka_unit_test(test_config_units_are_read),
 		cmocka_unit_test(test_config_one_wrong_value_names_line_and_expectation),
