@@ -6,6 +6,9 @@
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
 
+#define NUMBER_ROOM  24
+#define PRODUCT_ROOM 600 /* two names of 256 bytes */
+
 /* "x3" or its name, "c1" of a candidate, "x3*c1" of both; "product" of hashed ones. */
 static void put_joint_name(const cop_served *served, const cop_ranking_feature *f, cop_bytes *out)
 {
@@ -25,22 +28,41 @@ static void put_joint_name(const cop_served *served, const cop_ranking_feature *
 	cop_wire_put_text(out, f->constant ? "constant" : neither ? "product" : whole);
 }
 
-static void put_name(const cop_served *served, uint32_t index, cop_bytes *out)
+/* "x3" or its name, or "constant". */
+static const char *name_feature(const cop_served *served, size_t index, char number[NUMBER_ROOM])
 {
 	const cop_config_list *names = &served->config->feature_name_list;
-	char number[24];
+	if (index == cop_learner_dimension(&cop_model_get_settings(served->model)->learner))
+		return "constant";
+	if (index < names->count)
+		return names->items[index];
+	(void)snprintf(number, NUMBER_ROOM, "x%zu", index);
+	return number;
+}
+
+/* "x3", or "x3*x7" of a product. */
+static void put_plain_name(const cop_served *served, size_t index, cop_bytes *out)
+{
+	char first[NUMBER_ROOM], second[NUMBER_ROOM];
+	char whole[PRODUCT_ROOM];
+	size_t i, j;
+	if (!cop_learner_product(cop_model_learner(served->model), index, &i, &j)) {
+		cop_wire_put_text(out, name_feature(served, index, first));
+		return;
+	}
+	(void)snprintf(whole, sizeof whole, "%s*%s", name_feature(served, i, first), name_feature(served, j, second));
+	cop_wire_put_text(out, whole);
+}
+
+static void put_name(const cop_served *served, uint32_t index, cop_bytes *out)
+{
 	cop_wire_put_text(out, "feature");
 	if (served->shape.max_candidates > 0) {
 		cop_ranking_feature f;
 		cop_ranking_describe(cop_model_learner(served->model), index, &f);
 		put_joint_name(served, &f, out);
-	} else if (index == cop_learner_dimension(&cop_model_get_settings(served->model)->learner)) {
-		cop_wire_put_text(out, "constant");
-	} else if (index < names->count) {
-		cop_wire_put_text(out, names->items[index]);
 	} else {
-		(void)snprintf(number, sizeof number, "x%u", index);
-		cop_wire_put_text(out, number);
+		put_plain_name(served, index, out);
 	}
 }
 
@@ -75,6 +97,13 @@ static void put_tree(const cop_served *served, const cop_explanation *e, const c
 	}
 }
 
+/* Arms' losses are stacked around 1/2: prediction = 1/2 + the experts' contributions; values are their plain sum. */
+static double contribution(const cop_served *served, const cop_explained_expert *expert)
+{
+	double zero = served->config->learner == COP_LEARNER_VALUE ? 0.0 : 0.5;
+	return expert->weight * (expert->prediction - zero);
+}
+
 static void put_expert(
         const cop_served *served, const cop_explanation *e, const cop_explained_expert *expert, cop_bytes *out)
 {
@@ -82,7 +111,7 @@ static void put_expert(
 	cop_wire_put_key_text(out, "name", expert->name);
 	cop_wire_put_key_double(out, "weight", expert->weight);
 	cop_wire_put_key_double(out, "prediction", expert->prediction);
-	cop_wire_put_key_double(out, "contribution", expert->weight * expert->prediction);
+	cop_wire_put_key_double(out, "contribution", contribution(served, expert));
 	cop_wire_put_key_double(out, "linear", expert->linear);
 	put_features(served, expert->features, expert->count, out);
 	cop_wire_put_text(out, "trees");

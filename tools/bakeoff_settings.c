@@ -21,7 +21,7 @@ static const struct {
 	const char *text;
 } built_in[] = {
 	{ "default", "--learner ensemble" },
-	{ "epsilon", "--learner ensemble --policy epsilon --epsilon 0.05" },
+	{ "epsilon", "--learner ensemble --policy epsilon --epsilon 0.1 --epsilon-decay 0.01 --epsilon-floor 0.005" },
 	{ "dgt", "--learner dgt" },
 };
 
@@ -68,6 +68,19 @@ static void put_number(char *out, const char *option, double value)
 	put(out, option, text);
 }
 
+static void put_experts(char *out, unsigned experts)
+{
+	char text[128] = "";
+	for (size_t i = 0; cop_learner_expert_names[i] != NULL; i++) {
+		if ((experts >> i & 1u) == 0)
+			continue;
+		if (text[0] != '\0')
+			strcat(text, "+");
+		strcat(text, cop_learner_expert_names[i]);
+	}
+	put(out, "experts", text);
+}
+
 /* The same text for the same options, in whatever words and order they came. */
 static void write_options(const cop_learner_options *o, char *out)
 {
@@ -77,8 +90,16 @@ static void write_options(const cop_learner_options *o, char *out)
 		put(out, "policy", l->policy);
 	if (cop_learner_options_given(o, COP_LEARNER_EPSILON))
 		put_number(out, "epsilon", l->exploration.epsilon);
+	if (cop_learner_options_given(o, COP_LEARNER_EPSILON_DECAY))
+		put_number(out, "epsilon-decay", l->exploration.epsilon_decay);
+	if (cop_learner_options_given(o, COP_LEARNER_EPSILON_FLOOR))
+		put_number(out, "epsilon-floor", l->exploration.epsilon_floor);
 	if (cop_learner_options_given(o, COP_LEARNER_GAMMA))
 		put_number(out, "gamma", l->exploration.gamma);
+	if (cop_learner_options_given(o, COP_LEARNER_OPTIMISM))
+		put_number(out, "optimism", l->exploration.optimism);
+	if (cop_learner_options_given(o, COP_LEARNER_CHOICE))
+		put_experts(out, l->experts);
 	if (cop_learner_options_given(o, COP_LEARNER_HEIGHT))
 		put_number(out, "height", l->height);
 	if (cop_learner_options_given(o, COP_LEARNER_TREES))

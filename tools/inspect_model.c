@@ -65,6 +65,42 @@ static void show_range(const cop_inspect_view *v, const char *key, double low, d
 	cop_json_end_array(v->json);
 }
 
+/* Chosen ones; those that take part are listed with their weights. */
+static void show_choice(const cop_inspect_view *v, unsigned experts)
+{
+	const char *between = "";
+	if (v->json == NULL) {
+		(void)fprintf(v->out, "  %-18s ", "chosen_experts");
+	} else {
+		cop_json_key(v->json, "chosen_experts");
+		cop_json_begin_array(v->json);
+	}
+	for (size_t i = 0; cop_learner_expert_names[i] != NULL; i++) {
+		if ((experts >> i & 1u) == 0)
+			continue;
+		if (v->json == NULL)
+			(void)fprintf(v->out, "%s%s", between, cop_learner_expert_names[i]);
+		else
+			cop_json_text(v->json, cop_learner_expert_names[i]);
+		between = ", ";
+	}
+	if (v->json == NULL)
+		(void)fputc('\n', v->out);
+	else
+		cop_json_end_array(v->json);
+}
+
+static void show_exploration(const cop_inspect_view *v, const cop_learner_settings *s)
+{
+	if (strcmp(s->policy, "epsilon") != 0) {
+		show_number(v, "gamma", s->exploration.gamma);
+		return;
+	}
+	show_number(v, "epsilon", s->exploration.epsilon);
+	show_number(v, "epsilon_decay", s->exploration.epsilon_decay);
+	show_number(v, "epsilon_floor", s->exploration.epsilon_floor);
+}
+
 static void show_arm_settings(const cop_inspect_view *v, const cop_learner_settings *s)
 {
 	if (s->arms > 0) {
@@ -74,13 +110,12 @@ static void show_arm_settings(const cop_inspect_view *v, const cop_learner_setti
 		show_whole(v, "candidate_features", s->candidate_features);
 	}
 	show_text(v, "policy", s->policy);
-	if (strcmp(s->policy, "squarecb") == 0) {
-		show_number(v, "gamma", s->exploration.gamma);
+	show_exploration(v, s);
+	if (strcmp(s->learner, "ensemble") != 0)
 		return;
-	}
-	show_number(v, "epsilon", s->exploration.epsilon);
-	show_number(v, "epsilon_decay", s->exploration.epsilon_decay);
-	show_number(v, "epsilon_floor", s->exploration.epsilon_floor);
+	show_number(v, "optimism", s->exploration.optimism);
+	if (s->experts != 0)
+		show_choice(v, s->experts);
 }
 
 static void show_settings(const cop_inspect_view *v, const cop_model_settings *m)

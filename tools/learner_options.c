@@ -1,5 +1,6 @@
 #include "learner_options.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "command.h"
@@ -27,6 +28,27 @@ int cop_learner_options_find(const char *name, size_t length, bool *takes_argume
 	return 0;
 }
 
+/* Names divided by commas, or by + where commas divide whole settings. */
+static bool read_experts(const char *command, const char *text, unsigned *experts)
+{
+	char word[16];
+	size_t place = 0;
+	*experts = 0;
+	for (size_t length;; text += length + 1) {
+		length = strcspn(text, ",+");
+		(void)snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word), text);
+		if (!cop_command_word(command, "--experts", word, cop_learner_expert_names, &place))
+			return false;
+		if ((*experts >> place & 1u) != 0) {
+			cop_command_complain(command, "--experts: expected '%s' once", word);
+			return false;
+		}
+		*experts |= 1u << place;
+		if (text[length] == '\0')
+			return true;
+	}
+}
+
 bool cop_learner_options_read(cop_learner_options *options, int option, const char *text)
 {
 	static const char *const policies[] = { "epsilon", "squarecb", "fastcb", NULL };
@@ -47,6 +69,15 @@ bool cop_learner_options_read(cop_learner_options *options, int option, const ch
 		return ok;
 	case COP_LEARNER_EPSILON:
 		return cop_command_number(name, "--epsilon", text, 0.0, 1.0, &l->exploration.epsilon);
+	case COP_LEARNER_EPSILON_DECAY:
+		return cop_command_number(name, "--epsilon-decay", text, 0.0, COP_LEARNER_MAX_EPSILON_DECAY,
+		        &l->exploration.epsilon_decay);
+	case COP_LEARNER_EPSILON_FLOOR:
+		return cop_command_number(name, "--epsilon-floor", text, 0.0, 1.0, &l->exploration.epsilon_floor);
+	case COP_LEARNER_OPTIMISM:
+		return cop_command_number(name, "--optimism", text, 0.0, 1000.0, &l->exploration.optimism);
+	case COP_LEARNER_CHOICE:
+		return read_experts(name, text, &l->experts);
 	case COP_LEARNER_GAMMA:
 		return cop_command_number(name, "--gamma", text, 1e-6, 1e9, &l->exploration.gamma);
 	case COP_LEARNER_HEIGHT:
@@ -83,7 +114,17 @@ static bool is_policy(const cop_learner_options *o, const char *policy, bool oth
 }
 
 static bool has_epsilon(const cop_learner_options *o) { return is_policy(o, "epsilon", is_dgt(o)); }
-static bool has_gamma(const cop_learner_options *o) { return is_policy(o, "squarecb", !is_dgt(o)); }
+static bool has_gamma(const cop_learner_options *o)
+{
+	return is_policy(o, "squarecb", !is_dgt(o)) || is_policy(o, "fastcb", !is_dgt(o));
+}
+static bool is_ensemble(const cop_learner_options *o) { return is(o, "ensemble"); }
+static bool has_room_for_floor(const cop_learner_options *o)
+{
+	const cop_policy_settings *p = &o->settings.exploration;
+	double epsilon = p->epsilon >= 0.0 ? p->epsilon : is_dgt(o) ? 0.3 : 0.1;
+	return p->epsilon_floor <= epsilon;
+}
 
 static const struct {
 	int option;
@@ -93,7 +134,12 @@ static const struct {
 } companions[] = {
 	{ COP_LEARNER_POLICY, has_arms, false, "--policy goes with --learner ensemble, dgt or rank" },
 	{ COP_LEARNER_EPSILON, has_epsilon, true, "--epsilon goes with --policy epsilon" },
-	{ COP_LEARNER_GAMMA, has_gamma, true, "--gamma goes with --policy squarecb" },
+	{ COP_LEARNER_EPSILON_DECAY, has_epsilon, true, "--epsilon-decay goes with --policy epsilon" },
+	{ COP_LEARNER_EPSILON_FLOOR, has_epsilon, true, "--epsilon-floor goes with --policy epsilon" },
+	{ COP_LEARNER_EPSILON_FLOOR, has_room_for_floor, true, "--epsilon-floor: expected at most epsilon" },
+	{ COP_LEARNER_GAMMA, has_gamma, true, "--gamma goes with --policy squarecb or fastcb" },
+	{ COP_LEARNER_OPTIMISM, is_ensemble, false, "--optimism goes with --learner ensemble" },
+	{ COP_LEARNER_CHOICE, is_ensemble, false, "--experts goes with --learner ensemble" },
 	{ COP_LEARNER_HEIGHT, is_low, false, "--height: expected 1 to 8 for ensemble and rank" },
 	{ COP_LEARNER_TREES, has_trees, false, "--trees goes with --learner ensemble, value or rank" },
 	{ COP_LEARNER_LITERAL, is_dgt, false, "--literal goes with --learner dgt" },

@@ -17,7 +17,11 @@ enum {
 	COP_LEARNER_NAME = COP_LEARNER_FIRST,
 	COP_LEARNER_POLICY,
 	COP_LEARNER_EPSILON,
+	COP_LEARNER_EPSILON_DECAY,
+	COP_LEARNER_EPSILON_FLOOR,
 	COP_LEARNER_GAMMA,
+	COP_LEARNER_OPTIMISM,
+	COP_LEARNER_CHOICE,
 	COP_LEARNER_HEIGHT,
 	COP_LEARNER_TREES,
 	COP_LEARNER_RATE,
@@ -30,7 +34,11 @@ enum {
 	{ "learner", required_argument, NULL, COP_LEARNER_NAME }, \
 	{ "policy", required_argument, NULL, COP_LEARNER_POLICY }, \
 	{ "epsilon", required_argument, NULL, COP_LEARNER_EPSILON }, \
+	{ "epsilon-decay", required_argument, NULL, COP_LEARNER_EPSILON_DECAY }, \
+	{ "epsilon-floor", required_argument, NULL, COP_LEARNER_EPSILON_FLOOR }, \
 	{ "gamma", required_argument, NULL, COP_LEARNER_GAMMA }, \
+	{ "optimism", required_argument, NULL, COP_LEARNER_OPTIMISM }, \
+	{ "experts", required_argument, NULL, COP_LEARNER_CHOICE }, \
 	{ "height", required_argument, NULL, COP_LEARNER_HEIGHT }, \
 	{ "trees", required_argument, NULL, COP_LEARNER_TREES }, \
 	{ "rate", required_argument, NULL, COP_LEARNER_RATE }, \

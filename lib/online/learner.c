@@ -82,7 +82,8 @@ static const char *refusal(const cop_learner_settings *s, const cop_learner_clas
 	if (wrong != NULL)
 		return wrong;
 	if (s->policy[0] != '\0' && (class->values || cop_policy_find(s->policy) == NULL))
-		return class->values ? "policy: a value learner has none" : "policy: expected epsilon or squarecb";
+		return class->values ? "policy: a value learner has none"
+		                     : "policy: expected epsilon, squarecb or fastcb";
 	wrong = cop_learner_exploration_refusal(&s->exploration);
 	if (wrong != NULL)
 		return wrong;
@@ -97,6 +98,8 @@ static const char *refusal(const cop_learner_settings *s, const cop_learner_clas
 		return "learning_rate: expected a number in (0, " LIMIT(COP_LEARNER_MAX_RATE) "]";
 	if (s->experts > COP_EXPERT_ALL)
 		return "experts: expected some of linear, trees, quadratic and forest";
+	if (class == &cop_learner_ensemble && s->experts != 0 && !(cop_ensemble_footprint(s) > 0.0))
+		return "experts: none of them can help with so many arms and features";
 	if (!(s->delta >= 0.0) || s->delta > 0.5)
 		return "delta: expected at most half the value range";
 	return NULL;

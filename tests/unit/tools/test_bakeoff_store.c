@@ -340,6 +340,12 @@ static void test_settings_texts_name_and_fill_them(void **state)
 	assert_string_equal(s.setting[0].name, "my own");
 	assert_string_equal(s.setting[0].options, "--learner ensemble --rate 0.5");
 	assert_int_not_equal(s.setting[0].fingerprint, 0);
+	s = settings_of("a=ensemble:experts=forest+trees:optimism=0.50:policy=fastcb");
+	assert_string_equal(
+	        s.setting[0].options, "--learner ensemble --policy fastcb --optimism 0.5 --experts trees+forest");
+	s = settings_of("a: --epsilon-floor 0.01 --epsilon-decay 0.1 --policy epsilon");
+	assert_string_equal(
+	        s.setting[0].options, "--learner ensemble --policy epsilon --epsilon-decay 0.1 --epsilon-floor 0.01");
 	s = settings_of("ranked=rank");
 	assert_string_equal(s.setting[0].learner.learner, "rank");
 }
