@@ -614,6 +614,59 @@ static void standardise(size_t d, double count, const double *restrict mean, con
 	}
 }
 
+static float shrink(const float *x, float *p, float *k)
+{
+	vec sum[2][SPLIT] = { { { 0 } } };
+	for (int j = 0; j < COP_KERNEL_LANES; j++)
+		for (int v = 0; v < SPLIT; v++)
+			sum[j % 2][v] += x[j] * LOAD(p + j * COP_KERNEL_LANES + v * LANES); /* P is symmetric */
+	vec product[SPLIT];
+	for (int v = 0; v < SPLIT; v++) {
+		sum[0][v] += sum[1][v];
+		STORE(k + v * LANES, sum[0][v]);
+		product[v] = sum[0][v] * LOAD_ANY(x + v * LANES);
+	}
+	float spread = fold(product);
+	if (!(spread >= 0.0f && spread <= FLT_MAX))
+		return spread;
+	float root = 1.0f / sqrtf(1.0f + spread);
+	float share[COP_KERNEL_LANES];
+	for (int v = 0; v < SPLIT; v++) {
+		sum[0][v] *= root;
+		memcpy(share + v * LANES, &sum[0][v], sizeof(vec));
+	}
+	for (int j = 0; j < COP_KERNEL_LANES; j++)
+		for (int v = 0; v < SPLIT; v++) {
+			float *at = p + j * COP_KERNEL_LANES + v * LANES;
+			STORE(at, LOAD(at) - share[j] * sum[0][v]);
+		}
+	return spread;
+}
+
+/* v, each lane kept within +-bound. */
+INLINE vec cut(vec v, float bound)
+{
+#ifdef __AVX512F__
+	__m512 limit = _mm512_set1_ps(bound);
+	return (vec)_mm512_max_ps(_mm512_min_ps((__m512)v, limit), -limit);
+#elif defined(__AVX2__)
+	__m256 limit = _mm256_set1_ps(bound);
+	return (vec)_mm256_max_ps(_mm256_min_ps((__m256)v, limit), -limit);
+#else
+	vec out;
+	for (int i = 0; i < LANES; i++)
+		out[i] = v[i] > bound ? bound : v[i] < -bound ? -bound : v[i];
+	return out;
+#endif
+}
+
+static void products(size_t n, float factor, const float *x, float bound, float scale, float *y)
+{
+	for (size_t i = 0; i < n; i += COP_KERNEL_LANES)
+		for (int v = 0; v < SPLIT; v++)
+			*(vec_any *)(y + i + v * LANES) = scale * cut(factor * LOAD_ANY(x + i + v * LANES), bound);
+}
+
 INLINE mask larger(mask x, mask y)
 {
 #ifdef __AVX512F__
@@ -675,5 +728,7 @@ const cop_kernel COP_KERNEL_SYMBOL = {
 	.trees_backward = trees_backward,
 	.tree_backward = tree_backward,
 	.standardise = standardise,
+	.shrink = shrink,
+	.products = products,
 	.within = within,
 };

@@ -220,7 +220,7 @@ cop_err cop_additive_update(cop_additive *model, const cop_row *x, size_t output
 	float *theta = model->theta + output * values;
 	float *theta_sum = model->theta_sum + output * values;
 	/* The splits' gradient is linear in g, so u is the leaf values and g comes in afterwards. */
-	cop_dgt_backward(set->height, set->trees, model->agree, model->a, theta, model->work, model->da);
+	set->kernel->trees_backward(set->height, set->trees, model->agree, model->a, theta, model->work, model->da);
 	for (size_t i = 0; i < values - set->trees; i++)
 		model->da[i] *= g;
 	cop_kernel_adagrad_row(set->kernel, x, model->n, model->da, set->split_rate, model->w, model->w_sum);
@@ -276,7 +276,7 @@ cop_err cop_additive_update_along(cop_additive *model, const cop_row *x, const c
 		return COP_OK;
 	size_t values = model->leaves * set->trees;
 	combine(model, c);
-	cop_dgt_backward(set->height, set->trees, model->agree, model->a, model->value, model->work, model->da);
+	set->kernel->trees_backward(set->height, set->trees, model->agree, model->a, model->value, model->work, model->da);
 	for (size_t i = 0; i < values - set->trees; i++)
 		model->da[i] *= g;
 	cop_kernel_adagrad_row(set->kernel, x, model->n, model->da, set->split_rate, model->w, model->w_sum);
@@ -305,6 +305,7 @@ void cop_additive_explain(
 	if (set->trees == 0)
 		return;
 	walk(model, x);
+	place_leaves(model); /* as scores leaves them */
 	for (size_t m = 0; m < set->trees; m++) {
 		cop_explained_tree *tree = cop_explanation_tree(e, expert);
 		cop_explanation_path(e, tree, x, model->a + m, set->trees, model->w + m, model->n, set->height);

@@ -39,7 +39,8 @@ typedef struct cop_expert_class {
 	void (*predict)(void *expert, const cop_row *x, float *loss);
 	/* How little it knows of every arm where the row of the last predict was, in (0, 1]; NULL: it cannot tell. */
 	void (*doubt)(const void *expert, float *out);
-	/* loss in [0, 1]. again: x is the row of the last predict, and nothing was learned or explained since.
+	/* loss in [0, 1]. again: x is the row of the last predict, and nothing was learned since, nor
+	 * another row explained.
 	 * COP_EDIVERGED: nothing changed. */
 	cop_err (*learn)(void *expert, const cop_row *x, size_t arm, double loss, bool again);
 	void (*explain)(void *expert, const cop_row *x, size_t arm, cop_explanation *e, cop_explained_expert *out);

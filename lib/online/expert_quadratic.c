@@ -22,9 +22,11 @@ typedef struct pair {
 } pair;
 
 typedef struct quadratic {
+	const cop_kernel *kernel;
 	cop_second_order *model;
 	size_t inputs; /* of the rows given, their constant included */
 	size_t pairs;
+	bool all; /* of them are taken */
 	pair *pair;
 	float *row; /* inputs and products, padded */
 } quadratic;
@@ -87,11 +89,13 @@ static cop_err create(const cop_expert_settings *settings, cop_rng *rng, void **
 	quadratic *q = cop_mem_alloc(1, sizeof *q);
 	if (q == NULL)
 		return COP_ENOMEM;
+	q->kernel = settings->kernel;
 	q->inputs = settings->inputs;
 	q->pairs = pairs_of(settings);
+	q->all = q->pairs == all_pairs(q->inputs - 1);
 	size_t all = q->inputs + q->pairs;
 	q->pair = cop_mem_alloc(q->pairs, sizeof *q->pair);
-	q->row = cop_mem_alloc(cop_kernel_pad(all), sizeof *q->row);
+	q->row = cop_mem_alloc(cop_kernel_pad(all) + COP_KERNEL_LANES, sizeof *q->row);
 	cop_err err = q->pair == NULL || q->row == NULL ? COP_ENOMEM
 	                                                : cop_second_order_new(settings->kernel, all, settings->arms,
 	                                                          block_of(all, settings->arms), RIDGE, &q->model);
@@ -106,15 +110,23 @@ static cop_err create(const cop_expert_settings *settings, cop_rng *rng, void **
 
 static cop_row expanded(const quadratic *q) { return (cop_row){ .d = q->inputs + q->pairs, .dense = q->row }; }
 
+static inline float cut(float value)
+{
+	value = value > CUT ? CUT : value;
+	return SCALE * (value < -CUT ? -CUT : value);
+}
+
 static cop_row expand(quadratic *q, const cop_row *x)
 {
-	const float *in = x->dense;
+	const float *in = q->row;
 	float *product = q->row + q->inputs;
-	memcpy(q->row, in, q->inputs * sizeof *in);
-	for (size_t k = 0; k < q->pairs; k++) {
-		float value = in[q->pair[k].i] * in[q->pair[k].j];
-		value = value > CUT ? CUT : value < -CUT ? -CUT : value;
-		product[k] = SCALE * value;
+	memcpy(q->row, x->dense, q->inputs * sizeof *q->row);
+	for (size_t k = 0; !q->all && k < q->pairs; k++)
+		product[k] = cut(in[q->pair[k].i] * in[q->pair[k].j]);
+	size_t features = q->all ? q->inputs - 1 : 0;
+	for (size_t i = 0; i < features; i++) { /* what one writes past its end the next one puts right */
+		q->kernel->products(features - i, in[i], in + i, CUT, SCALE, product);
+		product += features - i;
 	}
 	return expanded(q);
 }

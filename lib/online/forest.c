@@ -5,21 +5,20 @@
 #include "base/mem.h"
 #include "online/forest_parts.h"
 
-#define MEMORY ((size_t)40 << 20) /* of the leaves, about; arms decide how many fit */
-#define START  2.0f
-#define DECAY  0.02f
-#define PRIOR  0.5f
-#define SURE   1e-5f /* least doubt: evidence stops at 1e5, so that leaves follow what changes */
+#define MEMORY        ((size_t)40 << 20) /* of the leaves, about; arms decide how many fit */
+#define FEWEST_LEAVES 16
+#define TOGETHER      8 /* trees walked side by side */
+#define START         2.0f
+#define DECAY         0.02f
+#define PRIOR         0.5f
+#define SURE          1e-5f /* least doubt: evidence stops at 1e5, so that leaves follow what changes */
 
 static size_t bytes_of_leaf(const cop_forest_settings *s)
 {
-	size_t of_arm = 3 * sizeof(float) + (1 + COP_FOREST_CANDIDATES) * sizeof(cop_forest_sum);
-	size_t own = 2 * sizeof(cop_forest_node) + sizeof(cop_forest_edge) +
-	             COP_FOREST_CANDIDATES * sizeof(cop_forest_candidate);
+	size_t of_arm = 3 * sizeof(float) + sizeof(cop_forest_sum) + sizeof(cop_forest_right);
+	size_t own = 2 * sizeof(cop_forest_node) + sizeof(cop_forest_edge);
 	return s->arms * of_arm + own;
 }
-
-#define FEWEST_LEAVES 16
 
 size_t cop_forest_trees(const cop_forest_settings *settings)
 {
@@ -58,20 +57,19 @@ static bool allocate(cop_forest *f)
 	size_t rows = trees * f->room;
 	size_t arms = f->set.arms;
 	f->leaves = cop_mem_alloc(trees, sizeof *f->leaves);
+	f->depth = cop_mem_alloc(trees, sizeof *f->depth);
 	f->node = cop_mem_alloc(trees * cop_forest_nodes(f), sizeof *f->node);
 	f->before = cop_mem_alloc(trees * (f->room - 1) * arms, sizeof *f->before);
-	f->w = cop_mem_alloc(rows * arms, sizeof *f->w);
-	f->doubt = cop_mem_alloc(rows * arms, sizeof *f->doubt);
+	f->value = cop_mem_alloc(2 * rows * arms, sizeof *f->value);
 	f->edge = cop_mem_alloc(rows, sizeof *f->edge);
-	f->candidate = cop_mem_alloc(rows * COP_FOREST_CANDIDATES, sizeof *f->candidate);
 	f->sum = cop_mem_alloc(rows * arms, sizeof *f->sum);
-	f->right = cop_mem_alloc(rows * arms * COP_FOREST_CANDIDATES, sizeof *f->right);
-	f->leaf = cop_mem_alloc(trees, sizeof *f->leaf);
+	f->right = cop_mem_alloc(rows * arms, sizeof *f->right);
+	f->end = cop_mem_alloc(trees, sizeof *f->end);
 	f->place.at = cop_mem_alloc(f->place.size = table_of(f->set.entries), sizeof *f->place.at);
 	f->credit.at = cop_mem_alloc(f->credit.size = table_of(trees * COP_FOREST_DEPTH), sizeof *f->credit.at);
-	return f->leaves != NULL && f->node != NULL && f->before != NULL && f->w != NULL && f->doubt != NULL &&
-	       f->edge != NULL && f->candidate != NULL && f->sum != NULL && f->right != NULL && f->leaf != NULL &&
-	       f->place.at != NULL && f->credit.at != NULL;
+	return f->leaves != NULL && f->depth != NULL && f->node != NULL && f->before != NULL && f->value != NULL &&
+	       f->edge != NULL && f->sum != NULL && f->right != NULL && f->end != NULL && f->place.at != NULL &&
+	       f->credit.at != NULL;
 }
 
 cop_err cop_forest_new(const cop_forest_settings *settings, cop_rng *rng, cop_forest **out)
@@ -95,9 +93,10 @@ cop_err cop_forest_new(const cop_forest_settings *settings, cop_rng *rng, cop_fo
 	cop_rng_init(&f->rng, cop_rng_u64(rng), 1);
 	for (size_t m = 0; m < trees; m++) {
 		f->leaves[m] = 1;
-		cop_forest_begin_leaf(f, m * f->room);
+		f->node[m * cop_forest_nodes(f)] = cop_forest_leaf(0, 0);
+		cop_forest_begin_leaf(f, m * f->room, 0);
 		for (size_t k = 0; k < settings->arms; k++)
-			f->doubt[m * f->room * settings->arms + k] = 1.0f;
+			cop_forest_doubts(f, m * f->room)[k] = 1.0f;
 	}
 	*out = f;
 	return COP_OK;
@@ -108,15 +107,14 @@ void cop_forest_free(cop_forest *f)
 	if (f == NULL)
 		return;
 	cop_mem_free(f->leaves);
+	cop_mem_free(f->depth);
 	cop_mem_free(f->node);
 	cop_mem_free(f->before);
-	cop_mem_free(f->w);
-	cop_mem_free(f->doubt);
+	cop_mem_free(f->value);
 	cop_mem_free(f->edge);
-	cop_mem_free(f->candidate);
 	cop_mem_free(f->sum);
 	cop_mem_free(f->right);
-	cop_mem_free(f->leaf);
+	cop_mem_free(f->end);
 	cop_mem_free(f->place.at);
 	cop_mem_free(f->credit.at);
 	cop_mem_free(f);
@@ -165,22 +163,47 @@ float cop_forest_value(const cop_forest *f, const cop_row *x, uint32_t feature)
 	return place->stamp == f->place.stamp ? place->value : 0.0f;
 }
 
+/* `count` trees from tree m on, side by side, so that none waits for another's memory. */
+static inline void walk_together(cop_forest *f, size_t m, size_t count, const float *x)
+{
+	const cop_forest_node *node = &f->node[m * cop_forest_nodes(f)];
+	size_t nodes = cop_forest_nodes(f);
+	uint32_t at[TOGETHER] = { 0 };
+	uint32_t depth = 0;
+	for (size_t i = 0; i < count; i++)
+		depth = f->depth[m + i] > depth ? f->depth[m + i] : depth;
+	for (; depth > 0; depth--)
+		for (size_t i = 0; i < count; i++) {
+			const cop_forest_node *n = &node[i * nodes + at[i]];
+			at[i] = n->child + (x[n->feature] >= n->threshold);
+		}
+	memcpy(&f->end[m], at, count * sizeof *at);
+}
+
 static void walk(cop_forest *f, const cop_row *x)
 {
+	size_t trees = f->set.trees;
+	size_t m = 0;
 	look_up(f, x);
-	for (size_t m = 0; m < f->set.trees; m++) {
+	if (x->dense != NULL) {
+		for (; m + TOGETHER <= trees; m += TOGETHER)
+			walk_together(f, m, TOGETHER, x->dense);
+		walk_together(f, m, trees - m, x->dense);
+		return;
+	}
+	for (; m < trees; m++) {
 		const cop_forest_node *node = &f->node[m * cop_forest_nodes(f)];
 		uint32_t at = 0;
-		while (node[at].child != 0)
-			at = node[at].child + (cop_forest_value(f, x, node[at].at) >= node[at].threshold);
-		f->leaf[m] = at;
+		while (node[at].child != at)
+			at = node[at].child + (cop_forest_value(f, x, node[at].feature) >= node[at].threshold);
+		f->end[m] = at;
 	}
 }
 
-/* Of the leaf where the last row was. */
+/* Of the leaf where the last row ended. */
 static size_t row_of(const cop_forest *f, size_t m)
 {
-	return m * f->room + f->node[m * cop_forest_nodes(f) + f->leaf[m]].at;
+	return m * f->room + f->node[m * cop_forest_nodes(f) + f->end[m]].leaf;
 }
 
 static void add(size_t n, const float *restrict x, float *restrict sum)
@@ -196,7 +219,7 @@ void cop_forest_predict(cop_forest *f, const cop_row *x, float *loss)
 	walk(f, x);
 	memset(loss, 0, arms * sizeof *loss);
 	for (size_t m = 0; m < f->set.trees; m++)
-		add(arms, &f->w[row_of(f, m) * arms], loss);
+		add(arms, cop_forest_w(f, row_of(f, m)), loss);
 	float share = 1.0f / (float)f->set.trees;
 	for (size_t k = 0; k < arms; k++)
 		loss[k] = PRIOR + share * loss[k];
@@ -207,7 +230,7 @@ void cop_forest_doubt(const cop_forest *f, float *doubt)
 	size_t arms = f->set.arms;
 	memset(doubt, 0, arms * sizeof *doubt);
 	for (size_t m = 0; m < f->set.trees; m++)
-		add(arms, &f->doubt[row_of(f, m) * arms], doubt);
+		add(arms, cop_forest_doubts(f, row_of(f, m)), doubt);
 	float share = 1.0f / (float)f->set.trees;
 	for (size_t k = 0; k < arms; k++)
 		doubt[k] = sqrtf(share * doubt[k]);
@@ -227,28 +250,32 @@ void cop_forest_learn(cop_forest *f, const cop_row *x, size_t arm, double loss, 
 	float predicted = 0.0f;
 	float spread = 0.0f;
 	for (size_t m = 0; m < trees; m++) {
-		size_t at = row_of(f, m) * arms + arm;
-		predicted += f->w[at];
-		spread += rate(f->doubt[at]);
+		size_t row = row_of(f, m);
+		predicted += cop_forest_w(f, row)[arm];
+		spread += rate(cop_forest_doubts(f, row)[arm]);
+		__builtin_prefetch(&f->edge[row]);
+		__builtin_prefetch(&f->edge[row].seen);
+		__builtin_prefetch(&f->sum[row * arms + arm]);
+		__builtin_prefetch(&f->right[row * arms + arm]);
 	}
 	float error = (float)loss - PRIOR - share * predicted;
 	float step = error / (1.0f + share * spread);
 	for (size_t m = 0; m < trees; m++) {
-		size_t at = row_of(f, m) * arms + arm;
-		float doubt = f->doubt[at];
-		f->w[at] += rate(doubt) * step;
-		f->doubt[at] = fmaxf(doubt / (1.0f + doubt), SURE);
-		cop_forest_watch(f, m, f->leaf[m], x, arm, (float)loss);
+		size_t row = row_of(f, m);
+		float *doubt = &cop_forest_doubts(f, row)[arm];
+		cop_forest_w(f, row)[arm] += rate(*doubt) * step;
+		*doubt = fmaxf(*doubt / (1.0f + *doubt), SURE);
+		cop_forest_watch(f, m, x, arm, (float)loss);
 	}
 }
 
-/* w of arm k at a node: of its leaf, or from before it divided. Nodes 2 i - 1 and 2 i came when leaf i - 1 divided. */
-static float value_at(const cop_forest *f, size_t m, const cop_forest_node *node, size_t k)
+/* w of arm k at a node: of its leaf, or from before it divided. Nodes 2 i - 1 and 2 i came when leaf i was made. */
+static float value_at(const cop_forest *f, size_t m, uint32_t at, size_t k)
 {
-	size_t arms = f->set.arms;
-	if (node->child == 0)
-		return f->w[(m * f->room + node->at) * arms + k];
-	return f->before[(m * (f->room - 1) + (node->child - 1) / 2) * arms + k];
+	const cop_forest_node *node = &f->node[m * cop_forest_nodes(f) + at];
+	if (node->child == at)
+		return cop_forest_w(f, m * f->room + node->leaf)[k];
+	return f->before[(m * (f->room - 1) + (node->child - 1) / 2) * f->set.arms + k];
 }
 
 /* The heaviest of the credited features, descending. */
@@ -280,10 +307,11 @@ void cop_forest_explain(cop_forest *f, const cop_row *x, size_t arm, cop_explain
 	empty(&f->credit);
 	for (size_t m = 0; m < f->set.trees; m++) {
 		const cop_forest_node *node = &f->node[m * cop_forest_nodes(f)];
-		for (uint32_t at = 0; node[at].child != 0;) {
-			uint32_t next = node[at].child + (cop_forest_value(f, x, node[at].at) >= node[at].threshold);
-			put(&f->credit, node[at].at)->value +=
-			        share * (value_at(f, m, &node[next], arm) - value_at(f, m, &node[at], arm));
+		for (uint32_t at = 0; node[at].child != at;) {
+			uint32_t feature = node[at].feature;
+			uint32_t next = node[at].child + (cop_forest_value(f, x, feature) >= node[at].threshold);
+			put(&f->credit, feature)->value +=
+			        share * (value_at(f, m, next, arm) - value_at(f, m, at, arm));
 			at = next;
 		}
 	}

@@ -13,33 +13,32 @@
 #define LEAST     0.01 /* added to the variance of losses */
 #define FRESH     0.3  /* chance that a candidate whose feature stays the same looks at another one */
 #define DUE_NEVER UINT32_MAX
+#define ALL_READY ((1u << COP_FOREST_CANDIDATES) - 1)
 
-void cop_forest_begin_leaf(cop_forest *f, size_t row)
+void cop_forest_begin_leaf(cop_forest *f, size_t row, uint16_t depth)
 {
 	size_t arms = f->set.arms;
-	f->edge[row] = (cop_forest_edge){ .due = EVERY };
-	memset(&f->candidate[row * COP_FOREST_CANDIDATES], 0, COP_FOREST_CANDIDATES * sizeof *f->candidate);
+	f->edge[row] = (cop_forest_edge){ .due = depth < COP_FOREST_DEPTH ? EVERY : DUE_NEVER, .depth = depth };
 	memset(&f->sum[row * arms], 0, arms * sizeof *f->sum);
-	memset(&f->right[row * arms * COP_FOREST_CANDIDATES], 0, arms * COP_FOREST_CANDIDATES * sizeof *f->right);
+	memset(&f->right[row * arms], 0, arms * sizeof *f->right);
 }
 
-static void draw_feature(cop_forest *f, cop_forest_candidate *c, const cop_row *x)
+/* Candidate c looks at another feature; sparse: at one that this row has, half its value the threshold. */
+static void draw_feature(cop_forest *f, cop_forest_edge *e, size_t c, const cop_row *x)
 {
 	size_t features = f->set.inputs - 1;
-	c->state = COP_FOREST_ONE_VALUE;
 	if (x->dense != NULL) {
-		c->feature = (uint32_t)cop_rng_below(&f->rng, features) & 0x3fffffffu;
-		c->threshold = x->dense[c->feature];
+		e->feature[c] = (uint32_t)cop_rng_below(&f->rng, features);
+		e->threshold[c] = x->dense[e->feature[c]];
+		e->one |= (uint8_t)(1u << c);
 		return;
 	}
 	size_t at = x->nnz == 0 ? 0 : (size_t)cop_rng_below(&f->rng, x->nnz);
-	if (x->nnz == 0 || x->index[at] >= features || x->value[at] == 0.0f) {
-		c->state = COP_FOREST_BLANK; /* the constant: another row may have more to say */
-		return;
-	}
-	c->feature = x->index[at] & 0x3fffffffu;
-	c->threshold = 0.5f * x->value[at];
-	c->state = COP_FOREST_READY;
+	if (x->nnz == 0 || x->index[at] >= features || x->value[at] == 0.0f)
+		return; /* the constant: another row may have more to say */
+	e->feature[c] = x->index[at];
+	e->threshold[c] = 0.5f * x->value[at];
+	e->ready |= (uint8_t)(1u << c);
 }
 
 /* Between two different values; so that low < threshold <= high. */
@@ -52,42 +51,41 @@ static float between(cop_forest *f, float a, float b)
 	return threshold > low && threshold <= high ? threshold : high;
 }
 
-/* Candidate c of the leaf in `row` sees the feature's value; whether it has a threshold now. */
-static bool ready(cop_forest *f, size_t row, size_t which, const cop_row *x)
+/* Candidate c of the leaf in `row` sees another row, and may have its threshold then. */
+static void prepare(cop_forest *f, size_t row, size_t c, const cop_row *x)
 {
-	cop_forest_candidate *c = &f->candidate[row * COP_FOREST_CANDIDATES + which];
-	if (c->state == COP_FOREST_READY)
-		return true;
-	if (c->state == COP_FOREST_BLANK) {
-		draw_feature(f, c, x);
-		return c->state == COP_FOREST_READY;
+	cop_forest_edge *e = &f->edge[row];
+	if ((e->one >> c & 1u) == 0) {
+		draw_feature(f, e, c, x);
+		return;
 	}
-	float value = x->dense[c->feature];
-	float first = c->threshold;
+	float value = x->dense[e->feature[c]];
+	float first = e->threshold[c];
 	if (value == first) {
 		if (cop_rng_unit(&f->rng) < FRESH)
-			c->state = COP_FOREST_BLANK;
-		return false;
+			e->one &= (uint8_t) ~(1u << c);
+		return;
 	}
-	c->threshold = between(f, first, value);
-	c->state = COP_FOREST_READY;
-	for (size_t k = 0; first >= c->threshold && k < f->set.arms; k++)
-		f->right[(row * f->set.arms + k) * COP_FOREST_CANDIDATES + which] = f->sum[row * f->set.arms + k];
-	return true;
+	e->threshold[c] = between(f, first, value);
+	e->ready |= (uint8_t)(1u << c);
+	for (size_t k = 0; first >= e->threshold[c] && k < f->set.arms; k++) {
+		f->right[row * f->set.arms + k].n[c] = f->sum[row * f->set.arms + k].n;
+		f->right[row * f->set.arms + k].loss[c] = f->sum[row * f->set.arms + k].loss;
+	}
 }
 
 /* What dividing takes from the squared error, over all arms; 0: too few on a side. */
-static double gain(const cop_forest *f, size_t row, size_t which)
+static double gain(const cop_forest *f, size_t row, size_t c)
 {
 	const cop_forest_sum *sum = &f->sum[row * f->set.arms];
-	const cop_forest_sum *right = &f->right[row * f->set.arms * COP_FOREST_CANDIDATES + which];
+	const cop_forest_right *right = &f->right[row * f->set.arms];
 	double taken = 0.0;
 	float on_right = 0.0f;
 	for (size_t k = 0; k < f->set.arms; k++) {
 		if (sum[k].n <= 0.0f)
 			continue;
-		float n = right[k * COP_FOREST_CANDIDATES].n;
-		float loss = right[k * COP_FOREST_CANDIDATES].loss;
+		float n = right[k].n[c];
+		float loss = right[k].loss[c];
 		float other = sum[k].loss - loss;
 		on_right += n;
 		if (n <= 0.0f || n >= sum[k].n)
@@ -122,8 +120,7 @@ static bool choose(const cop_forest *f, size_t row, size_t *best)
 {
 	double most = 0.0;
 	for (size_t c = 0; c < COP_FOREST_CANDIDATES; c++) {
-		bool is_ready = f->candidate[row * COP_FOREST_CANDIDATES + c].state == COP_FOREST_READY;
-		double taken = is_ready ? gain(f, row, c) : 0.0;
+		double taken = (f->edge[row].ready >> c & 1u) != 0 ? gain(f, row, c) : 0.0;
 		if (taken > most) {
 			most = taken;
 			*best = c;
@@ -132,50 +129,58 @@ static bool choose(const cop_forest *f, size_t row, size_t *best)
 	return most > 0.0 && most >= needed(f, row);
 }
 
-static void divide(cop_forest *f, size_t m, uint32_t at, cop_forest_candidate split)
+/* The left child keeps the leaf's place, the right one takes the next. */
+static void divide(cop_forest *f, size_t m, size_t row, size_t c)
 {
 	size_t arms = f->set.arms;
 	cop_forest_node *node = &f->node[m * cop_forest_nodes(f)];
+	uint32_t at = f->end[m];
 	uint32_t child = 2 * f->leaves[m] - 1;
-	uint32_t left = node[at].at;
 	uint32_t right = f->leaves[m]++;
-	size_t row = m * f->room + left;
 	size_t other = m * f->room + right;
-	uint32_t depth = node[at].depth + 1;
-	memcpy(&f->before[(m * (f->room - 1) + right - 1) * arms], &f->w[row * arms], arms * sizeof *f->w);
-	for (size_t k = 0; k < arms; k++) {
-		float doubt = f->doubt[row * arms + k];
-		f->doubt[row * arms + k] = doubt / (doubt + INHERIT * (1.0f - doubt));
-	}
-	memcpy(&f->w[other * arms], &f->w[row * arms], arms * sizeof *f->w);
-	memcpy(&f->doubt[other * arms], &f->doubt[row * arms], arms * sizeof *f->doubt);
-	node[child] = (cop_forest_node){ .at = left, .depth = depth };
-	node[child + 1] = (cop_forest_node){ .at = right, .depth = depth };
-	node[at].child = child;
-	node[at].at = split.feature;
-	node[at].threshold = split.threshold;
-	cop_forest_begin_leaf(f, row);
-	cop_forest_begin_leaf(f, other);
-	if (depth >= COP_FOREST_DEPTH)
-		f->edge[row].due = f->edge[other].due = DUE_NEVER;
+	uint16_t depth = (uint16_t)(f->edge[row].depth + 1);
+	memcpy(&f->before[(m * (f->room - 1) + right - 1) * arms], cop_forest_w(f, row), arms * sizeof(float));
+	float *doubts = cop_forest_doubts(f, row);
+	for (size_t k = 0; k < arms; k++)
+		doubts[k] /= doubts[k] + INHERIT * (1.0f - doubts[k]);
+	memcpy(cop_forest_w(f, other), cop_forest_w(f, row), 2 * arms * sizeof(float));
+	node[child] = cop_forest_leaf(child, node[at].leaf);
+	node[child + 1] = cop_forest_leaf(child + 1, right);
+	node[at] = (cop_forest_node){
+		.child = child, .feature = f->edge[row].feature[c], .threshold = f->edge[row].threshold[c]
+	};
+	cop_forest_begin_leaf(f, row, depth);
+	cop_forest_begin_leaf(f, other, depth);
+	if (f->depth[m] < depth)
+		f->depth[m] = depth;
 }
 
-void cop_forest_watch(cop_forest *f, size_t m, uint32_t at, const cop_row *x, size_t arm, float loss)
+static void count_right(
+        const cop_forest *f, const cop_forest_edge *e, const cop_row *x, float loss, cop_forest_right *right)
 {
-	size_t row = m * f->room + f->node[m * cop_forest_nodes(f) + at].at;
+	float goes[COP_FOREST_CANDIDATES];
+	for (size_t c = 0; c < COP_FOREST_CANDIDATES; c++) {
+		bool is_ready = (e->ready >> c & 1u) != 0;
+		goes[c] = is_ready && cop_forest_value(f, x, e->feature[c]) >= e->threshold[c] ? 1.0f : 0.0f;
+	}
+#pragma omp simd
+	for (size_t c = 0; c < COP_FOREST_CANDIDATES; c++) {
+		right->n[c] += goes[c];
+		right->loss[c] += goes[c] * loss;
+	}
+}
+
+void cop_forest_watch(cop_forest *f, size_t m, const cop_row *x, size_t arm, float loss)
+{
+	size_t row = m * f->room + f->node[m * cop_forest_nodes(f) + f->end[m]].leaf;
 	cop_forest_edge *edge = &f->edge[row];
 	if (f->leaves[m] >= f->room || edge->due == DUE_NEVER)
 		return;
-	const cop_forest_candidate *candidate = &f->candidate[row * COP_FOREST_CANDIDATES];
+	for (size_t c = 0; edge->ready != ALL_READY && c < COP_FOREST_CANDIDATES; c++)
+		if ((edge->ready >> c & 1u) == 0)
+			prepare(f, row, c, x);
+	count_right(f, edge, x, loss, &f->right[row * f->set.arms + arm]);
 	cop_forest_sum *sum = &f->sum[row * f->set.arms + arm];
-	cop_forest_sum *right = &f->right[(row * f->set.arms + arm) * COP_FOREST_CANDIDATES];
-	for (size_t c = 0; c < COP_FOREST_CANDIDATES; c++) {
-		if (!ready(f, row, c, x))
-			continue;
-		float goes = cop_forest_value(f, x, candidate[c].feature) >= candidate[c].threshold ? 1.0f : 0.0f;
-		right[c].n += goes;
-		right[c].loss += goes * loss;
-	}
 	sum->n += 1.0f;
 	sum->loss += loss;
 	edge->squares += loss * loss;
@@ -184,5 +189,5 @@ void cop_forest_watch(cop_forest *f, size_t m, uint32_t at, const cop_row *x, si
 	size_t best = 0;
 	edge->due = edge->seen + (edge->seen / 8 > EVERY ? edge->seen / 8 : EVERY);
 	if (choose(f, row, &best))
-		divide(f, m, at, candidate[best]);
+		divide(f, m, row, best);
 }

@@ -2,40 +2,44 @@
 #ifndef COP_ONLINE_FOREST_PARTS_H
 #define COP_ONLINE_FOREST_PARTS_H
 
+#include <math.h>
+
 #include "online/forest.h"
 
 #define COP_FOREST_CANDIDATES 8   /* splits that a leaf watches */
 #define COP_FOREST_LEAVES     256 /* of a tree, at most */
 #define COP_FOREST_DEPTH      24  /* of a leaf, at most */
 
-/* A split, or a leaf. The root is node 0; children lie side by side behind their parent. */
+/* The root is node 0; children lie side by side behind their parent. A walk goes to child + (x[feature] >= threshold):
+ * from a leaf, whose child is itself and whose threshold is infinite, no further. */
 typedef struct cop_forest_node {
-	uint32_t child; /* the left one; 0: a leaf */
-	uint32_t at;    /* feature; a leaf's place among the tree's leaves */
+	uint32_t child;
+	uint32_t feature;
 	float threshold;
-	uint32_t depth;
+	uint32_t leaf; /* its place among the tree's leaves */
 } cop_forest_node;
 
-/* What a candidate knows: nothing, the value of a first row (in threshold), or the threshold. */
-enum { COP_FOREST_BLANK, COP_FOREST_ONE_VALUE, COP_FOREST_READY };
+/* The growing edge of a leaf. Candidate c is in `one` when its feature has shown one value, which is its threshold
+ * then, and in `ready` once it has shown two. */
+typedef struct cop_forest_edge {
+	uint32_t feature[COP_FOREST_CANDIDATES];
+	float threshold[COP_FOREST_CANDIDATES];
+	uint32_t seen; /* events */
+	uint32_t due;  /* of them, when dividing is next thought of */
+	float squares; /* sum of squared losses */
+	uint8_t one, ready;
+	uint16_t depth;
+} cop_forest_edge;
 
-typedef struct cop_forest_candidate {
-	uint32_t feature : 30;
-	uint32_t state : 2;
-	float threshold;
-} cop_forest_candidate;
-
-/* Events of an arm and the sum of their losses. */
+/* Events of an arm and the sum of their losses; the same of those that candidates send to the right. */
 typedef struct cop_forest_sum {
 	float n, loss;
 } cop_forest_sum;
 
-/* The growing edge of a leaf. */
-typedef struct cop_forest_edge {
-	uint32_t seen; /* events */
-	uint32_t due;  /* of them, when dividing is next thought of */
-	float squares; /* sum of squared losses */
-} cop_forest_edge;
+typedef struct cop_forest_right {
+	float n[COP_FOREST_CANDIDATES];
+	float loss[COP_FOREST_CANDIDATES];
+} cop_forest_right;
 
 /* Numbers by index: open addressing; a place is taken when it bears the table's stamp. */
 typedef struct cop_forest_place {
@@ -54,27 +58,36 @@ struct cop_forest {
 	size_t room;             /* leaves of a tree, at most; nodes: 2 room - 1 */
 	cop_rng rng;
 	uint32_t *leaves;      /* M: of each tree, so far; nodes: 2 leaves - 1 */
+	uint32_t *depth;       /* M: of each tree's deepest leaf */
 	cop_forest_node *node; /* M x nodes */
 	float *before;         /* M x (room - 1) x K: w of a divided leaf, by the order of dividing */
 	/* Of leaf l of tree m, row m room + l: */
-	float *w, *doubt;                /* K; doubt is 1 / (1 + n) */
-	cop_forest_edge *edge;           /* 1 */
-	cop_forest_candidate *candidate; /* CANDIDATES */
-	cop_forest_sum *sum;             /* K */
-	cop_forest_sum *right;           /* K x CANDIDATES: of sum, what went right */
-	uint32_t *leaf;                  /* M: node that the last row ended in */
-	cop_forest_table place;          /* entries of the last sparse row */
-	cop_forest_table credit;         /* explanations: contribution of each feature */
+	float *value;            /* 2 K: w, then doubts, each 1 / (1 + n) */
+	cop_forest_edge *edge;   /* 1 */
+	cop_forest_sum *sum;     /* K */
+	cop_forest_right *right; /* K */
+	uint32_t *end;           /* M: node that the last row ended in */
+	cop_forest_table place;  /* entries of the last sparse row */
+	cop_forest_table credit; /* explanations: contribution of each feature */
 };
 
 static inline size_t cop_forest_nodes(const cop_forest *f) { return 2 * f->room - 1; }
+static inline float *cop_forest_w(const cop_forest *f, size_t row) { return f->value + 2 * row * f->set.arms; }
+static inline float *cop_forest_doubts(const cop_forest *f, size_t row)
+{
+	return f->value + (2 * row + 1) * f->set.arms;
+}
+static inline cop_forest_node cop_forest_leaf(uint32_t at, uint32_t leaf)
+{
+	return (cop_forest_node){ .child = at, .threshold = INFINITY, .leaf = leaf };
+}
 
 /* x_j of the row last looked up. */
 float cop_forest_value(const cop_forest *f, const cop_row *x, uint32_t feature);
 
 /* A new leaf's edge: it has seen nothing. */
-void cop_forest_begin_leaf(cop_forest *f, size_t row);
-/* The leaf of tree m that the row is in takes it in, and divides when that is due. */
-void cop_forest_watch(cop_forest *f, size_t m, uint32_t node, const cop_row *x, size_t arm, float loss);
+void cop_forest_begin_leaf(cop_forest *f, size_t row, uint16_t depth);
+/* The leaf of tree m that the row ended in takes it in, and divides when that is due. */
+void cop_forest_watch(cop_forest *f, size_t m, const cop_row *x, size_t arm, float loss);
 
 #endif

@@ -5,30 +5,25 @@
 
 #define NODES (2 * COP_FOREST_LEAVES - 1)
 
-static void put_sums(cop_bytes *bytes, const cop_forest_sum *sum, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		cop_bytes_put_f32(bytes, sum[i].n);
-		cop_bytes_put_f32(bytes, sum[i].loss);
-	}
-}
-
 static void save_leaf(const cop_forest *f, size_t row, cop_bytes *bytes)
 {
 	size_t arms = f->set.arms;
-	cop_bytes_put_u32(bytes, f->edge[row].seen);
-	cop_bytes_put_u32(bytes, f->edge[row].due);
-	cop_bytes_put_f32(bytes, f->edge[row].squares);
-	for (size_t c = 0; c < COP_FOREST_CANDIDATES; c++) {
-		const cop_forest_candidate *candidate = &f->candidate[row * COP_FOREST_CANDIDATES + c];
-		cop_bytes_put_u32(bytes, candidate->feature);
-		cop_bytes_put_u8(bytes, candidate->state);
-		cop_bytes_put_f32(bytes, candidate->threshold);
+	const cop_forest_edge *e = &f->edge[row];
+	for (size_t c = 0; c < COP_FOREST_CANDIDATES; c++)
+		cop_bytes_put_u32(bytes, e->feature[c]);
+	cop_bytes_put_f32s(bytes, e->threshold, COP_FOREST_CANDIDATES);
+	cop_bytes_put_u32(bytes, e->seen);
+	cop_bytes_put_u32(bytes, e->due);
+	cop_bytes_put_f32(bytes, e->squares);
+	cop_bytes_put_u8(bytes, e->one);
+	cop_bytes_put_u8(bytes, e->ready);
+	cop_bytes_put_f32s(bytes, cop_forest_w(f, row), 2 * arms);
+	for (size_t k = row * arms; k < (row + 1) * arms; k++) {
+		cop_bytes_put_f32(bytes, f->sum[k].n);
+		cop_bytes_put_f32(bytes, f->sum[k].loss);
+		cop_bytes_put_f32s(bytes, f->right[k].n, COP_FOREST_CANDIDATES);
+		cop_bytes_put_f32s(bytes, f->right[k].loss, COP_FOREST_CANDIDATES);
 	}
-	cop_bytes_put_f32s(bytes, &f->w[row * arms], arms);
-	cop_bytes_put_f32s(bytes, &f->doubt[row * arms], arms);
-	put_sums(bytes, &f->sum[row * arms], arms);
-	put_sums(bytes, &f->right[row * arms * COP_FOREST_CANDIDATES], arms * COP_FOREST_CANDIDATES);
 }
 
 void cop_forest_save(const cop_forest *f, cop_bytes *bytes)
@@ -43,9 +38,10 @@ void cop_forest_save(const cop_forest *f, cop_bytes *bytes)
 		const cop_forest_node *node = &f->node[m * cop_forest_nodes(f)];
 		cop_bytes_put_u32(bytes, f->leaves[m]);
 		for (size_t i = 0; i < 2 * f->leaves[m] - 1; i++) {
-			cop_bytes_put_u32(bytes, node[i].child);
-			cop_bytes_put_u32(bytes, node[i].at);
-			cop_bytes_put_f32(bytes, node[i].threshold);
+			bool leaf = node[i].child == i;
+			cop_bytes_put_u32(bytes, leaf ? 0 : node[i].child);
+			cop_bytes_put_u32(bytes, leaf ? node[i].leaf : node[i].feature);
+			cop_bytes_put_f32(bytes, leaf ? 0.0f : node[i].threshold);
 		}
 		cop_bytes_put_f32s(
 		        bytes, &f->before[m * (f->room - 1) * f->set.arms], (f->leaves[m] - 1) * f->set.arms);
@@ -54,69 +50,79 @@ void cop_forest_save(const cop_forest *f, cop_bytes *bytes)
 	}
 }
 
-/* n >= 0 and at most `most`'s, which may be NULL. */
-static void load_sums(cop_cursor *cursor, cop_forest_sum *sum, size_t count, const cop_forest_sum *most, size_t each)
+static bool counts(float value) { return value >= 0.0f && value <= 1e9f; }
+
+/* Sums are of losses from 0 to 1, and none goes right that is not there. */
+static void load_sums(cop_forest_sum *sum, cop_forest_right *right, cop_cursor *cursor)
 {
-	for (size_t i = 0; i < count && cursor->err == COP_OK; i++) {
-		sum[i].n = cop_cursor_f32(cursor);
-		sum[i].loss = cop_cursor_f32(cursor);
-		bool fits = sum[i].n >= 0.0f && sum[i].n <= 1e9f && sum[i].loss >= 0.0f && sum[i].loss <= 1e9f;
-		if (cursor->err == COP_OK && (!fits || (most != NULL && sum[i].n > most[i / each].n)))
-			cursor->err = COP_EFORMAT;
-	}
+	cop_cursor_f32s(cursor, &sum->n, 1);
+	cop_cursor_f32s(cursor, &sum->loss, 1);
+	cop_cursor_f32s(cursor, right->n, COP_FOREST_CANDIDATES);
+	cop_cursor_f32s(cursor, right->loss, COP_FOREST_CANDIDATES);
+	bool fits = counts(sum->n) && counts(sum->loss);
+	for (size_t c = 0; c < COP_FOREST_CANDIDATES; c++)
+		fits = fits && counts(right->n[c]) && counts(right->loss[c]) && right->n[c] <= sum->n;
+	if (cursor->err == COP_OK && !fits)
+		cursor->err = COP_EFORMAT;
 }
 
-static void load_candidate(const cop_forest *f, cop_forest_candidate *candidate, cop_cursor *cursor)
+static void load_edge(const cop_forest *f, cop_forest_edge *e, cop_cursor *cursor)
 {
-	uint32_t feature = cop_cursor_u32(cursor);
-	uint8_t state = cop_cursor_u8(cursor);
-	cop_cursor_f32s(cursor, &candidate->threshold, 1);
-	bool waits = state == COP_FOREST_ONE_VALUE;
-	if (cursor->err == COP_OK &&
-	        (feature >= f->set.inputs - 1 || state > COP_FOREST_READY || (waits && f->set.entries > 0)))
+	bool fits = true;
+	for (size_t c = 0; c < COP_FOREST_CANDIDATES; c++) {
+		e->feature[c] = cop_cursor_u32(cursor);
+		fits = fits && e->feature[c] < f->set.inputs - 1;
+	}
+	cop_cursor_f32s(cursor, e->threshold, COP_FOREST_CANDIDATES);
+	e->seen = cop_cursor_u32(cursor);
+	e->due = cop_cursor_u32(cursor);
+	cop_cursor_f32s(cursor, &e->squares, 1);
+	e->one = cop_cursor_u8(cursor);
+	e->ready = cop_cursor_u8(cursor);
+	fits = fits && (e->one == 0 || f->set.entries == 0); /* what waits for a second value looks at dense rows */
+	if (cursor->err == COP_OK && !fits)
 		cursor->err = COP_EFORMAT;
-	candidate->feature = feature & 0x3fffffffu;
-	candidate->state = state & 3u;
 }
 
 static void load_leaf(cop_forest *f, size_t row, cop_cursor *cursor)
 {
 	size_t arms = f->set.arms;
-	f->edge[row].seen = cop_cursor_u32(cursor);
-	f->edge[row].due = cop_cursor_u32(cursor);
-	cop_cursor_f32s(cursor, &f->edge[row].squares, 1);
-	for (size_t c = 0; c < COP_FOREST_CANDIDATES; c++)
-		load_candidate(f, &f->candidate[row * COP_FOREST_CANDIDATES + c], cursor);
-	cop_cursor_f32s(cursor, &f->w[row * arms], arms);
-	cop_cursor_f32s(cursor, &f->doubt[row * arms], arms);
+	const float *doubts = cop_forest_doubts(f, row);
+	load_edge(f, &f->edge[row], cursor);
+	cop_cursor_f32s(cursor, cop_forest_w(f, row), 2 * arms);
 	for (size_t k = 0; k < arms && cursor->err == COP_OK; k++)
-		if (!(f->doubt[row * arms + k] > 0.0f && f->doubt[row * arms + k] <= 1.0f))
+		if (!(doubts[k] > 0.0f && doubts[k] <= 1.0f))
 			cursor->err = COP_EFORMAT;
-	cop_forest_sum *sum = &f->sum[row * arms];
-	load_sums(cursor, sum, arms, NULL, 1);
-	load_sums(cursor, &f->right[row * arms * COP_FOREST_CANDIDATES], arms * COP_FOREST_CANDIDATES, sum,
-	        COP_FOREST_CANDIDATES);
+	for (size_t k = row * arms; k < (row + 1) * arms && cursor->err == COP_OK; k++)
+		load_sums(&f->sum[k], &f->right[k], cursor);
 }
 
-/* Whether nodes 0 .. count make one tree, all of whose leaves have places of their own; fills the depths. */
-static bool is_tree(const cop_forest *f, cop_forest_node *node, size_t count)
+/* Whether nodes 0 .. count, as they were written, make one tree all of whose leaves have places of their own. They
+ * become what they are here, and the leaves learn their depth. */
+static bool make_tree(cop_forest *f, size_t m, size_t count)
 {
+	cop_forest_node *node = &f->node[m * cop_forest_nodes(f)];
 	bool taken[COP_FOREST_LEAVES] = { false };
-	bool reached[NODES] = { true };
-	for (size_t i = 0; i < count; i++) {
-		size_t child = node[i].child;
-		if (!reached[i] || node[i].depth > COP_FOREST_DEPTH)
+	uint8_t depth[NODES] = { 1 }; /* one more than it is; 0: no parent yet */
+	f->depth[m] = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t child = node[i].child;
+		if (depth[i] == 0 || depth[i] > COP_FOREST_DEPTH + 1)
 			return false;
 		if (child == 0) {
-			if (node[i].at >= (count + 1) / 2 || taken[node[i].at])
+			uint32_t leaf = node[i].feature;
+			if (leaf >= (count + 1) / 2 || taken[leaf])
 				return false;
-			taken[node[i].at] = true;
+			taken[leaf] = true;
+			node[i] = cop_forest_leaf(i, leaf);
+			f->edge[m * f->room + leaf].depth = (uint16_t)(depth[i] - 1);
+			f->depth[m] = depth[i] - 1u > f->depth[m] ? depth[i] - 1u : f->depth[m];
 			continue;
 		}
-		if (child % 2 == 0 || child <= i || child >= count || reached[child] || node[i].at >= f->set.inputs - 1)
+		if (child % 2 == 0 || child <= i || child >= count || depth[child] != 0 ||
+		        node[i].feature >= f->set.inputs - 1)
 			return false;
-		reached[child] = reached[child + 1] = true;
-		node[child].depth = node[child + 1].depth = node[i].depth + 1;
+		depth[child] = depth[child + 1] = (uint8_t)(depth[i] + 1);
 	}
 	return true;
 }
@@ -132,10 +138,10 @@ static void load_tree(cop_forest *f, size_t m, cop_cursor *cursor)
 	f->leaves[m] = leaves;
 	for (size_t i = 0; i < 2 * leaves - 1; i++) {
 		node[i] = (cop_forest_node){ .child = cop_cursor_u32(cursor) };
-		node[i].at = cop_cursor_u32(cursor);
+		node[i].feature = cop_cursor_u32(cursor);
 		cop_cursor_f32s(cursor, &node[i].threshold, 1);
 	}
-	if (cursor->err == COP_OK && !is_tree(f, node, 2 * leaves - 1))
+	if (cursor->err == COP_OK && !make_tree(f, m, 2 * leaves - 1))
 		cursor->err = COP_EFORMAT;
 	cop_cursor_f32s(cursor, &f->before[m * (f->room - 1) * f->set.arms], (leaves - 1) * f->set.arms);
 	for (size_t l = 0; l < leaves && cursor->err == COP_OK; l++)

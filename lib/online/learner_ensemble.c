@@ -1,5 +1,7 @@
 /* The mixture (online/mixture.h) over arms: every expert predicts every arm's loss and learns from every event; the
  * policy explores on the mixture's prediction. */
+#include <string.h>
+
 #include "base/mem.h"
 #include "online/expert.h"
 #include "online/explorer.h"
@@ -20,6 +22,9 @@ typedef struct ensemble {
 	cop_mixture mixture;
 	const cop_expert_class *expert[EXPERTS]; /* of the mixture's members */
 	cop_row x;                               /* the last row, standardised */
+	cop_row raw;                             /* the same as it came, a copy; d 0: what it left is spoiled */
+	float *raw_value;
+	uint32_t *raw_index;
 	float *doubt;
 	float *hoped; /* the mixture's losses less optimism times doubt */
 } ensemble;
@@ -34,6 +39,8 @@ static void destroy(cop_learner *learner)
 	cop_explorer_fini(&e->explorer);
 	cop_mem_free(e->doubt);
 	cop_mem_free(e->hoped);
+	cop_mem_free(e->raw_value);
+	cop_mem_free(e->raw_index);
 	cop_mem_free(e);
 }
 
@@ -98,9 +105,13 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	e->base.class = &cop_learner_ensemble;
 	e->base.settings = *settings;
 	cop_mixture_defaults(&e->base.settings);
+	size_t values = settings->features == 0 ? settings->max_nonzeros : settings->features;
 	e->doubt = cop_mem_alloc(settings->arms, sizeof *e->doubt);
 	e->hoped = cop_mem_alloc(settings->arms, sizeof *e->hoped);
-	cop_err err = e->doubt == NULL || e->hoped == NULL ? COP_ENOMEM : cop_mixture_init(&e->mixture, settings->arms);
+	e->raw_value = cop_mem_alloc(values, sizeof *e->raw_value);
+	e->raw_index = cop_mem_alloc(settings->features == 0 ? values : 0, sizeof *e->raw_index);
+	bool room = e->doubt != NULL && e->hoped != NULL && e->raw_value != NULL && e->raw_index != NULL;
+	cop_err err = room ? cop_mixture_init(&e->mixture, settings->arms) : COP_ENOMEM;
 	if (err == COP_OK)
 		err = cop_explorer_init(&e->explorer, &e->base.settings);
 	if (err == COP_OK)
@@ -116,6 +127,28 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	return COP_OK;
 }
 
+static void remember(ensemble *e, const cop_row *raw)
+{
+	size_t entries = cop_row_entries(raw);
+	bool sparse = raw->dense == NULL;
+	memcpy(e->raw_value, sparse ? raw->value : raw->dense, entries * sizeof *e->raw_value);
+	if (sparse)
+		memcpy(e->raw_index, raw->index, entries * sizeof *e->raw_index);
+	e->raw = (cop_row){ .d = raw->d, .nnz = entries };
+}
+
+/* Whether this is the row of the last predict, and all that it left (the standardised row, the experts' workspaces)
+ * still holds: most losses come before the next decision. */
+static bool is_last(const ensemble *e, const cop_row *raw)
+{
+	size_t entries = cop_row_entries(raw);
+	bool sparse = raw->dense == NULL;
+	const float *value = sparse ? raw->value : raw->dense;
+	return e->raw.d == raw->d && e->raw.nnz == entries &&
+	       memcmp(e->raw_value, value, entries * sizeof *value) == 0 &&
+	       (!sparse || memcmp(e->raw_index, raw->index, entries * sizeof *raw->index) == 0);
+}
+
 /* The row standardised, and what each expert and the mixture predict. */
 static void predict(ensemble *e, const cop_row *raw)
 {
@@ -123,6 +156,7 @@ static void predict(ensemble *e, const cop_row *raw)
 	for (size_t i = 0; i < e->mixture.count; i++)
 		e->expert[i]->predict(e->mixture.member[i], &e->x, e->mixture.loss[i]);
 	cop_mixture_mix(&e->mixture, e->base.settings.arms);
+	remember(e, raw);
 }
 
 /* What exploration goes by: the predicted losses, less for arms that one knows little of. */
@@ -166,12 +200,13 @@ static cop_err view(
 static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decision *decision, const double *loss)
 {
 	ensemble *e = (ensemble *)learner;
-	if (!learner->followed)
+	bool again = is_last(e, raw);
+	if (!again)
 		cop_standardiser_apply(e->standardiser, raw, &e->x);
+	e->raw.d = 0;
 	bool moved = false;
 	for (size_t i = 0; i < e->mixture.count; i++) /* one that refuses the step does not keep the others from it */
-		moved |= e->expert[i]->learn(e->mixture.member[i], &e->x, decision->arm, *loss, learner->followed) ==
-		         COP_OK;
+		moved |= e->expert[i]->learn(e->mixture.member[i], &e->x, decision->arm, *loss, again) == COP_OK;
 	if (!moved)
 		return COP_EDIVERGED;
 	cop_mixture_settle(&e->mixture, decision->prediction, *loss);
@@ -180,7 +215,9 @@ static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decisio
 
 static void observe(cop_learner *learner, const cop_row *raw)
 {
-	cop_standardiser_observe(((ensemble *)learner)->standardiser, raw);
+	ensemble *e = (ensemble *)learner;
+	cop_standardiser_observe(e->standardiser, raw);
+	e->raw.d = 0;
 }
 
 static void advance(cop_learner *learner) { cop_explorer_advance(&((ensemble *)learner)->explorer); }
@@ -195,7 +232,7 @@ static double greedy(cop_learner *learner, const cop_row *raw, const uint8_t *ma
 static void explain(cop_learner *learner, const cop_row *raw, const cop_decision *decision, cop_explanation *out)
 {
 	ensemble *e = (ensemble *)learner;
-	if (!learner->followed)
+	if (!is_last(e, raw))
 		predict(e, raw);
 	out->prediction = (double)e->mixture.mixed[decision->arm];
 	for (size_t i = 0; i < e->mixture.count; i++) {
@@ -227,6 +264,7 @@ static void save(const cop_learner *learner, cop_bytes *bytes)
 static cop_err load(cop_learner *learner, cop_cursor *cursor)
 {
 	ensemble *e = (ensemble *)learner;
+	e->raw.d = 0;
 	cop_explorer_load(&e->explorer, cursor);
 	cop_err err = cop_mixture_load_weights(&e->mixture, cursor);
 	if (err == COP_OK)

@@ -1,6 +1,7 @@
-/* w is a feature-major block (D x columns, an arm a column). P_k in blocks: D rows of `side` columns, row j a row of
- * block j / side, kept symmetric bit for bit by subtracting v vᵀ with v = P x / sqrt(1 + xᵀ P x), x the block's inputs.
- * Diagonal: p is D x columns. What could fail is made sure of before the first change. */
+/* w by arms (D, padded, each) where P is kept in blocks; else a feature-major block (D x columns, an arm a column), as
+ * sparse rows like it. P_k in blocks: D rows of `side` columns, row j a row of block j / side, kept symmetric bit for
+ * bit by subtracting v vᵀ with v = P x / sqrt(1 + xᵀ P x), x the block's inputs. Diagonal: p is D x columns. What could
+ * fail is made sure of before the first change. */
 #include "online/second_order.h"
 
 #include <float.h>
@@ -19,12 +20,15 @@ struct cop_second_order {
 	const cop_kernel *kernel;
 	size_t inputs, arms;
 	size_t columns; /* pad(arms); of one arm 1 */
-	size_t side;    /* of a block: pad(inputs) for the full P; 0: diagonal */
-	float start;    /* P begins as this times I */
+	size_t step;    /* weight of input j for arm k: w[j step + k jump] */
+	size_t jump;
+	size_t side; /* of a block: pad(inputs) for the full P; 0: diagonal */
+	float start; /* P begins as this times I */
 	float *w;
 	float *p;
-	float *px;  /* inputs, padded: P x */
-	float *neg; /* side: -v */
+	float *px;   /* inputs, padded: P x */
+	float *more; /* side: v */
+	float *less; /* side: -v */
 };
 
 bool cop_second_order_affordable(size_t inputs, size_t arms)
@@ -45,9 +49,16 @@ size_t cop_second_order_block(size_t inputs, size_t arms)
 
 double cop_second_order_footprint(size_t inputs, size_t arms, size_t block)
 {
-	double w = (double)inputs * (double)columns_of(arms);
-	double p = block > 0 ? (double)arms * (double)inputs * (double)block : w;
-	return (w + p + 2.0 * (double)cop_kernel_pad(inputs)) * sizeof(float);
+	double padded = (double)cop_kernel_pad(inputs);
+	double side = (double)block < padded ? (double)block : padded;
+	if (block == 0)
+		return 2.0 * (double)inputs * (double)columns_of(arms) * sizeof(float);
+	return ((double)arms * (padded + (double)inputs * side) + padded + 3.0 * side) * sizeof(float);
+}
+
+static size_t w_size(const cop_second_order *model)
+{
+	return model->side > 0 ? model->arms * model->jump : model->inputs * model->columns;
 }
 
 static size_t p_size(const cop_second_order *model)
@@ -69,11 +80,14 @@ cop_err cop_second_order_new(
 	model->arms = arms;
 	model->columns = columns_of(arms);
 	model->side = block < cop_kernel_pad(inputs) ? block : cop_kernel_pad(inputs);
-	model->w = cop_mem_alloc(inputs * model->columns, sizeof(float));
+	model->step = model->side > 0 ? 1 : model->columns;
+	model->jump = model->side > 0 ? cop_kernel_pad(inputs) : 1;
+	model->w = cop_mem_alloc(w_size(model), sizeof(float));
 	model->p = cop_mem_alloc(p_size(model), sizeof(float));
-	model->px = cop_mem_alloc(cop_kernel_pad(inputs) + model->side, sizeof(float));
-	model->neg = cop_mem_alloc(cop_kernel_pad(inputs), sizeof(float));
-	if (model->w == NULL || model->p == NULL || model->px == NULL || model->neg == NULL) {
+	model->px = cop_mem_alloc(model->side > 0 ? cop_kernel_pad(inputs) + model->side : 0, sizeof(float));
+	model->more = cop_mem_alloc(model->side, sizeof(float));
+	model->less = cop_mem_alloc(model->side, sizeof(float));
+	if (model->w == NULL || model->p == NULL || model->px == NULL || model->more == NULL || model->less == NULL) {
 		cop_second_order_free(model);
 		return COP_ENOMEM;
 	}
@@ -93,34 +107,43 @@ void cop_second_order_free(cop_second_order *model)
 	cop_mem_free(model->w);
 	cop_mem_free(model->p);
 	cop_mem_free(model->px);
-	cop_mem_free(model->neg);
+	cop_mem_free(model->more);
+	cop_mem_free(model->less);
 	cop_mem_free(model);
+}
+
+static size_t place(const cop_second_order *model, const cop_row *x, size_t i, size_t arm)
+{
+	return cop_row_index(x, i) * model->step + arm * model->jump;
+}
+
+/* Less the prior. */
+static float predicted(const cop_second_order *model, const cop_row *x, size_t arm)
+{
+	if (x->dense != NULL && model->step == 1)
+		return model->kernel->dot(model->inputs, model->w + arm * model->jump, x->dense);
+	float sum = 0.0f;
+	for (size_t i = 0; i < cop_row_entries(x); i++)
+		sum += model->w[place(model, x, i, arm)] * cop_row_value(x, i);
+	return sum;
 }
 
 void cop_second_order_predict(const cop_second_order *model, const cop_row *x, float *loss)
 {
 	for (size_t k = 0; k < model->columns; k++)
 		loss[k] = COP_SECOND_ORDER_PRIOR;
-	if (model->arms == 1)
-		for (size_t i = 0; i < cop_row_entries(x); i++)
-			loss[0] += model->w[cop_row_index(x, i)] * cop_row_value(x, i);
+	if (model->step == 1)
+		for (size_t k = 0; k < model->arms; k++)
+			loss[k] += predicted(model, x, k);
 	else
 		cop_kernel_forward_row(model->kernel, x, model->columns, model->w, loss);
 }
 
 const float *cop_second_order_weights(const cop_second_order *model) { return model->w; }
 
-static size_t place(const cop_second_order *model, const cop_row *x, size_t i, size_t arm)
-{
-	return cop_row_index(x, i) * model->columns + arm;
-}
-
 static float residual(const cop_second_order *model, const cop_row *x, size_t arm, double loss)
 {
-	float predicted = COP_SECOND_ORDER_PRIOR;
-	for (size_t i = 0; i < cop_row_entries(x); i++)
-		predicted += model->w[place(model, x, i, arm)] * cop_row_value(x, i);
-	return (float)loss - predicted;
+	return (float)loss - COP_SECOND_ORDER_PRIOR - predicted(model, x, arm);
 }
 
 /* P x of `rows` inputs of one block into px; xᵀ P x. */
@@ -142,42 +165,54 @@ static void restart(const cop_second_order *model, size_t rows, float *p)
 	}
 }
 
-/* One block takes x in; px is divided by the square root of 1 + xᵀ P x, which is returned with its square in *spread.
- */
-static float take_in(cop_second_order *model, size_t rows, const float *x, float *p, float *px, float *spread)
+static bool is_sound(float spread) { return spread >= 0.0f && spread <= FLT_MAX; }
+
+/* k = P x of one block, which takes x in; xᵀ P x. */
+static float take_in(cop_second_order *model, size_t rows, const float *x, float *p, float *k)
 {
-	*spread = spread_of(model, rows, x, p, px);
-	if (!(*spread >= 0.0f && *spread <= FLT_MAX)) { /* no x can: rounding has spoiled P */
+	float spread = spread_of(model, rows, x, p, k);
+	if (!is_sound(spread)) { /* no x can: rounding has spoiled P */
 		restart(model, rows, p);
-		*spread = spread_of(model, rows, x, p, px);
+		spread = spread_of(model, rows, x, p, k);
 	}
-	float root = sqrtf(1.0f + *spread);
-	float share = 1.0f / root;
+	float share = 1.0f / sqrtf(1.0f + spread);
 	for (size_t j = 0; j < model->side; j++) {
-		px[j] *= share;
-		model->neg[j] = -px[j];
+		model->more[j] = share * k[j];
+		model->less[j] = -model->more[j];
 	}
-	model->kernel->rank1(rows, model->side, px, model->neg, p);
-	return root;
+	model->kernel->rank1(rows, model->side, model->more, model->less, p);
+	return spread;
+}
+
+/* The same of a whole block of the size that has a kernel of its own. */
+static float take_in_short(cop_second_order *model, const float *x, float *p, float *k)
+{
+	float spread = model->kernel->shrink(x, p, k);
+	if (is_sound(spread))
+		return spread;
+	restart(model, COP_KERNEL_LANES, p);
+	return model->kernel->shrink(x, p, k);
 }
 
 static cop_err learn_blocks(cop_second_order *model, const cop_row *x, size_t arm, float error)
 {
-	float *p = model->p + arm * model->inputs * model->side;
+	const size_t side = model->side;
+	float *p = model->p + arm * model->inputs * side;
 	float spread = 1.0f;
 	if (!model->kernel->within(model->inputs, x->dense, LARGEST_INPUT))
 		return COP_EDIVERGED;
-	for (size_t at = 0; at < model->inputs; at += model->side) {
-		size_t rows = model->inputs - at < model->side ? model->inputs - at : model->side;
-		float of_block;
-		float root = take_in(model, rows, x->dense + at, p + at * model->side, model->px + at, &of_block);
-		spread += of_block;
-		for (size_t j = 0; j < rows; j++)
-			model->px[at + j] *= root;
+	for (size_t at = 0; at < model->inputs; at += side) {
+		size_t rows = model->inputs - at < side ? model->inputs - at : side;
+		bool is_short = rows == COP_KERNEL_LANES && side == COP_KERNEL_LANES;
+		spread += is_short ? take_in_short(model, x->dense + at, p + at * side, model->px + at)
+		                   : take_in(model, rows, x->dense + at, p + at * side, model->px + at);
 	}
 	float gain = error / spread;
+	float *restrict w = model->w + arm * model->jump;
+	const float *restrict k = model->px;
+#pragma omp simd
 	for (size_t j = 0; j < model->inputs; j++)
-		model->w[j * model->columns + arm] += gain * model->px[j];
+		w[j] += gain * k[j];
 	return COP_OK;
 }
 
@@ -211,8 +246,8 @@ cop_err cop_second_order_learn(cop_second_order *model, const cop_row *x, size_t
 
 void cop_second_order_explain(const cop_second_order *model, const cop_row *x, size_t arm, cop_explained_expert *expert)
 {
-	expert->count =
-	        cop_explanation_top(x, model->w + arm, model->columns, COP_EXPLANATION_LINEAR, expert->features);
+	expert->count = cop_explanation_top(
+	        x, model->w + arm * model->jump, model->step, COP_EXPLANATION_LINEAR, expert->features);
 	expert->linear = 0.0;
 	for (size_t i = 0; i < cop_row_entries(x); i++)
 		expert->linear += (double)model->w[place(model, x, i, arm)] * (double)cop_row_value(x, i);
@@ -233,7 +268,7 @@ void cop_second_order_save(const cop_second_order *model, cop_bytes *bytes)
 	cop_bytes_put_u8(bytes, form);
 	if (form == BLOCKS)
 		cop_bytes_put_u64(bytes, model->side);
-	cop_bytes_put_f32s(bytes, model->w, model->inputs * model->columns);
+	cop_bytes_put_f32s(bytes, model->w, w_size(model));
 	cop_bytes_put_f32s(bytes, model->p, p_size(model));
 }
 
@@ -247,7 +282,7 @@ cop_err cop_second_order_load(cop_second_order *model, cop_cursor *cursor)
 		return cursor->err;
 	if (inputs != model->inputs || arms != model->arms || form != form_of(model) || side != model->side)
 		return COP_ESHAPE;
-	cop_cursor_f32s(cursor, model->w, model->inputs * model->columns);
+	cop_cursor_f32s(cursor, model->w, w_size(model));
 	cop_cursor_f32s(cursor, model->p, p_size(model));
 	for (size_t i = 0; model->side == 0 && cursor->err == COP_OK && i < p_size(model); i++)
 		if (!(model->p[i] >= 0.0f && model->p[i] <= model->start))
