@@ -6,12 +6,13 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
-#define START           0.2 /* variance of weights, in units of the losses', before the first event */
+#define START           0.05 /* variance of weights, in units of the losses', before the first event */
 #define FORGET          0.9999
 #define FARTHEST        2.0         /* of a prediction from the prior */
+#define LARGEST         1e9         /* weight, by far */
 #define STACKED         0x53000000u /* with the number of members: what is written is stacked weights */
 #define DEFAULT_EPSILON 0.1
-#define FASTCB_GAMMA    20.0
+#define FASTCB_GAMMA    60.0
 #define SQUARECB_GAMMA  100.0
 #define OPTIMISM        0.3
 #define DEFAULT_TREES   4
@@ -118,11 +119,25 @@ static void forget(cop_mixture *mixture)
 			mixture->p[i][j] /= FORGET;
 }
 
+/* Of no direction less certain than at first, and no weight beyond measure. */
+static bool is_sound(const cop_mixture *mixture)
+{
+	bool sound = true;
+	for (size_t i = 0; i < mixture->count; i++) {
+		sound = sound && mixture->p[i][i] > 0.0 && fabs(mixture->weight[i]) <= LARGEST;
+		for (size_t j = 0; j < mixture->count; j++)
+			sound = sound && fabs(mixture->p[i][j]) <= 2.0 * START;
+	}
+	return sound;
+}
+
 void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss)
 {
 	double z[COP_LEARNER_EXPERTS];
 	double pz[COP_LEARNER_EXPERTS];
 	double error = loss - (double)PRIOR_LOSS;
+	if (!isfinite(loss))
+		return;
 	for (size_t i = 0; i < mixture->count; i++) {
 		double away = (double)prediction[i] - (double)PRIOR_LOSS;
 		if (!isfinite(away))
@@ -141,6 +156,8 @@ void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double lo
 			mixture->p[i][j] -= pz[i] * pz[j] / spread;
 	}
 	forget(mixture);
+	if (!is_sound(mixture))
+		cop_mixture_begin(mixture);
 }
 
 void cop_mixture_save_weights(const cop_mixture *mixture, cop_bytes *bytes)
@@ -161,7 +178,7 @@ cop_err cop_mixture_load_weights(cop_mixture *mixture, cop_cursor *cursor)
 	cop_cursor_f64s(cursor, mixture->weight, mixture->count);
 	for (size_t i = 0; i < mixture->count; i++)
 		cop_cursor_f64s(cursor, mixture->p[i], mixture->count);
-	return cursor->err;
+	return cursor->err == COP_OK && !is_sound(mixture) ? COP_EFORMAT : cursor->err;
 }
 
 void cop_mixture_save_members(const cop_mixture *mixture, cop_bytes *bytes)
