@@ -137,7 +137,7 @@ double cop_config_default_gamma(const cop_config_model *model)
 	case COP_LEARNER_VALUE:
 		return 0;
 	default:
-		return model->policy == COP_POLICY_FASTCB ? 20 : 100;
+		return model->policy == COP_POLICY_FASTCB ? 60 : 100;
 	}
 }
 

@@ -34,7 +34,7 @@ static const char usage_text[] =
         "  --epsilon E          policy epsilon: share of decisions that explore, 0 to 1 (default 0.1; dgt 0.3)\n"
         "  --epsilon-decay D    policy epsilon: of decision t it is E / sqrt(1 + D t), 0 to 1 (default 0)\n"
         "  --epsilon-floor F    policy epsilon: but not less than F (default 0)\n"
-        "  --gamma G            policies fastcb and squarecb: how fast exploration narrows (default 20 and 100; dgt "
+        "  --gamma G            policies fastcb and squarecb: how fast exploration narrows (default 60 and 100; dgt "
         "30)\n"
         "  --optimism O         ensemble: how much is taken off a predicted loss where little is known (default 0.3)\n"
         "  --experts A,B,...    ensemble: of linear, trees, quadratic and forest (default: all that can help)\n"

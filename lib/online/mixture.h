@@ -31,7 +31,7 @@ typedef struct cop_mixture {
 	float *mixed;                     /* the mixture's */
 } cop_mixture;
 
-/* Defaults of the learners that are mixtures: FastCB with gamma 20 (SquareCB: 100), epsilon 0.1, optimism 0.3, 4 trees
+/* Defaults of the learners that are mixtures: FastCB with gamma 60 (SquareCB: 100), epsilon 0.1, optimism 0.3, 4 trees
  * of height 4 (sparse: 8). */
 void cop_mixture_defaults(cop_learner_settings *settings);
 

@@ -518,7 +518,9 @@ def test_inspect_of_a_checkpoint_agrees_with_status(daemon, tmp_path):
     status = client.model("m")
     for key in ("learner", "arms", "features", "policy", "rev", "pending", "decisions", "greedy", "learned"):
         assert shown["models"][0][key] == status[key], key
-    assert sum(e["weight"] for e in shown["models"][0]["experts"]) == pytest.approx(1)
+    assert [e["name"] for e in shown["models"][0]["experts"]] == ["linear", "trees", "quadratic", "forest"]
+    assert shown["models"][0]["gamma"] == 60 and shown["models"][0]["optimism"] == pytest.approx(0.3)
+    assert "chosen_experts" not in shown["models"][0] and "optimism" not in shown["models"][1]
     assert [t["nodes"] for t in shown["models"][0]["trees"]] == [7, 7]
     assert shown["models"][1]["delta"] == pytest.approx(2.8)
     assert re.search(r"^  model +1 +[0-9]+  v$", coppice("inspect", path)[0], re.M)

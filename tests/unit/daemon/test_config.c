@@ -669,7 +669,7 @@ static void test_config_diff_tells_applied_from_restart(void **state)
 		{ SMALL "http { listen = \"h:1\" }", false, "http.listen" },
 		{ "sockets { requests = { \"ipc://s\" } } model m { arms = 2 features = 3 }", false,
 		        "sockets.requests: { \"ipc://r.ipc\" } -> { \"ipc://s\" }" },
-		{ TAIL "model m { arms = 2 features = 3 gamma = 5 }", true, "model m: gamma: 20 -> 5" },
+		{ TAIL "model m { arms = 2 features = 3 gamma = 5 }", true, "model m: gamma: 60 -> 5" },
 		{ TAIL "model m { arms = 2 features = 3 optimism = 0 }", true, "model m: optimism: 0.3 -> 0" },
 		{ TAIL "model m { arms = 2 features = 3 experts = { forest, trees } }", false,
 		        "model m: experts: { \"linear\", \"trees\", \"quadratic\", \"forest\" } -> { \"trees\", "
