@@ -26,6 +26,16 @@ static bool listed(const char *const *names, const char *name, size_t length)
 	return false;
 }
 
+#define NO_PREDICTION 0.5f /* what an expert that knows nothing predicts */
+
+/* As many as the learner's experts now are; a record of another version, with other experts, says nothing of these. */
+static void get_predictions(const cop_wire_record *r, size_t predictions, float *out)
+{
+	memcpy(out, r->prediction, sizeof r->prediction);
+	for (size_t i = 0; i < predictions && r->predictions != predictions; i++)
+		out[i] = NO_PREDICTION;
+}
+
 static cop_err apply_decision(cop_served *served, const cop_wire_record *r)
 {
 	cop_model_context context = {
@@ -39,7 +49,7 @@ static cop_err apply_decision(cop_served *served, const cop_wire_record *r)
 		.y = r->y,
 		.rev = r->rev,
 	};
-	memcpy(decision.prediction, r->prediction, sizeof decision.prediction);
+	get_predictions(r, cop_model_learner(served->model)->class->predictions, decision.prediction);
 	return cop_model_replay(served->model, &context, r->time, &decision);
 }
 

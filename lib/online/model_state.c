@@ -9,8 +9,9 @@
 
 #define SHAPE_TEXT 400
 #define SETTINGS_VERSION                                                                                               \
-	3 /* 1: without candidates, optimism and experts, still written where there are none; 2: with                  \
-	   * candidates */
+	3                  /* 1: without candidates, optimism and experts, still written where there are none; 2: with \
+	                    * candidates */
+#define MIXTURE_VERSION  3 /* of settings: the least with which mixtures' states are as they are now */
 #define LEARNER_VERSION  1
 #define PENDING_VERSION  1
 #define COUNTERS_VERSION 1
@@ -81,7 +82,8 @@ static void get_learner_settings(cop_cursor *cursor, cop_learner_settings *l)
 	l->seed = cop_cursor_u64(cursor);
 }
 
-static cop_err get_settings(const cop_model_file *file, cop_model_settings *s)
+/* *version: of what was read. */
+static cop_err get_settings(const cop_model_file *file, cop_model_settings *s, uint32_t *version)
 {
 	cop_model_section section;
 	cop_err err = cop_model_file_find(file, "settings", 0, SETTINGS_VERSION, &section);
@@ -89,6 +91,7 @@ static cop_err get_settings(const cop_model_file *file, cop_model_settings *s)
 		return err == COP_ENOTFOUND ? COP_EFORMAT : err;
 	cop_cursor cursor;
 	cop_cursor_init(&cursor, section.data, section.length);
+	*version = section.version;
 	*s = (cop_model_settings){ 0 };
 	get_learner_settings(&cursor, &s->learner);
 	s->reward_window = cop_cursor_f64(&cursor);
@@ -171,9 +174,9 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 static void put_experts(const cop_learner_settings *l, char *out, size_t size)
 {
 	out[0] = '\0';
-	if (strcmp(l->learner, "ensemble") != 0 || l->experts == 0)
+	if (strcmp(l->learner, "ensemble") != 0)
 		return;
-	size_t used = (size_t)snprintf(out, size, ", experts");
+	size_t used = (size_t)snprintf(out, size, ", experts%s", l->experts == 0 ? " all" : "");
 	for (size_t i = 0; cop_learner_expert_names[i] != NULL; i++)
 		if ((l->experts >> i & 1u) != 0 && used < size)
 			used += (size_t)snprintf(out + used, size - used, " %s", cop_learner_expert_names[i]);
@@ -250,14 +253,28 @@ static cop_err load_named(
 	return err != COP_OK || cop_cursor_left(&cursor) == 0 ? err : COP_EFORMAT;
 }
 
+/* Experts and their weights are of another kind since. */
+static cop_err refuse_older(const cop_model_settings *saved, cop_diag *diag)
+{
+	char was[SHAPE_TEXT];
+	shape_text(saved, was);
+	cop_diag_set(diag, "", 0, 0,
+	        "saved by an earlier version of coppice (%s), whose state this version's learner %s cannot go on from",
+	        was, saved->learner.learner);
+	return COP_ESHAPE;
+}
+
 cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_diag *diag)
 {
 	cop_model_file file;
 	cop_model_settings saved;
+	uint32_t version = 0;
 	cop_err err = cop_model_file_open(&file, data, length, NULL, diag);
 	if (err != COP_OK)
 		return err;
-	err = get_settings(&file, &saved);
+	err = get_settings(&file, &saved, &version);
+	if (err == COP_OK && is_mixture(&saved.learner) && version < MIXTURE_VERSION)
+		return refuse_older(&saved, diag);
 	if (err == COP_OK && !same_shape(&saved, &model->set)) {
 		char was[SHAPE_TEXT];
 		char is[SHAPE_TEXT];
@@ -283,10 +300,11 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 cop_err cop_model_peek(const void *data, size_t length, cop_model_settings *settings, cop_diag *diag)
 {
 	cop_model_file file;
+	uint32_t version;
 	cop_err err = cop_model_file_open(&file, data, length, NULL, diag);
 	if (err != COP_OK)
 		return err;
-	err = get_settings(&file, settings);
+	err = get_settings(&file, settings, &version);
 	if (err != COP_OK)
 		cop_diag_set(diag, "", 0, 0, "saved settings: %s", cop_err_text(err));
 	return err;

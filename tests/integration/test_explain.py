@@ -41,24 +41,49 @@ def test_explain_structure_adds_up(daemon):
     grow(client)
     reply = client.ok("explain", "m", {"x": X})
     experts = reply["experts"]
-    assert len(experts) >= 2 and all(expert.keys() == EXPERT for expert in experts)
-    assert sum(expert["weight"] for expert in experts) == pytest.approx(1)
+    assert [expert["name"] for expert in experts] == ["linear", "trees", "quadratic", "forest"]
+    assert all(expert.keys() == EXPERT for expert in experts)
     for expert in experts:
-        assert expert["contribution"] == pytest.approx(expert["weight"] * expert["prediction"])
-        assert expert["features"] or expert["trees"]
+        assert expert["contribution"] == pytest.approx(expert["weight"] * (expert["prediction"] - 0.5))
+        assert expert["features"] or expert["trees"] or expert["name"] == "forest"
         sizes = [abs(feature["contribution"]) for feature in expert["features"]]
         assert sizes == sorted(sizes, reverse=True)
         for feature in expert["features"]:
-            assert feature["contribution"] == pytest.approx(feature["weight"] * feature["value"], abs=1e-6)
-            assert feature["feature"] in ("x0", "x1", "x2", "constant") and feature["index"] in range(4)
+            check_feature(expert["name"], feature)
         for tree in expert["trees"]:
             node, leaf = 0, 0
             for step in tree["path"]:  # the path is the walk that heap order says
                 assert step["node"] == node and step["right"] == (step["margin"] >= 0)
                 node, leaf = 2 * node + 1 + step["right"], 2 * leaf + step["right"]
             assert tree["leaf"] == leaf and len(tree["path"]) == 3
-    predicted = sum(expert["contribution"] for expert in experts)
+    predicted = 0.5 + sum(expert["contribution"] for expert in experts)
     assert reply["prediction"] == pytest.approx(predicted, abs=1e-6)
+
+
+def check_feature(expert, feature):
+    plain = ["x0", "x1", "x2", "constant"]
+    if expert == "forest":  # credited along the paths: there is no weight
+        assert feature["weight"] == 0 and feature["feature"] in plain[:3]
+        return
+    assert feature["contribution"] == pytest.approx(feature["weight"] * feature["value"], abs=1e-6)
+    factors = feature["feature"].split("*")
+    assert len(factors) == (1 if feature["index"] < 4 else 2) and set(factors) <= set(plain)
+    assert feature["index"] >= 4 or feature["feature"] == plain[feature["index"]]
+
+
+def test_explain_forest_credits_the_feature_that_decides(daemon):
+    client, n = daemon(model(experts=["forest"], policy="epsilon", epsilon=1)).client(), 600
+    for start in range(0, n, 100):
+        items = [{"id": i, "x": [(i * 7 % 11) / 11, i * 3 % 5, i // 3 % 2]} for i in range(start, start + 100)]
+        actions = client.ok("decide_batch", "m", {"items": items})["items"]
+        losses = [{"id": a["id"], "loss": float(i["x"][2] == (a["a"] == 0))} for i, a in zip(items, actions)]
+        client.ok("feedback_batch", "m", {"items": losses})
+    for x in (0, 1):
+        reply = client.ok("explain", "m", {"x": [0.5, 2, x], "mask": [True, False, False]})
+        (forest,) = reply["experts"]
+        assert forest["name"] == "forest" and forest["features"][0]["feature"] == "x2"
+        assert (forest["features"][0]["contribution"] > 0) == (forest["prediction"] > 0.5) == (x == 1)
+        assert sum(f["contribution"] for f in forest["features"]) == pytest.approx(forest["linear"], abs=1e-6)
 
 
 @pytest.mark.parametrize("learner", ["ensemble", "dgt", "value"])
@@ -81,8 +106,11 @@ def test_explain_uses_configured_names(daemon, tmp_path):
     reply = client.ok("explain", "m", {"x": X})
     assert reply["arm"] == ["left", "middle", "right"][reply["a"]]
     named = {(f["index"], f["feature"]) for e in reply["experts"] for f in e["features"]}
-    assert named and named <= {(0, "price"), (1, "age"), (2, "size"), (3, "constant")}
-    assert not {f["feature"] for e in reply["experts"] for f in e["features"]} & {"x0", "x1", "x2"}
+    names = ["price", "age", "size", "constant"]
+    assert {(i, name) for i, name in named if i < 4} <= set(enumerate(names))
+    products = {name for i, name in named if i >= 4}
+    assert products and all(set(name.split("*")) <= set(names[:3]) for name in products)
+    assert any(len(set(name.split("*"))) == 1 for name in products)  # squares are among them
 
 
 def test_explain_changes_nothing(daemon):

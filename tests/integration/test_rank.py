@@ -51,7 +51,7 @@ def test_rank_learns_from_candidates_in_sets_of_changing_size(daemon):
     assert late < early / 3
     figures = client.model()
     assert figures["learner"] == "rank" and figures["max_candidates"] == 8 and figures["candidate_features"] == 2
-    assert figures["policy"] == "squarecb" and "arms" not in figures and "value_range" not in figures
+    assert figures["policy"] == "fastcb" and "arms" not in figures and "value_range" not in figures
     assert figures["decisions"] == figures["learned"] == 2100
 
 
