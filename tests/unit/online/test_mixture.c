@@ -225,7 +225,7 @@ static void recovers(double a, double b, uint64_t stream)
 	cop_rng rng;
 	cop_rng_init(&rng, SEED, stream);
 	make(&mixture, 3);
-	for (size_t n = 0; n < 5000; n++) {
+	for (size_t n = 0; n < 20000; n++) {
 		float f[COP_LEARNER_EXPERTS];
 		for (size_t i = 0; i < 3; i++)
 			f[i] = (float)cop_rng_unit(&rng);
