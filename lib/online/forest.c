@@ -263,7 +263,8 @@ void cop_forest_learn(cop_forest *f, const cop_row *x, size_t arm, double loss, 
 	for (size_t m = 0; m < trees; m++) {
 		size_t row = row_of(f, m);
 		float *doubt = &cop_forest_doubts(f, row)[arm];
-		cop_forest_w(f, row)[arm] += rate(*doubt) * step;
+		float *w = &cop_forest_w(f, row)[arm];
+		*w = fminf(fmaxf(*w + rate(*doubt) * step, -COP_FOREST_LARGEST), COP_FOREST_LARGEST);
 		*doubt = fmaxf(*doubt / (1.0f + *doubt), SURE);
 		cop_forest_watch(f, m, x, arm, (float)loss);
 	}

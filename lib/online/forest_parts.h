@@ -6,9 +6,10 @@
 
 #include "online/forest.h"
 
-#define COP_FOREST_CANDIDATES 8   /* splits that a leaf watches */
-#define COP_FOREST_LEAVES     256 /* of a tree, at most */
-#define COP_FOREST_DEPTH      24  /* of a leaf, at most */
+#define COP_FOREST_CANDIDATES 8    /* splits that a leaf watches */
+#define COP_FOREST_LEAVES     256  /* of a tree, at most */
+#define COP_FOREST_DEPTH      24   /* of a leaf, at most */
+#define COP_FOREST_LARGEST    1e6f /* value of a leaf, by far: sums of them stay finite */
 
 /* The root is node 0; children lie side by side behind their parent. A walk goes to child + (x[feature] >= threshold):
  * from a leaf, whose child is itself and whose threshold is infinite, no further. */

@@ -76,6 +76,8 @@ static void load_edge(const cop_forest *f, cop_forest_edge *e, cop_cursor *curso
 	cop_cursor_f32s(cursor, e->threshold, COP_FOREST_CANDIDATES);
 	e->seen = cop_cursor_u32(cursor);
 	e->due = cop_cursor_u32(cursor);
+	if (e->depth >= COP_FOREST_DEPTH)
+		e->due = UINT32_MAX; /* never */
 	cop_cursor_f32s(cursor, &e->squares, 1);
 	e->one = cop_cursor_u8(cursor);
 	e->ready = cop_cursor_u8(cursor);
@@ -84,12 +86,20 @@ static void load_edge(const cop_forest *f, cop_forest_edge *e, cop_cursor *curso
 		cursor->err = COP_EFORMAT;
 }
 
+static void load_values(float *value, size_t count, cop_cursor *cursor)
+{
+	cop_cursor_f32s(cursor, value, count);
+	for (size_t i = 0; i < count && cursor->err == COP_OK; i++)
+		if (fabsf(value[i]) > COP_FOREST_LARGEST)
+			cursor->err = COP_EFORMAT;
+}
+
 static void load_leaf(cop_forest *f, size_t row, cop_cursor *cursor)
 {
 	size_t arms = f->set.arms;
 	const float *doubts = cop_forest_doubts(f, row);
 	load_edge(f, &f->edge[row], cursor);
-	cop_cursor_f32s(cursor, cop_forest_w(f, row), 2 * arms);
+	load_values(cop_forest_w(f, row), 2 * arms, cursor);
 	for (size_t k = 0; k < arms && cursor->err == COP_OK; k++)
 		if (!(doubts[k] > 0.0f && doubts[k] <= 1.0f))
 			cursor->err = COP_EFORMAT;
@@ -143,7 +153,7 @@ static void load_tree(cop_forest *f, size_t m, cop_cursor *cursor)
 	}
 	if (cursor->err == COP_OK && !make_tree(f, m, 2 * leaves - 1))
 		cursor->err = COP_EFORMAT;
-	cop_cursor_f32s(cursor, &f->before[m * (f->room - 1) * f->set.arms], (leaves - 1) * f->set.arms);
+	load_values(&f->before[m * (f->room - 1) * f->set.arms], (leaves - 1) * f->set.arms, cursor);
 	for (size_t l = 0; l < leaves && cursor->err == COP_OK; l++)
 		load_leaf(f, m * f->room + l, cursor);
 }
