@@ -136,6 +136,8 @@ double cop_config_default_gamma(const cop_config_model *model)
 		return 30;
 	case COP_LEARNER_VALUE:
 		return 0;
+	case COP_LEARNER_RANK:
+		return model->policy == COP_POLICY_FASTCB ? 20 : 30;
 	default:
 		return model->policy == COP_POLICY_FASTCB ? 60 : 100;
 	}
@@ -143,7 +145,8 @@ double cop_config_default_gamma(const cop_config_model *model)
 
 void cop_config_model_defaults(cop_config_model *model)
 {
-	bool mixture = model->learner == COP_LEARNER_ENSEMBLE || model->learner == COP_LEARNER_RANK;
+	bool rank = model->learner == COP_LEARNER_RANK;
+	bool mixture = model->learner == COP_LEARNER_ENSEMBLE || rank;
 	bool dgt = model->learner == COP_LEARNER_DGT;
 	bool value = model->learner == COP_LEARNER_VALUE;
 	bool sparse = model->features == 0;
@@ -154,8 +157,8 @@ void cop_config_model_defaults(cop_config_model *model)
 	model->epsilon = dgt ? 0.3 : mixture ? 0.1 : 0;
 	model->gamma = cop_config_default_gamma(model);
 	model->optimism = mixture ? 0.3 : 0;
-	model->height = dgt ? 6 : value ? 3 : 4;
-	model->trees = dgt ? 1 : value ? 16 : sparse ? 8 : 4;
+	model->height = dgt ? 6 : value ? 3 : rank && !sparse ? 5 : 4;
+	model->trees = dgt ? 1 : value || (rank && !sparse) ? 16 : sparse ? 8 : 4;
 	model->learning_rate = dgt ? 1e-3 : 1;
 	model->seed = 1;
 	model->reward_window = (uint64_t)(600 * SECOND);

@@ -12,29 +12,34 @@
 #define LARGEST         1e9         /* weight, by far */
 #define STACKED         0x53000000u /* with the number of members: what is written is stacked weights */
 #define DEFAULT_EPSILON 0.1
-#define FASTCB_GAMMA    60.0
-#define SQUARECB_GAMMA  100.0
 #define OPTIMISM        0.3
-#define DEFAULT_TREES   4
-#define DEFAULT_HEIGHT  4
-#define SPARSE_TREES    8
 #define PRIOR_LOSS      0.5f /* predicted by a member that has run away: it knows nothing */
+
+/* The oblique trees' number and height for dense and sparse contexts, and the policies' gammas. */
+typedef struct defaults {
+	size_t trees[2];
+	unsigned height[2];
+	double fastcb, squarecb;
+} defaults;
 
 void cop_mixture_defaults(cop_learner_settings *s)
 {
+	static const defaults of_arms = { { 4, 8 }, { 4, 4 }, 60.0, 100.0 };
+	static const defaults of_candidates = { { 16, 8 }, { 5, 4 }, 20.0, 30.0 };
+	const defaults *d = strcmp(s->learner, "rank") == 0 ? &of_candidates : &of_arms;
 	bool sparse = s->features == 0;
 	if (s->policy[0] == '\0')
 		strcpy(s->policy, "fastcb");
 	if (s->exploration.epsilon < 0.0)
 		s->exploration.epsilon = DEFAULT_EPSILON;
 	if (s->exploration.gamma <= 0.0)
-		s->exploration.gamma = strcmp(s->policy, "fastcb") == 0 ? FASTCB_GAMMA : SQUARECB_GAMMA;
+		s->exploration.gamma = strcmp(s->policy, "fastcb") == 0 ? d->fastcb : d->squarecb;
 	if (s->exploration.optimism < 0.0)
 		s->exploration.optimism = OPTIMISM;
 	if (s->height == 0)
-		s->height = DEFAULT_HEIGHT;
+		s->height = d->height[sparse];
 	if (s->trees == COP_LEARNER_DEFAULT_TREES)
-		s->trees = sparse ? SPARSE_TREES : DEFAULT_TREES;
+		s->trees = d->trees[sparse];
 	if (s->learning_rate == 0.0)
 		s->learning_rate = 1.0;
 }
