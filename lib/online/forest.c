@@ -67,9 +67,10 @@ static bool allocate(cop_forest *f)
 	f->end = cop_mem_alloc(trees, sizeof *f->end);
 	f->place.at = cop_mem_alloc(f->place.size = table_of(f->set.entries), sizeof *f->place.at);
 	f->credit.at = cop_mem_alloc(f->credit.size = table_of(trees * COP_FOREST_DEPTH), sizeof *f->credit.at);
+	f->credited = cop_mem_alloc(trees * COP_FOREST_DEPTH, sizeof *f->credited);
 	return f->leaves != NULL && f->depth != NULL && f->node != NULL && f->before != NULL && f->value != NULL &&
 	       f->edge != NULL && f->sum != NULL && f->right != NULL && f->end != NULL && f->place.at != NULL &&
-	       f->credit.at != NULL;
+	       f->credit.at != NULL && f->credited != NULL;
 }
 
 cop_err cop_forest_new(const cop_forest_settings *settings, cop_rng *rng, cop_forest **out)
@@ -117,6 +118,7 @@ void cop_forest_free(cop_forest *f)
 	cop_mem_free(f->end);
 	cop_mem_free(f->place.at);
 	cop_mem_free(f->credit.at);
+	cop_mem_free(f->credited);
 	cop_mem_free(f);
 }
 
@@ -137,14 +139,6 @@ static void empty(cop_forest_table *table)
 	table->stamp = 1;
 }
 
-static cop_forest_place *put(cop_forest_table *table, uint32_t index)
-{
-	cop_forest_place *place = find(table, index);
-	if (place->stamp != table->stamp)
-		*place = (cop_forest_place){ .index = index, .stamp = table->stamp };
-	return place;
-}
-
 static void look_up(cop_forest *f, const cop_row *x)
 {
 	COP_ASSERT(x->d == f->set.inputs && (x->dense != NULL || x->nnz <= f->set.entries));
@@ -152,7 +146,8 @@ static void look_up(cop_forest *f, const cop_row *x)
 		return;
 	empty(&f->place);
 	for (size_t i = 0; i < x->nnz; i++)
-		put(&f->place, x->index[i])->value = x->value[i];
+		*find(&f->place, x->index[i]) =
+		        (cop_forest_place){ .index = x->index[i], .stamp = f->place.stamp, .value = x->value[i] };
 }
 
 float cop_forest_value(const cop_forest *f, const cop_row *x, uint32_t feature)
@@ -279,13 +274,21 @@ static float value_at(const cop_forest *f, size_t m, uint32_t at, size_t k)
 	return f->before[(m * (f->room - 1) + (node->child - 1) / 2) * f->set.arms + k];
 }
 
+static cop_forest_place *credited(cop_forest *f, uint32_t feature)
+{
+	cop_forest_place *place = find(&f->credit, feature);
+	if (place->stamp != f->credit.stamp) {
+		*place = (cop_forest_place){ .index = feature, .stamp = f->credit.stamp };
+		f->credited[f->credits++] = (uint32_t)(place - f->credit.at);
+	}
+	return place;
+}
+
 /* The heaviest of the credited features, descending. */
 static void keep_heaviest(cop_forest *f, const cop_row *x, cop_explained_expert *expert)
 {
-	for (size_t i = 0; i < f->credit.size; i++) {
-		const cop_forest_place *place = &f->credit.at[i];
-		if (place->stamp != f->credit.stamp)
-			continue;
+	for (size_t i = 0; i < f->credits; i++) {
+		const cop_forest_place *place = &f->credit.at[f->credited[i]];
 		expert->linear += (double)place->value;
 		size_t at = expert->count < COP_EXPLANATION_LINEAR ? expert->count : COP_EXPLANATION_LINEAR - 1;
 		cop_explained_feature *kept = expert->features;
@@ -306,13 +309,13 @@ void cop_forest_explain(cop_forest *f, const cop_row *x, size_t arm, cop_explain
 	float share = 1.0f / (float)f->set.trees;
 	walk(f, x);
 	empty(&f->credit);
+	f->credits = 0;
 	for (size_t m = 0; m < f->set.trees; m++) {
 		const cop_forest_node *node = &f->node[m * cop_forest_nodes(f)];
 		for (uint32_t at = 0; node[at].child != at;) {
 			uint32_t feature = node[at].feature;
 			uint32_t next = node[at].child + (cop_forest_value(f, x, feature) >= node[at].threshold);
-			put(&f->credit, feature)->value +=
-			        share * (value_at(f, m, next, arm) - value_at(f, m, at, arm));
+			credited(f, feature)->value += share * (value_at(f, m, next, arm) - value_at(f, m, at, arm));
 			at = next;
 		}
 	}

@@ -70,6 +70,8 @@ struct cop_forest {
 	uint32_t *end;           /* M: node that the last row ended in */
 	cop_forest_table place;  /* entries of the last sparse row */
 	cop_forest_table credit; /* explanations: contribution of each feature */
+	uint32_t *credited;      /* its places that are taken, at most M DEPTH */
+	size_t credits;
 };
 
 static inline size_t cop_forest_nodes(const cop_forest *f) { return 2 * f->room - 1; }
