@@ -7,7 +7,7 @@
 #include "base/mem.h"
 
 #define START           0.05 /* variance of weights, in units of the losses', before the first event */
-#define FORGET          0.9999
+#define FORGET          0.9995
 #define FARTHEST        2.0         /* of a prediction from the prior */
 #define LARGEST         1e9         /* weight, by far */
 #define STACKED         0x53000000u /* with the number of members: what is written is stacked weights */

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/crc32c.h"
+#include "online/footprint.h"
 #include "online/model.h"
 #include "online/ranking.h"
 #include "store/checkpoint_file.h"
@@ -19,6 +20,7 @@
 #define SECTION_HEAD 32
 #define NAME_MAX_    64
 #define AFFORDABLE   ((uint64_t)1 << 17) /* weights of a model that is made here */
+#define MOST_BYTES   0x1p25              /* that it takes */
 #define ROW_MAX      4096
 #define CANDIDATES   2
 
@@ -99,7 +101,8 @@ static bool affordable(const cop_model_settings *s)
 	uint64_t trees = l->trees == COP_LEARNER_DEFAULT_TREES ? 8 : l->trees + 1;
 	uint64_t nodes = (uint64_t)1 << (l->height != 0 && l->height < 13 ? l->height : 6);
 	return d <= ROW_MAX && arms <= ROW_MAX && l->max_nonzeros <= ROW_MAX &&
-	       product(product(trees, nodes), d + arms) <= AFFORDABLE && product(d, arms) <= AFFORDABLE;
+	       product(product(trees, nodes), d + arms) <= AFFORDABLE && product(d, arms) <= AFFORDABLE &&
+	       (strcmp(l->learner, "ensemble") != 0 || l->arms == 0 || cop_footprint(l, 0) <= MOST_BYTES);
 }
 
 static void check_decision(const cop_model *model, const cop_decision *d)
