@@ -15,6 +15,8 @@
 #define DUE_NEVER UINT32_MAX
 #define ALL_READY ((1u << COP_FOREST_CANDIDATES) - 1)
 
+static bool has(uint8_t set, size_t c) { return ((unsigned)set >> c & 1u) != 0; }
+
 void cop_forest_begin_leaf(cop_forest *f, size_t row, uint16_t depth)
 {
 	size_t arms = f->set.arms;
@@ -55,7 +57,7 @@ static float between(cop_forest *f, float a, float b)
 static void prepare(cop_forest *f, size_t row, size_t c, const cop_row *x)
 {
 	cop_forest_edge *e = &f->edge[row];
-	if ((e->one >> c & 1u) == 0) {
+	if (!has(e->one, c)) {
 		draw_feature(f, e, c, x);
 		return;
 	}
@@ -120,7 +122,7 @@ static bool choose(const cop_forest *f, size_t row, size_t *best)
 {
 	double most = 0.0;
 	for (size_t c = 0; c < COP_FOREST_CANDIDATES; c++) {
-		double taken = (f->edge[row].ready >> c & 1u) != 0 ? gain(f, row, c) : 0.0;
+		double taken = has(f->edge[row].ready, c) ? gain(f, row, c) : 0.0;
 		if (taken > most) {
 			most = taken;
 			*best = c;
@@ -160,7 +162,7 @@ static void count_right(
 {
 	float goes[COP_FOREST_CANDIDATES];
 	for (size_t c = 0; c < COP_FOREST_CANDIDATES; c++) {
-		bool is_ready = (e->ready >> c & 1u) != 0;
+		bool is_ready = has(e->ready, c);
 		goes[c] = is_ready && cop_forest_value(f, x, e->feature[c]) >= e->threshold[c] ? 1.0f : 0.0f;
 	}
 #pragma omp simd
@@ -177,7 +179,7 @@ void cop_forest_watch(cop_forest *f, size_t m, const cop_row *x, size_t arm, flo
 	if (f->leaves[m] >= f->room || edge->due == DUE_NEVER)
 		return;
 	for (size_t c = 0; edge->ready != ALL_READY && c < COP_FOREST_CANDIDATES; c++)
-		if ((edge->ready >> c & 1u) == 0)
+		if (!has(edge->ready, c))
 			prepare(f, row, c, x);
 	count_right(f, edge, x, loss, &f->right[row * f->set.arms + arm]);
 	cop_forest_sum *sum = &f->sum[row * f->set.arms + arm];
