@@ -429,6 +429,94 @@ static void test_rmsprop_without_a_past_stays_finite(void **state)
 	}
 }
 
+#define SIDE COP_KERNEL_LANES
+
+/* P starts as `start` I and takes in events; beside it the inverse of I / start + sum of x xT by its own formula in
+ * double. x lies `from` floats off alignment. */
+static void check_shrink(const cop_kernel *kernel, problem *p, size_t from, double start)
+{
+	double inverse[SIDE][SIDE] = { { 0.0 } };
+	float *k = p->a;
+	memset(p->w, 0, SIDE * SIDE * sizeof *p->w);
+	for (size_t j = 0; j < SIDE; j++) {
+		inverse[j][j] = start;
+		p->w[j * SIDE + j] = (float)start;
+	}
+	for (size_t n = 0; n < 40; n++) {
+		double product[SIDE] = { 0.0 };
+		double spread = 0.0;
+		fill(p, p->x + from, SIDE, 1.0);
+		for (size_t i = 0; i < SIDE; i++)
+			for (size_t j = 0; j < SIDE; j++)
+				product[i] += inverse[i][j] * (double)p->x[from + j];
+		for (size_t i = 0; i < SIDE; i++)
+			spread += product[i] * (double)p->x[from + i];
+		double told = (double)kernel->shrink(p->x + from, p->w, k);
+		assert_true(fabs(told - spread) <= 1e-3 * (start + spread));
+		for (size_t i = 0; i < SIDE; i++) {
+			assert_true(fabs((double)k[i] - product[i]) <= 1e-3 * start);
+			for (size_t j = 0; j < SIDE; j++) {
+				inverse[i][j] -= product[i] * product[j] / (1.0 + spread);
+				assert_true(fabs((double)p->w[i * SIDE + j] - inverse[i][j]) <= 1e-4 * start);
+				assert_true(p->w[i * SIDE + j] == p->w[j * SIDE + i]);
+			}
+		}
+	}
+}
+
+static void test_shrink_equals_inverse_and_stays_symmetric(void **state)
+{
+	for (size_t v = 0; v < COUNT(names); v++) {
+		const cop_kernel *kernel = cop_kernel_find(names[v]);
+		for (size_t from = 0; kernel != NULL && from < 5; from++) {
+			check_shrink(kernel, *state, from, 1.0);
+			check_shrink(kernel, *state, from, 0.0625);
+		}
+	}
+}
+
+/* Blocks that no x can have made, and an x too large for its square. */
+static void test_shrink_without_sense_leaves_the_block_alone(void **state)
+{
+	static const float corner[] = { -1.0f, NAN, INFINITY, 1.0f };
+	problem *p = *state;
+	for (size_t v = 0; v < COUNT(names); v++) {
+		const cop_kernel *kernel = cop_kernel_find(names[v]);
+		for (size_t c = 0; kernel != NULL && c < COUNT(corner); c++) {
+			memset(p->w, 0, SIDE * SIDE * sizeof *p->w);
+			for (size_t i = 0; i < SIDE; i++)
+				p->x[i] = c == 3 ? 1e30f : 1.0f;
+			p->w[0] = corner[c];
+			memcpy(p->w_before, p->w, SIDE * SIDE * sizeof *p->w);
+			float spread = kernel->shrink(p->x, p->w, p->a);
+			assert_false(spread >= 0.0f && spread <= FLT_MAX);
+			assert_memory_equal(p->w, p->w_before, SIDE * SIDE * sizeof *p->w);
+		}
+	}
+}
+
+static void test_products_every_length_equal_definition(void **state)
+{
+	problem *p = *state;
+	for (size_t v = 0; v < COUNT(names); v++) {
+		const cop_kernel *kernel = cop_kernel_find(names[v]);
+		for (size_t n = 0; kernel != NULL && n <= 70; n++) {
+			fill(p, p->x, 128, 3.0);
+			fill(p, p->w, 128, 1.0);
+			memcpy(p->w_before, p->w, 128 * sizeof *p->w);
+			kernel->products(n, p->x[100], p->x + 3, 5.0f, 0.25f, p->w + 1);
+			for (size_t i = 0; i < n; i++) {
+				float product = p->x[100] * p->x[3 + i];
+				float cut = product > 5.0f ? 5.0f : product < -5.0f ? -5.0f : product;
+				assert_true(p->w[1 + i] == 0.25f * cut);
+			}
+			assert_true(p->w[0] == p->w_before[0]);
+			for (size_t i = 1 + cop_kernel_pad(n); i < 128; i++)
+				assert_true(p->w[i] == p->w_before[i]);
+		}
+	}
+}
+
 static void test_pad_rounds_up_to_lanes(void **state)
 {
 	(void)state;
@@ -453,6 +541,9 @@ int main(void)
 		cmocka_unit_test(test_rmsprop_without_a_past_stays_finite),
 		cmocka_unit_test(test_find_names_and_best_are_consistent),
 		cmocka_unit_test(test_rmsprop_and_within_every_length_equal_definition),
+		cmocka_unit_test(test_shrink_equals_inverse_and_stays_symmetric),
+		cmocka_unit_test(test_shrink_without_sense_leaves_the_block_alone),
+		cmocka_unit_test(test_products_every_length_equal_definition),
 		cmocka_unit_test(test_pad_rounds_up_to_lanes),
 	};
 	return cmocka_run_group_tests(tests, problem_new, problem_free);
