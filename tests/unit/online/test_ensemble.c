@@ -379,6 +379,31 @@ static void test_take_refused_changes_nothing(void **state)
 	cop_learner_free(learner);
 }
 
+/* What evaluators see: finite losses, and p a distribution. */
+static void test_view_is_finite_and_a_distribution(void **state)
+{
+	(void)state;
+	cop_learner *learner = ensemble_of(false, 0);
+	cop_rng rng;
+	cop_rng_init(&rng, FIXTURE_SEED, 9);
+	for (size_t n = 0; n < 2000; n++) {
+		fixture_event e;
+		cop_policy_view view;
+		cop_decision d = { .arm = (uint32_t)(n % FIXTURE_ARMS), .p = 0.25 };
+		double sum = 0.0;
+		fixture_draw(&e, &rng, false);
+		const double loss = d.arm == e.best ? 0.0 : 1.0;
+		assert_int_equal(cop_learner_view(learner, &e.row, NULL, &d, &view), COP_OK);
+		for (size_t k = 0; k < FIXTURE_ARMS; k++) {
+			assert_true(isfinite(view.loss[k]) && view.p[k] >= 0.0);
+			sum += view.p[k];
+		}
+		assert_true(fabs(sum - 1.0) < 1e-9);
+		assert_int_equal(cop_learner_take(learner, &e.row, NULL, &d, &loss, &view), COP_OK);
+	}
+	cop_learner_free(learner);
+}
+
 /* ---- drift ---- */
 
 /* Where feature 0 is above its middle one arm is best, else another; later they change places. */
@@ -437,6 +462,7 @@ int main(void)
 		cmocka_unit_test(test_optimism_wears_off),
 		cmocka_unit_test(test_take_equals_follow_and_learn),
 		cmocka_unit_test(test_take_refused_changes_nothing),
+		cmocka_unit_test(test_view_is_finite_and_a_distribution),
 		cmocka_unit_test(test_drift_is_followed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
