@@ -100,9 +100,11 @@ static bool affordable(const cop_model_settings *s)
 		arms = l->features != 0 ? l->candidate_features : d;
 	uint64_t trees = l->trees == COP_LEARNER_DEFAULT_TREES ? 8 : l->trees + 1;
 	uint64_t nodes = (uint64_t)1 << (l->height != 0 && l->height < 13 ? l->height : 6);
+	bool valid = l->arms > 0 && d <= ROW_MAX && l->bits <= COP_LEARNER_MAX_BITS &&
+	             l->height <= COP_LEARNER_MAX_HEIGHT && trees <= COP_LEARNER_MAX_TREES + 1;
+	bool light = strcmp(l->learner, "ensemble") != 0 || !valid || cop_footprint(l, 0) <= MOST_BYTES;
 	return d <= ROW_MAX && arms <= ROW_MAX && l->max_nonzeros <= ROW_MAX &&
-	       product(product(trees, nodes), d + arms) <= AFFORDABLE && product(d, arms) <= AFFORDABLE &&
-	       (strcmp(l->learner, "ensemble") != 0 || l->arms == 0 || cop_footprint(l, 0) <= MOST_BYTES);
+	       product(product(trees, nodes), d + arms) <= AFFORDABLE && product(d, arms) <= AFFORDABLE && light;
 }
 
 static void check_decision(const cop_model *model, const cop_decision *d)
