@@ -190,8 +190,11 @@ static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_dia
 	for (size_t i = 0; i < e->expert_count; i++) {
 		const cop_explained_expert *expert = &e->experts[i];
 		if (v->json == NULL) {
-			(void)fprintf(v->out, "  %-18s %s: weight %.6f, %zu tree%s\n", i == 0 ? "experts" : "",
-			        expert->name, expert->weight, expert->trees, expert->trees == 1 ? "" : "s");
+			(void)fprintf(v->out, "  %-18s %s: weight %.6f", i == 0 ? "experts" : "", expert->name,
+			        expert->weight);
+			if (expert->trees > 0) /* that can be shown */
+				(void)fprintf(v->out, ", %zu tree%s", expert->trees, expert->trees == 1 ? "" : "s");
+			(void)fputc('\n', v->out);
 			continue;
 		}
 		cop_json_begin_object(v->json);
