@@ -44,9 +44,9 @@ COP_CHECK cop_err cop_policy_best(size_t arms, const float *loss, const uint8_t 
 /* What a policy would do, for whoever evaluates it. */
 typedef struct cop_policy_view {
 	size_t arms;
-	size_t best;       /* the greedy arm */
+	size_t best;       /* the greedy arm: of the lowest predicted loss, whatever exploration hopes for */
 	const double *p;   /* arms: probabilities; borrowed until the next call of whoever gave it */
-	const float *loss; /* arms: predicted losses in [0, 1], borrowed likewise */
+	const float *loss; /* arms: predicted losses in [0, 1], without optimism; borrowed likewise */
 } cop_policy_view;
 
 /* One draw: an arm with p > 0. Takes one number from the generator whatever p is. */

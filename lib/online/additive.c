@@ -276,7 +276,8 @@ cop_err cop_additive_update_along(cop_additive *model, const cop_row *x, const c
 		return COP_OK;
 	size_t values = model->leaves * set->trees;
 	combine(model, c);
-	set->kernel->trees_backward(set->height, set->trees, model->agree, model->a, model->value, model->work, model->da);
+	set->kernel->trees_backward(
+	        set->height, set->trees, model->agree, model->a, model->value, model->work, model->da);
 	for (size_t i = 0; i < values - set->trees; i++)
 		model->da[i] *= g;
 	cop_kernel_adagrad_row(set->kernel, x, model->n, model->da, set->split_rate, model->w, model->w_sum);

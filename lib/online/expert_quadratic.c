@@ -48,7 +48,7 @@ static bool can_help(const cop_expert_settings *settings) { return pairs_of(sett
 
 static size_t block_of(size_t inputs, size_t arms)
 {
-	bool full = inputs <= FULL_INPUTS && inputs * cop_kernel_pad(inputs) <= MOST_BYTES / sizeof(float) / arms;
+	bool full = inputs <= FULL_INPUTS && inputs * cop_kernel_pad(inputs) * arms <= MOST_BYTES / sizeof(float);
 	return full ? cop_kernel_pad(inputs) : BLOCK;
 }
 

@@ -9,13 +9,14 @@
 #define FEWEST_LEAVES 16
 #define TOGETHER      8 /* trees walked side by side */
 #define START         2.0f
-#define DECAY         0.02f
+#define QUICK         0.02f /* DECAY of the quick values, and of the steady ones */
+#define STEADY        1.0f
 #define PRIOR         0.5f
 #define SURE          1e-5f /* least doubt: evidence stops at 1e5, so that leaves follow what changes */
 
 static size_t bytes_of_leaf(const cop_forest_settings *s)
 {
-	size_t of_arm = 3 * sizeof(float) + sizeof(cop_forest_sum) + sizeof(cop_forest_right);
+	size_t of_arm = 5 * sizeof(float) + sizeof(cop_forest_sum) + sizeof(cop_forest_right);
 	size_t own = 2 * sizeof(cop_forest_node) + sizeof(cop_forest_edge);
 	return s->arms * of_arm + own;
 }
@@ -59,18 +60,19 @@ static bool allocate(cop_forest *f)
 	f->leaves = cop_mem_alloc(trees, sizeof *f->leaves);
 	f->depth = cop_mem_alloc(trees, sizeof *f->depth);
 	f->node = cop_mem_alloc(trees * cop_forest_nodes(f), sizeof *f->node);
-	f->before = cop_mem_alloc(trees * (f->room - 1) * arms, sizeof *f->before);
-	f->value = cop_mem_alloc(2 * rows * arms, sizeof *f->value);
+	f->before = cop_mem_alloc(2 * trees * (f->room - 1) * arms, sizeof *f->before);
+	f->value = cop_mem_alloc(3 * rows * arms, sizeof *f->value);
 	f->edge = cop_mem_alloc(rows, sizeof *f->edge);
 	f->sum = cop_mem_alloc(rows * arms, sizeof *f->sum);
 	f->right = cop_mem_alloc(rows * arms, sizeof *f->right);
 	f->end = cop_mem_alloc(trees, sizeof *f->end);
+	f->sums = cop_mem_alloc(2 * arms, sizeof *f->sums);
 	f->place.at = cop_mem_alloc(f->place.size = table_of(f->set.entries), sizeof *f->place.at);
 	f->credit.at = cop_mem_alloc(f->credit.size = table_of(trees * COP_FOREST_DEPTH), sizeof *f->credit.at);
 	f->credited = cop_mem_alloc(trees * COP_FOREST_DEPTH, sizeof *f->credited);
 	return f->leaves != NULL && f->depth != NULL && f->node != NULL && f->before != NULL && f->value != NULL &&
-	       f->edge != NULL && f->sum != NULL && f->right != NULL && f->end != NULL && f->place.at != NULL &&
-	       f->credit.at != NULL && f->credited != NULL;
+	       f->edge != NULL && f->sum != NULL && f->right != NULL && f->end != NULL && f->sums != NULL &&
+	       f->place.at != NULL && f->credit.at != NULL && f->credited != NULL;
 }
 
 cop_err cop_forest_new(const cop_forest_settings *settings, cop_rng *rng, cop_forest **out)
@@ -92,6 +94,7 @@ cop_err cop_forest_new(const cop_forest_settings *settings, cop_rng *rng, cop_fo
 		return COP_ENOMEM;
 	}
 	cop_rng_init(&f->rng, cop_rng_u64(rng), 1);
+	cop_stack_begin(&f->stack, 2);
 	for (size_t m = 0; m < trees; m++) {
 		f->leaves[m] = 1;
 		f->node[m * cop_forest_nodes(f)] = cop_forest_leaf(0, 0);
@@ -116,6 +119,7 @@ void cop_forest_free(cop_forest *f)
 	cop_mem_free(f->sum);
 	cop_mem_free(f->right);
 	cop_mem_free(f->end);
+	cop_mem_free(f->sums);
 	cop_mem_free(f->place.at);
 	cop_mem_free(f->credit.at);
 	cop_mem_free(f->credited);
@@ -212,12 +216,19 @@ void cop_forest_predict(cop_forest *f, const cop_row *x, float *loss)
 {
 	size_t arms = f->set.arms;
 	walk(f, x);
-	memset(loss, 0, arms * sizeof *loss);
+	memset(f->sums, 0, 2 * arms * sizeof *f->sums);
 	for (size_t m = 0; m < f->set.trees; m++)
-		add(arms, cop_forest_w(f, row_of(f, m)), loss);
-	float share = 1.0f / (float)f->set.trees;
+		add(2 * arms, cop_forest_quick(f, row_of(f, m)), f->sums);
+	float quick = (float)f->stack.weight[0] / (float)f->set.trees;
+	float steady = (float)f->stack.weight[1] / (float)f->set.trees;
 	for (size_t k = 0; k < arms; k++)
-		loss[k] = PRIOR + share * loss[k];
+		loss[k] = PRIOR + quick * f->sums[k] + steady * f->sums[arms + k];
+}
+
+void cop_forest_means(const cop_forest *f, size_t arm, double *quick, double *steady)
+{
+	*quick = (double)f->sums[arm] / (double)f->set.trees;
+	*steady = (double)f->sums[f->set.arms + arm] / (double)f->set.trees;
 }
 
 void cop_forest_doubt(const cop_forest *f, float *doubt)
@@ -232,7 +243,34 @@ void cop_forest_doubt(const cop_forest *f, float *doubt)
 }
 
 /* START / (1 + DECAY n), n = 1 / doubt - 1. */
-static float rate(float doubt) { return START * doubt / (doubt + DECAY * (1.0f - doubt)); }
+static float rate(float doubt, float decay) { return START * doubt / (doubt + decay * (1.0f - doubt)); }
+
+/* Over the leaves where the row is: of the values of an arm and of their rates. */
+typedef struct means {
+	float quick, steady, quick_rate, steady_rate;
+} means;
+
+static means means_of(const cop_forest *f, size_t arm)
+{
+	size_t arms = f->set.arms;
+	means sum = { 0 };
+	for (size_t m = 0; m < f->set.trees; m++) {
+		size_t row = row_of(f, m);
+		float doubt = cop_forest_doubts(f, row)[arm];
+		sum.quick += cop_forest_quick(f, row)[arm];
+		sum.steady += cop_forest_steady(f, row)[arm];
+		sum.quick_rate += rate(doubt, QUICK);
+		sum.steady_rate += rate(doubt, STEADY);
+		__builtin_prefetch(&f->edge[row]);
+		__builtin_prefetch(&f->edge[row].seen);
+		__builtin_prefetch(&f->sum[row * arms + arm]);
+		__builtin_prefetch(&f->right[row * arms + arm]);
+	}
+	float share = 1.0f / (float)f->set.trees;
+	return (means){ share * sum.quick, share * sum.steady, share * sum.quick_rate, share * sum.steady_rate };
+}
+
+static float moved(float value, float by) { return fminf(fmaxf(value + by, -COP_FOREST_LARGEST), COP_FOREST_LARGEST); }
 
 void cop_forest_learn(cop_forest *f, const cop_row *x, size_t arm, double loss, bool again)
 {
@@ -241,37 +279,32 @@ void cop_forest_learn(cop_forest *f, const cop_row *x, size_t arm, double loss, 
 	COP_ASSERT(arm < arms);
 	if (!again)
 		walk(f, x);
-	float share = 1.0f / (float)trees;
-	float predicted = 0.0f;
-	float spread = 0.0f;
-	for (size_t m = 0; m < trees; m++) {
-		size_t row = row_of(f, m);
-		predicted += cop_forest_w(f, row)[arm];
-		spread += rate(cop_forest_doubts(f, row)[arm]);
-		__builtin_prefetch(&f->edge[row]);
-		__builtin_prefetch(&f->edge[row].seen);
-		__builtin_prefetch(&f->sum[row * arms + arm]);
-		__builtin_prefetch(&f->right[row * arms + arm]);
-	}
-	float error = (float)loss - PRIOR - share * predicted;
-	float step = error / (1.0f + share * spread);
+	const means mean = means_of(f, arm);
+	const float away = (float)loss - PRIOR;
+	const float quick = (away - mean.quick) / (1.0f + mean.quick_rate);
+	const float steady = (away - mean.steady) / (1.0f + mean.steady_rate);
+	cop_stack_settle(&f->stack, (const double[]){ (double)mean.quick, (double)mean.steady }, (double)away);
 	for (size_t m = 0; m < trees; m++) {
 		size_t row = row_of(f, m);
 		float *doubt = &cop_forest_doubts(f, row)[arm];
-		float *w = &cop_forest_w(f, row)[arm];
-		*w = fminf(fmaxf(*w + rate(*doubt) * step, -COP_FOREST_LARGEST), COP_FOREST_LARGEST);
+		float *u = &cop_forest_quick(f, row)[arm];
+		float *v = &cop_forest_steady(f, row)[arm];
+		*u = moved(*u, quick * rate(*doubt, QUICK));
+		*v = moved(*v, steady * rate(*doubt, STEADY));
 		*doubt = fmaxf(*doubt / (1.0f + *doubt), SURE);
 		cop_forest_watch(f, m, x, arm, (float)loss);
 	}
 }
 
-/* w of arm k at a node: of its leaf, or from before it divided. Nodes 2 i - 1 and 2 i came when leaf i was made. */
+/* Arm k's value at a node: of its leaf, or from before it divided. Nodes 2 i - 1 and 2 i came when leaf i was made. */
 static float value_at(const cop_forest *f, size_t m, uint32_t at, size_t k)
 {
+	size_t arms = f->set.arms;
 	const cop_forest_node *node = &f->node[m * cop_forest_nodes(f) + at];
-	if (node->child == at)
-		return cop_forest_w(f, m * f->room + node->leaf)[k];
-	return f->before[(m * (f->room - 1) + (node->child - 1) / 2) * f->set.arms + k];
+	bool leaf = node->child == at;
+	const float *value = leaf ? cop_forest_quick(f, m * f->room + node->leaf)
+	                          : &f->before[2 * (m * (f->room - 1) + (node->child - 1) / 2) * arms];
+	return (float)f->stack.weight[0] * value[k] + (float)f->stack.weight[1] * value[arms + k];
 }
 
 static cop_forest_place *credited(cop_forest *f, uint32_t feature)

@@ -1,14 +1,18 @@
 /* online/forest.h: regression trees that grow with the events they see, their leaves additive over all trees.
  *
- * Arm k's predicted loss for x is 1/2 + 1/M sum over M trees of w[leaf_m(x), k]. Splits are axis-aligned, x_j >= c. A
- * leaf watches a few candidate splits, drawn at random (a feature, and a threshold between two values of it that came
- * by), and divides along the one that takes most from the squared error of the losses of the arms played there, once
- * that is more than chance would give (Saffari et al., On-line random forests, 2009, with each arm's losses as an
- * output). Leaves' values take the error of the whole sum, each by its own evidence n[leaf, k]:
- *     r = START / (1 + DECAY n),   w += r (loss - prediction) / (1 + mean of r over the trees),   n += 1
- * which is recursive least squares on the leaves' indicators with its diagonal alone, discounted by DECAY. Children
- * begin with their parent's values and INHERIT of its evidence. doubt(k) = sqrt(mean over trees of 1 / (1 + n)) says
- * how seldom arm k was played where x is.
+ * Every leaf l has two values of each arm k, a quick and a steady one, u[l, k] and v[l, k]. Over M trees
+ *     f = 1/2 + a mean of u[leaf_m(x), k] + b mean of v[leaf_m(x), k]
+ * is arm k's predicted loss for x, with a and b stacked on the losses seen (online/stack.h): the quick values follow
+ * what changes and fit what is certain, the steady ones average noise away. Splits are axis-aligned, x_j >= c. A leaf
+ * watches a few candidate splits, drawn at random (a feature, and a threshold between two values of it that came by),
+ * and divides along the one that takes most from the squared error of the losses of the arms played there, once that is
+ * more than a random split is likely to take (Saffari et al., On-line random forests, 2009, with each arm's losses as
+ * an output); the best of several is, so trees grow on noise too, only more slowly. Either kind of value takes the
+ * error of its whole sum, each leaf by its own evidence n[leaf, k]:
+ *     r = START / (1 + DECAY n),   u += r (loss - 1/2 - mean of u) / (1 + mean of r over the trees),   n += 1
+ * which is recursive least squares on the leaves' indicators with its diagonal alone, discounted by DECAY (a smaller
+ * one for the quick values). n stops at 1e5. Children begin with their parent's values and INHERIT of its evidence.
+ * doubt(k) = sqrt(mean over trees of 1 / (1 + n)) says how seldom arm k was played where x is.
  * Size is fixed at new: a tree that has no leaf left goes on learning without growing. One thread per object; nothing
  * is allocated after new. */
 #ifndef COP_ONLINE_FOREST_H
@@ -43,14 +47,16 @@ void cop_forest_free(cop_forest *forest);
 
 /* Every arm's predicted loss; room for K. */
 void cop_forest_predict(cop_forest *forest, const cop_row *x, float *loss);
+/* Arm k's mean u and mean v where the row of the last predict was. */
+void cop_forest_means(const cop_forest *forest, size_t arm, double *quick, double *steady);
 /* doubt(k) where the row of the last predict was, in (0, 1]; room for K. */
 void cop_forest_doubt(const cop_forest *forest, float *doubt);
 /* loss in [0, 1]. Whether x is the row of the last predict, and nothing was learned since, is told by `again`. */
 void cop_forest_learn(cop_forest *forest, const cop_row *x, size_t arm, double loss, bool again);
 
 /* prediction = 1/2 + what the roots said before they divided + a contribution of each feature: for every split passed
- * that looked at it, by how much the value on the side taken differs from the value before. The heaviest go into
- * expert->features (weight 0: there is none), their whole sum into expert->linear. */
+ * that looked at it, by how much the values (as a and b add them up) on the side taken differ from those before. The
+ * heaviest go into expert->features (weight 0: there is none), their whole sum into expert->linear. */
 void cop_forest_explain(cop_forest *forest, const cop_row *x, size_t arm, cop_explained_expert *expert);
 
 /* Leaves of all trees. */

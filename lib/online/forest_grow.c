@@ -141,11 +141,12 @@ static void divide(cop_forest *f, size_t m, size_t row, size_t c)
 	uint32_t right = f->leaves[m]++;
 	size_t other = m * f->room + right;
 	uint16_t depth = (uint16_t)(f->edge[row].depth + 1);
-	memcpy(&f->before[(m * (f->room - 1) + right - 1) * arms], cop_forest_w(f, row), arms * sizeof(float));
+	memcpy(&f->before[2 * (m * (f->room - 1) + right - 1) * arms], cop_forest_quick(f, row),
+	        2 * arms * sizeof(float));
 	float *doubts = cop_forest_doubts(f, row);
 	for (size_t k = 0; k < arms; k++)
 		doubts[k] /= doubts[k] + INHERIT * (1.0f - doubts[k]);
-	memcpy(cop_forest_w(f, other), cop_forest_w(f, row), 2 * arms * sizeof(float));
+	memcpy(cop_forest_quick(f, other), cop_forest_quick(f, row), 3 * arms * sizeof(float));
 	node[child] = cop_forest_leaf(child, node[at].leaf);
 	node[child + 1] = cop_forest_leaf(child + 1, right);
 	node[at] = (cop_forest_node){

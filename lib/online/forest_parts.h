@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "online/forest.h"
+#include "online/stack.h"
 
 #define COP_FOREST_CANDIDATES 8    /* splits that a leaf watches */
 #define COP_FOREST_LEAVES     256  /* of a tree, at most */
@@ -61,13 +62,15 @@ struct cop_forest {
 	uint32_t *leaves;      /* M: of each tree, so far; nodes: 2 leaves - 1 */
 	uint32_t *depth;       /* M: of each tree's deepest leaf */
 	cop_forest_node *node; /* M x nodes */
-	float *before;         /* M x (room - 1) x K: w of a divided leaf, by the order of dividing */
+	float *before;         /* M x (room - 1) x 2 K: values of a divided leaf, by the order of dividing */
 	/* Of leaf l of tree m, row m room + l: */
-	float *value;            /* 2 K: w, then doubts, each 1 / (1 + n) */
+	float *value;            /* 3 K: quick values, steady ones, and doubts, each 1 / (1 + n) */
 	cop_forest_edge *edge;   /* 1 */
 	cop_forest_sum *sum;     /* K */
 	cop_forest_right *right; /* K */
 	uint32_t *end;           /* M: node that the last row ended in */
+	cop_stack stack;         /* of the two sums */
+	float *sums;             /* 2 K: quick and steady, of the last row */
 	cop_forest_table place;  /* entries of the last sparse row */
 	cop_forest_table credit; /* explanations: contribution of each feature */
 	uint32_t *credited;      /* its places that are taken, at most M DEPTH */
@@ -75,10 +78,14 @@ struct cop_forest {
 };
 
 static inline size_t cop_forest_nodes(const cop_forest *f) { return 2 * f->room - 1; }
-static inline float *cop_forest_w(const cop_forest *f, size_t row) { return f->value + 2 * row * f->set.arms; }
+static inline float *cop_forest_quick(const cop_forest *f, size_t row) { return f->value + 3 * row * f->set.arms; }
+static inline float *cop_forest_steady(const cop_forest *f, size_t row)
+{
+	return f->value + (3 * row + 1) * f->set.arms;
+}
 static inline float *cop_forest_doubts(const cop_forest *f, size_t row)
 {
-	return f->value + (2 * row + 1) * f->set.arms;
+	return f->value + (3 * row + 2) * f->set.arms;
 }
 static inline cop_forest_node cop_forest_leaf(uint32_t at, uint32_t leaf)
 {

@@ -17,7 +17,7 @@ static void save_leaf(const cop_forest *f, size_t row, cop_bytes *bytes)
 	cop_bytes_put_f32(bytes, e->squares);
 	cop_bytes_put_u8(bytes, e->one);
 	cop_bytes_put_u8(bytes, e->ready);
-	cop_bytes_put_f32s(bytes, cop_forest_w(f, row), 2 * arms);
+	cop_bytes_put_f32s(bytes, cop_forest_quick(f, row), 3 * arms);
 	for (size_t k = row * arms; k < (row + 1) * arms; k++) {
 		cop_bytes_put_f32(bytes, f->sum[k].n);
 		cop_bytes_put_f32(bytes, f->sum[k].loss);
@@ -34,6 +34,7 @@ void cop_forest_save(const cop_forest *f, cop_bytes *bytes)
 	cop_bytes_put_u64(bytes, f->set.trees);
 	cop_bytes_put_u64(bytes, f->room);
 	cop_bytes_put_rng(bytes, &f->rng);
+	cop_stack_save(&f->stack, bytes);
 	for (size_t m = 0; m < f->set.trees; m++) {
 		const cop_forest_node *node = &f->node[m * cop_forest_nodes(f)];
 		cop_bytes_put_u32(bytes, f->leaves[m]);
@@ -44,7 +45,7 @@ void cop_forest_save(const cop_forest *f, cop_bytes *bytes)
 			cop_bytes_put_f32(bytes, leaf ? 0.0f : node[i].threshold);
 		}
 		cop_bytes_put_f32s(
-		        bytes, &f->before[m * (f->room - 1) * f->set.arms], (f->leaves[m] - 1) * f->set.arms);
+		        bytes, &f->before[2 * m * (f->room - 1) * f->set.arms], 2 * (f->leaves[m] - 1) * f->set.arms);
 		for (size_t l = 0; l < f->leaves[m]; l++)
 			save_leaf(f, m * f->room + l, bytes);
 	}
@@ -99,7 +100,7 @@ static void load_leaf(cop_forest *f, size_t row, cop_cursor *cursor)
 	size_t arms = f->set.arms;
 	const float *doubts = cop_forest_doubts(f, row);
 	load_edge(f, &f->edge[row], cursor);
-	load_values(cop_forest_w(f, row), 2 * arms, cursor);
+	load_values(cop_forest_quick(f, row), 3 * arms, cursor);
 	for (size_t k = 0; k < arms && cursor->err == COP_OK; k++)
 		if (!(doubts[k] > 0.0f && doubts[k] <= 1.0f))
 			cursor->err = COP_EFORMAT;
@@ -153,7 +154,7 @@ static void load_tree(cop_forest *f, size_t m, cop_cursor *cursor)
 	}
 	if (cursor->err == COP_OK && !make_tree(f, m, 2 * leaves - 1))
 		cursor->err = COP_EFORMAT;
-	load_values(&f->before[m * (f->room - 1) * f->set.arms], (leaves - 1) * f->set.arms, cursor);
+	load_values(&f->before[2 * m * (f->room - 1) * f->set.arms], 2 * (leaves - 1) * f->set.arms, cursor);
 	for (size_t l = 0; l < leaves && cursor->err == COP_OK; l++)
 		load_leaf(f, m * f->room + l, cursor);
 }
@@ -171,6 +172,9 @@ cop_err cop_forest_load(cop_forest *f, cop_cursor *cursor)
 	        room != f->room)
 		return COP_ESHAPE;
 	cop_cursor_rng(cursor, &f->rng);
+	cop_err err = cop_stack_load(&f->stack, cursor);
+	if (err != COP_OK)
+		return err == COP_ESHAPE ? COP_EFORMAT : err;
 	for (size_t m = 0; m < trees && cursor->err == COP_OK; m++)
 		load_tree(f, m, cursor);
 	return cursor->err;

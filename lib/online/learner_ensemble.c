@@ -1,5 +1,6 @@
 /* The mixture (online/mixture.h) over arms: every expert predicts every arm's loss and learns from every event; the
  * policy explores on the mixture's prediction. */
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -27,6 +28,7 @@ typedef struct ensemble {
 	uint32_t *raw_index;
 	float *doubt;
 	float *hoped; /* the mixture's losses less optimism times doubt */
+	float *told;  /* the mixture's losses within [0, 1] */
 } ensemble;
 
 static void destroy(cop_learner *learner)
@@ -39,6 +41,7 @@ static void destroy(cop_learner *learner)
 	cop_explorer_fini(&e->explorer);
 	cop_mem_free(e->doubt);
 	cop_mem_free(e->hoped);
+	cop_mem_free(e->told);
 	cop_mem_free(e->raw_value);
 	cop_mem_free(e->raw_index);
 	cop_mem_free(e);
@@ -108,9 +111,11 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	size_t values = settings->features == 0 ? settings->max_nonzeros : settings->features;
 	e->doubt = cop_mem_alloc(settings->arms, sizeof *e->doubt);
 	e->hoped = cop_mem_alloc(settings->arms, sizeof *e->hoped);
+	e->told = cop_mem_alloc(settings->arms, sizeof *e->told);
 	e->raw_value = cop_mem_alloc(values, sizeof *e->raw_value);
 	e->raw_index = cop_mem_alloc(settings->features == 0 ? values : 0, sizeof *e->raw_index);
-	bool room = e->doubt != NULL && e->hoped != NULL && e->raw_value != NULL && e->raw_index != NULL;
+	bool room =
+	        e->doubt != NULL && e->hoped != NULL && e->told != NULL && e->raw_value != NULL && e->raw_index != NULL;
 	cop_err err = room ? cop_mixture_init(&e->mixture, settings->arms) : COP_ENOMEM;
 	if (err == COP_OK)
 		err = cop_explorer_init(&e->explorer, &e->base.settings);
@@ -182,6 +187,7 @@ static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *m
 	cop_err err = cop_explorer_choose(&e->explorer, &learner->settings.exploration, hope(e), mask, out);
 	if (err != COP_OK)
 		return err;
+	out->greedy = out->arm == cop_explorer_best(&e->explorer, e->mixture.mixed, mask);
 	cop_mixture_predictions(&e->mixture, out->arm, out->prediction);
 	return COP_OK;
 }
@@ -193,8 +199,13 @@ static cop_err view(
 	predict(e, raw);
 	cop_mixture_predictions(&e->mixture, decision->arm, decision->prediction);
 	cop_err err = cop_explorer_view(&e->explorer, &learner->settings.exploration, hope(e), mask, out);
-	out->loss = e->mixture.mixed;
-	return err;
+	if (err != COP_OK)
+		return err;
+	for (size_t k = 0; k < learner->settings.arms; k++)
+		e->told[k] = fminf(fmaxf(e->mixture.mixed[k], 0.0f), 1.0f);
+	out->best = cop_explorer_best(&e->explorer, e->mixture.mixed, mask);
+	out->loss = e->told;
+	return COP_OK;
 }
 
 static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decision *decision, const double *loss)
@@ -237,7 +248,7 @@ static void explain(cop_learner *learner, const cop_row *raw, const cop_decision
 	out->prediction = (double)e->mixture.mixed[decision->arm];
 	for (size_t i = 0; i < e->mixture.count; i++) {
 		cop_explained_expert *expert = cop_explanation_expert(out, e->expert[i]->member.name);
-		expert->weight = e->mixture.weight[i];
+		expert->weight = e->mixture.stack.weight[i];
 		expert->prediction = (double)e->mixture.loss[i][decision->arm];
 		e->expert[i]->explain(e->mixture.member[i], &e->x, decision->arm, out, expert);
 	}

@@ -210,7 +210,7 @@ static void explain(cop_learner *learner, const cop_row *x, const cop_row *candi
 	e->prediction = (double)r->mixture.mixed[0];
 	for (size_t i = 0; i < MEMBERS; i++) {
 		cop_explained_expert *expert = cop_explanation_expert(e, members[i]->member.name);
-		expert->weight = r->mixture.weight[i];
+		expert->weight = r->mixture.stack.weight[i];
 		expert->prediction = (double)r->mixture.loss[i][0];
 		members[i]->explain(r->mixture.member[i], &rows, e, expert);
 	}

@@ -6,14 +6,11 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
-#define START           0.05 /* variance of weights, in units of the losses', before the first event */
-#define FORGET          0.9995
-#define FARTHEST        2.0         /* of a prediction from the prior */
-#define LARGEST         1e9         /* weight, by far */
-#define STACKED         0x53000000u /* with the number of members: what is written is stacked weights */
 #define DEFAULT_EPSILON 0.1
 #define OPTIMISM        0.3
 #define PRIOR_LOSS      0.5f /* predicted by a member that has run away: it knows nothing */
+
+_Static_assert(COP_LEARNER_EXPERTS <= COP_STACK_MOST, "COP_STACK_MOST is too small");
 
 /* The oblique trees' number and height for dense and sparse contexts, and the policies' gammas. */
 typedef struct defaults {
@@ -70,14 +67,7 @@ cop_err cop_mixture_join(cop_mixture *mixture, const cop_member_class *class, vo
 	return mixture->loss[i] == NULL ? COP_ENOMEM : COP_OK;
 }
 
-void cop_mixture_begin(cop_mixture *mixture)
-{
-	memset(mixture->p, 0, sizeof mixture->p);
-	for (size_t i = 0; i < mixture->count; i++) {
-		mixture->weight[i] = 1.0 / (double)mixture->count;
-		mixture->p[i][i] = START;
-	}
-}
+void cop_mixture_begin(cop_mixture *mixture) { cop_stack_begin(&mixture->stack, mixture->count); }
 
 void cop_mixture_mix(cop_mixture *mixture, size_t n)
 {
@@ -85,7 +75,7 @@ void cop_mixture_mix(cop_mixture *mixture, size_t n)
 		mixture->mixed[k] = PRIOR_LOSS;
 	for (size_t i = 0; i < mixture->count; i++) {
 		float *loss = mixture->loss[i];
-		float weight = (float)mixture->weight[i];
+		float weight = (float)mixture->stack.weight[i];
 		for (size_t k = 0; k < n; k++) {
 			if (!isfinite(loss[k]))
 				loss[k] = PRIOR_LOSS;
@@ -100,90 +90,19 @@ void cop_mixture_predictions(const cop_mixture *mixture, size_t which, float *pr
 		prediction[i] = mixture->loss[i][which];
 }
 
-/* P z and 1 + z P z. */
-static double spread_of(const cop_mixture *mixture, const double *z, double *pz)
-{
-	double spread = 1.0;
-	for (size_t i = 0; i < mixture->count; i++) {
-		pz[i] = 0.0;
-		for (size_t j = 0; j < mixture->count; j++)
-			pz[i] += mixture->p[i][j] * z[j];
-		spread += z[i] * pz[i];
-	}
-	return spread;
-}
-
-/* Less certain by a step of forgetting, but of no direction less than at first. */
-static void forget(cop_mixture *mixture)
-{
-	for (size_t i = 0; i < mixture->count; i++)
-		if (mixture->p[i][i] > START * FORGET)
-			return;
-	for (size_t i = 0; i < mixture->count; i++)
-		for (size_t j = 0; j < mixture->count; j++)
-			mixture->p[i][j] /= FORGET;
-}
-
-/* Of no direction less certain than at first, and no weight beyond measure. */
-static bool is_sound(const cop_mixture *mixture)
-{
-	bool sound = true;
-	for (size_t i = 0; i < mixture->count; i++) {
-		sound = sound && mixture->p[i][i] > 0.0 && fabs(mixture->weight[i]) <= LARGEST;
-		for (size_t j = 0; j < mixture->count; j++)
-			sound = sound && fabs(mixture->p[i][j]) <= 2.0 * START;
-	}
-	return sound;
-}
-
 void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss)
 {
 	double z[COP_LEARNER_EXPERTS];
-	double pz[COP_LEARNER_EXPERTS];
-	double error = loss - (double)PRIOR_LOSS;
-	if (!isfinite(loss))
-		return;
-	for (size_t i = 0; i < mixture->count; i++) {
-		double away = (double)prediction[i] - (double)PRIOR_LOSS;
-		if (!isfinite(away))
-			return;
-		z[i] = fmin(fmax(away, -FARTHEST), FARTHEST);
-		error -= mixture->weight[i] * z[i];
-	}
-	double spread = spread_of(mixture, z, pz);
-	if (!isfinite(error) || !(spread >= 1.0)) {
-		cop_mixture_begin(mixture); /* rounding has spoiled P */
-		return;
-	}
-	for (size_t i = 0; i < mixture->count; i++) {
-		mixture->weight[i] += pz[i] * error / spread;
-		for (size_t j = 0; j < mixture->count; j++)
-			mixture->p[i][j] -= pz[i] * pz[j] / spread;
-	}
-	forget(mixture);
-	if (!is_sound(mixture))
-		cop_mixture_begin(mixture);
+	for (size_t i = 0; i < mixture->count; i++)
+		z[i] = (double)prediction[i] - (double)PRIOR_LOSS;
+	cop_stack_settle(&mixture->stack, z, loss - (double)PRIOR_LOSS);
 }
 
-void cop_mixture_save_weights(const cop_mixture *mixture, cop_bytes *bytes)
-{
-	cop_bytes_put_u32(bytes, STACKED | (uint32_t)mixture->count);
-	cop_bytes_put_f64s(bytes, mixture->weight, mixture->count);
-	for (size_t i = 0; i < mixture->count; i++)
-		cop_bytes_put_f64s(bytes, mixture->p[i], mixture->count);
-}
+void cop_mixture_save_weights(const cop_mixture *mixture, cop_bytes *bytes) { cop_stack_save(&mixture->stack, bytes); }
 
 cop_err cop_mixture_load_weights(cop_mixture *mixture, cop_cursor *cursor)
 {
-	uint32_t count = cop_cursor_u32(cursor);
-	if (cursor->err != COP_OK)
-		return cursor->err;
-	if (count != (STACKED | (uint32_t)mixture->count))
-		return COP_ESHAPE;
-	cop_cursor_f64s(cursor, mixture->weight, mixture->count);
-	for (size_t i = 0; i < mixture->count; i++)
-		cop_cursor_f64s(cursor, mixture->p[i], mixture->count);
-	return cursor->err == COP_OK && !is_sound(mixture) ? COP_EFORMAT : cursor->err;
+	return cop_stack_load(&mixture->stack, cursor);
 }
 
 void cop_mixture_save_members(const cop_mixture *mixture, cop_bytes *bytes)

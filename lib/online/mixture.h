@@ -1,14 +1,14 @@
 /* online/mixture.h: experts that predict the same losses, added up as experience says.
  *
- * The mixture's prediction is stacked (Wolpert, Stacked generalization, 1992): 1/2 + sum of w_i (f_i - 1/2) over its
- * members' predictions f_i, with w from recursive least squares on the losses of what was played and what the members
- * had predicted for it at decide; old events count less by FORGET each. Weights begin equal, sum 1; later they may be
- * negative or sum to something else. What the ensembles over arms and over candidates share; how members are asked and
+ * The mixture's prediction is 1/2 + sum of w_i (f_i - 1/2) over its members' predictions f_i, with weights stacked
+ * (online/stack.h) on the losses of what was played and what the members had predicted for it at decide.
+ * What the ensembles over arms and over candidates share; how members are asked and
  * taught is theirs. One thread per object; nothing is allocated after the members joined. */
 #ifndef COP_ONLINE_MIXTURE_H
 #define COP_ONLINE_MIXTURE_H
 
 #include "online/learner.h"
+#include "online/stack.h"
 
 /* What any member can do. */
 typedef struct cop_member_class {
@@ -25,8 +25,7 @@ typedef struct cop_mixture {
 	size_t room;  /* losses of an event, at most */
 	const cop_member_class *class[COP_LEARNER_EXPERTS];
 	void *member[COP_LEARNER_EXPERTS];
-	double weight[COP_LEARNER_EXPERTS];                 /* w */
-	double p[COP_LEARNER_EXPERTS][COP_LEARNER_EXPERTS]; /* inverse of the members' products so far */
+	cop_stack stack;                  /* w */
 	float *loss[COP_LEARNER_EXPERTS]; /* each member's predictions, 64-byte aligned; the learner fills them */
 	float *mixed;                     /* the mixture's */
 } cop_mixture;

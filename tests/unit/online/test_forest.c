@@ -1,28 +1,37 @@
-/* What a forest's values and doubts are, event by event, against the header's formulas in double: START, DECAY and
- * INHERIT are read off the first events, all others must follow from them. And what forests learn. */
+/* What a forest's values and doubts are, event by event, against the header's formulas in double: START, both DECAYs
+ * and INHERIT are read off the first events, all others must follow from them. And what forests learn. */
 #include "forest_fixture.h"
+
+#include "online/stack.h"
 
 /* ---- formulas ---- */
 
+enum { QUICK, STEADY, KINDS };
+
 typedef struct constants {
-	double start, decay;
+	double start, decay[KINDS];
 } constants;
 
-static double rate(const constants *c, double n) { return c->start / (1.0 + c->decay * n); }
+static double rate(const constants *c, int kind, double n) { return c->start / (1.0 + c->decay[kind] * n); }
 
-static double predict(cop_forest *forest, const cop_row *x, size_t arm)
+/* Predicts, and the means of either kind. */
+static double means_of(cop_forest *forest, const cop_row *x, size_t arm, double *mean)
 {
 	float loss[FOREST_ARMS];
 	cop_forest_predict(forest, x, loss);
+	cop_forest_means(forest, arm, &mean[QUICK], &mean[STEADY]);
 	return (double)loss[arm];
 }
 
-/* What share of the error the prediction takes over: r / (1 + r), by a forest that only ever saw one row. */
-static double share_taken(cop_forest *forest, const cop_row *x, size_t arm, double loss)
+/* What share of the error either mean takes over: r / (1 + r), by a forest that only ever saw one row. */
+static void share_taken(cop_forest *forest, const cop_row *x, size_t arm, double loss, double *share)
 {
-	double before = predict(forest, x, arm);
+	double before[KINDS], after[KINDS];
+	(void)means_of(forest, x, arm, before);
 	cop_forest_learn(forest, x, arm, loss, true);
-	return (predict(forest, x, arm) - before) / (loss - before);
+	(void)means_of(forest, x, arm, after);
+	for (int kind = 0; kind < KINDS; kind++)
+		share[kind] = (after[kind] - before[kind]) / (loss - 0.5 - before[kind]);
 }
 
 static constants read_off(void)
@@ -32,14 +41,17 @@ static constants read_off(void)
 	const double later = 300.0;
 	cop_forest *forest = forest_of(2, 0, 1, 1, 3);
 	constants c;
-	double share = share_taken(forest, &x, 0, 1.0);
-	c.start = share / (1.0 - share);
+	double share[KINDS];
+	share_taken(forest, &x, 0, 1.0, share);
+	assert_true(fabs(share[QUICK] - share[STEADY]) < 1e-6);
+	c.start = share[QUICK] / (1.0 - share[QUICK]);
 	for (double n = 1.0; n < later; n += 1.0)
 		cop_forest_learn(forest, &x, 0, 0.0, false);
-	share = share_taken(forest, &x, 0, 1.0);
-	c.decay = (c.start / (share / (1.0 - share)) - 1.0) / later;
+	share_taken(forest, &x, 0, 1.0, share);
+	for (int kind = 0; kind < KINDS; kind++)
+		c.decay[kind] = (c.start / (share[kind] / (1.0 - share[kind])) - 1.0) / later;
 	cop_forest_free(forest);
-	assert_true(c.start > 0.0 && c.decay > 0.0);
+	assert_true(c.start > 0.0 && c.decay[QUICK] > 0.0 && c.decay[STEADY] > 5.0 * c.decay[QUICK]);
 	return c;
 }
 
@@ -51,25 +63,35 @@ static void test_undivided_forest_equals_formula(void **state)
 	const float one[4] = { 0.5f, -1.0f, 0.0f, 1.0f };
 	const cop_row x = { .d = 4, .dense = one };
 	constants c = read_off();
-	printf("START %.6g, DECAY %.6g\n", c.start, c.decay);
+	printf("START %.6g, DECAY %.6g and %.6g\n", c.start, c.decay[QUICK], c.decay[STEADY]);
 	for (size_t t = 0; t < 3; t++) {
 		cop_forest *forest = forest_of(4, 0, 3, trees[t], 5);
-		double w[3] = { 0 }, n[3] = { 0 };
+		double w[3][KINDS] = { { 0 } }, n[3] = { 0 };
+		cop_stack stack;
 		cop_rng rng;
 		cop_rng_init(&rng, FOREST_SEED, t);
+		cop_stack_begin(&stack, KINDS);
 		for (size_t i = 0; i < 3000; i++) {
-			float loss[3], doubt[3];
+			float doubt[3];
 			size_t arm = (size_t)cop_rng_below(&rng, i < 100 ? 2 : 3);
 			double y = cop_rng_unit(&rng);
-			cop_forest_predict(forest, &x, loss);
-			cop_forest_doubt(forest, doubt);
 			for (size_t k = 0; k < 3; k++) {
-				assert_true(fabs((double)loss[k] - 0.5 - w[k]) < 1e-5);
+				double mean[KINDS], told = means_of(forest, &x, k, mean);
+				cop_forest_doubt(forest, doubt);
+				double want = 0.5;
+				for (int kind = 0; kind < KINDS; kind++) {
+					assert_true(fabs(mean[kind] - w[k][kind]) < 1e-5);
+					want += stack.weight[kind] * w[k][kind];
+				}
+				assert_true(fabs(told - want) < 1e-4);
 				assert_true(fabs((double)doubt[k] - sqrt(1.0 / (1.0 + n[k]))) < 1e-4);
 			}
 			cop_forest_learn(forest, &x, arm, y, i % 2 == 0);
-			double r = rate(&c, n[arm]);
-			w[arm] += r * (y - 0.5 - w[arm]) / (1.0 + r);
+			cop_stack_settle(&stack, w[arm], y - 0.5);
+			for (int kind = 0; kind < KINDS; kind++) {
+				double r = rate(&c, kind, n[arm]);
+				w[arm][kind] += r * (y - 0.5 - w[arm][kind]) / (1.0 + r);
+			}
 			n[arm] += 1.0;
 		}
 		assert_int_equal(cop_forest_leaves(forest), trees[t]);
@@ -89,18 +111,23 @@ static void test_one_tree_equals_formula_through_divisions(void **state)
 	size_t divided = 0;
 	forest_begin(&e, forest_corner, 2, 10);
 	for (size_t i = 0; i < 4000; i++) {
-		float before[2], after[2], doubt[2], doubt_after[2];
+		double before[2][KINDS], after[2][KINDS];
+		float doubt[2], doubt_after[2];
 		forest_draw(&e);
 		size_t leaves = cop_forest_leaves(forest), k = e.arm;
-		cop_forest_predict(forest, &e.x, before);
+		(void)means_of(forest, &e.x, 1 - k, before[1]);
+		(void)means_of(forest, &e.x, k, before[0]);
 		cop_forest_doubt(forest, doubt);
 		cop_forest_learn(forest, &e.x, k, e.y, true);
-		cop_forest_predict(forest, &e.x, after);
+		(void)means_of(forest, &e.x, 1 - k, after[1]);
+		(void)means_of(forest, &e.x, k, after[0]);
 		cop_forest_doubt(forest, doubt_after);
-		double n = 1.0 / ((double)doubt[k] * (double)doubt[k]) - 1.0, r = rate(&c, n);
-		double want = (double)before[k] + r * (e.y - (double)before[k]) / (1.0 + r);
-		assert_true(fabs((double)after[k] - want) < 1e-5);
-		assert_true(after[1 - k] == before[1 - k]);
+		double n = 1.0 / ((double)doubt[k] * (double)doubt[k]) - 1.0;
+		for (int kind = 0; kind < KINDS; kind++) {
+			double r = rate(&c, kind, n), was = before[0][kind];
+			assert_true(fabs(after[0][kind] - was - r * (e.y - 0.5 - was) / (1.0 + r)) < 1e-5);
+			assert_true(after[1][kind] == before[1][kind]);
+		}
 		double now = 1.0 / ((double)doubt_after[k] * (double)doubt_after[k]) - 1.0;
 		if (cop_forest_leaves(forest) == leaves) {
 			assert_true(fabs(now - (n + 1.0)) < 1e-4 * (n + 1.0));
@@ -129,12 +156,15 @@ static void test_one_tree_moves_its_leaf_alone(void **state)
 	(void)forest_run(forest, &e, 2000);
 	forest_begin(&others, forest_corner, 2, 12);
 	for (size_t i = 0; i < 2000; i++) {
+		double at[KINDS], other[KINDS], at_after[KINDS], other_after[KINDS];
 		forest_draw(&e);
 		forest_draw(&others);
-		double at = predict(forest, &e.x, e.arm), other = predict(forest, &others.x, e.arm);
+		(void)means_of(forest, &e.x, e.arm, at);
+		(void)means_of(forest, &others.x, e.arm, other);
 		cop_forest_learn(forest, &e.x, e.arm, 0.4, false);
-		double step = predict(forest, &e.x, e.arm) - at;
-		double gap = predict(forest, &others.x, e.arm) - other;
+		(void)means_of(forest, &e.x, e.arm, at_after);
+		(void)means_of(forest, &others.x, e.arm, other_after);
+		double step = at_after[QUICK] - at[QUICK], gap = other_after[QUICK] - other[QUICK];
 		assert_true(gap == 0.0 || fabs(gap - step) < 1e-6);
 		moved += gap != 0.0;
 		stayed += gap == 0.0;
@@ -153,17 +183,21 @@ static void test_learn_takes_over_part_of_the_error(void **state)
 	forest_events e;
 	forest_begin(&e, forest_noisy_threshold, 4, 13);
 	for (size_t i = 0; i < 3000; i++) {
-		float loss[4], doubt[4];
+		double before[KINDS], after[KINDS];
+		float doubt[4];
 		forest_draw(&e);
-		cop_forest_predict(forest, &e.x, loss);
+		assert_true(isfinite(means_of(forest, &e.x, e.arm, before)));
 		cop_forest_doubt(forest, doubt);
 		for (size_t k = 0; k < 4; k++)
-			assert_true(isfinite(loss[k]) && doubt[k] > 0.0f && doubt[k] <= 1.0f);
-		double error = e.y - (double)loss[e.arm];
+			assert_true(doubt[k] > 0.0f && doubt[k] <= 1.0f);
 		cop_forest_learn(forest, &e.x, e.arm, e.y, true);
-		double share = (predict(forest, &e.x, e.arm) - (double)loss[e.arm]) / error;
-		if (fabs(error) > 1e-2)
-			assert_true(share > 0.0 && share < most + 1e-4);
+		(void)means_of(forest, &e.x, e.arm, after);
+		for (int kind = 0; kind < KINDS; kind++) {
+			double error = e.y - 0.5 - before[kind];
+			double share = (after[kind] - before[kind]) / error;
+			if (fabs(error) > 1e-2)
+				assert_true(share > 0.0 && share < most + 1e-4);
+		}
 	}
 	cop_forest_free(forest);
 }

@@ -53,35 +53,32 @@ static void make(cop_mixture *mixture, size_t count)
 
 typedef struct oracle {
 	size_t count;
-	double forget, most, w[COP_LEARNER_EXPERTS], p[COP_LEARNER_EXPERTS][COP_LEARNER_EXPERTS];
+	double forget, most, w[COP_LEARNER_EXPERTS], r[COP_LEARNER_EXPERTS][COP_LEARNER_EXPERTS];
 } oracle;
 
-/* What P grows by for an event without products, once there have been others. */
-static double read_forget(size_t count)
+/* R keeps FORGET of what an event added to its beginning. */
+static double read_forget(void)
 {
 	cop_mixture mixture;
-	float half[COP_LEARNER_EXPERTS] = { 0 };
-	make(&mixture, count);
-	for (size_t n = 0; n < 100; n++) {
-		half[n % count] = n / count % 2 == 0 ? 0.0f : 1.0f;
-		cop_mixture_settle(&mixture, half, 0.5);
-	}
-	double before = mixture.p[0][0];
-	for (size_t i = 0; i < count; i++)
-		half[i] = 0.5f;
+	const float up[COP_LEARNER_EXPERTS] = { 1.0f };
+	const float half[COP_LEARNER_EXPERTS] = { 0.5f };
+	make(&mixture, 1);
+	double start = mixture.stack.r[0][0];
+	cop_mixture_settle(&mixture, up, 1.0);
+	double high = mixture.stack.r[0][0];
 	cop_mixture_settle(&mixture, half, 0.5);
-	double forget = before / mixture.p[0][0];
+	double forget = (mixture.stack.r[0][0] - start) / (high - start);
 	cop_mixture_fini(&mixture);
 	return forget;
 }
 
 static void oracle_begin(oracle *o, const cop_mixture *mixture)
 {
-	o->count = mixture->count;
-	o->forget = read_forget(mixture->count);
-	o->most = mixture->p[0][0];
-	memcpy(o->w, mixture->weight, sizeof o->w);
-	memcpy(o->p, mixture->p, sizeof o->p);
+	*o = (oracle){ .count = mixture->count, .forget = read_forget(), .most = 1.0 / mixture->stack.r[0][0] };
+	for (size_t i = 0; i < o->count; i++) {
+		o->w[i] = mixture->stack.weight[i];
+		o->r[i][i] = 1.0 / o->most;
+	}
 }
 
 static double oracle_predict(const oracle *o, const float *f)
@@ -92,28 +89,36 @@ static double oracle_predict(const oracle *o, const float *f)
 	return sum;
 }
 
+/* R x = z by Gauss and Jordan. */
+static void oracle_solve(const oracle *o, const double *z, double *x)
+{
+	double m[COP_LEARNER_EXPERTS][COP_LEARNER_EXPERTS + 1];
+	for (size_t i = 0; i < o->count; i++) {
+		memcpy(m[i], o->r[i], o->count * sizeof(double));
+		m[i][o->count] = z[i];
+	}
+	for (size_t i = 0; i < o->count; i++)
+		for (size_t row = 0; row < o->count; row++) {
+			double times = row == i ? 0.0 : m[row][i] / m[i][i];
+			for (size_t j = 0; j <= o->count; j++)
+				m[row][j] -= times * m[i][j];
+		}
+	for (size_t i = 0; i < o->count; i++)
+		x[i] = m[i][o->count] / m[i][i];
+}
+
 static void oracle_settle(oracle *o, const float *f, double loss)
 {
-	double z[COP_LEARNER_EXPERTS], pz[COP_LEARNER_EXPERTS], spread = 1.0, error = loss - oracle_predict(o, f);
+	double z[COP_LEARNER_EXPERTS], step[COP_LEARNER_EXPERTS], error = loss - oracle_predict(o, f);
 	for (size_t i = 0; i < o->count; i++)
 		z[i] = (double)f[i] - 0.5;
-	for (size_t i = 0; i < o->count; i++) {
-		pz[i] = 0.0;
-		for (size_t j = 0; j < o->count; j++)
-			pz[i] += o->p[i][j] * z[j];
-		spread += pz[i] * z[i];
-	}
-	for (size_t i = 0; i < o->count; i++)
-		o->w[i] += pz[i] / spread * error;
-	double largest = 0.0; /* no weight becomes less certain than it was at first */
-	for (size_t i = 0; i < o->count; i++) {
-		for (size_t j = 0; j < o->count; j++)
-			o->p[i][j] -= pz[i] * pz[j] / spread;
-		largest = fmax(largest, o->p[i][i]);
-	}
 	for (size_t i = 0; i < o->count; i++)
 		for (size_t j = 0; j < o->count; j++)
-			o->p[i][j] /= largest <= o->most * o->forget ? o->forget : 1.0;
+			o->r[i][j] =
+			        o->forget * o->r[i][j] + z[i] * z[j] + (i == j ? (1.0 - o->forget) / o->most : 0.0);
+	oracle_solve(o, z, step);
+	for (size_t i = 0; i < o->count; i++)
+		o->w[i] += step[i] * error;
 }
 
 /* ---- tests ---- */
@@ -125,9 +130,9 @@ static void test_begin_weights_are_equal(void **state)
 		cop_mixture mixture;
 		make(&mixture, count);
 		for (size_t i = 0; i < count; i++) {
-			assert_true(fabs(mixture.weight[i] - 1.0 / (double)count) < 1e-15);
+			assert_true(fabs(mixture.stack.weight[i] - 1.0 / (double)count) < 1e-15);
 			for (size_t j = 0; j < count; j++)
-				assert_true(i == j ? mixture.p[i][i] > 0.0 : mixture.p[i][j] == 0.0);
+				assert_true(i == j ? mixture.stack.r[i][i] > 0.0 : mixture.stack.r[i][j] == 0.0);
 		}
 		cop_mixture_fini(&mixture);
 		assert_int_equal(alive, 0);
@@ -142,7 +147,7 @@ static void test_mix_adds_what_members_are_off_one_half(void **state)
 	cop_rng rng;
 	cop_rng_init(&rng, SEED, 0);
 	make(&mixture, 4);
-	memcpy(mixture.weight, weights, sizeof weights);
+	memcpy(mixture.stack.weight, weights, sizeof weights);
 	for (size_t n = 1; n <= ROOM; n++) {
 		float f[COP_LEARNER_EXPERTS], want[ROOM][COP_LEARNER_EXPERTS];
 		for (size_t k = 0; k < n; k++)
@@ -198,7 +203,7 @@ static void test_settle_equals_recursive_least_squares(void **state)
 		oracle_begin(&o, &mixture);
 		assert_true(o.forget > 0.9 && o.forget <= 1.0);
 		if (count == 1)
-			printf("FORGET %.9g, P %.6g at first\n", o.forget, mixture.p[0][0]);
+			printf("FORGET %.9g, START %.6g\n", o.forget, o.most);
 		for (size_t n = 0; n < 3000; n++) {
 			float f[COP_LEARNER_EXPERTS] = { 0 };
 			double truth = cop_rng_unit(&rng);
@@ -208,10 +213,10 @@ static void test_settle_equals_recursive_least_squares(void **state)
 			cop_mixture_settle(&mixture, f, loss);
 			oracle_settle(&o, f, loss);
 			for (size_t i = 0; i < count; i++) {
-				assert_true(fabs(mixture.weight[i] - o.w[i]) < 1e-6);
+				assert_true(fabs(mixture.stack.weight[i] - o.w[i]) < 1e-6);
 				for (size_t j = 0; j < count; j++)
-					assert_true(fabs(mixture.p[i][j] - o.p[i][j]) <=
-					            1e-6 * sqrt(o.p[i][i] * o.p[j][j]));
+					assert_true(fabs(mixture.stack.r[i][j] - o.r[i][j]) <=
+					            1e-6 * sqrt(o.r[i][i] * o.r[j][j]));
 			}
 		}
 		cop_mixture_fini(&mixture);
@@ -232,10 +237,10 @@ static void recovers(double a, double b, uint64_t stream)
 		double loss = 0.5 + a * ((double)f[0] - 0.5) + b * ((double)f[1] - 0.5);
 		cop_mixture_settle(&mixture, f, loss + 0.05 * cop_rng_normal(&rng));
 	}
-	if (!(fabs(mixture.weight[0] - a) < 0.04 && fabs(mixture.weight[1] - b) < 0.04 &&
-	            fabs(mixture.weight[2]) < 0.04))
-		fail_msg("weights %.3f, %.3f, %.3f; expected %.3f, %.3f, 0", mixture.weight[0], mixture.weight[1],
-		        mixture.weight[2], a, b);
+	if (!(fabs(mixture.stack.weight[0] - a) < 0.04 && fabs(mixture.stack.weight[1] - b) < 0.04 &&
+	            fabs(mixture.stack.weight[2]) < 0.04))
+		fail_msg("weights %.3f, %.3f, %.3f; expected %.3f, %.3f, 0", mixture.stack.weight[0],
+		        mixture.stack.weight[1], mixture.stack.weight[2], a, b);
 	cop_mixture_fini(&mixture);
 }
 
@@ -264,10 +269,10 @@ static void test_settle_follows_experts_that_change_places(void **state)
 		f[n >= 10000] = (float)loss;
 		cop_mixture_settle(&mixture, f, loss);
 		if (n == 9999)
-			assert_true(fabs(mixture.weight[0] - 1.0) < 0.02 && fabs(mixture.weight[1]) < 0.02);
+			assert_true(fabs(mixture.stack.weight[0] - 1.0) < 0.02 && fabs(mixture.stack.weight[1]) < 0.02);
 	}
-	printf("after changing places: %.3f, %.3f\n", mixture.weight[0], mixture.weight[1]);
-	assert_true(mixture.weight[1] > 0.6 && mixture.weight[0] < 0.4);
+	printf("after changing places: %.3f, %.3f\n", mixture.stack.weight[0], mixture.stack.weight[1]);
+	assert_true(mixture.stack.weight[1] > 0.6 && mixture.stack.weight[0] < 0.4);
 	cop_mixture_fini(&mixture);
 }
 
@@ -290,8 +295,8 @@ static void test_settle_not_finite_changes_nothing(void **state)
 			bad[i] = strange[s];
 			cop_mixture_settle(&mixture, bad, 0.5);
 			cop_mixture_settle(&mixture, f, (double)strange[s]);
-			assert_memory_equal(mixture.weight, before.weight, sizeof before.weight);
-			assert_memory_equal(mixture.p, before.p, sizeof before.p);
+			assert_memory_equal(mixture.stack.weight, before.stack.weight, sizeof before.stack.weight);
+			assert_memory_equal(mixture.stack.r, before.stack.r, sizeof before.stack.r);
 		}
 	cop_mixture_fini(&mixture);
 }
@@ -299,12 +304,12 @@ static void test_settle_not_finite_changes_nothing(void **state)
 static void check_sound(const cop_mixture *mixture)
 {
 	for (size_t i = 0; i < mixture->count; i++) {
-		assert_true(isfinite(mixture->weight[i]));
-		assert_true(isfinite(mixture->p[i][i]) && mixture->p[i][i] > 0.0);
+		assert_true(isfinite(mixture->stack.weight[i]));
+		assert_true(isfinite(mixture->stack.r[i][i]) && mixture->stack.r[i][i] > 0.0);
 		for (size_t j = 0; j < i; j++) {
-			double scale = sqrt(mixture->p[i][i] * mixture->p[j][j]);
-			assert_true(fabs(mixture->p[i][j]) <= scale * (1.0 + 1e-6));
-			assert_true(fabs(mixture->p[i][j] - mixture->p[j][i]) <= 1e-6 * scale);
+			double scale = sqrt(mixture->stack.r[i][i] * mixture->stack.r[j][j]);
+			assert_true(fabs(mixture->stack.r[i][j]) <= scale * (1.0 + 1e-6));
+			assert_true(fabs(mixture->stack.r[i][j] - mixture->stack.r[j][i]) <= 1e-6 * scale);
 		}
 	}
 }
@@ -333,9 +338,9 @@ static void test_settle_long_dull_streams_stay_sound(void **state)
 			cop_mixture_settle(&mixture, f, (double)f[2]);
 		}
 		check_sound(&mixture);
-		printf("dull stream %d, then: %.3f %.3f %.3f %.3f\n", dull, mixture.weight[0], mixture.weight[1],
-		        mixture.weight[2], mixture.weight[3]);
-		assert_true(mixture.weight[2] > 0.7 && mixture.weight[2] - mixture.weight[1] > 0.9);
+		printf("dull stream %d, then: %.3f %.3f %.3f %.3f\n", dull, mixture.stack.weight[0],
+		        mixture.stack.weight[1], mixture.stack.weight[2], mixture.stack.weight[3]);
+		assert_true(mixture.stack.weight[2] > 0.7 && mixture.stack.weight[2] - mixture.stack.weight[1] > 0.9);
 		cop_mixture_fini(&mixture);
 	}
 }
@@ -355,9 +360,9 @@ static void test_settle_huge_predictions_stay_finite(void **state)
 		cop_mixture_settle(&mixture, f, n % 3 == 0 ? 1.0 : 0.0);
 	}
 	for (size_t i = 0; i < 4; i++) {
-		assert_true(isfinite(mixture.weight[i]));
+		assert_true(isfinite(mixture.stack.weight[i]));
 		for (size_t j = 0; j < 4; j++)
-			assert_true(isfinite(mixture.p[i][j]));
+			assert_true(isfinite(mixture.stack.r[i][j]));
 	}
 	cop_mixture_fini(&mixture);
 }
@@ -385,9 +390,9 @@ static void test_saved_weights_load_and_others_are_refused(void **state)
 	assert_int_equal(cop_mixture_load_weights(&b, &cursor), COP_OK);
 	assert_int_equal(cop_cursor_left(&cursor), 0);
 	for (size_t i = 0; i < 3; i++) {
-		assert_true(a.weight[i] == b.weight[i]);
+		assert_true(a.stack.weight[i] == b.stack.weight[i]);
 		for (size_t j = 0; j < 3; j++)
-			assert_true(a.p[i][j] == b.p[i][j]);
+			assert_true(a.stack.r[i][j] == b.stack.r[i][j]);
 	}
 	cop_mixture_save_weights(&b, &again);
 	assert_bytes_equal(&bytes, &again);

@@ -16,7 +16,9 @@
 static cop_second_order *model_of(size_t inputs, size_t arms, bool full)
 {
 	cop_second_order *model;
-	assert_int_equal(cop_second_order_new(cop_kernel_best(), inputs, arms, full ? cop_kernel_pad(inputs) : 0, RIDGE, &model), COP_OK);
+	assert_int_equal(
+	        cop_second_order_new(cop_kernel_best(), inputs, arms, full ? cop_kernel_pad(inputs) : 0, RIDGE, &model),
+	        COP_OK);
 	return model;
 }
 

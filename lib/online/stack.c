@@ -1,0 +1,110 @@
+#include "online/stack.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define START   0.05 /* variance of weights, in units of the truths', before the first event */
+#define FORGET  0.9995
+#define LARGEST 1e6 /* weight */
+#define MARK    0x53000000u
+
+void cop_stack_begin(cop_stack *stack, size_t count)
+{
+	*stack = (cop_stack){ .count = count };
+	for (size_t i = 0; i < count; i++) {
+		stack->weight[i] = 1.0 / (double)count;
+		stack->r[i][i] = 1.0 / START;
+	}
+}
+
+/* Solves R x = z by Cholesky's factors; false: R is not positive definite. */
+static bool solve(const cop_stack *stack, const double *z, double *x)
+{
+	double l[COP_STACK_MOST][COP_STACK_MOST];
+	const size_t n = stack->count;
+	for (size_t i = 0; i < n; i++) {
+		for (size_t j = 0; j <= i; j++) {
+			double sum = stack->r[i][j];
+			for (size_t k = 0; k < j; k++)
+				sum -= l[i][k] * l[j][k];
+			if (i == j && !(sum > 0.0))
+				return false;
+			l[i][j] = i == j ? sqrt(sum) : sum / l[j][j];
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		x[i] = z[i];
+		for (size_t k = 0; k < i; k++)
+			x[i] -= l[i][k] * x[k];
+		x[i] /= l[i][i];
+	}
+	for (size_t i = n; i-- > 0;) {
+		for (size_t k = i + 1; k < n; k++)
+			x[i] -= l[k][i] * x[k];
+		x[i] /= l[i][i];
+	}
+	return true;
+}
+
+static bool is_sound(const cop_stack *stack)
+{
+	double x[COP_STACK_MOST];
+	const double most = COP_STACK_FARTHEST * COP_STACK_FARTHEST / (1.0 - FORGET) + 2.0 / START;
+	for (size_t i = 0; i < stack->count; i++) {
+		if (!(fabs(stack->weight[i]) <= LARGEST))
+			return false;
+		for (size_t j = 0; j < stack->count; j++)
+			if (!(fabs(stack->r[i][j]) <= most && stack->r[i][j] == stack->r[j][i]))
+				return false;
+	}
+	return solve(stack, stack->weight, x);
+}
+
+void cop_stack_settle(cop_stack *stack, const double *z, double y)
+{
+	double cut[COP_STACK_MOST] = { 0.0 };
+	double step[COP_STACK_MOST];
+	double error = y;
+	for (size_t i = 0; i < stack->count; i++) {
+		if (!isfinite(z[i]))
+			return;
+		cut[i] = fmin(fmax(z[i], -COP_STACK_FARTHEST), COP_STACK_FARTHEST);
+		error -= stack->weight[i] * cut[i];
+	}
+	if (!isfinite(error))
+		return;
+	for (size_t i = 0; i < stack->count; i++) {
+		for (size_t j = 0; j < stack->count; j++)
+			stack->r[i][j] = FORGET * stack->r[i][j] + cut[i] * cut[j];
+		stack->r[i][i] += (1.0 - FORGET) / START;
+	}
+	bool sound = solve(stack, cut, step);
+	for (size_t i = 0; i < stack->count && sound; i++) {
+		stack->weight[i] += step[i] * error;
+		sound = fabs(stack->weight[i]) <= LARGEST;
+	}
+	if (!sound)
+		cop_stack_begin(stack, stack->count);
+}
+
+void cop_stack_save(const cop_stack *stack, cop_bytes *bytes)
+{
+	cop_bytes_put_u32(bytes, MARK | (uint32_t)stack->count);
+	cop_bytes_put_f64s(bytes, stack->weight, stack->count);
+	for (size_t i = 0; i < stack->count; i++)
+		cop_bytes_put_f64s(bytes, stack->r[i], stack->count);
+}
+
+cop_err cop_stack_load(cop_stack *stack, cop_cursor *cursor)
+{
+	uint32_t count = cop_cursor_u32(cursor);
+	if (cursor->err != COP_OK)
+		return cursor->err;
+	if (count != (MARK | (uint32_t)stack->count))
+		return COP_ESHAPE;
+	cop_cursor_f64s(cursor, stack->weight, stack->count);
+	for (size_t i = 0; i < stack->count; i++)
+		cop_cursor_f64s(cursor, stack->r[i], stack->count);
+	return cursor->err == COP_OK && !is_sound(stack) ? COP_EFORMAT : cursor->err;
+}

@@ -1,0 +1,35 @@
+/* online/stack.h: stacking (Wolpert, Stacked generalization, 1992): a weighted sum of a few predictors of the same
+ * number, with weights from recursive least squares.
+ *
+ * z_i is what predictor i says away from a common origin, y the truth likewise; the sum is w z. Weights begin equal,
+ * sum 1; later they may be negative or sum to something else. Old events count less by FORGET each, and what is
+ * forgotten is made up for by as much of the beginning's certainty, 1 / START in every direction:
+ *     R <- FORGET R + (1 - FORGET) / START I + z zᵀ,   w += R^-1 z (y - w z)
+ * A plain value; one thread. */
+#ifndef COP_ONLINE_STACK_H
+#define COP_ONLINE_STACK_H
+
+#include <stddef.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+
+#define COP_STACK_MOST     4
+#define COP_STACK_FARTHEST 2.0 /* z is cut to +-this in settle */
+
+typedef struct cop_stack {
+	size_t count; /* predictors, 1 .. COP_STACK_MOST */
+	double weight[COP_STACK_MOST];
+	double r[COP_STACK_MOST][COP_STACK_MOST];
+} cop_stack;
+
+void cop_stack_begin(cop_stack *stack, size_t count);
+/* y came where z had been said. Nothing changes unless all of them are finite; what would spoil the weights makes them
+ * begin again. */
+void cop_stack_settle(cop_stack *stack, const double *z, double y);
+
+void cop_stack_save(const cop_stack *stack, cop_bytes *bytes);
+/* COP_ESHAPE: another count. COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */
+COP_CHECK cop_err cop_stack_load(cop_stack *stack, cop_cursor *cursor);
+
+#endif
