@@ -11,7 +11,7 @@
 #define MOST_ROUNDS     1000
 #define BATCHES         4 /* under way */
 #define OWN_MODEL       "bench"
-#define LOAD_OF_LATENCY 0.5 /* of what the daemon decides at most */
+#define LOAD_OF_LATENCY 0.5 /* of what the daemon sustains: decisions that it learns from too */
 
 enum { ECHO, DAEMON, SIDES };
 enum { ALONE, PIPELINED, LEARNED, BATCHED, PARTS };
@@ -108,7 +108,7 @@ static cop_err measure_latency(bench *b, double *const quantiles[SIDES])
 {
 	cop_bench_latencies taken = { 0 };
 	cop_err err = COP_OK;
-	b->rate = LOAD_OF_LATENCY * b->rates[PIPELINED].median[DAEMON];
+	b->rate = LOAD_OF_LATENCY * b->rates[LEARNED].median[DAEMON];
 	for (size_t round = 0; round < b->set->rounds && err == COP_OK; round++)
 		for (int side = 0; side < SIDES && err == COP_OK; side++) {
 			taken.count = 0;
