@@ -3,49 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/assert.h"
-#include "online/forest.h"
+#include "forest_shape.h"
 
-#define INPUTS  10
-#define ARMS    4
-#define TREES   3
 #define EVENTS  60
-#define SHAPE   4
 #define LARGEST 1e9f
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static cop_forest *forest_of(const uint8_t *shape)
-{
-	cop_forest_settings set = {
-		.inputs = 2 + shape[0] % (INPUTS - 1), .arms = 1 + shape[1] % ARMS, .trees = 1 + shape[2] % TREES
-	};
-	set.entries = shape[3] % 2 != 0 ? set.inputs : 0;
-	cop_forest *forest;
-	cop_rng rng;
-	cop_rng_init(&rng, 1, 0);
-	COP_ASSERT(cop_forest_new(&set, &rng, &forest) == COP_OK);
-	return forest;
-}
-
-/* A row of the forest's kind into the arrays. */
-static cop_row row_of(const uint8_t *shape, cop_rng *rng, float *value, uint32_t *index)
-{
-	size_t inputs = 2 + shape[0] % (INPUTS - 1);
-	cop_row x = { .d = inputs };
-	bool sparse = shape[3] % 2 != 0;
-	for (size_t j = 0; j < inputs; j++) {
-		if (sparse && j + 1 < inputs && cop_rng_below(rng, 2) == 0)
-			continue;
-		value[x.nnz] = j + 1 == inputs ? 1.0f : (float)(4.0 * cop_rng_unit(rng) - 2.0);
-		index[x.nnz++] = (uint32_t)j;
-	}
-	if (!sparse)
-		return (cop_row){ .d = inputs, .dense = value };
-	x.index = index;
-	x.value = value;
-	return x;
-}
 
 static void check_explanation(const cop_explained_expert *why)
 {
@@ -56,14 +19,14 @@ static void check_explanation(const cop_explained_expert *why)
 
 static void use(cop_forest *forest, const uint8_t *shape)
 {
-	size_t arms = 1 + shape[1] % ARMS;
+	size_t arms = shape_settings(shape).arms;
 	cop_rng rng;
 	cop_rng_init(&rng, 2, 0);
 	for (size_t n = 0; n < EVENTS; n++) {
-		float value[INPUTS], loss[ARMS], doubt[ARMS];
-		uint32_t index[INPUTS];
+		float value[SHAPE_INPUTS], loss[SHAPE_ARMS], doubt[SHAPE_ARMS];
+		uint32_t index[SHAPE_INPUTS];
 		cop_explained_expert why = { .name = "forest" };
-		cop_row x = row_of(shape, &rng, value, index);
+		cop_row x = shape_row(shape, &rng, value, index);
 		cop_forest_predict(forest, &x, loss);
 		cop_forest_doubt(forest, doubt);
 		for (size_t k = 0; k < arms; k++)
@@ -78,7 +41,7 @@ static void check_same(const cop_forest *forest, const uint8_t *shape)
 {
 	cop_bytes first, second;
 	cop_cursor cursor;
-	cop_forest *copy = forest_of(shape);
+	cop_forest *copy = shape_forest(shape);
 	cop_bytes_init(&first);
 	cop_bytes_init(&second);
 	cop_forest_save(forest, &first);
@@ -96,10 +59,10 @@ static void check_same(const cop_forest *forest, const uint8_t *shape)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	cop_cursor cursor;
-	if (size < SHAPE)
+	if (size < SHAPE_BYTES)
 		return 0;
-	cop_forest *forest = forest_of(data);
-	cop_cursor_init(&cursor, data + SHAPE, size - SHAPE);
+	cop_forest *forest = shape_forest(data);
+	cop_cursor_init(&cursor, data + SHAPE_BYTES, size - SHAPE_BYTES);
 	if (cop_forest_load(forest, &cursor) == COP_OK) {
 		check_same(forest, data);
 		use(forest, data);

@@ -1,0 +1,229 @@
+/* make_seeds CORPUS: writes the seeds of the fuzz targets that are saved states and so change with their format:
+ * CORPUS/forest/ (four bytes of shape, then what cop_forest_save gives) and CORPUS/checkpoint/mixture* (a checkpoint
+ * file of one model). Every run writes the same bytes, on the same kind of processor. tests/unit/online/
+ * test_fuzz_seeds.c tells when it is time for a run. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "forest_shape.h"
+#include "online/model.h"
+#include "store/checkpoint_file.h"
+#include "tree/model_file.h"
+
+#define PATH_ROOM     4096
+#define MOST_BYTES    ((size_t)60 << 10) /* of a seed */
+#define BEGIN         1.8e9              /* the time of the first event */
+#define CANDIDATES    3
+#define SPARSE_BITS   3
+#define SPARSE_VALUES 4
+
+static void must(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	(void)fprintf(stderr, "make_seeds: %s\n", what);
+	exit(EXIT_FAILURE);
+}
+
+static void write_file(const char *path, const cop_bytes *bytes)
+{
+	must(bytes->err == COP_OK && bytes->length <= MOST_BYTES, path);
+	FILE *file = fopen(path, "wb");
+	must(file != NULL, path);
+	bool written = fwrite(bytes->data, 1, bytes->length, file) == bytes->length;
+	must(fclose(file) == 0 && written, path);
+	(void)printf("%s: %zu bytes\n", path, bytes->length);
+}
+
+/* ---- forests ---- */
+
+typedef struct forest_seed {
+	const char *name;
+	uint8_t shape[SHAPE_BYTES];
+	size_t events;
+} forest_seed;
+
+static const forest_seed forests[] = {
+	{ "fresh", { 3, 1, 1, 0 }, 0 },
+	{ "one_arm", { 0, 0, 0, 0 }, 40 },
+	{ "dense_12", { 3, 1, 1, 0 }, 12 },
+	{ "dense_60", { 3, 1, 1, 0 }, 60 },
+	{ "dense_400", { 7, 3, 2, 0 }, 400 },
+	{ "sparse_60", { 3, 1, 1, 1 }, 60 },
+	{ "sparse_400", { 7, 2, 2, 1 }, 400 },
+};
+
+/* Arm 0 is good where input 0 is above 0, the others where it is not. */
+static void teach(cop_forest *forest, const uint8_t *shape, size_t events)
+{
+	size_t arms = shape_settings(shape).arms;
+	cop_rng rng;
+	cop_rng_init(&rng, 3, 0);
+	for (size_t n = 0; n < events; n++) {
+		float value[SHAPE_INPUTS], loss[SHAPE_ARMS];
+		uint32_t index[SHAPE_INPUTS];
+		cop_row x = shape_row(shape, &rng, value, index);
+		bool above = cop_row_index(&x, 0) == 0 && cop_row_value(&x, 0) > 0.0f;
+		size_t arm = (size_t)cop_rng_below(&rng, arms);
+		cop_forest_predict(forest, &x, loss);
+		cop_forest_learn(forest, &x, arm, above == (arm == 0) ? 0.1 : 0.9, true);
+	}
+}
+
+static void make_forest(const char *corpus, const forest_seed *seed)
+{
+	char path[PATH_ROOM];
+	cop_bytes bytes;
+	cop_forest *forest = shape_forest(seed->shape);
+	cop_bytes_init(&bytes);
+	teach(forest, seed->shape, seed->events);
+	cop_bytes_put(&bytes, seed->shape, SHAPE_BYTES);
+	cop_forest_save(forest, &bytes);
+	must(snprintf(path, sizeof path, "%s/forest/%s", corpus, seed->name) < PATH_ROOM, seed->name);
+	write_file(path, &bytes);
+	cop_bytes_fini(&bytes);
+	cop_forest_free(forest);
+}
+
+/* ---- models ---- */
+
+typedef struct model_seed {
+	const char *name;
+	const char *learner, *policy;
+	size_t features; /* 0: sparse */
+	size_t arms;     /* 0: candidates */
+	unsigned experts;
+	cop_reward_rule reward;
+	size_t events;
+} model_seed;
+
+static const model_seed models[] = {
+	{ "mixture", "ensemble", "fastcb", 2, 2, 0, COP_REWARD_EARLIEST, 40 },
+	{ "mixture_some", "ensemble", "epsilon", 3, 3, COP_EXPERT_LINEAR | COP_EXPERT_FOREST, COP_REWARD_SUM, 40 },
+	{ "mixture_sparse", "ensemble", "fastcb", 0, 2, 0, COP_REWARD_EARLIEST, 40 },
+	{ "mixture_rank", "rank", "fastcb", 2, 0, 0, COP_REWARD_EARLIEST, 40 },
+	{ "mixture_rank_sparse", "rank", "squarecb", 0, 0, 0, COP_REWARD_LAST, 40 },
+};
+
+static cop_model *model_of(const model_seed *seed)
+{
+	cop_model_settings set;
+	cop_model *model;
+	cop_diag diag = { .message = "" };
+	cop_model_settings_init(&set);
+	(void)snprintf(set.learner.learner, sizeof set.learner.learner, "%s", seed->learner);
+	(void)snprintf(set.learner.policy, sizeof set.learner.policy, "%s", seed->policy);
+	set.learner.features = seed->features;
+	set.learner.arms = seed->arms;
+	set.learner.experts = seed->experts;
+	set.learner.height = 1;
+	set.learner.trees = 1;
+	set.learner.seed = 1;
+	set.reward = seed->reward;
+	set.reward_window = 10.0;
+	if (seed->features == 0) {
+		set.learner.bits = SPARSE_BITS;
+		set.learner.max_nonzeros = SPARSE_VALUES;
+	}
+	if (seed->arms == 0) {
+		set.learner.candidate_features = seed->features;
+		set.learner.max_candidates = CANDIDATES;
+	}
+	must(cop_model_new(&set, &model, &diag) == COP_OK, diag.message);
+	return model;
+}
+
+typedef struct seed_row {
+	float value[SPARSE_VALUES];
+	uint32_t index[SPARSE_VALUES];
+} seed_row;
+
+static cop_row draw_row(size_t features, cop_rng *rng, seed_row *row)
+{
+	cop_row x = { .d = (size_t)1 << SPARSE_BITS, .nnz = SPARSE_VALUES, .index = row->index, .value = row->value };
+	for (size_t i = 0; i < SPARSE_VALUES; i++) {
+		row->value[i] = (float)(4.0 * cop_rng_unit(rng) - 2.0);
+		row->index[i] = (uint32_t)(2 * i + cop_rng_below(rng, 2));
+	}
+	return features == 0 ? x : (cop_row){ .d = features, .dense = row->value };
+}
+
+/* One event of each second; the last four go on waiting, the very last one not yet shown. */
+static void live(cop_model *model, const model_seed *seed)
+{
+	cop_rng rng;
+	cop_rng_init(&rng, 4, 0);
+	for (size_t i = 0; i < seed->events; i++) {
+		seed_row rows[1 + CANDIDATES];
+		cop_row candidate[CANDIDATES];
+		cop_event_id id;
+		cop_decision decision;
+		cop_feedback_result result;
+		bool repeated;
+		double now = BEGIN + (double)i;
+		cop_row x = draw_row(seed->features, &rng, &rows[0]);
+		cop_event_id_from_unsigned(&id, i);
+		cop_model_context context = { .id = &id, .x = &x, .defer = i + 1 == seed->events };
+		if (seed->arms == 0) {
+			context.candidate = candidate;
+			context.candidates = 1 + i % CANDIDATES;
+			for (size_t c = 0; c < CANDIDATES; c++)
+				candidate[c] = draw_row(seed->features, &rng, &rows[1 + c]);
+		}
+		must(cop_model_decide(model, &context, now, &decision, &repeated) == COP_OK, "decide");
+		double loss = (x.dense != NULL ? x.dense[0] : x.value[0]) > 0.0f == (decision.arm == 0) ? 0.25 : 0.75;
+		if (i + 4 < seed->events)
+			must(cop_model_feedback(model, &id, &loss, 1, now, &result) == COP_OK, "feedback");
+		(void)cop_model_expire(model, now, seed->events);
+	}
+}
+
+/* The body of a checkpoint, as the daemon writes it. */
+static void put_body(const cop_model *model, const model_seed *seed, cop_bytes *body)
+{
+	size_t file = cop_model_file_begin(body);
+	size_t section = cop_model_file_begin_section(body, "daemon", 1);
+	cop_bytes_put_f64(body, BEGIN + (double)seed->events);
+	cop_bytes_put_u64(body, 2 * seed->events);
+	cop_model_file_end_section(body, section);
+	section = cop_model_file_begin_section(body, "model", 1);
+	cop_bytes_put_text(body, "m");
+	size_t inner = cop_model_file_begin(body);
+	cop_model_save(model, body);
+	cop_model_file_end(body, inner);
+	cop_model_file_end_section(body, section);
+	cop_model_file_end(body, file);
+}
+
+static void make_model(const char *corpus, const model_seed *seed)
+{
+	char folder[PATH_ROOM - COP_CHECKPOINT_NAME_ROOM], from[PATH_ROOM], to[PATH_ROOM],
+	        name[COP_CHECKPOINT_NAME_ROOM];
+	cop_bytes body;
+	cop_diag diag = { .message = "" };
+	cop_model *model = model_of(seed);
+	cop_bytes_init(&body);
+	live(model, seed);
+	put_body(model, seed, &body);
+	must(body.err == COP_OK && body.length <= MOST_BYTES, seed->name);
+	must((size_t)snprintf(folder, sizeof folder, "%s/checkpoint", corpus) < sizeof folder, seed->name);
+	must(cop_checkpoint_write(folder, seed->name, 1, body.data, body.length, &diag) == COP_OK, diag.message);
+	cop_checkpoint_name(seed->name, 1, name);
+	(void)snprintf(from, sizeof from, "%s/%s", folder, name);
+	(void)snprintf(to, sizeof to, "%s/%s", folder, seed->name);
+	must(rename(from, to) == 0, to);
+	(void)printf("%s: %zu bytes\n", to, body.length);
+	cop_bytes_fini(&body);
+	cop_model_free(model);
+}
+
+int main(int argc, char **argv)
+{
+	must(argc == 2, "usage: make_seeds CORPUS");
+	for (size_t i = 0; i < sizeof forests / sizeof *forests; i++)
+		make_forest(argv[1], &forests[i]);
+	for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+		make_model(argv[1], &models[i]);
+	return EXIT_SUCCESS;
+}
