@@ -1,7 +1,9 @@
 /* online/explanation.h: why a decision was made: a plain record that learners fill and others render.
  *
- * Feature indices are the raw ones; index == features is the constant. `value` is the standardised input, `weight` its
- * weight, contribution = weight * value. Fixed size after new, so that filling one allocates nothing. */
+ * Feature indices are the raw ones; index == features is the constant, one beyond it a product of two features
+ * (cop_learner_product). `value` is the standardised input, `weight` its weight, contribution = weight * value; a
+ * forest credits features without weighing them (online/forest.h), weight 0. Fixed size after new, so that filling one
+ * allocates nothing. */
 #ifndef COP_ONLINE_EXPLANATION_H
 #define COP_ONLINE_EXPLANATION_H
 
@@ -33,7 +35,7 @@ typedef struct cop_explained_node {
 
 typedef struct cop_explained_expert {
 	const char *name;  /* static */
-	double weight;     /* in the mixture, sums to 1 */
+	double weight;     /* in the mixture (online/mixture.h) */
 	double prediction; /* of the explained action: predicted loss for arms, value for values */
 	double linear;     /* whole linear term, in the expert's own scale */
 	uint8_t count;

@@ -6,7 +6,7 @@
  * P may be cut to blocks on its diagonal, of so many consecutive inputs each (all of them: the full P), which are kept
  * as if each block's inputs were alone; xᵀ P x is then the sum over blocks. Or to the diagonal itself (each input's own
  * variance; the only form for sparse rows). Once rounding has made a block indefinite (xᵀ P x below 0), it begins again
- * from its own diagonal.
+ * from its own diagonal (of which what is not positive becomes 1 / ridge).
  * Starting at 1/2, neither the best nor the worst arm, matters: untried arms stay worth a look. One thread per object;
  * nothing is allocated after new. */
 #ifndef COP_ONLINE_SECOND_ORDER_H
