@@ -1,0 +1,32 @@
+/* train/cart.h: classification and regression trees (Breiman et al. 1984): greedy axis-aligned splits, pruned by
+ * cost-complexity.
+ *
+ * Classes: Gini impurity, leaves hold class shares (link probabilities). Values: summed squared error over all K
+ * outputs, leaves hold means (link values). Costs: summed cost of the best choice, leaves hold mean costs. Thresholds
+ * stand midway between neighbouring values. Exact: every feature and threshold is tried. Ties by lower feature, then
+ * lower threshold; so the tree does not depend on the number of threads. */
+#ifndef COP_TRAIN_CART_H
+#define COP_TRAIN_CART_H
+
+#include "base/pool.h"
+#include "base/rng.h"
+#include "train/sample.h"
+#include "tree/tree.h"
+
+typedef struct cop_cart_settings {
+	unsigned max_depth; /* 1..COP_TREE_MAX_DEPTH */
+	double min_leaf;    /* least weight of a leaf, >= 0 */
+	size_t features;    /* tried at each node, drawn by rng; 0: all */
+	double complexity;  /* cost-complexity parameter (share of the root's impurity), >= 0; < 0: chosen by
+	                       folds, as the largest within one standard error of the best */
+	unsigned folds;     /* of that choice, >= 2 */
+} cop_cart_settings;
+
+void cop_cart_defaults(cop_cart_settings *settings);
+
+/* pool may be NULL; rng (kept state moves on) is used for folds and for drawing features. Caller frees *out.
+ * COP_EINVAL: a setting outside its range, n 0. COP_ENOMEM. */
+COP_CHECK cop_err cop_cart_fit(
+        const cop_cart_settings *settings, const cop_sample *sample, cop_pool *pool, cop_rng *rng, cop_tree **out);
+
+#endif

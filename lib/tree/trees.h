@@ -1,0 +1,45 @@
+/* tree/trees.h: one or more trees that predict together.
+ *
+ *     mean   average of the trees' outputs, by weight (bagging; probabilities, or values)
+ *     vote   each tree's class gets its weight; outputs are the shares (bagging of constant leaves, AdaBoost)
+ *     sum    base + sum of weight x outputs (gradient boosting)
+ *
+ * All trees have the same d, outputs and link. Immutable once made; any thread. */
+#ifndef COP_TREE_TREES_H
+#define COP_TREE_TREES_H
+
+#include "tree/tree.h"
+
+#define COP_TREES_MOST 65536
+
+typedef enum cop_trees_rule { COP_TREES_MEAN = 0, COP_TREES_VOTE, COP_TREES_SUM, COP_TREES_RULES } cop_trees_rule;
+
+typedef struct cop_trees cop_trees;
+
+/* tree[0..count): taken one by one (nulled) on success; weight NULL: all 1; base NULL: zeros (K). Caller frees with
+ * cop_trees_free. COP_EINVAL: count 0 or above COP_TREES_MOST, shapes that differ, weights not finite or, but for sum,
+ * negative or all 0; vote of values. COP_ENOMEM. */
+COP_CHECK cop_err cop_trees_new(
+        cop_trees_rule rule, size_t count, cop_tree **tree, const double *weight, const double *base, cop_trees **out);
+void cop_trees_free(cop_trees *trees);
+
+size_t cop_trees_count(const cop_trees *trees);
+const cop_tree *cop_trees_at(const cop_trees *trees, size_t i);
+double cop_trees_weight(const cop_trees *trees, size_t i);
+cop_trees_rule cop_trees_how(const cop_trees *trees);
+const double *cop_trees_base(const cop_trees *trees);
+size_t cop_trees_features(const cop_trees *trees);
+size_t cop_trees_outputs(const cop_trees *trees);
+
+/* K outputs; work has room for K floats. */
+void cop_trees_predict(const cop_trees *trees, const cop_row *row, float *work, double *out);
+/* Sums over the trees. */
+size_t cop_trees_parameters(const cop_trees *trees);
+size_t cop_trees_flops(const cop_trees *trees, const cop_row *row);
+
+/* As sections of a model file: "trees" version 1 (rule, weights, base), then one "tree" each. Errors in bytes->err. */
+#define COP_TREES_SECTION "trees"
+#define COP_TREES_VERSION 1
+void cop_trees_save(const cop_trees *trees, cop_bytes *bytes);
+
+#endif
