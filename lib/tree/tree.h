@@ -54,7 +54,8 @@ typedef struct cop_tree cop_tree;
  * COP_EINVAL: something is not as said above, or beyond COP_TREE_MAX_NODES or COP_TREE_MAX_DEPTH. COP_ENONFINITE.
  * COP_ENOMEM. */
 COP_CHECK cop_err cop_tree_new(const cop_tree_parts *parts, cop_tree **out);
-/* Of an oblique tree: its nodes (weights of 0 left out) and constant leaves. */
+/* Of an oblique tree: its nodes (weights of 0 left out) and constant leaves, renumbered as cop_tree_build_finish does.
+ * COP_ENONFINITE, COP_ENOMEM. */
 COP_CHECK cop_err cop_tree_from_oblique(const cop_oblique_tree *oblique, cop_tree_link link, cop_tree **out);
 void cop_tree_free(cop_tree *tree);
 
@@ -65,17 +66,20 @@ size_t cop_tree_leaves(const cop_tree *tree);
 unsigned cop_tree_depth(const cop_tree *tree);
 /* No leaf's row has stored features. */
 bool cop_tree_constant_leaves(const cop_tree *tree);
+bool cop_tree_leaf_constant(const cop_tree *tree, size_t leaf);
 
 /* a_t of a row (row->d must be d), and the leaf that it reaches, in [0, leaves). */
 float cop_tree_margin(const cop_tree *tree, size_t node, const cop_row *row);
 size_t cop_tree_leaf(const cop_tree *tree, const cop_row *row);
 /* The walk: steps (room for depth entries) gets the nodes from the root down; their number is returned. */
 size_t cop_tree_path(const cop_tree *tree, const cop_row *row, cop_tree_step *steps, size_t *leaf);
-/* The K outputs of a leaf at a row: values, or probabilities. */
+/* The K outputs of a leaf at a row: values, or probabilities. row may be NULL when that leaf is constant. */
 void cop_tree_leaf_outputs(const cop_tree *tree, size_t leaf, const cop_row *row, float *out);
 /* Both: K outputs into out; returns the leaf. */
 size_t cop_tree_predict(const cop_tree *tree, const cop_row *row, float *out);
-/* Output of greatest value (links probabilities and logits) or least index among equals. */
+/* Output of greatest value, of least index among equals (for costs, of which the least is wanted, see the outputs);
+ * row may be NULL when that leaf is constant. */
+size_t cop_tree_leaf_class(const cop_tree *tree, size_t leaf, const cop_row *row);
 size_t cop_tree_class(const cop_tree *tree, const cop_row *row);
 
 /* The thesis's appendix A: non-zero weights and biases of all nodes and leaves (K for a constant leaf); a leaf of two

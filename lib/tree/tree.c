@@ -1,0 +1,265 @@
+/* The walk. A sum over a dense row goes by the node's line: full ones through the vector kernel, others by fetching the
+ * stored features; over a sparse row, by the row's entries where the weights are full, else by matching two ascending
+ * lists. A margin is always formed the same way, so walks, paths and margins agree bit by bit.
+ *
+ * Axis-aligned nodes compare as floats do: x - t is rounded, but gradual underflow keeps its sign and lets it be zero
+ * only where x equals t. */
+#include "tree/tree.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "tree/tree_inside.h"
+
+#define SEARCH_SHARE 8 /* lists of which one is so many times shorter are matched by searching */
+
+const cop_tree_parts *cop_tree_view(const cop_tree *tree) { return &tree->parts; }
+size_t cop_tree_leaves(const cop_tree *tree) { return tree->nodes.count + 1; }
+unsigned cop_tree_depth(const cop_tree *tree) { return tree->depth; }
+bool cop_tree_constant_leaves(const cop_tree *tree) { return tree->constant; }
+
+bool cop_tree_leaf_constant(const cop_tree *tree, size_t leaf)
+{
+	COP_ASSERT(leaf <= tree->nodes.count);
+	return tree->rows.start[tree->leaf[leaf]] == tree->rows.start[tree->leaf[leaf + 1]];
+}
+
+/* ---- sums ---- */
+
+static inline float fetch_sum(size_t n, const uint32_t *index, const float *w, const float *x)
+{
+	float a = 0.0f, b = 0.0f, c = 0.0f, e = 0.0f;
+	size_t i = 0;
+	for (; i + 4 <= n; i += 4) {
+		a += w[i] * x[index[i]];
+		b += w[i + 1] * x[index[i + 1]];
+		c += w[i + 2] * x[index[i + 2]];
+		e += w[i + 3] * x[index[i + 3]];
+	}
+	for (; i < n; i++)
+		a += w[i] * x[index[i]];
+	return (a + b) + (c + e);
+}
+
+/* First place in [from, n) whose index is not below `want`. */
+static inline size_t find(const uint32_t *index, size_t from, size_t n, uint32_t want)
+{
+	while (from < n) {
+		size_t middle = from + (n - from) / 2;
+		if (index[middle] < want)
+			from = middle + 1;
+		else
+			n = middle;
+	}
+	return from;
+}
+
+static float search_sum(size_t few, const uint32_t *few_index, const float *few_value, size_t many,
+        const uint32_t *many_index, const float *many_value)
+{
+	float sum = 0.0f;
+	for (size_t i = 0, at = 0; i < few && at < many; i++) {
+		at = find(many_index, at, many, few_index[i]);
+		if (at < many && many_index[at] == few_index[i])
+			sum += few_value[i] * many_value[at];
+	}
+	return sum;
+}
+
+static float match_sum(
+        size_t n, const uint32_t *a_index, const float *a, size_t m, const uint32_t *b_index, const float *b)
+{
+	if (m / SEARCH_SHARE > n)
+		return search_sum(n, a_index, a, m, b_index, b);
+	if (n / SEARCH_SHARE > m)
+		return search_sum(m, b_index, b, n, a_index, a);
+	float sum = 0.0f;
+	for (size_t i = 0, j = 0; i < n && j < m;) {
+		uint32_t p = a_index[i], q = b_index[j];
+		if (p == q)
+			sum += a[i] * b[j];
+		i += p <= q;
+		j += q <= p;
+	}
+	return sum;
+}
+
+static float sparse_sum(const cop_tree *tree, const cop_tree_line *line, const cop_row *row)
+{
+	if (line->kind == COP_TREE_LINE_NONE)
+		return 0.0f;
+	if (line->kind == COP_TREE_LINE_FULL)
+		return fetch_sum(row->nnz, row->index, row->value, line->w);
+	if (line->kind == COP_TREE_LINE_AXIS) {
+		size_t at = find(row->index, 0, row->nnz, line->at);
+		return at < row->nnz && row->index[at] == line->at ? row->value[at] : 0.0f;
+	}
+	return match_sum(line->at, tree->index + (line->w - tree->weight), line->w, row->nnz, row->index, row->value);
+}
+
+static inline float dense_sum(const cop_tree *tree, const cop_tree_line *line, const float *x)
+{
+	if (line->kind == COP_TREE_LINE_AXIS)
+		return x[line->at];
+	if (line->kind == COP_TREE_LINE_FULL)
+		return tree->kernel->dot(tree->parts.d, line->w, x);
+	if (line->kind == COP_TREE_LINE_NONE)
+		return 0.0f;
+	return fetch_sum(line->at, tree->index + (line->w - tree->weight), line->w, x);
+}
+
+static inline float margin(const cop_tree *tree, const cop_tree_node *node, const cop_row *row)
+{
+	float sum = row->dense != NULL ? dense_sum(tree, &node->line, row->dense) : sparse_sum(tree, &node->line, row);
+	return sum + node->bias;
+}
+
+static inline float score(const cop_tree *tree, size_t r, const cop_row *row)
+{
+	float c = tree->rows.bias[r];
+	if (tree->constant || tree->line[r].kind == COP_TREE_LINE_NONE)
+		return c;
+	const cop_tree_line *line = &tree->line[r];
+	return (row->dense != NULL ? dense_sum(tree, line, row->dense) : sparse_sum(tree, line, row)) + c;
+}
+
+/* ---- walks ---- */
+
+float cop_tree_margin(const cop_tree *tree, size_t node, const cop_row *row)
+{
+	COP_ASSERT(row->d == tree->parts.d && node < tree->nodes.count);
+	return margin(tree, &tree->node[node], row);
+}
+
+size_t cop_tree_leaf(const cop_tree *tree, const cop_row *row)
+{
+	COP_ASSERT(row->d == tree->parts.d);
+	int32_t at = tree->nodes.count == 0 ? ~0 : 0;
+	while (at >= 0) {
+		const cop_tree_node *node = &tree->node[at];
+		at = node->child[margin(tree, node, row) >= 0.0f];
+	}
+	return (size_t)~at;
+}
+
+size_t cop_tree_path(const cop_tree *tree, const cop_row *row, cop_tree_step *steps, size_t *leaf)
+{
+	COP_ASSERT(row->d == tree->parts.d);
+	size_t count = 0;
+	int32_t at = tree->nodes.count == 0 ? ~0 : 0;
+	while (at >= 0) {
+		cop_tree_step *step = &steps[count++];
+		step->node = (uint32_t)at;
+		step->margin = margin(tree, &tree->node[at], row);
+		step->right = step->margin >= 0.0f;
+		at = tree->node[at].child[step->right];
+	}
+	*leaf = (size_t)~at;
+	return count;
+}
+
+/* ---- leaves ---- */
+
+/* A logit that sums may have carried out of range, brought back. */
+static inline float logit(const cop_tree *tree, size_t r, const cop_row *row)
+{
+	return fminf(fmaxf(score(tree, r, row), -FLT_MAX), FLT_MAX);
+}
+
+static void softmax_rows(const cop_tree *tree, size_t from, size_t to, const cop_row *row, float *out)
+{
+	float most = -FLT_MAX;
+	double sum = 0.0;
+	for (size_t r = from; r < to; r++) {
+		float s = logit(tree, r, row);
+		out[tree->output[r]] = s;
+		most = fmaxf(most, s);
+	}
+	for (size_t r = from; r < to; r++) {
+		float *o = &out[tree->output[r]];
+		*o = expf(*o - most);
+		sum += (double)*o;
+	}
+	for (size_t r = from; r < to; r++)
+		out[tree->output[r]] = (float)((double)out[tree->output[r]] / sum);
+}
+
+void cop_tree_leaf_outputs(const cop_tree *tree, size_t leaf, const cop_row *row, float *out)
+{
+	COP_ASSERT(leaf <= tree->nodes.count && (row == NULL || row->d == tree->parts.d));
+	size_t from = tree->leaf[leaf], to = tree->leaf[leaf + 1], K = tree->parts.outputs;
+	if (to - from < K)
+		memset(out, 0, K * sizeof *out);
+	if (tree->parts.link == COP_TREE_LOGITS) {
+		softmax_rows(tree, from, to, row, out);
+		return;
+	}
+	for (size_t r = from; r < to; r++)
+		out[tree->output[r]] = score(tree, r, row);
+}
+
+size_t cop_tree_predict(const cop_tree *tree, const cop_row *row, float *out)
+{
+	size_t leaf = cop_tree_leaf(tree, row);
+	cop_tree_leaf_outputs(tree, leaf, row, out);
+	return leaf;
+}
+
+/* The first output without a row in the leaf; K when each has one. */
+static size_t first_absent(const cop_tree *tree, size_t from, size_t to)
+{
+	size_t k = 0;
+	while (from + k < to && tree->output[from + k] == k)
+		k++;
+	return k;
+}
+
+size_t cop_tree_leaf_class(const cop_tree *tree, size_t leaf, const cop_row *row)
+{
+	COP_ASSERT(leaf <= tree->nodes.count && (row == NULL || row->d == tree->parts.d));
+	size_t from = tree->leaf[leaf], to = tree->leaf[leaf + 1], best = tree->output[from];
+	float most = logit(tree, from, row);
+	for (size_t r = from + 1; r < to; r++) {
+		float s = logit(tree, r, row);
+		if (s > most) {
+			most = s;
+			best = tree->output[r];
+		}
+	}
+	if (tree->parts.link == COP_TREE_LOGITS || to - from == tree->parts.outputs)
+		return best;
+	size_t absent = first_absent(tree, from, to);
+	return most < 0.0f || (most == 0.0f && absent < best) ? absent : best;
+}
+
+size_t cop_tree_class(const cop_tree *tree, const cop_row *row)
+{
+	return cop_tree_leaf_class(tree, cop_tree_leaf(tree, row), row);
+}
+
+/* ---- counts ---- */
+
+size_t cop_tree_parameters(const cop_tree *tree)
+{
+	size_t count = 0;
+	for (size_t t = 0; t < tree->nodes.count; t++)
+		count += tree->node_numbers[t];
+	for (size_t l = 0; l <= tree->nodes.count; l++)
+		count += tree->leaf_numbers[l];
+	return count;
+}
+
+size_t cop_tree_flops(const cop_tree *tree, const cop_row *row)
+{
+	COP_ASSERT(row->d == tree->parts.d);
+	size_t count = 0;
+	int32_t at = tree->nodes.count == 0 ? ~0 : 0;
+	while (at >= 0) {
+		const cop_tree_node *node = &tree->node[at];
+		count += tree->node_numbers[at];
+		at = node->child[margin(tree, node, row) >= 0.0f];
+	}
+	return count + tree->leaf_numbers[~at];
+}

@@ -1,0 +1,141 @@
+/* Payload of section "tree", version 1:
+ *
+ *     u32 d, outputs, link, nodes; u64 rows, node entries, row entries
+ *     nodes x (u32 left, u32 right) as two's complement
+ *     nodes + 1 x u32 rows of each leaf; u32 outputs of the rows of those leaves that have fewer than all outputs
+ *     the nodes' vectors, then the rows': u32 entries of each; u32 indices of those that store fewer than all
+ *     features; f32 weights; f32 biases
+ *
+ * Only one sequence of bytes stands for a tree, so what was loaded saves to the same bytes. All counts are held against
+ * the bytes that remain before room is taken; then the tree is settled, which checks the rest. */
+#include "tree/model_file.h"
+#include "tree/tree_inside.h"
+
+static void save_vectors(const cop_tree_vectors *vectors, size_t d, cop_bytes *bytes)
+{
+	size_t entries = vectors->start[vectors->count];
+	for (size_t i = 0; i < vectors->count; i++)
+		cop_bytes_put_u32(bytes, (uint32_t)(vectors->start[i + 1] - vectors->start[i]));
+	for (size_t i = 0; i < vectors->count; i++) {
+		size_t from = vectors->start[i], count = vectors->start[i + 1] - from;
+		if (count < d)
+			cop_bytes_put(bytes, vectors->index + from, count * sizeof *vectors->index);
+	}
+	cop_bytes_put_f32s(bytes, vectors->weight, entries);
+	cop_bytes_put_f32s(bytes, vectors->bias, vectors->count);
+}
+
+void cop_tree_save(const cop_tree *tree, cop_bytes *bytes)
+{
+	const cop_tree_parts *parts = &tree->parts;
+	size_t n = parts->nodes.count;
+	size_t mark = cop_model_file_begin_section(bytes, COP_TREE_SECTION, COP_TREE_VERSION);
+	cop_bytes_put_u32(bytes, (uint32_t)parts->d);
+	cop_bytes_put_u32(bytes, (uint32_t)parts->outputs);
+	cop_bytes_put_u32(bytes, (uint32_t)parts->link);
+	cop_bytes_put_u32(bytes, (uint32_t)n);
+	cop_bytes_put_u64(bytes, parts->rows.count);
+	cop_bytes_put_u64(bytes, parts->nodes.start[n]);
+	cop_bytes_put_u64(bytes, parts->rows.start[parts->rows.count]);
+	for (size_t t = 0; t < n; t++) {
+		cop_bytes_put_u32(bytes, (uint32_t)parts->left[t]);
+		cop_bytes_put_u32(bytes, (uint32_t)parts->right[t]);
+	}
+	for (size_t l = 0; l <= n; l++)
+		cop_bytes_put_u32(bytes, (uint32_t)(parts->leaf[l + 1] - parts->leaf[l]));
+	for (size_t l = 0; l <= n; l++) {
+		size_t from = parts->leaf[l], rows = parts->leaf[l + 1] - from;
+		if (rows < parts->outputs)
+			cop_bytes_put(bytes, parts->output + from, rows * sizeof *parts->output);
+	}
+	save_vectors(&parts->nodes, parts->d, bytes);
+	save_vectors(&parts->rows, parts->d, bytes);
+	cop_model_file_end_section(bytes, mark);
+}
+
+/* ---- loading ---- */
+
+/* What is refused here would be refused later; this keeps room from being taken for it. */
+static bool size_fits(const cop_tree_size *size, size_t left)
+{
+	size_t words = left / 4;
+	if (size->nodes > COP_TREE_MAX_NODES || size->rows > words || size->node_entries > words ||
+	        size->row_entries > words)
+		return false;
+	/* nodes: children, rows of a leaf, entries, bias; rows: entries, bias; entries: weight */
+	return 5 * size->nodes + 1 + 2 * size->rows + size->node_entries + size->row_entries <= words;
+}
+
+/* Reads `count` numbers and sums them up from start[0] = 0; they must make `total`. */
+static bool load_starts(cop_cursor *cursor, size_t count, size_t total, size_t *start)
+{
+	start[0] = 0;
+	for (size_t i = 0; i < count; i++) {
+		start[i + 1] = start[i] + cop_cursor_u32(cursor);
+		if (start[i + 1] > total)
+			return false;
+	}
+	return start[count] == total;
+}
+
+/* Numbers 0, 1, ... are not in the file when there are `all` of them. */
+static void load_numbers(cop_cursor *cursor, size_t count, size_t all, uint32_t *number)
+{
+	for (size_t i = 0; i < count; i++)
+		number[i] = count < all ? cop_cursor_u32(cursor) : (uint32_t)i;
+}
+
+static bool load_vectors(cop_cursor *cursor, size_t d, size_t entries, const cop_tree_room *room)
+{
+	if (!load_starts(cursor, room->count, entries, room->start))
+		return false;
+	for (size_t i = 0; i < room->count; i++)
+		load_numbers(cursor, room->start[i + 1] - room->start[i], d, room->index + room->start[i]);
+	cop_cursor_f32s(cursor, room->weight, entries);
+	cop_cursor_f32s(cursor, room->bias, room->count);
+	return true;
+}
+
+static bool load_parts(cop_cursor *cursor, const cop_tree_size *size, cop_tree *tree)
+{
+	for (size_t t = 0; t < size->nodes; t++) {
+		tree->left[t] = (int32_t)cop_cursor_u32(cursor);
+		tree->right[t] = (int32_t)cop_cursor_u32(cursor);
+	}
+	if (!load_starts(cursor, size->nodes + 1, size->rows, tree->leaf))
+		return false;
+	for (size_t l = 0; l <= size->nodes; l++)
+		load_numbers(
+		        cursor, tree->leaf[l + 1] - tree->leaf[l], tree->parts.outputs, tree->output + tree->leaf[l]);
+	return load_vectors(cursor, tree->parts.d, size->node_entries, &tree->nodes) &&
+	       load_vectors(cursor, tree->parts.d, size->row_entries, &tree->rows) && cop_cursor_left(cursor) == 0;
+}
+
+cop_err cop_tree_load(const void *payload, size_t length, cop_tree **out)
+{
+	cop_cursor cursor;
+	cop_tree *tree;
+	*out = NULL;
+	cop_cursor_init(&cursor, payload, length);
+	uint32_t d = cop_cursor_u32(&cursor), outputs = cop_cursor_u32(&cursor), link = cop_cursor_u32(&cursor);
+	cop_tree_size size = { .nodes = cop_cursor_u32(&cursor), .rows = cop_cursor_u64(&cursor) };
+	size.node_entries = cop_cursor_u64(&cursor);
+	size.row_entries = cop_cursor_u64(&cursor);
+	if (cursor.err != COP_OK || d == 0 || outputs == 0 || link >= COP_TREE_LINKS || size.rows == 0 ||
+	        !size_fits(&size, cop_cursor_left(&cursor)))
+		return COP_EFORMAT;
+	cop_err err = cop_tree_make(d, outputs, (cop_tree_link)link, &size, &tree);
+	if (err != COP_OK)
+		return err;
+	if (!load_parts(&cursor, &size, tree))
+		err = COP_EFORMAT;
+	if (cursor.err != COP_OK)
+		err = cursor.err;
+	if (err == COP_OK)
+		err = cop_tree_settle(tree);
+	if (err == COP_OK)
+		*out = tree;
+	else
+		cop_tree_free(tree);
+	return err == COP_EINVAL ? COP_EFORMAT : err;
+}
