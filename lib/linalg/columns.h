@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "linalg/kernel.h"
 
 typedef struct cop_columns {
 	size_t n, d;
@@ -21,6 +22,7 @@ typedef struct cop_columns {
 	uint32_t *row;  /* start[d] */
 	float *value;   /* start[d] */
 	double *square; /* d: sum of squares of each column */
+	const cop_kernel *kernel;
 } cop_columns;
 
 /* Rows row[0..n) (NULL: 0 to n - 1; they may repeat) of the dense row-major matrix x with d columns. The caller ends it
@@ -31,9 +33,16 @@ COP_CHECK cop_err cop_columns_from_sparse(cop_columns *out, size_t n, const uint
         const size_t *start, const uint32_t *index, const float *value);
 void cop_columns_fini(cop_columns *columns);
 
-/* sum_i x_ij v_i and v_i += step x_ij, over the n rows; v has cop_kernel_pad(n) floats, 64-byte aligned. Same bits on
+/* The vectors over rows (v, h) below have cop_kernel_pad(n) floats, 64-byte aligned, the padding finite. Same bits on
  * the same kind of processor. */
+
+/* sum_i x_ij v_i. */
 float cop_columns_dot(const cop_columns *columns, size_t j, const float *v);
+/* v_i += step x_ij. */
 void cop_columns_add(const cop_columns *columns, size_t j, float step, float *v);
+/* v_i += step h_i x_ij. */
+void cop_columns_add_weighted(const cop_columns *columns, size_t j, float step, const float *h, float *v);
+/* *first = sum_i h_i x_ij, *second = sum_i h_i x_ij^2. */
+void cop_columns_moments(const cop_columns *columns, size_t j, const float *h, double *first, double *second);
 
 #endif

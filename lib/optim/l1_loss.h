@@ -1,0 +1,14 @@
+/* optim/l1_loss.h: the logistic loss of many rows at once, with its derivatives by the prediction.
+ *
+ * loss = sum_i c_i log(1 + exp(-s_i a_i)). Logarithm and exponential are float polynomials good to about 1e-7. */
+#ifndef COP_OPTIM_L1_LOSS_H
+#define COP_OPTIM_L1_LOSS_H
+
+#include <stddef.h>
+
+/* n predictions a, signs s (+-1), weights c. r_i = first derivative; h_i = second one, kept above a small share of c_i,
+ * so that a row far on its side does not make a model without any curvature. NaN predictions give NaN. Outputs may not
+ * overlap inputs. */
+double cop_l1_loss(size_t n, const float *a, const float *s, const float *c, float *r, float *h);
+
+#endif

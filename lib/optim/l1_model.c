@@ -1,0 +1,190 @@
+/* Coordinate descent on the quadratic model. The first pass goes over all active features, those after it over the
+ * ones that are not 0 or have just moved; the caller's next gradient finds what was left out. */
+#include "optim/l1_model.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define LEAST_CURVATURE 1e-7 /* of a feature, as a share of its uncentred one */
+
+cop_err cop_l1_model_init(cop_l1_model *model, const cop_columns *x, double lambda)
+{
+	size_t n = cop_kernel_pad(x->n);
+	size_t d = x->d;
+	*model = (cop_l1_model){ .x = x, .lambda = lambda };
+	model->r = cop_mem_alloc(n, sizeof *model->r);
+	model->h = cop_mem_alloc(n, sizeof *model->h);
+	model->z = cop_mem_alloc(n, sizeof *model->z);
+	model->gradient = cop_mem_alloc(d, sizeof *model->gradient);
+	model->mean = cop_mem_alloc(d, sizeof *model->mean);
+	model->curvature = cop_mem_alloc(d, sizeof *model->curvature);
+	model->dw = cop_mem_alloc(d, sizeof *model->dw);
+	model->active = cop_mem_alloc(d, sizeof *model->active);
+	bool all = model->r != NULL && model->h != NULL && model->z != NULL && model->gradient != NULL &&
+	           model->mean != NULL && model->curvature != NULL && model->dw != NULL && model->active != NULL;
+	return all ? COP_OK : COP_ENOMEM;
+}
+
+void cop_l1_model_fini(cop_l1_model *model)
+{
+	cop_mem_free(model->r);
+	cop_mem_free(model->h);
+	cop_mem_free(model->z);
+	cop_mem_free(model->gradient);
+	cop_mem_free(model->mean);
+	cop_mem_free(model->curvature);
+	cop_mem_free(model->dw);
+	cop_mem_free(model->active);
+	*model = (cop_l1_model){ 0 };
+}
+
+static double sum(size_t n, const float *v)
+{
+	double s = 0.0;
+#pragma omp simd reduction(+ : s)
+	for (size_t i = 0; i < n; i++)
+		s += (double)v[i];
+	return s;
+}
+
+static double violation_of(double lambda, float w, double gradient)
+{
+	if (w != 0.0F)
+		return fabs(gradient + (w > 0.0F ? lambda : -lambda));
+	return fabs(gradient) > lambda ? fabs(gradient) - lambda : 0.0;
+}
+
+double cop_l1_model_gradient(cop_l1_model *model, const float *w)
+{
+	model->gradient_b = sum(model->x->n, model->r);
+	double worst = fabs(model->gradient_b);
+	for (size_t j = 0; j < model->x->d; j++) {
+		double g = (double)cop_columns_dot(model->x, j, model->r);
+		model->gradient[j] = g;
+		worst = fmax(worst, violation_of(model->lambda, w[j], g));
+	}
+	return worst;
+}
+
+void cop_l1_model_choose(cop_l1_model *model, const float *w, double margin)
+{
+	size_t count = 0;
+	for (size_t j = 0; j < model->x->d; j++)
+		if (((w != NULL && w[j] != 0.0F) || fabs(model->gradient[j]) > model->lambda - margin) &&
+		        model->x->square[j] > 0.0)
+			model->active[count++] = (uint32_t)j;
+	model->active_count = count;
+}
+
+/* The best w_j + dw_j when the others stay; g is the model's derivative, at is where it stands now. */
+static float best_at(double lambda, double curvature, float at, double g)
+{
+	double v = curvature * (double)at - g;
+	return (float)(v > lambda ? (v - lambda) / curvature : v < -lambda ? (v + lambda) / curvature : 0.0);
+}
+
+/* One pass over active[0..*count): those that may move on come first afterwards, in order; *count is their number.
+ * Returns the largest violation met. */
+static double pass(cop_l1_model *model, const float *w, size_t *count)
+{
+	double worst = 0.0;
+	size_t kept = 0;
+	for (size_t k = 0; k < *count; k++) {
+		uint32_t j = model->active[k];
+		float at = w[j] + model->dw[j];
+		double g = (double)cop_columns_dot(model->x, j, model->r) + model->db * model->total * model->mean[j];
+		worst = fmax(worst, violation_of(model->lambda, at, g));
+		float to = best_at(model->lambda, model->curvature[j], at, g);
+		float dw = to - w[j];
+		float move = dw - model->dw[j];
+		if (move != 0.0F) {
+			model->dw[j] = dw;
+			cop_columns_add_weighted(model->x, j, move, model->h, model->r);
+			model->db -= (double)move * model->mean[j];
+		}
+		if (to != 0.0F || move != 0.0F)
+			model->active[kept++] = j;
+	}
+	*count = kept;
+	return worst;
+}
+
+void cop_l1_model_curve(cop_l1_model *model)
+{
+	model->total = fmax(sum(model->x->n, model->h), (double)FLT_MIN);
+	for (size_t k = 0; k < model->active_count; k++) {
+		uint32_t j = model->active[k];
+		double first;
+		double second;
+		cop_columns_moments(model->x, j, model->h, &first, &second);
+		model->mean[j] = first / model->total;
+		model->curvature[j] = fmax(second - first * model->mean[j], LEAST_CURVATURE * second);
+		if (!(model->curvature[j] > 0.0)) /* the products were too small for a float */
+			model->curvature[j] = (double)FLT_MIN;
+	}
+}
+
+void cop_l1_model_step(cop_l1_model *model, const float *w)
+{
+	const cop_columns *x = model->x;
+	double change = model->gradient_b * model->db;
+	float db = (float)model->db;
+	for (size_t i = 0; i < x->n; i++)
+		model->z[i] = db;
+	for (size_t j = 0; j < x->d; j++)
+		if (model->dw[j] != 0.0F) {
+			change += model->gradient[j] * (double)model->dw[j] +
+			          model->lambda * (fabs((double)(w[j] + model->dw[j])) - fabs((double)w[j]));
+			cop_columns_add(x, j, model->dw[j], model->z);
+		}
+	model->change = change;
+}
+
+unsigned cop_l1_model_minimise(cop_l1_model *model, const float *w, double violation, unsigned passes)
+{
+	memset(model->dw, 0, model->x->d * sizeof *model->dw);
+	model->db = -model->gradient_b / model->total;
+	size_t count = model->active_count;
+	unsigned done = 0;
+	while (done < passes && count > 0) {
+		done++;
+		if (pass(model, w, &count) <= violation)
+			break;
+	}
+	return done;
+}
+
+double cop_l1_norm_along(size_t d, const float *w, const float *dw, float t)
+{
+	double s = 0.0;
+	for (size_t j = 0; j < d; j++)
+		s += fabs((double)(w[j] + t * dw[j]));
+	return s;
+}
+
+double cop_l1_norm(size_t d, const float *w)
+{
+	double s = 0.0;
+	for (size_t j = 0; j < d; j++)
+		s += fabs((double)w[j]);
+	return s;
+}
+
+size_t cop_l1_nonzeros(size_t d, const float *w)
+{
+	size_t count = 0;
+	for (size_t j = 0; j < d; j++)
+		count += w[j] != 0.0F;
+	return count;
+}
+
+bool cop_l1_finite(size_t d, const float *w)
+{
+	for (size_t j = 0; j < d; j++)
+		if (!isfinite(w[j]))
+			return false;
+	return true;
+}
