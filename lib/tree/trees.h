@@ -19,7 +19,7 @@ typedef struct cop_trees cop_trees;
 
 /* tree[0..count): taken one by one (nulled) on success; weight NULL: all 1; base NULL: zeros (K). Caller frees with
  * cop_trees_free. COP_EINVAL: count 0 or above COP_TREES_MOST, shapes that differ, weights not finite or, but for sum,
- * negative or all 0; vote of values. COP_ENOMEM. */
+ * negative or all 0; a base not finite or, but for sum, not 0; vote of values. COP_ENOMEM. */
 COP_CHECK cop_err cop_trees_new(
         cop_trees_rule rule, size_t count, cop_tree **tree, const double *weight, const double *base, cop_trees **out);
 void cop_trees_free(cop_trees *trees);
