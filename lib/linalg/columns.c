@@ -249,3 +249,19 @@ void cop_columns_moments(const cop_columns *columns, size_t j, const float *h, d
 	*first = one;
 	*second = two;
 }
+
+void cop_columns_group(
+        const cop_columns *columns, size_t j, const float *v, const uint32_t *group, size_t groups, double *out)
+{
+	memset(out, 0, groups * sizeof *out);
+	if (columns->dense != NULL) {
+		const float *x = columns->dense + j * columns->stride;
+		for (size_t i = 0; i < columns->n; i++)
+			out[group[i]] += (double)(v[i] * x[i]);
+		return;
+	}
+	for (size_t i = columns->start[j]; i < columns->start[j + 1]; i++) {
+		uint32_t at = columns->row[i];
+		out[group[at]] += (double)(v[at] * columns->value[i]);
+	}
+}

@@ -44,5 +44,8 @@ void cop_columns_add(const cop_columns *columns, size_t j, float step, float *v)
 void cop_columns_add_weighted(const cop_columns *columns, size_t j, float step, const float *h, float *v);
 /* *first = sum_i h_i x_ij, *second = sum_i h_i x_ij^2. */
 void cop_columns_moments(const cop_columns *columns, size_t j, const float *h, double *first, double *second);
+/* out[g] = sum over i with group[i] = g of v_i x_ij; out has as many entries as there are groups. */
+void cop_columns_group(
+        const cop_columns *columns, size_t j, const float *v, const uint32_t *group, size_t groups, double *out);
 
 #endif

@@ -1,0 +1,305 @@
+/* Class by class: with the others' predictions fixed, the loss of class k's is, but for a constant, that of logistic
+ * regression of "k or not" whose margin is a_k - log sum over the other classes of exp(a_l). One Newton step of it (by
+ * l1_model) for each class in turn is a cycle; a class whose optimality conditions hold is passed over. Classes without
+ * weight take no part. */
+#include "optim/l1_softmax.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "optim/l1_loss.h"
+#include "optim/l1_model.h"
+
+#define PASSES      4U    /* most, in one Newton step */
+#define INNER_SHARE 0.3   /* the model is minimised until its violation is this share of the objective's */
+#define HALVINGS    12U   /* of a step */
+#define SUFFICIENT  0.01  /* Armijo: share of the predicted fall */
+#define ROUNDING    1e-7  /* share of the loss that is not told from rounding */
+#define LEAST_SHARE 1e-6  /* of the largest gradient: violations below are rounding */
+#define ABSENT      30.0F /* how far below all others the bias of a class without weight is */
+
+typedef struct fit {
+	cop_l1_model model;
+	const cop_columns *x;
+	const uint32_t *label;
+	size_t classes, stride;
+	double *mass;               /* classes: weight of each */
+	float *weight;              /* n, the largest 1 */
+	float *a;                   /* classes x stride: predictions */
+	float *e;                   /* classes x stride: exp(a - most) */
+	float *most;                /* n: largest prediction of the row, as it was at the start of the cycle */
+	double *sum;                /* n: of e over classes */
+	float *sign, *odds, *trial; /* n: of the class at hand */
+	float *w, *b;               /* what is fitted: classes x d, classes */
+	double lambda, unit, enough;
+} fit;
+
+static void fit_fini(fit *f)
+{
+	cop_l1_model_fini(&f->model);
+	void *arrays[] = { f->mass, f->weight, f->a, f->e, f->most, f->sum, f->sign, f->odds, f->trial, f->w, f->b };
+	for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+		cop_mem_free(arrays[i]);
+}
+
+static cop_err fit_allocate(fit *f)
+{
+	size_t k = f->classes;
+	size_t n = f->stride;
+	cop_err err = cop_l1_model_init(&f->model, f->x, f->lambda);
+	f->mass = cop_mem_alloc(k, sizeof *f->mass);
+	f->weight = cop_mem_alloc(n, sizeof *f->weight);
+	if (n != 0 && k > SIZE_MAX / n)
+		return COP_ENOMEM;
+	f->a = cop_mem_alloc(k * n, sizeof *f->a);
+	f->e = cop_mem_alloc(k * n, sizeof *f->e);
+	f->most = cop_mem_alloc(n, sizeof *f->most);
+	f->sum = cop_mem_alloc(n, sizeof *f->sum);
+	f->sign = cop_mem_alloc(n, sizeof *f->sign);
+	f->odds = cop_mem_alloc(n, sizeof *f->odds);
+	f->trial = cop_mem_alloc(n, sizeof *f->trial);
+	f->w = cop_mem_alloc(k * f->x->d, sizeof *f->w);
+	f->b = cop_mem_alloc(k, sizeof *f->b);
+	bool all = f->mass != NULL && f->weight != NULL && f->a != NULL && f->e != NULL && f->most != NULL &&
+	           f->sum != NULL && f->sign != NULL && f->odds != NULL && f->trial != NULL && f->w != NULL &&
+	           f->b != NULL;
+	return all ? err : COP_ENOMEM;
+}
+
+static cop_err fit_init(
+        fit *f, const cop_columns *x, size_t classes, const uint32_t *label, const float *weight, double lambda)
+{
+	double most = 0.0;
+	for (size_t i = 0; i < x->n; i++)
+		most = fmax(most, weight != NULL ? (double)weight[i] : 1.0);
+	double unit = most > 0.0 ? most : 1.0;
+	*f = (fit){ .x = x,
+		.label = label,
+		.classes = classes,
+		.stride = cop_kernel_pad(x->n),
+		.unit = unit,
+		.lambda = lambda / unit };
+	cop_err err = fit_allocate(f);
+	for (size_t i = 0; err == COP_OK && i < x->n; i++) {
+		f->weight[i] = weight != NULL ? (float)((double)weight[i] / f->unit) : 1.0F;
+		f->mass[label[i]] += (double)f->weight[i];
+	}
+	return err;
+}
+
+/* What is enough, from the violation at W = 0 with the best biases there: class k's derivatives are then
+ * c_i (share_k - [y_i = k]). */
+static cop_err measure_zero(fit *f, double tolerance)
+{
+	double *sums = cop_mem_alloc(f->classes, sizeof *sums);
+	if (sums == NULL)
+		return COP_ENOMEM;
+	double total = 0.0;
+	for (size_t k = 0; k < f->classes; k++)
+		total += f->mass[k];
+	double largest = 0.0;
+	for (size_t j = 0; j < f->x->d; j++) {
+		double all = 0.0;
+		cop_columns_group(f->x, j, f->weight, f->label, f->classes, sums);
+		for (size_t k = 0; k < f->classes; k++)
+			all += sums[k];
+		for (size_t k = 0; k < f->classes; k++)
+			largest = fmax(largest, fabs(f->mass[k] / total * all - sums[k]));
+	}
+	f->enough = fmax(tolerance * (largest - f->lambda), LEAST_SHARE * largest);
+	cop_mem_free(sums);
+	return COP_OK;
+}
+
+/* a at (w, b), of the classes that take part. */
+static void predict(fit *f)
+{
+	for (size_t k = 0; k < f->classes; k++) {
+		float *a = f->a + k * f->stride;
+		for (size_t i = 0; i < f->x->n; i++)
+			a[i] = f->b[k];
+		for (size_t j = 0; f->mass[k] > 0.0 && j < f->x->d; j++)
+			if (f->w[k * f->x->d + j] != 0.0F)
+				cop_columns_add(f->x, j, f->w[k * f->x->d + j], a);
+	}
+}
+
+/* most, e and sum from a. Returns the objective. */
+static double refresh(fit *f)
+{
+	size_t n = f->x->n;
+	for (size_t i = 0; i < n; i++)
+		f->most[i] = -FLT_MAX;
+	memset(f->sum, 0, n * sizeof *f->sum);
+	double objective = 0.0;
+	for (size_t k = 0; k < f->classes; k++) {
+		const float *a = f->a + k * f->stride;
+		for (size_t i = 0; f->mass[k] > 0.0 && i < n; i++)
+			f->most[i] = a[i] > f->most[i] ? a[i] : f->most[i];
+	}
+	for (size_t k = 0; k < f->classes; k++)
+		if (f->mass[k] > 0.0) {
+			cop_l1_exp(n, f->a + k * f->stride, f->most, f->e + k * f->stride, f->sum);
+			objective += f->lambda * cop_l1_norm(f->x->d, f->w + k * f->x->d);
+		}
+	for (size_t i = 0; i < n; i++)
+		if (f->weight[i] > 0.0F)
+			objective += (double)f->weight[i] *
+			             (log(f->sum[i]) + (double)(f->most[i] - f->a[f->label[i] * f->stride + i]));
+	return objective;
+}
+
+/* Takes class k's step as far as it helps. loss: of k against the others, where it stands. */
+static bool search(fit *f, size_t k, double loss)
+{
+	cop_l1_model *m = &f->model;
+	size_t n = f->x->n;
+	float *w = f->w + k * f->x->d;
+	float *a = f->a + k * f->stride;
+	float *e = f->e + k * f->stride;
+	double before = loss + f->lambda * cop_l1_norm(f->x->d, w);
+	float t = 1.0F;
+	for (unsigned h = 0; h < HALVINGS; h++, t *= 0.5F) {
+		for (size_t i = 0; i < n; i++)
+			f->trial[i] = f->odds[i] + t * m->z[i];
+		double after = cop_l1_loss(n, f->trial, f->sign, f->weight, m->r, m->h) +
+		               f->lambda * cop_l1_norm_along(f->x->d, w, m->dw, t);
+		if (after <= before + SUFFICIENT * (double)t * m->change)
+			break;
+		if (h + 1 == HALVINGS || -m->change <= ROUNDING * before)
+			return false;
+	}
+	for (size_t j = 0; j < f->x->d; j++)
+		w[j] += t * m->dw[j];
+	f->b[k] += t * (float)m->db;
+	for (size_t i = 0; i < n; i++) {
+		a[i] += t * m->z[i];
+		f->sum[i] -= (double)e[i];
+	}
+	cop_l1_exp(n, a, f->most, e, f->sum);
+	return true;
+}
+
+/* One Newton step of class k; false: nothing to gain there. */
+static bool improve(fit *f, size_t k)
+{
+	cop_l1_model *m = &f->model;
+	size_t n = f->x->n;
+	const float *w = f->w + k * f->x->d;
+	for (size_t i = 0; i < n; i++)
+		f->sign[i] = f->label[i] == k ? 1.0F : -1.0F;
+	cop_l1_odds(n, f->a + k * f->stride, f->most, f->e + k * f->stride, f->sum, f->odds);
+	double loss = cop_l1_loss(n, f->odds, f->sign, f->weight, m->r, m->h);
+	double violation = cop_l1_model_gradient(m, w);
+	if (!(violation > f->enough))
+		return false;
+	cop_l1_model_choose(m, w, INNER_SHARE * violation);
+	cop_l1_model_curve(m);
+	(void)cop_l1_model_minimise(m, w, fmax(INNER_SHARE * violation, 0.5 * f->enough), PASSES);
+	cop_l1_model_step(m, w);
+	return m->change < 0.0 && search(f, k, loss);
+}
+
+/* Cycles until no class has anything to gain; returns their number. *objective is that of the start, then of what was
+ * reached. */
+static unsigned descend(fit *f, unsigned max_steps, double *objective)
+{
+	unsigned steps = 0;
+	bool moved = true;
+	while (steps < max_steps && moved) {
+		moved = false;
+		for (size_t k = 0; k < f->classes; k++)
+			if (f->mass[k] > 0.0 && improve(f, k))
+				moved = true;
+		*objective = refresh(f);
+		steps += moved;
+	}
+	return steps;
+}
+
+/* Classes without weight: no weights, and a bias that makes them as good as impossible. */
+static void put_absent(fit *f)
+{
+	float least = FLT_MAX;
+	for (size_t k = 0; k < f->classes; k++)
+		if (f->mass[k] > 0.0)
+			least = fminf(least, f->b[k]);
+	for (size_t k = 0; k < f->classes; k++)
+		if (!(f->mass[k] > 0.0)) {
+			f->b[k] = least - ABSENT;
+			memset(f->w + k * f->x->d, 0, f->x->d * sizeof *f->w);
+		}
+}
+
+static cop_err run(fit *f, const cop_l1_softmax *settings, float *w, float *b, cop_l1_report *report)
+{
+	size_t d = f->x->d;
+	cop_err err = measure_zero(f, settings->tolerance);
+	if (err != COP_OK)
+		return err;
+	memcpy(f->w, w, f->classes * d * sizeof *w);
+	memcpy(f->b, b, f->classes * sizeof *b);
+	predict(f);
+	double start = refresh(f);
+	double objective = start;
+	report->steps = isfinite(start) ? descend(f, settings->max_steps, &objective) : 0;
+	put_absent(f);
+	if (!isfinite(objective) || !cop_l1_finite(f->classes * d, f->w) || !cop_l1_finite(f->classes, f->b))
+		return COP_ENONFINITE;
+	memcpy(w, f->w, f->classes * d * sizeof *w);
+	memcpy(b, f->b, f->classes * sizeof *b);
+	report->objective = objective * f->unit;
+	return COP_OK;
+}
+
+static size_t present(const fit *f)
+{
+	size_t count = 0;
+	for (size_t k = 0; k < f->classes; k++)
+		count += f->mass[k] > 0.0;
+	return count;
+}
+
+/* Rows of one class, or none that counts: W = 0 is the best. */
+static void settle(fit *f, float *w, float *b)
+{
+	memset(w, 0, f->classes * f->x->d * sizeof *w);
+	for (size_t k = 0; k < f->classes; k++)
+		b[k] = f->mass[k] > 0.0 || present(f) == 0 ? 0.0F : -ABSENT;
+}
+
+static cop_err check(const cop_l1_softmax *settings, const cop_columns *x, size_t classes, const uint32_t *label)
+{
+	if (!(settings->lambda >= 0.0 && settings->lambda <= DBL_MAX && settings->tolerance > 0.0) ||
+	        settings->max_steps == 0 || classes < 2 || (x->d != 0 && classes > SIZE_MAX / x->d))
+		return COP_EINVAL;
+	for (size_t i = 0; i < x->n; i++)
+		if (label[i] >= classes)
+			return COP_EINVAL;
+	return COP_OK;
+}
+
+cop_err cop_l1_softmax_fit(const cop_l1_softmax *settings, const cop_columns *x, size_t classes, const uint32_t *label,
+        const float *weight, float *w, float *b, cop_l1_report *report)
+{
+	cop_err err = check(settings, x, classes, label);
+	if (err != COP_OK)
+		return err;
+	if (!cop_l1_finite(classes, b) || !cop_l1_finite(classes * x->d, w))
+		return COP_ENONFINITE;
+	fit f;
+	cop_l1_report out = { 0 };
+	err = fit_init(&f, x, classes, label, weight, settings->lambda);
+	if (err == COP_OK && present(&f) > 1)
+		err = run(&f, settings, w, b, &out);
+	else if (err == COP_OK)
+		settle(&f, w, b);
+	fit_fini(&f);
+	if (err == COP_OK && report != NULL) {
+		out.nonzeros = cop_l1_nonzeros(classes * x->d, w);
+		*report = out;
+	}
+	return err;
+}
