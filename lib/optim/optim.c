@@ -152,7 +152,8 @@ static cop_optim_coefficients coefficients(const cop_optim *optim)
 	};
 }
 
-/* Weights [at, at + n) of one step, and what their states are multiplied by beforehand. */
+/* Weights [at, at + n) of one step, and what their states are multiplied by beforehand. Below, w is all weights, g the
+ * gradient of the span's. */
 typedef struct span {
 	size_t at, n;
 	bool late;
@@ -162,7 +163,7 @@ typedef struct span {
 static bool surely_finite(const cop_optim *optim, const span *part, const float *w, const float *g)
 {
 	const cop_kernel *k = optim->kernel;
-	bool ok = k->within(part->n, w + part->at, SAFE_WEIGHT) && k->within(part->n, g + part->at, SAFE_WEIGHT);
+	bool ok = k->within(part->n, w + part->at, SAFE_WEIGHT) && k->within(part->n, g, SAFE_WEIGHT);
 	for (unsigned i = 0; i < optim->states && ok; i++)
 		ok = k->within(part->n, optim->s[i] + part->at, SAFE_STATE);
 	/* A gradient near its bound may square beyond the state's, but stays below the largest float. */
@@ -189,8 +190,8 @@ static bool finite_when_tried(
 			if (part->late)
 				scale(n, copy[i], part->decay[i]);
 		}
-		optim->rule->update(
-		        c, n, copy[2], g + at, optim->states > 0 ? copy[0] : NULL, optim->states > 1 ? copy[1] : NULL);
+		optim->rule->update(c, n, copy[2], g + done, optim->states > 0 ? copy[0] : NULL,
+		        optim->states > 1 ? copy[1] : NULL);
 		bool ok = optim->kernel->within(n, copy[2], 3.4028234e38f);
 		for (unsigned i = 0; i < optim->states; i++)
 			ok = ok && optim->kernel->within(n, copy[i], 3.4028234e38f);
@@ -214,7 +215,7 @@ static void commit(cop_optim *optim, const cop_optim_coefficients *c, const span
 		if (part->late)
 			scale(part->n, s[i], part->decay[i]);
 	}
-	optim->rule->update(c, part->n, w + part->at, g + part->at, s[0], s[1]);
+	optim->rule->update(c, part->n, w + part->at, g, s[0], s[1]);
 }
 
 static bool missed_steps(const cop_optim *optim, size_t r)
@@ -262,12 +263,35 @@ cop_err cop_optim_step(cop_optim *optim, float *w, const float *g)
 	span all = { .at = 0, .n = optim->rows * optim->cols };
 	for (size_t r = 0; r < parts; r++) {
 		span part = optim->ragged ? row_span(optim, r) : all;
-		if (!stays_finite(optim, &c, &part, w, g))
+		if (!stays_finite(optim, &c, &part, w, g + part.at))
 			return COP_EDIVERGED;
 	}
 	for (size_t r = 0; r < parts; r++) {
 		span part = optim->ragged ? row_span(optim, r) : all;
-		commit(optim, &c, &part, w, g);
+		commit(optim, &c, &part, w, g + part.at);
+	}
+	optim->ragged = false;
+	optim->steps++;
+	return COP_OK;
+}
+
+/* Every piece is judged and stepped while it is in the nearest cache. */
+cop_err cop_optim_step_scaled(cop_optim *optim, float *w, const float *g, double factor)
+{
+	cop_optim_coefficients c = coefficients(optim);
+	float scaled[PIECE];
+	COP_ASSERT(factor >= 0.0 && factor <= 1.0);
+	for (size_t r = 0; r < optim->rows; r++) {
+		span part = row_span(optim, r);
+		size_t end = part.at + part.n;
+		for (; part.at < end; part.at += PIECE) {
+			part.n = end - part.at < PIECE ? end - part.at : PIECE;
+			memcpy(scaled, g + part.at, part.n * sizeof *g);
+			scale(part.n, scaled, (float)factor);
+			if (!stays_finite(optim, &c, &part, w, scaled))
+				return COP_EDIVERGED;
+			commit(optim, &c, &part, w, scaled);
+		}
 	}
 	optim->ragged = false;
 	optim->steps++;
@@ -279,7 +303,7 @@ cop_err cop_optim_step_rows(cop_optim *optim, float *w, const float *g, const ui
 	cop_optim_coefficients c = coefficients(optim);
 	for (size_t i = 0; i < n_rows;) {
 		span part = next_span(optim, rows, n_rows, &i);
-		if (!stays_finite(optim, &c, &part, w, g))
+		if (!stays_finite(optim, &c, &part, w, g + part.at))
 			return COP_EDIVERGED;
 	}
 	if (!optim->ragged) {
@@ -289,7 +313,7 @@ cop_err cop_optim_step_rows(cop_optim *optim, float *w, const float *g, const ui
 	}
 	for (size_t i = 0; i < n_rows;) {
 		span part = next_span(optim, rows, n_rows, &i);
-		commit(optim, &c, &part, w, g);
+		commit(optim, &c, &part, w, g + part.at);
 	}
 	optim->steps++;
 	for (size_t i = 0; i < n_rows; i++)

@@ -54,6 +54,10 @@ uint64_t cop_optim_steps(const cop_optim *optim);
  * COP_EDIVERGED: a weight or the state would not be finite; then nothing was changed and no step was counted. */
 COP_CHECK cop_err cop_optim_step(cop_optim *optim, float *w, const float *g);
 
+/* The step of gradient scale * g, scale in [0, 1], in one pass over memory: for large weights in batch fits. On
+ * COP_EDIVERGED some weights and states may have moved, all still finite. */
+COP_CHECK cop_err cop_optim_step_scaled(cop_optim *optim, float *w, const float *g, double scale);
+
 /* One step in which only the rows listed (n_rows distinct indices, borrowed) have a gradient. w and g are whole
  * matrices; other rows are neither read nor written, so the cost is that of the rows listed. A row's decays of the
  * steps it missed are made up for when it is touched next. For sgd, adagrad and rmsprop without momentum that equals

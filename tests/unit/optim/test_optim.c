@@ -413,6 +413,41 @@ static void test_new_allocation_failure_every_one_is_enomem(void **state)
 	cop_optim_free(NULL);
 }
 
+static void test_step_scaled_is_bitwise_the_step_of_the_scaled_gradient(void **state)
+{
+	(void)state;
+	const char *name;
+	cop_rng rng;
+	print_message("seed 31\n");
+	cop_rng_init(&rng, 31, 0);
+	for (size_t i = 0; (name = cop_optim_name(i)) != NULL; i++) {
+		cop_optim_settings settings;
+		float w[N], v[N], g[N], half[N];
+		assert_int_equal(cop_optim_defaults(name, &settings), COP_OK);
+		cop_optim *one = make(name, &settings), *other = make(name, &settings);
+		draw(&rng, w);
+		memcpy(v, w, sizeof w);
+		for (int t = 0; t < 5; t++) {
+			static const uint32_t some[] = { 1, 2, 5 };
+			draw(&rng, g);
+			for (int k = 0; k < N; k++)
+				half[k] = 0.5f * g[k];
+			assert_int_equal(cop_optim_step_scaled(one, w, g, 0.5), COP_OK);
+			assert_int_equal(cop_optim_step(other, v, half), COP_OK);
+			assert_int_equal(cop_optim_step_rows(one, w, g, some, 3), COP_OK);
+			assert_int_equal(cop_optim_step_rows(other, v, g, some, 3), COP_OK);
+			assert_memory_equal(w, v, sizeof w);
+		}
+		assert_int_equal(cop_optim_steps(one), 10);
+		g[N / 2] = NAN;
+		assert_int_equal(cop_optim_step_scaled(one, w, g, 0.5), COP_EDIVERGED);
+		for (int k = 0; k < N; k++)
+			assert_true(isfinite(w[k]));
+		cop_optim_free(one);
+		cop_optim_free(other);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -423,6 +458,7 @@ int main(void)
 		cmocka_unit_test(test_step_rows_momentum_decays_without_moving),
 		cmocka_unit_test(test_step_to_nonfinite_is_refused_and_changes_nothing),
 		cmocka_unit_test(test_step_huge_but_finite_is_taken),
+		cmocka_unit_test(test_step_scaled_is_bitwise_the_step_of_the_scaled_gradient),
 		cmocka_unit_test(test_save_load_continues_bit_identically),
 		cmocka_unit_test(test_load_damaged_or_other_is_refused_and_resets),
 		cmocka_unit_test(test_new_bad_arguments_are_refused),
