@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -320,6 +321,21 @@ cop_err cop_stream_peek(cop_stream *stream, size_t wanted, const char **text, si
 }
 
 uint64_t cop_stream_line_number(const cop_stream *stream) { return stream->line; }
+
+double cop_stream_share(const cop_stream *stream)
+{
+	struct stat status;
+	if (stream->fd < 0 || fstat(stream->fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0)
+		return -1;
+	off_t at = lseek(stream->fd, 0, SEEK_CUR);
+	if (at < 0)
+		return -1;
+	double given = (double)at - (double)stream->in_left;
+	if (stream->codec == NULL)
+		given -= (double)(stream->text_end - stream->text_at);
+	double share = given / (double)status.st_size;
+	return share < 0 ? 0 : share > 1 ? 1 : share;
+}
 
 cop_err cop_stream_open_write(const char *path, cop_stream **out, cop_diag *diag)
 {

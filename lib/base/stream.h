@@ -47,6 +47,9 @@ COP_CHECK cop_err cop_stream_peek(cop_stream *stream, size_t wanted, const char 
 
 /* Number of the line that cop_stream_line gave last, from 1; 0 before the first. */
 uint64_t cop_stream_line_number(const cop_stream *stream);
+/* Share of the file that was read and given out, in [0, 1], of compressed bytes where it is compressed; a little more
+ * may have been counted then. Negative: not known (pipes, memory). A call of the operating system each time. */
+double cop_stream_share(const cop_stream *stream);
 
 /* Creates or empties the file. Errors as cop_stream_open_read. */
 COP_CHECK cop_err cop_stream_open_write(const char *path, cop_stream **out, cop_diag *diag);

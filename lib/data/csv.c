@@ -20,6 +20,7 @@ struct cop_csv {
 	size_t *name_at;    /* columns, into names */
 	float *features;    /* columns, for datasets */
 	bool text;          /* is allowed */
+	bool told, header;  /* whether there is a header is known before the first line is, and what */
 	const char **field; /* columns: where they begin, when text is allowed */
 	const char *row_end;
 	size_t row_length;
@@ -173,7 +174,7 @@ static cop_err begin(cop_csv *csv, span line, bool *header)
 		return COP_ENOMEM;
 	}
 	csv->columns = columns;
-	*header = is_header(line);
+	*header = csv->told ? csv->header : is_header(line);
 	return *header ? keep_names(csv, line) : COP_OK;
 }
 
@@ -285,6 +286,12 @@ cop_err cop_csv_next(cop_csv *csv, const double **values, size_t *count, cop_dia
 size_t cop_csv_row_length(const cop_csv *csv) { return csv->row_length; }
 
 void cop_csv_allow_text(cop_csv *csv) { csv->text = true; }
+
+void cop_csv_set_header(cop_csv *csv, bool header)
+{
+	csv->told = true;
+	csv->header = header;
+}
 
 static span field_of(const cop_csv *csv, size_t i)
 {

@@ -28,6 +28,8 @@ COP_CHECK cop_err cop_csv_next(cop_csv *csv, const double **values, size_t *coun
 /* From now on a field that is no finite number is no error; its value is NaN. COP_ENOMEM from cop_csv_next may come of
  * it. Call it before the first row. */
 void cop_csv_allow_text(cop_csv *csv);
+/* The first line is a header, or is none, whatever it looks like. Call it before the first row. */
+void cop_csv_set_header(cop_csv *csv, bool header);
 /* Text of field i of the row that was read last, as it stands there without blanks and quotes around it; not
  * terminated, borrowed until the next row. Only when text is allowed. */
 const char *cop_csv_field(const cop_csv *csv, size_t i, size_t *length);

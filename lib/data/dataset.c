@@ -67,17 +67,8 @@ static void *grow(void *array, size_t used, size_t capacity, size_t size, bool *
 	return array;
 }
 
-static cop_err reserve_rows(cop_dataset *ds, size_t more)
+static cop_err set_row_capacity(cop_dataset *ds, size_t capacity)
 {
-	if (more > COP_DATASET_MAX_ROWS - ds->n)
-		return COP_EFULL;
-	size_t need = ds->n + more;
-	if (need <= ds->row_capacity)
-		return COP_OK;
-	size_t capacity = ds->row_capacity * 2;
-	size_t first = FIRST_VALUES / (ds->d + 1) + 1;
-	capacity = capacity < first ? first : capacity;
-	capacity = capacity < need ? need : capacity;
 	size_t values;
 	if (__builtin_mul_overflow(capacity, ds->d, &values))
 		return COP_ENOMEM;
@@ -91,6 +82,27 @@ static cop_err reserve_rows(cop_dataset *ds, size_t more)
 		return COP_ENOMEM;
 	ds->row_capacity = capacity;
 	return COP_OK;
+}
+
+static cop_err reserve_rows(cop_dataset *ds, size_t more)
+{
+	if (more > COP_DATASET_MAX_ROWS - ds->n)
+		return COP_EFULL;
+	size_t need = ds->n + more;
+	if (need <= ds->row_capacity)
+		return COP_OK;
+	size_t capacity = ds->row_capacity * 2;
+	size_t first = FIRST_VALUES / (ds->d + 1) + 1;
+	capacity = capacity < first ? first : capacity;
+	capacity = capacity < need ? need : capacity;
+	return set_row_capacity(ds, capacity);
+}
+
+cop_err cop_dataset_reserve(cop_dataset *dataset, size_t rows)
+{
+	if (rows > COP_DATASET_MAX_ROWS)
+		return COP_EFULL;
+	return rows <= dataset->row_capacity ? COP_OK : set_row_capacity(dataset, rows);
 }
 
 static cop_err reserve_entries(cop_dataset *ds, size_t more)
@@ -227,6 +239,28 @@ cop_err cop_dataset_align(cop_dataset *a, cop_dataset *b)
 	return COP_OK;
 }
 
+cop_err cop_dataset_conform(cop_dataset *dataset, size_t d, uint32_t index_base)
+{
+	if (!dataset->sparse)
+		return COP_ESHAPE;
+	uint32_t down = index_base > dataset->index_base ? index_base - dataset->index_base : 0;
+	uint32_t up = dataset->index_base > index_base ? dataset->index_base - index_base : 0;
+	size_t kept = 0;
+	for (size_t i = 0, e = 0; i < dataset->n; i++) {
+		for (; e < dataset->start[i + 1]; e++) {
+			uint32_t index = dataset->index[e];
+			if (index < down || (size_t)(index - down) + up >= d)
+				continue;
+			dataset->index[kept] = index - down + up;
+			dataset->value[kept++] = dataset->value[e];
+		}
+		dataset->start[i + 1] = kept;
+	}
+	dataset->d = d;
+	dataset->index_base = index_base;
+	return COP_OK;
+}
+
 bool cop_dataset_is_class(double target)
 {
 	return target >= 0 && target < (double)COP_DATASET_MAX_CLASSES && target == floor(target);
@@ -274,7 +308,7 @@ static bool ends_with(const char *path, size_t length, const char *ending)
 	return length > n && memcmp(path + length - n, ending, n) == 0;
 }
 
-static bool is_libsvm(const char *path)
+bool cop_dataset_is_libsvm(const char *path)
 {
 	size_t length = strlen(path);
 	if (ends_with(path, length, ".gz"))
@@ -291,7 +325,7 @@ cop_err cop_dataset_read(const char *path, cop_dataset **out, cop_diag *diag)
 	cop_err err = cop_stream_open_read(path, &stream, diag);
 	if (err != COP_OK)
 		return err;
-	err = is_libsvm(path) ? cop_libsvm_read(stream, out, diag) : cop_csv_read(stream, out, diag);
+	err = cop_dataset_is_libsvm(path) ? cop_libsvm_read(stream, out, diag) : cop_csv_read(stream, out, diag);
 	cop_stream_free(stream);
 	return err;
 }

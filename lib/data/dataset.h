@@ -47,6 +47,9 @@ COP_CHECK cop_err cop_dataset_push_dense(cop_dataset *dataset, const float *x, d
 COP_CHECK cop_err cop_dataset_push_sparse(
         cop_dataset *dataset, size_t nnz, const uint32_t *index, const float *value, double target);
 
+/* Room for that many rows in all, so that they are added without moving. COP_EFULL, COP_ENOMEM. */
+COP_CHECK cop_err cop_dataset_reserve(cop_dataset *dataset, size_t rows);
+
 /* View of row i < n, valid until the dataset changes. */
 void cop_dataset_row(const cop_dataset *dataset, size_t i, cop_row *row);
 
@@ -58,6 +61,10 @@ COP_CHECK cop_err cop_dataset_append(cop_dataset *dataset, const cop_dataset *mo
  * the other did too without showing it, and is moved by one; both get the larger d. COP_ESHAPE as in append. */
 COP_CHECK cop_err cop_dataset_align(cop_dataset *a, cop_dataset *b);
 
+/* Sparse rows: features mean from now on what they do where feature 0 has the file's index index_base (0 or 1), and
+ * there are d; entries of others are dropped. COP_ESHAPE: dense rows. */
+COP_CHECK cop_err cop_dataset_conform(cop_dataset *dataset, size_t d, uint32_t index_base);
+
 /* Is the target an integer in [0, COP_DATASET_MAX_CLASSES)? */
 bool cop_dataset_is_class(double target);
 /* The number of classes K (largest target + 1) when every target is a class.
@@ -68,6 +75,8 @@ COP_CHECK cop_err cop_dataset_classes(const cop_dataset *dataset, size_t *classe
 /* Smallest and largest target; there must be rows. */
 void cop_dataset_target_range(const cop_dataset *dataset, double *min, double *max);
 
+/* Does the file's name say libsvm: .libsvm or .svm, .gz or .zst aside? */
+bool cop_dataset_is_libsvm(const char *path);
 /* Reads a file by its name's ending, .gz or .zst aside: .libsvm and .svm as data/libsvm, all others as data/csv.
  * Caller frees with cop_dataset_free; on error *out is NULL and *diag (NULL allowed) says where and what.
  * Errors of base/stream and of the reader. */

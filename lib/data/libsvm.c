@@ -16,9 +16,10 @@ typedef struct reader {
 	cop_diag *diag;
 	size_t nnz;
 	size_t capacity;
-	uint32_t *index; /* capacity */
-	float *value;    /* capacity */
-	bool from_zero;  /* index 0 has occurred */
+	uint32_t *index;               /* capacity */
+	float *value;                  /* capacity */
+	bool from_zero;                /* index 0 has occurred */
+	const cop_libsvm_judge *judge; /* NULL: none */
 } reader;
 
 typedef struct span {
@@ -110,6 +111,15 @@ static cop_err parse_entry(reader *r, span field)
 	return add_entry(r, index, (float)value);
 }
 
+static cop_err judge_target(const reader *r, double *target)
+{
+	char says[COP_LIBSVM_SAYS] = "";
+	cop_err err = r->judge->judge(r->judge->owner, target, says);
+	if (err != COP_OK)
+		cop_diag_set(r->diag, cop_stream_name(r->stream), cop_stream_line_number(r->stream), 0, "%s", says);
+	return err;
+}
+
 static cop_err parse_line(reader *r, const char *line, size_t length, cop_dataset *ds)
 {
 	const char *comment = memchr(line, '#', length);
@@ -122,6 +132,8 @@ static cop_err parse_line(reader *r, const char *line, size_t length, cop_datase
 	cop_err err = cop_number_parse(field.at, field.length, &target);
 	if (err != COP_OK)
 		return wrong(r, field, err, "a finite number as the target");
+	if (r->judge != NULL)
+		err = judge_target(r, &target);
 	r->nnz = 0;
 	while (err == COP_OK && (field = next_field(&at, end)).length > 0)
 		err = parse_entry(r, field);
@@ -165,7 +177,12 @@ static cop_err read_rows(reader *r, cop_dataset *ds)
 
 cop_err cop_libsvm_read(cop_stream *stream, cop_dataset **out, cop_diag *diag)
 {
-	reader r = { .stream = stream, .diag = diag };
+	return cop_libsvm_read_judged(stream, NULL, out, diag);
+}
+
+cop_err cop_libsvm_read_judged(cop_stream *stream, const cop_libsvm_judge *judge, cop_dataset **out, cop_diag *diag)
+{
+	reader r = { .stream = stream, .diag = diag, .judge = judge };
 	cop_err err = cop_dataset_new_sparse(out);
 	if (err != COP_OK)
 		return plain_fault(&r, err);

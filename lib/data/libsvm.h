@@ -16,4 +16,14 @@
  */
 COP_CHECK cop_err cop_libsvm_read(cop_stream *stream, cop_dataset **out, cop_diag *diag);
 
+#define COP_LIBSVM_SAYS 200
+/* Called with each target, which it may change; or it refuses it with any error but COP_EEND and says why. */
+typedef struct cop_libsvm_judge {
+	void *owner;
+	cop_err (*judge)(void *owner, double *target, char says[COP_LIBSVM_SAYS]);
+} cop_libsvm_judge;
+/* The same, and the judge's errors. */
+COP_CHECK cop_err cop_libsvm_read_judged(
+        cop_stream *stream, const cop_libsvm_judge *judge, cop_dataset **out, cop_diag *diag);
+
 #endif

@@ -11,15 +11,16 @@
  * its text. The first line is a header when a field of it is text, and either none of its fields is a number and none
  * is there twice, or the line below has a number where it has text, or it holds the names of the columns of training.
  *
- * Classes: targets that are integers from 0 upwards, of which at least half are there, are the classes themselves; any
- * others are names of classes, numbered in the order of first appearance.
+ * Classes: targets that are integers, 0 among them and at least half of those up to the greatest, are the classes
+ * themselves; any others are names of classes, numbered in the order of first appearance.
  *
- * Memory: the rows, an eighth more while they are read from a file (as much again from a pipe), and with categories the
+ * Memory: the rows, up to a quarter more while they are read from a file (as much again from a pipe), and with categories the
  * columns they come from. Any thread, distinct objects. */
 #ifndef COP_DATA_TABLE_H
 #define COP_DATA_TABLE_H
 
 #include "base/err.h"
+#include "base/stream.h"
 #include "data/dataset.h"
 #include "data/preparation.h"
 
@@ -44,5 +45,11 @@ COP_CHECK cop_err cop_table_read_training(const char *path, const cop_table_sett
  * COP_ESHAPE: other columns. COP_EFORMAT also: a class that training did not show. */
 COP_CHECK cop_err cop_table_read(
         const char *path, const cop_preparation *preparation, bool labelled, cop_dataset **data, cop_diag *diag);
+
+/* The same from a stream (kept), which holds libsvm or csv. */
+COP_CHECK cop_err cop_table_training_from(cop_stream *stream, bool libsvm, const cop_table_settings *settings,
+        cop_dataset **data, cop_preparation **preparation, cop_diag *diag);
+COP_CHECK cop_err cop_table_from(cop_stream *stream, bool libsvm, const cop_preparation *preparation, bool labelled,
+        cop_dataset **data, cop_diag *diag);
 
 #endif
