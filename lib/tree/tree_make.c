@@ -220,6 +220,8 @@ cop_err cop_tree_new(const cop_tree_parts *parts, cop_tree **out)
 	size_t n = parts->nodes.count;
 	cop_tree *tree;
 	*out = NULL;
+	if (n > COP_TREE_MAX_NODES)
+		return COP_EINVAL;
 	cop_tree_size size = { n, parts->rows.count, entries_of(&parts->nodes), entries_of(&parts->rows) };
 	cop_err err = cop_tree_make(parts->d, parts->outputs, parts->link, &size, &tree);
 	if (err != COP_OK)
