@@ -1,12 +1,15 @@
 /* train/tao.h: tree alternating optimisation (Carreira-Perpinan and Tavallali; Zharmagambetov's thesis, chapter 2,
  * Algorithm 1): a tree of given structure whose nodes are fitted in turn, each on the rows that reach it.
  *
- *     minimise   E = sum_n c_n L(y_n, T(x_n)) + alpha sum over decision nodes ||w_t||_1 + leaf_alpha sum over leaves
- * ||V_l||_1
+ *     minimise   E = sum_n c_n L(y_n, T(x_n)) + alpha sum_t ||w_t||_1 + leaf_alpha sum_l ||V_l||_1
+ *
+ * over the weights w_t of the decision nodes and V_l of the leaves; biases are free.
  *
  * A decision node learns to send each row to the child whose subtree, as it stands, loses less on it (weight: the
- * difference); new parameters are kept only if the node's weighted 0/1 loss plus penalty did not rise, and a leaf's
- * only if its loss plus penalty did not, so E never rises. Nodes of one depth are independent and go to the pool,
+ * difference). An iteration is one sweep over all nodes and leaves, and E never rises from one to the next: a sweep is
+ * tried with every solver's answer taken as it is (a node's surrogate may cost its own 0/1 loss what those below it win
+ * back), and if E rose by it, it is taken back and made again with new parameters kept only where the node's weighted
+ * 0/1 loss, or the leaf's loss, plus penalty did not rise. Nodes of one depth are independent and go to the pool,
  * largest first; the result does not depend on the number of threads.
  *
  * Losses: 0/1, cross-entropy (classes), squared, absolute (values, summed over outputs), cost (costs: the cost of the

@@ -1,0 +1,293 @@
+#include "train/tao_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* The sweeps: which nodes are fitted when, on which rows, and when it ends (train/tao_parts.h has the invariants).
+ *
+ * A sweep is tried boldly first: every solver's answer is taken as it is, for what a node loses by it those below it
+ * may win back. If E rose, all is put back (tao_undo.c) and the sweep is made carefully: each node and leaf keeps what
+ * it has unless its own part of E does not rise. Either way E never rises.
+ *
+ * Root first, the reduced sets are brought up to date before every depth; leaves first, once before a sweep, since
+ * fitting a node moves rows only below it. */
+
+void cop_tao_defaults(cop_task task, cop_tao_settings *settings)
+{
+	*settings = (cop_tao_settings){
+		.depth = 6,
+		.loss = task == COP_TASK_CLASSES  ? COP_TAO_ZERO_ONE
+		        : task == COP_TASK_VALUES ? COP_TAO_SQUARED
+		                                  : COP_TAO_COST,
+		.split = COP_TAO_OBLIQUE,
+		.leaves = COP_TAO_CONSTANT,
+		.order = COP_TAO_ROOT_FIRST,
+		.alpha = 0.1,
+		.leaf_alpha = 0.1,
+		.iterations = 20,
+		.tolerance = 1e-4,
+		.node_tolerance = 1e-2,
+		.node_steps = 20,
+		.prune = true,
+	};
+}
+
+/* ---- checks ---- */
+
+static bool in_range(double x) { return x >= 0 && isfinite(x); }
+
+static bool settings_fit(const cop_tao_settings *set, cop_task task)
+{
+	bool loss =
+	        (task == COP_TASK_CLASSES && (set->loss == COP_TAO_ZERO_ONE || set->loss == COP_TAO_CROSS_ENTROPY)) ||
+	        (task == COP_TASK_VALUES && (set->loss == COP_TAO_SQUARED || set->loss == COP_TAO_ABSOLUTE)) ||
+	        (task == COP_TASK_COSTS && set->loss == COP_TAO_COST);
+
+	return loss && (set->split == COP_TAO_OBLIQUE || set->split == COP_TAO_AXIS) &&
+	       (set->leaves == COP_TAO_CONSTANT || set->leaves == COP_TAO_LINEAR) &&
+	       (set->order == COP_TAO_ROOT_FIRST || set->order == COP_TAO_LEAVES_FIRST) && in_range(set->alpha) &&
+	       in_range(set->leaf_alpha) && set->tolerance >= 0 && set->node_tolerance > 0 && set->node_steps >= 1 &&
+	       set->iterations < UINT32_MAX;
+}
+
+static bool sample_fits(const cop_sample *sample)
+{
+	if (sample->n == 0 || sample->n > COP_DATASET_MAX_ROWS || sample->outputs == 0 || sample->rows->d == 0)
+		return false;
+	if (sample->task != COP_TASK_CLASSES)
+		return sample->target != NULL;
+	if (sample->label == NULL)
+		return false;
+	for (size_t i = 0; i < sample->n; i++)
+		if (sample->label[cop_sample_row(sample, i)] >= sample->outputs)
+			return false;
+	return true;
+}
+
+/* ---- a depth ---- */
+
+/* c >= 0: node c, else leaf ~c. */
+typedef struct item {
+	int32_t what;
+	unsigned depth;
+	size_t rows;
+} item;
+
+typedef struct sweep {
+	cop_tao_state *state;
+	cop_pool *pool;
+	item *all; /* by depth */
+	size_t count;
+	item *now; /* of the depth being fitted, largest first */
+	size_t now_count;
+} sweep;
+
+static int by_depth(const void *a, const void *b)
+{
+	const item *x = a, *y = b;
+
+	if (x->depth != y->depth)
+		return x->depth < y->depth ? -1 : 1;
+	return (x->what > y->what) - (x->what < y->what);
+}
+
+static int by_rows(const void *a, const void *b)
+{
+	const item *x = a, *y = b;
+
+	if (x->rows != y->rows)
+		return x->rows > y->rows ? -1 : 1;
+	return (x->what > y->what) - (x->what < y->what);
+}
+
+static void item_range(const cop_tao_state *state, int32_t what, size_t *from, size_t *to)
+{
+	if (what >= 0) {
+		*from = state->begin[state->node[what].first];
+		*to = state->begin[state->node[what].last];
+	} else {
+		*from = state->begin[~what];
+		*to = state->begin[~what + 1];
+	}
+}
+
+static cop_err fit_item(void *context, size_t task, unsigned worker)
+{
+	sweep *s = context;
+	cop_tao_state *state = s->state;
+	int32_t what = s->now[task].what;
+	size_t from, to;
+
+	item_range(state, what, &from, &to);
+	if (what >= 0)
+		return cop_tao_node_fit(
+		        state, &state->node[what], state->order + from, to - from, &state->work[worker]);
+	return cop_tao_leaf_fit(state, &state->leaf[~what], state->order + from, to - from, &state->work[worker]);
+}
+
+/* Fits all[from..to), which are of one depth. */
+static cop_err fit_depth(sweep *s, size_t from, size_t to)
+{
+	if (s->state->set->order == COP_TAO_ROOT_FIRST)
+		cop_tao_refresh(s->state);
+	s->now_count = to - from;
+	memcpy(s->now, s->all + from, s->now_count * sizeof *s->now);
+	for (size_t i = 0; i < s->now_count; i++) {
+		size_t first, last;
+		item_range(s->state, s->now[i].what, &first, &last);
+		s->now[i].rows = last - first;
+	}
+	qsort(s->now, s->now_count, sizeof *s->now, by_rows);
+	return cop_pool_run(s->pool, s->now_count, fit_item, s);
+}
+
+static cop_err run_sweep(sweep *s)
+{
+	bool up = s->state->set->order == COP_TAO_LEAVES_FIRST;
+	cop_err err = COP_OK;
+
+	cop_tao_refresh(s->state);
+	for (size_t from = 0, to = 0; !up && from < s->count && err == COP_OK; from = to) {
+		while (to < s->count && s->all[to].depth == s->all[from].depth)
+			to++;
+		err = fit_depth(s, from, to);
+	}
+	for (size_t from = s->count, to = s->count; up && to > 0 && err == COP_OK; to = from) {
+		while (from > 0 && s->all[from - 1].depth == s->all[to - 1].depth)
+			from--;
+		err = fit_depth(s, from, to);
+	}
+	return err;
+}
+
+/* The leaves of the start, all at once. */
+static cop_err fit_leaves(sweep *s)
+{
+	cop_tao_state *state = s->state;
+
+	cop_tao_refresh(state);
+	s->now_count = 0;
+	for (size_t i = 0; i < s->count; i++)
+		if (s->all[i].what < 0)
+			s->now[s->now_count++] = s->all[i];
+	return cop_pool_run(s->pool, s->now_count, fit_item, s);
+}
+
+/* ---- the fit ---- */
+
+static bool tell(const cop_progress *progress, const cop_tao_state *state, unsigned done, double e)
+{
+	char text[120];
+	size_t nodes = 0;
+
+	if (progress == NULL)
+		return true;
+	for (size_t t = 0; t < state->nodes; t++)
+		nodes += state->node[t].f.count > 0;
+	snprintf(text, sizeof text, "iteration %u of %u, objective %.6g, %zu nodes", done, state->set->iterations, e,
+	        nodes);
+	return progress->tell(progress->context,
+	        state->set->iterations > 0 ? (double)done / (double)state->set->iterations : 1.0, text);
+}
+
+/* Boldly, and if E rose by it, carefully instead. */
+static cop_err descend(sweep *s, double before, double *after)
+{
+	cop_tao_undo_begin(s->state);
+	cop_err err = run_sweep(s);
+	if (err != COP_OK)
+		return err;
+	*after = cop_tao_objective(s->state);
+	if (*after <= before) {
+		cop_tao_undo_forget(s->state);
+		return COP_OK;
+	}
+	cop_tao_undo_restore(s->state);
+	err = run_sweep(s);
+	*after = cop_tao_objective(s->state);
+	return err;
+}
+
+static cop_err iterate(sweep *s, const cop_progress *progress, double *history, unsigned *iterations)
+{
+	const cop_tao_settings *set = s->state->set;
+	cop_err err = fit_leaves(s);
+
+	*iterations = 0;
+	if (err != COP_OK)
+		return err;
+	history[0] = cop_tao_objective(s->state);
+	while (*iterations < set->iterations && tell(progress, s->state, *iterations, history[*iterations])) {
+		double before = history[*iterations], now = before;
+		err = descend(s, before, &now);
+		if (err != COP_OK)
+			return err;
+		history[++*iterations] = now;
+		if (before - now <= set->tolerance * before)
+			break;
+	}
+	return COP_OK;
+}
+
+static cop_err sweep_init(sweep *s, cop_tao_state *state, cop_pool *pool)
+{
+	*s = (sweep){ .state = state, .pool = pool, .count = state->nodes + state->leaves };
+	s->all = cop_mem_alloc(s->count, sizeof *s->all);
+	s->now = cop_mem_alloc(s->count, sizeof *s->now);
+	if (s->all == NULL || s->now == NULL)
+		return COP_ENOMEM;
+	for (size_t t = 0; t < state->nodes; t++)
+		s->all[t] = (item){ .what = (int32_t)t, .depth = state->node[t].depth };
+	for (size_t l = 0; l < state->leaves; l++)
+		s->all[state->nodes + l] = (item){ .what = ~(int32_t)l, .depth = state->leaf[l].depth };
+	qsort(s->all, s->count, sizeof *s->all, by_depth);
+	return COP_OK;
+}
+
+static cop_err fit(
+        cop_tao_state *state, cop_pool *pool, const cop_progress *progress, cop_tao_report *report, cop_tree **out)
+{
+	sweep s = { 0 };
+	double *history = cop_mem_alloc((size_t)state->set->iterations + 1, sizeof *history), last = 0;
+	unsigned iterations = 0;
+	cop_err err = history != NULL ? sweep_init(&s, state, pool) : COP_ENOMEM;
+
+	if (err == COP_OK)
+		err = iterate(&s, progress, history, &iterations);
+	if (err == COP_OK)
+		err = cop_tao_finish(state, out, &last);
+	cop_mem_free(s.all);
+	cop_mem_free(s.now);
+	if (err != COP_OK || report == NULL)
+		cop_mem_free(history);
+	else
+		*report = (cop_tao_report){ .objective = last, .history = history, .iterations = iterations };
+	return err;
+}
+
+cop_err cop_tao_fit(const cop_tao_settings *settings, const cop_sample *sample, const cop_tree *start, cop_pool *pool,
+        cop_rng *rng, const cop_progress *progress, cop_tao_report *report, cop_tree **out)
+{
+	cop_tao_state state = { 0 };
+
+	*out = NULL;
+	if (report != NULL)
+		*report = (cop_tao_report){ 0 };
+	if (!settings_fit(settings, sample->task) || !sample_fits(sample))
+		return COP_EINVAL;
+	if (start == NULL && (settings->depth < 1 || settings->depth > COP_TAO_MAX_DEPTH))
+		return COP_EINVAL;
+	cop_err err = cop_tao_state_init(&state, settings, sample, cop_pool_threads(pool));
+	if (err == COP_OK)
+		err = start != NULL ? cop_tao_start_given(&state, start) : cop_tao_start_random(&state, rng);
+	if (err == COP_OK)
+		err = cop_tao_state_ready(&state);
+	if (err == COP_OK)
+		err = fit(&state, pool, progress, report, out);
+	cop_tao_state_fini(&state);
+	return err;
+}

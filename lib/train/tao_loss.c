@@ -1,0 +1,168 @@
+#include "train/tao_parts.h"
+
+#include <math.h>
+
+/* Losses and routing. Everything that decides where a row goes, or what it loses there, runs through these functions,
+ * so that a comparison of two sums of losses is one of equal parts. */
+
+/* The least probability that a loss counts: a class that a leaf does not know costs log(1e6), not infinity. */
+#define LEAST_PROBABILITY 1e-6
+
+const float *cop_tao_row(const cop_tao_state *state, size_t i, float *x)
+{
+	const cop_dataset *rows = state->sample->rows;
+	size_t at = cop_sample_row(state->sample, i);
+
+	if (!rows->sparse)
+		return rows->x + at * rows->d;
+	for (size_t e = rows->start[at]; e < rows->start[at + 1]; e++)
+		x[rows->index[e]] = rows->value[e];
+	return x;
+}
+
+void cop_tao_row_done(const cop_tao_state *state, size_t i, float *x)
+{
+	const cop_dataset *rows = state->sample->rows;
+	size_t at = cop_sample_row(state->sample, i);
+
+	if (!rows->sparse)
+		return;
+	for (size_t e = rows->start[at]; e < rows->start[at + 1]; e++)
+		x[rows->index[e]] = 0;
+}
+
+float cop_tao_dot(const cop_tao_state *state, const cop_tao_linear *f, const float *x)
+{
+	float a = 0, b = 0;
+	size_t k = 0;
+
+	if (f->count == 0)
+		return 0;
+	if (f->index == NULL)
+		return state->kernel->dot(state->d, f->w, x);
+	for (; k + 2 <= f->count; k += 2) {
+		a += f->w[k] * x[f->index[k]];
+		b += f->w[k + 1] * x[f->index[k + 1]];
+	}
+	return k < f->count ? a + b + f->w[k] * x[f->index[k]] : a + b;
+}
+
+uint32_t cop_tao_walk(const cop_tao_state *state, int32_t child, const float *x)
+{
+	while (child >= 0) {
+		const cop_tao_node *node = &state->node[child];
+		child = node->child[cop_tao_dot(state, &node->f, x) + node->f.bias >= 0];
+	}
+	return (uint32_t)~child;
+}
+
+/* sum_j v_rj x_j + bias_r for every row of the leaf. */
+static void leaf_scores(const cop_tao_leaf *leaf, const float *x, double *score)
+{
+	for (size_t r = 0; r < leaf->rows; r++) {
+		double sum = (double)leaf->bias[r];
+		if (leaf->start != NULL)
+			for (size_t e = leaf->start[r]; e < leaf->start[r + 1]; e++)
+				sum += (double)leaf->v[e] * (double)x[leaf->index[e]];
+		score[r] = sum;
+	}
+}
+
+static size_t largest(size_t n, const double *score)
+{
+	size_t best = 0;
+
+	for (size_t r = 1; r < n; r++)
+		if (score[r] > score[best])
+			best = r;
+	return best;
+}
+
+/* -log of the probability of a class among the softmax of the leaf's rows. */
+static double softmax_loss(const cop_tao_leaf *leaf, const double *score, uint32_t label)
+{
+	double most = score[largest(leaf->rows, score)], sum = 0, own = -INFINITY;
+
+	for (size_t r = 0; r < leaf->rows; r++) {
+		sum += exp(score[r] - most);
+		if (leaf->output[r] == label)
+			own = score[r] - most;
+	}
+	return fmin(log(sum) - own, -log(LEAST_PROBABILITY));
+}
+
+static double class_loss(
+        const cop_tao_state *state, const cop_tao_leaf *leaf, uint32_t label, const float *x, double *score)
+{
+	if (leaf->start == NULL) {
+		if (state->set->loss == COP_TAO_ZERO_ONE)
+			return leaf->choice == label ? 0.0 : 1.0;
+		return -log(fmax((double)leaf->bias[label], LEAST_PROBABILITY));
+	}
+	leaf_scores(leaf, x, score);
+	if (state->set->loss == COP_TAO_ZERO_ONE)
+		return leaf->output[largest(leaf->rows, score)] == label ? 0.0 : 1.0;
+	return softmax_loss(leaf, score, label);
+}
+
+static double value_loss(const cop_tao_state *state, const float *target, const double *score)
+{
+	double sum = 0;
+
+	for (size_t k = 0; k < state->outputs; k++) {
+		double away = (double)target[k] - score[k];
+		sum += state->set->loss == COP_TAO_SQUARED ? away * away : fabs(away);
+	}
+	return sum;
+}
+
+static double cost_loss(
+        const cop_tao_state *state, const cop_tao_leaf *leaf, const float *cost, const float *x, double *score)
+{
+	size_t best = 0;
+
+	if (leaf->start == NULL)
+		return (double)cost[leaf->choice];
+	leaf_scores(leaf, x, score);
+	for (size_t k = 1; k < state->outputs; k++)
+		if (score[k] < score[best])
+			best = k;
+	return (double)cost[best];
+}
+
+double cop_tao_loss_at(const cop_tao_state *state, const cop_tao_leaf *leaf, size_t i, const float *x, double *score)
+{
+	const cop_sample *sample = state->sample;
+	size_t at = cop_sample_row(sample, i);
+	double c = cop_tao_weight(state, i);
+
+	if (sample->task == COP_TASK_CLASSES)
+		return c * class_loss(state, leaf, sample->label[at], x, score);
+	const float *target = sample->target + at * state->outputs;
+	if (sample->task == COP_TASK_COSTS)
+		return c * cost_loss(state, leaf, target, x, score);
+	leaf_scores(leaf, x, score);
+	return c * value_loss(state, target, score);
+}
+
+double cop_tao_loss_of_outputs(const cop_tao_state *state, size_t i, const float *out)
+{
+	const cop_sample *sample = state->sample;
+	size_t at = cop_sample_row(sample, i), best = 0;
+	double c = cop_tao_weight(state, i), sum = 0;
+
+	if (sample->task == COP_TASK_VALUES) {
+		for (size_t k = 0; k < state->outputs; k++) {
+			double away = (double)sample->target[at * state->outputs + k] - (double)out[k];
+			sum += state->set->loss == COP_TAO_SQUARED ? away * away : fabs(away);
+		}
+		return c * sum;
+	}
+	if (state->set->loss == COP_TAO_CROSS_ENTROPY)
+		return c * -log(fmax((double)out[sample->label[at]], LEAST_PROBABILITY));
+	for (size_t k = 1; k < state->outputs; k++)
+		if (sample->task == COP_TASK_COSTS ? out[k] < out[best] : out[k] > out[best])
+			best = k;
+	return c * (sample->task == COP_TASK_COSTS ? (double)sample->target[at * state->outputs + best]
+	                                           : (best == sample->label[at] ? 0.0 : 1.0));
+}
