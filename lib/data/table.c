@@ -63,6 +63,8 @@ cop_err cop_table_number_targets(cop_preparation *p, cop_dataset *data)
 		cop_table_name name;
 		cop_table_number_class(data->target[i], &name);
 		err = cop_table_add_class(p, &name, &data->target[i]);
+		if (p->classes.count > COP_TABLE_MAX_NUMBER_CLASSES)
+			err = COP_EFULL;
 	}
 	return err;
 }
@@ -122,8 +124,7 @@ static cop_err libsvm_training(
         cop_stream *stream, const cop_table_settings *settings, cop_preparation *p, cop_dataset **data, cop_diag *diag)
 {
 	judgement j = { .labelled = true };
-	const char *what =
-	        "there are more than 65536 classes; expected fewer, or that the target is a number to predict";
+	const char *what = COP_TABLE_TOO_MANY_NUMBERS;
 	if (settings->target != NULL)
 		return no_such_column(stream, "the target", settings->target, diag);
 	if (settings->categories != NULL && settings->categories[0] != '\0')

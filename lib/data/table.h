@@ -8,14 +8,15 @@
  * csv: a column is a category when training has a field in it that is neither a number nor missing, or when it is
  * named. Each category is a feature that is 1 or 0, in the order of first appearance; one that training did not show
  * has all of its column's at 0. Numbers up to 2^24 in such a column are told apart by value (as floats), all else by
- * its text. The first line is a header when a field of it is text, and either none of its fields is a number and none
- * is there twice, or the line below has a number where it has text, or it holds the names of the columns of training.
+ * its text. The first line is a header when a field of it is text, and either none of its fields is a number or missing
+ * and none is there twice, or the line below has a number where it has text, or it holds the names of the columns of
+ * training.
  *
  * Classes: targets that are integers, 0 among them and at least half of those up to the greatest, are the classes
- * themselves; any others are names of classes, numbered in the order of first appearance.
+ * themselves; any others are names of classes, numbered in the order of first appearance; of numbers at most 1000.
  *
- * Memory: the rows, up to a quarter more while they are read from a file (as much again from a pipe), and with categories the
- * columns they come from. Any thread, distinct objects. */
+ * Memory: the rows, up to a quarter more while they are read from a file (as much again from a pipe), and with
+ * categories the columns they come from. Any thread, distinct objects. */
 #ifndef COP_DATA_TABLE_H
 #define COP_DATA_TABLE_H
 

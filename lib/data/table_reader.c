@@ -55,8 +55,8 @@ cop_field_kind cop_table_field_kind(const cop_table_reader *r, size_t field, dou
 
 /* The first two rows of what can be looked at. */
 typedef struct look {
-	cop_name_table texts;            /* of the first row; not numbers and not missing ones */
-	bool text, number, twice, above; /* something of the kind is in it; above: text above a number */
+	cop_name_table texts;           /* of the first row; not numbers and not missing ones */
+	bool text, value, twice, above; /* value: a number or a word for a missing one; above: text above a number */
 } look;
 
 static cop_err look_at_first(look *l, const cop_csv *csv, size_t count, uint8_t *is_text)
@@ -67,7 +67,7 @@ static cop_err look_at_first(look *l, const cop_csv *csv, size_t count, uint8_t 
 		double value;
 		const char *text = cop_csv_field(csv, c, &length);
 		cop_field_kind kind = kind_of_text(text, length, &value);
-		l->number |= kind == COP_FIELD_NUMBER || kind == COP_FIELD_BEYOND;
+		l->value |= length > 0 && kind != COP_FIELD_TEXT;
 		is_text[c] = kind == COP_FIELD_TEXT;
 		l->text |= is_text[c] != 0;
 		if (length == 0)
@@ -128,7 +128,7 @@ static cop_err judge_header(const cop_preparation *p, const char *text, size_t l
 		cop_csv_set_header(csv, false);
 		err = look_at_rows(&l, csv);
 	}
-	*header = l.text && ((!l.number && !l.twice) || l.above || holds_names(&l, p));
+	*header = l.text && ((!l.value && !l.twice) || l.above || holds_names(&l, p));
 	cop_csv_free(csv);
 	cop_stream_free(stream);
 	cop_name_table_fini(&l.texts);

@@ -75,6 +75,10 @@ COP_CHECK cop_err cop_table_csv_training(
 COP_CHECK cop_err cop_table_csv_later(
         cop_stream *stream, const cop_preparation *p, bool labelled, cop_dataset **data, cop_diag *diag);
 
+#define COP_TABLE_MAX_NUMBER_CLASSES 1000
+#define COP_TABLE_TOO_MANY_NUMBERS                                                                                     \
+	"the target has more than 1000 different values, which are to be classes; expected fewer, or to be told that " \
+	"it is a number to predict"
 /* Makes numbers the classes that they are or name: adds them to p->classes. COP_EFULL: too many. COP_ENOMEM. */
 COP_CHECK cop_err cop_table_number_targets(cop_preparation *p, cop_dataset *data);
 /* Adds a class unless it is there. COP_EFULL: COP_DATASET_MAX_CLASSES are. COP_ENOMEM. */

@@ -291,8 +291,7 @@ static cop_err read_rows(training *t)
 
 static cop_err finish(training *t)
 {
-	const char *what =
-	        "there are more than 65536 classes; expected fewer, or that the target is a number to predict";
+	const char *what = COP_TABLE_TOO_MANY_NUMBERS;
 	cop_err err = COP_OK;
 	if (!t->settings->regression && !t->named_classes)
 		err = cop_table_number_targets(t->p, t->r.data);
