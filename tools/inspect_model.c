@@ -253,27 +253,41 @@ static const char **turn_to_gain(cop_oblique_tree *tree, char (**spare)[NAME_ROO
 	return names;
 }
 
-static cop_err show_tree_text(
-        const cop_inspect_view *v, cop_oblique_tree *tree, cop_tree_names *names, bool arms, cop_diag *diag)
+static cop_err show_tree_text(const cop_inspect_view *v, cop_tree_words *words, bool arms)
+{
+	cop_bytes text;
+	cop_bytes_init(&text);
+	if (arms)
+		(void)fputs("  (leaves: the arm of lowest loss, and by how much the leaf lowers it)\n", v->out);
+	cop_tree_text(words, &text);
+	cop_err err = text.err;
+	if (err == COP_OK)
+		(void)fwrite(text.data, 1, text.length, v->out);
+	cop_bytes_fini(&text);
+	return err;
+}
+
+/* With its features' names; text shows arms' losses turned round. */
+static cop_err show_whole_tree(
+        const cop_inspect_view *v, cop_oblique_tree *oblique, const char *const *features, bool arms)
 {
 	char(*spare)[NAME_ROOM] = NULL;
-	const char **outputs = arms ? turn_to_gain(tree, &spare) : NULL;
-	cop_err err = arms && outputs == NULL ? COP_ENOMEM : COP_OK;
-	if (err == COP_OK) {
-		cop_bytes text;
-		cop_bytes_init(&text);
-		names->outputs = outputs;
-		if (arms)
-			(void)fputs("  (leaves: the arm of lowest loss, and by how much the leaf lowers it)\n", v->out);
-		cop_tree_text(tree, names, TOP_WEIGHTS, &text);
-		err = text.err;
-		if (err == COP_OK)
-			(void)fwrite(text.data, 1, text.length, v->out);
-		cop_bytes_fini(&text);
+	const char **outputs = NULL;
+	cop_tree *tree = NULL;
+	cop_err err = COP_OK;
+	if (arms && v->json == NULL) {
+		outputs = turn_to_gain(oblique, &spare);
+		err = outputs == NULL ? COP_ENOMEM : COP_OK;
 	}
+	if (err == COP_OK)
+		err = cop_tree_from_oblique(oblique, COP_TREE_VALUES, &tree);
+	cop_tree_words words = { .tree = tree, .features = features, .outputs = outputs, .top = TOP_WEIGHTS };
+	if (err == COP_OK)
+		err = v->json == NULL ? show_tree_text(v, &words, arms) : cop_tree_json(&words, true, v->json);
+	cop_tree_free(tree);
 	cop_mem_free(outputs);
 	cop_mem_free(spare);
-	return err == COP_OK ? COP_OK : fail(err, diag);
+	return err;
 }
 
 cop_err cop_inspect_tree(
@@ -303,15 +317,10 @@ cop_err cop_inspect_tree(
 	const char **features = feature_names(view, d, &spare);
 	if (features == NULL)
 		return fail(COP_ENOMEM, diag);
-	cop_tree_names names = { .features = features };
-	cop_err err = COP_OK;
-	if (view->json == NULL)
-		err = show_tree_text(view, tree, &names, arms, diag);
-	else
-		cop_tree_json(tree, &names, view->json);
+	cop_err err = show_whole_tree(view, tree, features, arms);
 	cop_mem_free(features);
 	cop_mem_free(spare);
-	return err;
+	return err == COP_OK ? COP_OK : fail(err, diag);
 }
 
 static cop_err show_trees(const cop_inspect_view *v, cop_model *model, cop_diag *diag)

@@ -111,8 +111,7 @@ void cop_json_end_object(cop_json_writer *writer) { close_level(writer, true); }
 void cop_json_begin_array(cop_json_writer *writer) { open_level(writer, false); }
 void cop_json_end_array(cop_json_writer *writer) { close_level(writer, false); }
 
-/* Length of the well-formed UTF-8 sequence at `at`, 0 when there is none (overlong forms and surrogates too). */
-static size_t utf8_length(const uint8_t *at, size_t left)
+size_t cop_json_utf8_length(const uint8_t *at, size_t left)
 {
 	uint8_t c = at[0];
 	size_t length = c < 0x80                ? 1
@@ -154,7 +153,7 @@ static void put_quoted(cop_json_writer *w, const char *text, size_t length)
 	put(w, "\"");
 	for (size_t i = 0; i < length;) {
 		const uint8_t *at = (const uint8_t *)text + i;
-		size_t n = utf8_length(at, length - i);
+		size_t n = cop_json_utf8_length(at, length - i);
 		put_character(w, at, n);
 		i += n == 0 ? 1 : n;
 	}

@@ -83,6 +83,10 @@ COP_CHECK cop_err cop_json_get_boolean(const cop_json *value, bool *boolean);
 /* Terminated UTF-8, borrowed; length may be NULL. */
 COP_CHECK cop_err cop_json_get_text(const cop_json *value, const char **text, size_t *length);
 
+/* Bytes of the well-formed UTF-8 sequence at `at`, of which `left` >= 1 can be read; 0 when there is none (overlong
+ * forms and surrogates too). */
+size_t cop_json_utf8_length(const uint8_t *at, size_t left);
+
 /* Key and value; a number that is not finite is left out, key and all. */
 void cop_json_put_number(cop_json_writer *writer, const char *key, double value);
 void cop_json_put_unsigned(cop_json_writer *writer, const char *key, uint64_t value);

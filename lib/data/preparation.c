@@ -250,6 +250,28 @@ const char *cop_preparation_feature(const cop_preparation *p, size_t j)
 	return p->names + p->name_at[j];
 }
 
+/* Columns without features share their first one with the column behind them, so the last that begins there has it. */
+size_t cop_preparation_stem(const cop_preparation *p, size_t j)
+{
+	char room[NUMBER_ROOM];
+	const char *name;
+	COP_ASSERT(j < p->d);
+	if (p->column == NULL)
+		return 0;
+	size_t low = 0, high = p->columns; /* it is in [low, high) */
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		if (p->column[middle].first <= j)
+			low = middle;
+		else
+			high = middle;
+	}
+	const cop_column *column = &p->column[low];
+	if (column->kind == COP_COLUMN_NUMBER && j == column->first)
+		return 0;
+	return column_name(p, low, room, &name);
+}
+
 const char *cop_preparation_class(const cop_preparation *p, size_t k)
 {
 	COP_ASSERT(k < p->classes.count);

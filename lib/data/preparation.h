@@ -62,6 +62,9 @@ size_t cop_preparation_classes(const cop_preparation *preparation);  /* K; 0: re
 /* "age", "colour=red", "age=?" (says that it is missing), or "x3" by the place of the column from 0 (libsvm: by the
  * file's index); borrowed. j < d. */
 const char *cop_preparation_feature(const cop_preparation *preparation, size_t j);
+/* Of a feature that says by 0 or 1 whether its column is of a category, or is missing: the length of the column's name,
+ * behind which "=" and the category (or "?") stand; 0: any other feature. */
+size_t cop_preparation_stem(const cop_preparation *preparation, size_t j);
 /* Name of class k < K; borrowed. */
 const char *cop_preparation_class(const cop_preparation *preparation, size_t k);
 /* Name of the target, or "target"; borrowed. */

@@ -54,8 +54,8 @@ typedef struct cop_tree cop_tree;
  * COP_EINVAL: something is not as said above, or beyond COP_TREE_MAX_NODES or COP_TREE_MAX_DEPTH. COP_ENONFINITE.
  * COP_ENOMEM. */
 COP_CHECK cop_err cop_tree_new(const cop_tree_parts *parts, cop_tree **out);
-/* Of an oblique tree: its nodes (weights of 0 left out) and constant leaves, renumbered as cop_tree_build_finish does.
- * COP_ENONFINITE, COP_ENOMEM. */
+/* Of an oblique tree: its nodes (weights of 0 left out) and constant leaves, under their own numbers when parents stand
+ * before their children, else renumbered as cop_tree_build_finish does. COP_ENONFINITE, COP_ENOMEM. */
 COP_CHECK cop_err cop_tree_from_oblique(const cop_oblique_tree *oblique, cop_tree_link link, cop_tree **out);
 void cop_tree_free(cop_tree *tree);
 

@@ -187,16 +187,23 @@ static cop_tree_vectors view(const growing *vectors)
 		data_of(&vectors->weight), data_of(&vectors->bias) };
 }
 
-cop_err cop_tree_build_finish(cop_tree_build *build, int32_t root, cop_tree **out)
+/* All but the children, of a build without errors. */
+static cop_tree_parts parts_of(cop_tree_build *build)
 {
-	*out = NULL;
-	if (!is_well(build))
-		return build->err;
 	cop_tree_parts parts = { .d = build->d, .outputs = build->outputs, .link = build->link };
 	parts.nodes = view(&build->nodes);
 	parts.rows = view(&build->rows);
 	parts.leaf = data_of(&build->leaf);
 	parts.output = data_of(&build->output);
+	return parts;
+}
+
+cop_err cop_tree_build_finish(cop_tree_build *build, int32_t root, cop_tree **out)
+{
+	*out = NULL;
+	if (!is_well(build))
+		return build->err;
+	cop_tree_parts parts = parts_of(build);
 	return cop_tree_pick(&parts, build->leaves, data_of(&build->left), data_of(&build->right), root, out);
 }
 
@@ -215,6 +222,15 @@ static void put_oblique(cop_tree_build *build, const cop_oblique_tree *oblique)
 		(void)cop_tree_build_constant(build, cop_oblique_tree_values_view(oblique, l));
 }
 
+/* With all numbers kept. COP_EINVAL: they cannot be. */
+static cop_err as_it_stands(cop_tree_build *build, cop_tree **out)
+{
+	cop_tree_parts parts = parts_of(build);
+	parts.left = data_of(&build->left);
+	parts.right = data_of(&build->right);
+	return cop_tree_new(&parts, out);
+}
+
 cop_err cop_tree_from_oblique(const cop_oblique_tree *oblique, cop_tree_link link, cop_tree **out)
 {
 	cop_tree_build *build;
@@ -224,7 +240,9 @@ cop_err cop_tree_from_oblique(const cop_oblique_tree *oblique, cop_tree_link lin
 	if (err != COP_OK)
 		return err;
 	put_oblique(build, oblique);
-	err = cop_tree_build_finish(build, cop_oblique_tree_nodes(oblique) == 0 ? ~0 : 0, out);
+	err = is_well(build) ? as_it_stands(build, out) : build->err;
+	if (err == COP_EINVAL) /* not parents first */
+		err = cop_tree_build_finish(build, cop_oblique_tree_nodes(oblique) == 0 ? ~0 : 0, out);
 	cop_tree_build_free(build);
 	return err;
 }

@@ -2,100 +2,7 @@
  * waits beside the one in hand. */
 #include "tree/tree_text.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/assert.h"
-
-size_t cop_tree_heaviest(size_t d, const float *w, size_t top, uint32_t *index)
-{
-	COP_ASSERT(top <= COP_TREE_TEXT_MAX_TOP);
-	size_t count = 0;
-	for (size_t j = 0; j < d; j++) {
-		float weight = fabsf(w[j]);
-		size_t at = count;
-		if (weight == 0.0f || top == 0 || (count == top && weight <= fabsf(w[index[count - 1]])))
-			continue;
-		if (count == top)
-			at--;
-		else
-			count++;
-		for (; at > 0 && fabsf(w[index[at - 1]]) < weight; at--)
-			index[at] = index[at - 1];
-		index[at] = (uint32_t)j;
-	}
-	return count;
-}
-
-static void put(cop_bytes *out, const char *text) { cop_bytes_put(out, text, strlen(text)); }
-
-/* Four digits, with a plus sign when `sign`. */
-static void put_number(cop_bytes *out, bool sign, float value)
-{
-	char text[32];
-	double shown = value == 0.0f ? 0.0 : (double)value; /* no -0 */
-	(void)snprintf(text, sizeof text, sign ? "%+.4g" : "%.4g", shown);
-	put(out, text);
-}
-
-/* "prefix number", or the name when there is one. */
-static void put_name(cop_bytes *out, const char *const *names, size_t i, const char *prefix)
-{
-	char text[32];
-	if (names != NULL) {
-		put(out, names[i]);
-		return;
-	}
-	(void)snprintf(text, sizeof text, "%s%zu", prefix, i);
-	put(out, text);
-}
-
-static void put_node(const cop_oblique_tree *tree, size_t node, const cop_tree_names *names, size_t top, cop_bytes *out)
-{
-	char text[64];
-	uint32_t index[COP_TREE_TEXT_MAX_TOP];
-	size_t d = cop_oblique_tree_features(tree), present = 0;
-	const float *w = cop_oblique_tree_weights_view(tree, node);
-	size_t shown = cop_tree_heaviest(d, w, top, index);
-	for (size_t j = 0; j < d; j++)
-		present += w[j] != 0.0f;
-	(void)snprintf(text, sizeof text, "node %zu: ", node);
-	put(out, text);
-	for (size_t i = 0; i < shown; i++) {
-		put_number(out, true, w[index[i]]);
-		put(out, " ");
-		put_name(out, names->features, index[i], "x");
-		put(out, " ");
-	}
-	if (present > shown) {
-		(void)snprintf(text, sizeof text, "(%zu lighter) ", present - shown);
-		put(out, text);
-	}
-	put_number(out, true, *cop_oblique_tree_bias_view(tree, node));
-	put(out, "\n");
-}
-
-static void put_leaf(const cop_oblique_tree *tree, size_t leaf, const cop_tree_names *names, cop_bytes *out)
-{
-	char text[64];
-	size_t outputs = cop_oblique_tree_outputs(tree), best = 0;
-	const float *theta = cop_oblique_tree_values_view(tree, leaf);
-	for (size_t k = 1; k < outputs; k++)
-		if (theta[k] > theta[best])
-			best = k;
-	(void)snprintf(text, sizeof text, "leaf %zu: ", leaf);
-	put(out, text);
-	if (outputs == 1) {
-		put_number(out, false, theta[0]);
-		put(out, "\n");
-		return;
-	}
-	put_name(out, names->outputs, best, "output ");
-	put(out, " (");
-	put_number(out, false, theta[best]);
-	put(out, ")\n");
-}
+#include "tree/view.h"
 
 typedef struct pending {
 	int32_t child;
@@ -103,26 +10,59 @@ typedef struct pending {
 	const char *side;
 } pending;
 
-void cop_tree_text(const cop_oblique_tree *tree, const cop_tree_names *names, size_t top, cop_bytes *out)
+static void put_child(const cop_tree_words *words, const pending *now, cop_bytes *out)
 {
-	static const cop_tree_names unnamed = { NULL, NULL };
+	for (unsigned i = 0; i < now->level; i++)
+		cop_tree_words_put(out, "  ");
+	cop_tree_words_put(out, "%s", now->side);
+	if (now->child < 0) {
+		cop_tree_words_put(out, "leaf %zu: ", (size_t)~now->child);
+		cop_tree_words_leaf(words, (size_t)~now->child, out);
+	} else {
+		cop_tree_test test = cop_tree_test_of(words, (size_t)now->child);
+		cop_tree_words_put(out, "node %zu: ", test.node);
+		cop_tree_words_test(words, &test, true, out);
+	}
+	if (words->census != NULL) {
+		cop_tree_words_put(out, "  [");
+		(void)cop_tree_words_rows(words, now->child, out);
+		cop_tree_words_put(out, "]");
+	}
+	cop_tree_words_put(out, "\n");
+}
+
+void cop_tree_text(const cop_tree_words *words, cop_bytes *out)
+{
+	const cop_tree_parts *parts = cop_tree_view(words->tree);
 	pending stack[COP_TREE_MAX_DEPTH + 2];
 	size_t waiting = 1;
-	if (names == NULL)
-		names = &unnamed;
-	stack[0] = (pending){ cop_oblique_tree_nodes(tree) == 0 ? ~0 : 0, 0, "" };
+	stack[0] = (pending){ parts->nodes.count == 0 ? ~0 : 0, 0, "" };
 	while (waiting > 0 && out->err == COP_OK) {
 		pending now = stack[--waiting];
-		for (unsigned i = 0; i < now.level; i++)
-			put(out, "  ");
-		put(out, now.side);
-		if (now.child < 0) {
-			put_leaf(tree, (size_t)~now.child, names, out);
+		put_child(words, &now, out);
+		if (now.child < 0)
 			continue;
-		}
-		size_t node = (size_t)now.child;
-		put_node(tree, node, names, top, out);
-		stack[waiting++] = (pending){ cop_oblique_tree_child(tree, node, true), now.level + 1, "right: " };
-		stack[waiting++] = (pending){ cop_oblique_tree_child(tree, node, false), now.level + 1, "left: " };
+		stack[waiting++] = (pending){ parts->right[now.child], now.level + 1, "right: " };
+		stack[waiting++] = (pending){ parts->left[now.child], now.level + 1, "left: " };
 	}
+}
+
+cop_err cop_view_text(const cop_trained *model, const cop_view_settings *settings, cop_bytes *out)
+{
+	cop_view_scope scope;
+	cop_err err = cop_view_begin(model, settings, &scope);
+	if (err != COP_OK)
+		return err;
+	cop_view_summary(model, &scope, "", out);
+	for (size_t i = scope.from; i < scope.to; i++) {
+		cop_tree_words words = cop_tree_words_of(model, i, scope.top);
+		cop_tree_words_put(out, "\ntree %zu: %zu nodes, %zu leaves, depth %u", i,
+		        cop_tree_view(words.tree)->nodes.count, cop_tree_leaves(words.tree),
+		        cop_tree_depth(words.tree));
+		if (cop_trees_count(model->trees) > 1)
+			cop_tree_words_put(out, ", weight %.4g", cop_trees_weight(model->trees, i));
+		cop_tree_words_put(out, "\n");
+		cop_tree_text(&words, out);
+	}
+	return out->err;
 }

@@ -18,12 +18,15 @@ static void test_json_small_tree_is_complete(void **state)
 {
 	(void)state;
 	static const char *const features[] = { "size", "a \"b\"" };
-	cop_tree_names names = { features, NULL };
-	cop_oblique_tree *tree = sample();
+	cop_tree_words words = { .features = features };
+	cop_oblique_tree *oblique = sample();
+	cop_tree *tree;
 	cop_json_writer *writer;
 	const char *text;
+	assert_int_equal(cop_tree_from_oblique(oblique, COP_TREE_VALUES, &tree), COP_OK);
+	words.tree = tree;
 	assert_int_equal(cop_json_writer_new(COP_JSON_COMPACT, &writer), COP_OK);
-	cop_tree_json(tree, &names, writer);
+	assert_int_equal(cop_tree_json(&words, true, writer), COP_OK);
 	assert_int_equal(cop_json_writer_finish(writer, &text, NULL), COP_OK);
 	assert_string_equal(text, "{\"features\":2,\"outputs\":1,\"depth\":2,"
 	                          "\"feature_names\":[\"size\",\"a \\\"b\\\"\"],"
@@ -33,21 +36,26 @@ static void test_json_small_tree_is_complete(void **state)
 	                          "\"weights\":[0,0.1]}],"
 	                          "\"leaves\":[[0],[0],[7]]}");
 	cop_json_writer_free(writer);
-	cop_oblique_tree_free(tree);
+	cop_tree_free(tree);
+	cop_oblique_tree_free(oblique);
 }
 
 static void test_json_allocation_failure_is_sticky(void **state)
 {
 	(void)state;
-	cop_oblique_tree *tree = sample();
+	cop_oblique_tree *oblique = sample();
+	cop_tree *tree;
 	unsigned long n = 1;
+	assert_int_equal(cop_tree_from_oblique(oblique, COP_TREE_VALUES, &tree), COP_OK);
+	cop_tree_words words = { .tree = tree };
 	for (;; n++) {
 		cop_json_writer *writer;
 		const char *text;
 		assert_int_equal(cop_json_writer_new(COP_JSON_INDENTED, &writer), COP_OK);
 		cop_test_alloc_fail(n, 0);
-		cop_tree_json(tree, NULL, writer);
-		cop_err err = cop_json_writer_finish(writer, &text, NULL);
+		cop_err err = cop_tree_json(&words, true, writer);
+		if (err == COP_OK)
+			err = cop_json_writer_finish(writer, &text, NULL);
 		cop_test_alloc_fail(0, 0);
 		cop_json_writer_free(writer);
 		if (err == COP_OK)
@@ -55,7 +63,8 @@ static void test_json_allocation_failure_is_sticky(void **state)
 		assert_int_equal(err, COP_ENOMEM);
 	}
 	assert_true(n > 1);
-	cop_oblique_tree_free(tree);
+	cop_tree_free(tree);
+	cop_oblique_tree_free(oblique);
 }
 
 int main(void)

@@ -21,11 +21,17 @@ static cop_oblique_tree *sample(void)
 	return tree;
 }
 
-static void check(const cop_oblique_tree *tree, const cop_tree_names *names, size_t top, const char *want)
+static void check(const cop_oblique_tree *oblique, const cop_tree_words *names, size_t top, const char *want)
 {
 	cop_bytes out;
+	cop_tree *tree;
+	cop_tree_words words = names != NULL ? *names : (cop_tree_words){ 0 };
+	assert_int_equal(cop_tree_from_oblique(oblique, COP_TREE_VALUES, &tree), COP_OK);
+	words.tree = tree;
+	words.top = top;
 	cop_bytes_init(&out);
-	cop_tree_text(tree, names, top, &out);
+	cop_tree_text(&words, &out);
+	cop_tree_free(tree);
 	cop_bytes_put_u8(&out, 0);
 	assert_int_equal(out.err, COP_OK);
 	assert_string_equal((const char *)out.data, want);
@@ -37,9 +43,9 @@ static void test_text_without_names_is_indented(void **state)
 	(void)state;
 	cop_oblique_tree *tree = sample();
 	check(tree, NULL, 2,
-	        "node 0: -2 x1 +0.5 x0 (1 lighter) +0.125\n"
+	        "node 0: -2 x1 +0.5 x0 (1 lighter) +0.125 >= 0\n"
 	        "  left: leaf 1: output 0 (3)\n"
-	        "  right: node 1: +1 x2 +0\n"
+	        "  right: node 1: x2 >= 0\n"
 	        "    left: leaf 0: output 1 (2.5)\n"
 	        "    right: leaf 2: output 0 (0)\n");
 	cop_oblique_tree_free(tree);
@@ -50,12 +56,12 @@ static void test_text_with_names_shows_them(void **state)
 	(void)state;
 	static const char *const features[] = { "size", "price", "colour" };
 	static const char *const outputs[] = { "keep", "drop" };
-	cop_tree_names names = { features, outputs };
+	cop_tree_words names = { .features = features, .outputs = outputs };
 	cop_oblique_tree *tree = sample();
 	check(tree, &names, 5,
-	        "node 0: -2 price +0.5 size +0.25 colour +0.125\n"
+	        "node 0: -2 price +0.5 size +0.25 colour +0.125 >= 0\n"
 	        "  left: leaf 1: keep (3)\n"
-	        "  right: node 1: +1 colour +0\n"
+	        "  right: node 1: colour >= 0\n"
 	        "    left: leaf 0: drop (2.5)\n"
 	        "    right: leaf 2: keep (0)\n");
 	cop_oblique_tree_free(tree);
@@ -77,18 +83,23 @@ static void test_text_deepest_tree_fits(void **state)
 	int32_t left[COP_TREE_MAX_DEPTH], right[COP_TREE_MAX_DEPTH];
 	cop_oblique_tree *tree;
 	cop_bytes out;
+	cop_tree_words words = { .top = 1 };
+	cop_tree *converted;
 	size_t lines = 0;
 	for (int32_t t = 0; t < COP_TREE_MAX_DEPTH; t++) {
 		left[t] = t + 1 < COP_TREE_MAX_DEPTH ? t + 1 : ~COP_TREE_MAX_DEPTH;
 		right[t] = ~t;
 	}
 	assert_int_equal(cop_oblique_tree_new_explicit(1, 1, COP_TREE_MAX_DEPTH, left, right, &tree), COP_OK);
+	assert_int_equal(cop_tree_from_oblique(tree, COP_TREE_VALUES, &converted), COP_OK);
+	words.tree = converted;
 	cop_bytes_init(&out);
-	cop_tree_text(tree, NULL, 1, &out);
+	cop_tree_text(&words, &out);
 	for (size_t i = 0; i < out.length; i++)
 		lines += out.data[i] == '\n';
 	assert_int_equal(lines, 2 * COP_TREE_MAX_DEPTH + 1);
 	cop_bytes_fini(&out);
+	cop_tree_free(converted);
 	cop_oblique_tree_free(tree);
 }
 
@@ -97,12 +108,17 @@ static void test_text_allocation_failure_is_sticky(void **state)
 	(void)state;
 	cop_oblique_tree *tree = sample();
 	cop_bytes out;
+	cop_tree_words words = { .top = 3 };
+	cop_tree *converted;
+	assert_int_equal(cop_tree_from_oblique(tree, COP_TREE_VALUES, &converted), COP_OK);
+	words.tree = converted;
 	cop_bytes_init(&out);
 	cop_test_alloc_fail(1, 1);
-	cop_tree_text(tree, NULL, 3, &out);
+	cop_tree_text(&words, &out);
 	cop_test_alloc_fail(0, 0);
 	assert_int_equal(out.err, COP_ENOMEM);
 	cop_bytes_fini(&out);
+	cop_tree_free(converted);
 	cop_oblique_tree_free(tree);
 }
 
