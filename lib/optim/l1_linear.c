@@ -9,10 +9,9 @@
 #include "base/mem.h"
 #include "optim/l1_model.h"
 
-#define PASSES   10U    /* between two looks at the gap */
-#define ROUNDING 1e-7   /* of the objective at w = 0: less is not told from rounding */
-#define NEAR     0.1    /* a feature is tried when its gradient is within this share of lambda */
-#define TINY     1e-30F /* a share of the largest weight below which a row counts nothing */
+#define PASSES   10U  /* between two looks at the gap */
+#define ROUNDING 1e-7 /* of the objective at w = 0: less is not told from rounding */
+#define NEAR     0.1  /* a feature is tried when its gradient is within this share of lambda */
 
 typedef struct fit {
 	cop_l1_model model;
@@ -26,19 +25,17 @@ typedef struct fit {
 static cop_err fit_init(fit *f, const cop_columns *x, const float *y, const float *weight, double lambda)
 {
 	*f = (fit){ .y = y };
-	double most = 0.0;
-	for (size_t i = 0; i < x->n; i++)
-		most = fmax(most, weight != NULL ? (double)weight[i] : 1.0);
-	f->unit = most > 0.0 ? most : 1.0;
+	cop_err err = cop_l1_model_init(&f->model, x, lambda);
+	if (err == COP_OK)
+		err = cop_l1_weights(x->n, weight, f->model.h, &f->unit);
+	if (err != COP_OK)
+		return err;
 	f->lambda = lambda / f->unit;
-	if (cop_l1_model_init(&f->model, x, f->lambda) != COP_OK)
-		return COP_ENOMEM;
+	f->model.lambda = f->lambda;
 	double sum = 0.0;
 	double total = 0.0;
-	float *h = f->model.h;
+	const float *h = f->model.h;
 	for (size_t i = 0; i < x->n; i++) {
-		h[i] = weight != NULL ? (float)((double)weight[i] / f->unit) : 1.0F;
-		h[i] = h[i] < TINY ? 0.0F : h[i];
 		total += (double)h[i];
 		sum += h[i] > 0.0F ? (double)h[i] * (double)y[i] : 0.0;
 	}
@@ -47,7 +44,9 @@ static cop_err fit_init(fit *f, const cop_columns *x, const float *y, const floa
 		double from = (double)y[i] - f->centre;
 		f->zero += h[i] > 0.0F ? 0.5 * (double)h[i] * from * from : 0.0;
 	}
-	cop_l1_model_choose(&f->model, NULL, HUGE_VAL);
+	for (size_t j = 0; j < x->d; j++)
+		f->model.active[j] = (uint32_t)j;
+	f->model.active_count = x->d;
 	cop_l1_model_curve(&f->model);
 	return COP_OK;
 }

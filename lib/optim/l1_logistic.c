@@ -43,23 +43,19 @@ static cop_err fit_init(fit *f, const cop_columns *x, const int8_t *sign, const 
 {
 	size_t n = cop_kernel_pad(x->n);
 	*f = (fit){ .x = x };
-	double most = 0.0;
-	for (size_t i = 0; i < x->n; i++)
-		most = fmax(most, weight != NULL ? (double)weight[i] : 1.0);
-	f->unit = most > 0.0 ? most : 1.0;
-	f->lambda = lambda / f->unit;
-	cop_err err = cop_l1_model_init(&f->model, x, f->lambda);
+	cop_err err = cop_l1_model_init(&f->model, x, lambda);
 	f->weight = cop_mem_alloc(n, sizeof *f->weight);
 	f->sign = cop_mem_alloc(n, sizeof *f->sign);
 	f->prediction = cop_mem_alloc(n, sizeof *f->prediction);
 	f->trial = cop_mem_alloc(n, sizeof *f->trial);
 	if (err != COP_OK || f->weight == NULL || f->sign == NULL || f->prediction == NULL || f->trial == NULL)
 		return COP_ENOMEM;
-	for (size_t i = 0; i < x->n; i++) {
-		f->weight[i] = weight != NULL ? (float)((double)weight[i] / f->unit) : 1.0F;
+	for (size_t i = 0; i < x->n; i++)
 		f->sign[i] = sign[i] > 0 ? 1.0F : -1.0F;
-	}
-	return COP_OK;
+	err = cop_l1_weights(x->n, weight, f->weight, &f->unit);
+	f->lambda = lambda / f->unit;
+	f->model.lambda = f->lambda;
+	return err;
 }
 
 /* Sums of the weights of either sign. */

@@ -27,10 +27,10 @@ typedef struct cop_l1_report {
 	size_t nonzeros;  /* of w */
 } cop_l1_report;
 
-/* weight (NULL: all 1) and sign have x->n entries; w has x->d. With signs of one kind only, w becomes 0 and b +-10. All
- * borrowed. report may be NULL.
- * COP_EINVAL: a setting outside its range. COP_ENONFINITE: the start, or what came out (w and b are as before then).
- * COP_ENOMEM. */
+/* weight (NULL: all 1) and sign have x->n entries; w has x->d. With signs of one kind only, w becomes 0 and b +-10
+ * (or stays, further out). All borrowed. report may be NULL.
+ * COP_EINVAL: a setting outside its range. COP_ENONFINITE: the start, a weight, or what came out (w and b are as before
+ * then). COP_ENOMEM. */
 COP_CHECK cop_err cop_l1_logistic_fit(const cop_l1_logistic *settings, const cop_columns *x, const int8_t *sign,
         const float *weight, float *w, float *b, cop_l1_report *report);
 

@@ -8,7 +8,8 @@
 
 #include "base/mem.h"
 
-#define LEAST_CURVATURE 1e-7 /* of a feature, as a share of its uncentred one */
+#define LEAST_WEIGHT    1e-30 /* as a share of the largest */
+#define LEAST_CURVATURE 1e-7  /* of a feature, as a share of its uncentred one */
 
 cop_err cop_l1_model_init(cop_l1_model *model, const cop_columns *x, double lambda)
 {
@@ -72,10 +73,11 @@ double cop_l1_model_gradient(cop_l1_model *model, const float *w)
 void cop_l1_model_choose(cop_l1_model *model, const float *w, double margin)
 {
 	size_t count = 0;
-	for (size_t j = 0; j < model->x->d; j++)
-		if (((w != NULL && w[j] != 0.0F) || fabs(model->gradient[j]) > model->lambda - margin) &&
-		        model->x->square[j] > 0.0)
+	for (size_t j = 0; j < model->x->d; j++) {
+		bool near = fabs(model->gradient[j]) > model->lambda - margin && model->x->square[j] > 0.0;
+		if (near || w[j] != 0.0F)
 			model->active[count++] = (uint32_t)j;
+	}
 	model->active_count = count;
 }
 
@@ -155,6 +157,24 @@ unsigned cop_l1_model_minimise(cop_l1_model *model, const float *w, double viola
 			break;
 	}
 	return done;
+}
+
+cop_err cop_l1_weights(size_t n, const float *weight, float *to, double *unit)
+{
+	double most = 0.0;
+	*unit = 1.0;
+	for (size_t i = 0; i < n && weight != NULL; i++) {
+		if (!isfinite(weight[i]))
+			return COP_ENONFINITE;
+		most = fmax(most, (double)weight[i]);
+	}
+	if (most > 0.0)
+		*unit = most;
+	for (size_t i = 0; i < n; i++) {
+		double share = weight != NULL ? (double)weight[i] / *unit : 1.0;
+		to[i] = share < LEAST_WEIGHT ? 0.0F : (float)share;
+	}
+	return COP_OK;
 }
 
 double cop_l1_norm_along(size_t d, const float *w, const float *dw, float t)

@@ -71,22 +71,17 @@ static cop_err fit_allocate(fit *f)
 static cop_err fit_init(
         fit *f, const cop_columns *x, size_t classes, const uint32_t *label, const float *weight, double lambda)
 {
-	double most = 0.0;
-	for (size_t i = 0; i < x->n; i++)
-		most = fmax(most, weight != NULL ? (double)weight[i] : 1.0);
-	double unit = most > 0.0 ? most : 1.0;
-	*f = (fit){ .x = x,
-		.label = label,
-		.classes = classes,
-		.stride = cop_kernel_pad(x->n),
-		.unit = unit,
-		.lambda = lambda / unit };
+	*f = (fit){ .x = x, .label = label, .classes = classes, .stride = cop_kernel_pad(x->n), .lambda = lambda };
 	cop_err err = fit_allocate(f);
-	for (size_t i = 0; err == COP_OK && i < x->n; i++) {
-		f->weight[i] = weight != NULL ? (float)((double)weight[i] / f->unit) : 1.0F;
+	if (err == COP_OK)
+		err = cop_l1_weights(x->n, weight, f->weight, &f->unit);
+	if (err != COP_OK)
+		return err;
+	f->lambda = lambda / f->unit;
+	f->model.lambda = f->lambda;
+	for (size_t i = 0; i < x->n; i++)
 		f->mass[label[i]] += (double)f->weight[i];
-	}
-	return err;
+	return COP_OK;
 }
 
 /* What is enough, from the violation at W = 0 with the best biases there: class k's derivatives are then
@@ -248,9 +243,11 @@ static cop_err run(fit *f, const cop_l1_softmax *settings, float *w, float *b, c
 	put_absent(f);
 	if (!isfinite(objective) || !cop_l1_finite(f->classes * d, f->w) || !cop_l1_finite(f->classes, f->b))
 		return COP_ENONFINITE;
+	report->objective = fmin(start, objective) * f->unit;
+	if (objective > start) /* by rounding */
+		return COP_OK;
 	memcpy(w, f->w, f->classes * d * sizeof *w);
 	memcpy(b, f->b, f->classes * sizeof *b);
-	report->objective = objective * f->unit;
 	return COP_OK;
 }
 
