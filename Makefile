@@ -3,7 +3,7 @@ BUILD ?= build
 CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 
-.PHONY: all build demo test torture bench format check-format clean
+.PHONY: all build demo test torture bench paper-tables format check-format clean
 
 all: build
 
@@ -36,6 +36,12 @@ bench:
 	tools/install-deps build
 	$(MAKE) --no-print-directory build
 	tests/bench/measure $(BUILD)
+
+# The papers' figures beside this build's, over all their datasets (hours): tests/bench/paper_tables --help
+paper-tables:
+	tools/install-deps build
+	$(MAKE) --no-print-directory build
+	tests/bench/paper_tables --build $(BUILD)
 
 format:
 	git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i

@@ -1,7 +1,6 @@
 #include "bakeoff_options.h"
 
 #include <getopt.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -82,12 +81,6 @@ static const struct option long_options[] = {
 	{ "help", no_argument, NULL, HELP },
 	{ NULL, 0, NULL, 0 },
 };
-
-static uint64_t processors(void)
-{
-	cpu_set_t set;
-	return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint64_t)CPU_COUNT(&set) : 1;
-}
 
 /* ---- lists ---- */
 
@@ -233,7 +226,7 @@ static bool check_together(const cop_bakeoff_options *o, const bool *given)
 int cop_bakeoff_options_read(int argc, char **argv, cop_bakeoff_options *o)
 {
 	bool given[HELP - DATA_DIR] = { false };
-	*o = (cop_bakeoff_options){ .seeds = 1, .risk = 0.05, .jobs = processors() };
+	*o = (cop_bakeoff_options){ .seeds = 1, .risk = 0.05, .jobs = cop_command_processors() };
 	optind = 1;
 	for (;;) {
 		int option = getopt_long(argc, argv, "h", long_options, NULL);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,12 @@ bool cop_command_word(const char *name, const char *option, const char *text, co
 	}
 	cop_command_complain(name, "%s: '%s' given, expected one of %s", option, text, expected);
 	return false;
+}
+
+unsigned cop_command_processors(void)
+{
+	cpu_set_t set;
+	return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
 }
 
 double cop_command_now(void)

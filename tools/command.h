@@ -28,6 +28,10 @@ int cop_inspect_command(int argc, char **argv);
 int cop_ctl_command(int argc, char **argv);
 int cop_bench_command(int argc, char **argv);
 int cop_journal_command(int argc, char **argv);
+int cop_train_command(int argc, char **argv);
+int cop_predict_command(int argc, char **argv);
+int cop_evaluate_command(int argc, char **argv);
+int cop_export_command(int argc, char **argv);
 
 /* "coppice NAME: message" on standard error. */
 void cop_command_complain(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -38,6 +42,8 @@ int cop_command_failed(const char *name, const cop_diag *diag);
 bool cop_command_number(const char *name, const char *option, const char *text, double low, double high, double *out);
 bool cop_command_whole(
         const char *name, const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *out);
+/* Processors that this process may use, at least 1. */
+unsigned cop_command_processors(void);
 /* Seconds on a clock that never goes back. */
 double cop_command_now(void);
 /* One of the NULL-terminated words; its place in *out. */

@@ -8,9 +8,11 @@
 #include "base/stream.h"
 #include "command.h"
 #include "inspect_model.h"
+#include "inspect_trained.h"
 #include "replay_inspect.h"
 #include "store/checkpoint_file.h"
 #include "tree/model_file.h"
+#include "tree/tree_words.h"
 
 #define NAME            "inspect"
 #define NEWEST          1 /* version of the section "model" that is known here; of "settings" cop_model_peek knows */
@@ -23,17 +25,29 @@ static const char usage_text[] =
         "Shows what a daemon's checkpoint or a model file holds: its sections, each model's settings, counters, "
         "experts\n"
         "and trees. Everything is checked: a damaged file is refused, with what is wrong.\n\n"
+        "A model that `coppice train` wrote is shown in one of several views: split by split, with the rows that came "
+        "by.\n\n"
         "  --model NAME    only this model\n"
-        "  --tree N|all    show tree N (from 0), or all, with their weights (over standardised features) and leaves\n"
+        "  --tree N|all    show tree N (from 0), or all, with their weights (over standardised features) and leaves;\n"
+        "                  of a trained forest: only tree N\n"
         "  --names FILE    with --tree: names of all features, one a line\n"
-        "  --json          one JSON object on standard output\n";
+        "  --view NAME     of a trained model: text (default), rules, json, dot (Graphviz), html (a page of its own), "
+        "c\n"
+        "  --top N         views: heaviest features shown of a sum (default 4)\n"
+        "  --importance    of a trained model: each feature's share in what the splits achieve\n"
+        "  --out FILE      of a trained model: write there instead of standard output\n"
+        "  --json          one JSON object on standard output (of a trained model: --view json)\n";
 
-enum { MODEL = 256, TREE, NAMES, JSON, HELP };
+enum { MODEL = 256, TREE, NAMES, VIEW, TOP, IMPORTANCE, OUT, JSON, HELP };
 
 static const struct option long_options[] = {
 	{ "model", required_argument, NULL, MODEL },
 	{ "tree", required_argument, NULL, TREE },
 	{ "names", required_argument, NULL, NAMES },
+	{ "view", required_argument, NULL, VIEW },
+	{ "top", required_argument, NULL, TOP },
+	{ "importance", no_argument, NULL, IMPORTANCE },
+	{ "out", required_argument, NULL, OUT },
 	{ "json", no_argument, NULL, JSON },
 	{ "help", no_argument, NULL, HELP },
 	{ NULL, 0, NULL, 0 },
@@ -46,6 +60,7 @@ typedef struct inspection {
 	bool json;
 	bool checkpoint;
 	cop_inspect_view view;
+	cop_inspect_trained trained; /* how, should it be a trained model */
 	char **name_list;
 	size_t name_room;
 	size_t shown; /* models */
@@ -286,14 +301,50 @@ static cop_err show_as_json(inspection *in, cop_diag *diag)
 	return err;
 }
 
+static bool is_trained(const inspection *in)
+{
+	cop_model_section section;
+	return cop_model_file_find(&in->file, COP_TRAINED_SECTION, 0, UINT32_MAX, &section) == COP_OK;
+}
+
+static cop_err show_trained(inspection *in, cop_diag *diag)
+{
+	cop_inspect_trained *trained = &in->trained;
+	trained->path = trained->settings.title = in->path;
+	trained->json = in->json;
+	trained->settings.tree = in->view.tree < COP_INSPECT_NO_TREE ? (size_t)in->view.tree : COP_VIEW_ALL;
+	if (trained->view == NULL)
+		trained->view = cop_view_find(in->json ? "json" : "text");
+	if (in->only == NULL && in->names == NULL)
+		return cop_inspect_trained_show(trained, &in->bytes, diag);
+	cop_diag_set(
+	        diag, in->path, 0, 0, "a trained model has one model and names of its own: no --model, no --names");
+	return COP_EINVAL;
+}
+
+static cop_err show_others(inspection *in, cop_diag *diag)
+{
+	const cop_inspect_trained *trained = &in->trained;
+	if (trained->view != NULL || trained->importance || trained->settings.top != 0 ||
+	        strcmp(trained->out, "-") != 0) {
+		cop_diag_set(
+		        diag, in->path, 0, 0, "--view, --top, --importance and --out are for models of coppice train");
+		return COP_EINVAL;
+	}
+	cop_err err = in->names != NULL ? read_names(in, diag) : COP_OK;
+	if (err == COP_OK)
+		err = in->json ? show_as_json(in, diag) : show_as_text(in, diag);
+	return err;
+}
+
 static cop_err run(inspection *in, cop_diag *diag)
 {
 	cop_bytes_init(&in->bytes);
 	cop_err err = open_file(in, diag);
-	if (err == COP_OK && in->names != NULL)
-		err = read_names(in, diag);
-	if (err == COP_OK)
-		err = in->json ? show_as_json(in, diag) : show_as_text(in, diag);
+	if (err == COP_OK && is_trained(in))
+		err = show_trained(in, diag);
+	else if (err == COP_OK)
+		err = show_others(in, diag);
 	cop_json_writer_free(in->view.json);
 	for (size_t i = 0; i < in->view.name_count; i++)
 		cop_mem_free(in->name_list[i]);
@@ -304,9 +355,33 @@ static cop_err run(inspection *in, cop_diag *diag)
 
 /* ---- arguments ---- */
 
+static bool read_view(inspection *in)
+{
+	char names[128];
+	in->trained.view = cop_view_find(optarg);
+	if (in->trained.view != NULL)
+		return true;
+	cop_inspect_view_names(names, sizeof names);
+	cop_command_complain(NAME, "--view: '%s' given, expected one of %s", optarg, names);
+	return false;
+}
+
 static bool read_option(inspection *in, int option)
 {
+	uint64_t top = 0;
 	switch (option) {
+	case VIEW:
+		return read_view(in);
+	case TOP:
+		if (!cop_command_whole(NAME, "--top", optarg, 1, COP_TREE_WORDS_MOST, &top))
+			return false;
+		in->trained.settings.top = (size_t)top;
+		return true;
+	case IMPORTANCE:
+		return in->trained.importance = true;
+	case OUT:
+		in->trained.out = optarg;
+		return true;
 	case MODEL:
 		in->only = optarg;
 		return true;
@@ -325,7 +400,7 @@ static bool read_option(inspection *in, int option)
 
 int cop_inspect_command(int argc, char **argv)
 {
-	inspection in = { .view = { .tree = COP_INSPECT_NO_TREE } };
+	inspection in = { .view = { .tree = COP_INSPECT_NO_TREE }, .trained = { .out = "-" } };
 	optind = 1;
 	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
 		if (option == HELP || option == 'h') {

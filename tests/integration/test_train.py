@@ -1,0 +1,238 @@
+"""coppice train, predict and evaluate: real data end to end, what files may hold, and what is refused."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import DEADLINE, program
+
+DATA = Path(__file__).parent.parent / "data"
+SATIMAGE = ("--train", DATA / "satimage.train.csv.gz", "--test", DATA / "satimage.test.csv.gz")
+ABALONE = ("--train", DATA / "abalone.train.csv.gz", "--test", DATA / "abalone.test.csv.gz", "--task", "regression")
+
+
+def coppice(*args, status=0):
+    """(standard output, standard error) of the command, which must end with this status."""
+    command = [program("COPPICE"), *map(str, args)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=5 * DEADLINE)
+    assert done.returncode == status, (command, done.stdout, done.stderr)
+    return done.stdout, done.stderr
+
+
+def train(*args):
+    return json.loads(coppice("train", *args, "--json")[0])
+
+
+def refused(*args, status=1):
+    return coppice(*args, status=status)[1]
+
+
+def rows_of(path):
+    with gzip.open(path, "rt") as stream:
+        return [line.strip().split(",") for line in stream]
+
+
+@pytest.fixture
+def small(tmp_path):
+    """The first rows of satimage, so that fits are quick."""
+    for part, count in (("train", 600), ("test", 200)):
+        rows = rows_of(DATA / f"satimage.{part}.csv.gz")[:count]
+        (tmp_path / f"{part}.csv").write_text("".join(",".join(row) + "\n" for row in rows))
+    return "--train", tmp_path / "train.csv", "--test", tmp_path / "test.csv"
+
+
+# What scikit-learn's CART, linear regression's error and the DGT paper's CART column say of these files, with room.
+@pytest.mark.parametrize("arguments, key, limit", [
+    (("--learner", "cart", *SATIMAGE), "test_error", 0.17),
+    (("--learner", "cart", *ABALONE), "test_rmse", 2.45),
+    (("--learner", "tao", "--height", 6, "--iterations", 8, *SATIMAGE), "test_error", 0.16),
+    (("--learner", "tao", "--height", 4, "--leaves", "linear", "--iterations", 6, *ABALONE), "test_rmse", 2.25),
+    (("--learner", "dgt", "--height", 6, "--epochs", 40, *SATIMAGE), "test_error", 0.17),
+    (("--learner", "dgt", "--height", 4, "--epochs", 40, *ABALONE), "test_rmse", 2.35),
+])
+def test_train_real_data_predicts_as_well_as_is_known(arguments, key, limit):
+    result = train(*arguments)
+    assert 0 < result[key] < limit
+    assert result["leaves"] >= 2 and result["depth"] >= 1 and result["parameters"] > result["leaves"]
+    assert 0 < result["flops"] <= result["parameters"] and result["seconds"] > 0
+    assert ("objective" in result) == ("tao" in arguments)
+    assert "train_auc" not in result and ("test_error" in result) != ("test_rmse" in result)
+
+
+@pytest.mark.parametrize("learner", ["cart", "dgt", "tao"])
+def test_model_file_predicts_what_training_reported(learner, small, tmp_path):
+    model = tmp_path / "model"
+    extra = ("--height", 4, "--epochs", 10) if learner == "dgt" else ("--height", 4)
+    result = train("--learner", learner, *small, *extra, "--model", model)
+    evaluated = json.loads(coppice("evaluate", model, small[3], "--json")[0])
+    assert evaluated["error"] == pytest.approx(result["test_error"], abs=1e-12)
+    assert evaluated["parameters"] == result["parameters"] and evaluated["rows"] == 200
+    out, _ = coppice("predict", model, small[3], "--probabilities", "--leaves")
+    predicted = list(csv.DictReader(io.StringIO(out)))
+    truth = [row[-1] for row in (line.split(",") for line in Path(small[3]).read_text().split())]
+    target = list(predicted[0])[0]
+    wrong = sum(p[target] != t for p, t in zip(predicted, truth)) / len(truth)
+    assert len(predicted) == len(truth) and wrong == pytest.approx(result["test_error"], abs=1e-12)
+    for row in predicted:
+        probabilities = [float(value) for name, value in row.items() if name.startswith("p(")]
+        assert sum(probabilities) == pytest.approx(1, abs=1e-4) and 0 <= int(row["leaf0"]) < result["leaves"]
+
+
+def test_predict_rows_without_the_target_gives_the_same(small, tmp_path):
+    model = tmp_path / "model"
+    train("--learner", "cart", *small, "--model", model)
+    bare = tmp_path / "bare.csv"
+    bare.write_text("".join(line.rsplit(",", 1)[0] + "\n" for line in Path(small[3]).read_text().split()))
+    assert coppice("predict", model, bare)[0] == coppice("predict", model, small[3])[0]
+
+
+@pytest.mark.parametrize("arguments", [
+    ("--learner", "tao", "--height", 5, "--iterations", 4),
+    ("--learner", "tao", "--height", 3, "--iterations", 3, "--trees", 4, "--leaves", "linear"),
+    ("--learner", "cart", "--trees", 5, "--replace", "--features", 6),
+    ("--learner", "cart", "--trees", 5, "--height", 3, "--forest", "adaboost"),
+])
+def test_model_same_seed_is_the_same_whatever_the_threads(arguments, small, tmp_path):
+    models = []
+    for threads in (1, 2, 3):
+        path = tmp_path / f"model{threads}"
+        train(*arguments, *small, "--threads", threads, "--model", path)
+        models.append(path.read_bytes())
+    assert models[0] == models[1] == models[2]
+
+
+def test_forests_predict_better_than_their_trees(small):
+    one = train("--learner", "cart", *small, "--complexity", 0)["test_error"]
+    bagged = train("--learner", "cart", *small, "--trees", 40, "--replace", "--share", 1, "--features", 6)
+    boosted = train("--learner", "cart", *small, "--trees", 40, "--height", 4, "--forest", "adaboost")
+    assert bagged["test_error"] < one and boosted["test_error"] < one
+    assert bagged["trees"] == 40
+    tree = train("--learner", "cart", *ABALONE, "--complexity", 0)["test_rmse"]
+    gradient = train("--learner", "cart", *ABALONE, "--trees", 60, "--height", 3, "--forest", "gradient")
+    assert gradient["test_rmse"] < min(tree, 2.35)
+
+
+def test_alpha_list_is_a_path_chosen_by_validation(small):
+    result = train("--learner", "tao", "--height", 4, "--iterations", 4, "--alpha", "0.1,10,1", *small)
+    assert result["alpha"] in (0.1, 1, 10) and result["test_error"] < 0.3
+
+
+def test_search_finds_settings_and_says_which(small):
+    result = train("--learner", "cart", "--search", "--trials", 8, *small)
+    assert 1 <= result["trials"] <= 8 and "--learner cart" in result["settings"]
+    again = train(*result["settings"].split(), *small)
+    assert again["test_error"] == result["test_error"]
+
+
+def test_start_model_is_gone_on_with(small, tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    begun = train("--learner", "tao", "--height", 4, "--iterations", 1, "--keep-dead", *small, "--model", first)
+    result = train("--learner", "tao", "--iterations", 4, "--start-model", first, *small, "--model", second)
+    assert result["objective"] <= begun["objective"]
+    assert "--start-model" in refused("train", "--learner", "cart", "--start-model", first, *small, status=2)
+
+
+TABLE = """colour,size,"weight, kg",kind
+red,1.5,10,apple
+green,1.6,11,apple
+green,7.5,90,melon
+yellow,7.0,80,melon
+red,1.4,,apple
+green,8.1,95,melon
+red,1.7,12,apple
+yellow,0.5,1,plum
+yellow,0.4,1.2,plum
+yellow,0.6,0.9,plum
+"""
+
+
+def test_text_columns_names_and_missing_fields(tmp_path):
+    file = tmp_path / "fruit.csv"
+    file.write_text(TABLE)
+    assert "line 6" in refused("train", "--learner", "cart", "--train", file).replace(":6:", " line 6") or \
+        ":6" in refused("train", "--learner", "cart", "--train", file)
+    model = tmp_path / "model"
+    train("--learner", "cart", "--complexity", 0, "--missing", "mean", "--train", file, "--model", model)
+    out, _ = coppice("predict", model, file)
+    assert out.split() == ["kind"] + [line.rsplit(",", 1)[1] for line in TABLE.split("\n")[1:-1]]
+    new = tmp_path / "new.csv"
+    new.write_text("colour,size,\"weight, kg\"\nblue,7.7,88\n")
+    assert coppice("predict", model, new)[0].split() == ["kind", "melon"]
+    new.write_text("colour,weight\nblue,7.7\n")
+    assert "column" in refused("predict", model, new)
+    train("--learner", "cart", "--missing", "median", "--task", "regression", "--target", "size", "--train", file,
+          "--model", model)
+    assert "RMSE" in coppice("evaluate", model, file)[0]
+
+
+def test_libsvm_rows_train_and_predict(tmp_path):
+    rng = random.Random(3)
+    lines = []
+    for _ in range(300):
+        present = sorted(rng.sample(range(1, 60), 8))
+        lines.append(f"{int(5 in present or 7 in present)} " + " ".join(f"{i}:1" for i in present))
+    file = tmp_path / "rows.libsvm"
+    file.write_text("\n".join(lines) + "\n")
+    for learner in ("cart", "tao"):
+        result = train("--learner", learner, "--height", 3, "--train", file, "--test", file)
+        assert result["test_error"] < 0.05 and result["test_auc"] > 0.95
+
+
+def test_confusion_counts_every_row(small, tmp_path):
+    model = tmp_path / "model"
+    train("--learner", "cart", *small, "--model", model)
+    result = json.loads(coppice("evaluate", model, small[3], "--confusion", "--json")[0])
+    total = sum(map(sum, result["confusion"]))
+    right = sum(row[i] for i, row in enumerate(result["confusion"]))
+    assert total == 200 and 1 - right / total == pytest.approx(result["error"])
+    assert "pred." in coppice("evaluate", model, small[3], "--confusion")[0]
+
+
+def test_wrong_arguments_say_what_was_expected(small, tmp_path):
+    for arguments, words in [
+            (("--learner", "oak", *small), "expected cart, dgt or tao"),
+            (small, "expected --learner"),
+            (("--learner", "cart", "--alpha", 1, *small), "--alpha is not for cart"),
+            (("--learner", "tao", "--alpha", "1,,x", *small), "expected a number"),
+            (("--learner", "dgt", "--height", 99, *small), "expected"),
+            (("--learner", "tao", "--leaves", "bushy", *small), "constant"),
+            (("--learner", "cart", *small, "spare"), "expected options only"),
+    ]:
+        assert words in refused("train", *arguments, status=2)
+    for arguments, words in [
+            (("--learner", "tao", "--loss", "squared", *small), "--loss"),
+            (("--learner", "cart", "--trees", 3, "--forest", "gradient", *small), "gradient is for values"),
+            (("--learner", "cart", "--train", tmp_path / "none.csv"), "none.csv"),
+            (("--learner", "cart", *small, "--model", tmp_path / "no" / "folder"), "folder"),
+            (("--learner", "cart", "--target", "absent", *small), "absent"),
+    ]:
+        assert words in refused("train", *arguments)
+    assert "expected" in refused("evaluate", small[1], status=2)
+    assert "model" in refused("evaluate", small[1], small[1])
+    broken = tmp_path / "broken"
+    train("--learner", "cart", *small, "--model", broken)
+    broken.write_bytes(broken.read_bytes()[:-3])
+    assert "broken" in refused("predict", broken, small[1])
+
+
+def test_other_columns_are_refused_by_name(small, tmp_path):
+    model = tmp_path / "model"
+    train("--learner", "cart", *small, "--model", model)
+    other = tmp_path / "other.csv"
+    other.write_text("1,2,3\n4,5,6\n")
+    error = refused("evaluate", model, other)
+    assert "other.csv" in error and "expected" in error
+
+
+@pytest.mark.skipif("COPPICE_DATA" not in os.environ, reason="COPPICE_DATA is not set: no large datasets")
+def test_two_classes_report_the_area_under_the_curve():
+    data = os.environ["COPPICE_DATA"]
+    result = train("--learner", "tao", "--height", 3, "--leaves", "linear", "--iterations", 3, "--train",
+                   f"{data}/wdbc.train.csv.gz", "--test", f"{data}/wdbc.test.csv.gz")
+    assert result["test_error"] < 0.08 and result["test_auc"] > 0.97

@@ -1,0 +1,270 @@
+/* coppice train: labelled rows into a tree or a forest, and figures of it. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "command.h"
+#include "train_options.h"
+#include "train_search.h"
+#include "trained_score.h"
+#include "tree/trained.h"
+
+#define NAME COP_TRAIN_NAME
+
+typedef struct training {
+	cop_train_options *o;
+	cop_labelled rows;
+	cop_preparation *preparation;
+	cop_trained *start;
+	cop_trees *trees;
+	cop_trained *model; /* owns preparation and trees once it is there */
+	cop_train_outcome outcome;
+	cop_trained_score train, test;
+	size_t trials;
+	double seconds; /* of the fit */
+	double search_seconds;
+	double told; /* when the progress line was written last */
+} training;
+
+static bool tell(void *context, double share, const char *text)
+{
+	training *t = context;
+	double now = cop_command_now();
+	if (now - t->told > 0.2) {
+		(void)fprintf(stderr, "\r\033[K%3.0f %%  %.100s", 100.0 * share, text);
+		t->told = now;
+	}
+	return true;
+}
+
+static cop_err load_start(training *t, cop_diag *diag)
+{
+	cop_train_options *o = t->o;
+	if (o->start_model == NULL)
+		return COP_OK;
+	cop_err err = cop_trained_load(o->start_model, &t->start, diag);
+	if (err != COP_OK)
+		return err;
+	size_t outputs = t->rows.classes > 0 ? t->rows.classes : 1;
+	if (cop_trees_features(t->start->trees) != t->rows.data->d || cop_trees_outputs(t->start->trees) != outputs) {
+		cop_diag_set(diag, o->start_model, 0, 0, "%zu features and %zu outputs, expected %zu and %zu",
+		        cop_trees_features(t->start->trees), cop_trees_outputs(t->start->trees), t->rows.data->d,
+		        outputs);
+		return COP_ESHAPE;
+	}
+	o->job.start = cop_trees_at(t->start->trees, 0);
+	return COP_OK;
+}
+
+static cop_err search(training *t, cop_diag *diag)
+{
+	cop_train_options *o = t->o;
+	const cop_train_search set = {
+		.validation = o->job.validation > 0.0 ? o->job.validation : 0.2,
+		.trials = o->trials,
+		.repeats = o->repeats,
+		.progress = isatty(STDERR_FILENO) ? stderr : NULL,
+	};
+	double start = cop_command_now();
+	cop_err err = o->search ? cop_train_search_run(&set, &o->job, &t->trials, diag) : COP_OK;
+	t->search_seconds = cop_command_now() - start;
+	return err;
+}
+
+static cop_err fit(training *t, cop_diag *diag)
+{
+	cop_train_job *job = &t->o->job;
+	const cop_progress progress = { tell, t };
+	job->rows = &t->rows;
+	job->preparation = t->preparation;
+	job->n = t->rows.data->n;
+	job->progress = isatty(STDERR_FILENO) ? &progress : NULL;
+	cop_err err = load_start(t, diag);
+	if (err == COP_OK)
+		err = search(t, diag);
+	double start = cop_command_now();
+	if (err == COP_OK)
+		err = cop_train_fit(job, &t->trees, &t->outcome, diag);
+	t->seconds = cop_command_now() - start;
+	if (job->progress != NULL)
+		(void)fputs("\r\033[K", stderr);
+	if (err != COP_OK)
+		return err;
+	err = cop_trained_rate(t->trees, t->preparation, &t->rows, t->rows.data->n, NULL, true, job->pool, &t->train);
+	if (err != COP_OK)
+		cop_diag_set(diag, t->o->train, 0, 0, "%s", cop_err_text(err));
+	return err;
+}
+
+static void take_words(const training *t, char *out, size_t size)
+{
+	int used = snprintf(out, size, "--learner %s --seed %llu ", cop_train_learner_name(t->o->job.learner),
+	        (unsigned long long)t->o->job.seed);
+	cop_knob_words(&t->o->job.knobs, out + used, size - (size_t)used);
+}
+
+static cop_err make_model(training *t)
+{
+	char words[1024];
+	cop_trained *model = cop_mem_alloc(1, sizeof *model);
+	t->model = model;
+	if (model == NULL)
+		return COP_ENOMEM;
+	take_words(t, words, sizeof words);
+	model->preparation = t->preparation;
+	model->trees = t->trees;
+	model->learner = cop_mem_strdup(cop_train_learner_name(t->o->job.learner));
+	model->settings = cop_mem_strdup(words);
+	return model->learner != NULL && model->settings != NULL
+	               ? cop_trained_take_census(model, t->rows.data, t->rows.label, t->rows.target)
+	               : COP_ENOMEM;
+}
+
+static cop_err save(training *t, cop_diag *diag)
+{
+	cop_err err = make_model(t);
+	if (err == COP_OK)
+		return cop_trained_save(t->model, t->o->model, diag);
+	cop_diag_set(diag, t->o->model, 0, 0, "%s", cop_err_text(err));
+	return err;
+}
+
+static cop_err judge(training *t, cop_diag *diag)
+{
+	cop_labelled rows;
+	cop_labelled_fini(&t->rows); /* no longer needed */
+	cop_err err = cop_labelled_read(t->o->test, t->preparation, true, &rows, diag);
+	if (err == COP_OK)
+		err = cop_trained_rate(
+		        t->trees, t->preparation, &rows, rows.data->n, NULL, false, t->o->job.pool, &t->test);
+	if (err != COP_OK && diag->message[0] == '\0')
+		cop_diag_set(diag, t->o->test, 0, 0, "%s", cop_err_text(err));
+	cop_labelled_fini(&rows);
+	return err;
+}
+
+typedef struct shape {
+	size_t leaves;
+	unsigned depth;
+} shape;
+
+/* Leaves of all trees, depth of the deepest. */
+static shape shape_of(const cop_trees *trees)
+{
+	shape s = { 0, 0 };
+	for (size_t i = 0; i < cop_trees_count(trees); i++) {
+		unsigned depth = cop_tree_depth(cop_trees_at(trees, i));
+		s.leaves += cop_tree_leaves(cop_trees_at(trees, i));
+		s.depth = depth > s.depth ? depth : s.depth;
+	}
+	return s;
+}
+
+static cop_err show_json(const training *t)
+{
+	cop_json_writer *json;
+	const char *text;
+	char words[1024];
+	shape s = shape_of(t->trees);
+	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
+	if (err != COP_OK)
+		return err;
+	cop_json_begin_object(json);
+	cop_trained_score_put(&t->train, "train", json);
+	cop_trained_score_put(&t->test, "test", json);
+	cop_json_put_number(json, "seconds", t->seconds);
+	cop_json_put_unsigned(json, "leaves", s.leaves);
+	cop_json_put_unsigned(json, "depth", s.depth);
+	cop_json_put_unsigned(json, "parameters", cop_trees_parameters(t->trees));
+	cop_json_put_number(json, "flops", t->train.flops);
+	cop_json_put_number(json, "objective", t->outcome.objective);
+	cop_json_put_number(json, "alpha", t->outcome.alpha);
+	if (cop_trees_count(t->trees) > 1)
+		cop_json_put_unsigned(json, "trees", cop_trees_count(t->trees));
+	if (t->o->search) {
+		cop_json_put_unsigned(json, "trials", t->trials);
+		cop_json_put_number(json, "search_seconds", t->search_seconds);
+	}
+	take_words(t, words, sizeof words);
+	cop_json_key(json, "settings");
+	cop_json_text(json, words);
+	cop_json_end_object(json);
+	err = cop_json_writer_finish(json, &text, NULL);
+	if (err == COP_OK)
+		(void)puts(text);
+	cop_json_writer_free(json);
+	return err;
+}
+
+static void show_score(const char *of, const cop_trained_score *score)
+{
+	if (!isnan(score->rmse))
+		(void)printf("%-6s RMSE %.6g\n", of, score->rmse);
+	else if (!isnan(score->auc))
+		(void)printf("%-6s error %.2f %%, AUC %.4f\n", of, 100.0 * score->error, score->auc);
+	else if (!isnan(score->error))
+		(void)printf("%-6s error %.2f %%\n", of, 100.0 * score->error);
+}
+
+static void show_text(const training *t)
+{
+	char words[1024];
+	shape s = shape_of(t->trees);
+	show_score("train", &t->train);
+	show_score("test", &t->test);
+	(void)printf("%zu tree%s, %zu leaves, depth %u, %zu parameters, %.0f FLOPs a row; fitted in %.2f s\n",
+	        cop_trees_count(t->trees), cop_trees_count(t->trees) == 1 ? "" : "s", s.leaves, s.depth,
+	        cop_trees_parameters(t->trees), t->train.flops, t->seconds);
+	if (!isnan(t->outcome.objective))
+		(void)printf("objective %.6g\n", t->outcome.objective);
+	if (!isnan(t->outcome.alpha))
+		(void)printf("alpha %g, chosen from %zu\n", t->outcome.alpha, t->o->job.alphas);
+	take_words(t, words, sizeof words);
+	if (t->o->search)
+		(void)printf("chosen in %zu trials (%.0f s): %s\n", t->trials, t->search_seconds, words);
+}
+
+static cop_err run(training *t, cop_diag *diag)
+{
+	cop_train_options *o = t->o;
+	cop_err err = cop_pool_new(o->threads, &o->job.pool);
+	if (err != COP_OK)
+		cop_diag_set(diag, "", 0, 0, "threads: %s", cop_err_text(err));
+	if (err == COP_OK)
+		err = cop_labelled_train(o->train, &o->table, &t->rows, &t->preparation, diag);
+	if (err == COP_OK)
+		err = fit(t, diag);
+	if (err == COP_OK && o->model != NULL)
+		err = save(t, diag);
+	if (err == COP_OK && o->test != NULL)
+		err = judge(t, diag);
+	if (err == COP_OK && o->json)
+		err = show_json(t);
+	else if (err == COP_OK)
+		show_text(t);
+	cop_labelled_fini(&t->rows);
+	if (t->model == NULL) {
+		cop_preparation_free(t->preparation);
+		cop_trees_free(t->trees);
+	}
+	cop_trained_free(t->model);
+	cop_trained_free(t->start);
+	cop_pool_free(o->job.pool);
+	return err;
+}
+
+int cop_train_command(int argc, char **argv)
+{
+	cop_train_options options;
+	int status = cop_train_options_read(argc, argv, &options);
+	if (status >= 0)
+		return status;
+	const cop_trained_score none = { (double)NAN, (double)NAN, (double)NAN, (double)NAN };
+	training t = { .o = &options, .train = none, .test = none };
+	cop_diag diag = { 0 };
+	if (run(&t, &diag) != COP_OK)
+		return cop_command_failed(NAME, &diag);
+	return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
+}

@@ -1,0 +1,182 @@
+#include "train_knobs.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "command.h"
+
+typedef enum kind { NUMBER, WHOLE, WORD, FLAG } kind;
+
+typedef struct knob {
+	const char *name;
+	kind kind;
+	unsigned learners;
+	double low, high;
+	const char *const *words;
+	const char *help;
+} knob;
+
+static const char *const leaves_words[] = { "constant", "linear", NULL };
+static const char *const loss_words[] = { "zero-one", "cross-entropy", "squared", "absolute", "huber", NULL };
+static const char *const split_words[] = { "oblique", "axis", NULL };
+static const char *const start_words[] = { "random", "cart", NULL };
+static const char *const order_words[] = { "root-first", "leaves-first", NULL };
+static const char *const gradients_words[] = { "cheaper", "collapsed", "layered", NULL };
+static const char *const optimiser_words[] = { "sgd", "momentum", "rmsprop", "adagrad", "adam", NULL };
+static const char *const forest_words[] = { "bagging", "adaboost", "gradient", NULL };
+
+static const knob knobs[COP_KNOBS] = {
+	[COP_KNOB_HEIGHT] = { "height", WHOLE, COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO, 1, 20, NULL,
+	        "height of a tree (cart: most)" },
+	[COP_KNOB_LEAVES] = { "leaves", WORD, COP_FOR_TAO, 0, 0, leaves_words,
+	        "leaves predict a constant, or by a linear model (classes: softmax)" },
+	[COP_KNOB_ALPHA] = { "alpha", NUMBER, COP_FOR_TAO, 0, 1e9, NULL,
+	        "L1 penalty of decision nodes; a list A,B,... is followed from the greatest down, warm-started, and "
+	        "the\n"
+	        "                       best on the validation rows is taken" },
+	[COP_KNOB_LEAF_ALPHA] = { "leaf-alpha", NUMBER, COP_FOR_TAO, 0, 1e9, NULL, "L1 penalty of linear leaves" },
+	[COP_KNOB_LEAF_CLASSES] = { "leaf-classes", WHOLE, COP_FOR_TAO, 0, 65536, NULL,
+	        "most classes of a softmax leaf (0: all that reach it)" },
+	[COP_KNOB_LOSS] = { "loss", WORD, COP_FOR_TAO | COP_FOR_DGT, 0, 0, loss_words,
+	        "classes: zero-one (tao), cross-entropy; values: squared, absolute (tao), huber (dgt)" },
+	[COP_KNOB_SPLIT] = { "split", WORD, COP_FOR_TAO, 0, 0, split_words, "oblique or axis-aligned decision nodes" },
+	[COP_KNOB_START] = { "start", WORD, COP_FOR_TAO, 0, 0, start_words,
+	        "tree to begin with: random, cart; --start-model FILE: a trained one" },
+	[COP_KNOB_ORDER] = { "order", WORD, COP_FOR_TAO, 0, 0, order_words, "in which a sweep visits the depths" },
+	[COP_KNOB_ITERATIONS] = { "iterations", WHOLE, COP_FOR_TAO, 0, 10000, NULL, "most sweeps" },
+	[COP_KNOB_TOLERANCE] = { "tolerance", NUMBER, COP_FOR_TAO, 0, 1, NULL,
+	        "ends when a sweep lowers the objective by less than this share" },
+	[COP_KNOB_NODE_TOLERANCE] = { "node-tolerance", NUMBER, COP_FOR_TAO, 1e-12, 1, NULL, "of the nodes' solvers" },
+	[COP_KNOB_NODE_STEPS] = { "node-steps", WHOLE, COP_FOR_TAO, 1, 100000, NULL, "most steps of them" },
+	[COP_KNOB_KEEP_DEAD] = { "keep-dead", FLAG, COP_FOR_TAO, 0, 1, NULL, "do not remove dead and pure subtrees" },
+	[COP_KNOB_MIN_LEAF] = { "min-leaf", NUMBER, COP_FOR_CART, 0, 1e12, NULL, "least rows (weight) of a leaf" },
+	[COP_KNOB_COMPLEXITY] = { "complexity", NUMBER, COP_FOR_CART, -1, 1, NULL,
+	        "cost-complexity of pruning, a share of the root's impurity; -1: by cross-validation" },
+	[COP_KNOB_FOLDS] = { "folds", WHOLE, COP_FOR_CART, 2, 100, NULL, "folds of that cross-validation" },
+	[COP_KNOB_FEATURES] = { "features", WHOLE, COP_FOR_CART, 0, 1e9, NULL,
+	        "features drawn for each node (0: all)" },
+	[COP_KNOB_LAYERS] = { "layers", WHOLE, COP_FOR_DGT, 1, 8, NULL,
+	        "L, linear layers of over-parameterised training" },
+	[COP_KNOB_WIDTH] = { "width", WHOLE, COP_FOR_DGT, 0, 65536, NULL, "of hidden layers (0: the paper's table)" },
+	[COP_KNOB_GRADIENTS] = { "gradients", WORD, COP_FOR_DGT, 0, 0, gradients_words, "how factors get theirs" },
+	[COP_KNOB_EPOCHS] = { "epochs", WHOLE, COP_FOR_DGT, 1, 100000, NULL, "most passes over the rows" },
+	[COP_KNOB_BATCH] = { "batch", WHOLE, COP_FOR_DGT, 1, 1 << 20, NULL, "rows of a mini-batch" },
+	[COP_KNOB_PATIENCE] = { "patience", WHOLE, COP_FOR_DGT, 0, 100000, NULL,
+	        "epochs without a better validation loss before it ends (0: never)" },
+	[COP_KNOB_OPTIMISER] = { "optimiser", WORD, COP_FOR_DGT, 0, 0, optimiser_words, "" },
+	[COP_KNOB_LR] = { "lr", NUMBER, COP_FOR_DGT, 0, 1e6, NULL, "learning rate" },
+	[COP_KNOB_MINIMUM_LR] = { "minimum-lr", NUMBER, COP_FOR_DGT, 0, 1e6, NULL, "of the cosine schedule" },
+	[COP_KNOB_MOMENTUM] = { "momentum", NUMBER, COP_FOR_DGT, 0, 0.999, NULL, "" },
+	[COP_KNOB_RESTARTS] = { "restarts", WHOLE, COP_FOR_DGT, 1, 1000, NULL, "of the cosine schedule" },
+	[COP_KNOB_CLIP] = { "clip", NUMBER, COP_FOR_DGT, 0, 1e9, NULL, "most norm of a gradient (0: any)" },
+	[COP_KNOB_L1] = { "l1", NUMBER, COP_FOR_DGT, 0, 1e3, NULL, "lambda_1, on the layers' weights" },
+	[COP_KNOB_L2] = { "l2", NUMBER, COP_FOR_DGT, 0, 1e3, NULL, "lambda_2; not both" },
+	[COP_KNOB_HUBER] = { "huber", NUMBER, COP_FOR_DGT, 1e-9, 1e9, NULL, "where the Huber loss turns linear" },
+	[COP_KNOB_SHARED_BIAS] = { "shared-bias", FLAG, COP_FOR_DGT, 0, 1, NULL, "one trained scalar in all leaves" },
+	[COP_KNOB_SCALED_QUANTISER] = { "scaled-quantiser", FLAG, COP_FOR_DGT, 0, 1, NULL,
+	        "quantiser of scale mean |a|" },
+	[COP_KNOB_PRODUCT_PATHS] = { "product-paths", FLAG, COP_FOR_DGT, 0, 1, NULL,
+	        "ablation: product form of paths" },
+	[COP_KNOB_ANNEAL] = { "anneal", FLAG, COP_FOR_DGT, 0, 1, NULL,
+	        "ablation: sigmoids that grow steep, not signs" },
+	[COP_KNOB_ANNEAL_FIRST] = { "anneal-first", NUMBER, COP_FOR_DGT, 1e-6, 1e6, NULL, "their first steepness" },
+	[COP_KNOB_ANNEAL_LAST] = { "anneal-last", NUMBER, COP_FOR_DGT, 1e-6, 1e6, NULL, "and the last" },
+	[COP_KNOB_TREES] = { "trees", WHOLE, COP_FOR_FOREST, 1, 65536, NULL,
+	        "trees of a forest (default 1: no forest)" },
+	[COP_KNOB_FOREST] = { "forest", WORD, COP_FOR_FOREST, 0, 0, forest_words,
+	        "how they are made: bagging, adaboost (classes), gradient (boosting of values)" },
+	[COP_KNOB_SHARE] = { "share", NUMBER, COP_FOR_FOREST, 1e-6, 1, NULL,
+	        "bagging: share of the rows for each tree" },
+	[COP_KNOB_REPLACE] = { "replace", FLAG, COP_FOR_FOREST, 0, 1, NULL, "bagging: drawn with replacement" },
+	[COP_KNOB_SHRINKAGE] = { "shrinkage", NUMBER, COP_FOR_FOREST, 1e-6, 1, NULL,
+	        "gradient boosting: of each tree" },
+};
+
+const char *cop_knob_name(cop_knob which) { return knobs[which].name; }
+bool cop_knob_has_argument(cop_knob which) { return knobs[which].kind != FLAG; }
+unsigned cop_knob_for(cop_knob which) { return knobs[which].learners; }
+
+cop_knob cop_knob_find(const char *name, size_t length)
+{
+	cop_knob which = 0;
+	while (which < COP_KNOBS &&
+	        (strlen(knobs[which].name) != length || strncmp(knobs[which].name, name, length) != 0))
+		which++;
+	return which;
+}
+
+bool cop_knob_read(cop_knob which, const char *text, cop_knob_values *values)
+{
+	const knob *k = &knobs[which];
+	char option[40];
+	uint64_t whole = 1;
+	size_t place = 0;
+	bool ok = true;
+	(void)snprintf(option, sizeof option, "--%s", k->name);
+	switch (k->kind) {
+	case NUMBER:
+		ok = cop_command_number(COP_TRAIN_NAME, option, text, k->low, k->high, &values->value[which]);
+		break;
+	case WORD:
+		ok = cop_command_word(COP_TRAIN_NAME, option, text, k->words, &place);
+		values->value[which] = (double)place;
+		break;
+	case WHOLE:
+		ok = cop_command_whole(COP_TRAIN_NAME, option, text, (uint64_t)k->low, (uint64_t)k->high, &whole);
+		/* fall through */
+	case FLAG:
+		values->value[which] = (double)whole;
+	}
+	values->given[which] |= ok;
+	return ok;
+}
+
+void cop_knob_words(const cop_knob_values *values, char *out, size_t size)
+{
+	size_t used = 0;
+	out[0] = '\0';
+	for (cop_knob which = 0; which < COP_KNOBS && used < size; which++) {
+		const knob *k = &knobs[which];
+		int length = 0;
+		if (!values->given[which])
+			continue;
+		const char *gap = used > 0 ? " " : "";
+		if (k->kind == FLAG)
+			length = snprintf(out + used, size - used, "%s--%s", gap, k->name);
+		else if (k->kind == WORD)
+			length = snprintf(out + used, size - used, "%s--%s %s", gap, k->name,
+			        k->words[(size_t)values->value[which]]);
+		else
+			length = snprintf(out + used, size - used, "%s--%s %.10g", gap, k->name, values->value[which]);
+		used += length > 0 ? (size_t)length : 0;
+	}
+}
+
+static void help_on(unsigned learners, const char *title, FILE *out)
+{
+	(void)fprintf(out, "\n%s\n", title);
+	for (size_t i = 0; i < COP_KNOBS; i++) {
+		const knob *k = &knobs[i];
+		char name[64];
+		if (k->learners != learners)
+			continue;
+		int length = snprintf(name, sizeof name, "--%s%s", k->name, k->kind == FLAG ? "" : " ");
+		for (const char *const *word = k->words; word != NULL && *word != NULL; word++)
+			length += snprintf(name + length, sizeof name - (size_t)length, "%s%s",
+			        word == k->words ? "" : "|", *word);
+		if (k->kind == NUMBER || k->kind == WHOLE)
+			length += snprintf(name + length, sizeof name - (size_t)length, "N");
+		(void)fprintf(out, "  %-20s %s%s\n", name,
+		        length > 20 && k->help[0] != '\0' ? "\n                       " : "", k->help);
+	}
+}
+
+void cop_knob_help(FILE *out)
+{
+	help_on(COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO, "Every learner:", out);
+	help_on(COP_FOR_FOREST, "Forests:", out);
+	help_on(COP_FOR_TAO | COP_FOR_DGT, "tao and dgt:", out);
+	help_on(COP_FOR_TAO, "tao:", out);
+	help_on(COP_FOR_DGT, "dgt:", out);
+	help_on(COP_FOR_CART, "cart:", out);
+}

@@ -1,0 +1,145 @@
+/* Rows are divided into chunks for the pool; each chunk writes its own part of the result. */
+#include "trained_score.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "evaluate/supervised.h"
+
+#define CHUNK 512
+
+typedef struct prediction {
+	const cop_trees *trees;
+	const cop_preparation *preparation;
+	const cop_labelled *rows;
+	size_t n;
+	const uint32_t *row;
+	double *out;   /* n x K, or NULL */
+	double *flops; /* of each chunk, or NULL */
+	float *work;   /* of each worker, K */
+	bool values;
+} prediction;
+
+static size_t row_of(const prediction *p, size_t i) { return p->row != NULL ? p->row[i] : i; }
+
+static cop_err predict_chunk(void *context, size_t chunk, unsigned worker)
+{
+	prediction *p = context;
+	size_t outputs = cop_trees_outputs(p->trees);
+	size_t end = (chunk + 1) * CHUNK < p->n ? (chunk + 1) * CHUNK : p->n;
+	for (size_t i = chunk * CHUNK; i < end; i++) {
+		cop_row row;
+		cop_dataset_row(p->rows->data, row_of(p, i), &row);
+		if (p->flops != NULL)
+			p->flops[chunk] += (double)cop_trees_flops(p->trees, &row);
+		if (p->out == NULL)
+			continue;
+		double *out = p->out + i * outputs;
+		cop_trees_predict(p->trees, &row, p->work + worker * outputs, out);
+		for (size_t k = 0; k < outputs && p->values; k++)
+			out[k] = cop_preparation_from_scale(p->preparation, out[k]);
+	}
+	return COP_OK;
+}
+
+static cop_err run(prediction *p, cop_pool *pool)
+{
+	p->values = p->rows->classes == 0;
+	p->work = cop_mem_alloc(cop_pool_threads(pool), cop_trees_outputs(p->trees) * sizeof *p->work);
+	if (p->work == NULL)
+		return COP_ENOMEM;
+	cop_err err = cop_pool_run(pool, (p->n + CHUNK - 1) / CHUNK, predict_chunk, p);
+	cop_mem_free(p->work);
+	return err;
+}
+
+cop_err cop_trained_outputs(const cop_trees *trees, const cop_preparation *preparation, const cop_labelled *rows,
+        size_t n, const uint32_t *row, cop_pool *pool, double *out)
+{
+	prediction p = { .trees = trees, .preparation = preparation, .rows = rows, .n = n, .row = row, .out = out };
+	return run(&p, pool);
+}
+
+uint32_t cop_trained_best(size_t outputs, const double *out)
+{
+	uint32_t best = 0;
+	for (uint32_t k = 1; k < outputs; k++)
+		best = out[k] > out[best] ? k : best;
+	return best;
+}
+
+static cop_err mean_flops(
+        const cop_trees *trees, const cop_labelled *rows, size_t n, const uint32_t *row, cop_pool *pool, double *out)
+{
+	size_t chunks = (n + CHUNK - 1) / CHUNK;
+	prediction p = { .trees = trees, .rows = rows, .n = n, .row = row };
+	p.flops = cop_mem_alloc(chunks, sizeof *p.flops);
+	cop_err err = p.flops != NULL ? run(&p, pool) : COP_ENOMEM;
+	double sum = 0.0;
+	for (size_t i = 0; i < chunks && err == COP_OK; i++)
+		sum += p.flops[i];
+	*out = sum / (double)n;
+	cop_mem_free(p.flops);
+	return err;
+}
+
+static cop_err rate_classes(const prediction *p, const double *out, cop_trained_score *score)
+{
+	size_t outputs = cop_trees_outputs(p->trees);
+	uint32_t *predicted = cop_mem_alloc(p->n, sizeof *predicted);
+	uint32_t *label = cop_mem_alloc(p->n, sizeof *label);
+	double *second = cop_mem_alloc(p->n, sizeof *second);
+	cop_err err = predicted != NULL && label != NULL && second != NULL ? COP_OK : COP_ENOMEM;
+	for (size_t i = 0; i < p->n && err == COP_OK; i++) {
+		predicted[i] = cop_trained_best(outputs, out + i * outputs);
+		label[i] = p->rows->label[row_of(p, i)];
+		second[i] = out[i * outputs + outputs - 1];
+	}
+	if (err == COP_OK)
+		score->error = cop_error_rate(p->n, predicted, label);
+	if (err == COP_OK && outputs == 2)
+		err = cop_auc(p->n, second, label, &score->auc);
+	cop_mem_free(predicted);
+	cop_mem_free(label);
+	cop_mem_free(second);
+	return err;
+}
+
+static cop_err rate_values(const prediction *p, const double *out, cop_trained_score *score)
+{
+	double *target = cop_mem_alloc(p->n, sizeof *target);
+	if (target == NULL)
+		return COP_ENOMEM;
+	for (size_t i = 0; i < p->n; i++)
+		target[i] = p->rows->data->target[row_of(p, i)];
+	score->rmse = cop_rmse(p->n, out, target);
+	cop_mem_free(target);
+	return COP_OK;
+}
+
+cop_err cop_trained_rate(const cop_trees *trees, const cop_preparation *preparation, const cop_labelled *rows, size_t n,
+        const uint32_t *row, bool flops, cop_pool *pool, cop_trained_score *out)
+{
+	*out = (cop_trained_score){ (double)NAN, (double)NAN, (double)NAN, (double)NAN };
+	prediction p = { .trees = trees, .preparation = preparation, .rows = rows, .n = n, .row = row };
+	p.out = cop_mem_alloc(n, cop_trees_outputs(trees) * sizeof *p.out);
+	cop_err err = p.out != NULL ? run(&p, pool) : COP_ENOMEM;
+	if (err == COP_OK)
+		err = rows->classes > 0 ? rate_classes(&p, p.out, out) : rate_values(&p, p.out, out);
+	if (err == COP_OK && flops)
+		err = mean_flops(trees, rows, n, row, pool, &out->flops);
+	cop_mem_free(p.out);
+	return err;
+}
+
+void cop_trained_score_put(const cop_trained_score *score, const char *prefix, cop_json_writer *json)
+{
+	const char *const names[] = { "error", "auc", "rmse" };
+	const double values[] = { score->error, score->auc, score->rmse };
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+		char key[64];
+		(void)snprintf(key, sizeof key, "%s%s%s", prefix, prefix[0] != '\0' ? "_" : "", names[i]);
+		cop_json_put_number(json, key, values[i]);
+	}
+}
