@@ -17,8 +17,9 @@ typedef struct cop_axis_split {
 	double loss;
 } cop_axis_split;
 
-/* Rows row[0..n) of `rows`; side[i] = +1 right, -1 left; weight[i] >= 0 (NULL: all 1). Ties: one way for all first,
- * then lower feature, then lower threshold. COP_ENOMEM. */
+/* Rows row[0..n) of `rows`; of row[i], side[i] = +1 right, -1 left, and weight[i] >= 0 (NULL: all 1). Ties: one way for
+ * all first (right before left, feature 0), then lower feature, then lower threshold. Sorts each feature; memory: 8 n
+ * numbers, or 2 for each entry of sparse rows. COP_ENOMEM. */
 COP_CHECK cop_err cop_axis_split_find(const cop_dataset *rows, size_t n, const uint32_t *row, const int8_t *side,
         const float *weight, cop_axis_split *out);
 

@@ -1,10 +1,11 @@
 /* train/forest_fit.h: forests of any batch learner: bagging, AdaBoost (classes) and gradient boosting (values).
  *
  *     bagging     T trees, each on its own random share of the rows, with or without replacement; mean of values or
- * class probabilities, vote where leaves are constant classes (thesis section 2.2) adaboost    SAMME (Zhu et al. 2009):
- * the rows' weights grow where the trees so far are wrong; weighted vote. Ends early at a tree that is no better than
- * guessing, or perfect gradient    each tree fits what the trees so far leave of the values (squared loss), times
- * `shrinkage`; sum
+ *                 class probabilities, or vote, as where leaves are constant classes (thesis section 2.2)
+ *     adaboost    SAMME (Zhu et al. 2009): the rows' weights grow where the newest tree is wrong, their sum stays;
+ *                 weighted vote. Ends early at a tree that is no better than guessing (left out, unless it is the
+ *                 first) or that is right everywhere (taken as if it had half a row wrong)
+ *     gradient    each tree fits what the trees so far leave of the values (squared loss), times `shrinkage`; sum
  *
  * Tree t draws from its own stream of the seed, so a forest does not depend on the number of threads. */
 #ifndef COP_TRAIN_FOREST_FIT_H
@@ -31,13 +32,14 @@ typedef struct cop_forest_settings {
 	double share;     /* bagging: rows of a tree, in (0, 1] of the sample's */
 	bool replace;     /* bagging: drawn with replacement */
 	bool vote;        /* bagging of classes: vote instead of the mean of probabilities */
-	double shrinkage; /* gradient */
+	double shrinkage; /* gradient: in (0, 1] */
 	uint64_t seed;
 } cop_forest_settings;
 
-/* The pool runs bagged trees side by side, else it is handed on. progress may be NULL. Caller frees *out.
- * COP_EINVAL: a setting outside its range, or a kind that does not go with the task. COP_ENOMEM; the learner's errors.
- */
+/* The pool runs bagged trees side by side, else it is handed on. progress may be NULL; it is told from this thread,
+ * after each tree (of bagged ones side by side, after every few), and stops with the trees so far. Boosting copies
+ * weights or targets once. Caller frees *out. COP_EINVAL: a setting outside its range, n 0, no weight, or a kind that
+ * does not go with the task (vote and adaboost: classes; gradient: values). COP_ENOMEM; the learner's errors. */
 COP_CHECK cop_err cop_forest_fit(const cop_forest_settings *settings, const cop_sample *sample,
         cop_forest_learner *learner, void *context, cop_pool *pool, const cop_progress *progress, cop_trees **out);
 

@@ -1,0 +1,43 @@
+/* train/cart_data.h: a sample as the growing of CART trees wants it, made once and used for all trees of a fit.
+ *
+ * The sample's rows of positive weight have places 0 to n - 1. Each dense feature's values are replaced by their ranks
+ * among its distinct values, column by column, in 1, 2 or 4 bytes: ranks are sorted faster than values, often need
+ * not be sorted at all, and split the same rows. Sparse rows stay as they are. Reading is fine from many threads. */
+#ifndef COP_TRAIN_CART_DATA_H
+#define COP_TRAIN_CART_DATA_H
+
+#include "base/pool.h"
+#include "train/sample.h"
+
+typedef struct cop_cart_column {
+	void *rank;      /* n of `width` bytes; NULL when the feature is constant */
+	unsigned width;  /* 1, 2 or 4 */
+	uint32_t values; /* distinct ones */
+} cop_cart_column;
+
+typedef struct cop_cart_data {
+	const cop_sample *sample;
+	size_t n;
+	uint32_t *row;           /* of each place */
+	cop_cart_column *column; /* d; NULL: sparse */
+	double *centre;          /* values: the mean of each output, which moments are told from; else zeros */
+} cop_cart_data;
+
+/* The sample is kept. The caller ends it with fini in every case. COP_EINVAL: no row has a positive weight. COP_ENOMEM.
+ */
+COP_CHECK cop_err cop_cart_data_init(cop_cart_data *data, const cop_sample *sample, cop_pool *pool);
+void cop_cart_data_fini(cop_cart_data *data);
+
+/* Ranks of the places place[0..n) in a column that is not constant. */
+void cop_cart_data_ranks(const cop_cart_column *column, size_t n, const uint32_t *place, uint32_t *rank);
+
+static inline double cop_cart_data_weight(const cop_cart_data *data, size_t place)
+{
+	const float *weight = data->sample->weight;
+	return weight != NULL ? (double)weight[data->row[place]] : 1.0;
+}
+
+/* x_j of a row; sparse: by bisection. */
+float cop_cart_data_value(const cop_dataset *rows, size_t row, size_t feature);
+
+#endif
