@@ -5,6 +5,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "optim/l1_model.h"
@@ -137,6 +138,11 @@ static cop_err run(fit *f, const cop_l1_linear *settings, float *w, float *b, co
 		best[j] = w[j];
 	double start = objective_at(f, w, *b);
 	double bias = (double)*b;
+	if (f->zero < start) { /* a start that is worse than none */
+		memset(best, 0, d * sizeof *best);
+		bias = f->centre;
+		(void)objective_at(f, best, (float)bias);
+	}
 	report->steps = descend(f, settings, best, &bias);
 	double end = objective_at(f, best, (float)bias);
 	report->objective = fmin(start, end) * f->unit;

@@ -3,8 +3,8 @@
  *     minimise over w, b:   1/2 sum_i c_i (y_i - <w, x_i> - b)^2 + lambda ||w||_1
  *
  * c_i >= 0, the bias is not penalised (data are centred inside). Cyclic coordinate descent over the features that can
- * still move, from where w stands, until the duality gap is at most tolerance times the objective at w = 0, or
- * max_steps passes. Deterministic. Distinct calls on distinct threads. */
+ * still move, from where w stands (or 0, when that is better), until the duality gap is at most tolerance times the
+ * objective at w = 0, or max_steps passes. Deterministic. Distinct calls on distinct threads. */
 #ifndef COP_OPTIM_L1_LINEAR_H
 #define COP_OPTIM_L1_LINEAR_H
 

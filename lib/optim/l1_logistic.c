@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "optim/l1_loss.h"
@@ -26,6 +27,8 @@ typedef struct fit {
 	float *trial;        /* n */
 	double lambda, unit; /* unit: what weights were divided by */
 	double objective;
+	double zero; /* objective at w = 0, b best */
+	float bias_at_zero;
 	double reference; /* violation at w = 0 */
 	double largest;   /* gradient at w = 0 */
 } fit;
@@ -67,9 +70,12 @@ static void weigh(const fit *f, double *positive, double *negative)
 		*(f->sign[i] > 0.0F ? positive : negative) += (double)f->weight[i];
 }
 
-/* Violation at w = 0 with the best bias there, log(positive / negative). */
+/* Violation and objective at w = 0 with the best bias there, log(positive / negative). */
 static void measure_zero(fit *f, double positive, double negative)
 {
+	double total = positive + negative;
+	f->bias_at_zero = (float)log(positive / negative);
+	f->zero = positive * log(total / positive) + negative * log(total / negative);
 	float up = (float)(negative / (positive + negative)); /* minus the derivative of a row of positive sign */
 	float down = (float)(positive / (positive + negative));
 	for (size_t i = 0; i < f->x->n; i++)
@@ -149,6 +155,11 @@ static cop_err fit_two_sided(fit *f, const cop_l1_logistic *settings, float *w, 
 		best[j] = w[j];
 	float bias = *b;
 	begin(f, best, bias);
+	if (f->zero < f->objective) { /* a start that is worse than none */
+		memset(best, 0, d * sizeof *best);
+		bias = f->bias_at_zero;
+		begin(f, best, bias);
+	}
 	unsigned steps = descend(f, settings, best, &bias);
 	bool finite = isfinite(f->objective) && isfinite(bias) && cop_l1_finite(d, best);
 	for (size_t j = 0; finite && j < d; j++)

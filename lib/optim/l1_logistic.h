@@ -4,8 +4,9 @@
  *
  * c_i >= 0 weights, s_i = +-1, the bias is not penalised. Solved by proximal Newton steps, whose quadratic models are
  * minimised by coordinate descent over the features that can still move (newGLMNET: Yuan, Ho, Lin 2012), from where w
- * and b stand. Ends when the largest violation of the optimality conditions is at most tolerance times that at w = 0,
- * b best alone, or after max_steps Newton steps. Deterministic. Distinct calls on distinct threads. */
+ * and b stand, or from w = 0 when that is better. Ends when the largest violation of the optimality conditions is at
+ * most tolerance times that at w = 0, b best alone, or after max_steps Newton steps. Deterministic. Distinct calls on
+ * distinct threads. */
 #ifndef COP_OPTIM_L1_LOGISTIC_H
 #define COP_OPTIM_L1_LOGISTIC_H
 

@@ -32,14 +32,17 @@ typedef struct fit {
 	float *most;                /* n: largest prediction of the row, as it was at the start of the cycle */
 	double *sum;                /* n: of e over classes */
 	float *sign, *odds, *trial; /* n: of the class at hand */
+	float *sorted;              /* classes: scratch */
 	float *w, *b;               /* what is fitted: classes x d, classes */
 	double lambda, unit, enough;
+	double zero; /* objective at W = 0, the biases best */
 } fit;
 
 static void fit_fini(fit *f)
 {
 	cop_l1_model_fini(&f->model);
-	void *arrays[] = { f->mass, f->weight, f->a, f->e, f->most, f->sum, f->sign, f->odds, f->trial, f->w, f->b };
+	void *arrays[] = { f->mass, f->weight, f->a, f->e, f->most, f->sum, f->sign, f->odds, f->trial, f->sorted, f->w,
+		f->b };
 	for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
 		cop_mem_free(arrays[i]);
 }
@@ -60,11 +63,12 @@ static cop_err fit_allocate(fit *f)
 	f->sign = cop_mem_alloc(n, sizeof *f->sign);
 	f->odds = cop_mem_alloc(n, sizeof *f->odds);
 	f->trial = cop_mem_alloc(n, sizeof *f->trial);
+	f->sorted = cop_mem_alloc(k, sizeof *f->sorted);
 	f->w = cop_mem_alloc(k * f->x->d, sizeof *f->w);
 	f->b = cop_mem_alloc(k, sizeof *f->b);
 	bool all = f->mass != NULL && f->weight != NULL && f->a != NULL && f->e != NULL && f->most != NULL &&
-	           f->sum != NULL && f->sign != NULL && f->odds != NULL && f->trial != NULL && f->w != NULL &&
-	           f->b != NULL;
+	           f->sum != NULL && f->sign != NULL && f->odds != NULL && f->trial != NULL && f->sorted != NULL &&
+	           f->w != NULL && f->b != NULL;
 	return all ? err : COP_ENOMEM;
 }
 
@@ -84,8 +88,8 @@ static cop_err fit_init(
 	return COP_OK;
 }
 
-/* What is enough, from the violation at W = 0 with the best biases there: class k's derivatives are then
- * c_i (share_k - [y_i = k]). */
+/* What is enough, from the violation at W = 0 with the best biases there, and the objective there: class k's
+ * derivatives are then c_i (share_k - [y_i = k]). */
 static cop_err measure_zero(fit *f, double tolerance)
 {
 	double *sums = cop_mem_alloc(f->classes, sizeof *sums);
@@ -94,6 +98,9 @@ static cop_err measure_zero(fit *f, double tolerance)
 	double total = 0.0;
 	for (size_t k = 0; k < f->classes; k++)
 		total += f->mass[k];
+	f->zero = 0.0;
+	for (size_t k = 0; k < f->classes; k++)
+		f->zero += f->mass[k] > 0.0 ? f->mass[k] * log(total / f->mass[k]) : 0.0;
 	double largest = 0.0;
 	for (size_t j = 0; j < f->x->d; j++) {
 		double all = 0.0;
@@ -144,6 +151,29 @@ static double refresh(fit *f)
 			objective += (double)f->weight[i] *
 			             (log(f->sum[i]) + (double)(f->most[i] - f->a[f->label[i] * f->stride + i]));
 	return objective;
+}
+
+/* Adding t to a feature's weights for all classes changes no probability; the penalty is least where their median is 0.
+ * Predictions keep what they had in common. */
+static void centre_weights(fit *f)
+{
+	for (size_t j = 0; j < f->x->d; j++) {
+		size_t count = 0;
+		for (size_t k = 0; k < f->classes; k++)
+			if (f->mass[k] > 0.0) { /* sorted by insertion */
+				float v = f->w[k * f->x->d + j];
+				size_t at = count++;
+				for (; at > 0 && f->sorted[at - 1] > v; at--)
+					f->sorted[at] = f->sorted[at - 1];
+				f->sorted[at] = v;
+			}
+		float low = f->sorted[(count - 1) / 2];
+		float high = f->sorted[count / 2];
+		float middle = low > 0.0F ? low : high < 0.0F ? high : 0.0F;
+		for (size_t k = 0; k < f->classes && middle != 0.0F; k++)
+			if (f->mass[k] > 0.0)
+				f->w[k * f->x->d + j] -= middle;
+	}
 }
 
 /* Takes class k's step as far as it helps. loss: of k against the others, where it stands. */
@@ -205,6 +235,7 @@ static unsigned descend(fit *f, unsigned max_steps, double *objective)
 	bool moved = true;
 	while (steps < max_steps && moved) {
 		moved = false;
+		centre_weights(f);
 		for (size_t k = 0; k < f->classes; k++)
 			if (f->mass[k] > 0.0 && improve(f, k))
 				moved = true;
@@ -238,6 +269,13 @@ static cop_err run(fit *f, const cop_l1_softmax *settings, float *w, float *b, c
 	memcpy(f->b, b, f->classes * sizeof *b);
 	predict(f);
 	double start = refresh(f);
+	if (f->zero < start) { /* a start that is worse than none */
+		memset(f->w, 0, f->classes * d * sizeof *w);
+		for (size_t k = 0; k < f->classes; k++)
+			f->b[k] = f->mass[k] > 0.0 ? (float)log(f->mass[k]) : 0.0F;
+		predict(f);
+		start = refresh(f);
+	}
 	double objective = start;
 	report->steps = isfinite(start) ? descend(f, settings->max_steps, &objective) : 0;
 	put_absent(f);

@@ -3,7 +3,8 @@
  *     minimise over W, b:   sum_i c_i (log sum_k exp(<W_k, x_i> + b_k) - (<W_y, x_i> + b_y)) + lambda sum_k ||W_k||_1
  *
  * K classes, y = class_i in [0, K), the biases are not penalised. A class that no weight stands for gets w = 0 and a
- * bias 30 below the least of the others. Deterministic. Distinct calls on distinct threads. */
+ * bias 30 below the least of the others. Starts from w and b, or from w = 0 when that is
+ * better. Deterministic. Distinct calls on distinct threads. */
 #ifndef COP_OPTIM_L1_SOFTMAX_H
 #define COP_OPTIM_L1_SOFTMAX_H
 
