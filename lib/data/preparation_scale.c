@@ -122,7 +122,7 @@ static void set_scales(cop_preparation *p, const moments *m, size_t n)
 
 static void fit_target(cop_preparation *p, const cop_dataset *data, size_t n, const uint32_t *row)
 {
-	double low = INFINITY, high = -INFINITY;
+	double low = (double)INFINITY, high = -(double)INFINITY;
 	p->target_shift = 0;
 	p->target_range = 1;
 	if (!p->regression || !p->scale_target)
