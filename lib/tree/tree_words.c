@@ -156,12 +156,12 @@ static size_t stem(const cop_tree_words *words, size_t j)
 	return words->preparation == NULL || words->features != NULL ? 0 : cop_preparation_stem(words->preparation, j);
 }
 
-static double scaled(const cop_tree_words *words, size_t j, double raw)
+/* Whether a row whose feature j is `raw` goes right, to the last bit. */
+static bool goes_right(const cop_tree_words *words, size_t j, double raw, float w, float bias)
 {
-	double shift = 0.0, scale = 1.0;
-	if (words->preparation != NULL)
-		cop_preparation_scale(words->preparation, j, &shift, &scale);
-	return (raw - shift) * scale;
+	double shift, scale;
+	cop_preparation_scale(words->preparation, j, &shift, &scale);
+	return w * (float)((raw - shift) * scale) + bias >= 0.0f;
 }
 
 static double raw_of(const cop_tree_words *words, size_t j, double prepared)
@@ -174,15 +174,15 @@ static double raw_of(const cop_tree_words *words, size_t j, double prepared)
 }
 
 /* Of one feature. */
-static void simple_test(const cop_tree_words *words, double w, double bias, cop_tree_test *test)
+static void simple_test(const cop_tree_words *words, float w, float bias, cop_tree_test *test)
 {
 	size_t j = test->feature;
 	test->kind = COP_TREE_TEST_NUMBER;
-	test->turned = w < 0.0;
-	test->threshold = raw_of(words, j, -bias / w);
+	test->turned = w < 0.0f;
+	test->threshold = raw_of(words, j, -(double)bias / (double)w);
 	if (stem(words, j) == 0)
 		return;
-	bool without = w * scaled(words, j, 0.0) + bias >= 0.0, with = w * scaled(words, j, 1.0) + bias >= 0.0;
+	bool without = goes_right(words, j, 0.0, w, bias), with = goes_right(words, j, 1.0, w, bias);
 	if (without == with)
 		return;
 	test->kind = COP_TREE_TEST_CATEGORY;
@@ -202,7 +202,7 @@ cop_tree_test cop_tree_test_of(const cop_tree_words *words, size_t node)
 			stored++;
 		}
 	if (stored == 1)
-		simple_test(words, (double)w, (double)nodes->bias[node], &test);
+		simple_test(words, w, nodes->bias[node], &test);
 	if (stored == 0) {
 		test.kind = COP_TREE_TEST_ALWAYS;
 		test.right = nodes->bias[node] >= 0.0f;

@@ -75,7 +75,7 @@ static void put_base(const cop_trained *model, const char *prefix, cop_bytes *ou
 
 void cop_view_summary(const cop_trained *model, const cop_view_scope *scope, const char *prefix, cop_bytes *out)
 {
-	static const char *const rules[COP_TREES_RULES] = { "their mean", "their vote", "their sum" };
+	static const char *const rules[COP_TREES_RULES] = { "mean", "vote", "sum" };
 	const cop_preparation *preparation = model->preparation;
 	size_t count = cop_trees_count(model->trees), classes = cop_preparation_classes(preparation);
 	put_line(prefix, "model", scope->title, out);
@@ -91,7 +91,7 @@ void cop_view_summary(const cop_trained *model, const cop_view_scope *scope, con
 	cop_tree_words_put(out, ", from %zu features\n", cop_trees_features(model->trees));
 	cop_tree_words_put(out, "%strees: %zu", prefix, count);
 	if (count > 1)
-		cop_tree_words_put(out, ", of which %s is taken", rules[cop_trees_how(model->trees)]);
+		cop_tree_words_put(out, ", whose weighted %s is predicted", rules[cop_trees_how(model->trees)]);
 	cop_tree_words_put(out, "; %zu parameters\n", cop_trees_parameters(model->trees));
 	if (cop_trees_how(model->trees) == COP_TREES_SUM)
 		put_base(model, prefix, out);

@@ -13,6 +13,7 @@ typedef struct source {
 	size_t nodes, rows, entries, used, most_rows;
 	uint32_t *place; /* d: of a used feature in the table, from 1; 0: not used */
 	bool softmax;
+	cop_bytes clean; /* a name on its way into a comment */
 	cop_bytes *out;
 } source;
 
@@ -28,11 +29,13 @@ static bool is_classes(const source *s) { return cop_preparation_classes(s->mode
 
 /* ---- texts ---- */
 
-/* Inside a string literal or, with `comment`, a comment: nothing that ends it, no trigraph, only ASCII. */
+/* Inside a string literal, only ASCII, or with `comment` a comment, of clean text: nothing that ends it, no trigraph.
+ */
 static void put_literal(const char *text, bool comment, cop_bytes *out)
 {
 	for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++)
-		if (*at < ' ' || *at > '~' || *at == '"' || *at == '\\' || *at == '?' || (comment && *at == '*'))
+		if (*at < ' ' || (*at > '~' && !comment) || *at == '"' || *at == '\\' || *at == '?' ||
+		        (comment && *at == '*'))
 			cop_tree_words_put(out, "\\%03o", *at);
 		else
 			cop_bytes_put(out, at, 1);
@@ -130,7 +133,16 @@ static void count(source *s)
 	s->softmax = parts_at(s, 0)->link == COP_TREE_LOGITS && cop_trees_how(s->model->trees) != COP_TREES_VOTE;
 }
 
-static void put_features(const source *s)
+static void put_name(source *s, const char *name)
+{
+	s->clean.length = 0;
+	cop_tree_words_clean(name, &s->clean);
+	cop_bytes_put_u8(&s->clean, 0);
+	if (s->clean.err == COP_OK)
+		put_literal((const char *)s->clean.data, true, s->out);
+}
+
+static void put_features(source *s)
 {
 	const cop_preparation *preparation = s->model->preparation;
 	PUT("static const struct {\n\tunsigned long at; /* in raw */\n\tdouble shift, scale;\n} cop_feature[] = {\n");
@@ -140,7 +152,7 @@ static void put_features(const source *s)
 			continue;
 		cop_preparation_scale(preparation, j, &shift, &scale);
 		PUT("\t{ %zu, %a, %a }, /* ", j, shift, scale);
-		put_literal(cop_preparation_feature(preparation, j), true, s->out);
+		put_name(s, cop_preparation_feature(preparation, j));
 		PUT(" */\n");
 	}
 	PUT("%s};\n\n", s->used == 0 ? "\t{ 0, 0.0, 0.0 },\n" : "");
@@ -378,6 +390,7 @@ cop_err cop_view_c(const cop_trained *model, const cop_view_settings *settings, 
 		s->name = "predict";
 	if (!is_identifier(s->name))
 		return COP_EINVAL;
+	cop_bytes_init(&s->clean);
 	s->place = cop_mem_alloc(cop_trees_features(model->trees), sizeof *s->place);
 	if (s->place == NULL)
 		return COP_ENOMEM;
@@ -396,8 +409,9 @@ cop_err cop_view_c(const cop_trained *model, const cop_view_settings *settings, 
 		put_roots(s);
 		put_base(s);
 		put_code(s);
-		err = out->err;
+		err = s->clean.err != COP_OK ? s->clean.err : out->err;
 	}
+	cop_bytes_fini(&s->clean);
 	cop_mem_free(s->place);
 	return err;
 }

@@ -63,9 +63,15 @@
       if (p.s) range = [Math.min(range[0], p.s[0] - p.s[1]), Math.max(range[1], p.s[0] + p.s[1])];
     open = new Set();
     current = tree.nodes.length > 0 ? 0 : ~0;
-    opened(outline ? 2 : 3);
+    opened(outline ? 2 : Math.min(4, Math.max(2, Math.floor((scroll.clientWidth - 24 + COLUMN) / (CARD + COLUMN)) - 1)));
+    zoom = 1;
     show(false);
-    scroll.scrollTo(0, 0);
+    centre();
+  }
+  /* The root at the left, half way down. */
+  function centre() {
+    const root = boxes(shown()).box.get(tree.nodes.length > 0 ? 0 : ~0);
+    scroll.scrollTo(0, outline ? 0 : (root.y + root.height / 2) * zoom - scroll.clientHeight / 2);
   }
   function opened(levels) {
     let row = tree.nodes.length > 0 ? [0] : [];
@@ -103,15 +109,16 @@
 
   /* ---- words ---- */
 
-  const weighed = (node) => `${count(node.m + node.w.length)} features`;
-  const testOf = (node) => node.y ?? `sum of ${weighed(node)} ≥ ${short(node.b === 0 ? 0 : -node.b)}`;
-  const oppositeOf = (node) => node.n ?? `sum of ${weighed(node)} < ${short(node.b === 0 ? 0 : -node.b)}`;
+  const sumOf = (node) => `sum of ${count(node.m + node.w.length)} features`, bound = (node) => short(node.b === 0 ? 0 : -node.b);
+  const testOf = (node) => node.y ?? `${sumOf(node)} ≥ ${bound(node)}`;
+  const oppositeOf = (node) => node.n ?? `${sumOf(node)} < ${bound(node)}`;
   function mixWords(p) {
     if (p.rows === undefined) return "";
     const mix = (p.c ?? []).slice(0, 3).map(([k, n]) => `${className(k)} ${percent(n, p.rows)}`).join(", ");
     return `, ${rowsOf(p.rows)}${mix ? ": " + mix : p.s ? `, mean ${short(p.s[0])}` : ""}`;
   }
-  const leafTitle = (leaf) => leaf.k !== undefined ? className(leaf.k) : leaf.v ?? "linear";
+  const usual = (leaf) => leaf.c && leaf.c.length > 0 ? `, mostly ${className(leaf.c[0][0])}` : leaf.s ? `, about ${short(leaf.s[0])}` : "";
+  const leafTitle = (leaf) => leaf.k !== undefined ? className(leaf.k) : leaf.v ?? "linear" + usual(leaf);
   function label(place) {
     const p = at(place), branch = side(place), how = branch ? branch + ": " : "";
     return place < 0 ? `${how}leaf ${~place}, predicts ${leafTitle(p)}${mixWords(p)}` : `${how}node ${place}, ${testOf(p)}?${mixWords(p)}`;
@@ -127,11 +134,11 @@
     if (p.s && range[1] > range[0]) {
       const to = (v) => x + width * Math.min(1, Math.max(0, (v - range[0]) / (range[1] - range[0])));
       const low = to(p.s[0] - p.s[1]), high = to(p.s[0] + p.s[1]);
-      g.append(draw("rect", { x: low, y, width: Math.max(high - low, 1), height: 7, fill: colour(0), opacity: .45 }));
-      g.append(draw("rect", { x: to(p.s[0]) - 1.5, y: y - 2, width: 3, height: 11, fill: colour(0) }));
+      g.append(draw("rect", { class: "spread", x: low, y, width: Math.max(high - low, 1), height: 7 }));
+      g.append(draw("rect", { class: "mean", x: to(p.s[0]) - 1.5, y: y - 2, width: 3, height: 11 }));
     }
     let from = x;
-    for (const [k, n] of p.c ?? []) {
+    for (const [k, n] of [...p.c ?? []].sort(([a], [b]) => a - b)) { /* the same order on every card */
       const part = width * n / p.rows;
       g.append(draw("rect", { x: from, y, width: part, height: 7, fill: colour(k) }));
       from += part;
@@ -156,7 +163,7 @@
       x += branch === "yes" ? 26 : 21;
     }
     const probability = place < 0 && p.q !== undefined ? short(p.q) : "", tail = probability ? 44 : 0;
-    const title = place < 0 ? (p.k !== undefined || p.v ? "→ " : "") + leafTitle(p) : testOf(p);
+    const title = place < 0 ? (p.k !== undefined || p.v ? "→ " : "") + leafTitle(p) : p.y ?? testOf(p).replace(" features", "");
     g.append(draw("text", { x, y: 21, class: "strong" }, cut(title, room - x + 12 - tail, `600 13px ${family}`)));
     if (probability) g.append(draw("text", { x: width - 12, y: 21, "text-anchor": "end", class: "dim" }, probability));
     return g;
@@ -257,6 +264,7 @@
     scroll.scrollTo(scrollLeft, scrollTop);
     byId("zoom").textContent = `${Math.round(100 * zoom)} %`;
     byId("layout").textContent = outline ? "As diagram" : "As outline";
+    for (const id of ["zoom", "in", "out", "fit"]) byId(id).hidden = outline; /* it fits as it is */
     describe();
     const item = scroll.querySelector(`[data-place="${current}"]`);
     if (focus) {
@@ -274,6 +282,11 @@
     else if (bottom > scroll.scrollTop + scroll.clientHeight) scroll.scrollTop = bottom - scroll.clientHeight;
     const seen = scroll.getBoundingClientRect();
     if (seen.bottom < 40 || seen.top > innerHeight - 40) scroll.scrollIntoView({ block: "nearest" });
+  }
+
+  function showCurrent() {
+    show(false);
+    reveal(boxes(shown()).box.get(current));
   }
 
   /* ---- the panel ---- */
@@ -309,8 +322,9 @@
   function describe() {
     const p = at(current), parts = [];
     if (current < 0) {
-      parts.push(make("h2", {}, `Leaf ${~current}`), make("p", {}, p.t ? "Predicts " : "Predicts ", make("strong", {}, p.t ?? leafTitle(p)),
-        data.part ? ", to be added" : ""));
+      parts.push(make("h2", {}, `Leaf ${~current}`));
+      if (p.t) parts.push(make("p", {}, make("strong", {}, "Linear")), ...p.t.split("; ").map((row) => make("p", {}, row)));
+      else parts.push(make("p", {}, "Predicts ", make("strong", {}, leafTitle(p)), data.part ? ", to be added" : ""));
       if (p.d) parts.push(...classTable("Predicted probabilities", p.d, 1, short));
     } else {
       parts.push(make("h2", {}, `Node ${current}`), make("p", {}, make("strong", {}, testOf(p)), " ?"));
@@ -397,12 +411,12 @@
     if (item && Number(item.dataset.place) !== current) go(Number(item.dataset.place));
   });
   scroll.addEventListener("keydown", key);
-  byId("open").addEventListener("click", () => { tell(""); openBelow(tree.nodes.length > 0 ? 0 : ~0); show(false); });
-  byId("close").addEventListener("click", () => { tell(""); open.clear(); opened(1); show(false); });
+  byId("open").addEventListener("click", () => { tell(""); openBelow(tree.nodes.length > 0 ? 0 : ~0); showCurrent(); });
+  byId("close").addEventListener("click", () => { tell(""); open.clear(); opened(1); showCurrent(); });
   byId("in").addEventListener("click", () => magnify(1.25));
   byId("out").addEventListener("click", () => magnify(.8));
   byId("fit").addEventListener("click", fit);
-  byId("layout").addEventListener("click", () => { outline = !outline; zoom = 1; show(false); });
+  byId("layout").addEventListener("click", () => { outline = !outline; zoom = 1; show(false); centre(); });
   picker.addEventListener("change", () => choose(Number(picker.value)));
   let width = scroll.clientWidth;
   addEventListener("resize", () => { if (outline && scroll.clientWidth !== width) { width = scroll.clientWidth; show(false); } });
@@ -411,7 +425,7 @@
 
   function legend() {
     if (!data.classes) return;
-    const most = 24, items = data.classes.slice(0, most).map((name, k) => make("li", {}, make("i", { style: { background: colour(k) } }), name));
+    const most = 30, items = data.classes.slice(0, most).map((name, k) => make("li", {}, make("i", { style: { background: colour(k) } }), name));
     if (data.outputs > most) items.push(make("li", { class: "soft" }, `and ${count(data.outputs - most)} more`));
     byId("legend").append(...items);
   }

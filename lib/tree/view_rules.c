@@ -1,5 +1,7 @@
 /* Every leaf's way down becomes one rule. Tests of the same number are gathered to one range, and of the same category
  * to one statement: a way holds few enough of them to be compared each with each. */
+#include <string.h>
+
 #include "tree/tree_words.h"
 #include "tree/view.h"
 
@@ -96,6 +98,37 @@ typedef struct walk {
 	cop_bytes *out;
 } walk;
 
+/* Are two features categories of the same column? Those stand side by side. */
+static bool same_column(const cop_preparation *preparation, size_t a, size_t b)
+{
+	size_t length = cop_preparation_stem(preparation, a);
+	const char *name = cop_preparation_feature(preparation, a);
+	size_t low = a < b ? a : b, high = a < b ? b : a;
+	for (size_t j = low; j <= high; j++)
+		if (cop_preparation_stem(preparation, j) != length ||
+		        strncmp(cop_preparation_feature(preparation, j), name, length) != 0)
+			return false;
+	return length > 0;
+}
+
+static bool is_category(const condition *c, bool is)
+{
+	return c->test.kind == COP_TREE_TEST_CATEGORY && (c->test.turned != c->holds) == is;
+}
+
+/* "is not blue" goes without saying where "is red" is said. */
+static bool goes_without_saying(const walk *w, size_t i)
+{
+	const rule *r = &w->rule;
+	if (!is_category(&r->at[i], false))
+		return false;
+	for (size_t other = 0; other < r->count; other++)
+		if (is_category(&r->at[other], true) &&
+		        same_column(w->words->preparation, r->at[i].test.feature, r->at[other].test.feature))
+			return true;
+	return false;
+}
+
 static void put_rule(walk *w, size_t leaf)
 {
 	cop_bytes *out = w->out;
@@ -110,11 +143,14 @@ static void put_rule(walk *w, size_t leaf)
 		(void)cop_tree_words_rows(w->words, ~(int32_t)leaf, out);
 		cop_tree_words_put(out, "]");
 	}
+	size_t said = 0;
 	for (size_t i = 0; i < w->rule.count; i++) {
-		cop_tree_words_put(out, "\n  %s ", i == 0 ? "if  " : "and ");
+		if (goes_without_saying(w, i))
+			continue;
+		cop_tree_words_put(out, "\n  %s ", said++ == 0 ? "if " : "and");
 		put_condition(w->words, &w->rule.at[i], out);
 	}
-	cop_tree_words_put(out, w->rule.count > 0 ? "\n  then " : "\n  always ");
+	cop_tree_words_put(out, said > 0 ? "\n  then " : "\n  always ");
 	cop_tree_words_leaf(w->words, leaf, out);
 	cop_tree_words_put(out, "\n");
 }
