@@ -293,7 +293,7 @@ static double batch_loss(training *fit, size_t rows, const uint32_t *row)
 	return loss;
 }
 
-/* g += the regulariser's gradient, l1 sign(w) or 2 l2 w. */
+/* g += the regulariser's gradient, l1 sign(w) or l2 w. */
 static void add_penalty(size_t n, float l1, float l2, const float *restrict w, float *restrict g)
 {
 	if (l1 > 0.0f) {
@@ -303,7 +303,7 @@ static void add_penalty(size_t n, float l1, float l2, const float *restrict w, f
 	} else if (l2 > 0.0f) {
 #pragma omp simd
 		for (size_t i = 0; i < n; i++)
-			g[i] += 2.0f * l2 * w[i];
+			g[i] += l2 * w[i];
 	}
 }
 

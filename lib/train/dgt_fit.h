@@ -43,11 +43,11 @@ typedef struct cop_dgt_fit_settings {
 	unsigned patience;     /* epochs without a better validation loss before it ends; 0: never early */
 	const char *optimiser; /* of optim/optim.h */
 	double lr, minimum_lr, momentum;
-	unsigned restarts;     /* of the cosine schedule */
-	double clip;           /* most gradient norm; 0: none */
-	double l1, l2;         /* lambda_1 or lambda_2 on the factors, not both */
-	bool regularise_one;   /* also when L = 1 (forests) */
-	bool shared_bias;      /* one trained scalar in all leaves (the authors' program) */
+	unsigned restarts;   /* of the cosine schedule */
+	double clip;         /* most gradient norm; 0: none */
+	double l1, l2;       /* lambda_1 sum |w| or lambda_2 / 2 sum w^2 over the factors with their biases, not both */
+	bool regularise_one; /* also when L = 1 (forests) */
+	bool shared_bias;    /* one trained scalar in all leaves (the authors' program) */
 	bool scaled_quantiser; /* fac = mean |a| (the authors' program) instead of 1 */
 	bool product_paths;    /* ablation: product form of paths (eq. 2) */
 	bool anneal;           /* ablation: scaled sigmoid, ever steeper, instead of sign */
@@ -58,7 +58,7 @@ typedef struct cop_dgt_fit_settings {
 void cop_dgt_fit_defaults(cop_task task, cop_dgt_fit_settings *settings);
 
 typedef struct cop_dgt_fit_report {
-	double validation_loss;
+	double validation_loss;      /* the least; NaN without validation */
 	unsigned best_epoch, epochs; /* from 1 */
 	uint64_t updates;
 } cop_dgt_fit_report;

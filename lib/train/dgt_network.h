@@ -53,7 +53,7 @@ void cop_dgt_network_forward(cop_dgt_network *network, const float *w, size_t ro
 void cop_dgt_network_backward(
         cop_dgt_network *network, const float *w, size_t rows, const float *x, const float *da, float *g);
 
-/* C into product, nodes x (d + 1). */
+/* C into product, nodes x (d + 1). A backward must not follow before the next forward. */
 void cop_dgt_network_collapse(cop_dgt_network *network, const float *w, float *product);
 
 #endif

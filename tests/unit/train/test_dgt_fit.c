@@ -1,0 +1,675 @@
+/* Whole fits on small data: one step against Algorithm 2, what is learned, what is kept, what is refused. */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "linalg/blas.h"
+#include "train/dgt_fit.h"
+#include "train/dgt_network.h"
+#include "unit/train/naive_tree.h"
+
+#define N 240
+
+typedef struct problem {
+	cop_dataset *rows;
+	uint32_t label[N];
+	float target[2 * N], weight[N];
+	uint32_t order[N];
+	cop_sample sample, validation;
+	cop_dgt_fit_settings settings;
+} problem;
+
+/* Points in a square; the class is whether both coordinates have the same sign, the values are smooth and not. */
+static void make(problem *p, cop_task task, bool sparse)
+{
+	cop_rng rng;
+	cop_rng_init(&rng, 61, 0);
+	*p = (problem){ .rows = NULL };
+	assert_int_equal(sparse ? cop_dataset_new_sparse(&p->rows) : cop_dataset_new_dense(3, &p->rows), COP_OK);
+	for (uint32_t i = 0; i < N; i++) {
+		static const uint32_t index[] = { 0, 1, 2 };
+		float x[3] = { (float)(2.0 * cop_rng_unit(&rng) - 1.0), (float)(2.0 * cop_rng_unit(&rng) - 1.0),
+			0.25f };
+		assert_int_equal(sparse ? cop_dataset_push_sparse(p->rows, 3, index, x, 0.0)
+		                        : cop_dataset_push_dense(p->rows, x, 0.0),
+		        COP_OK);
+		p->label[i] = (x[0] > 0.0f) == (x[1] > 0.0f);
+		p->target[2 * i] = 0.5f + 0.4f * x[0];
+		p->target[2 * i + 1] = p->label[i] ? 0.9f : 0.1f;
+		p->weight[i] = 1.0f;
+		p->order[i] = i;
+	}
+	p->sample = (cop_sample){
+		.rows = p->rows, .n = N, .task = task, .outputs = 2, .label = p->label, .target = p->target
+	};
+	p->validation = p->sample;
+	cop_dgt_fit_defaults(task, &p->settings);
+	p->settings.height = 3;
+	p->settings.width = 12;
+	p->settings.batch = 16;
+	p->settings.epochs = 60;
+}
+
+static void divide(problem *p, size_t validation)
+{
+	p->sample.row = p->order + validation;
+	p->sample.n = N - validation;
+	p->validation.row = p->order;
+	p->validation.n = validation;
+}
+
+static cop_err try_fit(problem *p, uint64_t seed, cop_dgt_fit_report *report, cop_tree **tree)
+{
+	cop_rng rng;
+	cop_rng_init(&rng, seed, 0);
+	return cop_dgt_fit(
+	        &p->settings, &p->sample, p->validation.row != NULL ? &p->validation : NULL, &rng, NULL, report, tree);
+}
+
+static cop_tree *fit(problem *p, uint64_t seed, cop_dgt_fit_report *report)
+{
+	cop_tree *tree;
+	assert_int_equal(try_fit(p, seed, report, &tree), COP_OK);
+	assert_non_null(tree);
+	return tree;
+}
+
+/* Share of wrong classes, or root mean squared error over both outputs. */
+static double error_of(const problem *p, const cop_tree *tree)
+{
+	double sum = 0.0;
+	for (size_t i = 0; i < N; i++) {
+		cop_row row;
+		float out[2];
+		cop_dataset_row(p->rows, i, &row);
+		if (p->sample.task == COP_TASK_CLASSES) {
+			sum += cop_tree_class(tree, &row) != p->label[i];
+			continue;
+		}
+		cop_tree_predict(tree, &row, out);
+		for (size_t k = 0; k < 2; k++)
+			sum += pow((double)out[k] - (double)p->target[2 * i + k], 2.0);
+	}
+	return p->sample.task == COP_TASK_CLASSES ? sum / N : sqrt(sum / (2.0 * N));
+}
+
+static void assert_same_tree(const cop_tree *a, const cop_tree *b, bool same)
+{
+	cop_bytes one, other;
+	cop_bytes_init(&one);
+	cop_bytes_init(&other);
+	cop_tree_save(a, &one);
+	cop_tree_save(b, &other);
+	assert_int_equal(one.err, COP_OK);
+	assert_int_equal(one.length == other.length && memcmp(one.data, other.data, one.length) == 0, same);
+	cop_bytes_fini(&one);
+	cop_bytes_fini(&other);
+}
+
+/* One full batch by plain SGD: starting weights drawn as the fit draws them, gradients by sums over all leaves. */
+static void check_step(problem *p, bool collapsed)
+{
+	enum {
+		H = 3,
+		NODES = 7,
+		LEAVES = 8,
+		D = 3,
+		WIDTH = 5,
+		FACTORS = WIDTH * (D + 1) + WIDTH * (WIDTH + 1) + NODES * (WIDTH + 1)
+	};
+	cop_dgt_fit_settings *s = &p->settings;
+	s->layers = 3;
+	s->width = WIDTH;
+	s->gradients = collapsed ? COP_DGT_COLLAPSED : COP_DGT_LAYERED;
+	s->optimiser = "sgd";
+	s->lr = s->minimum_lr = 0.5;
+	s->clip = 0.0;
+	s->l2 = 0.01;
+	s->batch = N;
+	s->epochs = 1;
+	p->sample.weight = p->weight;
+	for (size_t i = 0; i < N; i++)
+		p->weight[i] = (float)(i % 4);
+	cop_dgt_network_shape shape = { .d = D, .width = WIDTH, .nodes = NODES, .layers = 3, .rows = N };
+	cop_dgt_network *network;
+	cop_rng rng;
+	float w[FACTORS], theta[2 * LEAVES], g[FACTORS], product[NODES * (D + 1)];
+	float *x = cop_mem_alloc(N, 4 * sizeof *x), *a = cop_mem_alloc(N, NODES * sizeof *a);
+	float *da = cop_mem_alloc(N, NODES * sizeof *da);
+	double dtheta[2 * LEAVES] = { 0.0 };
+	assert_int_equal(cop_dgt_network_new(&shape, &network), COP_OK);
+	cop_rng_init(&rng, 7, 0);
+	cop_dgt_network_start(network, &rng, w);
+	for (size_t i = 0; i < 2 * LEAVES; i++)
+		theta[i] = (float)(pow(2.0, -1.5) * (2.0 * cop_rng_unit(&rng) - 1.0));
+	for (size_t i = 0; i < N; i++) {
+		memcpy(x + 4 * i, p->rows->x + 3 * i, 3 * sizeof *x);
+		x[4 * i + 3] = 1.0f;
+		double margin[NAIVE_LEAVES], u[LEAVES], slope[NODES], gf[2], share = (double)p->weight[i] / (1.5 * N);
+		naive_margins(D, WIDTH, NODES, 3, w, x + 4 * i, margin);
+		size_t leaf = naive_leaf(H, margin);
+		double odds = exp((double)theta[2 * leaf + 1] - (double)theta[2 * leaf]), one = odds / (1.0 + odds);
+		gf[1] = share * (one - (double)p->label[i]);
+		gf[0] = -gf[1];
+		for (size_t l = 0; l < LEAVES; l++)
+			u[l] = gf[0] * (double)theta[2 * l] + gf[1] * (double)theta[2 * l + 1];
+		dtheta[2 * leaf] += gf[0];
+		dtheta[2 * leaf + 1] += gf[1];
+		naive_backward(H, 1.0, margin, u, slope);
+		for (size_t t = 0; t < NODES; t++)
+			da[t * N + i] = (float)slope[t];
+	}
+	cop_dgt_network_forward(network, w, N, x, a);
+	cop_dgt_network_backward(network, w, N, x, da, g);
+	for (size_t k = 0; k < FACTORS; k++)
+		w[k] -= 0.5f * (g[k] + 0.01f * w[k]);
+	cop_dgt_network_collapse(network, w, product);
+
+	cop_tree *tree = fit(p, 7, NULL);
+	const cop_tree_parts *parts = cop_tree_view(tree);
+	assert_int_equal(parts->nodes.count, NODES);
+	for (size_t t = 0; t < NODES; t++) {
+		for (size_t j = 0; j < D; j++)
+			assert_true(fabsf(parts->nodes.weight[parts->nodes.start[t] + j] - product[t * 4 + j]) < 1e-5f);
+		assert_true(fabsf(parts->nodes.bias[t] - product[t * 4 + 3]) < 1e-5f);
+	}
+	for (size_t i = 0; i < 2 * LEAVES; i++)
+		assert_true(fabs((double)parts->rows.bias[i] - ((double)theta[i] - 0.5 * dtheta[i])) < 1e-5);
+	cop_tree_free(tree);
+	cop_dgt_network_free(network);
+	cop_mem_free(x);
+	cop_mem_free(a);
+	cop_mem_free(da);
+}
+
+static void test_fit_one_step_equals_algorithm_2(void **state)
+{
+	(void)state;
+	static problem p;
+	for (int collapsed = 0; collapsed < 2; collapsed++) {
+		make(&p, COP_TASK_CLASSES, false);
+		check_step(&p, collapsed);
+		cop_dataset_free(p.rows);
+	}
+}
+
+static void test_fit_exclusive_or_is_learned(void **state)
+{
+	(void)state;
+	static problem p;
+	make(&p, COP_TASK_CLASSES, false);
+	for (unsigned layers = 1; layers <= 3; layers += 2)
+		for (int bias = 0; bias < 2; bias++) {
+			p.settings.layers = layers;
+			p.settings.shared_bias = p.settings.scaled_quantiser = bias;
+			cop_tree *tree = fit(&p, 1, NULL);
+			if (error_of(&p, tree) > 0.05)
+				fail_msg("layers %u bias %d: error %g", layers, bias, error_of(&p, tree));
+			cop_tree_free(tree);
+		}
+	cop_dataset_free(p.rows);
+}
+
+static void test_fit_several_values_are_learned_with_either_loss(void **state)
+{
+	(void)state;
+	static problem p;
+	make(&p, COP_TASK_VALUES, false);
+	p.settings.height = 4;
+	p.settings.l1 = 1e-5;
+	p.settings.momentum = 0.3;
+	p.settings.epochs = 100;
+	for (int huber = 0; huber < 2; huber++) {
+		p.settings.loss = huber ? COP_DGT_HUBER : COP_DGT_SQUARED;
+		p.settings.shared_bias = huber;
+		cop_tree *tree = fit(&p, 2, NULL);
+		assert_int_equal(cop_tree_view(tree)->link, COP_TREE_VALUES);
+		if (error_of(&p, tree) > 0.2)
+			fail_msg("huber %d: error %g", huber, error_of(&p, tree));
+		cop_tree_free(tree);
+	}
+	cop_dataset_free(p.rows);
+}
+
+static void test_fit_ablations_learn(void **state)
+{
+	(void)state;
+	static problem p;
+	make(&p, COP_TASK_VALUES, false);
+	for (int form = 1; form < 4; form++) {
+		p.settings.product_paths = form & 1;
+		p.settings.anneal = form & 2;
+		cop_tree *tree = fit(&p, 3, NULL);
+		if (error_of(&p, tree) > 0.28)
+			fail_msg("form %d: error %g", form, error_of(&p, tree));
+		cop_tree_free(tree);
+	}
+	cop_dataset_free(p.rows);
+}
+
+/* The squared loss, as a caller may write it. */
+static double own_loss(void *context, size_t row, const float *f, float *g)
+{
+	const problem *p = context;
+	double sum = 0.0;
+	for (size_t k = 0; k < 2; k++) {
+		double error = (double)f[k] - (double)p->target[2 * row + k];
+		sum += error * error;
+		g[k] = (float)(2.0 * error * 0.5);
+	}
+	return 0.5 * sum;
+}
+
+static void test_fit_custom_loss_equals_the_library_s_own(void **state)
+{
+	(void)state;
+	static problem p;
+	cop_dgt_fit_report want, got;
+	make(&p, COP_TASK_VALUES, false);
+	divide(&p, 60);
+	p.settings.epochs = 5;
+	cop_tree *own = fit(&p, 4, &want);
+	p.settings.loss = COP_DGT_CUSTOM;
+	p.settings.custom = own_loss;
+	p.settings.custom_context = &p;
+	cop_tree *custom = fit(&p, 4, &got);
+	assert_same_tree(own, custom, true);
+	assert_true(want.validation_loss == got.validation_loss && want.best_epoch == got.best_epoch);
+	cop_tree_free(own);
+	cop_tree_free(custom);
+	cop_dataset_free(p.rows);
+}
+
+static double broken_loss(void *context, size_t row, const float *f, float *g)
+{
+	(void)row;
+	(void)f;
+	bool loss = *(const bool *)context;
+	g[0] = g[1] = loss ? 0.0f : INFINITY;
+	return loss ? (double)NAN : 0.0;
+}
+
+static void test_fit_nonfinite_loss_or_gradient_is_diverged(void **state)
+{
+	(void)state;
+	static problem p;
+	make(&p, COP_TASK_VALUES, false);
+	p.settings.loss = COP_DGT_CUSTOM;
+	p.settings.custom = broken_loss;
+	for (int kind = 0; kind < 2; kind++)
+		for (int clip = 0; clip < 2; clip++) {
+			bool loss = kind;
+			cop_tree *tree;
+			p.settings.custom_context = &loss;
+			p.settings.clip = clip ? 0.01 : 0.0;
+			assert_int_equal(try_fit(&p, 1, NULL, &tree), COP_EDIVERGED);
+			assert_null(tree);
+		}
+	cop_dataset_free(p.rows);
+}
+
+static void test_fit_equal_seeds_give_equal_trees(void **state)
+{
+	(void)state;
+	static problem p;
+	make(&p, COP_TASK_CLASSES, false);
+	p.settings.epochs = 5;
+	cop_tree *one = fit(&p, 5, NULL), *again = fit(&p, 5, NULL), *other = fit(&p, 6, NULL);
+	assert_same_tree(one, again, true);
+	assert_same_tree(one, other, false);
+	cop_tree_free(one);
+	cop_tree_free(again);
+	cop_tree_free(other);
+	cop_dataset_free(p.rows);
+}
+
+static void test_fit_sparse_rows_give_the_tree_of_dense_ones(void **state)
+{
+	(void)state;
+	static problem dense, sparse;
+	cop_dgt_fit_report a, b;
+	make(&dense, COP_TASK_CLASSES, false);
+	make(&sparse, COP_TASK_CLASSES, true);
+	divide(&dense, 50);
+	divide(&sparse, 50);
+	dense.settings.epochs = sparse.settings.epochs = 4;
+	cop_tree *one = fit(&dense, 7, &a), *other = fit(&sparse, 7, &b);
+	assert_same_tree(one, other, true);
+	assert_true(fabs(a.validation_loss - b.validation_loss) < 1e-5);
+	cop_tree_free(one);
+	cop_tree_free(other);
+	cop_dataset_free(dense.rows);
+	cop_dataset_free(sparse.rows);
+}
+
+/* A row of weight 0 says nothing, so its label may be anything. */
+static void test_fit_rows_without_weight_do_not_count(void **state)
+{
+	(void)state;
+	static problem p;
+	make(&p, COP_TASK_CLASSES, false);
+	p.settings.epochs = 3;
+	p.sample.weight = p.weight;
+	for (size_t i = 0; i < N; i += 3)
+		p.weight[i] = 0.0f;
+	cop_tree *one = fit(&p, 8, NULL);
+	for (size_t i = 0; i < N; i += 3)
+		p.label[i] = 1 - p.label[i];
+	cop_tree *other = fit(&p, 8, NULL);
+	assert_same_tree(one, other, true);
+	p.label[1] = 1 - p.label[1];
+	cop_tree *third = fit(&p, 8, NULL);
+	assert_same_tree(one, third, false);
+	cop_tree_free(one);
+	cop_tree_free(other);
+	cop_tree_free(third);
+	cop_dataset_free(p.rows);
+}
+
+typedef struct watch {
+	unsigned calls, stop_at;
+	double share, best;
+	char text[128];
+} watch;
+
+static bool see(void *context, double share, const char *text)
+{
+	watch *w = context;
+	const char *validation = strstr(text, "validation ");
+	double loss;
+	assert_true(share > w->share && share <= 1.0 && strchr(text, '\n') == NULL);
+	w->share = share;
+	snprintf(w->text, sizeof w->text, "%s", text);
+	if (validation != NULL && sscanf(validation, "validation %lf", &loss) == 1 && loss < w->best)
+		w->best = loss;
+	return ++w->calls != w->stop_at;
+}
+
+/* What the tree itself loses on the validation rows is the least that any epoch did, and what is reported. */
+static void test_fit_validation_keeps_the_best_epoch(void **state)
+{
+	(void)state;
+	static problem p;
+	make(&p, COP_TASK_VALUES, false);
+	divide(&p, 80);
+	p.settings.lr = 0.3; /* restless */
+	p.settings.minimum_lr = 0.1;
+	p.settings.epochs = 25;
+	watch w = { .best = 1e9 };
+	cop_progress progress = { see, &w };
+	cop_dgt_fit_report report;
+	cop_tree *tree;
+	cop_rng rng;
+	cop_rng_init(&rng, 9, 0);
+	assert_int_equal(cop_dgt_fit(&p.settings, &p.sample, &p.validation, &rng, &progress, &report, &tree), COP_OK);
+	double loss = 0.0;
+	for (size_t i = 0; i < 80; i++) {
+		cop_row row;
+		float out[2], g[2];
+		cop_dataset_row(p.rows, i, &row);
+		cop_tree_predict(tree, &row, out);
+		loss += own_loss(&p, i, out, g) / 80.0;
+	}
+	assert_true(fabs(loss - report.validation_loss) < 1e-6);
+	assert_true(fabs(w.best - report.validation_loss) < 1e-5);
+	assert_int_equal(w.calls, 25);
+	assert_true(w.share == 1.0);
+	assert_int_equal(report.epochs, 25);
+	assert_int_equal(report.updates, 25 * 10);
+	assert_true(report.best_epoch >= 1 && report.best_epoch < 25);
+	cop_tree_free(tree);
+	cop_dataset_free(p.rows);
+}
+
+static void test_fit_patience_and_progress_end_it_early(void **state)
+{
+	(void)state;
+	static problem p;
+	make(&p, COP_TASK_VALUES, false);
+	divide(&p, 80);
+	cop_dgt_fit_report report;
+	cop_rng rng;
+	p.settings.patience = 2;
+	p.settings.lr = 0.3;
+	p.settings.minimum_lr = 0.3;
+	p.settings.epochs = 1000;
+	cop_tree_free(fit(&p, 9, &report));
+	assert_true(report.epochs == report.best_epoch + 2 && report.epochs < 1000);
+	watch w = { .stop_at = 3 };
+	cop_progress progress = { see, &w };
+	cop_tree *tree;
+	cop_rng_init(&rng, 1, 0);
+	p.settings.patience = 0;
+	assert_int_equal(cop_dgt_fit(&p.settings, &p.sample, NULL, &rng, &progress, &report, &tree), COP_OK);
+	assert_int_equal(report.epochs, 3);
+	assert_int_equal(report.best_epoch, 3);
+	assert_true(isnan(report.validation_loss));
+	assert_null(strstr(w.text, "validation"));
+	cop_tree_free(tree);
+	cop_dataset_free(p.rows);
+}
+
+static void test_fit_bad_settings_are_refused(void **state)
+{
+	(void)state;
+	static problem p;
+	make(&p, COP_TASK_CLASSES, false);
+	for (int i = 0; i < 27; i++) {
+		cop_dgt_fit_settings good = p.settings, *s = &p.settings;
+		static const double infinite = (double)INFINITY;
+		switch (i) {
+		case 0:
+			s->height = 0;
+			break;
+		case 1:
+			s->height = 13;
+			break;
+		case 2:
+			s->layers = 0;
+			break;
+		case 3:
+			s->layers = COP_DGT_FIT_MAX_LAYERS + 1;
+			break;
+		case 4:
+			s->loss = COP_DGT_SQUARED;
+			break;
+		case 5:
+			s->loss = COP_DGT_HUBER;
+			break;
+		case 6:
+			s->loss = COP_DGT_CUSTOM;
+			break;
+		case 7:
+			s->loss = COP_DGT_LOSSES;
+			break;
+		case 8:
+			s->batch = 0;
+			break;
+		case 9:
+			s->epochs = 0;
+			break;
+		case 10:
+			s->optimiser = NULL;
+			break;
+		case 11:
+			s->optimiser = "none";
+			break;
+		case 12:
+			s->lr = -1.0;
+			break;
+		case 13:
+			s->minimum_lr = 1.0;
+			break;
+		case 14:
+			s->momentum = 1.0;
+			break;
+		case 15:
+			s->clip = -1.0;
+			break;
+		case 16:
+			s->l1 = s->l2 = 1e-6;
+			break;
+		case 17:
+			s->l1 = infinite;
+			break;
+		case 18:
+			s->anneal = true, s->anneal_first = 0.0;
+			break;
+		case 19:
+			s->anneal = true, s->anneal_last = 0.5;
+			break;
+		case 20:
+			s->anneal = s->scaled_quantiser = true;
+			break;
+		case 21:
+			s->product_paths = s->scaled_quantiser = true;
+			break;
+		case 22:
+			s->width = SIZE_MAX / 2;
+			break;
+		case 23:
+			s->gradients = (cop_dgt_gradients)9;
+			break;
+		case 24:
+			s->clip = (double)NAN;
+			break;
+		case 25:
+			s->lr = infinite;
+			break;
+		default:
+			s->batch = SIZE_MAX;
+			break;
+		}
+		cop_tree *tree;
+		assert_int_equal(try_fit(&p, 1, NULL, &tree), COP_EINVAL);
+		assert_null(tree);
+		p.settings = good;
+	}
+	cop_dataset_free(p.rows);
+}
+
+static void test_fit_bad_samples_are_refused(void **state)
+{
+	(void)state;
+	static problem p;
+	cop_tree *tree;
+	make(&p, COP_TASK_CLASSES, false);
+	for (int i = 0; i < 11; i++) {
+		divide(&p, 20);
+		cop_sample good = p.sample, same = p.validation;
+		switch (i) {
+		case 0:
+			p.sample.n = 0;
+			break;
+		case 1:
+			p.sample.outputs = 0;
+			break;
+		case 2:
+			p.sample.label = NULL;
+			break;
+		case 3:
+			p.sample.outputs = p.validation.outputs = 1;
+			break;
+		case 4:
+			p.sample.task = p.validation.task = COP_TASK_COSTS;
+			break;
+		case 5:
+			p.validation.task = COP_TASK_VALUES;
+			break;
+		case 6:
+			p.validation.outputs = 3;
+			break;
+		case 7:
+			p.order[30] = N;
+			break;
+		case 8:
+			p.weight[40] = -1.0f, p.sample.weight = p.weight;
+			break;
+		case 9:
+			memset(p.weight, 0, sizeof p.weight), p.sample.weight = p.weight;
+			break;
+		default:
+			p.validation.n = 0;
+			break;
+		}
+		assert_int_equal(try_fit(&p, 1, NULL, &tree), COP_EINVAL);
+		assert_null(tree);
+		p.sample = good;
+		p.validation = same;
+		p.order[30] = 30;
+	}
+	cop_dataset_free(p.rows);
+}
+
+static void test_fit_allocation_failure_every_one_is_enomem(void **state)
+{
+	(void)state;
+	static problem p;
+	make(&p, COP_TASK_CLASSES, false);
+	divide(&p, 40);
+	p.settings.epochs = 2;
+	cop_tree *tree = NULL;
+	cop_err err = COP_ENOMEM;
+	unsigned long n = 0;
+	while (err != COP_OK) {
+		cop_test_alloc_fail(++n, 0);
+		err = try_fit(&p, 1, NULL, &tree);
+		cop_test_alloc_fail(0, 0);
+		assert_true(err == COP_OK || (err == COP_ENOMEM && tree == NULL));
+	}
+	assert_true(n > 25);
+	cop_tree_free(tree);
+	cop_dataset_free(p.rows);
+}
+
+/* A fit asks for its parameters and one batch, not for the rows again. */
+static void test_fit_does_not_copy_the_rows(void **state)
+{
+	(void)state;
+	static problem p;
+	make(&p, COP_TASK_CLASSES, false);
+	cop_dataset *wide;
+	float x[1000] = { 0.0f };
+	assert_int_equal(cop_dataset_new_dense(1000, &wide), COP_OK);
+	for (size_t i = 0; i < N; i++) {
+		x[i] = 1.0f;
+		assert_int_equal(cop_dataset_push_dense(wide, x, 0.0), COP_OK);
+		x[i] = 0.0f;
+	}
+	p.sample.rows = wide;
+	p.settings.height = 2;
+	p.settings.layers = 1;
+	p.settings.batch = 8;
+	p.settings.epochs = 2;
+	cop_test_alloc_fail(0, 0);
+	cop_tree_free(fit(&p, 1, NULL));
+	assert_true(cop_test_alloc_bytes() < (size_t)N * 1000 * sizeof(float) / 4);
+	cop_dataset_free(wide);
+	cop_dataset_free(p.rows);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fit_one_step_equals_algorithm_2),
+		cmocka_unit_test(test_fit_exclusive_or_is_learned),
+		cmocka_unit_test(test_fit_several_values_are_learned_with_either_loss),
+		cmocka_unit_test(test_fit_ablations_learn),
+		cmocka_unit_test(test_fit_custom_loss_equals_the_library_s_own),
+		cmocka_unit_test(test_fit_nonfinite_loss_or_gradient_is_diverged),
+		cmocka_unit_test(test_fit_equal_seeds_give_equal_trees),
+		cmocka_unit_test(test_fit_sparse_rows_give_the_tree_of_dense_ones),
+		cmocka_unit_test(test_fit_rows_without_weight_do_not_count),
+		cmocka_unit_test(test_fit_validation_keeps_the_best_epoch),
+		cmocka_unit_test(test_fit_patience_and_progress_end_it_early),
+		cmocka_unit_test(test_fit_bad_settings_are_refused),
+		cmocka_unit_test(test_fit_bad_samples_are_refused),
+		cmocka_unit_test(test_fit_allocation_failure_every_one_is_enomem),
+		cmocka_unit_test(test_fit_does_not_copy_the_rows),
+	};
+	cop_blas_threads(1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
