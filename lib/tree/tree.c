@@ -1,6 +1,7 @@
-/* The walk. A sum over a dense row goes by the node's line: full ones through the vector kernel, others by fetching the
- * stored features; over a sparse row, by the row's entries where the weights are full, else by matching two ascending
- * lists. A margin is always formed the same way, so walks, paths and margins agree bit by bit.
+/* The walk. A sum over a dense row goes by the node's line: full ones through the vector kernel (short ones without the
+ * detour), others by fetching the stored features; over a sparse row, by the row's entries where the weights are full,
+ * else by matching two ascending lists. A margin is always formed the same way, so walks, paths and margins agree bit
+ * by bit.
  *
  * Axis-aligned nodes compare as floats do: x - t is rounded, but gradual underflow keeps its sign and lets it be zero
  * only where x equals t. */
@@ -13,7 +14,8 @@
 #include "base/assert.h"
 #include "tree/tree_inside.h"
 
-#define SEARCH_SHARE 8 /* lists of which one is so many times shorter are matched by searching */
+#define SEARCH_SHARE 8   /* lists of which one is so many times shorter are matched by searching */
+#define SHORT        256 /* features up to which the kernel's start and end cost more than its width gains */
 
 const cop_tree_parts *cop_tree_view(const cop_tree *tree) { return &tree->parts; }
 size_t cop_tree_leaves(const cop_tree *tree) { return tree->nodes.count + 1; }
@@ -41,6 +43,35 @@ static inline float fetch_sum(size_t n, const uint32_t *index, const float *w, c
 	for (; i < n; i++)
 		a += w[i] * x[index[i]];
 	return (a + b) + (c + e);
+}
+
+typedef float four __attribute__((vector_size(16)));
+
+static inline four load_four(const float *x)
+{
+	four v;
+	memcpy(&v, x, sizeof v);
+	return v;
+}
+
+/* 16 lanes, folded in halves; what is left over comes behind. */
+static inline float short_sum(size_t n, const float *w, const float *x)
+{
+	four a = { 0 }, b = { 0 }, c = { 0 }, e = { 0 };
+	size_t i = 0;
+	for (; i + 16 <= n; i += 16) {
+		a += load_four(w + i) * load_four(x + i);
+		b += load_four(w + i + 4) * load_four(x + i + 4);
+		c += load_four(w + i + 8) * load_four(x + i + 8);
+		e += load_four(w + i + 12) * load_four(x + i + 12);
+	}
+	for (; i + 4 <= n; i += 4)
+		a += load_four(w + i) * load_four(x + i);
+	a = (a + b) + (c + e);
+	float sum = (a[0] + a[2]) + (a[1] + a[3]);
+	for (; i < n; i++)
+		sum += w[i] * x[i];
+	return sum;
 }
 
 /* First place in [from, n) whose index is not below `want`. */
@@ -104,7 +135,8 @@ static inline float dense_sum(const cop_tree *tree, const cop_tree_line *line, c
 	if (line->kind == COP_TREE_LINE_AXIS)
 		return x[line->at];
 	if (line->kind == COP_TREE_LINE_FULL)
-		return tree->kernel->dot(tree->parts.d, line->w, x);
+		return tree->parts.d <= SHORT ? short_sum(tree->parts.d, line->w, x)
+		                              : tree->kernel->dot(tree->parts.d, line->w, x);
 	if (line->kind == COP_TREE_LINE_NONE)
 		return 0.0f;
 	return fetch_sum(line->at, tree->index + (line->w - tree->weight), line->w, x);

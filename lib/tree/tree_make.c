@@ -1,15 +1,15 @@
 /* A tree comes to be in three steps: room of known size, its contents (copied, read or picked by who asks for it), and
  * settling: checks, and the lines along which walks go.
  *
- * A vector with a fair share of all features is written out in full: the vector kernel takes 16 places in the time in
+ * A vector with a fair share of all features is written out in full: a vector unit takes 16 places in the time in
  * which a few scattered ones are fetched. One that holds all is full as it stands. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "tree/tree_inside.h"
 
-#define FULL_SHARE 4  /* in full from d / 4 entries on */
-#define FULL_LEAST 12 /* and at least so many */
+#define FULL_SHARE 4 /* in full from d / 4 entries on */
+#define FULL_LEAST 4 /* and at least so many */
 
 void cop_tree_free(cop_tree *tree)
 {
