@@ -109,8 +109,8 @@ static void expect_refused(cop_trees_rule rule, size_t count, cop_tree **tree, c
 static void test_new_bad_refused(void **state)
 {
 	(void)state;
-	static const double negative[] = { 1.0, -1.0, 1.0 }, none[] = { 0.0, 0.0, 0.0 }, bad[] = { 1.0, NAN, 1.0 },
-	                    huge[] = { 1e308, 1e308, 1e308 }, base[] = { 1.0, 2.0 };
+	static const double negative[] = { 1.0, -1.0, 1.0 }, none[] = { 0.0, 0.0, 0.0 },
+	                    bad[] = { 1.0, (double)NAN, 1.0 }, huge[] = { 1e308, 1e308, 1e308 }, base[] = { 1.0, 2.0 };
 	cop_tree *tree[3];
 	make_three(COP_TREE_PROBABILITIES, tree);
 	expect_refused(COP_TREES_RULES, 3, tree, NULL, NULL);
@@ -256,7 +256,7 @@ static void test_load_hostile_head_refused(void **state)
 	LOADS(h.count = 2; h.outputs = 3, COP_EFORMAT);
 	LOADS(h.count = 4; h.outputs = 1; h.stumps = 4, COP_EFORMAT);
 	LOADS(h.outputs = UINT32_MAX, COP_EFORMAT);
-	LOADS(h.number[0] = NAN, COP_ENONFINITE);
+	LOADS(h.number[0] = (double)NAN, COP_ENONFINITE);
 	LOADS(h.number[1] = -1.0, COP_EFORMAT);
 	LOADS(h.number[4] = 1.0, COP_EFORMAT);
 	LOADS(h.number[4] = 1.0; h.rule = COP_TREES_SUM, COP_OK);
