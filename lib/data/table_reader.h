@@ -79,14 +79,15 @@ COP_CHECK cop_err cop_table_csv_later(
 #define COP_TABLE_TOO_MANY_NUMBERS                                                                                     \
 	"the target has more than 1000 different values, which are to be classes; expected fewer, or to be told that " \
 	"it is a number to predict"
-/* Makes numbers the classes that they are or name: adds them to p->classes. COP_EFULL: too many. COP_ENOMEM. */
+/* Makes numbers the classes that they are or name, which p gets. COP_EFULL: more than COP_TABLE_MAX_NUMBER_CLASSES
+ * names. COP_ENOMEM. */
 COP_CHECK cop_err cop_table_number_targets(cop_preparation *p, cop_dataset *data);
 /* Adds a class unless it is there. COP_EFULL: COP_DATASET_MAX_CLASSES are. COP_ENOMEM. */
 COP_CHECK cop_err cop_table_add_class(cop_preparation *p, const cop_table_name *name, double *target);
 
-/* Training rows of columns, NaN where a field is missing, become rows of features: p->d of them. what: of COP_EFULL.
- * missing: of each column, how many fields are; `settings` says what becomes of them. Takes *data, gives it back or
- * another. COP_ENOMEM, COP_EFULL. */
+/* Training rows of columns, NaN where a field is missing, become rows of p->d features, and p is finished. missing: of
+ * each column, how many fields are; p->missing says what becomes of them. *data is replaced when it cannot stay.
+ * COP_EFULL: a bound is passed; *what says which. COP_ENOMEM. */
 COP_CHECK cop_err cop_table_fill_and_expand(
         cop_preparation *p, const uint32_t *missing, cop_dataset **data, const char **what);
 

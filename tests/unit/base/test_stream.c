@@ -431,6 +431,48 @@ static void test_stream_peek_takes_nothing(void **state)
 	cop_stream_free(stream);
 }
 
+static void test_stream_share_grows_to_the_whole_file(void **state)
+{
+	(void)state;
+	enum { LINES = 400000 };
+	cop_bytes text;
+	cop_rng rng;
+	cop_bytes_init(&text);
+	cop_rng_init(&rng, 5, 0);
+	for (size_t i = 0; i < LINES; i++) {
+		char line[32];
+		int length =
+		        snprintf(line, sizeof line, "%lu\n", (unsigned long)(1000000 + cop_rng_below(&rng, 1000000)));
+		cop_bytes_put(&text, line, (size_t)length);
+	}
+	for (size_t k = 0; k < ENDINGS; k++) {
+		char name[32], *line;
+		cop_stream *stream;
+		size_t length;
+		double share = 0;
+		(void)snprintf(name, sizeof name, "share%s", endings[k]);
+		write_stream(path_of(name), text.data, text.length, text.length);
+		assert_int_equal(cop_stream_open_read(path_of(name), &stream, NULL), COP_OK);
+		for (size_t i = 1; i <= LINES; i++) {
+			assert_int_equal(cop_stream_line(stream, &line, &length), COP_OK);
+			if (i % 40000 != 0)
+				continue;
+			double now = cop_stream_share(stream);
+			assert_true(now >= share && now <= 1 && now > (double)i / LINES - 0.02 &&
+			            now < (double)i / LINES + 0.2);
+			share = now;
+		}
+		assert_int_equal(cop_stream_line(stream, &line, &length), COP_EEND);
+		assert_true(cop_stream_share(stream) == 1);
+		cop_stream_free(stream);
+	}
+	cop_bytes_fini(&text);
+	cop_stream *stream;
+	assert_int_equal(cop_stream_open_memory("", "a", 1, &stream, NULL), COP_OK);
+	assert_true(cop_stream_share(stream) < 0);
+	cop_stream_free(stream);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -447,6 +489,7 @@ int main(void)
 		cmocka_unit_test(test_stream_of_dash_is_standard_descriptor),
 		cmocka_unit_test(test_stream_without_memory_fails_cleanly),
 		cmocka_unit_test(test_stream_peek_takes_nothing),
+		cmocka_unit_test(test_stream_share_grows_to_the_whole_file),
 	};
 	return cmocka_run_group_tests(tests, make_folder, drop_folder);
 }

@@ -192,6 +192,34 @@ static void test_csv_where_text_is_allowed_gives_it(void **state)
 	cop_stream_free(stream);
 }
 
+static void test_csv_that_is_told_of_its_header_obeys(void **state)
+{
+	(void)state;
+	for (int header = 0; header < 2; header++)
+		for (int text = 0; text < 2; text++) {
+			const char *content = text ? "a,b\n1,2\n" : "5,6\n1,2\n";
+			cop_stream *stream;
+			cop_csv *csv;
+			const double *values;
+			size_t count;
+			assert_int_equal(
+			        cop_stream_open_memory("t.csv", content, strlen(content), &stream, NULL), COP_OK);
+			assert_int_equal(cop_csv_new(stream, &csv), COP_OK);
+			cop_csv_allow_text(csv);
+			cop_csv_set_header(csv, header != 0);
+			assert_int_equal(cop_csv_next(csv, &values, &count, NULL), COP_OK);
+			if (header) {
+				assert_true(values[0] == 1);
+				assert_string_equal(cop_csv_column(csv, 1), text ? "b" : "6");
+			} else {
+				assert_true(text ? isnan(values[0]) : values[0] == 5);
+				assert_null(cop_csv_column(csv, 1));
+			}
+			cop_csv_free(csv);
+			cop_stream_free(stream);
+		}
+}
+
 static void test_csv_without_memory_fails_cleanly(void **state)
 {
 	(void)state;
@@ -220,6 +248,7 @@ int main(void)
 		cmocka_unit_test(test_csv_of_random_numbers_equals_strtod),
 		cmocka_unit_test(test_csv_row_by_row_gives_names_and_values),
 		cmocka_unit_test(test_csv_where_text_is_allowed_gives_it),
+		cmocka_unit_test(test_csv_that_is_told_of_its_header_obeys),
 		cmocka_unit_test(test_csv_without_memory_fails_cleanly),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -261,6 +261,53 @@ static void test_dataset_read_of_satimage_has_its_shape(void **state)
 	cop_dataset_free(ds);
 }
 
+static void test_dataset_with_room_does_not_move(void **state)
+{
+	(void)state;
+	cop_dataset *ds = dense(3, 2, 0);
+	assert_int_equal(cop_dataset_reserve(ds, 5000), COP_OK);
+	assert_int_equal(ds->row_capacity, 5000);
+	const float *before = ds->x;
+	const float x[] = { 7, 8, 9 };
+	for (size_t i = 2; i < 5000; i++)
+		assert_int_equal(cop_dataset_push_dense(ds, x, 1), COP_OK);
+	assert_ptr_equal(ds->x, before);
+	assert_true(ds->x[5] == 5 && ds->x[6] == 7);
+	assert_int_equal(cop_dataset_reserve(ds, 1), COP_OK);
+	assert_int_equal(ds->row_capacity, 5000);
+	assert_int_equal(cop_dataset_reserve(ds, (size_t)COP_DATASET_MAX_ROWS + 1), COP_EFULL);
+	cop_dataset_free(ds);
+}
+
+static void test_dataset_conform_of_sparse_keeps_what_indices_mean(void **state)
+{
+	(void)state;
+	for (uint32_t base = 0; base < 2; base++)
+		for (uint32_t other = 0; other < 2; other++)
+			for (size_t d = 1; d < 6; d++) {
+				cop_dataset *ds = sparse(base, 1); /* of the file: base + 1, base + 3 */
+				uint32_t first = base + 1 - other, second = base + 3 - other;
+				size_t entries = (first < d) + (size_t)(second < d);
+				assert_int_equal(cop_dataset_conform(ds, d, other), COP_OK);
+				assert_int_equal(ds->d, d);
+				assert_int_equal(ds->index_base, other);
+				assert_int_equal(ds->start[1], entries);
+				assert_int_equal(ds->start[2], entries);
+				if (entries > 0)
+					assert_true(ds->index[0] == first && ds->value[0] == 1);
+				if (entries > 1)
+					assert_true(ds->index[1] == second && ds->value[1] == 2);
+				cop_dataset_free(ds);
+			}
+	cop_dataset *ds = sparse(0, 0);
+	assert_int_equal(cop_dataset_conform(ds, 2, 1), COP_OK); /* the file's index 0 is none of these */
+	assert_true(ds->start[1] == 1 && ds->index[0] == 1 && ds->value[0] == 2);
+	cop_dataset_free(ds);
+	ds = dense(2, 1, 0);
+	assert_int_equal(cop_dataset_conform(ds, 2, 0), COP_ESHAPE);
+	cop_dataset_free(ds);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,6 +317,8 @@ int main(void)
 		cmocka_unit_test(test_dataset_append_of_sparse_brings_indices_together),
 		cmocka_unit_test(test_dataset_align_of_sparse_gives_equal_shapes),
 		cmocka_unit_test(test_dataset_classes_of_integers_counts_them),
+		cmocka_unit_test(test_dataset_with_room_does_not_move),
+		cmocka_unit_test(test_dataset_conform_of_sparse_keeps_what_indices_mean),
 		cmocka_unit_test(test_dataset_without_memory_fails_cleanly),
 		cmocka_unit_test(test_dataset_read_chooses_format_by_name),
 		cmocka_unit_test(test_dataset_read_of_satimage_has_its_shape),

@@ -126,6 +126,41 @@ static void test_libsvm_without_memory_fails_cleanly(void **state)
 	assert_true(n > 8);
 }
 
+static cop_err judge(void *owner, double *target, char says[COP_LIBSVM_SAYS])
+{
+	if (*target > 5) {
+		(void)snprintf(says, COP_LIBSVM_SAYS, "%g is too much", *target);
+		return COP_EFULL;
+	}
+	*target += *(const double *)owner;
+	return COP_OK;
+}
+
+static void test_libsvm_with_a_judge_takes_what_it_says(void **state)
+{
+	(void)state;
+	static const char *const texts[] = { "1 1:2\n3 1:1\n", "# 9\n1 1:2\n6 1:x\n" };
+	double more = 10;
+	const cop_libsvm_judge judges = { &more, judge };
+	for (size_t i = 0; i < 2; i++) {
+		cop_stream *stream;
+		cop_dataset *ds;
+		cop_diag diag;
+		assert_int_equal(cop_stream_open_memory("t", texts[i], strlen(texts[i]), &stream, NULL), COP_OK);
+		cop_err err = cop_libsvm_read_judged(stream, &judges, &ds, &diag);
+		cop_stream_free(stream);
+		assert_int_equal(err, i == 0 ? COP_OK : COP_EFULL);
+		if (i == 0) {
+			assert_true(ds->target[0] == 11 && ds->target[1] == 13);
+		} else {
+			assert_null(ds);
+			assert_int_equal(diag.line, 3);
+			assert_string_equal(diag.message, "6 is too much");
+		}
+		cop_dataset_free(ds);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -134,6 +169,7 @@ int main(void)
 		cmocka_unit_test(test_libsvm_of_long_row_is_read),
 		cmocka_unit_test(test_libsvm_of_wrong_text_says_where_and_what),
 		cmocka_unit_test(test_libsvm_without_memory_fails_cleanly),
+		cmocka_unit_test(test_libsvm_with_a_judge_takes_what_it_says),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

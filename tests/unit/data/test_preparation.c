@@ -370,7 +370,7 @@ static void test_preparation_without_memory_fails_cleanly(void **state)
 		assert_null(loaded);
 	}
 	assert_true(n > 10);
-	static const float x[14] = { 1, 2, 3 };
+	static const float x[16] = { 1, 2, 3 };
 	cop_dataset *data = rows(2, cop_preparation_features(p), x);
 	for (n = 1;; n++) {
 		cop_test_alloc_fail(n, 0);

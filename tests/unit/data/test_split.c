@@ -88,7 +88,7 @@ static void test_split_of_extreme_shares_leaves_no_part_empty(void **state)
 {
 	(void)state;
 	static const double shares[] = { 1e-300, 1e-9, 0.5, 1 - 1e-9, 0x1.fffffffffffffp-1 };
-	static const double wrong[] = { 0, 1, -1, 2, NAN };
+	static const double wrong[] = { 0, 1, -1, 2, (double)NAN };
 	uint32_t row[7], label[7] = { 0, 1, 2, 3, 4, 5, 6 };
 	cop_rng rng;
 	size_t from;
