@@ -8,14 +8,15 @@ static double cross_entropy(size_t outputs, uint32_t label, const float *f, floa
 {
 	float top = f[0];
 	double sum = 0.0;
-	for (size_t k = 1; k < outputs; k++)
-		top = f[k] > top ? f[k] : top;
-	for (size_t k = 0; k < outputs; k++) {
+	for (size_t i = 1; i < outputs; i++)
+		top = f[i] > top ? f[i] : top;
+	size_t k = 0;
+	do {
 		g[k] = expf(f[k] - top);
 		sum += (double)g[k];
-	}
+	} while (++k < outputs);
 	float scale = (float)(1.0 / sum);
-	for (size_t k = 0; k < outputs; k++)
+	for (k = 0; k < outputs; k++)
 		g[k] *= scale;
 	g[label] -= 1.0f;
 	return log(sum) - (double)(f[label] - top);
