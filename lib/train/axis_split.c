@@ -74,7 +74,7 @@ static void search_sparse(search *s, size_t feature, size_t n, size_t count, con
 	if (below == count)
 		return;
 	search above = *s;
-	above.best = (cop_axis_split){ .feature = SIZE_MAX, .threshold = 0.0F, .loss = INFINITY };
+	above.best = (cop_axis_split){ .feature = SIZE_MAX, .threshold = 0.0F, .loss = HUGE_VAL };
 	loss = from_above(&above, feature, count - below, pair + below);
 	consider(&above, loss, feature, COP_ORDERED_ZERO, cop_ordered_key_of(pair[below]), true);
 	bool better = above.best.loss < s->best.loss;

@@ -49,7 +49,7 @@ static void make_sequence(choosing *c, const cop_cart_grown *grown, const double
 	}
 	for (size_t i = 0; i + 1 < c->steps; i++)
 		c->tried[i] = sqrt(c->sequence[i] * c->sequence[i + 1]);
-	c->tried[c->steps - 1] = INFINITY;
+	c->tried[c->steps - 1] = HUGE_VAL;
 }
 
 static size_t best_output(const double *values, size_t outputs, double sign)
@@ -181,7 +181,7 @@ static double within_one_error(const choosing *c)
 		weight += w;
 		squares += w * w;
 	}
-	double error = 0, square = 0, least = INFINITY, bound = 0;
+	double error = 0, square = 0, least = HUGE_VAL, bound = 0;
 	for (size_t i = 0; i < c->steps; i++) {
 		error += c->error[i];
 		square += c->square[i];

@@ -429,9 +429,9 @@ static void test_cart_settings_outside_their_range_are_refused(void **state)
 	bad[0].max_depth = 0;
 	bad[1].max_depth = COP_TREE_MAX_DEPTH + 1;
 	bad[2].min_leaf = -1;
-	bad[3].min_leaf = NAN;
+	bad[3].min_leaf = (double)NAN;
 	bad[4].folds = 1;
-	bad[5].complexity = NAN;
+	bad[5].complexity = (double)NAN;
 	for (size_t i = 0; i < 6; i++)
 		expect_refused(&bad[i], &f.sample);
 	cop_sample none = f.sample;
