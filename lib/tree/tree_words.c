@@ -290,7 +290,7 @@ static double value_unit(const cop_tree_words *words)
 double cop_tree_words_output_of(const cop_tree_words *words, size_t leaf, size_t k)
 {
 	const cop_tree_parts *parts = cop_tree_view(words->tree);
-	double value = 0.0, most = -INFINITY, sum = 0.0;
+	double value = 0.0, most = (double)-INFINITY, sum = 0.0;
 	bool found = false;
 	for (size_t r = parts->leaf[leaf]; r < parts->leaf[leaf + 1]; r++) {
 		most = fmax(most, (double)parts->rows.bias[r]);

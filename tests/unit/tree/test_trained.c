@@ -345,6 +345,23 @@ static void test_flipped_bytes_never_harm(void **state)
 	people_fini(&f);
 }
 
+/* The seeds of fuzz_trained are files of today: `trained_print NAME file` writes them anew. */
+static void test_fuzz_seeds_are_models(void **state)
+{
+	(void)state;
+	static const char *const names[] = { "axis", "bare", "boosted", "hostile", "leaf", "linear", "softmax",
+		"values" };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char path[512];
+		cop_trained *model;
+		cop_diag diag = { .message = "" };
+		(void)snprintf(path, sizeof path, "%s/../fuzz/corpus/trained/%s", COP_TEST_DATA, names[i]);
+		if (cop_trained_load(path, &model, &diag) != COP_OK)
+			fail_msg("%s: %s", path, diag.message);
+		cop_trained_free(model);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -359,6 +376,7 @@ int main(void)
 		cmocka_unit_test(test_spoiled_sections_are_refused_by_name),
 		cmocka_unit_test(test_parts_of_different_models_are_refused),
 		cmocka_unit_test(test_flipped_bytes_never_harm),
+		cmocka_unit_test(test_fuzz_seeds_are_models),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
