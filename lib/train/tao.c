@@ -9,12 +9,15 @@
 
 /* The sweeps: which nodes are fitted when, on which rows, and when it ends (train/tao_parts.h has the invariants).
  *
- * A sweep is tried boldly first: every solver's answer is taken as it is, for what a node loses by it those below it
- * may win back. If E rose, all is put back (tao_undo.c) and the sweep is made carefully: each node and leaf keeps what
- * it has unless its own part of E does not rise. Either way E never rises.
+ * In a bold sweep every solver's answer is taken as it is: what a node loses by it those below it may win back. What is
+ * replaced is kept (tao_undo.c) until E is no higher than at its least so far. In a careful sweep each node and leaf
+ * keeps what it has unless its own part of E does not rise, so E does not either.
  *
  * Root first, the reduced sets are brought up to date before every depth; leaves first, once before a sweep, since
  * fitting a node moves rows only below it. */
+
+/* Bold sweeps that do not lower E before a careful one. */
+#define PATIENCE 5
 
 void cop_tao_defaults(cop_task task, cop_tao_settings *settings)
 {
@@ -194,43 +197,45 @@ static bool tell(const cop_progress *progress, const cop_tao_state *state, unsig
 	        state->set->iterations > 0 ? (double)done / (double)state->set->iterations : 1.0, text);
 }
 
-/* Boldly, and if E rose by it, carefully instead. */
-static cop_err descend(sweep *s, double before, double *after)
+/* The first sweep over a random tree: its unit weight vectors say nothing of the size that the penalty should see. */
+static cop_err sweep_drawn(sweep *s)
 {
 	cop_tao_undo_begin(s->state);
 	cop_err err = run_sweep(s);
-	if (err != COP_OK)
-		return err;
-	*after = cop_tao_objective(s->state);
-	if (*after <= before) {
-		cop_tao_undo_forget(s->state);
-		return COP_OK;
-	}
-	cop_tao_undo_restore(s->state);
-	err = run_sweep(s);
-	*after = cop_tao_objective(s->state);
+	cop_tao_undo_forget(s->state);
 	return err;
 }
 
+/* Sweeps until E no longer falls; history has the least E so far. A bold sweep that raised E may be followed by a lower
+ * one, so some are awaited before the tree of the least E is brought back and swept carefully. */
 static cop_err iterate(sweep *s, const cop_progress *progress, double *history, unsigned *iterations)
 {
 	const cop_tao_settings *set = s->state->set;
-	cop_err err = fit_leaves(s);
+	unsigned done = 0, stale = 0;
+	cop_err err = COP_OK;
 
-	*iterations = 0;
-	if (err != COP_OK)
-		return err;
 	history[0] = cop_tao_objective(s->state);
-	while (*iterations < set->iterations && tell(progress, s->state, *iterations, history[*iterations])) {
-		double before = history[*iterations], now = before;
-		err = descend(s, before, &now);
+	cop_tao_undo_begin(s->state);
+	while (done < set->iterations && tell(progress, s->state, done, history[done])) {
+		bool careful = stale == PATIENCE;
+		if (careful)
+			cop_tao_undo_restore(s->state);
+		err = run_sweep(s);
 		if (err != COP_OK)
 			return err;
-		history[++*iterations] = now;
-		if (before - now <= set->tolerance * before)
+		double before = history[done++], now = cop_tao_objective(s->state);
+		history[done] = fmin(before, now);
+		if (careful || now <= before) {
+			cop_tao_undo_forget(s->state);
+			cop_tao_undo_begin(s->state);
+		}
+		stale = before - now > set->tolerance * before ? 0 : stale + 1;
+		if (careful && stale > 0)
 			break;
 	}
-	return COP_OK;
+	cop_tao_undo_restore(s->state);
+	*iterations = done;
+	return err;
 }
 
 static cop_err sweep_init(sweep *s, cop_tao_state *state, cop_pool *pool)
@@ -248,14 +253,18 @@ static cop_err sweep_init(sweep *s, cop_tao_state *state, cop_pool *pool)
 	return COP_OK;
 }
 
-static cop_err fit(
-        cop_tao_state *state, cop_pool *pool, const cop_progress *progress, cop_tao_report *report, cop_tree **out)
+static cop_err fit(cop_tao_state *state, bool drawn, cop_pool *pool, const cop_progress *progress,
+        cop_tao_report *report, cop_tree **out)
 {
 	sweep s = { 0 };
 	double *history = cop_mem_alloc((size_t)state->set->iterations + 1, sizeof *history), last = 0;
 	unsigned iterations = 0;
 	cop_err err = history != NULL ? sweep_init(&s, state, pool) : COP_ENOMEM;
 
+	if (err == COP_OK)
+		err = fit_leaves(&s);
+	if (err == COP_OK && drawn && state->set->iterations > 0)
+		err = sweep_drawn(&s);
 	if (err == COP_OK)
 		err = iterate(&s, progress, history, &iterations);
 	if (err == COP_OK)
@@ -287,7 +296,7 @@ cop_err cop_tao_fit(const cop_tao_settings *settings, const cop_sample *sample, 
 	if (err == COP_OK)
 		err = cop_tao_state_ready(&state);
 	if (err == COP_OK)
-		err = fit(&state, pool, progress, report, out);
+		err = fit(&state, start == NULL, pool, progress, report, out);
 	cop_tao_state_fini(&state);
 	return err;
 }

@@ -6,11 +6,12 @@
  * over the weights w_t of the decision nodes and V_l of the leaves; biases are free.
  *
  * A decision node learns to send each row to the child whose subtree, as it stands, loses less on it (weight: the
- * difference). An iteration is one sweep over all nodes and leaves, and E never rises from one to the next: a sweep is
- * tried with every solver's answer taken as it is (a node's surrogate may cost its own 0/1 loss what those below it win
- * back), and if E rose by it, it is taken back and made again with new parameters kept only where the node's weighted
- * 0/1 loss, or the leaf's loss, plus penalty did not rise. Nodes of one depth are independent and go to the pool,
- * largest first; the result does not depend on the number of threads.
+ * difference), by logistic regression or the best axis-aligned split. An iteration is one sweep over all nodes and
+ * leaves. Most sweeps take every solver's answer as it is, for what a node's surrogate costs those below it may win
+ * back; when such sweeps no longer lower E, the tree of the least E is swept once more, with new parameters kept only
+ * where the node's weighted 0/1 loss, or the leaf's loss, plus penalty does not rise. What is returned is the tree of
+ * the least E, which is told after every iteration and so never rises. Nodes of one depth are independent and go to the
+ * pool, largest first; the result does not depend on the number of threads.
  *
  * Losses: 0/1, cross-entropy (classes), squared, absolute (values, summed over outputs), cost (costs: the cost of the
  * chosen output). Leaves: constant (majority, class shares, mean, median, mean costs of which the least is chosen);
@@ -59,14 +60,16 @@ void cop_tao_defaults(cop_task task, cop_tao_settings *settings);
 
 typedef struct cop_tao_report {
 	double objective; /* E of what is returned */
-	double *history;  /* E after the start and after each iteration (iterations + 1), owned: cop_mem_free */
+	double *history;  /* least E so far, after the start and after each iteration (iterations + 1), owned:
+	                     cop_mem_free */
 	unsigned iterations;
 } cop_tao_report;
 
 /* start: a tree of the sample's d and outputs (borrowed) whose decision nodes are the start, and whose leaves are too
  * when they are of the kind asked for; NULL: a complete tree of `depth` with Gaussian unit weight vectors (by rng;
- * biases such that each node halves its rows). pool, progress and report may be NULL. Caller frees *out. COP_EINVAL: a
- * setting outside its range, or one that does not go with the task; n 0. COP_ESHAPE: the start's. COP_ENOMEM. */
+ * biases such that each node halves its rows), which counts as the start once it was swept. pool, progress and report
+ * may be NULL. Caller frees *out. COP_EINVAL: a setting outside its range, or one that does not go with the task; n 0.
+ * COP_ESHAPE: the start's. COP_ENOMEM. */
 COP_CHECK cop_err cop_tao_fit(const cop_tao_settings *settings, const cop_sample *sample, const cop_tree *start,
         cop_pool *pool, cop_rng *rng, const cop_progress *progress, cop_tao_report *report, cop_tree **out);
 
