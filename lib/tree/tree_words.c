@@ -94,12 +94,20 @@ void cop_tree_words_feature(const cop_tree_words *words, size_t j, cop_bytes *ou
 		cop_tree_words_put(out, "x%zu", j);
 }
 
+/* A name that is a number says what it is. */
+static void put_class(const char *name, cop_bytes *out)
+{
+	if (name[strspn(name, "+-.0123456789")] == '\0')
+		cop_tree_words_put(out, "class ");
+	cop_tree_words_clean(name, out);
+}
+
 void cop_tree_words_output(const cop_tree_words *words, size_t k, cop_bytes *out)
 {
 	if (words->outputs != NULL)
 		cop_tree_words_clean(words->outputs[k], out);
 	else if (words->preparation != NULL && cop_preparation_classes(words->preparation) > 0)
-		cop_tree_words_clean(cop_preparation_class(words->preparation, k), out);
+		put_class(cop_preparation_class(words->preparation, k), out);
 	else
 		cop_tree_words_put(out, "output %zu", k);
 }

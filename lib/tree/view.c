@@ -97,5 +97,6 @@ void cop_view_summary(const cop_trained *model, const cop_view_scope *scope, con
 		put_base(model, prefix, out);
 	if (scope->sums)
 		cop_tree_words_put(out,
-		        "%ssums are over prepared (scaled) features; single features are as in the file\n", prefix);
+		        "%sunits: sums are over prepared (scaled) features; single features are as in the file\n",
+		        prefix);
 }

@@ -38,13 +38,6 @@ static void put_text(page *p, const char *key)
 	cop_json_text_length(p->json, (const char *)p->text.data, p->text.length);
 }
 
-static void put_clean(page *p, const char *key, const char *text)
-{
-	p->text.length = 0;
-	cop_tree_words_clean(text, &p->text);
-	put_text(p, key);
-}
-
 /* Five digits are plenty for a picture. */
 static double rounded(double value)
 {
@@ -228,7 +221,9 @@ static void put_names(page *p)
 		if (p->named[j] == 0)
 			continue;
 		(void)snprintf(key, sizeof key, "%zu", j);
-		put_clean(p, key, cop_preparation_feature(preparation, j));
+		p->text.length = 0;
+		cop_tree_words_clean(cop_preparation_feature(preparation, j), &p->text);
+		put_text(p, key);
 	}
 	cop_json_end_object(p->json);
 }
@@ -236,12 +231,16 @@ static void put_names(page *p)
 static void put_classes(page *p)
 {
 	const cop_preparation *preparation = p->model->preparation;
+	cop_tree_words words = { .preparation = preparation };
 	if (cop_preparation_classes(preparation) == 0)
 		return;
 	cop_json_key(p->json, "classes");
 	cop_json_begin_array(p->json);
-	for (size_t k = 0; k < cop_preparation_classes(preparation); k++)
-		put_clean(p, NULL, cop_preparation_class(preparation, k));
+	for (size_t k = 0; k < cop_preparation_classes(preparation); k++) {
+		p->text.length = 0;
+		cop_tree_words_output(&words, k, &p->text);
+		put_text(p, NULL);
+	}
 	cop_json_end_array(p->json);
 }
 
