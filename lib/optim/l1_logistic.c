@@ -11,8 +11,8 @@
 #include "optim/l1_model.h"
 
 #define ONE_SIDED_BIAS 10.0F
-#define PASSES         8U   /* most, in one Newton step */
-#define INNER_SHARE    0.25 /* the model is minimised until its violation is this share of the objective's */
+#define PASSES         8U   /* over columns, most in one step */
+#define PAYS           12.0 /* passes that making products of features may cost */
 #define HALVINGS       12U  /* of a step */
 #define SUFFICIENT     0.01 /* Armijo: share of the predicted fall */
 #define ROUNDING       1e-7 /* share of the objective that is not told from rounding */
@@ -20,6 +20,7 @@
 
 typedef struct fit {
 	cop_l1_model model;
+	cop_l1_gram gram;
 	const cop_columns *x;
 	float *weight;       /* n, the largest 1 */
 	float *sign;         /* n */
@@ -36,6 +37,7 @@ typedef struct fit {
 static void fit_fini(fit *f)
 {
 	cop_l1_model_fini(&f->model);
+	cop_l1_gram_fini(&f->gram);
 	cop_mem_free(f->weight);
 	cop_mem_free(f->sign);
 	cop_mem_free(f->prediction);
@@ -125,24 +127,25 @@ static bool search(fit *f, float *w, float *b)
 	return false;
 }
 
-/* Returns the steps taken. */
-static unsigned descend(fit *f, const cop_l1_logistic *settings, float *w, float *b)
+/* *steps: those taken. */
+static cop_err descend(fit *f, const cop_l1_logistic *settings, float *w, float *b, unsigned *steps)
 {
-	double enough = fmax(settings->tolerance * f->reference, LEAST_SHARE * f->largest);
-	unsigned steps = 0;
-	while (steps < settings->max_steps) {
-		double violation = cop_l1_model_gradient(&f->model, w);
-		if (!(violation > enough))
+	cop_l1_progress state = { .passes = PASSES, .pays = PAYS };
+	state.enough = fmax(settings->tolerance * f->reference, LEAST_SHARE * f->largest);
+	for (*steps = 0; *steps < settings->max_steps; ++*steps) {
+		state.violation = cop_l1_model_gradient(&f->model, w);
+		if (!(state.violation > state.enough))
 			break;
-		cop_l1_model_choose(&f->model, w, INNER_SHARE * violation);
-		cop_l1_model_curve(&f->model);
-		(void)cop_l1_model_minimise(&f->model, w, fmax(INNER_SHARE * violation, 0.5 * enough), PASSES);
-		cop_l1_model_step(&f->model, w);
-		steps++;
-		if (!(f->model.change < 0.0) || !search(f, w, b))
+		cop_err err = cop_l1_model_propose(&f->model, &f->gram, &state, w);
+		if (err != COP_OK)
+			return err;
+		state.failed = !(f->model.change < 0.0 && search(f, w, b));
+		if (state.failed && !state.by_products)
 			break;
+		if (state.failed) /* r and h are as they were last tried */
+			(void)cop_l1_loss(f->x->n, f->prediction, f->sign, f->weight, f->model.r, f->model.h);
 	}
-	return steps;
+	return COP_OK;
 }
 
 static cop_err fit_two_sided(fit *f, const cop_l1_logistic *settings, float *w, float *b, cop_l1_report *report)
@@ -160,16 +163,17 @@ static cop_err fit_two_sided(fit *f, const cop_l1_logistic *settings, float *w, 
 		bias = f->bias_at_zero;
 		begin(f, best, bias);
 	}
-	unsigned steps = descend(f, settings, best, &bias);
+	cop_err err = descend(f, settings, best, &bias, &report->steps);
 	bool finite = isfinite(f->objective) && isfinite(bias) && cop_l1_finite(d, best);
-	for (size_t j = 0; finite && j < d; j++)
+	for (size_t j = 0; finite && err == COP_OK && j < d; j++)
 		w[j] = best[j];
 	cop_mem_free(best);
+	if (err != COP_OK)
+		return err;
 	if (!finite)
 		return COP_ENONFINITE;
 	*b = bias;
 	report->objective = f->objective * f->unit;
-	report->steps = steps;
 	return COP_OK;
 }
 

@@ -8,6 +8,13 @@
 
 #include "base/mem.h"
 
+#define INNER_SHARE     0.25 /* the model is minimised until its violation is this share of the objective's */
+#define GRAM_PASSES     100U
+#define GRAM_SHARE      0.1   /* INNER_SHARE by products */
+#define LEFT_OUT        0.3   /* products are made again when a feature they lack is violated by this share */
+#define FEW             48U   /* features, for which no products are made */
+#define NEAR            0.3   /* products are made of features whose gradient is within this share of lambda */
+#define SLOW            0.75  /* products are made again when the violation fell to no less than this share */
 #define LEAST_WEIGHT    1e-30 /* as a share of the largest */
 #define LEAST_CURVATURE 1e-7  /* of a feature, as a share of its uncentred one */
 
@@ -23,9 +30,11 @@ cop_err cop_l1_model_init(cop_l1_model *model, const cop_columns *x, double lamb
 	model->mean = cop_mem_alloc(d, sizeof *model->mean);
 	model->curvature = cop_mem_alloc(d, sizeof *model->curvature);
 	model->dw = cop_mem_alloc(d, sizeof *model->dw);
+	model->q = cop_mem_alloc(d + COP_L1_GRAM_FEATURES, sizeof *model->q);
 	model->active = cop_mem_alloc(d, sizeof *model->active);
 	bool all = model->r != NULL && model->h != NULL && model->z != NULL && model->gradient != NULL &&
-	           model->mean != NULL && model->curvature != NULL && model->dw != NULL && model->active != NULL;
+	           model->mean != NULL && model->curvature != NULL && model->dw != NULL && model->q != NULL &&
+	           model->active != NULL;
 	return all ? COP_OK : COP_ENOMEM;
 }
 
@@ -38,6 +47,7 @@ void cop_l1_model_fini(cop_l1_model *model)
 	cop_mem_free(model->mean);
 	cop_mem_free(model->curvature);
 	cop_mem_free(model->dw);
+	cop_mem_free(model->q);
 	cop_mem_free(model->active);
 	*model = (cop_l1_model){ 0 };
 }
@@ -157,6 +167,135 @@ unsigned cop_l1_model_minimise(cop_l1_model *model, const float *w, double viola
 			break;
 	}
 	return done;
+}
+
+/* One pass over list[0..*count) of gram's features, as `pass`; model->q: the model's derivatives. */
+static double gram_pass(cop_l1_model *model, const cop_l1_gram *gram, const float *w, uint32_t *list, size_t *count)
+{
+	float *q = model->q;
+	double worst = 0.0;
+	size_t kept = 0;
+	for (size_t i = 0; i < *count; i++) {
+		uint32_t k = list[i];
+		uint32_t j = gram->feature[k];
+		const float *row = gram->matrix + k * gram->stride;
+		float at = w[j] + model->dw[j];
+		worst = fmax(worst, violation_of(model->lambda, at, (double)q[k]));
+		float to = best_at(model->lambda, (double)row[k], at, (double)q[k]);
+		float dw = to - w[j];
+		float move = dw - model->dw[j];
+		if (move != 0.0F) {
+			model->dw[j] = dw;
+#pragma omp simd
+			for (size_t l = 0; l < gram->stride; l++)
+				q[l] += move * row[l];
+		}
+		if (to != 0.0F || move != 0.0F)
+			list[kept++] = k;
+	}
+	*count = kept;
+	return worst;
+}
+
+/* dw by gram: passes over all its features, and between them over those that move. */
+static void gram_minimise(cop_l1_model *model, const cop_l1_gram *gram, const float *w, double violation)
+{
+	uint32_t *list = model->active;
+	float *q = model->q;
+	unsigned passes = 0;
+	memset(model->dw, 0, model->x->d * sizeof *model->dw);
+	for (size_t k = 0; k < gram->count; k++)
+		q[k] = (float)(model->gradient[gram->feature[k]] - (double)gram->mean[k] * model->gradient_b);
+	for (double worst = HUGE_VAL; worst > violation && passes < GRAM_PASSES;) {
+		size_t count = gram->count;
+		for (size_t k = 0; k < count; k++)
+			list[k] = (uint32_t)k;
+		worst = gram_pass(model, gram, w, list, &count);
+		passes++;
+		for (double rest = worst; rest > 0.5 * violation && passes < GRAM_PASSES; passes++)
+			rest = gram_pass(model, gram, w, list, &count);
+	}
+}
+
+/* z of dw, then the best db for it. */
+static void gram_step(cop_l1_model *model, const float *w)
+{
+	const size_t n = model->x->n;
+	model->db = 0.0;
+	cop_l1_model_step(model, w);
+	double total = 0.0;
+	double slope = model->gradient_b;
+	for (size_t i = 0; i < n; i++) {
+		total += (double)model->h[i];
+		slope += (double)(model->h[i] * model->z[i]);
+	}
+	model->db = -slope / fmax(total, (double)FLT_MIN);
+	model->change += model->gradient_b * model->db;
+	for (size_t i = 0; i < n; i++)
+		model->z[i] += (float)model->db;
+}
+
+/* Largest violation among features that gram does not have; those it has are marked in model->dw by 1. */
+static double left_out(cop_l1_model *model, const cop_l1_gram *gram, const float *w)
+{
+	double worst = 0.0;
+	memset(model->dw, 0, model->x->d * sizeof *model->dw);
+	for (size_t k = 0; k < gram->count; k++)
+		model->dw[gram->feature[k]] = 1.0F;
+	for (size_t j = 0; j < model->x->d; j++)
+		if (model->dw[j] == 0.0F)
+			worst = fmax(worst, violation_of(model->lambda, w[j], model->gradient[j]));
+	return worst;
+}
+
+/* Makes gram if that pays, *use telling so. */
+static cop_err prepare_gram(cop_l1_model *model, cop_l1_gram *gram, cop_l1_progress *state, const float *w, bool *use)
+{
+	bool slow = state->age > 0 && state->violation > SLOW * state->before;
+	*use = true;
+	if (gram->matrix != NULL && !slow &&
+	        left_out(model, gram, w) <= fmax(LEFT_OUT * state->violation, state->enough))
+		return COP_OK;
+	cop_l1_model_choose(model, w, NEAR * model->lambda);
+	size_t n = model->x->n;
+	size_t count = model->active_count;
+	size_t rows = cop_l1_gram_rows(n, count);
+	if (slow && rows < 2 * state->rows)
+		rows = 2 * state->rows < n ? 2 * state->rows : n;
+	*use = count >= FEW && count <= COP_L1_GRAM_FEATURES &&
+	       cop_l1_gram_cost(rows, count) < state->pays * cop_l1_columns_cost(model->x, count, model->active);
+	if (!*use)
+		return COP_OK;
+	state->age = 0;
+	state->rows = rows;
+	return cop_l1_gram_build(gram, model->x, model->h, rows, count, model->active);
+}
+
+cop_err cop_l1_model_propose(cop_l1_model *model, cop_l1_gram *gram, cop_l1_progress *state, const float *w)
+{
+	bool use = false;
+	if (!(state->failed && state->by_products)) {
+		cop_err err = prepare_gram(model, gram, state, w, &use);
+		if (err != COP_OK)
+			return err;
+	}
+	if (use) {
+		gram_minimise(model, gram, w, fmax(GRAM_SHARE * state->violation, 0.5 * GRAM_SHARE * state->enough));
+		gram_step(model, w);
+		use = model->change < 0.0;
+	}
+	if (!use) {
+		double share = fmax(INNER_SHARE * state->violation, 0.5 * state->enough);
+		cop_l1_model_choose(model, w, INNER_SHARE * state->violation);
+		cop_l1_model_curve(model);
+		(void)cop_l1_model_minimise(model, w, share, state->passes);
+		cop_l1_model_step(model, w);
+	}
+	state->by_products = use;
+	state->failed = false;
+	state->before = state->violation;
+	state->age++;
+	return COP_OK;
 }
 
 cop_err cop_l1_weights(size_t n, const float *weight, float *to, double *unit)

@@ -12,6 +12,7 @@
 #define COP_OPTIM_L1_MODEL_H
 
 #include "linalg/columns.h"
+#include "optim/l1_gram.h"
 
 typedef struct cop_l1_model {
 	const cop_columns *x; /* kept */
@@ -21,6 +22,7 @@ typedef struct cop_l1_model {
 	double gradient_b;        /* of the loss by b */
 	double *mean, *curvature; /* d: of active features: m_j / H, and sum_i h_i x_ij (x_ij - mean) */
 	double total;             /* H */
+	float *q;                 /* scratch of products */
 	float *dw;                /* d: 0 outside the active features */
 	double db;
 	uint32_t *active; /* d */
@@ -43,6 +45,23 @@ void cop_l1_model_curve(cop_l1_model *model);
 unsigned cop_l1_model_minimise(cop_l1_model *model, const float *w, double violation, unsigned passes);
 /* z, and change. */
 void cop_l1_model_step(cop_l1_model *model, const float *w);
+
+/* What is kept from step to step of one loss. */
+typedef struct cop_l1_progress {
+	unsigned passes;          /* over columns, most in one step */
+	double pays;              /* passes over columns that making products of features may cost */
+	double enough;            /* the violation at which the caller will be content */
+	double violation, before; /* at this step, and at the last one */
+	unsigned age;             /* steps since the products were made */
+	size_t rows;              /* of their sample */
+	bool by_products;         /* the last step was */
+	bool failed;              /* by the caller: the last step helped nothing */
+} cop_l1_progress;
+
+/* The next step at w, where the gradient is known and its largest violation is state->violation: dw, db, z and change,
+ * by columns or by products of features (gram, zeroed at first, ended with cop_l1_gram_fini), whichever is less work;
+ * by columns after a step by products that failed. COP_ENOMEM. */
+COP_CHECK cop_err cop_l1_model_propose(cop_l1_model *model, cop_l1_gram *gram, cop_l1_progress *state, const float *w);
 
 /* to[0..n) = weight (NULL: all 1) over the largest, which *unit becomes (1 when there is none above 0); shares below
  * 1e-30 become 0. COP_ENONFINITE. */

@@ -12,8 +12,8 @@
 #include "optim/l1_loss.h"
 #include "optim/l1_model.h"
 
-#define PASSES      4U    /* most, in one Newton step */
-#define INNER_SHARE 0.3   /* the model is minimised until its violation is this share of the objective's */
+#define PASSES      4U    /* over columns, most in one step */
+#define PAYS        4.0   /* passes that making products of features may cost */
 #define HALVINGS    12U   /* of a step */
 #define SUFFICIENT  0.01  /* Armijo: share of the predicted fall */
 #define ROUNDING    1e-7  /* share of the loss that is not told from rounding */
@@ -22,6 +22,8 @@
 
 typedef struct fit {
 	cop_l1_model model;
+	cop_l1_gram *gram;      /* classes */
+	cop_l1_progress *state; /* classes */
 	const cop_columns *x;
 	const uint32_t *label;
 	size_t classes, stride;
@@ -34,15 +36,17 @@ typedef struct fit {
 	float *sign, *odds, *trial; /* n: of the class at hand */
 	float *sorted;              /* classes: scratch */
 	float *w, *b;               /* what is fitted: classes x d, classes */
-	double lambda, unit, enough;
+	double lambda, unit;
 	double zero; /* objective at W = 0, the biases best */
 } fit;
 
 static void fit_fini(fit *f)
 {
+	for (size_t k = 0; k < f->classes && f->gram != NULL; k++)
+		cop_l1_gram_fini(&f->gram[k]);
 	cop_l1_model_fini(&f->model);
-	void *arrays[] = { f->mass, f->weight, f->a, f->e, f->most, f->sum, f->sign, f->odds, f->trial, f->sorted, f->w,
-		f->b };
+	void *arrays[] = { f->gram, f->state, f->mass, f->weight, f->a, f->e, f->most, f->sum, f->sign, f->odds,
+		f->trial, f->sorted, f->w, f->b };
 	for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
 		cop_mem_free(arrays[i]);
 }
@@ -53,6 +57,8 @@ static cop_err fit_allocate(fit *f)
 	size_t n = f->stride;
 	cop_err err = cop_l1_model_init(&f->model, f->x, f->lambda);
 	f->mass = cop_mem_alloc(k, sizeof *f->mass);
+	f->gram = cop_mem_alloc(k, sizeof *f->gram);
+	f->state = cop_mem_alloc(k, sizeof *f->state);
 	f->weight = cop_mem_alloc(n, sizeof *f->weight);
 	if (n != 0 && k > SIZE_MAX / n)
 		return COP_ENOMEM;
@@ -66,9 +72,9 @@ static cop_err fit_allocate(fit *f)
 	f->sorted = cop_mem_alloc(k, sizeof *f->sorted);
 	f->w = cop_mem_alloc(k * f->x->d, sizeof *f->w);
 	f->b = cop_mem_alloc(k, sizeof *f->b);
-	bool all = f->mass != NULL && f->weight != NULL && f->a != NULL && f->e != NULL && f->most != NULL &&
-	           f->sum != NULL && f->sign != NULL && f->odds != NULL && f->trial != NULL && f->sorted != NULL &&
-	           f->w != NULL && f->b != NULL;
+	bool all = f->gram != NULL && f->state != NULL && f->mass != NULL && f->weight != NULL && f->a != NULL &&
+	           f->e != NULL && f->most != NULL && f->sum != NULL && f->sign != NULL && f->odds != NULL &&
+	           f->trial != NULL && f->sorted != NULL && f->w != NULL && f->b != NULL;
 	return all ? err : COP_ENOMEM;
 }
 
@@ -110,7 +116,9 @@ static cop_err measure_zero(fit *f, double tolerance)
 		for (size_t k = 0; k < f->classes; k++)
 			largest = fmax(largest, fabs(f->mass[k] / total * all - sums[k]));
 	}
-	f->enough = fmax(tolerance * (largest - f->lambda), LEAST_SHARE * largest);
+	double enough = fmax(tolerance * (largest - f->lambda), LEAST_SHARE * largest);
+	for (size_t k = 0; k < f->classes; k++)
+		f->state[k] = (cop_l1_progress){ .passes = PASSES, .pays = PAYS, .enough = enough };
 	cop_mem_free(sums);
 	return COP_OK;
 }
@@ -207,8 +215,8 @@ static bool search(fit *f, size_t k, double loss)
 	return true;
 }
 
-/* One Newton step of class k; false: nothing to gain there. */
-static bool improve(fit *f, size_t k)
+/* One step of class k; *moved becomes true unless there is nothing to gain. */
+static cop_err improve(fit *f, size_t k, bool *moved)
 {
 	cop_l1_model *m = &f->model;
 	size_t n = f->x->n;
@@ -217,32 +225,34 @@ static bool improve(fit *f, size_t k)
 		f->sign[i] = f->label[i] == k ? 1.0F : -1.0F;
 	cop_l1_odds(n, f->a + k * f->stride, f->most, f->e + k * f->stride, f->sum, f->odds);
 	double loss = cop_l1_loss(n, f->odds, f->sign, f->weight, m->r, m->h);
-	double violation = cop_l1_model_gradient(m, w);
-	if (!(violation > f->enough))
-		return false;
-	cop_l1_model_choose(m, w, INNER_SHARE * violation);
-	cop_l1_model_curve(m);
-	(void)cop_l1_model_minimise(m, w, fmax(INNER_SHARE * violation, 0.5 * f->enough), PASSES);
-	cop_l1_model_step(m, w);
-	return m->change < 0.0 && search(f, k, loss);
+	cop_l1_progress *state = &f->state[k];
+	state->violation = cop_l1_model_gradient(m, w);
+	if (!(state->violation > state->enough))
+		return COP_OK;
+	cop_err err = cop_l1_model_propose(m, &f->gram[k], state, w);
+	state->failed = err == COP_OK && !(m->change < 0.0 && search(f, k, loss));
+	if (!state->failed || state->by_products) /* which may yet move by columns */
+		*moved = true;
+	return err;
 }
 
-/* Cycles until no class has anything to gain; returns their number. *objective is that of the start, then of what was
+/* Cycles until no class has anything to gain; *steps is their number. *objective is that of the start, then of what was
  * reached. */
-static unsigned descend(fit *f, unsigned max_steps, double *objective)
+static cop_err descend(fit *f, unsigned max_steps, double *objective, unsigned *steps)
 {
-	unsigned steps = 0;
 	bool moved = true;
-	while (steps < max_steps && moved) {
+	while (*steps < max_steps && moved) {
 		moved = false;
 		centre_weights(f);
-		for (size_t k = 0; k < f->classes; k++)
-			if (f->mass[k] > 0.0 && improve(f, k))
-				moved = true;
+		for (size_t k = 0; k < f->classes; k++) {
+			cop_err err = f->mass[k] > 0.0 ? improve(f, k, &moved) : COP_OK;
+			if (err != COP_OK)
+				return err;
+		}
 		*objective = refresh(f);
-		steps += moved;
+		*steps += moved;
 	}
-	return steps;
+	return COP_OK;
 }
 
 /* Classes without weight: no weights, and a bias that makes them as good as impossible. */
@@ -277,7 +287,9 @@ static cop_err run(fit *f, const cop_l1_softmax *settings, float *w, float *b, c
 		start = refresh(f);
 	}
 	double objective = start;
-	report->steps = isfinite(start) ? descend(f, settings->max_steps, &objective) : 0;
+	err = isfinite(start) ? descend(f, settings->max_steps, &objective, &report->steps) : COP_OK;
+	if (err != COP_OK)
+		return err;
 	put_absent(f);
 	if (!isfinite(objective) || !cop_l1_finite(f->classes * d, f->w) || !cop_l1_finite(f->classes, f->b))
 		return COP_ENONFINITE;

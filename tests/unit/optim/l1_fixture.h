@@ -14,8 +14,8 @@
 #include "linalg/columns.h"
 #include "optim/l1_logistic.h"
 
-#define L1_N 160
-#define L1_D 24
+#define L1_N 3000
+#define L1_D 70
 #define L1_K 5
 #define L1_P (L1_K * (L1_D + 1)) /* parameters: of each output d weights and the bias */
 
@@ -32,15 +32,17 @@ typedef struct l1_problem {
 	uint32_t label[L1_N];
 } l1_problem;
 
-/* share: of the features that are not 0; offset: their mean. Weights over four orders; what is told depends on x. */
-static inline void l1_draw(l1_problem *p, l1_kind kind, uint64_t seed, double share, double offset)
+/* n rows of d features (0: few, drawn). share: of the features that are not 0; offset: their mean. Weights over four
+ * orders; what is told depends on x. */
+static inline void l1_draw_sized(
+        l1_problem *p, l1_kind kind, uint64_t seed, double share, double offset, size_t n, size_t d)
 {
 	cop_rng rng;
 	double truth[L1_P];
 	cop_rng_init(&rng, seed, 7);
 	p->kind = kind;
-	p->n = 20 + (size_t)cop_rng_below(&rng, L1_N - 19);
-	p->d = 1 + (size_t)cop_rng_below(&rng, L1_D);
+	p->n = n != 0 ? n : 20 + (size_t)cop_rng_below(&rng, 141);
+	p->d = d != 0 ? d : 1 + (size_t)cop_rng_below(&rng, 24);
 	p->k = kind == L1_SOFTMAX ? 2 + (size_t)cop_rng_below(&rng, L1_K - 1) : 1;
 	p->lambda = pow(10.0, 2.0 * cop_rng_unit(&rng) - 1.5);
 	for (size_t i = 0; i < L1_P; i++)
@@ -64,6 +66,11 @@ static inline void l1_draw(l1_problem *p, l1_kind kind, uint64_t seed, double sh
 	p->sign[1] = -1;
 	p->label[0] = 0;
 	p->label[1] = 1;
+}
+
+static inline void l1_draw(l1_problem *p, l1_kind kind, uint64_t seed, double share, double offset)
+{
+	l1_draw_sized(p, kind, seed, share, offset, 0, 0);
 }
 
 /* Loss of row i's predictions a, and its derivatives by them. */
@@ -184,7 +191,7 @@ static inline double l1_reference(const l1_problem *p)
 	double t = 1.0;
 	double momentum = 1.0;
 	double objective = HUGE_VAL;
-	for (unsigned step = 0; step < 20000; step++) {
+	for (unsigned step = 0; step < 6000; step++) {
 		double loss = l1_loss(p, ahead, gradient);
 		while (l1_proximal(p, ahead, gradient, loss, t, next) > 1e-12 * fabs(loss))
 			t *= 0.7;
@@ -195,7 +202,7 @@ static inline double l1_reference(const l1_problem *p)
 			ahead[i] = next[i] + share * (next[i] - v[i]);
 			v[i] = next[i];
 		}
-		bool done = fabs(objective - now) <= 1e-13 * now && momentum > 50.0;
+		bool done = fabs(objective - now) <= 1e-10 * now && momentum > 20.0;
 		momentum = later;
 		objective = now;
 		if (done)

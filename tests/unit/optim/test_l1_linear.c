@@ -91,7 +91,7 @@ static void test_linear_bad_start_is_never_made_worse(void **state)
 	(void)state;
 	cop_rng rng;
 	cop_rng_init(&rng, 3, 3);
-	for (uint64_t seed = 0; seed < 60; seed++) {
+	for (uint64_t seed = 0; seed < 30; seed++) {
 		float w[L1_D];
 		float b = (float)(20.0 * cop_rng_normal(&rng));
 		cop_l1_report report;
