@@ -229,7 +229,7 @@ static cop_err iterate(sweep *s, const cop_progress *progress, double *history, 
 			cop_tao_undo_forget(s->state);
 			cop_tao_undo_begin(s->state);
 		}
-		stale = before - now > set->tolerance * before ? 0 : stale + 1;
+		stale = before - now > set->tolerance * fabs(before) ? 0 : stale + 1;
 		if (careful && stale > 0)
 			break;
 	}

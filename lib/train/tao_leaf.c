@@ -101,6 +101,40 @@ static double sums(const cop_tao_state *state, const uint32_t *rows, size_t n, d
 	return total;
 }
 
+typedef struct counted {
+	uint32_t class;
+	double weight;
+} counted;
+
+static int by_weight(const void *a, const void *b)
+{
+	const counted *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return (x->class > y->class) - (x->class < y->class);
+}
+
+/* Softmax leaves know only so many classes: the sums of all but the most frequent become 0. */
+static cop_err keep_most(const cop_tao_state *state, double *sum)
+{
+	size_t most = state->set->leaf_classes;
+	counted *count;
+
+	if (state->set->leaves == COP_TAO_CONSTANT || state->sample->task != COP_TASK_CLASSES || most == 0)
+		return COP_OK;
+	count = cop_mem_alloc(state->outputs, sizeof *count);
+	if (count == NULL)
+		return COP_ENOMEM;
+	for (uint32_t k = 0; k < state->outputs; k++)
+		count[k] = (counted){ k, sum[k] };
+	qsort(count, state->outputs, sizeof *count, by_weight);
+	for (size_t r = most; r < state->outputs; r++)
+		sum[count[r].class] = 0;
+	cop_mem_free(count);
+	return COP_OK;
+}
+
 cop_err cop_tao_constant(
         const cop_tao_state *state, const uint32_t *rows, size_t n, float *bias, uint32_t *choice, bool *any)
 {
@@ -113,12 +147,18 @@ cop_err cop_tao_constant(
 	double total = sums(state, rows, n, sum);
 	*any = total > 0;
 	*choice = 0;
+	err = keep_most(state, sum);
+	if (state->sample->task == COP_TASK_CLASSES) {
+		total = 0;
+		for (size_t k = 0; k < state->outputs; k++)
+			total += sum[k];
+	}
 	for (uint32_t k = 0; k < state->outputs; k++) {
 		bias[k] = total > 0 ? (float)(sum[k] / total) : 0;
 		if (least ? bias[k] < bias[*choice] : bias[k] > bias[*choice])
 			*choice = k;
 	}
-	if (*any && state->set->loss == COP_TAO_ABSOLUTE)
+	if (err == COP_OK && *any && state->set->loss == COP_TAO_ABSOLUTE)
 		err = medians(state, rows, n, bias);
 	cop_mem_free(sum);
 	return err;
@@ -339,51 +379,22 @@ static cop_err fit_lassos(
 
 /* ---- classes: softmax ---- */
 
-typedef struct counted {
-	uint32_t class;
-	double weight;
-} counted;
-
-static int by_weight(const void *a, const void *b)
-{
-	const counted *x = a, *y = b;
-
-	if (x->weight != y->weight)
-		return x->weight > y->weight ? -1 : 1;
-	return (x->class > y->class) - (x->class < y->class);
-}
-
-static int by_class(const void *a, const void *b)
-{
-	const counted *x = a, *y = b;
-
-	return (x->class > y->class) - (x->class < y->class);
-}
-
 /* The classes of the leaf's rows, at most set->leaf_classes of them, the most frequent. */
 static cop_err choose_classes(const cop_tao_state *state, const uint32_t *rows, size_t n, dense_leaf *l)
 {
-	counted *count = cop_mem_alloc(state->outputs, sizeof *count);
-	size_t most = state->set->leaf_classes > 0 ? state->set->leaf_classes : state->outputs;
+	double *sum = cop_mem_alloc(state->outputs, sizeof *sum);
+	cop_err err = COP_ENOMEM;
 
 	l->output = cop_mem_alloc(state->outputs, sizeof *l->output);
-	if (count == NULL || l->output == NULL) {
-		cop_mem_free(count);
-		return COP_ENOMEM;
+	if (sum != NULL && l->output != NULL) {
+		sums(state, rows, n, sum);
+		err = keep_most(state, sum);
 	}
-	for (uint32_t k = 0; k < state->outputs; k++)
-		count[k].class = k;
-	for (size_t i = 0; i < n; i++)
-		count[state->sample->label[cop_sample_row(state->sample, rows[i])]].weight +=
-		        cop_tao_weight(state, rows[i]);
-	qsort(count, state->outputs, sizeof *count, by_weight);
-	while (l->rows < most && l->rows < state->outputs && count[l->rows].weight > 0)
-		l->rows++;
-	qsort(count, l->rows, sizeof *count, by_class);
-	for (size_t r = 0; r < l->rows; r++)
-		l->output[r] = count[r].class;
-	cop_mem_free(count);
-	return COP_OK;
+	for (uint32_t k = 0; k < state->outputs && err == COP_OK; k++)
+		if (sum[k] > 0)
+			l->output[l->rows++] = k;
+	cop_mem_free(sum);
+	return err;
 }
 
 /* Of rows[0..n), those of the leaf's classes, with the place of their class in label. */
