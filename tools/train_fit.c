@@ -100,7 +100,7 @@ static cop_err fit_cart(const fit *f, const cop_sample *sample, cop_pool *pool, 
 	set.max_depth = whole_or(f, COP_KNOB_HEIGHT, set.max_depth);
 	set.min_leaf = knob_or(f, COP_KNOB_MIN_LEAF, set.min_leaf);
 	set.features = (size_t)knob_or(f, COP_KNOB_FEATURES, (double)set.features);
-	set.complexity = knob_or(f, COP_KNOB_COMPLEXITY, f->forest ? 0.0 : set.complexity);
+	set.complexity = knob_or(f, COP_KNOB_COMPLEXITY, f->forest ? 0.0 : -1.0);
 	set.folds = whole_or(f, COP_KNOB_FOLDS, set.folds);
 	return cop_cart_fit(&set, sample, pool, rng, out);
 }
@@ -266,10 +266,11 @@ static cop_err dgt_settings(const fit *f, const cop_sample *sample, cop_dgt_fit_
 	set->l1 = knob_or(f, COP_KNOB_L1, f->job->knobs.given[COP_KNOB_L2] ? 0.0 : set->l1);
 	set->l2 = knob_or(f, COP_KNOB_L2, f->job->knobs.given[COP_KNOB_L1] ? 0.0 : set->l2);
 	set->regularise_one = set->regularise_one || f->forest;
-	set->shared_bias = knob_or(f, COP_KNOB_SHARED_BIAS, set->shared_bias) > 0.0;
-	set->scaled_quantiser = knob_or(f, COP_KNOB_SCALED_QUANTISER, set->scaled_quantiser) > 0.0;
+	set->shared_bias = knob_or(f, COP_KNOB_SHARED_BIAS, 1.0) > 0.0;
 	set->product_paths = knob_or(f, COP_KNOB_PRODUCT_PATHS, set->product_paths) > 0.0;
 	set->anneal = knob_or(f, COP_KNOB_ANNEAL, set->anneal) > 0.0;
+	bool paper = set->product_paths || set->anneal; /* ablations are of the paper's own form */
+	set->scaled_quantiser = knob_or(f, COP_KNOB_SCALED_QUANTISER, paper ? 0.0 : 1.0) > 0.0;
 	set->anneal_first = knob_or(f, COP_KNOB_ANNEAL_FIRST, set->anneal_first);
 	set->anneal_last = knob_or(f, COP_KNOB_ANNEAL_LAST, set->anneal_last);
 	if (!f->job->knobs.given[COP_KNOB_LOSS])

@@ -23,6 +23,7 @@ static const char *const start_words[] = { "random", "cart", NULL };
 static const char *const order_words[] = { "root-first", "leaves-first", NULL };
 static const char *const gradients_words[] = { "cheaper", "collapsed", "layered", NULL };
 static const char *const optimiser_words[] = { "sgd", "momentum", "rmsprop", "adagrad", "adam", NULL };
+static const char *const switch_words[] = { "off", "on", NULL };
 static const char *const forest_words[] = { "bagging", "adaboost", "gradient", NULL };
 
 static const knob knobs[COP_KNOBS] = {
@@ -72,9 +73,10 @@ static const knob knobs[COP_KNOBS] = {
 	[COP_KNOB_L1] = { "l1", NUMBER, COP_FOR_DGT, 0, 1e3, NULL, "lambda_1, on the layers' weights" },
 	[COP_KNOB_L2] = { "l2", NUMBER, COP_FOR_DGT, 0, 1e3, NULL, "lambda_2; not both" },
 	[COP_KNOB_HUBER] = { "huber", NUMBER, COP_FOR_DGT, 1e-9, 1e9, NULL, "where the Huber loss turns linear" },
-	[COP_KNOB_SHARED_BIAS] = { "shared-bias", FLAG, COP_FOR_DGT, 0, 1, NULL, "one trained scalar in all leaves" },
-	[COP_KNOB_SCALED_QUANTISER] = { "scaled-quantiser", FLAG, COP_FOR_DGT, 0, 1, NULL,
-	        "quantiser of scale mean |a|" },
+	[COP_KNOB_SHARED_BIAS] = { "shared-bias", WORD, COP_FOR_DGT, 0, 0, switch_words,
+	        "one trained scalar in all leaves, as in the authors' program (default on)" },
+	[COP_KNOB_SCALED_QUANTISER] = { "scaled-quantiser", WORD, COP_FOR_DGT, 0, 0, switch_words,
+	        "quantiser of scale mean |a|, likewise (default on)" },
 	[COP_KNOB_PRODUCT_PATHS] = { "product-paths", FLAG, COP_FOR_DGT, 0, 1, NULL,
 	        "ablation: product form of paths" },
 	[COP_KNOB_ANNEAL] = { "anneal", FLAG, COP_FOR_DGT, 0, 1, NULL,

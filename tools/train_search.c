@@ -9,8 +9,11 @@
 #define MOST_VALUES 12
 #define FEWER_TREES 5 /* of a forest, while searching */
 
+enum { CLASSES = 1, VALUES = 2, BOTH = 3 };
+
 typedef struct candidates {
 	unsigned learners; /* COP_FOR_... */
+	unsigned tasks;
 	cop_knob knob;
 	size_t count;
 	double value[MOST_VALUES];
@@ -18,17 +21,19 @@ typedef struct candidates {
 
 /* In the order in which they matter most. */
 static const candidates lists[] = {
-	{ COP_FOR_CART, COP_KNOB_HEIGHT, 6, { 4, 6, 8, 10, 14, 20 } },
-	{ COP_FOR_CART, COP_KNOB_MIN_LEAF, 4, { 1, 3, 10, 30 } },
-	{ COP_FOR_TAO, COP_KNOB_ALPHA, 9, { 1e-3, 1e-2, 0.03, 0.1, 0.3, 1, 3, 10, 30 } },
-	{ COP_FOR_TAO, COP_KNOB_HEIGHT, 8, { 3, 4, 5, 6, 7, 8, 9, 11 } },
-	{ COP_FOR_TAO, COP_KNOB_LEAF_ALPHA, 8, { 1e-3, 1e-2, 0.03, 0.1, 0.3, 1, 3, 10 } },
-	{ COP_FOR_TAO, COP_KNOB_ITERATIONS, 3, { 20, 30, 40 } },
-	{ COP_FOR_DGT, COP_KNOB_HEIGHT, 5, { 2, 4, 6, 8, 10 } },
-	{ COP_FOR_DGT, COP_KNOB_LAYERS, 2, { 1, 3 } },
-	{ COP_FOR_DGT, COP_KNOB_MOMENTUM, 3, { 0, 0.3, 0.8 } },
-	{ COP_FOR_DGT, COP_KNOB_EPOCHS, 4, { 50, 100, 200, 400 } },
-	{ COP_FOR_DGT, COP_KNOB_L1, 5, { 0, 1e-6, 5e-6, 1e-5, 5e-5 } },
+	{ COP_FOR_CART, BOTH, COP_KNOB_HEIGHT, 6, { 4, 6, 8, 10, 14, 20 } },
+	{ COP_FOR_CART, BOTH, COP_KNOB_MIN_LEAF, 4, { 1, 3, 10, 30 } },
+	{ COP_FOR_TAO, CLASSES, COP_KNOB_ALPHA, 8, { 1e-2, 0.03, 0.1, 0.3, 1, 3, 10, 30 } },
+	{ COP_FOR_TAO, VALUES, COP_KNOB_ALPHA, 8, { 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3 } },
+	{ COP_FOR_TAO, BOTH, COP_KNOB_HEIGHT, 8, { 3, 4, 5, 6, 7, 8, 9, 11 } },
+	{ COP_FOR_TAO, CLASSES, COP_KNOB_LEAF_ALPHA, 7, { 0.03, 0.1, 0.3, 1, 3, 10, 30 } },
+	{ COP_FOR_TAO, VALUES, COP_KNOB_LEAF_ALPHA, 8, { 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3 } },
+	{ COP_FOR_TAO, BOTH, COP_KNOB_ITERATIONS, 3, { 20, 30, 40 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_HEIGHT, 5, { 2, 4, 6, 8, 10 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_LAYERS, 2, { 1, 3 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_MOMENTUM, 3, { 0, 0.3, 0.8 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_EPOCHS, 4, { 50, 100, 200, 400 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_L1, 5, { 0, 1e-6, 5e-6, 1e-5, 5e-5 } },
 };
 
 typedef struct searching {
@@ -110,7 +115,9 @@ static cop_err try_list(
 
 static bool wanted(const candidates *list, const cop_train_job *job)
 {
-	if ((list->learners & cop_train_learner_for(job->learner)) == 0 || job->knobs.given[list->knob])
+	unsigned task = job->rows->classes > 0 ? CLASSES : VALUES;
+	if ((list->learners & cop_train_learner_for(job->learner)) == 0 || (list->tasks & task) == 0 ||
+	        job->knobs.given[list->knob])
 		return false;
 	if (list->knob == COP_KNOB_ALPHA && job->alphas > 1)
 		return false;
