@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/stream.h"
+#include "tree/tree_words.h"
 
 typedef struct share {
 	size_t feature;
@@ -74,10 +75,11 @@ static cop_err importance_json(const cop_trained *model, const share *shares, si
 static void importance_text(const cop_trained *model, const share *shares, size_t d, cop_bytes *out)
 {
 	for (size_t i = 0; i < d && shares[i].share > 0.0; i++) {
-		char line[320];
-		int length = snprintf(line, sizeof line, "%8.4f  %.300s\n", shares[i].share,
-		        cop_preparation_feature(model->preparation, shares[i].feature));
-		cop_bytes_put(out, line, (size_t)length);
+		char number[32];
+		int length = snprintf(number, sizeof number, "%8.4f  ", shares[i].share);
+		cop_bytes_put(out, number, (size_t)length);
+		cop_tree_words_clean(cop_preparation_feature(model->preparation, shares[i].feature), out);
+		cop_bytes_put(out, "\n", 1);
 	}
 }
 
@@ -115,6 +117,8 @@ cop_err cop_inspect_trained_show(const cop_inspect_trained *in, const cop_bytes 
 	if (err == COP_ENOTFOUND)
 		cop_diag_set(diag, in->path, 0, 0, "no tree %zu, it has %zu", in->settings.tree,
 		        cop_trees_count(model->trees));
+	else if (err == COP_EINVAL && in->settings.function != NULL)
+		cop_diag_set(diag, in->path, 0, 0, "'%s' cannot name a function of C", in->settings.function);
 	else if (err != COP_OK)
 		cop_diag_set(diag, in->path, 0, 0, "%s", cop_err_text(err));
 	else

@@ -139,17 +139,22 @@ static cop_err tao_settings(const fit *f, const cop_sample *sample, cop_tao_sett
 	return tao_loss(f, sample, &set->loss);
 }
 
-/* The start that the knob asks for: a pruned CART tree, or NULL for a random one. */
-static cop_err tao_start(const fit *f, const cop_sample *sample, cop_pool *pool, cop_rng *rng, cop_tree **out)
+static cop_err cart_start(const fit *f, const cop_sample *sample, cop_pool *pool, cop_rng *rng, cop_tree **out)
 {
 	cop_cart_settings set;
-	*out = NULL;
-	if (f->job->start != NULL || knob_or(f, COP_KNOB_START, COP_START_RANDOM) < COP_START_CART)
-		return COP_OK;
 	cop_cart_defaults(&set);
 	set.max_depth = whole_or(f, COP_KNOB_HEIGHT, set.max_depth);
 	set.complexity = 0.0;
 	return cop_cart_fit(&set, sample, pool, rng, out);
+}
+
+/* The start that the knob asks for: a CART tree, or NULL for a random one. */
+static cop_err tao_start(const fit *f, const cop_sample *sample, cop_pool *pool, cop_rng *rng, cop_tree **out)
+{
+	*out = NULL;
+	if (f->job->start != NULL || knob_or(f, COP_KNOB_START, COP_START_RANDOM) < COP_START_CART)
+		return COP_OK;
+	return cart_start(f, sample, pool, rng, out);
 }
 
 static cop_err tao_once(const fit *f, const cop_tao_settings *set, const cop_sample *sample, const cop_tree *start,
@@ -225,6 +230,21 @@ static cop_err tao_along_path(
 	return err;
 }
 
+/* From random splits, all leaves may have the same majority, and then no row cares where it goes: of rare classes, say.
+ * CART's splits tell classes apart. */
+static cop_err once_more(const fit *f, const cop_tao_settings *set, const cop_sample *sample, cop_pool *pool,
+        cop_rng *rng, cop_tree **out)
+{
+	cop_tree *start = NULL;
+	cop_tree_free(*out);
+	*out = NULL;
+	cop_err err = cart_start(f, sample, pool, rng, &start);
+	if (err == COP_OK)
+		err = tao_once(f, set, sample, start, pool, rng, out);
+	cop_tree_free(start);
+	return err;
+}
+
 static cop_err fit_tao(const fit *f, const cop_sample *sample, cop_pool *pool, cop_rng *rng, cop_tree **out)
 {
 	cop_tao_settings set;
@@ -237,6 +257,9 @@ static cop_err fit_tao(const fit *f, const cop_sample *sample, cop_pool *pool, c
 	err = tao_start(f, sample, pool, rng, &start);
 	if (err == COP_OK)
 		err = tao_once(f, &set, sample, start != NULL ? start : f->job->start, pool, rng, out);
+	bool chosen = f->job->start != NULL || f->job->knobs.given[COP_KNOB_START];
+	if (err == COP_OK && !chosen && cop_tree_leaves(*out) == 1)
+		err = once_more(f, &set, sample, pool, rng, out);
 	cop_tree_free(start);
 	return err;
 }
