@@ -321,6 +321,7 @@ static const cop_bench_shape usual[] = {
 	{ .d = 4096, .trees = 1, .height = 8 },
 	{ .d = 54, .trees = 16, .height = 4 },
 	{ .d = 54, .trees = 64, .height = 4 },
+	{ .d = 4096, .block = 16 },
 	{ .d = 4096, .block = 64 },
 	{ .d = 256, .block = 256 },
 	{ .d = 10, .sparse = true, .trees = 1, .height = 6 },
@@ -359,7 +360,10 @@ static cop_err bench_whole(const report *r)
 	cop_err err = COP_OK;
 	for (size_t i = 0; i < sizeof inputs / sizeof *inputs && err == COP_OK; i++) {
 		err = bench_trees(r, inputs[i], false);
-		cop_bench_shape shape = { .d = inputs[i], .block = 64 };
+		cop_bench_shape shape = { .d = inputs[i], .block = COP_KERNEL_LANES };
+		if (err == COP_OK && shape.d >= shape.block)
+			err = bench_shape(r, &shape);
+		shape.block = 64;
 		if (err == COP_OK)
 			err = bench_shape(r, &shape);
 		shape.block = cop_kernel_pad(inputs[i]);

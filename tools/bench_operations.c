@@ -48,7 +48,8 @@ static size_t weights_of(const cop_bench_case *c) { return c->shape.d * c->n; }
 static bool has_trees(const cop_bench_shape *shape) { return shape->trees > 0; }
 static bool has_dense_trees(const cop_bench_shape *shape) { return shape->trees > 0 && !shape->sparse; }
 static bool has_one_tree(const cop_bench_shape *shape) { return shape->trees == 1 && !shape->sparse; }
-static bool has_blocks(const cop_bench_shape *shape) { return shape->block > 0; }
+static bool has_short_blocks(const cop_bench_shape *shape) { return shape->block == COP_KERNEL_LANES; }
+static bool has_blocks(const cop_bench_shape *shape) { return shape->block > COP_KERNEL_LANES; }
 
 const uint32_t *cop_bench_case_draw(cop_bench_case *c) { return c->index + c->draw++ % COP_BENCH_DRAWS * c->shape.d; }
 
@@ -173,6 +174,22 @@ static void downdate_by_blas(cop_bench_case *c, size_t at, size_t rows)
 
 static void downdate_blas(cop_bench_case *c) { every_block(c, downdate_by_blas); }
 
+/* P x, xT P x and what they take off P, of each whole block. */
+static cop_bench_cost step_cost(const cop_bench_case *c)
+{
+	size_t inputs = c->shape.d / COP_KERNEL_LANES * COP_KERNEL_LANES;
+	size_t floats = inputs * c->n;
+	return (cop_bench_cost){ .flops = 4.0 * (double)floats + 3.0 * (double)inputs,
+		.floats = floats,
+		.ways = 1,
+		.update = { c->w } };
+}
+
+static void step(cop_bench_case *c)
+{
+	c->kernel->shrink(c->shape.d / COP_KERNEL_LANES, c->x, c->w, c->s, c->s + c->shape.d);
+}
+
 static const cop_bench_operation operations[] = {
 	{ "forward", has_trees, forward_cost, forward, gemv },
 	{ "backward", has_dense_trees, backward_cost, backward, NULL },
@@ -181,6 +198,7 @@ static const cop_bench_operation operations[] = {
 	{ "rmsprop", has_one_tree, rmsprop_cost, rmsprop, NULL },
 	{ "P x", has_blocks, forward_cost, product, product_blas },
 	{ "P - v v'", has_blocks, rank1_cost, downdate, downdate_blas },
+	{ "P, step", has_short_blocks, step_cost, step, NULL },
 };
 
 const cop_bench_operation *cop_bench_operation_at(size_t i)
@@ -204,7 +222,7 @@ void cop_bench_case_free(cop_bench_case *c)
 static bool allocate(cop_bench_case *c)
 {
 	const cop_bench_shape *shape = &c->shape;
-	size_t second = shape->block > 0 ? 0 : c->rows * c->n;
+	size_t second = shape->block > 0 ? 2 * shape->d : c->rows * c->n;
 	c->w = cop_mem_alloc(c->rows * c->n, sizeof *c->w);
 	c->s = cop_mem_alloc(second, sizeof *c->s);
 	c->x = cop_mem_alloc(cop_kernel_pad(shape->d), sizeof *c->x);
@@ -260,6 +278,8 @@ cop_err cop_bench_case_new(const cop_bench_shape *shape, const cop_kernel *kerne
 		if (shape->block == 0 && !shape->sparse)
 			c->gradient[i] = 1e-3F * (float)(i % 5);
 	}
+	for (size_t i = 0; has_short_blocks(shape) && i < c->rows * c->n; i++) /* P as it begins */
+		c->w[i] = i % c->n == i / c->n % c->n ? 1.0F : 0.0F;
 	if (shape->sparse)
 		draw_rows(c, &rng);
 	*out = c;

@@ -55,10 +55,11 @@ typedef struct cop_kernel {
 	 * count rows; 0 where the variance is none: not above 1e-12 mean^2, or so small that a float cannot hold 1 /
 	 * sd. */
 	void (*standardise)(size_t d, double count, const double *mean, const double *m2, float *shift, float *scale);
-	/* A step of recursive least squares on a symmetric block of COP_KERNEL_LANES x COP_KERNEL_LANES: k = P x, s =
-	 * xᵀ k, P -= k kᵀ / (1 + s), which leaves it symmetric bit for bit. Returns s; P stays as it is when s is
+	/* A step of recursive least squares on each of `blocks` symmetric blocks of COP_KERNEL_LANES x
+	 * COP_KERNEL_LANES, which lie behind one another as their parts of x and k do: k = P x, s = xᵀ k, P -= k kᵀ /
+	 * (1 + s), which leaves them symmetric bit for bit. spread[b] = s; a block stays as it is when its s is
 	 * negative, infinite or NaN. x needs no alignment. */
-	float (*shrink)(const float *x, float *p, float *k);
+	void (*shrink)(size_t blocks, const float *x, float *p, float *k, float *spread);
 	/* y[i] = scale factor x[i], factor x[i] cut to +-bound first. In whole lanes: up to COP_KERNEL_LANES - 1
 	 * entries after x's and y's n are read and written too. No alignment needed; y may follow x. */
 	void (*products)(size_t n, float factor, const float *x, float bound, float scale, float *y);

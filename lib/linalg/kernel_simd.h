@@ -9,30 +9,10 @@
 #include <string.h>
 
 #include "linalg/kernel.h"
+#include "linalg/kernel_lanes.h"
+#include "linalg/kernel_trees.h"
 
-#if defined(__AVX512F__) || defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
-#ifdef __AVX512F__
-#define LANES 16
-#elif defined(__AVX2__)
-#define LANES 8
-#else
-#define LANES 4
-#endif
-#define WIDE  8
-#define SPLIT (COP_KERNEL_LANES / LANES) /* vecs that a dot product's lanes take */
-
-typedef float vec __attribute__((vector_size(4 * LANES)));
-typedef int32_t mask __attribute__((vector_size(4 * LANES))); /* all bits of a lane, or none */
-typedef float vec_any __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
-typedef float vec_block __attribute__((vector_size(4 * LANES), aligned(4 * LANES), may_alias));
-
-#define LOAD(p)     (*(const vec_block *)(p))
-#define LOAD_ANY(p) (*(const vec_any *)(p))
-#define STORE(p, v) (*(vec_block *)(p) = (v))
-#define INLINE      static inline __attribute__((always_inline))
+#define WIDE 8
 
 /* 1/sqrt(v) and 1/v, v in [FLT_MIN, FLT_MAX], by the processor's estimates where it has them: 14 bits (AVX-512) or 11
  * (AVX2). They only scale steps, whose length nobody knows to three digits. */
@@ -74,14 +54,28 @@ INLINE vec capped(vec v)
 #endif
 }
 
+/* Sum over COP_KERNEL_LANES lanes, by halves. */
 INLINE float fold(const vec *v)
 {
+#if defined(__AVX512F__) || defined(__AVX2__)
+#ifdef __AVX512F__
+	__m512 all = (__m512)v[0];
+	__m256 eight = _mm256_add_ps(
+	        _mm512_castps512_ps256(all), _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(all), 1)));
+#else
+	__m256 eight = _mm256_add_ps((__m256)v[0], (__m256)v[1]);
+#endif
+	__m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+	__m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+	return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
+#else
 	float lane[COP_KERNEL_LANES];
 	memcpy(lane, v, sizeof lane);
 	for (int half = COP_KERNEL_LANES / 2; half > 0; half /= 2)
 		for (int i = 0; i < half; i++)
 			lane[i] += lane[i + half];
 	return lane[0];
+#endif
 }
 
 INLINE void dot_block(const float *x, const float *y, vec *sum)
@@ -402,202 +396,6 @@ static void rmsprop(size_t n, const cop_kernel_rmsprop *constants, const float *
 	memcpy(s + i, tail[2], bytes);
 }
 
-/* Nodes of one level, their children's values side by side. */
-INLINE void gather_level(
-        size_t nodes, float p, const float *restrict a, const float *restrict child, float *restrict out)
-{
-	float q = 1.0f - p;
-#pragma omp simd
-	for (size_t i = 0; i < nodes; i++) {
-		float left = child[2 * i];
-		float right = child[2 * i + 1];
-		out[i] = a[i] >= 0.0f ? q * left + p * right : p * left + q * right;
-	}
-}
-
-/* da holds P on entry, the gradient on exit; p_child (NULL under the last level) gets the children's P. */
-INLINE void spread_level(size_t nodes, float p, float root, const float *restrict a, const float *restrict child,
-        float *restrict da, float *restrict p_child)
-{
-	float q = 1.0f - p;
-#pragma omp simd
-	for (size_t i = 0; i < nodes; i++) {
-		float pr = da[i] * (a[i] >= 0.0f ? p : q);
-		float pl = da[i] * (a[i] >= 0.0f ? q : p);
-		float d = pr * (child[2 * i + 1] - root) - pl * (child[2 * i] - root);
-		if (p_child != NULL) {
-			p_child[2 * i] = pl;
-			p_child[2 * i + 1] = pr;
-		}
-		da[i] = fabsf(a[i]) <= 1.0f ? d : 0.0f;
-	}
-}
-
-/* Children side by side, taken apart and put together. */
-#if LANES == 16
-#define EVEN(x, y)  __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
-#define ODD(x, y)   __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
-#define FRONT(x, y) __builtin_shufflevector(x, y, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
-#define BACK(x, y)  __builtin_shufflevector(x, y, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-#elif LANES == 8
-#define EVEN(x, y)  __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14)
-#define ODD(x, y)   __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15)
-#define FRONT(x, y) __builtin_shufflevector(x, y, 0, 8, 1, 9, 2, 10, 3, 11)
-#define BACK(x, y)  __builtin_shufflevector(x, y, 4, 12, 5, 13, 6, 14, 7, 15)
-#else
-#define EVEN(x, y)  __builtin_shufflevector(x, y, 0, 2, 4, 6)
-#define ODD(x, y)   __builtin_shufflevector(x, y, 1, 3, 5, 7)
-#define FRONT(x, y) __builtin_shufflevector(x, y, 0, 4, 1, 5)
-#define BACK(x, y)  __builtin_shufflevector(x, y, 2, 6, 3, 7)
-#endif
-
-/* Lanes of yes where sign >= 0, of no elsewhere and where sign is NaN. */
-INLINE vec choose(vec sign, vec yes, vec no)
-{
-#ifdef __AVX512F__
-	__mmask16 chosen = _mm512_cmp_ps_mask((__m512)sign, _mm512_setzero_ps(), _CMP_GE_OQ);
-	return (vec)_mm512_mask_blend_ps(chosen, (__m512)no, (__m512)yes);
-#else
-	mask chosen = sign >= 0.0f;
-	return (vec)((chosen & (mask)yes) | (~chosen & (mask)no));
-#endif
-}
-
-/* gather_level and spread_level of whole vecs of nodes. */
-INLINE void gather_wide(size_t nodes, float p, const float *a, const float *child, float *out)
-{
-	vec agree = p - (vec){ 0 };
-	vec other = 1.0f - agree;
-	for (size_t i = 0; i < nodes; i += LANES) {
-		vec near = LOAD_ANY(child + 2 * i);
-		vec far = LOAD_ANY(child + 2 * i + LANES);
-		vec sign = LOAD_ANY(a + i);
-		*(vec_any *)(out + i) =
-		        choose(sign, other, agree) * EVEN(near, far) + choose(sign, agree, other) * ODD(near, far);
-	}
-}
-
-INLINE void spread_wide(
-        size_t nodes, float p, float root, const float *a, const float *child, float *da, float *p_child)
-{
-	vec agree = p - (vec){ 0 };
-	vec other = 1.0f - agree;
-	for (size_t i = 0; i < nodes; i += LANES) {
-		vec near = LOAD_ANY(child + 2 * i);
-		vec far = LOAD_ANY(child + 2 * i + LANES);
-		vec sign = LOAD_ANY(a + i);
-		vec share = LOAD_ANY(da + i);
-		vec right = share * choose(sign, agree, other);
-		vec left = share * choose(sign, other, agree);
-		vec d = right * (ODD(near, far) - root) - left * (EVEN(near, far) - root);
-		if (p_child != NULL) {
-			*(vec_any *)(p_child + 2 * i) = FRONT(left, right);
-			*(vec_any *)(p_child + 2 * i + LANES) = BACK(left, right);
-		}
-		vec size = (vec)((mask)sign & INT32_MAX);
-		*(vec_any *)(da + i) = choose(1.0f - size, d, (vec){ 0 });
-	}
-}
-
-INLINE void gather_any(size_t nodes, float p, const float *a, const float *child, float *out)
-{
-	if (nodes >= LANES)
-		gather_wide(nodes, p, a, child, out);
-	else
-		gather_level(nodes, p, a, child, out);
-}
-
-INLINE void spread_any(size_t nodes, float p, float root, const float *a, const float *child, float *da, float *p_child)
-{
-	if (nodes >= LANES)
-		spread_wide(nodes, p, root, a, child, da, p_child);
-	else
-		spread_level(nodes, p, root, a, child, da, p_child);
-}
-
-static void tree_backward(unsigned h, float p, const float *a, const float *u, float *work, float *da)
-{
-	size_t first = ((size_t)1 << (h - 1)) - 1;
-	gather_any(first + 1, p, a + first, u, work + first);
-	for (size_t nodes = (first + 1) / 2; nodes > 0; nodes /= 2)
-		gather_any(nodes, p, a + nodes - 1, work + 2 * nodes - 1, work + nodes - 1);
-	da[0] = 1.0f;
-	for (size_t nodes = 1; nodes <= first; nodes *= 2)
-		spread_any(nodes, p, work[0], a + nodes - 1, work + 2 * nodes - 1, da + nodes - 1, da + 2 * nodes - 1);
-	spread_any(first + 1, p, work[0], a + first, u, da + first, NULL);
-}
-
-/* Many trees: lane j of a node is tree j's. One node upwards, from its children side by side. */
-INLINE void gather_trees(size_t m, float p, const float *restrict a, const float *restrict child, float *restrict out)
-{
-	float q = 1.0f - p;
-#pragma omp simd
-	for (size_t j = 0; j < m; j++) {
-		float to_right = a[j] >= 0.0f ? p : q;
-		float to_left = a[j] >= 0.0f ? q : p;
-		out[j] = to_left * child[j] + to_right * child[m + j];
-	}
-}
-
-/* One node downwards: da holds P on entry, the gradient on exit; p_child as above. */
-INLINE void spread_trees(size_t m, float p, const float *restrict a, const float *restrict root,
-        const float *restrict child, float *restrict da, float *restrict p_child)
-{
-	float q = 1.0f - p;
-#pragma omp simd
-	for (size_t j = 0; j < m; j++) {
-		float pr = da[j] * (a[j] >= 0.0f ? p : q);
-		float pl = da[j] * (a[j] >= 0.0f ? q : p);
-		float d = pr * (child[m + j] - root[j]) - pl * (child[j] - root[j]);
-		if (p_child != NULL) {
-			p_child[j] = pl;
-			p_child[m + j] = pr;
-		}
-		da[j] = fabsf(a[j]) <= 1.0f ? d : 0.0f;
-	}
-}
-
-/* Levels one after the other, the nodes of each in the order of memory. */
-INLINE void backward_trees(unsigned h, size_t m, float p, const float *a, const float *u, float *work, float *da)
-{
-	size_t first = ((size_t)1 << (h - 1)) - 1; /* of the last level, whose children are leaves */
-	for (size_t t = first; t <= 2 * first; t++)
-		gather_trees(m, p, a + t * m, u + 2 * (t - first) * m, work + t * m);
-	for (size_t level = first; level > 0; level = (level - 1) / 2)
-		for (size_t t = (level - 1) / 2; t < level; t++)
-			gather_trees(m, p, a + t * m, work + (2 * t + 1) * m, work + t * m);
-	for (size_t j = 0; j < m; j++)
-		da[j] = 1.0f;
-	for (size_t t = 0; t < first; t++)
-		spread_trees(m, p, a + t * m, work, work + (2 * t + 1) * m, da + t * m, da + (2 * t + 1) * m);
-	for (size_t t = first; t <= 2 * first; t++)
-		spread_trees(m, p, a + t * m, work, u + 2 * (t - first) * m, da + t * m, NULL);
-}
-
-/* The usual numbers of trees are known when it is compiled. */
-static void trees_backward(unsigned h, size_t m, float p, const float *a, const float *u, float *work, float *da)
-{
-	switch (m) {
-	case 1:
-		tree_backward(h, p, a, u, work, da);
-		break;
-	case 8:
-		backward_trees(h, 8, p, a, u, work, da);
-		break;
-	case 16:
-		backward_trees(h, 16, p, a, u, work, da);
-		break;
-	case 32:
-		backward_trees(h, 32, p, a, u, work, da);
-		break;
-	case 64:
-		backward_trees(h, 64, p, a, u, work, da);
-		break;
-	default:
-		backward_trees(h, m, p, a, u, work, da);
-	}
-}
-
 static void standardise(size_t d, double count, const double *restrict mean, const double *restrict m2,
         float *restrict shift, float *restrict scale)
 {
@@ -614,33 +412,149 @@ static void standardise(size_t d, double count, const double *restrict mean, con
 	}
 }
 
-static float shrink(const float *x, float *p, float *k)
+#define SQUARE          ((size_t)COP_KERNEL_LANES * COP_KERNEL_LANES)
+#define GROUP_OF_BLOCKS 4 /* whose sums across lanes are folded at once */
+#define BEHIND          6 /* blocks that P - v v' is behind P x */
+#define RING            (2 * GROUP_OF_BLOCKS)
+
+/* Blocks in a row, v = k / sqrt(1 + s). While P x of one block is summed, v v' is taken off an earlier one, a row of
+ * each in turn: reads and writes overlap, and nobody waits for the root. A block is four to a page: were it a multiple
+ * of four behind, stores would hold up the loads. v of a group comes when the next one has begun, as its sums then are
+ * there. */
+typedef struct shrinking {
+	vec product[RING][SPLIT]; /* x[i] k[i] */
+	_Alignas(64) float v[RING][COP_KERNEL_LANES];
+} shrinking;
+
+/* Four floats, and again in each four lanes. */
+INLINE vec quad(const float *x)
 {
-	vec sum[2][SPLIT] = { { { 0 } } };
-	for (int j = 0; j < COP_KERNEL_LANES; j++)
-		for (int v = 0; v < SPLIT; v++)
-			sum[j % 2][v] += x[j] * LOAD(p + j * COP_KERNEL_LANES + v * LANES); /* P is symmetric */
-	vec product[SPLIT];
-	for (int v = 0; v < SPLIT; v++) {
-		sum[0][v] += sum[1][v];
-		STORE(k + v * LANES, sum[0][v]);
-		product[v] = sum[0][v] * LOAD_ANY(x + v * LANES);
+#ifdef __AVX512F__
+	return (vec)_mm512_broadcast_f32x4(_mm_loadu_ps(x));
+#elif defined(__AVX2__)
+	__m128 four = _mm_loadu_ps(x);
+	return (vec)_mm256_broadcast_ps(&four);
+#else
+	return LOAD_ANY(x);
+#endif
+}
+
+/* The i-th of them in all lanes. */
+#if LANES == 16
+#define OF_QUAD(q, i)                                                                                                  \
+	__builtin_shufflevector(q, q, i, i, i, i, 4 + i, 4 + i, 4 + i, 4 + i, 8 + i, 8 + i, 8 + i, 8 + i, 12 + i,      \
+	        12 + i, 12 + i, 12 + i)
+#elif LANES == 8
+#define OF_QUAD(q, i) __builtin_shufflevector(q, q, i, i, i, i, 4 + i, 4 + i, 4 + i, 4 + i)
+#else
+#define OF_QUAD(q, i) __builtin_shufflevector(q, q, i, i, i, i)
+#endif
+
+/* from - x y, fused where the processor can however it is compiled: the same on either side of the diagonal. */
+INLINE vec less_product(vec from, vec x, vec y)
+{
+#ifdef __AVX512F__
+	return (vec)_mm512_fnmadd_ps((__m512)x, (__m512)y, (__m512)from);
+#elif defined(__AVX2__)
+	return (vec)_mm256_fnmadd_ps((__m256)x, (__m256)y, (__m256)from);
+#else
+	return from - x * y;
+#endif
+}
+
+/* A row of P times x, added to sum; a row of `old`, less v[j] v. */
+INLINE void shrink_row(bool in, bool off, vec x, const float *p, vec *sum, vec vj, const vec *v, float *old)
+{
+	for (size_t i = 0; in && i < SPLIT; i++)
+		sum[i] += x * LOAD(p + i * LANES); /* P is symmetric */
+	for (size_t i = 0; off && i < SPLIT; i++)
+		STORE(old + i * LANES, less_product(LOAD(old + i * LANES), vj, v[i]));
+}
+
+/* `in`: k = P x of one block, and product; `off`: v v' off another one, `old`. What the other one asks for is not read.
+ */
+INLINE void shrink_block(
+        bool in, bool off, const float *x, const float *p, float *k, vec *product, const float *v, float *old)
+{
+	vec sum[4][SPLIT] = { { { 0 } } }; /* so that none waits for another's multiply-add */
+	vec whole[SPLIT] = { { 0 } };
+	for (size_t i = 0; off && i < SPLIT; i++)
+		whole[i] = LOAD(v + i * LANES);
+	for (size_t j = 0; j < COP_KERNEL_LANES; j += 4) {
+		vec xs = in ? quad(x + j) : (vec){ 0 };
+		vec vs = off ? quad(v + j) : (vec){ 0 };
+#define ROW(i)                                                                                                         \
+	shrink_row(in, off, OF_QUAD(xs, i), p + (j + (i)) * COP_KERNEL_LANES, sum[i], OF_QUAD(vs, i), whole,           \
+	        old + (j + (i)) * COP_KERNEL_LANES)
+		ROW(0);
+		ROW(1);
+		ROW(2);
+		ROW(3);
+#undef ROW
 	}
-	float spread = fold(product);
-	if (!(spread >= 0.0f && spread <= FLT_MAX))
-		return spread;
-	float root = 1.0f / sqrtf(1.0f + spread);
-	float share[COP_KERNEL_LANES];
-	for (int v = 0; v < SPLIT; v++) {
-		sum[0][v] *= root;
-		memcpy(share + v * LANES, &sum[0][v], sizeof(vec));
+	for (size_t i = 0; in && i < SPLIT; i++) {
+		vec of = (sum[0][i] + sum[1][i]) + (sum[2][i] + sum[3][i]);
+		STORE(k + i * LANES, of);
+		product[i] = of * LOAD_ANY(x + i * LANES);
 	}
-	for (int j = 0; j < COP_KERNEL_LANES; j++)
-		for (int v = 0; v < SPLIT; v++) {
-			float *at = p + j * COP_KERNEL_LANES + v * LANES;
-			STORE(at, LOAD(at) - share[j] * sum[0][v]);
+}
+
+/* fold() of each of a group. */
+INLINE void fold_group(vec (*v)[SPLIT], float *sum)
+{
+#ifdef __AVX512F__
+	__m512 a = (__m512)v[0][0], b = (__m512)v[1][0], c = (__m512)v[2][0], d = (__m512)v[3][0];
+	__m512 ab = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xee));
+	__m512 cd = _mm512_add_ps(_mm512_shuffle_f32x4(c, d, 0x44), _mm512_shuffle_f32x4(c, d, 0xee));
+	__m512 all = _mm512_add_ps(_mm512_shuffle_f32x4(ab, cd, 0x88), _mm512_shuffle_f32x4(ab, cd, 0xdd));
+	all = _mm512_add_ps(all, _mm512_permute_ps(all, 0x4e));
+	all = _mm512_add_ps(all, _mm512_permute_ps(all, 0xb1));
+	__m512i firsts = _mm512_setr_epi32(0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12);
+	_mm_storeu_ps(sum, _mm512_castps512_ps128(_mm512_permutexvar_ps(firsts, all)));
+#else
+	for (int b = 0; b < GROUP_OF_BLOCKS; b++)
+		sum[b] = fold(v[b]);
+#endif
+}
+
+/* v of the group of blocks from `first` on, of which there are `count`: 0 for a block that stays as it is. */
+INLINE void shrink_by(shrinking *s, size_t first, size_t count, const float *k, float *spread)
+{
+	float sum[GROUP_OF_BLOCKS], root[GROUP_OF_BLOCKS];
+	fold_group(s->product + first % RING, sum);
+	for (int b = 0; b < GROUP_OF_BLOCKS; b++)
+		root[b] = 1.0f / sqrtf(1.0f + sum[b]);
+	for (size_t b = 0; b < count; b++) {
+		bool sound = sum[b] >= 0.0f && sum[b] <= FLT_MAX;
+		spread[first + b] = sum[b];
+		for (size_t i = 0; i < COP_KERNEL_LANES; i += LANES) {
+			vec v = root[b] * LOAD(k + (first + b) * COP_KERNEL_LANES + i);
+			STORE(s->v[(first + b) % RING] + i, sound ? v : (vec){ 0 });
 		}
-	return spread;
+	}
+}
+
+static void shrink(size_t blocks, const float *x, float *p, float *k, float *spread)
+{
+	shrinking s;
+	memset(s.product, 0, sizeof s.product);
+	for (size_t b = 0; b < blocks; b++) {
+		const size_t at = b * COP_KERNEL_LANES;
+		float *const here = p + b * SQUARE;
+		vec *const product = s.product[b % RING];
+		if (b < BEHIND)
+			shrink_block(true, false, x + at, here, k + at, product, s.v[0], p);
+		else
+			shrink_block(true, true, x + at, here, k + at, product, s.v[(b - BEHIND) % RING],
+			        here - BEHIND * SQUARE);
+		if (b % GROUP_OF_BLOCKS == 0 && b > 0)
+			shrink_by(&s, b - GROUP_OF_BLOCKS, GROUP_OF_BLOCKS, k, spread);
+	}
+	size_t left = blocks % GROUP_OF_BLOCKS;
+	left = left > 0 || blocks == 0 ? left : GROUP_OF_BLOCKS;
+	shrink_by(&s, blocks - left, left, k, spread);
+	for (size_t b = blocks < BEHIND ? 0 : blocks - BEHIND; b < blocks; b++)
+		shrink_block(false, true, x, p, k, s.product[0], s.v[b % RING], p + b * SQUARE);
 }
 
 /* v, each lane kept within +-bound. */

@@ -26,9 +26,10 @@ struct cop_second_order {
 	float start; /* P begins as this times I */
 	float *w;
 	float *p;
-	float *px;   /* inputs, padded: P x */
-	float *more; /* side: v */
-	float *less; /* side: -v */
+	float *px;     /* inputs, padded: P x */
+	float *more;   /* side: v */
+	float *less;   /* side: -v */
+	float *spread; /* of each block */
 };
 
 bool cop_second_order_affordable(size_t inputs, size_t arms)
@@ -87,7 +88,9 @@ cop_err cop_second_order_new(
 	model->px = cop_mem_alloc(model->side > 0 ? cop_kernel_pad(inputs) + model->side : 0, sizeof(float));
 	model->more = cop_mem_alloc(model->side, sizeof(float));
 	model->less = cop_mem_alloc(model->side, sizeof(float));
-	if (model->w == NULL || model->p == NULL || model->px == NULL || model->more == NULL || model->less == NULL) {
+	model->spread = cop_mem_alloc(model->side > 0 ? inputs / model->side + 1 : 0, sizeof(float));
+	if (model->w == NULL || model->p == NULL || model->px == NULL || model->more == NULL || model->less == NULL ||
+	        model->spread == NULL) {
 		cop_second_order_free(model);
 		return COP_ENOMEM;
 	}
@@ -109,6 +112,7 @@ void cop_second_order_free(cop_second_order *model)
 	cop_mem_free(model->px);
 	cop_mem_free(model->more);
 	cop_mem_free(model->less);
+	cop_mem_free(model->spread);
 	cop_mem_free(model);
 }
 
@@ -184,14 +188,20 @@ static float take_in(cop_second_order *model, size_t rows, const float *x, float
 	return spread;
 }
 
-/* The same of a whole block of the size that has a kernel of its own. */
-static float take_in_short(cop_second_order *model, const float *x, float *p, float *k)
+/* The same of all whole blocks of the size that has a kernel of its own; the sum of their xᵀ P x. */
+static float take_in_short(cop_second_order *model, size_t blocks, const float *x, float *p)
 {
-	float spread = model->kernel->shrink(x, p, k);
-	if (is_sound(spread))
-		return spread;
-	restart(model, COP_KERNEL_LANES, p);
-	return model->kernel->shrink(x, p, k);
+	float sum = 0.0f;
+	model->kernel->shrink(blocks, x, p, model->px, model->spread);
+	for (size_t b = 0; b < blocks; b++) {
+		size_t at = b * COP_KERNEL_LANES;
+		if (!is_sound(model->spread[b])) {
+			restart(model, COP_KERNEL_LANES, p + at * COP_KERNEL_LANES);
+			model->kernel->shrink(1, x + at, p + at * COP_KERNEL_LANES, model->px + at, &model->spread[b]);
+		}
+		sum += model->spread[b];
+	}
+	return sum;
 }
 
 static cop_err learn_blocks(cop_second_order *model, const cop_row *x, size_t arm, float error)
@@ -201,11 +211,14 @@ static cop_err learn_blocks(cop_second_order *model, const cop_row *x, size_t ar
 	float spread = 1.0f;
 	if (!model->kernel->within(model->inputs, x->dense, LARGEST_INPUT))
 		return COP_EDIVERGED;
-	for (size_t at = 0; at < model->inputs; at += side) {
+	size_t at = 0;
+	if (side == COP_KERNEL_LANES) {
+		at = model->inputs / side * side;
+		spread += take_in_short(model, at / side, x->dense, p);
+	}
+	for (; at < model->inputs; at += side) {
 		size_t rows = model->inputs - at < side ? model->inputs - at : side;
-		bool is_short = rows == COP_KERNEL_LANES && side == COP_KERNEL_LANES;
-		spread += is_short ? take_in_short(model, x->dense + at, p + at * side, model->px + at)
-		                   : take_in(model, rows, x->dense + at, p + at * side, model->px + at);
+		spread += take_in(model, rows, x->dense + at, p + at * side, model->px + at);
 	}
 	float gain = error / spread;
 	float *restrict w = model->w + arm * model->jump;

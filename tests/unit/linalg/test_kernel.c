@@ -451,7 +451,9 @@ static void check_shrink(const cop_kernel *kernel, problem *p, size_t from, doub
 				product[i] += inverse[i][j] * (double)p->x[from + j];
 		for (size_t i = 0; i < SIDE; i++)
 			spread += product[i] * (double)p->x[from + i];
-		double told = (double)kernel->shrink(p->x + from, p->w, k);
+		float got = -1.0f;
+		kernel->shrink(1, p->x + from, p->w, k, &got);
+		double told = (double)got;
 		assert_true(fabs(told - spread) <= 1e-3 * (start + spread));
 		for (size_t i = 0; i < SIDE; i++) {
 			assert_true(fabs((double)k[i] - product[i]) <= 1e-3 * start);
@@ -488,9 +490,95 @@ static void test_shrink_without_sense_leaves_the_block_alone(void **state)
 				p->x[i] = c == 3 ? 1e30f : 1.0f;
 			p->w[0] = corner[c];
 			memcpy(p->w_before, p->w, SIDE * SIDE * sizeof *p->w);
-			float spread = kernel->shrink(p->x, p->w, p->a);
+			float spread = 0.0f;
+			kernel->shrink(1, p->x, p->w, p->a, &spread);
 			assert_false(spread >= 0.0f && spread <= FLT_MAX);
 			assert_memory_equal(p->w, p->w_before, SIDE * SIDE * sizeof *p->w);
+		}
+	}
+}
+
+#define MOST_BLOCKS 27
+
+/* Many blocks, one of them without sense, against each alone. */
+static void check_many_blocks(const cop_kernel *kernel, problem *p, size_t blocks)
+{
+	const size_t floats = MOST_BLOCKS * SIDE * SIDE;
+	float spread[MOST_BLOCKS], alone;
+	memset(p->w, 0, floats * sizeof *p->w);
+	for (size_t i = 0; i < MOST_BLOCKS * SIDE; i++)
+		p->w[i * SIDE + i % SIDE] = i == 5 * SIDE ? -100.0f : 1.0f;
+	for (int step = 0; step < 3; step++) {
+		fill(p, p->x, MOST_BLOCKS * SIDE, 1.0);
+		memcpy(p->w_before, p->w, floats * sizeof *p->w);
+		kernel->shrink(blocks, p->x, p->w, p->s, spread);
+		for (size_t b = 0; b < blocks; b++) {
+			kernel->shrink(1, p->x + b * SIDE, p->w_before + b * SIDE * SIDE, p->a, &alone);
+			assert_true(alone == spread[b]);
+			assert_memory_equal(p->a, p->s + b * SIDE, SIDE * sizeof *p->a);
+		}
+		assert_memory_equal(p->w, p->w_before, floats * sizeof *p->w);
+	}
+}
+
+static void test_shrink_of_many_blocks_equals_each_alone(void **state)
+{
+	for (size_t v = 0; v < COUNT(names); v++) {
+		const cop_kernel *kernel = cop_kernel_find(names[v]);
+		for (size_t blocks = 0; kernel != NULL && blocks <= MOST_BLOCKS; blocks++)
+			check_many_blocks(kernel, *state, blocks);
+	}
+}
+
+#define HIGHEST 12
+
+/* Gradients of one tree by their definition, in double: node t's U, then what P it is reached with. */
+static void tree_by_definition(unsigned h, double p, const float *a, const float *u, double *da)
+{
+	static double value[2 << HIGHEST], reached[2 << HIGHEST];
+	size_t n = ((size_t)1 << h) - 1;
+	for (size_t l = 0; l <= n; l++)
+		value[n + l] = (double)u[l];
+	for (size_t t = n; t-- > 0;) {
+		double right = a[t] >= 0.0f ? p : 1.0 - p;
+		value[t] = (1.0 - right) * value[2 * t + 1] + right * value[2 * t + 2];
+	}
+	reached[0] = 1.0;
+	for (size_t t = 0; t < n; t++) {
+		double right = a[t] >= 0.0f ? p : 1.0 - p;
+		reached[2 * t + 1] = reached[t] * (1.0 - right);
+		reached[2 * t + 2] = reached[t] * right;
+		da[t] = reached[2 * t + 2] * (value[2 * t + 2] - value[0]) -
+		        reached[2 * t + 1] * (value[2 * t + 1] - value[0]);
+		da[t] = fabsf(a[t]) <= 1.0f ? da[t] : 0.0;
+	}
+}
+
+/* Margins at the bounds and not a number among them; values far from 0, as leaves have once losses are. */
+static void test_tree_backward_every_height_equals_definition(void **state)
+{
+	static const float corner[] = { 0.0f, -0.0f, 1.0f, -1.0f, NAN, 1.0000001f, INFINITY };
+	static double want[2 << HIGHEST];
+	problem *p = *state;
+	for (unsigned h = 1; h <= HIGHEST; h++) {
+		size_t n = ((size_t)1 << h) - 1;
+		fill(p, p->g, n, 1.0);
+		fill(p, p->a, n + 1, 1.0);
+		for (size_t t = h; t < n; t += 11)
+			p->g[t] = corner[t % COUNT(corner)];
+		for (size_t l = 0; l <= n; l++)
+			p->a[l] += 3.0f;
+		tree_by_definition(h, (double)0.88f, p->g, p->a, want);
+		for (size_t v = 0; v < COUNT(names); v++) {
+			const cop_kernel *kernel = cop_kernel_find(names[v]);
+			p->s[n] = p->w[n] = -7.0f;
+			if (kernel != NULL)
+				kernel->tree_backward(h, 0.88f, p->g, p->a, p->w, p->s);
+			for (size_t t = 0; kernel != NULL && t < n; t++)
+				if (!(fabs((double)p->s[t] - want[t]) <= 4e-6))
+					fail_msg("%s h %u node %zu: %g, want %g", names[v], h, t, (double)p->s[t],
+					        want[t]);
+			assert_true(p->s[n] == -7.0f && p->w[n] == -7.0f); /* and nothing beyond them */
 		}
 	}
 }
@@ -543,6 +631,8 @@ int main(void)
 		cmocka_unit_test(test_rmsprop_and_within_every_length_equal_definition),
 		cmocka_unit_test(test_shrink_equals_inverse_and_stays_symmetric),
 		cmocka_unit_test(test_shrink_without_sense_leaves_the_block_alone),
+		cmocka_unit_test(test_shrink_of_many_blocks_equals_each_alone),
+		cmocka_unit_test(test_tree_backward_every_height_equals_definition),
 		cmocka_unit_test(test_products_every_length_equal_definition),
 		cmocka_unit_test(test_pad_rounds_up_to_lanes),
 	};
