@@ -15,6 +15,7 @@
 #define PASSES      4U    /* over columns, most in one step */
 #define PAYS        4.0   /* passes that making products of features may cost */
 #define HALVINGS    12U   /* of a step */
+#define FARTHEST    16.0F /* how far a cycle's way is followed, in cycles */
 #define SUFFICIENT  0.01  /* Armijo: share of the predicted fall */
 #define ROUNDING    1e-7  /* share of the loss that is not told from rounding */
 #define LEAST_SHARE 1e-6  /* of the largest gradient: violations below are rounding */
@@ -34,8 +35,9 @@ typedef struct fit {
 	float *most;                /* n: largest prediction of the row, as it was at the start of the cycle */
 	double *sum;                /* n: of e over classes */
 	float *sign, *odds, *trial; /* n: of the class at hand */
-	float *sorted;              /* classes: scratch */
-	float *w, *b;               /* what is fitted: classes x d, classes */
+	float *w_before, *b_before, *a_before; /* as w, b and a: at the start of the cycle, then the way since */
+	float *sorted;                         /* classes: scratch */
+	float *w, *b;                          /* what is fitted: classes x d, classes */
 	double lambda, unit;
 	double zero; /* objective at W = 0, the biases best */
 } fit;
@@ -46,7 +48,7 @@ static void fit_fini(fit *f)
 		cop_l1_gram_fini(&f->gram[k]);
 	cop_l1_model_fini(&f->model);
 	void *arrays[] = { f->gram, f->state, f->mass, f->weight, f->a, f->e, f->most, f->sum, f->sign, f->odds,
-		f->trial, f->sorted, f->w, f->b };
+		f->trial, f->sorted, f->w, f->b, f->w_before, f->b_before, f->a_before };
 	for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
 		cop_mem_free(arrays[i]);
 }
@@ -72,9 +74,13 @@ static cop_err fit_allocate(fit *f)
 	f->sorted = cop_mem_alloc(k, sizeof *f->sorted);
 	f->w = cop_mem_alloc(k * f->x->d, sizeof *f->w);
 	f->b = cop_mem_alloc(k, sizeof *f->b);
+	f->w_before = cop_mem_alloc(k * f->x->d, sizeof *f->w);
+	f->b_before = cop_mem_alloc(k, sizeof *f->b);
+	f->a_before = cop_mem_alloc(k * n, sizeof *f->a);
 	bool all = f->gram != NULL && f->state != NULL && f->mass != NULL && f->weight != NULL && f->a != NULL &&
 	           f->e != NULL && f->most != NULL && f->sum != NULL && f->sign != NULL && f->odds != NULL &&
-	           f->trial != NULL && f->sorted != NULL && f->w != NULL && f->b != NULL;
+	           f->trial != NULL && f->sorted != NULL && f->w != NULL && f->b != NULL && f->w_before != NULL &&
+	           f->b_before != NULL && f->a_before != NULL;
 	return all ? err : COP_ENOMEM;
 }
 
@@ -236,6 +242,52 @@ static cop_err improve(fit *f, size_t k, bool *moved)
 	return err;
 }
 
+static void add(size_t n, float t, const float *step, float *v)
+{
+#pragma omp simd
+	for (size_t i = 0; i < n; i++)
+		v[i] += t * step[i];
+}
+
+static void subtract(size_t n, const float *v, float *from_before)
+{
+#pragma omp simd
+	for (size_t i = 0; i < n; i++)
+		from_before[i] = v[i] - from_before[i];
+}
+
+static void keep(fit *f)
+{
+	memcpy(f->w_before, f->w, f->classes * f->x->d * sizeof *f->w);
+	memcpy(f->b_before, f->b, f->classes * sizeof *f->b);
+	memcpy(f->a_before, f->a, f->classes * f->stride * sizeof *f->a);
+}
+
+/* Goes t times what `before` holds by now, the way of the last cycle. Returns the objective there. */
+static double go_on(fit *f, float t)
+{
+	add(f->classes * f->x->d, t, f->w_before, f->w);
+	add(f->classes, t, f->b_before, f->b);
+	add(f->classes * f->stride, t, f->a_before, f->a);
+	return refresh(f);
+}
+
+/* Classes hinder one another, so that cycles take many small steps the same way: goes on that way for as long as it
+ * helps. Returns the objective. */
+static double extrapolate(fit *f, double objective)
+{
+	subtract(f->classes * f->x->d, f->w, f->w_before);
+	subtract(f->classes, f->b, f->b_before);
+	subtract(f->classes * f->stride, f->a, f->a_before);
+	for (float t = 1.0F; t <= FARTHEST; t *= 2.0F) {
+		double there = go_on(f, t);
+		if (!(there < objective))
+			return go_on(f, -t);
+		objective = there;
+	}
+	return objective;
+}
+
 /* Cycles until no class has anything to gain; *steps is their number. *objective is that of the start, then of what was
  * reached. */
 static cop_err descend(fit *f, unsigned max_steps, double *objective, unsigned *steps)
@@ -244,6 +296,7 @@ static cop_err descend(fit *f, unsigned max_steps, double *objective, unsigned *
 	while (*steps < max_steps && moved) {
 		moved = false;
 		centre_weights(f);
+		keep(f);
 		for (size_t k = 0; k < f->classes; k++) {
 			cop_err err = f->mass[k] > 0.0 ? improve(f, k, &moved) : COP_OK;
 			if (err != COP_OK)
@@ -251,6 +304,8 @@ static cop_err descend(fit *f, unsigned max_steps, double *objective, unsigned *
 		}
 		*objective = refresh(f);
 		*steps += moved;
+		if (moved && *steps > 1)
+			*objective = extrapolate(f, *objective);
 	}
 	return COP_OK;
 }
