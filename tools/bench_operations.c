@@ -179,10 +179,9 @@ static cop_bench_cost step_cost(const cop_bench_case *c)
 {
 	size_t inputs = c->shape.d / COP_KERNEL_LANES * COP_KERNEL_LANES;
 	size_t floats = inputs * c->n;
-	return (cop_bench_cost){ .flops = 4.0 * (double)floats + 3.0 * (double)inputs,
-		.floats = floats,
-		.ways = 1,
-		.update = { c->w } };
+	return (cop_bench_cost){
+		.flops = 4.0 * (double)floats + 3.0 * (double)inputs, .floats = floats, .ways = 1, .update = { c->w }
+	};
 }
 
 static void step(cop_bench_case *c)
