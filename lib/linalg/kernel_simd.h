@@ -537,7 +537,6 @@ INLINE void shrink_by(shrinking *s, size_t first, size_t count, const float *k, 
 static void shrink(size_t blocks, const float *x, float *p, float *k, float *spread)
 {
 	shrinking s;
-	memset(s.product, 0, sizeof s.product);
 	for (size_t b = 0; b < blocks; b++) {
 		const size_t at = b * COP_KERNEL_LANES;
 		float *const here = p + b * SQUARE;
@@ -550,9 +549,13 @@ static void shrink(size_t blocks, const float *x, float *p, float *k, float *spr
 		if (b % GROUP_OF_BLOCKS == 0 && b > 0)
 			shrink_by(&s, b - GROUP_OF_BLOCKS, GROUP_OF_BLOCKS, k, spread);
 	}
-	size_t left = blocks % GROUP_OF_BLOCKS;
-	left = left > 0 || blocks == 0 ? left : GROUP_OF_BLOCKS;
-	shrink_by(&s, blocks - left, left, k, spread);
+	for (size_t b = blocks; b % GROUP_OF_BLOCKS != 0; b++)
+		for (int i = 0; i < SPLIT; i++)
+			s.product[b % RING][i] = (vec){ 0 };
+	if (blocks > 0) {
+		size_t last = (blocks - 1) / GROUP_OF_BLOCKS * GROUP_OF_BLOCKS;
+		shrink_by(&s, last, blocks - last, k, spread);
+	}
 	for (size_t b = blocks < BEHIND ? 0 : blocks - BEHIND; b < blocks; b++)
 		shrink_block(false, true, x, p, k, s.product[0], s.v[b % RING], p + b * SQUARE);
 }
