@@ -109,18 +109,19 @@ static void assert_same_tree(const cop_tree *a, const cop_tree *b, bool same)
 	cop_bytes_fini(&other);
 }
 
-/* One full batch by plain SGD: starting weights drawn as the fit draws them, gradients by sums over all leaves. */
-static void check_step(problem *p, bool collapsed)
+enum {
+	H = 3,
+	NODES = 7,
+	LEAVES = 8,
+	D = 3,
+	WIDTH = 5,
+	FACTORS = WIDTH * (D + 1) + WIDTH * (WIDTH + 1) + NODES * (WIDTH + 1)
+};
+
+static void make_one_step(problem *p, bool collapsed)
 {
-	enum {
-		H = 3,
-		NODES = 7,
-		LEAVES = 8,
-		D = 3,
-		WIDTH = 5,
-		FACTORS = WIDTH * (D + 1) + WIDTH * (WIDTH + 1) + NODES * (WIDTH + 1)
-	};
 	cop_dgt_fit_settings *s = &p->settings;
+	make(p, COP_TASK_CLASSES, false);
 	s->layers = 3;
 	s->width = WIDTH;
 	s->gradients = collapsed ? COP_DGT_COLLAPSED : COP_DGT_LAYERED;
@@ -133,56 +134,72 @@ static void check_step(problem *p, bool collapsed)
 	p->sample.weight = p->weight;
 	for (size_t i = 0; i < N; i++)
 		p->weight[i] = (float)(i % 4);
+}
+
+/* Row i's part: gradients da of its margins, added to dtheta those of the leaves; by sums over all leaves. */
+static void naive_row(
+        const problem *p, size_t i, const float *w, const float *theta, float *x, float *da, double *dtheta)
+{
+	memcpy(x, p->rows->x + D * i, D * sizeof *x);
+	x[D] = 1.0f;
+	double margin[NAIVE_LEAVES], u[LEAVES], slope[NODES], g[2], share = (double)p->weight[i] / (1.5 * N);
+	naive_margins(D, WIDTH, NODES, 3, w, x, margin);
+	size_t leaf = naive_leaf(H, margin);
+	double odds = exp((double)theta[2 * leaf + 1] - (double)theta[2 * leaf]);
+	g[1] = share * (odds / (1.0 + odds) - (double)p->label[i]);
+	g[0] = -g[1];
+	for (size_t l = 0; l < LEAVES; l++)
+		u[l] = g[0] * (double)theta[2 * l] + g[1] * (double)theta[2 * l + 1];
+	dtheta[2 * leaf] += g[0];
+	dtheta[2 * leaf + 1] += g[1];
+	naive_backward(H, 1.0, margin, u, slope);
+	for (size_t t = 0; t < NODES; t++)
+		da[t * N + i] = (float)slope[t];
+}
+
+/* The tree after one full batch by plain SGD, from starting weights drawn as the fit draws them. */
+static void naive_step(const problem *p, cop_rng *rng, float *product, double *theta)
+{
+	static float x[N * (D + 1)], a[N * NODES], da[N * NODES];
+	float w[FACTORS], g[FACTORS], start[2 * LEAVES];
+	double dtheta[2 * LEAVES] = { 0.0 };
 	cop_dgt_network_shape shape = { .d = D, .width = WIDTH, .nodes = NODES, .layers = 3, .rows = N };
 	cop_dgt_network *network;
-	cop_rng rng;
-	float w[FACTORS], theta[2 * LEAVES], g[FACTORS], product[NODES * (D + 1)];
-	float *x = cop_mem_alloc(N, 4 * sizeof *x), *a = cop_mem_alloc(N, NODES * sizeof *a);
-	float *da = cop_mem_alloc(N, NODES * sizeof *da);
-	double dtheta[2 * LEAVES] = { 0.0 };
 	assert_int_equal(cop_dgt_network_new(&shape, &network), COP_OK);
-	cop_rng_init(&rng, 7, 0);
-	cop_dgt_network_start(network, &rng, w);
+	cop_dgt_network_start(network, rng, w);
 	for (size_t i = 0; i < 2 * LEAVES; i++)
-		theta[i] = (float)(pow(2.0, -1.5) * (2.0 * cop_rng_unit(&rng) - 1.0));
-	for (size_t i = 0; i < N; i++) {
-		memcpy(x + 4 * i, p->rows->x + 3 * i, 3 * sizeof *x);
-		x[4 * i + 3] = 1.0f;
-		double margin[NAIVE_LEAVES], u[LEAVES], slope[NODES], gf[2], share = (double)p->weight[i] / (1.5 * N);
-		naive_margins(D, WIDTH, NODES, 3, w, x + 4 * i, margin);
-		size_t leaf = naive_leaf(H, margin);
-		double odds = exp((double)theta[2 * leaf + 1] - (double)theta[2 * leaf]), one = odds / (1.0 + odds);
-		gf[1] = share * (one - (double)p->label[i]);
-		gf[0] = -gf[1];
-		for (size_t l = 0; l < LEAVES; l++)
-			u[l] = gf[0] * (double)theta[2 * l] + gf[1] * (double)theta[2 * l + 1];
-		dtheta[2 * leaf] += gf[0];
-		dtheta[2 * leaf + 1] += gf[1];
-		naive_backward(H, 1.0, margin, u, slope);
-		for (size_t t = 0; t < NODES; t++)
-			da[t * N + i] = (float)slope[t];
-	}
+		start[i] = (float)(pow(2.0, -1.5) * (2.0 * cop_rng_unit(rng) - 1.0));
+	for (size_t i = 0; i < N; i++)
+		naive_row(p, i, w, start, x + (D + 1) * i, da, dtheta);
 	cop_dgt_network_forward(network, w, N, x, a);
 	cop_dgt_network_backward(network, w, N, x, da, g);
 	for (size_t k = 0; k < FACTORS; k++)
 		w[k] -= 0.5f * (g[k] + 0.01f * w[k]);
 	cop_dgt_network_collapse(network, w, product);
+	for (size_t i = 0; i < 2 * LEAVES; i++)
+		theta[i] = (double)start[i] - 0.5 * dtheta[i];
+	cop_dgt_network_free(network);
+}
 
+static void check_step(problem *p)
+{
+	float product[NODES * (D + 1)];
+	double theta[2 * LEAVES];
+	cop_rng rng;
+	cop_rng_init(&rng, 7, 0);
+	naive_step(p, &rng, product, theta);
 	cop_tree *tree = fit(p, 7, NULL);
 	const cop_tree_parts *parts = cop_tree_view(tree);
 	assert_int_equal(parts->nodes.count, NODES);
 	for (size_t t = 0; t < NODES; t++) {
+		const float *weight = parts->nodes.weight + parts->nodes.start[t];
 		for (size_t j = 0; j < D; j++)
-			assert_true(fabsf(parts->nodes.weight[parts->nodes.start[t] + j] - product[t * 4 + j]) < 1e-5f);
-		assert_true(fabsf(parts->nodes.bias[t] - product[t * 4 + 3]) < 1e-5f);
+			assert_true(fabsf(weight[j] - product[t * (D + 1) + j]) < 1e-5f);
+		assert_true(fabsf(parts->nodes.bias[t] - product[t * (D + 1) + D]) < 1e-5f);
 	}
 	for (size_t i = 0; i < 2 * LEAVES; i++)
-		assert_true(fabs((double)parts->rows.bias[i] - ((double)theta[i] - 0.5 * dtheta[i])) < 1e-5);
+		assert_true(fabs((double)parts->rows.bias[i] - theta[i]) < 1e-5);
 	cop_tree_free(tree);
-	cop_dgt_network_free(network);
-	cop_mem_free(x);
-	cop_mem_free(a);
-	cop_mem_free(da);
 }
 
 static void test_fit_one_step_equals_algorithm_2(void **state)
@@ -190,8 +207,8 @@ static void test_fit_one_step_equals_algorithm_2(void **state)
 	(void)state;
 	static problem p;
 	for (int collapsed = 0; collapsed < 2; collapsed++) {
-		make(&p, COP_TASK_CLASSES, false);
-		check_step(&p, collapsed);
+		make_one_step(&p, collapsed);
+		check_step(&p);
 		cop_dataset_free(p.rows);
 	}
 }
@@ -452,156 +469,78 @@ static void test_fit_patience_and_progress_end_it_early(void **state)
 	cop_dataset_free(p.rows);
 }
 
+/* One fit with something spoilt, then as it was. */
+#define REFUSED(...)                                                                                                   \
+	do {                                                                                                           \
+		cop_dgt_fit_settings good = p.settings;                                                                \
+		cop_tree *tree;                                                                                        \
+		p.settings.__VA_ARGS__;                                                                                \
+		assert_int_equal(try_fit(&p, 1, NULL, &tree), COP_EINVAL);                                             \
+		assert_null(tree);                                                                                     \
+		p.settings = good;                                                                                     \
+	} while (0)
+
 static void test_fit_bad_settings_are_refused(void **state)
 {
 	(void)state;
 	static problem p;
 	make(&p, COP_TASK_CLASSES, false);
-	for (int i = 0; i < 27; i++) {
-		cop_dgt_fit_settings good = p.settings, *s = &p.settings;
-		static const double infinite = (double)INFINITY;
-		switch (i) {
-		case 0:
-			s->height = 0;
-			break;
-		case 1:
-			s->height = 13;
-			break;
-		case 2:
-			s->layers = 0;
-			break;
-		case 3:
-			s->layers = COP_DGT_FIT_MAX_LAYERS + 1;
-			break;
-		case 4:
-			s->loss = COP_DGT_SQUARED;
-			break;
-		case 5:
-			s->loss = COP_DGT_HUBER;
-			break;
-		case 6:
-			s->loss = COP_DGT_CUSTOM;
-			break;
-		case 7:
-			s->loss = COP_DGT_LOSSES;
-			break;
-		case 8:
-			s->batch = 0;
-			break;
-		case 9:
-			s->epochs = 0;
-			break;
-		case 10:
-			s->optimiser = NULL;
-			break;
-		case 11:
-			s->optimiser = "none";
-			break;
-		case 12:
-			s->lr = -1.0;
-			break;
-		case 13:
-			s->minimum_lr = 1.0;
-			break;
-		case 14:
-			s->momentum = 1.0;
-			break;
-		case 15:
-			s->clip = -1.0;
-			break;
-		case 16:
-			s->l1 = s->l2 = 1e-6;
-			break;
-		case 17:
-			s->l1 = infinite;
-			break;
-		case 18:
-			s->anneal = true, s->anneal_first = 0.0;
-			break;
-		case 19:
-			s->anneal = true, s->anneal_last = 0.5;
-			break;
-		case 20:
-			s->anneal = s->scaled_quantiser = true;
-			break;
-		case 21:
-			s->product_paths = s->scaled_quantiser = true;
-			break;
-		case 22:
-			s->width = SIZE_MAX / 2;
-			break;
-		case 23:
-			s->gradients = (cop_dgt_gradients)9;
-			break;
-		case 24:
-			s->clip = (double)NAN;
-			break;
-		case 25:
-			s->lr = infinite;
-			break;
-		default:
-			s->batch = SIZE_MAX;
-			break;
-		}
-		cop_tree *tree;
-		assert_int_equal(try_fit(&p, 1, NULL, &tree), COP_EINVAL);
-		assert_null(tree);
-		p.settings = good;
-	}
+	REFUSED(height = 0);
+	REFUSED(height = 13);
+	REFUSED(layers = 0);
+	REFUSED(layers = COP_DGT_FIT_MAX_LAYERS + 1);
+	REFUSED(loss = COP_DGT_SQUARED);
+	REFUSED(loss = COP_DGT_HUBER);
+	REFUSED(loss = COP_DGT_CUSTOM);
+	REFUSED(loss = COP_DGT_LOSSES);
+	REFUSED(batch = 0);
+	REFUSED(batch = SIZE_MAX);
+	REFUSED(epochs = 0);
+	REFUSED(optimiser = NULL);
+	REFUSED(optimiser = "none");
+	REFUSED(lr = -1.0);
+	REFUSED(lr = (double)INFINITY);
+	REFUSED(minimum_lr = 1.0);
+	REFUSED(momentum = 1.0);
+	REFUSED(clip = -1.0);
+	REFUSED(clip = (double)NAN);
+	REFUSED(l1 = p.settings.l2 = 1e-6);
+	REFUSED(l1 = (double)INFINITY);
+	REFUSED(anneal_first = 0.0, p.settings.anneal = true);
+	REFUSED(anneal_last = 0.5, p.settings.anneal = true);
+	REFUSED(anneal = p.settings.scaled_quantiser = true);
+	REFUSED(product_paths = p.settings.scaled_quantiser = true);
+	REFUSED(width = SIZE_MAX / 2);
+	REFUSED(gradients = (cop_dgt_gradients)9);
 	cop_dataset_free(p.rows);
 }
+
+#define REFUSED_SAMPLE(...)                                                                                            \
+	do {                                                                                                           \
+		cop_tree *tree;                                                                                        \
+		make(&p, COP_TASK_CLASSES, false);                                                                     \
+		divide(&p, 20);                                                                                        \
+		p.__VA_ARGS__;                                                                                         \
+		assert_int_equal(try_fit(&p, 1, NULL, &tree), COP_EINVAL);                                             \
+		assert_null(tree);                                                                                     \
+		cop_dataset_free(p.rows);                                                                              \
+	} while (0)
 
 static void test_fit_bad_samples_are_refused(void **state)
 {
 	(void)state;
 	static problem p;
-	cop_tree *tree;
-	make(&p, COP_TASK_CLASSES, false);
-	for (int i = 0; i < 11; i++) {
-		divide(&p, 20);
-		cop_sample good = p.sample, same = p.validation;
-		switch (i) {
-		case 0:
-			p.sample.n = 0;
-			break;
-		case 1:
-			p.sample.outputs = 0;
-			break;
-		case 2:
-			p.sample.label = NULL;
-			break;
-		case 3:
-			p.sample.outputs = p.validation.outputs = 1;
-			break;
-		case 4:
-			p.sample.task = p.validation.task = COP_TASK_COSTS;
-			break;
-		case 5:
-			p.validation.task = COP_TASK_VALUES;
-			break;
-		case 6:
-			p.validation.outputs = 3;
-			break;
-		case 7:
-			p.order[30] = N;
-			break;
-		case 8:
-			p.weight[40] = -1.0f, p.sample.weight = p.weight;
-			break;
-		case 9:
-			memset(p.weight, 0, sizeof p.weight), p.sample.weight = p.weight;
-			break;
-		default:
-			p.validation.n = 0;
-			break;
-		}
-		assert_int_equal(try_fit(&p, 1, NULL, &tree), COP_EINVAL);
-		assert_null(tree);
-		p.sample = good;
-		p.validation = same;
-		p.order[30] = 30;
-	}
-	cop_dataset_free(p.rows);
+	REFUSED_SAMPLE(sample.n = 0);
+	REFUSED_SAMPLE(sample.outputs = 0);
+	REFUSED_SAMPLE(sample.label = NULL);
+	REFUSED_SAMPLE(sample.outputs = p.validation.outputs = 1);
+	REFUSED_SAMPLE(sample.task = p.validation.task = COP_TASK_COSTS);
+	REFUSED_SAMPLE(validation.task = COP_TASK_VALUES);
+	REFUSED_SAMPLE(validation.outputs = 3);
+	REFUSED_SAMPLE(validation.n = 0);
+	REFUSED_SAMPLE(order[30] = N);
+	REFUSED_SAMPLE(sample.weight = p.weight, p.weight[40] = -1.0f);
+	REFUSED_SAMPLE(sample.weight = p.weight, memset(p.weight, 0, sizeof p.weight));
 }
 
 static void test_fit_allocation_failure_every_one_is_enomem(void **state)
