@@ -87,7 +87,7 @@ def subcommands():
 
 
 def options_of(help_text):
-    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", help_text)) - {"--help"}
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", help_text)) - {"--help"}
 
 
 def page_of(name):
@@ -109,13 +109,13 @@ def test_manual_holds_the_help_of_every_subcommand():
 def test_manual_page_of_coppice_has_the_options_of_every_subcommand():
     sections = dict(re.findall(r"^# ([A-Z ]+)\n(.*?)(?=^# |\Z)", page_of("coppice.1"), re.M | re.S))
     for name in subcommands():
-        assert heads_of(sections[name.upper()], "--[a-z-]+") == options_of(coppice(name, "--help")[0]), name
+        assert heads_of(sections[name.upper()], "--[a-z0-9-]+") == options_of(coppice(name, "--help")[0]), name
 
 
 def test_manual_page_of_coppiced_has_its_options():
     done = subprocess.run([program("COPPICED"), "--help"], capture_output=True, text=True, timeout=DEADLINE, check=True)
     page = page_of("coppiced.8").split("# OPTIONS")[1]
-    assert heads_of(page, "--[a-z-]+") - {"--help"} == options_of(done.stdout)
+    assert heads_of(page, "--[a-z0-9-]+") - {"--help"} == options_of(done.stdout)
 
 
 def test_manual_page_of_the_configuration_has_its_options(tmp_path):
