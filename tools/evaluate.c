@@ -14,7 +14,7 @@
 
 static const char usage_text[] =
         "usage: coppice evaluate MODEL FILE [--confusion] [--threads N] [--json]\n\n"
-        "How well a model that `coppice train --model` wrote predicts the rows of FILE, which has the columns of the\n"
+        "How well a model that `coppice train` wrote predicts the rows of FILE, which has the columns of the\n"
         "training file: share of wrong classes and, of two classes, the area under the ROC curve; or RMSE in the "
         "file's\n"
         "unit; parameters, and FLOPs of a prediction.\n\n"

@@ -10,7 +10,7 @@
 #define NAME "export"
 
 static const char usage_text[] = "usage: coppice export --c MODEL [--function NAME] [--out FILE]\n\n"
-                                 "Writes the model that `coppice train --model` wrote as a C source that needs nothing "
+                                 "Writes the model that `coppice train` wrote as a C source that needs nothing "
                                  "but a C99 compiler. It has\n"
                                  "one function, which takes a row's features as they stand in the file (categories as "
                                  "0 and 1) and predicts what\n"

@@ -14,7 +14,7 @@
 
 static const char usage_text[] =
         "usage: coppice predict MODEL FILE [OPTION ...]\n\n"
-        "Writes a line for each row of FILE: what the model that `coppice train --model` wrote predicts. FILE has the\n"
+        "Writes a line for each row of FILE: what the model that `coppice train` wrote predicts. FILE has the\n"
         "columns of the training file; the one that was to be predicted may be missing.\n\n"
         "  --out FILE        write there (.gz, .zst: compressed) instead of standard output\n"
         "  --probabilities   classes: the probability of each as well\n"
