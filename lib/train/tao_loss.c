@@ -81,14 +81,16 @@ static size_t largest(size_t n, const double *score)
 /* -log of the probability of a class among the softmax of the leaf's rows. */
 static double softmax_loss(const cop_tao_leaf *leaf, const double *score, uint32_t label)
 {
-	double most = score[largest(leaf->rows, score)], sum = 0, own = -INFINITY;
+	size_t best = largest(leaf->rows, score);
+	double rest = 0, own = (double)-INFINITY;
 
 	for (size_t r = 0; r < leaf->rows; r++) {
-		sum += exp(score[r] - most);
+		if (r != best)
+			rest += exp(score[r] - score[best]);
 		if (leaf->output[r] == label)
-			own = score[r] - most;
+			own = score[r] - score[best];
 	}
-	return fmin(log(sum) - own, -log(LEAST_PROBABILITY));
+	return fmin(log1p(rest) - own, -log(LEAST_PROBABILITY));
 }
 
 static double class_loss(
