@@ -55,7 +55,8 @@ typedef struct cop_tao_settings {
 
 #define COP_TAO_MAX_DEPTH 20
 
-/* The usual settings of a task. */
+/* Settings that suit many samples of a task; the penalties of values are meant for targets of variance 1 (E, and so
+ * what a penalty weighs against it, grows with the square of their scale). */
 void cop_tao_defaults(cop_task task, cop_tao_settings *settings);
 
 typedef struct cop_tao_report {

@@ -13,7 +13,7 @@
  * For every row of the reduced set the loss on the present side is known; only the other side's subtree is walked.
  * Rows that lose differently on both sides are the care set: sign_i = the better side, weight_i = the difference.
  * What the node adds to E is, up to a constant, the weight of the care rows that it sends to the worse side, plus its
- * penalty; that sum in double, over rows in one order, is what decides. */
+ * penalty; in a careful sweep that sum, in double over rows in one order, decides. */
 
 /* Of weights: more than d / this are stored dense. */
 #define SPARSE_SHARE 4
@@ -193,7 +193,7 @@ static int by_margin(const void *a, const void *b, void *context)
  * equally good the one nearest to f's bias is taken. */
 static void scan(reduced *r, candidate *c)
 {
-	double loss = r->side[0], best = INFINITY, near = 0; /* from all right on */
+	double loss = r->side[0], best = (double)INFINITY, near = 0; /* from all right on */
 	float bias = c->f.bias;
 
 	for (size_t i = 0; i < r->care; i++)
