@@ -121,15 +121,32 @@ static cop_err tao_loss(const fit *f, const cop_sample *sample, cop_tao_loss *lo
 	        f->diag, "--loss: tao takes zero-one or cross-entropy for classes, squared or absolute for values");
 }
 
+/* Penalties are told for a target of variance 1: those of splits go with the loss, those of leaves, whose weights go
+ * with the target, with its root. 1 for classes. */
+static double target_variance(const cop_sample *sample)
+{
+	double sum = 0.0;
+	double squares = 0.0;
+	for (size_t i = 0; i < sample->n && sample->task == COP_TASK_VALUES; i++) {
+		double target = (double)sample->target[cop_sample_row(sample, i)];
+		sum += target;
+		squares += target * target;
+	}
+	double mean = sum / (double)sample->n;
+	double variance = squares / (double)sample->n - mean * mean;
+	return variance > 0.0 ? variance : 1.0;
+}
+
 static cop_err tao_settings(const fit *f, const cop_sample *sample, cop_tao_settings *set)
 {
+	double variance = target_variance(sample);
 	cop_tao_defaults(sample->task, set);
 	set->depth = whole_or(f, COP_KNOB_HEIGHT, set->depth);
 	set->leaves = (cop_tao_leaves)knob_or(f, COP_KNOB_LEAVES, (double)set->leaves);
 	set->split = (cop_tao_split)knob_or(f, COP_KNOB_SPLIT, (double)set->split);
 	set->order = (cop_tao_order)knob_or(f, COP_KNOB_ORDER, (double)set->order);
-	set->alpha = knob_or(f, COP_KNOB_ALPHA, set->alpha);
-	set->leaf_alpha = knob_or(f, COP_KNOB_LEAF_ALPHA, set->leaf_alpha);
+	set->alpha = variance * knob_or(f, COP_KNOB_ALPHA, set->alpha);
+	set->leaf_alpha = sqrt(variance) * knob_or(f, COP_KNOB_LEAF_ALPHA, set->leaf_alpha);
 	set->leaf_classes = (size_t)knob_or(f, COP_KNOB_LEAF_CLASSES, (double)set->leaf_classes);
 	set->iterations = whole_or(f, COP_KNOB_ITERATIONS, set->iterations);
 	set->tolerance = knob_or(f, COP_KNOB_TOLERANCE, set->tolerance);
@@ -175,11 +192,12 @@ static cop_err tao_path(const fit *f, cop_tao_settings *set, const cop_sample *s
 {
 	cop_tree *tree = NULL;
 	double least = (double)INFINITY;
+	double variance = target_variance(sample);
 	float *outputs = cop_mem_alloc(sample->outputs, sizeof *outputs);
 	cop_err err = outputs != NULL ? tao_start(f, sample, pool, rng, &tree) : COP_ENOMEM;
 	for (size_t i = 0; i <= last && err == COP_OK; i++) {
 		cop_tree *next = NULL;
-		set->alpha = f->job->alpha[i];
+		set->alpha = variance * f->job->alpha[i];
 		err = tao_once(f, set, sample, tree != NULL ? tree : f->job->start, pool, rng, &next);
 		cop_tree_free(tree);
 		tree = next;
