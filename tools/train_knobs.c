@@ -33,7 +33,8 @@ static const knob knobs[COP_KNOBS] = {
 	        "leaves predict a constant, or by a linear model (classes: softmax)" },
 	[COP_KNOB_ALPHA] = { "alpha", NUMBER, COP_FOR_TAO, 0, 1e9, NULL,
 	        "L1 penalty of decision nodes (values: for a target of variance 1); a list A,B,... is followed\n"
-	        "                       from the greatest down, warm-started, and the best on validation rows is taken" },
+	        "                       from the greatest down, warm-started, and the best on validation rows is "
+	        "taken" },
 	[COP_KNOB_LEAF_ALPHA] = { "leaf-alpha", NUMBER, COP_FOR_TAO, 0, 1e9, NULL, "L1 penalty of linear leaves" },
 	[COP_KNOB_LEAF_CLASSES] = { "leaf-classes", WHOLE, COP_FOR_TAO, 0, 65536, NULL,
 	        "most classes of a softmax leaf (0: all that reach it)" },
