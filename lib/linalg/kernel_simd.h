@@ -476,7 +476,7 @@ INLINE void shrink_row(bool in, bool off, vec x, const float *p, vec *sum, vec v
 INLINE void shrink_block(
         bool in, bool off, const float *x, const float *p, float *k, vec *product, const float *v, float *old)
 {
-	vec sum[4][SPLIT] = { { { 0 } } }; /* so that none waits for another's multiply-add */
+	vec sum[2][SPLIT] = { { { 0 } } }; /* of even and odd rows */
 	vec whole[SPLIT] = { { 0 } };
 	for (size_t i = 0; off && i < SPLIT; i++)
 		whole[i] = LOAD(v + i * LANES);
@@ -484,7 +484,7 @@ INLINE void shrink_block(
 		vec xs = in ? quad(x + j) : (vec){ 0 };
 		vec vs = off ? quad(v + j) : (vec){ 0 };
 #define ROW(i)                                                                                                         \
-	shrink_row(in, off, OF_QUAD(xs, i), p + (j + (i)) * COP_KERNEL_LANES, sum[i], OF_QUAD(vs, i), whole,           \
+	shrink_row(in, off, OF_QUAD(xs, i), p + (j + (i)) * COP_KERNEL_LANES, sum[(i) % 2], OF_QUAD(vs, i), whole,     \
 	        old + (j + (i)) * COP_KERNEL_LANES)
 		ROW(0);
 		ROW(1);
@@ -493,7 +493,7 @@ INLINE void shrink_block(
 #undef ROW
 	}
 	for (size_t i = 0; in && i < SPLIT; i++) {
-		vec of = (sum[0][i] + sum[1][i]) + (sum[2][i] + sum[3][i]);
+		vec of = sum[0][i] + sum[1][i];
 		STORE(k + i * LANES, of);
 		product[i] = of * LOAD_ANY(x + i * LANES);
 	}
