@@ -152,6 +152,7 @@ static cop_err tao_settings(const fit *f, const cop_sample *sample, cop_tao_sett
 	set->tolerance = knob_or(f, COP_KNOB_TOLERANCE, set->tolerance);
 	set->node_tolerance = knob_or(f, COP_KNOB_NODE_TOLERANCE, set->node_tolerance);
 	set->node_steps = whole_or(f, COP_KNOB_NODE_STEPS, set->node_steps);
+	set->monotone = knob_or(f, COP_KNOB_MONOTONE, set->monotone) > 0.0;
 	set->prune = knob_or(f, COP_KNOB_KEEP_DEAD, set->prune ? 0.0 : 1.0) <= 0.0;
 	return tao_loss(f, sample, &set->loss);
 }
@@ -306,7 +307,8 @@ static cop_err dgt_settings(const fit *f, const cop_sample *sample, cop_dgt_fit_
 	set->clip = knob_or(f, COP_KNOB_CLIP, set->clip);
 	set->l1 = knob_or(f, COP_KNOB_L1, f->job->knobs.given[COP_KNOB_L2] ? 0.0 : set->l1);
 	set->l2 = knob_or(f, COP_KNOB_L2, f->job->knobs.given[COP_KNOB_L1] ? 0.0 : set->l2);
-	set->regularise_one = set->regularise_one || f->forest;
+	set->regularise_one = set->regularise_one || f->forest || f->job->knobs.given[COP_KNOB_L1] ||
+	                      f->job->knobs.given[COP_KNOB_L2];
 	set->shared_bias = knob_or(f, COP_KNOB_SHARED_BIAS, 1.0) > 0.0;
 	set->product_paths = knob_or(f, COP_KNOB_PRODUCT_PATHS, set->product_paths) > 0.0;
 	set->anneal = knob_or(f, COP_KNOB_ANNEAL, set->anneal) > 0.0;
@@ -324,6 +326,14 @@ static cop_err dgt_settings(const fit *f, const cop_sample *sample, cop_dgt_fit_
 	return refuse(f->diag, "--loss: dgt takes cross-entropy for classes, squared or huber for values");
 }
 
+/* Products with a thin side are slower on several threads than on one. */
+static int blas_threads(const fit *f, const cop_dgt_fit_settings *set, const cop_sample *sample)
+{
+	const size_t least_side = 128;
+	size_t nodes = ((size_t)1 << set->height) - 1;
+	return nodes < least_side || sample->rows->d < least_side ? 1 : (int)cop_pool_threads(f->job->pool);
+}
+
 static cop_err fit_dgt(const fit *f, const cop_sample *sample, cop_pool *pool, cop_rng *rng, cop_tree **out)
 {
 	cop_dgt_fit_settings set;
@@ -334,7 +344,7 @@ static cop_err fit_dgt(const fit *f, const cop_sample *sample, cop_pool *pool, c
 	cop_err err = dgt_settings(f, sample, &set);
 	if (err == COP_OK && share > 0.0)
 		err = divide(sample, share, rng, &rows, &fitted, &judge);
-	cop_blas_threads(f->forest && pool == NULL ? 1 : (int)cop_pool_threads(f->job->pool));
+	cop_blas_threads(f->forest && pool == NULL ? 1 : blas_threads(f, &set, sample));
 	if (err == COP_OK)
 		err = cop_dgt_fit(&set, &fitted, share > 0.0 ? &judge : NULL, rng, f->progress, NULL, out);
 	cop_mem_free(rows);

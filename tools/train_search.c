@@ -28,12 +28,17 @@ static const candidates lists[] = {
 	{ COP_FOR_TAO, BOTH, COP_KNOB_HEIGHT, 8, { 3, 4, 5, 6, 7, 8, 9, 11 } },
 	{ COP_FOR_TAO, CLASSES, COP_KNOB_LEAF_ALPHA, 7, { 0.03, 0.1, 0.3, 1, 3, 10, 30 } },
 	{ COP_FOR_TAO, VALUES, COP_KNOB_LEAF_ALPHA, 8, { 0.03, 0.1, 0.3, 1, 2, 3, 5, 10 } },
+	{ COP_FOR_TAO, BOTH, COP_KNOB_START, 2, { 0, 1 } },
 	{ COP_FOR_TAO, BOTH, COP_KNOB_ITERATIONS, 3, { 20, 30, 40 } },
 	{ COP_FOR_DGT, BOTH, COP_KNOB_HEIGHT, 5, { 2, 4, 6, 8, 10 } },
 	{ COP_FOR_DGT, BOTH, COP_KNOB_LAYERS, 2, { 1, 3 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_WIDTH, 3, { 0, 64, 256 } },
 	{ COP_FOR_DGT, BOTH, COP_KNOB_MOMENTUM, 3, { 0, 0.3, 0.8 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_LR, 5, { 1e-3, 2e-3, 5e-3, 0.01, 0.02 } },
 	{ COP_FOR_DGT, BOTH, COP_KNOB_EPOCHS, 4, { 50, 100, 200, 400 } },
 	{ COP_FOR_DGT, BOTH, COP_KNOB_L1, 5, { 0, 1e-6, 5e-6, 1e-5, 5e-5 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_SCALED_QUANTISER, 2, { 0, 1 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_SHARED_BIAS, 2, { 0, 1 } },
 };
 
 typedef struct searching {
@@ -113,7 +118,7 @@ static cop_err try_list(
 	return err;
 }
 
-static bool wanted(const candidates *list, const cop_train_job *job)
+static bool wanted(const candidates *list, const cop_train_job *job, const cop_knob_values *now)
 {
 	unsigned task = job->rows->classes > 0 ? CLASSES : VALUES;
 	if ((list->learners & cop_train_learner_for(job->learner)) == 0 || (list->tasks & task) == 0 ||
@@ -122,6 +127,10 @@ static bool wanted(const candidates *list, const cop_train_job *job)
 	if (list->knob == COP_KNOB_ALPHA && job->alphas > 1)
 		return false;
 	if (list->knob == COP_KNOB_L1 && job->knobs.given[COP_KNOB_L2])
+		return false;
+	if (list->knob == COP_KNOB_START && job->start != NULL)
+		return false;
+	if (list->knob == COP_KNOB_WIDTH && cop_knob_or(now, COP_KNOB_LAYERS, 3.0) <= 1.0)
 		return false;
 	return list->knob != COP_KNOB_LEAF_ALPHA ||
 	       cop_knob_or(&job->knobs, COP_KNOB_LEAVES, COP_LEAVES_CONSTANT) > COP_LEAVES_CONSTANT;
@@ -138,7 +147,7 @@ cop_err cop_train_search_run(const cop_train_search *search, cop_train_job *job,
 	while (err == COP_OK && changed && s.trials < search->trials) {
 		changed = false;
 		for (size_t i = 0; i < sizeof lists / sizeof *lists && err == COP_OK; i++)
-			if (wanted(&lists[i], job))
+			if (wanted(&lists[i], job, &knobs))
 				err = try_list(&s, job, &lists[i], &knobs, &changed);
 	}
 	job->knobs = knobs;

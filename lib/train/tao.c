@@ -11,7 +11,7 @@
  *
  * In a bold sweep every solver's answer is taken as it is: what a node loses by it those below it may win back. What is
  * replaced is kept (tao_undo.c) until E is no higher than at its least so far. In a careful sweep each node and leaf
- * keeps what it has unless its own part of E does not rise, so E does not either.
+ * keeps what it has unless its own part of E does not rise, so E does not either; `monotone` wants only these.
  *
  * Root first, the reduced sets are brought up to date before every depth; leaves first, once before a sweep, since
  * fitting a node moves rows only below it. */
@@ -198,26 +198,28 @@ static bool tell(const cop_progress *progress, const cop_tao_state *state, unsig
 }
 
 /* The first sweep over a random tree: its unit weight vectors say nothing of the size that the penalty should see. */
-static cop_err sweep_drawn(sweep *s)
+static cop_err sweep_drawn(sweep *s, unsigned *iterations)
 {
+	++*iterations;
 	cop_tao_undo_begin(s->state);
 	cop_err err = run_sweep(s);
 	cop_tao_undo_forget(s->state);
 	return err;
 }
 
-/* Sweeps until E no longer falls; history has the least E so far. A bold sweep that raised E may be followed by a lower
- * one, so some are awaited before the tree of the least E is brought back and swept carefully. */
+/* Sweeps until E no longer falls; history has the least E so far, `*iterations` of it are there already. A bold sweep
+ * that raised E may be followed by a lower one, so some are awaited before the tree of the least E is brought back and
+ * swept carefully. */
 static cop_err iterate(sweep *s, const cop_progress *progress, double *history, unsigned *iterations)
 {
 	const cop_tao_settings *set = s->state->set;
-	unsigned done = 0, stale = 0;
+	unsigned done = *iterations, stale = 0;
 	cop_err err = COP_OK;
 
-	history[0] = cop_tao_objective(s->state);
-	cop_tao_undo_begin(s->state);
+	if (!set->monotone)
+		cop_tao_undo_begin(s->state);
 	while (done < set->iterations && tell(progress, s->state, done, history[done])) {
-		bool careful = stale == PATIENCE;
+		bool careful = set->monotone || stale == PATIENCE;
 		if (careful)
 			cop_tao_undo_restore(s->state);
 		err = run_sweep(s);
@@ -225,7 +227,7 @@ static cop_err iterate(sweep *s, const cop_progress *progress, double *history, 
 			return err;
 		double before = history[done++], now = cop_tao_objective(s->state);
 		history[done] = fmin(before, now);
-		if (careful || now <= before) {
+		if (!set->monotone && (careful || now <= before)) {
 			cop_tao_undo_forget(s->state);
 			cop_tao_undo_begin(s->state);
 		}
@@ -264,7 +266,9 @@ static cop_err fit(cop_tao_state *state, bool drawn, cop_pool *pool, const cop_p
 	if (err == COP_OK)
 		err = fit_leaves(&s);
 	if (err == COP_OK && drawn && state->set->iterations > 0)
-		err = sweep_drawn(&s);
+		err = sweep_drawn(&s, &iterations);
+	if (err == COP_OK)
+		history[0] = history[iterations] = cop_tao_objective(state);
 	if (err == COP_OK)
 		err = iterate(&s, progress, history, &iterations);
 	if (err == COP_OK)

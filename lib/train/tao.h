@@ -46,7 +46,8 @@ typedef struct cop_tao_settings {
 	cop_tao_order order;
 	double alpha, leaf_alpha; /* >= 0 */
 	size_t leaf_classes;      /* most classes of a softmax leaf; 0: all that reach it */
-	unsigned iterations;      /* most; 0: the start, with its leaves fitted */
+	unsigned iterations;      /* most sweeps; 0: the start, with its leaves fitted */
+	bool monotone;            /* no sweep may raise E; else only the tree kept may not */
 	double tolerance;         /* stop when E falls by less than this share of it */
 	double node_tolerance;    /* of the nodes' and leaves' solvers */
 	unsigned node_steps;      /* of them */
@@ -61,14 +62,14 @@ void cop_tao_defaults(cop_task task, cop_tao_settings *settings);
 
 typedef struct cop_tao_report {
 	double objective; /* E of what is returned */
-	double *history;  /* least E so far, after the start and after each iteration (iterations + 1), owned:
-	                     cop_mem_free */
+	double *history;  /* least E so far, after the start and after each iteration (iterations + 1; a random start
+	                     counts once it was swept: [0] is [1]), owned: cop_mem_free */
 	unsigned iterations;
 } cop_tao_report;
 
 /* start: a tree of the sample's d and outputs (borrowed) whose decision nodes are the start, and whose leaves are too
  * when they are of the kind asked for; NULL: a complete tree of `depth` with Gaussian unit weight vectors (by rng;
- * biases such that each node halves its rows), which counts as the start once it was swept. pool, progress and report
+ * biases such that each node halves its rows), whose first sweep is always bold. pool, progress and report
  * may be NULL. Caller frees *out. COP_EINVAL: a setting outside its range, or one that does not go with the task; n 0.
  * COP_ESHAPE: the start's. COP_ENOMEM. */
 COP_CHECK cop_err cop_tao_fit(const cop_tao_settings *settings, const cop_sample *sample, const cop_tree *start,

@@ -40,6 +40,8 @@ void cop_tao_undo_forget(cop_tao_state *state)
 
 void cop_tao_undo_restore(cop_tao_state *state)
 {
+	if (!state->bold)
+		return;
 	for (size_t t = 0; t < state->nodes; t++) {
 		if (!state->node_old[t].saved)
 			continue;

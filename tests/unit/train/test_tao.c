@@ -48,6 +48,34 @@ static void test_objective_every_loss_leaf_split_order_never_rises(void **unused
 	}
 }
 
+/* After k sweeps the tree itself, and not just the best one so far, is no worse than after k - 1. */
+static void test_objective_monotone_falls_with_every_sweep(void **unused)
+{
+	(void)unused;
+	for (int c = 0; c < COP_TAO_LOSSES * 8; c++) {
+		tao_problem p;
+		double last = (double)INFINITY;
+		tao_make(&p, (cop_tao_loss)(c / 8), TAO_ROWS, false, (uint64_t)c + 300);
+		p.set.leaves = (c & 1) != 0 ? COP_TAO_LINEAR : COP_TAO_CONSTANT;
+		p.set.order = (c & 2) != 0 ? COP_TAO_LEAVES_FIRST : COP_TAO_ROOT_FIRST;
+		p.set.split = (c & 4) != 0 ? COP_TAO_AXIS : COP_TAO_OBLIQUE;
+		p.set.monotone = true;
+		p.set.prune = false;
+		p.set.tolerance = 0;
+		for (p.set.iterations = 1; p.set.iterations <= 8; p.set.iterations++) {
+			cop_tao_report report;
+			cop_tree *tree = tao_run(&p, NULL, NULL, &report);
+			check_descent(&p, tree, &report);
+			assert_true(report.iterations <= p.set.iterations);
+			assert_true(at_most(tao_naive_objective(&p, tree), last));
+			last = report.objective;
+			cop_mem_free(report.history);
+			cop_tree_free(tree);
+		}
+		tao_end(&p);
+	}
+}
+
 static void test_objective_many_iterations_ends_at_a_fixed_point(void **unused)
 {
 	(void)unused;
@@ -360,7 +388,7 @@ static void test_progress_false_stops_with_what_there_is(void **unused)
 	tao_make(&p, COP_TAO_ZERO_ONE, TAO_ROWS, false, 47);
 	cop_rng_init(&rng, 1, 0);
 	assert_int_equal(cop_tao_fit(&p.set, &p.sample, NULL, NULL, &rng, &progress, &report, &tree), COP_OK);
-	assert_int_equal(report.iterations, 2);
+	assert_int_equal(report.iterations, 3); /* the start's first sweep, and two more */
 	check_descent(&p, tree, &report);
 	cop_mem_free(report.history);
 	cop_tree_free(tree);
@@ -452,6 +480,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_objective_every_loss_leaf_split_order_never_rises),
+		cmocka_unit_test(test_objective_monotone_falls_with_every_sweep),
 		cmocka_unit_test(test_objective_many_iterations_ends_at_a_fixed_point),
 		cmocka_unit_test(test_classes_oblique_are_learned),
 		cmocka_unit_test(test_tree_any_number_of_threads_is_the_same),
