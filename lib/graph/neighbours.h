@@ -1,0 +1,48 @@
+/* graph/neighbours.h: the k nearest points of each point, by Euclidean distance.
+ *
+ * Exact: squared distances of blocks of queries to blocks of points by GEMM (||q||^2 - 2 q.p + ||p||^2 picks a few more
+ * than k, which are measured again without cancellation). Approximate, for more points than that can serve: randomised
+ * k-d trees of FLANN. Neighbours of a point come by ascending distance, equal ones by number. Exact ones do not depend
+ * on the number of threads. */
+#ifndef COP_GRAPH_NEIGHBOURS_H
+#define COP_GRAPH_NEIGHBOURS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/pool.h"
+
+/* Borrowed. Dense: x is row-major with d values a row, x NULL: sparse, entries start[i] to start[i + 1] of index and
+ * value are row i's. Point i is row[i], or i when row is NULL. */
+typedef struct cop_points {
+	size_t n, d;
+	const uint32_t *row;
+	const float *x;
+	const size_t *start;
+	const uint32_t *index;
+	const float *value;
+} cop_points;
+
+#define COP_NEIGHBOURS_EXACT_MOST ((size_t)100000) /* points: beyond, cop_neighbours_find takes approximate ones */
+
+typedef struct cop_neighbours {
+	size_t n, k;
+	uint32_t *index;  /* n x k: numbers of points, not of rows */
+	float *distance2; /* n x k: squared distances */
+} cop_neighbours;
+
+/* Of each query among the points. NULL queries: of the points themselves, none its own neighbour. 1 <= k, at most as
+ * many as there are others. Finish with fini; on error *out is zeroed. COP_EINVAL: k; COP_ESHAPE: another d.
+ * COP_ENOMEM. */
+COP_CHECK cop_err cop_neighbours_exact(
+        const cop_points *points, const cop_points *queries, size_t k, cop_pool *pool, cop_neighbours *out);
+/* Dense points only (COP_EINVAL else). Same seed: same neighbours. */
+COP_CHECK cop_err cop_neighbours_approximate(const cop_points *points, const cop_points *queries, size_t k,
+        uint32_t seed, cop_pool *pool, cop_neighbours *out);
+/* Exact up to COP_NEIGHBOURS_EXACT_MOST points, and for sparse ones; else approximate. */
+COP_CHECK cop_err cop_neighbours_find(const cop_points *points, const cop_points *queries, size_t k, uint32_t seed,
+        cop_pool *pool, cop_neighbours *out);
+void cop_neighbours_fini(cop_neighbours *neighbours);
+
+#endif
