@@ -3,7 +3,6 @@
  * min(1, lambda / max_j |gradient_j|), and the dual objective is sum_i theta_i y_i - theta_i^2 / (2 c_i). */
 #include "optim/l1_linear.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -93,7 +92,7 @@ static void move_bias(cop_l1_model *m, double db, double *bias)
 }
 
 /* Returns the passes made. */
-static unsigned descend(fit *f, const cop_l1_linear *settings, float *w, double *bias)
+static unsigned descend(fit *f, const cop_l1_settings *settings, float *w, double *bias)
 {
 	cop_l1_model *m = &f->model;
 	unsigned passes = 0;
@@ -128,7 +127,7 @@ static double objective_at(fit *f, const float *w, float b)
 	return 0.5 * squares + f->lambda * cop_l1_norm(f->model.x->d, w);
 }
 
-static cop_err run(fit *f, const cop_l1_linear *settings, float *w, float *b, cop_l1_report *report)
+static cop_err run(fit *f, const cop_l1_settings *settings, float *w, float *b, cop_l1_report *report)
 {
 	size_t d = f->model.x->d;
 	float *best = cop_mem_alloc(d, sizeof *best);
@@ -156,11 +155,10 @@ static cop_err run(fit *f, const cop_l1_linear *settings, float *w, float *b, co
 	return finite ? COP_OK : COP_ENONFINITE;
 }
 
-cop_err cop_l1_linear_fit(const cop_l1_linear *settings, const cop_columns *x, const float *y, const float *weight,
+cop_err cop_l1_linear_fit(const cop_l1_settings *settings, const cop_columns *x, const float *y, const float *weight,
         float *w, float *b, cop_l1_report *report)
 {
-	if (!(settings->lambda >= 0.0 && settings->lambda <= DBL_MAX && settings->tolerance > 0.0) ||
-	        settings->max_steps == 0)
+	if (!cop_l1_settings_valid(settings))
 		return COP_EINVAL;
 	if (!isfinite(*b) || !cop_l1_finite(x->d, w))
 		return COP_ENONFINITE;

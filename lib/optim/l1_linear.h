@@ -8,16 +8,12 @@
 #ifndef COP_OPTIM_L1_LINEAR_H
 #define COP_OPTIM_L1_LINEAR_H
 
-#include "optim/l1_logistic.h"
-
-typedef struct cop_l1_linear {
-	double lambda;      /* >= 0 */
-	double tolerance;   /* > 0 */
-	unsigned max_steps; /* >= 1 */
-} cop_l1_linear;
+#include "base/err.h"
+#include "linalg/columns.h"
+#include "optim/l1_settings.h"
 
 /* y has x->n entries, weight too (NULL: all 1); w has x->d. Errors as cop_l1_logistic_fit. */
-COP_CHECK cop_err cop_l1_linear_fit(const cop_l1_linear *settings, const cop_columns *x, const float *y,
+COP_CHECK cop_err cop_l1_linear_fit(const cop_l1_settings *settings, const cop_columns *x, const float *y,
         const float *weight, float *w, float *b, cop_l1_report *report);
 
 #endif

@@ -2,7 +2,6 @@
  * depends on the scale of either; logarithm and exponential are float polynomials (a vector at a time). */
 #include "optim/l1_logistic.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -128,7 +127,7 @@ static bool search(fit *f, float *w, float *b)
 }
 
 /* *steps: those taken. */
-static cop_err descend(fit *f, const cop_l1_logistic *settings, float *w, float *b, unsigned *steps)
+static cop_err descend(fit *f, const cop_l1_settings *settings, float *w, float *b, unsigned *steps)
 {
 	cop_l1_progress state = { .passes = PASSES, .pays = PAYS };
 	state.enough = fmax(settings->tolerance * f->reference, LEAST_SHARE * f->largest);
@@ -148,7 +147,7 @@ static cop_err descend(fit *f, const cop_l1_logistic *settings, float *w, float 
 	return COP_OK;
 }
 
-static cop_err fit_two_sided(fit *f, const cop_l1_logistic *settings, float *w, float *b, cop_l1_report *report)
+static cop_err fit_two_sided(fit *f, const cop_l1_settings *settings, float *w, float *b, cop_l1_report *report)
 {
 	size_t d = f->x->d;
 	float *best = cop_mem_alloc(d, sizeof *best);
@@ -186,11 +185,10 @@ static void fit_one_sided(fit *f, bool positive, float *w, float *b, cop_l1_repo
 	report->objective = f->objective * f->unit;
 }
 
-cop_err cop_l1_logistic_fit(const cop_l1_logistic *settings, const cop_columns *x, const int8_t *sign,
+cop_err cop_l1_logistic_fit(const cop_l1_settings *settings, const cop_columns *x, const int8_t *sign,
         const float *weight, float *w, float *b, cop_l1_report *report)
 {
-	if (!(settings->lambda >= 0.0 && settings->lambda <= DBL_MAX && settings->tolerance > 0.0) ||
-	        settings->max_steps == 0)
+	if (!cop_l1_settings_valid(settings))
 		return COP_EINVAL;
 	if (!isfinite(*b) || !cop_l1_finite(x->d, w))
 		return COP_ENONFINITE;

@@ -10,29 +10,17 @@
 #ifndef COP_OPTIM_L1_LOGISTIC_H
 #define COP_OPTIM_L1_LOGISTIC_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "linalg/columns.h"
-
-typedef struct cop_l1_logistic {
-	double lambda;      /* >= 0 */
-	double tolerance;   /* > 0 */
-	unsigned max_steps; /* >= 1 */
-} cop_l1_logistic;
-
-typedef struct cop_l1_report {
-	double objective; /* at what is returned; never above that of the start */
-	unsigned steps;   /* outer ones */
-	size_t nonzeros;  /* of w */
-} cop_l1_report;
+#include "optim/l1_settings.h"
 
 /* weight (NULL: all 1) and sign have x->n entries; w has x->d. With signs of one kind only, w becomes 0 and b +-10
  * (or stays, further out). All borrowed. report may be NULL.
  * COP_EINVAL: a setting outside its range. COP_ENONFINITE: the start, a weight, or what came out (w and b are as before
  * then). COP_ENOMEM. */
-COP_CHECK cop_err cop_l1_logistic_fit(const cop_l1_logistic *settings, const cop_columns *x, const int8_t *sign,
+COP_CHECK cop_err cop_l1_logistic_fit(const cop_l1_settings *settings, const cop_columns *x, const int8_t *sign,
         const float *weight, float *w, float *b, cop_l1_report *report);
 
 #endif

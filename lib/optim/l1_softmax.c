@@ -324,7 +324,7 @@ static void put_absent(fit *f)
 		}
 }
 
-static cop_err run(fit *f, const cop_l1_softmax *settings, float *w, float *b, cop_l1_report *report)
+static cop_err run(fit *f, const cop_l1_settings *settings, float *w, float *b, cop_l1_report *report)
 {
 	size_t d = f->x->d;
 	cop_err err = measure_zero(f, settings->tolerance);
@@ -372,10 +372,9 @@ static void settle(fit *f, float *w, float *b)
 		b[k] = f->mass[k] > 0.0 || present(f) == 0 ? 0.0F : -ABSENT;
 }
 
-static cop_err check(const cop_l1_softmax *settings, const cop_columns *x, size_t classes, const uint32_t *label)
+static cop_err check(const cop_l1_settings *settings, const cop_columns *x, size_t classes, const uint32_t *label)
 {
-	if (!(settings->lambda >= 0.0 && settings->lambda <= DBL_MAX && settings->tolerance > 0.0) ||
-	        settings->max_steps == 0 || classes < 2 || (x->d != 0 && classes > SIZE_MAX / x->d))
+	if (!cop_l1_settings_valid(settings) || classes < 2 || (x->d != 0 && classes > SIZE_MAX / x->d))
 		return COP_EINVAL;
 	for (size_t i = 0; i < x->n; i++)
 		if (label[i] >= classes)
@@ -383,7 +382,7 @@ static cop_err check(const cop_l1_softmax *settings, const cop_columns *x, size_
 	return COP_OK;
 }
 
-cop_err cop_l1_softmax_fit(const cop_l1_softmax *settings, const cop_columns *x, size_t classes, const uint32_t *label,
+cop_err cop_l1_softmax_fit(const cop_l1_settings *settings, const cop_columns *x, size_t classes, const uint32_t *label,
         const float *weight, float *w, float *b, cop_l1_report *report)
 {
 	cop_err err = check(settings, x, classes, label);

@@ -4,21 +4,20 @@
  *
  * K classes, y = class_i in [0, K), the biases are not penalised. A class that no weight stands for gets w = 0 and a
  * bias 30 below the least of the others. Starts from w and b, or from w = 0 when that is
- * better. Deterministic. Distinct calls on distinct threads. */
+ * better. Ends when the largest violation of the optimality conditions is at most tolerance times that at W = 0, biases
+ * best alone, or after max_steps rounds over the classes. Deterministic. Distinct calls on distinct threads. */
 #ifndef COP_OPTIM_L1_SOFTMAX_H
 #define COP_OPTIM_L1_SOFTMAX_H
 
-#include "optim/l1_logistic.h"
+#include <stdint.h>
 
-typedef struct cop_l1_softmax {
-	double lambda;      /* >= 0 */
-	double tolerance;   /* > 0: largest violation of the optimality conditions, as in optim/l1_logistic.h */
-	unsigned max_steps; /* >= 1 outer steps */
-} cop_l1_softmax;
+#include "base/err.h"
+#include "linalg/columns.h"
+#include "optim/l1_settings.h"
 
 /* label and weight (NULL: all 1) have x->n entries, w is classes x x->d row-major, b has `classes`; both are the start
  * too. Errors as cop_l1_logistic_fit; COP_EINVAL also: classes below 2, or a label out of range. */
-COP_CHECK cop_err cop_l1_softmax_fit(const cop_l1_softmax *settings, const cop_columns *x, size_t classes,
+COP_CHECK cop_err cop_l1_softmax_fit(const cop_l1_settings *settings, const cop_columns *x, size_t classes,
         const uint32_t *label, const float *weight, float *w, float *b, cop_l1_report *report);
 
 #endif

@@ -322,7 +322,7 @@ static cop_err dense_finish(dense_leaf *l, size_t d, cop_tao_leaf *leaf)
 /* The squared loss has no 1/2 here, so lambda has one. */
 static cop_err fit_output(dense_leaf *l, const cop_tao_state *state, size_t k, const float *y)
 {
-	cop_l1_linear solver = { .lambda = state->set->leaf_alpha / 2,
+	cop_l1_settings solver = { .lambda = state->set->leaf_alpha / 2,
 		.tolerance = state->set->node_tolerance,
 		.max_steps = state->set->node_steps };
 	cop_err err = cop_l1_linear_fit(&solver, &l->columns, y, l->weight, l->v + k * state->d, &l->bias[k], NULL);
@@ -418,7 +418,7 @@ static size_t choose_rows(const cop_tao_state *state, const uint32_t *rows, size
 
 static cop_err run_softmax(const cop_tao_state *state, dense_leaf *l, const uint32_t *label)
 {
-	cop_l1_softmax solver = { .lambda = state->set->leaf_alpha,
+	cop_l1_settings solver = { .lambda = state->set->leaf_alpha,
 		.tolerance = state->set->node_tolerance,
 		.max_steps = state->set->node_steps };
 

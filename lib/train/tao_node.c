@@ -227,7 +227,7 @@ static cop_err fit_oblique(reduced *r, candidate *c)
 {
 	const cop_tao_settings *set = r->state->set;
 	const cop_dataset *data = r->state->sample->rows;
-	cop_l1_logistic solver = {
+	cop_l1_settings solver = {
 		.lambda = set->alpha, .tolerance = set->node_tolerance, .max_steps = set->node_steps
 	};
 	cop_columns columns = { 0 };

@@ -12,14 +12,16 @@
 
 #include "base/rng.h"
 #include "linalg/columns.h"
+#include "optim/l1_linear.h"
 #include "optim/l1_logistic.h"
+#include "optim/l1_softmax.h"
 
 #define L1_N 3000
 #define L1_D 70
 #define L1_K 5
 #define L1_P (L1_K * (L1_D + 1)) /* parameters: of each output d weights and the bias */
 
-typedef enum l1_kind { L1_LOGISTIC, L1_LINEAR, L1_SOFTMAX } l1_kind;
+typedef enum l1_kind { L1_LOGISTIC, L1_LINEAR, L1_SOFTMAX, L1_KINDS } l1_kind;
 
 typedef struct l1_problem {
 	l1_kind kind;
@@ -68,9 +70,12 @@ static inline void l1_draw_sized(
 	p->label[1] = 1;
 }
 
-static inline void l1_draw(l1_problem *p, l1_kind kind, uint64_t seed, double share, double offset)
+/* Few rows and features, by the seed dense or sparse, centred or not; every class is there. */
+static inline void l1_draw(l1_problem *p, l1_kind kind, uint64_t seed)
 {
-	l1_draw_sized(p, kind, seed, share, offset, 0, 0);
+	l1_draw_sized(p, kind, seed, seed % 2 == 0 ? 1.0 : 0.15, seed % 3 == 0 ? 3.0 : 0.0, 0, 0);
+	for (size_t k = 0; k < p->k; k++)
+		p->label[k] = (uint32_t)k;
 }
 
 /* Loss of row i's predictions a, and its derivatives by them. */
@@ -105,7 +110,7 @@ static inline double l1_loss(const l1_problem *p, const double *v, double *gradi
 		gradient[i] = 0.0;
 	for (size_t i = 0; i < p->n; i++) {
 		const float *x = p->x + i * p->d;
-		double a[L1_K];
+		double a[L1_K] = { 0 };
 		double by[L1_K];
 		for (size_t k = 0; k < p->k; k++) {
 			a[k] = v[k * width + p->d];
@@ -211,9 +216,70 @@ static inline double l1_reference(const l1_problem *p)
 	return objective;
 }
 
+/* The best biases at w = 0. */
+static inline void l1_best_biases(const l1_problem *p, float *b)
+{
+	double total = 0.0, sum = 0.0, positive = 0.0, mass[L1_K] = { 0 };
+	for (size_t i = 0; i < p->n; i++) {
+		double weight = (double)p->weight[i];
+		total += weight;
+		sum += weight * (double)p->y[i];
+		positive += p->sign[i] > 0 ? weight : 0.0;
+		mass[p->label[i]] += weight;
+	}
+	b[0] = (float)(p->kind == L1_LINEAR ? sum / total : log(positive / (total - positive)));
+	for (size_t k = 0; p->kind == L1_SOFTMAX && k < p->k; k++)
+		b[k] = (float)log(mass[k]);
+}
+
+/* Violation and objective there. */
+static inline double l1_violation_at_zero(const l1_problem *p)
+{
+	float w[L1_K * L1_D] = { 0 };
+	float b[L1_K];
+	l1_best_biases(p, b);
+	return l1_violation(p, w, b);
+}
+
+static inline double l1_objective_at_zero(const l1_problem *p)
+{
+	float w[L1_K * L1_D] = { 0 };
+	float b[L1_K];
+	l1_best_biases(p, b);
+	return l1_objective(p, w, b);
+}
+
 static inline void l1_columns(const l1_problem *p, cop_columns *x)
 {
 	assert_int_equal(cop_columns_from_dense(x, p->n, NULL, p->d, p->x), COP_OK);
+}
+
+/* The solver of the problem's kind; w: k x d, b: k. */
+static inline cop_err l1_solve(const l1_problem *p, const cop_l1_settings *settings, const cop_columns *x, float *w,
+        float *b, cop_l1_report *report)
+{
+	if (p->kind == L1_LINEAR)
+		return cop_l1_linear_fit(settings, x, p->y, p->weight, w, b, report);
+	if (p->kind == L1_LOGISTIC)
+		return cop_l1_logistic_fit(settings, x, p->sign, p->weight, w, b, report);
+	return cop_l1_softmax_fit(settings, x, p->k, p->label, p->weight, w, b, report);
+}
+
+static inline cop_err l1_fit_to(
+        const l1_problem *p, double tolerance, unsigned steps, float *w, float *b, cop_l1_report *report)
+{
+	cop_columns x;
+	cop_l1_settings settings = { .lambda = p->lambda, .tolerance = tolerance, .max_steps = steps };
+	l1_columns(p, &x);
+	cop_err err = l1_solve(p, &settings, &x, w, b, report);
+	cop_columns_fini(&x);
+	return err;
+}
+
+/* As exactly as floats allow. */
+static inline cop_err l1_fit(const l1_problem *p, float *w, float *b, cop_l1_report *report)
+{
+	return p->kind == L1_LINEAR ? l1_fit_to(p, 1e-6, 2000, w, b, report) : l1_fit_to(p, 1e-5, 1000, w, b, report);
 }
 
 #endif

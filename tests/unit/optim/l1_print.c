@@ -50,14 +50,14 @@ static int read_problem(problem *p)
 static cop_err fit(problem *p, const cop_columns *x, cop_l1_report *report)
 {
 	if (strcmp(p->kind, "logistic") == 0) {
-		cop_l1_logistic s = { p->lambda, p->tolerance, p->steps };
+		cop_l1_settings s = { p->lambda, p->tolerance, p->steps };
 		return cop_l1_logistic_fit(&s, x, p->sign, p->weight, p->w, p->b, report);
 	}
 	if (strcmp(p->kind, "linear") == 0) {
-		cop_l1_linear s = { p->lambda, p->tolerance, p->steps };
+		cop_l1_settings s = { p->lambda, p->tolerance, p->steps };
 		return cop_l1_linear_fit(&s, x, p->target, p->weight, p->w, p->b, report);
 	}
-	cop_l1_softmax s = { p->lambda, p->tolerance, p->steps };
+	cop_l1_settings s = { p->lambda, p->tolerance, p->steps };
 	return cop_l1_softmax_fit(&s, x, p->classes, p->label, p->weight, p->w, p->b, report);
 }
 

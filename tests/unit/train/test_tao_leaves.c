@@ -149,7 +149,7 @@ static void test_linear_squared_is_the_lasso_of_each_output(void **unused)
 	assert_int_equal(cop_columns_from_dense(&columns, ROWS, NULL, TAO_FEATURES, p.rows->x), COP_OK);
 	for (uint32_t k = 0; k < TAO_OUTPUTS; k++) {
 		/* (y - f)^2 + 2 |v| is twice (y - f)^2 / 2 + |v|. */
-		cop_l1_linear solver = { .lambda = 1, .tolerance = 1e-6, .max_steps = 1000 };
+		cop_l1_settings solver = { .lambda = 1, .tolerance = 1e-6, .max_steps = 1000 };
 		float w[TAO_FEATURES] = { 0 }, b = 0;
 		for (size_t i = 0; i < ROWS; i++)
 			y[i] = p.target[i * TAO_OUTPUTS + k];
