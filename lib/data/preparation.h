@@ -24,8 +24,15 @@ typedef enum cop_scaling {
 	COP_SCALE_RANGE,    /* [0, 1] (sparse: [-1, 1], by the greatest magnitude of the feature) */
 	COP_SCALE_MAXIMUM,  /* by the greatest magnitude of all features together: keeps zeros and proportions (images)
 	                     */
+	COP_SCALE_AUTO,     /* the first cop_preparation_fit decides: COP_SCALE_MAXIMUM when the features look like
+	                       amounts of one unit, most often pixels: at least 16 of them vary, none is ever negative, a
+	                       third of their values is 0, and three in four reach half of the greatest value there is;
+	                       else COP_SCALE_STANDARD */
 	COP_SCALINGS
 } cop_scaling;
+
+/* What users call them: "none", "standard", "range", "maximum", "auto"; NULL behind the last. */
+extern const char *const cop_scaling_names[COP_SCALINGS + 1];
 
 typedef enum cop_missing {
 	COP_MISSING_REFUSE = 0, /* an empty field, ?, NA or nan is an error that names line and column */
@@ -50,6 +57,8 @@ void cop_preparation_set_scaling(cop_preparation *preparation, cop_scaling scali
  * COP_ESHAPE: another number of features. COP_EINVAL: n is 0. COP_ENOMEM; on error unchanged. */
 COP_CHECK cop_err cop_preparation_fit(
         cop_preparation *preparation, const cop_dataset *data, size_t n, const uint32_t *row);
+/* How it scales; COP_SCALE_AUTO: that is not decided yet. */
+cop_scaling cop_preparation_scaling(const cop_preparation *preparation);
 /* Scales the features of all rows in place (targets stay as they are); what would pass the largest float stays there.
  * data->d is that of the preparation. */
 void cop_preparation_apply(const cop_preparation *preparation, cop_dataset *data);

@@ -37,7 +37,7 @@ void cop_preparation_save(const cop_preparation *p, cop_bytes *bytes)
 	unsigned flags = (p->sparse ? FLAG_SPARSE : 0u) | (p->regression ? FLAG_REGRESSION : 0u) |
 	                 (p->scale_target ? FLAG_SCALE_TARGET : 0u) | (p->named ? FLAG_NAMED : 0u);
 	cop_bytes_put_u8(bytes, (uint8_t)flags);
-	cop_bytes_put_u8(bytes, p->scaling);
+	cop_bytes_put_u8(bytes, p->scaling == COP_SCALE_AUTO ? COP_SCALE_NONE : p->scaling); /* nothing is scaled yet */
 	cop_bytes_put_u8(bytes, p->missing);
 	cop_bytes_put_u32(bytes, p->index_base);
 	cop_bytes_put_u32(bytes, (uint32_t)p->d);
@@ -167,7 +167,7 @@ static cop_err load(cop_preparation *p, cop_cursor *from)
 	p->missing = cop_cursor_u8(from);
 	p->index_base = cop_cursor_u32(from);
 	size_t d = cop_cursor_u32(from);
-	if (from->err == COP_OK && (flags >= FLAGS || p->scaling >= COP_SCALINGS || p->missing >= COP_MISSINGS ||
+	if (from->err == COP_OK && (flags >= FLAGS || p->scaling >= COP_SCALE_AUTO || p->missing >= COP_MISSINGS ||
 	                                   p->index_base > (p->sparse ? 1u : 0u)))
 		from->err = COP_EFORMAT;
 	load_columns(p, from);

@@ -8,11 +8,19 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
+/* COP_SCALE_AUTO takes features for amounts of one unit from so many on, ... */
+#define UNIT_FEATURES 16
+#define UNIT_ZEROS    (1.0 / 3.0) /* when so many of their values are 0 ... */
+#define UNIT_LARGE    0.75        /* and so many of them reach ... */
+#define UNIT_REACH    0.5         /* so much of the greatest. */
+
+const char *const cop_scaling_names[COP_SCALINGS + 1] = { "none", "standard", "range", "maximum", "auto", NULL };
+
 /* Of each feature over the rows; what a sparse row does not hold is 0. */
 typedef struct moments {
 	double *mean, *square; /* d; square: sum of squared deviations from the mean */
 	float *low, *high;     /* d */
-	uint32_t *held;        /* d; sparse: rows that hold it */
+	uint32_t *held;        /* d; rows that hold it (dense: where it is not 0) */
 } moments;
 
 static size_t nth(const uint32_t *row, size_t i) { return row == NULL ? i : row[i]; }
@@ -57,6 +65,7 @@ static void take_dense(moments *m, const cop_dataset *data, size_t n, const uint
 			m->mean[j] += (double)x[j];
 			m->low[j] = x[j] < m->low[j] ? x[j] : m->low[j];
 			m->high[j] = x[j] > m->high[j] ? x[j] : m->high[j];
+			m->held[j] += x[j] != 0;
 		}
 	}
 	divide(m->mean, d, n);
@@ -97,11 +106,38 @@ static void take_sparse(moments *m, const cop_dataset *data, size_t n, const uin
 
 static double magnitude(float low, float high) { return (double)fmaxf(fabsf(low), fabsf(high)); }
 
-static void set_scales(cop_preparation *p, const moments *m, size_t n)
+static double largest_of(const moments *m, size_t d)
 {
 	double largest = 0;
-	for (size_t j = 0; j < p->d; j++)
+	for (size_t j = 0; j < d; j++)
 		largest = fmax(largest, magnitude(m->low[j], m->high[j]));
+	return largest;
+}
+
+/* Standard deviations would blow up what is nearly always 0 (an image's margin) and shift what has a zero of its own.
+ * Features that do not vary, whose scale is 0, say nothing. */
+static cop_scaling decide(const moments *m, size_t d, size_t n)
+{
+	const double reach = UNIT_REACH * largest_of(m, d);
+	size_t vary = 0, large = 0;
+	double zeros = 0;
+	for (size_t j = 0; j < d; j++) {
+		if (m->low[j] == m->high[j])
+			continue;
+		if (m->low[j] < 0)
+			return COP_SCALE_STANDARD;
+		vary++;
+		large += (double)m->high[j] >= reach;
+		zeros += (double)(n - m->held[j]) / (double)n;
+	}
+	bool unit = vary >= UNIT_FEATURES && zeros >= UNIT_ZEROS * (double)vary &&
+	            (double)large >= UNIT_LARGE * (double)vary;
+	return unit ? COP_SCALE_MAXIMUM : COP_SCALE_STANDARD;
+}
+
+static void set_scales(cop_preparation *p, const moments *m, size_t n)
+{
+	const double largest = largest_of(m, p->d);
 	for (size_t j = 0; j < p->d; j++) {
 		double shift = 0, scale = 0;
 		if (m->low[j] == m->high[j]) {
@@ -145,6 +181,8 @@ void cop_preparation_set_scaling(cop_preparation *p, cop_scaling scaling, bool s
 	p->scale_target = scale_target;
 }
 
+cop_scaling cop_preparation_scaling(const cop_preparation *p) { return (cop_scaling)p->scaling; }
+
 cop_err cop_preparation_fit(cop_preparation *p, const cop_dataset *data, size_t n, const uint32_t *row)
 {
 	if (data->d != p->d || data->sparse != p->sparse)
@@ -162,6 +200,8 @@ cop_err cop_preparation_fit(cop_preparation *p, const cop_dataset *data, size_t 
 		if (err != COP_OK)
 			return err;
 		(data->sparse ? take_sparse : take_dense)(&m, data, n, row);
+		if (p->scaling == COP_SCALE_AUTO)
+			p->scaling = (uint8_t)decide(&m, p->d, n);
 		set_scales(p, &m, n);
 		moments_fini(&m);
 	}

@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { LIBSVM = 1, REGRESSION = 2, SCALE_TARGET = 4, CHANGES = 64, SAVED = 128 };
+enum { LIBSVM = 1, REGRESSION = 2, SCALE_TARGET = 4, AUTO = 32, CHANGES = 64, SAVED = 128 };
 
 static const char *const columns[] = { NULL, "0", "a", "0,1,a" };
 
@@ -18,7 +18,7 @@ static cop_table_settings settings_of(const uint8_t *bytes)
 	return (cop_table_settings){
 		.regression = (bytes[0] & REGRESSION) != 0,
 		.scale_target = (bytes[0] & SCALE_TARGET) != 0,
-		.scaling = (cop_scaling)(bytes[0] >> 3 & 3),
+		.scaling = (bytes[0] & AUTO) != 0 ? COP_SCALE_AUTO : (cop_scaling)(bytes[0] >> 3 & 3),
 		.missing = (cop_missing)(bytes[1] & 3),
 		.target = columns[(bytes[1] >> 2 & 3) % 3],
 		.categories = columns[bytes[1] >> 4 & 3],

@@ -171,9 +171,9 @@ static void test_preparation_scales_sparse_rows_without_shift(void **state)
 {
 	(void)state;
 	static const char text[] = "1 1:3 2:5\n0 1:-1 2:5 3:2\n0 2:5\n1 1:2 2:5\n";
-	static const double expected[COP_SCALINGS][3] = { { 1, 1, 1 }, { 0, 0, 0 }, { 1.0 / 3, 0, 0.5 },
+	static const double expected[COP_SCALE_AUTO][3] = { { 1, 1, 1 }, { 0, 0, 0 }, { 1.0 / 3, 0, 0.5 },
 		{ 0.2, 0, 0.2 } };
-	for (int scaling = 0; scaling < COP_SCALINGS; scaling++) {
+	for (int scaling = 0; scaling < COP_SCALE_AUTO; scaling++) {
 		cop_dataset *data;
 		cop_preparation *p;
 		read_training(text, true, (cop_table_settings){ .scaling = (cop_scaling)scaling }, &data, &p);
@@ -194,6 +194,95 @@ static void test_preparation_scales_sparse_rows_without_shift(void **state)
 		cop_dataset_free(data);
 		cop_preparation_free(p);
 	}
+}
+
+/* What COP_SCALE_AUTO makes of 40 rows of d features, a third of them `low`, each `most` now and then and 0 otherwise;
+ * and of one more that is `odd` once. */
+static cop_scaling automatic(size_t d, float low, float most, float odd)
+{
+	enum { ROWS = 40, D = 20 };
+	float x[ROWS * (D + 1)];
+	for (size_t i = 0; i < ROWS; i++) {
+		for (size_t j = 0; j < d; j++)
+			x[i * (d + 1) + j] = (i + j) % 3 == 0 ? low : 0;
+		x[i * (d + 1) + i % d] = most;
+		x[i * (d + 1) + d] = i == 0 ? odd : 0;
+	}
+	cop_dataset *data = rows(ROWS, d + 1, x);
+	cop_preparation *p = made(d + 1, 2, COP_SCALE_AUTO, false);
+	assert_int_equal(cop_preparation_scaling(p), COP_SCALE_AUTO);
+	assert_int_equal(cop_preparation_fit(p, data, data->n, NULL), COP_OK);
+	cop_scaling chosen = cop_preparation_scaling(p);
+	double shift, scale;
+	cop_preparation_scale(p, 0, &shift, &scale);
+	assert_true(chosen != COP_SCALE_MAXIMUM || (shift == 0 && scale == 1 / fmax((double)most, (double)odd)));
+	cop_dataset_free(data);
+	cop_preparation_free(p);
+	return chosen;
+}
+
+static void test_preparation_auto_takes_the_maximum_for_amounts_of_one_unit(void **state)
+{
+	(void)state;
+	assert_int_equal(automatic(20, 7, 255, 12), COP_SCALE_MAXIMUM);
+	assert_int_equal(automatic(15, 7, 255, 255), COP_SCALE_MAXIMUM);
+	assert_int_equal(automatic(15, 7, 255, 0), COP_SCALE_STANDARD);   /* too few that vary */
+	assert_int_equal(automatic(20, 7, 255, 511), COP_SCALE_STANDARD); /* one is of another order */
+	assert_int_equal(automatic(20, 7, 255, -1), COP_SCALE_STANDARD);
+	assert_int_equal(automatic(20, -7, 255, 1), COP_SCALE_STANDARD);
+}
+
+static void test_preparation_auto_without_zeros_standardises(void **state)
+{
+	(void)state;
+	enum { ROWS = 30, D = 18 };
+	float x[ROWS * D];
+	for (size_t i = 0; i < sizeof x / sizeof *x; i++)
+		x[i] = (float)(1 + i * 7 % 11);
+	cop_dataset *data = rows(ROWS, D, x);
+	cop_preparation *p = made(D, 2, COP_SCALE_AUTO, false);
+	assert_int_equal(cop_preparation_fit(p, data, data->n, NULL), COP_OK);
+	assert_int_equal(cop_preparation_scaling(p), COP_SCALE_STANDARD);
+	cop_dataset_free(data);
+	cop_preparation_free(p);
+}
+
+static void test_preparation_auto_decides_for_sparse_rows(void **state)
+{
+	(void)state;
+	for (int odd = 0; odd < 2; odd++) {
+		char text[2000] = "";
+		size_t used = 0;
+		for (int i = 0; i < 40; i++)
+			used += (size_t)snprintf(text + used, sizeof text - used, "%d %d:%d %d:3\n", i % 2, 1 + i % 10,
+			        odd == 1 && i == 7 ? 60 : 4, 11 + i % 10);
+		cop_dataset *data;
+		cop_preparation *p;
+		read_training(text, true, (cop_table_settings){ .scaling = COP_SCALE_AUTO }, &data, &p);
+		assert_int_equal(cop_preparation_fit(p, data, data->n, NULL), COP_OK);
+		assert_int_equal(cop_preparation_scaling(p), odd == 0 ? COP_SCALE_MAXIMUM : COP_SCALE_STANDARD);
+		double shift, scale;
+		cop_preparation_scale(p, 0, &shift, &scale);
+		assert_true(shift == 0 && (scale == 0.25) == (odd == 0));
+		cop_dataset_free(data);
+		cop_preparation_free(p);
+	}
+}
+
+static void test_preparation_auto_that_was_not_fitted_is_saved_as_none(void **state)
+{
+	(void)state;
+	cop_bytes bytes;
+	cop_preparation *p = made(2, 2, COP_SCALE_AUTO, false), *loaded;
+	cop_bytes_init(&bytes);
+	cop_preparation_save(p, &bytes);
+	assert_int_equal(cop_preparation_load(bytes.data, bytes.length, &loaded), COP_OK);
+	assert_int_equal(cop_preparation_scaling(loaded), COP_SCALE_NONE);
+	cop_preparation_free(loaded);
+	bytes.data[1] = COP_SCALE_AUTO;
+	assert_int_equal(cop_preparation_load(bytes.data, bytes.length, &loaded), COP_EFORMAT);
+	cop_bytes_fini(&bytes);
+	cop_preparation_free(p);
 }
 
 static void test_preparation_new_of_wrong_shapes_is_refused(void **state)
@@ -394,6 +483,10 @@ int main(void)
 		cmocka_unit_test(test_preparation_standardises_to_mean_0_and_sd_1),
 		cmocka_unit_test(test_preparation_scales_by_range_and_maximum),
 		cmocka_unit_test(test_preparation_is_fitted_on_the_rows_given),
+		cmocka_unit_test(test_preparation_auto_takes_the_maximum_for_amounts_of_one_unit),
+		cmocka_unit_test(test_preparation_auto_without_zeros_standardises),
+		cmocka_unit_test(test_preparation_auto_decides_for_sparse_rows),
+		cmocka_unit_test(test_preparation_auto_that_was_not_fitted_is_saved_as_none),
 		cmocka_unit_test(test_preparation_without_scaling_changes_nothing),
 		cmocka_unit_test(test_preparation_of_constant_target_gives_it_back),
 		cmocka_unit_test(test_preparation_never_makes_features_infinite),
