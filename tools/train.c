@@ -22,8 +22,8 @@ typedef struct training {
 	cop_trained *model; /* owns preparation and trees once it is there */
 	cop_train_outcome outcome;
 	cop_trained_score train, test;
-	size_t trials;
-	double seconds; /* of the fit */
+	cop_train_found found; /* by the search */
+	double seconds;        /* of the fit */
 	double search_seconds;
 	double told; /* when the progress line was written last */
 } training;
@@ -62,13 +62,14 @@ static cop_err search(training *t, cop_diag *diag)
 {
 	cop_train_options *o = t->o;
 	const cop_train_search set = {
+		.folds = o->folds,
 		.validation = o->job.validation > 0.0 ? o->job.validation : 0.2,
 		.trials = o->trials,
 		.repeats = o->repeats,
 		.progress = isatty(STDERR_FILENO) ? stderr : NULL,
 	};
 	double start = cop_command_now();
-	cop_err err = o->search ? cop_train_search_run(&set, &o->job, &t->trials, diag) : COP_OK;
+	cop_err err = o->search ? cop_train_search_run(&set, &o->job, &t->found, diag) : COP_OK;
 	t->search_seconds = cop_command_now() - start;
 	return err;
 }
@@ -98,10 +99,14 @@ static cop_err fit(training *t, cop_diag *diag)
 	return err;
 }
 
+/* Features are scaled like this. */
+static const char *scale_of(const training *t) { return cop_scaling_names[cop_preparation_scaling(t->preparation)]; }
+
+/* Options that make this model again. */
 static void take_words(const training *t, char *out, size_t size)
 {
-	int used = snprintf(out, size, "--learner %s --seed %llu ", cop_train_learner_name(t->o->job.learner),
-	        (unsigned long long)t->o->job.seed);
+	int used = snprintf(out, size, "--learner %s --seed %llu --scale %s ",
+	        cop_train_learner_name(t->o->job.learner), (unsigned long long)t->o->job.seed, scale_of(t));
 	cop_knob_words(&t->o->job.knobs, out + used, size - (size_t)used);
 }
 
@@ -179,12 +184,17 @@ static cop_err show_json(const training *t)
 	cop_json_put_unsigned(json, "depth", s.depth);
 	cop_json_put_unsigned(json, "parameters", cop_trees_parameters(t->trees));
 	cop_json_put_number(json, "flops", t->train.flops);
+	cop_json_key(json, "scale");
+	cop_json_text(json, scale_of(t));
 	cop_json_put_number(json, "objective", t->outcome.objective);
 	cop_json_put_number(json, "alpha", t->outcome.alpha);
 	if (cop_trees_count(t->trees) > 1)
 		cop_json_put_unsigned(json, "trees", cop_trees_count(t->trees));
 	if (t->o->search) {
-		cop_json_put_unsigned(json, "trials", t->trials);
+		cop_json_put_unsigned(json, "trials", t->found.trials);
+		cop_json_put_number(
+		        json, t->o->table.regression ? "search_rmse" : "search_error", t->found.rating.mean);
+		cop_json_put_number(json, "search_standard_error", t->found.rating.error);
 		cop_json_put_number(json, "search_seconds", t->search_seconds);
 	}
 	take_words(t, words, sizeof words);
@@ -208,22 +218,34 @@ static void show_score(const char *of, const cop_trained_score *score)
 		(void)printf("%-6s error %.2f %%\n", of, 100.0 * score->error);
 }
 
-static void show_text(const training *t)
+static void show_found(const training *t)
 {
 	char words[1024];
+	const cop_train_rating *rating = &t->found.rating;
+	bool values = t->o->table.regression;
+	double unit = values ? 1.0 : 100.0;
+	take_words(t, words, sizeof words);
+	(void)printf("chosen in %zu trials (%.0f s), on rows held back %s %.4g", t->found.trials, t->search_seconds,
+	        values ? "RMSE" : "error", unit * rating->mean);
+	if (!isnan(rating->error))
+		(void)printf(" +- %.2g", unit * rating->error);
+	(void)printf("%s: %s\n", values ? "" : " %", words);
+}
+
+static void show_text(const training *t)
+{
 	shape s = shape_of(t->trees);
 	show_score("train", &t->train);
 	show_score("test", &t->test);
-	(void)printf("%zu tree%s, %zu leaves, depth %u, %zu parameters, %.0f FLOPs a row; fitted in %.2f s\n",
+	(void)printf("%zu tree%s, %zu leaves, depth %u, %zu parameters, %.0f FLOPs a row; scale %s; fitted in %.2f s\n",
 	        cop_trees_count(t->trees), cop_trees_count(t->trees) == 1 ? "" : "s", s.leaves, s.depth,
-	        cop_trees_parameters(t->trees), t->train.flops, t->seconds);
+	        cop_trees_parameters(t->trees), t->train.flops, scale_of(t), t->seconds);
 	if (!isnan(t->outcome.objective))
 		(void)printf("objective %.6g\n", t->outcome.objective);
 	if (!isnan(t->outcome.alpha))
 		(void)printf("alpha %g, chosen from %zu\n", t->outcome.alpha, t->o->job.alphas);
-	take_words(t, words, sizeof words);
 	if (t->o->search)
-		(void)printf("chosen in %zu trials (%.0f s): %s\n", t->trials, t->search_seconds, words);
+		show_found(t);
 }
 
 static cop_err run(training *t, cop_diag *diag)

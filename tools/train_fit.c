@@ -356,7 +356,7 @@ static cop_err fit_dgt(const fit *f, const cop_sample *sample, cop_pool *pool, c
 static const cop_train_learner learners[] = {
 	{ "cart", COP_FOR_CART | COP_FOR_FOREST, COP_SCALE_NONE, fit_cart },
 	{ "dgt", COP_FOR_DGT | COP_FOR_FOREST, COP_SCALE_STANDARD, fit_dgt },
-	{ "tao", COP_FOR_TAO | COP_FOR_FOREST, COP_SCALE_STANDARD, fit_tao },
+	{ "tao", COP_FOR_TAO | COP_FOR_FOREST, COP_SCALE_AUTO, fit_tao },
 };
 
 const cop_train_learner *cop_train_learner_find(const char *name)

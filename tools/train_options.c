@@ -24,6 +24,8 @@ static const char usage_text[] =
         "  --search             choose what is not given by validation, then fit all rows with it\n"
         "  --trials N           most fits of the search (default 60)\n"
         "  --repeats N          each with so many divisions and seeds (default 1)\n"
+        "  --cross-validation K\n"
+        "                       the search judges by the mean over K folds instead of one part held back\n"
         "  --validation SHARE   rows held back to choose by: epochs of dgt (0: none), a list of --alpha, the search\n"
         "                       (default 0.2)\n"
         "  --start-model FILE   tao: begin with this model's tree\n"
@@ -35,7 +37,9 @@ static const char usage_text[] =
         "  --categories A,B     columns to be taken as categories, besides those that hold text\n"
         "  --missing HOW        empty fields: refuse (default), mean, median, label (a category or feature of its "
         "own)\n"
-        "  --scale HOW          features: none, standard, range, maximum (default: standard; cart: none)\n";
+        "  --scale HOW          features: none (cart's default), standard (dgt's), range, maximum, or auto (tao's): "
+        "maximum\n"
+        "                       for amounts of one unit that are often 0, as pixels are, else standard\n";
 
 enum {
 	LEARNER = 256,
@@ -46,6 +50,7 @@ enum {
 	SEARCH,
 	TRIALS,
 	REPEATS,
+	CROSS_VALIDATION,
 	VALIDATION,
 	START_MODEL,
 	SEED,
@@ -71,6 +76,7 @@ static const struct option fixed[FIXED_OPTIONS] = {
 	{ "search", no_argument, NULL, SEARCH },
 	{ "trials", required_argument, NULL, TRIALS },
 	{ "repeats", required_argument, NULL, REPEATS },
+	{ "cross-validation", required_argument, NULL, CROSS_VALIDATION },
 	{ "validation", required_argument, NULL, VALIDATION },
 	{ "start-model", required_argument, NULL, START_MODEL },
 	{ "seed", required_argument, NULL, SEED },
@@ -122,7 +128,6 @@ static bool read_alphas(cop_train_options *o, char *text)
 static bool read_columns(cop_train_options *o, int option)
 {
 	static const char *const missing[] = { "refuse", "mean", "median", "label", NULL };
-	static const char *const scales[] = { "none", "standard", "range", "maximum", NULL };
 	static const char *const tasks[] = { "classification", "regression", NULL };
 	size_t place = 0;
 	switch (option) {
@@ -143,7 +148,7 @@ static bool read_columns(cop_train_options *o, int option)
 		o->table.missing = (cop_missing)place;
 		return true;
 	default:
-		if (!cop_command_word(NAME, "--scale", optarg, scales, &place))
+		if (!cop_command_word(NAME, "--scale", optarg, cop_scaling_names, &place))
 			return false;
 		o->table.scaling = (cop_scaling)place;
 		o->scaling_given = true;
@@ -173,6 +178,11 @@ static bool read_fixed(cop_train_options *o, int option)
 		return o->search = true;
 	case JSON:
 		return o->json = true;
+	case CROSS_VALIDATION:
+		if (!cop_command_whole(NAME, "--cross-validation", optarg, 2, 100, &whole))
+			return false;
+		o->folds = (size_t)whole;
+		return true;
 	case VALIDATION:
 		return cop_command_number(NAME, "--validation", optarg, 0.0, 0.9, &o->job.validation);
 	case SEED:
@@ -193,6 +203,22 @@ static bool read_fixed(cop_train_options *o, int option)
 	}
 }
 
+static bool check_search(const cop_train_options *o)
+{
+	const cop_train_job *job = &o->job;
+	bool given = !(job->validation < 0.0);
+	bool of_fits = job->alphas > 1 || (cop_train_learner_for(job->learner) & COP_FOR_DGT) != 0;
+	if (o->folds > 0 && !o->search)
+		cop_command_complain(NAME, "--cross-validation is for --search");
+	else if (o->folds > 0 && given && !of_fits)
+		cop_command_complain(NAME, "--cross-validation K or --validation SHARE: expected one of them");
+	else if (o->search && o->folds == 0 && given && !(job->validation > 0.0))
+		cop_command_complain(NAME, "--search needs rows to choose by; expected --validation above 0");
+	else
+		return true;
+	return false;
+}
+
 static bool check(const cop_train_options *o)
 {
 	const cop_train_job *job = &o->job;
@@ -210,11 +236,7 @@ static bool check(const cop_train_options *o)
 		cop_command_complain(NAME, "--start-model is for tao");
 		return false;
 	}
-	if (o->search && !(job->validation < 0.0) && !(job->validation > 0.0)) {
-		cop_command_complain(NAME, "--search needs rows to choose by; expected --validation above 0");
-		return false;
-	}
-	return true;
+	return check_search(o);
 }
 
 int cop_train_options_read(int argc, char **argv, cop_train_options *o)

@@ -11,7 +11,7 @@ typedef struct cop_train_options {
 	cop_train_job job; /* learner, knobs, alphas, validation, seed */
 	unsigned threads;
 	bool search, json;
-	size_t trials, repeats;
+	size_t trials, repeats, folds; /* of the search; folds 0: rows are held back once */
 } cop_train_options;
 
 /* -1: go on; else the exit status, after a message or the help. */

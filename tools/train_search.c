@@ -7,7 +7,8 @@
 #include "trained_score.h"
 
 #define MOST_VALUES 12
-#define FEWER_TREES 5 /* of a forest, while searching */
+#define FEWER_TREES 5    /* of a forest, while searching */
+#define TIE         1e-9 /* means that differ by less, as a share, differ by rounding */
 
 enum { CLASSES = 1, VALUES = 2, BOTH = 3 };
 
@@ -43,73 +44,132 @@ static const candidates lists[] = {
 
 typedef struct searching {
 	const cop_train_search *search;
+	const cop_train_job *whole;
 	cop_train_job job; /* of a trial */
-	size_t n;          /* of all rows */
-	uint32_t *rows;
-	size_t trials;
-	double least;
+	uint32_t *rows;    /* all: those to fit, then those to judge by */
+	uint32_t *fold;    /* of each row; NULL: a part is held back */
+	double *loss;      /* of each fit of a trial */
+	size_t fits, trials;
+	cop_train_rating best;
 	cop_diag *diag;
 } searching;
 
-/* Row order and division of repeat r. */
-static cop_err divide(searching *s, const cop_train_job *whole, size_t repeat, size_t *from)
+/* Before the parts of a repeat. */
+static cop_err begin_repeat(searching *s, size_t repeat)
 {
+	const cop_train_job *whole = s->whole;
 	cop_rng rng;
 	cop_rng_init(&rng, whole->seed + repeat, 1);
-	for (size_t i = 0; i < s->n; i++)
-		s->rows[i] = whole->row != NULL ? whole->row[i] : (uint32_t)i;
-	return cop_split_two(&rng, s->n, s->rows, whole->rows->label, s->search->validation, from);
+	s->job.seed = whole->seed + repeat;
+	if (s->fold != NULL)
+		return cop_split_folds(&rng, whole->n, whole->rows->label, s->search->folds, s->fold);
+	for (size_t i = 0; i < whole->n; i++)
+		s->rows[i] = (uint32_t)i;
+	return cop_split_two(&rng, whole->n, s->rows, whole->rows->label, s->search->validation, &s->job.n);
 }
 
-static cop_err rate(searching *s, const cop_train_job *whole, const cop_knob_values *knobs, double *loss)
+/* All rows but those of a fold, then those. */
+static void leave_out(searching *s, uint32_t fold)
 {
-	cop_err err = COP_OK;
-	*loss = 0.0;
-	s->job.knobs = *knobs;
-	if (knobs->given[COP_KNOB_TREES])
-		s->job.knobs.value[COP_KNOB_TREES] = fmin(knobs->value[COP_KNOB_TREES], FEWER_TREES);
-	for (size_t repeat = 0; repeat < s->search->repeats && err == COP_OK; repeat++) {
-		cop_trees *trees = NULL;
-		cop_train_outcome outcome;
-		cop_trained_score score = { 0 };
-		size_t from = 0;
-		err = divide(s, whole, repeat, &from);
-		s->job.row = s->rows;
-		s->job.n = from;
-		s->job.seed = whole->seed + repeat;
-		if (err == COP_OK)
-			err = cop_train_fit(&s->job, &trees, &outcome, s->diag);
-		if (err == COP_OK)
-			err = cop_trained_rate(trees, whole->preparation, whole->rows, s->n - from, s->rows + from,
-			        false, whole->pool, &score);
-		*loss += (whole->rows->classes > 0 ? score.error : score.rmse) / (double)s->search->repeats;
-		cop_trees_free(trees);
+	size_t first = 0;
+	size_t last = s->whole->n;
+	for (size_t i = 0; i < s->whole->n; i++) {
+		if (s->fold[i] != fold)
+			s->rows[first++] = (uint32_t)i;
+		else
+			s->rows[--last] = (uint32_t)i;
 	}
-	if (err == COP_OK && s->search->progress != NULL) {
-		char words[512];
-		cop_knob_words(knobs, words, sizeof words);
-		(void)fprintf(s->search->progress, "\r\033[Ktrial %zu: %.5g  %s\n", s->trials + 1, *loss, words);
-	}
-	s->trials++;
+	s->job.n = first;
+}
+
+/* Fits the first job.n rows and judges by the others. */
+static cop_err fit_and_judge(searching *s, double *loss, double *parameters)
+{
+	const cop_train_job *whole = s->whole;
+	cop_trees *trees;
+	cop_train_outcome outcome;
+	cop_trained_score score;
+	cop_err err = cop_train_fit(&s->job, &trees, &outcome, s->diag);
+	if (err != COP_OK)
+		return err;
+	err = cop_trained_rate(trees, whole->preparation, whole->rows, whole->n - s->job.n, s->rows + s->job.n, false,
+	        whole->pool, &score);
+	*loss = whole->rows->classes > 0 ? score.error : score.rmse;
+	*parameters += (double)cop_trees_parameters(trees);
+	cop_trees_free(trees);
 	return err;
 }
 
+void cop_train_rating_of(size_t n, const double *loss, cop_train_rating *out)
+{
+	double squares = 0.0;
+	out->mean = 0.0;
+	for (size_t i = 0; i < n; i++)
+		out->mean += loss[i] / (double)n;
+	for (size_t i = 0; i < n; i++)
+		squares += (loss[i] - out->mean) * (loss[i] - out->mean);
+	out->error = n > 1 ? sqrt(squares / (double)(n - 1) / (double)n) : (double)NAN;
+}
+
+bool cop_train_rating_better(const cop_train_rating *a, const cop_train_rating *b)
+{
+	double apart = a->mean - b->mean;
+	return fabs(apart) <= TIE * fabs(b->mean) ? a->parameters < b->parameters : apart < 0.0;
+}
+
+static void tell_trial(const searching *s, const cop_knob_values *knobs, const cop_train_rating *rating)
+{
+	char words[512];
+	char error[32] = "";
+	if (s->search->progress == NULL)
+		return;
+	cop_knob_words(knobs, words, sizeof words);
+	if (!isnan(rating->error))
+		(void)snprintf(error, sizeof error, " +- %.2g", rating->error);
+	(void)fprintf(s->search->progress, "\r\033[Ktrial %zu: %.5g%s  %s\n", s->trials, rating->mean, error, words);
+}
+
+/* Fits and judges with these knobs, as often as the search says. */
+static cop_err rate(searching *s, const cop_knob_values *knobs, cop_train_rating *rating)
+{
+	cop_err err = COP_OK;
+	size_t parts = s->fold != NULL ? s->search->folds : 1;
+	*rating = (cop_train_rating){ 0 };
+	s->job.knobs = *knobs;
+	if (knobs->given[COP_KNOB_TREES])
+		s->job.knobs.value[COP_KNOB_TREES] = fmin(knobs->value[COP_KNOB_TREES], FEWER_TREES);
+	for (size_t i = 0; i < s->fits && err == COP_OK; i++) {
+		if (i % parts == 0)
+			err = begin_repeat(s, i / parts);
+		if (err == COP_OK && s->fold != NULL)
+			leave_out(s, (uint32_t)(i % parts));
+		if (err == COP_OK)
+			err = fit_and_judge(s, &s->loss[i], &rating->parameters);
+	}
+	s->trials++;
+	if (err != COP_OK)
+		return err;
+	rating->parameters /= (double)s->fits;
+	cop_train_rating_of(s->fits, s->loss, rating);
+	tell_trial(s, knobs, rating);
+	return COP_OK;
+}
+
 /* All values of a list; the best into knobs. */
-static cop_err try_list(
-        searching *s, const cop_train_job *whole, const candidates *list, cop_knob_values *knobs, bool *changed)
+static cop_err try_list(searching *s, const candidates *list, cop_knob_values *knobs, bool *changed)
 {
 	cop_err err = COP_OK;
 	cop_knob_values best = *knobs;
 	for (size_t i = 0; i < list->count && err == COP_OK && s->trials < s->search->trials; i++) {
-		double loss;
+		cop_train_rating rating;
 		cop_knob_values trial = *knobs;
 		if (trial.given[list->knob] && trial.value[list->knob] == list->value[i])
 			continue;
 		trial.value[list->knob] = list->value[i];
 		trial.given[list->knob] = true;
-		err = rate(s, whole, &trial, &loss);
-		if (err == COP_OK && loss < s->least) {
-			s->least = loss;
+		err = rate(s, &trial, &rating);
+		if (err == COP_OK && cop_train_rating_better(&rating, &s->best)) {
+			s->best = rating;
 			best = trial;
 			*changed = true;
 		}
@@ -136,22 +196,43 @@ static bool wanted(const candidates *list, const cop_train_job *job, const cop_k
 	       cop_knob_or(&job->knobs, COP_KNOB_LEAVES, COP_LEAVES_CONSTANT) > COP_LEAVES_CONSTANT;
 }
 
-cop_err cop_train_search_run(const cop_train_search *search, cop_train_job *job, size_t *trials, cop_diag *diag)
+static cop_err searching_init(searching *s)
 {
-	searching s = { .search = search, .job = *job, .n = job->n, .diag = diag };
+	size_t n = s->whole->n;
+	size_t folds = s->search->folds;
+	if (folds > n) {
+		cop_diag_set(s->diag, "", 0, 0, "%zu rows are too few for %zu folds", n, folds);
+		return COP_EINVAL;
+	}
+	s->fits = s->search->repeats * (folds > 0 ? folds : 1);
+	s->job.row = s->rows = cop_mem_alloc(n, sizeof *s->rows);
+	s->loss = cop_mem_alloc(s->fits, sizeof *s->loss);
+	if (folds > 0)
+		s->fold = cop_mem_alloc(n, sizeof *s->fold);
+	return s->rows != NULL && s->loss != NULL && (folds == 0 || s->fold != NULL) ? COP_OK : COP_ENOMEM;
+}
+
+cop_err cop_train_search_run(const cop_train_search *search, cop_train_job *job, cop_train_found *found, cop_diag *diag)
+{
+	searching s = { .search = search, .whole = job, .job = *job, .diag = diag };
 	cop_knob_values knobs = job->knobs;
 	bool changed = true;
 	s.job.progress = NULL;
-	s.rows = cop_mem_alloc(job->n, sizeof *s.rows);
-	cop_err err = s.rows != NULL ? rate(&s, job, &knobs, &s.least) : COP_ENOMEM;
+	cop_err err = searching_init(&s);
+	if (err == COP_OK)
+		err = rate(&s, &knobs, &s.best);
 	while (err == COP_OK && changed && s.trials < search->trials) {
 		changed = false;
 		for (size_t i = 0; i < sizeof lists / sizeof *lists && err == COP_OK; i++)
 			if (wanted(&lists[i], job, &knobs))
-				err = try_list(&s, job, &lists[i], &knobs, &changed);
+				err = try_list(&s, &lists[i], &knobs, &changed);
 	}
+	if (err != COP_OK && diag->message[0] == '\0')
+		cop_diag_set(diag, "", 0, 0, "search: %s", cop_err_text(err));
 	job->knobs = knobs;
-	*trials = s.trials;
+	*found = (cop_train_found){ s.trials, s.best };
 	cop_mem_free(s.rows);
+	cop_mem_free(s.fold);
+	cop_mem_free(s.loss);
 	return err;
 }

@@ -38,6 +38,12 @@ def rows_of(path):
         return [line.strip().split(",") for line in stream]
 
 
+def rows_text(value, features=20, rows=60):
+    """Rows whose features are value(row, feature) and whose class is by the first one."""
+    lines = [[value(i, j) for j in range(features)] for i in range(rows)]
+    return "".join(",".join(map(str, line)) + f",{int(line[0] > 2)}\n" for line in lines)
+
+
 @pytest.fixture
 def small(tmp_path):
     """The first rows of satimage, so that fits are quick."""
@@ -130,6 +136,46 @@ def test_search_finds_settings_and_says_which(small):
     assert again["test_error"] == result["test_error"]
 
 
+def test_search_by_folds_and_repeats_tells_the_standard_error(small):
+    one = train("--learner", "cart", "--search", "--trials", 3, *small)
+    folds = train("--learner", "cart", "--search", "--trials", 3, "--cross-validation", 4, *small)
+    both = train("--learner", "cart", "--search", "--trials", 3, "--cross-validation", 2, "--repeats", 2, *small)
+    assert "search_standard_error" not in one and 0 < one["search_error"] < 0.5
+    for result in (folds, both):
+        assert 0 < result["search_standard_error"] < result["search_error"] < 0.5
+    values = train("--learner", "cart", "--search", "--trials", 2, "--repeats", 3, *ABALONE)
+    assert 2 < values["search_rmse"] < 3 and values["search_standard_error"] > 0
+    told, _ = coppice("train", "--learner", "cart", "--search", "--trials", 2, "--cross-validation", 3, *small)
+    assert "chosen in 2 trials" in told and "%" in told and "+-" in told
+
+
+def test_search_among_equal_settings_keeps_the_smaller_tree(tmp_path):
+    """One threshold tells the classes apart: every height and every number of folds is as good."""
+    file = tmp_path / "rows.csv"
+    file.write_text(rows_text(lambda i, j: (i * 7 + j * 3) % 5))
+    result = train("--learner", "cart", "--search", "--cross-validation", 5, "--train", file)
+    assert result["search_error"] == 0 and result["search_standard_error"] == 0
+    assert "--height" not in result["settings"] and "--min-leaf" not in result["settings"]  # the default came first
+
+
+def test_cross_validation_is_refused_where_it_means_nothing(small, tmp_path):
+    for arguments, words in [
+            (("--learner", "cart", "--cross-validation", 5), "is for --search"),
+            (("--learner", "cart", "--search", "--cross-validation", 1), "--cross-validation"),
+            (("--learner", "tao", "--search", "--cross-validation", 5, "--validation", 0.3), "expected one of them"),
+            (("--learner", "tao", "--search", "--validation", 0), "--validation above 0"),
+    ]:
+        assert words in refused("train", *arguments, *small, status=2)
+    file = tmp_path / "few.csv"
+    file.write_text("1,0\n2,1\n3,0\n")
+    assert "3 rows are too few for 4 folds" in refused(
+        "train", "--learner", "cart", "--search", "--cross-validation", 4, "--train", file)
+    quick = ("--height", 2, "--layers", 1, "--epochs", 2, "--lr", 0.01, "--momentum", 0, "--l1", 0)
+    result = train("--learner", "dgt", *quick, "--search", "--trials", 1, "--cross-validation", 2, "--validation", 0.5,
+                   *small)  # dgt's own
+    assert result["search_error"] > 0
+
+
 def test_start_model_is_gone_on_with(small, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
     begun = train("--learner", "tao", "--height", 4, "--iterations", 1, "--keep-dead", *small, "--model", first)
@@ -182,6 +228,22 @@ def test_libsvm_rows_train_and_predict(tmp_path):
     for learner in ("cart", "tao"):
         result = train("--learner", learner, "--height", 3, "--train", file, "--test", file)
         assert result["test_error"] < 0.05 and result["test_auc"] > 0.95
+
+
+@pytest.mark.parametrize("value, chosen", [
+    (lambda i, j: (i * 7 + j * 3) % 16 if (i + j) % 2 else 0, "maximum"),
+    (lambda i, j: (i * 7 + j * 3) % 16 + 1, "standard"),
+    (lambda i, j: ((i * 7 + j * 3) % 16 if (i + j) % 2 else 0) * 10 ** (j % 4), "standard"),
+])
+def test_scale_auto_tells_amounts_of_one_unit(value, chosen, tmp_path):
+    file, model = tmp_path / "rows.csv", tmp_path / "model"
+    file.write_text(rows_text(value))
+    result = train("--learner", "tao", "--height", 2, "--train", file, "--model", model)
+    assert result["scale"] == chosen and f"--scale {chosen}" in result["settings"]
+    told, _ = coppice("train", "--learner", "tao", "--height", 2, "--scale", chosen, "--train", file, "--model",
+                      tmp_path / "again")
+    assert f"scale {chosen}" in told and (tmp_path / "again").read_bytes() == model.read_bytes()
+    assert train("--learner", "cart", "--train", file)["scale"] == "none"
 
 
 def test_confusion_counts_every_row(small, tmp_path):
