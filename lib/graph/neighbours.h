@@ -1,9 +1,14 @@
 /* graph/neighbours.h: the k nearest points of each point, by Euclidean distance.
  *
- * Exact: squared distances of blocks of queries to blocks of points by GEMM (||q||^2 - 2 q.p + ||p||^2 picks a few more
- * than k, which are measured again without cancellation). Approximate, for more points than that can serve: randomised
- * k-d trees of FLANN. Neighbours of a point come by ascending distance, equal ones by number. Exact ones do not depend
- * on the number of threads. */
+ * Exact: of blocks of queries to blocks of points by GEMM (||q||^2 - 2 q.p + ||p||^2 picks a few more than k, which are
+ * measured again without cancellation). The products only leave out what rounding cannot have hidden, so that exact
+ * ones are those of the distances measured directly, as floats, for any data and number of threads; where many more
+ * than k tie, or points lie apart by less than the rounding of their lengths, that takes longer. Approximate, for more
+ * points than that can serve: the hierarchical k-means tree of FLANN. Neighbours of a point come by ascending distance,
+ * equal ones by number.
+ *
+ * With a pool, GEMM is best left one thread (cop_blas_threads), since each thread of the pool calls it. Nothing here
+ * sets it. */
 #ifndef COP_GRAPH_NEIGHBOURS_H
 #define COP_GRAPH_NEIGHBOURS_H
 
@@ -33,11 +38,12 @@ typedef struct cop_neighbours {
 } cop_neighbours;
 
 /* Of each query among the points. NULL queries: of the points themselves, none its own neighbour. 1 <= k, at most as
- * many as there are others. Finish with fini; on error *out is zeroed. COP_EINVAL: k; COP_ESHAPE: another d.
- * COP_ENOMEM. */
+ * many as there are others. Values finite. Finish with fini; on error *out is zeroed. COP_EINVAL: k, or more than
+ * UINT32_MAX points; COP_ESHAPE: d is 0, or the queries' is another, or only one of the two is sparse. COP_ENOMEM. */
 COP_CHECK cop_err cop_neighbours_exact(
         const cop_points *points, const cop_points *queries, size_t k, cop_pool *pool, cop_neighbours *out);
-/* Dense points only (COP_EINVAL else). Same seed: same neighbours. */
+/* Dense points only (COP_EINVAL else), at most INT_MAX. Same seed: same neighbours, for any number of threads, as long
+ * as nothing else in the process draws from rand() meanwhile, which this seeds; so one at a time. */
 COP_CHECK cop_err cop_neighbours_approximate(const cop_points *points, const cop_points *queries, size_t k,
         uint32_t seed, cop_pool *pool, cop_neighbours *out);
 /* Exact up to COP_NEIGHBOURS_EXACT_MOST points, and for sparse ones; else approximate. */
