@@ -108,6 +108,8 @@ static void take_words(const training *t, char *out, size_t size)
 	int used = snprintf(out, size, "--learner %s --seed %llu --scale %s ",
 	        cop_train_learner_name(t->o->job.learner), (unsigned long long)t->o->job.seed, scale_of(t));
 	cop_knob_words(&t->o->job.knobs, out + used, size - (size_t)used);
+	if (out[used] == '\0') /* nothing behind the last space */
+		out[used - 1] = '\0';
 }
 
 static cop_err make_model(training *t)
