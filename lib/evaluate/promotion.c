@@ -1,0 +1,309 @@
+/* Each estimator has two running bounds: of terms with mean at most g, and of terms with mean at most -g. Which form a
+ * term takes depends on weight_most alone, never on the action or its loss. */
+#include "evaluate/promotion.h"
+
+#include <math.h>
+
+#define SAVED_VERSION 1
+#define SLACK         (1.0 + 1e-6) /* probabilities that were summed, or stored as float */
+#define LARGEST       1e12
+#define LARGEST_CLIP  1e6
+
+enum { IPS = COP_PROMOTION_IPS, DR = COP_PROMOTION_DR, KINDS = COP_PROMOTION_ESTIMATORS };
+
+void cop_promotion_defaults(cop_promotion_settings *settings)
+{
+	*settings = (cop_promotion_settings){
+		.estimator = COP_PROMOTION_DR, .risk = 0.05, .difference_most = 20.0, .clip = 100.0, .least_events = 100
+	};
+}
+
+static bool is_share(double x) { return x >= 0.0 && x <= 1.0; }
+
+static cop_err check_settings(const cop_promotion_settings *s)
+{
+	if (!isfinite(s->margin) || !isfinite(s->worse_margin) || !isfinite(s->risk) || !isfinite(s->difference_most) ||
+	        !isfinite(s->clip))
+		return COP_ENONFINITE;
+	bool valid = (s->estimator == COP_PROMOTION_IPS || s->estimator == COP_PROMOTION_DR) && is_share(s->margin) &&
+	             is_share(s->worse_margin) && s->risk >= 1e-12 && s->risk < 1.0 && s->difference_most >= 1.0 &&
+	             s->clip >= s->difference_most && s->clip <= LARGEST_CLIP;
+	return valid ? COP_OK : COP_EINVAL;
+}
+
+static void begin(cop_promotion *promotion, const cop_promotion_settings *settings)
+{
+	*promotion = (cop_promotion){ .settings = *settings };
+	for (size_t i = 0; i < KINDS; i++) {
+		cop_running_bound_init(&promotion->below[i], -1.0, 1.0);
+		cop_running_bound_init(&promotion->above[i], -1.0, 1.0);
+	}
+}
+
+cop_err cop_promotion_init(cop_promotion *promotion, const cop_promotion_settings *settings)
+{
+	cop_err err = check_settings(settings);
+	if (err == COP_OK)
+		begin(promotion, settings);
+	return err;
+}
+
+static cop_err check_event(const cop_promotion_event *e)
+{
+	if (!isfinite(e->p) || !isfinite(e->loss) || !isfinite(e->champion) || !isfinite(e->challenger) ||
+	        !isfinite(e->weight_most))
+		return COP_ENONFINITE;
+	if (e->has_model &&
+	        (!isfinite(e->model_logged) || !isfinite(e->model_champion) || !isfinite(e->model_challenger)))
+		return COP_ENONFINITE;
+	double most = fmax(e->champion, e->challenger);
+	if (!(e->p > 0.0) || e->p > SLACK || !is_share(e->loss) || e->champion < 0.0 || e->challenger < 0.0 ||
+	        most > SLACK || most > LARGEST * e->p || e->weight_most < 0.0)
+		return COP_EINVAL;
+	if (e->weight_most > 0.0 && most > e->weight_most * e->p * SLACK)
+		return COP_EINVAL;
+	if (e->has_model && (!is_share(e->model_logged) || e->model_champion < 0.0 || e->model_champion > SLACK ||
+	                            e->model_challenger < 0.0 || e->model_challenger > SLACK))
+		return COP_EINVAL;
+	return COP_OK;
+}
+
+/* w_c, w_n and the model's part. */
+typedef struct view {
+	double c, n, l, q, models;
+} view;
+
+static void add_bounds(cop_promotion *promotion, const view *v, double most)
+{
+	const cop_promotion_settings *s = &promotion->settings;
+	double c = fmin(v->c, s->clip), n = fmin(v->n, s->clip);
+	double below = n * (1.0 - v->l) + c * v->l - 1.0, above = n * v->l + c * (1.0 - v->l) - 1.0;
+	if (most > 0.0 && most <= s->difference_most) {
+		cop_running_bound_add(&promotion->below[IPS], (v->n - v->c) * (1.0 - v->l), -most * SLACK);
+		cop_running_bound_add(&promotion->above[IPS], (v->n - v->c) * v->l, -most * SLACK);
+	} else {
+		cop_running_bound_add(&promotion->below[IPS], below, -1.0);
+		cop_running_bound_add(&promotion->above[IPS], above, -1.0);
+	}
+	if (most > 0.0 && most <= s->clip) {
+		double dr = v->models + (v->c - v->n) * (v->l - v->q);
+		cop_running_bound_add(&promotion->below[DR], dr, -(most + 1.0) * SLACK);
+		cop_running_bound_add(&promotion->above[DR], -dr, -(most + 1.0) * SLACK);
+	} else {
+		cop_running_bound_add(&promotion->below[DR], below, -1.0);
+		cop_running_bound_add(&promotion->above[DR], above, -1.0);
+	}
+}
+
+cop_err cop_promotion_add(cop_promotion *promotion, const cop_promotion_event *e)
+{
+	cop_err err = check_event(e);
+	if (err != COP_OK)
+		return err;
+	double mean = promotion->n > 0 ? cop_sum_value(&promotion->loss) / (double)promotion->n : 0.5;
+	const view v = { .c = e->champion / e->p,
+		.n = e->challenger / e->p,
+		.l = e->loss,
+		.q = e->has_model ? e->model_logged : mean,
+		.models = e->has_model ? e->model_champion - e->model_challenger : 0.0 };
+	add_bounds(promotion, &v, e->weight_most);
+	cop_sum_add(&promotion->loss, v.l);
+	cop_sum_add(&promotion->champion, v.c);
+	cop_sum_add(&promotion->challenger, v.n);
+	cop_sum_add(&promotion->champion_loss, v.c * v.l);
+	cop_sum_add(&promotion->challenger_loss, v.n * v.l);
+	cop_sum_add(&promotion->challenger_square, v.n * v.n);
+	cop_sum_add(&promotion->difference[IPS], (v.c - v.n) * v.l);
+	cop_sum_add(&promotion->difference[DR], v.models + (v.c - v.n) * (v.l - v.q));
+	promotion->n++;
+	promotion->models += e->has_model;
+	promotion->clipped += fmax(v.c, v.n) > promotion->settings.clip;
+	return COP_OK;
+}
+
+cop_promotion_verdict cop_promotion_judge(const cop_promotion *promotion)
+{
+	const cop_promotion_settings *s = &promotion->settings;
+	if (promotion->n < s->least_events)
+		return COP_PROMOTION_OPEN;
+	if (cop_running_bound_exceeds(&promotion->below[s->estimator], s->margin, 0.5 * s->risk))
+		return COP_PROMOTION_BETTER;
+	if (cop_running_bound_exceeds(&promotion->above[s->estimator], s->worse_margin, 0.5 * s->risk))
+		return COP_PROMOTION_WORSE;
+	return COP_PROMOTION_OPEN;
+}
+
+static double ratio(double a, double b) { return b > 0.0 ? a / b : (double)NAN; }
+
+void cop_promotion_summarise(const cop_promotion *promotion, cop_promotion_summary *out)
+{
+	const cop_promotion *o = promotion;
+	double n = (double)o->n, c = cop_sum_value(&o->champion), w = cop_sum_value(&o->challenger);
+	double square = cop_sum_value(&o->challenger_square);
+	*out = (cop_promotion_summary){ .events = o->n, .models = o->models, .clipped = o->clipped };
+	for (size_t i = 0; i < KINDS; i++) {
+		out->value[i] = o->n > 0 ? cop_sum_value(&o->difference[i]) / n : 0.0;
+		out->low[i] = cop_running_bound_low(&o->below[i], 0.5 * o->settings.risk);
+		out->high[i] = -cop_running_bound_low(&o->above[i], 0.5 * o->settings.risk);
+	}
+	out->champion_snips = ratio(cop_sum_value(&o->champion_loss), c);
+	out->challenger_snips = ratio(cop_sum_value(&o->challenger_loss), w);
+	out->mean_loss = ratio(cop_sum_value(&o->loss), n);
+	out->effective_sample_size = square > 0.0 ? w * w / square : 0.0;
+	out->champion_weight = o->n > 0 ? c / n : 0.0;
+	out->challenger_weight = o->n > 0 ? w / n : 0.0;
+	out->verdict = cop_promotion_judge(promotion);
+}
+
+/* The sums in the order of the file. */
+#define SUMS (6 + KINDS)
+static void sums_of(cop_promotion *promotion, cop_sum *sums[SUMS])
+{
+	cop_sum *all[SUMS] = { &promotion->loss, &promotion->champion, &promotion->challenger,
+		&promotion->champion_loss, &promotion->challenger_loss, &promotion->challenger_square,
+		&promotion->difference[IPS], &promotion->difference[DR] };
+	for (size_t i = 0; i < SUMS; i++)
+		sums[i] = all[i];
+}
+
+void cop_promotion_save(const cop_promotion *promotion, cop_bytes *out)
+{
+	const cop_promotion_settings *s = &promotion->settings;
+	const double settings[] = { s->margin, s->worse_margin, s->risk, s->difference_most, s->clip };
+	cop_promotion copy = *promotion;
+	cop_sum *sums[SUMS];
+	sums_of(&copy, sums);
+	cop_bytes_put_u32(out, SAVED_VERSION);
+	cop_bytes_put_u8(out, (uint8_t)s->estimator);
+	cop_bytes_put_f64s(out, settings, sizeof settings / sizeof *settings);
+	cop_bytes_put_u64(out, s->least_events);
+	cop_bytes_put_u64(out, promotion->n);
+	cop_bytes_put_u64(out, promotion->models);
+	cop_bytes_put_u64(out, promotion->clipped);
+	for (size_t i = 0; i < SUMS; i++) {
+		cop_bytes_put_f64(out, sums[i]->total);
+		cop_bytes_put_f64(out, sums[i]->rest);
+	}
+	for (size_t i = 0; i < KINDS; i++) {
+		cop_running_bound_save(&promotion->below[i], out);
+		cop_running_bound_save(&promotion->above[i], out);
+	}
+}
+
+static cop_err load_settings(cop_promotion_settings *s, cop_cursor *in)
+{
+	double v[5];
+	if (cop_cursor_u32(in) > SAVED_VERSION && in->err == COP_OK)
+		return COP_EVERSION;
+	uint8_t estimator = cop_cursor_u8(in);
+	cop_cursor_f64s(in, v, 5);
+	*s = (cop_promotion_settings){ estimator == 0 ? COP_PROMOTION_IPS : COP_PROMOTION_DR, v[0], v[1], v[2], v[3],
+		v[4], cop_cursor_u64(in) };
+	if (in->err != COP_OK)
+		return in->err;
+	return estimator < KINDS && check_settings(s) == COP_OK ? COP_OK : COP_EFORMAT;
+}
+
+static bool is_consistent(const cop_promotion *o)
+{
+	double n = (double)o->n, least = -1e-6 * n;
+	for (size_t i = 0; i < KINDS; i++)
+		if (o->below[i].n != o->n || o->above[i].n != o->n)
+			return false;
+	return o->models <= o->n && o->clipped <= o->n && cop_sum_value(&o->loss) >= least &&
+	       cop_sum_value(&o->loss) <= n * SLACK && cop_sum_value(&o->champion) >= least &&
+	       cop_sum_value(&o->challenger) >= least && cop_sum_value(&o->champion_loss) >= least &&
+	       cop_sum_value(&o->challenger_loss) >= least && cop_sum_value(&o->challenger_square) >= least;
+}
+
+cop_err cop_promotion_load(cop_promotion *promotion, cop_cursor *in)
+{
+	cop_promotion_settings settings;
+	cop_promotion new;
+	cop_sum *sums[SUMS];
+	cop_err err = load_settings(&settings, in);
+	if (err != COP_OK)
+		return err;
+	begin(&new, &settings);
+	sums_of(&new, sums);
+	new.n = cop_cursor_u64(in);
+	new.models = cop_cursor_u64(in);
+	new.clipped = cop_cursor_u64(in);
+	for (size_t i = 0; i < SUMS; i++) {
+		double v[2];
+		cop_cursor_f64s(in, v, 2);
+		*sums[i] = (cop_sum){ v[0], v[1] };
+	}
+	for (size_t i = 0; i < KINDS; i++) {
+		cop_running_bound_load(&new.below[i], in);
+		cop_running_bound_load(&new.above[i], in);
+	}
+	if (in->err != COP_OK)
+		return in->err;
+	if (!is_consistent(&new))
+		return COP_EFORMAT;
+	*promotion = new;
+	return COP_OK;
+}
+
+cop_err cop_promotion_watch_init(cop_promotion_watch *watch, double margin, double risk)
+{
+	if (!isfinite(margin) || !isfinite(risk))
+		return COP_ENONFINITE;
+	if (!is_share(margin) || !(risk >= 1e-12) || risk >= 1.0)
+		return COP_EINVAL;
+	*watch = (cop_promotion_watch){ .margin = margin, .risk = risk };
+	cop_running_bound_init(&watch->before, -1.0, 0.0);
+	cop_running_bound_init(&watch->after, 0.0, 1.0);
+	return COP_OK;
+}
+
+cop_err cop_promotion_watch_add(cop_promotion_watch *watch, bool after, double loss)
+{
+	if (!isfinite(loss))
+		return COP_ENONFINITE;
+	if (!is_share(loss))
+		return COP_EINVAL;
+	if (after)
+		cop_running_bound_add(&watch->after, loss, 0.0);
+	else
+		cop_running_bound_add(&watch->before, -loss, -1.0);
+	return COP_OK;
+}
+
+double cop_promotion_watch_low(const cop_promotion_watch *watch)
+{
+	double before = -cop_running_bound_low(&watch->before, 0.5 * watch->risk);
+	return cop_running_bound_low(&watch->after, 0.5 * watch->risk) - before;
+}
+
+bool cop_promotion_watch_is_worse(const cop_promotion_watch *watch)
+{
+	return cop_promotion_watch_low(watch) > watch->margin;
+}
+
+void cop_promotion_watch_save(const cop_promotion_watch *watch, cop_bytes *out)
+{
+	cop_bytes_put_u32(out, SAVED_VERSION);
+	cop_bytes_put_f64(out, watch->margin);
+	cop_bytes_put_f64(out, watch->risk);
+	cop_running_bound_save(&watch->before, out);
+	cop_running_bound_save(&watch->after, out);
+}
+
+cop_err cop_promotion_watch_load(cop_promotion_watch *watch, cop_cursor *in)
+{
+	cop_promotion_watch new;
+	if (cop_cursor_u32(in) > SAVED_VERSION && in->err == COP_OK)
+		return COP_EVERSION;
+	double margin = cop_cursor_f64(in), risk = cop_cursor_f64(in);
+	if (in->err != COP_OK)
+		return in->err;
+	if (cop_promotion_watch_init(&new, margin, risk) != COP_OK)
+		return COP_EFORMAT;
+	cop_running_bound_load(&new.before, in);
+	cop_running_bound_load(&new.after, in);
+	if (in->err == COP_OK)
+		*watch = new;
+	return in->err;
+}

@@ -1,0 +1,127 @@
+/* evaluate/promotion.h: is the challenger better than the champion? Evidence that may be looked at after every event.
+ *
+ * An event of the log, in time order: an action drawn with propensity p, its loss l in [0, 1]; the champion would play
+ * it with probability pi_c, the challenger with pi_n. Weights w_c = pi_c / p, w_n = pi_n / p. With a model of losses:
+ * q its loss of the action, m_c and m_n its expected losses under either policy. The gain g = V_c - V_n is by how much
+ * the challenger's loss is lower, averaged over the events so far (policies and world may drift). Point estimates:
+ *   ips    mean((w_c - w_n) l)
+ *   snips  sum(w_c l) / sum(w_c) - sum(w_n l) / sum(w_n)
+ *   dr     mean(m_c - m_n + (w_c - w_n)(l - q)); without a model q = m_c = m_n = the mean loss of earlier events
+ * [low, high] covers g at all times at once with probability 1 - risk (each end by half of it): running_bound.h says by
+ * which theorem. It bounds means of terms that never fall below a known number. W is the event's `weight_most`, a
+ * function of the context alone (so the form of a term is settled before its action is drawn), C `difference_most` and
+ * M `clip`. Terms, where E[term] <= g for the lower end, and alike <= -g for the upper one:
+ *                       lower end                                             upper end
+ *   ips, W <= C         (w_n - w_c)(1 - l)                        >= -W       (w_n - w_c) l
+ *   dr, W <= M          (m_c - m_n) + (w_c - w_n)(l - q)          >= -W - 1   the same, negated
+ *   else                w_n' (1 - l) + w_c' l - 1                 >= -1       w_n' l + w_c' (1 - l) - 1
+ * with w' = min(w, M). All use that weights have mean 1, so log and policies must share support. The clip leaves out
+ * what is not negative, from the challenger's gains and the champion's losses at the lower end (the other way round at
+ * the upper one): whatever M is, both ends move outward only, and the interval stays valid; the clip's price is power.
+ *
+ * Rollback: go on with the roles turned. The promoted policy, which now logs, is the champion (w_c = 1), the one it
+ * took over from the challenger: `better` is evidence to roll back. That is fair under drift. The watch below compares
+ * losses before and after instead, for when the older policy can no longer be asked; a world that got harder looks the
+ * same to it as a worse policy.
+ *
+ * Constant memory. Plain structs; distinct objects on distinct threads. */
+#ifndef COP_EVALUATE_PROMOTION_H
+#define COP_EVALUATE_PROMOTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "evaluate/running_bound.h"
+
+typedef enum cop_promotion_estimator { COP_PROMOTION_IPS = 0, COP_PROMOTION_DR } cop_promotion_estimator;
+#define COP_PROMOTION_ESTIMATORS 2
+
+typedef enum cop_promotion_verdict {
+	COP_PROMOTION_OPEN = 0,
+	COP_PROMOTION_BETTER, /* low > margin */
+	COP_PROMOTION_WORSE   /* high < -worse_margin */
+} cop_promotion_verdict;
+
+typedef struct cop_promotion_settings {
+	cop_promotion_estimator estimator; /* whose interval the verdict goes by */
+	double margin;                     /* [0, 1] */
+	double worse_margin;               /* [0, 1] */
+	double risk;                       /* (0, 1) */
+	double difference_most;            /* C, [1, clip] */
+	double clip;                       /* M, [1, 1e6]; best the largest 1 / p there is: small is good for dr */
+	uint64_t least_events;             /* open before so many */
+} cop_promotion_settings;
+
+typedef struct cop_promotion_event {
+	double p;          /* (0, 1] */
+	double loss;       /* [0, 1] */
+	double champion;   /* pi_c, [0, 1] */
+	double challenger; /* pi_n, [0, 1] */
+	/* At least max over arms of max(pi_c(k), pi_n(k)) / p(k) in this context (1 / the least propensity will do); 0:
+	 * not known. It must not depend on which action was drawn. */
+	double weight_most;
+	bool has_model;
+	double model_logged;     /* q, [0, 1] */
+	double model_champion;   /* m_c, sum over arms of pi_c(k) q(k), [0, 1] */
+	double model_challenger; /* m_n */
+} cop_promotion_event;
+
+typedef struct cop_promotion {
+	cop_promotion_settings settings;
+	uint64_t n, models, clipped;                               /* clipped: events with a weight beyond M */
+	cop_sum loss, champion, challenger;                        /* sums of l, w_c, w_n */
+	cop_sum champion_loss, challenger_loss, challenger_square; /* of w_c l, w_n l, w_n^2 */
+	cop_sum difference[COP_PROMOTION_ESTIMATORS];              /* of point estimates, not clipped */
+	cop_running_bound below[COP_PROMOTION_ESTIMATORS], above[COP_PROMOTION_ESTIMATORS]; /* of g, of -g */
+} cop_promotion;
+
+typedef struct cop_promotion_summary {
+	uint64_t events, models, clipped;
+	double value[COP_PROMOTION_ESTIMATORS];                               /* gain; may lie outside [-1, 1] */
+	double low[COP_PROMOTION_ESTIMATORS], high[COP_PROMOTION_ESTIMATORS]; /* within [-1, 1] */
+	double champion_snips, challenger_snips;                              /* losses; NaN without a match */
+	double mean_loss;                                                     /* as logged; NaN without events */
+	double effective_sample_size;                                         /* of the challenger's weights */
+	double champion_weight, challenger_weight;                            /* means, about 1 */
+	cop_promotion_verdict verdict;
+} cop_promotion_summary;
+
+/* DR, margins 0, risk 0.05, C 20, M 100, 100 events. */
+void cop_promotion_defaults(cop_promotion_settings *settings);
+/* COP_ENONFINITE, COP_EINVAL: settings outside what is allowed. */
+COP_CHECK cop_err cop_promotion_init(cop_promotion *promotion, const cop_promotion_settings *settings);
+
+/* On error nothing has changed. COP_ENONFINITE. COP_EINVAL: outside what the struct says, a weight above weight_most or
+ * 1e12. An event refused for what its action was is missing from the evidence, which is no longer fair then. */
+COP_CHECK cop_err cop_promotion_add(cop_promotion *promotion, const cop_promotion_event *event);
+/* Two looks at the mixture; cheap enough for every event. */
+cop_promotion_verdict cop_promotion_judge(const cop_promotion *promotion);
+void cop_promotion_summarise(const cop_promotion *promotion, cop_promotion_summary *out);
+
+void cop_promotion_save(const cop_promotion *promotion, cop_bytes *out);
+/* Leaves *promotion alone on error: COP_EFORMAT, COP_ENONFINITE; COP_EVERSION: written by a newer version. */
+COP_CHECK cop_err cop_promotion_load(cop_promotion *promotion, cop_cursor *in);
+
+/* Losses before a promotion against those after it. */
+typedef struct cop_promotion_watch {
+	double margin, risk;
+	cop_running_bound before; /* of -l */
+	cop_running_bound after;  /* of l */
+} cop_promotion_watch;
+
+/* margin in [0, 1], risk in (0, 1). COP_ENONFINITE, COP_EINVAL. */
+COP_CHECK cop_err cop_promotion_watch_init(cop_promotion_watch *watch, double margin, double risk);
+/* COP_ENONFINITE, COP_EINVAL: loss outside [0, 1]; nothing has changed. */
+COP_CHECK cop_err cop_promotion_watch_add(cop_promotion_watch *watch, bool after, double loss);
+/* By how much the mean loss after is higher at least; wrong at any time at all with probability risk at most. In
+ * [-1, 1]. */
+double cop_promotion_watch_low(const cop_promotion_watch *watch);
+/* That bound is above margin. */
+bool cop_promotion_watch_is_worse(const cop_promotion_watch *watch);
+void cop_promotion_watch_save(const cop_promotion_watch *watch, cop_bytes *out);
+/* Errors as of cop_promotion_load. */
+COP_CHECK cop_err cop_promotion_watch_load(cop_promotion_watch *watch, cop_cursor *in);
+
+#endif

@@ -1,0 +1,424 @@
+/* Verdicts under looks after every event: how often a challenger that is not better gets through, how soon a better one
+ * does; and that every term means what the header says. */
+#include "support.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "evaluate/promotion.h"
+
+#define CONTEXTS 8
+#define ARMS     5
+
+/* Champion plays arm 0 always; the challenger arm 1 in three of four contexts. Losses are 0 or 1. */
+typedef struct world {
+	double mu[CONTEXTS][ARMS], q[CONTEXTS][ARMS];
+	double epsilon; /* of logging, around the champion; 1: uniform */
+	double gain;
+	bool most_known;
+} world;
+
+static void make_world(world *w, double epsilon, double gain, bool most_known)
+{
+	*w = (world){ .epsilon = epsilon, .gain = gain, .most_known = most_known };
+	for (size_t x = 0; x < CONTEXTS; x++)
+		for (size_t k = 0; k < ARMS; k++) {
+			w->mu[x][k] = 0.45 + 0.02 * (double)x;
+			if (k == 1 && x % 4 != 0)
+				w->mu[x][k] -= gain * 4.0 / 3.0;
+			if (k > 1)
+				w->mu[x][k] = 0.7;
+			w->q[x][k] = 0.3 + 0.4 * w->mu[x][k] + (k == 0 ? 0.05 : 0.0); /* a poor model */
+		}
+}
+
+static cop_promotion_event draw(const world *w, cop_rng *rng)
+{
+	size_t x = (size_t)cop_rng_below(rng, CONTEXTS), k = 0, challenger = x % 4 != 0 ? 1 : 0;
+	if (cop_rng_unit(rng) < w->epsilon)
+		k = (size_t)cop_rng_below(rng, ARMS);
+	double least = w->epsilon / ARMS;
+	return (cop_promotion_event){ .p = k == 0 ? 1.0 - w->epsilon + least : least,
+		.loss = cop_rng_unit(rng) < w->mu[x][k] ? 1.0 : 0.0,
+		.champion = k == 0 ? 1.0 : 0.0,
+		.challenger = k == challenger ? 1.0 : 0.0,
+		.weight_most = w->most_known ? 1.0 / least : 0.0,
+		.has_model = true,
+		.model_logged = w->q[x][k],
+		.model_champion = w->q[x][0],
+		.model_challenger = w->q[x][challenger] };
+}
+
+static cop_promotion begun(cop_promotion_estimator estimator, double margin)
+{
+	cop_promotion_settings settings;
+	cop_promotion promotion;
+	cop_promotion_defaults(&settings);
+	settings.estimator = estimator;
+	settings.margin = margin;
+	settings.worse_margin = margin;
+	assert_int_equal(cop_promotion_init(&promotion, &settings), COP_OK);
+	return promotion;
+}
+
+/* Events until the first verdict, looked for after every one; 0: open at the end. */
+static size_t first_verdict(
+        const world *w, cop_promotion *promotion, uint64_t seed, size_t events, cop_promotion_verdict *verdict)
+{
+	cop_rng rng;
+	cop_rng_init(&rng, seed, 0);
+	for (size_t i = 1; i <= events; i++) {
+		cop_promotion_event e = draw(w, &rng);
+		assert_int_equal(cop_promotion_add(promotion, &e), COP_OK);
+		*verdict = cop_promotion_judge(promotion);
+		if (*verdict != COP_PROMOTION_OPEN)
+			return i;
+	}
+	return 0;
+}
+
+typedef struct scene {
+	cop_promotion_estimator estimator;
+	double epsilon;
+	bool most_known;
+} scene;
+
+static const scene scenes[] = { { COP_PROMOTION_IPS, 0.1, true }, { COP_PROMOTION_IPS, 1.0, true },
+	{ COP_PROMOTION_DR, 0.1, true }, { COP_PROMOTION_DR, 1.0, true }, { COP_PROMOTION_DR, 0.1, false } };
+#define SCENES (sizeof scenes / sizeof *scenes)
+
+/* How many of 1,000 runs get `verdict` at some time. */
+static unsigned count_verdicts(const scene *s, double gain, double margin, cop_promotion_verdict verdict)
+{
+	unsigned count = 0;
+	world w;
+	make_world(&w, s->epsilon, gain, s->most_known);
+	for (uint64_t seed = 1; seed <= 1000; seed++) {
+		cop_promotion promotion = begun(s->estimator, margin);
+		cop_promotion_verdict got = COP_PROMOTION_OPEN;
+		(void)first_verdict(&w, &promotion, seed, 1500, &got);
+		count += got == verdict;
+	}
+	return count;
+}
+
+static void test_challenger_worse_by_the_margin_is_not_promoted(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < SCENES; i++) {
+		unsigned promoted = count_verdicts(&scenes[i], -0.02, 0.02, COP_PROMOTION_BETTER);
+		print_message("scene %zu: %u of 1000 promoted (seeds 1..1000)\n", i, promoted);
+		assert_true(promoted <= 70); /* 5 % and three standard deviations; each end has half of it */
+	}
+}
+
+/* As hard as it gets: no better than the margin, no worse than its negative. */
+static void test_verdicts_at_the_margins_keep_the_error_rate(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < SCENES; i++) {
+		unsigned better = count_verdicts(&scenes[i], 0.02, 0.02, COP_PROMOTION_BETTER);
+		unsigned worse = count_verdicts(&scenes[i], -0.02, 0.02, COP_PROMOTION_WORSE);
+		print_message("scene %zu: %u better, %u worse of 1000 (seeds 1..1000)\n", i, better, worse);
+		assert_true(better <= 40 && worse <= 40); /* 2.5 % and three standard deviations */
+	}
+}
+
+static void check_power(double gain, cop_promotion_verdict want)
+{
+	for (size_t i = 0; i < SCENES; i++) {
+		size_t sum = 0;
+		world w;
+		make_world(&w, scenes[i].epsilon, gain, scenes[i].most_known);
+		for (uint64_t seed = 1; seed <= 20; seed++) {
+			cop_promotion promotion = begun(scenes[i].estimator, 0.02);
+			cop_promotion_verdict got = COP_PROMOTION_OPEN;
+			size_t events = first_verdict(&w, &promotion, seed, 40000, &got);
+			assert_int_equal(got, want);
+			sum += events;
+		}
+		print_message("scene %zu, gain %g: verdict after %zu events on average\n", i, gain, sum / 20);
+		assert_true(sum / 20 < (scenes[i].epsilon < 1.0 ? 14000 : 3000));
+	}
+}
+
+static void test_challenger_better_by_much_is_promoted_soon(void **state)
+{
+	(void)state;
+	check_power(0.2, COP_PROMOTION_BETTER);
+}
+
+static void test_challenger_worse_by_much_is_found_soon(void **state)
+{
+	(void)state;
+	check_power(-0.2, COP_PROMOTION_WORSE);
+}
+
+/* Exact means of every kind of term, over the action and its loss. */
+static void add_all(const world *w, size_t x, const cop_promotion *empty, double lows[2], double highs[2])
+{
+	size_t challenger = x % 4 != 0 ? 1 : 0;
+	double least = w->epsilon / ARMS;
+	for (size_t k = 0; k < ARMS; k++)
+		for (int lost = 0; lost < 2; lost++) {
+			double p = k == 0 ? 1.0 - w->epsilon + least : least;
+			double chance = p * (lost ? w->mu[x][k] : 1.0 - w->mu[x][k]);
+			cop_promotion_event e = { .p = p,
+				.loss = lost,
+				.champion = k == 0,
+				.challenger = k == challenger,
+				.weight_most = w->most_known ? 1.0 / least : 0.0,
+				.has_model = true,
+				.model_logged = w->q[x][k],
+				.model_champion = w->q[x][0],
+				.model_challenger = w->q[x][challenger] };
+			cop_promotion one = *empty;
+			assert_int_equal(cop_promotion_add(&one, &e), COP_OK);
+			for (size_t i = 0; i < 2; i++) {
+				lows[i] += chance * cop_running_bound_mean(&one.below[i]);
+				highs[i] -= chance * cop_running_bound_mean(&one.above[i]);
+			}
+		}
+}
+
+static void test_terms_have_the_gain_as_mean_and_clipped_ones_lie_outside(void **state)
+{
+	(void)state;
+	for (int known = 0; known < 2; known++)
+		for (int clipped = 0; clipped < 2; clipped++) {
+			world w;
+			make_world(&w, 0.1, 0.1, known);
+			cop_promotion empty = begun(COP_PROMOTION_DR, 0.0);
+			if (clipped) {
+				empty.settings.difference_most = 5.0;
+				empty.settings.clip = 20.0; /* of weights up to 50 */
+			}
+			cop_promotion_settings settings = empty.settings;
+			assert_int_equal(cop_promotion_init(&empty, &settings), COP_OK);
+			for (size_t x = 0; x < CONTEXTS; x++) {
+				double lows[2] = { 0 }, highs[2] = { 0 };
+				double gain = w.mu[x][0] - w.mu[x][x % 4 != 0 ? 1 : 0];
+				add_all(&w, x, &empty, lows, highs);
+				for (size_t i = 0; i < 2; i++) {
+					bool heavy = clipped && x % 4 != 0;
+					assert_true(lows[i] <= gain + 1e-9 && (lows[i] < gain - 0.1) == heavy);
+					assert_true(highs[i] >= gain - 1e-9 && (highs[i] > gain + 0.1) == heavy);
+				}
+			}
+		}
+}
+
+static void test_summary_of_three_events_equals_sums_by_hand(void **state)
+{
+	(void)state;
+	cop_promotion promotion = begun(COP_PROMOTION_DR, 0.0);
+	cop_promotion_summary s;
+	cop_promotion_summarise(&promotion, &s);
+	assert_true(s.events == 0 && isnan(s.champion_snips) && isnan(s.mean_loss) && s.value[0] == 0.0);
+	assert_true(s.low[1] == -1.0 && s.high[0] == 1.0 && s.verdict == COP_PROMOTION_OPEN);
+	const cop_promotion_event events[] = {
+		{ .p = 0.5, .loss = 1.0, .champion = 0.5, .challenger = 0.25 },
+		{ .p = 0.25, .loss = 0.5, .champion = 0.5, .challenger = 1.0 },
+		{ .p = 0.005,
+		        .loss = 0.0,
+		        .challenger = 1.0,
+		        .has_model = true,
+		        .model_logged = 0.25,
+		        .model_champion = 0.5,
+		        .model_challenger = 0.125 },
+	};
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(cop_promotion_add(&promotion, &events[i]), COP_OK);
+	cop_promotion_summarise(&promotion, &s);
+	assert_true(s.events == 3 && s.models == 1 && s.clipped == 1);
+	assert_true(fabs(s.value[COP_PROMOTION_IPS] - (0.5 * 1.0 - 2.0 * 0.5) / 3.0) < 1e-12);
+	/* baselines: 0.5 before the first event, 1 before the second */
+	double dr = 0.5 * 0.5 + -2.0 * -0.5 + (0.375 - 200.0 * -0.25);
+	assert_true(fabs(s.value[COP_PROMOTION_DR] - dr / 3.0) < 1e-12);
+	assert_true(fabs(s.champion_snips - 2.0 / 3.0) < 1e-12 && fabs(s.challenger_snips - 2.5 / 204.5) < 1e-12);
+	assert_true(fabs(s.mean_loss - 0.5) < 1e-12 && fabs(s.champion_weight - 1.0) < 1e-12);
+	assert_true(fabs(s.effective_sample_size - 204.5 * 204.5 / 40016.25) < 1e-9);
+}
+
+static void refuse(cop_promotion_event e, cop_err want)
+{
+	cop_promotion promotion = begun(COP_PROMOTION_IPS, 0.0), before = promotion;
+	assert_int_equal(cop_promotion_add(&promotion, &e), want);
+	assert_memory_equal(&promotion, &before, sizeof before);
+}
+
+static void test_bad_events_and_settings_are_refused(void **state)
+{
+	(void)state;
+	const cop_promotion_event good = { .p = 0.5, .loss = 0.5, .champion = 0.5, .challenger = 0.5 };
+	cop_promotion_event e = good;
+	refuse((e.p = 0.0, e), COP_EINVAL);
+	refuse((e.p = 1.5, e), COP_EINVAL);
+	refuse((e.p = 1e-300, e), COP_EINVAL);
+	refuse((e.p = (double)NAN, e), COP_ENONFINITE);
+	e = good;
+	refuse((e.loss = 1.5, e), COP_EINVAL);
+	refuse((e.loss = (double)INFINITY, e), COP_ENONFINITE);
+	e = good;
+	refuse((e.champion = -0.5, e), COP_EINVAL);
+	e = good;
+	refuse((e.challenger = 1.5, e), COP_EINVAL);
+	e = good;
+	refuse((e.weight_most = 0.5, e), COP_EINVAL); /* the weight is 1 */
+	e = good;
+	e.has_model = true;
+	refuse((e.model_logged = 2.0, e), COP_EINVAL);
+	refuse((e.model_logged = (double)NAN, e), COP_ENONFINITE);
+	cop_promotion_settings s;
+	cop_promotion promotion;
+	cop_promotion_defaults(&s);
+	assert_int_equal((s.risk = 0.0, cop_promotion_init(&promotion, &s)), COP_EINVAL);
+	assert_int_equal((s.risk = (double)NAN, cop_promotion_init(&promotion, &s)), COP_ENONFINITE);
+	cop_promotion_defaults(&s);
+	assert_int_equal((s.clip = 10.0, cop_promotion_init(&promotion, &s)), COP_EINVAL); /* below difference_most */
+	cop_promotion_defaults(&s);
+	assert_int_equal((s.margin = -0.1, cop_promotion_init(&promotion, &s)), COP_EINVAL);
+}
+
+static void test_saved_and_loaded_goes_on_as_before(void **state)
+{
+	(void)state;
+	world w;
+	cop_rng rng;
+	cop_bytes bytes;
+	cop_cursor in;
+	make_world(&w, 0.1, 0.2, true);
+	cop_rng_init(&rng, 7, 0);
+	cop_promotion promotion = begun(COP_PROMOTION_IPS, 0.01), read, untouched = begun(COP_PROMOTION_DR, 0.0);
+	for (int i = 0; i < 500; i++) {
+		cop_promotion_event e = draw(&w, &rng);
+		assert_int_equal(cop_promotion_add(&promotion, &e), COP_OK);
+	}
+	cop_bytes_init(&bytes);
+	cop_promotion_save(&promotion, &bytes);
+	for (size_t cut = 0; cut < bytes.length; cut++) {
+		read = untouched;
+		cop_cursor_init(&in, bytes.data, cut);
+		assert_int_equal(cop_promotion_load(&read, &in), COP_EFORMAT);
+		assert_memory_equal(&read, &untouched, sizeof read);
+	}
+	for (size_t i = 0; i < bytes.length; i++) /* any byte changed: an error, or a state that can go on */
+		for (unsigned bit = 0; bit < 8; bit++) {
+			bytes.data[i] ^= (uint8_t)(1u << bit);
+			cop_cursor_init(&in, bytes.data, bytes.length);
+			if (cop_promotion_load(&read, &in) == COP_OK) {
+				cop_promotion_event e = draw(&w, &rng);
+				cop_promotion_summary s;
+				assert_int_equal(cop_promotion_add(&read, &e), COP_OK);
+				cop_promotion_summarise(&read, &s);
+			}
+			bytes.data[i] ^= (uint8_t)(1u << bit);
+		}
+	cop_cursor_init(&in, bytes.data, bytes.length);
+	assert_int_equal(cop_promotion_load(&read, &in), COP_OK);
+	assert_int_equal(cop_cursor_left(&in), 0);
+	cop_promotion_event e = draw(&w, &rng);
+	assert_int_equal(cop_promotion_add(&promotion, &e), COP_OK);
+	assert_int_equal(cop_promotion_add(&read, &e), COP_OK);
+	cop_bytes more[2];
+	for (size_t i = 0; i < 2; i++) {
+		cop_bytes_init(&more[i]);
+		cop_promotion_save(i == 0 ? &promotion : &read, &more[i]);
+		assert_true(more[i].err == COP_OK && more[i].length == bytes.length);
+	}
+	assert_memory_equal(more[0].data, more[1].data, bytes.length); /* bitwise the same from here on */
+	cop_bytes_fini(&more[0]);
+	cop_bytes_fini(&more[1]);
+	bytes.data[0] = 2;
+	cop_cursor_init(&in, bytes.data, bytes.length);
+	assert_int_equal(cop_promotion_load(&read, &in), COP_EVERSION);
+	cop_bytes_fini(&bytes);
+}
+
+/* After a promotion the new policy logs; the old one is better by 0.2. */
+static void test_roles_turned_roll_a_bad_promotion_back(void **state)
+{
+	(void)state;
+	world w;
+	cop_promotion_verdict got = COP_PROMOTION_OPEN;
+	make_world(&w, 0.1, 0.2, true); /* arm 0 is the promoted policy's, arm 1 the old one's */
+	cop_promotion promotion = begun(COP_PROMOTION_DR, 0.02);
+	assert_true(first_verdict(&w, &promotion, 3, 20000, &got) > 0);
+	assert_int_equal(got, COP_PROMOTION_BETTER);
+}
+
+/* Events until the watch finds it worse, 0: never. */
+static size_t watched(uint64_t seed, double before, double after, size_t events)
+{
+	cop_promotion_watch watch;
+	cop_rng rng;
+	cop_rng_init(&rng, seed, 1);
+	assert_int_equal(cop_promotion_watch_init(&watch, 0.0, 0.05), COP_OK);
+	assert_true(cop_promotion_watch_low(&watch) == -1.0);
+	for (int i = 0; i < 3000; i++)
+		assert_int_equal(cop_promotion_watch_add(&watch, false, cop_rng_unit(&rng) < before), COP_OK);
+	for (size_t i = 1; i <= events; i++) {
+		assert_int_equal(cop_promotion_watch_add(&watch, true, cop_rng_unit(&rng) < after), COP_OK);
+		if (cop_promotion_watch_is_worse(&watch))
+			return i;
+	}
+	return 0;
+}
+
+static void test_watch_finds_higher_losses_and_seldom_others(void **state)
+{
+	(void)state;
+	unsigned wrong = 0;
+	for (uint64_t seed = 1; seed <= 300; seed++) {
+		wrong += watched(seed, 0.3, 0.3, 1000) > 0;
+		size_t found = seed <= 20 ? watched(seed, 0.3, 0.5, 3000) : 1;
+		assert_true(found > 0 && found < 1500);
+	}
+	print_message("seeds 1..300: %u without a difference were found worse\n", wrong);
+	assert_true(wrong <= 26);
+}
+
+static void test_watch_saved_and_loaded_is_the_same(void **state)
+{
+	(void)state;
+	cop_promotion_watch watch, read;
+	cop_bytes bytes;
+	cop_cursor in;
+	assert_int_equal(cop_promotion_watch_init(&watch, 0.1, 0.0), COP_EINVAL);
+	assert_int_equal(cop_promotion_watch_init(&watch, (double)NAN, 0.1), COP_ENONFINITE);
+	assert_int_equal(cop_promotion_watch_init(&watch, 0.1, 0.05), COP_OK);
+	assert_int_equal(cop_promotion_watch_add(&watch, true, 2.0), COP_EINVAL);
+	assert_int_equal(cop_promotion_watch_add(&watch, true, (double)NAN), COP_ENONFINITE);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(cop_promotion_watch_add(&watch, i >= 50, i % 3 * 0.5), COP_OK);
+	cop_bytes_init(&bytes);
+	cop_promotion_watch_save(&watch, &bytes);
+	for (size_t cut = 0; cut < bytes.length; cut++) {
+		cop_cursor_init(&in, bytes.data, cut);
+		assert_int_equal(cop_promotion_watch_load(&read, &in), COP_EFORMAT);
+	}
+	cop_cursor_init(&in, bytes.data, bytes.length);
+	assert_int_equal(cop_promotion_watch_load(&read, &in), COP_OK);
+	assert_true(cop_promotion_watch_low(&read) == cop_promotion_watch_low(&watch));
+	cop_bytes_fini(&bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_challenger_worse_by_the_margin_is_not_promoted),
+		cmocka_unit_test(test_verdicts_at_the_margins_keep_the_error_rate),
+		cmocka_unit_test(test_challenger_better_by_much_is_promoted_soon),
+		cmocka_unit_test(test_challenger_worse_by_much_is_found_soon),
+		cmocka_unit_test(test_terms_have_the_gain_as_mean_and_clipped_ones_lie_outside),
+		cmocka_unit_test(test_summary_of_three_events_equals_sums_by_hand),
+		cmocka_unit_test(test_bad_events_and_settings_are_refused),
+		cmocka_unit_test(test_saved_and_loaded_goes_on_as_before),
+		cmocka_unit_test(test_roles_turned_roll_a_bad_promotion_back),
+		cmocka_unit_test(test_watch_finds_higher_losses_and_seldom_others),
+		cmocka_unit_test(test_watch_saved_and_loaded_is_the_same),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
