@@ -15,7 +15,6 @@
 #include "train/tao.h"
 #include "trained_score.h"
 
-#define DGT_VALIDATION  0.2
 #define PATH_VALIDATION 0.2
 
 typedef struct fit {
@@ -340,13 +339,13 @@ static cop_err fit_dgt(const fit *f, const cop_sample *sample, cop_pool *pool, c
 	cop_sample fitted = *sample;
 	cop_sample judge = *sample;
 	uint32_t *rows = NULL;
-	double share = f->job->validation < 0.0 ? DGT_VALIDATION : f->job->validation;
+	double share = fmax(f->job->validation, 0.0);
 	cop_err err = dgt_settings(f, sample, &set);
 	if (err == COP_OK && share > 0.0)
 		err = divide(sample, share, rng, &rows, &fitted, &judge);
 	cop_blas_threads(f->forest && pool == NULL ? 1 : blas_threads(f, &set, sample));
-	if (err == COP_OK)
-		err = cop_dgt_fit(&set, &fitted, share > 0.0 ? &judge : NULL, rng, f->progress, NULL, out);
+	if (err == COP_OK) /* none held back: the epoch is chosen by the rows that are fitted */
+		err = cop_dgt_fit(&set, &fitted, &judge, rng, f->progress, NULL, out);
 	cop_mem_free(rows);
 	return err;
 }

@@ -36,6 +36,7 @@ static const candidates lists[] = {
 	{ COP_FOR_DGT, BOTH, COP_KNOB_WIDTH, 3, { 0, 64, 256 } },
 	{ COP_FOR_DGT, BOTH, COP_KNOB_MOMENTUM, 3, { 0, 0.3, 0.8 } },
 	{ COP_FOR_DGT, BOTH, COP_KNOB_LR, 5, { 1e-3, 2e-3, 5e-3, 0.01, 0.02 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_RESTARTS, 2, { 1, 3 } },
 	{ COP_FOR_DGT, BOTH, COP_KNOB_EPOCHS, 4, { 50, 100, 200, 400 } },
 	{ COP_FOR_DGT, BOTH, COP_KNOB_L1, 5, { 0, 1e-6, 5e-6, 1e-5, 5e-5 } },
 	{ COP_FOR_DGT, BOTH, COP_KNOB_SCALED_QUANTISER, 2, { 0, 1 } },
@@ -196,6 +197,31 @@ static bool wanted(const candidates *list, const cop_train_job *job, const cop_k
 	       cop_knob_or(&job->knobs, COP_KNOB_LEAVES, COP_LEAVES_CONSTANT) > COP_LEAVES_CONSTANT;
 }
 
+/* Half of the trials: every knob at a value of its list, or as it is, by lot. The best into knobs. */
+static cop_err try_drawn(searching *s, cop_knob_values *knobs)
+{
+	cop_err err = COP_OK;
+	cop_rng rng;
+	cop_rng_init(&rng, s->whole->seed, 3);
+	while (err == COP_OK && s->trials < s->search->trials / 2) {
+		cop_train_rating rating;
+		cop_knob_values trial = s->whole->knobs;
+		for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+			size_t value = (size_t)cop_rng_below(&rng, (uint32_t)lists[i].count + 1);
+			if (value == lists[i].count || !wanted(&lists[i], s->whole, &trial))
+				continue;
+			trial.value[lists[i].knob] = lists[i].value[value];
+			trial.given[lists[i].knob] = true;
+		}
+		err = rate(s, &trial, &rating);
+		if (err == COP_OK && cop_train_rating_better(&rating, &s->best)) {
+			s->best = rating;
+			*knobs = trial;
+		}
+	}
+	return err;
+}
+
 static cop_err searching_init(searching *s)
 {
 	size_t n = s->whole->n;
@@ -221,6 +247,8 @@ cop_err cop_train_search_run(const cop_train_search *search, cop_train_job *job,
 	cop_err err = searching_init(&s);
 	if (err == COP_OK)
 		err = rate(&s, &knobs, &s.best);
+	if (err == COP_OK)
+		err = try_drawn(&s, &knobs);
 	while (err == COP_OK && changed && s.trials < search->trials) {
 		changed = false;
 		for (size_t i = 0; i < sizeof lists / sizeof *lists && err == COP_OK; i++)
