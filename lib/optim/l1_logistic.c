@@ -12,9 +12,6 @@
 #define ONE_SIDED_BIAS 10.0F
 #define PASSES         8U   /* over columns, most in one step */
 #define PAYS           12.0 /* passes that making products of features may cost */
-#define HALVINGS       12U  /* of a step */
-#define SUFFICIENT     0.01 /* Armijo: share of the predicted fall */
-#define ROUNDING       1e-7 /* share of the objective that is not told from rounding */
 #define LEAST_SHARE    1e-6 /* of the largest gradient: violations below are rounding */
 
 typedef struct fit {
@@ -103,27 +100,18 @@ static void begin(fit *f, const float *w, float b)
 static bool search(fit *f, float *w, float *b)
 {
 	cop_l1_model *m = &f->model;
-	size_t n = f->x->n;
-	float t = 1.0F;
-	for (unsigned k = 0; k < HALVINGS; k++, t *= 0.5F) {
-		for (size_t i = 0; i < n; i++)
-			f->trial[i] = f->prediction[i] + t * m->z[i];
-		double objective = cop_l1_loss(n, f->trial, f->sign, f->weight, m->r, m->h) +
-		                   f->lambda * cop_l1_norm_along(f->x->d, w, m->dw, t);
-		if (objective <= f->objective + SUFFICIENT * (double)t * m->change) {
-			for (size_t j = 0; j < f->x->d; j++)
-				w[j] += t * m->dw[j];
-			*b += t * (float)m->db;
-			float *last = f->prediction;
-			f->prediction = f->trial;
-			f->trial = last;
-			f->objective = objective;
-			return true;
-		}
-		if (-m->change <= ROUNDING * f->objective)
-			return false;
-	}
-	return false;
+	cop_l1_line line = { f->prediction, f->sign, f->weight, f->trial, f->objective };
+	float t = cop_l1_model_search(m, w, &line);
+	if (!(t > 0.0F))
+		return false;
+	for (size_t j = 0; j < f->x->d; j++)
+		w[j] += t * m->dw[j];
+	*b += t * (float)m->db;
+	float *last = f->prediction;
+	f->prediction = f->trial;
+	f->trial = last;
+	f->objective = line.objective;
+	return true;
 }
 
 /* *steps: those taken. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "optim/l1_loss.h"
 
 #define INNER_SHARE     0.25 /* the model is minimised until its violation is this share of the objective's */
 #define GRAM_PASSES     100U
@@ -15,6 +16,9 @@
 #define FEW             48U   /* features, for which no products are made */
 #define NEAR            0.3   /* products are made of features whose gradient is within this share of lambda */
 #define SLOW            0.75  /* products are made again when the violation fell to no less than this share */
+#define HALVINGS        12U   /* of a step */
+#define SUFFICIENT      0.01  /* Armijo: share of the predicted fall */
+#define ROUNDING        1e-7  /* share of the objective that is not told from rounding */
 #define LEAST_WEIGHT    1e-30 /* as a share of the largest */
 #define LEAST_CURVATURE 1e-7  /* of a feature, as a share of its uncentred one */
 
@@ -296,6 +300,25 @@ cop_err cop_l1_model_propose(cop_l1_model *model, cop_l1_gram *gram, cop_l1_prog
 	state->before = state->violation;
 	state->age++;
 	return COP_OK;
+}
+
+float cop_l1_model_search(cop_l1_model *model, const float *w, cop_l1_line *line)
+{
+	const cop_columns *x = model->x;
+	float t = 1.0F;
+	for (unsigned k = 0; k < HALVINGS; k++, t *= 0.5F) {
+		for (size_t i = 0; i < x->n; i++)
+			line->trial[i] = line->prediction[i] + t * model->z[i];
+		double objective = cop_l1_loss(x->n, line->trial, line->sign, line->weight, model->r, model->h) +
+		                   model->lambda * cop_l1_norm_along(x->d, w, model->dw, t);
+		if (objective <= line->objective + SUFFICIENT * (double)t * model->change) {
+			line->objective = objective;
+			return t;
+		}
+		if (-model->change <= ROUNDING * line->objective)
+			break;
+	}
+	return 0.0F;
 }
 
 cop_err cop_l1_weights(size_t n, const float *weight, float *to, double *unit)

@@ -63,6 +63,17 @@ typedef struct cop_l1_progress {
  * by columns after a step by products that failed. COP_ENOMEM. */
 COP_CHECK cop_err cop_l1_model_propose(cop_l1_model *model, cop_l1_gram *gram, cop_l1_progress *state, const float *w);
 
+/* The logistic loss along a step, for cop_l1_model_search. */
+typedef struct cop_l1_line {
+	const float *prediction, *sign, *weight; /* n: at w */
+	float *trial;                            /* n: predictions at the step taken */
+	double objective;                        /* loss + lambda ||w||_1 at w; at the step taken */
+} cop_l1_line;
+
+/* The longest t of 1, 1/2, 1/4, ... such that w + t dw, b + t db lowers the objective by a share of what the model says
+ * (Armijo); 0: none does. r and h are those last tried. */
+float cop_l1_model_search(cop_l1_model *model, const float *w, cop_l1_line *line);
+
 /* to[0..n) = weight (NULL: all 1) over the largest, which *unit becomes (1 when there is none above 0); shares below
  * 1e-30 become 0. COP_ENONFINITE. */
 COP_CHECK cop_err cop_l1_weights(size_t n, const float *weight, float *to, double *unit);

@@ -14,10 +14,7 @@
 
 #define PASSES      4U    /* over columns, most in one step */
 #define PAYS        4.0   /* passes that making products of features may cost */
-#define HALVINGS    12U   /* of a step */
 #define FARTHEST    16.0F /* how far a cycle's way is followed, in cycles */
-#define SUFFICIENT  0.01  /* Armijo: share of the predicted fall */
-#define ROUNDING    1e-7  /* share of the loss that is not told from rounding */
 #define LEAST_SHARE 1e-6  /* of the largest gradient: violations below are rounding */
 #define ABSENT      30.0F /* how far below all others the bias of a class without weight is */
 
@@ -199,17 +196,10 @@ static bool search(fit *f, size_t k, double loss)
 	float *a = f->a + k * f->stride;
 	float *e = f->e + k * f->stride;
 	double before = loss + f->lambda * cop_l1_norm(f->x->d, w);
-	float t = 1.0F;
-	for (unsigned h = 0; h < HALVINGS; h++, t *= 0.5F) {
-		for (size_t i = 0; i < n; i++)
-			f->trial[i] = f->odds[i] + t * m->z[i];
-		double after = cop_l1_loss(n, f->trial, f->sign, f->weight, m->r, m->h) +
-		               f->lambda * cop_l1_norm_along(f->x->d, w, m->dw, t);
-		if (after <= before + SUFFICIENT * (double)t * m->change)
-			break;
-		if (h + 1 == HALVINGS || -m->change <= ROUNDING * before)
-			return false;
-	}
+	cop_l1_line line = { f->odds, f->sign, f->weight, f->trial, before };
+	float t = cop_l1_model_search(m, w, &line);
+	if (!(t > 0.0F))
+		return false;
 	for (size_t j = 0; j < f->x->d; j++)
 		w[j] += t * m->dw[j];
 	f->b[k] += t * (float)m->db;
