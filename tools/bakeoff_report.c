@@ -9,6 +9,7 @@
 
 #include "bakeoff_store.h"
 #include "base/json.h"
+#include "command.h"
 
 /* ---- text ---- */
 
@@ -183,7 +184,6 @@ void cop_bakeoff_print_json(const cop_bakeoff_report *r)
 {
 	const cop_bakeoff_score *s = r->score;
 	cop_json_writer *json;
-	const char *text;
 	if (cop_json_writer_new(COP_JSON_COMPACT, &json) != COP_OK)
 		return;
 	cop_json_begin_object(json);
@@ -196,10 +196,7 @@ void cop_bakeoff_print_json(const cop_bakeoff_report *r)
 	for (size_t i = 0; i < s->contenders; i++)
 		put_contender(json, s, i);
 	cop_json_end_array(json);
-	cop_json_end_object(json);
-	if (cop_json_writer_finish(json, &text, NULL) == COP_OK)
-		(void)puts(text);
-	cop_json_writer_free(json);
+	(void)cop_command_json(json);
 }
 
 /* ---- files ---- */

@@ -27,6 +27,17 @@ int cop_command_failed(const char *name, const cop_diag *diag)
 	return COP_EXIT_FAILED;
 }
 
+bool cop_command_json(cop_json_writer *json)
+{
+	const char *text;
+	cop_json_end_object(json);
+	bool ok = cop_json_writer_finish(json, &text, NULL) == COP_OK;
+	if (ok)
+		(void)puts(text);
+	cop_json_writer_free(json);
+	return ok;
+}
+
 bool cop_command_number(const char *name, const char *option, const char *text, double low, double high, double *out)
 {
 	char *end;

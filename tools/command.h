@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/json.h"
 
 #define COP_EXIT_FAILED 1
 #define COP_EXIT_USAGE  2
@@ -37,6 +38,10 @@ int cop_export_command(int argc, char **argv);
 void cop_command_complain(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The diagnostic, the same way; returns COP_EXIT_FAILED. */
 int cop_command_failed(const char *name, const cop_diag *diag);
+
+/* Ends the object that was begun first, prints it as one line on standard output, and frees the writer. False: no
+ * memory for it. */
+bool cop_command_json(cop_json_writer *json);
 
 /* Reads an option's argument; on error says what was expected and returns false. Numbers in [low, high]. */
 bool cop_command_number(const char *name, const char *option, const char *text, double low, double high, double *out);

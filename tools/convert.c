@@ -138,7 +138,6 @@ static cop_err convert(cop_convert_run *run, cop_diag *diag)
 static int print_json(const cop_convert_run *run, double seconds)
 {
 	cop_json_writer *json;
-	const char *text;
 	if (cop_json_writer_new(COP_JSON_COMPACT, &json) != COP_OK)
 		return COP_EXIT_FAILED;
 	cop_json_begin_object(json);
@@ -150,12 +149,7 @@ static int print_json(const cop_convert_run *run, double seconds)
 	cop_json_unsigned(json, run->bytes);
 	cop_json_key(json, "seconds");
 	cop_json_number(json, seconds);
-	cop_json_end_object(json);
-	cop_err err = cop_json_writer_finish(json, &text, NULL);
-	if (err == COP_OK)
-		(void)puts(text);
-	cop_json_writer_free(json);
-	return err == COP_OK && fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
+	return cop_command_json(json) && fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
 }
 
 static int report(const cop_convert_run *run)

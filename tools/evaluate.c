@@ -98,7 +98,6 @@ static void put_confusion(const evaluation *e, cop_json_writer *json)
 static cop_err show_json(const evaluation *e)
 {
 	cop_json_writer *json;
-	const char *text;
 	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
 	if (err != COP_OK)
 		return err;
@@ -109,12 +108,7 @@ static cop_err show_json(const evaluation *e)
 	cop_json_put_number(json, "flops", e->score.flops);
 	if (e->counts != NULL)
 		put_confusion(e, json);
-	cop_json_end_object(json);
-	err = cop_json_writer_finish(json, &text, NULL);
-	if (err == COP_OK)
-		(void)puts(text);
-	cop_json_writer_free(json);
-	return err;
+	return cop_command_json(json) ? COP_OK : COP_ENOMEM;
 }
 
 static void show_confusion(const evaluation *e)

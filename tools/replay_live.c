@@ -378,7 +378,6 @@ static cop_err run(live *l, cop_diag *diag)
 static void print_json(const live *l, double seconds)
 {
 	cop_json_writer *json;
-	const char *text;
 	double n = (double)l->events;
 	if (cop_json_writer_new(COP_JSON_COMPACT, &json) != COP_OK)
 		return;
@@ -397,10 +396,7 @@ static void print_json(const live *l, double seconds)
 	cop_json_put_unsigned(json, "learned", l->after.learned - l->before.learned);
 	cop_json_put_number(json, "events_per_second", n / seconds);
 	cop_json_put_number(json, "seconds", seconds);
-	cop_json_end_object(json);
-	if (cop_json_writer_finish(json, &text, NULL) == COP_OK)
-		(void)puts(text);
-	cop_json_writer_free(json);
+	(void)cop_command_json(json);
 }
 
 static void print_text(const live *l, double seconds)

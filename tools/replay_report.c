@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "command.h"
 
 /* ---- ranking ---- */
 
@@ -198,7 +199,6 @@ static void put_ranking(const cop_replay_run *run, cop_json_writer *json)
 void cop_replay_print_json(const cop_replay_run *run)
 {
 	cop_json_writer *json;
-	const char *text;
 	uint64_t events = run->resumed.events + run->fed.events;
 	if (cop_json_writer_new(COP_JSON_COMPACT, &json) != COP_OK)
 		return;
@@ -225,10 +225,7 @@ void cop_replay_print_json(const cop_replay_run *run)
 	}
 	if (run->options->compares)
 		put_ranking(run, json);
-	cop_json_end_object(json);
-	if (cop_json_writer_finish(json, &text, NULL) == COP_OK)
-		(void)puts(text);
-	cop_json_writer_free(json);
+	(void)cop_command_json(json);
 }
 
 /* ---- text ---- */

@@ -1,5 +1,6 @@
 #include "base/json.h"
 #include "simulation.h"
+#include "command.h"
 
 void cop_sim_print_rows(const cop_sim_settings *set, const cop_dataset *data, size_t arms)
 {
@@ -15,7 +16,6 @@ void cop_sim_print_rows(const cop_sim_settings *set, const cop_dataset *data, si
 void cop_sim_print_json(const cop_sim_settings *set, const cop_sim_result *r)
 {
 	cop_json_writer *json;
-	const char *text;
 	if (cop_json_writer_new(COP_JSON_COMPACT, &json) != COP_OK)
 		return;
 	cop_json_begin_object(json);
@@ -50,10 +50,7 @@ void cop_sim_print_json(const cop_sim_settings *set, const cop_sim_result *r)
 		}
 		cop_json_end_array(json);
 	}
-	cop_json_end_object(json);
-	if (cop_json_writer_finish(json, &text, NULL) == COP_OK)
-		(void)puts(text);
-	cop_json_writer_free(json);
+	(void)cop_command_json(json);
 }
 
 void cop_sim_print_text(const cop_sim_settings *set, const cop_sim_result *r)

@@ -102,12 +102,16 @@ static cop_err fit(training *t, cop_diag *diag)
 /* Features are scaled like this. */
 static const char *scale_of(const training *t) { return cop_scaling_names[cop_preparation_scaling(t->preparation)]; }
 
-/* Options that make this model again. */
+/* What the learner was told, as options; of a path of penalties the one that was chosen. */
 static void take_words(const training *t, char *out, size_t size)
 {
-	int used = snprintf(out, size, "--learner %s --seed %llu --scale %s ",
-	        cop_train_learner_name(t->o->job.learner), (unsigned long long)t->o->job.seed, scale_of(t));
-	cop_knob_words(&t->o->job.knobs, out + used, size - (size_t)used);
+	const cop_train_job *job = &t->o->job;
+	cop_knob_values knobs = job->knobs;
+	int used = snprintf(out, size, "--learner %s%s --seed %llu --scale %s ", cop_train_learner_name(job->learner),
+	        t->o->table.regression ? " --task regression" : "", (unsigned long long)job->seed, scale_of(t));
+	if (!isnan(t->outcome.alpha))
+		knobs.value[COP_KNOB_ALPHA] = t->outcome.alpha;
+	cop_knob_words(&knobs, out + used, size - (size_t)used);
 	if (out[used] == '\0') /* nothing behind the last space */
 		out[used - 1] = '\0';
 }
@@ -172,7 +176,6 @@ static shape shape_of(const cop_trees *trees)
 static cop_err show_json(const training *t)
 {
 	cop_json_writer *json;
-	const char *text;
 	char words[1024];
 	shape s = shape_of(t->trees);
 	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
@@ -202,12 +205,7 @@ static cop_err show_json(const training *t)
 	take_words(t, words, sizeof words);
 	cop_json_key(json, "settings");
 	cop_json_text(json, words);
-	cop_json_end_object(json);
-	err = cop_json_writer_finish(json, &text, NULL);
-	if (err == COP_OK)
-		(void)puts(text);
-	cop_json_writer_free(json);
-	return err;
+	return cop_command_json(json) ? COP_OK : COP_ENOMEM;
 }
 
 static void show_score(const char *of, const cop_trained_score *score)

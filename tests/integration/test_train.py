@@ -127,6 +127,7 @@ def test_forests_predict_better_than_their_trees(small):
 def test_alpha_list_is_a_path_chosen_by_validation(small):
     result = train("--learner", "tao", "--height", 4, "--iterations", 4, "--alpha", "0.1,10,1", *small)
     assert result["alpha"] in (0.1, 1, 10) and result["test_error"] < 0.3
+    assert f"--alpha {result['alpha']:g}" in result["settings"]
 
 
 def test_search_finds_settings_and_says_which(small):
