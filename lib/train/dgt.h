@@ -27,10 +27,14 @@ void cop_dgt_leaves(unsigned h, size_t m, const float *a, uint32_t *leaf);
 size_t cop_dgt_work(unsigned h, size_t m);
 
 /* da[t*m + j] = d loss / d a_t of tree j, zero where |a_t| > 1 (the straight-through window is inclusive):
- *     U(leaf l) = u_l,  U(t) = p U(agreeing) + (1-p) U(other);  P(root) = 1,  P(agreeing) = p P(t),  P(other) = (1-p)
- * P(t) d loss / d a_t = P(R) (U(R) - U(root)) - P(L) (U(L) - U(root)) a: n x m activations; u: 2^h x m, u_l = sum_k g_k
- * theta_{l,k} with g the loss's gradient by the prediction; work: cop_dgt_work(h, m) floats; da: n x m, must not
- * overlap the others. Sums run in a fixed order in every lane, so a tree's result does not depend on m. */
+ *
+ *     U(leaf l) = u_l,  U(t) = p U(agreeing) + (1 - p) U(other)
+ *     P(root) = 1,      P(agreeing) = p P(t),  P(other) = (1 - p) P(t)
+ *     d loss / d a_t = P(R) (U(R) - U(root)) - P(L) (U(L) - U(root)),  R and L the children of t
+ *
+ * a: n x m activations; u: 2^h x m, u_l = sum_k g_k theta_{l,k} with g the loss's gradient by the prediction; work:
+ * cop_dgt_work(h, m) floats; da: n x m, must not overlap the others. Sums run in a fixed order in every lane, so a
+ * tree's result does not depend on m. */
 void cop_dgt_backward(unsigned h, size_t m, float p, const float *a, const float *u, float *work, float *da);
 
 #endif

@@ -16,6 +16,7 @@
 #include "linalg/kernel.h"
 #include "optim/clip.h"
 #include "optim/optim.h"
+#include "optim/schedule.h"
 #include "train/dgt.h"
 #include "train/dgt_loss.h"
 #include "train/dgt_network.h"

@@ -10,7 +10,6 @@
 #define COP_TRAIN_DGT_FIT_H
 
 #include "base/rng.h"
-#include "optim/schedule.h"
 #include "train/sample.h"
 #include "tree/tree.h"
 
@@ -54,7 +53,7 @@ typedef struct cop_dgt_fit_settings {
 	double anneal_first, anneal_last;
 } cop_dgt_fit_settings;
 
-/* The paper's, for a task. */
+/* Those of the authors' program, for a task. */
 void cop_dgt_fit_defaults(cop_task task, cop_dgt_fit_settings *settings);
 
 typedef struct cop_dgt_fit_report {
