@@ -185,8 +185,8 @@ static cop_err tao_once(const fit *f, const cop_tao_settings *set, const cop_sam
 	return err;
 }
 
-/* From the greatest alpha down to the one at `last`, each from the tree before it. best NULL: the last tree into *out;
- * else the place of the alpha with the least loss on `judge`. */
+/* From the greatest alpha down to the one at `last`, each from the tree before it. judge: the place of the alpha whose
+ * tree loses least on it into *best; NULL: the last tree into *out. */
 static cop_err tao_path(const fit *f, cop_tao_settings *set, const cop_sample *sample, const cop_sample *judge,
         size_t last, cop_pool *pool, cop_rng *rng, size_t *best, cop_tree **out)
 {
@@ -201,7 +201,7 @@ static cop_err tao_path(const fit *f, cop_tao_settings *set, const cop_sample *s
 		err = tao_once(f, set, sample, tree != NULL ? tree : f->job->start, pool, rng, &next);
 		cop_tree_free(tree);
 		tree = next;
-		if (err != COP_OK || best == NULL)
+		if (err != COP_OK || judge == NULL)
 			continue;
 		double loss = loss_of(tree, judge, outputs);
 		if (loss < least) {
@@ -209,7 +209,7 @@ static cop_err tao_path(const fit *f, cop_tao_settings *set, const cop_sample *s
 			*best = i;
 		}
 	}
-	if (err == COP_OK && out != NULL)
+	if (err == COP_OK && judge == NULL)
 		*out = tree;
 	else
 		cop_tree_free(tree);
