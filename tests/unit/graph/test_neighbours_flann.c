@@ -3,7 +3,8 @@
 
 #define SEED 12U
 
-enum { N = 2000, D = 20, K = 10 };
+/* N is fewer than the points that a search looks at, MANY are not. */
+enum { N = 2000, D = 20, K = 10, MANY = 30000, ASKED = 400 };
 
 /* Share of the true neighbours found. */
 static double recall(const cop_neighbours *got, const cop_neighbours *want)
@@ -55,24 +56,31 @@ static void test_approximate_clouds_finds_nearly_all(void **state)
 	cop_mem_free(x);
 }
 
-static void test_approximate_with_the_same_seed_repeats_for_any_threads(void **state)
+/* Of more points than are looked at: nearly all are found, and a seed repeats them all. */
+static void test_approximate_of_many_points_finds_nearly_all_and_repeats(void **state)
 {
 	(void)state;
 	cop_rng rng;
 	cop_pool *pool;
+	cop_neighbours want;
 	cop_rng_init(&rng, SEED, 1);
-	float *x = clouds(&rng, N, D, 3);
-	cop_points points = { .n = N, .d = D, .x = x };
+	float *x = clouds(&rng, MANY, D, 4);
+	cop_points points = { .n = MANY, .d = D, .x = x }, asked = { .n = ASKED, .d = D, .x = x + (size_t)D * 77 };
 	assert_int_equal(cop_pool_new(3, &pool), COP_OK);
+	assert_int_equal(cop_neighbours_exact(&points, &asked, K, NULL, &want), COP_OK);
 	for (uint32_t seed = 0; seed < 3; seed++) {
 		cop_neighbours first, second;
 		uint32_t s = seed == 2 ? UINT32_MAX : seed;
-		assert_int_equal(cop_neighbours_approximate(&points, NULL, K, s, NULL, &first), COP_OK);
-		assert_int_equal(cop_neighbours_approximate(&points, NULL, K, s, pool, &second), COP_OK);
+		assert_int_equal(cop_neighbours_approximate(&points, &asked, K, s, NULL, &first), COP_OK);
+		assert_int_equal(cop_neighbours_approximate(&points, &asked, K, s, pool, &second), COP_OK);
 		assert_same(&second, &first);
+		double share = recall(&first, &want);
+		printf("recall %.4f\n", share);
+		assert_true(share >= 0.95 && share < 1.0); /* 1: then repeating would mean nothing */
 		cop_neighbours_fini(&first);
 		cop_neighbours_fini(&second);
 	}
+	cop_neighbours_fini(&want);
 	cop_pool_free(pool);
 	cop_mem_free(x);
 }
@@ -167,7 +175,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_approximate_clouds_finds_nearly_all),
-		cmocka_unit_test(test_approximate_with_the_same_seed_repeats_for_any_threads),
+		cmocka_unit_test(test_approximate_of_many_points_finds_nearly_all_and_repeats),
 		cmocka_unit_test(test_approximate_of_duplicates_and_few_points_is_complete),
 		cmocka_unit_test(test_approximate_of_impossible_requests_is_refused),
 		cmocka_unit_test(test_approximate_without_memory_says_so_and_leaves_nothing),
