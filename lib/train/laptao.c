@@ -16,8 +16,8 @@ void cop_laptao_defaults(cop_laptao_settings *settings)
 {
 	*settings = (cop_laptao_settings){
 		.gamma = 0.1,
-		.mu = 1e-3,
-		.growth = 1.5,
+		.mu = 0.1,
+		.growth = 1.3,
 		.rounds = 20,
 		.tolerance = 1e-3,
 		.multiplier_step = 1,
@@ -27,6 +27,8 @@ void cop_laptao_defaults(cop_laptao_settings *settings)
 		.share = 0.9,
 	};
 	cop_tao_defaults(COP_TASK_VALUES, &settings->tree);
+	settings->tree.alpha = 0.1;
+	settings->tree.leaf_alpha = 0.1;
 	settings->tree.iterations = 15;
 }
 
@@ -87,8 +89,10 @@ static cop_err check(const cop_laptao_settings *set, const cop_sample *sample, c
 		return COP_EINVAL;
 	if (graph->n != sample->n)
 		return COP_ESHAPE;
-	const cop_tree_parts *parts = start != NULL ? cop_tree_view(start) : NULL;
-	return parts == NULL || (parts->d == sample->rows->d && parts->outputs == sample->outputs) ? COP_OK : COP_ESHAPE;
+	if (start == NULL)
+		return COP_OK;
+	const cop_tree_parts *parts = cop_tree_view(start);
+	return parts->d == sample->rows->d && parts->outputs == sample->outputs ? COP_OK : COP_ESHAPE;
 }
 
 /* ---- the state ---- */
