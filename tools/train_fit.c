@@ -22,6 +22,7 @@ typedef struct fit {
 	cop_train_outcome *outcome;
 	const cop_progress *progress; /* NULL inside forests */
 	cop_diag *diag;
+	double *score; /* of the tree, by which starts are compared: the less the better; NULL inside forests */
 	bool forest;
 } fit;
 
@@ -180,7 +181,7 @@ static cop_err tao_once(const fit *f, const cop_tao_settings *set, const cop_sam
 	cop_tao_report report = { 0 };
 	cop_err err = cop_tao_fit(set, sample, start, pool, rng, f->progress, &report, out);
 	if (err == COP_OK && !f->forest)
-		f->outcome->objective = report.objective;
+		*f->score = f->outcome->objective = report.objective;
 	cop_mem_free(report.history);
 	return err;
 }
@@ -336,6 +337,7 @@ static int blas_threads(const fit *f, const cop_dgt_fit_settings *set, const cop
 static cop_err fit_dgt(const fit *f, const cop_sample *sample, cop_pool *pool, cop_rng *rng, cop_tree **out)
 {
 	cop_dgt_fit_settings set;
+	cop_dgt_fit_report report;
 	cop_sample fitted = *sample;
 	cop_sample judge = *sample;
 	uint32_t *rows = NULL;
@@ -345,7 +347,9 @@ static cop_err fit_dgt(const fit *f, const cop_sample *sample, cop_pool *pool, c
 		err = divide(sample, share, rng, &rows, &fitted, &judge);
 	cop_blas_threads(f->forest && pool == NULL ? 1 : blas_threads(f, &set, sample));
 	if (err == COP_OK) /* none held back: the epoch is chosen by the rows that are fitted */
-		err = cop_dgt_fit(&set, &fitted, &judge, rng, f->progress, NULL, out);
+		err = cop_dgt_fit(&set, &fitted, &judge, rng, f->progress, &report, out);
+	if (err == COP_OK && !f->forest)
+		*f->score = report.validation_loss;
 	cop_mem_free(rows);
 	return err;
 }
@@ -404,15 +408,32 @@ static cop_err fit_forest(fit *f, const cop_sample *sample, cop_trees **out)
 	return cop_forest_fit(&set, sample, fit_member, f, job->pool, job->progress, out);
 }
 
+/* As many starts as are asked for, of which the best fitted tree is kept. */
 static cop_err fit_one(fit *f, const cop_sample *sample, cop_trees **out)
 {
-	cop_rng rng;
-	cop_tree *tree = NULL;
-	cop_rng_init(&rng, f->job->seed, 0);
-	cop_err err = f->job->learner->fit(f, sample, f->job->pool, &rng, &tree);
+	cop_tree *best = NULL;
+	cop_train_outcome outcome = *f->outcome;
+	double least = (double)INFINITY, score = 0.0;
+	cop_err err = COP_OK;
+	f->score = &score;
+	for (unsigned start = 0; start < whole_or(f, COP_KNOB_STARTS, 1) && err == COP_OK; start++) {
+		cop_rng rng;
+		cop_tree *tree = NULL;
+		cop_rng_init(&rng, f->job->seed, start);
+		err = f->job->learner->fit(f, sample, f->job->pool, &rng, &tree);
+		if (err == COP_OK && (best == NULL || score < least)) {
+			cop_tree_free(best);
+			best = tree;
+			tree = NULL;
+			least = score;
+			outcome = *f->outcome;
+		}
+		cop_tree_free(tree);
+	}
+	*f->outcome = outcome;
 	if (err == COP_OK)
-		err = cop_trees_new(COP_TREES_MEAN, 1, &tree, NULL, NULL, out);
-	cop_tree_free(tree);
+		err = cop_trees_new(COP_TREES_MEAN, 1, &best, NULL, NULL, out);
+	cop_tree_free(best);
 	return err;
 }
 

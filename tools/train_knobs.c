@@ -40,6 +40,9 @@ static const knob knobs[COP_KNOBS] = {
 	        "most classes of a softmax leaf (0: all that reach it)" },
 	[COP_KNOB_LOSS] = { "loss", WORD, COP_FOR_TAO | COP_FOR_DGT, 0, 0, loss_words,
 	        "classes: zero-one (tao), cross-entropy; values: squared, absolute (tao), huber (dgt)" },
+	[COP_KNOB_STARTS] = { "starts", WHOLE, COP_FOR_TAO | COP_FOR_DGT, 1, 1000, NULL,
+	        "random starts of one tree, of which the one with the least objective (dgt: loss\n"
+	        "                       by which epochs are chosen) is kept (default 1)" },
 	[COP_KNOB_SPLIT] = { "split", WORD, COP_FOR_TAO, 0, 0, split_words, "oblique or axis-aligned decision nodes" },
 	[COP_KNOB_START] = { "start", WORD, COP_FOR_TAO, 0, 0, start_words,
 	        "tree to begin with: random, cart; --start-model FILE: a trained one" },

@@ -30,6 +30,7 @@ static const candidates lists[] = {
 	{ COP_FOR_TAO, CLASSES, COP_KNOB_LEAF_ALPHA, 7, { 0.03, 0.1, 0.3, 1, 3, 10, 30 } },
 	{ COP_FOR_TAO, VALUES, COP_KNOB_LEAF_ALPHA, 8, { 0.03, 0.1, 0.3, 1, 2, 3, 5, 10 } },
 	{ COP_FOR_TAO, BOTH, COP_KNOB_START, 2, { 0, 1 } },
+	{ COP_FOR_TAO, BOTH, COP_KNOB_ORDER, 2, { 0, 1 } },
 	{ COP_FOR_TAO, BOTH, COP_KNOB_ITERATIONS, 3, { 20, 30, 40 } },
 	{ COP_FOR_DGT, BOTH, COP_KNOB_HEIGHT, 5, { 2, 4, 6, 8, 10 } },
 	{ COP_FOR_DGT, BOTH, COP_KNOB_LAYERS, 2, { 1, 3 } },

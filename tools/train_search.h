@@ -3,7 +3,8 @@
  * A part of the rows is held back, or each of K folds in turn. Half of the trials draw all knobs at random from their
  * lists (Bergstra and Bengio 2012), beside the learner's defaults. From the best of them on, each knob in turn is tried
  * at every value of its list, and keeps the one whose mean loss on the rows held back is least; among equals the one of
- * fewer parameters, then the earlier. Rounds over the knobs go on until one changes nothing or the trials are used up. What was given on the command line is not searched. */
+ * fewer parameters, then the earlier. Rounds over the knobs go on until one changes nothing or the trials are used up.
+ * What was given on the command line is not searched. */
 #ifndef COP_TOOLS_TRAIN_SEARCH_H
 #define COP_TOOLS_TRAIN_SEARCH_H
 

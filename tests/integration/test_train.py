@@ -150,6 +150,13 @@ def test_search_by_folds_and_repeats_tells_the_standard_error(small):
     assert "chosen in 2 trials" in told and "%" in told and "+-" in told
 
 
+def test_starts_keep_the_tree_of_least_objective(small):
+    options = ["--learner", "tao", "--height", 4, *small]
+    one, many = train(*options), train(*options, "--starts", 6)
+    assert many["objective"] < one["objective"]
+    assert train("--learner", "dgt", "--height", 3, "--layers", 1, "--epochs", 5, "--starts", 2, *small)["leaves"] > 1
+
+
 def test_search_among_equal_settings_keeps_the_smaller_tree(tmp_path):
     """One threshold tells the classes apart: every height and every number of folds is as good."""
     file = tmp_path / "rows.csv"
