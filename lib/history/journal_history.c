@@ -25,6 +25,7 @@ typedef struct history {
 	uint64_t segment; /* base of the one whose model set was taken last */
 	cop_journal_record raw;
 	cop_journal_history_origin origin;
+	cop_journal_history_value value;
 	cop_journal_history_counts counts;
 	cop_err err; /* sticky */
 	cop_diag why;
@@ -50,10 +51,18 @@ static void finish(history *h, cop_waiting_entry *entry, double time)
 	put_done(h, entry);
 }
 
-static void label(cop_waiting_entry *entry, double loss)
+static void label(cop_waiting_entry *entry, double first, double second)
 {
 	entry->labelled = true;
-	entry->loss = loss;
+	entry->loss[0] = first;
+	entry->loss[1] = second;
+}
+
+/* What was recorded, within the range of losses; those of values know none. */
+static double within(const cop_told_model *told, double loss)
+{
+	const double *range = told->model.loss_range;
+	return told->model.values ? loss : fmin(fmax(loss, range[0]), range[1]);
 }
 
 static bool is_over(const history *h, const cop_waiting_entry *entry, double time)
@@ -66,9 +75,9 @@ static void end_window(history *h, cop_waiting_entry *entry, double time)
 {
 	const cop_told_model *told = &h->told;
 	if (entry->losses > 0) {
-		label(entry, fmin(fmax(entry->loss, told->model.loss_range[0]), told->model.loss_range[1]));
+		label(entry, within(told, entry->loss[0]), within(told, entry->loss[1]));
 	} else if (told->has_default_loss && !entry->deferred) {
-		label(entry, told->default_loss);
+		label(entry, told->default_loss, told->default_loss);
 		entry->defaulted = true;
 	}
 	finish(h, entry, time);
@@ -121,15 +130,16 @@ static cop_err learn_self_contained(history *h, const cop_wire_record *r)
 	entry->time = entry->ended = r->time;
 	entry->self_contained = true;
 	entry->text = COP_JOURNAL_FRAME_HEAD + h->raw.length;
-	label(entry, r->loss[0]);
+	label(entry, r->loss[0], r->loss[1]);
 	put_done(h, entry);
 	return COP_OK;
 }
 
-static void record_loss(const history *h, cop_waiting_entry *entry, double loss)
+static void record_loss(const history *h, cop_waiting_entry *entry, const double loss[2])
 {
 	bool adds = h->told.reward == COP_WIRE_REWARD_SUM && entry->losses > 0;
-	entry->loss = adds ? entry->loss + loss : loss;
+	for (size_t i = 0; i < 2; i++)
+		entry->loss[i] = adds ? entry->loss[i] + loss[i] : loss[i];
 	entry->losses++;
 }
 
@@ -156,21 +166,22 @@ static cop_err join(history *h, const cop_wire_record *r)
 	cop_waiting_entry *entry = cop_waiting_find(&h->waiting, &r->id);
 	cop_wire_result result = result_of(h, r, &entry);
 	bool same = entry != NULL && (!r->has_x || r->a == COP_WIRE_RECORD_ANY_ARM || entry->arm == r->a);
-	if (result != COP_WIRE_APPLIED && result != COP_WIRE_RECORDED) {
+	bool odd = h->told.model.values && r->losses != h->told.model.losses;
+	if (odd || (result != COP_WIRE_APPLIED && result != COP_WIRE_RECORDED)) {
 		h->counts.ignored++;
 		return COP_OK;
 	}
 	if (same) {
 		entry->text += COP_JOURNAL_FRAME_HEAD + h->raw.length;
 		if (result == COP_WIRE_RECORDED) {
-			record_loss(h, entry, r->loss[0]);
+			record_loss(h, entry, r->loss);
 			return COP_OK;
 		}
-		label(entry, r->loss[0]);
+		label(entry, r->loss[0], r->loss[1]);
 		finish(h, entry, r->time);
 		return COP_OK;
 	}
-	if (result == COP_WIRE_RECORDED || !r->has_x) {
+	if (result == COP_WIRE_RECORDED || !r->has_x || h->told.model.values) { /* y is the decision's alone */
 		h->counts.unjoined++;
 		return COP_OK;
 	}
@@ -344,7 +355,9 @@ static cop_err count_outcome(history *h, const cop_waiting_entry *entry)
 static cop_err check_label(history *h, const cop_logged_event *event, cop_diag *diag)
 {
 	char text[160];
-	if (fabs(event->cost) > COP_LOGGED_COST_MAX)
+	bool huge = h->told.model.values &&
+	            !(fabs(h->value.loss[0]) <= COP_LOGGED_COST_MAX && fabs(h->value.loss[1]) <= COP_LOGGED_COST_MAX);
+	if (huge || fabs(event->cost) > COP_LOGGED_COST_MAX)
 		(void)snprintf(text, sizeof text,
 		        "loss %g of the decision in record %" PRIu64 "; expected at most %g in size", event->cost,
 		        event->line, COP_LOGGED_COST_MAX);
@@ -381,7 +394,7 @@ static void fill(history *h, const cop_waiting_entry *entry, const cop_wire_reco
 		.candidates = r->candidates,
 		.candidate = r->candidates > 0 ? r->candidate : NULL,
 		.action = entry->self_contained && r->candidates > 0 ? 0 : r->a, /* the one that was played */
-		.cost = entry->labelled ? entry->loss : 0.0,
+		.cost = entry->labelled ? entry->loss[0] : 0.0,
 		.p = r->p,
 		.weight = 1.0,
 		.features = count_features(r),
@@ -395,6 +408,17 @@ static void fill(history *h, const cop_waiting_entry *entry, const cop_wire_reco
 		.defaulted = entry->defaulted,
 		.self_contained = entry->self_contained,
 	};
+	if (!r->values)
+		return;
+	event->p = 1.0;
+	h->value = (cop_journal_history_value){ .y = r->y, .u = r->u };
+	if (!entry->labelled)
+		return;
+	memcpy(h->value.loss, entry->loss, sizeof h->value.loss);
+	if (h->told.model.losses == 2)
+		event->cost = (entry->loss[0] + entry->loss[1]) / 2.0;
+	else
+		h->value.loss[1] = 0.0;
 }
 
 /* The event of the first that is done. COP_EEND: it makes none. */
@@ -471,6 +495,7 @@ cop_err cop_journal_history_open(
 	}
 	h->base.class = &class;
 	h->unanswered = settings->unanswered;
+	h->told.values = settings->values;
 	h->waiting_max = settings->waiting_max != 0 ? settings->waiting_max : COP_JOURNAL_HISTORY_WAITING;
 	h->waiting_bytes = settings->waiting_bytes != 0 ? settings->waiting_bytes : COP_JOURNAL_HISTORY_BYTES;
 	h->told.bits = settings->bits != 0 ? settings->bits : COP_JOURNAL_HISTORY_BITS;
@@ -497,6 +522,11 @@ const cop_journal_history_model *cop_journal_history_get_model(const cop_event_r
 const cop_journal_history_origin *cop_journal_history_get_origin(const cop_event_reader *reader)
 {
 	return &((const history *)reader)->origin;
+}
+
+const cop_journal_history_value *cop_journal_history_get_value(const cop_event_reader *reader)
+{
+	return &((const history *)reader)->value;
 }
 
 const cop_journal_history_counts *cop_journal_history_get_counts(const cop_event_reader *reader)

@@ -22,6 +22,7 @@
 typedef struct cop_journal_history_settings {
 	const char *model;    /* name; NULL or "": the journal's only one */
 	bool unanswered;      /* decisions that were shown and have no loss are events too, unlabelled; else left out */
+	bool values;          /* a model of values is taken too, when the journal tells what it is like */
 	bool skip;            /* what is damaged is passed over; else it is an error */
 	size_t waiting_max;   /* decisions that may wait, the oldest gives way; 0: COP_JOURNAL_HISTORY_WAITING */
 	size_t waiting_bytes; /* memory that they may take; 0: COP_JOURNAL_HISTORY_BYTES */
@@ -31,8 +32,8 @@ typedef struct cop_journal_history_settings {
 
 /* path: the journal's folder, or one segment's file. Caller frees with cop_event_reader_free; on error *out is NULL.
  * COP_ENOTFOUND: no such path, or the journal has no such model. COP_EINVAL: several models and none named (the message
- * lists them), or one of values, whose logged actions have no propensities. COP_EIO, COP_EFORMAT, COP_EVERSION,
- * COP_ENOMEM.
+ * lists them), or one of values, whose logged actions have no propensities, and settings->values is not set. COP_EIO,
+ * COP_EFORMAT, COP_EVERSION, COP_ENOMEM.
  *
  * Of the reader's next: COP_EFORMAT is a record whose body makes no sense, or a label that no reader takes; the next
  * event may be asked for. COP_EIO is damage (of the segment and offset in *diag). COP_ESHAPE: the model's shape changes
@@ -50,6 +51,10 @@ typedef struct cop_journal_history_model {
 	size_t max_candidates;     /* above 0: it ranks candidates */
 	size_t candidate_features; /* dense ones; sparse ones are hashed as the context is */
 	double loss_range[2];      /* {0, 1} when not told */
+	bool values;               /* its actions are values */
+	unsigned losses;           /* of them: numbers in a loss, 1 or 2 */
+	double value_range[2];
+	double delta; /* distance of the probes, in units of value_range */
 	bool told;
 } cop_journal_history_model;
 
@@ -67,6 +72,16 @@ typedef struct cop_journal_history_origin {
 } cop_journal_history_origin;
 
 const cop_journal_history_origin *cop_journal_history_get_origin(const cop_event_reader *reader);
+
+/* What was played by a model of values; its event has action 0, p 1, and the mean of the losses as its cost. */
+typedef struct cop_journal_history_value {
+	double y;       /* in [0, 1], of value_range */
+	int8_t u;       /* one loss: y + delta u was played; two: y + delta and y - delta */
+	double loss[2]; /* as sent, when the event is labelled */
+} cop_journal_history_value;
+
+/* Of the last event of such a model. Borrowed. */
+const cop_journal_history_value *cop_journal_history_get_value(const cop_event_reader *reader);
 
 typedef struct cop_journal_history_counts {
 	uint64_t records; /* of the model */

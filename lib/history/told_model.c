@@ -214,6 +214,12 @@ static cop_err refuse_values(const cop_told_model *told, cop_diag *diag)
 	return COP_EINVAL;
 }
 
+static bool fits_values(const cop_journal_history_model *m, const cop_wire_model *model)
+{
+	return m->losses == model->losses && m->delta == model->delta && m->value_range[0] == model->value_range[0] &&
+	       m->value_range[1] == model->value_range[1];
+}
+
 static bool fits(const cop_told_model *told, const cop_wire_model *model)
 {
 	const cop_journal_history_model *m = &told->model;
@@ -222,7 +228,7 @@ static bool fits(const cop_told_model *told, const cop_wire_model *model)
 		return same_input;
 	return same_input && m->arms == model->arms && (m->max_candidates != 0) == (model->max_candidates != 0) &&
 	       m->candidate_features == model->candidate_features && m->loss_range[0] == model->loss_range[0] &&
-	       m->loss_range[1] == model->loss_range[1];
+	       m->loss_range[1] == model->loss_range[1] && (!m->values || fits_values(m, model));
 }
 
 static cop_err refuse_shape(const cop_told_model *told, const cop_wire_model *model, cop_diag *diag)
@@ -241,7 +247,8 @@ static cop_err refuse_shape(const cop_told_model *told, const cop_wire_model *mo
 static cop_err take(cop_told_model *told, const cop_wire_model *model, cop_diag *diag)
 {
 	cop_wire_shape shape;
-	if (model->arms == 0 && model->max_candidates == 0)
+	bool values = model->arms == 0 && model->max_candidates == 0;
+	if (values && !told->values)
 		return refuse_values(told, diag);
 	if ((told->model.told || told->inferred) && !fits(told, model))
 		return refuse_shape(told, model, diag);
@@ -255,6 +262,12 @@ static cop_err take(cop_told_model *told, const cop_wire_model *model, cop_diag 
 	m->arms = model->arms;
 	m->loss_range[0] = model->loss_range[0];
 	m->loss_range[1] = model->loss_range[1];
+	m->values = values;
+	if (values) {
+		m->losses = model->losses;
+		m->delta = model->delta;
+		memcpy(m->value_range, model->value_range, sizeof m->value_range);
+	}
 	m->told = true;
 	told->inferred = false;
 	told->reward = model->reward;

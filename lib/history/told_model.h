@@ -17,6 +17,7 @@ typedef struct cop_told_model {
 	bool named;    /* model.name is whose records are read */
 	bool guessed;  /* the name is the first record's */
 	bool inferred; /* the shape is a record's */
+	bool values;   /* a model of values is welcome */
 	unsigned bits; /* for inferred sparse shapes */
 	cop_wire_reward reward;
 	double window; /* seconds; 0: not told */

@@ -23,7 +23,7 @@ struct cop_waiting_entry {
 	uint32_t arm;
 	uint32_t losses; /* recorded so far */
 	bool deferred;   /* not shown yet */
-	double loss;     /* last or sum of them */
+	double loss[2];  /* last or sum of them; the second of two-point values */
 	/* What became of it, for whoever takes it out. */
 	double ended;     /* event time of the record that ended it */
 	uint64_t learned; /* sequence number of that record */

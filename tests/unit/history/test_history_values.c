@@ -1,0 +1,130 @@
+/* Journals of models of values, read as events. */
+#include "support.h"
+
+#include <math.h>
+
+#include "history_fixture.h"
+
+static const cop_journal_history_settings wanted_values = { .model = "", .values = true, .unanswered = true };
+
+static cop_wire_model told_values(unsigned losses)
+{
+	cop_wire_model model = told("m");
+	model.arms = 0;
+	model.losses = losses;
+	model.value_range[0] = -2.0;
+	model.value_range[1] = 2.0;
+	model.delta = 0.125;
+	return model;
+}
+
+static void put_value(book *b, double time, uint64_t id, double y, int8_t u)
+{
+	float room[FEATURES];
+	cop_wire_record r = decision_of("m", time, id, room);
+	r.values = true;
+	r.y = y;
+	r.u = u;
+	put(b, COP_WIRE_RECORD_DECISION, &r);
+}
+
+static void put_losses(book *b, double time, uint64_t id, const double *loss, unsigned losses, cop_wire_result result)
+{
+	cop_wire_record r = record_of("m", time, id);
+	memcpy(r.loss, loss, losses * sizeof *loss);
+	r.losses = losses;
+	r.has_result = true;
+	r.result = result;
+	put(b, COP_WIRE_RECORD_FEEDBACK, &r);
+}
+
+/* Reads one event and compares; loss NULL: not labelled. */
+static void check_next(cop_event_reader *reader, uint64_t id, double y, int u, const double *loss, unsigned losses)
+{
+	cop_logged_event event;
+	cop_diag diag = { .message = "" };
+	if (cop_event_reader_next(reader, &event, &diag) != COP_OK)
+		fail_msg("%s", diag.message);
+	const cop_journal_history_value *value = cop_journal_history_get_value(reader);
+	assert_int_equal(id_of(&event), id);
+	assert_true(event.p == 1.0 && event.action == 0 && event.mask == NULL);
+	assert_true(value->y == y && value->u == u);
+	assert_int_equal(event.labelled, loss != NULL);
+	if (loss == NULL)
+		return;
+	assert_true(value->loss[0] == loss[0] && value->loss[1] == (losses == 2 ? loss[1] : 0.0));
+	assert_true(event.cost == (losses == 2 ? (loss[0] + loss[1]) / 2.0 : loss[0]));
+}
+
+static void test_two_losses_come_with_the_value_played(void **state)
+{
+	(void)state;
+	book b;
+	const cop_wire_model model = told_values(2);
+	const double loss[] = { 1.5, -0.25 };
+	open_book(&b, 1, &model, 1);
+	put_value(&b, 1, 1, 0.375, 0);
+	put_value(&b, 2, 2, 0.5, 0);
+	put_losses(&b, 3, 2, loss, 1, COP_WIRE_APPLIED); /* one loss is none */
+	put_losses(&b, 3, 1, loss, 2, COP_WIRE_APPLIED);
+	put_losses(&b, 4, 7, loss, 2, COP_WIRE_APPLIED);
+	close_book(&b);
+	cop_event_reader *reader = open_history(&wanted_values);
+	check_next(reader, 1, 0.375, 0, loss, 2);
+	const cop_journal_history_model *m = cop_journal_history_get_model(reader);
+	assert_true(m->values && m->arms == 0 && m->losses == 2 && m->delta == 0.125);
+	assert_true(m->value_range[0] == -2.0 && m->value_range[1] == 2.0);
+	check_next(reader, 2, 0.5, 0, NULL, 2);
+	cop_logged_event event;
+	assert_int_equal(cop_event_reader_next(reader, &event, NULL), COP_EEND);
+	const cop_journal_history_counts *counts = cop_journal_history_get_counts(reader);
+	assert_true(counts->labelled == 1 && counts->unanswered == 1 && counts->unjoined == 1 && counts->ignored == 1);
+	cop_event_reader_free(reader);
+}
+
+static void test_one_loss_comes_with_the_direction(void **state)
+{
+	(void)state;
+	book b;
+	cop_wire_model model = told_values(1);
+	const double loss = 7.0, other = -3.0, sum = 4.0;
+	model.reward = COP_WIRE_REWARD_SUM;
+	open_book(&b, 1, &model, 1);
+	put_value(&b, 1, 1, 0.25, -1);
+	put_losses(&b, 2, 1, &loss, 1, COP_WIRE_RECORDED);
+	put_losses(&b, 2, 1, &other, 1, COP_WIRE_RECORDED);
+	put_expiry(&b, 101, 1);
+	close_book(&b);
+	cop_event_reader *reader = open_history(&wanted_values);
+	check_next(reader, 1, 0.25, -1, &sum, 1); /* losses of values are not cut to loss_range */
+	cop_event_reader_free(reader);
+}
+
+static void test_other_probes_are_another_shape(void **state)
+{
+	(void)state;
+	book b;
+	cop_wire_model model = told_values(1);
+	cop_logged_event event;
+	cop_diag diag = { .message = "" };
+	open_book(&b, 1, &model, 1);
+	put_value(&b, 1, 1, 0.25, -1);
+	close_book(&b);
+	model.delta = 0.25;
+	open_book(&b, 2, &model, 1);
+	put_value(&b, 1, 2, 0.25, -1);
+	close_book(&b);
+	cop_event_reader *reader = open_history(&wanted_values);
+	assert_int_equal(cop_event_reader_next(reader, &event, &diag), COP_ESHAPE);
+	cop_event_reader_free(reader);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_two_losses_come_with_the_value_played),
+		TEST(test_one_loss_comes_with_the_direction),
+		TEST(test_other_probes_are_another_shape),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
