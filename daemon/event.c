@@ -83,7 +83,7 @@ static void record_decision(
 	record.rev = decision->rev;
 	record.defer = context->defer;
 	record.evicted = evicted;
-	record.predictions = (unsigned)learner->class->predictions;
+	record.predictions = (unsigned)cop_learner_predictions(learner);
 	memcpy(record.prediction, decision->prediction, sizeof record.prediction);
 	scope->sequence = cop_journaler_put(scope->journal, COP_WIRE_RECORD_DECISION, &record);
 }

@@ -39,7 +39,12 @@ static void get_predictions(const cop_wire_record *r, size_t predictions, float 
 static cop_err apply_decision(cop_served *served, const cop_wire_record *r)
 {
 	cop_model_context context = {
-		.id = &r->id, .x = &r->x, .candidate = r->candidate, .candidates = r->candidates, .defer = r->defer
+		.id = &r->id,
+		.x = &r->x,
+		.candidate = r->candidate,
+		.candidates = r->candidates,
+		.mask = r->mask,
+		.defer = r->defer,
 	};
 	cop_decision decision = {
 		.arm = r->a,
@@ -49,7 +54,7 @@ static cop_err apply_decision(cop_served *served, const cop_wire_record *r)
 		.y = r->y,
 		.rev = r->rev,
 	};
-	get_predictions(r, cop_model_learner(served->model)->class->predictions, decision.prediction);
+	get_predictions(r, cop_learner_predictions(cop_model_learner(served->model)), decision.prediction);
 	return cop_model_replay(served->model, &context, r->time, &decision);
 }
 

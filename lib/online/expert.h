@@ -29,6 +29,7 @@ typedef struct cop_expert_settings {
 
 typedef struct cop_expert_class {
 	cop_member_class member;
+	bool raw; /* rows of predict, learn and explain are raw ones instead of standardised */
 	/* Whether it has anything to add for such inputs and arms; NULL: always. */
 	bool (*can_help)(const cop_expert_settings *settings);
 	/* Bytes that it takes, about. */
@@ -53,5 +54,6 @@ extern const cop_expert_class cop_expert_linear;    /* second-order linear, onli
 extern const cop_expert_class cop_expert_quadratic; /* the same on products of inputs */
 extern const cop_expert_class cop_expert_trees;     /* linear term and M oblique trees, online/additive.h */
 extern const cop_expert_class cop_expert_forest;    /* axis-aligned trees that grow, online/forest.h */
+extern const cop_expert_class cop_expert_refit;     /* what a batch fit made, online/refit.h; has no create */
 
 #endif

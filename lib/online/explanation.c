@@ -8,10 +8,15 @@
 
 cop_err cop_explanation_init(cop_explanation *e, size_t trees, size_t height)
 {
+	return cop_explanation_init_paths(e, trees, trees * height);
+}
+
+cop_err cop_explanation_init_paths(cop_explanation *e, size_t trees, size_t nodes)
+{
 	memset(e, 0, sizeof *e);
 	e->heaviest = cop_heaviest_best();
 	e->tree_capacity = trees;
-	e->node_capacity = trees * height;
+	e->node_capacity = nodes;
 	e->trees = cop_mem_alloc(e->tree_capacity, sizeof *e->trees);
 	e->nodes = cop_mem_alloc(e->node_capacity, sizeof *e->nodes);
 	if (e->trees == NULL || e->nodes == NULL) {

@@ -15,7 +15,7 @@
 #include "linalg/heaviest.h"
 #include "linalg/row.h"
 
-#define COP_EXPLANATION_EXPERTS 4
+#define COP_EXPLANATION_EXPERTS 5
 #define COP_EXPLANATION_LINEAR  8 /* heaviest features of a linear term */
 #define COP_EXPLANATION_NODE    3 /* heaviest features of a decision node */
 
@@ -68,6 +68,8 @@ typedef struct cop_explanation {
 
 /* Room for `trees` paths of `height` nodes. COP_ENOMEM. Caller finishes with fini. */
 COP_CHECK cop_err cop_explanation_init(cop_explanation *e, size_t trees, size_t height);
+/* The same with so many nodes in all. */
+COP_CHECK cop_err cop_explanation_init_paths(cop_explanation *e, size_t trees, size_t nodes);
 /* Room for the scores of `count` candidates too. COP_ENOMEM. */
 COP_CHECK cop_err cop_explanation_room_for_scores(cop_explanation *e, size_t count);
 void cop_explanation_fini(cop_explanation *e);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "online/refit.h"
 #include "train/dgt.h"
 
 #define TEXT(x)  #x
@@ -237,6 +238,10 @@ cop_err cop_learner_learn(
 	cop_err err = check_loss(learner, loss);
 	if (err != COP_OK)
 		return err;
+	if (learner->frozen) {
+		learner->unlearnt++;
+		return COP_OK;
+	}
 	cop_decision foreign;
 	if (!decided_here) {
 		foreign = *decision;
@@ -275,12 +280,31 @@ void cop_learner_explain_decided(
 	learner->followed = false;
 }
 
+/* What an explanation of the learner may hold. */
+static void paths(const cop_learner *learner, size_t *trees, size_t *nodes)
+{
+	const cop_refit *refit = learner->class->refitted != NULL ? learner->class->refitted(learner) : NULL;
+	size_t more = 0, deeper = 0;
+	if (refit != NULL)
+		cop_refit_paths(refit, &more, &deeper);
+	*trees = cop_learner_trees(learner) + more;
+	*nodes = cop_learner_trees(learner) * learner->settings.height + deeper;
+}
+
+bool cop_learner_explanation_fits(const cop_learner *learner, const cop_explanation *e)
+{
+	size_t trees, nodes;
+	paths(learner, &trees, &nodes);
+	return e->tree_capacity >= trees && e->node_capacity >= nodes;
+}
+
 cop_err cop_learner_explanation_init(const cop_learner *learner, cop_explanation *e)
 {
-	cop_err err = cop_explanation_init(e, cop_learner_trees(learner), learner->settings.height);
-	if (err != COP_OK || learner->class->ranking == NULL)
-		return err;
-	err = cop_explanation_room_for_scores(e, learner->settings.max_candidates);
+	size_t trees, nodes;
+	paths(learner, &trees, &nodes);
+	cop_err err = cop_explanation_init_paths(e, trees, nodes);
+	if (err == COP_OK && learner->class->ranking != NULL)
+		err = cop_explanation_room_for_scores(e, learner->settings.max_candidates);
 	if (err != COP_OK)
 		cop_explanation_fini(e);
 	return err;
@@ -289,6 +313,46 @@ cop_err cop_learner_explanation_init(const cop_learner *learner, cop_explanation
 bool cop_learner_product(const cop_learner *learner, size_t index, size_t *i, size_t *j)
 {
 	return learner->class->product != NULL && learner->class->product(learner, index, i, j);
+}
+
+cop_err cop_learner_refit(cop_learner *learner, const cop_trees *trees, cop_diag *diag)
+{
+	cop_err err = learner->class->refit(learner, trees, diag);
+	if (err == COP_OK)
+		learner->rev++;
+	else if (err == COP_ENOMEM)
+		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+	return err;
+}
+
+size_t cop_learner_predictions(const cop_learner *learner)
+{
+	size_t own = learner->class->predictions;
+	return own != 0 && learner->class->refitted(learner) != NULL ? own + 1 : own;
+}
+
+void cop_learner_freeze(cop_learner *learner, bool frozen) { learner->frozen = frozen; }
+
+cop_err cop_learner_clone(const cop_learner *learner, cop_learner **out)
+{
+	cop_bytes bytes;
+	cop_cursor cursor;
+	cop_bytes_init(&bytes);
+	cop_learner_save(learner, &bytes);
+	cop_err err = bytes.err;
+	*out = NULL;
+	if (err == COP_OK)
+		err = learner->class->create(&learner->settings, out);
+	if (err == COP_OK) {
+		cop_cursor_init(&cursor, bytes.data, bytes.length);
+		err = cop_learner_load(*out, &cursor);
+	}
+	cop_bytes_fini(&bytes);
+	if (err != COP_OK) {
+		cop_learner_free(*out);
+		*out = NULL;
+	}
+	return err;
 }
 
 void cop_learner_save(const cop_learner *learner, cop_bytes *bytes)

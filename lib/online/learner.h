@@ -5,7 +5,7 @@
  * value that the caller keeps (online/pending.h) and gives back with the loss. Contexts are raw rows: dense with
  * `features` values, or sparse over 2^bits hashed features. Losses for arms are in [0, 1]; values live in [0, 1],
  * scaled from value_range by the caller. Same settings, seed and calls: same bits, on the same kind of processor. One
- * thread per learner; decide, learn and explain allocate nothing. */
+ * thread per learner; decide, learn and explain allocate nothing. Trees of a batch fit may be taken in. */
 #ifndef COP_ONLINE_LEARNER_H
 #define COP_ONLINE_LEARNER_H
 
@@ -19,8 +19,9 @@
 #include "linalg/row.h"
 #include "online/explanation.h"
 #include "tree/oblique_tree.h"
+#include "tree/trees.h"
 
-#define COP_LEARNER_EXPERTS 4
+#define COP_LEARNER_EXPERTS 5 /* the last place is a refit's */
 
 /* The limits of settings, here and in configurations. */
 #define COP_LEARNER_MAX_FEATURES        65536
@@ -111,6 +112,9 @@ typedef struct cop_learner_class {
 	cop_err (*load)(cop_learner *learner, cop_cursor *cursor);
 	size_t (*trees)(const cop_learner *learner);
 	cop_err (*tree)(const cop_learner *learner, size_t m, cop_oblique_tree **out);
+	cop_err (*refit)(cop_learner *learner, const cop_trees *trees, cop_diag *diag);
+	const struct cop_refit *(*refitted)(
+	        const cop_learner *learner); /* NULL: none, or its trees became the model's */
 } cop_learner_class;
 
 /* First member of every learner. */
@@ -118,6 +122,8 @@ struct cop_learner {
 	const cop_learner_class *class;
 	cop_learner_settings settings; /* with the defaults filled in */
 	uint64_t rev;
+	bool frozen;       /* neither is this saved, */
+	uint64_t unlearnt; /* nor how many losses came since it was made that a frozen one did not learn */
 	/* Learning comes right after view of the same row, or explaining right after deciding it: what that left in
 	 * workspaces holds. */
 	bool followed;
@@ -172,9 +178,28 @@ void cop_learner_explain(cop_learner *learner, const cop_row *x, const cop_decis
 /* The same right after cop_learner_decide gave this decision for x: cheaper where the learner still has its way. */
 void cop_learner_explain_decided(
         cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
+/* Room for explanations of the learner as it is: a refit may need more. */
 COP_CHECK cop_err cop_learner_explanation_init(const cop_learner *learner, cop_explanation *e);
+/* Whether e has that room. */
+bool cop_learner_explanation_fits(const cop_learner *learner, const cop_explanation *e);
 /* Whether the index of an explained feature stands for a product of two features, and of which (learners of arms). */
 bool cop_learner_product(const cop_learner *learner, size_t index, size_t *i, size_t *j);
+
+/* Trees of a batch fit over raw rows become part of the model, which goes on learning from there; rev rises by one. The
+ * trees' features are the contexts' (sparse: 2^bits), their outputs:
+ *     ensemble  predicted losses of the arms, in [0, 1]: one further expert (online/mixture.h); any trees of values
+ *     rank      one, a candidate's predicted loss; features: context then candidate (sparse: 2^bits of each)
+ *     dgt       as the ensemble's; one tree with constant leaves, not deeper than the learner's, takes its tree's place
+ *               (online/learner_dgt.c: how it is scaled)
+ *     value     one, the best value in [0, 1]: that is the prediction from here on, and what learning adds begins at 0
+ * COP_ESHAPE: the learner cannot take such trees in, *diag says why. COP_EINVAL, COP_ENOMEM. Nothing changed then. */
+COP_CHECK cop_err cop_learner_refit(cop_learner *learner, const cop_trees *trees, cop_diag *diag);
+/* Predictions of a decision that learning wants back: at least the class's. */
+size_t cop_learner_predictions(const cop_learner *learner);
+/* A frozen learner decides, but its statistics do not move and losses are counted (unlearnt) instead of learned. */
+void cop_learner_freeze(cop_learner *learner, bool frozen);
+/* A new learner of the same settings and state, not frozen. COP_ENOMEM; on error *out is NULL. */
+COP_CHECK cop_err cop_learner_clone(const cop_learner *learner, cop_learner **out);
 
 /* State, not settings. */
 void cop_learner_save(const cop_learner *learner, cop_bytes *bytes);

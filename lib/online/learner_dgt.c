@@ -6,12 +6,14 @@
  * dense, the present features when sparse; of theta the played arms. */
 #include "online/learner.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "bandit/estimator.h"
 #include "base/mem.h"
 #include "online/explorer.h"
+#include "online/refit.h"
 #include "online/standardiser.h"
 #include "optim/optim.h"
 #include "train/dgt.h"
@@ -21,6 +23,7 @@
 #define DEFAULT_RATE     1e-3
 #define DEFAULT_EPSILON  0.3
 #define DEFAULT_GAMMA    30.0
+#define SEED_START       2
 #define LARGEST_GRADIENT 1e15 /* beyond it, squares could overflow in a step that other events share */
 
 typedef struct touched {
@@ -28,6 +31,8 @@ typedef struct touched {
 	size_t count;
 	uint8_t *marked;
 } touched;
+
+enum { W, THETA, BIAS, BLOCKS };
 
 typedef struct dgt_learner {
 	cop_learner base;
@@ -40,7 +45,7 @@ typedef struct dgt_learner {
 	float *w, *w_gradient;         /* D x n */
 	float *theta, *theta_gradient; /* arms x leaves */
 	float bias, bias_gradient;
-	cop_optim *w_optim, *theta_optim, *bias_optim;
+	cop_optim *optim[BLOCKS]; /* of w, theta, bias */
 	touched inputs_touched, arms_touched;
 	uint32_t accumulated; /* events since the last step */
 	float *a, *da, *work; /* n */
@@ -55,15 +60,19 @@ static void free_touched(touched *t)
 	cop_mem_free(t->marked);
 }
 
+static void free_optimisers(cop_optim *const optim[BLOCKS])
+{
+	for (size_t i = 0; i < BLOCKS; i++)
+		cop_optim_free(optim[i]);
+}
+
 static void destroy(cop_learner *learner)
 {
 	dgt_learner *g = (dgt_learner *)learner;
 	if (g == NULL)
 		return;
 	cop_standardiser_free(g->standardiser);
-	cop_optim_free(g->w_optim);
-	cop_optim_free(g->theta_optim);
-	cop_optim_free(g->bias_optim);
+	free_optimisers(g->optim);
 	free_touched(&g->inputs_touched);
 	free_touched(&g->arms_touched);
 	cop_mem_free(g->w);
@@ -116,7 +125,8 @@ static bool allocate(dgt_learner *g)
 	       allocate_touched(&g->arms_touched, arms);
 }
 
-static cop_err create_optimisers(dgt_learner *g)
+/* Of splits, leaf values and the bias; on error none. */
+static cop_err create_optimisers(const dgt_learner *g, cop_optim *out[BLOCKS])
 {
 	cop_optim_settings settings;
 	cop_err err = cop_optim_defaults("rmsprop", &settings);
@@ -125,22 +135,26 @@ static cop_err create_optimisers(dgt_learner *g)
 	settings.alpha = 0.99;
 	settings.eps = 1e-5;
 	if (err == COP_OK)
-		err = cop_optim_new("rmsprop", &settings, g->inputs, g->n, &g->w_optim);
+		err = cop_optim_new("rmsprop", &settings, g->inputs, g->n, &out[W]);
 	if (err == COP_OK)
-		err = cop_optim_new("rmsprop", &settings, g->base.settings.arms, g->leaves, &g->theta_optim);
+		err = cop_optim_new("rmsprop", &settings, g->base.settings.arms, g->leaves, &out[THETA]);
 	if (err == COP_OK)
-		err = cop_optim_new("rmsprop", &settings, 1, 1, &g->bias_optim);
+		err = cop_optim_new("rmsprop", &settings, 1, 1, &out[BIAS]);
+	if (err != COP_OK) {
+		free_optimisers(out);
+		memset(out, 0, BLOCKS * sizeof *out);
+	}
 	return err;
 }
 
 static float uniform(cop_rng *rng, double bound) { return (float)((2.0 * cop_rng_unit(rng) - 1.0) * bound); }
 
 /* W uniform in +-1/sqrt(fan in) with thresholds 0, Theta and c uniform in +-2^(-h/2), as the authors' program. */
-static void start(dgt_learner *g)
+static void start(dgt_learner *g, uint64_t stream)
 {
 	const cop_learner_settings *s = &g->base.settings;
 	cop_rng rng;
-	cop_rng_init(&rng, s->seed, 2);
+	cop_rng_init(&rng, s->seed, stream);
 	double fan_in = s->features != 0 ? (double)s->features : (double)COP_LEARNER_SPARSE_TYPICAL;
 	for (size_t j = 0; j + 1 < g->inputs; j++)
 		for (size_t t = 0; t + 1 < g->leaves; t++)
@@ -167,7 +181,7 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	g->inputs = cop_learner_dimension(settings) + 1;
 	g->leaves = (size_t)1 << g->base.settings.height;
 	g->n = cop_kernel_pad(g->leaves);
-	cop_err err = allocate(g) ? create_optimisers(g) : COP_ENOMEM;
+	cop_err err = allocate(g) ? create_optimisers(g, g->optim) : COP_ENOMEM;
 	if (err == COP_OK)
 		err = cop_explorer_init(&g->explorer, &g->base.settings);
 	if (err == COP_OK)
@@ -177,7 +191,7 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 		destroy(&g->base);
 		return err;
 	}
-	start(g);
+	start(g, SEED_START);
 	*out = &g->base;
 	return COP_OK;
 }
@@ -199,10 +213,16 @@ static void predict(dgt_learner *g, const cop_row *raw)
 		g->loss[k] = (float)(1.0 - cop_estimator_sigmoid((double)theta[k * g->leaves] + (double)g->bias));
 }
 
+static void observe(cop_learner *learner, const cop_row *raw)
+{
+	if (!learner->frozen)
+		cop_standardiser_observe(((dgt_learner *)learner)->standardiser, raw);
+}
+
 static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *out)
 {
 	dgt_learner *g = (dgt_learner *)learner;
-	cop_standardiser_observe(g->standardiser, raw);
+	observe(learner, raw);
 	predict(g, raw);
 	cop_err err = cop_explorer_choose(&g->explorer, &learner->settings.exploration, g->loss, mask, out);
 	if (err != COP_OK)
@@ -239,12 +259,12 @@ static void untouch(touched *t, float *gradient, size_t columns)
 static cop_err step_all(dgt_learner *g)
 {
 	touched *in = &g->inputs_touched;
-	cop_err err = cop_optim_step_rows(g->w_optim, g->w, g->w_gradient, in->row, in->count);
+	cop_err err = cop_optim_step_rows(g->optim[W], g->w, g->w_gradient, in->row, in->count);
 	if (err == COP_OK)
 		err = cop_optim_step_rows(
-		        g->theta_optim, g->theta, g->theta_gradient, g->arms_touched.row, g->arms_touched.count);
+		        g->optim[THETA], g->theta, g->theta_gradient, g->arms_touched.row, g->arms_touched.count);
 	if (err == COP_OK && !g->base.settings.literal)
-		err = cop_optim_step(g->bias_optim, &g->bias, &g->bias_gradient);
+		err = cop_optim_step(g->optim[BIAS], &g->bias, &g->bias_gradient);
 	untouch(in, g->w_gradient, g->n);
 	untouch(&g->arms_touched, g->theta_gradient, g->leaves);
 	g->bias_gradient = 0.0f;
@@ -273,11 +293,6 @@ static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decisio
 		touch(&g->inputs_touched, (uint32_t)cop_row_index(&g->x, i));
 	touch(&g->arms_touched, decision->arm);
 	return ++g->accumulated < ACCUMULATE ? COP_OK : step_all(g);
-}
-
-static void observe(cop_learner *learner, const cop_row *raw)
-{
-	cop_standardiser_observe(((dgt_learner *)learner)->standardiser, raw);
 }
 
 static void advance(cop_learner *learner) { cop_explorer_advance(&((dgt_learner *)learner)->explorer); }
@@ -313,9 +328,8 @@ static void save(const cop_learner *learner, cop_bytes *bytes)
 	cop_bytes_put_f32s(bytes, g->w, g->inputs * g->n);
 	cop_bytes_put_f32s(bytes, g->theta, learner->settings.arms * g->leaves);
 	cop_bytes_put_f32(bytes, g->bias);
-	cop_optim_save(g->w_optim, bytes);
-	cop_optim_save(g->theta_optim, bytes);
-	cop_optim_save(g->bias_optim, bytes);
+	for (size_t i = 0; i < BLOCKS; i++)
+		cop_optim_save(g->optim[i], bytes);
 	cop_bytes_put_u32(bytes, g->accumulated);
 	cop_bytes_put_f32(bytes, g->bias_gradient);
 	cop_bytes_put_u64(bytes, g->inputs_touched.count);
@@ -371,9 +385,8 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 	g->bias = cop_cursor_f32(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	cop_optim *const optimisers[] = { g->w_optim, g->theta_optim, g->bias_optim };
-	for (size_t i = 0; i < 3; i++) {
-		err = cop_optim_load(optimisers[i], cursor);
+	for (size_t i = 0; i < BLOCKS; i++) {
+		err = cop_optim_load(g->optim[i], cursor);
 		if (err != COP_OK)
 			return err;
 	}
@@ -405,6 +418,137 @@ static cop_err tree(const cop_learner *learner, size_t m, cop_oblique_tree **out
 	return COP_OK;
 }
 
+/* ---- refits ---- */
+
+#define LEAST_LOSS 0.01 /* of a leaf that is taken in, and 1 - it: logits stay where a gradient can move them */
+#define WIDE       8.0  /* a median of |a| beyond this factor from 1 is scaled */
+#define QUARTILE   0.6744897501960817 /* of the normal distribution */
+#define SEED_REFIT 3
+
+/* Node t: the split of a node of the tree, in standardised inputs, as the statistics are now. Where no statistics say
+ * otherwise the fit's scale stays: it should be such that |a| has a median of about 1 over the rows that come here, so
+ * that the window |a| <= 1 is open for half of them. The standardiser tells a rough median as well, of normal and
+ * independent inputs; a scale far off that cannot be meant, and is set by it. Scaling by a power of two keeps every
+ * sign. Returns false when the node has no finite form. */
+static bool take_node(dgt_learner *g, const cop_tree_vectors *nodes, size_t from, size_t t)
+{
+	size_t constant = g->inputs - 1;
+	double bias = (double)nodes->bias[from], squares = 0.0;
+	for (size_t i = nodes->start[from]; i < nodes->start[from + 1]; i++) {
+		double shift, scale, w = (double)nodes->weight[i];
+		cop_standardiser_way(g->standardiser, nodes->index[i], &shift, &scale);
+		bias += w * shift;
+		squares += scale > 0.0 ? w / scale * (w / scale) : 0.0;
+	}
+	double middle = fmax(QUARTILE * sqrt(squares), fabs(bias));
+	double factor = middle > WIDE || (middle > 0.0 && middle < 1.0 / WIDE) ? exp2(-round(log2(middle))) : 1.0;
+	if (!(fabs(bias * factor) <= (double)FLT_MAX) || !(squares * factor * factor <= (double)FLT_MAX))
+		return false;
+	for (size_t i = nodes->start[from]; i < nodes->start[from + 1]; i++) {
+		double shift, scale;
+		cop_standardiser_way(g->standardiser, nodes->index[i], &shift, &scale);
+		double w = scale > 0.0 ? (double)nodes->weight[i] / scale * factor : 0.0;
+		g->w[nodes->index[i] * g->n + t] = (float)w;
+	}
+	g->w[constant * g->n + t] = (float)(bias * factor);
+	return true;
+}
+
+/* The tree from node `from` (or leaf, if negative) on becomes what is below node t; below a leaf, splits stay random
+ * and leaves alike. */
+static bool take_below(dgt_learner *g, const cop_trees *trees, int32_t from, size_t t)
+{
+	const cop_tree *tree = cop_trees_at(trees, 0);
+	const cop_tree_parts *parts = cop_tree_view(tree);
+	if (t + 1 < g->leaves) {
+		if (from >= 0) {
+			for (size_t j = 0; j < g->inputs; j++)
+				g->w[j * g->n + t] = 0.0f;
+			if (!take_node(g, &parts->nodes, (size_t)from, t))
+				return false;
+		}
+		return take_below(g, trees, from < 0 ? from : parts->left[from], 2 * t + 1) &&
+		       take_below(g, trees, from < 0 ? from : parts->right[from], 2 * t + 2);
+	}
+	bool sum = cop_trees_how(trees) == COP_TREES_SUM;
+	cop_tree_leaf_outputs(tree, (size_t)~from, NULL, g->loss);
+	for (size_t k = 0; k < g->base.settings.arms; k++) {
+		double loss = (double)g->loss[k];
+		if (sum)
+			loss = cop_trees_base(trees)[k] + cop_trees_weight(trees, 0) * loss;
+		loss = fmin(fmax(loss, LEAST_LOSS), 1.0 - LEAST_LOSS);
+		g->theta[k * g->leaves + t + 1 - g->leaves] = (float)log((1.0 - loss) / loss);
+	}
+	return true;
+}
+
+static cop_err check_tree(const dgt_learner *g, const cop_trees *trees, cop_diag *diag)
+{
+	cop_err err = cop_refit_check(trees, g->inputs - 1, g->base.settings.arms, diag);
+	if (err != COP_OK)
+		return err;
+	const cop_tree *tree = cop_trees_at(trees, 0);
+	unsigned height = g->base.settings.height;
+	if (cop_trees_count(trees) != 1)
+		cop_diag_set(diag, "", 0, 0, "learner dgt takes one tree, not %zu", cop_trees_count(trees));
+	else if (!cop_tree_constant_leaves(tree))
+		cop_diag_set(diag, "", 0, 0, "learner dgt takes a tree with constant leaves, not linear ones");
+	else if (cop_tree_depth(tree) > height)
+		cop_diag_set(diag, "", 0, 0, "the tree is %u deep; the learner's height is %u", cop_tree_depth(tree),
+		        height);
+	else
+		return COP_OK;
+	return COP_ESHAPE;
+}
+
+static void swap(float **a, float **b)
+{
+	float *before = *a;
+	*a = *b;
+	*b = before;
+}
+
+/* The old tree makes way only for one that is complete. */
+static cop_err refit(cop_learner *learner, const cop_trees *trees, cop_diag *diag)
+{
+	dgt_learner *g = (dgt_learner *)learner;
+	cop_err err = check_tree(g, trees, diag);
+	if (err != COP_OK)
+		return err;
+	size_t nodes = cop_tree_view(cop_trees_at(trees, 0))->nodes.count;
+	cop_optim *optim[BLOCKS] = { NULL };
+	float *w = cop_mem_alloc(g->inputs * g->n, sizeof *w);
+	float *theta = cop_mem_alloc(learner->settings.arms * g->leaves, sizeof *theta);
+	float bias = g->bias;
+	err = w != NULL && theta != NULL ? create_optimisers(g, optim) : COP_ENOMEM;
+	if (err == COP_OK) {
+		swap(&g->w, &w);
+		swap(&g->theta, &theta);
+		start(g, SEED_REFIT + learner->rev);
+		g->bias = 0.0f;
+		err = take_below(g, trees, nodes == 0 ? ~0 : 0, 0) ? COP_OK : COP_ENONFINITE;
+		if (err != COP_OK) {
+			cop_diag_set(diag, "", 0, 0, "a split of the tree is too large in standardised features");
+			swap(&g->w, &w);
+			swap(&g->theta, &theta);
+			g->bias = bias;
+		}
+	}
+	cop_mem_free(w);
+	cop_mem_free(theta);
+	if (err != COP_OK) {
+		free_optimisers(optim);
+		return err;
+	}
+	free_optimisers(g->optim);
+	memcpy(g->optim, optim, sizeof optim);
+	untouch(&g->inputs_touched, g->w_gradient, g->n);
+	untouch(&g->arms_touched, g->theta_gradient, g->leaves);
+	g->bias_gradient = 0.0f;
+	g->accumulated = 0;
+	return COP_OK;
+}
+
 const cop_learner_class cop_learner_dgt = {
 	.name = "dgt",
 	.values = false,
@@ -422,4 +566,5 @@ const cop_learner_class cop_learner_dgt = {
 	.load = load,
 	.trees = trees,
 	.tree = tree,
+	.refit = refit,
 };

@@ -14,16 +14,16 @@ static const cop_expert_class *const experts[] = { &cop_expert_linear, &cop_expe
 	&cop_expert_forest };
 #define EXPERTS (sizeof experts / sizeof *experts)
 const char *const cop_learner_expert_names[] = { "linear", "trees", "quadratic", "forest", NULL };
-_Static_assert(EXPERTS <= COP_LEARNER_EXPERTS, "COP_LEARNER_EXPERTS is too small");
+_Static_assert(EXPERTS + 1 <= COP_LEARNER_EXPERTS, "COP_LEARNER_EXPERTS is too small"); /* a refit's beside */
 
 typedef struct ensemble {
 	cop_learner base;
 	cop_explorer explorer;
 	cop_standardiser *standardiser;
 	cop_mixture mixture;
-	const cop_expert_class *expert[EXPERTS]; /* of the mixture's members */
-	cop_row x;                               /* the last row, standardised */
-	cop_row raw;                             /* the same as it came, a copy; d 0: what it left is spoiled */
+	const cop_expert_class *expert[EXPERTS + 1]; /* of the mixture's members */
+	cop_row x;                                   /* the last row, standardised */
+	cop_row raw;                                 /* the same as it came, a copy; d 0: what it left is spoiled */
 	float *raw_value;
 	uint32_t *raw_index;
 	float *doubt;
@@ -96,6 +96,7 @@ static cop_err create_experts(ensemble *e)
 			err = cop_mixture_join(&e->mixture, &experts[i]->member, expert);
 	}
 	cop_mixture_begin(&e->mixture);
+	e->expert[e->mixture.own] = &cop_expert_refit;
 	return err == COP_OK && e->mixture.count == 0 ? COP_EINVAL : err;
 }
 
@@ -154,12 +155,18 @@ static bool is_last(const ensemble *e, const cop_row *raw)
 	       (!sparse || memcmp(e->raw_index, raw->index, entries * sizeof *raw->index) == 0);
 }
 
+/* The row that member i takes. */
+static const cop_row *row_for(const ensemble *e, size_t i, const cop_row *raw)
+{
+	return e->expert[i]->raw ? raw : &e->x;
+}
+
 /* The row standardised, and what each expert and the mixture predict. */
 static void predict(ensemble *e, const cop_row *raw)
 {
 	cop_standardiser_apply(e->standardiser, raw, &e->x);
 	for (size_t i = 0; i < e->mixture.count; i++)
-		e->expert[i]->predict(e->mixture.member[i], &e->x, e->mixture.loss[i]);
+		e->expert[i]->predict(e->mixture.member[i], row_for(e, i, raw), e->mixture.loss[i]);
 	cop_mixture_mix(&e->mixture, e->base.settings.arms);
 	remember(e, raw);
 }
@@ -179,10 +186,19 @@ static const float *hope(ensemble *e)
 	return e->hoped;
 }
 
+static void observe(cop_learner *learner, const cop_row *raw)
+{
+	ensemble *e = (ensemble *)learner;
+	if (learner->frozen)
+		return;
+	cop_standardiser_observe(e->standardiser, raw);
+	e->raw.d = 0;
+}
+
 static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *out)
 {
 	ensemble *e = (ensemble *)learner;
-	cop_standardiser_observe(e->standardiser, raw);
+	observe(learner, raw);
 	predict(e, raw);
 	cop_err err = cop_explorer_choose(&e->explorer, &learner->settings.exploration, hope(e), mask, out);
 	if (err != COP_OK)
@@ -208,6 +224,13 @@ static cop_err view(
 	return COP_OK;
 }
 
+static float refit_says(ensemble *e, const cop_row *raw, size_t arm)
+{
+	float *loss = e->mixture.loss[e->mixture.own];
+	cop_refit_predict(e->mixture.refit, raw, loss);
+	return loss[arm];
+}
+
 static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decision *decision, const double *loss)
 {
 	ensemble *e = (ensemble *)learner;
@@ -216,19 +239,19 @@ static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decisio
 		cop_standardiser_apply(e->standardiser, raw, &e->x);
 	e->raw.d = 0;
 	bool moved = false;
+	cop_decision complete;
+	if (cop_mixture_known(&e->mixture, decision->rev) < e->mixture.count && isfinite(decision->prediction[0])) {
+		complete = *decision; /* made before the refit came, which has not seen its loss either */
+		complete.prediction[e->mixture.own] = refit_says(e, raw, decision->arm);
+		decision = &complete;
+	}
 	for (size_t i = 0; i < e->mixture.count; i++) /* one that refuses the step does not keep the others from it */
-		moved |= e->expert[i]->learn(e->mixture.member[i], &e->x, decision->arm, *loss, again) == COP_OK;
+		moved |= e->expert[i]->learn(e->mixture.member[i], row_for(e, i, raw), decision->arm, *loss, again) ==
+		         COP_OK;
 	if (!moved)
 		return COP_EDIVERGED;
 	cop_mixture_settle(&e->mixture, decision->prediction, *loss);
 	return COP_OK;
-}
-
-static void observe(cop_learner *learner, const cop_row *raw)
-{
-	ensemble *e = (ensemble *)learner;
-	cop_standardiser_observe(e->standardiser, raw);
-	e->raw.d = 0;
 }
 
 static void advance(cop_learner *learner) { cop_explorer_advance(&((ensemble *)learner)->explorer); }
@@ -250,7 +273,7 @@ static void explain(cop_learner *learner, const cop_row *raw, const cop_decision
 		cop_explained_expert *expert = cop_explanation_expert(out, e->expert[i]->member.name);
 		expert->weight = e->mixture.stack.weight[i];
 		expert->prediction = (double)e->mixture.loss[i][decision->arm];
-		e->expert[i]->explain(e->mixture.member[i], &e->x, decision->arm, out, expert);
+		e->expert[i]->explain(e->mixture.member[i], row_for(e, i, raw), decision->arm, out, expert);
 	}
 }
 
@@ -277,7 +300,10 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 	ensemble *e = (ensemble *)learner;
 	e->raw.d = 0;
 	cop_explorer_load(&e->explorer, cursor);
-	cop_err err = cop_mixture_load_weights(&e->mixture, cursor);
+	const cop_learner_settings *s = &learner->settings;
+	cop_err err = cop_mixture_expect(&e->mixture, cursor, cop_learner_dimension(s), s->arms);
+	if (err == COP_OK)
+		err = cop_mixture_load_weights(&e->mixture, cursor);
 	if (err == COP_OK)
 		err = cop_standardiser_load(e->standardiser, cursor);
 	return err == COP_OK ? cop_mixture_load_members(&e->mixture, cursor) : err;
@@ -289,6 +315,21 @@ static cop_err tree(const cop_learner *learner, size_t m, cop_oblique_tree **out
 {
 	return cop_mixture_tree(&((const ensemble *)learner)->mixture, m, out);
 }
+
+static cop_err refit(cop_learner *learner, const cop_trees *trees, cop_diag *diag)
+{
+	ensemble *e = (ensemble *)learner;
+	const cop_learner_settings *s = &learner->settings;
+	cop_refit *made;
+	cop_err err = cop_refit_new(trees, cop_learner_dimension(s), s->arms, learner->rev + 1, &made, diag);
+	if (err == COP_OK)
+		err = cop_mixture_take(&e->mixture, made);
+	if (err == COP_OK)
+		e->raw.d = 0;
+	return err;
+}
+
+static const cop_refit *refitted(const cop_learner *learner) { return ((const ensemble *)learner)->mixture.refit; }
 
 const cop_learner_class cop_learner_ensemble = {
 	.name = "ensemble",
@@ -308,4 +349,6 @@ const cop_learner_class cop_learner_ensemble = {
 	.load = load,
 	.trees = trees,
 	.tree = tree,
+	.refit = refit,
+	.refitted = refitted,
 };

@@ -3,10 +3,12 @@
  * event. */
 #include "online/ranking.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "online/explorer.h"
+#include "online/joined.h"
 #include "online/mixture.h"
 #include "online/scorer.h"
 #include "online/standardiser.h"
@@ -21,6 +23,7 @@ typedef struct ranker {
 	cop_explorer explorer;
 	cop_standardiser *of_contexts, *of_candidates;
 	cop_joint *joint;
+	cop_joined joined;   /* raw, for a refit */
 	cop_mixture mixture; /* of max_candidates losses */
 } ranker;
 
@@ -32,6 +35,7 @@ static void destroy(cop_learner *learner)
 	cop_standardiser_free(r->of_contexts);
 	cop_standardiser_free(r->of_candidates);
 	cop_joint_free(r->joint);
+	cop_joined_fini(&r->joined);
 	cop_mixture_fini(&r->mixture);
 	cop_explorer_fini(&r->explorer);
 	cop_mem_free(r);
@@ -81,6 +85,8 @@ static cop_err create_parts(ranker *r)
 	cop_rng rng;
 	explored.arms = explored.max_candidates;
 	cop_rng_init(&rng, explored.seed, 2);
+	cop_joined_init(
+	        &r->joined, settings.joint.features, settings.joint.candidate_features, sparse, explored.max_nonzeros);
 	cop_err err = cop_explorer_init(&r->explorer, &explored);
 	if (err == COP_OK)
 		err = cop_standardiser_new(settings.joint.features, sparse, explored.max_nonzeros, &r->of_contexts);
@@ -133,17 +139,30 @@ static void set_candidate(ranker *r, const cop_row *raw)
 	cop_joint_set_candidate(r->joint, &a);
 }
 
+static float refit_says(ranker *r, const cop_row *candidate)
+{
+	cop_row raw;
+	float loss;
+	cop_joined_row(&r->joined, candidate, &raw);
+	cop_refit_predict(r->mixture.refit, &raw, &loss);
+	return loss;
+}
+
 /* Predicted losses of the candidates: `mixed`, and each scorer's. */
 static void predict(ranker *r, const cop_row *x, const cop_row *candidate, size_t count)
 {
 	cop_mixture *m = &r->mixture;
 	set_context(r, x);
+	if (m->refit != NULL)
+		cop_joined_set_context(&r->joined, x);
 	for (size_t i = 0; i < MEMBERS; i++)
 		members[i]->begin(m->member[i], r->joint);
 	for (size_t k = 0; k < count; k++) {
 		set_candidate(r, &candidate[k]);
 		for (size_t i = 0; i < MEMBERS; i++)
 			m->loss[i][k] = members[i]->score(m->member[i], r->joint);
+		if (m->refit != NULL)
+			m->loss[MEMBERS][k] = refit_says(r, &candidate[k]);
 	}
 	cop_mixture_mix(m, count);
 	r->explorer.arms = count;
@@ -152,6 +171,8 @@ static void predict(ranker *r, const cop_row *x, const cop_row *candidate, size_
 static void observe(cop_learner *learner, const cop_row *x, const cop_row *candidate, size_t count)
 {
 	ranker *r = (ranker *)learner;
+	if (learner->frozen)
+		return;
 	cop_standardiser_observe(r->of_contexts, x);
 	cop_standardiser_observe_all(r->of_candidates, candidate, count);
 }
@@ -175,12 +196,26 @@ static cop_err view(
 	return cop_explorer_view(&r->explorer, &learner->settings.exploration, r->mixture.mixed, c->mask, out);
 }
 
+/* A decision made before the refit came gets what it says now: it has not seen the loss either. */
+static void learn_refit(ranker *r, const cop_row *x, const cop_row *candidate, cop_decision *told, double loss)
+{
+	cop_row raw;
+	float says;
+	cop_joined_set_context(&r->joined, x);
+	cop_joined_row(&r->joined, candidate, &raw);
+	cop_refit_predict(r->mixture.refit, &raw, &says);
+	cop_refit_learn(r->mixture.refit, &raw, 0, loss, true);
+	if (cop_mixture_known(&r->mixture, told->rev) == MEMBERS && isfinite(told->prediction[0]))
+		told->prediction[MEMBERS] = says;
+}
+
 static cop_err learn(
         cop_learner *learner, const cop_row *x, const cop_row *candidate, const cop_decision *decision, double loss)
 {
 	ranker *r = (ranker *)learner;
 	cop_joint_rows rows;
 	bool moved = false;
+	cop_decision told = *decision;
 	set_context(r, x);
 	set_candidate(r, candidate);
 	cop_joint_make_rows(r->joint, &rows);
@@ -188,11 +223,23 @@ static cop_err learn(
 		moved |= members[i]->learn(r->mixture.member[i], &rows, loss) == COP_OK;
 	if (!moved)
 		return COP_EDIVERGED;
-	cop_mixture_settle(&r->mixture, decision->prediction, loss);
+	if (r->mixture.refit != NULL)
+		learn_refit(r, x, candidate, &told, loss);
+	cop_mixture_settle(&r->mixture, told.prediction, loss);
 	return COP_OK;
 }
 
 static void advance(cop_learner *learner) { cop_explorer_advance(&((ranker *)learner)->explorer); }
+
+static void explain_refit(ranker *r, const cop_row *candidate, cop_explanation *e)
+{
+	cop_row raw;
+	cop_explained_expert *expert = cop_explanation_expert(e, "refit");
+	expert->weight = r->mixture.stack.weight[MEMBERS];
+	expert->prediction = (double)r->mixture.loss[MEMBERS][0];
+	cop_joined_row(&r->joined, candidate, &raw);
+	cop_refit_explain(r->mixture.refit, &raw, 0, e, expert);
+}
 
 static void explain(cop_learner *learner, const cop_row *x, const cop_row *candidate, const cop_candidates *c,
         const cop_decision *decision, cop_explanation *e)
@@ -214,6 +261,20 @@ static void explain(cop_learner *learner, const cop_row *x, const cop_row *candi
 		expert->prediction = (double)r->mixture.loss[i][0];
 		members[i]->explain(r->mixture.member[i], &rows, e, expert);
 	}
+	if (r->mixture.refit != NULL)
+		explain_refit(r, candidate, e);
+}
+
+static const cop_refit *refitted(const cop_learner *learner) { return ((const ranker *)learner)->mixture.refit; }
+
+static cop_err refit(cop_learner *learner, const cop_trees *trees, cop_diag *diag)
+{
+	ranker *r = (ranker *)learner;
+	cop_refit *made;
+	cop_err err = cop_joined_make_room(&r->joined);
+	if (err == COP_OK)
+		err = cop_refit_new(trees, cop_joined_features(&r->joined), 1, learner->rev + 1, &made, diag);
+	return err == COP_OK ? cop_mixture_take(&r->mixture, made) : err;
 }
 
 static bool pair(const cop_learner *learner, size_t input, size_t *feature, size_t *candidate_feature)
@@ -235,7 +296,11 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 {
 	ranker *r = (ranker *)learner;
 	cop_explorer_load(&r->explorer, cursor);
-	cop_err err = cop_mixture_load_weights(&r->mixture, cursor);
+	cop_err err = cop_mixture_expect(&r->mixture, cursor, cop_joined_features(&r->joined), 1);
+	if (err == COP_OK && r->mixture.refit != NULL)
+		err = cop_joined_make_room(&r->joined);
+	if (err == COP_OK)
+		err = cop_mixture_load_weights(&r->mixture, cursor);
 	if (err == COP_OK)
 		err = cop_standardiser_load(r->of_contexts, cursor);
 	if (err == COP_OK)
@@ -270,4 +335,6 @@ const cop_learner_class cop_learner_rank = {
 	.load = load,
 	.trees = trees,
 	.tree = tree,
+	.refit = refit,
+	.refitted = refitted,
 };

@@ -1,7 +1,9 @@
 /* Continuous actions: y = 1/2 + score(x) in the scaled range [0, 1], score a linear term plus additive trees
  * (online/additive.h). Played are y + delta u (one-point) or both y + delta and y - delta (two-point), with y kept
  * delta inside the range so that every probe is playable; the loss is a black box. While a step would push the score
- * further out of the range it is not taken. */
+ * further out of the range it is not taken.
+ * After a refit, y = T(x) + score(x): the trees T over raw rows are the whole prediction at first, and score begins at
+ * 0 again. So trees of any depth and number are taken in as they are, however low those that learn are. */
 #include "online/learner.h"
 
 #include <math.h>
@@ -10,6 +12,7 @@
 #include "bandit/estimator.h"
 #include "base/mem.h"
 #include "online/additive.h"
+#include "online/refit.h"
 #include "online/standardiser.h"
 
 #define DEFAULT_TREES    16
@@ -20,6 +23,7 @@
 #define LINEAR_RATE      0.008f
 #define BASELINE_SHARE   0.01 /* of the newest loss in the running baseline */
 #define LARGEST_GRADIENT 1e15
+#define REFIT_MARK       0x52000001u
 
 typedef struct value_learner {
 	cop_learner base;
@@ -28,7 +32,8 @@ typedef struct value_learner {
 	cop_rng rng;
 	double baseline;
 	bool has_baseline;
-	float *score; /* one, padded */
+	float *score;     /* one, padded */
+	cop_refit *refit; /* T; NULL: the constant 1/2 */
 } value_learner;
 
 static void destroy(cop_learner *learner)
@@ -38,6 +43,7 @@ static void destroy(cop_learner *learner)
 		return;
 	cop_standardiser_free(v->standardiser);
 	cop_additive_free(v->model);
+	cop_refit_free(v->refit);
 	cop_mem_free(v->score);
 	cop_mem_free(v);
 }
@@ -54,7 +60,7 @@ static void fill_defaults(cop_learner_settings *s)
 		s->delta = DEFAULT_DELTA;
 }
 
-static cop_err create_model(value_learner *v)
+static cop_err create_model(const value_learner *v, cop_additive **out)
 {
 	const cop_learner_settings *s = &v->base.settings;
 	size_t inputs = cop_learner_dimension(s) + 1;
@@ -72,7 +78,7 @@ static cop_err create_model(value_learner *v)
 	};
 	cop_rng rng;
 	cop_rng_init(&rng, s->seed, 2);
-	return cop_additive_new(&settings, &rng, &v->model);
+	return cop_additive_new(&settings, &rng, out);
 }
 
 static cop_err create(const cop_learner_settings *settings, cop_learner **out)
@@ -91,7 +97,7 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 		err = cop_standardiser_new(cop_learner_dimension(settings), settings->features == 0,
 		        settings->max_nonzeros, &v->standardiser);
 	if (err == COP_OK)
-		err = create_model(v);
+		err = create_model(v, &v->model);
 	if (err != COP_OK) {
 		destroy(&v->base);
 		return err;
@@ -100,12 +106,22 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	return COP_OK;
 }
 
+/* What the score is added to. */
+static double middle_of(value_learner *v, const cop_row *raw)
+{
+	float value = 0.5f;
+	if (v->refit != NULL)
+		cop_refit_predict(v->refit, raw, &value);
+	return (double)value;
+}
+
 /* Score of a raw row, as a value; may lie outside [0, 1]. The middle should it not be finite. */
 static double value_of(value_learner *v, const cop_row *raw, cop_row *x)
 {
+	double middle = middle_of(v, raw);
 	cop_standardiser_apply(v->standardiser, raw, x);
 	cop_additive_scores(v->model, x, v->score);
-	return isfinite(*v->score) ? 0.5 + (double)*v->score : 0.5;
+	return isfinite(*v->score) ? middle + (double)*v->score : middle;
 }
 
 static void probes(const cop_learner *learner, cop_decision *decision)
@@ -119,13 +135,19 @@ static void probes(const cop_learner *learner, cop_decision *decision)
 	decision->probe[1] = decision->y - delta;
 }
 
+static void observe(cop_learner *learner, const cop_row *raw)
+{
+	if (!learner->frozen)
+		cop_standardiser_observe(((value_learner *)learner)->standardiser, raw);
+}
+
 static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *out)
 {
 	(void)mask;
 	value_learner *v = (value_learner *)learner;
 	double delta = learner->settings.delta;
 	cop_row x;
-	cop_standardiser_observe(v->standardiser, raw);
+	observe(learner, raw);
 	out->y = fmin(fmax(value_of(v, raw, &x), delta), 1.0 - delta);
 	if (learner->settings.one_point)
 		out->u = (int8_t)cop_rng_sign(&v->rng);
@@ -164,11 +186,6 @@ static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decisio
 	return cop_additive_update(v->model, &x, 0, (float)g);
 }
 
-static void observe(cop_learner *learner, const cop_row *raw)
-{
-	cop_standardiser_observe(((value_learner *)learner)->standardiser, raw);
-}
-
 static void advance(cop_learner *learner)
 {
 	if (learner->settings.one_point)
@@ -192,6 +209,12 @@ static void explain(cop_learner *learner, const cop_row *raw, const cop_decision
 	expert->weight = 1.0;
 	expert->prediction = out->prediction;
 	cop_additive_explain(v->model, &x, 0, out, expert);
+	if (v->refit == NULL)
+		return;
+	expert = cop_explanation_expert(out, "refit");
+	expert->weight = 1.0;
+	expert->prediction = middle_of(v, raw);
+	cop_refit_explain(v->refit, raw, 0, out, expert);
 }
 
 static void save(const cop_learner *learner, cop_bytes *bytes)
@@ -202,6 +225,43 @@ static void save(const cop_learner *learner, cop_bytes *bytes)
 	cop_bytes_put_u8(bytes, v->has_baseline);
 	cop_standardiser_save(v->standardiser, bytes);
 	cop_additive_save(v->model, bytes);
+	if (v->refit != NULL) {
+		cop_bytes_put_u32(bytes, REFIT_MARK);
+		cop_refit_save(v->refit, bytes);
+	}
+}
+
+/* Saved behind the rest, where there is one. */
+static cop_err load_refit(value_learner *v, cop_cursor *cursor)
+{
+	cop_cursor ahead = *cursor;
+	if (cop_cursor_u32(&ahead) != REFIT_MARK || ahead.err != COP_OK)
+		return COP_OK;
+	*cursor = ahead;
+	cop_err err = cop_refit_empty(cop_learner_dimension(&v->base.settings), 1, &v->refit);
+	return err == COP_OK ? cop_refit_load(v->refit, cursor) : err;
+}
+
+static const cop_refit *refitted(const cop_learner *learner) { return ((const value_learner *)learner)->refit; }
+
+static cop_err refit(cop_learner *learner, const cop_trees *trees, cop_diag *diag)
+{
+	value_learner *v = (value_learner *)learner;
+	cop_additive *model = NULL;
+	cop_refit *made;
+	cop_err err = cop_refit_new(trees, cop_learner_dimension(&learner->settings), 1, learner->rev + 1, &made, diag);
+	if (err != COP_OK)
+		return err;
+	err = create_model(v, &model);
+	if (err != COP_OK) {
+		cop_refit_free(made);
+		return err;
+	}
+	cop_additive_free(v->model);
+	cop_refit_free(v->refit);
+	v->model = model;
+	v->refit = made;
+	return COP_OK;
 }
 
 static cop_err load(cop_learner *learner, cop_cursor *cursor)
@@ -211,7 +271,11 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 	v->baseline = cop_cursor_f64(cursor);
 	v->has_baseline = cop_cursor_u8(cursor) != 0;
 	cop_err err = cop_standardiser_load(v->standardiser, cursor);
-	return err != COP_OK ? err : cop_additive_load(v->model, cursor);
+	if (err == COP_OK)
+		err = cop_additive_load(v->model, cursor);
+	cop_refit_free(v->refit);
+	v->refit = NULL;
+	return err != COP_OK ? err : load_refit(v, cursor);
 }
 
 static size_t trees(const cop_learner *learner) { return cop_additive_trees(((const value_learner *)learner)->model); }
@@ -240,4 +304,6 @@ const cop_learner_class cop_learner_value = {
 	.load = load,
 	.trees = trees,
 	.tree = tree,
+	.refit = refit,
+	.refitted = refitted,
 };

@@ -41,6 +41,12 @@ void cop_mixture_defaults(cop_learner_settings *s)
 		s->learning_rate = 1.0;
 }
 
+static void destroy(void *member) { cop_refit_free(member); }
+static void save(const void *member, cop_bytes *bytes) { cop_refit_save(member, bytes); }
+static cop_err load(void *member, cop_cursor *cursor) { return cop_refit_load(member, cursor); }
+
+static const cop_member_class refits = { .name = "refit", .destroy = destroy, .save = save, .load = load };
+
 cop_err cop_mixture_init(cop_mixture *mixture, size_t room)
 {
 	*mixture = (cop_mixture){ .room = room };
@@ -67,7 +73,54 @@ cop_err cop_mixture_join(cop_mixture *mixture, const cop_member_class *class, vo
 	return mixture->loss[i] == NULL ? COP_ENOMEM : COP_OK;
 }
 
-void cop_mixture_begin(cop_mixture *mixture) { cop_stack_begin(&mixture->stack, mixture->count); }
+void cop_mixture_begin(cop_mixture *mixture)
+{
+	mixture->own = mixture->count;
+	cop_stack_begin(&mixture->stack, mixture->count);
+}
+
+cop_err cop_mixture_take(cop_mixture *mixture, cop_refit *refit)
+{
+	const size_t i = mixture->own;
+	COP_ASSERT(i < COP_LEARNER_EXPERTS);
+	if (mixture->refit == NULL) {
+		mixture->loss[i] = cop_mem_alloc(cop_kernel_pad(mixture->room), sizeof *mixture->loss[i]);
+		if (mixture->loss[i] == NULL) {
+			cop_refit_free(refit);
+			return COP_ENOMEM;
+		}
+		mixture->class[i] = &refits;
+		mixture->count = i + 1;
+		cop_stack_join(&mixture->stack);
+	}
+	cop_refit_free(mixture->refit);
+	mixture->refit = mixture->member[i] = refit;
+	return COP_OK;
+}
+
+cop_err cop_mixture_expect(cop_mixture *mixture, const cop_cursor *cursor, size_t features, size_t outputs)
+{
+	bool wanted = cop_stack_saved(cursor) == mixture->own + 1;
+	if (wanted && mixture->refit == NULL) {
+		cop_refit *empty;
+		cop_err err = cop_refit_empty(features, outputs, &empty);
+		return err == COP_OK ? cop_mixture_take(mixture, empty) : err;
+	}
+	if (!wanted && mixture->refit != NULL) {
+		cop_refit_free(mixture->refit);
+		cop_mem_free(mixture->loss[mixture->own]);
+		mixture->refit = NULL;
+		mixture->count = mixture->own;
+		cop_stack_begin(&mixture->stack, mixture->count);
+	}
+	return COP_OK;
+}
+
+size_t cop_mixture_known(const cop_mixture *mixture, uint64_t rev)
+{
+	bool later = mixture->refit != NULL && rev < cop_refit_rev(mixture->refit);
+	return later ? mixture->own : mixture->count;
+}
 
 void cop_mixture_mix(cop_mixture *mixture, size_t n)
 {

@@ -2,12 +2,16 @@
  *
  * The mixture's prediction is 1/2 + sum of w_i (f_i - 1/2) over its members' predictions f_i, with weights stacked
  * (online/stack.h) on the losses of what was played and what the members had predicted for it at decide.
+ * A refit (online/refit.h) may come later as one further member behind the others: with weight 0, so that predictions
+ * change only as losses show that it knows better, or in the place of an earlier one with that one's weight, since both
+ * predict the same losses and the sum would fall short without.
  * What the ensembles over arms and over candidates share; how members are asked and
  * taught is theirs. One thread per object; nothing is allocated after the members joined. */
 #ifndef COP_ONLINE_MIXTURE_H
 #define COP_ONLINE_MIXTURE_H
 
 #include "online/learner.h"
+#include "online/refit.h"
 #include "online/stack.h"
 
 /* What any member can do. */
@@ -21,8 +25,10 @@ typedef struct cop_member_class {
 } cop_member_class;
 
 typedef struct cop_mixture {
-	size_t count; /* members, at most COP_LEARNER_EXPERTS */
-	size_t room;  /* losses of an event, at most */
+	size_t count;     /* members, at most COP_LEARNER_EXPERTS */
+	size_t own;       /* of them without the refit */
+	cop_refit *refit; /* member `own`; NULL: none */
+	size_t room;      /* losses of an event, at most */
 	const cop_member_class *class[COP_LEARNER_EXPERTS];
 	void *member[COP_LEARNER_EXPERTS];
 	cop_stack stack;                  /* w */
@@ -43,6 +49,13 @@ COP_CHECK cop_err cop_mixture_join(cop_mixture *mixture, const cop_member_class 
 
 /* Once all have joined: equal weights. */
 void cop_mixture_begin(cop_mixture *mixture);
+
+/* Takes refit in, also on error: COP_ENOMEM, nothing changed then. */
+COP_CHECK cop_err cop_mixture_take(cop_mixture *mixture, cop_refit *refit);
+/* Has a refit of that shape, or none, as the saved weights at the cursor say; they may be loaded then. COP_ENOMEM. */
+COP_CHECK cop_err cop_mixture_expect(cop_mixture *mixture, const cop_cursor *cursor, size_t features, size_t outputs);
+/* Members that a decision made at revision rev knows predictions of: not of a refit that came later. */
+size_t cop_mixture_known(const cop_mixture *mixture, uint64_t rev);
 
 /* From the members' first n losses to the mixture's; one that is not finite counts as 1/2 from here on. */
 void cop_mixture_mix(cop_mixture *mixture, size_t n);

@@ -56,14 +56,27 @@ static void free_kept(cop_explanation *kept, uint32_t *handle, size_t count)
 	cop_mem_free(handle);
 }
 
+/* Room for explanations of the model's learners; other: of one more, or NULL. Where none has all that the others need
+ * the paths of a refit may be missing. */
+static cop_err make_room(const cop_model *model, const cop_learner *other, cop_explanation *e)
+{
+	cop_err err = cop_learner_explanation_init(model->learner, e);
+	if (other == NULL)
+		other = model->shadow.learner;
+	if (err != COP_OK || other == NULL || cop_learner_explanation_fits(other, e))
+		return err;
+	cop_explanation_fini(e);
+	return cop_learner_explanation_init(other, e);
+}
+
 /* A ring for `count` explanations in place of the one there is, which stays when memory is short. */
-static cop_err keep_explanations(cop_model *model, size_t count)
+static cop_err keep_explanations(cop_model *model, size_t count, const cop_learner *other)
 {
 	uint32_t *handle = cop_mem_alloc(count, sizeof *handle);
 	cop_explanation *kept = cop_mem_alloc(count, sizeof *kept);
 	cop_err err = kept == NULL || handle == NULL ? COP_ENOMEM : COP_OK;
 	for (size_t i = 0; i < count && err == COP_OK; i++)
-		err = cop_learner_explanation_init(model->learner, &kept[i]);
+		err = make_room(model, other, &kept[i]);
 	if (err != COP_OK) {
 		free_kept(kept, handle, count);
 		return err;
@@ -73,6 +86,24 @@ static cop_err keep_explanations(cop_model *model, size_t count)
 	model->kept_handle = handle;
 	model->kept_count = count;
 	model->kept_next = 0;
+	return COP_OK;
+}
+
+cop_err cop_model_explain_also(cop_model *model, const cop_learner *learner)
+{
+	if (cop_learner_explanation_fits(learner, &model->fresh))
+		return COP_OK;
+	cop_explanation fresh;
+	cop_err err = make_room(model, learner, &fresh);
+	if (err != COP_OK)
+		return err;
+	err = keep_explanations(model, model->kept_count, learner);
+	if (err != COP_OK) {
+		cop_explanation_fini(&fresh);
+		return err;
+	}
+	cop_explanation_fini(&model->fresh);
+	model->fresh = fresh;
 	return COP_OK;
 }
 
@@ -105,6 +136,7 @@ cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_d
 		return COP_ENOMEM;
 	}
 	model->set = *settings;
+	cop_model_shadow_init(model);
 	cop_learner_settings learner = settings->learner;
 	learner.delta /= settings->value_high - settings->value_low;
 	cop_err err = cop_learner_new(&learner, &model->learner, diag);
@@ -116,7 +148,7 @@ cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_d
 	if (err == COP_OK)
 		err = cop_learner_explanation_init(model->learner, &model->fresh);
 	if (err == COP_OK)
-		err = keep_explanations(model, settings->explain_keep);
+		err = keep_explanations(model, settings->explain_keep, NULL);
 	if (err != COP_OK) {
 		if (err == COP_ENOMEM)
 			cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
@@ -135,6 +167,7 @@ void cop_model_free(cop_model *model)
 	cop_explanation_fini(&model->fresh);
 	cop_pending_free(model->pending);
 	cop_learner_free(model->learner);
+	cop_learner_free(model->shadow.learner);
 	cop_mem_free(model);
 }
 
@@ -153,12 +186,15 @@ cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, c
 		cop_diag_set(diag, "", 0, 0, "%s", wrong);
 		return COP_EINVAL;
 	}
-	if (settings->explain_keep != model->kept_count && keep_explanations(model, settings->explain_keep) != COP_OK) {
+	if (settings->explain_keep != model->kept_count &&
+	        keep_explanations(model, settings->explain_keep, NULL) != COP_OK) {
 		cop_diag_set(diag, "", 0, 0, "explain_keep: %s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
 	}
 	model->set.explain_keep = settings->explain_keep;
 	cop_learner_explore(model->learner, &settings->learner.exploration);
+	if (model->shadow.learner != NULL)
+		cop_learner_explore(model->shadow.learner, &settings->learner.exploration);
 	model->set.learner.exploration = model->learner->settings.exploration;
 	model->set.reward_window = settings->reward_window;
 	model->set.has_default_loss = settings->has_default_loss;

@@ -1,6 +1,6 @@
 /* online/model.h: one named model, whole: learner, waiting decisions, reward rules, counters, explanations. Events in,
  * decisions and updates out; time (seconds, never falling) is an argument; no I/O. The daemon, simulate and replay all
- * run this.
+ * run this. A second learner may run beside the serving one: online/model_shadow.h.
  *
  * Losses come in the model's declared loss_range and are scaled to [0, 1]; actions of value models go out in
  * value_range. One thread per model; in a steady load no event allocates. */
@@ -72,7 +72,7 @@ COP_CHECK cop_err cop_model_new(const cop_model_settings *settings, cop_model **
 void cop_model_free(cop_model *model);
 
 const cop_model_settings *cop_model_get_settings(const cop_model *model); /* with defaults filled in */
-cop_learner *cop_model_learner(cop_model *model);
+cop_learner *cop_model_learner(cop_model *model);                         /* that serves now */
 const cop_model_counters *cop_model_get_counters(const cop_model *model);
 size_t cop_model_pending(const cop_model *model);
 /* Memory of the waiting decisions. */
@@ -103,8 +103,8 @@ COP_CHECK cop_err cop_model_decide(
  * order: room for all. COP_EINVAL as decide. */
 COP_CHECK cop_err cop_model_order(cop_model *model, const cop_model_context *context, uint32_t *order, size_t *count);
 /* A decision that was made before, from a journal: the model moves as it did then, and nothing is drawn. The mask is
- * not needed. COP_EINVAL: the decision is not one of this model's, or its id waits already. COP_ENOMEM. Nothing changed
- * then. */
+ * needed only while there is a second learner, which follows. COP_EINVAL: the decision is not one of this model's, or
+ * its id waits already. COP_ENOMEM. Nothing changed then. */
 COP_CHECK cop_err cop_model_replay(
         cop_model *model, const cop_model_context *context, double now, const cop_decision *decision);
 /* A deferred decision was shown: its window begins. APPLIED; DUPLICATE: it has begun already, or is answered; LATE;
@@ -177,7 +177,8 @@ COP_CHECK cop_err cop_model_explain_context(
 void cop_model_explain_row(
         cop_model *model, const cop_row *x, const uint8_t *mask, cop_decision *decision, const cop_explanation **out);
 
-/* Sections "settings", "learner", "pending", "counters" into a model file that the caller has begun. */
+/* Sections "settings", "learner", "pending", "counters" and, once there was one, "shadow" into a model file that the
+ * caller has begun. */
 void cop_model_save(const cop_model *model, cop_bytes *bytes);
 /* From such a file's bytes, with the saved values of what cop_model_adjust may change (but explain_keep); call that
  * again to have the configured ones. The saved shape must be that of this model's settings: COP_ESHAPE with both shapes

@@ -58,18 +58,25 @@ static cop_err count_learned(cop_model *model, cop_err err, const double *scaled
 		return err;
 	}
 	double loss = two_point(model) ? (scaled[0] + scaled[1]) / 2.0 : scaled[0];
-	model->counters.learned++;
-	model->counters.loss_sum += model->set.loss_low + loss * (model->set.loss_high - model->set.loss_low);
+	bool frozen = model->shadow.frozen;
+	*(frozen ? &model->shadow.frozen_losses : &model->counters.learned) += 1;
+	*(frozen ? &model->shadow.frozen_loss_sum : &model->counters.loss_sum) +=
+	        model->set.loss_low + loss * (model->set.loss_high - model->set.loss_low);
 	return COP_OK;
 }
 
-/* candidate: the played one, for models that rank. */
-static cop_err learn(cop_model *model, const cop_row *x, const cop_row *candidate, const cop_decision *decision,
-        const double *scaled, bool here)
+static cop_err learn(cop_model *model, const cop_pending_entry *entry, const double *scaled)
 {
-	cop_err err = ranks(model) ? cop_ranking_learn(model->learner, x, candidate, decision, scaled[0], here)
-	                           : cop_learner_learn(model->learner, x, decision, scaled, here);
-	return count_learned(model, err, scaled);
+	return count_learned(model, cop_model_shadow_learn(model, entry, scaled), scaled);
+}
+
+/* What was decided elsewhere. */
+static cop_err learn_foreign(cop_learner *learner, const cop_model_played *played, const double *scaled)
+{
+	const cop_decision sent = { .arm = played->arm == COP_MODEL_ANY_ARM ? 0 : played->arm, .p = played->p };
+	return cop_ranking_is(learner)
+	               ? cop_ranking_learn(learner, played->x, played->candidate, &sent, scaled[0], false)
+	               : cop_learner_learn(learner, played->x, &sent, scaled, false);
 }
 
 /* A sum is one of losses as they were sent: of scaled ones, each further one brings the range's low end along. */
@@ -114,7 +121,7 @@ static void end_window(cop_model *model, const cop_pending_entry *entry, double 
 	double scaled[2];
 	bool teaches = final_loss(model, entry, scaled);
 	cop_remembered as = entry->losses > 0 ? COP_REMEMBERED_ANSWERED : COP_REMEMBERED_EXPIRED;
-	if (teaches && learn(model, &entry->x, &entry->candidate, &entry->decision, scaled, true) == COP_OK)
+	if (teaches && learn(model, entry, scaled) == COP_OK)
 		model->counters.defaulted += entry->losses == 0;
 	model->counters.dropped += !teaches;
 	cop_pending_remove(model->pending, entry, as, now);
@@ -156,13 +163,16 @@ static uint32_t add_waiting(
         cop_model *model, const cop_model_context *context, double now, const cop_decision *decision)
 {
 	uint32_t handle = 0;
+	size_t predictions = cop_learner_predictions(model->learner);
 	cop_pending_entry entry = {
 		.time = now,
 		.records = model->set.reward != COP_REWARD_EARLIEST,
 		.deferred = context->defer,
+		.refitted = predictions > model->learner->class->predictions,
 		.decision = *decision,
 		.x = *context->x,
 	};
+	cop_model_shadow_follow(model, context, decision, &entry.shadow);
 	if (ranks(model))
 		entry.candidate = context->candidate[decision->arm];
 	make_room(model, now);
@@ -276,7 +286,7 @@ static bool is_own(const cop_model *model, const cop_model_context *context, con
 cop_err cop_model_replay(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision)
 {
 	cop_pending_entry entry;
-	if (!is_own(model, context, decision))
+	if (!is_own(model, context, decision) || (model->shadow.learner != NULL && !cop_model_fits(model, context)))
 		return COP_EINVAL;
 	cop_err err =
 	        cop_pending_reserve(model->pending, context->id, context->x, context->candidate, context->candidates);
@@ -328,8 +338,7 @@ void cop_model_activate(cop_model *model, const cop_event_id *id, double now, co
 static cop_err join(
         cop_model *model, cop_pending_entry *entry, const double *scaled, double now, cop_feedback_result *result)
 {
-	cop_err err = entry->records ? record_loss(model, entry, scaled)
-	                             : learn(model, &entry->x, &entry->candidate, &entry->decision, scaled, true);
+	cop_err err = entry->records ? record_loss(model, entry, scaled) : learn(model, entry, scaled);
 	if (err != COP_OK)
 		return err;
 	*result = entry->records ? COP_FEEDBACK_RECORDED : COP_FEEDBACK_APPLIED;
@@ -366,7 +375,6 @@ cop_err cop_model_feedback(cop_model *model, const cop_event_id *id, const doubl
 static cop_err take_played(cop_model *model, const cop_event_id *id, const cop_model_played *played,
         const double *scaled, double now, cop_feedback_result *result)
 {
-	cop_decision sent = { .arm = played->arm == COP_MODEL_ANY_ARM ? 0 : played->arm, .p = played->p };
 	cop_pending_entry entry;
 	bool waits = find_open(model, id, now, &entry);
 	bool same =
@@ -375,9 +383,11 @@ static cop_err take_played(cop_model *model, const cop_event_id *id, const cop_m
 		return count_result(model, join(model, &entry, scaled, now, result), now, result);
 	*result = waits ? COP_FEEDBACK_UNKNOWN : not_waiting(model, id);
 	if (*result == COP_FEEDBACK_UNKNOWN) {
-		cop_err err = learn(model, played->x, played->candidate, &sent, scaled, false);
+		cop_err err = count_learned(model, learn_foreign(model->learner, played, scaled), scaled);
 		if (err != COP_OK)
 			return err;
+		if (model->shadow.learner != NULL)
+			model->shadow.refused += learn_foreign(model->shadow.learner, played, scaled) != COP_OK;
 		if (waits) /* another arm was played than the one decided */
 			cop_pending_remove(model->pending, &entry, COP_REMEMBERED_ANSWERED, now);
 		else
@@ -438,6 +448,19 @@ static cop_err take(cop_learner *learner, const cop_model_logged *logged, cop_de
 	return cop_ranking_learn(learner, logged->x, &logged->candidate[logged->arm], decision, *loss, true);
 }
 
+/* *served: what the serving one would have done. */
+static void shadow_take(
+        cop_model *model, const cop_model_logged *logged, const double *loss, const cop_policy_view *served)
+{
+	cop_decision decision = { .arm = logged->arm, .p = logged->p };
+	cop_policy_view view;
+	cop_err err = take(model->shadow.learner, logged, &decision, loss, &view);
+	model->shadow.refused += err != COP_OK;
+	if (loss != NULL)
+		cop_model_shadow_weigh(
+		        model, logged->p, fmin(served->p[logged->arm], 1.0), fmin(view.p[logged->arm], 1.0), *loss);
+}
+
 cop_err cop_model_take_logged(cop_model *model, const cop_model_logged *logged, cop_policy_view *out)
 {
 	double scaled[2] = { 0.0, 0.0 };
@@ -445,7 +468,10 @@ cop_err cop_model_take_logged(cop_model *model, const cop_model_logged *logged, 
 	if (err != COP_OK)
 		return err;
 	cop_decision decision = { .arm = logged->arm, .p = logged->p };
-	err = take(model->learner, logged, &decision, logged->learn ? scaled : NULL, out);
+	const double *loss = logged->learn ? scaled : NULL;
+	err = take(model->learner, logged, &decision, loss, out);
+	if (model->shadow.learner != NULL && err != COP_EINVAL)
+		shadow_take(model, logged, err == COP_OK ? loss : NULL, out);
 	model->counters.decisions++;
 	model->counters.greedy += decision.greedy;
 	if (!logged->learn)

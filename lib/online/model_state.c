@@ -12,9 +12,10 @@
 	3                  /* 1: without candidates, optimism and experts, still written where there are none; 2: with \
 	                    * candidates */
 #define MIXTURE_VERSION  3 /* of settings: the least with which mixtures' states are as they are now */
-#define LEARNER_VERSION  1
-#define PENDING_VERSION  1
+#define LEARNER_VERSION  2 /* 1: without a refit, still written where there is none */
+#define PENDING_VERSION  2 /* 1: nothing of a shadow, still written where there never was one */
 #define COUNTERS_VERSION 1
+#define SHADOW_VERSION   1
 
 static bool has_candidates(const cop_learner_settings *l) { return strcmp(l->learner, "rank") == 0; }
 static bool is_mixture(const cop_learner_settings *l)
@@ -160,14 +161,22 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 	size_t mark = cop_model_file_begin_section(bytes, "settings", version);
 	put_settings(&model->set, bytes);
 	cop_model_file_end_section(bytes, mark);
-	mark = cop_model_file_begin_section(bytes, "learner", LEARNER_VERSION);
+	const cop_learner_class *class = model->learner->class;
+	bool refitted = class->refitted != NULL && class->refitted(model->learner) != NULL;
+	bool shadow = cop_model_shadow_is_used(model);
+	mark = cop_model_file_begin_section(bytes, "learner", refitted ? LEARNER_VERSION : 1);
 	cop_learner_save(model->learner, bytes);
 	cop_model_file_end_section(bytes, mark);
-	mark = cop_model_file_begin_section(bytes, "pending", PENDING_VERSION);
+	mark = cop_model_file_begin_section(bytes, "pending", shadow ? PENDING_VERSION : 1);
 	cop_pending_save(model->pending, bytes);
 	cop_model_file_end_section(bytes, mark);
 	mark = cop_model_file_begin_section(bytes, "counters", COUNTERS_VERSION);
 	put_counters(model, bytes);
+	cop_model_file_end_section(bytes, mark);
+	if (!shadow)
+		return;
+	mark = cop_model_file_begin_section(bytes, "shadow", SHADOW_VERSION);
+	cop_model_shadow_save(model, bytes);
 	cop_model_file_end_section(bytes, mark);
 }
 
@@ -253,6 +262,24 @@ static cop_err load_named(
 	return err != COP_OK || cop_cursor_left(&cursor) == 0 ? err : COP_EFORMAT;
 }
 
+/* After all else: a second learner is made like the first. */
+static cop_err load_shadow(cop_model *model, const cop_model_file *file)
+{
+	cop_model_section section;
+	cop_model_shadow_forget(model);
+	cop_err err = cop_model_file_find(file, "shadow", 0, SHADOW_VERSION, &section);
+	if (err == COP_OK)
+		err = load_named(model, file, "shadow", SHADOW_VERSION, cop_model_shadow_load);
+	else if (err == COP_ENOTFOUND)
+		err = COP_OK;
+	if (err == COP_OK)
+		err = cop_model_explain_also(model, model->learner);
+	if (err == COP_OK && model->shadow.learner != NULL)
+		err = cop_model_explain_also(model, model->shadow.learner);
+	cop_model_shadow_extend(model);
+	return err;
+}
+
 /* Experts and their weights are of another kind since. */
 static cop_err refuse_older(const cop_model_settings *saved, cop_diag *diag)
 {
@@ -292,6 +319,8 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 		err = load_named(model, &file, "pending", PENDING_VERSION, load_pending);
 	if (err == COP_OK)
 		err = load_named(model, &file, "counters", COUNTERS_VERSION, get_counters);
+	if (err == COP_OK)
+		err = load_shadow(model, &file);
 	if (err != COP_OK)
 		cop_diag_set(diag, "", 0, 0, "saved model: %s", cop_err_text(err));
 	return err;

@@ -26,7 +26,8 @@ typedef cop_pending_record record;
 struct cop_pending {
 	cop_pending_shape shape;
 	size_t max, count;
-	size_t bytes; /* of the records */
+	size_t bytes;          /* of the records */
+	bool refitted, shadow; /* of the records to come */
 	uint64_t key;
 	cop_slab *slab;
 	uint32_t *slots; /* handles */
@@ -41,7 +42,7 @@ struct cop_pending {
 cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, uint64_t hash_key, cop_pending **out)
 {
 	*out = NULL;
-	if (shape->d == 0 || max == 0 || max > UINT32_MAX / 4 || shape->predictions > COP_LEARNER_EXPERTS)
+	if (shape->d == 0 || max == 0 || max > UINT32_MAX / 4 || shape->predictions >= COP_LEARNER_EXPERTS)
 		return COP_EINVAL;
 	cop_pending *table = cop_mem_alloc(1, sizeof *table);
 	if (table == NULL)
@@ -57,8 +58,8 @@ cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, uint64_t has
 	table->tags = cop_mem_alloc(table->capacity, sizeof *table->tags);
 	cop_err err = table->slots == NULL || table->tags == NULL ? COP_ENOMEM : COP_OK;
 	if (err == COP_OK)
-		err = cop_slab_new(cop_pending_record_size(
-		                           shape, COP_EVENT_ID_MAX, shape->max_nonzeros, shape->max_nonzeros, true),
+		err = cop_slab_new(cop_pending_record_size(shape, COP_EVENT_ID_MAX, shape->max_nonzeros,
+		                           shape->max_nonzeros, COP_PENDING_EXTENSIONS),
 		        &table->slab);
 	if (err != COP_OK) {
 		cop_pending_free(table);
@@ -203,10 +204,18 @@ static cop_err make_room(cop_pending *table)
 static cop_err reserve_size(cop_pending *table, size_t id_length, size_t nnz, size_t candidate_nnz)
 {
 	cop_err err = COP_OK;
+	unsigned flags = (table->refitted ? COP_PENDING_REFITTED : 0u) | (table->shadow ? COP_PENDING_SHADOW : 0u);
 	for (int records = 0; records < 2 && err == COP_OK; records++)
-		err = cop_slab_reserve(table->slab,
-		        cop_pending_record_size(&table->shape, id_length, nnz, candidate_nnz, records != 0));
+		err = cop_slab_reserve(
+		        table->slab, cop_pending_record_size(&table->shape, id_length, nnz, candidate_nnz,
+		                             flags | (records != 0 ? COP_PENDING_RECORDS : 0u)));
 	return err;
+}
+
+void cop_pending_extend(cop_pending *table, bool refitted, bool shadow)
+{
+	table->refitted = refitted;
+	table->shadow = shadow;
 }
 
 cop_err cop_pending_reserve(
@@ -264,7 +273,8 @@ cop_err cop_pending_add(cop_pending *table, const cop_event_id *id, const cop_pe
 		return COP_EEXIST;
 	if (table->count >= table->max)
 		return COP_EFULL;
-	size_t size = cop_pending_record_size(shape, id->length, entry->x.nnz, entry->candidate.nnz, entry->records);
+	size_t size = cop_pending_record_size(
+	        shape, id->length, entry->x.nnz, entry->candidate.nnz, cop_pending_record_flags(entry));
 	err = cop_slab_take(table->slab, size, handle);
 	if (err != COP_OK)
 		return err;

@@ -2,9 +2,10 @@
  *
  * Bounded by count and by bytes. A record holds what learning needs later: the context as given, the action and its
  * propensity, the experts' predictions, and losses recorded so far; at most 64 bytes beside its context and id,
- * its share of the index included. Beside the waiting ones, ids that were answered or have expired are remembered for a
- * while by a 64-bit hash (two ids mixed up: one in 10^13 at a million remembered), so that a duplicate or late feedback
- * can be told from an unknown one. One thread; a steady load allocates nothing. */
+ * its share of the index included. While a second learner runs beside the first (online/shadow.h), also what that one
+ * would have done: 20 bytes and its predictions more. Beside the waiting ones, ids that were answered or have expired
+ * are remembered for a while by a 64-bit hash (two ids mixed up: one in 10^13 at a million remembered), so that a
+ * duplicate or late feedback can be told from an unknown one. One thread; a steady load allocates nothing. */
 #ifndef COP_ONLINE_PENDING_H
 #define COP_ONLINE_PENDING_H
 
@@ -25,8 +26,18 @@ typedef struct cop_pending_shape {
 	size_t max_nonzeros; /* sparse: most entries of a context */
 	size_t arms;         /* 0: values, whose decisions have y and u instead of arm and p */
 	size_t candidate_d;  /* of the played candidate's row, kept beside the context; 0: none is */
-	size_t predictions;  /* of each decision that are kept, at most COP_LEARNER_EXPERTS */
+	size_t predictions;  /* of each decision that are kept, below COP_LEARNER_EXPERTS (a refit's may come beside) */
 } cop_pending_shape;
+
+/* What the learner in the shadow of the deciding one had to say of a decision. */
+typedef struct cop_pending_shadow {
+	bool is;                               /* there was one */
+	bool second;                           /* the decision is of the second learner of the pair, not of the first */
+	uint32_t pair;                         /* which two learners they were */
+	double p;                              /* its probability of the played arm, in [0, 1]; values: 0 */
+	uint64_t rev;                          /* its revision */
+	float prediction[COP_LEARNER_EXPERTS]; /* shape.predictions and one are kept */
+} cop_pending_shadow;
 
 /* One waiting decision. decision.probe is not kept, and for values p is 1. */
 typedef struct cop_pending_entry {
@@ -36,7 +47,9 @@ typedef struct cop_pending_entry {
 	bool deferred;   /* not shown yet: its window has not begun */
 	uint32_t losses; /* feedbacks recorded so far */
 	double loss[2];  /* last or sum of them, scaled */
+	bool refitted;   /* one prediction more is kept than the shape says: a refit's */
 	cop_decision decision;
+	cop_pending_shadow shadow;
 	cop_row x;         /* points into the table, valid until it changes */
 	cop_row candidate; /* the same, when the shape has one */
 } cop_pending_entry;
@@ -57,6 +70,8 @@ size_t cop_pending_bytes(const cop_pending *table);
 /* A lower bound than before does not drop what waits already. */
 void cop_pending_set_max(cop_pending *table, size_t max);
 
+/* Entries to come may be refitted, and have a shadow: reserve sees to it. */
+void cop_pending_extend(cop_pending *table, bool refitted, bool shadow);
 /* Makes sure that the next add of such an id and context, with any one of the candidates (none: 0), finds memory.
  * COP_ENOMEM. */
 COP_CHECK cop_err cop_pending_reserve(

@@ -12,7 +12,29 @@ _Static_assert(sizeof(cop_pending_record) == 40, "the head is as small as its fi
 
 static size_t losses_size(const cop_pending_record *r) { return r->flags & COP_PENDING_RECORDS ? sizeof(losses) : 0; }
 
+/* As it lies in the record, before its predictions. */
+typedef struct shadow_head {
+	double p;
+	uint64_t rev;
+	uint32_t pair;
+} __attribute__((packed)) shadow_head;
+
 static uint8_t *predictions_at(const cop_pending_record *r) { return (uint8_t *)(uintptr_t)(r + 1) + losses_size(r); }
+
+static size_t predictions_size(const cop_pending_shape *shape, unsigned flags)
+{
+	return (shape->predictions + (flags & COP_PENDING_REFITTED ? 1 : 0)) * sizeof(float);
+}
+
+static size_t shadow_size(const cop_pending_shape *shape, unsigned flags)
+{
+	return flags & COP_PENDING_SHADOW ? sizeof(shadow_head) + (shape->predictions + 1) * sizeof(float) : 0;
+}
+
+static uint8_t *shadow_at(const cop_pending_shape *shape, const cop_pending_record *r)
+{
+	return predictions_at(r) + predictions_size(shape, r->flags);
+}
 
 /* Of a context, or with d = candidate_d of a candidate, which may be none. */
 static size_t row_size(const cop_pending_shape *shape, size_t d, size_t nnz)
@@ -24,7 +46,7 @@ static size_t row_size(const cop_pending_shape *shape, size_t d, size_t nnz)
 
 static uint8_t *context_at(const cop_pending_shape *shape, const cop_pending_record *r)
 {
-	return predictions_at(r) + shape->predictions * sizeof(float);
+	return shadow_at(shape, r) + shadow_size(shape, r->flags);
 }
 
 /* Of the row of d features at `at`. */
@@ -52,10 +74,11 @@ static uint8_t *id_at(const cop_pending_shape *shape, const cop_pending_record *
 }
 
 size_t cop_pending_record_size(
-        const cop_pending_shape *shape, size_t id_length, size_t nnz, size_t candidate_nnz, bool records)
+        const cop_pending_shape *shape, size_t id_length, size_t nnz, size_t candidate_nnz, unsigned flags)
 {
-	return sizeof(cop_pending_record) + (records ? sizeof(losses) : 0) + shape->predictions * sizeof(float) +
-	       row_size(shape, shape->d, nnz) + row_size(shape, shape->candidate_d, candidate_nnz) + id_length;
+	return sizeof(cop_pending_record) + (flags & COP_PENDING_RECORDS ? sizeof(losses) : 0) +
+	       predictions_size(shape, flags) + shadow_size(shape, flags) + row_size(shape, shape->d, nnz) +
+	       row_size(shape, shape->candidate_d, candidate_nnz) + id_length;
 }
 
 size_t cop_pending_record_bytes(const cop_pending_shape *shape, const cop_pending_record *r)
@@ -79,6 +102,41 @@ static void fill_row(const cop_pending_shape *shape, size_t d, uint8_t *at, cons
 	memcpy(at + sizeof nnz + x->nnz * sizeof(uint32_t), x->value, x->nnz * sizeof(float));
 }
 
+unsigned cop_pending_record_flags(const cop_pending_entry *entry)
+{
+	return (entry->decision.greedy ? COP_PENDING_GREEDY : 0u) | (entry->records ? COP_PENDING_RECORDS : 0u) |
+	       (entry->deferred ? COP_PENDING_DEFERRED : 0u) | (entry->refitted ? COP_PENDING_REFITTED : 0u) |
+	       (entry->shadow.is ? COP_PENDING_SHADOW : 0u) |
+	       (entry->shadow.is && entry->shadow.second ? COP_PENDING_SECOND : 0u);
+}
+
+static void fill_shadow(const cop_pending_shape *shape, cop_pending_record *r, const cop_pending_shadow *shadow)
+{
+	if (!shadow->is)
+		return;
+	const shadow_head head = { shadow->p, shadow->rev, shadow->pair };
+	uint8_t *at = shadow_at(shape, r);
+	memcpy(at, &head, sizeof head);
+	memcpy(at + sizeof head, shadow->prediction, (shape->predictions + 1) * sizeof(float));
+}
+
+static void view_shadow(const cop_pending_shape *shape, const cop_pending_record *r, cop_pending_shadow *out)
+{
+	if (!(r->flags & COP_PENDING_SHADOW))
+		return;
+	shadow_head head;
+	const uint8_t *at = shadow_at(shape, r);
+	memcpy(&head, at, sizeof head);
+	*out = (cop_pending_shadow){
+		.is = true,
+		.second = (r->flags & COP_PENDING_SECOND) != 0,
+		.pair = head.pair,
+		.p = head.p,
+		.rev = head.rev,
+	};
+	memcpy(out->prediction, at + sizeof head, (shape->predictions + 1) * sizeof(float));
+}
+
 void cop_pending_record_fill(
         const cop_pending_shape *shape, cop_pending_record *r, const cop_event_id *id, const cop_pending_entry *entry)
 {
@@ -89,14 +147,13 @@ void cop_pending_record_fill(
 		.rev = decision->rev,
 		.arm = decision->arm,
 		.u = decision->u,
-		.flags = (uint8_t)((decision->greedy ? COP_PENDING_GREEDY : 0) |
-		                   (entry->records ? COP_PENDING_RECORDS : 0) |
-		                   (entry->deferred ? COP_PENDING_DEFERRED : 0)),
+		.flags = (uint8_t)cop_pending_record_flags(entry),
 		.id_kind = id->kind,
 		.id_length = id->length,
 	};
 	cop_pending_record_losses(r, entry);
-	memcpy(predictions_at(r), decision->prediction, shape->predictions * sizeof(float));
+	memcpy(predictions_at(r), decision->prediction, predictions_size(shape, r->flags));
+	fill_shadow(shape, r, &entry->shadow);
 	fill_row(shape, shape->d, context_at(shape, r), &entry->x);
 	fill_row(shape, shape->candidate_d, candidate_at(shape, r), &entry->candidate);
 	memcpy(id_at(shape, r), id->bytes, id->length);
@@ -131,6 +188,7 @@ void cop_pending_record_view(const cop_pending_shape *shape, const cop_pending_r
 		.time = r->time,
 		.records = (r->flags & COP_PENDING_RECORDS) != 0,
 		.deferred = (r->flags & COP_PENDING_DEFERRED) != 0,
+		.refitted = (r->flags & COP_PENDING_REFITTED) != 0,
 		.decision = {
 		        .arm = r->arm,
 		        .greedy = (r->flags & COP_PENDING_GREEDY) != 0,
@@ -146,7 +204,8 @@ void cop_pending_record_view(const cop_pending_shape *shape, const cop_pending_r
 		memcpy(out->loss, kept.sum, sizeof out->loss);
 		out->losses = (uint32_t)kept.count;
 	}
-	memcpy(out->decision.prediction, predictions_at(r), shape->predictions * sizeof(float));
+	memcpy(out->decision.prediction, predictions_at(r), predictions_size(shape, r->flags));
+	view_shadow(shape, r, &out->shadow);
 	view_row(shape, shape->d, context_at(shape, r), &out->x);
 	view_row(shape, shape->candidate_d, candidate_at(shape, r), &out->candidate);
 }
@@ -178,8 +237,7 @@ void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_r
 	cop_bytes_put_u64(bytes, r->rev);
 	cop_bytes_put_u32(bytes, r->arm);
 	cop_bytes_put(bytes, r + 1, losses_size(r));
-	cop_bytes_put(bytes, predictions_at(r), shape->predictions * sizeof(float));
-	cop_bytes_put(bytes, context_at(shape, r), (size_t)(id_at(shape, r) - context_at(shape, r)));
+	cop_bytes_put(bytes, predictions_at(r), (size_t)(id_at(shape, r) - predictions_at(r)));
 }
 
 static cop_err load_id(cop_cursor *cursor, cop_event_id *id)
@@ -191,6 +249,20 @@ static cop_err load_id(cop_cursor *cursor, cop_event_id *id)
 	        !cop_event_id_from_bytes(id, (cop_event_id_kind)kind, bytes, length))
 		return COP_EFORMAT;
 	return COP_OK;
+}
+
+static cop_err load_shadow(
+        const cop_pending_shape *shape, cop_cursor *cursor, uint8_t flags, cop_pending_shadow *shadow)
+{
+	shadow->is = true;
+	shadow->second = (flags & COP_PENDING_SECOND) != 0;
+	shadow->p = cop_cursor_f64(cursor);
+	shadow->rev = cop_cursor_u64(cursor);
+	shadow->pair = cop_cursor_u32(cursor);
+	cop_cursor_f32s(cursor, shadow->prediction, shape->predictions + 1);
+	if (cursor->err != COP_OK)
+		return cursor->err;
+	return shadow->p >= 0.0 && shadow->p <= 1.0 ? COP_OK : COP_EFORMAT;
 }
 
 /* What a learner relies on in the decisions that it gets back. */
@@ -212,8 +284,9 @@ static cop_err load_decision(const cop_pending_shape *shape, cop_cursor *cursor,
 	decision->y = shape->arms == 0 ? action : 0.0;
 	if (!isfinite(entry->time) || !isfinite(action))
 		return COP_ENONFINITE;
-	if (flags >= COP_PENDING_FLAGS || !(decision->p > 0.0 && decision->p <= 1.0) || decision->u < -1 ||
-	        decision->u > 1 || (shape->arms == 0 ? decision->arm != 0 : decision->arm >= shape->arms))
+	if (flags >= COP_PENDING_FLAGS || (flags & (COP_PENDING_SHADOW | COP_PENDING_SECOND)) == COP_PENDING_SECOND ||
+	        !(decision->p > 0.0 && decision->p <= 1.0) || decision->u < -1 || decision->u > 1 ||
+	        (shape->arms == 0 ? decision->arm != 0 : decision->arm >= shape->arms))
 		return COP_EFORMAT;
 	if (entry->records) {
 		cop_cursor_f64s(cursor, entry->loss, 2);
@@ -222,8 +295,9 @@ static cop_err load_decision(const cop_pending_shape *shape, cop_cursor *cursor,
 			return COP_EFORMAT;
 		entry->losses = (uint32_t)count;
 	}
-	cop_cursor_f32s(cursor, decision->prediction, shape->predictions);
-	return cursor->err;
+	cop_cursor_f32s(cursor, decision->prediction, predictions_size(shape, flags) / sizeof(float));
+	entry->refitted = (flags & COP_PENDING_REFITTED) != 0;
+	return flags & COP_PENDING_SHADOW ? load_shadow(shape, cursor, flags, &entry->shadow) : cursor->err;
 }
 
 /* A row is checked in place, to be copied into its record. */

@@ -1,7 +1,7 @@
 /* online/pending_record.h: one waiting decision as packed bytes, for pending.c alone.
  *
- *     head | losses (only under the rules last and sum) | predictions | nnz (only sparse) | context | the same of the
- * candidate | id
+ *     head | losses (only under the rules last and sum) | predictions | shadow (if there was one) | nnz (only sparse) |
+ * context | the same of the candidate | id
  *
  * A dense context of d floats costs 40 bytes and 4 for each prediction beside itself and its id. */
 #ifndef COP_ONLINE_PENDING_RECORD_H
@@ -21,11 +21,21 @@ typedef struct cop_pending_record {
 	uint8_t id_length;
 } cop_pending_record;
 
-enum { COP_PENDING_GREEDY = 1, COP_PENDING_RECORDS = 2, COP_PENDING_DEFERRED = 4, COP_PENDING_FLAGS = 8 };
+enum {
+	COP_PENDING_GREEDY = 1,
+	COP_PENDING_RECORDS = 2,
+	COP_PENDING_DEFERRED = 4,
+	COP_PENDING_REFITTED = 8,
+	COP_PENDING_SHADOW = 16,
+	COP_PENDING_SECOND = 32,
+	COP_PENDING_FLAGS = 64,
+	COP_PENDING_EXTENSIONS = COP_PENDING_RECORDS | COP_PENDING_REFITTED | COP_PENDING_SHADOW /* cost bytes */
+};
 
-/* Bytes of a record with such an id, context and candidate (if the shape has one); records: it has room for losses. */
+unsigned cop_pending_record_flags(const cop_pending_entry *entry);
+/* Bytes of a record with such an id, context, candidate (if the shape has one) and flags. */
 size_t cop_pending_record_size(
-        const cop_pending_shape *shape, size_t id_length, size_t nnz, size_t candidate_nnz, bool records);
+        const cop_pending_shape *shape, size_t id_length, size_t nnz, size_t candidate_nnz, unsigned flags);
 size_t cop_pending_record_bytes(const cop_pending_shape *shape, const cop_pending_record *r);
 /* Fills a fresh record of that size; older and younger are the caller's. */
 void cop_pending_record_fill(

@@ -75,6 +75,10 @@ cop_err cop_ranking_learn(cop_learner *learner, const cop_row *x, const cop_row 
 		return COP_ENONFINITE;
 	if (loss < 0.0 || loss > 1.0)
 		return COP_EINVAL;
+	if (learner->frozen) {
+		learner->unlearnt++;
+		return COP_OK;
+	}
 	cop_decision foreign = *decision;
 	for (size_t i = 0; !decided_here && i < COP_LEARNER_EXPERTS; i++)
 		foreign.prediction[i] = NAN;

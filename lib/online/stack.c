@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/assert.h"
+
 #define START   0.05 /* variance of weights, in units of the truths', before the first event */
 #define FORGET  0.9995
 #define LARGEST 1e6 /* weight */
@@ -16,6 +18,16 @@ void cop_stack_begin(cop_stack *stack, size_t count)
 		stack->weight[i] = 1.0 / (double)count;
 		stack->r[i][i] = 1.0 / START;
 	}
+}
+
+void cop_stack_join(cop_stack *stack)
+{
+	size_t last = stack->count++;
+	COP_ASSERT(last < COP_STACK_MOST);
+	stack->weight[last] = 0.0;
+	for (size_t i = 0; i < last; i++)
+		stack->r[i][last] = stack->r[last][i] = 0.0;
+	stack->r[last][last] = 1.0 / START;
 }
 
 /* Solves R x = z by Cholesky's factors; false: R is not positive definite. */
@@ -86,6 +98,13 @@ void cop_stack_settle(cop_stack *stack, const double *z, double y)
 	}
 	if (!sound)
 		cop_stack_begin(stack, stack->count);
+}
+
+size_t cop_stack_saved(const cop_cursor *cursor)
+{
+	cop_cursor ahead = *cursor;
+	uint32_t count = cop_cursor_u32(&ahead) ^ MARK;
+	return ahead.err == COP_OK && count <= COP_STACK_MOST ? count : 0;
 }
 
 void cop_stack_save(const cop_stack *stack, cop_bytes *bytes)

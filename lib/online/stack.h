@@ -5,6 +5,8 @@
  * sum 1; later they may be negative or sum to something else. Old events count less by FORGET each, and what is
  * forgotten is made up for by as much of the beginning's certainty, 1 / START in every direction:
  *     R <- FORGET R + (1 - FORGET) / START I + z zᵀ,   w += R^-1 z (y - w z)
+ * One that joins later begins with weight 0 and the beginning's certainty in its own direction: the sum stays what it
+ * was until losses speak for the newcomer.
  * A plain value; one thread. */
 #ifndef COP_ONLINE_STACK_H
 #define COP_ONLINE_STACK_H
@@ -14,7 +16,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 
-#define COP_STACK_MOST     4
+#define COP_STACK_MOST     5
 #define COP_STACK_FARTHEST 2.0 /* z is cut to +-this in settle */
 
 typedef struct cop_stack {
@@ -24,10 +26,14 @@ typedef struct cop_stack {
 } cop_stack;
 
 void cop_stack_begin(cop_stack *stack, size_t count);
+/* One predictor more, the last; there is room for it. */
+void cop_stack_join(cop_stack *stack);
 /* y came where z had been said. Nothing changes unless all of them are finite; what would spoil the weights makes them
  * begin again. */
 void cop_stack_settle(cop_stack *stack, const double *z, double y);
 
+/* Predictors of the stack that the cursor stands at; 0: none does. */
+size_t cop_stack_saved(const cop_cursor *cursor);
 void cop_stack_save(const cop_stack *stack, cop_bytes *bytes);
 /* COP_ESHAPE: another count. COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */
 COP_CHECK cop_err cop_stack_load(cop_stack *stack, cop_cursor *cursor);

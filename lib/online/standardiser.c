@@ -180,6 +180,13 @@ void cop_standardiser_apply(cop_standardiser *s, const cop_row *raw, cop_row *ou
 	*out = (cop_row){ .d = s->d + 1, .dense = value };
 }
 
+void cop_standardiser_way(const cop_standardiser *s, size_t j, double *shift, double *scale)
+{
+	COP_ASSERT(j < s->d);
+	*shift = s->sparse ? 0.0 : (double)s->shift[j];
+	*scale = (double)(s->sparse ? inverse_rms(s->spread[j], s->seen[j]) : s->scale[j]);
+}
+
 void cop_standardiser_save(const cop_standardiser *s, cop_bytes *bytes)
 {
 	cop_bytes_put_u64(bytes, s->d);

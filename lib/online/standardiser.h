@@ -33,6 +33,10 @@ void cop_standardiser_observe_all(cop_standardiser *s, const cop_row *raw, size_
 /* The standardised row, d + 1 inputs; a view into s, valid until the next call. */
 void cop_standardiser_apply(cop_standardiser *s, const cop_row *raw, cop_row *out);
 
+/* Feature j is standardised to (x - *shift) * *scale before it is clipped; sparse: shift 0. A scale of 0: it gives 0.
+ */
+void cop_standardiser_way(const cop_standardiser *s, size_t j, double *shift, double *scale);
+
 void cop_standardiser_save(const cop_standardiser *s, cop_bytes *bytes);
 /* Into an object of the same shape. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then the object's state is undefined. */
 COP_CHECK cop_err cop_standardiser_load(cop_standardiser *s, cop_cursor *cursor);

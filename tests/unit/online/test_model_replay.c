@@ -2,7 +2,11 @@
  * and kind of event, from the start and from a save in the middle. */
 #include "model_fixture.h"
 
+#include "online/model_shadow.h"
+#include "refit_fixture.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 
 #define EVENTS 1500
 #define IDS    40
@@ -21,7 +25,9 @@ static const struct {
 
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-typedef enum what { DECISION, FEEDBACK, FULL, ACTIVATION, EXPIRY, ADJUSTMENT, WHATS } what;
+typedef enum what { DECISION, FEEDBACK, FULL, ACTIVATION, EXPIRY, ADJUSTMENT, SHADOW, WHATS } what;
+
+typedef enum turn { CHALLENGE, PROMOTION, ROLLBACK, RETIREMENT, FREEZE, THAW, TURNS } turn;
 
 typedef struct logged {
 	what what;
@@ -36,6 +42,10 @@ typedef struct logged {
 	double p;
 	size_t count;
 	cop_model_settings settings;
+	uint8_t mask[FIXTURE_ARMS];
+	bool masked;
+	turn turn;
+	uint64_t seed; /* of a challenge's trees */
 } logged;
 
 typedef struct run {
@@ -44,6 +54,8 @@ typedef struct run {
 	cop_model_settings settings;
 	cop_rng rng;
 	double now;
+	bool shadows;
+	size_t turns[TURNS];
 	size_t seen[WHATS], results[COP_FEEDBACK_RESULTS], repeated, refused;
 	logged log[EVENTS];
 	size_t count;
@@ -74,15 +86,13 @@ static void keep(run *r, what kind)
 
 static void decide(run *r, logged *l)
 {
-	uint8_t mask[FIXTURE_ARMS];
 	for (size_t k = 0; k < FIXTURE_ARMS; k++)
-		mask[k] = cop_rng_below(&r->rng, 3) != 0;
+		l->mask[k] = cop_rng_below(&r->rng, 3) != 0;
 	draw(r, &l->event);
 	cop_row x = row_of(&l->event, r->sparse);
 	l->defer = cop_rng_below(&r->rng, 4) == 0;
-	cop_model_context context = {
-		.id = &l->id, .x = &x, .mask = cop_rng_below(&r->rng, 2) ? mask : NULL, .defer = l->defer
-	};
+	l->masked = cop_rng_below(&r->rng, 2) != 0;
+	cop_model_context context = { .id = &l->id, .x = &x, .mask = l->masked ? l->mask : NULL, .defer = l->defer };
 	bool repeated = false;
 	cop_err err = cop_model_decide(r->model, &context, r->now, &l->decision, &repeated);
 	assert_true(err == COP_OK || err == COP_EINVAL);
@@ -132,11 +142,60 @@ static void adjust(run *r, logged *l)
 	keep(r, ADJUSTMENT);
 }
 
+static cop_err turn_model(cop_model *model, const logged *l)
+{
+	const cop_learner_settings *s = &cop_model_get_settings(model)->learner;
+	bool values = s->arms == 0;
+	const refit_shape shape = { .d = cop_learner_dimension(s),
+		.outputs = values ? 1 : FIXTURE_ARMS,
+		.depth = 3,
+		.sparse = s->features == 0 };
+	cop_err err = COP_OK;
+	switch (l->turn) {
+	case CHALLENGE: {
+		cop_trees *trees = refit_trees(&shape, 1, l->seed);
+		err = cop_model_challenge(model, trees, NULL);
+		cop_trees_free(trees);
+		assert_int_equal(err, COP_OK);
+		return err;
+	}
+	case PROMOTION:
+		return cop_model_promote(model);
+	case ROLLBACK:
+		return cop_model_rollback(model);
+	case RETIREMENT:
+		return cop_model_retire(model);
+	case FREEZE:
+	case THAW:
+		cop_model_freeze(model, l->turn == FREEZE);
+		break;
+	case TURNS:
+		break;
+	}
+	return err;
+}
+
+static void turn_live(run *r, logged *l)
+{
+	static const turn often[] = { CHALLENGE, PROMOTION, CHALLENGE, PROMOTION, ROLLBACK, PROMOTION, RETIREMENT,
+		FREEZE, THAW, THAW };
+	l->turn = often[cop_rng_below(&r->rng, sizeof often / sizeof *often)];
+	l->seed = cop_rng_below(&r->rng, 1000);
+	if (turn_model(r->model, l) != COP_OK)
+		return;
+	r->turns[l->turn]++;
+	keep(r, SHADOW);
+}
+
 static void step(run *r, bool adjusts)
 {
 	logged *l = &r->log[r->count];
 	cop_feedback_result result;
 	memset(l, 0, sizeof *l);
+	if (r->shadows && cop_rng_below(&r->rng, 25) == 0) {
+		turn_live(r, l);
+		return;
+	}
 	if (cop_rng_below(&r->rng, 3) != 0)
 		r->now += 1.5 * cop_rng_unit(&r->rng);
 	l->id = model_id(cop_rng_below(&r->rng, IDS));
@@ -162,7 +221,9 @@ static void step(run *r, bool adjusts)
 static void apply(cop_model *model, const logged *l, bool sparse)
 {
 	cop_row x = row_of(&l->event, sparse);
-	const cop_model_context context = { .id = &l->id, .x = &x, .defer = l->defer };
+	const cop_model_context context = {
+		.id = &l->id, .x = &x, .mask = l->masked ? l->mask : NULL, .defer = l->defer
+	};
 	cop_feedback_result result;
 	switch (l->what) {
 	case DECISION:
@@ -184,6 +245,9 @@ static void apply(cop_model *model, const logged *l, bool sparse)
 		break;
 	case ADJUSTMENT:
 		assert_int_equal(cop_model_adjust(model, &l->settings, NULL), COP_OK);
+		break;
+	case SHADOW:
+		assert_int_equal(turn_model(model, l), COP_OK);
 		break;
 	case WHATS:
 		break;
@@ -225,7 +289,24 @@ static void settings_of(cop_model_settings *s, size_t kind, unsigned variant)
 	s->explain_keep = 3;
 }
 
-static void check_run(size_t kind, unsigned variant, bool adjusts)
+/* Whether the run had enough of everything. */
+static void check_coverage(const run *r, bool adjusts)
+{
+	const cop_model_settings *s = cop_model_get_settings(r->model);
+	const cop_model_counters *c = cop_model_get_counters(r->model);
+	assert_true(r->seen[DECISION] > 100 && r->seen[FEEDBACK] > 100);
+	assert_true(r->seen[FULL] > 10 || s->learner.one_point);
+	assert_true(r->seen[ACTIVATION] > 50 && r->seen[EXPIRY] > 5 && r->repeated > 10);
+	assert_true(r->refused > 0 || s->learner.arms == 0);
+	assert_true(r->results[COP_FEEDBACK_APPLIED] + r->results[COP_FEEDBACK_RECORDED] > 50);
+	assert_true(r->results[COP_FEEDBACK_DUPLICATE] > 0 && r->results[COP_FEEDBACK_LATE] > 0);
+	assert_true(r->results[COP_FEEDBACK_UNKNOWN] > 0 && c->learned > 20 && c->evicted > 20 && c->dropped > 20);
+	assert_true(adjusts ? r->seen[ADJUSTMENT] > 3 : (c->defaulted > 20) == s->has_default_loss);
+}
+
+static size_t turns[TURNS]; /* of all runs */
+
+static void check_run(size_t kind, unsigned variant, bool adjusts, bool shadows)
 {
 	static run r;
 	static cop_model_settings s;
@@ -234,7 +315,10 @@ static void check_run(size_t kind, unsigned variant, bool adjusts)
 	cop_bytes_init(&middle);
 	memset(&r, 0, sizeof r);
 	settings_of(&s, kind, variant);
+	if (shadows && s.pending_bytes < 10000)
+		s.pending_bytes += 800; /* waiting takes more */
 	r.sparse = kinds[kind].sparse;
+	r.shadows = shadows;
 	r.settings = s;
 	r.model = model_new(&s);
 	cop_rng_init(&r.rng, FIXTURE_SEED, 80 + 100 * kind + variant);
@@ -245,14 +329,12 @@ static void check_run(size_t kind, unsigned variant, bool adjusts)
 			from = r.count;
 		}
 	}
-	const cop_model_counters *c = cop_model_get_counters(r.model);
-	assert_true(r.seen[DECISION] > 100 && r.seen[FEEDBACK] > 100 && (r.seen[FULL] > 10 || s.learner.one_point));
-	assert_true(r.seen[ACTIVATION] > 50 && r.seen[EXPIRY] > 5 && r.repeated > 10);
-	assert_true(r.refused > 0 || s.learner.arms == 0);
-	assert_true(r.results[COP_FEEDBACK_APPLIED] + r.results[COP_FEEDBACK_RECORDED] > 50);
-	assert_true(r.results[COP_FEEDBACK_DUPLICATE] > 0 && r.results[COP_FEEDBACK_LATE] > 0);
-	assert_true(r.results[COP_FEEDBACK_UNKNOWN] > 0 && c->learned > 20 && c->evicted > 20 && c->dropped > 20);
-	assert_true(adjusts ? r.seen[ADJUSTMENT] > 3 : (c->defaulted > 20) == s.has_default_loss);
+	if (shadows)
+		assert_true(r.turns[CHALLENGE] > 0 && r.turns[PROMOTION] > 0 && r.seen[SHADOW] > 10);
+	else
+		check_coverage(&r, adjusts);
+	for (size_t i = 0; i < TURNS; i++)
+		turns[i] += r.turns[i];
 	check_replay(&r, &s, NULL, 0);
 	check_replay(&r, &s, &middle, from);
 	cop_model_free(r.model);
@@ -265,7 +347,7 @@ static void test_replay_of_the_log_gives_the_same_bytes(void **state)
 	printf("seed %u\n", FIXTURE_SEED);
 	for (size_t kind = 0; kind < KINDS; kind++)
 		for (unsigned variant = 0; variant < 12; variant++)
-			check_run(kind, variant, false);
+			check_run(kind, variant, false, false);
 }
 
 static void test_replay_with_adjustments_gives_the_same_bytes(void **state)
@@ -273,7 +355,17 @@ static void test_replay_with_adjustments_gives_the_same_bytes(void **state)
 	(void)state;
 	for (size_t kind = 0; kind < KINDS; kind++)
 		for (unsigned variant = 0; variant < 4; variant++)
-			check_run(kind, variant, true);
+			check_run(kind, variant, true, false);
+}
+
+static void test_replay_with_challenges_and_swaps_gives_the_same_bytes(void **state)
+{
+	(void)state;
+	for (size_t kind = 0; kind < KINDS; kind++)
+		for (unsigned variant = 0; variant < 12; variant++)
+			check_run(kind, variant, variant % 2 != 0, true);
+	for (size_t i = 0; i < TURNS; i++)
+		assert_true(turns[i] > 20);
 }
 
 /* The index has grown to many and only few wait when the model is saved: what gives way afterwards is the same. */
@@ -358,6 +450,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_replay_of_the_log_gives_the_same_bytes),
 		cmocka_unit_test(test_replay_with_adjustments_gives_the_same_bytes),
+		cmocka_unit_test(test_replay_with_challenges_and_swaps_gives_the_same_bytes),
 		cmocka_unit_test(test_replay_after_load_evicts_the_same_under_a_byte_bound),
 		cmocka_unit_test(test_replay_of_what_does_not_fit_is_refused_and_changes_nothing),
 	};

@@ -745,9 +745,9 @@ static void test_new_wrong_shape_is_refused(void **state)
 	assert_null(table);
 	shape.d = 3;
 	assert_int_equal(cop_pending_new(&shape, 0, 1, &table), COP_EINVAL);
-	shape.predictions = COP_LEARNER_EXPERTS + 1;
+	shape.predictions = COP_LEARNER_EXPERTS; /* no room for a refit's */
 	assert_int_equal(cop_pending_new(&shape, 10, 1, &table), COP_EINVAL);
-	shape.predictions = COP_LEARNER_EXPERTS;
+	shape.predictions = COP_LEARNER_EXPERTS - 1;
 	assert_int_equal(cop_pending_new(&shape, 10, 1, &table), COP_OK);
 	cop_pending_free(table);
 }

@@ -1,0 +1,302 @@
+/* The two learners of a pair are its first (which the clone was made from) and its second (the clone). A waiting
+ * decision carries the number of its pair and which of the two made it. Of an earlier pair one survived, as a bit
+ * tells: what that one had said is good for all that descend from it, which is all there are. */
+#include "online/model_shadow.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "online/model_state.h"
+#include "online/ranking.h"
+
+#define PAIRS 64 /* whose survivors are known */
+
+/* ---- events ---- */
+
+static void begin_evidence(cop_model *model)
+{
+	cop_err err = cop_promotion_init(&model->shadow.evidence, &model->shadow.rule);
+	COP_ASSERT(err == COP_OK); /* the rule was tried */
+}
+
+void cop_model_shadow_init(cop_model *model)
+{
+	cop_promotion_defaults(&model->shadow.rule);
+	begin_evidence(model);
+}
+
+cop_err cop_model_judge_by(cop_model *model, const cop_promotion_settings *rule)
+{
+	cop_promotion tried;
+	cop_err err = cop_promotion_init(&tried, rule);
+	if (err == COP_OK)
+		model->shadow.rule = *rule;
+	return err;
+}
+
+void cop_model_shadow_extend(cop_model *model)
+{
+	bool refitted = cop_learner_predictions(model->learner) > model->learner->class->predictions;
+	cop_pending_extend(model->pending, refitted, model->shadow.learner != NULL);
+}
+
+cop_err cop_model_challenge(cop_model *model, const cop_trees *trees, cop_diag *diag)
+{
+	cop_shadow *s = &model->shadow;
+	cop_learner *clone;
+	cop_err err = cop_learner_clone(model->learner, &clone);
+	if (err != COP_OK)
+		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+	else
+		err = cop_learner_refit(clone, trees, diag);
+	if (err == COP_OK) {
+		err = cop_model_explain_also(model, clone);
+		if (err != COP_OK)
+			cop_diag_set(diag, "", 0, 0, "room for explanations: %s", cop_err_text(err));
+	}
+	if (err != COP_OK) {
+		cop_learner_free(clone);
+		return err;
+	}
+	cop_learner_free(s->learner);
+	s->learner = clone;
+	cop_learner_freeze(clone, s->frozen);
+	uint64_t bit = UINT64_C(1) << s->pair % PAIRS;
+	s->survivors = s->second ? s->survivors | bit : s->survivors & ~bit;
+	s->pair++;
+	s->second = false;
+	s->refused = 0;
+	begin_evidence(model);
+	cop_model_shadow_extend(model);
+	return COP_OK;
+}
+
+static cop_err swap(cop_model *model, bool second)
+{
+	cop_shadow *s = &model->shadow;
+	if (s->learner == NULL || s->second == second)
+		return COP_ENOTFOUND;
+	cop_learner *serving = model->learner;
+	model->learner = s->learner;
+	s->learner = serving;
+	s->second = second;
+	begin_evidence(model);
+	cop_model_shadow_extend(model);
+	return COP_OK;
+}
+
+cop_err cop_model_promote(cop_model *model) { return swap(model, true); }
+
+cop_err cop_model_rollback(cop_model *model) { return swap(model, false); }
+
+cop_err cop_model_retire(cop_model *model)
+{
+	cop_shadow *s = &model->shadow;
+	if (s->learner == NULL)
+		return COP_ENOTFOUND;
+	cop_learner_free(s->learner);
+	s->learner = NULL;
+	begin_evidence(model);
+	cop_model_shadow_extend(model);
+	return COP_OK;
+}
+
+void cop_model_freeze(cop_model *model, bool frozen)
+{
+	model->shadow.frozen = frozen;
+	cop_learner_freeze(model->learner, frozen);
+	if (model->shadow.learner != NULL)
+		cop_learner_freeze(model->shadow.learner, frozen);
+}
+
+/* ---- views ---- */
+
+cop_promotion_verdict cop_model_verdict(const cop_model *model)
+{
+	return model->shadow.learner == NULL ? COP_PROMOTION_OPEN : cop_promotion_judge(&model->shadow.evidence);
+}
+
+void cop_model_get_evidence(const cop_model *model, cop_model_evidence *out)
+{
+	const cop_shadow *s = &model->shadow;
+	*out = (cop_model_evidence){
+		.shadow = s->learner != NULL,
+		.promoted = s->second,
+		.frozen = s->frozen,
+		.challenges = s->pair,
+		.rev = s->learner != NULL ? s->learner->rev : 0,
+		.refused = s->refused,
+		.frozen_losses = s->frozen_losses,
+		.frozen_loss_sum = s->frozen_loss_sum,
+	};
+	cop_promotion_summarise(&s->evidence, &out->summary);
+}
+
+/* ---- what events need ---- */
+
+void cop_model_shadow_follow(
+        cop_model *model, const cop_model_context *context, const cop_decision *decision, cop_pending_shadow *out)
+{
+	cop_shadow *s = &model->shadow;
+	cop_decision followed = { .arm = decision->arm, .p = decision->p, .rev = decision->rev };
+	cop_policy_view view;
+	cop_err err = COP_OK;
+	*out = (cop_pending_shadow){ .is = s->learner != NULL, .second = s->second, .pair = s->pair };
+	if (!out->is)
+		return;
+	if (s->learner->class->values) {
+		out->rev = s->learner->rev;
+		cop_learner_advance(s->learner, context->x);
+		return;
+	}
+	const cop_candidates set = { context->candidates, context->candidate, context->mask };
+	if (cop_ranking_is(s->learner))
+		err = cop_ranking_follow(s->learner, context->x, &set, &followed, &view);
+	else
+		err = cop_learner_follow(s->learner, context->x, context->mask, &followed, &view);
+	COP_ASSERT(err == COP_OK); /* the serving one decided */
+	out->p = fmin(view.p[followed.arm], 1.0);
+	out->rev = followed.rev;
+	memcpy(out->prediction, followed.prediction, sizeof out->prediction);
+}
+
+/* Whether what the entry says of its deciding learner is what that side of the present pair, or whom it descends from,
+ * said; else it is what it says of the other one. *known: either. */
+static bool is_decider(const cop_model *model, const cop_pending_entry *entry, bool second, bool *known)
+{
+	const cop_shadow *s = &model->shadow;
+	const cop_pending_shadow *then = &entry->shadow;
+	*known = true;
+	if (!then->is)
+		return true;
+	if (then->pair == s->pair)
+		return then->second == second;
+	*known = then->pair < s->pair && s->pair - then->pair <= PAIRS;
+	return then->second == ((s->survivors >> then->pair % PAIRS & 1) != 0);
+}
+
+/* The decision as that side made it, or would have. */
+static bool decision_of(const cop_model *model, const cop_pending_entry *entry, bool second, cop_decision *out)
+{
+	bool known;
+	bool decider = is_decider(model, entry, second, &known);
+	*out = entry->decision;
+	if (!decider) {
+		out->rev = entry->shadow.rev;
+		memcpy(out->prediction, entry->shadow.prediction, sizeof out->prediction);
+	}
+	for (size_t i = 0; i < COP_LEARNER_EXPERTS && !known; i++)
+		out->prediction[i] = NAN;
+	return decider;
+}
+
+static cop_err teach(cop_learner *learner, const cop_pending_entry *entry, const cop_decision *decision, bool decider,
+        const double *scaled)
+{
+	if (cop_ranking_is(learner))
+		return cop_ranking_learn(learner, &entry->x, &entry->candidate, decision, scaled[0], true);
+	if (learner->class->values && !decider) {
+		double delta = learner->settings.delta;
+		double own = fmin(fmax(cop_learner_greedy(learner, &entry->x, NULL), delta), 1.0 - delta);
+		if (fabs(own - decision->y) > delta)
+			return COP_OK;
+	}
+	return cop_learner_learn(learner, &entry->x, decision, scaled, true);
+}
+
+/* Both had the decision before them, as it was before either learned. */
+static void weigh(cop_model *model, const cop_pending_entry *entry, double loss)
+{
+	cop_shadow *s = &model->shadow;
+	if (!entry->shadow.is || entry->shadow.pair != s->pair || model->learner->class->values)
+		return;
+	bool served = entry->shadow.second == s->second;
+	cop_model_shadow_weigh(model, entry->decision.p, served ? entry->decision.p : entry->shadow.p,
+	        served ? entry->shadow.p : entry->decision.p, loss);
+}
+
+void cop_model_shadow_weigh(cop_model *model, double p, double champion, double challenger, double loss)
+{
+	const cop_promotion_event event = { .p = p, .loss = loss, .champion = champion, .challenger = challenger };
+	cop_err err = cop_promotion_add(&model->shadow.evidence, &event);
+	(void)err; /* a weight beyond all bounds: no evidence */
+}
+
+cop_err cop_model_shadow_learn(cop_model *model, const cop_pending_entry *entry, const double *scaled)
+{
+	cop_shadow *s = &model->shadow;
+	cop_decision decision;
+	bool decider = decision_of(model, entry, s->second, &decision);
+	cop_err err = teach(model->learner, entry, &decision, decider, scaled);
+	if (err != COP_OK || s->learner == NULL)
+		return err;
+	weigh(model, entry, scaled[0]);
+	decider = decision_of(model, entry, !s->second, &decision);
+	s->refused += teach(s->learner, entry, &decision, decider, scaled) != COP_OK;
+	return COP_OK;
+}
+
+/* ---- saved state ---- */
+
+bool cop_model_shadow_is_used(const cop_model *model)
+{
+	return model->shadow.pair != 0 || model->shadow.frozen || model->shadow.frozen_losses != 0;
+}
+
+void cop_model_shadow_save(const cop_model *model, cop_bytes *bytes)
+{
+	const cop_shadow *s = &model->shadow;
+	cop_bytes_put_u32(bytes, s->pair);
+	cop_bytes_put_u8(bytes, s->second);
+	cop_bytes_put_u64(bytes, s->survivors);
+	cop_bytes_put_u8(bytes, s->frozen);
+	cop_bytes_put_u64(bytes, s->frozen_losses);
+	cop_bytes_put_f64(bytes, s->frozen_loss_sum);
+	cop_bytes_put_u64(bytes, s->refused);
+	cop_bytes_put_u8(bytes, s->learner != NULL);
+	if (s->learner == NULL)
+		return;
+	cop_promotion_save(&s->evidence, bytes);
+	cop_learner_save(s->learner, bytes);
+}
+
+void cop_model_shadow_forget(cop_model *model)
+{
+	const cop_promotion_settings rule = model->shadow.rule;
+	cop_learner_free(model->shadow.learner);
+	model->shadow = (cop_shadow){ .rule = rule };
+	begin_evidence(model);
+	cop_model_freeze(model, false);
+}
+
+static cop_err load_learner(cop_model *model, cop_cursor *cursor)
+{
+	cop_shadow *s = &model->shadow;
+	cop_err err = cop_promotion_load(&s->evidence, cursor);
+	if (err == COP_OK)
+		err = model->learner->class->create(&model->learner->settings, &s->learner);
+	return err == COP_OK ? cop_learner_load(s->learner, cursor) : err;
+}
+
+cop_err cop_model_shadow_load(cop_model *model, cop_cursor *cursor)
+{
+	cop_shadow *s = &model->shadow;
+	s->pair = cop_cursor_u32(cursor);
+	uint8_t second = cop_cursor_u8(cursor);
+	s->survivors = cop_cursor_u64(cursor);
+	uint8_t frozen = cop_cursor_u8(cursor);
+	s->frozen_losses = cop_cursor_u64(cursor);
+	s->frozen_loss_sum = cop_cursor_f64(cursor);
+	s->refused = cop_cursor_u64(cursor);
+	uint8_t has = cop_cursor_u8(cursor);
+	if (cursor->err != COP_OK)
+		return cursor->err;
+	if (second > 1 || frozen > 1 || has > 1 || (s->pair == 0 && (has != 0 || second != 0)))
+		return COP_EFORMAT;
+	s->second = second != 0;
+	cop_err err = has != 0 ? load_learner(model, cursor) : COP_OK;
+	if (err == COP_OK)
+		cop_model_freeze(model, frozen != 0);
+	return err;
+}
