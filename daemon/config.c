@@ -89,13 +89,13 @@ static void __attribute__((format(printf, 2, 0))) on_error(cfg_t *cfg, const cha
 }
 
 /* Where the option, of this very section, was met before in the file, and notes it; 0: nowhere. */
-static uint64_t met_before(cop_config_reading *reading, const cfg_opt_t *option, bool at_top, uint64_t line)
+static uint64_t met_before(cop_config_reading *reading, const cfg_opt_t *option, const cfg_t *section, uint64_t line)
 {
 	for (size_t i = 0; i < reading->met_count; i++)
 		if (reading->met[i].option == option)
 			return reading->met[i].line;
 	if (reading->met_count < COP_CONFIG_MET)
-		reading->met[reading->met_count++] = (cop_config_met){ option, line, at_top };
+		reading->met[reading->met_count++] = (cop_config_met){ option, line, section };
 	return 0;
 }
 
@@ -103,7 +103,7 @@ static uint64_t met_before(cop_config_reading *reading, const cfg_opt_t *option,
 static void meet(const cfg_t *cfg, const cfg_opt_t *option)
 {
 	uint64_t line = (uint64_t)cfg->line;
-	uint64_t before = met_before(current, option, cfg == current->root, line);
+	uint64_t before = met_before(current, option, cfg, line);
 	if (before != 0)
 		cop_config_complain(current, line, option->name, "stands twice, expected once (the first %s line %llu)",
 		        option->type == CFGT_SEC ? "ends on" : "is on", (unsigned long long)before);
@@ -112,7 +112,9 @@ static void meet(const cfg_t *cfg, const cfg_opt_t *option)
 /* A value was set, or a section is complete, whose own options are then no longer of interest. */
 static int on_complete(cfg_t *cfg, cfg_opt_t *option)
 {
-	while (option->type == CFGT_SEC && current->met_count > 0 && !current->met[current->met_count - 1].at_top)
+	const cop_config_met *met = current->met;
+	while (option->type == CFGT_SEC && current->met_count > 0 && met[current->met_count - 1].section != cfg &&
+	        met[current->met_count - 1].section != current->root)
 		current->met_count--;
 	if ((option->flags & CFGF_MULTI) == 0) /* models: libconfuse refuses a second one of the same name */
 		meet(cfg, option);
@@ -154,7 +156,8 @@ static void declare(const cop_config_section *section, cfg_opt_t *options)
 /* The file's grammar; NULL when memory is short. cfg_init copies what it is given. */
 static cfg_t *grammar(void)
 {
-	cfg_opt_t options[COP_CONFIG_SECTIONS][COP_CONFIG_RULES + 1], model[COP_CONFIG_RULES + 1];
+	cfg_opt_t options[COP_CONFIG_SECTIONS][COP_CONFIG_RULES + 1];
+	cfg_opt_t model[COP_CONFIG_RULES + 2], refit[COP_CONFIG_RULES + 1];
 	cfg_opt_t top[COP_CONFIG_SECTIONS + 3 + COP_CONFIG_RULES];
 	size_t n = cop_config_sections[0].count;
 	declare(&cop_config_sections[0], top);
@@ -163,7 +166,12 @@ static cfg_t *grammar(void)
 		top[n] = (cfg_opt_t)CFG_SEC(cop_config_sections[i].name, options[i], CFGF_NODEFAULT);
 		top[n++].validcb = on_complete;
 	}
+	size_t last = cop_config_model_section.count;
+	declare(&cop_config_refit_section, refit);
 	declare(&cop_config_model_section, model);
+	model[last] = (cfg_opt_t)CFG_SEC("refit", refit, CFGF_NODEFAULT);
+	model[last].validcb = on_complete;
+	model[last + 1] = (cfg_opt_t)CFG_END();
 	top[n] = (cfg_opt_t)CFG_SEC("model", model, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES);
 	top[n++].validcb = on_complete;
 	top[n++] = (cfg_opt_t)CFG_PTR_CB(END_MARK, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
@@ -282,6 +290,11 @@ static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model
 	cop_config_model_defaults(model);
 	cop_config_section rest = { section->name, section->rules + 2, section->count - 2 };
 	read_section(reading, cfg, &rest, learner_known ? 1u << model->learner : 0, model);
+	model->refit.given = cfg_size(cfg, "refit") != 0;
+	if (model->learner == COP_LEARNER_DGT)
+		model->refit.height = model->height;
+	if (model->refit.given)
+		read_section(reading, cfg_getsec(cfg, "refit"), &cop_config_refit_section, 0, model);
 	if (!cop_config_has(cfg, "gamma"))
 		model->gamma = cop_config_default_gamma(model);
 	if (model->learner == COP_LEARNER_VALUE && !cop_config_has(cfg, "delta"))

@@ -14,7 +14,6 @@
 #include "base/err.h"
 #include "daemon/log.h"
 #include "online/model.h"
-#include "online/model.h"
 
 #define COP_CONFIG_NAME_MAX     64           /* characters of a model's name: [A-Za-z0-9._-] */
 #define COP_CONFIG_MAX_MODELS   64           /* in one daemon */
@@ -35,11 +34,17 @@ typedef enum cop_config_policy {
 } cop_config_policy;
 typedef enum cop_config_feedback { COP_FEEDBACK_ONE, COP_FEEDBACK_TWO } cop_config_feedback;
 typedef enum cop_config_sync { COP_SYNC_INTERVAL, COP_SYNC_ALWAYS, COP_SYNC_NEVER } cop_config_sync;
+typedef enum cop_config_drift { COP_DRIFT_NONE, COP_DRIFT_ADWIN, COP_DRIFT_PAGE_HINKLEY } cop_config_drift;
+typedef enum cop_config_method { COP_METHOD_TAO, COP_METHOD_LAPTAO } cop_config_method;
+typedef enum cop_config_promote { COP_PROMOTE_EVIDENCE, COP_PROMOTE_NEVER, COP_PROMOTE_HAND } cop_config_promote;
 
 /* The word that the file uses, for example "squarecb"; never NULL. */
 const char *cop_config_learner_text(cop_config_learner learner);
 const char *cop_config_policy_text(cop_config_policy policy);
 const char *cop_config_reward_text(cop_reward_rule reward);
+const char *cop_config_drift_text(cop_config_drift drift); /* a detector's name, or "none" */
+const char *cop_config_method_text(cop_config_method method);
+const char *cop_config_promote_text(cop_config_promote promote);
 
 typedef struct cop_config_list {
 	size_t count;
@@ -50,6 +55,32 @@ typedef struct cop_config_loss {
 	bool given; /* false: none, an expired decision is dropped */
 	double value;
 } cop_config_loss;
+
+typedef struct cop_config_auto {
+	bool given; /* false: auto */
+	double value;
+} cop_config_auto;
+
+/* A model's section refit: whole trees from its journal, beside serving. */
+typedef struct cop_config_refit {
+	bool given;              /* the file has the section */
+	bool enabled;            /* false: none by itself, and `ctl refit` is refused */
+	uint64_t every;          /* microseconds between two, at least */
+	uint32_t least_feedback; /* losses learned since the last one, at least */
+	cop_config_drift on_drift;
+	uint32_t window; /* decisions */
+	double holdout;  /* share of the window */
+	cop_config_method method;
+	uint32_t height;
+	cop_config_auto alpha;
+	bool idle;           /* scheduling class */
+	uint32_t nice;       /* 0 to 19 */
+	uint64_t memory;     /* bytes */
+	uint64_t time_limit; /* microseconds */
+	cop_config_promote promote;
+	double margin, risk;
+	uint32_t keep; /* revisions */
+} cop_config_refit;
 
 /* What does not apply to the learner has lib/online's default, or 0. */
 typedef struct cop_config_model {
@@ -82,6 +113,7 @@ typedef struct cop_config_model {
 	char *start_from_path;             /* the same, from where the process stands */
 	cop_config_list feature_name_list; /* the files' lines: none, or exactly `features` and `arms` */
 	cop_config_list arm_name_list;
+	cop_config_refit refit;
 } cop_config_model;
 
 typedef struct cop_config {
@@ -141,9 +173,9 @@ typedef struct cop_config_changes {
 } cop_config_changes;
 
 /* What differs in next. Applied while running: log level, checkpoint section, and per model epsilon (with decay and
- * floor), gamma, optimism, reward_window, default_loss, reward, pending_max, pending_bytes, explain_keep and the name
- * files, unless the model's shape, learner, policy or loss range differ too. Caller frees with cop_config_changes_free,
- * also on error. COP_ENOMEM. */
+ * floor), gamma, optimism, reward_window, default_loss, reward, pending_max, pending_bytes, explain_keep, the name
+ * files and all of section refit, unless the model's shape, learner, policy or loss range differ too. Caller frees with
+ * cop_config_changes_free, also on error. COP_ENOMEM. */
 COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_config_changes *changes);
 void cop_config_changes_free(cop_config_changes *changes);
 

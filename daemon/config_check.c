@@ -170,6 +170,14 @@ static void check_experts(cop_config_reading *reading, cfg_t *section, const cop
 		        "none of them can help with so many arms and features, expected also linear or trees");
 }
 
+static void check_refit(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	if (!model->refit.given || model->learner != COP_LEARNER_DGT || model->refit.height <= model->height)
+		return;
+	cop_config_complain(reading, cop_config_line(cfg_getsec(section, "refit"), "height"), "height",
+	        "%u in section refit is more than the model's, expected 1 to %u", model->refit.height, model->height);
+}
+
 /* What the learner asks for. */
 static void check_learner(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
@@ -200,6 +208,7 @@ void cop_config_check_model(
 		cop_config_complain(reading, cop_config_line(section, "delta"), "delta",
 		        "both probes do not fit into value_range, expected at most half its width");
 	check_loss(reading, section, model);
+	check_refit(reading, section, model);
 	if (model->feature_names != NULL && model->features == 0 && cop_config_has(section, "features"))
 		cop_config_complain(reading, cop_config_line(section, "feature_names"), "feature_names",
 		        "sparse features bring their own names, expected this only with features > 0");

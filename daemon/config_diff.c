@@ -24,6 +24,7 @@ static size_t field_size(const cop_config_rule *rule)
 		[COP_KIND_FLAG] = sizeof(bool),
 		[COP_KIND_RANGE] = 2 * sizeof(double),
 		[COP_KIND_LOSS] = sizeof(cop_config_loss),
+		[COP_KIND_AUTO] = sizeof(cop_config_auto),
 		[COP_KIND_BIND] = sizeof(cop_config_list),
 		[COP_KIND_CONNECT] = sizeof(cop_config_list),
 	};
@@ -65,6 +66,10 @@ bool cop_config_value_equal(const cop_config_rule *rule, const void *a, const vo
 		return cop_config_list_equal(left, right);
 	if (rule->kind == COP_KIND_LOSS) { /* it has padding */
 		const cop_config_loss *x = left, *y = right;
+		return x->given == y->given && memcmp(&x->value, &y->value, sizeof x->value) == 0;
+	}
+	if (rule->kind == COP_KIND_AUTO) {
+		const cop_config_auto *x = left, *y = right;
 		return x->given == y->given && memcmp(&x->value, &y->value, sizeof x->value) == 0;
 	}
 	return memcmp(left, right, field_size(rule)) == 0;
@@ -176,10 +181,13 @@ static cop_err note(cop_config_changes *changes, bool applied, const char *name,
 
 static cop_err diff_model(const cop_config_model *old, const cop_config_model *next, cop_config_changes *changes)
 {
-	char where[COP_CONFIG_NAME_MAX + 16];
+	char where[COP_CONFIG_NAME_MAX + 16], refit[sizeof where + 8];
 	(void)snprintf(where, sizeof where, "model %s: ", old->name);
+	(void)snprintf(refit, sizeof refit, "%srefit.", where);
 	bool live = same_shape(old, next);
 	cop_err err = diff_rules(where, &cop_config_model_section, live, old, next, changes);
+	if (err == COP_OK)
+		err = diff_rules(refit, &cop_config_refit_section, live, old, next, changes);
 	if (err == COP_OK && text_equal(old->feature_names, next->feature_names) &&
 	        !cop_config_list_equal(&old->feature_name_list, &next->feature_name_list))
 		err = note(changes, live, old->name, "feature_names: the file's names changed");
@@ -240,6 +248,8 @@ void cop_config_apply(cop_config *live, cop_config *next)
 		if (from == NULL || !same_shape(model, from))
 			continue;
 		apply_rules(&cop_config_model_section, model, from);
+		apply_rules(&cop_config_refit_section, model, from);
+		model->refit.given = from->refit.given;
 		swap_bytes(&model->feature_name_list, &from->feature_name_list, sizeof model->feature_name_list);
 		swap_bytes(&model->arm_name_list, &from->arm_name_list, sizeof model->arm_name_list);
 	}

@@ -39,6 +39,11 @@ void cop_config_print(const cop_config *config, cop_bytes *out)
 		put(out, model->name);
 		put(out, "\" {\n");
 		print_rules(&cop_config_model_section, 1u << model->learner, "\t", model, out);
+		if (model->refit.given) {
+			put(out, "\trefit {\n");
+			print_rules(&cop_config_refit_section, 0, "\t\t", model, out);
+			put(out, "\t}\n");
+		}
 		put(out, "}\n");
 	}
 }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "train/tao.h"
+
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 #define MILLISECOND     1e3
 #define SECOND          1e6
@@ -18,6 +20,9 @@ static const char *const learner_words[] = { "ensemble", "dgt", "value", "rank",
 static const char *const policy_words[] = { "", "epsilon", "squarecb", "fastcb", NULL };
 static const char *const reward_words[] = { "earliest", "last", "sum", NULL };
 static const char *const feedback_words[] = { "one", "two", NULL };
+static const char *const drift_words[] = { "none", "adwin", "page-hinkley", NULL };
+static const char *const method_words[] = { "tao", "laptao", NULL };
+static const char *const promote_words[] = { "evidence", "never", "hand", NULL };
 
 #define AT(member) .offset = offsetof(cop_config, member)
 #define IN(member) .offset = offsetof(cop_config_model, member)
@@ -100,6 +105,27 @@ static const cop_config_rule model_rules[] = {
 	{ "start_from", COP_KIND_TEXT, IN(start_from), .learners = COP_FOR_ALL },
 };
 
+#define REFIT(member) .offset = offsetof(cop_config_model, refit.member), .learners = COP_FOR_ALL, .applied = true
+static const cop_config_rule refit_rules[] = {
+	{ "enabled", COP_KIND_FLAG, REFIT(enabled) },
+	{ "every", COP_KIND_DURATION, REFIT(every), .low = 0, .high = 365 * DAY },
+	{ "least_feedback", COP_KIND_COUNT, REFIT(least_feedback), .low = 1, .high = 1e9 },
+	{ "on_drift", COP_KIND_WORD, REFIT(on_drift), .words = drift_words },
+	{ "window", COP_KIND_COUNT, REFIT(window), .low = 100, .high = 1e9 },
+	{ "holdout", COP_KIND_NUMBER, REFIT(holdout), .low = 0, .high = 0.9 },
+	{ "method", COP_KIND_WORD, REFIT(method), .words = method_words },
+	{ "height", COP_KIND_COUNT, REFIT(height), .low = 1, .high = COP_TAO_MAX_DEPTH },
+	{ "alpha", COP_KIND_AUTO, REFIT(alpha), .low = 0, .high = 1e9 },
+	{ "idle", COP_KIND_FLAG, REFIT(idle) },
+	{ "nice", COP_KIND_COUNT, REFIT(nice), .low = 0, .high = 19 },
+	{ "memory", COP_KIND_SIZE, REFIT(memory), .low = 16 * MIB, .high = 1024 * GIB },
+	{ "time_limit", COP_KIND_DURATION, REFIT(time_limit), .low = SECOND, .high = 7 * DAY },
+	{ "promote", COP_KIND_WORD, REFIT(promote), .words = promote_words },
+	{ "margin", COP_KIND_NUMBER, REFIT(margin), .low = 0, .high = 1 },
+	{ "risk", COP_KIND_NUMBER, REFIT(risk), .low = 1e-9, .high = 0.5 },
+	{ "keep", COP_KIND_COUNT, REFIT(keep), .low = 1, .high = 1000 },
+};
+
 const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS] = {
 	{ "", root_rules, COUNT_OF(root_rules) },
 	{ "log", log_rules, COUNT_OF(log_rules) },
@@ -109,12 +135,16 @@ const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS] = {
 	{ "checkpoint", checkpoint_rules, COUNT_OF(checkpoint_rules) },
 };
 const cop_config_section cop_config_model_section = { "model", model_rules, COUNT_OF(model_rules) };
+const cop_config_section cop_config_refit_section = { "refit", refit_rules, COUNT_OF(refit_rules) };
 
 _Static_assert(COUNT_OF(model_rules) <= COP_CONFIG_RULES, "COP_CONFIG_RULES is too small");
 
 const char *cop_config_learner_text(cop_config_learner learner) { return learner_words[learner]; }
 const char *cop_config_policy_text(cop_config_policy policy) { return policy_words[policy]; }
 const char *cop_config_reward_text(cop_reward_rule reward) { return reward_words[reward]; }
+const char *cop_config_drift_text(cop_config_drift drift) { return drift_words[drift]; }
+const char *cop_config_method_text(cop_config_method method) { return method_words[method]; }
+const char *cop_config_promote_text(cop_config_promote promote) { return promote_words[promote]; }
 
 void cop_config_defaults(cop_config *config)
 {
@@ -141,6 +171,22 @@ double cop_config_default_gamma(const cop_config_model *model)
 	default:
 		return model->policy == COP_POLICY_FASTCB ? 60 : 100;
 	}
+}
+
+static void refit_defaults(cop_config_refit *refit)
+{
+	refit->every = (uint64_t)(3600 * SECOND);
+	refit->least_feedback = 1000;
+	refit->on_drift = COP_DRIFT_ADWIN;
+	refit->window = 200000;
+	refit->holdout = 0.2;
+	refit->height = 6;
+	refit->idle = true;
+	refit->nice = 19;
+	refit->memory = (uint64_t)GIB;
+	refit->time_limit = (uint64_t)(3600 * SECOND);
+	refit->risk = 0.05;
+	refit->keep = 5;
 }
 
 void cop_config_model_defaults(cop_config_model *model)
@@ -170,6 +216,7 @@ void cop_config_model_defaults(cop_config_model *model)
 	model->pending_max = 1000000;
 	model->pending_bytes = (uint64_t)GIB;
 	model->explain_keep = 256;
+	refit_defaults(&model->refit);
 }
 
 bool cop_config_section_shown(const cop_config_section *section, const cop_config *config)

@@ -32,6 +32,7 @@ typedef enum cop_config_kind {
 	COP_KIND_FLAG,     /* bool */
 	COP_KIND_RANGE,    /* double[2], low < high */
 	COP_KIND_LOSS,     /* cop_config_loss */
+	COP_KIND_AUTO,     /* cop_config_auto: auto, or a number in [low, high] */
 	COP_KIND_BIND,     /* cop_config_list of endpoints */
 	COP_KIND_CONNECT
 } cop_config_kind;
@@ -57,6 +58,7 @@ typedef struct cop_config_section {
 
 extern const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS]; /* of a cop_config */
 extern const cop_config_section cop_config_model_section;
+extern const cop_config_section cop_config_refit_section; /* in a model's; of a cop_config_model */
 
 /* Everything not given. Texts are left NULL. */
 void cop_config_defaults(cop_config *config);
@@ -81,9 +83,9 @@ typedef struct cop_config_text {
 typedef struct cop_config_met {
 	const void *option;
 	uint64_t line;
-	bool at_top; /* of the file, not in a section */
+	const cfg_t *section; /* that it stands in */
 } cop_config_met;
-#define COP_CONFIG_MET (2 * COP_CONFIG_RULES)
+#define COP_CONFIG_MET (3 * COP_CONFIG_RULES)
 
 typedef struct cop_config_reading {
 	cop_config_report *report;
@@ -93,7 +95,7 @@ typedef struct cop_config_reading {
 	bool out_of_memory;                 /* and so nothing else counts */
 	uint64_t lines;                     /* of the text */
 	const cfg_t *root;                  /* of the scan */
-	cop_config_met met[COP_CONFIG_MET]; /* in the open section and, before that, at the top */
+	cop_config_met met[COP_CONFIG_MET]; /* at the top, then in each open section, the outermost first */
 	size_t met_count;
 } cop_config_reading;
 

@@ -212,6 +212,9 @@ static void describe(const cop_config_rule *rule, char *out, size_t size)
 	case COP_KIND_NUMBER:
 		(void)snprintf(out, size, "a number %s", range);
 		return;
+	case COP_KIND_AUTO:
+		(void)snprintf(out, size, "auto or a number %s", range);
+		return;
 	case COP_KIND_DURATION:
 		(void)snprintf(out, size, "a duration like 10ms, 60s, 10min, 1h or 7d, %s", range);
 		return;
@@ -306,6 +309,16 @@ static bool read_single(cop_config_reading *reading, const cop_config_rule *rule
 			loss.given = true;
 		}
 		*(cop_config_loss *)field = loss;
+		return true;
+	}
+	case COP_KIND_AUTO: {
+		cop_config_auto automatic = { false, 0 };
+		if (strcmp(text, "auto") != 0) {
+			if (!parse_number(text, &automatic.value) || !in_range(rule, automatic.value))
+				return false;
+			automatic.given = true;
+		}
+		*(cop_config_auto *)field = automatic;
 		return true;
 	}
 	case COP_KIND_TEXT:
@@ -473,6 +486,7 @@ void cop_config_value_print(const cop_config_rule *rule, const void *base, cop_b
 	const void *field = (const char *)base + rule->offset;
 	const double *range = field;
 	const cop_config_loss *loss = field;
+	const cop_config_auto *automatic = field;
 	unsigned word;
 	switch (rule->kind) {
 	case COP_KIND_WORD:
@@ -501,6 +515,12 @@ void cop_config_value_print(const cop_config_rule *rule, const void *base, cop_b
 			put_number(out, loss->value);
 		else
 			put(out, "\"none\"");
+		return;
+	case COP_KIND_AUTO:
+		if (automatic->given)
+			put_number(out, automatic->value);
+		else
+			put(out, "\"auto\"");
 		return;
 	case COP_KIND_TEXT:
 	case COP_KIND_FACILITY:

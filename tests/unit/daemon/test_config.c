@@ -186,6 +186,29 @@ static void test_config_delta_defaults_to_a_tenth_of_the_range(void **state)
 	cop_config_free(config);
 }
 
+static void test_config_refit_section_is_the_models_own(void **state)
+{
+	(void)state;
+	cop_config *config =
+	        good(TAIL "model a { arms = 2 features = 3 refit { enabled = true every = 5min holdout = 0.1\n"
+	                  " method = laptao alpha = 0.5 promote = hand idle = false } }\n"
+	                  "model b { arms = 2 features = 3 refit { } }\n"
+	                  "model c { learner = dgt arms = 2 features = 3 height = 4 }\n");
+	const cop_config_refit *a = &config->models[0].refit, *b = &config->models[1].refit;
+	assert_true(a->given && a->enabled && a->alpha.given && !a->idle);
+	assert_int_equal(a->every, 300000000);
+	assert_true(a->holdout == 0.1 && a->alpha.value == 0.5);
+	assert_string_equal(cop_config_method_text(a->method), "laptao");
+	assert_string_equal(cop_config_promote_text(a->promote), "hand");
+	assert_string_equal(cop_config_drift_text(a->on_drift), "adwin");
+	assert_true(b->given && !b->enabled && !b->alpha.given && b->idle);
+	assert_string_equal(cop_config_promote_text(b->promote), "evidence");
+	assert_int_equal(b->every, 3600000000);
+	assert_false(config->models[2].refit.given);
+	assert_int_equal(config->models[2].refit.height, 4);
+	cop_config_free(config);
+}
+
 static void test_config_units_are_read(void **state)
 {
 	(void)state;
@@ -323,6 +346,29 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		{ TAIL "model m { learner = value features = 2 delta = 0.6 }", 2, "delta: both probes" },
 		{ TAIL "model m { learner = dgt arms = 2 features = 2 shared_bias = maybe }", 2,
 		        "shared_bias: \"maybe\"" },
+		{ TAIL "model m { arms = 2 features = 2 refit {\n every = soon } }", 3,
+		        "every: \"soon\" is not allowed, expected a duration" },
+		{ TAIL "model m { arms = 2 features = 2 refit { least_feedback = 0 } }", 2,
+		        "least_feedback: \"0\" is not allowed, expected a whole number from 1" },
+		{ TAIL "model m { arms = 2 features = 2 refit { on_drift = river } }", 2,
+		        "on_drift: \"river\" is not allowed, expected none, adwin or page-hinkley" },
+		{ TAIL "model m { arms = 2 features = 2 refit { holdout = 1 } }", 2,
+		        "holdout: \"1\" is not allowed, expected a number from 0 to 0.9" },
+		{ TAIL "model m { arms = 2 features = 2 refit { alpha = -1 } }", 2,
+		        "alpha: \"-1\" is not allowed, expected auto or a number from 0 to" },
+		{ TAIL "model m { arms = 2 features = 2 refit { promote = yes } }", 2,
+		        "promote: \"yes\" is not allowed, expected evidence, never or hand" },
+		{ TAIL "model m { arms = 2 features = 2 refit { nice = 20 } }", 2, "nice: \"20\"" },
+		{ TAIL "model m { arms = 2 features = 2 refit { memory = 1MiB } }", 2, "memory: \"1MiB\"" },
+		{ TAIL "model m { arms = 2 features = 2 refit { risk = 0 } }", 2, "risk: \"0\"" },
+		{ TAIL "model m { learner = dgt arms = 2 features = 2 height = 3\n refit { height = 4 } }", 3,
+		        "height: 4 in section refit is more than the model's, expected 1 to 3" },
+		{ TAIL "model m { arms = 2 features = 2\n refit { keep = 1 }\n refit { keep = 2 } }", 4,
+		        "refit: stands twice, expected once (the first ends on line 3)" },
+		{ TAIL "model m { arms = 2 features = 2\n refit { keep = 1 }\n arms = 3 }", 4,
+		        "arms: stands twice, expected once (the first is on line 2)" },
+		{ TAIL "model m { arms = 2 features = 2\n refit { keep = 1\n keep = 2 } }", 4,
+		        "keep: stands twice, expected once (the first is on line 3)" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		refused(COP_EINVAL, cases[i].text, cases[i].line, cases[i].holds);
@@ -724,6 +770,7 @@ int main(void)
 		cmocka_unit_test(test_config_defaults_are_the_learners_own),
 		cmocka_unit_test(test_config_experts_are_a_set_of_words),
 		cmocka_unit_test(test_config_delta_defaults_to_a_tenth_of_the_range),
+		cmocka_unit_test(test_config_refit_section_is_the_models_own),
 		cmocka_unit_test(test_config_units_are_read),
 		cmocka_unit_test(test_config_one_wrong_value_names_line_and_expectation),
 		cmocka_unit_test(test_config_syntax_errors_stop_with_their_line),
