@@ -18,7 +18,7 @@ RANKS = {
     "lib/data": 2, "lib/graph": 2, "lib/optim": 2,
     "lib/tree": 3, "lib/wire": 3,
     "lib/train": 4, "lib/bandit": 4, "lib/evaluate": 4, "lib/history": 4,
-    "lib/online": 5,
+    "lib/online": 5, "lib/refit": 5,
     "daemon": 6, "tools": 6,
 }
 CODE_FOLDERS = ("lib", "daemon", "tools", "tests")
