@@ -26,11 +26,20 @@ enum {
 	COUNT,
 	TEXT,
 	MODELS,
+	PROMOTION,
+	CRC,
 	KEYS
 };
 
 static const char *const names[KEYS] = { "m", "t", "id", "x", "c", "mask", "a", "p", "g", "y", "u", "rev", "defer", "e",
-	"loss", "r", "ev", "n", "text", "models" };
+	"loss", "r", "ev", "n", "text", "models", "k", "crc" };
+
+const char *cop_wire_promotion_text(cop_wire_promotion kind)
+{
+	static const char *const texts[COP_WIRE_PROMOTIONS] = { "none", "challenge", "promote", "rollback", "retire",
+		"freeze", "thaw" };
+	return texts[kind];
+}
 
 /* What each type cannot be without. */
 static uint32_t needed(cop_wire_record_type type, const cop_wire_shape *shape, bool has_x)
@@ -121,6 +130,17 @@ static size_t put_feedback(cop_bytes *bytes, const cop_wire_record *r)
 	return pairs + 1;
 }
 
+/* Returns the number of pairs put. */
+static size_t put_promotion(cop_bytes *bytes, const cop_wire_record *r)
+{
+	cop_wire_put_key_unsigned(bytes, "k", r->promotion);
+	if (r->promotion != COP_WIRE_PROMOTION_CHALLENGE)
+		return 1;
+	cop_wire_put_key_unsigned(bytes, "n", r->count);
+	cop_wire_put_key_unsigned(bytes, "crc", r->crc);
+	return 3;
+}
+
 void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_wire_record *r)
 {
 	size_t at = cop_wire_put_map_open(bytes);
@@ -152,6 +172,8 @@ void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_
 	} else if (type == COP_WIRE_RECORD_EXPIRY) {
 		cop_wire_put_key_unsigned(bytes, "n", r->count);
 		pairs++;
+	} else if (type == COP_WIRE_RECORD_PROMOTION) {
+		pairs += put_promotion(bytes, r);
 	} else if (type == COP_WIRE_RECORD_CONFIG) {
 		cop_wire_put_text(bytes, "text");
 		cop_wire_put_string(bytes, r->text, r->text_length);
@@ -232,6 +254,14 @@ static cop_err read_small(cop_wire_cursor *cursor, unsigned which, cop_wire_reco
 		return cop_wire_cursor_unsigned(cursor, &out->evicted);
 	case COUNT:
 		return cop_wire_cursor_unsigned(cursor, &out->count);
+	case PROMOTION:
+		err = cop_wire_cursor_unsigned(cursor, &word);
+		out->promotion = word < COP_WIRE_PROMOTIONS ? (cop_wire_promotion)word : COP_WIRE_PROMOTION_NONE;
+		return err == COP_OK && word >= COP_WIRE_PROMOTIONS ? COP_EFORMAT : err;
+	case CRC:
+		err = cop_wire_cursor_unsigned(cursor, &word);
+		out->crc = (uint32_t)word;
+		return err == COP_OK && word > UINT32_MAX ? COP_EFORMAT : err;
 	case TIME:
 		return cop_wire_cursor_double(cursor, &out->time);
 	default:
@@ -292,6 +322,9 @@ static bool is_foreign(cop_wire_record_type type, unsigned which)
 static cop_err check_action(cop_wire_record_type type, const cop_wire_shape *shape, const cop_wire_workspace *workspace,
         cop_wire_cursor *mask, cop_wire_record *out, cop_wire_fault *fault)
 {
+	if (type == COP_WIRE_RECORD_PROMOTION)
+		return out->promotion == COP_WIRE_PROMOTION_CHALLENGE && out->count == 0 ? bad(fault, COP_EFORMAT, "n")
+		                                                                         : COP_OK;
 	if (shape->max_candidates == 0)
 		return out->values || out->a < shape->arms ? COP_OK : bad(fault, COP_EFORMAT, "a");
 	bool decision = type == COP_WIRE_RECORD_DECISION;

@@ -20,8 +20,23 @@ typedef enum cop_wire_record_type {
 	COP_WIRE_RECORD_EXPIRY = 3,     /* reward windows that ended */
 	COP_WIRE_RECORD_ACTIVATION = 4, /* a deferred decision was shown */
 	COP_WIRE_RECORD_CONFIG = 5,     /* the configuration from here on */
-	COP_WIRE_RECORD_PROMOTION = 6,  /* another model revision takes over */
+	COP_WIRE_RECORD_PROMOTION = 6,  /* what became of a challenger (online/model_shadow.h) */
 } cop_wire_record_type;
+
+/* What a promotion record is of. */
+typedef enum cop_wire_promotion {
+	COP_WIRE_PROMOTION_NONE = 0, /* not told; nothing happened */
+	COP_WIRE_PROMOTION_CHALLENGE = 1,
+	COP_WIRE_PROMOTION_PROMOTE = 2,
+	COP_WIRE_PROMOTION_ROLLBACK = 3,
+	COP_WIRE_PROMOTION_RETIRE = 4,
+	COP_WIRE_PROMOTION_FREEZE = 5,
+	COP_WIRE_PROMOTION_THAW = 6,
+	COP_WIRE_PROMOTIONS
+} cop_wire_promotion;
+
+/* "challenge" ...; never NULL. */
+const char *cop_wire_promotion_text(cop_wire_promotion kind);
 
 typedef struct cop_wire_record {
 	const char *model; /* borrowed, not terminated */
@@ -49,7 +64,9 @@ typedef struct cop_wire_record {
 	bool has_result; /* feedback; records of older versions have none */
 	cop_wire_result result;
 	uint64_t evicted; /* decision: how many of the oldest waiting ones gave way to it */
-	uint64_t count;   /* expiry: how many */
+	uint64_t count;   /* expiry: how many; challenge: the number of the challenger's file */
+	cop_wire_promotion promotion;
+	uint32_t crc;     /* challenge: CRC32C of the file's body */
 	const char *text; /* configuration, as printed; borrowed */
 	size_t text_length;
 	const uint8_t *models; /* configuration: its models (wire/wire_models.h); borrowed; NULL: not told */

@@ -8,6 +8,7 @@
 #include <msgpack.h>
 
 #include "base/rng.h"
+#include "wire/wire_put.h"
 #include "wire/wire_record.h"
 #include "wire_fixture.h"
 
@@ -172,6 +173,12 @@ static void any_record(sample *s, cop_wire_record_type type, bool values, cop_rn
 		any_feedback(s, rng);
 	else if (type == COP_WIRE_RECORD_EXPIRY)
 		r->count = any_word(rng);
+	else if (type == COP_WIRE_RECORD_PROMOTION)
+		r->promotion = (cop_wire_promotion)cop_rng_below(rng, COP_WIRE_PROMOTIONS);
+	if (r->promotion == COP_WIRE_PROMOTION_CHALLENGE) {
+		r->count = 1 + (any_word(rng) >> 1);
+		r->crc = (uint32_t)cop_rng_u64(rng);
+	}
 }
 
 static bool same_text(const char *a, size_t a_length, const char *b, size_t b_length)
@@ -211,6 +218,7 @@ static void check_same(const cop_wire_record *a, const cop_wire_record *b)
 	assert_int_equal(a->greedy, b->greedy);
 	assert_int_equal(a->u, b->u);
 	assert_true(a->rev == b->rev && a->count == b->count && a->evicted == b->evicted);
+	assert_true(a->promotion == b->promotion && a->crc == b->crc);
 	assert_true(a->has_result == b->has_result && a->result == b->result);
 	assert_true(same_text((const char *)a->models, a->models_length, (const char *)b->models, b->models_length));
 	assert_int_equal(a->defer, b->defer);
@@ -417,6 +425,9 @@ static void test_wrong_records_are_refused(void **state)
 		{ COP_WIRE_RECORD_CONFIG, false, "{'t':1,'text':'a','models':[]}" },
 		{ COP_WIRE_RECORD_PROMOTION, false, "{'t':1}" },
 		{ COP_WIRE_RECORD_PROMOTION, false, "{'m':'a','m':'b'}" },
+		{ COP_WIRE_RECORD_PROMOTION, false, "{'m':'a','t':1,'k':7}" },
+		{ COP_WIRE_RECORD_PROMOTION, false, "{'m':'a','t':1,'k':1}" },
+		{ COP_WIRE_RECORD_PROMOTION, false, "{'m':'a','t':1,'k':1,'n':1,'crc':4294967296}" },
 	};
 	fixture f;
 	cop_bytes bytes;
@@ -433,11 +444,31 @@ static void test_wrong_records_are_refused(void **state)
 	cop_bytes_fini(&bytes);
 }
 
+/* As the first versions wrote them. */
+static void test_promotion_without_kind_is_none(void **state)
+{
+	(void)state;
+	fixture f;
+	cop_bytes bytes;
+	cop_wire_record record;
+	fixture_init(&f);
+	cop_bytes_init(&bytes);
+	cop_wire_put_map(&bytes, 2);
+	cop_wire_put_key_text(&bytes, "m", "a");
+	cop_wire_put_key_double(&bytes, "t", 1.0);
+	cop_err err = cop_wire_record_decode(
+	        COP_WIRE_RECORD_PROMOTION, bytes.data, bytes.length, &f.dense, &f.workspace, &record, NULL);
+	assert_int_equal(err, COP_OK);
+	assert_int_equal(record.promotion, COP_WIRE_PROMOTION_NONE);
+	cop_bytes_fini(&bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any_record_comes_back_to_the_bit),
 		cmocka_unit_test(test_cut_record_is_refused),
+		cmocka_unit_test(test_promotion_without_kind_is_none),
 		cmocka_unit_test(test_changed_byte_is_refused_or_a_record),
 		cmocka_unit_test(test_arbitrary_bytes_are_refused_or_a_record),
 		cmocka_unit_test(test_context_where_none_belongs_is_passed_over),
