@@ -322,9 +322,8 @@ static bool is_foreign(cop_wire_record_type type, unsigned which)
 static cop_err check_action(cop_wire_record_type type, const cop_wire_shape *shape, const cop_wire_workspace *workspace,
         cop_wire_cursor *mask, cop_wire_record *out, cop_wire_fault *fault)
 {
-	if (type == COP_WIRE_RECORD_PROMOTION)
-		return out->promotion == COP_WIRE_PROMOTION_CHALLENGE && out->count == 0 ? bad(fault, COP_EFORMAT, "n")
-		                                                                         : COP_OK;
+	if (out->promotion == COP_WIRE_PROMOTION_CHALLENGE && out->count == 0)
+		return bad(fault, COP_EFORMAT, "n");
 	if (shape->max_candidates == 0)
 		return out->values || out->a < shape->arms ? COP_OK : bad(fault, COP_EFORMAT, "a");
 	bool decision = type == COP_WIRE_RECORD_DECISION;
