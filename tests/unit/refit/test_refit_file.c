@@ -1,0 +1,206 @@
+/* Refits on disk: what is written is read; cut, bent and foreign bytes are refused. */
+#include "support.h"
+
+#include "refit/refit_file.h"
+#include "refit_fixture.h"
+#include "store/checkpoint_file.h"
+
+/* A refit of a small journal; trees are the caller's. */
+static cop_refit_file make(const world *w)
+{
+	cop_refit_file file = { .settings = quick() };
+	(void)write_arms(w);
+	file.settings.height = 2;
+	file.settings.least_p = 0.1;
+	file.trees = refit_with(&file.settings, NULL, NULL, &file.report);
+	return file;
+}
+
+static world small_world(void)
+{
+	world w = plain_world;
+	w.events = 200;
+	return w;
+}
+
+static void check_same(const cop_refit_file *a, const cop_refit_file *b)
+{
+	assert_true(same_trees(a->trees, b->trees));
+	assert_string_equal(a->report.model.name, b->report.model.name);
+	assert_string_equal(a->report.model.learner, b->report.model.learner);
+	assert_true(
+	        a->report.model.features == b->report.model.features && a->report.model.bits == b->report.model.bits);
+	assert_int_equal(a->report.model.arms, b->report.model.arms);
+	assert_true(a->report.model.loss_range[0] == b->report.model.loss_range[0]);
+	assert_memory_equal(&a->report.fitted, &b->report.fitted, sizeof a->report.fitted);
+	assert_memory_equal(&a->report.judged, &b->report.judged, sizeof a->report.judged);
+	assert_true(a->report.learned == b->report.learned && a->report.leaves == b->report.leaves);
+	assert_true(a->report.depth == b->report.depth && a->report.parameters == b->report.parameters);
+	assert_true(a->report.alpha == b->report.alpha && a->report.tried == b->report.tried);
+	assert_memory_equal(&a->report.tried_value, &b->report.tried_value, sizeof a->report.tried_value);
+	assert_memory_equal(&a->report.summary, &b->report.summary, sizeof a->report.summary);
+	assert_true(a->settings.window == b->settings.window && a->settings.least_p == b->settings.least_p);
+	assert_true(a->settings.promotion.risk == b->settings.promotion.risk && a->settings.seed == b->settings.seed);
+	assert_null(b->settings.model);
+}
+
+static void test_written_refit_is_read(void **state)
+{
+	(void)state;
+	world w = small_world();
+	for (int sparse = 0; sparse < 2; sparse++) {
+		char path[256], name[COP_CHECKPOINT_NAME_ROOM];
+		cop_refit_file read;
+		cop_diag diag = { .message = "" };
+		w.sparse = sparse != 0;
+		empty_folder();
+		cop_refit_file file = make(&w);
+		assert_int_equal(cop_refit_file_write(folder, "m.refit", 42, &file, &diag), COP_OK);
+		cop_checkpoint_name("m.refit", 42, name);
+		(void)snprintf(path, sizeof path, "%s/%.180s", folder, name);
+		assert_int_equal(cop_refit_file_read(path, &read, &diag), COP_OK);
+		check_same(&file, &read);
+		cop_refit_file_fini(&read);
+		assert_null(read.trees);
+		cop_trees_free(file.trees);
+	}
+	cop_refit_file read;
+	assert_int_equal(cop_refit_file_read("/nowhere/m.refit", &read, NULL), COP_ENOTFOUND);
+}
+
+static void body_of(const cop_refit_file *file, cop_bytes *bytes)
+{
+	cop_bytes_init(bytes);
+	cop_refit_file_put(file, bytes);
+	assert_int_equal(bytes->err, COP_OK);
+}
+
+static void test_cut_and_bent_bytes_are_refused(void **state)
+{
+	(void)state;
+	const world w = small_world();
+	cop_refit_file file = make(&w), read;
+	cop_bytes bytes;
+	body_of(&file, &bytes);
+	for (size_t length = 0; length < bytes.length; length++) {
+		cop_diag diag = { .message = "" };
+		assert_int_equal(cop_refit_file_open(bytes.data, length, "s", &read, &diag), COP_EFORMAT);
+		assert_true(diag.message[0] != '\0' && read.trees == NULL);
+	}
+	for (size_t bit = 0; bit < 8 * bytes.length; bit++) {
+		bytes.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		cop_err err = cop_refit_file_open(bytes.data, bytes.length, NULL, &read, NULL);
+		assert_true(err == COP_EFORMAT || err == COP_EVERSION);
+		bytes.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+	}
+	cop_bytes_fini(&bytes);
+	cop_trees_free(file.trees);
+}
+
+static cop_err reopened(const cop_refit_file *file)
+{
+	cop_bytes bytes;
+	cop_refit_file read;
+	body_of(file, &bytes);
+	cop_err err = cop_refit_file_open(bytes.data, bytes.length, NULL, &read, NULL);
+	cop_refit_file_fini(&read);
+	cop_bytes_fini(&bytes);
+	return err;
+}
+
+/* Whole bytes with contents that cannot be. */
+static void test_parts_that_do_not_fit_are_refused(void **state)
+{
+	(void)state;
+	const world w = small_world();
+	cop_refit_file file = make(&w);
+	assert_int_equal(reopened(&file), COP_OK);
+#define REFUSED(change)                                                                                                \
+	do {                                                                                                           \
+		cop_refit_file bad = file;                                                                             \
+		bad.change;                                                                                            \
+		assert_int_equal(reopened(&bad), COP_EFORMAT);                                                         \
+	} while (0)
+	REFUSED(report.model.features = WORLD_FEATURES + 1);
+	REFUSED(report.model.features = 0);
+	REFUSED(report.model.arms = WORLD_ARMS - 1);
+	REFUSED(report.model.arms = 0);
+	REFUSED(report.model.values = true);
+	REFUSED(report.model.max_candidates = 2);
+	REFUSED(report.model.name[0] = '\0');
+	REFUSED(report.model.name[0] = '\n');
+	REFUSED(report.model.loss_range[1] = -1.0);
+	REFUSED(report.fitted.answered = 1000);
+	REFUSED(report.fitted.last = file.report.judged.first);
+	REFUSED(report.judged.events = 0);
+	REFUSED(report.tried = COP_REFIT_PATH + 1);
+	REFUSED(report.alpha = -1.0);
+	REFUSED(settings.height = 21);
+	REFUSED(settings.method = COP_REFIT_METHODS);
+	REFUSED(settings.clip = 0.0);
+	cop_refit_file odd = file;
+	odd.report.gain = (double)NAN;
+	assert_int_equal(reopened(&odd), COP_ENONFINITE);
+	cop_trees_free(file.trees);
+}
+
+static void test_newer_version_is_refused_by_name(void **state)
+{
+	(void)state;
+	cop_bytes bytes;
+	cop_refit_file read;
+	cop_diag diag = { .message = "" };
+	cop_bytes_init(&bytes);
+	size_t whole = cop_model_file_begin(&bytes);
+	size_t mark = cop_model_file_begin_section(&bytes, COP_REFIT_FILE_SECTION, COP_REFIT_FILE_VERSION + 1);
+	cop_model_file_end_section(&bytes, mark);
+	cop_model_file_end(&bytes, whole);
+	assert_int_equal(cop_refit_file_open(bytes.data, bytes.length, "s", &read, &diag), COP_EVERSION);
+	assert_non_null(strstr(diag.message, "newer version"));
+	cop_bytes_clear(&bytes);
+	whole = cop_model_file_begin(&bytes);
+	cop_model_file_end(&bytes, whole);
+	assert_int_equal(cop_refit_file_open(bytes.data, bytes.length, "s", &read, &diag), COP_EFORMAT);
+	cop_bytes_fini(&bytes);
+}
+
+static void test_short_memory_is_an_error_each_time(void **state)
+{
+	(void)state;
+	const world w = small_world();
+	cop_refit_file file = make(&w), read;
+	char path[256], name[COP_CHECKPOINT_NAME_ROOM];
+	cop_err err;
+	unsigned long n = 0;
+	cop_checkpoint_name("m", 1, name);
+	(void)snprintf(path, sizeof path, "%s/%.180s", folder, name);
+	do {
+		cop_test_alloc_fail(++n, 0);
+		err = cop_refit_file_write(folder, "m", 1, &file, NULL);
+		cop_test_alloc_fail(0, 0);
+		assert_true(err == COP_OK || err == COP_ENOMEM);
+	} while (err != COP_OK);
+	assert_true(n > 1);
+	n = 0;
+	do {
+		cop_test_alloc_fail(++n, 0);
+		err = cop_refit_file_read(path, &read, NULL);
+		cop_test_alloc_fail(0, 0);
+		assert_true(err == COP_OK || (err == COP_ENOMEM && read.trees == NULL));
+	} while (err != COP_OK);
+	assert_true(n > 5);
+	cop_refit_file_fini(&read);
+	cop_trees_free(file.trees);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_written_refit_is_read),
+		TEST(test_cut_and_bent_bytes_are_refused),
+		TEST(test_parts_that_do_not_fit_are_refused),
+		TEST(test_newer_version_is_refused_by_name),
+		TEST(test_short_memory_is_an_error_each_time),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

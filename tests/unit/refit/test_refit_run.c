@@ -1,0 +1,292 @@
+/* Refits as runs: evidence, windows, bounds, damage, progress, short memory. */
+#include "support.h"
+
+#include <dirent.h>
+
+#include "refit_fixture.h"
+
+static cop_err run(const cop_refit_settings *set, cop_refit_report *report, cop_diag *diag)
+{
+	cop_trees *trees;
+	cop_err err = cop_refit_run(set, folder, NULL, NULL, NULL, report, &trees, diag);
+	assert_true((err == COP_OK) == (trees != NULL));
+	if (err != COP_OK)
+		assert_true(diag == NULL || diag->message[0] != '\0');
+	cop_trees_free(trees);
+	return err;
+}
+
+static void test_without_new_evidence_nothing_is_done(void **state)
+{
+	(void)state;
+	cop_refit_settings set = quick();
+	cop_refit_report report, again;
+	cop_diag diag;
+	world w = plain_world;
+	w.events = 300;
+	(void)write_arms(&w);
+	assert_int_equal(run(&set, &report, &diag), COP_OK);
+	set.after = report.learned;
+	assert_int_equal(run(&set, &again, &diag), COP_EEND);
+	assert_non_null(strstr(diag.message, "nothing was answered"));
+	assert_true(again.learned == report.learned && again.leaves == 0 && !again.stopped);
+	set.after--;
+	assert_int_equal(run(&set, &again, &diag), COP_OK);
+	set.least = report.fitted.answered + report.judged.answered;
+	assert_int_equal(run(&set, &again, &diag), COP_OK);
+	set.least++;
+	assert_int_equal(run(&set, &again, &diag), COP_EEND);
+	assert_non_null(strstr(diag.message, "expected at least"));
+}
+
+static void test_decisions_without_answers_are_no_evidence(void **state)
+{
+	(void)state;
+	const cop_refit_settings set = quick();
+	cop_refit_report report;
+	cop_diag diag;
+	world w = plain_world;
+	w.events = 200;
+	w.answered = 0.0;
+	(void)write_arms(&w);
+	assert_int_equal(run(&set, &report, &diag), COP_EEND);
+	assert_true(report.fitted.events == 160 && report.fitted.answered == 0 && report.learned == 0);
+}
+
+/* Answers come long after their decisions and in the opposite order. */
+static void test_window_is_of_the_newest_decisions(void **state)
+{
+	(void)state;
+	book b;
+	cop_refit_settings set = quick();
+	cop_refit_report report;
+	float room[FEATURES];
+	const cop_wire_model model = told("m");
+	const size_t events = 1000;
+	open_book(&b, 1, &model, 1);
+	for (uint64_t id = 0; id < events; id++) {
+		cop_wire_record r = decision_of("m", 1.0, id, room);
+		r.p = 0.25;
+		put(&b, COP_WIRE_RECORD_DECISION, &r);
+	}
+	for (uint64_t id = events; id-- > 0;)
+		if (id % 3 != 0)
+			put_feedback(&b, 2.0, id, (double)(id % 2), COP_WIRE_APPLIED);
+	close_book(&b);
+	set.window = 301;
+	set.holdout = 0.1;
+	assert_int_equal(run(&set, &report, NULL), COP_OK);
+	assert_int_equal(report.fitted.events, 270);
+	assert_int_equal(report.judged.events, 31);
+	assert_int_equal(report.judged.last, events);
+	assert_int_equal(report.judged.first, events - 30);
+	assert_int_equal(report.fitted.last, events - 31);
+	assert_int_equal(report.fitted.first, events - 300);
+	assert_int_equal(report.fitted.answered, 180);
+	assert_int_equal(report.learned, b.next - 1);
+}
+
+static void test_alpha_given_is_taken(void **state)
+{
+	(void)state;
+	cop_refit_settings set = quick();
+	cop_refit_report report;
+	world w = plain_world;
+	w.events = 300;
+	(void)write_arms(&w);
+	assert_int_equal(run(&set, &report, NULL), COP_OK);
+	assert_int_equal(report.tried, COP_REFIT_PATH);
+	for (size_t i = 0; i < COP_REFIT_PATH; i++)
+		assert_true(report.tried_value[i] > 0.0 && report.tried_value[i] < 1.0);
+	set.alpha = 0.25;
+	assert_int_equal(run(&set, &report, NULL), COP_OK);
+	assert_true(report.tried == 0 && report.alpha == 0.25 && report.leaves > 1);
+	set.alpha = 1e9;
+	assert_int_equal(run(&set, &report, NULL), COP_OK);
+	set.holdout = 0.0; /* nothing is judged */
+	assert_int_equal(run(&set, &report, NULL), COP_OK);
+	assert_true(report.judged.events == 0 && report.summary.verdict == COP_PROMOTION_OPEN);
+}
+
+static void test_memory_is_bounded(void **state)
+{
+	(void)state;
+	cop_refit_settings set = quick();
+	cop_refit_report report;
+	cop_diag diag;
+	world w = plain_world;
+	w.events = 300;
+	(void)write_arms(&w);
+	assert_int_equal(run(&set, &report, &diag), COP_OK);
+	set.memory = (size_t)report.memory;
+	assert_int_equal(run(&set, &report, &diag), COP_OK);
+	set.memory--;
+	assert_int_equal(run(&set, &report, &diag), COP_EFULL);
+	assert_non_null(strstr(diag.message, "smaller window than 200000, or more memory"));
+	set.window = 150;
+	assert_int_equal(run(&set, &report, &diag), COP_OK);
+	assert_true(report.memory < set.memory);
+}
+
+static void test_wrong_settings_are_refused(void **state)
+{
+	(void)state;
+	cop_diag diag;
+	cop_refit_report report;
+	for (int i = 0; i < 9; i++) {
+		cop_refit_settings set = quick();
+		double *const numbers[] = { &set.holdout, &set.clip, &set.alpha, &set.prior, &set.step, &set.mix,
+			&set.least_p, &set.validation, &set.promotion.risk };
+		*numbers[i] = (double)NAN;
+		assert_int_equal(run(&set, &report, &diag), COP_EINVAL);
+		assert_non_null(strstr(diag.message, "expected"));
+	}
+}
+
+static void test_journals_that_cannot_be_read_are_told(void **state)
+{
+	(void)state;
+	cop_refit_settings set = quick();
+	cop_refit_report report;
+	cop_diag diag;
+	float room[FEATURES];
+	world w = plain_world;
+	w.events = 300;
+	(void)write_arms(&w);
+	set.model = "other";
+	assert_int_equal(run(&set, &report, &diag), COP_ENOTFOUND);
+	empty_folder();
+	book b; /* as old ones, which do not tell what their models are like */
+	open_book(&b, 1, NULL, 0);
+	cop_wire_record r = decision_of("m", 1.0, 1, room);
+	put(&b, COP_WIRE_RECORD_DECISION, &r);
+	close_book(&b);
+	set.model = "m";
+	assert_int_equal(run(&set, &report, &diag), COP_EINVAL);
+	assert_non_null(strstr(diag.message, "does not tell"));
+}
+
+static void first_segment(char *path, size_t size)
+{
+	DIR *dir = opendir(folder);
+	assert_non_null(dir);
+	path[0] = '\0';
+	for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+		if (entry->d_name[0] != '.')
+			(void)snprintf(path, size, "%s/%.200s", folder, entry->d_name);
+	(void)closedir(dir);
+	assert_true(path[0] != '\0');
+}
+
+static void test_damage_is_passed_on_with_its_place(void **state)
+{
+	(void)state;
+	const cop_refit_settings set = quick();
+	cop_refit_report report;
+	cop_diag diag = { .message = "" };
+	char path[300];
+	world w = plain_world;
+	w.events = 300;
+	(void)write_arms(&w);
+	first_segment(path, sizeof path);
+	FILE *file = fopen(path, "r+b");
+	assert_non_null(file);
+	assert_int_equal(fseek(file, 0, SEEK_END), 0);
+	long middle = ftell(file) / 2;
+	assert_int_equal(fseek(file, middle, SEEK_SET), 0);
+	int byte = fgetc(file);
+	assert_int_equal(fseek(file, middle, SEEK_SET), 0);
+	assert_int_equal(fputc(byte ^ 255, file), byte ^ 255);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(run(&set, &report, &diag), COP_EIO);
+	assert_string_equal(diag.source, path);
+	assert_true(diag.offset > 0 && diag.offset <= (uint64_t)middle);
+}
+
+/* ---- progress ---- */
+
+typedef struct listener {
+	size_t told, stop_at; /* stop at this call; 0: never */
+	double last;
+	bool sane;
+} listener;
+
+static bool hear(void *context, double share, const char *text)
+{
+	listener *l = context;
+	l->told++;
+	l->sane = l->sane && share >= 0.0 && share <= 1.0 + 1e-9 && text[0] != '\0';
+	l->last = share;
+	return l->told != l->stop_at;
+}
+
+static void test_progress_is_told_and_may_stop_it(void **state)
+{
+	(void)state;
+	const cop_refit_settings set = quick();
+	cop_refit_report report;
+	world w = plain_world;
+	w.events = 5000;
+	(void)write_arms(&w);
+	listener all = { .sane = true };
+	const cop_progress progress = { hear, &all };
+	cop_trees *trees;
+	assert_int_equal(cop_refit_run(&set, folder, NULL, NULL, &progress, &report, &trees, NULL), COP_OK);
+	assert_true(all.sane && all.told > 5 && all.last > 0.7);
+	cop_trees_free(trees);
+	for (size_t stop = 1; stop <= all.told; stop += 1 + all.told / 12) {
+		listener some = { .sane = true, .stop_at = stop };
+		const cop_progress stopping = { hear, &some };
+		cop_err err = cop_refit_run(&set, folder, NULL, NULL, &stopping, &report, &trees, NULL);
+		assert_int_equal(err, stop == 1 ? COP_EEND : COP_OK); /* the first is while it reads */
+		assert_true(report.stopped && some.told <= stop + 1);
+		cop_trees_free(trees);
+	}
+}
+
+static void test_short_memory_is_an_error_each_time(void **state)
+{
+	(void)state;
+	world w = plain_world;
+	w.events = 60;
+	w.answered = 1.0;
+	(void)write_arms(&w);
+	for (int method = 0; method < COP_REFIT_METHODS; method++) {
+		cop_refit_settings set = quick();
+		cop_refit_report report;
+		unsigned long n = 0;
+		cop_err err;
+		set.least = 10;
+		set.height = 1;
+		set.iterations = 2;
+		set.rounds = 2;
+		set.validation = 0.5;
+		set.method = (cop_refit_method)method;
+		do {
+			cop_diag diag = { .message = "" };
+			cop_test_alloc_fail(++n, 0);
+			err = run(&set, &report, &diag);
+			cop_test_alloc_fail(0, 0);
+			if (err != COP_OK)
+				assert_int_equal(err, COP_ENOMEM);
+		} while (err != COP_OK);
+		assert_true(n > 50 && report.tried == COP_REFIT_PATH);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_without_new_evidence_nothing_is_done),
+		TEST(test_decisions_without_answers_are_no_evidence),
+		TEST(test_window_is_of_the_newest_decisions),
+		TEST(test_alpha_given_is_taken),
+		TEST(test_memory_is_bounded),
+		TEST(test_wrong_settings_are_refused),
+		TEST(test_journals_that_cannot_be_read_are_told),
+		TEST(test_damage_is_passed_on_with_its_place),
+		TEST(test_progress_is_told_and_may_stop_it),
+		TEST(test_short_memory_is_an_error_each_time),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
