@@ -192,7 +192,8 @@ bool cop_learner_product(const cop_learner *learner, size_t index, size_t *i, si
  *     dgt       as the ensemble's; one tree with constant leaves, not deeper than the learner's, takes its tree's place
  *               (online/learner_dgt.c: how it is scaled)
  *     value     one, the best value in [0, 1]: that is the prediction from here on, and what learning adds begins at 0
- * COP_ESHAPE: the learner cannot take such trees in, *diag says why. COP_EINVAL, COP_ENOMEM. Nothing changed then. */
+ * COP_ESHAPE: the learner cannot take such trees in, *diag says why. COP_EINVAL, COP_ENONFINITE (splits that floats
+ * cannot hold), COP_ENOMEM. Nothing changed then. */
 COP_CHECK cop_err cop_learner_refit(cop_learner *learner, const cop_trees *trees, cop_diag *diag);
 /* Predictions of a decision that learning wants back: at least the class's. */
 size_t cop_learner_predictions(const cop_learner *learner);

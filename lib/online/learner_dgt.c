@@ -508,32 +508,45 @@ static void swap(float **a, float **b)
 	*b = before;
 }
 
-/* The old tree makes way only for one that is complete. */
+/* In place of the learner's, in the blocks given, which then have the old ones; on error all is as before. */
+static cop_err take_tree(dgt_learner *g, const cop_trees *trees, float **w, float **theta)
+{
+	size_t nodes = cop_tree_view(cop_trees_at(trees, 0))->nodes.count;
+	float bias = g->bias;
+	swap(&g->w, w);
+	swap(&g->theta, theta);
+	start(g, SEED_REFIT + g->base.rev);
+	g->bias = 0.0f;
+	if (take_below(g, trees, nodes == 0 ? ~0 : 0, 0))
+		return COP_OK;
+	swap(&g->w, w);
+	swap(&g->theta, theta);
+	g->bias = bias;
+	return COP_ENONFINITE;
+}
+
+static void forget_gradients(dgt_learner *g)
+{
+	untouch(&g->inputs_touched, g->w_gradient, g->n);
+	untouch(&g->arms_touched, g->theta_gradient, g->leaves);
+	g->bias_gradient = 0.0f;
+	g->accumulated = 0;
+}
+
 static cop_err refit(cop_learner *learner, const cop_trees *trees, cop_diag *diag)
 {
 	dgt_learner *g = (dgt_learner *)learner;
 	cop_err err = check_tree(g, trees, diag);
 	if (err != COP_OK)
 		return err;
-	size_t nodes = cop_tree_view(cop_trees_at(trees, 0))->nodes.count;
 	cop_optim *optim[BLOCKS] = { NULL };
 	float *w = cop_mem_alloc(g->inputs * g->n, sizeof *w);
 	float *theta = cop_mem_alloc(learner->settings.arms * g->leaves, sizeof *theta);
-	float bias = g->bias;
 	err = w != NULL && theta != NULL ? create_optimisers(g, optim) : COP_ENOMEM;
-	if (err == COP_OK) {
-		swap(&g->w, &w);
-		swap(&g->theta, &theta);
-		start(g, SEED_REFIT + learner->rev);
-		g->bias = 0.0f;
-		err = take_below(g, trees, nodes == 0 ? ~0 : 0, 0) ? COP_OK : COP_ENONFINITE;
-		if (err != COP_OK) {
-			cop_diag_set(diag, "", 0, 0, "a split of the tree is too large in standardised features");
-			swap(&g->w, &w);
-			swap(&g->theta, &theta);
-			g->bias = bias;
-		}
-	}
+	if (err == COP_OK)
+		err = take_tree(g, trees, &w, &theta);
+	if (err == COP_ENONFINITE)
+		cop_diag_set(diag, "", 0, 0, "a split of the tree is too large in standardised features");
 	cop_mem_free(w);
 	cop_mem_free(theta);
 	if (err != COP_OK) {
@@ -542,10 +555,7 @@ static cop_err refit(cop_learner *learner, const cop_trees *trees, cop_diag *dia
 	}
 	free_optimisers(g->optim);
 	memcpy(g->optim, optim, sizeof optim);
-	untouch(&g->inputs_touched, g->w_gradient, g->n);
-	untouch(&g->arms_touched, g->theta_gradient, g->leaves);
-	g->bias_gradient = 0.0f;
-	g->accumulated = 0;
+	forget_gradients(g);
 	return COP_OK;
 }
 

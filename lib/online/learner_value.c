@@ -214,6 +214,7 @@ static void explain(cop_learner *learner, const cop_row *raw, const cop_decision
 	expert = cop_explanation_expert(out, "refit");
 	expert->weight = 1.0;
 	expert->prediction = middle_of(v, raw);
+	out->experts[0].prediction -= expert->prediction; /* the two add up */
 	cop_refit_explain(v->refit, raw, 0, out, expert);
 }
 

@@ -6,10 +6,11 @@
 
 #include "base/assert.h"
 
-#define START   0.05 /* variance of weights, in units of the truths', before the first event */
-#define FORGET  0.9995
-#define LARGEST 1e6 /* weight */
-#define MARK    0x53000000u
+#define START    0.05 /* variance of weights, in units of the truths', before the first event */
+#define FORGET   0.9995
+#define NEWCOMER 0.2 /* of that certainty for one that joins: 1 wins its weight later on letter, equal elsewhere */
+#define LARGEST  1e6 /* weight */
+#define MARK     0x53000000u
 
 void cop_stack_begin(cop_stack *stack, size_t count)
 {
@@ -27,7 +28,7 @@ void cop_stack_join(cop_stack *stack)
 	stack->weight[last] = 0.0;
 	for (size_t i = 0; i < last; i++)
 		stack->r[i][last] = stack->r[last][i] = 0.0;
-	stack->r[last][last] = 1.0 / START;
+	stack->r[last][last] = NEWCOMER / START;
 }
 
 /* Solves R x = z by Cholesky's factors; false: R is not positive definite. */

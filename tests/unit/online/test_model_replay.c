@@ -3,7 +3,7 @@
 #include "model_fixture.h"
 
 #include "online/model_shadow.h"
-#include "refit_fixture.h"
+#include "refitted_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "online/ranking.h"
 #include "online/refit.h"
 #include "rank_fixture.h"
-#include "refit_fixture.h"
+#include "refitted_fixture.h"
 
 #define RUN 300
 
@@ -235,6 +235,47 @@ static void test_dgt_decides_as_the_tree_and_learns_on(void **state)
 		}
 }
 
+static void test_dgt_leaves_windows_open_for_about_half(void **state)
+{
+	(void)state;
+	static const float scales[] = { 1e-6f, 1.0f, 1e6f };
+	for (size_t i = 0; i < 3; i++) {
+		cop_learner_settings s;
+		cop_rng rng;
+		cop_tree_build *build;
+		cop_tree *tree;
+		cop_trees *trees;
+		cop_explanation why;
+		const float w[FIXTURE_D] = { scales[i], -scales[i] }, low[FIXTURE_ARMS] = { 0.1f },
+		            high[FIXTURE_ARMS] = { 0.9f };
+		fixture_settings(&s, "dgt", false);
+		cop_learner *learner = fixture_learner(&s);
+		cop_rng_init(&rng, FIXTURE_SEED, 12);
+		(void)fixture_run(learner, &rng, false, RUN);
+		assert_int_equal(cop_tree_build_new(FIXTURE_D, FIXTURE_ARMS, COP_TREE_VALUES, &build), COP_OK);
+		int32_t root = cop_tree_build_node(build, w, 0.0f);
+		cop_tree_build_children(
+		        build, root, cop_tree_build_constant(build, low), cop_tree_build_constant(build, high));
+		assert_int_equal(cop_tree_build_finish(build, root, &tree), COP_OK);
+		assert_int_equal(cop_trees_new(COP_TREES_MEAN, 1, &tree, NULL, NULL, &trees), COP_OK);
+		refit(learner, trees);
+		assert_int_equal(cop_learner_explanation_init(learner, &why), COP_OK);
+		size_t open = 0;
+		for (size_t n = 0; n < 400; n++) {
+			fixture_event e;
+			const cop_decision d = { 0 };
+			fixture_draw(&e, &rng, false);
+			cop_learner_explain(learner, &e.row, &d, &why);
+			open += fabsf(why.nodes[0].margin) <= 1.0f;
+		}
+		assert_in_range(open, 100, 280); /* of scale 1 it is left as it came */
+		cop_explanation_fini(&why);
+		cop_tree_build_free(build);
+		cop_trees_free(trees);
+		cop_learner_free(learner);
+	}
+}
+
 static void test_value_begins_at_the_trees_and_learns_on(void **state)
 {
 	(void)state;
@@ -444,6 +485,7 @@ int main(void)
 		cmocka_unit_test(test_ensemble_expert_says_what_the_trees_say),
 		cmocka_unit_test(test_good_trees_win_weight_and_bad_ones_none),
 		cmocka_unit_test(test_dgt_decides_as_the_tree_and_learns_on),
+		cmocka_unit_test(test_dgt_leaves_windows_open_for_about_half),
 		cmocka_unit_test(test_value_begins_at_the_trees_and_learns_on),
 		cmocka_unit_test(test_rank_scorer_says_what_the_trees_say),
 		cmocka_unit_test(test_clone_of_a_refitted_learner_goes_the_same_way),

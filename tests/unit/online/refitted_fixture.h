@@ -1,6 +1,7 @@
-/* tests/unit/online/refit_fixture.h: trees as a batch fit might bring them, over raw rows of the fixtures' problems. */
-#ifndef COP_TESTS_ONLINE_REFIT_FIXTURE_H
-#define COP_TESTS_ONLINE_REFIT_FIXTURE_H
+/* tests/unit/online/refitted_fixture.h: trees as a batch fit might bring them, over raw rows of the fixtures' problems.
+ */
+#ifndef COP_TESTS_ONLINE_REFITTED_FIXTURE_H
+#define COP_TESTS_ONLINE_REFITTED_FIXTURE_H
 
 #include <stdlib.h>
 
