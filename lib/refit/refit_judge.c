@@ -28,7 +28,7 @@ void cop_refit_losses_fini(cop_refit_losses *losses)
 	cop_refit_joined_fini(&losses->joined);
 }
 
-cop_err cop_refit_predict(cop_refit_losses *losses, const cop_journal_history_model *model, const cop_tree *raw,
+cop_err cop_refit_expect(cop_refit_losses *losses, const cop_journal_history_model *model, const cop_tree *raw,
         const cop_refit_event *e, size_t *choices)
 {
 	size_t outputs = cop_refit_window_outputs(model);
@@ -62,7 +62,7 @@ cop_err cop_refit_greedy_loss(cop_refit_problem *p, const cop_tree *raw, double 
 		size_t choices;
 		if (!e->answered)
 			continue;
-		err = cop_refit_predict(&losses, &p->window->model, raw, e, &choices);
+		err = cop_refit_expect(&losses, &p->window->model, raw, e, &choices);
 		if (err != COP_OK)
 			break;
 		size_t best = cop_refit_least(losses.loss, e->mask, choices);
@@ -98,7 +98,7 @@ static double most_weight(const cop_refit_settings *set, const cop_refit_window 
 static cop_err judge_choice(judging *j, const cop_refit_event *e)
 {
 	size_t choices;
-	cop_err err = cop_refit_predict(&j->losses, &j->window->model, j->raw, e, &choices);
+	cop_err err = cop_refit_expect(&j->losses, &j->window->model, j->raw, e, &choices);
 	if (err != COP_OK)
 		return err;
 	size_t best = cop_refit_least(j->losses.loss, e->mask, choices);

@@ -92,7 +92,7 @@ typedef struct cop_refit_losses {
 	cop_refit_joined joined;
 } cop_refit_losses;
 void cop_refit_losses_fini(cop_refit_losses *losses);
-COP_CHECK cop_err cop_refit_predict(cop_refit_losses *losses, const cop_journal_history_model *model,
+COP_CHECK cop_err cop_refit_expect(cop_refit_losses *losses, const cop_journal_history_model *model,
         const cop_tree *raw, const cop_refit_event *e, size_t *choices);
 /* Mean doubly robust loss of the greedy policy on the answered rows from train on. */
 COP_CHECK cop_err cop_refit_greedy_loss(cop_refit_problem *problem, const cop_tree *raw, double *out);

@@ -59,6 +59,7 @@ typedef struct cop_refit_settings {
 	size_t window;           /* events, at least 1 */
 	double holdout;          /* share of the window that is judged, [0, 0.9] */
 	uint64_t after;          /* sequence number: evidence is what was answered after it */
+	uint64_t until;          /* and records beyond this one are as if they were not there yet; 0: all are */
 	uint64_t least;          /* answered events that a fit needs, at least 2 */
 	size_t memory;       /* bytes that the events and their fit may take, as far as they can be told beforehand */
 	double clip;         /* of 1 / p, >= 1 */

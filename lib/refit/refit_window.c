@@ -239,10 +239,15 @@ static bool makes_sense(const cop_journal_history_model *m, const cop_logged_eve
 	return e->mask == NULL || (e->action < e->arms && e->mask[e->action] != 0);
 }
 
-static cop_err take(reading *r, const cop_logged_event *logged)
+static cop_err take(reading *r, cop_logged_event *logged)
 {
 	cop_refit_window *w = r->window;
 	const cop_journal_history_origin *origin = cop_journal_history_get_origin(r->reader);
+	uint64_t until = r->settings->until;
+	if (until > 0 && origin->sequence > until)
+		return COP_OK;
+	if (until > 0 && origin->learned > until)
+		logged->labelled = false;
 	if (logged->labelled) {
 		w->learned = origin->learned > w->learned ? origin->learned : w->learned;
 		w->fresh += origin->learned > r->settings->after;

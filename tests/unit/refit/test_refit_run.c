@@ -53,6 +53,28 @@ static void test_decisions_without_answers_are_no_evidence(void **state)
 	assert_true(report.fitted.events == 160 && report.fitted.answered == 0 && report.learned == 0);
 }
 
+static void test_records_beyond_the_last_allowed_are_not_there_yet(void **state)
+{
+	(void)state;
+	cop_refit_settings set = quick();
+	cop_refit_report report;
+	cop_diag diag;
+	world w = plain_world;
+	w.events = 300;
+	(void)write_arms(&w);
+	assert_int_equal(run(&set, &report, &diag), COP_OK);
+	uint64_t all = report.learned, events = report.fitted.events + report.judged.events;
+	set.until = all / 2;
+	assert_int_equal(run(&set, &report, &diag), COP_OK);
+	assert_true(report.learned <= set.until && report.learned > 0 && report.judged.last <= set.until);
+	assert_true(report.fitted.events + report.judged.events < events);
+	set.after = report.learned;
+	assert_int_equal(run(&set, &report, &diag), COP_EEND);
+	set.until = all;
+	assert_int_equal(run(&set, &report, &diag), COP_OK);
+	assert_int_equal(report.learned, all);
+}
+
 /* Answers come long after their decisions and in the opposite order. */
 static void test_window_is_of_the_newest_decisions(void **state)
 {
@@ -279,6 +301,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_without_new_evidence_nothing_is_done),
 		TEST(test_decisions_without_answers_are_no_evidence),
+		TEST(test_records_beyond_the_last_allowed_are_not_there_yet),
 		TEST(test_window_is_of_the_newest_decisions),
 		TEST(test_alpha_given_is_taken),
 		TEST(test_memory_is_bounded),
