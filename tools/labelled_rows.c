@@ -17,6 +17,9 @@ static cop_err fill(cop_labelled *rows, const cop_preparation *preparation)
 		return COP_ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		double target = rows->data->target[i];
+		if (isnan(target))
+			continue;
+		rows->known++;
 		if (rows->classes > 0)
 			rows->label[i] = (uint32_t)target;
 		else

@@ -10,8 +10,9 @@
 typedef struct cop_labelled {
 	cop_dataset *data; /* prepared; its target as it stands in the file, or the class */
 	size_t classes;    /* K; 0: regression */
-	uint32_t *label;   /* classes */
-	float *target;     /* regression, to the scale of training */
+	uint32_t *label;   /* classes; 0 where the file has none */
+	float *target;     /* regression, to the scale of training; likewise */
+	size_t known;      /* rows that have a label or target */
 } cop_labelled;
 
 /* A training file; the preparation is fitted on all of it. Caller ends rows with cop_labelled_fini in every case and

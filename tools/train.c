@@ -6,6 +6,8 @@
 
 #include "base/mem.h"
 #include "command.h"
+#include "train_baselines.h"
+#include "train_labels.h"
 #include "train_options.h"
 #include "train_search.h"
 #include "trained_score.h"
@@ -16,12 +18,17 @@
 typedef struct training {
 	cop_train_options *o;
 	cop_labelled rows;
+	size_t rows_read;
+	cop_train_labels labels;
 	cop_preparation *preparation;
+	cop_neighbours neighbours[COP_GRAPHS];
 	cop_trained *start;
 	cop_trees *trees;
 	cop_trained *model; /* owns preparation and trees once it is there */
 	cop_train_outcome outcome;
-	cop_trained_score train, test;
+	cop_trained_score train, hidden, test;
+	cop_train_job asked; /* before the search */
+	cop_train_baseline baseline[COP_BASELINES];
 	cop_train_found found; /* by the search */
 	double seconds;        /* of the fit */
 	double search_seconds;
@@ -58,31 +65,63 @@ static cop_err load_start(training *t, cop_diag *diag)
 	return COP_OK;
 }
 
-static cop_err search(training *t, cop_diag *diag)
+static cop_train_search search_settings(const cop_train_options *o)
 {
-	cop_train_options *o = t->o;
-	const cop_train_search set = {
+	return (cop_train_search){
 		.folds = o->folds,
 		.validation = o->job.validation > 0.0 ? o->job.validation : 0.2,
 		.trials = o->trials,
 		.repeats = o->repeats,
 		.progress = isatty(STDERR_FILENO) ? stderr : NULL,
 	};
+}
+
+static cop_err search(training *t, cop_diag *diag)
+{
+	cop_train_options *o = t->o;
+	const cop_train_search set = search_settings(o);
 	double start = cop_command_now();
 	cop_err err = o->search ? cop_train_search_run(&set, &o->job, &t->found, diag) : COP_OK;
 	t->search_seconds = cop_command_now() - start;
 	return err;
 }
 
+/* Of the rows whose labels are used, and of those whose labels are hidden. */
+static cop_err rate_training(training *t)
+{
+	const cop_train_job *job = &t->o->job;
+	const cop_train_labels *labels = &t->labels;
+	cop_err err =
+	        cop_trained_rate(t->trees, t->preparation, &t->rows, job->n, job->row, true, job->pool, &t->train);
+	if (err == COP_OK && labels->hidden > 0)
+		err = cop_trained_rate(t->trees, t->preparation, &t->rows, labels->hidden, labels->known, false,
+		        job->pool, &t->hidden);
+	return err;
+}
+
+static cop_err begin(training *t, cop_diag *diag)
+{
+	cop_train_job *job = &t->o->job;
+	cop_err err = cop_train_labels_choose(&t->rows, t->o->labelled, job->seed, &t->labels);
+	if (err != COP_OK) {
+		cop_diag_set(diag, t->o->train, 0, 0, "%s", cop_err_text(err));
+		return err;
+	}
+	job->rows = &t->rows;
+	job->preparation = t->preparation;
+	job->n = t->labels.used;
+	job->row = t->labels.some_lack ? cop_train_labels_used(&t->labels) : NULL;
+	job->neighbours = t->neighbours;
+	return load_start(t, diag);
+}
+
 static cop_err fit(training *t, cop_diag *diag)
 {
 	cop_train_job *job = &t->o->job;
 	const cop_progress progress = { tell, t };
-	job->rows = &t->rows;
-	job->preparation = t->preparation;
-	job->n = t->rows.data->n;
+	cop_err err = begin(t, diag);
+	t->asked = *job;
 	job->progress = isatty(STDERR_FILENO) ? &progress : NULL;
-	cop_err err = load_start(t, diag);
 	if (err == COP_OK)
 		err = search(t, diag);
 	double start = cop_command_now();
@@ -91,9 +130,12 @@ static cop_err fit(training *t, cop_diag *diag)
 	t->seconds = cop_command_now() - start;
 	if (job->progress != NULL)
 		(void)fputs("\r\033[K", stderr);
+	job->progress = NULL;
+	for (size_t g = 0; g < COP_GRAPHS; g++)
+		cop_neighbours_fini(&t->neighbours[g]);
 	if (err != COP_OK)
 		return err;
-	err = cop_trained_rate(t->trees, t->preparation, &t->rows, t->rows.data->n, NULL, true, job->pool, &t->train);
+	err = rate_training(t);
 	if (err != COP_OK)
 		cop_diag_set(diag, t->o->train, 0, 0, "%s", cop_err_text(err));
 	return err;
@@ -109,11 +151,31 @@ static void take_words(const training *t, char *out, size_t size)
 	cop_knob_values knobs = job->knobs;
 	int used = snprintf(out, size, "--learner %s%s --seed %llu --scale %s ", cop_train_learner_name(job->learner),
 	        t->o->table.regression ? " --task regression" : "", (unsigned long long)job->seed, scale_of(t));
+	if (t->o->labelled > 0.0)
+		used += snprintf(out + used, size - (size_t)used, "--labelled %.10g ", t->o->labelled);
+	if ((cop_train_learner_for(job->learner) & COP_FOR_LAPTAO) != 0) {
+		knobs.value[COP_KNOB_GRAPH] = (double)t->outcome.graph;
+		knobs.given[COP_KNOB_GRAPH] = true;
+	}
 	if (!isnan(t->outcome.alpha))
 		knobs.value[COP_KNOB_ALPHA] = t->outcome.alpha;
 	cop_knob_words(&knobs, out + used, size - (size_t)used);
 	if (out[used] == '\0') /* nothing behind the last space */
 		out[used - 1] = '\0';
+}
+
+/* Labels that are hidden leave no trace in the model. */
+static cop_err take_census(training *t)
+{
+	cop_labelled picked;
+	const cop_train_job *job = &t->o->job;
+	if (job->row == NULL)
+		return cop_trained_take_census(t->model, t->rows.data, t->rows.label, t->rows.target);
+	cop_err err = cop_train_labels_pick(&t->rows, job->n, job->row, &picked);
+	if (err == COP_OK)
+		err = cop_trained_take_census(t->model, picked.data, picked.label, picked.target);
+	cop_labelled_fini(&picked);
+	return err;
 }
 
 static cop_err make_model(training *t)
@@ -128,9 +190,7 @@ static cop_err make_model(training *t)
 	model->trees = t->trees;
 	model->learner = cop_mem_strdup(cop_train_learner_name(t->o->job.learner));
 	model->settings = cop_mem_strdup(words);
-	return model->learner != NULL && model->settings != NULL
-	               ? cop_trained_take_census(model, t->rows.data, t->rows.label, t->rows.target)
-	               : COP_ENOMEM;
+	return model->learner != NULL && model->settings != NULL ? take_census(t) : COP_ENOMEM;
 }
 
 static cop_err save(training *t, cop_diag *diag)
@@ -142,14 +202,34 @@ static cop_err save(training *t, cop_diag *diag)
 	return err;
 }
 
+static cop_err compare(training *t, const cop_labelled *test, cop_diag *diag)
+{
+	const cop_train_options *o = t->o;
+	const cop_train_search search = search_settings(o);
+	t->asked.row = cop_train_labels_used(&t->labels);
+	t->asked.neighbours = NULL;
+	const cop_train_comparison what = {
+		.baselines = o->baselines,
+		.job = &t->asked,
+		.known = t->labels.hidden + t->labels.used,
+		.known_row = t->labels.known,
+		.test = test,
+		.search = o->search ? &search : NULL,
+	};
+	return cop_train_compare(&what, t->baseline, diag);
+}
+
 static cop_err judge(training *t, cop_diag *diag)
 {
 	cop_labelled rows;
-	cop_labelled_fini(&t->rows); /* no longer needed */
+	if (t->o->baselines == 0)
+		cop_labelled_fini(&t->rows); /* no longer needed */
 	cop_err err = cop_labelled_read(t->o->test, t->preparation, true, &rows, diag);
 	if (err == COP_OK)
 		err = cop_trained_rate(
 		        t->trees, t->preparation, &rows, rows.data->n, NULL, false, t->o->job.pool, &t->test);
+	if (err == COP_OK && t->o->baselines != 0)
+		err = compare(t, &rows, diag);
 	if (err != COP_OK && diag->message[0] == '\0')
 		cop_diag_set(diag, t->o->test, 0, 0, "%s", cop_err_text(err));
 	cop_labelled_fini(&rows);
@@ -173,6 +253,37 @@ static shape shape_of(const cop_trees *trees)
 	return s;
 }
 
+static bool is_laptao(const training *t) { return (cop_train_learner_for(t->o->job.learner) & COP_FOR_LAPTAO) != 0; }
+
+static void put_laptao(const training *t, cop_json_writer *json)
+{
+	cop_json_put_unsigned(json, "labelled", t->labels.used);
+	cop_json_put_unsigned(json, "unlabelled", t->rows_read - t->labels.used);
+	cop_json_put_unsigned(json, "unlabelled_components", t->outcome.unlabelled_parts);
+	cop_json_put_unsigned(json, "rounds", t->outcome.rounds);
+	cop_json_put_number(json, "gap", t->outcome.gap);
+	if (t->o->baselines == 0)
+		return;
+	cop_json_key(json, "baselines");
+	cop_json_begin_object(json);
+	for (size_t i = 0; i < COP_BASELINES; i++) {
+		const cop_train_baseline *b = &t->baseline[i];
+		if (!b->there)
+			continue;
+		cop_json_key(json, cop_train_baseline_name(i));
+		cop_json_begin_object(json);
+		cop_trained_score_put(&b->test, "test", json);
+		cop_json_put_number(json, "seconds", b->seconds);
+		cop_json_put_unsigned(json, "rows", b->rows);
+		if (b->rounds > 0)
+			cop_json_put_unsigned(json, "rounds", b->rounds);
+		if (b->k > 0)
+			cop_json_put_unsigned(json, "k", b->k);
+		cop_json_end_object(json);
+	}
+	cop_json_end_object(json);
+}
+
 static cop_err show_json(const training *t)
 {
 	cop_json_writer *json;
@@ -183,6 +294,7 @@ static cop_err show_json(const training *t)
 		return err;
 	cop_json_begin_object(json);
 	cop_trained_score_put(&t->train, "train", json);
+	cop_trained_score_put(&t->hidden, "hidden", json);
 	cop_trained_score_put(&t->test, "test", json);
 	cop_json_put_number(json, "seconds", t->seconds);
 	cop_json_put_unsigned(json, "leaves", s.leaves);
@@ -193,6 +305,8 @@ static cop_err show_json(const training *t)
 	cop_json_text(json, scale_of(t));
 	cop_json_put_number(json, "objective", t->outcome.objective);
 	cop_json_put_number(json, "alpha", t->outcome.alpha);
+	if (is_laptao(t))
+		put_laptao(t, json);
 	if (cop_trees_count(t->trees) > 1)
 		cop_json_put_unsigned(json, "trees", cop_trees_count(t->trees));
 	if (t->o->search) {
@@ -232,20 +346,55 @@ static void show_found(const training *t)
 	(void)printf("%s: %s\n", values ? "" : " %", words);
 }
 
+static void show_laptao(const training *t)
+{
+	(void)printf("%zu of %zu rows labelled; %u rounds, gap %.3g\n", t->labels.used, t->rows_read, t->outcome.rounds,
+	        t->outcome.gap);
+	if (t->outcome.unlabelled_parts > 0)
+		(void)printf("%u components of the graph hold no labelled row: little is known of their rows\n",
+		        t->outcome.unlabelled_parts);
+}
+
+static void show_baselines(const training *t)
+{
+	bool values = t->o->table.regression;
+	(void)printf("\n%-14s %12s %9s\n", "", values ? "test RMSE" : "test error", "seconds");
+	for (size_t i = 0; i <= COP_BASELINES; i++) {
+		const cop_train_baseline *b = i > 0 ? &t->baseline[i - 1] : NULL;
+		const cop_trained_score *score = b != NULL ? &b->test : &t->test;
+		char figure[32], note[64] = "";
+		if (b != NULL && !b->there)
+			continue;
+		(void)snprintf(figure, sizeof figure, values ? "%.6g" : "%.2f %%",
+		        values ? score->rmse : 100.0 * score->error);
+		if (b != NULL && b->rounds > 0)
+			(void)snprintf(note, sizeof note, "  (%zu fits, the last of %zu rows)", b->rounds, b->rows);
+		else if (b != NULL && b->k > 0)
+			(void)snprintf(note, sizeof note, "  (k = %zu)", b->k);
+		(void)printf("%-14s %12s %9.2f%s\n", b != NULL ? cop_train_baseline_name(i - 1) : "laptao", figure,
+		        b != NULL ? b->seconds : t->seconds, note);
+	}
+}
+
 static void show_text(const training *t)
 {
 	shape s = shape_of(t->trees);
 	show_score("train", &t->train);
+	show_score("hidden", &t->hidden);
 	show_score("test", &t->test);
 	(void)printf("%zu tree%s, %zu leaves, depth %u, %zu parameters, %.0f FLOPs a row; scale %s; fitted in %.2f s\n",
 	        cop_trees_count(t->trees), cop_trees_count(t->trees) == 1 ? "" : "s", s.leaves, s.depth,
 	        cop_trees_parameters(t->trees), t->train.flops, scale_of(t), t->seconds);
 	if (!isnan(t->outcome.objective))
 		(void)printf("objective %.6g\n", t->outcome.objective);
+	if (is_laptao(t))
+		show_laptao(t);
 	if (!isnan(t->outcome.alpha))
 		(void)printf("alpha %g, chosen from %zu\n", t->outcome.alpha, t->o->job.alphas);
 	if (t->o->search)
 		show_found(t);
+	if (t->o->baselines != 0)
+		show_baselines(t);
 }
 
 static cop_err run(training *t, cop_diag *diag)
@@ -256,6 +405,7 @@ static cop_err run(training *t, cop_diag *diag)
 		cop_diag_set(diag, "", 0, 0, "threads: %s", cop_err_text(err));
 	if (err == COP_OK)
 		err = cop_labelled_train(o->train, &o->table, &t->rows, &t->preparation, diag);
+	t->rows_read = err == COP_OK ? t->rows.data->n : 0;
 	if (err == COP_OK)
 		err = fit(t, diag);
 	if (err == COP_OK && o->model != NULL)
@@ -267,6 +417,7 @@ static cop_err run(training *t, cop_diag *diag)
 	else if (err == COP_OK)
 		show_text(t);
 	cop_labelled_fini(&t->rows);
+	cop_train_labels_fini(&t->labels);
 	if (t->model == NULL) {
 		cop_preparation_free(t->preparation);
 		cop_trees_free(t->trees);
@@ -284,7 +435,7 @@ int cop_train_command(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	const cop_trained_score none = { (double)NAN, (double)NAN, (double)NAN, (double)NAN };
-	training t = { .o = &options, .train = none, .test = none };
+	training t = { .o = &options, .train = none, .hidden = none, .test = none };
 	cop_diag diag = { 0 };
 	if (run(&t, &diag) != COP_OK)
 		return cop_command_failed(NAME, &diag);

@@ -55,6 +55,7 @@ static const cop_train_learner learners[] = {
 	{ "cart", COP_FOR_CART | COP_FOR_FOREST, COP_SCALE_NONE, cop_train_fit_cart, NULL },
 	{ "dgt", COP_FOR_DGT | COP_FOR_FOREST, COP_SCALE_STANDARD, cop_train_fit_dgt, NULL },
 	{ "tao", COP_FOR_TAO | COP_FOR_FOREST, COP_SCALE_AUTO, cop_train_fit_tao, NULL },
+	{ "laptao", COP_FOR_LAPTAO, COP_SCALE_AUTO, NULL, cop_train_fit_laptao },
 };
 
 const cop_train_learner *cop_train_learner_find(const char *name)
@@ -148,10 +149,12 @@ cop_err cop_train_fit(const cop_train_job *job, cop_trees **out, cop_train_outco
 		.target = job->rows->target,
 	};
 	*out = NULL;
-	*outcome = (cop_train_outcome){ (double)NAN, (double)NAN };
+	*outcome = (cop_train_outcome){ (double)NAN, (double)NAN, (double)NAN, 0, 0, 0 };
 	diag->message[0] = '\0';
 	bool forest = cop_train_knob(&f, COP_KNOB_TREES, 1.0) > 1.0;
-	cop_err err = forest ? fit_forest(&f, &sample, out) : fit_one(&f, &sample, out);
+	cop_err err = job->learner->fit_all != NULL ? job->learner->fit_all(&f, &sample, out)
+	              : forest                      ? fit_forest(&f, &sample, out)
+	                                            : fit_one(&f, &sample, out);
 	if (err != COP_OK && diag->message[0] == '\0')
 		cop_diag_set(diag, "", 0, 0, "%s: %s", job->learner->name, cop_err_text(err));
 	return err;

@@ -24,18 +24,21 @@ static const char *const order_words[] = { "root-first", "leaves-first", NULL };
 static const char *const gradients_words[] = { "cheaper", "collapsed", "layered", NULL };
 static const char *const optimiser_words[] = { "sgd", "momentum", "rmsprop", "adagrad", "adam", NULL };
 static const char *const switch_words[] = { "off", "on", NULL };
+static const char *const graph_words[] = { "features", "logs", "auto", NULL };
+static const char *const solver_words[] = { "either", "gradients", "eigenvectors", NULL };
 static const char *const forest_words[] = { "bagging", "adaboost", "gradient", NULL };
 
 static const knob knobs[COP_KNOBS] = {
-	[COP_KNOB_HEIGHT] = { "height", WHOLE, COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO, 1, 20, NULL,
+	[COP_KNOB_HEIGHT] = { "height", WHOLE, COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO, 1, 20, NULL,
 	        "height of a tree (cart: most)" },
-	[COP_KNOB_LEAVES] = { "leaves", WORD, COP_FOR_TAO, 0, 0, leaves_words,
+	[COP_KNOB_LEAVES] = { "leaves", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 0, leaves_words,
 	        "leaves predict a constant, or by a linear model (classes: softmax)" },
-	[COP_KNOB_ALPHA] = { "alpha", NUMBER, COP_FOR_TAO, 0, 1e9, NULL,
+	[COP_KNOB_ALPHA] = { "alpha", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1e9, NULL,
 	        "L1 penalty of decision nodes (values: for a target of variance 1); a list A,B,... is followed\n"
 	        "                       from the greatest down, warm-started, and the best on validation rows is "
 	        "taken" },
-	[COP_KNOB_LEAF_ALPHA] = { "leaf-alpha", NUMBER, COP_FOR_TAO, 0, 1e9, NULL, "L1 penalty of linear leaves" },
+	[COP_KNOB_LEAF_ALPHA] = { "leaf-alpha", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1e9, NULL,
+	        "L1 penalty of linear leaves" },
 	[COP_KNOB_LEAF_CLASSES] = { "leaf-classes", WHOLE, COP_FOR_TAO, 0, 65536, NULL,
 	        "most classes of a softmax leaf (0: all that reach it)" },
 	[COP_KNOB_LOSS] = { "loss", WORD, COP_FOR_TAO | COP_FOR_DGT, 0, 0, loss_words,
@@ -43,18 +46,23 @@ static const knob knobs[COP_KNOBS] = {
 	[COP_KNOB_STARTS] = { "starts", WHOLE, COP_FOR_TAO | COP_FOR_DGT, 1, 1000, NULL,
 	        "random starts of one tree, of which the one with the least objective (dgt: loss\n"
 	        "                       by which epochs are chosen) is kept (default 1)" },
-	[COP_KNOB_SPLIT] = { "split", WORD, COP_FOR_TAO, 0, 0, split_words, "oblique or axis-aligned decision nodes" },
+	[COP_KNOB_SPLIT] = { "split", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 0, split_words,
+	        "oblique or axis-aligned decision nodes" },
 	[COP_KNOB_START] = { "start", WORD, COP_FOR_TAO, 0, 0, start_words,
 	        "tree to begin with: random, cart; --start-model FILE: a trained one" },
-	[COP_KNOB_ORDER] = { "order", WORD, COP_FOR_TAO, 0, 0, order_words, "in which a sweep visits the depths" },
-	[COP_KNOB_ITERATIONS] = { "iterations", WHOLE, COP_FOR_TAO, 0, 10000, NULL, "most sweeps" },
-	[COP_KNOB_TOLERANCE] = { "tolerance", NUMBER, COP_FOR_TAO, 0, 1, NULL,
+	[COP_KNOB_ORDER] = { "order", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 0, order_words,
+	        "in which a sweep visits the depths" },
+	[COP_KNOB_ITERATIONS] = { "iterations", WHOLE, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 10000, NULL, "most sweeps" },
+	[COP_KNOB_TOLERANCE] = { "tolerance", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1, NULL,
 	        "ends when a sweep lowers the objective by less than this share" },
-	[COP_KNOB_NODE_TOLERANCE] = { "node-tolerance", NUMBER, COP_FOR_TAO, 1e-12, 1, NULL, "of the nodes' solvers" },
-	[COP_KNOB_NODE_STEPS] = { "node-steps", WHOLE, COP_FOR_TAO, 1, 100000, NULL, "most steps of them" },
+	[COP_KNOB_NODE_TOLERANCE] = { "node-tolerance", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 1e-12, 1, NULL,
+	        "of the nodes' solvers" },
+	[COP_KNOB_NODE_STEPS] = { "node-steps", WHOLE, COP_FOR_TAO | COP_FOR_LAPTAO, 1, 100000, NULL,
+	        "most steps of them" },
 	[COP_KNOB_MONOTONE] = { "monotone", FLAG, COP_FOR_TAO, 0, 1, NULL,
 	        "no sweep may raise the objective (default: sweeps may, the best tree is kept)" },
-	[COP_KNOB_KEEP_DEAD] = { "keep-dead", FLAG, COP_FOR_TAO, 0, 1, NULL, "do not remove dead and pure subtrees" },
+	[COP_KNOB_KEEP_DEAD] = { "keep-dead", FLAG, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1, NULL,
+	        "do not remove dead and pure subtrees" },
 	[COP_KNOB_MIN_LEAF] = { "min-leaf", NUMBER, COP_FOR_CART, 0, 1e12, NULL, "least rows (weight) of a leaf" },
 	[COP_KNOB_COMPLEXITY] = { "complexity", NUMBER, COP_FOR_CART, -1, 1, NULL,
 	        "cost-complexity of pruning, a share of the root's impurity; -1: by cross-validation" },
@@ -88,15 +96,28 @@ static const knob knobs[COP_KNOBS] = {
 	        "ablation: sigmoids that grow steep, not signs" },
 	[COP_KNOB_ANNEAL_FIRST] = { "anneal-first", NUMBER, COP_FOR_DGT, 1e-6, 1e6, NULL, "their first steepness" },
 	[COP_KNOB_ANNEAL_LAST] = { "anneal-last", NUMBER, COP_FOR_DGT, 1e-6, 1e6, NULL, "and the last" },
-	[COP_KNOB_TREES] = { "trees", WHOLE, COP_FOR_FOREST, 1, 65536, NULL,
+	[COP_KNOB_TREES] = { "trees", WHOLE, COP_FOR_FOREST | COP_FOR_LAPTAO, 1, 65536, NULL,
 	        "trees of a forest (default 1: no forest)" },
 	[COP_KNOB_FOREST] = { "forest", WORD, COP_FOR_FOREST, 0, 0, forest_words,
 	        "how they are made: bagging, adaboost (classes), gradient (boosting of values)" },
-	[COP_KNOB_SHARE] = { "share", NUMBER, COP_FOR_FOREST, 1e-6, 1, NULL,
+	[COP_KNOB_SHARE] = { "share", NUMBER, COP_FOR_FOREST | COP_FOR_LAPTAO, 1e-6, 1, NULL,
 	        "bagging: share of the rows for each tree" },
 	[COP_KNOB_REPLACE] = { "replace", FLAG, COP_FOR_FOREST, 0, 1, NULL, "bagging: drawn with replacement" },
 	[COP_KNOB_SHRINKAGE] = { "shrinkage", NUMBER, COP_FOR_FOREST, 1e-6, 1, NULL,
 	        "gradient boosting: of each tree" },
+	[COP_KNOB_NEIGHBOURS] = { "neighbours", WHOLE, COP_FOR_LAPTAO, 1, 1000, NULL,
+	        "nearest rows that a row is joined to (default 10)" },
+	[COP_KNOB_PERPLEXITY] = { "perplexity", NUMBER, COP_FOR_LAPTAO, 1, 1000, NULL,
+	        "of the joints' weights (default: half the neighbours)" },
+	[COP_KNOB_GRAPH] = { "graph", WORD, COP_FOR_LAPTAO, 0, 0, graph_words,
+	        "nearest by the features as the tree has them, or by logarithms of the file's numbers; auto (the\n"
+	        "                       default): by which labelled rows tell each other better, one left out" },
+	[COP_KNOB_GAMMA] = { "gamma", NUMBER, COP_FOR_LAPTAO, 0, 1e6, NULL, "weight of joined rows being alike" },
+	[COP_KNOB_MU] = { "mu", NUMBER, COP_FOR_LAPTAO, 1e-9, 1e9, NULL, "weight of the tree's agreement, first" },
+	[COP_KNOB_GROWTH] = { "growth", NUMBER, COP_FOR_LAPTAO, 1.0001, 100, NULL, "of mu, each round" },
+	[COP_KNOB_ROUNDS] = { "rounds", WHOLE, COP_FOR_LAPTAO, 1, 1000, NULL, "most rounds" },
+	[COP_KNOB_SOLVER] = { "solver", WORD, COP_FOR_LAPTAO, 0, 0, solver_words,
+	        "of the label step (either: by the number of rows)" },
 };
 
 const char *cop_knob_name(cop_knob which) { return knobs[which].name; }
@@ -180,10 +201,13 @@ static void help_on(unsigned learners, const char *title, FILE *out)
 
 void cop_knob_help(FILE *out)
 {
-	help_on(COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO, "Every learner:", out);
-	help_on(COP_FOR_FOREST, "Forests:", out);
+	help_on(COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO, "Every learner:", out);
+	help_on(COP_FOR_FOREST | COP_FOR_LAPTAO, "Forests:", out);
+	help_on(COP_FOR_FOREST, "Forests of cart, dgt and tao:", out);
 	help_on(COP_FOR_TAO | COP_FOR_DGT, "tao and dgt:", out);
+	help_on(COP_FOR_TAO | COP_FOR_LAPTAO, "tao and laptao:", out);
 	help_on(COP_FOR_TAO, "tao:", out);
+	help_on(COP_FOR_LAPTAO, "laptao:", out);
 	help_on(COP_FOR_DGT, "dgt:", out);
 	help_on(COP_FOR_CART, "cart:", out);
 }

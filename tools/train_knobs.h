@@ -59,11 +59,19 @@ typedef enum cop_knob {
 	COP_KNOB_SHARE,
 	COP_KNOB_REPLACE,
 	COP_KNOB_SHRINKAGE,
+	COP_KNOB_NEIGHBOURS,
+	COP_KNOB_PERPLEXITY,
+	COP_KNOB_GRAPH,
+	COP_KNOB_GAMMA,
+	COP_KNOB_MU,
+	COP_KNOB_GROWTH,
+	COP_KNOB_ROUNDS,
+	COP_KNOB_SOLVER,
 	COP_KNOBS
 } cop_knob;
 
 /* Who a knob is for. */
-enum { COP_FOR_CART = 1, COP_FOR_DGT = 2, COP_FOR_TAO = 4, COP_FOR_FOREST = 8 };
+enum { COP_FOR_CART = 1, COP_FOR_DGT = 2, COP_FOR_TAO = 4, COP_FOR_FOREST = 8, COP_FOR_LAPTAO = 16 };
 
 typedef struct cop_knob_values {
 	double value[COP_KNOBS];
@@ -92,6 +100,7 @@ static inline double cop_knob_or(const cop_knob_values *values, cop_knob knob, d
 /* Places of words. */
 enum { COP_LEAVES_CONSTANT, COP_LEAVES_LINEAR };
 enum { COP_LOSS_ZERO_ONE, COP_LOSS_CROSS_ENTROPY, COP_LOSS_SQUARED, COP_LOSS_ABSOLUTE, COP_LOSS_HUBER };
+enum { COP_GRAPH_FEATURES, COP_GRAPH_LOGS, COP_GRAPHS, COP_GRAPH_AUTO = COP_GRAPHS };
 enum { COP_START_RANDOM, COP_START_CART };
 
 #endif

@@ -11,12 +11,13 @@
 #define NAME COP_TRAIN_NAME
 
 static const char usage_text[] =
-        "usage: coppice train --learner cart|dgt|tao --train FILE [--test FILE] [OPTION ...]\n\n"
+        "usage: coppice train --learner cart|dgt|tao|laptao --train FILE [--test FILE] [OPTION ...]\n\n"
         "Fits a tree, or a forest, to labelled rows (csv with or without a header, or libsvm; .gz, .zst) and tells "
         "how\n"
         "well it predicts. What is not given is the learner's default.\n\n"
         "  --learner NAME       cart (Breiman et al.), dgt (dense gradient trees), tao (tree alternating "
-        "optimisation)\n"
+        "optimisation),\n"
+        "                       laptao (TAO with a graph of all rows, of which only some are labelled)\n"
         "  --train FILE         rows to learn from; the last column is the class or number to predict\n"
         "  --test FILE          rows to judge by\n"
         "  --task T             classification (the default) or regression\n"
@@ -29,7 +30,15 @@ static const char usage_text[] =
         "  --validation SHARE   rows held back to choose by: a list of --alpha, the search (default 0.2); epochs of "
         "dgt\n"
         "                       (default 0: by the training rows)\n"
-        "  --start-model FILE   tao: begin with this model's tree\n"
+        "  --start-model FILE   tao, laptao: begin with this model's tree\n"
+        "  --labelled SHARE     laptao: keep the labels of so many rows, drawn by the seed from each class alike, and "
+        "use\n"
+        "                       the others without; a row whose field is empty, ?, NA or nan never has one\n"
+        "  --baselines A,B      laptao: judge others by the same test rows: oblique-lbl (tao on the labelled rows "
+        "only),\n"
+        "                       oblique-all (tao on all labels there are), self-training (tao that adopts what it "
+        "is\n"
+        "                       sure of), knn (nearest labelled rows), or all\n"
         "  --seed S             of every random choice (default 1)\n"
         "  --threads N          (default: the processors)\n"
         "  --json               one JSON object on standard output\n\n"
@@ -54,6 +63,8 @@ enum {
 	CROSS_VALIDATION,
 	VALIDATION,
 	START_MODEL,
+	LABELLED,
+	BASELINES,
 	SEED,
 	THREADS,
 	JSON,
@@ -80,6 +91,8 @@ static const struct option fixed[FIXED_OPTIONS] = {
 	{ "cross-validation", required_argument, NULL, CROSS_VALIDATION },
 	{ "validation", required_argument, NULL, VALIDATION },
 	{ "start-model", required_argument, NULL, START_MODEL },
+	{ "labelled", required_argument, NULL, LABELLED },
+	{ "baselines", required_argument, NULL, BASELINES },
 	{ "seed", required_argument, NULL, SEED },
 	{ "threads", required_argument, NULL, THREADS },
 	{ "json", no_argument, NULL, JSON },
@@ -94,7 +107,7 @@ static bool read_learner(cop_train_options *o)
 {
 	o->job.learner = cop_train_learner_find(optarg);
 	if (o->job.learner == NULL)
-		cop_command_complain(NAME, "--learner: '%s' given, expected cart, dgt or tao", optarg);
+		cop_command_complain(NAME, "--learner: '%s' given, expected cart, dgt, tao or laptao", optarg);
 	return o->job.learner != NULL;
 }
 
@@ -124,6 +137,25 @@ static bool read_alphas(cop_train_options *o, char *text)
 		cop_command_complain(NAME, "--alpha: expected numbers divided by commas");
 	qsort(job->alpha, job->alphas, sizeof *job->alpha, descending);
 	return job->alphas > 0;
+}
+
+/* argv's own text is cut up. */
+static bool read_baselines(cop_train_options *o, char *text)
+{
+	char *at = NULL;
+	for (char *word = strtok_r(text, ",", &at); word != NULL; word = strtok_r(NULL, ",", &at)) {
+		unsigned found = cop_train_baseline_find(word);
+		if (found == 0) {
+			cop_command_complain(NAME,
+			        "--baselines: '%s' given, expected oblique-lbl, oblique-all, self-training, knn or all",
+			        word);
+			return false;
+		}
+		o->baselines |= found;
+	}
+	if (o->baselines == 0)
+		cop_command_complain(NAME, "--baselines: expected names divided by commas");
+	return o->baselines != 0;
 }
 
 static bool read_columns(cop_train_options *o, int option)
@@ -186,6 +218,10 @@ static bool read_fixed(cop_train_options *o, int option)
 		return true;
 	case VALIDATION:
 		return cop_command_number(NAME, "--validation", optarg, 0.0, 0.9, &o->job.validation);
+	case LABELLED:
+		return cop_command_number(NAME, "--labelled", optarg, 1e-9, 1.0, &o->labelled);
+	case BASELINES:
+		return read_baselines(o, optarg);
 	case SEED:
 		return cop_command_whole(NAME, "--seed", optarg, 0, UINT64_MAX, &o->job.seed);
 	case TRIALS:
@@ -220,6 +256,20 @@ static bool check_search(const cop_train_options *o)
 	return false;
 }
 
+static bool check_laptao(const cop_train_options *o)
+{
+	bool laptao = (cop_train_learner_for(o->job.learner) & COP_FOR_LAPTAO) != 0;
+	if (!laptao && (o->labelled > 0.0 || o->baselines != 0))
+		cop_command_complain(NAME, "--%s is for laptao", o->labelled > 0.0 ? "labelled" : "baselines");
+	else if (o->baselines != 0 && o->test == NULL)
+		cop_command_complain(NAME, "--baselines needs rows to judge by; expected --test");
+	else if (laptao && o->job.alphas > 1)
+		cop_command_complain(NAME, "a list of --alpha is for tao; expected one for laptao");
+	else
+		return true;
+	return false;
+}
+
 static bool check(const cop_train_options *o)
 {
 	const cop_train_job *job = &o->job;
@@ -233,11 +283,11 @@ static bool check(const cop_train_options *o)
 			        cop_train_learner_name(job->learner));
 			return false;
 		}
-	if (o->start_model != NULL && (cop_train_learner_for(job->learner) & COP_FOR_TAO) == 0) {
-		cop_command_complain(NAME, "--start-model is for tao");
+	if (o->start_model != NULL && (cop_train_learner_for(job->learner) & (COP_FOR_TAO | COP_FOR_LAPTAO)) == 0) {
+		cop_command_complain(NAME, "--start-model is for tao and laptao");
 		return false;
 	}
-	return check_search(o);
+	return check_laptao(o) && check_search(o);
 }
 
 int cop_train_options_read(int argc, char **argv, cop_train_options *o)
@@ -272,5 +322,6 @@ int cop_train_options_read(int argc, char **argv, cop_train_options *o)
 	if (!o->scaling_given)
 		o->table.scaling = cop_train_learner_scaling(o->job.learner);
 	o->table.scale_target = true;
+	o->table.unlabelled = (cop_train_learner_for(o->job.learner) & COP_FOR_LAPTAO) != 0;
 	return -1;
 }

@@ -2,6 +2,7 @@
 #ifndef COP_TOOLS_TRAIN_OPTIONS_H
 #define COP_TOOLS_TRAIN_OPTIONS_H
 
+#include "train_baselines.h"
 #include "train_fit.h"
 
 typedef struct cop_train_options {
@@ -11,6 +12,8 @@ typedef struct cop_train_options {
 	cop_train_job job; /* learner, knobs, alphas, validation, seed */
 	unsigned threads;
 	bool search, json;
+	double labelled;               /* share of the labels that are kept; 0: all */
+	unsigned baselines;            /* COP_BASELINE_... */
 	size_t trials, repeats, folds; /* of the search; folds 0: rows are held back once */
 } cop_train_options;
 

@@ -32,6 +32,12 @@ static const candidates lists[] = {
 	{ COP_FOR_TAO, BOTH, COP_KNOB_START, 2, { 0, 1 } },
 	{ COP_FOR_TAO, BOTH, COP_KNOB_ORDER, 2, { 0, 1 } },
 	{ COP_FOR_TAO, BOTH, COP_KNOB_ITERATIONS, 3, { 20, 30, 40 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_GAMMA, 6, { 0.003, 0.01, 0.03, 0.1, 0.3, 1 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_GRAPH, 2, { 0, 1 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_ALPHA, 6, { 0.003, 0.01, 0.03, 0.1, 0.3, 1 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_HEIGHT, 6, { 3, 4, 5, 6, 7, 8 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_NEIGHBOURS, 4, { 5, 10, 15, 25 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_LEAF_ALPHA, 6, { 0.01, 0.03, 0.1, 0.3, 1, 3 } },
 	{ COP_FOR_DGT, BOTH, COP_KNOB_HEIGHT, 5, { 2, 4, 6, 8, 10 } },
 	{ COP_FOR_DGT, BOTH, COP_KNOB_LAYERS, 2, { 1, 3 } },
 	{ COP_FOR_DGT, BOTH, COP_KNOB_WIDTH, 3, { 0, 64, 256 } },
@@ -50,11 +56,14 @@ typedef struct searching {
 	cop_train_job job; /* of a trial */
 	uint32_t *rows;    /* all: those to fit, then those to judge by */
 	uint32_t *fold;    /* of each row; NULL: a part is held back */
+	uint32_t *label;   /* of the whole's rows in their order; NULL: values */
 	double *loss;      /* of each fit of a trial */
 	size_t fits, trials;
 	cop_train_rating best;
 	cop_diag *diag;
 } searching;
+
+static uint32_t row_of(const searching *s, size_t i) { return s->whole->row != NULL ? s->whole->row[i] : (uint32_t)i; }
 
 /* Before the parts of a repeat. */
 static cop_err begin_repeat(searching *s, size_t repeat)
@@ -64,22 +73,22 @@ static cop_err begin_repeat(searching *s, size_t repeat)
 	cop_rng_init(&rng, whole->seed + repeat, 1);
 	s->job.seed = whole->seed + repeat;
 	if (s->fold != NULL)
-		return cop_split_folds(&rng, whole->n, whole->rows->label, s->search->folds, s->fold);
+		return cop_split_folds(&rng, whole->n, s->label, s->search->folds, s->fold);
 	for (size_t i = 0; i < whole->n; i++)
-		s->rows[i] = (uint32_t)i;
+		s->rows[i] = row_of(s, i);
 	return cop_split_two(&rng, whole->n, s->rows, whole->rows->label, s->search->validation, &s->job.n);
 }
 
-/* All rows but those of a fold, then those. */
+/* The rows but those of a fold, then those. */
 static void leave_out(searching *s, uint32_t fold)
 {
 	size_t first = 0;
 	size_t last = s->whole->n;
 	for (size_t i = 0; i < s->whole->n; i++) {
 		if (s->fold[i] != fold)
-			s->rows[first++] = (uint32_t)i;
+			s->rows[first++] = row_of(s, i);
 		else
-			s->rows[--last] = (uint32_t)i;
+			s->rows[--last] = row_of(s, i);
 	}
 	s->job.n = first;
 }
@@ -192,6 +201,8 @@ static bool wanted(const candidates *list, const cop_train_job *job, const cop_k
 		return false;
 	if (list->knob == COP_KNOB_START && job->start != NULL)
 		return false;
+	if (list->knob == COP_KNOB_GRAPH && job->rows->data->sparse)
+		return false;
 	if (list->knob == COP_KNOB_WIDTH && cop_knob_or(now, COP_KNOB_LAYERS, 3.0) <= 1.0)
 		return false;
 	return list->knob != COP_KNOB_LEAF_ALPHA ||
@@ -236,7 +247,14 @@ static cop_err searching_init(searching *s)
 	s->loss = cop_mem_alloc(s->fits, sizeof *s->loss);
 	if (folds > 0)
 		s->fold = cop_mem_alloc(n, sizeof *s->fold);
-	return s->rows != NULL && s->loss != NULL && (folds == 0 || s->fold != NULL) ? COP_OK : COP_ENOMEM;
+	if (s->whole->rows->label != NULL)
+		s->label = cop_mem_alloc(n, sizeof *s->label);
+	for (size_t i = 0; s->label != NULL && i < n; i++)
+		s->label[i] = s->whole->rows->label[row_of(s, i)];
+	return s->rows != NULL && s->loss != NULL && (folds == 0 || s->fold != NULL) &&
+	                       (s->label != NULL || s->whole->rows->label == NULL)
+	               ? COP_OK
+	               : COP_ENOMEM;
 }
 
 cop_err cop_train_search_run(const cop_train_search *search, cop_train_job *job, cop_train_found *found, cop_diag *diag)
@@ -262,6 +280,7 @@ cop_err cop_train_search_run(const cop_train_search *search, cop_train_job *job,
 	*found = (cop_train_found){ s.trials, s.best };
 	cop_mem_free(s.rows);
 	cop_mem_free(s.fold);
+	cop_mem_free(s.label);
 	cop_mem_free(s.loss);
 	return err;
 }

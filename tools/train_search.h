@@ -4,7 +4,7 @@
  * lists (Bergstra and Bengio 2012), beside the learner's defaults. From the best of them on, each knob in turn is tried
  * at every value of its list, and keeps the one whose mean loss on the rows held back is least; among equals the one of
  * fewer parameters, then the earlier. Rounds over the knobs go on until one changes nothing or the trials are used up.
- * What was given on the command line is not searched. */
+ * What was given on the command line is not searched. laptao knows the rows held back, but not their labels. */
 #ifndef COP_TOOLS_TRAIN_SEARCH_H
 #define COP_TOOLS_TRAIN_SEARCH_H
 
@@ -37,7 +37,7 @@ void cop_train_rating_of(size_t n, const double *loss, cop_train_rating *out);
 /* a is better than b, which was there earlier. */
 bool cop_train_rating_better(const cop_train_rating *a, const cop_train_rating *b);
 
-/* job is of all rows (its `row` is not used); job->knobs get what was found. Errors of cop_train_fit; COP_EINVAL also:
+/* job is of the rows to be divided; job->knobs get what was found. Errors of cop_train_fit; COP_EINVAL also:
  * more folds than rows. */
 COP_CHECK cop_err cop_train_search_run(
         const cop_train_search *search, cop_train_job *job, cop_train_found *found, cop_diag *diag);

@@ -36,6 +36,8 @@ static cop_err find_numbered(const cop_dataset *data, size_t *classes)
 		return COP_ENOMEM;
 	bool all = true;
 	for (size_t i = 0; i < data->n && all; i++) {
+		if (isnan(data->target[i]))
+			continue;
 		all = cop_dataset_is_class(data->target[i]);
 		size_t k = all ? (size_t)data->target[i] : 0;
 		there += seen[k] == 0;
@@ -61,6 +63,8 @@ cop_err cop_table_number_targets(cop_preparation *p, cop_dataset *data)
 	}
 	for (size_t i = 0; i < data->n && err == COP_OK; i++) {
 		cop_table_name name;
+		if (isnan(data->target[i]))
+			continue;
 		cop_table_number_class(data->target[i], &name);
 		err = cop_table_add_class(p, &name, &data->target[i]);
 		if (p->classes.count > COP_TABLE_MAX_NUMBER_CLASSES)

@@ -33,6 +33,7 @@ typedef struct cop_table_settings {
 	cop_scaling scaling;
 	bool scale_target; /* regression: to [0, 1] */
 	cop_missing missing;
+	bool unlabelled; /* csv: a target may be missing, and is NaN then; of some row it is there */
 } cop_table_settings;
 
 /* Reads a training file: rows unscaled but otherwise as features (data->target is the class, or the number as it stands

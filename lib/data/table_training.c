@@ -20,6 +20,7 @@ typedef struct training {
 	size_t categories;  /* how many */
 	bool named_classes; /* a target was no number */
 	bool any_missing;
+	bool any_target;
 } training;
 
 /* The feature of a column before categories are spread. */
@@ -243,6 +244,8 @@ static cop_err turn_into_names(training *t)
 	t->named_classes = true;
 	for (size_t i = 0; i < t->r.data->n && err == COP_OK; i++) {
 		cop_table_name name;
+		if (isnan(t->r.data->target[i]))
+			continue;
 		cop_table_number_class(t->r.data->target[i], &name);
 		err = cop_table_add_class(t->p, &name, &t->r.data->target[i]);
 	}
@@ -253,6 +256,9 @@ static cop_err take_target(training *t, double *target)
 {
 	size_t column = t->p->target;
 	cop_field_kind kind = cop_table_field_kind(&t->r, column, target);
+	if (kind == COP_FIELD_MISSING && t->settings->unlabelled)
+		return COP_OK;
+	t->any_target = true;
 	if (kind == COP_FIELD_NUMBER && !t->named_classes)
 		return COP_OK;
 	if (kind == COP_FIELD_MISSING)
@@ -293,6 +299,10 @@ static cop_err finish(training *t)
 {
 	const char *what = COP_TABLE_TOO_MANY_NUMBERS;
 	cop_err err = COP_OK;
+	if (!t->any_target) {
+		cop_diag_set(t->r.diag, cop_stream_name(t->r.stream), 0, 0, "no row has a target; expected some");
+		return COP_EFORMAT;
+	}
 	if (!t->settings->regression && !t->named_classes)
 		err = cop_table_number_targets(t->p, t->r.data);
 	if (err == COP_OK)

@@ -266,7 +266,7 @@ def test_confusion_counts_every_row(small, tmp_path):
 
 def test_wrong_arguments_say_what_was_expected(small, tmp_path):
     for arguments, words in [
-            (("--learner", "oak", *small), "expected cart, dgt or tao"),
+            (("--learner", "oak", *small), "expected cart, dgt, tao or laptao"),
             (small, "expected --learner"),
             (("--learner", "cart", "--alpha", 1, *small), "--alpha is not for cart"),
             (("--learner", "tao", "--alpha", "1,,x", *small), "expected a number"),

@@ -481,6 +481,33 @@ static void test_table_of_class_numbers_keeps_or_names_them(void **state)
 	}
 }
 
+static void test_table_rows_without_target_are_kept_when_allowed(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *rows, *classes;
+	} cases[] = {
+		{ "1,0\n2,\n3,1\n4,?\n", "1:0;2:nan;3:1;4:nan", "0|1" },
+		{ "1,NA\n2,7\n3,b\n4,nan\n5,7\n", "1:nan;2:0;3:1;4:nan;5:0", "7|b" },
+		{ "1,-3\n2,\n3,-4\n", "1:0;2:nan;3:1", "-3|-4" },
+	};
+	table t;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		TRAINED(t, cases[i].text, .unlabelled = true);
+		assert_rows(t.data, cases[i].rows);
+		assert_classes(t.p, cases[i].classes);
+		done(&t);
+	}
+	TRAINED(t, "1,\n2,0.5\n3,2.5\n", .unlabelled = true, .regression = true, .scale_target = true);
+	assert_rows(t.data, "1:nan;2:0.5;3:2.5");
+	assert_int_equal(cop_preparation_fit(t.p, t.data, 3, NULL), COP_OK);
+	assert_true(fabs(cop_preparation_to_scale(t.p, 1.5) - 0.5) < 1e-12);
+	done(&t);
+	REFUSED(t, "1,\n2,?\n", COP_EFORMAT, "t: no row has a target; expected some", .unlabelled = true);
+	REFUSED(t, "1,\n2,?\n", COP_EFORMAT, "t: no row has a target; expected some", .unlabelled = true,
+	        .regression = true);
+}
+
 static void test_table_numbers_classes_by_first_appearance(void **state)
 {
 	(void)state;
@@ -683,6 +710,7 @@ int main(void)
 		cmocka_unit_test(test_table_labels_missing),
 		cmocka_unit_test(test_table_of_columns_that_are_all_missing_has_zeros),
 		cmocka_unit_test(test_table_of_class_numbers_keeps_or_names_them),
+		cmocka_unit_test(test_table_rows_without_target_are_kept_when_allowed),
 		cmocka_unit_test(test_table_numbers_classes_by_first_appearance),
 		cmocka_unit_test(test_table_of_numbers_as_too_many_classes_is_refused),
 		cmocka_unit_test(test_table_of_libsvm_is_sparse),
