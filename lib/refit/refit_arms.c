@@ -142,6 +142,8 @@ const cop_refit_kind cop_refit_arms_tao = { .prepare = prepare_tao, .fit = fit_t
 
 /* ---- laptao ---- */
 
+#define SMOOTHED 0.2 /* what trees are fitted to is smoother than the labels */
+
 static cop_err make_graph(cop_refit_problem *p)
 {
 	cop_neighbours near;
@@ -219,7 +221,7 @@ static cop_err mask_of(const cop_refit_problem *p, size_t n, float **mask, doubl
 		double w = (double)p->weight[i] * fabs((double)p->target[i]);
 		sum += w * w;
 	}
-	*noise = sqrt(sum);
+	*noise = SMOOTHED * sqrt(sum);
 	return COP_OK;
 }
 

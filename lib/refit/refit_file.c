@@ -95,6 +95,7 @@ static void walk_settings(walk *w, cop_refit_settings *s)
 	walk_size(w, &s->window);
 	walk_f64s(w, &s->holdout, 1);
 	walk_u64(w, &s->after);
+	walk_u64(w, &s->until);
 	walk_u64(w, &s->least);
 	walk_size(w, &s->memory);
 	walk_f64s(w, &s->clip, 1);

@@ -29,6 +29,7 @@ static unsigned take(input *in) { return in->at < in->end ? *in->at++ : 0; }
 static cop_wire_model model_of(unsigned form)
 {
 	static const char *const names[] = { "m", "n" };
+	bool values = (form & 12) == 12;
 	cop_wire_model model = {
 		.name = names[form >> 7 & 1],
 		.name_length = 1,
@@ -45,6 +46,12 @@ static cop_wire_model model_of(unsigned form)
 		.has_default_loss = (form & 2) != 0,
 		.default_loss = 0.5,
 	};
+	if (values) {
+		model.arms = 0;
+		model.losses = 1 + (form >> 6 & 1);
+		model.value_range[1] = 1.0;
+		model.delta = form & 2 ? 0.1 : 0.25;
+	}
 	return model;
 }
 
@@ -56,7 +63,7 @@ static void put_set(cop_bytes *bytes, unsigned form)
 
 /* ---- records ---- */
 
-static void put_right(cop_bytes *body, cop_wire_record_type type, bool sparse, input *in, double *now)
+static void put_right(cop_bytes *body, cop_wire_record_type type, unsigned form, input *in, double *now)
 {
 	static const float dense[FEATURES] = { 0.5f, -1.0f };
 	static const uint32_t index[] = { 1, 9 };
@@ -69,14 +76,18 @@ static void put_right(cop_bytes *body, cop_wire_record_type type, bool sparse, i
 	r.a = (id >> 4) % ARMS;
 	r.p = flags & 128 ? 1e-9 : 0.25;
 	r.x = (cop_row){ .d = FEATURES, .dense = dense };
-	if (sparse)
+	if (form & 1)
 		r.x = (cop_row){ .d = 1u << BITS, .nnz = 2, .index = index, .value = dense };
 	r.has_x = type == COP_WIRE_RECORD_DECISION || flags & 1;
 	r.mask = flags & 2 ? mask : NULL;
 	r.defer = (flags & 4) != 0;
 	r.evicted = flags >> 5 & 3;
-	r.losses = 1;
+	r.values = (form & 12) == 12;
+	r.y = (double)(id >> 4) / 15.0;
+	r.u = flags & 64 ? 1 : -1;
+	r.losses = r.values && form & 64 ? 2 : 1;
 	r.loss[0] = flags & 8 ? 1e9 : (double)(flags >> 4) / 8.0;
+	r.loss[1] = flags & 32 ? -r.loss[0] : 0.5;
 	r.has_result = (flags & 16) == 0;
 	r.result = (cop_wire_result)(flags % COP_WIRE_RESULT_COUNT);
 	r.count = flags & 1 ? 256 : flags >> 3;
@@ -91,7 +102,7 @@ static void put_right(cop_bytes *body, cop_wire_record_type type, bool sparse, i
 	cop_bytes_fini(&set);
 }
 
-static void put_records(cop_bytes *bytes, bool sparse, input *in)
+static void put_records(cop_bytes *bytes, unsigned form, input *in)
 {
 	cop_bytes body;
 	double now = 0.0;
@@ -101,7 +112,7 @@ static void put_records(cop_bytes *bytes, bool sparse, input *in)
 		unsigned type = 1 + (kind >> 1) % (COP_WIRE_RECORD_PROMOTION + 1);
 		cop_bytes_clear(&body);
 		if (kind & 1 && type <= COP_WIRE_RECORD_PROMOTION) {
-			put_right(&body, (cop_wire_record_type)type, sparse, in, &now);
+			put_right(&body, (cop_wire_record_type)type, form, in, &now);
 		} else {
 			size_t length = take(in);
 			length = length < (size_t)(in->end - in->at) ? length : (size_t)(in->end - in->at);
@@ -129,7 +140,7 @@ static void check_event(const cop_logged_event *e, const cop_journal_history_mod
 	for (size_t i = 0; i < e->arms; i++)
 		COP_ASSERT(e->mask[i] <= 1);
 	COP_ASSERT(e->labelled == e->learn && e->weight == 1.0 && e->line > 0);
-	COP_ASSERT(!model->told || e->action < model->arms);
+	COP_ASSERT(!model->told || e->action < model->arms || (model->values && e->action == 0));
 	if (e->labelled)
 		COP_ASSERT(isfinite(e->cost) && fabs(e->cost) <= COP_LOGGED_COST_MAX &&
 		           e->p >= COP_LOGGED_PROBABILITY_MIN && e->p <= 1.0);
@@ -195,7 +206,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (how & 1)
 		put_set(&set, form);
 	cop_journal_header_put(&bytes, 1, set.data, set.length);
-	put_records(&bytes, (form & 1) != 0, &in);
+	put_records(&bytes, form, &in);
 	COP_ASSERT(bytes.err == COP_OK);
 	FILE *file = fopen(place(), "wb");
 	COP_ASSERT(file != NULL && fwrite(bytes.data, 1, bytes.length, file) == bytes.length && fclose(file) == 0);
@@ -204,6 +215,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.unanswered = (how & 4) != 0,
 		.waiting_max = how & 8 ? 3 : 0,
 		.bits = how & 16 ? BITS : 0,
+		.values = (how & 32) != 0,
 	};
 	outcome whole = read_all(place(), &settings);
 	settings.skip = true;

@@ -1,15 +1,18 @@
 /* make_seeds CORPUS: writes the seeds of the fuzz targets that are saved states and so change with their format:
  * CORPUS/forest/ (four bytes of shape, then what cop_forest_save gives) and CORPUS/checkpoint/mixture* (a checkpoint
- * file of one model). Every run writes the same bytes, on the same kind of processor. tests/unit/online/
- * test_fuzz_seeds.c tells when it is time for a run. */
+ * file of one model), and CORPUS/refit/ (bodies of refit files). Every run writes the same bytes, on the same kind of
+ * processor. tests/unit/online/test_fuzz_seeds.c and tests/unit/refit/test_refit_file.c tell when it is time for a run.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "forest_shape.h"
 #include "online/model.h"
+#include "refit/refit_file.h"
 #include "store/checkpoint_file.h"
 #include "tree/model_file.h"
+#include "tree/tree_build.h"
 
 #define PATH_ROOM     4096
 #define MOST_BYTES    ((size_t)60 << 10) /* of a seed */
@@ -218,6 +221,87 @@ static void make_model(const char *corpus, const model_seed *seed)
 	cop_model_free(model);
 }
 
+/* ---- refits ---- */
+
+typedef struct refit_seed {
+	const char *name;
+	cop_journal_history_model model;
+	bool linear;
+} refit_seed;
+
+static const refit_seed refits[] = {
+	{ "arms", { .name = "m", .learner = "ensemble", .features = 3, .arms = 2, .loss_range = { 0.0, 1.0 } }, false },
+	{ "arms_sparse",
+	        { .name = "m", .learner = "dgt", .bits = 3, .max_nonzeros = 4, .arms = 3, .loss_range = { -1.0, 1.0 } },
+	        false },
+	{ "values",
+	        { .name = "m",
+	                .learner = "value",
+	                .features = 2,
+	                .values = true,
+	                .losses = 2,
+	                .value_range = { 0.0, 5.0 },
+	                .delta = 0.1,
+	                .loss_range = { 0.0, 1.0 } },
+	        false },
+	{ "candidates",
+	        { .name = "m",
+	                .learner = "rank",
+	                .features = 2,
+	                .max_candidates = 4,
+	                .candidate_features = 1,
+	                .loss_range = { 0.0, 1.0 } },
+	        true },
+};
+
+/* A node and two leaves. */
+static cop_trees *trees_of(const refit_seed *seed, size_t d, size_t outputs)
+{
+	static const float w[] = { 0.5f, -1.0f, 0.25f, 0.0f, 0.0f, 1.0f, 0.0f, 2.0f },
+	                   losses[] = { 0.25f, 0.75f, 0.5f };
+	static const uint32_t first = 0;
+	cop_tree_build *build;
+	cop_tree *tree;
+	cop_trees *trees;
+	must(cop_tree_build_new(d, outputs, COP_TREE_VALUES, &build) == COP_OK, seed->name);
+	int32_t node = cop_tree_build_node(build, w, 0.125f), right = cop_tree_build_constant(build, losses);
+	int32_t left = seed->linear ? cop_tree_build_linear(build, 1, &first, w, losses)
+	                            : cop_tree_build_constant(build, losses + (outputs < 3));
+	cop_tree_build_children(build, node, left, right);
+	must(cop_tree_build_finish(build, node, &tree) == COP_OK, seed->name);
+	cop_tree_build_free(build);
+	must(cop_trees_new(COP_TREES_MEAN, 1, &tree, NULL, NULL, &trees) == COP_OK, seed->name);
+	return trees;
+}
+
+static void make_refit(const char *corpus, const refit_seed *seed)
+{
+	char path[PATH_ROOM];
+	cop_bytes bytes;
+	const cop_journal_history_model *m = &seed->model;
+	size_t d = (m->features != 0 ? m->features : (size_t)1 << m->bits) + m->candidate_features;
+	cop_refit_file file = { .report = { .model = *m,
+		                        .fitted = { 40, 30, 1, 70 },
+		                        .judged = { 10, 8, 72, 90 },
+		                        .learned = 95,
+		                        .alpha = 0.1 } };
+	cop_refit_defaults(&file.settings);
+	must(cop_promotion_init(&file.report.promotion, &file.settings.promotion) == COP_OK, seed->name);
+	for (size_t i = 0; i < 8; i++) {
+		const cop_promotion_event event = {
+			.p = 0.5, .loss = (double)(i % 2), .champion = 0.5, .challenger = 0.75
+		};
+		must(cop_promotion_add(&file.report.promotion, &event) == COP_OK, seed->name);
+	}
+	file.trees = trees_of(seed, d, m->arms > 0 ? m->arms : 1);
+	cop_bytes_init(&bytes);
+	cop_refit_file_put(&file, &bytes);
+	must(snprintf(path, sizeof path, "%s/refit/%s", corpus, seed->name) < PATH_ROOM, seed->name);
+	write_file(path, &bytes);
+	cop_bytes_fini(&bytes);
+	cop_trees_free(file.trees);
+}
+
 int main(int argc, char **argv)
 {
 	must(argc == 2, "usage: make_seeds CORPUS");
@@ -225,5 +309,7 @@ int main(int argc, char **argv)
 		make_forest(argv[1], &forests[i]);
 	for (size_t i = 0; i < sizeof models / sizeof *models; i++)
 		make_model(argv[1], &models[i]);
+	for (size_t i = 0; i < sizeof refits / sizeof *refits; i++)
+		make_refit(argv[1], &refits[i]);
 	return EXIT_SUCCESS;
 }

@@ -193,6 +193,30 @@ static void test_short_memory_is_an_error_each_time(void **state)
 	cop_trees_free(file.trees);
 }
 
+/* Where one does not, the format has changed: `cmake --build <build> --target fuzz_seeds` writes them anew. */
+static void test_seeds_of_the_fuzzer_are_read(void **state)
+{
+	(void)state;
+	static const char *const seeds[] = { "arms", "arms_sparse", "values", "candidates" };
+	for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+		char path[4096];
+		cop_bytes bytes, again;
+		cop_refit_file file;
+		cop_diag diag = { .message = "" };
+		(void)snprintf(path, sizeof path, "%s/../fuzz/corpus/refit/%s", COP_TEST_DATA, seeds[i]);
+		cop_bytes_init(&bytes);
+		assert_int_equal(cop_model_file_load(path, &bytes, &diag), COP_OK);
+		if (cop_refit_file_open(bytes.data, bytes.length, path, &file, &diag) != COP_OK)
+			fail_msg("%s: %s", path, diag.message);
+		body_of(&file, &again);
+		assert_int_equal(again.length, bytes.length);
+		assert_memory_equal(again.data, bytes.data, bytes.length);
+		cop_refit_file_fini(&file);
+		cop_bytes_fini(&again);
+		cop_bytes_fini(&bytes);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +225,7 @@ int main(void)
 		TEST(test_parts_that_do_not_fit_are_refused),
 		TEST(test_newer_version_is_refused_by_name),
 		TEST(test_short_memory_is_an_error_each_time),
+		TEST(test_seeds_of_the_fuzzer_are_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -199,7 +199,7 @@ static double menu_loss(const world *w, const cop_trees *trees)
 	cop_rng_init(&rng, 77, 0);
 	for (size_t i = 0; i < 1000; i++) {
 		menu m;
-		double best_loss = INFINITY, out;
+		double best_loss = HUGE_VAL, out;
 		size_t best = 0;
 		cop_wire_record r = { .time = 0.0 };
 		draw_menu(w, &rng, &m, &r);
@@ -261,6 +261,35 @@ static void test_sparse_candidates_are_told_apart(void **state)
 	check_menus(&w);
 }
 
+static void test_short_memory_is_an_error_each_time(void **state)
+{
+	(void)state;
+	world w = plain_world;
+	w.events = 50;
+	w.answered = 1.0;
+	for (int ranks = 0; ranks < 2; ranks++) {
+		cop_refit_settings set = quick();
+		unsigned long n = 0;
+		cop_err err;
+		set.least = 10;
+		set.height = 1;
+		set.iterations = 2;
+		set.alpha = 0.1;
+		empty_folder();
+		(void)(ranks != 0 ? write_menus(&w) : write_values(&w, 0.0));
+		do {
+			cop_refit_report report;
+			cop_trees *trees;
+			cop_test_alloc_fail(++n, 0);
+			err = cop_refit_run(&set, folder, NULL, NULL, NULL, &report, &trees, NULL);
+			cop_test_alloc_fail(0, 0);
+			assert_true(err == COP_OK || (err == COP_ENOMEM && trees == NULL));
+			cop_trees_free(trees);
+		} while (err != COP_OK);
+		assert_true(n > 50);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -269,6 +298,7 @@ int main(void)
 		TEST(test_values_stay_within_the_trust_region),
 		TEST(test_candidates_are_told_apart),
 		TEST(test_sparse_candidates_are_told_apart),
+		TEST(test_short_memory_is_an_error_each_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
