@@ -225,6 +225,43 @@ static void test_damage_is_passed_on_with_its_place(void **state)
 	assert_true(diag.offset > 0 && diag.offset <= (uint64_t)middle);
 }
 
+/* Few events, contexts that are all the same, losses that are all the same: there is a tree, and it says losses. */
+static void test_poor_windows_give_small_trees(void **state)
+{
+	(void)state;
+	for (size_t events = 3; events < 60; events += 1 + events / 3)
+		for (int method = 0; method < COP_REFIT_METHODS; method++) {
+			book b;
+			cop_refit_settings set = quick();
+			cop_refit_report report;
+			float x[FEATURES] = { 1.0f, -3.0f, 0.0f };
+			const cop_wire_model model = told("m");
+			empty_folder();
+			open_book(&b, 1, &model, 1);
+			for (uint64_t id = 0; id < events; id++) {
+				cop_wire_record r = record_of("m", 1.0, id);
+				r.x = (cop_row){ .d = FEATURES, .dense = x };
+				r.has_x = true;
+				r.arms = ARMS;
+				r.a = (uint32_t)(id % ARMS);
+				r.p = 0.25;
+				put(&b, COP_WIRE_RECORD_DECISION, &r);
+				put_feedback(&b, 1.0, id, 0.5, COP_WIRE_APPLIED);
+			}
+			close_book(&b);
+			set.least = 2;
+			set.method = (cop_refit_method)method;
+			cop_trees *trees = refit_with(&set, NULL, NULL, &report);
+			for (size_t l = 0; l < report.leaves; l++) {
+				float out[ARMS];
+				cop_tree_leaf_outputs(cop_trees_at(trees, 0), l, NULL, out);
+				for (size_t k = 0; k < ARMS; k++)
+					assert_true(fabsf(out[k] - 0.5f) < 1e-3f);
+			}
+			cop_trees_free(trees);
+		}
+}
+
 /* ---- progress ---- */
 
 typedef struct listener {
@@ -309,6 +346,7 @@ int main(void)
 		TEST(test_wrong_settings_are_refused),
 		TEST(test_journals_that_cannot_be_read_are_told),
 		TEST(test_damage_is_passed_on_with_its_place),
+		TEST(test_poor_windows_give_small_trees),
 		TEST(test_progress_is_told_and_may_stop_it),
 		TEST(test_short_memory_is_an_error_each_time),
 	};
