@@ -106,12 +106,11 @@ typedef struct teaching {
 	const comparing *c;
 	const cop_dataset *data;
 	const cop_labelled *truth;
-	cop_labelled
-	        told; /* its labels or targets are our own: the truth of labelled rows, what is adopted of others */
-	uint8_t *labelled;   /* of each row */
-	uint32_t *row, *was; /* to fit: the labelled ones first; now, and before */
-	size_t count, was_count;
-	double *sure; /* of each row: over the trees */
+	cop_labelled told; /* its labels or targets are our own: the truth of labelled rows, what is adopted else */
+	uint8_t *taken;    /* of each row */
+	uint32_t *row;     /* those, in the order in which they came */
+	size_t count;
+	double *sure; /* of each row: how many trees are */
 	float *work;  /* outputs */
 	double sd;    /* of the labelled targets */
 } teaching;
@@ -124,18 +123,17 @@ static cop_err teaching_init(teaching *t)
 	t->told = *t->truth;
 	t->told.label = classes ? cop_mem_alloc(n, sizeof *t->told.label) : NULL;
 	t->told.target = classes ? NULL : cop_mem_alloc(n, sizeof *t->told.target);
-	t->labelled = cop_mem_alloc(n, sizeof *t->labelled);
+	t->taken = cop_mem_alloc(n, sizeof *t->taken);
 	t->row = cop_mem_alloc(n, sizeof *t->row);
-	t->was = cop_mem_alloc(n, sizeof *t->was);
 	t->sure = cop_mem_alloc(n, sizeof *t->sure);
 	t->work = cop_mem_alloc(outputs, sizeof *t->work);
-	if ((t->told.label == NULL && t->told.target == NULL) || t->labelled == NULL || t->row == NULL ||
-	        t->was == NULL || t->sure == NULL || t->work == NULL)
+	if ((t->told.label == NULL && t->told.target == NULL) || t->taken == NULL || t->row == NULL ||
+	        t->sure == NULL || t->work == NULL)
 		return COP_ENOMEM;
 	double sum = 0.0, squares = 0.0;
 	for (size_t i = 0; i < job->n; i++) {
 		size_t at = t->row[i] = job->row[i];
-		t->labelled[at] = 1;
+		t->taken[at] = 1;
 		if (classes) {
 			t->told.label[at] = t->truth->label[at];
 			continue;
@@ -154,14 +152,13 @@ static void teaching_fini(teaching *t)
 {
 	cop_mem_free(t->told.label);
 	cop_mem_free(t->told.target);
-	cop_mem_free(t->labelled);
+	cop_mem_free(t->taken);
 	cop_mem_free(t->row);
-	cop_mem_free(t->was);
 	cop_mem_free(t->sure);
 	cop_mem_free(t->work);
 }
 
-/* Adds to each row how sure its leaf of the tree is, in [0, 1]. */
+/* Adds 1 to each row whose leaf of the tree is sure. */
 static cop_err add_sureness(teaching *t, const cop_tree *tree)
 {
 	size_t leaves = cop_tree_leaves(tree);
@@ -191,46 +188,31 @@ static cop_err add_sureness(teaching *t, const cop_tree *tree)
 	return err;
 }
 
-/* What the trees say of a row, if it is news. */
-static bool adopt(teaching *t, const cop_trees *trees, size_t at, double *outputs)
+/* A row with what the trees say of it joins those to fit. */
+static void adopt(teaching *t, const cop_trees *trees, size_t at, double *outputs)
 {
 	cop_row row;
 	cop_dataset_row(t->data, at, &row);
 	cop_trees_predict(trees, &row, t->work, outputs);
-	if (t->told.label != NULL) {
-		uint32_t label = cop_trained_best(t->truth->classes, outputs);
-		bool news = t->told.label[at] != label;
-		t->told.label[at] = label;
-		return news;
-	}
-	bool news = !(fabs((double)t->told.target[at] - outputs[0]) <= 1e-3 * t->sd);
-	t->told.target[at] = (float)outputs[0];
-	return news;
+	if (t->told.label != NULL)
+		t->told.label[at] = cop_trained_best(t->truth->classes, outputs);
+	else
+		t->told.target[at] = (float)outputs[0];
+	t->taken[at] = 1;
+	t->row[t->count++] = (uint32_t)at;
 }
 
-/* The rows of the next fit; *changed: they, or what is told of them, are not as before. */
-static cop_err teach(teaching *t, const cop_trees *trees, bool *changed)
+static cop_err adopt_sure(teaching *t, const cop_trees *trees)
 {
 	size_t trees_count = cop_trees_count(trees), n = t->data->n;
-	uint32_t *row = t->was;
 	double *outputs = cop_mem_alloc(cop_trees_outputs(trees), sizeof *outputs);
 	cop_err err = outputs != NULL ? COP_OK : COP_ENOMEM;
 	memset(t->sure, 0, n * sizeof *t->sure);
 	for (size_t i = 0; i < trees_count && err == COP_OK; i++)
 		err = add_sureness(t, cop_trees_at(trees, i));
-	t->was = t->row;
-	t->was_count = t->count;
-	t->row = row;
-	t->count = t->c->labelled.n;
-	memcpy(t->row, t->c->labelled.row, t->count * sizeof *t->row);
-	*changed = false;
-	for (size_t i = 0; i < n && err == COP_OK; i++) {
-		if (t->labelled[i] || t->sure[i] < 0.5 * (double)trees_count)
-			continue;
-		*changed |= adopt(t, trees, i, outputs);
-		t->row[t->count++] = (uint32_t)i;
-	}
-	*changed |= t->count != t->was_count || memcmp(t->row, t->was, t->count * sizeof *t->row) != 0;
+	for (size_t i = 0; i < n && err == COP_OK; i++)
+		if (t->taken[i] == 0 && t->sure[i] > 0.5 * (double)trees_count)
+			adopt(t, trees, i, outputs);
 	cop_mem_free(outputs);
 	return err;
 }
@@ -238,18 +220,18 @@ static cop_err teach(teaching *t, const cop_trees *trees, bool *changed)
 static cop_err self_train(teaching *t, cop_trees **trees, cop_train_baseline *out)
 {
 	cop_train_job job = t->c->labelled;
-	bool changed = true;
 	cop_err err = teaching_init(t);
 	job.rows = &t->told;
+	job.row = t->row;
+	job.n = 0;
 	*trees = NULL;
-	while (err == COP_OK && changed && out->rounds < SELF_ROUNDS) {
+	while (err == COP_OK && t->count > job.n && out->rounds < SELF_ROUNDS) {
 		cop_trees_free(*trees);
-		job.row = t->row;
 		job.n = out->rows = t->count;
 		err = fit(t->c, &job, trees);
 		out->rounds++;
 		if (err == COP_OK)
-			err = teach(t, *trees, &changed);
+			err = adopt_sure(t, *trees);
 	}
 	return err;
 }

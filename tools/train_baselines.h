@@ -2,10 +2,11 @@
  *
  *     oblique-lbl    TAO on the labelled rows alone
  *     oblique-all    TAO on every label that the file has
- *     self-training  TAO on the labelled rows; then again on those and on what it is sure of, until nothing changes or
- *                    SELF_ROUNDS were made. It is sure of a row whose leaf holds enough labelled rows that it gets
- *                    right: (right + 1) / (rows + 2) >= 0.8, or for values at least 3 of them, whose errors' root mean
- *                    square is at most 0.3 of the labelled targets' standard deviation (forests: mean over the trees)
+ *     self-training  TAO on the labelled rows; then again on those and on what it is sure of, with the label or value
+ *                    it gave them first, until there is nothing new or SELF_ROUNDS fits were made. It is sure of a row
+ *                    whose leaf holds enough labelled rows that it gets right: (right + 1) / (rows + 2) >= 0.8, or for
+ *                    values at least 3 of them, whose errors' root mean square is at most 0.3 of the labelled targets'
+ *                    standard deviation (forests: in most trees)
  *     knn            vote or mean of the k nearest labelled rows; k of a list by leaving one out
  *
  * TAO has those of LapTAO's settings that were given and are its own too; with a search the others are searched. */

@@ -11,6 +11,7 @@
 #include "train_knn.h"
 
 #define NEIGHBOURS        10
+#define VALUES_PENALTY    0.03 /* default gamma and alpha of values */
 #define MOST_EIGENVECTORS 10000
 #define MOST_TO_CHOOSE    2000 /* labelled rows, to choose the graph by */
 
@@ -164,6 +165,8 @@ static void take_settings(const cop_train_fitting *f, const cop_sample *labelled
 {
 	static const cop_laptao_solver solvers[] = { COP_LAPTAO_EITHER, COP_LAPTAO_GRADIENTS, COP_LAPTAO_EIGENVECTORS };
 	cop_laptao_defaults(set);
+	if (labelled->task == COP_TASK_VALUES)
+		set->gamma = set->tree.alpha = VALUES_PENALTY;
 	set->gamma = cop_train_knob(f, COP_KNOB_GAMMA, set->gamma);
 	set->mu = cop_train_knob(f, COP_KNOB_MU, set->mu);
 	set->growth = cop_train_knob(f, COP_KNOB_GROWTH, set->growth);

@@ -32,9 +32,9 @@ static const knob knobs[COP_KNOBS] = {
 	[COP_KNOB_HEIGHT] = { "height", WHOLE, COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO, 1, 20, NULL,
 	        "height of a tree (cart: most)" },
 	[COP_KNOB_LEAVES] = { "leaves", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 0, leaves_words,
-	        "leaves predict a constant, or by a linear model (classes: softmax)" },
+	        "leaves predict a constant, or by a linear model (tao, classes: softmax)" },
 	[COP_KNOB_ALPHA] = { "alpha", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1e9, NULL,
-	        "L1 penalty of decision nodes (values: for a target of variance 1); a list A,B,... is followed\n"
+	        "L1 penalty of decision nodes (values: for a target of variance 1); tao: a list A,B,... is followed\n"
 	        "                       from the greatest down, warm-started, and the best on validation rows is "
 	        "taken" },
 	[COP_KNOB_LEAF_ALPHA] = { "leaf-alpha", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1e9, NULL,
@@ -101,7 +101,7 @@ static const knob knobs[COP_KNOBS] = {
 	[COP_KNOB_FOREST] = { "forest", WORD, COP_FOR_FOREST, 0, 0, forest_words,
 	        "how they are made: bagging, adaboost (classes), gradient (boosting of values)" },
 	[COP_KNOB_SHARE] = { "share", NUMBER, COP_FOR_FOREST | COP_FOR_LAPTAO, 1e-6, 1, NULL,
-	        "bagging: share of the rows for each tree" },
+	        "bagging, laptao: share of the rows for each tree" },
 	[COP_KNOB_REPLACE] = { "replace", FLAG, COP_FOR_FOREST, 0, 1, NULL, "bagging: drawn with replacement" },
 	[COP_KNOB_SHRINKAGE] = { "shrinkage", NUMBER, COP_FOR_FOREST, 1e-6, 1, NULL,
 	        "gradient boosting: of each tree" },
@@ -112,10 +112,12 @@ static const knob knobs[COP_KNOBS] = {
 	[COP_KNOB_GRAPH] = { "graph", WORD, COP_FOR_LAPTAO, 0, 0, graph_words,
 	        "nearest by the features as the tree has them, or by logarithms of the file's numbers; auto (the\n"
 	        "                       default): by which labelled rows tell each other better, one left out" },
-	[COP_KNOB_GAMMA] = { "gamma", NUMBER, COP_FOR_LAPTAO, 0, 1e6, NULL, "weight of joined rows being alike" },
-	[COP_KNOB_MU] = { "mu", NUMBER, COP_FOR_LAPTAO, 1e-9, 1e9, NULL, "weight of the tree's agreement, first" },
-	[COP_KNOB_GROWTH] = { "growth", NUMBER, COP_FOR_LAPTAO, 1.0001, 100, NULL, "of mu, each round" },
-	[COP_KNOB_ROUNDS] = { "rounds", WHOLE, COP_FOR_LAPTAO, 1, 1000, NULL, "most rounds" },
+	[COP_KNOB_GAMMA] = { "gamma", NUMBER, COP_FOR_LAPTAO, 0, 1e6, NULL,
+	        "weight of joined rows being alike (default 0.1; values 0.03)" },
+	[COP_KNOB_MU] = { "mu", NUMBER, COP_FOR_LAPTAO, 1e-9, 1e9, NULL,
+	        "weight of tree and labels agreeing, in the first round (default 0.1)" },
+	[COP_KNOB_GROWTH] = { "growth", NUMBER, COP_FOR_LAPTAO, 1.0001, 100, NULL, "of mu, each round (default 1.3)" },
+	[COP_KNOB_ROUNDS] = { "rounds", WHOLE, COP_FOR_LAPTAO, 1, 1000, NULL, "most rounds (default 20)" },
 	[COP_KNOB_SOLVER] = { "solver", WORD, COP_FOR_LAPTAO, 0, 0, solver_words,
 	        "of the label step (either: by the number of rows)" },
 };
