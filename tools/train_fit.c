@@ -103,6 +103,7 @@ static cop_err fit_forest(cop_train_fitting *f, const cop_sample *sample, cop_tr
 		return cop_train_refuse(f->diag, "a list of --alpha is for one tree; expected one for a forest");
 	f->forest = true;
 	f->progress = NULL;
+	f->score = NULL;
 	return cop_forest_fit(&set, sample, fit_member, f, job->pool, job->progress, out);
 }
 
@@ -111,19 +112,18 @@ static cop_err fit_one(cop_train_fitting *f, const cop_sample *sample, cop_trees
 {
 	cop_tree *best = NULL;
 	cop_train_outcome outcome = *f->outcome;
-	double least = (double)INFINITY, score = 0.0;
+	double least = (double)INFINITY;
 	cop_err err = COP_OK;
-	f->score = &score;
 	for (unsigned start = 0; start < cop_train_whole(f, COP_KNOB_STARTS, 1) && err == COP_OK; start++) {
 		cop_rng rng;
 		cop_tree *tree = NULL;
 		cop_rng_init(&rng, f->job->seed, start);
 		err = f->job->learner->fit(f, sample, f->job->pool, &rng, &tree);
-		if (err == COP_OK && (best == NULL || score < least)) {
+		if (err == COP_OK && (best == NULL || *f->score < least)) {
 			cop_tree_free(best);
 			best = tree;
 			tree = NULL;
-			least = score;
+			least = *f->score;
 			outcome = *f->outcome;
 		}
 		cop_tree_free(tree);
@@ -138,7 +138,10 @@ static cop_err fit_one(cop_train_fitting *f, const cop_sample *sample, cop_trees
 cop_err cop_train_fit(const cop_train_job *job, cop_trees **out, cop_train_outcome *outcome, cop_diag *diag)
 {
 	bool classes = job->rows->classes > 0;
-	cop_train_fitting f = { .job = job, .outcome = outcome, .progress = job->progress, .diag = diag };
+	double score = 0.0;
+	cop_train_fitting f = {
+		.job = job, .outcome = outcome, .progress = job->progress, .diag = diag, .score = &score
+	};
 	const cop_sample sample = {
 		.rows = job->rows->data,
 		.n = job->n,
