@@ -171,7 +171,7 @@ static void take_settings(const cop_train_fitting *f, const cop_sample *labelled
 	set->mu = cop_train_knob(f, COP_KNOB_MU, set->mu);
 	set->growth = cop_train_knob(f, COP_KNOB_GROWTH, set->growth);
 	set->rounds = cop_train_whole(f, COP_KNOB_ROUNDS, set->rounds);
-	set->solver = solvers[(size_t)cop_train_knob(f, COP_KNOB_SOLVER, 0.0)];
+	set->solver = solvers[(size_t)cop_train_knob(f, COP_KNOB_SOLVER, COP_LAPTAO_GRADIENTS)];
 	set->trees = (size_t)cop_train_knob(f, COP_KNOB_TREES, 1.0);
 	set->share = cop_train_knob(f, COP_KNOB_SHARE, set->share);
 	cop_train_tao_knobs(f, cop_train_target_variance(labelled), &set->tree);

@@ -119,7 +119,7 @@ static const knob knobs[COP_KNOBS] = {
 	[COP_KNOB_GROWTH] = { "growth", NUMBER, COP_FOR_LAPTAO, 1.0001, 100, NULL, "of mu, each round (default 1.3)" },
 	[COP_KNOB_ROUNDS] = { "rounds", WHOLE, COP_FOR_LAPTAO, 1, 1000, NULL, "most rounds (default 20)" },
 	[COP_KNOB_SOLVER] = { "solver", WORD, COP_FOR_LAPTAO, 0, 0, solver_words,
-	        "of the label step (either: by the number of rows)" },
+	        "of the label step (default gradients; either: eigenvectors up to 2000 rows)" },
 };
 
 const char *cop_knob_name(cop_knob which) { return knobs[which].name; }
