@@ -105,6 +105,7 @@ cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length
 		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "decide: %s", cop_err_text(err));
 		return err;
 	}
+	cop_refit_state_watch(&served->refit, served->model); /* what gave way may have been learned */
 	if (!repeated)
 		record_decision(scope, &wire, &decision, cop_model_get_counters(served->model)->evicted - evicted);
 	else if (scope->journal != NULL) /* the first answer may still be on its way to the disk */
@@ -219,6 +220,7 @@ cop_err cop_event_feedback(
 	err = join(scope, &feedback, &result);
 	if (err != COP_OK)
 		return refused(served, err, fault);
+	cop_refit_state_watch(&served->refit, served->model);
 	err = record_feedback(scope, &feedback, result, fault);
 	if (err == COP_OK && out != NULL)
 		cop_wire_result_put(out, &feedback.id, wire_result(result), &feedback.seq);

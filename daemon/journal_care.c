@@ -29,9 +29,9 @@ static void retain_by_age(const cop_journal_care *care, const cop_journal_file *
 	size_t i = 0;
 	while (i < count && (double)files[i].modified < care->keep_after)
 		i++;
-	uint64_t before = i < count ? files[i].base : care->from;
+	uint64_t before = i < count ? files[i].base : care->window;
 	if (i > 0)
-		retain(care, 0, before < care->from ? before : care->from);
+		retain(care, 0, before < care->window ? before : care->window);
 }
 
 static void compress(const cop_journal_care *care, const cop_journal_file *files, size_t count)
@@ -64,8 +64,8 @@ static void *run(void *argument)
 	return NULL;
 }
 
-void cop_journal_care_start(
-        cop_journal_care *care, const char *folder, const cop_config *config, uint64_t from, cop_log *log)
+void cop_journal_care_start(cop_journal_care *care, const char *folder, const cop_config *config, uint64_t from,
+        uint64_t window, cop_log *log)
 {
 	if (care->started && !atomic_load(&care->done))
 		return;
@@ -75,6 +75,7 @@ void cop_journal_care_start(
 	care->keep_bytes = config->journal_keep;
 	care->keep_after = config->journal_age == 0 ? 0.0 : cop_clock_real() - 1e-6 * (double)config->journal_age;
 	care->from = from;
+	care->window = window < from ? window : from;
 	care->compress = config->journal_compress;
 	atomic_store(&care->done, false);
 	care->started = pthread_create(&care->thread, NULL, run, care) == 0;

@@ -21,12 +21,14 @@ typedef struct cop_journal_care {
 	uint64_t keep_bytes;
 	double keep_after; /* unix seconds: segments last written before go; 0: none go by age */
 	uint64_t from;     /* first record that is still needed */
+	uint64_t window;   /* first record that does not go by age alone */
 	bool compress;
 } cop_journal_care;
 
-/* A round over the folder, unless one is under way. What fails is logged, and tried again in the next round. */
-void cop_journal_care_start(
-        cop_journal_care *care, const char *folder, const cop_config *config, uint64_t from, cop_log *log);
+/* A round over the folder, unless one is under way. Records before `from` go by size, those before `window` too by age.
+ * What fails is logged, and tried again in the next round. */
+void cop_journal_care_start(cop_journal_care *care, const char *folder, const cop_config *config, uint64_t from,
+        uint64_t window, cop_log *log);
 /* Waits for the round under way. */
 void cop_journal_care_end(cop_journal_care *care);
 

@@ -84,6 +84,29 @@ static void put_feedback(const cop_served_set *models, cop_bytes *out)
 	}
 }
 
+static void put_refits(const cop_served_set *models, cop_bytes *out)
+{
+	static const char ended[] = "coppice_refits_total", promotions[] = "coppice_promotions_total";
+	char labels[LABELS];
+	cop_exposition_family(out, ended, COP_EXPOSITION_COUNTER, "Refits that ended, by their outcome.");
+	for (size_t i = 0; i < models->count * COP_WORKER_OUTCOMES; i++) {
+		const cop_served *served = &models->items[i / COP_WORKER_OUTCOMES];
+		cop_worker_outcome outcome = (cop_worker_outcome)(i % COP_WORKER_OUTCOMES);
+		(void)snprintf(labels, sizeof labels, "model=\"%s\",outcome=\"%s\"", served->name,
+		        cop_worker_outcome_text(outcome));
+		cop_exposition_whole(out, ended, labels, served->refit.outcomes[outcome]);
+	}
+	cop_exposition_family(out, promotions, COP_EXPOSITION_COUNTER, "What became of challengers, by its kind.");
+	for (size_t i = 0; i < models->count * COP_WIRE_PROMOTIONS; i++) {
+		const cop_served *served = &models->items[i / COP_WIRE_PROMOTIONS];
+		cop_wire_promotion kind = (cop_wire_promotion)(i % COP_WIRE_PROMOTIONS);
+		(void)snprintf(
+		        labels, sizeof labels, "model=\"%s\",kind=\"%s\"", served->name, cop_wire_promotion_text(kind));
+		if (kind != COP_WIRE_PROMOTION_NONE)
+			cop_exposition_whole(out, promotions, labels, served->refit.promotions[kind]);
+	}
+}
+
 static double pending_of(const cop_served *served) { return (double)cop_model_pending(served->model); }
 static double revision_of(const cop_served *served) { return (double)cop_model_learner(served->model)->rev; }
 static double loss_of(const cop_served *served)
@@ -252,6 +275,8 @@ static void put_daemon(const cop_server *server, cop_bytes *out)
 	cop_exposition_family(out, "coppice_parked_models", COP_EXPOSITION_GAUGE,
 	        "Models that are kept in checkpoints but not configured.");
 	cop_exposition_whole(out, "coppice_parked_models", "", server->models.parked_count);
+	cop_exposition_family(out, "coppice_refit_running", COP_EXPOSITION_GAUGE, "1 while a refit is under way.");
+	cop_exposition_whole(out, "coppice_refit_running", "", server->refits.running != NULL);
 	cop_exposition_family(out, "coppice_log_dropped_total", COP_EXPOSITION_COUNTER,
 	        "Log lines lost because the log's receiver was too slow.");
 	cop_exposition_whole(out, "coppice_log_dropped_total", "", cop_log_dropped(server->log));
@@ -265,6 +290,7 @@ void cop_metrics_put(const cop_server *server, cop_bytes *out)
 	put_model_counters(&server->models, out);
 	put_feedback(&server->models, out);
 	put_model_gauges(&server->models, out);
+	put_refits(&server->models, out);
 	put_model_streams(&server->models, out);
 	put_traffic(server, out);
 	put_codes("coppice_request_errors_total", "Requests answered with an error, by its code.", server->counts.codes,

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "daemon/clock.h"
+#include "daemon/succession.h"
 #include "store/journal_keep.h"
 #include "store/journal_reader.h"
 #include "wire/wire_record.h"
@@ -70,7 +71,7 @@ static cop_err apply_feedback(cop_served *served, const cop_wire_record *r)
 	return cop_model_feedback(served->model, &r->id, r->loss, r->losses, r->time, &result);
 }
 
-static cop_err apply_to(cop_served *served, cop_wire_record_type type, const cop_wire_record *r)
+static cop_err apply_event(cop_served *served, cop_wire_record_type type, const cop_wire_record *r)
 {
 	cop_feedback_result result;
 	switch (type) {
@@ -88,6 +89,16 @@ static cop_err apply_to(cop_served *served, cop_wire_record_type type, const cop
 		break;
 	}
 	return COP_OK;
+}
+
+static cop_err apply_to(cop_recovery *recovery, cop_served *served, cop_wire_record_type type, const cop_wire_record *r,
+        uint64_t sequence)
+{
+	if (type == COP_WIRE_RECORD_PROMOTION)
+		return cop_succession_replay(served, recovery->state_dir, r, sequence, &recovery->why);
+	cop_err err = apply_event(served, type, r);
+	cop_refit_state_watch(&served->refit, served->model);
+	return err;
 }
 
 /* The settings from here on, as far as they may change in a living model. */
@@ -126,7 +137,7 @@ static cop_err apply(cop_recovery *recovery, cop_served_set *set, const cop_jour
 	if (err == COP_OK && type == COP_WIRE_RECORD_CONFIG)
 		err = apply_config(set, &record);
 	else if (err == COP_OK && served != NULL)
-		err = apply_to(served, type, &record);
+		err = apply_to(recovery, served, type, &record, raw->sequence);
 	if (err == COP_OK && record.time > recovery->time)
 		recovery->time = record.time;
 	return err;
@@ -145,10 +156,13 @@ static cop_err apply_all(cop_recovery *recovery, cop_served_set *set, cop_journa
 			continue;
 		}
 		if (err != COP_OK) {
+			char why[sizeof recovery->why];
+			cop_diag_text(&recovery->why, why, sizeof why);
 			cop_diag_set(diag, recovery->folder, 0, raw.offset,
 			        "record %" PRIu64 " (offset %" PRIu64 " of segment %" PRIu64
-			        ") does not fit: %s" WAYS_OUT,
-			        raw.sequence, raw.offset, cop_journal_reader_base(reader), cop_err_text(err));
+			        ") does not fit: %.240s" WAYS_OUT,
+			        raw.sequence, raw.offset, cop_journal_reader_base(reader),
+			        why[0] != '\0' ? why : cop_err_text(err));
 			return COP_EFORMAT;
 		}
 		recovery->applied++;
@@ -179,6 +193,7 @@ cop_err cop_recovery_run(cop_recovery *recovery, cop_served_set *set, const cop_
 {
 	recovery->time = mark->time;
 	recovery->applied = recovery->skipped = 0;
+	recovery->why = (cop_diag){ 0 };
 	if (mkdir(recovery->folder, 0750) != 0 && errno != EEXIST) {
 		cop_diag_set(diag, recovery->folder, 0, 0, "cannot make the journal's folder: %s", strerror(errno));
 		return COP_EIO;

@@ -11,6 +11,7 @@
 #include "daemon/served.h"
 
 typedef struct cop_recovery {
+	const char *state_dir;    /* where challengers are */
 	const char *folder;       /* the journal's; made when it is not there */
 	const char *const *reset; /* models whose records are passed over, NULL-terminated; NULL: none */
 	cop_http *http;           /* told that work goes on; NULL: none */
@@ -20,6 +21,7 @@ typedef struct cop_recovery {
 	uint64_t skipped; /* of models that are not served, or that did not fit, out */
 	uint64_t next;    /* sequence number for the next record, out */
 	double time;      /* event time of the last record applied, or the mark's, out */
+	cop_diag why;     /* private */
 } cop_recovery;
 
 /* Applies the records from mark->journal_next on to the models. COP_EFORMAT: the journal is damaged before its end, or

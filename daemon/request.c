@@ -7,6 +7,7 @@
 #include "daemon/clock.h"
 #include "daemon/event.h"
 #include "daemon/explain_body.h"
+#include "daemon/refit_body.h"
 #include "daemon/status_body.h"
 #include "wire/wire_context.h"
 #include "wire/wire_items.h"
@@ -164,6 +165,27 @@ static cop_err reload(request *r, cop_wire_fault *fault)
 	return err != COP_OK ? err : cop_server_reload(r->server, &seq, &r->server->reply, fault);
 }
 
+static cop_err refit(request *r, cop_wire_fault *fault)
+{
+	cop_wire_seq seq;
+	cop_err err = cop_wire_plain_decode(r->body, r->length, &seq, fault);
+	return err != COP_OK ? err : cop_refit_body_refit(r->server, r->model, &seq, fault);
+}
+
+typedef cop_err order_handler(cop_server *server, cop_served *served, const cop_refit_order *order, uint64_t *sequence,
+        cop_wire_fault *fault);
+
+static cop_err order(request *r, order_handler *handle, cop_wire_fault *fault)
+{
+	cop_refit_order what;
+	cop_err err = cop_refit_order_decode(r->body, r->length, &what, fault);
+	return err != COP_OK ? err : handle(r->server, r->model, &what, &r->sequence, fault);
+}
+
+static cop_err promote(request *r, cop_wire_fault *fault) { return order(r, cop_refit_body_promote, fault); }
+static cop_err rollback(request *r, cop_wire_fault *fault) { return order(r, cop_refit_body_rollback, fault); }
+static cop_err freeze(request *r, cop_wire_fault *fault) { return order(r, cop_refit_body_freeze, fault); }
+
 typedef struct verb {
 	const char *name;
 	bool needs_model;
@@ -183,6 +205,10 @@ static const verb verbs[] = {
 	{ "status", false, COP_OUTBOX_PLAIN, status },
 	{ "checkpoint", false, COP_OUTBOX_PLAIN, checkpoint },
 	{ "reload", false, COP_OUTBOX_PLAIN, reload },
+	{ "refit", true, COP_OUTBOX_PLAIN, refit },
+	{ "promote", true, COP_OUTBOX_FEEDBACK, promote },
+	{ "rollback", true, COP_OUTBOX_FEEDBACK, rollback },
+	{ "freeze", true, COP_OUTBOX_FEEDBACK, freeze },
 };
 
 static bool frame_is(zmq_msg_t *frame, const char *text)
@@ -237,7 +263,7 @@ static cop_err dispatch(
 	cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(&frame[0]), zmq_msg_size(&frame[0]));
 	return cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_VERB,
 	        "no verb '%s'; expected decide, rank, feedback, decide_batch, rank_batch, feedback_batch, activate, "
-	        "explain, status, checkpoint or reload",
+	        "explain, status, checkpoint, reload, refit, promote, rollback or freeze",
 	        clean);
 }
 

@@ -6,10 +6,13 @@
 
 #include "base/mem.h"
 #include "data/hash.h"
+#include "online/model_shadow.h"
 #include "tree/model_file.h"
 
 #define SECTION         "model"
 #define SECTION_VERSION 1
+#define REFIT_SECTION   "refit"
+#define REFIT_VERSION   1
 
 void cop_served_settings(const cop_config_model *config, cop_model_settings *settings)
 {
@@ -50,6 +53,17 @@ void cop_served_settings(const cop_config_model *config, cop_model_settings *set
 	settings->pending_max = config->pending_max;
 	settings->pending_bytes = config->pending_bytes;
 	settings->explain_keep = config->explain_keep;
+}
+
+/* What evidence for or against a challenger goes by, and the detector of drift. */
+static void prepare_refits(cop_served *served, const cop_config_model *config)
+{
+	cop_promotion_settings rule;
+	cop_promotion_defaults(&rule);
+	rule.margin = config->refit.margin;
+	rule.risk = config->refit.risk;
+	(void)!cop_model_judge_by(served->model, &rule); /* the configuration's limits are its own */
+	cop_refit_state_configure(&served->refit, &config->refit);
 }
 
 static bool find_name(const void *context, const char *name, size_t length, size_t *index)
@@ -138,6 +152,7 @@ static cop_err start(cop_served *served, const cop_config_model *config, cop_dia
 	cop_err err = cop_model_new(&settings, &served->model, diag);
 	if (err != COP_OK)
 		return err;
+	prepare_refits(served, config);
 	err = make_workspace(served);
 	if (err == COP_OK)
 		err = index_names(served);
@@ -180,6 +195,7 @@ void cop_served_fini(cop_served_set *set)
 		cop_mem_free(served->workspace.candidate_index);
 		cop_mem_free(served->order);
 		cop_mem_free(served->names.index);
+		cop_refit_state_fini(&served->refit);
 	}
 	for (size_t i = 0; i < set->parked_count; i++)
 		cop_bytes_fini(&set->parked[i].section);
@@ -211,6 +227,7 @@ void cop_served_adjust(cop_served_set *set, const cop_config *config)
 		/* The configuration's own check refuses what this would; memory cannot be short without explain_keep.
 		 */
 		(void)!cop_model_adjust(served->model, &settings, NULL);
+		prepare_refits(served, next);
 	}
 }
 
@@ -230,6 +247,16 @@ void cop_served_reconfigure(cop_served_set *set, const cop_config *config)
 	}
 }
 
+static void save_refits(const cop_served *served, cop_bytes *bytes)
+{
+	if (!cop_refit_state_used(&served->refit))
+		return;
+	size_t section = cop_model_file_begin_section(bytes, REFIT_SECTION, REFIT_VERSION);
+	cop_bytes_put_text(bytes, served->name);
+	cop_refit_state_save(&served->refit, bytes);
+	cop_model_file_end_section(bytes, section);
+}
+
 void cop_served_save(const cop_served_set *set, cop_bytes *bytes)
 {
 	for (size_t i = 0; i < set->count; i++) {
@@ -245,6 +272,8 @@ void cop_served_save(const cop_served_set *set, cop_bytes *bytes)
 		cop_bytes_put(bytes, set->parked[i].section.data, set->parked[i].section.length);
 		cop_model_file_end_section(bytes, section);
 	}
+	for (size_t i = 0; i < set->count; i++)
+		save_refits(&set->items[i], bytes);
 }
 
 static bool listed(const char *const *names, const char *name)
@@ -297,6 +326,46 @@ static cop_err load_section(
 	return err;
 }
 
+/* Of a model that is parked or begun anew it is forgotten. */
+static cop_err load_refits(
+        cop_served_set *set, const cop_model_section *section, const char *const *reset, cop_diag *diag)
+{
+	char name[COP_CONFIG_NAME_MAX + 1];
+	cop_cursor cursor;
+	cop_cursor_init(&cursor, section->data, section->length);
+	cop_cursor_text(&cursor, name, sizeof name);
+	cop_served *served = cursor.err != COP_OK || name[0] == '\0' || listed(reset, name)
+	                             ? NULL
+	                             : cop_served_find(set, name, strlen(name));
+	if (cursor.err == COP_OK && served == NULL)
+		return COP_OK;
+	cop_err err = served == NULL ? cursor.err : cop_refit_state_load(&served->refit, &cursor);
+	if (err != COP_OK)
+		cop_diag_set(diag, "", 0, 0, "checkpoint: refits of a model: %s", cop_err_text(err));
+	return err;
+}
+
+static cop_err load_any(cop_served_set *set, const cop_model_section *section, const char *const *reset, cop_diag *diag)
+{
+	bool refit = strcmp(section->name, REFIT_SECTION) == 0;
+	if (!refit && strcmp(section->name, SECTION) != 0)
+		return COP_OK;
+	if (section->version > (refit ? REFIT_VERSION : SECTION_VERSION)) {
+		cop_diag_set(diag, "", 0, 0, "checkpoint: %s", cop_err_text(COP_EVERSION));
+		return COP_EVERSION;
+	}
+	return refit ? load_refits(set, section, reset, diag) : load_section(set, section, reset, diag);
+}
+
+/* What was learned before is nothing new to the detector, which is the configuration's. */
+static void settle_refits(cop_served_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		cop_refit_state_configure(&set->items[i].refit, &set->items[i].config->refit);
+		cop_refit_state_sync(&set->items[i].refit, set->items[i].model);
+	}
+}
+
 cop_err cop_served_load(cop_served_set *set, const cop_bytes *body, const char *const *reset, cop_diag *diag)
 {
 	cop_model_file file;
@@ -305,16 +374,11 @@ cop_err cop_served_load(cop_served_set *set, const cop_bytes *body, const char *
 		return err;
 	cop_model_section section;
 	for (size_t at = 0; cop_model_file_next(&file, &at, &section);) {
-		if (strcmp(section.name, SECTION) != 0)
-			continue;
-		if (section.version > SECTION_VERSION) {
-			cop_diag_set(diag, "", 0, 0, "checkpoint: %s", cop_err_text(COP_EVERSION));
-			return COP_EVERSION;
-		}
-		err = load_section(set, &section, reset, diag);
+		err = load_any(set, &section, reset, diag);
 		if (err != COP_OK)
 			return err;
 	}
+	settle_refits(set);
 	return COP_OK;
 }
 
@@ -327,6 +391,7 @@ static cop_err start_from(cop_served *served, cop_diag *diag)
 	cop_err err = cop_model_file_load(path, &bytes, &why);
 	if (err == COP_OK)
 		err = cop_model_load(served->model, bytes.data, bytes.length, &why);
+	cop_refit_state_sync(&served->refit, served->model);
 	if (err != COP_OK)
 		cop_diag_set(diag, path, 0, 0, "model \"%s\": start_from: %s", served->name, why.message);
 	cop_bytes_fini(&bytes);

@@ -11,6 +11,7 @@
 #include "daemon/config.h"
 #include "daemon/gaps.h"
 #include "daemon/log.h"
+#include "daemon/refit_state.h"
 #include "online/model.h"
 #include "wire/wire_features.h"
 
@@ -40,6 +41,7 @@ typedef struct cop_served {
 	cop_served_stream contexts, feedback;
 	uint64_t decided;          /* decisions when the loop last looked for reward windows that are over */
 	cop_model_counters before; /* the model's counters when the process began to serve it (daemon/metrics.h) */
+	cop_refit_state refit;
 } cop_served;
 
 typedef struct cop_parked {
@@ -70,7 +72,8 @@ void cop_served_adjust(cop_served_set *set, const cop_config *config);
 /* Takes over from a configuration (kept) whose changes cop_config_diff called applied. */
 void cop_served_reconfigure(cop_served_set *set, const cop_config *config);
 
-/* Every model, parked ones too, as sections "model" of the model file that the caller has begun. */
+/* Every model, parked ones too, as sections "model" of the model file that the caller has begun, and "refit" for those
+ * that have had to do with refits. */
 void cop_served_save(const cop_served_set *set, cop_bytes *bytes);
 /* From a checkpoint's body. Models named in `reset` (NULL-terminated, NULL allowed) stay fresh.
  * COP_ESHAPE: a model no longer has the saved shape; *diag names it and both shapes. COP_EFORMAT, COP_EVERSION,

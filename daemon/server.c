@@ -107,6 +107,7 @@ static cop_err open_journal(cop_server *server, const cop_server_options *option
 		cop_log_line(server->log, COP_LOG_WARNING, "journal_set_aside", "to=\"%s\"", aside);
 	}
 	cop_recovery recovery = {
+		.state_dir = server->config->state_dir,
 		.folder = folder,
 		.reset = options->reset,
 		.http = server->http,
@@ -147,6 +148,7 @@ cop_err cop_server_open(
 	server->time = server->born = cop_clock_real();
 	cop_checkpoint_init(&server->checkpoint, server->config->state_dir);
 	cop_err err = open_state(server, diag);
+	cop_refits_init(&server->refits, server->config->state_dir); /* which is there now */
 	if (err == COP_OK)
 		err = open_http(server, diag); /* first, so that it can say that the rest is on its way */
 	if (err == COP_OK)
@@ -173,6 +175,7 @@ cop_err cop_server_open(
 
 void cop_server_close(cop_server *server)
 {
+	cop_refits_stop(&server->refits);
 	cop_http_close(server->http);
 	cop_outbox_fini(&server->outbox);
 	cop_sockets_close(&server->sockets);
@@ -368,7 +371,9 @@ static void checkpoint_written(cop_server *server)
 	(void)snprintf(folder, sizeof folder, "%s/" COP_JOURNAL_FOLDER, server->config->state_dir);
 	if (server->journal != NULL)
 		cop_journal_care_start(&server->care, folder, server->config,
-		        cop_checkpoint_needs(&server->checkpoint, server->config->checkpoint_keep), server->log);
+		        cop_checkpoint_needs(&server->checkpoint, server->config->checkpoint_keep),
+		        cop_refits_window(server), server->log);
+	cop_refits_tidy(server);
 }
 
 static cop_err start_checkpoint(cop_server *server, cop_diag *diag)
@@ -450,6 +455,7 @@ static void end_windows(cop_server *server)
 		server->behind = server->behind || record.count == most;
 		if (record.count > 0)
 			(void)cop_journaler_put(server->journal, COP_WIRE_RECORD_EXPIRY, &record);
+		cop_refit_state_watch(&served->refit, served->model);
 	}
 }
 
@@ -468,6 +474,7 @@ static void take_timers(cop_server *server)
 	}
 	if (!journal_stands(server) && now >= server->next_heal)
 		heal(server);
+	cop_refits_turn(server, now);
 	cop_trouble_tell(&server->trouble, server, now);
 	(void)cop_notify_tick(&server->notify, server->mark / 1000);
 }
@@ -489,13 +496,14 @@ static void wait_for_work(cop_server *server)
 	if (server->sockets.sent)
 		return;
 	cop_sockets_subscriptions(&server->sockets);
-	struct pollfd items[COP_SOCKETS_MOST + 3];
+	struct pollfd items[COP_SOCKETS_MOST + 4];
 	nfds_t count = 0;
 	items[count++] = (struct pollfd){ .fd = server->signals, .events = POLLIN };
 	items[count++] = (struct pollfd){ .fd = server->journal != NULL ? cop_journaler_fd(server->journal) : -1,
 		.events = POLLIN };
 	items[count++] =
 	        (struct pollfd){ .fd = server->http != NULL ? cop_http_fd(server->http) : -1, .events = POLLIN };
+	items[count++] = (struct pollfd){ .fd = cop_refits_fd(&server->refits), .events = POLLIN };
 	for (size_t i = 0; i < server->sockets.fds; i++)
 		items[count++] = (struct pollfd){ .fd = server->sockets.fd[i], .events = POLLIN };
 	if (poll(items, count, server->behind ? 0 : IDLE_MS) <= 0 || items[0].revents != 0 || items[1].revents != 0)

@@ -15,6 +15,7 @@
 #include "daemon/log.h"
 #include "daemon/notify.h"
 #include "daemon/outbox.h"
+#include "daemon/refits.h"
 #include "daemon/served.h"
 #include "daemon/sockets.h"
 #include "daemon/trouble.h"
@@ -43,6 +44,7 @@ struct cop_server {
 	cop_journaler *journal; /* NULL: off */
 	cop_journal_care care;
 	cop_outbox outbox;
+	cop_refits refits;
 	double next_heal;   /* monotonic seconds: when a broken journal is tried again */
 	double next_plaint; /* the same: when a journal that does not heal is complained of again */
 	bool broken_told;   /* the log has it that the journal is broken */

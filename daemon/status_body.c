@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "daemon/clock.h"
+#include "daemon/refit_body.h"
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
 
@@ -25,7 +26,7 @@ static void put_feedback(const cop_model_counters *c, cop_bytes *out)
 		cop_wire_put_key_unsigned(out, cop_feedback_result_text((cop_feedback_result)i), c->feedback[i]);
 }
 
-static void put_model(const cop_served *served, cop_bytes *out)
+static void put_model(const cop_server *server, const cop_served *served, cop_bytes *out)
 {
 	const cop_model_settings *s = cop_model_get_settings(served->model);
 	const cop_model_counters *c = cop_model_get_counters(served->model);
@@ -80,6 +81,7 @@ static void put_model(const cop_served *served, cop_bytes *out)
 	}
 	put_stream("contexts", &served->contexts, out);
 	put_stream("feedback_stream", &served->feedback, out);
+	count += cop_refit_body_status(server, served, out);
 	cop_wire_put_close(out, at, count + 2);
 }
 
@@ -157,7 +159,7 @@ void cop_status_body_put(const cop_server *server, const cop_served *only, const
 	cop_wire_put_array(out, only != NULL ? 1 : server->models.count);
 	for (size_t i = 0; i < server->models.count; i++)
 		if (only == NULL || only == &server->models.items[i])
-			put_model(&server->models.items[i], out);
+			put_model(server, &server->models.items[i], out);
 	put_parked(&server->models, out);
 	put_traffic(server, out);
 	put_journal(server, out);

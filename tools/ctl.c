@@ -34,6 +34,10 @@ static const char usage_text[] =
         "                          the loss of a decision (two for two-point values)\n"
         "  checkpoint              write a checkpoint now\n"
         "  reload                  read the configuration again\n"
+        "  refit MODEL             fit whole trees to the model's journal now (status tells what becomes of it)\n"
+        "  promote MODEL [N]       the challenger serves from here on; N: that one of those that are kept\n"
+        "  rollback MODEL          who served before it serves again\n"
+        "  freeze MODEL [--off]    the model learns nothing more, or again\n"
         "  backup FOLDER           copy the state, on the daemon's machine, to a new or empty folder from which a\n"
         "                          daemon can start\n\n"
         "  --endpoint EP   the daemon's request socket (default " DEFAULT_ENDPOINT ")\n"
@@ -42,10 +46,11 @@ static const char usage_text[] =
         "standard\n"
         "                  input)\n"
         "  --loss L[,L]    loss, or two of them\n"
+        "  --off           with freeze: no longer\n"
         "  --string        ID is a string even when it is an integer (17, -3; 017 is a string)\n"
         "  --json          the answer as JSON on one line\n";
 
-enum { ENDPOINT = 256, TIMEOUT, X, LOSS, STRING, JSON, HELP };
+enum { ENDPOINT = 256, TIMEOUT, X, LOSS, STRING, OFF, JSON, HELP };
 
 static const struct option long_options[] = {
 	{ "endpoint", required_argument, NULL, ENDPOINT },
@@ -53,6 +58,7 @@ static const struct option long_options[] = {
 	{ "x", required_argument, NULL, X },
 	{ "loss", required_argument, NULL, LOSS },
 	{ "string", no_argument, NULL, STRING },
+	{ "off", no_argument, NULL, OFF },
 	{ "json", no_argument, NULL, JSON },
 	{ "help", no_argument, NULL, HELP },
 	{ NULL, 0, NULL, 0 },
@@ -64,6 +70,7 @@ typedef struct options {
 	const char *x;
 	const char *loss;
 	bool string;
+	bool off;
 	bool json;
 	const char *words[MOST_WORDS];
 	int count; /* of words given */
@@ -213,9 +220,21 @@ static cop_err put_loss(const options *o, cop_bytes *body, cop_diag *diag)
 	return COP_OK;
 }
 
+static bool is_verb(const options *o, const char *verb) { return strcmp(o->verb, verb) == 0; }
+
 static cop_err put_body(const options *o, cop_bytes *body, cop_diag *diag)
 {
 	cop_err err = COP_OK;
+	if (is_verb(o, "promote") && o->id != NULL) { /* what stands in an id's place is a number */
+		cop_wire_put_map(body, 1);
+		cop_wire_put_key_unsigned(body, "n", strtoull(o->id, NULL, 10));
+		return COP_OK;
+	}
+	if (o->off) {
+		cop_wire_put_map(body, 1);
+		cop_wire_put_key_bool(body, "on", false);
+		return COP_OK;
+	}
 	cop_wire_put_map(body, (size_t)(o->id != NULL) + (o->x != NULL) + (o->loss != NULL));
 	if (o->id != NULL)
 		err = put_id(o, body, diag);
@@ -292,6 +311,9 @@ static bool read_option(options *o, int option)
 	case STRING:
 		o->string = true;
 		return true;
+	case OFF:
+		o->off = true;
+		return true;
 	default:
 		o->json = true;
 		return true;
@@ -342,6 +364,8 @@ static bool usage_error(const char *what)
 /* What each verb takes: arguments beside the verb, and options. */
 static bool check(const options *o, int arguments)
 {
+	if (o->off && !is_verb(o, "freeze"))
+		return usage_error("--off goes with freeze");
 	if (strcmp(o->verb, "explain") == 0)
 		return (arguments == 1 && o->x != NULL && o->loss == NULL) ||
 		       (arguments == 2 && o->x == NULL && o->loss == NULL) ||
@@ -354,6 +378,11 @@ static bool check(const options *o, int arguments)
 		       usage_error("feedback: expected MODEL, ID and --loss L");
 	if (o->x != NULL || o->loss != NULL)
 		return usage_error("--x and --loss go with explain, decide and feedback");
+	if (is_verb(o, "promote"))
+		return arguments == 1 || (arguments == 2 && is_all_digits(o->id)) ||
+		       usage_error("promote: expected MODEL, and perhaps the number of a challenger");
+	if (is_verb(o, "refit") || is_verb(o, "rollback") || is_verb(o, "freeze"))
+		return arguments == 1 || usage_error("expected MODEL behind this verb");
 	if (strcmp(o->verb, "status") == 0)
 		return arguments <= 1 || usage_error("status: expected at most MODEL");
 	if (strcmp(o->verb, "backup") == 0)
@@ -361,8 +390,8 @@ static bool check(const options *o, int arguments)
 	if (strcmp(o->verb, "checkpoint") == 0 || strcmp(o->verb, "reload") == 0)
 		return arguments == 0 || usage_error("expected no argument behind this verb");
 	cop_command_complain(NAME,
-	        "no verb '%s'; expected status, explain, decide, feedback, checkpoint, reload or backup "
-	        "(coppice ctl --help)",
+	        "no verb '%s'; expected status, explain, decide, feedback, checkpoint, reload, refit, promote, "
+	        "rollback, freeze or backup (coppice ctl --help)",
 	        o->verb);
 	return false;
 }

@@ -60,6 +60,12 @@ def test_unit_allows_netlink_which_zeromq_needs():
     assert "AF_NETLINK" in value("RestrictAddressFamilies").split()
 
 
+def test_unit_lets_a_refit_worker_stand_back():
+    calls = {call for key, text in settings() if key == "SystemCallFilter" for call in text.split()}
+    assert calls >= {"sched_setscheduler", "setpriority", "ioprio_set", "prlimit64", "setrlimit"}
+    assert value("OOMPolicy") == "continue"  # a worker that is ended does not end the daemon
+
+
 def test_unit_keeps_linear_algebra_to_one_thread():
     assert value("Environment") == "OPENBLAS_NUM_THREADS=1"
 

@@ -1,0 +1,359 @@
+/* Due is a refit whose model has learned enough since the last one, when `every` is over or its loss drifts. A
+ * challenger gets time to show what it is: until the evidence on it is clear, or as many losses came as a holdout has,
+ * only drift or a request begins another refit, which would put it aside. */
+#include "daemon/refits.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/challenger_file.h"
+#include "daemon/clock.h"
+#include "daemon/server.h"
+#include "daemon/succession.h"
+#include "online/model_shadow.h"
+
+#define PROGRAM       "/proc/self/exe" /* this one, whatever has been installed since */
+#define LOOK_SECONDS  0.1
+#define PAUSE_SECONDS 60.0 /* after a failure, doubled with each */
+#define PAUSE_MOST    21600.0
+
+void cop_refits_init(cop_refits *refits, const char *state_dir)
+{
+	*refits = (cop_refits){ 0 };
+	cop_worker_process_init(&refits->process);
+	char folder[PATH_MAX];
+	const char *absolute = realpath(state_dir, folder);
+	(void)snprintf(refits->state_dir, sizeof refits->state_dir, "%s", absolute == NULL ? state_dir : absolute);
+}
+
+void cop_refits_stop(cop_refits *refits)
+{
+	cop_worker_process_stop(&refits->process);
+	refits->running = NULL;
+}
+
+int cop_refits_fd(const cop_refits *refits) { return refits->process.fd; }
+
+static bool journal_stands(const cop_server *server)
+{
+	return server->journal != NULL && !cop_journaler_broken(server->journal);
+}
+
+static uint64_t learned_of(const cop_served *served) { return cop_model_get_counters(served->model)->learned; }
+
+/* Losses learned that no refit has seen. */
+static uint64_t fresh_of(const cop_served *served)
+{
+	uint64_t learned = learned_of(served);
+	return learned > served->refit.learned ? learned - served->refit.learned : 0;
+}
+
+/* ---- what is due ---- */
+
+/* A challenger that may yet show what it is. */
+static bool on_trial(const cop_served *served)
+{
+	cop_model_evidence is;
+	const cop_config_refit *c = &served->config->refit;
+	if (served->refit.current == 0)
+		return false;
+	cop_model_get_evidence(served->model, &is);
+	double patience = fmax(c->holdout * (double)c->window, (double)c->least_feedback);
+	return is.shadow && is.summary.verdict == COP_PROMOTION_OPEN &&
+	       (double)(learned_of(served) - served->refit.taken) < patience;
+}
+
+/* Why a refit of the model is due; NULL: it is not. */
+static const char *due(const cop_server *server, const cop_served *served, double now)
+{
+	const cop_config_refit *c = &served->config->refit;
+	const cop_refit_state *s = &served->refit;
+	uint64_t fresh = fresh_of(served);
+	if (!c->enabled || fresh == 0)
+		return NULL;
+	if (s->asked)
+		return "asked";
+	if (fresh < c->least_feedback || now < s->not_before)
+		return NULL;
+	if (s->drifted)
+		return "drift";
+	if (server->time < s->began + 1e-6 * (double)c->every || on_trial(served))
+		return NULL;
+	return c->every > 0 ? "schedule" : "feedback";
+}
+
+/* ---- beginning ---- */
+
+static void fill_job(const cop_server *server, const cop_served *served, uint64_t number, cop_worker_job *job)
+{
+	const cop_config_refit *c = &served->config->refit;
+	*job = (cop_worker_job){
+		.state_dir = server->refits.state_dir,
+		.model = served->name,
+		.parent = (int)getpid(),
+		.number = number,
+		.durable = cop_journaler_durable(server->journal),
+		.after = served->refit.after,
+		.seed = served->config->seed + number,
+		.idle = c->idle,
+		.nice = c->nice,
+		.window = c->window,
+		.height = c->height,
+		.memory = c->memory,
+		.holdout = c->holdout,
+		.margin = c->margin,
+		.risk = c->risk,
+		.alpha = c->alpha.given ? c->alpha.value : -1.0,
+		.method = c->method,
+	};
+}
+
+static void note_end(cop_server *server, cop_served *served, const cop_worker_line *end, double now)
+{
+	cop_refit_state *s = &served->refit;
+	bool bad = cop_worker_outcome_bad(end->outcome);
+	s->has_last = true;
+	s->last = *end;
+	s->last_time = cop_clock_real();
+	s->last_seconds = now - server->refits.began;
+	s->outcomes[end->outcome]++;
+	s->failures = bad ? s->failures + 1 : 0;
+	if (bad)
+		s->not_before = now + fmin(PAUSE_SECONDS * exp2((double)s->failures - 1.0), PAUSE_MOST);
+	cop_log_line(server->log, bad ? COP_LOG_WARNING : COP_LOG_NOTICE, "refit_ended",
+	        "model=%s outcome=%s number=%" PRIu64 " seconds=%.3f reason=\"%s\"", served->name,
+	        cop_worker_outcome_text(end->outcome), end->number, s->last_seconds, end->text);
+}
+
+static cop_err choose_number(const cop_server *server, const cop_served *served, uint64_t *number, cop_diag *diag)
+{
+	cop_err err = cop_challenger_newest(server->refits.state_dir, served->name, number, diag);
+	*number = 1 + (*number > served->refit.number ? *number : served->refit.number);
+	return err;
+}
+
+static void begin(cop_server *server, cop_served *served, const char *why, double now)
+{
+	cop_refits *r = &server->refits;
+	cop_worker_job job;
+	char room[COP_WORKER_ROOM + sizeof r->state_dir];
+	char *argv[COP_WORKER_ARGUMENTS];
+	cop_diag diag = { 0 };
+	uint64_t number;
+	served->refit.asked = false;
+	served->refit.drifted = false;
+	served->refit.began = server->time;
+	r->began = now;
+	r->next = NULL;
+	cop_err err = choose_number(server, served, &number, &diag);
+	if (err == COP_OK) {
+		fill_job(server, served, number, &job);
+		cop_worker_arguments(&job, "coppiced", room, sizeof room, argv);
+		err = cop_worker_process_start(
+		        &r->process, PROGRAM, argv, now, 1e-6 * (double)served->config->refit.time_limit, &diag);
+	}
+	if (err != COP_OK) {
+		cop_worker_line end = { .result = true, .outcome = COP_WORKER_FAILED };
+		cop_diag_text(&diag, end.text, sizeof end.text);
+		note_end(server, served, &end, now);
+		return;
+	}
+	served->refit.number = number; /* whatever becomes of it */
+	r->running = served;
+	cop_log_line(server->log, COP_LOG_NOTICE, "refit_started",
+	        "model=%s why=%s number=%" PRIu64 " pid=%d feedback=%" PRIu64, served->name, why, number,
+	        (int)r->process.pid, fresh_of(served));
+}
+
+/* ---- its end ---- */
+
+static cop_succession succession_of(const cop_server *server, cop_served *served, const char *by)
+{
+	return (cop_succession){ served, server->journal, server->refits.state_dir, server->time, server->log, by };
+}
+
+static void take_challenger(cop_server *server, cop_served *served, cop_worker_line *end)
+{
+	cop_diag diag = { 0 };
+	const cop_succession s = succession_of(server, served, "refit");
+	cop_err err = cop_succession_do(&s, COP_WIRE_PROMOTION_CHALLENGE, end->number, NULL, &diag);
+	if (err == COP_OK)
+		return;
+	end->outcome = COP_WORKER_REFUSED;
+	cop_diag_text(&diag, end->text, sizeof end->text);
+}
+
+static void conclude(cop_server *server, cop_worker_line *end, double now)
+{
+	cop_served *served = server->refits.running;
+	server->refits.running = NULL;
+	if (end->outcome == COP_WORKER_MADE)
+		take_challenger(server, served, end);
+	if (!cop_worker_outcome_bad(end->outcome)) {
+		served->refit.learned = server->refits.learned;
+		if (end->learned > served->refit.after)
+			served->refit.after = end->learned;
+	}
+	note_end(server, served, end, now);
+}
+
+/* ---- evidence ---- */
+
+static void decide(cop_server *server, cop_served *served)
+{
+	cop_model_evidence is;
+	const cop_config_refit *c = &served->config->refit;
+	cop_promotion_verdict verdict = cop_model_verdict(served->model);
+	if (verdict == COP_PROMOTION_OPEN || !c->enabled || c->promote != COP_PROMOTE_EVIDENCE)
+		return;
+	cop_model_get_evidence(served->model, &is);
+	bool better = verdict == COP_PROMOTION_BETTER;
+	if (is.frozen || (server->journal != NULL && !journal_stands(server)))
+		return;
+	const cop_succession s = succession_of(server, served, "evidence");
+	cop_diag diag = { 0 };
+	cop_err err = COP_OK;
+	if (better)
+		err = cop_succession_do(
+		        &s, is.promoted ? COP_WIRE_PROMOTION_ROLLBACK : COP_WIRE_PROMOTION_PROMOTE, 0, NULL, &diag);
+	/* Who is worse by evidence goes; after a rollback that is the challenger. */
+	if (err == COP_OK && (!better || is.promoted))
+		err = cop_succession_do(&s, COP_WIRE_PROMOTION_RETIRE, 0, NULL, &diag);
+	if (err != COP_OK)
+		cop_log_line(server->log, COP_LOG_WARNING, "promotion_failed", "model=%s reason=\"%s\"", served->name,
+		        diag.message);
+}
+
+/* ---- turns ---- */
+
+static void attend(cop_server *server, double now)
+{
+	cop_refits *r = &server->refits;
+	cop_worker_line end;
+	if (!r->running->config->refit.enabled) {
+		cop_log_line(server->log, COP_LOG_NOTICE, "refit_stopped", "model=%s", r->running->name);
+		cop_refits_stop(r);
+		return;
+	}
+	if (cop_worker_process_take(&r->process, now, &end) == COP_OK)
+		conclude(server, &end, now);
+}
+
+/* A worker reads what is synced, so that must be all that made the refit due. */
+static bool is_synced(cop_server *server, const cop_served *served, double now)
+{
+	cop_refits *r = &server->refits;
+	if (r->next != served) {
+		r->next = served;
+		r->wanted = cop_journaler_next(server->journal) - 1;
+		r->learned = learned_of(served);
+		if (server->config->journal_sync == COP_SYNC_NEVER)
+			server->next_checkpoint = now; /* which syncs */
+	}
+	return cop_journaler_durable(server->journal) >= r->wanted;
+}
+
+static void begin_due(cop_server *server, double now)
+{
+	if (!journal_stands(server))
+		return;
+	for (size_t i = 0; i < server->models.count; i++) {
+		cop_served *served = &server->models.items[i];
+		const char *why = due(server, served, now);
+		if (why == NULL)
+			continue;
+		if (is_synced(server, served, now))
+			begin(server, served, why, now);
+		return;
+	}
+}
+
+void cop_refits_turn(cop_server *server, double now)
+{
+	cop_refits *r = &server->refits;
+	for (size_t i = 0; i < server->models.count; i++)
+		if (server->models.items[i].refit.current != 0)
+			decide(server, &server->models.items[i]);
+	if (now < r->next_look)
+		return;
+	r->next_look = now + LOOK_SECONDS;
+	if (r->running != NULL)
+		attend(server, now);
+	else
+		begin_due(server, now);
+}
+
+const char *cop_refits_answer_text(cop_refits_answer answer)
+{
+	static const char *const texts[COP_REFITS_ANSWERS] = { "queued", "running", "nothing", "off" };
+	return texts[answer];
+}
+
+cop_refits_answer cop_refits_ask(cop_server *server, cop_served *served)
+{
+	if (!served->config->refit.enabled || server->journal == NULL)
+		return COP_REFITS_OFF;
+	if (server->refits.running == served)
+		return COP_REFITS_RUNNING;
+	if (fresh_of(served) == 0)
+		return COP_REFITS_NOTHING;
+	served->refit.asked = true;
+	server->refits.next_look = 0.0;
+	return COP_REFITS_QUEUED;
+}
+
+const char *cop_refits_state_text(const cop_server *server, const cop_served *served)
+{
+	if (!served->config->refit.enabled)
+		return "off";
+	return server->refits.running == served ? "running" : served->refit.asked ? "queued" : "waiting";
+}
+
+/* ---- what is kept ---- */
+
+static bool is_needed(const void *context, uint64_t number)
+{
+	return cop_refit_state_needs((const cop_refit_state *)context, number);
+}
+
+void cop_refits_tidy(cop_server *server)
+{
+	uint64_t from = cop_checkpoint_needs(&server->checkpoint, server->config->checkpoint_keep);
+	for (size_t i = 0; i < server->models.count; i++) {
+		cop_served *served = &server->models.items[i];
+		cop_refit_state *s = &served->refit;
+		uint64_t decisions = cop_model_get_counters(served->model)->decisions;
+		cop_diag why = { 0 };
+		size_t removed = 0;
+		if (served->config->refit.enabled && server->journal != NULL)
+			cop_refit_state_mark(
+			        s, cop_journaler_next(server->journal), decisions, served->config->refit.window);
+		cop_refit_state_release(s, from);
+		if (s->number == 0 || server->refits.running == served)
+			continue;
+		if (cop_challenger_prune(server->refits.state_dir, served->name, served->config->refit.keep, is_needed,
+		            s, &removed, &why) != COP_OK)
+			cop_log_line(
+			        server->log, COP_LOG_WARNING, "challenger_prune_failed", "reason=\"%s\"", why.message);
+	}
+}
+
+uint64_t cop_refits_window(const cop_server *server)
+{
+	uint64_t first = UINT64_MAX;
+	for (size_t i = 0; i < server->models.count; i++) {
+		const cop_served *served = &server->models.items[i];
+		if (!served->config->refit.enabled)
+			continue;
+		uint64_t from = cop_refit_state_window(
+		        &served->refit, cop_model_get_counters(served->model)->decisions, served->config->refit.window);
+		first = from < first ? from : first;
+	}
+	return first;
+}

@@ -1,0 +1,57 @@
+/* daemon/refits.h: the supervisor of refits: when one begins, what became of it, who serves then.
+ *
+ * One worker process at a time (daemon/worker.h), never waited for. A refit begins when the model's configuration says
+ * so and feedback has come that none has seen, or when somebody asks; one that went wrong is tried again after a pause
+ * that doubles. Its challenger goes into the shadow of the serving learner; evidence decides, where the configuration
+ * lets it. The loop's thread. */
+#ifndef COP_DAEMON_REFITS_H
+#define COP_DAEMON_REFITS_H
+
+#include "daemon/worker.h"
+#include "daemon/worker_process.h"
+
+struct cop_server;
+struct cop_served;
+
+typedef struct cop_refits {
+	cop_worker_process process;
+	struct cop_served *running;    /* whose refit it is; NULL: none */
+	char state_dir[4096];          /* absolute */
+	const struct cop_served *next; /* whose is due; NULL: none */
+	uint64_t wanted;               /* journal record that is to be synced before it begins */
+	uint64_t learned;              /* the model's counter when it became due */
+	double began;                  /* monotonic seconds */
+	double next_look;              /* monotonic seconds */
+} cop_refits;
+
+void cop_refits_init(cop_refits *refits, const char *state_dir);
+/* Kills the worker, if there is one. */
+void cop_refits_stop(cop_refits *refits);
+/* Readable when a turn is worth while; -1: none. */
+int cop_refits_fd(const cop_refits *refits);
+
+/* Once a turn of the loop: takes in what a worker says, begins what is due, and lets evidence decide. */
+void cop_refits_turn(struct cop_server *server, double now);
+
+typedef enum cop_refits_answer {
+	COP_REFITS_QUEUED,  /* it begins as soon as can be */
+	COP_REFITS_RUNNING, /* one of this model is under way */
+	COP_REFITS_NOTHING, /* no feedback since the last one */
+	COP_REFITS_OFF,     /* not enabled, or without a journal */
+	COP_REFITS_ANSWERS
+} cop_refits_answer;
+
+/* "queued" ...; never NULL. */
+const char *cop_refits_answer_text(cop_refits_answer answer);
+/* Somebody asks for one, whatever is due. */
+cop_refits_answer cop_refits_ask(struct cop_server *server, struct cop_served *served);
+
+/* A checkpoint was written: challengers and marks that nothing needs any more go. */
+void cop_refits_tidy(struct cop_server *server);
+/* The first journal record that a refit's window may hold; UINT64_MAX: none is wanted. */
+uint64_t cop_refits_window(const struct cop_server *server);
+
+/* What a model's refits are at: "off", "waiting", "queued" or "running"; never NULL. */
+const char *cop_refits_state_text(const struct cop_server *server, const struct cop_served *served);
+
+#endif

@@ -1,0 +1,443 @@
+/* Arguments are --NAME=VALUE, from one table that writes and reads them. A test may have the worker stop at a stage:
+ * the environment variable COPPICED_TEST_WORKER, HANG@STAGE, CRASH@STAGE or MEMORY@STAGE, where STAGE is the beginning
+ * of a progress line's text. */
+#include "daemon/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/number.h"
+#include "daemon/challenger_file.h"
+#include "daemon/checkpoint.h"
+#include "daemon/clock.h"
+#include "daemon/journaler.h"
+#include "daemon/worker_line.h"
+#include "linalg/blas.h"
+#include "refit/refit_file.h"
+#include "refit/refit_run.h"
+#include "store/checkpoint_file.h"
+#include "tree/model_file.h"
+
+#define TEST_VARIABLE "COPPICED_TEST_WORKER"
+#define TELL_SECONDS  0.2  /* between lines of one text's beginning */
+#define FIT_PART      0.75 /* of the memory is what events and fit are counted to take */
+
+/* ---- arguments ---- */
+
+typedef enum argument_kind { TEXT, WHOLE, SMALL, FLAG, NUMBER, PROCESS } argument_kind;
+
+#define AT(member) offsetof(cop_worker_job, member)
+
+static const struct {
+	const char *name;
+	argument_kind kind;
+	size_t offset;
+} known[] = {
+	{ "state-dir", TEXT, AT(state_dir) },
+	{ "model", TEXT, AT(model) },
+	{ "parent", PROCESS, AT(parent) },
+	{ "number", WHOLE, AT(number) },
+	{ "durable", WHOLE, AT(durable) },
+	{ "after", WHOLE, AT(after) },
+	{ "seed", WHOLE, AT(seed) },
+	{ "idle", FLAG, AT(idle) },
+	{ "nice", SMALL, AT(nice) },
+	{ "window", SMALL, AT(window) },
+	{ "height", SMALL, AT(height) },
+	{ "memory", WHOLE, AT(memory) },
+	{ "holdout", NUMBER, AT(holdout) },
+	{ "margin", NUMBER, AT(margin) },
+	{ "risk", NUMBER, AT(risk) },
+	{ "alpha", NUMBER, AT(alpha) },
+	{ "method", SMALL, AT(method) },
+};
+#define KNOWN (sizeof known / sizeof *known)
+_Static_assert(KNOWN + 3 <= COP_WORKER_ARGUMENTS, "COP_WORKER_ARGUMENTS is too small");
+_Static_assert(sizeof(cop_config_method) == sizeof(uint32_t), "methods are moved as uint32_t");
+
+static size_t print_value(argument_kind kind, const void *field, char *out, size_t size)
+{
+	char number[COP_NUMBER_ROOM];
+	int n = 0;
+	switch (kind) {
+	case TEXT:
+		n = snprintf(out, size, "%s", *(const char *const *)field);
+		break;
+	case WHOLE:
+		n = snprintf(out, size, "%" PRIu64, *(const uint64_t *)field);
+		break;
+	case SMALL:
+		n = snprintf(out, size, "%" PRIu32, *(const uint32_t *)field);
+		break;
+	case FLAG:
+		n = snprintf(out, size, "%d", *(const bool *)field);
+		break;
+	case PROCESS:
+		n = snprintf(out, size, "%d", *(const int *)field);
+		break;
+	case NUMBER:
+		(void)cop_number_format(*(const double *)field, number);
+		n = snprintf(out, size, "%s", number);
+		break;
+	}
+	return n < 0 || (size_t)n >= size ? 0 : (size_t)n;
+}
+
+void cop_worker_arguments(
+        const cop_worker_job *job, const char *program, char *room, size_t size, char *argv[COP_WORKER_ARGUMENTS])
+{
+	static char option[] = COP_WORKER_OPTION;
+	size_t count = 0;
+	int n = snprintf(room, size, "%s", program);
+	size_t used = n < 0 ? size : (size_t)n + 1;
+	argv[count++] = room;
+	argv[count++] = option;
+	for (size_t i = 0; i < KNOWN && used < size; i++) {
+		argv[count++] = room + used;
+		n = snprintf(room + used, size - used, "--%s=", known[i].name);
+		used += n < 0 ? size : (size_t)n;
+		if (used >= size)
+			break;
+		const void *field = (const char *)job + known[i].offset;
+		used += print_value(known[i].kind, field, room + used, size - used) + 1;
+	}
+	argv[count] = NULL;
+}
+
+static bool read_whole(const char *text, uint64_t most, uint64_t *out)
+{
+	char *end;
+	errno = 0;
+	if (*text < '0' || *text > '9')
+		return false;
+	*out = strtoull(text, &end, 10);
+	return errno == 0 && *end == '\0' && *out <= most;
+}
+
+static bool read_value(argument_kind kind, const char *text, void *field)
+{
+	uint64_t whole = 0;
+	switch (kind) {
+	case TEXT:
+		*(const char **)field = text;
+		return *text != '\0';
+	case WHOLE:
+		return read_whole(text, UINT64_MAX, field);
+	case SMALL:
+		if (!read_whole(text, UINT32_MAX, &whole))
+			return false;
+		*(uint32_t *)field = (uint32_t)whole;
+		return true;
+	case FLAG:
+		if (!read_whole(text, 1, &whole))
+			return false;
+		*(bool *)field = whole != 0;
+		return true;
+	case PROCESS:
+		if (!read_whole(text, INT32_MAX, &whole))
+			return false;
+		*(int *)field = (int)whole;
+		return true;
+	case NUMBER:
+		return cop_number_parse(text, strlen(text), field) == COP_OK;
+	}
+	return false;
+}
+
+bool cop_worker_read_arguments(int argc, char **argv, cop_worker_job *job, const char **wrong)
+{
+	*job = (cop_worker_job){ .number = 1, .alpha = -1.0 };
+	for (int i = 2; i < argc; i++) {
+		bool fits = false;
+		*wrong = argv[i];
+		for (size_t k = 0; k < KNOWN && !fits && strncmp(argv[i], "--", 2) == 0; k++) {
+			size_t length = strlen(known[k].name);
+			fits = strncmp(argv[i] + 2, known[k].name, length) == 0 && argv[i][2 + length] == '=' &&
+			       read_value(known[k].kind, argv[i] + 3 + length, (char *)job + known[k].offset);
+		}
+		if (!fits)
+			return false;
+	}
+	*wrong = "--state-dir, --model";
+	return job->state_dir != NULL && job->model != NULL && job->method <= COP_METHOD_LAPTAO;
+}
+
+/* ---- its place ---- */
+
+/* In kilobytes; 0 when it cannot be told. */
+static uint64_t address_space(void)
+{
+	uint64_t pages = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+	if (file == NULL)
+		return 0;
+	(void)!fscanf(file, "%" SCNu64, &pages);
+	(void)fclose(file);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* What fails here leaves it a worse neighbour, no worse worker. */
+static void step_back(const cop_worker_job *job)
+{
+	const struct sched_param none = { 0 };
+	enum { IDLE_CLASS = 3, CLASS_SHIFT = 13, WHO_PROCESS = 1 };
+	if (job->nice > 0)
+		(void)setpriority(PRIO_PROCESS, 0, (int)job->nice);
+	if (job->idle) {
+		(void)sched_setscheduler(0, SCHED_IDLE, &none);
+		(void)syscall(SYS_ioprio_set, WHO_PROCESS, 0, IDLE_CLASS << CLASS_SHIFT);
+	}
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		(void)!write(fd, "1000", 4);
+		(void)close(fd);
+	}
+	(void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+	uint64_t most = address_space() + job->memory; /* libraries and what a sanitizer reserves are there already */
+	if (job->memory > 0 && most > job->memory)
+		(void)setrlimit(RLIMIT_AS, &(struct rlimit){ most, most });
+}
+
+/* ---- what it says ---- */
+
+typedef struct worker {
+	const cop_worker_job *job;
+	const char *trap; /* of a test; NULL: none */
+	char said[COP_WORKER_TEXT];
+	double when;
+	cop_model *serving;
+} worker;
+
+static bool say(const cop_worker_line *line)
+{
+	char text[COP_WORKER_LINE];
+	size_t length = cop_worker_line_put(line, text);
+	for (size_t at = 0; at < length;) {
+		ssize_t n = write(STDOUT_FILENO, text + at, length - at);
+		if (n < 0 && errno != EINTR)
+			return false;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+static void spring(const worker *w, const char *text)
+{
+	const char *stage = w->trap == NULL ? NULL : strchr(w->trap, '@');
+	if (stage == NULL || strncmp(text, stage + 1, strlen(stage + 1)) != 0)
+		return;
+	if (strncmp(w->trap, "HANG@", 5) == 0)
+		for (;;)
+			(void)pause();
+	if (strncmp(w->trap, "CRASH@", 6) == 0)
+		(void)raise(SIGSEGV);
+	if (strncmp(w->trap, "MEMORY@", 7) != 0)
+		return;
+	(void)setrlimit(RLIMIT_AS, &(struct rlimit){ 1, 1 });
+	for (size_t size = 65536; size > 64; size /= 4) /* what is free already */
+		while (cop_mem_alloc(size, 1) != NULL)
+			;
+}
+
+/* Texts of one stage differ in their figures; a new stage is told at once. */
+static bool same_stage(const char *a, const char *b)
+{
+	size_t length = strcspn(a, " ,:0123456789");
+	return length == strcspn(b, " ,:0123456789") && strncmp(a, b, length) == 0;
+}
+
+static bool tell(void *context, double share, const char *text)
+{
+	worker *w = context;
+	double now = cop_clock_monotonic();
+	if (same_stage(text, w->said) && now < w->when + TELL_SECONDS)
+		return true;
+	w->when = now;
+	(void)snprintf(w->said, sizeof w->said, "%s", text);
+	cop_worker_line line = { .share = fmin(fmax(share, 0.0), 1.0) };
+	(void)snprintf(line.text, sizeof line.text, "%s", text);
+	bool heard = say(&line);
+	spring(w, text);
+	return heard;
+}
+
+static cop_worker_line outcome_of(cop_err err, const cop_diag *diag)
+{
+	cop_worker_line line = { .result = true };
+	line.outcome = err == COP_EEND                         ? COP_WORKER_NOTHING
+	               : err == COP_ENOMEM || err == COP_EFULL ? COP_WORKER_MEMORY
+	               : err == COP_EINVAL                     ? COP_WORKER_FAILED
+	                                                       : COP_WORKER_DATA;
+	char text[sizeof diag->source + sizeof diag->message + 32];
+	cop_diag_text(diag, text, sizeof text);
+	(void)snprintf(line.text, sizeof line.text, "%.*s", (int)sizeof line.text - 1,
+	        text[0] != '\0' ? text : cop_err_text(err));
+	return line;
+}
+
+/* ---- the serving model ---- */
+
+static cop_err open_section(worker *w, const cop_model_section *section, cop_diag *diag)
+{
+	char name[COP_CONFIG_NAME_MAX + 1];
+	cop_cursor cursor;
+	cop_model_settings settings;
+	cop_cursor_init(&cursor, section->data, section->length);
+	cop_cursor_text(&cursor, name, sizeof name);
+	if (cursor.err != COP_OK || strcmp(name, w->job->model) != 0)
+		return cursor.err;
+	size_t length = cop_cursor_left(&cursor);
+	const uint8_t *data = cop_cursor_take(&cursor, length);
+	cop_err err = cop_model_peek(data, length, &settings, diag);
+	settings.explain_keep = 0;
+	if (err == COP_OK && settings.learner.arms == 0)
+		return COP_OK; /* only losses of arms are asked for */
+	if (err == COP_OK)
+		err = cop_model_new(&settings, &w->serving, diag);
+	return err == COP_OK ? cop_model_load(w->serving, data, length, diag) : err;
+}
+
+/* From the newest checkpoint; without one, or when it is not in it, there is none. */
+static cop_err open_serving(worker *w, cop_diag *diag)
+{
+	cop_bytes body;
+	cop_model_file file;
+	cop_model_section section;
+	uint64_t sequence;
+	cop_bytes_init(&body);
+	cop_err err = cop_checkpoint_newest(w->job->state_dir, COP_CHECKPOINT_PREFIX, &body, &sequence, NULL, diag);
+	if (err == COP_OK)
+		err = cop_model_file_open(&file, body.data, body.length, NULL, diag);
+	for (size_t at = 0; err == COP_OK && w->serving == NULL && cop_model_file_next(&file, &at, &section);)
+		if (strcmp(section.name, "model") == 0)
+			err = open_section(w, &section, diag);
+	cop_bytes_fini(&body);
+	return err == COP_ENOTFOUND ? COP_OK : err;
+}
+
+static cop_err losses_of(void *context, const cop_row *x, size_t arms, float *out)
+{
+	const worker *w = context;
+	const cop_model_logged asked = { .x = x, .p = 1.0 };
+	cop_policy_view view;
+	cop_err err = cop_model_view_logged(w->serving, &asked, &view);
+	if (err != COP_OK || view.arms != arms)
+		return err != COP_OK ? err : COP_ESHAPE;
+	memcpy(out, view.loss, arms * sizeof *out);
+	return COP_OK;
+}
+
+/* ---- its work ---- */
+
+static void fill_settings(const cop_worker_job *job, cop_refit_settings *set)
+{
+	cop_refit_defaults(set);
+	set->model = job->model;
+	set->method = job->method == COP_METHOD_LAPTAO ? COP_REFIT_LAPTAO : COP_REFIT_TAO;
+	set->window = job->window;
+	set->holdout = job->holdout;
+	set->after = job->after;
+	set->until = job->durable;
+	set->memory = (size_t)(FIT_PART * (double)job->memory);
+	set->height = job->height;
+	set->alpha = job->alpha;
+	set->seed = job->seed;
+	set->promotion.margin = job->margin;
+	set->promotion.risk = job->risk;
+}
+
+static cop_err write_challenger(const worker *w, const cop_refit_file *file, cop_diag *diag)
+{
+	cop_bytes body;
+	cop_bytes_init(&body);
+	cop_refit_file_put(file, &body);
+	cop_err err = body.err;
+	if (err != COP_OK)
+		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+	else
+		err = cop_challenger_write(w->job->state_dir, w->job->model, w->job->number, &body, diag);
+	cop_bytes_fini(&body);
+	return err;
+}
+
+static cop_worker_line made(const worker *w, const cop_refit_report *r)
+{
+	cop_worker_line line = {
+		.result = true,
+		.outcome = COP_WORKER_MADE,
+		.number = w->job->number,
+		.learned = r->learned,
+		.leaves = r->leaves,
+		.gain = r->model.values ? r->gain : r->summary.value[COP_PROMOTION_DR],
+	};
+	if (!isfinite(line.gain))
+		line.gain = 0.0;
+	(void)snprintf(line.text, sizeof line.text,
+	        "%" PRIu64 " leaves from %" PRIu64 " decisions (%" PRIu64 " answered), judged by %" PRIu64, r->leaves,
+	        r->fitted.events, r->fitted.answered, r->judged.answered);
+	return line;
+}
+
+static cop_worker_line work(worker *w)
+{
+	char journal[4096];
+	cop_diag diag = { 0 };
+	cop_refit_file file = { 0 };
+	const cop_progress progress = { tell, w };
+	const cop_refit_estimate serving = { losses_of, w };
+	fill_settings(w->job, &file.settings);
+	(void)snprintf(journal, sizeof journal, "%s/" COP_JOURNAL_FOLDER, w->job->state_dir);
+	(void)tell(w, 0.0, "loading");
+	cop_err err = open_serving(w, &diag);
+	if (err == COP_OK)
+		err = cop_refit_run(&file.settings, journal, w->serving == NULL ? NULL : &serving, NULL, &progress,
+		        &file.report, &file.trees, &diag);
+	cop_worker_line line;
+	if (err == COP_OK && file.report.summary.verdict == COP_PROMOTION_WORSE) {
+		line = made(w, &file.report);
+		line.outcome = COP_WORKER_WORSE;
+		line.number = 0;
+	} else {
+		(void)tell(w, 1.0, "writing");
+		if (err == COP_OK)
+			err = write_challenger(w, &file, &diag);
+		line = err == COP_OK ? made(w, &file.report) : outcome_of(err, &diag);
+		line.learned = file.report.learned;
+	}
+	cop_trees_free(file.trees);
+	return line;
+}
+
+int cop_worker_main(int argc, char **argv)
+{
+	cop_worker_job job;
+	const char *wrong;
+	if (!cop_worker_read_arguments(argc, argv, &job, &wrong)) {
+		(void)fprintf(
+		        stderr, "coppiced " COP_WORKER_OPTION ": %s: expected what coppiced starts it with\n", wrong);
+		return 2;
+	}
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (job.parent != 0 && getppid() != job.parent)
+		return 1;
+	(void)signal(SIGPIPE, SIG_DFL);
+	step_back(&job);
+	cop_blas_threads(1);
+	worker w = { .job = &job, .trap = getenv(TEST_VARIABLE) };
+	(void)tell(&w, 0.0, "starting");
+	cop_worker_line line = work(&w);
+	cop_model_free(w.serving);
+	return say(&line) ? 0 : 1;
+}

@@ -1,0 +1,360 @@
+"""Refits: whole trees from the journal, by a worker beside the daemon; challengers, promotions, and what goes wrong."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import is_sanitized, model, program, section, wait_for
+
+FEATURES, ARMS = 4, 3
+QUICK = {"enabled": True, "every": "0s", "least_feedback": 1000000, "on_drift": "none", "promote": "hand"}
+TRAP = "COPPICED_TEST_WORKER"
+
+
+def refit_model(name="m", learner="ensemble", refit=None, **options):
+    """A model with a section refit: quick, and only when asked, unless told otherwise."""
+    inner = section("refit", {**QUICK, **(refit or {})}).replace("\n", "\n\t")
+    options.setdefault("trees", None if learner == "dgt" else 2)
+    text = model(name, learner, features=FEATURES, height=3, policy="epsilon", epsilon=0.3, **options)
+    return text.rstrip()[:-1] + "\t" + inner.rstrip() + "\n}\n"
+
+
+def context(i):
+    return [((i * 37 + j * 61) % 97) / 97 for j in range(FEATURES)]
+
+
+def best(x, turned=False):
+    """The best arm: by two thresholds, which an oblique tree of height 2 can say."""
+    arm = 0 if x[0] < 0.5 else 1 if x[1] < 0.5 else 2
+    return (arm + 1) % ARMS if turned else arm
+
+
+def teach(client, events, prefix="t", name="m", turned=False, start=0):
+    """Decisions with feedback in batches; the mean loss."""
+    total = 0.0
+    for first in range(start, start + events, 200):
+        rows = {f"{prefix}-{i}": context(i) for i in range(first, min(first + 200, start + events))}
+        items = [{"id": id, "x": x} for id, x in rows.items()]
+        actions = client.ok("decide_batch", name, {"items": items})["items"]
+        losses = [{"id": a["id"], "loss": 0.1 if a["a"] == best(rows[a["id"]], turned) else 0.9} for a in actions]
+        assert {r["result"] for r in client.ok("feedback_batch", name, {"items": losses})["items"]} == {"applied"}
+        total += sum(item["loss"] for item in losses)
+    return total / events
+
+
+def refit_of(client, name="m"):
+    return client.model(name)["refit"]
+
+
+def ended(client, count=1, name="m"):
+    """Waits for so many refits to have ended; their state then."""
+    return wait_for(lambda: (r := refit_of(client, name))["ended"] >= count and r, f"{count} refits")
+
+
+def ctl(one, *args, status=0):
+    command = [program("COPPICE"), "ctl", "--endpoint", one.ipc("requests"), *args]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert run.returncode == status, run.stderr
+    return run.stdout if status == 0 else run.stderr
+
+
+def gone(pid):
+    return not Path(f"/proc/{pid}").exists()
+
+
+def test_refit_when_asked_makes_a_challenger(daemon):
+    one = daemon(refit_model())
+    client = one.client()
+    assert "challenger" not in client.model() and refit_of(client)["state"] == "waiting"
+    teach(client, 3000)
+    assert client.ok("refit", "m") == {"state": "queued"}
+    refit = ended(client)
+    assert refit["last"] == "made" and refit["failed"] == 0 and refit["fresh"] == 0, one.log()
+    is_now = client.model()["challenger"]
+    assert is_now["state"] == "shadow" and is_now["n"] == 1 and is_now["challenges"] == 1
+    assert (one.state / "refit" / "refit.m.00000000000000000001.checkpoint").exists()
+    teach(client, 400, "after")
+    assert client.model()["challenger"]["events"] > 0
+    assert "challenger" in ctl(one, "status", "m") and "state shadow" in ctl(one, "status", "m")
+
+
+def test_refit_without_new_feedback_starts_nothing(daemon):
+    one = daemon(refit_model())
+    client = one.client()
+    assert client.ok("refit", "m") == {"state": "nothing"}
+    teach(client, 2000)
+    client.ok("refit", "m")
+    ended(client)
+    assert client.ok("refit", "m", {"seq": 7}) == {"state": "nothing", "seq": 7}
+    assert one.log().count("event=refit_started") == 1
+    teach(client, 1, "more")
+    assert client.ok("refit", "m") == {"state": "queued"}
+    ended(client, 2)
+
+
+def test_refit_needs_enough_feedback_of_its_own(daemon):
+    one = daemon(refit_model(refit={"least_feedback": 2000}))
+    client = one.client()
+    teach(client, 1800)
+    assert refit_of(client)["ended"] == 0 and "refit_started" not in one.log()
+    teach(client, 400, "more")
+    assert ended(client)["last"] == "made"
+    assert "why=feedback" in one.log()
+
+
+def test_refit_of_model_where_it_is_off_is_forbidden(daemon):
+    one = daemon(refit_model(refit={"enabled": False}) + refit_model("other") + section("journal", {"enabled": False}))
+    client = one.client()
+    assert client.error("refit", "m")["code"] == "forbidden"
+    assert client.error("refit", "other")["code"] == "forbidden"  # without a journal
+    assert client.error("refit", "none")["code"] == "unknown_model"
+    assert "refit" not in client.model()
+
+
+def test_refits_of_two_models_run_one_after_the_other(daemon):
+    one = daemon(refit_model() + refit_model("n", "dgt"), env={TRAP: "HANG@starting"})
+    client = one.client()
+    for name in ("m", "n"):
+        teach(client, 1000, name=name)
+        client.ok("refit", name)
+    wait_for(lambda: "pid" in refit_of(client), "a worker")
+    assert client.model("m")["refit"]["state"] == "running" and client.model("n")["refit"]["state"] == "queued"
+    os.kill(refit_of(client)["pid"], signal.SIGKILL)
+    wait_for(lambda: client.model("n")["refit"]["state"] == "running", "the other one")
+
+
+@pytest.mark.parametrize("stage", ["starting", "loading", "reading", "iteration", "writing"])
+def test_worker_killed_at_a_stage_is_told_and_harms_nothing(daemon, stage):
+    one = daemon(refit_model(), env={TRAP: f"HANG@{stage}"})
+    client = one.client()
+    teach(client, 5000 if stage == "reading" else 2000)
+    client.ok("refit", "m")
+    refit = wait_for(lambda: (r := refit_of(client)).get("text", "").startswith(stage) and r, f"stage {stage}")
+    assert refit["state"] == "running" and 0 <= refit["progress"] <= 1
+    client.decide("m", "meanwhile", context(1))
+    os.kill(refit["pid"], signal.SIGKILL)
+    refit = ended(client)
+    assert refit["last"] == "crashed" and "signal 9" in refit["last_reason"] and stage in refit["last_reason"]
+    assert refit["failed"] == 1 and refit["pause"] > 0 and refit["state"] == "waiting"
+    assert client.feedback("m", "meanwhile", 0.5) == "applied"
+    assert "outcome=crashed" in one.log() and "challenger" not in client.model()
+    assert not list((one.state / "refit").glob("*")) if (one.state / "refit").exists() else True
+
+
+def test_worker_that_crashes_by_itself_is_told(daemon):
+    one = daemon(refit_model(), env={TRAP: "CRASH@loading"})
+    client = one.client()
+    teach(client, 1000)
+    client.ok("refit", "m")
+    refit = ended(client)
+    assert refit["last"] == "crashed" and "at: loading" in refit["last_reason"]
+
+
+def test_worker_that_hangs_is_ended_at_its_time_limit(daemon):
+    one = daemon(refit_model(refit={"time_limit": "1s"}), env={TRAP: "HANG@loading"})
+    client = one.client()
+    teach(client, 1000)
+    client.ok("refit", "m")
+    pid = wait_for(lambda: refit_of(client).get("pid"), "a worker")
+    refit = ended(client)
+    assert refit["last"] == "timeout" and "loading" in refit["last_reason"] and gone(pid)
+
+
+@pytest.mark.skipif(is_sanitized(os.environ.get("COPPICED", __file__)), reason="a sanitizer ends a process without memory")
+def test_worker_without_memory_is_told(daemon):
+    one = daemon(refit_model(), env={TRAP: "MEMORY@iteration"})
+    client = one.client()
+    teach(client, 1000)
+    client.ok("refit", "m")
+    assert ended(client)["last"] == "memory"
+
+
+def test_worker_ends_with_its_daemon(daemon):
+    one = daemon(refit_model(), env={TRAP: "HANG@loading"})
+    client = one.client()
+    teach(client, 1000)
+    client.ok("refit", "m")
+    pid = wait_for(lambda: refit_of(client).get("pid"), "a worker")
+    one.kill()
+    wait_for(lambda: gone(pid), "the worker's end")
+    one.start()
+    assert refit_of(one.client())["state"] == "waiting"
+
+
+def test_worker_stands_back(daemon):
+    one = daemon(refit_model(), env={TRAP: "HANG@loading"})
+    client = one.client()
+    teach(client, 1000)
+    client.ok("refit", "m")
+    pid = wait_for(lambda: refit_of(client).get("text") == "loading" and refit_of(client)["pid"], "a worker")
+    assert os.sched_getscheduler(pid) == os.SCHED_IDLE
+    assert os.getpriority(os.PRIO_PROCESS, pid) == 19
+    assert Path(f"/proc/{pid}/oom_score_adj").read_text().strip() == "1000"
+    assert sorted(os.listdir(f"/proc/{pid}/fd")) == ["0", "1", "2"]
+    assert "NOTIFY_SOCKET" not in Path(f"/proc/{pid}/environ").read_text()
+
+
+def test_worker_takes_no_foreign_arguments(daemon):
+    one = daemon(start=False)
+    run = subprocess.run([one.program, "--refit-worker", "--speed=9"], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 2 and "--speed=9" in run.stderr and run.stdout == ""
+
+
+def test_promotion_by_hand_and_back(daemon):
+    one = daemon(refit_model())
+    client = one.client()
+    assert client.error("promote", "m")["code"] == "bad_request"
+    assert client.error("rollback", "m")["code"] == "bad_request"
+    teach(client, 3000)
+    client.ok("refit", "m")
+    ended(client)
+    done = client.ok("promote", "m", {"seq": 3})
+    assert done["kind"] == "promote" and done["n"] == 1 and done["seq"] == 3
+    assert client.model()["challenger"]["state"] == "serving"
+    assert client.error("promote", "m")["code"] == "bad_request"
+    teach(client, 400, "served")
+    assert client.ok("rollback", "m")["kind"] == "rollback"
+    assert client.model()["challenger"]["state"] == "shadow"
+    assert "kind promote" in " ".join(ctl(one, "promote", "m", "1").split())
+    assert client.model()["challenger"]["challenges"] == 1  # it was there
+    ctl(one, "rollback", "m")
+    assert client.error("promote", "m", {"n": 9})["code"] == "bad_request"
+    assert client.error("promote", "m", {"n": "one"})["code"] == "bad_request"
+
+
+def test_promotion_never_is_forbidden(daemon):
+    one = daemon(refit_model(refit={"promote": "never"}))
+    assert one.client().error("promote", "m")["code"] == "forbidden"
+
+
+def test_frozen_model_learns_nothing(daemon):
+    one = daemon(refit_model())
+    client = one.client()
+    teach(client, 200)
+    assert client.ok("freeze", "m")["kind"] == "freeze"
+    assert client.error("freeze", "m")["code"] == "bad_request"
+    rev = client.model()["rev"]
+    teach(client, 200, "cold")
+    assert client.model()["rev"] == rev and client.model()["challenger"]["frozen"] is True
+    ctl(one, "freeze", "m", "--off")
+    assert client.error("freeze", "m", {"on": False})["code"] == "bad_request"
+    teach(client, 200, "warm")
+    assert client.model()["rev"] > rev
+
+
+def test_better_challenger_takes_over_by_evidence(daemon):
+    """A learner that cannot say what is best is beaten by a tree that can."""
+    one = daemon(refit_model(learner="dgt", learning_rate=1e-9, refit={"promote": "evidence", "holdout": 0.1}))
+    client = one.client()
+    before = teach(client, 6000)
+    client.ok("refit", "m")
+    assert ended(client)["last"] == "made", one.log()
+    for i in range(60):
+        if client.model()["challenger"]["state"] == "serving":
+            break
+        teach(client, 500, f"w{i}", start=i * 500)
+    assert client.model()["challenger"]["state"] == "serving", client.model()
+    assert "kind=promote number=1 by=evidence" in one.log()
+    assert teach(client, 2000, "then") < before - 0.1
+
+
+def state_of(client):
+    names = ("rev", "decisions", "learned", "loss_sum", "challenger")
+    return {k: v for k, v in client.model().items() if k in names}
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_restart_changes_nothing(daemon, kill):
+    """Stopped, or killed and replayed over challenge, promotion and rollback: every decision is the same as of a daemon
+    that never stopped."""
+    def lead(one, restart):
+        client = one.client()
+        teach(client, 2000)
+        client.ok("refit", "m")
+        assert ended(client)["last"] == "made"
+        teach(client, 300, "shadow")
+        restart(one)
+        client = one.client()
+        client.ok("promote", "m")
+        teach(client, 300, "served")
+        restart(one)
+        client = one.client()
+        client.ok("rollback", "m")
+        client.ok("freeze", "m")
+        teach(client, 100, "cold")
+        restart(one)
+        client = one.client()
+        client.ok("freeze", "m", {"on": False})
+        told = [client.decide("m", f"d{i}", context(i)) for i in range(200)]
+        return told, state_of(client)
+
+    def again(one):
+        if kill:
+            one.kill()
+            one.start()
+        else:
+            one.restart()
+
+    # One worker's challenger depends on what was synced when it began; the copy gets the other's.
+    first = daemon(refit_model())
+    one = lead(first, lambda d: None)
+    second = daemon(refit_model())
+    assert lead(second, again) == one
+
+
+def test_challenger_that_is_gone_or_changed_is_refused_at_start(daemon):
+    one = daemon(refit_model())
+    client = one.client()
+    teach(client, 2000)
+    client.ok("refit", "m")
+    ended(client)
+    one.kill()
+    path = next((one.state / "refit").glob("refit.m.*.checkpoint"))
+    whole = path.read_bytes()
+    path.unlink()
+    one.launch()
+    one.wait(1)
+    assert str(path.name) in one.log()
+    damaged = bytearray(whole)
+    damaged[-1] ^= 1
+    path.write_bytes(damaged)
+    one.launch()
+    one.wait(1)
+    path.write_bytes(whole)
+    one.start()
+    assert one.client().model()["challenger"]["n"] == 1
+
+
+def test_challengers_beyond_keep_go_when_nothing_needs_them(daemon):
+    one = daemon(refit_model(refit={"keep": 1}) + section("checkpoint", {"keep": 1}))
+    client = one.client()
+    files = lambda: sorted(int(p.name.split(".")[2]) for p in (one.state / "refit").glob("*.checkpoint"))  # noqa: E731
+    for i in range(3):
+        teach(client, 1000, f"r{i}", start=1000 * i)
+        client.ok("refit", "m")
+        assert ended(client, i + 1)["last"] == "made", one.log()
+    assert files() == [1, 2, 3]  # the journal may need them all
+    client.ok("checkpoint")
+    assert files() == [3]
+    one.restart()
+    client = one.client()
+    teach(client, 1000, "again", start=5000)
+    client.ok("refit", "m")
+    ended(client)
+    assert files() == [3, 4] and client.model()["challenger"]["n"] == 4
+
+
+def test_reload_turns_refits_on_and_off(daemon):
+    one = daemon(refit_model(refit={"enabled": False}), env={TRAP: "HANG@loading"})
+    client = one.client()
+    teach(client, 1000)
+    one.write_config(refit_model())
+    assert any("refit.enabled" in text for text in client.ok("reload")["applied"])
+    client.ok("refit", "m")
+    pid = wait_for(lambda: refit_of(client).get("pid"), "a worker")
+    one.write_config(refit_model(refit={"enabled": False}))
+    client.ok("reload")
+    wait_for(lambda: gone(pid), "the worker's end")
+    one.logged("event=refit_stopped")
