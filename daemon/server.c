@@ -506,8 +506,11 @@ static void wait_for_work(cop_server *server)
 	items[count++] = (struct pollfd){ .fd = cop_refits_fd(&server->refits), .events = POLLIN };
 	for (size_t i = 0; i < server->sockets.fds; i++)
 		items[count++] = (struct pollfd){ .fd = server->sockets.fd[i], .events = POLLIN };
-	if (poll(items, count, server->behind ? 0 : IDLE_MS) <= 0 || items[0].revents != 0 || items[1].revents != 0)
+	int ready = poll(items, count, server->behind ? 0 : IDLE_MS);
+	if (ready <= 0 || items[0].revents != 0 || items[1].revents != 0)
 		take_asides(server);
+	if (ready > 0 && items[3].revents != 0)
+		server->refits.next_look = 0.0; /* now */
 }
 
 cop_err cop_server_run(cop_server *server, cop_diag *diag)

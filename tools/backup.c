@@ -31,6 +31,8 @@
 #define SECTION        "daemon"  /* of a checkpoint: f64 time, u64 next journal record */
 #define SECTION_NEWEST 1
 #define JOURNAL        "journal" /* folder in the state folder */
+#define CHALLENGERS    "refit"   /* the same, of trees that refits made */
+#define ENDING         ".checkpoint"
 #define ATTEMPTS       4
 #define FOLDER_MODE    0750
 #define FILE_MODE      0640
@@ -349,9 +351,78 @@ static cop_err make_folder(backup *b, cop_diag *diag)
 	return b->made ? sync_parent(path, diag) : check_empty(path, diag);
 }
 
-/* The segments are all that an attempt can have left: the folder was empty. */
+/* ---- challengers ---- */
+
+static bool is_challenger(const char *name)
+{
+	size_t length = strlen(name);
+	return length > strlen(ENDING) && strcmp(name + length - strlen(ENDING), ENDING) == 0;
+}
+
+/* What the daemon has removed meanwhile it did not need. */
+static cop_err copy_challenger(const char *from, const char *to, const char *name, cop_diag *diag)
+{
+	char *source = NULL;
+	char *target = NULL;
+	cop_err err = join(from, name, &source, diag);
+	if (err == COP_OK)
+		err = join(to, name, &target, diag);
+	if (err == COP_OK)
+		err = copy_file(source, target, UINT64_MAX, diag);
+	cop_mem_free(source);
+	cop_mem_free(target);
+	return err == COP_ENOTFOUND ? COP_OK : err;
+}
+
+static cop_err copy_challengers_to(DIR *folder, const char *from, const char *to, cop_diag *diag)
+{
+	if (mkdir(to, FOLDER_MODE) != 0)
+		return refused(to, "cannot be made", diag);
+	cop_err err = COP_OK;
+	for (const struct dirent *entry; err == COP_OK && (entry = readdir(folder)) != NULL;)
+		if (is_challenger(entry->d_name))
+			err = copy_challenger(from, to, entry->d_name, diag);
+	return err == COP_OK ? sync_folder(to, diag) : err;
+}
+
+/* The journal's records may name them. */
+static cop_err copy_challengers(const backup *b, cop_diag *diag)
+{
+	char *from = NULL;
+	char *to = NULL;
+	cop_err err = join(b->state, CHALLENGERS, &from, diag);
+	if (err == COP_OK)
+		err = join(b->request->folder, CHALLENGERS, &to, diag);
+	DIR *folder = err == COP_OK ? opendir(from) : NULL;
+	if (folder != NULL)
+		err = copy_challengers_to(folder, from, to, diag);
+	else if (err == COP_OK && errno != ENOENT)
+		err = refused(from, "cannot be opened", diag);
+	if (folder != NULL)
+		(void)closedir(folder);
+	cop_mem_free(from);
+	cop_mem_free(to);
+	return err;
+}
+
+static void discard_challengers(const backup *b)
+{
+	char *path = NULL;
+	DIR *folder = join(b->request->folder, CHALLENGERS, &path, NULL) == COP_OK ? opendir(path) : NULL;
+	for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;)
+		if (is_challenger(entry->d_name))
+			(void)unlinkat(dirfd(folder), entry->d_name, 0);
+	if (folder != NULL) {
+		(void)closedir(folder);
+		(void)rmdir(path);
+	}
+	cop_mem_free(path);
+}
+
+/* The segments and challengers are all that an attempt can have left: the folder was empty. */
 static void discard(const backup *b)
 {
+	discard_challengers(b);
 	cop_journal_file *files;
 	size_t count;
 	if (cop_journal_list(b->journal, &files, &count, NULL) != COP_OK)
@@ -499,6 +570,8 @@ static cop_err attempt(backup *b, cop_diag *diag)
 		err = read_checkpoint(b, began, diag);
 	if (err == COP_OK && b->has_journal)
 		err = copy_journal(b, diag);
+	if (err == COP_OK)
+		err = copy_challengers(b, diag);
 	if (err == COP_OK)
 		err = write_checkpoint(b, diag);
 	if (err != COP_OK)

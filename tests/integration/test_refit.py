@@ -346,6 +346,65 @@ def test_challengers_beyond_keep_go_when_nothing_needs_them(daemon):
     assert files() == [3, 4] and client.model()["challenger"]["n"] == 4
 
 
+def test_drift_begins_a_refit_before_it_is_time(daemon):
+    one = daemon(refit_model(refit={"least_feedback": 500, "every": "30d", "on_drift": "adwin"}))
+    client = one.client()
+    teach(client, 3000)
+    assert ended(client)["last"] == "made"  # the first one ever is due at once
+    one.kill()  # the detector goes on where it was
+    one.start()
+    client = one.client()
+    for i in range(40):
+        if "why=drift" in one.log():
+            break
+        teach(client, 400, f"turned{i}", turned=True, start=i * 400)
+    one.logged("why=drift")
+
+
+def test_journal_that_is_never_synced_is_synced_for_a_refit(daemon):
+    one = daemon(refit_model() + section("journal", {"sync": "never"}))
+    client = one.client()
+    teach(client, 1000)
+    client.ok("refit", "m")
+    assert ended(client)["last"] == "made", one.log()
+
+
+def test_segments_of_the_window_are_not_removed_by_age(daemon):
+    journal = section("journal", {"segment": "64KiB", "keep_age": "1s"})
+    for refit, kept in (({"window": 1000000}, True), ({"enabled": False}, False)):
+        one = daemon(refit_model(refit=refit) + journal + section("checkpoint", {"keep": 1}))
+        client = one.client()
+        first = one.state / "journal" / "00000000000000000001.journal"
+        teach(client, 3000)
+        assert first.exists()
+        os.utime(first, (1, 1))
+        second = sorted((one.state / "journal").iterdir())[1]
+        os.utime(second, (1, 1))
+
+        def tidied():
+            client.ok("checkpoint")
+            return not first.exists() or (kept and one.log().count("event=checkpoint ") > 5)
+
+        wait_for(tidied, "segments that are too old to go")
+        assert first.exists() == kept
+
+
+def test_backup_has_the_challengers(daemon, tmp_path):
+    one = daemon(refit_model())
+    client = one.client()
+    teach(client, 1000)
+    client.ok("refit", "m")
+    ended(client)
+    ctl(one, "backup", str(tmp_path / "copy"))
+    name = "refit.m.00000000000000000001.checkpoint"
+    assert (tmp_path / "copy" / "refit" / name).read_bytes() == (one.state / "refit" / name).read_bytes()
+    one.stop()
+    one.state.rename(one.state.with_name("old"))
+    (tmp_path / "copy").rename(one.state)
+    one.start()
+    assert one.client().model()["challenger"]["n"] == 1
+
+
 def test_reload_turns_refits_on_and_off(daemon):
     one = daemon(refit_model(refit={"enabled": False}), env={TRAP: "HANG@loading"})
     client = one.client()
