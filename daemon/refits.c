@@ -124,6 +124,7 @@ static void note_end(cop_server *server, cop_served *served, const cop_worker_li
 	s->last_seconds = now - server->refits.began;
 	s->outcomes[end->outcome]++;
 	s->failures = bad ? s->failures + 1 : 0;
+	s->drifted |= bad && server->refits.drifted; /* still to be answered */
 	if (bad)
 		s->not_before = now + fmin(PAUSE_SECONDS * exp2((double)s->failures - 1.0), PAUSE_MOST);
 	cop_log_line(server->log, bad ? COP_LOG_WARNING : COP_LOG_NOTICE, "refit_ended",
@@ -146,6 +147,7 @@ static void begin(cop_server *server, cop_served *served, const char *why, doubl
 	char *argv[COP_WORKER_ARGUMENTS];
 	cop_diag diag = { 0 };
 	uint64_t number;
+	r->drifted = served->refit.drifted;
 	served->refit.asked = false;
 	served->refit.drifted = false;
 	served->refit.began = server->time;
@@ -209,8 +211,10 @@ static void decide(cop_server *server, cop_served *served)
 {
 	cop_model_evidence is;
 	const cop_config_refit *c = &served->config->refit;
+	if (!c->enabled || c->promote != COP_PROMOTE_EVIDENCE)
+		return;
 	cop_promotion_verdict verdict = cop_model_verdict(served->model);
-	if (verdict == COP_PROMOTION_OPEN || !c->enabled || c->promote != COP_PROMOTE_EVIDENCE)
+	if (verdict == COP_PROMOTION_OPEN)
 		return;
 	cop_model_get_evidence(served->model, &is);
 	bool better = verdict == COP_PROMOTION_BETTER;

@@ -20,6 +20,7 @@ typedef struct cop_refits {
 	const struct cop_served *next; /* whose is due; NULL: none */
 	uint64_t wanted;               /* journal record that is to be synced before it begins */
 	uint64_t learned;              /* the model's counter when it became due */
+	bool drifted;                  /* an alarm is part of why it began */
 	double began;                  /* monotonic seconds */
 	double next_look;              /* monotonic seconds */
 } cop_refits;
