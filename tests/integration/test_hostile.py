@@ -158,7 +158,7 @@ def test_batch_of_wrong_items_answers_each_with_an_error(guarded):
 
 
 def test_unknown_verbs_and_models_refused(guarded):
-    for verb in ("", "Decide", "decide\0", "decid", "ranks", "refit", "promote", "rollback", "freeze"):
+    for verb in ("", "Decide", "decide\0", "decid", "ranks", "refits", "demote", "thaw"):
         guarded.client.send_raw(b"", verb.encode(), b"m", pack({"id": 1, "x": X}))
         _, status, reply = guarded.client.receive_raw()
         assert status == b"error" and unpack(reply)["code"] == "unknown_verb"
@@ -167,6 +167,19 @@ def test_unknown_verbs_and_models_refused(guarded):
             guarded.refused(verb, name, pack({"id": 1, "x": X}), "unknown_model")
     guarded.client.send_raw(os.urandom(3000), b"m", b"\x80")
     assert unpack(guarded.client.receive_raw()[1])["code"] == "unknown_verb"
+    guarded.unchanged()
+
+
+def test_successions_are_refused_where_there_are_none(guarded):
+    guarded.refused("refit", "m", pack({}), "forbidden")
+    for verb in ("promote", "rollback"):
+        guarded.client.send_raw(b"", verb.encode(), b"m", pack({}))
+        assert unpack(guarded.client.receive_raw()[2])["code"] in ("forbidden", "bad_request")
+    for verb in ("refit", "promote", "rollback", "freeze"):
+        guarded.refused(verb, "nobody", pack({}), "unknown_model")
+        for body in (b"\x80\x80", b"\xc1", pack([1]), os.urandom(40)):
+            guarded.client.send_raw(b"", verb.encode(), b"m", body)
+            assert guarded.client.receive_raw()[1] == b"error"
     guarded.unchanged()
 
 
