@@ -1,13 +1,16 @@
 /* bandit/offpolicy_cost.h: what logged feedback says of every arm: rows for refitting a tree.
  *
  * An event: arm a was played with propensity p and, if answered, lost l in [0, 1]. w = min(1 / p, M).
- * Costs, one row of K for a learner on cost vectors; their mean over the draw of a is the loss of each arm as long as
- * no 1 / p is beyond M (the clip shrinks towards 0, or towards the model): ips  c_k = w l [k = a] dr   c_k = f_k + w (l
- * - f_a) [k = a], f the model's loss of each arm (Dudik, Langford and Li 2011) Without an answer nothing is known
- * beyond the model: 0 or f_k. An arm that was not eligible costs as much as the dearest eligible one of its row: it
- * could not have been played, so a tree must not gain by choosing it; but nothing is known of its loss either, so it
- * must not cost more than what the row itself holds, or a few masked rows would outweigh the feedback. (As l, f and w
- * are bounded, dr's costs may be negative, and are at least 1 - M.)
+ * Costs, one row of K for a learner on cost vectors (Dudik, Langford and Li 2011), f the model's loss of each arm:
+ *
+ *     ips  c_k = w l [k = a]
+ *     dr   c_k = f_k + w (l - f_a) [k = a]
+ *
+ * Their mean over the draw of a is the loss of each arm as long as no 1 / p is beyond M (the clip shrinks towards 0, or
+ * towards the model). Without an answer nothing is known beyond the model: 0 or f_k. An arm that was not eligible costs
+ * as much as the dearest eligible one of its row: it could not have been played, so a tree must not gain by choosing
+ * it; but nothing is known of its loss either, so it must not cost more than what the row itself holds, or a few masked
+ * rows would outweigh the feedback. (As l, f and w are bounded, dr's costs may be negative, and are at least 1 - M.)
  *
  * Weights and targets, for a learner with a mask of each output: target_k = l and weight_k = w where k = a and there is
  * an answer, else both 0: not labelled. A weighted mean over the rows with a label is self-normalised.

@@ -103,4 +103,18 @@ static inline cop_trees *refit_oracle(bool inverted)
 	return trees;
 }
 
+/* Saved, they are the same bytes. */
+static inline void refit_assert_same(const cop_learner *a, const cop_learner *b)
+{
+	cop_bytes one, two;
+	cop_bytes_init(&one);
+	cop_bytes_init(&two);
+	fixture_save(a, &one);
+	fixture_save(b, &two);
+	assert_int_equal(one.length, two.length);
+	assert_memory_equal(one.data, two.data, one.length);
+	cop_bytes_fini(&one);
+	cop_bytes_fini(&two);
+}
+
 #endif

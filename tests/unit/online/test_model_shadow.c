@@ -58,18 +58,6 @@ static void assert_models_equal(const cop_model *a, const cop_model *b)
 	cop_bytes_fini(&two);
 }
 
-static void assert_learners_equal(const cop_learner *a, const cop_learner *b)
-{
-	cop_bytes one, two;
-	cop_bytes_init(&one);
-	cop_bytes_init(&two);
-	fixture_save(a, &one);
-	fixture_save(b, &two);
-	assert_bytes_equal(&one, &two);
-	cop_bytes_fini(&one);
-	cop_bytes_fini(&two);
-}
-
 /* A ranking event under id n; answered three events later. */
 static void rank_step(cop_model *model, cop_rng *rng, bool sparse, uint64_t n)
 {
@@ -269,9 +257,9 @@ static void check_by_hand(const char *name, unsigned swaps)
 			assert_int_equal(cop_model_promote(b.model), COP_OK);
 		}
 	}
-	assert_learners_equal(cop_model_learner(b.model), swaps == 1 ? b.first : b.second);
+	refit_assert_same(cop_model_learner(b.model), swaps == 1 ? b.first : b.second);
 	assert_int_equal(swaps == 1 ? cop_model_promote(b.model) : cop_model_rollback(b.model), COP_OK);
-	assert_learners_equal(cop_model_learner(b.model), swaps == 1 ? b.second : b.first);
+	refit_assert_same(cop_model_learner(b.model), swaps == 1 ? b.second : b.first);
 	cop_learner_free(b.first);
 	cop_learner_free(b.second);
 	cop_model_free(b.model);
@@ -309,9 +297,9 @@ static void test_decisions_that_wait_over_pairs_are_learned(void **state)
 		(void)model_feedback(b.model, 1000, loss, 61.0);
 		assert_int_equal(cop_learner_learn(stays, &b.e[0].row, said, &loss, true), COP_OK);
 		assert_int_equal(cop_learner_learn(third, &b.e[0].row, said, &loss, true), COP_OK);
-		assert_learners_equal(cop_model_learner(b.model), stays);
+		refit_assert_same(cop_model_learner(b.model), stays);
 		assert_int_equal(cop_model_promote(b.model), COP_OK);
-		assert_learners_equal(cop_model_learner(b.model), third);
+		refit_assert_same(cop_model_learner(b.model), third);
 		cop_trees_free(trees);
 		cop_learner_free(third);
 		cop_learner_free(b.first);

@@ -28,17 +28,15 @@ static void refit(cop_learner *learner, const cop_trees *trees)
 		fail_msg("%s: %s", cop_err_text(err), diag.message);
 }
 
-static void assert_same(const cop_learner *a, const cop_learner *b)
+/* One of a kind that has learned from `events` events, drawn by this stream. */
+static cop_learner *lived(const char *kind, bool sparse, uint64_t stream, size_t events, cop_rng *rng)
 {
-	cop_bytes one, two;
-	cop_bytes_init(&one);
-	cop_bytes_init(&two);
-	fixture_save(a, &one);
-	fixture_save(b, &two);
-	assert_int_equal(one.length, two.length);
-	assert_memory_equal(one.data, two.data, one.length);
-	cop_bytes_fini(&one);
-	cop_bytes_fini(&two);
+	cop_learner_settings s;
+	fixture_settings(&s, kind, sparse);
+	cop_learner *learner = fixture_learner(&s);
+	cop_rng_init(rng, FIXTURE_SEED, stream);
+	(void)fixture_run(learner, rng, sparse, events);
+	return learner;
 }
 
 static void test_refit_predicts_and_learns_running_means(void **state)
@@ -86,12 +84,8 @@ static void test_refit_of_wrong_trees_is_refused_and_changes_nothing(void **stat
 	(void)state;
 	static const char *const names[] = { "ensemble", "dgt", "value" };
 	for (size_t n = 0; n < 3; n++) {
-		cop_learner_settings s;
 		cop_rng rng;
-		fixture_settings(&s, names[n], false);
-		cop_learner *learner = fixture_learner(&s), *same;
-		cop_rng_init(&rng, FIXTURE_SEED, 2);
-		(void)fixture_run(learner, &rng, false, 100);
+		cop_learner *learner = lived(names[n], false, 2, 100, &rng), *same;
 		assert_int_equal(cop_learner_clone(learner, &same), COP_OK);
 		for (size_t wrong = 0; wrong < 6; wrong++) {
 			refit_shape shape = shape_of(learner, false, false);
@@ -110,7 +104,7 @@ static void test_refit_of_wrong_trees_is_refused_and_changes_nothing(void **stat
 			assert_true(diag.message[0] != '\0');
 			cop_trees_free(trees);
 		}
-		assert_same(learner, same);
+		refit_assert_same(learner, same);
 		cop_learner_free(learner);
 		cop_learner_free(same);
 	}
@@ -120,12 +114,8 @@ static void test_ensemble_expert_says_what_the_trees_say(void **state)
 {
 	(void)state;
 	for (int sparse = 0; sparse < 2; sparse++) {
-		cop_learner_settings s;
 		cop_rng rng;
-		fixture_settings(&s, "ensemble", sparse != 0);
-		cop_learner *learner = fixture_learner(&s);
-		cop_rng_init(&rng, FIXTURE_SEED, 3);
-		(void)fixture_run(learner, &rng, sparse != 0, RUN);
+		cop_learner *learner = lived("ensemble", sparse != 0, 3, RUN, &rng);
 		refit_shape shape = shape_of(learner, sparse != 0, false);
 		cop_trees *trees = refit_trees(&shape, 2, 11);
 		assert_int_equal(cop_learner_predictions(learner), learner->class->predictions);
@@ -170,12 +160,8 @@ static void test_good_trees_win_weight_and_bad_ones_none(void **state)
 	(void)state;
 	double loss[3];
 	for (size_t kind = 0; kind < 3; kind++) {
-		cop_learner_settings s;
 		cop_rng rng;
-		fixture_settings(&s, "ensemble", false);
-		cop_learner *learner = fixture_learner(&s);
-		cop_rng_init(&rng, FIXTURE_SEED, 4);
-		(void)fixture_run(learner, &rng, false, RUN);
+		cop_learner *learner = lived("ensemble", false, 4, RUN, &rng);
 		cop_trees *trees = refit_oracle(kind == 2);
 		if (kind > 0)
 			refit(learner, trees);
@@ -194,12 +180,8 @@ static void test_dgt_decides_as_the_tree_and_learns_on(void **state)
 	(void)state;
 	for (int sparse = 0; sparse < 2; sparse++)
 		for (unsigned depth = 0; depth < 4; depth++) {
-			cop_learner_settings s;
 			cop_rng rng;
-			fixture_settings(&s, "dgt", sparse != 0);
-			cop_learner *learner = fixture_learner(&s);
-			cop_rng_init(&rng, FIXTURE_SEED, 5);
-			(void)fixture_run(learner, &rng, sparse != 0, 2001);
+			cop_learner *learner = lived("dgt", sparse != 0, 5, 2001, &rng);
 			refit_shape shape = shape_of(learner, sparse != 0, false);
 			shape.depth = depth;
 			cop_trees *trees = refit_trees(&shape, 1, 20 + depth);
@@ -228,7 +210,7 @@ static void test_dgt_decides_as_the_tree_and_learns_on(void **state)
 			cop_rng fork = rng;
 			assert_true(fixture_run(learner, &rng, sparse != 0, RUN) ==
 			            fixture_run(same, &fork, sparse != 0, RUN));
-			assert_same(learner, same);
+			refit_assert_same(learner, same);
 			cop_learner_free(same);
 			cop_trees_free(trees);
 			cop_learner_free(learner);
@@ -240,7 +222,6 @@ static void test_dgt_leaves_windows_open_for_about_half(void **state)
 	(void)state;
 	static const float scales[] = { 1e-6f, 1.0f, 1e6f };
 	for (size_t i = 0; i < 3; i++) {
-		cop_learner_settings s;
 		cop_rng rng;
 		cop_tree_build *build;
 		cop_tree *tree;
@@ -248,10 +229,7 @@ static void test_dgt_leaves_windows_open_for_about_half(void **state)
 		cop_explanation why;
 		const float w[FIXTURE_D] = { scales[i], -scales[i] }, low[FIXTURE_ARMS] = { 0.1f },
 		            high[FIXTURE_ARMS] = { 0.9f };
-		fixture_settings(&s, "dgt", false);
-		cop_learner *learner = fixture_learner(&s);
-		cop_rng_init(&rng, FIXTURE_SEED, 12);
-		(void)fixture_run(learner, &rng, false, RUN);
+		cop_learner *learner = lived("dgt", false, 12, RUN, &rng);
 		assert_int_equal(cop_tree_build_new(FIXTURE_D, FIXTURE_ARMS, COP_TREE_VALUES, &build), COP_OK);
 		int32_t root = cop_tree_build_node(build, w, 0.0f);
 		cop_tree_build_children(
@@ -280,12 +258,8 @@ static void test_value_begins_at_the_trees_and_learns_on(void **state)
 {
 	(void)state;
 	for (int sparse = 0; sparse < 2; sparse++) {
-		cop_learner_settings s;
 		cop_rng rng;
-		fixture_settings(&s, "value", sparse != 0);
-		cop_learner *learner = fixture_learner(&s);
-		cop_rng_init(&rng, FIXTURE_SEED, 6);
-		(void)fixture_run(learner, &rng, sparse != 0, RUN);
+		cop_learner *learner = lived("value", sparse != 0, 6, RUN, &rng);
 		refit_shape shape = shape_of(learner, sparse != 0, true);
 		shape.depth = 6; /* deeper than the learner */
 		cop_trees *trees = refit_trees(&shape, 3, 31);
@@ -343,7 +317,7 @@ static void test_rank_scorer_says_what_the_trees_say(void **state)
 		assert_int_equal(cop_learner_clone(learner, &same), COP_OK);
 		cop_rng fork = rng;
 		assert_true(rank_run(learner, &rng, sparse != 0, 0, RUN) == rank_run(same, &fork, sparse != 0, 0, RUN));
-		assert_same(learner, same);
+		refit_assert_same(learner, same);
 		cop_learner_free(same);
 		cop_trees_free(trees);
 		cop_learner_free(learner);
@@ -369,7 +343,7 @@ static void test_clone_of_a_refitted_learner_goes_the_same_way(void **state)
 		assert_int_equal(cop_learner_clone(learner, &same), COP_OK);
 		cop_rng fork = rng;
 		assert_true(fixture_run(learner, &rng, false, RUN) == fixture_run(same, &fork, false, RUN));
-		assert_same(learner, same);
+		refit_assert_same(learner, same);
 		/* a learner with a refit that loads a state without one has none after */
 		cop_bytes bytes;
 		cop_cursor cursor;
@@ -377,7 +351,7 @@ static void test_clone_of_a_refitted_learner_goes_the_same_way(void **state)
 		fixture_save(plain, &bytes);
 		cop_cursor_init(&cursor, bytes.data, bytes.length);
 		assert_int_equal(cop_learner_load(same, &cursor), COP_OK);
-		assert_same(plain, same);
+		refit_assert_same(plain, same);
 		cop_bytes_fini(&bytes);
 		cop_trees_free(trees);
 		cop_learner_free(plain);
@@ -408,7 +382,7 @@ static void test_failed_allocations_leave_the_learner_as_it_was(void **state)
 			if (err == COP_OK)
 				break;
 			assert_int_equal(err, COP_ENOMEM);
-			assert_same(learner, same);
+			refit_assert_same(learner, same);
 		}
 		assert_true(nth > 3);
 		cop_learner *clone;
@@ -421,7 +395,7 @@ static void test_failed_allocations_leave_the_learner_as_it_was(void **state)
 			assert_int_equal(err, COP_ENOMEM);
 			assert_null(clone);
 		}
-		assert_same(learner, clone);
+		refit_assert_same(learner, clone);
 		cop_learner_free(clone);
 		cop_learner_free(same);
 		cop_learner_free(learner);
@@ -455,12 +429,8 @@ static void test_frozen_learner_decides_and_stays(void **state)
 	(void)state;
 	static const char *const names[] = { "ensemble", "dgt", "value" };
 	for (size_t n = 0; n < 3; n++) {
-		cop_learner_settings s;
 		cop_rng rng;
-		fixture_settings(&s, names[n], false);
-		cop_learner *learner = fixture_learner(&s);
-		cop_rng_init(&rng, FIXTURE_SEED, 10);
-		(void)fixture_run(learner, &rng, false, RUN);
+		cop_learner *learner = lived(names[n], false, 10, RUN, &rng);
 		fixture_event e;
 		fixture_draw(&e, &rng, false);
 		double before = cop_learner_greedy(learner, &e.row, NULL);
