@@ -1,6 +1,4 @@
-/* Due is a refit whose model has learned enough since the last one, when `every` is over or its loss drifts. A
- * challenger gets time to show what it is: until the evidence on it is clear, or as many losses came as a holdout has,
- * only drift or a request begins another refit, which would put it aside. */
+/* What refit/refit_rule.h says of models: which refit is due, what becomes of its challenger. */
 #include "daemon/refits.h"
 
 #include <fcntl.h>
@@ -17,6 +15,7 @@
 #include "daemon/server.h"
 #include "daemon/succession.h"
 #include "online/model_shadow.h"
+#include "refit/refit_rule.h"
 
 #define PROGRAM       "/proc/self/exe" /* this one, whatever has been installed since */
 #define LOOK_SECONDS  0.1
@@ -64,9 +63,8 @@ static bool on_trial(const cop_served *served)
 	if (served->refit.current == 0)
 		return false;
 	cop_model_get_evidence(served->model, &is);
-	double patience = fmax(c->holdout * (double)c->window, (double)c->least_feedback);
-	return is.shadow && is.summary.verdict == COP_PROMOTION_OPEN &&
-	       (double)(learned_of(served) - served->refit.taken) < patience;
+	uint64_t since = learned_of(served) - served->refit.taken;
+	return is.shadow && cop_refit_on_trial(is.summary.verdict, since, c->holdout, c->window, c->least_feedback);
 }
 
 /* Why a refit of the model is due; NULL: it is not. */
@@ -74,18 +72,28 @@ static const char *due(const cop_server *server, const cop_served *served, doubl
 {
 	const cop_config_refit *c = &served->config->refit;
 	const cop_refit_state *s = &served->refit;
-	uint64_t fresh = fresh_of(served);
-	if (!c->enabled || fresh == 0)
+	if (!c->enabled)
 		return NULL;
-	if (s->asked)
+	const cop_refit_standing standing = {
+		.fresh = fresh_of(served),
+		.least_feedback = c->least_feedback,
+		.asked = s->asked,
+		.paused = now < s->not_before,
+		.drifted = s->drifted,
+		.early = server->time < s->began + 1e-6 * (double)c->every,
+		.trial = on_trial(served),
+	};
+	switch (cop_refit_is_due(&standing)) {
+	case COP_REFIT_ASKED:
 		return "asked";
-	if (fresh < c->least_feedback || now < s->not_before)
-		return NULL;
-	if (s->drifted)
+	case COP_REFIT_DRIFT:
 		return "drift";
-	if (server->time < s->began + 1e-6 * (double)c->every || on_trial(served))
-		return NULL;
-	return c->every > 0 ? "schedule" : "feedback";
+	case COP_REFIT_SCHEDULE:
+		return c->every > 0 ? "schedule" : "feedback";
+	case COP_REFIT_NOT_DUE:
+		break;
+	}
+	return NULL;
 }
 
 /* ---- beginning ---- */
@@ -217,17 +225,17 @@ static void decide(cop_server *server, cop_served *served)
 	if (verdict == COP_PROMOTION_OPEN)
 		return;
 	cop_model_get_evidence(served->model, &is);
-	bool better = verdict == COP_PROMOTION_BETTER;
-	if (is.frozen || (server->journal != NULL && !journal_stands(server)))
+	cop_refit_step step = cop_refit_step_of(verdict, is.promoted, is.frozen);
+	if (step == COP_REFIT_STAY || (server->journal != NULL && !journal_stands(server)))
 		return;
 	const cop_succession s = succession_of(server, served, "evidence");
 	cop_diag diag = { 0 };
 	cop_err err = COP_OK;
-	if (better)
-		err = cop_succession_do(
-		        &s, is.promoted ? COP_WIRE_PROMOTION_ROLLBACK : COP_WIRE_PROMOTION_PROMOTE, 0, NULL, &diag);
-	/* Who is worse by evidence goes; after a rollback that is the challenger. */
-	if (err == COP_OK && (!better || is.promoted))
+	if (step != COP_REFIT_RETIRE)
+		err = cop_succession_do(&s,
+		        step == COP_REFIT_ROLLBACK ? COP_WIRE_PROMOTION_ROLLBACK : COP_WIRE_PROMOTION_PROMOTE, 0, NULL,
+		        &diag);
+	if (err == COP_OK && step != COP_REFIT_PROMOTE)
 		err = cop_succession_do(&s, COP_WIRE_PROMOTION_RETIRE, 0, NULL, &diag);
 	if (err != COP_OK)
 		cop_log_line(server->log, COP_LOG_WARNING, "promotion_failed", "model=%s reason=\"%s\"", served->name,

@@ -1,0 +1,32 @@
+#include "refit/refit_rule.h"
+
+#include <math.h>
+
+cop_refit_step cop_refit_step_of(cop_promotion_verdict verdict, bool promoted, bool frozen)
+{
+	if (frozen || verdict == COP_PROMOTION_OPEN)
+		return COP_REFIT_STAY;
+	if (verdict == COP_PROMOTION_WORSE)
+		return COP_REFIT_RETIRE;
+	return promoted ? COP_REFIT_ROLLBACK : COP_REFIT_PROMOTE;
+}
+
+cop_refit_due cop_refit_is_due(const cop_refit_standing *s)
+{
+	if (s->fresh == 0)
+		return COP_REFIT_NOT_DUE;
+	if (s->asked)
+		return COP_REFIT_ASKED;
+	if (s->fresh < s->least_feedback || s->paused)
+		return COP_REFIT_NOT_DUE;
+	if (s->drifted)
+		return COP_REFIT_DRIFT;
+	return s->early || s->trial ? COP_REFIT_NOT_DUE : COP_REFIT_SCHEDULE;
+}
+
+bool cop_refit_on_trial(
+        cop_promotion_verdict verdict, uint64_t since, double holdout, uint64_t window, uint64_t least_feedback)
+{
+	double patience = fmax(holdout * (double)window, (double)least_feedback);
+	return verdict == COP_PROMOTION_OPEN && (double)since < patience;
+}

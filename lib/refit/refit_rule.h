@@ -1,0 +1,48 @@
+/* refit/refit_rule.h: when a refit is due, and what evidence on its challenger leads to.
+ *
+ * Pure functions of what a caller knows of one model, so that the daemon and simulations go by the same rules
+ * (docs/refit.md). Any thread. */
+#ifndef COP_REFIT_REFIT_RULE_H
+#define COP_REFIT_REFIT_RULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "evaluate/promotion.h"
+
+typedef enum cop_refit_step {
+	COP_REFIT_STAY = 0,
+	COP_REFIT_PROMOTE,  /* the challenger serves */
+	COP_REFIT_ROLLBACK, /* its predecessor serves again, and the challenger retires */
+	COP_REFIT_RETIRE    /* the learner in the shadow goes */
+} cop_refit_step;
+
+/* verdict: of the learner in the shadow against the serving one; promoted: a challenger serves, its predecessor is in
+ * the shadow. A frozen model stays as it is. */
+cop_refit_step cop_refit_step_of(cop_promotion_verdict verdict, bool promoted, bool frozen);
+
+typedef struct cop_refit_standing {
+	uint64_t fresh;          /* losses learned that no refit has seen */
+	uint64_t least_feedback; /* of them, for a refit to begin by itself */
+	bool asked;              /* by somebody, who does not wait */
+	bool paused;             /* after a failure */
+	bool drifted;            /* the model's loss rose since the last refit began */
+	bool early;              /* the time between two refits is not over */
+	bool trial;              /* cop_refit_on_trial */
+} cop_refit_standing;
+
+typedef enum cop_refit_due {
+	COP_REFIT_NOT_DUE = 0,
+	COP_REFIT_ASKED,
+	COP_REFIT_DRIFT,
+	COP_REFIT_SCHEDULE
+} cop_refit_due;
+
+cop_refit_due cop_refit_is_due(const cop_refit_standing *standing);
+
+/* Whether a challenger may yet show what it is: the evidence on the one in the shadow is open, and not as many losses
+ * came since the challenge as a holdout (a share of the window) has, or least_feedback. */
+bool cop_refit_on_trial(
+        cop_promotion_verdict verdict, uint64_t since, double holdout, uint64_t window, uint64_t least_feedback);
+
+#endif
