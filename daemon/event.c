@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "online/model_record.h"
 #include "wire/wire_context.h"
 #include "wire/wire_feedback.h"
 #include "wire/wire_reply.h"
@@ -64,28 +65,26 @@ static cop_wire_record record_of(const cop_event_scope *scope, const cop_event_i
 }
 
 static void record_decision(
-        cop_event_scope *scope, const cop_wire_context *context, const cop_decision *decision, uint64_t evicted)
+        cop_event_scope *scope, const cop_wire_context *wire, const cop_model_observed *made, uint64_t evicted)
 {
-	cop_wire_record record = record_of(scope, &context->id);
-	const cop_learner *learner = cop_model_learner(scope->served->model);
-	record.x = context->x;
-	record.has_x = true;
-	record.candidate = context->candidate;
-	record.candidates = context->candidates;
-	record.mask = context->has_mask ? context->mask : NULL;
-	record.arms = context->arms;
-	record.values = learner->class->values;
-	record.a = decision->arm;
-	record.p = decision->p;
-	record.greedy = decision->greedy;
-	record.y = decision->y;
-	record.u = decision->u;
-	record.rev = decision->rev;
-	record.defer = context->defer;
+	const cop_model_context context = model_context(wire);
+	cop_wire_record record = record_of(scope, &wire->id);
 	record.evicted = evicted;
-	record.predictions = (unsigned)cop_learner_predictions(learner);
-	memcpy(record.prediction, decision->prediction, sizeof record.prediction);
+	record.observed = wire->observed;
+	record.own_p = made->own_p;
+	cop_model_record_decision(scope->served->model, &context, &made->decision, &record);
 	scope->sequence = cop_journaler_put(scope->journal, COP_WIRE_RECORD_DECISION, &record);
+}
+
+/* By the model, or, where the context tells of it, by the system that it is an apprentice of. */
+static cop_err decide(
+        const cop_event_scope *scope, const cop_wire_context *wire, cop_model_observed *made, bool *repeated)
+{
+	cop_model *model = scope->served->model;
+	const cop_model_context context = model_context(wire);
+	*made = (cop_model_observed){ .decision = { .arm = wire->a, .p = wire->p } };
+	return wire->observed ? cop_model_observe(model, &context, scope->now, made, repeated)
+	                      : cop_model_decide(model, &context, scope->now, &made->decision, repeated);
 }
 
 cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault)
@@ -96,21 +95,20 @@ cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length
 	if (err != COP_OK)
 		return err;
 	note_source(&served->contexts, &wire.source);
-	cop_model_context context = model_context(&wire);
-	cop_decision decision;
+	cop_model_observed made;
 	bool repeated;
 	uint64_t evicted = cop_model_get_counters(served->model)->evicted;
-	err = cop_model_decide(served->model, &context, scope->now, &decision, &repeated);
+	err = decide(scope, &wire, &made, &repeated);
 	if (err != COP_OK) {
 		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "decide: %s", cop_err_text(err));
 		return err;
 	}
 	cop_refit_state_watch(&served->refit, served->model); /* what gave way may have been learned */
 	if (!repeated)
-		record_decision(scope, &wire, &decision, cop_model_get_counters(served->model)->evicted - evicted);
+		record_decision(scope, &wire, &made, cop_model_get_counters(served->model)->evicted - evicted);
 	else if (scope->journal != NULL) /* the first answer may still be on its way to the disk */
 		scope->sequence = cop_journaler_next(scope->journal) - 1;
-	put_action(scope, &wire, &decision, out);
+	put_action(scope, &wire, &made.decision, out);
 	if (out->err != COP_OK)
 		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "decide: %s", cop_err_text(out->err));
 	return out->err;
@@ -173,8 +171,14 @@ static uint32_t placed(const cop_wire_feedback *feedback)
 	return feedback->has_c && !feedback->has_a ? COP_MODEL_ANY_ARM : (uint32_t)feedback->a;
 }
 
+/* What became of a feedback. */
+typedef struct joined {
+	cop_feedback_result result;
+	cop_model_answered answered; /* an apprentice's, when it is self-contained */
+} joined;
+
 static cop_err record_feedback(
-        cop_event_scope *scope, const cop_wire_feedback *feedback, cop_feedback_result result, cop_wire_fault *fault)
+        cop_event_scope *scope, const cop_wire_feedback *feedback, const joined *j, cop_wire_fault *fault)
 {
 	cop_wire_record record = record_of(scope, &feedback->id);
 	record.x = feedback->x;
@@ -186,18 +190,27 @@ static cop_err record_feedback(
 	record.losses = feedback->losses;
 	memcpy(record.loss, feedback->loss, sizeof record.loss);
 	record.has_result = true;
-	record.result = wire_result(result);
+	record.result = wire_result(j->result);
+	record.observed = j->answered.observed;
+	record.own_p = j->answered.own_p;
+	record.greedy = j->answered.agrees;
 	return put_record(scope, COP_WIRE_RECORD_FEEDBACK, &record, fault);
 }
 
-static cop_err join(const cop_event_scope *scope, const cop_wire_feedback *feedback, cop_feedback_result *result)
+static cop_err join(const cop_event_scope *scope, const cop_wire_feedback *feedback, joined *j)
 {
 	cop_model *model = scope->served->model;
+	cop_feedback_result *result = &j->result;
+	j->answered = (cop_model_answered){
+		.x = &feedback->x, .arm = (uint32_t)feedback->a, .p = feedback->p, .loss = feedback->loss[0]
+	};
 	if (!feedback->has_x)
 		return cop_model_feedback(model, &feedback->id, feedback->loss, feedback->losses, scope->now, result);
 	const cop_model_played played = { &feedback->x, &feedback->candidate, placed(feedback), feedback->p };
 	if (scope->served->shape.max_candidates > 0)
 		return cop_model_feedback_played(model, &feedback->id, &played, feedback->loss[0], scope->now, result);
+	if (scope->served->shape.apprentice)
+		return cop_model_observe_answered(model, &feedback->id, &j->answered, scope->now, result);
 	return cop_model_feedback_full(model, &feedback->id, &feedback->x, (uint32_t)feedback->a, feedback->p,
 	        feedback->loss, feedback->losses, scope->now, result);
 }
@@ -207,7 +220,7 @@ cop_err cop_event_feedback(
 {
 	cop_served *served = scope->served;
 	cop_wire_feedback feedback;
-	cop_feedback_result result;
+	joined j;
 	cop_err err = cop_wire_feedback_decode(body, length, &served->shape, &served->workspace, &feedback, fault);
 	if (err == COP_OK)
 		err = check_journal(scope, fault);
@@ -217,13 +230,13 @@ cop_err cop_event_feedback(
 	if (feedback.has_x && cop_wire_has_values(&served->shape) && feedback.losses == 1)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
 		        "x: a one-point value model cannot learn from self-contained feedback");
-	err = join(scope, &feedback, &result);
+	err = join(scope, &feedback, &j);
 	if (err != COP_OK)
 		return refused(served, err, fault);
 	cop_refit_state_watch(&served->refit, served->model);
-	err = record_feedback(scope, &feedback, result, fault);
+	err = record_feedback(scope, &feedback, &j, fault);
 	if (err == COP_OK && out != NULL)
-		cop_wire_result_put(out, &feedback.id, wire_result(result), &feedback.seq);
+		cop_wire_result_put(out, &feedback.id, wire_result(j.result), &feedback.seq);
 	return err;
 }
 

@@ -25,6 +25,7 @@
 #include "daemon/journaler.h"
 #include "daemon/worker_line.h"
 #include "linalg/blas.h"
+#include "online/model_shadow.h"
 #include "refit/refit_file.h"
 #include "refit/refit_run.h"
 #include "store/checkpoint_file.h"
@@ -330,13 +331,7 @@ static cop_err open_serving(worker *w, cop_diag *diag)
 static cop_err losses_of(void *context, const cop_row *x, size_t arms, float *out)
 {
 	const worker *w = context;
-	const cop_model_logged asked = { .x = x, .p = 1.0 };
-	cop_policy_view view;
-	cop_err err = cop_model_view_logged(w->serving, &asked, &view);
-	if (err != COP_OK || view.arms != arms)
-		return err != COP_OK ? err : COP_ESHAPE;
-	memcpy(out, view.loss, arms * sizeof *out);
-	return COP_OK;
+	return cop_model_losses(w->serving, x, arms, out);
 }
 
 /* ---- its work ---- */

@@ -10,6 +10,7 @@
 #include "base/stream.h"
 #include "command.h"
 #include "learner_options.h"
+#include "refit_options.h"
 #include "setting_words.h"
 #include "simulation.h"
 #include "wire/wire_code.h"
@@ -108,6 +109,8 @@ static void write_options(const cop_learner_options *o, char *out)
 		put_number(out, "rate", l->learning_rate);
 	if (l->literal)
 		put(out, "literal", "");
+	size_t used = strlen(out);
+	cop_refit_options_write(o->refits, out + used, COP_BAKEOFF_OPTIONS_ROOM - used);
 }
 
 static bool finish(cop_bakeoff_settings *settings, const char *name, const cop_learner_options *options)
@@ -115,6 +118,8 @@ static bool finish(cop_bakeoff_settings *settings, const char *name, const cop_l
 	const char *wrong = cop_bakeoff_name_wrong(name, strlen(name));
 	if (wrong == NULL)
 		wrong = cop_learner_options_wrong(options, false);
+	if (wrong == NULL)
+		wrong = cop_refit_options_wrong(options->refits, options->settings.learner);
 	if (wrong == NULL && settings->count == COP_BAKEOFF_MOST_SETTINGS)
 		wrong = "too many settings, expected at most 64";
 	for (size_t i = 0; i < settings->count && wrong == NULL; i++)
@@ -123,7 +128,7 @@ static bool finish(cop_bakeoff_settings *settings, const char *name, const cop_l
 	if (wrong != NULL)
 		return complain(name, wrong);
 	cop_bakeoff_setting *s = &settings->setting[settings->count++];
-	*s = (cop_bakeoff_setting){ .learner = options->settings };
+	*s = (cop_bakeoff_setting){ .learner = options->settings, .refits = options->refits->settings };
 	(void)snprintf(s->name, sizeof s->name, "%s", name);
 	write_options(options, s->options);
 	return true;
@@ -131,12 +136,20 @@ static bool finish(cop_bakeoff_settings *settings, const char *name, const cop_l
 
 /* ---- texts ---- */
 
+static void begin(cop_learner_options *learner, cop_refit_options *refits)
+{
+	cop_learner_options_init(learner, COP_BAKEOFF_NAME, learners);
+	cop_refit_options_init(refits, COP_BAKEOFF_NAME);
+	learner->refits = refits;
+}
+
 /* `options` is a part of a copy that may be cut up; `text` is for complaints. */
 static bool add_long(cop_bakeoff_settings *settings, const char *text, const char *name, char *options)
 {
 	cop_learner_options learner;
+	cop_refit_options refits;
 	char wrong[COP_SETTING_WRONG_ROOM];
-	cop_learner_options_init(&learner, COP_BAKEOFF_NAME, learners);
+	begin(&learner, &refits);
 	if (!cop_setting_long(options, &learner, wrong))
 		return wrong[0] != '\0' && complain(text, wrong);
 	return finish(settings, name, &learner);
@@ -159,6 +172,7 @@ static bool read_long(cop_bakeoff_settings *settings, const char *text, char *co
 static bool read_short(cop_bakeoff_settings *settings, const char *text, char *spec)
 {
 	cop_learner_options learner;
+	cop_refit_options refits;
 	char wrong[COP_SETTING_WRONG_ROOM];
 	char name[TEXT_ROOM];
 	char *equals = strchr(spec, '=');
@@ -175,7 +189,7 @@ static bool read_short(cop_bakeoff_settings *settings, const char *text, char *s
 			(void)snprintf(copy, sizeof copy, "%s", built_in[i].text);
 			return add_long(settings, text, name, copy);
 		}
-	cop_learner_options_init(&learner, COP_BAKEOFF_NAME, learners);
+	begin(&learner, &refits);
 	if (!cop_setting_short(spec, &learner, wrong))
 		return wrong[0] != '\0' && complain(text, wrong);
 	return finish(settings, name, &learner);
@@ -277,7 +291,7 @@ static cop_err fingerprint(cop_bakeoff_setting *s, cop_diag *diag)
 	}
 	cop_bytes_init(&bytes);
 	if (err == COP_OK)
-		err = cop_sim_local(&model, &items, &backend, diag);
+		err = cop_sim_local(&model, &items, NULL, &backend, diag);
 	if (err == COP_OK) {
 		err = probe(&backend, &bytes, diag);
 		backend.close(backend.state);

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "online/learner.h"
+#include "simulation_refit.h"
 
 #define COP_BAKEOFF_NAME          "bakeoff"
 #define COP_BAKEOFF_NAME_ROOM     96 /* of a setting or dataset, its end counted */
@@ -21,6 +22,7 @@ typedef struct cop_bakeoff_setting {
 	char name[COP_BAKEOFF_NAME_ROOM];
 	char options[COP_BAKEOFF_OPTIONS_ROOM]; /* as on a command line; all that differs from what ships */
 	cop_learner_settings learner;           /* without seed and shape */
+	cop_sim_refit_settings refits;          /* beside it */
 	uint32_t fingerprint;
 } cop_bakeoff_setting;
 

@@ -50,6 +50,7 @@ typedef struct cop_learner_options {
 	const char *const *learners;   /* names allowed, NULL at the end */
 	cop_learner_settings settings; /* as given so far */
 	bool given[COP_LEARNER_END - COP_LEARNER_FIRST];
+	struct cop_refit_options *refits; /* kept; NULL: the command makes none */
 } cop_learner_options;
 
 /* Nothing given, every setting at its default. learners is kept. */

@@ -3,17 +3,30 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "refit_options.h"
+
 static bool refuse(char *wrong, const char *what)
 {
 	(void)snprintf(wrong, COP_SETTING_WRONG_ROOM, "%s", what);
 	return false;
 }
 
+/* 0: there is none of that name. */
+static int find(const cop_learner_options *learner, const char *name, bool *takes_argument)
+{
+	int option = cop_learner_options_find(name, strlen(name), takes_argument);
+	if (option != 0 || learner->refits == NULL)
+		return option;
+	option = cop_refit_options_find(name);
+	*takes_argument = option != 0;
+	return option;
+}
+
 /* One option, its name without dashes. */
 static bool read_option(cop_learner_options *learner, const char *name, const char *value, char *wrong)
 {
 	bool takes_argument = false;
-	int option = cop_learner_options_find(name, strlen(name), &takes_argument);
+	int option = find(learner, name, &takes_argument);
 	if (option == 0 || takes_argument != (value != NULL)) {
 		(void)snprintf(wrong, COP_SETTING_WRONG_ROOM,
 		        option == 0     ? "'%s' is no option of a learner"
@@ -22,7 +35,8 @@ static bool read_option(cop_learner_options *learner, const char *name, const ch
 		        name);
 		return false;
 	}
-	return cop_learner_options_read(learner, option, value);
+	return cop_refit_options_has(option) ? cop_refit_options_read(learner->refits, option, value)
+	                                     : cop_learner_options_read(learner, option, value);
 }
 
 bool cop_setting_short(char *text, cop_learner_options *learner, char *wrong)
@@ -55,7 +69,7 @@ bool cop_setting_long(char *text, cop_learner_options *learner, char *wrong)
 		char *value = strchr(word, '=');
 		if (value != NULL)
 			*value++ = '\0';
-		else if (cop_learner_options_find(word + 2, strlen(word + 2), &takes_argument) != 0 && takes_argument)
+		else if (find(learner, word + 2, &takes_argument) != 0 && takes_argument)
 			value = strtok_r(NULL, " ", &at);
 		if (!read_option(learner, word + 2, value, wrong))
 			return false;

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "command.h"
 #include "learner_options.h"
+#include "refit_options.h"
 #include "simulation.h"
 
 #define NAME       "simulate"
@@ -65,7 +66,10 @@ static const char usage_text[] =
         "  --first-id N         with --live: ids count from N (default 0)\n"
         "  --value-range L,H    with --live and --learner value: the value_range that the model must have\n"
         "  --json               one JSON object on standard output\n\n"
-        "An interrupt (Ctrl-C) ends the run early and prints what there is.\n";
+        "Refits beside the learner, in this process:\n";
+
+static const char usage_end[] = "\n"
+                                "An interrupt (Ctrl-C) ends the run early and prints what there is.\n";
 
 enum {
 	DATA = 256,
@@ -101,6 +105,7 @@ typedef struct options {
 	const char *items_path;
 	cop_sim_items items;         /* of learner rank, else empty */
 	cop_learner_options learner; /* while options are read; then model.learner */
+	cop_refit_options refits;
 	cop_model_settings model;
 	cop_sim_settings sim;
 	cop_sim_endpoints live;
@@ -117,6 +122,7 @@ static const struct option long_options[] = {
 	{ "passes", required_argument, NULL, PASSES },
 	{ "items", required_argument, NULL, ITEMS },
 	COP_LEARNER_OPTION_ROWS,
+	COP_REFIT_OPTION_ROWS,
 	{ "bits", required_argument, NULL, BITS },
 	{ "feedback", required_argument, NULL, FEEDBACK },
 	{ "delta", required_argument, NULL, DELTA },
@@ -283,6 +289,10 @@ static const struct {
 static bool check_together(const options *o)
 {
 	const char *wrong = cop_learner_options_wrong(&o->learner, is_live(o));
+	if (wrong == NULL)
+		wrong = cop_refit_options_wrong(&o->refits, o->learner.settings.learner);
+	if (wrong == NULL && is_live(o) && o->refits.settings.every > 0)
+		wrong = "--refit-every does not go with --live: the daemon's configuration says when it refits";
 	for (size_t i = 0; i < sizeof companions / sizeof *companions && wrong == NULL; i++)
 		if (is_given(o, companions[i].option) && !companions[i].applies(o))
 			wrong = companions[i].otherwise;
@@ -308,7 +318,7 @@ static int read_options(int argc, char **argv, options *o)
 		if (option == -1)
 			break;
 		if (option == HELP || option == 'h') {
-			(void)fputs(usage_text, stdout);
+			(void)printf("%s%s%s", usage_text, cop_refit_options_usage, usage_end);
 			return 0;
 		}
 		bool ok;
@@ -318,6 +328,8 @@ static int read_options(int argc, char **argv, options *o)
 			o->given[option - DATA] = true;
 		if (cop_learner_options_has(option))
 			ok = cop_learner_options_read(&o->learner, option, optarg);
+		else if (cop_refit_options_has(option))
+			ok = cop_refit_options_read(&o->refits, option, optarg);
 		else if (option >= BITS && option <= DELTA)
 			ok = read_shape_option(o, option, optarg);
 		else if (option >= LIVE && option <= VALUE_RANGE)
@@ -426,7 +438,7 @@ static cop_err run(options *o, cop_sim_result *result, cop_diag *diag)
 	o->live.probes = o->sim.values ? (o->sim.two_point ? 2 : 1) : 0;
 	if (err == COP_OK)
 		err = is_live(o) ? cop_sim_live(&o->live, &backend, diag)
-		                 : cop_sim_local(&o->model, &o->items, &backend, diag);
+		                 : cop_sim_local(&o->model, &o->items, &o->refits.settings, &backend, diag);
 	if (err == COP_OK) {
 		o->sim.data = data;
 		o->sim.holdout = holdout;
@@ -450,6 +462,7 @@ int cop_simulate_command(int argc, char **argv)
 	static const char *const learners[] = { "ensemble", "dgt", "value", "rank", NULL };
 	cop_model_settings_init(&o.model);
 	cop_learner_options_init(&o.learner, NAME, learners);
+	cop_refit_options_init(&o.refits, NAME);
 	int status = read_options(argc, argv, &o);
 	if (status >= 0)
 		return status;

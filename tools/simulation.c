@@ -284,6 +284,9 @@ cop_err cop_sim_run(
 	out->events = r.done;
 	out->progressive_loss = r.loss_sum / (double)r.done;
 	out->seconds = r.seconds;
+	out->refitted = backend->refits != NULL;
+	if (out->refitted)
+		out->refits = *backend->refits;
 	out->processor = r.processor;
 	cop_mem_free(r.order);
 	cop_mem_free(r.heap);

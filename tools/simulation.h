@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "data/dataset.h"
 #include "online/model.h"
+#include "simulation_refit.h"
 
 /* The rows: of all data files together, and of the holdout file. */
 typedef struct cop_sim_files {
@@ -67,12 +68,13 @@ typedef struct cop_sim_backend {
 	/* Best arm, or value in [0, 1], without learning. */
 	cop_err (*greedy)(void *state, const cop_row *x, double *out, cop_diag *diag);
 	void (*close)(void *state);
+	const cop_sim_refit_counts *refits; /* of its refits so far; NULL: it makes none */
 } cop_sim_backend;
 
 /* The model's own code in this process; the model is the backend's own. items (kept): candidates of a ranking model,
- * else empty. */
-COP_CHECK cop_err cop_sim_local(
-        const cop_model_settings *settings, const cop_sim_items *items, cop_sim_backend *out, cop_diag *diag);
+ * else empty. refits: with them beside it; NULL: without. */
+COP_CHECK cop_err cop_sim_local(const cop_model_settings *settings, const cop_sim_items *items,
+        const cop_sim_refit_settings *refits, cop_sim_backend *out, cop_diag *diag);
 /* A daemon's model, through its request socket (tools/client.h) or, when they are given, its streams
  * (tools/client_streams.h). When the daemon is configured alike, results are those of cop_sim_local bit for bit. */
 typedef struct cop_sim_endpoints {
@@ -139,7 +141,9 @@ typedef struct cop_sim_result {
 	double processor;        /* the same by this thread's processor time */
 	cop_sim_point *curve;    /* caller frees with cop_mem_free */
 	size_t curve_count;
-	bool stopped; /* before all events were over */
+	bool stopped;  /* before all events were over */
+	bool refitted; /* with refits beside it */
+	cop_sim_refit_counts refits;
 } cop_sim_result;
 
 /* Errors of the backend. At least one event is over before a stop. */

@@ -7,6 +7,7 @@ typedef struct local {
 	cop_model *model;
 	const cop_sim_items *items;
 	cop_event_id id;
+	cop_sim_refits *refits; /* NULL: none */
 } local;
 
 static cop_model_context context_of(const local *l, const cop_row *x)
@@ -23,6 +24,8 @@ static cop_err decide(void *state, uint64_t id, const cop_row *x, cop_decision *
 	cop_err err = cop_model_decide(l->model, &context, 0.0, out, &repeated);
 	if (err != COP_OK)
 		cop_diag_set(diag, "", 0, 0, "decide: %s", cop_err_text(err));
+	else if (l->refits != NULL)
+		err = cop_sim_refits_decided(l->refits, &context, out, diag);
 	return err;
 }
 
@@ -34,6 +37,8 @@ static cop_err feedback(void *state, uint64_t id, const double *loss, size_t cou
 	cop_err err = cop_model_feedback(l->model, &l->id, loss, count, 0.0, &result);
 	if (err != COP_OK)
 		cop_diag_set(diag, "", 0, 0, "feedback: %s", cop_err_text(err));
+	else if (l->refits != NULL)
+		err = cop_sim_refits_fed(l->refits, &l->id, loss, count, diag);
 	return err;
 }
 
@@ -58,18 +63,23 @@ static cop_err greedy(void *state, const cop_row *x, double *out, cop_diag *diag
 static void close_local(void *state)
 {
 	local *l = state;
+	cop_sim_refits_free(l->refits);
 	cop_model_free(l->model);
 	cop_mem_free(l);
 }
 
-cop_err cop_sim_local(
-        const cop_model_settings *settings, const cop_sim_items *items, cop_sim_backend *out, cop_diag *diag)
+cop_err cop_sim_local(const cop_model_settings *settings, const cop_sim_items *items,
+        const cop_sim_refit_settings *refits, cop_sim_backend *out, cop_diag *diag)
 {
 	local *l = cop_mem_alloc(1, sizeof *l);
 	cop_err err = l == NULL ? COP_ENOMEM : cop_model_new(settings, &l->model, diag);
+	if (err == COP_OK && refits != NULL && refits->every > 0)
+		err = cop_sim_refits_new(refits, l->model, &l->refits, diag);
 	if (err != COP_OK) {
 		if (l == NULL)
 			cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		else
+			cop_model_free(l->model);
 		cop_mem_free(l);
 		return err;
 	}
@@ -77,5 +87,7 @@ cop_err cop_sim_local(
 	*out = (cop_sim_backend){
 		.state = l, .decide = decide, .feedback = feedback, .greedy = greedy, .close = close_local
 	};
+	if (l->refits != NULL)
+		out->refits = cop_sim_refits_counts(l->refits);
 	return COP_OK;
 }

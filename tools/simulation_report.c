@@ -1,3 +1,6 @@
+#include <stddef.h>
+#include <string.h>
+
 #include "base/json.h"
 #include "simulation.h"
 #include "command.h"
@@ -11,6 +14,39 @@ void cop_sim_print_rows(const cop_sim_settings *set, const cop_dataset *data, si
 		(void)fprintf(set->progress, "target %g to %g\n", set->target_low, set->target_high);
 	else
 		(void)fprintf(set->progress, "%zu arms\n", arms);
+}
+
+static const struct {
+	const char *name;
+	size_t offset;
+} refit_figures[] = {
+	{ "made", offsetof(cop_sim_refit_counts, made) },
+	{ "nothing", offsetof(cop_sim_refit_counts, nothing) },
+	{ "worse", offsetof(cop_sim_refit_counts, worse) },
+	{ "refused", offsetof(cop_sim_refit_counts, refused) },
+	{ "drifted", offsetof(cop_sim_refit_counts, drifted) },
+	{ "promoted", offsetof(cop_sim_refit_counts, promoted) },
+	{ "rolled_back", offsetof(cop_sim_refit_counts, rolled_back) },
+	{ "retired", offsetof(cop_sim_refit_counts, retired) },
+};
+#define REFIT_FIGURES (sizeof refit_figures / sizeof *refit_figures)
+
+static uint64_t refit_figure(const cop_sim_refit_counts *counts, size_t i)
+{
+	uint64_t count;
+	memcpy(&count, (const char *)counts + refit_figures[i].offset, sizeof count);
+	return count;
+}
+
+static void put_refits(cop_json_writer *json, const cop_sim_refit_counts *counts)
+{
+	cop_json_key(json, "refits");
+	cop_json_begin_object(json);
+	for (size_t i = 0; i < REFIT_FIGURES; i++) {
+		cop_json_key(json, refit_figures[i].name);
+		cop_json_unsigned(json, refit_figure(counts, i));
+	}
+	cop_json_end_object(json);
 }
 
 void cop_sim_print_json(const cop_sim_settings *set, const cop_sim_result *r)
@@ -31,6 +67,8 @@ void cop_sim_print_json(const cop_sim_settings *set, const cop_sim_result *r)
 	cop_json_number(json, (double)r->events / r->seconds);
 	cop_json_key(json, "seconds");
 	cop_json_number(json, r->seconds);
+	if (r->refitted)
+		put_refits(json, &r->refits);
 	if (r->curve_count > 0) {
 		cop_json_key(json, "curve");
 		cop_json_begin_array(json);
@@ -71,4 +109,10 @@ void cop_sim_print_text(const cop_sim_settings *set, const cop_sim_result *r)
 	if (set->holdout != NULL)
 		(void)printf("%-17s %.6f\n", holdout, r->holdout);
 	(void)printf("events per second %.0f\n", (double)r->events / r->seconds);
+	if (r->refitted)
+		(void)printf("refits           ");
+	for (size_t i = 0; r->refitted && i < REFIT_FIGURES; i++)
+		(void)printf(" %s %llu", refit_figures[i].name, (unsigned long long)refit_figure(&r->refits, i));
+	if (r->refitted)
+		(void)putchar('\n');
 }

@@ -133,6 +133,18 @@ void cop_model_get_evidence(const cop_model *model, cop_model_evidence *out)
 	cop_promotion_summarise(&s->evidence, &out->summary);
 }
 
+cop_err cop_model_losses(cop_model *model, const cop_row *x, size_t arms, float *out)
+{
+	const cop_model_logged asked = { .x = x, .p = 1.0 };
+	cop_policy_view view;
+	cop_err err = cop_model_view_logged(model, &asked, &view);
+	if (err == COP_OK && view.arms != arms)
+		err = COP_ESHAPE;
+	if (err == COP_OK)
+		memcpy(out, view.loss, arms * sizeof *out);
+	return err;
+}
+
 /* ---- what events need ---- */
 
 void cop_model_shadow_follow(

@@ -54,4 +54,8 @@ void cop_model_get_evidence(const cop_model *model, cop_model_evidence *out);
 /* Cheap enough for every event; open without a shadow. */
 cop_promotion_verdict cop_model_verdict(const cop_model *model);
 
+/* The serving learner's losses of all arms for a raw context, in [0, 1], into out: what a refit wants to know
+ * (refit/refit_run.h). COP_ESHAPE: it has not so many arms. Nothing changes but workspaces. */
+COP_CHECK cop_err cop_model_losses(cop_model *model, const cop_row *x, size_t arms, float *out);
+
 #endif
