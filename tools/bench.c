@@ -36,18 +36,23 @@ static const char usage_text[] =
         "shape, in turns: requests per second, and latency at half load. Starts a daemon of its own (learner dgt, "
         "journal on\n"
         "`interval`) in a temporary folder unless --endpoint names one, whose model then learns from it.\n\n"
+        "daemon --refit: latency of a daemon's decisions at a quarter of what it sustains, with a refit under way in "
+        "the\n"
+        "worker and without, in turns. Always a daemon of its own.\n\n"
         "echo: that bare server alone, until it is terminated.\n\n"
         "  --endpoint EP   the daemon's request socket; echo: where to listen\n"
         "  --model NAME    the daemon's model, with --features D dense features (daemon: default 54)\n"
         "  --inflight N    requests under way at once in the pipelined part (default 64)\n"
-        "  --events N      load: events of each part (default 20000)\n"
+        "  --events N      load: events of each part (default 20000); daemon --refit: events that are fitted, doubled\n"
+        "                  until a refit outlasts a round (default 100000)\n"
         "  --batch B       events in one request (default 1; daemon: in its batches, default 64)\n"
         "  --timeout S     wait so long for an answer (default 5)\n"
         "  --arms K        daemon: arms of its own daemon's model (default 7)\n"
         "  --rounds N      daemon: how often both are measured (default 7)\n"
-        "  --seconds S     daemon: so long for each measurement (default 0.5)\n"
+        "  --seconds S     daemon: so long for each measurement (default 0.5; with --refit 2)\n"
         "  --floats        daemon: contexts as arrays of float64, as scripts send them, instead of packed float32\n"
         "  --tcp           daemon: over loopback TCP instead of ipc\n"
+        "  --refit         daemon: with a refit and without, instead of beside a bare server\n"
         "  --format FORMAT parse: vw, dsjson, csv or journal\n"
         "  --as dense|hashed\n"
         "                  parse: features to columns or to 2^18 places (default: as replay chooses)\n"
@@ -68,6 +73,7 @@ enum {
 	SECONDS,
 	FLOATS,
 	TCP,
+	REFIT,
 	JSON,
 	HELP,
 };
@@ -87,6 +93,7 @@ static const struct option long_options[] = {
 	{ "seconds", required_argument, NULL, SECONDS },
 	{ "floats", no_argument, NULL, FLOATS },
 	{ "tcp", no_argument, NULL, TCP },
+	{ "refit", no_argument, NULL, REFIT },
 	{ "json", no_argument, NULL, JSON },
 	{ "help", no_argument, NULL, HELP },
 	{ NULL, 0, NULL, 0 },
@@ -131,7 +138,7 @@ static unsigned takers_of(int option)
 	case TIMEOUT:
 		return 1u << LOAD | 1u << DAEMON;
 	case EVENTS:
-		return 1u << LOAD;
+		return 1u << LOAD | 1u << DAEMON;
 	case FORMAT:
 	case AS:
 		return 1u << PARSE;
@@ -201,8 +208,11 @@ static bool read_daemon_option(cop_bench_daemon *daemon, int option)
 	case FLOATS:
 		daemon->floats = true;
 		return true;
-	default:
+	case TCP:
 		daemon->tcp = true;
+		return true;
+	default:
+		daemon->refit = true;
 		return true;
 	}
 }
@@ -222,6 +232,7 @@ static bool read_option(options *o, int option)
 	case SECONDS:
 	case FLOATS:
 	case TCP:
+	case REFIT:
 		return read_daemon_option(&o->daemon, option);
 	default:
 		return read_load_option(&o->load, option);
@@ -238,13 +249,17 @@ static cop_err run_daemon(const options *o, cop_json_writer *json, cop_diag *dia
 	daemon.inflight = (size_t)o->load.inflight;
 	daemon.batch = o->load.batch != 0 ? (size_t)o->load.batch : 64;
 	daemon.timeout = o->load.timeout;
-	return cop_bench_daemon_run(&daemon, json, diag);
+	if (daemon.seconds <= 0.0)
+		daemon.seconds = daemon.refit ? 2.0 : 0.5;
+	daemon.events = o->load.events != 0 ? o->load.events : 100000;
+	return daemon.refit ? cop_bench_refit_run(&daemon, json, diag) : cop_bench_daemon_run(&daemon, json, diag);
 }
 
 static cop_err run_kind(kind what, const options *o, cop_json_writer *json, cop_diag *diag)
 {
 	cop_bench_load load = o->load;
 	load.batch = load.batch != 0 ? load.batch : 1;
+	load.events = load.events != 0 ? load.events : 20000;
 	switch (what) {
 	case LOAD:
 		return cop_bench_load_run(&load, json, diag);
@@ -300,6 +315,10 @@ static const char *wrong(kind what, const options *o, bool word_too_many)
 		return "parse: expected --format FORMAT and a FILE";
 	if (what == DAEMON && !both && (load->endpoint != NULL || load->model != NULL))
 		return "daemon: expected --endpoint EP and --model NAME, or neither";
+	if (what == DAEMON && o->daemon.refit && both)
+		return "daemon: --refit is of a daemon of its own; expected no --endpoint";
+	if (what == DAEMON && !o->daemon.refit && load->events != 0)
+		return "daemon: --events goes with --refit";
 	if (what == ECHO && load->endpoint == NULL)
 		return "echo: expected --endpoint EP";
 	return NULL;
@@ -329,8 +348,8 @@ int cop_bench_command(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "events") == 0)
 		return cop_bench_events_command(argc - 1, argv + 1);
 	options o = {
-		.load = { .inflight = 64, .events = 20000, .timeout = 5.0 },
-		.daemon = { .arms = 7, .rounds = 7, .seconds = 0.5 },
+		.load = { .inflight = 64, .timeout = 5.0 },
+		.daemon = { .arms = 7, .rounds = 7 },
 		.takers = (1u << KINDS) - 1,
 	};
 	kind what;

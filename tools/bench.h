@@ -46,13 +46,18 @@ typedef struct cop_bench_daemon {
 	size_t inflight; /* requests under way in the pipelined parts */
 	size_t batch;    /* events in a batch */
 	size_t rounds;
-	double seconds; /* of each measurement */
-	double timeout; /* seconds */
-	bool floats;    /* contexts are arrays of float64, not packed float32 */
-	bool tcp;       /* of its own daemon: loopback TCP instead of ipc */
+	double seconds;  /* of each measurement */
+	double timeout;  /* seconds */
+	bool floats;     /* contexts are arrays of float64, not packed float32 */
+	bool tcp;        /* of its own daemon: loopback TCP instead of ipc */
+	bool refit;      /* of its own daemon: cop_bench_refit_run */
+	uint64_t events; /* refit: that are fitted, at least */
 } cop_bench_daemon;
 
 /* A daemon beside a bare echo of the same messages, in turns. */
 COP_CHECK cop_err cop_bench_daemon_run(const cop_bench_daemon *settings, cop_json_writer *json, cop_diag *diag);
+/* Latency of decisions, at a quarter of what a daemon of its own sustains, with a refit under way and without, in
+ * turns. */
+COP_CHECK cop_err cop_bench_refit_run(const cop_bench_daemon *settings, cop_json_writer *json, cop_diag *diag);
 
 #endif

@@ -37,7 +37,7 @@ typedef struct run {
 	slot *slots;
 	double end; /* no new events from then on */
 	size_t under_way;
-	uint64_t done; /* events */
+	uint64_t begun, done; /* events */
 	cop_diag *diag;
 } run;
 
@@ -184,8 +184,14 @@ static cop_err start_chain(run *r, slot *s)
 	s->learning = false;
 	s->first_id = r->driver->next_id;
 	r->driver->next_id += r->part->batch;
+	r->begun += r->part->batch;
 	r->under_way++;
 	return send_decide(r->driver, r->part->batch, (uint64_t)(s - r->slots), s->first_id, r->diag);
+}
+
+static bool wants_more(const run *r)
+{
+	return (r->part->events == 0 || r->begun < r->part->events) && cop_command_now() < r->end;
 }
 
 /* Of a batch, its last item may tell of an error; the others are not looked at. */
@@ -222,7 +228,7 @@ static cop_err take_reply(run *r, const cop_client_reply *reply)
 	}
 	r->under_way--;
 	r->done += r->part->batch;
-	return cop_command_now() < r->end ? start_chain(r, s) : COP_OK;
+	return wants_more(r) ? start_chain(r, s) : COP_OK;
 }
 
 cop_err cop_bench_drive(cop_bench_driver *driver, const cop_bench_part *part, double *per_second, cop_diag *diag)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -22,6 +23,7 @@ typedef struct cop_bench_part {
 	size_t inflight; /* requests under way */
 	size_t batch;    /* events in one; 1: the plain verbs */
 	bool learns;     /* each decision is followed by its feedback */
+	uint64_t events; /* no more begin when there are so many, or so many seconds are over; 0: any number */
 	double seconds;
 } cop_bench_part;
 

@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define OWN_MODEL "bench"
-
 static cop_err failed(cop_diag *diag, const char *source, const char *what)
 {
 	cop_diag_set(diag, source, 0, 0, "%s: %s", what, strerror(errno));
@@ -43,6 +41,12 @@ static void choose_endpoint(const cop_bench_pair *pair, bool tcp, const char *na
 		(void)snprintf(out, size, "ipc://%s/%s.ipc", pair->folder, name);
 }
 
+static void put_model(FILE *file, const cop_bench_daemon *set, const char *name, const char *more)
+{
+	(void)fprintf(file, "model \"%s\" {\n\tlearner = \"dgt\" arms = %zu features = %zu seed = 1\n%s}\n", name,
+	        set->arms, set->features, more);
+}
+
 static cop_err write_config(const cop_bench_pair *pair, const cop_bench_daemon *set, const char *path, cop_diag *diag)
 {
 	FILE *file = fopen(path, "w");
@@ -52,9 +56,15 @@ static cop_err write_config(const cop_bench_pair *pair, const cop_bench_daemon *
 	        "state_dir = \"%s/state\"\n"
 	        "log { level = \"warning\" }\n"
 	        "sockets { requests = { \"%s\" } }\n"
-	        "journal { sync = \"interval\" interval = \"10ms\" }\n"
-	        "model \"" OWN_MODEL "\" {\n\tlearner = \"dgt\" arms = %zu features = %zu seed = 1\n}\n",
-	        pair->folder, pair->daemon_endpoint, set->arms, set->features);
+	        "journal { sync = \"interval\" interval = \"10ms\" }\n",
+	        pair->folder, pair->daemon_endpoint);
+	put_model(file, set, COP_BENCH_OWN_MODEL, "");
+	if (set->refit) { /* a checkpoint would hold up a round on one side */
+		(void)fprintf(file, "checkpoint { every = \"1d\" }\n");
+		put_model(file, set, COP_BENCH_FITTED_MODEL,
+		        "\trefit { enabled = true every = \"365d\" on_drift = \"none\" promote = \"never\"\n"
+		        "\t\twindow = 10000000 memory = \"8GiB\" time_limit = \"1d\" }\n");
+	}
 	return fclose(file) == 0 ? COP_OK : failed(diag, path, "cannot be written");
 }
 

@@ -7,6 +7,9 @@
 
 #include "bench.h"
 
+#define COP_BENCH_OWN_MODEL    "bench"
+#define COP_BENCH_FITTED_MODEL "fitted" /* with settings->refit: one more, refitted when that is asked for */
+
 typedef struct cop_bench_pair {
 	char folder[64];
 	pid_t daemon, echo; /* 0: not running */

@@ -69,8 +69,33 @@ def test_bench_daemon_measures_a_running_daemon(daemon, own):
     assert status["decisions"] > status["learned"] > 0
 
 
-def test_bench_daemon_interrupted_leaves_nothing(own):
-    running = subprocess.Popen(command("daemon", "--rounds", 1000, "--timeout", 60), env=own,
+def test_bench_daemon_refit_measures_beside_a_refit(own):
+    args = ("daemon", "--refit", *QUICK, "--events", 500, "--features", 6, "--arms", 3)
+    result = json.loads(bench(*args, "--json", env=own)[0])
+    for key in ("p50_us", "p99_us", "p999_us"):
+        figure = result["latency"][key]
+        assert figure["without"] > 0 and figure["with"] > 0
+        assert 0 < figure["ratio_low"] <= figure["ratio"] <= figure["ratio_high"]
+    assert result["events"] == 500 << result["refits_too_short"]
+    assert 0 <= result["progress_low"] <= result["progress_high"] <= 1
+    assert result["latency"]["requests_per_second"] == pytest.approx(result["capacity_per_second"] / 4)
+
+
+def test_bench_daemon_refit_text_is_whole(own):
+    out, err = bench("daemon", "--refit", *QUICK, "--events", 3000, "--tcp", env=own)
+    assert err == ""
+    for line in ("refits of another model with", "without a refit", "no refit", "p50", "p99", "p99.9", "over tcp"):
+        assert line in out
+
+
+def test_bench_daemon_refit_that_fails_is_told(own):
+    trapped = {**own, "COPPICED_TEST_WORKER": "CRASH@loading"}
+    assert "a refit failed: ended by signal" in bench("daemon", "--refit", *QUICK, "--events", 500, status=1, env=trapped)[1]
+
+
+@pytest.mark.parametrize("more", [(), ("--refit",)])
+def test_bench_daemon_interrupted_leaves_nothing(own, more):
+    running = subprocess.Popen(command("daemon", *more, "--rounds", 1000, "--timeout", 60), env=own,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + DEADLINE
     while not list(Path(own["TMPDIR"]).glob("*/state/journal")) and time.monotonic() < deadline:
@@ -83,7 +108,9 @@ def test_bench_daemon_interrupted_leaves_nothing(own):
 @pytest.mark.parametrize("args,says", [
     (("daemon", "--endpoint", "ipc://x"), "--endpoint EP and --model NAME, or neither"),
     (("daemon", "--model", "m"), "--endpoint EP and --model NAME, or neither"),
-    (("daemon", "--events", 5), "daemon does not take"),
+    (("daemon", "--events", 5), "--events goes with --refit"),
+    (("daemon", "--refit", "--endpoint", "ipc://x", "--model", "m"), "daemon of its own"),
+    (("load", "--refit"), "load does not take"),
     (("load", "--rounds", 5), "load does not take"),
     (("daemon", "more"), "expected kernels"),
     (("daemon", "--rounds", 0), "--rounds"),
