@@ -105,6 +105,7 @@ typedef struct cop_config_model {
 	double delta;          /* value: distance of the probes, in units of value_range; default a tenth of it */
 	cop_config_feedback feedback;
 	bool shared_bias; /* dgt: the bias that all leaves share */
+	bool apprentice;  /* an existing system decides, and the model learns from that; not for value */
 	uint32_t pending_max, explain_keep;
 	uint64_t pending_bytes;
 	char *feature_names; /* file as written, NULL: none */
@@ -173,9 +174,9 @@ typedef struct cop_config_changes {
 } cop_config_changes;
 
 /* What differs in next. Applied while running: log level, checkpoint section, and per model epsilon (with decay and
- * floor), gamma, optimism, reward_window, default_loss, reward, pending_max, pending_bytes, explain_keep, the name
- * files and all of section refit, unless the model's shape, learner, policy or loss range differ too. Caller frees with
- * cop_config_changes_free, also on error. COP_ENOMEM. */
+ * floor), gamma, optimism, reward_window, default_loss, reward, pending_max, pending_bytes, explain_keep,
+ * apprentice, the name files and all of section refit, unless the model's shape, learner, policy or loss range differ
+ * too. Caller frees with cop_config_changes_free, also on error. COP_ENOMEM. */
 COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_config_changes *changes);
 void cop_config_changes_free(cop_config_changes *changes);
 

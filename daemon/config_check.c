@@ -209,6 +209,10 @@ void cop_config_check_model(
 	if (model->delta > 0 && 2 * model->delta > model->value_range[1] - model->value_range[0])
 		cop_config_complain(reading, cop_config_line(section, "delta"), "delta",
 		        "both probes do not fit into value_range, expected at most half its width");
+	if (model->apprentice && model->learner == COP_LEARNER_VALUE)
+		cop_config_complain(reading, cop_config_line(section, "apprentice"), "apprentice",
+		        "actions of values have no propensity to learn from, expected true only in models of learner "
+		        "ensemble, dgt or rank");
 	check_loss(reading, section, model);
 	check_refit(reading, section, model);
 	if (model->feature_names != NULL && model->features == 0 && cop_config_has(section, "features"))

@@ -96,6 +96,7 @@ static const cop_config_rule model_rules[] = {
 	NUMBER(delta, 1e-102, 1e100, COP_FOR_VALUE, false),
 	{ "feedback", COP_KIND_WORD, IN(feedback), .words = feedback_words, .learners = COP_FOR_VALUE },
 	{ "shared_bias", COP_KIND_FLAG, IN(shared_bias), .learners = COP_FOR_DGT },
+	{ "apprentice", COP_KIND_FLAG, IN(apprentice), .learners = COP_FOR_ALL, .applied = true },
 	COUNT(pending_max, 1, 100000000, COP_FOR_ALL, true),
 	{ "pending_bytes", COP_KIND_SIZE, IN(pending_bytes), .low = 64 * KIB, .high = 1024 * GIB,
 	        .learners = COP_FOR_ALL, .applied = true },

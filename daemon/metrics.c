@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/apprentice_body.h"
 #include "daemon/clock.h"
 #include "daemon/exposition.h"
 
@@ -25,8 +26,11 @@ static uint64_t whole_at(const void *base, size_t offset)
 
 void cop_metrics_begin(cop_server *server)
 {
-	for (size_t i = 0; i < server->models.count; i++)
-		server->models.items[i].before = *cop_model_get_counters(server->models.items[i].model);
+	for (size_t i = 0; i < server->models.count; i++) {
+		cop_served *served = &server->models.items[i];
+		served->before = *cop_model_get_counters(served->model);
+		cop_model_get_apprentice(served->model, &served->apprentice_before);
+	}
 }
 
 static const counter_row model_rows[] = {
@@ -290,6 +294,7 @@ void cop_metrics_put(const cop_server *server, cop_bytes *out)
 	put_model_counters(&server->models, out);
 	put_feedback(&server->models, out);
 	put_model_gauges(&server->models, out);
+	cop_apprentice_body_metrics(&server->models, out);
 	put_refits(&server->models, out);
 	put_model_streams(&server->models, out);
 	put_traffic(server, out);

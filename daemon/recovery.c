@@ -56,6 +56,9 @@ static cop_err apply_decision(cop_served *served, const cop_wire_record *r)
 		.rev = r->rev,
 	};
 	get_predictions(r, cop_learner_predictions(cop_model_learner(served->model)), decision.prediction);
+	const cop_model_observed observed = { decision, r->own_p };
+	if (r->observed)
+		return cop_model_observe_again(served->model, &context, r->time, &observed);
 	return cop_model_replay(served->model, &context, r->time, &decision);
 }
 
@@ -63,6 +66,9 @@ static cop_err apply_feedback(cop_served *served, const cop_wire_record *r)
 {
 	cop_feedback_result result;
 	const cop_model_played played = { &r->x, r->candidate, r->a, r->p };
+	cop_model_answered answered = { &r->x, r->a, r->p, r->loss[0], true, r->own_p, r->greedy };
+	if (r->observed)
+		return cop_model_observe_answered(served->model, &r->id, &answered, r->time, &result);
 	if (r->has_x && r->candidates > 0)
 		return cop_model_feedback_played(served->model, &r->id, &played, r->loss[0], r->time, &result);
 	if (r->has_x)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "daemon/apprentice_body.h"
 #include "data/hash.h"
 #include "online/model_shadow.h"
 #include "tree/model_file.h"
@@ -124,6 +125,7 @@ static cop_err make_workspace(cop_served *served)
 		.max_candidates = candidates,
 		.candidate_features = config->candidate_features,
 		.losses = values && config->feedback == COP_FEEDBACK_TWO ? 2 : 1,
+		.apprentice = config->apprentice,
 	};
 	served->workspace = (cop_wire_workspace){
 		.dense = cop_mem_alloc(config->features, sizeof(float)),
@@ -231,7 +233,19 @@ void cop_served_adjust(cop_served_set *set, const cop_config *config)
 	}
 }
 
-void cop_served_reconfigure(cop_served_set *set, const cop_config *config)
+/* With what was found so far: it is what somebody decided by. */
+static void set_apprentice(cop_served *served, bool on, cop_log *log)
+{
+	char figures[COP_APPRENTICE_TEXT];
+	if (served->shape.apprentice == on)
+		return;
+	served->shape.apprentice = on;
+	cop_apprentice_text(served->model, figures);
+	cop_log_line(
+	        log, COP_LOG_NOTICE, on ? "apprentice_on" : "apprentice_off", "model=%s %s", served->name, figures);
+}
+
+void cop_served_reconfigure(cop_served_set *set, const cop_config *config, cop_log *log)
 {
 	cop_served_adjust(set, config);
 	for (size_t i = 0; i < set->count; i++) {
@@ -241,6 +255,7 @@ void cop_served_reconfigure(cop_served_set *set, const cop_config *config)
 			continue;
 		cop_model_settings settings = *cop_model_get_settings(served->model);
 		served->config = next;
+		set_apprentice(served, next->apprentice, log);
 		settings.explain_keep = next->explain_keep;
 		(void)!cop_model_adjust(served->model, &settings, NULL); /* short of memory: the old number stays */
 		(void)!index_names(served);

@@ -12,7 +12,7 @@
 #include "daemon/gaps.h"
 #include "daemon/log.h"
 #include "daemon/refit_state.h"
-#include "online/model.h"
+#include "online/model_apprentice.h"
 #include "wire/wire_features.h"
 
 typedef struct cop_served_names {
@@ -40,7 +40,8 @@ typedef struct cop_served {
 	cop_served_names names;
 	cop_served_stream contexts, feedback;
 	uint64_t decided;          /* decisions when the loop last looked for reward windows that are over */
-	cop_model_counters before; /* the model's counters when the process began to serve it (daemon/metrics.h) */
+	cop_model_counters before; /* the model's counters when the process began to serve it (daemon/metrics.h), */
+	cop_apprentice_summary apprentice_before; /* and what it had observed */
 	cop_refit_state refit;
 } cop_served;
 
@@ -69,8 +70,9 @@ cop_served *cop_served_find(cop_served_set *set, const char *name, size_t length
 
 /* Brings the models' changeable settings to those of a configuration, which is not kept. */
 void cop_served_adjust(cop_served_set *set, const cop_config *config);
-/* Takes over from a configuration (kept) whose changes cop_config_diff called applied. */
-void cop_served_reconfigure(cop_served_set *set, const cop_config *config);
+/* Takes over from a configuration (kept) whose changes cop_config_diff called applied. Says in the log (NULL: none)
+ * which models decide from here on, or no longer do. */
+void cop_served_reconfigure(cop_served_set *set, const cop_config *config, cop_log *log);
 
 /* Every model, parked ones too, as sections "model" of the model file that the caller has begun, and "refit" for those
  * that have had to do with refits. */

@@ -124,7 +124,8 @@ static cop_err open_journal(cop_server *server, const cop_server_options *option
 	else
 		server->journal_end = recovery.next;
 	if (err == COP_OK)
-		cop_served_reconfigure(&server->models, server->config); /* over what was saved and replayed */
+		cop_served_reconfigure(
+		        &server->models, server->config, server->log); /* over what was saved and replayed */
 	if (err == COP_OK)
 		record_config(server);
 	/* What was replayed, reset or set aside need not be so again. */
@@ -225,7 +226,7 @@ static cop_err apply_changes(cop_server *server, cop_config *next, cop_config_ch
 	if (err != COP_OK)
 		return err;
 	cop_config_apply(server->config, next);
-	cop_served_reconfigure(&server->models, server->config);
+	cop_served_reconfigure(&server->models, server->config, server->log);
 	record_config(server);
 	cop_log_set_level(server->log, server->config->log_level);
 	double due = cop_clock_monotonic() + 1e-6 * (double)server->config->checkpoint_every;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "daemon/apprentice_body.h"
 #include "daemon/clock.h"
 #include "daemon/refit_body.h"
 #include "wire/wire_context.h"
@@ -81,6 +82,7 @@ static void put_model(const cop_server *server, const cop_served *served, cop_by
 	}
 	put_stream("contexts", &served->contexts, out);
 	put_stream("feedback_stream", &served->feedback, out);
+	count += cop_apprentice_body_status(served, out);
 	count += cop_refit_body_status(server, served, out);
 	cop_wire_put_close(out, at, count + 2);
 }

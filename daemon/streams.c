@@ -95,7 +95,8 @@ void cop_streams_contexts(cop_server *server, cop_sockets_message *message)
 		}
 		if (array)
 			cop_wire_put_close(out, mark, decided);
-		if (decided > 0 && out->err == COP_OK && cop_outbox_put(&server->outbox, action, NULL, out) != COP_OK)
+		if (decided > 0 && !served->shape.apprentice && out->err == COP_OK &&
+		        cop_outbox_put(&server->outbox, action, NULL, out) != COP_OK)
 			server->sockets.actions_dropped++;
 	}
 	cop_sockets_release(message);

@@ -1,4 +1,5 @@
-/* Making, adjusting and explaining models; what happens to them is in model_events.c. */
+/* Making, adjusting and explaining models; what happens to them is in model_events.c, model_logged.c and
+ * model_apprentice.c. */
 #include "online/model.h"
 
 #include <math.h>
@@ -137,6 +138,7 @@ cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_d
 	}
 	model->set = *settings;
 	cop_model_shadow_init(model);
+	cop_apprentice_init(&model->apprentice);
 	cop_learner_settings learner = settings->learner;
 	learner.delta /= settings->value_high - settings->value_low;
 	cop_err err = cop_learner_new(&learner, &model->learner, diag);

@@ -1,6 +1,6 @@
 /* online/model.h: one named model, whole: learner, waiting decisions, reward rules, counters, explanations. Events in,
  * decisions and updates out; time (seconds, never falling) is an argument; no I/O. The daemon, simulate and replay all
- * run this. A second learner may run beside the serving one: online/model_shadow.h.
+ * run this. A second learner may run beside the serving one: online/model_shadow.h. Others' decisions: online/model_apprentice.h.
  *
  * Losses come in the model's declared loss_range and are scaled to [0, 1]; actions of value models go out in
  * value_range. One thread per model; in a steady load no event allocates. */
@@ -177,8 +177,8 @@ COP_CHECK cop_err cop_model_explain_context(
 void cop_model_explain_row(
         cop_model *model, const cop_row *x, const uint8_t *mask, cop_decision *decision, const cop_explanation **out);
 
-/* Sections "settings", "learner", "pending", "counters" and, once there was one, "shadow" into a model file that the
- * caller has begun. */
+/* Sections "settings", "learner", "pending", "counters" and, once there was one, "shadow", and once something was
+ * observed, "apprentice" into a model file that the caller has begun. */
 void cop_model_save(const cop_model *model, cop_bytes *bytes);
 /* From such a file's bytes, with the saved values of what cop_model_adjust may change (but explain_keep); call that
  * again to have the configured ones. The saved shape must be that of this model's settings: COP_ESHAPE with both shapes

@@ -16,14 +16,9 @@ static bool is_values(const cop_model *model) { return model->learner->class->va
 
 static bool ranks(const cop_model *model) { return cop_ranking_is(model->learner); }
 
-static cop_candidates set_of(const cop_model_context *context)
-{
-	return (cop_candidates){ context->candidates, context->candidate, context->mask };
-}
-
 bool cop_model_fits(const cop_model *model, const cop_model_context *context)
 {
-	const cop_candidates set = set_of(context);
+	const cop_candidates set = cop_model_candidates(context);
 	if (ranks(model))
 		return cop_ranking_can_decide(model->learner, &set);
 	return context->candidates == 0 && cop_learner_can_decide(model->learner, context->mask);
@@ -32,7 +27,7 @@ bool cop_model_fits(const cop_model *model, const cop_model_context *context)
 static bool two_point(const cop_model *model) { return is_values(model) && !model->set.learner.one_point; }
 
 /* Losses from outside: finite, as many as the model takes, scaled; those of arms inside the range. */
-static cop_err scale(const cop_model *model, const double *loss, size_t count, double *scaled)
+cop_err cop_model_scale(const cop_model *model, const double *loss, size_t count, double *scaled)
 {
 	const cop_model_settings *s = &model->set;
 	if (count != (two_point(model) ? 2u : 1u))
@@ -51,7 +46,7 @@ static cop_err scale(const cop_model *model, const double *loss, size_t count, d
 	return COP_OK;
 }
 
-static cop_err count_learned(cop_model *model, cop_err err, const double *scaled)
+cop_err cop_model_count_learned(cop_model *model, cop_err err, const double *scaled)
 {
 	if (err != COP_OK) {
 		model->counters.refused++;
@@ -67,7 +62,10 @@ static cop_err count_learned(cop_model *model, cop_err err, const double *scaled
 
 static cop_err learn(cop_model *model, const cop_pending_entry *entry, const double *scaled)
 {
-	return count_learned(model, cop_model_shadow_learn(model, entry, scaled), scaled);
+	cop_err err = cop_model_count_learned(model, cop_model_shadow_learn(model, entry, scaled), scaled);
+	if (err == COP_OK && entry->observed)
+		cop_apprentice_weigh(&model->apprentice, entry->decision.p, entry->own_p, scaled[0]);
+	return err;
 }
 
 /* What was decided elsewhere. */
@@ -132,8 +130,7 @@ static void forget_old(cop_model *model, double now)
 	cop_pending_forget(model->pending, now - model->set.reward_window);
 }
 
-/* The id's decision, if it is waiting and its window is not over; one that is over is ended here. */
-static bool find_open(cop_model *model, const cop_event_id *id, double now, cop_pending_entry *entry)
+bool cop_model_find_open(cop_model *model, const cop_event_id *id, double now, cop_pending_entry *entry)
 {
 	if (!cop_pending_find(model->pending, id, entry))
 		return false;
@@ -158,9 +155,8 @@ static void make_room(cop_model *model, double now)
 	}
 }
 
-/* Waits from now on; memory for it was reserved. */
-static uint32_t add_waiting(
-        cop_model *model, const cop_model_context *context, double now, const cop_decision *decision)
+uint32_t cop_model_await(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision,
+        const double *own_p)
 {
 	uint32_t handle = 0;
 	size_t predictions = cop_learner_predictions(model->learner);
@@ -170,6 +166,8 @@ static uint32_t add_waiting(
 		.deferred = context->defer,
 		.refitted = predictions > model->learner->class->predictions,
 		.decision = *decision,
+		.observed = own_p != NULL,
+		.own_p = own_p != NULL ? *own_p : 0.0,
 		.x = *context->x,
 	};
 	cop_model_shadow_follow(model, context, decision, &entry.shadow);
@@ -180,16 +178,18 @@ static uint32_t add_waiting(
 	COP_ASSERT(err == COP_OK);
 	model->counters.decisions++;
 	model->counters.greedy += decision->greedy;
+	if (own_p != NULL)
+		cop_apprentice_note(&model->apprentice, *own_p, decision->greedy);
 	forget_old(model, now);
 	return handle;
 }
 
-static void keep_explanation(
+void cop_model_keep_explanation(
         cop_model *model, const cop_model_context *context, uint32_t handle, const cop_decision *decision)
 {
 	if (model->kept_count == 0)
 		return;
-	const cop_candidates set = set_of(context);
+	const cop_candidates set = cop_model_candidates(context);
 	cop_explanation *kept = &model->kept[model->kept_next];
 	model->kept_handle[model->kept_next] = handle;
 	if (ranks(model))
@@ -200,74 +200,34 @@ static void keep_explanation(
 	model->kept_next = (model->kept_next + 1) % model->kept_count;
 }
 
+cop_err cop_model_reserve(cop_model *model, const cop_model_context *context, bool observed)
+{
+	if (model->kept_count > 0)
+		cop_explanation_soon(&model->kept[model->kept_next]);
+	const cop_pending_need need = { context->id, context->x, context->candidate, context->candidates, observed };
+	return cop_pending_reserve(model->pending, &need);
+}
+
 cop_err cop_model_decide(
         cop_model *model, const cop_model_context *context, double now, cop_decision *out, bool *repeated)
 {
 	cop_pending_entry entry;
 	if (!cop_model_fits(model, context))
 		return COP_EINVAL;
-	if (model->kept_count > 0)
-		cop_explanation_soon(&model->kept[model->kept_next]);
-	cop_err err =
-	        cop_pending_reserve(model->pending, context->id, context->x, context->candidate, context->candidates);
+	cop_err err = cop_model_reserve(model, context, false);
 	if (err != COP_OK)
 		return err;
-	*repeated = find_open(model, context->id, now, &entry);
+	*repeated = cop_model_find_open(model, context->id, now, &entry);
 	if (*repeated) {
 		*out = entry.decision;
 		model->counters.repeated++;
 		return COP_OK;
 	}
-	const cop_candidates set = set_of(context);
+	const cop_candidates set = cop_model_candidates(context);
 	err = ranks(model) ? cop_ranking_decide(model->learner, context->x, &set, out)
 	                   : cop_learner_decide(model->learner, context->x, context->mask, out);
 	COP_ASSERT(err == COP_OK);
-	keep_explanation(model, context, add_waiting(model, context, now, out), out);
-	return COP_OK;
-}
-
-static bool better(const float *loss, uint32_t a, uint32_t b)
-{
-	float one = loss[a];
-	float other = loss[b];
-	return one < other || (one == other && a < b);
-}
-
-/* Of a heap whose top is the worst. */
-static void sift(const float *loss, uint32_t *order, size_t root, size_t n)
-{
-	uint32_t moved = order[root];
-	for (size_t child; (child = 2 * root + 1) < n; root = child) {
-		if (child + 1 < n && better(loss, order[child], order[child + 1]))
-			child++;
-		if (!better(loss, moved, order[child]))
-			break;
-		order[root] = order[child];
-		order[child] = moved;
-	}
-}
-
-cop_err cop_model_order(cop_model *model, const cop_model_context *context, uint32_t *order, size_t *count)
-{
-	const cop_candidates set = set_of(context);
-	cop_policy_view view;
-	cop_decision any = { .p = 1.0 };
-	cop_err err = ranks(model) ? cop_ranking_view(model->learner, context->x, &set, &any, &view) : COP_EINVAL;
-	if (err != COP_OK)
-		return err;
-	size_t n = 0;
-	for (size_t k = 0; k < set.count; k++)
-		if (set.mask == NULL || set.mask[k])
-			order[n++] = (uint32_t)k;
-	for (size_t i = n / 2; i-- > 0;)
-		sift(view.loss, order, i, n);
-	for (size_t last = n; last-- > 1;) {
-		uint32_t worst = order[0];
-		order[0] = order[last];
-		order[last] = worst;
-		sift(view.loss, order, 0, last);
-	}
-	*count = n;
+	cop_model_keep_explanation(model, context, cop_model_await(model, context, now, out, NULL), out);
 	return COP_OK;
 }
 
@@ -283,24 +243,29 @@ static bool is_own(const cop_model *model, const cop_model_context *context, con
 	return decision->arm < arms && decision->p > 0.0 && decision->p <= 1.0;
 }
 
-cop_err cop_model_replay(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision)
+cop_err cop_model_replay_as(cop_model *model, const cop_model_context *context, double now,
+        const cop_decision *decision, const double *own_p)
 {
 	cop_pending_entry entry;
 	if (!is_own(model, context, decision) || (model->shadow.learner != NULL && !cop_model_fits(model, context)))
 		return COP_EINVAL;
-	cop_err err =
-	        cop_pending_reserve(model->pending, context->id, context->x, context->candidate, context->candidates);
+	cop_err err = cop_model_reserve(model, context, own_p != NULL);
 	if (err != COP_OK)
 		return err;
-	if (find_open(model, context->id, now, &entry))
+	if (cop_model_find_open(model, context->id, now, &entry))
 		return COP_EINVAL;
-	const cop_candidates set = set_of(context);
+	const cop_candidates set = cop_model_candidates(context);
 	if (ranks(model))
 		cop_ranking_advance(model->learner, context->x, &set);
 	else
 		cop_learner_advance(model->learner, context->x);
-	(void)add_waiting(model, context, now, decision);
+	(void)cop_model_await(model, context, now, decision, own_p);
 	return COP_OK;
+}
+
+cop_err cop_model_replay(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision)
+{
+	return cop_model_replay_as(model, context, now, decision, NULL);
 }
 
 double cop_model_value(const cop_model *model, double y)
@@ -324,7 +289,7 @@ static cop_feedback_result not_waiting(const cop_model *model, const cop_event_i
 void cop_model_activate(cop_model *model, const cop_event_id *id, double now, cop_feedback_result *result)
 {
 	cop_pending_entry entry;
-	if (!find_open(model, id, now, &entry)) {
+	if (!cop_model_find_open(model, id, now, &entry)) {
 		*result = not_waiting(model, id);
 	} else if (entry.deferred) {
 		cop_pending_activate(model->pending, &entry, now);
@@ -360,34 +325,51 @@ cop_err cop_model_feedback(cop_model *model, const cop_event_id *id, const doubl
         cop_feedback_result *result)
 {
 	double scaled[2] = { 0.0, 0.0 };
-	cop_err err = scale(model, loss, count, scaled);
+	cop_err err = cop_model_scale(model, loss, count, scaled);
 	if (err != COP_OK)
 		return err;
 	cop_pending_entry entry;
-	if (find_open(model, id, now, &entry))
+	if (cop_model_find_open(model, id, now, &entry))
 		err = join(model, &entry, scaled, now, result);
 	else
 		*result = not_waiting(model, id);
 	return count_result(model, err, now, result);
 }
 
-/* What was sent is complete: learned at once, unless its id waits here with this action. */
-static cop_err take_played(cop_model *model, const cop_event_id *id, const cop_model_played *played,
-        const double *scaled, double now, cop_feedback_result *result)
+/* A decision that is not known here, or was another one. */
+static cop_err take_foreign(
+        cop_model *model, const cop_model_played *played, const double *scaled, cop_model_answered *answered)
 {
+	if (answered != NULL && !answered->observed)
+		cop_model_view_answered(model, answered);
+	cop_err err = cop_model_count_learned(model, learn_foreign(model->learner, played, scaled), scaled);
+	if (err != COP_OK)
+		return err;
+	if (model->shadow.learner != NULL)
+		model->shadow.refused += learn_foreign(model->shadow.learner, played, scaled) != COP_OK;
+	if (answered == NULL)
+		return COP_OK;
+	answered->observed = true;
+	cop_apprentice_note(&model->apprentice, answered->own_p, answered->agrees);
+	cop_apprentice_weigh(&model->apprentice, answered->p, answered->own_p, scaled[0]);
+	return COP_OK;
+}
+
+cop_err cop_model_take_sent(
+        cop_model *model, const cop_event_id *id, const cop_model_sent *sent, double now, cop_feedback_result *result)
+{
+	const cop_model_played *played = &sent->played;
 	cop_pending_entry entry;
-	bool waits = find_open(model, id, now, &entry);
+	bool waits = cop_model_find_open(model, id, now, &entry);
 	bool same =
 	        waits && (is_values(model) || played->arm == COP_MODEL_ANY_ARM || entry.decision.arm == played->arm);
 	if (same)
-		return count_result(model, join(model, &entry, scaled, now, result), now, result);
+		return count_result(model, join(model, &entry, sent->scaled, now, result), now, result);
 	*result = waits ? COP_FEEDBACK_UNKNOWN : not_waiting(model, id);
 	if (*result == COP_FEEDBACK_UNKNOWN) {
-		cop_err err = count_learned(model, learn_foreign(model->learner, played, scaled), scaled);
+		cop_err err = take_foreign(model, played, sent->scaled, sent->answered);
 		if (err != COP_OK)
 			return err;
-		if (model->shadow.learner != NULL)
-			model->shadow.refused += learn_foreign(model->shadow.learner, played, scaled) != COP_OK;
 		if (waits) /* another arm was played than the one decided */
 			cop_pending_remove(model->pending, &entry, COP_REMEMBERED_ANSWERED, now);
 		else
@@ -403,12 +385,9 @@ cop_err cop_model_feedback_full(cop_model *model, const cop_event_id *id, const 
 	bool values = is_values(model);
 	if (values ? !two_point(model) : arm >= model->set.learner.arms || !(p > 0.0 && p <= 1.0))
 		return COP_EINVAL; /* ranking models have no arms */
-	double scaled[2] = { 0.0, 0.0 };
-	cop_err err = scale(model, loss, count, scaled);
-	if (err != COP_OK)
-		return err;
-	const cop_model_played played = { .x = x, .arm = values ? 0 : arm, .p = values ? 1.0 : p };
-	return take_played(model, id, &played, scaled, now, result);
+	cop_model_sent sent = { .played = { .x = x, .arm = values ? 0 : arm, .p = values ? 1.0 : p } };
+	cop_err err = cop_model_scale(model, loss, count, sent.scaled);
+	return err != COP_OK ? err : cop_model_take_sent(model, id, &sent, now, result);
 }
 
 cop_err cop_model_feedback_played(cop_model *model, const cop_event_id *id, const cop_model_played *played, double loss,
@@ -417,81 +396,9 @@ cop_err cop_model_feedback_played(cop_model *model, const cop_event_id *id, cons
 	bool placed = played->arm == COP_MODEL_ANY_ARM || played->arm < model->set.learner.max_candidates;
 	if (!ranks(model) || !placed || !(played->p > 0.0 && played->p <= 1.0))
 		return COP_EINVAL;
-	double scaled[2] = { 0.0, 0.0 };
-	cop_err err = scale(model, &loss, 1, scaled);
-	return err != COP_OK ? err : take_played(model, id, played, scaled, now, result);
-}
-
-static cop_err check_logged(const cop_model *model, const cop_model_logged *logged, double *scaled)
-{
-	size_t arms = ranks(model) ? logged->candidates : model->set.learner.arms;
-	bool fits = ranks(model) ? arms <= model->set.learner.max_candidates : logged->candidates == 0;
-	if (is_values(model) || !fits || logged->arm >= arms)
-		return COP_EINVAL;
-	if (logged->mask != NULL && logged->mask[logged->arm] == 0)
-		return COP_EINVAL;
-	if (!logged->learn)
-		return COP_OK;
-	return logged->p > 0.0 && logged->p <= 1.0 ? scale(model, &logged->loss, 1, scaled) : COP_EINVAL;
-}
-
-/* loss: NULL to follow only. */
-static cop_err take(cop_learner *learner, const cop_model_logged *logged, cop_decision *decision, const double *loss,
-        cop_policy_view *out)
-{
-	if (!cop_ranking_is(learner))
-		return cop_learner_take(learner, logged->x, logged->mask, decision, loss, out);
-	const cop_candidates set = { logged->candidates, logged->candidate, logged->mask };
-	cop_err err = cop_ranking_follow(learner, logged->x, &set, decision, out);
-	if (err != COP_OK || loss == NULL)
-		return err;
-	return cop_ranking_learn(learner, logged->x, &logged->candidate[logged->arm], decision, *loss, true);
-}
-
-/* *served: what the serving one would have done. */
-static void shadow_take(
-        cop_model *model, const cop_model_logged *logged, const double *loss, const cop_policy_view *served)
-{
-	cop_decision decision = { .arm = logged->arm, .p = logged->p };
-	cop_policy_view view;
-	cop_err err = take(model->shadow.learner, logged, &decision, loss, &view);
-	model->shadow.refused += err != COP_OK;
-	if (loss != NULL)
-		cop_model_shadow_weigh(
-		        model, logged->p, fmin(served->p[logged->arm], 1.0), fmin(view.p[logged->arm], 1.0), *loss);
-}
-
-cop_err cop_model_take_logged(cop_model *model, const cop_model_logged *logged, cop_policy_view *out)
-{
-	double scaled[2] = { 0.0, 0.0 };
-	cop_err err = check_logged(model, logged, scaled);
-	if (err != COP_OK)
-		return err;
-	cop_decision decision = { .arm = logged->arm, .p = logged->p };
-	const double *loss = logged->learn ? scaled : NULL;
-	err = take(model->learner, logged, &decision, loss, out);
-	if (model->shadow.learner != NULL && err != COP_EINVAL)
-		shadow_take(model, logged, err == COP_OK ? loss : NULL, out);
-	model->counters.decisions++;
-	model->counters.greedy += decision.greedy;
-	if (!logged->learn)
-		return err;
-	err = count_learned(model, err, scaled);
-	model->counters.feedback[COP_FEEDBACK_APPLIED] += err == COP_OK;
-	return err;
-}
-
-cop_err cop_model_view_logged(cop_model *model, const cop_model_logged *logged, cop_policy_view *out)
-{
-	cop_model_logged looked_at = *logged;
-	looked_at.learn = false;
-	cop_err err = check_logged(model, &looked_at, NULL);
-	if (err != COP_OK)
-		return err;
-	cop_decision decision = { .arm = logged->arm, .p = logged->p };
-	const cop_candidates set = { logged->candidates, logged->candidate, logged->mask };
-	return ranks(model) ? cop_ranking_view(model->learner, logged->x, &set, &decision, out)
-	                    : cop_learner_view(model->learner, logged->x, logged->mask, &decision, out);
+	cop_model_sent sent = { .played = *played };
+	cop_err err = cop_model_scale(model, &loss, 1, sent.scaled);
+	return err != COP_OK ? err : cop_model_take_sent(model, id, &sent, now, result);
 }
 
 size_t cop_model_expire(cop_model *model, double now, size_t most)

@@ -224,8 +224,9 @@ static void weigh(cop_model *model, const cop_pending_entry *entry, double loss)
 	if (!entry->shadow.is || entry->shadow.pair != s->pair || model->learner->class->values)
 		return;
 	bool served = entry->shadow.second == s->second;
-	cop_model_shadow_weigh(model, entry->decision.p, served ? entry->decision.p : entry->shadow.p,
-	        served ? entry->shadow.p : entry->decision.p, loss);
+	double own = cop_pending_own_p(entry);
+	cop_model_shadow_weigh(
+	        model, entry->decision.p, served ? own : entry->shadow.p, served ? entry->shadow.p : own, loss);
 }
 
 void cop_model_shadow_weigh(cop_model *model, double p, double champion, double challenger, double loss)

@@ -9,13 +9,16 @@
 
 #define SHAPE_TEXT 400
 #define SETTINGS_VERSION                                                                                               \
-	3                  /* 1: without candidates, optimism and experts, still written where there are none; 2: with \
-	                    * candidates */
-#define MIXTURE_VERSION  3 /* of settings: the least with which mixtures' states are as they are now */
-#define LEARNER_VERSION  2 /* 1: without a refit, still written where there is none */
-#define PENDING_VERSION  2 /* 1: nothing of a shadow, still written where there never was one */
-#define COUNTERS_VERSION 1
-#define SHADOW_VERSION   1
+	3                 /* 1: without candidates, optimism and experts, still written where there are none; 2: with  \
+	                   * candidates */
+#define MIXTURE_VERSION 3 /* of settings: the least with which mixtures' states are as they are now */
+#define LEARNER_VERSION 2 /* 1: without a refit, still written where there is none */
+#define PENDING_VERSION                                                                                                \
+	3 /* 1: nothing of a shadow, still written where there never was one; 2: nothing observed, still written where \
+	   * nothing was */
+#define COUNTERS_VERSION   1
+#define SHADOW_VERSION     1
+#define APPRENTICE_VERSION 1
 
 static bool has_candidates(const cop_learner_settings *l) { return strcmp(l->learner, "rank") == 0; }
 static bool is_mixture(const cop_learner_settings *l)
@@ -163,21 +166,26 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 	cop_model_file_end_section(bytes, mark);
 	const cop_learner_class *class = model->learner->class;
 	bool refitted = class->refitted != NULL && class->refitted(model->learner) != NULL;
-	bool shadow = cop_model_shadow_is_used(model);
+	bool shadow = cop_model_shadow_is_used(model), observed = cop_apprentice_is_used(&model->apprentice);
 	mark = cop_model_file_begin_section(bytes, "learner", refitted ? LEARNER_VERSION : 1);
 	cop_learner_save(model->learner, bytes);
 	cop_model_file_end_section(bytes, mark);
-	mark = cop_model_file_begin_section(bytes, "pending", shadow ? PENDING_VERSION : 1);
+	mark = cop_model_file_begin_section(bytes, "pending", observed ? PENDING_VERSION : shadow ? 2 : 1);
 	cop_pending_save(model->pending, bytes);
 	cop_model_file_end_section(bytes, mark);
 	mark = cop_model_file_begin_section(bytes, "counters", COUNTERS_VERSION);
 	put_counters(model, bytes);
 	cop_model_file_end_section(bytes, mark);
-	if (!shadow)
-		return;
-	mark = cop_model_file_begin_section(bytes, "shadow", SHADOW_VERSION);
-	cop_model_shadow_save(model, bytes);
-	cop_model_file_end_section(bytes, mark);
+	if (shadow) {
+		mark = cop_model_file_begin_section(bytes, "shadow", SHADOW_VERSION);
+		cop_model_shadow_save(model, bytes);
+		cop_model_file_end_section(bytes, mark);
+	}
+	if (observed) {
+		mark = cop_model_file_begin_section(bytes, "apprentice", APPRENTICE_VERSION);
+		cop_apprentice_save(&model->apprentice, bytes);
+		cop_model_file_end_section(bytes, mark);
+	}
 }
 
 static void put_experts(const cop_learner_settings *l, char *out, size_t size)
@@ -280,6 +288,26 @@ static cop_err load_shadow(cop_model *model, const cop_model_file *file)
 	return err;
 }
 
+static cop_err load_apprentice_section(cop_model *model, cop_cursor *cursor)
+{
+	return cop_apprentice_load(&model->apprentice, cursor);
+}
+
+/* What waits is to be weighed yet, and was counted. */
+static cop_err load_apprentice(cop_model *model, const cop_model_file *file)
+{
+	cop_model_section section;
+	cop_apprentice_init(&model->apprentice);
+	cop_err err = cop_model_file_find(file, "apprentice", 0, APPRENTICE_VERSION, &section);
+	if (err == COP_OK)
+		err = load_named(model, file, "apprentice", APPRENTICE_VERSION, load_apprentice_section);
+	else if (err == COP_ENOTFOUND)
+		err = COP_OK;
+	const cop_apprentice *a = &model->apprentice;
+	bool room = cop_pending_observed(model->pending) <= a->observed - a->evidence.n;
+	return err == COP_OK && !room ? COP_EFORMAT : err;
+}
+
 /* Experts and their weights are of another kind since. */
 static cop_err refuse_older(const cop_model_settings *saved, cop_diag *diag)
 {
@@ -321,6 +349,8 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 		err = load_named(model, &file, "counters", COUNTERS_VERSION, get_counters);
 	if (err == COP_OK)
 		err = load_shadow(model, &file);
+	if (err == COP_OK)
+		err = load_apprentice(model, &file);
 	if (err != COP_OK)
 		cop_diag_set(diag, "", 0, 0, "saved model: %s", cop_err_text(err));
 	return err;

@@ -1,8 +1,10 @@
-/* online/model_state.h: the inside of a model, for model.c, model_events.c, model_shadow.c and model_state.c alone. */
+/* online/model_state.h: the inside of a model, for model.c and model_*.c alone. */
 #ifndef COP_ONLINE_MODEL_STATE_H
 #define COP_ONLINE_MODEL_STATE_H
 
+#include "online/model_apprentice.h"
 #include "online/model_shadow.h"
+#include "online/ranking.h"
 
 /* The pair of learners: who serves and who is in the shadow. */
 typedef struct cop_shadow {
@@ -29,13 +31,52 @@ struct cop_model {
 	size_t kept_next;
 	cop_explanation fresh; /* of the model as it is */
 	cop_shadow shadow;
+	cop_apprentice apprentice;
 };
+
+static inline cop_candidates cop_model_candidates(const cop_model_context *context)
+{
+	return (cop_candidates){ context->candidates, context->candidate, context->mask };
+}
 
 /* Whether it can decide the context: an eligible arm, or candidates where it ranks, and none where not. */
 bool cop_model_fits(const cop_model *model, const cop_model_context *context);
 
 /* Room for explanations of that learner, too. COP_ENOMEM: nothing changed. */
 COP_CHECK cop_err cop_model_explain_also(cop_model *model, const cop_learner *learner);
+
+/* Losses from outside: finite, as many as the model takes, scaled; those of arms inside the range. COP_EINVAL,
+ * COP_ENONFINITE. */
+COP_CHECK cop_err cop_model_scale(const cop_model *model, const double *loss, size_t count, double *scaled);
+/* What became of an update. Gives err back. */
+COP_CHECK cop_err cop_model_count_learned(cop_model *model, cop_err err, const double *scaled);
+
+/* Memory for a decision of the context, which may wait then. COP_ENOMEM. */
+COP_CHECK cop_err cop_model_reserve(cop_model *model, const cop_model_context *context, bool observed);
+/* The id's decision, if it is waiting and its window is not over; one that is over is ended here. */
+bool cop_model_find_open(cop_model *model, const cop_event_id *id, double now, cop_pending_entry *entry);
+/* Waits from now on, memory for it was reserved; its handle. own_p: of an observed one, NULL: it is the model's own. */
+uint32_t cop_model_await(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision,
+        const double *own_p);
+/* Right after it was decided or followed. */
+void cop_model_keep_explanation(
+        cop_model *model, const cop_model_context *context, uint32_t handle, const cop_decision *decision);
+/* cop_model_replay, of observed ones too. */
+COP_CHECK cop_err cop_model_replay_as(cop_model *model, const cop_model_context *context, double now,
+        const cop_decision *decision, const double *own_p);
+
+/* Self-contained feedback. */
+typedef struct cop_model_sent {
+	cop_model_played played;
+	double scaled[2];
+	cop_model_answered *answered; /* NULL: not of an observed decision */
+} cop_model_sent;
+
+/* Learned at once, unless its id waits here with this action. Errors of learning; nothing changed then. */
+COP_CHECK cop_err cop_model_take_sent(
+        cop_model *model, const cop_event_id *id, const cop_model_sent *sent, double now, cop_feedback_result *result);
+/* Fills own_p and agrees, by the model as it is. */
+void cop_model_view_answered(cop_model *model, cop_model_answered *answered);
 
 void cop_model_shadow_init(cop_model *model);
 /* Tells the pending table what coming decisions will carry. */

@@ -27,6 +27,7 @@ struct cop_pending {
 	cop_pending_shape shape;
 	size_t max, count;
 	size_t bytes;          /* of the records */
+	size_t observed;       /* of count */
 	bool refitted, shadow; /* of the records to come */
 	uint64_t key;
 	cop_slab *slab;
@@ -81,6 +82,7 @@ void cop_pending_free(cop_pending *table)
 }
 
 size_t cop_pending_count(const cop_pending *table) { return table->count; }
+size_t cop_pending_observed(const cop_pending *table) { return table->observed; }
 size_t cop_pending_max(const cop_pending *table) { return table->max; }
 
 /* The index counts as large as what waits now needs, though it may have been larger: so that what gives way for want of
@@ -201,14 +203,15 @@ static cop_err make_room(cop_pending *table)
 }
 
 /* With losses it is the larger; a class of its own, so both are asked for. */
-static cop_err reserve_size(cop_pending *table, size_t id_length, size_t nnz, size_t candidate_nnz)
+static cop_err reserve_size(cop_pending *table, const cop_pending_need *need, size_t candidate_nnz)
 {
 	cop_err err = COP_OK;
-	unsigned flags = (table->refitted ? COP_PENDING_REFITTED : 0u) | (table->shadow ? COP_PENDING_SHADOW : 0u);
+	unsigned flags = (table->refitted ? COP_PENDING_REFITTED : 0u) | (table->shadow ? COP_PENDING_SHADOW : 0u) |
+	                 (need->observed ? COP_PENDING_OBSERVED : 0u);
 	for (int records = 0; records < 2 && err == COP_OK; records++)
 		err = cop_slab_reserve(
-		        table->slab, cop_pending_record_size(&table->shape, id_length, nnz, candidate_nnz,
-		                             flags | (records != 0 ? COP_PENDING_RECORDS : 0u)));
+		        table->slab, cop_pending_record_size(&table->shape, need->id->length, need->x->nnz,
+		                             candidate_nnz, flags | (records != 0 ? COP_PENDING_RECORDS : 0u)));
 	return err;
 }
 
@@ -218,18 +221,18 @@ void cop_pending_extend(cop_pending *table, bool refitted, bool shadow)
 	table->shadow = shadow;
 }
 
-cop_err cop_pending_reserve(
-        cop_pending *table, const cop_event_id *id, const cop_row *x, const cop_row *candidate, size_t candidates)
+cop_err cop_pending_reserve(cop_pending *table, const cop_pending_need *need)
 {
+	const cop_row *candidate = need->candidate;
 	cop_err err = make_room(table);
-	place p = place_of(table, hash_of(table, id)); /* is looked at soon, and far away */
+	place p = place_of(table, hash_of(table, need->id)); /* is looked at soon, and far away */
 	__builtin_prefetch(&table->tags[p.home]);
 	__builtin_prefetch(&table->slots[p.home], 1);
-	if (err == COP_OK && candidates == 0)
-		err = reserve_size(table, id->length, x->nnz, 0);
-	for (size_t i = 0; i < candidates && err == COP_OK; i++)
+	if (err == COP_OK && need->candidates == 0)
+		err = reserve_size(table, need, 0);
+	for (size_t i = 0; i < need->candidates && err == COP_OK; i++)
 		if (i == 0 || candidate[i].nnz != candidate[i - 1].nnz)
-			err = reserve_size(table, id->length, x->nnz, candidate[i].nnz);
+			err = reserve_size(table, need, candidate[i].nnz);
 	return err;
 }
 
@@ -281,6 +284,7 @@ cop_err cop_pending_add(cop_pending *table, const cop_event_id *id, const cop_pe
 	cop_pending_record_fill(shape, record_at(table, *handle), id, entry);
 	occupy(table, at, *handle, p);
 	table->count++;
+	table->observed += entry->observed;
 	table->bytes += size;
 	append(table, *handle);
 	return COP_OK;
@@ -340,6 +344,7 @@ void cop_pending_remove(cop_pending *table, const cop_pending_entry *entry, cop_
 {
 	const record *r = record_at(table, entry->handle);
 	size_t size = cop_pending_record_bytes(&table->shape, r);
+	table->observed -= (r->flags & COP_PENDING_OBSERVED) != 0;
 	cop_event_id id;
 	cop_pending_record_id(&table->shape, r, &id);
 	uint64_t hash = hash_of(table, &id);

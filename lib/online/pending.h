@@ -3,9 +3,10 @@
  * Bounded by count and by bytes. A record holds what learning needs later: the context as given, the action and its
  * propensity, the experts' predictions, and losses recorded so far; at most 64 bytes beside its context and id,
  * its share of the index included. While a second learner runs beside the first (online/shadow.h), also what that one
- * would have done: 20 bytes and its predictions more. Beside the waiting ones, ids that were answered or have expired
- * are remembered for a while by a 64-bit hash (two ids mixed up: one in 10^13 at a million remembered), so that a
- * duplicate or late feedback can be told from an unknown one. One thread; a steady load allocates nothing. */
+ * would have done: 20 bytes and its predictions more; of an observed decision (online/model_apprentice.h) 8 more.
+ * Beside the waiting ones, ids that were answered or have expired are remembered for a while by a 64-bit hash (two ids
+ * mixed up: one in 10^13 at a million remembered), so that a duplicate or late feedback can be told from an unknown
+ * one. One thread; a steady load allocates nothing. */
 #ifndef COP_ONLINE_PENDING_H
 #define COP_ONLINE_PENDING_H
 
@@ -47,12 +48,20 @@ typedef struct cop_pending_entry {
 	bool deferred;   /* not shown yet: its window has not begun */
 	uint32_t losses; /* feedbacks recorded so far */
 	double loss[2];  /* last or sum of them, scaled */
+	bool observed;   /* another system decided (online/model_apprentice.h) */
+	double own_p;    /* observed: probability with which the model would have played the arm; else 0 */
 	bool refitted;   /* one prediction more is kept than the shape says: a refit's */
 	cop_decision decision;
 	cop_pending_shadow shadow;
 	cop_row x;         /* points into the table, valid until it changes */
 	cop_row candidate; /* the same, when the shape has one */
 } cop_pending_entry;
+
+/* With what probability the model itself would play the arm, or played it. */
+static inline double cop_pending_own_p(const cop_pending_entry *entry)
+{
+	return entry->observed ? entry->own_p : entry->decision.p;
+}
 
 typedef enum cop_remembered {
 	COP_REMEMBERED_NOT = 0,
@@ -64,6 +73,7 @@ typedef enum cop_remembered {
 COP_CHECK cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, uint64_t hash_key, cop_pending **out);
 void cop_pending_free(cop_pending *table);
 size_t cop_pending_count(const cop_pending *table);
+size_t cop_pending_observed(const cop_pending *table); /* of them */
 size_t cop_pending_max(const cop_pending *table);
 /* Of the waiting records and their index; depends on what waits alone. */
 size_t cop_pending_bytes(const cop_pending *table);
@@ -72,10 +82,17 @@ void cop_pending_set_max(cop_pending *table, size_t max);
 
 /* Entries to come may be refitted, and have a shadow: reserve sees to it. */
 void cop_pending_extend(cop_pending *table, bool refitted, bool shadow);
-/* Makes sure that the next add of such an id and context, with any one of the candidates (none: 0), finds memory.
- * COP_ENOMEM. */
-COP_CHECK cop_err cop_pending_reserve(
-        cop_pending *table, const cop_event_id *id, const cop_row *x, const cop_row *candidate, size_t candidates);
+/* An entry to come. */
+typedef struct cop_pending_need {
+	const cop_event_id *id;
+	const cop_row *x;
+	const cop_row *candidate; /* any one of them */
+	size_t candidates;        /* 0: none */
+	bool observed;
+} cop_pending_need;
+
+/* Makes sure that the next add of such an entry finds memory. COP_ENOMEM. */
+COP_CHECK cop_err cop_pending_reserve(cop_pending *table, const cop_pending_need *need);
 /* Adds entry (handle aside; rows are copied) at the young end; times should not fall. COP_EEXIST: the id waits already.
  * COP_EFULL: the bound is reached (take the oldest out first). COP_ENOMEM. */
 COP_CHECK cop_err cop_pending_add(

@@ -36,6 +36,13 @@ static uint8_t *shadow_at(const cop_pending_shape *shape, const cop_pending_reco
 	return predictions_at(r) + predictions_size(shape, r->flags);
 }
 
+static uint8_t *own_at(const cop_pending_shape *shape, const cop_pending_record *r)
+{
+	return shadow_at(shape, r) + shadow_size(shape, r->flags);
+}
+
+static size_t own_size(unsigned flags) { return flags & COP_PENDING_OBSERVED ? sizeof(double) : 0; }
+
 /* Of a context, or with d = candidate_d of a candidate, which may be none. */
 static size_t row_size(const cop_pending_shape *shape, size_t d, size_t nnz)
 {
@@ -46,7 +53,7 @@ static size_t row_size(const cop_pending_shape *shape, size_t d, size_t nnz)
 
 static uint8_t *context_at(const cop_pending_shape *shape, const cop_pending_record *r)
 {
-	return shadow_at(shape, r) + shadow_size(shape, r->flags);
+	return own_at(shape, r) + own_size(r->flags);
 }
 
 /* Of the row of d features at `at`. */
@@ -77,8 +84,8 @@ size_t cop_pending_record_size(
         const cop_pending_shape *shape, size_t id_length, size_t nnz, size_t candidate_nnz, unsigned flags)
 {
 	return sizeof(cop_pending_record) + (flags & COP_PENDING_RECORDS ? sizeof(losses) : 0) +
-	       predictions_size(shape, flags) + shadow_size(shape, flags) + row_size(shape, shape->d, nnz) +
-	       row_size(shape, shape->candidate_d, candidate_nnz) + id_length;
+	       predictions_size(shape, flags) + shadow_size(shape, flags) + own_size(flags) +
+	       row_size(shape, shape->d, nnz) + row_size(shape, shape->candidate_d, candidate_nnz) + id_length;
 }
 
 size_t cop_pending_record_bytes(const cop_pending_shape *shape, const cop_pending_record *r)
@@ -106,7 +113,7 @@ unsigned cop_pending_record_flags(const cop_pending_entry *entry)
 {
 	return (entry->decision.greedy ? COP_PENDING_GREEDY : 0u) | (entry->records ? COP_PENDING_RECORDS : 0u) |
 	       (entry->deferred ? COP_PENDING_DEFERRED : 0u) | (entry->refitted ? COP_PENDING_REFITTED : 0u) |
-	       (entry->shadow.is ? COP_PENDING_SHADOW : 0u) |
+	       (entry->observed ? COP_PENDING_OBSERVED : 0u) | (entry->shadow.is ? COP_PENDING_SHADOW : 0u) |
 	       (entry->shadow.is && entry->shadow.second ? COP_PENDING_SECOND : 0u);
 }
 
@@ -154,6 +161,7 @@ void cop_pending_record_fill(
 	cop_pending_record_losses(r, entry);
 	memcpy(predictions_at(r), decision->prediction, predictions_size(shape, r->flags));
 	fill_shadow(shape, r, &entry->shadow);
+	memcpy(own_at(shape, r), &entry->own_p, own_size(r->flags));
 	fill_row(shape, shape->d, context_at(shape, r), &entry->x);
 	fill_row(shape, shape->candidate_d, candidate_at(shape, r), &entry->candidate);
 	memcpy(id_at(shape, r), id->bytes, id->length);
@@ -188,6 +196,7 @@ void cop_pending_record_view(const cop_pending_shape *shape, const cop_pending_r
 		.time = r->time,
 		.records = (r->flags & COP_PENDING_RECORDS) != 0,
 		.deferred = (r->flags & COP_PENDING_DEFERRED) != 0,
+		.observed = (r->flags & COP_PENDING_OBSERVED) != 0,
 		.refitted = (r->flags & COP_PENDING_REFITTED) != 0,
 		.decision = {
 		        .arm = r->arm,
@@ -206,6 +215,7 @@ void cop_pending_record_view(const cop_pending_shape *shape, const cop_pending_r
 	}
 	memcpy(out->decision.prediction, predictions_at(r), predictions_size(shape, r->flags));
 	view_shadow(shape, r, &out->shadow);
+	memcpy(&out->own_p, own_at(shape, r), own_size(r->flags));
 	view_row(shape, shape->d, context_at(shape, r), &out->x);
 	view_row(shape, shape->candidate_d, candidate_at(shape, r), &out->candidate);
 }
@@ -297,7 +307,18 @@ static cop_err load_decision(const cop_pending_shape *shape, cop_cursor *cursor,
 	}
 	cop_cursor_f32s(cursor, decision->prediction, predictions_size(shape, flags) / sizeof(float));
 	entry->refitted = (flags & COP_PENDING_REFITTED) != 0;
+	entry->observed = (flags & COP_PENDING_OBSERVED) != 0;
 	return flags & COP_PENDING_SHADOW ? load_shadow(shape, cursor, flags, &entry->shadow) : cursor->err;
+}
+
+static cop_err load_own(const cop_pending_shape *shape, cop_cursor *cursor, cop_pending_entry *entry)
+{
+	if (!entry->observed)
+		return COP_OK;
+	entry->own_p = cop_cursor_f64(cursor);
+	if (cursor->err != COP_OK)
+		return cursor->err;
+	return shape->arms > 0 && entry->own_p >= 0.0 && entry->own_p <= 1.0 ? COP_OK : COP_EFORMAT;
 }
 
 /* A row is checked in place, to be copied into its record. */
@@ -343,6 +364,8 @@ cop_err cop_pending_record_load(
 	cop_err err = load_id(cursor, id);
 	if (err == COP_OK)
 		err = load_decision(shape, cursor, entry);
+	if (err == COP_OK)
+		err = load_own(shape, cursor, entry);
 	if (err == COP_OK)
 		err = load_row(shape, shape->d, cursor, &entry->x);
 	return err != COP_OK ? err : load_row(shape, shape->candidate_d, cursor, &entry->candidate);

@@ -1,7 +1,7 @@
 /* online/pending_record.h: one waiting decision as packed bytes, for pending.c alone.
  *
- *     head | losses (only under the rules last and sum) | predictions | shadow (if there was one) | nnz (only sparse) |
- * context | the same of the candidate | id
+ *     head | losses (only under the rules last and sum) | predictions | shadow (if there was one) | own_p (only
+ * observed) | nnz (only sparse) | context | the same of the candidate | id
  *
  * A dense context of d floats costs 40 bytes and 4 for each prediction beside itself and its id. */
 #ifndef COP_ONLINE_PENDING_RECORD_H
@@ -28,8 +28,10 @@ enum {
 	COP_PENDING_REFITTED = 8,
 	COP_PENDING_SHADOW = 16,
 	COP_PENDING_SECOND = 32,
-	COP_PENDING_FLAGS = 64,
-	COP_PENDING_EXTENSIONS = COP_PENDING_RECORDS | COP_PENDING_REFITTED | COP_PENDING_SHADOW /* cost bytes */
+	COP_PENDING_OBSERVED = 64,
+	COP_PENDING_FLAGS = 128,
+	COP_PENDING_EXTENSIONS =
+	        COP_PENDING_RECORDS | COP_PENDING_REFITTED | COP_PENDING_SHADOW | COP_PENDING_OBSERVED /* cost bytes */
 };
 
 unsigned cop_pending_record_flags(const cop_pending_entry *entry);

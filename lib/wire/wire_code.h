@@ -22,6 +22,7 @@ typedef enum cop_wire_code {
 	COP_WIRE_NOT_DURABLE,
 	COP_WIRE_FORBIDDEN,
 	COP_WIRE_INTERNAL,
+	COP_WIRE_APPRENTICE, /* the model does not decide: what was decided is missing */
 	COP_WIRE_CODE_COUNT
 } cop_wire_code;
 

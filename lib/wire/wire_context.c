@@ -5,9 +5,11 @@
 #include "base/assert.h"
 #include "wire/wire_put.h"
 
-enum { ID, X, C, MASK, ORDER, T, DEFER, SRC, N, SEQ, KEYS };
+/* The last two are an apprentice's. */
+enum { ID, X, C, MASK, ORDER, T, DEFER, SRC, N, SEQ, A, P, KEYS };
+#define OWN_KEYS A
 
-static const char *const names[KEYS] = { "id", "x", "c", "mask", "order", "t", "defer", "src", "n", "seq" };
+static const char *const names[KEYS] = { "id", "x", "c", "mask", "order", "t", "defer", "src", "n", "seq", "a", "p" };
 
 /* What is being decoded. */
 typedef struct reading {
@@ -55,6 +57,30 @@ static cop_err read_candidates(cop_wire_cursor *cursor, reading *r, cop_wire_fau
 	return err;
 }
 
+/* Whether there is such an arm is looked at when the candidates are known. */
+static cop_err read_a(cop_wire_cursor *cursor, cop_wire_context *out, cop_wire_fault *fault)
+{
+	uint64_t a;
+	cop_err err = cop_wire_cursor_unsigned(cursor, &a);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "a", "an arm's number");
+	out->a = a < UINT32_MAX ? (uint32_t)a : UINT32_MAX;
+	return COP_OK;
+}
+
+cop_err cop_wire_read_p(cop_wire_cursor *cursor, double *p, cop_wire_fault *fault)
+{
+	cop_wire_cursor at = *cursor;
+	cop_err err = cop_wire_cursor_double(&at, p);
+	if (err != COP_OK)
+		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "p", "a propensity in (0, 1]");
+	if (!(*p > 0.0 && *p <= 1.0))
+		return cop_wire_fault_set(
+		        fault, COP_WIRE_BAD_REQUEST, "p: got %g, expected a propensity in (0, 1]", *p);
+	*cursor = at;
+	return COP_OK;
+}
+
 static cop_err read_field(cop_wire_cursor *cursor, unsigned which, reading *r, cop_wire_fault *fault)
 {
 	cop_wire_context *out = r->out;
@@ -78,6 +104,10 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, reading *r, c
 		return cop_wire_read_src(cursor, &out->source, fault);
 	case N:
 		return cop_wire_read_n(cursor, &out->source, fault);
+	case A:
+		return read_a(cursor, out, fault);
+	case P:
+		return cop_wire_read_p(cursor, &out->p, fault);
 	default:
 		return cop_wire_read_seq(cursor, &out->seq, fault);
 	}
@@ -99,6 +129,9 @@ static void start(reading *r)
 	out->has_t = false;
 	out->t = 0.0;
 	out->defer = false;
+	out->observed = false;
+	out->a = 0;
+	out->p = 0.0;
 	out->source = (cop_wire_source){ 0 };
 	out->seq.length = 0;
 }
@@ -126,19 +159,42 @@ static cop_err decode(cop_wire_keys *keys, reading *r)
 	return err != COP_EEND ? err : finish_mask(r, keys->fault);
 }
 
+/* What the system decided must be there, and be something that can be decided. */
+static cop_err finish_observed(const cop_wire_keys *keys, reading *r)
+{
+	cop_wire_context *out = r->out;
+	cop_wire_fault *fault = keys->fault;
+	const uint32_t need = 1U << A | 1U << P;
+	if ((keys->seen & need) != need)
+		return cop_wire_fault_set(fault, COP_WIRE_APPRENTICE,
+		        "%s: missing; the model is an apprentice, which does not decide: expected a and p, the action "
+		        "that was decided and its propensity",
+		        (keys->seen & 1U << A) == 0 ? "a" : "p");
+	if (out->a >= out->arms)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "a: got %lu, expected %s below %zu (they count from 0)", (unsigned long)out->a,
+		        r->shape->max_candidates != 0 ? "a candidate" : "an arm", out->arms);
+	if (out->mask[out->a] == 0)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "a: got %lu, which the mask excludes; expected an eligible action", (unsigned long)out->a);
+	out->observed = true;
+	return COP_OK;
+}
+
 cop_err cop_wire_context_decode(const void *body, size_t length, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_wire_context *out, cop_wire_fault *fault)
 {
+	bool apprentice = shape->apprentice && !cop_wire_has_values(shape);
 	cop_wire_cursor cursor;
 	cop_wire_keys keys;
 	reading r = { .shape = shape, .workspace = workspace, .out = out };
 	cop_wire_cursor_init(&cursor, body, length);
-	cop_err err = cop_wire_keys_open(&keys, &cursor, names, KEYS, fault);
+	cop_err err = cop_wire_keys_open(&keys, &cursor, names, apprentice ? KEYS : OWN_KEYS, fault);
 	if (err == COP_OK)
 		err = decode(&keys, &r);
 	if (err == COP_OK)
 		err = cop_wire_keys_need(&keys, 1U << ID | 1U << X | (shape->max_candidates != 0 ? 1U << C : 0));
-	return err;
+	return err == COP_OK && apprentice ? finish_observed(&keys, &r) : err;
 }
 
 cop_err cop_wire_explain_decode(const void *body, size_t length, const cop_wire_shape *shape,
@@ -148,7 +204,7 @@ cop_err cop_wire_explain_decode(const void *body, size_t length, const cop_wire_
 	cop_wire_keys keys;
 	reading r = { .shape = shape, .workspace = workspace, .out = out };
 	cop_wire_cursor_init(&cursor, body, length);
-	cop_err err = cop_wire_keys_open(&keys, &cursor, names, KEYS, fault);
+	cop_err err = cop_wire_keys_open(&keys, &cursor, names, OWN_KEYS, fault);
 	if (err == COP_OK)
 		err = decode(&keys, &r);
 	if (err == COP_OK && out->has_x == (out->id.kind != 0))
@@ -251,8 +307,8 @@ void cop_wire_context_put(cop_bytes *bytes, const cop_wire_context *context, cop
 	bool mask = context->has_mask && context->arms != 0;
 	size_t count = (context->id.kind != 0 ? 1U : 0U) + (context->has_x ? 1U : 0U) + (mask ? 1U : 0U) +
 	               (context->has_t ? 1U : 0U) + (context->defer ? 1U : 0U) + (context->candidates > 0 ? 1U : 0U) +
-	               (context->order ? 1U : 0U) + cop_wire_source_count(&context->source) +
-	               (context->seq.length != 0 ? 1U : 0U);
+	               (context->order ? 1U : 0U) + (context->observed ? 2U : 0U) +
+	               cop_wire_source_count(&context->source) + (context->seq.length != 0 ? 1U : 0U);
 	cop_wire_put_map(bytes, count);
 	if (context->id.kind != 0) {
 		cop_wire_put_text(bytes, "id");
@@ -274,6 +330,10 @@ void cop_wire_context_put(cop_bytes *bytes, const cop_wire_context *context, cop
 		cop_wire_put_key_double(bytes, "t", context->t);
 	if (context->defer)
 		cop_wire_put_key_bool(bytes, "defer", true);
+	if (context->observed) {
+		cop_wire_put_key_unsigned(bytes, "a", context->a);
+		cop_wire_put_key_double(bytes, "p", context->p);
+	}
 	cop_wire_source_put(bytes, &context->source);
 	cop_wire_seq_put(bytes, &context->seq);
 }

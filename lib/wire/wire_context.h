@@ -1,5 +1,6 @@
 /* wire/wire_context.h: a context `{id, x, c?, mask?, order?, t?, defer?, src?, n?, seq?}`, the body of decide, rank and
  * of context streams, and explain's body `{id}` or `{x, c?, mask?, t?}`. Models that rank need `c`, others have none.
+ * Those of an apprentice need also `a` and `p`, what an existing system decided; elsewhere these are unknown keys.
  *
  * Decoding allocates nothing; views point into the workspace and into the message. One thread per workspace. */
 #ifndef COP_WIRE_WIRE_CONTEXT_H
@@ -22,17 +23,20 @@ typedef struct cop_wire_context {
 	bool has_t;
 	double t;               /* the sender's time in seconds */
 	bool defer;             /* the reward window starts with `activate` */
+	bool observed;          /* a and p are there */
+	uint32_t a;             /* arm, or candidate's place, that was played; an eligible one */
+	double p;               /* its propensity, in (0, 1] */
 	cop_wire_source source; /* borrowed from the message */
 	cop_wire_seq seq;
 } cop_wire_context;
 
 /* body (length bytes, borrowed) must be one map and nothing behind it; `id` and `x` are needed. On error *out is
- * undefined and the fault (NULL allowed) says what is wrong: errors of cop_wire_read_features for `x`, COP_EFORMAT
- * (bad_request) for everything else. */
+ * undefined and the fault (NULL allowed) says what is wrong: errors of cop_wire_read_features for `x`; COP_EINVAL
+ * (apprentice) for an `a` or `p` that is missing; COP_EFORMAT (bad_request) for everything else. */
 COP_CHECK cop_err cop_wire_context_decode(const void *body, size_t length, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_wire_context *out, cop_wire_fault *fault);
 
-/* The same for explain: exactly one of `id` and `x` (and `c`) is needed; has_x tells which. */
+/* The same for explain, which knows no a and p: exactly one of `id` and `x` (and `c`) is needed; has_x tells which. */
 COP_CHECK cop_err cop_wire_explain_decode(const void *body, size_t length, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_wire_context *out, cop_wire_fault *fault);
 
@@ -50,6 +54,8 @@ void cop_wire_features_put(cop_bytes *bytes, const cop_row *x, cop_wire_form for
 /* Key `c` and an array of the rows. */
 void cop_wire_candidates_put(cop_bytes *bytes, const cop_row *candidate, size_t count, cop_wire_form form);
 void cop_wire_id_put(cop_bytes *bytes, const cop_event_id *id);
+/* A propensity at the cursor, as key `p` of many messages. COP_EFORMAT (bad_request). */
+COP_CHECK cop_err cop_wire_read_p(cop_wire_cursor *cursor, double *p, cop_wire_fault *fault);
 /* Key `seq` and its value; nothing when it is empty or NULL. */
 void cop_wire_seq_put(cop_bytes *bytes, const cop_wire_seq *seq);
 /* `src` and `n`, those that are set; and how many those are. */

@@ -20,6 +20,7 @@ typedef struct cop_wire_shape {
 	size_t max_candidates;     /* above 0: the model ranks up to so many candidates */
 	size_t candidate_features; /* of them, when features > 0; sparse ones have bits and max_nonzeros */
 	unsigned losses;           /* numbers in a loss: 1 or 2; 0: either */
+	bool apprentice;           /* an existing system decides: contexts carry its a and p, unknown keys otherwise */
 	/* Index of a configured feature name; false when there is none. NULL: no names are configured. */
 	bool (*find_name)(const void *names, const char *name, size_t length, size_t *index);
 	const void *names; /* kept; first argument of find_name */

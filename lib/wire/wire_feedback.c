@@ -64,20 +64,6 @@ static cop_err read_a(
 	return COP_OK;
 }
 
-static cop_err read_p(cop_wire_cursor *cursor, cop_wire_feedback *out, cop_wire_fault *fault)
-{
-	cop_wire_cursor at = *cursor;
-	cop_err err = cop_wire_cursor_double(&at, &out->p);
-	if (err != COP_OK)
-		return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, cursor, "p", "a propensity in (0, 1]");
-	if (!(out->p > 0.0 && out->p <= 1.0))
-		return cop_wire_fault_set(
-		        fault, COP_WIRE_BAD_REQUEST, "p: got %g, expected a propensity in (0, 1]", out->p);
-	out->has_p = true;
-	*cursor = at;
-	return COP_OK;
-}
-
 static cop_err read_y(cop_wire_cursor *cursor, cop_wire_feedback *out, cop_wire_fault *fault)
 {
 	cop_err err = cop_wire_cursor_double(cursor, &out->y);
@@ -104,7 +90,8 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, const cop_wir
 	case A:
 		return read_a(cursor, shape, out, fault);
 	case P:
-		return read_p(cursor, out, fault);
+		out->has_p = true;
+		return cop_wire_read_p(cursor, &out->p, fault);
 	case Y:
 		return read_y(cursor, out, fault);
 	case SRC:

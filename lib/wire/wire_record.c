@@ -28,11 +28,12 @@ enum {
 	MODELS,
 	PROMOTION,
 	CRC,
+	OWN,
 	KEYS
 };
 
 static const char *const names[KEYS] = { "m", "t", "id", "x", "c", "mask", "a", "p", "g", "y", "u", "rev", "defer", "e",
-	"loss", "r", "ev", "n", "text", "models", "k", "crc" };
+	"loss", "r", "ev", "n", "text", "models", "k", "crc", "o" };
 
 const char *cop_wire_promotion_text(cop_wire_promotion kind)
 {
@@ -81,6 +82,15 @@ static void put_floats(cop_bytes *bytes, const char *key, const float *values, s
 }
 
 /* Returns the number of pairs put. */
+static size_t put_own(cop_bytes *bytes, const cop_wire_record *r)
+{
+	if (!r->observed)
+		return 0;
+	cop_wire_put_key_double(bytes, "o", r->own_p);
+	return 1;
+}
+
+/* Returns the number of pairs put. */
 static size_t put_decision(cop_bytes *bytes, const cop_wire_record *r)
 {
 	size_t pairs = 2;
@@ -106,7 +116,7 @@ static size_t put_decision(cop_bytes *bytes, const cop_wire_record *r)
 	cop_wire_put_key_unsigned(bytes, "a", r->a);
 	cop_wire_put_key_double(bytes, "p", r->p);
 	cop_wire_put_key_bool(bytes, "g", r->greedy);
-	return pairs + 3;
+	return pairs + 3 + put_own(bytes, r);
 }
 
 static size_t put_feedback(cop_bytes *bytes, const cop_wire_record *r)
@@ -127,7 +137,9 @@ static size_t put_feedback(cop_bytes *bytes, const cop_wire_record *r)
 		pairs++;
 	}
 	cop_wire_put_key_double(bytes, "p", r->p);
-	return pairs + 1;
+	if (r->observed)
+		cop_wire_put_key_bool(bytes, "g", r->greedy);
+	return pairs + 1 + r->observed + put_own(bytes, r);
 }
 
 /* Returns the number of pairs put. */
@@ -262,6 +274,10 @@ static cop_err read_small(cop_wire_cursor *cursor, unsigned which, cop_wire_reco
 		err = cop_wire_cursor_unsigned(cursor, &word);
 		out->crc = (uint32_t)word;
 		return err == COP_OK && word > UINT32_MAX ? COP_EFORMAT : err;
+	case OWN:
+		out->observed = true;
+		err = cop_wire_cursor_double(cursor, &out->own_p);
+		return err == COP_OK && !(out->own_p >= 0.0 && out->own_p <= 1.0) ? COP_EFORMAT : err;
 	case TIME:
 		return cop_wire_cursor_double(cursor, &out->time);
 	default:
@@ -324,6 +340,9 @@ static cop_err check_action(cop_wire_record_type type, const cop_wire_shape *sha
 {
 	if (out->promotion == COP_WIRE_PROMOTION_CHALLENGE && out->count == 0)
 		return bad(fault, COP_EFORMAT, "n");
+	bool answered = type == COP_WIRE_RECORD_FEEDBACK && out->has_x && shape->max_candidates == 0;
+	if (out->observed && (out->values || (type != COP_WIRE_RECORD_DECISION && !answered)))
+		return bad(fault, COP_EFORMAT, "o");
 	if (shape->max_candidates == 0)
 		return out->values || out->a < shape->arms ? COP_OK : bad(fault, COP_EFORMAT, "a");
 	bool decision = type == COP_WIRE_RECORD_DECISION;

@@ -53,7 +53,9 @@ typedef struct cop_wire_record {
 	uint32_t a;          /* feedback with a candidate: COP_WIRE_RECORD_ANY_ARM when its place was not told */
 	double p;
 	bool greedy;
-	double y; /* in [0, 1] */
+	bool observed; /* a decision, or self-contained feedback, of an existing system; greedy: the model agrees */
+	double own_p;  /* observed: the model's own probability of a, in [0, 1] */
+	double y;      /* in [0, 1] */
 	int8_t u;
 	uint64_t rev;
 	bool defer;

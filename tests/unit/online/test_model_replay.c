@@ -1,7 +1,8 @@
 /* A model made again from what a journal would hold of another one is the same to the byte: every learner, reward rule
- * and kind of event, from the start and from a save in the middle. */
+ * and kind of event, observed ones too, from the start and from a save in the middle. */
 #include "model_fixture.h"
 
+#include "online/model_apprentice.h"
 #include "online/model_shadow.h"
 #include "refitted_fixture.h"
 
@@ -46,6 +47,9 @@ typedef struct logged {
 	bool masked;
 	turn turn;
 	uint64_t seed; /* of a challenge's trees */
+	bool observed;
+	double own_p;
+	bool agrees;
 } logged;
 
 typedef struct run {
@@ -55,6 +59,8 @@ typedef struct run {
 	cop_rng rng;
 	double now;
 	bool shadows;
+	bool observes; /* an existing system decides, most of the time */
+	size_t observed, answered;
 	size_t turns[TURNS];
 	size_t seen[WHATS], results[COP_FEEDBACK_RESULTS], repeated, refused;
 	logged log[EVENTS];
@@ -84,6 +90,21 @@ static void keep(run *r, what kind)
 	r->seen[kind]++;
 }
 
+/* Sometimes an arm that the mask excludes. */
+static cop_err observe(run *r, const cop_model_context *context, logged *l, bool *repeated)
+{
+	cop_model_observed made = { .decision = { .arm = (uint32_t)cop_rng_below(&r->rng, FIXTURE_ARMS),
+		                            .p = 1.0 - cop_rng_unit(&r->rng) } };
+	const cop_decision asked = made.decision;
+	cop_err err = cop_model_observe(r->model, context, r->now, &made, repeated);
+	if (err == COP_OK && !*repeated)
+		assert_true(made.decision.arm == asked.arm && made.decision.p == asked.p);
+	l->decision = made.decision;
+	l->own_p = made.own_p;
+	r->observed += err == COP_OK && !*repeated;
+	return err;
+}
+
 static void decide(run *r, logged *l)
 {
 	for (size_t k = 0; k < FIXTURE_ARMS; k++)
@@ -94,7 +115,12 @@ static void decide(run *r, logged *l)
 	l->masked = cop_rng_below(&r->rng, 2) != 0;
 	cop_model_context context = { .id = &l->id, .x = &x, .mask = l->masked ? l->mask : NULL, .defer = l->defer };
 	bool repeated = false;
-	cop_err err = cop_model_decide(r->model, &context, r->now, &l->decision, &repeated);
+	cop_err err = COP_OK;
+	l->observed = r->observes && cop_rng_below(&r->rng, 4) != 0;
+	if (l->observed)
+		err = observe(r, &context, l, &repeated);
+	else
+		err = cop_model_decide(r->model, &context, r->now, &l->decision, &repeated);
 	assert_true(err == COP_OK || err == COP_EINVAL);
 	r->refused += err != COP_OK;
 	r->repeated += repeated;
@@ -102,6 +128,17 @@ static void decide(run *r, logged *l)
 		return;
 	l->decision.probe[0] = l->decision.probe[1] = 0.0; /* follow from the rest */
 	keep(r, DECISION);
+}
+
+static cop_err answer(run *r, logged *l, const cop_row *x, cop_feedback_result *result)
+{
+	cop_model_answered answered = { .x = x, .arm = l->arm, .p = l->p, .loss = l->loss[0] };
+	cop_err err = cop_model_observe_answered(r->model, &l->id, &answered, r->now, result);
+	l->observed = answered.observed;
+	l->own_p = answered.own_p;
+	l->agrees = answered.agrees;
+	r->answered += answered.observed;
+	return err;
 }
 
 static void feedback(run *r, logged *l, bool full)
@@ -118,9 +155,10 @@ static void feedback(run *r, logged *l, bool full)
 	cop_row x = row_of(&l->event, r->sparse);
 	l->arm = (uint32_t)cop_rng_below(&r->rng, FIXTURE_ARMS);
 	l->p = 1.0 - cop_rng_unit(&r->rng);
-	cop_err err =
-	        full ? cop_model_feedback_full(r->model, &l->id, &x, l->arm, l->p, l->loss, l->losses, r->now, &result)
-	             : cop_model_feedback(r->model, &l->id, l->loss, l->losses, r->now, &result);
+	cop_err err = !full         ? cop_model_feedback(r->model, &l->id, l->loss, l->losses, r->now, &result)
+	              : r->observes ? answer(r, l, &x, &result)
+	                            : cop_model_feedback_full(
+	                                      r->model, &l->id, &x, l->arm, l->p, l->loss, l->losses, r->now, &result);
 	assert_true(err == COP_OK || err == COP_EINVAL || err == COP_EDIVERGED);
 	r->refused += err != COP_OK;
 	if (err != COP_OK)
@@ -224,17 +262,22 @@ static void apply(cop_model *model, const logged *l, bool sparse)
 	const cop_model_context context = {
 		.id = &l->id, .x = &x, .mask = l->masked ? l->mask : NULL, .defer = l->defer
 	};
+	const cop_model_observed observed = { l->decision, l->own_p };
+	cop_model_answered answered = { &x, l->arm, l->p, l->loss[0], true, l->own_p, l->agrees };
 	cop_feedback_result result;
 	switch (l->what) {
 	case DECISION:
-		assert_int_equal(cop_model_replay(model, &context, l->time, &l->decision), COP_OK);
+		assert_int_equal(l->observed ? cop_model_observe_again(model, &context, l->time, &observed)
+		                             : cop_model_replay(model, &context, l->time, &l->decision),
+		        COP_OK);
 		break;
 	case FEEDBACK:
 		assert_int_equal(cop_model_feedback(model, &l->id, l->loss, l->losses, l->time, &result), COP_OK);
 		break;
 	case FULL:
-		assert_int_equal(
-		        cop_model_feedback_full(model, &l->id, &x, l->arm, l->p, l->loss, l->losses, l->time, &result),
+		assert_int_equal(l->observed ? cop_model_observe_answered(model, &l->id, &answered, l->time, &result)
+		                             : cop_model_feedback_full(model, &l->id, &x, l->arm, l->p, l->loss,
+		                                       l->losses, l->time, &result),
 		        COP_OK);
 		break;
 	case ACTIVATION:
@@ -306,7 +349,16 @@ static void check_coverage(const run *r, bool adjusts)
 
 static size_t turns[TURNS]; /* of all runs */
 
-static void check_run(size_t kind, unsigned variant, bool adjusts, bool shadows)
+/* Of a run that observes. */
+static void check_observed(const run *r)
+{
+	cop_apprentice_summary is;
+	cop_model_get_apprentice(r->model, &is);
+	assert_int_equal(is.observed, r->observed + r->answered);
+	assert_true(r->observed > 100 && r->answered > 5 && is.losses > r->answered && is.agreed > 10);
+}
+
+static void check_run(size_t kind, unsigned variant, bool adjusts, bool shadows, bool observes)
 {
 	static run r;
 	static cop_model_settings s;
@@ -319,6 +371,7 @@ static void check_run(size_t kind, unsigned variant, bool adjusts, bool shadows)
 		s.pending_bytes += 800; /* waiting takes more */
 	r.sparse = kinds[kind].sparse;
 	r.shadows = shadows;
+	r.observes = observes;
 	r.settings = s;
 	r.model = model_new(&s);
 	cop_rng_init(&r.rng, FIXTURE_SEED, 80 + 100 * kind + variant);
@@ -333,6 +386,8 @@ static void check_run(size_t kind, unsigned variant, bool adjusts, bool shadows)
 		assert_true(r.turns[CHALLENGE] > 0 && r.turns[PROMOTION] > 0 && r.seen[SHADOW] > 10);
 	else
 		check_coverage(&r, adjusts);
+	if (observes)
+		check_observed(&r);
 	for (size_t i = 0; i < TURNS; i++)
 		turns[i] += r.turns[i];
 	check_replay(&r, &s, NULL, 0);
@@ -347,7 +402,7 @@ static void test_replay_of_the_log_gives_the_same_bytes(void **state)
 	printf("seed %u\n", FIXTURE_SEED);
 	for (size_t kind = 0; kind < KINDS; kind++)
 		for (unsigned variant = 0; variant < 12; variant++)
-			check_run(kind, variant, false, false);
+			check_run(kind, variant, false, false, false);
 }
 
 static void test_replay_with_adjustments_gives_the_same_bytes(void **state)
@@ -355,7 +410,7 @@ static void test_replay_with_adjustments_gives_the_same_bytes(void **state)
 	(void)state;
 	for (size_t kind = 0; kind < KINDS; kind++)
 		for (unsigned variant = 0; variant < 4; variant++)
-			check_run(kind, variant, true, false);
+			check_run(kind, variant, true, false, false);
 }
 
 static void test_replay_with_challenges_and_swaps_gives_the_same_bytes(void **state)
@@ -363,9 +418,17 @@ static void test_replay_with_challenges_and_swaps_gives_the_same_bytes(void **st
 	(void)state;
 	for (size_t kind = 0; kind < KINDS; kind++)
 		for (unsigned variant = 0; variant < 12; variant++)
-			check_run(kind, variant, variant % 2 != 0, true);
+			check_run(kind, variant, variant % 2 != 0, true, false);
 	for (size_t i = 0; i < TURNS; i++)
 		assert_true(turns[i] > 20);
+}
+
+static void test_replay_of_observed_decisions_gives_the_same_bytes(void **state)
+{
+	(void)state;
+	for (size_t kind = 0; kind < KINDS; kind++)
+		for (unsigned variant = 0; variant < 24 && strcmp(kinds[kind].learner, "value") != 0; variant++)
+			check_run(kind, variant % 12, false, variant >= 12, true);
 }
 
 /* The index has grown to many and only few wait when the model is saved: what gives way afterwards is the same. */
@@ -451,6 +514,7 @@ int main(void)
 		cmocka_unit_test(test_replay_of_the_log_gives_the_same_bytes),
 		cmocka_unit_test(test_replay_with_adjustments_gives_the_same_bytes),
 		cmocka_unit_test(test_replay_with_challenges_and_swaps_gives_the_same_bytes),
+		cmocka_unit_test(test_replay_of_observed_decisions_gives_the_same_bytes),
 		cmocka_unit_test(test_replay_after_load_evicts_the_same_under_a_byte_bound),
 		cmocka_unit_test(test_replay_of_what_does_not_fit_is_refused_and_changes_nothing),
 	};

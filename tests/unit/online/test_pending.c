@@ -113,6 +113,8 @@ static void check_entry(const cop_pending_entry *e, const waiting *w, const cop_
 	assert_int_equal(e->deferred, w->entry.deferred);
 	assert_int_equal(e->losses, w->entry.losses);
 	assert_true(e->loss[0] == w->entry.loss[0] && e->loss[1] == w->entry.loss[1]);
+	assert_int_equal(e->observed, w->entry.observed);
+	assert_true(e->own_p == w->entry.own_p);
 	check_decision(&e->decision, &w->entry.decision);
 	check_row(&e->x, &w->x, shape->d, shape->sparse);
 	check_row(&e->candidate, &w->a, shape->candidate_d, shape->sparse);
@@ -124,6 +126,14 @@ static long find(const reference *ref, const cop_event_id *id)
 		if (cop_event_id_equal(&ref->items[i].id, id))
 			return (long)i;
 	return -1;
+}
+
+static size_t observed_of(const reference *ref)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < ref->count; i++)
+		count += ref->items[i].entry.observed;
+	return count;
 }
 
 static cop_pending *table_of(const cop_pending_shape *shape, size_t max)
@@ -140,6 +150,8 @@ static void any_entry(waiting *w, const cop_pending_shape *shape, cop_rng *rng, 
 	any_decision(&w->entry.decision, shape, rng);
 	w->entry.records = cop_rng_below(rng, 2) != 0;
 	w->entry.deferred = cop_rng_below(rng, 2) != 0;
+	w->entry.observed = shape->arms > 0 && cop_rng_below(rng, 2) != 0;
+	w->entry.own_p = w->entry.observed ? cop_rng_unit(rng) : 0.0;
 	row_random(&w->x, rng, D, 0.4, 0);
 	row_random(&w->a, rng, shape->candidate_d, 0.4, 0);
 }
@@ -243,6 +255,8 @@ static void one_operation(
 			take_out(table, ref, &e, 0, now);
 	}
 	assert_int_equal(cop_pending_count(table), ref->count);
+	if (n % 64 == 0)
+		assert_int_equal(cop_pending_observed(table), observed_of(ref));
 }
 
 static void random_operations(
@@ -566,9 +580,10 @@ static void test_add_after_reserve_allocates_nothing(void **state)
 			view_rows(&w, &shapes[k]);
 			size_t bytes = cop_pending_bytes(table);
 			cop_err err = COP_ENOMEM;
+			const cop_pending_need need = { &w.id, &w.entry.x, &w.entry.candidate, 1, w.entry.observed };
 			for (unsigned long n = 1; err != COP_OK; n++) {
 				cop_test_alloc_fail(n, 0);
-				err = cop_pending_reserve(table, &w.id, &w.entry.x, &w.entry.candidate, 1);
+				err = cop_pending_reserve(table, &need);
 				assert_true(err == COP_OK || err == COP_ENOMEM);
 				refused += err != COP_OK;
 				assert_int_equal(cop_pending_count(table), count);
@@ -694,6 +709,46 @@ static void test_load_forged_entry_is_refused(void **state)
 	}
 }
 
+/* The probability of an observed entry lies where else the context begins. */
+static void test_load_forged_probability_is_refused(void **state)
+{
+	(void)state;
+	static const struct {
+		size_t arms;
+		double own_p;
+		cop_err want;
+	} forged[] = { { ARMS, 0.0, COP_OK }, { ARMS, 1.0, COP_OK }, { ARMS, -0.25, COP_EFORMAT },
+		{ ARMS, 1.25, COP_EFORMAT }, { ARMS, (double)NAN, COP_ENONFINITE }, { 0, 0.5, COP_EFORMAT } };
+	static const float x[D] = { 1.0f };
+	for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
+		const cop_pending_shape shape = { .d = D, .arms = forged[i].arms };
+		cop_pending *a = table_of(&shape, 4), *b = table_of(&shape, 4);
+		const cop_pending_entry e = {
+			.observed = true, .own_p = 0.5, .decision = { .p = 1.0 }, .x = { .d = D, .dense = x }
+		};
+		uint32_t handle;
+		cop_event_id id;
+		cop_bytes bytes;
+		cop_cursor cursor;
+		cop_bytes_init(&bytes);
+		cop_event_id_from_unsigned(&id, 17);
+		assert_int_equal(cop_pending_add(a, &id, &e, &handle), COP_OK);
+		save(a, &bytes);
+		assert_int_equal(bytes.length, CONTEXT + 8 + D * sizeof(float) + 8);
+		memcpy(bytes.data + CONTEXT, &forged[i].own_p, sizeof forged[i].own_p);
+		for (size_t length = 0; length <= bytes.length; length++) {
+			cop_cursor_init(&cursor, bytes.data, length);
+			cop_err err = cop_pending_load(b, &cursor);
+			assert_true(length < bytes.length ? err != COP_OK : err == forged[i].want);
+			cop_pending_free(b);
+			b = table_of(&shape, 4);
+		}
+		cop_bytes_fini(&bytes);
+		cop_pending_free(a);
+		cop_pending_free(b);
+	}
+}
+
 static void test_load_same_id_twice_is_refused(void **state)
 {
 	(void)state;
@@ -768,6 +823,7 @@ int main(void)
 		cmocka_unit_test(test_add_after_reserve_allocates_nothing),
 		cmocka_unit_test(test_activated_entry_is_the_youngest),
 		cmocka_unit_test(test_load_forged_entry_is_refused),
+		cmocka_unit_test(test_load_forged_probability_is_refused),
 		cmocka_unit_test(test_load_same_id_twice_is_refused),
 		cmocka_unit_test(test_load_more_than_max_is_refused),
 		cmocka_unit_test(test_new_wrong_shape_is_refused),
