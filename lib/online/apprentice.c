@@ -4,10 +4,10 @@
 
 #include "base/assert.h"
 
-#define LEAST_SUPPORT 0.9
-#define NEAR          0.05 /* how far from 1 the mean weight may be, */
-#define ERRORS        3.0  /* allowing for so many standard errors */
-#define SLACK         1e-6 /* of sums */
+#define NEAR   0.05 /* how far from 1 the mean weight may be, */
+#define ERRORS 3.0  /* allowing for so many standard errors; */
+#define FAR    0.1  /* and without allowing for them */
+#define SLACK  1e-6 /* of sums */
 
 void cop_apprentice_init(cop_apprentice *apprentice)
 {
@@ -46,8 +46,9 @@ static cop_apprentice_doubt doubt_of(const cop_apprentice *a, double support)
 	double error = sqrt(fmax(square - support * support, 0.0) / n);
 	if (support - ERRORS * error > 1.0 + NEAR)
 		return COP_APPRENTICE_WRONG;
-	bool reaches = support >= LEAST_SUPPORT && support + ERRORS * error >= 1.0 - NEAR;
-	return reaches && a->explored > 0 ? COP_APPRENTICE_SURE : COP_APPRENTICE_NARROW;
+	if (a->explored == 0 || support + ERRORS * error < 1.0 - NEAR)
+		return COP_APPRENTICE_NARROW;
+	return fabs(support - 1.0) <= FAR ? COP_APPRENTICE_SURE : COP_APPRENTICE_FEW;
 }
 
 void cop_apprentice_summarise(const cop_apprentice *apprentice, cop_apprentice_summary *out)
@@ -79,7 +80,7 @@ const char *cop_apprentice_doubt_text(cop_apprentice_doubt doubt)
 {
 	static const char *const texts[COP_APPRENTICE_DOUBTS] = {
 		[COP_APPRENTICE_SURE] = "",
-		[COP_APPRENTICE_FEW] = "fewer than 100 losses",
+		[COP_APPRENTICE_FEW] = "too few losses so far",
 		[COP_APPRENTICE_NARROW] = "the existing system explores too little: it must sometimes play what else "
 		                          "could be played",
 		[COP_APPRENTICE_WRONG] = "p is not the propensity: it is too low for how often the arms are played",
@@ -112,8 +113,8 @@ cop_err cop_apprentice_load(cop_apprentice *apprentice, cop_cursor *in)
 	if (err != COP_OK)
 		return err;
 	double most = (double)new.observed, sum = cop_sum_value(&new.own);
-	if (new.observed > UINT64_MAX / 2 || new.agreed > new.observed || new.explored > new.evidence.n || new.evidence.n > new.observed ||
-	        sum < -SLACK || sum > most *(1.0 + SLACK) + SLACK)
+	if (new.observed > UINT64_MAX / 2 || new.agreed > new.observed || new.explored > new.evidence.n ||
+	        new.evidence.n > new.observed || sum < -SLACK || sum > most *(1.0 + SLACK) + SLACK)
 		return COP_EFORMAT;
 	*apprentice = new;
 	return COP_OK;

@@ -8,9 +8,10 @@
  * Support. If in every context the system plays every arm that the model might, and p is right, weights have mean 1.
  * What it never plays is missing from them: their mean, `support`, is then the share of the model's choices that the
  * log can tell of, and the estimate of the gain is biased by up to the rest. It is not given unless
- *     there are COP_APPRENTICE_LEAST losses, of which one at least had p < 1,
- *     support >= 0.9 and support + 3 standard errors >= 0.95, and
- *     support - 3 standard errors <= 1.05: else p is not the propensity.
+ *     there are COP_APPRENTICE_LEAST losses, of which one at least had p < 1;
+ *     support + 3 standard errors >= 0.95: else the system explores too little;
+ *     support - 3 standard errors <= 1.05: else p is not the propensity; and
+ *     0.9 <= support <= 1.1: else weights vary too much for so few losses.
  * Its interval needs no support: the event's weight_most is not told, so the terms of both bounds are those that only
  * lose what is missing (w_n (1 - l) + l - 1 has mean <= gain, w_n l - l has mean <= -gain, whatever part of the
  * model's choices w_n sees). Where p = 1 throughout no lower bound is above 0: w_n <= 1. It is kept back all the same
@@ -35,7 +36,7 @@ typedef struct cop_apprentice {
 /* Why there is no estimate of the gain. */
 typedef enum cop_apprentice_doubt {
 	COP_APPRENTICE_SURE = 0, /* there is one */
-	COP_APPRENTICE_FEW,      /* losses */
+	COP_APPRENTICE_FEW,      /* losses so far */
 	COP_APPRENTICE_NARROW,   /* no support: the system explores too little */
 	COP_APPRENTICE_WRONG,    /* weights are above 1 on average: p is not the system's propensity */
 	COP_APPRENTICE_DOUBTS
@@ -58,7 +59,7 @@ void cop_apprentice_note(cop_apprentice *apprentice, double own_p, bool agrees);
 /* Its loss in [0, 1]; p in (0, 1]. A weight above 1e12 is no evidence. */
 void cop_apprentice_weigh(cop_apprentice *apprentice, double p, double own_p, double loss);
 void cop_apprentice_summarise(const cop_apprentice *apprentice, cop_apprentice_summary *out);
-/* A few words, as "fewer than 100 losses"; "" where there is none. */
+/* A few words, as "too few losses so far"; "" where there is none. */
 const char *cop_apprentice_doubt_text(cop_apprentice_doubt doubt);
 
 void cop_apprentice_save(const cop_apprentice *apprentice, cop_bytes *out);
