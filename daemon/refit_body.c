@@ -63,7 +63,8 @@ static cop_err refuse(const cop_server *server, cop_err err, const cop_diag *why
 
 static cop_succession by_hand(const cop_server *server, cop_served *served)
 {
-	return (cop_succession){ served, server->journal, server->refits.state_dir, server->time, server->log, "hand" };
+	return (cop_succession){ served, server->journal, server->refits.state_dir, server->time, server->log, "hand",
+		NULL };
 }
 
 static void put_done(cop_server *server, const cop_served *served, cop_wire_promotion kind, const cop_wire_seq *seq)
@@ -126,11 +127,13 @@ cop_err cop_refit_body_freeze(
 static size_t put_running(const cop_refits *r, cop_bytes *out)
 {
 	const cop_worker_line *said = &r->process.last;
-	cop_wire_put_key_unsigned(out, "pid", (uint64_t)r->process.pid);
+	bool loading = cop_refits_is_loading(r);
 	cop_wire_put_key_double(out, "seconds", cop_clock_monotonic() - r->began);
-	cop_wire_put_key_double(out, "progress", said->share);
-	cop_wire_put_key_text(out, "text", said->text);
-	return 4;
+	cop_wire_put_key_double(out, "progress", loading ? 1.0 : said->share);
+	cop_wire_put_key_text(out, "text", loading ? "taking in" : said->text);
+	if (!loading)
+		cop_wire_put_key_unsigned(out, "pid", (uint64_t)r->process.pid);
+	return loading ? 3 : 4;
 }
 
 static size_t put_last(const cop_refit_state *s, cop_bytes *out)

@@ -14,6 +14,7 @@
 #include "daemon/clock.h"
 #include "daemon/server.h"
 #include "daemon/succession.h"
+#include "online/footprint.h"
 #include "online/model_shadow.h"
 #include "refit/refit_rule.h"
 
@@ -31,10 +32,18 @@ void cop_refits_init(cop_refits *refits, const char *state_dir)
 	(void)snprintf(refits->state_dir, sizeof refits->state_dir, "%s", absolute == NULL ? state_dir : absolute);
 }
 
-void cop_refits_stop(cop_refits *refits)
+/* Nothing is waited for but a killed process. */
+static void abandon(cop_refits *refits)
 {
 	cop_worker_process_stop(&refits->process);
+	cop_challenger_load_release(&refits->load);
 	refits->running = NULL;
+}
+
+void cop_refits_stop(cop_refits *refits)
+{
+	abandon(refits);
+	cop_challenger_load_end(&refits->load);
 }
 
 int cop_refits_fd(const cop_refits *refits) { return refits->process.fd; }
@@ -185,32 +194,63 @@ static void begin(cop_server *server, cop_served *served, const char *why, doubl
 
 static cop_succession succession_of(const cop_server *server, cop_served *served, const char *by)
 {
-	return (cop_succession){ served, server->journal, server->refits.state_dir, server->time, server->log, by };
+	return (cop_succession){ served, server->journal, server->refits.state_dir, server->time, server->log, by,
+		NULL };
 }
 
-static void take_challenger(cop_server *server, cop_served *served, cop_worker_line *end)
+static void refuse(cop_worker_line *end, const cop_diag *why)
 {
-	cop_diag diag = { 0 };
-	const cop_succession s = succession_of(server, served, "refit");
-	cop_err err = cop_succession_do(&s, COP_WIRE_PROMOTION_CHALLENGE, end->number, NULL, &diag);
-	if (err == COP_OK)
-		return;
 	end->outcome = COP_WORKER_REFUSED;
-	cop_diag_text(&diag, end->text, sizeof end->text);
+	cop_diag_text(why, end->text, sizeof end->text);
 }
 
 static void conclude(cop_server *server, cop_worker_line *end, double now)
 {
 	cop_served *served = server->refits.running;
 	server->refits.running = NULL;
-	if (end->outcome == COP_WORKER_MADE)
-		take_challenger(server, served, end);
 	if (!cop_worker_outcome_bad(end->outcome)) {
 		served->refit.learned = server->refits.learned;
 		if (end->learned > served->refit.after)
 			served->refit.after = end->learned;
 	}
 	note_end(server, served, end, now);
+}
+
+/* About as many as the serving learner's state: not more than its memory, nor than all that the last checkpoint held.
+ */
+static size_t state_bytes(const cop_server *server, const cop_learner *learner)
+{
+	double most = cop_footprint(&learner->settings, 0);
+	double all = 1.25 * (double)server->checkpoint.bytes;
+	double bytes = server->checkpoint.bytes > 0 && all < most ? all : most;
+	return bytes < (double)SIZE_MAX ? (size_t)bytes : 0;
+}
+
+static void begin_loading(cop_server *server, double now)
+{
+	cop_refits *r = &server->refits;
+	const cop_learner *learner = cop_model_learner(r->running->model);
+	if (cop_challenger_load_begin(&r->load, r->state_dir, r->running->name, r->end.number, &learner->settings,
+	            state_bytes(server, learner)) == COP_OK)
+		return;
+	const cop_diag why = { .message = "no thread to read the challenger with" };
+	refuse(&r->end, &why);
+	conclude(server, &r->end, now);
+}
+
+static void take_challenger(cop_server *server, double now)
+{
+	cop_refits *r = &server->refits;
+	cop_succession s = succession_of(server, r->running, "refit");
+	cop_diag why = r->load.why;
+	cop_err err = r->load.err;
+	s.load = &r->load;
+	if (err == COP_OK)
+		err = cop_succession_do(&s, COP_WIRE_PROMOTION_CHALLENGE, r->end.number, NULL, &why);
+	cop_challenger_load_release(&r->load);
+	if (err != COP_OK)
+		refuse(&r->end, &why);
+	conclude(server, &r->end, now);
 }
 
 /* ---- evidence ---- */
@@ -247,14 +287,18 @@ static void decide(cop_server *server, cop_served *served)
 static void attend(cop_server *server, double now)
 {
 	cop_refits *r = &server->refits;
-	cop_worker_line end;
 	if (!r->running->config->refit.enabled) {
 		cop_log_line(server->log, COP_LOG_NOTICE, "refit_stopped", "model=%s", r->running->name);
-		cop_refits_stop(r);
-		return;
+		abandon(r);
+	} else if (cop_refits_is_loading(r)) {
+		if (cop_challenger_load_is_ready(&r->load))
+			take_challenger(server, now);
+	} else if (cop_worker_process_take(&r->process, now, &r->end) == COP_OK) {
+		if (r->end.outcome == COP_WORKER_MADE)
+			begin_loading(server, now);
+		else
+			conclude(server, &r->end, now);
 	}
-	if (cop_worker_process_take(&r->process, now, &end) == COP_OK)
-		conclude(server, &end, now);
 }
 
 /* A worker reads what is synced, so that must be all that made the refit due. */
@@ -319,6 +363,8 @@ cop_refits_answer cop_refits_ask(cop_server *server, cop_served *served)
 	server->refits.next_look = 0.0;
 	return COP_REFITS_QUEUED;
 }
+
+bool cop_refits_is_loading(const cop_refits *refits) { return refits->running != NULL && refits->load.held; }
 
 const char *cop_refits_state_text(const cop_server *server, const cop_served *served)
 {

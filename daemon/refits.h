@@ -7,6 +7,7 @@
 #ifndef COP_DAEMON_REFITS_H
 #define COP_DAEMON_REFITS_H
 
+#include "daemon/challenger_load.h"
 #include "daemon/worker.h"
 #include "daemon/worker_process.h"
 
@@ -15,7 +16,9 @@ struct cop_served;
 
 typedef struct cop_refits {
 	cop_worker_process process;
-	struct cop_served *running;    /* whose refit it is; NULL: none */
+	cop_challenger_load load;      /* of what the worker made, before the model takes it in */
+	cop_worker_line end;           /* while that is under way: what the worker said */
+	struct cop_served *running;    /* whose refit it is, until its challenger was taken in; NULL: none */
 	char state_dir[4096];          /* absolute */
 	const struct cop_served *next; /* whose is due; NULL: none */
 	uint64_t wanted;               /* journal record that is to be synced before it begins */
@@ -26,7 +29,7 @@ typedef struct cop_refits {
 } cop_refits;
 
 void cop_refits_init(cop_refits *refits, const char *state_dir);
-/* Kills the worker, if there is one. */
+/* Kills the worker, if there is one, and waits for what it made to be read. */
 void cop_refits_stop(cop_refits *refits);
 /* Readable when a turn is worth while; -1: none. */
 int cop_refits_fd(const cop_refits *refits);
@@ -52,6 +55,8 @@ void cop_refits_tidy(struct cop_server *server);
 /* The first journal record that a refit's window may hold; UINT64_MAX: none is wanted. */
 uint64_t cop_refits_window(const struct cop_server *server);
 
+/* The worker of the running refit has ended, and what it made is being read. */
+bool cop_refits_is_loading(const cop_refits *refits);
 /* What a model's refits are at: "off", "waiting", "queued" or "running"; never NULL. */
 const char *cop_refits_state_text(const struct cop_server *server, const struct cop_served *served);
 

@@ -6,7 +6,14 @@
 #include "daemon/challenger_file.h"
 #include "online/model_shadow.h"
 
-static cop_err challenge(
+static void note_challenge(cop_served *served, uint64_t number)
+{
+	served->refit.current = number;
+	served->refit.number = number > served->refit.number ? number : served->refit.number;
+	served->refit.taken = cop_model_get_counters(served->model)->learned;
+}
+
+static cop_err challenge_from_file(
         cop_served *served, const char *state_dir, uint64_t number, uint32_t *crc, bool given, cop_diag *diag)
 {
 	cop_trees *trees;
@@ -24,12 +31,21 @@ static cop_err challenge(
 		err = cop_model_challenge(served->model, trees, diag);
 	cop_trees_free(trees);
 	*crc = is;
-	if (err != COP_OK)
-		return err;
-	served->refit.current = number;
-	served->refit.number = number > served->refit.number ? number : served->refit.number;
-	served->refit.taken = cop_model_get_counters(served->model)->learned;
-	return COP_OK;
+	if (err == COP_OK)
+		note_challenge(served, number);
+	return err;
+}
+
+static cop_err challenge(const cop_succession *s, uint64_t number, uint32_t *crc, cop_diag *diag)
+{
+	cop_challenger_load *load = s->load;
+	if (load == NULL)
+		return challenge_from_file(s->served, s->state_dir, number, crc, false, diag);
+	*crc = load->crc;
+	cop_err err = cop_model_challenge_with(s->served->model, load->trees, &load->spare, diag);
+	if (err == COP_OK)
+		note_challenge(s->served, number);
+	return err;
 }
 
 static cop_err retire(cop_served *served)
@@ -111,9 +127,8 @@ cop_err cop_succession_do(
 	if (err != COP_OK)
 		return err;
 	cop_model_get_evidence(s->served->model, &before);
-	err = kind == COP_WIRE_PROMOTION_CHALLENGE
-	              ? challenge(s->served, s->state_dir, number, &record.crc, false, diag)
-	              : simple(s->served, kind, diag);
+	err = kind == COP_WIRE_PROMOTION_CHALLENGE ? challenge(s, number, &record.crc, diag)
+	                                           : simple(s->served, kind, diag);
 	if (err != COP_OK)
 		return err;
 	uint64_t recorded = cop_journaler_put(s->journal, COP_WIRE_RECORD_PROMOTION, &record);
@@ -133,5 +148,5 @@ cop_err cop_succession_replay(
 	if (record->promotion != COP_WIRE_PROMOTION_CHALLENGE)
 		return simple(served, record->promotion, diag);
 	cop_err err = cop_refit_state_need(&served->refit, sequence, record->count);
-	return err == COP_OK ? challenge(served, state_dir, record->count, &crc, true, diag) : err;
+	return err == COP_OK ? challenge_from_file(served, state_dir, record->count, &crc, true, diag) : err;
 }

@@ -6,6 +6,7 @@
 #ifndef COP_DAEMON_SUCCESSION_H
 #define COP_DAEMON_SUCCESSION_H
 
+#include "daemon/challenger_load.h"
 #include "daemon/journaler.h"
 #include "daemon/served.h"
 
@@ -16,6 +17,9 @@ typedef struct cop_succession {
 	double now;
 	cop_log *log;
 	const char *by; /* who wants it: a word for the log */
+	/* Of a challenge: ready and not failed, else NULL: the file is read and the room made here, which takes time.
+	 */
+	cop_challenger_load *load;
 } cop_succession;
 
 /* Does it and records it; number: of the challenger, for a challenge. *sequence (NULL allowed): the record's, 0 without

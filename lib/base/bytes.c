@@ -2,6 +2,7 @@
 #include "base/bytes.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -153,6 +154,20 @@ double cop_cursor_f64(cop_cursor *cursor)
 	return value;
 }
 
+/* Models hold millions, so without a jump in the loop. */
+static bool finite_floats(const float *values, size_t count)
+{
+	const uint32_t exponent = 0x7f800000u;
+	uint32_t bad = 0;
+#pragma omp simd reduction(| : bad)
+	for (size_t i = 0; i < count; i++) {
+		uint32_t bits;
+		memcpy(&bits, &values[i], sizeof bits);
+		bad |= (uint32_t)((bits & exponent) == exponent);
+	}
+	return bad == 0;
+}
+
 void cop_cursor_f32s(cop_cursor *cursor, float *values, size_t count)
 {
 	if (count > SIZE_MAX / sizeof *values) {
@@ -160,9 +175,8 @@ void cop_cursor_f32s(cop_cursor *cursor, float *values, size_t count)
 		return;
 	}
 	take_into(cursor, values, count * sizeof *values);
-	for (size_t i = 0; i < count && cursor->err == COP_OK; i++)
-		if (!isfinite(values[i]))
-			cursor->err = COP_ENONFINITE;
+	if (cursor->err == COP_OK && !finite_floats(values, count))
+		cursor->err = COP_ENONFINITE;
 }
 
 void cop_cursor_f64s(cop_cursor *cursor, double *values, size_t count)

@@ -333,25 +333,49 @@ size_t cop_learner_predictions(const cop_learner *learner)
 
 void cop_learner_freeze(cop_learner *learner, bool frozen) { learner->frozen = frozen; }
 
+cop_err cop_learner_spare_init(cop_learner_spare *spare, const cop_learner_settings *settings, size_t state_bytes)
+{
+	*spare = (cop_learner_spare){ .learner = NULL };
+	const cop_learner_class *class = find(settings->learner);
+	COP_ASSERT(class != NULL); /* a living learner's */
+	cop_bytes_reserve(&spare->state, state_bytes);
+	if (spare->state.err != COP_OK)
+		return spare->state.err;
+	if (spare->state.capacity > 0)
+		memset(spare->state.data, 0, spare->state.capacity);
+	return class->create(settings, &spare->learner);
+}
+
+void cop_learner_spare_fini(cop_learner_spare *spare)
+{
+	cop_learner_free(spare->learner);
+	cop_bytes_fini(&spare->state);
+	*spare = (cop_learner_spare){ .learner = NULL };
+}
+
+cop_err cop_learner_clone_into(const cop_learner *learner, cop_learner_spare *spare)
+{
+	cop_cursor cursor;
+	COP_ASSERT(spare->learner->class == learner->class);
+	spare->learner->settings.exploration = learner->settings.exploration;
+	cop_bytes_clear(&spare->state);
+	cop_learner_save(learner, &spare->state);
+	if (spare->state.err != COP_OK)
+		return spare->state.err;
+	cop_cursor_init(&cursor, spare->state.data, spare->state.length);
+	return cop_learner_load(spare->learner, &cursor);
+}
+
 cop_err cop_learner_clone(const cop_learner *learner, cop_learner **out)
 {
-	cop_bytes bytes;
-	cop_cursor cursor;
-	cop_bytes_init(&bytes);
-	cop_learner_save(learner, &bytes);
-	cop_err err = bytes.err;
-	*out = NULL;
+	cop_learner_spare spare;
+	cop_err err = cop_learner_spare_init(&spare, &learner->settings, 0);
 	if (err == COP_OK)
-		err = learner->class->create(&learner->settings, out);
-	if (err == COP_OK) {
-		cop_cursor_init(&cursor, bytes.data, bytes.length);
-		err = cop_learner_load(*out, &cursor);
-	}
-	cop_bytes_fini(&bytes);
-	if (err != COP_OK) {
-		cop_learner_free(*out);
-		*out = NULL;
-	}
+		err = cop_learner_clone_into(learner, &spare);
+	*out = err == COP_OK ? spare.learner : NULL;
+	if (err == COP_OK)
+		spare.learner = NULL;
+	cop_learner_spare_fini(&spare);
 	return err;
 }
 

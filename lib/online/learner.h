@@ -202,6 +202,22 @@ void cop_learner_freeze(cop_learner *learner, bool frozen);
 /* A new learner of the same settings and state, not frozen. COP_ENOMEM; on error *out is NULL. */
 COP_CHECK cop_err cop_learner_clone(const cop_learner *learner, cop_learner **out);
 
+/* What a clone needs but the state itself, made beforehand (most of cloning is this), on any thread while the learner
+ * goes on. Zeroed is none. */
+typedef struct cop_learner_spare {
+	cop_learner *learner; /* owned, as new */
+	cop_bytes state;      /* empty room that was touched */
+} cop_learner_spare;
+
+/* For clones of a learner with these settings (of a living one), whose state is about so many bytes: with room for
+ * less, cloning allocates. Finish with fini, also after an error. COP_ENOMEM. */
+COP_CHECK cop_err cop_learner_spare_init(
+        cop_learner_spare *spare, const cop_learner_settings *settings, size_t state_bytes);
+void cop_learner_spare_fini(cop_learner_spare *spare);
+/* The spare's learner becomes a clone. Contract: of the same settings but for the exploration. COP_ENOMEM: its state is
+ * then undefined. */
+COP_CHECK cop_err cop_learner_clone_into(const cop_learner *learner, cop_learner_spare *spare);
+
 /* State, not settings. */
 void cop_learner_save(const cop_learner *learner, cop_bytes *bytes);
 /* Into a learner of equal settings. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then the state is undefined. */

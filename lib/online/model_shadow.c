@@ -41,27 +41,25 @@ void cop_model_shadow_extend(cop_model *model)
 	cop_pending_extend(model->pending, refitted, model->shadow.learner != NULL);
 }
 
-cop_err cop_model_challenge(cop_model *model, const cop_trees *trees, cop_diag *diag)
+cop_err cop_model_challenge_with(cop_model *model, const cop_trees *trees, cop_learner_spare *spare, cop_diag *diag)
 {
 	cop_shadow *s = &model->shadow;
-	cop_learner *clone;
-	cop_err err = cop_learner_clone(model->learner, &clone);
+	cop_err err = cop_learner_clone_into(model->learner, spare);
 	if (err != COP_OK)
 		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
 	else
-		err = cop_learner_refit(clone, trees, diag);
+		err = cop_learner_refit(spare->learner, trees, diag);
 	if (err == COP_OK) {
-		err = cop_model_explain_also(model, clone);
+		err = cop_model_explain_also(model, spare->learner);
 		if (err != COP_OK)
 			cop_diag_set(diag, "", 0, 0, "room for explanations: %s", cop_err_text(err));
 	}
-	if (err != COP_OK) {
-		cop_learner_free(clone);
+	if (err != COP_OK)
 		return err;
-	}
-	cop_learner_free(s->learner);
-	s->learner = clone;
-	cop_learner_freeze(clone, s->frozen);
+	cop_learner *before = s->learner;
+	s->learner = spare->learner;
+	spare->learner = before;
+	cop_learner_freeze(s->learner, s->frozen);
 	uint64_t bit = UINT64_C(1) << s->pair % PAIRS;
 	s->survivors = s->second ? s->survivors | bit : s->survivors & ~bit;
 	s->pair++;
@@ -70,6 +68,18 @@ cop_err cop_model_challenge(cop_model *model, const cop_trees *trees, cop_diag *
 	begin_evidence(model);
 	cop_model_shadow_extend(model);
 	return COP_OK;
+}
+
+cop_err cop_model_challenge(cop_model *model, const cop_trees *trees, cop_diag *diag)
+{
+	cop_learner_spare spare;
+	cop_err err = cop_learner_spare_init(&spare, &model->learner->settings, 0);
+	if (err != COP_OK)
+		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+	else
+		err = cop_model_challenge_with(model, trees, &spare, diag);
+	cop_learner_spare_fini(&spare);
+	return err;
 }
 
 static cop_err swap(cop_model *model, bool second)

@@ -12,7 +12,7 @@
  * Their learners also learn only from values within delta of their own: a slope elsewhere is not theirs.
  *
  * All calls but the views are events: the same ones in the same order give the same bytes. They are part of what
- * cop_model_save writes. Thread rule as of the model; only challenge allocates. Decisions cost about twice as much with
+ * cop_model_save writes. Thread rule as of the model; only challenges allocate. Decisions cost about twice as much with
  * a shadow, and memory of the model is that of two learners. */
 #ifndef COP_ONLINE_MODEL_SHADOW_H
 #define COP_ONLINE_MODEL_SHADOW_H
@@ -28,6 +28,11 @@ COP_CHECK cop_err cop_model_judge_by(cop_model *model, const cop_promotion_setti
  * there is. COP_ESHAPE with *diag: the learner cannot take them in. COP_EINVAL, COP_ENONFINITE, COP_ENOMEM. Nothing
  * changed then. Explanations kept may be forgotten, when its own need more room. */
 COP_CHECK cop_err cop_model_challenge(cop_model *model, const cop_trees *trees, cop_diag *diag);
+/* The same with a spare that was made for the serving learner's settings: in the time in which its state is copied. The
+ * spare comes back with the learner whose place was taken, if there was one, or after an error with what it held; it is
+ * not for use again. */
+COP_CHECK cop_err cop_model_challenge_with(
+        cop_model *model, const cop_trees *trees, cop_learner_spare *spare, cop_diag *diag);
 /* The challenger serves. cop_model_learner gives another learner from here on. COP_ENOTFOUND: there is none, or it
  * serves already. */
 COP_CHECK cop_err cop_model_promote(cop_model *model);

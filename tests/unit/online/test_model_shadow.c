@@ -491,6 +491,73 @@ static void test_failed_allocations_of_a_challenge_change_nothing(void **state)
 	}
 }
 
+/* The spare was made long before, when exploration was another. */
+static void test_challenge_with_a_spare_is_the_same(void **state)
+{
+	(void)state;
+	for (size_t kind = 0; kind < KINDS; kind++) {
+		cop_model *models[2];
+		cop_learner_spare spares[2];
+		cop_trees *trees = NULL;
+		for (int with = 0; with < 2; with++) {
+			cop_rng rng;
+			uint64_t from = 0;
+			cop_model *model = models[with] = new_model(kinds[kind].learner, kinds[kind].sparse);
+			cop_learner_settings then = cop_model_learner(model)->settings;
+			then.exploration.gamma = 77.0;
+			cop_rng_init(&rng, FIXTURE_SEED, 255);
+			for (int i = 0; i < 2; i++) {
+				assert_int_equal(cop_learner_spare_init(&spares[i], &then, 1u << 20), COP_OK);
+				run(model, &rng, kinds[kind].sparse, &from, 40);
+				cop_trees_free(trees);
+				trees = trees_for(model, 3);
+				if (with == 0)
+					challenge(model, trees);
+				else
+					assert_int_equal(
+					        cop_model_challenge_with(model, trees, &spares[i], NULL), COP_OK);
+				assert_true((spares[i].learner == NULL) == (with == 1 && i == 0));
+				cop_learner_spare_fini(&spares[i]);
+				run(model, &rng, kinds[kind].sparse, &from, 40);
+			}
+			assert_int_equal(cop_model_promote(model), COP_OK);
+			run(model, &rng, kinds[kind].sparse, &from, 40);
+		}
+		assert_models_equal(models[0], models[1]);
+		cop_trees_free(trees);
+		cop_model_free(models[0]);
+		cop_model_free(models[1]);
+	}
+}
+
+static void test_clone_into_a_spare_allocates_nothing(void **state)
+{
+	(void)state;
+	for (size_t kind = 0; kind < KINDS; kind++) {
+		cop_model *model = new_model(kinds[kind].learner, kinds[kind].sparse);
+		const cop_learner *learner = cop_model_learner(model);
+		cop_learner_spare spare;
+		cop_bytes one, two;
+		cop_rng rng;
+		uint64_t from = 0;
+		cop_bytes_init(&one);
+		cop_bytes_init(&two);
+		cop_rng_init(&rng, FIXTURE_SEED, 256);
+		assert_int_equal(cop_learner_spare_init(&spare, &learner->settings, 1u << 20), COP_OK);
+		run(model, &rng, kinds[kind].sparse, &from, 200);
+		cop_test_alloc_fail(0, 0);
+		assert_int_equal(cop_learner_clone_into(learner, &spare), COP_OK);
+		assert_int_equal(cop_test_alloc_count(), 0);
+		cop_learner_save(learner, &one);
+		cop_learner_save(spare.learner, &two);
+		assert_bytes_equal(&one, &two);
+		cop_bytes_fini(&one);
+		cop_bytes_fini(&two);
+		cop_learner_spare_fini(&spare);
+		cop_model_free(model);
+	}
+}
+
 static void test_failed_allocations_of_a_load_are_errors(void **state)
 {
 	(void)state;
@@ -649,6 +716,8 @@ int main(void)
 		cmocka_unit_test(test_order_of_turns_is_kept_to),
 		cmocka_unit_test(test_trees_that_do_not_fit_change_nothing),
 		cmocka_unit_test(test_failed_allocations_of_a_challenge_change_nothing),
+		cmocka_unit_test(test_challenge_with_a_spare_is_the_same),
+		cmocka_unit_test(test_clone_into_a_spare_allocates_nothing),
 		cmocka_unit_test(test_failed_allocations_of_a_load_are_errors),
 		cmocka_unit_test(test_load_of_damaged_bytes_is_an_error_or_valid),
 		cmocka_unit_test(test_events_with_a_shadow_allocate_nothing),
