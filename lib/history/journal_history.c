@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "history/beginning.h"
 #include "history/record_source.h"
 #include "history/told_model.h"
 #include "history/waiting.h"
@@ -16,6 +17,7 @@ typedef struct history {
 	cop_event_reader base; /* first */
 	cop_record_source source;
 	cop_told_model told;
+	cop_beginning beginning;
 	cop_waiting waiting;
 	cop_waiting_entry *done, *last_done;
 	cop_waiting_entry *given; /* of the last event */
@@ -99,6 +101,8 @@ static cop_err keep_decision(history *h, const cop_wire_record *r)
 	cop_waiting_entry *entry = cop_waiting_find(&h->waiting, &r->id);
 	if (entry != NULL) /* its window was over, else it would not have been decided anew */
 		end_window(h, entry, r->time);
+	if (r->evicted > 0)
+		cop_beginning_doubt(&h->beginning, h->raw.sequence, r->time);
 	for (uint64_t i = 0; i < r->evicted && h->waiting.oldest != NULL; i++)
 		give_way(h, h->waiting.oldest, r->time);
 	entry = cop_waiting_entry_new(&r->id, h->raw.body, h->raw.length);
@@ -188,6 +192,8 @@ static cop_err join(history *h, const cop_wire_record *r)
 	if (entry != NULL) { /* another arm was played than the one decided: the feedback is all that is known */
 		cop_waiting_remove(&h->waiting, entry);
 		cop_mem_free(entry);
+	} else {
+		cop_beginning_doubt(&h->beginning, h->raw.sequence, r->time);
 	}
 	return learn_self_contained(h, r);
 }
@@ -196,7 +202,9 @@ static cop_err join(history *h, const cop_wire_record *r)
  * may have ended more of them while its journal was broken. */
 static void expire(history *h, const cop_wire_record *r)
 {
-	bool all = h->told.window > 0.0 && r->count < COP_WIRE_RECORD_EXPIRY_MANY;
+	bool many = r->count >= COP_WIRE_RECORD_EXPIRY_MANY;
+	bool all = h->told.window > 0.0 && !many;
+	cop_beginning_expire(&h->beginning, h->raw.sequence, r->time, many);
 	uint64_t left = r->count;
 	for (cop_waiting_entry *entry; (entry = h->waiting.oldest) != NULL && (all || left > 0); left--) {
 		if (h->told.window > 0.0 && !is_over(h, entry, r->time))
@@ -208,8 +216,10 @@ static void expire(history *h, const cop_wire_record *r)
 static void activate(history *h, const cop_wire_record *r)
 {
 	cop_waiting_entry *entry = cop_waiting_find(&h->waiting, &r->id);
-	if (entry == NULL)
+	if (entry == NULL) {
+		cop_beginning_show(&h->beginning, r->time);
 		return;
+	}
 	if (is_over(h, entry, r->time)) {
 		end_window(h, entry, r->time);
 	} else if (entry->deferred) {
@@ -308,8 +318,10 @@ static cop_err take_record(history *h, cop_diag *diag)
 		return err == COP_EEND ? COP_OK : refuse(h, err, diag->message, diag);
 	h->counts.records++;
 	err = decode(h, (cop_wire_record_type)h->raw.type, h->raw.body, h->raw.length, &r, diag);
-	if (err == COP_OK)
+	if (err == COP_OK) {
+		cop_beginning_record(&h->beginning, r.time, h->told.window);
 		err = apply(h, &r);
+	}
 	if (err == COP_ENOMEM)
 		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
 	return err;
@@ -499,7 +511,8 @@ cop_err cop_journal_history_open(
 	h->waiting_max = settings->waiting_max != 0 ? settings->waiting_max : COP_JOURNAL_HISTORY_WAITING;
 	h->waiting_bytes = settings->waiting_bytes != 0 ? settings->waiting_bytes : COP_JOURNAL_HISTORY_BYTES;
 	h->told.bits = settings->bits != 0 ? settings->bits : COP_JOURNAL_HISTORY_BITS;
-	cop_err err = cop_record_source_open(&h->source, path, settings->skip, &settings->skips, diag);
+	cop_err err = cop_record_source_open(&h->source, path, settings->from, settings->skip, &settings->skips, diag);
+	h->beginning.cut = err == COP_OK && settings->from > h->source.files[0].base;
 	if (err == COP_OK) {
 		cop_diag why = { .message = "" };
 		err = cop_told_model_choose(&h->told, settings->model == NULL ? "" : settings->model, &h->source, &why);
@@ -517,6 +530,11 @@ cop_err cop_journal_history_open(
 const cop_journal_history_model *cop_journal_history_get_model(const cop_event_reader *reader)
 {
 	return &((const history *)reader)->told.model;
+}
+
+uint64_t cop_journal_history_doubtful(const cop_event_reader *reader)
+{
+	return ((const history *)reader)->beginning.doubtful;
 }
 
 const cop_journal_history_origin *cop_journal_history_get_origin(const cop_event_reader *reader)

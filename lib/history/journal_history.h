@@ -24,6 +24,7 @@ typedef struct cop_journal_history_settings {
 	bool unanswered;      /* decisions that were shown and have no loss are events too, unlabelled; else left out */
 	bool values;          /* a model of values is taken too, when the journal tells what it is like */
 	bool skip;            /* what is damaged is passed over; else it is an error */
+	uint64_t from;        /* record to begin with; 0: the oldest. Not together with skip */
 	size_t waiting_max;   /* decisions that may wait, the oldest gives way; 0: COP_JOURNAL_HISTORY_WAITING */
 	size_t waiting_bytes; /* memory that they may take; 0: COP_JOURNAL_HISTORY_BYTES */
 	unsigned bits;        /* of a sparse model that the journal does not tell of; 0: COP_JOURNAL_HISTORY_BITS */
@@ -60,6 +61,10 @@ typedef struct cop_journal_history_model {
 
 /* As far as it is known; all of it once an event was read. Borrowed. */
 const cop_journal_history_model *cop_journal_history_get_model(const cop_event_reader *reader);
+
+/* With settings->from: the newest record so far whose meaning hangs on decisions from before, which are not known
+ * (history/beginning.h). Events of decisions behind it are what a reading from the oldest record gives; 0: all are. */
+uint64_t cop_journal_history_doubtful(const cop_event_reader *reader);
 
 /* Where the last event came from. */
 typedef struct cop_journal_history_origin {

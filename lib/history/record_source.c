@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-cop_err cop_record_source_open(cop_record_source *source, const char *path, bool skip,
+cop_err cop_record_source_open(cop_record_source *source, const char *path, uint64_t from, bool skip,
         const cop_journal_skip_listener *listener, cop_diag *diag)
 {
 	*source = (cop_record_source){ .whole = NULL };
@@ -16,7 +16,7 @@ cop_err cop_record_source_open(cop_record_source *source, const char *path, bool
 	}
 	if (err == COP_OK)
 		err = skip ? cop_journal_intact_open(path, listener, &source->intact, diag)
-		           : cop_journal_reader_open(path, 0, false, &source->whole, diag);
+		           : cop_journal_reader_open(path, from, false, &source->whole, diag);
 	return err;
 }
 

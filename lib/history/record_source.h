@@ -13,9 +13,9 @@ typedef struct cop_record_source {
 	size_t count;
 } cop_record_source;
 
-/* skip: pass over what is damaged, the listener (NULL allowed) hears of it. Finish with fini, also after an error.
- * COP_ENOTFOUND, COP_EIO, COP_ENOMEM. */
-COP_CHECK cop_err cop_record_source_open(cop_record_source *source, const char *path, bool skip,
+/* from: the record to begin with, 0: the oldest; skip, which goes with 0 only: pass over what is damaged, the listener
+ * (NULL allowed) hears of it. Finish with fini, also after an error. COP_ENOTFOUND, COP_EIO, COP_ENOMEM. */
+COP_CHECK cop_err cop_record_source_open(cop_record_source *source, const char *path, uint64_t from, bool skip,
         const cop_journal_skip_listener *listener, cop_diag *diag);
 void cop_record_source_fini(cop_record_source *source);
 

@@ -115,6 +115,7 @@ static void report_window(const cop_refit_window *w, cop_refit_report *report)
 {
 	report->model = w->model;
 	report->learned = w->learned;
+	report->from = w->from;
 	report->passed = w->passed;
 	report->memory = w->memory;
 	report->stopped = w->stopped;

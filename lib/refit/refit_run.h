@@ -99,7 +99,8 @@ typedef struct cop_refit_part {
 typedef struct cop_refit_report {
 	cop_journal_history_model model;
 	cop_refit_part fitted, judged;
-	uint64_t learned; /* the newest record that answered any event of the model: the next run's `after` */
+	uint64_t learned; /* the newest record that answered an event of the window: the next run's `after` */
+	uint64_t from;    /* the oldest record that was looked at: a segment's first */
 	uint64_t passed;  /* records that made no sense */
 	uint64_t memory;  /* bytes, as the bound counts them */
 	double alpha;     /* taken */
@@ -119,7 +120,7 @@ typedef struct cop_refit_report {
  * all (the report and *diag say), or progress ended it before there was a tree. COP_EINVAL: a setting, or a journal
  * that does not tell what its model is like. COP_EFULL: the memory's bound, what to lower in *diag. Of the reader:
  * COP_ENOTFOUND, COP_EIO (damage and its place), COP_EVERSION, COP_ESHAPE. serving's errors. COP_ENOMEM. Reads the
- * journal once; a fit takes time with rows x features x height. */
+ * newest segments, as far back as the window goes; a fit takes time with rows x features x height. */
 COP_CHECK cop_err cop_refit_run(const cop_refit_settings *settings, const char *journal,
         const cop_refit_estimate *serving, cop_pool *pool, const cop_progress *progress, cop_refit_report *report,
         cop_trees **out, cop_diag *diag);

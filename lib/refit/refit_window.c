@@ -1,5 +1,8 @@
 /* While the journal is read the events are a heap with the oldest on top, so that it gives way when the window is full:
- * they come in the order in which they were learned, not in that of their decisions. */
+ * they come in the order in which they were learned, not in that of their decisions.
+ *
+ * How many records make a window is not known beforehand: one decision and its feedback each are tried first, with some
+ * more before them, then FURTHER times as many, until it is full of events that are beyond doubt. */
 #include "refit/refit_window.h"
 
 #include <math.h>
@@ -7,10 +10,13 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "store/journal_segment.h"
 
 #define TELL_EVERY   ((size_t)4096)
 #define LEAST_MEMORY ((size_t)1 << 20)
 #define WAITING_PART 4 /* of the memory is the reader's */
+#define FIRST_TRY    3 /* records for each event of the window */
+#define FURTHER      4
 
 typedef struct reading {
 	const cop_refit_settings *settings;
@@ -104,6 +110,7 @@ static cop_refit_event *copy_event(const reading *r, const cop_logged_event *e)
 	cop_refit_event *out = (cop_refit_event *)(void *)block;
 	uint8_t *at = block + aligned(sizeof *out);
 	out->sequence = cop_journal_history_get_origin(r->reader)->sequence;
+	out->learned = cop_journal_history_get_origin(r->reader)->learned;
 	fill_action(r, e, out);
 	out->x = copy_row(&e->x, &at);
 	if (e->mask != NULL) {
@@ -248,10 +255,6 @@ static cop_err take(reading *r, cop_logged_event *logged)
 		return COP_OK;
 	if (until > 0 && origin->learned > until)
 		logged->labelled = false;
-	if (logged->labelled) {
-		w->learned = origin->learned > w->learned ? origin->learned : w->learned;
-		w->fresh += origin->learned > r->settings->after;
-	}
 	if (w->n == r->settings->window && origin->sequence < w->event[0]->sequence)
 		return COP_OK;
 	if (!makes_sense(&w->model, logged)) {
@@ -294,33 +297,95 @@ static int by_sequence(const void *a, const void *b)
 	return older(*x, *y) ? -1 : older(*y, *x);
 }
 
+/* Full, and read from the oldest segment or else of nothing that was in doubt. */
+static bool is_sure(const cop_refit_settings *settings, const cop_refit_window *w, uint64_t doubtful)
+{
+	return w->n == settings->window && w->event[0]->sequence > doubtful;
+}
+
+/* The window of what is read from the segment `from` on. *sure: another beginning would give the same. */
+static cop_err read_from(reading *r, const char *journal, uint64_t from, const cop_progress *progress, bool *sure)
+{
+	size_t waiting = r->settings->memory / WAITING_PART;
+	const cop_journal_history_settings how = {
+		.model = r->settings->model,
+		.unanswered = true,
+		.values = true,
+		.from = from,
+		.waiting_bytes = waiting > LEAST_MEMORY ? waiting : LEAST_MEMORY,
+	};
+	cop_refit_window_fini(r->window);
+	r->window->from = from;
+	r->fit = 0;
+	cop_err err = cop_journal_history_open(journal, &how, &r->reader, r->diag);
+	if (err != COP_OK)
+		return err;
+	err = read_all(r, progress);
+	*sure = is_sure(r->settings, r->window, cop_journal_history_doubtful(r->reader));
+	cop_event_reader_free(r->reader);
+	return err;
+}
+
+/* The last segment that begins so many records before the newest one to be read, or before. */
+static size_t segment_before(const cop_refit_settings *set, const cop_journal_file *files, size_t count, double records)
+{
+	uint64_t newest = set->until > 0 ? set->until : files[count - 1].base;
+	size_t at = count - 1;
+	while (at > 0 && (files[at].base > newest || (double)(newest - files[at].base) < records))
+		at--;
+	return at;
+}
+
+static cop_err read_back(reading *r, const char *journal, const cop_progress *progress)
+{
+	char *folder;
+	cop_journal_file *files;
+	size_t count;
+	bool sure = false;
+	cop_err err = cop_journal_find(journal, &folder, &files, &count, r->diag);
+	if (err != COP_OK || count == 0) {
+		cop_mem_free(folder);
+		return err == COP_OK ? read_from(r, journal, 0, progress, &sure) : err; /* which says what is wrong */
+	}
+	double records = FIRST_TRY * (double)r->settings->window;
+	for (size_t at = count; err == COP_OK && at > 0 && !sure; records *= FURTHER) {
+		size_t next = segment_before(r->settings, files, count, records);
+		if (next == at)
+			continue;
+		at = next;
+		err = read_from(r, journal, files[at].base, progress, &sure);
+	}
+	cop_mem_free(folder);
+	cop_mem_free(files);
+	return err;
+}
+
+static void count(const cop_refit_settings *settings, cop_refit_window *w)
+{
+	if (w->n > 0)
+		qsort(w->event, w->n, sizeof(cop_refit_event *), by_sequence);
+	for (size_t i = 0; i < w->n; i++) {
+		const cop_refit_event *e = w->event[i];
+		if (!e->answered)
+			continue;
+		w->answered++;
+		w->fresh += e->learned > settings->after;
+		w->learned = e->learned > w->learned ? e->learned : w->learned;
+	}
+	w->fitted = w->n - (size_t)ceil(settings->holdout * (double)w->n);
+}
+
 cop_err cop_refit_window_read(const cop_refit_settings *settings, const char *journal, const cop_progress *progress,
         cop_refit_window *window, cop_diag *diag)
 {
-	size_t waiting = settings->memory / WAITING_PART;
-	const cop_journal_history_settings how = {
-		.model = settings->model,
-		.unanswered = true,
-		.values = true,
-		.waiting_bytes = waiting > LEAST_MEMORY ? waiting : LEAST_MEMORY,
-	};
 	*window = (cop_refit_window){ .n = 0 };
 	reading r = { .settings = settings, .window = window, .diag = diag };
-	cop_err err = cop_journal_history_open(journal, &how, &r.reader, diag);
-	if (err != COP_OK)
-		return err;
-	err = read_all(&r, progress);
-	cop_event_reader_free(r.reader);
+	cop_err err = read_back(&r, journal, progress);
 	if (err == COP_ENOMEM)
 		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
-	if (err != COP_OK)
-		return err;
-	if (window->n > 0)
-		qsort(window->event, window->n, sizeof(cop_refit_event *), by_sequence);
-	for (size_t i = 0; i < window->n; i++)
-		window->answered += window->event[i]->answered;
-	window->fitted = window->n - (size_t)ceil(settings->holdout * (double)window->n);
-	return COP_OK;
+	if (err == COP_OK)
+		count(settings, window);
+	return err;
 }
 
 void cop_refit_window_fini(cop_refit_window *window)

@@ -1,6 +1,8 @@
 /* refit/refit_window.h: the newest events of a model, in memory.
  *
- * In the order of their decisions. One thread. */
+ * In the order of their decisions. Of the journal only its newest segments are read, so far back that the window is
+ * full and holds what a reading from the oldest segment would give (history/beginning.h); without ends of windows in
+ * the journal, or where waiting decisions give way all the time, that may be all of it. One thread. */
 #ifndef COP_REFIT_REFIT_WINDOW_H
 #define COP_REFIT_REFIT_WINDOW_H
 
@@ -8,6 +10,7 @@
 
 typedef struct cop_refit_event {
 	uint64_t sequence;
+	uint64_t learned; /* of the record that answered it, or ended its waiting */
 	bool answered;
 	double loss; /* scaled; of arms and candidates within [0, 1]; the mean of two */
 	double p;
@@ -25,12 +28,14 @@ typedef struct cop_refit_window {
 	cop_journal_history_model model;
 	cop_refit_event **event;
 	size_t n, room;
-	size_t fitted;   /* the first ones; the rest is judged */
-	size_t bytes;    /* of the events */
-	size_t memory;   /* with what their fit will take */
-	size_t fresh;    /* of the window: answered after settings->after */
-	size_t answered; /* of the window */
-	uint64_t learned, passed;
+	size_t fitted;    /* the first ones; the rest is judged */
+	size_t bytes;     /* of the events */
+	size_t memory;    /* with what their fit will take */
+	size_t fresh;     /* of the window: answered after settings->after */
+	size_t answered;  /* of the window */
+	uint64_t learned; /* the newest record that answered an event of the window */
+	uint64_t from;    /* base of the segment that was read first */
+	uint64_t passed;  /* records that made no sense */
 	bool stopped;
 } cop_refit_window;
 
