@@ -11,6 +11,7 @@
 #include "daemon/apprentice_body.h"
 #include "daemon/clock.h"
 #include "daemon/exposition.h"
+#include "daemon/refit_metrics.h"
 
 #define LABELS (COP_CONFIG_NAME_MAX + 64)
 
@@ -85,29 +86,6 @@ static void put_feedback(const cop_served_set *models, cop_bytes *out)
 			        cop_feedback_result_text((cop_feedback_result)result));
 			cop_exposition_whole(out, name, labels, c->feedback[result] - served->before.feedback[result]);
 		}
-	}
-}
-
-static void put_refits(const cop_served_set *models, cop_bytes *out)
-{
-	static const char ended[] = "coppice_refits_total", promotions[] = "coppice_promotions_total";
-	char labels[LABELS];
-	cop_exposition_family(out, ended, COP_EXPOSITION_COUNTER, "Refits that ended, by their outcome.");
-	for (size_t i = 0; i < models->count * COP_WORKER_OUTCOMES; i++) {
-		const cop_served *served = &models->items[i / COP_WORKER_OUTCOMES];
-		cop_worker_outcome outcome = (cop_worker_outcome)(i % COP_WORKER_OUTCOMES);
-		(void)snprintf(labels, sizeof labels, "model=\"%s\",outcome=\"%s\"", served->name,
-		        cop_worker_outcome_text(outcome));
-		cop_exposition_whole(out, ended, labels, served->refit.outcomes[outcome]);
-	}
-	cop_exposition_family(out, promotions, COP_EXPOSITION_COUNTER, "What became of challengers, by its kind.");
-	for (size_t i = 0; i < models->count * COP_WIRE_PROMOTIONS; i++) {
-		const cop_served *served = &models->items[i / COP_WIRE_PROMOTIONS];
-		cop_wire_promotion kind = (cop_wire_promotion)(i % COP_WIRE_PROMOTIONS);
-		(void)snprintf(
-		        labels, sizeof labels, "model=\"%s\",kind=\"%s\"", served->name, cop_wire_promotion_text(kind));
-		if (kind != COP_WIRE_PROMOTION_NONE)
-			cop_exposition_whole(out, promotions, labels, served->refit.promotions[kind]);
 	}
 }
 
@@ -295,7 +273,7 @@ void cop_metrics_put(const cop_server *server, cop_bytes *out)
 	put_feedback(&server->models, out);
 	put_model_gauges(&server->models, out);
 	cop_apprentice_body_metrics(&server->models, out);
-	put_refits(&server->models, out);
+	cop_refit_metrics_put(&server->models, out);
 	put_model_streams(&server->models, out);
 	put_traffic(server, out);
 	put_codes("coppice_request_errors_total", "Requests answered with an error, by its code.", server->counts.codes,

@@ -1,12 +1,14 @@
 """Refits: whole trees from the journal, by a worker beside the daemon; challengers, promotions, and what goes wrong."""
 
 import os
+import re
 import signal
 import subprocess
+import urllib.request
 from pathlib import Path
 
 import pytest
-from conftest import is_sanitized, model, program, section, wait_for
+from conftest import free_port, is_sanitized, model, program, section, wait_for
 
 FEATURES, ARMS = 4, 3
 QUICK = {"enabled": True, "every": "0s", "least_feedback": 1000000, "on_drift": "none", "promote": "hand"}
@@ -78,6 +80,37 @@ def test_refit_when_asked_makes_a_challenger(daemon):
     teach(client, 400, "after")
     assert client.model()["challenger"]["events"] > 0
     assert "challenger" in ctl(one, "status", "m") and "state shadow" in ctl(one, "status", "m")
+
+
+def test_evidence_is_in_the_metrics(daemon):
+    port = free_port()
+    one = daemon(section("http", {"listen": f"127.0.0.1:{port}"}) + refit_model())
+    client = one.client()
+
+    def gauges():
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as page:
+            lines = page.read().decode().splitlines()
+        return {name: float(value) for name, value in
+                (re.fullmatch(r'coppice_(\w+)\{model="m"\} (\S+)', line).groups() for line in lines
+                 if re.match(r'coppice_(shadow|challenger|frozen)\w*\{', line))}
+
+    nothing = {"shadow_learners": 0, "challenger_serving": 0, "frozen": 0, "shadow_events": 0, "shadow_verdict": 0,
+               "shadow_gain": 0, "shadow_gain_low": -1, "shadow_gain_high": 1}
+    assert gauges() == nothing
+    teach(client, 3000)
+    client.ok("refit", "m")
+    ended(client)
+    assert gauges() == {**nothing, "shadow_learners": 1}
+    teach(client, 600, "more")
+    is_now, told = gauges(), client.model()["challenger"]
+    assert is_now["shadow_events"] == told["events"] == 600
+    assert is_now["shadow_verdict"] == {"open": 0, "better": 1, "worse": -1}[told["verdict"]]
+    for name, key in (("shadow_gain", "gain"), ("shadow_gain_low", "low"), ("shadow_gain_high", "high")):
+        assert is_now[name] == pytest.approx(told[key], rel=1e-9, abs=1e-12)
+    assert -1 <= is_now["shadow_gain_low"] <= is_now["shadow_gain_high"] <= 1
+    client.ok("promote", "m")
+    client.ok("freeze", "m")
+    assert gauges() == {**nothing, "shadow_learners": 1, "challenger_serving": 1, "frozen": 1}
 
 
 def test_refit_without_new_feedback_starts_nothing(daemon):
