@@ -76,8 +76,8 @@ uint64_t cop_config_model_bytes(const cop_config_model *model)
 		return 0;
 	cop_served_settings(model, &settings);
 	double bytes = cop_footprint(&settings.learner, settings.explain_keep);
-	if (model->refit.enabled) /* a challenger beside it */
-		bytes *= 2.0;
+	if (model->refit.enabled) /* a challenger beside it; what is explained is the serving learner's alone */
+		bytes += cop_footprint(&settings.learner, 0);
 	if (model->learner == COP_LEARNER_RANK) { /* the room that messages are read into */
 		size_t entry = model->features != 0 ? model->candidate_features * sizeof(float)
 		                                    : model->max_nonzeros * (sizeof(float) + sizeof(uint32_t));
