@@ -1,11 +1,16 @@
 """The service's unit and sysusers files, judged by systemd's own tools; no service manager has to run."""
 
+import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from conftest import free_port, is_sanitized, program, section, wait_for
+from test_refit import TRAP, ended, refit_model, refit_of, teach
 
 ROOT = Path(__file__).resolve().parents[2]
 UNIT = ROOT / "systemd" / "coppiced.service"
@@ -60,10 +65,54 @@ def test_unit_allows_netlink_which_zeromq_needs():
     assert "AF_NETLINK" in value("RestrictAddressFamilies").split()
 
 
-def test_unit_lets_a_refit_worker_stand_back():
-    calls = {call for key, text in settings() if key == "SystemCallFilter" for call in text.split()}
-    assert calls >= {"sched_setscheduler", "setpriority", "ioprio_set", "prlimit64", "setrlimit"}
-    assert value("OOMPolicy") == "continue"  # a worker that is ended does not end the daemon
+def sandbox():
+    """The command that starts a program under the unit's filter of system calls."""
+    if is_sanitized(program("COPPICED")):
+        pytest.skip("sanitizers make calls of their own")
+    return [sys.executable, Path(__file__).with_name("unit_sandbox.py"), UNIT]
+
+
+@needs_analyze
+def test_unit_kills_what_calls_beyond_its_filter():
+    command = [*sandbox(), sys.executable, "-c", "import os; print('here', flush=True); os.setuid(os.getuid()); print('there')"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (run.stdout, run.returncode) == ("here\n", -signal.SIGSYS)
+
+
+@needs_analyze
+def test_unit_lets_a_refit_worker_stand_back(daemon):
+    one = daemon(refit_model(refit={"memory": "300MiB"}), env={TRAP: "HANG@loading"}, command=sandbox())
+    client = one.client()
+    teach(client, 1000)
+    client.ok("refit", "m")
+    worker = wait_for(lambda: refit_of(client).get("text") == "loading" and refit_of(client)["pid"], "a worker")
+    proc = Path(f"/proc/{worker}")
+    assert os.sched_getscheduler(worker) == os.SCHED_IDLE
+    assert os.getpriority(os.PRIO_PROCESS, worker) == 19
+    assert (proc / "oom_score_adj").read_text() == "1000\n"
+    limits = dict(re.findall(r"^(Max [a-z ]+?)  +(\S+)", (proc / "limits").read_text(), re.M))
+    assert 300 << 20 < int(limits["Max address space"]) and limits["Max core file size"] == "0"
+    os.kill(worker, signal.SIGKILL)
+    assert ended(client)["last"] == "crashed"
+
+
+@needs_analyze
+def test_unit_lets_a_daemon_serve_refit_and_promote(daemon):
+    text = refit_model() + section("journal", {"segment": "64KiB", "compress": True}) + section(
+        "http", {"listen": f"127.0.0.1:{free_port()}"})
+    one = daemon(text, command=sandbox())
+    client = one.client()
+    teach(client, 3000)
+    client.ok("refit", "m")
+    assert ended(client)["last"] == "made"
+    client.ok("promote", "m")
+    client.ok("checkpoint")
+    one.restart()
+    teach(one.client(), 200, "after")
+
+
+def test_unit_keeps_the_daemon_when_a_worker_is_ended():
+    assert value("OOMPolicy") == "continue"
 
 
 def test_unit_keeps_linear_algebra_to_one_thread():
