@@ -105,19 +105,14 @@ static const char *label(const cop_served *served, char out[COP_CONFIG_NAME_MAX 
 	return out;
 }
 
-/* Of the models of which it is known; without one there is no family. */
+/* NaN, as Prometheus has it, where it is not known. */
 static void put_figure(const cop_served_set *models, size_t which, cop_bytes *out)
 {
 	char labels[COP_CONFIG_NAME_MAX + 16];
-	bool begun = false;
+	cop_exposition_family(out, figures[which].metric, COP_EXPOSITION_GAUGE, figures[which].help);
 	for (size_t i = 0; i < models->count; i++) {
 		cop_apprentice_summary is;
 		cop_model_get_apprentice(models->items[i].model, &is);
-		if (isnan(figure(&is, which)))
-			continue;
-		if (!begun)
-			cop_exposition_family(out, figures[which].metric, COP_EXPOSITION_GAUGE, figures[which].help);
-		begun = true;
 		cop_exposition_number(out, figures[which].metric, label(&models->items[i], labels), figure(&is, which));
 	}
 }

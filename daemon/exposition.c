@@ -1,6 +1,7 @@
 #include "daemon/exposition.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,6 +46,9 @@ void cop_exposition_whole(cop_bytes *out, const char *name, const char *labels, 
 void cop_exposition_number(cop_bytes *out, const char *name, const char *labels, double value)
 {
 	char text[40];
-	(void)snprintf(text, sizeof text, "%.15g", value);
+	if (isnan(value)) /* libc may write a sign before it */
+		(void)snprintf(text, sizeof text, "NaN");
+	else
+		(void)snprintf(text, sizeof text, "%.15g", value);
 	put_sample(out, name, labels, text);
 }

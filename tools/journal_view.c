@@ -55,6 +55,8 @@ static cop_err read_field(cop_wire_cursor *cursor, const char *key, size_t lengt
 		return cop_wire_read_id(cursor, &out->id, NULL);
 	if (is_key(key, length, "p"))
 		return read_number(cursor, &out->p, &out->has_p);
+	if (is_key(key, length, "o"))
+		return read_number(cursor, &out->own, &out->has_own);
 	if (is_key(key, length, "y"))
 		return read_number(cursor, &out->value, &out->has_value);
 	if (is_key(key, length, "loss"))

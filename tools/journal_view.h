@@ -23,12 +23,13 @@ typedef struct cop_journal_view {
 	bool malformed;    /* the body is no map, or a field has the wrong type; the other members are then undefined */
 	const char *model; /* borrowed, not terminated; NULL: the record is of none */
 	size_t model_length;
-	bool has_time, has_arm, has_value, has_p, has_count;
+	bool has_time, has_arm, has_value, has_p, has_own, has_count;
 	double time;     /* seconds since 1970 */
 	cop_event_id id; /* kind 0: none */
 	uint64_t arm;
 	double value;
 	double p;
+	double own; /* an existing system decided: the model's own probability of the arm */
 	double loss[2];
 	unsigned losses;
 	uint64_t count;

@@ -8,12 +8,15 @@
 #define ERRORS 3.0  /* allowing for so many standard errors; */
 #define FAR    0.1  /* and without allowing for them */
 #define SLACK  1e-6 /* of sums */
+#define CLIP   1e6  /* costs nothing where weight_most is not told, and leaves nothing out */
 
 void cop_apprentice_init(cop_apprentice *apprentice)
 {
 	cop_promotion_settings rule;
 	*apprentice = (cop_apprentice){ 0 };
 	cop_promotion_defaults(&rule);
+	rule.estimator = COP_PROMOTION_DR;
+	rule.clip = CLIP;
 	cop_err err = cop_promotion_init(&apprentice->evidence, &rule);
 	COP_ASSERT(err == COP_OK);
 }

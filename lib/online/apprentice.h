@@ -12,10 +12,10 @@
  *     support + 3 standard errors >= 0.95: else the system explores too little;
  *     support - 3 standard errors <= 1.05: else p is not the propensity; and
  *     0.9 <= support <= 1.1: else weights vary too much for so few losses.
- * Its interval needs no support: the event's weight_most is not told, so the terms of both bounds are those that only
- * lose what is missing (w_n (1 - l) + l - 1 has mean <= gain, w_n l - l has mean <= -gain, whatever part of the
- * model's choices w_n sees). Where p = 1 throughout no lower bound is above 0: w_n <= 1. It is kept back all the same
- * with the estimate, since a wrong p spoils both.
+ * Its interval (cop_promotion_defaults, but nothing is clipped below a weight of 1e6) needs no support: the event's
+ * weight_most is not told, so the terms of both bounds are those that only lose what is missing (w_n (1 - l) + l - 1
+ * has mean <= gain, w_n l - l has mean <= -gain, whatever part of the model's choices w_n sees). Where p = 1 throughout
+ * no lower bound is above 0: w_n <= 1. It is kept back all the same with the estimate, since a wrong p spoils both.
  *
  * Constant memory. Plain structs; distinct objects on distinct threads. */
 #ifndef COP_ONLINE_APPRENTICE_H

@@ -10,7 +10,7 @@
 #include "base/assert.h"
 #include "base/crc32c.h"
 #include "online/footprint.h"
-#include "online/model.h"
+#include "online/model_apprentice.h"
 #include "online/ranking.h"
 #include "store/checkpoint_file.h"
 #include "tree/model_file.h"
@@ -140,6 +140,18 @@ static void check_same(const cop_model *model)
 	cop_bytes_fini(&second);
 }
 
+static cop_err observe(cop_model *model, const cop_model_context *context, double now, cop_decision *decision)
+{
+	bool repeated;
+	cop_model_observed made = { .decision = { .p = 0.25 } };
+	cop_apprentice_summary is;
+	cop_err err = cop_model_observe(model, context, now, &made, &repeated);
+	*decision = made.decision;
+	cop_model_get_apprentice(model, &is);
+	COP_ASSERT(err != COP_OK || (made.own_p >= 0.0 && made.own_p <= 1.0 && is.agreed <= is.observed));
+	return err;
+}
+
 static void use(cop_model *model)
 {
 	static float dense[ROW_MAX];
@@ -170,8 +182,12 @@ static void use(cop_model *model)
 			context.candidate = candidate;
 			context.candidates = 1 + i % CANDIDATES;
 		}
-		if (cop_model_decide(model, &context, now, &decision, &repeated) != COP_OK)
+		if (i % 2 == 0 || (s->learner.arms == 0 && !ranks)) {
+			if (cop_model_decide(model, &context, now, &decision, &repeated) != COP_OK)
+				return;
+		} else if (observe(model, &context, now, &decision) != COP_OK) {
 			return;
+		}
 		check_decision(model, &decision);
 		(void)!cop_model_explain(model, &id, &decision, &why, &kept);
 		if (i != 2)

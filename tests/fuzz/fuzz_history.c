@@ -85,6 +85,8 @@ static void put_right(cop_bytes *body, cop_wire_record_type type, unsigned form,
 	r.values = (form & 12) == 12;
 	r.y = (double)(id >> 4) / 15.0;
 	r.u = flags & 64 ? 1 : -1;
+	r.observed = !r.values && r.has_x && type <= COP_WIRE_RECORD_FEEDBACK && step % 4 == 3;
+	r.own_p = r.observed ? (double)(step >> 2) / 63.0 : 0.0;
 	r.losses = r.values && form & 64 ? 2 : 1;
 	r.loss[0] = flags & 8 ? 1e9 : (double)(flags >> 4) / 8.0;
 	r.loss[1] = flags & 32 ? -r.loss[0] : 0.5;

@@ -124,6 +124,8 @@ static void check_context(const cop_wire_context *c, const cop_wire_shape *shape
 	check(c->seq.length <= COP_WIRE_SEQ_MAX && isfinite(c->t));
 	if (c->has_x)
 		check_row(&c->x, shape);
+	if (c->observed)
+		check(shape->apprentice && c->mask[c->a] == 1 && c->a < c->arms && c->p > 0.0 && c->p <= 1.0);
 }
 
 static void fuzz_context(const cop_wire_shape *shape, bool explain, const uint8_t *data, size_t size)
@@ -149,12 +151,22 @@ static void fuzz_context(const cop_wire_shape *shape, bool explain, const uint8_
 	check(a.seq.length == b.seq.length && memcmp(a.seq.bytes, b.seq.bytes, a.seq.length) == 0);
 	check(a.arms == b.arms && memcmp(first.mask, second.mask, a.arms) == 0);
 	check(a.order == b.order && a.candidates == b.candidates);
+	check(a.observed == b.observed && a.a == b.a && a.p == b.p);
 	for (size_t i = 0; i < a.candidates; i++)
 		check_same_row(&a.candidate[i], &b.candidate[i]);
 	check(a.source.length == b.source.length && a.source.n == b.source.n);
 	if (a.has_x)
 		check_same_row(&a.x, &b.x);
 	cop_bytes_fini(&bytes);
+}
+
+/* To decide, by a model that does and by an apprentice, which takes no more. */
+static void fuzz_decide(const cop_wire_shape *shape, const uint8_t *data, size_t size)
+{
+	cop_wire_shape apprentice = *shape;
+	apprentice.apprentice = true;
+	fuzz_context(shape, false, data, size);
+	fuzz_context(&apprentice, false, data, size);
 }
 
 static void fuzz_feedback(const cop_wire_shape *shape, const uint8_t *data, size_t size)
@@ -321,6 +333,8 @@ static void fuzz_record(const cop_wire_shape *shape, cop_wire_record_type type, 
 			check_same_row(&a.candidate[i], &b.candidate[i]);
 	}
 	check(type != COP_WIRE_RECORD_EXPIRY || a.count == b.count);
+	check(!a.observed || (!a.values && a.has_x && a.own_p >= 0.0 && a.own_p <= 1.0));
+	check(a.observed == b.observed && a.own_p == b.own_p);
 	check(type != COP_WIRE_RECORD_FEEDBACK || (a.losses == b.losses && a.loss[0] == b.loss[0]));
 	check(type != COP_WIRE_RECORD_FEEDBACK || (a.has_result == b.has_result && a.result == b.result));
 	check(type != COP_WIRE_RECORD_CONFIG || a.models_length == b.models_length);
@@ -379,13 +393,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (ranks == 3)
 		fuzz_feedback(&ranking[size % 2], data, size);
 	else if (ranks > 0)
-		fuzz_context(&ranking[ranks - 1], false, data, size);
+		fuzz_decide(&ranking[ranks - 1], data, size);
 	else if (record >= COP_WIRE_RECORD_DECISION && record <= COP_WIRE_RECORD_PROMOTION)
 		fuzz_record(shape, (cop_wire_record_type)record, data, size);
 	else if (record == 7)
 		fuzz_models(data, size);
-	else if (which <= 1)
-		fuzz_context(shape, which == 1, data, size);
+	else if (which == 0)
+		fuzz_decide(shape, data, size);
+	else if (which == 1)
+		fuzz_context(shape, true, data, size);
 	else if (which == 2)
 		fuzz_feedback(shape, data, size);
 	else if (which <= 4)

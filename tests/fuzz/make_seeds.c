@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "forest_shape.h"
-#include "online/model.h"
+#include "online/model_apprentice.h"
 #include "refit/refit_file.h"
 #include "store/checkpoint_file.h"
 #include "tree/model_file.h"
@@ -99,14 +99,18 @@ typedef struct model_seed {
 	unsigned experts;
 	cop_reward_rule reward;
 	size_t events;
+	bool observes; /* another system decides */
 } model_seed;
 
 static const model_seed models[] = {
-	{ "mixture", "ensemble", "fastcb", 2, 2, 0, COP_REWARD_EARLIEST, 40 },
-	{ "mixture_some", "ensemble", "epsilon", 3, 3, COP_EXPERT_LINEAR | COP_EXPERT_FOREST, COP_REWARD_SUM, 40 },
-	{ "mixture_sparse", "ensemble", "fastcb", 0, 2, 0, COP_REWARD_EARLIEST, 40 },
-	{ "mixture_rank", "rank", "fastcb", 2, 0, 0, COP_REWARD_EARLIEST, 40 },
-	{ "mixture_rank_sparse", "rank", "squarecb", 0, 0, 0, COP_REWARD_LAST, 40 },
+	{ "mixture", "ensemble", "fastcb", 2, 2, 0, COP_REWARD_EARLIEST, 40, false },
+	{ "mixture_observed", "ensemble", "fastcb", 2, 2, 0, COP_REWARD_EARLIEST, 40, true },
+	{ "mixture_rank_observed", "rank", "fastcb", 2, 0, 0, COP_REWARD_LAST, 40, true },
+	{ "mixture_some", "ensemble", "epsilon", 3, 3, COP_EXPERT_LINEAR | COP_EXPERT_FOREST, COP_REWARD_SUM, 40,
+	        false },
+	{ "mixture_sparse", "ensemble", "fastcb", 0, 2, 0, COP_REWARD_EARLIEST, 40, false },
+	{ "mixture_rank", "rank", "fastcb", 2, 0, 0, COP_REWARD_EARLIEST, 40, false },
+	{ "mixture_rank_sparse", "rank", "squarecb", 0, 0, 0, COP_REWARD_LAST, 40, false },
 };
 
 static cop_model *model_of(const model_seed *seed)
@@ -174,7 +178,13 @@ static void live(cop_model *model, const model_seed *seed)
 			for (size_t c = 0; c < CANDIDATES; c++)
 				candidate[c] = draw_row(seed->features, &rng, &rows[1 + c]);
 		}
-		must(cop_model_decide(model, &context, now, &decision, &repeated) == COP_OK, "decide");
+		if (seed->observes) {
+			cop_model_observed made = { .decision = { .arm = 0, .p = 0.5 } };
+			must(cop_model_observe(model, &context, now, &made, &repeated) == COP_OK, "observe");
+			decision = made.decision;
+		} else {
+			must(cop_model_decide(model, &context, now, &decision, &repeated) == COP_OK, "decide");
+		}
 		double loss = (x.dense != NULL ? x.dense[0] : x.value[0]) > 0.0f == (decision.arm == 0) ? 0.25 : 0.75;
 		if (i + 4 < seed->events)
 			must(cop_model_feedback(model, &id, &loss, 1, now, &result) == COP_OK, "feedback");

@@ -344,6 +344,9 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		{ TAIL "model m { arms = 2 features = 0 feature_names = f }", 2, "feature_names: sparse" },
 		{ TAIL "model m { learner = value features = 2 delta = 0 }", 2, "delta: \"0\"" },
 		{ TAIL "model m { learner = value features = 2 delta = 0.6 }", 2, "delta: both probes" },
+		{ TAIL "model m { learner = value features = 2 apprentice = true }", 2,
+		        "apprentice: actions of values have no propensity" },
+		{ TAIL "model m { arms = 2 features = 2 apprentice = perhaps }", 2, "apprentice: \"perhaps\"" },
 		{ TAIL "model m { learner = dgt arms = 2 features = 2 shared_bias = maybe }", 2,
 		        "shared_bias: \"maybe\"" },
 		{ TAIL "model m { arms = 2 features = 2 refit {\n every = soon } }", 3,
@@ -554,7 +557,8 @@ static const char *const everything =
         "checkpoint { every = 90s keep = 1 }\n"
         "model a { learner = dgt arms = 3 features = 4 epsilon = 0.123456789012345678 epsilon_decay = 1e-7\n"
         " epsilon_floor = 0.01 gamma = 1000000 height = 12 learning_rate = 0.0001 seed = 7 reward_window = 90min\n"
-        " default_loss = 0.5 reward = sum loss_range = {-1, 2} shared_bias = no pending_max = 5 explain_keep = 0\n"
+        " default_loss = 0.5 reward = sum loss_range = {-1, 2} shared_bias = no pending_max = 5 explain_keep = 0 "
+        "apprentice = true\n"
         " feature_names = \"f\" arm_names = \"a\" start_from = \"m\" }\n"
         "model b { learner = value features = 0 bits = 20 max_nonzeros = 7 max_candidates = 9 value_range = {-5, "
         "\"1e+30\"}\n"

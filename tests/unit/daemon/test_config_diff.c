@@ -46,6 +46,8 @@ static void test_config_diff_tells_applied_from_restart(void **state)
 		{ TAIL "model m { arms = 2 features = 3 reward = sum }", true, "model m: reward: " },
 		{ TAIL "model m { arms = 2 features = 3 pending_max = 1 }", true, "model m: pending_max" },
 		{ TAIL "model m { arms = 2 features = 3 explain_keep = 1 }", true, "model m: explain_keep" },
+		{ TAIL "model m { arms = 2 features = 3 apprentice = true }", true,
+		        "model m: apprentice: false -> true" },
 		{ TAIL "model m { arms = 2 features = 3 arm_names = x }", true, "model m: arm_names: \"\" -> \"x\"" },
 		{ TAIL "model m { arms = 2 features = 3 refit { enabled = true } }", true,
 		        "model m: refit.enabled: false -> true" },

@@ -379,6 +379,84 @@ static void test_explain_takes_either_id_or_x(void **state)
 	}
 }
 
+/* ---- an apprentice's ---- */
+
+static void test_context_of_an_apprentice_has_the_systems_action(void **state)
+{
+	attempt *a = *state;
+	const cop_wire_context *c = &a->context;
+	a->f.dense.apprentice = a->f.ranks.apprentice = true;
+	assert_int_equal(
+	        try_text(a, &a->f.dense, "{'p': 0.125, 'id': 1, " X4 ", 'a': 5, 'mask': [0,1,0,0,0,1]}"), COP_OK);
+	assert_true(c->observed && c->a == 5 && c->p == 0.125);
+	assert_int_equal(try_text(a, &a->f.dense, "{'id': 1, " X4 ", 'a': 0, 'p': 1}"), COP_OK);
+	assert_true(c->observed && c->a == 0 && c->p == 1.0);
+	assert_int_equal(
+	        try_text(a, &a->f.ranks, "{'id': 1, 'a': 1, 'p': 0.5, 'c': [[1,2,3],[4,5,6]], " X4 "}"), COP_OK);
+	assert_true(c->observed && c->a == 1 && c->candidates == 2);
+	static const refusal refusals[] = {
+		{ "{'id': 1, " X4 "}", COP_WIRE_APPRENTICE, "a: missing; the model is an apprentice" },
+		{ "{'id': 1, " X4 ", 'p': 0.5}", COP_WIRE_APPRENTICE, "a: missing; the model is an apprentice" },
+		{ "{'id': 1, " X4 ", 'a': 1}", COP_WIRE_APPRENTICE, "p: missing; the model is an apprentice" },
+		{ "{" X4 "}", COP_WIRE_BAD_REQUEST, "id: the key is missing" },
+		{ "{'id': 1, " X4 ", 'a': 6, 'p': 0.5}", COP_WIRE_BAD_REQUEST, "a: got 6, expected an arm below 6" },
+		{ "{'id': 1, " X4 ", 'a': 4294967296, 'p': 0.5}", COP_WIRE_BAD_REQUEST, "a: got 4294967295, expected" },
+		{ "{'id': 1, " X4 ", 'a': -1, 'p': 0.5}", COP_WIRE_BAD_REQUEST, "a: got a negative integer" },
+		{ "{'id': 1, " X4 ", 'a': 'b', 'p': 0.5}", COP_WIRE_BAD_REQUEST, "a: got a string" },
+		{ "{'id': 1, " X4 ", 'a': 1, 'p': 0}", COP_WIRE_BAD_REQUEST, "p: got 0, expected a propensity" },
+		{ "{'id': 1, " X4 ", 'a': 1, 'p': 1.5}", COP_WIRE_BAD_REQUEST, "p: got 1.5, expected a propensity" },
+		{ "{'id': 1, " X4 ", 'a': 1, 'p': true}", COP_WIRE_BAD_REQUEST, "p: got a boolean" },
+		{ "{'id': 1, " X4 ", 'a': 1, 'p': 0.5, 'mask': [1,0,1,1,1,1]}", COP_WIRE_BAD_REQUEST,
+		        "a: got 1, which the mask excludes" },
+	};
+	for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+		assert_refused(&a->fault, try_text(a, &a->f.dense, refusals[i].message), &refusals[i]);
+	static const refusal beyond = { "{'id': 1, 'a': 2, 'p': 0.5, 'c': [[1,2,3],[4,5,6]], " X4 "}",
+		COP_WIRE_BAD_REQUEST, "a: got 2, expected a candidate below 2" };
+	assert_refused(&a->fault, try_text(a, &a->f.ranks, beyond.message), &beyond);
+}
+
+/* They are unknown keys then, whatever they hold. */
+static void test_context_elsewhere_has_no_action(void **state)
+{
+	attempt *a = *state;
+	static const char *const fine[] = { "{'id': 1, " X4 ", 'a': 5, 'p': 0.5}", "{'id': 1, " X4 ", 'a': 99}",
+		"{'id': 1, " X4 ", 'a': [{}], 'p': 'often'}" };
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(try_text(a, &a->f.dense, fine[i]), COP_OK);
+		assert_false(a->context.observed);
+	}
+	cop_bytes_clear(&a->bytes); /* a comes twice */
+	put_hex(&a->bytes, "84 a1 61 01 a2 69 64 01 a1 78 94 01 02 03 04 a1 61 02");
+	assert_int_equal(try_shape(a, &a->f.dense), COP_OK);
+	a->f.dense.apprentice = true;
+	assert_int_equal(try_shape(a, &a->f.dense), COP_EFORMAT);
+	cop_bytes_clear(&a->bytes); /* explain has no action in any model */
+	put_message(&a->bytes, "{" X4 ", 'a': 'x'}");
+	assert_int_equal(cop_wire_explain_decode(
+	                         a->bytes.data, a->bytes.length, &a->f.dense, &a->f.workspace, &a->context, &a->fault),
+	        COP_OK);
+	a->f.sparse.apprentice = true; /* of values: the configuration has none */
+	assert_int_equal(try_text(a, &a->f.sparse, "{'id': 1, 'x': {}}"), COP_OK);
+	assert_false(a->context.observed);
+}
+
+static void test_context_with_action_is_written_and_read_back(void **state)
+{
+	attempt *a = *state;
+	a->f.dense.apprentice = true;
+	assert_int_equal(try_text(a, &a->f.dense, "{'id': 1, " X4 ", 'a': 3, 'p': 0.1}"), COP_OK);
+	const cop_wire_context c = a->context;
+	float x[FEATURES] = { 1.0F, 2.0F, 3.0F, 4.0F };
+	assert_memory_equal(c.x.dense, x, sizeof x);
+	cop_bytes_clear(&a->bytes);
+	cop_wire_context_put(&a->bytes, &c, COP_WIRE_FORM_ARRAY);
+	assert_int_equal(try_shape(a, &a->f.dense), COP_OK);
+	assert_true(a->context.observed && a->context.a == 3 && a->context.p == 0.1);
+	a->f.dense.apprentice = false;
+	assert_int_equal(try_shape(a, &a->f.dense), COP_OK);
+}
+
 /* ---- written and read ---- */
 
 static void test_context_written_is_read_back(void **state)
@@ -466,6 +544,11 @@ static void test_context_cut_or_changed_is_never_read_out_of_bounds(void **state
 		if (i == 1)
 			sweep_truncations(&a->f, decode_sparse, &a->bytes);
 	}
+	a->f.dense.apprentice = true;
+	cop_bytes_clear(&a->bytes);
+	put_message(&a->bytes, "{'id': 'u1', " X4 ", 'mask': [1, 1, 1, 0, 0, 1], 'a': 1, 'p': 0.25}");
+	sweep_truncations(&a->f, decode_dense, &a->bytes);
+	sweep_mutations(&a->f, decode_dense, &a->bytes);
 }
 
 static void test_context_decoding_allocates_nothing(void **state)
@@ -499,6 +582,9 @@ int main(void)
 		CASE(test_context_unknown_keys_nested_too_deeply_are_refused),
 		CASE(test_context_keys_of_other_types_are_ignored),
 		CASE(test_explain_takes_either_id_or_x),
+		CASE(test_context_of_an_apprentice_has_the_systems_action),
+		CASE(test_context_elsewhere_has_no_action),
+		CASE(test_context_with_action_is_written_and_read_back),
 		CASE(test_context_written_is_read_back),
 		CASE(test_context_sparse_written_is_read_back),
 		CASE(test_context_cut_or_changed_is_never_read_out_of_bounds),

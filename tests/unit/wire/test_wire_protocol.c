@@ -87,6 +87,10 @@ static void check_request(const block *b, fixture *f)
 		const float x[] = { 0.25F, 1.0F, 3.5F }, sparse[] = { 0.25F, 0.0F, 3.5F };
 		assert_true(memcmp(f->x, x, sizeof x) == 0 || memcmp(f->x, sparse, sizeof sparse) == 0);
 		assert_int_equal(f->mask[2], context.has_mask ? 0 : 1);
+	} else if (strcmp(b->kind, "observed") == 0) {
+		shape.apprentice = true;
+		err = cop_wire_context_decode(body, length, &shape, &f->workspace, &context, &fault);
+		assert_true(context.observed && context.a == 4 && context.p == 0.925);
 	} else if (strcmp(b->kind, "explain") == 0) {
 		err = cop_wire_explain_decode(body, length, &shape, &f->workspace, &context, &fault);
 	} else if (strcmp(b->kind, "rank") == 0) {

@@ -101,6 +101,14 @@ static void any_row(sample *s, cop_rng *rng)
 	}
 }
 
+static void any_observed(cop_wire_record *r, cop_rng *rng)
+{
+	static const double ends[] = { 0.0, 1.0 };
+	r->observed = cop_rng_below(rng, 3) == 0;
+	if (r->observed)
+		r->own_p = cop_rng_below(rng, 4) == 0 ? ends[cop_rng_below(rng, 2)] : cop_rng_unit(rng);
+}
+
 static void any_decision(sample *s, cop_rng *rng)
 {
 	cop_wire_record *r = &s->record;
@@ -119,6 +127,7 @@ static void any_decision(sample *s, cop_rng *rng)
 	r->a = (uint32_t)cop_rng_below(rng, ARMS);
 	r->p = 1.0 - cop_rng_unit(rng);
 	r->greedy = cop_rng_below(rng, 2) != 0;
+	any_observed(r, rng);
 	if (cop_rng_below(rng, 2) != 0) {
 		for (size_t k = 0; k < ARMS; k++)
 			s->mask[k] = (uint8_t)cop_rng_below(rng, 2);
@@ -143,6 +152,8 @@ static void any_feedback(sample *s, cop_rng *rng)
 		return;
 	r->a = (uint32_t)cop_rng_below(rng, ARMS);
 	r->p = 1.0 - cop_rng_unit(rng);
+	any_observed(r, rng);
+	r->greedy = r->observed && cop_rng_below(rng, 2) != 0;
 }
 
 static void any_record(sample *s, cop_wire_record_type type, bool values, cop_rng *rng)
@@ -216,6 +227,8 @@ static void check_same(const cop_wire_record *a, const cop_wire_record *b)
 	assert_int_equal(a->values, b->values);
 	assert_int_equal(a->a, b->a);
 	assert_int_equal(a->greedy, b->greedy);
+	assert_int_equal(a->observed, b->observed);
+	assert_true(same_bits(a->own_p, b->own_p));
 	assert_int_equal(a->u, b->u);
 	assert_true(a->rev == b->rev && a->count == b->count && a->evicted == b->evicted);
 	assert_true(a->promotion == b->promotion && a->crc == b->crc);
@@ -299,6 +312,7 @@ static cop_err decode(fixture *f, const void *body, size_t length)
 	assert_true(isfinite(r.time) && isfinite(r.p) && isfinite(r.y) && r.u >= -1 && r.u <= 1);
 	assert_true(r.predictions <= COP_WIRE_RECORD_PREDICTIONS && r.losses <= 2);
 	assert_true(r.values || r.a < ARMS);
+	assert_true(!r.observed || (!r.values && r.has_x && r.own_p >= 0.0 && r.own_p <= 1.0));
 	if (sweep_type == COP_WIRE_RECORD_DECISION)
 		assert_true(r.has_x && r.id.kind != 0 && r.model != NULL && (r.values || (r.p > 0.0 && r.p <= 1.0)));
 	if (sweep_type == COP_WIRE_RECORD_FEEDBACK)
@@ -408,6 +422,14 @@ static void test_wrong_records_are_refused(void **state)
 		        "{'m':'a','t':1,'id':1,'x':[1,2,3,4,5],'rev':0,'a':0,'p':0.5,'g':true}" },
 		{ COP_WIRE_RECORD_DECISION, false,
 		        "{'m':'a','t':1,'id':1,'x':[1,2,3,4],'rev':0,'a':0,'p':0.5,'g':true,'mask':[0,0,0,0,0,0]}" },
+		/* Observed: a probability outside; of values; of what is no decision, or not complete. */
+		{ COP_WIRE_RECORD_DECISION, false,
+		        "{'m':'a','t':1,'id':1,'x':[1,2,3,4],'rev':0,'a':0,'p':0.5,'g':true,'o':1.5}" },
+		{ COP_WIRE_RECORD_DECISION, false,
+		        "{'m':'a','t':1,'id':1,'x':[1,2,3,4],'rev':0,'a':0,'p':0.5,'g':true,'o':true}" },
+		{ COP_WIRE_RECORD_DECISION, true, "{'m':'a','t':1,'id':1,'x':{},'rev':0,'y':0.5,'u':0,'o':0.5}" },
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1],'o':0.5}" },
+		{ COP_WIRE_RECORD_ACTIVATION, false, "{'m':'a','t':1,'id':1,'o':0.5}" },
 		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1}" },
 		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[]}" },
 		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1,2,3]}" },
