@@ -21,7 +21,7 @@ static const char *const policy_words[] = { "", "epsilon", "squarecb", "fastcb",
 static const char *const reward_words[] = { "earliest", "last", "sum", NULL };
 static const char *const feedback_words[] = { "one", "two", NULL };
 static const char *const drift_words[] = { "none", "adwin", "page-hinkley", NULL };
-static const char *const method_words[] = { "tao", "laptao", NULL };
+static const char *const method_words[] = { "tao", "laptao", "forest", NULL };
 static const char *const promote_words[] = { "evidence", "never", "hand", NULL };
 
 #define AT(member) .offset = offsetof(cop_config, member)
@@ -181,6 +181,7 @@ static void refit_defaults(cop_config_refit *refit)
 	refit->on_drift = COP_DRIFT_ADWIN;
 	refit->window = 200000;
 	refit->holdout = 0.2;
+	refit->method = COP_METHOD_FOREST;
 	refit->height = 6;
 	refit->idle = true;
 	refit->nice = 19;

@@ -73,7 +73,8 @@ static bool on_trial(const cop_served *served)
 		return false;
 	cop_model_get_evidence(served->model, &is);
 	uint64_t since = learned_of(served) - served->refit.taken;
-	return is.shadow && cop_refit_on_trial(is.summary.verdict, since, c->holdout, c->window, c->least_feedback);
+	return is.shadow &&
+	       cop_refit_on_trial(is.summary.verdict, since, served->refit.taken, c->window, c->least_feedback);
 }
 
 /* Why a refit of the model is due; NULL: it is not. */

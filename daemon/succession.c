@@ -83,6 +83,8 @@ static cop_err simple(cop_served *served, cop_wire_promotion kind, cop_diag *dia
 	                                                    : freeze(served, kind == COP_WIRE_PROMOTION_FREEZE);
 	if (err != COP_OK)
 		cop_diag_set(diag, "", 0, 0, "model \"%s\": %s", served->name, missing[kind]);
+	else if (kind == COP_WIRE_PROMOTION_PROMOTE) /* its predecessor's trial begins */
+		served->refit.taken = cop_model_get_counters(served->model)->learned;
 	return err;
 }
 

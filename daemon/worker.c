@@ -172,7 +172,7 @@ bool cop_worker_read_arguments(int argc, char **argv, cop_worker_job *job, const
 			return false;
 	}
 	*wrong = "--state-dir, --model";
-	return job->state_dir != NULL && job->model != NULL && job->method <= COP_METHOD_LAPTAO;
+	return job->state_dir != NULL && job->model != NULL && job->method <= COP_METHOD_FOREST;
 }
 
 /* ---- its place ---- */
@@ -340,7 +340,9 @@ static void fill_settings(const cop_worker_job *job, cop_refit_settings *set)
 {
 	cop_refit_defaults(set);
 	set->model = job->model;
-	set->method = job->method == COP_METHOD_LAPTAO ? COP_REFIT_LAPTAO : COP_REFIT_TAO;
+	set->method = job->method == COP_METHOD_FOREST   ? COP_REFIT_FOREST
+	              : job->method == COP_METHOD_LAPTAO ? COP_REFIT_LAPTAO
+	                                                 : COP_REFIT_TAO;
 	set->window = job->window;
 	set->holdout = job->holdout;
 	set->after = job->after;

@@ -22,7 +22,7 @@ const char cop_refit_options_usage[] =
 
 static const struct option rows[] = { COP_REFIT_OPTION_ROWS };
 
-static const char *const methods[] = { "tao", "laptao", NULL };
+static const char *const methods[] = { "tao", "laptao", "forest", NULL };
 static const char *const detectors[] = { "adwin", "page-hinkley", "none", NULL };
 
 void cop_refit_options_init(cop_refit_options *options, const char *command)
@@ -54,7 +54,7 @@ bool cop_refit_options_read(cop_refit_options *options, int option, const char *
 		return cop_command_number(name, "--refit-holdout", text, 0.0, 0.9, &s->holdout);
 	case COP_REFIT_METHOD:
 		ok = cop_command_word(name, "--refit-method", text, methods, &place);
-		s->method = place == 0 ? COP_REFIT_TAO : COP_REFIT_LAPTAO;
+		s->method = (cop_refit_method)place;
 		return ok;
 	case COP_REFIT_HEIGHT:
 		ok = cop_command_whole(name, "--refit-height", text, 1, COP_TAO_MAX_DEPTH, &whole);

@@ -45,9 +45,12 @@ struct cop_sim_refits {
 
 void cop_sim_refit_defaults(cop_sim_refit_settings *settings)
 {
-	*settings = (cop_sim_refit_settings){
-		.window = 200000, .holdout = 0.2, .alpha = -1.0, .risk = 0.05, .drift = "adwin"
-	};
+	*settings = (cop_sim_refit_settings){ .window = 200000,
+		.holdout = 0.2,
+		.method = COP_REFIT_FOREST,
+		.alpha = -1.0,
+		.risk = 0.05,
+		.drift = "adwin" };
 }
 
 /* ---- the journal ---- */
@@ -249,6 +252,8 @@ static cop_err step(cop_sim_refits *r)
 	r->counts.rolled_back += todo == COP_REFIT_ROLLBACK;
 	r->counts.retired += todo == COP_REFIT_RETIRE;
 	r->challenging = todo == COP_REFIT_PROMOTE;
+	if (r->challenging)
+		r->taken = cop_model_get_counters(r->model)->learned;
 	return err;
 }
 
@@ -260,7 +265,7 @@ static cop_refit_due due(const cop_sim_refits *r)
 	};
 	if (r->challenging)
 		standing.trial = cop_refit_on_trial(
-		        cop_model_verdict(r->model), learned - r->taken, r->set.holdout, r->set.window, r->set.every);
+		        cop_model_verdict(r->model), learned - r->taken, r->taken, r->set.window, r->set.every);
 	return cop_refit_is_due(&standing);
 }
 

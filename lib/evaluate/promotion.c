@@ -4,12 +4,14 @@
 
 #include <math.h>
 
-#define SAVED_VERSION 1
+#define SAVED_VERSION 2 /* 1: no errors */
+#define WATCH_VERSION 1
 #define SLACK         (1.0 + 1e-6) /* probabilities that were summed, or stored as float */
 #define LARGEST       1e12
 #define LARGEST_CLIP  1e6
+#define MIXABLE       2.0 /* of squared errors in [0, 1] */
 
-enum { IPS = COP_PROMOTION_IPS, DR = COP_PROMOTION_DR, KINDS = COP_PROMOTION_ESTIMATORS };
+enum { IPS = COP_PROMOTION_IPS, DR = COP_PROMOTION_DR, ERROR = COP_PROMOTION_ERROR, KINDS = COP_PROMOTION_ESTIMATORS };
 
 void cop_promotion_defaults(cop_promotion_settings *settings)
 {
@@ -25,9 +27,9 @@ static cop_err check_settings(const cop_promotion_settings *s)
 	if (!isfinite(s->margin) || !isfinite(s->worse_margin) || !isfinite(s->risk) || !isfinite(s->difference_most) ||
 	        !isfinite(s->clip))
 		return COP_ENONFINITE;
-	bool valid = (s->estimator == COP_PROMOTION_IPS || s->estimator == COP_PROMOTION_DR) && is_share(s->margin) &&
-	             is_share(s->worse_margin) && s->risk >= 1e-12 && s->risk < 1.0 && s->difference_most >= 1.0 &&
-	             s->clip >= s->difference_most && s->clip <= LARGEST_CLIP;
+	bool valid = (unsigned)s->estimator <= ERROR && is_share(s->margin) && is_share(s->worse_margin) &&
+	             s->risk >= 1e-12 && s->risk < 1.0 && s->difference_most >= 1.0 && s->clip >= s->difference_most &&
+	             s->clip <= LARGEST_CLIP;
 	return valid ? COP_OK : COP_EINVAL;
 }
 
@@ -56,6 +58,10 @@ static cop_err check_event(const cop_promotion_event *e)
 	if (e->has_model &&
 	        (!isfinite(e->model_logged) || !isfinite(e->model_champion) || !isfinite(e->model_challenger)))
 		return COP_ENONFINITE;
+	if (e->has_said && (!isfinite(e->said_champion) || !isfinite(e->said_challenger)))
+		return COP_ENONFINITE;
+	if (e->has_said && (!is_share(e->said_champion) || !is_share(e->said_challenger)))
+		return COP_EINVAL;
 	double most = fmax(e->champion, e->challenger);
 	if (!(e->p > 0.0) || e->p > SLACK || !is_share(e->loss) || e->champion < 0.0 || e->challenger < 0.0 ||
 	        most > SLACK || most > LARGEST * e->p || e->weight_most < 0.0)
@@ -115,10 +121,33 @@ cop_err cop_promotion_add(cop_promotion *promotion, const cop_promotion_event *e
 	cop_sum_add(&promotion->challenger_square, v.n * v.n);
 	cop_sum_add(&promotion->difference[IPS], (v.c - v.n) * v.l);
 	cop_sum_add(&promotion->difference[DR], v.models + (v.c - v.n) * (v.l - v.q));
+	if (e->has_said)
+		cop_sum_add(&promotion->error,
+		        (e->said_champion - e->said_challenger) * (e->said_champion + e->said_challenger - 2.0 * v.l));
 	promotion->n++;
 	promotion->models += e->has_model;
 	promotion->clipped += fmax(v.c, v.n) > promotion->settings.clip;
 	return COP_OK;
+}
+
+static cop_promotion_verdict judge_by_bounds(const cop_promotion *promotion, cop_promotion_estimator estimator)
+{
+	const cop_promotion_settings *s = &promotion->settings;
+	if (cop_running_bound_exceeds(&promotion->below[estimator], s->margin, 0.5 * s->risk))
+		return COP_PROMOTION_BETTER;
+	if (cop_running_bound_exceeds(&promotion->above[estimator], s->worse_margin, 0.5 * s->risk))
+		return COP_PROMOTION_WORSE;
+	return COP_PROMOTION_OPEN;
+}
+
+/* What is known of policies comes first. */
+static cop_promotion_verdict judge_by_error(const cop_promotion *promotion)
+{
+	double odds = MIXABLE * cop_sum_value(&promotion->error), enough = -log(promotion->settings.risk);
+	cop_promotion_verdict policies = judge_by_bounds(promotion, COP_PROMOTION_DR);
+	if (policies != COP_PROMOTION_OPEN)
+		return policies;
+	return odds >= enough ? COP_PROMOTION_BETTER : odds <= -enough ? COP_PROMOTION_WORSE : COP_PROMOTION_OPEN;
 }
 
 cop_promotion_verdict cop_promotion_judge(const cop_promotion *promotion)
@@ -126,11 +155,8 @@ cop_promotion_verdict cop_promotion_judge(const cop_promotion *promotion)
 	const cop_promotion_settings *s = &promotion->settings;
 	if (promotion->n < s->least_events)
 		return COP_PROMOTION_OPEN;
-	if (cop_running_bound_exceeds(&promotion->below[s->estimator], s->margin, 0.5 * s->risk))
-		return COP_PROMOTION_BETTER;
-	if (cop_running_bound_exceeds(&promotion->above[s->estimator], s->worse_margin, 0.5 * s->risk))
-		return COP_PROMOTION_WORSE;
-	return COP_PROMOTION_OPEN;
+	return s->estimator == COP_PROMOTION_ERROR ? judge_by_error(promotion)
+	                                           : judge_by_bounds(promotion, s->estimator);
 }
 
 static double ratio(double a, double b) { return b > 0.0 ? a / b : (double)NAN; }
@@ -148,6 +174,7 @@ void cop_promotion_summarise(const cop_promotion *promotion, cop_promotion_summa
 	}
 	out->champion_snips = ratio(cop_sum_value(&o->champion_loss), c);
 	out->challenger_snips = ratio(cop_sum_value(&o->challenger_loss), w);
+	out->error = cop_sum_value(&o->error);
 	out->mean_loss = ratio(cop_sum_value(&o->loss), n);
 	out->effective_sample_size = square > 0.0 ? w * w / square : 0.0;
 	out->champion_weight = o->n > 0 ? c / n : 0.0;
@@ -156,12 +183,12 @@ void cop_promotion_summarise(const cop_promotion *promotion, cop_promotion_summa
 }
 
 /* The sums in the order of the file. */
-#define SUMS (6 + KINDS)
+#define SUMS (7 + KINDS)
 static void sums_of(cop_promotion *promotion, cop_sum *sums[SUMS])
 {
 	cop_sum *all[SUMS] = { &promotion->loss, &promotion->champion, &promotion->challenger,
 		&promotion->champion_loss, &promotion->challenger_loss, &promotion->challenger_square,
-		&promotion->difference[IPS], &promotion->difference[DR] };
+		&promotion->difference[IPS], &promotion->difference[DR], &promotion->error };
 	for (size_t i = 0; i < SUMS; i++)
 		sums[i] = all[i];
 }
@@ -190,23 +217,26 @@ void cop_promotion_save(const cop_promotion *promotion, cop_bytes *out)
 	}
 }
 
-static cop_err load_settings(cop_promotion_settings *s, cop_cursor *in)
+static cop_err load_settings(cop_promotion_settings *s, uint32_t *version, cop_cursor *in)
 {
 	double v[5];
-	if (cop_cursor_u32(in) > SAVED_VERSION && in->err == COP_OK)
+	*version = cop_cursor_u32(in);
+	if (*version > SAVED_VERSION && in->err == COP_OK)
 		return COP_EVERSION;
 	uint8_t estimator = cop_cursor_u8(in);
 	cop_cursor_f64s(in, v, 5);
-	*s = (cop_promotion_settings){ estimator == 0 ? COP_PROMOTION_IPS : COP_PROMOTION_DR, v[0], v[1], v[2], v[3],
-		v[4], cop_cursor_u64(in) };
+	*s = (cop_promotion_settings){ (cop_promotion_estimator)estimator, v[0], v[1], v[2], v[3], v[4],
+		cop_cursor_u64(in) };
 	if (in->err != COP_OK)
 		return in->err;
-	return estimator < KINDS && check_settings(s) == COP_OK ? COP_OK : COP_EFORMAT;
+	return estimator <= ERROR && check_settings(s) == COP_OK ? COP_OK : COP_EFORMAT;
 }
 
 static bool is_consistent(const cop_promotion *o)
 {
 	double n = (double)o->n, least = -1e-6 * n;
+	if (fabs(cop_sum_value(&o->error)) > n * SLACK)
+		return false;
 	for (size_t i = 0; i < KINDS; i++)
 		if (o->below[i].n != o->n || o->above[i].n != o->n)
 			return false;
@@ -221,7 +251,8 @@ cop_err cop_promotion_load(cop_promotion *promotion, cop_cursor *in)
 	cop_promotion_settings settings;
 	cop_promotion new;
 	cop_sum *sums[SUMS];
-	cop_err err = load_settings(&settings, in);
+	uint32_t version;
+	cop_err err = load_settings(&settings, &version, in);
 	if (err != COP_OK)
 		return err;
 	begin(&new, &settings);
@@ -229,7 +260,7 @@ cop_err cop_promotion_load(cop_promotion *promotion, cop_cursor *in)
 	new.n = cop_cursor_u64(in);
 	new.models = cop_cursor_u64(in);
 	new.clipped = cop_cursor_u64(in);
-	for (size_t i = 0; i < SUMS; i++) {
+	for (size_t i = 0; i < SUMS - (version < 2); i++) {
 		double v[2];
 		cop_cursor_f64s(in, v, 2);
 		*sums[i] = (cop_sum){ v[0], v[1] };
@@ -284,7 +315,7 @@ bool cop_promotion_watch_is_worse(const cop_promotion_watch *watch)
 
 void cop_promotion_watch_save(const cop_promotion_watch *watch, cop_bytes *out)
 {
-	cop_bytes_put_u32(out, SAVED_VERSION);
+	cop_bytes_put_u32(out, WATCH_VERSION);
 	cop_bytes_put_f64(out, watch->margin);
 	cop_bytes_put_f64(out, watch->risk);
 	cop_running_bound_save(&watch->before, out);
@@ -294,7 +325,7 @@ void cop_promotion_watch_save(const cop_promotion_watch *watch, cop_bytes *out)
 cop_err cop_promotion_watch_load(cop_promotion_watch *watch, cop_cursor *in)
 {
 	cop_promotion_watch new;
-	if (cop_cursor_u32(in) > SAVED_VERSION && in->err == COP_OK)
+	if (cop_cursor_u32(in) > WATCH_VERSION && in->err == COP_OK)
 		return COP_EVERSION;
 	double margin = cop_cursor_f64(in), risk = cop_cursor_f64(in);
 	if (in->err != COP_OK)

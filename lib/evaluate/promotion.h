@@ -35,8 +35,12 @@
 #include "base/err.h"
 #include "evaluate/running_bound.h"
 
-typedef enum cop_promotion_estimator { COP_PROMOTION_IPS = 0, COP_PROMOTION_DR } cop_promotion_estimator;
-#define COP_PROMOTION_ESTIMATORS 2
+typedef enum cop_promotion_estimator {
+	COP_PROMOTION_IPS = 0,
+	COP_PROMOTION_DR,
+	COP_PROMOTION_ERROR /* of predicted losses; has no interval */
+} cop_promotion_estimator;
+#define COP_PROMOTION_ESTIMATORS 2 /* with intervals */
 
 typedef enum cop_promotion_verdict {
 	COP_PROMOTION_OPEN = 0,
@@ -66,6 +70,8 @@ typedef struct cop_promotion_event {
 	double model_logged;     /* q, [0, 1] */
 	double model_champion;   /* m_c, sum over arms of pi_c(k) q(k), [0, 1] */
 	double model_challenger; /* m_n */
+	bool has_said;
+	double said_champion, said_challenger; /* f_c, f_n, in [0, 1] */
 } cop_promotion_event;
 
 typedef struct cop_promotion {
@@ -74,6 +80,7 @@ typedef struct cop_promotion {
 	cop_sum loss, champion, challenger;                        /* sums of l, w_c, w_n */
 	cop_sum champion_loss, challenger_loss, challenger_square; /* of w_c l, w_n l, w_n^2 */
 	cop_sum difference[COP_PROMOTION_ESTIMATORS];              /* of point estimates, not clipped */
+	cop_sum error;                                             /* of e */
 	cop_running_bound below[COP_PROMOTION_ESTIMATORS], above[COP_PROMOTION_ESTIMATORS]; /* of g, of -g */
 } cop_promotion;
 
@@ -83,6 +90,7 @@ typedef struct cop_promotion_summary {
 	double low[COP_PROMOTION_ESTIMATORS], high[COP_PROMOTION_ESTIMATORS]; /* within [-1, 1] */
 	double champion_snips, challenger_snips;                              /* losses; NaN without a match */
 	double mean_loss;                                                     /* as logged; NaN without events */
+	double error;                                                         /* sum of e */
 	double effective_sample_size;                                         /* of the challenger's weights */
 	double champion_weight, challenger_weight;                            /* means, about 1 */
 	cop_promotion_verdict verdict;

@@ -331,6 +331,12 @@ size_t cop_learner_predictions(const cop_learner *learner)
 	return own != 0 && learner->class->refitted(learner) != NULL ? own + 1 : own;
 }
 
+double cop_learner_says(const cop_learner *learner, const cop_decision *decision)
+{
+	double said = learner->class->says == NULL ? (double)NAN : learner->class->says(learner, decision);
+	return isfinite(said) ? fmin(fmax(said, 0.0), 1.0) : (double)NAN;
+}
+
 void cop_learner_freeze(cop_learner *learner, bool frozen) { learner->frozen = frozen; }
 
 cop_err cop_learner_spare_init(cop_learner_spare *spare, const cop_learner_settings *settings, size_t state_bytes)

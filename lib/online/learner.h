@@ -110,6 +110,8 @@ typedef struct cop_learner_class {
 	bool (*product)(const cop_learner *learner, size_t index, size_t *i, size_t *j); /* NULL: none */
 	void (*save)(const cop_learner *learner, cop_bytes *bytes);
 	cop_err (*load)(cop_learner *learner, cop_cursor *cursor);
+	/* Loss of the decision's action, from what its experts had predicted; NULL: they are none. */
+	double (*says)(const cop_learner *learner, const cop_decision *decision);
 	size_t (*trees)(const cop_learner *learner);
 	cop_err (*tree)(const cop_learner *learner, size_t m, cop_oblique_tree **out);
 	cop_err (*refit)(cop_learner *learner, const cop_trees *trees, cop_diag *diag);
@@ -197,6 +199,9 @@ bool cop_learner_product(const cop_learner *learner, size_t index, size_t *i, si
 COP_CHECK cop_err cop_learner_refit(cop_learner *learner, const cop_trees *trees, cop_diag *diag);
 /* Predictions of a decision that learning wants back: at least the class's. */
 size_t cop_learner_predictions(const cop_learner *learner);
+/* The loss in [0, 1] that the predictions of a decision add up to, as the learner weighs them now; NaN: some are not
+ * there, or it has no experts (class->says NULL). */
+double cop_learner_says(const cop_learner *learner, const cop_decision *decision);
 /* A frozen learner decides, but its statistics do not move and losses are counted (unlearnt) instead of learned. */
 void cop_learner_freeze(cop_learner *learner, bool frozen);
 /* A new learner of the same settings and state, not frozen. COP_ENOMEM; on error *out is NULL. */

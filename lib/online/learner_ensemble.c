@@ -329,6 +329,11 @@ static cop_err refit(cop_learner *learner, const cop_trees *trees, cop_diag *dia
 	return err;
 }
 
+static double says(const cop_learner *learner, const cop_decision *decision)
+{
+	return cop_mixture_sum(&((const ensemble *)learner)->mixture, decision->prediction);
+}
+
 static const cop_refit *refitted(const cop_learner *learner) { return ((const ensemble *)learner)->mixture.refit; }
 
 const cop_learner_class cop_learner_ensemble = {
@@ -347,6 +352,7 @@ const cop_learner_class cop_learner_ensemble = {
 	.product = product,
 	.save = save,
 	.load = load,
+	.says = says,
 	.trees = trees,
 	.tree = tree,
 	.refit = refit,

@@ -265,6 +265,11 @@ static void explain(cop_learner *learner, const cop_row *x, const cop_row *candi
 		explain_refit(r, candidate, e);
 }
 
+static double says(const cop_learner *learner, const cop_decision *decision)
+{
+	return cop_mixture_sum(&((const ranker *)learner)->mixture, decision->prediction);
+}
+
 static const cop_refit *refitted(const cop_learner *learner) { return ((const ranker *)learner)->mixture.refit; }
 
 static cop_err refit(cop_learner *learner, const cop_trees *trees, cop_diag *diag)
@@ -333,6 +338,7 @@ const cop_learner_class cop_learner_rank = {
 	.advance = advance,
 	.save = save,
 	.load = load,
+	.says = says,
 	.trees = trees,
 	.tree = tree,
 	.refit = refit,

@@ -143,6 +143,14 @@ void cop_mixture_predictions(const cop_mixture *mixture, size_t which, float *pr
 		prediction[i] = mixture->loss[i][which];
 }
 
+double cop_mixture_sum(const cop_mixture *mixture, const float *prediction)
+{
+	double sum = (double)PRIOR_LOSS;
+	for (size_t i = 0; i < mixture->count; i++)
+		sum += mixture->stack.weight[i] * ((double)prediction[i] - (double)PRIOR_LOSS);
+	return sum;
+}
+
 void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss)
 {
 	double z[COP_LEARNER_EXPERTS];

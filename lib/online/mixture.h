@@ -61,6 +61,8 @@ size_t cop_mixture_known(const cop_mixture *mixture, uint64_t rev);
 void cop_mixture_mix(cop_mixture *mixture, size_t n);
 /* What the members predict for one of the n into prediction[0, count). */
 void cop_mixture_predictions(const cop_mixture *mixture, size_t which, float *prediction);
+/* What the members' predictions of one loss add up to. */
+double cop_mixture_sum(const cop_mixture *mixture, const float *prediction);
 /* The loss came for what they predicted; nothing changes unless all of it is finite. */
 void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss);
 

@@ -39,9 +39,15 @@ static void shadow_take(
 	cop_policy_view view;
 	cop_err err = take(model->shadow.learner, logged, &decision, loss, &view);
 	model->shadow.refused += err != COP_OK;
-	if (loss != NULL)
-		cop_model_shadow_weigh(
-		        model, logged->p, fmin(served->p[logged->arm], 1.0), fmin(view.p[logged->arm], 1.0), *loss);
+	if (loss == NULL)
+		return;
+	const cop_promotion_event event = {
+		.p = logged->p,
+		.loss = *loss,
+		.champion = fmin(served->p[logged->arm], 1.0),
+		.challenger = fmin(view.p[logged->arm], 1.0),
+	};
+	cop_model_shadow_weigh(model, &event);
 }
 
 cop_err cop_model_take_logged(cop_model *model, const cop_model_logged *logged, cop_policy_view *out)

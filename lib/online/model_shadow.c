@@ -14,9 +14,14 @@
 
 /* ---- events ---- */
 
+/* Of experts that predict losses, the challenger's are the serving one's and what the refit brings: judged by how well
+ * they predict, unless policies are to differ by a margin. */
 static void begin_evidence(cop_model *model)
 {
-	cop_err err = cop_promotion_init(&model->shadow.evidence, &model->shadow.rule);
+	cop_promotion_settings rule = model->shadow.rule;
+	if (model->learner != NULL && model->learner->class->says != NULL && !(rule.margin > 0.0))
+		rule.estimator = COP_PROMOTION_ERROR;
+	cop_err err = cop_promotion_init(&model->shadow.evidence, &rule);
 	COP_ASSERT(err == COP_OK); /* the rule was tried */
 }
 
@@ -227,36 +232,46 @@ static cop_err teach(cop_learner *learner, const cop_pending_entry *entry, const
 	return cop_learner_learn(learner, &entry->x, decision, scaled, true);
 }
 
-/* Both had the decision before them, as it was before either learned. */
-static void weigh(cop_model *model, const cop_pending_entry *entry, double loss)
+/* Both had the decision before them; said: what they had predicted, of neither of which a loss is known. */
+static void weigh(cop_model *model, const cop_pending_entry *entry, const double said[2], double loss)
 {
 	cop_shadow *s = &model->shadow;
 	if (!entry->shadow.is || entry->shadow.pair != s->pair || model->learner->class->values)
 		return;
 	bool served = entry->shadow.second == s->second;
 	double own = cop_pending_own_p(entry);
-	cop_model_shadow_weigh(
-	        model, entry->decision.p, served ? own : entry->shadow.p, served ? entry->shadow.p : own, loss);
+	const cop_promotion_event event = {
+		.p = entry->decision.p,
+		.loss = loss,
+		.champion = served ? own : entry->shadow.p,
+		.challenger = served ? entry->shadow.p : own,
+		.has_said = isfinite(said[0]) && isfinite(said[1]),
+		.said_champion = said[0],
+		.said_challenger = said[1],
+	};
+	cop_model_shadow_weigh(model, &event);
 }
 
-void cop_model_shadow_weigh(cop_model *model, double p, double champion, double challenger, double loss)
+void cop_model_shadow_weigh(cop_model *model, const cop_promotion_event *event)
 {
-	const cop_promotion_event event = { .p = p, .loss = loss, .champion = champion, .challenger = challenger };
-	cop_err err = cop_promotion_add(&model->shadow.evidence, &event);
+	cop_err err = cop_promotion_add(&model->shadow.evidence, event);
 	(void)err; /* a weight beyond all bounds: no evidence */
 }
 
 cop_err cop_model_shadow_learn(cop_model *model, const cop_pending_entry *entry, const double *scaled)
 {
 	cop_shadow *s = &model->shadow;
-	cop_decision decision;
+	cop_decision decision, other;
 	bool decider = decision_of(model, entry, s->second, &decision);
+	if (s->learner == NULL)
+		return teach(model->learner, entry, &decision, decider, scaled);
+	bool other_decides = decision_of(model, entry, !s->second, &other);
+	const double said[2] = { cop_learner_says(model->learner, &decision), cop_learner_says(s->learner, &other) };
 	cop_err err = teach(model->learner, entry, &decision, decider, scaled);
-	if (err != COP_OK || s->learner == NULL)
+	if (err != COP_OK)
 		return err;
-	weigh(model, entry, scaled[0]);
-	decider = decision_of(model, entry, !s->second, &decision);
-	s->refused += teach(s->learner, entry, &decision, decider, scaled) != COP_OK;
+	weigh(model, entry, said, scaled[0]);
+	s->refused += teach(s->learner, entry, &other, other_decides, scaled) != COP_OK;
 	return COP_OK;
 }
 

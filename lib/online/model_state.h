@@ -86,7 +86,7 @@ void cop_model_shadow_follow(
         cop_model *model, const cop_model_context *context, const cop_decision *decision, cop_pending_shadow *out);
 /* Both learn from the entry's losses, which are evidence too. Errors of the serving one; nothing changed then. */
 COP_CHECK cop_err cop_model_shadow_learn(cop_model *model, const cop_pending_entry *entry, const double *scaled);
-void cop_model_shadow_weigh(cop_model *model, double p, double champion, double challenger, double loss);
+void cop_model_shadow_weigh(cop_model *model, const cop_promotion_event *event);
 /* Whether there is anything to save. */
 bool cop_model_shadow_is_used(const cop_model *model);
 void cop_model_shadow_save(const cop_model *model, cop_bytes *bytes);

@@ -61,13 +61,17 @@ static cop_offpolicy_cost_event event_of(const cop_refit_event *e)
 
 /* ---- tao ---- */
 
+cop_err cop_refit_prepare_losses(cop_refit_problem *p)
+{
+	cop_err err = mean_losses(p);
+	return err == COP_OK && p->serving != NULL ? ask_serving(p) : err;
+}
+
 static cop_err prepare_tao(cop_refit_problem *p)
 {
 	bool dr = p->settings->costs == COP_REFIT_DR;
 	const cop_offpolicy_cost *cost = cop_offpolicy_cost_find(dr ? "dr" : "ips");
-	cop_err err = mean_losses(p);
-	if (err == COP_OK && p->serving != NULL)
-		err = ask_serving(p);
+	cop_err err = cop_refit_prepare_losses(p);
 	float *constant = cop_mem_alloc(p->outputs, sizeof *constant);
 	p->target = cop_mem_alloc(p->n * p->outputs, sizeof *p->target);
 	if (err == COP_OK && (constant == NULL || p->target == NULL))
@@ -101,8 +105,8 @@ static cop_err cost_noise(const cop_refit_problem *p, size_t n, double **out)
 	return COP_OK;
 }
 
-/* Leaves that say losses, in place of the fit's own. */
-static cop_err refill(cop_refit_problem *p, const cop_tree *scaled, size_t n, cop_tree **raw)
+cop_err cop_refit_refill(
+        cop_refit_problem *p, const cop_tree *scaled, size_t n, const cop_refit_filling *how, cop_tree **raw)
 {
 	cop_tree *splits;
 	float *leaf = cop_mem_alloc(cop_tree_leaves(scaled) * p->outputs, sizeof *leaf);
@@ -111,7 +115,7 @@ static cop_err refill(cop_refit_problem *p, const cop_tree *scaled, size_t n, co
 		return COP_ENOMEM;
 	cop_err err = cop_refit_unscale(p, scaled, leaf, &splits);
 	if (err == COP_OK)
-		err = cop_refit_fill(p, splits, n, leaf);
+		err = cop_refit_fill(p, splits, n, how, leaf);
 	cop_tree_free(splits);
 	if (err == COP_OK)
 		err = cop_refit_unscale(p, scaled, leaf, raw);
@@ -124,6 +128,7 @@ static cop_err fit_tao(
 {
 	cop_tao_settings set;
 	cop_rng rng = cop_refit_rng(p);
+	const cop_refit_filling how = { p->settings->clip, p->settings->prior };
 	double *noise;
 	const cop_sample sample = {
 		.rows = p->rows, .n = n, .task = COP_TASK_COSTS, .outputs = p->outputs, .target = p->target
@@ -135,7 +140,7 @@ static cop_err fit_tao(
 	cop_refit_tao(p, COP_TASK_COSTS, cop_refit_penalty(alpha, noise, n), &set);
 	cop_mem_free(noise);
 	err = cop_tao_fit(&set, &sample, start, p->pool, &rng, p->progress, NULL, scaled);
-	return err == COP_OK ? refill(p, *scaled, n, raw) : err;
+	return err == COP_OK ? cop_refit_refill(p, *scaled, n, &how, raw) : err;
 }
 
 const cop_refit_kind cop_refit_arms_tao = { .prepare = prepare_tao, .fit = fit_tao, .value = cop_refit_greedy_loss };

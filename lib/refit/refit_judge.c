@@ -25,31 +25,60 @@ size_t cop_refit_least(const float *loss, const uint8_t *mask, size_t count)
 void cop_refit_losses_fini(cop_refit_losses *losses)
 {
 	cop_mem_free(losses->loss);
+	cop_mem_free(losses->work);
+	cop_mem_free(losses->sum);
 	cop_refit_joined_fini(&losses->joined);
+}
+
+static cop_err make_room(cop_refit_losses *losses, size_t choices)
+{
+	if (choices <= losses->room)
+		return COP_OK;
+	cop_mem_free(losses->loss);
+	cop_mem_free(losses->work);
+	cop_mem_free(losses->sum);
+	losses->loss = cop_mem_alloc(choices, sizeof *losses->loss);
+	losses->work = cop_mem_alloc(choices, sizeof *losses->work);
+	losses->sum = cop_mem_alloc(choices, sizeof *losses->sum);
+	bool room = losses->loss != NULL && losses->work != NULL && losses->sum != NULL;
+	losses->room = room ? choices : 0;
+	return room ? COP_OK : COP_ENOMEM;
+}
+
+/* Of a tree, or of trees. */
+static cop_err expect(cop_refit_losses *losses, const cop_journal_history_model *model, const cop_tree *raw,
+        const cop_trees *trees, const cop_refit_event *e, size_t *choices)
+{
+	size_t outputs = cop_refit_window_outputs(model);
+	*choices = model->max_candidates > 0 ? e->candidates : outputs;
+	cop_err err = make_room(losses, *choices);
+	for (size_t k = 0; k < *choices && err == COP_OK; k += outputs) {
+		cop_row row;
+		err = cop_refit_row(&losses->joined, model, e, k, &row);
+		if (err != COP_OK)
+			return err;
+		if (raw != NULL)
+			(void)cop_tree_predict(raw, &row, losses->loss + k);
+		else
+			cop_trees_predict(trees, &row, losses->work, losses->sum + k);
+	}
+	for (size_t k = 0; k < *choices && err == COP_OK; k++) {
+		float loss = raw != NULL ? losses->loss[k] : (float)losses->sum[k];
+		losses->loss[k] = fminf(fmaxf(loss, 0.0f), 1.0f);
+	}
+	return err;
 }
 
 cop_err cop_refit_expect(cop_refit_losses *losses, const cop_journal_history_model *model, const cop_tree *raw,
         const cop_refit_event *e, size_t *choices)
 {
-	size_t outputs = cop_refit_window_outputs(model);
-	*choices = model->max_candidates > 0 ? e->candidates : outputs;
-	if (*choices > losses->room) {
-		cop_mem_free(losses->loss);
-		losses->loss = cop_mem_alloc(*choices, sizeof *losses->loss);
-		losses->room = losses->loss == NULL ? 0 : *choices;
-		if (losses->loss == NULL)
-			return COP_ENOMEM;
-	}
-	for (size_t k = 0; k < *choices; k += outputs) {
-		cop_row row;
-		cop_err err = cop_refit_row(&losses->joined, model, e, k, &row);
-		if (err != COP_OK)
-			return err;
-		(void)cop_tree_predict(raw, &row, losses->loss + k);
-	}
-	for (size_t k = 0; k < *choices; k++)
-		losses->loss[k] = fminf(fmaxf(losses->loss[k], 0.0f), 1.0f);
-	return COP_OK;
+	return expect(losses, model, raw, NULL, e, choices);
+}
+
+cop_err cop_refit_expect_all(cop_refit_losses *losses, const cop_journal_history_model *model, const cop_trees *trees,
+        const cop_refit_event *e, size_t *choices)
+{
+	return expect(losses, model, NULL, trees, e, choices);
 }
 
 cop_err cop_refit_greedy_loss(cop_refit_problem *p, const cop_tree *raw, double *out)
@@ -80,7 +109,7 @@ cop_err cop_refit_greedy_loss(cop_refit_problem *p, const cop_tree *raw, double 
 typedef struct judging {
 	const cop_refit_settings *settings;
 	const cop_refit_window *window;
-	const cop_tree *raw;
+	const cop_trees *trees;
 	cop_refit_losses losses;
 	double weight_most; /* 0: not known */
 	cop_refit_report *report;
@@ -98,7 +127,7 @@ static double most_weight(const cop_refit_settings *set, const cop_refit_window 
 static cop_err judge_choice(judging *j, const cop_refit_event *e)
 {
 	size_t choices;
-	cop_err err = cop_refit_expect(&j->losses, &j->window->model, j->raw, e, &choices);
+	cop_err err = cop_refit_expect_all(&j->losses, &j->window->model, j->trees, e, &choices);
 	if (err != COP_OK)
 		return err;
 	size_t best = cop_refit_least(j->losses.loss, e->mask, choices);
@@ -141,7 +170,7 @@ static void judge_values(judging *j)
 		float t;
 		if (!e->answered)
 			continue;
-		(void)cop_tree_predict(j->raw, &e->x, &t);
+		(void)cop_tree_predict(cop_trees_at(j->trees, 0), &e->x, &t);
 		double d = (double)t - e->y;
 		double gain = -cop_refit_slope(&w->model, e, mean / n) * d - d * d / (2.0 * j->settings->step);
 		sum += gain;
@@ -156,7 +185,7 @@ static void judge_values(judging *j)
 cop_err cop_refit_judge(const cop_refit_settings *settings, const cop_refit_window *window, const cop_trees *trees,
         cop_refit_report *report)
 {
-	judging j = { .settings = settings, .window = window, .raw = cop_trees_at(trees, 0), .report = report };
+	judging j = { .settings = settings, .window = window, .trees = trees, .report = report };
 	cop_err err = COP_OK;
 	if (window->model.values) {
 		judge_values(&j);

@@ -14,6 +14,7 @@ typedef struct sums {
 
 typedef struct filling {
 	const cop_refit_problem *p;
+	const cop_refit_filling *how;
 	const cop_tree_parts *parts;
 	size_t leaves, outputs;
 	sums *sum;     /* (nodes + leaves) x outputs; nodes first */
@@ -37,7 +38,7 @@ static void add_row(filling *f, size_t row, size_t leaf)
 		        f->p->model != NULL ? (double)f->p->model[row * f->outputs + j] : f->p->mean_loss[j];
 	if (!e->answered)
 		return;
-	double w = fmin(1.0 / e->p, f->p->settings->clip);
+	double w = fmin(1.0 / e->p, f->how->clip);
 	double known = f->p->model != NULL ? (double)f->p->model[row * f->outputs + k] : f->p->mean_loss[k];
 	f->sum[at + k].weight += w;
 	f->sum[at + k].square += w * w;
@@ -61,7 +62,7 @@ static double drawn(const filling *f, const sums *s, double parent)
 {
 	if (!(s->weight > 0.0))
 		return parent;
-	double m = s->weight * s->weight / s->square, prior = f->p->settings->prior;
+	double m = s->weight * s->weight / s->square, prior = f->how->prior;
 	return (m * (s->rest / s->weight) + prior * parent) / (m + prior);
 }
 
@@ -94,9 +95,12 @@ static void settle_all(filling *f, float *leaf)
 	}
 }
 
-cop_err cop_refit_fill(const cop_refit_problem *p, const cop_tree *raw, size_t n, float *leaf)
+cop_err cop_refit_fill(
+        const cop_refit_problem *p, const cop_tree *raw, size_t n, const cop_refit_filling *how, float *leaf)
 {
-	filling f = { .p = p, .parts = cop_tree_view(raw), .leaves = cop_tree_leaves(raw), .outputs = p->outputs };
+	filling f = {
+		.p = p, .how = how, .parts = cop_tree_view(raw), .leaves = cop_tree_leaves(raw), .outputs = p->outputs
+	};
 	size_t places = f.parts->nodes.count + f.leaves;
 	f.sum = cop_mem_alloc(places * f.outputs, sizeof *f.sum);
 	f.model = cop_mem_alloc(places * f.outputs, sizeof *f.model);

@@ -23,9 +23,12 @@ typedef struct cop_refit_kind {
 	        cop_tree **raw);
 	/* Loss of the raw tree on the rows from train on. */
 	cop_err (*value)(cop_refit_problem *problem, const cop_tree *raw, double *out);
+	/* In place of both, for a forest: its tree of that number, of all rows. The caller frees it. */
+	cop_err (*grow)(cop_refit_problem *problem, size_t number, cop_tree **raw);
 } cop_refit_kind;
 
-extern const cop_refit_kind cop_refit_arms_tao, cop_refit_arms_laptao, cop_refit_candidates, cop_refit_values;
+extern const cop_refit_kind cop_refit_arms_tao, cop_refit_arms_laptao, cop_refit_arms_forest, cop_refit_candidates,
+        cop_refit_values;
 
 struct cop_refit_problem {
 	const cop_refit_settings *settings; /* kept, as are window, serving, pool, progress */
@@ -87,18 +90,33 @@ COP_CHECK cop_err cop_refit_unscale(
 size_t cop_refit_least(const float *loss, const uint8_t *mask, size_t count);
 /* Losses of an event's choices (arms or candidates) by a raw tree, cut to [0, 1], into *loss (room of *room, grown). */
 typedef struct cop_refit_losses {
-	float *loss;
+	float *loss, *work;
+	double *sum;
 	size_t room;
 	cop_refit_joined joined;
 } cop_refit_losses;
 void cop_refit_losses_fini(cop_refit_losses *losses);
 COP_CHECK cop_err cop_refit_expect(cop_refit_losses *losses, const cop_journal_history_model *model,
         const cop_tree *raw, const cop_refit_event *e, size_t *choices);
+/* The same of trees. */
+COP_CHECK cop_err cop_refit_expect_all(cop_refit_losses *losses, const cop_journal_history_model *model,
+        const cop_trees *trees, const cop_refit_event *e, size_t *choices);
 /* Mean doubly robust loss of the greedy policy on the answered rows from train on. */
 COP_CHECK cop_err cop_refit_greedy_loss(cop_refit_problem *problem, const cop_tree *raw, double *out);
 
+typedef struct cop_refit_filling {
+	double clip;  /* of 1 / p; 1: all events of an arm count alike */
+	double prior; /* > 0: events that a leaf's parent counts for */
+} cop_refit_filling;
+
+/* f of the rows, and what is known of arms. COP_ENOMEM and serving's errors. */
+COP_CHECK cop_err cop_refit_prepare_losses(cop_refit_problem *problem);
+/* Raw splits of a tree in scaled coordinates, with leaves of cop_refit_fill. Caller frees *raw. */
+COP_CHECK cop_err cop_refit_refill(
+        cop_refit_problem *problem, const cop_tree *scaled, size_t n, const cop_refit_filling *how, cop_tree **raw);
 /* Leaves of arms: leaves x outputs of the raw splits, from the answered events of the first n rows. */
-COP_CHECK cop_err cop_refit_fill(const cop_refit_problem *problem, const cop_tree *raw, size_t n, float *leaf);
+COP_CHECK cop_err cop_refit_fill(
+        const cop_refit_problem *problem, const cop_tree *raw, size_t n, const cop_refit_filling *how, float *leaf);
 /* Arms that were never played, of which nobody tells: as dear as the dearest other one of the leaf. */
 void cop_refit_unplayed(const cop_refit_problem *problem, size_t leaves, float *leaf);
 

@@ -25,8 +25,8 @@ cop_refit_due cop_refit_is_due(const cop_refit_standing *s)
 }
 
 bool cop_refit_on_trial(
-        cop_promotion_verdict verdict, uint64_t since, double holdout, uint64_t window, uint64_t least_feedback)
+        cop_promotion_verdict verdict, uint64_t since, uint64_t learned, uint64_t window, uint64_t least_feedback)
 {
-	double patience = fmax(holdout * (double)window, (double)least_feedback);
+	double patience = fmax(fmin((double)learned, (double)window), (double)least_feedback);
 	return verdict == COP_PROMOTION_OPEN && (double)since < patience;
 }

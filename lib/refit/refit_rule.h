@@ -40,9 +40,10 @@ typedef enum cop_refit_due {
 
 cop_refit_due cop_refit_is_due(const cop_refit_standing *standing);
 
-/* Whether a challenger may yet show what it is: the evidence on the one in the shadow is open, and not as many losses
- * came since the challenge as a holdout (a share of the window) has, or least_feedback. */
+/* Whether the learner in the shadow may yet show what it is: the evidence on it is open, and `since`, the losses
+ * since the challenge or promotion, are fewer than `learned`, those before it, or the window, where that is less; and
+ * in any case while they are fewer than least_feedback. */
 bool cop_refit_on_trial(
-        cop_promotion_verdict verdict, uint64_t since, double holdout, uint64_t window, uint64_t least_feedback);
+        cop_promotion_verdict verdict, uint64_t since, uint64_t learned, uint64_t window, uint64_t least_feedback);
 
 #endif

@@ -5,11 +5,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "refit/refit_parts.h"
 
 #define LEAST_ANSWERED  2  /* of the fitted part */
 #define LEAST_CHOOSING  20 /* answered events on either side, for alphas to be tried */
 #define MOST_NEIGHBOURS 1000
+#define MOST_TREES      256
 #define READING         0.1 /* of the progress */
 
 static const double path[COP_REFIT_PATH] = { 0.02, 0.1, 0.5 };
@@ -37,6 +39,7 @@ void cop_refit_defaults(cop_refit_settings *settings)
 		.step = 0.125,
 		.trust = 1.0,
 		.mix = 0.1,
+		.trees = 16,
 	};
 	cop_promotion_defaults(&settings->promotion);
 }
@@ -52,7 +55,7 @@ cop_err cop_refit_settings_check(const cop_refit_settings *s, cop_diag *diag)
 		bool fits;
 		const char *what;
 	} rules[] = {
-		{ (unsigned)s->method < COP_REFIT_METHODS, "method: tao or laptao" },
+		{ (unsigned)s->method < COP_REFIT_METHODS, "method: tao, laptao or forest" },
 		{ (unsigned)s->costs < COP_REFIT_COSTS, "costs: ips or dr" },
 		{ s->window >= 1 && s->window <= COP_DATASET_MAX_ROWS, "window: at least 1" },
 		{ between(s->holdout, 0.0, 0.9), "holdout: from 0 to 0.9" },
@@ -70,6 +73,7 @@ cop_err cop_refit_settings_check(const cop_refit_settings *s, cop_diag *diag)
 		{ s->step > 0.0 && isfinite(s->step), "step: above 0" },
 		{ s->trust > 0.0 && isfinite(s->trust), "trust: above 0" },
 		{ between(s->mix, 0.0, 1.0), "mix: from 0 to 1" },
+		{ s->trees >= 1 && s->trees <= MOST_TREES, "trees: from 1 to 256" },
 		{ between(s->least_p, 0.0, 1.0), "least_p: from 0 to 1" },
 		{ cop_promotion_init(&unused, &s->promotion) == COP_OK, "promotion: what promotion.h says" },
 	};
@@ -227,12 +231,39 @@ static cop_err wrap(cop_tree **tree, cop_refit_report *report, cop_trees **out)
 	return cop_trees_new(COP_TREES_MEAN, 1, tree, NULL, NULL, out);
 }
 
+static cop_err grow_all(cop_refit_problem *p, stage *at, cop_refit_report *report, cop_trees **out)
+{
+	const size_t trees = p->settings->trees;
+	size_t count = 0;
+	cop_tree **tree = cop_mem_alloc(trees, sizeof *tree);
+	cop_err err = tree == NULL ? COP_ENOMEM : COP_OK;
+	while (count < trees && err == COP_OK && (count == 0 || !at->stopped)) {
+		err = p->kind->grow(p, count, &tree[count]);
+		if (err != COP_OK)
+			break;
+		report->leaves += cop_tree_leaves(tree[count]);
+		report->depth =
+		        report->depth > cop_tree_depth(tree[count]) ? report->depth : cop_tree_depth(tree[count]);
+		report->parameters += cop_tree_parameters(tree[count]);
+		count++;
+		(void)tell_stage(at, READING + (1.0 - READING) * (double)count / (double)trees, "growing");
+	}
+	if (err == COP_OK)
+		err = cop_trees_new(COP_TREES_MEAN, count, tree, NULL, NULL, out);
+	for (size_t i = 0; i < count; i++)
+		cop_tree_free(tree[i]);
+	cop_mem_free(tree);
+	return err;
+}
+
 static const cop_refit_kind *kind_of(const cop_refit_settings *set, const cop_journal_history_model *model)
 {
 	if (model->values)
 		return &cop_refit_values;
 	if (model->max_candidates > 0)
 		return &cop_refit_candidates;
+	if (set->method == COP_REFIT_FOREST && model->features > 0 && strcmp(model->learner, "dgt") != 0)
+		return &cop_refit_arms_forest;
 	return set->method == COP_REFIT_LAPTAO ? &cop_refit_arms_laptao : &cop_refit_arms_tao;
 }
 
@@ -252,10 +283,14 @@ static cop_err fit_window(const cop_refit_settings *settings, const cop_refit_wi
 		.kind = kind_of(settings, &window->model),
 	};
 	cop_err err = cop_refit_problem_init(&problem);
-	if (err == COP_OK)
-		err = fit(&problem, &at, report, &tree);
-	if (err == COP_OK)
-		err = wrap(&tree, report, out);
+	if (err == COP_OK && problem.kind->grow != NULL) {
+		err = grow_all(&problem, &at, report, out);
+	} else {
+		if (err == COP_OK)
+			err = fit(&problem, &at, report, &tree);
+		if (err == COP_OK)
+			err = wrap(&tree, report, out);
+	}
 	report->stopped = at.stopped;
 	cop_tree_free(tree);
 	cop_refit_problem_fini(&problem);

@@ -12,6 +12,9 @@
  *                  which is drawn to 0.
  *   arms, laptao   LapTAO over all contexts, one mask an arm, weights w (their mean scaled to 1), targets l - f of
  *                  means; the leaves are its own.
+ *   arms, forest   `trees` extremely randomized trees over all scaled features, of the losses of played arms; leaves as
+ *                  of tao but with w = 1 and a prior of 2 events. Of a learner that takes one tree (dgt), or of sparse
+ *                  contexts: as tao.
  *   candidates     a regression tree of linear leaves, weights w, of the loss on the joined row: context, then the
  *                  played candidate (dense: its features behind the context's; sparse: feature j is 2^bits + j).
  *   values         a regression tree of targets y - step g, cut to y -+ trust delta and to [0, 1]. g is the slope (l+ -
@@ -47,7 +50,12 @@
 #include "train/sample.h"
 #include "tree/trees.h"
 
-typedef enum cop_refit_method { COP_REFIT_TAO = 0, COP_REFIT_LAPTAO, COP_REFIT_METHODS } cop_refit_method;
+typedef enum cop_refit_method {
+	COP_REFIT_TAO = 0,
+	COP_REFIT_LAPTAO,
+	COP_REFIT_FOREST,
+	COP_REFIT_METHODS
+} cop_refit_method;
 typedef enum cop_refit_costs { COP_REFIT_IPS = 0, COP_REFIT_DR, COP_REFIT_COSTS } cop_refit_costs;
 
 #define COP_REFIT_PATH 3 /* alphas tried */
@@ -77,6 +85,7 @@ typedef struct cop_refit_settings {
 	double mix;          /* [0, 1] */
 	double least_p;      /* no logged action has less than this propensity, [0, 1]; 0: not known */
 	cop_promotion_settings promotion;
+	size_t trees; /* forest: 1 to 256 */
 	uint64_t seed;
 } cop_refit_settings;
 

@@ -11,7 +11,9 @@ import pytest
 from conftest import free_port, is_sanitized, model, program, section, wait_for
 
 FEATURES, ARMS = 4, 3
-QUICK = {"enabled": True, "every": "0s", "least_feedback": 1000000, "on_drift": "none", "promote": "hand"}
+QUICK = {
+    "enabled": True, "every": "0s", "least_feedback": 1000000, "on_drift": "none", "promote": "hand", "method": "tao",
+}
 TRAP = "COPPICED_TEST_WORKER"
 
 

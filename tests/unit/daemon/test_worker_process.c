@@ -183,7 +183,7 @@ static void test_worker_arguments_are_read_as_written(void **state)
 	assert_true(back.memory == job.memory && back.holdout == 0.2 && back.margin == 0.01 && back.risk == 1e-9);
 	assert_true(back.alpha == -1.0 && back.method == COP_METHOD_LAPTAO);
 	char odd[][32] = { "--speed=1", "--window=-1", "--window=5000000000", "--idle=2", "--alpha=nan", "window=1",
-		"--model=", "--method=2" };
+		"--model=", "--method=3" };
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
 		argv[argc - 1] = odd[i];
 		assert_false(cop_worker_read_arguments(argc, argv, &back, &wrong));

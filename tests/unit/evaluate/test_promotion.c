@@ -338,7 +338,7 @@ static void test_saved_and_loaded_goes_on_as_before(void **state)
 	assert_memory_equal(more[0].data, more[1].data, bytes.length); /* bitwise the same from here on */
 	cop_bytes_fini(&more[0]);
 	cop_bytes_fini(&more[1]);
-	bytes.data[0] = 2;
+	bytes.data[0] = 3;
 	cop_cursor_init(&in, bytes.data, bytes.length);
 	assert_int_equal(cop_promotion_load(&read, &in), COP_EVERSION);
 	cop_bytes_fini(&bytes);
@@ -412,9 +412,119 @@ static void test_watch_saved_and_loaded_is_the_same(void **state)
 	cop_bytes_fini(&bytes);
 }
 
+/* Losses are 1 with chance mu, which differs from event to event; one learner says mu but for a bit of noise, the other
+ * one with more of it. Which one is the challenger: `gain` is by how much lower its squared error is, on average. */
+static cop_promotion_event say(cop_rng *rng, double noise, bool challenger_is_noisy)
+{
+	double mu = 0.2 + 0.6 * cop_rng_unit(rng), off = cop_rng_unit(rng) < 0.5 ? noise : -noise;
+	double exact = mu, noisy = mu + off;
+	return (cop_promotion_event){ .p = 1.0,
+		.loss = cop_rng_unit(rng) < mu ? 1.0 : 0.0,
+		.champion = 1.0,
+		.challenger = 1.0,
+		.has_said = true,
+		.said_champion = challenger_is_noisy ? exact : noisy,
+		.said_challenger = challenger_is_noisy ? noisy : exact };
+}
+
+static unsigned count_by_error(double noise, bool challenger_is_noisy, cop_promotion_verdict verdict, size_t events)
+{
+	unsigned count = 0;
+	for (uint64_t seed = 1; seed <= RUNS; seed++) {
+		cop_promotion promotion = begun(COP_PROMOTION_ERROR, 0.0);
+		cop_promotion_verdict got = COP_PROMOTION_OPEN;
+		cop_rng rng;
+		cop_rng_init(&rng, seed, 5);
+		for (size_t i = 0; i < events && got == COP_PROMOTION_OPEN; i++) {
+			const cop_promotion_event e = say(&rng, noise, challenger_is_noisy);
+			assert_int_equal(cop_promotion_add(&promotion, &e), COP_OK);
+			got = cop_promotion_judge(&promotion);
+		}
+		count += got == verdict;
+	}
+	return count;
+}
+
+/* The champion says the truth, so odds for the challenger are a fair game's winnings at most. */
+static void test_worse_predictor_is_not_promoted_beyond_the_risk(void **state)
+{
+	(void)state;
+	static const double noises[] = { 0.2, 0.1, 0.05, 0.02 };
+	for (size_t i = 0; i < sizeof noises / sizeof *noises; i++) {
+		unsigned promoted = count_by_error(noises[i], true, COP_PROMOTION_BETTER, 5000);
+		print_message("noise %g: %u of %d promoted\n", noises[i], promoted, RUNS);
+		assert_true(promoted <= 70); /* 5 % and three standard deviations */
+	}
+}
+
+static void test_better_predictor_is_promoted_soon(void **state)
+{
+	(void)state;
+	unsigned promoted = count_by_error(0.2, false, COP_PROMOTION_BETTER, 500);
+	print_message("%u of %d promoted\n", promoted, RUNS);
+	assert_true(promoted >= RUNS * 9 / 10);
+}
+
+static void test_policy_that_is_worse_is_not_promoted_for_what_it_says(void **state)
+{
+	(void)state;
+	world w;
+	cop_rng rng;
+	cop_promotion_verdict got = COP_PROMOTION_OPEN;
+	make_world(&w, 1.0, -0.2, true);
+	cop_promotion promotion = begun(COP_PROMOTION_ERROR, 0.0);
+	promotion.settings.least_events = 5000;
+	cop_rng_init(&rng, 1, 0);
+	for (size_t i = 0; i < 5000; i++) {
+		cop_promotion_event e = draw(&w, &rng);
+		e.has_said = true;
+		e.said_champion = 1.0 - e.loss;
+		e.said_challenger = e.loss;
+		assert_int_equal(cop_promotion_add(&promotion, &e), COP_OK);
+		got = cop_promotion_judge(&promotion);
+	}
+	assert_int_equal(got, COP_PROMOTION_WORSE);
+}
+
+static void test_state_without_errors_is_read(void **state)
+{
+	(void)state;
+	const size_t at = 4 + 1 + 5 * 8 + 8 + 3 * 8 + 8 * 16;
+	cop_bytes bytes, again;
+	cop_cursor in;
+	world w;
+	cop_rng rng;
+	make_world(&w, 0.1, 0.2, true);
+	cop_rng_init(&rng, 3, 0);
+	cop_promotion promotion = begun(COP_PROMOTION_DR, 0.01), read;
+	for (int i = 0; i < 50; i++) {
+		cop_promotion_event e = draw(&w, &rng);
+		assert_int_equal(cop_promotion_add(&promotion, &e), COP_OK);
+	}
+	cop_bytes_init(&bytes);
+	cop_bytes_init(&again);
+	cop_promotion_save(&promotion, &bytes);
+	cop_bytes_put(&again, bytes.data, at); /* as version 1 was */
+	cop_bytes_put(&again, bytes.data + at + 16, bytes.length - at - 16);
+	again.data[0] = 1;
+	cop_cursor_init(&in, again.data, again.length);
+	assert_int_equal(cop_promotion_load(&read, &in), COP_OK);
+	assert_int_equal(cop_cursor_left(&in), 0);
+	cop_bytes_clear(&again);
+	cop_promotion_save(&read, &again);
+	assert_int_equal(again.length, bytes.length);
+	assert_memory_equal(again.data, bytes.data, bytes.length);
+	cop_bytes_fini(&again);
+	cop_bytes_fini(&bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_worse_predictor_is_not_promoted_beyond_the_risk),
+		cmocka_unit_test(test_better_predictor_is_promoted_soon),
+		cmocka_unit_test(test_policy_that_is_worse_is_not_promoted_for_what_it_says),
+		cmocka_unit_test(test_state_without_errors_is_read),
 		cmocka_unit_test(test_challenger_worse_by_the_margin_is_not_promoted),
 		cmocka_unit_test(test_verdicts_at_the_margins_keep_the_error_rate),
 		cmocka_unit_test(test_challenger_better_by_much_is_promoted_soon),

@@ -15,7 +15,7 @@
 typedef struct world {
 	uint64_t seed;
 	size_t events;
-	bool sparse;
+	bool sparse, dgt;
 	bool masks;      /* in every second event one arm, or candidate, may not be played */
 	double answered; /* share of the events */
 	size_t poisoned; /* of the newest events: all losses turned round, contexts far out */
@@ -62,6 +62,8 @@ static inline void put_context(const world *w, cop_wire_record *r, const float *
 static inline cop_wire_model world_model(const world *w)
 {
 	cop_wire_model m = told("m");
+	m.learner = w->dgt ? "dgt" : "ensemble";
+	m.learner_length = strlen(m.learner);
 	m.features = w->sparse ? 0 : WORLD_FEATURES;
 	m.bits = w->sparse ? WORLD_BITS : 0;
 	m.max_nonzeros = w->sparse ? WORLD_FEATURES : 0;

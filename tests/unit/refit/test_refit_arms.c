@@ -83,6 +83,59 @@ static void test_laptao_with_few_answers_finds_a_good_policy(void **state)
 	check_policy(&w, &set, 0.4);
 }
 
+static void test_forest_finds_the_best_policy(void **state)
+{
+	(void)state;
+	cop_refit_settings set = quick();
+	set.method = COP_REFIT_FOREST;
+	set.trees = 8;
+	check_policy(&plain_world, &set, 0.3);
+	empty_folder();
+	world masked = plain_world;
+	masked.masks = true;
+	check_policy(&masked, &set, 0.3);
+}
+
+/* One tree is all that learner dgt takes, and sparse contexts are split by hyperplanes. */
+static void test_forest_gives_way_to_one_tree_where_it_cannot_be(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		world w = plain_world;
+		w.dgt = i == 1;
+		w.sparse = i == 2;
+		cop_refit_settings set = quick();
+		cop_refit_report report;
+		set.method = COP_REFIT_FOREST;
+		set.trees = 5;
+		write_arms(&w);
+		cop_trees *trees = refit_with(&set, NULL, NULL, &report);
+		assert_int_equal(cop_trees_count(trees), i == 0 ? 5 : 1);
+		assert_true(i == 0 || report.depth <= set.height);
+		cop_trees_free(trees);
+		empty_folder();
+	}
+}
+
+static void test_forest_is_the_same_again_and_of_different_trees(void **state)
+{
+	(void)state;
+	cop_refit_settings set = quick();
+	cop_refit_report report;
+	set.method = COP_REFIT_FOREST;
+	set.trees = 2;
+	write_arms(&plain_world);
+	cop_trees *a = refit_with(&set, NULL, NULL, &report), *b = refit_with(&set, NULL, NULL, &report);
+	assert_true(same_trees(a, b));
+	assert_int_not_equal(cop_tree_parameters(cop_trees_at(a, 0)), cop_tree_parameters(cop_trees_at(a, 1)));
+	set.seed++;
+	cop_trees_free(b);
+	b = refit_with(&set, NULL, NULL, &report);
+	assert_false(same_trees(a, b));
+	cop_trees_free(a);
+	cop_trees_free(b);
+}
+
 /* The serving model knows the losses but for a shift of each arm. */
 static cop_err tell_losses(void *context, const cop_row *x, size_t arms, float *out)
 {
@@ -241,6 +294,9 @@ int main(void)
 		TEST(test_tao_of_sparse_contexts_finds_the_best_policy),
 		TEST(test_tao_with_masks_finds_the_best_policy),
 		TEST(test_laptao_with_few_answers_finds_a_good_policy),
+		TEST(test_forest_finds_the_best_policy),
+		TEST(test_forest_gives_way_to_one_tree_where_it_cannot_be),
+		TEST(test_forest_is_the_same_again_and_of_different_trees),
 		TEST(test_serving_model_is_asked_and_corrected),
 		TEST(test_arm_that_was_never_played_is_never_best),
 		TEST(test_held_out_events_do_not_move_the_tree),

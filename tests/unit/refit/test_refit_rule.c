@@ -43,11 +43,14 @@ static void test_due_in_order_of_urgency(void **state)
 static void test_trial_ends_with_evidence_or_patience(void **state)
 {
 	(void)state;
-	assert_true(cop_refit_on_trial(COP_PROMOTION_OPEN, 199, 0.2, 1000, 100));
-	assert_false(cop_refit_on_trial(COP_PROMOTION_OPEN, 200, 0.2, 1000, 100));
-	assert_true(cop_refit_on_trial(COP_PROMOTION_OPEN, 299, 0.2, 1000, 300));
-	assert_false(cop_refit_on_trial(COP_PROMOTION_BETTER, 0, 0.2, 1000, 100));
-	assert_false(cop_refit_on_trial(COP_PROMOTION_WORSE, 0, 0.2, 1000, 100));
+	assert_true(cop_refit_on_trial(COP_PROMOTION_OPEN, 499, 500, 1000, 100));
+	assert_false(cop_refit_on_trial(COP_PROMOTION_OPEN, 500, 500, 1000, 100));
+	assert_true(
+	        cop_refit_on_trial(COP_PROMOTION_OPEN, 999, 5000, 1000, 100)); /* the window is what it was fitted to */
+	assert_false(cop_refit_on_trial(COP_PROMOTION_OPEN, 1000, 5000, 1000, 100));
+	assert_true(cop_refit_on_trial(COP_PROMOTION_OPEN, 299, 50, 1000, 300));
+	assert_false(cop_refit_on_trial(COP_PROMOTION_BETTER, 0, 5000, 1000, 100));
+	assert_false(cop_refit_on_trial(COP_PROMOTION_WORSE, 0, 5000, 1000, 100));
 }
 
 int main(void)
