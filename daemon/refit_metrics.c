@@ -1,5 +1,6 @@
 #include "daemon/refit_metrics.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "daemon/exposition.h"
@@ -42,19 +43,13 @@ static double shadow_of(const cop_model_evidence *is) { return is->shadow ? 1.0 
 static double serving_of(const cop_model_evidence *is) { return is->promoted ? 1.0 : 0.0; }
 static double frozen_of(const cop_model_evidence *is) { return is->frozen ? 1.0 : 0.0; }
 static double events_of(const cop_model_evidence *is) { return (double)is->summary.events; }
-/* What is known without evidence: it lies in [-1, 1]. */
-static double gain_of(const cop_model_evidence *is)
+static double known(const cop_model_evidence *is, const double *value)
 {
-	return is->summary.events > 0 ? is->summary.value[COP_PROMOTION_DR] : 0.0;
+	return is->summary.events > 0 ? value[COP_PROMOTION_DR] : (double)NAN;
 }
-static double low_of(const cop_model_evidence *is)
-{
-	return is->summary.events > 0 ? is->summary.low[COP_PROMOTION_DR] : -1.0;
-}
-static double high_of(const cop_model_evidence *is)
-{
-	return is->summary.events > 0 ? is->summary.high[COP_PROMOTION_DR] : 1.0;
-}
+static double gain_of(const cop_model_evidence *is) { return known(is, is->summary.value); }
+static double low_of(const cop_model_evidence *is) { return known(is, is->summary.low); }
+static double high_of(const cop_model_evidence *is) { return known(is, is->summary.high); }
 static double verdict_of(const cop_model_evidence *is)
 {
 	static const double values[] = {
