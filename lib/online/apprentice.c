@@ -84,8 +84,7 @@ const char *cop_apprentice_doubt_text(cop_apprentice_doubt doubt)
 	static const char *const texts[COP_APPRENTICE_DOUBTS] = {
 		[COP_APPRENTICE_SURE] = "",
 		[COP_APPRENTICE_FEW] = "too few losses so far",
-		[COP_APPRENTICE_NARROW] = "the existing system explores too little: it must sometimes play what else "
-		                          "could be played",
+		[COP_APPRENTICE_NARROW] = "the existing system explores too little: it must play all arms sometimes",
 		[COP_APPRENTICE_WRONG] = "p is not the propensity: it is too low for how often the arms are played",
 	};
 	return (unsigned)doubt < COP_APPRENTICE_DOUBTS ? texts[doubt] : "";
