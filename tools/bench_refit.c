@@ -176,7 +176,7 @@ static cop_err wait_for_none(bench *b)
 static cop_err begin_refit(bench *b, double progress, watch *is)
 {
 	cop_client_reply reply;
-	watch before;
+	watch before = { .running = false };
 	cop_err err = fill(b, FRESH);
 	if (err == COP_OK)
 		err = look(b, &before);

@@ -1,6 +1,7 @@
 /* Arbitrary bytes as a whole checkpoint, three layers deep: the file, the models in it, what each model is made of.
  * Once as they are, and once with every length and checksum set right, so that the parsers behind them are reached. A
- * model that can be loaded must work, and be saved to bytes that load again and are saved the same. */
+ * model that can be loaded must work, and be saved to bytes that load again and are saved the same; with a learner in
+ * the shadow also after every change of places. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "base/crc32c.h"
 #include "online/footprint.h"
 #include "online/model_apprentice.h"
+#include "online/model_shadow.h"
 #include "online/ranking.h"
 #include "store/checkpoint_file.h"
 #include "tree/model_file.h"
@@ -197,6 +199,32 @@ static void use(cop_model *model)
 	(void)cop_model_expire(model, 1e15, 64);
 }
 
+static void check_evidence(const cop_model *model)
+{
+	cop_model_evidence is;
+	cop_model_get_evidence(model, &is);
+	const cop_promotion_summary *s = &is.summary;
+	COP_ASSERT(cop_model_verdict(model) == (is.shadow ? s->verdict : COP_PROMOTION_OPEN));
+	for (size_t i = 0; i < COP_PROMOTION_ESTIMATORS && s->events > 0; i++)
+		COP_ASSERT(s->low[i] >= -1.0 && s->high[i] <= 1.0 && !isnan(s->low[i]) && !isnan(s->high[i]));
+}
+
+/* All that may become of a second learner, with events between. */
+static void succeed(cop_model *model)
+{
+	check_evidence(model);
+	cop_model_freeze(model, false);
+	use(model);
+	cop_err promoted = cop_model_promote(model);
+	cop_err back = promoted == COP_OK ? COP_OK : cop_model_rollback(model);
+	check_evidence(model);
+	if (promoted == COP_OK || back == COP_OK)
+		use(model);
+	if (cop_model_retire(model) == COP_OK)
+		use(model);
+	COP_ASSERT(cop_model_promote(model) == COP_ENOTFOUND && cop_model_rollback(model) == COP_ENOTFOUND);
+}
+
 static void try_model(const uint8_t *data, size_t size)
 {
 	cop_model_settings settings;
@@ -213,6 +241,7 @@ static void try_model(const uint8_t *data, size_t size)
 	if (cop_model_load(model, data, size, &diag) == COP_OK) {
 		check_same(model);
 		use(model);
+		succeed(model);
 	} else {
 		COP_ASSERT(diag.message[0] != '\0');
 	}

@@ -93,6 +93,10 @@ static void put_right(cop_bytes *body, cop_wire_record_type type, unsigned form,
 	r.has_result = (flags & 16) == 0;
 	r.result = (cop_wire_result)(flags % COP_WIRE_RESULT_COUNT);
 	r.count = flags & 1 ? 256 : flags >> 3;
+	r.promotion = (cop_wire_promotion)(id % COP_WIRE_PROMOTIONS);
+	if (r.promotion == COP_WIRE_PROMOTION_CHALLENGE)
+		r.count |= 1; /* files count from 1 */
+	r.crc = flags * 0x01010101u;
 	r.text = "";
 	cop_bytes_init(&set);
 	if (type == COP_WIRE_RECORD_CONFIG) {

@@ -1,14 +1,17 @@
 /* make_seeds CORPUS: writes the seeds of the fuzz targets that are saved states and so change with their format:
- * CORPUS/forest/ (four bytes of shape, then what cop_forest_save gives) and CORPUS/checkpoint/mixture* (a checkpoint
- * file of one model), and CORPUS/refit/ (bodies of refit files). Every run writes the same bytes, on the same kind of
- * processor. tests/unit/online/test_fuzz_seeds.c and tests/unit/refit/test_refit_file.c tell when it is time for a run.
+ * CORPUS/forest/ (four bytes of shape, then what cop_forest_save gives), CORPUS/checkpoint/ those of `models` (a
+ * checkpoint file of one model), CORPUS/refit/ (bodies of refit files) and CORPUS/refit_state/state*. Every run writes
+ * the same bytes, on the same kind of processor. tests/unit/online/test_fuzz_seeds.c and
+ * tests/unit/refit/test_refit_file.c tell when it is time for a run.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/refit_state.h"
 #include "forest_shape.h"
 #include "online/model_apprentice.h"
+#include "online/model_shadow.h"
 #include "refit/refit_file.h"
 #include "store/checkpoint_file.h"
 #include "tree/model_file.h"
@@ -20,6 +23,7 @@
 #define CANDIDATES    3
 #define SPARSE_BITS   3
 #define SPARSE_VALUES 4
+#define MOST_FEATURES 16 /* of a refit */
 
 static void must(bool ok, const char *what)
 {
@@ -89,7 +93,31 @@ static void make_forest(const char *corpus, const forest_seed *seed)
 	cop_forest_free(forest);
 }
 
+/* A node and two leaves. */
+static cop_trees *trees_of(const char *name, size_t d, size_t outputs, bool linear)
+{
+	static const float w[MOST_FEATURES] = { 0.5f, -1.0f, 0.25f, 0.0f, 0.0f, 1.0f, 0.0f, 2.0f },
+	                   losses[] = { 0.25f, 0.75f, 0.5f };
+	static const uint32_t first = 0;
+	must(d <= MOST_FEATURES && outputs <= 3, name);
+	cop_tree_build *build;
+	cop_tree *tree;
+	cop_trees *trees;
+	must(cop_tree_build_new(d, outputs, COP_TREE_VALUES, &build) == COP_OK, name);
+	int32_t node = cop_tree_build_node(build, w, 0.125f), right = cop_tree_build_constant(build, losses);
+	int32_t left = linear ? cop_tree_build_linear(build, 1, &first, w, losses)
+	                      : cop_tree_build_constant(build, losses + (outputs < 3));
+	cop_tree_build_children(build, node, left, right);
+	must(cop_tree_build_finish(build, node, &tree) == COP_OK, name);
+	cop_tree_build_free(build);
+	must(cop_trees_new(COP_TREES_MEAN, 1, &tree, NULL, NULL, &trees) == COP_OK, name);
+	return trees;
+}
+
 /* ---- models ---- */
+
+/* What has become of a challenger that came half way. */
+typedef enum shadow_stage { NONE, CHALLENGED, PROMOTED, ROLLED_BACK, RETIRED, FROZEN } shadow_stage;
 
 typedef struct model_seed {
 	const char *name;
@@ -100,18 +128,32 @@ typedef struct model_seed {
 	cop_reward_rule reward;
 	size_t events;
 	bool observes; /* another system decides */
+	shadow_stage shadow;
 } model_seed;
 
 static const model_seed models[] = {
-	{ "mixture", "ensemble", "fastcb", 2, 2, 0, COP_REWARD_EARLIEST, 40, false },
-	{ "mixture_observed", "ensemble", "fastcb", 2, 2, 0, COP_REWARD_EARLIEST, 40, true },
-	{ "mixture_rank_observed", "rank", "fastcb", 2, 0, 0, COP_REWARD_LAST, 40, true },
-	{ "mixture_some", "ensemble", "epsilon", 3, 3, COP_EXPERT_LINEAR | COP_EXPERT_FOREST, COP_REWARD_SUM, 40,
-	        false },
-	{ "mixture_sparse", "ensemble", "fastcb", 0, 2, 0, COP_REWARD_EARLIEST, 40, false },
-	{ "mixture_rank", "rank", "fastcb", 2, 0, 0, COP_REWARD_EARLIEST, 40, false },
-	{ "mixture_rank_sparse", "rank", "squarecb", 0, 0, 0, COP_REWARD_LAST, 40, false },
+	{ "mixture", "ensemble", "fastcb", 2, 2, 0, COP_REWARD_EARLIEST, 40, false, NONE },
+	{ "mixture_observed", "ensemble", "fastcb", 2, 2, 0, COP_REWARD_EARLIEST, 40, true, NONE },
+	{ "mixture_rank_observed", "rank", "fastcb", 2, 0, 0, COP_REWARD_LAST, 40, true, NONE },
+	{ "mixture_some", "ensemble", "epsilon", 3, 3, COP_EXPERT_LINEAR | COP_EXPERT_FOREST, COP_REWARD_SUM, 40, false,
+	        NONE },
+	{ "mixture_sparse", "ensemble", "fastcb", 0, 2, 0, COP_REWARD_EARLIEST, 40, false, NONE },
+	{ "mixture_rank", "rank", "fastcb", 2, 0, 0, COP_REWARD_EARLIEST, 40, false, NONE },
+	{ "mixture_rank_sparse", "rank", "squarecb", 0, 0, 0, COP_REWARD_LAST, 40, false, NONE },
+	{ "mixture_challenged", "ensemble", "epsilon", 2, 2, COP_EXPERT_LINEAR, COP_REWARD_EARLIEST, 40, false,
+	        CHALLENGED },
+	{ "mixture_promoted", "ensemble", "epsilon", 2, 2, COP_EXPERT_LINEAR, COP_REWARD_SUM, 40, false, PROMOTED },
+	{ "mixture_rolled_back", "ensemble", "fastcb", 0, 2, COP_EXPERT_LINEAR, COP_REWARD_EARLIEST, 40, false,
+	        ROLLED_BACK },
+	{ "mixture_retired", "ensemble", "fastcb", 2, 3, COP_EXPERT_LINEAR, COP_REWARD_EARLIEST, 40, false, RETIRED },
+	{ "mixture_rank_promoted", "rank", "fastcb", 2, 0, COP_EXPERT_LINEAR, COP_REWARD_EARLIEST, 40, false,
+	        PROMOTED },
+	{ "dgt_challenged", "dgt", "epsilon", 3, 3, 0, COP_REWARD_EARLIEST, 40, false, CHALLENGED },
+	{ "dgt_frozen", "dgt", "epsilon", 3, 3, 0, COP_REWARD_EARLIEST, 40, false, FROZEN },
+	{ "value_promoted", "value", "", 2, 0, 0, COP_REWARD_EARLIEST, 40, false, PROMOTED },
 };
+
+static bool ranks(const model_seed *seed) { return strcmp(seed->learner, "rank") == 0; }
 
 static cop_model *model_of(const model_seed *seed)
 {
@@ -133,7 +175,7 @@ static cop_model *model_of(const model_seed *seed)
 		set.learner.bits = SPARSE_BITS;
 		set.learner.max_nonzeros = SPARSE_VALUES;
 	}
-	if (seed->arms == 0) {
+	if (ranks(seed)) {
 		set.learner.candidate_features = seed->features;
 		set.learner.max_candidates = CANDIDATES;
 	}
@@ -156,6 +198,38 @@ static cop_row draw_row(size_t features, cop_rng *rng, seed_row *row)
 	return features == 0 ? x : (cop_row){ .d = features, .dense = row->value };
 }
 
+/* A challenger comes half way; what becomes of it follows three quarters of the way. */
+static void change_places(cop_model *model, const model_seed *seed, size_t event)
+{
+	size_t features = seed->features == 0 ? (size_t)1 << SPARSE_BITS : seed->features;
+	if (seed->shadow == NONE)
+		return;
+	if (event == seed->events / 2) {
+		cop_trees *trees = trees_of(
+		        seed->name, ranks(seed) ? 2 * features : features, seed->arms == 0 ? 1 : seed->arms, false);
+		must(cop_model_challenge(model, trees, NULL) == COP_OK, "challenge");
+		cop_trees_free(trees);
+	}
+	bool turns = event == 3 * seed->events / 4 && seed->shadow != CHALLENGED;
+	if (turns && seed->shadow == FROZEN)
+		cop_model_freeze(model, true);
+	else if (turns)
+		must(cop_model_promote(model) == COP_OK, "promote");
+	if (event == 7 * seed->events / 8 && seed->shadow == ROLLED_BACK)
+		must(cop_model_rollback(model) == COP_OK, "rollback");
+	if (event == 7 * seed->events / 8 && seed->shadow == RETIRED)
+		must(cop_model_retire(model) == COP_OK, "retire");
+}
+
+/* Of an arm or candidate the first is good for half of the contexts; of a value what is near to the context. */
+static void loss_of(const model_seed *seed, const cop_row *x, const cop_decision *decision, double loss[2])
+{
+	double first = (double)(x->dense != NULL ? x->dense[0] : x->value[0]);
+	loss[0] = loss[1] = (first > 0.0) == (decision->arm == 0) ? 0.25 : 0.75;
+	for (size_t i = 0; i < 2 && strcmp(seed->learner, "value") == 0; i++)
+		loss[i] = (decision->probe[i] - first / 4.0) * (decision->probe[i] - first / 4.0);
+}
+
 /* One event of each second; the last four go on waiting, the very last one not yet shown. */
 static void live(cop_model *model, const model_seed *seed)
 {
@@ -172,7 +246,7 @@ static void live(cop_model *model, const model_seed *seed)
 		cop_row x = draw_row(seed->features, &rng, &rows[0]);
 		cop_event_id_from_unsigned(&id, i);
 		cop_model_context context = { .id = &id, .x = &x, .defer = i + 1 == seed->events };
-		if (seed->arms == 0) {
+		if (ranks(seed)) {
 			context.candidate = candidate;
 			context.candidates = 1 + i % CANDIDATES;
 			for (size_t c = 0; c < CANDIDATES; c++)
@@ -185,10 +259,13 @@ static void live(cop_model *model, const model_seed *seed)
 		} else {
 			must(cop_model_decide(model, &context, now, &decision, &repeated) == COP_OK, "decide");
 		}
-		double loss = (x.dense != NULL ? x.dense[0] : x.value[0]) > 0.0f == (decision.arm == 0) ? 0.25 : 0.75;
+		double loss[2];
+		loss_of(seed, &x, &decision, loss);
+		size_t losses = strcmp(seed->learner, "value") == 0 ? 2 : 1;
 		if (i + 4 < seed->events)
-			must(cop_model_feedback(model, &id, &loss, 1, now, &result) == COP_OK, "feedback");
+			must(cop_model_feedback(model, &id, loss, losses, now, &result) == COP_OK, "feedback");
 		(void)cop_model_expire(model, now, seed->events);
+		change_places(model, seed, i);
 	}
 }
 
@@ -264,26 +341,6 @@ static const refit_seed refits[] = {
 	        true },
 };
 
-/* A node and two leaves. */
-static cop_trees *trees_of(const refit_seed *seed, size_t d, size_t outputs)
-{
-	static const float w[] = { 0.5f, -1.0f, 0.25f, 0.0f, 0.0f, 1.0f, 0.0f, 2.0f },
-	                   losses[] = { 0.25f, 0.75f, 0.5f };
-	static const uint32_t first = 0;
-	cop_tree_build *build;
-	cop_tree *tree;
-	cop_trees *trees;
-	must(cop_tree_build_new(d, outputs, COP_TREE_VALUES, &build) == COP_OK, seed->name);
-	int32_t node = cop_tree_build_node(build, w, 0.125f), right = cop_tree_build_constant(build, losses);
-	int32_t left = seed->linear ? cop_tree_build_linear(build, 1, &first, w, losses)
-	                            : cop_tree_build_constant(build, losses + (outputs < 3));
-	cop_tree_build_children(build, node, left, right);
-	must(cop_tree_build_finish(build, node, &tree) == COP_OK, seed->name);
-	cop_tree_build_free(build);
-	must(cop_trees_new(COP_TREES_MEAN, 1, &tree, NULL, NULL, &trees) == COP_OK, seed->name);
-	return trees;
-}
-
 static void make_refit(const char *corpus, const refit_seed *seed)
 {
 	char path[PATH_ROOM];
@@ -303,13 +360,53 @@ static void make_refit(const char *corpus, const refit_seed *seed)
 		};
 		must(cop_promotion_add(&file.report.promotion, &event) == COP_OK, seed->name);
 	}
-	file.trees = trees_of(seed, d, m->arms > 0 ? m->arms : 1);
+	file.trees = trees_of(seed->name, d, m->arms > 0 ? m->arms : 1, seed->linear);
 	cop_bytes_init(&bytes);
 	cop_refit_file_put(&file, &bytes);
 	must(snprintf(path, sizeof path, "%s/refit/%s", corpus, seed->name) < PATH_ROOM, seed->name);
 	write_file(path, &bytes);
 	cop_bytes_fini(&bytes);
 	cop_trees_free(file.trees);
+}
+
+/* ---- states of refits ---- */
+
+typedef struct state_seed {
+	const char *name;
+	cop_config_drift drift;
+	size_t challenges, marks, losses;
+} state_seed;
+
+static const state_seed states[] = {
+	{ "state_new", COP_DRIFT_NONE, 0, 0, 0 },
+	{ "state_adwin", COP_DRIFT_ADWIN, 3, 5, 300 },
+	{ "state_page_hinkley", COP_DRIFT_PAGE_HINKLEY, 1, COP_REFIT_STATE_MARKS, 300 },
+};
+
+static void make_state(const char *corpus, const state_seed *seed)
+{
+	char path[PATH_ROOM];
+	cop_bytes bytes;
+	cop_refit_state state;
+	const cop_config_refit config = { .enabled = true, .on_drift = seed->drift };
+	cop_refit_state_init(&state);
+	cop_refit_state_configure(&state, &config);
+	state.began = BEGIN;
+	state.number = state.current = seed->challenges;
+	state.drifted = seed->challenges > 1;
+	for (uint64_t i = 1; i <= seed->challenges; i++)
+		must(cop_refit_state_need(&state, 1000 * i, i) == COP_OK, seed->name);
+	for (uint64_t i = 1; i <= seed->marks; i++)
+		cop_refit_state_mark(&state, 200 * i, 100 * i, 1000000);
+	for (size_t i = 0; i < seed->losses && state.detector != NULL; i++)
+		(void)cop_change_add(state.detector, (double)(i % 7) / 7.0);
+	cop_bytes_init(&bytes);
+	cop_bytes_put_u8(&bytes, 0);
+	cop_refit_state_save(&state, &bytes);
+	must(snprintf(path, sizeof path, "%s/refit_state/%s", corpus, seed->name) < PATH_ROOM, seed->name);
+	write_file(path, &bytes);
+	cop_bytes_fini(&bytes);
+	cop_refit_state_fini(&state);
 }
 
 int main(int argc, char **argv)
@@ -321,5 +418,7 @@ int main(int argc, char **argv)
 		make_model(argv[1], &models[i]);
 	for (size_t i = 0; i < sizeof refits / sizeof *refits; i++)
 		make_refit(argv[1], &refits[i]);
+	for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+		make_state(argv[1], &states[i]);
 	return EXIT_SUCCESS;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz/forest_shape.h"
-#include "online/model.h"
+#include "online/model_shadow.h"
 #include "store/checkpoint_file.h"
 #include "tree/model_file.h"
 
@@ -53,7 +53,7 @@ static void check_forest(const char *path)
 	cop_bytes_fini(&bytes);
 }
 
-static void check_checkpoint(const char *path)
+static cop_model *load_checkpoint(const char *path)
 {
 	cop_bytes body;
 	cop_model_file file;
@@ -77,8 +77,19 @@ static void check_checkpoint(const char *path)
 	if (cop_model_load(model, data, left, &diag) != COP_OK)
 		fail_msg("%s: %s", path, diag.message);
 	assert_true(cop_model_get_counters(model)->learned > 0);
-	cop_model_free(model);
 	cop_bytes_fini(&body);
+	return model;
+}
+
+static void check_checkpoint(const char *path) { cop_model_free(load_checkpoint(path)); }
+
+static void check_challenged(const char *path)
+{
+	cop_model_evidence is;
+	cop_model *model = load_checkpoint(path);
+	cop_model_get_evidence(model, &is);
+	assert_true(is.challenges == 1 && (is.shadow || is.promoted));
+	cop_model_free(model);
 }
 
 static void test_seeds_of_forests_load(void **state)
@@ -93,11 +104,21 @@ static void test_seeds_of_mixtures_load(void **state)
 	assert_in_range(each(CORPUS "checkpoint", "mixture", check_checkpoint), 5, 1000);
 }
 
+static void test_seeds_of_challenged_models_load_with_both_learners(void **state)
+{
+	(void)state;
+	static const char *const names[] = { "mixture_challenged", "mixture_promoted", "mixture_rolled_back",
+		"mixture_retired", "mixture_rank_promoted", "dgt_challenged", "dgt_frozen", "value_promoted" };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		assert_int_equal(each(CORPUS "checkpoint", names[i], check_challenged), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_seeds_of_forests_load),
 		cmocka_unit_test(test_seeds_of_mixtures_load),
+		cmocka_unit_test(test_seeds_of_challenged_models_load_with_both_learners),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
