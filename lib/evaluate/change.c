@@ -2,6 +2,7 @@
 #include "evaluate/change.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -221,28 +222,59 @@ static void load_settings(cop_change_settings *s, cop_cursor *in)
 	s->burn_in = cop_cursor_u64(in);
 }
 
-cop_err cop_change_load(cop_cursor *in, cop_change **out)
+/* What was saved before the state: version, settings, last finding. */
+static cop_err load_head(cop_change *head, cop_cursor *in)
 {
-	cop_change_settings settings;
-	*out = NULL;
 	if (cop_cursor_u32(in) > SAVED_VERSION && in->err == COP_OK)
 		return COP_EVERSION;
-	load_settings(&settings, in);
+	load_settings(&head->settings, in);
 	uint8_t last = cop_cursor_u8(in);
-	uint64_t since = cop_cursor_u64(in);
+	head->since = cop_cursor_u64(in);
+	head->last = last == 0 ? COP_CHANGE_NONE : last == 1 ? COP_CHANGE_RISE : COP_CHANGE_FALL;
 	if (in->err != COP_OK)
 		return in->err;
-	if (last > COP_CHANGE_FALL || (last == COP_CHANGE_NONE && since != 0))
-		return COP_EFORMAT;
-	cop_err err = cop_change_new(&settings, out);
+	return last > COP_CHANGE_FALL || (last == COP_CHANGE_NONE && head->since != 0) ? COP_EFORMAT : COP_OK;
+}
+
+static void load_rest(cop_change *change, const cop_change *head, cop_cursor *in)
+{
+	change->last = head->last;
+	change->since = head->since;
+	change->kind->load(change->state, in);
+}
+
+cop_err cop_change_load(cop_cursor *in, cop_change **out)
+{
+	cop_change head;
+	*out = NULL;
+	cop_err err = load_head(&head, in);
+	if (err == COP_OK)
+		err = cop_change_new(&head.settings, out);
 	if (err != COP_OK)
 		return err;
-	(*out)->last = last == 0 ? COP_CHANGE_NONE : last == 1 ? COP_CHANGE_RISE : COP_CHANGE_FALL;
-	(*out)->since = since;
-	(*out)->kind->load((*out)->state, in);
+	load_rest(*out, &head, in);
 	if (in->err != COP_OK) {
 		cop_change_free(*out);
 		*out = NULL;
 	}
+	return in->err;
+}
+
+static bool are_equal(const cop_change_settings *a, const cop_change_settings *b)
+{
+	return strcmp(a->detector, b->detector) == 0 && a->quiet == b->quiet && a->delta == b->delta &&
+	       a->buckets == b->buckets && a->rows == b->rows && a->every == b->every && a->tolerance == b->tolerance &&
+	       a->threshold == b->threshold && a->burn_in == b->burn_in;
+}
+
+cop_err cop_change_load_into(cop_change *change, cop_cursor *in)
+{
+	cop_change head;
+	cop_err err = load_head(&head, in);
+	if (err == COP_OK && !are_equal(&head.settings, &change->settings))
+		err = COP_ESHAPE;
+	if (err != COP_OK)
+		return err;
+	load_rest(change, &head, in);
 	return in->err;
 }

@@ -62,5 +62,8 @@ void cop_change_save(const cop_change *change, cop_bytes *out);
 /* As saved, with its settings. Errors of cop_change_new; COP_EFORMAT, COP_ENONFINITE; COP_EVERSION: written by a newer
  * version. */
 COP_CHECK cop_err cop_change_load(cop_cursor *in, cop_change **out);
+/* The same into one of equal settings, allocating nothing. COP_ESHAPE: other settings; its state is undefined after
+ * errors. */
+COP_CHECK cop_err cop_change_load_into(cop_change *change, cop_cursor *in);
 
 #endif

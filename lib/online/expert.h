@@ -34,6 +34,9 @@ typedef struct cop_expert_class {
 	bool (*can_help)(const cop_expert_settings *settings);
 	/* Bytes that it takes, about. */
 	double (*footprint)(const cop_expert_settings *settings);
+	/* Multiplications of an event, about, by which the costliest is first tried for a rest (online/rest.h); NULL:
+	 * it never rests. */
+	double (*cost)(const cop_expert_settings *settings);
 	/* *out is NULL on error: COP_EINVAL, COP_ENOMEM. May draw from rng. */
 	cop_err (*create)(const cop_expert_settings *settings, cop_rng *rng, void **out);
 	/* Predicted loss of every arm; room for cop_kernel_pad(arms), 64-byte aligned. */

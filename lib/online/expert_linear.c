@@ -14,6 +14,13 @@ static double footprint(const cop_expert_settings *settings)
 	return cop_second_order_footprint(settings->inputs, settings->arms, block_of(settings));
 }
 
+/* Multiplications: of w and of P of the played arm. */
+static double cost(const cop_expert_settings *settings)
+{
+	size_t side = block_of(settings) > 0 ? block_of(settings) : 1;
+	return (double)settings->typical * (double)(settings->arms + 2 * side);
+}
+
 static cop_err create(const cop_expert_settings *settings, cop_rng *rng, void **out)
 {
 	(void)rng;
@@ -47,6 +54,7 @@ static cop_err load(void *expert, cop_cursor *cursor) { return cop_second_order_
 const cop_expert_class cop_expert_linear = {
 	.member = { .name = "linear", .destroy = destroy, .save = save, .load = load },
 	.footprint = footprint,
+	.cost = cost,
 	.create = create,
 	.predict = predict,
 	.learn = learn,

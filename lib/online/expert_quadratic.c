@@ -83,6 +83,13 @@ static void choose_pairs(quadratic *q, cop_rng *rng)
 				q->pair[chosen++] = (pair){ (uint16_t)i, (uint16_t)j };
 }
 
+/* Multiplications: of products, of w and of P of the played arm. */
+static double cost(const cop_expert_settings *settings)
+{
+	size_t all = settings->inputs + pairs_of(settings);
+	return (double)all * (double)(1 + settings->arms + 2 * block_of(all, settings->arms));
+}
+
 static cop_err create(const cop_expert_settings *settings, cop_rng *rng, void **out)
 {
 	*out = NULL;
@@ -177,6 +184,7 @@ const cop_expert_class cop_expert_quadratic = {
 	.member = { .name = "quadratic", .destroy = destroy, .save = save, .load = load },
 	.can_help = can_help,
 	.footprint = footprint,
+	.cost = cost,
 	.create = create,
 	.predict = predict,
 	.learn = learn,

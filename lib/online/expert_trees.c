@@ -47,6 +47,13 @@ static double footprint(const cop_expert_settings *settings)
 	return cop_additive_footprint(&additive);
 }
 
+/* Multiplications: forwards and backwards through nodes and linear term. */
+static double cost(const cop_expert_settings *settings)
+{
+	size_t nodes = settings->trees << settings->height;
+	return 2.0 * (double)settings->typical * (double)(settings->arms + nodes);
+}
+
 static cop_err create(const cop_expert_settings *settings, cop_rng *rng, void **out)
 {
 	*out = NULL;
@@ -107,6 +114,7 @@ static cop_err tree(const void *expert, size_t m, cop_oblique_tree **out)
 const cop_expert_class cop_expert_trees = {
 	.member = { .name = "trees", .destroy = destroy, .save = save, .load = load, .trees = trees, .tree = tree },
 	.footprint = footprint,
+	.cost = cost,
 	.create = create,
 	.predict = predict,
 	.learn = learn,

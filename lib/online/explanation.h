@@ -36,6 +36,7 @@ typedef struct cop_explained_node {
 typedef struct cop_explained_expert {
 	const char *name;  /* static */
 	double weight;     /* in the mixture (online/mixture.h) */
+	bool resting;      /* for now: it predicts and explains nothing, weight 0 */
 	double prediction; /* of the explained action: predicted loss for arms, value for values */
 	double linear;     /* whole linear term, in the expert's own scale */
 	uint8_t count;

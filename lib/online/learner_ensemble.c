@@ -94,6 +94,8 @@ static cop_err create_experts(ensemble *e)
 		e->expert[e->mixture.count] = experts[i];
 		if (err == COP_OK)
 			err = cop_mixture_join(&e->mixture, &experts[i]->member, expert);
+		if (experts[i]->cost != NULL)
+			cop_mixture_may_rest(&e->mixture, e->mixture.count - 1, experts[i]->cost(&settings));
 	}
 	cop_mixture_begin(&e->mixture);
 	e->expert[e->mixture.own] = &cop_expert_refit;
@@ -161,12 +163,19 @@ static const cop_row *row_for(const ensemble *e, size_t i, const cop_row *raw)
 	return e->expert[i]->raw ? raw : &e->x;
 }
 
+/* What each expert predicts. */
+static void ask(ensemble *e, const cop_row *raw)
+{
+	for (size_t i = 0; i < e->mixture.count; i++)
+		if (!cop_mixture_rests(&e->mixture, i))
+			e->expert[i]->predict(e->mixture.member[i], row_for(e, i, raw), e->mixture.loss[i]);
+}
+
 /* The row standardised, and what each expert and the mixture predict. */
 static void predict(ensemble *e, const cop_row *raw)
 {
 	cop_standardiser_apply(e->standardiser, raw, &e->x);
-	for (size_t i = 0; i < e->mixture.count; i++)
-		e->expert[i]->predict(e->mixture.member[i], row_for(e, i, raw), e->mixture.loss[i]);
+	ask(e, raw);
 	cop_mixture_mix(&e->mixture, e->base.settings.arms);
 	remember(e, raw);
 }
@@ -224,34 +233,49 @@ static cop_err view(
 	return COP_OK;
 }
 
-static float refit_says(ensemble *e, const cop_row *raw, size_t arm)
+/* Fills in what members say that the decision lacks. */
+static void complete(ensemble *e, const cop_row *raw, cop_decision *decision)
 {
-	float *loss = e->mixture.loss[e->mixture.own];
-	cop_refit_predict(e->mixture.refit, raw, loss);
-	return loss[arm];
+	for (size_t i = 0; i < e->mixture.count; i++) {
+		if (!cop_mixture_lacks(&e->mixture, i, decision->rev))
+			continue;
+		e->expert[i]->predict(e->mixture.member[i], row_for(e, i, raw), e->mixture.loss[i]);
+		decision->prediction[i] = e->mixture.loss[i][decision->arm];
+	}
+}
+
+static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss, bool again)
+{
+	bool moved = false;
+	for (size_t i = 0; i < e->mixture.count; i++) /* one that refuses the step does not keep the others from it */
+		if (!cop_mixture_rests(&e->mixture, i))
+			moved |= e->expert[i]->learn(e->mixture.member[i], row_for(e, i, raw), arm, loss, again) ==
+			         COP_OK;
+	return moved ? COP_OK : COP_EDIVERGED;
 }
 
 static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decision *decision, const double *loss)
 {
 	ensemble *e = (ensemble *)learner;
+	cop_decision told = *decision;
+	bool decided_here = isfinite(told.prediction[0]);
 	bool again = is_last(e, raw);
+	double regret = 0.0;
 	if (!again)
 		cop_standardiser_apply(e->standardiser, raw, &e->x);
-	e->raw.d = 0;
-	bool moved = false;
-	cop_decision complete;
-	if (cop_mixture_known(&e->mixture, decision->rev) < e->mixture.count && isfinite(decision->prediction[0])) {
-		complete = *decision; /* made before the refit came, which has not seen its loss either */
-		complete.prediction[e->mixture.own] = refit_says(e, raw, decision->arm);
-		decision = &complete;
+	if (decided_here && cop_mixture_tries(&e->mixture)) {
+		if (!again)
+			ask(e, raw);
+		again = true;
+		regret = cop_mixture_regret(&e->mixture, learner->settings.arms);
 	}
-	for (size_t i = 0; i < e->mixture.count; i++) /* one that refuses the step does not keep the others from it */
-		moved |= e->expert[i]->learn(e->mixture.member[i], row_for(e, i, raw), decision->arm, *loss, again) ==
-		         COP_OK;
-	if (!moved)
-		return COP_EDIVERGED;
-	cop_mixture_settle(&e->mixture, decision->prediction, *loss);
-	return COP_OK;
+	e->raw.d = 0;
+	if (decided_here)
+		complete(e, raw, &told);
+	cop_err err = teach(e, raw, decision->arm, *loss, again);
+	if (err == COP_OK)
+		cop_mixture_settle(&e->mixture, told.prediction, *loss, regret, learner->rev + 1);
+	return err;
 }
 
 static void advance(cop_learner *learner) { cop_explorer_advance(&((ensemble *)learner)->explorer); }
@@ -273,7 +297,9 @@ static void explain(cop_learner *learner, const cop_row *raw, const cop_decision
 		cop_explained_expert *expert = cop_explanation_expert(out, e->expert[i]->member.name);
 		expert->weight = e->mixture.stack.weight[i];
 		expert->prediction = (double)e->mixture.loss[i][decision->arm];
-		e->expert[i]->explain(e->mixture.member[i], row_for(e, i, raw), decision->arm, out, expert);
+		expert->resting = cop_mixture_rests(&e->mixture, i);
+		if (!expert->resting)
+			e->expert[i]->explain(e->mixture.member[i], row_for(e, i, raw), decision->arm, out, expert);
 	}
 }
 

@@ -1,6 +1,6 @@
 /* The mixture (online/mixture.h) over candidates with features: every scorer predicts the loss of every candidate from
  * its joint row with the context and learns from the played one. What the context contributes is computed once an
- * event. */
+ * event. None of them rests: when the loss comes, the candidates that were not played are not there any more. */
 #include "online/ranking.h"
 
 #include <math.h>
@@ -205,7 +205,7 @@ static void learn_refit(ranker *r, const cop_row *x, const cop_row *candidate, c
 	cop_joined_row(&r->joined, candidate, &raw);
 	cop_refit_predict(r->mixture.refit, &raw, &says);
 	cop_refit_learn(r->mixture.refit, &raw, 0, loss, true);
-	if (cop_mixture_known(&r->mixture, told->rev) == MEMBERS && isfinite(told->prediction[0]))
+	if (cop_mixture_lacks(&r->mixture, MEMBERS, told->rev) && isfinite(told->prediction[0]))
 		told->prediction[MEMBERS] = says;
 }
 
@@ -225,7 +225,7 @@ static cop_err learn(
 		return COP_EDIVERGED;
 	if (r->mixture.refit != NULL)
 		learn_refit(r, x, candidate, &told, loss);
-	cop_mixture_settle(&r->mixture, told.prediction, loss);
+	cop_mixture_settle(&r->mixture, told.prediction, loss, 0.0, learner->rev + 1);
 	return COP_OK;
 }
 

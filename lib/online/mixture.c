@@ -8,7 +8,7 @@
 
 #define DEFAULT_EPSILON 0.1
 #define OPTIMISM        0.3
-#define PRIOR_LOSS      0.5f /* predicted by a member that has run away: it knows nothing */
+#define PRIOR_LOSS      0.5f /* predicted by a member that has run away, or rests: it knows nothing */
 
 _Static_assert(COP_LEARNER_EXPERTS <= COP_STACK_MOST, "COP_STACK_MOST is too small");
 
@@ -51,7 +51,7 @@ cop_err cop_mixture_init(cop_mixture *mixture, size_t room)
 {
 	*mixture = (cop_mixture){ .room = room };
 	mixture->mixed = cop_mem_alloc(cop_kernel_pad(room), sizeof *mixture->mixed);
-	return mixture->mixed == NULL ? COP_ENOMEM : COP_OK;
+	return mixture->mixed == NULL ? COP_ENOMEM : cop_rest_init(&mixture->rest);
 }
 
 void cop_mixture_fini(cop_mixture *mixture)
@@ -61,6 +61,7 @@ void cop_mixture_fini(cop_mixture *mixture)
 		cop_mem_free(mixture->loss[i]);
 	}
 	cop_mem_free(mixture->mixed);
+	cop_rest_fini(&mixture->rest);
 }
 
 cop_err cop_mixture_join(cop_mixture *mixture, const cop_member_class *class, void *member)
@@ -72,6 +73,10 @@ cop_err cop_mixture_join(cop_mixture *mixture, const cop_member_class *class, vo
 	mixture->loss[i] = cop_mem_alloc(cop_kernel_pad(mixture->room), sizeof *mixture->loss[i]);
 	return mixture->loss[i] == NULL ? COP_ENOMEM : COP_OK;
 }
+
+void cop_mixture_may_rest(cop_mixture *mixture, size_t i, double cost) { mixture->rest.member[i].cost = cost; }
+
+bool cop_mixture_rests(const cop_mixture *mixture, size_t i) { return mixture->stack.away[i]; }
 
 void cop_mixture_begin(cop_mixture *mixture)
 {
@@ -93,6 +98,7 @@ cop_err cop_mixture_take(cop_mixture *mixture, cop_refit *refit)
 		mixture->count = i + 1;
 		cop_stack_join(&mixture->stack);
 	}
+	cop_rest_give_up(&mixture->rest);
 	cop_refit_free(mixture->refit);
 	mixture->refit = mixture->member[i] = refit;
 	return COP_OK;
@@ -100,7 +106,7 @@ cop_err cop_mixture_take(cop_mixture *mixture, cop_refit *refit)
 
 cop_err cop_mixture_expect(cop_mixture *mixture, const cop_cursor *cursor, size_t features, size_t outputs)
 {
-	bool wanted = cop_stack_saved(cursor) == mixture->own + 1;
+	bool wanted = cop_rest_saved(cursor) == mixture->own + 1;
 	if (wanted && mixture->refit == NULL) {
 		cop_refit *empty;
 		cop_err err = cop_refit_empty(features, outputs, &empty);
@@ -116,10 +122,11 @@ cop_err cop_mixture_expect(cop_mixture *mixture, const cop_cursor *cursor, size_
 	return COP_OK;
 }
 
-size_t cop_mixture_known(const cop_mixture *mixture, uint64_t rev)
+bool cop_mixture_lacks(const cop_mixture *mixture, size_t i, uint64_t rev)
 {
-	bool later = mixture->refit != NULL && rev < cop_refit_rev(mixture->refit);
-	return later ? mixture->own : mixture->count;
+	if (i == mixture->own)
+		return rev < cop_refit_rev(mixture->refit);
+	return rev < mixture->rest.member[i].woke && !mixture->stack.away[i];
 }
 
 void cop_mixture_mix(cop_mixture *mixture, size_t n)
@@ -130,7 +137,7 @@ void cop_mixture_mix(cop_mixture *mixture, size_t n)
 		float *loss = mixture->loss[i];
 		float weight = (float)mixture->stack.weight[i];
 		for (size_t k = 0; k < n; k++) {
-			if (!isfinite(loss[k]))
+			if (!isfinite(loss[k]) || mixture->stack.away[i])
 				loss[k] = PRIOR_LOSS;
 			mixture->mixed[k] += weight * (loss[k] - PRIOR_LOSS);
 		}
@@ -151,19 +158,49 @@ double cop_mixture_sum(const cop_mixture *mixture, const float *prediction)
 	return sum;
 }
 
-void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss)
+bool cop_mixture_tries(const cop_mixture *mixture) { return mixture->rest.tried < COP_STACK_MOST; }
+
+/* What a stack says of one of the losses, away from PRIOR_LOSS. */
+static double stacked(const cop_mixture *mixture, const cop_stack *stack, size_t k)
 {
-	double z[COP_LEARNER_EXPERTS];
+	double sum = 0.0;
 	for (size_t i = 0; i < mixture->count; i++)
-		z[i] = (double)prediction[i] - (double)PRIOR_LOSS;
-	cop_stack_settle(&mixture->stack, z, loss - (double)PRIOR_LOSS);
+		if (!stack->away[i] && isfinite(mixture->loss[i][k]))
+			sum += stack->weight[i] * ((double)mixture->loss[i][k] - (double)PRIOR_LOSS);
+	return sum;
 }
 
-void cop_mixture_save_weights(const cop_mixture *mixture, cop_bytes *bytes) { cop_stack_save(&mixture->stack, bytes); }
+double cop_mixture_regret(const cop_mixture *mixture, size_t n)
+{
+	double least = (double)INFINITY, least_without = (double)INFINITY, chosen = 0.0;
+	for (size_t k = 0; k < n; k++) {
+		double with = stacked(mixture, &mixture->stack, k);
+		double without = stacked(mixture, &mixture->rest.without, k);
+		least = fmin(least, with);
+		if (without < least_without) {
+			least_without = without;
+			chosen = with;
+		}
+	}
+	return fmin(chosen - least, 1.0);
+}
+
+void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss, double regret, uint64_t since)
+{
+	cop_rest_event event = { .y = loss - (double)PRIOR_LOSS, .loss = loss, .regret = regret, .since = since };
+	for (size_t i = 0; i < mixture->count; i++)
+		event.z[i] = (double)prediction[i] - (double)PRIOR_LOSS;
+	cop_rest_settle(&mixture->rest, &mixture->stack, &event);
+}
+
+void cop_mixture_save_weights(const cop_mixture *mixture, cop_bytes *bytes)
+{
+	cop_rest_save(&mixture->rest, &mixture->stack, bytes);
+}
 
 cop_err cop_mixture_load_weights(cop_mixture *mixture, cop_cursor *cursor)
 {
-	return cop_stack_load(&mixture->stack, cursor);
+	return cop_rest_load(&mixture->rest, &mixture->stack, cursor);
 }
 
 void cop_mixture_save_members(const cop_mixture *mixture, cop_bytes *bytes)

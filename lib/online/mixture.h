@@ -5,6 +5,8 @@
  * A refit (online/refit.h) may come later as one further member behind the others: with weight 0, so that predictions
  * change only as losses show that it knows better, or in the place of an earlier one with that one's weight, since both
  * predict the same losses and the sum would fall short without.
+ * Members without which the mixture is no worse rest (online/rest.h): they are neither asked nor taught, and count as
+ * one that predicts 1/2.
  * What the ensembles over arms and over candidates share; how members are asked and
  * taught is theirs. One thread per object; nothing is allocated after the members joined. */
 #ifndef COP_ONLINE_MIXTURE_H
@@ -12,6 +14,7 @@
 
 #include "online/learner.h"
 #include "online/refit.h"
+#include "online/rest.h"
 #include "online/stack.h"
 
 /* What any member can do. */
@@ -31,7 +34,8 @@ typedef struct cop_mixture {
 	size_t room;      /* losses of an event, at most */
 	const cop_member_class *class[COP_LEARNER_EXPERTS];
 	void *member[COP_LEARNER_EXPERTS];
-	cop_stack stack;                  /* w */
+	cop_stack stack; /* w */
+	cop_rest rest;
 	float *loss[COP_LEARNER_EXPERTS]; /* each member's predictions, 64-byte aligned; the learner fills them */
 	float *mixed;                     /* the mixture's */
 } cop_mixture;
@@ -47,27 +51,42 @@ void cop_mixture_fini(cop_mixture *mixture);
 /* member is taken, also on error: COP_ENOMEM. */
 COP_CHECK cop_err cop_mixture_join(cop_mixture *mixture, const cop_member_class *class, void *member);
 
+/* Member i may rest, for an event of it costs so much, in any unit: those that cost most are tried first. */
+void cop_mixture_may_rest(cop_mixture *mixture, size_t i, double cost);
+
 /* Once all have joined: equal weights. */
 void cop_mixture_begin(cop_mixture *mixture);
+
+/* Whether member i rests. */
+bool cop_mixture_rests(const cop_mixture *mixture, size_t i);
 
 /* Takes refit in, also on error: COP_ENOMEM, nothing changed then. */
 COP_CHECK cop_err cop_mixture_take(cop_mixture *mixture, cop_refit *refit);
 /* Has a refit of that shape, or none, as the saved weights at the cursor say; they may be loaded then. COP_ENOMEM. */
 COP_CHECK cop_err cop_mixture_expect(cop_mixture *mixture, const cop_cursor *cursor, size_t features, size_t outputs);
-/* Members that a decision made at revision rev knows predictions of: not of a refit that came later. */
-size_t cop_mixture_known(const cop_mixture *mixture, uint64_t rev);
+/* Whether a decision made at revision rev lacks what member i says: a refit that came later, or one that rested and is
+ * awake now. It has not seen the decision's loss either, and may be asked now. */
+bool cop_mixture_lacks(const cop_mixture *mixture, size_t i, uint64_t rev);
 
-/* From the members' first n losses to the mixture's; one that is not finite counts as 1/2 from here on. */
+/* From the members' first n losses to the mixture's; one that is not finite, or of a member that rests, is 1/2 from
+ * here on. */
 void cop_mixture_mix(cop_mixture *mixture, size_t n);
 /* What the members predict for one of the n into prediction[0, count). */
 void cop_mixture_predictions(const cop_mixture *mixture, size_t which, float *prediction);
 /* What the members' predictions of one loss add up to. */
 double cop_mixture_sum(const cop_mixture *mixture, const float *prediction);
-/* The loss came for what they predicted; nothing changes unless all of it is finite. */
-void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss);
+/* Whether somebody is on trial, so that settle wants the regret: what the mixture without him would lose by its choice
+ * among the first n losses, as the whole one predicts them. All awake members have predicted for it. */
+bool cop_mixture_tries(const cop_mixture *mixture);
+double cop_mixture_regret(const cop_mixture *mixture, size_t n);
+/* The loss came for what they predicted, by which the weights move unless something is not finite. since: the revision
+ * from here on. */
+void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss, double regret, uint64_t since);
 
+/* And who rests. */
 void cop_mixture_save_weights(const cop_mixture *mixture, cop_bytes *bytes);
-/* COP_ESHAPE: another number of members. COP_EFORMAT, COP_ENONFINITE. */
+/* Earlier versions', who knew no rest, too. COP_ESHAPE: another number of members. COP_EFORMAT, COP_ENONFINITE,
+ * COP_ENOMEM. */
 COP_CHECK cop_err cop_mixture_load_weights(cop_mixture *mixture, cop_cursor *cursor);
 void cop_mixture_save_members(const cop_mixture *mixture, cop_bytes *bytes);
 /* COP_ESHAPE: another member. Errors of the members' load. */

@@ -12,23 +12,45 @@
 #define LARGEST  1e6 /* weight */
 #define MARK     0x53000000u
 
+static size_t present(const cop_stack *stack)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < stack->count; i++)
+		count += !stack->away[i];
+	return count;
+}
+
+/* Equal weights of those that are there. */
+static void begin(cop_stack *stack)
+{
+	memset(stack->r, 0, sizeof stack->r);
+	for (size_t i = 0; i < stack->count; i++) {
+		stack->weight[i] = stack->away[i] ? 0.0 : 1.0 / (double)present(stack);
+		stack->r[i][i] = 1.0 / START;
+	}
+}
+
 void cop_stack_begin(cop_stack *stack, size_t count)
 {
 	*stack = (cop_stack){ .count = count };
-	for (size_t i = 0; i < count; i++) {
-		stack->weight[i] = 1.0 / (double)count;
-		stack->r[i][i] = 1.0 / START;
-	}
+	begin(stack);
+}
+
+/* Knows nothing of i, and says so with so much certainty. */
+static void forget(cop_stack *stack, size_t i, double certainty)
+{
+	stack->weight[i] = 0.0;
+	for (size_t j = 0; j < stack->count; j++)
+		stack->r[i][j] = stack->r[j][i] = 0.0;
+	stack->r[i][i] = certainty;
 }
 
 void cop_stack_join(cop_stack *stack)
 {
 	size_t last = stack->count++;
 	COP_ASSERT(last < COP_STACK_MOST);
-	stack->weight[last] = 0.0;
-	for (size_t i = 0; i < last; i++)
-		stack->r[i][last] = stack->r[last][i] = 0.0;
-	stack->r[last][last] = NEWCOMER / START;
+	stack->away[last] = false;
+	forget(stack, last, NEWCOMER / START);
 }
 
 /* Solves R x = z by Cholesky's factors; false: R is not positive definite. */
@@ -60,6 +82,39 @@ static bool solve(const cop_stack *stack, const double *z, double *x)
 	return true;
 }
 
+void cop_stack_leave(cop_stack *stack, size_t i)
+{
+	double shared[COP_STACK_MOST], more[COP_STACK_MOST];
+	COP_ASSERT(!stack->away[i] && present(stack) > 1);
+	for (size_t j = 0; j < stack->count; j++)
+		shared[j] = j == i ? 0.0 : stack->r[j][i] * stack->weight[i];
+	stack->away[i] = true;
+	forget(stack, i, 1.0 / START);
+	bool sound = solve(stack, shared, more);
+	for (size_t j = 0; j < stack->count && sound; j++) {
+		stack->weight[j] += more[j];
+		sound = fabs(stack->weight[j]) <= LARGEST;
+	}
+	if (!sound)
+		begin(stack);
+}
+
+void cop_stack_return(cop_stack *stack, size_t i)
+{
+	COP_ASSERT(stack->away[i]);
+	stack->away[i] = false;
+	forget(stack, i, NEWCOMER / START);
+}
+
+bool cop_stack_stay_away(cop_stack *stack, size_t i)
+{
+	stack->away[i] = true;
+	for (size_t j = 0; j < stack->count; j++)
+		if (j != i && stack->r[i][j] != 0.0)
+			return false;
+	return stack->weight[i] == 0.0 && present(stack) > 0;
+}
+
 static bool is_sound(const cop_stack *stack)
 {
 	double x[COP_STACK_MOST];
@@ -74,19 +129,19 @@ static bool is_sound(const cop_stack *stack)
 	return solve(stack, stack->weight, x);
 }
 
-void cop_stack_settle(cop_stack *stack, const double *z, double y)
+double cop_stack_settle(cop_stack *stack, const double *z, double y)
 {
 	double cut[COP_STACK_MOST] = { 0.0 };
 	double step[COP_STACK_MOST];
 	double error = y;
 	for (size_t i = 0; i < stack->count; i++) {
 		if (!isfinite(z[i]))
-			return;
-		cut[i] = fmin(fmax(z[i], -COP_STACK_FARTHEST), COP_STACK_FARTHEST);
+			return (double)NAN;
+		cut[i] = stack->away[i] ? 0.0 : fmin(fmax(z[i], -COP_STACK_FARTHEST), COP_STACK_FARTHEST);
 		error -= stack->weight[i] * cut[i];
 	}
 	if (!isfinite(error))
-		return;
+		return (double)NAN;
 	for (size_t i = 0; i < stack->count; i++) {
 		for (size_t j = 0; j < stack->count; j++)
 			stack->r[i][j] = FORGET * stack->r[i][j] + cut[i] * cut[j];
@@ -98,7 +153,8 @@ void cop_stack_settle(cop_stack *stack, const double *z, double y)
 		sound = fabs(stack->weight[i]) <= LARGEST;
 	}
 	if (!sound)
-		cop_stack_begin(stack, stack->count);
+		begin(stack);
+	return error;
 }
 
 size_t cop_stack_saved(const cop_cursor *cursor)
@@ -123,6 +179,7 @@ cop_err cop_stack_load(cop_stack *stack, cop_cursor *cursor)
 		return cursor->err;
 	if (count != (MARK | (uint32_t)stack->count))
 		return COP_ESHAPE;
+	memset(stack->away, 0, sizeof stack->away);
 	cop_cursor_f64s(cursor, stack->weight, stack->count);
 	for (size_t i = 0; i < stack->count; i++)
 		cop_cursor_f64s(cursor, stack->r[i], stack->count);

@@ -7,11 +7,14 @@
  *     R <- FORGET R + (1 - FORGET) / START I + z zᵀ,   w += R^-1 z (y - w z)
  * One that joins later begins with weight 0 and little certainty in its own direction: the sum stays what it was until
  * losses speak for the newcomer, and then moves fast. (An equal share from the start loses more where the newcomer is
- * the worse one: on pendigits twice as much over the next 500 events.)
+ * the worse one: on pendigits twice as much over the next 500 events.) One that leaves has weight 0 while it is away,
+ * whatever it says; the others' weights become the best ones without it, min (v - w)ᵀ R (v - w) over v with v_i = 0.
+ * When it comes back it does so as one that joins.
  * A plain value; one thread. */
 #ifndef COP_ONLINE_STACK_H
 #define COP_ONLINE_STACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/bytes.h"
@@ -22,6 +25,7 @@
 
 typedef struct cop_stack {
 	size_t count; /* predictors, 1 .. COP_STACK_MOST */
+	bool away[COP_STACK_MOST];
 	double weight[COP_STACK_MOST];
 	double r[COP_STACK_MOST][COP_STACK_MOST];
 } cop_stack;
@@ -29,14 +33,19 @@ typedef struct cop_stack {
 void cop_stack_begin(cop_stack *stack, size_t count);
 /* One predictor more, the last; there is room for it. */
 void cop_stack_join(cop_stack *stack);
-/* y came where z had been said. Nothing changes unless all of them are finite; what would spoil the weights makes them
- * begin again. */
-void cop_stack_settle(cop_stack *stack, const double *z, double y);
+/* Predictor i, not the last one there, leaves; one that is away comes back. */
+void cop_stack_leave(cop_stack *stack, size_t i);
+void cop_stack_return(cop_stack *stack, size_t i);
+/* y came where z had been said: y - w z, before it was taken in. Unless all of them are finite that is NaN, and nothing
+ * changes; what would spoil the weights makes them begin again, equal for all that are there. */
+double cop_stack_settle(cop_stack *stack, const double *z, double y);
 
 /* Predictors of the stack that the cursor stands at; 0: none does. */
 size_t cop_stack_saved(const cop_cursor *cursor);
 void cop_stack_save(const cop_stack *stack, cop_bytes *bytes);
-/* COP_ESHAPE: another count. COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */
+/* Nobody is away then. COP_ESHAPE: another count. COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */
 COP_CHECK cop_err cop_stack_load(cop_stack *stack, cop_cursor *cursor);
+/* Predictor i was away when the stack was saved. false: it cannot have been, or nobody would be left. */
+bool cop_stack_stay_away(cop_stack *stack, size_t i);
 
 #endif

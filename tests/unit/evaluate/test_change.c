@@ -362,6 +362,45 @@ static void test_wrong_settings_and_lack_of_memory_are_told(void **state)
 		}
 }
 
+/* In place: what was there is overwritten, nothing is allocated, and other settings are refused. */
+static void test_loaded_into_another_gives_the_same(void **state)
+{
+	(void)state;
+	for (size_t d = 0; d < 2; d++) {
+		cop_change *change = made(names[d]), *other = made(names[d]), *wrong = made(names[1 - d]);
+		cop_bytes bytes, again;
+		cop_cursor in;
+		cop_rng rng;
+		cop_rng_init(&rng, 6, d);
+		cop_bytes_init(&bytes);
+		cop_bytes_init(&again);
+		for (int i = 0; i < 3000; i++) {
+			(void)cop_change_add(change, bernoulli(&rng, i < 2000 ? 0.2 : 0.7));
+			(void)cop_change_add(other, bernoulli(&rng, i < 1000 ? 0.9 : 0.4));
+		}
+		cop_change_save(change, &bytes);
+		cop_test_alloc_fail(0, 0);
+		cop_cursor_init(&in, bytes.data, bytes.length);
+		assert_int_equal(cop_change_load_into(other, &in), COP_OK);
+		assert_int_equal(cop_cursor_left(&in), 0);
+		cop_cursor_init(&in, bytes.data, bytes.length);
+		assert_int_equal(cop_change_load_into(wrong, &in), COP_ESHAPE);
+		assert_int_equal(cop_test_alloc_count(), 0);
+		cop_change_save(other, &again);
+		assert_int_equal(bytes.length, again.length);
+		assert_memory_equal(bytes.data, again.data, bytes.length);
+		for (size_t cut = 0; cut < bytes.length; cut++) {
+			cop_cursor_init(&in, bytes.data, cut);
+			assert_int_not_equal(cop_change_load_into(other, &in), COP_OK);
+		}
+		cop_bytes_fini(&bytes);
+		cop_bytes_fini(&again);
+		cop_change_free(change);
+		cop_change_free(other);
+		cop_change_free(wrong);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,6 +409,7 @@ int main(void)
 		cmocka_unit_test(test_abrupt_changes_are_found_once_and_soon),
 		cmocka_unit_test(test_slow_drift_is_found_and_is_one_change),
 		cmocka_unit_test(test_saved_and_loaded_gives_the_same_alarms),
+		cmocka_unit_test(test_loaded_into_another_gives_the_same),
 		cmocka_unit_test(test_bytes_cut_or_changed_are_refused_or_go_on),
 		cmocka_unit_test(test_window_is_bounded_and_add_allocates_nothing),
 		cmocka_unit_test(test_odd_losses_are_clamped_or_passed_over),

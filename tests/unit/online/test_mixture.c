@@ -64,9 +64,9 @@ static double read_forget(void)
 	const float half[COP_LEARNER_EXPERTS] = { 0.5f };
 	make(&mixture, 1);
 	double start = mixture.stack.r[0][0];
-	cop_mixture_settle(&mixture, up, 1.0);
+	cop_mixture_settle(&mixture, up, 1.0, 0.0, 1);
 	double high = mixture.stack.r[0][0];
-	cop_mixture_settle(&mixture, half, 0.5);
+	cop_mixture_settle(&mixture, half, 0.5, 0.0, 1);
 	double forget = (mixture.stack.r[0][0] - start) / (high - start);
 	cop_mixture_fini(&mixture);
 	return forget;
@@ -210,7 +210,7 @@ static void test_settle_equals_recursive_least_squares(void **state)
 			for (size_t i = 0; i < count; i++)
 				f[i] = (float)(truth + 0.08 * (double)(i + 1) * cop_rng_normal(&rng));
 			double loss = n % 3 == 0 ? truth : truth > 0.5 ? 1.0 : 0.0;
-			cop_mixture_settle(&mixture, f, loss);
+			cop_mixture_settle(&mixture, f, loss, 0.0, 1);
 			oracle_settle(&o, f, loss);
 			for (size_t i = 0; i < count; i++) {
 				assert_true(fabs(mixture.stack.weight[i] - o.w[i]) < 1e-6);
@@ -235,7 +235,7 @@ static void recovers(double a, double b, uint64_t stream)
 		for (size_t i = 0; i < 3; i++)
 			f[i] = (float)cop_rng_unit(&rng);
 		double loss = 0.5 + a * ((double)f[0] - 0.5) + b * ((double)f[1] - 0.5);
-		cop_mixture_settle(&mixture, f, loss + 0.05 * cop_rng_normal(&rng));
+		cop_mixture_settle(&mixture, f, loss + 0.05 * cop_rng_normal(&rng), 0.0, 1);
 	}
 	if (!(fabs(mixture.stack.weight[0] - a) < 0.04 && fabs(mixture.stack.weight[1] - b) < 0.04 &&
 	            fabs(mixture.stack.weight[2]) < 0.04))
@@ -267,7 +267,7 @@ static void test_settle_follows_experts_that_change_places(void **state)
 		double loss = cop_rng_unit(&rng);
 		f[n < 10000] = (float)cop_rng_unit(&rng);
 		f[n >= 10000] = (float)loss;
-		cop_mixture_settle(&mixture, f, loss);
+		cop_mixture_settle(&mixture, f, loss, 0.0, 1);
 		if (n == 9999)
 			assert_true(fabs(mixture.stack.weight[0] - 1.0) < 0.02 && fabs(mixture.stack.weight[1]) < 0.02);
 	}
@@ -285,7 +285,7 @@ static void test_settle_not_finite_changes_nothing(void **state)
 	float f[COP_LEARNER_EXPERTS] = { 0.25f, 0.5f, 0.75f, 1.0f };
 	for (size_t n = 0; n < 100; n++) {
 		f[n % 4] = (float)n / 100.0f;
-		cop_mixture_settle(&mixture, f, n % 2 == 0 ? 0.0 : 1.0);
+		cop_mixture_settle(&mixture, f, n % 2 == 0 ? 0.0 : 1.0, 0.0, 1);
 	}
 	const cop_mixture before = mixture;
 	for (size_t i = 0; i < 4; i++)
@@ -293,8 +293,8 @@ static void test_settle_not_finite_changes_nothing(void **state)
 			float bad[COP_LEARNER_EXPERTS];
 			memcpy(bad, f, sizeof bad);
 			bad[i] = strange[s];
-			cop_mixture_settle(&mixture, bad, 0.5);
-			cop_mixture_settle(&mixture, f, (double)strange[s]);
+			cop_mixture_settle(&mixture, bad, 0.5, 0.0, 1);
+			cop_mixture_settle(&mixture, f, (double)strange[s], 0.0, 1);
 			assert_memory_equal(mixture.stack.weight, before.stack.weight, sizeof before.stack.weight);
 			assert_memory_equal(mixture.stack.r, before.stack.r, sizeof before.stack.r);
 		}
@@ -328,14 +328,14 @@ static void test_settle_long_dull_streams_stay_sound(void **state)
 			float same = (float)cop_rng_unit(&rng);
 			for (size_t i = 0; i < 4 && dull != 0; i++)
 				f[i] = dull == 1 ? 0.25f : dull == 2 ? same : same + (float)(i * n % 7) * 1e-7f;
-			cop_mixture_settle(&mixture, f, n % 3 == 0 ? 1.0 : 0.0);
+			cop_mixture_settle(&mixture, f, n % 3 == 0 ? 1.0 : 0.0, 0.0, 1);
 		}
 		check_sound(&mixture);
 		for (size_t n = 0; n < 30000; n++) { /* and what comes then is learned */
 			float f[COP_LEARNER_EXPERTS];
 			for (size_t i = 0; i < 4; i++)
 				f[i] = (float)cop_rng_unit(&rng);
-			cop_mixture_settle(&mixture, f, (double)f[2]);
+			cop_mixture_settle(&mixture, f, (double)f[2], 0.0, 1);
 		}
 		check_sound(&mixture);
 		printf("dull stream %d, then: %.3f %.3f %.3f %.3f\n", dull, mixture.stack.weight[0],
@@ -357,7 +357,7 @@ static void test_settle_huge_predictions_stay_finite(void **state)
 		float f[COP_LEARNER_EXPERTS];
 		for (size_t i = 0; i < 4; i++)
 			f[i] = huge[cop_rng_below(&rng, sizeof huge / sizeof *huge)];
-		cop_mixture_settle(&mixture, f, n % 3 == 0 ? 1.0 : 0.0);
+		cop_mixture_settle(&mixture, f, n % 3 == 0 ? 1.0 : 0.0, 0.0, 1);
 	}
 	for (size_t i = 0; i < 4; i++) {
 		assert_true(isfinite(mixture.stack.weight[i]));
@@ -382,7 +382,7 @@ static void test_saved_weights_load_and_others_are_refused(void **state)
 		float f[COP_LEARNER_EXPERTS];
 		for (size_t i = 0; i < 3; i++)
 			f[i] = (float)cop_rng_unit(&rng);
-		cop_mixture_settle(&a, f, cop_rng_unit(&rng));
+		cop_mixture_settle(&a, f, cop_rng_unit(&rng), 0.0, 1);
 	}
 	cop_mixture_save_weights(&a, &bytes);
 	make(&b, 3);
@@ -426,7 +426,7 @@ static void test_load_spoiled_weights_is_refused_or_stays_finite(void **state)
 	make(&a, 2);
 	make(&b, 2);
 	cop_mixture_save_weights(&a, &good);
-	const size_t numbers = 6, first = good.length - numbers * sizeof(double);
+	const size_t numbers = 6, first = 2 * sizeof(uint32_t); /* behind the marks of both */
 	for (size_t n = 0; n < 20000; n++) {
 		cop_bytes_clear(&bytes);
 		cop_bytes_put(&bytes, good.data, good.length);
@@ -439,7 +439,7 @@ static void test_load_spoiled_weights_is_refused_or_stays_finite(void **state)
 		assert_true(err == COP_OK || err == COP_EFORMAT);
 		for (size_t i = 0; i < 4 && err == COP_OK; i++) {
 			const float f[2] = { (float)cop_rng_unit(&rng), i % 2 == 0 ? FLT_MAX : 0.25f };
-			cop_mixture_settle(&b, f, 1.0);
+			cop_mixture_settle(&b, f, 1.0, 0.0, 1);
 			cop_bytes_clear(&bytes);
 			cop_mixture_save_weights(&b, &bytes);
 			cop_cursor_init(&cursor, bytes.data, bytes.length);
