@@ -107,8 +107,10 @@ static double contribution(const cop_served *served, const cop_explained_expert 
 static void put_expert(
         const cop_served *served, const cop_explanation *e, const cop_explained_expert *expert, cop_bytes *out)
 {
-	cop_wire_put_map(out, 7);
+	cop_wire_put_map(out, expert->resting ? 8 : 7);
 	cop_wire_put_key_text(out, "name", expert->name);
+	if (expert->resting)
+		cop_wire_put_key_bool(out, "resting", true);
 	cop_wire_put_key_double(out, "weight", expert->weight);
 	cop_wire_put_key_double(out, "prediction", expert->prediction);
 	cop_wire_put_key_double(out, "contribution", contribution(served, expert));

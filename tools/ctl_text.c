@@ -172,6 +172,10 @@ static void print_node(const cop_json *node, FILE *out)
 
 static void print_expert(const cop_json *expert, FILE *out)
 {
+	if (flag_of(expert, "resting")) {
+		(void)fprintf(out, "\nexpert %s: resting\n", text_of(expert, "name", "?"));
+		return;
+	}
 	(void)fprintf(out, "\nexpert %s: weight %.4f, prediction %.4f, contribution %.4f, linear term %+.4f\n",
 	        text_of(expert, "name", "?"), number_of(expert, "weight"), number_of(expert, "prediction"),
 	        number_of(expert, "contribution"), number_of(expert, "linear"));

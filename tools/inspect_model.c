@@ -194,6 +194,8 @@ static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_dia
 			        expert->weight);
 			if (expert->trees > 0) /* that can be shown */
 				(void)fprintf(v->out, ", %zu tree%s", expert->trees, expert->trees == 1 ? "" : "s");
+			if (expert->resting)
+				(void)fputs(", resting", v->out);
 			(void)fputc('\n', v->out);
 			continue;
 		}
@@ -201,6 +203,10 @@ static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_dia
 		show_text(v, "name", expert->name);
 		show_number(v, "weight", expert->weight);
 		show_whole(v, "trees", expert->trees);
+		if (expert->resting) {
+			cop_json_key(v->json, "resting");
+			cop_json_boolean(v->json, true);
+		}
 		cop_json_end_object(v->json);
 	}
 	if (v->json != NULL)

@@ -1,7 +1,11 @@
 """Explanations: of pending decisions as they were made, of contexts, with names."""
 
+import json
+import random
+import subprocess
+
 import pytest
-from conftest import grow, model
+from conftest import DEADLINE, grow, model, program
 
 X = [0.25, 1.0, 3.5]
 EXPERT = {"name", "weight", "prediction", "contribution", "linear", "features", "trees"}
@@ -142,3 +146,46 @@ def test_explain_wrong_questions_refused(daemon):
     assert client.error("explain", "m", {"x": [1]})["code"] == "bad_features"
     assert client.feedback("m", "d", 1) == "applied"
     assert client.error("explain", "m", {"id": "d"})["code"] == "bad_request"  # answered: no longer pending
+
+
+def teach_straight_line(client, events=20000, batch=500):
+    """Which of two arms is better depends on a sum of the features alone; until some expert rests."""
+    draw = random.Random(7)
+    for first in range(0, events, batch):
+        rows = [[draw.gauss(0, 1) for _ in range(6)] for _ in range(batch)]
+        ids = [f"{first}-{i}" for i in range(batch)]
+        sent = {"items": [{"id": id, "x": x} for id, x in zip(ids, rows)]}
+        losses = []
+        for x, action in zip(rows, client.ok("decide_batch", "m", sent)["items"]):
+            best = (x[0] - 2 * x[1] + x[2] > 0) != (draw.random() < 0.1)
+            losses.append(float(action["a"] != int(best)))
+        sent = {"items": [{"id": id, "loss": loss} for id, loss in zip(ids, losses)]}
+        client.ok("feedback_batch", "m", sent)
+        experts = client.ok("explain", "m", {"x": [0.5] * 6})["experts"]
+        if any("resting" in expert for expert in experts):
+            return experts
+    raise AssertionError("all experts are awake")
+
+
+def test_explain_experts_that_rest(daemon):
+    one = daemon(model(features=6, arms=2))
+    client = one.client()
+    experts = teach_straight_line(client)
+    for expert in experts:
+        assert expert.keys() - {"resting"} == EXPERT
+        if "resting" in expert:
+            assert expert["resting"] is True and expert["weight"] == expert["contribution"] == expert["linear"] == 0
+            assert not expert["features"] and not expert["trees"] and expert["name"] != "forest"
+    asleep = [expert["name"] for expert in experts if "resting" in expert]
+    reply = client.ok("explain", "m", {"x": [0.5] * 6})
+    assert reply["prediction"] == pytest.approx(0.5 + sum(expert["contribution"] for expert in experts), abs=1e-6)
+    command = [program("COPPICE"), "ctl", "--endpoint", one.ipc("requests"), "explain", "m", "--x", str([0.5] * 6)]
+    text = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=True).stdout
+    assert all(f"expert {name}: resting" in text for name in asleep)
+    one.restart()
+    command = [program("COPPICE"), "inspect", max(one.state.glob("*.checkpoint")), "--json"]
+    text = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=True).stdout
+    shown = json.loads(text)["models"][0]["experts"]
+    assert [expert["name"] for expert in shown if expert.get("resting")] == asleep
+    again = one.client().ok("explain", "m", {"x": [0.5] * 6})
+    assert again["experts"] == experts
