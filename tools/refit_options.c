@@ -13,7 +13,7 @@ const char cop_refit_options_usage[] =
         "                       the following options are named as there (docs/refit.md)\n"
         "  --refit-window N     newest decisions that it is fitted to (default 200000)\n"
         "  --refit-holdout H    share of them that it is judged by instead, 0 to 0.9 (default 0.2)\n"
-        "  --refit-method M     tao (default) or laptao\n"
+        "  --refit-method M     forest (default; tao for learner dgt and for sparse rows), tao or laptao\n"
         "  --refit-height H     of the tree, 1 to 20 (default 6; dgt: its own)\n"
         "  --refit-alpha A      penalty on weights, in units of noise, or auto (default)\n"
         "  --refit-margin G     by how much a challenger's loss must be lower, 0 to 1 (default 0)\n"

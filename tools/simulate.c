@@ -27,6 +27,7 @@ static const char usage_text[] =
         "  --seed S             of shuffle and policy (default 1)\n"
         "  --events N           stop after N events (default: all rows, times passes)\n"
         "  --passes P           passes over the rows, shuffled anew in each (default 1)\n"
+        "  --in-order           rows as they stand in the files, one file after the other, not shuffled\n"
         "  --learner NAME       ensemble (default), dgt, value or rank\n"
         "  --items FILE         rank: csv with the features of each class, class 0 first; without it class k has a 1 "
         "in\n"
@@ -68,8 +69,7 @@ static const char usage_text[] =
         "  --json               one JSON object on standard output\n\n"
         "Refits beside the learner, in this process:\n";
 
-static const char usage_end[] = "\n"
-                                "An interrupt (Ctrl-C) ends the run early and prints what there is.\n";
+static const char usage_end[] = "\nAn interrupt (Ctrl-C) ends the run early and prints what there is.\n";
 
 enum {
 	DATA = 256,
@@ -77,6 +77,7 @@ enum {
 	SEED,
 	EVENTS,
 	PASSES,
+	IN_ORDER,
 	ITEMS,
 	BITS,
 	FEEDBACK,
@@ -120,6 +121,7 @@ static const struct option long_options[] = {
 	{ "seed", required_argument, NULL, SEED },
 	{ "events", required_argument, NULL, EVENTS },
 	{ "passes", required_argument, NULL, PASSES },
+	{ "in-order", no_argument, NULL, IN_ORDER },
 	{ "items", required_argument, NULL, ITEMS },
 	COP_LEARNER_OPTION_ROWS,
 	COP_REFIT_OPTION_ROWS,
@@ -236,6 +238,9 @@ static bool read_run_option(options *o, int option, const char *text)
 		return cop_command_whole(NAME, "--events", text, 1, UINT64_MAX / 2, &o->sim.events);
 	case PASSES:
 		return cop_command_whole(NAME, "--passes", text, 1, 1000000, &o->sim.passes);
+	case IN_ORDER:
+		o->sim.in_order = true;
+		return true;
 	case LOSS:
 		ok = word("--loss", text, losses, &place);
 		o->sim.huber = place == 1;

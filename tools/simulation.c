@@ -245,7 +245,7 @@ static cop_err all_events(run *r)
 		        "label", "action", "features");
 	start_clocks(r);
 	for (uint64_t event = 0; event < r->total && !r->out->stopped; event++) {
-		if (event % n == 0)
+		if (event % n == 0 && !r->set->in_order)
 			cop_rng_shuffle(&r->shuffle, n, r->order);
 		cop_err err = one_event(r, event, r->order[event % n]);
 		if (err != COP_OK)

@@ -118,6 +118,7 @@ typedef struct cop_sim_settings {
 	uint64_t seed;
 	uint64_t events; /* 0: passes decide */
 	uint64_t passes;
+	bool in_order;                     /* rows as they come, in each pass; else shuffled */
 	uint64_t delay;                    /* feedback comes about this many events late, out of order */
 	double missing;                    /* share of feedback that never comes */
 	uint64_t curve;                    /* points of the curve; 0: none */

@@ -19,6 +19,15 @@
  * what is not negative, from the challenger's gains and the champion's losses at the lower end (the other way round at
  * the upper one): whatever M is, both ends move outward only, and the interval stays valid; the clip's price is power.
  *
+ * With what either learner had predicted for the played action, f_c and f_n, before the loss was known, also
+ *   error  sum of e = (l - f_c)^2 - (l - f_n)^2;   the odds for the challenger are exp(2 sum e)
+ * which are evidence on predictions, not on policies: better at odds of 1 / risk, worse at risk, unless the interval of
+ * dr tells of the policies first. If f_c is the mean of l at each event then E[exp(2 e)] <= 1 (with f_n = f_c + d it is
+ * exp(-2 d^2) E[exp(4 d (l - f_c))], Hoeffding's lemma), so by Ville's inequality odds ever reach 1 / risk with
+ * probability at most risk. 2 is also the largest rate at which squared errors in [0, 1] can be mixed without regret
+ * (Vovk, A game of prediction with expert advice, 1998). For challengers that differ from the champion by what they
+ * know more, and not by what they do.
+ *
  * Rollback: go on with the roles turned. The promoted policy, which now logs, is the champion (w_c = 1), the one it
  * took over from the challenger: `better` is evidence to roll back. That is fair under drift. The watch below compares
  * losses before and after instead, for when the older policy can no longer be asked; a world that got harder looks the

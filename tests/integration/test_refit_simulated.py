@@ -1,0 +1,143 @@
+"""Refits beside a learner in process (coppice simulate --refit-every, coppice bakeoff): worlds that change, poisoned
+windows, the same again. The figures are of the bundled Satimage."""
+
+import csv
+import gzip
+import json
+import pathlib
+import random
+import subprocess
+
+import pytest
+
+from conftest import DEADLINE, program
+
+DATA = pathlib.Path(__file__).parent.parent / "data"
+CLASSES = 6
+
+
+def rows(seed):
+    read = []
+    for part in ("train", "test"):
+        with gzip.open(DATA / f"satimage.{part}.csv.gz", "rt") as file:
+            read += [line.strip() for line in file]
+    random.Random(seed).shuffle(read)
+    return read
+
+
+def turned(row):
+    """Another class is right for the same features."""
+    features, label = row.rsplit(",", 1)
+    return f"{features},{(int(label) + 1) % CLASSES}"
+
+
+def write(path, lines):
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def coppice(*arguments, status=0):
+    done = subprocess.run(
+        [program("COPPICE"), *map(str, arguments)], capture_output=True, text=True, timeout=20 * DEADLINE, check=False
+    )
+    assert done.returncode == status, done.stderr
+    return done
+
+
+def simulate(path, *arguments):
+    result = json.loads(coppice("simulate", "--data", path, "--in-order", *arguments, "--json").stdout)
+    del result["seconds"], result["events_per_second"]
+    return result
+
+
+def losses(path, learner, *refits):
+    """Without refits, with them, and what became of those."""
+    without = simulate(path, "--learner", learner)
+    assert "refits" not in without
+    refitted = simulate(path, "--learner", learner, *refits)
+    print(path.name, learner, without["progressive_loss"], refitted)
+    return without["progressive_loss"], refitted["progressive_loss"], refitted["refits"]
+
+
+@pytest.mark.parametrize(
+    "learner, every, window, seeds, share", [("ensemble", 1000, 3000, (1, 5, 9), 0.985), ("dgt", 500, 1500, (1,), 0.95)]
+)
+def test_abrupt_change_costs_less_with_refits(tmp_path, learner, every, window, seeds, share):
+    total = [0.0, 0.0]
+    for seed in seeds:
+        path = write(tmp_path / f"abrupt{seed}.csv", rows(seed) + [turned(row) for row in rows(seed + 1)])
+        without, refitted, refits = losses(path, learner, "--refit-every", every, "--refit-window", window)
+        total = [total[0] + without, total[1] + refitted]
+        assert refits["drifted"] > 0 and refits["promoted"] > 0
+    assert total[1] < share * total[0]
+
+
+def test_slow_change_costs_less_with_refits(tmp_path):
+    """From the first row to the last one the other class is right more and more often."""
+    chance = random.Random(3)
+    lines = rows(1) + rows(2)
+    lines = [turned(row) if chance.random() < i / len(lines) else row for i, row in enumerate(lines)]
+    path = write(tmp_path / "slow.csv", lines)
+    without, refitted, refits = losses(path, "dgt", "--refit-every", 500, "--refit-window", 1500)
+    assert refitted < 0.96 * without
+    assert refits["promoted"] > 0
+
+
+@pytest.mark.parametrize("learner", ["ensemble", "dgt"])
+def test_refit_of_a_poisoned_window_does_no_harm(tmp_path, learner):
+    """In all of its window any class may be right, whatever the features; not so before and after it. Of such a window
+    nothing is to be had in the place of a tree; what it says beside other experts may be worth something."""
+    clean = rows(1)
+    draw = random.Random(4)
+    poison = [f"{row.rsplit(',', 1)[0]},{draw.randrange(CLASSES)}" for row in clean[3000:4000]]
+    path = write(tmp_path / "poisoned.csv", clean[:3000] + poison + clean[4000:])
+    refits = ["--refit-every", 4000, "--refit-window", 1000, "--refit-on-drift", "none"]
+    without, refitted, counts = losses(path, learner, *refits)
+    assert counts["made"] + counts["worse"] == 1
+    if learner == "dgt":
+        assert counts["promoted"] == 0 and refitted == without
+    assert refitted <= 1.005 * without
+
+
+@pytest.mark.parametrize("method", ["forest", "tao", "laptao"])
+def test_refits_are_the_same_again(tmp_path, method):
+    path = write(tmp_path / "rows.csv", rows(1)[:1500])
+    refits = ["--refit-every", 500, "--refit-window", 1000, "--refit-method", method, "--refit-height", 3]
+    once = simulate(path, *refits)
+    assert once["refits"]["made"] > 0
+    assert simulate(path, *refits) == once
+
+
+def test_bakeoff_refits_as_simulate_does(tmp_path):
+    out = tmp_path / "out.csv"
+    setting = "refits=ensemble:refit-every=500:refit-window=2000"
+    folder = tmp_path / "data"
+    folder.mkdir()
+    write(folder / "sat.csv", rows(1)[:2500])
+    coppice("bakeoff", "--data-dir", folder, "--datasets", "sat", "--seeds", 1, "--settings", setting, "--csv", out)
+    with open(out, newline="") as file:
+        (row,) = csv.DictReader(file)
+    arguments = ["--data", folder / "sat.csv", "--refit-every", 500, "--refit-window", 2000, "--json"]
+    expected = json.loads(coppice("simulate", "--seed", 1, *arguments).stdout)
+    assert float(row["progressive_loss"]) == expected["progressive_loss"]
+    assert expected["refits"]["promoted"] > 0
+    plain = tmp_path / "plain.csv"
+    coppice("bakeoff", "--data-dir", folder, "--datasets", "sat", "--seeds", 1, "--settings", "default", "--csv", plain)
+    with open(plain, newline="") as file:
+        assert next(csv.DictReader(file))["progressive_loss"] != row["progressive_loss"]
+
+
+@pytest.mark.parametrize(
+    "arguments, said",
+    [
+        (["--refit-window", "10"], "goes with --refit-every"),
+        (["--refit-every", "10", "--learner", "value"], "no evidence"),
+        (["--refit-every", "10", "--live", "ipc://nobody", "--model", "m"], "does not go with --live"),
+        (["--refit-every", "0"], "--refit-every"),
+        (["--refit-every", "10", "--refit-method", "cart"], "expected one of tao, laptao, forest"),
+        (["--refit-every", "10", "--refit-holdout", "1"], "--refit-holdout"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(tmp_path, arguments, said):
+    path = write(tmp_path / "rows.csv", rows(1)[:10])
+    assert said in coppice("simulate", "--data", path, *arguments, status=2).stderr
