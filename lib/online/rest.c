@@ -3,7 +3,7 @@
 #include <math.h>
 
 #define MARGIN  0.01  /* of squared errors: less leaves most trials open, twice as much costs covtype and adult */
-#define REGRET  0.003 /* of losses: products on a linear truth, without which it loses 10 % more, show 0.004 */
+#define REGRET  0.003 /* of losses: products show more on a linear truth, which loses without them */
 #define ERRORS  2.0   /* standard errors */
 #define START   2000
 #define FIRST   1000 /* look of a trial */
