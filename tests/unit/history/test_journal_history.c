@@ -125,6 +125,42 @@ static void put_self_contained(book *b, double time, uint64_t id, double loss, c
 	put(b, COP_WIRE_RECORD_FEEDBACK, &r);
 }
 
+/* Whose decision it was makes no difference: the event has the arm and propensity that were played. */
+static void test_observed_decisions_are_events_of_the_system(void **state)
+{
+	(void)state;
+	book b;
+	float room[FEATURES];
+	cop_logged_event event;
+	cop_diag diag = { 0 };
+	const cop_wire_model model = told("m");
+	open_book(&b, 1, &model, 1);
+	cop_wire_record observed = decision_of("m", 1, 7, room);
+	observed.a = 1;
+	observed.p = 0.125;
+	observed.observed = true;
+	observed.own_p = 0.75;
+	put(&b, COP_WIRE_RECORD_DECISION, &observed);
+	put_feedback(&b, 2, 7, 0.25, COP_WIRE_APPLIED);
+	cop_wire_record answered = observed; /* complete with its loss */
+	cop_event_id_from_unsigned(&answered.id, 8);
+	answered.time = 3;
+	answered.losses = 1;
+	answered.loss[0] = 0.5;
+	answered.has_result = true;
+	answered.result = COP_WIRE_APPLIED;
+	put(&b, COP_WIRE_RECORD_FEEDBACK, &answered);
+	close_book(&b);
+	cop_event_reader *reader = open_history(&all);
+	for (uint64_t id = 7; id <= 8; id++) {
+		assert_int_equal(cop_event_reader_next(reader, &event, &diag), COP_OK);
+		assert_true(id_of(&event) == id && event.action == 1 && event.p == 0.125);
+		assert_true(event.cost == (id == 7 ? 0.25 : 0.5));
+	}
+	assert_int_equal(cop_event_reader_next(reader, &event, &diag), COP_EEND);
+	cop_event_reader_free(reader);
+}
+
 static void test_self_contained_feedback_is_an_event_of_its_own(void **state)
 {
 	(void)state;
@@ -781,6 +817,7 @@ int main(void)
 		TEST(test_feedback_joins_its_decision_in_the_order_of_learning),
 		TEST(test_mask_and_origin_come_along),
 		TEST(test_self_contained_feedback_is_an_event_of_its_own),
+		TEST(test_observed_decisions_are_events_of_the_system),
 		TEST(test_default_loss_is_learned_at_the_windows_end),
 		TEST(test_last_and_sum_are_learned_at_the_windows_end),
 		TEST(test_deferred_decision_counts_when_it_was_shown_or_answered),
