@@ -1,6 +1,7 @@
 /* online/model.h: one named model, whole: learner, waiting decisions, reward rules, counters, explanations. Events in,
  * decisions and updates out; time (seconds, never falling) is an argument; no I/O. The daemon, simulate and replay all
- * run this. A second learner may run beside the serving one: online/model_shadow.h. Others' decisions: online/model_apprentice.h.
+ * run this. A second learner may run beside the serving one: online/model_shadow.h. Others' decisions:
+ * online/model_apprentice.h.
  *
  * Losses come in the model's declared loss_range and are scaled to [0, 1]; actions of value models go out in
  * value_range. One thread per model; in a steady load no event allocates. */
