@@ -44,7 +44,8 @@ typedef struct cop_laptao_settings {
 	double solver_tolerance; /* of the residual, relative */
 	unsigned solver_steps;   /* most of conjugate gradients */
 	/* Of the tree step: loss squared; alpha and leaf_alpha are (3.1)'s, with which the first tree is fitted as they
-	 * are; later sweeps are always monotone. */
+	 * are. Bold sweeps (not `monotone`) find better trees and take about three times as long; a tree that raises
+	 * (3.5) is not taken. */
 	cop_tao_settings tree;
 	size_t trees; /* 1; more: a forest in the tree step, t(X) is its mean */
 	double share; /* forests: of the rows for each tree, drawn once */

@@ -5,8 +5,7 @@
 #include "base/mem.h"
 
 /* Tree steps: TAO on the targets at hand, from the trees so far. Of a forest, every tree does so on its own share of
- * the rows, and t(X) is their mean. Once there are trees, sweeps are monotone: targets change little from one round to
- * the next, so a step ends by its tolerance after a few of them, where bold ones would go on looking. */
+ * the rows, and t(X) is their mean. */
 
 #define CHUNK ((size_t)512) /* rows that one task looks at */
 
@@ -56,7 +55,6 @@ cop_err cop_laptao_fit_trees(
 	s.set.alpha /= mu;
 	s.set.leaf_alpha /= mu;
 	s.set.prune = false;
-	s.set.monotone = s.set.monotone || state->tree[0] != NULL;
 	return cop_pool_run(lone ? NULL : state->pool, state->trees, fit_tree, &s);
 }
 
