@@ -136,7 +136,7 @@ def test_refit_needs_enough_feedback_of_its_own(daemon):
     assert refit_of(client)["ended"] == 0 and "refit_started" not in one.log()
     teach(client, 400, "more")
     assert ended(client)["last"] == "made"
-    assert "why=feedback" in one.log()
+    one.logged("why=feedback")
 
 
 def test_refit_of_model_where_it_is_off_is_forbidden(daemon):
@@ -174,7 +174,7 @@ def test_worker_killed_at_a_stage_is_told_and_harms_nothing(daemon, stage):
     assert refit["last"] == "crashed" and "signal 9" in refit["last_reason"] and stage in refit["last_reason"]
     assert refit["failed"] == 1 and refit["pause"] > 0 and refit["state"] == "waiting"
     assert client.feedback("m", "meanwhile", 0.5) == "applied"
-    assert "outcome=crashed" in one.log() and "challenger" not in client.model()
+    assert one.logged("outcome=crashed") and "challenger" not in client.model()
     assert not list((one.state / "refit").glob("*")) if (one.state / "refit").exists() else True
 
 
@@ -291,7 +291,7 @@ def test_better_challenger_takes_over_by_evidence(daemon):
             break
         teach(client, 500, f"w{i}", start=i * 500)
     assert client.model()["challenger"]["state"] == "serving", client.model()
-    assert "kind=promote number=1 by=evidence" in one.log()
+    one.logged("kind=promote number=1 by=evidence")
     assert teach(client, 2000, "then") < before - 0.1
 
 
