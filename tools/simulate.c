@@ -420,6 +420,7 @@ static void catch_interrupt(void)
 {
 	struct sigaction action = { .sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND };
 	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
 }
 
 static cop_err run(options *o, cop_sim_result *result, cop_diag *diag)
