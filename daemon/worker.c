@@ -19,6 +19,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
+#include "daemon/breather.h"
 #include "daemon/challenger_file.h"
 #include "daemon/checkpoint.h"
 #include "daemon/clock.h"
@@ -199,6 +200,7 @@ static void step_back(const cop_worker_job *job)
 	if (job->idle) {
 		(void)sched_setscheduler(0, SCHED_IDLE, &none);
 		(void)syscall(SYS_ioprio_set, WHO_PROCESS, 0, IDLE_CLASS << CLASS_SHIFT);
+		cop_breather_start();
 	}
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (fd >= 0) {
