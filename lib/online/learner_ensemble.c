@@ -94,7 +94,7 @@ static cop_err create_experts(ensemble *e)
 		e->expert[e->mixture.count] = experts[i];
 		if (err == COP_OK)
 			err = cop_mixture_join(&e->mixture, &experts[i]->member, expert);
-		if (experts[i]->cost != NULL)
+		if (err == COP_OK && experts[i]->cost != NULL)
 			cop_mixture_may_rest(&e->mixture, e->mixture.count - 1, experts[i]->cost(&settings));
 	}
 	cop_mixture_begin(&e->mixture);

@@ -116,8 +116,8 @@ static int make_folder(void **state)
 
 static int drop_folder(void **state)
 {
-	static const char *const places[] = { "/" COP_CHALLENGER_FOLDER "/refit.m.00000000000000000007.checkpoint",
-		"/" COP_CHALLENGER_FOLDER, "" };
+	static const char *const places[] = { ("/" COP_CHALLENGER_FOLDER "/refit.m.00000000000000000007.checkpoint"),
+		("/" COP_CHALLENGER_FOLDER), "" };
 	(void)state;
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
 		char path[sizeof folder + 100];
