@@ -187,9 +187,55 @@ static void test_label_step_without_graph_gives_what_was_seen(void **unused)
 	end(&p);
 }
 
+/* Six points in a ring, the first and the fourth labelled; z of mu = 0, and a label step, of an independent program in
+ * numpy. */
+static void test_label_step_equals_another_program(void **unused)
+{
+	static const double ring[6] = { 0.5, 1, 0.25, 0.75, 0.5, 0.125 };
+	static const double seen[6] = { 1, 0, 0, 1, 0, 0 }, y[6] = { 1, 0, 0, -2, 0, 0 };
+	static const double t[6] = { 0.5, -0.25, 1, -1.5, 0.75, 2 }, lambda[6] = { 0.25, -0.5, 0, 1, -0.125, 0.5 };
+	static const double begun[6] = { 0.933734939759, 0.114457831325, -0.295180722892, -1.933734939759,
+		-1.596385542169, -1.090361445783 };
+	static const double stepped[6] = { 0.939593830163, -0.505162524145, 0.506971726267, -1.360830556890,
+		0.428839029301, 2.436377584392 };
+	double w[36] = { 0 }, right[6], z[6] = { 0 };
+	cop_graph graph;
+
+	(void)unused;
+	for (size_t i = 0; i < 6; i++)
+		w[i * 6 + (i + 1) % 6] = w[(i + 1) % 6 * 6 + i] = ring[i];
+	laptao_graph_make(&graph, 6, w);
+	for (int c = 0; c < 2; c++) {
+		cop_laptao_system system = { .graph = &graph,
+			.n = 6,
+			.outputs = 1,
+			.gamma = 0.1,
+			.weight = seen,
+			.shared = true,
+			.tolerance = 1e-13,
+			.steps = 100 };
+		assert_int_equal(
+		        cop_laptao_system_init(&system, c == 0 ? COP_LAPTAO_GRADIENTS : COP_LAPTAO_EIGENVECTORS),
+		        COP_OK);
+		for (size_t i = 0; i < 6; i++)
+			right[i] = seen[i] * y[i];
+		assert_int_equal(cop_laptao_solve(&system, 0, right, NULL, z), COP_OK);
+		for (size_t i = 0; i < 6; i++)
+			assert_true(fabs(z[i] - begun[i]) < 1e-9);
+		for (size_t i = 0; i < 6; i++)
+			right[i] = seen[i] * y[i] + 0.3 * t[i] + 0.5 * lambda[i];
+		assert_int_equal(cop_laptao_solve(&system, 0.3, right, NULL, z), COP_OK);
+		for (size_t i = 0; i < 6; i++)
+			assert_true(fabs(z[i] - stepped[i]) < 1e-9);
+		cop_laptao_system_fini(&system);
+	}
+	laptao_graph_end(&graph);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_label_step_equals_another_program),
 		cmocka_unit_test(test_label_step_gradients_equal_dense_solve),
 		cmocka_unit_test(test_label_step_eigenvectors_equal_dense_solve),
 		cmocka_unit_test(test_label_step_several_masks_take_gradients),
