@@ -7,11 +7,13 @@
 #include "daemon/exposition.h"
 #include "wire/wire_put.h"
 
-/* Figures that may be unknown, in the order in which they are shown. */
-static const struct {
+typedef struct shown {
 	const char *key, *metric, *help;
-	size_t offset;
-} figures[] = {
+	size_t offset; /* in a summary */
+} shown;
+
+/* Figures that may be unknown, in the order in which they are shown. */
+static const shown figures[] = {
 	{ "agreement", NULL, NULL, offsetof(cop_apprentice_summary, agreement) },
 	{ "own_p", "coppice_apprentice_own_probability",
 	        "Mean probability with which the model would have played what was observed.",
@@ -29,10 +31,7 @@ static const struct {
 };
 #define FIGURES (sizeof figures / sizeof *figures)
 
-static const struct {
-	const char *key, *metric, *help;
-	size_t offset;
-} counts[] = {
+static const shown counts[] = {
 	{ "observed", "coppice_apprentice_observed_total", "Decisions of the existing system.",
 	        offsetof(cop_apprentice_summary, observed) },
 	{ "agreed", "coppice_apprentice_agreed_total", "Of them, those that took the model's best arm.",
