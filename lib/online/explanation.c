@@ -131,40 +131,26 @@ uint8_t cop_explanation_top(const cop_row *x, const float *w, size_t stride, uin
 
 _Static_assert(COP_EXPLANATION_NODE <= COP_HEAVIEST_MOST, "a node's heaviest are found");
 
-static void take_hit(const cop_heaviest *h, const cop_row *x, size_t i, unsigned column, cop_explained_node *node)
+static void take(const cop_heaviest *h, const cop_row *x, size_t column, cop_explained_node *node)
 {
-	size_t index = cop_row_index(x, i);
-	float value = cop_row_value(x, i);
-	float weight = h->w[index * h->stride + (size_t)h->column[column]];
-	const cop_explained_feature entry = { (uint32_t)index, value, weight, weight * value };
-	node->count = insert(node->features, node->count, COP_EXPLANATION_NODE, &entry);
+	for (; node->count < COP_EXPLANATION_NODE && h->entry[node->count][column] >= 0; node->count++) {
+		size_t i = (size_t)h->entry[node->count][column];
+		size_t index = cop_row_index(x, i);
+		float value = cop_row_value(x, i);
+		float weight = h->w[index * h->stride + (size_t)h->column[column]];
+		node->features[node->count] = (cop_explained_feature){ (uint32_t)index, value, weight, weight * value };
+	}
 }
 
-/* The heaviest features of `count` nodes, whose weights are in h's columns. Few entries are hits: eight at a time tell
- * whether there is one among them. */
+/* The heaviest features of `count` nodes, whose weights are in h's columns. */
 static void fill_features(
         const cop_explanation *e, cop_heaviest *h, const cop_row *x, cop_explained_node *node, size_t count)
 {
-	uint8_t hits[COP_HEAVIEST_BLOCK];
-	size_t entries = cop_row_entries(x);
-	unsigned used = (1u << count) - 1;
-	memset(h->size, 0, sizeof h->size);
 	for (size_t k = count; k < COP_HEAVIEST_COLUMNS; k++)
 		h->column[k] = h->column[0];
-	for (size_t first = 0; first < entries; first += COP_HEAVIEST_BLOCK) {
-		size_t block = entries - first < COP_HEAVIEST_BLOCK ? entries - first : COP_HEAVIEST_BLOCK;
-		e->heaviest(h, x, first, block, hits);
-		memset(hits + block, 0, sizeof hits - block);
-		for (size_t i = 0; i < block; i += sizeof(uint64_t)) {
-			uint64_t some;
-			memcpy(&some, hits + i, sizeof some);
-			some &= used * UINT64_C(0x0101010101010101);
-			for (; some != 0; some &= some - 1) {
-				unsigned bit = (unsigned)__builtin_ctzll(some);
-				take_hit(h, x, first + i + bit / 8, bit % 8, &node[bit % 8]);
-			}
-		}
-	}
+	e->heaviest(h, x);
+	for (size_t k = 0; k < count; k++)
+		take(h, x, k, &node[k]);
 }
 
 void cop_explanation_path(cop_explanation *e, cop_explained_tree *tree, const cop_row *x, const float *a, size_t stride,

@@ -63,8 +63,8 @@ typedef struct cop_explanation {
 	size_t node_count, node_capacity;
 	cop_explained_node *nodes;
 	size_t score_count, score_room;
-	float *scores;                /* of all candidates: predicted losses (ranking learners) */
-	cop_heaviest_block *heaviest; /* what the processor does best */
+	float *scores;               /* of all candidates: predicted losses (ranking learners) */
+	cop_heaviest_find *heaviest; /* what the processor does best */
 } cop_explanation;
 
 /* Room for `trees` paths of `height` nodes. COP_ENOMEM. Caller finishes with fini. */

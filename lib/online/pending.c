@@ -348,10 +348,11 @@ void cop_pending_remove(cop_pending *table, const cop_pending_entry *entry, cop_
 	cop_event_id id;
 	cop_pending_record_id(&table->shape, r, &id);
 	uint64_t hash = hash_of(table, &id);
-	cop_memory_store(&table->memory, hash, (uint8_t)as, time);
+	cop_memory_soon(&table->memory, hash);
 	unindex(table, slot_of(table, &id, place_of(table, hash)));
 	unchain(table, r);
 	cop_slab_give(table->slab, entry->handle, size);
+	cop_memory_store(&table->memory, hash, (uint8_t)as, time);
 	table->count--;
 	table->bytes -= size;
 }

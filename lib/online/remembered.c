@@ -14,6 +14,12 @@ struct cop_memory_item {
 	uint8_t state;
 };
 
+/* With the hash's low half, which has its home, the ring is seldom asked: it is far away in memory. */
+struct cop_memory_slot {
+	uint32_t at; /* ring position + 1; 0: empty */
+	uint32_t low;
+};
+
 void cop_memory_init(cop_memory *memory, size_t max) { *memory = (cop_memory){ .max = max }; }
 
 void cop_memory_fini(cop_memory *memory)
@@ -28,8 +34,11 @@ static size_t slot_of(const cop_memory *memory, uint64_t hash)
 {
 	size_t mask = 2 * memory->capacity - 1;
 	size_t slot = (size_t)hash & mask;
-	while (memory->index[slot] != 0 && memory->ring[memory->index[slot] - 1].hash != hash)
-		slot = (slot + 1) & mask;
+	for (; memory->index[slot].at != 0; slot = (slot + 1) & mask) {
+		const struct cop_memory_slot *s = &memory->index[slot];
+		if (s->low == (uint32_t)hash && memory->ring[s->at - 1].hash == hash)
+			break;
+	}
 	return slot;
 }
 
@@ -37,8 +46,14 @@ uint8_t cop_memory_recall(const cop_memory *memory, uint64_t hash)
 {
 	if (memory->count == 0)
 		return 0;
-	uint32_t at = memory->index[slot_of(memory, hash)];
+	uint32_t at = memory->index[slot_of(memory, hash)].at;
 	return at == 0 ? 0 : memory->ring[at - 1].state;
+}
+
+void cop_memory_soon(const cop_memory *memory, uint64_t hash)
+{
+	if (memory->capacity > 0)
+		__builtin_prefetch(&memory->index[(size_t)hash & (2 * memory->capacity - 1)], 1);
 }
 
 /* Backward-shift deletion keeps every probe sequence unbroken. */
@@ -46,30 +61,32 @@ static void unindex(cop_memory *memory, size_t slot)
 {
 	size_t mask = 2 * memory->capacity - 1;
 	size_t hole = slot;
-	for (size_t next = (hole + 1) & mask; memory->index[next] != 0; next = (next + 1) & mask) {
-		size_t home = (size_t)memory->ring[memory->index[next] - 1].hash & mask;
+	for (size_t next = (hole + 1) & mask; memory->index[next].at != 0; next = (next + 1) & mask) {
+		size_t home = memory->index[next].low & mask;
 		if (((next - home) & mask) >= ((next - hole) & mask)) {
 			memory->index[hole] = memory->index[next];
 			hole = next;
 		}
 	}
-	memory->index[hole] = 0;
+	memory->index[hole].at = 0;
 }
 
 static void drop_oldest(cop_memory *memory)
 {
 	size_t slot = slot_of(memory, memory->ring[memory->first].hash);
-	if (memory->index[slot] == memory->first + 1)
+	if (memory->index[slot].at == memory->first + 1)
 		unindex(memory, slot);
 	memory->first = (memory->first + 1) & (memory->capacity - 1);
 	memory->count--;
+	if (memory->count > 0)
+		cop_memory_soon(memory, memory->ring[memory->first].hash);
 }
 
 static cop_err grow(cop_memory *memory)
 {
 	size_t capacity = memory->capacity == 0 ? SMALLEST : 2 * memory->capacity;
 	struct cop_memory_item *ring = cop_mem_alloc(capacity, sizeof *ring);
-	uint32_t *index = cop_mem_alloc(2 * capacity, sizeof *index);
+	struct cop_memory_slot *index = cop_mem_alloc(2 * capacity, sizeof *index);
 	if (ring == NULL || index == NULL) {
 		cop_mem_free(ring);
 		cop_mem_free(index);
@@ -82,7 +99,8 @@ static cop_err grow(cop_memory *memory)
 	cop_memory_fini(memory);
 	*memory = (cop_memory){ .ring = ring, .index = index, .capacity = capacity, .count = count, .max = max };
 	for (size_t i = 0; i < count; i++)
-		memory->index[slot_of(memory, ring[i].hash)] = (uint32_t)i + 1;
+		memory->index[slot_of(memory, ring[i].hash)] =
+		        (struct cop_memory_slot){ (uint32_t)i + 1, (uint32_t)ring[i].hash };
 	return COP_OK;
 }
 
@@ -97,7 +115,7 @@ void cop_memory_store(cop_memory *memory, uint64_t hash, uint8_t state, double t
 	size_t at = (memory->first + memory->count) & (memory->capacity - 1);
 	size_t slot = slot_of(memory, hash);
 	memory->ring[at] = (struct cop_memory_item){ .hash = hash, .time = time, .state = state };
-	memory->index[slot] = (uint32_t)at + 1;
+	memory->index[slot] = (struct cop_memory_slot){ (uint32_t)at + 1, (uint32_t)hash };
 	memory->count++;
 }
 

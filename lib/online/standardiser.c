@@ -10,10 +10,13 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "linalg/kernel.h"
+#include "linalg/welford.h"
 
 struct cop_standardiser {
 	const cop_kernel *kernel;
+	cop_welford_add *add;
 	size_t d;
+	size_t room; /* of arrays of d: dense COP_WELFORD_ROOM's multiple */
 	bool sparse;
 	size_t max_nonzeros;
 	double count;   /* dense */
@@ -35,11 +38,13 @@ cop_err cop_standardiser_new(size_t d, bool sparse, size_t max_nonzeros, cop_sta
 	if (s == NULL)
 		return COP_ENOMEM;
 	s->kernel = cop_kernel_best();
+	s->add = cop_welford_best();
 	s->d = d;
+	s->room = sparse ? d : (d + COP_WELFORD_ROOM - 1) / COP_WELFORD_ROOM * COP_WELFORD_ROOM;
 	s->sparse = sparse;
 	s->max_nonzeros = max_nonzeros;
 	size_t outputs = (sparse ? max_nonzeros : d) + 1;
-	s->spread = cop_mem_alloc(d, sizeof *s->spread);
+	s->spread = cop_mem_alloc(s->room, sizeof *s->spread);
 	s->value = cop_mem_alloc(outputs, sizeof *s->value);
 	bool ok = s->spread != NULL && s->value != NULL;
 	if (sparse) {
@@ -47,9 +52,9 @@ cop_err cop_standardiser_new(size_t d, bool sparse, size_t max_nonzeros, cop_sta
 		s->index = cop_mem_alloc(outputs, sizeof *s->index);
 		ok = ok && s->seen != NULL && s->index != NULL;
 	} else {
-		s->mean = cop_mem_alloc(d, sizeof *s->mean);
-		s->shift = cop_mem_alloc(d, sizeof *s->shift);
-		s->scale = cop_mem_alloc(d, sizeof *s->scale);
+		s->mean = cop_mem_alloc(s->room, sizeof *s->mean);
+		s->shift = cop_mem_alloc(s->room, sizeof *s->shift);
+		s->scale = cop_mem_alloc(s->room, sizeof *s->scale);
 		ok = ok && s->mean != NULL && s->shift != NULL && s->scale != NULL;
 	}
 	if (!ok) {
@@ -91,34 +96,19 @@ static float inverse_rms(double squares, double count)
 static void refresh(cop_standardiser *s)
 {
 	if (s->count > 0.0) {
-		s->kernel->standardise(s->d, s->count, s->mean, s->spread, s->shift, s->scale);
+		s->kernel->standardise(s->room, s->count, s->mean, s->spread, s->shift, s->scale);
 		return;
 	}
 	memset(s->shift, 0, s->d * sizeof *s->shift);
 	memset(s->scale, 0, s->d * sizeof *s->scale);
 }
 
-static void observe_dense(cop_standardiser *s, const float *restrict x)
-{
-	s->count += 1.0;
-	double share = 1.0 / s->count;
-	double *restrict mean = s->mean;
-	double *restrict m2 = s->spread;
-	size_t d = s->d;
-#pragma omp simd
-	for (size_t j = 0; j < d; j++) {
-		double value = (double)x[j];
-		double before = value - mean[j];
-		mean[j] += before * share;
-		m2[j] += before * (value - mean[j]);
-	}
-}
-
 static void observe(cop_standardiser *s, const cop_row *raw)
 {
 	COP_ASSERT(raw->d == s->d && (raw->dense == NULL) == s->sparse);
 	if (!s->sparse) {
-		observe_dense(s, raw->dense);
+		s->count += 1.0;
+		s->add(s->d, 1.0 / s->count, raw->dense, s->mean, s->spread);
 		return;
 	}
 	for (size_t i = 0; i < raw->nnz; i++) {

@@ -1,4 +1,4 @@
-/* heaviest: every variant against a full sort, over rows of several blocks, dense and sparse, with equal sizes. */
+/* heaviest: every variant against a full sort, over rows dense and sparse, with equal sizes. */
 #include "support.h"
 
 #include <math.h>
@@ -11,13 +11,6 @@
 
 #define D      200
 #define STRIDE 12
-
-static int descending(const void *a, const void *b)
-{
-	float x = *(const float *)a;
-	float y = *(const float *)b;
-	return (x < y) - (x > y);
-}
 
 static void draw(cop_rng *rng, bool sparse, cop_row *x, float *dense, uint32_t *index, float *value)
 {
@@ -32,30 +25,40 @@ static void draw(cop_rng *rng, bool sparse, cop_row *x, float *dense, uint32_t *
 	}
 }
 
-/* After the whole row: the sizes are those of a sort, and each of them has its hits. */
-static void check(const cop_heaviest *h, const cop_row *x, const uint8_t *hits)
+typedef struct sized {
+	float size;
+	int32_t entry;
+} sized;
+
+static int heavier_first(const void *a, const void *b)
+{
+	const sized *x = a;
+	const sized *y = b;
+	return x->size != y->size ? (x->size < y->size) - (x->size > y->size)
+	                          : (x->entry > y->entry) - (x->entry < y->entry);
+}
+
+/* Entries are those of a sort, but for what contributes nothing. */
+static void check(const cop_heaviest *h, const cop_row *x)
 {
 	size_t entries = cop_row_entries(x);
 	for (size_t c = 0; c < COP_HEAVIEST_COLUMNS; c++) {
-		float size[D + COP_HEAVIEST_MOST] = { 0 };
+		sized all[D + COP_HEAVIEST_MOST] = { { 0.0F, 0 } };
 		for (size_t i = 0; i < entries; i++)
-			size[i] = fabsf(
-			        h->w[cop_row_index(x, i) * h->stride + (size_t)h->column[c]] * cop_row_value(x, i));
-		float last = h->size[COP_HEAVIEST_MOST - 1][c];
-		for (size_t i = 0; i < entries; i++)
-			assert_true(size[i] < last || (hits[i] >> c & 1) != 0);
-		qsort(size, entries, sizeof *size, descending);
+			all[i] = (sized){ fabsf(h->w[cop_row_index(x, i) * h->stride + (size_t)h->column[c]] *
+				                  cop_row_value(x, i)),
+				(int32_t)i };
+		qsort(all, entries, sizeof *all, heavier_first);
 		for (size_t k = 0; k < COP_HEAVIEST_MOST; k++)
-			assert_true(h->size[k][c] == (k < entries ? size[k] : 0.0F));
+			assert_int_equal(h->entry[k][c], all[k].size > 0.0F ? all[k].entry : -1);
 	}
 }
 
-static void run(cop_heaviest_block *block, cop_rng *rng)
+static void run(cop_heaviest_find *find, cop_rng *rng)
 {
 	static float w[D * STRIDE];
 	float dense[D], value[D];
 	uint32_t index[D];
-	uint8_t hits[D];
 	cop_row x;
 	for (unsigned n = 0; n < 200; n++) {
 		cop_heaviest h = { .w = w, .stride = STRIDE };
@@ -64,11 +67,8 @@ static void run(cop_heaviest_block *block, cop_rng *rng)
 			w[i] = (float)cop_rng_below(rng, 9) - 4.0F;
 		for (size_t c = 0; c < COP_HEAVIEST_COLUMNS; c++)
 			h.column[c] = (int32_t)cop_rng_below(rng, STRIDE);
-		for (size_t first = 0; first < cop_row_entries(&x); first += COP_HEAVIEST_BLOCK) {
-			size_t left = cop_row_entries(&x) - first;
-			block(&h, &x, first, left < COP_HEAVIEST_BLOCK ? left : COP_HEAVIEST_BLOCK, hits + first);
-		}
-		check(&h, &x, hits);
+		find(&h, &x);
+		check(&h, &x);
 	}
 }
 
