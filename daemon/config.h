@@ -36,7 +36,12 @@ typedef enum cop_config_feedback { COP_FEEDBACK_ONE, COP_FEEDBACK_TWO } cop_conf
 typedef enum cop_config_sync { COP_SYNC_INTERVAL, COP_SYNC_ALWAYS, COP_SYNC_NEVER } cop_config_sync;
 typedef enum cop_config_drift { COP_DRIFT_NONE, COP_DRIFT_ADWIN, COP_DRIFT_PAGE_HINKLEY } cop_config_drift;
 typedef enum cop_config_method { COP_METHOD_TAO, COP_METHOD_LAPTAO, COP_METHOD_FOREST } cop_config_method;
-typedef enum cop_config_promote { COP_PROMOTE_EVIDENCE, COP_PROMOTE_NEVER, COP_PROMOTE_HAND } cop_config_promote;
+typedef enum cop_config_promote {
+	COP_PROMOTE_EVIDENCE,
+	COP_PROMOTE_BOUND,
+	COP_PROMOTE_NEVER,
+	COP_PROMOTE_HAND
+} cop_config_promote;
 
 /* The word that the file uses, for example "squarecb"; never NULL. */
 const char *cop_config_learner_text(cop_config_learner learner);

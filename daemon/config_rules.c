@@ -22,7 +22,7 @@ static const char *const reward_words[] = { "earliest", "last", "sum", NULL };
 static const char *const feedback_words[] = { "one", "two", NULL };
 static const char *const drift_words[] = { "none", "adwin", "page-hinkley", NULL };
 static const char *const method_words[] = { "tao", "laptao", "forest", NULL };
-static const char *const promote_words[] = { "evidence", "never", "hand", NULL };
+static const char *const promote_words[] = { "evidence", "bound", "never", "hand", NULL };
 
 #define AT(member) .offset = offsetof(cop_config, member)
 #define IN(member) .offset = offsetof(cop_config_model, member)

@@ -260,7 +260,7 @@ static void decide(cop_server *server, cop_served *served)
 {
 	cop_model_evidence is;
 	const cop_config_refit *c = &served->config->refit;
-	if (!c->enabled || c->promote != COP_PROMOTE_EVIDENCE)
+	if (!c->enabled || (c->promote != COP_PROMOTE_EVIDENCE && c->promote != COP_PROMOTE_BOUND))
 		return;
 	cop_promotion_verdict verdict = cop_model_verdict(served->model);
 	if (verdict == COP_PROMOTION_OPEN)

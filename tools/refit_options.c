@@ -16,6 +16,7 @@ const char cop_refit_options_usage[] =
         "  --refit-method M     forest (default; tao for learner dgt and for sparse rows), tao or laptao\n"
         "  --refit-height H     of the tree, 1 to 20 (default 6; dgt: its own)\n"
         "  --refit-alpha A      penalty on weights, in units of noise, or auto (default)\n"
+        "  --refit-promote P    evidence (default), or bound: by the interval of losses alone\n"
         "  --refit-margin G     by how much a challenger's loss must be lower, 0 to 1 (default 0)\n"
         "  --refit-risk R       of promoting one that is not better (default 0.05)\n"
         "  --refit-on-drift D   adwin (default), page-hinkley or none: begins one at once when the loss rises\n";
@@ -23,6 +24,7 @@ const char cop_refit_options_usage[] =
 static const struct option rows[] = { COP_REFIT_OPTION_ROWS };
 
 static const char *const methods[] = { "tao", "laptao", "forest", NULL };
+static const char *const promotes[] = { "evidence", "bound", NULL };
 static const char *const detectors[] = { "adwin", "page-hinkley", "none", NULL };
 
 void cop_refit_options_init(cop_refit_options *options, const char *command)
@@ -62,6 +64,10 @@ bool cop_refit_options_read(cop_refit_options *options, int option, const char *
 		return ok;
 	case COP_REFIT_ALPHA:
 		return read_alpha(name, text, &s->alpha);
+	case COP_REFIT_PROMOTE:
+		ok = cop_command_word(name, "--refit-promote", text, promotes, &place);
+		s->bound = place == 1;
+		return ok;
 	case COP_REFIT_MARGIN:
 		return cop_command_number(name, "--refit-margin", text, 0.0, 1.0, &s->margin);
 	case COP_REFIT_RISK:
@@ -101,6 +107,8 @@ static void value_of(const cop_sim_refit_settings *s, int option, char text[COP_
 		[COP_REFIT_ON_DRIFT - COP_REFIT_FIRST] = 0.0 };
 	if (option == COP_REFIT_METHOD)
 		strcpy(text, methods[s->method]);
+	else if (option == COP_REFIT_PROMOTE)
+		strcpy(text, promotes[s->bound]);
 	else if (option == COP_REFIT_ON_DRIFT)
 		strcpy(text, s->drift);
 	else if (option == COP_REFIT_ALPHA && s->alpha < 0.0)

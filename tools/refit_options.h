@@ -19,6 +19,7 @@ enum {
 	COP_REFIT_METHOD,
 	COP_REFIT_HEIGHT,
 	COP_REFIT_ALPHA,
+	COP_REFIT_PROMOTE,
 	COP_REFIT_MARGIN,
 	COP_REFIT_RISK,
 	COP_REFIT_ON_DRIFT,
@@ -33,6 +34,7 @@ enum {
 	{ "refit-method", required_argument, NULL, COP_REFIT_METHOD }, \
 	{ "refit-height", required_argument, NULL, COP_REFIT_HEIGHT }, \
 	{ "refit-alpha", required_argument, NULL, COP_REFIT_ALPHA }, \
+	{ "refit-promote", required_argument, NULL, COP_REFIT_PROMOTE }, \
 	{ "refit-margin", required_argument, NULL, COP_REFIT_MARGIN }, \
 	{ "refit-risk", required_argument, NULL, COP_REFIT_RISK }, \
 	{ "refit-on-drift", required_argument, NULL, COP_REFIT_ON_DRIFT }

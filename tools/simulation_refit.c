@@ -314,7 +314,9 @@ static cop_err make_detector(cop_sim_refits *r)
 static cop_err judge_by(const cop_sim_refits *r)
 {
 	cop_promotion_settings rule;
-	cop_promotion_defaults(&rule);
+	cop_model_judge_defaults(&rule);
+	if (r->set.bound)
+		rule.estimator = COP_PROMOTION_DR;
 	rule.margin = r->set.margin;
 	rule.risk = r->set.risk;
 	return cop_model_judge_by(r->model, &rule);

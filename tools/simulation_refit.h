@@ -18,6 +18,7 @@ typedef struct cop_sim_refit_settings {
 	cop_refit_method method;
 	unsigned height; /* 0: 6, for learner dgt the model's own */
 	double alpha;    /* negative: chosen */
+	bool bound;      /* promote = "bound", else "evidence" */
 	double margin, risk;
 	char drift[16]; /* detector that makes one due early, or "none" */
 } cop_sim_refit_settings;

@@ -14,21 +14,29 @@
 
 /* ---- events ---- */
 
-/* Of experts that predict losses, the challenger's are the serving one's and what the refit brings: judged by how well
- * they predict, unless policies are to differ by a margin. */
+/* Predictions are judged where the rule says so and the learner has some: of experts that predict losses, the
+ * challenger's are the serving one's and what the refit brings. Else, and where policies are to differ by a margin,
+ * policies are. */
 static void begin_evidence(cop_model *model)
 {
 	cop_promotion_settings rule = model->shadow.rule;
-	if (model->learner != NULL && model->learner->class->says != NULL && !(rule.margin > 0.0))
-		rule.estimator = COP_PROMOTION_ERROR;
+	bool says = model->learner != NULL && model->learner->class->says != NULL;
+	if (rule.estimator == COP_PROMOTION_ERROR && (!says || rule.margin > 0.0))
+		rule.estimator = COP_PROMOTION_DR;
 	cop_err err = cop_promotion_init(&model->shadow.evidence, &rule);
 	COP_ASSERT(err == COP_OK); /* the rule was tried */
 }
 
 void cop_model_shadow_init(cop_model *model)
 {
-	cop_promotion_defaults(&model->shadow.rule);
+	cop_model_judge_defaults(&model->shadow.rule);
 	begin_evidence(model);
+}
+
+void cop_model_judge_defaults(cop_promotion_settings *rule)
+{
+	cop_promotion_defaults(rule);
+	rule->estimator = COP_PROMOTION_ERROR;
 }
 
 cop_err cop_model_judge_by(cop_model *model, const cop_promotion_settings *rule)

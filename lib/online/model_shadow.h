@@ -8,9 +8,10 @@
  * Evidence (evaluate/promotion.h) is from decisions that both learners saw: the serving one is the champion, the one in
  * the shadow the challenger, the propensity the logged one. It begins anew at a challenge and at every swap, roles
  * turned: after a promotion, "better" is evidence to roll back. Of learners with experts, whose challenger has one
- * more, predictions are judged (COP_PROMOTION_ERROR), unless a margin is asked for. Value models have no propensities,
- * and a loss at one value says nothing of another: for them there is no evidence, the verdict stays open, and somebody
- * has to decide. Their learners also learn only from values within delta of their own: a slope elsewhere is not theirs.
+ * more, predictions are judged (COP_PROMOTION_ERROR), unless a margin or policies are asked for. Value models have no
+ * propensities, and a loss at one value says nothing of another: for them there is no evidence, the verdict stays open,
+ * and somebody has to decide. Their learners also learn only from values within delta of their own: a slope elsewhere
+ * is not theirs.
  *
  * All calls but the views are events: the same ones in the same order give the same bytes. They are part of what
  * cop_model_save writes. Thread rule as of the model; only challenges allocate. Decisions cost about twice as much with
@@ -22,8 +23,11 @@
 #include "online/model.h"
 
 /* What the evidence of coming challenges and swaps is judged by; of the configuration, not saved (but the evidence
- * there is keeps its own). Defaults: cop_promotion_defaults. COP_EINVAL, COP_ENONFINITE: nothing changed. */
+ * there is keeps its own). Estimator COP_PROMOTION_ERROR is for learners with experts and margin 0; for all others it
+ * is as COP_PROMOTION_DR. COP_EINVAL, COP_ENONFINITE: nothing changed. */
 COP_CHECK cop_err cop_model_judge_by(cop_model *model, const cop_promotion_settings *rule);
+/* What a new model goes by: cop_promotion_defaults, but predictions. */
+void cop_model_judge_defaults(cop_promotion_settings *rule);
 
 /* A challenger from these trees (borrowed; online/learner.h says which ones a learner takes in), in place of the one
  * there is. COP_ESHAPE with *diag: the learner cannot take them in. COP_EINVAL, COP_ENONFINITE, COP_ENOMEM. Nothing

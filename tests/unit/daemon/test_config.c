@@ -360,7 +360,7 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		{ TAIL "model m { arms = 2 features = 2 refit { alpha = -1 } }", 2,
 		        "alpha: \"-1\" is not allowed, expected auto or a number from 0 to" },
 		{ TAIL "model m { arms = 2 features = 2 refit { promote = yes } }", 2,
-		        "promote: \"yes\" is not allowed, expected evidence, never or hand" },
+		        "promote: \"yes\" is not allowed, expected evidence, bound, never or hand" },
 		{ TAIL "model m { arms = 2 features = 2 refit { nice = 20 } }", 2, "nice: \"20\"" },
 		{ TAIL "model m { arms = 2 features = 2 refit { memory = 1MiB } }", 2, "memory: \"1MiB\"" },
 		{ TAIL "model m { arms = 2 features = 2 refit { risk = 0 } }", 2, "risk: \"0\"" },

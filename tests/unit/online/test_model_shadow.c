@@ -408,6 +408,36 @@ static void test_good_challenger_is_found_better_and_poisoned_one_worse(void **s
 	}
 }
 
+/* By policies alone, the verdict of a learner with experts is the interval's and nothing else; by default predictions
+ * settle it while the interval is open. */
+static void test_rule_says_what_is_judged(void **state)
+{
+	(void)state;
+	for (int policies = 0; policies < 2; policies++) {
+		cop_model *model = new_model("ensemble", false);
+		cop_promotion_settings rule;
+		cop_rng rng;
+		uint64_t from = 0;
+		cop_model_evidence e;
+		cop_model_judge_defaults(&rule);
+		assert_int_equal(rule.estimator, COP_PROMOTION_ERROR);
+		if (policies)
+			rule.estimator = COP_PROMOTION_DR;
+		assert_int_equal(cop_model_judge_by(model, &rule), COP_OK);
+		cop_rng_init(&rng, FIXTURE_SEED, 231);
+		assert_int_equal(judge(model, &rng, &from, 300), COP_PROMOTION_OPEN);
+		cop_trees *trees = refit_oracle(true);
+		challenge(model, trees);
+		cop_promotion_verdict verdict = judge(model, &rng, &from, 3000);
+		cop_model_get_evidence(model, &e);
+		show(model, policies ? "policies" : "predictions");
+		bool open = e.summary.low[COP_PROMOTION_DR] <= 0.0 && e.summary.high[COP_PROMOTION_DR] >= 0.0;
+		assert_true(policies ? open == (verdict == COP_PROMOTION_OPEN) : open && verdict != COP_PROMOTION_OPEN);
+		cop_trees_free(trees);
+		cop_model_free(model);
+	}
+}
+
 static void test_order_of_turns_is_kept_to(void **state)
 {
 	(void)state;
@@ -713,6 +743,7 @@ int main(void)
 		cmocka_unit_test(test_decisions_that_wait_over_pairs_are_learned),
 		cmocka_unit_test(test_replay_of_ranking_events_gives_the_same_bytes),
 		cmocka_unit_test(test_good_challenger_is_found_better_and_poisoned_one_worse),
+		cmocka_unit_test(test_rule_says_what_is_judged),
 		cmocka_unit_test(test_order_of_turns_is_kept_to),
 		cmocka_unit_test(test_trees_that_do_not_fit_change_nothing),
 		cmocka_unit_test(test_failed_allocations_of_a_challenge_change_nothing),
