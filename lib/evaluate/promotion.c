@@ -16,7 +16,7 @@ enum { IPS = COP_PROMOTION_IPS, DR = COP_PROMOTION_DR, ERROR = COP_PROMOTION_ERR
 void cop_promotion_defaults(cop_promotion_settings *settings)
 {
 	*settings = (cop_promotion_settings){
-		.estimator = COP_PROMOTION_DR, .risk = 0.05, .difference_most = 20.0, .clip = 100.0, .least_events = 100
+		.estimator = COP_PROMOTION_DR, .risk = 0.05, .difference_most = 6.0, .clip = 100.0, .least_events = 100
 	};
 }
 
@@ -87,17 +87,14 @@ static void add_bounds(cop_promotion *promotion, const view *v, double most)
 	if (most > 0.0 && most <= s->difference_most) {
 		cop_running_bound_add(&promotion->below[IPS], (v->n - v->c) * (1.0 - v->l), -most * SLACK);
 		cop_running_bound_add(&promotion->above[IPS], (v->n - v->c) * v->l, -most * SLACK);
-	} else {
-		cop_running_bound_add(&promotion->below[IPS], below, -1.0);
-		cop_running_bound_add(&promotion->above[IPS], above, -1.0);
-	}
-	if (most > 0.0 && most <= s->clip) {
 		double dr = v->models + (v->c - v->n) * (v->l - v->q);
 		cop_running_bound_add(&promotion->below[DR], dr, -(most + 1.0) * SLACK);
 		cop_running_bound_add(&promotion->above[DR], -dr, -(most + 1.0) * SLACK);
 	} else {
-		cop_running_bound_add(&promotion->below[DR], below, -1.0);
-		cop_running_bound_add(&promotion->above[DR], above, -1.0);
+		for (size_t i = 0; i < KINDS; i++) {
+			cop_running_bound_add(&promotion->below[i], below, -1.0);
+			cop_running_bound_add(&promotion->above[i], above, -1.0);
+		}
 	}
 }
 

@@ -13,7 +13,7 @@
  * M `clip`. Terms, where E[term] <= g for the lower end, and alike <= -g for the upper one:
  *                       lower end                                             upper end
  *   ips, W <= C         (w_n - w_c)(1 - l)                        >= -W       (w_n - w_c) l
- *   dr, W <= M          (m_c - m_n) + (w_c - w_n)(l - q)          >= -W - 1   the same, negated
+ *   dr, W <= C          (m_c - m_n) + (w_c - w_n)(l - q)          >= -W - 1   the same, negated
  *   else                w_n' (1 - l) + w_c' l - 1                 >= -1       w_n' l + w_c' (1 - l) - 1
  * with w' = min(w, M). All use that weights have mean 1, so log and policies must share support. The clip leaves out
  * what is not negative, from the challenger's gains and the champion's losses at the lower end (the other way round at
@@ -63,7 +63,7 @@ typedef struct cop_promotion_settings {
 	double worse_margin;               /* [0, 1] */
 	double risk;                       /* (0, 1) */
 	double difference_most;            /* C, [1, clip] */
-	double clip;                       /* M, [1, 1e6]; best the largest 1 / p there is: small is good for dr */
+	double clip;                       /* M, [1, 1e6]; best the largest 1 / p there is */
 	uint64_t least_events;             /* open before so many */
 } cop_promotion_settings;
 
@@ -105,7 +105,9 @@ typedef struct cop_promotion_summary {
 	cop_promotion_verdict verdict;
 } cop_promotion_summary;
 
-/* DR, margins 0, risk 0.05, C 20, M 100, 100 events. */
+/* DR, margins 0, risk 0.05, C 6 (beyond which losing a part costs less than terms that may be so low), M 100, 100
+ * events.
+ */
 void cop_promotion_defaults(cop_promotion_settings *settings);
 /* COP_ENONFINITE, COP_EINVAL: settings outside what is allowed. */
 COP_CHECK cop_err cop_promotion_init(cop_promotion *promotion, const cop_promotion_settings *settings);

@@ -41,6 +41,11 @@ cop_err cop_explorer_choose(cop_explorer *explorer, const cop_policy_settings *s
 	return COP_OK;
 }
 
+cop_policy_view cop_explorer_last(const cop_explorer *explorer, const float *loss)
+{
+	return (cop_policy_view){ .arms = explorer->arms, .p = explorer->p, .loss = loss };
+}
+
 void cop_explorer_advance(cop_explorer *explorer)
 {
 	(void)cop_rng_u64(&explorer->rng); /* a draw takes one number, whatever its outcome */

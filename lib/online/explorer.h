@@ -29,6 +29,8 @@ COP_CHECK cop_err cop_explorer_choose(cop_explorer *explorer, const cop_policy_s
 /* What choose would draw from, without a draw; nothing changes but the buffer of probabilities. Errors as choose. */
 COP_CHECK cop_err cop_explorer_view(cop_explorer *explorer, const cop_policy_settings *settings, const float *loss,
         const uint8_t *mask, cop_policy_view *out);
+/* Of the last choice or view, by losses that it was made for (as a view's): arms, p and loss; best is not known. */
+cop_policy_view cop_explorer_last(const cop_explorer *explorer, const float *loss);
 /* Clock and generator move as by a choice that was made before. */
 void cop_explorer_advance(cop_explorer *explorer);
 /* The best of the eligible arms (mask NULL: all; at least one); nothing changes. */

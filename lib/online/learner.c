@@ -189,6 +189,8 @@ cop_err cop_learner_view(
 	return learner->class->view(learner, x, mask, decision, out);
 }
 
+cop_policy_view cop_learner_viewed(cop_learner *learner) { return learner->class->viewed(learner); }
+
 cop_err cop_learner_follow(
         cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
 {

@@ -102,6 +102,7 @@ typedef struct cop_learner_class {
 	/* What the policy would do with x, by the model as it is; the decision's predictions are filled for its arm. */
 	cop_err (*view)(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision,
 	        cop_policy_view *out);
+	cop_policy_view (*viewed)(cop_learner *learner); /* NULL: values; see cop_learner_viewed */
 	void (*observe)(cop_learner *learner, const cop_row *x);
 	void (*advance)(cop_learner *learner); /* what a decide draws, without it */
 	void (*probes)(const cop_learner *learner, cop_decision *decision);
@@ -155,6 +156,8 @@ void cop_learner_advance(cop_learner *learner, const cop_row *x);
  * *decision (which somebody else may have played). Nothing changes but workspaces. COP_EINVAL: no arm is eligible. */
 COP_CHECK cop_err cop_learner_view(
         cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out);
+/* Right after decide, view or follow (arms or candidates): what that drew from, or would have; all but `best`. */
+cop_policy_view cop_learner_viewed(cop_learner *learner);
 /* A decision by another policy, *decision's arm with propensity p: the learner moves as by a decide for x that had
  * drawn that arm, and *out says what it would have done itself. Learning may follow with decided_here. Errors as view;
  * nothing changed then. */

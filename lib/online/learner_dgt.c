@@ -239,6 +239,12 @@ static cop_err view(
 	return cop_explorer_view(&g->explorer, &learner->settings.exploration, g->loss, mask, out);
 }
 
+static cop_policy_view viewed(cop_learner *learner)
+{
+	const dgt_learner *g = (const dgt_learner *)learner;
+	return cop_explorer_last(&g->explorer, g->loss);
+}
+
 static void touch(touched *t, uint32_t row)
 {
 	if (t->marked[row])
@@ -568,6 +574,7 @@ const cop_learner_class cop_learner_dgt = {
 	.decide = decide,
 	.learn = learn,
 	.view = view,
+	.viewed = viewed,
 	.observe = observe,
 	.advance = advance,
 	.greedy = greedy,

@@ -217,6 +217,20 @@ static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *m
 	return COP_OK;
 }
 
+/* Predicted losses, in [0, 1]. */
+static const float *tell(ensemble *e)
+{
+	for (size_t k = 0; k < e->base.settings.arms; k++)
+		e->told[k] = fminf(fmaxf(e->mixture.mixed[k], 0.0f), 1.0f);
+	return e->told;
+}
+
+static cop_policy_view viewed(cop_learner *learner)
+{
+	ensemble *e = (ensemble *)learner;
+	return cop_explorer_last(&e->explorer, tell(e));
+}
+
 static cop_err view(
         cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
 {
@@ -226,10 +240,8 @@ static cop_err view(
 	cop_err err = cop_explorer_view(&e->explorer, &learner->settings.exploration, hope(e), mask, out);
 	if (err != COP_OK)
 		return err;
-	for (size_t k = 0; k < learner->settings.arms; k++)
-		e->told[k] = fminf(fmaxf(e->mixture.mixed[k], 0.0f), 1.0f);
 	out->best = cop_explorer_best(&e->explorer, e->mixture.mixed, mask);
-	out->loss = e->told;
+	out->loss = tell(e);
 	return COP_OK;
 }
 
@@ -371,6 +383,7 @@ const cop_learner_class cop_learner_ensemble = {
 	.decide = decide,
 	.learn = learn,
 	.view = view,
+	.viewed = viewed,
 	.observe = observe,
 	.advance = advance,
 	.greedy = greedy,

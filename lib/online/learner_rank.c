@@ -196,6 +196,12 @@ static cop_err view(
 	return cop_explorer_view(&r->explorer, &learner->settings.exploration, r->mixture.mixed, c->mask, out);
 }
 
+static cop_policy_view viewed(cop_learner *learner)
+{
+	const ranker *r = (const ranker *)learner;
+	return cop_explorer_last(&r->explorer, r->mixture.mixed);
+}
+
 /* A decision made before the refit came gets what it says now: it has not seen the loss either. */
 static void learn_refit(ranker *r, const cop_row *x, const cop_row *candidate, cop_decision *told, double loss)
 {
@@ -336,6 +342,7 @@ const cop_learner_class cop_learner_rank = {
 	.create = create,
 	.destroy = destroy,
 	.advance = advance,
+	.viewed = viewed,
 	.save = save,
 	.load = load,
 	.says = says,

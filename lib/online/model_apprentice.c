@@ -48,8 +48,7 @@ cop_err cop_model_observe(
 		return COP_OK;
 	}
 	follow(model, context, observed);
-	uint32_t handle = cop_model_await(model, context, now, &observed->decision, &observed->own_p);
-	cop_model_keep_explanation(model, context, handle, &observed->decision);
+	cop_model_await(model, context, now, &observed->decision, &observed->own_p, true);
 	return COP_OK;
 }
 

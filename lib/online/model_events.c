@@ -155,10 +155,29 @@ static void make_room(cop_model *model, double now)
 	}
 }
 
-uint32_t cop_model_await(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision,
-        const double *own_p)
+static void keep_explanation(cop_model *model, const cop_model_context *context, const cop_decision *decision)
+{
+	const cop_candidates set = cop_model_candidates(context);
+	cop_explanation *kept = &model->kept[model->kept_next];
+	if (ranks(model))
+		cop_ranking_explain(
+		        model->learner, context->x, &context->candidate[decision->arm], &set, decision, kept);
+	else
+		cop_learner_explain_decided(model->learner, context->x, decision, kept);
+}
+
+static void name_explanation(cop_model *model, uint32_t handle)
+{
+	model->kept_handle[model->kept_next] = handle;
+	model->kept_next = (model->kept_next + 1) % model->kept_count;
+}
+
+/* What the decision left in the learner's workspaces is asked for first: making room may teach. */
+void cop_model_await(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision,
+        const double *own_p, bool anew)
 {
 	uint32_t handle = 0;
+	bool explains = anew && model->kept_count > 0;
 	size_t predictions = cop_learner_predictions(model->learner);
 	cop_pending_entry entry = {
 		.time = now,
@@ -170,34 +189,21 @@ uint32_t cop_model_await(cop_model *model, const cop_model_context *context, dou
 		.own_p = own_p != NULL ? *own_p : 0.0,
 		.x = *context->x,
 	};
-	cop_model_shadow_follow(model, context, decision, &entry.shadow);
+	cop_model_shadow_follow(model, context, decision, own_p == NULL, &entry.shadow);
+	if (explains)
+		keep_explanation(model, context, decision);
 	if (ranks(model))
 		entry.candidate = context->candidate[decision->arm];
 	make_room(model, now);
 	cop_err err = cop_pending_add(model->pending, context->id, &entry, &handle);
 	COP_ASSERT(err == COP_OK);
+	if (explains)
+		name_explanation(model, handle);
 	model->counters.decisions++;
 	model->counters.greedy += decision->greedy;
 	if (own_p != NULL)
 		cop_apprentice_note(&model->apprentice, *own_p, decision->greedy);
 	forget_old(model, now);
-	return handle;
-}
-
-void cop_model_keep_explanation(
-        cop_model *model, const cop_model_context *context, uint32_t handle, const cop_decision *decision)
-{
-	if (model->kept_count == 0)
-		return;
-	const cop_candidates set = cop_model_candidates(context);
-	cop_explanation *kept = &model->kept[model->kept_next];
-	model->kept_handle[model->kept_next] = handle;
-	if (ranks(model))
-		cop_ranking_explain(
-		        model->learner, context->x, &context->candidate[decision->arm], &set, decision, kept);
-	else
-		cop_learner_explain_decided(model->learner, context->x, decision, kept);
-	model->kept_next = (model->kept_next + 1) % model->kept_count;
 }
 
 cop_err cop_model_reserve(cop_model *model, const cop_model_context *context, bool observed)
@@ -227,7 +233,7 @@ cop_err cop_model_decide(
 	err = ranks(model) ? cop_ranking_decide(model->learner, context->x, &set, out)
 	                   : cop_learner_decide(model->learner, context->x, context->mask, out);
 	COP_ASSERT(err == COP_OK);
-	cop_model_keep_explanation(model, context, cop_model_await(model, context, now, out, NULL), out);
+	cop_model_await(model, context, now, out, NULL, true);
 	return COP_OK;
 }
 
@@ -243,6 +249,27 @@ static bool is_own(const cop_model *model, const cop_model_context *context, con
 	return decision->arm < arms && decision->p > 0.0 && decision->p <= 1.0;
 }
 
+/* The serving learner moves as by the decision; with one in its shadow, which asks what it would have done, it says so.
+ */
+static void go_along(cop_model *model, const cop_model_context *context, const cop_decision *decision)
+{
+	const cop_candidates set = cop_model_candidates(context);
+	cop_decision followed = *decision;
+	cop_policy_view view;
+	cop_err err = COP_OK;
+	if (model->shadow.learner == NULL || is_values(model)) {
+		if (ranks(model))
+			cop_ranking_advance(model->learner, context->x, &set);
+		else
+			cop_learner_advance(model->learner, context->x);
+	} else if (ranks(model)) {
+		err = cop_ranking_follow(model->learner, context->x, &set, &followed, &view);
+	} else {
+		err = cop_learner_follow(model->learner, context->x, context->mask, &followed, &view);
+	}
+	COP_ASSERT(err == COP_OK); /* the model fits the context */
+}
+
 cop_err cop_model_replay_as(cop_model *model, const cop_model_context *context, double now,
         const cop_decision *decision, const double *own_p)
 {
@@ -254,12 +281,8 @@ cop_err cop_model_replay_as(cop_model *model, const cop_model_context *context, 
 		return err;
 	if (cop_model_find_open(model, context->id, now, &entry))
 		return COP_EINVAL;
-	const cop_candidates set = cop_model_candidates(context);
-	if (ranks(model))
-		cop_ranking_advance(model->learner, context->x, &set);
-	else
-		cop_learner_advance(model->learner, context->x);
-	(void)cop_model_await(model, context, now, decision, own_p);
+	go_along(model, context, decision);
+	cop_model_await(model, context, now, decision, own_p, false);
 	return COP_OK;
 }
 

@@ -41,11 +41,17 @@ static void shadow_take(
 	model->shadow.refused += err != COP_OK;
 	if (loss == NULL)
 		return;
+	cop_pending_shadow told = { .is = true };
+	cop_model_shadow_compare(served, &view, logged->arm, &told);
 	const cop_promotion_event event = {
 		.p = logged->p,
 		.loss = *loss,
 		.champion = fmin(served->p[logged->arm], 1.0),
 		.challenger = fmin(view.p[logged->arm], 1.0),
+		.has_model = !cop_ranking_is(model->learner), /* whose learning writes over its predictions */
+		.model_logged = (double)told.loss,
+		.model_champion = (double)told.expected[0],
+		.model_challenger = (double)told.expected[1],
 	};
 	cop_model_shadow_weigh(model, &event);
 }

@@ -10,7 +10,8 @@
 #include "online/model_state.h"
 #include "online/ranking.h"
 
-#define PAIRS 64 /* whose survivors are known */
+#define PAIRS          64  /* whose survivors are known */
+#define LARGEST_WEIGHT 1e9 /* a greater one is as good as not known */
 
 /* ---- events ---- */
 
@@ -170,8 +171,37 @@ cop_err cop_model_losses(cop_model *model, const cop_row *x, size_t arms, float 
 
 /* ---- what events need ---- */
 
-void cop_model_shadow_follow(
-        cop_model *model, const cop_model_context *context, const cop_decision *decision, cop_pending_shadow *out)
+static double expected_loss(const cop_policy_view *policy, const float *loss)
+{
+	double sum = 0.0;
+	for (size_t k = 0; k < policy->arms; k++)
+		sum += policy->p[k] * fmin(fmax((double)loss[k], 0.0), 1.0);
+	return fmin(sum, 1.0);
+}
+
+/* At least the greatest ratio of the other policy's probability of an arm to the own one's (which is at least 1, as
+ * both sum to 1); 0: none is. A float, rounded up. */
+static float largest_weight(const cop_policy_view *own, const cop_policy_view *other)
+{
+	double most = 1.0;
+	for (size_t k = 0; k < own->arms; k++)
+		if (other->p[k] > 0.0)
+			most = fmax(most, own->p[k] > 0.0 ? other->p[k] / own->p[k] : (double)INFINITY);
+	return most < LARGEST_WEIGHT ? (float)(most * (1.0 + 1e-6)) : 0.0f;
+}
+
+void cop_model_shadow_compare(
+        const cop_policy_view *own, const cop_policy_view *other, uint32_t arm, cop_pending_shadow *out)
+{
+	out->compared = true;
+	out->loss = fminf(fmaxf(own->loss[arm], 0.0f), 1.0f);
+	out->expected[0] = (float)expected_loss(own, own->loss);
+	out->expected[1] = (float)expected_loss(other, own->loss);
+}
+
+/* The serving learner has just decided, or followed who did. */
+void cop_model_shadow_follow(cop_model *model, const cop_model_context *context, const cop_decision *decision,
+        bool decided, cop_pending_shadow *out)
 {
 	cop_shadow *s = &model->shadow;
 	cop_decision followed = { .arm = decision->arm, .p = decision->p, .rev = decision->rev };
@@ -191,6 +221,11 @@ void cop_model_shadow_follow(
 	else
 		err = cop_learner_follow(s->learner, context->x, context->mask, &followed, &view);
 	COP_ASSERT(err == COP_OK); /* the serving one decided */
+	const cop_policy_view own = cop_learner_viewed(model->learner);
+	COP_ASSERT(own.arms == view.arms);
+	cop_model_shadow_compare(&own, &view, decision->arm, out);
+	if (decided)
+		out->weight_most = largest_weight(&own, &view);
 	out->p = fmin(view.p[followed.arm], 1.0);
 	out->rev = followed.rev;
 	memcpy(out->prediction, followed.prediction, sizeof out->prediction);
@@ -253,6 +288,11 @@ static void weigh(cop_model *model, const cop_pending_entry *entry, const double
 		.loss = loss,
 		.champion = served ? own : entry->shadow.p,
 		.challenger = served ? entry->shadow.p : own,
+		.weight_most = (double)entry->shadow.weight_most,
+		.has_model = entry->shadow.compared,
+		.model_logged = (double)entry->shadow.loss,
+		.model_champion = (double)entry->shadow.expected[served ? 0 : 1],
+		.model_challenger = (double)entry->shadow.expected[served ? 1 : 0],
 		.has_said = isfinite(said[0]) && isfinite(said[1]),
 		.said_champion = said[0],
 		.said_challenger = said[1],

@@ -55,12 +55,10 @@ COP_CHECK cop_err cop_model_count_learned(cop_model *model, cop_err err, const d
 COP_CHECK cop_err cop_model_reserve(cop_model *model, const cop_model_context *context, bool observed);
 /* The id's decision, if it is waiting and its window is not over; one that is over is ended here. */
 bool cop_model_find_open(cop_model *model, const cop_event_id *id, double now, cop_pending_entry *entry);
-/* Waits from now on, memory for it was reserved; its handle. own_p: of an observed one, NULL: it is the model's own. */
-uint32_t cop_model_await(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision,
-        const double *own_p);
-/* Right after it was decided or followed. */
-void cop_model_keep_explanation(
-        cop_model *model, const cop_model_context *context, uint32_t handle, const cop_decision *decision);
+/* Right after it was decided or followed: waits from now on, memory for it was reserved. own_p: of an observed one,
+ * NULL: it is the model's own. anew: not replayed, so that its explanation may be asked for. */
+void cop_model_await(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision,
+        const double *own_p, bool anew);
 /* cop_model_replay, of observed ones too. */
 COP_CHECK cop_err cop_model_replay_as(cop_model *model, const cop_model_context *context, double now,
         const cop_decision *decision, const double *own_p);
@@ -81,9 +79,13 @@ void cop_model_view_answered(cop_model *model, cop_model_answered *answered);
 void cop_model_shadow_init(cop_model *model);
 /* Tells the pending table what coming decisions will carry. */
 void cop_model_shadow_extend(cop_model *model);
-/* The learner in the shadow goes along with a decision for the context; *out is for its entry. */
-void cop_model_shadow_follow(
-        cop_model *model, const cop_model_context *context, const cop_decision *decision, cop_pending_shadow *out);
+/* The learner in the shadow goes along with a decision for the context that the serving one has just decided, or
+ * followed (decided: the decision was drawn from its policy); *out is for its entry. */
+void cop_model_shadow_follow(cop_model *model, const cop_model_context *context, const cop_decision *decision,
+        bool decided, cop_pending_shadow *out);
+/* The part of *event that the deciding learner's predictions make up, from both policies' views of one context. */
+void cop_model_shadow_compare(
+        const cop_policy_view *own, const cop_policy_view *other, uint32_t arm, cop_pending_shadow *out);
 /* Both learn from the entry's losses, which are evidence too. Errors of the serving one; nothing changed then. */
 COP_CHECK cop_err cop_model_shadow_learn(cop_model *model, const cop_pending_entry *entry, const double *scaled);
 void cop_model_shadow_weigh(cop_model *model, const cop_promotion_event *event);

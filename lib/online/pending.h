@@ -37,6 +37,10 @@ typedef struct cop_pending_shadow {
 	uint32_t pair;                         /* which two learners they were */
 	double p;                              /* its probability of the played arm, in [0, 1]; values: 0 */
 	uint64_t rev;                          /* its revision */
+	bool compared;                         /* arms and candidates: the next four are known */
+	float loss;                            /* of the played arm, as the deciding learner predicted */
+	float expected[2];                     /* its predicted losses, averaged over its policy and over this one's */
+	float weight_most;                     /* evaluate/promotion.h; 0: not known */
 	float prediction[COP_LEARNER_EXPERTS]; /* shape.predictions and one are kept */
 } cop_pending_shadow;
 

@@ -19,6 +19,11 @@ typedef struct shadow_head {
 	uint32_t pair;
 } __attribute__((packed)) shadow_head;
 
+/* Behind it, if they were compared. */
+typedef struct comparison {
+	float loss, expected[2], weight_most;
+} comparison;
+
 static uint8_t *predictions_at(const cop_pending_record *r) { return (uint8_t *)(uintptr_t)(r + 1) + losses_size(r); }
 
 static size_t predictions_size(const cop_pending_shape *shape, unsigned flags)
@@ -28,7 +33,8 @@ static size_t predictions_size(const cop_pending_shape *shape, unsigned flags)
 
 static size_t shadow_size(const cop_pending_shape *shape, unsigned flags)
 {
-	return flags & COP_PENDING_SHADOW ? sizeof(shadow_head) + (shape->predictions + 1) * sizeof(float) : 0;
+	return (flags & COP_PENDING_SHADOW ? sizeof(shadow_head) + (shape->predictions + 1) * sizeof(float) : 0) +
+	       (flags & COP_PENDING_COMPARED ? sizeof(comparison) : 0);
 }
 
 static uint8_t *shadow_at(const cop_pending_shape *shape, const cop_pending_record *r)
@@ -114,7 +120,8 @@ unsigned cop_pending_record_flags(const cop_pending_entry *entry)
 	return (entry->decision.greedy ? COP_PENDING_GREEDY : 0u) | (entry->records ? COP_PENDING_RECORDS : 0u) |
 	       (entry->deferred ? COP_PENDING_DEFERRED : 0u) | (entry->refitted ? COP_PENDING_REFITTED : 0u) |
 	       (entry->observed ? COP_PENDING_OBSERVED : 0u) | (entry->shadow.is ? COP_PENDING_SHADOW : 0u) |
-	       (entry->shadow.is && entry->shadow.second ? COP_PENDING_SECOND : 0u);
+	       (entry->shadow.is && entry->shadow.second ? COP_PENDING_SECOND : 0u) |
+	       (entry->shadow.is && entry->shadow.compared ? COP_PENDING_COMPARED : 0u);
 }
 
 static void fill_shadow(const cop_pending_shape *shape, cop_pending_record *r, const cop_pending_shadow *shadow)
@@ -124,7 +131,11 @@ static void fill_shadow(const cop_pending_shape *shape, cop_pending_record *r, c
 	const shadow_head head = { shadow->p, shadow->rev, shadow->pair };
 	uint8_t *at = shadow_at(shape, r);
 	memcpy(at, &head, sizeof head);
-	memcpy(at + sizeof head, shadow->prediction, (shape->predictions + 1) * sizeof(float));
+	at += sizeof head;
+	memcpy(at, shadow->prediction, (shape->predictions + 1) * sizeof(float));
+	const comparison c = { shadow->loss, { shadow->expected[0], shadow->expected[1] }, shadow->weight_most };
+	if (shadow->compared)
+		memcpy(at + (shape->predictions + 1) * sizeof(float), &c, sizeof c);
 }
 
 static void view_shadow(const cop_pending_shape *shape, const cop_pending_record *r, cop_pending_shadow *out)
@@ -141,7 +152,16 @@ static void view_shadow(const cop_pending_shape *shape, const cop_pending_record
 		.p = head.p,
 		.rev = head.rev,
 	};
-	memcpy(out->prediction, at + sizeof head, (shape->predictions + 1) * sizeof(float));
+	at += sizeof head;
+	memcpy(out->prediction, at, (shape->predictions + 1) * sizeof(float));
+	if (!(r->flags & COP_PENDING_COMPARED))
+		return;
+	comparison c;
+	memcpy(&c, at + (shape->predictions + 1) * sizeof(float), sizeof c);
+	out->compared = true;
+	out->loss = c.loss;
+	memcpy(out->expected, c.expected, sizeof out->expected);
+	out->weight_most = c.weight_most;
 }
 
 void cop_pending_record_fill(
@@ -270,9 +290,20 @@ static cop_err load_shadow(
 	shadow->rev = cop_cursor_u64(cursor);
 	shadow->pair = cop_cursor_u32(cursor);
 	cop_cursor_f32s(cursor, shadow->prediction, shape->predictions + 1);
+	float told[4] = { 0 };
+	shadow->compared = (flags & COP_PENDING_COMPARED) != 0;
+	if (shadow->compared)
+		cop_cursor_f32s(cursor, told, 4);
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	return shadow->p >= 0.0 && shadow->p <= 1.0 ? COP_OK : COP_EFORMAT;
+	shadow->loss = told[0];
+	shadow->expected[0] = told[1];
+	shadow->expected[1] = told[2];
+	shadow->weight_most = told[3];
+	bool shares = shadow->p >= 0.0 && shadow->p <= 1.0;
+	for (size_t i = 0; i < 3; i++)
+		shares = shares && told[i] >= 0.0f && told[i] <= 1.0f;
+	return shares && told[3] >= 0.0f ? COP_OK : COP_EFORMAT;
 }
 
 /* What a learner relies on in the decisions that it gets back. */
@@ -294,7 +325,7 @@ static cop_err load_decision(const cop_pending_shape *shape, cop_cursor *cursor,
 	decision->y = shape->arms == 0 ? action : 0.0;
 	if (!isfinite(entry->time) || !isfinite(action))
 		return COP_ENONFINITE;
-	if (flags >= COP_PENDING_FLAGS || (flags & (COP_PENDING_SHADOW | COP_PENDING_SECOND)) == COP_PENDING_SECOND ||
+	if (((flags & (COP_PENDING_SECOND | COP_PENDING_COMPARED)) != 0 && (flags & COP_PENDING_SHADOW) == 0) ||
 	        !(decision->p > 0.0 && decision->p <= 1.0) || decision->u < -1 || decision->u > 1 ||
 	        (shape->arms == 0 ? decision->arm != 0 : decision->arm >= shape->arms))
 		return COP_EFORMAT;

@@ -29,9 +29,9 @@ enum {
 	COP_PENDING_SHADOW = 16,
 	COP_PENDING_SECOND = 32,
 	COP_PENDING_OBSERVED = 64,
-	COP_PENDING_FLAGS = 128,
-	COP_PENDING_EXTENSIONS =
-	        COP_PENDING_RECORDS | COP_PENDING_REFITTED | COP_PENDING_SHADOW | COP_PENDING_OBSERVED /* cost bytes */
+	COP_PENDING_COMPARED = 128, /* shadow: with losses and weight_most, without which earlier versions wrote it */
+	COP_PENDING_EXTENSIONS = COP_PENDING_RECORDS | COP_PENDING_REFITTED | COP_PENDING_SHADOW |
+	                         COP_PENDING_OBSERVED | COP_PENDING_COMPARED /* cost bytes */
 };
 
 unsigned cop_pending_record_flags(const cop_pending_entry *entry);

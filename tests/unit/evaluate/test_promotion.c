@@ -284,6 +284,7 @@ static void test_bad_events_and_settings_are_refused(void **state)
 	assert_int_equal((s.risk = 0.0, cop_promotion_init(&promotion, &s)), COP_EINVAL);
 	assert_int_equal((s.risk = (double)NAN, cop_promotion_init(&promotion, &s)), COP_ENONFINITE);
 	cop_promotion_defaults(&s);
+	s.difference_most = 20.0;
 	assert_int_equal((s.clip = 10.0, cop_promotion_init(&promotion, &s)), COP_EINVAL); /* below difference_most */
 	cop_promotion_defaults(&s);
 	assert_int_equal((s.margin = -0.1, cop_promotion_init(&promotion, &s)), COP_EINVAL);

@@ -408,6 +408,26 @@ static void test_good_challenger_is_found_better_and_poisoned_one_worse(void **s
 	}
 }
 
+/* Where two policies do the same, the interval knows: what was drawn and paid does not widen it then. */
+static void test_interval_is_narrow_for_policies_that_agree(void **state)
+{
+	(void)state;
+	cop_model *model = new_model("ensemble", false);
+	cop_rng rng;
+	uint64_t from = 0;
+	cop_model_evidence e;
+	cop_rng_init(&rng, FIXTURE_SEED, 232);
+	run(model, &rng, false, &from, 500);
+	challenge_with(model, 3);
+	run(model, &rng, false, &from, 1000);
+	cop_model_get_evidence(model, &e);
+	show(model, "agreeing");
+	assert_true(e.summary.events > 300 && e.summary.models == e.summary.events);
+	assert_true(e.summary.low[COP_PROMOTION_DR] <= 0.0 && e.summary.high[COP_PROMOTION_DR] >= 0.0);
+	assert_true(e.summary.high[COP_PROMOTION_DR] - e.summary.low[COP_PROMOTION_DR] < 0.5);
+	cop_model_free(model);
+}
+
 /* By policies alone, the verdict of a learner with experts is the interval's and nothing else; by default predictions
  * settle it while the interval is open. */
 static void test_rule_says_what_is_judged(void **state)
@@ -743,6 +763,7 @@ int main(void)
 		cmocka_unit_test(test_decisions_that_wait_over_pairs_are_learned),
 		cmocka_unit_test(test_replay_of_ranking_events_gives_the_same_bytes),
 		cmocka_unit_test(test_good_challenger_is_found_better_and_poisoned_one_worse),
+		cmocka_unit_test(test_interval_is_narrow_for_policies_that_agree),
 		cmocka_unit_test(test_rule_says_what_is_judged),
 		cmocka_unit_test(test_order_of_turns_is_kept_to),
 		cmocka_unit_test(test_trees_that_do_not_fit_change_nothing),
