@@ -71,6 +71,40 @@ static void test_explain_kept_is_from_decide_time_else_current(void **state)
 	}
 }
 
+/* A decision for which an older one gives way, which teaches the model, is explained as one that had room. */
+static void test_explain_kept_knows_nothing_of_what_gave_way(void **state)
+{
+	(void)state;
+	for (size_t l = 0; l < 3; l++) {
+		static said why[2];
+		for (size_t narrow = 0; narrow < 2; narrow++) {
+			cop_model_settings s;
+			cop_rng rng;
+			cop_decision d;
+			const cop_explanation *e;
+			bool kept = false;
+			cop_event_id id = model_id(20);
+			cop_rng_init(&rng, FIXTURE_SEED, 76);
+			model_settings(&s, learners[l], false);
+			s.explain_keep = 3;
+			s.reward = COP_REWARD_LAST;
+			s.pending_max = narrow ? 20 : 1000;
+			cop_model *model = model_new(&s);
+			for (uint64_t i = 0; i < 20; i++) {
+				(void)model_decide(model, &rng, false, i, 0.0);
+				(void)model_feedback(model, i, cop_rng_unit(&rng), 0.0);
+			}
+			(void)model_decide(model, &rng, false, 20, 0.0);
+			assert_int_equal(cop_model_get_counters(model)->evicted, narrow);
+			assert_int_equal(cop_model_explain(model, &id, &d, &e, &kept), COP_OK);
+			assert_true(kept);
+			note(e, &why[narrow]);
+			cop_model_free(model);
+		}
+		assert_memory_equal(&why[0], &why[1], sizeof why[0]);
+	}
+}
+
 static void test_explain_after_load_is_current(void **state)
 {
 	(void)state;
@@ -254,6 +288,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_explain_kept_is_from_decide_time_else_current),
+		cmocka_unit_test(test_explain_kept_knows_nothing_of_what_gave_way),
 		cmocka_unit_test(test_explain_after_load_is_current),
 		cmocka_unit_test(test_explain_row_takes_the_greedy_action_of_the_eligible),
 		cmocka_unit_test(test_steady_load_allocates_nothing),
