@@ -6,7 +6,7 @@
 #ifndef COP_DAEMON_BREATHER_H
 #define COP_DAEMON_BREATHER_H
 
-/* From here on, until the process ends, it sleeps for 100 us every 250 us, by SIGALRM and a timer of its own. Without a
+/* From here on, until the process ends, it sleeps for 60 us every 120 us, by SIGALRM and a timer of its own. Without a
  * timer nothing happens. Calls to the system go on afterwards (SA_RESTART); sleeping ones end early. */
 void cop_breather_start(void);
 
