@@ -83,7 +83,7 @@ void cop_model_shadow_extend(cop_model *model);
  * followed (decided: the decision was drawn from its policy); *out is for its entry. */
 void cop_model_shadow_follow(cop_model *model, const cop_model_context *context, const cop_decision *decision,
         bool decided, cop_pending_shadow *out);
-/* The part of *event that the deciding learner's predictions make up, from both policies' views of one context. */
+/* Fills compared, loss and expected from both learners' views of one context; losses are the deciding one's. */
 void cop_model_shadow_compare(
         const cop_policy_view *own, const cop_policy_view *other, uint32_t arm, cop_pending_shadow *out);
 /* Both learn from the entry's losses, which are evidence too. Errors of the serving one; nothing changed then. */
