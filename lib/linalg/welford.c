@@ -39,8 +39,8 @@ __attribute__((target("avx512f,avx512vl"))) static void add_avx512(
 {
 	const __m512d part = _mm512_set1_pd(share);
 	for (size_t j = 0; j < d; j += 8) {
-		__mmask8 there = d - j < 8 ? (__mmask8)((1u << (d - j)) - 1) : (__mmask8)0xff;
-		__m512d value = _mm512_cvtps_pd(_mm256_maskz_loadu_ps(there, x + j));
+		unsigned there = d - j < 8 ? (1u << (d - j)) - 1 : 0xffu;
+		__m512d value = _mm512_cvtps_pd(_mm256_maskz_loadu_ps((__mmask8)there, x + j));
 		__m512d before = _mm512_sub_pd(value, _mm512_loadu_pd(mean + j));
 		__m512d now = _mm512_add_pd(_mm512_loadu_pd(mean + j), _mm512_mul_pd(before, part));
 		__m512d product = _mm512_mul_pd(before, _mm512_sub_pd(value, now));
