@@ -39,5 +39,8 @@ struct iovec cop_journal_part(const void *data, size_t length);
 
 /* False: errno. Never call again on a file for which it was false. */
 bool cop_journal_sync_data(int fd);
+/* Gives back the page cache's copy of the bytes from `from` up to, at most, `to`, which are synced; where the next call
+ * is to begin. In large pieces: one call costs as much as some pages. */
+uint64_t cop_journal_forget(int fd, uint64_t from, uint64_t to);
 
 #endif

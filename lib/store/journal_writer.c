@@ -34,8 +34,9 @@ struct cop_journal_writer {
 	uint64_t size;
 	uint64_t written;
 	uint64_t durable;
-	uint64_t marked; /* the last mark's sequence, or base - 1 */
-	bool stray;      /* a segment got its name, but the folder was not synced: it may lie ahead of the next one */
+	uint64_t forgotten; /* bytes of the segment that were given back from the page cache */
+	uint64_t marked;    /* the last mark's sequence, or base - 1 */
+	bool stray;         /* a segment got its name, but the folder was not synced: it may lie ahead of the next one */
 	trouble broken;
 	cop_diag why; /* it is broken */
 };
@@ -113,6 +114,7 @@ static cop_err finish_made(cop_journal_writer *writer, cop_journal_make *made, c
 	writer->fd = made->fd;
 	writer->base = made->base;
 	writer->size = made->size;
+	writer->forgotten = 0;
 	writer->marked = made->base - 1;
 	return COP_OK;
 }
@@ -245,7 +247,9 @@ cop_err cop_journal_sync_begin(cop_journal_writer *writer, cop_journal_ticket *t
 {
 	if (writer->broken != NONE)
 		return COP_EINVAL;
-	*ticket = (cop_journal_ticket){ .base = writer->base, .sequence = writer->written };
+	*ticket = (cop_journal_ticket){
+		.base = writer->base, .sequence = writer->written, .bytes = writer->size, .forgotten = writer->forgotten
+	};
 	ticket->fd = fcntl(writer->fd, F_DUPFD_CLOEXEC, 0);
 	return ticket->fd < 0 ? COP_EIO : COP_OK;
 }
@@ -255,6 +259,7 @@ cop_err cop_journal_sync_extend(cop_journal_writer *writer, cop_journal_ticket *
 	cop_journal_ticket fresh;
 	if (ticket->base == writer->base && writer->broken == NONE) {
 		ticket->sequence = writer->written;
+		ticket->bytes = writer->size;
 		return COP_OK;
 	}
 	cop_err err = cop_journal_sync_begin(writer, &fresh);
@@ -265,7 +270,12 @@ cop_err cop_journal_sync_extend(cop_journal_writer *writer, cop_journal_ticket *
 	return COP_OK;
 }
 
-void cop_journal_sync_run(cop_journal_ticket *ticket) { ticket->error = cop_journal_sync_data(ticket->fd) ? 0 : errno; }
+void cop_journal_sync_run(cop_journal_ticket *ticket)
+{
+	ticket->error = cop_journal_sync_data(ticket->fd) ? 0 : errno;
+	if (ticket->error == 0)
+		ticket->forgotten = cop_journal_forget(ticket->fd, ticket->forgotten, ticket->bytes);
+}
 
 /* A segment that is no longer written to was synced as a whole when it was left: its ticket has nothing to say. */
 cop_err cop_journal_sync_end(cop_journal_writer *writer, cop_journal_ticket *ticket, cop_diag *diag)
@@ -277,6 +287,7 @@ cop_err cop_journal_sync_end(cop_journal_writer *writer, cop_journal_ticket *tic
 	if (ticket->base != writer->base)
 		return COP_OK;
 	if (ticket->error == 0) {
+		writer->forgotten = ticket->forgotten;
 		if (ticket->sequence > writer->durable)
 			writer->durable = ticket->sequence;
 		return COP_OK;

@@ -42,13 +42,15 @@ COP_CHECK cop_err cop_journal_write(cop_journal_writer *writer, const void *batc
 COP_CHECK cop_err cop_journal_sync(cop_journal_writer *writer, cop_diag *diag);
 
 /* The same in three steps, so that the wait for the disk can be on another thread while batches go on being written
- * here: begin gives a ticket for all that was written so far; run waits; end (here again) takes in what run found. One
- * ticket at a time; the writer may roll, break or recover in between. begin: COP_EINVAL: broken. COP_EIO: no
- * descriptor. end: errors as sync. */
+ * here: begin gives a ticket for all that was written so far; run waits, and takes what has become durable out of the
+ * page cache; end (here again) takes in what run found. One ticket at a time; the writer may roll, break or recover in
+ * between. begin: COP_EINVAL: broken. COP_EIO: no descriptor. end: errors as sync. */
 typedef struct cop_journal_ticket {
 	int fd;
 	uint64_t base, sequence;
-	int error; /* errno that run met; 0: none */
+	uint64_t bytes;     /* of the segment */
+	uint64_t forgotten; /* of them, out of the page cache */
+	int error;          /* errno that run met; 0: none */
 } cop_journal_ticket;
 
 COP_CHECK cop_err cop_journal_sync_begin(cop_journal_writer *writer, cop_journal_ticket *ticket);

@@ -1,5 +1,10 @@
 #include "journal_fixture.h"
 
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/vfs.h>
+
 static void test_journal_of_many_segments_reads_back(void **state)
 {
 	(void)state;
@@ -157,6 +162,81 @@ static void test_journal_writer_without_memory_fails_cleanly(void **state)
 	assert_true(n > 5);
 }
 
+/* Where there is a page cache beside the file: the build's folder, as a rule. */
+static int make_folder_on_disk(void **state)
+{
+	(void)state;
+	(void)snprintf(folder, sizeof folder, "./test_journal_XXXXXX");
+	return mkdtemp(folder) == NULL;
+}
+
+static size_t cached_bytes(const char *path, size_t *length)
+{
+	struct stat status;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0 && fstat(fd, &status) == 0);
+	*length = (size_t)status.st_size;
+	void *map = mmap(NULL, *length, PROT_READ, MAP_SHARED, fd, 0);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (*length + page - 1) / page, cached = 0;
+	unsigned char *there = calloc(pages, 1);
+	assert_true(map != MAP_FAILED && there != NULL);
+	assert_int_equal(mincore(map, *length, there), 0);
+	for (size_t i = 0; i < pages; i++)
+		cached += (there[i] & 1) * page;
+	free(there);
+	assert_int_equal(munmap(map, *length), 0);
+	(void)close(fd);
+	return cached;
+}
+
+static void test_sync_in_steps_gives_durable_bytes_back_and_all_reads_back(void **state)
+{
+	(void)state;
+	enum { BATCHES = 200, BODY = 1 << 16 };
+	struct statfs system;
+	cop_journal_writer *writer = open_writer(1, 0);
+	cop_journal_ticket ticket = { .fd = -1 };
+	cop_bytes batch;
+	cop_bytes_init(&batch);
+	uint8_t *body = calloc(1, BODY);
+	assert_non_null(body);
+	for (uint64_t i = 0; i < BATCHES; i++) {
+		memset(body, (int)i, BODY);
+		cop_bytes_clear(&batch);
+		cop_journal_record_put(&batch, i + 1, 1, body, BODY);
+		assert_int_equal(cop_journal_write(writer, batch.data, batch.length, i + 1, 1, NULL), COP_OK);
+		if (i % 8 == 0) {
+			assert_int_equal(cop_journal_sync_begin(writer, &ticket), COP_OK);
+		} else if (i % 8 == 3) {
+			assert_int_equal(cop_journal_sync_extend(writer, &ticket), COP_OK);
+			cop_journal_sync_run(&ticket);
+			assert_int_equal(cop_journal_sync_end(writer, &ticket, NULL), COP_OK);
+			assert_int_equal(cop_journal_durable(writer), i + 1);
+		}
+	}
+	size_t length;
+	size_t cached = cached_bytes(path_of(1, false), &length);
+	assert_true(length > (size_t)BATCHES * BODY);
+	assert_int_equal(statfs(folder, &system), 0);
+	if (system.f_type == TMPFS_MAGIC)
+		printf("no page cache beside the files here\n");
+	else
+		assert_true(cached < length / 2);
+	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
+	cop_journal_reader *reader;
+	cop_journal_record record;
+	assert_int_equal(cop_journal_reader_open(folder, 0, false, &reader, NULL), COP_OK);
+	for (uint64_t i = 0; i < BATCHES; i++) {
+		assert_int_equal(cop_journal_next(reader, &record, NULL), COP_OK);
+		memset(body, (int)i, BODY);
+		assert_int_equal(record.length, BODY);
+		assert_memory_equal(record.body, body, BODY);
+	}
+	cop_journal_reader_close(reader);
+	cop_bytes_fini(&batch);
+	free(body);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +249,8 @@ int main(void)
 		TEST(test_journal_segment_is_not_larger_than_said),
 		TEST(test_journal_unfinished_segment_is_removed_at_open),
 		TEST(test_journal_writer_without_memory_fails_cleanly),
+		cmocka_unit_test_setup_teardown(test_sync_in_steps_gives_durable_bytes_back_and_all_reads_back,
+		        make_folder_on_disk, drop_folder),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
