@@ -30,14 +30,39 @@ typedef float vec_block __attribute__((vector_size(4 * LANES), aligned(4 * LANES
 #define STORE(p, v) (*(vec_block *)(p) = (v))
 #define INLINE      static inline __attribute__((always_inline))
 
-/* Lanes of yes where sign >= 0, of no elsewhere and where sign is NaN. */
-INLINE vec choose(vec sign, vec yes, vec no)
+/* Of each lane whether something holds, as the instruction set likes to have it. */
+#ifdef __AVX512F__
+typedef __mmask16 holds;
+#else
+typedef mask holds;
+#endif
+
+/* False for NaN. */
+INLINE holds not_negative(vec x)
 {
 #ifdef __AVX512F__
-	__mmask16 chosen = _mm512_cmp_ps_mask((__m512)sign, _mm512_setzero_ps(), _CMP_GE_OQ);
+	return _mm512_cmp_ps_mask((__m512)x, _mm512_setzero_ps(), _CMP_GE_OQ);
+#else
+	return x >= 0.0f;
+#endif
+}
+
+/* |x| <= 1; false for NaN. */
+INLINE holds within_one(vec x)
+{
+	vec size = (vec)((mask)x & INT32_MAX);
+#ifdef __AVX512F__
+	return _mm512_cmp_ps_mask((__m512)size, _mm512_set1_ps(1.0f), _CMP_LE_OQ);
+#else
+	return size <= 1.0f;
+#endif
+}
+
+INLINE vec choose(holds chosen, vec yes, vec no)
+{
+#ifdef __AVX512F__
 	return (vec)_mm512_mask_blend_ps(chosen, (__m512)no, (__m512)yes);
 #else
-	mask chosen = sign >= 0.0f;
 	return (vec)((chosen & (mask)yes) | (~chosen & (mask)no));
 #endif
 }

@@ -41,16 +41,18 @@ INLINE vec inverse(vec v)
 #endif
 }
 
-/* Lanes above FLT_MAX, and NaN, become FLT_MAX: the square root of infinity would make a weight NaN. */
-INLINE vec capped(vec v)
+/* sum + x^2, at most FLT_MAX: the square root of infinity would make a weight NaN. Rounding towards zero ends there by
+ * itself. */
+INLINE vec plus_square(vec sum, vec x)
 {
 #ifdef __AVX512F__
-	return (vec)_mm512_min_ps((__m512)v, _mm512_set1_ps(FLT_MAX));
+	return (vec)_mm512_fmadd_round_ps((__m512)x, (__m512)x, (__m512)sum, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
 #elif defined(__AVX2__)
-	return (vec)_mm256_min_ps((__m256)v, _mm256_set1_ps(FLT_MAX));
+	return (vec)_mm256_min_ps((__m256)(sum + x * x), _mm256_set1_ps(FLT_MAX));
 #else
-	mask fits = v < FLT_MAX;
-	return (vec)((fits & (mask)v) | (~fits & (mask)((vec){ 0 } + FLT_MAX)));
+	vec out = sum + x * x;
+	mask fits = out < FLT_MAX;
+	return (vec)((fits & (mask)out) | (~fits & (mask)((vec){ 0 } + FLT_MAX)));
 #endif
 }
 
@@ -119,6 +121,30 @@ INLINE void ask(size_t j, size_t d, const uint32_t *index, size_t floats, size_t
 	for (size_t i = 0; i < floats; i += LINE)
 		__builtin_prefetch(row + i);
 }
+
+/* Four floats, and again in each four lanes. */
+INLINE vec quad(const float *x)
+{
+#ifdef __AVX512F__
+	return (vec)_mm512_broadcast_f32x4(_mm_loadu_ps(x));
+#elif defined(__AVX2__)
+	__m128 four = _mm_loadu_ps(x);
+	return (vec)_mm256_broadcast_ps(&four);
+#else
+	return LOAD_ANY(x);
+#endif
+}
+
+/* The i-th of them in all lanes. */
+#if LANES == 16
+#define OF_QUAD(q, i)                                                                                                  \
+	__builtin_shufflevector(q, q, i, i, i, i, 4 + i, 4 + i, 4 + i, 4 + i, 8 + i, 8 + i, 8 + i, 8 + i, 12 + i,      \
+	        12 + i, 12 + i, 12 + i)
+#elif LANES == 8
+#define OF_QUAD(q, i) __builtin_shufflevector(q, q, i, i, i, i, 4 + i, 4 + i, 4 + i, 4 + i)
+#else
+#define OF_QUAD(q, i) __builtin_shufflevector(q, q, i, i, i, i)
+#endif
 
 #define GROUP 8    /* features summed by themselves */
 #define TILE  1024 /* columns of a wide block that are taken at a time: their sums stay in the nearest cache */
@@ -273,8 +299,29 @@ INLINE size_t rank1_rows(int rows, size_t columns, size_t j, size_t d, const uin
 	return j;
 }
 
+/* Rows of one vec of columns, g. */
+INLINE size_t rank1_narrow(int rows, size_t j, size_t d, const uint32_t *index, const float *x, vec g, float *w)
+{
+	for (; j + (size_t)rows <= d; j += (size_t)rows) {
+		rows_of of;
+		vec weight[PIECE];
+		ask_rows(rows, j, d, index, LANES, LANES, w);
+		take_rows(rows, &of, j, index, x, LANES);
+		for (int k = 0; k < rows; k++)
+			weight[k] = LOAD(w + of.at[k]) + of.x[k] * g;
+		for (int k = 0; k < rows; k++)
+			STORE(w + of.at[k], weight[k]);
+	}
+	return j;
+}
+
 INLINE void rank1_any(size_t d, const uint32_t *index, const float *x, size_t n, const float *g, float *w)
 {
+	if (n == LANES) {
+		size_t j = rank1_narrow(PIECE, 0, d, index, x, LOAD(g), w);
+		(void)rank1_narrow(1, j, d, index, x, LOAD(g), w);
+		return;
+	}
 	for (size_t i = 0; i < n; i += UPDATE_TILE) {
 		size_t columns = n - i < UPDATE_TILE ? n - i : UPDATE_TILE;
 		size_t j = rank1_rows(ROWS, columns, 0, d, index, x, n, g + i, w + i);
@@ -295,7 +342,7 @@ INLINE void adagrad_piece(int rows, int width, const rows_of *of, float eta, con
 	for (int i = 0; i < rows * width; i++) {
 		size_t at = of->at[i / width] + (size_t)(i % width) * LANES;
 		vec gradient = of->x[i / width] * LOAD(g + i % width * LANES);
-		sum[i] = capped(LOAD(s + at) + gradient * gradient);
+		sum[i] = plus_square(LOAD(s + at), gradient);
 		weight[i] = LOAD(w + at) - eta * gradient * rsqrt(sum[i]);
 	}
 	for (int i = 0; i < rows * width; i++) {
@@ -323,7 +370,8 @@ INLINE size_t adagrad_rows(int rows, int width, size_t columns, size_t j, size_t
 	return j;
 }
 
-/* With two arrays, several rows of a block that is not wide are more streams than they are worth. */
+#define SHORT_ROW 256 /* columns: longer ones of two arrays, several at a time, are more streams than they are worth */
+
 INLINE void adagrad_any(
         size_t d, const uint32_t *index, const float *x, size_t n, const float *g, float eta, float *w, float *s)
 {
@@ -332,8 +380,8 @@ INLINE void adagrad_any(
 		size_t j = 0;
 		if (n == LANES)
 			j = adagrad_rows(PIECE, 1, LANES, 0, d, index, x, n, g, eta, w, s);
-		else if (n == 2 * LANES)
-			j = adagrad_rows(PIECE / 2, 2, 2 * LANES, 0, d, index, x, n, g, eta, w, s);
+		else if (n <= SHORT_ROW)
+			j = adagrad_rows(PIECE / 2, 1, columns, 0, d, index, x, n, g, eta, w, s);
 		else if (n > UPDATE_TILE)
 			j = adagrad_rows(2, PIECE / 2, columns, 0, d, index, x, n, g + i, eta, w + i, s + i);
 		(void)adagrad_rows(1, 4, columns, j, d, index, x, n, g + i, eta, w + i, s + i);
@@ -351,39 +399,36 @@ static void adagrad_sparse(
 	adagrad_any(nnz, index, x, n, g, eta, w, s);
 }
 
-/* No root of zero is taken, whose inverse would be infinite. */
-INLINE void rmsprop_lanes(const cop_kernel_rmsprop *c, vec g, vec *w, vec *s)
-{
-	*s = c->alpha * *s + c->rest * (g * g);
-	vec v = *s + (c->in + FLT_MIN);
-	*w -= c->lr * g * inverse(v * rsqrt(v) + c->out);
-}
-
 #define FLAT 4 /* vecs of a piece */
 
-/* As adagrad_piece. */
-INLINE void rmsprop_piece(int width, const cop_kernel_rmsprop *c, const float *g, float *w, float *s)
+/* As adagrad_piece. S never falls below FLT_MIN: no root of zero is taken, whose inverse would be infinite, and a
+ * gradient that stays 0 does not take S among the subnormal numbers, with which some processors are a hundred times as
+ * slow. */
+INLINE void rmsprop_piece(int width, bool in, const cop_kernel_rmsprop *c, const float *g, float *w, float *s)
 {
-	vec weight[FLAT], state[FLAT];
+	vec step[FLAT], state[FLAT];
 	for (int v = 0; v < width; v++) {
-		weight[v] = LOAD_ANY(w + v * LANES);
-		state[v] = LOAD_ANY(s + v * LANES);
-		rmsprop_lanes(c, LOAD_ANY(g + v * LANES), &weight[v], &state[v]);
+		vec gradient = LOAD_ANY(g + v * LANES);
+		step[v] = c->lr * gradient;
+		state[v] = c->alpha * LOAD_ANY(s + v * LANES) + (c->rest * gradient * gradient + FLT_MIN);
 	}
 	for (int v = 0; v < width; v++) {
-		*(vec_any *)(w + v * LANES) = weight[v];
+		vec of = in ? state[v] + c->in : state[v];
+		step[v] *= inverse(of * rsqrt(of) + c->out);
+	}
+	for (int v = 0; v < width; v++) {
+		*(vec_any *)(w + v * LANES) = LOAD_ANY(w + v * LANES) - step[v];
 		*(vec_any *)(s + v * LANES) = state[v];
 	}
 }
 
-static void rmsprop(size_t n, const cop_kernel_rmsprop *constants, const float *g, float *w, float *s)
+INLINE void rmsprop_any(bool in, size_t n, const cop_kernel_rmsprop *c, const float *g, float *w, float *s)
 {
-	const cop_kernel_rmsprop c = *constants; /* which no store can change */
 	size_t i = 0;
 	for (; i + FLAT * LANES <= n; i += FLAT * LANES)
-		rmsprop_piece(FLAT, &c, g + i, w + i, s + i);
+		rmsprop_piece(FLAT, in, c, g + i, w + i, s + i);
 	for (; i + LANES <= n; i += LANES)
-		rmsprop_piece(1, &c, g + i, w + i, s + i);
+		rmsprop_piece(1, in, c, g + i, w + i, s + i);
 	if (i == n)
 		return;
 	float tail[3][LANES] = { { 0 } };
@@ -391,9 +436,18 @@ static void rmsprop(size_t n, const cop_kernel_rmsprop *constants, const float *
 	memcpy(tail[0], g + i, bytes);
 	memcpy(tail[1], w + i, bytes);
 	memcpy(tail[2], s + i, bytes);
-	rmsprop_piece(1, &c, tail[0], tail[1], tail[2]);
+	rmsprop_piece(1, in, c, tail[0], tail[1], tail[2]);
 	memcpy(w + i, tail[1], bytes);
 	memcpy(s + i, tail[2], bytes);
+}
+
+static void rmsprop(size_t n, const cop_kernel_rmsprop *constants, const float *g, float *w, float *s)
+{
+	const cop_kernel_rmsprop c = *constants; /* which no store can change */
+	if (c.in > 0.0f)
+		rmsprop_any(true, n, &c, g, w, s);
+	else
+		rmsprop_any(false, n, &c, g, w, s);
 }
 
 static void standardise(size_t d, double count, const double *restrict mean, const double *restrict m2,
@@ -425,30 +479,6 @@ typedef struct shrinking {
 	vec product[RING][SPLIT]; /* x[i] k[i] */
 	_Alignas(64) float v[RING][COP_KERNEL_LANES];
 } shrinking;
-
-/* Four floats, and again in each four lanes. */
-INLINE vec quad(const float *x)
-{
-#ifdef __AVX512F__
-	return (vec)_mm512_broadcast_f32x4(_mm_loadu_ps(x));
-#elif defined(__AVX2__)
-	__m128 four = _mm_loadu_ps(x);
-	return (vec)_mm256_broadcast_ps(&four);
-#else
-	return LOAD_ANY(x);
-#endif
-}
-
-/* The i-th of them in all lanes. */
-#if LANES == 16
-#define OF_QUAD(q, i)                                                                                                  \
-	__builtin_shufflevector(q, q, i, i, i, i, 4 + i, 4 + i, 4 + i, 4 + i, 8 + i, 8 + i, 8 + i, 8 + i, 12 + i,      \
-	        12 + i, 12 + i, 12 + i)
-#elif LANES == 8
-#define OF_QUAD(q, i) __builtin_shufflevector(q, q, i, i, i, i, 4 + i, 4 + i, 4 + i, 4 + i)
-#else
-#define OF_QUAD(q, i) __builtin_shufflevector(q, q, i, i, i, i)
-#endif
 
 /* from - x y, fused where the processor can however it is compiled: the same on either side of the diagonal. */
 INLINE vec less_product(vec from, vec x, vec y)

@@ -59,25 +59,24 @@ typedef struct tree_pass {
 /* U and D of the nodes of margins a. */
 INLINE vec tree_up(const tree_pass *t, vec a, vec left, vec right, vec *d)
 {
-	vec from_right = choose(a, t->agree, t->other) * right;
-	vec from_left = choose(a, t->other, t->agree) * left;
+	holds goes_right = not_negative(a);
+	vec from_right = choose(goes_right, t->agree, t->other) * right;
+	vec from_left = choose(goes_right, t->other, t->agree) * left;
 	*d = from_right - from_left;
 	return from_right + from_left;
 }
 
 INLINE vec tree_gradient(const tree_pass *t, vec a, vec p, vec d)
 {
-	vec size = (vec)((mask)a & INT32_MAX);
-	return choose(1.0f - size, p * (d - choose(a, t->gap, -t->gap)), (vec){ 0 });
+	vec gradient = p * (d - choose(not_negative(a), t->gap, -t->gap));
+	return choose(within_one(a), gradient, (vec){ 0 });
 }
 
 /* What nodes of such p hand down: the left child's P and the right one's, a child after the other. */
 INLINE void tree_down(const tree_pass *t, vec a, vec p, vec *front, vec *back)
 {
-	vec agree = p * t->agree;
-	vec other = p * t->other;
-	vec left = choose(a, other, agree);
-	vec right = choose(a, agree, other);
+	vec right = p * choose(not_negative(a), t->agree, t->other);
+	vec left = p - right;
 	*front = FRONT(left, right);
 	*back = BACK(left, right);
 }
@@ -134,8 +133,8 @@ INLINE vec tree_top(tree_pass *t, vec below)
 	for (int nodes = LANES / 2; nodes > 0; nodes /= 2)
 		u = tree_up(t, a, HEAP_LEFT(u, below), HEAP_RIGHT(u, below), &d);
 	t->gap = (t->agree - t->other) * u[0];
-	vec left = choose(a, t->other, t->agree);
-	vec right = choose(a, t->agree, t->other);
+	vec left = choose(not_negative(a), t->other, t->agree);
+	vec right = choose(not_negative(a), t->agree, t->other);
 	vec handed = HEAP_HANDED(left, right);
 	handed[0] = 1.0f;
 	vec p = 1.0f - (vec){ 0 };
