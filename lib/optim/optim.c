@@ -377,7 +377,12 @@ static void reset(cop_optim *optim)
 cop_err cop_optim_load(cop_optim *optim, cop_cursor *cursor)
 {
 	char name[32];
+	bool room = cop_cursor_left(cursor) >= sizeof(uint32_t) + strlen(optim->rule->name);
 	cop_cursor_text(cursor, name, sizeof name);
+	if (room && cursor->err != COP_OK) { /* no name where one could be: the state of something else */
+		reset(optim);
+		return COP_ESHAPE;
+	}
 	uint64_t rows = cop_cursor_u64(cursor), cols = cop_cursor_u64(cursor);
 	uint32_t states = cop_cursor_u32(cursor);
 	cop_err err = cursor->err;
