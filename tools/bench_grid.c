@@ -61,43 +61,55 @@ typedef struct traffic {
 	const cop_bench_peak *peak;
 	const cop_bench_cost *cost;
 	cop_bench_case *of;
+	bool sparse;
 	size_t rows, ahead; /* sparse: rows of a draw */
 } traffic;
 
-static size_t arrays_of(const cop_bench_cost *cost, bool written)
+static void go_by_rows(const traffic *t, const cop_bench_array *array, const uint32_t *index)
 {
-	return written ? (size_t)(cost->update[0] != NULL) + (cost->update[1] != NULL)
-	               : (size_t)(cost->load[0] != NULL) + (cost->load[1] != NULL);
+	size_t n = array->floats / t->rows;
+	if (array->written)
+		t->peak->update_rows(t->rows, index, t->ahead, n, array->at);
+	else
+		t->peak->load_rows(t->rows, index, t->ahead, n, array->at);
 }
 
-static void run_in_order(void *context)
+static void go_in_order(const traffic *t, const cop_bench_array *array)
+{
+	if (array->written)
+		t->peak->update(array->floats, array->at);
+	else
+		t->peak->load(array->floats, array->at);
+}
+
+static void go_through(void *context)
 {
 	const traffic *t = context;
-	const cop_bench_cost *cost = t->cost;
-	for (size_t i = 0; i < cost->ways; i++)
-		for (size_t k = 0; k < arrays_of(cost, false); k++)
-			t->peak->load(cost->floats, cost->load[k]);
-	for (size_t k = 0; k < arrays_of(cost, true); k++)
-		t->peak->update(cost->floats, cost->update[k]);
-}
-
-static void run_by_rows(void *context)
-{
-	traffic *t = context;
-	const uint32_t *index = cop_bench_case_draw(t->of);
-	const cop_bench_cost *cost = t->cost;
-	size_t n = cost->floats / t->rows;
-	for (size_t k = 0; k < arrays_of(cost, false); k++)
-		t->peak->load_rows(t->rows, index, t->ahead, n, cost->load[k]);
-	for (size_t k = 0; k < arrays_of(cost, true); k++)
-		t->peak->update_rows(t->rows, index, t->ahead, n, cost->update[k]);
+	const uint32_t *index = t->sparse ? cop_bench_case_draw(t->of) : NULL;
+	for (size_t k = 0; k < COP_BENCH_ARRAYS; k++)
+		for (size_t i = 0; i < t->cost->arrays[k].ways; i++)
+			if (t->sparse && t->cost->arrays[k].block)
+				go_by_rows(t, &t->cost->arrays[k], index);
+			else
+				go_in_order(t, &t->cost->arrays[k]);
 }
 
 /* Read and written. */
 static double bytes_of(const cop_bench_cost *cost)
 {
-	return (double)(cost->floats * sizeof(float) *
-	                (cost->ways * arrays_of(cost, false) + 2 * arrays_of(cost, true)));
+	size_t floats = 0;
+	for (size_t k = 0; k < COP_BENCH_ARRAYS; k++)
+		floats += cost->arrays[k].floats * cost->arrays[k].ways * (cost->arrays[k].written ? 2 : 1);
+	return (double)(floats * sizeof(float));
+}
+
+/* Where all of them have to be, one call after the other. */
+static size_t room_of(const cop_bench_cost *cost, bool sparse)
+{
+	size_t floats = 0;
+	for (size_t k = 0; k < COP_BENCH_ARRAYS && cost->arrays[k].ways > 0; k++)
+		floats += cost->arrays[k].floats * (sparse && cost->arrays[k].block ? COP_BENCH_DRAWS : 1);
+	return floats * sizeof(float);
 }
 
 /* In bytes; what the kernel says of this processor's share, 0 when it says nothing. */
@@ -281,9 +293,11 @@ static void bench_line(const report *r, cop_bench_case *c, const cop_bench_shape
 	};
 	size_t ways = shape->sparse ? WAYS : 1;
 	for (size_t i = 0; i < ways; i++) {
-		bytes[i] = (traffic){ .peak = r->peak, .cost = &l.cost, .of = c, .rows = shape->d };
+		bytes[i] = (traffic){
+			.peak = r->peak, .cost = &l.cost, .of = c, .sparse = shape->sparse, .rows = shape->d
+		};
 		bytes[i].ahead = (lines_ahead[i] + lines - 1) / lines;
-		all[BYTES + i] = (contender){ .run = shape->sparse ? run_by_rows : run_in_order, .context = &bytes[i] };
+		all[BYTES + i] = (contender){ .run = go_through, .context = &bytes[i] };
 	}
 	race(all, BYTES + ways, shape->sparse ? COP_BENCH_DRAWS : 1);
 	double by_bytes = all[BYTES].best;
@@ -294,8 +308,7 @@ static void bench_line(const report *r, cop_bench_case *c, const cop_bench_shape
 	l.limit = l.by_flops ? by_flops : by_bytes;
 	l.ns = all[KERNEL].best;
 	l.blas = all[BLAS].best;
-	l.class = size_class(l.cost.floats * sizeof(float) * (arrays_of(&l.cost, false) + arrays_of(&l.cost, true)) *
-	                     (shape->sparse ? COP_BENCH_DRAWS : 1));
+	l.class = size_class(room_of(&l.cost, shape->sparse));
 	show(r, &l);
 }
 

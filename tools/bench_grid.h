@@ -31,13 +31,21 @@ void cop_bench_shape_text(const cop_bench_shape *shape, char *text, size_t room)
 /* Room for one shape, and the calls on it. */
 typedef struct cop_bench_case cop_bench_case;
 
-/* What one call costs, whatever the machine, and the arrays it goes through: `floats` of each. */
+/* One that a call goes through from end to end, or, a sparse shape's block, by the rows of the draw. */
+typedef struct cop_bench_array {
+	float *at;
+	size_t floats; /* that a call touches, a multiple of 16 */
+	size_t ways;   /* times that it is read, or read and written */
+	bool written;
+	bool block; /* of weights: scattered when the shape is sparse */
+} cop_bench_array;
+
+#define COP_BENCH_ARRAYS 4
+
+/* What one call costs, whatever the machine. */
 typedef struct cop_bench_cost {
-	double flops; /* a root or a quotient counts as one */
-	size_t floats;
-	size_t ways;          /* times that what is only read must be read */
-	const float *load[2]; /* only read; NULL: not there */
-	float *update[2];     /* read and written */
+	double flops;                            /* a root or a quotient counts as one */
+	cop_bench_array arrays[COP_BENCH_ARRAYS]; /* ways 0: no more */
 } cop_bench_cost;
 
 typedef struct cop_bench_operation {

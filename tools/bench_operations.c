@@ -61,10 +61,21 @@ static cop_row next_row(cop_bench_case *c)
 	return (cop_row){ .d = c->rows, .nnz = c->shape.d, .index = cop_bench_case_draw(c), .value = c->x };
 }
 
+static cop_bench_array block_of(const cop_bench_case *c, float *at, bool written)
+{
+	return (cop_bench_array){ .at = at, .floats = weights_of(c), .ways = 1, .written = written, .block = true };
+}
+
+static cop_bench_array vector_of(float *at, size_t floats, bool written)
+{
+	return (cop_bench_array){ .at = at, .floats = cop_kernel_pad(floats), .ways = 1, .written = written };
+}
+
 static cop_bench_cost forward_cost(const cop_bench_case *c)
 {
-	size_t n = weights_of(c);
-	return (cop_bench_cost){ .flops = 2.0 * (double)n, .floats = n, .ways = 1, .load = { c->w } };
+	return (cop_bench_cost){ .flops = 2.0 * (double)weights_of(c),
+		.arrays = { block_of(c, c->w, false), vector_of(c->x, c->shape.d, false),
+		        vector_of(c->a, c->n, true) } };
 }
 
 static void forward(cop_bench_case *c)
@@ -81,8 +92,9 @@ static void gemv(cop_bench_case *c)
 
 static cop_bench_cost rank1_cost(const cop_bench_case *c)
 {
-	size_t n = weights_of(c);
-	return (cop_bench_cost){ .flops = 2.0 * (double)n, .floats = n, .ways = 1, .update = { c->w } };
+	return (cop_bench_cost){ .flops = 2.0 * (double)weights_of(c),
+		.arrays = { block_of(c, c->w, true), vector_of(c->x, c->shape.d, false),
+		        vector_of(c->g, c->n, false) } };
 }
 
 static void rank1(cop_bench_case *c)
@@ -100,8 +112,9 @@ static void ger(cop_bench_case *c)
 /* Gradient, its square, the sum, a root, a quotient, the rate, the difference. */
 static cop_bench_cost adagrad_cost(const cop_bench_case *c)
 {
-	size_t n = weights_of(c);
-	return (cop_bench_cost){ .flops = 7.0 * (double)n, .floats = n, .ways = 1, .update = { c->w, c->s } };
+	return (cop_bench_cost){ .flops = 7.0 * (double)weights_of(c),
+		.arrays = { block_of(c, c->w, true), block_of(c, c->s, true), vector_of(c->x, c->shape.d, false),
+		        vector_of(c->g, c->n, false) } };
 }
 
 static void adagrad(cop_bench_case *c)
@@ -113,10 +126,8 @@ static void adagrad(cop_bench_case *c)
 /* Two products and a sum for the state, a sum, a root, a sum, a quotient, a product and a difference. */
 static cop_bench_cost rmsprop_cost(const cop_bench_case *c)
 {
-	size_t n = weights_of(c);
-	return (cop_bench_cost){
-		.flops = 10.0 * (double)n, .floats = n, .ways = 1, .load = { c->gradient }, .update = { c->w, c->s }
-	};
+	return (cop_bench_cost){ .flops = 10.0 * (double)weights_of(c),
+		.arrays = { block_of(c, c->gradient, false), block_of(c, c->w, true), block_of(c, c->s, true) } };
 }
 
 static void rmsprop(cop_bench_case *c)
@@ -128,10 +139,11 @@ static void rmsprop(cop_bench_case *c)
 /* Of a node: 3 upwards, 8 downwards; both ways read the margins and the values below. */
 static cop_bench_cost backward_cost(const cop_bench_case *c)
 {
-	size_t n = c->n;
-	return (cop_bench_cost){
-		.flops = 11.0 * (double)n, .floats = n, .ways = 2, .load = { c->a, c->u }, .update = { c->work, c->da }
-	};
+	cop_bench_cost cost = { .flops = 11.0 * (double)c->n,
+		.arrays = { vector_of(c->a, c->n, false), vector_of(c->u, c->n, false), vector_of(c->work, c->n, true),
+		        vector_of(c->da, c->n, true) } };
+	cost.arrays[0].ways = cost.arrays[1].ways = 2;
+	return cost;
 }
 
 static void backward(cop_bench_case *c)
@@ -178,10 +190,10 @@ static void downdate_blas(cop_bench_case *c) { every_block(c, downdate_by_blas);
 static cop_bench_cost step_cost(const cop_bench_case *c)
 {
 	size_t inputs = c->shape.d / COP_KERNEL_LANES * COP_KERNEL_LANES;
-	size_t floats = inputs * c->n;
-	return (cop_bench_cost){
-		.flops = 4.0 * (double)floats + 3.0 * (double)inputs, .floats = floats, .ways = 1, .update = { c->w }
-	};
+	cop_bench_cost cost = { .flops = 4.0 * (double)(inputs * c->n) + 3.0 * (double)inputs,
+		.arrays = { block_of(c, c->w, true), vector_of(c->x, inputs, false), vector_of(c->s, inputs, true) } };
+	cost.arrays[0].floats = inputs * c->n;
+	return cost;
 }
 
 static void step(cop_bench_case *c)
