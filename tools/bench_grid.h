@@ -44,7 +44,7 @@ typedef struct cop_bench_array {
 
 /* What one call costs, whatever the machine. */
 typedef struct cop_bench_cost {
-	double flops;                            /* a root or a quotient counts as one */
+	double flops;                             /* a root or a quotient counts as one */
 	cop_bench_array arrays[COP_BENCH_ARRAYS]; /* ways 0: no more */
 } cop_bench_cost;
 

@@ -74,8 +74,8 @@ static cop_bench_array vector_of(float *at, size_t floats, bool written)
 static cop_bench_cost forward_cost(const cop_bench_case *c)
 {
 	return (cop_bench_cost){ .flops = 2.0 * (double)weights_of(c),
-		.arrays = { block_of(c, c->w, false), vector_of(c->x, c->shape.d, false),
-		        vector_of(c->a, c->n, true) } };
+		.arrays = {
+		        block_of(c, c->w, false), vector_of(c->x, c->shape.d, false), vector_of(c->a, c->n, true) } };
 }
 
 static void forward(cop_bench_case *c)
@@ -93,8 +93,8 @@ static void gemv(cop_bench_case *c)
 static cop_bench_cost rank1_cost(const cop_bench_case *c)
 {
 	return (cop_bench_cost){ .flops = 2.0 * (double)weights_of(c),
-		.arrays = { block_of(c, c->w, true), vector_of(c->x, c->shape.d, false),
-		        vector_of(c->g, c->n, false) } };
+		.arrays = {
+		        block_of(c, c->w, true), vector_of(c->x, c->shape.d, false), vector_of(c->g, c->n, false) } };
 }
 
 static void rank1(cop_bench_case *c)

@@ -43,8 +43,8 @@ typedef struct cop_kernel {
 	void (*adagrad)(size_t d, size_t n, const float *x, const float *g, float eta, float *w, float *s);
 	void (*adagrad_sparse)(size_t nnz, const uint32_t *index, const float *x, size_t n, const float *g, float eta,
 	        float *w, float *s);
-	/* RMSprop, n weights: S = alpha S + rest g^2, W -= lr g / (sqrt(S + in) + out), in or out at least 1e-12. Root
-	 * and quotient by estimates, as adagrad's. No alignment needed. */
+	/* RMSprop, n weights: S = alpha S + rest g^2 + FLT_MIN, W -= lr g / (sqrt(S + in) + out), in or out at least
+	 * 1e-12. Root and quotient by estimates, as adagrad's. No alignment needed. */
 	void (*rmsprop)(size_t n, const cop_kernel_rmsprop *c, const float *g, float *w, float *s);
 	/* Dense gradients of one hard tree of height h, as train/dgt.h's cop_dgt_backward with m = 1: margins a (2^h -
 	 * 1 in heap order), leaf derivatives u (2^h), work (2^h - 1), da (2^h - 1). */

@@ -122,30 +122,6 @@ INLINE void ask(size_t j, size_t d, const uint32_t *index, size_t floats, size_t
 		__builtin_prefetch(row + i);
 }
 
-/* Four floats, and again in each four lanes. */
-INLINE vec quad(const float *x)
-{
-#ifdef __AVX512F__
-	return (vec)_mm512_broadcast_f32x4(_mm_loadu_ps(x));
-#elif defined(__AVX2__)
-	__m128 four = _mm_loadu_ps(x);
-	return (vec)_mm256_broadcast_ps(&four);
-#else
-	return LOAD_ANY(x);
-#endif
-}
-
-/* The i-th of them in all lanes. */
-#if LANES == 16
-#define OF_QUAD(q, i)                                                                                                  \
-	__builtin_shufflevector(q, q, i, i, i, i, 4 + i, 4 + i, 4 + i, 4 + i, 8 + i, 8 + i, 8 + i, 8 + i, 12 + i,      \
-	        12 + i, 12 + i, 12 + i)
-#elif LANES == 8
-#define OF_QUAD(q, i) __builtin_shufflevector(q, q, i, i, i, i, 4 + i, 4 + i, 4 + i, 4 + i)
-#else
-#define OF_QUAD(q, i) __builtin_shufflevector(q, q, i, i, i, i)
-#endif
-
 #define GROUP 8    /* features summed by themselves */
 #define TILE  1024 /* columns of a wide block that are taken at a time: their sums stay in the nearest cache */
 
@@ -370,7 +346,8 @@ INLINE size_t adagrad_rows(int rows, int width, size_t columns, size_t j, size_t
 	return j;
 }
 
-#define SHORT_ROW 256 /* columns: longer ones of two arrays, several at a time, are more streams than they are worth */
+#define SHORT_ROW 256 /* columns: longer ones of two arrays, several at a time, are more streams than they are worth   \
+	               */
 
 INLINE void adagrad_any(
         size_t d, const uint32_t *index, const float *x, size_t n, const float *g, float eta, float *w, float *s)
@@ -402,7 +379,7 @@ static void adagrad_sparse(
 #define FLAT 4 /* vecs of a piece */
 
 /* As adagrad_piece. S never falls below FLT_MIN: no root of zero is taken, whose inverse would be infinite, and a
- * gradient that stays 0 does not take S among the subnormal numbers, with which some processors are a hundred times as
+ * gradient that stays 0 does not take S among the subnormal numbers, with which some processors are twenty times as
  * slow. */
 INLINE void rmsprop_piece(int width, bool in, const cop_kernel_rmsprop *c, const float *g, float *w, float *s)
 {
@@ -479,6 +456,30 @@ typedef struct shrinking {
 	vec product[RING][SPLIT]; /* x[i] k[i] */
 	_Alignas(64) float v[RING][COP_KERNEL_LANES];
 } shrinking;
+
+/* Four floats, and again in each four lanes. */
+INLINE vec quad(const float *x)
+{
+#ifdef __AVX512F__
+	return (vec)_mm512_broadcast_f32x4(_mm_loadu_ps(x));
+#elif defined(__AVX2__)
+	__m128 four = _mm_loadu_ps(x);
+	return (vec)_mm256_broadcast_ps(&four);
+#else
+	return LOAD_ANY(x);
+#endif
+}
+
+/* The i-th of them in all lanes. */
+#if LANES == 16
+#define OF_QUAD(q, i)                                                                                                  \
+	__builtin_shufflevector(q, q, i, i, i, i, 4 + i, 4 + i, 4 + i, 4 + i, 8 + i, 8 + i, 8 + i, 8 + i, 12 + i,      \
+	        12 + i, 12 + i, 12 + i)
+#elif LANES == 8
+#define OF_QUAD(q, i) __builtin_shufflevector(q, q, i, i, i, i, 4 + i, 4 + i, 4 + i, 4 + i)
+#else
+#define OF_QUAD(q, i) __builtin_shufflevector(q, q, i, i, i, i)
+#endif
 
 /* from - x y, fused where the processor can however it is compiled: the same on either side of the diagonal. */
 INLINE vec less_product(vec from, vec x, vec y)

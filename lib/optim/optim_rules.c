@@ -59,8 +59,8 @@ static void sgd(const cop_optim_coefficients *c, size_t n, float *restrict w, co
 		w[i] -= lr * g[i];
 }
 
-/* 0 below FLT_MIN: what only decays does not stay among the subnormal numbers, with which some processors are a
- * hundred times as slow. */
+/* 0 below FLT_MIN: what only decays does not stay among the subnormal numbers, with which some processors are twenty
+ * times as slow. */
 static inline float settled(float x) { return fabsf(x) < FLT_MIN ? 0.0f : x; }
 
 static void momentum(const cop_optim_coefficients *c, size_t n, float *restrict w, const float *restrict g,

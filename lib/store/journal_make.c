@@ -33,8 +33,8 @@ bool cop_journal_sync_data(int fd)
 	return status == 0;
 }
 
-/* Nobody reads a journal soon; and pages that it gives back are the ones it gets next, which are at hand, while new ones
- * may have to come from a hypervisor first, two megabytes in milliseconds. */
+/* Nobody reads a journal soon; and pages that it gives back are the ones it gets next, which are at hand, while new
+ * ones may have to come from a hypervisor first, two megabytes in milliseconds. */
 uint64_t cop_journal_forget(int fd, uint64_t from, uint64_t to)
 {
 	to -= to % FORGET_PIECE;

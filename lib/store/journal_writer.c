@@ -36,7 +36,7 @@ struct cop_journal_writer {
 	uint64_t durable;
 	uint64_t forgotten; /* bytes of the segment that were given back from the page cache */
 	uint64_t marked;    /* the last mark's sequence, or base - 1 */
-	bool stray;         /* a segment got its name, but the folder was not synced: it may lie ahead of the next one */
+	bool stray; /* a segment got its name, but the folder was not synced: it may lie ahead of the next one */
 	trouble broken;
 	cop_diag why; /* it is broken */
 };

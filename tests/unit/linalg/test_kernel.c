@@ -364,7 +364,9 @@ static void test_find_names_and_best_are_consistent(void **state)
 /* Lengths around whole registers, from every place in a line. */
 static void check_flat(const cop_kernel *kernel, problem *p, size_t n, size_t from)
 {
-	const cop_kernel_rmsprop c = { .lr = 0.01f, .alpha = 0.99f, .rest = 0.01f, .in = 0.0f, .out = 1e-5f };
+	const cop_kernel_rmsprop c = {
+		.lr = 0.01f, .alpha = 0.99f, .rest = 0.01f, .in = n % 2 == 0 ? 0.0f : 1e-2f, .out = 1e-5f
+	};
 	set_up(p, 2, 128);
 	kernel->rmsprop(n, &c, p->g + from, p->w + from, p->s + from);
 	for (size_t i = 0; i < 256; i++) {
@@ -374,7 +376,7 @@ static void check_flat(const cop_kernel *kernel, problem *p, size_t n, size_t fr
 		double w = (double)p->w_before[i];
 		if (moved) {
 			s = (double)c.alpha * s + (double)c.rest * g * g;
-			w -= (double)c.lr * g / (sqrt(s) + (double)c.out);
+			w -= (double)c.lr * g / (sqrt(s + (double)c.in) + (double)c.out);
 		}
 		check((double)p->s[i], s, s, "rmsprop state", n, from);
 		check_step((double)p->w[i], w, (double)p->w_before[i], "rmsprop weight", n, from);
@@ -426,6 +428,29 @@ static void test_rmsprop_without_a_past_stays_finite(void **state)
 				assert_true(p->g[i] != 0.0f || p->w[i] == 0.0f);
 			}
 		}
+	}
+}
+
+/* The gradients stop after the first one, and the state decays by itself: 0.9^830 is below the normal floats. */
+static void test_rmsprop_state_that_only_decays_stays_normal(void **state)
+{
+	static const cop_kernel_rmsprop c = { .lr = 1e-2f, .alpha = 0.9f, .rest = 0.1f, .in = 0.0f, .out = 1e-5f };
+	problem *p = *state;
+	for (size_t v = 0; v < COUNT(names); v++) {
+		const cop_kernel *kernel = cop_kernel_find(names[v]);
+		for (size_t i = 0; i < 64; i++) {
+			p->w[i] = 0.0f;
+			p->s[i] = 0.0f;
+			p->g[i] = (float)i;
+		}
+		for (int n = 0; kernel != NULL && n < 1200; n++) {
+			kernel->rmsprop(64, &c, p->g, p->w, p->s);
+			memset(p->g, 0, 64 * sizeof *p->g);
+			for (size_t i = 0; i < 64; i++)
+				assert_true(isnormal(p->s[i]));
+		}
+		for (size_t i = 0; kernel != NULL && i < 64; i++)
+			assert_true(p->s[i] < 100.0f * FLT_MIN);
 	}
 }
 
@@ -627,6 +652,7 @@ int main(void)
 		cmocka_unit_test(test_forward_column_alone_gives_same_bits),
 		cmocka_unit_test(test_forward_sparse_row_of_all_gives_bits_of_dense),
 		cmocka_unit_test(test_rmsprop_without_a_past_stays_finite),
+		cmocka_unit_test(test_rmsprop_state_that_only_decays_stays_normal),
 		cmocka_unit_test(test_find_names_and_best_are_consistent),
 		cmocka_unit_test(test_rmsprop_and_within_every_length_equal_definition),
 		cmocka_unit_test(test_shrink_equals_inverse_and_stays_symmetric),
