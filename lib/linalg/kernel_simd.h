@@ -346,8 +346,8 @@ INLINE size_t adagrad_rows(int rows, int width, size_t columns, size_t j, size_t
 	return j;
 }
 
-#define SHORT_ROW 256 /* columns: longer ones of two arrays, several at a time, are more streams than they are worth   \
-	               */
+/* Longer rows of two arrays, several at a time, are more streams than they are worth. */
+#define SHORT_ROW 256 /* columns */
 
 INLINE void adagrad_any(
         size_t d, const uint32_t *index, const float *x, size_t n, const float *g, float eta, float *w, float *s)
