@@ -6,8 +6,9 @@
 #ifndef COP_DAEMON_BREATHER_H
 #define COP_DAEMON_BREATHER_H
 
-/* From here on, until the process ends, it sleeps for 60 us every 120 us, by SIGALRM and a timer of its own. Without a
- * timer nothing happens. Calls to the system go on afterwards (SA_RESTART); sleeping ones end early. */
+/* From here on, until the process ends, it sleeps for 60 us after every 60 us of work, by SIGALRM and a timer of its
+ * own, which is set anew when a sleep has ended: where sleeps last longer than they should, work is not what gives way.
+ * Without a timer nothing happens. Calls to the system go on afterwards (SA_RESTART); sleeping ones end early. */
 void cop_breather_start(void);
 
 #endif
