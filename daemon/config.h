@@ -33,6 +33,7 @@ typedef enum cop_config_policy {
 	COP_POLICY_FASTCB
 } cop_config_policy;
 typedef enum cop_config_feedback { COP_FEEDBACK_ONE, COP_FEEDBACK_TWO } cop_config_feedback;
+typedef enum cop_config_unheard { COP_UNHEARD_WAIT, COP_UNHEARD_DECIDE } cop_config_unheard;
 typedef enum cop_config_sync { COP_SYNC_INTERVAL, COP_SYNC_ALWAYS, COP_SYNC_NEVER } cop_config_sync;
 typedef enum cop_config_drift { COP_DRIFT_NONE, COP_DRIFT_ADWIN, COP_DRIFT_PAGE_HINKLEY } cop_config_drift;
 typedef enum cop_config_method { COP_METHOD_TAO, COP_METHOD_LAPTAO, COP_METHOD_FOREST } cop_config_method;
@@ -113,6 +114,10 @@ typedef struct cop_config_model {
 	bool apprentice;  /* an existing system decides, and the model learns from that; not for value */
 	uint32_t pending_max, explain_keep;
 	uint64_t pending_bytes;
+	cop_config_unheard unheard; /* contexts on streams while nobody subscribes to the actions */
+	uint32_t unheard_max;       /* of them that may wait */
+	uint64_t unheard_bytes;
+	uint64_t unheard_age; /* microseconds */
 	char *feature_names; /* file as written, NULL: none */
 	char *arm_names;
 	char *start_from;                  /* a saved model to begin with, NULL: none */
@@ -179,8 +184,8 @@ typedef struct cop_config_changes {
 } cop_config_changes;
 
 /* What differs in next. Applied while running: log level, checkpoint section, and per model epsilon (with decay and
- * floor), gamma, optimism, reward_window, default_loss, reward, pending_max, pending_bytes, explain_keep,
- * apprentice, the name files and all of section refit, unless the model's shape, learner, policy or loss range differ
+ * floor), gamma, optimism, reward_window, default_loss, reward, pending_max, pending_bytes, unheard (with max, bytes and
+ * age), explain_keep, apprentice, the name files and all of section refit, unless the model's shape, learner, policy or loss range differ
  * too. Caller frees with cop_config_changes_free, also on error. COP_ENOMEM. */
 COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_config_changes *changes);
 void cop_config_changes_free(cop_config_changes *changes);

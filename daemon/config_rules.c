@@ -18,6 +18,7 @@ static const char *const level_words[] = { "error", "warning", "notice", "info",
 static const char *const sync_words[] = { "interval", "always", "never", NULL };
 static const char *const learner_words[] = { "ensemble", "dgt", "value", "rank", NULL };
 static const char *const policy_words[] = { "", "epsilon", "squarecb", "fastcb", NULL };
+static const char *const unheard_words[] = { "wait", "decide", NULL };
 static const char *const reward_words[] = { "earliest", "last", "sum", NULL };
 static const char *const feedback_words[] = { "one", "two", NULL };
 static const char *const drift_words[] = { "none", "adwin", "page-hinkley", NULL };
@@ -100,6 +101,12 @@ static const cop_config_rule model_rules[] = {
 	COUNT(pending_max, 1, 100000000, COP_FOR_ALL, true),
 	{ "pending_bytes", COP_KIND_SIZE, IN(pending_bytes), .low = 64 * KIB, .high = 1024 * GIB,
 	        .learners = COP_FOR_ALL, .applied = true },
+	{ "unheard", COP_KIND_WORD, IN(unheard), .words = unheard_words, .learners = COP_FOR_ALL, .applied = true },
+	COUNT(unheard_max, 1, 10000000, COP_FOR_ALL, true),
+	{ "unheard_bytes", COP_KIND_SIZE, IN(unheard_bytes), .low = KIB, .high = 64 * GIB, .learners = COP_FOR_ALL,
+	        .applied = true },
+	{ "unheard_age", COP_KIND_DURATION, IN(unheard_age), .low = MILLISECOND, .high = DAY, .learners = COP_FOR_ALL,
+	        .applied = true },
 	COUNT(explain_keep, 0, 65536, COP_FOR_ALL, true),
 	{ "feature_names", COP_KIND_TEXT, IN(feature_names), .learners = COP_FOR_ALL, .applied = true },
 	{ "arm_names", COP_KIND_TEXT, IN(arm_names), .learners = COP_FOR_ARMS, .applied = true },
@@ -217,6 +224,9 @@ void cop_config_model_defaults(cop_config_model *model)
 	model->shared_bias = true;
 	model->pending_max = 1000000;
 	model->pending_bytes = (uint64_t)GIB;
+	model->unheard_max = 10000;
+	model->unheard_bytes = (uint64_t)(16 * MIB);
+	model->unheard_age = (uint64_t)(10 * SECOND);
 	model->explain_keep = 256;
 	refit_defaults(&model->refit);
 }

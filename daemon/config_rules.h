@@ -54,7 +54,7 @@ typedef struct cop_config_section {
 } cop_config_section;
 
 #define COP_CONFIG_SECTIONS 6
-#define COP_CONFIG_RULES    36 /* at most, in one section */
+#define COP_CONFIG_RULES    40 /* at most, in one section */
 
 extern const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS]; /* of a cop_config */
 extern const cop_config_section cop_config_model_section;

@@ -5,6 +5,7 @@
 #include "online/model_record.h"
 #include "wire/wire_context.h"
 #include "wire/wire_feedback.h"
+#include "wire/wire_items.h"
 #include "wire/wire_reply.h"
 
 static void note_source(cop_served_stream *stream, const cop_wire_source *source)
@@ -25,8 +26,8 @@ static cop_model_context model_context(const cop_wire_context *wire)
 	};
 }
 
-static void put_action(
-        const cop_event_scope *scope, const cop_wire_context *context, const cop_decision *decision, cop_bytes *out)
+static void put_action(const cop_event_scope *scope, const cop_wire_context *context, const cop_decision *decision,
+        bool repeated, cop_bytes *out)
 {
 	const cop_served *served = scope->served;
 	const cop_model_settings *settings = cop_model_get_settings(served->model);
@@ -37,6 +38,7 @@ static void put_action(
 		.p = decision->p,
 		.greedy = decision->greedy,
 		.rev = decision->rev,
+		.repeated = repeated,
 		.durable = scope->journal == NULL || !cop_journaler_broken(scope->journal),
 		.seq = context->seq,
 	};
@@ -94,7 +96,8 @@ cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length
 	cop_err err = cop_wire_context_decode(body, length, &served->shape, &served->workspace, &wire, fault);
 	if (err != COP_OK)
 		return err;
-	note_source(&served->contexts, &wire.source);
+	if (!scope->noted)
+		note_source(&served->contexts, &wire.source);
 	cop_model_observed made;
 	bool repeated;
 	uint64_t evicted = cop_model_get_counters(served->model)->evicted;
@@ -108,10 +111,41 @@ cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length
 		record_decision(scope, &wire, &made, cop_model_get_counters(served->model)->evicted - evicted);
 	else if (scope->journal != NULL) /* the first answer may still be on its way to the disk */
 		scope->sequence = cop_journaler_next(scope->journal) - 1;
-	put_action(scope, &wire, &made.decision, out);
+	put_action(scope, &wire, &made.decision, repeated, out);
 	if (out->err != COP_OK)
 		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "decide: %s", cop_err_text(out->err));
 	return out->err;
+}
+
+cop_err cop_event_check(cop_event_scope *scope, const void *body, size_t length, cop_wire_fault *fault)
+{
+	cop_served *served = scope->served;
+	cop_wire_context wire;
+	cop_err err = cop_wire_context_decode(body, length, &served->shape, &served->workspace, &wire, fault);
+	if (err == COP_OK)
+		note_source(&served->contexts, &wire.source);
+	return err;
+}
+
+size_t cop_event_unheard(cop_event_scope *scope, double decided, const void *body, size_t length)
+{
+	cop_wire_items items;
+	const void *item;
+	size_t size;
+	size_t marked = 0;
+	if (cop_wire_items_stream(&items, body, length, NULL) != COP_OK)
+		return 0;
+	while (cop_wire_items_next(&items, &item, &size)) {
+		cop_wire_action action;
+		if (cop_wire_action_decode(item, size, &action, NULL) != COP_OK || action.repeated ||
+		        !cop_model_unheard(scope->served->model, &action.id, &decided))
+			continue;
+		cop_wire_record record = record_of(scope, &action.id);
+		scope->sequence = cop_journaler_put(scope->journal, COP_WIRE_RECORD_UNHEARD, &record);
+		marked++;
+	}
+	scope->served->unheard_decisions += marked;
+	return marked;
 }
 
 static cop_wire_result wire_result(cop_feedback_result result)

@@ -89,6 +89,28 @@ static void put_feedback(const cop_served_set *models, cop_bytes *out)
 	}
 }
 
+static void put_unheard(const cop_served_set *models, cop_bytes *out)
+{
+	static const char dropped[] = "coppice_stream_unheard_total", decisions[] = "coppice_unheard_decisions_total";
+	char labels[LABELS];
+	cop_exposition_family(out, dropped, COP_EXPOSITION_COUNTER,
+	        "Contexts dropped undecided because nobody subscribed to the actions, by what they exceeded.");
+	for (size_t i = 0; i < models->count * COP_UNHEARD_REASONS; i++) {
+		const cop_served *served = &models->items[i / COP_UNHEARD_REASONS];
+		cop_unheard_reason reason = (cop_unheard_reason)(i % COP_UNHEARD_REASONS);
+		(void)snprintf(labels, sizeof labels, "model=\"%s\",reason=\"%s\"", served->name,
+		        cop_unheard_reason_text(reason));
+		cop_exposition_whole(out, dropped, labels, served->unheard.dropped[reason]);
+	}
+	cop_exposition_family(out, decisions, COP_EXPOSITION_COUNTER,
+	        "Decisions whose action no subscriber was given; they get no default loss.");
+	for (size_t i = 0; i < models->count; i++)
+		cop_exposition_whole(out, decisions, model_label(&models->items[i], labels),
+		        models->items[i].unheard_decisions);
+}
+
+static double waiting_of(const cop_served *served) { return (double)served->unheard.contexts; }
+static double waiting_bytes_of(const cop_served *served) { return (double)served->unheard.bytes; }
 static double pending_of(const cop_served *served) { return (double)cop_model_pending(served->model); }
 static double revision_of(const cop_served *served) { return (double)cop_model_learner(served->model)->rev; }
 static double loss_of(const cop_served *served)
@@ -103,6 +125,9 @@ static void put_model_gauges(const cop_served_set *models, cop_bytes *out)
 		double (*of)(const cop_served *served);
 	} rows[] = {
 		{ "coppice_pending_decisions", "Decisions waiting for feedback.", pending_of },
+		{ "coppice_stream_waiting_contexts", "Contexts waiting for somebody to subscribe to the actions.",
+		        waiting_of },
+		{ "coppice_stream_waiting_bytes", "Memory that they take.", waiting_bytes_of },
 		{ "coppice_revision", "Updates since the model began.", revision_of },
 		{ "coppice_learned_loss", "Sum of the learned losses; over coppice_learned_total, their mean.",
 		        loss_of },
@@ -271,6 +296,7 @@ void cop_metrics_put(const cop_server *server, cop_bytes *out)
 {
 	put_model_counters(&server->models, out);
 	put_feedback(&server->models, out);
+	put_unheard(&server->models, out);
 	put_model_gauges(&server->models, out);
 	cop_apprentice_body_metrics(&server->models, out);
 	cop_refit_metrics_put(&server->models, out);

@@ -10,9 +10,9 @@
 #define SMALLEST 256
 #define ROOM     65536 /* for an answer that is made anew, even when memory is short */
 
-void cop_outbox_init(cop_outbox *outbox)
+void cop_outbox_init(cop_outbox *outbox, cop_outbox_listener *unheard, void *context)
 {
-	*outbox = (cop_outbox){ 0 };
+	*outbox = (cop_outbox){ .unheard = unheard, .context = context };
 	cop_bytes_init(&outbox->work);
 	cop_bytes_reserve(&outbox->work, ROOM);
 }
@@ -153,12 +153,12 @@ static void spoil(cop_outbox *outbox, cop_outbox_item *item)
 	(void)zmq_msg_close(&fresh);
 }
 
-static void send_item(cop_sockets *sockets, cop_outbox_item *item)
+static void send_item(const cop_outbox *outbox, cop_sockets *sockets, cop_outbox_item *item)
 {
-	if (item->topic != NULL)
-		cop_sockets_publish(sockets, item->topic, zmq_msg_data(&item->body), zmq_msg_size(&item->body));
-	else
+	if (item->topic == NULL)
 		cop_sockets_reply(sockets, &item->to, item->delimiter, item->ok ? "ok" : "error", &item->body);
+	else if (!cop_sockets_publish(sockets, item->topic, &item->body))
+		outbox->unheard(outbox->context, item);
 }
 
 void cop_outbox_send(cop_outbox *outbox, cop_sockets *sockets, uint64_t committed, bool broken)
@@ -171,7 +171,7 @@ void cop_outbox_send(cop_outbox *outbox, cop_sockets *sockets, uint64_t committe
 			if (item->ok && item->kind != COP_OUTBOX_PLAIN)
 				spoil(outbox, item);
 		}
-		send_item(sockets, item);
+		send_item(outbox, sockets, item);
 		release(item);
 		outbox->first = (outbox->first + 1) & (outbox->capacity - 1);
 		outbox->count--;

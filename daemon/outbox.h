@@ -16,6 +16,7 @@ typedef enum cop_outbox_kind {
 typedef struct cop_outbox_item {
 	zmq_msg_t to;      /* identity of the requester; an action on a stream: none */
 	const char *topic; /* kept; of an action on a stream, else NULL */
+	double decided;    /* of such an action: event time of its decisions */
 	bool delimiter;
 	bool ok;
 	cop_outbox_kind kind;
@@ -23,14 +24,20 @@ typedef struct cop_outbox_item {
 	zmq_msg_t body;
 } cop_outbox_item;
 
+/* Told of each action on a stream that no subscriber was given; the item is borrowed. */
+typedef void cop_outbox_listener(void *context, cop_outbox_item *item);
+
 typedef struct cop_outbox {
 	cop_outbox_item *ring;
 	size_t capacity; /* power of two, or 0 */
 	size_t first, count;
 	cop_bytes work;
+	cop_outbox_listener *unheard;
+	void *context;
 } cop_outbox;
 
-void cop_outbox_init(cop_outbox *outbox);
+/* The listener may be called while answers are sent; it puts none. */
+void cop_outbox_init(cop_outbox *outbox, cop_outbox_listener *unheard, void *context);
 /* Drops what is left. */
 void cop_outbox_fini(cop_outbox *outbox);
 /* Takes a copy of body; `to` (NULL with a topic) is taken over and left empty. COP_ENOMEM: nothing was taken. */

@@ -90,6 +90,8 @@ static cop_err apply_event(cop_served *served, cop_wire_record_type type, const 
 	case COP_WIRE_RECORD_ACTIVATION:
 		cop_model_activate(served->model, &r->id, r->time, &result);
 		return COP_OK;
+	case COP_WIRE_RECORD_UNHEARD:
+		return cop_model_unheard(served->model, &r->id, NULL) ? COP_OK : COP_EINVAL;
 	case COP_WIRE_RECORD_CONFIG:
 	case COP_WIRE_RECORD_PROMOTION:
 		break;

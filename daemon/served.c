@@ -198,6 +198,7 @@ void cop_served_fini(cop_served_set *set)
 		cop_mem_free(served->workspace.candidate_value);
 		cop_mem_free(served->workspace.candidate_index);
 		cop_mem_free(served->order);
+		cop_unheard_fini(&served->unheard);
 		cop_mem_free(served->names.index);
 		cop_refit_state_fini(&served->refit);
 	}

@@ -135,6 +135,12 @@ static cop_err open_journal(cop_server *server, const cop_server_options *option
 	return err;
 }
 
+static void action_unheard(void *server, cop_outbox_item *item)
+{
+	const void *body = zmq_msg_data(&item->body);
+	cop_streams_unheard(server, item->topic, item->decided, body, zmq_msg_size(&item->body));
+}
+
 cop_err cop_server_open(
         cop_server *server, const cop_server_options *options, cop_config **config, cop_log *log, cop_diag *diag)
 {
@@ -143,7 +149,8 @@ cop_err cop_server_open(
 	};
 	*config = NULL;
 	cop_bytes_init(&server->reply);
-	cop_outbox_init(&server->outbox);
+	cop_bytes_init(&server->waiting);
+	cop_outbox_init(&server->outbox, action_unheard, server);
 	cop_log_limiter_init(&server->limiter, COMPLAINTS, COMPLAINTS);
 	server->started = cop_clock_monotonic();
 	server->time = server->born = cop_clock_real();
@@ -185,6 +192,7 @@ void cop_server_close(cop_server *server)
 	cop_checkpoint_fini(&server->checkpoint);
 	cop_served_fini(&server->models);
 	cop_bytes_fini(&server->reply);
+	cop_bytes_fini(&server->waiting);
 	cop_config_free(server->config);
 	cop_signals_close();
 	if (server->lock >= 0)
@@ -302,13 +310,13 @@ static size_t drain(cop_server *server, void *socket, message_handler *handle)
 static size_t drain_all(cop_server *server)
 {
 	server->sockets.sent = false;
+	size_t all = cop_streams_turn(server);
 	const size_t counts[] = {
 		drain(server, server->sockets.requests, cop_request_handle),
 		drain(server, server->sockets.contexts, cop_streams_contexts),
 		drain(server, server->sockets.feedback, cop_streams_feedback),
 		drain(server, server->sockets.pull, cop_streams_feedback),
 	};
-	size_t all = 0;
 	size_t most = 0;
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
 		all += counts[i];
@@ -355,7 +363,12 @@ static void commit(cop_server *server)
 		server->next_heal = 0.0; /* nothing to wait for: it may be there again */
 	}
 	uint64_t committed = server->journal == NULL ? UINT64_MAX : cop_journaler_committed(server->journal);
+	uint64_t next = server->journal == NULL ? 0 : cop_journaler_next(server->journal);
 	cop_outbox_send(&server->outbox, &server->sockets, committed, !journal_stands(server));
+	/* Which of them nobody heard is on its way to the disk before anything else happens. */
+	if (server->journal != NULL && cop_journaler_next(server->journal) != next &&
+	        !cop_journaler_commit(server->journal, &why))
+		journal_broke(server, &why);
 }
 
 static cop_checkpoint_mark mark_of(const cop_server *server)
@@ -497,6 +510,8 @@ static void wait_for_work(cop_server *server)
 	if (server->sockets.sent)
 		return;
 	cop_sockets_subscriptions(&server->sockets);
+	if (cop_streams_ready(server))
+		return;
 	struct pollfd items[COP_SOCKETS_MOST + 4];
 	nfds_t count = 0;
 	items[count++] = (struct pollfd){ .fd = server->signals, .events = POLLIN };
@@ -539,6 +554,7 @@ cop_err cop_server_run(cop_server *server, cop_diag *diag)
 	do
 		advance_time(server);
 	while (drain_all(server) > 0 && cop_clock_monotonic() < deadline); /* what had arrived already */
+	cop_streams_stop(server);
 	cop_err err = cop_server_checkpoint(server, diag);
 	commit(server); /* answers that waited for the journal, which the checkpoint has flushed */
 	return err;

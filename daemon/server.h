@@ -54,6 +54,7 @@ struct cop_server {
 	cop_server_counts counts;
 	cop_log_limiter limiter;        /* of complaints about streams */
 	cop_bytes reply;                /* of the message in hand */
+	cop_bytes waiting;              /* of the same, the contexts that wait */
 	cop_http *http;                 /* NULL: off */
 	cop_histogram decide_durations; /* from a decide request's receipt to its reply */
 	uint64_t mark;        /* monotonic nanoseconds: when the turn began, then when its last request was answered */

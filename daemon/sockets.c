@@ -80,6 +80,7 @@ static bool collect_fds(cop_sockets *s)
 cop_err cop_sockets_open(cop_sockets *s, const cop_config *c, cop_diag *diag)
 {
 	*s = (cop_sockets){ .context = zmq_ctx_new() };
+	cop_subscriptions_init(&s->heard, c);
 	if (s->context == NULL) {
 		cop_diag_set(diag, "", 0, 0, "sockets: %s", zmq_strerror(errno));
 		return COP_ENOMEM;
@@ -117,6 +118,7 @@ void cop_sockets_close(cop_sockets *sockets)
 	if (sockets->context != NULL)
 		(void)zmq_ctx_term(sockets->context);
 	cop_mem_free(sockets->unread); /* what was on its way has been let go */
+	cop_subscriptions_fini(&sockets->heard);
 	*sockets = (cop_sockets){ 0 };
 }
 
@@ -213,22 +215,78 @@ void cop_sockets_reply(cop_sockets *sockets, zmq_msg_t *to, bool delimiter, cons
 	sockets->replies_dropped += !sent;
 }
 
-static bool publish(cop_sockets *sockets, const char *topic, const void *body, size_t length)
+/* An action on its way. ZeroMQ lets go of it when the last queue that took it is done, on a thread of its own; and at
+ * once, on the sending thread and within the send, when no queue took it: which it does not report otherwise. */
+typedef struct outgoing {
+	zmq_msg_t body;
+} outgoing;
+
+static _Thread_local const outgoing *on_its_way; /* what this thread sends; NULL: it came back */
+
+static void let_go_action(void *data, void *hint)
 {
-	return zmq_send(sockets->actions, topic, strlen(topic), ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0 &&
-	       zmq_send(sockets->actions, body, length, ZMQ_DONTWAIT) >= 0;
+	outgoing *action = hint;
+	(void)data;
+	if (action == on_its_way) {
+		on_its_way = NULL;
+		return;
+	}
+	(void)zmq_msg_close(&action->body);
+	cop_mem_free(action);
 }
 
-void cop_sockets_publish(cop_sockets *sockets, const char *topic, const void *body, size_t length)
+static bool send_topic(cop_sockets *sockets, const char *topic)
+{
+	return zmq_send(sockets->actions, topic, strlen(topic), ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0;
+}
+
+/* Whether some queue took the message, which is left empty. */
+static bool deliver(cop_sockets *sockets, const char *topic, const outgoing *action, zmq_msg_t *message)
+{
+	on_its_way = action;
+	bool begun = send_topic(sockets, topic);
+	bool full = !begun;
+	if (full) { /* Some subscriber is. Without NODROP that one misses the message and the others get it. */
+		sockets->actions_dropped++;
+		(void)set_int(sockets->actions, ZMQ_XPUB_NODROP, 0);
+		begun = send_topic(sockets, topic);
+	}
+	if (!begun || zmq_msg_send(message, sockets->actions, ZMQ_DONTWAIT) < 0)
+		(void)zmq_msg_close(message);
+	if (full)
+		(void)set_int(sockets->actions, ZMQ_XPUB_NODROP, 1);
+	bool taken = on_its_way != NULL;
+	on_its_way = NULL;
+	return taken;
+}
+
+bool cop_sockets_publish(cop_sockets *sockets, const char *topic, zmq_msg_t *body)
 {
 	sockets->sent = true;
-	if (sockets->actions == NULL || publish(sockets, topic, body, length))
-		return;
-	/* Some subscriber is full. Without NODROP that one misses the message and the others get it. */
-	sockets->actions_dropped++;
-	(void)set_int(sockets->actions, ZMQ_XPUB_NODROP, 0);
-	(void)publish(sockets, topic, body, length);
-	(void)set_int(sockets->actions, ZMQ_XPUB_NODROP, 1);
+	if (sockets->actions == NULL)
+		return true;
+	outgoing *action = cop_mem_alloc(1, sizeof *action);
+	if (action == NULL) {
+		sockets->actions_dropped++;
+		return false;
+	}
+	zmq_msg_t message;
+	(void)zmq_msg_init(&action->body);
+	(void)zmq_msg_move(&action->body, body);
+	size_t length = zmq_msg_size(&action->body);
+	bool made = zmq_msg_init_data(&message, zmq_msg_data(&action->body), length, let_go_action, action) == 0;
+	sockets->actions_dropped += !made;
+	if (made && deliver(sockets, topic, action, &message))
+		return true;
+	(void)zmq_msg_move(body, &action->body);
+	(void)zmq_msg_close(&action->body);
+	cop_mem_free(action);
+	return false;
+}
+
+bool cop_sockets_heard(const cop_sockets *sockets, const char *topic)
+{
+	return cop_subscriptions_cover(&sockets->heard, topic);
 }
 
 void cop_sockets_subscriptions(cop_sockets *sockets)
@@ -236,10 +294,14 @@ void cop_sockets_subscriptions(cop_sockets *sockets)
 	cop_sockets_message message;
 	while (sockets->actions != NULL && cop_sockets_receive(sockets->actions, &message)) {
 		const uint8_t *data = zmq_msg_data(&message.frame[0]);
-		if (zmq_msg_size(&message.frame[0]) > 0 && data[0] == 1)
+		size_t length = zmq_msg_size(&message.frame[0]);
+		if (length > 0 && data[0] == 1) {
 			sockets->subscribers++;
-		else if (zmq_msg_size(&message.frame[0]) > 0 && data[0] == 0 && sockets->subscribers > 0)
+			cop_subscriptions_add(&sockets->heard, data + 1, length - 1);
+		} else if (length > 0 && data[0] == 0 && sockets->subscribers > 0) {
 			sockets->subscribers--;
+			cop_subscriptions_remove(&sockets->heard, data + 1, length - 1);
+		}
 		cop_sockets_release(&message);
 	}
 }

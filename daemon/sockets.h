@@ -11,7 +11,7 @@
 #include <zmq.h>
 
 #include "base/err.h"
-#include "daemon/config.h"
+#include "daemon/subscriptions.h"
 
 #define COP_SOCKETS_FRAMES 6 /* frames of a message that are looked at; a message with more is refused */
 
@@ -32,6 +32,7 @@ typedef struct cop_sockets {
 	uint64_t replies_dropped; /* their requester has gone, or does not read */
 	atomic_size_t *unread;    /* bytes of large replies on their way, by bucket; ZeroMQ's thread counts down */
 	uint64_t subscribers;     /* subscriptions to actions at present */
+	cop_subscriptions heard;  /* of these, those that are a prefix of a model's topic */
 	int fd[COP_SOCKETS_MOST]; /* of those there are: readable when something about one has changed since it was last
 	                             received from or sent to; see cop_sockets_receive */
 	size_t fds;
@@ -58,8 +59,11 @@ void cop_sockets_release(cop_sockets_message *message);
 /* Answers the request that came from `to`, with an empty delimiter if it had one: status, then body; both messages are
  * left empty. What cannot be delivered is counted. */
 void cop_sockets_reply(cop_sockets *sockets, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body);
-/* Publishes; a subscriber that is too slow misses it, which is counted, the others do not. */
-void cop_sockets_publish(cop_sockets *sockets, const char *topic, const void *body, size_t length);
+/* Publishes; a subscriber that is too slow misses it, which is counted, the others do not. False: there is a socket for
+ * actions, and no subscriber's queue took the body, which is left as it was; else it is left empty. */
+bool cop_sockets_publish(cop_sockets *sockets, const char *topic, zmq_msg_t *body);
+/* Whether a present subscription is a prefix of the topic, which is a model's; without a socket for actions never. */
+bool cop_sockets_heard(const cop_sockets *sockets, const char *topic);
 /* Takes in subscriptions that came on the actions socket. */
 void cop_sockets_subscriptions(cop_sockets *sockets);
 

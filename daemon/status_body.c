@@ -1,6 +1,7 @@
 #include "daemon/status_body.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,6 +18,21 @@ static void put_stream(const char *key, const cop_served_stream *stream, cop_byt
 	cop_wire_put_key_unsigned(out, "received", stream->received);
 	cop_wire_put_key_unsigned(out, "malformed", stream->refused);
 	cop_wire_put_key_unsigned(out, "lost", stream->gaps.missing);
+}
+
+static void put_unheard(const cop_served *served, cop_bytes *out)
+{
+	const cop_unheard *unheard = &served->unheard;
+	cop_wire_put_text(out, "unheard");
+	cop_wire_put_map(out, 3 + COP_UNHEARD_REASONS);
+	cop_wire_put_key_unsigned(out, "waiting", unheard->contexts);
+	cop_wire_put_key_unsigned(out, "waiting_bytes", unheard->bytes);
+	for (size_t i = 0; i < COP_UNHEARD_REASONS; i++) {
+		char key[32];
+		(void)snprintf(key, sizeof key, "dropped_%s", cop_unheard_reason_text((cop_unheard_reason)i));
+		cop_wire_put_key_unsigned(out, key, unheard->dropped[i]);
+	}
+	cop_wire_put_key_unsigned(out, "decisions", served->unheard_decisions);
 }
 
 static void put_feedback(const cop_model_counters *c, cop_bytes *out)
@@ -82,9 +98,10 @@ static void put_model(const cop_server *server, const cop_served *served, cop_by
 	}
 	put_stream("contexts", &served->contexts, out);
 	put_stream("feedback_stream", &served->feedback, out);
+	put_unheard(served, out);
 	count += cop_apprentice_body_status(served, out);
 	count += cop_refit_body_status(server, served, out);
-	cop_wire_put_close(out, at, count + 2);
+	cop_wire_put_close(out, at, count + 3);
 }
 
 static void put_checkpoint(const cop_checkpoint *checkpoint, cop_bytes *out)

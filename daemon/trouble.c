@@ -19,11 +19,21 @@ static uint64_t lost_on_streams(const cop_server *server)
 	return lost;
 }
 
+static void count_unheard(const cop_server *server, cop_trouble *is)
+{
+	for (size_t i = 0; i < server->models.count; i++) {
+		const cop_served *served = &server->models.items[i];
+		for (size_t k = 0; k < COP_UNHEARD_REASONS; k++)
+			is->unheard += served->unheard.dropped[k];
+		is->decisions += served->unheard_decisions;
+	}
+}
+
 void cop_trouble_tell(cop_trouble *t, const cop_server *server, double now)
 {
 	if (now < t->next)
 		return;
-	const cop_trouble is = {
+	cop_trouble is = {
 		.next = now + SECONDS,
 		.busy = of_code(server, COP_WIRE_BUSY),
 		.internal = of_code(server, COP_WIRE_INTERNAL),
@@ -32,6 +42,7 @@ void cop_trouble_tell(cop_trouble *t, const cop_server *server, double now)
 		.actions = server->sockets.actions_dropped,
 		.lost = lost_on_streams(server),
 	};
+	count_unheard(server, &is);
 	if (is.busy > t->busy || is.internal > t->internal || is.not_durable > t->not_durable)
 		cop_log_line(server->log, COP_LOG_WARNING, "requests_refused",
 		        "busy=%" PRIu64 " internal=%" PRIu64 " not_durable=%" PRIu64, is.busy - t->busy,
@@ -40,5 +51,9 @@ void cop_trouble_tell(cop_trouble *t, const cop_server *server, double now)
 		cop_log_line(server->log, COP_LOG_WARNING, "messages_dropped",
 		        "replies=%" PRIu64 " actions=%" PRIu64 " lost=%" PRIu64, is.replies - t->replies,
 		        is.actions - t->actions, is.lost - t->lost);
+	if (is.unheard > t->unheard || is.decisions > t->decisions)
+		cop_log_line(server->log, COP_LOG_WARNING, "actions_unheard",
+		        "dropped=%" PRIu64 " decisions=%" PRIu64, is.unheard - t->unheard,
+		        is.decisions - t->decisions);
 	*t = is;
 }

@@ -14,6 +14,7 @@ typedef struct cop_trouble {
 	double next;                          /* monotonic seconds: when to look again */
 	uint64_t busy, internal, not_durable; /* as of the last look */
 	uint64_t replies, actions, lost;
+	uint64_t unheard, decisions; /* contexts dropped; decisions */
 } cop_trouble;
 
 /* Looks, if it is time, and logs what has risen since the last look. */

@@ -29,7 +29,8 @@ static const char usage_text[] =
         "  --from SEQ --to SEQ\n"
         "                  dump: records of these sequence numbers\n"
         "  --model NAME    dump: records of this model\n"
-        "  --type TYPE     dump: decision, feedback, expiry, activation, config or promotion\n"
+        "  --type TYPE     dump: decision, feedback, expiry, activation, config, promotion\n"
+        "                  or unheard\n"
         "  --id ID         dump: records of this decision\n";
 
 enum { JSON = 256, FROM, TO, MODEL, TYPE, ID, HELP };

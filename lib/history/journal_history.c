@@ -78,7 +78,7 @@ static void end_window(history *h, cop_waiting_entry *entry, double time)
 	const cop_told_model *told = &h->told;
 	if (entry->losses > 0) {
 		label(entry, within(told, entry->loss[0]), within(told, entry->loss[1]));
-	} else if (told->has_default_loss && !entry->deferred) {
+	} else if (told->has_default_loss && !entry->deferred && !entry->unheard) {
 		label(entry, told->default_loss, told->default_loss);
 		entry->defaulted = true;
 	}
@@ -223,10 +223,17 @@ static void activate(history *h, const cop_wire_record *r)
 	if (is_over(h, entry, r->time)) {
 		end_window(h, entry, r->time);
 	} else if (entry->deferred) {
-		entry->deferred = false;
+		entry->deferred = entry->unheard = false;
 		entry->time = r->time;
 		cop_waiting_renew(&h->waiting, entry);
 	}
+}
+
+static void mark_unheard(history *h, const cop_wire_record *r)
+{
+	cop_waiting_entry *entry = cop_waiting_find(&h->waiting, &r->id);
+	if (entry != NULL)
+		entry->unheard = true;
 }
 
 static cop_err apply(history *h, const cop_wire_record *r)
@@ -243,6 +250,9 @@ static cop_err apply(history *h, const cop_wire_record *r)
 		break;
 	case COP_WIRE_RECORD_ACTIVATION:
 		activate(h, r);
+		break;
+	case COP_WIRE_RECORD_UNHEARD:
+		mark_unheard(h, r);
 		break;
 	case COP_WIRE_RECORD_CONFIG:
 	case COP_WIRE_RECORD_PROMOTION:
@@ -311,7 +321,7 @@ static cop_err take_record(history *h, cop_diag *diag)
 		return err;
 	if (h->raw.type == COP_WIRE_RECORD_CONFIG)
 		return take_config(h, diag);
-	if (h->raw.type < COP_WIRE_RECORD_DECISION || h->raw.type > COP_WIRE_RECORD_PROMOTION)
+	if (h->raw.type < COP_WIRE_RECORD_DECISION || h->raw.type > COP_WIRE_RECORD_UNHEARD)
 		return COP_OK; /* of a later version */
 	err = cop_told_model_match(&h->told, &h->raw, diag);
 	if (err != COP_OK)
@@ -356,7 +366,7 @@ static cop_err count_outcome(history *h, const cop_waiting_entry *entry)
 		counts->self_contained += entry->self_contained;
 		return COP_OK;
 	}
-	if (entry->deferred) {
+	if (entry->deferred || entry->unheard) {
 		counts->not_shown++;
 		return COP_EEND;
 	}

@@ -1,8 +1,8 @@
 /* history/journal_history.h: a journal as bandit events: what was decided, joined with what it cost.
  *
  * The records are joined as the daemon joined them: by id, under the model's reward rule and window as the journal
- * tells them, with default losses at a window's end, self-contained feedback, and deferred decisions only if they were
- * shown or answered. Events come in the order in which they were learned, so that learning them again in this order
+ * tells them, with default losses at a window's end, self-contained feedback, and decisions that were deferred, or
+ * whose action no subscriber was given, only if they were shown or answered. Events come in the order in which they were learned, so that learning them again in this order
  * moves a model as the daemon's moved. Their cost is the loss as it was sent, in the model's loss_range. Memory is that
  * of the decisions that wait. The reader is one of data/event_reader.h; a journal that is still being written is read
  * as far as it was at the opening. One thread per reader.
@@ -95,7 +95,7 @@ typedef struct cop_journal_history_counts {
 	uint64_t defaulted; /* ... of them by default, */
 	uint64_t self_contained;
 	uint64_t unanswered; /* shown, and their window or the journal ended without a loss */
-	uint64_t not_shown;  /* deferred to the end */
+	uint64_t not_shown;  /* deferred to the end, or heard of by nobody, and not answered */
 	uint64_t unjoined;   /* feedback that was learned, of decisions that the journal no longer has */
 	uint64_t ignored;    /* feedback that was duplicate, late or unknown */
 	uint64_t gave_way;   /* at waiting_max or waiting_bytes: their feedback comes to be unjoined */

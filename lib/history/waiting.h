@@ -23,6 +23,7 @@ struct cop_waiting_entry {
 	uint32_t arm;
 	uint32_t losses; /* recorded so far */
 	bool deferred;   /* not shown yet */
+	bool unheard;    /* no subscriber was given its action */
 	double loss[2];  /* last or sum of them; the second of two-point values */
 	/* What became of it, for whoever takes it out. */
 	double ended;     /* event time of the record that ended it */

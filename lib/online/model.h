@@ -111,6 +111,11 @@ COP_CHECK cop_err cop_model_replay(
 /* A deferred decision was shown: its window begins. APPLIED; DUPLICATE: it has begun already, or is answered; LATE;
  * UNKNOWN. */
 void cop_model_activate(cop_model *model, const cop_event_id *id, double now, cop_feedback_result *result);
+/* No subscriber was given the action of a waiting decision: at its window's end the default loss is not learned, while
+ * feedback that comes all the same is. decided: the `now` it was decided at, so that a later decision under the same id
+ * is not mistaken for it; NULL: whichever waits, as in a journal, whose order names it. Whether the decision was found;
+ * one that an existing system made is not. */
+bool cop_model_unheard(cop_model *model, const cop_event_id *id, const double *decided);
 double cop_model_value(const cop_model *model, double y);
 
 /* Loss (count 1, or 2 for two-point values, at probe + and probe -) for a decision, under the reward rule.

@@ -93,7 +93,8 @@ static cop_err record_loss(cop_model *model, cop_pending_entry *entry, const dou
 	return COP_OK;
 }
 
-/* What the end of a window teaches: the recorded losses, else the default, else (and when never shown) nothing. */
+/* What the end of a window teaches: the recorded losses, else the default, else (and when never shown, or heard of by
+ * nobody) nothing. */
 static bool final_loss(const cop_model *model, const cop_pending_entry *entry, double *scaled)
 {
 	const cop_model_settings *s = &model->set;
@@ -106,7 +107,7 @@ static bool final_loss(const cop_model *model, const cop_pending_entry *entry, d
 		return true;
 	}
 	scaled[0] = scaled[1] = cop_estimator_scale(s->default_loss, s->loss_low, s->loss_high);
-	return s->has_default_loss && !entry->deferred;
+	return s->has_default_loss && !entry->deferred && !entry->unheard;
 }
 
 static bool window_is_over(const cop_model *model, const cop_pending_entry *entry, double now)
@@ -321,6 +322,16 @@ void cop_model_activate(cop_model *model, const cop_event_id *id, double now, co
 		*result = COP_FEEDBACK_DUPLICATE;
 	}
 	forget_old(model, now);
+}
+
+bool cop_model_unheard(cop_model *model, const cop_event_id *id, const double *decided)
+{
+	cop_pending_entry entry;
+	bool waits = cop_pending_find(model->pending, id, &entry) && !entry.observed &&
+	             (decided == NULL || entry.time == *decided);
+	if (waits)
+		cop_pending_mark_unheard(model->pending, &entry);
+	return waits;
 }
 
 static cop_err join(

@@ -14,8 +14,8 @@
 #define MIXTURE_VERSION 3 /* of settings: the least with which mixtures' states are as they are now */
 #define LEARNER_VERSION 2 /* 1: without a refit, still written where there is none */
 #define PENDING_VERSION                                                                                                \
-	3 /* 1: nothing of a shadow, still written where there never was one; 2: nothing observed, still written where \
-	   * nothing was */
+	4 /* 1: nothing of a shadow, still written where there never was one; 2: nothing observed, still written where \
+	   * nothing was; 3: nothing unheard, likewise */
 #define COUNTERS_VERSION   1
 #define SHADOW_VERSION     1
 #define APPRENTICE_VERSION 1
@@ -170,7 +170,9 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 	mark = cop_model_file_begin_section(bytes, "learner", refitted ? LEARNER_VERSION : 1);
 	cop_learner_save(model->learner, bytes);
 	cop_model_file_end_section(bytes, mark);
-	mark = cop_model_file_begin_section(bytes, "pending", observed ? PENDING_VERSION : shadow ? 2 : 1);
+	bool unheard = cop_pending_unheard(model->pending) > 0;
+	uint32_t waiting = unheard ? PENDING_VERSION : observed ? 3 : shadow ? 2 : 1;
+	mark = cop_model_file_begin_section(bytes, "pending", waiting);
 	cop_pending_save(model->pending, bytes);
 	cop_model_file_end_section(bytes, mark);
 	mark = cop_model_file_begin_section(bytes, "counters", COUNTERS_VERSION);

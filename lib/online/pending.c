@@ -27,7 +27,8 @@ struct cop_pending {
 	cop_pending_shape shape;
 	size_t max, count;
 	size_t bytes;          /* of the records */
-	size_t observed;       /* of count */
+	size_t observed;       /* of count, as unheard */
+	size_t unheard;
 	bool refitted, shadow; /* of the records to come */
 	uint64_t key;
 	cop_slab *slab;
@@ -83,6 +84,7 @@ void cop_pending_free(cop_pending *table)
 
 size_t cop_pending_count(const cop_pending *table) { return table->count; }
 size_t cop_pending_observed(const cop_pending *table) { return table->observed; }
+size_t cop_pending_unheard(const cop_pending *table) { return table->unheard; }
 size_t cop_pending_max(const cop_pending *table) { return table->max; }
 
 /* The index counts as large as what waits now needs, though it may have been larger: so that what gives way for want of
@@ -286,6 +288,7 @@ cop_err cop_pending_add(cop_pending *table, const cop_event_id *id, const cop_pe
 	occupy(table, at, *handle, p);
 	table->count++;
 	table->observed += entry->observed;
+	table->unheard += entry->unheard;
 	table->bytes += size;
 	append(table, *handle);
 	return COP_OK;
@@ -319,10 +322,23 @@ void cop_pending_record_loss(cop_pending *table, const cop_pending_entry *entry)
 	cop_pending_record_losses(record_at(table, entry->handle), entry);
 }
 
+static void set_unheard(cop_pending *table, record *r, bool unheard)
+{
+	table->unheard -= (r->id_kind & COP_PENDING_UNHEARD) != 0;
+	table->unheard += unheard;
+	r->id_kind = (uint8_t)((r->id_kind & (COP_PENDING_UNHEARD - 1)) | (unheard ? COP_PENDING_UNHEARD : 0));
+}
+
+void cop_pending_mark_unheard(cop_pending *table, const cop_pending_entry *entry)
+{
+	set_unheard(table, record_at(table, entry->handle), true);
+}
+
 void cop_pending_activate(cop_pending *table, const cop_pending_entry *entry, double time)
 {
 	record *r = record_at(table, entry->handle);
 	r->flags = (uint8_t)(r->flags & ~COP_PENDING_DEFERRED);
+	set_unheard(table, r, false);
 	r->time = time;
 	unchain(table, r);
 	append(table, entry->handle);
@@ -346,6 +362,7 @@ void cop_pending_remove(cop_pending *table, const cop_pending_entry *entry, cop_
 	const record *r = record_at(table, entry->handle);
 	size_t size = cop_pending_record_bytes(&table->shape, r);
 	table->observed -= (r->flags & COP_PENDING_OBSERVED) != 0;
+	table->unheard -= (r->id_kind & COP_PENDING_UNHEARD) != 0;
 	cop_event_id id;
 	cop_pending_record_id(&table->shape, r, &id);
 	uint64_t hash = hash_of(table, &id);

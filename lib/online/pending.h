@@ -50,6 +50,7 @@ typedef struct cop_pending_entry {
 	double time;     /* seconds, when its reward window began */
 	bool records;    /* its losses are recorded until the window ends (reward rules last, sum) */
 	bool deferred;   /* not shown yet: its window has not begun */
+	bool unheard;    /* no subscriber was given its action: no loss is no loss by default */
 	uint32_t losses; /* feedbacks recorded so far */
 	double loss[2];  /* last or sum of them, scaled */
 	bool observed;   /* another system decided (online/model_apprentice.h) */
@@ -78,6 +79,7 @@ COP_CHECK cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, ui
 void cop_pending_free(cop_pending *table);
 size_t cop_pending_count(const cop_pending *table);
 size_t cop_pending_observed(const cop_pending *table); /* of them */
+size_t cop_pending_unheard(const cop_pending *table);  /* of them */
 size_t cop_pending_max(const cop_pending *table);
 /* Of the waiting records and their index; depends on what waits alone. */
 size_t cop_pending_bytes(const cop_pending *table);
@@ -106,7 +108,9 @@ bool cop_pending_find(const cop_pending *table, const cop_event_id *id, cop_pend
 bool cop_pending_oldest(const cop_pending *table, cop_pending_entry *out);
 /* Writes the losses of an entry that records back. */
 void cop_pending_record_loss(cop_pending *table, const cop_pending_entry *entry);
-/* A deferred entry's window begins: it moves to the young end. */
+/* An entry's action was given to no subscriber. */
+void cop_pending_mark_unheard(cop_pending *table, const cop_pending_entry *entry);
+/* A deferred entry's window begins: it moves to the young end. Whoever shows it has heard of it. */
 void cop_pending_activate(cop_pending *table, const cop_pending_entry *entry, double time);
 /* Removes an entry and remembers its id as answered or expired from `time` on; when `max` are remembered
  * already the oldest is forgotten. Should memory be short, the id is not remembered. */

@@ -175,7 +175,7 @@ void cop_pending_record_fill(
 		.arm = decision->arm,
 		.u = decision->u,
 		.flags = (uint8_t)cop_pending_record_flags(entry),
-		.id_kind = id->kind,
+		.id_kind = (uint8_t)(id->kind | (entry->unheard ? COP_PENDING_UNHEARD : 0)),
 		.id_length = id->length,
 	};
 	cop_pending_record_losses(r, entry);
@@ -216,6 +216,7 @@ void cop_pending_record_view(const cop_pending_shape *shape, const cop_pending_r
 		.time = r->time,
 		.records = (r->flags & COP_PENDING_RECORDS) != 0,
 		.deferred = (r->flags & COP_PENDING_DEFERRED) != 0,
+		.unheard = (r->id_kind & COP_PENDING_UNHEARD) != 0,
 		.observed = (r->flags & COP_PENDING_OBSERVED) != 0,
 		.refitted = (r->flags & COP_PENDING_REFITTED) != 0,
 		.decision = {
@@ -243,14 +244,14 @@ void cop_pending_record_view(const cop_pending_shape *shape, const cop_pending_r
 void cop_pending_record_id(const cop_pending_shape *shape, const cop_pending_record *r, cop_event_id *id)
 {
 	memset(id, 0, sizeof *id);
-	id->kind = r->id_kind;
+	id->kind = r->id_kind & (COP_PENDING_UNHEARD - 1);
 	id->length = r->id_length;
 	memcpy(id->bytes, id_at(shape, r), r->id_length);
 }
 
 bool cop_pending_record_has_id(const cop_pending_shape *shape, const cop_pending_record *r, const cop_event_id *id)
 {
-	return r->id_kind == id->kind && r->id_length == id->length &&
+	return (r->id_kind & (COP_PENDING_UNHEARD - 1)) == id->kind && r->id_length == id->length &&
 	       memcmp(id_at(shape, r), id->bytes, id->length) == 0;
 }
 
@@ -270,9 +271,11 @@ void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_r
 	cop_bytes_put(bytes, predictions_at(r), (size_t)(id_at(shape, r) - predictions_at(r)));
 }
 
-static cop_err load_id(cop_cursor *cursor, cop_event_id *id)
+static cop_err load_id(cop_cursor *cursor, cop_event_id *id, bool *unheard)
 {
 	uint8_t kind = cop_cursor_u8(cursor);
+	*unheard = (kind & COP_PENDING_UNHEARD) != 0;
+	kind &= COP_PENDING_UNHEARD - 1;
 	uint8_t length = cop_cursor_u8(cursor);
 	const uint8_t *bytes = cop_cursor_take(cursor, length);
 	if (bytes == NULL || kind < COP_EVENT_ID_STRING || kind > COP_EVENT_ID_NEGATIVE ||
@@ -392,7 +395,7 @@ cop_err cop_pending_record_load(
         const cop_pending_shape *shape, cop_cursor *cursor, cop_event_id *id, cop_pending_entry *entry)
 {
 	*entry = (cop_pending_entry){ 0 };
-	cop_err err = load_id(cursor, id);
+	cop_err err = load_id(cursor, id, &entry->unheard);
 	if (err == COP_OK)
 		err = load_decision(shape, cursor, entry);
 	if (err == COP_OK)

@@ -17,7 +17,7 @@ typedef struct cop_pending_record {
 	uint32_t arm;
 	int8_t u;
 	uint8_t flags;
-	uint8_t id_kind;
+	uint8_t id_kind; /* and COP_PENDING_UNHEARD */
 	uint8_t id_length;
 } cop_pending_record;
 
@@ -33,6 +33,8 @@ enum {
 	COP_PENDING_EXTENSIONS = COP_PENDING_RECORDS | COP_PENDING_REFITTED | COP_PENDING_SHADOW |
 	                         COP_PENDING_OBSERVED | COP_PENDING_COMPARED /* cost bytes */
 };
+
+#define COP_PENDING_UNHEARD 128 /* beside the id's kind: flags are full */
 
 unsigned cop_pending_record_flags(const cop_pending_entry *entry);
 /* Bytes of a record with such an id, context, candidate (if the shape has one) and flags. */

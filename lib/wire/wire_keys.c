@@ -104,6 +104,16 @@ cop_err cop_wire_keys_need(const cop_wire_keys *keys, uint32_t need)
 	return COP_OK;
 }
 
+bool cop_wire_keys_has(const void *body, size_t length, const char *name)
+{
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	unsigned which;
+	cop_wire_cursor_init(&cursor, body, length);
+	return cop_wire_keys_open(&keys, &cursor, &name, 1, NULL) == COP_OK &&
+	       cop_wire_keys_next(&keys, &which) == COP_OK;
+}
+
 #define ID_EXPECTED "a string or binary of 1 to 64 bytes, or an integer"
 
 static cop_err read_id_bytes(cop_wire_cursor *cursor, cop_event_id_kind kind, cop_event_id *out, cop_wire_fault *fault)

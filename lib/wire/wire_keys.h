@@ -48,6 +48,9 @@ COP_CHECK cop_err cop_wire_keys_next(cop_wire_keys *keys, unsigned *which);
 /* That the names of the bits in `need` all came; otherwise names the first that did not. */
 COP_CHECK cop_err cop_wire_keys_need(const cop_wire_keys *keys, uint32_t need);
 
+/* Whether body is a map that has the key; what stands behind it is not looked at. */
+bool cop_wire_keys_has(const void *body, size_t length, const char *name);
+
 /* Fills the fault for a value that a cursor call refused with `err`: "path: got what, expected what". A malformed
  * message is bad_request, everything else `code`. */
 COP_CHECK cop_err cop_wire_refuse(cop_wire_fault *fault, cop_wire_code code, cop_err err, const cop_wire_cursor *cursor,

@@ -58,6 +58,7 @@ static uint32_t needed(cop_wire_record_type type, const cop_wire_shape *shape, b
 	case COP_WIRE_RECORD_EXPIRY:
 		return 1u << MODEL | 1u << TIME | 1u << COUNT;
 	case COP_WIRE_RECORD_ACTIVATION:
+	case COP_WIRE_RECORD_UNHEARD:
 		return event;
 	case COP_WIRE_RECORD_CONFIG:
 		return 1u << TIME | 1u << TEXT;

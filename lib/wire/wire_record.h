@@ -21,6 +21,7 @@ typedef enum cop_wire_record_type {
 	COP_WIRE_RECORD_ACTIVATION = 4, /* a deferred decision was shown */
 	COP_WIRE_RECORD_CONFIG = 5,     /* the configuration from here on */
 	COP_WIRE_RECORD_PROMOTION = 6,  /* what became of a challenger (online/model_shadow.h) */
+	COP_WIRE_RECORD_UNHEARD = 7,    /* no subscriber was given the action of a waiting decision */
 } cop_wire_record_type;
 
 /* What a promotion record is of. */
@@ -42,7 +43,7 @@ typedef struct cop_wire_record {
 	const char *model; /* borrowed, not terminated */
 	size_t model_length;
 	double time;
-	cop_event_id id; /* decision, feedback, activation */
+	cop_event_id id; /* decision, feedback, activation, unheard */
 	cop_row x;       /* decision; feedback that is self-contained */
 	bool has_x;
 	const cop_row *candidate; /* of a model that ranks. Decision: all; self-contained feedback: the played one */

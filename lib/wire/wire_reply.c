@@ -6,8 +6,8 @@
 
 void cop_wire_action_put(cop_bytes *bytes, const cop_wire_action *action)
 {
-	size_t count = (action->value ? 4U : 5U) + (action->order != NULL ? 1U : 0U) + (action->durable ? 0U : 1U) +
-	               (action->seq.length != 0 ? 1U : 0U);
+	size_t count = (action->value ? 4U : 5U) + (action->order != NULL ? 1U : 0U) + (action->repeated ? 1U : 0U) +
+	               (action->durable ? 0U : 1U) + (action->seq.length != 0 ? 1U : 0U);
 	cop_wire_put_map(bytes, count);
 	cop_wire_put_text(bytes, "id");
 	cop_wire_id_put(bytes, &action->id);
@@ -30,6 +30,8 @@ void cop_wire_action_put(cop_bytes *bytes, const cop_wire_action *action)
 		for (size_t i = 0; i < action->order_count; i++)
 			cop_wire_put_unsigned(bytes, action->order[i]);
 	}
+	if (action->repeated)
+		cop_wire_put_key_bool(bytes, "repeated", true);
 	if (!action->durable)
 		cop_wire_put_key_bool(bytes, "durable", false);
 	cop_wire_seq_put(bytes, &action->seq);
@@ -60,10 +62,10 @@ void cop_wire_error_put(
 	cop_wire_seq_put(bytes, seq);
 }
 
-enum { ID, A, P, REV, GREEDY, Y, PROBE, DURABLE, SEQ, ACTION_KEYS };
+enum { ID, A, P, REV, GREEDY, Y, PROBE, REPEATED, DURABLE, SEQ, ACTION_KEYS };
 
-static const char *const action_names[ACTION_KEYS] = { "id", "a", "p", "rev", "greedy", "y", "probe", "durable",
-	"seq" };
+static const char *const action_names[ACTION_KEYS] = { "id", "a", "p", "rev", "greedy", "y", "probe", "repeated",
+	"durable", "seq" };
 
 static cop_err read_probe(cop_wire_cursor *cursor, cop_wire_action *out)
 {
@@ -113,6 +115,9 @@ static cop_err read_action_field(cop_wire_cursor *cursor, unsigned which, cop_wi
 		break;
 	case PROBE:
 		err = read_probe(cursor, out);
+		break;
+	case REPEATED:
+		err = cop_wire_cursor_bool(cursor, &out->repeated);
 		break;
 	default:
 		err = cop_wire_cursor_bool(cursor, &out->durable);
@@ -214,13 +219,4 @@ cop_err cop_wire_error_decode(const void *body, size_t length, cop_wire_fault *e
 	return err == COP_EEND ? cop_wire_keys_need(&keys, 3) : err;
 }
 
-bool cop_wire_is_error(const void *body, size_t length)
-{
-	static const char *const names[] = { "code" };
-	cop_wire_cursor cursor;
-	cop_wire_keys keys;
-	unsigned which;
-	cop_wire_cursor_init(&cursor, body, length);
-	return cop_wire_keys_open(&keys, &cursor, names, 1, NULL) == COP_OK &&
-	       cop_wire_keys_next(&keys, &which) == COP_OK;
-}
+bool cop_wire_is_error(const void *body, size_t length) { return cop_wire_keys_has(body, length, "code"); }

@@ -7,8 +7,9 @@
 
 #include "wire/wire_context.h"
 
-/* `{id, a, p, rev, greedy, order?}` for arms and candidates, `{id, y, probe, rev}` for values; `durable: false` when
- * the decision is not on disk and may not get there. */
+/* `{id, a, p, rev, greedy, order?}` for arms and candidates, `{id, y, probe, rev}` for values; `repeated: true` when
+ * the id was pending and the action is the first one's; `durable: false` when the decision is not on disk and may not
+ * get there. */
 typedef struct cop_wire_action {
 	cop_event_id id;
 	bool value;      /* a value (y, probe), not an arm (a, p, greedy) */
@@ -20,7 +21,8 @@ typedef struct cop_wire_action {
 	double probe[2];
 	const uint32_t *order; /* candidates, best predicted first; NULL: not asked for (decoded: always) */
 	size_t order_count;
-	uint64_t rev; /* the model's revision */
+	uint64_t rev;  /* the model's revision */
+	bool repeated; /* decided earlier */
 	bool durable;
 	cop_wire_seq seq;
 } cop_wire_action;
