@@ -118,7 +118,7 @@ typedef struct cop_config_model {
 	uint32_t unheard_max;       /* of them that may wait */
 	uint64_t unheard_bytes;
 	uint64_t unheard_age; /* microseconds */
-	char *feature_names; /* file as written, NULL: none */
+	char *feature_names;  /* file as written, NULL: none */
 	char *arm_names;
 	char *start_from;                  /* a saved model to begin with, NULL: none */
 	char *start_from_path;             /* the same, from where the process stands */
@@ -184,9 +184,9 @@ typedef struct cop_config_changes {
 } cop_config_changes;
 
 /* What differs in next. Applied while running: log level, checkpoint section, and per model epsilon (with decay and
- * floor), gamma, optimism, reward_window, default_loss, reward, pending_max, pending_bytes, unheard (with max, bytes and
- * age), explain_keep, apprentice, the name files and all of section refit, unless the model's shape, learner, policy or loss range differ
- * too. Caller frees with cop_config_changes_free, also on error. COP_ENOMEM. */
+ * floor), gamma, optimism, reward_window, default_loss, reward, pending_max, pending_bytes, unheard (with max, bytes
+ * and age), explain_keep, apprentice, the name files and all of section refit, unless the model's shape, learner,
+ * policy or loss range differ too. Caller frees with cop_config_changes_free, also on error. COP_ENOMEM. */
 COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_config_changes *changes);
 void cop_config_changes_free(cop_config_changes *changes);
 

@@ -105,8 +105,8 @@ static void put_unheard(const cop_served_set *models, cop_bytes *out)
 	cop_exposition_family(out, decisions, COP_EXPOSITION_COUNTER,
 	        "Decisions whose action no subscriber was given; they get no default loss.");
 	for (size_t i = 0; i < models->count; i++)
-		cop_exposition_whole(out, decisions, model_label(&models->items[i], labels),
-		        models->items[i].unheard_decisions);
+		cop_exposition_whole(
+		        out, decisions, model_label(&models->items[i], labels), models->items[i].unheard_decisions);
 }
 
 static double waiting_of(const cop_served *served) { return (double)served->unheard.contexts; }

@@ -40,10 +40,10 @@ typedef struct cop_served {
 	uint32_t *order; /* rank: max_candidates */
 	cop_served_names names;
 	cop_served_stream contexts, feedback;
-	cop_unheard unheard;               /* contexts that nobody would hear the actions of */
-	uint64_t unheard_decisions;        /* whose action no subscriber was given */
-	uint64_t decided;          /* decisions when the loop last looked for reward windows that are over */
-	cop_model_counters before; /* the model's counters when the process began to serve it (daemon/metrics.h), */
+	cop_unheard unheard;        /* contexts that nobody would hear the actions of */
+	uint64_t unheard_decisions; /* whose action no subscriber was given */
+	uint64_t decided;           /* decisions when the loop last looked for reward windows that are over */
+	cop_model_counters before;  /* the model's counters when the process began to serve it (daemon/metrics.h), */
 	cop_apprentice_summary apprentice_before; /* and what it had observed */
 	cop_refit_state refit;
 } cop_served;

@@ -1,5 +1,5 @@
-/* Contexts are decided at once while somebody subscribes to the model's actions and none of its contexts wait; else they
- * go to the end of the model's queue, which is decided in order once there is a subscriber. So a context is never
+/* Contexts are decided at once while somebody subscribes to the model's actions and none of its contexts wait; else
+ * they go to the end of the model's queue, which is decided in order once there is a subscriber. So a context is never
  * decided before one of its model that came earlier, but for those that bring an action of their own. */
 #include "daemon/streams.h"
 
@@ -167,8 +167,7 @@ static bool decide_oldest(cop_server *server, cop_served *served)
 static void put_waiting(cop_server *server, cop_served *served, const cop_bytes *body, size_t contexts)
 {
 	const cop_unheard_limits limits = limits_of(served);
-	while (!waits(server, served) &&
-	        !cop_unheard_has_room(&served->unheard, &limits, body->length, contexts)) {
+	while (!waits(server, served) && !cop_unheard_has_room(&served->unheard, &limits, body->length, contexts)) {
 		if (decide_oldest(server, served))
 			continue;
 		decide_kept(server, served, body->data, body->length);

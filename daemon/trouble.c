@@ -52,8 +52,7 @@ void cop_trouble_tell(cop_trouble *t, const cop_server *server, double now)
 		        "replies=%" PRIu64 " actions=%" PRIu64 " lost=%" PRIu64, is.replies - t->replies,
 		        is.actions - t->actions, is.lost - t->lost);
 	if (is.unheard > t->unheard || is.decisions > t->decisions)
-		cop_log_line(server->log, COP_LOG_WARNING, "actions_unheard",
-		        "dropped=%" PRIu64 " decisions=%" PRIu64, is.unheard - t->unheard,
-		        is.decisions - t->decisions);
+		cop_log_line(server->log, COP_LOG_WARNING, "actions_unheard", "dropped=%" PRIu64 " decisions=%" PRIu64,
+		        is.unheard - t->unheard, is.decisions - t->decisions);
 	*t = is;
 }

@@ -65,8 +65,7 @@ void cop_unheard_put(cop_unheard *queue, const cop_unheard_limits *limits, doubl
 		queue->dropped[COP_UNHEARD_COUNT] += contexts;
 		return;
 	}
-	cop_unheard_body *fresh =
-	        fits_bytes(queue, limits, length) ? cop_mem_alloc(1, size_of(length)) : NULL;
+	cop_unheard_body *fresh = fits_bytes(queue, limits, length) ? cop_mem_alloc(1, size_of(length)) : NULL;
 	if (fresh == NULL) {
 		queue->dropped[COP_UNHEARD_BYTES] += contexts;
 		return;

@@ -42,8 +42,7 @@ typedef struct cop_unheard {
 /* Zeroed is an empty queue. */
 void cop_unheard_fini(cop_unheard *queue);
 /* Whether a body of that size would wait without another having to go. */
-bool cop_unheard_has_room(
-        const cop_unheard *queue, const cop_unheard_limits *limits, size_t length, size_t contexts);
+bool cop_unheard_has_room(const cop_unheard *queue, const cop_unheard_limits *limits, size_t length, size_t contexts);
 /* Puts a copy of the body at the end; what no longer has room is dropped, the oldest first, at last the body itself. */
 void cop_unheard_put(cop_unheard *queue, const cop_unheard_limits *limits, double now, const void *body, size_t length,
         size_t contexts);

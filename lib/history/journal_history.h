@@ -2,10 +2,11 @@
  *
  * The records are joined as the daemon joined them: by id, under the model's reward rule and window as the journal
  * tells them, with default losses at a window's end, self-contained feedback, and decisions that were deferred, or
- * whose action no subscriber was given, only if they were shown or answered. Events come in the order in which they were learned, so that learning them again in this order
- * moves a model as the daemon's moved. Their cost is the loss as it was sent, in the model's loss_range. Memory is that
- * of the decisions that wait. The reader is one of data/event_reader.h; a journal that is still being written is read
- * as far as it was at the opening. One thread per reader.
+ * whose action no subscriber was given, only if they were shown or answered. Events come in the order in which they
+ * were learned, so that learning them again in this order moves a model as the daemon's moved. Their cost is the loss
+ * as it was sent, in the model's loss_range. Memory is that of the decisions that wait. The reader is one of
+ * data/event_reader.h; a journal that is still being written is read as far as it was at the opening. One thread per
+ * reader.
  *
  * Journals of older versions do not tell what their models are like: then contexts are taken as they come, the first
  * feedback counts, and there is no end of a window but the recorded one. */

@@ -26,8 +26,8 @@ typedef cop_pending_record record;
 struct cop_pending {
 	cop_pending_shape shape;
 	size_t max, count;
-	size_t bytes;          /* of the records */
-	size_t observed;       /* of count, as unheard */
+	size_t bytes;    /* of the records */
+	size_t observed; /* of count, as unheard */
 	size_t unheard;
 	bool refitted, shadow; /* of the records to come */
 	uint64_t key;

@@ -7,8 +7,8 @@ import struct
 
 import msgpack
 
-MARK, DECISION, FEEDBACK, EXPIRY, ACTIVATION, CONFIG, PROMOTION = range(7)
-TYPES = {1: "decision", 2: "feedback", 3: "expiry", 4: "activation", 5: "config", 6: "promotion"}
+MARK, DECISION, FEEDBACK, EXPIRY, ACTIVATION, CONFIG, PROMOTION, UNHEARD = range(8)
+TYPES = {1: "decision", 2: "feedback", 3: "expiry", 4: "activation", 5: "config", 6: "promotion", 7: "unheard"}
 POLYNOMIAL = 0x82F63B78  # Castagnoli, bits reversed
 HEAD = 20  # bytes of a record beside its body
 
@@ -124,6 +124,10 @@ def activation(id, t, model="m"):
 
 def config(text, t):
     return CONFIG, body(t=t, text=text)
+
+
+def unheard(id, t, model="m"):
+    return UNHEARD, body(t=t, m=model, id=id)
 
 
 def promotion(t, model="m"):

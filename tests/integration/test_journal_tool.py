@@ -44,6 +44,9 @@ def sequences(*args):
     return [line["sequence"] for line in dump(*args)]
 
 
+UNHEARD = [j.decision("lost", [1.0, 2.0, 3.0], NOON, a=1, p=0.5), j.unheard("lost", NOON + 1)]
+
+
 EVENTS = [
     j.config('state_dir = "state"\n', NOON),
     j.decision("a-1", [0.5, -1.25, 3.0], NOON + 0.000001, a=2, p=0.9, greedy=True, rev=7, e=[0.25, 0.1]),
@@ -98,7 +101,7 @@ def test_writer_agrees_with_the_manual():
         (("salvage", "a"), "expected FOLDER and OUT"),
         (("ls", "a", "--model", "m"), "go with dump"),
         (("verify", "a", "--to", "3"), "go with dump"),
-        (("dump", "a", "--type", "reward"), "one of decision, feedback, expiry, activation, config, promotion"),
+        (("dump", "a", "--type", "reward"), "one of decision, feedback, expiry, activation, config, promotion, unheard"),
         (("dump", "a", "--from", "-1"), "expected a whole number"),
         (("dump", "a", "--from", "1x"), "expected a whole number"),
         (("dump", "a", "--quiet"), "quiet"),
@@ -406,6 +409,20 @@ def test_dump_shows_one_line_for_each_record(three):
     ]
 
 
+def test_unheard_decisions_are_dumped_and_counted(tmp_path):
+    j.segment(tmp_path, 1, UNHEARD)
+    assert journal("dump", tmp_path)[0].splitlines()[1].split() == [
+        "2", "unheard", "2026-01-01T12:00:01.000000Z", "m", "lost", "-", "-", "-",
+    ]  # fmt: skip
+    assert dump(tmp_path, "--type", "unheard") == [
+        {"sequence": 2, "type": "unheard", "t": NOON + 1, "m": "m", "id": "lost"}
+    ]
+    assert sequences(tmp_path, "--id", "lost") == [1, 2]
+    assert answer("stat", tmp_path)["models"][0]["unheard"] == 1
+    row = next(line for line in journal("stat", tmp_path)[0].splitlines() if line.startswith("m "))
+    assert row.split() == ["m", "1", "0", "0", "0", "0", "1"]
+
+
 def as_floats(data):
     return list(struct.unpack(f"<{len(data) // 4}f", data))
 
@@ -536,9 +553,9 @@ def test_dump_of_a_malformed_body_tells_it_and_goes_on(body, tmp_path):
 
 def test_dump_of_what_a_later_version_may_add(tmp_path):
     odd = msgpack.packb({"m": "m", "new": {"k": [1, b"\x01"]}, 5: None, "x": b"12345", "e": "text"}, use_bin_type=True)
-    j.segment(tmp_path, 1, [(7, j.body(t=NOON, m="m")), (255, b"\x80")])
-    assert dump(tmp_path) == [{"sequence": 1, "type": 7, "t": NOON, "m": "m"}, {"sequence": 2, "type": 255}]
-    assert journal("dump", tmp_path)[0].split()[:2] == ["1", "7"]
+    j.segment(tmp_path, 1, [(8, j.body(t=NOON, m="m")), (255, b"\x80")])
+    assert dump(tmp_path) == [{"sequence": 1, "type": 8, "t": NOON, "m": "m"}, {"sequence": 2, "type": 255}]
+    assert journal("dump", tmp_path)[0].split()[:2] == ["1", "8"]
     j.segment(tmp_path, 1, [(j.DECISION, odd)])
     (line,) = dump(tmp_path)
     assert line.pop("sequence") == 1 and line.pop("type") == "decision"

@@ -114,10 +114,11 @@ def test_decide_repeated_returns_the_first_decision(daemon):
     first = client.decide("m", "again", X)
     grow(client)
     for x in (X, [9, 9, 9]):
-        assert client.decide("m", "again", x) == first
+        assert client.decide("m", "again", x) == {**first, "repeated": True}
     assert client.model()["repeated"] == 2
     assert client.feedback("m", "again", 0.5) == "applied"
     assert client.decide("m", "again", X)["rev"] > first["rev"]  # answered: a new decision
+    assert "repeated" not in first and "repeated" not in client.decide("m", "another", X)
 
 
 def test_feedback_duplicate_and_unknown_change_nothing(daemon):
@@ -180,7 +181,7 @@ def test_batch_with_wrong_items_answers_each(daemon):
     items = [{"id": 1, "x": X}, {"id": 2, "x": [1, 2]}, {"x": X}, 5, {"id": 5, "x": X}, {"id": 1, "x": X}]
     reply = client.ok("decide_batch", "m", {"items": items})["items"]
     assert [i.get("code") for i in reply] == [None, "bad_features", "bad_request", "bad_request", None, None]
-    assert reply[1]["id"] == 2 and reply[0] == reply[5]
+    assert reply[1]["id"] == 2 and reply[5] == {**reply[0], "repeated": True}
     losses = [{"id": 1, "loss": 1}, {"id": 1, "loss": 1}, {"id": 5, "loss": 2}, {"id": 9, "loss": 0}, {"id": 5}]
     reply = client.ok("feedback_batch", "m", {"items": losses})["items"]
     results = [i.get("result", i.get("code")) for i in reply]
@@ -213,10 +214,13 @@ def test_status_shows_what_is_documented(daemon):
     a, v = whole["models"]
     counted = {
         "name", "learner", "features", "rev", "pending", "pending_bytes", "decisions", "repeated", "greedy", "feedback", "learned",
-        "defaulted", "dropped", "evicted", "refused", "loss_sum", "contexts", "feedback_stream",
+        "defaulted", "dropped", "evicted", "refused", "loss_sum", "contexts", "feedback_stream", "unheard",
     }  # fmt: skip
     assert a.keys() == counted | {"arms", "policy"} and v.keys() == counted | {
         "bits", "value_range", "delta", "feedback_points",
+    }  # fmt: skip
+    assert a["unheard"].keys() == {
+        "waiting", "waiting_bytes", "dropped_count", "dropped_bytes", "dropped_age", "decisions",
     }  # fmt: skip
     assert whole["journal"].keys() == {
         "state", "next", "committed", "durable", "lag_bytes", "records", "bytes", "writes", "syncs", "failures",

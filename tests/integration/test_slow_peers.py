@@ -30,6 +30,7 @@ def test_slow_subscriber_misses_actions_and_stops_nobody(daemon):
     state = streams.client.status()
     assert state["streams"]["actions_dropped"] > 0 and state["models"][0]["decisions"] == total
     assert state["models"][0]["contexts"]["malformed"] == 0
+    assert state["models"][0]["unheard"]["decisions"] == 0  # the healthy one was given them all
     stuck.close()
     dropped = state["streams"]["actions_dropped"]
     wait_for(lambda: streams.client.status()["streams"]["subscribers"] == 1, "the slow one to leave")
