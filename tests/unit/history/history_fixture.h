@@ -161,6 +161,12 @@ static inline void put_activation(book *b, double time, uint64_t id)
 	put(b, COP_WIRE_RECORD_ACTIVATION, &r);
 }
 
+static inline void put_unheard(book *b, double time, uint64_t id)
+{
+	cop_wire_record r = record_of("m", time, id);
+	put(b, COP_WIRE_RECORD_UNHEARD, &r);
+}
+
 static inline cop_event_reader *open_history_of(const char *path, const cop_journal_history_settings *settings)
 {
 	cop_event_reader *reader;

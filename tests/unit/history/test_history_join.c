@@ -114,6 +114,13 @@ static void activate(world *w, uint64_t id)
 	put(&w->b, COP_WIRE_RECORD_ACTIVATION, &r);
 }
 
+static void lose_action(world *w, uint64_t id)
+{
+	cop_wire_record r = record_of("m", w->now, id);
+	if (cop_model_unheard(w->model, &r.id, NULL))
+		put(&w->b, COP_WIRE_RECORD_UNHEARD, &r);
+}
+
 static void expire(world *w, uint64_t most)
 {
 	uint64_t ended = 0;
@@ -145,7 +152,7 @@ static void live(world *w, bool reloads)
 	for (size_t i = 0; i < STEPS; i++) {
 		uint64_t id = 1 + cop_rng_below(&w->rng, IDS);
 		w->now += cop_rng_below(&w->rng, 50) == 0 ? 1.5 * WINDOW : 0.05 * (double)cop_rng_below(&w->rng, 20);
-		switch (cop_rng_below(&w->rng, 8)) {
+		switch (cop_rng_below(&w->rng, 9)) {
 		case 0:
 		case 1:
 		case 2:
@@ -160,6 +167,9 @@ static void live(world *w, bool reloads)
 			break;
 		case 6:
 			expire(w, COP_WIRE_RECORD_EXPIRY_MANY);
+			break;
+		case 7:
+			lose_action(w, id);
 			break;
 		default:
 			if (reloads && cop_rng_below(&w->rng, 10) == 0)

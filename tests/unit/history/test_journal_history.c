@@ -255,6 +255,30 @@ static void test_deferred_decision_counts_when_it_was_shown_or_answered(void **s
 	assert_true(counts.not_shown == 1 && counts.defaulted == 2 && counts.unanswered == 0);
 }
 
+static void test_unheard_decision_has_no_default_and_counts_when_it_was_answered(void **state)
+{
+	(void)state;
+	book b;
+	cop_journal_history_counts counts;
+	cop_wire_model model = told("m");
+	model.has_default_loss = true;
+	model.default_loss = 1.0;
+	open_book(&b, 1, &model, 1);
+	for (uint64_t id = 1; id <= 4; id++)
+		put_decision(&b, 1, id);
+	put_deferred(&b, 1, 5);
+	for (uint64_t id = 2; id <= 5; id++)
+		put_unheard(&b, 2, id);
+	put_unheard(&b, 2, 99);                          /* of a decision before the journal */
+	put_activation(&b, 50, 5);                       /* who shows it has heard of it */
+	put_feedback(&b, 70, 3, 0.25, COP_WIRE_APPLIED); /* as who answers */
+	put_expiry(&b, 101, 3);                          /* 1 is learned by default; 2 and 4 are not */
+	put_expiry(&b, 150, 1);
+	close_book(&b);
+	CHECK(&all, &counts, { 3, 0.25 }, { 1, 1.0 }, { 5, 1.0 });
+	assert_true(counts.not_shown == 2 && counts.defaulted == 2 && counts.unanswered == 0 && counts.bad == 0);
+}
+
 static void test_what_gave_way_at_a_bound_is_learned_only_if_it_was_answered(void **state)
 {
 	(void)state;
@@ -821,6 +845,7 @@ int main(void)
 		TEST(test_default_loss_is_learned_at_the_windows_end),
 		TEST(test_last_and_sum_are_learned_at_the_windows_end),
 		TEST(test_deferred_decision_counts_when_it_was_shown_or_answered),
+		TEST(test_unheard_decision_has_no_default_and_counts_when_it_was_answered),
 		TEST(test_what_gave_way_at_a_bound_is_learned_only_if_it_was_answered),
 		TEST(test_expiry_that_lags_behind_ends_as_many_as_it_counts),
 		TEST(test_windows_that_ended_without_a_record_end_with_the_next),

@@ -26,7 +26,7 @@ static const struct {
 
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-typedef enum what { DECISION, FEEDBACK, FULL, ACTIVATION, EXPIRY, ADJUSTMENT, SHADOW, WHATS } what;
+typedef enum what { DECISION, FEEDBACK, FULL, ACTIVATION, UNHEARD, EXPIRY, ADJUSTMENT, SHADOW, WHATS } what;
 
 typedef enum turn { CHALLENGE, PROMOTION, ROLLBACK, RETIREMENT, FREEZE, THAW, TURNS } turn;
 
@@ -247,6 +247,9 @@ static void step(run *r, bool adjusts)
 	} else if (which < 90) {
 		cop_model_activate(r->model, &l->id, r->now, &result);
 		keep(r, ACTIVATION);
+	} else if (which < 92) {
+		if (cop_model_unheard(r->model, &l->id, NULL))
+			keep(r, UNHEARD);
 	} else if (which < 99) {
 		l->count = cop_model_expire(r->model, r->now, (size_t)cop_rng_below(&r->rng, 6));
 		if (l->count > 0)
@@ -282,6 +285,9 @@ static void apply(cop_model *model, const logged *l, bool sparse)
 		break;
 	case ACTIVATION:
 		cop_model_activate(model, &l->id, l->time, &result);
+		break;
+	case UNHEARD:
+		assert_true(cop_model_unheard(model, &l->id, NULL));
 		break;
 	case EXPIRY:
 		assert_int_equal(cop_model_expire(model, l->time, l->count), l->count);
@@ -340,6 +346,7 @@ static void check_coverage(const run *r, bool adjusts)
 	assert_true(r->seen[DECISION] > 100 && r->seen[FEEDBACK] > 100);
 	assert_true(r->seen[FULL] > 10 || s->learner.one_point);
 	assert_true(r->seen[ACTIVATION] > 50 && r->seen[EXPIRY] > 5 && r->repeated > 10);
+	assert_true(r->seen[UNHEARD] > 0 || r->observes);
 	assert_true(r->refused > 0 || s->learner.arms == 0);
 	assert_true(r->results[COP_FEEDBACK_APPLIED] + r->results[COP_FEEDBACK_RECORDED] > 50);
 	assert_true(r->results[COP_FEEDBACK_DUPLICATE] > 0 && r->results[COP_FEEDBACK_LATE] > 0);

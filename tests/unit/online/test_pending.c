@@ -111,6 +111,7 @@ static void check_entry(const cop_pending_entry *e, const waiting *w, const cop_
 	assert_true(e->time == w->entry.time);
 	assert_int_equal(e->records, w->entry.records);
 	assert_int_equal(e->deferred, w->entry.deferred);
+	assert_int_equal(e->unheard, w->entry.unheard);
 	assert_int_equal(e->losses, w->entry.losses);
 	assert_true(e->loss[0] == w->entry.loss[0] && e->loss[1] == w->entry.loss[1]);
 	assert_int_equal(e->observed, w->entry.observed);
@@ -136,6 +137,14 @@ static size_t observed_of(const reference *ref)
 	return count;
 }
 
+static size_t unheard_of(const reference *ref)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < ref->count; i++)
+		count += ref->items[i].entry.unheard;
+	return count;
+}
+
 static cop_pending *table_of(const cop_pending_shape *shape, size_t max)
 {
 	cop_pending *table;
@@ -150,6 +159,7 @@ static void any_entry(waiting *w, const cop_pending_shape *shape, cop_rng *rng, 
 	any_decision(&w->entry.decision, shape, rng);
 	w->entry.records = cop_rng_below(rng, 2) != 0;
 	w->entry.deferred = cop_rng_below(rng, 2) != 0;
+	w->entry.unheard = cop_rng_below(rng, 2) != 0;
 	w->entry.observed = shape->arms > 0 && cop_rng_below(rng, 2) != 0;
 	w->entry.own_p = w->entry.observed ? cop_rng_unit(rng) : 0.0;
 	row_random(&w->x, rng, D, 0.4, 0);
@@ -218,7 +228,7 @@ static void record(cop_pending *table, waiting *w, cop_pending_entry *e, double 
 static void activate(cop_pending *table, reference *ref, const cop_pending_entry *e, size_t at, double now)
 {
 	waiting w = ref->items[at];
-	w.entry.deferred = false;
+	w.entry.deferred = w.entry.unheard = false;
 	w.entry.time = now;
 	drop(ref, at);
 	ref->items[ref->count++] = w;
@@ -232,9 +242,14 @@ static void one_operation(
 	cop_pending_entry e;
 	any_id(&id, rng);
 	long at = find(ref, &id);
-	unsigned what = (unsigned)cop_rng_below(rng, 7);
+	unsigned what = (unsigned)cop_rng_below(rng, 8);
 	if (what <= 1) {
 		add(table, ref, rng, now, shape);
+	} else if (what == 7) {
+		if (at < 0 || !cop_pending_find(table, &id, &e))
+			return;
+		cop_pending_mark_unheard(table, &e);
+		ref->items[at].entry.unheard = true;
 	} else if (what <= 5) {
 		assert_int_equal(cop_pending_find(table, &id, &e), at >= 0);
 		if (at < 0)
@@ -255,8 +270,10 @@ static void one_operation(
 			take_out(table, ref, &e, 0, now);
 	}
 	assert_int_equal(cop_pending_count(table), ref->count);
-	if (n % 64 == 0)
-		assert_int_equal(cop_pending_observed(table), observed_of(ref));
+	if (n % 64 != 0)
+		return;
+	assert_int_equal(cop_pending_observed(table), observed_of(ref));
+	assert_int_equal(cop_pending_unheard(table), unheard_of(ref));
 }
 
 static void random_operations(
@@ -662,6 +679,9 @@ static void test_load_forged_entry_is_refused(void **state)
 		{ ARMS, KIND, 1, { 3 }, COP_OK },
 		{ ARMS, KIND, 1, { 0 }, COP_EFORMAT },
 		{ ARMS, KIND, 1, { 5 }, COP_EFORMAT },
+		{ ARMS, KIND, 1, { 0x83 }, COP_OK }, /* unheard */
+		{ ARMS, KIND, 1, { 0x80 }, COP_EFORMAT },
+		{ ARMS, KIND, 1, { 0x43 }, COP_EFORMAT },
 		{ ARMS, LENGTH, 1, { 7 }, COP_EFORMAT },
 		{ ARMS, LENGTH, 1, { 65 }, COP_EFORMAT },
 		{ ARMS, FLAGS, 1, { 8 }, COP_EFORMAT },

@@ -16,7 +16,8 @@
 #define ROUNDS 3000
 
 static const cop_wire_record_type types[] = { COP_WIRE_RECORD_DECISION, COP_WIRE_RECORD_FEEDBACK,
-	COP_WIRE_RECORD_EXPIRY, COP_WIRE_RECORD_ACTIVATION, COP_WIRE_RECORD_CONFIG, COP_WIRE_RECORD_PROMOTION };
+	COP_WIRE_RECORD_EXPIRY, COP_WIRE_RECORD_ACTIVATION, COP_WIRE_RECORD_CONFIG, COP_WIRE_RECORD_PROMOTION,
+	COP_WIRE_RECORD_UNHEARD };
 
 #define TYPES (sizeof types / sizeof *types)
 
@@ -442,6 +443,8 @@ static void test_wrong_records_are_refused(void **state)
 		{ COP_WIRE_RECORD_EXPIRY, false, "{'m':'a','t':1,'n':-1}" },
 		{ COP_WIRE_RECORD_ACTIVATION, false, "{'m':'a','t':1}" },
 		{ COP_WIRE_RECORD_ACTIVATION, false, "{'m':'a','id':1}" },
+		{ COP_WIRE_RECORD_UNHEARD, false, "{'m':'a','t':1}" },
+		{ COP_WIRE_RECORD_UNHEARD, false, "{'t':1,'id':1}" },
 		{ COP_WIRE_RECORD_CONFIG, false, "{'t':1}" },
 		{ COP_WIRE_RECORD_CONFIG, false, "{'t':1,'text':7}" },
 		{ COP_WIRE_RECORD_CONFIG, false, "{'t':1,'text':'a','models':[]}" },

@@ -20,9 +20,12 @@ static void test_action_arm_written_is_read_back(void **state)
 		assert_true(cop_event_id_equal(&in.id, &out.id));
 		assert_true(!out.value && out.a == 4 && out.p == in.p && out.greedy && out.rev == 12);
 		assert_int_equal(out.durable, in.durable);
+		assert_int_equal(out.repeated, in.repeated);
+		assert_int_equal(cop_wire_keys_has(bytes.data, bytes.length, "repeated"), in.repeated);
 		assert_int_equal(out.seq.length, in.seq.length);
 		assert_false(cop_wire_is_error(bytes.data, bytes.length));
 		in.durable = false;
+		in.repeated = true;
 		cop_wire_seq_from_unsigned(&in.seq, 5);
 	}
 	cop_bytes_fini(&bytes);
