@@ -78,6 +78,10 @@ static void test_config_minimal_has_all_defaults(void **state)
 	assert_false(model->default_loss.given);
 	assert_int_equal(model->reward, COP_REWARD_EARLIEST);
 	assert_int_equal(model->pending_max, 1000000);
+	assert_int_equal(model->unheard, COP_UNHEARD_WAIT);
+	assert_int_equal(model->unheard_max, 10000);
+	assert_int_equal(model->unheard_bytes, 16 << 20);
+	assert_int_equal(model->unheard_age, 10000000);
 	assert_int_equal(model->explain_keep, 256);
 	assert_ptr_equal(cop_config_find(config, "mx", 1), model);
 	assert_null(cop_config_find(config, "mx", 2));
@@ -558,7 +562,7 @@ static const char *const everything =
         "model a { learner = dgt arms = 3 features = 4 epsilon = 0.123456789012345678 epsilon_decay = 1e-7\n"
         " epsilon_floor = 0.01 gamma = 1000000 height = 12 learning_rate = 0.0001 seed = 7 reward_window = 90min\n"
         " default_loss = 0.5 reward = sum loss_range = {-1, 2} shared_bias = no pending_max = 5 explain_keep = 0 "
-        "apprentice = true\n"
+        "apprentice = true unheard = decide unheard_max = 7 unheard_bytes = 5KiB unheard_age = 3ms\n"
         " feature_names = \"f\" arm_names = \"a\" start_from = \"m\" }\n"
         "model b { learner = value features = 0 bits = 20 max_nonzeros = 7 max_candidates = 9 value_range = {-5, "
         "\"1e+30\"}\n"

@@ -1,0 +1,168 @@
+"""The clients in README and docs/protocol.md, as they stand there but for their addresses: beside a daemon, without one,
+and with one that is killed and started again in the middle."""
+
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+from conftest import DEADLINE, free_port, model, section, wait_for
+
+ROOT = Path(__file__).resolve().parents[2]
+PORTS = {"5590": "requests", "5591": "contexts_bind", "5592": "feedback_bind", "5593": "actions_bind"}
+
+
+def readme():
+    blocks = re.findall(r"(?:^    .*\n|^\n)+", (ROOT / "README.md").read_text(), re.M)
+    (block,) = [textwrap.dedent(b) for b in blocks if "import itertools, msgpack" in b]
+    return block
+
+
+def protocol():
+    """Requests, streams."""
+    return re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "protocol.md").read_text(), re.S)
+
+
+EXAMPLES = {"readme": (readme(), 36, 6), "requests": (protocol()[0], 3, 6), "streams": (protocol()[1], 3, 6)}
+
+
+def replaced(text, *pairs):
+    for old, new in pairs:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return text
+
+
+class Example:
+    def __init__(self, daemon, name, **options):
+        text, features, arms = EXAMPLES[name]
+        ports = {number: f"127.0.0.1:{free_port()}" for number in PORTS}
+        for number, address in ports.items():
+            text = text.replace(f"127.0.0.1:{number}", address)
+        sockets = {PORTS[number]: [f"tcp://{address}"] for number, address in ports.items()}
+        self.text, self.daemon = text, daemon(start=False)
+        sockets["requests"].append(self.daemon.ipc("requests"))
+        shape = {"features": features, "arms": arms, "unheard_age": "1h", **options}
+        self.daemon.write_config(model("front-page", **shape) + section("sockets", sockets))
+
+    def launch(self):
+        """Its output in a file, that nobody has to read."""
+        path = self.daemon.folder / "example.py"
+        path.write_text(self.text)
+        with open(self.daemon.folder / "out", "wb") as out, open(self.daemon.folder / "err", "wb") as err:
+            return subprocess.Popen([sys.executable, path], stdout=out, stderr=err)
+
+    def output(self, name="out"):
+        return (self.daemon.folder / name).read_text()
+
+    def run(self, status=0):
+        with self.launch() as process:
+            try:
+                assert process.wait(DEADLINE) == status, self.output("err")
+            finally:
+                process.kill()
+        return self.output()
+
+    def model(self):
+        return self.client.model("front-page")
+
+    def start(self):
+        self.daemon.start()
+        self.client = self.daemon.client()
+
+
+def test_readme_example_decides_and_learns(daemon):
+    example = Example(daemon, "readme")
+    example.start()
+    assert re.search(r"'id': 'u1-17'.*'a': \d", example.run())
+    state = example.model()
+    assert (state["decisions"], state["feedback"]["applied"], state["pending"]) == (1001, 1000, 1)
+    assert state["mean_loss"] < 0.7  # it is about 5/6 without learning
+
+
+def test_protocol_example_of_requests_decides_and_learns(daemon):
+    example = Example(daemon, "requests")
+    example.start()
+    assert re.fullmatch(r"[0-5] [0-9.]+\napplied\n", example.run())
+    assert example.model()["learned"] == 1
+
+
+def test_protocol_example_of_streams_decides_and_learns(daemon):
+    example = Example(daemon, "streams")
+    example.start()
+    assert re.fullmatch(r"[0-5] [0-9.]+\n", example.run())
+    wait_for(lambda: example.model()["learned"] == 1, "the feedback")
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_without_a_daemon_ends_with_an_error_that_tells_so(daemon, name):
+    example = Example(daemon, name)
+    wait = {"readme": "tries=10", "requests": "wait=1000", "streams": "poll(10000)"}[name]
+    shorter = {"readme": "tries=2", "requests": "wait=20", "streams": "poll(200)"}[name]
+    example.text = replaced(example.text, (wait, shorter))
+    example.run(status=1)
+    last = example.output("err").strip().splitlines()[-1]
+    assert last.startswith("TimeoutError: ") and "coppiced" in last
+
+
+@pytest.mark.parametrize("name", ["requests", "readme"])
+def test_example_goes_on_when_the_daemon_is_killed_and_started_again(daemon, name):
+    rounds = 3000
+    example = Example(daemon, name)
+    if name == "readme":
+        example.text = replaced(example.text, ("range(1000)", f"range({rounds})"))
+    else:
+        head, tail = example.text.split("action = ")
+        loop = "action = " + tail.replace('"u1-17"', "i")
+        example.text = f"{head}for i in range({rounds}):\n" + textwrap.indent(loop, "    ")
+    example.start()
+    with example.launch() as process:
+        try:
+            for _ in range(2):
+                seen = example.model()["decisions"]
+                wait_for(lambda: example.model()["decisions"] > seen + 100, "some decisions")
+                assert process.poll() is None
+                example.daemon.kill()
+                example.start()
+            assert process.wait(DEADLINE) == 0, example.output("err")
+        finally:
+            process.kill()
+    state = example.model()
+    decisions = rounds + (name == "readme")  # each once, and each learned once
+    assert (state["decisions"], state["learned"]) == (decisions, rounds) and state["feedback"]["applied"] == rounds
+
+
+def test_example_of_streams_goes_on_when_the_daemon_is_killed_and_started_again(daemon):
+    rounds = 1500
+    example = Example(daemon, "streams", default_loss=1, reward_window="1h")
+    head, tail = example.text.split("action = decide")
+    loop = ("action = decide" + tail).replace('"u1-18"', "i")
+    example.text = f"{head}for i in range({rounds}):\n" + textwrap.indent(loop, "    ")
+    example.start()
+    with example.launch() as process:
+        try:
+            for _ in range(2):
+                seen = example.model()["decisions"]
+                wait_for(lambda: example.model()["decisions"] > seen + 50, "some decisions")
+                assert process.poll() is None
+                example.daemon.kill()
+                example.start()
+            assert process.wait(DEADLINE) == 0, example.output("err")
+        finally:
+            process.kill()
+    assert example.model()["decisions"] == rounds == len(example.output().splitlines())
+    assert example.model()["defaulted"] == 0
+
+
+def test_one_dealer_gets_repeated_where_a_try_came_twice(daemon):
+    """What the examples rely on: the second try of a request whose answer came late."""
+    one = daemon(model())
+    client = one.client()
+    for seq in (1, 2):
+        client.send("decide", "m", {"id": "u", "x": [1, 2, 3], "seq": seq})
+    first, second = client.receive()[1], client.receive()[1]
+    assert "repeated" not in first and second == {**first, "repeated": True, "seq": 2}
+    batch = client.ok("decide_batch", "m", {"items": [{"id": i, "x": [1, 2, 3]} for i in ("u", "v", "v")]})["items"]
+    assert [item.get("repeated") for item in batch] == [True, None, True]
