@@ -99,12 +99,15 @@ static void decide(answering *a, const void *item, size_t length)
 {
 	cop_wire_fault fault;
 	cop_served *served = a->scope.served;
-	if (cop_event_decide(&a->scope, item, length, &a->server->reply, &fault) != COP_OK) {
+	if (cop_event_decide(&a->scope, item, length, &a->server->reply, &fault) == COP_OK) {
+		a->decided++;
+		a->action.sequence = a->scope.sequence > a->action.sequence ? a->scope.sequence : a->action.sequence;
+	} else if (a->scope.noted) { /* good when it came: a reload has changed what is */
+		served->contexts.refused++;
+		complain(a->server, "contexts", served->name, fault.message);
+	} else {
 		refuse(a->server, served, &served->contexts, "contexts", item, length, fault.message);
-		return;
 	}
-	a->decided++;
-	a->action.sequence = a->scope.sequence > a->action.sequence ? a->scope.sequence : a->action.sequence;
 }
 
 static void end_answer(answering *a)

@@ -154,6 +154,23 @@ def test_reload_to_the_option_decides_what_waits(daemon):
     assert unheard(streams) == NOTHING
 
 
+def test_context_that_a_reload_makes_malformed_is_refused_and_no_gap(daemon, tmp_path):
+    for name, names in (("old.txt", "one\ntwo\nthree\n"), ("new.txt", "one\ntwo\nfour\n")):
+        (tmp_path / name).write_text(names)
+    streams = Streams(daemon, text=model(unheard_age="1h", feature_names=str(tmp_path / "old.txt")))
+    for n, feature in enumerate(["one", "three", "two", "one"]):
+        streams.publish({"id": n, "x": {feature: 1}, "src": "s", "n": n})
+    waiting(streams, 4)
+    text = streams.daemon.config.read_text()
+    streams.daemon.write_config(text.replace("old.txt", "new.txt"))
+    streams.client.ok("reload")
+    actions = streams.subscriber()
+    assert ids_of(actions, 3) == [0, 2, 3]
+    streams.publish({"id": 4, "x": {"four": 1}, "src": "s", "n": 4})
+    assert ids_of(actions, 1) == [4]
+    assert streams.model()["contexts"] == {"received": 5, "malformed": 1, "lost": 0}
+
+
 @pytest.mark.parametrize("topic, heard", [(b"", True), (b"act.", True), (b"act.front", True), (b"act.front-page", True),
                                           (b"act.front-page2", False), (b"act.other", False), (b"bct.", False)])  # fmt: skip
 def test_subscription_counts_when_it_is_a_prefix_of_the_topic(daemon, topic, heard):
