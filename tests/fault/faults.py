@@ -306,9 +306,9 @@ class Ledger:
     # -- what replies mean --
 
     def told_decision(self, item, reply):
-        action = {k: v for k, v in reply.items() if k not in ("seq", "durable")}
+        action = {k: v for k, v in reply.items() if k not in ("seq", "durable", "repeated")}
         if item.decided is True and item.durable and item.action is not None:
-            assert action == item.action, f"asked again, {action}; first, {item.action}"
+            assert action == item.action and reply.get("repeated") is True, f"asked again, {action}; first, {item.action}"
         self.decided[item.model] += item.decided is not True
         item.decided, item.action, item.durable = True, action, reply.get("durable", True)
 
