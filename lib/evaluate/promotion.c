@@ -17,6 +17,7 @@
 #define BIAS_PRIOR    100.0 /* events without bias that mean errors begin with */
 #define MEAN_PRIOR    10.0  /* events of mean 1/2 that the mean loss begins with */
 #define POLICY_SLACK  0.01
+#define PREDICTED     0.8 /* share of the risk that predictions have, where they are judged */
 
 enum { IPS = COP_PROMOTION_IPS, DR = COP_PROMOTION_DR, ERROR = COP_PROMOTION_ERROR, KINDS = COP_PROMOTION_ESTIMATORS };
 
@@ -164,13 +165,18 @@ cop_err cop_promotion_add(cop_promotion *promotion, const cop_promotion_event *e
 	return COP_OK;
 }
 
-/* Of one end of the interval, and of predictions. */
-static double risk_of_better(const cop_promotion_settings *s) { return 0.5 * s->risk * s->share; }
+/* What the interval's lower end may miss, and what verdicts on predictions may. */
+static double risk_of_low(const cop_promotion_settings *s)
+{
+	return (s->estimator == COP_PROMOTION_ERROR ? 1.0 - PREDICTED : 0.5) * s->risk * s->share;
+}
+
+static double risk_of_predictions(const cop_promotion_settings *s) { return PREDICTED * s->risk * s->share; }
 
 static cop_promotion_verdict judge_by_bounds(const cop_promotion *promotion, cop_promotion_estimator estimator)
 {
 	const cop_promotion_settings *s = &promotion->settings;
-	if (cop_running_bound_exceeds(&promotion->below[estimator], s->margin, risk_of_better(s)))
+	if (cop_running_bound_exceeds(&promotion->below[estimator], s->margin, risk_of_low(s)))
 		return COP_PROMOTION_BETTER;
 	if (cop_running_bound_exceeds(&promotion->above[estimator], s->worse_margin, 0.5 * s->risk))
 		return COP_PROMOTION_WORSE;
@@ -179,11 +185,12 @@ static cop_promotion_verdict judge_by_bounds(const cop_promotion *promotion, cop
 
 static bool predicts_better(const cop_promotion *promotion)
 {
-	double risk = risk_of_better(&promotion->settings), enough = -log(risk);
+	const cop_promotion_settings *s = &promotion->settings;
+	double enough = -log(risk_of_predictions(s));
 	if (cop_sum_value(&promotion->wealth) >= enough)
 		return true;
 	return MIXABLE * cop_sum_value(&promotion->error) >= enough &&
-	       cop_running_bound_exceeds(&promotion->below[DR], -POLICY_SLACK, risk);
+	       cop_running_bound_exceeds(&promotion->below[DR], -POLICY_SLACK, risk_of_low(s));
 }
 
 /* What is known of policies comes first. */
@@ -217,7 +224,7 @@ void cop_promotion_summarise(const cop_promotion *promotion, cop_promotion_summa
 	*out = (cop_promotion_summary){ .events = o->n, .models = o->models, .clipped = o->clipped };
 	for (size_t i = 0; i < KINDS; i++) {
 		out->value[i] = o->n > 0 ? cop_sum_value(&o->difference[i]) / n : 0.0;
-		out->low[i] = cop_running_bound_low(&o->below[i], risk_of_better(&o->settings));
+		out->low[i] = cop_running_bound_low(&o->below[i], risk_of_low(&o->settings));
 		out->high[i] = -cop_running_bound_low(&o->above[i], 0.5 * o->settings.risk);
 	}
 	out->champion_snips = ratio(cop_sum_value(&o->champion_loss), c);

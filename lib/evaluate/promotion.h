@@ -28,12 +28,13 @@
  * sign, then exp(wealth) is a non-negative supermartingale that starts at 1, so by Ville's inequality it ever reaches 1
  * / r with probability at most r: a champion whose predictions are biased, by a constant or by no more than t, is not
  * displaced for that. Predictions say nothing sure of policies. A challenger that is better by predictions alone takes
- * over when exp(wealth) >= 2 / r, or exp(2 error) >= 2 / r and low > -0.01: its policy is surely not worse by 0.01,
- * with r = risk * share, and goes at exp(2 error) <= risk, unless the interval of dr decides before. For challengers
- * that differ from the champion by what they know more, and not by what they do.
+ * over when exp(wealth) >= 1 / (0.8 r), or exp(2 error) >= 1 / (0.8 r) and low > -0.01: its policy is surely not worse
+ * by 0.01, with r = risk * share, and goes at exp(2 error) <= risk, unless the interval of dr decides before. For
+ * challengers that differ from the champion by what they know more, and not by what they do.
  *
  * Many challengers: `share` is what this one may spend of the risk, for verdicts BETTER and the lower end (the upper
- * one, which only makes challengers go, has all of its half). Shares that sum to 1 keep the risk of all together.
+ * one, which only makes challengers go, has half of it all; where predictions are judged, the lower one has 0.2 r).
+ * Shares that sum to 1 keep the risk of all together.
  *
  * Rollback: go on with the roles turned. The promoted policy, which now logs, is the champion (w_c = 1), the one it
  * took over from the challenger: `better` is evidence to roll back. That is fair under drift. The watch below compares
