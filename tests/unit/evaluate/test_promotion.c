@@ -556,7 +556,7 @@ static void test_worse_policy_does_not_take_over_beside_a_biased_champion(void *
 		{ 1.0, -0.01, -0.04, false } };
 	for (size_t i = 0; i < sizeof biased / sizeof *biased; i++) {
 		size_t middle;
-		unsigned count = count_takeovers(&biased[i], RUNS, 3000, &middle);
+		unsigned count = count_takeovers(&biased[i], RUNS, 1500, &middle);
 		print_message("champion off by %g%s: %u of %d taken over\n", biased[i].bias,
 		        biased[i].turns ? ", up and down" : "", count, RUNS);
 		assert_true(count <= RUNS / 20);
