@@ -251,9 +251,32 @@ static const char *meaning_of(const char *name)
 /* No minus before what is printed as zero. */
 static double tidy(double value) { return fabs(value) < 5e-7 ? 0.0 : value; }
 
+/* Why a value may lie outside its own interval, or NULL when it does not. */
+static const char *outside(const cop_offpolicy_estimator *estimator, const cop_estimate *e)
+{
+	if (e->value >= e->low && e->value <= e->high)
+		return NULL;
+	return estimator->truncated ? "the value lacks what was cut off, the interval counts it"
+	                            : "the value is beyond the range of costs, in which intervals lie";
+}
+
+/* One line for each reason, below the table whose rows are marked. */
+static void print_outside(const char *const why[], size_t rows)
+{
+	for (size_t i = 0; i < rows; i++) {
+		bool told = why[i] == NULL;
+		for (size_t k = 0; k < i && !told; k++)
+			told = why[k] != NULL && strcmp(why[k], why[i]) == 0;
+		if (!told)
+			(void)printf("* outside its interval: %s\n", why[i]);
+	}
+}
+
 static void print_estimates(const cop_replay_run *run, const cop_offpolicy *o)
 {
 	const cop_offpolicy_estimator *estimator;
+	const char *why[sizeof meanings / sizeof *meanings] = { NULL };
+	size_t rows = 0;
 	(void)printf("%-9s %10s  %g %% interval\n", "estimate", "value", 100.0 * run->options->level);
 	for (size_t i = 0; (estimator = cop_offpolicy_estimator_at(i)) != NULL; i++) {
 		cop_estimate e;
@@ -263,9 +286,13 @@ static void print_estimates(const cop_replay_run *run, const cop_offpolicy *o)
 			continue;
 		if (has_interval)
 			(void)snprintf(interval, sizeof interval, "%.6f to %.6f", tidy(e.low), tidy(e.high));
-		(void)printf("%-9s %10.6f  %-24s %s\n", estimator->name, tidy(e.value), interval,
-		        meaning_of(estimator->name));
+		const char *reason = has_interval ? outside(estimator, &e) : NULL;
+		(void)printf("%-9s %10.6f%c %-24s %s\n", estimator->name, tidy(e.value), reason == NULL ? ' ' : '*',
+		        interval, meaning_of(estimator->name));
+		if (rows < sizeof why / sizeof *why)
+			why[rows++] = reason;
 	}
+	print_outside(why, rows);
 }
 
 static void print_support(const cop_offpolicy *o)

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SAVED_VERSION 1
+#define SAVED_VERSION 2            /* 1: the range of residuals c - q in the place of that of q */
 #define SLACK         (1.0 + 1e-6) /* probabilities that were summed, or stored as float */
 #define LARGEST_Z     1e6
 
@@ -143,7 +143,7 @@ cop_err cop_offpolicy_add(cop_offpolicy *o, const cop_offpolicy_event *e)
 	cop_moments_add(&o->term[COP_OFFPOLICY_CLIPPED], a, cut, cut * e->cost);
 	cop_sum_add(&o->target, a * e->target);
 	widen(&o->cost_min, &o->cost_max, e->cost, first);
-	widen(&o->residual_min, &o->residual_max, residual, first);
+	widen(&o->model_min, &o->model_max, q, first);
 	o->weight_max = fmax(o->weight_max, w);
 	o->weight_bound = fmax(o->weight_bound, possible);
 	o->n++;
@@ -173,8 +173,8 @@ cop_err cop_offpolicy_merge(cop_offpolicy *o, const cop_offpolicy *other)
 	cop_sum_add(&o->target, other->target.rest);
 	widen(&o->cost_min, &o->cost_max, other->cost_min, first);
 	widen(&o->cost_min, &o->cost_max, other->cost_max, false);
-	widen(&o->residual_min, &o->residual_max, other->residual_min, first);
-	widen(&o->residual_min, &o->residual_max, other->residual_max, false);
+	widen(&o->model_min, &o->model_max, other->model_min, first);
+	widen(&o->model_min, &o->model_max, other->model_max, false);
 	o->weight_max = fmax(o->weight_max, other->weight_max);
 	o->weight_bound = fmax(o->weight_bound, other->weight_bound);
 	cop_sequence_merge(&o->below, &other->below);
@@ -210,7 +210,7 @@ void cop_offpolicy_save(const cop_offpolicy *o, cop_bytes *out)
 	const cop_offpolicy_settings *s = &o->settings;
 	const double settings[] = { s->cost_low, s->cost_high, s->level, s->threshold, s->clip };
 	const double values[] = { o->target.total, o->target.rest, o->weight_max, o->weight_bound, o->cost_min,
-		o->cost_max, o->residual_min, o->residual_max };
+		o->cost_max, o->model_min, o->model_max };
 	cop_bytes_put_u32(out, SAVED_VERSION);
 	cop_bytes_put_f64s(out, settings, sizeof settings / sizeof *settings);
 	cop_bytes_put_u64(out, o->n);
@@ -232,15 +232,23 @@ static bool is_consistent(const cop_offpolicy *o)
 	uint64_t bets = range_is_known(o) ? o->n : 0;
 	return check_settings(&o->settings) == COP_OK && o->matched <= o->n && o->models <= o->n &&
 	       o->extreme <= o->n && o->weight_max >= 0.0 && o->weight_bound >= o->weight_max &&
-	       o->cost_min <= o->cost_max && o->residual_min <= o->residual_max && o->below.n == bets &&
-	       o->above.n == bets;
+	       o->cost_min <= o->cost_max && o->model_min <= o->model_max && o->below.n == bets && o->above.n == bets;
+}
+
+/* Version 1 knew residuals: every q lay between the least cost less the largest residual and the largest cost less the
+ * least one. */
+static void take_models(cop_offpolicy *o, uint32_t version, double least, double most)
+{
+	o->model_min = version < 2 ? o->cost_min - most : least;
+	o->model_max = version < 2 ? o->cost_max - least : most;
 }
 
 cop_err cop_offpolicy_load(cop_offpolicy *o, cop_cursor *in)
 {
 	cop_offpolicy new = { 0 };
 	double s[5], v[8];
-	if (cop_cursor_u32(in) > SAVED_VERSION && in->err == COP_OK)
+	uint32_t version = cop_cursor_u32(in);
+	if (version > SAVED_VERSION && in->err == COP_OK)
 		return COP_EVERSION;
 	cop_cursor_f64s(in, s, 5);
 	new.settings = (cop_offpolicy_settings){ s[0], s[1], s[2], s[3], s[4] };
@@ -254,8 +262,7 @@ cop_err cop_offpolicy_load(cop_offpolicy *o, cop_cursor *in)
 	new.weight_bound = v[3];
 	new.cost_min = v[4];
 	new.cost_max = v[5];
-	new.residual_min = v[6];
-	new.residual_max = v[7];
+	take_models(&new, version, v[6], v[7]);
 	for (size_t i = 0; i < COP_OFFPOLICY_TERMS; i++)
 		cop_moments_load(&new.term[i], in);
 	cop_sequence_load(&new.below, in);

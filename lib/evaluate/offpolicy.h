@@ -79,7 +79,7 @@ typedef struct cop_offpolicy {
 	uint64_t n, matched, models, extreme; /* events; with pi > 0; with a model; with cost L or H (0 or 1) */
 	cop_sum target;                       /* sum(e pi) */
 	double weight_max, weight_bound;      /* largest w; largest that one could have been */
-	double cost_min, cost_max, residual_min, residual_max; /* residual: c - q */
+	double cost_min, cost_max, model_min, model_max; /* model: of q, 0 for events without a model */
 	cop_moments term[COP_OFFPOLICY_TERMS]; /* (w, term of the mean), w as the estimator uses it; dm: could be */
 	cop_sequence below, above;             /* of w (c - L) and w (H - c), over H - L; not without a range */
 } cop_offpolicy;

@@ -18,7 +18,7 @@ typedef struct problem {
 	const cop_offpolicy_estimator *estimator;
 	const cop_moments *m;
 	double low, high;                   /* cost range */
-	double residual_low, residual_high; /* of c - q; the cost range where no model takes part */
+	double residual_low, residual_high; /* that c - q could be; the cost range where no model takes part */
 	double base;                        /* mean(m), 0 without a model */
 	double weight_bound;                /* largest w there could be */
 	double value, error;
@@ -257,8 +257,8 @@ static void pose(const cop_offpolicy *o, const cop_offpolicy_estimator *estimato
 	p->weight_bound = estimator->term == COP_OFFPOLICY_LOGGED ? 1.0 : o->weight_bound;
 	if (estimator->term == COP_OFFPOLICY_DR || estimator->term == COP_OFFPOLICY_SWITCH) {
 		p->base = cop_moments_mean_y(&o->term[COP_OFFPOLICY_DM]);
-		p->residual_low = o->models == o->n ? o->residual_min : fmin(p->low, o->residual_min);
-		p->residual_high = o->models == o->n ? o->residual_max : fmax(p->high, o->residual_max);
+		p->residual_low = p->low - o->model_max;
+		p->residual_high = p->high - o->model_min;
 	}
 }
 

@@ -9,7 +9,7 @@
 
 #include "evaluate/special.h"
 
-#define SAVED_VERSION 1
+#define SAVED_VERSION 2 /* 1: the largest residual |c - q| in the place of the range of q */
 #define TERMS         COP_OFFPOLICY_PAIR_TERMS
 #define RESERVE       0.4    /* as for one policy: share of the risk that robust intervals spend */
 #define SETTLED       1000.0 /* events from which an asymptotic sequence is to be trusted */
@@ -92,7 +92,8 @@ cop_err cop_offpolicy_pair_add(
 	pair->weight_bound = fmax(pair->weight_bound, possible);
 	pair->cost_min = pair->n == 0 ? a->cost : fmin(pair->cost_min, a->cost);
 	pair->cost_max = pair->n == 0 ? a->cost : fmax(pair->cost_max, a->cost);
-	pair->residual_max = fmax(pair->residual_max, fabs(a->cost - q));
+	pair->model_min = pair->n == 0 ? q : fmin(pair->model_min, q);
+	pair->model_max = pair->n == 0 ? q : fmax(pair->model_max, q);
 	pair->n++;
 	pair->models += a->has_model;
 	return COP_OK;
@@ -131,7 +132,8 @@ cop_err cop_offpolicy_pair_merge(cop_offpolicy_pair *pair, const cop_offpolicy_p
 	pair->weight_bound = fmax(pair->weight_bound, other->weight_bound);
 	pair->cost_min = pair->n == 0 ? other->cost_min : fmin(pair->cost_min, other->cost_min);
 	pair->cost_max = pair->n == 0 ? other->cost_max : fmax(pair->cost_max, other->cost_max);
-	pair->residual_max = fmax(pair->residual_max, other->residual_max);
+	pair->model_min = pair->n == 0 ? other->model_min : fmin(pair->model_min, other->model_min);
+	pair->model_max = pair->n == 0 ? other->model_max : fmax(pair->model_max, other->model_max);
 	pair->n += other->n;
 	pair->models += other->models;
 	return COP_OK;
@@ -143,7 +145,7 @@ typedef struct problem {
 	double low, high; /* cost range */
 	double value;
 	double square;   /* sum of a^2 (term - value)^2 */
-	double residual; /* largest size of the factor of w_A - w_B in the term */
+	double residual; /* how large the factor of w_A - w_B in the term could be */
 } problem;
 
 /* sum of a^2 (g z - centre)^2 */
@@ -197,7 +199,7 @@ static bool pose(problem *p, const cop_offpolicy_estimator *estimator)
 	const cop_moments *m = estimator->term == COP_OFFPOLICY_DR ? &pair->dr : &pair->dm;
 	p->value = cop_moments_mean_y(m);
 	p->square = cop_moments_square(m, 0.0, p->value);
-	p->residual = fmin(pair->residual_max, p->high - p->low);
+	p->residual = fmin(fmax(p->high - pair->model_min, pair->model_max - p->low), p->high - p->low);
 	return estimator->term == COP_OFFPOLICY_DR || estimator->term == COP_OFFPOLICY_DM;
 }
 
@@ -294,7 +296,8 @@ void cop_offpolicy_pair_save(const cop_offpolicy_pair *pair, cop_bytes *out)
 {
 	const cop_offpolicy_settings *s = &pair->settings;
 	const double settings[] = { s->cost_low, s->cost_high, s->level, s->threshold, s->clip };
-	const double values[] = { pair->weight_bound, pair->cost_min, pair->cost_max, pair->residual_max, pair->a2 };
+	const double values[] = { pair->weight_bound, pair->cost_min, pair->cost_max, pair->model_min, pair->model_max,
+		pair->a2 };
 	cop_bytes_put_u32(out, SAVED_VERSION);
 	cop_bytes_put_f64s(out, settings, sizeof settings / sizeof *settings);
 	cop_bytes_put_u64(out, pair->n);
@@ -324,21 +327,33 @@ static bool is_consistent(const cop_offpolicy_pair *pair)
 		if (pair->moment[i][i] < 0.0)
 			return false;
 	return pair->dr.n == pair->n && pair->dm.n == pair->n && pair->models <= pair->n && pair->weight_bound >= 0.0 &&
-	       pair->cost_min <= pair->cost_max && pair->residual_max >= 0.0 && pair->a2 >= 0.0 &&
+	       pair->cost_min <= pair->cost_max && pair->model_min <= pair->model_max && pair->a2 >= 0.0 &&
 	       (pair->n > 0) == (pair->a2 > 0.0) && (pair->n > 0) == (cop_sum_value(&pair->a) > 0.0) &&
 	       cop_sum_value(&pair->distance) >= 0.0;
+}
+
+/* Version 1's values as those of today: no q was further from the costs than the largest residual. */
+static void take_residual(double v[6])
+{
+	double residual = v[3];
+	v[5] = v[4];
+	v[3] = v[1] - residual;
+	v[4] = v[2] + residual;
 }
 
 cop_err cop_offpolicy_pair_load(cop_offpolicy_pair *pair, cop_cursor *in)
 {
 	cop_offpolicy_pair new = { 0 };
-	double s[5], v[5];
-	if (cop_cursor_u32(in) > SAVED_VERSION && in->err == COP_OK)
+	double s[5], v[6];
+	uint32_t version = cop_cursor_u32(in);
+	if (version > SAVED_VERSION && in->err == COP_OK)
 		return COP_EVERSION;
 	cop_cursor_f64s(in, s, 5);
 	new.n = cop_cursor_u64(in);
 	new.models = cop_cursor_u64(in);
-	cop_cursor_f64s(in, v, 5);
+	cop_cursor_f64s(in, v, version < 2 ? 5 : 6);
+	if (version < 2)
+		take_residual(v);
 	take_sum(&new.a, in);
 	take_sum(&new.distance, in);
 	for (size_t i = 0; i < TERMS; i++) {
@@ -354,8 +369,9 @@ cop_err cop_offpolicy_pair_load(cop_offpolicy_pair *pair, cop_cursor *in)
 	new.weight_bound = v[0];
 	new.cost_min = v[1];
 	new.cost_max = v[2];
-	new.residual_max = v[3];
-	new.a2 = v[4];
+	new.model_min = v[3];
+	new.model_max = v[4];
+	new.a2 = v[5];
 	cop_offpolicy check;
 	if (cop_offpolicy_init(&check, &new.settings) != COP_OK || !is_consistent(&new))
 		return COP_EFORMAT;

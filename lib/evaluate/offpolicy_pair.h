@@ -26,8 +26,8 @@
 typedef struct cop_offpolicy_pair {
 	cop_offpolicy_settings settings;
 	uint64_t n, models;
-	double weight_bound; /* largest |w_A - w_B| that could have been */
-	double cost_min, cost_max, residual_max;
+	double weight_bound;                             /* largest |w_A - w_B| that could have been */
+	double cost_min, cost_max, model_min, model_max; /* model: of q, 0 for events without a model */
 	double a2;
 	cop_sum a, sum[COP_OFFPOLICY_PAIR_TERMS];
 	double mean[COP_OFFPOLICY_PAIR_TERMS];                             /* weighted by a^2, as the moments are */

@@ -4,20 +4,31 @@
 
 #include <math.h>
 
-#define SAVED_VERSION 2 /* 1: no errors */
+#define SAVED_VERSION 3 /* 1: no errors; 2: no share, no wealth */
 #define WATCH_VERSION 1
 #define SLACK         (1.0 + 1e-6) /* probabilities that were summed, or stored as float */
 #define LARGEST       1e12
 #define LARGEST_CLIP  1e6
-#define MIXABLE       2.0 /* of squared errors in [0, 1] */
+#define MIXABLE       2.0  /* of squared errors in [0, 1] */
+#define TOLERATED     0.04 /* bias of the champion's predictions */
+#define TOLERANCE     0.2  /* as a multiple of m (1 - m), where the mean loss m is near 0 or 1 */
+#define CAUTION       0.5  /* share of the bet of one who is sure */
+#define LARGEST_BET   4.0
+#define BIAS_PRIOR    100.0 /* events without bias that mean errors begin with */
+#define MEAN_PRIOR    10.0  /* events of mean 1/2 that the mean loss begins with */
+#define POLICY_SLACK  0.01
+#define PREDICTED     0.8 /* share of the risk that predictions have, where they are judged */
 
 enum { IPS = COP_PROMOTION_IPS, DR = COP_PROMOTION_DR, ERROR = COP_PROMOTION_ERROR, KINDS = COP_PROMOTION_ESTIMATORS };
 
 void cop_promotion_defaults(cop_promotion_settings *settings)
 {
-	*settings = (cop_promotion_settings){
-		.estimator = COP_PROMOTION_DR, .risk = 0.05, .difference_most = 6.0, .clip = 100.0, .least_events = 100
-	};
+	*settings = (cop_promotion_settings){ .estimator = COP_PROMOTION_DR,
+		.risk = 0.05,
+		.difference_most = 6.0,
+		.clip = 100.0,
+		.least_events = 100,
+		.share = 1.0 };
 }
 
 static bool is_share(double x) { return x >= 0.0 && x <= 1.0; }
@@ -25,11 +36,11 @@ static bool is_share(double x) { return x >= 0.0 && x <= 1.0; }
 static cop_err check_settings(const cop_promotion_settings *s)
 {
 	if (!isfinite(s->margin) || !isfinite(s->worse_margin) || !isfinite(s->risk) || !isfinite(s->difference_most) ||
-	        !isfinite(s->clip))
+	        !isfinite(s->clip) || !isfinite(s->share))
 		return COP_ENONFINITE;
 	bool valid = (unsigned)s->estimator <= ERROR && is_share(s->margin) && is_share(s->worse_margin) &&
 	             s->risk >= 1e-12 && s->risk < 1.0 && s->difference_most >= 1.0 && s->clip >= s->difference_most &&
-	             s->clip <= LARGEST_CLIP;
+	             s->clip <= LARGEST_CLIP && s->share > 0.0 && s->share <= 1.0;
 	return valid ? COP_OK : COP_EINVAL;
 }
 
@@ -98,6 +109,34 @@ static void add_bounds(cop_promotion *promotion, const view *v, double most)
 	}
 }
 
+/* Only with what was known before this loss: a bet that the champion's prediction is off by more than is tolerated. */
+static double bet(const cop_promotion *o, const cop_promotion_event *e)
+{
+	double n = (double)o->n + BIAS_PRIOR, seen = (double)o->n + MEAN_PRIOR;
+	double c = e->said_champion + cop_sum_value(&o->champion_gap) / n;
+	double d = e->said_challenger + cop_sum_value(&o->challenger_gap) / n;
+	double mean = (cop_sum_value(&o->loss) + 0.5 * MEAN_PRIOR) / seen;
+	double tolerance = fmin(TOLERANCE * mean * (1.0 - mean), TOLERATED);
+	c = fmin(fmax(c, 0.0), 1.0);
+	d = fmin(fmax(d, 0.0), 1.0);
+	double b = d > c ? c + tolerance : c - tolerance;
+	if (d > c ? d <= b : d >= b)
+		return 0.0;
+	double stake = CAUTION * (d - b) / (b * (1.0 - b)); /* 0 < b < 1, as d is beyond it */
+	return log1p(fmin(fmax(stake, -LARGEST_BET), LARGEST_BET) * (e->loss - b));
+}
+
+/* Before the sums have seen the event. */
+static void add_predictions(cop_promotion *o, const cop_promotion_event *e)
+{
+	double l = e->loss;
+	cop_sum_add(&o->wealth, bet(o, e));
+	cop_sum_add(&o->champion_gap, l - e->said_champion);
+	cop_sum_add(&o->challenger_gap, l - e->said_challenger);
+	cop_sum_add(
+	        &o->error, (e->said_champion - e->said_challenger) * (e->said_champion + e->said_challenger - 2.0 * l));
+}
+
 cop_err cop_promotion_add(cop_promotion *promotion, const cop_promotion_event *e)
 {
 	cop_err err = check_event(e);
@@ -110,6 +149,8 @@ cop_err cop_promotion_add(cop_promotion *promotion, const cop_promotion_event *e
 		.q = e->has_model ? e->model_logged : mean,
 		.models = e->has_model ? e->model_champion - e->model_challenger : 0.0 };
 	add_bounds(promotion, &v, e->weight_most);
+	if (e->has_said)
+		add_predictions(promotion, e);
 	cop_sum_add(&promotion->loss, v.l);
 	cop_sum_add(&promotion->champion, v.c);
 	cop_sum_add(&promotion->challenger, v.n);
@@ -118,33 +159,50 @@ cop_err cop_promotion_add(cop_promotion *promotion, const cop_promotion_event *e
 	cop_sum_add(&promotion->challenger_square, v.n * v.n);
 	cop_sum_add(&promotion->difference[IPS], (v.c - v.n) * v.l);
 	cop_sum_add(&promotion->difference[DR], v.models + (v.c - v.n) * (v.l - v.q));
-	if (e->has_said)
-		cop_sum_add(&promotion->error,
-		        (e->said_champion - e->said_challenger) * (e->said_champion + e->said_challenger - 2.0 * v.l));
 	promotion->n++;
 	promotion->models += e->has_model;
 	promotion->clipped += fmax(v.c, v.n) > promotion->settings.clip;
 	return COP_OK;
 }
 
+/* What the interval's lower end may miss, and what verdicts on predictions may. */
+static double risk_of_low(const cop_promotion_settings *s)
+{
+	return (s->estimator == COP_PROMOTION_ERROR ? 1.0 - PREDICTED : 0.5) * s->risk * s->share;
+}
+
+static double risk_of_predictions(const cop_promotion_settings *s) { return PREDICTED * s->risk * s->share; }
+
 static cop_promotion_verdict judge_by_bounds(const cop_promotion *promotion, cop_promotion_estimator estimator)
 {
 	const cop_promotion_settings *s = &promotion->settings;
-	if (cop_running_bound_exceeds(&promotion->below[estimator], s->margin, 0.5 * s->risk))
+	if (cop_running_bound_exceeds(&promotion->below[estimator], s->margin, risk_of_low(s)))
 		return COP_PROMOTION_BETTER;
 	if (cop_running_bound_exceeds(&promotion->above[estimator], s->worse_margin, 0.5 * s->risk))
 		return COP_PROMOTION_WORSE;
 	return COP_PROMOTION_OPEN;
 }
 
+static bool predicts_better(const cop_promotion *promotion)
+{
+	const cop_promotion_settings *s = &promotion->settings;
+	double enough = -log(risk_of_predictions(s));
+	if (cop_sum_value(&promotion->wealth) >= enough)
+		return true;
+	return MIXABLE * cop_sum_value(&promotion->error) >= enough &&
+	       cop_running_bound_exceeds(&promotion->below[DR], -POLICY_SLACK, risk_of_low(s));
+}
+
 /* What is known of policies comes first. */
 static cop_promotion_verdict judge_by_error(const cop_promotion *promotion)
 {
-	double odds = MIXABLE * cop_sum_value(&promotion->error), enough = -log(promotion->settings.risk);
 	cop_promotion_verdict policies = judge_by_bounds(promotion, COP_PROMOTION_DR);
 	if (policies != COP_PROMOTION_OPEN)
 		return policies;
-	return odds >= enough ? COP_PROMOTION_BETTER : odds <= -enough ? COP_PROMOTION_WORSE : COP_PROMOTION_OPEN;
+	if (predicts_better(promotion))
+		return COP_PROMOTION_BETTER;
+	return MIXABLE * cop_sum_value(&promotion->error) <= log(promotion->settings.risk) ? COP_PROMOTION_WORSE
+	                                                                                   : COP_PROMOTION_OPEN;
 }
 
 cop_promotion_verdict cop_promotion_judge(const cop_promotion *promotion)
@@ -166,7 +224,7 @@ void cop_promotion_summarise(const cop_promotion *promotion, cop_promotion_summa
 	*out = (cop_promotion_summary){ .events = o->n, .models = o->models, .clipped = o->clipped };
 	for (size_t i = 0; i < KINDS; i++) {
 		out->value[i] = o->n > 0 ? cop_sum_value(&o->difference[i]) / n : 0.0;
-		out->low[i] = cop_running_bound_low(&o->below[i], 0.5 * o->settings.risk);
+		out->low[i] = cop_running_bound_low(&o->below[i], risk_of_low(&o->settings));
 		out->high[i] = -cop_running_bound_low(&o->above[i], 0.5 * o->settings.risk);
 	}
 	out->champion_snips = ratio(cop_sum_value(&o->champion_loss), c);
@@ -180,12 +238,14 @@ void cop_promotion_summarise(const cop_promotion *promotion, cop_promotion_summa
 }
 
 /* The sums in the order of the file. */
-#define SUMS (7 + KINDS)
+#define SUMS (10 + KINDS)
+static const size_t sums_since[] = { SUMS - 4, SUMS - 4, SUMS - 3, SUMS }; /* how many a version has */
 static void sums_of(cop_promotion *promotion, cop_sum *sums[SUMS])
 {
 	cop_sum *all[SUMS] = { &promotion->loss, &promotion->champion, &promotion->challenger,
 		&promotion->champion_loss, &promotion->challenger_loss, &promotion->challenger_square,
-		&promotion->difference[IPS], &promotion->difference[DR], &promotion->error };
+		&promotion->difference[IPS], &promotion->difference[DR], &promotion->error, &promotion->champion_gap,
+		&promotion->challenger_gap, &promotion->wealth };
 	for (size_t i = 0; i < SUMS; i++)
 		sums[i] = all[i];
 }
@@ -193,7 +253,7 @@ static void sums_of(cop_promotion *promotion, cop_sum *sums[SUMS])
 void cop_promotion_save(const cop_promotion *promotion, cop_bytes *out)
 {
 	const cop_promotion_settings *s = &promotion->settings;
-	const double settings[] = { s->margin, s->worse_margin, s->risk, s->difference_most, s->clip };
+	const double settings[] = { s->margin, s->worse_margin, s->risk, s->difference_most, s->clip, s->share };
 	cop_promotion copy = *promotion;
 	cop_sum *sums[SUMS];
 	sums_of(&copy, sums);
@@ -216,14 +276,14 @@ void cop_promotion_save(const cop_promotion *promotion, cop_bytes *out)
 
 static cop_err load_settings(cop_promotion_settings *s, uint32_t *version, cop_cursor *in)
 {
-	double v[5];
+	double v[6] = { [5] = 1.0 };
 	*version = cop_cursor_u32(in);
 	if (*version > SAVED_VERSION && in->err == COP_OK)
 		return COP_EVERSION;
 	uint8_t estimator = cop_cursor_u8(in);
-	cop_cursor_f64s(in, v, 5);
+	cop_cursor_f64s(in, v, *version < 3 ? 5 : 6);
 	*s = (cop_promotion_settings){ (cop_promotion_estimator)estimator, v[0], v[1], v[2], v[3], v[4],
-		cop_cursor_u64(in) };
+		cop_cursor_u64(in), v[5] };
 	if (in->err != COP_OK)
 		return in->err;
 	return estimator <= ERROR && check_settings(s) == COP_OK ? COP_OK : COP_EFORMAT;
@@ -232,7 +292,8 @@ static cop_err load_settings(cop_promotion_settings *s, uint32_t *version, cop_c
 static bool is_consistent(const cop_promotion *o)
 {
 	double n = (double)o->n, least = -1e-6 * n;
-	if (fabs(cop_sum_value(&o->error)) > n * SLACK)
+	if (fabs(cop_sum_value(&o->error)) > n * SLACK || fabs(cop_sum_value(&o->champion_gap)) > n * SLACK ||
+	        fabs(cop_sum_value(&o->challenger_gap)) > n * SLACK || fabs(cop_sum_value(&o->wealth)) > 2.0 * n)
 		return false;
 	for (size_t i = 0; i < KINDS; i++)
 		if (o->below[i].n != o->n || o->above[i].n != o->n)
@@ -257,7 +318,7 @@ cop_err cop_promotion_load(cop_promotion *promotion, cop_cursor *in)
 	new.n = cop_cursor_u64(in);
 	new.models = cop_cursor_u64(in);
 	new.clipped = cop_cursor_u64(in);
-	for (size_t i = 0; i < SUMS - (version < 2); i++) {
+	for (size_t i = 0; i < sums_since[version]; i++) {
 		double v[2];
 		cop_cursor_f64s(in, v, 2);
 		*sums[i] = (cop_sum){ v[0], v[1] };

@@ -19,14 +19,22 @@
  * what is not negative, from the challenger's gains and the champion's losses at the lower end (the other way round at
  * the upper one): whatever M is, both ends move outward only, and the interval stays valid; the clip's price is power.
  *
- * With what either learner had predicted for the played action, f_c and f_n, before the loss was known, also
- *   error  sum of e = (l - f_c)^2 - (l - f_n)^2;   the odds for the challenger are exp(2 sum e)
- * which are evidence on predictions, not on policies: better at odds of 1 / risk, worse at risk, unless the interval of
- * dr tells of the policies first. If f_c is the mean of l at each event then E[exp(2 e)] <= 1 (with f_n = f_c + d it is
- * exp(-2 d^2) E[exp(4 d (l - f_c))], Hoeffding's lemma), so by Ville's inequality odds ever reach 1 / risk with
- * probability at most risk. 2 is also the largest rate at which squared errors in [0, 1] can be mixed without regret
- * (Vovk, A game of prediction with expert advice, 1998). For challengers that differ from the champion by what they
- * know more, and not by what they do.
+ * With what either learner had predicted for the played action, f_c and f_n, before the loss was known, also evidence
+ * on predictions: error   sum of e = (l - f_c)^2 - (l - f_n)^2; exp(-2 error) are the odds against the challenger
+ *   wealth  sum of log(1 + s (l - b)), with f_c' and f_n' the predictions less their mean errors so far, b = f_c' + t
+ *           where f_n' > b, b = f_c' - t where f_n' < b, else no bet, and the bet s = (f_n' - b) / (2 b (1 - b)), which
+ *           is half of what a learner that is sure of f_n' would choose, kept within 4. The tolerance t is 0.2 m (1 -
+ * m) with m the mean loss so far, and 0.04 at most If f_c' is within t of the mean of l at each event, whatever the
+ * sign, then exp(wealth) is a non-negative supermartingale that starts at 1, so by Ville's inequality it ever reaches 1
+ * / r with probability at most r: a champion whose predictions are biased, by a constant or by no more than t, is not
+ * displaced for that. Predictions say nothing sure of policies. A challenger that is better by predictions alone takes
+ * over when exp(wealth) >= 1 / (0.8 r), or exp(2 error) >= 1 / (0.8 r) and low > -0.01: its policy is surely not worse
+ * by 0.01, with r = risk * share, and goes at exp(2 error) <= risk, unless the interval of dr decides before. For
+ * challengers that differ from the champion by what they know more, and not by what they do.
+ *
+ * Many challengers: `share` is what this one may spend of the risk, for verdicts BETTER and the lower end (the upper
+ * one, which only makes challengers go, has half of it all; where predictions are judged, the lower one has 0.2 r).
+ * Shares that sum to 1 keep the risk of all together.
  *
  * Rollback: go on with the roles turned. The promoted policy, which now logs, is the champion (w_c = 1), the one it
  * took over from the challenger: `better` is evidence to roll back. That is fair under drift. The watch below compares
@@ -65,6 +73,7 @@ typedef struct cop_promotion_settings {
 	double difference_most;            /* C, [1, clip] */
 	double clip;                       /* M, [1, 1e6]; best the largest 1 / p there is */
 	uint64_t least_events;             /* open before so many */
+	double share;                      /* (0, 1] */
 } cop_promotion_settings;
 
 typedef struct cop_promotion_event {
@@ -90,6 +99,8 @@ typedef struct cop_promotion {
 	cop_sum champion_loss, challenger_loss, challenger_square; /* of w_c l, w_n l, w_n^2 */
 	cop_sum difference[COP_PROMOTION_ESTIMATORS];              /* of point estimates, not clipped */
 	cop_sum error;                                             /* of e */
+	cop_sum champion_gap, challenger_gap;                      /* of l - f_c, l - f_n */
+	cop_sum wealth;                                            /* its logarithm */
 	cop_running_bound below[COP_PROMOTION_ESTIMATORS], above[COP_PROMOTION_ESTIMATORS]; /* of g, of -g */
 } cop_promotion;
 

@@ -15,12 +15,20 @@
 
 /* ---- events ---- */
 
+/* What the n-th challenger (from 1) may spend of the risk: shares that sum to 1 over all there will ever be. */
+static double share_of(uint32_t challenge)
+{
+	double n = (double)challenge;
+	return challenge == 0 ? 1.0 : 2.0 / ((n + 1.0) * (n + 2.0));
+}
+
 /* Predictions are judged where the rule says so and the learner has some: of experts that predict losses, the
  * challenger's are the serving one's and what the refit brings. Else, and where policies are to differ by a margin,
  * policies are. */
 static void begin_evidence(cop_model *model)
 {
 	cop_promotion_settings rule = model->shadow.rule;
+	rule.share *= share_of(model->shadow.pair);
 	bool says = model->learner != NULL && model->learner->class->says != NULL;
 	if (rule.estimator == COP_PROMOTION_ERROR && (!says || rule.margin > 0.0))
 		rule.estimator = COP_PROMOTION_DR;

@@ -8,10 +8,11 @@
  * Evidence (evaluate/promotion.h) is from decisions that both learners saw: the serving one is the champion, the one in
  * the shadow the challenger, the propensity the logged one. It begins anew at a challenge and at every swap, roles
  * turned: after a promotion, "better" is evidence to roll back. Of learners with experts, whose challenger has one
- * more, predictions are judged (COP_PROMOTION_ERROR), unless a margin or policies are asked for. Value models have no
- * propensities, and a loss at one value says nothing of another: for them there is no evidence, the verdict stays open,
- * and somebody has to decide. Their learners also learn only from values within delta of their own: a slope elsewhere
- * is not theirs.
+ * more, predictions are judged (COP_PROMOTION_ERROR), unless a margin or policies are asked for. The n-th challenge may
+ * spend 2 / ((n + 1) (n + 2)) of the rule's risk, so that all of them together spend no more than it. Value models have
+ * no propensities, and a loss at one value says nothing of another: for them there is no evidence, the verdict stays
+ * open, and somebody has to decide. Their learners also learn only from values within delta of their own: a slope
+ * elsewhere is not theirs.
  *
  * All calls but the views are events: the same ones in the same order give the same bytes. They are part of what
  * cop_model_save writes. Thread rule as of the model; only challenges allocate. Decisions cost about twice as much with

@@ -109,9 +109,7 @@ class Terms:
         self.r = {-1: log.low, 1: log.high}
         if name in ("dr", "switch"):
             self.base = np.average(m, weights=self.e)
-            full = log.model.all()
-            r = log.cost - q
-            self.r = {-1: r.min() if full else min(r.min(), log.low), 1: r.max() if full else max(r.max(), log.high)}
+            self.r = {-1: log.low - q.max(), 1: log.high - q.min()}
 
     def mean(self):
         return np.average(self.y, weights=self.e)
@@ -320,7 +318,8 @@ def pair_robust(log, name, value, spread, risk):
     a, width = np.sum(e ** 2) / np.sum(e), log.high - log.low
     possible = np.where(log.distance > 0, np.maximum(gap, log.distance / np.minimum(log.p, 1.0 - log.p)), 0.0)
     middle = 0.5 * sum(np.sum(e * t.y) / np.sum(e * t.w) for t in (Terms(log, "snips", 0), Terms(log, "snips", 1)))
-    size = np.abs(log.cost - np.where(log.model, log.q, 0.0)).max()
+    q = np.where(log.model, log.q, 0.0)
+    size = max(log.high - q.min(), q.max() - log.low)
     residual = {"ips": max(abs(log.low), abs(log.high)), "snips": max(log.high - middle, middle - log.low),
                 "dr": min(size, width)}[name]
     least = min(effective(e * log.pi[k] / log.p) for k in range(2))

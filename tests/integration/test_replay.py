@@ -436,3 +436,18 @@ def test_replay_open_bandit_end_to_end(tmp_path):
     ranked = replay(path, "--reward", "--items", items, "--save", tmp_path / "r.model", format="csv")
     assert learned["events"] == ranked["events"] == 10000
     assert ranked["learner"] == "rank" and ranked["candidates"] == 34
+
+
+def test_replay_estimates_outside_their_intervals_are_explained(tmp_path):
+    """Arm 1 is drawn twice as often as it should be, at cost 1: ips is 2, beyond all costs; clipped lacks what was cut."""
+    drawn = [([0.5] * FEATURES, 0 if i % 3 else 1, 1.0, 1 / 3) for i in range(300)]
+    path = write_vw(tmp_path / "often.vw", drawn)
+    out, _ = coppice("replay", "--format", "vw", path, "--arms", "3", "--evaluate", "constant:0", "--clip", "1")
+    rows = {line.split()[0]: line.split()[1] for line in out.splitlines() if line.startswith(("ips", "snips", "clipped"))}
+    assert rows["ips"].endswith("2.000000*") and not rows["snips"].endswith("*")
+    reasons = [line for line in out.splitlines() if line.startswith("* outside its interval: ")]
+    assert any("beyond the range of costs" in line for line in reasons), out
+    result = replay(path, "--arms", "3", "--evaluate", "constant:0", "--clip", "1")
+    assert result["ips"] > result["ips_high"]
+    inside, _ = coppice("replay", "--format", "vw", write_vw(tmp_path / "log.vw", events(1500)), "--evaluate", "uniform")
+    assert "outside its interval" not in inside or "lacks what was cut off" in inside

@@ -16,8 +16,9 @@
 #define WORLD_ARMS     26
 
 typedef enum { LOG_UNIFORM, LOG_EPSILON, LOG_SOFTMAX } world_logging;
-typedef enum { TARGET_BEST, TARGET_STOCHASTIC, TARGET_RARE, TARGET_GREEDY } world_target;
-typedef enum { COST_BINARY, COST_CONTINUOUS, COST_SELDOM } world_cost;
+typedef enum { TARGET_BEST, TARGET_STOCHASTIC, TARGET_RARE, TARGET_GREEDY, TARGET_AGREES } world_target;
+/* RATE: 1 at `rate` on average; GATHERED: the same, nearly all of it in one context of ten. */
+typedef enum { COST_BINARY, COST_CONTINUOUS, COST_SELDOM, COST_RATE, COST_GATHERED } world_cost;
 
 typedef struct world_settings {
 	size_t arms;
@@ -25,6 +26,8 @@ typedef struct world_settings {
 	world_target target;
 	world_cost cost;
 	bool good_model;
+	double rate;  /* of COST_RATE and COST_GATHERED */
+	bool rewards; /* costs are 1 at one less that rate: rewards are what is rare */
 } world_settings;
 
 typedef struct world {
@@ -79,11 +82,14 @@ static inline void world_set_target(world *w, size_t x, cop_rng *rng)
 	size_t arms = w->settings.arms;
 	double score[WORLD_ARMS];
 	for (size_t k = 0; k < arms; k++)
-		score[k] = w->mu[x][k] + 0.1 * cop_rng_normal(rng);
+		score[k] = w->mu[x][k] + (w->settings.rate > 0.0 ? w->settings.rate : 0.1) * cop_rng_normal(rng);
 	size_t best = world_least(arms, score);
 	if (w->settings.target == TARGET_RARE) /* what the log has least of */
 		best = world_least(arms, w->p[x]);
 	world_greedy(arms, best, w->settings.target == TARGET_GREEDY ? 0.1 : 0.0, w->pi[x]);
+	if (w->settings.target == TARGET_AGREES)
+		for (size_t k = 0; k < arms; k++)
+			w->pi[x][k] = 0.1 * w->pi[x][k] + 0.9 * w->p[x][k];
 	if (w->settings.target == TARGET_STOCHASTIC) {
 		for (size_t k = 0; k < arms; k++)
 			score[k] *= 5.0;
@@ -102,15 +108,33 @@ static inline void world_finish_context(world *w, size_t x)
 	}
 }
 
+static inline double world_mean_cost(const world_settings *s, size_t x, cop_rng *rng)
+{
+	double mu = 0.02 + 0.96 * cop_rng_unit(rng);
+	if (s->cost == COST_SELDOM)
+		return 0.05 * mu;
+	if (s->cost == COST_RATE || s->cost == COST_GATHERED) {
+		mu *= s->rate * (s->cost == COST_RATE ? 2.0 : x % 10 == 0 ? 18.0 : 2.0 / 9.0);
+		return s->rewards ? 1.0 - mu : mu;
+	}
+	return mu;
+}
+
+/* A good model is off by a tenth, or where nearly all costs are the same by a third of the rare ones. */
+static inline double world_model(const world_settings *s, double mu, cop_rng *rng)
+{
+	double rare = s->rate > 0.0 ? fmin(mu, 1.0 - mu) / 3.0 : 0.1;
+	double q = s->good_model ? mu + rare * cop_rng_normal(rng) : 0.5;
+	return fmin(fmax(q, 0.0), 1.0);
+}
+
 static inline void world_init(world *w, const world_settings *settings, cop_rng *rng)
 {
 	*w = (world){ .settings = *settings };
 	for (size_t x = 0; x < WORLD_CONTEXTS; x++) {
 		for (size_t k = 0; k < settings->arms; k++) {
-			double mu = 0.02 + 0.96 * cop_rng_unit(rng);
-			w->mu[x][k] = settings->cost == COST_SELDOM ? 0.05 * mu : mu;
-			double q = settings->good_model ? w->mu[x][k] + 0.1 * cop_rng_normal(rng) : 0.5;
-			w->q[x][k] = fmin(fmax(q, 0.0), 1.0);
+			w->mu[x][k] = world_mean_cost(settings, x, rng);
+			w->q[x][k] = world_model(settings, w->mu[x][k], rng);
 		}
 		world_set_logging(w, x, rng);
 		world_set_target(w, x, rng);

@@ -173,10 +173,25 @@ static void test_saved_and_loaded_goes_on_as_before(void **state)
 		cop_estimate x = estimate(&pair, names[i], NULL), y = estimate(&read, names[i], NULL);
 		assert_true(x.value == y.value && x.low == y.low && x.high == y.high);
 	}
-	bytes.data[0] = 2;
+	bytes.data[0] = 3;
 	cop_cursor_init(&in, bytes.data, bytes.length);
 	assert_int_equal(cop_offpolicy_pair_load(&read, &in), COP_EVERSION);
 	cop_bytes_fini(&bytes);
+}
+
+/* A log without a cost, of whose policies the model holds what is true: that it was never wrong bounds nothing. */
+static void test_costs_not_seen_are_allowed_for(void **state)
+{
+	(void)state;
+	cop_offpolicy_pair pair;
+	start(&pair);
+	for (int i = 0; i < 1000; i++) {
+		const cop_offpolicy_event a = { .p = 0.5, .weight = 1.0, .target = i % 2, .has_model = true };
+		const cop_offpolicy_event b = { .p = 0.5, .weight = 1.0, .target = 1 - i % 2, .has_model = true };
+		assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &b, 1.0), COP_OK);
+	}
+	cop_estimate out = estimate(&pair, "dr", NULL);
+	assert_true(out.value == 0.0 && out.low < -0.004 && out.low > -0.02 && out.high > 0.004 && out.high < 0.02);
 }
 
 static void refuse(cop_offpolicy_pair *pair, const cop_offpolicy_event *a, const cop_offpolicy_event *b,
@@ -256,10 +271,12 @@ static void count_covered(
 static void test_intervals_cover_the_true_difference_in_1000_logs(void **state)
 {
 	(void)state;
-	const world_settings settings[] = { { 2, LOG_UNIFORM, TARGET_BEST, COST_BINARY, true },
-		{ 7, LOG_EPSILON, TARGET_GREEDY, COST_CONTINUOUS, false },
-		{ 26, LOG_SOFTMAX, TARGET_STOCHASTIC, COST_BINARY, true } };
-	for (size_t s = 0; s < 3; s++) {
+	const world_settings settings[] = { { 2, LOG_UNIFORM, TARGET_BEST, COST_RATE, true, 0.005, false },
+		{ 2, LOG_UNIFORM, TARGET_BEST, COST_RATE, true, 0.005, true },
+		{ 2, LOG_UNIFORM, TARGET_BEST, COST_BINARY, true, 0.0, false },
+		{ 7, LOG_EPSILON, TARGET_GREEDY, COST_CONTINUOUS, false, 0.0, false },
+		{ 26, LOG_SOFTMAX, TARGET_STOCHASTIC, COST_BINARY, true, 0.0, false } };
+	for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
 		world one, two;
 		double distance[WORLD_CONTEXTS];
 		size_t covered[NAMES] = { 0 };
@@ -283,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_policies_that_seldom_differ_are_bounded_by_how_seldom),
 		cmocka_unit_test(test_merged_parts_equal_the_whole),
 		cmocka_unit_test(test_saved_and_loaded_goes_on_as_before),
+		cmocka_unit_test(test_costs_not_seen_are_allowed_for),
 		cmocka_unit_test(test_bad_events_are_refused_and_change_nothing),
 		cmocka_unit_test(test_intervals_cover_the_true_difference_in_1000_logs),
 	};

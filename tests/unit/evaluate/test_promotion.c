@@ -1,9 +1,12 @@
 /* Verdicts under looks after every event: how often a challenger that is not better gets through, how soon a better one
- * does; and that every term means what the header says. */
+ * does; and that every term means what the header says. With the argument "table", prints how soon challengers take
+ * over by predictions in scenes of docs/evaluation.md ("table RUNS": of fewer runs). */
 #include "support.h"
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -34,12 +37,15 @@ static void make_world(world *w, double epsilon, double gain, bool most_known)
 		}
 }
 
-static cop_promotion_event draw(const world *w, cop_rng *rng)
+/* *context and *arm: which ones it is of. */
+static cop_promotion_event draw_at(const world *w, cop_rng *rng, size_t *context, size_t *arm)
 {
 	size_t x = (size_t)cop_rng_below(rng, CONTEXTS), k = 0, challenger = x % 4 != 0 ? 1 : 0;
 	if (cop_rng_unit(rng) < w->epsilon)
 		k = (size_t)cop_rng_below(rng, ARMS);
 	double least = w->epsilon / ARMS;
+	*context = x;
+	*arm = k;
 	return (cop_promotion_event){ .p = k == 0 ? 1.0 - w->epsilon + least : least,
 		.loss = cop_rng_unit(rng) < w->mu[x][k] ? 1.0 : 0.0,
 		.champion = k == 0 ? 1.0 : 0.0,
@@ -49,6 +55,12 @@ static cop_promotion_event draw(const world *w, cop_rng *rng)
 		.model_logged = w->q[x][k],
 		.model_champion = w->q[x][0],
 		.model_challenger = w->q[x][challenger] };
+}
+
+static cop_promotion_event draw(const world *w, cop_rng *rng)
+{
+	size_t context, arm;
+	return draw_at(w, rng, &context, &arm);
 }
 
 static cop_promotion begun(cop_promotion_estimator estimator, double margin)
@@ -339,7 +351,7 @@ static void test_saved_and_loaded_goes_on_as_before(void **state)
 	assert_memory_equal(more[0].data, more[1].data, bytes.length); /* bitwise the same from here on */
 	cop_bytes_fini(&more[0]);
 	cop_bytes_fini(&more[1]);
-	bytes.data[0] = 3;
+	bytes.data[0] = 4;
 	cop_cursor_init(&in, bytes.data, bytes.length);
 	assert_int_equal(cop_promotion_load(&read, &in), COP_EVERSION);
 	cop_bytes_fini(&bytes);
@@ -487,11 +499,99 @@ static void test_policy_that_is_worse_is_not_promoted_for_what_it_says(void **st
 	assert_int_equal(got, COP_PROMOTION_WORSE);
 }
 
-static void test_state_without_errors_is_read(void **state)
+/* A world in which both learners predict the played arm's loss as well: the challenger's prediction is the truth, the
+ * champion's is off by `bias` always, or (`turns`) up here and down there, or its policy's arm alone. */
+typedef struct predicted_scene {
+	double epsilon, gain, bias;
+	bool turns;
+} predicted_scene;
+
+/* Events until the challenger takes over, looked for after every one; 0: it does not. */
+static size_t taken_over(const predicted_scene *s, uint64_t seed, size_t events)
+{
+	world w;
+	cop_rng rng;
+	make_world(&w, s->epsilon, s->gain, true);
+	cop_rng_init(&rng, seed, 6);
+	cop_promotion promotion = begun(COP_PROMOTION_ERROR, 0.0);
+	for (size_t i = 1; i <= events; i++) {
+		size_t x, k;
+		cop_promotion_event e = draw_at(&w, &rng, &x, &k);
+		e.has_said = true;
+		e.said_champion = w.mu[x][k] + (s->turns && x % 2 == 0 ? -s->bias : s->bias);
+		e.said_challenger = w.mu[x][k];
+		assert_int_equal(cop_promotion_add(&promotion, &e), COP_OK);
+		cop_promotion_verdict got = cop_promotion_judge(&promotion);
+		if (got != COP_PROMOTION_OPEN)
+			return got == COP_PROMOTION_BETTER ? i : 0;
+	}
+	return 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* How many of the runs end with a takeover; *middle: the events that it takes in half of those, 0 without any. */
+static unsigned count_takeovers(const predicted_scene *s, size_t runs, size_t events, size_t *middle)
+{
+	size_t count = 0, after[RUNS] = { 0 };
+	for (uint64_t seed = 1; seed <= runs; seed++) {
+		size_t is = taken_over(s, seed, events);
+		if (is > 0)
+			after[count++] = is;
+	}
+	qsort(after, count, sizeof *after, by_size);
+	*middle = count > 0 ? after[count / 2] : 0;
+	return (unsigned)count;
+}
+
+static void test_worse_policy_does_not_take_over_beside_a_biased_champion(void **state)
 {
 	(void)state;
-	const size_t at = 4 + 1 + 5 * 8 + 8 + 3 * 8 + 8 * 16;
-	cop_bytes bytes, again;
+	static const predicted_scene biased[] = { { 0.1, -0.01, 0.0, false }, { 0.1, -0.01, 0.04, false },
+		{ 0.1, -0.01, 0.04, true }, { 1.0, -0.01, 0.04, false }, { 1.0, -0.01, 0.04, true },
+		{ 1.0, -0.01, -0.04, false } };
+	for (size_t i = 0; i < sizeof biased / sizeof *biased; i++) {
+		size_t middle;
+		unsigned count = count_takeovers(&biased[i], RUNS, 1500, &middle);
+		print_message("champion off by %g%s: %u of %d taken over\n", biased[i].bias,
+		        biased[i].turns ? ", up and down" : "", count, RUNS);
+		assert_true(count <= RUNS / 20);
+	}
+}
+
+/* One after the other, none of which predicts better than the champion, each with its share. */
+static void test_challengers_together_keep_the_risk(void **state)
+{
+	(void)state;
+	unsigned wrong = 0;
+	for (uint64_t seed = 1; seed <= RUNS / 2; seed++) {
+		cop_promotion_verdict got = COP_PROMOTION_OPEN;
+		cop_rng rng;
+		cop_rng_init(&rng, seed, 7);
+		for (unsigned k = 1; k <= 20 && got != COP_PROMOTION_BETTER; k++) {
+			cop_promotion promotion = begun(COP_PROMOTION_ERROR, 0.0);
+			promotion.settings.share = 2.0 / ((k + 1.0) * (k + 2.0));
+			for (size_t i = 0; i < 500 && got != COP_PROMOTION_BETTER; i++) {
+				const cop_promotion_event e = say(&rng, 0.15, true);
+				assert_int_equal(cop_promotion_add(&promotion, &e), COP_OK);
+				got = cop_promotion_judge(&promotion);
+			}
+		}
+		wrong += got == COP_PROMOTION_BETTER;
+	}
+	print_message("%u of %d champions displaced\n", wrong, RUNS / 2);
+	assert_true(wrong <= RUNS / 40);
+}
+
+static void test_state_of_older_versions_is_read(void **state)
+{
+	(void)state;
+	const size_t share = 4 + 1 + 5 * 8, sums = share + 8 + 8 + 3 * 8 + 8 * 16;
+	cop_bytes bytes, older, again;
 	cop_cursor in;
 	world w;
 	cop_rng rng;
@@ -503,29 +603,55 @@ static void test_state_without_errors_is_read(void **state)
 		assert_int_equal(cop_promotion_add(&promotion, &e), COP_OK);
 	}
 	cop_bytes_init(&bytes);
-	cop_bytes_init(&again);
 	cop_promotion_save(&promotion, &bytes);
-	cop_bytes_put(&again, bytes.data, at); /* as version 1 was */
-	cop_bytes_put(&again, bytes.data + at + 16, bytes.length - at - 16);
-	again.data[0] = 1;
-	cop_cursor_init(&in, again.data, again.length);
-	assert_int_equal(cop_promotion_load(&read, &in), COP_OK);
-	assert_int_equal(cop_cursor_left(&in), 0);
-	cop_bytes_clear(&again);
-	cop_promotion_save(&read, &again);
-	assert_int_equal(again.length, bytes.length);
-	assert_memory_equal(again.data, bytes.data, bytes.length);
-	cop_bytes_fini(&again);
+	for (uint8_t version = 1; version < 3; version++) {
+		size_t rest = sums + (version == 2 ? 16 : 0), from = sums + 4 * 16;
+		cop_bytes_init(&older);
+		cop_bytes_init(&again);
+		cop_bytes_put(&older, bytes.data, share);
+		cop_bytes_put(&older, bytes.data + share + 8, rest - share - 8);
+		cop_bytes_put(&older, bytes.data + from, bytes.length - from);
+		older.data[0] = version;
+		cop_cursor_init(&in, older.data, older.length);
+		assert_int_equal(cop_promotion_load(&read, &in), COP_OK);
+		assert_int_equal(cop_cursor_left(&in), 0);
+		cop_promotion_save(&read, &again);
+		assert_int_equal(again.length, bytes.length);
+		assert_memory_equal(again.data, bytes.data, bytes.length);
+		cop_bytes_fini(&again);
+		cop_bytes_fini(&older);
+	}
 	cop_bytes_fini(&bytes);
 }
 
-int main(void)
+/* Takeovers within 20,000 events, and when half of them have happened: docs/evaluation.md. */
+static int print_table(size_t runs)
+{
+	static const double epsilons[] = { 0.1, 1.0 }, gains[] = { -0.01, 0.01, 0.03 };
+	static const predicted_scene says[] = { { 0.0, 0.0, 0.0, false }, { 0.0, 0.0, 0.04, false },
+		{ 0.0, 0.0, 0.04, true }, { 0.0, 0.0, 0.1, true }, { 0.0, 0.0, 0.2, true } };
+	for (size_t i = 0; i < 2; i++)
+		for (size_t g = 0; g < sizeof gains / sizeof *gains; g++)
+			for (size_t k = 0; k < sizeof says / sizeof *says; k++) {
+				size_t middle;
+				const predicted_scene s = { epsilons[i], gains[g], says[k].bias, says[k].turns };
+				unsigned count = count_takeovers(&s, runs, 20000, &middle);
+				printf("| %g | %+g | %s%g | %.1f | %zu |\n", s.epsilon, s.gain, s.turns ? "±" : "",
+				        s.bias, 100.0 * count / (double)runs, middle);
+				fflush(stdout);
+			}
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_worse_predictor_is_not_promoted_beyond_the_risk),
 		cmocka_unit_test(test_better_predictor_is_promoted_soon),
 		cmocka_unit_test(test_policy_that_is_worse_is_not_promoted_for_what_it_says),
-		cmocka_unit_test(test_state_without_errors_is_read),
+		cmocka_unit_test(test_worse_policy_does_not_take_over_beside_a_biased_champion),
+		cmocka_unit_test(test_challengers_together_keep_the_risk),
+		cmocka_unit_test(test_state_of_older_versions_is_read),
 		cmocka_unit_test(test_challenger_worse_by_the_margin_is_not_promoted),
 		cmocka_unit_test(test_verdicts_at_the_margins_keep_the_error_rate),
 		cmocka_unit_test(test_challenger_better_by_much_is_promoted_soon),
@@ -538,5 +664,7 @@ int main(void)
 		cmocka_unit_test(test_watch_finds_higher_losses_and_seldom_others),
 		cmocka_unit_test(test_watch_saved_and_loaded_is_the_same),
 	};
+	if (argc > 1 && strcmp(argv[1], "table") == 0)
+		return print_table(argc > 2 ? strtoul(argv[2], NULL, 10) : RUNS);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
