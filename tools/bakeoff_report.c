@@ -1,15 +1,14 @@
 /* The text report, JSON, and the files. */
 #include "bakeoff_report.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bakeoff_store.h"
 #include "base/json.h"
 #include "command.h"
+#include "whole_file.h"
 
 /* ---- text ---- */
 
@@ -205,27 +204,18 @@ static cop_err write_file(const cop_bakeoff_report *report, const char *base, co
         void (*print)(const cop_bakeoff_report *report, FILE *out), cop_diag *diag)
 {
 	char path[COP_BAKEOFF_PATH_ROOM];
-	char temporary[COP_BAKEOFF_PATH_ROOM + 8];
 	if (strlen(base) + strlen(ending) >= sizeof path) {
 		cop_diag_set(diag, base, 0, 0, "the name is too long");
 		return COP_EINVAL;
 	}
 	strcpy(path, base);
 	strcat(path, ending);
-	strcpy(temporary, path);
-	strcat(temporary, ".new");
-	FILE *out = fopen(temporary, "we");
-	bool wrote = out != NULL;
-	if (wrote) {
-		print(report, out);
-		wrote = ferror(out) == 0;
-		wrote = fclose(out) == 0 && wrote;
-	}
-	if (wrote && rename(temporary, path) == 0)
-		return COP_OK;
-	cop_diag_set(diag, path, 0, 0, "%s", strerror(errno));
-	(void)unlink(temporary);
-	return COP_EIO;
+	cop_whole_file whole;
+	cop_err err = cop_whole_file_begin(&whole, path, diag);
+	if (err != COP_OK)
+		return err;
+	print(report, whole.out);
+	return cop_whole_file_end(&whole, path, diag);
 }
 
 cop_err cop_bakeoff_report_write(const cop_bakeoff_report *report, const char *base, cop_diag *diag)

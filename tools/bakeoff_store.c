@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/stream.h"
 #include "data/csv.h"
+#include "whole_file.h"
 
 #define SETTINGS_HEADER "setting,fingerprint,options"
 #define FILE_MODE       0644
@@ -173,44 +174,24 @@ static cop_err read_record(const char *path, record *r, cop_diag *diag)
 
 /* ---- files that change as a whole ---- */
 
-typedef struct rewriter {
-	const char *path;
-	char temporary[COP_BAKEOFF_PATH_ROOM + 8];
-	FILE *file;
-} rewriter;
-
-static cop_err rewrite_begin(rewriter *w, const char *path, const char *header, cop_diag *diag)
+static cop_err rewrite_begin(cop_whole_file *w, const char *path, const char *header, cop_diag *diag)
 {
-	w->path = path;
-	(void)snprintf(w->temporary, sizeof w->temporary, "%s.new", path);
-	w->file = fopen(w->temporary, "we");
-	if (w->file == NULL)
-		return refused(w->temporary, diag);
-	(void)fprintf(w->file, "%s\n", header);
-	return COP_OK;
-}
-
-static cop_err rewrite_end(rewriter *w, cop_diag *diag)
-{
-	bool wrote = ferror(w->file) == 0;
-	wrote = fclose(w->file) == 0 && wrote;
-	if (wrote && rename(w->temporary, w->path) == 0)
-		return COP_OK;
-	cop_err err = refused(w->path, diag);
-	(void)unlink(w->temporary);
+	cop_err err = cop_whole_file_begin(w, path, diag);
+	if (err == COP_OK)
+		(void)fprintf(w->out, "%s\n", header);
 	return err;
 }
 
 static cop_err write_record(const cop_bakeoff_store *store, const record *r, cop_diag *diag)
 {
-	rewriter w;
+	cop_whole_file w;
 	cop_err err = rewrite_begin(&w, store->settings_path, SETTINGS_HEADER, diag);
 	if (err != COP_OK)
 		return err;
 	for (size_t i = 0; i < r->count; i++)
-		(void)fprintf(w.file, "%s,%08" PRIx32 ",%s\n", r->setting[i].name, r->setting[i].fingerprint,
+		(void)fprintf(w.out, "%s,%08" PRIx32 ",%s\n", r->setting[i].name, r->setting[i].fingerprint,
 		        r->setting[i].options);
-	return rewrite_end(&w, diag);
+	return cop_whole_file_end(&w, store->settings_path, diag);
 }
 
 static bool has_rows(const cop_bakeoff_store *store, const char *setting)
@@ -239,22 +220,22 @@ static void drop_setting(cop_bakeoff_store *store, const char *setting)
 static cop_err write_all(cop_bakeoff_store *store, cop_diag *diag)
 {
 	char line[COP_BAKEOFF_LINE_ROOM];
-	rewriter w;
+	cop_whole_file w;
 	cop_err err = rewrite_begin(&w, store->curves_path, COP_BAKEOFF_CURVES_HEADER, diag);
 	for (size_t i = 0; err == COP_OK && i < store->points.count; i++) {
 		(void)cop_bakeoff_point_line(&store->points.point[i], line);
-		(void)fputs(line, w.file);
+		(void)fputs(line, w.out);
 	}
 	if (err == COP_OK)
-		err = rewrite_end(&w, diag);
+		err = cop_whole_file_end(&w, store->curves_path, diag);
 	if (err == COP_OK)
 		err = rewrite_begin(&w, store->path, COP_BAKEOFF_HEADER, diag);
 	for (size_t i = 0; err == COP_OK && i < store->rows.count; i++) {
 		(void)cop_bakeoff_row_line(&store->rows.row[i], line);
-		(void)fputs(line, w.file);
+		(void)fputs(line, w.out);
 	}
 	if (err == COP_OK)
-		err = rewrite_end(&w, diag);
+		err = cop_whole_file_end(&w, store->path, diag);
 	if (err != COP_OK)
 		return err;
 	(void)close(store->csv);

@@ -2,15 +2,12 @@
  * to its end leaves what was there before. */
 #include "convert.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json.h"
-#include "base/mem.h"
 #include "command.h"
 
 #define NAME       COP_CONVERT_NAME
@@ -80,56 +77,16 @@ cop_err cop_convert_end(cop_convert_run *run, cop_err err, cop_diag *diag)
 	return err;
 }
 
-/* ---- the output file ---- */
-
-/* Its temporary name: in the same folder, with the same ending; NULL: written in place, being no regular file. */
-static cop_err choose_temporary(const char *out, char **temporary, cop_diag *diag)
-{
-	struct stat status;
-	*temporary = NULL;
-	if (strcmp(out, "-") == 0 || (stat(out, &status) == 0 && !S_ISREG(status.st_mode)))
-		return COP_OK;
-	const char *slash = strrchr(out, '/');
-	const char *name = slash != NULL ? slash + 1 : out;
-	size_t room = strlen(out) + 32;
-	*temporary = cop_mem_alloc(room, 1);
-	if (*temporary == NULL) {
-		cop_diag_set(diag, out, 0, 0, "out of memory");
-		return COP_ENOMEM;
-	}
-	(void)snprintf(*temporary, room, "%.*s.%ld.%s", (int)(name - out), out, (long)getpid(), name);
-	return COP_OK;
-}
-
-static cop_err settle(const char *out, const char *temporary, cop_err err, cop_diag *diag)
-{
-	if (temporary == NULL)
-		return err;
-	if (err == COP_OK && rename(temporary, out) != 0) {
-		cop_diag_set(diag, out, 0, 0, "cannot be written: %s", strerror(errno));
-		err = COP_EIO;
-	}
-	if (err != COP_OK)
-		(void)unlink(temporary);
-	return err;
-}
-
 static cop_err convert(cop_convert_run *run, cop_diag *diag)
 {
 	const cop_convert_options *o = run->options;
-	char *temporary;
-	cop_err err = choose_temporary(o->out, &temporary, diag);
-	if (err != COP_OK)
-		return err;
-	err = cop_stream_open_write(temporary != NULL ? temporary : o->out, &run->stream, diag);
+	cop_err err = cop_stream_open_replace(o->out, &run->stream, diag);
 	if (err != COP_OK) {
 		set_source(diag, o->out, "standard output");
-	} else {
-		err = strcmp(o->from, "class") == 0 ? cop_convert_classes(run, diag) : cop_convert_logs(run, diag);
-		cop_stream_free(run->stream); /* when nothing began */
-		err = settle(o->out, temporary, err, diag);
+		return err;
 	}
-	cop_mem_free(temporary);
+	err = strcmp(o->from, "class") == 0 ? cop_convert_classes(run, diag) : cop_convert_logs(run, diag);
+	cop_stream_free(run->stream); /* when nothing began */
 	return err;
 }
 

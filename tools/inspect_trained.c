@@ -35,7 +35,7 @@ void cop_inspect_view_names(char *out, size_t size)
 cop_err cop_inspect_write(const char *path, const cop_bytes *bytes, cop_diag *diag)
 {
 	cop_stream *stream;
-	cop_err err = cop_stream_open_write(path, &stream, diag);
+	cop_err err = cop_stream_open_replace(path, &stream, diag);
 	if (err != COP_OK)
 		return err;
 	cop_err wrote = cop_stream_write(stream, bytes->data, bytes->length);

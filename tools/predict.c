@@ -147,7 +147,7 @@ static cop_err predict(predicting *p, cop_diag *diag)
 		cop_diag_set(diag, p->file, 0, 0, "%s", cop_err_text(err));
 		return err;
 	}
-	err = cop_stream_open_write(p->out, &p->stream, diag);
+	err = cop_stream_open_replace(p->out, &p->stream, diag);
 	if (err != COP_OK)
 		return err;
 	cop_err wrote = write_all(p);

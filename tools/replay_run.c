@@ -341,7 +341,7 @@ static cop_err open_dump(cop_replay_run *run, cop_diag *diag)
 	        "event,line,action,cost,probability,weight,best,policy_probability,predicted_cost,policy_cost\n";
 	if (run->options->dump == NULL)
 		return COP_OK;
-	cop_err err = cop_stream_open_write(run->options->dump, &run->dump, diag);
+	cop_err err = cop_stream_open_replace(run->options->dump, &run->dump, diag);
 	if (err == COP_OK && cop_stream_write(run->dump, header, sizeof header - 1) != COP_OK)
 		err = cop_stream_close(run->dump, diag);
 	return err;

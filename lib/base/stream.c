@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/file_atomic.h"
 #include "base/mem.h"
 #include "base/stream_codec.h"
 
@@ -22,6 +23,7 @@ struct cop_stream {
 	int fd; /* -1: memory */
 	bool owned;
 	bool writing;
+	cop_file_atomic *whole; /* what fd belongs to when a file is replaced; NULL: none is */
 
 	const cop_codec *codec; /* NULL: plain */
 	void *coder;
@@ -54,6 +56,7 @@ void cop_stream_free(cop_stream *stream)
 		(stream->writing ? stream->codec->encoder_free : stream->codec->decoder_free)(stream->coder);
 	if (stream->owned && stream->fd >= 0)
 		(void)close(stream->fd);
+	cop_file_atomic_abandon(stream->whole);
 	cop_mem_free(stream->block);
 	cop_mem_free(stream->text);
 	cop_mem_free(stream->name);
@@ -337,7 +340,25 @@ double cop_stream_share(const cop_stream *stream)
 	return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
-cop_err cop_stream_open_write(const char *path, cop_stream **out, cop_diag *diag)
+/* Devices, pipes and the like are written in place. */
+static bool is_replaced(const char *path)
+{
+	struct stat status;
+	return strcmp(path, "-") != 0 && (stat(path, &status) != 0 || S_ISREG(status.st_mode));
+}
+
+static cop_err open_whole(cop_stream *stream, const char *path)
+{
+	stream->block = cop_mem_alloc(BLOCK, 1);
+	if (stream->block == NULL)
+		return FAIL(stream, COP_ENOMEM, 0, "out of memory");
+	stream->err = cop_file_atomic_begin(path, &stream->whole, &stream->diag);
+	if (stream->err == COP_OK)
+		stream->fd = cop_file_atomic_fd(stream->whole);
+	return stream->err;
+}
+
+static cop_err open_written(const char *path, bool whole, cop_stream **out, cop_diag *diag)
 {
 	*out = NULL;
 	cop_stream *stream;
@@ -350,21 +371,25 @@ cop_err cop_stream_open_write(const char *path, cop_stream **out, cop_diag *diag
 	if (stream->codec != NULL && stream->codec->encoder_new(&stream->coder) != COP_OK)
 		err = FAIL(stream, COP_ENOMEM, 0, "out of memory");
 	if (err == COP_OK)
-		err = stream_open(stream, path);
+		err = whole ? open_whole(stream, path) : stream_open(stream, path);
 	return opened(stream, err, out, diag);
+}
+
+cop_err cop_stream_open_write(const char *path, cop_stream **out, cop_diag *diag)
+{
+	return open_written(path, false, out, diag);
+}
+
+cop_err cop_stream_open_replace(const char *path, cop_stream **out, cop_diag *diag)
+{
+	return open_written(path, is_replaced(path), out, diag);
 }
 
 /* Writes all that block[0, out_used) holds. */
 static cop_err flush(cop_stream *stream)
 {
-	for (size_t at = 0; at < stream->out_used;) {
-		ssize_t n = write(stream->fd, stream->block + at, stream->out_used - at);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return FAIL(stream, COP_EIO, 0, "cannot be written: %s", strerror(n < 0 ? errno : EIO));
-		at += (size_t)n;
-	}
+	if (cop_file_write_all(stream->fd, stream->block, stream->out_used) != COP_OK)
+		return FAIL(stream, COP_EIO, 0, "cannot be written: %s", strerror(errno));
 	stream->out_used = 0;
 	return COP_OK;
 }
@@ -413,6 +438,11 @@ static cop_err finish_writing(cop_stream *stream)
 	while (stream->err == COP_OK && !done)
 		if (encode_some(stream, &io, true, &done) == COP_OK)
 			(void)flush(stream);
+	if (stream->whole != NULL && stream->err == COP_OK) {
+		cop_file_atomic *whole = stream->whole;
+		stream->whole = NULL;
+		stream->err = cop_file_atomic_commit(whole, &stream->diag);
+	}
 	if (!stream->owned)
 		return stream->err;
 	stream->owned = false;

@@ -1,22 +1,20 @@
-/* Blocks go to a temporary file as they fill; summary and beginning are written last, when all is known. The file is
- * not forced to the disk: whatever a power cut leaves of it, its checksums tell. */
+/* Blocks go to a temporary file as they fill; summary and beginning are written last, when all is known, and then the
+ * temporary file replaces the cache. */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "base/crc32c.h"
+#include "base/file_atomic.h"
 #include "base/mem.h"
 #include "data/event_cache.h"
 #include "data/event_cache_file.h"
 
 struct cop_event_cache_writer {
 	char *path;
-	char *temporary;
-	int fd;
-	uint64_t at; /* bytes written */
+	cop_file_atomic *file; /* NULL: it became the cache */
+	uint64_t at;           /* bytes written */
 	cop_event_cache_summary summary;
 	cop_event_block block; /* events not yet written */
 	cop_row *rows;
@@ -34,13 +32,9 @@ void cop_event_cache_abandon(cop_event_cache_writer *writer)
 {
 	if (writer == NULL)
 		return;
-	if (writer->fd >= 0) {
-		(void)close(writer->fd);
-		(void)unlink(writer->temporary);
-	}
+	cop_file_atomic_abandon(writer->file);
 	cop_event_block_fini(&writer->block);
 	cop_mem_free(writer->rows);
-	cop_mem_free(writer->temporary);
 	cop_mem_free(writer->path);
 	cop_mem_free(writer);
 }
@@ -60,7 +54,8 @@ static cop_err out_of_memory(const cop_event_cache_writer *writer, cop_diag *dia
 static cop_err write_all(cop_event_cache_writer *writer, const void *data, size_t length, cop_diag *diag)
 {
 	for (size_t done = 0; done < length;) {
-		ssize_t n = pwrite(writer->fd, (const uint8_t *)data + done, length - done, (off_t)(writer->at + done));
+		ssize_t n = pwrite(cop_file_atomic_fd(writer->file), (const uint8_t *)data + done, length - done,
+		        (off_t)(writer->at + done));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
@@ -77,25 +72,18 @@ cop_err cop_event_cache_create(const char *path, cop_event_cache_writer **out, c
 {
 	*out = NULL;
 	cop_event_cache_writer *writer = cop_mem_alloc(1, sizeof *writer);
-	size_t room = strlen(path) + 32;
 	if (writer != NULL) {
-		writer->fd = -1;
 		writer->at = sizeof(cop_cache_start);
 		cop_event_block_init(&writer->block);
 		writer->path = cop_mem_strdup(path);
-		writer->temporary = cop_mem_alloc(room, 1);
 	}
-	if (writer == NULL || writer->path == NULL || writer->temporary == NULL) {
+	if (writer == NULL || writer->path == NULL) {
 		cop_event_cache_abandon(writer);
 		cop_diag_set(diag, path, 0, 0, "out of memory");
 		return COP_ENOMEM;
 	}
-	(void)snprintf(writer->temporary, room, "%s.%ld.tmp", path, (long)getpid());
-	do
-		writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	while (writer->fd < 0 && errno == EINTR);
-	if (writer->fd < 0) {
-		cop_err err = cannot(writer, "created", diag);
+	cop_err err = cop_file_atomic_begin(path, &writer->file, diag);
+	if (err != COP_OK) {
 		cop_event_cache_abandon(writer);
 		return err;
 	}
@@ -239,21 +227,6 @@ static cop_err write_end(cop_event_cache_writer *writer, const cop_feature_space
 	return err == COP_OK ? write_all(writer, &start, sizeof start, diag) : err;
 }
 
-/* Closes the file and gives it its name. */
-static cop_err settle(cop_event_cache_writer *writer, cop_diag *diag)
-{
-	int fd = writer->fd;
-	writer->fd = -1;
-	cop_err err = COP_OK;
-	if (close(fd) != 0)
-		err = cannot(writer, "written", diag);
-	else if (rename(writer->temporary, writer->path) != 0)
-		err = cannot(writer, "renamed to", diag);
-	if (err != COP_OK)
-		(void)unlink(writer->temporary);
-	return err;
-}
-
 cop_err cop_event_cache_finish(cop_event_cache_writer **writer, const cop_event_cache_source *source, uint64_t skipped,
         const cop_feature_space *space, cop_diag *diag)
 {
@@ -264,8 +237,11 @@ cop_err cop_event_cache_finish(cop_event_cache_writer **writer, const cop_event_
 	cop_err err = flush(w, diag);
 	if (err == COP_OK)
 		err = write_end(w, space, diag);
-	if (err == COP_OK)
-		err = settle(w, diag);
+	if (err == COP_OK) {
+		cop_file_atomic *file = w->file;
+		w->file = NULL;
+		err = cop_file_atomic_commit(file, diag);
+	}
 	cop_event_cache_abandon(w);
 	return err;
 }

@@ -11,6 +11,7 @@
 
 #include "base/assert.h"
 #include "base/crc32c.h"
+#include "base/file_atomic.h"
 #include "base/mem.h"
 
 #define NAME_SIZE    (COP_MODEL_FILE_NAME_MAX + 1)
@@ -208,74 +209,9 @@ static cop_err io_failed(const char *path, cop_diag *diag, const char *doing)
 	return COP_EIO;
 }
 
-static bool write_all(int fd, const uint8_t *data, size_t length)
-{
-	while (length > 0) {
-		ssize_t n = write(fd, data, length);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		data += n;
-		length -= (size_t)n;
-	}
-	return true;
-}
-
-/* The file itself, synced and closed; false with errno. */
-static bool write_file(const char *path, const cop_bytes *bytes)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-	if (fd < 0)
-		return false;
-	bool ok = write_all(fd, bytes->data, bytes->length) && fsync(fd) == 0;
-	int saved = errno;
-	if (close(fd) != 0 && ok)
-		return false;
-	errno = saved;
-	return ok;
-}
-
-/* A rename lasts only once its folder is synced. path is cut to its folder. */
-static bool sync_folder(char *path)
-{
-	char *slash = strrchr(path, '/');
-	const char *folder = slash == NULL ? "." : slash == path ? "/" : path;
-	if (slash != NULL && slash != path)
-		*slash = '\0';
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	bool ok = fsync(fd) == 0;
-	int saved = errno;
-	(void)close(fd);
-	errno = saved;
-	return ok;
-}
-
 cop_err cop_model_file_save(const char *path, const cop_bytes *bytes, cop_diag *diag)
 {
-	if (bytes->err != COP_OK)
-		return bytes->err;
-	size_t size = strlen(path) + sizeof ".tmp";
-	char *temporary = cop_mem_alloc(size, 1);
-	if (temporary == NULL)
-		return COP_ENOMEM;
-	(void)snprintf(temporary, size, "%s.tmp", path);
-	cop_err err = COP_OK;
-	if (!write_file(temporary, bytes))
-		err = io_failed(path, diag, "write");
-	else if (rename(temporary, path) != 0)
-		err = io_failed(path, diag, "rename the new file to its name");
-	if (err != COP_OK) {
-		int saved = errno;
-		(void)unlink(temporary);
-		errno = saved;
-	} else if (!sync_folder(temporary)) {
-		err = io_failed(path, diag, "sync the folder");
-	}
-	cop_mem_free(temporary);
-	return err;
+	return bytes->err != COP_OK ? bytes->err : cop_file_atomic_save(path, bytes->data, bytes->length, diag);
 }
 
 /* Up to the end of the file, whatever fstat said its size was. */

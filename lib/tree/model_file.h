@@ -64,9 +64,8 @@ COP_CHECK cop_err cop_model_file_find(
 
 /* ---- on disk ---- */
 
-/* Replaces path as a whole: writes path.tmp, fsync, rename, fsync of the folder. On error path is as it was
- * (only when the folder's fsync fails it may be the new file already).
- * COP_EIO (errno says why), COP_ENOMEM, or bytes->err when writing the bytes had failed. */
+/* Replaces path as a whole (base/file_atomic.h): a link stays and its target is replaced; no regular file is refused.
+ * COP_EIO (errno gives the reason), COP_ENOMEM, or bytes->err when writing the bytes had failed. */
 COP_CHECK cop_err cop_model_file_save(const char *path, const cop_bytes *bytes, cop_diag *diag);
 
 /* Reads all of path into bytes (initialised; its content is replaced). What it holds is for cop_model_file_open.
