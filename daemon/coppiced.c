@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "daemon/config.h"
 #include "daemon/log.h"
@@ -15,20 +16,27 @@
 #define MOST_RESETS     COP_CONFIG_MAX_MODELS
 #define LOG_DEADLINE_MS 2000
 
-static const char usage_text[] =
-        "usage: coppiced [--config FILE] [--foreground] [--reset-model NAME ...] [--checkpoint-only | --salvaged]\n"
-        "       coppiced [--config FILE] --check | --print-config\n\n"
-        "Serves the models of a configuration: contexts in, actions out, losses in.\n\n"
-        "  --config FILE       configuration; without it a built-in one for a first try (see --print-config)\n"
-        "  --foreground        log to standard error instead of syslog\n"
-        "  --check             read the configuration, say what is wrong or how much memory models take, and stop\n"
-        "  --print-config      print the complete effective configuration and stop\n"
-        "  --reset-model NAME  begin this model anew instead of restoring it; may be repeated\n"
-        "  --checkpoint-only   start from the newest checkpoint alone; the journal is set aside, under another name\n"
-        "  --salvaged          the journal is what `coppice journal salvage` left: gaps are passed over\n"
-        "  --version           print the version and stop\n"
-        "  --help              print this and stop\n\n"
-        "SIGHUP reloads the configuration, SIGTERM and SIGINT write a checkpoint and stop.\n";
+static const char usage_text[] = "usage: coppiced [--config FILE] [--foreground] [--reset-model NAME ...]\n"
+                                 "           [--checkpoint-only | --salvaged]\n"
+                                 "       coppiced [--config FILE] --check | --print-config\n\n"
+                                 "Serves the models of a configuration: contexts in, actions out, losses in.\n\n"
+                                 "  --config FILE       configuration; without it a built-in one for a first try\n"
+                                 "                      (see --print-config)\n"
+                                 "  --foreground        log to standard error instead of syslog (default when that\n"
+                                 "                      is a terminal)\n"
+                                 "  --check             read the configuration, say what is wrong or how much\n"
+                                 "                      memory models take, and stop\n"
+                                 "  --print-config      print the complete effective configuration and stop\n"
+                                 "  --reset-model NAME  begin this model anew instead of restoring it; may be\n"
+                                 "                      repeated\n"
+                                 "  --checkpoint-only   start from the newest checkpoint alone; the journal is set\n"
+                                 "                      aside, under another name\n"
+                                 "  --salvaged          the journal is what `coppice journal salvage` left: gaps\n"
+                                 "                      are passed over\n"
+                                 "  --version           print the version and stop\n"
+                                 "  --help              print this and stop\n\n"
+                                 "SIGHUP reloads the configuration, SIGTERM and SIGINT write a checkpoint and\n"
+                                 "stop.\n";
 
 typedef struct options {
 	cop_server_options server;
@@ -153,7 +161,7 @@ static int serve(const options *o, cop_config *config)
 	cop_log_settings settings = {
 		.facility = config->log_facility,
 		.level = config->log_level,
-		.foreground = o->foreground,
+		.foreground = o->foreground || isatty(STDERR_FILENO) != 0,
 		.ident = "coppiced",
 	};
 	if (cop_log_open(&settings, &log) != COP_OK) {

@@ -1,8 +1,10 @@
 /* Learning curves as SVG. The plot is WIDTH by HEIGHT units inside margins; x is the logarithm of the events, y the
- * mean loss, cut at what the curves reach after a twentieth of the events, so that the start does not flatten the rest.
+ * mean loss, cut at what the curves reach after a twentieth of the events, so that the start does not flatten the rest:
+ * a curve is drawn from where it enters the plot, and ends where it leaves it.
  * Colours are those of Okabe and Ito, that colour-blind people can tell apart; dashes differ too. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "bakeoff_report.h"
@@ -134,12 +136,34 @@ static void print_axes(const scale *s, FILE *out)
 	}
 }
 
+typedef struct point {
+	double x, y; /* y < TOP: above the plot */
+} point;
+
+static point place_of(const scale *s, const curve *c, size_t i)
+{
+	return (point){ place_x(s, (double)c->at[i]), place_y(s, mean_at(c, i)) };
+}
+
+/* Where the line between a place above the plot and one inside crosses its upper edge. */
+static point crossing(point a, point b) { return (point){ a.x + (b.x - a.x) * (TOP - a.y) / (b.y - a.y), TOP }; }
+
+static void print_place(char command, point at, FILE *out) { (void)fprintf(out, "%c%.1f %.1f", command, at.x, at.y); }
+
 static void print_curve(const scale *s, const curve *c, size_t number, FILE *out)
 {
+	point before = { 0.0, -1.0 };
 	(void)fprintf(out, "<path class=\"line c%zu d%zu\" d=\"", number % 7, number % 5);
-	for (size_t i = 0; i < c->count; i++)
-		(void)fprintf(out, "%s%.1f %.1f", i == 0 ? "M" : "L", place_x(s, (double)c->at[i]),
-		        place_y(s, mean_at(c, i)));
+	for (size_t i = 0; i < c->count; i++) {
+		point now = place_of(s, c, i);
+		bool above = now.y < TOP;
+		bool was_above = i == 0 || before.y < TOP;
+		if (i > 0 && above != was_above)
+			print_place(above ? 'L' : 'M', crossing(before, now), out);
+		if (!above)
+			print_place(i == 0 ? 'M' : 'L', now, out);
+		before = now;
+	}
 	(void)fputs("\"/>\n", out);
 }
 
@@ -157,8 +181,6 @@ static void print_lines(const cop_bakeoff_report *r, size_t field, const scale *
 {
 	const cop_bakeoff_score *score = r->score;
 	size_t own = 0;
-	(void)fprintf(out, "<svg x=\"0\" y=\"%d\" width=\"%d\" height=\"%d\" viewBox=\"0 %d %d %d\">\n", TOP,
-	        LEFT + WIDTH, HEIGHT, TOP, LEFT + WIDTH, HEIGHT);
 	for (size_t i = 0; i < score->contenders; i++) {
 		const cop_bakeoff_cell *cell = cop_bakeoff_cell_at(score, field, i);
 		curve c;
@@ -171,7 +193,6 @@ static void print_lines(const cop_bakeoff_report *r, size_t field, const scale *
 			(void)fprintf(out, "<path class=\"line peer\" d=\"M%d %.1fh%d\"/>\n", LEFT,
 			        place_y(s, cell->loss), WIDTH);
 	}
-	(void)fputs("</svg>\n", out);
 }
 
 static size_t print_keys(const cop_bakeoff_report *r, size_t field, FILE *out)

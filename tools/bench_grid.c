@@ -408,13 +408,13 @@ static cop_err bench(cop_json_writer *json, const cop_kernel *kernel, bool whole
 
 /* ---- the command ---- */
 
-static const char usage_text[] =
-        "usage: coppice bench grid [--all] [--kernels NAME] [--json]\n\n"
-        "Kernels over shapes of models, each beside the machine's limit for as many operations and bytes and beside\n"
-        "OpenBLAS; then whole learners.\n\n"
-        "  --all           every shape: takes half a minute\n"
-        "  --kernels NAME  plain, avx2 or avx512 (default: the widest that the processor runs, which learners take)\n"
-        "  --json          one JSON object on standard output\n";
+static const char usage_text[] = "usage: coppice bench grid [--all] [--kernels NAME] [--json]\n\n"
+                                 "Kernels over shapes of models, each beside the machine's limit for as many\n"
+                                 "operations and bytes and beside OpenBLAS; then whole learners.\n\n"
+                                 "  --all           every shape: takes half a minute\n"
+                                 "  --kernels NAME  plain, avx2 or avx512 (default: the widest that the processor\n"
+                                 "                  runs, which learners take)\n"
+                                 "  --json          one JSON object on standard output\n";
 
 static int finish(cop_err err, cop_json_writer *json)
 {

@@ -263,20 +263,19 @@ cop_err cop_bench_learners(cop_json_writer *json, bool whole)
 
 /* ---- the command ---- */
 
-static const char usage_text[] =
-        "usage: coppice bench events --learner NAME --events N [OPTION ...]\n\n"
-        "N made-up events are decided and learned, and nothing is measured: a tool that counts instructions runs this\n"
-        "(tests/bench/instructions).\n\n"
-        "  --learner NAME  ensemble, dgt, value or rank\n"
-        "  --events N\n"
-        "  --features D    dense features (default 54)\n"
-        "  --present P     instead: P of 2^B hashed features\n"
-        "  --bits B        (default 18)\n"
-        "  --arms K        (default 7)\n"
-        "  --candidate-features F\n"
-        "                  rank: of each of 8 candidates (default 8)\n"
-        "  --height H\n"
-        "  --trees M       (default: the learner's)\n";
+static const char usage_text[] = "usage: coppice bench events --learner NAME --events N [OPTION ...]\n\n"
+                                 "N made-up events are decided and learned, and nothing is measured: a tool that\n"
+                                 "counts instructions runs this (tests/bench/instructions).\n\n"
+                                 "  --learner NAME  ensemble, dgt, value or rank\n"
+                                 "  --events N\n"
+                                 "  --features D    dense features (default 54)\n"
+                                 "  --present P     instead: P of 2^B hashed features\n"
+                                 "  --bits B        (default 18)\n"
+                                 "  --arms K        (default 7)\n"
+                                 "  --candidate-features F\n"
+                                 "                  rank: of each of 8 candidates (default 8)\n"
+                                 "  --height H\n"
+                                 "  --trees M       (default: the learner's)\n";
 
 enum { LEARNER = 256, EVENTS, FEATURES, PRESENT, BITS, ARMS, CANDIDATE_FEATURES, HEIGHT, TREES };
 

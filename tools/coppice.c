@@ -6,15 +6,15 @@
 #include "version.h"
 
 static const cop_command commands[] = {
-	{ "simulate", "stream labelled data as a bandit, in process or through a live daemon", cop_simulate_command },
+	{ "simulate", "stream labelled data as a bandit, in process or by a live daemon", cop_simulate_command },
 	{ "bakeoff", "compare settings over many labelled datasets, with significance", cop_bakeoff_command },
-	{ "replay", "replay a bandit log: learn from it, estimate what the policy is worth", cop_replay_command },
+	{ "replay", "replay a bandit log: learn from it, estimate its policy's value", cop_replay_command },
 	{ "train", "fit a tree or a forest to labelled rows", cop_train_command },
 	{ "predict", "write a trained model's predictions of a file's rows", cop_predict_command },
 	{ "evaluate", "tell how well a trained model predicts a file's rows", cop_evaluate_command },
 	{ "export", "write a trained model as C source", cop_export_command },
 	{ "convert", "write a bandit log in another format, or make one of labelled rows", cop_convert_command },
-	{ "inspect", "show what a checkpoint or model holds: text, rules, JSON, dot, a page", cop_inspect_command },
+	{ "inspect", "show what a checkpoint or model holds: text, JSON, dot, a page", cop_inspect_command },
 	{ "ctl", "ask a running daemon: status, explain, checkpoint, reload", cop_ctl_command },
 	{ "journal", "show, check or salvage a daemon's journal", cop_journal_command },
 	{ "bench", "measure the kernels and learners, or load a live daemon", cop_bench_command },
@@ -23,7 +23,7 @@ static const cop_command commands[] = {
 static void usage(FILE *out)
 {
 	(void)fputs("usage: coppice SUBCOMMAND [OPTION ...]\n"
-	            "       coppice SUBCOMMAND --help\n"
+	            "       coppice help [SUBCOMMAND]\n"
 	            "       coppice --version\n\n"
 	            "Subcommands:\n",
 	        out);
@@ -42,9 +42,15 @@ static int run(const cop_command *command, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	char help[] = "--help";
 	if (argc < 2) {
 		usage(stderr);
 		return COP_EXIT_USAGE;
+	}
+	if (argc > 2 && strcmp(argv[1], "help") == 0) { /* help X is X --help */
+		argv[1] = argv[2];
+		argv[2] = help;
+		argc = 3;
 	}
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
 		usage(stdout);

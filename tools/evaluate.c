@@ -12,15 +12,14 @@
 #define NAME           "evaluate"
 #define CONFUSION_TEXT 30 /* most classes of a table on a terminal */
 
-static const char usage_text[] =
-        "usage: coppice evaluate MODEL FILE [--confusion] [--threads N] [--json]\n\n"
-        "How well a model that `coppice train` wrote predicts the rows of FILE, which has the columns of the\n"
-        "training file: share of wrong classes and, of two classes, the area under the ROC curve; or RMSE in the "
-        "file's\n"
-        "unit; parameters, and FLOPs of a prediction.\n\n"
-        "  --confusion   rows by true class (lines) and predicted class (columns) as well\n"
-        "  --threads N   (default: the processors)\n"
-        "  --json        one JSON object on standard output\n";
+static const char usage_text[] = "usage: coppice evaluate MODEL FILE [--confusion] [--threads N] [--json]\n\n"
+                                 "How well a model that `coppice train` wrote predicts the rows of FILE, which has\n"
+                                 "the columns of the training file: share of wrong classes and, of two classes,\n"
+                                 "the area under the ROC curve; or RMSE in the file's unit; parameters, and FLOPs\n"
+                                 "of a prediction.\n\n"
+                                 "  --confusion   rows by true class (lines) and predicted class (columns) as well\n"
+                                 "  --threads N   (default: the processors)\n"
+                                 "  --json        one JSON object on standard output\n";
 
 enum { CONFUSION = 256, THREADS, JSON, HELP };
 

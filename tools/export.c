@@ -10,21 +10,21 @@
 #define NAME "export"
 
 static const char usage_text[] = "usage: coppice export --c MODEL [--function NAME] [--out FILE]\n\n"
-                                 "Writes the model that `coppice train` wrote as a C source that needs nothing "
-                                 "but a C99 compiler. It has\n"
-                                 "one function, which takes a row's features as they stand in the file (categories as "
-                                 "0 and 1) and predicts what\n"
-                                 "the model does.\n\n"
+                                 "Writes the model that `coppice train` wrote as a C source that needs nothing but\n"
+                                 "a C99 compiler. It has one function, which takes a row's features as they stand\n"
+                                 "in the file (categories as 0 and 1) and predicts what the model does.\n\n"
                                  "  --c               C99 source\n"
                                  "  --function NAME   of the function (default predict)\n"
-                                 "  --out FILE        write there instead of standard output\n";
+                                 "  --out FILE        write there instead of standard output\n"
+                                 "  --json            one JSON object: the function's name, and the source\n";
 
-enum { C = 256, FUNCTION, OUT, HELP };
+enum { C = 256, FUNCTION, OUT, JSON, HELP };
 
 static const struct option long_options[] = {
 	{ "c", no_argument, NULL, C },
 	{ "function", required_argument, NULL, FUNCTION },
 	{ "out", required_argument, NULL, OUT },
+	{ "json", no_argument, NULL, JSON },
 	{ "help", no_argument, NULL, HELP },
 	{ NULL, 0, NULL, 0 },
 };
@@ -51,6 +51,8 @@ static bool read_option(cop_inspect_trained *in, int option)
 	case OUT:
 		in->out = optarg;
 		return true;
+	case JSON:
+		return in->source_json = true;
 	default:
 		return false;
 	}

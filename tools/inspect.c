@@ -20,23 +20,25 @@
 #define MOST_NAMES      ((size_t)1 << 24)
 #define MODEL_SECTION   "model"
 
-static const char usage_text[] =
-        "usage: coppice inspect FILE [OPTION ...]\n\n"
-        "Shows what a daemon's checkpoint or a model file holds: its sections, each model's settings, counters, "
-        "experts\n"
-        "and trees. Everything is checked: a damaged file is refused, with what is wrong.\n\n"
-        "A model that `coppice train` wrote is shown in one of several views: split by split, with the rows that came "
-        "by.\n\n"
-        "  --model NAME    only this model\n"
-        "  --tree N|all    show tree N (from 0), or all, with their weights (over standardised features) and leaves;\n"
-        "                  of a trained forest: only tree N\n"
-        "  --names FILE    with --tree: names of all features, one a line\n"
-        "  --view NAME     of a trained model: text (default), rules, json, dot (Graphviz), html (a page of its own), "
-        "c\n"
-        "  --top N         views: heaviest features shown of a sum (default 4)\n"
-        "  --importance    of a trained model: each feature's share in what the splits achieve\n"
-        "  --out FILE      of a trained model: write there instead of standard output\n"
-        "  --json          one JSON object on standard output (of a trained model: --view json)\n";
+static const char usage_text[] = "usage: coppice inspect FILE [OPTION ...]\n\n"
+                                 "Shows what a daemon's checkpoint or a model file holds: its sections, each\n"
+                                 "model's settings, counters, experts and trees. Everything is checked: a damaged\n"
+                                 "file is refused, with what is wrong.\n\n"
+                                 "A model that `coppice train` wrote is shown in one of several views: split by\n"
+                                 "split, with the rows that came by.\n\n"
+                                 "  --model NAME    only this model\n"
+                                 "  --tree N|all    show tree N (from 0), or all, with their weights (over\n"
+                                 "                  standardised features) and leaves; of a trained forest: only\n"
+                                 "                  tree N\n"
+                                 "  --names FILE    with --tree: names of all features, one a line\n"
+                                 "  --view NAME     of a trained model: text (default), rules, json, dot\n"
+                                 "                  (Graphviz), html (a page of its own), c\n"
+                                 "  --top N         views: heaviest features shown of a sum (default 4)\n"
+                                 "  --importance    of a trained model: each feature's share in what the splits\n"
+                                 "                  achieve\n"
+                                 "  --out FILE      of a trained model: write there instead of standard output\n"
+                                 "  --json          one JSON object on standard output (of a trained model: --view\n"
+                                 "                  json)\n";
 
 enum { MODEL = 256, TREE, NAMES, VIEW, TOP, IMPORTANCE, OUT, JSON, HELP };
 

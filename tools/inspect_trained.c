@@ -103,6 +103,31 @@ static cop_err put_importance(const cop_inspect_trained *in, const cop_trained *
 	return err;
 }
 
+/* Replaces the source in out by an object that holds it. */
+static cop_err wrap_source(const cop_inspect_trained *in, cop_bytes *out)
+{
+	cop_json_writer *json;
+	const char *text;
+	size_t length;
+	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
+	if (err != COP_OK)
+		return err;
+	cop_json_begin_object(json);
+	cop_json_key(json, "function");
+	cop_json_text(json, in->settings.function != NULL ? in->settings.function : "predict");
+	cop_json_key(json, "source");
+	cop_json_text_length(json, (const char *)out->data, out->length);
+	cop_json_end_object(json);
+	err = cop_json_writer_finish(json, &text, &length);
+	if (err == COP_OK) {
+		cop_bytes_clear(out);
+		cop_bytes_put(out, text, length);
+		cop_bytes_put(out, "\n", 1);
+	}
+	cop_json_writer_free(json);
+	return err;
+}
+
 cop_err cop_inspect_trained_show(const cop_inspect_trained *in, const cop_bytes *bytes, cop_diag *diag)
 {
 	cop_trained *model;
@@ -114,6 +139,8 @@ cop_err cop_inspect_trained_show(const cop_inspect_trained *in, const cop_bytes 
 	err = in->importance ? put_importance(in, model, &out) : in->view->put(model, &in->settings, &out);
 	if (err == COP_OK && out.err != COP_OK)
 		err = out.err;
+	if (err == COP_OK && in->source_json)
+		err = wrap_source(in, &out);
 	if (err == COP_ENOTFOUND)
 		cop_diag_set(diag, in->path, 0, 0, "no tree %zu, it has %zu", in->settings.tree,
 		        cop_trees_count(model->trees));

@@ -12,6 +12,7 @@ typedef struct cop_inspect_trained {
 	const char *out; /* file, "-": standard output */
 	bool importance; /* the features' shares instead of a view, as text or JSON */
 	bool json;
+	bool source_json; /* the view is put as {"function", "source"} into a JSON object */
 } cop_inspect_trained;
 
 /* bytes: the whole file. COP_EINVAL: no such tree. */

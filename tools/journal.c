@@ -16,21 +16,25 @@
 #define SUBFOLDER "journal" /* of a state folder */
 
 static const char usage_text[] =
+
         "usage: coppice journal VERB FOLDER [OPTION ...]\n\n"
-        "Reads a daemon's journal. FOLDER is its state folder or the folder with the segments; the daemon may be "
-        "running.\n\n"
+        "Reads a daemon's journal. FOLDER is its state folder or the folder with the\n"
+        "segments; the daemon may be running.\n\n"
         "  ls FOLDER           the segments, one a line\n"
         "  stat FOLDER         how many records of which type and model, and how large\n"
-        "  verify FOLDER       reads and checks everything; status 1 when something is damaged or missing\n"
-        "  dump FOLDER         the records, one a line: sequence number, type, time (UTC), model, id, action,\n"
-        "                      propensity, loss\n"
-        "  salvage FOLDER OUT  copies every intact record of a damaged journal to the folder OUT\n\n"
-        "  --json          ls, stat, verify, salvage: one JSON object; dump: one per record, with all it says\n"
+        "  verify FOLDER       reads and checks everything; status 1 when something is\n"
+        "                      damaged or missing\n"
+        "  dump FOLDER         the records, one a line: sequence number, type, time\n"
+        "                      (UTC), model, id, action, propensity, loss\n"
+        "  salvage FOLDER OUT  copies every intact record of a damaged journal to the\n"
+        "                      folder OUT\n\n"
+        "  --json          ls, stat, verify, salvage: one JSON object; dump: one per\n"
+        "                  record, with all it says\n"
         "  --from SEQ --to SEQ\n"
         "                  dump: records of these sequence numbers\n"
         "  --model NAME    dump: records of this model\n"
-        "  --type TYPE     dump: decision, feedback, expiry, activation, config, promotion\n"
-        "                  or unheard\n"
+        "  --type TYPE     dump: decision, feedback, expiry, activation, config,\n"
+        "                  promotion or unheard\n"
         "  --id ID         dump: records of this decision\n";
 
 enum { JSON = 256, FROM, TO, MODEL, TYPE, ID, HELP };

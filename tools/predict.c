@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/stream.h"
 #include "command.h"
@@ -12,17 +13,20 @@
 
 #define NAME "predict"
 
-static const char usage_text[] =
-        "usage: coppice predict MODEL FILE [OPTION ...]\n\n"
-        "Writes a line for each row of FILE: what the model that `coppice train` wrote predicts. FILE has the\n"
-        "columns of the training file; the one that was to be predicted may be missing.\n\n"
-        "  --out FILE        write there (.gz, .zst: compressed) instead of standard output\n"
-        "  --probabilities   classes: the probability of each as well\n"
-        "  --leaves          the leaf that the row reaches in each tree as well\n"
-        "  --no-header       no line of names\n"
-        "  --threads N       (default: the processors)\n";
+static const char usage_text[] = "usage: coppice predict MODEL FILE [OPTION ...]\n\n"
+                                 "Writes a line for each row of FILE: what the model that `coppice train` wrote\n"
+                                 "predicts. FILE has the columns of the training file; the one that was to be\n"
+                                 "predicted may be missing.\n\n"
+                                 "  --out FILE        write there (.gz, .zst: compressed) instead of standard\n"
+                                 "                    output\n"
+                                 "  --probabilities   classes: the probability of each as well\n"
+                                 "  --leaves          the leaf that the row reaches in each tree as well\n"
+                                 "  --no-header       no line of names\n"
+                                 "  --threads N       (default: the processors)\n"
+                                 "  --json            one JSON object instead of csv: target, predictions, and\n"
+                                 "                    what else was asked for\n";
 
-enum { OUT = 256, PROBABILITIES, LEAVES, NO_HEADER, THREADS, HELP };
+enum { OUT = 256, PROBABILITIES, LEAVES, NO_HEADER, THREADS, JSON, HELP };
 
 static const struct option long_options[] = {
 	{ "out", required_argument, NULL, OUT },
@@ -30,13 +34,14 @@ static const struct option long_options[] = {
 	{ "leaves", no_argument, NULL, LEAVES },
 	{ "no-header", no_argument, NULL, NO_HEADER },
 	{ "threads", required_argument, NULL, THREADS },
+	{ "json", no_argument, NULL, JSON },
 	{ "help", no_argument, NULL, HELP },
 	{ NULL, 0, NULL, 0 },
 };
 
 typedef struct predicting {
 	const char *model_path, *file, *out;
-	bool probabilities, leaves, no_header;
+	bool probabilities, leaves, no_header, json;
 	uint64_t threads;
 	cop_pool *pool;
 	cop_trained *model;
@@ -116,8 +121,87 @@ static cop_err flush_text(predicting *p)
 	return err;
 }
 
+static void json_array(cop_json_writer *json, const char *key)
+{
+	cop_json_key(json, key);
+	cop_json_begin_array(json);
+}
+
+static void json_prediction(const predicting *p, size_t i, cop_json_writer *json)
+{
+	size_t outputs = cop_trees_outputs(p->model->trees);
+	const double *out = p->outputs + i * outputs;
+	if (cop_preparation_classes(p->model->preparation) > 0)
+		cop_json_text(json, cop_preparation_class(p->model->preparation, cop_trained_best(outputs, out)));
+	else
+		cop_json_number(json, out[0]);
+}
+
+static void json_probabilities(const predicting *p, cop_json_writer *json)
+{
+	size_t classes = cop_preparation_classes(p->model->preparation);
+	json_array(json, "classes");
+	for (size_t k = 0; k < classes; k++)
+		cop_json_text(json, cop_preparation_class(p->model->preparation, k));
+	cop_json_end_array(json);
+	json_array(json, "probabilities");
+	for (size_t i = 0; i < p->rows.data->n; i++) {
+		cop_json_begin_array(json);
+		for (size_t k = 0; k < classes; k++)
+			cop_json_number(json, p->outputs[i * cop_trees_outputs(p->model->trees) + k]);
+		cop_json_end_array(json);
+	}
+	cop_json_end_array(json);
+}
+
+static void json_leaves(const predicting *p, cop_json_writer *json)
+{
+	json_array(json, "leaves");
+	for (size_t i = 0; i < p->rows.data->n; i++) {
+		cop_row row;
+		cop_dataset_row(p->rows.data, i, &row);
+		cop_json_begin_array(json);
+		for (size_t t = 0; t < cop_trees_count(p->model->trees); t++)
+			cop_json_unsigned(json, cop_tree_leaf(cop_trees_at(p->model->trees, t), &row));
+		cop_json_end_array(json);
+	}
+	cop_json_end_array(json);
+}
+
+static cop_err write_json(predicting *p)
+{
+	cop_json_writer *json;
+	const char *text;
+	size_t length;
+	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
+	if (err != COP_OK)
+		return err;
+	cop_json_begin_object(json);
+	cop_json_key(json, "target");
+	cop_json_text(json, cop_preparation_target(p->model->preparation));
+	json_array(json, "predictions");
+	for (size_t i = 0; i < p->rows.data->n; i++)
+		json_prediction(p, i, json);
+	cop_json_end_array(json);
+	if (p->probabilities && cop_preparation_classes(p->model->preparation) > 0)
+		json_probabilities(p, json);
+	if (p->leaves)
+		json_leaves(p, json);
+	cop_json_end_object(json);
+	err = cop_json_writer_finish(json, &text, &length);
+	if (err == COP_OK) {
+		cop_bytes_put(&p->text, text, length);
+		put(&p->text, "\n");
+		err = flush_text(p);
+	}
+	cop_json_writer_free(json);
+	return err;
+}
+
 static cop_err write_all(predicting *p)
 {
+	if (p->json)
+		return write_json(p);
 	cop_err err = COP_OK;
 	if (!p->no_header)
 		put_header(p);
@@ -169,6 +253,8 @@ static bool read_option(predicting *p, int option)
 		return p->leaves = true;
 	case NO_HEADER:
 		return p->no_header = true;
+	case JSON:
+		return p->json = true;
 	case THREADS:
 		return cop_command_whole(NAME, "--threads", optarg, 1, COP_POOL_MAX_THREADS, &p->threads);
 	default:

@@ -49,24 +49,40 @@ enum {
 
 /* For --help, behind the subcommand's own options. */
 #define COP_READER_USAGE                                                                                               \
-	"  --context COLUMNS    csv: the context: a,b,c or first-last, names or places from 1 (default: the others)\n" \
-	"  --action COLUMN      csv: the action's column (default: action; without a header the third from the end)\n" \
-	"  --probability COLUMN csv: the propensity's (default: probability, or propensity; else the last but one)\n"  \
-	"  --cost COLUMN        csv: the cost's (default: cost, or reward; without a header the last)\n"               \
+	"  --context COLUMNS    csv: the context: a,b,c or first-last, names or places\n"                              \
+	"                       from 1 (default: the others)\n"                                                        \
+	"  --action COLUMN      csv: the action's column (default: action; without a\n"                                \
+	"                       header the third from the end)\n"                                                      \
+	"  --probability COLUMN\n"                                                                                     \
+	"                       csv: the propensity's (default: probability, or\n"                                     \
+	"                       propensity; else the last but one)\n"                                                  \
+	"  --cost COLUMN        csv: the cost's (default: cost, or reward; without a\n"                                \
+	"                       header the last)\n"                                                                    \
 	"  --reward[=COLUMN]    csv: the cost's column holds rewards: cost = 1 - reward\n"                             \
-	"  --items FILE         csv: features of the actions, a line for each, in order: they become candidates\n"     \
+	"  --items FILE         csv: features of the actions, a line for each, in order:\n"                            \
+	"                       they become candidates\n"                                                              \
 	"  --first-action 0|1   csv: what the first action is called (default 0)\n"                                    \
 	"  --assume-probability P\n"                                                                                   \
-	"                       propensity of labels that name none (default: such a label is an error)\n"             \
-	"  --lines one|several  vw: lines of an event, several end at a blank one (default: as the file begins)\n"     \
+	"                       propensity of labels that name none (default: such a\n"                                \
+	"                       label is an error)\n"                                                                  \
+	"  --lines one|several  vw: lines of an event, several end at a blank one\n"                                   \
+	"                       (default: as the file begins)\n"                                                       \
 	"  --features dense|hashed\n"                                                                                  \
-	"                       a column for each name, in order of appearance, or places by hash\n"                   \
-	"  --bits B             hashed: to 2^B places, 1 to 30 (default 18; replay: fewer for few names)\n"            \
-	"  --hash all|strings   hashed: names of digits are hashed too, or are their own place (default strings)\n"    \
-	"  --keep N             namespaces that begin with a character of N only; may be repeated\n"                   \
-	"  --ignore N           no namespaces that begin with a character of N; may be repeated\n"                     \
-	"  -q AB                hashed: products of the features of namespaces A and B, ':' is any; may be repeated\n" \
-	"  --on-error stop|skip what a bad event does (default stop); skipped ones are counted\n"
+	"                       a column for each name, in order of appearance, or places\n"                           \
+	"                       by hash\n"                                                                             \
+	"  --bits B             hashed: to 2^B places, 1 to 30 (default 18; replay: fewer\n"                           \
+	"                       for few names)\n"                                                                      \
+	"  --hash all|strings   hashed: names of digits are hashed too, or are their own\n"                            \
+	"                       place (default strings)\n"                                                             \
+	"  --keep N             namespaces that begin with a character of N only; may be\n"                            \
+	"                       repeated\n"                                                                            \
+	"  --ignore N           no namespaces that begin with a character of N; may be\n"                              \
+	"                       repeated\n"                                                                            \
+	"  -q AB                hashed: products of the features of namespaces A and B,\n"                             \
+	"                       ':' is any; may be repeated\n"                                                         \
+	"  --on-error stop|skip\n"                                                                                     \
+	"                       what a bad event does (default stop); skipped ones are\n"                              \
+	"                       counted\n"
 
 typedef enum cop_reader_features {
 	COP_READER_FEATURES_AUTO, /* nothing was said: the subcommand chooses */

@@ -8,18 +8,24 @@
 #include "train/tao.h"
 
 const char cop_refit_options_usage[] =
-        "  --refit-every N      refits beside the learner, one every N losses, by the rules of the daemon's section "
-        "refit;\n"
-        "                       the following options are named as there (docs/refit.md)\n"
+
+        "  --refit-every N      refits beside the learner, one every N losses, by the\n"
+        "                       rules of the daemon's section refit; the following\n"
+        "                       options are named as there (docs/refit.md)\n"
         "  --refit-window N     newest decisions that it is fitted to (default 200000)\n"
-        "  --refit-holdout H    share of them that it is judged by instead, 0 to 0.9 (default 0.2)\n"
-        "  --refit-method M     forest (default; tao for learner dgt and for sparse rows), tao or laptao\n"
+        "  --refit-holdout H    share of them that it is judged by instead, 0 to 0.9\n"
+        "                       (default 0.2)\n"
+        "  --refit-method M     forest (default; tao for learner dgt and for sparse\n"
+        "                       rows), tao or laptao\n"
         "  --refit-height H     of the tree, 1 to 20 (default 6; dgt: its own)\n"
         "  --refit-alpha A      penalty on weights, in units of noise, or auto (default)\n"
-        "  --refit-promote P    evidence (default), or bound: by the interval of losses alone\n"
-        "  --refit-margin G     by how much a challenger's loss must be lower, 0 to 1 (default 0)\n"
+        "  --refit-promote P    evidence (default), or bound: by the interval of losses\n"
+        "                       alone\n"
+        "  --refit-margin G     by how much a challenger's loss must be lower, 0 to 1\n"
+        "                       (default 0)\n"
         "  --refit-risk R       of promoting one that is not better (default 0.05)\n"
-        "  --refit-on-drift D   adwin (default), page-hinkley or none: begins one at once when the loss rises\n";
+        "  --refit-on-drift D   adwin (default), page-hinkley or none: begins one at once\n"
+        "                       when the loss rises\n";
 
 static const struct option rows[] = { COP_REFIT_OPTION_ROWS };
 

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "command.h"
 #include "train_baselines.h"
+#include "train_hint.h"
 #include "train_labels.h"
 #include "train_options.h"
 #include "train_search.h"
@@ -406,6 +407,12 @@ static cop_err run(training *t, cop_diag *diag)
 	if (err == COP_OK)
 		err = cop_labelled_train(o->train, &o->table, &t->rows, &t->preparation, diag);
 	t->rows_read = err == COP_OK ? t->rows.data->n : 0;
+	if (err == COP_OK && cop_train_looks_like_numbers(&t->rows, t->preparation))
+		cop_command_complain(NAME,
+		        "the %zu classes of %s look like numbers that were counted or measured; to predict their "
+		        "value: "
+		        "--task regression",
+		        t->rows.classes, o->train);
 	if (err == COP_OK)
 		err = fit(t, diag);
 	if (err == COP_OK && o->model != NULL)

@@ -32,40 +32,48 @@ static const knob knobs[COP_KNOBS] = {
 	[COP_KNOB_HEIGHT] = { "height", WHOLE, COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO, 1, 20, NULL,
 	        "height of a tree (cart: most)" },
 	[COP_KNOB_LEAVES] = { "leaves", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 0, leaves_words,
-	        "leaves predict a constant, or by a linear model (tao, classes: softmax)" },
+	        "leaves predict a constant, or by a linear model (tao,\n"
+	        "                       classes: softmax)" },
 	[COP_KNOB_ALPHA] = { "alpha", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1e9, NULL,
-	        "L1 penalty of decision nodes (values: for a target of variance 1); tao: a list A,B,... is followed\n"
-	        "                       from the greatest down, warm-started, and the best on validation rows is "
-	        "taken" },
+	        "L1 penalty of decision nodes (values: for a target of\n"
+	        "                       variance 1); tao: a list A,B,... is followed from the\n"
+	        "                       greatest down, warm-started, and the best on validation\n"
+	        "                       rows is taken" },
 	[COP_KNOB_LEAF_ALPHA] = { "leaf-alpha", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1e9, NULL,
 	        "L1 penalty of linear leaves" },
 	[COP_KNOB_LEAF_CLASSES] = { "leaf-classes", WHOLE, COP_FOR_TAO, 0, 65536, NULL,
 	        "most classes of a softmax leaf (0: all that reach it)" },
 	[COP_KNOB_LOSS] = { "loss", WORD, COP_FOR_TAO | COP_FOR_DGT, 0, 0, loss_words,
-	        "classes: zero-one (tao), cross-entropy; values: squared, absolute (tao), huber (dgt)" },
+	        "classes: zero-one (tao), cross-entropy; values: squared,\n"
+	        "                       absolute (tao), huber (dgt)" },
 	[COP_KNOB_STARTS] = { "starts", WHOLE, COP_FOR_TAO | COP_FOR_DGT, 1, 1000, NULL,
-	        "random starts of one tree, of which the one with the least objective (dgt: loss\n"
-	        "                       by which epochs are chosen) is kept (default 1)" },
+	        "random starts of one tree, of which the one with the\n"
+	        "                       least objective (dgt: loss by which epochs are chosen) is\n"
+	        "                       kept (default 1)" },
 	[COP_KNOB_SPLIT] = { "split", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 0, split_words,
 	        "oblique or axis-aligned decision nodes" },
 	[COP_KNOB_START] = { "start", WORD, COP_FOR_TAO, 0, 0, start_words,
-	        "tree to begin with: random, cart; --start-model FILE: a trained one" },
+	        "tree to begin with: random, cart; --start-model FILE: a\n"
+	        "                       trained one" },
 	[COP_KNOB_ORDER] = { "order", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 0, order_words,
 	        "in which a sweep visits the depths" },
 	[COP_KNOB_ITERATIONS] = { "iterations", WHOLE, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 10000, NULL, "most sweeps" },
 	[COP_KNOB_TOLERANCE] = { "tolerance", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1, NULL,
-	        "ends when a sweep lowers the objective by less than this share" },
+	        "ends when a sweep lowers the objective by less than this\n"
+	        "                       share" },
 	[COP_KNOB_NODE_TOLERANCE] = { "node-tolerance", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 1e-12, 1, NULL,
 	        "of the nodes' solvers" },
 	[COP_KNOB_NODE_STEPS] = { "node-steps", WHOLE, COP_FOR_TAO | COP_FOR_LAPTAO, 1, 100000, NULL,
 	        "most steps of them" },
 	[COP_KNOB_MONOTONE] = { "monotone", FLAG, COP_FOR_TAO, 0, 1, NULL,
-	        "no sweep may raise the objective (default: sweeps may, the best tree is kept)" },
+	        "no sweep may raise the objective (default: sweeps may,\n"
+	        "                       the best tree is kept)" },
 	[COP_KNOB_KEEP_DEAD] = { "keep-dead", FLAG, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1, NULL,
 	        "do not remove dead and pure subtrees" },
 	[COP_KNOB_MIN_LEAF] = { "min-leaf", NUMBER, COP_FOR_CART, 0, 1e12, NULL, "least rows (weight) of a leaf" },
 	[COP_KNOB_COMPLEXITY] = { "complexity", NUMBER, COP_FOR_CART, -1, 1, NULL,
-	        "cost-complexity of pruning, a share of the root's impurity; -1: by cross-validation" },
+	        "cost-complexity of pruning, a share of the root's\n"
+	        "                       impurity; -1: by cross-validation" },
 	[COP_KNOB_FOLDS] = { "folds", WHOLE, COP_FOR_CART, 2, 100, NULL, "folds of that cross-validation" },
 	[COP_KNOB_FEATURES] = { "features", WHOLE, COP_FOR_CART, 0, 1e9, NULL,
 	        "features drawn for each node (0: all)" },
@@ -76,7 +84,8 @@ static const knob knobs[COP_KNOBS] = {
 	[COP_KNOB_EPOCHS] = { "epochs", WHOLE, COP_FOR_DGT, 1, 100000, NULL, "most passes over the rows" },
 	[COP_KNOB_BATCH] = { "batch", WHOLE, COP_FOR_DGT, 1, 1 << 20, NULL, "rows of a mini-batch" },
 	[COP_KNOB_PATIENCE] = { "patience", WHOLE, COP_FOR_DGT, 0, 100000, NULL,
-	        "epochs without a better validation loss before it ends (0: never)" },
+	        "epochs without a better validation loss before it ends\n"
+	        "                       (0: never)" },
 	[COP_KNOB_OPTIMISER] = { "optimiser", WORD, COP_FOR_DGT, 0, 0, optimiser_words, "" },
 	[COP_KNOB_LR] = { "lr", NUMBER, COP_FOR_DGT, 0, 1e6, NULL, "learning rate" },
 	[COP_KNOB_MINIMUM_LR] = { "minimum-lr", NUMBER, COP_FOR_DGT, 0, 1e6, NULL, "of the cosine schedule" },
@@ -87,7 +96,8 @@ static const knob knobs[COP_KNOBS] = {
 	[COP_KNOB_L2] = { "l2", NUMBER, COP_FOR_DGT, 0, 1e3, NULL, "lambda_2; not both" },
 	[COP_KNOB_HUBER] = { "huber", NUMBER, COP_FOR_DGT, 1e-9, 1e9, NULL, "where the Huber loss turns linear" },
 	[COP_KNOB_SHARED_BIAS] = { "shared-bias", WORD, COP_FOR_DGT, 0, 0, switch_words,
-	        "one trained scalar in all leaves, as in the authors' program (default on)" },
+	        "one trained scalar in all leaves, as in the authors'\n"
+	        "                       program (default on)" },
 	[COP_KNOB_SCALED_QUANTISER] = { "scaled-quantiser", WORD, COP_FOR_DGT, 0, 0, switch_words,
 	        "quantiser of scale mean |a|, likewise (default on)" },
 	[COP_KNOB_PRODUCT_PATHS] = { "product-paths", FLAG, COP_FOR_DGT, 0, 1, NULL,
@@ -99,7 +109,8 @@ static const knob knobs[COP_KNOBS] = {
 	[COP_KNOB_TREES] = { "trees", WHOLE, COP_FOR_FOREST | COP_FOR_LAPTAO, 1, 65536, NULL,
 	        "trees of a forest (default 1: no forest)" },
 	[COP_KNOB_FOREST] = { "forest", WORD, COP_FOR_FOREST, 0, 0, forest_words,
-	        "how they are made: bagging, adaboost (classes), gradient (boosting of values)" },
+	        "how they are made: bagging, adaboost (classes), gradient\n"
+	        "                       (boosting of values)" },
 	[COP_KNOB_SHARE] = { "share", NUMBER, COP_FOR_FOREST | COP_FOR_LAPTAO, 1e-6, 1, NULL,
 	        "bagging, laptao: share of the rows for each tree" },
 	[COP_KNOB_REPLACE] = { "replace", FLAG, COP_FOR_FOREST, 0, 1, NULL, "bagging: drawn with replacement" },
@@ -110,16 +121,20 @@ static const knob knobs[COP_KNOBS] = {
 	[COP_KNOB_PERPLEXITY] = { "perplexity", NUMBER, COP_FOR_LAPTAO, 1, 1000, NULL,
 	        "of the joints' weights (default: half the neighbours)" },
 	[COP_KNOB_GRAPH] = { "graph", WORD, COP_FOR_LAPTAO, 0, 0, graph_words,
-	        "nearest by the features as the tree has them, or by logarithms of the file's numbers; auto (the\n"
-	        "                       default): by which labelled rows tell each other better, one left out" },
+	        "nearest by the features as the tree has them, or by\n"
+	        "                       logarithms of the file's numbers; auto (the default): by\n"
+	        "                       which labelled rows tell each other better, one left out" },
 	[COP_KNOB_GAMMA] = { "gamma", NUMBER, COP_FOR_LAPTAO, 0, 1e6, NULL,
-	        "weight of joined rows being alike (default 0.1; values 0.03)" },
+	        "weight of joined rows being alike (default 0.1; values\n"
+	        "                       0.03)" },
 	[COP_KNOB_MU] = { "mu", NUMBER, COP_FOR_LAPTAO, 1e-9, 1e9, NULL,
-	        "weight of tree and labels agreeing, in the first round (default 0.1)" },
+	        "weight of tree and labels agreeing, in the first round\n"
+	        "                       (default 0.1)" },
 	[COP_KNOB_GROWTH] = { "growth", NUMBER, COP_FOR_LAPTAO, 1.0001, 100, NULL, "of mu, each round (default 1.3)" },
 	[COP_KNOB_ROUNDS] = { "rounds", WHOLE, COP_FOR_LAPTAO, 1, 1000, NULL, "most rounds (default 20)" },
 	[COP_KNOB_SOLVER] = { "solver", WORD, COP_FOR_LAPTAO, 0, 0, solver_words,
-	        "of the label step (default gradients; either: eigenvectors up to 2000 rows)" },
+	        "of the label step (default gradients; either:\n"
+	        "                       eigenvectors up to 2000 rows)" },
 };
 
 const char *cop_knob_name(cop_knob which) { return knobs[which].name; }

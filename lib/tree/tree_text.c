@@ -42,8 +42,8 @@ void cop_tree_text(const cop_tree_words *words, cop_bytes *out)
 		put_child(words, &now, out);
 		if (now.child < 0)
 			continue;
-		stack[waiting++] = (pending){ parts->right[now.child], now.level + 1, "right: " };
-		stack[waiting++] = (pending){ parts->left[now.child], now.level + 1, "left: " };
+		stack[waiting++] = (pending){ parts->right[now.child], now.level + 1, "right (yes): " };
+		stack[waiting++] = (pending){ parts->left[now.child], now.level + 1, "left (no): " };
 	}
 }
 

@@ -476,3 +476,20 @@ def test_empty_folder_and_none(tmp_path):
 def test_wrong_usage_is_status_2(args):
     out, _ = bakeoff(*args, status=2)
     assert out == ""
+
+
+def test_report_curves_stay_inside_their_plot(tmp_path):
+    (tmp_path / "o.csv").write_text("dataset,seed,events,features,classes,setting,progressive_loss,seconds\n"
+                                    "steep,1,1000,3,2,default,0.05,0.1\n")
+    losses = {10: 0.9, 12: 0.02, 20: 0.5, 50: 0.04, 60: 0.06, 100: 0.05, 300: 0.06, 1000: 0.05}
+    (tmp_path / "o.curves.csv").write_text("dataset,seed,events,setting,at,progressive_loss\n" + "".join(
+        f"steep,1,1000,default,{at},{loss}\n" for at, loss in losses.items()))
+    bakeoff("--csv", tmp_path / "o.csv", "--report", tmp_path / "r")
+    chart = check_page(tmp_path / "r.html")[1][0]
+    axis = re.search(r'class="axis" d="M(\d+) (\d+)V(\d+)H(\d+)"', chart)
+    left, top, bottom, right = map(int, axis.groups())
+    curve = re.search(r'class="line c0 d0" d="([^"]*L[^"]*)"', chart).group(1)
+    places = [tuple(map(float, place.split())) for place in re.split("[ML]", curve)[1:]]
+    assert all(left <= x <= right and top <= y <= bottom for x, y in places)
+    # It enters at the upper edge, leaves there between 12 and 20, and enters again.
+    assert curve.count("M") == 2 and [y for _, y in places].count(top) == 3

@@ -1,8 +1,10 @@
 """Start, stop, restart: checkpoints, shapes, parked models, the state folder, the service manager."""
 
 import os
+import pty
 import signal
 import socket
+import subprocess
 
 import pytest
 from conftest import DEADLINE, grow, model, section, wait_for
@@ -320,3 +322,25 @@ def test_watchdog_is_fed_while_requests_come(daemon, manager):
         for _ in range(2000):
             client.receive()
         manager("WATCHDOG=1")
+
+
+def test_terminal_gets_the_log_without_being_asked(daemon):
+    d = daemon(model(), args=(), start=False)
+    ours, theirs = pty.openpty()
+    os.set_blocking(ours, False)
+    told = b""
+
+    def serves():
+        nonlocal told
+        try:
+            told += os.read(ours, 65536)
+        except BlockingIOError:
+            pass
+        return b"event=serving" in told
+
+    with open(d.log_path, "ab") as log:
+        d.process = subprocess.Popen([d.program, "--config", d.config], stdout=log, stderr=theirs, env=d.env, cwd=d.folder)
+    os.close(theirs)
+    wait_for(serves, "the log on the terminal")
+    assert d.client().model("m")["rev"] == 0
+    os.close(ours)

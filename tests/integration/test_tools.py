@@ -77,6 +77,14 @@ def test_wrong_usage_is_status_2(args):
     assert done.returncode == 2 and done.stdout == "" and done.stderr != ""
 
 
+def test_help_is_at_most_80_columns_wide():
+    texts = {"coppice": coppice("--help")[0], **{name: coppice(name, "--help")[0] for name in subcommands()}}
+    texts["coppiced"] = subprocess.run([program("COPPICED"), "--help"], capture_output=True, text=True,
+                                       timeout=DEADLINE, check=True).stdout
+    wide = [(name, line) for name, text in texts.items() for line in text.splitlines() if len(line) > 80]
+    assert wide == []
+
+
 # ---- its manual
 
 
@@ -110,6 +118,25 @@ def test_manual_page_of_coppice_has_the_options_of_every_subcommand():
     sections = dict(re.findall(r"^# ([A-Z ]+)\n(.*?)(?=^# |\Z)", page_of("coppice.1"), re.M | re.S))
     for name in subcommands():
         assert heads_of(sections[name.upper()], "--[a-z0-9-]+") == options_of(coppice(name, "--help")[0]), name
+
+
+PAGES = ("coppice.1", "coppiced.8", "coppice.conf.5")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_manual_pages_have_examples(page):
+    assert re.search(r"^# EXAMPLES\n.*?^```\n.+?^```$", page_of(page), re.M | re.S)
+
+
+def test_manual_pages_do_not_capitalise_what_is_typed():
+    typed = {"ensemble", "dgt", "value", "rank", "cart", "tao", "laptao", "vw", "dsjson", "csv", "hashed", "dense", "load",
+             "parse", "grid", "dump", "echo", "softmax"}
+    wrong = []
+    for page in PAGES:
+        for head in re.findall(r"^\t([A-Z][a-z]+(?:(?:, | and )[a-z]+)*)(?=:| \()", page_of(page), re.M):
+            if set(re.split(", | and ", head.lower())) <= typed:
+                wrong.append((page, head))
+    assert wrong == []
 
 
 def test_manual_page_of_coppiced_has_its_options():

@@ -356,3 +356,46 @@ int main(void)
     same = sum(a == b for a, b in zip(done.stdout.split(), ours))
     assert len(ours) == len(rows) == len(done.stdout.split()) and same >= len(rows) - 1  # rounding at a border
     assert "cannot name a function" in refused("export", "--c", model, "--function", "int")
+
+
+@pytest.mark.parametrize("name, expected", [("abalone", True), ("satimage", False)])
+def test_train_hints_at_regression_when_classes_look_like_counts(name, expected):
+    path = DATA / f"{name}.train.csv.gz"
+    told = coppice("train", "--learner", "cart", "--height", "2", "--train", path, "--json")[1]
+    assert ("--task regression" in told) is expected
+    assert coppice("train", "--learner", "cart", "--height", "2", "--task", "regression", "--train", path, "--json")[1] == ""
+
+
+def test_train_hints_at_regression_when_classes_have_fractions(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("".join(f"{i % 7},{(i % 3) / 2}\n" for i in range(60)))
+    assert "--task regression" in coppice("train", "--learner", "cart", "--train", path, "--json")[1]
+
+
+def test_predict_json_holds_what_csv_holds(small, tmp_path):
+    model = tmp_path / "model"
+    train("--learner", "cart", "--trees", 3, "--height", 4, *small, "--model", model)
+    rows = list(csv.reader(io.StringIO(coppice("predict", model, small[3], "--probabilities", "--leaves")[0])))
+    told = json.loads(coppice("predict", model, small[3], "--probabilities", "--leaves", "--json")[0])
+    assert told["target"] == rows[0][0]
+    assert [f"p({name})" for name in told["classes"]] == rows[0][1:1 + len(told["classes"])]
+    assert told["predictions"] == [row[0] for row in rows[1:]]
+    assert told["leaves"] == [[int(leaf) for leaf in row[-3:]] for row in rows[1:]]
+    for got, row in zip(told["probabilities"], rows[1:], strict=True):
+        assert got == pytest.approx([float(p) for p in row[1:-3]], abs=1e-5)
+    assert set(json.loads(coppice("predict", model, small[3], "--json")[0])) == {"target", "predictions"}
+
+
+def test_export_json_holds_the_source(small, tmp_path):
+    model = tmp_path / "model"
+    train("--learner", "cart", "--height", 2, *small, "--model", model)
+    source = coppice("export", "--c", model, "--function", "guess")[0]
+    assert json.loads(coppice("export", "--c", model, "--function", "guess", "--json")[0]) == {
+        "function": "guess", "source": source}
+
+
+def test_help_of_a_subcommand_by_help_is_its_help():
+    for name in ("train", "journal", "bench"):
+        assert coppice("help", name)[0] == coppice(name, "--help")[0]
+    assert coppice("help")[0] == coppice("--help")[0]
+    assert "no subcommand 'nonsense'" in coppice("help", "nonsense", status=2)[1]

@@ -44,10 +44,10 @@ static void test_text_without_names_is_indented(void **state)
 	cop_oblique_tree *tree = sample();
 	check(tree, NULL, 2,
 	        "node 0: -2 x1 +0.5 x0 (1 lighter) +0.125 >= 0\n"
-	        "  left: leaf 1: output 0 (3)\n"
-	        "  right: node 1: x2 >= 0\n"
-	        "    left: leaf 0: output 1 (2.5)\n"
-	        "    right: leaf 2: output 0 (0)\n");
+	        "  left (no): leaf 1: output 0 (3)\n"
+	        "  right (yes): node 1: x2 >= 0\n"
+	        "    left (no): leaf 0: output 1 (2.5)\n"
+	        "    right (yes): leaf 2: output 0 (0)\n");
 	cop_oblique_tree_free(tree);
 }
 
@@ -60,10 +60,10 @@ static void test_text_with_names_shows_them(void **state)
 	cop_oblique_tree *tree = sample();
 	check(tree, &names, 5,
 	        "node 0: -2 price +0.5 size +0.25 colour +0.125 >= 0\n"
-	        "  left: leaf 1: keep (3)\n"
-	        "  right: node 1: colour >= 0\n"
-	        "    left: leaf 0: drop (2.5)\n"
-	        "    right: leaf 2: keep (0)\n");
+	        "  left (no): leaf 1: keep (3)\n"
+	        "  right (yes): node 1: colour >= 0\n"
+	        "    left (no): leaf 0: drop (2.5)\n"
+	        "    right (yes): leaf 2: keep (0)\n");
 	cop_oblique_tree_free(tree);
 }
 
