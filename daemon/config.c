@@ -227,6 +227,8 @@ static cop_err scan(cop_config_reading *reading, const char *text, size_t length
 	stream = fmemopen(whole, length + sizeof tail - 1, "r");
 	if (*root != NULL && stream != NULL)
 		err = scan_stream(reading, stream, *root);
+	if (err == COP_OK && reading->folder != NULL) /* a journal's text has them replaced */
+		cop_config_check_variables(reading, text, length);
 	if (stream != NULL)
 		(void)fclose(stream);
 	cop_mem_free(whole);

@@ -196,12 +196,29 @@ static void check_learner(cop_config_reading *reading, cfg_t *section, const cop
 		        COP_LEARNER_MAX_ENSEMBLE_HEIGHT);
 }
 
+/* Options of a policy that the model does not have. A journal's configuration was judged when it was read from a file.
+ */
+static void check_policy(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	for (size_t i = 0; i < cop_config_model_section.count && reading->folder != NULL; i++) {
+		const cop_config_rule *rule = &cop_config_model_section.rules[i];
+		if (!cop_config_has(section, rule->name) || cop_config_rule_counts(rule, model))
+			continue;
+		cop_config_complain(reading, cop_config_line(section, rule->name), rule->name,
+		        "policy %s has no such option, expected it only with policy = \"%s\"",
+		        cop_config_policy_text(model->policy),
+		        (rule->policies & 1u << COP_POLICY_EPSILON) != 0 ? "epsilon" : "fastcb\" or \"squarecb");
+	}
+}
+
 void cop_config_check_model(
         cop_config_reading *reading, cfg_t *section, const cop_config_model *model, bool learner_known)
 {
 	check_present(reading, section, "features", "their number, or 0 for sparse names");
 	if (learner_known)
 		check_learner(reading, section, model);
+	if (learner_known && model->policy != COP_POLICY_NONE)
+		check_policy(reading, section, model);
 	bool floor_counts = learner_known || cop_config_has(section, "epsilon"); /* its default is the learner's */
 	if (model->epsilon_floor > model->epsilon && floor_counts)
 		cop_config_complain(reading, cop_config_line(section, "epsilon_floor"), "epsilon_floor",

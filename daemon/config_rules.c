@@ -69,6 +69,13 @@ static const cop_config_rule checkpoint_rules[] = {
 	{                                                                                                              \
 #option, COP_KIND_COUNT, IN(option), .low = lowest, .high = highest, .learners = who, .applied = live  \
 	}
+#define OF_POLICY(option, lowest, highest, which)                                                                      \
+	{                                                                                                              \
+#option, COP_KIND_NUMBER, IN(option), .low = lowest, .high = highest, .learners = COP_FOR_POLICY,      \
+		                                      .policies = which, .applied = true                               \
+	}
+#define EPSILON (1u << COP_POLICY_EPSILON)
+#define GAMMA   (1u << COP_POLICY_SQUARECB | 1u << COP_POLICY_FASTCB)
 static const cop_config_rule model_rules[] = {
 	{ "learner", COP_KIND_WORD, IN(learner), .words = learner_words, .learners = COP_FOR_ALL },
 	COUNT(features, 0, COP_LEARNER_MAX_FEATURES, COP_FOR_ALL, false),
@@ -78,10 +85,10 @@ static const cop_config_rule model_rules[] = {
 	COUNT(max_candidates, 1, 100000, COP_FOR_ALL, false), /* as it was before rank was there */
 	COUNT(candidate_features, 0, COP_LEARNER_MAX_FEATURES, COP_FOR_RANK, false),
 	{ "policy", COP_KIND_WORD, IN(policy), .words = policy_words, .learners = COP_FOR_POLICY },
-	NUMBER(epsilon, 0, 1, COP_FOR_POLICY, true),
-	NUMBER(epsilon_decay, 0, COP_LEARNER_MAX_EPSILON_DECAY, COP_FOR_POLICY, true),
-	NUMBER(epsilon_floor, 0, 1, COP_FOR_POLICY, true),
-	NUMBER(gamma, 1e-6, 1e9, COP_FOR_POLICY, true),
+	OF_POLICY(epsilon, 0, 1, EPSILON),
+	OF_POLICY(epsilon_decay, 0, COP_LEARNER_MAX_EPSILON_DECAY, EPSILON),
+	OF_POLICY(epsilon_floor, 0, 1, EPSILON),
+	OF_POLICY(gamma, 1e-6, 1e9, GAMMA),
 	NUMBER(optimism, 0, 1000, COP_FOR_ENSEMBLE, true),
 	{ "experts", COP_KIND_WORDS, IN(experts), .words = cop_learner_expert_names, .learners = COP_FOR_ENSEMBLE },
 	COUNT(height, 1, COP_LEARNER_MAX_HEIGHT, COP_FOR_ALL, false),
@@ -229,6 +236,11 @@ void cop_config_model_defaults(cop_config_model *model)
 	model->unheard_age = (uint64_t)(10 * SECOND);
 	model->explain_keep = 256;
 	refit_defaults(&model->refit);
+}
+
+bool cop_config_rule_counts(const cop_config_rule *rule, const cop_config_model *model)
+{
+	return rule->policies == 0 || (rule->policies & 1u << model->policy) != 0;
 }
 
 bool cop_config_section_shown(const cop_config_section *section, const cop_config *config)

@@ -44,6 +44,7 @@ typedef struct cop_config_rule {
 	double low, high;
 	const char *const *words; /* NULL-ended; an empty word is never written */
 	unsigned learners;        /* of COP_FOR_*: where a model may have it; 0 outside models */
+	unsigned policies;        /* 1u << COP_POLICY_*: of which policies it is an option; 0: of all */
 	bool applied;             /* a reload applies it */
 } cop_config_rule;
 
@@ -64,6 +65,8 @@ extern const cop_config_section cop_config_refit_section; /* in a model's; of a 
 void cop_config_defaults(cop_config *config);
 /* For model->learner, and model->features where that matters: the same as lib/online's own, spelled out. */
 void cop_config_model_defaults(cop_config_model *model);
+/* Whether the rule of a model's section goes with its policy. */
+bool cop_config_rule_counts(const cop_config_rule *rule, const cop_config_model *model);
 /* Of model->learner and model->policy. */
 double cop_config_default_gamma(const cop_config_model *model);
 /* Is the section in the file of this configuration to be printed? */
@@ -102,6 +105,8 @@ typedef struct cop_config_reading {
 /* Adds "option: message" at a line; an empty option stands for the whole file. */
 void cop_config_complain(cop_config_reading *reading, uint64_t line, const char *option, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
+/* Complains of environment variables that the text names and that are not set. */
+void cop_config_check_variables(cop_config_reading *reading, const char *text, size_t length);
 
 /* Where the option's last value stands, or where the section ends; 0 for the file itself. */
 uint64_t cop_config_line(cfg_t *section, const char *option);

@@ -381,6 +381,59 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		refused(COP_EINVAL, cases[i].text, cases[i].line, cases[i].holds);
 }
 
+/* As refused, of a text that was read from a file: that of a journal is taken as it stands. */
+static void refused_in_file(const char *text, uint64_t line, const char *holds)
+{
+	cop_config *config;
+	cop_config_report report;
+	cop_config_report_init(&report);
+	assert_int_equal(cop_config_parse(text, strlen(text), "test.conf", ".", &config, &report), COP_EINVAL);
+	assert_int_equal(report.count, 1);
+	assert_int_equal(report.items[0].line, line);
+	assert_non_null(strstr(report.items[0].message, holds));
+	cop_config_report_fini(&report);
+	cop_config_free(good(text));
+}
+
+static void test_config_options_of_another_policy_are_refused(void **state)
+{
+	(void)state;
+	static const char *const texts[][2] = {
+		{ "arms = 2 epsilon = 0.1", "epsilon: policy fastcb has no such option" },
+		{ "arms = 2 epsilon_decay = 0.1", "epsilon_decay: policy fastcb" },
+		{ "arms = 2 policy = squarecb epsilon_floor = 0.1", "epsilon_floor: policy squarecb" },
+		{ "learner = rank epsilon = 0.1", "expected it only with policy = \"epsilon\"" },
+		{ "learner = dgt arms = 2 gamma = 3", "gamma: policy epsilon has no such option" },
+	};
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		char text[256];
+		bool rank = strstr(texts[i][0], "rank") != NULL;
+		(void)snprintf(text, sizeof text, TAIL "model m { features = %d %s }\n", rank ? 0 : 2, texts[i][0]);
+		refused_in_file(text, 2, texts[i][1]);
+	}
+	cop_config_free(good(TAIL "model m { features = 2 arms = 2 policy = epsilon epsilon = 0.2 }\n"));
+}
+
+static void test_config_variable_that_is_not_set_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(unsetenv("COP_TEST_UNSET"), 0);
+	assert_int_equal(setenv("COP_TEST_SET", "7", 1), 0);
+	refused_in_file("state_dir = \"/x/${COP_TEST_UNSET}/y\"\n" SMALL, 1, "COP_TEST_UNSET is not set");
+	refused_in_file("# \"${A}\n/* \"${B} */ // \"${C}\n" SMALL "log { facility = \"user${COP_TEST_UNSET}\" }\n", 5,
+	        "COP_TEST_UNSET is not set");
+	static const char *const taken[] = { "state_dir = \"/x/${COP_TEST_SET}\"\n" SMALL,
+		"state_dir = \"/x/${COP_TEST_UNSET:-y}\"\n" SMALL, "state_dir = \"/x/\\${COP_TEST_UNSET}\"\n" SMALL };
+	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+		cop_config *config;
+		cop_config_report report;
+		cop_config_report_init(&report);
+		assert_int_equal(cop_config_parse(taken[i], strlen(taken[i]), "t", ".", &config, &report), COP_OK);
+		cop_config_report_fini(&report);
+		cop_config_free(config);
+	}
+}
+
 static void test_config_syntax_errors_stop_with_their_line(void **state)
 {
 	(void)state;
@@ -560,7 +613,7 @@ static const char *const everything =
         "journal { sync = never interval = 1001us segment = 65537B keep = 1TiB }\n"
         "checkpoint { every = 90s keep = 1 }\n"
         "model a { learner = dgt arms = 3 features = 4 epsilon = 0.123456789012345678 epsilon_decay = 1e-7\n"
-        " epsilon_floor = 0.01 gamma = 1000000 height = 12 learning_rate = 0.0001 seed = 7 reward_window = 90min\n"
+        " epsilon_floor = 0.01 height = 12 learning_rate = 0.0001 seed = 7 reward_window = 90min\n"
         " default_loss = 0.5 reward = sum loss_range = {-1, 2} shared_bias = no pending_max = 5 explain_keep = 0 "
         "apprentice = true unheard = decide unheard_max = 7 unheard_bytes = 5KiB unheard_age = 3ms\n"
         " feature_names = \"f\" arm_names = \"a\" start_from = \"m\" }\n"
@@ -569,7 +622,7 @@ static const char *const everything =
         " delta = 0.3 feedback = one default_loss = \"-1e+30\" loss_range = {\"-1e+31\", 0} }\n"
         "model c { arms = 2 features = 1 policy = epsilon trees = 0 height = 8 optimism = 0 experts = { trees, forest "
         "} }\n"
-        "model d { learner = rank features = 2 candidate_features = 3 max_candidates = 10000 trees = 64 gamma = 5 }\n"
+        "model d { learner = rank features = 2 candidate_features = 3 max_candidates = 10000 trees = 64 gamma = 1000000 }\n"
         "model e { learner = rank features = 0 bits = 9 max_nonzeros = 100 policy = epsilon epsilon = 0.5 }\n";
 
 static void test_config_printed_reads_back_equal(void **state)
@@ -781,6 +834,8 @@ int main(void)
 		cmocka_unit_test(test_config_refit_section_is_the_models_own),
 		cmocka_unit_test(test_config_units_are_read),
 		cmocka_unit_test(test_config_one_wrong_value_names_line_and_expectation),
+		cmocka_unit_test(test_config_options_of_another_policy_are_refused),
+		cmocka_unit_test(test_config_variable_that_is_not_set_is_refused),
 		cmocka_unit_test(test_config_syntax_errors_stop_with_their_line),
 		cmocka_unit_test(test_config_bytes_that_are_no_text_are_refused),
 		cmocka_unit_test(test_config_all_wrong_values_are_in_one_report),
