@@ -196,13 +196,26 @@ static void check_learner(cop_config_reading *reading, cfg_t *section, const cop
 		        COP_LEARNER_MAX_ENSEMBLE_HEIGHT);
 }
 
+/* Whether the option's value was complained of already. */
+static bool is_wrong(const cop_config_reading *reading, uint64_t line, const char *option)
+{
+	size_t length = strlen(option);
+	for (size_t i = 0; i < reading->report->count; i++) {
+		const cop_diag *item = &reading->report->items[i];
+		if (item->line == line && strncmp(item->message, option, length) == 0 && item->message[length] == ':')
+			return true;
+	}
+	return false;
+}
+
 /* Options of a policy that the model does not have. A journal's configuration was judged when it was read from a file.
  */
 static void check_policy(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
 	for (size_t i = 0; i < cop_config_model_section.count && reading->folder != NULL; i++) {
 		const cop_config_rule *rule = &cop_config_model_section.rules[i];
-		if (!cop_config_has(section, rule->name) || cop_config_rule_counts(rule, model))
+		if (!cop_config_has(section, rule->name) || cop_config_rule_counts(rule, model) ||
+		        is_wrong(reading, cop_config_line(section, rule->name), rule->name))
 			continue;
 		cop_config_complain(reading, cop_config_line(section, rule->name), rule->name,
 		        "policy %s has no such option, expected it only with policy = \"%s\"",

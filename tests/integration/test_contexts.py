@@ -143,7 +143,8 @@ def bits(eligible, arms):
 @pytest.mark.parametrize("policy", ["epsilon", "squarecb"])
 def test_mask_only_eligible_arms_in_500_decisions(daemon, policy):
     arms = 11
-    client = daemon(model(arms=arms, policy=policy, epsilon=0.5)).client()
+    share = {"epsilon": 0.5} if policy == "epsilon" else {}
+    client = daemon(model(arms=arms, policy=policy, **share)).client()
     eligible = [0, 3, 8, 10]
     as_array = [a in eligible for a in range(arms)]
     for form in (as_array, [int(e) for e in as_array], bits(eligible, arms)):
