@@ -173,9 +173,16 @@ void cop_config_free(cop_config *config);
  * out->err. */
 void cop_config_print(const cop_config *config, cop_bytes *out);
 
+typedef enum cop_config_change_kind {
+	COP_CHANGE_APPLIED,
+	COP_CHANGE_RESTART, /* applied by a restart */
+	COP_CHANGE_REFUSED, /* a restart refuses it */
+} cop_config_change_kind;
+
 typedef struct cop_config_change {
-	bool applied;   /* false: needs a restart */
-	char text[256]; /* "model demo: epsilon: 0.1 -> 0.2" */
+	cop_config_change_kind kind;
+	char model[COP_CONFIG_NAME_MAX + 1]; /* "": no model's */
+	char text[1024];                     /* "model demo: epsilon: 0.1 -> 0.2" */
 } cop_config_change;
 
 typedef struct cop_config_changes {
@@ -188,6 +195,8 @@ typedef struct cop_config_changes {
  * and age), explain_keep, apprentice, the name files and all of section refit, unless the model's shape, learner,
  * policy or loss range differ too. Caller frees with cop_config_changes_free, also on error. COP_ENOMEM. */
 COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_config_changes *changes);
+/* One more, whose text is the caller's to fill; NULL: no memory. */
+cop_config_change *cop_config_changes_add(cop_config_changes *changes, cop_config_change_kind kind, const char *model);
 void cop_config_changes_free(cop_config_changes *changes);
 
 /* Gives live the settings of next that cop_config_diff calls applied, by exchange: free next afterwards. No errors. */

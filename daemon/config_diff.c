@@ -122,16 +122,19 @@ static bool same_shape(const cop_config_model *a, const cop_config_model *b)
 	       memcmp(a->loss_range, b->loss_range, sizeof a->loss_range) == 0;
 }
 
-static cop_config_change *add_change(cop_config_changes *changes, bool applied)
+cop_config_change *cop_config_changes_add(cop_config_changes *changes, cop_config_change_kind kind, const char *model)
 {
 	cop_config_change *items = cop_mem_resize(changes->items, changes->count, changes->count + 1, sizeof *items);
 	if (items == NULL)
 		return NULL;
 	changes->items = items;
 	cop_config_change *change = &items[changes->count++];
-	change->applied = applied;
+	change->kind = kind;
+	(void)snprintf(change->model, sizeof change->model, "%s", model);
 	return change;
 }
+
+static cop_config_change_kind kind_of(bool applied) { return applied ? COP_CHANGE_APPLIED : COP_CHANGE_RESTART; }
 
 /* "where: option: old -> new" */
 static cop_err describe(
@@ -153,14 +156,15 @@ static cop_err describe(
 	return err;
 }
 
-static cop_err diff_rules(const char *where, const cop_config_section *section, bool live, const void *old,
-        const void *next, cop_config_changes *changes)
+/* model: its name, "" outside models. */
+static cop_err diff_rules(const char *where, const cop_config_section *section, const char *model, bool live,
+        const void *old, const void *next, cop_config_changes *changes)
 {
 	for (size_t i = 0; i < section->count; i++) {
 		const cop_config_rule *rule = &section->rules[i];
 		if (cop_config_value_equal(rule, old, next))
 			continue;
-		cop_config_change *change = add_change(changes, live && rule->applied);
+		cop_config_change *change = cop_config_changes_add(changes, kind_of(live && rule->applied), model);
 		if (change == NULL)
 			return COP_ENOMEM;
 		cop_err err = describe(where, rule, old, next, change);
@@ -172,7 +176,7 @@ static cop_err diff_rules(const char *where, const cop_config_section *section, 
 
 static cop_err note(cop_config_changes *changes, bool applied, const char *name, const char *what)
 {
-	cop_config_change *change = add_change(changes, applied);
+	cop_config_change *change = cop_config_changes_add(changes, kind_of(applied), name);
 	if (change == NULL)
 		return COP_ENOMEM;
 	(void)snprintf(change->text, sizeof change->text, "model %s: %s", name, what);
@@ -185,9 +189,9 @@ static cop_err diff_model(const cop_config_model *old, const cop_config_model *n
 	(void)snprintf(where, sizeof where, "model %s: ", old->name);
 	(void)snprintf(refit, sizeof refit, "%srefit.", where);
 	bool live = same_shape(old, next);
-	cop_err err = diff_rules(where, &cop_config_model_section, live, old, next, changes);
+	cop_err err = diff_rules(where, &cop_config_model_section, old->name, live, old, next, changes);
 	if (err == COP_OK)
-		err = diff_rules(refit, &cop_config_refit_section, live, old, next, changes);
+		err = diff_rules(refit, &cop_config_refit_section, old->name, live, old, next, changes);
 	if (err == COP_OK && text_equal(old->feature_names, next->feature_names) &&
 	        !cop_config_list_equal(&old->feature_name_list, &next->feature_name_list))
 		err = note(changes, live, old->name, "feature_names: the file's names changed");
@@ -219,7 +223,7 @@ cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_confi
 		char where[32] = "";
 		if (i != 0)
 			(void)snprintf(where, sizeof where, "%s.", cop_config_sections[i].name);
-		err = diff_rules(where, &cop_config_sections[i], true, old, next, changes);
+		err = diff_rules(where, &cop_config_sections[i], "", true, old, next, changes);
 	}
 	if (err == COP_OK)
 		err = diff_models(old, next, changes);

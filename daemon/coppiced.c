@@ -9,6 +9,7 @@
 #include "daemon/config.h"
 #include "daemon/log.h"
 #include "daemon/server.h"
+#include "daemon/trial.h"
 #include "daemon/worker.h"
 #include "linalg/blas.h"
 
@@ -122,8 +123,17 @@ static int print_config(const cop_config *config)
 	return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-static int print_checked(const cop_config *config)
+static int print_checked(const cop_config *config, const char *const *reset)
 {
+	char text[COP_LOG_LINE];
+	cop_diag diag = { 0 };
+	cop_blas_threads(1);
+	cop_err err = cop_trial_start(config, reset, NULL, &diag);
+	if (err != COP_OK) {
+		cop_diag_text(&diag, text, sizeof text);
+		(void)fprintf(stderr, "coppiced: %s\n", diag.message[0] != '\0' ? text : cop_err_text(err));
+		return EXIT_FAILURE;
+	}
 	for (size_t i = 0; i < config->model_count; i++) {
 		uint64_t bytes = cop_config_model_bytes(&config->models[i]);
 		(void)printf(
@@ -203,8 +213,9 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	cop_config_report_fini(&report);
-	if (o.check || o.print || !resets_known(&o, config)) {
-		status = o.print ? print_config(config) : o.check ? print_checked(config) : EXIT_USAGE;
+	bool known = resets_known(&o, config);
+	if (o.check || o.print || !known) {
+		status = !known ? EXIT_USAGE : o.print ? print_config(config) : print_checked(config, o.reset);
 		cop_config_free(config);
 		return status;
 	}

@@ -22,6 +22,7 @@
 #include "daemon/request.h"
 #include "daemon/signals.h"
 #include "daemon/streams.h"
+#include "daemon/trial.h"
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
 
@@ -199,13 +200,22 @@ void cop_server_close(cop_server *server)
 		(void)close(server->lock);
 }
 
-static void put_changes(const cop_config_changes *changes, bool applied, cop_bytes *body)
+static size_t count_changes(const cop_config_changes *changes, cop_config_change_kind kind)
 {
 	size_t count = 0;
-	cop_wire_put_text(body, applied ? "applied" : "restart");
+	for (size_t i = 0; i < changes->count; i++)
+		count += changes->items[i].kind == kind;
+	return count;
+}
+
+static void put_changes(const cop_config_changes *changes, cop_config_change_kind kind, cop_bytes *body)
+{
+	static const char *const names[] = { "applied", "restart", "refused" };
+	size_t count = 0;
+	cop_wire_put_text(body, names[kind]);
 	size_t at = cop_wire_put_array_open(body);
 	for (size_t i = 0; i < changes->count; i++) {
-		if (changes->items[i].applied != applied)
+		if (changes->items[i].kind != kind)
 			continue;
 		cop_wire_put_text(body, changes->items[i].text);
 		count++;
@@ -231,6 +241,8 @@ static void report_fault(cop_server *server, const cop_config_report *report, co
 static cop_err apply_changes(cop_server *server, cop_config *next, cop_config_changes *changes)
 {
 	cop_err err = cop_config_diff(server->config, next, changes);
+	if (err == COP_OK)
+		err = cop_trial_changes(&server->models, server->config, next, changes);
 	if (err != COP_OK)
 		return err;
 	cop_config_apply(server->config, next);
@@ -239,10 +251,11 @@ static cop_err apply_changes(cop_server *server, cop_config *next, cop_config_ch
 	cop_log_set_level(server->log, server->config->log_level);
 	double due = cop_clock_monotonic() + 1e-6 * (double)server->config->checkpoint_every;
 	server->next_checkpoint = fmin(server->next_checkpoint, due);
+	static const char *const events[] = { "reload_applied", "reload_needs_restart", "reload_restart_refused" };
 	for (size_t i = 0; i < changes->count; i++)
-		cop_log_line(server->log, changes->items[i].applied ? COP_LOG_NOTICE : COP_LOG_WARNING,
-		        changes->items[i].applied ? "reload_applied" : "reload_needs_restart", "change=\"%s\"",
-		        changes->items[i].text);
+		cop_log_line(server->log,
+		        changes->items[i].kind == COP_CHANGE_APPLIED ? COP_LOG_NOTICE : COP_LOG_WARNING,
+		        events[changes->items[i].kind], "change=\"%s\"", changes->items[i].text);
 	return COP_OK;
 }
 
@@ -263,9 +276,12 @@ cop_err cop_server_reload(cop_server *server, const cop_wire_seq *seq, cop_bytes
 			(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "reload: %s", cop_err_text(err));
 	}
 	if (err == COP_OK) {
-		cop_wire_put_map(body, 2 + (seq->length > 0));
-		put_changes(&changes, true, body);
-		put_changes(&changes, false, body);
+		bool refused = count_changes(&changes, COP_CHANGE_REFUSED) > 0;
+		cop_wire_put_map(body, 2 + (size_t)refused + (seq->length > 0));
+		put_changes(&changes, COP_CHANGE_APPLIED, body);
+		put_changes(&changes, COP_CHANGE_RESTART, body);
+		if (refused)
+			put_changes(&changes, COP_CHANGE_REFUSED, body);
 		cop_wire_seq_put(body, seq);
 	}
 	cop_log_line(server->log, err == COP_OK ? COP_LOG_NOTICE : COP_LOG_ERROR, "reload", "result=%s changes=%zu",

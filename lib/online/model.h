@@ -191,6 +191,9 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes);
  * in *diag. COP_EFORMAT, COP_EVERSION, COP_ENONFINITE, COP_ENOMEM; after an error the model is only good for freeing.
  */
 COP_CHECK cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_diag *diag);
+/* Whether state saved under `saved` can be loaded by a model of `settings`: COP_ESHAPE with both shapes in *diag. */
+COP_CHECK cop_err cop_model_can_load(
+        const cop_model_settings *saved, const cop_model_settings *settings, cop_diag *diag);
 /* The settings in such a file, to make a model of its shape. */
 COP_CHECK cop_err cop_model_peek(const void *data, size_t length, cop_model_settings *settings, cop_diag *diag);
 

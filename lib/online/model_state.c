@@ -247,6 +247,18 @@ static bool same_shape(const cop_model_settings *a, const cop_model_settings *b)
 	                           a->value_high == b->value_high));
 }
 
+cop_err cop_model_can_load(const cop_model_settings *saved, const cop_model_settings *settings, cop_diag *diag)
+{
+	char was[SHAPE_TEXT];
+	char is[SHAPE_TEXT];
+	if (same_shape(saved, settings))
+		return COP_OK;
+	shape_text(saved, was);
+	shape_text(settings, is);
+	cop_diag_set(diag, "", 0, 0, "saved with %s; configured with %s", was, is);
+	return COP_ESHAPE;
+}
+
 typedef cop_err load_section(cop_model *model, cop_cursor *cursor);
 
 static cop_err load_learner(cop_model *model, cop_cursor *cursor) { return cop_learner_load(model->learner, cursor); }
@@ -332,14 +344,10 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 	err = get_settings(&file, &saved, &version);
 	if (err == COP_OK && is_mixture(&saved.learner) && version < MIXTURE_VERSION)
 		return refuse_older(&saved, diag);
-	if (err == COP_OK && !same_shape(&saved, &model->set)) {
-		char was[SHAPE_TEXT];
-		char is[SHAPE_TEXT];
-		shape_text(&saved, was);
-		shape_text(&model->set, is);
-		cop_diag_set(diag, "", 0, 0, "saved with %s; configured with %s", was, is);
-		return COP_ESHAPE;
-	}
+	if (err == COP_OK)
+		err = cop_model_can_load(&saved, &model->set, diag);
+	if (err == COP_ESHAPE)
+		return err;
 	saved.explain_keep = model->set.explain_keep;
 	if (err == COP_OK)
 		err = cop_model_adjust(model, &saved, diag);

@@ -5,7 +5,7 @@ import signal
 import subprocess
 
 import pytest
-from conftest import grow, model, section
+from conftest import DEADLINE, grow, model, section, wait_for
 
 X = [0.25, 1.0, 3.5]
 
@@ -135,9 +135,9 @@ def test_reload_applies_what_can_change_and_names_the_rest(daemon, reload):
     status, reply = reload(one, client)
     assert one.logged("event=reload_needs_restart") and one.logged("event=reload result=ok")
     if reply is not None:
-        assert status == "ok" and reply.keys() == {"applied", "restart"}
+        assert status == "ok" and reply.keys() == {"applied", "restart", "refused"}
         assert any("level" in text for text in reply["applied"])
-        assert any("features" in text for text in reply["restart"])
+        assert any("features" in text for text in reply["refused"])
         assert any("new" in text for text in reply["restart"])
     assert client.model() == before  # a model whose shape changes keeps its settings until the restart
     one.write_config(model(policy="epsilon", epsilon=0, reward_window="1h") + section("log", {"level": "debug"}))
@@ -213,3 +213,119 @@ def test_reload_many_times_keeps_serving(daemon):
         client.send("explain", "m", {"id": i})
         assert [client.receive()[0] for _ in range(3)] == ["ok"] * 3
     assert client.model()["decisions"] == 50
+
+
+# ---- what check and reload report is what happens
+
+
+def check(daemon, *args):
+    done = subprocess.run([daemon.program, "--config", str(daemon.config), "--check", *args], capture_output=True, text=True,
+                          timeout=DEADLINE, env=daemon.env, cwd=daemon.folder)
+    return done.returncode, done.stdout + done.stderr
+
+
+def starts(daemon, *args):
+    """(whether it comes to serve, its log since then)"""
+    before = len(daemon.log()) if daemon.log_path.exists() else 0
+    daemon.launch(*args)
+    wait_for(lambda: "event=serving" in daemon.log()[before:] or daemon.process.poll() is not None, "a start or an end")
+    serves = daemon.process.poll() is None
+    if serves:
+        daemon.stop()
+    return serves, daemon.log()[before:]
+
+
+def as_a_file(d):
+    d.write_config(f'state_dir = "{d.config}"\n' + model())
+    return "cannot be used"
+
+
+def below_a_file(d):
+    d.write_config(f'state_dir = "{d.config}/state"\n' + model())
+    return "cannot"
+
+
+def below_nothing(d):
+    d.write_config(f'state_dir = "{d.folder}/absent/state"\n' + model())
+    return "cannot make the state folder"
+
+
+def without_a_file_to_start_from(d):
+    d.write_config(model(start_from="absent.model"))
+    return "absent.model"
+
+
+def with_another_shape(d):
+    d.start()
+    d.stop()
+    d.write_config(model(arms=4))
+    return "--reset-model m"
+
+
+def with_a_variable_that_is_not_set(d):
+    d.write_config(model() + 'log { facility = "user${COPPICE_NEVER_SET}" }\n')
+    return "COPPICE_NEVER_SET is not set"
+
+
+@pytest.mark.parametrize("spoil", [as_a_file, below_a_file, below_nothing, without_a_file_to_start_from, with_another_shape,
+                                   with_a_variable_that_is_not_set])
+def test_check_refuses_what_a_start_refuses(daemon, spoil):
+    d = daemon(model(), start=False)
+    assert check(d)[0] == 0
+    told = spoil(d)
+    before = sorted(str(path) for path in d.folder.rglob("*"))
+    status, text = check(d)
+    assert status == 1 and told in text, text
+    assert sorted(str(path) for path in d.folder.rglob("*")) == before  # it changes nothing
+    assert not starts(d)[0]
+
+
+def test_check_honours_reset_model(daemon):
+    d = daemon(model())
+    d.stop()
+    d.write_config(model(arms=4))
+    assert check(d)[0] == 1
+    assert check(d, "--reset-model", "m")[0] == 0
+    assert starts(d, "--reset-model", "m")[0]
+
+
+def test_check_changes_nothing_beside_a_running_daemon(daemon):
+    d = daemon(model())
+    grow(d.client())
+    before = d.client().model()
+    assert check(d)[0] == 0
+    assert d.client().model() == before
+
+
+SHAPES = [{"arms": 4}, {"features": 5}, {"height": 3}, {"trees": 5}, {"learner": "dgt"}, {"loss_range": (0, 2)}]
+TAKEN = [{"policy": "squarecb"}, {"seed": 9}, {"learning_rate": 0.5}]
+
+
+@pytest.mark.parametrize("change", SHAPES + TAKEN, ids=str)
+def test_reload_reports_what_a_restart_does(daemon, change):
+    d = daemon(model())
+    client = d.client()
+    grow(client)
+    d.write_config(model(**change))
+    reply = client.ok("reload")
+    refused = change in SHAPES
+    assert ("refused" in reply) is refused
+    if refused:
+        assert reply["restart"] == [] and any("a restart refuses it" in text for text in reply["refused"])
+        assert d.logged("event=reload_restart_refused")
+    else:
+        assert reply["restart"]
+    d.stop()
+    assert starts(d)[0] is not refused
+
+
+def test_reload_of_a_parked_model_in_another_shape_is_refused(daemon):
+    d = daemon(model("m") + model("other"))
+    d.stop()
+    d.write_config(model("m"))
+    d.start()
+    d.write_config(model("m") + model("other", arms=4))
+    reply = d.client().ok("reload")
+    assert any("other" in text and "a restart refuses it" in text for text in reply["refused"])
+    d.write_config(model("m") + model("other"))
+    assert d.client().ok("reload") == {"applied": [], "restart": ["model other: added"]}

@@ -775,7 +775,7 @@ static void test_config_diff_sees_changed_names(void **state)
 	cop_config_changes changes;
 	assert_int_equal(cop_config_diff(old, next, &changes), COP_OK);
 	assert_int_equal(changes.count, 1);
-	assert_true(changes.items[0].applied);
+	assert_int_equal(changes.items[0].kind, COP_CHANGE_APPLIED);
 	cop_config_changes_free(&changes);
 	cop_config_apply(old, next);
 	cop_config_free(next);

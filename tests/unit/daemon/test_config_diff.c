@@ -72,7 +72,7 @@ static void test_config_diff_tells_applied_from_restart(void **state)
 		if (strstr(changes.items[0].text, cases[i].text) == NULL)
 			print_message("%s\n", changes.items[0].text);
 		assert_non_null(strstr(changes.items[0].text, cases[i].text));
-		assert_int_equal(changes.items[0].applied, cases[i].applied);
+		assert_int_equal(changes.items[0].kind == COP_CHANGE_APPLIED, cases[i].applied);
 		cop_config_changes_free(&changes);
 		/* What is called applied is exactly what apply takes over. */
 		cop_config_apply(old, next);
@@ -95,7 +95,7 @@ static void test_config_diff_of_other_shape_applies_nothing_of_the_model(void **
 	assert_int_equal(cop_config_diff(old, next, &changes), COP_OK);
 	assert_int_equal(changes.count, 3);
 	for (size_t i = 0; i < changes.count; i++)
-		assert_false(changes.items[i].applied);
+		assert_int_equal(changes.items[i].kind, COP_CHANGE_RESTART);
 	assert_string_equal(changes.items[2].text, "model gone: removed");
 	cop_config_apply(old, next);
 	assert_false(old->models[0].default_loss.given);
