@@ -132,7 +132,7 @@ def test_missing_program_is_told_by_check_start_and_reload(moved, tmp_path):
     one.config.write_text(enabled)
     error = client.error("reload")
     assert error["code"] == "bad_request" and "the program of refits is missing" in error["message"]
-    assert refit_of(client)["state"] == "off"
+    assert "refit" not in client.model()
     shutil.copy(program("COPPICE_REFIT"), beside)
     client.ok("reload")
     assert refit_of(client)["state"] == "waiting"
@@ -147,7 +147,7 @@ def test_program_that_goes_while_the_daemon_runs_fails_the_refit_alone(moved, tm
     os.unlink(beside)
     client.ok("refit", "m")
     failed = ended(client)
-    assert failed["last"] == "failed" and "the program of refits is missing" in failed["reason"]
+    assert failed["last"] == "failed" and "the program of refits is missing" in failed["last_reason"]
     shutil.copy(program("COPPICE_REFIT"), beside)
     client.ok("refit", "m")
     assert ended(client, 2)["last"] == "made"
@@ -167,5 +167,5 @@ os.execv({program("COPPICE_REFIT")!r}, ["coppice-refit", *arguments])
     teach(client, 1000)
     client.ok("refit", "m")
     failed = ended(client)
-    assert failed["last"] == "failed" and "the daemon of 0.0.7; expected the same" in failed["reason"]
-    assert client.model()["counters"]["decisions"] == 1000
+    assert failed["last"] == "failed" and "the daemon of 0.0.7; expected the same" in failed["last_reason"]
+    assert client.model()["decisions"] == 1000
