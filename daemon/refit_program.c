@@ -17,7 +17,8 @@ static bool is_program(const char *path)
 	return stat(path, &is) == 0 && S_ISREG(is.st_mode) && access(path, X_OK) == 0;
 }
 
-cop_err cop_refit_program_find_beside(const char *self, char out[COP_REFIT_PROGRAM_ROOM], cop_diag *diag)
+/* self: the daemon's program; "": not known. */
+static cop_err find_from(const char *self, char out[COP_REFIT_PROGRAM_ROOM], cop_diag *diag)
 {
 	static const char *const beside[] = { NAME, COP_REFIT_FROM_DAEMON };
 	const char *slash = strrchr(self, '/');
@@ -40,5 +41,5 @@ cop_err cop_refit_program_find(char out[COP_REFIT_PROGRAM_ROOM], cop_diag *diag)
 	char self[COP_REFIT_PROGRAM_ROOM];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
 	self[length > 0 ? length : 0] = '\0';
-	return cop_refit_program_find_beside(self, out, diag);
+	return find_from(self, out, diag);
 }

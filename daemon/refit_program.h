@@ -11,7 +11,5 @@
 
 /* Its path. COP_ENOTFOUND: none of the three is a program that may be started; *diag names the last. */
 COP_CHECK cop_err cop_refit_program_find(char out[COP_REFIT_PROGRAM_ROOM], cop_diag *diag);
-/* The same of a daemon whose program is `self` (borrowed; "": not known). */
-COP_CHECK cop_err cop_refit_program_find_beside(const char *self, char out[COP_REFIT_PROGRAM_ROOM], cop_diag *diag);
 
 #endif
