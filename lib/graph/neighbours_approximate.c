@@ -288,7 +288,7 @@ static cop_err some_points(void *context, size_t task, unsigned worker)
 static cop_err improve(search *s, cop_pool *pool)
 {
 	cop_err err = COP_OK;
-	double fresh = INFINITY;
+	double fresh = (double)INFINITY;
 	for (s->round = 0; err == COP_OK && s->round < ROUNDS && fresh > ENOUGH * (double)(s->n * s->kept);
 	        s->round++) {
 		begin_round(s);
