@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import is_sanitized, program, wait_for
+from conftest import program, wait_for
 from test_refit import TRAP, ended, refit_model, refit_of, teach
 
 BATCH = [Path(p) for p in os.environ.get("BATCH_LIBRARIES", "").split(":") if p]
