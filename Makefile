@@ -16,7 +16,7 @@ demo:
 	@tools/install-deps build
 	@echo "Building coppiced and coppice in $(BUILD) ..."
 	@cmake -S . -B $(BUILD) $(CMAKE_FLAGS) >/dev/null
-	@cmake --build $(BUILD) -j $(JOBS) --target coppiced coppice >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target coppiced coppice-refit coppice >/dev/null
 	@tools/demo $(BUILD)
 
 # Quick tests first, then the ones that start daemons.

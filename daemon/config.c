@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "daemon/config_rules.h"
+#include "daemon/refit_program.h"
 
 #define FILE_MAX (1u << 20)
 #define END_MARK "end-of-configuration"
@@ -401,6 +402,25 @@ done:
 	return err;
 }
 
+/* Refits that are enabled need their program. */
+static cop_err need_programs(const char *path, cop_config **config, cop_config_report *report)
+{
+	cop_config_reading reading = { .report = report, .source = path };
+	char program[COP_REFIT_PROGRAM_ROOM];
+	cop_diag why = { 0 };
+	if (cop_refit_program_find(program, &why) == COP_OK)
+		return COP_OK;
+	for (size_t i = 0; i < (*config)->model_count; i++)
+		if ((*config)->models[i].refit.enabled)
+			cop_config_complain(&reading, 0, "", "model \"%s\": refit: enabled: %s",
+			        (*config)->models[i].name, why.message);
+	if (!reading.wrong)
+		return COP_OK;
+	cop_config_free(*config);
+	*config = NULL;
+	return reading.out_of_memory ? COP_ENOMEM : COP_EINVAL;
+}
+
 cop_err cop_config_load(const char *path, cop_config **out, cop_config_report *report)
 {
 	*out = NULL;
@@ -426,6 +446,8 @@ cop_err cop_config_load(const char *path, cop_config **out, cop_config_report *r
 			slash[slash == folder ? 1 : 0] = '\0';
 		err = cop_config_parse(text, length, path, folder, out, report);
 	}
+	if (err == COP_OK)
+		err = need_programs(path, out, report);
 	cop_mem_free(folder);
 	cop_mem_free(text);
 	return err;

@@ -159,7 +159,8 @@ void cop_config_report_fini(cop_config_report *report);
 /* Reads the file at path, or the built-in demonstration (conf/demo.conf) when path is NULL; feature_names and
  * arm_names are read relative to the file's folder. Caller frees with cop_config_free; on error *out is NULL and
  * report says everything that is wrong, each with its line; a syntax error or unknown option ends the reading.
- * COP_EIO: the file cannot be read. COP_EFORMAT: syntax error, unknown option. COP_EINVAL: wrong values. COP_ENOMEM. */
+ * COP_EIO: the file cannot be read. COP_EFORMAT: syntax error, unknown option. COP_EINVAL: wrong values, or refits are
+ * enabled and their program (daemon/refit_program.h) is missing. COP_ENOMEM. */
 COP_CHECK cop_err cop_config_load(const char *path, cop_config **out, cop_config_report *report);
 
 /* The same from memory (borrowed; called `source` in messages). folder is where name files are; NULL: no file is

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "train/tao.h"
+#include "refit/refit_rule.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 #define MILLISECOND     1e3
@@ -129,7 +129,7 @@ static const cop_config_rule refit_rules[] = {
 	{ "window", COP_KIND_COUNT, REFIT(window), .low = 100, .high = 1e9 },
 	{ "holdout", COP_KIND_NUMBER, REFIT(holdout), .low = 0, .high = 0.9 },
 	{ "method", COP_KIND_WORD, REFIT(method), .words = method_words },
-	{ "height", COP_KIND_COUNT, REFIT(height), .low = 1, .high = COP_TAO_MAX_DEPTH },
+	{ "height", COP_KIND_COUNT, REFIT(height), .low = 1, .high = COP_REFIT_MAX_HEIGHT },
 	{ "alpha", COP_KIND_AUTO, REFIT(alpha), .low = 0, .high = 1e9 },
 	{ "idle", COP_KIND_FLAG, REFIT(idle) },
 	{ "nice", COP_KIND_COUNT, REFIT(nice), .low = 0, .high = 19 },

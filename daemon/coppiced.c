@@ -10,7 +10,6 @@
 #include "daemon/log.h"
 #include "daemon/server.h"
 #include "daemon/trial.h"
-#include "daemon/worker.h"
 #include "linalg/blas.h"
 
 #define EXIT_USAGE      2
@@ -194,8 +193,6 @@ static int serve(const options *o, cop_config *config)
 
 int main(int argc, char **argv)
 {
-	if (argc > 1 && strcmp(argv[1], COP_WORKER_OPTION) == 0)
-		return cop_worker_main(argc, argv);
 	options o = { 0 };
 	o.server.reset = o.reset;
 	int status = read_options(argc, argv, &o);

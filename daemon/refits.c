@@ -12,13 +12,13 @@
 
 #include "daemon/challenger_file.h"
 #include "daemon/clock.h"
+#include "daemon/refit_program.h"
 #include "daemon/server.h"
 #include "daemon/succession.h"
 #include "online/footprint.h"
 #include "online/model_shadow.h"
 #include "refit/refit_rule.h"
 
-#define PROGRAM       "/proc/self/exe" /* this one, whatever has been installed since */
 #define LOOK_SECONDS  0.1
 #define PAUSE_SECONDS 60.0 /* after a failure, doubled with each */
 #define PAUSE_MOST    21600.0
@@ -112,6 +112,7 @@ static void fill_job(const cop_server *server, const cop_served *served, uint64_
 {
 	const cop_config_refit *c = &served->config->refit;
 	*job = (cop_worker_job){
+		.version = COP_VERSION,
 		.state_dir = server->refits.state_dir,
 		.model = served->name,
 		.parent = (int)getpid(),
@@ -161,7 +162,7 @@ static void begin(cop_server *server, cop_served *served, const char *why, doubl
 {
 	cop_refits *r = &server->refits;
 	cop_worker_job job;
-	char room[COP_WORKER_ROOM + sizeof r->state_dir];
+	char room[COP_WORKER_ROOM + sizeof r->state_dir], program[COP_REFIT_PROGRAM_ROOM];
 	char *argv[COP_WORKER_ARGUMENTS];
 	cop_diag diag = { 0 };
 	uint64_t number;
@@ -172,11 +173,13 @@ static void begin(cop_server *server, cop_served *served, const char *why, doubl
 	r->began = now;
 	r->next = NULL;
 	cop_err err = choose_number(server, served, &number, &diag);
+	if (err == COP_OK)
+		err = cop_refit_program_find(program, &diag);
 	if (err == COP_OK) {
 		fill_job(server, served, number, &job);
-		cop_worker_arguments(&job, "coppiced", room, sizeof room, argv);
+		cop_worker_arguments(&job, "coppice-refit", room, sizeof room, argv);
 		err = cop_worker_process_start(
-		        &r->process, PROGRAM, argv, now, 1e-6 * (double)served->config->refit.time_limit, &diag);
+		        &r->process, program, argv, now, 1e-6 * (double)served->config->refit.time_limit, &diag);
 	}
 	if (err != COP_OK) {
 		cop_worker_line end = { .result = true, .outcome = COP_WORKER_FAILED };

@@ -1,14 +1,14 @@
 /* daemon/refits.h: the supervisor of refits: when one begins, what became of it, who serves then.
  *
- * One worker process at a time (daemon/worker.h), never waited for. A refit begins when the model's configuration says
- * so and feedback has come that none has seen, or when somebody asks; one that went wrong is tried again after a pause
- * that doubles. Its challenger goes into the shadow of the serving learner; evidence decides, where the configuration
- * lets it. The loop's thread. */
+ * One worker process at a time (coppice-refit, daemon/worker.h), never waited for. A refit begins when the model's
+ * configuration says so and feedback has come that none has seen, or when somebody asks; one that went wrong is tried
+ * again after a pause that doubles. Its challenger goes into the shadow of the serving learner; evidence decides, where
+ * the configuration lets it. The loop's thread. */
 #ifndef COP_DAEMON_REFITS_H
 #define COP_DAEMON_REFITS_H
 
 #include "daemon/challenger_load.h"
-#include "daemon/worker.h"
+#include "daemon/worker_job.h"
 #include "daemon/worker_process.h"
 
 struct cop_server;

@@ -1,6 +1,7 @@
 /* tools/train_knn.h: k nearest labelled rows: their vote, or their mean.
  *
- * The labelled rows are a job's. The k nearest are exact up to COP_NEIGHBOURS_EXACT_MOST rows. One thread at a time,
+ * The labelled rows are a job's. The k nearest are exact, but for choosing k among more than
+ * COP_NEIGHBOURS_EXACT_MOST rows. One thread at a time,
  * with the job's pool. */
 #ifndef COP_TOOLS_TRAIN_KNN_H
 #define COP_TOOLS_TRAIN_KNN_H

@@ -203,7 +203,7 @@ cop_err cop_neighbours_exact(
 cop_err cop_neighbours_find(const cop_points *points, const cop_points *queries, size_t k, uint32_t seed,
         cop_pool *pool, cop_neighbours *out)
 {
-	if (points->x == NULL || points->n <= COP_NEIGHBOURS_EXACT_MOST)
+	if (points->x == NULL || queries != NULL || points->n <= COP_NEIGHBOURS_EXACT_MOST)
 		return cop_neighbours_exact(points, queries, k, pool, out);
-	return cop_neighbours_approximate(points, queries, k, seed, pool, out);
+	return cop_neighbours_approximate(points, k, seed, pool, out);
 }

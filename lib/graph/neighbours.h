@@ -4,7 +4,8 @@
  * measured again without cancellation). The products only leave out what rounding cannot have hidden, so that exact
  * ones are those of the distances measured directly, as floats, for any data and number of threads; where many more
  * than k tie, or points lie apart by less than the rounding of their lengths, that takes longer. Approximate, for more
- * points than that can serve: the hierarchical k-means tree of FLANN. Neighbours of a point come by ascending distance,
+ * points than that can serve: random projection trees, refined by neighbours of neighbours; an entry's distance is
+ * measured as the exact ones are, but a nearer point may be missing. Neighbours of a point come by ascending distance,
  * equal ones by number.
  *
  * With a pool, GEMM is best left one thread (cop_blas_threads), since each thread of the pool calls it. Nothing here
@@ -29,7 +30,7 @@ typedef struct cop_points {
 	const float *value;
 } cop_points;
 
-#define COP_NEIGHBOURS_EXACT_MOST ((size_t)100000) /* points: beyond, cop_neighbours_find takes approximate ones */
+#define COP_NEIGHBOURS_EXACT_MOST ((size_t)100000) /* points: beyond, cop_neighbours_find returns approximate ones */
 
 typedef struct cop_neighbours {
 	size_t n, k;
@@ -42,11 +43,13 @@ typedef struct cop_neighbours {
  * UINT32_MAX points; COP_ESHAPE: d is 0, or the queries' is another, or only one of the two is sparse. COP_ENOMEM. */
 COP_CHECK cop_err cop_neighbours_exact(
         const cop_points *points, const cop_points *queries, size_t k, cop_pool *pool, cop_neighbours *out);
-/* Dense points only (COP_EINVAL else), at most INT_MAX. Same seed: same neighbours, for any number of threads, as long
- * as nothing else in the process draws from rand() meanwhile, which this seeds; so one at a time. */
-COP_CHECK cop_err cop_neighbours_approximate(const cop_points *points, const cop_points *queries, size_t k,
-        uint32_t seed, cop_pool *pool, cop_neighbours *out);
-/* Exact up to COP_NEIGHBOURS_EXACT_MOST points, and for sparse ones; else approximate. */
+/* Of the points themselves, none its own neighbour; dense, at most 2^31 of them (COP_EINVAL else). Same seed: same
+ * neighbours, for any number of threads. Of 120,000 points, 0.97 of the true 10 are found when they are uniform in 20
+ * dimensions, over 0.99 in tables and images; of up to 128 points all. Memory beside *out's: 16 max(k + 10, 20) + 17
+ * bytes a point, 4 a point for each thread. */
+COP_CHECK cop_err cop_neighbours_approximate(
+        const cop_points *points, size_t k, uint32_t seed, cop_pool *pool, cop_neighbours *out);
+/* Approximate for more than COP_NEIGHBOURS_EXACT_MOST dense points without queries, else exact. */
 COP_CHECK cop_err cop_neighbours_find(const cop_points *points, const cop_points *queries, size_t k, uint32_t seed,
         cop_pool *pool, cop_neighbours *out);
 void cop_neighbours_fini(cop_neighbours *neighbours);

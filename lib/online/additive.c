@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "train/dgt.h"
+#include "tree/dgt.h"
 
 #define ACCUMULATOR_START 1.0f
 #define LARGEST_GRADIENT  1e15f /* beyond it, the squares that AdaGrad sums could overflow */

@@ -1,7 +1,7 @@
 /* online/additive.h: a linear term plus M additive oblique trees, the first-order model under two learners.
  *
  * score_k(x) = A_k x + sum over m of theta^m[leaf_m(x), k], k in [0, outputs), x with its constant (D = d + 1 inputs).
- * Dense-gradient steps (train/dgt.h) for the splits, per-coordinate AdaGrad everywhere, Theta and A started at 0, W at
+ * Dense-gradient steps (tree/dgt.h) for the splits, per-coordinate AdaGrad everywhere, Theta and A started at 0, W at
  * random so that margins of standardised inputs have about unit variance. M = 0: the linear term alone.
  * Leaves may also be taken as linear in some row c of `outputs` inputs: score = sum over k of c_k sum over m of
  * theta^m[leaf_m(x), k].

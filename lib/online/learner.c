@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 #include "online/refit.h"
-#include "train/dgt.h"
+#include "tree/dgt.h"
 
 #define TEXT(x)  #x
 #define LIMIT(x) TEXT(x) /* a limit's digits */

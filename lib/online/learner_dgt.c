@@ -1,7 +1,7 @@
 /* DGT-Bandit for arms (Karthikeyan et al., Algorithm 1, classification, L = 1): one oblique tree of height h, leaf
  * values theta in R^arms, predicted loss of arm k = 1 - sigmoid(theta_{leaf,k} + c). c is the one shared leaf bias that
  * the authors' program has; `literal` leaves it out. Gradient eq. (8) on the played arm, dense gradients for the splits
- * (train/dgt.h), RMSprop on the mean gradient of every ACCUMULATE events.
+ * (tree/dgt.h), RMSprop on the mean gradient of every ACCUMULATE events.
  * Splits are a feature-major block of D x n, node t a column. Only rows with a gradient are stepped: all of them when
  * dense, the present features when sparse; of theta the played arms. */
 #include "online/learner.h"
@@ -16,7 +16,7 @@
 #include "online/refit.h"
 #include "online/standardiser.h"
 #include "optim/optim.h"
-#include "train/dgt.h"
+#include "tree/dgt.h"
 
 #define ACCUMULATE       4
 #define DEFAULT_HEIGHT   6

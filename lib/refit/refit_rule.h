@@ -10,6 +10,8 @@
 
 #include "evaluate/promotion.h"
 
+#define COP_REFIT_MAX_HEIGHT 20 /* of a refitted tree */
+
 typedef enum cop_refit_step {
 	COP_REFIT_STAY = 0,
 	COP_REFIT_PROMOTE,  /* the challenger serves */

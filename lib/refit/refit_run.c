@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "refit/refit_parts.h"
+#include "refit/refit_rule.h"
 
 #define LEAST_ANSWERED  2  /* of the fitted part */
 #define LEAST_CHOOSING  20 /* answered events on either side, for alphas to be tried */
@@ -16,6 +17,8 @@
 
 static const double path[COP_REFIT_PATH] = { 0.02, 0.1, 0.5 };
 #define PATH_DEFAULT 1 /* where there is too little to choose by */
+
+_Static_assert(COP_REFIT_MAX_HEIGHT <= COP_TAO_MAX_DEPTH, "TAO takes lower trees only");
 
 void cop_refit_defaults(cop_refit_settings *settings)
 {
@@ -61,7 +64,7 @@ cop_err cop_refit_settings_check(const cop_refit_settings *s, cop_diag *diag)
 		{ between(s->holdout, 0.0, 0.9), "holdout: from 0 to 0.9" },
 		{ s->least >= LEAST_ANSWERED, "least: at least 2" },
 		{ between(s->clip, 1.0, 1e12), "clip: from 1 to 1e12" },
-		{ s->height >= 1 && s->height <= COP_TAO_MAX_DEPTH, "height: from 1 to 20" },
+		{ s->height >= 1 && s->height <= COP_REFIT_MAX_HEIGHT, "height: from 1 to 20" },
 		{ s->iterations >= 1 && s->iterations < 1000000, "iterations: from 1 to 999999" },
 		{ isfinite(s->alpha), "alpha: a number" },
 		{ s->validation > 0.0 && s->validation <= 0.9, "validation: above 0, to 0.9" },

@@ -71,7 +71,7 @@ typedef struct cop_refit_settings {
 	uint64_t least;          /* answered events that a fit needs, at least 2 */
 	size_t memory;       /* bytes that the events and their fit may take, as far as they can be told beforehand */
 	double clip;         /* of 1 / p, >= 1 */
-	unsigned height;     /* of the tree, 1 to COP_TAO_MAX_DEPTH */
+	unsigned height;     /* of the tree, 1 to COP_REFIT_MAX_HEIGHT */
 	unsigned iterations; /* most sweeps of TAO, at least 1 */
 	double alpha;        /* >= 0, in units of noise; negative: chosen */
 	double validation;   /* share of the fitted events that chooses it, (0, 0.9] */

@@ -17,7 +17,7 @@
 #include "optim/clip.h"
 #include "optim/optim.h"
 #include "optim/schedule.h"
-#include "train/dgt.h"
+#include "tree/dgt.h"
 #include "train/dgt_loss.h"
 #include "train/dgt_network.h"
 #include "train/dgt_paths.h"

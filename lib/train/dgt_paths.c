@@ -1,5 +1,5 @@
 /* Sum with signs is linalg's kernel. The variants have other shares r_t of a node's mass that go right, and then two
- * passes over the heap as train/dgt.c has them: bottom-up U(t) = r U(R) + (1 - r) U(L) with U(leaf l) = u_l = <g,
+ * passes over the heap as tree/dgt.c has them: bottom-up U(t) = r U(R) + (1 - r) U(L) with U(leaf l) = u_l = <g,
  * theta_l>, top-down P(R) = r P, P(L) = (1 - r) P. Then
  *     product   r = step(a), or sigma(steepness a);  d/dr = P (U(R) - U(L))
  *     annealed  the softmax factorises: Z(leaf) = 1, Z(t) = e^s Z(R) + e^-s Z(L), r = e^s Z(R) / Z(t);
@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "linalg/blas.h"
 #include "linalg/kernel.h"
-#include "train/dgt.h"
+#include "tree/dgt.h"
 
 struct cop_dgt_paths {
 	cop_dgt_paths_shape shape;

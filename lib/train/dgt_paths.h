@@ -1,7 +1,7 @@
 /* train/dgt_paths.h: a mini-batch through a complete tree and its loss gradient back (Karthikeyan et al., Algorithm 2),
  * with the variants of their table 7.
  *
- * Height h, n = 2^h - 1 decision nodes and 2^h leaves in heap order as in train/dgt.h; lanes are the rows of the batch:
+ * Height h, n = 2^h - 1 decision nodes and 2^h leaves in heap order as in tree/dgt.h; lanes are the rows of the batch:
  * margins a, gradients da: n x rows. theta is 2^h x K, predictions f and their loss gradients g are rows x K.
  *
  *     sum       the paper's: f is the leaf of the hard walk; backward by leaf weights q_l = softmax(sum_t s_t S(t,l)),

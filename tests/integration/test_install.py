@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from test_refit import ended, refit_model, teach
 
 PROGRAM = """
 #include <stdio.h>
@@ -49,11 +50,21 @@ def installed(tmp_path):
 
 
 def test_installed_programs_run(installed):
-    for program in ("coppiced", "coppice"):
-        out = subprocess.run([installed / "bin" / program, "--version"], capture_output=True, text=True, timeout=30)
-        assert out.returncode == 0 and out.stdout.startswith(program + " ")
+    for program in ("bin/coppiced", "bin/coppice", "libexec/coppice/coppice-refit"):
+        out = subprocess.run([installed / program, "--version"], capture_output=True, text=True, timeout=30)
+        assert out.returncode == 0 and out.stdout.startswith(program.split("/")[-1] + " ")
     assert (installed / "lib/systemd/system/coppiced.service").exists()
     assert list(installed.rglob("coppice.conf"))
+
+
+def test_installed_daemon_refits(installed, daemon):
+    one = daemon(refit_model(), start=False)
+    one.program = str(installed / "bin" / "coppiced")
+    one.start()
+    client = one.client()
+    teach(client, 1000)
+    client.ok("refit", "m")
+    assert ended(client)["last"] == "made"
 
 
 def test_program_builds_with_pkg_config_and_decides(installed, tmp_path):

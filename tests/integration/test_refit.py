@@ -231,9 +231,8 @@ def test_worker_stands_back(daemon):
     assert "NOTIFY_SOCKET" not in Path(f"/proc/{pid}/environ").read_text()
 
 
-def test_worker_takes_no_foreign_arguments(daemon):
-    one = daemon(start=False)
-    run = subprocess.run([one.program, "--refit-worker", "--speed=9"], capture_output=True, text=True, timeout=60)
+def test_worker_takes_no_foreign_arguments():
+    run = subprocess.run([program("COPPICE_REFIT"), "--speed=9"], capture_output=True, text=True, timeout=60)
     assert run.returncode == 2 and "--speed=9" in run.stderr and run.stdout == ""
 
 

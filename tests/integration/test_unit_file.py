@@ -65,6 +65,12 @@ def test_unit_allows_netlink_which_zeromq_needs():
     assert "AF_NETLINK" in value("RestrictAddressFamilies").split()
 
 
+def test_unit_lets_the_program_of_refits_be_started():
+    keys = {key for key, _ in settings()}
+    assert keys.isdisjoint({"NoExecPaths", "InaccessiblePaths", "TemporaryFileSystem", "RootDirectory", "RootImage"})
+    assert value("ProtectSystem") == "strict"  # /usr is there, and read-only
+
+
 def sandbox():
     """The command that starts a program under the unit's filter of system calls."""
     if is_sanitized(program("COPPICED")):

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "daemon/clock.h"
-#include "daemon/worker.h"
+#include "daemon/worker_job.h"
 #include "support.h"
 
 #define DEADLINE 60.0
@@ -148,7 +148,8 @@ static void test_process_of_no_program_is_an_error(void **state)
 static void test_worker_arguments_are_read_as_written(void **state)
 {
 	(void)state;
-	const cop_worker_job job = { .state_dir = "/var/lib/some where",
+	const cop_worker_job job = { .version = "0.1.0-rc 2",
+		.state_dir = "/var/lib/some where",
 		.model = "m.1",
 		.parent = 77,
 		.number = 5,
@@ -169,11 +170,13 @@ static void test_worker_arguments_are_read_as_written(void **state)
 	cop_worker_job back;
 	const char *wrong;
 	int argc = 0;
-	cop_worker_arguments(&job, "coppiced", room, sizeof room, argv);
+	cop_worker_arguments(&job, "coppice-refit", room, sizeof room, argv);
 	while (argv[argc] != NULL)
 		argc++;
-	assert_string_equal(argv[1], COP_WORKER_OPTION);
+	assert_string_equal(argv[0], "coppice-refit");
+	assert_string_equal(cop_worker_read_version(argc, argv), job.version);
 	assert_true(cop_worker_read_arguments(argc, argv, &back, &wrong));
+	assert_string_equal(back.version, job.version);
 	assert_string_equal(back.state_dir, job.state_dir);
 	assert_string_equal(back.model, job.model);
 	back.state_dir = job.state_dir;
@@ -188,7 +191,8 @@ static void test_worker_arguments_are_read_as_written(void **state)
 		argv[argc - 1] = odd[i];
 		assert_false(cop_worker_read_arguments(argc, argv, &back, &wrong));
 	}
-	assert_false(cop_worker_read_arguments(2, argv, &back, &wrong)); /* of nothing */
+	assert_false(cop_worker_read_arguments(1, argv, &back, &wrong)); /* of nothing */
+	assert_null(cop_worker_read_version(1, argv));
 }
 
 int main(void)

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "linalg/kernel.h"
-#include "train/dgt.h"
+#include "tree/dgt.h"
 
 #define H_TEST 8
 #define LEAVES (1U << H_TEST)

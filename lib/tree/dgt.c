@@ -1,6 +1,6 @@
 /* Two passes over the heap. Bottom-up, U(t) of the decision nodes goes to the workspace (the leaves' U is u itself).
  * Top-down, da[t] holds P(t) until node t is visited; there the children get theirs and da[t] becomes the gradient. */
-#include "train/dgt.h"
+#include "tree/dgt.h"
 
 #include <math.h>
 

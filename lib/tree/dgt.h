@@ -1,4 +1,4 @@
-/* train/dgt.h: dense gradients of complete hard trees (Karthikeyan et al., Algorithm 2), many trees at once.
+/* tree/dgt.h: dense gradients of complete hard trees (Karthikeyan et al., Algorithm 2), many trees at once.
  *
  * Forward is the hard walk to leaf l* (right iff a_t >= 0). Backward uses the soft leaf weights
  * q_l = softmax_l(fac * sum_t sign(a_t) S(t,l)), sign(0) = +1, S = -1 for leaves left of t and +1 right of it. They
@@ -8,8 +8,8 @@
  * Shapes: m trees of height h in [1, COP_DGT_MAX_HEIGHT], n = 2^h - 1 decision nodes in heap order (children of t: 2t+1
  * left, 2t+2 right), 2^h leaves. Trees are interleaved: lane j of node t is a[t*m + j], of leaf l is u[l*m + j], so
  * loops over trees run on contiguous floats; m = 1 is the plain single tree. Nothing is allocated; any thread. */
-#ifndef COP_TRAIN_DGT_H
-#define COP_TRAIN_DGT_H
+#ifndef COP_TREE_DGT_H
+#define COP_TREE_DGT_H
 
 #include <stddef.h>
 #include <stdint.h>
