@@ -3,7 +3,7 @@ BUILD ?= build
 CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
 
-.PHONY: all build demo test torture bench paper-tables format check-format clean
+.PHONY: all build demo test torture mutate bench paper-tables format check-format clean
 
 all: build
 
@@ -31,6 +31,11 @@ torture:
 	tools/install-deps test
 	$(MAKE) --no-print-directory build
 	COPPICE_TORTURE=1 COPPICE_KILLS=2000 ctest --test-dir $(BUILD) --output-on-failure -L fault
+
+# How many small changes to the source the tests notice (hours; goes on where it was): MUTATE="--seed 7 --count 50"
+mutate:
+	tools/install-deps test
+	tests/mutate/mutate $(MUTATE)
 
 bench:
 	tools/install-deps build
