@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/mem.h"
 #include "daemon/clock.h"
 #include "daemon/succession.h"
 #include "store/journal_keep.h"
@@ -124,31 +125,69 @@ static cop_err apply_config(cop_served_set *set, const cop_wire_record *r)
 	return err;
 }
 
+/* The model that the record is of; *served NULL: of none, as a configuration, or of one that is passed over. */
+static cop_err find_model(
+        cop_recovery *recovery, cop_served_set *set, const cop_journal_record *raw, bool *skip, cop_served **served)
+{
+	const char *name;
+	size_t length;
+	*served = NULL;
+	*skip = false;
+	if (raw->type == COP_WIRE_RECORD_CONFIG)
+		return COP_OK;
+	cop_err err = cop_wire_record_model(raw->body, raw->length, &name, &length);
+	if (err == COP_OK && length == 0 && raw->type <= COP_WIRE_RECORD_PROMOTION) {
+		cop_diag_set(&recovery->why, "", 0, 0, "it names no model; expected a key m");
+		err = COP_EFORMAT;
+	}
+	if (err != COP_OK)
+		return err;
+	if (length > 0)
+		*served = cop_served_find(set, name, length);
+	*skip = *served == NULL || listed(recovery->reset, name, length);
+	return COP_OK;
+}
+
 static cop_err apply(cop_recovery *recovery, cop_served_set *set, const cop_journal_record *raw)
 {
 	static const cop_wire_shape no_shape = { .features = 1, .arms = 1 };
 	static const cop_wire_workspace no_workspace = { 0 };
-	const char *name;
-	size_t length;
+	bool skip;
+	cop_served *served;
 	cop_wire_record record;
+	cop_wire_fault fault = { 0 };
 	cop_wire_record_type type = (cop_wire_record_type)raw->type;
-	cop_err err = cop_wire_record_model(raw->body, raw->length, &name, &length);
-	if (err != COP_OK)
-		return err;
-	cop_served *served = name == NULL || length == 0 ? NULL : cop_served_find(set, name, length);
-	if (name != NULL && (served == NULL || listed(recovery->reset, name, length))) {
+	recovery->why = (cop_diag){ 0 };
+	cop_err err = find_model(recovery, set, raw, &skip, &served);
+	if (err == COP_OK && skip)
 		recovery->skipped++;
-		return COP_OK;
-	}
+	if (err != COP_OK || skip)
+		return err;
 	err = cop_wire_record_decode(type, raw->body, raw->length, served == NULL ? &no_shape : &served->shape,
-	        served == NULL ? &no_workspace : &served->workspace, &record, NULL);
-	if (err == COP_OK && type == COP_WIRE_RECORD_CONFIG)
-		err = apply_config(set, &record);
-	else if (err == COP_OK && served != NULL)
-		err = apply_to(recovery, served, type, &record, raw->sequence);
+	        served == NULL ? &no_workspace : &served->workspace, &record, &fault);
+	if (err != COP_OK)
+		cop_diag_set(&recovery->why, "", 0, 0, "%s", fault.message);
+	else
+		err = type == COP_WIRE_RECORD_CONFIG ? apply_config(set, &record)
+		                                     : apply_to(recovery, served, type, &record, raw->sequence);
 	if (err == COP_OK && record.time > recovery->time)
 		recovery->time = record.time;
 	return err;
+}
+
+static cop_err does_not_fit(const cop_recovery *recovery, const cop_journal_reader *reader,
+        const cop_journal_record *raw, cop_err err, cop_diag *diag)
+{
+	char why[sizeof recovery->why];
+	char name[COP_JOURNAL_NAME_ROOM];
+	cop_diag_text(&recovery->why, why, sizeof why);
+	cop_journal_reader_file(reader, name);
+	char *path = cop_journal_path(recovery->folder, name);
+	cop_diag_set(diag, path == NULL ? name : path, 0, raw->offset,
+	        "record %" PRIu64 " (offset %" PRIu64 ") does not fit: %.240s" WAYS_OUT, raw->sequence, raw->offset,
+	        why[0] != '\0' ? why : cop_err_text(err));
+	cop_mem_free(path);
+	return COP_EFORMAT;
 }
 
 static cop_err apply_all(cop_recovery *recovery, cop_served_set *set, cop_journal_reader *reader, cop_diag *diag)
@@ -163,16 +202,8 @@ static cop_err apply_all(cop_recovery *recovery, cop_served_set *set, cop_journa
 			recovery->skipped++;
 			continue;
 		}
-		if (err != COP_OK) {
-			char why[sizeof recovery->why];
-			cop_diag_text(&recovery->why, why, sizeof why);
-			cop_diag_set(diag, recovery->folder, 0, raw.offset,
-			        "record %" PRIu64 " (offset %" PRIu64 " of segment %" PRIu64
-			        ") does not fit: %.240s" WAYS_OUT,
-			        raw.sequence, raw.offset, cop_journal_reader_base(reader),
-			        why[0] != '\0' ? why : cop_err_text(err));
-			return COP_EFORMAT;
-		}
+		if (err != COP_OK)
+			return does_not_fit(recovery, reader, &raw, err, diag);
 		recovery->applied++;
 	}
 	if (err == COP_EFORMAT && diag != NULL) {

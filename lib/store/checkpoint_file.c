@@ -43,7 +43,9 @@ static cop_err refused(const char *source, const char *what, cop_diag *diag)
 {
 	int code = errno;
 	cop_diag_set(diag, source, 0, 0, "%s: %s", what, strerror(code));
-	return code == ENOENT ? COP_ENOTFOUND : COP_EIO;
+	return code == ENOENT                       ? COP_ENOTFOUND
+	       : code == ENOSPC || code == EDQUOT ? COP_EFULL
+	                                          : COP_EIO;
 }
 
 void cop_checkpoint_name(const char *prefix, uint64_t sequence, char out[COP_CHECKPOINT_NAME_ROOM])
@@ -110,6 +112,10 @@ cop_err cop_checkpoint_write(
 {
 	if (!is_prefix(prefix))
 		return wrong_prefix(folder, prefix, diag);
+	if (sequence > COP_CHECKPOINT_SEQUENCE_MAX) {
+		cop_diag_set(diag, folder, 0, 0, "no number is left for another checkpoint of %s", prefix);
+		return COP_EINVAL;
+	}
 	int fd;
 	cop_err err = open_folder(folder, &fd, diag);
 	if (err != COP_OK)
@@ -129,7 +135,7 @@ cop_err cop_checkpoint_write(
 	return err;
 }
 
-/* Whether `name` is PREFIX.DIGITS followed by `ending`; its sequence. */
+/* Whether `name` is PREFIX.DIGITS followed by `ending`; its sequence, UINT64_MAX beyond what 64 bits hold. */
 static bool parse_name(const char *name, const char *prefix, const char *ending, uint64_t *sequence)
 {
 	size_t length = strlen(prefix);
@@ -139,11 +145,11 @@ static bool parse_name(const char *name, const char *prefix, const char *ending,
 	if (strspn(digits, "0123456789") != DIGITS || strcmp(digits + DIGITS, ending) != 0)
 		return false;
 	*sequence = 0;
-	for (size_t i = 0; i < DIGITS; i++) {
-		if (__builtin_mul_overflow(*sequence, 10, sequence) ||
-		        __builtin_add_overflow(*sequence, (uint64_t)(digits[i] - '0'), sequence))
-			return false;
-	}
+	bool fits = true;
+	for (size_t i = 0; i < DIGITS && fits; i++)
+		fits = !__builtin_mul_overflow(*sequence, 10, sequence) &&
+		       !__builtin_add_overflow(*sequence, (uint64_t)(digits[i] - '0'), sequence);
+	*sequence = fits ? *sequence : UINT64_MAX;
 	return true;
 }
 
@@ -157,6 +163,8 @@ static int newest_first(const void *a, const void *b)
 /* Adds one sequence, doubling the array at each power of two. */
 static cop_err add_sequence(uint64_t **sequences, size_t *count, uint64_t sequence)
 {
+	if (sequence > COP_CHECKPOINT_SEQUENCE_MAX)
+		return COP_EFORMAT;
 	if ((*count & (*count - 1)) == 0) {
 		uint64_t *grown = cop_mem_resize(*sequences, *count, *count == 0 ? 1 : *count * 2, sizeof **sequences);
 		if (grown == NULL)
@@ -185,7 +193,12 @@ static cop_err scan(
 		uint64_t sequence;
 		if (parse_name(entry->d_name, prefix, ending, &sequence))
 			err = add_sequence(sequences, count, sequence);
-		if (err != COP_OK)
+		if (err == COP_EFORMAT)
+			cop_diag_set(diag, folder, 0, 0,
+			        "%s: no checkpoint has that number; expected at most %020" PRIu64
+			        "; move the file out of the folder, or give it a lower number",
+			        entry->d_name, (uint64_t)COP_CHECKPOINT_SEQUENCE_MAX);
+		else if (err != COP_OK)
 			cop_diag_set(diag, folder, 0, 0, "%s", cop_err_text(err));
 		else
 			errno = 0;

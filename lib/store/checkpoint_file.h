@@ -19,17 +19,20 @@
 
 #define COP_CHECKPOINT_VERSION    1u
 #define COP_CHECKPOINT_PREFIX_MAX 128
+#define COP_CHECKPOINT_SEQUENCE_MAX 9999999999999999999u /* so that numbers to come never wrap around */
 
 /* Room for any file's name (without its folder). */
 #define COP_CHECKPOINT_NAME_ROOM (COP_CHECKPOINT_PREFIX_MAX + 48)
 
 /* Replaces a file of the same sequence. On error the folder is as it was, but for a temporary file that could not be
- * removed. COP_EINVAL: the prefix. COP_ENOTFOUND: no such folder. COP_EIO. */
+ * removed. COP_EINVAL: the prefix, or a sequence above COP_CHECKPOINT_SEQUENCE_MAX. COP_ENOTFOUND: no such folder.
+ * COP_EFULL: the disk is full. COP_EIO. */
 COP_CHECK cop_err cop_checkpoint_write(
         const char *folder, const char *prefix, uint64_t sequence, const void *body, size_t length, cop_diag *diag);
 
 /* Sequences of the prefix's files, newest first; caller frees with cop_mem_free. None: *count 0, *sequences NULL.
- * COP_EINVAL, COP_ENOTFOUND, COP_EIO, COP_ENOMEM. */
+ * COP_EINVAL: the prefix. COP_EFORMAT: a name with a sequence above COP_CHECKPOINT_SEQUENCE_MAX, which *diag names.
+ * COP_ENOTFOUND, COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_checkpoint_list(
         const char *folder, const char *prefix, uint64_t **sequences, size_t *count, cop_diag *diag);
 

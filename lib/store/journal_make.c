@@ -16,9 +16,9 @@ cop_err cop_journal_make_refused(const char *path, uint64_t base, const char *wh
 	cop_journal_name(base, false, name);
 	char *whole = cop_journal_path(path, name);
 	errno = code;
-	(void)cop_journal_refused(whole == NULL ? name : whole, what, diag);
+	cop_err err = cop_journal_refused(whole == NULL ? name : whole, what, diag);
 	cop_mem_free(whole);
-	return COP_EIO;
+	return err == COP_EFULL ? err : COP_EIO;
 }
 
 #define FORGET_PIECE ((uint64_t)1 << 20) /* a multiple of the page size */

@@ -30,7 +30,7 @@ COP_CHECK cop_err cop_journal_make_append(cop_journal_make *make, const void *da
 COP_CHECK cop_err cop_journal_make_finish(cop_journal_make *make, bool *stray, cop_diag *diag);
 void cop_journal_make_drop(cop_journal_make *make);
 
-/* From errno, naming the segment of this base in the folder `path`; COP_EIO. */
+/* From errno, naming the segment of this base in the folder `path`; COP_EFULL or COP_EIO. */
 cop_err cop_journal_make_refused(const char *path, uint64_t base, const char *what, cop_diag *diag);
 
 /* All of parts[0, count), whose fields are used up, at the offset. False: errno. */

@@ -155,6 +155,13 @@ const uint8_t *cop_journal_reader_model_set(const cop_journal_reader *reader, si
 	return reader->open ? reader->walk.model_set.data : NULL;
 }
 
+void cop_journal_reader_file(const cop_journal_reader *reader, char out[COP_JOURNAL_NAME_ROOM])
+{
+	out[0] = '\0';
+	if (reader->open)
+		cop_journal_name(reader->walk.file.base, reader->walk.file.compressed, out);
+}
+
 cop_err cop_journal_read_models(const char *folder, const cop_journal_file *file, cop_bytes *out)
 {
 	cop_journal_scan scan;

@@ -40,6 +40,9 @@ const cop_journal_tail *cop_journal_reader_tail(const cop_journal_reader *reader
 uint64_t cop_journal_reader_base(const cop_journal_reader *reader);
 const uint8_t *cop_journal_reader_model_set(const cop_journal_reader *reader, size_t *length);
 
+/* Name of that segment, "" where there is none. */
+void cop_journal_reader_file(const cop_journal_reader *reader, char out[COP_JOURNAL_NAME_ROOM]);
+
 /* Appends the model set in the header of one segment of the folder. COP_EFORMAT, COP_EVERSION, COP_EIO, COP_ENOTFOUND:
  * it cannot be read. COP_ENOMEM. */
 COP_CHECK cop_err cop_journal_read_models(const char *folder, const cop_journal_file *file, cop_bytes *out);

@@ -184,20 +184,22 @@ cop_err cop_journal_refused(const char *source, const char *what, cop_diag *diag
 {
 	int code = errno;
 	cop_diag_set(diag, source, 0, 0, "%s: %s", what, strerror(code));
-	return code == ENOENT ? COP_ENOTFOUND : COP_EIO;
+	return code == ENOENT                       ? COP_ENOTFOUND
+	       : code == ENOSPC || code == EDQUOT ? COP_EFULL
+	                                          : COP_EIO;
 }
 
-/* Whether `name` is DIGITS.journal with an allowed ending; the ending behind ".journal". */
+/* Whether `name` is DIGITS.journal; the ending behind it. *base beyond what 64 bits hold: UINT64_MAX. */
 static const char *parse_name(const char *name, uint64_t *base)
 {
 	if (strspn(name, "0123456789") != DIGITS || strncmp(name + DIGITS, PLAIN, sizeof PLAIN - 1) != 0)
 		return NULL;
 	*base = 0;
-	for (size_t i = 0; i < DIGITS; i++) {
-		if (__builtin_mul_overflow(*base, 10, base) ||
-		        __builtin_add_overflow(*base, (uint64_t)(name[i] - '0'), base))
-			return NULL;
-	}
+	bool fits = true;
+	for (size_t i = 0; i < DIGITS && fits; i++)
+		fits = !__builtin_mul_overflow(*base, 10, base) &&
+		       !__builtin_add_overflow(*base, (uint64_t)(name[i] - '0'), base);
+	*base = fits ? *base : UINT64_MAX;
 	return *base == 0 ? NULL : name + DIGITS + sizeof PLAIN - 1;
 }
 
@@ -214,7 +216,15 @@ static cop_err add_file(cop_journal_file **files, size_t *count, const cop_journ
 	return COP_OK;
 }
 
-/* Adds `name` if it is a segment; what vanished meanwhile or is no regular file is not. */
+static cop_err no_base(const char *folder, const char *name, cop_diag *diag)
+{
+	cop_diag_set(diag, folder, 0, 0,
+	        "%s: no record has that number; expected at most %020" PRIu64 "; move the file out of the folder", name,
+	        (uint64_t)COP_JOURNAL_BASE_MAX);
+	return COP_EFORMAT;
+}
+
+/* Adds `name` if it is a segment; what vanished meanwhile or is no regular file is not. COP_EFORMAT: its base. */
 static cop_err list_entry(DIR *dir, const char *name, cop_journal_file **files, size_t *count)
 {
 	cop_journal_file file = { 0 };
@@ -226,6 +236,8 @@ static cop_err list_entry(DIR *dir, const char *name, cop_journal_file **files, 
 		return errno == ENOENT ? COP_OK : COP_EIO;
 	if (!S_ISREG(status.st_mode))
 		return COP_OK;
+	if (file.base > COP_JOURNAL_BASE_MAX)
+		return COP_EFORMAT;
 	file.bytes = (uint64_t)status.st_size;
 	file.modified = status.st_mtim.tv_sec;
 	file.compressed = ending[0] != '\0';
@@ -268,10 +280,12 @@ cop_err cop_journal_list(const char *folder, cop_journal_file **files, size_t *c
 		err = list_entry(dir, entry->d_name, files, count);
 		if (err == COP_OK)
 			errno = 0;
+		else if (err == COP_EFORMAT)
+			(void)no_base(folder, entry->d_name, diag);
 	}
 	if (err == COP_ENOMEM)
 		cop_diag_set(diag, folder, 0, 0, "out of memory");
-	else if (err != COP_OK || errno != 0)
+	else if (err == COP_EIO || (err == COP_OK && errno != 0))
 		err = cop_journal_refused(folder, "the folder cannot be read", diag);
 	(void)closedir(dir);
 	*count = err == COP_OK ? sort_files(*files, *count) : 0;
@@ -320,6 +334,8 @@ cop_err cop_journal_find(const char *path, char **folder, cop_journal_file **fil
 	*count = 0;
 	if (ending != NULL && (ending[0] == '\0' || strcmp(ending, ".zst") == 0) && stat(path, &status) == 0 &&
 	        S_ISREG(status.st_mode)) {
+		if (file.base > COP_JOURNAL_BASE_MAX)
+			return no_base("", path, diag);
 		file.bytes = (uint64_t)status.st_size;
 		file.modified = status.st_mtim.tv_sec;
 		file.compressed = ending[0] != '\0';

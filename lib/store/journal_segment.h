@@ -9,7 +9,8 @@
  * A frame's CRC32C covers the length and everything behind the checksum. Sequence numbers count from 1 and are
  * consecutive over all segments. Type 0 is no record but a mark by the writer: everything up to its sequence number
  * was synced before it. A segment's records end where the next segment's base begins; what follows there was written
- * again into the next segment. Closed segments may be BASE.journal.zst. No state: any thread. */
+ * again into the next segment. Closed segments may be BASE.journal.zst. Functions of the journal that list COP_EIO
+ * return COP_EFULL when the disk is full. No state: any thread. */
 #ifndef COP_STORE_JOURNAL_SEGMENT_H
 #define COP_STORE_JOURNAL_SEGMENT_H
 
@@ -26,6 +27,7 @@
 #define COP_JOURNAL_BODY_MAX      ((size_t)64 << 20)
 #define COP_JOURNAL_MODEL_SET_MAX ((size_t)1 << 20)
 #define COP_JOURNAL_MARK          0 /* type of a mark; records have 1 to 255 */
+#define COP_JOURNAL_BASE_MAX      9999999999999999999u /* so that numbers to come never wrap around */
 
 /* Room for any segment's name (without its folder), temporary ones too. */
 #define COP_JOURNAL_NAME_ROOM 48
@@ -83,7 +85,8 @@ typedef struct cop_journal_file {
 } cop_journal_file;
 
 /* The folder's segments by rising base (one that is there plain and compressed counts as plain); caller frees with
- * cop_mem_free. None: *count 0, *files NULL. COP_ENOTFOUND: no such folder. COP_EIO, COP_ENOMEM. */
+ * cop_mem_free. None: *count 0, *files NULL. COP_ENOTFOUND: no such folder. COP_EFORMAT: a name whose base is above
+ * COP_JOURNAL_BASE_MAX, which *diag names. COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_journal_list(const char *folder, cop_journal_file **files, size_t *count, cop_diag *diag);
 
 /* The same of a path that names a folder, or one segment's file, which then is all; *folder is where they lie. Caller
@@ -95,7 +98,7 @@ COP_CHECK cop_err cop_journal_find(
  * COP_EIO. */
 COP_CHECK cop_err cop_journal_drop_temporary(const char *folder, cop_diag *diag);
 
-/* Fills *diag from errno: COP_ENOTFOUND for ENOENT, else COP_EIO. */
+/* Fills *diag from errno: COP_ENOTFOUND for ENOENT, COP_EFULL for ENOSPC and EDQUOT, else COP_EIO. */
 cop_err cop_journal_refused(const char *source, const char *what, cop_diag *diag);
 
 #endif
