@@ -42,6 +42,8 @@ static cop_err read_mark(const cop_bytes *body, cop_checkpoint_mark *mark, cop_d
 	cop_cursor_init(&cursor, section.data, section.length);
 	mark->time = cop_cursor_f64(&cursor);
 	mark->journal_next = cop_cursor_u64(&cursor);
+	if (cop_cursor_left(&cursor) > 0) /* older files have no more */
+		mark->journal_base = cop_cursor_u64(&cursor);
 	return cursor.err;
 }
 
@@ -180,6 +182,7 @@ static void serialise(cop_checkpoint *checkpoint, const cop_served_set *set)
 	size_t section = cop_model_file_begin_section(body, DAEMON_SECTION, DAEMON_VERSION);
 	cop_bytes_put_f64(body, checkpoint->body_mark.time);
 	cop_bytes_put_u64(body, checkpoint->body_mark.journal_next);
+	cop_bytes_put_u64(body, checkpoint->body_mark.journal_base);
 	cop_model_file_end_section(body, section);
 	cop_served_save(set, body);
 	cop_model_file_end(body, file);

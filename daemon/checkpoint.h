@@ -1,9 +1,9 @@
 /* daemon/checkpoint.h: the daemon's whole state to a file and back.
  *
  * One model file (tree/model_file.h) in a durable file of the state folder (store/checkpoint_file.h); the newest `keep`
- * stay. Section "daemon" has the event time and the journal's next sequence number: the state is that of all records
- * before it. Then a section "model" for each model. State is serialised on the loop's thread, which makes all calls;
- * the file is written by a thread of its own. */
+ * stay. Section "daemon" has the event time, the journal's next sequence number (the state is that of all records
+ * before it) and the base of the segment being written. Then a section "model" for each model. State is serialised on
+ * the loop's thread, which makes all calls; the file is written by a thread of its own. */
 #ifndef COP_DAEMON_CHECKPOINT_H
 #define COP_DAEMON_CHECKPOINT_H
 
@@ -23,6 +23,7 @@
 typedef struct cop_checkpoint_mark {
 	double time;           /* event time, unix seconds */
 	uint64_t journal_next; /* first journal record that is not in it; 0: from the time before there was a journal */
+	uint64_t journal_base; /* first record of the segment that was being written; 0: not known */
 } cop_checkpoint_mark;
 
 typedef struct cop_checkpoint {

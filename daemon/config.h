@@ -130,6 +130,7 @@ typedef struct cop_config_model {
 typedef struct cop_config {
 	char *state_dir; /* relative: to the working directory, as are ipc:// endpoints */
 	char *log_facility;
+	uint64_t clock_tolerance; /* 0: every clock is believed */
 	cop_log_level log_level;
 	char *http_listen; /* NULL: off */
 	cop_config_list requests, contexts_bind, contexts_connect, feedback_bind, feedback_connect, feedback_pull_bind,
@@ -191,10 +192,11 @@ typedef struct cop_config_changes {
 	size_t count;
 } cop_config_changes;
 
-/* What differs in next. Applied while running: log level, checkpoint section, and per model epsilon (with decay and
- * floor), gamma, optimism, reward_window, default_loss, reward, pending_max, pending_bytes, unheard (with max, bytes
- * and age), explain_keep, apprentice, the name files and all of section refit, unless the model's shape, learner,
- * policy or loss range differ too. Caller frees with cop_config_changes_free, also on error. COP_ENOMEM. */
+/* What differs in next. Applied while running: clock_tolerance, log level, checkpoint section, and per model epsilon
+ * (with decay and floor), gamma, optimism, reward_window, default_loss, reward, pending_max, pending_bytes, unheard
+ * (with max, bytes and age), explain_keep, apprentice, the name files and all of section refit, unless the model's
+ * shape, learner, policy or loss range differ too. Caller frees with cop_config_changes_free, also on error.
+ * COP_ENOMEM. */
 COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_config_changes *changes);
 /* One more, whose text is the caller's to fill; NULL: no memory. */
 cop_config_change *cop_config_changes_add(cop_config_changes *changes, cop_config_change_kind kind, const char *model);

@@ -30,6 +30,7 @@ static const char *const promote_words[] = { "evidence", "bound", "never", "hand
 
 static const cop_config_rule root_rules[] = {
 	{ "state_dir", COP_KIND_TEXT, AT(state_dir) },
+	{ "clock_tolerance", COP_KIND_DURATION, AT(clock_tolerance), .low = 0, .high = 3650 * DAY, .applied = true },
 };
 static const cop_config_rule log_rules[] = {
 	{ "facility", COP_KIND_FACILITY, AT(log_facility) },
@@ -164,6 +165,7 @@ const char *cop_config_promote_text(cop_config_promote promote) { return promote
 void cop_config_defaults(cop_config *config)
 {
 	config->log_level = COP_LOG_INFO;
+	config->clock_tolerance = (uint64_t)(365 * DAY);
 	config->message_limit = (uint64_t)MIB;
 	config->journal_enabled = true;
 	config->journal_sync = COP_SYNC_INTERVAL;

@@ -17,7 +17,7 @@
 #define LOG_DEADLINE_MS 2000
 
 static const char usage_text[] = "usage: coppiced [--config FILE] [--foreground] [--reset-model NAME ...]\n"
-                                 "           [--checkpoint-only | --salvaged]\n"
+                                 "           [--checkpoint-only | --salvaged] [--trust-clock]\n"
                                  "       coppiced [--config FILE] --check | --print-config\n\n"
                                  "Serves the models of a configuration: contexts in, actions out, losses in.\n\n"
                                  "  --config FILE       configuration; without it a built-in one for a first try\n"
@@ -33,6 +33,8 @@ static const char usage_text[] = "usage: coppiced [--config FILE] [--foreground]
                                  "                      aside, under another name\n"
                                  "  --salvaged          the journal is what `coppice journal salvage` left: gaps\n"
                                  "                      are passed over\n"
+                                 "  --trust-clock       believe the clock, however far it is ahead of the\n"
+                                 "                      newest record\n"
                                  "  --version           print the version and stop\n"
                                  "  --help              print this and stop\n\n"
                                  "SIGHUP reloads the configuration, SIGTERM and SIGINT write a checkpoint and\n"
@@ -56,6 +58,7 @@ static int read_options(int argc, char **argv, options *o)
 		{ "reset-model", required_argument, NULL, 'r' },
 		{ "checkpoint-only", no_argument, NULL, 'o' },
 		{ "salvaged", no_argument, NULL, 's' },
+		{ "trust-clock", no_argument, NULL, 't' },
 		{ "version", no_argument, NULL, 'v' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
@@ -83,6 +86,9 @@ static int read_options(int argc, char **argv, options *o)
 			break;
 		case 'o':
 			o->server.checkpoint_only = true;
+			break;
+		case 't':
+			o->server.trust_clock = true;
 			break;
 		case 'v':
 			(void)puts("coppiced " COP_VERSION);

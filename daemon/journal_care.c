@@ -73,7 +73,9 @@ void cop_journal_care_start(cop_journal_care *care, const char *folder, const co
 	(void)snprintf(care->folder, sizeof care->folder, "%s", folder);
 	care->log = log;
 	care->keep_bytes = config->journal_keep;
-	care->keep_after = config->journal_age == 0 ? 0.0 : cop_clock_real() - 1e-6 * (double)config->journal_age;
+	care->keep_after = config->journal_age == 0 || care->spare_age
+	                           ? 0.0
+	                           : cop_clock_real() - 1e-6 * (double)config->journal_age;
 	care->from = from;
 	care->window = window < from ? window : from;
 	care->compress = config->journal_compress;

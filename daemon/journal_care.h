@@ -23,6 +23,7 @@ typedef struct cop_journal_care {
 	uint64_t from;     /* first record that is still needed */
 	uint64_t window;   /* first record that does not go by age alone */
 	bool compress;
+	bool spare_age; /* set by the caller before start: no segment goes by age, for the clock is not believed */
 } cop_journal_care;
 
 /* A round over the folder, unless one is under way. Records before `from` go by size, those before `window` too by age.

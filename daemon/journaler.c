@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -136,6 +137,14 @@ void cop_journaler_set_models(cop_journaler *j, const cop_config *config)
 	j->settings.model_set_length = models.length;
 }
 
+static bool breaks(cop_journaler *j)
+{
+	if (!j->broken)
+		j->counts.failures++;
+	j->broken = true;
+	return false;
+}
+
 cop_err cop_journaler_open(
         const char *folder, const cop_config *config, uint64_t next, cop_journaler **out, cop_diag *diag)
 {
@@ -161,6 +170,10 @@ cop_err cop_journaler_open(
 	j->settings = (cop_journal_settings){ .segment_bytes = config->journal_segment, .preallocate = true };
 	cop_journaler_set_models(j, config);
 	cop_err err = cop_journal_writer_open(folder, &j->settings, next, &j->writer, diag);
+	if (err == COP_EFULL) { /* there may be room later */
+		(void)breaks(j);
+		err = COP_OK;
+	}
 	if (err == COP_OK)
 		err = start_thread(j, diag);
 	if (err == COP_OK) {
@@ -172,14 +185,6 @@ cop_err cop_journaler_open(
 	j->writer = NULL;
 	free_journaler(j);
 	return err;
-}
-
-static bool breaks(cop_journaler *j)
-{
-	if (!j->broken)
-		j->counts.failures++;
-	j->broken = true;
-	return false;
 }
 
 uint64_t cop_journaler_put(cop_journaler *j, cop_wire_record_type type, const cop_wire_record *record)
@@ -294,12 +299,24 @@ int cop_journaler_fd(const cop_journaler *j) { return j->wake; }
 
 uint64_t cop_journaler_next(const cop_journaler *j) { return j->first + j->count; }
 
-uint64_t cop_journaler_committed(const cop_journaler *j)
+bool cop_journaler_check(cop_journaler *j, cop_diag *diag)
 {
-	return j->sync == COP_SYNC_ALWAYS ? cop_journal_durable(j->writer) : cop_journal_written(j->writer);
+	return j->broken || cop_journal_check(j->writer, diag) == COP_OK || breaks(j);
 }
 
-uint64_t cop_journaler_durable(const cop_journaler *j) { return cop_journal_durable(j->writer); }
+uint64_t cop_journaler_committed(const cop_journaler *j)
+{
+	if (j->sync == COP_SYNC_ALWAYS || j->writer == NULL)
+		return cop_journaler_durable(j);
+	return cop_journal_written(j->writer);
+}
+
+uint64_t cop_journaler_durable(const cop_journaler *j)
+{
+	return j->writer == NULL ? j->first - 1 : cop_journal_durable(j->writer);
+}
+
+uint64_t cop_journaler_base(const cop_journaler *j) { return j->broken ? 0 : cop_journal_writer_base(j->writer); }
 uint64_t cop_journaler_lag(const cop_journaler *j) { return j->unsynced + j->batch.length; }
 bool cop_journaler_broken(const cop_journaler *j) { return j->broken; }
 const cop_journaler_counts *cop_journaler_get_counts(const cop_journaler *j) { return &j->counts; }
@@ -336,6 +353,8 @@ cop_err cop_journaler_heal(cop_journaler *j, cop_diag *diag)
 {
 	if (!j->broken)
 		return COP_OK;
+	if (j->writer == NULL) /* nothing was ever put */
+		return cop_journaler_begin_anew(j, diag);
 	(void)wait_for_sync(j, NULL);
 	cop_err err = cop_journal_broken(j->writer) ? cop_journal_recover_writer(j->writer, j->batch.data,
 	                                                      j->batch.length, j->first, j->count, diag)
@@ -357,6 +376,10 @@ cop_err cop_journaler_begin_anew(cop_journaler *j, cop_diag *diag)
 	cop_journal_writer *writer;
 	uint64_t next = cop_journaler_next(j);
 	(void)wait_for_sync(j, NULL);
+	if (mkdir(j->folder, 0750) != 0 && errno != EEXIST) {
+		cop_diag_set(diag, j->folder, 0, 0, "cannot make the journal's folder: %s", strerror(errno));
+		return COP_EIO;
+	}
 	cop_err err = cop_journal_writer_open(j->folder, &j->settings, next, &writer, diag);
 	if (err != COP_OK)
 		return err;

@@ -23,8 +23,9 @@ typedef struct cop_journaler_counts {
 	cop_histogram sync_durations;
 } cop_journaler_counts;
 
-/* Writes into the folder from sequence number `next` on (store/journal_writer.h); config's journal section. Errors of
- * cop_journal_writer_open, COP_EIO, COP_ENOMEM, with *diag. Caller closes; on error *out is NULL. */
+/* Writes into the folder from sequence number `next` on (store/journal_writer.h); config's journal section. When the
+ * disk is full the journal is there, broken, and *diag says why. Other errors of cop_journal_writer_open, COP_EIO,
+ * COP_ENOMEM, with *diag. Caller closes; on error *out is NULL. */
 COP_CHECK cop_err cop_journaler_open(
         const char *folder, const cop_config *config, uint64_t next, cop_journaler **out, cop_diag *diag);
 /* Commits and syncs what is there, closes and frees; NULL is allowed. Its error, with *diag. */
@@ -42,10 +43,16 @@ bool cop_journaler_commit(cop_journaler *journaler, cop_diag *diag);
 bool cop_journaler_take(cop_journaler *journaler, cop_diag *diag);
 int cop_journaler_fd(const cop_journaler *journaler);
 
+/* Whether the file that is written to is still the one of its name (cop_journal_check). False when this broke the
+ * journal; then *diag says why. */
+bool cop_journaler_check(cop_journaler *journaler, cop_diag *diag);
+
 /* Sequence numbers: the next record's; the last whose answer may leave; the last synced. */
 uint64_t cop_journaler_next(const cop_journaler *journaler);
 uint64_t cop_journaler_committed(const cop_journaler *journaler);
 uint64_t cop_journaler_durable(const cop_journaler *journaler);
+/* The first record of the segment being written; 0: broken. */
+uint64_t cop_journaler_base(const cop_journaler *journaler);
 /* Bytes that were put and are not yet synced. */
 uint64_t cop_journaler_lag(const cop_journaler *journaler);
 bool cop_journaler_broken(const cop_journaler *journaler);
@@ -54,10 +61,11 @@ const cop_journaler_counts *cop_journaler_get_counts(const cop_journaler *journa
 /* Everything put is written and synced when this gives COP_OK. Waits. COP_EIO: broken, *diag says why. */
 COP_CHECK cop_err cop_journaler_flush(cop_journaler *journaler, cop_diag *diag);
 /* Tries to go on after a break: all that was put is in a new segment then, synced. The caller writes a checkpoint
- * before it records again, for what happened meanwhile is in no record. COP_EIO, COP_ENOMEM: still broken. */
+ * before it records again, for what happened meanwhile is in no record. COP_EFORMAT, COP_ENOTFOUND: what was put cannot
+ * be read back, or its file is gone: cop_journaler_begin_anew leads on. COP_EIO, COP_ENOMEM: still broken. */
 COP_CHECK cop_err cop_journaler_heal(cop_journaler *journaler, cop_diag *diag);
-/* When cop_journaler_heal gave COP_EFORMAT: goes on with a new segment behind all that was put, in a checkpoint that
- * the caller has written; what lies before it cannot be read. COP_EIO, COP_ENOMEM: still broken. */
+/* Goes on with a new segment behind all that was put, which is in a checkpoint that the caller has written; what lies
+ * before it cannot be read. Makes the folder when it is not there. COP_EIO, COP_ENOMEM: still broken. */
 COP_CHECK cop_err cop_journaler_begin_anew(cop_journaler *journaler, cop_diag *diag);
 /* Broken again: what was to make a healed journal good did not come about. */
 void cop_journaler_doubt(cop_journaler *journaler);

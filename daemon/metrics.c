@@ -284,6 +284,9 @@ static void put_daemon(const cop_server *server, cop_bytes *out)
 	cop_exposition_whole(out, "coppice_parked_models", "", server->models.parked_count);
 	cop_exposition_family(out, "coppice_refit_running", COP_EXPOSITION_GAUGE, "1 while a refit is under way.");
 	cop_exposition_whole(out, "coppice_refit_running", "", server->refits.running != NULL);
+	cop_exposition_family(out, "coppice_clock_ahead_seconds", COP_EXPOSITION_GAUGE,
+	        "By how much the clock is ahead of event time while it is not believed; else 0.");
+	cop_exposition_number(out, "coppice_clock_ahead_seconds", "", server->clock.ahead);
 	cop_exposition_family(out, "coppice_log_dropped_total", COP_EXPOSITION_COUNTER,
 	        "Log lines lost because the log's receiver was too slow.");
 	cop_exposition_whole(out, "coppice_log_dropped_total", "", cop_log_dropped(server->log));

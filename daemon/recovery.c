@@ -222,9 +222,60 @@ static cop_err cut_tail(cop_recovery *recovery, cop_journal_tail *tail, cop_diag
 		cop_diag_set(diag, why.source, 0, why.offset, "%.300s (offset %" PRIu64 ")" WAYS_OUT, why.message,
 		        why.offset);
 	}
+	bool full = err == COP_EFULL;
+	if (full)
+		err = COP_OK;
 	if (err == COP_OK && tail->torn)
 		cop_log_line(recovery->log, COP_LOG_WARNING, "journal_torn",
-		        "file=\"%s\" offset=%" PRIu64 " bytes=%" PRIu64, tail->file, tail->offset, tail->bytes);
+		        "file=\"%s\" offset=%" PRIu64 " bytes=%" PRIu64 " cut=%d", tail->file, tail->offset,
+		        tail->bytes, !full);
+	return err;
+}
+
+/* Whether there is the segment that was being written when the checkpoint was, or one that follows it and holds what
+ * the checkpoint does not. */
+static bool has_segment(const cop_journal_file *files, size_t count, const cop_checkpoint_mark *mark)
+{
+	for (size_t i = 0; i < count; i++)
+		if (files[i].base >= mark->journal_base && files[i].base <= mark->journal_next)
+			return true;
+	return mark->journal_base == 0;
+}
+
+static cop_err segment_missing(const cop_recovery *recovery, const cop_checkpoint_mark *mark, cop_diag *diag)
+{
+	char name[COP_JOURNAL_NAME_ROOM];
+	cop_journal_name(mark->journal_base, false, name);
+	if (recovery->salvaged) {
+		cop_log_line(recovery->log, COP_LOG_WARNING, "journal_missing", "file=\"%s\"", name);
+		return COP_OK;
+	}
+	cop_diag_set(diag, recovery->folder, 0, 0,
+	        "segment %s is missing: it was being written when the checkpoint was, and records from %" PRIu64
+	        " on may have been in it" WAYS_OUT,
+	        name, mark->journal_next);
+	return COP_EFORMAT;
+}
+
+/* What ought to be there by the checkpoint and is not. A journal that is gone as a whole was moved away, as the way
+ * out from damage is; that is logged. */
+static cop_err check_segments(
+        const cop_recovery *recovery, const cop_checkpoint_mark *mark, const cop_journal_tail *tail, cop_diag *diag)
+{
+	cop_journal_file *files;
+	size_t count;
+	cop_err err = cop_journal_list(recovery->folder, &files, &count, diag);
+	if (err != COP_OK)
+		return err;
+	if (count > 0 && !has_segment(files, count, mark))
+		err = segment_missing(recovery, mark, diag);
+	else if (count == 0 && mark->journal_base > 0 && !recovery->aside)
+		cop_log_line(recovery->log, COP_LOG_WARNING, "journal_missing", "file=\"%s\"", recovery->folder);
+	else if (count > 0 && tail->next_sequence < mark->journal_next)
+		cop_log_line(recovery->log, COP_LOG_WARNING, "journal_short",
+		        "file=\"%s\" next=%" PRIu64 " checkpoint_next=%" PRIu64, tail->file, tail->next_sequence,
+		        mark->journal_next);
+	cop_mem_free(files);
 	return err;
 }
 
@@ -239,6 +290,8 @@ cop_err cop_recovery_run(cop_recovery *recovery, cop_served_set *set, const cop_
 	}
 	cop_journal_tail tail = { 0 };
 	cop_err err = cut_tail(recovery, &tail, diag);
+	if (err == COP_OK)
+		err = check_segments(recovery, mark, &tail, diag);
 	if (err != COP_OK)
 		return err;
 	uint64_t from = mark->journal_next == 0 ? 1 : mark->journal_next;

@@ -16,6 +16,7 @@ typedef struct cop_recovery {
 	const char *const *reset; /* models whose records are passed over, NULL-terminated; NULL: none */
 	cop_http *http;           /* told that work goes on; NULL: none */
 	bool salvaged;            /* the journal has gaps: what no longer fits is passed over */
+	bool aside;               /* the journal was set aside: none is expected */
 	cop_log *log;
 	uint64_t applied; /* records, out */
 	uint64_t skipped; /* of models that are not served, or that did not fit, out */
@@ -24,9 +25,10 @@ typedef struct cop_recovery {
 	cop_diag why;     /* private */
 } cop_recovery;
 
-/* Applies the records from mark->journal_next on to the models. COP_EFORMAT: the journal is damaged before its end, or
- * does not fit the models; *diag names file and offset and the ways out. COP_ENOTFOUND: records after the mark are
- * gone. COP_EVERSION, COP_EIO, COP_ENOMEM. */
+/* Applies the records from mark->journal_next on to the models. COP_EFORMAT: the journal is damaged before its end, a
+ * segment is missing, or a record does not fit the models; *diag names file and offset and the ways out. A tail that
+ * cannot be cut off because the disk is full stays: the segment that is begun next ends the records before it.
+ * COP_ENOTFOUND: records after the mark are gone. COP_EVERSION, COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_recovery_run(
         cop_recovery *recovery, cop_served_set *set, const cop_checkpoint_mark *mark, cop_diag *diag);
 

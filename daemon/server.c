@@ -4,18 +4,16 @@
 #include "daemon/server.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "daemon/clock.h"
+#include "daemon/healing.h"
 #include "daemon/metrics.h"
 #include "daemon/model_set.h"
 #include "daemon/recovery.h"
@@ -28,36 +26,11 @@
 
 #define BUDGET 64 /* most messages of one socket in a turn */
 /* Reward windows ended in a turn, for each model, and two more for each of its decisions. */
-#define EXPIRE_BUDGET  COP_WIRE_RECORD_EXPIRY_MANY
-#define IDLE_MS        100  /* longest wait: reward windows end at most this late */
-#define COMPLAINTS     5.0  /* about streams: a second, and at once */
-#define ASIDES         16   /* turns between looks at signals and subscriptions while messages keep coming */
-#define HEAL_SECONDS   1.0  /* between attempts to go on with a broken journal */
-#define PLAINT_SECONDS 60.0 /* between lines that say that they fail */
-#define LAST_SECONDS   2.0  /* at the stop, for messages that had arrived */
-
-/* One daemon for a state folder: the lock is held until close. */
-static cop_err open_state(cop_server *server, cop_diag *diag)
-{
-	const char *folder = server->config->state_dir;
-	char path[4096];
-	if (mkdir(folder, 0750) != 0 && errno != EEXIST) {
-		cop_diag_set(diag, folder, 0, 0, "cannot make the state folder: %s", strerror(errno));
-		return COP_EIO;
-	}
-	(void)snprintf(path, sizeof path, "%s/lock", folder);
-	server->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
-	if (server->lock < 0) {
-		cop_diag_set(diag, path, 0, 0, "cannot open: %s; expected a state folder that can be written",
-		        strerror(errno));
-		return COP_EIO;
-	}
-	if (flock(server->lock, LOCK_EX | LOCK_NB) != 0) {
-		cop_diag_set(diag, folder, 0, 0, "another coppiced is running with this state folder");
-		return COP_EEXIST;
-	}
-	return COP_OK;
-}
+#define EXPIRE_BUDGET COP_WIRE_RECORD_EXPIRY_MANY
+#define IDLE_MS       100 /* longest wait: reward windows end at most this late */
+#define COMPLAINTS    5.0 /* about streams: a second, and at once */
+#define ASIDES        16  /* turns between looks at signals and subscriptions while messages keep coming */
+#define LAST_SECONDS  2.0 /* at the stop, for messages that had arrived */
 
 static cop_err open_http(cop_server *server, cop_diag *diag)
 {
@@ -70,8 +43,7 @@ static cop_err open_http(cop_server *server, cop_diag *diag)
 	return err;
 }
 
-/* The configuration from here on, for whoever replays. */
-static void record_config(cop_server *server)
+void cop_server_record_config(cop_server *server)
 {
 	cop_bytes text;
 	cop_bytes models;
@@ -95,6 +67,47 @@ static void record_config(cop_server *server)
 	cop_bytes_fini(&models);
 }
 
+/* Event time goes on from the newest record's. */
+static void start_clock(cop_server *server, const cop_server_options *options, double newest)
+{
+	double tolerance = options->trust_clock ? 0.0 : 1e-6 * (double)server->config->clock_tolerance;
+	cop_event_clock_start(&server->clock, newest, tolerance);
+	server->time = cop_event_clock_now(&server->clock);
+	if (server->clock.ahead > 0.0)
+		cop_log_line(server->log, COP_LOG_WARNING, "clock_ahead",
+		        "seconds=%.0f tolerance=%.0f reason=\"the clock is far ahead of the newest record; no reward "
+		        "window ends by it until it is set right, or clock_tolerance raised and reloaded, or a start "
+		        "with --trust-clock\"",
+		        server->clock.ahead, tolerance);
+}
+
+static cop_err begin_journal(cop_server *server, const char *folder, uint64_t next, cop_diag *diag)
+{
+	cop_diag why = { 0 };
+	server->journal_end = next;
+	if (!server->config->journal_enabled)
+		return COP_OK;
+	cop_err err = cop_journaler_open(folder, server->config, next, &server->journal, &why);
+	if (err == COP_OK && cop_journaler_broken(server->journal))
+		cop_healing_broke(server, &why);
+	else if (err != COP_OK)
+		*diag = why;
+	return err;
+}
+
+/* What was replayed, reset or set aside need not be so again. Replaying can be repeated, so that a disk without room
+ * for the checkpoint is no reason not to serve; the others would be undone. */
+static cop_err checkpoint_start(cop_server *server, bool must, cop_diag *diag)
+{
+	cop_diag why = { 0 };
+	cop_err err = cop_healing_stands(server) || must ? cop_server_checkpoint(server, &why) : COP_OK;
+	if (err == COP_EFULL && !must)
+		return COP_OK; /* logged; the next one is due as ever */
+	if (err != COP_OK)
+		*diag = why;
+	return err;
+}
+
 /* changed: the models are not what the newest checkpoint holds. */
 static cop_err open_journal(cop_server *server, const cop_server_options *options, bool changed, cop_diag *diag)
 {
@@ -113,27 +126,20 @@ static cop_err open_journal(cop_server *server, const cop_server_options *option
 		.reset = options->reset,
 		.http = server->http,
 		.salvaged = options->salvaged,
+		.aside = options->checkpoint_only,
 		.log = server->log,
 	};
 	cop_err err = cop_recovery_run(&recovery, &server->models, &server->checkpoint.mark, diag);
 	if (err != COP_OK)
 		return err;
-	server->time = fmax(server->time, recovery.time);
-	server->epoch = server->time - cop_clock_read(CLOCK_BOOTTIME);
-	if (server->config->journal_enabled)
-		err = cop_journaler_open(folder, server->config, recovery.next, &server->journal, diag);
-	else
-		server->journal_end = recovery.next;
-	if (err == COP_OK)
-		cop_served_reconfigure(
-		        &server->models, server->config, server->log); /* over what was saved and replayed */
-	if (err == COP_OK)
-		record_config(server);
-	/* What was replayed, reset or set aside need not be so again. */
-	changed |= recovery.applied > 0 || options->checkpoint_only || options->reset[0] != NULL;
-	if (err == COP_OK && changed)
-		err = cop_server_checkpoint(server, diag);
-	return err;
+	start_clock(server, options, recovery.time);
+	err = begin_journal(server, folder, recovery.next, diag);
+	if (err != COP_OK)
+		return err;
+	cop_served_reconfigure(&server->models, server->config, server->log); /* over what was saved and replayed */
+	cop_server_record_config(server);
+	bool must = options->checkpoint_only || options->reset[0] != NULL;
+	return changed || must || recovery.applied > 0 ? checkpoint_start(server, must, diag) : COP_OK;
 }
 
 static void action_unheard(void *server, cop_outbox_item *item)
@@ -145,9 +151,7 @@ static void action_unheard(void *server, cop_outbox_item *item)
 cop_err cop_server_open(
         cop_server *server, const cop_server_options *options, cop_config **config, cop_log *log, cop_diag *diag)
 {
-	*server = (cop_server){
-		.config_path = options->config_path, .config = *config, .log = log, .lock = -1, .signals = -1
-	};
+	*server = (cop_server){ .config_path = options->config_path, .config = *config, .log = log, .signals = -1 };
 	*config = NULL;
 	cop_bytes_init(&server->reply);
 	cop_bytes_init(&server->waiting);
@@ -156,7 +160,8 @@ cop_err cop_server_open(
 	server->started = cop_clock_monotonic();
 	server->time = server->born = cop_clock_real();
 	cop_checkpoint_init(&server->checkpoint, server->config->state_dir);
-	cop_err err = open_state(server, diag);
+	cop_state_lock_init(&server->lock, server->config->state_dir);
+	cop_err err = cop_state_lock_open(&server->lock, diag);
 	cop_refits_init(&server->refits, server->config->state_dir); /* which is there now */
 	if (err == COP_OK)
 		err = open_http(server, diag); /* first, so that it can say that the rest is on its way */
@@ -196,8 +201,7 @@ void cop_server_close(cop_server *server)
 	cop_bytes_fini(&server->waiting);
 	cop_config_free(server->config);
 	cop_signals_close();
-	if (server->lock >= 0)
-		(void)close(server->lock);
+	cop_state_lock_close(&server->lock);
 }
 
 static size_t count_changes(const cop_config_changes *changes, cop_config_change_kind kind)
@@ -247,7 +251,7 @@ static cop_err apply_changes(cop_server *server, cop_config *next, cop_config_ch
 		return err;
 	cop_config_apply(server->config, next);
 	cop_served_reconfigure(&server->models, server->config, server->log);
-	record_config(server);
+	cop_server_record_config(server);
 	cop_log_set_level(server->log, server->config->log_level);
 	double due = cop_clock_monotonic() + 1e-6 * (double)server->config->checkpoint_every;
 	server->next_checkpoint = fmin(server->next_checkpoint, due);
@@ -348,23 +352,9 @@ static size_t drain_all(cop_server *server)
 /* Event time runs on by the time since boot, whatever is done to the clock. */
 static void advance_time(cop_server *server)
 {
-	server->time = fmax(server->time, server->epoch + cop_clock_read(CLOCK_BOOTTIME));
+	server->time = fmax(server->time, cop_event_clock_now(&server->clock));
 	server->mark = cop_clock_monotonic_ns();
 	cop_http_alive(server->http, server->mark);
-}
-
-static bool journal_stands(const cop_server *server)
-{
-	return server->journal == NULL || !cop_journaler_broken(server->journal);
-}
-
-static void journal_broke(cop_server *server, const cop_diag *why)
-{
-	server->broken_told = true;
-	(void)snprintf(server->broken_reason, sizeof server->broken_reason, "%.159s", why->message);
-	cop_log_line(server->log, COP_LOG_ERROR, "journal_broken", "reason=\"%s\"", why->message);
-	server->next_heal = cop_clock_monotonic() + HEAL_SECONDS;
-	server->next_plaint = cop_clock_monotonic() + PLAINT_SECONDS;
 }
 
 /* All that was put in this turn goes to the disk, and the answers that waited for it leave. */
@@ -372,19 +362,19 @@ static void commit(cop_server *server)
 {
 	cop_diag why = { 0 };
 	if (server->journal != NULL && !cop_journaler_commit(server->journal, &why))
-		journal_broke(server, &why);
-	if (!journal_stands(server) && !server->broken_told) { /* broken while records were put */
+		cop_healing_broke(server, &why);
+	if (!cop_healing_stands(server) && !server->broken_told) { /* broken while records were put */
 		cop_diag_set(&why, "", 0, 0, "no memory for records");
-		journal_broke(server, &why);
+		cop_healing_broke(server, &why);
 		server->next_heal = 0.0; /* nothing to wait for: it may be there again */
 	}
 	uint64_t committed = server->journal == NULL ? UINT64_MAX : cop_journaler_committed(server->journal);
 	uint64_t next = server->journal == NULL ? 0 : cop_journaler_next(server->journal);
-	cop_outbox_send(&server->outbox, &server->sockets, committed, !journal_stands(server));
+	cop_outbox_send(&server->outbox, &server->sockets, committed, !cop_healing_stands(server));
 	/* Which of them nobody heard is on its way to the disk before anything else happens. */
 	if (server->journal != NULL && cop_journaler_next(server->journal) != next &&
 	        !cop_journaler_commit(server->journal, &why))
-		journal_broke(server, &why);
+		cop_healing_broke(server, &why);
 }
 
 static cop_checkpoint_mark mark_of(const cop_server *server)
@@ -392,6 +382,7 @@ static cop_checkpoint_mark mark_of(const cop_server *server)
 	return (cop_checkpoint_mark){
 		.time = server->time,
 		.journal_next = server->journal != NULL ? cop_journaler_next(server->journal) : server->journal_end,
+		.journal_base = server->journal != NULL ? cop_journaler_base(server->journal) : 0,
 	};
 }
 
@@ -399,6 +390,7 @@ static void checkpoint_written(cop_server *server)
 {
 	char folder[4096];
 	(void)snprintf(folder, sizeof folder, "%s/" COP_JOURNAL_FOLDER, server->config->state_dir);
+	server->care.spare_age = server->clock.ahead > 0.0;
 	if (server->journal != NULL)
 		cop_journal_care_start(&server->care, folder, server->config,
 		        cop_checkpoint_needs(&server->checkpoint, server->config->checkpoint_keep),
@@ -408,10 +400,10 @@ static void checkpoint_written(cop_server *server)
 
 static cop_err start_checkpoint(cop_server *server, cop_diag *diag)
 {
-	if (server->journal != NULL && journal_stands(server)) {
+	if (server->journal != NULL && cop_healing_stands(server)) {
 		cop_diag why = { 0 };
 		if (cop_journaler_flush(server->journal, &why) != COP_OK)
-			journal_broke(server, &why); /* the checkpoint is the better for it */
+			cop_healing_broke(server, &why); /* the checkpoint is the better for it */
 	}
 	cop_checkpoint_mark mark = mark_of(server);
 	cop_err err = cop_checkpoint_start(&server->checkpoint, &server->models, &mark, server->log);
@@ -430,41 +422,6 @@ cop_err cop_server_checkpoint(cop_server *server, cop_diag *diag)
 	if (err == COP_OK)
 		checkpoint_written(server);
 	return err;
-}
-
-static void still_broken(cop_server *server, const cop_diag *why)
-{
-	double now = cop_clock_monotonic();
-	if (now < server->next_plaint)
-		return;
-	cop_log_line(server->log, COP_LOG_ERROR, "journal_still_broken", "reason=\"%s\"", why->message);
-	server->next_plaint = now + PLAINT_SECONDS;
-}
-
-/* A new segment holds what was missing, and a checkpoint what happened since. */
-static void heal(cop_server *server)
-{
-	cop_diag why = { 0 };
-	server->next_heal = cop_clock_monotonic() + HEAL_SECONDS;
-	cop_err err = cop_journaler_heal(server->journal, &why);
-	if (err == COP_EFORMAT) { /* what a failed sync was to keep is lost; the models have it */
-		cop_log_line(server->log, COP_LOG_ERROR, "journal_unreadable", "reason=\"%s\"", why.message);
-		err = cop_server_checkpoint(server, &why);
-		if (err == COP_OK)
-			err = cop_journaler_begin_anew(server->journal, &why);
-	}
-	if (err == COP_OK && (cop_server_checkpoint(server, &why) != COP_OK || !journal_stands(server))) {
-		cop_journaler_doubt(server->journal);
-		err = COP_EIO;
-	}
-	if (err != COP_OK) {
-		still_broken(server, &why);
-		return;
-	}
-	record_config(server);
-	server->broken_told = false;
-	cop_log_line(server->log, COP_LOG_NOTICE, "journal_healed", "sequence=%" PRIu64,
-	        cop_journaler_next(server->journal));
 }
 
 /* A budget for each turn, that grows with what was decided in it: else batches would outrun it. */
@@ -502,8 +459,7 @@ static void take_timers(cop_server *server)
 		(void)!start_checkpoint(server, NULL); /* logged and counted; tried again next time */
 		server->next_checkpoint = now + 1e-6 * (double)server->config->checkpoint_every;
 	}
-	if (!journal_stands(server) && now >= server->next_heal)
-		heal(server);
+	cop_healing_turn(server, now);
 	cop_refits_turn(server, now);
 	cop_trouble_tell(&server->trouble, server, now);
 	(void)cop_notify_tick(&server->notify, server->mark / 1000);
@@ -516,7 +472,7 @@ static void take_asides(cop_server *server)
 	cop_sockets_subscriptions(&server->sockets);
 	take_signals(server);
 	if (server->journal != NULL && !cop_journaler_take(server->journal, &why))
-		journal_broke(server, &why);
+		cop_healing_broke(server, &why);
 }
 
 /* ZeroMQ's descriptors tell what changes, not what is there: each socket must have been found empty, and nothing sent

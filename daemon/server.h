@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "daemon/checkpoint.h"
 #include "daemon/config.h"
+#include "daemon/event_clock.h"
 #include "daemon/histogram.h"
 #include "daemon/http.h"
 #include "daemon/journal_care.h"
@@ -18,6 +19,7 @@
 #include "daemon/refits.h"
 #include "daemon/served.h"
 #include "daemon/sockets.h"
+#include "daemon/state_lock.h"
 #include "daemon/trouble.h"
 #include "wire/wire_code.h"
 #include "wire/wire_keys.h"
@@ -36,7 +38,7 @@ typedef struct cop_server cop_server;
 struct cop_server {
 	const char *config_path; /* kept; NULL: the built-in configuration */
 	cop_config *config;      /* owned */
-	int lock;                /* of the state folder */
+	cop_state_lock lock;     /* of the state folder */
 	cop_log *log;            /* kept */
 	cop_sockets sockets;
 	cop_served_set models;
@@ -45,7 +47,8 @@ struct cop_server {
 	cop_journal_care care;
 	cop_outbox outbox;
 	cop_refits refits;
-	double next_heal;   /* monotonic seconds: when a broken journal is tried again */
+	double next_look;   /* monotonic seconds: when files and the clock are looked at again */
+	double next_heal;   /* the same: when a broken journal is tried again */
 	double next_plaint; /* the same: when a journal that does not heal is complained of again */
 	bool broken_told;   /* the log has it that the journal is broken */
 	char broken_reason[160];
@@ -62,7 +65,7 @@ struct cop_server {
 	double started;       /* monotonic seconds */
 	double time;          /* event time of the loop's turn: unix seconds that never jump nor fall */
 	uint64_t journal_end; /* without a journal: where an old one ended */
-	double epoch;         /* event time less boot time */
+	cop_event_clock clock;
 	double next_checkpoint; /* monotonic seconds */
 	size_t budget;          /* messages of one socket that a turn takes */
 	bool behind;            /* more reward windows may be over than a turn ended */
@@ -75,6 +78,7 @@ typedef struct cop_server_options {
 	const char *const *reset; /* models to begin anew, NULL-terminated; NULL: none */
 	bool checkpoint_only;     /* set the journal aside */
 	bool salvaged;            /* the journal has gaps */
+	bool trust_clock;         /* however far it is ahead of the newest record */
 } cop_server_options;
 
 /* Opens all: state folder, models from the newest checkpoint (those in `reset` afresh) and the journal after it,
@@ -83,6 +87,8 @@ COP_CHECK cop_err cop_server_open(
         cop_server *server, const cop_server_options *options, cop_config **config, cop_log *log, cop_diag *diag);
 /* Writes a checkpoint and waits for it. COP_EIO, COP_ENOMEM: logged, with *diag. */
 COP_CHECK cop_err cop_server_checkpoint(cop_server *server, cop_diag *diag);
+/* The configuration from here on goes into the journal, for whoever replays. */
+void cop_server_record_config(cop_server *server);
 /* Serves until SIGTERM or SIGINT, then writes a last checkpoint; its error is returned, with *diag. */
 COP_CHECK cop_err cop_server_run(cop_server *server, cop_diag *diag);
 void cop_server_close(cop_server *server);

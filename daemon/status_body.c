@@ -167,7 +167,8 @@ static void put_parked(const cop_served_set *models, cop_bytes *out)
 
 void cop_status_body_put(const cop_server *server, const cop_served *only, const cop_wire_seq *seq, cop_bytes *out)
 {
-	cop_wire_put_map(out, 11 + (seq->length > 0));
+	bool doubted = server->clock.ahead > 0.0;
+	cop_wire_put_map(out, 11u + doubted + (seq->length > 0));
 	cop_wire_put_key_text(out, "version", COP_VERSION);
 	cop_wire_put_key_unsigned(out, "pid", (uint64_t)getpid());
 	cop_wire_put_key_double(out, "uptime", cop_clock_monotonic() - server->started);
@@ -183,6 +184,8 @@ void cop_status_body_put(const cop_server *server, const cop_served *only, const
 	put_traffic(server, out);
 	put_journal(server, out);
 	put_checkpoint(&server->checkpoint, out);
+	if (doubted)
+		cop_wire_put_key_double(out, "clock_ahead", server->clock.ahead);
 	cop_wire_put_key_unsigned(out, "log_dropped", cop_log_dropped(server->log));
 	cop_wire_seq_put(out, seq);
 }

@@ -12,6 +12,8 @@
 
 int __real_open(const char *path, int flags, ...);
 int __real_openat(int folder, const char *path, int flags, ...);
+ssize_t __real_read(int fd, void *data, size_t length);
+ssize_t __real_pread(int fd, void *data, size_t length, off_t offset);
 ssize_t __real_pwritev(int fd, const struct iovec *parts, int count, off_t offset);
 ssize_t __real_write(int fd, const void *data, size_t length);
 int __real_fsync(int fd);
@@ -24,6 +26,8 @@ int __real_unlinkat(int folder, const char *path, int flags);
 
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_openat(int folder, const char *path, int flags, ...);
+ssize_t __wrap_read(int fd, void *data, size_t length);
+ssize_t __wrap_pread(int fd, void *data, size_t length, off_t offset);
 ssize_t __wrap_pwritev(int fd, const struct iovec *parts, int count, off_t offset);
 ssize_t __wrap_write(int fd, const void *data, size_t length);
 int __wrap_fsync(int fd);
@@ -105,6 +109,16 @@ ssize_t __wrap_pwritev(int fd, const struct iovec *parts, int count, off_t offse
 ssize_t __wrap_write(int fd, const void *data, size_t length)
 {
 	return fails(COP_TEST_IO_WRITE) ? -1 : __real_write(fd, data, length);
+}
+
+ssize_t __wrap_read(int fd, void *data, size_t length)
+{
+	return fails(COP_TEST_IO_READ) ? -1 : __real_read(fd, data, length);
+}
+
+ssize_t __wrap_pread(int fd, void *data, size_t length, off_t offset)
+{
+	return fails(COP_TEST_IO_READ) ? -1 : __real_pread(fd, data, length, offset);
 }
 
 static bool sync_fails(int fd, bool data_only)

@@ -1,7 +1,7 @@
 /* tests/support_io.h: makes the n-th call to the operating system fail, for tests of what is written to disk.
  *
- * A test that links cop_test_io has its library's calls of open, openat, pwritev, write, fsync, fdatasync, rename,
- * renameat, ftruncate, unlink and unlinkat sent through a counter. One thread. */
+ * A test that links cop_test_io has its library's calls of open, openat, read, pread, pwritev, write, fsync, fdatasync,
+ * rename, renameat, ftruncate, unlink and unlinkat sent through a counter. One thread. */
 #ifndef COP_TESTS_SUPPORT_IO_H
 #define COP_TESTS_SUPPORT_IO_H
 
@@ -15,6 +15,7 @@ enum {
 	COP_TEST_IO_CUT = 16,
 	COP_TEST_IO_REMOVE = 32,
 	COP_TEST_IO_ALL = 63,
+	COP_TEST_IO_READ = 64, /* read and pread; not of ALL */
 };
 
 /* Counter back to 0; of the calls of these kinds the n-th fails with errno `code`, and all after it when `forever`

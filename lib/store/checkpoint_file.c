@@ -43,9 +43,7 @@ static cop_err refused(const char *source, const char *what, cop_diag *diag)
 {
 	int code = errno;
 	cop_diag_set(diag, source, 0, 0, "%s: %s", what, strerror(code));
-	return code == ENOENT                       ? COP_ENOTFOUND
-	       : code == ENOSPC || code == EDQUOT ? COP_EFULL
-	                                          : COP_EIO;
+	return code == ENOENT ? COP_ENOTFOUND : code == ENOSPC || code == EDQUOT ? COP_EFULL : COP_EIO;
 }
 
 void cop_checkpoint_name(const char *prefix, uint64_t sequence, char out[COP_CHECKPOINT_NAME_ROOM])

@@ -17,8 +17,8 @@
 #include "base/bytes.h"
 #include "base/err.h"
 
-#define COP_CHECKPOINT_VERSION    1u
-#define COP_CHECKPOINT_PREFIX_MAX 128
+#define COP_CHECKPOINT_VERSION      1u
+#define COP_CHECKPOINT_PREFIX_MAX   128
 #define COP_CHECKPOINT_SEQUENCE_MAX 9999999999999999999u /* so that numbers to come never wrap around */
 
 /* Room for any file's name (without its folder). */

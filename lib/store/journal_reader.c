@@ -90,10 +90,13 @@ static cop_err open_segment(cop_journal_reader *reader)
 static cop_err report_gap(cop_journal_reader *reader)
 {
 	const cop_journal_walk *walk = &reader->walk;
-	char text[200];
+	char text[300];
+	char name[COP_JOURNAL_NAME_ROOM];
+	cop_journal_name(walk->expected, false, name);
 	(void)snprintf(text, sizeof text,
-	        "the segment ends at offset %" PRIu64 ", records %" PRIu64 " to %" PRIu64 " are missing",
-	        walk->end_offset, walk->expected, walk->limit - 1);
+	        "the segment ends at offset %" PRIu64 ", records %" PRIu64 " to %" PRIu64
+	        " are missing; expected them here or in %s",
+	        walk->end_offset, walk->expected, walk->limit - 1, name);
 	cop_journal_walk_diag(walk, walk->end_offset, text, &reader->why);
 	return COP_EFORMAT;
 }

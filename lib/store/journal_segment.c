@@ -184,9 +184,7 @@ cop_err cop_journal_refused(const char *source, const char *what, cop_diag *diag
 {
 	int code = errno;
 	cop_diag_set(diag, source, 0, 0, "%s: %s", what, strerror(code));
-	return code == ENOENT                       ? COP_ENOTFOUND
-	       : code == ENOSPC || code == EDQUOT ? COP_EFULL
-	                                          : COP_EIO;
+	return code == ENOENT ? COP_ENOTFOUND : code == ENOSPC || code == EDQUOT ? COP_EFULL : COP_EIO;
 }
 
 /* Whether `name` is DIGITS.journal; the ending behind it. *base beyond what 64 bits hold: UINT64_MAX. */

@@ -26,7 +26,7 @@
 #define COP_JOURNAL_FRAME_HEAD    20 /* of a record: all but the body */
 #define COP_JOURNAL_BODY_MAX      ((size_t)64 << 20)
 #define COP_JOURNAL_MODEL_SET_MAX ((size_t)1 << 20)
-#define COP_JOURNAL_MARK          0 /* type of a mark; records have 1 to 255 */
+#define COP_JOURNAL_MARK          0                    /* type of a mark; records have 1 to 255 */
 #define COP_JOURNAL_BASE_MAX      9999999999999999999u /* so that numbers to come never wrap around */
 
 /* Room for any segment's name (without its folder), temporary ones too. */

@@ -1,6 +1,7 @@
-/* Invariants: fd holds records base to written and is `size` bytes long; base - 1 <= durable <= written; all segments
- * before it are durable. A segment is made under a temporary name, synced, renamed, the folder synced, and only then
- * is the one before it closed. A mark (journal_segment.h) goes before the first batch that follows a sync. */
+/* Invariants: fd holds records base to written and is `size` bytes long (or the writer finds that it is not, and is
+ * broken); base - 1 <= durable <= written; all segments before it are durable. A segment is made under a temporary
+ * name, synced, renamed, the folder synced, and only then is the one before it closed. A mark (journal_segment.h) goes
+ * before the first batch that follows a sync. */
 #include "store/journal_writer.h"
 
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -21,6 +23,7 @@ typedef enum trouble {
 	NONE,
 	AFTER_WRITE, /* what was written before is intact and may be synced */
 	AFTER_SYNC,  /* what is not durable may be anything */
+	GONE,        /* the segment or the folder is not there any more, or the segment was cut */
 } trouble;
 
 struct cop_journal_writer {
@@ -66,6 +69,13 @@ static void trim(const cop_journal_writer *writer)
 		return;
 }
 
+/* A segment that somebody cut is not made longer again. */
+static void trim_whole(const cop_journal_writer *writer)
+{
+	if (writer->broken != GONE)
+		trim(writer);
+}
+
 /* Passes the error on after noting it; the writer stands still from here on. */
 static cop_err broke(cop_journal_writer *writer, trouble kind, cop_err err, const cop_diag *why, cop_diag *diag)
 {
@@ -81,6 +91,49 @@ static cop_err still_broken(const cop_journal_writer *writer, cop_diag *diag)
 	cop_diag_set(diag, writer->why.source, 0, writer->why.offset, "the journal stands still since: %.400s",
 	        writer->why.message);
 	return COP_EIO;
+}
+
+static bool is_gone(int fd, uint64_t size)
+{
+	struct stat status;
+	return fstat(fd, &status) == 0 && (status.st_nlink == 0 || (uint64_t)status.st_size < size);
+}
+
+static cop_err broke_gone(cop_journal_writer *writer, const char *what, cop_diag *diag)
+{
+	char name[COP_JOURNAL_NAME_ROOM];
+	cop_diag why;
+	cop_journal_name(writer->base, false, name);
+	cop_diag_set(&why, writer->path, 0, 0, "%s: %s", name, what);
+	return broke(writer, GONE, COP_EIO, &why, diag);
+}
+
+#define SEGMENT_GONE "the segment being written was removed or cut"
+
+/* Whether the name, taken in the folder `at`, is not this file's. */
+static bool is_other(int at, const char *name, int fd)
+{
+	struct stat named, open;
+	if (fstat(fd, &open) != 0)
+		return false;
+	if (fstatat(at, name, &named, 0) != 0)
+		return errno == ENOENT || errno == ENOTDIR;
+	return named.st_ino != open.st_ino || named.st_dev != open.st_dev;
+}
+
+cop_err cop_journal_check(cop_journal_writer *writer, cop_diag *diag)
+{
+	char name[COP_JOURNAL_NAME_ROOM];
+	if (writer->broken != NONE)
+		return still_broken(writer, diag);
+	if (is_gone(writer->fd, writer->size))
+		return broke_gone(writer, SEGMENT_GONE, diag);
+	cop_journal_name(writer->base, false, name);
+	if (is_other(writer->folder, name, writer->fd))
+		return broke_gone(writer, "the segment being written has lost its name", diag);
+	if (is_other(AT_FDCWD, writer->path, writer->folder))
+		return broke_gone(writer, "the journal's folder was removed or moved away", diag);
+	return COP_OK;
 }
 
 static cop_err begin_made(const cop_journal_writer *writer, uint64_t base, cop_journal_make *made, cop_diag *diag)
@@ -108,7 +161,7 @@ static cop_err finish_made(cop_journal_writer *writer, cop_journal_make *made, c
 	if (err != COP_OK)
 		return err;
 	if (writer->fd >= 0) {
-		trim(writer);
+		trim_whole(writer);
 		(void)close(writer->fd);
 	}
 	writer->fd = made->fd;
@@ -199,9 +252,10 @@ cop_err cop_journal_writer_open(const char *folder, const cop_journal_settings *
         cop_journal_writer **out, cop_diag *diag)
 {
 	*out = NULL;
-	if (next_sequence == 0 || settings->model_set_length > COP_JOURNAL_MODEL_SET_MAX) {
+	bool numbered = next_sequence > 0 && next_sequence <= COP_JOURNAL_BASE_MAX;
+	if (!numbered || settings->model_set_length > COP_JOURNAL_MODEL_SET_MAX) {
 		cop_diag_set(diag, folder, 0, 0, "%s",
-		        next_sequence == 0 ? "sequence numbers begin with 1" : "the model set is too long");
+		        !numbered ? "sequence numbers are from 1 to 9999999999999999999" : "the model set is too long");
 		return COP_EINVAL;
 	}
 	cop_journal_writer *writer = cop_mem_alloc(1, sizeof *writer);
@@ -234,7 +288,10 @@ cop_err cop_journal_sync(cop_journal_writer *writer, cop_diag *diag)
 		return still_broken(writer, diag);
 	if (writer->durable == writer->written)
 		return COP_OK;
-	if (cop_journal_sync_data(writer->fd)) {
+	bool synced = cop_journal_sync_data(writer->fd);
+	if (synced && is_gone(writer->fd, writer->size))
+		return broke_gone(writer, SEGMENT_GONE, diag);
+	if (synced) {
 		writer->durable = writer->written;
 		return COP_OK;
 	}
@@ -273,6 +330,7 @@ cop_err cop_journal_sync_extend(cop_journal_writer *writer, cop_journal_ticket *
 void cop_journal_sync_run(cop_journal_ticket *ticket)
 {
 	ticket->error = cop_journal_sync_data(ticket->fd) ? 0 : errno;
+	ticket->gone = ticket->error == 0 && is_gone(ticket->fd, ticket->bytes);
 	if (ticket->error == 0)
 		ticket->forgotten = cop_journal_forget(ticket->fd, ticket->forgotten, ticket->bytes);
 }
@@ -286,6 +344,8 @@ cop_err cop_journal_sync_end(cop_journal_writer *writer, cop_journal_ticket *tic
 		return still_broken(writer, diag);
 	if (ticket->base != writer->base)
 		return COP_OK;
+	if (ticket->gone)
+		return broke_gone(writer, SEGMENT_GONE, diag);
 	if (ticket->error == 0) {
 		writer->forgotten = ticket->forgotten;
 		if (ticket->sequence > writer->durable)
@@ -300,7 +360,9 @@ cop_err cop_journal_sync_end(cop_journal_writer *writer, cop_journal_ticket *tic
 
 cop_err cop_journal_roll(cop_journal_writer *writer, cop_diag *diag)
 {
-	cop_err err = cop_journal_sync(writer, diag);
+	cop_err err = cop_journal_check(writer, diag);
+	if (err == COP_OK)
+		err = cop_journal_sync(writer, diag);
 	if (err != COP_OK)
 		return err;
 	cop_diag why;
@@ -332,6 +394,8 @@ cop_err cop_journal_write(cop_journal_writer *writer, const void *batch, size_t 
 		        first_sequence, writer->written + 1);
 		return COP_EINVAL;
 	}
+	if (is_gone(writer->fd, writer->size))
+		return broke_gone(writer, SEGMENT_GONE, diag);
 	bool empty = writer->written + 1 == writer->base;
 	if (writer->segment_bytes > 0 && !empty && writer->size + length > writer->segment_bytes) {
 		cop_err err = cop_journal_roll(writer, diag);
@@ -416,6 +480,10 @@ cop_err cop_journal_recover_writer(cop_journal_writer *writer, const void *batch
 		        first_sequence + count - 1, writer->durable);
 		return COP_EINVAL;
 	}
+	if (writer->broken == GONE) {
+		cop_diag_set(diag, writer->why.source, 0, 0, "%.400s", writer->why.message);
+		return COP_ENOTFOUND;
+	}
 	/* Never after a failed sync: the second one would say that all is well. */
 	if (writer->broken == AFTER_WRITE && writer->durable < writer->written) {
 		if (cop_journal_sync_data(writer->fd))
@@ -453,7 +521,7 @@ cop_err cop_journal_writer_close(cop_journal_writer *writer, cop_diag *diag)
 	if (writer->broken == NONE && writer->durable > writer->marked && !put_batch(writer, NULL, 0))
 		trim(writer);
 	if (writer->preallocate)
-		trim(writer);
+		trim_whole(writer);
 	free_writer(writer);
 	return err;
 }

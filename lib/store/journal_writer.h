@@ -22,9 +22,9 @@ typedef struct cop_journal_settings {
 /* Syncs the newest segment that is there (the process that wrote it may have been killed), removes unfinished ones,
  * and begins a new segment with next_sequence, which is 1 in an empty folder, else the tail's next_sequence that a
  * reader gave. Caller closes with cop_journal_writer_close; on error *out is NULL.
- * COP_EINVAL: next_sequence 0, or a model set above COP_JOURNAL_MODEL_SET_MAX. COP_EEXIST: there are records from
- * next_sequence on in a segment that begins there or later. COP_ENOTFOUND: no such folder. COP_EIO, COP_ENOMEM, and
- * COP_EFORMAT, COP_EVERSION of a segment that is in the way. */
+ * COP_EINVAL: next_sequence 0 or above COP_JOURNAL_BASE_MAX, or a model set above COP_JOURNAL_MODEL_SET_MAX.
+ * COP_EEXIST: there are records from next_sequence on in a segment that begins there or later. COP_ENOTFOUND: no such
+ * folder. COP_EIO, COP_ENOMEM, and COP_EFORMAT, COP_EVERSION of a segment that is in the way. */
 COP_CHECK cop_err cop_journal_writer_open(const char *folder, const cop_journal_settings *settings,
         uint64_t next_sequence, cop_journal_writer **out, cop_diag *diag);
 
@@ -51,6 +51,7 @@ typedef struct cop_journal_ticket {
 	uint64_t bytes;     /* of the segment */
 	uint64_t forgotten; /* of them, out of the page cache */
 	int error;          /* errno that run met; 0: none */
+	bool gone;          /* the segment has no name any more, or is shorter than it was */
 } cop_journal_ticket;
 
 COP_CHECK cop_err cop_journal_sync_begin(cop_journal_writer *writer, cop_journal_ticket *ticket);
@@ -60,7 +61,13 @@ COP_CHECK cop_err cop_journal_sync_extend(cop_journal_writer *writer, cop_journa
 void cop_journal_sync_run(cop_journal_ticket *ticket);
 COP_CHECK cop_err cop_journal_sync_end(cop_journal_writer *writer, cop_journal_ticket *ticket, cop_diag *diag);
 
-/* Syncs, and begins a new segment, whatever the size of this one. Errors as sync; then the writer is broken. */
+/* Whether the segment being written, and the folder, are still what their names stand for, and the segment is as long
+ * as it was written. If not, the writer is broken, and what it held is gone (cop_journal_recover_writer). Before each
+ * write and after each sync the segment alone is looked at, which no name is looked up for. COP_EIO. */
+COP_CHECK cop_err cop_journal_check(cop_journal_writer *writer, cop_diag *diag);
+
+/* Checks, syncs, and begins a new segment, whatever the size of this one. Errors as check and sync; then the writer is
+ * broken. */
 COP_CHECK cop_err cop_journal_roll(cop_journal_writer *writer, cop_diag *diag);
 
 /* The model set of the segments to come. COP_EINVAL: too long. COP_ENOMEM. */
@@ -73,7 +80,8 @@ COP_CHECK cop_err cop_journal_set_models(cop_journal_writer *writer, const void 
  * is durable; on error the writer stays broken and nothing is lost; try again later.
  * COP_EINVAL: first_sequence is not in [1, written + 1] or below the segment's base, or the batch ends before written.
  * COP_EFORMAT: a record could not be read back, diag->offset and message say which; a caller that has it may give a
- * batch that begins with it. COP_EIO, COP_ENOTFOUND, COP_ENOMEM. */
+ * batch that begins with it. COP_ENOTFOUND: the segment is gone, and with it records that had been durable: a caller
+ * that has their effect elsewhere opens a new writer. COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_journal_recover_writer(cop_journal_writer *writer, const void *batch, size_t length,
         uint64_t first_sequence, uint64_t count, cop_diag *diag);
 

@@ -4,11 +4,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
 #include <unistd.h>
 
 #include "support.h"
 
 #define KEPT 64
+
+void __wrap_openlog(const char *ident, int option, int facility);
+void __wrap_closelog(void);
+
+static struct {
+	int opened, closed, option, facility;
+	const char *ident;
+} syslog_calls;
+
+void __wrap_openlog(const char *ident, int option, int facility)
+{
+	syslog_calls.opened++;
+	syslog_calls.ident = ident;
+	syslog_calls.option = option;
+	syslog_calls.facility = facility;
+}
+
+void __wrap_closelog(void) { syslog_calls.closed++; }
 
 /* A receiver that can be held: while `held`, the log's thread stays inside its first line. */
 typedef struct receiver {
@@ -276,6 +295,37 @@ static void test_log_line_allocates_nothing(void **state)
 	receiver_free(to);
 }
 
+/* syslog is opened under the configured name and facility where it is written to, and nowhere else. */
+static void test_log_opens_syslog_only_where_it_writes_to_it(void **state)
+{
+	(void)state;
+	receiver *to = receiver_new(false);
+	const struct {
+		cop_log_settings settings;
+		int opened;
+	} cases[] = {
+		{ { .facility = "local3", .ident = "unit" }, 1 },
+		{ { .facility = "local3", .ident = "unit", .foreground = true }, 0 },
+		{ { .facility = "local3", .ident = "unit", .sink = receive, .sink_context = to }, 0 },
+		{ { .facility = "local3", .ident = "unit", .foreground = true, .sink = receive, .sink_context = to },
+		        0 },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cop_log *log;
+		memset(&syslog_calls, 0, sizeof syslog_calls);
+		assert_int_equal(cop_log_open(&cases[i].settings, &log), COP_OK);
+		assert_int_equal(syslog_calls.opened, cases[i].opened);
+		assert_int_equal(cop_log_close(log, 10000), COP_OK);
+		assert_int_equal(syslog_calls.closed, cases[i].opened);
+		if (cases[i].opened == 0)
+			continue;
+		assert_string_equal(syslog_calls.ident, "unit");
+		assert_int_equal(syslog_calls.option & LOG_PID, LOG_PID);
+		assert_int_equal(syslog_calls.facility, LOG_LOCAL3);
+	}
+	receiver_free(to);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +337,7 @@ int main(void)
 		cmocka_unit_test(test_log_many_threads_lose_nothing_uncounted),
 		cmocka_unit_test(test_log_limited_holds_back_and_counts),
 		cmocka_unit_test(test_log_foreground_writes_to_stderr),
+		cmocka_unit_test(test_log_opens_syslog_only_where_it_writes_to_it),
 		cmocka_unit_test(test_log_null_swallows_everything),
 		cmocka_unit_test(test_log_open_refuses_what_it_cannot),
 		cmocka_unit_test(test_log_line_allocates_nothing),

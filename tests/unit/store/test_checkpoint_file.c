@@ -98,19 +98,47 @@ static void test_checkpoint_file_written_reads_back(void **state)
 static void test_checkpoint_list_is_newest_first_and_own_prefix_only(void **state)
 {
 	(void)state;
-	static const uint64_t written[] = { 3, UINT64_MAX, 20, 0, 9 };
+	static const uint64_t written[] = { 3, COP_CHECKPOINT_SEQUENCE_MAX, 20, 0, 9 };
 	for (size_t i = 0; i < 5; i++)
 		put("a", written[i], "x");
 	put("a.b", 4, "x");
 	put("ab", 5, "x");
 	char path[128];
-	(void)snprintf(path, sizeof path, "%s/a.99999999999999999999.checkpoint", folder);
-	save(path, "", 0);
 	(void)snprintf(path, sizeof path, "%s/a.7.checkpoint", folder);
 	save(path, "", 0);
-	check_list("a", (const uint64_t[]){ UINT64_MAX, 20, 9, 3, 0 }, 5);
+	check_list("a", (const uint64_t[]){ COP_CHECKPOINT_SEQUENCE_MAX, 20, 9, 3, 0 }, 5);
 	check_list("a.b", (const uint64_t[]){ 4 }, 1);
 	check_list("c", NULL, 0);
+}
+
+static void test_checkpoint_number_without_a_next_one_is_refused_by_name(void **state)
+{
+	(void)state;
+	static const char *const names[] = { "a.18446744073709551615.checkpoint", "a.99999999999999999999.checkpoint",
+		"a.10000000000000000000.checkpoint" };
+	put("a", 4, "x");
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char path[128];
+		cop_diag diag = { .message = "" };
+		uint64_t *sequences, sequence;
+		size_t count;
+		cop_bytes body;
+		cop_bytes_init(&body);
+		(void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+		save(path, "", 0);
+		assert_int_equal(cop_checkpoint_list(folder, "a", &sequences, &count, &diag), COP_EFORMAT);
+		assert_null(sequences);
+		assert_int_equal(count, 0);
+		assert_non_null(strstr(diag.message, names[i]));
+		assert_non_null(strstr(diag.message, "move the file"));
+		assert_int_equal(cop_checkpoint_newest(folder, "a", &body, &sequence, NULL, &diag), COP_EFORMAT);
+		assert_int_equal(cop_checkpoint_prune(folder, "a", 1, &diag), COP_EFORMAT);
+		assert_int_equal(remove(path), 0);
+	}
+	cop_diag diag = { .message = "" };
+	assert_int_equal(cop_checkpoint_write(folder, "a", COP_CHECKPOINT_SEQUENCE_MAX + 1, "x", 1, &diag), COP_EINVAL);
+	assert_non_null(strstr(diag.message, "no number is left"));
+	check_list("a", (const uint64_t[]){ 4 }, 1);
 }
 
 static void test_checkpoint_file_with_any_bit_flipped_is_refused(void **state)
@@ -340,6 +368,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_checkpoint_file_written_reads_back),
 		TEST(test_checkpoint_list_is_newest_first_and_own_prefix_only),
+		TEST(test_checkpoint_number_without_a_next_one_is_refused_by_name),
 		TEST(test_checkpoint_file_with_any_bit_flipped_is_refused),
 		TEST(test_checkpoint_file_cut_or_lengthened_is_refused),
 		TEST(test_checkpoint_file_of_newer_version_is_refused_by_name),

@@ -146,7 +146,7 @@ static bool run_once(unsigned kinds, unsigned long n, bool forever, bool keeps, 
 	r.failed = err != COP_OK;
 	bool reopened = r.failed;
 	for (int attempt = 0; err != COP_OK; attempt++) {
-		assert_int_equal(err, COP_EIO);
+		assert_int_equal(err, forever ? COP_EFULL : COP_EIO);
 		assert_true(attempt < 2);
 		if (attempt == 1 || killed)
 			cop_test_io_fail(COP_TEST_IO_ALL, 0, false, 0);
@@ -258,6 +258,35 @@ static void test_journal_care_with_any_call_failing_leaves_every_record(void **s
 	assert_true(n > 20);
 }
 
+/* Whatever fails, the reason of the call that failed is what is reported, and nothing is left behind. */
+static void test_journal_compress_reports_the_call_that_failed(void **state)
+{
+	(void)state;
+	static const unsigned kinds[] = { COP_TEST_IO_WRITE, COP_TEST_IO_READ, COP_TEST_IO_SYNC, COP_TEST_IO_RENAME };
+	char temporary[160];
+	write_journal(1, 9, 0);
+	write_journal(10, 12, 0);
+	(void)snprintf(temporary, sizeof temporary, "%s/00000000000000000001.journal.tmp.zst", folder);
+	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+		unsigned long n = 1;
+		for (bool failed = true; failed; n++) {
+			cop_diag diag = { .message = "" };
+			cop_test_io_fail(kinds[k], n, false, EIO);
+			cop_err err = cop_journal_compress(folder, 1, &diag);
+			failed = cop_test_io_failed();
+			cop_test_io_fail(COP_TEST_IO_ALL, 0, false, 0);
+			assert_int_equal(err, failed ? COP_EIO : COP_OK);
+			if (failed)
+				assert_non_null(strstr(diag.message, strerror(EIO)));
+			assert_int_not_equal(access(temporary, F_OK), 0);
+		}
+		assert_true(n > 1);
+		empty_folder();
+		write_journal(1, 9, 0);
+		write_journal(10, 12, 0);
+	}
+}
+
 static void test_journal_salvage_with_any_call_failing_says_so(void **state)
 {
 	(void)state;
@@ -291,6 +320,7 @@ int main(void)
 		TEST(test_journal_close_whose_sync_fails_says_so),
 		TEST(test_journal_recover_with_a_batch_that_does_not_fit_is_refused),
 		TEST(test_journal_care_with_any_call_failing_leaves_every_record),
+		TEST(test_journal_compress_reports_the_call_that_failed),
 		TEST(test_journal_salvage_with_any_call_failing_says_so),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

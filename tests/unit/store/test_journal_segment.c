@@ -103,14 +103,14 @@ static void test_journal_list_is_by_rising_base_and_of_segments_only(void **stat
 	(void)state;
 	save(path_of(30, false), "12345", 5);
 	save(path_of(4, true), "1", 1);
-	save(path_of(UINT64_MAX, false), "", 0);
+	save(path_of(COP_JOURNAL_BASE_MAX, false), "", 0);
 	save(path_of(7, false), "", 0);
 	save(path_of(7, true), "", 0);
 	save(path_of(0, false), "", 0);
 	assert_int_equal(mkdir(path_of(9, false), 0700), 0);
 	char path[128];
-	static const char *const others[] = { "1.journal", "99999999999999999999.journal",
-		"00000000000000000011.journal.tmp", "00000000000000000012.checkpoint", "x" };
+	static const char *const others[] = { "1.journal", "00000000000000000011.journal.tmp",
+		"00000000000000000012.checkpoint", "x" };
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
 		(void)snprintf(path, sizeof path, "%s/%s", folder, others[i]);
 		save(path, "", 0);
@@ -119,7 +119,7 @@ static void test_journal_list_is_by_rising_base_and_of_segments_only(void **stat
 	size_t count;
 	assert_int_equal(cop_journal_list(folder, &files, &count, NULL), COP_OK);
 	assert_int_equal(count, 4);
-	static const uint64_t bases[] = { 4, 7, 30, UINT64_MAX };
+	static const uint64_t bases[] = { 4, 7, 30, COP_JOURNAL_BASE_MAX };
 	for (size_t i = 0; i < 4; i++) {
 		assert_int_equal(files[i].base, bases[i]);
 		assert_int_equal(files[i].compressed, i == 0);
@@ -129,6 +129,33 @@ static void test_journal_list_is_by_rising_base_and_of_segments_only(void **stat
 	cop_diag diag;
 	assert_int_equal(cop_journal_list("/nonexistent", &files, &count, &diag), COP_ENOTFOUND);
 	assert_string_equal(diag.source, "/nonexistent");
+}
+
+static void test_journal_segment_whose_number_is_no_records_is_refused_by_name(void **state)
+{
+	(void)state;
+	static const char *const names[] = { "18446744073709551615.journal", "99999999999999999999.journal.zst" };
+	save(path_of(4, false), "", 0);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		char path[160];
+		cop_diag diag = { .message = "" };
+		cop_journal_file *files;
+		size_t count;
+		char *found;
+		(void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+		save(path, "", 0);
+		assert_int_equal(cop_journal_list(folder, &files, &count, &diag), COP_EFORMAT);
+		assert_null(files);
+		assert_int_equal(count, 0);
+		assert_non_null(strstr(diag.message, names[i]));
+		assert_int_equal(cop_journal_find(path, &found, &files, &count, &diag), COP_EFORMAT);
+		assert_non_null(strstr(diag.message, names[i]));
+		assert_int_equal(remove(path), 0);
+	}
+	cop_journal_writer *writer;
+	const cop_journal_settings settings = { 0 };
+	assert_int_equal(
+	        cop_journal_writer_open(folder, &settings, COP_JOURNAL_BASE_MAX + 1, &writer, NULL), COP_EINVAL);
 }
 
 /* Opens the manual beside this source's tree; NULL when only the program is there. */
@@ -204,6 +231,7 @@ int main(void)
 		TEST(test_journal_record_outside_what_is_allowed_is_refused),
 		TEST(test_journal_frame_cut_or_flipped_is_not_intact),
 		TEST(test_journal_header_reads_back_and_damage_is_found),
+		TEST(test_journal_segment_whose_number_is_no_records_is_refused_by_name),
 		TEST(test_journal_list_is_by_rising_base_and_of_segments_only),
 		TEST(test_journal_manual_shows_the_bytes_that_are_written),
 	};
