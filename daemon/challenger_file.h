@@ -2,7 +2,8 @@
  *
  * A durable file (store/checkpoint_file.h) named refit.MODEL.NUMBER, whose body (refit/refit_file.h) is a model
  * file that has the trees' sections. Numbers of a model count from 1 and are never used twice. Journal and checkpoints
- * name challengers by number and the CRC32C of the body, so a file stays for as long as one of them may need it. Any
+ * name challengers by number and the CRC32C of the body, so a file stays for as long as one of them may need it: a
+ * record needs it until its segment is removed. Any
  * thread, distinct files. */
 #ifndef COP_DAEMON_CHALLENGER_FILE_H
 #define COP_DAEMON_CHALLENGER_FILE_H

@@ -54,6 +54,7 @@ static void *run(void *argument)
 	cop_diag why = { 0 };
 	retain(care, care->keep_bytes, care->from);
 	if (cop_journal_list(care->folder, &files, &count, &why) == COP_OK) {
+		atomic_store(&care->first, count > 0 ? files[0].base : 0);
 		if (care->keep_after > 0.0)
 			retain_by_age(care, files, count);
 		if (care->compress)
@@ -82,6 +83,8 @@ void cop_journal_care_start(cop_journal_care *care, const char *folder, const co
 	atomic_store(&care->done, false);
 	care->started = pthread_create(&care->thread, NULL, run, care) == 0;
 }
+
+uint64_t cop_journal_care_first(const cop_journal_care *care) { return atomic_load(&care->first); }
 
 void cop_journal_care_end(cop_journal_care *care)
 {

@@ -23,6 +23,7 @@ typedef struct cop_journal_care {
 	uint64_t from;     /* first record that is still needed */
 	uint64_t window;   /* first record that does not go by age alone */
 	bool compress;
+	_Atomic uint64_t first; /* first record that the last round left; 0: not known yet */
 	bool spare_age; /* set by the caller before start: no segment goes by age, for the clock is not believed */
 } cop_journal_care;
 
@@ -30,6 +31,8 @@ typedef struct cop_journal_care {
  * What fails is logged, and tried again in the next round. */
 void cop_journal_care_start(cop_journal_care *care, const char *folder, const cop_config *config, uint64_t from,
         uint64_t window, cop_log *log);
+/* The first record that is there, or was a round ago; 0: not known yet. */
+uint64_t cop_journal_care_first(const cop_journal_care *care);
 /* Waits for the round under way. */
 void cop_journal_care_end(cop_journal_care *care);
 

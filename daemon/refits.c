@@ -384,9 +384,17 @@ static bool is_needed(const void *context, uint64_t number)
 	return cop_refit_state_needs((const cop_refit_state *)context, number);
 }
 
+/* The first record that may ever be replayed, from a checkpoint or from the journal's beginning. */
+static uint64_t first_replayed(const cop_server *server)
+{
+	uint64_t needed = cop_checkpoint_needs(&server->checkpoint, server->config->checkpoint_keep);
+	uint64_t first = server->journal == NULL ? needed : cop_journal_care_first(&server->care);
+	return first < needed ? first : needed;
+}
+
 void cop_refits_tidy(cop_server *server)
 {
-	uint64_t from = cop_checkpoint_needs(&server->checkpoint, server->config->checkpoint_keep);
+	uint64_t from = first_replayed(server);
 	for (size_t i = 0; i < server->models.count; i++) {
 		cop_served *served = &server->models.items[i];
 		cop_refit_state *s = &served->refit;

@@ -50,7 +50,8 @@ const char *cop_refits_answer_text(cop_refits_answer answer);
 /* Somebody asks for one, whatever is due. */
 cop_refits_answer cop_refits_ask(struct cop_server *server, struct cop_served *served);
 
-/* A checkpoint was written: challengers and marks that nothing needs any more go. */
+/* A checkpoint was written: challengers go that no checkpoint and no record in the journal needs, and marks that no
+ * window needs. */
 void cop_refits_tidy(struct cop_server *server);
 /* The first journal record that a refit's window may hold; UINT64_MAX: none is wanted. */
 uint64_t cop_refits_window(const struct cop_server *server);

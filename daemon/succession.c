@@ -150,5 +150,12 @@ cop_err cop_succession_replay(
 	if (record->promotion != COP_WIRE_PROMOTION_CHALLENGE)
 		return simple(served, record->promotion, diag);
 	cop_err err = cop_refit_state_need(&served->refit, sequence, record->count);
-	return err == COP_OK ? challenge_from_file(served, state_dir, record->count, &crc, true, diag) : err;
+	if (err == COP_OK)
+		err = challenge_from_file(served, state_dir, record->count, &crc, true, diag);
+	if (err == COP_ENOTFOUND)
+		cop_diag_set(diag, "", 0, 0,
+		        "its challenger is gone; expected it in " COP_CHALLENGER_FOLDER "/refit.%.64s.%020" PRIu64
+		        ".checkpoint; put that file back, or start with --salvaged, which goes on without it",
+		        served->name, record->count);
+	return err;
 }

@@ -361,23 +361,81 @@ def test_challenger_that_is_gone_or_changed_is_refused_at_start(daemon):
     assert one.client().model()["challenger"]["n"] == 1
 
 
-def test_challengers_beyond_keep_go_when_nothing_needs_them(daemon):
-    one = daemon(refit_model(refit={"keep": 1}) + section("checkpoint", {"keep": 1}))
-    client = one.client()
-    files = lambda: sorted(int(p.name.split(".")[2]) for p in (one.state / "refit").glob("*.checkpoint"))  # noqa: E731
-    for i in range(3):
-        teach(client, 1000, f"r{i}", start=1000 * i)
+def challengers(one):
+    return sorted(int(p.name.split(".")[2]) for p in (one.state / "refit").glob("*.checkpoint"))
+
+
+def make_challengers(client, count, events=1000):
+    for i in range(count):
+        teach(client, events, f"r{i}", start=events * i)
         client.ok("refit", "m")
-        assert ended(client, i + 1)["last"] == "made", one.log()
-    assert files() == [1, 2, 3]  # the journal may need them all
-    client.ok("checkpoint")
-    assert files() == [3]
+        assert ended(client, i + 1)["last"] == "made"
+
+
+def test_challengers_beyond_keep_go_with_the_records_that_need_them(daemon):
+    one = daemon(refit_model(refit={"keep": 1}) + section("checkpoint", {"keep": 1})
+                 + section("journal", {"segment": "64KiB", "keep": "64KiB"}))
+    client = one.client()
+    make_challengers(client, 3)
+    assert challengers(one) == [1, 2, 3]  # the journal may need them all
+
+    def removed():
+        client.ok("checkpoint")  # the first removes segments, and one behind it what those needed
+        return challengers(one) == [3]
+
+    wait_for(removed, "the older challengers to go")
+    first = min(int(p.name[:20]) for p in (one.state / "journal").glob("*.journal*"))
+    assert first > 1
     one.restart()
     client = one.client()
     teach(client, 1000, "again", start=5000)
     client.ok("refit", "m")
     ended(client)
-    assert files() == [3, 4] and client.model()["challenger"]["n"] == 4
+    assert 3 in challengers(one) and client.model()["challenger"]["n"] == 4
+
+
+def test_whole_journal_with_refits_is_replayed_without_checkpoints(daemon):
+    """Challengers that checkpoints no longer need stay for as long as the journal tells of them."""
+    one = daemon(refit_model(refit={"keep": 1}) + section("checkpoint", {"keep": 1}))
+    client = one.client()
+    make_challengers(client, 2)
+    client.ok("promote", "m")
+    teach(client, 300, "served", start=5000)
+    teach(client, 1000, "third", start=6000)
+    client.ok("refit", "m")
+    assert ended(client, 3)["last"] == "made"
+    for _ in range(3):
+        client.ok("checkpoint")
+    assert challengers(one) == [1, 2, 3]
+    before = state_of(client)
+    told = [client.decide("m", f"d{i}", context(i)) for i in range(50)]
+    one.kill()
+    for path in one.state.glob("coppice.*.checkpoint"):
+        path.unlink()
+    one.start()
+    client = one.client()
+    now = state_of(client)
+    assert now.pop("decisions") == before.pop("decisions") + 50 and now == before
+    assert [client.decide("m", f"d{i}", context(i)) for i in range(50)] == told
+
+
+def test_journal_whose_challenger_is_gone_is_replayed_without_it_when_told_to(daemon):
+    one = daemon(refit_model())
+    client = one.client()
+    make_challengers(client, 1)
+    client.ok("promote", "m")
+    teach(client, 200, "served", start=5000)
+    decisions = client.model()["decisions"]
+    one.kill()
+    next((one.state / "refit").glob("refit.m.*.checkpoint")).unlink()
+    one.launch()
+    one.wait(1)
+    assert "challenger is gone" in one.log() and "refit.m.00000000000000000001.checkpoint" in one.log()
+    assert "--salvaged" in one.log()
+    one.start("--salvaged")
+    client = one.client()
+    assert client.model()["decisions"] == decisions and "challenger" not in client.model()
+    one.logged("event=replayed")
 
 
 def test_drift_begins_a_refit_before_it_is_time(daemon):
