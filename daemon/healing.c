@@ -21,7 +21,7 @@ void cop_healing_broke(cop_server *server, const cop_diag *why)
 	server->broken_told = true;
 	(void)snprintf(server->broken_reason, sizeof server->broken_reason, "%.159s", why->message);
 	cop_log_line(server->log, COP_LOG_ERROR, "journal_broken", "reason=\"%s\"", why->message);
-	server->next_heal = cop_clock_monotonic() + HEAL_SECONDS;
+	server->next_heal = cop_journaler_gone(server->journal) ? 0.0 : cop_clock_monotonic() + HEAL_SECONDS;
 	server->next_plaint = cop_clock_monotonic() + PLAINT_SECONDS;
 }
 
@@ -98,7 +98,6 @@ static void look_at_files(cop_server *server)
 	if (stands)
 		cop_journaler_doubt(server->journal);
 	cop_healing_broke(server, &why);
-	server->next_heal = 0.0; /* there is nothing to wait for */
 }
 
 static void look_at_clock(cop_server *server)

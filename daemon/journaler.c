@@ -318,6 +318,10 @@ uint64_t cop_journaler_durable(const cop_journaler *j)
 
 uint64_t cop_journaler_base(const cop_journaler *j) { return j->broken ? 0 : cop_journal_writer_base(j->writer); }
 uint64_t cop_journaler_lag(const cop_journaler *j) { return j->unsynced + j->batch.length; }
+bool cop_journaler_gone(const cop_journaler *j)
+{
+	return j->broken && j->writer != NULL && cop_journal_gone(j->writer);
+}
 bool cop_journaler_broken(const cop_journaler *j) { return j->broken; }
 const cop_journaler_counts *cop_journaler_get_counts(const cop_journaler *j) { return &j->counts; }
 

@@ -56,6 +56,8 @@ uint64_t cop_journaler_base(const cop_journaler *journaler);
 /* Bytes that were put and are not yet synced. */
 uint64_t cop_journaler_lag(const cop_journaler *journaler);
 bool cop_journaler_broken(const cop_journaler *journaler);
+/* Broken, and the file that was written to is gone: there is nothing to wait for. */
+bool cop_journaler_gone(const cop_journaler *journaler);
 const cop_journaler_counts *cop_journaler_get_counts(const cop_journaler *journaler);
 
 /* Everything put is written and synced when this gives COP_OK. Waits. COP_EIO: broken, *diag says why. */

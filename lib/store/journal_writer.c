@@ -47,6 +47,7 @@ struct cop_journal_writer {
 uint64_t cop_journal_written(const cop_journal_writer *writer) { return writer->written; }
 uint64_t cop_journal_durable(const cop_journal_writer *writer) { return writer->durable; }
 bool cop_journal_broken(const cop_journal_writer *writer) { return writer->broken != NONE; }
+bool cop_journal_gone(const cop_journal_writer *writer) { return writer->broken == GONE; }
 uint64_t cop_journal_writer_base(const cop_journal_writer *writer) { return writer->base; }
 uint64_t cop_journal_writer_bytes(const cop_journal_writer *writer) { return writer->size; }
 

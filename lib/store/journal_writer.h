@@ -89,6 +89,8 @@ COP_CHECK cop_err cop_journal_recover_writer(cop_journal_writer *writer, const v
 uint64_t cop_journal_written(const cop_journal_writer *writer);
 uint64_t cop_journal_durable(const cop_journal_writer *writer);
 bool cop_journal_broken(const cop_journal_writer *writer);
+/* Broken, and the segment is gone. */
+bool cop_journal_gone(const cop_journal_writer *writer);
 
 /* Base and bytes so far of the segment being written. */
 uint64_t cop_journal_writer_base(const cop_journal_writer *writer);

@@ -186,7 +186,49 @@ def test_stop_while_the_disk_is_full_ends_with_an_error_and_keeps_what_was_durab
     ledger.settle(d.client())
 
 
-@pytest.mark.parametrize("name", [n for n in FAULTS if n != "sync_error"])
+@pytest.mark.parametrize("lived", [False, True])
+def test_start_on_a_full_disk_serves_and_heals(daemon, fault, lived):
+    """Decisions and no acknowledgements, rather than an end that is repeated until the service manager gives up."""
+    ledger = Ledger(seeded("start"), MODELS)
+    d = daemon(configuration(), start=False, env=fault.env)
+    if lived:
+        d.start()
+        learn(ledger, d.client())
+        d.kill()
+    fault.begin(*FAULTS["full"])
+    d.start()
+    client = d.client()
+    assert journal(client)["state"] == "broken" and "No space left" in journal(client)["reason"]
+    if lived:
+        ledger.settle_read_only(client)
+    suffer(ledger, client)
+    fault.hurry()
+    suffer(ledger, client)
+    fault.end()
+    heal(ledger, client, fault)
+    survive(d, ledger)
+
+
+def test_start_on_a_full_disk_leaves_a_torn_tail_where_it_cannot_be_cut(daemon, fault):
+    ledger = Ledger(seeded("tail"), MODELS)
+    d = daemon(configuration(), env=fault.env)
+    learn(ledger, d.client())
+    d.kill()
+    with open(sorted((d.state / "journal").glob("*.journal"))[-1], "ab") as file:
+        file.write(b"half a record")
+    fault.begin(WRITE | RESERVE | CUT, errno.ENOSPC)
+    d.start()
+    d.logged("cut=0")
+    fault.end()
+    client = d.client()
+    heal(ledger, client, fault)
+    survive(d, ledger)
+    for path in d.state.glob("coppice.*.checkpoint"):
+        path.unlink()
+    survive(d, ledger)  # the journal is whole: what was not cut lies behind the base of the next segment
+
+
+@pytest.mark.parametrize("name", [n for n in FAULTS if n not in ("sync_error", "full")])
 def test_start_on_a_disk_that_fails_says_what_and_where(daemon, fault, name):
     d = daemon(configuration(), start=False, env=fault.env)
     fault.begin(*FAULTS[name])
@@ -272,12 +314,13 @@ def test_full_file_system_heals_when_there_is_space_again(daemon, small_disk, sy
             continue
         client.close()
         d.kill()
-        d.launch()
-        d.wait(status=1)
-        assert "No space left" in d.log()
-        disk.free()
         d.start()
-        ledger.settle(d.client())
+        client = d.client()
+        assert "No space left" in journal(client)["reason"]
+        ledger.settle_read_only(client)
+        disk.free()
+        service.wait_for(lambda: journal(client)["state"] == "ok", "the journal to heal")
+        ledger.settle(client)
     d.stop()
 
 

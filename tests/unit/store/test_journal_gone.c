@@ -53,6 +53,7 @@ static cop_journal_writer *begin(void)
 	assert_int_equal(write_batch(writer, 1, 3), COP_OK);
 	assert_int_equal(cop_journal_sync(writer, NULL), COP_OK);
 	assert_int_equal(cop_journal_check(writer, NULL), COP_OK);
+	assert_false(cop_journal_gone(writer));
 	return writer;
 }
 
@@ -60,7 +61,7 @@ static cop_journal_writer *begin(void)
 static void check_gone(cop_journal_writer *writer, const char *what)
 {
 	cop_diag diag = { .message = "" };
-	assert_true(cop_journal_broken(writer));
+	assert_true(cop_journal_broken(writer) && cop_journal_gone(writer));
 	assert_int_equal(cop_journal_check(writer, &diag), COP_EIO);
 	assert_non_null(strstr(diag.message, what));
 	assert_int_equal(write_batch(writer, cop_journal_written(writer) + 1, 1), COP_EIO);
