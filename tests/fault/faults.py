@@ -391,10 +391,6 @@ class Ledger:
         self.recent.clear()
         self.check_exactly(client)
 
-    def settle_read_only(self, client):
-        """The same while nothing can be acknowledged: nothing that was is lost."""
-        self.check_bounds(client)
-
     def repeatable(self, item):
         """A decide with its id gets the decision that was made: it waits."""
         fed = item.applied and item.model not in self.recorded
