@@ -24,12 +24,17 @@ def rename(d):
     path.rename(path.with_suffix(".mine"))
 
 
+def remove(path, d):
+    """At once, or what the daemon makes in it meanwhile would be in the way."""
+    shutil.rmtree(path.rename(d.folder / "removed"))
+
+
 def remove_journal(d):
-    shutil.rmtree(d.state / "journal")
+    remove(d.state / "journal", d)
 
 
 def remove_state(d):
-    shutil.rmtree(d.state)
+    remove(d.state, d)
 
 
 def move_state(d):
@@ -127,7 +132,7 @@ def test_removed_state_folder_is_made_again_without_a_journal(daemon, fault):
     d = daemon(service.section("journal", {"enabled": False}) + service.model("m"), env=fault.env)
     client = d.client()
     client.ok("checkpoint")
-    shutil.rmtree(d.state)
+    remove_state(d)
     service.wait_for(lambda: fault.hurry(1.5) or checkpoints(d.state), "a checkpoint")
     d.logged("event=state_lost")
 
