@@ -136,7 +136,7 @@ static cop_err find_model(
 	if (raw->type == COP_WIRE_RECORD_CONFIG)
 		return COP_OK;
 	cop_err err = cop_wire_record_model(raw->body, raw->length, &name, &length);
-	if (err == COP_OK && length == 0 && raw->type <= COP_WIRE_RECORD_PROMOTION) {
+	if (err == COP_OK && length == 0 && raw->type <= COP_WIRE_RECORD_UNHEARD) {
 		cop_diag_set(&recovery->why, "", 0, 0, "it names no model; expected a key m");
 		err = COP_EFORMAT;
 	}
