@@ -408,7 +408,7 @@ def test_whole_journal_with_refits_is_replayed_without_checkpoints(daemon):
         client.ok("checkpoint")
     assert challengers(one) == [1, 2, 3]
     before = state_of(client)
-    told = [client.decide("m", f"d{i}", context(i)) for i in range(50)]
+    told = [{**client.decide("m", f"d{i}", context(i)), "repeated": True} for i in range(50)]
     one.kill()
     for path in one.state.glob("coppice.*.checkpoint"):
         path.unlink()
