@@ -18,6 +18,7 @@
 #define NARROW   16.0 /* deviations are so many times the range of values that are narrow */
 #define SHARE    8.0  /* of a column's rows, one in so many have to be narrow */
 #define ACROSS   4.0  /* deviations in the range of a block, about */
+#define WORTH    6.0  /* rows that know as much as the two ends of a block, about */
 #define BLOCKS   255  /* narrow blocks that are counted, at most */
 #define NO_LEAST FLT_MAX
 #define NO_MOST  (-FLT_MAX)
@@ -31,7 +32,7 @@ struct cop_dense_scale {
 	uint64_t seen;  /* rows, in all */
 	double *rows, *mean, *m2;
 	float *shift, *scale;
-	float *low, *high, *least, *most, *outside;
+	float *low, *high, *least, *most, *outside, *wild;
 	float *value; /* the row, cut */
 	uint8_t *narrow, *flat;
 	cop_outliers outliers;
@@ -57,12 +58,13 @@ static bool allocate(cop_dense_scale *s)
 	s->least = cop_mem_alloc(n, sizeof *s->least);
 	s->most = cop_mem_alloc(n, sizeof *s->most);
 	s->outside = cop_mem_alloc(n, sizeof *s->outside);
+	s->wild = cop_mem_alloc(n, sizeof *s->wild);
 	s->value = cop_mem_alloc(n, sizeof *s->value);
 	s->narrow = cop_mem_alloc(n, sizeof *s->narrow);
 	s->flat = cop_mem_alloc(n, sizeof *s->flat);
 	return s->rows != NULL && s->mean != NULL && s->m2 != NULL && s->shift != NULL && s->scale != NULL &&
 	       s->low != NULL && s->high != NULL && s->least != NULL && s->most != NULL && s->outside != NULL &&
-	       s->value != NULL && s->narrow != NULL && s->flat != NULL;
+	       s->wild != NULL && s->value != NULL && s->narrow != NULL && s->flat != NULL;
 }
 
 cop_err cop_dense_scale_new(size_t d, cop_dense_scale **out)
@@ -81,7 +83,7 @@ cop_err cop_dense_scale_new(size_t d, cop_dense_scale **out)
 	}
 	for (size_t j = 0; j < s->room; j++) {
 		s->low[j] = -FLT_MAX;
-		s->high[j] = FLT_MAX;
+		s->high[j] = s->wild[j] = FLT_MAX;
 		begin_block(s, j);
 	}
 	*out = s;
@@ -107,6 +109,7 @@ void cop_dense_scale_free(cop_dense_scale *s)
 	cop_mem_free(s->least);
 	cop_mem_free(s->most);
 	cop_mem_free(s->outside);
+	cop_mem_free(s->wild);
 	cop_mem_free(s->value);
 	cop_mem_free(s->narrow);
 	cop_mem_free(s->flat);
@@ -152,12 +155,12 @@ static void judge(cop_dense_scale *s, size_t j, double block)
 	if (inside)
 		s->flat[j] = !(range > 0.0);
 	if (range > 0.0 && 2.0 * (double)s->outside[j] >= block) {
-		begin_anew(s, j, block);
+		begin_anew(s, j, WORTH);
 		return;
 	}
 	if (inside && range > 0.0 && NARROW * NARROW * range * range * s->rows[j] < s->m2[j]) {
 		if (is_narrow_long(s, j))
-			begin_anew(s, j, block);
+			begin_anew(s, j, WORTH);
 		return;
 	}
 	s->narrow[j] = 0;
@@ -170,6 +173,8 @@ static void limit(cop_dense_scale *s, size_t j)
 	double low = s->mean[j] - away, high = s->mean[j] + away;
 	s->low[j] = away > 0.0 && low > -(double)FLT_MAX ? (float)low : -FLT_MAX;
 	s->high[j] = away > 0.0 && high < (double)FLT_MAX ? (float)high : FLT_MAX;
+	away *= COP_DENSE_SCALE_WILD / COP_DENSE_SCALE_FAR;
+	s->wild[j] = !s->flat[j] && away > 0.0 && away < (double)FLT_MAX ? (float)away : FLT_MAX;
 }
 
 static void end_block(cop_dense_scale *s, double block)
@@ -202,6 +207,7 @@ void cop_dense_scale_refresh(cop_dense_scale *s)
 
 const float *cop_dense_scale_shifts(const cop_dense_scale *s) { return s->shift; }
 const float *cop_dense_scale_scales(const cop_dense_scale *s) { return s->scale; }
+const float *cop_dense_scale_wilds(const cop_dense_scale *s) { return s->wild; }
 const cop_outliers *cop_dense_scale_outliers(const cop_dense_scale *s) { return &s->outliers; }
 
 void cop_dense_scale_save(const cop_dense_scale *s, cop_bytes *bytes)
@@ -215,6 +221,7 @@ void cop_dense_scale_save(const cop_dense_scale *s, cop_bytes *bytes)
 	cop_bytes_put_f32s(bytes, s->least, s->d);
 	cop_bytes_put_f32s(bytes, s->most, s->d);
 	cop_bytes_put_f32s(bytes, s->outside, s->d);
+	cop_bytes_put_f32s(bytes, s->wild, s->d);
 	cop_bytes_put(bytes, s->narrow, s->d);
 	cop_bytes_put(bytes, s->flat, s->d);
 	cop_outliers_save(&s->outliers, bytes);
@@ -252,6 +259,7 @@ cop_err cop_dense_scale_load(cop_dense_scale *s, cop_cursor *cursor)
 	cop_cursor_f32s(cursor, s->least, s->d);
 	cop_cursor_f32s(cursor, s->most, s->d);
 	cop_cursor_f32s(cursor, s->outside, s->d);
+	cop_cursor_f32s(cursor, s->wild, s->d);
 	take_bytes(cursor, s->narrow, s->d);
 	take_bytes(cursor, s->flat, s->d);
 	cop_outliers_load(&s->outliers, s->d, cursor);
@@ -279,7 +287,7 @@ cop_err cop_dense_scale_load_plain(cop_dense_scale *s, cop_cursor *cursor)
 	for (size_t j = 0; j < s->d; j++) {
 		s->rows[j] = count;
 		s->low[j] = -FLT_MAX;
-		s->high[j] = FLT_MAX;
+		s->high[j] = s->wild[j] = FLT_MAX;
 		begin_block(s, j);
 		if (count >= COP_DENSE_SCALE_FIRST)
 			limit(s, j);

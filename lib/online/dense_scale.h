@@ -13,6 +13,7 @@
 #include "online/outliers.h"
 
 #define COP_DENSE_SCALE_FAR    6.0
+#define COP_DENSE_SCALE_WILD   900.0
 #define COP_DENSE_SCALE_FIRST  8
 #define COP_DENSE_SCALE_BLOCK  32
 #define COP_DENSE_SCALE_MEMORY 65536.0
@@ -30,6 +31,8 @@ void cop_dense_scale_add(cop_dense_scale *s, const float *x);
 void cop_dense_scale_refresh(cop_dense_scale *s);
 const float *cop_dense_scale_shifts(const cop_dense_scale *s);
 const float *cop_dense_scale_scales(const cop_dense_scale *s);
+/* Distances from the mean, about COP_DENSE_SCALE_WILD deviations: a value beyond is an error or stands for none. */
+const float *cop_dense_scale_wilds(const cop_dense_scale *s);
 const cop_outliers *cop_dense_scale_outliers(const cop_dense_scale *s);
 
 void cop_dense_scale_save(const cop_dense_scale *s, cop_bytes *bytes);

@@ -11,8 +11,9 @@
 #include "linalg/row.h"
 #include "online/outliers.h"
 
-#define COP_SPARSE_SCALE_FAR    10.0
+#define COP_SPARSE_SCALE_FAR    6.0
 #define COP_SPARSE_SCALE_FIRST  8
+#define COP_SPARSE_SCALE_WILD   900.0f /* root mean squares: a value beyond is an error or stands for none */
 #define COP_SPARSE_SCALE_MEMORY 65536.0
 
 typedef struct cop_sparse_scale cop_sparse_scale;

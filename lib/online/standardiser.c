@@ -1,6 +1,8 @@
 /* The statistics are of online/dense_scale.h or online/sparse_scale.h; here rows are made from them. */
 #include "online/standardiser.h"
 
+#include <math.h>
+
 #include "base/assert.h"
 #include "base/mem.h"
 #include "online/dense_scale.h"
@@ -91,7 +93,8 @@ static void apply_sparse(cop_standardiser *s, const cop_row *raw, cop_row *out)
 	for (size_t i = 0; i < raw->nnz; i++) {
 		uint32_t j = raw->index[i];
 		s->index[i] = j;
-		s->value[i] = clip(raw->value[i] * cop_sparse_scale_of(s->sparse, j));
+		float scaled = raw->value[i] * cop_sparse_scale_of(s->sparse, j);
+		s->value[i] = fabsf(scaled) <= COP_SPARSE_SCALE_WILD ? clip(scaled) : 0.0f;
 	}
 	s->index[raw->nnz] = (uint32_t)s->d;
 	s->value[raw->nnz] = 1.0f;
@@ -108,14 +111,17 @@ void cop_standardiser_apply(cop_standardiser *s, const cop_row *raw, cop_row *ou
 	const float *restrict x = raw->dense;
 	const float *restrict shift = cop_dense_scale_shifts(s->dense);
 	const float *restrict scale = cop_dense_scale_scales(s->dense);
+	const float *restrict wild = cop_dense_scale_wilds(s->dense);
 	float *restrict value = s->value;
 	size_t d = s->d;
 #pragma omp simd
 	for (size_t j = 0; j < d; j++) {
-		float scaled = (x[j] - shift[j]) * scale[j];
+		float away = x[j] - shift[j];
+		float scaled = away * scale[j];
 		float above = scaled > -COP_STANDARDISER_CLIP ? scaled : -COP_STANDARDISER_CLIP;
 		float inside = above < COP_STANDARDISER_CLIP ? above : COP_STANDARDISER_CLIP;
-		value[j] = scale[j] > 0.0f ? inside : 0.0f; /* not infinity * 0 */
+		float known = away <= wild[j] && away >= -wild[j] ? inside : 0.0f;
+		value[j] = scale[j] > 0.0f ? known : 0.0f; /* not infinity * 0 */
 	}
 	value[d] = 1.0f;
 	*out = (cop_row){ .d = s->d + 1, .dense = value };

@@ -4,8 +4,10 @@
  * online/dense_scale.h, clipped at +-COP_STANDARDISER_CLIP; a feature that never varied (or by less
  * than the smallest normal float) gives 0. Sparse: x / rms over the events in
  * which the feature was present (online/sparse_scale.h), not centred (absent stays 0), clipped alike; a smaller rms
- * than that float counts as 1. Whatever finite rows come, outputs are finite. Statistics move only in observe; rows
- * made from one state depend on that state alone. One thread per object. */
+ * than that float counts as 1. A value
+ * hundreds of times as far away as usual is an error or stands for no value (-9999): it gives 0, as the mean does
+ * (dense) or what is absent. Whatever finite rows come, outputs are finite. Statistics move only in observe; rows made
+ * from one state depend on that state alone. One thread per object. */
 #ifndef COP_ONLINE_STANDARDISER_H
 #define COP_ONLINE_STANDARDISER_H
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SEEDS      6
+#define SEEDS 12
 #define AFTER      1000
 #define HUGE_VALUE 1e12f
 #define SENTINEL   (-9999.0f)
