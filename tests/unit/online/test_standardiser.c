@@ -83,7 +83,7 @@ static void test_dense_outlier_is_clipped(void **state)
 		cop_row row = raw(i);
 		cop_standardiser_observe(s, &row);
 	}
-	float far[D] = { 1e30f, -1e30f, 3.4e38f, 0.0f, 0.0f, 0.0f, 77.0f };
+	float far[D] = { 100.0f, 50.0f, 1000.0f, 1e6f - 60.0f, 0.0f, 0.0f, 77.0f };
 	cop_row row = { .d = D, .dense = far }, out;
 	cop_standardiser_apply(s, &row, &out);
 	assert_true(out.dense[0] == COP_STANDARDISER_CLIP);
@@ -91,6 +91,11 @@ static void test_dense_outlier_is_clipped(void **state)
 	assert_true(out.dense[2] == COP_STANDARDISER_CLIP);
 	assert_true(out.dense[3] == -COP_STANDARDISER_CLIP);
 	assert_true(out.dense[6] == 0.0f); /* differs now, but never varied in what was observed */
+	float wild[D] = { 1e30f, -1e30f, -9999.0f * 20.0f, 1e9f, 0.0f, 0.0f, 77.0f };
+	row.dense = wild;
+	cop_standardiser_apply(s, &row, &out);
+	for (size_t j = 0; j < 4; j++)
+		assert_true(out.dense[j] == 0.0f); /* stands for no value: as the mean */
 	cop_standardiser_free(s);
 }
 
