@@ -141,8 +141,8 @@ static void test_context_dense_row_is_written_nowhere_else(void **state)
 	static const char *const forms[] = { "{'id': 1, 'x': {'d': 4, 'b': 0.25}}", "{'id': 1, 'x': [1, 2, 3, 4]}",
 		"{'id': 1, 'x': [1, 2, 3, 4, 5]}", "{'id': 1, 'x': {}}" };
 	attempt *a = *state;
-	float around[FEATURES + 2];
-	uint8_t mask[ARMS + 2];
+	static float around[FEATURES + 2];
+	static uint8_t mask[ARMS + 2];
 	a->f.workspace.dense = around + 1;
 	a->f.workspace.mask = mask + 1;
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
