@@ -56,6 +56,10 @@ typedef struct cop_kernel {
 	 * a float cannot hold 1 / sd. */
 	void (*standardise)(
 	        size_t d, const double *rows, const double *mean, const double *m2, float *shift, float *scale);
+	/* out[j] = (x[j] - shift[j]) scale[j] cut to +-most; 0 where scale[j] is, or x[j] further than wild[j] from
+	 * shift[j]. */
+	void (*scaled)(size_t d, const float *x, const float *shift, const float *scale, const float *wild, float most,
+	        float *out);
 	/* x[i] is cut to [low[i], high[i]] in place, after least[i] and most[i] took it in; outside[i] counts rows that
 	 * were cut. The number of values that were. */
 	size_t (*bound)(

@@ -442,6 +442,21 @@ static void standardise(size_t d, const double *restrict rows, const double *res
 	}
 }
 
+static void scaled(size_t d, const float *restrict x, const float *restrict shift, const float *restrict scale,
+        const float *restrict wild, float most, float *restrict out)
+{
+#pragma omp simd
+	for (size_t j = 0; j < d; j++) {
+		float away = x[j] - shift[j];
+		float distance = fabsf(away);
+		float value = away * scale[j];
+		float above = value > -most ? value : -most;
+		float inside = above < most ? above : most;
+		float known = distance <= wild[j] ? inside : 0.0f;
+		out[j] = scale[j] > 0.0f ? known : 0.0f; /* not infinity * 0 */
+	}
+}
+
 static size_t bound(size_t n, const float *restrict low, const float *restrict high, float *restrict x,
         float *restrict least, float *restrict most, float *restrict outside)
 {
@@ -694,6 +709,7 @@ const cop_kernel COP_KERNEL_SYMBOL = {
 	.trees_backward = trees_backward,
 	.tree_backward = tree_backward,
 	.standardise = standardise,
+	.scaled = scaled,
 	.bound = bound,
 	.shrink = shrink,
 	.products = products,

@@ -205,9 +205,17 @@ void cop_dense_scale_refresh(cop_dense_scale *s)
 	s->kernel->standardise(s->room, s->rows, s->mean, s->m2, s->shift, s->scale);
 }
 
-const float *cop_dense_scale_shifts(const cop_dense_scale *s) { return s->shift; }
-const float *cop_dense_scale_scales(const cop_dense_scale *s) { return s->scale; }
-const float *cop_dense_scale_wilds(const cop_dense_scale *s) { return s->wild; }
+void cop_dense_scale_apply(const cop_dense_scale *s, const float *x, float most, float *out)
+{
+	s->kernel->scaled(s->d, x, s->shift, s->scale, s->wild, most, out);
+}
+
+void cop_dense_scale_way(const cop_dense_scale *s, size_t j, double *shift, double *scale)
+{
+	*shift = (double)s->shift[j];
+	*scale = (double)s->scale[j];
+}
+
 const cop_outliers *cop_dense_scale_outliers(const cop_dense_scale *s) { return &s->outliers; }
 
 void cop_dense_scale_save(const cop_dense_scale *s, cop_bytes *bytes)

@@ -27,12 +27,13 @@ void cop_dense_scale_free(cop_dense_scale *s);
 
 /* Takes rows of d values in, one after the other. */
 void cop_dense_scale_add(cop_dense_scale *s, const float *x);
-/* After the last add: mean and 1 / deviation of each column, d values; a scale of 0: the column never varied. */
+/* After the last add, before what follows. */
 void cop_dense_scale_refresh(cop_dense_scale *s);
-const float *cop_dense_scale_shifts(const cop_dense_scale *s);
-const float *cop_dense_scale_scales(const cop_dense_scale *s);
-/* Distances from the mean, about COP_DENSE_SCALE_WILD deviations: a value beyond is an error or stands for none. */
-const float *cop_dense_scale_wilds(const cop_dense_scale *s);
+/* out[j] = (x[j] - mean) / deviation, cut to +-most; 0 where the column never varied, or x[j] is so far from the mean,
+ * about COP_DENSE_SCALE_WILD deviations, that it is an error or stands for no value. */
+void cop_dense_scale_apply(const cop_dense_scale *s, const float *x, float most, float *out);
+/* Mean and 1 / deviation of column j; *scale 0: it never varied. */
+void cop_dense_scale_way(const cop_dense_scale *s, size_t j, double *shift, double *scale);
 const cop_outliers *cop_dense_scale_outliers(const cop_dense_scale *s);
 
 void cop_dense_scale_save(const cop_dense_scale *s, cop_bytes *bytes);

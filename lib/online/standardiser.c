@@ -108,30 +108,20 @@ void cop_standardiser_apply(cop_standardiser *s, const cop_row *raw, cop_row *ou
 		apply_sparse(s, raw, out);
 		return;
 	}
-	const float *restrict x = raw->dense;
-	const float *restrict shift = cop_dense_scale_shifts(s->dense);
-	const float *restrict scale = cop_dense_scale_scales(s->dense);
-	const float *restrict wild = cop_dense_scale_wilds(s->dense);
-	float *restrict value = s->value;
-	size_t d = s->d;
-#pragma omp simd
-	for (size_t j = 0; j < d; j++) {
-		float away = x[j] - shift[j];
-		float scaled = away * scale[j];
-		float above = scaled > -COP_STANDARDISER_CLIP ? scaled : -COP_STANDARDISER_CLIP;
-		float inside = above < COP_STANDARDISER_CLIP ? above : COP_STANDARDISER_CLIP;
-		float known = away <= wild[j] && away >= -wild[j] ? inside : 0.0f;
-		value[j] = scale[j] > 0.0f ? known : 0.0f; /* not infinity * 0 */
-	}
-	value[d] = 1.0f;
-	*out = (cop_row){ .d = s->d + 1, .dense = value };
+	cop_dense_scale_apply(s->dense, raw->dense, COP_STANDARDISER_CLIP, s->value);
+	s->value[s->d] = 1.0f;
+	*out = (cop_row){ .d = s->d + 1, .dense = s->value };
 }
 
 void cop_standardiser_way(const cop_standardiser *s, size_t j, double *shift, double *scale)
 {
 	COP_ASSERT(j < s->d);
-	*shift = s->sparse != NULL ? 0.0 : (double)cop_dense_scale_shifts(s->dense)[j];
-	*scale = (double)(s->sparse != NULL ? cop_sparse_scale_of(s->sparse, j) : cop_dense_scale_scales(s->dense)[j]);
+	if (s->sparse == NULL) {
+		cop_dense_scale_way(s->dense, j, shift, scale);
+		return;
+	}
+	*shift = 0.0;
+	*scale = (double)cop_sparse_scale_of(s->sparse, j);
 }
 
 void cop_standardiser_save(const cop_standardiser *s, cop_bytes *bytes)
