@@ -117,7 +117,7 @@ static void put_model(const cop_server *server, const cop_served *served, cop_by
 	put_unheard(served, out);
 	count += cop_apprentice_body_status(served, out);
 	count += cop_refit_body_status(server, served, out);
-	cop_wire_put_close(out, at, count + 3);
+	cop_wire_put_close(out, at, count + 4);
 }
 
 static void put_checkpoint(const cop_checkpoint *checkpoint, cop_bytes *out)
