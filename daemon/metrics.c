@@ -30,6 +30,8 @@ void cop_metrics_begin(cop_server *server)
 	for (size_t i = 0; i < server->models.count; i++) {
 		cop_served *served = &server->models.items[i];
 		served->before = *cop_model_get_counters(served->model);
+		cop_learner_outliers(cop_model_learner(served->model), &served->outliers_before);
+		served->outliers_told = served->outliers_before;
 		cop_model_get_apprentice(served->model, &served->apprentice_before);
 	}
 }
@@ -70,6 +72,23 @@ static void put_model_counters(const cop_served_set *models, cop_bytes *out)
 			cop_exposition_whole(
 			        out, r->name, model_label(served, labels), now - whole_at(&served->before, r->offset));
 		}
+	}
+}
+
+/* A promotion may go back to a learner that has seen fewer: to readers a counter that began anew. */
+static void put_outliers(const cop_served_set *models, cop_bytes *out)
+{
+	static const char name[] = "coppice_outliers_total";
+	char labels[LABELS];
+	cop_exposition_family(out, name, COP_EXPOSITION_COUNTER,
+	        "Values of features too far out to enter the running statistics as they were.");
+	for (size_t i = 0; i < models->count; i++) {
+		const cop_served *served = &models->items[i];
+		cop_outliers now;
+		cop_learner_outliers(cop_model_learner(served->model), &now);
+		uint64_t before = served->outliers_before.values;
+		cop_exposition_whole(
+		        out, name, model_label(served, labels), now.values < before ? now.values : now.values - before);
 	}
 }
 
@@ -298,6 +317,7 @@ static void put_daemon(const cop_server *server, cop_bytes *out)
 void cop_metrics_put(const cop_server *server, cop_bytes *out)
 {
 	put_model_counters(&server->models, out);
+	put_outliers(&server->models, out);
 	put_feedback(&server->models, out);
 	put_unheard(&server->models, out);
 	put_model_gauges(&server->models, out);

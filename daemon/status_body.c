@@ -43,6 +43,21 @@ static void put_feedback(const cop_model_counters *c, cop_bytes *out)
 		cop_wire_put_key_unsigned(out, cop_feedback_result_text((cop_feedback_result)i), c->feedback[i]);
 }
 
+/* feature and value: of the last outlier, when there was one. */
+static void put_outliers(const cop_served *served, cop_bytes *out)
+{
+	cop_outliers outliers;
+	cop_learner_outliers(cop_model_learner(served->model), &outliers);
+	cop_wire_put_text(out, "outliers");
+	cop_wire_put_map(out, outliers.values > 0 ? 4 : 2);
+	cop_wire_put_key_unsigned(out, "values", outliers.values);
+	cop_wire_put_key_unsigned(out, "rescaled", outliers.rescaled);
+	if (outliers.values == 0)
+		return;
+	cop_wire_put_key_unsigned(out, "feature", outliers.feature);
+	cop_wire_put_key_double(out, "value", (double)outliers.value);
+}
+
 static void put_model(const cop_server *server, const cop_served *served, cop_bytes *out)
 {
 	const cop_model_settings *s = cop_model_get_settings(served->model);
@@ -96,12 +111,13 @@ static void put_model(const cop_server *server, const cop_served *served, cop_by
 		cop_wire_put_key_double(out, "mean_loss", c->loss_sum / (double)c->learned);
 		count++;
 	}
+	put_outliers(served, out);
 	put_stream("contexts", &served->contexts, out);
 	put_stream("feedback_stream", &served->feedback, out);
 	put_unheard(served, out);
 	count += cop_apprentice_body_status(served, out);
 	count += cop_refit_body_status(server, served, out);
-	cop_wire_put_close(out, at, count + 3);
+	cop_wire_put_close(out, at, count + 4);
 }
 
 static void put_checkpoint(const cop_checkpoint *checkpoint, cop_bytes *out)

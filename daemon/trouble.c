@@ -29,7 +29,21 @@ static void count_unheard(const cop_server *server, cop_trouble *is)
 	}
 }
 
-void cop_trouble_tell(cop_trouble *t, const cop_server *server, double now)
+static void tell_outliers(const cop_server *server, cop_served *served)
+{
+	cop_outliers now;
+	cop_learner_outliers(cop_model_learner(served->model), &now);
+	if (now.values > served->outliers_told.values)
+		cop_log_line(server->log, COP_LOG_WARNING, "outliers",
+		        "model=%s values=%" PRIu64 " feature=%" PRIu32 " value=%g", served->name,
+		        now.values - served->outliers_told.values, now.feature, (double)now.value);
+	if (now.rescaled > served->outliers_told.rescaled)
+		cop_log_line(server->log, COP_LOG_NOTICE, "features_rescaled", "model=%s features=%" PRIu64,
+		        served->name, now.rescaled - served->outliers_told.rescaled);
+	served->outliers_told = now;
+}
+
+void cop_trouble_tell(cop_trouble *t, cop_server *server, double now)
 {
 	if (now < t->next)
 		return;
@@ -54,5 +68,7 @@ void cop_trouble_tell(cop_trouble *t, const cop_server *server, double now)
 	if (is.unheard > t->unheard || is.decisions > t->decisions)
 		cop_log_line(server->log, COP_LOG_WARNING, "actions_unheard", "dropped=%" PRIu64 " decisions=%" PRIu64,
 		        is.unheard - t->unheard, is.decisions - t->decisions);
+	for (size_t i = 0; i < server->models.count; i++)
+		tell_outliers(server, &server->models.items[i]);
 	*t = is;
 }

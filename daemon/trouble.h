@@ -1,5 +1,5 @@
 /* daemon/trouble.h: what went wrong with messages lately, as lines of the log: requests refused for want of room,
- * memory or a journal, and messages that peers missed.
+ * memory or a journal, messages that peers missed, and values that statistics took in cut.
  *
  * Counters are compared now and then, so that a flood makes a line each time and not one for each message. The loop's
  * thread. */
@@ -18,6 +18,6 @@ typedef struct cop_trouble {
 } cop_trouble;
 
 /* Looks, if it is time, and logs what has risen since the last look. */
-void cop_trouble_tell(cop_trouble *trouble, const struct cop_server *server, double now);
+void cop_trouble_tell(cop_trouble *trouble, struct cop_server *server, double now);
 
 #endif

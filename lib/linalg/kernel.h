@@ -52,9 +52,18 @@ typedef struct cop_kernel {
 	/* The same of m such trees, interleaved as tree/dgt.h has them; all arrays m times as long. */
 	void (*trees_backward)(unsigned h, size_t m, float p, const float *a, const float *u, float *work, float *da);
 	/* Dense standardisation: shift[j] = mean[j], scale[j] = 1 / sd from m2, the sum of squared deviations over
-	 * count rows; 0 where the variance is none: not above 1e-12 mean^2, or so small that a float cannot hold 1 /
-	 * sd. */
-	void (*standardise)(size_t d, double count, const double *mean, const double *m2, float *shift, float *scale);
+	 * rows[j]; 0 where the variance is none: not above 1e-17 mean^2, which varying floats exceed, or so small that
+	 * a float cannot hold 1 / sd. */
+	void (*standardise)(
+	        size_t d, const double *rows, const double *mean, const double *m2, float *shift, float *scale);
+	/* out[j] = (x[j] - shift[j]) scale[j] cut to +-most; 0 where scale[j] is, or x[j] further than wild[j] from
+	 * shift[j]. */
+	void (*scaled)(size_t d, const float *x, const float *shift, const float *scale, const float *wild, float most,
+	        float *out);
+	/* x[i] is cut to [low[i], high[i]] in place, after least[i] and most[i] took it in; outside[i] counts rows that
+	 * were cut. The number of values that were. */
+	size_t (*bound)(
+	        size_t n, const float *low, const float *high, float *x, float *least, float *most, float *outside);
 	/* A step of recursive least squares on each of `blocks` symmetric blocks of COP_KERNEL_LANES x
 	 * COP_KERNEL_LANES, which lie behind one another as their parts of x and k do: k = P x, s = xᵀ k, P -= k kᵀ /
 	 * (1 + s), which leaves them symmetric bit for bit. spread[b] = s; a block stays as it is when its s is

@@ -427,20 +427,53 @@ static void rmsprop(size_t n, const cop_kernel_rmsprop *constants, const float *
 		rmsprop_any(false, n, &c, g, w, s);
 }
 
-static void standardise(size_t d, double count, const double *restrict mean, const double *restrict m2,
+static void standardise(size_t d, const double *restrict rows, const double *restrict mean, const double *restrict m2,
         float *restrict shift, float *restrict scale)
 {
 	const double largest = 1.0 / (double)FLT_MIN; /* beyond it, a float is or soon becomes infinite */
-	double share = 1.0 / count;
 #pragma omp simd
 	for (size_t j = 0; j < d; j++) {
-		double variance = m2[j] * share;
+		double variance = m2[j] * (1.0 / rows[j]);
 		double inverse = 1.0 / sqrt(variance > 0.0 ? variance : 1.0);
-		inverse = variance > 1e-12 * (mean[j] * mean[j]) ? inverse : 0.0;
+		inverse = variance > 1e-17 * (mean[j] * mean[j]) ? inverse : 0.0;
 		inverse = inverse <= largest ? inverse : 0.0;
 		shift[j] = (float)mean[j];
 		scale[j] = (float)inverse;
 	}
+}
+
+static void scaled(size_t d, const float *restrict x, const float *restrict shift, const float *restrict scale,
+        const float *restrict wild, float most, float *restrict out)
+{
+#pragma omp simd
+	for (size_t j = 0; j < d; j++) {
+		float away = x[j] - shift[j];
+		float distance = fabsf(away);
+		float value = away * scale[j];
+		float above = value > -most ? value : -most;
+		float inside = above < most ? above : most;
+		float known = distance <= wild[j] ? inside : 0.0f;
+		out[j] = scale[j] > 0.0f ? known : 0.0f; /* not infinity * 0 */
+	}
+}
+
+static size_t bound(size_t n, const float *restrict low, const float *restrict high, float *restrict x,
+        float *restrict least, float *restrict most, float *restrict outside)
+{
+	float sum = 0.0f;
+#pragma omp simd reduction(+ : sum)
+	for (size_t i = 0; i < n; i++) {
+		float value = x[i];
+		float above = value > low[i] ? value : low[i];
+		float inside = above < high[i] ? above : high[i];
+		float cut = inside == value ? 0.0f : 1.0f;
+		least[i] = value < least[i] ? value : least[i];
+		most[i] = value > most[i] ? value : most[i];
+		x[i] = inside;
+		outside[i] += cut;
+		sum += cut;
+	}
+	return (size_t)sum;
 }
 
 #define SQUARE          ((size_t)COP_KERNEL_LANES * COP_KERNEL_LANES)
@@ -676,6 +709,8 @@ const cop_kernel COP_KERNEL_SYMBOL = {
 	.trees_backward = trees_backward,
 	.tree_backward = tree_backward,
 	.standardise = standardise,
+	.scaled = scaled,
+	.bound = bound,
 	.shrink = shrink,
 	.products = products,
 	.within = within,

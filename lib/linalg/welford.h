@@ -6,10 +6,11 @@
 
 #include <stddef.h>
 
-#define COP_WELFORD_ROOM 16 /* mean and m2 have room for a multiple of so many columns; x need not */
+#define COP_WELFORD_ROOM 16 /* rows, mean and m2 have room for a multiple of so many columns; x need not */
 
-/* Takes one row x[d] in, the 1 / share-th: mean += (x - mean) share, m2 += (x - mean before) (x - mean after). */
-typedef void cop_welford_add(size_t d, double share, const float *x, double *mean, double *m2);
+/* Takes one row x[d] in, each column's next: rows += 1, mean += (x - mean) / rows, m2 += (x - mean before) (x - mean
+ * after). */
+typedef void cop_welford_add(size_t d, const float *x, double *rows, double *mean, double *m2);
 
 /* What stores as widely as the widest kernel of linalg/kernel.h reads, so that a read right afterwards need not wait
  * for narrower stores to reach the cache; and what every processor runs. */

@@ -406,6 +406,8 @@ cop_err cop_learner_load(cop_learner *learner, cop_cursor *cursor)
 	return learner->class->load(learner, cursor);
 }
 
+void cop_learner_outliers(const cop_learner *learner, cop_outliers *out) { learner->class->outliers(learner, out); }
+
 size_t cop_learner_trees(const cop_learner *learner) { return learner->class->trees(learner); }
 
 cop_err cop_learner_tree(const cop_learner *learner, size_t m, cop_oblique_tree **out)

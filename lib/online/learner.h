@@ -18,6 +18,7 @@
 #include "linalg/kernel.h"
 #include "linalg/row.h"
 #include "online/explanation.h"
+#include "online/outliers.h"
 #include "tree/oblique_tree.h"
 #include "tree/trees.h"
 
@@ -109,6 +110,7 @@ typedef struct cop_learner_class {
 	double (*greedy)(cop_learner *learner, const cop_row *x, const uint8_t *mask);
 	void (*explain)(cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
 	bool (*product)(const cop_learner *learner, size_t index, size_t *i, size_t *j); /* NULL: none */
+	void (*outliers)(const cop_learner *learner, cop_outliers *out);
 	void (*save)(const cop_learner *learner, cop_bytes *bytes);
 	cop_err (*load)(cop_learner *learner, cop_cursor *cursor);
 	/* Loss of the decision's action, from what its experts had predicted; NULL: they are none. */
@@ -189,6 +191,10 @@ COP_CHECK cop_err cop_learner_explanation_init(const cop_learner *learner, cop_e
 bool cop_learner_explanation_fits(const cop_learner *learner, const cop_explanation *e);
 /* Whether the index of an explained feature stands for a product of two features, and of which (learners of arms). */
 bool cop_learner_product(const cop_learner *learner, size_t index, size_t *i, size_t *j);
+
+/* Values of contexts (rank: and candidates, whose features follow the contexts') that entered the statistics cut, since
+ * the model began; rank: the last value of the kind that has more of them. */
+void cop_learner_outliers(const cop_learner *learner, cop_outliers *out);
 
 /* Trees of a batch fit over raw rows become part of the model, which goes on learning from there; rev rises by one. The
  * trees' features are the contexts' (sparse: 2^bits), their outputs:

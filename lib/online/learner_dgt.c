@@ -325,6 +325,11 @@ static void explain(cop_learner *learner, const cop_row *raw, const cop_decision
 	tree->value = g->theta[decision->arm * g->leaves + tree->leaf];
 }
 
+static void outliers(const cop_learner *learner, cop_outliers *out)
+{
+	cop_standardiser_outliers(((const dgt_learner *)learner)->standardiser, out);
+}
+
 /* Accumulated gradients are part of the state: a checkpoint may fall between two steps. */
 static void save(const cop_learner *learner, cop_bytes *bytes)
 {
@@ -579,6 +584,7 @@ const cop_learner_class cop_learner_dgt = {
 	.advance = advance,
 	.greedy = greedy,
 	.explain = explain,
+	.outliers = outliers,
 	.save = save,
 	.load = load,
 	.trees = trees,

@@ -324,6 +324,11 @@ static bool product(const cop_learner *learner, size_t index, size_t *i, size_t 
 	return false;
 }
 
+static void outliers(const cop_learner *learner, cop_outliers *out)
+{
+	cop_standardiser_outliers(((const ensemble *)learner)->standardiser, out);
+}
+
 static void save(const cop_learner *learner, cop_bytes *bytes)
 {
 	const ensemble *e = (const ensemble *)learner;
@@ -389,6 +394,7 @@ const cop_learner_class cop_learner_ensemble = {
 	.greedy = greedy,
 	.explain = explain,
 	.product = product,
+	.outliers = outliers,
 	.save = save,
 	.load = load,
 	.says = says,

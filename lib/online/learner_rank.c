@@ -293,6 +293,20 @@ static bool pair(const cop_learner *learner, size_t input, size_t *feature, size
 	return cop_joint_pair(((const ranker *)learner)->joint, input, feature, candidate_feature);
 }
 
+static void outliers(const cop_learner *learner, cop_outliers *out)
+{
+	const ranker *r = (const ranker *)learner;
+	cop_outliers of_candidates;
+	cop_standardiser_outliers(r->of_contexts, out);
+	cop_standardiser_outliers(r->of_candidates, &of_candidates);
+	if (of_candidates.values > out->values) {
+		out->feature = of_candidates.feature + (uint32_t)cop_learner_dimension(&learner->settings);
+		out->value = of_candidates.value;
+	}
+	out->values += of_candidates.values;
+	out->rescaled += of_candidates.rescaled;
+}
+
 static void save(const cop_learner *learner, cop_bytes *bytes)
 {
 	const ranker *r = (const ranker *)learner;
@@ -343,6 +357,7 @@ const cop_learner_class cop_learner_rank = {
 	.destroy = destroy,
 	.advance = advance,
 	.viewed = viewed,
+	.outliers = outliers,
 	.save = save,
 	.load = load,
 	.says = says,

@@ -218,6 +218,11 @@ static void explain(cop_learner *learner, const cop_row *raw, const cop_decision
 	cop_refit_explain(v->refit, raw, 0, out, expert);
 }
 
+static void outliers(const cop_learner *learner, cop_outliers *out)
+{
+	cop_standardiser_outliers(((const value_learner *)learner)->standardiser, out);
+}
+
 static void save(const cop_learner *learner, cop_bytes *bytes)
 {
 	const value_learner *v = (const value_learner *)learner;
@@ -301,6 +306,7 @@ const cop_learner_class cop_learner_value = {
 	.probes = probes,
 	.greedy = greedy,
 	.explain = explain,
+	.outliers = outliers,
 	.save = save,
 	.load = load,
 	.trees = trees,

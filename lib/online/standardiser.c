@@ -1,31 +1,21 @@
-/* Dense: `count` rows in all, mean and m2 (sum of squared deviations) per feature; `shift` and `scale` are the floats
- * that apply uses, refreshed by observe. Sparse: per feature the number of rows it was present in and its sum of
- * squares. */
+/* The statistics are of online/dense_scale.h or online/sparse_scale.h; here rows are made from them. */
 #include "online/standardiser.h"
 
-#include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "linalg/kernel.h"
-#include "linalg/welford.h"
+#include "online/dense_scale.h"
+#include "online/sparse_scale.h"
+
+#define BOUNDED 2 /* saved beside `sparse`, 0 or 1: the statistics' values are bounded */
 
 struct cop_standardiser {
-	const cop_kernel *kernel;
-	cop_welford_add *add;
 	size_t d;
-	size_t room; /* of arrays of d: dense COP_WELFORD_ROOM's multiple */
-	bool sparse;
 	size_t max_nonzeros;
-	double count;   /* dense */
-	double *mean;   /* dense: d */
-	double *spread; /* d: dense m2, sparse sum of squares */
-	double *seen;   /* sparse: d */
-	float *shift;   /* dense: d */
-	float *scale;   /* dense: d */
-	float *value;   /* output: dense d + 1, sparse max_nonzeros + 1 */
+	cop_dense_scale *dense;   /* or */
+	cop_sparse_scale *sparse; /* the other is NULL */
+	float *value;             /* output: dense d + 1, sparse max_nonzeros + 1 */
 	uint32_t *index;
 };
 
@@ -37,29 +27,17 @@ cop_err cop_standardiser_new(size_t d, bool sparse, size_t max_nonzeros, cop_sta
 	cop_standardiser *s = cop_mem_alloc(1, sizeof *s);
 	if (s == NULL)
 		return COP_ENOMEM;
-	s->kernel = cop_kernel_best();
-	s->add = cop_welford_best();
 	s->d = d;
-	s->room = sparse ? d : (d + COP_WELFORD_ROOM - 1) / COP_WELFORD_ROOM * COP_WELFORD_ROOM;
-	s->sparse = sparse;
 	s->max_nonzeros = max_nonzeros;
 	size_t outputs = (sparse ? max_nonzeros : d) + 1;
-	s->spread = cop_mem_alloc(s->room, sizeof *s->spread);
 	s->value = cop_mem_alloc(outputs, sizeof *s->value);
-	bool ok = s->spread != NULL && s->value != NULL;
-	if (sparse) {
-		s->seen = cop_mem_alloc(d, sizeof *s->seen);
-		s->index = cop_mem_alloc(outputs, sizeof *s->index);
-		ok = ok && s->seen != NULL && s->index != NULL;
-	} else {
-		s->mean = cop_mem_alloc(s->room, sizeof *s->mean);
-		s->shift = cop_mem_alloc(s->room, sizeof *s->shift);
-		s->scale = cop_mem_alloc(s->room, sizeof *s->scale);
-		ok = ok && s->mean != NULL && s->shift != NULL && s->scale != NULL;
-	}
-	if (!ok) {
+	s->index = cop_mem_alloc(sparse ? outputs : 0, sizeof *s->index);
+	cop_err err = s->value == NULL || s->index == NULL ? COP_ENOMEM : COP_OK;
+	if (err == COP_OK)
+		err = sparse ? cop_sparse_scale_new(d, &s->sparse) : cop_dense_scale_new(d, &s->dense);
+	if (err != COP_OK) {
 		cop_standardiser_free(s);
-		return COP_ENOMEM;
+		return err;
 	}
 	*out = s;
 	return COP_OK;
@@ -67,64 +45,39 @@ cop_err cop_standardiser_new(size_t d, bool sparse, size_t max_nonzeros, cop_sta
 
 double cop_standardiser_footprint(size_t d, bool sparse, size_t max_nonzeros)
 {
-	size_t feature = 2 * sizeof(double) + (sparse ? 0 : 3 * sizeof(float)); /* statistics, shift, scale, output */
-	return (double)d * (double)feature + (sparse ? (double)max_nonzeros * 2.0 * sizeof(float) : 0.0);
+	return sparse ? cop_sparse_scale_footprint(d) + (double)max_nonzeros * 2.0 * sizeof(float)
+	              : cop_dense_scale_footprint(d) + (double)d * sizeof(float);
 }
 
 void cop_standardiser_free(cop_standardiser *s)
 {
 	if (s == NULL)
 		return;
-	cop_mem_free(s->mean);
-	cop_mem_free(s->spread);
-	cop_mem_free(s->seen);
-	cop_mem_free(s->shift);
-	cop_mem_free(s->scale);
+	cop_dense_scale_free(s->dense);
+	cop_sparse_scale_free(s->sparse);
 	cop_mem_free(s->value);
 	cop_mem_free(s->index);
 	cop_mem_free(s);
-}
-
-#define LARGEST_SCALE (1.0 / (double)FLT_MIN) /* beyond it, a float is or soon becomes infinite */
-
-static float inverse_rms(double squares, double count)
-{
-	double scale = squares > 0.0 ? sqrt(count / squares) : 1.0;
-	return scale <= LARGEST_SCALE ? (float)scale : 1.0f;
-}
-
-static void refresh(cop_standardiser *s)
-{
-	if (s->count > 0.0) {
-		s->kernel->standardise(s->room, s->count, s->mean, s->spread, s->shift, s->scale);
-		return;
-	}
-	memset(s->shift, 0, s->d * sizeof *s->shift);
-	memset(s->scale, 0, s->d * sizeof *s->scale);
-}
-
-static void observe(cop_standardiser *s, const cop_row *raw)
-{
-	COP_ASSERT(raw->d == s->d && (raw->dense == NULL) == s->sparse);
-	if (!s->sparse) {
-		s->count += 1.0;
-		s->add(s->d, 1.0 / s->count, raw->dense, s->mean, s->spread);
-		return;
-	}
-	for (size_t i = 0; i < raw->nnz; i++) {
-		s->seen[raw->index[i]] += 1.0;
-		s->spread[raw->index[i]] += (double)raw->value[i] * (double)raw->value[i];
-	}
 }
 
 void cop_standardiser_observe(cop_standardiser *s, const cop_row *raw) { cop_standardiser_observe_all(s, raw, 1); }
 
 void cop_standardiser_observe_all(cop_standardiser *s, const cop_row *raw, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		observe(s, &raw[i]);
-	if (!s->sparse)
-		refresh(s);
+	for (size_t i = 0; i < count; i++) {
+		COP_ASSERT(raw[i].d == s->d && (raw[i].dense == NULL) == (s->sparse != NULL));
+		if (s->sparse != NULL)
+			cop_sparse_scale_add(s->sparse, &raw[i]);
+		else
+			cop_dense_scale_add(s->dense, raw[i].dense);
+	}
+	if (s->dense != NULL)
+		cop_dense_scale_refresh(s->dense);
+}
+
+void cop_standardiser_outliers(const cop_standardiser *s, cop_outliers *out)
+{
+	*out = s->sparse != NULL ? *cop_sparse_scale_outliers(s->sparse) : *cop_dense_scale_outliers(s->dense);
 }
 
 static float clip(float x)
@@ -140,7 +93,8 @@ static void apply_sparse(cop_standardiser *s, const cop_row *raw, cop_row *out)
 	for (size_t i = 0; i < raw->nnz; i++) {
 		uint32_t j = raw->index[i];
 		s->index[i] = j;
-		s->value[i] = clip(raw->value[i] * inverse_rms(s->spread[j], s->seen[j]));
+		float scaled = raw->value[i] * cop_sparse_scale_of(s->sparse, j);
+		s->value[i] = fabsf(scaled) <= COP_SPARSE_SCALE_WILD ? clip(scaled) : 0.0f;
 	}
 	s->index[raw->nnz] = (uint32_t)s->d;
 	s->value[raw->nnz] = 1.0f;
@@ -149,74 +103,47 @@ static void apply_sparse(cop_standardiser *s, const cop_row *raw, cop_row *out)
 
 void cop_standardiser_apply(cop_standardiser *s, const cop_row *raw, cop_row *out)
 {
-	COP_ASSERT(raw->d == s->d && (raw->dense == NULL) == s->sparse);
-	if (s->sparse) {
+	COP_ASSERT(raw->d == s->d && (raw->dense == NULL) == (s->sparse != NULL));
+	if (s->sparse != NULL) {
 		apply_sparse(s, raw, out);
 		return;
 	}
-	const float *restrict x = raw->dense;
-	const float *restrict shift = s->shift;
-	const float *restrict scale = s->scale;
-	float *restrict value = s->value;
-	size_t d = s->d;
-#pragma omp simd
-	for (size_t j = 0; j < d; j++) {
-		float scaled = (x[j] - shift[j]) * scale[j];
-		float above = scaled > -COP_STANDARDISER_CLIP ? scaled : -COP_STANDARDISER_CLIP;
-		float inside = above < COP_STANDARDISER_CLIP ? above : COP_STANDARDISER_CLIP;
-		value[j] = scale[j] > 0.0f ? inside : 0.0f; /* not infinity * 0 */
-	}
-	value[d] = 1.0f;
-	*out = (cop_row){ .d = s->d + 1, .dense = value };
+	cop_dense_scale_apply(s->dense, raw->dense, COP_STANDARDISER_CLIP, s->value);
+	s->value[s->d] = 1.0f;
+	*out = (cop_row){ .d = s->d + 1, .dense = s->value };
 }
 
 void cop_standardiser_way(const cop_standardiser *s, size_t j, double *shift, double *scale)
 {
 	COP_ASSERT(j < s->d);
-	*shift = s->sparse ? 0.0 : (double)s->shift[j];
-	*scale = (double)(s->sparse ? inverse_rms(s->spread[j], s->seen[j]) : s->scale[j]);
+	if (s->sparse == NULL) {
+		cop_dense_scale_way(s->dense, j, shift, scale);
+		return;
+	}
+	*shift = 0.0;
+	*scale = (double)cop_sparse_scale_of(s->sparse, j);
 }
 
 void cop_standardiser_save(const cop_standardiser *s, cop_bytes *bytes)
 {
 	cop_bytes_put_u64(bytes, s->d);
-	cop_bytes_put_u8(bytes, s->sparse);
-	cop_bytes_put_f64(bytes, s->count);
-	cop_bytes_put_f64s(bytes, s->sparse ? s->seen : s->mean, s->d);
-	cop_bytes_put_f64s(bytes, s->spread, s->d);
-}
-
-/* Whether rows of floats can have led here: what cannot have may grow beyond all numbers from here on. */
-static bool is_possible(const cop_standardiser *s)
-{
-	const double most = 0x1p53; /* rows */
-	const double widest = 4.0 * (double)FLT_MAX * (double)FLT_MAX;
-	bool possible = s->sparse || (s->count >= 0.0 && s->count <= most);
-	for (size_t j = 0; j < s->d && possible; j++) {
-		double count = s->sparse ? s->seen[j] : s->count;
-		possible = count >= 0.0 && count <= most && s->spread[j] >= 0.0 && s->spread[j] <= count * widest;
-		if (!s->sparse)
-			possible = possible && fabs(s->mean[j]) <= 1.000000001 * (double)FLT_MAX;
-	}
-	return possible;
+	cop_bytes_put_u8(bytes, (uint8_t)(BOUNDED + (s->sparse != NULL)));
+	if (s->sparse != NULL)
+		cop_sparse_scale_save(s->sparse, bytes);
+	else
+		cop_dense_scale_save(s->dense, bytes);
 }
 
 cop_err cop_standardiser_load(cop_standardiser *s, cop_cursor *cursor)
 {
 	uint64_t d = cop_cursor_u64(cursor);
-	uint8_t sparse = cop_cursor_u8(cursor);
+	uint8_t kind = cop_cursor_u8(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	if (d != s->d || sparse != (uint8_t)s->sparse)
+	if (d != s->d || kind % BOUNDED != (s->sparse != NULL) || kind > BOUNDED + 1)
 		return COP_ESHAPE;
-	s->count = cop_cursor_f64(cursor);
-	cop_cursor_f64s(cursor, s->sparse ? s->seen : s->mean, s->d);
-	cop_cursor_f64s(cursor, s->spread, s->d);
-	if (cursor->err != COP_OK)
-		return cursor->err;
-	if (!is_possible(s))
-		return COP_EFORMAT;
-	if (!s->sparse)
-		refresh(s);
-	return COP_OK;
+	if (s->sparse != NULL)
+		return kind < BOUNDED ? cop_sparse_scale_load_plain(s->sparse, cursor)
+		                      : cop_sparse_scale_load(s->sparse, cursor);
+	return kind < BOUNDED ? cop_dense_scale_load_plain(s->dense, cursor) : cop_dense_scale_load(s->dense, cursor);
 }

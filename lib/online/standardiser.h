@@ -1,11 +1,13 @@
 /* online/standardiser.h: online standardisation of features, from raw contexts to what the learners see.
  *
- * d raw features become d + 1 inputs, the last the constant 1. Dense: (x - mean) / sd by Welford's running mean and
- * variance, clipped at +-COP_STANDARDISER_CLIP; a feature that never varied (or by less
+ * d raw features become d + 1 inputs, the last the constant 1. Dense: (x - mean) / sd by the running statistics of
+ * online/dense_scale.h, clipped at +-COP_STANDARDISER_CLIP; a feature that never varied (or by less
  * than the smallest normal float) gives 0. Sparse: x / rms over the events in
- * which the feature was present, not centred (absent stays 0), clipped alike; a smaller rms than
- * that float counts as 1. Whatever finite rows come, outputs are finite. Statistics move only in observe; rows
- * made from one state depend on that state alone. One thread per object. */
+ * which the feature was present (online/sparse_scale.h), not centred (absent stays 0), clipped alike; a smaller rms
+ * than that float counts as 1. A value
+ * hundreds of times as far away as usual is an error or stands for no value (-9999): it gives 0, as the mean does
+ * (dense) or what is absent. Whatever finite rows come, outputs are finite. Statistics move only in observe; rows made
+ * from one state depend on that state alone. One thread per object. */
 #ifndef COP_ONLINE_STANDARDISER_H
 #define COP_ONLINE_STANDARDISER_H
 
@@ -14,6 +16,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "linalg/row.h"
+#include "online/outliers.h"
 
 #define COP_STANDARDISER_CLIP 5.0f
 
@@ -32,6 +35,9 @@ void cop_standardiser_observe(cop_standardiser *s, const cop_row *raw);
 void cop_standardiser_observe_all(cop_standardiser *s, const cop_row *raw, size_t count);
 /* The standardised row, d + 1 inputs; a view into s, valid until the next call. */
 void cop_standardiser_apply(cop_standardiser *s, const cop_row *raw, cop_row *out);
+
+/* Of the values observed so far. */
+void cop_standardiser_outliers(const cop_standardiser *s, cop_outliers *out);
 
 /* Feature j is standardised to (x - *shift) * *scale before it is clipped; sparse: shift 0. A scale of 0: it gives 0.
  */

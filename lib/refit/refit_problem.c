@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "refit/refit_parts.h"
 
-#define LEAST_SPREAD 1e-6 /* of the largest size: what lies closer together is rounding */
+#define LEAST_SPREAD 1e-9 /* of the largest size: what lies closer together is rounding */
 
 /* ---- raw rows ---- */
 

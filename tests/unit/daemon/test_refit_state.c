@@ -78,6 +78,26 @@ static void test_watch_without_detector_finds_nothing(void **state)
 	cop_model_free(model);
 }
 
+static void test_detector_is_the_configured_one(void **state)
+{
+	(void)state;
+	static const char *const names[] = { NULL, "adwin", "page-hinkley" };
+	cop_refit_state s;
+	cop_refit_state_init(&s);
+	for (int round = 0; round < 2; round++)
+		for (int kind = COP_DRIFT_NONE; kind <= COP_DRIFT_PAGE_HINKLEY; kind++) {
+			cop_config_refit config = { .enabled = true, .on_drift = (cop_config_drift)kind };
+			cop_refit_state_configure(&s, &config);
+			if (names[kind] == NULL) {
+				assert_null(s.detector);
+				continue;
+			}
+			assert_non_null(s.detector);
+			assert_string_equal(cop_change_settings_of(s.detector)->detector, names[kind]);
+		}
+	cop_refit_state_fini(&s);
+}
+
 static void test_challengers_are_needed_until_released(void **state)
 {
 	(void)state;
@@ -270,6 +290,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_watch_finds_that_the_loss_rises),
 		cmocka_unit_test(test_watch_without_detector_finds_nothing),
+		cmocka_unit_test(test_detector_is_the_configured_one),
 		cmocka_unit_test(test_challengers_are_needed_until_released),
 		cmocka_unit_test(test_window_begins_at_a_mark_before_it),
 		cmocka_unit_test(test_state_comes_back_and_damage_is_refused),

@@ -314,6 +314,24 @@ static void test_window_is_bounded_and_add_allocates_nothing(void **state)
 	cop_change_free(change);
 }
 
+/* As the header has them. */
+static void test_defaults_are_as_documented(void **state)
+{
+	(void)state;
+	cop_change_settings s;
+	memset(&s, 0xff, sizeof s);
+	cop_change_defaults(&s);
+	assert_string_equal(s.detector, "adwin");
+	assert_int_equal(s.quiet, 1000);
+	assert_true(s.delta == 0.002);
+	assert_int_equal(s.buckets, 5);
+	assert_int_equal(s.rows, 20);
+	assert_int_equal(s.every, 32);
+	assert_true(s.tolerance == 0.05);
+	assert_true(s.threshold == 25.0);
+	assert_int_equal(s.burn_in, 100);
+}
+
 static void test_odd_losses_are_clamped_or_passed_over(void **state)
 {
 	(void)state;
@@ -404,6 +422,7 @@ static void test_loaded_into_another_gives_the_same(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults_are_as_documented),
 		cmocka_unit_test(test_adwin_equals_a_version_that_keeps_every_loss),
 		cmocka_unit_test(test_stationary_streams_raise_alarms_as_seldom_as_delta_says),
 		cmocka_unit_test(test_abrupt_changes_are_found_once_and_soon),

@@ -25,14 +25,17 @@ static void draw(cop_rng *rng, size_t d, float x[ROWS][D])
 
 static void run(cop_welford_add *add, size_t d, float x[ROWS][D], double *mean, double *m2)
 {
+	double rows[ROOM] = { 0.0 };
 	memset(mean, 0, ROOM * sizeof *mean);
 	memset(m2, 0, ROOM * sizeof *m2);
 	float *row = malloc(d * sizeof *row); /* no byte beyond it */
 	for (size_t i = 0; i < ROWS; i++) {
 		memcpy(row, x[i], d * sizeof *row);
-		add(d, 1.0 / (double)(i + 1), row, mean, m2);
+		add(d, row, rows, mean, m2);
 	}
 	free(row);
+	for (size_t j = 0; j < d; j++)
+		assert_true(rows[j] == ROWS);
 }
 
 static void test_welford_beside_two_passes(void **state)

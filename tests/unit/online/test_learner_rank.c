@@ -294,6 +294,42 @@ static void test_running_allocates_nothing(void **state)
 	}
 }
 
+/* What the experts with trees predict is the sum of what is explained, whatever context came before. */
+static void test_predictions_are_of_the_present_context(void **state)
+{
+	(void)state;
+	for (int sparse = 0; sparse < 2; sparse++) {
+		cop_learner_settings s;
+		cop_rng rng;
+		rank_settings(&s, sparse != 0);
+		cop_learner *learner = rank_learner(&s);
+		cop_explanation why;
+		size_t compared = 0;
+		assert_int_equal(cop_learner_explanation_init(learner, &why), COP_OK);
+		cop_rng_init(&rng, 21, 0);
+		(void)rank_run(learner, &rng, sparse != 0, 0, 500);
+		for (size_t n = 0; n < 50; n++) {
+			rank_event e;
+			cop_decision d = { .p = 1.0 };
+			rank_draw(&e, &rng, sparse != 0, 0);
+			cop_ranking_explain(learner, &e.row, &e.candidate[0], NULL, &d, &why);
+			for (size_t i = 0; i < why.expert_count; i++) {
+				const cop_explained_expert *expert = &why.experts[i];
+				if (strcmp(expert->name, "trees") != 0)
+					continue;
+				double logit = expert->linear;
+				for (size_t m = 0; m < expert->trees; m++)
+					logit += (double)why.trees[expert->first_tree + m].value;
+				assert_true(fabs(1.0 / (1.0 + exp(logit)) - expert->prediction) < 1e-4);
+				compared++;
+			}
+		}
+		assert_int_equal(compared, 50);
+		cop_explanation_fini(&why);
+		cop_learner_free(learner);
+	}
+}
+
 static void test_new_without_memory_fails_cleanly(void **state)
 {
 	(void)state;
@@ -389,6 +425,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_calls_are_refused_and_change_nothing),
 		cmocka_unit_test(test_settings_out_of_range_are_refused),
 		cmocka_unit_test(test_running_allocates_nothing),
+		cmocka_unit_test(test_predictions_are_of_the_present_context),
 		cmocka_unit_test(test_new_without_memory_fails_cleanly),
 		cmocka_unit_test(test_extreme_rows_keep_the_model_finite),
 		cmocka_unit_test(test_features_are_described),

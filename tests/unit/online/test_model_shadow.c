@@ -5,7 +5,8 @@
 #include "support.h"
 
 #include "model_fixture.h"
-#include "online/model_shadow.h"
+#include "online/model_state.h"
+#include "online/model_state.h"
 #include "rank_fixture.h"
 #include "refitted_fixture.h"
 
@@ -608,6 +609,31 @@ static void test_clone_into_a_spare_allocates_nothing(void **state)
 	}
 }
 
+static void test_a_section_cut_anywhere_is_refused(void **state)
+{
+	(void)state;
+	for (int challenged = 0; challenged < 2; challenged++) {
+		cop_model *model = new_model("ensemble", false), *other = new_model("ensemble", false);
+		cop_bytes bytes;
+		cop_cursor cursor;
+		cop_bytes_init(&bytes);
+		if (challenged)
+			challenge_with(model, 1);
+		cop_model_freeze(model, true);
+		cop_model_shadow_save(model, &bytes);
+		for (size_t cut = 0; cut < bytes.length; cut += cut < 100 ? 1 : 997) {
+			cop_cursor_init(&cursor, bytes.data, cut);
+			assert_int_not_equal(cop_model_shadow_load(other, &cursor), COP_OK);
+			cop_model_shadow_forget(other);
+		}
+		cop_cursor_init(&cursor, bytes.data, bytes.length);
+		assert_int_equal(cop_model_shadow_load(other, &cursor), COP_OK);
+		cop_bytes_fini(&bytes);
+		cop_model_free(model);
+		cop_model_free(other);
+	}
+}
+
 static void test_failed_allocations_of_a_load_are_errors(void **state)
 {
 	(void)state;
@@ -770,6 +796,7 @@ int main(void)
 		cmocka_unit_test(test_failed_allocations_of_a_challenge_change_nothing),
 		cmocka_unit_test(test_challenge_with_a_spare_is_the_same),
 		cmocka_unit_test(test_clone_into_a_spare_allocates_nothing),
+		cmocka_unit_test(test_a_section_cut_anywhere_is_refused),
 		cmocka_unit_test(test_failed_allocations_of_a_load_are_errors),
 		cmocka_unit_test(test_load_of_damaged_bytes_is_an_error_or_valid),
 		cmocka_unit_test(test_events_with_a_shadow_allocate_nothing),

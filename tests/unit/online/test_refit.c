@@ -217,6 +217,34 @@ static void test_dgt_decides_as_the_tree_and_learns_on(void **state)
 		}
 }
 
+/* Leaves that are certain: logits stay where a gradient can move them. */
+static void test_dgt_takes_losses_of_zero_and_one(void **state)
+{
+	(void)state;
+	const float certain[FIXTURE_ARMS] = { 0.0f, 1.0f, -3.0f, 4.0f };
+	cop_rng rng;
+	cop_learner *learner = lived("dgt", false, 5, 200, &rng);
+	cop_tree_build *build;
+	cop_tree *tree;
+	cop_trees *trees;
+	cop_oblique_tree *taken;
+	assert_int_equal(cop_tree_build_new(FIXTURE_D, FIXTURE_ARMS, COP_TREE_VALUES, &build), COP_OK);
+	int32_t root = cop_tree_build_constant(build, certain);
+	assert_int_equal(cop_tree_build_finish(build, root, &tree), COP_OK);
+	cop_tree_build_free(build);
+	assert_int_equal(cop_trees_new(COP_TREES_MEAN, 1, &tree, NULL, NULL, &trees), COP_OK);
+	refit(learner, trees);
+	assert_int_equal(cop_learner_tree(learner, 0, &taken), COP_OK);
+	for (size_t l = 0; l < (size_t)1 << learner->settings.height; l++)
+		for (size_t k = 0; k < FIXTURE_ARMS; k++) {
+			double want = (k % 2 == 0 ? 1.0 : -1.0) * log(0.99 / 0.01);
+			assert_true(fabs((double)cop_oblique_tree_values(taken, l)[k] - want) < 1e-4);
+		}
+	cop_oblique_tree_free(taken);
+	cop_trees_free(trees);
+	cop_learner_free(learner);
+}
+
 static void test_dgt_leaves_windows_open_for_about_half(void **state)
 {
 	(void)state;
@@ -455,6 +483,7 @@ int main(void)
 		cmocka_unit_test(test_ensemble_expert_says_what_the_trees_say),
 		cmocka_unit_test(test_good_trees_win_weight_and_bad_ones_none),
 		cmocka_unit_test(test_dgt_decides_as_the_tree_and_learns_on),
+		cmocka_unit_test(test_dgt_takes_losses_of_zero_and_one),
 		cmocka_unit_test(test_dgt_leaves_windows_open_for_about_half),
 		cmocka_unit_test(test_value_begins_at_the_trees_and_learns_on),
 		cmocka_unit_test(test_rank_scorer_says_what_the_trees_say),

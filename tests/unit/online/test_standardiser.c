@@ -83,7 +83,7 @@ static void test_dense_outlier_is_clipped(void **state)
 		cop_row row = raw(i);
 		cop_standardiser_observe(s, &row);
 	}
-	float far[D] = { 1e30f, -1e30f, 3.4e38f, 0.0f, 0.0f, 0.0f, 77.0f };
+	float far[D] = { 100.0f, 50.0f, 1000.0f, 1e6f - 60.0f, 0.0f, 0.0f, 77.0f };
 	cop_row row = { .d = D, .dense = far }, out;
 	cop_standardiser_apply(s, &row, &out);
 	assert_true(out.dense[0] == COP_STANDARDISER_CLIP);
@@ -91,6 +91,11 @@ static void test_dense_outlier_is_clipped(void **state)
 	assert_true(out.dense[2] == COP_STANDARDISER_CLIP);
 	assert_true(out.dense[3] == -COP_STANDARDISER_CLIP);
 	assert_true(out.dense[6] == 0.0f); /* differs now, but never varied in what was observed */
+	float wild[D] = { 1e30f, -1e30f, -9999.0f * 20.0f, 1e9f, 0.0f, 0.0f, 77.0f };
+	row.dense = wild;
+	cop_standardiser_apply(s, &row, &out);
+	for (size_t j = 0; j < 4; j++)
+		assert_true(out.dense[j] == 0.0f); /* stands for no value: as the mean */
 	cop_standardiser_free(s);
 }
 
@@ -110,6 +115,195 @@ static void test_dense_hostile_values_stay_finite(void **state)
 			assert_true(fabsf(out.dense[j]) <= COP_STANDARDISER_CLIP);
 	}
 	cop_standardiser_free(s);
+}
+
+/* Standard deviation that a dense feature is divided by. */
+static double sd_of(const cop_standardiser *s, size_t j)
+{
+	double shift, scale;
+	cop_standardiser_way(s, j, &shift, &scale);
+	assert_true(scale > 0.0);
+	return 1.0 / scale;
+}
+
+static void observe_normal(cop_standardiser *s, cop_rng *rng, size_t n, double mean, double sd)
+{
+	for (size_t i = 0; i < n; i++) {
+		float x = (float)(mean + sd * cop_rng_normal(rng));
+		cop_row row = { .d = 1, .dense = &x };
+		cop_standardiser_observe(s, &row);
+	}
+}
+
+static void observe_one(cop_standardiser *s, float x)
+{
+	cop_row row = { .d = 1, .dense = &x };
+	cop_standardiser_observe(s, &row);
+}
+
+static void test_one_huge_value_moves_statistics_little(void **state)
+{
+	(void)state;
+	static const size_t at[] = { 0, 5, 15, 31, 32, 100, 5000 };
+	for (size_t i = 0; i < sizeof at / sizeof *at; i++) {
+		cop_standardiser *s = standardiser(1, false, 0);
+		cop_outliers outliers;
+		cop_rng rng;
+		double shift, scale;
+		cop_rng_init(&rng, SEED, 50 + at[i]);
+		observe_normal(s, &rng, at[i], 3.0, 2.0);
+		observe_one(s, 1e12f);
+		cop_standardiser_outliers(s, &outliers);
+		assert_int_equal(outliers.values, at[i] >= 8);
+		assert_true(at[i] < 8 || outliers.value == 1e12f);
+		observe_normal(s, &rng, 40, 3.0, 2.0);
+		cop_standardiser_way(s, 0, &shift, &scale);
+		assert_true(sd_of(s, 0) > 1.0 && sd_of(s, 0) < 6.0);
+		assert_true(fabs(shift - 3.0) < 2.0);
+		cop_standardiser_free(s);
+	}
+}
+
+static void test_sentinels_move_statistics_little(void **state)
+{
+	(void)state;
+	cop_standardiser *s = standardiser(1, false, 0);
+	cop_outliers outliers;
+	cop_rng rng;
+	cop_rng_init(&rng, SEED, 51);
+	for (size_t i = 0; i < 100; i++) {
+		observe_one(s, -9999.0f);
+		observe_normal(s, &rng, 99, 3.0, 2.0);
+	}
+	assert_true(sd_of(s, 0) > 1.9 && sd_of(s, 0) < 2.6);
+	cop_standardiser_outliers(s, &outliers);
+	assert_true(outliers.values >= 95 && outliers.values <= 105);
+	cop_standardiser_free(s);
+}
+
+static void test_a_lasting_change_is_followed_in_tens_of_rows(void **state)
+{
+	(void)state;
+	static const struct {
+		double mean, sd;
+		size_t rows; /* until it is followed */
+	} after[] = { { 3000.0, 2000.0, 100 }, { 3e5, 2.0, 100 }, { 3.0, 2e6, 100 }, { 3.0, 0.002, 800 } };
+	for (size_t i = 0; i < sizeof after / sizeof *after; i++) {
+		cop_standardiser *s = standardiser(1, false, 0);
+		cop_outliers outliers;
+		cop_rng rng;
+		double shift, scale, resolution = after[i].mean * 6e-8;
+		cop_rng_init(&rng, SEED, 60 + i);
+		observe_normal(s, &rng, 3000, 3.0, 2.0);
+		observe_normal(s, &rng, after[i].rows, after[i].mean, after[i].sd);
+		cop_standardiser_way(s, 0, &shift, &scale);
+		cop_standardiser_outliers(s, &outliers);
+		assert_true(outliers.rescaled >= 1);
+		assert_true(sd_of(s, 0) > 0.5 * after[i].sd && sd_of(s, 0) < 2.0 * after[i].sd + 2.0 * resolution);
+		assert_true(fabs(shift - after[i].mean) < after[i].sd + 2.0 * resolution);
+		cop_standardiser_free(s);
+	}
+}
+
+/* Constant but for a one now and then: that is no outlier, and stays apart from the rest. */
+static void test_rare_values_of_a_constant_feature_are_seen(void **state)
+{
+	(void)state;
+	cop_standardiser *s = standardiser(1, false, 0);
+	cop_outliers outliers;
+	cop_row out;
+	for (size_t i = 0; i < 20000; i++) {
+		float x = i % 500 == 499 ? 1.0f : 0.0f;
+		cop_row row = { .d = 1, .dense = &x };
+		cop_standardiser_observe(s, &row);
+		cop_standardiser_apply(s, &row, &out);
+		if (i > 1000)
+			assert_true(x == 1.0f ? out.dense[0] == COP_STANDARDISER_CLIP : fabsf(out.dense[0]) < 0.2f);
+	}
+	cop_standardiser_outliers(s, &outliers);
+	assert_true(outliers.values == 0 && outliers.rescaled == 0);
+	cop_standardiser_free(s);
+}
+
+static void test_a_mean_of_millions_of_deviations_is_not_constant(void **state)
+{
+	(void)state;
+	static const double means[] = { 1e6, -3e6, 1.7e9 }, sds[] = { 1.0, 1.0, 200.0 };
+	for (size_t i = 0; i < 3; i++) {
+		cop_standardiser *s = standardiser(1, false, 0);
+		cop_rng rng;
+		double squares = 0.0;
+		cop_rng_init(&rng, SEED, 70 + i);
+		observe_normal(s, &rng, 2000, means[i], sds[i]);
+		for (size_t n = 0; n < 1000; n++) {
+			double normal = cop_rng_normal(&rng);
+			float x = (float)(means[i] + sds[i] * normal);
+			cop_row row = { .d = 1, .dense = &x }, out;
+			cop_standardiser_apply(s, &row, &out);
+			squares += ((double)out.dense[0] - normal) * ((double)out.dense[0] - normal) / 1000.0;
+		}
+		assert_true(sqrt(squares) < 0.5); /* as exact as floats are there */
+		cop_standardiser_free(s);
+	}
+}
+
+/* Sparse: root mean square, from the first value on, and for good. */
+static void test_sparse_huge_values_are_forgotten(void **state)
+{
+	(void)state;
+	const uint32_t index[1] = { 0 };
+	for (size_t at = 0; at <= 100; at += 50) {
+		cop_standardiser *s = standardiser(1, true, 1);
+		double shift, scale;
+		for (size_t i = 0; i < 200; i++) {
+			float x = i == at ? 1e12f : i % 2 == 0 ? 2.0f : -2.0f;
+			cop_row row = { .d = 1, .nnz = 1, .index = index, .value = &x };
+			cop_standardiser_observe(s, &row);
+		}
+		cop_standardiser_way(s, 0, &shift, &scale);
+		assert_true(1.0 / scale > 1.5 && 1.0 / scale < 2.6);
+		for (size_t i = 0; i < 40; i++) { /* the unit changes */
+			float x = i % 2 == 0 ? 2000.0f : -2000.0f;
+			cop_row row = { .d = 1, .nnz = 1, .index = index, .value = &x };
+			cop_standardiser_observe(s, &row);
+		}
+		cop_standardiser_way(s, 0, &shift, &scale);
+		assert_true(1.0 / scale > 1500.0 && 1.0 / scale < 2500.0);
+		cop_standardiser_free(s);
+	}
+}
+
+/* As 0.1.0's first checkpoints have it: rows, means, sums of squared deviations (sparse: presences, squares). */
+static void test_statistics_without_limits_are_read(void **state)
+{
+	(void)state;
+	for (int sparse = 0; sparse < 2; sparse++) {
+		cop_standardiser *s = standardiser(2, sparse, 2);
+		cop_bytes bytes;
+		cop_cursor cursor;
+		double shift, scale;
+		cop_bytes_init(&bytes);
+		cop_bytes_put_u64(&bytes, 2);
+		cop_bytes_put_u8(&bytes, (uint8_t)sparse);
+		cop_bytes_put_f64(&bytes, sparse ? 0.0 : 100.0);
+		cop_bytes_put_f64s(
+		        &bytes, sparse ? (const double[]){ 100.0, 100.0 } : (const double[]){ 5.0, -1.0 }, 2);
+		cop_bytes_put_f64s(&bytes, (const double[]){ 400.0, 900.0 }, 2);
+		cop_cursor_init(&cursor, bytes.data, bytes.length);
+		assert_int_equal(cop_standardiser_load(s, &cursor), COP_OK);
+		assert_int_equal(cop_cursor_left(&cursor), 0);
+		cop_standardiser_way(s, 0, &shift, &scale);
+		assert_true(shift == (sparse ? 0.0 : 5.0) && scale == 0.5);
+		cop_outliers outliers;
+		float x[2] = { 1e12f, -1.0f };
+		const uint32_t index[2] = { 0, 1 };
+		cop_row row = { .d = 2, .dense = sparse ? NULL : x, .nnz = 2, .index = index, .value = x };
+		cop_standardiser_observe(s, &row);
+		cop_standardiser_outliers(s, &outliers);
+		assert_true(outliers.values == 1 && outliers.feature == 0);
+		cop_bytes_fini(&bytes);
+		cop_standardiser_free(s);
+	}
 }
 
 /* Once subnormal, then 0: a spread whose inverse is no float. Applied to rows that were not observed, too. */
@@ -337,6 +531,13 @@ int main(void)
 		cmocka_unit_test(test_dense_after_many_rows_equals_two_passes),
 		cmocka_unit_test(test_dense_outlier_is_clipped),
 		cmocka_unit_test(test_dense_hostile_values_stay_finite),
+		cmocka_unit_test(test_one_huge_value_moves_statistics_little),
+		cmocka_unit_test(test_sentinels_move_statistics_little),
+		cmocka_unit_test(test_a_lasting_change_is_followed_in_tens_of_rows),
+		cmocka_unit_test(test_rare_values_of_a_constant_feature_are_seen),
+		cmocka_unit_test(test_a_mean_of_millions_of_deviations_is_not_constant),
+		cmocka_unit_test(test_sparse_huge_values_are_forgotten),
+		cmocka_unit_test(test_statistics_without_limits_are_read),
 		cmocka_unit_test(test_subnormal_or_opposite_values_stay_finite),
 		cmocka_unit_test(test_sparse_divides_by_rms_where_present),
 		cmocka_unit_test(test_sparse_hostile_values_stay_finite),

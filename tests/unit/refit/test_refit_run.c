@@ -151,6 +151,30 @@ static void test_memory_is_bounded(void **state)
 	assert_true(report.memory < set.memory);
 }
 
+static void test_defaults_are_as_documented(void **state)
+{
+	(void)state;
+	cop_refit_settings s;
+	memset(&s, 0xff, sizeof s);
+	cop_refit_defaults(&s);
+	assert_true(s.method == COP_REFIT_TAO && s.costs == COP_REFIT_DR);
+	assert_true(s.model == NULL && s.after == 0 && s.until == 0);
+	assert_int_equal(s.window, 200000);
+	assert_true(s.holdout == 0.2 && s.validation == 0.2);
+	assert_int_equal(s.least, 100);
+	assert_int_equal(s.memory, (size_t)1 << 30);
+	assert_true(s.clip == 50.0 && s.prior == 10.0 && s.least_p == 0.0);
+	assert_int_equal(s.height, 6);
+	assert_int_equal(s.iterations, 20);
+	assert_true(s.alpha < 0.0);
+	assert_true(s.gamma == 0.1 && s.perplexity == 8.0);
+	assert_int_equal(s.neighbours, 15);
+	assert_int_equal(s.rounds, 10);
+	assert_true(s.step == 0.125 && s.trust == 1.0 && s.mix == 0.1);
+	assert_int_equal(s.trees, 16);
+	assert_int_equal(cop_refit_settings_check(&s, NULL), COP_OK);
+}
+
 static void test_wrong_settings_are_refused(void **state)
 {
 	(void)state;
@@ -315,6 +339,7 @@ static void test_short_memory_is_an_error_each_time(void **state)
 		cop_refit_settings set = quick();
 		cop_refit_report report;
 		unsigned long n = 0;
+		bool reached;
 		cop_err err;
 		set.least = 10;
 		set.height = 1;
@@ -327,9 +352,12 @@ static void test_short_memory_is_an_error_each_time(void **state)
 			cop_diag diag = { .message = "" };
 			cop_test_alloc_fail(++n, 0);
 			err = run(&set, &report, &diag);
+			reached = cop_test_alloc_count() >= n;
 			cop_test_alloc_fail(0, 0);
 			if (err != COP_OK)
 				assert_int_equal(err, COP_ENOMEM);
+			else
+				assert_false(reached); /* none that failed went by unseen */
 		} while (err != COP_OK);
 		assert_true(n > 50 && report.tried == (method == 0 ? COP_REFIT_PATH : 0));
 	}
@@ -344,6 +372,7 @@ int main(void)
 		TEST(test_window_is_of_the_newest_decisions),
 		TEST(test_alpha_given_is_taken),
 		TEST(test_memory_is_bounded),
+		TEST(test_defaults_are_as_documented),
 		TEST(test_wrong_settings_are_refused),
 		TEST(test_journals_that_cannot_be_read_are_told),
 		TEST(test_damage_is_passed_on_with_its_place),

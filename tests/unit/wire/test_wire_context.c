@@ -135,6 +135,27 @@ static void test_context_dense_map_fills_by_name_and_index(void **state)
 	assert_memory_equal(a->context.x.dense, y, sizeof y);
 }
 
+/* Workspaces as large as a model's, among bytes that nobody may write. */
+static void test_context_dense_row_is_written_nowhere_else(void **state)
+{
+	static const char *const forms[] = { "{'id': 1, 'x': {'d': 4, 'b': 0.25}}", "{'id': 1, 'x': [1, 2, 3, 4]}",
+		"{'id': 1, 'x': [1, 2, 3, 4, 5]}", "{'id': 1, 'x': {}}" };
+	attempt *a = *state;
+	static float around[FEATURES + 2];
+	const float untouched = -NAN;
+	static uint8_t mask[ARMS + 2];
+	a->f.workspace.dense = around + 1;
+	a->f.workspace.mask = mask + 1;
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		around[0] = around[FEATURES + 1] = untouched; /* which a row that is filled in would lose */
+		memset(mask, 0xa5, sizeof mask);
+		(void)try_text(a, &a->f.dense, forms[i]);
+		assert_memory_equal(&around[0], &untouched, sizeof untouched);
+		assert_memory_equal(&around[FEATURES + 1], &untouched, sizeof untouched);
+		assert_true(mask[0] == 0xa5 && mask[ARMS + 1] == 0xa5);
+	}
+}
+
 static void test_context_sparse_names_are_hashed(void **state)
 {
 	attempt *a = *state;
@@ -571,6 +592,7 @@ int main(void)
 		CASE(test_context_ids_of_three_types_are_distinct),
 		CASE(test_context_packed_floats_are_read),
 		CASE(test_context_dense_map_fills_by_name_and_index),
+		CASE(test_context_dense_row_is_written_nowhere_else),
 		CASE(test_context_sparse_names_are_hashed),
 		CASE(test_context_sparse_collisions_are_summed),
 		CASE(test_context_sparse_random_maps_are_sorted),
