@@ -93,8 +93,8 @@ void cop_outflow_remove_action(cop_outflow *outflow, size_t length)
 	atomic_fetch_sub(&outflow->actions, length + COP_OUTFLOW_COST);
 }
 
-size_t cop_outflow_answers(const cop_outflow *outflow) { return atomic_load(&outflow->answers); }
-size_t cop_outflow_actions(const cop_outflow *outflow) { return atomic_load(&outflow->actions); }
+size_t cop_outflow_answers(const cop_outflow *outflow) { return outflow == NULL ? 0 : atomic_load(&outflow->answers); }
+size_t cop_outflow_actions(const cop_outflow *outflow) { return outflow == NULL ? 0 : atomic_load(&outflow->actions); }
 
 bool cop_outflow_answers_press(const cop_outflow *outflow)
 {

@@ -29,6 +29,7 @@ bool cop_outflow_add_action(cop_outflow *outflow, size_t length);
 /* On any thread. */
 void cop_outflow_remove_action(cop_outflow *outflow, size_t length);
 
+/* Bytes that count at present; 0 for NULL. */
 size_t cop_outflow_answers(const cop_outflow *outflow);
 size_t cop_outflow_actions(const cop_outflow *outflow);
 /* More than half of the answers' share is taken, seven eighths of the actions': whoever reads least is to go. */
