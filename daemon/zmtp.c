@@ -92,6 +92,19 @@ static size_t take_content(cop_zmtp *zmtp, const uint8_t *data, size_t length)
 	return taken;
 }
 
+/* The header at data, as far as it has come; returns its length. At least one byte. */
+static size_t take_header(cop_zmtp *zmtp, const uint8_t *data, size_t length)
+{
+	if (zmtp->seen == 0 && length >= 2 && (data[0] & FLAG_LONG) == 0) { /* most of them */
+		zmtp->header[0] = data[0];
+		zmtp->header[1] = data[1];
+		zmtp->seen = 2;
+		return 2;
+	}
+	zmtp->header[zmtp->seen++] = data[0];
+	return 1;
+}
+
 cop_zmtp_verdict cop_zmtp_read(
         cop_zmtp *zmtp, const cop_zmtp_limits *limits, const void *data, size_t length, cop_zmtp_done *done)
 {
@@ -101,7 +114,7 @@ cop_zmtp_verdict cop_zmtp_read(
 		return COP_ZMTP_NOT_ZMTP;
 	while (at < length) {
 		if (!zmtp->inside) {
-			zmtp->header[zmtp->seen++] = bytes[at++];
+			at += take_header(zmtp, bytes + at, length - at);
 			if (zmtp->seen < header_length(zmtp->header[0]))
 				continue;
 			cop_zmtp_verdict verdict = begin_frame(zmtp, limits);

@@ -33,11 +33,23 @@ static void test_answers_count_until_zeromq_lets_them_go(void **state)
 {
 	zmq_msg_t one, two;
 	assert_true(answer(*state, "a", 10000, &one));
-	assert_true(answer(*state, "b", 10, &two));
-	assert_int_equal(cop_outflow_answers(*state), 10010 + 2 * COP_OUTFLOW_COST);
+	assert_true(answer(*state, "b", 2000, &two));
+	assert_int_equal(cop_outflow_answers(*state), 12000 + 2 * COP_OUTFLOW_COST);
 	(void)zmq_msg_close(&one);
-	assert_int_equal(cop_outflow_answers(*state), 10 + COP_OUTFLOW_COST);
+	assert_int_equal(cop_outflow_answers(*state), 2000 + COP_OUTFLOW_COST);
 	(void)zmq_msg_close(&two);
+	assert_int_equal(cop_outflow_answers(*state), 0);
+}
+
+static void test_small_answers_are_counted_by_the_eighth(void **state)
+{
+	zmq_msg_t small[9];
+	for (unsigned i = 0; i < 9; i++) {
+		assert_int_equal(cop_outflow_answers(*state), i < 8 ? 0 : 8 * (100 + COP_OUTFLOW_COST));
+		assert_true(answer(*state, "a", 100, &small[i]));
+	}
+	for (unsigned i = 0; i < 9; i++)
+		(void)zmq_msg_close(&small[i]);
 	assert_int_equal(cop_outflow_answers(*state), 0);
 }
 
@@ -66,7 +78,7 @@ static void test_first_answer_has_room_however_large(void **state)
 {
 	zmq_msg_t large, next;
 	assert_true(answer(*state, "a", 10 * SHARE, &large));
-	assert_false(answer(*state, "b", 1, &next));
+	assert_false(answer(*state, "b", SHARE, &next));
 	(void)zmq_msg_close(&large);
 	(void)zmq_msg_close(&next);
 	assert_true(answer(*state, "b", 1, &next));
@@ -77,7 +89,7 @@ static void test_answer_without_memory_is_refused_and_left(void **state)
 {
 	zmq_msg_t message;
 	cop_test_alloc_fail(1, 0);
-	assert_false(answer(*state, "a", 100, &message));
+	assert_false(answer(*state, "a", 2000, &message));
 	cop_test_alloc_fail(0, 0);
 	assert_int_equal(cop_outflow_answers(*state), 0);
 	(void)zmq_msg_close(&message);
@@ -104,6 +116,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_answers_count_until_zeromq_lets_them_go),
+		TEST(test_small_answers_are_counted_by_the_eighth),
 		TEST(test_one_who_does_not_read_keeps_room_for_those_who_do),
 		TEST(test_first_answer_has_room_however_large),
 		TEST(test_answer_without_memory_is_refused_and_left),
