@@ -176,13 +176,14 @@ bool cop_sockets_receive(void *socket, cop_sockets_message *message)
 	for (bool more = true; more;) {
 		zmq_msg_t frame;
 		(void)zmq_msg_init(&frame);
-		if (zmq_msg_recv(&frame, socket, ZMQ_DONTWAIT) < 0) {
+		int length = zmq_msg_recv(&frame, socket, ZMQ_DONTWAIT);
+		if (length < 0) {
 			(void)zmq_msg_close(&frame);
 			cop_sockets_release(message);
 			return false;
 		}
 		more = zmq_msg_more(&frame) != 0;
-		message->cost += zmq_msg_size(&frame) + COP_ZMTP_FRAME_COST;
+		message->cost += (uint64_t)length + COP_ZMTP_FRAME_COST;
 		if (message->count < COP_SOCKETS_FRAMES) {
 			message->frame[message->count++] = frame;
 		} else {

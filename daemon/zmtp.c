@@ -6,6 +6,7 @@
  * bytes. A frame that belongs to a message of several is no subscription. */
 #include "daemon/zmtp.h"
 
+#include <endian.h>
 #include <string.h>
 
 #define GREETING     64u
@@ -29,16 +30,15 @@ static bool greet(cop_zmtp *zmtp, const uint8_t *data, size_t length, size_t *ta
 	return true;
 }
 
-static uint64_t header_length(uint8_t flags) { return (flags & FLAG_LONG) != 0 ? 9 : 2; }
+static size_t header_length(uint8_t flags) { return (flags & FLAG_LONG) != 0 ? 9 : 2; }
 
 static uint64_t content_length(const uint8_t *header)
 {
-	uint64_t length = 0;
+	uint64_t length;
 	if ((header[0] & FLAG_LONG) == 0)
 		return header[1];
-	for (size_t i = 1; i <= 8; i++)
-		length = length << 8 | header[i];
-	return length;
+	memcpy(&length, header + 1, sizeof length);
+	return be64toh(length);
 }
 
 static bool head_is(const cop_zmtp *zmtp, const char *prefix)
@@ -95,14 +95,14 @@ static size_t take_content(cop_zmtp *zmtp, const uint8_t *data, size_t length)
 /* The header at data, as far as it has come; returns its length. At least one byte. */
 static size_t take_header(cop_zmtp *zmtp, const uint8_t *data, size_t length)
 {
-	if (zmtp->seen == 0 && length >= 2 && (data[0] & FLAG_LONG) == 0) { /* most of them */
-		zmtp->header[0] = data[0];
-		zmtp->header[1] = data[1];
-		zmtp->seen = 2;
-		return 2;
+	size_t whole = zmtp->seen == 0 ? header_length(data[0]) : 0;
+	if (whole == 0 || whole > length) { /* in pieces */
+		zmtp->header[zmtp->seen++] = data[0];
+		return 1;
 	}
-	zmtp->header[zmtp->seen++] = data[0];
-	return 1;
+	memcpy(zmtp->header, data, whole);
+	zmtp->seen = (uint8_t)whole;
+	return whole;
 }
 
 cop_zmtp_verdict cop_zmtp_read(
@@ -180,7 +180,7 @@ cop_zmtp_filtered cop_zmtp_filter(cop_zmtp *zmtp, cop_zmtp_rest *rest, uint8_t *
 		}
 		if (whole > end - at)
 			break;
-		size_t header = (size_t)header_length(buffer[at]);
+		size_t header = header_length(buffer[at]);
 		frame_kind kind =
 		        judge(zmtp, buffer[at], buffer + at + header, (size_t)whole - header, wanted, context);
 		out.ignored += kind == FRAME_IGNORE;
