@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -69,9 +70,11 @@ struct cop_inlet {
 
 static _Atomic(cop_inlet *) active;
 
+/* The call itself: what takes libc's place under a thread sanitizer would note a write for which it sees no order,
+ * since libzmq hands its buffers over unseen. */
 static ssize_t plain(int fd, void *buffer, size_t length, int flags)
 {
-	return recvfrom(fd, buffer, length, flags, NULL, NULL);
+	return (ssize_t)syscall(SYS_recvfrom, fd, buffer, length, flags, NULL, NULL);
 }
 
 /* libzmq's reads come here, since a program's own symbol is found before that of a library. */
