@@ -18,7 +18,8 @@
 #define COP_CONFIG_NAME_MAX     64           /* characters of a model's name: [A-Za-z0-9._-] */
 #define COP_CONFIG_MAX_MODELS   64           /* in one daemon */
 #define COP_CONFIG_MAX_MESSAGES 64           /* kept in one report; more are counted */
-#define COP_CONFIG_WIRE_LIMIT   (16ul << 20) /* ZeroMQ's own bound, above which a message costs the connection */
+#define COP_CONFIG_WIRE_LIMIT   (16ul << 20) /* highest message_limit */
+#define COP_CONFIG_QUEUE_SHARE  16           /* messages of that length that queue_limit holds at least */
 
 typedef enum cop_config_learner {
 	COP_LEARNER_ENSEMBLE,
@@ -136,6 +137,7 @@ typedef struct cop_config {
 	cop_config_list requests, contexts_bind, contexts_connect, feedback_bind, feedback_connect, feedback_pull_bind,
 	        actions_bind;
 	uint64_t message_limit;
+	uint64_t queue_limit; /* of all that is queued */
 	bool journal_enabled, journal_compress;
 	uint64_t journal_age; /* 0: any */
 	cop_config_sync journal_sync;

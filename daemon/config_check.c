@@ -117,6 +117,10 @@ void cop_config_check(cop_config_reading *reading, cfg_t *root, const cop_config
 		cop_config_complain(reading, (uint64_t)cfg_getsec(root, "http")->line, "listen",
 		        "missing in section http, expected ADDRESS:PORT");
 	check_memory(reading, root, config);
+	if (config->queue_limit < COP_CONFIG_QUEUE_SHARE * config->message_limit)
+		cop_config_complain(reading, cop_config_line(cfg_getsec(root, "sockets"), "queue_limit"), "queue_limit",
+		        "less than %d messages, expected at least %d times message_limit", COP_CONFIG_QUEUE_SHARE,
+		        COP_CONFIG_QUEUE_SHARE);
 	if (config->journal_keep < config->journal_segment)
 		cop_config_complain(reading, cop_config_line(cfg_getsec(root, "journal"), "keep"), "keep",
 		        "less than one segment, expected at least journal's segment");

@@ -48,6 +48,7 @@ static const cop_config_rule socket_rules[] = {
 	{ "feedback_pull_bind", COP_KIND_BIND, AT(feedback_pull_bind) },
 	{ "actions_bind", COP_KIND_BIND, AT(actions_bind) },
 	{ "message_limit", COP_KIND_SIZE, AT(message_limit), .low = KIB, .high = COP_CONFIG_WIRE_LIMIT },
+	{ "queue_limit", COP_KIND_SIZE, AT(queue_limit), .low = MIB, .high = 1024 * GIB },
 };
 static const cop_config_rule journal_rules[] = {
 	{ "enabled", COP_KIND_FLAG, AT(journal_enabled) },
@@ -167,6 +168,7 @@ void cop_config_defaults(cop_config *config)
 	config->log_level = COP_LOG_INFO;
 	config->clock_tolerance = (uint64_t)(365 * DAY);
 	config->message_limit = (uint64_t)MIB;
+	config->queue_limit = (uint64_t)(256 * MIB);
 	config->journal_enabled = true;
 	config->journal_sync = COP_SYNC_INTERVAL;
 	config->journal_interval = (uint64_t)(10 * MILLISECOND);

@@ -4,7 +4,10 @@
  *
  * `lock` is the only lock here; nothing is called with it held but read and write of the eventfd, which never block.
  * Under it `wanted` and the eventfd are set and cleared together, so the loop is never left with one that stays
- * readable. */
+ * readable.
+ *
+ * Connections have no right to stay: a new one beyond CONNECTIONS ends the oldest, so peers that send nothing, however
+ * many, keep nobody out. `opened` belongs to the library's thread. */
 #include "daemon/http.h"
 
 #include <errno.h>
@@ -26,17 +29,28 @@
 #include "daemon/clock.h"
 #include "daemon/exposition.h"
 
-#define CONNECTIONS      32u
-#define CONNECTION_IDLE  10u         /* seconds until a silent connection is closed */
-#define CONNECTION_BYTES (16u << 10) /* of memory for one: request line, headers, reply's headers */
+#define CONNECTIONS      32u               /* open; with one more the oldest is ended */
+#define MOST_CONNECTIONS (2 * CONNECTIONS) /* with those that are ended and not closed yet */
+#define CONNECTION_IDLE  10u               /* seconds until a silent connection is closed */
+#define CONNECTION_BYTES (16u << 10)       /* of memory for one: request line, headers, reply's headers */
 #define BACKLOG          64
 #define WAIT_NS          1000000000ull /* for the loop's page */
 #define ALIVE_NS         5000000000ull /* since the loop's last turn */
 #define STALLED_NS       WAIT_NS       /* a loop that silent is not waited for */
 
+/* One of MOST_CONNECTIONS; connection NULL: free. */
+typedef struct opened {
+	const struct MHD_Connection *connection;
+	uint64_t number; /* rises with each connection */
+	int fd;
+	bool ended;
+} opened;
+
 struct cop_http {
 	struct MHD_Daemon *daemon;
-	int wake; /* eventfd */
+	opened opened[MOST_CONNECTIONS];
+	uint64_t connections; /* ever opened */
+	int wake;             /* eventfd */
 	uint16_t port;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -154,6 +168,53 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 	return reply_text(connection, MHD_HTTP_NOT_FOUND, "expected /metrics, /healthz or /readyz\n");
 }
 
+static opened *find_opened(cop_http *http, const struct MHD_Connection *connection)
+{
+	for (size_t i = 0; i < MOST_CONNECTIONS; i++)
+		if (http->opened[i].connection == connection)
+			return &http->opened[i];
+	return NULL;
+}
+
+/* When CONNECTIONS are open already. */
+static void end_oldest(cop_http *http)
+{
+	opened *oldest = NULL;
+	size_t count = 0;
+	for (size_t i = 0; i < MOST_CONNECTIONS; i++) {
+		opened *o = &http->opened[i];
+		if (o->connection == NULL || o->ended)
+			continue;
+		count++;
+		if (oldest == NULL || o->number < oldest->number)
+			oldest = o;
+	}
+	if (count < CONNECTIONS)
+		return;
+	oldest->ended = true;
+	(void)shutdown(oldest->fd, SHUT_RDWR); /* the library finds it at its end and closes it */
+}
+
+/* MHD's callback. */
+static void notice(
+        void *context, struct MHD_Connection *connection, void **of_socket, enum MHD_ConnectionNotificationCode what)
+{
+	cop_http *http = context;
+	opened *slot = find_opened(http, what == MHD_CONNECTION_NOTIFY_STARTED ? NULL : connection);
+	(void)of_socket;
+	if (slot == NULL) /* more than MHD was asked for */
+		return;
+	if (what != MHD_CONNECTION_NOTIFY_STARTED) {
+		*slot = (opened){ 0 };
+		return;
+	}
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	if (info == NULL)
+		return;
+	end_oldest(http);
+	*slot = (opened){ .connection = connection, .number = ++http->connections, .fd = info->connect_fd };
+}
+
 /* A socket that listens on one of the host's addresses, or -1 with errno. */
 static int listen_on(const struct addrinfo *address)
 {
@@ -218,9 +279,9 @@ static cop_err start(cop_http *http, int fd, const char *where, cop_diag *diag)
 		(void)close(fd);
 	else
 		http->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, http,
-		        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
-		        MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		        (size_t)CONNECTION_BYTES, MHD_OPTION_END);
+		        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, MOST_CONNECTIONS,
+		        MHD_OPTION_NOTIFY_CONNECTION, notice, http, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE,
+		        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
 	if (http->daemon != NULL)
 		return COP_OK;
 	cop_diag_set(diag, "", 0, 0, "http: listen: cannot serve %s: %s", where, strerror(errno));

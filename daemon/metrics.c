@@ -194,6 +194,8 @@ static void put_traffic(const cop_server *server, cop_bytes *out)
 		        offsetof(cop_server, counts.streamed) },
 		{ "coppice_stream_unroutable_total", "Stream messages for no model, or not of topic and body.",
 		        offsetof(cop_server, counts.unroutable) },
+		{ "coppice_stream_dropped_total", "Stream messages dropped because too many were queued.",
+		        offsetof(cop_server, counts.dropped) },
 		{ "coppice_actions_dropped_total", "Messages of actions that a slow subscriber missed.",
 		        offsetof(cop_server, sockets.actions_dropped) },
 	};
@@ -205,6 +207,51 @@ static void put_traffic(const cop_server *server, cop_bytes *out)
 	cop_exposition_whole(out, "coppice_subscribers", "", server->sockets.subscribers);
 	cop_histogram_put(&server->decide_durations, "coppice_decide_duration_seconds",
 	        "Time from taking up a decide request to handing over its action.", out);
+}
+
+static void put_queued(const cop_server *server, const cop_inlet_state *state, cop_bytes *out)
+{
+	static const char name[] = "coppice_queued_bytes";
+	uint64_t waiting = 0;
+	for (size_t i = 0; i < server->models.count; i++)
+		waiting += server->models.items[i].unheard.bytes;
+	const struct {
+		const char *label;
+		uint64_t bytes;
+	} queues[] = {
+		{ "queue=\"unfinished\"", state->unfinished },
+		{ "queue=\"received\"", state->queued },
+		{ "queue=\"waiting\"", waiting },
+		{ "queue=\"answers\"",
+		        cop_outbox_bytes(&server->outbox) + cop_outflow_answers(server->sockets.outflow) },
+		{ "queue=\"actions\"", cop_outflow_actions(server->sockets.outflow) },
+	};
+	cop_exposition_family(out, name, COP_EXPOSITION_GAUGE, "Bytes queued, of queue_limit.");
+	for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
+		cop_exposition_whole(out, name, queues[i].label, queues[i].bytes);
+}
+
+static void put_connections(const cop_server *server, cop_bytes *out)
+{
+	static const char closed[] = "coppice_connections_closed_total";
+	cop_inlet_state state;
+	cop_inlet_look(server->sockets.inlet, &state);
+	put_queued(server, &state, out);
+	cop_exposition_family(
+	        out, "coppice_queue_limit_bytes", COP_EXPOSITION_GAUGE, "What may be queued, as configured.");
+	cop_exposition_whole(out, "coppice_queue_limit_bytes", "", server->config->queue_limit);
+	cop_exposition_family(out, "coppice_connections", COP_EXPOSITION_GAUGE, "Connections of ZeroMQ at present.");
+	cop_exposition_whole(out, "coppice_connections", "", state.connections);
+	cop_exposition_family(
+	        out, closed, COP_EXPOSITION_COUNTER, "Connections closed because they broke a limit, by the limit.");
+	for (size_t i = 0; i < COP_INLET_REASONS; i++) {
+		char labels[LABELS];
+		(void)snprintf(labels, sizeof labels, "reason=\"%s\"", cop_inlet_reason_text((cop_inlet_reason)i));
+		cop_exposition_whole(out, closed, labels, state.closed[i]);
+	}
+	cop_exposition_family(out, "coppice_subscriptions_ignored_total", COP_EXPOSITION_COUNTER,
+	        "Subscriptions that no action can match.");
+	cop_exposition_whole(out, "coppice_subscriptions_ignored_total", "", state.ignored);
 }
 
 static void put_codes(const char *name, const char *help, const uint64_t *codes, cop_bytes *out)
@@ -325,6 +372,7 @@ void cop_metrics_put(const cop_server *server, cop_bytes *out)
 	cop_refit_metrics_put(&server->models, out);
 	put_model_streams(&server->models, out);
 	put_traffic(server, out);
+	put_connections(server, out);
 	put_codes("coppice_request_errors_total", "Requests answered with an error, by its code.", server->counts.codes,
 	        out);
 	put_codes("coppice_request_item_errors_total", "Items of batches answered with an error, by its code.",

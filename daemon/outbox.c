@@ -58,6 +58,8 @@ static cop_err grow(cop_outbox *outbox)
 	return COP_OK;
 }
 
+static size_t cost_of(cop_outbox_item *item) { return sizeof *item + zmq_msg_size(&item->body); }
+
 cop_err cop_outbox_put(cop_outbox *outbox, cop_outbox_item item, zmq_msg_t *to, const cop_bytes *body)
 {
 	if (outbox->count == outbox->capacity && grow(outbox) != COP_OK)
@@ -72,6 +74,7 @@ cop_err cop_outbox_put(cop_outbox *outbox, cop_outbox_item item, zmq_msg_t *to, 
 	if (to != NULL)
 		(void)zmq_msg_move(&slot->to, to);
 	outbox->count++;
+	outbox->bytes += cost_of(slot);
 	return COP_OK;
 }
 
@@ -165,12 +168,14 @@ void cop_outbox_send(cop_outbox *outbox, cop_sockets *sockets, uint64_t committe
 {
 	while (outbox->count > 0) {
 		cop_outbox_item *item = at(outbox, 0);
+		size_t cost = cost_of(item);
 		if (item->sequence > committed) {
 			if (!broken)
 				return;
 			if (item->ok && item->kind != COP_OUTBOX_PLAIN)
 				spoil(outbox, item);
 		}
+		outbox->bytes -= cost;
 		send_item(outbox, sockets, item);
 		release(item);
 		outbox->first = (outbox->first + 1) & (outbox->capacity - 1);
@@ -179,3 +184,4 @@ void cop_outbox_send(cop_outbox *outbox, cop_sockets *sockets, uint64_t committe
 }
 
 size_t cop_outbox_count(const cop_outbox *outbox) { return outbox->count; }
+size_t cop_outbox_bytes(const cop_outbox *outbox) { return outbox->bytes; }

@@ -31,6 +31,7 @@ typedef struct cop_outbox {
 	cop_outbox_item *ring;
 	size_t capacity; /* power of two, or 0 */
 	size_t first, count;
+	size_t bytes; /* that the answers take */
 	cop_bytes work;
 	cop_outbox_listener *unheard;
 	void *context;
@@ -46,5 +47,6 @@ COP_CHECK cop_err cop_outbox_put(cop_outbox *outbox, cop_outbox_item item, zmq_m
  */
 void cop_outbox_send(cop_outbox *outbox, cop_sockets *sockets, uint64_t committed, bool broken);
 size_t cop_outbox_count(const cop_outbox *outbox);
+size_t cop_outbox_bytes(const cop_outbox *outbox);
 
 #endif

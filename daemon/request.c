@@ -252,6 +252,9 @@ static cop_err dispatch(
 		if (verbs[i].needs_model && count != 3)
 			return cop_wire_fault_set(
 			        fault, COP_WIRE_BAD_REQUEST, "%zu frames; expected verb, model, body", count);
+		if (verbs[i].kind != COP_OUTBOX_PLAIN && cop_inlet_full(server->sockets.inlet, COP_INLET_REQUESTS))
+			return cop_wire_fault_set(
+			        fault, COP_WIRE_BUSY, "too many requests wait; expected to be sent again later");
 		cop_err err = count < 2 ? COP_OK : find_model(server, &frame[1], verbs[i].needs_model, &r.model, fault);
 		if (err == COP_OK)
 			err = verbs[i].handle(&r, fault);
@@ -291,6 +294,12 @@ static void take_time(cop_server *server, bool decided)
 	server->mark = now;
 }
 
+static bool outbox_full(const cop_server *server)
+{
+	return cop_outbox_count(&server->outbox) >= MOST_WAITING ||
+	       cop_outbox_bytes(&server->outbox) > server->config->queue_limit / 8;
+}
+
 void cop_request_handle(cop_server *server, cop_sockets_message *message)
 {
 	cop_wire_fault fault = { .code = COP_WIRE_INTERNAL, .message = "internal error" };
@@ -300,13 +309,14 @@ void cop_request_handle(cop_server *server, cop_sockets_message *message)
 	/* frame[0] is the peer's identity; REQ sockets put an empty frame behind it. */
 	answer.delimiter = message->count > 1 && zmq_msg_size(&message->frame[1]) == 0;
 	size_t first = answer.delimiter ? 2 : 1;
-	cop_err err =
-	        message->too_many || message->count < first ? cop_wire_fault_set(&fault, COP_WIRE_BAD_REQUEST,
-	                                                              "too many frames; expected verb, model, body")
-	        : cop_outbox_count(&server->outbox) >= MOST_WAITING
-	                ? cop_wire_fault_set(&fault, COP_WIRE_BUSY,
-	                          "%d answers wait for the journal; expected to be sent again later", MOST_WAITING)
-	                : dispatch(server, &message->frame[first], message->count - first, &answer, &fault);
+	cop_err err = message->too_many || message->count < first
+	                      ? cop_wire_fault_set(
+	                                &fault, COP_WIRE_BAD_REQUEST, "too many frames; expected verb, model, body")
+	              : outbox_full(server)
+	                      ? cop_wire_fault_set(&fault, COP_WIRE_BUSY,
+	                                "%zu answers wait for the journal; expected to be sent again later",
+	                                cop_outbox_count(&server->outbox))
+	                      : dispatch(server, &message->frame[first], message->count - first, &answer, &fault);
 	if (err == COP_OK && server->reply.err != COP_OK)
 		err = cop_wire_fault_set(&fault, COP_WIRE_INTERNAL, "reply: %s", cop_err_text(server->reply.err));
 	if (err != COP_OK)

@@ -21,12 +21,14 @@
 #include "daemon/signals.h"
 #include "daemon/streams.h"
 #include "daemon/trial.h"
+#include "daemon/zmtp.h"
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
 
 #define BUDGET 64 /* most messages of one socket in a turn */
 /* Reward windows ended in a turn, for each model, and two more for each of its decisions. */
 #define EXPIRE_BUDGET COP_WIRE_RECORD_EXPIRY_MANY
+#define TURN_SHARE    64  /* the part of queue_limit that a turn's answers may take */
 #define IDLE_MS       100 /* longest wait: reward windows end at most this late */
 #define COMPLAINTS    5.0 /* about streams: a second, and at once */
 #define ASIDES        16  /* turns between looks at signals and subscriptions while messages keep coming */
@@ -315,12 +317,29 @@ static void take_signals(cop_server *server)
 
 typedef void message_handler(cop_server *server, cop_sockets_message *message);
 
-static size_t drain(cop_server *server, void *socket, message_handler *handle)
+/* Answers in a turn: with more, the turn ends, so that what was answered is on its way before there are more. */
+static bool enough(const cop_server *server)
+{
+	return cop_outbox_bytes(&server->outbox) > server->config->queue_limit / TURN_SHARE;
+}
+
+/* A queue of a stream that is too long is drained by dropping. Requests are taken all the same: they are answered. */
+static size_t drain(cop_server *server, void *socket, cop_inlet_kind queue, message_handler *handle)
 {
 	size_t count = 0;
+	cop_inlet *inlet = server->sockets.inlet;
 	cop_sockets_message message;
-	while (socket != NULL && count < server->budget && cop_sockets_receive(socket, &message)) {
-		handle(server, &message);
+	while (socket != NULL && count < server->budget && (count == 0 || !enough(server)) &&
+	        cop_sockets_receive(socket, &message)) {
+		bool request = queue == COP_INLET_REQUESTS;
+		/* The first frame of a request is its requester's identity, which did not come over the wire. */
+		uint64_t identity = request ? zmq_msg_size(&message.frame[0]) + COP_ZMTP_FRAME_COST : 0;
+		uint64_t cost = message.cost - identity;
+		if (request || !cop_inlet_full(inlet, queue))
+			handle(server, &message);
+		else
+			cop_streams_drop(server, &message);
+		cop_inlet_taken(inlet, queue, cost);
 		count++;
 	}
 	return count;
@@ -332,10 +351,10 @@ static size_t drain_all(cop_server *server)
 	server->sockets.sent = false;
 	size_t all = cop_streams_turn(server);
 	const size_t counts[] = {
-		drain(server, server->sockets.requests, cop_request_handle),
-		drain(server, server->sockets.contexts, cop_streams_contexts),
-		drain(server, server->sockets.feedback, cop_streams_feedback),
-		drain(server, server->sockets.pull, cop_streams_feedback),
+		drain(server, server->sockets.requests, COP_INLET_REQUESTS, cop_request_handle),
+		drain(server, server->sockets.contexts, COP_INLET_CONTEXTS, cop_streams_contexts),
+		drain(server, server->sockets.feedback, COP_INLET_FEEDBACK, cop_streams_feedback),
+		drain(server, server->sockets.pull, COP_INLET_PULL, cop_streams_feedback),
 	};
 	size_t most = 0;
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -481,6 +500,7 @@ static void wait_for_work(cop_server *server)
 {
 	if (server->sockets.sent)
 		return;
+	cop_inlet_idle(server->sockets.inlet);
 	cop_sockets_subscriptions(&server->sockets);
 	if (cop_streams_ready(server))
 		return;

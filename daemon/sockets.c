@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/hash.h"
+#include "daemon/zmtp.h"
 
 #define HIGH_WATER   65536 /* messages queued for one peer */
 #define REQUESTS     1000  /* the same of requests that came; beyond, their sender's connection waits */
-#define LARGE        1024  /* bytes of a reply from which on it is counted; HIGH_WATER smaller ones are no harm */
 #define HEARTBEAT_MS 10000 /* a peer that says nothing for three of them is gone */
 #define LINGER_MS    1000
+#define ZERO_COPY    10 /* ZMQ_ZERO_COPY_RECV, which zmq.h defines only for drafts */
 
 static bool set_int(void *socket, int option, int value)
 {
@@ -20,11 +20,9 @@ static bool set_int(void *socket, int option, int value)
 static void *make(void *context, int type)
 {
 	void *socket = zmq_socket(context, type);
-	int64_t largest = (int64_t)COP_CONFIG_WIRE_LIMIT;
 	if (socket == NULL)
 		return NULL;
-	bool ok = zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &largest, sizeof largest) == 0 &&
-	          set_int(socket, ZMQ_SNDHWM, HIGH_WATER) &&
+	bool ok = set_int(socket, ZMQ_SNDHWM, HIGH_WATER) &&
 	          set_int(socket, ZMQ_RCVHWM, type == ZMQ_ROUTER ? REQUESTS : HIGH_WATER) &&
 	          set_int(socket, ZMQ_HEARTBEAT_IVL, HEARTBEAT_MS) &&
 	          set_int(socket, ZMQ_HEARTBEAT_TIMEOUT, 3 * HEARTBEAT_MS) && set_int(socket, ZMQ_LINGER, LINGER_MS);
@@ -39,31 +37,66 @@ static void *make(void *context, int type)
 	return socket;
 }
 
-static cop_err attach(void *socket, const cop_config_list *list, bool bind, const char *option, cop_diag *diag)
+/* How one of the sockets is opened. */
+typedef struct open_plan {
+	void **out;
+	int type;
+	cop_inlet_kind kind;
+	const cop_config_list *bind, *connect; /* connect: NULL for none */
+	const char *option, *topics;           /* topics: what it subscribes to, or NULL */
+} open_plan;
+
+static cop_err fail(cop_diag *diag, cop_err err, const char *what, const char *why)
 {
-	for (size_t i = 0; i < list->count; i++) {
-		const char *endpoint = list->items[i];
-		if ((bind ? zmq_bind(socket, endpoint) : zmq_connect(socket, endpoint)) == 0)
-			continue;
-		cop_diag_set(diag, "", 0, 0, "sockets: %s: cannot %s %s: %s", option, bind ? "bind" : "connect",
-		        endpoint, zmq_strerror(errno));
-		return COP_EIO;
-	}
-	return COP_OK;
+	cop_diag_set(diag, "", 0, 0, "sockets: %s%s", what, why);
+	return err;
 }
 
-static cop_err open_one(cop_sockets *sockets, void **out, int type, const cop_config_list *bind,
-        const cop_config_list *connect, const char *option, const char *topics, cop_diag *diag)
+static cop_err bind_to(cop_sockets *s, const open_plan *plan, void *socket, const char *endpoint, cop_diag *diag)
 {
-	if (bind->count == 0 && (connect == NULL || connect->count == 0))
+	char bound[256];
+	size_t size = sizeof bound;
+	cop_err err = cop_ipc_file_clear(endpoint, diag);
+	if (err != COP_OK)
+		return err;
+	if (zmq_bind(socket, endpoint) != 0 || zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, bound, &size) != 0) {
+		cop_diag_set(
+		        diag, "", 0, 0, "sockets: %s: cannot bind %s: %s", plan->option, endpoint, zmq_strerror(errno));
+		return COP_EIO;
+	}
+	cop_ipc_file_note(&s->files[s->file_count++], endpoint);
+	return cop_inlet_add(s->inlet, plan->kind, bound) == COP_OK
+	               ? COP_OK
+	               : fail(diag, COP_ENOMEM, plan->option, ": no memory");
+}
+
+static cop_err connect_to(const open_plan *plan, void *socket, const char *endpoint, cop_diag *diag)
+{
+	if (zmq_connect(socket, endpoint) == 0)
 		return COP_OK;
-	*out = make(sockets->context, type);
-	if (*out == NULL || (topics != NULL && zmq_setsockopt(*out, ZMQ_SUBSCRIBE, topics, strlen(topics)) != 0)) {
-		cop_diag_set(diag, "", 0, 0, "sockets: %s: %s", option, zmq_strerror(errno));
+	cop_diag_set(diag, "", 0, 0, "sockets: %s: cannot connect %s: %s", plan->option, endpoint, zmq_strerror(errno));
+	return COP_EIO;
+}
+
+static cop_err open_one(cop_sockets *s, const open_plan *plan, cop_diag *diag)
+{
+	static const cop_config_list none = { 0 };
+	const cop_config_list *connect = plan->connect == NULL ? &none : plan->connect;
+	if (plan->bind->count == 0 && connect->count == 0)
+		return COP_OK;
+	void *context = plan->kind == COP_INLET_ACTIONS ? s->actions_context : s->context;
+	void *socket = *plan->out = make(context, plan->type);
+	if (socket == NULL || (plan->topics != NULL &&
+	                              zmq_setsockopt(socket, ZMQ_SUBSCRIBE, plan->topics, strlen(plan->topics)) != 0)) {
+		cop_diag_set(diag, "", 0, 0, "sockets: %s: %s", plan->option, zmq_strerror(errno));
 		return COP_ENOMEM;
 	}
-	cop_err err = attach(*out, bind, true, option, diag);
-	return err != COP_OK || connect == NULL ? err : attach(*out, connect, false, option, diag);
+	cop_err err = COP_OK;
+	for (size_t i = 0; err == COP_OK && i < plan->bind->count; i++)
+		err = bind_to(s, plan, socket, plan->bind->items[i], diag);
+	for (size_t i = 0; err == COP_OK && i < connect->count; i++)
+		err = connect_to(plan, socket, connect->items[i], diag);
+	return err;
 }
 
 static bool collect_fds(cop_sockets *s)
@@ -77,34 +110,40 @@ static bool collect_fds(cop_sockets *s)
 	return true;
 }
 
+/* What the sockets need before there is one. */
+static cop_err prepare(cop_sockets *s, const cop_config *c, cop_diag *diag)
+{
+	size_t files = c->requests.count + c->actions_bind.count + c->contexts_bind.count + c->feedback_bind.count +
+	               c->feedback_pull_bind.count;
+	*s = (cop_sockets){ .context = zmq_ctx_new(), .actions_context = zmq_ctx_new() };
+	cop_subscriptions_init(&s->heard, c);
+	if (s->context == NULL || s->actions_context == NULL)
+		return fail(diag, COP_ENOMEM, "", zmq_strerror(errno));
+	/* Else a message of some bytes keeps the buffer of 18 KiB that it came in. */
+	(void)zmq_ctx_set(s->context, ZERO_COPY, 0);
+	s->files = cop_mem_alloc(files + 1, sizeof *s->files);
+	cop_err err = s->files == NULL ? COP_ENOMEM : cop_inlet_open(c, &s->inlet);
+	if (err == COP_OK)
+		err = cop_outflow_new((size_t)c->queue_limit / 4, &s->outflow);
+	return err == COP_OK ? COP_OK : fail(diag, err, "", cop_err_text(err));
+}
+
 cop_err cop_sockets_open(cop_sockets *s, const cop_config *c, cop_diag *diag)
 {
-	*s = (cop_sockets){ .context = zmq_ctx_new() };
-	cop_subscriptions_init(&s->heard, c);
-	if (s->context == NULL) {
-		cop_diag_set(diag, "", 0, 0, "sockets: %s", zmq_strerror(errno));
-		return COP_ENOMEM;
-	}
-	s->unread = cop_mem_alloc(COP_SOCKETS_BUCKETS, sizeof *s->unread);
-	if (s->unread == NULL) {
-		cop_diag_set(diag, "", 0, 0, "sockets: %s", cop_err_text(COP_ENOMEM));
-		return COP_ENOMEM;
-	}
-	cop_err err = open_one(s, &s->requests, ZMQ_ROUTER, &c->requests, NULL, "requests", NULL, diag);
-	if (err == COP_OK)
-		err = open_one(s, &s->actions, ZMQ_XPUB, &c->actions_bind, NULL, "actions_bind", NULL, diag);
-	if (err == COP_OK)
-		err = open_one(
-		        s, &s->contexts, ZMQ_SUB, &c->contexts_bind, &c->contexts_connect, "contexts", "ctx.", diag);
-	if (err == COP_OK)
-		err = open_one(
-		        s, &s->feedback, ZMQ_SUB, &c->feedback_bind, &c->feedback_connect, "feedback", "fb.", diag);
-	if (err == COP_OK)
-		err = open_one(s, &s->pull, ZMQ_PULL, &c->feedback_pull_bind, NULL, "feedback_pull_bind", NULL, diag);
-	if (err == COP_OK && !collect_fds(s)) {
-		cop_diag_set(diag, "", 0, 0, "sockets: %s", zmq_strerror(errno));
-		err = COP_EIO;
-	}
+	const open_plan plans[COP_SOCKETS_MOST] = {
+		{ &s->requests, ZMQ_ROUTER, COP_INLET_REQUESTS, &c->requests, NULL, "requests", NULL },
+		{ &s->actions, ZMQ_XPUB, COP_INLET_ACTIONS, &c->actions_bind, NULL, "actions_bind", NULL },
+		{ &s->contexts, ZMQ_SUB, COP_INLET_CONTEXTS, &c->contexts_bind, &c->contexts_connect, "contexts",
+		        "ctx." },
+		{ &s->feedback, ZMQ_SUB, COP_INLET_FEEDBACK, &c->feedback_bind, &c->feedback_connect, "feedback",
+		        "fb." },
+		{ &s->pull, ZMQ_PULL, COP_INLET_PULL, &c->feedback_pull_bind, NULL, "feedback_pull_bind", NULL },
+	};
+	cop_err err = prepare(s, c, diag);
+	for (size_t i = 0; err == COP_OK && i < COP_SOCKETS_MOST; i++)
+		err = open_one(s, &plans[i], diag);
+	if (err == COP_OK && !collect_fds(s))
+		err = fail(diag, COP_EIO, "", zmq_strerror(errno));
 	return err;
 }
 
@@ -117,7 +156,13 @@ void cop_sockets_close(cop_sockets *sockets)
 			(void)zmq_close(all[i]);
 	if (sockets->context != NULL)
 		(void)zmq_ctx_term(sockets->context);
-	cop_mem_free(sockets->unread); /* what was on its way has been let go */
+	if (sockets->actions_context != NULL)
+		(void)zmq_ctx_term(sockets->actions_context);
+	for (size_t i = 0; i < sockets->file_count; i++)
+		cop_ipc_file_remove(&sockets->files[i]);
+	cop_mem_free(sockets->files);
+	cop_inlet_close(sockets->inlet);
+	cop_outflow_free(sockets->outflow); /* what was on its way has been let go */
 	cop_subscriptions_fini(&sockets->heard);
 	*sockets = (cop_sockets){ 0 };
 }
@@ -127,15 +172,18 @@ bool cop_sockets_receive(void *socket, cop_sockets_message *message)
 {
 	message->count = 0;
 	message->too_many = false;
+	message->cost = 0;
 	for (bool more = true; more;) {
 		zmq_msg_t frame;
 		(void)zmq_msg_init(&frame);
-		if (zmq_msg_recv(&frame, socket, ZMQ_DONTWAIT) < 0) {
+		int length = zmq_msg_recv(&frame, socket, ZMQ_DONTWAIT);
+		if (length < 0) {
 			(void)zmq_msg_close(&frame);
 			cop_sockets_release(message);
 			return false;
 		}
 		more = zmq_msg_more(&frame) != 0;
+		message->cost += (uint64_t)length + COP_ZMTP_FRAME_COST;
 		if (message->count < COP_SOCKETS_FRAMES) {
 			message->frame[message->count++] = frame;
 		} else {
@@ -153,54 +201,12 @@ void cop_sockets_release(cop_sockets_message *message)
 	message->count = 0;
 }
 
-/* A reply that ZeroMQ holds until it is sent, or its requester gone. */
-typedef struct counted {
-	zmq_msg_t body;
-	size_t length;
-	atomic_size_t *bytes;
-} counted;
-
-static void let_go(void *data, void *hint)
-{
-	counted *reply = hint;
-	(void)data;
-	atomic_fetch_sub(reply->bytes, reply->length);
-	(void)zmq_msg_close(&reply->body);
-	cop_mem_free(reply);
-}
-
-/* Puts a counted message in body's place. False: the requester reads too little, or memory is short. */
-static bool count_bytes(cop_sockets *sockets, zmq_msg_t *to, zmq_msg_t *body)
-{
-	size_t length = zmq_msg_size(body);
-	if (length < LARGE)
-		return true;
-	size_t bucket = cop_hash_murmur3(zmq_msg_data(to), zmq_msg_size(to), 0) % COP_SOCKETS_BUCKETS;
-	atomic_size_t *bytes = &sockets->unread[bucket];
-	if (atomic_load(bytes) > COP_SOCKETS_UNREAD)
-		return false;
-	counted *reply = cop_mem_alloc(1, sizeof *reply);
-	if (reply == NULL)
-		return false;
-	*reply = (counted){ .length = length, .bytes = bytes };
-	(void)zmq_msg_init(&reply->body);
-	(void)zmq_msg_move(&reply->body, body);
-	zmq_msg_t outer;
-	if (zmq_msg_init_data(&outer, zmq_msg_data(&reply->body), length, let_go, reply) != 0) {
-		(void)zmq_msg_close(&reply->body);
-		cop_mem_free(reply);
-		return false;
-	}
-	atomic_fetch_add(bytes, length);
-	(void)zmq_msg_move(body, &outer);
-	(void)zmq_msg_close(&outer);
-	return true;
-}
-
 void cop_sockets_reply(cop_sockets *sockets, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body)
 {
 	sockets->sent = true;
-	if (!count_bytes(sockets, to, body)) {
+	if (cop_outflow_answers_press(sockets->outflow))
+		cop_inlet_close_slowest(sockets->inlet, COP_INLET_REQUESTS);
+	if (!cop_outflow_answer(sockets->outflow, to, body)) {
 		sockets->replies_dropped++;
 		return;
 	}
@@ -219,6 +225,7 @@ void cop_sockets_reply(cop_sockets *sockets, zmq_msg_t *to, bool delimiter, cons
  * once, on the sending thread and within the send, when no queue took it: which it does not report otherwise. */
 typedef struct outgoing {
 	zmq_msg_t body;
+	cop_outflow *outflow;
 } outgoing;
 
 static _Thread_local const outgoing *on_its_way; /* what this thread sends; NULL: it came back */
@@ -231,6 +238,7 @@ static void let_go_action(void *data, void *hint)
 		on_its_way = NULL;
 		return;
 	}
+	cop_outflow_remove_action(action->outflow, zmq_msg_size(&action->body));
 	(void)zmq_msg_close(&action->body);
 	cop_mem_free(action);
 }
@@ -265,19 +273,26 @@ bool cop_sockets_publish(cop_sockets *sockets, const char *topic, zmq_msg_t *bod
 	sockets->sent = true;
 	if (sockets->actions == NULL)
 		return true;
-	outgoing *action = cop_mem_alloc(1, sizeof *action);
+	size_t length = zmq_msg_size(body);
+	if (cop_outflow_actions_press(sockets->outflow))
+		cop_inlet_close_slowest(sockets->inlet, COP_INLET_ACTIONS);
+	bool room = cop_outflow_add_action(sockets->outflow, length);
+	outgoing *action = room ? cop_mem_alloc(1, sizeof *action) : NULL;
 	if (action == NULL) {
+		if (room)
+			cop_outflow_remove_action(sockets->outflow, length);
 		sockets->actions_dropped++;
 		return false;
 	}
 	zmq_msg_t message;
+	action->outflow = sockets->outflow;
 	(void)zmq_msg_init(&action->body);
 	(void)zmq_msg_move(&action->body, body);
-	size_t length = zmq_msg_size(&action->body);
 	bool made = zmq_msg_init_data(&message, zmq_msg_data(&action->body), length, let_go_action, action) == 0;
 	sockets->actions_dropped += !made;
 	if (made && deliver(sockets, topic, action, &message))
 		return true;
+	cop_outflow_remove_action(sockets->outflow, length);
 	(void)zmq_msg_move(body, &action->body);
 	(void)zmq_msg_close(&action->body);
 	cop_mem_free(action);

@@ -5,23 +5,23 @@
 #ifndef COP_DAEMON_SOCKETS_H
 #define COP_DAEMON_SOCKETS_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include <zmq.h>
 
 #include "base/err.h"
+#include "daemon/inlet.h"
+#include "daemon/ipc_file.h"
+#include "daemon/outflow.h"
 #include "daemon/subscriptions.h"
 
 #define COP_SOCKETS_FRAMES 6 /* frames of a message that are looked at; a message with more is refused */
 
 #define COP_SOCKETS_MOST 5 /* sockets */
 
-#define COP_SOCKETS_BUCKETS 1024               /* of requesters, by a hash of their identities */
-#define COP_SOCKETS_UNREAD  ((size_t)64 << 20) /* bytes of replies that a bucket may leave unread */
-
 typedef struct cop_sockets {
 	void *context;
+	void *actions_context;    /* a thread of its own, so that subscribers who come and go hold up no request */
 	void *requests;           /* ROUTER; NULL when the configuration has none, as all of them */
 	void *contexts;           /* SUB */
 	void *feedback;           /* SUB */
@@ -30,7 +30,10 @@ typedef struct cop_sockets {
 	uint64_t actions_dropped; /* how often a subscriber's queue was found full; ZeroMQ then passes it over,
 	                             uncounted, until it has read half of it */
 	uint64_t replies_dropped; /* their requester has gone, or does not read */
-	atomic_size_t *unread;    /* bytes of large replies on their way, by bucket; ZeroMQ's thread counts down */
+	cop_inlet *inlet;         /* bounds what comes in, in bytes */
+	cop_outflow *outflow;     /* the same of what goes out */
+	cop_ipc_file *files;      /* of ipc endpoints that were bound */
+	size_t file_count;
 	uint64_t subscribers;     /* subscriptions to actions at present */
 	cop_subscriptions heard;  /* of these, those that are a prefix of a model's topic */
 	int fd[COP_SOCKETS_MOST]; /* of those there are: readable when something about one has changed since it was last
@@ -44,6 +47,7 @@ typedef struct cop_sockets_message {
 	zmq_msg_t frame[COP_SOCKETS_FRAMES];
 	size_t count;  /* frames held */
 	bool too_many; /* it had more than COP_SOCKETS_FRAMES; the rest was dropped */
+	uint64_t cost; /* of all its frames, as daemon/inlet.h counts */
 } cop_sockets_message;
 
 /* COP_EIO with a message that names the endpoint, COP_ENOMEM. Caller closes, also after an error. */

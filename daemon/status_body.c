@@ -166,11 +166,38 @@ static void put_traffic(const cop_server *server, cop_bytes *out)
 	cop_wire_put_key_unsigned(out, "busy", server->counts.codes[COP_WIRE_BUSY]);
 	cop_wire_put_key_unsigned(out, "replies_dropped", server->sockets.replies_dropped);
 	cop_wire_put_text(out, "streams");
-	cop_wire_put_map(out, 4);
+	cop_wire_put_map(out, 5);
 	cop_wire_put_key_unsigned(out, "received", server->counts.streamed);
+	cop_wire_put_key_unsigned(out, "dropped", server->counts.dropped);
 	cop_wire_put_key_unsigned(out, "unroutable", server->counts.unroutable);
 	cop_wire_put_key_unsigned(out, "actions_dropped", server->sockets.actions_dropped);
 	cop_wire_put_key_unsigned(out, "subscribers", server->sockets.subscribers);
+}
+
+/* In bytes, but for connections. */
+static void put_queues(const cop_server *server, cop_bytes *out)
+{
+	const cop_sockets *sockets = &server->sockets;
+	cop_inlet_state state;
+	uint64_t waiting = 0;
+	cop_inlet_look(sockets->inlet, &state);
+	for (size_t i = 0; i < server->models.count; i++)
+		waiting += server->models.items[i].unheard.bytes;
+	cop_wire_put_text(out, "queues");
+	cop_wire_put_map(out, 9);
+	cop_wire_put_key_unsigned(out, "limit", server->config->queue_limit);
+	cop_wire_put_key_unsigned(out, "unfinished", state.unfinished);
+	cop_wire_put_key_unsigned(out, "received", state.queued);
+	cop_wire_put_key_unsigned(out, "waiting", waiting);
+	cop_wire_put_key_unsigned(
+	        out, "answers", cop_outbox_bytes(&server->outbox) + cop_outflow_answers(sockets->outflow));
+	cop_wire_put_key_unsigned(out, "actions", cop_outflow_actions(sockets->outflow));
+	cop_wire_put_key_unsigned(out, "connections", state.connections);
+	cop_wire_put_text(out, "closed");
+	cop_wire_put_map(out, COP_INLET_REASONS);
+	for (size_t i = 0; i < COP_INLET_REASONS; i++)
+		cop_wire_put_key_unsigned(out, cop_inlet_reason_text((cop_inlet_reason)i), state.closed[i]);
+	cop_wire_put_key_unsigned(out, "subscriptions_ignored", state.ignored);
 }
 
 static void put_parked(const cop_served_set *models, cop_bytes *out)
@@ -184,7 +211,7 @@ static void put_parked(const cop_served_set *models, cop_bytes *out)
 void cop_status_body_put(const cop_server *server, const cop_served *only, const cop_wire_seq *seq, cop_bytes *out)
 {
 	bool doubted = server->clock.ahead > 0.0;
-	cop_wire_put_map(out, 11u + doubted + (seq->length > 0));
+	cop_wire_put_map(out, 12u + doubted + (seq->length > 0));
 	cop_wire_put_key_text(out, "version", COP_VERSION);
 	cop_wire_put_key_unsigned(out, "pid", (uint64_t)getpid());
 	cop_wire_put_key_double(out, "uptime", cop_clock_monotonic() - server->started);
@@ -198,6 +225,7 @@ void cop_status_body_put(const cop_server *server, const cop_served *only, const
 			put_model(server, &server->models.items[i], out);
 	put_parked(&server->models, out);
 	put_traffic(server, out);
+	put_queues(server, out);
 	put_journal(server, out);
 	put_checkpoint(&server->checkpoint, out);
 	if (doubted)

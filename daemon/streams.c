@@ -130,11 +130,13 @@ static bool waits(const cop_server *server, const cop_served *served)
 	       !served->shape.apprentice && !cop_sockets_heard(&server->sockets, served->topic);
 }
 
-static cop_unheard_limits limits_of(const cop_served *served)
+/* The models share an eighth of what may be queued. */
+static cop_unheard_limits limits_of(const cop_server *server, const cop_served *served)
 {
+	uint64_t share = server->config->queue_limit / 8 / server->models.count;
 	return (cop_unheard_limits){
 		.contexts = served->config->unheard_max,
-		.bytes = (size_t)served->config->unheard_bytes,
+		.bytes = (size_t)(served->config->unheard_bytes < share ? served->config->unheard_bytes : share),
 		.age = 1e-6 * (double)served->config->unheard_age,
 	};
 }
@@ -169,7 +171,7 @@ static bool decide_oldest(cop_server *server, cop_served *served)
 /* To the end of the queue. What is heard by now is decided rather than dropped. */
 static void put_waiting(cop_server *server, cop_served *served, const cop_bytes *body, size_t contexts)
 {
-	const cop_unheard_limits limits = limits_of(served);
+	const cop_unheard_limits limits = limits_of(server, served);
 	while (!waits(server, served) && !cop_unheard_has_room(&served->unheard, &limits, body->length, contexts)) {
 		if (decide_oldest(server, served))
 			continue;
@@ -252,7 +254,7 @@ size_t cop_streams_turn(cop_server *server)
 		cop_served *served = &server->models.items[i];
 		if (served->unheard.oldest == NULL)
 			continue;
-		const cop_unheard_limits limits = limits_of(served);
+		const cop_unheard_limits limits = limits_of(server, served);
 		cop_unheard_drop_old(&served->unheard, &limits, server->time);
 		for (size_t n = 0; n < WAITING_BUDGET && !waits(server, served) && decide_oldest(server, served); n++)
 			bodies++;
@@ -278,6 +280,13 @@ void cop_streams_unheard(cop_server *server, const char *topic, double decided, 
 		return;
 	cop_event_scope scope = { .served = served, .journal = server->journal, .now = server->time };
 	(void)cop_event_unheard(&scope, decided, body, length);
+}
+
+void cop_streams_drop(cop_server *server, cop_sockets_message *message)
+{
+	server->counts.streamed++;
+	server->counts.dropped++;
+	cop_sockets_release(message);
 }
 
 void cop_streams_feedback(cop_server *server, cop_sockets_message *message)

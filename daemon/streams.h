@@ -10,6 +10,8 @@
  * subscribes to the model's actions its contexts wait (daemon/unheard.h), unless the configuration has it that they do
  * not, they bring an action of their own, or there is no socket for actions. The message is released. */
 void cop_streams_contexts(cop_server *server, cop_sockets_message *message);
+/* Counts the message and releases it: too much is queued. */
+void cop_streams_drop(cop_server *server, cop_sockets_message *message);
 /* One message `fb.<model>` + body. */
 void cop_streams_feedback(cop_server *server, cop_sockets_message *message);
 

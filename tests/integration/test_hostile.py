@@ -204,32 +204,39 @@ def test_empty_frames_refused(guarded):
     guarded.unchanged()
 
 
-def test_body_over_message_limit_is_too_large(daemon):
+@pytest.fixture
+def limited(daemon):
+    """A daemon whose message_limit is 64 KiB."""
     one = daemon(start=False)
     sockets = f'sockets {{ requests = {{ "{one.ipc("requests")}" }} message_limit = "64KiB" }}'
     one.write_config(model() + sockets)
-    one.start()
-    client = one.client()
+    return one.start()
+
+
+def test_body_over_message_limit_is_too_large(limited):
+    client = limited.client()
     fits = pack({"id": "fits", "x": X, "later": b"z" * (LIMIT - 100)})
     assert len(fits) <= LIMIT and client.raw("decide", "m", fits)[0] == "ok"
-    for size in (LIMIT + 1, 1 << 20, 15 << 20):
-        raw = pack({"id": "over", "x": X, "later": b"z" * size})[: max(size, LIMIT + 1)]
+    for size in (LIMIT + 1, LIMIT + 30000, LIMIT + 65536):
+        raw = pack({"id": "over", "x": X, "later": b"z" * size})[:size]
         status, error = client.raw("decide", "m", raw)
         assert (status, error["code"]) == ("error", "too_large") and "65536" in error["message"]
     assert client.model()["decisions"] == 1
+    assert set(client.status()["queues"]["closed"].values()) == {0}
 
 
-def test_body_over_16_mib_costs_the_connection_only(guarded):
-    attacker, other = guarded.daemon.client(), guarded.daemon.client()
+@pytest.mark.parametrize("size", [LIMIT + 65536 + 1, 1 << 20, 15 << 20])
+def test_body_over_message_limit_by_more_than_64_kib_costs_the_connection_only(limited, size):
+    attacker, other = limited.client(), limited.client()
     monitor = attacker.socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
-    assert attacker.ok("status")
-    attacker.send_raw(b"decide", b"m", b"z" * ((16 << 20) + 1))
+    assert attacker.ok("status") and other.ok("status")
+    attacker.send_raw(b"decide", b"m", b"z" * size)
     assert monitor.poll(60000), "the connection was not closed"
     attacker.socket.disable_monitor()
-    assert other.ok("status") and guarded.client.ok("status")
+    closed = other.status()["queues"]["closed"]
+    assert closed["frame"] >= 1 and closed["frame"] == sum(closed.values())
     attacker.send("status")  # it has connected again by itself
     assert attacker.receive()[0] == "ok"
-    guarded.unchanged()
 
 
 def test_random_bodies_change_no_weight_and_are_all_answered(daemon):
@@ -268,6 +275,6 @@ def test_memory_stays_bounded_under_bombs_and_large_batches(daemon):
     assert len(replies) == 65536 and all("code" in reply for reply in replies)
     for _ in range(5):
         client.raw("decide", "m", pack({"id": 1, "x": [0.0] * 100000}))
-        client.raw("decide", "m", b"z" * (15 << 20))
+        client.raw("decide", "m", b"z" * ((1 << 20) + 65536))
     peak_after, resident_after = one.memory()
     assert resident_after - resident < 150 and peak_after - peak < 500, one.memory()

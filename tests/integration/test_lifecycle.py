@@ -344,3 +344,37 @@ def test_terminal_gets_the_log_without_being_asked(daemon):
     wait_for(serves, "the log on the terminal")
     assert d.client().model("m")["rev"] == 0
     os.close(ours)
+
+
+def test_ipc_files_go_at_a_clean_stop_and_left_ones_are_replaced(daemon):
+    one = daemon(model(), start=False)
+    names = ["requests", "contexts", "feedback", "pull", "actions"]
+    options = ["requests", "contexts_bind", "feedback_bind", "feedback_pull_bind", "actions_bind"]
+    one.write_config(model() + section("sockets", {o: [one.ipc(n)] for o, n in zip(options, names)}))
+    one.start()
+    assert sorted(os.listdir(one.sockets.name)) == sorted(names)
+    one.stop()
+    assert os.listdir(one.sockets.name) == []
+    one.start()
+    one.kill()
+    assert sorted(os.listdir(one.sockets.name)) == sorted(names)
+    one.start()
+    one.stop()
+    assert os.listdir(one.sockets.name) == []
+
+
+def test_ipc_file_that_another_process_serves_is_not_taken(daemon):
+    first = daemon(model())
+    client = first.client()
+    second = daemon(model(), start=False)
+    second.write_config(model() + section("sockets", {"requests": [first.ipc("requests")]}))
+    second.launch().wait(1)
+    assert "another process serves it" in second.log() and "requests" in second.log()
+    assert client.decide("m", "still", X)["id"] == "still"
+    assert first.client().ok("status")  # a new connection finds the file too
+    path = os.path.join(second.sockets.name, "file")
+    second.write_config(model() + section("sockets", {"requests": [f"ipc://{path}"]}))
+    with open(path, "w") as file:
+        file.write("kept")
+    second.launch().wait(1)
+    assert "no socket" in second.log() and open(path).read() == "kept"

@@ -191,6 +191,40 @@ static void test_healthz_is_503_when_the_loop_is_silent(void **state)
 	expect(*state, "GET /healthz", "200", "ok\n");
 }
 
+#define CROWD 200
+
+static int connect_to(const cop_http *http)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(cop_http_port(http)) };
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
+	return fd;
+}
+
+/* Half of them say nothing, the others begin a request that they do not end. */
+static void test_healthz_is_200_beside_any_number_of_slow_connections(void **state)
+{
+	static const char begun[] = "GET /healthz HTTP/1.1\r\nHost: ";
+	int fd[CROWD];
+	char byte;
+	cop_http_alive(*state, cop_clock_monotonic_ns());
+	for (size_t i = 0; i < CROWD; i++) {
+		fd[i] = connect_to(*state);
+		if (i % 2 == 0)
+			assert_int_equal(send(fd[i], begun, sizeof begun - 1, MSG_NOSIGNAL), sizeof begun - 1);
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		cop_http_alive(*state, cop_clock_monotonic_ns());
+		expect(*state, "GET /healthz", "200", "ok");
+	}
+	assert_true(recv(fd[0], &byte, 1, 0) <= 0);                        /* the oldest were ended */
+	assert_int_equal(recv(fd[CROWD - 1], &byte, 1, MSG_DONTWAIT), -1); /* the youngest not */
+	for (size_t i = 0; i < CROWD; i++)
+		(void)close(fd[i]);
+}
+
 static void test_readyz_is_200_only_while_serving(void **state)
 {
 	expect(*state, "GET /readyz", "503", "starting\n");
@@ -268,6 +302,7 @@ int main(void)
 		SERVED(test_metrics_unanswered_by_the_loop_are_503),
 		cmocka_unit_test(test_metrics_waiting_at_close_are_503),
 		SERVED(test_healthz_is_503_when_the_loop_is_silent),
+		SERVED(test_healthz_is_200_beside_any_number_of_slow_connections),
 		SERVED(test_readyz_is_200_only_while_serving),
 		SERVED(test_other_paths_and_methods_are_refused),
 		SERVED(test_open_taken_address_is_named),
