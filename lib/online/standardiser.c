@@ -177,12 +177,51 @@ void cop_standardiser_way(const cop_standardiser *s, size_t j, double *shift, do
 	*scale = (double)(s->sparse ? inverse_rms(s->spread[j], s->seen[j]) : s->scale[j]);
 }
 
+/* How the statistics are written: all columns, all places (as they were before), places that were seen. */
+enum { COLUMNS, PLACES, SEEN };
+
+static void save_seen(const cop_standardiser *s, cop_bytes *bytes)
+{
+	uint64_t count = 0;
+	for (size_t j = 0; j < s->d; j++)
+		count += s->seen[j] != 0.0 || s->spread[j] != 0.0;
+	cop_bytes_put_u64(bytes, count);
+	for (size_t j = 0; j < s->d; j++) {
+		if (s->seen[j] == 0.0 && s->spread[j] == 0.0)
+			continue;
+		cop_bytes_put_u32(bytes, (uint32_t)j);
+		cop_bytes_put_f64(bytes, s->seen[j]);
+		cop_bytes_put_f64(bytes, s->spread[j]);
+	}
+}
+
+static void load_seen(cop_standardiser *s, cop_cursor *cursor)
+{
+	uint64_t count = cop_cursor_u64(cursor), next = 0;
+	memset(s->seen, 0, s->d * sizeof *s->seen);
+	memset(s->spread, 0, s->d * sizeof *s->spread);
+	for (uint64_t i = 0; i < count && cursor->err == COP_OK; i++) {
+		uint32_t j = cop_cursor_u32(cursor);
+		if (cursor->err == COP_OK && (j < next || j >= s->d))
+			cursor->err = COP_EFORMAT;
+		if (cursor->err != COP_OK)
+			return;
+		next = (uint64_t)j + 1;
+		cop_cursor_f64s(cursor, &s->seen[j], 1);
+		cop_cursor_f64s(cursor, &s->spread[j], 1);
+	}
+}
+
 void cop_standardiser_save(const cop_standardiser *s, cop_bytes *bytes)
 {
 	cop_bytes_put_u64(bytes, s->d);
-	cop_bytes_put_u8(bytes, s->sparse);
+	cop_bytes_put_u8(bytes, s->sparse ? SEEN : COLUMNS);
 	cop_bytes_put_f64(bytes, s->count);
-	cop_bytes_put_f64s(bytes, s->sparse ? s->seen : s->mean, s->d);
+	if (s->sparse) {
+		save_seen(s, bytes);
+		return;
+	}
+	cop_bytes_put_f64s(bytes, s->mean, s->d);
 	cop_bytes_put_f64s(bytes, s->spread, s->d);
 }
 
@@ -204,14 +243,18 @@ static bool is_possible(const cop_standardiser *s)
 cop_err cop_standardiser_load(cop_standardiser *s, cop_cursor *cursor)
 {
 	uint64_t d = cop_cursor_u64(cursor);
-	uint8_t sparse = cop_cursor_u8(cursor);
+	uint8_t form = cop_cursor_u8(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	if (d != s->d || sparse != (uint8_t)s->sparse)
+	if (d != s->d || form > SEEN || (form != COLUMNS) != s->sparse)
 		return COP_ESHAPE;
 	s->count = cop_cursor_f64(cursor);
-	cop_cursor_f64s(cursor, s->sparse ? s->seen : s->mean, s->d);
-	cop_cursor_f64s(cursor, s->spread, s->d);
+	if (form == SEEN) {
+		load_seen(s, cursor);
+	} else {
+		cop_cursor_f64s(cursor, s->sparse ? s->seen : s->mean, s->d);
+		cop_cursor_f64s(cursor, s->spread, s->d);
+	}
 	if (cursor->err != COP_OK)
 		return cursor->err;
 	if (!is_possible(s))
