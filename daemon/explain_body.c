@@ -9,7 +9,7 @@
 #define NUMBER_ROOM  24
 #define PRODUCT_ROOM 600 /* two names of 256 bytes */
 
-/* "x3" or its name, "c1" of a candidate, "x3*c1" of both; "product" of hashed ones. */
+/* "x3" or its name, "c1" of a candidate or its name, "x3*c1" of both; "product" of hashed ones. */
 static void put_joint_name(const cop_served *served, const cop_ranking_feature *f, cop_bytes *out)
 {
 	const char *name = f->has_feature ? cop_served_feature_name(served, f->feature) : NULL;
@@ -20,7 +20,9 @@ static void put_joint_name(const cop_served *served, const cop_ranking_feature *
 		(void)snprintf(x, sizeof x, "%s", name);
 	else if (f->has_feature)
 		(void)snprintf(x, sizeof x, "x%zu", f->feature);
-	if (f->has_candidate_feature)
+	if (f->has_candidate_feature && (name = cop_served_candidate_name(served, f->candidate_feature)) != NULL)
+		(void)snprintf(c, sizeof c, "%s", name);
+	else if (f->has_candidate_feature)
 		(void)snprintf(c, sizeof c, "c%zu", f->candidate_feature);
 	bool both = f->has_feature && f->has_candidate_feature;
 	bool neither = !f->has_feature && !f->has_candidate_feature;

@@ -135,6 +135,13 @@ const char *cop_served_feature_name(const cop_served *served, size_t index)
 	               : NULL;
 }
 
+const char *cop_served_candidate_name(const cop_served *served, size_t index)
+{
+	return served->names_saved && served->shape.candidate_features == served->shape.features
+	               ? cop_served_feature_name(served, index)
+	               : NULL;
+}
+
 uint64_t cop_served_unknown_names(const cop_served *served)
 {
 	const cop_wire_naming *naming = served->shape.naming;

@@ -77,6 +77,8 @@ void cop_served_reconfigure(cop_served_set *set, const cop_config *config, cop_l
 
 /* Name of a feature of the context, "NAMESPACE^FEATURE" or configured; NULL: it has none. Until the next naming. */
 const char *cop_served_feature_name(const cop_served *served, size_t index);
+/* The same of candidates, where they have the context's columns. */
+const char *cop_served_candidate_name(const cop_served *served, size_t index);
 /* Features that came by names which a dense model does not know; left out. */
 uint64_t cop_served_unknown_names(const cop_served *served);
 

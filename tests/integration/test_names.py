@@ -138,7 +138,8 @@ def dump_json(value):
 
 
 def json_events(path):
-    return [e for e in map(JsonEvent, path.read_text().splitlines()) if e.actions > 0]
+    lines = [l for l in path.read_text().splitlines() if l.startswith("{")]  # others are no events
+    return [e for e in map(JsonEvent, lines) if e.actions > 0]
 
 
 class CsvEvent:
@@ -201,12 +202,12 @@ CORPUS = [
     ("vw", "cb_load.dat", ("--features", "hashed", "--bits", "5")),
     ("vw", "cb_load.dat", ("-q", "UA", "--bits", "12")),
     ("vw", "cb_load.dat", ("-q", "::", "--bits", "4")),
-    ("vw", "cb_load.dat", ("--features", "hashed", "--hash", "all", "--ignore", "U")),
-    ("vw", "cb_test.ldf", ("--features", "hashed")),
+    ("vw", "cb_load.dat", ("--features", "hashed", "--bits", "9", "--hash", "all", "--ignore", "U")),
+    ("vw", "cb_test.ldf", ("--features", "hashed", "--bits", "9")),
     ("vw", "cb_test.ldf", ()),
     ("vw", "cb_test_nonewline.ldf", ()),
     ("vw", "cb_test_small.ldf", ("-q", "::", "--bits", "4")),
-    ("vw", "cb_test_with_empty_shared_feature.ldf", ("--features", "hashed")),
+    ("vw", "cb_test_with_empty_shared_feature.ldf", ("--features", "hashed", "--bits", "9")),
     ("vw", "cb_features_w_zero_vals.dat", ()),
     ("vw", "cb_adf_sm.data", ("--features", "hashed", "--bits", "4")),
     ("vw", "cb_eval", ("--learner", "ensemble")),
@@ -214,13 +215,13 @@ CORPUS = [
     ("dsjson", "dsjson_cb.json", ()),
     ("dsjson", "dsjson_cb.json", ("--features", "hashed", "--bits", "6")),
     ("dsjson", "dsjson_cb.json", ("-q", "Fj", "--bits", "10")),
-    ("dsjson", "dsjson_cb.json", ("--features", "hashed", "--hash", "all", "--keep", "Fj")),
+    ("dsjson", "dsjson_cb.json", ("--features", "hashed", "--bits", "9", "--hash", "all", "--keep", "Fj")),
     ("dsjson", "dsjson_cb_default_ns.json", ("--features", "dense",)),
     ("dsjson", "dsjson_cb_default_ns.json", ("--features", "hashed", "-q", "::", "--bits", "8")),
     ("dsjson", "decisionservice.json", ()),
     ("dsjson", "decisionservice.json", ("--features", "dense")),
     ("dsjson", "no_shared_features.json", ()),
-    ("dsjson", "cb_test.json", ("--features", "hashed")),
+    ("dsjson", "cb_test.json", ("--features", "hashed", "--bits", "9")),
     ("dsjson", "cb_test.json", ()),
     ("dsjson", "cb_simple.json", ()),
 ]
@@ -380,7 +381,7 @@ def test_names_in_every_spelling_are_one_feature(daemon, tmp_path):
     log, shop = tmp_path / "log.vw", tmp_path / "shop.model"
     log.write_text("".join(f"{1 + i % 2}:{i % 2}:0.5 |User user={'tom' if i % 3 else 'ann'} age:{20 + i % 9} a b\n"
                            for i in range(200)))
-    for args in [(), ("--features", "hashed")]:
+    for args in [(), ("--features", "hashed", "--bits", "9")]:
         save(log, shop, "vw", *args)
         d = serve(daemon, shop)
         client = d.client()
@@ -460,3 +461,16 @@ def test_names_of_candidates_before_their_context_multiply_too(daemon, tmp_path)
     after = client.raw("explain", "shop", pack({"x": event["x"], "c": event["c"]}))
     before = client.raw("explain", "shop", pack({"c": event["c"], "x": event["x"]}))
     assert after[0] == "ok" and after == before
+
+
+# ---- files of hashed features
+
+
+def test_names_file_of_a_small_rank_model_is_small(daemon, tmp_path):
+    log, shop = VW / "cb_load.dat", tmp_path / "shop.model"
+    save(log, shop, "vw")
+    assert json.loads(coppice("inspect", shop, "--json")[0])["models"][0]["learner"] == "rank"
+    assert shop.stat().st_size <= 1 << 20
+    d = serve(daemon, shop)
+    d.stop()
+    assert all(c.stat().st_size <= 1 << 20 for c in d.state.glob("*.checkpoint"))
