@@ -284,7 +284,8 @@ static void read_name(cop_config_reading *reading, cfg_t *cfg, cop_config_model 
 		        "\"%.80s\" is no name for a model, expected 1 to 64 of A-Z a-z 0-9 . _ -", name);
 }
 
-/* The learner, on which hangs what else there is, and features, as some defaults do. False: the learner is not known. */
+/* The learner, on which hangs what else there is, and features, as some defaults do. False: the learner is not known.
+ */
 static bool read_kind(
         cop_config_reading *reading, cfg_t *cfg, const cop_config_adopted *adopted, cop_config_model *model)
 {
@@ -460,8 +461,7 @@ static cop_err need_programs(const char *path, cop_config **config, cop_config_r
 	return reading.out_of_memory ? COP_ENOMEM : COP_EINVAL;
 }
 
-cop_err cop_config_load(
-        const char *path, const cop_config_origin *origin, cop_config **out, cop_config_report *report)
+cop_err cop_config_load(const char *path, const cop_config_origin *origin, cop_config **out, cop_config_report *report)
 {
 	cop_config_reading reading = { .report = report, .source = path };
 	*out = NULL;

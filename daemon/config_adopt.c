@@ -109,8 +109,8 @@ static bool open_checkpoint(cop_config_reading *reading, cop_model_file *file)
 {
 	uint64_t sequence;
 	if (!reading->checkpoint_read && reading->state_dir != NULL)
-		(void)!cop_checkpoint_newest(reading->state_dir, COP_CHECKPOINT_PREFIX, &reading->checkpoint,
-		        &sequence, NULL, NULL); /* whatever is wrong with it stops the start, and says so */
+		(void)!cop_checkpoint_newest(reading->state_dir, COP_CHECKPOINT_PREFIX, &reading->checkpoint, &sequence,
+		        NULL, NULL); /* whatever is wrong with it stops the start, and says so */
 	reading->checkpoint_read = true;
 	return reading->checkpoint.length > 0 &&
 	       cop_model_file_open(file, reading->checkpoint.data, reading->checkpoint.length, NULL, NULL) == COP_OK;
@@ -168,8 +168,7 @@ static cop_err read_saved(const char *path, cop_config_model *out, cop_feature_s
 /* Whether the section says enough to make the model without the file. */
 static bool says_all(cfg_t *section)
 {
-	const cop_config_text *learner =
-	        cop_config_has(section, "learner") ? cfg_getptr(section, "learner") : NULL;
+	const cop_config_text *learner = cop_config_has(section, "learner") ? cfg_getptr(section, "learner") : NULL;
 	bool arms = learner == NULL || strcmp(learner->text, "ensemble") == 0 || strcmp(learner->text, "dgt") == 0;
 	return cop_config_has(section, "features") && (!arms || cop_config_has(section, "arms"));
 }
@@ -182,8 +181,7 @@ void cop_config_adopt_find(cop_config_reading *reading, cfg_t *section, cop_conf
 	if (!cop_config_locate(reading, section, "start_from", out->path))
 		return;
 	const cop_config_text *file = cfg_getptr(section, "start_from");
-	out->found = find_running(reading, name, file->text, &out->was) ||
-	             find_checkpointed(reading, name, &out->was);
+	out->found = find_running(reading, name, file->text, &out->was) || find_checkpointed(reading, name, &out->was);
 	if (out->found)
 		return;
 	cop_err err = read_saved(out->path, &out->was, &out->space, &why);
@@ -237,8 +235,8 @@ static bool agrees(const cop_config_rule *rule, const cop_config_model *is, cons
 	return cop_config_value_equal(rule, is, was);
 }
 
-static void check_names(cop_config_reading *reading, cfg_t *section, const cop_config_adopted *adopted,
-        const cop_config_model *model)
+static void check_names(
+        cop_config_reading *reading, cfg_t *section, const cop_config_adopted *adopted, const cop_config_model *model)
 {
 	const cop_config_list *list = &model->feature_name_list;
 	if (adopted->space == NULL || !cop_feature_space_is_dense(adopted->space))

@@ -97,10 +97,10 @@ typedef struct cop_config_reading {
 	const char *source;
 	const char *folder;
 	cop_config_origin origin;
-	const char *state_dir;   /* once it is known; kept */
-	cop_bytes checkpoint;    /* the newest one's body, when it was looked for: */
+	const char *state_dir; /* once it is known; kept */
+	cop_bytes checkpoint;  /* the newest one's body, when it was looked for: */
 	bool checkpoint_read;
-	bool adopted; /* what the model under way does not say comes from saved state */
+	bool adopted;                       /* what the model under way does not say comes from saved state */
 	bool wrong;                         /* something was reported */
 	bool out_of_memory;                 /* and so nothing else counts */
 	uint64_t lines;                     /* of the text */
@@ -137,8 +137,7 @@ void cop_config_check_model(
 void cop_config_read_names(cop_config_reading *reading, cfg_t *section, cop_config_model *model);
 
 /* A path as written, seen from the configuration's folder. False: none, or too long, which is complained of. */
-bool cop_config_locate(
-        cop_config_reading *reading, cfg_t *section, const char *option, char path[COP_CONFIG_PATH]);
+bool cop_config_locate(cop_config_reading *reading, cfg_t *section, const char *option, char path[COP_CONFIG_PATH]);
 
 /* Saved state that a model with start_from begins with, or goes on from. */
 typedef struct cop_config_adopted {

@@ -119,8 +119,8 @@ static void put_unknown_names(const cop_served_set *models, cop_bytes *out)
 	cop_exposition_family(out, name, COP_EXPOSITION_COUNTER,
 	        "Features that came by names which the model does not know, and were left out.");
 	for (size_t i = 0; i < models->count; i++)
-		cop_exposition_whole(out, name, model_label(&models->items[i], labels),
-		        cop_served_unknown_names(&models->items[i]));
+		cop_exposition_whole(
+		        out, name, model_label(&models->items[i], labels), cop_served_unknown_names(&models->items[i]));
 }
 
 static double pending_of(const cop_served *served) { return (double)cop_model_pending(served->model); }

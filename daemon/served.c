@@ -94,8 +94,8 @@ static cop_err name_features(cop_served *served)
 			err = cop_wire_naming_new(
 			        &space, served->shape.max_nonzeros, served->shape.max_candidates, &naming);
 	} else if (list->count > 0) {
-		err = cop_wire_naming_new_list((const char *const *)list->items, list->count,
-		        served->shape.max_candidates, &naming);
+		err = cop_wire_naming_new_list(
+		        (const char *const *)list->items, list->count, served->shape.max_candidates, &naming);
 	}
 	if (err == COP_OK)
 		replace_naming(served, naming);
@@ -296,7 +296,7 @@ void cop_served_reconfigure(cop_served_set *set, const cop_config *config, cop_l
 		set_apprentice(served, next->apprentice, log);
 		settings.explain_keep = next->explain_keep;
 		(void)!cop_model_adjust(served->model, &settings, NULL); /* short of memory: the old number stays */
-		(void)!name_features(served); /* short of memory: the old names stay */
+		(void)!name_features(served);                            /* short of memory: the old names stay */
 	}
 }
 

@@ -31,7 +31,7 @@ typedef struct cop_served {
 	char topic[COP_CONFIG_NAME_MAX + 8]; /* act.<name> */
 	const cop_config_model *config;      /* kept; renewed by cop_served_reconfigure */
 	cop_model *model;
-	bool restored; /* its state comes from a checkpoint */
+	bool restored;        /* its state comes from a checkpoint */
 	cop_wire_shape shape; /* its naming is owned */
 	cop_wire_workspace workspace;
 	uint32_t *order;       /* rank: max_candidates */

@@ -88,8 +88,9 @@ cop_err cop_replay_state_save(const char *path, const cop_replay_state *state, c
 static cop_err no_replay(cop_err err, cop_diag *diag)
 {
 	if (err == COP_ENOTFOUND)
-		cop_diag_set(diag, "", 0, 0, "no feature space and no replay in it, expected a file of coppice replay "
-		                             "--save");
+		cop_diag_set(diag, "", 0, 0,
+		        "no feature space and no replay in it, expected a file of coppice replay "
+		        "--save");
 	return err == COP_ENOTFOUND ? COP_EFORMAT : err;
 }
 

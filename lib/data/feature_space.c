@@ -175,8 +175,7 @@ size_t cop_feature_space_find(
         const cop_feature_space *space, const char *namespace, size_t namespace_length, const char *name, size_t length)
 {
 	uint32_t of = cop_name_table_find(&space->namespaces, 0, namespace, namespace_length);
-	uint32_t column =
-	        of == COP_NAME_NONE ? COP_NAME_NONE : cop_name_table_find(&space->columns, of, name, length);
+	uint32_t column = of == COP_NAME_NONE ? COP_NAME_NONE : cop_name_table_find(&space->columns, of, name, length);
 	return column == COP_NAME_NONE ? SIZE_MAX : column;
 }
 

@@ -17,8 +17,8 @@ static bool fits(const cop_feature_space *space, const cop_learner_settings *l)
 	       cop_learner_dimension(l) == cop_feature_space_dimension(space);
 }
 
-cop_err cop_model_names_load(const cop_model_file *file, const cop_learner_settings *settings, cop_feature_space **out,
-        cop_diag *diag)
+cop_err cop_model_names_load(
+        const cop_model_file *file, const cop_learner_settings *settings, cop_feature_space **out, cop_diag *diag)
 {
 	cop_model_section section;
 	cop_cursor cursor;

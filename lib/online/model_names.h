@@ -10,9 +10,9 @@
 #include "tree/model_file.h"
 
 void cop_model_names_save(const cop_feature_space *space, cop_bytes *bytes);
-/* Caller frees. A dense space is frozen. *out NULL and COP_ENOTFOUND: the file has none. COP_EFORMAT: damaged, or not of
- * a model with these settings (NULL: not compared). COP_EVERSION, COP_ENOMEM. With *diag. */
-COP_CHECK cop_err cop_model_names_load(const cop_model_file *file, const cop_learner_settings *settings,
-        cop_feature_space **out, cop_diag *diag);
+/* Caller frees. A dense space is frozen. *out NULL and COP_ENOTFOUND: the file has none. COP_EFORMAT: damaged, or not
+ * of a model with these settings (NULL: not compared). COP_EVERSION, COP_ENOMEM. With *diag. */
+COP_CHECK cop_err cop_model_names_load(
+        const cop_model_file *file, const cop_learner_settings *settings, cop_feature_space **out, cop_diag *diag);
 
 #endif

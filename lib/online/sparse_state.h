@@ -15,7 +15,7 @@
 
 /* Two arrays that move together, row by row: weights and what they are divided by. */
 typedef struct cop_sparse_state {
-	float *values, *sums;              /* rows x width */
+	float *values, *sums;               /* rows x width */
 	float values_started, sums_started; /* what each of them began as */
 	size_t rows, width;
 } cop_sparse_state;

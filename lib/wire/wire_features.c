@@ -342,8 +342,8 @@ static void candidate_place(const cop_wire_shape *shape, const cop_wire_workspac
         cop_wire_shape *own, cop_wire_workspace *room)
 {
 	cop_wire_naming *naming = shape->naming;
-	bool named = naming != NULL && (shape->features == 0 || cop_feature_space_dimension(naming->space) ==
-	                                                                shape->candidate_features);
+	bool named = naming != NULL &&
+	             (shape->features == 0 || cop_feature_space_dimension(naming->space) == shape->candidate_features);
 	*own = (cop_wire_shape){
 		.features = shape->candidate_features,
 		.bits = shape->bits,
@@ -392,8 +392,7 @@ static void settle_candidates(const cop_wire_shape *shape, const cop_wire_worksp
 	const cop_wire_naming *naming = shape->naming;
 	for (size_t i = 0; naming != NULL && i < count; i++)
 		if (naming->span[i].start != SIZE_MAX)
-			cop_feature_space_row(
-			        naming->space, &naming->own, &naming->span[i], &workspace->candidate[i]);
+			cop_feature_space_row(naming->space, &naming->own, &naming->span[i], &workspace->candidate[i]);
 }
 
 cop_err cop_wire_read_candidates(cop_wire_cursor *cursor, const cop_wire_shape *shape,

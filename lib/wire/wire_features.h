@@ -43,9 +43,9 @@ static inline bool cop_wire_has_values(const cop_wire_shape *shape)
 	return shape->arms == 0 && shape->max_candidates == 0;
 }
 
-/* `x` at the cursor. row (a view of the workspace, or of the naming) is valid until their next use. Refusals fill the fault
- * with bad_features: COP_ESHAPE (a wrong number of values, too many entries, an index or name that is not the model's),
- * COP_ENONFINITE, COP_EINVAL (a wrong type); or bad_request: COP_EFORMAT. */
+/* `x` at the cursor. row (a view of the workspace, or of the naming) is valid until their next use. Refusals fill the
+ * fault with bad_features: COP_ESHAPE (a wrong number of values, too many entries, an index or name that is not the
+ * model's), COP_ENONFINITE, COP_EINVAL (a wrong type); or bad_request: COP_EFORMAT. */
 COP_CHECK cop_err cop_wire_read_features(cop_wire_cursor *cursor, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_row *row, cop_wire_fault *fault);
 

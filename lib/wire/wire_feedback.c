@@ -88,8 +88,7 @@ static cop_err read_c(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fault
 		return cop_wire_read_candidate(cursor, r->shape, r->workspace, &r->out->candidate, fault);
 	r->c = *cursor;
 	cop_err err = cop_wire_cursor_skip(cursor, COP_WIRE_DEPTH - 1);
-	return err == COP_OK ? COP_OK
-	                     : cop_wire_refuse(fault, COP_WIRE_BAD_FEATURES, err, cursor, "c", "a candidate");
+	return err == COP_OK ? COP_OK : cop_wire_refuse(fault, COP_WIRE_BAD_FEATURES, err, cursor, "c", "a candidate");
 }
 
 static cop_err read_x(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fault)

@@ -164,8 +164,7 @@ static cop_err look(walk *w, const key *at)
 
 static cop_err put(walk *w, const group *g, const key *at, double value)
 {
-	if (w->naming->strict &&
-	        cop_feature_space_find(w->space, g->name, g->length, at->name, at->length) == SIZE_MAX)
+	if (w->naming->strict && cop_feature_space_find(w->space, g->name, g->length, at->name, at->length) == SIZE_MAX)
 		return refuse(w, at, "no feature of the model has this name");
 	use(w, g);
 	cop_feature_space_put(w->space, at->name, at->length, value);
@@ -178,8 +177,7 @@ static cop_err put_string(walk *w, const group *g, const key *at)
 	const char *text;
 	size_t length;
 	cop_bytes *both = &w->naming->text;
-	if (w->naming->strict &&
-	        cop_feature_space_find(w->space, g->name, g->length, at->name, at->length) != SIZE_MAX)
+	if (w->naming->strict && cop_feature_space_find(w->space, g->name, g->length, at->name, at->length) != SIZE_MAX)
 		return refuse_value(w, at, COP_EINVAL, "a number");
 	cop_err err = cop_wire_cursor_string(w->cursor, &text, &length);
 	if (err != COP_OK)
@@ -428,8 +426,8 @@ static cop_err finish(walk *w, cop_feature_room *room, cop_feature_span *span, c
 		return no_memory(w);
 	cop_feature_space_row(w->space, room, span, row);
 	if (row->dense == NULL && row->nnz > w->naming->most)
-		return refuse(w, &whole, "%zu features with their products, at most %zu allowed", row->nnz,
-		        w->naming->most);
+		return refuse(
+		        w, &whole, "%zu features with their products, at most %zu allowed", row->nnz, w->naming->most);
 	return COP_OK;
 }
 

@@ -71,8 +71,7 @@ static void name_shapes(void)
 	ranking[0].naming->strict = false;
 	shapes[1].naming = naming_of(&(cop_feature_space_settings){ .bits = 6 });
 	shapes[3].naming = naming_of(&(cop_feature_space_settings){ .bits = 3, .hash_all = true, .ignore = "i" });
-	ranking[1].naming =
-	        naming_of(&(cop_feature_space_settings){ .bits = 6, .pairs = pairs, .pair_count = 2 });
+	ranking[1].naming = naming_of(&(cop_feature_space_settings){ .bits = 6, .pairs = pairs, .pair_count = 2 });
 }
 
 static cop_wire_workspace workspace_of(room *r)

@@ -112,8 +112,16 @@ static void test_sparse_state_wrong_rows_are_refused(void **state)
 static cop_additive *model_of(bool sparse, uint64_t seed)
 {
 	const cop_additive_settings settings = {
-		.kernel = cop_kernel_best(), .inputs = INPUTS, .typical = 4, .outputs = 1, .trees = 2, .height = 2,
-		.sparse = sparse, .split_rate = 0.1F, .leaf_rate = 0.3F, .linear_rate = 0.3F,
+		.kernel = cop_kernel_best(),
+		.inputs = INPUTS,
+		.typical = 4,
+		.outputs = 1,
+		.trees = 2,
+		.height = 2,
+		.sparse = sparse,
+		.split_rate = 0.1F,
+		.leaf_rate = 0.3F,
+		.linear_rate = 0.3F,
 	};
 	cop_additive *model;
 	cop_rng rng;

@@ -121,8 +121,8 @@ static void test_names_of_a_dense_space_are_found_or_counted(void **state)
 	cop_wire_naming_free(a->naming);
 	assert_int_equal(cop_wire_naming_new_list(names, 5, 0, &a->naming), COP_OK);
 	a->naming->strict = false;
-	assert_int_equal(read_names(a, "{'a': 1, 'U': {'b': 2, 'q': 9}, 'c^d^e': 3, '_f': 4, '_g': 4, 'U^t:x': 5}"),
-	        COP_OK);
+	assert_int_equal(
+	        read_names(a, "{'a': 1, 'U': {'b': 2, 'q': 9}, 'c^d^e': 3, '_f': 4, '_g': 4, 'U^t:x': 5}"), COP_OK);
 	const float want[] = { 1, 2, 3, 4, 5 };
 	assert_int_equal(a->row.d, 5);
 	assert_memory_equal(a->row.dense, want, sizeof want);

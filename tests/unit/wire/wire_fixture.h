@@ -46,9 +46,7 @@ static inline cop_wire_naming *fixture_letters(void)
 static inline void fixture_init(fixture *f)
 {
 	memset(f, 0, sizeof *f);
-	f->dense = (cop_wire_shape){
-		.features = FEATURES, .arms = ARMS, .losses = 1, .naming = fixture_letters()
-	};
+	f->dense = (cop_wire_shape){ .features = FEATURES, .arms = ARMS, .losses = 1, .naming = fixture_letters() };
 	f->sparse = (cop_wire_shape){ .bits = BITS, .max_nonzeros = NONZEROS, .arms = 0, .losses = 0 };
 	f->ranks = f->dense;
 	f->ranks.arms = 0;
