@@ -157,6 +157,52 @@ static void test_names_nothing_is_left_of_a_refused_map(void **state)
 	assert_read(a, "{'U': {'a': 1}}");
 }
 
+static void test_names_steady_messages_allocate_nothing(void **state)
+{
+	attempt *a = *state;
+	static const char *const messages[] = {
+		"{'User': {'user': 'tom', 'age': 31}, 'tags': [1, 2, 3], 'g^a': 1}",
+		"{'g': {'x': 0.5, '_text': 'a b c'}, 'User': {'user': 'ann', 'zip': '12345'}}",
+	};
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(read_names(a, messages[i % 2]), COP_OK);
+	for (size_t i = 0; i < 2; i++) {
+		cop_wire_cursor cursor;
+		cop_bytes_clear(&a->bytes);
+		put_message(&a->bytes, messages[i]);
+		cop_wire_cursor_init(&cursor, a->bytes.data, a->bytes.length);
+		cop_test_alloc_fail(1, 1);
+		assert_int_equal(cop_wire_read_named(&cursor, a->naming, NULL, &a->row, &a->fault), COP_OK);
+		cop_test_alloc_fail(0, 0);
+	}
+}
+
+static void test_names_nth_allocation_fails_gives_enomem(void **state)
+{
+	(void)state;
+	static const char *const names[] = { "a", "U^b", "U^c" };
+	const cop_feature_space_settings settings = { .bits = 12 };
+	cop_err err = COP_ENOMEM;
+	for (unsigned long n = 1; err != COP_OK; n++) {
+		cop_wire_naming *naming;
+		cop_test_alloc_fail(n, 0);
+		err = cop_wire_naming_new_list(names, 3, 2, &naming);
+		cop_test_alloc_fail(0, 0);
+		assert_true(err == COP_OK ? naming != NULL : err == COP_ENOMEM && naming == NULL);
+		cop_wire_naming_free(naming);
+	}
+	err = COP_ENOMEM;
+	for (unsigned long n = 1; err != COP_OK; n++) {
+		cop_feature_space *space = space_of(&settings);
+		cop_wire_naming *naming;
+		cop_test_alloc_fail(n, 0);
+		err = cop_wire_naming_new(&space, 100, 2, &naming);
+		cop_test_alloc_fail(0, 0);
+		assert_true(space == NULL && (err == COP_OK ? naming != NULL : err == COP_ENOMEM && naming == NULL));
+		cop_wire_naming_free(naming);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +211,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_names_of_a_dense_space_are_found_or_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names_more_than_there_may_be_are_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names_nothing_is_left_of_a_refused_map, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_steady_messages_allocate_nothing, setup, teardown),
+		cmocka_unit_test(test_names_nth_allocation_fails_gives_enomem),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
