@@ -274,7 +274,7 @@ static bool name_fits(const char *name)
 	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == length;
 }
 
-static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model *model)
+static void read_name(cop_config_reading *reading, cfg_t *cfg, cop_config_model *model)
 {
 	const char *name = cfg_title(cfg);
 	if (name_fits(name))
@@ -282,15 +282,49 @@ static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model
 	else
 		cop_config_complain(reading, (uint64_t)cfg->line, "model",
 		        "\"%.80s\" is no name for a model, expected 1 to 64 of A-Z a-z 0-9 . _ -", name);
-	const cop_config_section *section = &cop_config_model_section;
+}
+
+/* The learner, on which hangs what else there is, and features, as some defaults do. False: the learner is not known.
+ */
+static bool read_kind(
+        cop_config_reading *reading, cfg_t *cfg, const cop_config_adopted *adopted, cop_config_model *model)
+{
+	const cop_config_rule *rules = cop_config_model_section.rules;
 	bool wrong = reading->wrong;
 	reading->wrong = false;
-	cop_config_value_read(
-	        reading, cfg, &section->rules[0], model); /* the learner: what else there is hangs on it */
-	bool learner_known = !reading->wrong;             /* if not, each option is judged as if some learner had it */
+	if (adopted->found) {
+		model->learner = adopted->was.learner;
+		model->features = adopted->was.features;
+	}
+	cop_config_value_read(reading, cfg, &rules[0], model);
+	bool known = !reading->wrong && (!adopted->missing || cop_config_has(cfg, "learner"));
 	reading->wrong |= wrong;
-	cop_config_value_read(reading, cfg, &section->rules[1], model); /* features: some defaults do */
+	cop_config_value_read(reading, cfg, &rules[1], model);
+	return known;
+}
+
+/* Defaults that hang on other options. */
+static void fill_dependent(cfg_t *cfg, const cop_config_adopted *adopted, cop_config_model *model)
+{
+	if (adopted->found && model->learner == adopted->was.learner)
+		return;
+	if (!cop_config_has(cfg, "gamma"))
+		model->gamma = cop_config_default_gamma(model);
+	if (model->learner == COP_LEARNER_VALUE && !cop_config_has(cfg, "delta"))
+		model->delta = 0.1 * (model->value_range[1] - model->value_range[0]);
+}
+
+static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model *model)
+{
+	const cop_config_section *section = &cop_config_model_section;
+	cop_config_adopted adopted;
+	read_name(reading, cfg, model);
+	cop_config_adopt_find(reading, cfg, &adopted);
+	reading->adopted = adopted.found || adopted.missing;
+	bool learner_known = read_kind(reading, cfg, &adopted, model); /* if not, each option is judged as if some
+	                                                                * learner had it */
 	cop_config_model_defaults(model);
+	cop_config_adopt_take(&adopted, model);
 	cop_config_section rest = { section->name, section->rules + 2, section->count - 2 };
 	read_section(reading, cfg, &rest, learner_known ? 1u << model->learner : 0, model);
 	model->refit.given = cfg_size(cfg, "refit") != 0;
@@ -298,12 +332,10 @@ static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model
 		model->refit.height = model->height;
 	if (model->refit.given)
 		read_section(reading, cfg_getsec(cfg, "refit"), &cop_config_refit_section, 0, model);
-	if (!cop_config_has(cfg, "gamma"))
-		model->gamma = cop_config_default_gamma(model);
-	if (model->learner == COP_LEARNER_VALUE && !cop_config_has(cfg, "delta"))
-		model->delta = 0.1 * (model->value_range[1] - model->value_range[0]);
+	fill_dependent(cfg, &adopted, model);
 	cop_config_check_model(reading, cfg, model, learner_known);
 	cop_config_read_names(reading, cfg, model);
+	cop_config_adopt_check(reading, cfg, &adopted, model);
 }
 
 static void read_models(cop_config_reading *reading, cfg_t *root, cop_config *config)
@@ -345,35 +377,43 @@ static void read_all(cop_config_reading *reading, cfg_t *root, cop_config *confi
 	config->http_given = cfg_size(root, "http") != 0;
 	config->journal_given = cfg_size(root, "journal") != 0;
 	fill_texts(reading, config);
+	reading->state_dir = config->state_dir;
 	read_models(reading, root, config);
 	cop_config_check(reading, root, config);
 }
 
-cop_err cop_config_parse(const char *text, size_t length, const char *source, const char *folder, cop_config **out,
-        cop_config_report *report)
+/* reading: report, source, folder and origin are set. */
+static cop_err parse(cop_config_reading *reading, const char *text, size_t length, cop_config **out)
 {
 	*out = NULL;
-	cop_config_reading reading = { .report = report, .source = source, .folder = folder };
+	cop_bytes_init(&reading->checkpoint);
 	cfg_t *root;
 	cop_config *config = NULL;
-	cop_err err = scan(&reading, text, length, &root);
+	cop_err err = scan(reading, text, length, &root);
 	if (err != COP_OK)
 		goto fail;
 	config = cop_mem_alloc(1, sizeof *config);
 	err = COP_ENOMEM;
 	if (config == NULL)
 		goto fail;
-	read_all(&reading, root, config);
-	err = reading.out_of_memory ? COP_ENOMEM : reading.wrong ? COP_EINVAL : COP_OK;
+	read_all(reading, root, config);
+	err = reading->out_of_memory ? COP_ENOMEM : reading->wrong ? COP_EINVAL : COP_OK;
 	if (err != COP_OK)
 		goto fail;
-	(void)cfg_free(root);
 	*out = config;
-	return COP_OK;
+	config = NULL;
 fail:
 	cop_config_free(config);
+	cop_bytes_fini(&reading->checkpoint);
 	(void)cfg_free(root);
 	return err;
+}
+
+cop_err cop_config_parse(const char *text, size_t length, const char *source, const char *folder, cop_config **out,
+        cop_config_report *report)
+{
+	cop_config_reading reading = { .report = report, .source = source, .folder = folder };
+	return parse(&reading, text, length, out);
 }
 
 /* The whole file into *text, which the caller frees with cop_mem_free. */
@@ -421,19 +461,20 @@ static cop_err need_programs(const char *path, cop_config **config, cop_config_r
 	return reading.out_of_memory ? COP_ENOMEM : COP_EINVAL;
 }
 
-cop_err cop_config_load(const char *path, cop_config **out, cop_config_report *report)
+cop_err cop_config_load(const char *path, const cop_config_origin *origin, cop_config **out, cop_config_report *report)
 {
+	cop_config_reading reading = { .report = report, .source = path };
 	*out = NULL;
+	if (origin != NULL)
+		reading.origin = *origin;
 	if (path == NULL)
 		return cop_config_parse((const char *)cop_config_demo, cop_config_demo_length, "built-in configuration",
 		        ".", out, report);
 	char *text;
 	size_t length;
 	cop_err err = read_file(path, &text, &length);
-	if (err == COP_EIO) {
-		cop_config_reading reading = { .report = report, .source = path };
+	if (err == COP_EIO)
 		cop_config_complain(&reading, 0, "", "cannot be read: %s", strerror(errno));
-	}
 	if (err != COP_OK)
 		return err;
 	char *folder = cop_mem_strdup(path);
@@ -444,7 +485,8 @@ cop_err cop_config_load(const char *path, cop_config **out, cop_config_report *r
 			(void)strcpy(folder, ".");
 		else
 			slash[slash == folder ? 1 : 0] = '\0';
-		err = cop_config_parse(text, length, path, folder, out, report);
+		reading.folder = folder;
+		err = parse(&reading, text, length, out);
 	}
 	if (err == COP_OK)
 		err = need_programs(path, out, report);

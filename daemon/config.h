@@ -159,12 +159,20 @@ typedef struct cop_config_report {
 void cop_config_report_init(cop_config_report *report);
 void cop_config_report_fini(cop_config_report *report);
 
+/* Where else than in start_from's file a model's saved state may be. All NULL: only in the newest checkpoint. */
+typedef struct cop_config_origin {
+	const char *const *reset; /* NULL-ended; models whose checkpointed state does not count; NULL: none */
+	const cop_config *live;   /* what is served now, by a reload */
+} cop_config_origin;
+
 /* Reads the file at path, or the built-in demonstration (conf/demo.conf) when path is NULL; feature_names and
- * arm_names are read relative to the file's folder. Caller frees with cop_config_free; on error *out is NULL and
+ * arm_names are read relative to the file's folder, and what a model with start_from leaves out is taken from its
+ * saved state. origin: NULL is all NULL. Caller frees with cop_config_free; on error *out is NULL and
  * report says everything that is wrong, each with its line; a syntax error or unknown option ends the reading.
  * COP_EIO: the file cannot be read. COP_EFORMAT: syntax error, unknown option. COP_EINVAL: wrong values, or refits are
  * enabled and their program (daemon/refit_program.h) is missing. COP_ENOMEM. */
-COP_CHECK cop_err cop_config_load(const char *path, cop_config **out, cop_config_report *report);
+COP_CHECK cop_err cop_config_load(
+        const char *path, const cop_config_origin *origin, cop_config **out, cop_config_report *report);
 
 /* The same from memory (borrowed; called `source` in messages). folder is where name files are; NULL: no file is
  * read, and models that want one get empty lists. */

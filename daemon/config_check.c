@@ -13,7 +13,6 @@
 #include "online/footprint.h"
 
 #define NAME_MAX_LENGTH 256
-#define PATH_MAX_LENGTH 4096
 #define MOST_BYTES      1e17 /* of one model: sums of 64 do not overflow */
 #define MIB(bytes)      ((unsigned long long)(((bytes) + (1u << 20) - 1) >> 20))
 
@@ -128,7 +127,7 @@ void cop_config_check(cop_config_reading *reading, cfg_t *root, const cop_config
 
 static void check_present(cop_config_reading *reading, cfg_t *section, const char *option, const char *expected)
 {
-	if (!cop_config_has(section, option))
+	if (!reading->adopted && !cop_config_has(section, option))
 		cop_config_complain(reading, (uint64_t)section->line, option, "missing in model \"%.64s\", expected %s",
 		        cfg_title(section), expected);
 }
@@ -362,16 +361,15 @@ static void read_names_file(const names_file *names, size_t count, cop_config_li
 	(void)fclose(file); /* only read from */
 }
 
-/* A path as written, seen from the configuration's folder. False: none, or too long, which is complained of. */
-static bool locate(cop_config_reading *reading, cfg_t *section, const char *option, char path[PATH_MAX_LENGTH])
+bool cop_config_locate(cop_config_reading *reading, cfg_t *section, const char *option, char path[COP_CONFIG_PATH])
 {
 	const cop_config_text *value = cop_config_has(section, option) ? cfg_getptr(section, option) : NULL;
 	if (value == NULL || reading->folder == NULL)
 		return false;
 	bool absolute = value->text[0] == '/';
 	int length = snprintf(
-	        path, PATH_MAX_LENGTH, "%s%s%s", absolute ? "" : reading->folder, absolute ? "" : "/", value->text);
-	if (length >= 0 && length < PATH_MAX_LENGTH)
+	        path, COP_CONFIG_PATH, "%s%s%s", absolute ? "" : reading->folder, absolute ? "" : "/", value->text);
+	if (length >= 0 && length < COP_CONFIG_PATH)
 		return true;
 	cop_config_complain(reading, value->line, option, "the path is too long");
 	return false;
@@ -381,8 +379,8 @@ static bool locate(cop_config_reading *reading, cfg_t *section, const char *opti
 static void read_names(
         cop_config_reading *reading, cfg_t *section, const char *option, size_t count, cop_config_list *list)
 {
-	char path[PATH_MAX_LENGTH];
-	if (count == 0 || !locate(reading, section, option, path))
+	char path[COP_CONFIG_PATH];
+	if (count == 0 || !cop_config_locate(reading, section, option, path))
 		return;
 	names_file names = { reading, cop_config_line(section, option), option, path };
 	read_names_file(&names, count, list);
@@ -394,8 +392,8 @@ void cop_config_read_names(cop_config_reading *reading, cfg_t *section, cop_conf
 		read_names(reading, section, "feature_names", model->features, &model->feature_name_list);
 	if (model->arm_names != NULL)
 		read_names(reading, section, "arm_names", model->arms, &model->arm_name_list);
-	char path[PATH_MAX_LENGTH];
-	if (model->start_from == NULL || !locate(reading, section, "start_from", path))
+	char path[COP_CONFIG_PATH];
+	if (model->start_from == NULL || !cop_config_locate(reading, section, "start_from", path))
 		return;
 	model->start_from_path = cop_mem_strdup(path);
 	reading->out_of_memory |= model->start_from_path == NULL;

@@ -9,6 +9,7 @@
 #include <confuse.h>
 
 #include "daemon/config.h"
+#include "data/feature_space.h"
 
 #define COP_FOR_ENSEMBLE 1u
 #define COP_FOR_DGT      2u
@@ -54,6 +55,7 @@ typedef struct cop_config_section {
 	size_t count;
 } cop_config_section;
 
+#define COP_CONFIG_PATH     4096
 #define COP_CONFIG_SECTIONS 6
 #define COP_CONFIG_RULES    40 /* at most, in one section */
 
@@ -94,6 +96,11 @@ typedef struct cop_config_reading {
 	cop_config_report *report;
 	const char *source;
 	const char *folder;
+	cop_config_origin origin;
+	const char *state_dir; /* once it is known; kept */
+	cop_bytes checkpoint;  /* the newest one's body, when it was looked for: */
+	bool checkpoint_read;
+	bool adopted;                       /* what the model under way does not say comes from saved state */
 	bool wrong;                         /* something was reported */
 	bool out_of_memory;                 /* and so nothing else counts */
 	uint64_t lines;                     /* of the text */
@@ -128,5 +135,25 @@ void cop_config_check(cop_config_reading *reading, cfg_t *root, const cop_config
 void cop_config_check_model(
         cop_config_reading *reading, cfg_t *section, const cop_config_model *model, bool learner_known);
 void cop_config_read_names(cop_config_reading *reading, cfg_t *section, cop_config_model *model);
+
+/* A path as written, seen from the configuration's folder. False: none, or too long, which is complained of. */
+bool cop_config_locate(cop_config_reading *reading, cfg_t *section, const char *option, char path[COP_CONFIG_PATH]);
+
+/* Saved state that a model with start_from begins with, or goes on from. */
+typedef struct cop_config_adopted {
+	bool found;
+	bool from_file;           /* the one that start_from names */
+	bool missing;             /* there should be some: complained of */
+	cop_config_model was;     /* its saved options; texts and lists mean nothing */
+	cop_feature_space *space; /* the file's, NULL: none; freed by the check */
+	char path[COP_CONFIG_PATH];
+} cop_config_adopted;
+
+void cop_config_adopt_find(cop_config_reading *reading, cfg_t *section, cop_config_adopted *out);
+/* Into a model of the same learner, before what the section says itself. */
+void cop_config_adopt_take(const cop_config_adopted *adopted, cop_config_model *model);
+/* Complains of what the section says otherwise than the file. */
+void cop_config_adopt_check(
+        cop_config_reading *reading, cfg_t *section, cop_config_adopted *adopted, const cop_config_model *model);
 
 #endif

@@ -207,7 +207,8 @@ int main(int argc, char **argv)
 	cop_config *config;
 	cop_config_report report;
 	cop_config_report_init(&report);
-	cop_err err = cop_config_load(o.server.config_path, &config, &report);
+	const cop_config_origin origin = { .reset = o.reset };
+	cop_err err = cop_config_load(o.server.config_path, &origin, &config, &report);
 	if (err != COP_OK) {
 		print_report(&report);
 		if (report.count == 0)

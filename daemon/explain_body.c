@@ -9,18 +9,20 @@
 #define NUMBER_ROOM  24
 #define PRODUCT_ROOM 600 /* two names of 256 bytes */
 
-/* "x3" or its name, "c1" of a candidate, "x3*c1" of both; "product" of hashed ones. */
+/* "x3" or its name, "c1" of a candidate or its name, "x3*c1" of both; "product" of hashed ones. */
 static void put_joint_name(const cop_served *served, const cop_ranking_feature *f, cop_bytes *out)
 {
-	const cop_config_list *names = &served->config->feature_name_list;
+	const char *name = f->has_feature ? cop_served_feature_name(served, f->feature) : NULL;
 	char x[300] = "";
-	char c[24] = "";
-	char whole[400];
-	if (f->has_feature && f->feature < names->count)
-		(void)snprintf(x, sizeof x, "%s", names->items[f->feature]);
+	char c[300] = "";
+	char whole[620];
+	if (name != NULL)
+		(void)snprintf(x, sizeof x, "%s", name);
 	else if (f->has_feature)
 		(void)snprintf(x, sizeof x, "x%zu", f->feature);
-	if (f->has_candidate_feature)
+	if (f->has_candidate_feature && (name = cop_served_candidate_name(served, f->candidate_feature)) != NULL)
+		(void)snprintf(c, sizeof c, "%s", name);
+	else if (f->has_candidate_feature)
 		(void)snprintf(c, sizeof c, "c%zu", f->candidate_feature);
 	bool both = f->has_feature && f->has_candidate_feature;
 	bool neither = !f->has_feature && !f->has_candidate_feature;
@@ -31,11 +33,11 @@ static void put_joint_name(const cop_served *served, const cop_ranking_feature *
 /* "x3" or its name, or "constant". */
 static const char *name_feature(const cop_served *served, size_t index, char number[NUMBER_ROOM])
 {
-	const cop_config_list *names = &served->config->feature_name_list;
+	const char *name = cop_served_feature_name(served, index);
 	if (index == cop_learner_dimension(&cop_model_get_settings(served->model)->learner))
 		return "constant";
-	if (index < names->count)
-		return names->items[index];
+	if (name != NULL)
+		return name;
 	(void)snprintf(number, NUMBER_ROOM, "x%zu", index);
 	return number;
 }

@@ -130,6 +130,18 @@ static void put_unheard(const cop_served_set *models, cop_bytes *out)
 
 static double waiting_of(const cop_served *served) { return (double)served->unheard.contexts; }
 static double waiting_bytes_of(const cop_served *served) { return (double)served->unheard.bytes; }
+
+static void put_unknown_names(const cop_served_set *models, cop_bytes *out)
+{
+	static const char name[] = "coppice_unknown_names_total";
+	char labels[LABELS];
+	cop_exposition_family(out, name, COP_EXPOSITION_COUNTER,
+	        "Features that came by names which the model does not know, and were left out.");
+	for (size_t i = 0; i < models->count; i++)
+		cop_exposition_whole(
+		        out, name, model_label(&models->items[i], labels), cop_served_unknown_names(&models->items[i]));
+}
+
 static double pending_of(const cop_served *served) { return (double)cop_model_pending(served->model); }
 static double revision_of(const cop_served *served) { return (double)cop_model_learner(served->model)->rev; }
 static double loss_of(const cop_served *served)
@@ -367,6 +379,7 @@ void cop_metrics_put(const cop_server *server, cop_bytes *out)
 	put_outliers(&server->models, out);
 	put_feedback(&server->models, out);
 	put_unheard(&server->models, out);
+	put_unknown_names(&server->models, out);
 	put_model_gauges(&server->models, out);
 	cop_apprentice_body_metrics(&server->models, out);
 	cop_refit_metrics_put(&server->models, out);

@@ -6,11 +6,11 @@
 
 #include "base/mem.h"
 #include "daemon/apprentice_body.h"
-#include "data/hash.h"
+#include "online/model_names.h"
 #include "online/model_shadow.h"
 #include "tree/model_file.h"
 
-#define SECTION         "model"
+#define SECTION         COP_SERVED_SECTION
 #define SECTION_VERSION 1
 #define REFIT_SECTION   "refit"
 #define REFIT_VERSION   1
@@ -69,48 +69,83 @@ static void prepare_refits(cop_served *served, const cop_config_model *config)
 	cop_refit_state_configure(&served->refit, &config->refit);
 }
 
-static bool find_name(const void *context, const char *name, size_t length, size_t *index)
+static void replace_naming(cop_served *served, cop_wire_naming *naming)
 {
-	const cop_served_names *names = context;
-	if (names->capacity == 0)
-		return false;
-	size_t at = cop_hash_murmur3(name, length, 0) & (names->capacity - 1);
-	for (; names->index[at] != 0; at = (at + 1) & (names->capacity - 1)) {
-		const char *known = names->list->items[names->index[at] - 1];
-		if (strlen(known) == length && memcmp(known, name, length) == 0) {
-			*index = names->index[at] - 1;
-			return true;
-		}
-	}
-	return false;
+	served->unknown_past = cop_served_unknown_names(served);
+	cop_wire_naming_free(served->shape.naming);
+	served->shape.naming = naming;
 }
 
-static cop_err index_names(cop_served *served)
+/* The configuration's names, or plain hashes, unless the saved state has a better way. */
+static cop_err name_features(cop_served *served)
 {
-	cop_served_names *names = &served->names;
 	const cop_config_list *list = &served->config->feature_name_list;
-	cop_mem_free(names->index);
-	*names = (cop_served_names){ .list = list };
-	served->shape.find_name = NULL;
-	served->shape.names = NULL;
-	if (list->count == 0)
+	const cop_feature_space_settings hashed = { .bits = served->config->bits };
+	cop_wire_naming *naming = NULL;
+	cop_feature_space *space = NULL;
+	cop_err err = COP_OK;
+	if (served->names_saved)
 		return COP_OK;
-	size_t capacity = 16;
-	while (capacity < 2 * list->count)
-		capacity *= 2;
-	names->index = cop_mem_alloc(capacity, sizeof *names->index);
-	if (names->index == NULL)
-		return COP_ENOMEM;
-	names->capacity = capacity;
-	for (size_t i = 0; i < list->count; i++) {
-		size_t at = cop_hash_murmur3(list->items[i], strlen(list->items[i]), 0) & (capacity - 1);
-		while (names->index[at] != 0)
-			at = (at + 1) & (capacity - 1);
-		names->index[at] = (uint32_t)i + 1;
+	if (served->shape.features == 0) {
+		if (served->shape.naming != NULL)
+			return COP_OK;
+		err = cop_feature_space_new(&hashed, &space, NULL);
+		if (err == COP_OK)
+			err = cop_wire_naming_new(
+			        &space, served->shape.max_nonzeros, served->shape.max_candidates, &naming);
+	} else if (list->count > 0) {
+		err = cop_wire_naming_new_list(
+		        (const char *const *)list->items, list->count, served->shape.max_candidates, &naming);
 	}
-	served->shape.find_name = find_name;
-	served->shape.names = names;
+	if (err == COP_OK)
+		replace_naming(served, naming);
+	return err;
+}
+
+/* The space that stands beside the model in its file, if one does. */
+static cop_err take_names(cop_served *served, const void *data, size_t length, cop_diag *diag)
+{
+	cop_model_file file;
+	cop_feature_space *space;
+	cop_wire_naming *naming;
+	cop_err err = cop_model_file_open(&file, data, length, NULL, diag);
+	if (err == COP_OK)
+		err = cop_model_names_load(&file, &cop_model_get_settings(served->model)->learner, &space, diag);
+	if (err != COP_OK)
+		return err == COP_ENOTFOUND ? COP_OK : err;
+	err = cop_wire_naming_new(&space, served->shape.max_nonzeros, served->shape.max_candidates, &naming);
+	if (err != COP_OK) {
+		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		return err;
+	}
+	replace_naming(served, naming);
+	served->names_saved = true;
 	return COP_OK;
+}
+
+const char *cop_served_feature_name(const cop_served *served, size_t index)
+{
+	const cop_config_list *list = &served->config->feature_name_list;
+	const cop_wire_naming *naming = served->shape.naming;
+	if (index < list->count)
+		return list->items[index];
+	bool dense = naming != NULL && cop_feature_space_is_dense(naming->space);
+	return dense && index < cop_feature_space_dimension(naming->space)
+	               ? cop_feature_space_column(naming->space, index)
+	               : NULL;
+}
+
+const char *cop_served_candidate_name(const cop_served *served, size_t index)
+{
+	return served->names_saved && served->shape.candidate_features == served->shape.features
+	               ? cop_served_feature_name(served, index)
+	               : NULL;
+}
+
+uint64_t cop_served_unknown_names(const cop_served *served)
+{
+	const cop_wire_naming *naming = served->shape.naming;
+	return served->unknown_past + (naming == NULL ? 0 : cop_feature_space_dropped(naming->space));
 }
 
 static cop_err make_workspace(cop_served *served)
@@ -159,7 +194,7 @@ static cop_err start(cop_served *served, const cop_config_model *config, cop_dia
 	prepare_refits(served, config);
 	err = make_workspace(served);
 	if (err == COP_OK)
-		err = index_names(served);
+		err = name_features(served);
 	if (err != COP_OK)
 		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
 	return err;
@@ -199,7 +234,7 @@ void cop_served_fini(cop_served_set *set)
 		cop_mem_free(served->workspace.candidate_index);
 		cop_mem_free(served->order);
 		cop_unheard_fini(&served->unheard);
-		cop_mem_free(served->names.index);
+		cop_wire_naming_free(served->shape.naming);
 		cop_refit_state_fini(&served->refit);
 	}
 	for (size_t i = 0; i < set->parked_count; i++)
@@ -261,7 +296,7 @@ void cop_served_reconfigure(cop_served_set *set, const cop_config *config, cop_l
 		set_apprentice(served, next->apprentice, log);
 		settings.explain_keep = next->explain_keep;
 		(void)!cop_model_adjust(served->model, &settings, NULL); /* short of memory: the old number stays */
-		(void)!index_names(served);
+		(void)!name_features(served);                            /* short of memory: the old names stay */
 	}
 }
 
@@ -282,6 +317,8 @@ void cop_served_save(const cop_served_set *set, cop_bytes *bytes)
 		cop_bytes_put_text(bytes, set->items[i].name);
 		size_t file = cop_model_file_begin(bytes);
 		cop_model_save(set->items[i].model, bytes);
+		if (set->items[i].names_saved)
+			cop_model_names_save(set->items[i].shape.naming->space, bytes);
 		cop_model_file_end(bytes, file);
 		cop_model_file_end_section(bytes, section);
 	}
@@ -334,7 +371,10 @@ static cop_err load_section(
 	cop_diag why = { 0 };
 	served->restored = true;
 	size_t length = cop_cursor_left(&cursor);
-	cop_err err = cop_model_load(served->model, cop_cursor_take(&cursor, length), length, &why);
+	const uint8_t *data = cop_cursor_take(&cursor, length);
+	cop_err err = cop_model_load(served->model, data, length, &why);
+	if (err == COP_OK)
+		err = take_names(served, data, length, &why);
 	if (err == COP_ESHAPE)
 		cop_diag_set(diag, "", 0, 0,
 		        "model \"%s\": %s; give the model a new name, or start with --reset-model %s to begin anew",
@@ -409,6 +449,8 @@ static cop_err start_from(cop_served *served, cop_diag *diag)
 	cop_err err = cop_model_file_load(path, &bytes, &why);
 	if (err == COP_OK)
 		err = cop_model_load(served->model, bytes.data, bytes.length, &why);
+	if (err == COP_OK)
+		err = take_names(served, bytes.data, bytes.length, &why);
 	cop_refit_state_sync(&served->refit, served->model);
 	if (err != COP_OK)
 		cop_diag_set(diag, path, 0, 0, "model \"%s\": start_from: %s", served->name, why.message);

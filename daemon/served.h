@@ -16,11 +16,8 @@
 #include "online/model_apprentice.h"
 #include "wire/wire_features.h"
 
-typedef struct cop_served_names {
-	const cop_config_list *list; /* kept; count 0: none */
-	uint32_t *index;             /* open addressing: place in list + 1 */
-	size_t capacity;
-} cop_served_names;
+/* A checkpoint's sections of models: the name, then a model file. */
+#define COP_SERVED_SECTION "model"
 
 /* What came over a stream. */
 typedef struct cop_served_stream {
@@ -34,11 +31,12 @@ typedef struct cop_served {
 	char topic[COP_CONFIG_NAME_MAX + 8]; /* act.<name> */
 	const cop_config_model *config;      /* kept; renewed by cop_served_reconfigure */
 	cop_model *model;
-	bool restored; /* its state comes from a checkpoint */
-	cop_wire_shape shape;
+	bool restored;        /* its state comes from a checkpoint */
+	cop_wire_shape shape; /* its naming is owned */
 	cop_wire_workspace workspace;
-	uint32_t *order; /* rank: max_candidates */
-	cop_served_names names;
+	uint32_t *order;       /* rank: max_candidates */
+	bool names_saved;      /* what names mean comes from the saved state, and goes into the next */
+	uint64_t unknown_past; /* features whose names the model does not know, met by namings before this one */
 	cop_served_stream contexts, feedback;
 	cop_unheard unheard;        /* contexts that nobody would hear the actions of */
 	uint64_t unheard_decisions; /* whose action no subscriber was given */
@@ -77,6 +75,13 @@ void cop_served_adjust(cop_served_set *set, const cop_config *config);
 /* Takes over from a configuration (kept) whose changes cop_config_diff called applied. Says in the log (NULL: none)
  * which models decide from here on, or no longer do. */
 void cop_served_reconfigure(cop_served_set *set, const cop_config *config, cop_log *log);
+
+/* Name of a feature of the context, "NAMESPACE^FEATURE" or configured; NULL: it has none. Until the next naming. */
+const char *cop_served_feature_name(const cop_served *served, size_t index);
+/* The same of candidates, where they have the context's columns. */
+const char *cop_served_candidate_name(const cop_served *served, size_t index);
+/* Features that came by names which a dense model does not know; left out. */
+uint64_t cop_served_unknown_names(const cop_served *served);
 
 /* Every model, parked ones too, as sections "model" of the model file that the caller has begun, and "refit" for those
  * that have had to do with refits. */

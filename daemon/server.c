@@ -272,7 +272,8 @@ cop_err cop_server_reload(cop_server *server, const cop_wire_seq *seq, cop_bytes
 	cop_config_changes changes = { 0 };
 	cop_config_report_init(&report);
 	cop_notify_reloading(cop_clock_monotonic_us());
-	cop_err err = cop_config_load(server->config_path, &next, &report);
+	const cop_config_origin origin = { .live = server->config };
+	cop_err err = cop_config_load(server->config_path, &origin, &next, &report);
 	if (err != COP_OK) {
 		report_fault(server, &report, fault);
 		err = COP_EINVAL;

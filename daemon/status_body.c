@@ -105,8 +105,9 @@ static void put_model(const cop_server *server, const cop_served *served, cop_by
 	cop_wire_put_key_unsigned(out, "dropped", c->dropped);
 	cop_wire_put_key_unsigned(out, "evicted", c->evicted);
 	cop_wire_put_key_unsigned(out, "refused", c->refused);
+	cop_wire_put_key_unsigned(out, "unknown_names", cop_served_unknown_names(served));
 	cop_wire_put_key_double(out, "loss_sum", c->loss_sum);
-	count += 14;
+	count += 15;
 	if (c->learned > 0) {
 		cop_wire_put_key_double(out, "mean_loss", c->loss_sum / (double)c->learned);
 		count++;

@@ -5,11 +5,10 @@
 
 #include "base/mem.h"
 #include "base/stream.h"
+#include "online/model_names.h"
 #include "tree/model_file.h"
 
-#define FEATURES_SECTION "features"
-#define FEATURES_VERSION 1
-#define REPLAY_VERSION   1
+#define REPLAY_VERSION 1
 
 static void put_replay(const cop_replay_state *state, cop_bytes *bytes)
 {
@@ -74,10 +73,8 @@ cop_err cop_replay_state_save(const char *path, const cop_replay_state *state, c
 	cop_bytes_init(&bytes);
 	size_t file = cop_model_file_begin(&bytes);
 	cop_model_save(state->model, &bytes);
-	size_t section = cop_model_file_begin_section(&bytes, FEATURES_SECTION, FEATURES_VERSION);
-	cop_feature_space_save(state->space, &bytes);
-	cop_model_file_end_section(&bytes, section);
-	section = cop_model_file_begin_section(&bytes, COP_REPLAY_SECTION, REPLAY_VERSION);
+	cop_model_names_save(state->space, &bytes);
+	size_t section = cop_model_file_begin_section(&bytes, COP_REPLAY_SECTION, REPLAY_VERSION);
 	put_replay(state, &bytes);
 	cop_model_file_end_section(&bytes, section);
 	cop_model_file_end(&bytes, file);
@@ -88,32 +85,30 @@ cop_err cop_replay_state_save(const char *path, const cop_replay_state *state, c
 	return err;
 }
 
-static cop_err open_section(
-        const cop_model_file *file, const char *name, uint32_t version, cop_cursor *cursor, cop_diag *diag)
+static cop_err no_replay(cop_err err, cop_diag *diag)
 {
-	cop_model_section section;
-	cop_err err = cop_model_file_find(file, name, 0, version, &section);
-	if (err == COP_OK)
-		cop_cursor_init(cursor, section.data, section.length);
-	else
+	if (err == COP_ENOTFOUND)
 		cop_diag_set(diag, "", 0, 0,
-		        err == COP_ENOTFOUND ? "no section '%s' in it, expected a file of coppice replay --save"
-		                             : "section '%s' is of a newer version",
-		        name);
+		        "no feature space and no replay in it, expected a file of coppice replay "
+		        "--save");
 	return err == COP_ENOTFOUND ? COP_EFORMAT : err;
 }
 
 static cop_err read_sections(const cop_model_file *file, cop_replay_state *out, cop_diag *diag)
 {
+	cop_model_section section;
 	cop_cursor cursor;
-	cop_err err = open_section(file, FEATURES_SECTION, FEATURES_VERSION, &cursor, diag);
-	if (err == COP_OK && (err = cop_feature_space_load(&cursor, &out->space)) != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "section '" FEATURES_SECTION "': %s", cop_err_text(err));
-	if (err == COP_OK)
-		err = open_section(file, COP_REPLAY_SECTION, REPLAY_VERSION, &cursor, diag);
-	if (err == COP_OK && (err = get_replay(out, &cursor)) != COP_OK)
+	cop_err err = cop_model_names_load(file, NULL, &out->space, diag);
+	if (err != COP_OK)
+		return no_replay(err, diag);
+	err = cop_model_file_find(file, COP_REPLAY_SECTION, 0, REPLAY_VERSION, &section);
+	if (err == COP_OK) {
+		cop_cursor_init(&cursor, section.data, section.length);
+		err = get_replay(out, &cursor);
+	}
+	if (err != COP_OK)
 		cop_diag_set(diag, "", 0, 0, "section '" COP_REPLAY_SECTION "': %s", cop_err_text(err));
-	return err;
+	return no_replay(err, diag);
 }
 
 cop_err cop_replay_state_peek(const cop_model_file *file, cop_replay_state *out, cop_diag *diag)
@@ -172,8 +167,6 @@ cop_err cop_replay_state_load(const char *path, cop_replay_state *out, cop_diag 
 	out->limits.dense = cop_feature_space_is_dense(out->space);
 	size_t candidate_features = cop_model_get_settings(out->model)->learner.candidate_features;
 	out->limits.candidate_dimension = candidate_features != 0 ? candidate_features : out->limits.dimension;
-	if (cop_feature_space_is_dense(out->space))
-		cop_feature_space_freeze(out->space);
 	return COP_OK;
 }
 

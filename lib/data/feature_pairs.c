@@ -22,7 +22,13 @@ cop_err cop_feature_entries_grow(cop_feature_entries *entries, size_t limit)
 		return COP_EFULL;
 	if (entries->count < entries->capacity)
 		return COP_OK;
-	size_t capacity = entries->capacity == 0 ? 256 : entries->capacity * 2;
+	return cop_feature_entries_reserve(entries, entries->capacity == 0 ? 256 : entries->capacity * 2);
+}
+
+cop_err cop_feature_entries_reserve(cop_feature_entries *entries, size_t capacity)
+{
+	if (capacity <= entries->capacity)
+		return COP_OK;
 	cop_feature_entry *spare = cop_mem_alloc(capacity, sizeof *spare);
 	if (spare == NULL)
 		return COP_ENOMEM;
@@ -88,21 +94,30 @@ cop_err cop_feature_parts_add(cop_feature_parts *parts, const cop_feature_part *
 	if (parts->count >= limit)
 		return COP_EFULL;
 	if (parts->count == parts->capacity) {
-		size_t capacity = parts->capacity == 0 ? 256 : parts->capacity * 2;
-		cop_feature_part *sorted = cop_mem_alloc(capacity, sizeof *sorted);
-		if (sorted == NULL)
-			return COP_ENOMEM;
-		cop_feature_part *grown = cop_mem_resize(parts->part, parts->count, capacity, sizeof *grown);
-		if (grown == NULL) {
-			cop_mem_free(sorted);
-			return COP_ENOMEM;
-		}
-		cop_mem_free(parts->sorted);
-		parts->part = grown;
-		parts->sorted = sorted;
-		parts->capacity = capacity;
+		cop_err err = cop_feature_parts_reserve(parts, parts->capacity == 0 ? 256 : parts->capacity * 2);
+		if (err != COP_OK)
+			return err;
 	}
 	parts->part[parts->count++] = *part;
+	return COP_OK;
+}
+
+cop_err cop_feature_parts_reserve(cop_feature_parts *parts, size_t capacity)
+{
+	if (capacity <= parts->capacity)
+		return COP_OK;
+	cop_feature_part *sorted = cop_mem_alloc(capacity, sizeof *sorted);
+	if (sorted == NULL)
+		return COP_ENOMEM;
+	cop_feature_part *grown = cop_mem_resize(parts->part, parts->count, capacity, sizeof *grown);
+	if (grown == NULL) {
+		cop_mem_free(sorted);
+		return COP_ENOMEM;
+	}
+	cop_mem_free(parts->sorted);
+	parts->part = grown;
+	parts->sorted = sorted;
+	parts->capacity = capacity;
 	return COP_OK;
 }
 

@@ -26,6 +26,8 @@ typedef struct cop_feature_entries {
 
 /* Room for one more. COP_EFULL: `limit` are there. COP_ENOMEM. */
 COP_CHECK cop_err cop_feature_entries_grow(cop_feature_entries *entries, size_t limit);
+/* Room for so many in all. COP_ENOMEM. */
+COP_CHECK cop_err cop_feature_entries_reserve(cop_feature_entries *entries, size_t capacity);
 /* By place, below 2^bits; equal places stay in their order. */
 void cop_feature_entries_sort(cop_feature_entries *entries, unsigned bits);
 void cop_feature_entries_fini(cop_feature_entries *entries);
@@ -45,6 +47,8 @@ typedef struct cop_feature_parts {
 } cop_feature_parts;
 
 COP_CHECK cop_err cop_feature_parts_add(cop_feature_parts *parts, const cop_feature_part *part, size_t limit);
+/* Room for so many in all. COP_ENOMEM. */
+COP_CHECK cop_err cop_feature_parts_reserve(cop_feature_parts *parts, size_t capacity);
 void cop_feature_parts_fini(cop_feature_parts *parts);
 
 typedef struct cop_feature_pair {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "data/feature_space_state.h"
 #include "data/hash.h"
@@ -82,6 +83,7 @@ cop_err cop_feature_space_make(bool dense, unsigned bits, bool hash_all, cop_fea
 	space->mask = (1u << space->bits) - 1;
 	space->hash_all = hash_all;
 	space->old_namespaces = 1;
+	cop_bytes_init(&space->both);
 	uint32_t number;
 	cop_err err = COP_OK;
 	if (dense) {
@@ -134,6 +136,7 @@ void cop_feature_space_free(cop_feature_space *space)
 	cop_feature_memo_fini(&space->memo[1]);
 	cop_feature_entries_fini(&space->entries);
 	cop_feature_parts_fini(&space->parts);
+	cop_bytes_fini(&space->both);
 	cop_mem_free(space->hint);
 	cop_mem_free(space->place_of);
 	cop_mem_free(space->slot);
@@ -150,6 +153,31 @@ bool cop_feature_space_is_dense(const cop_feature_space *space) { return space->
 void cop_feature_space_freeze(cop_feature_space *space) { space->frozen = true; }
 uint64_t cop_feature_space_dropped(const cop_feature_space *space) { return space->dropped; }
 cop_feature_lane *cop_feature_space_lane(cop_feature_space *space) { return &space->lane; }
+size_t cop_feature_space_features(const cop_feature_space *space) { return space->lane.features; }
+cop_err cop_feature_space_failure(const cop_feature_space *space) { return space->err; }
+bool cop_feature_space_has_pairs(const cop_feature_space *space) { return space->pair_count > 0; }
+
+bool cop_feature_space_is_plain(const cop_feature_space *space)
+{
+	return !space->dense && !space->hash_all && space->pair_count == 0 && space->kept[' '];
+}
+
+cop_err cop_feature_space_any_order(cop_feature_space *space, size_t entries)
+{
+	space->any_order = true;
+	if (space->dense)
+		return COP_OK;
+	cop_err err = cop_feature_entries_reserve(&space->entries, entries);
+	return err == COP_OK && space->pair_count > 0 ? cop_feature_parts_reserve(&space->parts, 2 * entries) : err;
+}
+
+size_t cop_feature_space_find(
+        const cop_feature_space *space, const char *namespace, size_t namespace_length, const char *name, size_t length)
+{
+	uint32_t of = cop_name_table_find(&space->namespaces, 0, namespace, namespace_length);
+	uint32_t column = of == COP_NAME_NONE ? COP_NAME_NONE : cop_name_table_find(&space->columns, of, name, length);
+	return column == COP_NAME_NONE ? SIZE_MAX : column;
+}
 
 const char *cop_feature_space_column(const cop_feature_space *space, size_t column)
 {
@@ -179,7 +207,7 @@ static void begin_hashed(cop_feature_space *space)
 	space->parts.count = space->parts.shared;
 	space->recording = false;
 	space->listed = true;
-	if (space->pair_count > 0)
+	if (space->pair_count > 0 || space->any_order)
 		return;
 	cop_feature_memo *memo = &space->memo[space->candidate];
 	space->listed = !cop_feature_memo_begin(memo, &space->lane);
@@ -432,14 +460,40 @@ void cop_feature_space_put_text(
 		put_hashed(space, name, length, hash_name(space, text, text_length, seed), v);
 		return;
 	}
-	char *both = cop_mem_alloc(length + text_length + 1, 1);
-	if (both == NULL) {
-		fail(space, COP_ENOMEM);
+	cop_bytes *both = &space->both;
+	cop_bytes_clear(both);
+	cop_bytes_put(both, name, length);
+	cop_bytes_put(both, ":", 1);
+	cop_bytes_put(both, text, text_length);
+	if (both->err != COP_OK)
+		fail(space, both->err);
+	else
+		put_dense(space, (const char *)both->data, both->length, v);
+}
+
+void cop_feature_space_put_place(cop_feature_space *space, size_t place, double value)
+{
+	float v = (float)value;
+	COP_ASSERT(place < cop_feature_space_dimension(space));
+	if (space->err != COP_OK)
+		return;
+	if (!isfinite(v)) {
+		fail(space, COP_ENONFINITE);
 		return;
 	}
-	memcpy(both, name, length);
-	both[length] = ':';
-	memcpy(both + length + 1, text, text_length);
-	put_dense(space, both, length + text_length + 1, v);
-	cop_mem_free(both);
+	space->lane.features += v != 0.0F;
+	if (space->dense) {
+		space->slot[place] += v;
+		return;
+	}
+	if (!space->listed)
+		spill(space);
+	space->recording = false;
+	cop_err err = space->err;
+	if (err == COP_OK)
+		err = cop_feature_entries_grow(&space->entries, COP_FEATURE_SPACE_MAX_ENTRIES);
+	if (err != COP_OK)
+		fail(space, err);
+	else if (v != 0.0F)
+		space->entries.entry[space->entries.count++] = (cop_feature_entry){ (uint32_t)place, v };
 }

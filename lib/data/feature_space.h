@@ -52,6 +52,16 @@ bool cop_feature_space_is_dense(const cop_feature_space *space);
 void cop_feature_space_freeze(cop_feature_space *space);
 /* Dense, frozen: features met since that had no column. */
 uint64_t cop_feature_space_dropped(const cop_feature_space *space);
+/* Hashed, names of digits are numbers, all of the default namespace count, and nothing is multiplied: a name without a
+ * namespace is at its hash (data/hash.h), and that is all that there is to it. */
+bool cop_feature_space_is_plain(const cop_feature_space *space);
+bool cop_feature_space_has_pairs(const cop_feature_space *space);
+/* For rows whose names come in any order, of up to so many features: nothing is recorded from one row for the next,
+ * and memory for them (pairs excepted) is taken now. COP_ENOMEM. */
+COP_CHECK cop_err cop_feature_space_any_order(cop_feature_space *space, size_t entries);
+/* Dense: the column of a name; SIZE_MAX: there is none. */
+size_t cop_feature_space_find(const cop_feature_space *space, const char *namespace, size_t namespace_length,
+        const char *name, size_t length);
 /* Dense: "namespace^name" of a column (plain name in the default namespace), borrowed. */
 const char *cop_feature_space_column(const cop_feature_space *space, size_t column);
 
@@ -74,6 +84,12 @@ void cop_feature_space_put_unnamed(cop_feature_space *space, size_t ordinal, dou
  */
 void cop_feature_space_put_text(
         cop_feature_space *space, const char *name, size_t length, const char *text, size_t text_length);
+/* A value for a place itself (below the dimension), whatever its name; it is no part of pairs, and no namespace's scale
+ * counts. */
+void cop_feature_space_put_place(cop_feature_space *space, size_t place, double value);
+/* Of the row under way: features put so far that are not zero, and the first failure, which end would return. */
+size_t cop_feature_space_features(const cop_feature_space *space);
+COP_CHECK cop_err cop_feature_space_failure(const cop_feature_space *space);
 /* For readers that compare names in place; valid from begin to end. */
 cop_feature_lane *cop_feature_space_lane(cop_feature_space *space);
 

@@ -32,8 +32,10 @@ struct cop_feature_space {
 	size_t first_hint[2]; /* where the last row, and the last candidate, began */
 	bool first_put;       /* none has been put into the row yet */
 	uint64_t dropped;
+	cop_bytes both; /* a name and its text */
 
 	/* hashed */
+	bool any_order;           /* no row is like the one before: nothing is recorded */
 	cop_feature_memo memo[2]; /* of first rows, of candidates */
 	bool listed;              /* the row under way is a list */
 	bool recording;           /* and its names are recorded */

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "online/sparse_state.h"
 #include "tree/dgt.h"
 
 #define ACCUMULATOR_START 1.0f
@@ -28,6 +29,8 @@ struct cop_additive {
 	float *first, *first_score; /* n and columns: sums over the first inputs, when asked for */
 	float *score;               /* columns */
 	float *value;               /* 2^h M: leaf values along a row, when asked for */
+	cop_rng begun;              /* what W was drawn from */
+	uint8_t *moved;             /* sparse: D; rows of W that are not as they were drawn */
 };
 
 static bool allocate(cop_additive *model)
@@ -47,6 +50,7 @@ static bool allocate(cop_additive *model)
 	model->da = cop_mem_alloc(model->n, sizeof(float));
 	model->work = cop_mem_alloc(set->trees == 0 ? 0 : cop_dgt_work(set->height, set->trees), sizeof(float));
 	model->leaf = cop_mem_alloc(set->trees, sizeof(uint32_t));
+	model->moved = cop_mem_alloc(set->sparse ? set->inputs : 0, sizeof *model->moved);
 	if (set->in_parts) {
 		model->first = cop_mem_alloc(model->n, sizeof(float));
 		model->first_score = cop_mem_alloc(model->columns, sizeof(float));
@@ -56,12 +60,13 @@ static bool allocate(cop_additive *model)
 	}
 	return model->w != NULL && model->w_sum != NULL && model->theta != NULL && model->theta_sum != NULL &&
 	       model->linear != NULL && model->linear_sum != NULL && model->value != NULL && model->a != NULL &&
-	       model->da != NULL && model->work != NULL && model->leaf != NULL;
+	       model->da != NULL && model->work != NULL && model->leaf != NULL && model->moved != NULL;
 }
 
-static void start(cop_additive *model, cop_rng *rng)
+static void draw_splits(cop_additive *model, cop_rng *rng)
 {
 	const cop_additive_settings *set = &model->set;
+	model->begun = *rng;
 	double sd = 1.0 / sqrt((double)set->typical);
 	size_t nodes = model->leaves == 0 ? 0 : (model->leaves - 1) * set->trees;
 	for (size_t j = 0; j < set->inputs; j++)
@@ -69,6 +74,12 @@ static void start(cop_additive *model, cop_rng *rng)
 			model->w[j * model->n + i] = (float)(sd * cop_rng_normal(rng));
 	for (size_t i = 0; i < set->inputs * model->n; i++)
 		model->w_sum[i] = ACCUMULATOR_START;
+}
+
+static void start(cop_additive *model, cop_rng *rng)
+{
+	const cop_additive_settings *set = &model->set;
+	draw_splits(model, rng);
 	for (size_t i = 0; i < set->outputs * model->leaves * set->trees; i++)
 		model->theta_sum[i] = ACCUMULATOR_START;
 	for (size_t i = 0; !set->along && i < set->inputs * model->columns; i++)
@@ -115,6 +126,7 @@ void cop_additive_free(cop_additive *model)
 		return;
 	cop_mem_free(model->w);
 	cop_mem_free(model->w_sum);
+	cop_mem_free(model->moved);
 	cop_mem_free(model->theta);
 	cop_mem_free(model->theta_sum);
 	cop_mem_free(model->linear);
@@ -207,6 +219,12 @@ static void update_linear(cop_additive *model, const cop_row *x, size_t output, 
 	}
 }
 
+static void note_moved(cop_additive *model, const cop_row *x)
+{
+	for (size_t i = 0; model->set.sparse && i < x->nnz; i++)
+		model->moved[x->index[i]] = 1;
+}
+
 cop_err cop_additive_update(cop_additive *model, const cop_row *x, size_t output, float g)
 {
 	const cop_additive_settings *set = &model->set;
@@ -224,6 +242,7 @@ cop_err cop_additive_update(cop_additive *model, const cop_row *x, size_t output
 	for (size_t i = 0; i < values - set->trees; i++)
 		model->da[i] *= g;
 	cop_kernel_adagrad_row(set->kernel, x, model->n, model->da, set->split_rate, model->w, model->w_sum);
+	note_moved(model, x);
 	for (size_t m = 0; m < set->trees; m++)
 		step(&theta[model->leaf[m]], &theta_sum[model->leaf[m]], g, set->leaf_rate);
 	return COP_OK;
@@ -281,6 +300,7 @@ cop_err cop_additive_update_along(cop_additive *model, const cop_row *x, const c
 	for (size_t i = 0; i < values - set->trees; i++)
 		model->da[i] *= g;
 	cop_kernel_adagrad_row(set->kernel, x, model->n, model->da, set->split_rate, model->w, model->w_sum);
+	note_moved(model, x);
 	for (size_t i = 0; i < cop_row_entries(c); i++) {
 		size_t at = cop_row_index(c, i) * values;
 		float share = g * cop_row_value(c, i);
@@ -351,13 +371,54 @@ cop_err cop_additive_tree(const cop_additive *model, size_t m, cop_oblique_tree 
 	return COP_OK;
 }
 
+static cop_sparse_state splits_of(const cop_additive *model)
+{
+	return (cop_sparse_state){ .values = model->w,
+		.sums = model->w_sum,
+		.sums_started = ACCUMULATOR_START,
+		.rows = model->set.inputs,
+		.width = model->n };
+}
+
+static cop_sparse_state linear_of(const cop_additive *model)
+{
+	return (cop_sparse_state){ .values = model->linear,
+		.sums = model->linear_sum,
+		.sums_started = ACCUMULATOR_START,
+		.rows = model->set.inputs,
+		.width = model->columns };
+}
+
+static cop_sparse_state leaves_of(const cop_additive *model)
+{
+	return (cop_sparse_state){ .values = model->theta,
+		.sums = model->theta_sum,
+		.sums_started = ACCUMULATOR_START,
+		.rows = model->set.outputs,
+		.width = model->leaves * model->set.trees };
+}
+
+static void save_sparse(const cop_additive *model, cop_bytes *bytes)
+{
+	const cop_sparse_state splits = splits_of(model), leaves = leaves_of(model), linear = linear_of(model);
+	cop_bytes_put_rng(bytes, &model->begun);
+	cop_sparse_state_save(&splits, model->moved, bytes);
+	cop_sparse_state_save(&leaves, NULL, bytes);
+	if (!model->set.along)
+		cop_sparse_state_save(&linear, NULL, bytes);
+}
+
 void cop_additive_save(const cop_additive *model, cop_bytes *bytes)
 {
 	const cop_additive_settings *set = &model->set;
-	cop_bytes_put_u64(bytes, set->inputs);
+	cop_bytes_put_u64(bytes, set->sparse ? set->inputs | COP_SPARSE_MARK : set->inputs);
 	cop_bytes_put_u64(bytes, set->outputs);
 	cop_bytes_put_u64(bytes, set->trees);
 	cop_bytes_put_u32(bytes, set->height);
+	if (set->sparse) {
+		save_sparse(model, bytes);
+		return;
+	}
 	size_t values = set->outputs * model->leaves * set->trees;
 	cop_bytes_put_f32s(bytes, model->w, set->inputs * model->n);
 	cop_bytes_put_f32s(bytes, model->w_sum, set->inputs * model->n);
@@ -370,12 +431,48 @@ void cop_additive_save(const cop_additive *model, cop_bytes *bytes)
 }
 
 /* Accumulators divide: zero or less would be as bad as a NaN. */
-static void load_sums(cop_cursor *cursor, float *sums, size_t count)
+static void check_sums(cop_cursor *cursor, const float *sums, size_t count)
 {
-	cop_cursor_f32s(cursor, sums, count);
 	for (size_t i = 0; i < count && cursor->err == COP_OK; i++)
 		if (sums[i] < ACCUMULATOR_START)
 			cursor->err = COP_EFORMAT;
+}
+
+static void load_sums(cop_cursor *cursor, float *sums, size_t count)
+{
+	cop_cursor_f32s(cursor, sums, count);
+	check_sums(cursor, sums, count);
+}
+
+static void load_rows(cop_cursor *cursor, const cop_sparse_state *rows, bool begun, uint8_t *moved)
+{
+	cop_sparse_state_load(rows, begun, moved, cursor);
+	check_sums(cursor, rows->sums, rows->rows * rows->width);
+}
+
+static cop_err load_sparse(cop_additive *model, cop_cursor *cursor)
+{
+	const cop_sparse_state splits = splits_of(model), leaves = leaves_of(model), linear = linear_of(model);
+	cop_rng rng;
+	cop_cursor_rng(cursor, &rng);
+	if (cursor->err != COP_OK)
+		return cursor->err;
+	draw_splits(model, &rng);
+	memset(model->moved, 0, model->set.inputs);
+	load_rows(cursor, &splits, true, model->moved);
+	load_rows(cursor, &leaves, false, NULL);
+	if (!model->set.along)
+		load_rows(cursor, &linear, false, NULL);
+	return cursor->err;
+}
+
+/* All rows of W, as they were written before only some were. */
+static void load_splits(cop_additive *model, cop_cursor *cursor)
+{
+	const cop_additive_settings *set = &model->set;
+	cop_cursor_f32s(cursor, model->w, set->inputs * model->n);
+	load_sums(cursor, model->w_sum, set->inputs * model->n);
+	memset(model->moved, 1, set->sparse ? set->inputs : 0);
 }
 
 cop_err cop_additive_load(cop_additive *model, cop_cursor *cursor)
@@ -385,13 +482,16 @@ cop_err cop_additive_load(cop_additive *model, cop_cursor *cursor)
 	uint64_t outputs = cop_cursor_u64(cursor);
 	uint64_t trees = cop_cursor_u64(cursor);
 	uint32_t height = cop_cursor_u32(cursor);
+	bool sparse = set->sparse && (inputs & COP_SPARSE_MARK) != 0;
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	if (inputs != set->inputs || outputs != set->outputs || trees != set->trees || height != set->height)
+	if ((sparse ? inputs ^ COP_SPARSE_MARK : inputs) != set->inputs || outputs != set->outputs ||
+	        trees != set->trees || height != set->height)
 		return COP_ESHAPE;
+	if (sparse)
+		return load_sparse(model, cursor);
 	size_t values = set->outputs * model->leaves * set->trees;
-	cop_cursor_f32s(cursor, model->w, set->inputs * model->n);
-	load_sums(cursor, model->w_sum, set->inputs * model->n);
+	load_splits(model, cursor);
 	cop_cursor_f32s(cursor, model->theta, values);
 	load_sums(cursor, model->theta_sum, values);
 	if (set->along)

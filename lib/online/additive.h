@@ -5,6 +5,8 @@
  * random so that margins of standardised inputs have about unit variance. M = 0: the linear term alone.
  * Leaves may also be taken as linear in some row c of `outputs` inputs: score = sum over k of c_k sum over m of
  * theta^m[leaf_m(x), k].
+ * W of inputs that no update has touched is not saved but drawn again, from the generator's state at the beginning,
+ * which is.
  * Weights are feature-major blocks (linalg/kernel.h): tree m's node t is column t M + m. One thread per object;
  * nothing is allocated after new. */
 #ifndef COP_ONLINE_ADDITIVE_H
@@ -29,6 +31,7 @@ typedef struct cop_additive_settings {
 	size_t outputs;
 	size_t trees;     /* M */
 	unsigned height;  /* 1 .. COP_DGT_MAX_HEIGHT; unused when trees is 0 */
+	bool sparse;      /* rows are: only inputs that were learned are saved */
 	bool in_parts;    /* room for cop_additive_begin */
 	bool along;       /* room for cop_additive_update_along; no linear term (A is not there) */
 	float split_rate; /* AdaGrad rates of W, Theta and A */

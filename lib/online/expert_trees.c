@@ -32,6 +32,7 @@ static cop_additive_settings additive_of(const cop_expert_settings *settings)
 		.kernel = settings->kernel,
 		.inputs = settings->inputs,
 		.typical = settings->typical,
+		.sparse = settings->sparse,
 		.outputs = settings->arms,
 		.trees = settings->trees,
 		.height = settings->height,

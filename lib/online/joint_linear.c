@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "online/sparse_state.h"
 
 #define SUM_START 1.0f
 
 cop_err cop_joint_linear_init(cop_joint_linear *linear, const cop_joint_settings *joint, bool products_only, float rate)
 {
 	size_t near;
-	*linear = (cop_joint_linear){ .rate = rate };
+	*linear = (cop_joint_linear){ .rate = rate, .sparse = joint->sparse };
 	cop_joint_sizes(joint, &near, &linear->inputs);
 	linear->from = products_only ? near : 0;
 	linear->w = cop_mem_alloc(linear->inputs, sizeof *linear->w);
@@ -114,23 +115,42 @@ void cop_joint_linear_explain(const cop_joint_linear *linear, const cop_row *who
 	expert->linear += (double)cop_joint_linear_value(linear, whole);
 }
 
+static cop_sparse_state rows_of(const cop_joint_linear *linear)
+{
+	return (cop_sparse_state){ .values = linear->w + linear->from,
+		.sums = linear->sum + linear->from,
+		.sums_started = SUM_START,
+		.rows = linear->inputs - linear->from,
+		.width = 1 };
+}
+
 void cop_joint_linear_save(const cop_joint_linear *linear, cop_bytes *bytes)
 {
-	size_t count = linear->inputs - linear->from;
-	cop_bytes_put_u64(bytes, count);
-	cop_bytes_put_f32s(bytes, linear->w + linear->from, count);
-	cop_bytes_put_f32s(bytes, linear->sum + linear->from, count);
+	const cop_sparse_state rows = rows_of(linear);
+	cop_bytes_put_u64(bytes, linear->sparse ? rows.rows | COP_SPARSE_MARK : rows.rows);
+	if (linear->sparse) {
+		cop_sparse_state_save(&rows, NULL, bytes);
+		return;
+	}
+	cop_bytes_put_f32s(bytes, rows.values, rows.rows);
+	cop_bytes_put_f32s(bytes, rows.sums, rows.rows);
 }
 
 cop_err cop_joint_linear_load(cop_joint_linear *linear, cop_cursor *cursor)
 {
+	const cop_sparse_state rows = rows_of(linear);
 	uint64_t count = cop_cursor_u64(cursor);
-	if (cursor->err == COP_OK && count != linear->inputs - linear->from)
+	bool sparse = linear->sparse && (count & COP_SPARSE_MARK) != 0;
+	if (cursor->err == COP_OK && (sparse ? count ^ COP_SPARSE_MARK : count) != rows.rows)
 		return COP_ESHAPE;
-	cop_cursor_f32s(cursor, linear->w + linear->from, linear->inputs - linear->from);
-	cop_cursor_f32s(cursor, linear->sum + linear->from, linear->inputs - linear->from);
-	for (size_t i = linear->from; i < linear->inputs && cursor->err == COP_OK; i++)
-		if (linear->sum[i] < SUM_START) /* they divide */
+	if (sparse) {
+		cop_sparse_state_load(&rows, false, NULL, cursor);
+	} else {
+		cop_cursor_f32s(cursor, rows.values, rows.rows);
+		cop_cursor_f32s(cursor, rows.sums, rows.rows);
+	}
+	for (size_t i = 0; i < rows.rows && cursor->err == COP_OK; i++)
+		if (rows.sums[i] < SUM_START) /* they divide */
 			cursor->err = COP_EFORMAT;
 	return cursor->err;
 }

@@ -14,6 +14,7 @@
 typedef struct cop_joint_linear {
 	size_t from, inputs;
 	float rate;
+	bool sparse;
 	float *w, *sum; /* inputs */
 	cop_joint_fold fold;
 } cop_joint_linear;

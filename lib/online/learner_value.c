@@ -68,6 +68,7 @@ static cop_err create_model(const value_learner *v, cop_additive **out)
 	cop_additive_settings settings = {
 		.kernel = cop_kernel_best(),
 		.inputs = inputs,
+		.sparse = s->features == 0,
 		.typical = s->features == 0 ? COP_LEARNER_SPARSE_TYPICAL : inputs,
 		.outputs = 1,
 		.trees = s->trees,

@@ -12,12 +12,14 @@
 	3                 /* 1: without candidates, optimism and experts, still written where there are none; 2: with  \
 	                   * candidates */
 #define MIXTURE_VERSION 3 /* of settings: the least with which mixtures' states are as they are now */
-#define LEARNER_VERSION 2 /* 1: without a refit, still written where there is none */
+#define LEARNER_VERSION                                                                                                \
+	4 /* 1: without a refit, and 2: with one, still written of dense models; 3 and 4: the same of sparse ones,     \
+	   * which were written with all their places before */
 #define PENDING_VERSION                                                                                                \
 	4 /* 1: nothing of a shadow, still written where there never was one; 2: nothing observed, still written where \
 	   * nothing was; 3: nothing unheard, likewise */
 #define COUNTERS_VERSION   1
-#define SHADOW_VERSION     1
+#define SHADOW_VERSION     2 /* 1: still written of dense models; 2: of sparse ones */
 #define APPRENTICE_VERSION 1
 
 static bool has_candidates(const cop_learner_settings *l) { return strcmp(l->learner, "rank") == 0; }
@@ -167,7 +169,8 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 	const cop_learner_class *class = model->learner->class;
 	bool refitted = class->refitted != NULL && class->refitted(model->learner) != NULL;
 	bool shadow = cop_model_shadow_is_used(model), observed = cop_apprentice_is_used(&model->apprentice);
-	mark = cop_model_file_begin_section(bytes, "learner", refitted ? LEARNER_VERSION : 1);
+	uint32_t sparse = model->set.learner.features == 0 ? 2 : 0;
+	mark = cop_model_file_begin_section(bytes, "learner", (refitted ? 2 : 1) + sparse);
 	cop_learner_save(model->learner, bytes);
 	cop_model_file_end_section(bytes, mark);
 	bool unheard = cop_pending_unheard(model->pending) > 0;
@@ -179,7 +182,7 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 	put_counters(model, bytes);
 	cop_model_file_end_section(bytes, mark);
 	if (shadow) {
-		mark = cop_model_file_begin_section(bytes, "shadow", SHADOW_VERSION);
+		mark = cop_model_file_begin_section(bytes, "shadow", sparse != 0 ? 2 : 1);
 		cop_model_shadow_save(model, bytes);
 		cop_model_file_end_section(bytes, mark);
 	}

@@ -16,6 +16,7 @@ static cop_additive_settings additive(const cop_scorer_settings *settings)
 	return (cop_additive_settings){
 		.kernel = joint->kernel,
 		.inputs = joint->features + 1,
+		.sparse = joint->sparse,
 		.typical = joint->sparse ? settings->typical : joint->features + 1,
 		.outputs = joint->candidate_features + 1,
 		.trees = settings->trees,

@@ -17,6 +17,7 @@ static cop_additive_settings additive(const cop_scorer_settings *settings)
 		.kernel = settings->joint.kernel,
 		.inputs = near,
 		.typical = settings->typical,
+		.sparse = settings->joint.sparse,
 		.outputs = 1,
 		.trees = settings->trees,
 		.height = settings->height,

@@ -10,6 +10,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "online/sparse_state.h"
 
 #define LARGEST_ERROR 1e15f              /* beyond it, weights could overflow */
 #define LARGEST_INPUT 1e15f              /* of blocks: squares of P x stay finite */
@@ -266,11 +267,31 @@ void cop_second_order_explain(const cop_second_order *model, const cop_row *x, s
 		expert->linear += (double)model->w[place(model, x, i, arm)] * (double)cop_row_value(x, i);
 }
 
-enum { DIAGONAL, FULL, BLOCKS };
+enum { DIAGONAL, FULL, BLOCKS, DIAGONAL_ROWS }; /* the first is as diagonals were written before: all rows */
 
 static uint8_t form_of(const cop_second_order *model)
 {
-	return model->side == 0 ? DIAGONAL : model->side >= model->inputs ? FULL : BLOCKS;
+	return model->side == 0 ? DIAGONAL_ROWS : model->side >= model->inputs ? FULL : BLOCKS;
+}
+
+static cop_sparse_state rows_of(const cop_second_order *model)
+{
+	return (cop_sparse_state){ .values = model->w,
+		.sums = model->p,
+		.sums_started = model->start,
+		.rows = model->inputs,
+		.width = model->columns };
+}
+
+static void load_weights(cop_second_order *model, uint8_t form, cop_cursor *cursor)
+{
+	if (form == DIAGONAL_ROWS) {
+		const cop_sparse_state rows = rows_of(model);
+		cop_sparse_state_load(&rows, false, NULL, cursor);
+		return;
+	}
+	cop_cursor_f32s(cursor, model->w, w_size(model));
+	cop_cursor_f32s(cursor, model->p, p_size(model));
 }
 
 void cop_second_order_save(const cop_second_order *model, cop_bytes *bytes)
@@ -281,6 +302,11 @@ void cop_second_order_save(const cop_second_order *model, cop_bytes *bytes)
 	cop_bytes_put_u8(bytes, form);
 	if (form == BLOCKS)
 		cop_bytes_put_u64(bytes, model->side);
+	if (form == DIAGONAL_ROWS) {
+		const cop_sparse_state rows = rows_of(model);
+		cop_sparse_state_save(&rows, NULL, bytes);
+		return;
+	}
 	cop_bytes_put_f32s(bytes, model->w, w_size(model));
 	cop_bytes_put_f32s(bytes, model->p, p_size(model));
 }
@@ -293,10 +319,10 @@ cop_err cop_second_order_load(cop_second_order *model, cop_cursor *cursor)
 	uint64_t side = form == BLOCKS ? cop_cursor_u64(cursor) : model->side;
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	if (inputs != model->inputs || arms != model->arms || form != form_of(model) || side != model->side)
+	bool same = form == form_of(model) || (form == DIAGONAL && model->side == 0);
+	if (inputs != model->inputs || arms != model->arms || !same || side != model->side)
 		return COP_ESHAPE;
-	cop_cursor_f32s(cursor, model->w, w_size(model));
-	cop_cursor_f32s(cursor, model->p, p_size(model));
+	load_weights(model, form, cursor);
 	for (size_t i = 0; model->side == 0 && cursor->err == COP_OK && i < p_size(model); i++)
 		if (!(model->p[i] >= 0.0f && model->p[i] <= model->start))
 			return COP_EFORMAT; /* it only ever falls */

@@ -120,9 +120,18 @@ const cop_outliers *cop_sparse_scale_outliers(const cop_sparse_scale *s) { retur
 
 void cop_sparse_scale_save(const cop_sparse_scale *s, cop_bytes *bytes)
 {
-	cop_bytes_put_f64s(bytes, s->present, s->d);
-	cop_bytes_put_f64s(bytes, s->squares, s->d);
-	cop_bytes_put(bytes, s->streak, s->d);
+	uint64_t count = 0;
+	for (size_t j = 0; j < s->d; j++)
+		count += s->present[j] != 0.0;
+	cop_bytes_put_u64(bytes, count);
+	for (size_t j = 0; j < s->d; j++) {
+		if (s->present[j] == 0.0)
+			continue;
+		cop_bytes_put_u32(bytes, (uint32_t)j);
+		cop_bytes_put_f64(bytes, s->present[j]);
+		cop_bytes_put_f64(bytes, s->squares[j]);
+		cop_bytes_put_u8(bytes, (uint8_t)s->streak[j]);
+	}
 	cop_outliers_save(&s->outliers, bytes);
 }
 
@@ -137,13 +146,29 @@ static bool is_possible(const cop_sparse_scale *s)
 	return possible;
 }
 
+/* Hashed models have far more places than a log has names: only those that were present are in the file. */
+static void load_present(cop_sparse_scale *s, cop_cursor *cursor)
+{
+	uint64_t count = cop_cursor_u64(cursor), next = 0;
+	memset(s->present, 0, s->d * sizeof *s->present);
+	memset(s->squares, 0, s->d * sizeof *s->squares);
+	memset(s->streak, 0, s->d);
+	for (uint64_t i = 0; i < count && cursor->err == COP_OK; i++) {
+		uint32_t j = cop_cursor_u32(cursor);
+		if (cursor->err == COP_OK && (j < next || j >= s->d))
+			cursor->err = COP_EFORMAT;
+		if (cursor->err != COP_OK)
+			return;
+		next = (uint64_t)j + 1;
+		cop_cursor_f64s(cursor, &s->present[j], 1);
+		cop_cursor_f64s(cursor, &s->squares[j], 1);
+		s->streak[j] = (int8_t)cop_cursor_u8(cursor);
+	}
+}
+
 cop_err cop_sparse_scale_load(cop_sparse_scale *s, cop_cursor *cursor)
 {
-	cop_cursor_f64s(cursor, s->present, s->d);
-	cop_cursor_f64s(cursor, s->squares, s->d);
-	const uint8_t *streak = cop_cursor_take(cursor, s->d);
-	if (streak != NULL)
-		memcpy(s->streak, streak, s->d);
+	load_present(s, cursor);
 	cop_outliers_load(&s->outliers, s->d, cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;

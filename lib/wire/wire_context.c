@@ -17,6 +17,7 @@ typedef struct reading {
 	const cop_wire_workspace *workspace;
 	cop_wire_context *out;
 	cop_wire_cursor mask; /* of candidates: read when their number is known */
+	cop_wire_cursor c;    /* of candidates that came before x and wait for it; at NULL: none */
 } reading;
 
 static cop_err read_t(cop_wire_cursor *cursor, cop_wire_context *out, cop_wire_fault *fault)
@@ -51,10 +52,25 @@ static cop_err read_mask(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fa
 static cop_err read_candidates(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fault)
 {
 	cop_wire_context *out = r->out;
+	if (!out->has_x && cop_wire_candidates_wait(r->shape)) {
+		r->c = *cursor;
+		cop_err skipped = cop_wire_cursor_skip(cursor, COP_WIRE_DEPTH - 1);
+		return skipped == COP_OK ? COP_OK
+		                         : cop_wire_refuse(fault, COP_WIRE_BAD_FEATURES, skipped, cursor, "c",
+		                                   "an array of candidates");
+	}
 	cop_err err = cop_wire_read_candidates(cursor, r->shape, r->workspace, &out->candidates, fault);
 	out->candidate = r->workspace->candidate;
 	out->arms = out->candidates;
 	return err;
+}
+
+/* And of candidates that wait for it. */
+static cop_err read_x(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fault)
+{
+	r->out->has_x = true;
+	cop_err err = cop_wire_read_features(cursor, r->shape, r->workspace, &r->out->x, fault);
+	return err == COP_OK && r->c.at != NULL ? read_candidates(&r->c, r, fault) : err;
 }
 
 /* Whether there is such an arm is looked at when the candidates are known. */
@@ -88,8 +104,7 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, reading *r, c
 	case ID:
 		return cop_wire_read_id(cursor, &out->id, fault);
 	case X:
-		out->has_x = true;
-		return cop_wire_read_features(cursor, r->shape, r->workspace, &out->x, fault);
+		return read_x(cursor, r, fault);
 	case C:
 		return read_candidates(cursor, r, fault);
 	case MASK:

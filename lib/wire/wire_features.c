@@ -1,4 +1,6 @@
-/* Dense maps: the workspace is first filled with NaN, "not given yet", which no accepted value can be; so a second
+/* Maps of names and numbers alone, of models whose names are no more than that, are read here (`flat`); where anything
+ * else comes, the map is read again by wire_names, which knows it all.
+ * Dense maps: the workspace is first filled with NaN, "not given yet", which no accepted value can be; so a second
  * value for one index is seen without further memory. Sparse maps: entries are collected as they come, sorted in place
  * by index (heap sort: no memory, and no order of keys makes it slow) and merged. */
 #include "wire/wire_features.h"
@@ -11,6 +13,7 @@
 #include "base/assert.h"
 #include "data/hash.h"
 #include "wire/wire_keys.h"
+#include "wire/wire_names.h"
 
 #define EXPECTED "an array of numbers, binary float32, or a map"
 
@@ -88,8 +91,21 @@ static cop_err dense_values(cop_wire_cursor *cursor, const cop_wire_shape *shape
 	return read_values(cursor, packed, dense, count, fault);
 }
 
-/* The index that a map's key means, below the dimension. */
-static cop_err read_key(cop_wire_cursor *cursor, const cop_wire_shape *shape, size_t *out, cop_wire_fault *fault)
+/* A name that is nothing but a feature's. */
+static bool is_flat(const char *name, size_t length)
+{
+	return length > 0 && name[0] != '_' && memchr(name, '^', length) == NULL;
+}
+
+static bool is_number(const cop_wire_cursor *cursor)
+{
+	cop_wire_type type = cop_wire_cursor_peek(cursor);
+	return type == COP_WIRE_TYPE_UNSIGNED || type == COP_WIRE_TYPE_NEGATIVE || type == COP_WIRE_TYPE_FLOAT;
+}
+
+/* The index that a map's key means, below the dimension. COP_ENOTFOUND: the naming knows. */
+static cop_err read_key(cop_wire_cursor *cursor, const cop_wire_shape *shape, const cop_wire_naming *naming,
+        size_t *out, cop_wire_fault *fault)
 {
 	cop_wire_cursor key = *cursor;
 	char path[120];
@@ -99,16 +115,20 @@ static cop_err read_key(cop_wire_cursor *cursor, const cop_wire_shape *shape, si
 	size_t d = shape->features != 0 ? shape->features : (size_t)1 << shape->bits;
 	cop_err err = cop_wire_cursor_string(cursor, &name, &length);
 	if (err == COP_OK && shape->features == 0) {
+		if (naming != NULL && (!naming->plain || !is_flat(name, length) || !is_number(cursor)))
+			return COP_ENOTFOUND;
 		*out = cop_hash_feature(name, length, 0) & (d - 1);
 		return COP_OK;
 	}
 	if (err == COP_OK) {
-		if (shape->find_name != NULL && shape->find_name(shape->names, name, length, out) && *out < d)
+		if (naming != NULL && (!naming->strict || !is_number(cursor)))
+			return COP_ENOTFOUND;
+		if (naming != NULL && (*out = cop_wire_names_column(naming->space, name, length)) != SIZE_MAX)
 			return COP_OK;
 		key_path(path, sizeof path, key);
 		return refuse_shape(fault, "%s: %s", path,
-		        shape->find_name != NULL ? "no feature of the model has this name"
-		                                 : "the model has no feature names, expected indices");
+		        naming != NULL ? "no feature of the model has this name"
+		                       : "the model has no feature names, expected indices");
 	}
 	if (err == COP_EINVAL)
 		err = cop_wire_cursor_unsigned(cursor, &number);
@@ -120,12 +140,12 @@ static cop_err read_key(cop_wire_cursor *cursor, const cop_wire_shape *shape, si
 	return COP_OK;
 }
 
-/* One entry of a map. */
-static cop_err read_entry(
-        cop_wire_cursor *cursor, const cop_wire_shape *shape, size_t *index, float *value, cop_wire_fault *fault)
+/* One entry of a map. COP_ENOTFOUND: the naming knows. */
+static cop_err read_entry(cop_wire_cursor *cursor, const cop_wire_shape *shape, const cop_wire_naming *naming,
+        size_t *index, float *value, cop_wire_fault *fault)
 {
 	cop_wire_cursor key = *cursor;
-	cop_err err = read_key(cursor, shape, index, fault);
+	cop_err err = read_key(cursor, shape, naming, index, fault);
 	if (err != COP_OK)
 		return err;
 	err = cop_wire_cursor_float(cursor, value);
@@ -137,8 +157,10 @@ static cop_err read_entry(
 	return COP_OK;
 }
 
-static cop_err dense_map(cop_wire_cursor *cursor, const cop_wire_shape *shape, float *dense, cop_wire_fault *fault)
+static cop_err dense_map(cop_wire_cursor *cursor, const cop_wire_shape *shape, const cop_wire_workspace *workspace,
+        cop_wire_fault *fault)
 {
+	float *dense = workspace->dense;
 	size_t pairs;
 	cop_err err = cop_wire_cursor_map(cursor, &pairs);
 	if (err != COP_OK)
@@ -149,7 +171,7 @@ static cop_err dense_map(cop_wire_cursor *cursor, const cop_wire_shape *shape, f
 		cop_wire_cursor key = *cursor;
 		size_t index;
 		float value;
-		err = read_entry(cursor, shape, &index, &value, fault);
+		err = read_entry(cursor, shape, shape->naming, &index, &value, fault);
 		if (err != COP_OK)
 			return err;
 		if (!isnan(dense[index])) {
@@ -201,13 +223,16 @@ static void sort_entries(uint32_t *index, float *value, size_t n)
 	}
 }
 
-/* Sums what shares an index and drops zeros; entries sorted. COP_ENONFINITE when a sum overflows, at *n. */
-static cop_err merge_entries(uint32_t *index, float *value, size_t *n)
+/* Sums what shares an index and drops zeros; entries sorted. COP_ENONFINITE when a sum overflows, at *n.
+ * COP_ENOTFOUND (ordered): three or more share one, whose sum depends on their order, which the sort has not kept. */
+static cop_err merge_entries(uint32_t *index, float *value, size_t *n, bool ordered)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < *n;) {
 		uint32_t at = index[i];
 		float sum = value[i++];
+		if (ordered && i + 1 < *n && index[i + 1] == at)
+			return COP_ENOTFOUND;
 		while (i < *n && index[i] == at)
 			sum += value[i++];
 		if (!isfinite(sum)) {
@@ -234,20 +259,20 @@ static cop_err sparse_map(cop_wire_cursor *cursor, const cop_wire_shape *shape, 
 		return refuse_shape(fault, "x: got %zu entries, at most %zu allowed", pairs, shape->max_nonzeros);
 	for (size_t i = 0; i < pairs; i++) {
 		size_t index;
-		err = read_entry(cursor, shape, &index, &workspace->value[i], fault);
+		err = read_entry(cursor, shape, shape->naming, &index, &workspace->value[i], fault);
 		if (err != COP_OK)
 			return err;
 		workspace->index[i] = (uint32_t)index;
 	}
 	sort_entries(workspace->index, workspace->value, pairs);
-	err = merge_entries(workspace->index, workspace->value, &pairs);
-	if (err != COP_OK) {
+	err = merge_entries(workspace->index, workspace->value, &pairs, shape->naming != NULL);
+	if (err == COP_ENONFINITE) {
 		(void)cop_wire_fault_set(fault, COP_WIRE_BAD_FEATURES,
 		        "x: the sum of the entries that share index %zu is not a finite number", pairs);
 		return err;
 	}
 	*nnz = pairs;
-	return COP_OK;
+	return err;
 }
 
 static cop_err sparse_values(cop_wire_cursor *cursor, const cop_wire_shape *shape, const cop_wire_workspace *workspace,
@@ -276,13 +301,14 @@ static cop_err sparse_values(cop_wire_cursor *cursor, const cop_wire_shape *shap
 	return COP_OK;
 }
 
-cop_err cop_wire_read_features(cop_wire_cursor *cursor, const cop_wire_shape *shape,
-        const cop_wire_workspace *workspace, cop_row *row, cop_wire_fault *fault)
+/* COP_ENOTFOUND: a map that only the naming understands. */
+static cop_err read_flat(cop_wire_cursor *cursor, const cop_wire_shape *shape, const cop_wire_workspace *workspace,
+        cop_row *row, cop_wire_fault *fault)
 {
 	bool map = cop_wire_cursor_peek(cursor) == COP_WIRE_TYPE_MAP;
 	if (shape->features != 0) {
 		*row = (cop_row){ .d = shape->features, .dense = workspace->dense };
-		return map ? dense_map(cursor, shape, workspace->dense, fault)
+		return map ? dense_map(cursor, shape, workspace, fault)
 		           : dense_values(cursor, shape, workspace->dense, fault);
 	}
 	COP_ASSERT(shape->bits >= 1 && shape->bits <= 31);
@@ -291,12 +317,38 @@ cop_err cop_wire_read_features(cop_wire_cursor *cursor, const cop_wire_shape *sh
 	           : sparse_values(cursor, shape, workspace, &row->nnz, fault);
 }
 
+/* candidate: where its row will lie, if the naming reads it. */
+static cop_err read_row(cop_wire_cursor *cursor, const cop_wire_shape *shape, const cop_wire_workspace *workspace,
+        cop_feature_span *candidate, cop_row *row, cop_wire_fault *fault)
+{
+	const cop_wire_cursor start = *cursor;
+	cop_err err = read_flat(cursor, shape, workspace, row, fault);
+	if (err != COP_ENOTFOUND)
+		return err;
+	*cursor = start;
+	return cop_wire_read_named(cursor, shape->naming, candidate, row, fault);
+}
+
+cop_err cop_wire_read_features(cop_wire_cursor *cursor, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, cop_row *row, cop_wire_fault *fault)
+{
+	if (cop_wire_candidates_wait(shape)) /* what the last context shared is over */
+		cop_feature_space_abandon(shape->naming->space);
+	return read_row(cursor, shape, workspace, NULL, row, fault);
+}
+
 /* The shape and room of candidate i, whose predecessors took `used` entries of the room. */
 static void candidate_place(const cop_wire_shape *shape, const cop_wire_workspace *workspace, size_t used,
         cop_wire_shape *own, cop_wire_workspace *room)
 {
+	cop_wire_naming *naming = shape->naming;
+	bool named = naming != NULL &&
+	             (shape->features == 0 || cop_feature_space_dimension(naming->space) == shape->candidate_features);
 	*own = (cop_wire_shape){
-		.features = shape->candidate_features, .bits = shape->bits, .max_nonzeros = shape->max_nonzeros
+		.features = shape->candidate_features,
+		.bits = shape->bits,
+		.max_nonzeros = shape->max_nonzeros,
+		.naming = named ? naming : NULL,
 	};
 	*room = (cop_wire_workspace){
 		.dense = workspace->candidate_value + used,
@@ -323,6 +375,26 @@ static cop_err check_ranks(const cop_wire_shape *shape, cop_wire_fault *fault)
 	        shape->arms != 0 ? "arms" : "values");
 }
 
+bool cop_wire_candidates_wait(const cop_wire_shape *shape)
+{
+	return shape->naming != NULL && cop_feature_space_has_pairs(shape->naming->space);
+}
+
+static void begin_candidates(const cop_wire_shape *shape)
+{
+	if (shape->naming != NULL)
+		cop_feature_room_clear(&shape->naming->own);
+}
+
+/* Their room has grown to what it is: now their rows stay where they are. */
+static void settle_candidates(const cop_wire_shape *shape, const cop_wire_workspace *workspace, size_t count)
+{
+	const cop_wire_naming *naming = shape->naming;
+	for (size_t i = 0; naming != NULL && i < count; i++)
+		if (naming->span[i].start != SIZE_MAX)
+			cop_feature_space_row(naming->space, &naming->own, &naming->span[i], &workspace->candidate[i]);
+}
+
 cop_err cop_wire_read_candidates(cop_wire_cursor *cursor, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, size_t *count, cop_wire_fault *fault)
 {
@@ -336,20 +408,24 @@ cop_err cop_wire_read_candidates(cop_wire_cursor *cursor, const cop_wire_shape *
 		return refuse_shape(fault, "c: got %zu candidates, expected 1 to %zu (max_candidates)", *count,
 		        shape->max_candidates);
 	size_t used = 0;
+	begin_candidates(shape);
 	for (size_t i = 0; i < *count; i++) {
 		cop_wire_shape own;
 		cop_wire_workspace room;
 		cop_row *row = &workspace->candidate[i];
+		cop_feature_span nowhere, *span = shape->naming != NULL ? &shape->naming->span[i] : &nowhere;
+		span->start = SIZE_MAX;
 		candidate_place(shape, workspace, used, &own, &room);
-		err = cop_wire_read_features(cursor, &own, &room, row, fault);
+		err = read_row(cursor, &own, &room, span, row, fault);
 		if (err != COP_OK) {
 			char name[32];
 			(void)snprintf(name, sizeof name, "c[%zu]", i);
 			rename_x(fault, name);
 			return err;
 		}
-		used += row->dense != NULL ? row->d : row->nnz;
+		used += span->start != SIZE_MAX ? 0 : row->dense != NULL ? row->d : row->nnz;
 	}
+	settle_candidates(shape, workspace, *count);
 	return COP_OK;
 }
 
@@ -361,8 +437,10 @@ cop_err cop_wire_read_candidate(cop_wire_cursor *cursor, const cop_wire_shape *s
 	cop_err err = check_ranks(shape, fault);
 	if (err != COP_OK)
 		return err;
+	cop_feature_span span;
 	candidate_place(shape, workspace, 0, &own, &room);
-	err = cop_wire_read_features(cursor, &own, &room, row, fault);
+	begin_candidates(shape);
+	err = read_row(cursor, &own, &room, &span, row, fault);
 	if (err != COP_OK)
 		rename_x(fault, "c");
 	return err;

@@ -1,16 +1,18 @@
 /* wire/wire_features.h: what a context carries, `x`, `c` and `mask`, into the learner's own form.
  *
  * The model's shape decides what is accepted. Dense model (features > 0): an array or packed float32 of exactly
- * `features` values, or a map of indices and configured names, where what is missing is 0. Sparse model (features 0): a
+ * `features` values, or a map of indices and names, where what is missing is 0. Sparse model (features 0): a
  * map whose names are hashed to 2^bits indices, or values for the indices 0, 1, 2 …; entries that share an index are
- * summed, zeros are dropped. The result is a view of the workspace, which the caller owns; nothing is allocated. One
- * thread per workspace. */
+ * summed, zeros are dropped. Names are the naming's (wire/wire_names.h); without one a sparse model hashes them plainly
+ * and a dense one has none. The result is a view of the workspace, which the caller owns, or of the naming; steady
+ * messages allocate nothing. One thread per workspace and naming. */
 #ifndef COP_WIRE_WIRE_FEATURES_H
 #define COP_WIRE_WIRE_FEATURES_H
 
 #include "linalg/row.h"
 #include "wire/wire_code.h"
 #include "wire/wire_cursor.h"
+#include "wire/wire_names.h"
 
 typedef struct cop_wire_shape {
 	size_t features;           /* dense dimension; 0: sparse */
@@ -21,9 +23,7 @@ typedef struct cop_wire_shape {
 	size_t candidate_features; /* of them, when features > 0; sparse ones have bits and max_nonzeros */
 	unsigned losses;           /* numbers in a loss: 1 or 2; 0: either */
 	bool apprentice;           /* an existing system decides: contexts carry its a and p, unknown keys otherwise */
-	/* Index of a configured feature name; false when there is none. NULL: no names are configured. */
-	bool (*find_name)(const void *names, const char *name, size_t length, size_t *index);
-	const void *names; /* kept; first argument of find_name */
+	cop_wire_naming *naming;   /* kept: of this dimension, for so many candidates; NULL: none */
 } cop_wire_shape;
 
 /* Arrays of the caller, at least as long as said; those that the shape does not need may be NULL. */
@@ -43,12 +43,14 @@ static inline bool cop_wire_has_values(const cop_wire_shape *shape)
 	return shape->arms == 0 && shape->max_candidates == 0;
 }
 
-/* `x` at the cursor. row (a view of the workspace) is valid until the workspace's next use. Refusals fill the fault
- * with bad_features: COP_ESHAPE (a wrong number of values, too many entries, an index or name that is not the model's),
- * COP_ENONFINITE, COP_EINVAL (a wrong type); or bad_request: COP_EFORMAT. */
+/* `x` at the cursor. row (a view of the workspace, or of the naming) is valid until their next use. Refusals fill the
+ * fault with bad_features: COP_ESHAPE (a wrong number of values, too many entries, an index or name that is not the
+ * model's), COP_ENONFINITE, COP_EINVAL (a wrong type); or bad_request: COP_EFORMAT. */
 COP_CHECK cop_err cop_wire_read_features(cop_wire_cursor *cursor, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_row *row, cop_wire_fault *fault);
 
+/* Candidates can only be read when `x` has been: products are made of both. */
+bool cop_wire_candidates_wait(const cop_wire_shape *shape);
 /* `c` at the cursor: an array of candidates, each as x is, into workspace->candidate. Refusals as above; their messages
  * begin with c[i]. bad_request too: the model does not rank. */
 COP_CHECK cop_err cop_wire_read_candidates(cop_wire_cursor *cursor, const cop_wire_shape *shape,

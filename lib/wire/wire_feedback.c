@@ -73,20 +73,44 @@ static cop_err read_y(cop_wire_cursor *cursor, cop_wire_feedback *out, cop_wire_
 	return COP_OK;
 }
 
-static cop_err read_field(cop_wire_cursor *cursor, unsigned which, const cop_wire_shape *shape,
-        const cop_wire_workspace *workspace, cop_wire_feedback *out, cop_wire_fault *fault)
+/* What is being decoded. */
+typedef struct reading {
+	const cop_wire_shape *shape;
+	const cop_wire_workspace *workspace;
+	cop_wire_feedback *out;
+	cop_wire_cursor c; /* a candidate that came before x and waits for it; at NULL: none */
+} reading;
+
+static cop_err read_c(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fault)
 {
+	r->out->has_c = true;
+	if (r->out->has_x || !cop_wire_candidates_wait(r->shape))
+		return cop_wire_read_candidate(cursor, r->shape, r->workspace, &r->out->candidate, fault);
+	r->c = *cursor;
+	cop_err err = cop_wire_cursor_skip(cursor, COP_WIRE_DEPTH - 1);
+	return err == COP_OK ? COP_OK : cop_wire_refuse(fault, COP_WIRE_BAD_FEATURES, err, cursor, "c", "a candidate");
+}
+
+static cop_err read_x(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fault)
+{
+	r->out->has_x = true;
+	cop_err err = cop_wire_read_features(cursor, r->shape, r->workspace, &r->out->x, fault);
+	return err == COP_OK && r->c.at != NULL ? read_c(&r->c, r, fault) : err;
+}
+
+static cop_err read_field(cop_wire_cursor *cursor, unsigned which, reading *r, cop_wire_fault *fault)
+{
+	const cop_wire_shape *shape = r->shape;
+	cop_wire_feedback *out = r->out;
 	switch (which) {
 	case ID:
 		return cop_wire_read_id(cursor, &out->id, fault);
 	case LOSS:
 		return read_loss(cursor, shape, out, fault);
 	case X:
-		out->has_x = true;
-		return cop_wire_read_features(cursor, shape, workspace, &out->x, fault);
+		return read_x(cursor, r, fault);
 	case C:
-		out->has_c = true;
-		return cop_wire_read_candidate(cursor, shape, workspace, &out->candidate, fault);
+		return read_c(cursor, r, fault);
 	case A:
 		return read_a(cursor, shape, out, fault);
 	case P:
@@ -120,14 +144,19 @@ static void start(cop_wire_feedback *out)
 static cop_err decode(
         cop_wire_keys *keys, const cop_wire_shape *shape, const cop_wire_workspace *workspace, cop_wire_feedback *out)
 {
+	reading r = { .shape = shape, .workspace = workspace, .out = out };
 	unsigned which;
 	cop_err err;
 	while ((err = cop_wire_keys_next(keys, &which)) == COP_OK) {
-		err = read_field(keys->cursor, which, shape, workspace, out, keys->fault);
+		err = read_field(keys->cursor, which, &r, keys->fault);
 		if (err != COP_OK)
 			return err;
 	}
-	if (err != COP_EEND)
+	if (err == COP_EEND && r.c.at != NULL && !out->has_x) {
+		cop_feature_space_abandon(shape->naming->space); /* nothing is shared */
+		err = cop_wire_read_candidate(&r.c, shape, workspace, &out->candidate, keys->fault);
+	}
+	if (err != COP_EEND && err != COP_OK)
 		return err;
 	uint32_t need = 1U << ID | 1U << LOSS;
 	if (out->has_x && shape->max_candidates != 0)

@@ -37,25 +37,42 @@ static void check(int condition)
 		abort();
 }
 
-static bool find_name(const void *names, const char *name, size_t length, size_t *index)
-{
-	const char *at = length == 1 ? memchr(names, name[0], FEATURES) : NULL;
-	*index = at == NULL ? 0 : (size_t)(at - (const char *)names);
-	return at != NULL;
-}
-
-static const cop_wire_shape shapes[] = {
-	{ .features = FEATURES, .arms = ARMS, .losses = 1, .find_name = find_name, .names = "abcde" },
+static cop_wire_shape shapes[] = {
+	{ .features = FEATURES, .arms = ARMS, .losses = 1 },
 	{ .bits = 6, .max_nonzeros = NONZEROS, .losses = 2 },
 	{ .features = FEATURES },
 	{ .bits = 3, .max_nonzeros = NONZEROS, .arms = ARMS },
 };
 
 /* Of models that rank. */
-static const cop_wire_shape ranking[] = {
+static cop_wire_shape ranking[] = {
 	{ .features = FEATURES, .max_candidates = CANDIDATES, .candidate_features = CANDIDATE_FEATURES, .losses = 1 },
 	{ .bits = 6, .max_nonzeros = NONZEROS, .max_candidates = CANDIDATES, .losses = 1 },
 };
+
+static cop_wire_naming *naming_of(const cop_feature_space_settings *settings)
+{
+	cop_feature_space *space;
+	cop_wire_naming *naming;
+	check(cop_feature_space_new(settings, &space, NULL) == COP_OK);
+	check(cop_wire_naming_new(&space, NONZEROS, CANDIDATES, &naming) == COP_OK);
+	return naming;
+}
+
+/* Names of every kind: columns that are all there are, plain hashes, products of namespaces. */
+static void name_shapes(void)
+{
+	static const char *const names[FEATURES] = { "a", "b", "c^d", "e", "" };
+	static const char *const pairs[] = { "ab", "::" };
+	if (shapes[0].naming != NULL)
+		return;
+	check(cop_wire_naming_new_list(names, FEATURES, CANDIDATES, &shapes[0].naming) == COP_OK);
+	check(cop_wire_naming_new_list(names, FEATURES, CANDIDATES, &ranking[0].naming) == COP_OK);
+	ranking[0].naming->strict = false;
+	shapes[1].naming = naming_of(&(cop_feature_space_settings){ .bits = 6 });
+	shapes[3].naming = naming_of(&(cop_feature_space_settings){ .bits = 3, .hash_all = true, .ignore = "i" });
+	ranking[1].naming = naming_of(&(cop_feature_space_settings){ .bits = 6, .pairs = pairs, .pair_count = 2 });
+}
 
 static cop_wire_workspace workspace_of(room *r)
 {
@@ -382,6 +399,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size == 0)
 		return 0;
+	name_shapes();
 	const cop_wire_shape *shape = &shapes[data[0] >> 3 & 3];
 	unsigned which = data[0] & 7;
 	unsigned record = data[0] >> 5; /* 0: none, one of the other decoders; 7: a set of models */

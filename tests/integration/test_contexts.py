@@ -115,7 +115,7 @@ def test_sparse_names_are_hashed_as_documented(daemon):
 
 def test_sparse_wrong_contexts_refused(daemon):
     client = daemon(model(**SPARSE)).client()
-    wrongs = [{1024: 1}, {-1: 1}, {2**40: 1}, {i: 1 for i in range(7)}, [1] * 7, {"a": "1"}, {"a": None}, "text", 5]
+    wrongs = [{1024: 1}, {-1: 1}, {2**40: 1}, {i: 1 for i in range(7)}, [1] * 7, {"a": b"1"}, {"a": ["b"]}, "text", 5]
     wrongs += [{"a": float("nan")}, {"a": 1e39}, {1.5: 1}, struct.pack("<7f", *range(7)), b"abc"]
     for wrong in wrongs:
         assert client.error("decide", "m", {"id": 1, "x": wrong})["code"] == "bad_features", wrong

@@ -219,7 +219,7 @@ def test_status_shows_what_is_documented(daemon):
     a, v = whole["models"]
     counted = {
         "name", "learner", "features", "rev", "pending", "pending_bytes", "decisions", "repeated", "greedy", "feedback", "learned",
-        "defaulted", "dropped", "evicted", "refused", "loss_sum", "outliers", "contexts", "feedback_stream", "unheard",
+        "defaulted", "dropped", "unknown_names", "evicted", "refused", "loss_sum", "outliers", "contexts", "feedback_stream", "unheard",
     }  # fmt: skip
     assert a.keys() == counted | {"arms", "policy"} and v.keys() == counted | {
         "bits", "value_range", "delta", "feedback_points",

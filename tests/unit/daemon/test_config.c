@@ -622,7 +622,8 @@ static const char *const everything =
         " delta = 0.3 feedback = one default_loss = \"-1e+30\" loss_range = {\"-1e+31\", 0} }\n"
         "model c { arms = 2 features = 1 policy = epsilon trees = 0 height = 8 optimism = 0 experts = { trees, forest "
         "} }\n"
-        "model d { learner = rank features = 2 candidate_features = 3 max_candidates = 10000 trees = 64 gamma = 1000000 }\n"
+        "model d { learner = rank features = 2 candidate_features = 3 max_candidates = 10000 trees = 64 gamma = "
+        "1000000 }\n"
         "model e { learner = rank features = 0 bits = 9 max_nonzeros = 100 policy = epsilon epsilon = 0.5 }\n";
 
 static void test_config_printed_reads_back_equal(void **state)
@@ -638,7 +639,7 @@ static void test_config_built_in_demo_is_valid(void **state)
 	cop_config *config;
 	cop_config_report report;
 	cop_config_report_init(&report);
-	assert_int_equal(cop_config_load(NULL, &config, &report), COP_OK);
+	assert_int_equal(cop_config_load(NULL, NULL, &config, &report), COP_OK);
 	assert_string_equal(config->state_dir, ".");
 	assert_string_equal(config->requests.items[0], "ipc://requests.ipc");
 	assert_string_equal(config->models[0].name, "demo");
@@ -656,7 +657,7 @@ static void test_config_example_shows_the_defaults(void **state)
 	cop_config *config;
 	cop_config_report report;
 	cop_config_report_init(&report);
-	cop_err err = cop_config_load(COP_CONF_DIR "/coppice.conf", &config, &report);
+	cop_err err = cop_config_load(COP_CONF_DIR "/coppice.conf", NULL, &config, &report);
 	if (err != COP_OK && report.count != 0)
 		print_message("%lu: %s\n", (unsigned long)report.items[0].line, report.items[0].message);
 	assert_int_equal(err, COP_OK);
@@ -681,13 +682,13 @@ static void test_config_missing_file_is_reported(void **state)
 	cop_config *config;
 	cop_config_report report;
 	cop_config_report_init(&report);
-	assert_int_equal(cop_config_load("/nonexistent/x.conf", &config, &report), COP_EIO);
+	assert_int_equal(cop_config_load("/nonexistent/x.conf", NULL, &config, &report), COP_EIO);
 	assert_null(config);
 	assert_int_equal(report.count, 1);
 	assert_string_equal(report.items[0].source, "/nonexistent/x.conf");
 	assert_non_null(strstr(report.items[0].message, "cannot be read: No such file"));
 	cop_config_report_fini(&report);
-	assert_int_equal(cop_config_load("/", &config, &report), COP_EIO);
+	assert_int_equal(cop_config_load("/", NULL, &config, &report), COP_EIO);
 	cop_config_report_fini(&report);
 }
 
@@ -713,7 +714,7 @@ static cop_err load_in(const char *folder, cop_config **config, cop_config_repor
 	char path[256];
 	(void)snprintf(path, sizeof path, "%s/c.conf", folder);
 	cop_config_report_init(report);
-	return cop_config_load(path, config, report);
+	return cop_config_load(path, NULL, config, report);
 }
 
 static void test_config_name_files_are_read_beside_the_file(void **state)

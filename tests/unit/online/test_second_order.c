@@ -387,17 +387,19 @@ static void test_new_wrong_or_short_of_memory_is_refused(void **state)
 	cop_second_order_free(NULL);
 }
 
-/* A saved model of one arm, its P full of `value` (full: its side is that of a vector). */
+/* A saved model of one arm, its P full of `value` (full: its side is that of a vector; else rows that were learned,
+ * each its number, a weight and P). */
 static cop_err load_spoiled(cop_second_order *model, bool full, float value)
 {
 	cop_bytes bytes;
 	cop_cursor cursor;
 	cop_bytes_init(&bytes);
 	cop_second_order_save(model, &bytes);
-	const size_t weights = 17 + D * sizeof(float);
-	for (size_t at = weights; at < bytes.length; at += sizeof value)
+	const size_t first = full ? 17 + D * sizeof(float) : 17 + sizeof(uint64_t) + sizeof(uint32_t) + sizeof(float);
+	const size_t step = full ? sizeof(float) : sizeof(uint32_t) + 2 * sizeof(float);
+	for (size_t at = first; at < bytes.length; at += step)
 		memcpy(bytes.data + at, &value, sizeof value);
-	assert_true(bytes.length > weights + D * sizeof value || !full);
+	assert_true(bytes.length > first + (full ? D * sizeof value : 0));
 	cop_cursor_init(&cursor, bytes.data, bytes.length);
 	cop_err err = cop_second_order_load(model, &cursor);
 	cop_bytes_fini(&bytes);
@@ -428,6 +430,7 @@ static void test_spoiled_covariance_never_spoils_weights(void **state)
 		cop_bytes_fini(&bytes);
 		cop_second_order_free(model);
 		model = model_of(D, 1, false); /* a diagonal only ever falls */
+		assert_int_equal(cop_second_order_learn(model, &row, 0, 1.0), COP_OK);
 		assert_int_equal(load_spoiled(model, false, spoiled[i]), COP_EFORMAT);
 		cop_second_order_free(model);
 	}

@@ -351,7 +351,7 @@ static void test_context_wrong_bytes_are_refused(void **state)
 static void test_context_names_without_lookup_are_refused(void **state)
 {
 	attempt *a = *state;
-	a->f.dense.find_name = NULL;
+	a->f.dense.naming = NULL;
 	const refusal want = { "{'id': 1, 'x': {'a': 1}}", COP_WIRE_BAD_FEATURES,
 		"x[\"a\"]: the model has no feature names, expected indices" };
 	assert_refused(&a->fault, try_text(a, &a->f.dense, want.message), &want);

@@ -32,22 +32,21 @@ typedef struct fixture {
 	uint32_t candidate_index[CANDIDATES * NONZEROS];
 } fixture;
 
-static inline bool find_letter(const void *names, const char *name, size_t length, size_t *index)
+/* Of all fixtures: tests run one after the other. */
+static inline cop_wire_naming *fixture_letters(void)
 {
-	const char *at = length == 1 ? memchr(names, name[0], FEATURES) : NULL;
-	if (at == NULL)
-		return false;
-	*index = (size_t)(at - (const char *)names);
-	return true;
+	static cop_wire_naming *letters;
+	const char *const names[FEATURES] = { "a", "b", "c", "d" };
+	if (letters == NULL)
+		assert_int_equal(cop_wire_naming_new_list(names, FEATURES, CANDIDATES, &letters), COP_OK);
+	return letters;
 }
 
 /* Dense features are named a, b, c, d. */
 static inline void fixture_init(fixture *f)
 {
 	memset(f, 0, sizeof *f);
-	f->dense = (cop_wire_shape){
-		.features = FEATURES, .arms = ARMS, .losses = 1, .find_name = find_letter, .names = "abcd"
-	};
+	f->dense = (cop_wire_shape){ .features = FEATURES, .arms = ARMS, .losses = 1, .naming = fixture_letters() };
 	f->sparse = (cop_wire_shape){ .bits = BITS, .max_nonzeros = NONZEROS, .arms = 0, .losses = 0 };
 	f->ranks = f->dense;
 	f->ranks.arms = 0;

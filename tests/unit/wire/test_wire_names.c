@@ -1,0 +1,218 @@
+/* Maps of names against the same features put into a space by hand. */
+#include "support.h"
+#include "wire/wire_names.h"
+#include "wire_fixture.h"
+
+typedef struct attempt {
+	cop_wire_naming *naming;
+	cop_feature_space *by_hand;
+	cop_feature_room room;
+	cop_feature_span span;
+	cop_bytes bytes;
+	cop_wire_fault fault;
+	cop_row row, want;
+} attempt;
+
+static cop_feature_space *space_of(const cop_feature_space_settings *settings)
+{
+	cop_feature_space *space;
+	assert_int_equal(cop_feature_space_new(settings, &space, NULL), COP_OK);
+	return space;
+}
+
+static int setup(void **state)
+{
+	static attempt a;
+	static const char *const pairs[] = { "Ug" };
+	const cop_feature_space_settings settings = { .bits = 12, .pairs = pairs, .pair_count = 1 };
+	memset(&a, 0, sizeof a);
+	cop_feature_space *space = space_of(&settings);
+	a.by_hand = space_of(&settings);
+	assert_int_equal(cop_wire_naming_new(&space, 20, 2, &a.naming), COP_OK);
+	assert_null(space);
+	cop_bytes_init(&a.bytes);
+	*state = &a;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	attempt *a = *state;
+	cop_wire_naming_free(a->naming);
+	cop_feature_space_free(a->by_hand);
+	cop_feature_room_fini(&a->room);
+	cop_bytes_fini(&a->bytes);
+	return 0;
+}
+
+static cop_err read_names(attempt *a, const char *text)
+{
+	cop_wire_cursor cursor;
+	cop_bytes_clear(&a->bytes);
+	put_message(&a->bytes, text);
+	cop_wire_cursor_init(&cursor, a->bytes.data, a->bytes.length);
+	a->fault = (cop_wire_fault){ 0 };
+	return cop_wire_read_named(&cursor, a->naming, NULL, &a->row, &a->fault);
+}
+
+static void begin(attempt *a)
+{
+	cop_feature_room_clear(&a->room);
+	cop_feature_space_begin(a->by_hand);
+}
+
+static void put(attempt *a, const char *namespace, const char *name, double value)
+{
+	cop_feature_space_namespace(a->by_hand, namespace, strlen(namespace), 1.0);
+	cop_feature_space_put(a->by_hand, name, strlen(name), value);
+}
+
+static void assert_read(attempt *a, const char *text)
+{
+	size_t features;
+	assert_int_equal(cop_feature_space_end(a->by_hand, &a->room, &a->span, &features), COP_OK);
+	cop_feature_space_row(a->by_hand, &a->room, &a->span, &a->want);
+	cop_err err = read_names(a, text);
+	if (err != COP_OK)
+		print_error("%s: %s\n", text, a->fault.message);
+	assert_int_equal(err, COP_OK);
+	assert_int_equal(a->row.nnz, a->want.nnz);
+	assert_memory_equal(a->row.index, a->want.index, a->row.nnz * sizeof *a->row.index);
+	assert_memory_equal(a->row.value, a->want.value, a->row.nnz * sizeof *a->row.value);
+}
+
+static void test_names_of_objects_are_what_a_log_has(void **state)
+{
+	attempt *a = *state;
+	begin(a);
+	put(a, "User", "usertom", 1);
+	put(a, "User", "age", 31);
+	put(a, "User", "on", 1);
+	put(a, "", "x", 2);
+	assert_read(a, "{'User': {'user': 'tom', 'age': 31, 'on': true, 'off': false, 'no': null}, 'x': 2, '_y': 1}");
+	begin(a);
+	put(a, "User", "a_b_c", 1);
+	put(a, "geo", "in", 4);
+	put(a, "User", "z", 0.5);
+	assert_read(a, "{'User': {'a': ' b|c', 'geo': {'in': 4}, 'z': 0.5}}");
+	begin(a);
+	cop_feature_space_namespace(a->by_hand, "tags", 4, 1.0);
+	cop_feature_space_put_unnamed(a->by_hand, 0, 3);
+	cop_feature_space_put_unnamed(a->by_hand, 1, 4);
+	put(a, "tags", "big", 1);
+	assert_read(a, "{'tags': [3, {'_text': 'big'}, null, 4]}");
+}
+
+static void test_names_as_vowpal_wabbit_spells_them(void **state)
+{
+	attempt *a = *state;
+	begin(a);
+	put(a, "User", "user=tom", 2);
+	put(a, "", "_x", 1);
+	cop_feature_space_namespace(a->by_hand, "geo", 3, 3.0);
+	cop_feature_space_put_text(a->by_hand, "city", 4, "rome", 4);
+	assert_read(a, "{'User^user=tom': 2, '^_x': true, 'geo^city:rome': 3}");
+}
+
+static void test_names_of_a_dense_space_are_found_or_counted(void **state)
+{
+	attempt *a = *state;
+	static const char *const names[] = { "a", "U^b", "c^d^e", "_f", "U^t:x" };
+	cop_wire_naming_free(a->naming);
+	assert_int_equal(cop_wire_naming_new_list(names, 5, 0, &a->naming), COP_OK);
+	a->naming->strict = false;
+	assert_int_equal(
+	        read_names(a, "{'a': 1, 'U': {'b': 2, 'q': 9}, 'c^d^e': 3, '_f': 4, '_g': 4, 'U^t:x': 5}"), COP_OK);
+	const float want[] = { 1, 2, 3, 4, 5 };
+	assert_int_equal(a->row.d, 5);
+	assert_memory_equal(a->row.dense, want, sizeof want);
+	assert_int_equal(cop_feature_space_dropped(a->naming->space), 1);
+	assert_int_equal(read_names(a, "{'a': 1, 'a': 2, 'V^b': 1, 'x': 'y', 'z': [1, 2]}"), COP_OK);
+	assert_int_equal(cop_feature_space_dropped(a->naming->space), 5);
+	a->naming->strict = true;
+	assert_int_equal(read_names(a, "{'U': {'q': 1}}"), COP_ESHAPE);
+	assert_string_equal(a->fault.message, "x[\"q\"]: no feature of the model has this name");
+}
+
+static void test_names_more_than_there_may_be_are_refused(void **state)
+{
+	attempt *a = *state;
+	assert_int_equal(read_names(a, "{'U': [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}"), COP_OK);
+	assert_int_equal(read_names(a, "{'U': [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}"), COP_ESHAPE);
+	assert_non_null(strstr(a->fault.message, "at most 20"));
+	/* 5 x 4 products beside 9 features */
+	assert_int_equal(read_names(a, "{'U': [1,2,3,4,5], 'g': [1,2,3,4]}"), COP_ESHAPE);
+	assert_non_null(strstr(a->fault.message, "with their products, at most 20"));
+	assert_int_equal(read_names(a, "{'U': [1,2,3,4], 'g': [1,2,3]}"), COP_OK);
+	assert_int_equal(a->row.nnz, 4 + 3 + 12);
+}
+
+static void test_names_nothing_is_left_of_a_refused_map(void **state)
+{
+	attempt *a = *state;
+	assert_int_equal(read_names(a, "{'U': {'a': 1, 'b': 1e300}}"), COP_ENONFINITE);
+	assert_int_equal(read_names(a, "{'U': {'a': 1, 'b': ['c']}}"), COP_EINVAL);
+	begin(a);
+	put(a, "U", "a", 1);
+	assert_read(a, "{'U': {'a': 1}}");
+}
+
+static void test_names_steady_messages_allocate_nothing(void **state)
+{
+	attempt *a = *state;
+	static const char *const messages[] = {
+		"{'User': {'user': 'tom', 'age': 31}, 'tags': [1, 2, 3], 'g^a': 1}",
+		"{'g': {'x': 0.5, '_text': 'a b c'}, 'User': {'user': 'ann', 'zip': '12345'}}",
+	};
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(read_names(a, messages[i % 2]), COP_OK);
+	for (size_t i = 0; i < 2; i++) {
+		cop_wire_cursor cursor;
+		cop_bytes_clear(&a->bytes);
+		put_message(&a->bytes, messages[i]);
+		cop_wire_cursor_init(&cursor, a->bytes.data, a->bytes.length);
+		cop_test_alloc_fail(1, 1);
+		assert_int_equal(cop_wire_read_named(&cursor, a->naming, NULL, &a->row, &a->fault), COP_OK);
+		cop_test_alloc_fail(0, 0);
+	}
+}
+
+static void test_names_nth_allocation_fails_gives_enomem(void **state)
+{
+	(void)state;
+	static const char *const names[] = { "a", "U^b", "U^c" };
+	const cop_feature_space_settings settings = { .bits = 12 };
+	cop_err err = COP_ENOMEM;
+	for (unsigned long n = 1; err != COP_OK; n++) {
+		cop_wire_naming *naming;
+		cop_test_alloc_fail(n, 0);
+		err = cop_wire_naming_new_list(names, 3, 2, &naming);
+		cop_test_alloc_fail(0, 0);
+		assert_true(err == COP_OK ? naming != NULL : err == COP_ENOMEM && naming == NULL);
+		cop_wire_naming_free(naming);
+	}
+	err = COP_ENOMEM;
+	for (unsigned long n = 1; err != COP_OK; n++) {
+		cop_feature_space *space = space_of(&settings);
+		cop_wire_naming *naming;
+		cop_test_alloc_fail(n, 0);
+		err = cop_wire_naming_new(&space, 100, 2, &naming);
+		cop_test_alloc_fail(0, 0);
+		assert_true(space == NULL && (err == COP_OK ? naming != NULL : err == COP_ENOMEM && naming == NULL));
+		cop_wire_naming_free(naming);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_names_of_objects_are_what_a_log_has, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_as_vowpal_wabbit_spells_them, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_of_a_dense_space_are_found_or_counted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_more_than_there_may_be_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_nothing_is_left_of_a_refused_map, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_steady_messages_allocate_nothing, setup, teardown),
+		cmocka_unit_test(test_names_nth_allocation_fails_gives_enomem),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
