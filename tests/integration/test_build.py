@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -147,3 +148,37 @@ def test_sources_for_x86_are_compiled_there_alone(tmp_path):
     commands = (tmp_path / "b/compile_commands.json").read_text()
     assert "kernel_plain.c" in commands and "bench_peak_plain.c" in commands
     assert "_avx" not in commands and "-mavx" not in commands
+
+
+def ci(folder, make, *steps):
+    """The lines that a copy of .ci/run ends with, where these are the words of `make` and bare roots cannot be made."""
+    shutil.copytree(ROOT / ".ci", folder / ".ci")
+    for name, text in {"bin/make": make, "tests/ports/fresh": "echo not root; exit 77"}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+    done = subprocess.run(
+        [folder / ".ci/run", *steps], capture_output=True, text=True, timeout=DEADLINE, stdin=subprocess.DEVNULL,
+        env={**os.environ, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    return done.returncode, [re.sub(r" +\d+ s$", "", line) for line in done.stdout.splitlines()]
+
+
+def test_ci_ends_with_what_each_ctest_ended_with(tmp_path):
+    passed, failed = "100% tests passed, 0 tests failed out of 169", "98% tests passed, 1 tests failed out of 42"
+    status, lines = ci(tmp_path / "good", f"echo noise; echo '{passed}'", "fresh", "release")
+    assert status == 0
+    assert [line.split() for line in lines[-3:]] == [["fresh", "SKIPPED"], ["release", "ok"], passed.split()]
+    status, lines = ci(tmp_path / "bad", f"echo '{passed}'; echo '{failed}'; exit 1", "release")
+    assert status == 1
+    assert lines[-4:] == ["release      FAILED", passed, failed, "failed: release"]
+
+
+@pytest.mark.parametrize("script", ["fresh", "other_systems"])
+def test_bare_roots_are_skipped_loudly_without_root(script, tmp_path):
+    (tmp_path / "id").write_text("#!/bin/sh\necho 1000\n")  # to be somebody else, who can read this folder
+    (tmp_path / "id").chmod(0o755)
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run([ROOT / "tests/ports" / script], capture_output=True, text=True, timeout=DEADLINE, env=env)
+    assert done.returncode == 77, (done.stdout, done.stderr)
+    assert done.stderr.startswith("!!!") and "not root" in done.stderr
