@@ -2,8 +2,8 @@
 #
 # A root is made once by mmdebstrap and kept as an archive, which is unpacked into folders: again and again for a system as
 # it was made, once for one that stays. Debian's packages that are downloaded in the root DIR are kept in DIR.debs. Commands
-# run in it by chroot, with mounts and processes in namespaces of their own: both are gone when the command ends, however it
-# ends. Mirrors and apt's settings are those of this machine.
+# run in it by chroot, with mounts (/proc, six devices, packages) and processes in namespaces of their own: both are gone when
+# the command ends, however it ends. Mirrors and apt's settings are those of this machine.
 
 # The exit status of a script that could not do its work here, which is no failure.
 bare_root_skipped=77
@@ -54,10 +54,11 @@ bare_root_make() {
 		"$suite" "$archive.new" - <"$archive.sources" && mv "$archive.new" "$archive"
 }
 
-# bare_root_unpack ARCHIVE DIR: the root as it was made, in the place of what was there.
+# bare_root_unpack ARCHIVE DIR: the root as it was made, in the place of what was there, without devices.
 bare_root_unpack() {
 	rm -rf --one-file-system "$2" && mkdir -p "$2" "$2.debs/partial" &&
-		tar -C "$2" --numeric-owner -xf "$1" &&
+		tar -C "$2" --numeric-owner --exclude='./dev/*' -xf "$1" &&
+		ln -s /proc/self/fd "$2/dev/fd" &&
 		{ bare_root_apt_settings >"$2/etc/apt/apt.conf.d/90machine" || true; } &&
 		cp -L /etc/resolv.conf "$2/etc/resolv.conf"
 }
@@ -72,6 +73,10 @@ bare_root_run() {
 		dir=$1 source=$2
 		shift 2
 		mount -t proc proc "$dir/proc"
+		for node in null zero full random urandom tty; do
+			touch "$dir/dev/$node"
+			mount --bind "/dev/$node" "$dir/dev/$node"
+		done
 		mount --bind "$dir.debs" "$dir/var/cache/apt/archives"
 		if [ -n "$source" ]; then
 			mkdir -p "$dir/source"
