@@ -1,5 +1,5 @@
-# Cross compiling for arm64 in Debian: crossbuild-essential-arm64, and libraries of the foreign architecture arm64. Programs
-# that tests run go through qemu-user.
+# Cross compiling for arm64 in Debian: crossbuild-essential-arm64, and libraries of the foreign architecture arm64.
+# Programs that tests run go through qemu-user.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -1,9 +1,9 @@
 # Bare Debian systems in folders, for the scripts beside this file, which source it (bash).
 #
-# A root is made once by mmdebstrap and kept as an archive, which is unpacked into folders: again and again for a system as
-# it was made, once for one that stays. Debian's packages that are downloaded in the root DIR are kept in DIR.debs. Commands
-# run in it by chroot, with mounts (/proc, six devices, packages) and processes in namespaces of their own: both are gone when
-# the command ends, however it ends. Mirrors and apt's settings are those of this machine.
+# A root is made once by mmdebstrap and kept as an archive, which is unpacked into folders: again and again for a system
+# as it was made, once for one that stays. Debian's packages that are downloaded in the root DIR are kept in DIR.debs.
+# Commands run in it by chroot, with mounts (/proc, terminals, six devices, packages) and processes in namespaces of
+# their own: both are gone when the command ends, however it ends. Mirrors and apt's settings are those of this machine.
 
 # The exit status of a script that could not do its work here, which is no failure.
 bare_root_skipped=77
@@ -73,6 +73,9 @@ bare_root_run() {
 		dir=$1 source=$2
 		shift 2
 		mount -t proc proc "$dir/proc"
+		mkdir -p "$dir/dev/pts"
+		mount -t devpts -o newinstance,ptmxmode=666 devpts "$dir/dev/pts"
+		ln -sf pts/ptmx "$dir/dev/ptmx"
 		for node in null zero full random urandom tty; do
 			touch "$dir/dev/$node"
 			mount --bind "/dev/$node" "$dir/dev/$node"
