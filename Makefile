@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 # What `make test` runs: all, or unit (the quick tests alone, which need fewer packages: tools/install-deps unit).
 TESTS ?= all
 
-.PHONY: all build build-tests demo test ports torture bench paper-tables format check-format clean
+.PHONY: all build build-tests demo test ports torture mutate bench paper-tables format check-format clean
 
 all: build
 
