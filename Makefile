@@ -2,35 +2,52 @@
 BUILD ?= build
 CMAKE_FLAGS ?=
 JOBS ?= $(shell nproc)
+# What `make test` runs: all, or unit (the quick tests alone, which need fewer packages: tools/install-deps unit).
+TESTS ?= all
 
-.PHONY: all build demo test torture mutate bench paper-tables format check-format clean
+.PHONY: all build build-tests demo test ports torture mutate bench paper-tables format check-format clean
 
 all: build
 
+# With the tests, where what they need is installed.
 build:
-	cmake -S . -B $(BUILD) $(CMAKE_FLAGS)
+	cmake -S . -B $(BUILD) -U BUILD_TESTING $(CMAKE_FLAGS)
 	cmake --build $(BUILD) -j $(JOBS)
 
 # A daemon learns from a real stream, is stopped, and goes on where it was.
 demo:
 	@tools/install-deps build
-	@echo "Building coppiced and coppice in $(BUILD) ..."
-	@cmake -S . -B $(BUILD) $(CMAKE_FLAGS) >/dev/null
-	@cmake --build $(BUILD) -j $(JOBS) --target coppiced coppice-refit coppice >/dev/null
+	@echo "Building coppice in $(BUILD) ..."
+	@cmake -S . -B $(BUILD) --log-level=WARNING -DBUILD_TESTING=OFF $(CMAKE_FLAGS)
+	@cmake --build $(BUILD) -j $(JOBS) --target shipped
 	@tools/demo $(BUILD)
 
-# Quick tests first, then the ones that start daemons.
-test:
-	tools/install-deps test
-	$(MAKE) --no-print-directory build
-	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -L unit
-	ctest --test-dir $(BUILD) --output-on-failure -LE unit
+# Quick tests first, then the ones that start daemons. Having found no test is a failure.
+ctest = ctest --test-dir $(BUILD) --output-on-failure --no-tests=error
+ifeq ($(TESTS),unit)
+test: build-tests
+	$(ctest) -j $(JOBS) -L unit
+else ifeq ($(TESTS),all)
+test: build-tests
+	$(ctest) -j $(JOBS) -L unit
+	$(ctest) -LE unit
+else
+$(error TESTS is $(TESTS), expected all or unit)
+endif
+
+build-tests:
+	tools/install-deps $(TESTS:all=test)
+	cmake -S . -B $(BUILD) -DBUILD_TESTING=ON $(CMAKE_FLAGS)
+	cmake --build $(BUILD) -j $(JOBS) --target $(if $(filter unit,$(TESTS)),unit_tests,all)
+
+# Builds for Debian 13 and for arm64, with lib's unit tests, in roots made for them (as root): tests/ports/other_systems --help
+ports:
+	tools/install-deps ports
+	tests/ports/other_systems
 
 # The long form of the tests of faults: thousands of kills, every byte, every call.
-torture:
-	tools/install-deps test
-	$(MAKE) --no-print-directory build
-	COPPICE_TORTURE=1 COPPICE_KILLS=2000 ctest --test-dir $(BUILD) --output-on-failure -L fault
+torture: build-tests
+	COPPICE_TORTURE=1 COPPICE_KILLS=2000 $(ctest) -L fault
 
 # How many small changes to the source the tests notice (hours; goes on where it was): MUTATE="--seed 7 --count 50"
 mutate:

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
 SATIMAGE = [DATA / "satimage.train.csv.gz", DATA / "satimage.test.csv.gz"]
 ABALONE = [DATA / "abalone.train.csv.gz", DATA / "abalone.test.csv.gz"]
-DEMO_MODEL = model("demo", arms=6, features=36, policy="epsilon", epsilon=0.1, seed=1, height=None, trees=None)
+DEMO_MODEL = model("demo", arms=6, features=36, seed=1, height=None, trees=None)
 VALUE_MODEL = model("v", learner="value", features=10, seed=3, height=None, trees=None)
 
 
@@ -352,7 +352,7 @@ def test_simulate_live_gives_the_in_process_figures_bit_for_bit(daemon, path, mo
     one = started(daemon, DEMO_MODEL)
     args = [*data(SATIMAGE[1:]), "--events", 800, "--holdout", SATIMAGE[1], "--seed", 1, *more]
     through = live(one, "demo") + (streams(one) if path == "streams" else [])
-    alone = figures(simulate(*args, "--policy", "epsilon"))
+    alone = figures(simulate(*args))
     assert figures(simulate(*args, *through)) == alone
 
 

@@ -643,8 +643,7 @@ static void test_config_built_in_demo_is_valid(void **state)
 	assert_string_equal(config->state_dir, ".");
 	assert_string_equal(config->requests.items[0], "ipc://requests.ipc");
 	assert_string_equal(config->models[0].name, "demo");
-	assert_int_equal(config->models[0].policy, COP_POLICY_EPSILON);
-	assert_true(config->models[0].epsilon == 0.1);
+	assert_int_equal(config->models[0].policy, COP_POLICY_FASTCB);
 	assert_int_equal(config->models[0].arms, 6);
 	assert_int_equal(config->models[0].features, 36);
 	round_trip(config);
@@ -665,7 +664,7 @@ static void test_config_example_shows_the_defaults(void **state)
 	        good("sockets { requests = { \"tcp://127.0.0.1:5590\", \"ipc:///run/coppice/requests.ipc\" }\n"
 	             "contexts_bind = { \"tcp://127.0.0.1:5591\" } feedback_bind = { \"tcp://127.0.0.1:5592\" }\n"
 	             "actions_bind = { \"tcp://127.0.0.1:5593\" } }\n"
-	             "model front-page { arms = 6 features = 36 policy = epsilon }\n");
+	             "model front-page { arms = 6 features = 36 }\n");
 	cop_config_changes changes;
 	assert_int_equal(cop_config_diff(plain, config, &changes), COP_OK);
 	for (size_t i = 0; i < changes.count; i++)
