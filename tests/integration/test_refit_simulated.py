@@ -121,19 +121,19 @@ def test_refits_are_the_same_again(tmp_path, method):
 
 def test_bakeoff_refits_as_simulate_does(tmp_path):
     out = tmp_path / "out.csv"
-    setting = "refits=ensemble:refit-every=500:refit-window=2000"
+    setting = "refits=dgt:refit-every=500:refit-window=4000"
     folder = tmp_path / "data"
     folder.mkdir()
-    write(folder / "sat.csv", rows(1)[:2500])
+    write(folder / "sat.csv", rows(1))
     coppice("bakeoff", "--data-dir", folder, "--datasets", "sat", "--seeds", 1, "--settings", setting, "--csv", out)
     with open(out, newline="") as file:
         (row,) = csv.DictReader(file)
-    arguments = ["--data", folder / "sat.csv", "--refit-every", 500, "--refit-window", 2000, "--json"]
+    arguments = ["--data", folder / "sat.csv", "--learner", "dgt", "--refit-every", 500, "--refit-window", 4000, "--json"]
     expected = json.loads(coppice("simulate", "--seed", 1, *arguments).stdout)
     assert float(row["progressive_loss"]) == expected["progressive_loss"]
     assert expected["refits"]["promoted"] > 0
     plain = tmp_path / "plain.csv"
-    coppice("bakeoff", "--data-dir", folder, "--datasets", "sat", "--seeds", 1, "--settings", "default", "--csv", plain)
+    coppice("bakeoff", "--data-dir", folder, "--datasets", "sat", "--seeds", 1, "--settings", "dgt", "--csv", plain)
     with open(plain, newline="") as file:
         assert next(csv.DictReader(file))["progressive_loss"] != row["progressive_loss"]
 

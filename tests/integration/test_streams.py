@@ -34,11 +34,16 @@ class Streams:
         assert publisher.poll(60000), "the daemon did not subscribe"
         assert publisher.recv() in (b"\x01ctx.", b"\x01fb.")
 
+    def subscriptions(self):
+        """Those to actions, and those that can match nothing and were left out."""
+        status = self.client.status()
+        return status["streams"]["subscribers"] + status["queues"]["subscriptions_ignored"]
+
     def subscriber(self, topic=b"act.", **options):
-        before = self.client.status()["streams"]["subscribers"]
+        before = self.subscriptions()
         socket = self.daemon.socket(zmq.SUB, connect=self.daemon.ipc("actions"), **options)
         socket.subscribe(topic)
-        wait_for(lambda: self.client.status()["streams"]["subscribers"] > before, "the subscription")
+        wait_for(lambda: self.subscriptions() > before, "the subscription")
         return socket
 
     def publish(self, body, name="m", prefix=b"ctx.", raw=False):

@@ -85,7 +85,7 @@ static void check_request(const block *b, fixture *f)
 		shape.apprentice = true;
 		err = cop_wire_context_decode(body, length, &shape, &f->workspace, &context, &fault);
 		assert_true(context.observed && context.a == 4 && context.p == 0.925);
-	} else if (strcmp(b->kind, "explain") == 0) {
+	} else if (strcmp(b->kind, "explain") == 0 || strcmp(b->kind, "activate") == 0) { /* by id: the same body */
 		err = cop_wire_explain_decode(body, length, &shape, &f->workspace, &context, &fault);
 	} else if (strcmp(b->kind, "rank") == 0) {
 		err = cop_wire_context_decode(body, length, &ranks, &f->workspace, &context, &fault);
