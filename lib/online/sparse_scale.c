@@ -83,14 +83,17 @@ static void count_small(cop_sparse_scale *s, uint32_t j, double square)
 		begin_anew(s, j, square);
 }
 
-static void add(cop_sparse_scale *s, uint32_t j, float value)
+#define FAR_SQUARE (COP_SPARSE_SCALE_FAR * COP_SPARSE_SCALE_FAR)
+
+/* A value that is far from the root mean square, breaks a streak, or comes after very many: what of its square enters.
+ */
+static __attribute__((noinline)) double unusual(cop_sparse_scale *s, uint32_t j, float value)
 {
 	double square = (double)value * (double)value;
 	double share = square * s->present[j];
 	if (s->present[j] >= COP_SPARSE_SCALE_FIRST && s->squares[j] > 0.0) {
-		if (share > COP_SPARSE_SCALE_FAR * COP_SPARSE_SCALE_FAR * s->squares[j])
-			square = cut(s, j, value,
-			        COP_SPARSE_SCALE_FAR * COP_SPARSE_SCALE_FAR * s->squares[j] / s->present[j]);
+		if (share > FAR_SQUARE * s->squares[j])
+			square = cut(s, j, value, FAR_SQUARE * s->squares[j] / s->present[j]);
 		else if (SMALL * SMALL * share < s->squares[j] && square > 0.0)
 			count_small(s, j, square);
 		else
@@ -100,20 +103,42 @@ static void add(cop_sparse_scale *s, uint32_t j, float value)
 		s->squares[j] *= 1.0 - 1.0 / COP_SPARSE_SCALE_MEMORY;
 		s->present[j] = COP_SPARSE_SCALE_MEMORY - 1.0;
 	}
-	s->present[j] += 1.0;
-	s->squares[j] += square;
+	return square;
 }
 
 void cop_sparse_scale_add(cop_sparse_scale *s, const cop_row *row)
 {
-	for (size_t i = 0; i < row->nnz; i++)
-		add(s, row->index[i], row->value[i]);
+	double *present = s->present, *squares = s->squares;
+	for (size_t i = 0; i < row->nnz; i++) {
+		uint32_t j = row->index[i];
+		double square = (double)row->value[i] * (double)row->value[i];
+		double share = square * present[j];
+		bool is_usual = share <= FAR_SQUARE * squares[j] && SMALL * SMALL * share >= squares[j] &&
+		                s->streak[j] == 0 && present[j] < COP_SPARSE_SCALE_MEMORY;
+		if (!is_usual)
+			square = unusual(s, j, row->value[i]);
+		present[j] += 1.0;
+		squares[j] += square;
+	}
 }
 
-float cop_sparse_scale_of(const cop_sparse_scale *s, size_t j)
+static float scale_of(const cop_sparse_scale *s, size_t j)
 {
 	double scale = s->squares[j] > 0.0 ? sqrt(s->present[j] / s->squares[j]) : 1.0;
 	return scale <= LARGEST_SCALE ? (float)scale : 1.0f;
+}
+
+float cop_sparse_scale_of(const cop_sparse_scale *s, size_t j) { return scale_of(s, j); }
+
+void cop_sparse_scale_apply(const cop_sparse_scale *s, const cop_row *row, float most, float *out)
+{
+	for (size_t i = 0; i < row->nnz; i++) {
+		float scaled = row->value[i] * scale_of(s, row->index[i]);
+		float size = fabsf(scaled);
+		if (size > most) /* rare */
+			scaled = size > COP_SPARSE_SCALE_WILD ? 0.0f : copysignf(most, scaled);
+		out[i] = scaled;
+	}
 }
 
 const cop_outliers *cop_sparse_scale_outliers(const cop_sparse_scale *s) { return &s->outliers; }

@@ -26,6 +26,8 @@ void cop_sparse_scale_free(cop_sparse_scale *s);
 void cop_sparse_scale_add(cop_sparse_scale *s, const cop_row *row);
 /* 1 / root mean square of feature j; 1 where there is none, or a float cannot hold it. */
 float cop_sparse_scale_of(const cop_sparse_scale *s, size_t j);
+/* Each value of the row, scaled and clipped to +-most, into out (row->nnz); 0 for one beyond COP_SPARSE_SCALE_WILD. */
+void cop_sparse_scale_apply(const cop_sparse_scale *s, const cop_row *row, float most, float *out);
 const cop_outliers *cop_sparse_scale_outliers(const cop_sparse_scale *s);
 
 void cop_sparse_scale_save(const cop_sparse_scale *s, cop_bytes *bytes);

@@ -1,7 +1,7 @@
 /* The statistics are of online/dense_scale.h or online/sparse_scale.h; here rows are made from them. */
 #include "online/standardiser.h"
 
-#include <math.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
@@ -80,22 +80,12 @@ void cop_standardiser_outliers(const cop_standardiser *s, cop_outliers *out)
 	*out = s->sparse != NULL ? *cop_sparse_scale_outliers(s->sparse) : *cop_dense_scale_outliers(s->dense);
 }
 
-static float clip(float x)
-{
-	return x > COP_STANDARDISER_CLIP    ? COP_STANDARDISER_CLIP
-	       : x < -COP_STANDARDISER_CLIP ? -COP_STANDARDISER_CLIP
-	                                    : x;
-}
-
 static void apply_sparse(cop_standardiser *s, const cop_row *raw, cop_row *out)
 {
 	COP_ASSERT(raw->nnz <= s->max_nonzeros);
-	for (size_t i = 0; i < raw->nnz; i++) {
-		uint32_t j = raw->index[i];
-		s->index[i] = j;
-		float scaled = raw->value[i] * cop_sparse_scale_of(s->sparse, j);
-		s->value[i] = fabsf(scaled) <= COP_SPARSE_SCALE_WILD ? clip(scaled) : 0.0f;
-	}
+	if (raw->nnz > 0)
+		memcpy(s->index, raw->index, raw->nnz * sizeof *s->index);
+	cop_sparse_scale_apply(s->sparse, raw, COP_STANDARDISER_CLIP, s->value);
 	s->index[raw->nnz] = (uint32_t)s->d;
 	s->value[raw->nnz] = 1.0f;
 	*out = (cop_row){ .d = s->d + 1, .nnz = raw->nnz + 1, .index = s->index, .value = s->value };

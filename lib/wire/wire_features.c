@@ -413,7 +413,7 @@ cop_err cop_wire_read_candidates(cop_wire_cursor *cursor, const cop_wire_shape *
 		cop_wire_shape own;
 		cop_wire_workspace room;
 		cop_row *row = &workspace->candidate[i];
-		cop_feature_span nowhere, *span = shape->naming != NULL ? &shape->naming->span[i] : &nowhere;
+		cop_feature_span nowhere = { 0 }, *span = shape->naming != NULL ? &shape->naming->span[i] : &nowhere;
 		span->start = SIZE_MAX;
 		candidate_place(shape, workspace, used, &own, &room);
 		err = read_row(cursor, &own, &room, span, row, fault);
