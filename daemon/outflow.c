@@ -7,8 +7,9 @@
 #include "base/mem.h"
 #include "data/hash.h"
 
-#define SMALL    1024u /* such an answer, "busy" for example, is no reason to be refused */
-#define TOGETHER 8u    /* small answers that are counted as one */
+#define SMALL           1024u /* such an answer, "busy" for example, is no reason to be refused */
+#define TOGETHER        8u    /* small answers that are counted as one */
+#define UNCOUNTED_SHARE 64u   /* the part of the share that a bucket may leave uncounted while memory is short */
 
 typedef struct bucket {
 	atomic_size_t held;
@@ -93,8 +94,10 @@ bool cop_outflow_answer(cop_outflow *outflow, zmq_msg_t *to, zmq_msg_t *body)
 		b->uncounted += cost;
 		return true;
 	}
-	if (!wrap(outflow, b, cost + b->uncounted, body))
-		return false;
+	if (!wrap(outflow, b, cost + b->uncounted, body)) { /* memory is short: the answer goes, to be counted later */
+		b->uncounted += cost;
+		return b->uncounted <= outflow->share / UNCOUNTED_SHARE;
+	}
 	b->uncounted = 0;
 	b->answers = 0;
 	return true;
