@@ -30,7 +30,7 @@ test: build-tests
 else ifeq ($(TESTS),all)
 test: build-tests
 	$(ctest) -j $(JOBS) -L unit
-	$(ctest) -LE unit
+	$(ctest) -j $(JOBS) -LE unit
 else
 $(error TESTS is $(TESTS), expected all or unit)
 endif
