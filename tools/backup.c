@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/file_atomic.h"
 #include "base/mem.h"
 #include "client.h"
 #include "command.h"
@@ -247,20 +248,6 @@ static cop_err write_checkpoint(const backup *b, cop_diag *diag)
 
 /* ---- files ---- */
 
-static bool write_all(int fd, const uint8_t *data, size_t length)
-{
-	while (length > 0) {
-		ssize_t n = write(fd, data, length);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return false;
-		data += n;
-		length -= (size_t)n;
-	}
-	return true;
-}
-
 /* The first `length` bytes. COP_EEND: there are fewer. */
 static cop_err copy_bytes(int from, int to, uint64_t length, const char *source, const char *target, cop_diag *diag)
 {
@@ -274,7 +261,7 @@ static cop_err copy_bytes(int from, int to, uint64_t length, const char *source,
 			err = refused(source, "cannot be read", diag);
 		else if (n == 0)
 			err = COP_EEND;
-		else if (!write_all(to, chunk, (size_t)n))
+		else if (cop_file_write_all(to, chunk, (size_t)n) != COP_OK)
 			err = refused(target, "cannot be written", diag);
 		length -= n > 0 ? (uint64_t)n : 0;
 	}

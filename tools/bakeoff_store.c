@@ -43,16 +43,7 @@ static cop_err name_files(cop_bakeoff_store *store, const char *path, cop_diag *
 
 static cop_err put(int fd, const char *path, const char *text, size_t length, cop_diag *diag)
 {
-	while (length > 0) {
-		ssize_t written = write(fd, text, length);
-		if (written < 0 && errno != EINTR)
-			return refused(path, diag);
-		if (written > 0) {
-			text += written;
-			length -= (size_t)written;
-		}
-	}
-	return COP_OK;
+	return cop_file_write_all(fd, text, length) == COP_OK ? COP_OK : refused(path, diag);
 }
 
 /* Where the last newline's line ends; the file's size is `size`. */

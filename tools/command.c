@@ -27,6 +27,20 @@ int cop_command_failed(const char *name, const cop_diag *diag)
 	return COP_EXIT_FAILED;
 }
 
+cop_err cop_command_json_line(cop_json_writer *json, cop_bytes *out)
+{
+	const char *text;
+	size_t length;
+	cop_json_end_object(json);
+	cop_err err = cop_json_writer_finish(json, &text, &length);
+	if (err == COP_OK) {
+		cop_bytes_put(out, text, length);
+		cop_bytes_put(out, "\n", 1);
+	}
+	cop_json_writer_free(json);
+	return err == COP_OK ? out->err : err;
+}
+
 bool cop_command_json(cop_json_writer *json)
 {
 	const char *text;

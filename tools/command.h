@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/err.h"
 #include "base/json.h"
 
@@ -39,6 +40,8 @@ void cop_command_complain(const char *name, const char *format, ...) __attribute
 /* The diagnostic, the same way; returns COP_EXIT_FAILED. */
 int cop_command_failed(const char *name, const cop_diag *diag);
 
+/* Ends the object that was begun first, appends it as one line to out, and frees the writer. COP_ENOMEM. */
+COP_CHECK cop_err cop_command_json_line(cop_json_writer *json, cop_bytes *out);
 /* Ends the object that was begun first, prints it as one line on standard output, and frees the writer. False: no
  * memory for it. */
 bool cop_command_json(cop_json_writer *json);

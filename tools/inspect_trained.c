@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/stream.h"
+#include "command.h"
 #include "tree/tree_words.h"
 
 typedef struct share {
@@ -46,8 +47,6 @@ cop_err cop_inspect_write(const char *path, const cop_bytes *bytes, cop_diag *di
 static cop_err importance_json(const cop_trained *model, const share *shares, size_t d, cop_bytes *out)
 {
 	cop_json_writer *json;
-	const char *text;
-	size_t length;
 	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
 	if (err != COP_OK)
 		return err;
@@ -62,14 +61,7 @@ static cop_err importance_json(const cop_trained *model, const share *shares, si
 		cop_json_end_object(json);
 	}
 	cop_json_end_array(json);
-	cop_json_end_object(json);
-	err = cop_json_writer_finish(json, &text, &length);
-	if (err == COP_OK) {
-		cop_bytes_put(out, text, length);
-		cop_bytes_put(out, "\n", 1);
-	}
-	cop_json_writer_free(json);
-	return err;
+	return cop_command_json_line(json, out);
 }
 
 static void importance_text(const cop_trained *model, const share *shares, size_t d, cop_bytes *out)
@@ -107,8 +99,6 @@ static cop_err put_importance(const cop_inspect_trained *in, const cop_trained *
 static cop_err wrap_source(const cop_inspect_trained *in, cop_bytes *out)
 {
 	cop_json_writer *json;
-	const char *text;
-	size_t length;
 	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
 	if (err != COP_OK)
 		return err;
@@ -117,15 +107,8 @@ static cop_err wrap_source(const cop_inspect_trained *in, cop_bytes *out)
 	cop_json_text(json, in->settings.function != NULL ? in->settings.function : "predict");
 	cop_json_key(json, "source");
 	cop_json_text_length(json, (const char *)out->data, out->length);
-	cop_json_end_object(json);
-	err = cop_json_writer_finish(json, &text, &length);
-	if (err == COP_OK) {
-		cop_bytes_clear(out);
-		cop_bytes_put(out, text, length);
-		cop_bytes_put(out, "\n", 1);
-	}
-	cop_json_writer_free(json);
-	return err;
+	cop_bytes_clear(out);
+	return cop_command_json_line(json, out);
 }
 
 cop_err cop_inspect_trained_show(const cop_inspect_trained *in, const cop_bytes *bytes, cop_diag *diag)

@@ -171,8 +171,6 @@ static void json_leaves(const predicting *p, cop_json_writer *json)
 static cop_err write_json(predicting *p)
 {
 	cop_json_writer *json;
-	const char *text;
-	size_t length;
 	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
 	if (err != COP_OK)
 		return err;
@@ -187,15 +185,8 @@ static cop_err write_json(predicting *p)
 		json_probabilities(p, json);
 	if (p->leaves)
 		json_leaves(p, json);
-	cop_json_end_object(json);
-	err = cop_json_writer_finish(json, &text, &length);
-	if (err == COP_OK) {
-		cop_bytes_put(&p->text, text, length);
-		put(&p->text, "\n");
-		err = flush_text(p);
-	}
-	cop_json_writer_free(json);
-	return err;
+	err = cop_command_json_line(json, &p->text);
+	return err == COP_OK ? flush_text(p) : err;
 }
 
 static cop_err write_all(predicting *p)

@@ -160,7 +160,7 @@ cop_err cop_file_write_all(int fd, const void *data, size_t length)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n == 0)
-			errno = EIO;
+			errno = ENOSPC;
 		if (n <= 0)
 			return COP_EIO;
 		at += n;

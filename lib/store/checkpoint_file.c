@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
+#include "base/file_atomic.h"
 #include "base/mem.h"
 
 #define ENDING     ".checkpoint"
@@ -57,23 +58,6 @@ static cop_err open_folder(const char *folder, int *fd, cop_diag *diag)
 	return *fd >= 0 ? COP_OK : refused(folder, "the folder cannot be opened", diag);
 }
 
-static bool write_all(int fd, const void *data, size_t length)
-{
-	const uint8_t *at = data;
-	while (length > 0) {
-		ssize_t n = write(fd, at, length);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n == 0)
-			errno = ENOSPC;
-		if (n <= 0)
-			return false;
-		at += n;
-		length -= (size_t)n;
-	}
-	return true;
-}
-
 static void make_head(uint8_t head[HEAD_SIZE], const void *body, size_t length)
 {
 	uint32_t version = COP_CHECKPOINT_VERSION;
@@ -95,7 +79,8 @@ static bool write_temporary(int folder, const char *name, const void *body, size
 	int fd = openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0640);
 	if (fd < 0)
 		return false;
-	bool ok = write_all(fd, head, sizeof head) && write_all(fd, body, length) && fsync(fd) == 0;
+	bool ok = cop_file_write_all(fd, head, sizeof head) == COP_OK &&
+	          cop_file_write_all(fd, body, length) == COP_OK && fsync(fd) == 0;
 	int code = errno;
 	if (close(fd) != 0 && ok) {
 		ok = false;
