@@ -173,8 +173,12 @@ static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_dia
 	float *zeros = cop_mem_alloc(s->features + s->candidate_features, sizeof *zeros);
 	if (zeros == NULL)
 		return fail(COP_ENOMEM, diag);
-	cop_row row = { .d = cop_learner_dimension(s), .dense = s->features != 0 ? zeros : NULL };
-	cop_row candidate = { .d = cop_ranking_dimension(s), .dense = row.dense };
+	static const uint32_t none[1] = { 0 };
+	cop_row row = { .d = cop_learner_dimension(s), .value = zeros, .index = none };
+	if (s->features != 0)
+		row = (cop_row){ .d = row.d, .dense = zeros };
+	cop_row candidate = row;
+	candidate.d = cop_ranking_dimension(s);
 	cop_model_context nothing = { .x = &row, .candidate = ranks ? &candidate : NULL, .candidates = ranks };
 	cop_decision decision;
 	const cop_explanation *e;

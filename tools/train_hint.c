@@ -26,8 +26,8 @@ static size_t rows_of(const cop_labelled *rows, size_t k)
 
 bool cop_train_looks_like_numbers(const cop_labelled *rows, const cop_preparation *preparation)
 {
-	double least = INFINITY;
-	double most = -INFINITY;
+	double least = HUGE_VAL;
+	double most = -HUGE_VAL;
 	bool whole = true;
 	size_t rare = 0;
 	for (size_t k = 0; k < rows->classes; k++) {

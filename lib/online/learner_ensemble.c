@@ -139,9 +139,8 @@ static void remember(ensemble *e, const cop_row *raw)
 {
 	size_t entries = cop_row_entries(raw);
 	bool sparse = raw->dense == NULL;
-	if (entries > 0) /* a sparse row of none may have no arrays */
-		memcpy(e->raw_value, sparse ? raw->value : raw->dense, entries * sizeof *e->raw_value);
-	if (sparse && entries > 0)
+	memcpy(e->raw_value, sparse ? raw->value : raw->dense, entries * sizeof *e->raw_value);
+	if (sparse)
 		memcpy(e->raw_index, raw->index, entries * sizeof *e->raw_index);
 	e->raw = (cop_row){ .d = raw->d, .nnz = entries };
 }
