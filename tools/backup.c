@@ -35,6 +35,7 @@
 #define CHALLENGERS    "refit"   /* the same, of trees that refits made */
 #define ENDING         ".checkpoint"
 #define ATTEMPTS       4
+#define MOST_MISSED    16 /* checkpoints that a daemon which keeps one removed before they were opened */
 #define FOLDER_MODE    0750
 #define FILE_MODE      0640
 #define CHUNK          ((size_t)1 << 20)
@@ -46,6 +47,7 @@ typedef struct backup {
 	char *journal; /* in the copy */
 	bool made;     /* the copy's folder was not there */
 	bool again;    /* what failed may be different with a new checkpoint */
+	int missed;    /* checkpoints that were gone when they were to be opened: no attempts */
 	/* Of this attempt. */
 	char *state; /* the daemon's state folder */
 	char *from;  /* its journal */
@@ -210,6 +212,7 @@ static cop_err read_checkpoint(backup *b, time_t began, cop_diag *diag)
 		err = cop_checkpoint_read(path, &b->body, diag);
 	if (err == COP_ENOTFOUND) {
 		b->again = true;
+		b->missed++;
 		cop_diag_set(diag, path, 0, 0,
 		        "the checkpoint is not there: the daemon has removed it meanwhile, or this is another "
 		        "machine's");
@@ -575,7 +578,7 @@ static cop_err copy(backup *b, cop_diag *diag)
 	if (err == COP_OK)
 		err = make_folder(b, diag);
 	b->again = err == COP_OK;
-	for (int i = 0; i < ATTEMPTS && b->again; i++)
+	for (int i = 0; i < ATTEMPTS + b->missed && b->missed < MOST_MISSED && b->again; i++)
 		err = attempt(b, diag);
 	if (err != COP_OK && b->made)
 		(void)rmdir(request->folder);
