@@ -4,6 +4,7 @@
 unsigned long cop_test_alloc_count(void);
 size_t cop_test_alloc_bytes(void);
 void cop_test_alloc_fail(unsigned long n, int forever);
+void cop_test_alloc_on(void (*given)(void *array));
 void *__real_aligned_alloc(size_t alignment, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 
@@ -11,6 +12,7 @@ static unsigned long count;
 static size_t bytes;
 static unsigned long fail_at;
 static int fail_on;
+static void (*on_given)(void *array);
 
 unsigned long cop_test_alloc_count(void) { return count; }
 
@@ -24,11 +26,16 @@ void cop_test_alloc_fail(unsigned long n, int forever)
 	fail_on = forever;
 }
 
+void cop_test_alloc_on(void (*given)(void *array)) { on_given = given; }
+
 void *__wrap_aligned_alloc(size_t alignment, size_t size)
 {
 	count++;
 	bytes += size;
 	if (fail_at != 0 && (count == fail_at || (fail_on && count > fail_at)))
 		return NULL;
-	return __real_aligned_alloc(alignment, size);
+	void *array = __real_aligned_alloc(alignment, size);
+	if (on_given != NULL)
+		on_given(array);
+	return array;
 }

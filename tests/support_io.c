@@ -1,6 +1,7 @@
 /* The wrappers sit between the library and libc: count first, then fail or pass on. */
 #include "support_io.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -23,6 +24,16 @@ int __real_renameat(int from_folder, const char *from, int to_folder, const char
 int __real_ftruncate(int fd, off_t length);
 int __real_unlink(const char *path);
 int __real_unlinkat(int folder, const char *path, int flags);
+int __real_fcntl(int fd, int command, ...);
+int __real_stat(const char *path, struct stat *out);
+int __real_lstat(const char *path, struct stat *out);
+int __real_fstat(int fd, struct stat *out);
+int __real_fstatat(int folder, const char *path, struct stat *out, int flags);
+DIR *__real_opendir(const char *path);
+struct dirent *__real_readdir(DIR *dir);
+int __real_close(int fd);
+int __real_fchmod(int fd, mode_t mode);
+int __real_futimens(int fd, const struct timespec times[2]);
 
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_openat(int folder, const char *path, int flags, ...);
@@ -37,6 +48,16 @@ int __wrap_renameat(int from_folder, const char *from, int to_folder, const char
 int __wrap_ftruncate(int fd, off_t length);
 int __wrap_unlink(const char *path);
 int __wrap_unlinkat(int folder, const char *path, int flags);
+int __wrap_fcntl(int fd, int command, ...);
+int __wrap_stat(const char *path, struct stat *out);
+int __wrap_lstat(const char *path, struct stat *out);
+int __wrap_fstat(int fd, struct stat *out);
+int __wrap_fstatat(int folder, const char *path, struct stat *out, int flags);
+DIR *__wrap_opendir(const char *path);
+struct dirent *__wrap_readdir(DIR *dir);
+int __wrap_close(int fd);
+int __wrap_fchmod(int fd, mode_t mode);
+int __wrap_futimens(int fd, const struct timespec times[2]);
 
 static struct {
 	unsigned kinds;
@@ -48,18 +69,31 @@ static struct {
 	void (*lost)(int fd);
 	ino_t unsynced; /* file whose fdatasync was made to fail; 0: none */
 	bool synced_again;
+	size_t limit;
 } io;
 
 void cop_test_io_fail(unsigned kinds, unsigned long n, bool forever, int code)
 {
 	void (*lost)(int fd) = io.lost;
-	io = (__typeof__(io)){ .kinds = kinds, .n = n, .forever = forever, .code = code, .lost = lost };
+	size_t limit = io.limit;
+	io = (__typeof__(io)){
+		.kinds = kinds, .n = n, .forever = forever, .code = code, .lost = lost, .limit = limit
+	};
 }
 
 unsigned long cop_test_io_count(void) { return io.count; }
 bool cop_test_io_failed(void) { return io.failed; }
 void cop_test_io_on_lost(void (*lost)(int fd)) { io.lost = lost; }
 bool cop_test_io_synced_again(void) { return io.synced_again; }
+void cop_test_io_limit(size_t bytes) { io.limit = bytes; }
+
+unsigned cop_test_io_descriptors(void)
+{
+	unsigned count = 0;
+	for (int fd = 0; fd < 256; fd++)
+		count += __real_fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
 
 static bool fails(unsigned kind)
 {
@@ -96,35 +130,90 @@ int __wrap_openat(int folder, const char *path, int flags, ...)
 	return fails(COP_TEST_IO_OPEN) ? -1 : __real_openat(folder, path, flags, mode);
 }
 
+int __wrap_fcntl(int fd, int command, ...)
+{
+	va_list arguments;
+	va_start(arguments, command);
+	int value = va_arg(arguments, int);
+	va_end(arguments);
+	bool copies = command == F_DUPFD || command == F_DUPFD_CLOEXEC;
+	return copies && fails(COP_TEST_IO_OPEN) ? -1 : __real_fcntl(fd, command, value);
+}
+
+static size_t limited(size_t length) { return io.limit > 0 && length > io.limit ? io.limit : length; }
+
+static ssize_t failed_write(void)
+{
+	errno = io.code;
+	return io.code == 0 ? 0 : -1;
+}
+
 ssize_t __wrap_pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 {
-	if (!fails(COP_TEST_IO_WRITE))
-		return __real_pwritev(fd, parts, count, offset);
-	if (count > 0 && pwrite(fd, parts[0].iov_base, parts[0].iov_len / 2, offset) < 0)
+	bool failing = fails(COP_TEST_IO_WRITE);
+	if (failing && io.code != 0 && count > 0 && pwrite(fd, parts[0].iov_base, parts[0].iov_len / 2, offset) < 0)
 		perror("pwrite");
-	errno = io.code;
-	return -1;
+	if (failing)
+		return failed_write();
+	size_t length = 0;
+	for (int i = 0; i < count; i++)
+		length += parts[i].iov_len;
+	if (limited(length) == length)
+		return __real_pwritev(fd, parts, count, offset);
+	/* Enough parts, the last of them cut: what is written may span two. */
+	struct iovec some[2] = { parts[0], count > 1 ? parts[1] : (struct iovec){ 0 } };
+	some[0].iov_len = limited(some[0].iov_len);
+	size_t left = io.limit - some[0].iov_len;
+	some[1].iov_len = left < some[1].iov_len ? left : some[1].iov_len;
+	return __real_pwritev(fd, some, 2, offset);
 }
 
 ssize_t __wrap_write(int fd, const void *data, size_t length)
 {
-	return fails(COP_TEST_IO_WRITE) ? -1 : __real_write(fd, data, length);
+	return fails(COP_TEST_IO_WRITE) ? failed_write() : __real_write(fd, data, limited(length));
 }
 
 ssize_t __wrap_read(int fd, void *data, size_t length)
 {
-	return fails(COP_TEST_IO_READ) ? -1 : __real_read(fd, data, length);
+	return fails(COP_TEST_IO_READ) ? -1 : __real_read(fd, data, limited(length));
 }
 
 ssize_t __wrap_pread(int fd, void *data, size_t length, off_t offset)
 {
-	return fails(COP_TEST_IO_READ) ? -1 : __real_pread(fd, data, length, offset);
+	return fails(COP_TEST_IO_READ) ? -1 : __real_pread(fd, data, limited(length), offset);
+}
+
+int __wrap_stat(const char *path, struct stat *out) { return fails(COP_TEST_IO_STAT) ? -1 : __real_stat(path, out); }
+int __wrap_lstat(const char *path, struct stat *out) { return fails(COP_TEST_IO_STAT) ? -1 : __real_lstat(path, out); }
+int __wrap_fstat(int fd, struct stat *out) { return fails(COP_TEST_IO_STAT) ? -1 : __real_fstat(fd, out); }
+
+int __wrap_fstatat(int folder, const char *path, struct stat *out, int flags)
+{
+	return fails(COP_TEST_IO_STAT) ? -1 : __real_fstatat(folder, path, out, flags);
+}
+
+DIR *__wrap_opendir(const char *path) { return fails(COP_TEST_IO_LIST) ? NULL : __real_opendir(path); }
+struct dirent *__wrap_readdir(DIR *dir) { return fails(COP_TEST_IO_LIST) ? NULL : __real_readdir(dir); }
+int __wrap_fchmod(int fd, mode_t mode) { return fails(COP_TEST_IO_MODE) ? -1 : __real_fchmod(fd, mode); }
+
+int __wrap_futimens(int fd, const struct timespec times[2])
+{
+	return fails(COP_TEST_IO_MODE) ? -1 : __real_futimens(fd, times);
+}
+
+int __wrap_close(int fd)
+{
+	bool failing = fails(COP_TEST_IO_CLOSE);
+	int code = errno;
+	int status = __real_close(fd);
+	errno = failing ? code : errno;
+	return failing ? -1 : status;
 }
 
 static bool sync_fails(int fd, bool data_only)
 {
 	struct stat status = { 0 };
-	bool regular = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+	bool regular = __real_fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 	if (regular && status.st_ino == io.unsynced)
 		io.synced_again = true;
 	if (!fails(COP_TEST_IO_SYNC))

@@ -39,7 +39,9 @@ static cop_err cut_file(const char *path, const cop_journal_tail *tail, cop_diag
 	if (fd < 0)
 		return cop_journal_refused(path, "cannot be opened", diag);
 	cop_err err = COP_OK;
-	if (fstat(fd, &status) == 0 && (uint64_t)status.st_size != tail->offset + tail->bytes) {
+	if (fstat(fd, &status) != 0) {
+		err = cop_journal_refused(path, "its size cannot be told", diag);
+	} else if ((uint64_t)status.st_size != tail->offset + tail->bytes) {
 		cop_diag_set(diag, path, 0, tail->offset, "its size is not that of what was read; nothing is cut");
 		err = COP_EFORMAT;
 	} else if (ftruncate(fd, (off_t)tail->offset) != 0 || fsync(fd) != 0) {

@@ -356,7 +356,7 @@ cop_err cop_journal_drop_temporary(const char *folder, cop_diag *diag)
 		return cop_journal_refused(folder, "the folder cannot be opened", diag);
 	cop_err err = COP_OK;
 	const struct dirent *entry;
-	while ((entry = readdir(dir)) != NULL) {
+	for (errno = 0; (entry = readdir(dir)) != NULL; errno = 0) {
 		uint64_t base;
 		const char *ending = parse_name(entry->d_name, &base);
 		if (ending == NULL || strncmp(ending, ".tmp", 4) != 0)
@@ -364,6 +364,8 @@ cop_err cop_journal_drop_temporary(const char *folder, cop_diag *diag)
 		if (unlinkat(dirfd(dir), entry->d_name, 0) != 0 && errno != ENOENT && err == COP_OK)
 			err = cop_journal_refused(folder, "an unfinished segment cannot be removed", diag);
 	}
+	if (err == COP_OK && errno != 0)
+		err = cop_journal_refused(folder, "the folder cannot be read", diag);
 	(void)closedir(dir);
 	return err;
 }

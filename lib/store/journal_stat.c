@@ -40,6 +40,10 @@ static void read_segment(
 	cop_err err = cop_journal_walk_open(&walk, folder, file, limit, &stat->why);
 	cop_bytes_clear(model_set);
 	cop_bytes_put(model_set, walk.model_set.data, walk.model_set.length);
+	if (err == COP_OK && model_set->err != COP_OK) {
+		err = model_set->err;
+		cop_journal_walk_diag(&walk, 0, "out of memory", &stat->why);
+	}
 	stat->model_set = model_set->data;
 	stat->model_set_length = model_set->length;
 	while (err == COP_OK) {

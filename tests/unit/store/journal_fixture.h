@@ -158,7 +158,7 @@ static inline cop_err read_journal(uint64_t from, cop_journal_tail *tail, uint64
 /* The journal is whole and holds exactly `from` to `last`. */
 static inline void check_whole(uint64_t from, uint64_t last)
 {
-	cop_journal_tail tail;
+	cop_journal_tail tail = { .torn = true };
 	cop_diag diag = { .message = "" };
 	uint64_t next;
 	cop_err err = read_journal(from, &tail, &next, &diag);

@@ -1,0 +1,457 @@
+/* Each function of the journal and of checkpoint files with every allocation and every call to the operating system
+ * failing in turn (support_fail.h), and the calls that end half way. */
+#include "journal_fixture.h"
+
+#include <errno.h>
+
+#include "store/checkpoint_file.h"
+#include "store/journal_intact.h"
+#include "store/journal_keep.h"
+#include "store/journal_salvage.h"
+#include "store/journal_stat.h"
+#include "support_fail.h"
+
+#define LAST 30
+
+static void none_fails(void) { cop_test_io_fail(COP_TEST_IO_EVERY, 0, false, 0); }
+
+/* ---- checkpoint files ---- */
+
+static void make_checkpoints(void *context)
+{
+	(void)context;
+	empty_folder();
+	for (uint64_t i = 1; i <= 3; i++)
+		assert_int_equal(cop_checkpoint_write(folder, "m", i, "old", 3, NULL), COP_OK);
+}
+
+static void check_old(void *context, bool failed)
+{
+	char path[160];
+	cop_bytes body;
+	(void)context;
+	(void)failed;
+	cop_bytes_init(&body);
+	(void)snprintf(path, sizeof path, "%s/m.%020d.checkpoint", folder, 3);
+	assert_int_equal(cop_checkpoint_read(path, &body, NULL), COP_OK);
+	assert_int_equal(body.length, 3);
+	assert_memory_equal(body.data, "old", 3);
+	cop_bytes_fini(&body);
+}
+
+static cop_err write_checkpoint(void *context, cop_diag *diag)
+{
+	(void)context;
+	return cop_checkpoint_write(folder, "m", 4, "new", 3, diag);
+}
+
+static cop_err read_checkpoint(void *context, cop_diag *diag)
+{
+	char path[160];
+	cop_bytes body;
+	(void)context;
+	cop_bytes_init(&body);
+	(void)snprintf(path, sizeof path, "%s/m.%020d.checkpoint", folder, 3);
+	cop_err err = cop_checkpoint_read(path, &body, diag);
+	assert_int_equal(body.length, err == COP_OK ? 3 : 0);
+	cop_bytes_fini(&body);
+	return err;
+}
+
+static cop_err list_checkpoints(void *context, cop_diag *diag)
+{
+	uint64_t *sequences;
+	size_t count;
+	(void)context;
+	cop_err err = cop_checkpoint_list(folder, "m", &sequences, &count, diag);
+	assert_int_equal(count, err == COP_OK ? 3 : 0);
+	assert_int_equal(sequences != NULL, err == COP_OK);
+	cop_mem_free(sequences);
+	return err;
+}
+
+static cop_err newest_checkpoint(void *context, cop_diag *diag)
+{
+	cop_bytes body;
+	uint64_t sequence;
+	(void)context;
+	cop_bytes_init(&body);
+	cop_err err = cop_checkpoint_newest(folder, "m", &body, &sequence, NULL, diag);
+	assert_int_equal(sequence, err == COP_OK ? 3 : 0);
+	cop_bytes_fini(&body);
+	return err;
+}
+
+static cop_err prune_checkpoints(void *context, cop_diag *diag)
+{
+	(void)context;
+	return cop_checkpoint_prune(folder, "m", 1, diag);
+}
+
+/* ---- journal ---- */
+
+/* Segments of 1, 10 (compressed) and 20 on, the last one with a record that was not wholly written. */
+static void make_journal(void *context)
+{
+	(void)context;
+	struct stat status;
+	empty_folder();
+	write_journal(1, 9, 0);
+	write_journal(10, 19, 0);
+	write_journal(20, LAST + 1, 0);
+	assert_int_equal(cop_journal_compress(folder, 10, NULL), COP_OK);
+	cop_journal_writer *writer = open_writer(LAST + 2, 0);
+	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
+	assert_int_equal(unlink(path_of(LAST + 2, false)), 0);
+	assert_int_equal(stat(path_of(20, false), &status), 0);
+	assert_int_equal(truncate(path_of(20, false), status.st_size - COP_JOURNAL_FRAME_HEAD - 3), 0);
+}
+
+static void check_journal(uint64_t from)
+{
+	cop_journal_tail tail;
+	none_fails();
+	assert_int_equal(cop_journal_cut_tail(folder, &tail, NULL), COP_OK);
+	check_whole(from, LAST);
+}
+
+static void check_all(void *context, bool failed)
+{
+	(void)context;
+	(void)failed;
+	check_journal(1);
+}
+
+static void check_kept(void *context, bool failed)
+{
+	(void)context;
+	(void)failed;
+	check_journal(20);
+}
+
+static cop_err list_journal(void *context, cop_diag *diag)
+{
+	cop_journal_file *files;
+	size_t count;
+	(void)context;
+	cop_err err = cop_journal_list(folder, &files, &count, diag);
+	assert_int_equal(count, err == COP_OK ? 3 : 0);
+	assert_int_equal(files != NULL, err == COP_OK);
+	cop_mem_free(files);
+	return err;
+}
+
+static cop_err find_journal(void *context, cop_diag *diag)
+{
+	cop_journal_file *files;
+	size_t count;
+	char *found;
+	(void)context;
+	cop_err err = cop_journal_find(folder, &found, &files, &count, diag);
+	assert_int_equal(count, err == COP_OK ? 3 : 0);
+	assert_int_equal(found != NULL && files != NULL, err == COP_OK);
+	cop_mem_free(found);
+	cop_mem_free(files);
+	return err;
+}
+
+static void make_temporaries(void *context)
+{
+	make_journal(context);
+	char path[160];
+	for (int i = 1; i <= 2; i++) {
+		(void)snprintf(path, sizeof path, "%s/%020d.journal.tmp", folder, 40 + i);
+		save(path, "x", 1);
+	}
+}
+
+static cop_err drop_temporaries(void *context, cop_diag *diag)
+{
+	(void)context;
+	return cop_journal_drop_temporary(folder, diag);
+}
+
+static cop_err read_from(uint64_t from, cop_diag *diag)
+{
+	cop_journal_reader *reader;
+	cop_journal_record record;
+	uint64_t next = from;
+	cop_err err = cop_journal_reader_open(folder, from, false, &reader, diag);
+	while (err == COP_OK && (err = cop_journal_next(reader, &record, diag)) == COP_OK)
+		check_record(&record, next++);
+	assert_true(err != COP_EEND || next == LAST + 1);
+	cop_journal_reader_close(reader);
+	return err;
+}
+
+static cop_err read_all(void *context, cop_diag *diag)
+{
+	(void)context;
+	return read_from(1, diag);
+}
+
+static cop_err read_newest(void *context, cop_diag *diag)
+{
+	(void)context;
+	return read_from(20, diag);
+}
+
+static cop_err read_models(void *context, cop_diag *diag)
+{
+	cop_bytes models;
+	const cop_journal_file file = { .base = 10, .compressed = true };
+	(void)context;
+	(void)diag;
+	cop_bytes_init(&models);
+	cop_err err = cop_journal_read_models(folder, &file, &models);
+	if (err == COP_OK)
+		assert_memory_equal(models.data, "models", 6);
+	cop_bytes_fini(&models);
+	return err;
+}
+
+static cop_err read_intact(void *context, cop_diag *diag)
+{
+	cop_journal_intact *intact;
+	cop_journal_record record;
+	bool follows;
+	(void)context;
+	cop_err err = cop_journal_intact_open(folder, NULL, &intact, diag);
+	while (err == COP_OK)
+		if ((err = cop_journal_intact_next(intact, &record, &follows, diag)) == COP_OK)
+			check_record(&record, record.sequence);
+	cop_journal_intact_close(intact);
+	return err;
+}
+
+/* What a row says of its segment is wrong only where it says that reading failed. */
+static void check_row(void *context, const cop_journal_stat *stat)
+{
+	(void)context;
+	if (stat->err != COP_OK)
+		return;
+	assert_int_equal(stat->model_set_length, 6);
+	assert_int_equal(stat->records, stat->file.base == 1 ? 9 : stat->file.base == 10 ? 10 : 11);
+}
+
+static cop_err verify(void *context, cop_diag *diag)
+{
+	const cop_journal_stat_listener listener = { check_row, context };
+	return cop_journal_verify(folder, &listener, diag);
+}
+
+static cop_err cut_tail(void *context, cop_diag *diag)
+{
+	cop_journal_tail tail;
+	(void)context;
+	return cop_journal_cut_tail(folder, &tail, diag);
+}
+
+static cop_err compress(void *context, cop_diag *diag)
+{
+	(void)context;
+	return cop_journal_compress(folder, 1, diag);
+}
+
+static cop_err retain(void *context, cop_diag *diag)
+{
+	size_t removed;
+	(void)context;
+	cop_err err = cop_journal_retain(folder, 0, 25, &removed, diag);
+	assert_true(removed <= 2 && (removed == 2 || err != COP_OK));
+	return err;
+}
+
+static char *out_folder(void)
+{
+	static char path[96];
+	(void)snprintf(path, sizeof path, "%s/out", folder);
+	return path;
+}
+
+static void make_salvage(void *context)
+{
+	char command[128];
+	(void)snprintf(command, sizeof command, "rm -rf %s", out_folder());
+	assert_int_equal(system(command), 0);
+	make_journal(context);
+	assert_int_equal(mkdir(out_folder(), 0700), 0);
+}
+
+static void end_salvage(void *context, bool failed)
+{
+	char command[128];
+	(void)snprintf(command, sizeof command, "rm -rf %s", out_folder());
+	assert_int_equal(system(command), 0);
+	check_all(context, failed);
+}
+
+static cop_err salvage(void *context, cop_diag *diag)
+{
+	cop_journal_salvage_report report = { .skipped = NULL };
+	(void)context;
+	return cop_journal_salvage(folder, out_folder(), &report, diag);
+}
+
+/* ---- the writer ---- */
+
+static cop_bytes first_batch, second_batch;
+
+static int make_batches(void **state)
+{
+	(void)state;
+	cop_bytes_init(&first_batch);
+	cop_bytes_init(&second_batch);
+	for (uint64_t i = 1; i <= 6; i++)
+		put_record(&first_batch, i);
+	put_record(&second_batch, 7);
+	return 0;
+}
+
+static int drop_batches(void **state)
+{
+	(void)state;
+	cop_bytes_fini(&first_batch);
+	cop_bytes_fini(&second_batch);
+	return 0;
+}
+
+/* A writer's life; *durable is what it said was durable. */
+static cop_err live(void *context, cop_diag *diag)
+{
+	uint64_t *durable = context;
+	cop_journal_settings settings = { .preallocate = true, .model_set = "models", .model_set_length = 6 };
+	cop_journal_writer *writer;
+	cop_journal_ticket ticket;
+	*durable = 0;
+	cop_err err = cop_journal_writer_open(folder, &settings, 1, &writer, diag);
+	if (err == COP_OK)
+		err = cop_journal_write(writer, first_batch.data, first_batch.length, 1, 6, diag);
+	if (err == COP_OK)
+		err = cop_journal_sync(writer, diag);
+	if (err == COP_OK)
+		err = cop_journal_roll(writer, diag);
+	if (err == COP_OK)
+		err = cop_journal_write(writer, second_batch.data, second_batch.length, 7, 1, diag);
+	if (err == COP_OK && (err = cop_journal_sync_begin(writer, &ticket)) == COP_OK) {
+		cop_journal_sync_run(&ticket);
+		err = cop_journal_sync_end(writer, &ticket, diag);
+	} else if (err == COP_EIO) {
+		cop_diag_set(diag, "", 0, 0, "%s", strerror(EIO)); /* sync_begin has none */
+	}
+	*durable = writer == NULL ? 0 : cop_journal_durable(writer);
+	cop_err closed = cop_journal_writer_close(writer, err == COP_OK ? diag : NULL);
+	return err == COP_OK ? closed : err;
+}
+
+static void make_nothing(void *context)
+{
+	(void)context;
+	empty_folder();
+}
+
+static void check_durable(void *context, bool failed)
+{
+	const uint64_t *durable = context;
+	cop_journal_tail tail;
+	assert_true(failed || *durable == 7);
+	assert_int_equal(cop_journal_cut_tail(folder, &tail, NULL), COP_OK);
+	assert_true(tail.next_sequence > *durable);
+	check_whole(1, tail.next_sequence - 1);
+}
+
+static cop_journal_writer *broken;
+
+static void break_writer(void *context)
+{
+	make_nothing(context);
+	broken = open_writer(1, 0);
+	assert_int_equal(write_batch(broken, 1, 9), COP_OK);
+	cop_test_io_fail(COP_TEST_IO_SYNC, 1, false, EIO);
+	assert_int_equal(cop_journal_sync(broken, NULL), COP_EIO);
+	none_fails();
+}
+
+static cop_err recover_writer(void *context, cop_diag *diag)
+{
+	(void)context;
+	return cop_journal_recover_writer(broken, NULL, 0, 10, 0, diag);
+}
+
+/* It can be healed later, and then holds everything. */
+static void check_healed(void *context, bool failed)
+{
+	(void)context;
+	(void)failed;
+	if (cop_journal_broken(broken))
+		assert_int_equal(cop_journal_recover_writer(broken, NULL, 0, 10, 0, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_close(broken, NULL), COP_OK);
+	check_whole(1, 9);
+}
+
+#define OPEN   COP_TEST_IO_OPEN
+#define READ   COP_TEST_IO_READ
+#define WRITE  COP_TEST_IO_WRITE
+#define SYNC   COP_TEST_IO_SYNC
+#define RENAME COP_TEST_IO_RENAME
+#define CUT    COP_TEST_IO_CUT
+#define REMOVE COP_TEST_IO_REMOVE
+#define STAT   COP_TEST_IO_STAT
+#define LIST   COP_TEST_IO_LIST
+#define CLOSE  COP_TEST_IO_CLOSE
+#define MODE   COP_TEST_IO_MODE
+
+static cop_test_attempt attempts[] = {
+	{ "checkpoint write", make_checkpoints, write_checkpoint, check_old, .calls = OPEN | WRITE | SYNC | RENAME,
+	        .tolerated = CLOSE, .failures = 7 },
+	{ "checkpoint read", make_checkpoints, read_checkpoint, check_old, .calls = OPEN | READ | STAT,
+	        .tolerated = CLOSE, .allocations = 1, .failures = 4 },
+	{ "checkpoint list", make_checkpoints, list_checkpoints, check_old, .calls = LIST, .allocations = 3,
+	        .failures = 7 },
+	{ "checkpoint newest", make_checkpoints, newest_checkpoint, check_old, .calls = LIST, .allocations = 5,
+	        .failures = 7 },
+	{ "checkpoint prune", make_checkpoints, prune_checkpoints, check_old, .calls = OPEN | REMOVE | SYNC | LIST,
+	        .tolerated = CLOSE, .allocations = 3, .failures = 15 },
+	{ "journal list", make_journal, list_journal, check_all, .calls = LIST | STAT, .allocations = 3, .failures = 9 },
+	{ "journal find", make_journal, find_journal, check_all, .calls = LIST | STAT, .allocations = 4, .failures = 9 },
+	{ "journal drop temporary", make_temporaries, drop_temporaries, check_all, .calls = LIST | REMOVE,
+	        .failures = 9 },
+	{ "journal reader", make_journal, read_all, check_all, COP_EEND, .calls = OPEN | LIST | STAT,
+	        .tolerated = READ | CLOSE, .allocations = 12, .failures = 12 },
+	{ "journal reader of the newest", make_journal, read_newest, check_all, COP_EEND,
+	        .calls = OPEN | READ | LIST | STAT, .tolerated = CLOSE, .allocations = 8, .failures = 12 },
+	{ "journal models", make_journal, read_models, check_all, .calls = OPEN, .tolerated = READ, .silent = true,
+	        .allocations = 5, .failures = 1 },
+	{ "journal intact", make_journal, read_intact, check_all, COP_EEND, .calls = LIST | STAT,
+	        .tolerated = OPEN | READ | CLOSE, .allocations = 12, .failures = 9 },
+	{ "journal verify", make_journal, verify, check_all, .calls = OPEN | LIST | STAT,
+	        .tolerated = READ | CLOSE, .allocations = 12, .failures = 12 },
+	{ "journal cut", make_journal, cut_tail, check_all, .calls = OPEN | READ | LIST | STAT | CUT | SYNC,
+	        .tolerated = CLOSE, .allocations = 12, .failures = 18 },
+	{ "journal compress", make_journal, compress, check_all,
+	        .calls = OPEN | READ | WRITE | SYNC | RENAME | REMOVE | LIST | STAT | MODE, .allocations = 10,
+	        .failures = 20 },
+	{ "journal retain", make_journal, retain, check_kept, .calls = OPEN | SYNC | REMOVE | LIST | STAT,
+	        .tolerated = CLOSE, .allocations = 9, .failures = 14 },
+	{ "journal salvage", make_salvage, salvage, end_salvage, .calls = SYNC | RENAME | LIST,
+	        .tolerated = OPEN | READ | WRITE | STAT | CUT | CLOSE, .allocations = 15, .failures = 14 },
+	{ "journal writer", make_nothing, live, check_durable, .calls = OPEN | SYNC | RENAME | LIST,
+	        .tolerated = WRITE | STAT | CUT | CLOSE, .allocations = 5, .failures = 14 },
+	{ "journal healing", break_writer, recover_writer, check_healed, .calls = OPEN | WRITE | SYNC | RENAME,
+	        .tolerated = READ | STAT | CUT | CLOSE, .allocations = 6, .failures = 7 },
+};
+
+static void test_under_every_failure_reports_it_and_leaves_nothing(void **state)
+{
+	uint64_t durable;
+	cop_test_fail_each(*state, &durable);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[sizeof attempts / sizeof *attempts];
+	for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++)
+		tests[i] = (struct CMUnitTest){ attempts[i].name,
+			test_under_every_failure_reports_it_and_leaves_nothing, make_folder, drop_folder, &attempts[i] };
+	return cmocka_run_group_tests(tests, make_batches, drop_batches);
+}
