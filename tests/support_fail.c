@@ -1,4 +1,5 @@
-/* Live arrays are kept in a table of their addresses, with linear probing; what is removed lets the ones behind it move up. */
+/* Live arrays are kept in a table of their addresses, with linear probing; what is removed lets the ones behind it move
+ * up. */
 #include "support_fail.h"
 
 #include "support.h"

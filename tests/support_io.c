@@ -76,9 +76,7 @@ void cop_test_io_fail(unsigned kinds, unsigned long n, bool forever, int code)
 {
 	void (*lost)(int fd) = io.lost;
 	size_t limit = io.limit;
-	io = (__typeof__(io)){
-		.kinds = kinds, .n = n, .forever = forever, .code = code, .lost = lost, .limit = limit
-	};
+	io = (__typeof__(io)){ .kinds = kinds, .n = n, .forever = forever, .code = code, .lost = lost, .limit = limit };
 }
 
 unsigned long cop_test_io_count(void) { return io.count; }

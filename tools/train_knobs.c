@@ -30,71 +30,90 @@ static const char *const forest_words[] = { "bagging", "adaboost", "gradient", N
 
 static const knob knobs[COP_KNOBS] = {
 	[COP_KNOB_HEIGHT] = { "height", WHOLE, COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO, 1, 20, NULL,
-	        "height of a tree (cart: most)" },
+	        "height of a tree (cart: most; default 6, cart: any)" },
 	[COP_KNOB_LEAVES] = { "leaves", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 0, leaves_words,
 	        "leaves predict a constant, or by a linear model (tao,\n"
-	        "                       classes: softmax)" },
+	        "                       classes: softmax) (default constant)" },
 	[COP_KNOB_ALPHA] = { "alpha", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1e9, NULL,
 	        "L1 penalty of decision nodes (values: for a target of\n"
-	        "                       variance 1); tao: a list A,B,... is followed from the\n"
-	        "                       greatest down, warm-started, and the best on validation\n"
-	        "                       rows is taken" },
+	        "                       variance 1; default 0.3, values 0.2; laptao 0.1, values\n"
+	        "                       0.03); tao: a list A,B,... is followed from the greatest\n"
+	        "                       down, warm-started, and the best on validation rows is\n"
+	        "                       taken" },
 	[COP_KNOB_LEAF_ALPHA] = { "leaf-alpha", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1e9, NULL,
-	        "L1 penalty of linear leaves" },
+	        "L1 penalty of linear leaves (default 0.5, values 1;\n"
+	        "                       laptao 0.1)" },
 	[COP_KNOB_LEAF_CLASSES] = { "leaf-classes", WHOLE, COP_FOR_TAO, 0, 65536, NULL,
-	        "most classes of a softmax leaf (0: all that reach it)" },
+	        "most classes of a softmax leaf (0, the default: all\n"
+	        "                       that reach it)" },
 	[COP_KNOB_LOSS] = { "loss", WORD, COP_FOR_TAO | COP_FOR_DGT, 0, 0, loss_words,
-	        "classes: zero-one (tao), cross-entropy; values: squared,\n"
-	        "                       absolute (tao), huber (dgt)" },
+	        "classes: zero-one (tao, its default), cross-entropy\n"
+	        "                       (dgt's); values: squared (default), absolute (tao), huber\n"
+	        "                       (dgt)" },
 	[COP_KNOB_STARTS] = { "starts", WHOLE, COP_FOR_TAO | COP_FOR_DGT, 1, 1000, NULL,
 	        "random starts of one tree, of which the one with the\n"
 	        "                       least objective (dgt: loss by which epochs are chosen) is\n"
 	        "                       kept (default 1)" },
 	[COP_KNOB_SPLIT] = { "split", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 0, split_words,
-	        "oblique or axis-aligned decision nodes" },
+	        "oblique (default) or axis-aligned decision nodes" },
 	[COP_KNOB_START] = { "start", WORD, COP_FOR_TAO, 0, 0, start_words,
-	        "tree to begin with: random, cart; --start-model FILE: a\n"
-	        "                       trained one" },
+	        "tree to begin with: random (default), cart;\n"
+	        "                       --start-model FILE: a trained one" },
 	[COP_KNOB_ORDER] = { "order", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 0, order_words,
-	        "in which a sweep visits the depths" },
-	[COP_KNOB_ITERATIONS] = { "iterations", WHOLE, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 10000, NULL, "most sweeps" },
+	        "in which a sweep visits the depths (default leaves-first;\n"
+	        "                       values and laptao root-first)" },
+	[COP_KNOB_ITERATIONS] = { "iterations", WHOLE, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 10000, NULL,
+	        "most sweeps (default 40; laptao 15)" },
 	[COP_KNOB_TOLERANCE] = { "tolerance", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1, NULL,
 	        "ends when a sweep lowers the objective by less than this\n"
-	        "                       share" },
+	        "                       share (default 0.0001)" },
 	[COP_KNOB_NODE_TOLERANCE] = { "node-tolerance", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 1e-12, 1, NULL,
-	        "of the nodes' solvers" },
+	        "of the nodes' solvers (default 0.003)" },
 	[COP_KNOB_NODE_STEPS] = { "node-steps", WHOLE, COP_FOR_TAO | COP_FOR_LAPTAO, 1, 100000, NULL,
-	        "most steps of them" },
+	        "most steps of them (default 50)" },
 	[COP_KNOB_MONOTONE] = { "monotone", FLAG, COP_FOR_TAO, 0, 1, NULL,
 	        "no sweep may raise the objective (default: sweeps may,\n"
 	        "                       the best tree is kept)" },
 	[COP_KNOB_KEEP_DEAD] = { "keep-dead", FLAG, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1, NULL,
 	        "do not remove dead and pure subtrees" },
-	[COP_KNOB_MIN_LEAF] = { "min-leaf", NUMBER, COP_FOR_CART, 0, 1e12, NULL, "least rows (weight) of a leaf" },
+	[COP_KNOB_MIN_LEAF] = { "min-leaf", NUMBER, COP_FOR_CART, 0, 1e12, NULL,
+	        "least rows (weight) of a leaf (default 0)" },
 	[COP_KNOB_COMPLEXITY] = { "complexity", NUMBER, COP_FOR_CART, -1, 1, NULL,
 	        "cost-complexity of pruning, a share of the root's\n"
-	        "                       impurity; -1: by cross-validation" },
-	[COP_KNOB_FOLDS] = { "folds", WHOLE, COP_FOR_CART, 2, 100, NULL, "folds of that cross-validation" },
+	        "                       impurity; -1 (default): by cross-validation; forests:\n"
+	        "                       default 0" },
+	[COP_KNOB_FOLDS] = { "folds", WHOLE, COP_FOR_CART, 2, 100, NULL,
+	        "folds of that cross-validation (default 10)" },
 	[COP_KNOB_FEATURES] = { "features", WHOLE, COP_FOR_CART, 0, 1e9, NULL,
-	        "features drawn for each node (0: all)" },
+	        "features drawn for each node (0, the default: all)" },
 	[COP_KNOB_LAYERS] = { "layers", WHOLE, COP_FOR_DGT, 1, 8, NULL,
-	        "L, linear layers of over-parameterised training" },
-	[COP_KNOB_WIDTH] = { "width", WHOLE, COP_FOR_DGT, 0, 65536, NULL, "of hidden layers (0: the paper's table)" },
-	[COP_KNOB_GRADIENTS] = { "gradients", WORD, COP_FOR_DGT, 0, 0, gradients_words, "how factors get theirs" },
-	[COP_KNOB_EPOCHS] = { "epochs", WHOLE, COP_FOR_DGT, 1, 100000, NULL, "most passes over the rows" },
-	[COP_KNOB_BATCH] = { "batch", WHOLE, COP_FOR_DGT, 1, 1 << 20, NULL, "rows of a mini-batch" },
+	        "L, linear layers of over-parameterised training (default\n"
+	        "                       3)" },
+	[COP_KNOB_WIDTH] = { "width", WHOLE, COP_FOR_DGT, 0, 65536, NULL,
+	        "of hidden layers (0, the default: the paper's table)" },
+	[COP_KNOB_GRADIENTS] = { "gradients", WORD, COP_FOR_DGT, 0, 0, gradients_words,
+	        "how factors get theirs (default cheaper)" },
+	[COP_KNOB_EPOCHS] = { "epochs", WHOLE, COP_FOR_DGT, 1, 100000, NULL,
+	        "most passes over the rows (default 100)" },
+	[COP_KNOB_BATCH] = { "batch", WHOLE, COP_FOR_DGT, 1, 1 << 20, NULL, "rows of a mini-batch (default 128)" },
 	[COP_KNOB_PATIENCE] = { "patience", WHOLE, COP_FOR_DGT, 0, 100000, NULL,
 	        "epochs without a better validation loss before it ends\n"
-	        "                       (0: never)" },
-	[COP_KNOB_OPTIMISER] = { "optimiser", WORD, COP_FOR_DGT, 0, 0, optimiser_words, "" },
-	[COP_KNOB_LR] = { "lr", NUMBER, COP_FOR_DGT, 0, 1e6, NULL, "learning rate" },
-	[COP_KNOB_MINIMUM_LR] = { "minimum-lr", NUMBER, COP_FOR_DGT, 0, 1e6, NULL, "of the cosine schedule" },
-	[COP_KNOB_MOMENTUM] = { "momentum", NUMBER, COP_FOR_DGT, 0, 0.999, NULL, "" },
-	[COP_KNOB_RESTARTS] = { "restarts", WHOLE, COP_FOR_DGT, 1, 1000, NULL, "of the cosine schedule" },
-	[COP_KNOB_CLIP] = { "clip", NUMBER, COP_FOR_DGT, 0, 1e9, NULL, "most norm of a gradient (0: any)" },
-	[COP_KNOB_L1] = { "l1", NUMBER, COP_FOR_DGT, 0, 1e3, NULL, "lambda_1, on the splits' weights" },
-	[COP_KNOB_L2] = { "l2", NUMBER, COP_FOR_DGT, 0, 1e3, NULL, "lambda_2; not both" },
-	[COP_KNOB_HUBER] = { "huber", NUMBER, COP_FOR_DGT, 1e-9, 1e9, NULL, "where the Huber loss turns linear" },
+	        "                       (0, the default: never)" },
+	[COP_KNOB_OPTIMISER] = { "optimiser", WORD, COP_FOR_DGT, 0, 0, optimiser_words,
+	        "of the mini-batches' steps (default rmsprop)" },
+	[COP_KNOB_LR] = { "lr", NUMBER, COP_FOR_DGT, 0, 1e6, NULL, "learning rate (default 0.01)" },
+	[COP_KNOB_MINIMUM_LR] = { "minimum-lr", NUMBER, COP_FOR_DGT, 0, 1e6, NULL,
+	        "of the cosine schedule (default 0.0001, or --lr where\n"
+	        "                       that is less)" },
+	[COP_KNOB_MOMENTUM] = { "momentum", NUMBER, COP_FOR_DGT, 0, 0.999, NULL,
+	        "of momentum and rmsprop (default 0)" },
+	[COP_KNOB_RESTARTS] = { "restarts", WHOLE, COP_FOR_DGT, 1, 1000, NULL, "of the cosine schedule (default 3)" },
+	[COP_KNOB_CLIP] = { "clip", NUMBER, COP_FOR_DGT, 0, 1e9, NULL,
+	        "most norm of a gradient (default 0.01; 0: any)" },
+	[COP_KNOB_L1] = { "l1", NUMBER, COP_FOR_DGT, 0, 1e3, NULL, "lambda_1, on the splits' weights (default 0)" },
+	[COP_KNOB_L2] = { "l2", NUMBER, COP_FOR_DGT, 0, 1e3, NULL, "lambda_2; not both (default 0)" },
+	[COP_KNOB_HUBER] = { "huber", NUMBER, COP_FOR_DGT, 1e-9, 1e9, NULL,
+	        "where the Huber loss turns linear (default 0.2)" },
 	[COP_KNOB_SHARED_BIAS] = { "shared-bias", WORD, COP_FOR_DGT, 0, 0, switch_words,
 	        "one trained scalar in all leaves, as in the authors'\n"
 	        "                       program (default on)" },
@@ -104,18 +123,20 @@ static const knob knobs[COP_KNOBS] = {
 	        "ablation: product form of paths" },
 	[COP_KNOB_ANNEAL] = { "anneal", FLAG, COP_FOR_DGT, 0, 1, NULL,
 	        "ablation: sigmoids that grow steep, not signs" },
-	[COP_KNOB_ANNEAL_FIRST] = { "anneal-first", NUMBER, COP_FOR_DGT, 1e-6, 1e6, NULL, "their first steepness" },
-	[COP_KNOB_ANNEAL_LAST] = { "anneal-last", NUMBER, COP_FOR_DGT, 1e-6, 1e6, NULL, "and the last" },
+	[COP_KNOB_ANNEAL_FIRST] = { "anneal-first", NUMBER, COP_FOR_DGT, 1e-6, 1e6, NULL,
+	        "their first steepness (default 1)" },
+	[COP_KNOB_ANNEAL_LAST] = { "anneal-last", NUMBER, COP_FOR_DGT, 1e-6, 1e6, NULL, "and the last (default 100)" },
 	[COP_KNOB_TREES] = { "trees", WHOLE, COP_FOR_FOREST | COP_FOR_LAPTAO, 1, 65536, NULL,
 	        "trees of a forest (default 1: no forest)" },
 	[COP_KNOB_FOREST] = { "forest", WORD, COP_FOR_FOREST, 0, 0, forest_words,
-	        "how they are made: bagging, adaboost (classes), gradient\n"
-	        "                       (boosting of values)" },
+	        "how they are made: bagging (default), adaboost (classes),\n"
+	        "                       gradient (boosting of values)" },
 	[COP_KNOB_SHARE] = { "share", NUMBER, COP_FOR_FOREST | COP_FOR_LAPTAO, 1e-6, 1, NULL,
-	        "bagging, laptao: share of the rows for each tree" },
+	        "bagging, laptao: share of the rows for each tree\n"
+	        "                       (default 0.9)" },
 	[COP_KNOB_REPLACE] = { "replace", FLAG, COP_FOR_FOREST, 0, 1, NULL, "bagging: drawn with replacement" },
 	[COP_KNOB_SHRINKAGE] = { "shrinkage", NUMBER, COP_FOR_FOREST, 1e-6, 1, NULL,
-	        "gradient boosting: of each tree" },
+	        "gradient boosting: of each tree (default 0.1)" },
 	[COP_KNOB_NEIGHBOURS] = { "neighbours", WHOLE, COP_FOR_LAPTAO, 1, 1000, NULL,
 	        "nearest rows that a row is joined to (default 10)" },
 	[COP_KNOB_PERPLEXITY] = { "perplexity", NUMBER, COP_FOR_LAPTAO, 1, 1000, NULL,

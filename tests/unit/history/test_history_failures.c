@@ -7,8 +7,8 @@
 
 static cop_journal_history_settings settings;
 
-/* Two models; of "m": decisions that are answered, deferred, unheard, evicted, answered twice or not at all, windows that
- * end, a configuration, and feedback that holds all it needs. */
+/* Two models; of "m": decisions that are answered, deferred, unheard, evicted, answered twice or not at all, windows
+ * that end, a configuration, and feedback that holds all it needs. */
 static void write_everything(void)
 {
 	book b;

@@ -1,4 +1,5 @@
-/* Refits and their files with every allocation and every call to the operating system failing in turn (support_fail.h). */
+/* Refits and their files with every allocation and every call to the operating system failing in turn (support_fail.h).
+ */
 #include "support.h"
 
 #include "refit/refit_file.h"

@@ -412,8 +412,10 @@ static cop_test_attempt attempts[] = {
 	        .failures = 7 },
 	{ "checkpoint prune", make_checkpoints, prune_checkpoints, check_old, .calls = OPEN | REMOVE | SYNC | LIST,
 	        .tolerated = CLOSE, .allocations = 3, .failures = 15 },
-	{ "journal list", make_journal, list_journal, check_all, .calls = LIST | STAT, .allocations = 3, .failures = 9 },
-	{ "journal find", make_journal, find_journal, check_all, .calls = LIST | STAT, .allocations = 4, .failures = 9 },
+	{ "journal list", make_journal, list_journal, check_all, .calls = LIST | STAT, .allocations = 3,
+	        .failures = 9 },
+	{ "journal find", make_journal, find_journal, check_all, .calls = LIST | STAT, .allocations = 4,
+	        .failures = 9 },
 	{ "journal drop temporary", make_temporaries, drop_temporaries, check_all, .calls = LIST | REMOVE,
 	        .failures = 9 },
 	{ "journal reader", make_journal, read_all, check_all, COP_EEND, .calls = OPEN | LIST | STAT,
@@ -424,8 +426,8 @@ static cop_test_attempt attempts[] = {
 	        .allocations = 5, .failures = 1 },
 	{ "journal intact", make_journal, read_intact, check_all, COP_EEND, .calls = LIST | STAT,
 	        .tolerated = OPEN | READ | CLOSE, .allocations = 12, .failures = 9 },
-	{ "journal verify", make_journal, verify, check_all, .calls = OPEN | LIST | STAT,
-	        .tolerated = READ | CLOSE, .allocations = 12, .failures = 12 },
+	{ "journal verify", make_journal, verify, check_all, .calls = OPEN | LIST | STAT, .tolerated = READ | CLOSE,
+	        .allocations = 12, .failures = 12 },
 	{ "journal cut", make_journal, cut_tail, check_all, .calls = OPEN | READ | LIST | STAT | CUT | SYNC,
 	        .tolerated = CLOSE, .allocations = 12, .failures = 18 },
 	{ "journal compress", make_journal, compress, check_all,
@@ -451,7 +453,8 @@ int main(void)
 {
 	struct CMUnitTest tests[sizeof attempts / sizeof *attempts];
 	for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++)
-		tests[i] = (struct CMUnitTest){ attempts[i].name,
-			test_under_every_failure_reports_it_and_leaves_nothing, make_folder, drop_folder, &attempts[i] };
+		tests[i] =
+		        (struct CMUnitTest){ attempts[i].name, test_under_every_failure_reports_it_and_leaves_nothing,
+			        make_folder, drop_folder, &attempts[i] };
 	return cmocka_run_group_tests(tests, make_batches, drop_batches);
 }
