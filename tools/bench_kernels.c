@@ -71,7 +71,7 @@ static cop_err one_block(bench *b, cop_learner *learner, size_t block, double *d
 	double before = begin;
 	for (size_t i = 0; i < BLOCK && err == COP_OK; i++) {
 		cop_row row = row_of(b, block * BLOCK + i);
-		err = cop_learner_learn(learner, &row, &decision[i], loss[i], true);
+		err = cop_learner_learn(learner, &row, NULL, &decision[i], loss[i], true);
 		double after = cop_command_now();
 		learn[i] = 1e9 * (after - before);
 		before = after;

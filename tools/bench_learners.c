@@ -125,7 +125,7 @@ static cop_err one_event(stream *s)
 		loss[k] = (decision.probe[k] - target) * (decision.probe[k] - target);
 	if (!s->learner->class->values)
 		loss[0] = decision.arm == (unsigned)(first_of(row) > 0.0F) ? 0.0 : 1.0;
-	return cop_learner_learn(s->learner, row, &decision, loss, true);
+	return cop_learner_learn(s->learner, row, NULL, &decision, loss, true);
 }
 
 static cop_err some_events(stream *s, uint64_t count)

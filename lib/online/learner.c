@@ -210,7 +210,7 @@ cop_err cop_learner_take(cop_learner *learner, const cop_row *x, const uint8_t *
 	if (err != COP_OK || loss == NULL)
 		return err;
 	learner->followed = true;
-	err = cop_learner_learn(learner, x, decision, loss, true);
+	err = cop_learner_learn(learner, x, mask, decision, loss, true);
 	learner->followed = false;
 	return err;
 }
@@ -233,8 +233,8 @@ static cop_err check_loss(const cop_learner *learner, const double *loss)
 	return COP_OK;
 }
 
-cop_err cop_learner_learn(
-        cop_learner *learner, const cop_row *x, const cop_decision *decision, const double *loss, bool decided_here)
+cop_err cop_learner_learn(cop_learner *learner, const cop_row *x, const uint8_t *mask, const cop_decision *decision,
+        const double *loss, bool decided_here)
 {
 	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
 	cop_err err = check_loss(learner, loss);
@@ -251,7 +251,7 @@ cop_err cop_learner_learn(
 			foreign.prediction[i] = NAN;
 		decision = &foreign;
 	}
-	err = learner->class->learn(learner, x, decision, loss);
+	err = learner->class->learn(learner, x, mask, decision, loss);
 	if (err != COP_OK)
 		return err;
 	if (!decided_here)

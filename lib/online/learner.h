@@ -99,7 +99,9 @@ typedef struct cop_learner_class {
 	cop_err (*create)(const cop_learner_settings *settings, cop_learner **out);
 	void (*destroy)(cop_learner *learner);
 	cop_err (*decide)(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *out);
-	cop_err (*learn)(cop_learner *learner, const cop_row *x, const cop_decision *decision, const double *loss);
+	cop_err (*learn)(cop_learner *learner, const cop_row *x, const uint8_t *mask, const cop_decision *decision,
+	        const double *loss);
+	bool masks; /* learning wants the mask of the decision */
 	/* What the policy would do with x, by the model as it is; the decision's predictions are filled for its arm. */
 	cop_err (*view)(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision,
 	        cop_policy_view *out);
@@ -171,12 +173,13 @@ COP_CHECK cop_err cop_learner_take(cop_learner *learner, const cop_row *x, const
         const double *loss, cop_policy_view *out);
 /* Fills probe from y and u (value learners; others: nothing). */
 void cop_learner_probes(const cop_learner *learner, cop_decision *decision);
-/* loss: one value; two for two-point values (at probe[0], probe[1]). decided_here: the decision came from
- * this learner's decide, so its statistics know x and its experts' predictions count.
+/* mask: that of the decision, as for decide; only learners whose class masks look at it. loss: one value; two for
+ * two-point values (at probe[0], probe[1]). decided_here: the decision came from this learner's decide, so its
+ * statistics know x and its experts' predictions count.
  * COP_EINVAL: loss outside [0, 1] (arms). COP_ENONFINITE. COP_EDIVERGED: the step was refused, nothing changed (in
  * a mixture, experts that refuse stay as they were, and the step is refused when all do). */
-COP_CHECK cop_err cop_learner_learn(
-        cop_learner *learner, const cop_row *x, const cop_decision *decision, const double *loss, bool decided_here);
+COP_CHECK cop_err cop_learner_learn(cop_learner *learner, const cop_row *x, const uint8_t *mask,
+        const cop_decision *decision, const double *loss, bool decided_here);
 /* Best arm of the eligible (mask as for decide, at least one), or value in [0, 1], by the model as it is; changes
  * nothing. */
 double cop_learner_greedy(cop_learner *learner, const cop_row *x, const uint8_t *mask);

@@ -278,8 +278,10 @@ static cop_err step_all(dgt_learner *g)
 	return err;
 }
 
-static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decision *decision, const double *loss)
+static cop_err learn(
+        cop_learner *learner, const cop_row *raw, const uint8_t *mask, const cop_decision *decision, const double *loss)
 {
+	(void)mask;
 	dgt_learner *g = (dgt_learner *)learner;
 	if (!learner->followed)
 		walk(g, raw);

@@ -266,7 +266,8 @@ static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss, b
 	return moved ? COP_OK : COP_EDIVERGED;
 }
 
-static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decision *decision, const double *loss)
+static cop_err learn(
+        cop_learner *learner, const cop_row *raw, const uint8_t *mask, const cop_decision *decision, const double *loss)
 {
 	ensemble *e = (ensemble *)learner;
 	cop_decision told = *decision;
@@ -279,7 +280,7 @@ static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decisio
 		if (!again)
 			ask(e, raw);
 		again = true;
-		regret = cop_mixture_regret(&e->mixture, learner->settings.arms);
+		regret = cop_mixture_regret(&e->mixture, mask, learner->settings.arms);
 	}
 	e->raw.d = 0;
 	if (decided_here)
@@ -382,6 +383,7 @@ static const cop_refit *refitted(const cop_learner *learner) { return ((const en
 const cop_learner_class cop_learner_ensemble = {
 	.name = "ensemble",
 	.values = false,
+	.masks = true,
 	.predictions = EXPERTS,
 	.create = create,
 	.destroy = destroy,

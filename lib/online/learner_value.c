@@ -169,8 +169,10 @@ static double gradient(value_learner *v, const cop_decision *decision, const dou
 	return cop_estimator_one_point(*loss, baseline, decision->u, s->delta);
 }
 
-static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_decision *decision, const double *loss)
+static cop_err learn(
+        cop_learner *learner, const cop_row *raw, const uint8_t *mask, const cop_decision *decision, const double *loss)
 {
+	(void)mask;
 	value_learner *v = (value_learner *)learner;
 	cop_row x;
 	double before = v->baseline;

@@ -170,10 +170,12 @@ static double stacked(const cop_mixture *mixture, const cop_stack *stack, size_t
 	return sum;
 }
 
-double cop_mixture_regret(const cop_mixture *mixture, size_t n)
+double cop_mixture_regret(const cop_mixture *mixture, const uint8_t *mask, size_t n)
 {
-	double least = (double)INFINITY, least_without = (double)INFINITY, chosen = 0.0;
+	double least = (double)INFINITY, least_without = (double)INFINITY, chosen = (double)INFINITY;
 	for (size_t k = 0; k < n; k++) {
+		if (mask != NULL && mask[k] == 0)
+			continue;
 		double with = stacked(mixture, &mixture->stack, k);
 		double without = stacked(mixture, &mixture->rest.without, k);
 		least = fmin(least, with);
@@ -182,7 +184,7 @@ double cop_mixture_regret(const cop_mixture *mixture, size_t n)
 			chosen = with;
 		}
 	}
-	return fmin(chosen - least, 1.0);
+	return isfinite(least) ? fmin(chosen - least, 1.0) : 0.0;
 }
 
 void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss, double regret, uint64_t since)

@@ -76,9 +76,10 @@ void cop_mixture_predictions(const cop_mixture *mixture, size_t which, float *pr
 /* What the members' predictions of one loss add up to. */
 double cop_mixture_sum(const cop_mixture *mixture, const float *prediction);
 /* Whether somebody is on trial, so that settle wants the regret: what the mixture without him would lose by its choice
- * among the first n losses, as the whole one predicts them. All awake members have predicted for it. */
+ * among the eligible of the first n losses (flags, NULL: all), as the whole one predicts them; 0 where none is. All
+ * awake members have predicted for it. */
 bool cop_mixture_tries(const cop_mixture *mixture);
-double cop_mixture_regret(const cop_mixture *mixture, size_t n);
+double cop_mixture_regret(const cop_mixture *mixture, const uint8_t *mask, size_t n);
 /* The loss came for what they predicted, by which the weights move unless something is not finite. since: the revision
  * from here on. */
 void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss, double regret, uint64_t since);

@@ -116,6 +116,7 @@ static cop_err make_pending(cop_model *model)
 		.sparse = l->features == 0,
 		.max_nonzeros = l->max_nonzeros,
 		.arms = cop_ranking_is(model->learner) ? l->max_candidates : l->arms,
+		.masks = model->learner->class->masks,
 		.predictions = model->learner->class->predictions,
 		.candidate_d = cop_ranking_is(model->learner) ? cop_ranking_dimension(l) : 0,
 	};

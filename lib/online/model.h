@@ -103,8 +103,8 @@ COP_CHECK cop_err cop_model_decide(
 /* Ranking models: the places of the eligible candidates, best predicted first, by the model as it is; changes nothing.
  * order: room for all. COP_EINVAL as decide. */
 COP_CHECK cop_err cop_model_order(cop_model *model, const cop_model_context *context, uint32_t *order, size_t *count);
-/* A decision that was made before, from a journal: the model moves as it did then, and nothing is drawn. The mask is
- * needed only while there is a second learner, which follows. COP_EINVAL: the decision is not one of this model's, or
+/* A decision that was made before, from a journal: the model moves as it did then, and nothing is drawn. A second
+ * learner follows by the mask, and learning may ask for it. COP_EINVAL: the decision is not one of this model's, or
  * its id waits already. COP_ENOMEM. Nothing changed then. */
 COP_CHECK cop_err cop_model_replay(
         cop_model *model, const cop_model_context *context, double now, const cop_decision *decision);

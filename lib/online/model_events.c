@@ -74,7 +74,7 @@ static cop_err learn_foreign(cop_learner *learner, const cop_model_played *playe
 	const cop_decision sent = { .arm = played->arm == COP_MODEL_ANY_ARM ? 0 : played->arm, .p = played->p };
 	return cop_ranking_is(learner)
 	               ? cop_ranking_learn(learner, played->x, played->candidate, &sent, scaled[0], false)
-	               : cop_learner_learn(learner, played->x, &sent, scaled, false);
+	               : cop_learner_learn(learner, played->x, NULL, &sent, scaled, false);
 }
 
 /* A sum is one of losses as they were sent: of scaled ones, each further one brings the range's low end along. */
@@ -189,6 +189,7 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 		.observed = own_p != NULL,
 		.own_p = own_p != NULL ? *own_p : 0.0,
 		.x = *context->x,
+		.mask = context->mask,
 	};
 	cop_model_shadow_follow(model, context, decision, own_p == NULL, &entry.shadow);
 	if (explains)
@@ -211,7 +212,8 @@ cop_err cop_model_reserve(cop_model *model, const cop_model_context *context, bo
 {
 	if (model->kept_count > 0)
 		cop_explanation_soon(&model->kept[model->kept_next]);
-	const cop_pending_need need = { context->id, context->x, context->candidate, context->candidates, observed };
+	const cop_pending_need need = { context->id, context->x, context->candidate, context->candidates, observed,
+		context->mask };
 	return cop_pending_reserve(model->pending, &need);
 }
 

@@ -280,7 +280,7 @@ static cop_err teach(cop_learner *learner, const cop_pending_entry *entry, const
 		if (fabs(own - decision->y) > delta)
 			return COP_OK;
 	}
-	return cop_learner_learn(learner, &entry->x, decision, scaled, true);
+	return cop_learner_learn(learner, &entry->x, entry->mask, decision, scaled, true);
 }
 
 /* Both had the decision before them; said: what they had predicted, of neither of which a loss is known. */

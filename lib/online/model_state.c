@@ -16,8 +16,8 @@
 	4 /* 1: without a refit, and 2: with one, still written of dense models; 3 and 4: the same of sparse ones,     \
 	   * which were written with all their places before */
 #define PENDING_VERSION                                                                                                \
-	4 /* 1: nothing of a shadow, still written where there never was one; 2: nothing observed, still written where \
-	   * nothing was; 3: nothing unheard, likewise */
+	5 /* 1: nothing of a shadow, still written where there never was one; 2: nothing observed, still written where \
+	   * nothing was; 3: nothing unheard, and 4: nothing masked, likewise */
 #define COUNTERS_VERSION   1
 #define SHADOW_VERSION     2 /* 1: still written of dense models; 2: of sparse ones */
 #define APPRENTICE_VERSION 1
@@ -173,8 +173,8 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 	mark = cop_model_file_begin_section(bytes, "learner", (refitted ? 2 : 1) + sparse);
 	cop_learner_save(model->learner, bytes);
 	cop_model_file_end_section(bytes, mark);
-	bool unheard = cop_pending_unheard(model->pending) > 0;
-	uint32_t waiting = unheard ? PENDING_VERSION : observed ? 3 : shadow ? 2 : 1;
+	bool unheard = cop_pending_unheard(model->pending) > 0, masked = cop_pending_masked(model->pending) > 0;
+	uint32_t waiting = masked ? PENDING_VERSION : unheard ? 4 : observed ? 3 : shadow ? 2 : 1;
 	mark = cop_model_file_begin_section(bytes, "pending", waiting);
 	cop_pending_save(model->pending, bytes);
 	cop_model_file_end_section(bytes, mark);

@@ -29,6 +29,7 @@ struct cop_pending {
 	size_t bytes;    /* of the records */
 	size_t observed; /* of count, as unheard */
 	size_t unheard;
+	size_t masked;
 	bool refitted, shadow; /* of the records to come */
 	uint64_t key;
 	cop_slab *slab;
@@ -38,6 +39,7 @@ struct cop_pending {
 	unsigned bits;   /* of the hash that make a home: capacity's logarithm */
 	unsigned known;  /* low bits of a print that every slot's has; above them older ones have none */
 	uint32_t oldest, youngest;
+	uint8_t *mask; /* of the entry viewed last; NULL: the shape keeps none */
 	cop_memory memory;
 };
 
@@ -58,10 +60,13 @@ cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, uint64_t has
 	table->known = PRINT;
 	table->slots = cop_mem_alloc(table->capacity, sizeof *table->slots);
 	table->tags = cop_mem_alloc(table->capacity, sizeof *table->tags);
-	cop_err err = table->slots == NULL || table->tags == NULL ? COP_ENOMEM : COP_OK;
+	table->mask = shape->masks ? cop_mem_alloc(shape->arms, sizeof *table->mask) : NULL;
+	bool room = table->slots != NULL && table->tags != NULL && (table->mask != NULL || !shape->masks);
+	cop_err err = room ? COP_OK : COP_ENOMEM;
 	if (err == COP_OK)
-		err = cop_slab_new(cop_pending_record_size(shape, COP_EVENT_ID_MAX, shape->max_nonzeros,
-		                           shape->max_nonzeros, COP_PENDING_EXTENSIONS),
+		err = cop_slab_new(
+		        cop_pending_record_size(shape, COP_EVENT_ID_MAX, shape->max_nonzeros, shape->max_nonzeros,
+		                COP_PENDING_EXTENSIONS | (shape->masks ? COP_PENDING_MASKED : 0u)),
 		        &table->slab);
 	if (err != COP_OK) {
 		cop_pending_free(table);
@@ -78,6 +83,7 @@ void cop_pending_free(cop_pending *table)
 	cop_slab_free(table->slab);
 	cop_mem_free(table->slots);
 	cop_mem_free(table->tags);
+	cop_mem_free(table->mask);
 	cop_memory_fini(&table->memory);
 	cop_mem_free(table);
 }
@@ -85,6 +91,7 @@ void cop_pending_free(cop_pending *table)
 size_t cop_pending_count(const cop_pending *table) { return table->count; }
 size_t cop_pending_observed(const cop_pending *table) { return table->observed; }
 size_t cop_pending_unheard(const cop_pending *table) { return table->unheard; }
+size_t cop_pending_masked(const cop_pending *table) { return table->masked; }
 size_t cop_pending_max(const cop_pending *table) { return table->max; }
 
 /* The index counts as large as what waits now needs, though it may have been larger: so that what gives way for want of
@@ -210,7 +217,8 @@ static cop_err reserve_size(cop_pending *table, const cop_pending_need *need, si
 	cop_err err = COP_OK;
 	unsigned shadow = table->shape.arms > 0 ? COP_PENDING_SHADOW | COP_PENDING_COMPARED : COP_PENDING_SHADOW;
 	unsigned flags = (table->refitted ? COP_PENDING_REFITTED : 0u) | (table->shadow ? shadow : 0u) |
-	                 (need->observed ? COP_PENDING_OBSERVED : 0u);
+	                 (need->observed ? COP_PENDING_OBSERVED : 0u) |
+	                 (cop_pending_record_keeps(&table->shape, need->mask) ? COP_PENDING_MASKED : 0u);
 	for (int records = 0; records < 2 && err == COP_OK; records++)
 		err = cop_slab_reserve(
 		        table->slab, cop_pending_record_size(&table->shape, need->id->length, need->x->nnz,
@@ -279,8 +287,8 @@ cop_err cop_pending_add(cop_pending *table, const cop_event_id *id, const cop_pe
 		return COP_EEXIST;
 	if (table->count >= table->max)
 		return COP_EFULL;
-	size_t size = cop_pending_record_size(
-	        shape, id->length, entry->x.nnz, entry->candidate.nnz, cop_pending_record_flags(entry));
+	const unsigned flags = cop_pending_record_flags(shape, entry);
+	size_t size = cop_pending_record_size(shape, id->length, entry->x.nnz, entry->candidate.nnz, flags);
 	err = cop_slab_take(table->slab, size, handle);
 	if (err != COP_OK)
 		return err;
@@ -289,6 +297,7 @@ cop_err cop_pending_add(cop_pending *table, const cop_event_id *id, const cop_pe
 	table->count++;
 	table->observed += entry->observed;
 	table->unheard += entry->unheard;
+	table->masked += (flags & COP_PENDING_MASKED) != 0;
 	table->bytes += size;
 	append(table, *handle);
 	return COP_OK;
@@ -296,7 +305,7 @@ cop_err cop_pending_add(cop_pending *table, const cop_event_id *id, const cop_pe
 
 static void view(const cop_pending *table, uint32_t handle, cop_pending_entry *out)
 {
-	cop_pending_record_view(&table->shape, record_at(table, handle), out);
+	cop_pending_record_view(&table->shape, record_at(table, handle), table->mask, out);
 	out->handle = handle;
 }
 
@@ -326,7 +335,7 @@ static void set_unheard(cop_pending *table, record *r, bool unheard)
 {
 	table->unheard -= (r->id_kind & COP_PENDING_UNHEARD) != 0;
 	table->unheard += unheard;
-	r->id_kind = (uint8_t)((r->id_kind & (COP_PENDING_UNHEARD - 1)) | (unheard ? COP_PENDING_UNHEARD : 0));
+	r->id_kind = (uint8_t)((r->id_kind & ~COP_PENDING_UNHEARD) | (unheard ? COP_PENDING_UNHEARD : 0));
 }
 
 void cop_pending_mark_unheard(cop_pending *table, const cop_pending_entry *entry)
@@ -363,6 +372,7 @@ void cop_pending_remove(cop_pending *table, const cop_pending_entry *entry, cop_
 	size_t size = cop_pending_record_bytes(&table->shape, r);
 	table->observed -= (r->flags & COP_PENDING_OBSERVED) != 0;
 	table->unheard -= (r->id_kind & COP_PENDING_UNHEARD) != 0;
+	table->masked -= (r->id_kind & COP_PENDING_MASKED_HERE) != 0;
 	cop_event_id id;
 	cop_pending_record_id(&table->shape, r, &id);
 	uint64_t hash = hash_of(table, &id);
@@ -418,7 +428,7 @@ cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor)
 		cop_event_id id;
 		cop_pending_entry entry;
 		uint32_t handle;
-		cop_err err = cop_pending_record_load(shape, cursor, &id, &entry);
+		cop_err err = cop_pending_record_load(shape, cursor, table->mask, &id, &entry);
 		if (err == COP_OK)
 			err = cop_pending_add(table, &id, &entry, &handle);
 		if (err != COP_OK)

@@ -3,7 +3,8 @@
  * Bounded by count and by bytes. A record holds what learning needs later: the context as given, the action and its
  * propensity, the experts' predictions, and losses recorded so far; at most 64 bytes beside its context and id,
  * its share of the index included. While a second learner runs beside the first (online/shadow.h), also what that one
- * would have done: 20 bytes and its predictions more; of an observed decision (online/model_apprentice.h) 8 more.
+ * would have done: 20 bytes and its predictions more; of an observed decision (online/model_apprentice.h) 8 more; where
+ * the learner wants to know which arms were eligible and some were not, a bit for each arm.
  * Beside the waiting ones, ids that were answered or have expired are remembered for a while by a 64-bit hash (two ids
  * mixed up: one in 10^13 at a million remembered), so that a duplicate or late feedback can be told from an unknown
  * one. One thread; a steady load allocates nothing. */
@@ -27,6 +28,7 @@ typedef struct cop_pending_shape {
 	size_t max_nonzeros; /* sparse: most entries of a context */
 	size_t arms;         /* 0: values, whose decisions have y and u instead of arm and p */
 	size_t candidate_d;  /* of the played candidate's row, kept beside the context; 0: none is */
+	bool masks;          /* which arms were eligible is kept */
 	size_t predictions;  /* of each decision that are kept, below COP_LEARNER_EXPERTS (a refit's may come beside) */
 } cop_pending_shape;
 
@@ -60,6 +62,8 @@ typedef struct cop_pending_entry {
 	cop_pending_shadow shadow;
 	cop_row x;         /* points into the table, valid until it changes */
 	cop_row candidate; /* the same, when the shape has one */
+	/* Flags of the eligible arms, NULL: all; of a found entry the table's, good until another one is looked for. */
+	const uint8_t *mask;
 } cop_pending_entry;
 
 /* With what probability the model itself would play the arm, or played it. */
@@ -80,6 +84,7 @@ void cop_pending_free(cop_pending *table);
 size_t cop_pending_count(const cop_pending *table);
 size_t cop_pending_observed(const cop_pending *table); /* of them */
 size_t cop_pending_unheard(const cop_pending *table);  /* of them */
+size_t cop_pending_masked(const cop_pending *table);   /* of them, those whose mask is kept */
 size_t cop_pending_max(const cop_pending *table);
 /* Of the waiting records and their index; depends on what waits alone. */
 size_t cop_pending_bytes(const cop_pending *table);
@@ -95,6 +100,7 @@ typedef struct cop_pending_need {
 	const cop_row *candidate; /* any one of them */
 	size_t candidates;        /* 0: none */
 	bool observed;
+	const uint8_t *mask; /* as the entry's */
 } cop_pending_need;
 
 /* Makes sure that the next add of such an entry finds memory. COP_ENOMEM. */

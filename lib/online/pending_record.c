@@ -86,17 +86,55 @@ static uint8_t *id_at(const cop_pending_shape *shape, const cop_pending_record *
 	return behind_row(shape, shape->candidate_d, candidate_at(shape, r));
 }
 
+/* ---- the mask ---- */
+
+static size_t mask_size(const cop_pending_shape *shape, unsigned flags)
+{
+	return flags & COP_PENDING_MASKED ? (shape->arms + 7) / 8 : 0;
+}
+
+static unsigned flags_of(const cop_pending_record *r)
+{
+	return r->flags | (r->id_kind & COP_PENDING_MASKED_HERE ? COP_PENDING_MASKED : 0u);
+}
+
+static uint8_t *mask_at(const cop_pending_shape *shape, const cop_pending_record *r)
+{
+	return id_at(shape, r) + r->id_length;
+}
+
+bool cop_pending_record_keeps(const cop_pending_shape *shape, const uint8_t *mask)
+{
+	return shape->masks && mask != NULL && memchr(mask, 0, shape->arms) != NULL;
+}
+
+static void pack(const uint8_t *mask, size_t arms, uint8_t *bits)
+{
+	memset(bits, 0, (arms + 7) / 8);
+	for (size_t k = 0; k < arms; k++)
+		bits[k / 8] |= (uint8_t)((mask[k] != 0) << k % 8);
+}
+
+static void unpack(const uint8_t *bits, size_t arms, uint8_t *mask)
+{
+	for (size_t k = 0; k < arms; k++)
+		mask[k] = bits[k / 8] >> k % 8 & 1;
+}
+
+/* ---- whole records ---- */
+
 size_t cop_pending_record_size(
         const cop_pending_shape *shape, size_t id_length, size_t nnz, size_t candidate_nnz, unsigned flags)
 {
 	return sizeof(cop_pending_record) + (flags & COP_PENDING_RECORDS ? sizeof(losses) : 0) +
 	       predictions_size(shape, flags) + shadow_size(shape, flags) + own_size(flags) +
-	       row_size(shape, shape->d, nnz) + row_size(shape, shape->candidate_d, candidate_nnz) + id_length;
+	       row_size(shape, shape->d, nnz) + row_size(shape, shape->candidate_d, candidate_nnz) + id_length +
+	       mask_size(shape, flags);
 }
 
 size_t cop_pending_record_bytes(const cop_pending_shape *shape, const cop_pending_record *r)
 {
-	return (size_t)(id_at(shape, r) - (const uint8_t *)r) + r->id_length;
+	return (size_t)(mask_at(shape, r) - (const uint8_t *)r) + mask_size(shape, flags_of(r));
 }
 
 static void fill_row(const cop_pending_shape *shape, size_t d, uint8_t *at, const cop_row *x)
@@ -115,13 +153,14 @@ static void fill_row(const cop_pending_shape *shape, size_t d, uint8_t *at, cons
 	memcpy(at + sizeof nnz + x->nnz * sizeof(uint32_t), x->value, x->nnz * sizeof(float));
 }
 
-unsigned cop_pending_record_flags(const cop_pending_entry *entry)
+unsigned cop_pending_record_flags(const cop_pending_shape *shape, const cop_pending_entry *entry)
 {
 	return (entry->decision.greedy ? COP_PENDING_GREEDY : 0u) | (entry->records ? COP_PENDING_RECORDS : 0u) |
 	       (entry->deferred ? COP_PENDING_DEFERRED : 0u) | (entry->refitted ? COP_PENDING_REFITTED : 0u) |
 	       (entry->observed ? COP_PENDING_OBSERVED : 0u) | (entry->shadow.is ? COP_PENDING_SHADOW : 0u) |
 	       (entry->shadow.is && entry->shadow.second ? COP_PENDING_SECOND : 0u) |
-	       (entry->shadow.is && entry->shadow.compared ? COP_PENDING_COMPARED : 0u);
+	       (entry->shadow.is && entry->shadow.compared ? COP_PENDING_COMPARED : 0u) |
+	       (cop_pending_record_keeps(shape, entry->mask) ? COP_PENDING_MASKED : 0u);
 }
 
 static void fill_shadow(const cop_pending_shape *shape, cop_pending_record *r, const cop_pending_shadow *shadow)
@@ -168,14 +207,17 @@ void cop_pending_record_fill(
         const cop_pending_shape *shape, cop_pending_record *r, const cop_event_id *id, const cop_pending_entry *entry)
 {
 	const cop_decision *decision = &entry->decision;
+	const unsigned flags = cop_pending_record_flags(shape, entry);
+	const bool masked = (flags & COP_PENDING_MASKED) != 0;
 	*r = (cop_pending_record){
 		.time = entry->time,
 		.action = shape->arms == 0 ? decision->y : decision->p,
 		.rev = decision->rev,
 		.arm = decision->arm,
 		.u = decision->u,
-		.flags = (uint8_t)cop_pending_record_flags(entry),
-		.id_kind = (uint8_t)(id->kind | (entry->unheard ? COP_PENDING_UNHEARD : 0)),
+		.flags = (uint8_t)(flags & 0xff),
+		.id_kind = (uint8_t)(id->kind | (entry->unheard ? COP_PENDING_UNHEARD : 0) |
+		                     (masked ? COP_PENDING_MASKED_HERE : 0)),
 		.id_length = id->length,
 	};
 	cop_pending_record_losses(r, entry);
@@ -185,6 +227,8 @@ void cop_pending_record_fill(
 	fill_row(shape, shape->d, context_at(shape, r), &entry->x);
 	fill_row(shape, shape->candidate_d, candidate_at(shape, r), &entry->candidate);
 	memcpy(id_at(shape, r), id->bytes, id->length);
+	if (masked)
+		pack(entry->mask, shape->arms, mask_at(shape, r));
 }
 
 void cop_pending_record_losses(cop_pending_record *r, const cop_pending_entry *entry)
@@ -209,7 +253,8 @@ static void view_row(const cop_pending_shape *shape, size_t d, const uint8_t *at
 	x->value = (const float *)(const void *)(at + sizeof(uint32_t) + x->nnz * sizeof(uint32_t));
 }
 
-void cop_pending_record_view(const cop_pending_shape *shape, const cop_pending_record *r, cop_pending_entry *out)
+void cop_pending_record_view(
+        const cop_pending_shape *shape, const cop_pending_record *r, uint8_t *mask, cop_pending_entry *out)
 {
 	bool values = shape->arms == 0;
 	*out = (cop_pending_entry){
@@ -239,19 +284,23 @@ void cop_pending_record_view(const cop_pending_shape *shape, const cop_pending_r
 	memcpy(&out->own_p, own_at(shape, r), own_size(r->flags));
 	view_row(shape, shape->d, context_at(shape, r), &out->x);
 	view_row(shape, shape->candidate_d, candidate_at(shape, r), &out->candidate);
+	if (r->id_kind & COP_PENDING_MASKED_HERE) {
+		unpack(mask_at(shape, r), shape->arms, mask);
+		out->mask = mask;
+	}
 }
 
 void cop_pending_record_id(const cop_pending_shape *shape, const cop_pending_record *r, cop_event_id *id)
 {
 	memset(id, 0, sizeof *id);
-	id->kind = r->id_kind & (COP_PENDING_UNHEARD - 1);
+	id->kind = r->id_kind & COP_PENDING_KIND;
 	id->length = r->id_length;
 	memcpy(id->bytes, id_at(shape, r), r->id_length);
 }
 
 bool cop_pending_record_has_id(const cop_pending_shape *shape, const cop_pending_record *r, const cop_event_id *id)
 {
-	return (r->id_kind & (COP_PENDING_UNHEARD - 1)) == id->kind && r->id_length == id->length &&
+	return (r->id_kind & COP_PENDING_KIND) == id->kind && r->id_length == id->length &&
 	       memcmp(id_at(shape, r), id->bytes, id->length) == 0;
 }
 
@@ -269,13 +318,15 @@ void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_r
 	cop_bytes_put_u32(bytes, r->arm);
 	cop_bytes_put(bytes, r + 1, losses_size(r));
 	cop_bytes_put(bytes, predictions_at(r), (size_t)(id_at(shape, r) - predictions_at(r)));
+	cop_bytes_put(bytes, mask_at(shape, r), mask_size(shape, flags_of(r)));
 }
 
-static cop_err load_id(cop_cursor *cursor, cop_event_id *id, bool *unheard)
+static cop_err load_id(cop_cursor *cursor, cop_event_id *id, bool *unheard, bool *masked)
 {
 	uint8_t kind = cop_cursor_u8(cursor);
 	*unheard = (kind & COP_PENDING_UNHEARD) != 0;
-	kind &= COP_PENDING_UNHEARD - 1;
+	*masked = (kind & COP_PENDING_MASKED_HERE) != 0;
+	kind &= COP_PENDING_KIND;
 	uint8_t length = cop_cursor_u8(cursor);
 	const uint8_t *bytes = cop_cursor_take(cursor, length);
 	if (bytes == NULL || kind < COP_EVENT_ID_STRING || kind > COP_EVENT_ID_NEGATIVE ||
@@ -391,16 +442,32 @@ static cop_err load_row(const cop_pending_shape *shape, size_t d, cop_cursor *cu
 	return COP_OK;
 }
 
-cop_err cop_pending_record_load(
-        const cop_pending_shape *shape, cop_cursor *cursor, cop_event_id *id, cop_pending_entry *entry)
+/* As fill writes it: some arm is eligible, some is not, and no bit is set beyond the last. */
+static cop_err load_mask(const cop_pending_shape *shape, cop_cursor *cursor, uint8_t *mask, cop_pending_entry *entry)
 {
+	const uint8_t *bits = shape->masks ? cop_cursor_take(cursor, (shape->arms + 7) / 8) : NULL;
+	if (bits == NULL)
+		return COP_EFORMAT;
+	unpack(bits, shape->arms, mask);
+	entry->mask = mask;
+	bool beyond = shape->arms % 8 != 0 && bits[shape->arms / 8] >> shape->arms % 8 != 0;
+	bool mixed = memchr(mask, 1, shape->arms) != NULL && memchr(mask, 0, shape->arms) != NULL;
+	return mixed && !beyond ? COP_OK : COP_EFORMAT;
+}
+
+cop_err cop_pending_record_load(
+        const cop_pending_shape *shape, cop_cursor *cursor, uint8_t *mask, cop_event_id *id, cop_pending_entry *entry)
+{
+	bool masked = false;
 	*entry = (cop_pending_entry){ 0 };
-	cop_err err = load_id(cursor, id, &entry->unheard);
+	cop_err err = load_id(cursor, id, &entry->unheard, &masked);
 	if (err == COP_OK)
 		err = load_decision(shape, cursor, entry);
 	if (err == COP_OK)
 		err = load_own(shape, cursor, entry);
 	if (err == COP_OK)
 		err = load_row(shape, shape->d, cursor, &entry->x);
-	return err != COP_OK ? err : load_row(shape, shape->candidate_d, cursor, &entry->candidate);
+	if (err == COP_OK)
+		err = load_row(shape, shape->candidate_d, cursor, &entry->candidate);
+	return err == COP_OK && masked ? load_mask(shape, cursor, mask, entry) : err;
 }

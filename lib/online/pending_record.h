@@ -1,7 +1,7 @@
 /* online/pending_record.h: one waiting decision as packed bytes, for pending.c alone.
  *
  *     head | losses (only under the rules last and sum) | predictions | shadow (if there was one) | own_p (only
- * observed) | nnz (only sparse) | context | the same of the candidate | id
+ * observed) | nnz (only sparse) | context | the same of the candidate | id | a bit for each arm (only masked)
  *
  * A dense context of d floats costs 40 bytes and 4 for each prediction beside itself and its id. */
 #ifndef COP_ONLINE_PENDING_RECORD_H
@@ -17,7 +17,7 @@ typedef struct cop_pending_record {
 	uint32_t arm;
 	int8_t u;
 	uint8_t flags;
-	uint8_t id_kind; /* and COP_PENDING_UNHEARD */
+	uint8_t id_kind; /* and what stands beside it */
 	uint8_t id_length;
 } cop_pending_record;
 
@@ -31,12 +31,18 @@ enum {
 	COP_PENDING_OBSERVED = 64,
 	COP_PENDING_COMPARED = 128, /* shadow: with losses and weight_most, without which earlier versions wrote it */
 	COP_PENDING_EXTENSIONS = COP_PENDING_RECORDS | COP_PENDING_REFITTED | COP_PENDING_SHADOW |
-	                         COP_PENDING_OBSERVED | COP_PENDING_COMPARED /* cost bytes */
+	                         COP_PENDING_OBSERVED | COP_PENDING_COMPARED, /* cost bytes */
+	COP_PENDING_MASKED = 256 /* costs bytes; in the record it stands beside the id's kind */
 };
 
-#define COP_PENDING_UNHEARD 128 /* beside the id's kind: flags are full */
+/* Beside the id's kind: flags are full. */
+#define COP_PENDING_UNHEARD     128
+#define COP_PENDING_MASKED_HERE 64
+#define COP_PENDING_KIND        (COP_PENDING_MASKED_HERE - 1) /* the kind alone */
 
-unsigned cop_pending_record_flags(const cop_pending_entry *entry);
+/* Whether a record keeps that mask: the shape wants it, and it excludes an arm. */
+bool cop_pending_record_keeps(const cop_pending_shape *shape, const uint8_t *mask);
+unsigned cop_pending_record_flags(const cop_pending_shape *shape, const cop_pending_entry *entry);
 /* Bytes of a record with such an id, context, candidate (if the shape has one) and flags. */
 size_t cop_pending_record_size(
         const cop_pending_shape *shape, size_t id_length, size_t nnz, size_t candidate_nnz, unsigned flags);
@@ -44,15 +50,18 @@ size_t cop_pending_record_bytes(const cop_pending_shape *shape, const cop_pendin
 /* Fills a fresh record of that size; older and younger are the caller's. */
 void cop_pending_record_fill(
         const cop_pending_shape *shape, cop_pending_record *r, const cop_event_id *id, const cop_pending_entry *entry);
-void cop_pending_record_view(const cop_pending_shape *shape, const cop_pending_record *r, cop_pending_entry *out);
+/* mask: room for the shape's arms, which the entry points to if the record is masked. */
+void cop_pending_record_view(
+        const cop_pending_shape *shape, const cop_pending_record *r, uint8_t *mask, cop_pending_entry *out);
 void cop_pending_record_losses(cop_pending_record *r, const cop_pending_entry *entry);
 void cop_pending_record_id(const cop_pending_shape *shape, const cop_pending_record *r, cop_event_id *id);
 bool cop_pending_record_has_id(const cop_pending_shape *shape, const cop_pending_record *r, const cop_event_id *id);
 
 void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_record *r, cop_bytes *bytes);
 /* The next saved record as id and entry, its context a view of the cursor's bytes that is good for
- * cop_pending_record_fill only (it may be unaligned). COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE. */
+ * cop_pending_record_fill only (it may be unaligned), its mask in the room for one. COP_ESHAPE, COP_EFORMAT,
+ * COP_ENONFINITE. */
 COP_CHECK cop_err cop_pending_record_load(
-        const cop_pending_shape *shape, cop_cursor *cursor, cop_event_id *id, cop_pending_entry *entry);
+        const cop_pending_shape *shape, cop_cursor *cursor, uint8_t *mask, cop_event_id *id, cop_pending_entry *entry);
 
 #endif

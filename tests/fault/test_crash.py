@@ -268,6 +268,30 @@ def test_killed_and_started_again_is_byte_for_byte_the_one_that_never_stopped(da
             assert kept[name][section] == killed[name][section], f"{name}: {section} differs"
 
 
+def masked_script(rng, batches, size):
+    """Decisions among some of the arms, and their losses one batch later: enough for an ensemble's trials."""
+    steps = []
+    for batch in range(batches):
+        ids = range(batch * size, (batch + 1) * size)
+        items = [{"id": id, "x": [rng.gauss(0, 1) for _ in range(3)]} for id in ids]
+        for item in items[::2]:
+            item["mask"] = [True, *(rng.random() < 0.5 for _ in range(2))]
+        losses = [{"id": id - size, "loss": rng.choice((0, 1))} for id in ids]
+        steps.append((0.001, "decide_batch", "m", {"items": items}))
+        steps.append((0.0, "feedback_batch", "m", {"items": losses}))
+    return steps
+
+
+def test_killed_while_masked_decisions_wait_is_byte_for_byte_the_one_that_never_stopped(daemon, fault):
+    steps = masked_script(seeded("masked"), 45, 100)
+    text = service.section("journal", {"sync": "never"}) + service.model("m", features=3, reward_window=DAY)
+    kept, first = play(daemon(text, start=False, env=fault.env), fault, steps)
+    checkpointed = steps[:87] + [(0.0, "checkpoint", "", {})] + steps[87:]
+    killed, second = play(daemon(text, start=False, env=fault.env), fault, checkpointed, {49, 86, 88})
+    assert first == second[:87] + second[88:]
+    assert kept["m"] == killed["m"] and len(kept["m"]["pending"]) > 100 * 40
+
+
 # ---- at every system call ----
 
 

@@ -99,7 +99,7 @@ static inline double fixture_run(cop_learner *learner, cop_rng *rng, bool sparse
 		fixture_draw(&e, rng, sparse);
 		assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &decision), COP_OK);
 		total += fixture_loss(learner, &e, &decision, loss);
-		assert_int_equal(cop_learner_learn(learner, &e.row, &decision, loss, true), COP_OK);
+		assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &decision, loss, true), COP_OK);
 	}
 	return total / (double)n;
 }

@@ -279,7 +279,7 @@ static void test_optimism_wears_off(void **state)
 		assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &d), COP_OK);
 		const double loss = d.arm == FIXTURE_ARMS - 1 ? 0.9 : PLAYED;
 		worse += n >= 1000 && d.arm == FIXTURE_ARMS - 1;
-		assert_int_equal(cop_learner_learn(learner, &e.row, &d, &loss, true), COP_OK);
+		assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, &loss, true), COP_OK);
 	}
 	printf("the worst arm: %zu of the last 2000\n", worse);
 	assert_true(worse < 100);
@@ -311,7 +311,7 @@ static void one_event(cop_learner *learner, const fixture_event *e, const fixtur
 		cop_learner_explain(learner, &e->row, &d, why);
 		(void)cop_learner_greedy(learner, &other->row, NULL);
 	}
-	assert_int_equal(cop_learner_learn(learner, &e->row, &d, &loss, true), COP_OK);
+	assert_int_equal(cop_learner_learn(learner, &e->row, mask, &d, &loss, true), COP_OK);
 }
 
 static void run_by(way by, bool sparse, unsigned experts, cop_bytes *bytes)
@@ -417,7 +417,7 @@ static double drifting(cop_learner *learner, cop_rng *rng, bool flipped, size_t 
 		bool above = (e.dense[0] > 3.0f) != flipped;
 		assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &d), COP_OK);
 		const double loss = d.arm == (above ? 2u : 0u) ? 0.0 : 1.0;
-		assert_int_equal(cop_learner_learn(learner, &e.row, &d, &loss, true), COP_OK);
+		assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, &loss, true), COP_OK);
 		total += loss;
 	}
 	return total / (double)n;

@@ -32,18 +32,20 @@ static void draw(event *e, cop_rng *rng, truth as)
 		e->best = 1 - e->best;
 }
 
-static cop_learner *make(uint64_t seed)
+static cop_learner *make_of(size_t arms, uint64_t seed)
 {
 	cop_learner_settings s;
 	cop_learner *learner;
 	cop_diag diag = { 0 };
 	cop_learner_settings_init(&s);
 	s.features = D;
-	s.arms = 2;
+	s.arms = arms;
 	s.seed = seed;
 	assert_int_equal(cop_learner_new(&s, &learner, &diag), COP_OK);
 	return learner;
 }
+
+static cop_learner *make(uint64_t seed) { return make_of(2, seed); }
 
 static double step(cop_learner *learner, cop_rng *rng, truth as)
 {
@@ -52,7 +54,7 @@ static double step(cop_learner *learner, cop_rng *rng, truth as)
 	draw(&e, rng, as);
 	assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &d), COP_OK);
 	const double loss = d.arm == e.best ? 0.0 : 1.0;
-	assert_int_equal(cop_learner_learn(learner, &e.row, &d, &loss, true), COP_OK);
+	assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, &loss, true), COP_OK);
 	return loss;
 }
 
@@ -178,6 +180,49 @@ static void test_clones_go_on_alike(void **state)
 	cop_learner_free(a);
 }
 
+/* The first two arms lose by chance; products tell the third one's loss. */
+static double loss_among_three(const event *e, uint32_t arm, cop_rng *rng)
+{
+	if (arm < 2)
+		return cop_rng_unit(rng) < 0.3 + 0.3 * arm ? 1.0 : 0.0;
+	return e->x[0] * e->x[1] + e->x[2] * e->x[3] > 0.0f ? 0.0 : 1.0;
+}
+
+/* Another system plays the third arm in every second event; the model decides between the other two, and that is what
+ * learning is told, or not. Bits of the experts that have slept. */
+static unsigned slept_beside_a_third_arm(bool told)
+{
+	static const uint8_t mask[] = { 1, 1, 0 };
+	cop_rng rng;
+	cop_learner *learner = make_of(3, 6);
+	unsigned slept = 0;
+	cop_rng_init(&rng, SEED, 6);
+	for (size_t n = 0; n < LINEAR; n++) {
+		event e;
+		cop_decision d = { .arm = 2, .p = 0.5 };
+		draw(&e, &rng, STRAIGHT);
+		double loss = loss_among_three(&e, 2, &rng);
+		assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, &loss, false), COP_OK);
+		draw(&e, &rng, STRAIGHT);
+		assert_int_equal(cop_learner_decide(learner, &e.row, mask, &d), COP_OK);
+		loss = loss_among_three(&e, d.arm, &rng);
+		assert_int_equal(cop_learner_learn(learner, &e.row, told ? mask : NULL, &d, &loss, true), COP_OK);
+		if (n % 500 == 0)
+			slept |= resting(learner);
+	}
+	cop_learner_free(learner);
+	return slept;
+}
+
+static void test_arm_that_is_not_eligible_keeps_nobody_awake(void **state)
+{
+	(void)state;
+	unsigned told = slept_beside_a_third_arm(true), untold = slept_beside_a_third_arm(false);
+	printf("third arm not eligible: have slept %x; were it: %x\n", told, untold);
+	assert_true((told & COP_EXPERT_QUADRATIC) != 0);
+	assert_true((untold & COP_EXPERT_QUADRATIC) == 0); /* it alone knows that arm, by what it predicts itself */
+}
+
 static void test_frozen_learner_leaves_sleepers_alone(void **state)
 {
 	(void)state;
@@ -196,7 +241,7 @@ static void test_frozen_learner_leaves_sleepers_alone(void **state)
 		const double loss = (double)(n % 2);
 		draw(&e, &rng, PRODUCTS);
 		assert_int_equal(cop_learner_view(learner, &e.row, NULL, &d, &view), COP_OK);
-		assert_int_equal(cop_learner_learn(learner, &e.row, &d, &loss, true), COP_OK);
+		assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, &loss, true), COP_OK);
 	}
 	assert_int_equal(resting(learner), asleep);
 	check_same(learner, before);
@@ -222,8 +267,8 @@ static void test_replay_of_late_losses_comes_to_the_same(void **state)
 		waiting *w = &queue[n < WAITING ? n : cop_rng_below(&rng, WAITING)];
 		if (n >= WAITING) {
 			const double loss = w->d.arm == w->e.best ? 0.0 : 1.0;
-			assert_int_equal(cop_learner_learn(live, &w->e.row, &w->d, &loss, true), COP_OK);
-			assert_int_equal(cop_learner_learn(replay, &w->e.row, &w->d, &loss, true), COP_OK);
+			assert_int_equal(cop_learner_learn(live, &w->e.row, NULL, &w->d, &loss, true), COP_OK);
+			assert_int_equal(cop_learner_learn(replay, &w->e.row, NULL, &w->d, &loss, true), COP_OK);
 		}
 		draw(&w->e, &rng, n < LINEAR ? STRAIGHT : PRODUCTS);
 		w->e.row.dense = w->e.x;
@@ -262,6 +307,7 @@ int main(void)
 		cmocka_unit_test(test_nobody_rests_in_the_first_events),
 		cmocka_unit_test(test_rest_on_a_linear_truth_wake_at_another_one),
 		cmocka_unit_test(test_clones_go_on_alike),
+		cmocka_unit_test(test_arm_that_is_not_eligible_keeps_nobody_awake),
 		cmocka_unit_test(test_frozen_learner_leaves_sleepers_alone),
 		cmocka_unit_test(test_replay_of_late_losses_comes_to_the_same),
 		cmocka_unit_test(test_resting_and_waking_allocate_nothing),

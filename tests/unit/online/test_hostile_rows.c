@@ -39,7 +39,7 @@ static double arms_event(cop_learner *learner, fixture_event *e)
 	double loss[2];
 	assert_int_equal(cop_learner_decide(learner, &e->row, NULL, &decision), COP_OK);
 	double mean = fixture_loss(learner, e, &decision, loss);
-	assert_int_equal(cop_learner_learn(learner, &e->row, &decision, loss, true), COP_OK);
+	assert_int_equal(cop_learner_learn(learner, &e->row, NULL, &decision, loss, true), COP_OK);
 	return mean;
 }
 

@@ -160,7 +160,7 @@ static void test_masked_arms_are_never_played(void **state)
 				assert_true(d.p > 0.0 && d.p <= 1.0);
 				assert_true(eligible > 1 || (d.p == 1.0 && d.greedy));
 				(void)fixture_loss(learner, &e, &d, loss);
-				assert_int_equal(cop_learner_learn(learner, &e.row, &d, loss, true), COP_OK);
+				assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, loss, true), COP_OK);
 			}
 			cop_bytes_fini(&before);
 			cop_bytes_fini(&after);
@@ -194,7 +194,7 @@ static void test_wrong_losses_are_refused_and_change_nothing(void **state)
 				if (values && isfinite(wrong[w]) && fabs(wrong[w]) < 1e100)
 					continue; /* a loss like any other */
 				double loss[2] = { wrong[w], 0.5 };
-				cop_err err = cop_learner_learn(learner, &e.row, &d, loss, here);
+				cop_err err = cop_learner_learn(learner, &e.row, NULL, &d, loss, here);
 				if (!isfinite(wrong[w]))
 					assert_int_equal(err, COP_ENONFINITE);
 				else

@@ -176,7 +176,7 @@ static void compare(bool literal, size_t steps)
 		fixture_draw(&e, &rng, false);
 		cop_standardiser_apply(standardiser, &e.row, &x);
 		(void)accumulate(&ref, x.dense, d.arm, d.p, loss);
-		assert_int_equal(cop_learner_learn(learner, &e.row, &d, &loss, false), COP_OK);
+		assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, &loss, false), COP_OK);
 		cop_standardiser_observe(standardiser, &e.row);
 		if (n % 4 == 3)
 			step_all(&ref, literal);
@@ -232,7 +232,7 @@ static void test_decide_predicts_one_minus_sigmoid_of_leaf(void **state)
 		assert_true(fabs(d.p - (d.arm == best ? 0.7 + 0.3 / K : 0.3 / K)) < 1e-12);
 		greedy += d.greedy;
 		double loss = d.arm == e.best ? 0.0 : 1.0;
-		assert_int_equal(cop_learner_learn(learner, &e.row, &d, &loss, true), COP_OK);
+		assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, &loss, true), COP_OK);
 		cop_oblique_tree_free(tree);
 	}
 	assert_in_range(greedy, 2000 * 0.74, 2000 * 0.81); /* 0.775 expected */
@@ -261,11 +261,11 @@ static void test_wild_propensity_is_refused_alone(void **state)
 				if (n == place) {
 					double p = d.p;
 					d.p = wild[w];
-					assert_int_equal(
-					        cop_learner_learn(learner, &e.row, &d, &loss, true), COP_EDIVERGED);
+					assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, &loss, true),
+					        COP_EDIVERGED);
 					d.p = p;
 				}
-				assert_int_equal(cop_learner_learn(learner, &e.row, &d, &loss, true), COP_OK);
+				assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, &loss, true), COP_OK);
 			}
 			cop_learner_free(learner);
 		}

@@ -90,7 +90,7 @@ static void one_event(cop_learner *learner, cop_rng *rng, const fixture_event *e
 	bool here = cop_rng_below(rng, 4) != 0;
 	if (!here && !learner->class->values)
 		decision.p = cop_rng_below(rng, 2) == 0 ? DBL_MIN : 1.0;
-	cop_err err = cop_learner_learn(learner, &e->row, &decision, loss, here);
+	cop_err err = cop_learner_learn(learner, &e->row, NULL, &decision, loss, here);
 	assert_true(err == COP_OK || err == COP_EDIVERGED);
 	assert_true(isfinite(cop_learner_greedy(learner, &e->row, NULL)));
 }
@@ -154,7 +154,7 @@ static void test_one_subnormal_value_does_no_harm(void **state)
 			double loss[2] = { 0.25, 0.5 };
 			assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &decision), COP_OK);
 			check_decision(learner, &decision);
-			assert_int_equal(cop_learner_learn(learner, &e.row, &decision, loss, true), COP_OK);
+			assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &decision, loss, true), COP_OK);
 		}
 		check_saved_loads(&variants[i], learner);
 		cop_learner_free(learner);
@@ -173,7 +173,7 @@ static void test_one_point_first_loss_beyond_measure_is_refused(void **state)
 	const double huge = 1e300;
 	fixture_draw(&e, &rng, false);
 	assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &decision), COP_OK);
-	assert_int_equal(cop_learner_learn(learner, &e.row, &decision, &huge, true), COP_EDIVERGED);
+	assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &decision, &huge, true), COP_EDIVERGED);
 	(void)fixture_run(learner, &rng, false, 100);
 	cop_learner_free(learner);
 }

@@ -54,7 +54,7 @@ static void run_checked(cop_learner *learner, cop_rng *rng, size_t n)
 		assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &d), COP_OK);
 		check_probes(learner, &d);
 		(void)fixture_loss(learner, &e, &d, loss);
-		assert_int_equal(cop_learner_learn(learner, &e.row, &d, loss, true), COP_OK);
+		assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, loss, true), COP_OK);
 	}
 }
 
@@ -106,7 +106,7 @@ static void test_probes_under_hostile_losses_stay_in_range(void **state)
 			double loss[2] = { n % 2 ? size : -1.0, n % 3 ? -size : 1.0 };
 			assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &d), COP_OK);
 			check_probes(learner, &d);
-			cop_err err = cop_learner_learn(learner, &e.row, &d, loss, true);
+			cop_err err = cop_learner_learn(learner, &e.row, NULL, &d, loss, true);
 			assert_true(err == COP_OK || err == COP_EDIVERGED);
 		}
 		cop_bytes bytes;
@@ -133,7 +133,7 @@ static void test_value_at_the_end_of_range_turns_back_soon(void **state)
 		fixture_draw(&e, &rng, false);
 		assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &d), COP_OK);
 		double loss[2] = { d.probe[0], d.probe[1] };
-		assert_int_equal(cop_learner_learn(learner, &e.row, &d, loss, true), COP_OK);
+		assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, loss, true), COP_OK);
 	}
 	double low = 0.0, high = 0.0;
 	for (size_t n = 0; n < 8000; n++) {
@@ -146,7 +146,7 @@ static void test_value_at_the_end_of_range_turns_back_soon(void **state)
 		if (n >= 7900)
 			high += d.y / 100.0;
 		double loss[2] = { -d.probe[0], -d.probe[1] };
-		assert_int_equal(cop_learner_learn(learner, &e.row, &d, loss, true), COP_OK);
+		assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, loss, true), COP_OK);
 	}
 	printf("low %.3f, high %.3f\n", low, high);
 	assert_true(low < 0.25 && high > 0.75);

@@ -244,6 +244,30 @@ static void recovers(double a, double b, uint64_t stream)
 	cop_mixture_fini(&mixture);
 }
 
+/* Two members; the trial's mixture has the first alone. Of losses 0.4, 0.5, 0.1 the first sees 0.4, 0.5, 0.9. */
+static void test_regret_is_over_the_eligible_alone(void **state)
+{
+	(void)state;
+	static const float first[] = { 0.4f, 0.5f, 0.9f }, second[] = { 0.4f, 0.5f, -0.7f };
+	static const struct {
+		uint8_t mask[3];
+		double want;
+	} cases[] = { { { 1, 1, 1 }, 0.3 }, { { 1, 0, 1 }, 0.3 }, { { 0, 1, 1 }, 0.4 }, { { 1, 1, 0 }, 0.0 },
+		{ { 0, 0, 1 }, 0.0 }, { { 0, 0, 0 }, 0.0 } };
+	cop_mixture mixture;
+	make(&mixture, 2);
+	mixture.rest.without = mixture.stack;
+	mixture.rest.without.weight[0] = 1.0;
+	mixture.rest.without.weight[1] = 0.0;
+	memcpy(mixture.loss[0], first, sizeof first);
+	memcpy(mixture.loss[1], second, sizeof second);
+	cop_mixture_mix(&mixture, 3);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_true(fabs(cop_mixture_regret(&mixture, cases[i].mask, 3) - cases[i].want) < 1e-6);
+	assert_true(fabs(cop_mixture_regret(&mixture, NULL, 3) - 0.3) < 1e-6);
+	cop_mixture_fini(&mixture);
+}
+
 static void test_settle_recovers_the_best_linear_combination(void **state)
 {
 	(void)state;
@@ -507,6 +531,7 @@ int main(void)
 		cmocka_unit_test(test_mix_adds_what_members_are_off_one_half),
 		cmocka_unit_test(test_mix_predictions_not_finite_count_as_one_half),
 		cmocka_unit_test(test_settle_equals_recursive_least_squares),
+		cmocka_unit_test(test_regret_is_over_the_eligible_alone),
 		cmocka_unit_test(test_settle_recovers_the_best_linear_combination),
 		cmocka_unit_test(test_settle_follows_experts_that_change_places),
 		cmocka_unit_test(test_settle_not_finite_changes_nothing),

@@ -102,7 +102,7 @@ static void test_figures_and_learner_equal_a_loop_over_a_bare_learner(void **sta
 			gain += (1.0 - q / c.p) * (loss - (i > 0 ? losses / (double)i : 0.5));
 			weight += q / c.p;
 			losses += loss;
-			assert_int_equal(cop_learner_learn(bare, &e.row, &d, &loss, true), COP_OK);
+			assert_int_equal(cop_learner_learn(bare, &e.row, NULL, &d, &loss, true), COP_OK);
 			assert_int_equal(observe(model, i, &e.row, &c, (double)i, &made, &repeated), COP_OK);
 			assert_true(made.own_p == q && made.decision.greedy == (view.best == c.arm));
 			assert_true(made.decision.arm == c.arm && made.decision.p == c.p && made.decision.rev == d.rev);

@@ -474,6 +474,60 @@ static void test_replay_after_load_evicts_the_same_under_a_byte_bound(void **sta
 	cop_model_free(b);
 }
 
+/* An ensemble's trials ask, when the loss comes, which arms were eligible: as the journal has it, and as a saved model
+ * whose decisions wait. */
+static void test_replay_of_masked_decisions_in_trials_gives_the_same_bytes(void **state)
+{
+	(void)state;
+	enum { MANY = 4500, LATE = 30 };
+	static logged kept[MANY];
+	cop_model_settings s;
+	cop_rng rng;
+	cop_bytes want, got;
+	cop_bytes_init(&want);
+	cop_bytes_init(&got);
+	cop_rng_init(&rng, FIXTURE_SEED, 97);
+	model_settings(&s, "ensemble", false);
+	cop_model *live = model_new(&s), *replay = model_new(&s), *loaded = model_new(&s);
+	for (size_t n = 0; n < MANY; n++) {
+		logged *l = &kept[n];
+		bool repeated;
+		double now = (double)n / LATE;
+		*l = (logged){ .time = now, .id = model_id(n), .masked = n % 3 != 0 };
+		fixture_draw(&l->event, &rng, false);
+		for (size_t k = 0; k < FIXTURE_ARMS; k++)
+			l->mask[k] = k == n % FIXTURE_ARMS || cop_rng_below(&rng, 3) == 0;
+		const cop_row x = row_of(&l->event, false);
+		const cop_model_context context = { .id = &l->id, .x = &x, .mask = l->masked ? l->mask : NULL };
+		assert_int_equal(cop_model_decide(live, &context, now, &l->decision, &repeated), COP_OK);
+		assert_int_equal(cop_model_replay(replay, &context, now, &l->decision), COP_OK);
+		if (n > MANY / 2)
+			assert_int_equal(cop_model_replay(loaded, &context, now, &l->decision), COP_OK);
+		if (n >= LATE) {
+			const logged *then = &kept[n - LATE];
+			double loss = then->decision.arm == then->event.best ? 0.0 : 1.0;
+			(void)model_feedback(live, n - LATE, loss, now);
+			(void)model_feedback(replay, n - LATE, loss, now);
+			if (n > MANY / 2)
+				(void)model_feedback(loaded, n - LATE, loss, now);
+		}
+		if (n == MANY / 2) {
+			model_save(live, &want);
+			assert_int_equal(cop_model_load(loaded, want.data, want.length, NULL), COP_OK);
+		}
+	}
+	model_save(live, &want);
+	model_save(replay, &got);
+	assert_bytes_equal(&want, &got);
+	model_save(loaded, &got);
+	assert_bytes_equal(&want, &got);
+	cop_model_free(live);
+	cop_model_free(replay);
+	cop_model_free(loaded);
+	cop_bytes_fini(&want);
+	cop_bytes_fini(&got);
+}
+
 static void test_replay_of_what_does_not_fit_is_refused_and_changes_nothing(void **state)
 {
 	(void)state;
@@ -523,6 +577,7 @@ int main(void)
 		cmocka_unit_test(test_replay_with_challenges_and_swaps_gives_the_same_bytes),
 		cmocka_unit_test(test_replay_of_observed_decisions_gives_the_same_bytes),
 		cmocka_unit_test(test_replay_after_load_evicts_the_same_under_a_byte_bound),
+		cmocka_unit_test(test_replay_of_masked_decisions_in_trials_gives_the_same_bytes),
 		cmocka_unit_test(test_replay_of_what_does_not_fit_is_refused_and_changes_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -234,8 +234,8 @@ static void learn_by_hand(by_hand *b, size_t i)
 	double loss = 0.125 * (double)i;
 	const cop_row *x = &b->e[i].row;
 	(void)model_feedback(b->model, 1000 + i, loss, 61.0);
-	assert_int_equal(cop_learner_learn(b->first, x, &b->of_first[i], &loss, true), COP_OK);
-	assert_int_equal(cop_learner_learn(b->second, x, &b->of_second[i], &loss, true), COP_OK);
+	assert_int_equal(cop_learner_learn(b->first, x, NULL, &b->of_first[i], &loss, true), COP_OK);
+	assert_int_equal(cop_learner_learn(b->second, x, NULL, &b->of_second[i], &loss, true), COP_OK);
 }
 
 static void check_by_hand(const char *name, unsigned swaps)
@@ -296,8 +296,8 @@ static void test_decisions_that_wait_over_pairs_are_learned(void **state)
 		challenge(b.model, trees);
 		const cop_decision *said = promoted ? &b.of_second[0] : &b.of_first[0];
 		(void)model_feedback(b.model, 1000, loss, 61.0);
-		assert_int_equal(cop_learner_learn(stays, &b.e[0].row, said, &loss, true), COP_OK);
-		assert_int_equal(cop_learner_learn(third, &b.e[0].row, said, &loss, true), COP_OK);
+		assert_int_equal(cop_learner_learn(stays, &b.e[0].row, NULL, said, &loss, true), COP_OK);
+		assert_int_equal(cop_learner_learn(third, &b.e[0].row, NULL, said, &loss, true), COP_OK);
 		refit_assert_same(cop_model_learner(b.model), stays);
 		assert_int_equal(cop_model_promote(b.model), COP_OK);
 		refit_assert_same(cop_model_learner(b.model), third);

@@ -16,17 +16,19 @@
 typedef struct waiting {
 	cop_event_id id;
 	test_row x, a;
-	cop_pending_entry entry; /* as it must come back, but for handle and rows */
+	uint8_t mask[ARMS];
+	bool masked;             /* comes back with its mask */
+	cop_pending_entry entry; /* as it must come back, but for handle, rows and mask */
 } waiting;
 
 /* Arms and values, dense and sparse, every number of predictions. */
 static const cop_pending_shape shapes[] = {
-	{ .d = D, .arms = ARMS, .predictions = 4 },
+	{ .d = D, .arms = ARMS, .predictions = 4, .masks = true },
 	{ .d = D, .arms = ARMS, .predictions = 1, .sparse = true, .max_nonzeros = D },
 	{ .d = D, .arms = 0, .predictions = 0 },
 	{ .d = D, .arms = 0, .predictions = 3, .sparse = true, .max_nonzeros = D },
 	{ .d = D, .arms = ARMS, .predictions = 2 },
-	{ .d = D, .arms = ARMS, .predictions = 0, .sparse = true, .max_nonzeros = D },
+	{ .d = D, .arms = ARMS, .predictions = 0, .sparse = true, .max_nonzeros = D, .masks = true },
 	{ .d = D, .arms = ARMS, .predictions = 2, .candidate_d = 5 },
 	{ .d = D, .arms = ARMS, .predictions = 2, .candidate_d = D, .sparse = true, .max_nonzeros = D },
 };
@@ -119,6 +121,9 @@ static void check_entry(const cop_pending_entry *e, const waiting *w, const cop_
 	check_decision(&e->decision, &w->entry.decision);
 	check_row(&e->x, &w->x, shape->d, shape->sparse);
 	check_row(&e->candidate, &w->a, shape->candidate_d, shape->sparse);
+	assert_true((e->mask != NULL) == w->masked);
+	if (w->masked)
+		assert_memory_equal(e->mask, w->mask, ARMS);
 }
 
 static long find(const reference *ref, const cop_event_id *id)
@@ -145,11 +150,28 @@ static size_t unheard_of(const reference *ref)
 	return count;
 }
 
+static size_t masked_of(const reference *ref)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < ref->count; i++)
+		count += ref->items[i].masked;
+	return count;
+}
+
 static cop_pending *table_of(const cop_pending_shape *shape, size_t max)
 {
 	cop_pending *table;
 	assert_int_equal(cop_pending_new(shape, max, 0x1234567, &table), COP_OK);
 	return table;
+}
+
+/* Often all of the arms are eligible, or only one. */
+static void any_mask(waiting *w, cop_rng *rng)
+{
+	uint64_t kind = cop_rng_below(rng, 4);
+	for (size_t k = 0; k < ARMS; k++)
+		w->mask[k] = kind == 0 || (kind == 1 ? k == ARMS - 1 : cop_rng_below(rng, 2) != 0);
+	w->masked = kind != 0;
 }
 
 static void any_entry(waiting *w, const cop_pending_shape *shape, cop_rng *rng, double now)
@@ -164,14 +186,17 @@ static void any_entry(waiting *w, const cop_pending_shape *shape, cop_rng *rng, 
 	w->entry.own_p = w->entry.observed ? cop_rng_unit(rng) : 0.0;
 	row_random(&w->x, rng, D, 0.4, 0);
 	row_random(&w->a, rng, shape->candidate_d, 0.4, 0);
+	if (shape->masks)
+		any_mask(w, rng);
 }
 
-/* The entry's rows become views of where it lies now. */
+/* The entry's rows and mask become views of where it lies now; a table that keeps no masks is given one, too. */
 static void view_rows(waiting *w, const cop_pending_shape *shape)
 {
 	w->entry.x = shape->sparse ? row_sparse(&w->x) : row_dense(&w->x);
 	if (shape->candidate_d != 0)
 		w->entry.candidate = shape->sparse ? row_sparse(&w->a) : row_dense(&w->a);
+	w->entry.mask = w->mask;
 }
 
 static void add(cop_pending *table, reference *ref, cop_rng *rng, double now, const cop_pending_shape *shape)
@@ -274,6 +299,7 @@ static void one_operation(
 		return;
 	assert_int_equal(cop_pending_observed(table), observed_of(ref));
 	assert_int_equal(cop_pending_unheard(table), unheard_of(ref));
+	assert_int_equal(cop_pending_masked(table), masked_of(ref));
 }
 
 static void random_operations(
@@ -597,7 +623,8 @@ static void test_add_after_reserve_allocates_nothing(void **state)
 			view_rows(&w, &shapes[k]);
 			size_t bytes = cop_pending_bytes(table);
 			cop_err err = COP_ENOMEM;
-			const cop_pending_need need = { &w.id, &w.entry.x, &w.entry.candidate, 1, w.entry.observed };
+			const cop_pending_need need = { &w.id, &w.entry.x, &w.entry.candidate, 1, w.entry.observed,
+				w.entry.mask };
 			for (unsigned long n = 1; err != COP_OK; n++) {
 				cop_test_alloc_fail(n, 0);
 				err = cop_pending_reserve(table, &need);
@@ -769,6 +796,48 @@ static void test_load_forged_probability_is_refused(void **state)
 	}
 }
 
+/* Of 11 arms, behind the id; bits that no table of this shape writes are refused. */
+static void test_load_forged_mask_is_refused(void **state)
+{
+	(void)state;
+	static const struct {
+		uint8_t bits[2];
+		bool masks;
+		cop_err want;
+	} forged[] = { { { 0x05, 0x04 }, true, COP_OK }, { { 0xff, 0x06 }, true, COP_OK }, { { 0 }, true, COP_EFORMAT },
+		{ { 0xff, 0x07 }, true, COP_EFORMAT }, { { 0x05, 0x08 }, true, COP_EFORMAT },
+		{ { 0x05, 0x80 }, true, COP_EFORMAT }, { { 0x05, 0x04 }, false, COP_EFORMAT } };
+	static const float x[D] = { 1.0f };
+	static const uint8_t mask[11] = { 0, 1 };
+	for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
+		cop_pending_shape shape = { .d = D, .arms = 11, .masks = true };
+		cop_pending *a = table_of(&shape, 4), *b;
+		const cop_pending_entry e = { .decision = { .p = 1.0 }, .x = { .d = D, .dense = x }, .mask = mask };
+		uint32_t handle;
+		cop_event_id id;
+		cop_bytes bytes;
+		cop_cursor cursor;
+		cop_bytes_init(&bytes);
+		cop_event_id_from_unsigned(&id, 17);
+		assert_int_equal(cop_pending_add(a, &id, &e, &handle), COP_OK);
+		save(a, &bytes);
+		size_t at = CONTEXT + D * sizeof(float);
+		assert_int_equal(bytes.length, at + 2 + 8);
+		assert_true(bytes.data[KIND] == 0x43 && bytes.data[at] == 2 && bytes.data[at + 1] == 0);
+		memcpy(bytes.data + at, forged[i].bits, 2);
+		shape.masks = forged[i].masks;
+		for (size_t length = 0; length <= bytes.length; length++) {
+			b = table_of(&shape, 4);
+			cop_cursor_init(&cursor, bytes.data, length);
+			cop_err err = cop_pending_load(b, &cursor);
+			assert_true(length < bytes.length ? err != COP_OK : err == forged[i].want);
+			cop_pending_free(b);
+		}
+		cop_bytes_fini(&bytes);
+		cop_pending_free(a);
+	}
+}
+
 static void test_load_same_id_twice_is_refused(void **state)
 {
 	(void)state;
@@ -844,6 +913,7 @@ int main(void)
 		cmocka_unit_test(test_activated_entry_is_the_youngest),
 		cmocka_unit_test(test_load_forged_entry_is_refused),
 		cmocka_unit_test(test_load_forged_probability_is_refused),
+		cmocka_unit_test(test_load_forged_mask_is_refused),
 		cmocka_unit_test(test_load_same_id_twice_is_refused),
 		cmocka_unit_test(test_load_more_than_max_is_refused),
 		cmocka_unit_test(test_new_wrong_shape_is_refused),

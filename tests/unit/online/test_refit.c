@@ -142,7 +142,7 @@ static void test_ensemble_expert_says_what_the_trees_say(void **state)
 		assert_float_equal(again.prediction[own], says[2], 1e-6);
 		double loss = 0.5;
 		assert_int_equal(
-		        cop_learner_learn(learner, &e.row, &d, &loss, true), COP_OK); /* from before the refit */
+		        cop_learner_learn(learner, &e.row, NULL, &d, &loss, true), COP_OK); /* from before the refit */
 		assert_int_equal(cop_learner_explanation_init(learner, &why), COP_OK);
 		cop_learner_explain(learner, &e.row, &again, &why);
 		assert_int_equal(why.expert_count, own + 1);
