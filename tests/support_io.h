@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 enum {
-	COP_TEST_IO_OPEN = 1, /* also a descriptor's copy by fcntl */
+	COP_TEST_IO_OPEN = 1,  /* also a descriptor's copy by fcntl */
 	COP_TEST_IO_WRITE = 2, /* the failing call writes half of what it was given first, where it is a pwritev */
 	COP_TEST_IO_SYNC = 4,
 	COP_TEST_IO_RENAME = 8,
