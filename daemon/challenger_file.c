@@ -124,7 +124,7 @@ cop_err cop_challenger_prune(const char *state_dir, const char *model, size_t ke
 			cop_diag_set(diag, path, 0, 0, "cannot be removed: %s", strerror(errno));
 			err = COP_EIO;
 		}
-		++*removed;
+		*removed += err == COP_OK;
 	}
 	cop_mem_free(all);
 	return err;

@@ -175,7 +175,7 @@ static cop_err apply(cop_recovery *recovery, cop_served_set *set, const cop_jour
 	return err;
 }
 
-static cop_err does_not_fit(const cop_recovery *recovery, const cop_journal_reader *reader,
+static cop_err refuse_record(const cop_recovery *recovery, const cop_journal_reader *reader,
         const cop_journal_record *raw, cop_err err, cop_diag *diag)
 {
 	char why[sizeof recovery->why];
@@ -183,11 +183,16 @@ static cop_err does_not_fit(const cop_recovery *recovery, const cop_journal_read
 	cop_diag_text(&recovery->why, why, sizeof why);
 	cop_journal_reader_file(reader, name);
 	char *path = cop_journal_path(recovery->folder, name);
-	cop_diag_set(diag, path == NULL ? name : path, 0, raw->offset,
-	        "record %" PRIu64 " (offset %" PRIu64 ") does not fit: %.240s" WAYS_OUT, raw->sequence, raw->offset,
-	        why[0] != '\0' ? why : cop_err_text(err));
+	if (err == COP_ENOMEM) /* the journal is not to blame */
+		cop_diag_set(diag, path == NULL ? name : path, 0, raw->offset,
+		        "record %" PRIu64 " (offset %" PRIu64 ") cannot be applied: %s", raw->sequence, raw->offset,
+		        cop_err_text(err));
+	else
+		cop_diag_set(diag, path == NULL ? name : path, 0, raw->offset,
+		        "record %" PRIu64 " (offset %" PRIu64 ") does not fit: %.240s" WAYS_OUT, raw->sequence,
+		        raw->offset, why[0] != '\0' ? why : cop_err_text(err));
 	cop_mem_free(path);
-	return COP_EFORMAT;
+	return err == COP_ENOMEM ? err : COP_EFORMAT;
 }
 
 static cop_err apply_all(cop_recovery *recovery, cop_served_set *set, cop_journal_reader *reader, cop_diag *diag)
@@ -203,7 +208,7 @@ static cop_err apply_all(cop_recovery *recovery, cop_served_set *set, cop_journa
 			continue;
 		}
 		if (err != COP_OK)
-			return does_not_fit(recovery, reader, &raw, err, diag);
+			return refuse_record(recovery, reader, &raw, err, diag);
 		recovery->applied++;
 	}
 	if (err == COP_EFORMAT && diag != NULL) {

@@ -37,12 +37,17 @@ static void drop(int *fd)
 	*fd = -1;
 }
 
-/* Whether the name, taken in the folder `at`, stands for what is open. */
+/* Whether the name, taken in the folder `at`, stands for what is open; where that cannot be told, it is believed. */
 static bool is_same(int at, const char *name, int fd)
 {
 	struct stat named, open;
-	return fd >= 0 && fstatat(at, name, &named, 0) == 0 && fstat(fd, &open) == 0 && named.st_ino == open.st_ino &&
-	       named.st_dev == open.st_dev;
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &open) != 0)
+		return true;
+	if (fstatat(at, name, &named, 0) != 0)
+		return errno != ENOENT && errno != ENOTDIR;
+	return named.st_ino == open.st_ino && named.st_dev == open.st_dev;
 }
 
 /* Some file systems have no locks on folders: the file's has to do there. */
@@ -102,7 +107,7 @@ cop_err cop_state_lock_check(cop_state_lock *lock, cop_diag *diag)
 	return is_same(lock->folder, LOCK_FILE, lock->file) ? COP_OK : lock_file(lock, diag);
 }
 
-/* Whether nothing is in the folder. */
+/* Whether nothing is in the folder; false also when it cannot be read. */
 static bool is_empty(int folder)
 {
 	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -113,8 +118,10 @@ static bool is_empty(int folder)
 		drop(&fd);
 		return false;
 	}
+	errno = 0;
 	while (empty && (entry = readdir(dir)) != NULL)
 		empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+	empty = empty && errno == 0;
 	(void)closedir(dir);
 	return empty;
 }

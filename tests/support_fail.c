@@ -119,14 +119,13 @@ static bool run_once(const cop_test_attempt *a, void *context, const fault *f)
 	begin_fault(f);
 	cop_err err = a->run(context, &diag);
 	bool met = end_fault(f);
-	watching = false;
 	check_error(a, f, err, &diag, met);
-	unsigned long left = live;
 	if (a->after != NULL)
 		a->after(context, met);
-	if (left != 0 || cop_test_io_descriptors() != open)
+	watching = false;
+	if (live != 0 || cop_test_io_descriptors() != open)
 		fail_msg("%s, %s %lu: %lu arrays left, %u descriptors open of %u", a->name,
-		        f->calls == 0 ? "allocation" : "call", f->n, left, cop_test_io_descriptors(), open);
+		        f->calls == 0 ? "allocation" : "call", f->n, live, cop_test_io_descriptors(), open);
 	return met;
 }
 

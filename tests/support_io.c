@@ -72,6 +72,8 @@ static struct {
 	size_t limit;
 } io;
 
+static void (*on_call)(void);
+
 void cop_test_io_fail(unsigned kinds, unsigned long n, bool forever, int code)
 {
 	void (*lost)(int fd) = io.lost;
@@ -84,6 +86,7 @@ bool cop_test_io_failed(void) { return io.failed; }
 void cop_test_io_on_lost(void (*lost)(int fd)) { io.lost = lost; }
 bool cop_test_io_synced_again(void) { return io.synced_again; }
 void cop_test_io_limit(size_t bytes) { io.limit = bytes; }
+void cop_test_io_on_call(void (*called)(void)) { on_call = called; }
 
 unsigned cop_test_io_descriptors(void)
 {
@@ -98,6 +101,8 @@ static bool fails(unsigned kind)
 	if ((io.kinds & kind) == 0)
 		return false;
 	io.count++;
+	if (on_call != NULL)
+		on_call();
 	if (io.n == 0 || io.count < io.n || (io.count > io.n && !io.forever))
 		return false;
 	io.failed = true;
@@ -140,7 +145,7 @@ int __wrap_fcntl(int fd, int command, ...)
 
 static size_t limited(size_t length) { return io.limit > 0 && length > io.limit ? io.limit : length; }
 
-static ssize_t failed_write(void)
+static ssize_t failed(void)
 {
 	errno = io.code;
 	return io.code == 0 ? 0 : -1;
@@ -152,7 +157,7 @@ ssize_t __wrap_pwritev(int fd, const struct iovec *parts, int count, off_t offse
 	if (failing && io.code != 0 && count > 0 && pwrite(fd, parts[0].iov_base, parts[0].iov_len / 2, offset) < 0)
 		perror("pwrite");
 	if (failing)
-		return failed_write();
+		return failed();
 	size_t length = 0;
 	for (int i = 0; i < count; i++)
 		length += parts[i].iov_len;
@@ -168,17 +173,17 @@ ssize_t __wrap_pwritev(int fd, const struct iovec *parts, int count, off_t offse
 
 ssize_t __wrap_write(int fd, const void *data, size_t length)
 {
-	return fails(COP_TEST_IO_WRITE) ? failed_write() : __real_write(fd, data, limited(length));
+	return fails(COP_TEST_IO_WRITE) ? failed() : __real_write(fd, data, limited(length));
 }
 
 ssize_t __wrap_read(int fd, void *data, size_t length)
 {
-	return fails(COP_TEST_IO_READ) ? -1 : __real_read(fd, data, limited(length));
+	return fails(COP_TEST_IO_READ) ? failed() : __real_read(fd, data, limited(length));
 }
 
 ssize_t __wrap_pread(int fd, void *data, size_t length, off_t offset)
 {
-	return fails(COP_TEST_IO_READ) ? -1 : __real_pread(fd, data, limited(length), offset);
+	return fails(COP_TEST_IO_READ) ? failed() : __real_pread(fd, data, limited(length), offset);
 }
 
 int __wrap_stat(const char *path, struct stat *out) { return fails(COP_TEST_IO_STAT) ? -1 : __real_stat(path, out); }

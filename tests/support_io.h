@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 enum {
-	COP_TEST_IO_OPEN = 1, /* also a descriptor's copy by fcntl */
+	COP_TEST_IO_OPEN = 1,  /* also a descriptor's copy by fcntl */
 	COP_TEST_IO_WRITE = 2, /* the failing call writes half of what it was given first, where it is a pwritev */
 	COP_TEST_IO_SYNC = 4,
 	COP_TEST_IO_RENAME = 8,
@@ -26,7 +26,7 @@ enum {
 };
 
 /* Counter back to 0; of the calls of these kinds the n-th fails with errno `code`, and all after it when `forever`
- * (n = 0: none). Code 0: a write that fails returns 0. */
+ * (n = 0: none). Code 0: a read or write that fails returns 0. */
 void cop_test_io_fail(unsigned kinds, unsigned long n, bool forever, int code);
 
 /* No read or write passes more than so many bytes at once (0: as many as there are). */
@@ -38,6 +38,9 @@ bool cop_test_io_failed(void);
 
 /* Called with the descriptor before a sync is made to fail (NULL: nothing): a place to lose what was not synced. */
 void cop_test_io_on_lost(void (*lost)(int fd));
+
+/* Called before each call of the chosen kinds (NULL: nothing): a place for what others do meanwhile. */
+void cop_test_io_on_call(void (*called)(void));
 
 /* A file whose fdatasync was made to fail was synced again since the last cop_test_io_fail, with no renameat between.
  */

@@ -279,11 +279,14 @@ static cop_err decode(
         history *h, cop_wire_record_type type, const uint8_t *body, size_t length, cop_wire_record *out, cop_diag *diag)
 {
 	cop_wire_fault fault = { .message = "" };
+	const char *why = diag->message;
 	cop_err err = cop_told_model_ready(&h->told, type, body, length, diag);
-	if (err != COP_OK)
-		return refuse(h, err, diag->message, diag);
-	err = cop_wire_record_decode(type, body, length, &h->told.shape, &h->told.workspace, out, &fault);
-	return err == COP_OK ? COP_OK : refuse(h, COP_EFORMAT, fault.message, diag);
+	if (err == COP_OK &&
+	        cop_wire_record_decode(type, body, length, &h->told.shape, &h->told.workspace, out, &fault) != COP_OK) {
+		err = COP_EFORMAT;
+		why = fault.message;
+	}
+	return err == COP_OK ? COP_OK : refuse(h, err, why, diag);
 }
 
 /* A configuration's models count from here on. */

@@ -67,10 +67,12 @@ static cop_err collect_names(const cop_record_source *source, name_list *list, b
 		err = cop_journal_read_models(source->folder, &source->files[i], &set);
 		if (err == COP_ENOMEM)
 			break;
-		*untold = *untold || err != COP_OK || set.length == 0;
-		err = COP_OK;
-		if (cop_wire_models_open(&models, set.data, set.length, NULL) != COP_OK)
+		if (err != COP_OK || set.length == 0 ||
+		        cop_wire_models_open(&models, set.data, set.length, NULL) != COP_OK) {
+			*untold = true;
+			err = COP_OK;
 			continue;
+		}
 		while (err == COP_OK && cop_wire_models_next(&models, &model, NULL) == COP_OK)
 			err = add_name(list, model.name, model.name_length);
 	}

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "refit/refit_parts.h"
 
@@ -36,8 +37,6 @@ static void add_row(filling *f, size_t row, size_t leaf)
 	for (size_t j = 0; j < f->outputs; j++)
 		f->model[at + j] +=
 		        f->p->model != NULL ? (double)f->p->model[row * f->outputs + j] : f->p->mean_loss[j];
-	if (!e->answered)
-		return;
 	double w = fmin(1.0 / e->p, f->how->clip);
 	double known = f->p->model != NULL ? (double)f->p->model[row * f->outputs + k] : f->p->mean_loss[k];
 	f->sum[at + k].weight += w;
@@ -102,6 +101,7 @@ cop_err cop_refit_fill(
 		.p = p, .how = how, .parts = cop_tree_view(raw), .leaves = cop_tree_leaves(raw), .outputs = p->outputs
 	};
 	size_t places = f.parts->nodes.count + f.leaves;
+	COP_ASSERT(!p->kind->unanswered);
 	f.sum = cop_mem_alloc(places * f.outputs, sizeof *f.sum);
 	f.model = cop_mem_alloc(places * f.outputs, sizeof *f.model);
 	f.count = cop_mem_alloc(places, sizeof *f.count);

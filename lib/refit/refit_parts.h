@@ -114,7 +114,7 @@ COP_CHECK cop_err cop_refit_prepare_losses(cop_refit_problem *problem);
 /* Raw splits of a tree in scaled coordinates, with leaves of cop_refit_fill. Caller frees *raw. */
 COP_CHECK cop_err cop_refit_refill(
         cop_refit_problem *problem, const cop_tree *scaled, size_t n, const cop_refit_filling *how, cop_tree **raw);
-/* Leaves of arms: leaves x outputs of the raw splits, from the answered events of the first n rows. */
+/* Leaves of arms: leaves x outputs of the raw splits, from the first n rows, all of them answered. */
 COP_CHECK cop_err cop_refit_fill(
         const cop_refit_problem *problem, const cop_tree *raw, size_t n, const cop_refit_filling *how, float *leaf);
 /* Arms that were never played, of which nobody tells: as dear as the dearest other one of the leaf. */

@@ -70,7 +70,7 @@ typedef struct spreads {
 } spreads;
 
 static cop_err each_row(
-        cop_refit_problem *p, void (*visit)(cop_refit_problem *p, const cop_row *row, void *context), void *context)
+        cop_refit_problem *p, cop_err (*visit)(cop_refit_problem *p, const cop_row *row, void *context), void *context)
 {
 	cop_refit_joined joined = { .room = 0 };
 	cop_err err = COP_OK;
@@ -79,20 +79,21 @@ static cop_err each_row(
 		cop_row row;
 		err = cop_refit_row(&joined, &p->window->model, e, e->action, &row);
 		if (err == COP_OK)
-			visit(p, &row, context);
+			err = visit(p, &row, context);
 	}
 	cop_refit_joined_fini(&joined);
 	return err;
 }
 
-static void add_mean(cop_refit_problem *p, const cop_row *row, void *context)
+static cop_err add_mean(cop_refit_problem *p, const cop_row *row, void *context)
 {
 	(void)context;
 	for (size_t j = 0; j < row->d; j++)
 		p->mean[j] += (double)row->dense[j] / (double)p->n;
+	return COP_OK;
 }
 
-static void add_spread(cop_refit_problem *p, const cop_row *row, void *context)
+static cop_err add_spread(cop_refit_problem *p, const cop_row *row, void *context)
 {
 	spreads *s = context;
 	for (size_t i = 0; i < cop_row_entries(row); i++) {
@@ -102,6 +103,7 @@ static void add_spread(cop_refit_problem *p, const cop_row *row, void *context)
 		s->square[j] += d * d;
 		s->largest[j] = fmax(s->largest[j], fabs(v));
 	}
+	return COP_OK;
 }
 
 static cop_err measure(cop_refit_problem *p, size_t d)
@@ -126,29 +128,22 @@ static cop_err measure(cop_refit_problem *p, size_t d)
 
 /* ---- rows ---- */
 
-typedef struct laying {
-	float *value;
-	cop_err err;
-} laying;
-
-static void push_row(cop_refit_problem *p, const cop_row *row, void *context)
+/* context: room for a row's values. */
+static cop_err push_row(cop_refit_problem *p, const cop_row *row, void *context)
 {
-	laying *l = context;
+	float *value = context;
 	size_t n = cop_row_entries(row);
-	if (l->err != COP_OK)
-		return;
 	for (size_t i = 0; i < n; i++) {
 		size_t j = cop_row_index(row, i);
 		double v = (double)cop_row_value(row, i) - (p->mean != NULL ? p->mean[j] : 0.0);
-		l->value[i] = (float)(v * p->inverse[j]);
+		value[i] = (float)(v * p->inverse[j]);
 	}
-	l->err = row->dense != NULL ? cop_dataset_push_dense(p->rows, l->value, 0.0)
-	                            : cop_dataset_push_sparse(p->rows, n, row->index, l->value, 0.0);
+	return row->dense != NULL ? cop_dataset_push_dense(p->rows, value, 0.0)
+	                          : cop_dataset_push_sparse(p->rows, n, row->index, value, 0.0);
 }
 
 static cop_err lay_rows(cop_refit_problem *p, size_t d, bool sparse)
 {
-	laying l = { .err = COP_OK };
 	size_t widest = d;
 	if (sparse) {
 		widest = 1;
@@ -158,17 +153,15 @@ static cop_err lay_rows(cop_refit_problem *p, size_t d, bool sparse)
 			widest = entries > widest ? entries : widest;
 		}
 	}
-	l.value = cop_mem_alloc(widest, sizeof *l.value);
-	cop_err err = l.value == NULL ? COP_ENOMEM : COP_OK;
+	float *value = cop_mem_alloc(widest, sizeof *value);
+	cop_err err = value == NULL ? COP_ENOMEM : COP_OK;
 	if (err == COP_OK)
 		err = sparse ? cop_dataset_new_sparse(&p->rows) : cop_dataset_new_dense(d, &p->rows);
 	if (err == COP_OK)
 		err = cop_dataset_reserve(p->rows, p->n);
 	if (err == COP_OK)
-		err = each_row(p, push_row, &l);
-	cop_mem_free(l.value);
-	if (err == COP_OK)
-		err = l.err;
+		err = each_row(p, push_row, value);
+	cop_mem_free(value);
 	if (err == COP_OK && sparse)
 		err = cop_dataset_conform(p->rows, d, p->rows->index_base);
 	return err;

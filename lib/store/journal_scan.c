@@ -158,11 +158,11 @@ cop_err cop_journal_scan_seek(
 	seek->zeros = true;
 	for (;;) {
 		cop_err err = fill(scan, COP_JOURNAL_FRAME_HEAD);
+		size_t have = scan->end - scan->at;
+		if (err == COP_OK && have == 0)
+			err = scan->err != COP_OK ? scan->err : COP_EEND;
 		if (err != COP_OK)
 			return err;
-		size_t have = scan->end - scan->at;
-		if (have == 0)
-			return scan->err != COP_OK ? scan->err : COP_EEND;
 		if (have >= COP_JOURNAL_FRAME_HEAD && plausible(scan->window + scan->at, expected)) {
 			err = cop_journal_scan_frame(scan, out);
 			if (err == COP_OK || err == COP_ENOMEM)

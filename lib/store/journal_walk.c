@@ -39,6 +39,8 @@ static cop_err damaged(cop_journal_walk *walk, uint64_t offset, const char *what
 static cop_err failed(cop_journal_walk *walk, cop_err err, cop_diag *diag)
 {
 	if (err == COP_EFORMAT)
+		err = walk->scan.err; /* bytes cut short by what the stream met are not damaged */
+	if (err == COP_EFORMAT)
 		return damaged(walk, walk->scan.offset, cop_stream_diag(walk->scan.stream)->message, diag);
 	const char *why = err == COP_ENOMEM ? "out of memory" : cop_stream_diag(walk->scan.stream)->message;
 	cop_journal_walk_diag(walk, walk->scan.offset, why, diag);

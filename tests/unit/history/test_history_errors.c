@@ -117,6 +117,144 @@ static void test_reader_freed_with_events_to_come_frees_them(void **state)
 	cop_event_reader_free(reader);
 }
 
+/* The next event, and the error that comes instead of it where `text` is not NULL. */
+static void expect_error(cop_event_reader *reader, cop_err expected, const char *text)
+{
+	cop_logged_event event;
+	cop_diag diag = { .message = "" };
+	assert_int_equal(cop_event_reader_next(reader, &event, &diag), expected);
+	if (text != NULL && strstr(diag.message, text) == NULL)
+		fail_msg("%s", diag.message);
+}
+
+static void test_header_that_is_no_model_set_tells_nothing(void **state)
+{
+	(void)state;
+	book b;
+	const cop_journal_settings settings = { .model_set = "\x07none", .model_set_length = 5 };
+	assert_int_equal(cop_journal_writer_open(folder, &settings, 1, &b.writer, NULL), COP_OK);
+	cop_bytes_init(&b.batch);
+	b.next = 1;
+	put_decision(&b, 1, 1);
+	put_feedback(&b, 2, 1, 0.5, COP_WIRE_APPLIED);
+	close_book(&b);
+	const cop_journal_history_settings named = { .model = "m" };
+	cop_event_reader *reader = open_reader(&named);
+	expect_error(reader, COP_OK, NULL);
+	expect_error(reader, COP_EEND, NULL);
+	assert_false(cop_journal_history_get_model(reader)->told);
+	cop_event_reader_free(reader);
+}
+
+/* A segment whose header tells of others only changes nothing. */
+static void test_header_without_the_model_leaves_it_as_it_was(void **state)
+{
+	(void)state;
+	book b;
+	const cop_wire_model model = told("m"), other = told("other");
+	open_book(&b, 1, &model, 1);
+	put_decision(&b, 1, 1);
+	close_book(&b);
+	open_book(&b, b.next, &other, 1);
+	put_feedback(&b, 2, 1, 0.5, COP_WIRE_APPLIED);
+	close_book(&b);
+	const cop_journal_history_settings named = { .model = "m" };
+	cop_event_reader *reader = open_reader(&named);
+	expect_error(reader, COP_OK, NULL);
+	expect_error(reader, COP_EEND, NULL);
+	assert_true(cop_journal_history_get_model(reader)->told);
+	cop_event_reader_free(reader);
+}
+
+static void test_records_of_challengers_and_without_a_name_are_passed_over(void **state)
+{
+	(void)state;
+	book b;
+	const cop_wire_model model = told("m");
+	char name[COP_WIRE_MODEL_NAME + 2];
+	memset(name, 'm', sizeof name - 1);
+	name[sizeof name - 1] = '\0';
+	open_book(&b, 1, &model, 1);
+	put_decision(&b, 1, 1);
+	const cop_wire_record promotion = {
+		.model = "m", .model_length = 1, .time = 2.0, .promotion = COP_WIRE_PROMOTION_PROMOTE
+	};
+	put(&b, COP_WIRE_RECORD_PROMOTION, &promotion);
+	for (size_t length = sizeof name - 2; length < sizeof name; length++) {
+		cop_wire_record r = record_of(name, 3.0, 7);
+		r.model_length = length;
+		r.losses = 1;
+		put(&b, COP_WIRE_RECORD_FEEDBACK, &r);
+	}
+	put_body(&b, COP_WIRE_RECORD_FEEDBACK, "\x80", 1);
+	put_feedback(&b, 4, 1, 0.5, COP_WIRE_APPLIED);
+	close_book(&b);
+	cop_event_reader *reader = open_reader(&plain);
+	expect_error(reader, COP_OK, NULL);
+	expect_error(reader, COP_EEND, NULL);
+	assert_int_equal(cop_journal_history_get_counts(reader)->records, 3);
+	assert_int_equal(cop_journal_history_get_counts(reader)->bad, 0);
+	cop_event_reader_free(reader);
+}
+
+/* What an old journal's decisions showed of their model, a newer header completes, or contradicts. */
+static void test_shape_of_records_is_completed_by_a_header(void **state)
+{
+	(void)state;
+	float room[FEATURES];
+	const uint8_t mask[ARMS] = { 1, 1, 1, 0 };
+	for (int change = 0; change < 3; change++) {
+		book b;
+		empty_folder();
+		open_book(&b, 1, NULL, 0);
+		put_decision(&b, 1, 1);
+		cop_wire_record r = decision_of("m", 2, 2, room);
+		r.mask = mask;
+		put(&b, COP_WIRE_RECORD_DECISION, &r);
+		close_book(&b);
+		cop_wire_model model = told("m");
+		model.arms = change == 1 ? 2 : ARMS;
+		model.features = change == 2 ? FEATURES + 1 : FEATURES;
+		open_book(&b, b.next, &model, 1);
+		put_feedback(&b, 3, 1, 0.25, COP_WIRE_APPLIED);
+		put_feedback(&b, 4, 2, 0.5, COP_WIRE_APPLIED);
+		close_book(&b);
+		cop_event_reader *reader = open_reader(&plain);
+		if (change == 2) {
+			expect_error(reader, COP_ESHAPE, "changes its shape");
+		} else {
+			expect_error(reader, COP_OK, NULL);
+			expect_error(reader, change == 1 ? COP_EFORMAT : COP_OK, "");
+			expect_error(reader, COP_EEND, NULL);
+		}
+		cop_event_reader_free(reader);
+	}
+}
+
+/* Wider than anything is read: no room is made for it, and decoding refuses it. */
+static void test_mask_wider_than_any_model_is_refused(void **state)
+{
+	(void)state;
+	book b;
+	const uint32_t wide = COP_WIRE_MODEL_WIDEST + 1;
+	uint8_t *body = calloc(1, wide + 64);
+	assert_non_null(body);
+	const uint8_t start[] = { 0x82, 0xa1, 'm', 0xa1, 'm', 0xa4, 'm', 'a', 's', 'k', 0xdd, 0x00,
+		(uint8_t)(wide >> 16), (uint8_t)(wide >> 8), (uint8_t)wide };
+	memcpy(body, start, sizeof start);
+	open_book(&b, 1, NULL, 0);
+	put_body(&b, COP_WIRE_RECORD_DECISION, body, sizeof start + wide);
+	put_decision(&b, 1, 1);
+	put_feedback(&b, 2, 1, 0.5, COP_WIRE_APPLIED);
+	close_book(&b);
+	free(body);
+	cop_event_reader *reader = open_reader(&plain);
+	expect_error(reader, COP_EFORMAT, "record 1");
+	expect_error(reader, COP_OK, NULL);
+	expect_error(reader, COP_EEND, NULL);
+	cop_event_reader_free(reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +262,11 @@ int main(void)
 		TEST(test_configuration_that_cannot_be_read_costs_itself_only),
 		TEST(test_model_of_more_candidates_than_can_be_read_is_refused),
 		TEST(test_reader_freed_with_events_to_come_frees_them),
+		TEST(test_header_that_is_no_model_set_tells_nothing),
+		TEST(test_header_without_the_model_leaves_it_as_it_was),
+		TEST(test_records_of_challengers_and_without_a_name_are_passed_over),
+		TEST(test_shape_of_records_is_completed_by_a_header),
+		TEST(test_mask_wider_than_any_model_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,20 +103,26 @@ static void test_one_loss_comes_with_the_direction(void **state)
 static void test_other_probes_are_another_shape(void **state)
 {
 	(void)state;
-	book b;
-	cop_wire_model model = told_values(1);
-	cop_logged_event event;
-	cop_diag diag = { .message = "" };
-	open_book(&b, 1, &model, 1);
-	put_value(&b, 1, 1, 0.25, -1);
-	close_book(&b);
-	model.delta = 0.25;
-	open_book(&b, 2, &model, 1);
-	put_value(&b, 1, 2, 0.25, -1);
-	close_book(&b);
-	cop_event_reader *reader = open_history(&wanted_values);
-	assert_int_equal(cop_event_reader_next(reader, &event, &diag), COP_ESHAPE);
-	cop_event_reader_free(reader);
+	for (int change = 0; change < 5; change++) {
+		book b;
+		cop_wire_model model = told_values(1);
+		cop_logged_event event;
+		cop_diag diag = { .message = "" };
+		empty_folder();
+		open_book(&b, 1, &model, 1);
+		put_value(&b, 1, 1, 0.25, -1);
+		close_book(&b);
+		model.delta += change == 1 ? 0.125 : 0.0;
+		model.losses += change == 2;
+		model.value_range[0] -= change == 3 ? 1.0 : 0.0;
+		model.value_range[1] += change == 4 ? 1.0 : 0.0;
+		open_book(&b, 2, &model, 1);
+		put_value(&b, 1, 2, 0.25, -1);
+		close_book(&b);
+		cop_event_reader *reader = open_history(&wanted_values);
+		assert_int_equal(cop_event_reader_next(reader, &event, &diag), change == 0 ? COP_OK : COP_ESHAPE);
+		cop_event_reader_free(reader);
+	}
 }
 
 int main(void)

@@ -21,6 +21,27 @@ static cop_err run(void *context, cop_diag *diag)
 	return err;
 }
 
+/* What serves says the same of every arm. */
+static cop_err say_half(void *context, const cop_row *x, size_t arms, float *out)
+{
+	(void)context;
+	(void)x;
+	for (size_t k = 0; k < arms; k++)
+		out[k] = 0.5f;
+	return COP_OK;
+}
+
+static cop_err run_beside(void *context, cop_diag *diag)
+{
+	const cop_refit_estimate serving = { say_half, NULL };
+	cop_refit_report report;
+	cop_trees *trees;
+	(void)context;
+	cop_err err = cop_refit_run(&settings, folder, &serving, NULL, NULL, &report, &trees, diag);
+	cop_trees_free(trees);
+	return err;
+}
+
 static cop_err write_file(void *context, cop_diag *diag)
 {
 	(void)context;
@@ -46,6 +67,9 @@ static cop_err read_file(void *context, cop_diag *diag)
 static const cop_test_attempt refit = { "refit", NULL, run, NULL, .calls = LIST_AND_STAT, .tolerated = OPEN_AND_READ,
 	.allocations = 40, .failures = 10 };
 
+static const cop_test_attempt beside = { "refit beside what serves", NULL, run_beside, NULL, .calls = LIST_AND_STAT,
+	.allocations = 40, .failures = 10 };
+
 static void test_refits_of_each_method_under_every_failure(void **state)
 {
 	(void)state;
@@ -66,6 +90,8 @@ static void test_refits_of_each_method_under_every_failure(void **state)
 			settings.method = (cop_refit_method)method;
 			cop_test_fail_each(&refit, NULL);
 		}
+		settings.method = COP_REFIT_TAO;
+		cop_test_fail_each(&beside, NULL);
 	}
 }
 

@@ -193,6 +193,100 @@ static void test_short_memory_is_an_error_each_time(void **state)
 	cop_trees_free(file.trees);
 }
 
+/* All sections of `bytes`, the report's with its last number, a truth value, replaced. */
+static void bend_last(const cop_bytes *bytes, uint32_t value, cop_bytes *out)
+{
+	cop_model_file parts;
+	cop_model_section section;
+	size_t at = 0;
+	assert_int_equal(cop_model_file_open(&parts, bytes->data, bytes->length, NULL, NULL), COP_OK);
+	cop_bytes_clear(out);
+	size_t whole = cop_model_file_begin(out);
+	while (cop_model_file_next(&parts, &at, &section)) {
+		size_t mark = cop_model_file_begin_section(out, section.name, section.version);
+		cop_bytes_put(out, section.data, section.length);
+		if (strcmp(section.name, COP_REFIT_FILE_SECTION) == 0)
+			memcpy(out->data + out->length - sizeof value, &value, sizeof value);
+		cop_model_file_end_section(out, mark);
+	}
+	cop_model_file_end(out, whole);
+	assert_int_equal(out->err, COP_OK);
+}
+
+static void test_truth_that_is_neither_is_refused(void **state)
+{
+	(void)state;
+	const world w = small_world();
+	cop_refit_file file = make(&w), read;
+	cop_bytes bytes, bent;
+	body_of(&file, &bytes);
+	cop_bytes_init(&bent);
+	for (uint32_t value = 0; value < 3; value++) {
+		bend_last(&bytes, value, &bent);
+		cop_err err = cop_refit_file_open(bent.data, bent.length, "s", &read, NULL);
+		assert_int_equal(err, value < 2 ? COP_OK : COP_EFORMAT);
+		assert_true(err != COP_OK || read.report.stopped == (value == 1));
+		cop_refit_file_fini(&read);
+	}
+	cop_bytes_fini(&bytes);
+	cop_bytes_fini(&bent);
+	cop_trees_free(file.trees);
+}
+
+/* Every field has a value of its own, so that one that is left out, or put twice, shows. */
+static void test_every_setting_and_count_of_a_refit_is_kept(void **state)
+{
+	(void)state;
+	const world w = small_world();
+	cop_refit_file file = make(&w), read;
+	cop_bytes bytes;
+	cop_refit_settings *s = &file.settings;
+	cop_refit_report *r = &file.report;
+	size_t *const wholes[] = { &s->window, &s->memory, &s->trees };
+	uint64_t *const counts[] = { &s->after, &s->until, &s->least, &s->seed, &r->learned, &r->passed, &r->memory };
+	unsigned *const small[] = { &s->height, &s->iterations, &s->neighbours, &s->rounds };
+	double *const shares[] = { &s->holdout, &s->alpha, &s->validation, &s->prior, &s->gamma, &s->step, &s->trust,
+		&s->mix, &s->least_p, &r->alpha, &r->gain, &r->gain_error, &r->moved, &r->tried_alpha[0],
+		&r->tried_alpha[1], &r->tried_alpha[2], &r->tried_value[0], &r->tried_value[1], &r->tried_value[2] };
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+	for (size_t i = 0; i < COUNT(wholes); i++)
+		*wholes[i] = 101 + i;
+	for (size_t i = 0; i < COUNT(counts); i++)
+		*counts[i] = 201 + i;
+	for (size_t i = 0; i < COUNT(small); i++)
+		*small[i] = 11 + (unsigned)i;
+	for (size_t i = 0; i < COUNT(shares); i++)
+		*shares[i] = 0.01 * (double)(i + 1);
+	s->clip = 37.0;
+	s->perplexity = 9.0;
+	s->method = COP_REFIT_LAPTAO;
+	s->costs = COP_REFIT_IPS;
+	r->tried = 2;
+	body_of(&file, &bytes);
+	assert_int_equal(cop_refit_file_open(bytes.data, bytes.length, NULL, &read, NULL), COP_OK);
+	const cop_refit_settings *t = &read.settings;
+	const cop_refit_report *u = &read.report;
+	const size_t got_wholes[] = { t->window, t->memory, t->trees };
+	const uint64_t got_counts[] = { t->after, t->until, t->least, t->seed, u->learned, u->passed, u->memory };
+	const unsigned got_small[] = { t->height, t->iterations, t->neighbours, t->rounds };
+	const double got_shares[] = { t->holdout, t->alpha, t->validation, t->prior, t->gamma, t->step, t->trust,
+		t->mix, t->least_p, u->alpha, u->gain, u->gain_error, u->moved, u->tried_alpha[0], u->tried_alpha[1],
+		u->tried_alpha[2], u->tried_value[0], u->tried_value[1], u->tried_value[2] };
+	for (size_t i = 0; i < COUNT(wholes); i++)
+		assert_int_equal(got_wholes[i], *wholes[i]);
+	for (size_t i = 0; i < COUNT(counts); i++)
+		assert_int_equal(got_counts[i], *counts[i]);
+	for (size_t i = 0; i < COUNT(small); i++)
+		assert_int_equal(got_small[i], *small[i]);
+	for (size_t i = 0; i < COUNT(shares); i++)
+		assert_true(got_shares[i] == *shares[i]);
+	assert_true(t->clip == 37.0 && t->perplexity == 9.0 && u->tried == 2);
+	assert_true(t->method == COP_REFIT_LAPTAO && t->costs == COP_REFIT_IPS);
+	cop_refit_file_fini(&read);
+	cop_bytes_fini(&bytes);
+	cop_trees_free(file.trees);
+}
+
 static void test_file_of_version_1_is_read(void **state)
 {
 	(void)state;
@@ -243,6 +337,8 @@ int main(void)
 		TEST(test_newer_version_is_refused_by_name),
 		TEST(test_short_memory_is_an_error_each_time),
 		TEST(test_seeds_of_the_fuzzer_are_read),
+		TEST(test_truth_that_is_neither_is_refused),
+		TEST(test_every_setting_and_count_of_a_refit_is_kept),
 		cmocka_unit_test(test_file_of_version_1_is_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -287,6 +287,98 @@ static void test_poor_windows_give_small_trees(void **state)
 		}
 }
 
+/* Actions that could not be played, and losses that are none, are no events of the window. */
+static void test_events_that_make_no_sense_are_passed_over(void **state)
+{
+	(void)state;
+	book b;
+	cop_refit_settings set = quick();
+	cop_refit_report report;
+	float x[FEATURES];
+	const uint8_t mask[ARMS] = { 1, 1, 0, 1 };
+	const cop_wire_model model = told("m");
+	open_book(&b, 1, &model, 1);
+	for (uint64_t id = 0; id < 40; id++) {
+		cop_wire_record r = decision_of("m", 1.0, id, x);
+		r.p = id == 7 ? 1e-300 : 0.25;
+		r.mask = mask;
+		r.a = id == 3 ? 2 : id % 2 == 0 ? 1 : 3; /* one that may not be played */
+		put(&b, COP_WIRE_RECORD_DECISION, &r);
+		put_feedback(&b, 1.0, id, (double)(id % 2), COP_WIRE_APPLIED);
+	}
+	close_book(&b);
+	set.least = 2;
+	assert_int_equal(run(&set, &report, NULL), COP_OK);
+	assert_int_equal(report.passed, 2);
+	assert_int_equal(report.fitted.events + report.judged.events, 38);
+}
+
+/* ---- settings at their bounds ---- */
+
+#define FIRST_ABOVE(x) nextafter(x, INFINITY)
+#define FIRST_BELOW(x) nextafter(x, -INFINITY)
+
+static void test_settings_are_allowed_up_to_their_bounds(void **state)
+{
+	(void)state;
+	cop_refit_settings s;
+	cop_diag diag;
+#define CHECK(change, expected, name)                                                                                  \
+	do {                                                                                                           \
+		cop_refit_defaults(&s);                                                                                \
+		change;                                                                                                \
+		diag.message[0] = '\0';                                                                                \
+		assert_int_equal(cop_refit_settings_check(&s, &diag), expected ? COP_OK : COP_EINVAL);                 \
+		assert_true(expected || strstr(diag.message, "expected " name) != NULL);                               \
+	} while (0)
+#define WHOLE(field, low, high)                                                                                        \
+	CHECK(s.field = low, true, "");                                                                                \
+	CHECK(s.field = low - 1, false, #field);                                                                       \
+	CHECK(s.field = high, true, "");                                                                               \
+	CHECK(s.field = high + 1, false, #field)
+#define NUMBER(field, low, high)                                                                                       \
+	CHECK(s.field = low, true, "");                                                                                \
+	CHECK(s.field = FIRST_BELOW(low), false, #field);                                                              \
+	CHECK(s.field = high, true, "");                                                                               \
+	CHECK(s.field = FIRST_ABOVE(high), false, #field)
+#define ABOVE(field, low)                                                                                              \
+	CHECK(s.field = FIRST_ABOVE(low), true, "");                                                                   \
+	CHECK(s.field = low, false, #field);                                                                           \
+	CHECK(s.field = INFINITY, false, #field);                                                                      \
+	CHECK(s.field = (double)NAN, false, #field)
+	WHOLE(window, 1, COP_DATASET_MAX_ROWS);
+	CHECK(s.least = 2, true, "");
+	CHECK(s.least = 1, false, "least");
+	WHOLE(height, 1, 20);
+	WHOLE(iterations, 1, 999999);
+	WHOLE(neighbours, 2, 1000);
+	WHOLE(rounds, 1, 1000);
+	WHOLE(trees, 1, 256);
+	NUMBER(holdout, 0.0, 0.9);
+	NUMBER(clip, 1.0, 1e12);
+	NUMBER(mix, 0.0, 1.0);
+	NUMBER(least_p, 0.0, 1.0);
+	ABOVE(prior, 0.0);
+	ABOVE(step, 0.0);
+	ABOVE(trust, 0.0);
+	CHECK(s.validation = FIRST_ABOVE(0.0), true, "");
+	CHECK(s.validation = 0.0, false, "validation");
+	CHECK(s.validation = 0.9, true, "");
+	CHECK(s.validation = FIRST_ABOVE(0.9), false, "validation");
+	CHECK(s.gamma = 0.0, true, "");
+	CHECK(s.gamma = FIRST_BELOW(0.0), false, "gamma");
+	CHECK(s.gamma = INFINITY, false, "gamma");
+	CHECK(s.perplexity = 1.0, true, "");
+	CHECK(s.perplexity = FIRST_BELOW(1.0), false, "perplexity");
+	CHECK(s.perplexity = INFINITY, false, "perplexity");
+	CHECK(s.alpha = -INFINITY, false, "alpha");
+	CHECK(s.method = COP_REFIT_METHODS - 1, true, "");
+	CHECK(s.method = COP_REFIT_METHODS, false, "method");
+	CHECK(s.costs = COP_REFIT_COSTS - 1, true, "");
+	CHECK(s.costs = COP_REFIT_COSTS, false, "costs");
+	CHECK(s.promotion.risk = 0.0, false, "promotion");
+}
+
 /* ---- progress ---- */
 
 typedef struct listener {
@@ -377,6 +469,8 @@ int main(void)
 		TEST(test_journals_that_cannot_be_read_are_told),
 		TEST(test_damage_is_passed_on_with_its_place),
 		TEST(test_poor_windows_give_small_trees),
+		TEST(test_events_that_make_no_sense_are_passed_over),
+		TEST(test_settings_are_allowed_up_to_their_bounds),
 		TEST(test_progress_is_told_and_may_stop_it),
 		TEST(test_short_memory_is_an_error_each_time),
 	};

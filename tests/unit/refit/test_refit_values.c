@@ -121,6 +121,45 @@ static void test_values_stay_within_the_trust_region(void **state)
 	cop_trees_free(trees);
 }
 
+/* Losses that are all the same leave the values where they are; nothing that was answered is judged. */
+static void test_values_without_slopes_or_judges_stay(void **state)
+{
+	(void)state;
+	book b;
+	cop_refit_settings set = quick();
+	cop_refit_report report;
+	float x[WORLD_FEATURES];
+	cop_rng rng;
+	const double loss[2] = { 0.5, 0.5 };
+	cop_wire_model model = world_model(&plain_world);
+	model.arms = 0;
+	model.losses = 2;
+	model.delta = 0.1;
+	model.value_range[1] = 1.0;
+	cop_rng_init(&rng, 1, 0);
+	open_book(&b, 1, &model, 1);
+	for (uint64_t id = 0; id < 100; id++) {
+		cop_wire_record r = record_of("m", (double)id, id);
+		draw_context(&plain_world, &rng, x);
+		r.values = r.has_x = true;
+		r.y = 0.5;
+		r.x = (cop_row){ .d = WORLD_FEATURES, .dense = x };
+		put(&b, COP_WIRE_RECORD_DECISION, &r);
+		if (id < 80)
+			put_answer(&b, (double)id, id, loss, 2);
+	}
+	close_book(&b);
+	set.least = 2;
+	cop_trees *trees = refit_with(&set, NULL, NULL, &report);
+	assert_int_equal(report.leaves, 1);
+	assert_true(report.judged.events == 20 && report.judged.answered == 0);
+	assert_true(report.gain == 0.0 && report.gain_error == 0.0 && report.moved == 0.0);
+	float y;
+	cop_tree_leaf_outputs(cop_trees_at(trees, 0), 0, NULL, &y);
+	assert_true(y == 0.5f);
+	cop_trees_free(trees);
+}
+
 /* ---- candidates: those with a large first feature are good where the context's first is above 0, else bad ---- */
 
 #define CANDIDATES         3
@@ -298,6 +337,7 @@ int main(void)
 		TEST(test_two_point_values_move_towards_the_best),
 		TEST(test_one_point_values_move_towards_the_best),
 		TEST(test_values_stay_within_the_trust_region),
+		TEST(test_values_without_slopes_or_judges_stay),
 		TEST(test_candidates_are_told_apart),
 		TEST(test_sparse_candidates_are_told_apart),
 		TEST(test_short_memory_is_an_error_each_time),

@@ -252,6 +252,57 @@ static void test_trees_of_many_segments_are_those_of_one(void **state)
 	cop_trees_free(b);
 }
 
+/* Few decisions among many other records: steps back that end in the same segment are not read again. */
+static void test_window_that_is_never_full_goes_back_to_the_beginning(void **state)
+{
+	(void)state;
+	static const uint64_t ends[] = { 100, 1100, 1110 };
+	cop_refit_settings set = quick();
+	cop_wire_model model = told("m");
+	book b = { .next = 1 };
+	for (size_t i = 0; i < 3; i++) {
+		open_book(&b, b.next, &model, 1);
+		put_decision(&b, (double)b.next, b.next);
+		while (b.next <= ends[i])
+			put_expiry(&b, (double)b.next, 0);
+		close_book(&b);
+	}
+	set.window = 10;
+	cop_refit_window w = window_of(&set);
+	assert_int_equal(w.n, 3);
+	assert_int_equal(w.from, 1);
+	assert_int_equal(w.event[0]->sequence, 1);
+	cop_refit_window_fini(&w);
+}
+
+/* Nobody knows which candidate was played. */
+static void test_decision_without_an_action_is_no_event(void **state)
+{
+	(void)state;
+	cop_refit_settings set = quick();
+	cop_wire_model model = told("m");
+	book b;
+	float x[FEATURES], c[2] = { 1.0f, 2.0f };
+	cop_row candidates[2] = { { .d = 1, .dense = c }, { .d = 1, .dense = c + 1 } };
+	model.arms = 0;
+	model.max_candidates = 2;
+	model.candidate_features = 1;
+	open_book(&b, 1, &model, 1);
+	for (uint64_t id = 0; id < 4; id++) {
+		cop_wire_record r = decision_of("m", 1.0, id, x);
+		r.arms = 0;
+		r.candidate = candidates;
+		r.candidates = 2;
+		r.a = id == 2 ? COP_WIRE_RECORD_ANY_ARM : (uint32_t)(id % 2);
+		put(&b, COP_WIRE_RECORD_DECISION, &r);
+	}
+	close_book(&b);
+	cop_refit_window w = window_of(&set);
+	assert_int_equal(w.n, 3);
+	assert_int_equal(w.passed, 1);
+	cop_refit_window_fini(&w);
+}
+
 /* Records behind `until` are not counted either when it is told how far back to begin. */
 static void test_window_before_a_record_is_the_same(void **state)
 {
@@ -302,6 +353,8 @@ int main(void)
 		TEST(test_window_of_many_segments_is_that_of_one),
 		TEST(test_trees_of_many_segments_are_those_of_one),
 		TEST(test_window_before_a_record_is_the_same),
+		TEST(test_window_that_is_never_full_goes_back_to_the_beginning),
+		TEST(test_decision_without_an_action_is_no_event),
 		TEST(test_segments_before_the_window_are_not_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,516 @@
+/* Parts of the daemon that start, save, restore and recover, with every allocation and every call to the operating
+ * system failing in turn (support_fail.h). */
+#include "support.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "daemon/challenger_file.h"
+#include "daemon/checkpoint.h"
+#include "daemon/inlet.h"
+#include "daemon/journaler.h"
+#include "daemon/model_set.h"
+#include "daemon/outflow.h"
+#include "daemon/recovery.h"
+#include "daemon/refit_state.h"
+#include "daemon/sockets.h"
+#include "daemon/state_lock.h"
+#include "store/checkpoint_file.h"
+#include "support_fail.h"
+
+static char folder[64], journal[96];
+static cop_config *config;
+
+static int make_folder(void **state)
+{
+	(void)state;
+	const char *place = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+	(void)snprintf(folder, sizeof folder, "%s/test_daemon_XXXXXX", place);
+	if (mkdtemp(folder) == NULL)
+		return 1;
+	(void)snprintf(journal, sizeof journal, "%s/journal", folder);
+	return mkdir(journal, 0700);
+}
+
+static int drop_folder(void **state)
+{
+	char command[96];
+	(void)state;
+	(void)snprintf(command, sizeof command, "rm -rf %s", folder);
+	return system(command);
+}
+
+static void empty_folder(void *context)
+{
+	(void)context;
+	assert_int_equal(drop_folder(NULL), 0);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	assert_int_equal(mkdir(journal, 0700), 0);
+}
+
+static char endpoints[64], text[1024];
+
+static void write_text(void)
+{
+	(void)snprintf(text, sizeof text,
+	        "sockets { requests = { \"ipc://%s/r\" } actions_bind = { \"ipc://%s/a\" } }\n"
+	        "journal { sync = never }\n"
+	        "model \"m\" { arms = 2 features = 2 experts = linear height = 1 trees = 0 explain_keep = 1 }\n"
+	        "model \"d\" { learner = dgt arms = 2 features = 0 bits = 4 max_nonzeros = 4 height = 1 explain_keep = "
+	        "1 }\n"
+	        "model \"r\" { learner = rank features = 1 candidate_features = 1 max_candidates = 2 height = 1 trees "
+	        "= 0 explain_keep = 1 }\n",
+	        endpoints, endpoints);
+}
+
+static cop_err parse(void *context, cop_diag *diag)
+{
+	cop_config *parsed = NULL;
+	cop_config_report report;
+	(void)context;
+	(void)diag;
+	cop_config_report_init(&report);
+	cop_err err = cop_config_parse(text, strlen(text), "text", NULL, &parsed, &report);
+	assert_int_equal(parsed != NULL, err == COP_OK);
+	cop_config_report_fini(&report);
+	cop_config_free(parsed);
+	return err;
+}
+
+static int make_config(void **state)
+{
+	cop_config_report report;
+	(void)state;
+	cop_config_report_init(&report);
+	cop_err err = cop_config_parse(text, strlen(text), "text", NULL, &config, &report);
+	for (size_t i = 0; i < report.count; i++)
+		print_message("%s\n", report.items[i].message);
+	cop_config_report_fini(&report);
+	return err != COP_OK;
+}
+
+static int drop_config(void **state)
+{
+	(void)state;
+	cop_config_free(config);
+	return 0;
+}
+
+static cop_err put_model_set(void *context, cop_diag *diag)
+{
+	cop_bytes bytes;
+	(void)context;
+	(void)diag;
+	cop_bytes_init(&bytes);
+	size_t count = cop_model_set_put(config, &bytes);
+	cop_err err = bytes.err;
+	assert_true(err != COP_OK || count == 0); /* left out */
+	cop_bytes_fini(&bytes);
+	return err;
+}
+
+/* ---- models, and files of them ---- */
+
+static cop_err serve(void *context, cop_diag *diag)
+{
+	cop_served_set set;
+	(void)context;
+	cop_err err = cop_served_init(&set, config, diag);
+	cop_served_fini(&set);
+	return err;
+}
+
+static cop_served_set models;
+
+static void make_models(void *context)
+{
+	(void)context;
+	assert_int_equal(cop_served_init(&models, config, NULL), COP_OK);
+}
+
+static void drop_models(void *context, bool failed)
+{
+	(void)context;
+	(void)failed;
+	cop_served_fini(&models);
+}
+
+static void make_models_only(void *context)
+{
+	empty_folder(context);
+	make_models(context);
+}
+
+static cop_err save(void *context, cop_diag *diag)
+{
+	cop_checkpoint checkpoint;
+	const cop_checkpoint_mark mark = { .time = 1.0, .journal_next = 1 };
+	(void)context;
+	cop_checkpoint_init(&checkpoint, folder);
+	cop_err err = cop_checkpoint_start(&checkpoint, &models, &mark, NULL);
+	if (err != COP_OK)
+		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+	else
+		err = cop_checkpoint_finish(&checkpoint, 2, true, NULL, diag);
+	assert_int_equal(checkpoint.written, err == COP_OK);
+	assert_int_equal(checkpoint.failed, err != COP_OK);
+	cop_checkpoint_fini(&checkpoint);
+	return err;
+}
+
+static void make_checkpoint(void *context)
+{
+	make_models_only(context);
+	assert_int_equal(save(NULL, NULL), COP_OK);
+}
+
+static cop_err restore(void *context, cop_diag *diag)
+{
+	cop_checkpoint checkpoint;
+	(void)context;
+	cop_checkpoint_init(&checkpoint, folder);
+	cop_err err = cop_checkpoint_restore(&checkpoint, &models, config, NULL, NULL, diag);
+	assert_true(err != COP_OK || checkpoint.sequence == 1);
+	cop_checkpoint_fini(&checkpoint);
+	return err;
+}
+
+/* ---- the journal ---- */
+
+/* Whether all were taken. */
+static bool put_some(cop_journaler *journaler)
+{
+	static const float x[2] = { 0.5f, 1.0f };
+	cop_wire_record decision = { .model = "m",
+		.model_length = 1,
+		.time = 1e9,
+		.arms = 2,
+		.p = 0.5,
+		.has_x = true,
+		.x = { .d = 2, .dense = x } };
+	cop_wire_record feedback = { .model = "m", .model_length = 1, .time = 1e9 + 1.0, .losses = 1, .loss = { 0.5 } };
+	const cop_wire_record expiry = { .model = "m", .model_length = 1, .time = 1e9 + 700.0, .count = 1 };
+	unsigned taken = 0;
+	for (uint64_t id = 1; id <= 3; id++) {
+		cop_event_id_from_unsigned(&decision.id, id);
+		decision.defer = id == 3;
+		taken += 0 != cop_journaler_put(journaler, COP_WIRE_RECORD_DECISION, &decision);
+	}
+	cop_event_id_from_unsigned(&feedback.id, 1);
+	taken += 0 != cop_journaler_put(journaler, COP_WIRE_RECORD_FEEDBACK, &feedback);
+	feedback.time = 1e9 + 2.0;
+	cop_event_id_from_unsigned(&feedback.id, 3);
+	taken += 0 != cop_journaler_put(journaler, COP_WIRE_RECORD_ACTIVATION, &feedback);
+	cop_event_id_from_unsigned(&feedback.id, 2);
+	taken += 0 != cop_journaler_put(journaler, COP_WIRE_RECORD_UNHEARD, &feedback);
+	taken += 0 != cop_journaler_put(journaler, COP_WIRE_RECORD_EXPIRY, &expiry);
+	return taken == 7;
+}
+
+/* A short life. A record for which there is no memory breaks the journal as a full disk does. */
+static cop_err keep_journal(void *context, cop_diag *diag)
+{
+	cop_journaler *journaler;
+	(void)context;
+	cop_err err = cop_journaler_open(journal, config, 1, &journaler, diag);
+	if (err != COP_OK)
+		return err;
+	bool taken = put_some(journaler);
+	assert_int_equal(cop_journaler_broken(journaler), !taken);
+	assert_true(!taken || cop_journaler_next(journaler) == 8);
+	bool whole = cop_journaler_commit(journaler, taken ? diag : NULL);
+	assert_int_equal(cop_journaler_broken(journaler), !taken || !whole);
+	cop_journaler_set_models(journaler, config);
+	err = cop_journaler_close(journaler, taken && whole ? diag : NULL);
+	assert_int_equal(err == COP_OK, taken && whole);
+	if (taken)
+		return whole ? err : COP_EIO;
+	cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(COP_ENOMEM));
+	return COP_ENOMEM;
+}
+
+static cop_err recover(void *context, cop_diag *diag)
+{
+	cop_recovery recovery = { .state_dir = folder, .folder = journal };
+	const cop_checkpoint_mark mark = { 0 };
+	(void)context;
+	cop_err err = cop_recovery_run(&recovery, &models, &mark, diag);
+	assert_true(err != COP_OK || recovery.applied == 7);
+	return err;
+}
+
+static void make_journal(void *context)
+{
+	cop_diag diag = { .message = "" };
+	make_models_only(context);
+	if (keep_journal(NULL, &diag) != COP_OK)
+		fail_msg("%s", diag.message);
+}
+
+/* ---- challengers ---- */
+
+static void put_tree(cop_bytes *out)
+{
+	static const float constant[1] = { 0.5f };
+	static const size_t none[2] = { 0, 0 }, leaf[2] = { 0, 1 };
+	static const uint32_t output[1] = { 0 };
+	const cop_tree_parts parts = { .d = 2,
+		.outputs = 1,
+		.nodes = { .start = none },
+		.rows = { .count = 1, .start = none, .bias = constant },
+		.leaf = leaf,
+		.output = output };
+	cop_tree *tree;
+	cop_trees *trees;
+	cop_bytes_init(out);
+	assert_int_equal(cop_tree_new(&parts, &tree), COP_OK);
+	assert_int_equal(cop_trees_new(COP_TREES_MEAN, 1, &tree, NULL, NULL, &trees), COP_OK);
+	size_t whole = cop_model_file_begin(out);
+	cop_trees_save(trees, out);
+	cop_model_file_end(out, whole);
+	assert_int_equal(out->err, COP_OK);
+	cop_trees_free(trees);
+	cop_tree_free(tree);
+}
+
+static cop_bytes challenger;
+
+static void make_challengers(void *context)
+{
+	empty_folder(context);
+	for (uint64_t n = 1; n <= 3; n++)
+		assert_int_equal(cop_challenger_write(folder, "m", n, &challenger, NULL), COP_OK);
+}
+
+static cop_err write_challenger(void *context, cop_diag *diag)
+{
+	(void)context;
+	return cop_challenger_write(folder, "m", 4, &challenger, diag);
+}
+
+static cop_err read_challenger(void *context, cop_diag *diag)
+{
+	cop_trees *trees;
+	uint32_t crc;
+	(void)context;
+	cop_err err = cop_challenger_read(folder, "m", 3, &trees, &crc, diag);
+	assert_int_equal(trees != NULL, err == COP_OK);
+	cop_trees_free(trees);
+	return err;
+}
+
+static cop_err newest_challenger(void *context, cop_diag *diag)
+{
+	uint64_t number;
+	(void)context;
+	cop_err err = cop_challenger_newest(folder, "m", &number, diag);
+	assert_int_equal(number, err == COP_OK ? 3 : 0);
+	return err;
+}
+
+static bool needs_first(const void *context, uint64_t number)
+{
+	(void)context;
+	return number == 1;
+}
+
+static cop_err prune_challengers(void *context, cop_diag *diag)
+{
+	size_t removed;
+	(void)context;
+	cop_err err = cop_challenger_prune(folder, "m", 1, needs_first, NULL, &removed, diag);
+	assert_int_equal(removed, err == COP_OK ? 1 : 0);
+	return err;
+}
+
+/* ---- others ---- */
+
+static cop_err lock(void *context, cop_diag *diag)
+{
+	cop_state_lock held;
+	(void)context;
+	cop_state_lock_init(&held, folder);
+	cop_err err = cop_state_lock_open(&held, diag);
+	if (err == COP_OK)
+		err = cop_state_lock_check(&held, diag);
+	cop_state_lock_close(&held);
+	return err;
+}
+
+static cop_err open_inlet(void *context, cop_diag *diag)
+{
+	cop_inlet *inlet = NULL;
+	(void)context;
+	(void)diag;
+	cop_err err = cop_inlet_open(config, &inlet);
+	for (unsigned i = 0; i < 3 && err == COP_OK; i++)
+		err = cop_inlet_add(inlet, COP_INLET_REQUESTS, "ipc://x");
+	cop_inlet_close(inlet);
+	return err;
+}
+
+static cop_err new_outflow(void *context, cop_diag *diag)
+{
+	cop_outflow *outflow = NULL;
+	(void)context;
+	(void)diag;
+	cop_err err = cop_outflow_new(65536, &outflow);
+	cop_outflow_free(outflow);
+	return err;
+}
+
+static cop_err open_sockets(void *context, cop_diag *diag)
+{
+	cop_sockets sockets;
+	(void)context;
+	cop_err err = cop_sockets_open(&sockets, config, diag);
+	cop_sockets_close(&sockets);
+	return err;
+}
+
+static cop_err keep_refit_state(void *context, cop_diag *diag)
+{
+	static const cop_config_refit rules = { .enabled = true, .on_drift = COP_DRIFT_ADWIN };
+	cop_refit_state state, again;
+	cop_cursor cursor;
+	cop_bytes bytes;
+	(void)context;
+	(void)diag;
+	cop_bytes_init(&bytes);
+	cop_refit_state_init(&state);
+	cop_refit_state_init(&again);
+	cop_refit_state_configure(&state, &rules);
+	cop_err err = COP_OK;
+	for (uint64_t i = 1; i <= 9 && err == COP_OK; i++)
+		err = cop_refit_state_need(&state, i, i);
+	if (err == COP_OK) {
+		cop_refit_state_save(&state, &bytes);
+		err = bytes.err;
+	}
+	if (err == COP_OK) {
+		cop_cursor_init(&cursor, bytes.data, bytes.length);
+		err = cop_refit_state_load(&again, &cursor);
+		assert_int_equal(cop_refit_state_needs(&again, 9), err == COP_OK);
+	}
+	cop_refit_state_fini(&state);
+	cop_refit_state_fini(&again);
+	cop_bytes_fini(&bytes);
+	return err;
+}
+
+#define OPEN   COP_TEST_IO_OPEN
+#define READ   COP_TEST_IO_READ
+#define WRITE  COP_TEST_IO_WRITE
+#define SYNC   COP_TEST_IO_SYNC
+#define RENAME COP_TEST_IO_RENAME
+#define REMOVE COP_TEST_IO_REMOVE
+#define STAT   COP_TEST_IO_STAT
+#define LIST   COP_TEST_IO_LIST
+#define CLOSE  COP_TEST_IO_CLOSE
+
+static cop_test_attempt attempts[] = {
+	{ "configuration", NULL, parse, NULL, .silent = true, .allocations = 5 },
+	{ "model set", NULL, put_model_set, NULL, .silent = true, .allocations = 1 },
+	{ "models", NULL, serve, NULL, .allocations = 60 },
+	{ "checkpoint", make_models_only, save, drop_models, .calls = WRITE | RENAME,
+	        .tolerated = OPEN | SYNC | LIST | CLOSE, .spares_memory = true, .allocations = 5, .failures = 3 },
+	/* Without memory for what is known of older files, or of ids that were learned, less is known. */
+	{ "restoring", make_checkpoint, restore, drop_models, .calls = LIST, .spares_memory = true, .allocations = 3,
+	        .failures = 3 },
+	{ "journal", empty_folder, keep_journal, NULL, .calls = RENAME, .spares_memory = true,
+	        .tolerated = OPEN | LIST | WRITE, .allocations = 8, .failures = 1 },
+	{ "recovery", make_journal, recover, drop_models, .calls = OPEN | LIST | STAT, .tolerated = READ | CLOSE,
+	        .spares_memory = true, .allocations = 10, .failures = 6 },
+	{ "challenger written", make_challengers, write_challenger, NULL, .calls = OPEN | WRITE | SYNC | RENAME,
+	        .failures = 6 },
+	{ "challenger read", make_challengers, read_challenger, NULL, .calls = OPEN | READ | STAT, .allocations = 4,
+	        .failures = 3 },
+	{ "newest challenger", make_challengers, newest_challenger, NULL, .calls = LIST, .allocations = 3,
+	        .failures = 5 },
+	{ "old challengers", make_challengers, prune_challengers, NULL, .calls = LIST | REMOVE, .allocations = 3,
+	        .failures = 6 },
+	{ "lock", empty_folder, lock, NULL, .calls = OPEN, .tolerated = STAT | CLOSE, .failures = 2 },
+	{ "inlet", NULL, open_inlet, NULL, .silent = true, .allocations = 6 },
+	{ "outflow", NULL, new_outflow, NULL, .silent = true, .allocations = 1 },
+	{ "sockets", NULL, open_sockets, NULL, .allocations = 6 },
+	{ "refit state", NULL, keep_refit_state, NULL, .silent = true, .spares_memory = true, .allocations = 4 },
+};
+
+static void test_under_every_failure_reports_it_and_leaves_nothing(void **state) { cop_test_fail_each(*state, NULL); }
+
+static int make_all(void **state)
+{
+	put_tree(&challenger);
+	(void)snprintf(endpoints, sizeof endpoints, "/tmp/test_daemon_XXXXXX");
+	if (mkdtemp(endpoints) == NULL)
+		return 1;
+	write_text();
+	return make_config(state);
+}
+
+static int drop_all(void **state)
+{
+	cop_bytes_fini(&challenger);
+	(void)rmdir(endpoints);
+	return drop_config(state);
+}
+
+/* A file system that does not answer does not make the folder another one's. */
+static void test_lock_whose_names_cannot_be_looked_at_is_still_held(void **state)
+{
+	(void)state;
+	cop_state_lock held;
+	cop_state_lock_init(&held, folder);
+	assert_int_equal(cop_state_lock_open(&held, NULL), COP_OK);
+	for (unsigned long n = 1; n <= 4; n++) {
+		cop_test_io_fail(STAT, n, false, EIO);
+		assert_int_equal(cop_state_lock_check(&held, NULL), COP_OK);
+		assert_true(cop_test_io_failed());
+	}
+	cop_test_io_fail(STAT, 2, false, ENOENT);
+	assert_int_equal(cop_state_lock_check(&held, NULL), COP_ENOTFOUND);
+	cop_test_io_fail(STAT, 0, false, 0);
+	cop_state_lock_close(&held);
+}
+
+static void test_folder_in_its_place_that_cannot_be_listed_is_not_taken(void **state)
+{
+	(void)state;
+	char moved[80];
+	cop_state_lock held;
+	cop_diag diag = { .message = "" };
+	(void)snprintf(moved, sizeof moved, "%s.moved", folder);
+	cop_state_lock_init(&held, folder);
+	assert_int_equal(cop_state_lock_open(&held, NULL), COP_OK);
+	assert_int_equal(rename(folder, moved), 0);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	cop_test_io_fail(LIST, 1, true, EIO);
+	assert_int_equal(cop_state_lock_renew(&held, &diag), COP_EEXIST);
+	cop_test_io_fail(LIST, 0, false, 0);
+	assert_int_equal(cop_state_lock_renew(&held, &diag), COP_OK);
+	cop_state_lock_close(&held);
+	assert_int_equal(drop_folder(NULL), 0);
+	assert_int_equal(rename(moved, folder), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest others[] = {
+		cmocka_unit_test_setup_teardown(
+		        test_lock_whose_names_cannot_be_looked_at_is_still_held, make_folder, drop_folder),
+		cmocka_unit_test_setup_teardown(
+		        test_folder_in_its_place_that_cannot_be_listed_is_not_taken, make_folder, drop_folder),
+	};
+	struct CMUnitTest tests[sizeof attempts / sizeof *attempts];
+	for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++)
+		tests[i] =
+		        (struct CMUnitTest){ attempts[i].name, test_under_every_failure_reports_it_and_leaves_nothing,
+			        make_folder, drop_folder, &attempts[i] };
+	int failed = cmocka_run_group_tests(others, NULL, NULL);
+	return failed + cmocka_run_group_tests(tests, make_all, drop_all);
+}
