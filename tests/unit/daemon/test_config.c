@@ -242,6 +242,14 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 	} cases[] = {
 		{ SMALL "log {\n level = \"loud\" }", 4, "level: \"loud\" is not allowed, expected error, warning" },
 		{ SMALL "log { facility = kern }", 3, "facility: \"kern\"" },
+		{ SMALL "log { level = \"lo\tud\" }", 3, "level: \"lo?ud\" is not allowed" },
+		{ "sockets { requests = { \"ipc://r\" } message_limit = 16MiB\n queue_limit = 255MiB }\n"
+		  "model m { arms = 2 features = 0 }",
+		        2, "queue_limit: less than 16 messages, expected at least 16 times message_limit" },
+		{ "sockets { requests = { \"tcp://[::g]:50\" } } model m { arms = 2 features = 0 }", 1,
+		        "tcp://[::g]:50" },
+		{ "sockets { requests = { \"tcp://a/b:50\" } } model m { arms = 2 features = 0 }", 1, "tcp://a/b:50" },
+		{ "sockets { requests = { \"ipc://r\x7f\" } } model m { arms = 2 features = 0 }", 1, "ipc://r?" },
 		{ SMALL "state_dir = \"\"", 3, "state_dir: \"\"" },
 		{ SMALL "http { listen = \"5599\" }", 3, "listen: \"5599\" is not allowed, expected ADDRESS:PORT" },
 		{ SMALL "http { }", 3, "listen: missing" },
@@ -414,6 +422,24 @@ static void test_config_options_of_another_policy_are_refused(void **state)
 	cop_config_free(good(TAIL "model m { features = 2 arms = 2 policy = epsilon epsilon = 0.2 }\n"));
 }
 
+/* 64 endpoints, and one more. */
+static void test_config_endpoints_are_counted(void **state)
+{
+	(void)state;
+	for (unsigned count = 64; count <= 65; count++) {
+		char text[4096] = "sockets { requests = { ";
+		size_t used = strlen(text);
+		for (unsigned i = 0; i < count; i++)
+			used += (size_t)snprintf(
+			        text + used, sizeof text - used, "%s\"ipc://r%u\"", i > 0 ? ", " : "", i);
+		(void)snprintf(text + used, sizeof text - used, " } }\nmodel m { arms = 2 features = 0 }\n");
+		if (count == 64)
+			cop_config_free(good(text));
+		else
+			refused(COP_EINVAL, text, 1, "65 endpoints are too many, expected at most 64");
+	}
+}
+
 static void test_config_variable_that_is_not_set_is_refused(void **state)
 {
 	(void)state;
@@ -423,7 +449,8 @@ static void test_config_variable_that_is_not_set_is_refused(void **state)
 	refused_in_file("# \"${A}\n/* \"${B} */ // \"${C}\n" SMALL "log { facility = \"user${COP_TEST_UNSET}\" }\n", 5,
 	        "COP_TEST_UNSET is not set");
 	static const char *const taken[] = { "state_dir = \"/x/${COP_TEST_SET}\"\n" SMALL,
-		"state_dir = \"/x/${COP_TEST_UNSET:-y}\"\n" SMALL, "state_dir = \"/x/\\${COP_TEST_UNSET}\"\n" SMALL };
+		"state_dir = \"/x/${COP_TEST_UNSET:-y}\"\n" SMALL, "state_dir = \"/x/\\${COP_TEST_UNSET}\"\n" SMALL,
+		"state_dir = '/x/${COP_TEST_UNSET}'\n" SMALL };
 	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
 		cop_config *config;
 		cop_config_report report;
@@ -835,6 +862,7 @@ int main(void)
 		cmocka_unit_test(test_config_units_are_read),
 		cmocka_unit_test(test_config_one_wrong_value_names_line_and_expectation),
 		cmocka_unit_test(test_config_options_of_another_policy_are_refused),
+		cmocka_unit_test(test_config_endpoints_are_counted),
 		cmocka_unit_test(test_config_variable_that_is_not_set_is_refused),
 		cmocka_unit_test(test_config_syntax_errors_stop_with_their_line),
 		cmocka_unit_test(test_config_bytes_that_are_no_text_are_refused),
