@@ -1,5 +1,5 @@
 /* Learners of every kind with contexts, masks and candidates of exactly the size that learner.h names
- * (support_guard.h), each freed before the loss comes: nothing around them is touched, nothing of them is kept. */
+ * (support_guard.h), rows freed before the loss comes: nothing around them is touched, nothing of them is kept. */
 #include "support.h"
 
 #include <string.h>
@@ -85,11 +85,11 @@ static void run_arms(const world *w)
 		assert_int_equal(cop_learner_decide(learner, &x, mask, &decision), COP_OK);
 		if (mask != NULL)
 			assert_int_equal(decision.arm, w->arms - 1);
-		cop_test_guard_free(mask);
 		cop_learner_explain(learner, &x, &decision, &e);
 		drop_row(&x);
 		x = new_row(w, dimension(w), w->d, i);
-		assert_int_equal(cop_learner_learn(learner, &x, &decision, loss, true), COP_OK);
+		assert_int_equal(cop_learner_learn(learner, &x, mask, &decision, loss, true), COP_OK);
+		cop_test_guard_free(mask);
 		drop_row(&x);
 	}
 	cop_explanation_fini(&e);
