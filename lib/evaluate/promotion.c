@@ -4,7 +4,9 @@
 
 #include <math.h>
 
-#define SAVED_VERSION 3 /* 1: no errors; 2: no share, no wealth */
+#define SAVED_VERSION                                                                                                  \
+	4 /* 1: no errors; 2: no share, no wealth; 3: no stake, and half of the bet of one who is sure                 \
+	   */
 #define WATCH_VERSION 1
 #define SLACK         (1.0 + 1e-6) /* probabilities that were summed, or stored as float */
 #define LARGEST       1e12
@@ -12,12 +14,15 @@
 #define MIXABLE       2.0  /* of squared errors in [0, 1] */
 #define TOLERATED     0.04 /* bias of the champion's predictions */
 #define TOLERANCE     0.2  /* as a multiple of m (1 - m), where the mean loss m is near 0 or 1 */
-#define CAUTION       0.5  /* share of the bet of one who is sure */
-#define LARGEST_BET   4.0
+#define LARGEST_LOSS  0.9  /* of a bet, as a share of its wealth */
+#define MOST_WON      64.0 /* the logarithm of an event's factor is within this */
+#define BETS          COP_PROMOTION_BETS
 #define BIAS_PRIOR    100.0 /* events without bias that mean errors begin with */
 #define MEAN_PRIOR    10.0  /* events of mean 1/2 that the mean loss begins with */
 #define POLICY_SLACK  0.01
 #define PREDICTED     0.8 /* share of the risk that predictions have, where they are judged */
+
+static const double boldness[BETS] = { 0.75, 1.5, 3.0 }; /* k */
 
 enum { IPS = COP_PROMOTION_IPS, DR = COP_PROMOTION_DR, ERROR = COP_PROMOTION_ERROR, KINDS = COP_PROMOTION_ESTIMATORS };
 
@@ -36,11 +41,12 @@ static bool is_share(double x) { return x >= 0.0 && x <= 1.0; }
 static cop_err check_settings(const cop_promotion_settings *s)
 {
 	if (!isfinite(s->margin) || !isfinite(s->worse_margin) || !isfinite(s->risk) || !isfinite(s->difference_most) ||
-	        !isfinite(s->clip) || !isfinite(s->share))
+	        !isfinite(s->clip) || !isfinite(s->share) || !isfinite(s->stake) || !isfinite(s->carried))
 		return COP_ENONFINITE;
 	bool valid = (unsigned)s->estimator <= ERROR && is_share(s->margin) && is_share(s->worse_margin) &&
 	             s->risk >= 1e-12 && s->risk < 1.0 && s->difference_most >= 1.0 && s->clip >= s->difference_most &&
-	             s->clip <= LARGEST_CLIP && s->share > 0.0 && s->share <= 1.0;
+	             s->clip <= LARGEST_CLIP && s->share > 0.0 && s->share <= 1.0 && is_share(s->stake) &&
+	             s->carried >= 0.0 && s->carried <= COP_PROMOTION_WEALTH;
 	return valid ? COP_OK : COP_EINVAL;
 }
 
@@ -71,6 +77,10 @@ static cop_err check_event(const cop_promotion_event *e)
 		return COP_ENONFINITE;
 	if (e->has_said && (!isfinite(e->said_champion) || !isfinite(e->said_challenger)))
 		return COP_ENONFINITE;
+	if (e->has_difference && !isfinite(e->difference))
+		return COP_ENONFINITE;
+	if (e->has_difference && !is_share(e->difference))
+		return COP_EINVAL;
 	if (e->has_said && (!is_share(e->said_champion) || !is_share(e->said_challenger)))
 		return COP_EINVAL;
 	double most = fmax(e->champion, e->challenger);
@@ -109,28 +119,46 @@ static void add_bounds(cop_promotion *promotion, const view *v, double most)
 	}
 }
 
-/* Only with what was known before this loss: a bet that the champion's prediction is off by more than is tolerated. */
-static double bet(const cop_promotion *o, const cop_promotion_event *e)
+static double variance_of_mean(const cop_promotion *o)
 {
-	double n = (double)o->n + BIAS_PRIOR, seen = (double)o->n + MEAN_PRIOR;
+	double mean = (cop_sum_value(&o->loss) + 0.5 * MEAN_PRIOR) / ((double)o->n + MEAN_PRIOR);
+	return mean * (1.0 - mean);
+}
+
+/* What the challenger's policy may lose here if the champion's predictions are off by no more than is tolerated. */
+static double worst_of(const cop_promotion *o, const cop_promotion_event *e)
+{
+	if (!e->has_difference)
+		return 1.0;
+	double tolerance = fmin(TOLERANCE * variance_of_mean(o), TOLERATED);
+	double predicted = e->has_model ? e->model_challenger - e->model_champion : 1.0;
+	return fmin(e->difference, predicted + 2.0 * tolerance * e->difference);
+}
+
+/* Only with what was known before this loss: bets that the champion's prediction is off by more than is tolerated. */
+static void bet(cop_promotion *o, const cop_promotion_event *e)
+{
+	double n = (double)o->n + BIAS_PRIOR;
 	double c = e->said_champion + cop_sum_value(&o->champion_gap) / n;
 	double d = e->said_challenger + cop_sum_value(&o->challenger_gap) / n;
-	double mean = (cop_sum_value(&o->loss) + 0.5 * MEAN_PRIOR) / seen;
-	double tolerance = fmin(TOLERANCE * mean * (1.0 - mean), TOLERATED);
+	double variance = variance_of_mean(o), tolerance = fmin(TOLERANCE * variance, TOLERATED);
 	c = fmin(fmax(c, 0.0), 1.0);
 	d = fmin(fmax(d, 0.0), 1.0);
 	double b = d > c ? c + tolerance : c - tolerance;
 	if (d > c ? d <= b : d >= b)
-		return 0.0;
-	double stake = CAUTION * (d - b) / (b * (1.0 - b)); /* 0 < b < 1, as d is beyond it */
-	return log1p(fmin(fmax(stake, -LARGEST_BET), LARGEST_BET) * (e->loss - b));
+		return;
+	double most = d > b ? LARGEST_LOSS / b : -LARGEST_LOSS / (1.0 - b); /* 0 < b < 1, as d is beyond it */
+	for (size_t i = 0; i < BETS; i++) {
+		double stake = boldness[i] * (d - b) / variance;
+		cop_sum_add(&o->wealth[i], log1p((fabs(stake) < fabs(most) ? stake : most) * (e->loss - b)));
+	}
 }
 
 /* Before the sums have seen the event. */
 static void add_predictions(cop_promotion *o, const cop_promotion_event *e)
 {
 	double l = e->loss;
-	cop_sum_add(&o->wealth, bet(o, e));
+	bet(o, e);
 	cop_sum_add(&o->champion_gap, l - e->said_champion);
 	cop_sum_add(&o->challenger_gap, l - e->said_challenger);
 	cop_sum_add(
@@ -149,6 +177,7 @@ cop_err cop_promotion_add(cop_promotion *promotion, const cop_promotion_event *e
 		.q = e->has_model ? e->model_logged : mean,
 		.models = e->has_model ? e->model_champion - e->model_challenger : 0.0 };
 	add_bounds(promotion, &v, e->weight_most);
+	cop_sum_add(&promotion->worst, worst_of(promotion, e));
 	if (e->has_said)
 		add_predictions(promotion, e);
 	cop_sum_add(&promotion->loss, v.l);
@@ -171,7 +200,31 @@ static double risk_of_low(const cop_promotion_settings *s)
 	return (s->estimator == COP_PROMOTION_ERROR ? 1.0 - PREDICTED : 0.5) * s->risk * s->share;
 }
 
-static double risk_of_predictions(const cop_promotion_settings *s) { return PREDICTED * s->risk * s->share; }
+static double stake_of(const cop_promotion_settings *s) { return s->stake > 0.0 ? s->stake : s->share; }
+
+/* 1 / R. */
+static double enough(const cop_promotion_settings *s) { return 1.0 / (PREDICTED * s->risk); }
+
+static double wealth(const cop_promotion *o)
+{
+	double sum = 0.0;
+	for (size_t i = 0; i < BETS; i++)
+		sum += fmin(exp(cop_sum_value(&o->wealth[i])), COP_PROMOTION_WEALTH) / BETS;
+	return sum;
+}
+
+double cop_promotion_winnings(const cop_promotion *promotion)
+{
+	const cop_promotion_settings *s = &promotion->settings;
+	return fmin(s->carried + stake_of(s) * wealth(promotion), COP_PROMOTION_WEALTH);
+}
+
+bool cop_promotion_is_won(const cop_promotion *promotion)
+{
+	const cop_promotion_settings *s = &promotion->settings;
+	return s->estimator == COP_PROMOTION_ERROR && wealth(promotion) >= enough(s) &&
+	       cop_promotion_winnings(promotion) >= enough(s);
+}
 
 static cop_promotion_verdict judge_by_bounds(const cop_promotion *promotion, cop_promotion_estimator estimator)
 {
@@ -183,14 +236,18 @@ static cop_promotion_verdict judge_by_bounds(const cop_promotion *promotion, cop
 	return COP_PROMOTION_OPEN;
 }
 
+static bool is_safe(const cop_promotion *o)
+{
+	return cop_sum_value(&o->worst) < POLICY_SLACK * (double)o->n ||
+	       cop_running_bound_exceeds(&o->below[DR], -POLICY_SLACK, risk_of_low(&o->settings));
+}
+
 static bool predicts_better(const cop_promotion *promotion)
 {
 	const cop_promotion_settings *s = &promotion->settings;
-	double enough = -log(risk_of_predictions(s));
-	if (cop_sum_value(&promotion->wealth) >= enough)
+	if (cop_promotion_is_won(promotion))
 		return true;
-	return MIXABLE * cop_sum_value(&promotion->error) >= enough &&
-	       cop_running_bound_exceeds(&promotion->below[DR], -POLICY_SLACK, risk_of_low(s));
+	return MIXABLE * cop_sum_value(&promotion->error) >= log(enough(s) / stake_of(s)) && is_safe(promotion);
 }
 
 /* What is known of policies comes first. */
@@ -238,14 +295,16 @@ void cop_promotion_summarise(const cop_promotion *promotion, cop_promotion_summa
 }
 
 /* The sums in the order of the file. */
-#define SUMS (10 + KINDS)
-static const size_t sums_since[] = { SUMS - 4, SUMS - 4, SUMS - 3, SUMS }; /* how many a version has */
+#define SUMS (10 + KINDS + BETS)
+#define OLD  (9 + KINDS)
+static const size_t sums_since[] = { OLD - 3, OLD - 3, OLD - 2, OLD + 1, SUMS }; /* how many a version has */
 static void sums_of(cop_promotion *promotion, cop_sum *sums[SUMS])
 {
 	cop_sum *all[SUMS] = { &promotion->loss, &promotion->champion, &promotion->challenger,
 		&promotion->champion_loss, &promotion->challenger_loss, &promotion->challenger_square,
 		&promotion->difference[IPS], &promotion->difference[DR], &promotion->error, &promotion->champion_gap,
-		&promotion->challenger_gap, &promotion->wealth };
+		&promotion->challenger_gap, &promotion->wealth[0], &promotion->wealth[1], &promotion->wealth[2],
+		&promotion->worst };
 	for (size_t i = 0; i < SUMS; i++)
 		sums[i] = all[i];
 }
@@ -253,7 +312,8 @@ static void sums_of(cop_promotion *promotion, cop_sum *sums[SUMS])
 void cop_promotion_save(const cop_promotion *promotion, cop_bytes *out)
 {
 	const cop_promotion_settings *s = &promotion->settings;
-	const double settings[] = { s->margin, s->worse_margin, s->risk, s->difference_most, s->clip, s->share };
+	const double settings[] = { s->margin, s->worse_margin, s->risk, s->difference_most, s->clip, s->share,
+		s->stake, s->carried };
 	cop_promotion copy = *promotion;
 	cop_sum *sums[SUMS];
 	sums_of(&copy, sums);
@@ -276,14 +336,17 @@ void cop_promotion_save(const cop_promotion *promotion, cop_bytes *out)
 
 static cop_err load_settings(cop_promotion_settings *s, uint32_t *version, cop_cursor *in)
 {
-	double v[6] = { [5] = 1.0 };
+	static const size_t given[] = { 5, 5, 5, 6, 8 };
+	double v[8] = { [5] = 1.0 };
 	*version = cop_cursor_u32(in);
 	if (*version > SAVED_VERSION && in->err == COP_OK)
 		return COP_EVERSION;
 	uint8_t estimator = cop_cursor_u8(in);
-	cop_cursor_f64s(in, v, *version < 3 ? 5 : 6);
+	if (in->err != COP_OK)
+		return in->err;
+	cop_cursor_f64s(in, v, given[*version]);
 	*s = (cop_promotion_settings){ (cop_promotion_estimator)estimator, v[0], v[1], v[2], v[3], v[4],
-		cop_cursor_u64(in), v[5] };
+		cop_cursor_u64(in), v[5], v[6], v[7] };
 	if (in->err != COP_OK)
 		return in->err;
 	return estimator <= ERROR && check_settings(s) == COP_OK ? COP_OK : COP_EFORMAT;
@@ -292,8 +355,11 @@ static cop_err load_settings(cop_promotion_settings *s, uint32_t *version, cop_c
 static bool is_consistent(const cop_promotion *o)
 {
 	double n = (double)o->n, least = -1e-6 * n;
+	for (size_t i = 0; i < BETS; i++)
+		if (fabs(cop_sum_value(&o->wealth[i])) > MOST_WON * n)
+			return false;
 	if (fabs(cop_sum_value(&o->error)) > n * SLACK || fabs(cop_sum_value(&o->champion_gap)) > n * SLACK ||
-	        fabs(cop_sum_value(&o->challenger_gap)) > n * SLACK || fabs(cop_sum_value(&o->wealth)) > 2.0 * n)
+	        fabs(cop_sum_value(&o->challenger_gap)) > n * SLACK || fabs(cop_sum_value(&o->worst)) > n * SLACK)
 		return false;
 	for (size_t i = 0; i < KINDS; i++)
 		if (o->below[i].n != o->n || o->above[i].n != o->n)
@@ -323,6 +389,10 @@ cop_err cop_promotion_load(cop_promotion *promotion, cop_cursor *in)
 		cop_cursor_f64s(in, v, 2);
 		*sums[i] = (cop_sum){ v[0], v[1] };
 	}
+	for (size_t i = 1; i < BETS && version < 4; i++) /* fair as well */
+		new.wealth[i] = new.wealth[0];
+	if (version < 4)
+		cop_sum_add(&new.worst, (double)new.n);
 	for (size_t i = 0; i < KINDS; i++) {
 		cop_running_bound_load(&new.below[i], in);
 		cop_running_bound_load(&new.above[i], in);

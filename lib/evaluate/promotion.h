@@ -21,20 +21,29 @@
  *
  * With what either learner had predicted for the played action, f_c and f_n, before the loss was known, also evidence
  * on predictions: error   sum of e = (l - f_c)^2 - (l - f_n)^2; exp(-2 error) are the odds against the challenger
- *   wealth  sum of log(1 + s (l - b)), with f_c' and f_n' the predictions less their mean errors so far, b = f_c' + t
- *           where f_n' > b, b = f_c' - t where f_n' < b, else no bet, and the bet s = (f_n' - b) / (2 b (1 - b)), which
- *           is half of what a learner that is sure of f_n' would choose, kept within 4. The tolerance t is 0.2 m (1 -
- * m) with m the mean loss so far, and 0.04 at most If f_c' is within t of the mean of l at each event, whatever the
- * sign, then exp(wealth) is a non-negative supermartingale that starts at 1, so by Ville's inequality it ever reaches 1
- * / r with probability at most r: a champion whose predictions are biased, by a constant or by no more than t, is not
- * displaced for that. Predictions say nothing sure of policies. A challenger that is better by predictions alone takes
- * over when exp(wealth) >= 1 / (0.8 r), or exp(2 error) >= 1 / (0.8 r) and low > -0.01: its policy is surely not worse
- * by 0.01, with r = risk * share, and goes at exp(2 error) <= risk, unless the interval of dr decides before. For
- * challengers that differ from the champion by what they know more, and not by what they do.
+ *   wealth  W, the mean over k in { 3/4, 3/2, 3 } of the products of 1 + s (l - b), with f_c' and f_n' the predictions
+ *           less their mean errors so far, b = f_c' + t where f_n' > b, b = f_c' - t where f_n' < b, else no bet, and
+ *           the bet s = k (f_n' - b) / (m (1 - m)), m the mean loss so far, so small that no factor is below 0.1. (k =
+ *           1 is about what a learner that is sure of f_n' would choose; what a challenger knows shows in f_n' little
+ *           by little, so more pays mostly, and is too much sometimes.) The tolerance t is 0.2 m (1 - m), and 0.04 at
+ *           most.
+ * If f_c' is within t of the mean of l at each event, whatever the sign, then W is a non-negative supermartingale that
+ * starts at 1, so by Ville's inequality it ever reaches 1 / r with probability at most r: a champion whose predictions
+ * are biased, by a constant or by no more than t, is not displaced for that. Predictions say nothing sure of policies.
+ * With R = 0.8 risk, a challenger takes over by predictions alone when W >= 1 / R and stake W + carried >= 1 / R (see
+ * below), or when stake exp(2 error) >= 1 / R and its policy is surely not worse by 0.01: low > -0.01, or the mean of
+ * min(d, m_n - m_c + 2 t d) is below 0.01, d the distance of the policies and the model the champion's. With all of its
+ * predictions within t of a constant off the truth, that mean bounds -g without any doubt: who does nearly the same
+ * cannot lose much. It goes at exp(2 error) <= risk, unless the interval of dr decides before. For challengers that
+ * differ from the champion by what they know more, and not by what they do.
  *
  * Many challengers: `share` is what this one may spend of the risk, for verdicts BETTER and the lower end (the upper
- * one, which only makes challengers go, has half of it all; where predictions are judged, the lower one has 0.2 r).
- * Shares that sum to 1 keep the risk of all together.
+ * one, which only makes challengers go, has half of it all; where predictions are judged, the lower one has 0.2 risk
+ * share). Shares that sum to 1 keep the risk of all together. Wealth speaks of the champion alone: of one that is
+ * within the tolerance every bet is fair at best, whoever advises it. So `stake` is this challenger's part of 1 that
+ * all challengers of one champion divide, `carried` what stakes and wealth of those before it came to, and a champion
+ * that won by wealth begins with the whole 1 again: the first one in a row that is within the tolerance is displaced
+ * with probability R at most, and those before it were not.
  *
  * Rollback: go on with the roles turned. The promoted policy, which now logs, is the champion (w_c = 1), the one it
  * took over from the challenger: `better` is evidence to roll back. That is fair under drift. The watch below compares
@@ -58,6 +67,8 @@ typedef enum cop_promotion_estimator {
 	COP_PROMOTION_ERROR /* of predicted losses; has no interval */
 } cop_promotion_estimator;
 #define COP_PROMOTION_ESTIMATORS 2 /* with intervals */
+#define COP_PROMOTION_BETS       3
+#define COP_PROMOTION_WEALTH     1e18 /* more counts as so much */
 
 typedef enum cop_promotion_verdict {
 	COP_PROMOTION_OPEN = 0,
@@ -74,6 +85,8 @@ typedef struct cop_promotion_settings {
 	double clip;                       /* M, [1, 1e6]; best the largest 1 / p there is */
 	uint64_t least_events;             /* open before so many */
 	double share;                      /* (0, 1] */
+	double stake;                      /* [0, 1]; 0: share */
+	double carried;                    /* [0, COP_PROMOTION_WEALTH] */
 } cop_promotion_settings;
 
 typedef struct cop_promotion_event {
@@ -90,6 +103,8 @@ typedef struct cop_promotion_event {
 	double model_challenger; /* m_n */
 	bool has_said;
 	double said_champion, said_challenger; /* f_c, f_n, in [0, 1] */
+	bool has_difference;                   /* known, and the model is the champion's, clipped to [0, 1] */
+	double difference; /* total variation distance of the policies, sum over arms of |pi_c(k) - pi_n(k)| / 2 */
 } cop_promotion_event;
 
 typedef struct cop_promotion {
@@ -100,7 +115,8 @@ typedef struct cop_promotion {
 	cop_sum difference[COP_PROMOTION_ESTIMATORS];              /* of point estimates, not clipped */
 	cop_sum error;                                             /* of e */
 	cop_sum champion_gap, challenger_gap;                      /* of l - f_c, l - f_n */
-	cop_sum wealth;                                            /* its logarithm */
+	cop_sum wealth[COP_PROMOTION_BETS];                        /* of each k; logarithms */
+	cop_sum worst;                                             /* of what the challenger may lose, see above */
 	cop_running_bound below[COP_PROMOTION_ESTIMATORS], above[COP_PROMOTION_ESTIMATORS]; /* of g, of -g */
 } cop_promotion;
 
@@ -128,6 +144,9 @@ COP_CHECK cop_err cop_promotion_init(cop_promotion *promotion, const cop_promoti
 COP_CHECK cop_err cop_promotion_add(cop_promotion *promotion, const cop_promotion_event *event);
 /* Two looks at the mixture; cheap enough for every event. */
 cop_promotion_verdict cop_promotion_judge(const cop_promotion *promotion);
+/* carried and stake times wealth; of the latter alone what predictions decided by (of estimator ERROR). */
+double cop_promotion_winnings(const cop_promotion *promotion);
+bool cop_promotion_is_won(const cop_promotion *promotion);
 void cop_promotion_summarise(const cop_promotion *promotion, cop_promotion_summary *out);
 
 void cop_promotion_save(const cop_promotion *promotion, cop_bytes *out);

@@ -11,6 +11,7 @@
 #include "online/ranking.h"
 
 #define PAIRS          64  /* whose survivors are known */
+#define RETURNING      0.2 /* predecessors' part of what rivals may bet, together */
 #define LARGEST_WEIGHT 1e9 /* a greater one is as good as not known */
 
 /* ---- events ---- */
@@ -22,13 +23,22 @@ static double share_of(uint32_t challenge)
 	return challenge == 0 ? 1.0 : 2.0 / ((n + 1.0) * (n + 2.0));
 }
 
+/* What the newest rival may bet of a whole that all of them divide: n-th parts 1 / (n (n + 1)) sum to 1. */
+static double stake_of(const cop_shadow *s, bool predecessor)
+{
+	double n = (double)s->rivals[predecessor];
+	return n == 0.0 ? 0.0 : (predecessor ? RETURNING : 1.0 - RETURNING) / (n * (n + 1.0));
+}
+
 /* Predictions are judged where the rule says so and the learner has some: of experts that predict losses, the
  * challenger's are the serving one's and what the refit brings. Else, and where policies are to differ by a margin,
  * policies are. */
-static void begin_evidence(cop_model *model)
+static void begin_evidence(cop_model *model, bool predecessor)
 {
 	cop_promotion_settings rule = model->shadow.rule;
 	rule.share *= share_of(model->shadow.pair);
+	rule.stake = stake_of(&model->shadow, predecessor);
+	rule.carried = model->shadow.carried;
 	bool says = model->learner != NULL && model->learner->class->says != NULL;
 	if (rule.estimator == COP_PROMOTION_ERROR && (!says || rule.margin > 0.0))
 		rule.estimator = COP_PROMOTION_DR;
@@ -39,7 +49,7 @@ static void begin_evidence(cop_model *model)
 void cop_model_shadow_init(cop_model *model)
 {
 	cop_model_judge_defaults(&model->shadow.rule);
-	begin_evidence(model);
+	begin_evidence(model, false);
 }
 
 void cop_model_judge_defaults(cop_promotion_settings *rule)
@@ -63,6 +73,19 @@ void cop_model_shadow_extend(cop_model *model)
 	cop_pending_extend(model->pending, refitted, model->shadow.learner != NULL);
 }
 
+static void begin_again(cop_shadow *s)
+{
+	s->rivals[0] = s->rivals[1] = 0;
+	s->carried = 0.0;
+}
+
+/* The one in the shadow, if there is one, is a rival no more. */
+static void keep_winnings(cop_shadow *s)
+{
+	if (s->learner != NULL)
+		s->carried = cop_promotion_winnings(&s->evidence);
+}
+
 cop_err cop_model_challenge_with(cop_model *model, const cop_trees *trees, cop_learner_spare *spare, cop_diag *diag)
 {
 	cop_shadow *s = &model->shadow;
@@ -78,6 +101,8 @@ cop_err cop_model_challenge_with(cop_model *model, const cop_trees *trees, cop_l
 	}
 	if (err != COP_OK)
 		return err;
+	keep_winnings(s);
+	s->rivals[0]++;
 	cop_learner *before = s->learner;
 	s->learner = spare->learner;
 	spare->learner = before;
@@ -87,7 +112,7 @@ cop_err cop_model_challenge_with(cop_model *model, const cop_trees *trees, cop_l
 	s->pair++;
 	s->second = false;
 	s->refused = 0;
-	begin_evidence(model);
+	begin_evidence(model, false);
 	cop_model_shadow_extend(model);
 	return COP_OK;
 }
@@ -109,11 +134,15 @@ static cop_err swap(cop_model *model, bool second)
 	cop_shadow *s = &model->shadow;
 	if (s->learner == NULL || s->second == second)
 		return COP_ENOTFOUND;
+	if (cop_promotion_is_won(&s->evidence))
+		begin_again(s);
+	s->carried = 0.0;
+	s->rivals[1]++;
 	cop_learner *serving = model->learner;
 	model->learner = s->learner;
 	s->learner = serving;
 	s->second = second;
-	begin_evidence(model);
+	begin_evidence(model, true);
 	cop_model_shadow_extend(model);
 	return COP_OK;
 }
@@ -127,9 +156,10 @@ cop_err cop_model_retire(cop_model *model)
 	cop_shadow *s = &model->shadow;
 	if (s->learner == NULL)
 		return COP_ENOTFOUND;
+	keep_winnings(s);
 	cop_learner_free(s->learner);
 	s->learner = NULL;
-	begin_evidence(model);
+	begin_evidence(model, false);
 	cop_model_shadow_extend(model);
 	return COP_OK;
 }
@@ -198,6 +228,15 @@ static float largest_weight(const cop_policy_view *own, const cop_policy_view *o
 	return most < LARGEST_WEIGHT ? (float)(most * (1.0 + 1e-6)) : 0.0f;
 }
 
+/* Total variation, rounded up. */
+static float distance(const cop_policy_view *own, const cop_policy_view *other)
+{
+	double sum = 0.0;
+	for (size_t k = 0; k < own->arms; k++)
+		sum += fabs(own->p[k] - other->p[k]);
+	return (float)fmin(0.5 * sum * (1.0 + 1e-6), 1.0);
+}
+
 void cop_model_shadow_compare(
         const cop_policy_view *own, const cop_policy_view *other, uint32_t arm, cop_pending_shadow *out)
 {
@@ -205,6 +244,8 @@ void cop_model_shadow_compare(
 	out->loss = fminf(fmaxf(own->loss[arm], 0.0f), 1.0f);
 	out->expected[0] = (float)expected_loss(own, own->loss);
 	out->expected[1] = (float)expected_loss(other, own->loss);
+	out->measured = true;
+	out->difference = distance(own, other);
 }
 
 /* The serving learner has just decided, or followed who did. */
@@ -304,6 +345,8 @@ static void weigh(cop_model *model, const cop_pending_entry *entry, const double
 		.has_said = isfinite(said[0]) && isfinite(said[1]),
 		.said_champion = said[0],
 		.said_challenger = said[1],
+		.has_difference = served && entry->shadow.measured,
+		.difference = (double)entry->shadow.difference,
 	};
 	cop_model_shadow_weigh(model, &event);
 }
@@ -348,6 +391,9 @@ void cop_model_shadow_save(const cop_model *model, cop_bytes *bytes)
 	cop_bytes_put_u64(bytes, s->frozen_losses);
 	cop_bytes_put_f64(bytes, s->frozen_loss_sum);
 	cop_bytes_put_u64(bytes, s->refused);
+	cop_bytes_put_u32(bytes, s->rivals[0]);
+	cop_bytes_put_u32(bytes, s->rivals[1]);
+	cop_bytes_put_f64(bytes, s->carried);
 	cop_bytes_put_u8(bytes, s->learner != NULL);
 	if (s->learner == NULL)
 		return;
@@ -360,7 +406,7 @@ void cop_model_shadow_forget(cop_model *model)
 	const cop_promotion_settings rule = model->shadow.rule;
 	cop_learner_free(model->shadow.learner);
 	model->shadow = (cop_shadow){ .rule = rule };
-	begin_evidence(model);
+	begin_evidence(model, false);
 	cop_model_freeze(model, false);
 }
 
@@ -373,7 +419,21 @@ static cop_err load_learner(cop_model *model, cop_cursor *cursor)
 	return err == COP_OK ? cop_learner_load(s->learner, cursor) : err;
 }
 
-cop_err cop_model_shadow_load(cop_model *model, cop_cursor *cursor)
+/* Before this was saved, no rival was forgotten. */
+static cop_err load_rivals(cop_shadow *s, bool saved, cop_cursor *cursor)
+{
+	s->rivals[0] = s->rivals[1] = s->pair;
+	if (!saved)
+		return COP_OK;
+	s->rivals[0] = cop_cursor_u32(cursor);
+	s->rivals[1] = cop_cursor_u32(cursor);
+	s->carried = cop_cursor_f64(cursor);
+	if (cursor->err != COP_OK)
+		return cursor->err;
+	return s->carried >= 0.0 && s->carried <= COP_PROMOTION_WEALTH ? COP_OK : COP_EFORMAT;
+}
+
+cop_err cop_model_shadow_load(cop_model *model, bool rivals, cop_cursor *cursor)
 {
 	cop_shadow *s = &model->shadow;
 	s->pair = cop_cursor_u32(cursor);
@@ -383,13 +443,16 @@ cop_err cop_model_shadow_load(cop_model *model, cop_cursor *cursor)
 	s->frozen_losses = cop_cursor_u64(cursor);
 	s->frozen_loss_sum = cop_cursor_f64(cursor);
 	s->refused = cop_cursor_u64(cursor);
+	cop_err err = load_rivals(s, rivals, cursor);
+	if (err != COP_OK)
+		return err;
 	uint8_t has = cop_cursor_u8(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;
 	if (second > 1 || frozen > 1 || has > 1 || (s->pair == 0 && (has != 0 || second != 0)))
 		return COP_EFORMAT;
 	s->second = second != 0;
-	cop_err err = has != 0 ? load_learner(model, cursor) : COP_OK;
+	err = has != 0 ? load_learner(model, cursor) : COP_OK;
 	if (err == COP_OK)
 		cop_model_freeze(model, frozen != 0);
 	return err;

@@ -9,7 +9,9 @@
  * the shadow the challenger, the propensity the logged one. It begins anew at a challenge and at every swap, roles
  * turned: after a promotion, "better" is evidence to roll back. Of learners with experts, whose challenger has one
  * more, predictions are judged (COP_PROMOTION_ERROR), unless a margin or policies are asked for. The n-th challenge may
- * spend 2 / ((n + 1) (n + 2)) of the rule's risk, so that all of them together spend no more than it. Value models have
+ * spend 2 / ((n + 1) (n + 2)) of the rule's risk, so that all of them together spend no more than it. By predictions
+ * the n-th rival of a champion bets 0.8 / (n (n + 1)) of what is staked, predecessors 0.2 / (n (n + 1)), what they won
+ * stays with the next one, and it begins anew when a rival has won by wealth (evaluate/promotion.h). Value models have
  * no propensities, and a loss at one value says nothing of another: for them there is no evidence, the verdict stays
  * open, and somebody has to decide. Their learners also learn only from values within delta of their own: a slope
  * elsewhere is not theirs.

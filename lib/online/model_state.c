@@ -17,9 +17,11 @@
 	   * which were written with all their places before */
 #define PENDING_VERSION                                                                                                \
 	5 /* 1: nothing of a shadow, still written where there never was one; 2: nothing observed, still written where \
-	   * nothing was; 3: nothing unheard, and 4: nothing masked, likewise */
+	   * nothing was; 3: nothing unheard, likewise; 4: nothing masked or                                           \
+	   * measured */
 #define COUNTERS_VERSION   1
-#define SHADOW_VERSION     2 /* 1: still written of dense models; 2: of sparse ones */
+#define SHADOW_VERSION     4 /* 1 and 2: without rivals; 3: of dense models; 4: of sparse ones */
+#define SHADOW_RIVALS      3 /* the least version with rivals */
 #define APPRENTICE_VERSION 1
 
 static bool has_candidates(const cop_learner_settings *l) { return strcmp(l->learner, "rank") == 0; }
@@ -174,7 +176,7 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 	cop_learner_save(model->learner, bytes);
 	cop_model_file_end_section(bytes, mark);
 	bool unheard = cop_pending_unheard(model->pending) > 0, masked = cop_pending_masked(model->pending) > 0;
-	uint32_t waiting = masked ? PENDING_VERSION : unheard ? 4 : observed ? 3 : shadow ? 2 : 1;
+	uint32_t waiting = masked || shadow ? PENDING_VERSION : unheard ? 4 : observed ? 3 : 1;
 	mark = cop_model_file_begin_section(bytes, "pending", waiting);
 	cop_pending_save(model->pending, bytes);
 	cop_model_file_end_section(bytes, mark);
@@ -182,7 +184,7 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 	put_counters(model, bytes);
 	cop_model_file_end_section(bytes, mark);
 	if (shadow) {
-		mark = cop_model_file_begin_section(bytes, "shadow", sparse != 0 ? 2 : 1);
+		mark = cop_model_file_begin_section(bytes, "shadow", sparse != 0 ? SHADOW_VERSION : SHADOW_RIVALS);
 		cop_model_shadow_save(model, bytes);
 		cop_model_file_end_section(bytes, mark);
 	}
@@ -287,6 +289,16 @@ static cop_err load_named(
 	return err != COP_OK || cop_cursor_left(&cursor) == 0 ? err : COP_EFORMAT;
 }
 
+static cop_err load_older_shadow(cop_model *model, cop_cursor *cursor)
+{
+	return cop_model_shadow_load(model, false, cursor);
+}
+
+static cop_err load_newer_shadow(cop_model *model, cop_cursor *cursor)
+{
+	return cop_model_shadow_load(model, true, cursor);
+}
+
 /* After all else: a second learner is made like the first. */
 static cop_err load_shadow(cop_model *model, const cop_model_file *file)
 {
@@ -294,7 +306,8 @@ static cop_err load_shadow(cop_model *model, const cop_model_file *file)
 	cop_model_shadow_forget(model);
 	cop_err err = cop_model_file_find(file, "shadow", 0, SHADOW_VERSION, &section);
 	if (err == COP_OK)
-		err = load_named(model, file, "shadow", SHADOW_VERSION, cop_model_shadow_load);
+		err = load_named(model, file, "shadow", SHADOW_VERSION,
+		        section.version < SHADOW_RIVALS ? load_older_shadow : load_newer_shadow);
 	else if (err == COP_ENOTFOUND)
 		err = COP_OK;
 	if (err == COP_OK)

@@ -16,6 +16,8 @@ typedef struct cop_shadow {
 	uint64_t frozen_losses;
 	double frozen_loss_sum;
 	uint64_t refused;
+	uint32_t rivals[2];          /* of the one that serves, since one won by wealth: challengers, predecessors */
+	double carried;              /* what they have won by predictions; evaluate/promotion.h */
 	cop_promotion_settings rule; /* of coming evidence */
 	cop_promotion evidence;
 } cop_shadow;
@@ -83,7 +85,8 @@ void cop_model_shadow_extend(cop_model *model);
  * followed (decided: the decision was drawn from its policy); *out is for its entry. */
 void cop_model_shadow_follow(cop_model *model, const cop_model_context *context, const cop_decision *decision,
         bool decided, cop_pending_shadow *out);
-/* Fills compared, loss and expected from both learners' views of one context; losses are the deciding one's. */
+/* Fills compared, loss, expected, measured and difference from both learners' views of one context; losses are the
+ * deciding one's. */
 void cop_model_shadow_compare(
         const cop_policy_view *own, const cop_policy_view *other, uint32_t arm, cop_pending_shadow *out);
 /* Both learn from the entry's losses, which are evidence too. Errors of the serving one; nothing changed then. */
@@ -94,7 +97,8 @@ bool cop_model_shadow_is_used(const cop_model *model);
 void cop_model_shadow_save(const cop_model *model, cop_bytes *bytes);
 /* As if there never had been one; not frozen. */
 void cop_model_shadow_forget(cop_model *model);
-/* Into such a model. COP_EFORMAT, COP_ENONFINITE, COP_ESHAPE, COP_EVERSION, COP_ENOMEM. */
-COP_CHECK cop_err cop_model_shadow_load(cop_model *model, cop_cursor *cursor);
+/* Into such a model. rivals: as saved; false: as before they were. COP_EFORMAT, COP_ENONFINITE, COP_ESHAPE,
+ * COP_EVERSION, COP_ENOMEM. */
+COP_CHECK cop_err cop_model_shadow_load(cop_model *model, bool rivals, cop_cursor *cursor);
 
 #endif

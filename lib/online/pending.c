@@ -215,7 +215,8 @@ static cop_err make_room(cop_pending *table)
 static cop_err reserve_size(cop_pending *table, const cop_pending_need *need, size_t candidate_nnz)
 {
 	cop_err err = COP_OK;
-	unsigned shadow = table->shape.arms > 0 ? COP_PENDING_SHADOW | COP_PENDING_COMPARED : COP_PENDING_SHADOW;
+	unsigned compared = COP_PENDING_SHADOW | COP_PENDING_COMPARED | COP_PENDING_MEASURED;
+	unsigned shadow = table->shape.arms > 0 ? compared : COP_PENDING_SHADOW;
 	unsigned flags = (table->refitted ? COP_PENDING_REFITTED : 0u) | (table->shadow ? shadow : 0u) |
 	                 (need->observed ? COP_PENDING_OBSERVED : 0u) |
 	                 (cop_pending_record_keeps(&table->shape, need->mask) ? COP_PENDING_MASKED : 0u);

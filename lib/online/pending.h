@@ -43,6 +43,8 @@ typedef struct cop_pending_shadow {
 	float loss;                            /* of the played arm, as the deciding learner predicted */
 	float expected[2];                     /* its predicted losses, averaged over its policy and over this one's */
 	float weight_most;                     /* evaluate/promotion.h; 0: not known */
+	bool measured;                         /* the next is known, too */
+	float difference;                      /* of the policies: total variation distance */
 	float prediction[COP_LEARNER_EXPERTS]; /* shape.predictions and one are kept */
 } cop_pending_shadow;
 

@@ -1,6 +1,7 @@
 #include "online/pending_record.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 typedef struct losses {
@@ -22,7 +23,20 @@ typedef struct shadow_head {
 /* Behind it, if they were compared. */
 typedef struct comparison {
 	float loss, expected[2], weight_most;
+	float difference; /* only measured */
 } comparison;
+
+static size_t comparison_size(unsigned flags)
+{
+	size_t without = offsetof(comparison, difference);
+	return flags & COP_PENDING_MEASURED ? sizeof(comparison) : flags & COP_PENDING_COMPARED ? without : 0;
+}
+
+static unsigned flags_of(const cop_pending_record *r)
+{
+	return r->flags | (r->id_kind & COP_PENDING_MASKED_HERE ? COP_PENDING_MASKED : 0u) |
+	       (r->id_kind & COP_PENDING_MEASURED_HERE ? COP_PENDING_MEASURED : 0u);
+}
 
 static uint8_t *predictions_at(const cop_pending_record *r) { return (uint8_t *)(uintptr_t)(r + 1) + losses_size(r); }
 
@@ -34,7 +48,7 @@ static size_t predictions_size(const cop_pending_shape *shape, unsigned flags)
 static size_t shadow_size(const cop_pending_shape *shape, unsigned flags)
 {
 	return (flags & COP_PENDING_SHADOW ? sizeof(shadow_head) + (shape->predictions + 1) * sizeof(float) : 0) +
-	       (flags & COP_PENDING_COMPARED ? sizeof(comparison) : 0);
+	       comparison_size(flags);
 }
 
 static uint8_t *shadow_at(const cop_pending_shape *shape, const cop_pending_record *r)
@@ -44,7 +58,7 @@ static uint8_t *shadow_at(const cop_pending_shape *shape, const cop_pending_reco
 
 static uint8_t *own_at(const cop_pending_shape *shape, const cop_pending_record *r)
 {
-	return shadow_at(shape, r) + shadow_size(shape, r->flags);
+	return shadow_at(shape, r) + shadow_size(shape, flags_of(r));
 }
 
 static size_t own_size(unsigned flags) { return flags & COP_PENDING_OBSERVED ? sizeof(double) : 0; }
@@ -91,11 +105,6 @@ static uint8_t *id_at(const cop_pending_shape *shape, const cop_pending_record *
 static size_t mask_size(const cop_pending_shape *shape, unsigned flags)
 {
 	return flags & COP_PENDING_MASKED ? (shape->arms + 7) / 8 : 0;
-}
-
-static unsigned flags_of(const cop_pending_record *r)
-{
-	return r->flags | (r->id_kind & COP_PENDING_MASKED_HERE ? COP_PENDING_MASKED : 0u);
 }
 
 static uint8_t *mask_at(const cop_pending_shape *shape, const cop_pending_record *r)
@@ -160,6 +169,7 @@ unsigned cop_pending_record_flags(const cop_pending_shape *shape, const cop_pend
 	       (entry->observed ? COP_PENDING_OBSERVED : 0u) | (entry->shadow.is ? COP_PENDING_SHADOW : 0u) |
 	       (entry->shadow.is && entry->shadow.second ? COP_PENDING_SECOND : 0u) |
 	       (entry->shadow.is && entry->shadow.compared ? COP_PENDING_COMPARED : 0u) |
+	       (entry->shadow.is && entry->shadow.compared && entry->shadow.measured ? COP_PENDING_MEASURED : 0u) |
 	       (cop_pending_record_keeps(shape, entry->mask) ? COP_PENDING_MASKED : 0u);
 }
 
@@ -172,9 +182,9 @@ static void fill_shadow(const cop_pending_shape *shape, cop_pending_record *r, c
 	memcpy(at, &head, sizeof head);
 	at += sizeof head;
 	memcpy(at, shadow->prediction, (shape->predictions + 1) * sizeof(float));
-	const comparison c = { shadow->loss, { shadow->expected[0], shadow->expected[1] }, shadow->weight_most };
-	if (shadow->compared)
-		memcpy(at + (shape->predictions + 1) * sizeof(float), &c, sizeof c);
+	const comparison c = { shadow->loss, { shadow->expected[0], shadow->expected[1] }, shadow->weight_most,
+		shadow->difference };
+	memcpy(at + (shape->predictions + 1) * sizeof(float), &c, comparison_size(flags_of(r)));
 }
 
 static void view_shadow(const cop_pending_shape *shape, const cop_pending_record *r, cop_pending_shadow *out)
@@ -195,12 +205,14 @@ static void view_shadow(const cop_pending_shape *shape, const cop_pending_record
 	memcpy(out->prediction, at, (shape->predictions + 1) * sizeof(float));
 	if (!(r->flags & COP_PENDING_COMPARED))
 		return;
-	comparison c;
-	memcpy(&c, at + (shape->predictions + 1) * sizeof(float), sizeof c);
+	comparison c = { .difference = 0.0f };
+	memcpy(&c, at + (shape->predictions + 1) * sizeof(float), comparison_size(flags_of(r)));
 	out->compared = true;
 	out->loss = c.loss;
 	memcpy(out->expected, c.expected, sizeof out->expected);
 	out->weight_most = c.weight_most;
+	out->measured = (r->id_kind & COP_PENDING_MEASURED_HERE) != 0;
+	out->difference = c.difference;
 }
 
 void cop_pending_record_fill(
@@ -217,7 +229,8 @@ void cop_pending_record_fill(
 		.u = decision->u,
 		.flags = (uint8_t)(flags & 0xff),
 		.id_kind = (uint8_t)(id->kind | (entry->unheard ? COP_PENDING_UNHEARD : 0) |
-		                     (masked ? COP_PENDING_MASKED_HERE : 0)),
+		                     (masked ? COP_PENDING_MASKED_HERE : 0) |
+		                     (flags & COP_PENDING_MEASURED ? COP_PENDING_MEASURED_HERE : 0)),
 		.id_length = id->length,
 	};
 	cop_pending_record_losses(r, entry);
@@ -321,11 +334,11 @@ void cop_pending_record_save(const cop_pending_shape *shape, const cop_pending_r
 	cop_bytes_put(bytes, mask_at(shape, r), mask_size(shape, flags_of(r)));
 }
 
-static cop_err load_id(cop_cursor *cursor, cop_event_id *id, bool *unheard, bool *masked)
+/* *beside: what stands beside the kind. */
+static cop_err load_id(cop_cursor *cursor, cop_event_id *id, unsigned *beside)
 {
 	uint8_t kind = cop_cursor_u8(cursor);
-	*unheard = (kind & COP_PENDING_UNHEARD) != 0;
-	*masked = (kind & COP_PENDING_MASKED_HERE) != 0;
+	*beside = kind & ~(unsigned)COP_PENDING_KIND;
 	kind &= COP_PENDING_KIND;
 	uint8_t length = cop_cursor_u8(cursor);
 	const uint8_t *bytes = cop_cursor_take(cursor, length);
@@ -336,7 +349,7 @@ static cop_err load_id(cop_cursor *cursor, cop_event_id *id, bool *unheard, bool
 }
 
 static cop_err load_shadow(
-        const cop_pending_shape *shape, cop_cursor *cursor, uint8_t flags, cop_pending_shadow *shadow)
+        const cop_pending_shape *shape, cop_cursor *cursor, unsigned flags, cop_pending_shadow *shadow)
 {
 	shadow->is = true;
 	shadow->second = (flags & COP_PENDING_SECOND) != 0;
@@ -344,27 +357,30 @@ static cop_err load_shadow(
 	shadow->rev = cop_cursor_u64(cursor);
 	shadow->pair = cop_cursor_u32(cursor);
 	cop_cursor_f32s(cursor, shadow->prediction, shape->predictions + 1);
-	float told[4] = { 0 };
+	float told[5] = { 0 };
 	shadow->compared = (flags & COP_PENDING_COMPARED) != 0;
-	if (shadow->compared)
-		cop_cursor_f32s(cursor, told, 4);
+	shadow->measured = (flags & COP_PENDING_MEASURED) != 0;
+	cop_cursor_f32s(cursor, told, comparison_size(flags) / sizeof *told);
 	if (cursor->err != COP_OK)
 		return cursor->err;
 	shadow->loss = told[0];
 	shadow->expected[0] = told[1];
 	shadow->expected[1] = told[2];
 	shadow->weight_most = told[3];
+	shadow->difference = told[4];
 	bool shares = shadow->p >= 0.0 && shadow->p <= 1.0;
 	for (size_t i = 0; i < 3; i++)
 		shares = shares && told[i] >= 0.0f && told[i] <= 1.0f;
+	shares = shares && told[4] >= 0.0f && told[4] <= 1.0f;
 	return shares && told[3] >= 0.0f ? COP_OK : COP_EFORMAT;
 }
 
 /* What a learner relies on in the decisions that it gets back. */
-static cop_err load_decision(const cop_pending_shape *shape, cop_cursor *cursor, cop_pending_entry *entry)
+static cop_err load_decision(
+        const cop_pending_shape *shape, cop_cursor *cursor, unsigned beside, cop_pending_entry *entry)
 {
 	cop_decision *decision = &entry->decision;
-	uint8_t flags = cop_cursor_u8(cursor);
+	unsigned flags = cop_cursor_u8(cursor) | (beside & COP_PENDING_MEASURED_HERE ? COP_PENDING_MEASURED : 0u);
 	decision->u = (int8_t)cop_cursor_u8(cursor);
 	entry->time = cop_cursor_f64(cursor);
 	double action = cop_cursor_f64(cursor);
@@ -380,6 +396,7 @@ static cop_err load_decision(const cop_pending_shape *shape, cop_cursor *cursor,
 	if (!isfinite(entry->time) || !isfinite(action))
 		return COP_ENONFINITE;
 	if (((flags & (COP_PENDING_SECOND | COP_PENDING_COMPARED)) != 0 && (flags & COP_PENDING_SHADOW) == 0) ||
+	        ((flags & COP_PENDING_MEASURED) != 0 && (flags & COP_PENDING_COMPARED) == 0) ||
 	        !(decision->p > 0.0 && decision->p <= 1.0) || decision->u < -1 || decision->u > 1 ||
 	        (shape->arms == 0 ? decision->arm != 0 : decision->arm >= shape->arms))
 		return COP_EFORMAT;
@@ -458,16 +475,17 @@ static cop_err load_mask(const cop_pending_shape *shape, cop_cursor *cursor, uin
 cop_err cop_pending_record_load(
         const cop_pending_shape *shape, cop_cursor *cursor, uint8_t *mask, cop_event_id *id, cop_pending_entry *entry)
 {
-	bool masked = false;
+	unsigned beside = 0;
 	*entry = (cop_pending_entry){ 0 };
-	cop_err err = load_id(cursor, id, &entry->unheard, &masked);
+	cop_err err = load_id(cursor, id, &beside);
+	entry->unheard = (beside & COP_PENDING_UNHEARD) != 0;
 	if (err == COP_OK)
-		err = load_decision(shape, cursor, entry);
+		err = load_decision(shape, cursor, beside, entry);
 	if (err == COP_OK)
 		err = load_own(shape, cursor, entry);
 	if (err == COP_OK)
 		err = load_row(shape, shape->d, cursor, &entry->x);
 	if (err == COP_OK)
 		err = load_row(shape, shape->candidate_d, cursor, &entry->candidate);
-	return err == COP_OK && masked ? load_mask(shape, cursor, mask, entry) : err;
+	return err == COP_OK && (beside & COP_PENDING_MASKED_HERE) ? load_mask(shape, cursor, mask, entry) : err;
 }

@@ -30,15 +30,18 @@ enum {
 	COP_PENDING_SECOND = 32,
 	COP_PENDING_OBSERVED = 64,
 	COP_PENDING_COMPARED = 128, /* shadow: with losses and weight_most, without which earlier versions wrote it */
+	/* In the record these stand beside the id's kind. */
+	COP_PENDING_MASKED = 256,
+	COP_PENDING_MEASURED = 512, /* compared, and with the policies' difference */
 	COP_PENDING_EXTENSIONS = COP_PENDING_RECORDS | COP_PENDING_REFITTED | COP_PENDING_SHADOW |
-	                         COP_PENDING_OBSERVED | COP_PENDING_COMPARED, /* cost bytes */
-	COP_PENDING_MASKED = 256 /* costs bytes; in the record it stands beside the id's kind */
+	                         COP_PENDING_OBSERVED | COP_PENDING_COMPARED | COP_PENDING_MEASURED /* cost bytes */
 };
 
 /* Beside the id's kind: flags are full. */
-#define COP_PENDING_UNHEARD     128
-#define COP_PENDING_MASKED_HERE 64
-#define COP_PENDING_KIND        (COP_PENDING_MASKED_HERE - 1) /* the kind alone */
+#define COP_PENDING_UNHEARD       128
+#define COP_PENDING_MASKED_HERE   64
+#define COP_PENDING_MEASURED_HERE 32
+#define COP_PENDING_KIND          (COP_PENDING_MEASURED_HERE - 1) /* the kind alone */
 
 /* Whether a record keeps that mask: the shape wants it, and it excludes an arm. */
 bool cop_pending_record_keeps(const cop_pending_shape *shape, const uint8_t *mask);

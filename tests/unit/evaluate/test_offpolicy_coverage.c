@@ -1,7 +1,7 @@
 /* Reported intervals against true values: 1,000 simulated logs for each setting, of which 95 % intervals must cover the
  * value in at least 940. With the argument "table" prints what docs/evaluation.md shows, all methods and sizes; with
- * "rates" its table of rare costs and rare rewards; "rates SEED LOGS N" (N: the largest size) takes
- * other worlds than the table's. */
+ * "rates" its table of rare costs and rare rewards; "rates SEED LOGS N LEAST RATE" (sizes from LEAST to N, rates up to
+ * RATE) takes other worlds than the table's. */
 #include "support.h"
 
 #include <math.h>
@@ -212,11 +212,11 @@ static void print_rates_of(size_t n, double rate, uint64_t seed, int logs)
 		}
 }
 
-static int print_rates(uint64_t seed, int logs, size_t most)
+static int print_rates(uint64_t seed, int logs, size_t most, size_t least, double largest)
 {
 	static const double rates[] = { 0.002, 0.005, 0.01, 0.02 };
-	for (size_t n = 1000; n <= most; n *= 10)
-		for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+	for (size_t n = least; n <= most; n *= 10)
+		for (size_t i = 0; i < sizeof rates / sizeof *rates && rates[i] <= largest; i++)
 			print_rates_of(n, rates[i], seed, logs);
 	return 0;
 }
@@ -234,6 +234,7 @@ int main(int argc, char **argv)
 		return print_table();
 	if (argc > 1 && strcmp(argv[1], "rates") == 0)
 		return print_rates(argc > 2 ? strtoull(argv[2], NULL, 10) : 201, argc > 3 ? atoi(argv[3]) : LOGS,
-		        argc > 4 ? strtoul(argv[4], NULL, 10) : 100000);
+		        argc > 4 ? strtoul(argv[4], NULL, 10) : 100000, argc > 5 ? strtoul(argv[5], NULL, 10) : 1000,
+		        argc > 6 ? strtod(argv[6], NULL) : 1.0);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

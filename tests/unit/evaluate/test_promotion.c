@@ -351,7 +351,7 @@ static void test_saved_and_loaded_goes_on_as_before(void **state)
 	assert_memory_equal(more[0].data, more[1].data, bytes.length); /* bitwise the same from here on */
 	cop_bytes_fini(&more[0]);
 	cop_bytes_fini(&more[1]);
-	bytes.data[0] = 4;
+	bytes.data[0] = 5;
 	cop_cursor_init(&in, bytes.data, bytes.length);
 	assert_int_equal(cop_promotion_load(&read, &in), COP_EVERSION);
 	cop_bytes_fini(&bytes);
@@ -590,7 +590,9 @@ static void test_challengers_together_keep_the_risk(void **state)
 static void test_state_of_older_versions_is_read(void **state)
 {
 	(void)state;
-	const size_t share = 4 + 1 + 5 * 8, sums = share + 8 + 8 + 3 * 8 + 8 * 16;
+	const size_t share = 4 + 1 + 5 * 8, counts = share + 3 * 8, sums = counts + 8 + 3 * 8 + 8 * 16,
+	             all = sums + 7 * 16;
+	static const size_t kept[] = { 0, 0, 16, 4 * 16 }; /* of the sums of the learners' predictions */
 	cop_bytes bytes, older, again;
 	cop_cursor in;
 	world w;
@@ -604,13 +606,12 @@ static void test_state_of_older_versions_is_read(void **state)
 	}
 	cop_bytes_init(&bytes);
 	cop_promotion_save(&promotion, &bytes);
-	for (uint8_t version = 1; version < 3; version++) {
-		size_t rest = sums + (version == 2 ? 16 : 0), from = sums + 4 * 16;
+	for (uint8_t version = 1; version < 4; version++) {
 		cop_bytes_init(&older);
 		cop_bytes_init(&again);
-		cop_bytes_put(&older, bytes.data, share);
-		cop_bytes_put(&older, bytes.data + share + 8, rest - share - 8);
-		cop_bytes_put(&older, bytes.data + from, bytes.length - from);
+		cop_bytes_put(&older, bytes.data, share + (version < 3 ? 0 : 8));
+		cop_bytes_put(&older, bytes.data + counts, sums + kept[version] - counts);
+		cop_bytes_put(&older, bytes.data + all, bytes.length - all);
 		older.data[0] = version;
 		cop_cursor_init(&in, older.data, older.length);
 		assert_int_equal(cop_promotion_load(&read, &in), COP_OK);
@@ -622,6 +623,161 @@ static void test_state_of_older_versions_is_read(void **state)
 		cop_bytes_fini(&older);
 	}
 	cop_bytes_fini(&bytes);
+}
+
+/* What a version 3 had won goes on as each of the bets; a version that measured no distances has seen the worst. */
+static void test_wealth_of_an_older_version_goes_on(void **state)
+{
+	(void)state;
+	const size_t share = 4 + 1 + 5 * 8, wealth = share + 4 * 8 + 3 * 8 + 11 * 16;
+	cop_bytes bytes, older;
+	cop_cursor in;
+	cop_rng rng;
+	cop_rng_init(&rng, 4, 5);
+	cop_promotion promotion = begun(COP_PROMOTION_ERROR, 0.0), read;
+	for (int i = 0; i < 50; i++) {
+		const cop_promotion_event e = say(&rng, 0.2, false);
+		assert_int_equal(cop_promotion_add(&promotion, &e), COP_OK);
+	}
+	cop_bytes_init(&bytes);
+	cop_bytes_init(&older);
+	cop_promotion_save(&promotion, &bytes);
+	cop_bytes_put(&older, bytes.data, share + 8);
+	cop_bytes_put(&older, bytes.data + share + 3 * 8, wealth + 16 - share - 3 * 8);
+	cop_bytes_put(&older, bytes.data + wealth + 4 * 16, bytes.length - wealth - 4 * 16);
+	older.data[0] = 3;
+	cop_cursor_init(&in, older.data, older.length);
+	assert_int_equal(cop_promotion_load(&read, &in), COP_OK);
+	assert_int_equal(cop_cursor_left(&in), 0);
+	assert_true(cop_sum_value(&promotion.wealth[0]) > 0.5 && cop_sum_value(&read.worst) == 50.0);
+	for (size_t i = 0; i < COP_PROMOTION_BETS; i++)
+		assert_true(cop_sum_value(&read.wealth[i]) == cop_sum_value(&promotion.wealth[0]));
+	cop_bytes_fini(&older);
+	cop_bytes_fini(&bytes);
+}
+
+/* The champion says `bias` less than the truth of the arm of loss 1/2 that it plays, always; challengers, one after the
+ * other, know it. Whether one of them takes over. */
+static bool displaced(double bias, uint64_t seed, unsigned challengers, size_t events)
+{
+	double carried = 0.0;
+	cop_rng rng;
+	cop_rng_init(&rng, seed, 8);
+	for (unsigned k = 1; k <= challengers; k++) {
+		cop_promotion promotion = begun(COP_PROMOTION_ERROR, 0.0);
+		promotion.settings.share = 2.0 / ((k + 1.0) * (k + 2.0));
+		promotion.settings.stake = 1.0 / (k * (k + 1.0));
+		promotion.settings.carried = carried;
+		for (size_t i = 0; i < events; i++) {
+			double off = cop_rng_unit(&rng) < 0.5 ? bias : -bias;
+			const cop_promotion_event e = { .p = 1.0,
+				.loss = cop_rng_unit(&rng) < 0.5 ? 1.0 : 0.0,
+				.champion = 1.0,
+				.challenger = 1.0,
+				.has_said = true,
+				.said_champion = 0.5 + off,
+				.said_challenger = k % 2 == 0 ? 0.5 : 0.5 - off };
+			assert_int_equal(cop_promotion_add(&promotion, &e), COP_OK);
+			if (cop_promotion_judge(&promotion) == COP_PROMOTION_BETTER) {
+				assert_true(cop_promotion_is_won(&promotion));
+				return true;
+			}
+		}
+		carried = cop_promotion_winnings(&promotion);
+	}
+	return false;
+}
+
+/* Stakes of one champion's challengers sum to 1, and what they win is kept: still no more than the risk of all, and one
+ * that is far off goes, though each of them is there for little time. */
+static void test_rivals_of_one_champion_divide_its_risk(void **state)
+{
+	(void)state;
+	unsigned within = 0, beyond = 0;
+	for (uint64_t seed = 1; seed <= RUNS / 2; seed++)
+		within += displaced(0.04, seed, 20, 500);
+	for (uint64_t seed = 1; seed <= 20; seed++)
+		beyond += displaced(0.15, seed, 20, 500);
+	print_message("%u of %d displaced within the tolerance, %u of 20 beyond\n", within, RUNS / 2, beyond);
+	assert_true(within <= RUNS / 40 && beyond == 20);
+}
+
+/* Winnings of earlier ones are not enough for one that has won nothing itself. */
+static void test_winnings_carried_do_not_promote_who_wins_nothing(void **state)
+{
+	(void)state;
+	cop_promotion promotion = begun(COP_PROMOTION_ERROR, 0.0);
+	promotion.settings.carried = 1e6;
+	promotion.settings.stake = 0.1;
+	for (size_t i = 0; i < 500; i++) {
+		const cop_promotion_event e = { .p = 1.0,
+			.loss = i % 2 == 0 ? 0.0 : 1.0,
+			.champion = 1.0,
+			.challenger = 1.0,
+			.has_said = true,
+			.said_champion = 0.5,
+			.said_challenger = 0.5 };
+		assert_int_equal(cop_promotion_add(&promotion, &e), COP_OK);
+		assert_int_equal(cop_promotion_judge(&promotion), COP_PROMOTION_OPEN);
+	}
+	assert_true(cop_promotion_winnings(&promotion) > 1e6 && !cop_promotion_is_won(&promotion));
+}
+
+/* Two arms of loss 1/2, of which the champion plays the second one seldom, and the challenger more often by `distance`.
+ * By the champion's model that costs `costs`; what it said of the played arm is off by 0.04, up and down. */
+typedef struct near_scene {
+	bool known;
+	double distance, costs;
+	bool promoted;
+} near_scene;
+
+static cop_promotion_event draw_near(const near_scene *s, cop_rng *rng, double off)
+{
+	const double seldom = 0.02;
+	bool second = cop_rng_unit(rng) < seldom;
+	double p = second ? seldom : 1.0 - seldom, of_second = 0.5 + s->costs / s->distance;
+	return (cop_promotion_event){ .p = p,
+		.loss = cop_rng_unit(rng) < 0.5 ? 1.0 : 0.0,
+		.champion = p,
+		.challenger = second ? p + s->distance : p - s->distance,
+		.has_model = true,
+		.model_logged = second ? of_second : 0.5,
+		.model_champion = 0.5 + seldom * (of_second - 0.5),
+		.model_challenger = 0.5 + (seldom + s->distance) * (of_second - 0.5),
+		.has_said = true,
+		.said_champion = 0.5 + off,
+		.said_challenger = 0.5,
+		.has_difference = s->known,
+		.difference = s->distance };
+}
+
+/* Better predictions take over by plain odds where the policies are too near each other for a loss of 0.01, by what the
+ * champion's model says of them, and not where they may be further. */
+static void test_policy_that_cannot_be_much_worse_takes_over_by_plain_odds(void **state)
+{
+	(void)state;
+	static const near_scene scenes_near[] = { { true, 0.05, 0.005, true }, { true, 0.05, 0.008, false },
+		{ true, 0.009, 0.004, true }, { true, 0.13, 0.0, false }, { true, 0.13, -0.01, true },
+		{ false, 0.05, 0.005, false } };
+	for (size_t k = 0; k < sizeof scenes_near / sizeof *scenes_near; k++) {
+		const near_scene *s = &scenes_near[k];
+		unsigned promoted = 0;
+		for (uint64_t seed = 1; seed <= 20; seed++) {
+			cop_promotion promotion = begun(COP_PROMOTION_ERROR, 0.0);
+			cop_promotion_verdict got = COP_PROMOTION_OPEN;
+			cop_rng rng;
+			cop_rng_init(&rng, seed, 9);
+			for (size_t i = 0; i < 3000 && got == COP_PROMOTION_OPEN; i++) {
+				const cop_promotion_event e = draw_near(s, &rng, i % 2 == 0 ? 0.04 : -0.04);
+				assert_int_equal(cop_promotion_add(&promotion, &e), COP_OK);
+				got = cop_promotion_judge(&promotion);
+			}
+			promoted += got == COP_PROMOTION_BETTER;
+		}
+		print_message("distance %g%s, costs %g: %u of 20 taken over\n", s->distance,
+		        s->known ? "" : " (not known)", s->costs, promoted);
+		assert_true(s->promoted ? promoted >= 18 : promoted == 0);
+	}
 }
 
 /* Takeovers within 20,000 events, and when half of them have happened: docs/evaluation.md. */
@@ -652,6 +808,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_worse_policy_does_not_take_over_beside_a_biased_champion),
 		cmocka_unit_test(test_challengers_together_keep_the_risk),
 		cmocka_unit_test(test_state_of_older_versions_is_read),
+		cmocka_unit_test(test_wealth_of_an_older_version_goes_on),
+		cmocka_unit_test(test_rivals_of_one_champion_divide_its_risk),
+		cmocka_unit_test(test_winnings_carried_do_not_promote_who_wins_nothing),
+		cmocka_unit_test(test_policy_that_cannot_be_much_worse_takes_over_by_plain_odds),
 		cmocka_unit_test(test_challenger_worse_by_the_margin_is_not_promoted),
 		cmocka_unit_test(test_verdicts_at_the_margins_keep_the_error_rate),
 		cmocka_unit_test(test_challenger_better_by_much_is_promoted_soon),

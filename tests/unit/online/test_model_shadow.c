@@ -175,7 +175,7 @@ static void test_model_without_a_shadow_is_saved_as_ever(void **state)
 	challenge_with(model, 3);
 	model_save(model, &bytes);
 	assert_int_equal(cop_model_file_open(&file, bytes.data, bytes.length, NULL, NULL), COP_OK);
-	assert_int_equal(cop_model_file_find(&file, "shadow", 0, 1, &section), COP_OK);
+	assert_int_equal(cop_model_file_find(&file, "shadow", 0, 3, &section), COP_OK);
 	assert_int_equal(cop_model_file_find(&file, "pending", 0, 1, &section), COP_EVERSION);
 	cop_bytes_fini(&bytes);
 	cop_model_free(used);
@@ -623,11 +623,11 @@ static void test_a_section_cut_anywhere_is_refused(void **state)
 		cop_model_shadow_save(model, &bytes);
 		for (size_t cut = 0; cut < bytes.length; cut += cut < 100 ? 1 : 997) {
 			cop_cursor_init(&cursor, bytes.data, cut);
-			assert_int_not_equal(cop_model_shadow_load(other, &cursor), COP_OK);
+			assert_int_not_equal(cop_model_shadow_load(other, true, &cursor), COP_OK);
 			cop_model_shadow_forget(other);
 		}
 		cop_cursor_init(&cursor, bytes.data, bytes.length);
-		assert_int_equal(cop_model_shadow_load(other, &cursor), COP_OK);
+		assert_int_equal(cop_model_shadow_load(other, true, &cursor), COP_OK);
 		cop_bytes_fini(&bytes);
 		cop_model_free(model);
 		cop_model_free(other);
