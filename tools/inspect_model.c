@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "online/model.h"
+#include "online/model_names.h"
 #include "online/ranking.h"
 #include "tree/tree_json.h"
 #include "tree/tree_text.h"
@@ -166,6 +167,25 @@ static void show_counters(const cop_inspect_view *v, cop_model *model)
 		show_number(v, "mean_loss", c->loss_sum / (double)c->learned);
 }
 
+/* What a sparse model keeps of its features' names. */
+static void show_names(const cop_inspect_view *v)
+{
+	const cop_place_names *n = v->places;
+	if (n == NULL)
+		return;
+	if (v->json == NULL) {
+		(void)fprintf(v->out, "  %-18s %zu, %zu bytes, %" PRIu64 " given up\n", "names",
+		        cop_place_names_count(n), cop_place_names_used(n), cop_place_names_given_up(n));
+		return;
+	}
+	cop_json_key(v->json, "names");
+	cop_json_begin_object(v->json);
+	show_whole(v, "kept", cop_place_names_count(n));
+	show_whole(v, "bytes", cop_place_names_used(n));
+	show_whole(v, "given_up", cop_place_names_given_up(n));
+	cop_json_end_object(v->json);
+}
+
 static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_diag *diag)
 {
 	const cop_learner_settings *s = &cop_model_get_settings(model)->learner;
@@ -221,24 +241,59 @@ static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_dia
 
 /* ---- trees ---- */
 
-/* d names: the given ones, then x<i> in `spare`. NULL when memory is short. */
-static const char **feature_names(const cop_inspect_view *v, size_t d, char (**spare)[NAME_ROOM])
+/* Names of a tree's features. */
+typedef struct tree_names {
+	const char **name;         /* d of them */
+	char (*number)[NAME_ROOM]; /* x<i> */
+	char **own;                /* of places that have names */
+	size_t owned;
+} tree_names;
+
+static void free_names(tree_names *n)
 {
-	const char **names = cop_mem_alloc(d, sizeof *names);
-	*spare = cop_mem_alloc(d, sizeof **spare);
-	if (names == NULL || *spare == NULL) {
-		cop_mem_free(names);
-		cop_mem_free(*spare);
-		*spare = NULL;
-		return NULL;
+	for (size_t i = 0; i < n->owned; i++)
+		cop_mem_free(n->own[i]);
+	cop_mem_free(n->own);
+	cop_mem_free(n->name);
+	cop_mem_free(n->number);
+}
+
+/* Those of places, for contexts (from 0) or candidates (from the contexts' dimension). */
+static cop_err name_places(const cop_inspect_view *v, size_t from, size_t d, tree_names *n)
+{
+	char text[COP_PLACE_NAMES_ROOM];
+	for (size_t i = 0; v->places != NULL && i < cop_place_names_count(v->places); i++) {
+		size_t at = from + cop_place_names_place(v->places, i);
+		if (at >= d || cop_place_names_text(v->places, at - from, text, sizeof text) == 0)
+			continue;
+		char *own = cop_mem_strdup(text);
+		if (own == NULL)
+			return COP_ENOMEM;
+		n->own[n->owned++] = own;
+		n->name[at] = own;
 	}
+	return COP_OK;
+}
+
+/* d names: the given ones, those of places, and x<i>. COP_ENOMEM. Finish with free_names, also after an error. */
+static cop_err feature_names(const cop_inspect_view *v, size_t d, tree_names *n)
+{
+	size_t places = v->places == NULL ? 0 : cop_place_names_count(v->places);
+	*n = (tree_names){ .name = cop_mem_alloc(d, sizeof *n->name) };
+	n->number = cop_mem_alloc(d, sizeof *n->number);
+	n->own = cop_mem_alloc(2 * places, sizeof *n->own);
+	if (n->name == NULL || n->number == NULL || n->own == NULL)
+		return COP_ENOMEM;
 	for (size_t i = 0; i < d; i++) {
 		bool candidate = v->contexts > 0 && i >= v->contexts;
-		(void)snprintf(
-		        (*spare)[i], sizeof **spare, candidate ? "c%zu" : "x%zu", candidate ? i - v->contexts : i);
-		names[i] = i < v->name_count ? v->names[i] : (*spare)[i];
+		(void)snprintf(n->number[i], sizeof *n->number, candidate ? "c%zu" : "x%zu",
+		        candidate ? i - v->contexts : i);
+		n->name[i] = i < v->name_count ? v->names[i] : n->number[i];
 	}
-	return names;
+	if (v->name_count > 0)
+		return COP_OK;
+	cop_err err = name_places(v, 0, v->contexts > 0 ? v->contexts : d, n);
+	return err == COP_OK && v->contexts > 0 ? name_places(v, v->contexts, d, n) : err;
 }
 
 /* Outputs of an arms' tree are losses: turned round, the text's largest one is the best. */
@@ -323,13 +378,11 @@ cop_err cop_inspect_tree(
 		        view->name_count, named);
 		return COP_ESHAPE;
 	}
-	char(*spare)[NAME_ROOM];
-	const char **features = feature_names(view, d, &spare);
-	if (features == NULL)
-		return fail(COP_ENOMEM, diag);
-	cop_err err = show_whole_tree(view, tree, features, arms);
-	cop_mem_free(features);
-	cop_mem_free(spare);
+	tree_names names;
+	cop_err err = feature_names(view, d, &names);
+	if (err == COP_OK)
+		err = show_whole_tree(view, tree, names.name, arms);
+	free_names(&names);
 	return err == COP_OK ? COP_OK : fail(err, diag);
 }
 
@@ -362,11 +415,24 @@ static cop_err show_trees(const cop_inspect_view *v, cop_model *model, cop_diag 
 	return err;
 }
 
+/* Names of the places of a sparse model. */
+static cop_err read_places(const cop_learner_settings *settings, const void *data, size_t length, cop_place_names **out,
+        cop_diag *diag)
+{
+	cop_model_file file;
+	if (settings->features != 0)
+		return COP_OK;
+	cop_err err = cop_model_file_open(&file, data, length, NULL, diag);
+	return err != COP_OK ? err
+	                     : cop_model_names_read_places(&file, COP_MODEL_NAMES_ALL, settings->bits, out, diag);
+}
+
 cop_err cop_inspect_model(
         const cop_inspect_view *given, const char *name, const void *data, size_t length, cop_diag *diag)
 {
 	cop_model_settings settings;
 	cop_model *model = NULL;
+	cop_place_names *places = NULL;
 	cop_inspect_view own = *given;
 	const cop_inspect_view *view = &own;
 	cop_err err = cop_model_peek(data, length, &settings, diag);
@@ -374,6 +440,9 @@ cop_err cop_inspect_model(
 		err = cop_model_new(&settings, &model, diag);
 	if (err == COP_OK)
 		err = cop_model_load(model, data, length, diag);
+	if (err == COP_OK)
+		err = read_places(&settings.learner, data, length, &places, diag);
+	own.places = places;
 	if (err == COP_OK && cop_ranking_is(cop_model_learner(model)))
 		own.contexts = cop_learner_dimension(&settings.learner);
 	if (err == COP_OK) {
@@ -385,12 +454,14 @@ cop_err cop_inspect_model(
 			show_text(view, "name", name);
 		show_settings(view, cop_model_get_settings(model));
 		show_counters(view, model);
+		show_names(view);
 		err = show_experts(view, model, diag);
 	}
 	if (err == COP_OK)
 		err = show_trees(view, model, diag);
 	if (err == COP_OK && view->json != NULL)
 		cop_json_end_object(view->json);
+	cop_place_names_free(places);
 	cop_model_free(model);
 	return err;
 }

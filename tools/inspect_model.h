@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "data/place_names.h"
 #include "tree/oblique_tree.h"
 
 #define COP_INSPECT_ALL_TREES UINT64_MAX
@@ -20,6 +21,7 @@ typedef struct cop_inspect_view {
 	size_t name_count;
 	size_t contexts;        /* of models that rank: features of contexts, behind which candidates' come; else 0 */
 	const char *names_file; /* where the names are from */
+	const cop_place_names *places; /* of a sparse model; NULL: none */
 } cop_inspect_view;
 
 /* A model's file (sections of cop_model_save), borrowed. name: NULL when it has none.

@@ -35,7 +35,8 @@ struct cop_replay_options {
 	uint64_t holdout_after;
 	bool exploring;
 	const char *frozen;  /* --evaluate FILE */
-	const char *columns; /* file of a dense space's names */
+	uint64_t names_bytes; /* hashed: for the names of places in what is saved */
+	const char *columns;  /* file of a dense space's names */
 	const char *cache, *save, *resume, *dump;
 	bool has_progress;
 	double progress;

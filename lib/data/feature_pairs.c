@@ -14,6 +14,7 @@
 #define DIGIT        9 /* bits */
 #define DIGITS       (1u << DIGIT)
 #define GROUPS       256
+#define NAMED_ONE    16 /* product of up to so many gets its name, of a row whose names are met */
 #define PRINTABLE(c) ((c) >= ' ' && (c) <= '~')
 
 cop_err cop_feature_entries_grow(cop_feature_entries *entries, size_t limit)
@@ -148,7 +149,8 @@ static void sort_groups(cop_feature_parts *parts, size_t start[GROUPS + 1])
 }
 
 typedef struct maker {
-	const cop_feature_parts *parts;
+	cop_feature_parts *parts;
+	cop_place_names *names; /* NULL: not of this row */
 	const size_t *start;
 	uint32_t mask;
 	cop_feature_entries *entries;
@@ -156,6 +158,15 @@ typedef struct maker {
 	size_t made;
 	uint8_t done[GROUPS][GROUPS / 8]; /* pairs of groups made, the smaller first */
 } maker;
+
+/* Which of them comes next depends on the one before, so that no rhythm of rows passes by the same ones. */
+static void name_product(maker *m, uint32_t hash, uint32_t first, uint32_t second)
+{
+	if (!m->names->insisting && m->parts->wait-- > 0)
+		return;
+	m->parts->wait = hash * UINT32_C(0x9e3779b1) >> 16 & (NAMED_ONE - 1);
+	cop_place_names_meet_product(m->names, hash, first, second);
+}
 
 static cop_err multiply(
         maker *m, const cop_feature_part *first, const cop_feature_part *from, const cop_feature_part *to)
@@ -171,6 +182,8 @@ static cop_err multiply(
 		if (!isfinite(value))
 			return COP_ENONFINITE;
 		m->entries->entry[m->entries->count++] = (cop_feature_entry){ (half ^ second->hash) & m->mask, value };
+		if (m->names != NULL)
+			name_product(m, half ^ second->hash, first->hash, second->hash);
 		m->made++;
 	}
 	return COP_OK;
@@ -212,7 +225,13 @@ cop_err cop_feature_pairs_make(const cop_feature_pair *pairs, size_t pair_count,
         uint32_t mask, cop_feature_entries *entries, size_t limit, size_t *made)
 {
 	size_t start[GROUPS + 1];
-	maker m = { .parts = parts, .start = start, .mask = mask, .entries = entries, .limit = limit };
+	bool named = parts->names != NULL && parts->names->all;
+	maker m = { .parts = parts,
+		.names = named ? parts->names : NULL,
+		.start = start,
+		.mask = mask,
+		.entries = entries,
+		.limit = limit };
 	cop_err err = COP_OK;
 	if (parts->count > 0)
 		sort_groups(parts, start);

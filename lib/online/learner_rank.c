@@ -293,6 +293,12 @@ static bool pair(const cop_learner *learner, size_t input, size_t *feature, size
 	return cop_joint_pair(((const ranker *)learner)->joint, input, feature, candidate_feature);
 }
 
+static bool find_pair(const cop_learner *learner, const cop_row *x, const cop_row *candidate, size_t input, size_t skip,
+        size_t out[2])
+{
+	return cop_joint_find_pair(((const ranker *)learner)->joint, x, candidate, input, skip, out);
+}
+
 static void outliers(const cop_learner *learner, cop_outliers *out)
 {
 	const ranker *r = (const ranker *)learner;
@@ -347,6 +353,7 @@ static const cop_ranking_class ranking = {
 	.learn = learn,
 	.explain = explain,
 	.pair = pair,
+	.find_pair = find_pair,
 };
 
 const cop_learner_class cop_learner_rank = {
