@@ -318,10 +318,21 @@ static const char **turn_to_gain(cop_oblique_tree *tree, char (**spare)[NAME_ROO
 	return names;
 }
 
+/* The weights of places that no known feature has are as they were drawn at the start: they are left out. */
+static void drop_unknown(cop_oblique_tree *tree, const tree_names *n)
+{
+	for (size_t t = 0; t < cop_oblique_tree_nodes(tree); t++)
+		for (size_t j = 0; j < cop_oblique_tree_features(tree); j++)
+			if (n->name[j] == n->number[j])
+				cop_oblique_tree_weights(tree, t)[j] = 0.0F;
+}
+
 static cop_err show_tree_text(const cop_inspect_view *v, cop_tree_words *words, bool arms)
 {
 	cop_bytes text;
 	cop_bytes_init(&text);
+	if (v->places != NULL && v->name_count == 0)
+		(void)fprintf(v->out, "  (of the weights, those of features whose names are known)\n");
 	if (arms)
 		(void)fputs("  (leaves: the arm of lowest loss, and by how much the leaf lowers it)\n", v->out);
 	cop_tree_text(words, &text);
@@ -380,6 +391,8 @@ cop_err cop_inspect_tree(
 	}
 	tree_names names;
 	cop_err err = feature_names(view, d, &names);
+	if (err == COP_OK && view->json == NULL && view->places != NULL && view->name_count == 0)
+		drop_unknown(tree, &names);
 	if (err == COP_OK)
 		err = show_whole_tree(view, tree, names.name, arms);
 	free_names(&names);

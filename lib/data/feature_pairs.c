@@ -159,12 +159,11 @@ typedef struct maker {
 	uint8_t done[GROUPS][GROUPS / 8]; /* pairs of groups made, the smaller first */
 } maker;
 
-/* Which of them comes next depends on the one before, so that no rhythm of rows passes by the same ones. */
 static void name_product(maker *m, uint32_t hash, uint32_t first, uint32_t second)
 {
 	if (!m->names->insisting && m->parts->wait-- > 0)
 		return;
-	m->parts->wait = hash * UINT32_C(0x9e3779b1) >> 16 & (NAMED_ONE - 1);
+	m->parts->wait = cop_place_names_draw(m->names, NAMED_ONE);
 	cop_place_names_meet_product(m->names, hash, first, second);
 }
 

@@ -10,9 +10,9 @@
 #include "base/json.h"
 #include "base/mem.h"
 
-#define ALL_ROWS   1024 /* whose names are all met */
-#define ONE_ROW    8    /* of so many later on */
-#define ONE_NAME   16   /* of so many meetings of unknown names, when some were given up */
+#define ALL_ROWS   256 /* whose names are all met */
+#define ONE_ROW    32  /* of so many later on */
+#define PASSED_BY  64  /* fewer unknown names than this in a row, when some were given up */
 #define QUARTER    4
 #define RANKS      256 /* uses that are told apart when some are given up */
 #define KNOWN_BITS 18
@@ -89,7 +89,7 @@ uint64_t cop_place_names_given_up(const cop_place_names *names) { return names->
 
 size_t cop_place_names_used(const cop_place_names *names)
 {
-	return fixed_bytes(names) + names->count * sizeof(entry) + names->arena_size - names->text;
+	return names->count * sizeof(entry) + names->arena_size - names->text;
 }
 
 /* ---- entries ---- */
@@ -178,17 +178,17 @@ static void insert(cop_place_names *names, uint32_t hash, uint32_t uses, const c
 
 /* ---- meeting ---- */
 
-static uint32_t draw(cop_place_names *names)
+unsigned cop_place_names_draw(cop_place_names *names, unsigned below)
 {
 	names->draw ^= names->draw << 13;
 	names->draw ^= names->draw >> 17;
 	names->draw ^= names->draw << 5;
-	return names->draw;
+	return names->draw & (below - 1);
 }
 
 void cop_place_names_row(cop_place_names *names)
 {
-	names->all = names->rows < ALL_ROWS || names->insisting || draw(names) % ONE_ROW == 0;
+	names->all = names->rows < ALL_ROWS || names->insisting || cop_place_names_draw(names, ONE_ROW) == 0;
 	names->rows += names->rows < ALL_ROWS;
 }
 
@@ -223,33 +223,65 @@ static void spell_end(spelling *s)
 	spell(s, DOTS, sizeof DOTS - 1);
 }
 
-static void meet(cop_place_names *names, uint32_t hash, const spelling *s)
+/* The first entry of that hash from i on. */
+static uint32_t of_hash(const cop_place_names *names, uint32_t i, uint32_t hash)
 {
-	for (uint32_t i = *head_of(names, hash & names->mask); i != NONE; i = entries(names)[i].next) {
+	while (i != NONE && entries(names)[i].hash != hash)
+		i = entries(names)[i].next;
+	return i;
+}
+
+static void keep(cop_place_names *names, uint32_t hash, const spelling *s)
+{
+	uint32_t i = *head_of(names, hash & names->mask);
+	while ((i = of_hash(names, i, hash)) != NONE) {
 		entry *e = &entries(names)[i];
-		if (e->hash != hash || e->length != s->length || memcmp(names->arena + e->at, s->text, s->length) != 0)
-			continue;
-		e->uses += e->uses < UINT32_MAX;
-		return;
+		if (e->length == s->length && memcmp(names->arena + e->at, s->text, s->length) == 0) {
+			e->uses += e->uses < UINT32_MAX;
+			return;
+		}
+		i = e->next;
 	}
 	insert(names, hash, 1, s->text, s->length);
 }
 
-/* Whether a name that may be new is not worth a look: most of a stream of new names. */
-static bool passed_over(cop_place_names *names, uint32_t place)
+/* Whether the only entry of that hash, which is mostly this name's, ends as the name does. */
+static bool is_known(cop_place_names *names, uint32_t hash, const cop_place_name *name)
+{
+	uint32_t i = of_hash(names, *head_of(names, hash & names->mask), hash);
+	if (i == NONE || name->name == NULL || name->text != NULL)
+		return false;
+	entry *e = &entries(names)[i];
+	size_t before = name->space_length > 0 ? name->space_length + 1 : 0;
+	const uint8_t *text = names->arena + e->at;
+	if (e->length != before + name->name_length || memcmp(text + before, name->name, name->name_length) != 0 ||
+	        (before > 0 && memcmp(text, name->space, name->space_length) != 0))
+		return false;
+	e->uses += e->uses < UINT32_MAX;
+	return true;
+}
+
+/* Most of a stream of new names is passed by. */
+static bool pass_by(cop_place_names *names)
 {
 	if (names->given_up == 0 || names->insisting)
 		return false;
-	bool known = (names->known[(place & names->known_mask) / 64] >> place % 64 & 1) != 0;
-	return !known && draw(names) % ONE_NAME != 0;
+	if (names->all && names->passing > 0) { /* wants has not counted it */
+		names->passing--;
+		return true;
+	}
+	names->passing = cop_place_names_draw(names, PASSED_BY);
+	return false;
 }
 
 void cop_place_names_meet(cop_place_names *names, uint32_t hash, const cop_place_name *name)
 {
-	spelling s = { .length = 0 };
+	spelling s;
 	char number[24];
-	if (passed_over(names, hash & names->mask))
+	if (is_known(names, hash, name) || pass_by(names))
 		return;
+	s.length = 0;
+	s.cut = false;
 	if (name->space_length > 0) {
 		spell(&s, name->space, name->space_length);
 		spell(&s, "^", 1);
@@ -263,30 +295,23 @@ void cop_place_names_meet(cop_place_names *names, uint32_t hash, const cop_place
 		spell(&s, name->text, name->text_length);
 	}
 	spell_end(&s);
-	meet(names, hash, &s);
-}
-
-static const entry *find(const cop_place_names *names, uint32_t hash)
-{
-	for (uint32_t i = *head_of(names, hash & names->mask); i != NONE; i = entries(names)[i].next)
-		if (entries(names)[i].hash == hash)
-			return &entries(names)[i];
-	return NULL;
+	keep(names, hash, &s);
 }
 
 void cop_place_names_meet_product(cop_place_names *names, uint32_t hash, uint32_t first, uint32_t second)
 {
-	spelling s = { .length = 0 };
-	if (passed_over(names, hash & names->mask))
+	spelling s;
+	uint32_t a = of_hash(names, *head_of(names, first & names->mask), first);
+	uint32_t b = of_hash(names, *head_of(names, second & names->mask), second);
+	if (a == NONE || b == NONE || pass_by(names))
 		return;
-	const entry *a = find(names, first), *b = find(names, second);
-	if (a == NULL || b == NULL)
-		return;
-	spell(&s, (const char *)names->arena + a->at, a->length);
+	s.length = 0;
+	s.cut = false;
+	spell(&s, (const char *)names->arena + entries(names)[a].at, entries(names)[a].length);
 	spell(&s, "*", 1);
-	spell(&s, (const char *)names->arena + b->at, b->length);
+	spell(&s, (const char *)names->arena + entries(names)[b].at, entries(names)[b].length);
 	spell_end(&s);
-	meet(names, hash, &s);
+	keep(names, hash, &s);
 }
 
 /* ---- showing ---- */
@@ -354,6 +379,7 @@ void cop_place_names_save(const cop_place_names *names, cop_bytes *bytes)
 	cop_bytes_put_u64(bytes, names->rows);
 	cop_bytes_put_u64(bytes, names->given_up);
 	cop_bytes_put_u32(bytes, names->draw);
+	cop_bytes_put_u32(bytes, names->passing);
 	cop_bytes_put_u32(bytes, (uint32_t)names->count);
 	for (size_t i = 0; i < names->count; i++) {
 		const entry *e = &entries(names)[i];
@@ -370,8 +396,10 @@ static cop_err load_entries(cop_cursor *cursor, cop_place_names *names)
 	uint64_t rows = cop_cursor_u64(cursor);
 	uint64_t given_up = cop_cursor_u64(cursor);
 	uint32_t drawn = cop_cursor_u32(cursor);
+	uint32_t passing = cop_cursor_u32(cursor);
 	uint32_t count = cop_cursor_u32(cursor);
-	if (cursor->err != COP_OK || mask != names->mask || drawn == 0)
+	if (cursor->err != COP_OK || mask != names->mask || drawn == 0 ||
+	        passing >= PASSED_BY)
 		return COP_EFORMAT;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t hash = cop_cursor_u32(cursor);
@@ -387,6 +415,7 @@ static cop_err load_entries(cop_cursor *cursor, cop_place_names *names)
 	names->rows = rows;
 	names->given_up += given_up;
 	names->draw = drawn;
+	names->passing = passing;
 	return cursor->err;
 }
 

@@ -1,9 +1,9 @@
 /* data/place_names.h: what the features are called that a hashed row knows by their places alone.
  *
- * A table of bounded size: when it is full, the least used quarter is given up, and of names that are not in it one of
- * sixteen meetings counts from then on, so that names that come once do not push each other out. All names of the first
- * rows are met, later those of one row in eight, and in the others those of places that have no name yet: `wants` says
- * so in a few instructions. Several names of one place stand side by side. What is kept depends on the calls alone.
+ * A table of bounded size: when it is full, the least used quarter is given up, and of meetings with names that are not
+ * in it one of thirty-two counts from then on, so that names that come once do not push each other out. All names of the
+ * first rows are met, later those of one row in thirty-two, and in the others those of places that have no name yet: `wants`
+ * says so in a few instructions. Several names of one place stand side by side. What is kept depends on the calls alone.
  * Names are as contexts may spell them: NAME, NAMESPACE^NAME, NAMESPACE^NAME:TEXT; products are FIRST*SECOND. One
  * thread per table. */
 #ifndef COP_DATA_PLACE_NAMES_H
@@ -35,6 +35,7 @@ typedef struct cop_place_names {
 	size_t bytes;
 	uint64_t rows, given_up;
 	uint32_t draw;
+	uint32_t passing; /* unknown names that are passed by, before the next one is met */
 } cop_place_names;
 
 /* Takes at most `bytes` in all, which are had when the first name comes; fewer than COP_PLACE_NAMES_LEAST are that many.
@@ -42,7 +43,7 @@ typedef struct cop_place_names {
 COP_CHECK cop_err cop_place_names_new(size_t bytes, unsigned bits, cop_place_names **out);
 void cop_place_names_free(cop_place_names *names);
 
-/* Names that are kept, the bytes that they take together with the table, the bound, and names given up so far. */
+/* Names that are kept, the bytes that they take (without the table's own), the bound, and names given up so far. */
 size_t cop_place_names_count(const cop_place_names *names);
 size_t cop_place_names_used(const cop_place_names *names);
 size_t cop_place_names_bound(const cop_place_names *names);
@@ -53,10 +54,17 @@ void cop_place_names_row(cop_place_names *names);
 /* While on: every name of every row is met and kept. For rows that somebody asks about. */
 void cop_place_names_insist(cop_place_names *names, bool on);
 
-/* Whether the name of a feature at the place is to be given to meet. */
-static inline bool cop_place_names_wants(const cop_place_names *names, uint32_t place)
+/* Whether the name of a feature at the place, which was met, is to be given to meet. */
+static inline bool cop_place_names_wants(cop_place_names *names, uint32_t place)
 {
-	return names->all || (names->known[(place & names->known_mask) / 64] >> place % 64 & 1) == 0;
+	if (names->all)
+		return true;
+	if ((names->known[(place & names->known_mask) / 64] >> place % 64 & 1) != 0)
+		return false;
+	if (names->passing == 0)
+		return true;
+	names->passing--;
+	return false;
 }
 
 typedef struct cop_place_name {
@@ -67,6 +75,8 @@ typedef struct cop_place_name {
 
 /* A feature of that hash (its place is the hash modulo 2^bits) was met. Memory that is short costs the name. */
 void cop_place_names_meet(cop_place_names *names, uint32_t hash, const cop_place_name *name);
+/* A number below `below`, a power of two, of the table's own sequence: by which callers meet only some of many names. */
+unsigned cop_place_names_draw(cop_place_names *names, unsigned below);
 /* The same of a product of two features, by their hashes; nothing where one of them has no name. */
 void cop_place_names_meet_product(cop_place_names *names, uint32_t hash, uint32_t first, uint32_t second);
 
