@@ -13,7 +13,8 @@
 /* "x3" or its name; "c3" of a candidate or its name. */
 static void name_feature(const cop_served *served, size_t index, bool candidate, char *out, size_t size)
 {
-	const char *name = candidate ? cop_served_candidate_name(served, index) : cop_served_feature_name(served, index);
+	const char *name =
+	        candidate ? cop_served_candidate_name(served, index) : cop_served_feature_name(served, index);
 	if (name != NULL)
 		(void)snprintf(out, size, "%s", name);
 	else if (served->shape.features != 0 || !cop_served_place_name(served, index, out, size))
@@ -51,7 +52,8 @@ static void put_joint_name(const cop_explain_body *body, uint32_t index, cop_byt
 	if (f.constant)
 		(void)snprintf(whole, sizeof whole, "constant");
 	else if (f.has_feature || f.has_candidate_feature)
-		(void)snprintf(whole, sizeof whole, "%s%s%s", x, f.has_feature && f.has_candidate_feature ? "*" : "", c);
+		(void)snprintf(
+		        whole, sizeof whole, "%s%s%s", x, f.has_feature && f.has_candidate_feature ? "*" : "", c);
 	else
 		name_products(body, index, whole);
 	cop_wire_put_text(out, whole);

@@ -286,8 +286,8 @@ static cop_err feature_names(const cop_inspect_view *v, size_t d, tree_names *n)
 		return COP_ENOMEM;
 	for (size_t i = 0; i < d; i++) {
 		bool candidate = v->contexts > 0 && i >= v->contexts;
-		(void)snprintf(n->number[i], sizeof *n->number, candidate ? "c%zu" : "x%zu",
-		        candidate ? i - v->contexts : i);
+		(void)snprintf(
+		        n->number[i], sizeof *n->number, candidate ? "c%zu" : "x%zu", candidate ? i - v->contexts : i);
 		n->name[i] = i < v->name_count ? v->names[i] : n->number[i];
 	}
 	if (v->name_count > 0)
@@ -296,8 +296,8 @@ static cop_err feature_names(const cop_inspect_view *v, size_t d, tree_names *n)
 	return err == COP_OK && v->contexts > 0 ? name_places(v, v->contexts, d, n) : err;
 }
 
-/* Outputs of an arms' tree are losses: turned round, the text's largest one is the best. */
-static const char **turn_to_gain(cop_oblique_tree *tree, char (**spare)[NAME_ROOM])
+/* "arm 0" ... for the outputs of a tree. NULL when memory is short. */
+static const char **arm_names(const cop_oblique_tree *tree, char (**spare)[NAME_ROOM])
 {
 	size_t arms = cop_oblique_tree_outputs(tree);
 	const char **names = cop_mem_alloc(arms, sizeof *names);
@@ -312,9 +312,6 @@ static const char **turn_to_gain(cop_oblique_tree *tree, char (**spare)[NAME_ROO
 		(void)snprintf((*spare)[k], sizeof **spare, "arm %zu", k);
 		names[k] = (*spare)[k];
 	}
-	for (size_t l = 0; l < cop_oblique_tree_leaves(tree); l++)
-		for (size_t k = 0; k < arms; k++)
-			cop_oblique_tree_values(tree, l)[k] *= -1.0F;
 	return names;
 }
 
@@ -334,7 +331,7 @@ static cop_err show_tree_text(const cop_inspect_view *v, cop_tree_words *words, 
 	if (v->places != NULL && v->name_count == 0)
 		(void)fprintf(v->out, "  (of the weights, those of features whose names are known)\n");
 	if (arms)
-		(void)fputs("  (leaves: the arm of lowest loss, and by how much the leaf lowers it)\n", v->out);
+		(void)fputs("  (leaves: the arm that the leaf favours most, and by how much, as a logit)\n", v->out);
 	cop_tree_text(words, &text);
 	cop_err err = text.err;
 	if (err == COP_OK)
@@ -343,7 +340,7 @@ static cop_err show_tree_text(const cop_inspect_view *v, cop_tree_words *words, 
 	return err;
 }
 
-/* With its features' names; text shows arms' losses turned round. */
+/* With its features' names. Outputs of an arms' tree are logits of 1 - loss: the largest one is the best. */
 static cop_err show_whole_tree(
         const cop_inspect_view *v, cop_oblique_tree *oblique, const char *const *features, bool arms)
 {
@@ -352,7 +349,7 @@ static cop_err show_whole_tree(
 	cop_tree *tree = NULL;
 	cop_err err = COP_OK;
 	if (arms && v->json == NULL) {
-		outputs = turn_to_gain(oblique, &spare);
+		outputs = arm_names(oblique, &spare);
 		err = outputs == NULL ? COP_ENOMEM : COP_OK;
 	}
 	if (err == COP_OK)
@@ -429,15 +426,14 @@ static cop_err show_trees(const cop_inspect_view *v, cop_model *model, cop_diag 
 }
 
 /* Names of the places of a sparse model. */
-static cop_err read_places(const cop_learner_settings *settings, const void *data, size_t length, cop_place_names **out,
-        cop_diag *diag)
+static cop_err read_places(
+        const cop_learner_settings *settings, const void *data, size_t length, cop_place_names **out, cop_diag *diag)
 {
 	cop_model_file file;
 	if (settings->features != 0)
 		return COP_OK;
 	cop_err err = cop_model_file_open(&file, data, length, NULL, diag);
-	return err != COP_OK ? err
-	                     : cop_model_names_read_places(&file, COP_MODEL_NAMES_ALL, settings->bits, out, diag);
+	return err != COP_OK ? err : cop_model_names_read_places(&file, COP_MODEL_NAMES_ALL, settings->bits, out, diag);
 }
 
 cop_err cop_inspect_model(

@@ -448,7 +448,9 @@ int cop_replay_options_read(int argc, char **argv, cop_replay_options *out)
 	static const char *const learners[] = { "ensemble", "dgt", "rank", NULL };
 	struct option joined[JOINED];
 	reading r = { .o = out };
-	*out = (cop_replay_options){ .passes = 1, .seed = 1, .level = 0.95, .progress = 2.0, .names_bytes = COP_PLACE_NAMES_BYTES };
+	*out = (cop_replay_options){
+		.passes = 1, .seed = 1, .level = 0.95, .progress = 2.0, .names_bytes = COP_PLACE_NAMES_BYTES
+	};
 	cop_reader_options_init(&out->reader, NAME);
 	cop_learner_options_init(&out->learner, NAME, learners);
 	cop_reader_options_join(own_options, joined, JOINED);

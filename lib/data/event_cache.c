@@ -20,9 +20,9 @@ struct cop_event_cache {
 	cop_event_cache_summary summary;
 	cop_feature_space *space;
 	cop_place_names *names; /* of it; NULL: none */
-	uint64_t end;    /* where blocks end and the summary begins */
-	uint64_t at;     /* the next block */
-	uint64_t events; /* behind it */
+	uint64_t end;           /* where blocks end and the summary begins */
+	uint64_t at;            /* the next block */
+	uint64_t events;        /* behind it */
 
 	cop_event_block block; /* for the reader */
 	size_t next;           /* event of it */

@@ -2,9 +2,9 @@
  *
  * Layout: 64 bytes ("COPCACHE", version, where the summary is, checksum); blocks of events (data/event_block.h), each
  * with length and CRC-32C; at the end the summary: what the log was, how it was read, what was met, the feature
- * space and the names of its places. The file is written beside its final place and renamed there, so one that exists is whole unless something cut
- * or damaged it, which is told; then deleting it and parsing again is the way out, as every message says. A cache is
- * good for one machine's byte order and is no archive. One thread per object. */
+ * space and the names of its places. The file is written beside its final place and renamed there, so one that exists
+ * is whole unless something cut or damaged it, which is told; then deleting it and parsing again is the way out, as
+ * every message says. A cache is good for one machine's byte order and is no archive. One thread per object. */
 #ifndef COP_DATA_EVENT_CACHE_H
 #define COP_DATA_EVENT_CACHE_H
 

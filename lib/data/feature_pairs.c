@@ -15,6 +15,7 @@
 #define DIGITS       (1u << DIGIT)
 #define GROUPS       256
 #define NAMED_ONE    16 /* product of up to so many gets its name, of a row whose names are met */
+#define NAMED_SOON   2  /* while there is room for all */
 #define PRINTABLE(c) ((c) >= ' ' && (c) <= '~')
 
 cop_err cop_feature_entries_grow(cop_feature_entries *entries, size_t limit)
@@ -163,7 +164,7 @@ static void name_product(maker *m, uint32_t hash, uint32_t first, uint32_t secon
 {
 	if (!m->names->insisting && m->parts->wait-- > 0)
 		return;
-	m->parts->wait = cop_place_names_draw(m->names, NAMED_ONE);
+	m->parts->wait = cop_place_names_draw(m->names, m->names->given_up == 0 ? NAMED_SOON : NAMED_ONE);
 	cop_place_names_meet_product(m->names, hash, first, second);
 }
 

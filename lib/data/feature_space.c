@@ -445,8 +445,8 @@ static void spill(cop_feature_space *space)
 }
 
 /* The feature of that hash is called so: a name, a name with a text, or the number of one without a name. */
-static void name_place(cop_feature_space *space, uint32_t hash, const char *name, size_t length, const char *text,
-        size_t text_length)
+static void name_place(
+        cop_feature_space *space, uint32_t hash, const char *name, size_t length, const char *text, size_t text_length)
 {
 	const cop_place_name whole = { space->space_name, name, text, space->space_name_length,
 		name != NULL ? length : 0, text_length, length };

@@ -41,8 +41,8 @@ struct cop_feature_space {
 	bool listed;              /* the row under way is a list */
 	bool recording;           /* and its names are recorded */
 	uint8_t group;
-	cop_place_names *names;   /* what places are called; NULL: nobody asks */
-	const char *space_name;   /* of the namespace under way, borrowed */
+	cop_place_names *names; /* what places are called; NULL: nobody asks */
+	const char *space_name; /* of the namespace under way, borrowed */
 	size_t space_name_length;
 	cop_feature_entries entries;
 	cop_feature_parts parts;

@@ -357,8 +357,7 @@ size_t cop_place_names_text(const cop_place_names *names, size_t place, char *ou
 		return 0;
 	const entry *e = NULL;
 	while ((e = next_of(names, (uint32_t)place, e)) != NULL) {
-		bool fit = used == 0 ||
-		           put_clean((const uint8_t *)BETWEEN, sizeof BETWEEN - 1, out, size, &used);
+		bool fit = used == 0 || put_clean((const uint8_t *)BETWEEN, sizeof BETWEEN - 1, out, size, &used);
 		if (!fit || !put_clean(names->arena + e->at, e->length, out, size, &used)) {
 			memcpy(out + used, DOTS, sizeof DOTS - 1);
 			used += sizeof DOTS - 1;
@@ -398,8 +397,7 @@ static cop_err load_entries(cop_cursor *cursor, cop_place_names *names)
 	uint32_t drawn = cop_cursor_u32(cursor);
 	uint32_t passing = cop_cursor_u32(cursor);
 	uint32_t count = cop_cursor_u32(cursor);
-	if (cursor->err != COP_OK || mask != names->mask || drawn == 0 ||
-	        passing >= PASSED_BY)
+	if (cursor->err != COP_OK || mask != names->mask || drawn == 0 || passing >= PASSED_BY)
 		return COP_EFORMAT;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t hash = cop_cursor_u32(cursor);

@@ -1,11 +1,11 @@
 /* data/place_names.h: what the features are called that a hashed row knows by their places alone.
  *
  * A table of bounded size: when it is full, the least used quarter is given up, and of meetings with names that are not
- * in it one of thirty-two counts from then on, so that names that come once do not push each other out. All names of the
- * first rows are met, later those of one row in thirty-two, and in the others those of places that have no name yet: `wants`
- * says so in a few instructions. Several names of one place stand side by side. What is kept depends on the calls alone.
- * Names are as contexts may spell them: NAME, NAMESPACE^NAME, NAMESPACE^NAME:TEXT; products are FIRST*SECOND. One
- * thread per table. */
+ * in it one of thirty-two counts from then on, so that names that come once do not push each other out. All names of
+ * the first rows are met, later those of one row in thirty-two, and in the others those of places that have no name
+ * yet: `wants` says so in a few instructions. Several names of one place stand side by side. What is kept depends on
+ * the calls alone. Names are as contexts may spell them: NAME, NAMESPACE^NAME, NAMESPACE^NAME:TEXT; products are
+ * FIRST*SECOND. One thread per table. */
 #ifndef COP_DATA_PLACE_NAMES_H
 #define COP_DATA_PLACE_NAMES_H
 
@@ -38,8 +38,8 @@ typedef struct cop_place_names {
 	uint32_t passing; /* unknown names that are passed by, before the next one is met */
 } cop_place_names;
 
-/* Takes at most `bytes` in all, which are had when the first name comes; fewer than COP_PLACE_NAMES_LEAST are that many.
- * Places are below 2^bits. COP_ENOMEM: *out is NULL. Caller frees with cop_place_names_free. */
+/* Takes at most `bytes` in all, which are had when the first name comes; fewer than COP_PLACE_NAMES_LEAST are that
+ * many. Places are below 2^bits. COP_ENOMEM: *out is NULL. Caller frees with cop_place_names_free. */
 COP_CHECK cop_err cop_place_names_new(size_t bytes, unsigned bits, cop_place_names **out);
 void cop_place_names_free(cop_place_names *names);
 
@@ -75,19 +75,22 @@ typedef struct cop_place_name {
 
 /* A feature of that hash (its place is the hash modulo 2^bits) was met. Memory that is short costs the name. */
 void cop_place_names_meet(cop_place_names *names, uint32_t hash, const cop_place_name *name);
-/* A number below `below`, a power of two, of the table's own sequence: by which callers meet only some of many names. */
+/* A number below `below`, a power of two, of the table's own sequence: by which callers meet only some of many names.
+ */
 unsigned cop_place_names_draw(cop_place_names *names, unsigned below);
 /* The same of a product of two features, by their hashes; nothing where one of them has no name. */
 void cop_place_names_meet_product(cop_place_names *names, uint32_t hash, uint32_t first, uint32_t second);
 
-/* The names of a place, the most used first: "A", or "A | B"; control characters and what is not UTF-8 as '?'. out: size
- * bytes, terminated; what does not fit is left out behind "...". Its length, 0: the place has no name. names NULL: none.
+/* The names of a place, the most used first: "A", or "A | B"; control characters and what is not UTF-8 as '?'. out:
+ * size bytes, terminated; what does not fit is left out behind "...". Its length, 0: the place has no name. names NULL:
+ * none.
  */
 size_t cop_place_names_text(const cop_place_names *names, size_t place, char *out, size_t size);
 /* The place of the i-th name (below count), in the order in which they came. */
 size_t cop_place_names_place(const cop_place_names *names, size_t i);
 
-/* All of it into a file, and back under that bound. COP_EFORMAT: damaged, or of another number of places. COP_ENOMEM. */
+/* All of it into a file, and back under that bound. COP_EFORMAT: damaged, or of another number of places. COP_ENOMEM.
+ */
 void cop_place_names_save(const cop_place_names *names, cop_bytes *bytes);
 COP_CHECK cop_err cop_place_names_load(cop_cursor *cursor, size_t bytes, unsigned bits, cop_place_names **out);
 

@@ -299,6 +299,11 @@ static bool find_pair(const cop_learner *learner, const cop_row *x, const cop_ro
 	return cop_joint_find_pair(((const ranker *)learner)->joint, x, candidate, input, skip, out);
 }
 
+static size_t anatomy(const cop_learner *learner, cop_anatomy_part *parts)
+{
+	return cop_mixture_anatomy(&((const ranker *)learner)->mixture, parts);
+}
+
 static void outliers(const cop_learner *learner, cop_outliers *out)
 {
 	const ranker *r = (const ranker *)learner;
@@ -364,6 +369,7 @@ const cop_learner_class cop_learner_rank = {
 	.destroy = destroy,
 	.advance = advance,
 	.viewed = viewed,
+	.anatomy = anatomy,
 	.outliers = outliers,
 	.save = save,
 	.load = load,

@@ -85,8 +85,7 @@ cop_err cop_model_names_read_places(
 	return err;
 }
 
-cop_err cop_model_names_load_places(
-        const cop_model_file *file, size_t bytes, cop_feature_space *space, cop_diag *diag)
+cop_err cop_model_names_load_places(const cop_model_file *file, size_t bytes, cop_feature_space *space, cop_diag *diag)
 {
 	cop_place_names *names;
 	if (cop_feature_space_is_dense(space) || bytes == 0)

@@ -21,8 +21,9 @@ COP_CHECK cop_err cop_model_names_load(
  * where it has none. They are no part of the model's state: what is decided and learned does not depend on them, and
  * those that came since a checkpoint are not in the journal. */
 void cop_model_names_save_places(const cop_feature_space *space, cop_bytes *bytes);
-/* From such a file, of a model of 2^bits places, in a table of at most so many bytes (COP_MODEL_NAMES_ALL: as many as it
- * takes). *out NULL: the file has none. COP_EFORMAT: damaged, or of other places. COP_EVERSION, COP_ENOMEM. With *diag.
+/* From such a file, of a model of 2^bits places, in a table of at most so many bytes (COP_MODEL_NAMES_ALL: as many as
+ * it takes). *out NULL: the file has none. COP_EFORMAT: damaged, or of other places. COP_EVERSION, COP_ENOMEM. With
+ * *diag.
  */
 COP_CHECK cop_err cop_model_names_read_places(
         const cop_model_file *file, size_t bytes, unsigned bits, cop_place_names **out, cop_diag *diag);

@@ -23,10 +23,9 @@ static cop_place_names *make(size_t bytes)
 static uint32_t meet(cop_place_names *names, const char *space, const char *name)
 {
 	uint32_t hash = cop_hash_feature(name, strlen(name), cop_hash_feature(space, strlen(space), 0));
-	const cop_place_name whole = { .space = space,
-		.space_length = strlen(space),
-		.name = name,
-		.name_length = strlen(name) };
+	const cop_place_name whole = {
+		.space = space, .space_length = strlen(space), .name = name, .name_length = strlen(name)
+	};
 	cop_place_names_meet(names, hash, &whole);
 	return hash;
 }
@@ -92,7 +91,11 @@ static void test_place_names_long_or_unprintable_are_shown_in_part(void **state)
 	(void)state;
 	char text[COP_PLACE_NAMES_ROOM], small[16], name[400];
 	cop_place_names *names = make(COP_PLACE_NAMES_BYTES);
-	expect(names, meet(names, "", "a\nb\xff" "c\xc3\xa4"), "a?b?c\xc3\xa4");
+	expect(names,
+	        meet(names, "",
+	                "a\nb\xff"
+	                "c\xc3\xa4"),
+	        "a?b?c\xc3\xa4");
 	for (size_t i = 0; i + 1 < sizeof name; i += 2)
 		memcpy(name + i, "\xc3\xa4", 3);
 	uint32_t hash = meet(names, "s", name);
