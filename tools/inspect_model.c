@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "inspect_page.h"
 #include "online/model.h"
-#include "online/model_names.h"
 #include "online/ranking.h"
 #include "tree/tree_json.h"
 #include "tree/tree_text.h"
@@ -170,7 +170,7 @@ static void show_counters(const cop_inspect_view *v, cop_model *model)
 /* What a sparse model keeps of its features' names. */
 static void show_names(const cop_inspect_view *v)
 {
-	const cop_place_names *n = v->places;
+	const cop_place_names *n = v->named->places;
 	if (n == NULL)
 		return;
 	if (v->json == NULL) {
@@ -241,61 +241,6 @@ static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_dia
 
 /* ---- trees ---- */
 
-/* Names of a tree's features. */
-typedef struct tree_names {
-	const char **name;         /* d of them */
-	char (*number)[NAME_ROOM]; /* x<i> */
-	char **own;                /* of places that have names */
-	size_t owned;
-} tree_names;
-
-static void free_names(tree_names *n)
-{
-	for (size_t i = 0; i < n->owned; i++)
-		cop_mem_free(n->own[i]);
-	cop_mem_free(n->own);
-	cop_mem_free(n->name);
-	cop_mem_free(n->number);
-}
-
-/* Those of places, for contexts (from 0) or candidates (from the contexts' dimension). */
-static cop_err name_places(const cop_inspect_view *v, size_t from, size_t d, tree_names *n)
-{
-	char text[COP_PLACE_NAMES_ROOM];
-	for (size_t i = 0; v->places != NULL && i < cop_place_names_count(v->places); i++) {
-		size_t at = from + cop_place_names_place(v->places, i);
-		if (at >= d || cop_place_names_text(v->places, at - from, text, sizeof text) == 0)
-			continue;
-		char *own = cop_mem_strdup(text);
-		if (own == NULL)
-			return COP_ENOMEM;
-		n->own[n->owned++] = own;
-		n->name[at] = own;
-	}
-	return COP_OK;
-}
-
-/* d names: the given ones, those of places, and x<i>. COP_ENOMEM. Finish with free_names, also after an error. */
-static cop_err feature_names(const cop_inspect_view *v, size_t d, tree_names *n)
-{
-	size_t places = v->places == NULL ? 0 : cop_place_names_count(v->places);
-	*n = (tree_names){ .name = cop_mem_alloc(d, sizeof *n->name) };
-	n->number = cop_mem_alloc(d, sizeof *n->number);
-	n->own = cop_mem_alloc(2 * places, sizeof *n->own);
-	if (n->name == NULL || n->number == NULL || n->own == NULL)
-		return COP_ENOMEM;
-	for (size_t i = 0; i < d; i++) {
-		bool candidate = v->contexts > 0 && i >= v->contexts;
-		(void)snprintf(
-		        n->number[i], sizeof *n->number, candidate ? "c%zu" : "x%zu", candidate ? i - v->contexts : i);
-		n->name[i] = i < v->name_count ? v->names[i] : n->number[i];
-	}
-	if (v->name_count > 0)
-		return COP_OK;
-	cop_err err = name_places(v, 0, v->contexts > 0 ? v->contexts : d, n);
-	return err == COP_OK && v->contexts > 0 ? name_places(v, v->contexts, d, n) : err;
-}
-
 /* "arm 0" ... for the outputs of a tree. NULL when memory is short. */
 static const char **arm_names(const cop_oblique_tree *tree, char (**spare)[NAME_ROOM])
 {
@@ -315,12 +260,17 @@ static const char **arm_names(const cop_oblique_tree *tree, char (**spare)[NAME_
 	return names;
 }
 
+static bool knows_places(const cop_inspect_view *v)
+{
+	return v->named != NULL && v->named->places != NULL && v->name_count == 0;
+}
+
 /* The weights of places that no known feature has are as they were drawn at the start: they are left out. */
-static void drop_unknown(cop_oblique_tree *tree, const tree_names *n)
+static void drop_unknown(cop_oblique_tree *tree, const uint8_t *known)
 {
 	for (size_t t = 0; t < cop_oblique_tree_nodes(tree); t++)
 		for (size_t j = 0; j < cop_oblique_tree_features(tree); j++)
-			if (n->name[j] == n->number[j])
+			if (known[j] == 0)
 				cop_oblique_tree_weights(tree, t)[j] = 0.0F;
 }
 
@@ -328,7 +278,7 @@ static cop_err show_tree_text(const cop_inspect_view *v, cop_tree_words *words, 
 {
 	cop_bytes text;
 	cop_bytes_init(&text);
-	if (v->places != NULL && v->name_count == 0)
+	if (knows_places(v))
 		(void)fprintf(v->out, "  (of the weights, those of features whose names are known)\n");
 	if (arms)
 		(void)fputs("  (leaves: the arm that the leaf favours most, and by how much, as a logit)\n", v->out);
@@ -380,19 +330,20 @@ cop_err cop_inspect_tree(
 	if (!whole)
 		return COP_OK;
 	size_t d = cop_oblique_tree_features(tree);
-	size_t named = view->contexts > 0 ? view->contexts : d;
-	if (view->name_count > 0 && view->name_count != named) {
+	const cop_inspect_names plain = { .given = view->names, .count = view->name_count, .contexts = d };
+	const cop_inspect_names *names = view->named != NULL ? view->named : &plain;
+	if (view->name_count > 0 && view->name_count != names->contexts) {
 		cop_diag_set(diag, view->names_file, 0, 0, "%zu names, expected %zu, one for each feature",
-		        view->name_count, named);
+		        view->name_count, names->contexts);
 		return COP_ESHAPE;
 	}
-	tree_names names;
-	cop_err err = feature_names(view, d, &names);
-	if (err == COP_OK && view->json == NULL && view->places != NULL && view->name_count == 0)
-		drop_unknown(tree, &names);
+	cop_inspect_name_list list;
+	cop_err err = cop_inspect_names_list(names, 0, d, &list);
+	if (err == COP_OK && view->json == NULL && knows_places(view))
+		drop_unknown(tree, list.known);
 	if (err == COP_OK)
-		err = show_whole_tree(view, tree, names.name, arms);
-	free_names(&names);
+		err = show_whole_tree(view, tree, list.name, arms);
+	cop_inspect_names_list_free(&list);
 	return err == COP_OK ? COP_OK : fail(err, diag);
 }
 
@@ -425,15 +376,19 @@ static cop_err show_trees(const cop_inspect_view *v, cop_model *model, cop_diag 
 	return err;
 }
 
-/* Names of the places of a sparse model. */
-static cop_err read_places(
-        const cop_learner_settings *settings, const void *data, size_t length, cop_place_names **out, cop_diag *diag)
+static cop_err show_page(
+        const cop_inspect_view *v, const char *name, cop_model *model, const cop_inspect_names *names, cop_diag *diag)
 {
-	cop_model_file file;
-	if (settings->features != 0)
-		return COP_OK;
-	cop_err err = cop_model_file_open(&file, data, length, NULL, diag);
-	return err != COP_OK ? err : cop_model_names_read_places(&file, COP_MODEL_NAMES_ALL, settings->bits, out, diag);
+	if (v->name_count > 0 && v->name_count != names->contexts) {
+		cop_diag_set(diag, v->names_file, 0, 0, "%zu names, expected %zu, one for each feature", v->name_count,
+		        names->contexts);
+		return COP_ESHAPE;
+	}
+	cop_err err = cop_inspect_page_model(v->page, name, model, names);
+	if (err == COP_ENOTFOUND)
+		cop_diag_set(diag, "", 0, 0, "no tree %" PRIu64 ", the model has %zu, counted from 0",
+		        v->page->only_tree, cop_learner_trees(cop_model_learner(model)));
+	return err == COP_OK || err == COP_ENOTFOUND ? err : fail(err, diag);
 }
 
 cop_err cop_inspect_model(
@@ -441,7 +396,7 @@ cop_err cop_inspect_model(
 {
 	cop_model_settings settings;
 	cop_model *model = NULL;
-	cop_place_names *places = NULL;
+	cop_inspect_names names = { .given = given->names, .count = given->name_count };
 	cop_inspect_view own = *given;
 	const cop_inspect_view *view = &own;
 	cop_err err = cop_model_peek(data, length, &settings, diag);
@@ -450,10 +405,14 @@ cop_err cop_inspect_model(
 	if (err == COP_OK)
 		err = cop_model_load(model, data, length, diag);
 	if (err == COP_OK)
-		err = read_places(&settings.learner, data, length, &places, diag);
-	own.places = places;
-	if (err == COP_OK && cop_ranking_is(cop_model_learner(model)))
-		own.contexts = cop_learner_dimension(&settings.learner);
+		err = cop_inspect_names_read(&names, &cop_model_get_settings(model)->learner, data, length, diag);
+	own.named = &names;
+	if (err == COP_OK && view->page != NULL) {
+		err = show_page(view, name, model, &names, diag);
+		cop_inspect_names_fini(&names);
+		cop_model_free(model);
+		return err;
+	}
 	if (err == COP_OK) {
 		if (view->json != NULL)
 			cop_json_begin_object(view->json);
@@ -470,7 +429,7 @@ cop_err cop_inspect_model(
 		err = show_trees(view, model, diag);
 	if (err == COP_OK && view->json != NULL)
 		cop_json_end_object(view->json);
-	cop_place_names_free(places);
+	cop_inspect_names_fini(&names);
 	cop_model_free(model);
 	return err;
 }

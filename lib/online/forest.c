@@ -386,7 +386,7 @@ static void build_tree(const cop_forest *f, size_t m, cop_tree_build *build, int
 	for (size_t i = 0; i < count; i++) {
 		size_t row = m * f->room + node[i].leaf;
 		for (size_t k = 0; k < f->set.arms; k++)
-			values[k] = (float)f->stack.weight[0] * cop_forest_quick(f, row)[k] +
+			values[k] = -(float)f->stack.weight[0] * cop_forest_quick(f, row)[k] -
 			            (float)f->stack.weight[1] * cop_forest_steady(f, row)[k];
 		made[i] = node[i].child == i ? cop_tree_build_constant(build, values)
 		                             : cop_tree_build_axis(build, node[i].feature, node[i].threshold);

@@ -67,8 +67,8 @@ size_t cop_forest_leaves(const cop_forest *forest);
 size_t cop_forest_count(const cop_forest *forest);
 unsigned cop_forest_deepest(const cop_forest *forest);
 void cop_forest_splits(const cop_forest *forest, uint32_t *splits);
-/* Tree m by itself, its leaves' values as a and b add them up: what it says of each arm's loss above 1/2, were all
- * trees like it. Caller frees. COP_ENOMEM. */
+/* Tree m by itself, its leaves' values as a and b add them up, turned round: by how much each arm's loss would be below
+ * 1/2, were all trees like it. Caller frees. COP_ENOMEM. */
 COP_CHECK cop_err cop_forest_tree(const cop_forest *forest, size_t m, cop_tree **out);
 
 void cop_forest_save(const cop_forest *forest, cop_bytes *bytes);
