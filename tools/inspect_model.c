@@ -279,7 +279,7 @@ static cop_err show_tree_text(const cop_inspect_view *v, cop_tree_words *words, 
 	cop_bytes text;
 	cop_bytes_init(&text);
 	if (knows_places(v))
-		(void)fprintf(v->out, "  (of the weights, those of features whose names are known)\n");
+		(void)fprintf(v->out, "  (of the weights, those of features that come often)\n");
 	if (arms)
 		(void)fputs("  (leaves: the arm that the leaf favours most, and by how much, as a logit)\n", v->out);
 	cop_tree_text(words, &text);

@@ -1,11 +1,42 @@
 #include "inspect_names.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "online/model_names.h"
 #include "online/ranking.h"
+
+#define MOST_OFTEN 1000 /* places whose products are looked for */
+#define BETWEEN    " | "
+#define SELDOM     100 /* of so many rows fewer than one */
+
+static int most_first(const void *a, const void *b)
+{
+	const cop_inspect_often *x = a, *y = b;
+	int order = (x->uses < y->uses) - (x->uses > y->uses);
+	return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
+}
+
+/* Each place once, however many names it has. */
+static cop_err find_often(cop_inspect_names *names)
+{
+	size_t count = names->places == NULL ? 0 : cop_place_names_count(names->places), kept = 0;
+	names->often = cop_mem_alloc(count, sizeof *names->often);
+	if (names->often == NULL)
+		return COP_ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		size_t place = cop_place_names_place(names->places, i);
+		names->often[i] = (cop_inspect_often){ cop_place_names_uses(names->places, place), place };
+	}
+	qsort(names->often, count, sizeof *names->often, most_first);
+	for (size_t i = 0; i < count; i++)
+		if (kept == 0 || names->often[kept - 1].place != names->often[i].place)
+			names->often[kept++] = names->often[i];
+	names->often_count = kept;
+	return COP_OK;
+}
 
 cop_err cop_inspect_names_read(
         cop_inspect_names *names, const cop_learner_settings *settings, const void *data, size_t length, cop_diag *diag)
@@ -13,6 +44,8 @@ cop_err cop_inspect_names_read(
 	cop_model_file file;
 	names->space = NULL;
 	names->places = NULL;
+	names->often = NULL;
+	names->often_count = 0;
 	names->ranks = settings->max_candidates > 0 && settings->arms == 0 && strcmp(settings->learner, "rank") == 0;
 	names->contexts = cop_learner_dimension(settings);
 	names->same = settings->features == 0 || settings->candidate_features == settings->features;
@@ -20,7 +53,11 @@ cop_err cop_inspect_names_read(
 	if (err != COP_OK)
 		return err;
 	if (settings->features == 0)
-		return cop_model_names_read_places(&file, COP_MODEL_NAMES_ALL, settings->bits, &names->places, diag);
+		err = cop_model_names_read_places(&file, COP_MODEL_NAMES_ALL, settings->bits, &names->places, diag);
+	if (err == COP_OK && settings->features == 0)
+		err = find_often(names);
+	if (err != COP_OK || settings->features == 0)
+		return err;
 	err = cop_model_names_load(&file, settings, &names->space, diag);
 	return err == COP_ENOTFOUND ? COP_OK : err;
 }
@@ -29,6 +66,7 @@ void cop_inspect_names_fini(cop_inspect_names *names)
 {
 	cop_feature_space_free(names->space);
 	cop_place_names_free(names->places);
+	cop_mem_free(names->often);
 }
 
 bool cop_inspect_names_feature(const cop_inspect_names *names, size_t i, char *out, size_t size)
@@ -57,6 +95,50 @@ static void put_product(const cop_inspect_names *names, size_t i, size_t j, char
 	(void)snprintf(out, size, "%s*%s", first, second);
 }
 
+/* Pairs of places that are hashed to an input, the two that come most; a pair comes as often as the rarer of the two.
+ */
+typedef struct hashed_pairs {
+	size_t pair[2][2];
+	uint64_t uses[2];
+} hashed_pairs;
+
+static void find_hashed(const cop_inspect_names *names, const cop_learner *learner, size_t input, hashed_pairs *found)
+{
+	size_t most = names->often_count < MOST_OFTEN ? names->often_count : MOST_OFTEN;
+	*found = (hashed_pairs){ .uses = { 0, 0 } };
+	for (size_t i = 0; i < most; i++)
+		for (size_t j = 0; j < most; j++) {
+			const cop_inspect_often *a = &names->often[i], *b = &names->often[j];
+			uint64_t both = a->uses < b->uses ? a->uses : b->uses;
+			if (both <= found->uses[1] || cop_ranking_hashed(learner, a->place, b->place) != input)
+				continue;
+			bool first = both > found->uses[0];
+			if (first) {
+				memcpy(found->pair[1], found->pair[0], sizeof found->pair[0]);
+				found->uses[1] = found->uses[0];
+			}
+			found->pair[first ? 0 : 1][0] = a->place;
+			found->pair[first ? 0 : 1][1] = b->place;
+			found->uses[first ? 0 : 1] = both;
+		}
+}
+
+static void name_hashed(
+        const cop_inspect_names *names, const cop_learner *learner, size_t input, char *out, size_t size)
+{
+	hashed_pairs found;
+	find_hashed(names, learner, input, &found);
+	(void)snprintf(out, size, "product");
+	if (found.uses[0] > 0)
+		put_product(names, found.pair[0][0], names->contexts + found.pair[0][1], out, size);
+	size_t used = strlen(out);
+	if (2 * found.uses[1] <= found.uses[0] || used + sizeof BETWEEN >= size)
+		return;
+	memcpy(out + used, BETWEEN, sizeof BETWEEN);
+	used += sizeof BETWEEN - 1;
+	put_product(names, found.pair[1][0], names->contexts + found.pair[1][1], out + used, size - used);
+}
+
 static void name_joint(const cop_inspect_names *names, const cop_learner *learner, size_t i, char *out, size_t size)
 {
 	cop_ranking_feature f;
@@ -70,7 +152,7 @@ static void name_joint(const cop_inspect_names *names, const cop_learner *learne
 	else if (f.has_candidate_feature)
 		(void)cop_inspect_names_feature(names, names->contexts + f.candidate_feature, out, size);
 	else
-		(void)snprintf(out, size, "product");
+		name_hashed(names, learner, i, out, size);
 }
 
 void cop_inspect_names_input(
@@ -87,6 +169,14 @@ void cop_inspect_names_input(
 		(void)cop_inspect_names_feature(names, i, out, size);
 }
 
+static bool is_known(const cop_inspect_names *names, size_t i, bool named)
+{
+	if (names->often_count == 0 || names->count > 0 || !named)
+		return named;
+	size_t place = names->ranks && i >= names->contexts ? i - names->contexts : i;
+	return SELDOM * cop_place_names_uses(names->places, place) >= names->often[0].uses;
+}
+
 cop_err cop_inspect_names_list(const cop_inspect_names *names, size_t from, size_t count, cop_inspect_name_list *out)
 {
 	char name[COP_INSPECT_NAME_ROOM];
@@ -97,7 +187,8 @@ cop_err cop_inspect_names_list(const cop_inspect_names *names, size_t from, size
 	if (out->known == NULL || out->name == NULL)
 		return COP_ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		out->known[i] = cop_inspect_names_feature(names, from + i, name, sizeof name);
+		bool named = cop_inspect_names_feature(names, from + i, name, sizeof name);
+		out->known[i] = is_known(names, from + i, named);
 		cop_bytes_put(&all, name, strlen(name) + 1);
 	}
 	out->texts = (char *)all.data;

@@ -370,6 +370,16 @@ size_t cop_place_names_text(const cop_place_names *names, size_t place, char *ou
 
 size_t cop_place_names_place(const cop_place_names *names, size_t i) { return entries(names)[i].hash & names->mask; }
 
+uint64_t cop_place_names_uses(const cop_place_names *names, size_t place)
+{
+	uint64_t uses = 0;
+	if (place > names->mask)
+		return 0;
+	for (uint32_t i = *head_of(names, (uint32_t)place); i != NONE; i = entries(names)[i].next)
+		uses += (entries(names)[i].hash & names->mask) == place ? entries(names)[i].uses : 0;
+	return uses;
+}
+
 /* ---- files ---- */
 
 void cop_place_names_save(const cop_place_names *names, cop_bytes *bytes)

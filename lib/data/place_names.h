@@ -88,6 +88,8 @@ void cop_place_names_meet_product(cop_place_names *names, uint32_t hash, uint32_
 size_t cop_place_names_text(const cop_place_names *names, size_t place, char *out, size_t size);
 /* The place of the i-th name (below count), in the order in which they came. */
 size_t cop_place_names_place(const cop_place_names *names, size_t i);
+/* How often the names of a place were met, about: counts are sampled, and halved when names are given up. */
+uint64_t cop_place_names_uses(const cop_place_names *names, size_t place);
 
 /* All of it into a file, and back under that bound. COP_EFORMAT: damaged, or of another number of places. COP_ENOMEM.
  */

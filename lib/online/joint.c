@@ -164,6 +164,12 @@ static uint32_t pair_hash(uint32_t a, uint32_t b)
 
 static size_t paired(size_t entries) { return entries < COP_JOINT_PAIRED ? entries : COP_JOINT_PAIRED; }
 
+size_t cop_joint_hashed(const cop_joint *joint, size_t feature, size_t candidate_feature)
+{
+	uint32_t mask = (uint32_t)(joint->set.features - 1);
+	return joint->near + (pair_hash((uint32_t)feature, (uint32_t)candidate_feature) & mask);
+}
+
 bool cop_joint_find_pair(
         const cop_joint *joint, const cop_row *x, const cop_row *a, size_t input, size_t skip, size_t pair[2])
 {

@@ -299,6 +299,11 @@ static bool find_pair(const cop_learner *learner, const cop_row *x, const cop_ro
 	return cop_joint_find_pair(((const ranker *)learner)->joint, x, candidate, input, skip, out);
 }
 
+static size_t hashed(const cop_learner *learner, size_t feature, size_t candidate_feature)
+{
+	return cop_joint_hashed(((const ranker *)learner)->joint, feature, candidate_feature);
+}
+
 static size_t anatomy(const cop_learner *learner, cop_anatomy_part *parts)
 {
 	return cop_mixture_anatomy(&((const ranker *)learner)->mixture, parts);
@@ -359,6 +364,7 @@ static const cop_ranking_class ranking = {
 	.explain = explain,
 	.pair = pair,
 	.find_pair = find_pair,
+	.hashed = hashed,
 };
 
 const cop_learner_class cop_learner_rank = {

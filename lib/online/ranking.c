@@ -124,3 +124,8 @@ bool cop_ranking_find_pair(const cop_learner *learner, const cop_row *x, const c
 	*out = (cop_ranking_feature){ false, found, found, pair[0], pair[1] };
 	return found;
 }
+
+size_t cop_ranking_hashed(const cop_learner *learner, size_t feature, size_t candidate_feature)
+{
+	return learner->class->ranking->hashed(learner, feature, candidate_feature);
+}

@@ -28,6 +28,7 @@ typedef struct cop_ranking_class {
 	bool (*pair)(const cop_learner *learner, size_t input, size_t *feature, size_t *candidate_feature);
 	bool (*find_pair)(const cop_learner *learner, const cop_row *x, const cop_row *candidate, size_t input,
 	        size_t skip, size_t pair[2]);
+	size_t (*hashed)(const cop_learner *learner, size_t feature, size_t candidate_feature);
 } cop_ranking_class;
 
 /* Whether the learner wants candidates; then none of learner.h's calls that take a mask (and no advance, learn and
@@ -67,5 +68,8 @@ void cop_ranking_describe(const cop_learner *learner, size_t index, cop_ranking_
  * either row. false: there is none. Cost: all pairs. */
 bool cop_ranking_find_pair(const cop_learner *learner, const cop_row *x, const cop_row *candidate, size_t index,
         size_t skip, cop_ranking_feature *out);
+
+/* Of sparse rows: the index of the product of two features. */
+size_t cop_ranking_hashed(const cop_learner *learner, size_t feature, size_t candidate_feature);
 
 #endif
