@@ -115,6 +115,7 @@ typedef struct cop_config_model {
 	bool apprentice;  /* an existing system decides, and the model learns from that; not for value */
 	uint32_t pending_max, explain_keep;
 	uint64_t pending_bytes;
+	uint64_t names_bytes;       /* sparse: for the names of features; 0: none are kept */
 	cop_config_unheard unheard; /* contexts on streams while nobody subscribes to the actions */
 	uint32_t unheard_max;       /* of them that may wait */
 	uint64_t unheard_bytes;
@@ -204,8 +205,8 @@ typedef struct cop_config_changes {
 
 /* What differs in next. Applied while running: clock_tolerance, log level, checkpoint section, and per model epsilon
  * (with decay and floor), gamma, optimism, reward_window, default_loss, reward, pending_max, pending_bytes, unheard
- * (with max, bytes and age), explain_keep, apprentice, the name files and all of section refit, unless the model's
- * shape, learner, policy or loss range differ too. Caller frees with cop_config_changes_free, also on error.
+ * (with max, bytes and age), explain_keep, names_bytes, apprentice, the name files and all of section refit, unless the
+ * model's shape, learner, policy or loss range differ too. Caller frees with cop_config_changes_free, also on error.
  * COP_ENOMEM. */
 COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_config_changes *changes);
 /* One more, whose text is the caller's to fill; NULL: no memory. */

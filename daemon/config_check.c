@@ -75,6 +75,8 @@ uint64_t cop_config_model_bytes(const cop_config_model *model)
 		return 0;
 	cop_served_settings(model, &settings);
 	double bytes = cop_footprint(&settings.learner, settings.explain_keep);
+	if (model->features == 0)
+		bytes += (double)model->names_bytes;
 	if (model->refit.enabled) /* a challenger beside it; what is explained is the serving learner's alone */
 		bytes += cop_footprint(&settings.learner, 0);
 	if (model->learner == COP_LEARNER_RANK) { /* the room that messages are read into */

@@ -117,6 +117,8 @@ static const cop_config_rule model_rules[] = {
 	{ "unheard_age", COP_KIND_DURATION, IN(unheard_age), .low = MILLISECOND, .high = DAY, .learners = COP_FOR_ALL,
 	        .applied = true },
 	COUNT(explain_keep, 0, 65536, COP_FOR_ALL, true),
+	{ "names_bytes", COP_KIND_SIZE, IN(names_bytes), .low = 0, .high = 4 * GIB, .learners = COP_FOR_ALL,
+	        .applied = true },
 	{ "feature_names", COP_KIND_TEXT, IN(feature_names), .learners = COP_FOR_ALL, .applied = true },
 	{ "arm_names", COP_KIND_TEXT, IN(arm_names), .learners = COP_FOR_ARMS, .applied = true },
 	{ "start_from", COP_KIND_TEXT, IN(start_from), .learners = COP_FOR_ALL },
@@ -239,6 +241,7 @@ void cop_config_model_defaults(cop_config_model *model)
 	model->unheard_bytes = (uint64_t)(16 * MIB);
 	model->unheard_age = (uint64_t)(10 * SECOND);
 	model->explain_keep = 256;
+	model->names_bytes = COP_PLACE_NAMES_BYTES;
 	refit_defaults(&model->refit);
 }
 

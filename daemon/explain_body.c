@@ -6,75 +6,96 @@
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
 
-#define NUMBER_ROOM  24
-#define PRODUCT_ROOM 600 /* two names of 256 bytes */
+#define NAME_ROOM    COP_PLACE_NAMES_ROOM
+#define PRODUCT_ROOM (2 * NAME_ROOM + 8)
+#define BETWEEN      " | " /* names of one place */
 
-/* "x3" or its name, "c1" of a candidate or its name, "x3*c1" of both; "product" of hashed ones. */
-static void put_joint_name(const cop_served *served, const cop_ranking_feature *f, cop_bytes *out)
+/* "x3" or its name; "c3" of a candidate or its name. */
+static void name_feature(const cop_served *served, size_t index, bool candidate, char *out, size_t size)
 {
-	const char *name = f->has_feature ? cop_served_feature_name(served, f->feature) : NULL;
-	char x[300] = "";
-	char c[300] = "";
-	char whole[620];
+	const char *name =
+	        candidate ? cop_served_candidate_name(served, index) : cop_served_feature_name(served, index);
 	if (name != NULL)
-		(void)snprintf(x, sizeof x, "%s", name);
-	else if (f->has_feature)
-		(void)snprintf(x, sizeof x, "x%zu", f->feature);
-	if (f->has_candidate_feature && (name = cop_served_candidate_name(served, f->candidate_feature)) != NULL)
-		(void)snprintf(c, sizeof c, "%s", name);
-	else if (f->has_candidate_feature)
-		(void)snprintf(c, sizeof c, "c%zu", f->candidate_feature);
-	bool both = f->has_feature && f->has_candidate_feature;
-	bool neither = !f->has_feature && !f->has_candidate_feature;
-	(void)snprintf(whole, sizeof whole, "%s%s%s", x, both ? "*" : "", c);
-	cop_wire_put_text(out, f->constant ? "constant" : neither ? "product" : whole);
+		(void)snprintf(out, size, "%s", name);
+	else if (served->shape.features != 0 || !cop_served_place_name(served, index, out, size))
+		(void)snprintf(out, size, candidate ? "c%zu" : "x%zu", index);
 }
 
-/* "x3" or its name, or "constant". */
-static const char *name_feature(const cop_served *served, size_t index, char number[NUMBER_ROOM])
+/* Hashed products that share a place; whole as it is where none is found. */
+static void name_products(const cop_explain_body *body, size_t index, char whole[PRODUCT_ROOM])
 {
-	const char *name = cop_served_feature_name(served, index);
-	if (index == cop_learner_dimension(&cop_model_get_settings(served->model)->learner))
-		return "constant";
-	if (name != NULL)
-		return name;
-	(void)snprintf(number, NUMBER_ROOM, "x%zu", index);
-	return number;
-}
-
-/* "x3", or "x3*x7" of a product. */
-static void put_plain_name(const cop_served *served, size_t index, cop_bytes *out)
-{
-	char first[NUMBER_ROOM], second[NUMBER_ROOM];
-	char whole[PRODUCT_ROOM];
-	size_t i, j;
-	if (!cop_learner_product(cop_model_learner(served->model), index, &i, &j)) {
-		cop_wire_put_text(out, name_feature(served, index, first));
-		return;
+	const cop_learner *learner = cop_model_learner(body->served->model);
+	cop_ranking_feature f;
+	char x[NAME_ROOM / 2], c[NAME_ROOM / 2];
+	size_t used = 0;
+	for (size_t skip = 0; used + NAME_ROOM < PRODUCT_ROOM; skip++) {
+		if (!cop_ranking_find_pair(learner, &body->x, &body->candidate, index, skip, &f))
+			return;
+		name_feature(body->served, f.feature, false, x, sizeof x);
+		name_feature(body->served, f.candidate_feature, true, c, sizeof c);
+		int length = snprintf(whole + used, PRODUCT_ROOM - used, "%s%s*%s", used > 0 ? BETWEEN : "", x, c);
+		used += length > 0 ? (size_t)length : 0;
 	}
-	(void)snprintf(whole, sizeof whole, "%s*%s", name_feature(served, i, first), name_feature(served, j, second));
+}
+
+/* A context's feature, a candidate's, or both, "x3*c1". */
+static void put_joint_name(const cop_explain_body *body, uint32_t index, cop_bytes *out)
+{
+	cop_ranking_feature f;
+	char x[NAME_ROOM] = "", c[NAME_ROOM] = "";
+	char whole[PRODUCT_ROOM] = "product";
+	cop_ranking_describe(cop_model_learner(body->served->model), index, &f);
+	if (f.has_feature)
+		name_feature(body->served, f.feature, false, x, sizeof x);
+	if (f.has_candidate_feature)
+		name_feature(body->served, f.candidate_feature, true, c, sizeof c);
+	if (f.constant)
+		(void)snprintf(whole, sizeof whole, "constant");
+	else if (f.has_feature || f.has_candidate_feature)
+		(void)snprintf(
+		        whole, sizeof whole, "%s%s%s", x, f.has_feature && f.has_candidate_feature ? "*" : "", c);
+	else
+		name_products(body, index, whole);
 	cop_wire_put_text(out, whole);
 }
 
-static void put_name(const cop_served *served, uint32_t index, cop_bytes *out)
+/* "x3", "x3*x7" of a product, or "constant". */
+static void put_plain_name(const cop_served *served, size_t index, cop_bytes *out)
 {
-	cop_wire_put_text(out, "feature");
-	if (served->shape.max_candidates > 0) {
-		cop_ranking_feature f;
-		cop_ranking_describe(cop_model_learner(served->model), index, &f);
-		put_joint_name(served, &f, out);
+	char first[NAME_ROOM], second[NAME_ROOM];
+	char whole[PRODUCT_ROOM];
+	size_t d = cop_learner_dimension(&cop_model_get_settings(served->model)->learner);
+	size_t i, j;
+	if (index == d) {
+		cop_wire_put_text(out, "constant");
+	} else if (cop_learner_product(cop_model_learner(served->model), index, &i, &j)) {
+		name_feature(served, i, false, first, sizeof first);
+		name_feature(served, j, false, second, sizeof second);
+		(void)snprintf(whole, sizeof whole, "%s*%s", i == d ? "constant" : first, j == d ? "constant" : second);
+		cop_wire_put_text(out, whole);
 	} else {
-		put_plain_name(served, index, out);
+		name_feature(served, index, false, first, sizeof first);
+		cop_wire_put_text(out, first);
 	}
 }
 
-static void put_features(const cop_served *served, const cop_explained_feature *features, size_t count, cop_bytes *out)
+static void put_name(const cop_explain_body *body, uint32_t index, cop_bytes *out)
+{
+	cop_wire_put_text(out, "feature");
+	if (body->served->shape.max_candidates > 0)
+		put_joint_name(body, index, out);
+	else
+		put_plain_name(body->served, index, out);
+}
+
+static void put_features(
+        const cop_explain_body *body, const cop_explained_feature *features, size_t count, cop_bytes *out)
 {
 	cop_wire_put_text(out, "features");
 	cop_wire_put_array(out, count);
 	for (size_t i = 0; i < count; i++) {
 		cop_wire_put_map(out, 5);
-		put_name(served, features[i].index, out);
+		put_name(body, features[i].index, out);
 		cop_wire_put_key_unsigned(out, "index", features[i].index);
 		cop_wire_put_key_double(out, "value", (double)features[i].value);
 		cop_wire_put_key_double(out, "weight", (double)features[i].weight);
@@ -82,8 +103,9 @@ static void put_features(const cop_served *served, const cop_explained_feature *
 	}
 }
 
-static void put_tree(const cop_served *served, const cop_explanation *e, const cop_explained_tree *tree, cop_bytes *out)
+static void put_tree(const cop_explain_body *body, const cop_explained_tree *tree, cop_bytes *out)
 {
+	const cop_explanation *e = body->explanation;
 	cop_wire_put_map(out, 3);
 	cop_wire_put_key_unsigned(out, "leaf", tree->leaf);
 	cop_wire_put_key_double(out, "value", (double)tree->value);
@@ -95,7 +117,7 @@ static void put_tree(const cop_served *served, const cop_explanation *e, const c
 		cop_wire_put_key_unsigned(out, "node", node->node);
 		cop_wire_put_key_double(out, "margin", (double)node->margin);
 		cop_wire_put_key_bool(out, "right", node->margin >= 0.0f);
-		put_features(served, node->features, node->count, out);
+		put_features(body, node->features, node->count, out);
 	}
 }
 
@@ -106,8 +128,7 @@ static double contribution(const cop_served *served, const cop_explained_expert 
 	return expert->weight * (expert->prediction - zero);
 }
 
-static void put_expert(
-        const cop_served *served, const cop_explanation *e, const cop_explained_expert *expert, cop_bytes *out)
+static void put_expert(const cop_explain_body *body, const cop_explained_expert *expert, cop_bytes *out)
 {
 	cop_wire_put_map(out, expert->resting ? 8 : 7);
 	cop_wire_put_key_text(out, "name", expert->name);
@@ -115,13 +136,13 @@ static void put_expert(
 		cop_wire_put_key_bool(out, "resting", true);
 	cop_wire_put_key_double(out, "weight", expert->weight);
 	cop_wire_put_key_double(out, "prediction", expert->prediction);
-	cop_wire_put_key_double(out, "contribution", contribution(served, expert));
+	cop_wire_put_key_double(out, "contribution", contribution(body->served, expert));
 	cop_wire_put_key_double(out, "linear", expert->linear);
-	put_features(served, expert->features, expert->count, out);
+	put_features(body, expert->features, expert->count, out);
 	cop_wire_put_text(out, "trees");
 	cop_wire_put_array(out, expert->trees);
 	for (size_t i = 0; i < expert->trees; i++)
-		put_tree(served, e, &e->trees[expert->first_tree + i], out);
+		put_tree(body, &body->explanation->trees[expert->first_tree + i], out);
 }
 
 static void put_action(const cop_explain_body *body, cop_bytes *out)
@@ -166,6 +187,6 @@ void cop_explain_body_put(const cop_explain_body *body, cop_bytes *out)
 	cop_wire_put_text(out, "experts");
 	cop_wire_put_array(out, e->expert_count);
 	for (size_t i = 0; i < e->expert_count; i++)
-		put_expert(body->served, e, &e->experts[i], out);
+		put_expert(body, &e->experts[i], out);
 	cop_wire_seq_put(out, body->seq);
 }

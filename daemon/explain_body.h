@@ -12,7 +12,8 @@ typedef struct cop_explain_body {
 	const cop_wire_seq *seq;
 	cop_decision decision;
 	const cop_explanation *explanation;
-	bool kept; /* made at decide time */
+	bool kept;            /* made at decide time */
+	cop_row x, candidate; /* raw, of what is explained; candidate: of models that rank */
 } cop_explain_body;
 
 void cop_explain_body_put(const cop_explain_body *body, cop_bytes *out);

@@ -106,8 +106,10 @@ static cop_err feedback_batch(request *r, cop_wire_fault *fault) { return batch(
 static cop_err explain(request *r, cop_wire_fault *fault)
 {
 	cop_wire_context context;
+	cop_served_insist_on_names(r->model, true);
 	cop_err err =
 	        cop_wire_explain_decode(r->body, r->length, &r->model->shape, &r->model->workspace, &context, fault);
+	cop_served_insist_on_names(r->model, false);
 	if (err != COP_OK)
 		return err;
 	cop_explain_body body = { .served = r->model, .id = NULL, .seq = &context.seq };
@@ -119,9 +121,14 @@ static cop_err explain(request *r, cop_wire_fault *fault)
 			.mask = context.has_mask ? context.mask : NULL,
 		};
 		err = cop_model_explain_context(r->model->model, &asked, &body.decision, &body.explanation);
+		body.x = context.x;
+		if (err == COP_OK && context.candidates > 0)
+			body.candidate = context.candidate[body.decision.arm];
 	} else {
 		body.id = &context.id;
 		err = cop_model_explain(r->model->model, &context.id, &body.decision, &body.explanation, &body.kept);
+		if (err == COP_OK)
+			err = cop_model_waiting_rows(r->model->model, &context.id, &body.x, &body.candidate);
 	}
 	if (err != COP_OK)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,

@@ -76,7 +76,8 @@ static void replace_naming(cop_served *served, cop_wire_naming *naming)
 	served->shape.naming = naming;
 }
 
-/* The configuration's names, or plain hashes, unless the saved state has a better way. */
+/* The configuration's names, or plain hashes, unless the saved state has a better way; how many a sparse model keeps is
+ * the configuration's in any case. */
 static cop_err name_features(cop_served *served)
 {
 	const cop_config_list *list = &served->config->feature_name_list;
@@ -84,15 +85,18 @@ static cop_err name_features(cop_served *served)
 	cop_wire_naming *naming = NULL;
 	cop_feature_space *space = NULL;
 	cop_err err = COP_OK;
+	if (served->shape.naming != NULL && served->shape.features == 0)
+		return cop_feature_space_keep_names(served->shape.naming->space, served->config->names_bytes);
 	if (served->names_saved)
 		return COP_OK;
 	if (served->shape.features == 0) {
-		if (served->shape.naming != NULL)
-			return COP_OK;
 		err = cop_feature_space_new(&hashed, &space, NULL);
+		if (err == COP_OK)
+			err = cop_feature_space_keep_names(space, served->config->names_bytes);
 		if (err == COP_OK)
 			err = cop_wire_naming_new(
 			        &space, served->shape.max_nonzeros, served->shape.max_candidates, &naming);
+		cop_feature_space_free(space);
 	} else if (list->count > 0) {
 		err = cop_wire_naming_new_list(
 		        (const char *const *)list->items, list->count, served->shape.max_candidates, &naming);
@@ -102,15 +106,11 @@ static cop_err name_features(cop_served *served)
 	return err;
 }
 
-/* The space that stands beside the model in its file, if one does. */
-static cop_err take_names(cop_served *served, const void *data, size_t length, cop_diag *diag)
+static cop_err take_space(cop_served *served, const cop_model_file *file, cop_diag *diag)
 {
-	cop_model_file file;
 	cop_feature_space *space;
 	cop_wire_naming *naming;
-	cop_err err = cop_model_file_open(&file, data, length, NULL, diag);
-	if (err == COP_OK)
-		err = cop_model_names_load(&file, &cop_model_get_settings(served->model)->learner, &space, diag);
+	cop_err err = cop_model_names_load(file, &cop_model_get_settings(served->model)->learner, &space, diag);
 	if (err != COP_OK)
 		return err == COP_ENOTFOUND ? COP_OK : err;
 	err = cop_wire_naming_new(&space, served->shape.max_nonzeros, served->shape.max_candidates, &naming);
@@ -121,6 +121,36 @@ static cop_err take_names(cop_served *served, const void *data, size_t length, c
 	replace_naming(served, naming);
 	served->names_saved = true;
 	return COP_OK;
+}
+
+/* The space that stands beside the model in its file, if one does, and the names that were kept. */
+static cop_err take_names(cop_served *served, const void *data, size_t length, cop_diag *diag)
+{
+	cop_model_file file;
+	cop_err err = cop_model_file_open(&file, data, length, NULL, diag);
+	if (err == COP_OK)
+		err = take_space(served, &file, diag);
+	if (err == COP_OK && served->shape.naming != NULL)
+		err = cop_model_names_load_places(
+		        &file, served->config->names_bytes, served->shape.naming->space, diag);
+	return err;
+}
+
+static cop_place_names *place_names(const cop_served *served)
+{
+	return served->shape.naming == NULL ? NULL : cop_feature_space_names(served->shape.naming->space);
+}
+
+bool cop_served_place_name(const cop_served *served, size_t place, char *out, size_t size)
+{
+	return cop_place_names_text(place_names(served), place, out, size) > 0;
+}
+
+void cop_served_insist_on_names(cop_served *served, bool on)
+{
+	cop_place_names *names = place_names(served);
+	if (names != NULL)
+		cop_place_names_insist(names, on);
 }
 
 const char *cop_served_feature_name(const cop_served *served, size_t index)
@@ -319,6 +349,8 @@ void cop_served_save(const cop_served_set *set, cop_bytes *bytes)
 		cop_model_save(set->items[i].model, bytes);
 		if (set->items[i].names_saved)
 			cop_model_names_save(set->items[i].shape.naming->space, bytes);
+		if (set->items[i].shape.naming != NULL)
+			cop_model_names_save_places(set->items[i].shape.naming->space, bytes);
 		cop_model_file_end(bytes, file);
 		cop_model_file_end_section(bytes, section);
 	}

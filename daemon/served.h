@@ -78,6 +78,10 @@ void cop_served_reconfigure(cop_served_set *set, const cop_config *config, cop_l
 
 /* Name of a feature of the context, "NAMESPACE^FEATURE" or configured; NULL: it has none. Until the next naming. */
 const char *cop_served_feature_name(const cop_served *served, size_t index);
+/* Names of a place of a sparse model into out (size bytes), "NAMESPACE^FEATURE", of several "A | B"; false: none. */
+bool cop_served_place_name(const cop_served *served, size_t place, char *out, size_t size);
+/* While on, all names of what is read are kept: somebody asks about them. */
+void cop_served_insist_on_names(cop_served *served, bool on);
 /* The same of candidates, where they have the context's columns. */
 const char *cop_served_candidate_name(const cop_served *served, size_t index);
 /* Features that came by names which a dense model does not know; left out. */

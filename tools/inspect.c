@@ -8,6 +8,7 @@
 #include "base/stream.h"
 #include "command.h"
 #include "inspect_model.h"
+#include "inspect_page.h"
 #include "inspect_trained.h"
 #include "replay_inspect.h"
 #include "store/checkpoint_file.h"
@@ -25,18 +26,21 @@ static const char usage_text[] = "usage: coppice inspect FILE [OPTION ...]\n\n"
                                  "model's settings, counters, experts and trees. Everything is checked: a damaged\n"
                                  "file is refused, with what is wrong.\n\n"
                                  "A model that `coppice train` wrote is shown in one of several views: split by\n"
-                                 "split, with the rows that came by.\n\n"
+                                 "split, with the rows that came by. Served and replayed models have one, html:\n"
+                                 "experts, linear terms, forests and trees, as a page.\n\n"
                                  "  --model NAME    only this model\n"
                                  "  --tree N|all    show tree N (from 0), or all, with their weights (over\n"
                                  "                  standardised features) and leaves; of a trained forest: only\n"
                                  "                  tree N\n"
-                                 "  --names FILE    with --tree: names of all features, one a line\n"
+                                 "  --names FILE    with --tree or --view html: names of all features, one a\n"
+                                 "                  line (default: those saved with the model)\n"
                                  "  --view NAME     of a trained model: text (default), rules, json, dot\n"
-                                 "                  (Graphviz), html (a page of its own), c\n"
-                                 "  --top N         views: heaviest features shown of a sum (default 4)\n"
+                                 "                  (Graphviz), html (a page of its own), c; of others: html\n"
+                                 "  --top N         views: heaviest features shown of a sum (default 4; of linear\n"
+                                 "                  terms on pages of served models 8)\n"
                                  "  --importance    of a trained model: each feature's share in what the splits\n"
                                  "                  achieve\n"
-                                 "  --out FILE      of a trained model: write there instead of standard output\n"
+                                 "  --out FILE      views: write there instead of standard output\n"
                                  "  --json          one JSON object on standard output (of a trained model: --view\n"
                                  "                  json)\n";
 
@@ -324,18 +328,57 @@ static cop_err show_trained(inspection *in, cop_diag *diag)
 	return COP_EINVAL;
 }
 
+/* The models alone, with what can be drawn of them. */
+static cop_err put_page(inspection *in, cop_inspect_page *page, cop_bytes *out, cop_diag *diag)
+{
+	char about[160];
+	in->view.page = page;
+	cop_err err = show_models(in, diag);
+	(void)snprintf(about, sizeof about, "%s, %zu model%s, %zu bytes", in->checkpoint ? "checkpoint" : "model file",
+	        in->shown, in->shown == 1 ? "" : "s", in->bytes.length);
+	if (err == COP_OK && in->shown == 0) {
+		cop_diag_set(diag, in->path, 0, 0, in->only != NULL ? "no model '%s' in it" : "no model in it%s",
+		        in->only != NULL ? in->only : "");
+		err = COP_ENOTFOUND;
+	}
+	return err == COP_OK ? cop_inspect_page_put(page, in->path, about, out) : err;
+}
+
+static cop_err show_as_page(inspection *in, cop_diag *diag)
+{
+	cop_inspect_page page = { .top = in->trained.settings.top,
+		.only_tree = in->view.tree < COP_INSPECT_NO_TREE ? in->view.tree : UINT64_MAX };
+	cop_bytes out;
+	cop_bytes_init(&out);
+	cop_err err = cop_inspect_page_begin(&page);
+	if (err == COP_OK)
+		err = put_page(in, &page, &out, diag);
+	if (err == COP_OK)
+		err = cop_inspect_write(in->trained.out, &out, diag);
+	else if (diag->message[0] == '\0')
+		cop_diag_set(diag, in->path, 0, 0, "%s", cop_err_text(err));
+	else if (diag->source[0] == '\0')
+		(void)snprintf(diag->source, sizeof diag->source, "%s", in->path);
+	cop_inspect_page_fini(&page);
+	cop_bytes_fini(&out);
+	return err;
+}
+
 static cop_err show_others(inspection *in, cop_diag *diag)
 {
 	const cop_inspect_trained *trained = &in->trained;
-	if (trained->view != NULL || trained->importance || trained->settings.top != 0 ||
-	        strcmp(trained->out, "-") != 0) {
-		cop_diag_set(
-		        diag, in->path, 0, 0, "--view, --top, --importance and --out are for models of coppice train");
+	bool page = trained->view != NULL && strcmp(trained->view->name, "html") == 0;
+	if ((trained->view != NULL && !page) || trained->importance ||
+	        (!page && (trained->settings.top != 0 || strcmp(trained->out, "-") != 0))) {
+		cop_diag_set(diag, in->path, 0, 0,
+		        "views other than html, --importance, and --top and --out without --view html, are for models "
+		        "of "
+		        "coppice train");
 		return COP_EINVAL;
 	}
 	cop_err err = in->names != NULL ? read_names(in, diag) : COP_OK;
 	if (err == COP_OK)
-		err = in->json ? show_as_json(in, diag) : show_as_text(in, diag);
+		err = page ? show_as_page(in, diag) : in->json ? show_as_json(in, diag) : show_as_text(in, diag);
 	return err;
 }
 
@@ -416,8 +459,8 @@ int cop_inspect_command(int argc, char **argv)
 		cop_command_complain(NAME, "expected one FILE (coppice inspect --help)");
 		return COP_EXIT_USAGE;
 	}
-	if (in.names != NULL && in.view.tree == COP_INSPECT_NO_TREE) {
-		cop_command_complain(NAME, "--names goes with --tree (coppice inspect --help)");
+	if (in.names != NULL && in.view.tree == COP_INSPECT_NO_TREE && in.trained.view == NULL) {
+		cop_command_complain(NAME, "--names goes with --tree or --view html (coppice inspect --help)");
 		return COP_EXIT_USAGE;
 	}
 	in.path = argv[optind];

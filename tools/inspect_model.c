@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "inspect_page.h"
 #include "online/model.h"
 #include "online/ranking.h"
 #include "tree/tree_json.h"
@@ -166,6 +167,25 @@ static void show_counters(const cop_inspect_view *v, cop_model *model)
 		show_number(v, "mean_loss", c->loss_sum / (double)c->learned);
 }
 
+/* What a sparse model keeps of its features' names. */
+static void show_names(const cop_inspect_view *v)
+{
+	const cop_place_names *n = v->named->places;
+	if (n == NULL)
+		return;
+	if (v->json == NULL) {
+		(void)fprintf(v->out, "  %-18s %zu, %zu bytes, %" PRIu64 " given up\n", "names",
+		        cop_place_names_count(n), cop_place_names_used(n), cop_place_names_given_up(n));
+		return;
+	}
+	cop_json_key(v->json, "names");
+	cop_json_begin_object(v->json);
+	show_whole(v, "kept", cop_place_names_count(n));
+	show_whole(v, "bytes", cop_place_names_used(n));
+	show_whole(v, "given_up", cop_place_names_given_up(n));
+	cop_json_end_object(v->json);
+}
+
 static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_diag *diag)
 {
 	const cop_learner_settings *s = &cop_model_get_settings(model)->learner;
@@ -221,28 +241,8 @@ static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_dia
 
 /* ---- trees ---- */
 
-/* d names: the given ones, then x<i> in `spare`. NULL when memory is short. */
-static const char **feature_names(const cop_inspect_view *v, size_t d, char (**spare)[NAME_ROOM])
-{
-	const char **names = cop_mem_alloc(d, sizeof *names);
-	*spare = cop_mem_alloc(d, sizeof **spare);
-	if (names == NULL || *spare == NULL) {
-		cop_mem_free(names);
-		cop_mem_free(*spare);
-		*spare = NULL;
-		return NULL;
-	}
-	for (size_t i = 0; i < d; i++) {
-		bool candidate = v->contexts > 0 && i >= v->contexts;
-		(void)snprintf(
-		        (*spare)[i], sizeof **spare, candidate ? "c%zu" : "x%zu", candidate ? i - v->contexts : i);
-		names[i] = i < v->name_count ? v->names[i] : (*spare)[i];
-	}
-	return names;
-}
-
-/* Outputs of an arms' tree are losses: turned round, the text's largest one is the best. */
-static const char **turn_to_gain(cop_oblique_tree *tree, char (**spare)[NAME_ROOM])
+/* "arm 0" ... for the outputs of a tree. NULL when memory is short. */
+static const char **arm_names(const cop_oblique_tree *tree, char (**spare)[NAME_ROOM])
 {
 	size_t arms = cop_oblique_tree_outputs(tree);
 	const char **names = cop_mem_alloc(arms, sizeof *names);
@@ -257,18 +257,31 @@ static const char **turn_to_gain(cop_oblique_tree *tree, char (**spare)[NAME_ROO
 		(void)snprintf((*spare)[k], sizeof **spare, "arm %zu", k);
 		names[k] = (*spare)[k];
 	}
-	for (size_t l = 0; l < cop_oblique_tree_leaves(tree); l++)
-		for (size_t k = 0; k < arms; k++)
-			cop_oblique_tree_values(tree, l)[k] *= -1.0F;
 	return names;
+}
+
+static bool knows_places(const cop_inspect_view *v)
+{
+	return v->named != NULL && v->named->places != NULL && v->name_count == 0;
+}
+
+/* The weights of places that no known feature has are as they were drawn at the start: they are left out. */
+static void drop_unknown(cop_oblique_tree *tree, const uint8_t *known)
+{
+	for (size_t t = 0; t < cop_oblique_tree_nodes(tree); t++)
+		for (size_t j = 0; j < cop_oblique_tree_features(tree); j++)
+			if (known[j] == 0)
+				cop_oblique_tree_weights(tree, t)[j] = 0.0F;
 }
 
 static cop_err show_tree_text(const cop_inspect_view *v, cop_tree_words *words, bool arms)
 {
 	cop_bytes text;
 	cop_bytes_init(&text);
+	if (knows_places(v))
+		(void)fprintf(v->out, "  (of the weights, those of features that come often)\n");
 	if (arms)
-		(void)fputs("  (leaves: the arm of lowest loss, and by how much the leaf lowers it)\n", v->out);
+		(void)fputs("  (leaves: the arm that the leaf favours most, and by how much, as a logit)\n", v->out);
 	cop_tree_text(words, &text);
 	cop_err err = text.err;
 	if (err == COP_OK)
@@ -277,7 +290,7 @@ static cop_err show_tree_text(const cop_inspect_view *v, cop_tree_words *words, 
 	return err;
 }
 
-/* With its features' names; text shows arms' losses turned round. */
+/* With its features' names. Outputs of an arms' tree are logits of 1 - loss: the largest one is the best. */
 static cop_err show_whole_tree(
         const cop_inspect_view *v, cop_oblique_tree *oblique, const char *const *features, bool arms)
 {
@@ -286,7 +299,7 @@ static cop_err show_whole_tree(
 	cop_tree *tree = NULL;
 	cop_err err = COP_OK;
 	if (arms && v->json == NULL) {
-		outputs = turn_to_gain(oblique, &spare);
+		outputs = arm_names(oblique, &spare);
 		err = outputs == NULL ? COP_ENOMEM : COP_OK;
 	}
 	if (err == COP_OK)
@@ -317,19 +330,20 @@ cop_err cop_inspect_tree(
 	if (!whole)
 		return COP_OK;
 	size_t d = cop_oblique_tree_features(tree);
-	size_t named = view->contexts > 0 ? view->contexts : d;
-	if (view->name_count > 0 && view->name_count != named) {
+	const cop_inspect_names plain = { .given = view->names, .count = view->name_count, .contexts = d };
+	const cop_inspect_names *names = view->named != NULL ? view->named : &plain;
+	if (view->name_count > 0 && view->name_count != names->contexts) {
 		cop_diag_set(diag, view->names_file, 0, 0, "%zu names, expected %zu, one for each feature",
-		        view->name_count, named);
+		        view->name_count, names->contexts);
 		return COP_ESHAPE;
 	}
-	char(*spare)[NAME_ROOM];
-	const char **features = feature_names(view, d, &spare);
-	if (features == NULL)
-		return fail(COP_ENOMEM, diag);
-	cop_err err = show_whole_tree(view, tree, features, arms);
-	cop_mem_free(features);
-	cop_mem_free(spare);
+	cop_inspect_name_list list;
+	cop_err err = cop_inspect_names_list(names, 0, d, &list);
+	if (err == COP_OK && view->json == NULL && knows_places(view))
+		drop_unknown(tree, list.known);
+	if (err == COP_OK)
+		err = show_whole_tree(view, tree, list.name, arms);
+	cop_inspect_names_list_free(&list);
 	return err == COP_OK ? COP_OK : fail(err, diag);
 }
 
@@ -362,11 +376,27 @@ static cop_err show_trees(const cop_inspect_view *v, cop_model *model, cop_diag 
 	return err;
 }
 
+static cop_err show_page(
+        const cop_inspect_view *v, const char *name, cop_model *model, const cop_inspect_names *names, cop_diag *diag)
+{
+	if (v->name_count > 0 && v->name_count != names->contexts) {
+		cop_diag_set(diag, v->names_file, 0, 0, "%zu names, expected %zu, one for each feature", v->name_count,
+		        names->contexts);
+		return COP_ESHAPE;
+	}
+	cop_err err = cop_inspect_page_model(v->page, name, model, names);
+	if (err == COP_ENOTFOUND)
+		cop_diag_set(diag, "", 0, 0, "no tree %" PRIu64 ", the model has %zu, counted from 0",
+		        v->page->only_tree, cop_learner_trees(cop_model_learner(model)));
+	return err == COP_OK || err == COP_ENOTFOUND ? err : fail(err, diag);
+}
+
 cop_err cop_inspect_model(
         const cop_inspect_view *given, const char *name, const void *data, size_t length, cop_diag *diag)
 {
 	cop_model_settings settings;
 	cop_model *model = NULL;
+	cop_inspect_names names = { .given = given->names, .count = given->name_count };
 	cop_inspect_view own = *given;
 	const cop_inspect_view *view = &own;
 	cop_err err = cop_model_peek(data, length, &settings, diag);
@@ -374,8 +404,15 @@ cop_err cop_inspect_model(
 		err = cop_model_new(&settings, &model, diag);
 	if (err == COP_OK)
 		err = cop_model_load(model, data, length, diag);
-	if (err == COP_OK && cop_ranking_is(cop_model_learner(model)))
-		own.contexts = cop_learner_dimension(&settings.learner);
+	if (err == COP_OK)
+		err = cop_inspect_names_read(&names, &cop_model_get_settings(model)->learner, data, length, diag);
+	own.named = &names;
+	if (err == COP_OK && view->page != NULL) {
+		err = show_page(view, name, model, &names, diag);
+		cop_inspect_names_fini(&names);
+		cop_model_free(model);
+		return err;
+	}
 	if (err == COP_OK) {
 		if (view->json != NULL)
 			cop_json_begin_object(view->json);
@@ -385,12 +422,14 @@ cop_err cop_inspect_model(
 			show_text(view, "name", name);
 		show_settings(view, cop_model_get_settings(model));
 		show_counters(view, model);
+		show_names(view);
 		err = show_experts(view, model, diag);
 	}
 	if (err == COP_OK)
 		err = show_trees(view, model, diag);
 	if (err == COP_OK && view->json != NULL)
 		cop_json_end_object(view->json);
+	cop_inspect_names_fini(&names);
 	cop_model_free(model);
 	return err;
 }

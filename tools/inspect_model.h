@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "inspect_names.h"
 #include "tree/oblique_tree.h"
 
 #define COP_INSPECT_ALL_TREES UINT64_MAX
@@ -18,8 +19,9 @@ typedef struct cop_inspect_view {
 	uint64_t tree;            /* which tree to show in full, or one of the two above */
 	const char *const *names; /* of features, name_count of them; 0: they are x0, x1 ... */
 	size_t name_count;
-	size_t contexts;        /* of models that rank: features of contexts, behind which candidates' come; else 0 */
-	const char *names_file; /* where the names are from */
+	struct cop_inspect_page *page;  /* an HTML page instead of text or JSON; NULL: none */
+	const char *names_file;         /* where the names are from */
+	const cop_inspect_names *named; /* of the model that is shown; NULL: of none */
 } cop_inspect_view;
 
 /* A model's file (sections of cop_model_save), borrowed. name: NULL when it has none.

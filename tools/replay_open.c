@@ -206,24 +206,45 @@ static cop_err open_cache(
 	return cop_event_cache_create(o->cache, &log->writer, diag);
 }
 
-cop_err cop_replay_log_open(const cop_replay_options *options, const cop_replay_state *state, bool whole,
-        const volatile sig_atomic_t *stop, cop_replay_log *out, cop_diag *diag)
+/* Names of hashed places, for what will be saved. */
+static cop_err keep_names(const cop_replay_options *o, bool cached, cop_replay_log *log, cop_diag *diag)
 {
-	bool cached = false;
+	if (o->save == NULL && o->cache == NULL)
+		return COP_OK;
+	size_t bytes = (size_t)o->names_bytes;
+	bool own = cached && cop_feature_space_names(log->space) == NULL && !cop_feature_space_is_dense(log->space);
+	cop_err err = own ? cop_event_cache_give_names(log->cache, bytes, log->space)
+	                  : cop_feature_space_keep_names(log->space, bytes);
+	if (err != COP_OK)
+		cop_diag_set(diag, o->path, 0, 0, "names of features: %s", cop_err_text(err));
+	return err;
+}
+
+static cop_err open_log(const cop_replay_options *options, const cop_replay_state *state, bool whole,
+        const volatile sig_atomic_t *stop, cop_replay_log *out, bool *cached, cop_diag *diag)
+{
 	cop_err err = COP_OK;
-	*out = (cop_replay_log){ .space = NULL };
 	if (options->cache != NULL)
-		err = open_cache(options, state, out, &cached, diag);
+		err = open_cache(options, state, out, cached, diag);
 	if (state != NULL) {
 		out->space = state->space;
 		out->space_is_lent = true;
 		out->limits = state->limits;
 		return err;
 	}
-	if (err != COP_OK || cached)
+	if (err != COP_OK || *cached)
 		return err;
 	return strcmp(options->path, "-") == 0 ? open_input(options, out, diag)
 	                                       : open_file(options, whole, stop, out, diag);
+}
+
+cop_err cop_replay_log_open(const cop_replay_options *options, const cop_replay_state *state, bool whole,
+        const volatile sig_atomic_t *stop, cop_replay_log *out, cop_diag *diag)
+{
+	bool cached = false;
+	*out = (cop_replay_log){ .space = NULL };
+	cop_err err = open_log(options, state, whole, stop, out, &cached, diag);
+	return err == COP_OK ? keep_names(options, cached, out, diag) : err;
 }
 
 cop_err cop_replay_log_keep(cop_replay_log *log, uint64_t skipped, cop_diag *diag)

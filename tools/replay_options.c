@@ -86,6 +86,8 @@ static const char usage_rest[] =
         "                       time\n"
         "  --save FILE          the model and all that was added up, at the end (with\n"
         "                       --compare: the best setting's)\n"
+        "  --names-bytes N      hashed: what --save and --cache keep of features' names\n"
+        "                       (default 1048576; 0: no names)\n"
         "  --resume FILE        go on from what was saved\n"
         "  --dump FILE          a csv line for each labelled event: what estimates are\n"
         "                       made from\n"
@@ -116,6 +118,7 @@ enum {
 	THREADS,
 	LEVEL,
 	CLIP,
+	NAMES_BYTES,
 	FIRST_ID,
 	POLICY_VALUE,
 	EVALUATE,
@@ -162,6 +165,7 @@ static const struct option own_options[] = {
 	{ "live", required_argument, NULL, LIVE },
 	{ "model", required_argument, NULL, MODEL },
 	{ "ask", no_argument, NULL, ASK },
+	{ "names-bytes", required_argument, NULL, NAMES_BYTES },
 	{ "first-id", required_argument, NULL, FIRST_ID },
 	{ "json", no_argument, NULL, JSON },
 	{ "help", no_argument, NULL, HELP },
@@ -230,6 +234,8 @@ static bool read_number_option(cop_replay_options *o, int option, const char *te
 		return cop_command_number(NAME, "--level", text, 0.5, 0.9999, &o->level);
 	case CLIP:
 		return cop_command_number(NAME, "--clip", text, 1.0, 1e6, &o->clip);
+	case NAMES_BYTES:
+		return cop_command_whole(NAME, "--names-bytes", text, 0, (uint64_t)1 << 32, &o->names_bytes);
 	default:
 		return cop_command_whole(NAME, "--first-id", text, 0, UINT64_MAX / 2, &o->first_id);
 	}
@@ -442,7 +448,9 @@ int cop_replay_options_read(int argc, char **argv, cop_replay_options *out)
 	static const char *const learners[] = { "ensemble", "dgt", "rank", NULL };
 	struct option joined[JOINED];
 	reading r = { .o = out };
-	*out = (cop_replay_options){ .passes = 1, .seed = 1, .level = 0.95, .progress = 2.0 };
+	*out = (cop_replay_options){
+		.passes = 1, .seed = 1, .level = 0.95, .progress = 2.0, .names_bytes = COP_PLACE_NAMES_BYTES
+	};
 	cop_reader_options_init(&out->reader, NAME);
 	cop_learner_options_init(&out->learner, NAME, learners);
 	cop_reader_options_join(own_options, joined, JOINED);

@@ -34,8 +34,9 @@ struct cop_replay_options {
 	bool holds_out;
 	uint64_t holdout_after;
 	bool exploring;
-	const char *frozen;  /* --evaluate FILE */
-	const char *columns; /* file of a dense space's names */
+	const char *frozen;   /* --evaluate FILE */
+	uint64_t names_bytes; /* hashed: for the names of places in what is saved */
+	const char *columns;  /* file of a dense space's names */
 	const char *cache, *save, *resume, *dump;
 	bool has_progress;
 	double progress;

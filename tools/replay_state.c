@@ -74,6 +74,7 @@ cop_err cop_replay_state_save(const char *path, const cop_replay_state *state, c
 	size_t file = cop_model_file_begin(&bytes);
 	cop_model_save(state->model, &bytes);
 	cop_model_names_save(state->space, &bytes);
+	cop_model_names_save_places(state->space, &bytes);
 	size_t section = cop_model_file_begin_section(&bytes, COP_REPLAY_SECTION, REPLAY_VERSION);
 	put_replay(state, &bytes);
 	cop_model_file_end_section(&bytes, section);
@@ -101,6 +102,9 @@ static cop_err read_sections(const cop_model_file *file, cop_replay_state *out, 
 	cop_err err = cop_model_names_load(file, NULL, &out->space, diag);
 	if (err != COP_OK)
 		return no_replay(err, diag);
+	err = cop_model_names_load_places(file, COP_PLACE_NAMES_BYTES, out->space, diag);
+	if (err != COP_OK)
+		return err;
 	err = cop_model_file_find(file, COP_REPLAY_SECTION, 0, REPLAY_VERSION, &section);
 	if (err == COP_OK) {
 		cop_cursor_init(&cursor, section.data, section.length);

@@ -19,9 +19,10 @@ struct cop_event_cache {
 	int fd;
 	cop_event_cache_summary summary;
 	cop_feature_space *space;
-	uint64_t end;    /* where blocks end and the summary begins */
-	uint64_t at;     /* the next block */
-	uint64_t events; /* behind it */
+	cop_place_names *names; /* of it; NULL: none */
+	uint64_t end;           /* where blocks end and the summary begins */
+	uint64_t at;            /* the next block */
+	uint64_t events;        /* behind it */
 
 	cop_event_block block; /* for the reader */
 	size_t next;           /* event of it */
@@ -134,7 +135,25 @@ static void get_summary(cop_cursor *cursor, cop_event_cache_summary *s)
 	cop_cursor_f64s(cursor, &s->cost_high, 1);
 }
 
-static cop_err parse_summary(cop_event_cache *cache, cop_cursor *cursor)
+static unsigned bits_of(const cop_feature_space *space)
+{
+	unsigned bits = 0;
+	while ((size_t)1 << bits < cop_feature_space_dimension(space))
+		bits++;
+	return bits;
+}
+
+/* All that the file has: in memory they take less than four times as much. */
+static cop_err parse_names(cop_event_cache *cache, cop_cursor *cursor)
+{
+	if (cop_cursor_u8(cursor) == 0)
+		return COP_OK;
+	if (cache->space == NULL || cop_feature_space_is_dense(cache->space))
+		return COP_EFORMAT;
+	return cop_place_names_load(cursor, 4 * cop_cursor_left(cursor), bits_of(cache->space), &cache->names);
+}
+
+static cop_err parse_summary(cop_event_cache *cache, uint32_t version, cop_cursor *cursor)
 {
 	get_summary(cursor, &cache->summary);
 	bool has_space = cop_cursor_u8(cursor) != 0;
@@ -143,6 +162,9 @@ static cop_err parse_summary(cop_event_cache *cache, cop_cursor *cursor)
 		if (err != COP_OK)
 			return err;
 	}
+	cop_err err = version > 1 ? parse_names(cache, cursor) : COP_OK;
+	if (err != COP_OK)
+		return err;
 	const uint8_t *mark = cop_cursor_take(cursor, sizeof COP_CACHE_END_MARK - 1);
 	if (mark == NULL || cop_cursor_left(cursor) != 0 ||
 	        memcmp(mark, COP_CACHE_END_MARK, sizeof COP_CACHE_END_MARK - 1) != 0)
@@ -161,7 +183,7 @@ static cop_err read_summary(cop_event_cache *cache, const cop_cache_start *start
 	if (err == COP_OK) {
 		cop_cursor cursor;
 		cop_cursor_init(&cursor, data, (size_t)start->length);
-		err = parse_summary(cache, &cursor);
+		err = parse_summary(cache, start->version, &cursor);
 		if (err == COP_ENOMEM)
 			(void)out_of_memory(cache, diag);
 		else if (err != COP_OK)
@@ -214,6 +236,7 @@ void cop_event_cache_free(cop_event_cache *cache)
 	if (cache->fd >= 0)
 		(void)close(cache->fd);
 	cop_feature_space_free(cache->space);
+	cop_place_names_free(cache->names);
 	cop_event_block_fini(&cache->block);
 	cop_mem_free(cache->rows);
 	cop_mem_free(cache->path);
@@ -222,6 +245,25 @@ void cop_event_cache_free(cop_event_cache *cache)
 
 const cop_event_cache_summary *cop_event_cache_get_summary(const cop_event_cache *cache) { return &cache->summary; }
 const cop_feature_space *cop_event_cache_space(const cop_event_cache *cache) { return cache->space; }
+
+cop_err cop_event_cache_give_names(const cop_event_cache *cache, size_t bytes, cop_feature_space *space)
+{
+	cop_bytes saved;
+	cop_cursor cursor;
+	cop_place_names *names = NULL;
+	if (cache->names == NULL || bytes == 0)
+		return cop_feature_space_keep_names(space, bytes);
+	cop_bytes_init(&saved);
+	cop_place_names_save(cache->names, &saved);
+	cop_cursor_init(&cursor, saved.data, saved.length);
+	cop_err err = saved.err;
+	if (err == COP_OK)
+		err = cop_place_names_load(&cursor, bytes, bits_of(space), &names);
+	if (err == COP_OK)
+		cop_feature_space_take_names(space, &names);
+	cop_bytes_fini(&saved);
+	return err;
+}
 
 /* ---- blocks ---- */
 

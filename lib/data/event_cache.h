@@ -1,10 +1,10 @@
 /* data/event_cache.h: a bandit log that was parsed once, in a file that is read back at the speed of memory.
  *
  * Layout: 64 bytes ("COPCACHE", version, where the summary is, checksum); blocks of events (data/event_block.h), each
- * with length and CRC-32C; at the end the summary: what the log was, how it was read, what was met, and the feature
- * space. The file is written beside its final place and renamed there, so one that exists is whole unless something cut
- * or damaged it, which is told; then deleting it and parsing again is the way out, as every message says. A cache is
- * good for one machine's byte order and is no archive. One thread per object. */
+ * with length and CRC-32C; at the end the summary: what the log was, how it was read, what was met, the feature
+ * space and the names of its places. The file is written beside its final place and renamed there, so one that exists
+ * is whole unless something cut or damaged it, which is told; then deleting it and parsing again is the way out, as
+ * every message says. A cache is good for one machine's byte order and is no archive. One thread per object. */
 #ifndef COP_DATA_EVENT_CACHE_H
 #define COP_DATA_EVENT_CACHE_H
 
@@ -17,7 +17,7 @@
 #include "data/event_reader.h"
 #include "data/feature_space.h"
 
-#define COP_EVENT_CACHE_VERSION 1
+#define COP_EVENT_CACHE_VERSION 2 /* 1 has no names of places */
 
 /* What it was made from, to tell whether it is still that. */
 typedef struct cop_event_cache_source {
@@ -77,6 +77,9 @@ void cop_event_cache_free(cop_event_cache *cache);
 const cop_event_cache_summary *cop_event_cache_get_summary(const cop_event_cache *cache);
 /* Of the rows; NULL when none was given. Borrowed. */
 const cop_feature_space *cop_event_cache_space(const cop_event_cache *cache);
+/* The names that the space kept of its places, in so many bytes, to the space of the same places; nothing where there
+ * are none. COP_EFORMAT, COP_ENOMEM. */
+COP_CHECK cop_err cop_event_cache_give_names(const cop_event_cache *cache, size_t bytes, cop_feature_space *space);
 /* The next block, into the caller's. COP_EEND; COP_EFORMAT: damaged; COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_event_cache_read(cop_event_cache *cache, cop_event_block *block, cop_diag *diag);
 /* The first block is next again. */

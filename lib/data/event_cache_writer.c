@@ -212,8 +212,12 @@ static cop_err write_end(cop_event_cache_writer *writer, const cop_feature_space
 	cop_bytes_init(&bytes);
 	put_summary(&bytes, &writer->summary);
 	cop_bytes_put_u8(&bytes, space != NULL);
+	const cop_place_names *names = space != NULL ? cop_feature_space_names(space) : NULL;
 	if (space != NULL)
 		cop_feature_space_save(space, &bytes);
+	cop_bytes_put_u8(&bytes, names != NULL);
+	if (names != NULL)
+		cop_place_names_save(names, &bytes);
 	cop_bytes_put(&bytes, COP_CACHE_END_MARK, sizeof COP_CACHE_END_MARK - 1);
 	cop_err err = bytes.err == COP_OK ? COP_OK : out_of_memory(writer, diag);
 	if (err == COP_OK) {

@@ -14,6 +14,8 @@
 #define DIGIT        9 /* bits */
 #define DIGITS       (1u << DIGIT)
 #define GROUPS       256
+#define NAMED_ONE    16 /* product of up to so many gets its name, of a row whose names are met */
+#define NAMED_SOON   2  /* while there is room for all */
 #define PRINTABLE(c) ((c) >= ' ' && (c) <= '~')
 
 cop_err cop_feature_entries_grow(cop_feature_entries *entries, size_t limit)
@@ -148,7 +150,8 @@ static void sort_groups(cop_feature_parts *parts, size_t start[GROUPS + 1])
 }
 
 typedef struct maker {
-	const cop_feature_parts *parts;
+	cop_feature_parts *parts;
+	cop_place_names *names; /* NULL: not of this row */
 	const size_t *start;
 	uint32_t mask;
 	cop_feature_entries *entries;
@@ -156,6 +159,14 @@ typedef struct maker {
 	size_t made;
 	uint8_t done[GROUPS][GROUPS / 8]; /* pairs of groups made, the smaller first */
 } maker;
+
+static void name_product(maker *m, uint32_t hash, uint32_t first, uint32_t second)
+{
+	if (!m->names->insisting && m->parts->wait-- > 0)
+		return;
+	m->parts->wait = cop_place_names_draw(m->names, m->names->given_up == 0 ? NAMED_SOON : NAMED_ONE);
+	cop_place_names_meet_product(m->names, hash, first, second);
+}
 
 static cop_err multiply(
         maker *m, const cop_feature_part *first, const cop_feature_part *from, const cop_feature_part *to)
@@ -171,6 +182,8 @@ static cop_err multiply(
 		if (!isfinite(value))
 			return COP_ENONFINITE;
 		m->entries->entry[m->entries->count++] = (cop_feature_entry){ (half ^ second->hash) & m->mask, value };
+		if (m->names != NULL)
+			name_product(m, half ^ second->hash, first->hash, second->hash);
 		m->made++;
 	}
 	return COP_OK;
@@ -212,7 +225,13 @@ cop_err cop_feature_pairs_make(const cop_feature_pair *pairs, size_t pair_count,
         uint32_t mask, cop_feature_entries *entries, size_t limit, size_t *made)
 {
 	size_t start[GROUPS + 1];
-	maker m = { .parts = parts, .start = start, .mask = mask, .entries = entries, .limit = limit };
+	bool named = parts->names != NULL && parts->names->all;
+	maker m = { .parts = parts,
+		.names = named ? parts->names : NULL,
+		.start = start,
+		.mask = mask,
+		.entries = entries,
+		.limit = limit };
 	cop_err err = COP_OK;
 	if (parts->count > 0)
 		sort_groups(parts, start);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "data/place_names.h"
 
 typedef struct cop_feature_entry {
 	uint32_t place;
@@ -44,6 +45,8 @@ typedef struct cop_feature_parts {
 	cop_feature_part *part;   /* count of them; the first `shared` are the shared ones */
 	cop_feature_part *sorted; /* by group, shared ones last in each */
 	size_t count, shared, capacity;
+	cop_place_names *names; /* borrowed: gets names of some products; NULL: of none */
+	unsigned wait;          /* products until the next one that gets its name */
 } cop_feature_parts;
 
 COP_CHECK cop_err cop_feature_parts_add(cop_feature_parts *parts, const cop_feature_part *part, size_t limit);

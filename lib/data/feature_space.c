@@ -136,6 +136,7 @@ void cop_feature_space_free(cop_feature_space *space)
 	cop_feature_memo_fini(&space->memo[1]);
 	cop_feature_entries_fini(&space->entries);
 	cop_feature_parts_fini(&space->parts);
+	cop_place_names_free(space->names);
 	cop_bytes_fini(&space->both);
 	cop_mem_free(space->hint);
 	cop_mem_free(space->place_of);
@@ -171,6 +172,51 @@ cop_err cop_feature_space_any_order(cop_feature_space *space, size_t entries)
 	return err == COP_OK && space->pair_count > 0 ? cop_feature_parts_reserve(&space->parts, 2 * entries) : err;
 }
 
+cop_place_names *cop_feature_space_names(const cop_feature_space *space) { return space->names; }
+
+/* Rows that go on in the order of recorded ones would pass their names by. */
+static void forget_order(cop_feature_space *space)
+{
+	space->memo[0].ready = space->memo[1].ready = false;
+	space->memo[0].wait = space->memo[1].wait = 0;
+}
+
+void cop_feature_space_take_names(cop_feature_space *space, cop_place_names **names)
+{
+	COP_ASSERT(!space->dense && (*names)->mask == space->mask);
+	if (space->names == NULL)
+		forget_order(space);
+	cop_place_names_free(space->names);
+	space->names = *names;
+	*names = NULL;
+}
+
+/* A table of another bound has what the one before had, as if it came from a file. */
+cop_err cop_feature_space_keep_names(cop_feature_space *space, size_t bytes)
+{
+	cop_bytes saved;
+	cop_cursor cursor;
+	cop_place_names *names = NULL;
+	if (space->dense || (space->names != NULL && cop_place_names_bound(space->names) == bytes))
+		return COP_OK;
+	cop_bytes_init(&saved);
+	if (space->names != NULL)
+		cop_place_names_save(space->names, &saved);
+	cop_cursor_init(&cursor, saved.data, saved.length);
+	cop_err err = saved.err;
+	if (err == COP_OK && bytes > 0)
+		err = space->names == NULL ? cop_place_names_new(bytes, space->bits, &names)
+		                           : cop_place_names_load(&cursor, bytes, space->bits, &names);
+	cop_bytes_fini(&saved);
+	if (err != COP_OK)
+		return err;
+	if (space->names == NULL)
+		forget_order(space);
+	cop_place_names_free(space->names);
+	space->names = names;
+	return COP_OK;
+}
+
 size_t cop_feature_space_find(
         const cop_feature_space *space, const char *namespace, size_t namespace_length, const char *name, size_t length)
 {
@@ -201,6 +247,8 @@ static void begin_dense(cop_feature_space *space)
 
 static void begin_hashed(cop_feature_space *space)
 {
+	if (space->names != NULL)
+		cop_place_names_row(space->names);
 	space->entries.count = 0;
 	if (!space->candidate)
 		space->parts.shared = 0;
@@ -271,6 +319,8 @@ void cop_feature_space_namespace(cop_feature_space *space, const char *name, siz
 	if (!space->keeping || space->err != COP_OK)
 		return;
 	lane->space = space->dense ? namespace_number(space, name, length) : hash_name(space, name, length, 0);
+	space->space_name = name;
+	space->space_name_length = length;
 }
 
 /* ---- putting ---- */
@@ -394,6 +444,20 @@ static void spill(cop_feature_space *space)
 	}
 }
 
+/* The feature of that hash is called so: a name, a name with a text, or the number of one without a name. */
+static void name_place(
+        cop_feature_space *space, uint32_t hash, const char *name, size_t length, const char *text, size_t text_length)
+{
+	const cop_place_name whole = { space->space_name, name, text, space->space_name_length,
+		name != NULL ? length : 0, text_length, length };
+	cop_place_names_meet(space->names, hash, &whole);
+}
+
+static inline bool wants_name(const cop_feature_space *space, uint32_t hash)
+{
+	return space->names != NULL && cop_place_names_wants(space->names, hash & space->mask);
+}
+
 static void put_hashed(cop_feature_space *space, const char *name, size_t length, uint32_t hash, float value)
 {
 	if (!space->listed)
@@ -403,6 +467,13 @@ static void put_hashed(cop_feature_space *space, const char *name, size_t length
 		        &space->memo[space->candidate], name, length, space->lane.space, hash & space->mask);
 	if (space->err == COP_OK)
 		put_listed(space, hash, value);
+}
+
+static void put_named(cop_feature_space *space, const char *name, size_t length, uint32_t hash, float value)
+{
+	if (wants_name(space, hash))
+		name_place(space, hash, name, length, NULL, 0);
+	put_hashed(space, name, length, hash, value);
 }
 
 /* false: nothing more is to be done. */
@@ -426,7 +497,7 @@ void cop_feature_space_put(cop_feature_space *space, const char *name, size_t le
 	else if (find_near(&space->lane, name, length))
 		cop_feature_lane_put(&space->lane, &space->lane.hint[space->lane.at], v);
 	else
-		put_hashed(space, name, length, hash_name(space, name, length, space->lane.space), v);
+		put_named(space, name, length, hash_name(space, name, length, space->lane.space), v);
 }
 
 void cop_feature_space_put_unnamed(cop_feature_space *space, size_t ordinal, double value)
@@ -445,7 +516,7 @@ void cop_feature_space_put_unnamed(cop_feature_space *space, size_t ordinal, dou
 	        lane->hint[lane->at].space == lane->space)
 		cop_feature_lane_put(lane, &lane->hint[lane->at], v);
 	else
-		put_hashed(space, NULL, ordinal, lane->space + (uint32_t)ordinal, v);
+		put_named(space, NULL, ordinal, lane->space + (uint32_t)ordinal, v);
 }
 
 void cop_feature_space_put_text(
@@ -456,8 +527,11 @@ void cop_feature_space_put_text(
 		return;
 	if (!space->dense) {
 		uint32_t seed = hash_name(space, name, length, space->lane.space);
+		uint32_t hash = hash_name(space, text, text_length, seed);
+		if (wants_name(space, hash))
+			name_place(space, hash, name, length, text, text_length);
 		space->recording = false;
-		put_hashed(space, name, length, hash_name(space, text, text_length, seed), v);
+		put_hashed(space, name, length, hash, v);
 		return;
 	}
 	cop_bytes *both = &space->both;

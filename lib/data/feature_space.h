@@ -20,6 +20,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "data/feature_lane.h"
+#include "data/place_names.h"
 #include "linalg/row.h"
 
 #define COP_FEATURE_SPACE_BITS        18 /* Vowpal Wabbit's default */
@@ -59,6 +60,14 @@ bool cop_feature_space_has_pairs(const cop_feature_space *space);
 /* For rows whose names come in any order, of up to so many features: nothing is recorded from one row for the next,
  * and memory for them (pairs excepted) is taken now. COP_ENOMEM. */
 COP_CHECK cop_err cop_feature_space_any_order(cop_feature_space *space, size_t entries);
+/* Hashed: names of the features that are put from here on are kept, in at most so many bytes (data/place_names.h); 0:
+ * no longer, and those that are there are forgotten. Those there are stay when the bound changes. Dense: nothing.
+ * COP_ENOMEM: as it was. */
+COP_CHECK cop_err cop_feature_space_keep_names(cop_feature_space *space, size_t bytes);
+/* The same with names from a file, which are taken (*names NULL afterwards); its places must be the space's. */
+void cop_feature_space_take_names(cop_feature_space *space, cop_place_names **names);
+/* NULL: none are kept. For those, too, who hash names of plain spaces themselves. */
+cop_place_names *cop_feature_space_names(const cop_feature_space *space);
 /* Dense: the column of a name; SIZE_MAX: there is none. */
 size_t cop_feature_space_find(const cop_feature_space *space, const char *namespace, size_t namespace_length,
         const char *name, size_t length);
@@ -72,8 +81,8 @@ void cop_feature_space_begin(cop_feature_space *space);
 /* A candidate of the event that begin (and end) started: pairs are made of its features with each other and with the
  * shared ones; those of shared features alone are in the shared row. */
 void cop_feature_space_begin_candidate(cop_feature_space *space);
-/* All features that follow belong to it (name borrowed), their values times `scale`. A row begins in the default one.
- */
+/* All features that follow belong to it, their values times `scale`; its name must stay until the next one, or the
+ * row's end. A row begins in the default one. */
 void cop_feature_space_namespace(cop_feature_space *space, const char *name, size_t length, double scale);
 /* A feature. Vowpal Wabbit leaves out those whose value is zero: they are not counted, and stand in no sparse row. */
 void cop_feature_space_put(cop_feature_space *space, const char *name, size_t length, double value);

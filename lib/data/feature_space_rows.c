@@ -74,6 +74,7 @@ static cop_err end_list(cop_feature_space *space, cop_feature_room *room, size_t
 	cop_feature_entries *entries = &space->entries;
 	size_t made = 0;
 	cop_err err = COP_OK;
+	space->parts.names = space->names;
 	if (space->pair_count > 0)
 		err = cop_feature_pairs_make(space->pairs, space->pair_count, &space->parts, space->mask, entries,
 		        COP_FEATURE_SPACE_MAX_ENTRIES, &made);

@@ -6,6 +6,7 @@
 #include "data/feature_pairs.h"
 #include "data/feature_space.h"
 #include "data/name_table.h"
+#include "data/place_names.h"
 
 #define COP_FEATURE_GROUPS 256 /* first characters of namespaces */
 
@@ -40,6 +41,9 @@ struct cop_feature_space {
 	bool listed;              /* the row under way is a list */
 	bool recording;           /* and its names are recorded */
 	uint8_t group;
+	cop_place_names *names; /* what places are called; NULL: nobody asks */
+	const char *space_name; /* of the namespace under way, borrowed */
+	size_t space_name_length;
 	cop_feature_entries entries;
 	cop_feature_parts parts;
 };

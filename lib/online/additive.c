@@ -349,6 +349,12 @@ void cop_additive_explain_along(
 	}
 }
 
+void cop_additive_anatomy(const cop_additive *model, cop_anatomy_linear *out)
+{
+	const cop_additive_settings *set = &model->set;
+	*out = (cop_anatomy_linear){ model->linear, set->inputs, set->outputs, model->columns, 1, set->inputs, 1.0f };
+}
+
 size_t cop_additive_trees(const cop_additive *model) { return model->set.trees; }
 
 cop_err cop_additive_tree(const cop_additive *model, size_t m, cop_oblique_tree **out)

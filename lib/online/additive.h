@@ -19,6 +19,7 @@
 #include "base/rng.h"
 #include "linalg/kernel.h"
 #include "linalg/row.h"
+#include "online/anatomy.h"
 #include "online/explanation.h"
 #include "tree/oblique_tree.h"
 
@@ -68,6 +69,8 @@ void cop_additive_explain(
 /* Paths and leaf values for c; the expert's features and linear are left alone. */
 void cop_additive_explain_along(
         cop_additive *model, const cop_row *x, const cop_row *c, cop_explanation *e, cop_explained_expert *expert);
+/* A's weights. */
+void cop_additive_anatomy(const cop_additive *model, cop_anatomy_linear *out);
 /* Tree m as a plain oblique tree over D - 1 features and a bias, its leaves' values for every output. Caller frees. */
 COP_CHECK cop_err cop_additive_tree(const cop_additive *model, size_t m, cop_oblique_tree **out);
 size_t cop_additive_trees(const cop_additive *model);

@@ -52,12 +52,18 @@ static void explain(void *expert, const cop_row *x, size_t arm, cop_explanation 
 	cop_forest_explain(expert, x, arm, out);
 }
 
+static void anatomy(const void *expert, cop_anatomy_part *out)
+{
+	out->unit = COP_ANATOMY_LOSS;
+	out->forest = expert;
+}
+
 static void save(const void *expert, cop_bytes *bytes) { cop_forest_save(expert, bytes); }
 
 static cop_err load(void *expert, cop_cursor *cursor) { return cop_forest_load(expert, cursor); }
 
 const cop_expert_class cop_expert_forest = {
-	.member = { .name = "forest", .destroy = destroy, .save = save, .load = load },
+	.member = { .name = "forest", .destroy = destroy, .save = save, .load = load, .anatomy = anatomy },
 	.can_help = can_help,
 	.footprint = footprint,
 	.create = create,

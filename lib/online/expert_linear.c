@@ -47,12 +47,18 @@ static void explain(void *expert, const cop_row *x, size_t arm, cop_explanation 
 	cop_second_order_explain(expert, x, arm, out);
 }
 
+static void anatomy(const void *expert, cop_anatomy_part *out)
+{
+	out->unit = COP_ANATOMY_LOSS;
+	cop_second_order_anatomy(expert, &out->linear);
+}
+
 static void save(const void *expert, cop_bytes *bytes) { cop_second_order_save(expert, bytes); }
 
 static cop_err load(void *expert, cop_cursor *cursor) { return cop_second_order_load(expert, cursor); }
 
 const cop_expert_class cop_expert_linear = {
-	.member = { .name = "linear", .destroy = destroy, .save = save, .load = load },
+	.member = { .name = "linear", .destroy = destroy, .save = save, .load = load, .anatomy = anatomy },
 	.footprint = footprint,
 	.cost = cost,
 	.create = create,

@@ -160,6 +160,15 @@ static void explain(void *expert, const cop_row *x, size_t arm, cop_explanation 
 	cop_second_order_explain(q->model, &row, arm, out);
 }
 
+static void anatomy(const void *expert, cop_anatomy_part *out)
+{
+	const quadratic *q = expert;
+	out->unit = COP_ANATOMY_LOSS;
+	cop_second_order_anatomy(q->model, &out->linear);
+	out->linear.plain = q->inputs;
+	out->linear.product_scale = SCALE;
+}
+
 static void save(const void *expert, cop_bytes *bytes)
 {
 	cop_second_order_save(((const quadratic *)expert)->model, bytes);
@@ -181,7 +190,7 @@ static bool product(const void *expert, size_t index, size_t *i, size_t *j)
 }
 
 const cop_expert_class cop_expert_quadratic = {
-	.member = { .name = "quadratic", .destroy = destroy, .save = save, .load = load },
+	.member = { .name = "quadratic", .destroy = destroy, .save = save, .load = load, .anatomy = anatomy },
 	.can_help = can_help,
 	.footprint = footprint,
 	.cost = cost,

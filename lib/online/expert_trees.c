@@ -95,6 +95,12 @@ static void explain(void *expert, const cop_row *x, size_t arm, cop_explanation 
 	cop_additive_explain(((trees_expert *)expert)->model, x, arm, e, out);
 }
 
+static void anatomy(const void *expert, cop_anatomy_part *out)
+{
+	out->unit = COP_ANATOMY_LOGIT;
+	cop_additive_anatomy(((const trees_expert *)expert)->model, &out->linear);
+}
+
 static void save(const void *expert, cop_bytes *bytes)
 {
 	cop_additive_save(((const trees_expert *)expert)->model, bytes);
@@ -113,7 +119,13 @@ static cop_err tree(const void *expert, size_t m, cop_oblique_tree **out)
 }
 
 const cop_expert_class cop_expert_trees = {
-	.member = { .name = "trees", .destroy = destroy, .save = save, .load = load, .trees = trees, .tree = tree },
+	.member = { .name = "trees",
+	        .destroy = destroy,
+	        .save = save,
+	        .load = load,
+	        .trees = trees,
+	        .tree = tree,
+	        .anatomy = anatomy },
 	.footprint = footprint,
 	.cost = cost,
 	.create = create,

@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "online/forest_parts.h"
+#include "tree/tree_build.h"
 
 #define MEMORY        ((size_t)40 << 20) /* of the leaves, about; arms decide how many fit */
 #define FEWEST_LEAVES 16
@@ -355,6 +356,63 @@ void cop_forest_explain(cop_forest *f, const cop_row *x, size_t arm, cop_explain
 	expert->count = 0;
 	expert->linear = 0.0;
 	keep_heaviest(f, x, expert);
+}
+
+size_t cop_forest_count(const cop_forest *f) { return f->set.trees; }
+
+unsigned cop_forest_deepest(const cop_forest *f)
+{
+	uint32_t deepest = 0;
+	for (size_t m = 0; m < f->set.trees; m++)
+		deepest = f->depth[m] > deepest ? f->depth[m] : deepest;
+	return deepest;
+}
+
+void cop_forest_splits(const cop_forest *f, uint32_t *splits)
+{
+	memset(splits, 0, (f->set.inputs - 1) * sizeof *splits);
+	for (size_t m = 0; m < f->set.trees; m++)
+		for (size_t i = 0; i + 1 < 2 * (size_t)f->leaves[m]; i++) {
+			const cop_forest_node *node = &f->node[m * cop_forest_nodes(f) + i];
+			splits[node->feature] += node->child != i;
+		}
+}
+
+/* Its nodes and leaves, as numbers of the build; parents stand before their children. */
+static void build_tree(const cop_forest *f, size_t m, cop_tree_build *build, int32_t *made, float *values)
+{
+	const cop_forest_node *node = f->node + m * cop_forest_nodes(f);
+	size_t count = 2 * (size_t)f->leaves[m] - 1;
+	for (size_t i = 0; i < count; i++) {
+		size_t row = m * f->room + node[i].leaf;
+		for (size_t k = 0; k < f->set.arms; k++)
+			values[k] = -(float)f->stack.weight[0] * cop_forest_quick(f, row)[k] -
+			            (float)f->stack.weight[1] * cop_forest_steady(f, row)[k];
+		made[i] = node[i].child == i ? cop_tree_build_constant(build, values)
+		                             : cop_tree_build_axis(build, node[i].feature, node[i].threshold);
+	}
+	for (size_t i = 0; i < count; i++)
+		if (node[i].child != i)
+			cop_tree_build_children(build, made[i], made[node[i].child], made[node[i].child + 1]);
+}
+
+cop_err cop_forest_tree(const cop_forest *f, size_t m, cop_tree **out)
+{
+	cop_tree_build *build = NULL;
+	int32_t *made = cop_mem_alloc(cop_forest_nodes(f), sizeof *made);
+	float *values = cop_mem_alloc(f->set.arms, sizeof *values);
+	*out = NULL;
+	cop_err err = made == NULL || values == NULL
+	                      ? COP_ENOMEM
+	                      : cop_tree_build_new(f->set.inputs - 1, f->set.arms, COP_TREE_VALUES, &build);
+	if (err == COP_OK) {
+		build_tree(f, m, build, made, values);
+		err = cop_tree_build_finish(build, made[0], out);
+	}
+	cop_tree_build_free(build);
+	cop_mem_free(made);
+	cop_mem_free(values);
+	return err;
 }
 
 size_t cop_forest_leaves(const cop_forest *f)

@@ -25,6 +25,7 @@
 #include "base/rng.h"
 #include "linalg/row.h"
 #include "online/explanation.h"
+#include "tree/tree.h"
 
 typedef struct cop_forest cop_forest;
 
@@ -61,6 +62,14 @@ void cop_forest_explain(cop_forest *forest, const cop_row *x, size_t arm, cop_ex
 
 /* Leaves of all trees. */
 size_t cop_forest_leaves(const cop_forest *forest);
+
+/* Trees there are, the depth of the deepest leaf, and how many splits look at each feature (D - 1 of them). */
+size_t cop_forest_count(const cop_forest *forest);
+unsigned cop_forest_deepest(const cop_forest *forest);
+void cop_forest_splits(const cop_forest *forest, uint32_t *splits);
+/* Tree m by itself, its leaves' values as a and b add them up, turned round: by how much each arm's loss would be below
+ * 1/2, were all trees like it. Caller frees. COP_ENOMEM. */
+COP_CHECK cop_err cop_forest_tree(const cop_forest *forest, size_t m, cop_tree **out);
 
 void cop_forest_save(const cop_forest *forest, cop_bytes *bytes);
 /* Into a forest of the same shape. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */

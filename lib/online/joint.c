@@ -164,6 +164,29 @@ static uint32_t pair_hash(uint32_t a, uint32_t b)
 
 static size_t paired(size_t entries) { return entries < COP_JOINT_PAIRED ? entries : COP_JOINT_PAIRED; }
 
+size_t cop_joint_hashed(const cop_joint *joint, size_t feature, size_t candidate_feature)
+{
+	uint32_t mask = (uint32_t)(joint->set.features - 1);
+	return joint->near + (pair_hash((uint32_t)feature, (uint32_t)candidate_feature) & mask);
+}
+
+bool cop_joint_find_pair(
+        const cop_joint *joint, const cop_row *x, const cop_row *a, size_t input, size_t skip, size_t pair[2])
+{
+	uint32_t mask = (uint32_t)(joint->set.features - 1);
+	if (!joint->set.sparse || input < joint->near || input >= joint->whole)
+		return false;
+	for (size_t i = 0; i < paired(x->nnz); i++)
+		for (size_t k = 0; k < paired(a->nnz); k++) {
+			if (joint->near + (pair_hash(x->index[i], a->index[k]) & mask) != input || skip-- > 0)
+				continue;
+			pair[0] = x->index[i];
+			pair[1] = a->index[k];
+			return true;
+		}
+	return false;
+}
+
 static void make_pairs(cop_joint *joint, const cop_row *a)
 {
 	size_t n = 0;

@@ -45,6 +45,13 @@ void cop_joint_sizes(const cop_joint_settings *settings, size_t *near, size_t *w
 /* The context and candidate features that a product input is of; false when it is none, or shared by many. */
 bool cop_joint_pair(const cop_joint *joint, size_t input, size_t *feature, size_t *candidate_feature);
 
+/* Sparse: the input that the product of two features is hashed to. */
+size_t cop_joint_hashed(const cop_joint *joint, size_t feature, size_t candidate_feature);
+/* Sparse: indices of the entries of both rows, the skip-th pair from 0, whose product is that input. false: there is
+ * none. */
+bool cop_joint_find_pair(
+        const cop_joint *joint, const cop_row *x, const cop_row *a, size_t input, size_t skip, size_t pair[2]);
+
 /* The context, then a candidate: standardised rows with their constant (online/standardiser.h); what they point to is
  * kept until the next call of the same kind. */
 void cop_joint_set_context(cop_joint *joint, const cop_row *x);

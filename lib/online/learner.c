@@ -312,6 +312,12 @@ cop_err cop_learner_explanation_init(const cop_learner *learner, cop_explanation
 	return err;
 }
 
+size_t cop_learner_anatomy(const cop_learner *learner, cop_anatomy_part parts[COP_ANATOMY_PARTS])
+{
+	memset(parts, 0, COP_ANATOMY_PARTS * sizeof *parts);
+	return learner->class->anatomy(learner, parts);
+}
+
 bool cop_learner_product(const cop_learner *learner, size_t index, size_t *i, size_t *j)
 {
 	return learner->class->product != NULL && learner->class->product(learner, index, i, j);

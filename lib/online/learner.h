@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "linalg/kernel.h"
 #include "linalg/row.h"
+#include "online/anatomy.h"
 #include "online/explanation.h"
 #include "online/outliers.h"
 #include "tree/oblique_tree.h"
@@ -112,6 +113,7 @@ typedef struct cop_learner_class {
 	double (*greedy)(cop_learner *learner, const cop_row *x, const uint8_t *mask);
 	void (*explain)(cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
 	bool (*product)(const cop_learner *learner, size_t index, size_t *i, size_t *j); /* NULL: none */
+	size_t (*anatomy)(const cop_learner *learner, cop_anatomy_part *parts);
 	void (*outliers)(const cop_learner *learner, cop_outliers *out);
 	void (*save)(const cop_learner *learner, cop_bytes *bytes);
 	cop_err (*load)(cop_learner *learner, cop_cursor *cursor);

@@ -327,6 +327,13 @@ static void explain(cop_learner *learner, const cop_row *raw, const cop_decision
 	tree->value = g->theta[decision->arm * g->leaves + tree->leaf];
 }
 
+static size_t anatomy(const cop_learner *learner, cop_anatomy_part *parts)
+{
+	(void)learner;
+	parts[0] = (cop_anatomy_part){ .name = "dgt", .weight = 1.0, .unit = COP_ANATOMY_LOGIT, .trees = 1 };
+	return 1;
+}
+
 static void outliers(const cop_learner *learner, cop_outliers *out)
 {
 	cop_standardiser_outliers(((const dgt_learner *)learner)->standardiser, out);
@@ -586,6 +593,7 @@ const cop_learner_class cop_learner_dgt = {
 	.advance = advance,
 	.greedy = greedy,
 	.explain = explain,
+	.anatomy = anatomy,
 	.outliers = outliers,
 	.save = save,
 	.load = load,

@@ -325,6 +325,11 @@ static bool product(const cop_learner *learner, size_t index, size_t *i, size_t 
 	return false;
 }
 
+static size_t anatomy(const cop_learner *learner, cop_anatomy_part *parts)
+{
+	return cop_mixture_anatomy(&((const ensemble *)learner)->mixture, parts);
+}
+
 static void outliers(const cop_learner *learner, cop_outliers *out)
 {
 	cop_standardiser_outliers(((const ensemble *)learner)->standardiser, out);
@@ -396,6 +401,7 @@ const cop_learner_class cop_learner_ensemble = {
 	.greedy = greedy,
 	.explain = explain,
 	.product = product,
+	.anatomy = anatomy,
 	.outliers = outliers,
 	.save = save,
 	.load = load,

@@ -293,6 +293,22 @@ static bool pair(const cop_learner *learner, size_t input, size_t *feature, size
 	return cop_joint_pair(((const ranker *)learner)->joint, input, feature, candidate_feature);
 }
 
+static bool find_pair(const cop_learner *learner, const cop_row *x, const cop_row *candidate, size_t input, size_t skip,
+        size_t out[2])
+{
+	return cop_joint_find_pair(((const ranker *)learner)->joint, x, candidate, input, skip, out);
+}
+
+static size_t hashed(const cop_learner *learner, size_t feature, size_t candidate_feature)
+{
+	return cop_joint_hashed(((const ranker *)learner)->joint, feature, candidate_feature);
+}
+
+static size_t anatomy(const cop_learner *learner, cop_anatomy_part *parts)
+{
+	return cop_mixture_anatomy(&((const ranker *)learner)->mixture, parts);
+}
+
 static void outliers(const cop_learner *learner, cop_outliers *out)
 {
 	const ranker *r = (const ranker *)learner;
@@ -347,6 +363,8 @@ static const cop_ranking_class ranking = {
 	.learn = learn,
 	.explain = explain,
 	.pair = pair,
+	.find_pair = find_pair,
+	.hashed = hashed,
 };
 
 const cop_learner_class cop_learner_rank = {
@@ -357,6 +375,7 @@ const cop_learner_class cop_learner_rank = {
 	.destroy = destroy,
 	.advance = advance,
 	.viewed = viewed,
+	.anatomy = anatomy,
 	.outliers = outliers,
 	.save = save,
 	.load = load,

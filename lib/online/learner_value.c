@@ -221,6 +221,18 @@ static void explain(cop_learner *learner, const cop_row *raw, const cop_decision
 	cop_refit_explain(v->refit, raw, 0, out, expert);
 }
 
+static size_t anatomy(const cop_learner *learner, cop_anatomy_part *parts)
+{
+	const value_learner *v = (const value_learner *)learner;
+	parts[0] = (cop_anatomy_part){ .name = "trees", .weight = 1.0, .unit = COP_ANATOMY_VALUE };
+	parts[0].trees = cop_additive_trees(v->model);
+	cop_additive_anatomy(v->model, &parts[0].linear);
+	if (v->refit == NULL)
+		return 1;
+	parts[1] = (cop_anatomy_part){ .name = "refit", .weight = 1.0, .unit = COP_ANATOMY_VALUE, .refit = true };
+	return 2;
+}
+
 static void outliers(const cop_learner *learner, cop_outliers *out)
 {
 	cop_standardiser_outliers(((const value_learner *)learner)->standardiser, out);
@@ -309,6 +321,7 @@ const cop_learner_class cop_learner_value = {
 	.probes = probes,
 	.greedy = greedy,
 	.explain = explain,
+	.anatomy = anatomy,
 	.outliers = outliers,
 	.save = save,
 	.load = load,

@@ -233,6 +233,26 @@ static size_t trees_of(const cop_mixture *mixture, size_t i)
 	return mixture->class[i]->trees == NULL ? 0 : mixture->class[i]->trees(mixture->member[i]);
 }
 
+size_t cop_mixture_anatomy(const cop_mixture *mixture, cop_anatomy_part *parts)
+{
+	_Static_assert(COP_ANATOMY_PARTS >= COP_LEARNER_EXPERTS, "each member has a part");
+	size_t trees = 0;
+	for (size_t i = 0; i < mixture->count; i++) {
+		parts[i] = (cop_anatomy_part){
+			.name = mixture->class[i] -> name,
+			.weight = mixture->stack.weight[i],
+			.resting = cop_mixture_rests(mixture, i),
+			.first_tree = trees,
+			.trees = trees_of(mixture, i),
+			.refit = mixture->refit != NULL && i == mixture->own,
+		};
+		trees += parts[i].trees;
+		if (mixture->class[i] -> anatomy != NULL)
+			mixture->class[i]->anatomy(mixture->member[i], &parts[i]);
+	}
+	return mixture->count;
+}
+
 size_t cop_mixture_trees(const cop_mixture *mixture)
 {
 	size_t count = 0;

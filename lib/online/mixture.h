@@ -25,6 +25,7 @@ typedef struct cop_member_class {
 	cop_err (*load)(void *member, cop_cursor *cursor);
 	size_t (*trees)(const void *member); /* with tree; NULL: none */
 	cop_err (*tree)(const void *member, size_t m, cop_oblique_tree **out);
+	void (*anatomy)(const void *member, cop_anatomy_part *out); /* unit, linear and forest */
 } cop_member_class;
 
 typedef struct cop_mixture {
@@ -93,6 +94,8 @@ void cop_mixture_save_members(const cop_mixture *mixture, cop_bytes *bytes);
 /* COP_ESHAPE: another member. Errors of the members' load. */
 COP_CHECK cop_err cop_mixture_load_members(cop_mixture *mixture, cop_cursor *cursor);
 
+/* Of its members, in order; how many. */
+size_t cop_mixture_anatomy(const cop_mixture *mixture, cop_anatomy_part *parts);
 size_t cop_mixture_trees(const cop_mixture *mixture);
 /* COP_ENOTFOUND, and errors of the member's. */
 COP_CHECK cop_err cop_mixture_tree(const cop_mixture *mixture, size_t m, cop_oblique_tree **out);

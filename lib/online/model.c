@@ -241,6 +241,16 @@ cop_err cop_model_explain(
 	return COP_OK;
 }
 
+cop_err cop_model_waiting_rows(const cop_model *model, const cop_event_id *id, cop_row *x, cop_row *candidate)
+{
+	cop_pending_entry entry;
+	if (!cop_pending_find(model->pending, id, &entry))
+		return COP_ENOTFOUND;
+	*x = entry.x;
+	*candidate = entry.candidate;
+	return COP_OK;
+}
+
 static cop_err explain_candidates(cop_model *model, const cop_model_context *context, cop_decision *decision)
 {
 	const cop_candidates set = { context->candidates, context->candidate, context->mask };

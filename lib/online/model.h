@@ -175,6 +175,10 @@ size_t cop_model_expire(cop_model *model, double now, size_t most);
  * The explanation is the model's own until its next call. COP_ENOTFOUND: the id does not wait. */
 COP_CHECK cop_err cop_model_explain(
         cop_model *model, const cop_event_id *id, cop_decision *decision, const cop_explanation **out, bool *kept);
+/* The rows of a waiting decision: its context and, of ranking models, the candidate that was played; views until the
+ * model's next call. COP_ENOTFOUND. */
+COP_CHECK cop_err cop_model_waiting_rows(
+        const cop_model *model, const cop_event_id *id, cop_row *x, cop_row *candidate);
 /* For a context: the action that the model would hold for the best of the eligible ones (mask as for decide, at least
  * one), with p = 1. Its id and defer do not matter. COP_EINVAL as decide. */
 COP_CHECK cop_err cop_model_explain_context(

@@ -115,3 +115,17 @@ void cop_ranking_describe(const cop_learner *learner, size_t index, cop_ranking_
 		out->has_feature = out->has_candidate_feature = true;
 	}
 }
+
+bool cop_ranking_find_pair(const cop_learner *learner, const cop_row *x, const cop_row *candidate, size_t index,
+        size_t skip, cop_ranking_feature *out)
+{
+	size_t pair[2] = { 0, 0 };
+	bool found = learner->class->ranking->find_pair(learner, x, candidate, index, skip, pair);
+	*out = (cop_ranking_feature){ false, found, found, pair[0], pair[1] };
+	return found;
+}
+
+size_t cop_ranking_hashed(const cop_learner *learner, size_t feature, size_t candidate_feature)
+{
+	return learner->class->ranking->hashed(learner, feature, candidate_feature);
+}

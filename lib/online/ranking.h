@@ -26,6 +26,9 @@ typedef struct cop_ranking_class {
 	void (*explain)(cop_learner *learner, const cop_row *x, const cop_row *candidate, const cop_candidates *c,
 	        const cop_decision *decision, cop_explanation *e);
 	bool (*pair)(const cop_learner *learner, size_t input, size_t *feature, size_t *candidate_feature);
+	bool (*find_pair)(const cop_learner *learner, const cop_row *x, const cop_row *candidate, size_t input,
+	        size_t skip, size_t pair[2]);
+	size_t (*hashed)(const cop_learner *learner, size_t feature, size_t candidate_feature);
 } cop_ranking_class;
 
 /* Whether the learner wants candidates; then none of learner.h's calls that take a mask (and no advance, learn and
@@ -61,5 +64,12 @@ typedef struct cop_ranking_feature {
 	size_t feature, candidate_feature;
 } cop_ranking_feature;
 void cop_ranking_describe(const cop_learner *learner, size_t index, cop_ranking_feature *out);
+/* Which features of these raw rows a hashed product is of: the skip-th pair of those that share its index; indices of
+ * either row. false: there is none. Cost: all pairs. */
+bool cop_ranking_find_pair(const cop_learner *learner, const cop_row *x, const cop_row *candidate, size_t index,
+        size_t skip, cop_ranking_feature *out);
+
+/* Of sparse rows: the index of the product of two features. */
+size_t cop_ranking_hashed(const cop_learner *learner, size_t feature, size_t candidate_feature);
 
 #endif

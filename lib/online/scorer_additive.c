@@ -56,6 +56,13 @@ cop_err cop_scorer_additive_load(void *scorer, cop_cursor *cursor)
 	return err != COP_OK ? err : cop_joint_linear_load(&s->linear, cursor);
 }
 
+void cop_scorer_additive_anatomy(const void *scorer, cop_anatomy_part *out)
+{
+	const cop_joint_linear *l = &((const cop_scorer_additive *)scorer)->linear;
+	out->unit = COP_ANATOMY_LOGIT;
+	out->linear = (cop_anatomy_linear){ l->w, l->inputs, 1, 1, 1, l->inputs, 1.0f };
+}
+
 size_t cop_scorer_additive_trees(const void *scorer)
 {
 	return cop_additive_trees(((const cop_scorer_additive *)scorer)->model);

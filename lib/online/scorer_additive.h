@@ -26,11 +26,13 @@ COP_CHECK cop_err cop_scorer_additive_new(const cop_scorer_settings *settings, c
 #define COP_SCORER_ADDITIVE_MEMBER(its_name)                                                                           \
 	{                                                                                                              \
 		.name = its_name, .destroy = cop_scorer_additive_free, .save = cop_scorer_additive_save,               \
-		.load = cop_scorer_additive_load, .trees = cop_scorer_additive_trees, .tree = cop_scorer_additive_tree \
+		.load = cop_scorer_additive_load, .trees = cop_scorer_additive_trees,                                  \
+		.tree = cop_scorer_additive_tree, .anatomy = cop_scorer_additive_anatomy                               \
 	}
 void cop_scorer_additive_free(void *scorer);
 void cop_scorer_additive_save(const void *scorer, cop_bytes *bytes);
 COP_CHECK cop_err cop_scorer_additive_load(void *scorer, cop_cursor *cursor);
+void cop_scorer_additive_anatomy(const void *scorer, cop_anatomy_part *out);
 size_t cop_scorer_additive_trees(const void *scorer);
 COP_CHECK cop_err cop_scorer_additive_tree(const void *scorer, size_t m, cop_oblique_tree **out);
 

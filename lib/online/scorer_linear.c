@@ -80,6 +80,12 @@ static void explain(void *scorer, const cop_joint_rows *rows, cop_explanation *e
 	cop_second_order_explain(((linear_scorer *)scorer)->model, &rows->whole, 0, out);
 }
 
+static void anatomy(const void *scorer, cop_anatomy_part *out)
+{
+	out->unit = COP_ANATOMY_LOSS;
+	cop_second_order_anatomy(((const linear_scorer *)scorer)->model, &out->linear);
+}
+
 static void save(const void *scorer, cop_bytes *bytes)
 {
 	cop_second_order_save(((const linear_scorer *)scorer)->model, bytes);
@@ -91,7 +97,7 @@ static cop_err load(void *scorer, cop_cursor *cursor)
 }
 
 const cop_scorer_class cop_scorer_linear = {
-	.member = { .name = "linear", .destroy = destroy, .save = save, .load = load },
+	.member = { .name = "linear", .destroy = destroy, .save = save, .load = load, .anatomy = anatomy },
 	.create = create,
 	.footprint = footprint,
 	.begin = begin,

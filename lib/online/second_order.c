@@ -146,6 +146,12 @@ void cop_second_order_predict(const cop_second_order *model, const cop_row *x, f
 
 const float *cop_second_order_weights(const cop_second_order *model) { return model->w; }
 
+void cop_second_order_anatomy(const cop_second_order *model, cop_anatomy_linear *out)
+{
+	*out = (cop_anatomy_linear){ model->w, model->inputs, model->arms, model->step, model->jump, model->inputs,
+		1.0f };
+}
+
 static float residual(const cop_second_order *model, const cop_row *x, size_t arm, double loss)
 {
 	return (float)loss - COP_SECOND_ORDER_PRIOR - predicted(model, x, arm);

@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "linalg/kernel.h"
 #include "linalg/row.h"
+#include "online/anatomy.h"
 #include "online/explanation.h"
 
 #define COP_SECOND_ORDER_BLOCK 64   /* where the full P costs too much */
@@ -43,6 +44,8 @@ void cop_second_order_free(cop_second_order *model);
 void cop_second_order_predict(const cop_second_order *model, const cop_row *x, float *loss);
 /* Of a model of one arm: predicted loss = COP_SECOND_ORDER_PRIOR + sum of weights[j] x[j]. */
 const float *cop_second_order_weights(const cop_second_order *model);
+/* Weights of all arms, products none. */
+void cop_second_order_anatomy(const cop_second_order *model, cop_anatomy_linear *out);
 /* One step for one arm. COP_EDIVERGED: the step is not finite, or the prediction is off by more than 1e15; nothing
  * changed. */
 COP_CHECK cop_err cop_second_order_learn(cop_second_order *model, const cop_row *x, size_t arm, double loss);

@@ -12,6 +12,7 @@
   const className = (k) => data.classes ? data.classes[k] ?? `class ${k}` : `output ${k}`;
   const count = (n) => n.toLocaleString("en-US");
   const rowsOf = (n) => `${count(n)} row${n === 1 ? "" : "s"}`;
+  const nameOf = (j) => (tree.names ?? data.names)[j];
   const short = (x) => String(Number(x.toPrecision(4))).replace("-", "−");
   const percent = (part, whole) => whole > 0 ? `${(100 * part / whole).toFixed(1)} %` : "";
 
@@ -149,7 +150,7 @@
     const g = draw("g", {}), most = Math.max(...node.w.map(([, w]) => Math.abs(w))), half = (width - 24) * .22, zero = width - 12 - half;
     node.w.forEach(([j, w], i) => {
       const y = 30 + 17 * i, length = half * Math.abs(w) / most;
-      g.append(draw("text", { x: 12, y: y + 11, class: "dim" }, cut(data.names[j], zero - half - 20, `11.5px ${family}`)));
+      g.append(draw("text", { x: 12, y: y + 11, class: "dim" }, cut(nameOf(j), zero - half - 20, `11.5px ${family}`)));
       g.append(draw("rect", { class: w > 0 ? "plus" : "minus", x: w > 0 ? zero : zero - length, y: y + 3, width: length, height: 9 }));
     });
     g.append(draw("line", { class: "zero", x1: zero, x2: zero, y1: 31, y2: 29 + 17 * node.w.length }));
@@ -245,7 +246,7 @@
     const { box, width, height } = boxes(list);
     const way = new Set();
     for (let p = current; parent.has(p); p = parent.get(p)) way.add(p);
-    const svg = draw("svg", { role: "tree", "aria-label": data.trees.length > 1 ? `tree ${tree.i}` : "tree", viewBox: `0 0 ${width} ${height}`,
+    const svg = draw("svg", { role: "tree", "aria-label": data.trees.length > 1 ? tree.name ?? `tree ${tree.i}` : "tree", viewBox: `0 0 ${width} ${height}`,
       width: width * zoom, height: height * zoom });
     const edges = draw("g", { "aria-hidden": true });
     svg.append(edges);
@@ -305,7 +306,7 @@
   }
   function weightTable(node) {
     const most = Math.max(...node.w.map(([, w]) => Math.abs(w)));
-    const rows = node.w.map(([j, w]) => make("tr", {}, make("td", {}, data.names[j]), make("td", { class: "b" }, signed(w, most)),
+    const rows = node.w.map(([j, w]) => make("tr", {}, make("td", {}, nameOf(j)), make("td", { class: "b" }, signed(w, most)),
       make("td", { class: "n" }, short(w))));
     const table = make("table", {}, make("tbody", {}, ...rows));
     const rest = node.m > 0 ? [make("p", { class: "soft" }, `and ${count(node.m)} lighter ones`)] : [];
@@ -436,8 +437,8 @@
       make("tr", {}, make("td", {}, data.names[j]), make("td", { class: "b" }, meter(share / most, "var(--accent)")),
         make("td", { class: "n" }, percent(share, 1)))))));
   }
-  data.trees.forEach((t, i) => picker.append(make("option", { value: i }, `tree ${t.i}: ${count(t.leaves.length)} leaves, depth ${t.depth}` +
-    (data.trees.length > 1 ? `, weight ${short(t.weight)}` : ""))));
+  data.trees.forEach((t, i) => picker.append(make("option", { value: i }, `${t.name ?? `tree ${t.i}`}: ${count(t.leaves.length)} leaves, depth ${t.depth}` +
+    (data.trees.length > 1 && !t.name ? `, weight ${short(t.weight)}` : ""))));
   byId("pick").hidden = data.trees.length === 1;
   legend();
   importance();

@@ -103,6 +103,15 @@ static bool is_number(const cop_wire_cursor *cursor)
 	return type == COP_WIRE_TYPE_UNSIGNED || type == COP_WIRE_TYPE_NEGATIVE || type == COP_WIRE_TYPE_FLOAT;
 }
 
+/* A name that is hashed here, of a naming that keeps names. */
+static void name_place(const cop_wire_naming *naming, uint32_t hash, size_t place, const char *name, size_t length)
+{
+	cop_place_names *names = cop_feature_space_names(naming->space);
+	const cop_place_name whole = { .name = name, .name_length = length };
+	if (names != NULL && cop_place_names_wants(names, (uint32_t)place))
+		cop_place_names_meet(names, hash, &whole);
+}
+
 /* The index that a map's key means, below the dimension. COP_ENOTFOUND: the naming knows. */
 static cop_err read_key(cop_wire_cursor *cursor, const cop_wire_shape *shape, const cop_wire_naming *naming,
         size_t *out, cop_wire_fault *fault)
@@ -117,7 +126,10 @@ static cop_err read_key(cop_wire_cursor *cursor, const cop_wire_shape *shape, co
 	if (err == COP_OK && shape->features == 0) {
 		if (naming != NULL && (!naming->plain || !is_flat(name, length) || !is_number(cursor)))
 			return COP_ENOTFOUND;
-		*out = cop_hash_feature(name, length, 0) & (d - 1);
+		uint32_t hash = cop_hash_feature(name, length, 0);
+		*out = hash & (d - 1);
+		if (naming != NULL)
+			name_place(naming, hash, *out, name, length);
 		return COP_OK;
 	}
 	if (err == COP_OK) {
@@ -257,6 +269,9 @@ static cop_err sparse_map(cop_wire_cursor *cursor, const cop_wire_shape *shape, 
 		return cop_wire_refuse(fault, COP_WIRE_BAD_FEATURES, err, cursor, "x", EXPECTED);
 	if (pairs > shape->max_nonzeros)
 		return refuse_shape(fault, "x: got %zu entries, at most %zu allowed", pairs, shape->max_nonzeros);
+	cop_place_names *names = shape->naming != NULL ? cop_feature_space_names(shape->naming->space) : NULL;
+	if (names != NULL)
+		cop_place_names_row(names);
 	for (size_t i = 0; i < pairs; i++) {
 		size_t index;
 		err = read_entry(cursor, shape, shape->naming, &index, &workspace->value[i], fault);

@@ -337,7 +337,7 @@ static void test_newer_version_is_refused_by_name(void **state)
 	save(data, size);
 	assert_int_equal(read_all(&diag), COP_EVERSION);
 	assert_non_null(strstr(diag.message, "newer"));
-	assert_non_null(strstr(diag.message, "version 2"));
+	assert_non_null(strstr(diag.message, "version 3"));
 	cop_mem_free(data);
 }
 

@@ -1,0 +1,336 @@
+#include "support.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "data/feature_space.h"
+#include "data/hash.h"
+#include "data/place_names.h"
+
+#define BITS 10
+
+static cop_place_names *make(size_t bytes)
+{
+	cop_place_names *names;
+	assert_int_equal(cop_place_names_new(bytes, BITS, &names), COP_OK);
+	return names;
+}
+
+static uint32_t meet(cop_place_names *names, const char *space, const char *name)
+{
+	uint32_t hash = cop_hash_feature(name, strlen(name), cop_hash_feature(space, strlen(space), 0));
+	const cop_place_name whole = {
+		.space = space, .space_length = strlen(space), .name = name, .name_length = strlen(name)
+	};
+	cop_place_names_meet(names, hash, &whole);
+	return hash;
+}
+
+/* As whoever puts features does. */
+static uint32_t put(cop_place_names *names, const char *name)
+{
+	uint32_t hash = cop_hash_feature(name, strlen(name), 0);
+	return cop_place_names_wants(names, hash & ((1u << BITS) - 1)) ? meet(names, "", name) : hash;
+}
+
+static void expect(const cop_place_names *names, uint32_t hash, const char *expected)
+{
+	char text[COP_PLACE_NAMES_ROOM];
+	size_t length = cop_place_names_text(names, hash & ((1u << BITS) - 1), text, sizeof text);
+	assert_string_equal(text, expected);
+	assert_int_equal(length, strlen(expected));
+}
+
+static void test_place_names_are_spelled_as_contexts_spell_them(void **state)
+{
+	(void)state;
+	cop_place_names *names = make(COP_PLACE_NAMES_BYTES);
+	expect(names, 5, "");
+	expect(NULL, 5, "");
+	uint32_t plain = meet(names, "", "age"), spaced = meet(names, "User", "tom");
+	cop_place_names_meet(names, 7, &(cop_place_name){ .space = "a", .space_length = 1, .number = 42 });
+	cop_place_names_meet(names, 8, &(cop_place_name){ "a", "city", "Rome", 1, 4, 4, 0 });
+	cop_place_names_meet_product(names, 9, plain, spaced);
+	cop_place_names_meet_product(names, 10, plain, 12345); /* a name that is not known */
+	expect(names, plain, "age");
+	expect(names, spaced, "User^tom");
+	expect(names, 7, "a^42");
+	expect(names, 8, "a^city:Rome");
+	expect(names, 9, "age*User^tom");
+	expect(names, 10, "");
+	assert_int_equal(cop_place_names_count(names), 5);
+	assert_int_equal(cop_place_names_place(names, 2), 7);
+	cop_place_names_free(names);
+	cop_place_names_free(NULL);
+}
+
+static void test_place_names_of_one_place_stand_side_by_side(void **state)
+{
+	(void)state;
+	cop_place_names *names = make(COP_PLACE_NAMES_BYTES);
+	const cop_place_name user = { "User", "tom", NULL, 4, 3, 0, 0 };
+	const cop_place_name item = { "Item", "17", NULL, 4, 2, 0, 0 };
+	const cop_place_name also = { "Item", "18", NULL, 4, 2, 0, 0 };
+	cop_place_names_meet(names, 3, &user);
+	cop_place_names_meet(names, 3 + (1u << BITS), &item);
+	expect(names, 3, "User^tom | Item^17");
+	cop_place_names_meet(names, 3 + (1u << BITS), &item); /* the more used comes first */
+	expect(names, 3, "Item^17 | User^tom");
+	cop_place_names_meet(names, 3, &also); /* of one hash, too */
+	expect(names, 3, "Item^17 | User^tom | Item^18");
+	assert_int_equal(cop_place_names_count(names), 3);
+	cop_place_names_free(names);
+}
+
+static void test_place_names_long_or_unprintable_are_shown_in_part(void **state)
+{
+	(void)state;
+	char text[COP_PLACE_NAMES_ROOM], small[16], name[400];
+	cop_place_names *names = make(COP_PLACE_NAMES_BYTES);
+	expect(names,
+	        meet(names, "",
+	                "a\nb\xff"
+	                "c\xc3\xa4"),
+	        "a?b?c\xc3\xa4");
+	for (size_t i = 0; i + 1 < sizeof name; i += 2)
+		memcpy(name + i, "\xc3\xa4", 3);
+	uint32_t hash = meet(names, "s", name);
+	(void)meet(names, "s", name);
+	assert_int_equal(cop_place_names_count(names), 2); /* the long one is known again */
+	size_t length = cop_place_names_text(names, hash & ((1u << BITS) - 1), text, sizeof text);
+	assert_true(length <= COP_PLACE_NAMES_LONG && length > COP_PLACE_NAMES_LONG - 3);
+	assert_string_equal(text + length - 5, "\xc3\xa4...");
+	length = cop_place_names_text(names, hash & ((1u << BITS) - 1), small, sizeof small);
+	assert_true(length == strlen(small) && length < sizeof small);
+	assert_string_equal(small + length - 3, "...");
+	cop_place_names_free(names);
+}
+
+static void test_place_names_keep_their_bound_and_give_up_the_least_used(void **state)
+{
+	(void)state;
+	cop_test_alloc_fail(0, 0);
+	cop_place_names *names = make(COP_PLACE_NAMES_LEAST);
+	char name[32];
+	uint32_t often[20];
+	for (unsigned round = 0; round < 4000; round++) {
+		cop_place_names_row(names);
+		for (unsigned i = 0; i < 20; i++) {
+			(void)snprintf(name, sizeof name, "often%u", i);
+			often[i] = put(names, name);
+		}
+		for (unsigned i = 0; i < 5; i++) {
+			(void)snprintf(name, sizeof name, "once%u", 5 * round + i);
+			(void)put(names, name);
+		}
+		assert_true(cop_place_names_used(names) <= COP_PLACE_NAMES_LEAST);
+	}
+	assert_int_equal(cop_place_names_bound(names), COP_PLACE_NAMES_LEAST);
+	assert_true(cop_test_alloc_bytes() <= COP_PLACE_NAMES_LEAST + 4 * COP_MEM_ALIGN); /* in all of its life */
+	assert_true(cop_place_names_given_up(names) > 100);
+	for (unsigned i = 0; i < 20; i++) {
+		char text[COP_PLACE_NAMES_ROOM];
+		(void)snprintf(name, sizeof name, "often%u", i);
+		(void)cop_place_names_text(names, often[i] & ((1u << BITS) - 1), text, sizeof text);
+		assert_memory_equal(text, name, strlen(name)); /* before what shares its place */
+	}
+	cop_place_names_free(names);
+}
+
+static void test_place_names_insist_on_a_name_that_would_be_passed_over(void **state)
+{
+	(void)state;
+	cop_place_names *names = make(COP_PLACE_NAMES_LEAST);
+	char name[32], text[COP_PLACE_NAMES_ROOM];
+	unsigned kept = 0;
+	for (unsigned i = 0; i < 2000; i++) {
+		(void)snprintf(name, sizeof name, "n%u", i);
+		(void)meet(names, "", name);
+	}
+	assert_true(cop_place_names_given_up(names) > 0);
+	for (unsigned i = 0; i < 200; i++) {
+		cop_place_names_insist(names, i >= 100);
+		cop_place_names_row(names);
+		(void)snprintf(name, sizeof name, "new%u", i);
+		uint32_t hash = meet(names, "", name);
+		(void)cop_place_names_text(names, hash & ((1u << BITS) - 1), text, sizeof text);
+		kept += strstr(text, name) != NULL;
+		assert_true(i < 100 || strstr(text, name) != NULL);
+	}
+	assert_true(kept < 190);
+	cop_place_names_free(names);
+}
+
+static void save(const cop_place_names *names, cop_bytes *bytes)
+{
+	cop_bytes_init(bytes);
+	cop_place_names_save(names, bytes);
+	assert_int_equal(bytes->err, COP_OK);
+}
+
+static void test_place_names_saved_go_on_as_if_nothing_had_been(void **state)
+{
+	(void)state;
+	cop_place_names *a = make(COP_PLACE_NAMES_LEAST), *b;
+	cop_bytes first, second;
+	cop_cursor cursor;
+	char name[32];
+	cop_rng rng;
+	cop_rng_init(&rng, 5, 0);
+	for (unsigned i = 0; i < 3000; i++) {
+		cop_place_names_row(a);
+		(void)snprintf(name, sizeof name, "n%u", (unsigned)cop_rng_below(&rng, i % 2 == 0 ? 50 : 5000));
+		(void)meet(a, "s", name);
+	}
+	save(a, &first);
+	cop_cursor_init(&cursor, first.data, first.length);
+	assert_int_equal(cop_place_names_load(&cursor, COP_PLACE_NAMES_LEAST, BITS, &b), COP_OK);
+	assert_int_equal(cop_cursor_left(&cursor), 0);
+	for (unsigned i = 0; i < 3000; i++) {
+		cop_place_names_row(a);
+		cop_place_names_row(b);
+		assert_int_equal(a->all, b->all);
+		(void)snprintf(name, sizeof name, "n%u", (unsigned)cop_rng_below(&rng, 5000));
+		(void)meet(a, "s", name);
+		(void)meet(b, "s", name);
+	}
+	cop_bytes_fini(&first);
+	save(a, &first);
+	save(b, &second);
+	assert_int_equal(first.length, second.length);
+	assert_memory_equal(first.data, second.data, first.length);
+	cop_place_names_free(b);
+	cop_bytes_fini(&second);
+	/* under another bound as many as fit, and cut anywhere none */
+	cop_cursor_init(&cursor, first.data, first.length);
+	assert_int_equal(cop_place_names_load(&cursor, COP_PLACE_NAMES_BYTES, BITS, &b), COP_OK);
+	assert_int_equal(cop_place_names_count(b), cop_place_names_count(a));
+	cop_place_names_free(b);
+	cop_cursor_init(&cursor, first.data, first.length);
+	assert_int_equal(cop_place_names_load(&cursor, COP_PLACE_NAMES_BYTES, BITS + 1, &b), COP_EFORMAT);
+	assert_null(b);
+	for (size_t length = 0; length < first.length; length += 1 + first.length / 200) {
+		cop_cursor_init(&cursor, first.data, length);
+		assert_int_equal(cop_place_names_load(&cursor, COP_PLACE_NAMES_LEAST, BITS, &b), COP_EFORMAT);
+	}
+	cop_place_names_free(a);
+	cop_bytes_fini(&first);
+}
+
+static cop_feature_space *make_space(const char *const *pairs, size_t count)
+{
+	const cop_feature_space_settings settings = { .bits = BITS, .pairs = pairs, .pair_count = count };
+	cop_feature_space *space;
+	cop_diag diag;
+	assert_int_equal(cop_feature_space_new(&settings, &space, &diag), COP_OK);
+	return space;
+}
+
+/* Two rows alike: the second goes through the lane of the first. */
+static void put_row(cop_feature_space *space, cop_feature_room *room, cop_row *row)
+{
+	cop_feature_span span;
+	size_t features;
+	cop_feature_space_begin(space);
+	cop_feature_space_namespace(space, "User", 4, 1);
+	cop_feature_space_put(space, "tom", 3, 1);
+	cop_feature_space_put_text(space, "city", 4, "Rome", 4);
+	cop_feature_space_namespace(space, "Item", 4, 1);
+	cop_feature_space_put_unnamed(space, 3, 2);
+	assert_int_equal(cop_feature_space_end(space, room, &span, &features), COP_OK);
+	cop_feature_space_row(space, room, &span, row);
+}
+
+static void names_of(const cop_feature_space *space, const cop_row *row, char *out, size_t size)
+{
+	char text[COP_PLACE_NAMES_ROOM];
+	out[0] = '\0';
+	for (size_t i = 0; i < row->nnz; i++) {
+		assert_true(cop_place_names_text(cop_feature_space_names(space), row->index[i], text, sizeof text) > 0);
+		(void)snprintf(out + strlen(out), size - strlen(out), "[%s]", text);
+	}
+}
+
+static void test_feature_space_names_what_was_put(void **state)
+{
+	(void)state;
+	cop_feature_room room = { 0 };
+	cop_row row;
+	char text[4096];
+	cop_feature_space *space = make_space(NULL, 0);
+	put_row(space, &room, &row);
+	put_row(space, &room, &row); /* it is in the lane now */
+	assert_int_equal(cop_feature_space_keep_names(space, COP_PLACE_NAMES_BYTES), COP_OK);
+	put_row(space, &room, &row);
+	put_row(space, &room, &row);
+	names_of(space, &row, text, sizeof text);
+	assert_non_null(strstr(text, "[User^tom]"));
+	assert_non_null(strstr(text, "[User^city:Rome]"));
+	assert_non_null(strstr(text, "[Item^3]"));
+	/* another bound keeps them, none forgets them */
+	assert_int_equal(cop_feature_space_keep_names(space, COP_PLACE_NAMES_LEAST), COP_OK);
+	assert_int_equal(cop_place_names_bound(cop_feature_space_names(space)), COP_PLACE_NAMES_LEAST);
+	assert_int_equal(cop_place_names_count(cop_feature_space_names(space)), 3);
+	assert_int_equal(cop_feature_space_keep_names(space, 0), COP_OK);
+	assert_null(cop_feature_space_names(space));
+	cop_feature_space_free(space);
+	cop_feature_room_fini(&room);
+}
+
+static void test_feature_space_names_products(void **state)
+{
+	(void)state;
+	static const char *const pairs[] = { "UI" };
+	cop_feature_room room = { 0 };
+	cop_row row;
+	char text[4096];
+	cop_feature_space *space = make_space(pairs, 1);
+	assert_int_equal(cop_feature_space_keep_names(space, COP_PLACE_NAMES_BYTES), COP_OK);
+	for (int i = 0; i < 100; i++)
+		put_row(space, &room, &row);
+	assert_int_equal(row.nnz, 5);
+	names_of(space, &row, text, sizeof text);
+	assert_non_null(strstr(text, "[User^tom*Item^3]"));
+	assert_non_null(strstr(text, "[User^city:Rome*Item^3]"));
+	cop_feature_space_free(space);
+	cop_feature_room_fini(&room);
+}
+
+static void test_place_names_short_of_memory_cost_names_alone(void **state)
+{
+	(void)state;
+	cop_place_names *names = NULL;
+	for (unsigned long n = 1; n <= 3; n++) {
+		cop_test_alloc_fail(n, 0);
+		assert_int_equal(cop_place_names_new(COP_PLACE_NAMES_LEAST, BITS, &names), COP_ENOMEM);
+		assert_null(names);
+	}
+	cop_test_alloc_fail(0, 0);
+	names = make(COP_PLACE_NAMES_LEAST);
+	cop_test_alloc_fail(1, 0);
+	uint32_t hash = meet(names, "", "a");
+	cop_test_alloc_fail(0, 0);
+	expect(names, hash, "");
+	expect(names, meet(names, "", "a"), "a");
+	cop_place_names_free(names);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_place_names_are_spelled_as_contexts_spell_them),
+		cmocka_unit_test(test_place_names_of_one_place_stand_side_by_side),
+		cmocka_unit_test(test_place_names_long_or_unprintable_are_shown_in_part),
+		cmocka_unit_test(test_place_names_keep_their_bound_and_give_up_the_least_used),
+		cmocka_unit_test(test_place_names_insist_on_a_name_that_would_be_passed_over),
+		cmocka_unit_test(test_place_names_saved_go_on_as_if_nothing_had_been),
+		cmocka_unit_test(test_feature_space_names_what_was_put),
+		cmocka_unit_test(test_feature_space_names_products),
+		cmocka_unit_test(test_place_names_short_of_memory_cost_names_alone),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
