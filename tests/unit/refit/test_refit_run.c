@@ -315,8 +315,8 @@ static void test_events_that_make_no_sense_are_passed_over(void **state)
 
 /* ---- settings at their bounds ---- */
 
-#define FIRST_ABOVE(x) nextafter(x, INFINITY)
-#define FIRST_BELOW(x) nextafter(x, -INFINITY)
+#define FIRST_ABOVE(x) nextafter(x, (double)INFINITY)
+#define FIRST_BELOW(x) nextafter(x, -(double)INFINITY)
 
 static void test_settings_are_allowed_up_to_their_bounds(void **state)
 {
@@ -344,7 +344,7 @@ static void test_settings_are_allowed_up_to_their_bounds(void **state)
 #define ABOVE(field, low)                                                                                              \
 	CHECK(s.field = FIRST_ABOVE(low), true, "");                                                                   \
 	CHECK(s.field = low, false, #field);                                                                           \
-	CHECK(s.field = INFINITY, false, #field);                                                                      \
+	CHECK(s.field = (double)INFINITY, false, #field);                                                              \
 	CHECK(s.field = (double)NAN, false, #field)
 	WHOLE(window, 1, COP_DATASET_MAX_ROWS);
 	CHECK(s.least = 2, true, "");
@@ -367,11 +367,11 @@ static void test_settings_are_allowed_up_to_their_bounds(void **state)
 	CHECK(s.validation = FIRST_ABOVE(0.9), false, "validation");
 	CHECK(s.gamma = 0.0, true, "");
 	CHECK(s.gamma = FIRST_BELOW(0.0), false, "gamma");
-	CHECK(s.gamma = INFINITY, false, "gamma");
+	CHECK(s.gamma = (double)INFINITY, false, "gamma");
 	CHECK(s.perplexity = 1.0, true, "");
 	CHECK(s.perplexity = FIRST_BELOW(1.0), false, "perplexity");
-	CHECK(s.perplexity = INFINITY, false, "perplexity");
-	CHECK(s.alpha = -INFINITY, false, "alpha");
+	CHECK(s.perplexity = (double)INFINITY, false, "perplexity");
+	CHECK(s.alpha = -(double)INFINITY, false, "alpha");
 	CHECK(s.method = COP_REFIT_METHODS - 1, true, "");
 	CHECK(s.method = COP_REFIT_METHODS, false, "method");
 	CHECK(s.costs = COP_REFIT_COSTS - 1, true, "");
