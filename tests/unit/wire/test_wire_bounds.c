@@ -40,7 +40,7 @@ static void drop(const cop_wire_workspace *w)
 
 static const float ones[MOST + 1] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21 };
 static const uint32_t places[MOST + 1] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20 };
-static const uint8_t flags[MOST + 1] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+static uint8_t flags[MOST + 8]; /* all 1 */
 
 static cop_row row_of(bool sparse, size_t n)
 {
@@ -55,6 +55,7 @@ static cop_err decode(const cop_wire_shape *s, size_t n, size_t arms, size_t cou
 	cop_wire_context c = { .has_x = true, .x = row_of(s->features == 0, n), .candidates = count }, out;
 	cop_wire_workspace w = make(s);
 	cop_bytes bytes;
+	memset(flags, 1, sizeof flags);
 	cop_event_id_from_unsigned(&c.id, 1);
 	for (size_t i = 0; i < count; i++)
 		candidate[i] = row_of(s->features == 0, m);
