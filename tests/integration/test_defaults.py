@@ -109,7 +109,9 @@ def outcome(folder, words):
         result.append(steady(json.loads(out)))
     except ValueError:
         result.append(out)
-    if made[0].exists():
+    if made[0].exists() and words.startswith("replay"):
+        result.append(made[0].read_bytes())
+    elif made[0].exists():
         result.append(steady(json.loads(run(folder, "inspect out.model --view json")[1])))
     if made[1].exists():
         lines = made[1].read_text().splitlines()
@@ -317,6 +319,7 @@ ROWS = [
     (REPLAY, "cost", "cost", "4"),
     ("replay --format csv bad.csv --json", "on-error", "stop", "skip"),
     (REPLAY_HASHED, "hash", "strings", "all"),
+    (REPLAY_HASHED + " --save out.model", "names-bytes", "1048576", "0"),
     (REPLAY_VW, "lines", "one", "several"),
     ("convert --from vw --to dsjson log.vw out.csv --features hashed --json", "bits", "18", "3"),
     ("convert --from vw --to dsjson log.vw out.csv --features dense --json", "zeros", "drop", "keep"),
@@ -417,7 +420,8 @@ ELSEWHERE = {
     "bakeoff": {"jobs", "reference"},
     "ctl": {"endpoint", "timeout"},
     "bench": {"inflight", "events", "batch", "timeout", "arms", "rounds", "seconds", "as", "model", "features"},
-    "journal": set(), "inspect": set(), "export": set(),
+    "inspect": {"names"},  # a file
+    "journal": set(), "export": set(),
 }  # fmt: skip
 
 
@@ -520,6 +524,7 @@ CONFIGURATION = [
     ("model", "unheard_age", "Default 10000, 16MiB and 10s.", '"10s"', ANY),
     ("model", "apprentice", "Default false.", "false", ANY),
     ("model", "explain_keep", "Default 256.", "256", ANY),
+    ("model", "names_bytes", "Default 1MiB", '"1MiB"', ANY),
     ("refit", "every", "Default 1h (0s: any time) and 1000.", '"1h"', ARMS),
     ("refit", "least_feedback", "Default 1h (0s: any time) and 1000.", "1000", ARMS),
     ("refit", "on_drift", "adwin (default)", '"adwin"', ARMS),
