@@ -43,6 +43,20 @@ enum {
 	{ "trees", required_argument, NULL, COP_LEARNER_TREES }, \
 	{ "rate", required_argument, NULL, COP_LEARNER_RATE }, \
 	{ "literal", no_argument, NULL, COP_LEARNER_LITERAL }
+
+/* What --help says of the options from --epsilon to --experts. */
+#define COP_LEARNER_EXPLORATION_HELP \
+	"  --epsilon E          policy epsilon: share of decisions that explore, 0 to 1\n" \
+	"                       (default 0.1; dgt 0.3)\n" \
+	"  --epsilon-decay D    policy epsilon: of decision t it is E / sqrt(1 + D t), 0\n" \
+	"                       to 1 (default 0)\n" \
+	"  --epsilon-floor F    policy epsilon: but not less than F (default 0)\n" \
+	"  --gamma G            policies fastcb and squarecb: how fast exploration\n" \
+	"                       narrows (default 60 and 100; rank 20 and 30; dgt 30)\n" \
+	"  --optimism O         ensemble: how much is taken off a predicted loss where\n" \
+	"                       little is known (default 0.3)\n" \
+	"  --experts A,B,...    ensemble: of linear, trees, quadratic and forest\n" \
+	"                       (default: all that can help)\n"
 /* clang-format on */
 
 typedef struct cop_learner_options {

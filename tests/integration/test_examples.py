@@ -107,39 +107,8 @@ def test_example_without_a_daemon_ends_with_an_error_that_tells_so(daemon, name)
     assert last.startswith("TimeoutError: ") and "coppiced" in last
 
 
-@pytest.mark.parametrize("name", ["requests", "readme"])
-def test_example_goes_on_when_the_daemon_is_killed_and_started_again(daemon, name):
-    rounds = 3000
-    example = Example(daemon, name)
-    if name == "readme":
-        example.text = replaced(example.text, ("range(1000)", f"range({rounds})"))
-    else:
-        head, tail = example.text.split("action = ")
-        loop = "action = " + tail.replace('"u1-17"', "i")
-        example.text = f"{head}for i in range({rounds}):\n" + textwrap.indent(loop, "    ")
-    example.start()
-    with example.launch() as process:
-        try:
-            for _ in range(2):
-                seen = example.model()["decisions"]
-                wait_for(lambda: example.model()["decisions"] > seen + 100, "some decisions")
-                assert process.poll() is None
-                example.daemon.kill()
-                example.start()
-            assert process.wait(DEADLINE) == 0, example.output("err")
-        finally:
-            process.kill()
-    state = example.model()
-    decisions = rounds + (name == "readme")  # each once, and each learned once
-    assert (state["decisions"], state["learned"]) == (decisions, rounds) and state["feedback"]["applied"] == rounds
-
-
-def test_example_of_streams_goes_on_when_the_daemon_is_killed_and_started_again(daemon):
-    rounds = 1500
-    example = Example(daemon, "streams", default_loss=1, reward_window="1h")
-    head, tail = example.text.split("action = decide")
-    loop = ("action = decide" + tail).replace('"u1-18"', "i")
-    example.text = f"{head}for i in range({rounds}):\n" + textwrap.indent(loop, "    ")
+def run_over_two_kills(example):
+    """To its end, while the daemon is killed twice under some decisions."""
     example.start()
     with example.launch() as process:
         try:
@@ -152,6 +121,31 @@ def test_example_of_streams_goes_on_when_the_daemon_is_killed_and_started_again(
             assert process.wait(DEADLINE) == 0, example.output("err")
         finally:
             process.kill()
+
+
+@pytest.mark.parametrize("name", ["requests", "readme"])
+def test_example_goes_on_when_the_daemon_is_killed_and_started_again(daemon, name):
+    rounds = 3000
+    example = Example(daemon, name)
+    if name == "readme":
+        example.text = replaced(example.text, ("range(1000)", f"range({rounds})"))
+    else:
+        head, tail = example.text.split("action = ")
+        loop = "action = " + tail.replace('"u1-17"', "i")
+        example.text = f"{head}for i in range({rounds}):\n" + textwrap.indent(loop, "    ")
+    run_over_two_kills(example)
+    state = example.model()
+    decisions = rounds + (name == "readme")  # each once, and each learned once
+    assert (state["decisions"], state["learned"]) == (decisions, rounds) and state["feedback"]["applied"] == rounds
+
+
+def test_example_of_streams_goes_on_when_the_daemon_is_killed_and_started_again(daemon):
+    rounds = 1500
+    example = Example(daemon, "streams", default_loss=1, reward_window="1h")
+    head, tail = example.text.split("action = decide")
+    loop = ("action = decide" + tail).replace('"u1-18"', "i")
+    example.text = f"{head}for i in range({rounds}):\n" + textwrap.indent(loop, "    ")
+    run_over_two_kills(example)
     assert example.model()["decisions"] == rounds == len(example.output().splitlines())
     assert example.model()["defaulted"] == 0
 
