@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from bandit_logs import coppice, replay
 from conftest import model
+import test_refit
 from test_feature_names import NAMES, PEOPLE, objects, teach, write_log
 
 import chromium
@@ -114,6 +115,21 @@ def test_page_of_all_models_of_a_checkpoint(daemon):
     assert "no tree 2" in coppice("inspect", path, "--view", "html", "--model", "price", "--tree", "2", status=1)[1]
     assert "no model 'x'" in coppice("inspect", path, "--view", "html", "--model", "x", status=1)[1]
     assert "coppice train" in coppice("inspect", path, "--view", "dot", status=1)[1]
+
+
+def test_page_draws_the_trees_of_a_refit(daemon):
+    one = daemon(test_refit.refit_model())
+    client = one.client()
+    test_refit.teach(client, 3000)
+    client.ok("refit", "m")
+    test_refit.ended(client)
+    client.ok("promote", "m")
+    _, page, trees = page_of(checkpoint(one))
+    assert "trees of a batch fit" in page.of("td")
+    tree = next(t for t in trees if t["name"] == "m: refit 0")
+    assert {leaf["v"][:5] for leaf in tree["leaves"]} == {"arm 0", "arm 1", "arm 2"}
+    left = next(leaf for leaf in tree["leaves"] if leaf["v"].startswith("arm 0"))
+    assert float(left["v"][7:-1]) < 0  # a loss turned round
 
 
 def test_page_names_products_of_hashed_features(tmp_path):
