@@ -2,7 +2,7 @@
  *
  * Little-endian. After the header, in this order and without gaps (n events, K arms or candidates of one):
  *     dense contexts    float32 n x features             sparse: uint32 names n x nonzeros, float32 n x nonzeros
- *     losses            float32 n x K                    values: expected losses at `grid` places of [0, 1], evenly
+ *     losses            float32 n x K                    values: losses at `grid` places of [0, 1], evenly
  *                                                        from 0 to 1, float32 n x grid; then float32 n x 2, the noise
  *                                                        of both probes
  *     feedback          uint32 n: before which event it comes, above the event's own number; TRAFFIC_NEVER
