@@ -196,8 +196,8 @@ static int tell_due(run *r, uint32_t event)
 	return 0;
 }
 
-/* Every arm's loss, as feedback of its own. */
-static int tell_all(run *r, uint32_t event, const cop_row *x)
+/* Every arm's loss: the decided one's answers the decision, the others are feedback of their own. */
+static int tell_all(run *r, uint32_t event, const cop_row *x, uint32_t decided)
 {
 	const traffic_header *h = r->stream.head;
 	cop_feedback_result result;
@@ -207,7 +207,7 @@ static int tell_all(run *r, uint32_t event, const cop_row *x)
 		cop_event_id id;
 		if (r->stream.eligible != NULL && r->stream.eligible[at] == 0)
 			continue;
-		cop_event_id_from_unsigned(&id, (uint64_t)h->events + at);
+		cop_event_id_from_unsigned(&id, k == decided ? event : (uint64_t)h->events + at);
 		cop_err err = cop_model_feedback_full(r->model, &id, x, k, 1.0, &loss, 1, (double)event, &result);
 		if (err != COP_OK && err != COP_EDIVERGED)
 			return complain("feedback", cop_err_text(err));
@@ -236,7 +236,7 @@ static int play(run *r, uint32_t event)
 	cop_event_id id;
 	cop_decision decision;
 	bool repeated;
-	if (tell_due(r, event) != 0)
+	if (!r->skyline && tell_due(r, event) != 0)
 		return COP_EXIT_FAILED;
 	cop_row x = row_of(r, event);
 	cop_event_id_from_unsigned(&id, event);
@@ -259,7 +259,7 @@ static int play(run *r, uint32_t event)
 		return 0;
 	r->played[event] = (uint32_t)best;
 	r->p[(size_t)event * h->arms + best] = 1.0f;
-	return tell_all(r, event, &x);
+	return tell_all(r, event, &x, decision.arm);
 }
 
 /* Events by the time of their feedback, those of the same time in their order: a counting sort. */
