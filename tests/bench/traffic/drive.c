@@ -4,8 +4,8 @@
  *     traffic_drive STREAM OUT [--set OPTION=VALUE]... [--seed N] [--skyline]
  *
  * OUT: uint32 arms that were played, one an event, then float32 every arm's probability, K an event; of values float32
- * both probes. --skyline: after each decision every arm's loss is told at once, and the best predicted arm counts as
- * played, for what a learner could earn that need not explore. The model's counters go to standard output. */
+ * both probes. --skyline (arms): after each decision every arm's loss is told at once, and the best predicted arm
+ * counts as played, for what a learner could earn that need not explore. The model's counters go to standard output. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -327,6 +327,8 @@ static int prepare(run *r, const cop_learner_settings *learner)
 	cop_model_settings_init(&settings);
 	settings.learner = *learner;
 	shape(r->stream.head, &settings);
+	if (r->skyline && r->stream.head->kind != TRAFFIC_ARMS)
+		return complain("--skyline", "expected a stream of arms");
 	if (cop_model_new(&settings, &r->model, &diag) != COP_OK)
 		return complain("model", diag.message);
 	if (make_room(r) != 0)

@@ -143,7 +143,15 @@ def five_small(rng, n):
     return fixed(rng, n, [0.97, 0.97, 0.97, 0.96, 0.97], 10)
 
 
-@scene("tests", 200, 1000)
+@scene("tests", 50000, 60)
+def ab_constant(rng, n):
+    """Two arms, clicks of 5 % and 6 %. One feature, which is always 1."""
+    e = fixed(rng, n, [0.94, 0.95], 1)
+    e.x[:] = 1
+    return e
+
+
+@scene("tests", 200, 2000)
 def short_ab(rng, n):
     """200 events, two arms of losses .7 and .5. 2 features N(0, 1) that say nothing."""
     return fixed(rng, n, [0.7, 0.5], 2)
@@ -161,6 +169,12 @@ def gap_five_hundredths(rng, n):
 def gap_two_hundredths(rng, n):
     """Two arms of losses .49 and .51. 5 features N(0, 1) that say nothing."""
     return fixed(rng, n, [0.51, 0.49], 5)
+
+
+@scene("gaps", 10000, 60)
+def gap_tenth(rng, n):
+    """Three arms of losses .5, .4, .5. 5 features N(0, 1) that say nothing."""
+    return fixed(rng, n, [0.5, 0.4, 0.5], 5)
 
 
 @scene("gaps", 5000, 60)
