@@ -143,10 +143,10 @@ def five_small(rng, n):
     return fixed(rng, n, [0.97, 0.97, 0.97, 0.96, 0.97], 10)
 
 
-@scene("tests", 50000, 60)
+@scene("tests", 20000, 60)
 def ab_constant(rng, n):
-    """Two arms, clicks of 5 % and 6 %. One feature, which is always 1."""
-    e = fixed(rng, n, [0.94, 0.95], 1)
+    """Two arms, clicks of 5 % and 7 %. One feature, which is always 1."""
+    e = fixed(rng, n, [0.93, 0.95], 1)
     e.x[:] = 1
     return e
 
@@ -265,10 +265,11 @@ def arms_100(rng, n):
 
 @scene("arms", 10000, 40)
 def arms_500(rng, n):
-    """500 arms of loss .5 but for one, at random, of .1. 2 features N(0, 1) that say nothing."""
-    losses = np.full(500, 0.5)
-    losses[rng.integers(500)] = 0.1
-    return fixed(rng, n, losses, 2)
+    """500 arms of loss .5 but for one, at random, of .1; told even on [0, 1], and [0, .2]. 2 features N(0, 1) that say
+    nothing."""
+    mean = np.full((n, 500), 0.5, np.float32)
+    mean[:, rng.integers(500)] = 0.1
+    return Events(mean, about(rng, mean, 0.5), normal(rng, n, 2))
 
 
 @scene("arms", 10000, 20)
