@@ -125,25 +125,25 @@ def clicks(rng, n, arms, features, most, slope=2.0):
 
 # ---- tests: the arms differ, the context does not matter ----
 
-@scene("tests", 20000, 100)
+@scene("tests", 20000)
 def ab_small(rng, n):
     """Two arms, clicks of 1 % and 2 %. 20 features N(0, 1) that say nothing."""
     return fixed(rng, n, [0.99, 0.98], 20)
 
 
-@scene("tests", 300000, 20)
+@scene("tests", 300000)
 def ab_long(rng, n):
     """Two arms, clicks of 1.0 % and 1.5 %. 5 features N(0, 1) that say nothing."""
     return fixed(rng, n, [0.99, 0.985], 5)
 
 
-@scene("tests", 50000, 60)
+@scene("tests", 50000)
 def five_small(rng, n):
     """Five arms, clicks of 3 % but for one of 4 %. 10 features N(0, 1) that say nothing."""
     return fixed(rng, n, [0.97, 0.97, 0.97, 0.96, 0.97], 10)
 
 
-@scene("tests", 20000, 60)
+@scene("tests", 20000)
 def ab_constant(rng, n):
     """Two arms, clicks of 5 % and 7 %. One feature, which is always 1."""
     e = fixed(rng, n, [0.93, 0.95], 1)
@@ -151,7 +151,7 @@ def ab_constant(rng, n):
     return e
 
 
-@scene("tests", 200, 2000)
+@scene("tests", 200, 1000)
 def short_ab(rng, n):
     """200 events, two arms of losses .7 and .5. 2 features N(0, 1) that say nothing."""
     return fixed(rng, n, [0.7, 0.5], 2)
@@ -159,31 +159,31 @@ def short_ab(rng, n):
 
 # ---- gaps about one half ----
 
-@scene("gaps", 10000, 60)
+@scene("gaps", 10000)
 def gap_five_hundredths(rng, n):
     """Four arms of losses .45, .5, .5, .5. 5 features N(0, 1) that say nothing."""
     return fixed(rng, n, [0.45, 0.5, 0.5, 0.5], 5)
 
 
-@scene("gaps", 50000, 60)
+@scene("gaps", 50000)
 def gap_two_hundredths(rng, n):
     """Two arms of losses .49 and .51. 5 features N(0, 1) that say nothing."""
     return fixed(rng, n, [0.51, 0.49], 5)
 
 
-@scene("gaps", 10000, 60)
+@scene("gaps", 10000)
 def gap_tenth(rng, n):
     """Three arms of losses .5, .4, .5. 5 features N(0, 1) that say nothing."""
     return fixed(rng, n, [0.5, 0.4, 0.5], 5)
 
 
-@scene("gaps", 5000, 60)
+@scene("gaps", 5000)
 def gap_four_tenths(rng, n):
     """Two arms of losses .3 and .7. 5 features N(0, 1) that say nothing."""
     return fixed(rng, n, [0.7, 0.3], 5)
 
 
-@scene("gaps", 20000, 40)
+@scene("gaps", 20000)
 def gap_ladder(rng, n):
     """Ten arms of losses .42, .44, ... .60, in an order of the seed. 5 features N(0, 1) that say nothing."""
     return fixed(rng, n, rng.permutation(0.42 + 0.02 * np.arange(10)), 5)
@@ -191,7 +191,7 @@ def gap_ladder(rng, n):
 
 # ---- clicks that depend on the context ----
 
-@scene("clicks", 50000, 20)
+@scene("clicks", 50000)
 def click_dense(rng, n):
     """Ten arms, clicks of 3 % sigma(2 x.theta_k); 10 features N(0, 1), theta_k N(0, I / 10)."""
     return clicks(rng, n, 10, 10, 0.03)
@@ -200,7 +200,7 @@ def click_dense(rng, n):
 NAMES = [("city", 20), ("device", 4), ("browser", 5), ("hour", 24), ("plan", 3)]
 
 
-@scene("clicks", 40000, 20)
+@scene("clicks", 40000)
 def click_names(rng, n):
     """Six arms, clicks of 10 % sigma(s_k - 1), s_k the sum over five named features, each one of 20, 4, 5, 24, 3 values
     even at random, of w N(0, .8^2) for every value and arm. Contexts are sparse."""
@@ -215,7 +215,7 @@ def click_names(rng, n):
     return Events(mean, zero_or_one(rng, mean), name=np.stack(name, 1).astype(np.uint32), names=names)
 
 
-@scene("clicks", 20000, 20)
+@scene("clicks", 20000)
 def click_items(rng, n):
     """Users by items, for learner rank: 10 of 200 items to choose from, clicks of 20 % sigma(2 u'M c + b - 1); u and c 4
     features N(0, 1) of the user and of the item, M N(0, 1 / 16), b N(0, .5^2) of the item, which features do not say."""
@@ -229,13 +229,13 @@ def click_items(rng, n):
     return Events(mean, zero_or_one(rng, mean), user, candidate=candidate, item=item)
 
 
-@scene("clicks", 20000, 40)
+@scene("clicks", 20000)
 def click_two_features(rng, n):
     """Three arms, clicks of 30 % sigma(2 x.theta_k); 2 features N(0, 1), theta_k N(0, I / 2)."""
     return clicks(rng, n, 3, 2, 0.3)
 
 
-@scene("clicks", 30000, 20)
+@scene("clicks", 30000)
 def click_wide(rng, n):
     """Four arms, clicks of 10 % sigma(2 x.theta_k); 60 features N(0, 1), theta_k N(0, I / 60)."""
     return clicks(rng, n, 4, 60, 0.1)
@@ -243,13 +243,13 @@ def click_wide(rng, n):
 
 # ---- rare rewards ----
 
-@scene("rare", 100000, 40)
+@scene("rare", 100000)
 def rare_rewards(rng, n):
     """Four arms, clicks of .1 % but for one of .4 %. 5 features N(0, 1) that say nothing."""
     return fixed(rng, n, [0.999, 0.999, 0.996, 0.999], 5)
 
 
-@scene("rare", 100000, 20)
+@scene("rare", 100000)
 def rare_context(rng, n):
     """Four arms, clicks of 1 % sigma(2 x.theta_k); 5 features N(0, 1), theta_k N(0, I / 5)."""
     return clicks(rng, n, 4, 5, 0.01)
@@ -257,13 +257,13 @@ def rare_context(rng, n):
 
 # ---- many arms ----
 
-@scene("arms", 20000, 20)
+@scene("arms", 20000)
 def arms_100(rng, n):
     """100 arms, losses drawn even on [.3, .8] once for a seed. 2 features N(0, 1) that say nothing."""
     return fixed(rng, n, rng.uniform(0.3, 0.8, 100), 2)
 
 
-@scene("arms", 10000, 40)
+@scene("arms", 10000)
 def arms_500(rng, n):
     """500 arms of loss .5 but for one, at random, of .1; told even on [0, 1], and [0, .2]. 2 features N(0, 1) that say
     nothing."""
@@ -272,7 +272,7 @@ def arms_500(rng, n):
     return Events(mean, about(rng, mean, 0.5), normal(rng, n, 2))
 
 
-@scene("arms", 10000, 20)
+@scene("arms", 10000)
 def arms_1000(rng, n):
     """1,000 arms of loss .5 but for 50, at random, of .1. 2 features N(0, 1) that say nothing."""
     losses = np.full(1000, 0.5)
@@ -280,7 +280,7 @@ def arms_1000(rng, n):
     return fixed(rng, n, losses, 2)
 
 
-@scene("arms", 20000, 20)
+@scene("arms", 20000)
 def arms_50_linear(rng, n):
     """50 arms, expected losses .5 + .3 x.theta_k cut to [0, 1]; 5 features N(0, 1), theta_k N(0, I / 5); told within .2
     of what is expected."""
@@ -303,21 +303,21 @@ def half_of_ten(n):
     return flags
 
 
-@scene("coming", 20000, 40, eligible=turnover)
+@scene("coming", 20000, eligible=turnover)
 def turnover_fixed(rng, n):
     """Twenty arms of losses even on [.3, .8]; six are there at a time, and 20 times the oldest goes and another comes. 3
     features N(0, 1) that say nothing."""
     return fixed(rng, n, rng.uniform(0.3, 0.8, 20), 3)
 
 
-@scene("coming", 20000, 20, eligible=turnover)
+@scene("coming", 20000, eligible=turnover)
 def turnover_linear(rng, n):
     """Twenty arms, six at a time as before, expected losses .5 + .3 x.theta_k cut to [0, 1]; 5 features N(0, 1), theta_k
     N(0, I / 5); told within .2 of what is expected."""
     return linear(rng, n, 20, 5)
 
 
-@scene("coming", 20000, 20, eligible=half_of_ten)
+@scene("coming", 20000, eligible=half_of_ten)
 def subsets(rng, n):
     """Ten arms, each but the first there in half of the events at random; expected losses .5 + .3 x.theta_k cut to [0, 1];
     8 features N(0, 1), theta_k N(0, I / 8); told within .2 of what is expected."""
@@ -326,27 +326,27 @@ def subsets(rng, n):
 
 # ---- feedback that is late, missing, in batches ----
 
-@scene("late", 10000, 20, delay=lambda rng, n: np.full(n, 500))
+@scene("late", 10000, delay=lambda rng, n: np.full(n, 500))
 def late_fixed(rng, n):
     """Five arms, expected losses .5 + .3 x.theta_k cut to [0, 1]; 10 features N(0, 1), theta_k N(0, I / 10); told within
     .2 of what is expected, 500 events late."""
     return linear(rng, n)
 
 
-@scene("late", 30000, 20, delay=lambda rng, n: rng.integers(1, 10001, n))
+@scene("late", 30000, delay=lambda rng, n: rng.integers(1, 10001, n))
 def late_even(rng, n):
     """The same five arms, 30,000 events; feedback is late by a number of events even on 1 to 10,000."""
     return linear(rng, n)
 
 
-@scene("late", 20000, 40, delay=lambda rng, n: np.ceil(50 / rng.random(n) ** (1 / 0.8)).astype(np.int64))
+@scene("late", 20000, delay=lambda rng, n: np.ceil(50 / rng.random(n) ** (1 / 0.8)).astype(np.int64))
 def late_heavy(rng, n):
     """Ten arms of losses .3, .35, ... .75; feedback is late by 50 / U^(1 / .8) events (Pareto, no mean). 5 features N(0,
     1) that say nothing."""
     return fixed(rng, n, rng.permutation(0.3 + 0.05 * np.arange(10)), 5)
 
 
-@scene("late", 50000, 20, delay=lambda rng, n: np.ceil(rng.exponential(2000, n)).astype(np.int64), window=6000)
+@scene("late", 50000, delay=lambda rng, n: np.ceil(rng.exponential(2000, n)).astype(np.int64), window=6000)
 def conversions(rng, n):
     """Five arms, conversions of 8 % sigma(2 x.theta_k); 5 features N(0, 1), theta_k N(0, I / 5). A conversion is told
     after a time that is exponential with a mean of 2,000 events; what has not converted is a loss of 1 after 6,000
@@ -354,20 +354,20 @@ def conversions(rng, n):
     return clicks(rng, n, 5, 5, 0.08)
 
 
-@scene("late", 40000, 40, delay=lambda rng, n: np.ceil(rng.exponential(500, n)).astype(np.int64), window=3000)
+@scene("late", 40000, delay=lambda rng, n: np.ceil(rng.exponential(500, n)).astype(np.int64), window=3000)
 def conversions_test(rng, n):
     """Three arms of conversions of 1, 1 and 2 %, told after a time that is exponential with a mean of 500 events, and
     taken for none after 3,000. 10 features N(0, 1) that say nothing."""
     return fixed(rng, n, [0.99, 0.98, 0.99], 10)
 
 
-@scene("late", 20000, 20, delay=lambda rng, n: (rng.random(n) < 0.3).astype(np.int64))
+@scene("late", 20000, delay=lambda rng, n: (rng.random(n) < 0.3).astype(np.int64))
 def missing(rng, n):
     """Five arms, expected losses as in late-fixed; of 70 % of the decisions, at random, nothing is ever told."""
     return linear(rng, n)
 
 
-@scene("late", 20000, 20, delay=lambda rng, n: 1000 - np.arange(n) % 1000)
+@scene("late", 20000, delay=lambda rng, n: 1000 - np.arange(n) % 1000)
 def batches(rng, n):
     """Five arms, expected losses as in late-fixed; feedback comes in batches, after every thousandth event."""
     return linear(rng, n)
@@ -375,7 +375,7 @@ def batches(rng, n):
 
 # ---- drift ----
 
-@scene("drift", 30000, 20)
+@scene("drift", 30000)
 def drift_sudden(rng, n):
     """Five arms, expected losses as in late-fixed; theta is drawn anew after each third of the stream."""
     x = normal(rng, n, 10)
@@ -386,7 +386,7 @@ def drift_sudden(rng, n):
     return Events(mean, about(rng, mean, 0.2), x)
 
 
-@scene("drift", 30000, 20)
+@scene("drift", 30000)
 def drift_slow(rng, n):
     """Five arms, expected losses as in late-fixed with theta(t) = cos(phi) theta_a + sin(phi) theta_b, phi from 0 to pi
     over the stream: at its end every weight has turned round."""
@@ -396,7 +396,7 @@ def drift_slow(rng, n):
     return Events(mean, about(rng, mean, 0.2), x)
 
 
-@scene("drift", 30000, 40)
+@scene("drift", 30000)
 def drift_season(rng, n):
     """Four arms of losses .5 + .2 cos(2 pi (t / 6000 + k / 4)): each is the best for a quarter of a season of 6,000
     events, which no feature says. 3 features N(0, 1)."""
@@ -407,7 +407,7 @@ def drift_season(rng, n):
 
 # ---- dirty rows, heavy tails, shapes ----
 
-@scene("dirty", 20000, 20)
+@scene("dirty", 20000)
 def dirty_rows(rng, n):
     """Five arms, expected losses as in late-fixed, but the model is shown rows of which 2 % have one feature 10^3 to 10^6
     times too large, and features whose units are 10^-3, 10^-2, ... 10^3."""
@@ -420,7 +420,7 @@ def dirty_rows(rng, n):
     return e
 
 
-@scene("dirty", 20000, 20)
+@scene("dirty", 20000)
 def dirty_outliers(rng, n):
     """Five arms, expected losses as in late-fixed; of the rows that the model is shown 2 % have one feature 10^3 to 10^6
     times too large."""
@@ -432,7 +432,7 @@ def dirty_outliers(rng, n):
     return e
 
 
-@scene("tails", 50000, 40)
+@scene("tails", 50000)
 def revenue(rng, n):
     """Four arms. A purchase, of 4 % but for one arm's 6 %, is worth min(100, U^(-1 / 1.2)) (Pareto), so 4.01 on average; the
     loss is 1 - worth / 100. 5 features N(0, 1) that say nothing."""
@@ -444,7 +444,7 @@ def revenue(rng, n):
     return Events(mean, loss.astype(np.float32), normal(rng, n, 5))
 
 
-@scene("tails", 20000, 20)
+@scene("tails", 20000)
 def latency(rng, n):
     """Five arms, losses min(1, exp(mu_k + 1.2 N(0, 1))), mu_k = ln .08 + .5 x.theta_k; 5 features N(0, 1), theta_k N(0, I /
     5). Expected: exp(mu + s^2 / 2) Phi(-mu / s - s) + Phi(mu / s), s = 1.2."""
@@ -456,13 +456,13 @@ def latency(rng, n):
     return Events(mean.astype(np.float32), loss.astype(np.float32), x)
 
 
-@scene("shapes", 10000, 20)
+@scene("shapes", 10000)
 def linear_plain(rng, n):
     """Five arms, expected losses as in late-fixed; told within .2 of what is expected, at once."""
     return linear(rng, n)
 
 
-@scene("shapes", 20000, 20)
+@scene("shapes", 20000)
 def signs(rng, n):
     """Four arms; arm 2 [x_1 > 0] + [x_2 > 0] has loss .2, the others .6; 5 features N(0, 1). No linear model says which."""
     x = normal(rng, n, 5)
@@ -471,7 +471,7 @@ def signs(rng, n):
     return Events(mean, zero_or_one(rng, mean), x)
 
 
-@scene("shapes", 20000, 20)
+@scene("shapes", 20000)
 def products(rng, n):
     """Two arms of losses .5 +- .3 sign(x_1 x_2); 5 features N(0, 1)."""
     x = normal(rng, n, 5)
@@ -482,14 +482,14 @@ def products(rng, n):
 
 # ---- the length of streams ----
 
-@scene("length", 200, 400)
+@scene("length", 200, 100)
 def short_linear(rng, n):
     """200 events of three arms, expected losses .5 + .3 x.theta_k cut to [0, 1]; 5 features N(0, 1), theta_k N(0, I / 5);
     told within .2 of what is expected."""
     return linear(rng, n, 3, 5)
 
 
-@scene("length", 1000000, 20)
+@scene("length", 1000000)
 def long_clicks(rng, n):
     """A million events of three arms, clicks of 5 % sigma(2 x.theta_k); 4 features N(0, 1), theta_k N(0, I / 4)."""
     return clicks(rng, n, 3, 4, 0.05)
