@@ -487,3 +487,9 @@ def short_linear(rng, n):
     """200 events of three arms, expected losses .5 + .3 x.theta_k cut to [0, 1]; 5 features N(0, 1), theta_k N(0, I / 5);
     told within .2 of what is expected."""
     return linear(rng, n, 3, 5)
+
+
+@scene("length", 1000000)
+def long_clicks(rng, n):
+    """A million events of three arms, clicks of 5 % sigma(2 x.theta_k); 4 features N(0, 1), theta_k N(0, I / 4)."""
+    return clicks(rng, n, 3, 4, 0.05)
