@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 # What `make test` runs: all, or unit (the quick tests alone, which need fewer packages: tools/install-deps unit).
 TESTS ?= all
 
-.PHONY: all build build-tests demo test ports torture mutate bench paper-tables format check-format clean
+.PHONY: all build build-tests demo test ports torture mutate bench traffic paper-tables format check-format clean
 
 all: build
 
@@ -58,6 +58,10 @@ bench:
 	tools/install-deps build
 	$(MAKE) --no-print-directory build
 	tests/bench/measure $(BUILD)
+
+# What the default earns on made-up traffic beside simple policies (about an hour): TRAFFIC="--scenes late --settings optimism=0"
+traffic: build-tests
+	tests/bench/traffic/traffic $(BUILD) $(TRAFFIC)
 
 # The papers' figures beside this build's, over all their datasets (hours): tests/bench/paper_tables --help
 paper-tables:
