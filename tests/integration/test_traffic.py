@@ -254,7 +254,7 @@ def test_drive_refuses_what_is_no_stream(tmp_path):
 
 
 def test_program_compares_and_prints(tmp_path):
-    variables = {**os.environ, "TRAFFIC_DRIVE": program("TRAFFIC_DRIVE"), "COPPICED": program("COPPICED")}
+    variables = {**os.environ, "TRAFFIC_DRIVE": program("TRAFFIC_DRIVE"), "COPPICED": os.path.relpath(program("COPPICED"))}
     def traffic(*arguments):
         return subprocess.run([BENCH / "traffic", *arguments, "--work", tmp_path / "work"], env=variables,
                               capture_output=True, text=True, check=False)
