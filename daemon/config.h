@@ -31,7 +31,8 @@ typedef enum cop_config_policy {
 	COP_POLICY_NONE,
 	COP_POLICY_EPSILON,
 	COP_POLICY_SQUARECB,
-	COP_POLICY_FASTCB
+	COP_POLICY_FASTCB,
+	COP_POLICY_MATCHING
 } cop_config_policy;
 typedef enum cop_config_feedback { COP_FEEDBACK_ONE, COP_FEEDBACK_TWO } cop_config_feedback;
 typedef enum cop_config_unheard { COP_UNHEARD_WAIT, COP_UNHEARD_DECIDE } cop_config_unheard;

@@ -17,7 +17,7 @@
 static const char *const level_words[] = { "error", "warning", "notice", "info", "debug", NULL };
 static const char *const sync_words[] = { "interval", "always", "never", NULL };
 static const char *const learner_words[] = { "ensemble", "dgt", "value", "rank", NULL };
-static const char *const policy_words[] = { "", "epsilon", "squarecb", "fastcb", NULL };
+static const char *const policy_words[] = { "", "epsilon", "squarecb", "fastcb", "matching", NULL };
 static const char *const unheard_words[] = { "wait", "decide", NULL };
 static const char *const reward_words[] = { "earliest", "last", "sum", NULL };
 static const char *const feedback_words[] = { "one", "two", NULL };
@@ -77,7 +77,7 @@ static const cop_config_rule checkpoint_rules[] = {
 		                                      .policies = which, .applied = true                               \
 	}
 #define EPSILON (1u << COP_POLICY_EPSILON)
-#define GAMMA   (1u << COP_POLICY_SQUARECB | 1u << COP_POLICY_FASTCB)
+#define GAMMA   (1u << COP_POLICY_SQUARECB | 1u << COP_POLICY_FASTCB | 1u << COP_POLICY_MATCHING)
 static const cop_config_rule model_rules[] = {
 	{ "learner", COP_KIND_WORD, IN(learner), .words = learner_words, .learners = COP_FOR_ALL },
 	COUNT(features, 0, COP_LEARNER_MAX_FEATURES, COP_FOR_ALL, false),
@@ -188,9 +188,9 @@ double cop_config_default_gamma(const cop_config_model *model)
 	case COP_LEARNER_VALUE:
 		return 0;
 	case COP_LEARNER_RANK:
-		return model->policy == COP_POLICY_FASTCB ? 20 : 30;
+		return model->policy == COP_POLICY_SQUARECB ? 30 : 20;
 	default:
-		return model->policy == COP_POLICY_FASTCB ? 60 : 100;
+		return model->policy == COP_POLICY_SQUARECB ? 100 : 60;
 	}
 }
 
@@ -221,7 +221,10 @@ void cop_config_model_defaults(cop_config_model *model)
 	model->bits = 14;
 	model->max_nonzeros = 1024;
 	model->max_candidates = COP_LEARNER_DEFAULT_CANDIDATES;
-	model->policy = value ? COP_POLICY_NONE : mixture ? COP_POLICY_FASTCB : COP_POLICY_EPSILON;
+	model->policy = value     ? COP_POLICY_NONE
+	                : rank    ? COP_POLICY_FASTCB
+	                : mixture ? COP_POLICY_MATCHING
+	                          : COP_POLICY_EPSILON;
 	model->epsilon = dgt ? 0.3 : mixture ? 0.1 : 0;
 	model->gamma = cop_config_default_gamma(model);
 	model->optimism = mixture ? 0.3 : 0;

@@ -51,7 +51,7 @@ static bool read_experts(const char *command, const char *text, unsigned *expert
 
 bool cop_learner_options_read(cop_learner_options *options, int option, const char *text)
 {
-	static const char *const policies[] = { "epsilon", "squarecb", "fastcb", NULL };
+	static const char *const policies[] = { "epsilon", "squarecb", "fastcb", "matching", NULL };
 	const char *name = options->command;
 	cop_learner_settings *l = &options->settings;
 	size_t place = 0;
@@ -116,7 +116,8 @@ static bool is_policy(const cop_learner_options *o, const char *policy, bool oth
 static bool has_epsilon(const cop_learner_options *o) { return is_policy(o, "epsilon", is_dgt(o)); }
 static bool has_gamma(const cop_learner_options *o)
 {
-	return is_policy(o, "squarecb", !is_dgt(o)) || is_policy(o, "fastcb", !is_dgt(o));
+	return is_policy(o, "squarecb", !is_dgt(o)) || is_policy(o, "fastcb", !is_dgt(o)) ||
+	       is_policy(o, "matching", !is_dgt(o));
 }
 static bool is_ensemble(const cop_learner_options *o) { return is(o, "ensemble"); }
 static bool has_room_for_floor(const cop_learner_options *o)
@@ -137,7 +138,7 @@ static const struct {
 	{ COP_LEARNER_EPSILON_DECAY, has_epsilon, true, "--epsilon-decay goes with --policy epsilon" },
 	{ COP_LEARNER_EPSILON_FLOOR, has_epsilon, true, "--epsilon-floor goes with --policy epsilon" },
 	{ COP_LEARNER_EPSILON_FLOOR, has_room_for_floor, true, "--epsilon-floor: expected at most epsilon" },
-	{ COP_LEARNER_GAMMA, has_gamma, true, "--gamma goes with --policy squarecb or fastcb" },
+	{ COP_LEARNER_GAMMA, has_gamma, true, "--gamma goes with --policy matching, fastcb or squarecb" },
 	{ COP_LEARNER_OPTIMISM, is_ensemble, false, "--optimism goes with --learner ensemble" },
 	{ COP_LEARNER_CHOICE, is_ensemble, false, "--experts goes with --learner ensemble" },
 	{ COP_LEARNER_HEIGHT, is_low, false, "--height: expected 1 to 8 for ensemble and rank" },

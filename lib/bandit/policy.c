@@ -8,9 +8,10 @@
 #define LEAST_LOSS 0.02 /* taken to be had, at least */
 
 static void epsilon(const cop_policy_settings *settings, uint64_t t, size_t arms, const float *loss,
-        const uint8_t *mask, size_t best, size_t eligible, double *p)
+        const uint8_t *mask, size_t best, size_t eligible, const cop_policy_belief *belief, double *p)
 {
 	(void)loss;
+	(void)belief;
 	double e = settings->epsilon / sqrt(1.0 + settings->epsilon_decay * (double)t);
 	if (e < settings->epsilon_floor)
 		e = settings->epsilon_floor;
@@ -46,22 +47,52 @@ static void inverse_gaps(
 }
 
 static void squarecb(const cop_policy_settings *settings, uint64_t t, size_t arms, const float *loss,
-        const uint8_t *mask, size_t best, size_t eligible, double *p)
+        const uint8_t *mask, size_t best, size_t eligible, const cop_policy_belief *belief, double *p)
 {
+	(void)belief;
 	inverse_gaps(settings->gamma * sqrt((double)t + 1.0), arms, loss, mask, best, eligible, p);
 }
 
 static void fastcb(const cop_policy_settings *settings, uint64_t t, size_t arms, const float *loss, const uint8_t *mask,
-        size_t best, size_t eligible, double *p)
+        size_t best, size_t eligible, const cop_policy_belief *belief, double *p)
 {
+	(void)belief;
 	double least = isfinite(loss[best]) ? fmin(fmax((double)loss[best], LEAST_LOSS), 1.0) : 1.0;
 	inverse_gaps(settings->gamma * sqrt((double)t + 1.0) / least, arms, loss, mask, best, eligible, p);
 }
 
+/* Odds that arm k is better than the arm of the lowest mean. */
+static double odds(const cop_policy_belief *belief, size_t k, size_t best)
+{
+	if (k == best)
+		return 1.0;
+	double d = hypot((double)belief->deviation[k], (double)belief->deviation[best]);
+	double z = gap(belief->mean, k, best) / fmax(d, DBL_MIN);
+	double chance = 0.5 * erfc(z * M_SQRT1_2);
+	return chance / (1.0 - chance);
+}
+
+static void matching(const cop_policy_settings *settings, uint64_t t, size_t arms, const float *loss,
+        const uint8_t *mask, size_t best, size_t eligible, const cop_policy_belief *belief, double *p)
+{
+	size_t likely, count;
+	double sum = 0.0;
+	fastcb(settings, t, arms, loss, mask, best, eligible, NULL, p);
+	if (belief == NULL || belief->share == 0.0 ||
+	        cop_policy_best(arms, belief->mean, mask, &likely, &count) != COP_OK)
+		return;
+	for (size_t k = 0; k < arms; k++)
+		sum += mask == NULL || mask[k] ? odds(belief, k, likely) : 0.0;
+	for (size_t k = 0; k < arms; k++)
+		if (mask == NULL || mask[k])
+			p[k] += belief->share * (odds(belief, k, likely) / sum - p[k]);
+}
+
 static const cop_policy policies[] = {
-	{ "epsilon", epsilon },
-	{ "squarecb", squarecb },
-	{ "fastcb", fastcb },
+	{ "epsilon", false, epsilon },
+	{ "squarecb", false, squarecb },
+	{ "fastcb", false, fastcb },
+	{ "matching", true, matching },
 };
 
 const cop_policy *cop_policy_find(const char *name)

@@ -7,12 +7,16 @@
  *             gamma_t = gamma sqrt(t + 1) (Foster and Rakhlin 2020)
  *   fastcb    p(k) = f / (K f + gamma_t (loss_k - loss_best)) for k != best, f = loss_best kept within [0.02, 1]: the
  *             smaller the losses to be had, the less it explores (Foster and Krishnamurthy 2021)
- * The best arm is the first of the lowest. A predicted loss that is not finite counts as worse than any that is, by
- * the whole width of the loss scale, 1, from the best; so probabilities are always finite. t counts decisions from 0.
- * Pure functions; any thread. */
+ *   matching  s q(k) + (1 - s) p(k) of fastcb, with a share s and beliefs b_k with standard deviations d_k that the
+ *             learner has of each arm: q(k) proportional to P / (1 - P), P the chance that k is better than the arm of
+ * the lowest b by these two beliefs, as normal (Thompson 1933, with the chance in place of a draw; of two arms it is
+ * the chance itself); without beliefs it is fastcb The best arm is the first of the lowest. A predicted loss that is
+ * not finite counts as worse than any that is, by the whole width of the loss scale, 1, from the best; so probabilities
+ * are always finite. t counts decisions from 0. Pure functions; any thread. */
 #ifndef COP_BANDIT_POLICY_H
 #define COP_BANDIT_POLICY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,11 +31,20 @@ typedef struct cop_policy_settings {
 	double optimism;      /* >= 0: what a learner that knows its doubts takes off predicted losses for them */
 } cop_policy_settings;
 
+/* What a learner believes of every arm beside its predictions (policy matching). */
+typedef struct cop_policy_belief {
+	double share;      /* s, in [0, 1] */
+	const float *mean; /* arms: b; not finite: nothing is known */
+	const float *deviation;
+} cop_policy_belief;
+
 typedef struct cop_policy {
 	const char *name;
-	/* Fills p (zero for arms not eligible, sum 1 up to rounding). `best` and `eligible` count are given. */
+	bool believes; /* reads beliefs */
+	/* Fills p (zero for arms not eligible, sum 1 up to rounding). `best` and `eligible` count are given; belief may
+	 * be NULL. */
 	void (*probabilities)(const cop_policy_settings *settings, uint64_t t, size_t arms, const float *loss,
-	        const uint8_t *mask, size_t best, size_t eligible, double *p);
+	        const uint8_t *mask, size_t best, size_t eligible, const cop_policy_belief *belief, double *p);
 } cop_policy;
 
 /* By name; NULL when there is none. */

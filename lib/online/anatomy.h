@@ -9,7 +9,7 @@
 
 #include "online/forest.h"
 
-#define COP_ANATOMY_PARTS 5
+#define COP_ANATOMY_PARTS 6
 
 /* What weights and leaves of a part add up to. */
 typedef enum cop_anatomy_unit {

@@ -53,6 +53,7 @@ typedef struct cop_expert_class {
 	bool (*product)(const void *expert, size_t index, size_t *i, size_t *j);
 } cop_expert_class;
 
+extern const cop_expert_class cop_expert_average;   /* of arms whatever the context, online/averages.h */
 extern const cop_expert_class cop_expert_linear;    /* second-order linear, online/second_order.h */
 extern const cop_expert_class cop_expert_quadratic; /* the same on products of inputs */
 extern const cop_expert_class cop_expert_trees;     /* linear term and M oblique trees, online/additive.h */

@@ -15,7 +15,7 @@
 #include "linalg/heaviest.h"
 #include "linalg/row.h"
 
-#define COP_EXPLANATION_EXPERTS 5
+#define COP_EXPLANATION_EXPERTS 6
 #define COP_EXPLANATION_LINEAR  8 /* heaviest features of a linear term */
 #define COP_EXPLANATION_NODE    3 /* heaviest features of a decision node */
 

@@ -21,8 +21,8 @@ cop_err cop_explorer_view(cop_explorer *explorer, const cop_policy_settings *set
 	*out = (cop_policy_view){ .arms = explorer->arms, .p = explorer->p, .loss = loss };
 	cop_err err = cop_policy_best(explorer->arms, loss, mask, &out->best, &eligible);
 	if (err == COP_OK)
-		explorer->policy->probabilities(
-		        settings, explorer->decisions, explorer->arms, loss, mask, out->best, eligible, explorer->p);
+		explorer->policy->probabilities(settings, explorer->decisions, explorer->arms, loss, mask, out->best,
+		        eligible, explorer->belief, explorer->p);
 	return err;
 }
 

@@ -15,7 +15,8 @@ typedef struct cop_explorer {
 	size_t arms;
 	uint64_t decisions; /* t of the policy */
 	cop_rng rng;
-	double *p; /* arms: of the last choice */
+	const cop_policy_belief *belief; /* the learner's, for the next choice or view; NULL: none */
+	double *p;                       /* arms: of the last choice */
 } cop_explorer;
 
 /* Policy, arms and seed of complete settings. COP_ENOMEM. Caller finishes with fini. */

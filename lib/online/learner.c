@@ -84,7 +84,9 @@ static const char *refusal(const cop_learner_settings *s, const cop_learner_clas
 		return wrong;
 	if (s->policy[0] != '\0' && (class->values || cop_policy_find(s->policy) == NULL))
 		return class->values ? "policy: a value learner has none"
-		                     : "policy: expected epsilon, squarecb or fastcb";
+		                     : "policy: expected epsilon, squarecb, fastcb or matching";
+	if (strcmp(s->policy, "matching") == 0 && class != &cop_learner_ensemble)
+		return "policy: matching goes with learner ensemble";
 	wrong = cop_learner_exploration_refusal(&s->exploration);
 	if (wrong != NULL)
 		return wrong;

@@ -23,7 +23,7 @@
 #include "tree/oblique_tree.h"
 #include "tree/trees.h"
 
-#define COP_LEARNER_EXPERTS 5 /* the last place is a refit's */
+#define COP_LEARNER_EXPERTS 6 /* the last place is a refit's */
 
 /* The limits of settings, here and in configurations. */
 #define COP_LEARNER_MAX_FEATURES        65536

@@ -6,12 +6,17 @@
 #include "base/mem.h"
 #include "online/expert.h"
 #include "online/explorer.h"
+#include "online/averages.h"
 #include "online/mixture.h"
 #include "online/standardiser.h"
+#include "online/worth.h"
 
-/* In the order of COP_EXPERT_LINEAR and so on. */
+#define SURENESS 0.7 /* of averages' standard deviations, by which arms are matched to their chance */
+#define TRUST    2.0 /* standard deviations of its weight that the linear expert is given beside, then */
+
+/* In the order of COP_EXPERT_LINEAR and so on; the last, the origin, is always there. */
 static const cop_expert_class *const experts[] = { &cop_expert_linear, &cop_expert_trees, &cop_expert_quadratic,
-	&cop_expert_forest };
+	&cop_expert_forest, &cop_expert_average };
 #define EXPERTS (sizeof experts / sizeof *experts)
 const char *const cop_learner_expert_names[] = { "linear", "trees", "quadratic", "forest", NULL };
 _Static_assert(EXPERTS + 1 <= COP_LEARNER_EXPERTS, "COP_LEARNER_EXPERTS is too small"); /* a refit's beside */
@@ -27,8 +32,11 @@ typedef struct ensemble {
 	float *raw_value;
 	uint32_t *raw_index;
 	float *doubt;
-	float *hoped; /* the mixture's losses less optimism times doubt */
-	float *told;  /* the mixture's losses within [0, 1] */
+	float *hoped;             /* the mixture's losses less optimism times doubt */
+	float *told;              /* the mixture's losses within [0, 1] */
+	cop_worth worth;          /* of the context to the forest */
+	cop_policy_belief belief; /* for the policy: believed, deviation */
+	float *believed, *deviation;
 } ensemble;
 
 static void destroy(cop_learner *learner)
@@ -42,6 +50,9 @@ static void destroy(cop_learner *learner)
 	cop_mem_free(e->doubt);
 	cop_mem_free(e->hoped);
 	cop_mem_free(e->told);
+	cop_mem_free(e->believed);
+	cop_mem_free(e->deviation);
+	cop_worth_fini(&e->worth);
 	cop_mem_free(e->raw_value);
 	cop_mem_free(e->raw_index);
 	cop_mem_free(e);
@@ -67,7 +78,7 @@ static cop_expert_settings expert_settings(const cop_learner_settings *s)
 /* Whether expert i takes part. */
 static bool joins(const cop_learner_settings *s, const cop_expert_settings *settings, size_t i)
 {
-	bool wanted = s->experts == 0 || (s->experts >> i & 1u) != 0;
+	bool wanted = s->experts == 0 || experts[i] == &cop_expert_average || (s->experts >> i & 1u) != 0;
 	return wanted && (experts[i]->can_help == NULL || experts[i]->can_help(settings));
 }
 
@@ -97,9 +108,10 @@ static cop_err create_experts(ensemble *e)
 		if (err == COP_OK && experts[i]->cost != NULL)
 			cop_mixture_may_rest(&e->mixture, e->mixture.count - 1, experts[i]->cost(&settings));
 	}
+	cop_mixture_originate(&e->mixture, e->mixture.count - 1);
 	cop_mixture_begin(&e->mixture);
 	e->expert[e->mixture.own] = &cop_expert_refit;
-	return err == COP_OK && e->mixture.count == 0 ? COP_EINVAL : err;
+	return err == COP_OK && e->mixture.count == 1 ? COP_EINVAL : err;
 }
 
 static cop_err create(const cop_learner_settings *settings, cop_learner **out)
@@ -117,9 +129,13 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	e->told = cop_mem_alloc(settings->arms, sizeof *e->told);
 	e->raw_value = cop_mem_alloc(values, sizeof *e->raw_value);
 	e->raw_index = cop_mem_alloc(settings->features == 0 ? values : 0, sizeof *e->raw_index);
-	bool room =
-	        e->doubt != NULL && e->hoped != NULL && e->told != NULL && e->raw_value != NULL && e->raw_index != NULL;
+	e->believed = cop_mem_alloc(settings->arms, sizeof *e->believed);
+	e->deviation = cop_mem_alloc(settings->arms, sizeof *e->deviation);
+	bool room = e->doubt != NULL && e->hoped != NULL && e->told != NULL && e->raw_value != NULL &&
+	            e->raw_index != NULL && e->believed != NULL && e->deviation != NULL;
 	cop_err err = room ? cop_mixture_init(&e->mixture, settings->arms) : COP_ENOMEM;
+	if (err == COP_OK)
+		err = cop_worth_init(&e->worth, settings->arms);
 	if (err == COP_OK)
 		err = cop_explorer_init(&e->explorer, &e->base.settings);
 	if (err == COP_OK)
@@ -180,19 +196,52 @@ static void predict(ensemble *e, const cop_row *raw)
 	remember(e, raw);
 }
 
+/* Where an expert is among the members; as many as there are: nowhere. */
+static size_t place_of(const ensemble *e, const cop_expert_class *expert)
+{
+	size_t i = 0;
+	while (i < e->mixture.own && e->expert[i] != expert)
+		i++;
+	return i;
+}
+
 /* What exploration goes by: the predicted losses, less for arms that one knows little of. */
 static const float *hope(ensemble *e)
 {
 	float optimism = (float)e->base.settings.exploration.optimism;
-	size_t i = 0;
-	while (i < e->mixture.count && e->expert[i]->doubt == NULL)
-		i++;
-	if (optimism == 0.0f || i == e->mixture.count)
+	size_t forest = place_of(e, &cop_expert_forest);
+	if (optimism == 0.0f || forest == e->mixture.own)
 		return e->mixture.mixed;
-	e->expert[i]->doubt(e->mixture.member[i], e->doubt);
+	e->expert[forest]->doubt(e->mixture.member[forest], e->doubt);
 	for (size_t k = 0; k < e->base.settings.arms; k++)
 		e->hoped[k] = e->mixture.mixed[k] - optimism * e->doubt[k];
 	return e->hoped;
+}
+
+/* As far as the forest makes nothing of the context, arms are matched to the chance that they are best: the mixture's
+ * losses, as sure as the averages are. The linear expert's weight may still be higher than it is known to be: it is
+ * tried with more, or what is rare would never be found. */
+static void believe(ensemble *e)
+{
+	const cop_mixture *m = &e->mixture;
+	size_t linear = place_of(e, &cop_expert_linear);
+	e->explorer.belief = NULL;
+	if (!e->explorer.policy->believes || place_of(e, &cop_expert_forest) == m->own)
+		return;
+	e->belief = (cop_policy_belief){ 1.0 - cop_worth_of_context(&e->worth), e->believed, e->deviation };
+	if (e->belief.share == 0.0)
+		return;
+	float more = linear == m->own || cop_mixture_rests(m, linear)
+	                     ? 0.0f
+	                     : (float)(TRUST * cop_stack_deviation(&m->stack, linear));
+	float sure = (float)(SURENESS * sqrt(m->stack.variance));
+	cop_averages_deviations(m->member[m->origin], e->deviation);
+	for (size_t k = 0; k < e->base.settings.arms; k++) {
+		float says = more == 0.0f ? 0.0f : m->loss[linear][k] - m->loss[m->origin][k];
+		e->believed[k] = m->mixed[k] + more * says;
+		e->deviation[k] *= sure;
+	}
+	e->explorer.belief = &e->belief;
 }
 
 static void observe(cop_learner *learner, const cop_row *raw)
@@ -209,6 +258,7 @@ static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *m
 	ensemble *e = (ensemble *)learner;
 	observe(learner, raw);
 	predict(e, raw);
+	believe(e);
 	cop_err err = cop_explorer_choose(&e->explorer, &learner->settings.exploration, hope(e), mask, out);
 	if (err != COP_OK)
 		return err;
@@ -237,6 +287,7 @@ static cop_err view(
 	ensemble *e = (ensemble *)learner;
 	predict(e, raw);
 	cop_mixture_predictions(&e->mixture, decision->arm, decision->prediction);
+	believe(e);
 	cop_err err = cop_explorer_view(&e->explorer, &learner->settings.exploration, hope(e), mask, out);
 	if (err != COP_OK)
 		return err;
@@ -286,6 +337,9 @@ static cop_err learn(
 	if (decided_here)
 		complete(e, raw, &told);
 	cop_err err = teach(e, raw, decision->arm, *loss, again);
+	size_t forest = place_of(e, &cop_expert_forest);
+	if (err == COP_OK && forest < e->mixture.own && isfinite(told.prediction[forest]))
+		cop_worth_learn(&e->worth, decision->arm, (double)told.prediction[forest], *loss);
 	if (err == COP_OK)
 		cop_mixture_settle(&e->mixture, told.prediction, *loss, regret, learner->rev + 1);
 	return err;
@@ -308,7 +362,7 @@ static void explain(cop_learner *learner, const cop_row *raw, const cop_decision
 	out->prediction = (double)e->mixture.mixed[decision->arm];
 	for (size_t i = 0; i < e->mixture.count; i++) {
 		cop_explained_expert *expert = cop_explanation_expert(out, e->expert[i]->member.name);
-		expert->weight = e->mixture.stack.weight[i];
+		expert->weight = cop_mixture_weight(&e->mixture, i);
 		expert->prediction = (double)e->mixture.loss[i][decision->arm];
 		expert->resting = cop_mixture_rests(&e->mixture, i);
 		if (!expert->resting)
@@ -339,6 +393,7 @@ static void save(const cop_learner *learner, cop_bytes *bytes)
 {
 	const ensemble *e = (const ensemble *)learner;
 	cop_explorer_save(&e->explorer, bytes);
+	cop_worth_save(&e->worth, bytes);
 	cop_mixture_save_weights(&e->mixture, bytes);
 	cop_standardiser_save(e->standardiser, bytes);
 	cop_mixture_save_members(&e->mixture, bytes);
@@ -350,7 +405,9 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 	e->raw.d = 0;
 	cop_explorer_load(&e->explorer, cursor);
 	const cop_learner_settings *s = &learner->settings;
-	cop_err err = cop_mixture_expect(&e->mixture, cursor, cop_learner_dimension(s), s->arms);
+	cop_err err = cop_worth_load(&e->worth, cursor);
+	if (err == COP_OK)
+		err = cop_mixture_expect(&e->mixture, cursor, cop_learner_dimension(s), s->arms);
 	if (err == COP_OK)
 		err = cop_mixture_load_weights(&e->mixture, cursor);
 	if (err == COP_OK)

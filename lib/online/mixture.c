@@ -8,7 +8,8 @@
 
 #define DEFAULT_EPSILON 0.1
 #define OPTIMISM        0.3
-#define PRIOR_LOSS      0.5f /* predicted by a member that has run away, or rests: it knows nothing */
+#define PRIOR_LOSS      0.5f   /* the origin where no member is */
+#define SHARE           0.0015 /* of what choosing is worth, that the choice without a member may cost */
 
 _Static_assert(COP_LEARNER_EXPERTS <= COP_STACK_MOST, "COP_STACK_MOST is too small");
 
@@ -26,11 +27,11 @@ void cop_mixture_defaults(cop_learner_settings *s)
 	const defaults *d = strcmp(s->learner, "rank") == 0 ? &of_candidates : &of_arms;
 	bool sparse = s->features == 0;
 	if (s->policy[0] == '\0')
-		strcpy(s->policy, "fastcb");
+		strcpy(s->policy, strcmp(s->learner, "rank") == 0 ? "fastcb" : "matching");
 	if (s->exploration.epsilon < 0.0)
 		s->exploration.epsilon = DEFAULT_EPSILON;
 	if (s->exploration.gamma <= 0.0)
-		s->exploration.gamma = strcmp(s->policy, "fastcb") == 0 ? d->fastcb : d->squarecb;
+		s->exploration.gamma = strcmp(s->policy, "squarecb") == 0 ? d->squarecb : d->fastcb;
 	if (s->exploration.optimism < 0.0)
 		s->exploration.optimism = OPTIMISM;
 	if (s->height == 0)
@@ -49,7 +50,7 @@ static const cop_member_class refits = { .name = "refit", .destroy = destroy, .s
 
 cop_err cop_mixture_init(cop_mixture *mixture, size_t room)
 {
-	*mixture = (cop_mixture){ .room = room };
+	*mixture = (cop_mixture){ .room = room, .origin = COP_LEARNER_EXPERTS };
 	mixture->mixed = cop_mem_alloc(cop_kernel_pad(room), sizeof *mixture->mixed);
 	return mixture->mixed == NULL ? COP_ENOMEM : cop_rest_init(&mixture->rest);
 }
@@ -73,6 +74,8 @@ cop_err cop_mixture_join(cop_mixture *mixture, const cop_member_class *class, vo
 	mixture->loss[i] = cop_mem_alloc(cop_kernel_pad(mixture->room), sizeof *mixture->loss[i]);
 	return mixture->loss[i] == NULL ? COP_ENOMEM : COP_OK;
 }
+
+void cop_mixture_originate(cop_mixture *mixture, size_t i) { mixture->origin = i; }
 
 void cop_mixture_may_rest(cop_mixture *mixture, size_t i, double cost) { mixture->rest.member[i].cost = cost; }
 
@@ -129,17 +132,35 @@ bool cop_mixture_lacks(const cop_mixture *mixture, size_t i, uint64_t rev)
 	return rev < mixture->rest.member[i].woke && !mixture->stack.away[i];
 }
 
+double cop_mixture_weight(const cop_mixture *mixture, size_t which)
+{
+	double others = 0.0;
+	for (size_t i = 0; i < mixture->count; i++)
+		others += i == mixture->origin ? 0.0 : mixture->stack.weight[i];
+	return which == mixture->origin ? 1.0 - others : mixture->stack.weight[which];
+}
+
+/* Of loss k; NULL: 1/2 of each. */
+static const float *origins(const cop_mixture *mixture)
+{
+	return mixture->origin < mixture->count ? mixture->loss[mixture->origin] : NULL;
+}
+
 void cop_mixture_mix(cop_mixture *mixture, size_t n)
 {
+	const float *origin = origins(mixture);
 	for (size_t k = 0; k < n; k++)
-		mixture->mixed[k] = PRIOR_LOSS;
+		mixture->mixed[k] = origin == NULL ? PRIOR_LOSS : origin[k];
 	for (size_t i = 0; i < mixture->count; i++) {
 		float *loss = mixture->loss[i];
 		float weight = (float)mixture->stack.weight[i];
+		if (i == mixture->origin)
+			continue;
 		for (size_t k = 0; k < n; k++) {
+			float from = origin == NULL ? PRIOR_LOSS : origin[k];
 			if (!isfinite(loss[k]) || mixture->stack.away[i])
-				loss[k] = PRIOR_LOSS;
-			mixture->mixed[k] += weight * (loss[k] - PRIOR_LOSS);
+				loss[k] = from;
+			mixture->mixed[k] += weight * (loss[k] - from);
 		}
 	}
 }
@@ -150,48 +171,63 @@ void cop_mixture_predictions(const cop_mixture *mixture, size_t which, float *pr
 		prediction[i] = mixture->loss[i][which];
 }
 
+/* Of what members predicted for one loss. */
+static double origin_of(const cop_mixture *mixture, const float *prediction)
+{
+	return (double)(mixture->origin < mixture->count ? prediction[mixture->origin] : PRIOR_LOSS);
+}
+
 double cop_mixture_sum(const cop_mixture *mixture, const float *prediction)
 {
-	double sum = (double)PRIOR_LOSS;
+	const double origin = origin_of(mixture, prediction);
+	double sum = origin;
 	for (size_t i = 0; i < mixture->count; i++)
-		sum += mixture->stack.weight[i] * ((double)prediction[i] - (double)PRIOR_LOSS);
+		sum += mixture->stack.weight[i] * ((double)prediction[i] - origin);
 	return sum;
 }
 
 bool cop_mixture_tries(const cop_mixture *mixture) { return mixture->rest.tried < COP_STACK_MOST; }
 
-/* What a stack says of one of the losses, away from PRIOR_LOSS. */
+/* What a stack says of one of the losses. */
 static double stacked(const cop_mixture *mixture, const cop_stack *stack, size_t k)
 {
-	double sum = 0.0;
+	const float *origins_of = origins(mixture);
+	const double origin = (double)(origins_of == NULL ? PRIOR_LOSS : origins_of[k]);
+	double sum = origin;
 	for (size_t i = 0; i < mixture->count; i++)
 		if (!stack->away[i] && isfinite(mixture->loss[i][k]))
-			sum += stack->weight[i] * ((double)mixture->loss[i][k] - (double)PRIOR_LOSS);
+			sum += stack->weight[i] * ((double)mixture->loss[i][k] - origin);
 	return sum;
 }
 
 double cop_mixture_regret(const cop_mixture *mixture, const uint8_t *mask, size_t n)
 {
 	double least = (double)INFINITY, least_without = (double)INFINITY, chosen = (double)INFINITY;
+	double sum = 0.0, count = 0.0;
 	for (size_t k = 0; k < n; k++) {
 		if (mask != NULL && mask[k] == 0)
 			continue;
 		double with = stacked(mixture, &mixture->stack, k);
 		double without = stacked(mixture, &mixture->rest.without, k);
 		least = fmin(least, with);
+		sum += with;
+		count += 1.0;
 		if (without < least_without) {
 			least_without = without;
 			chosen = with;
 		}
 	}
-	return isfinite(least) ? fmin(chosen - least, 1.0) : 0.0;
+	if (!isfinite(least))
+		return 0.0;
+	return fmin(chosen - least, 1.0) - SHARE * fmin(sum / count - least, 1.0);
 }
 
 void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss, double regret, uint64_t since)
 {
-	cop_rest_event event = { .y = loss - (double)PRIOR_LOSS, .loss = loss, .regret = regret, .since = since };
+	const double origin = origin_of(mixture, prediction);
+	cop_rest_event event = { .y = loss - origin, .regret = regret, .since = since };
 	for (size_t i = 0; i < mixture->count; i++)
-		event.z[i] = (double)prediction[i] - (double)PRIOR_LOSS;
+		event.z[i] = (double)prediction[i] - origin;
 	cop_rest_settle(&mixture->rest, &mixture->stack, &event);
 }
 
@@ -240,7 +276,7 @@ size_t cop_mixture_anatomy(const cop_mixture *mixture, cop_anatomy_part *parts)
 	for (size_t i = 0; i < mixture->count; i++) {
 		parts[i] = (cop_anatomy_part){
 			.name = mixture->class[i] -> name,
-			.weight = mixture->stack.weight[i],
+			.weight = cop_mixture_weight(mixture, i),
 			.resting = cop_mixture_rests(mixture, i),
 			.first_tree = trees,
 			.trees = trees_of(mixture, i),

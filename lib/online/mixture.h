@@ -1,9 +1,11 @@
 /* online/mixture.h: experts that predict the same losses, added up as experience says.
  *
- * The mixture's prediction is 1/2 + sum of w_i (f_i - 1/2) over its members' predictions f_i, with weights stacked
- * (online/stack.h) on the losses of what was played and what the members had predicted for it at decide.
- * A refit (online/refit.h) may come later as one further member behind the others: with weight 0, so that predictions
- * change only as losses show that it knows better, or in the place of an earlier one with that one's weight, since both
+ * The mixture's prediction is o + sum of w_i (f_i - o) over its members' predictions f_i, with weights stacked
+ * (online/stack.h) on the losses of what was played and what the members had predicted for it at decide. The origin o
+ * is what one member says of the same loss (over arms: their averages, so that the others only say how a context
+ * differs from them), or 1/2 where no member is the origin. That one's own weight means nothing. A refit
+ * (online/refit.h) may come later as one further member behind the others: with weight 0, so that predictions change
+ * only as losses show that it knows better, or in the place of an earlier one with that one's weight, since both
  * predict the same losses and the sum would fall short without.
  * Members without which the mixture is no worse rest (online/rest.h): they are neither asked nor taught, and count as
  * one that predicts 1/2.
@@ -31,6 +33,7 @@ typedef struct cop_member_class {
 typedef struct cop_mixture {
 	size_t count;     /* members, at most COP_LEARNER_EXPERTS */
 	size_t own;       /* of them without the refit */
+	size_t origin;    /* member; COP_LEARNER_EXPERTS: none is */
 	cop_refit *refit; /* member `own`; NULL: none */
 	size_t room;      /* losses of an event, at most */
 	const cop_member_class *class[COP_LEARNER_EXPERTS];
@@ -41,7 +44,7 @@ typedef struct cop_mixture {
 	float *mixed;                     /* the mixture's */
 } cop_mixture;
 
-/* Defaults of the learners that are mixtures: policy fastcb, epsilon 0.1, optimism 0.3. Over arms gamma 60 (squarecb:
+/* Defaults of the learners that are mixtures: policy matching (over candidates fastcb), epsilon 0.1, optimism 0.3. Over arms gamma 60 (squarecb:
  * 100) and 4 trees of height 4 (sparse: 8); over candidates gamma 20 (squarecb: 30) and 16 trees of height 5 (sparse:
  * 8 of 4). */
 void cop_mixture_defaults(cop_learner_settings *settings);
@@ -52,6 +55,8 @@ void cop_mixture_fini(cop_mixture *mixture);
 /* member is taken, also on error: COP_ENOMEM. */
 COP_CHECK cop_err cop_mixture_join(cop_mixture *mixture, const cop_member_class *class, void *member);
 
+/* Member i is the origin. */
+void cop_mixture_originate(cop_mixture *mixture, size_t i);
 /* Member i may rest, for an event of it costs so much, in any unit: those that cost most are tried first. */
 void cop_mixture_may_rest(cop_mixture *mixture, size_t i, double cost);
 
@@ -69,6 +74,8 @@ COP_CHECK cop_err cop_mixture_expect(cop_mixture *mixture, const cop_cursor *cur
  * awake now. It has not seen the decision's loss either, and may be asked now. */
 bool cop_mixture_lacks(const cop_mixture *mixture, size_t i, uint64_t rev);
 
+/* What member i says counts so much in the mixture: w_i; of the origin what the others leave of 1. */
+double cop_mixture_weight(const cop_mixture *mixture, size_t i);
 /* From the members' first n losses to the mixture's; one that is not finite, or of a member that rests, is 1/2 from
  * here on. */
 void cop_mixture_mix(cop_mixture *mixture, size_t n);
@@ -77,8 +84,8 @@ void cop_mixture_predictions(const cop_mixture *mixture, size_t which, float *pr
 /* What the members' predictions of one loss add up to. */
 double cop_mixture_sum(const cop_mixture *mixture, const float *prediction);
 /* Whether somebody is on trial, so that settle wants the regret: what the mixture without him would lose by its choice
- * among the eligible of the first n losses (flags, NULL: all), as the whole one predicts them; 0 where none is. All
- * awake members have predicted for it. */
+ * among the first n losses (of those eligible: mask, NULL all), as the whole one predicts them, less 0.15 % of what
+ * choosing is worth by that, the mean of the losses less the least. All awake members have predicted for it. */
 bool cop_mixture_tries(const cop_mixture *mixture);
 double cop_mixture_regret(const cop_mixture *mixture, const uint8_t *mask, size_t n);
 /* The loss came for what they predicted, by which the weights move unless something is not finite. since: the revision

@@ -2,9 +2,8 @@
 
 #include <math.h>
 
-#define MARGIN  0.01  /* of squared errors: less leaves most trials open, twice as much costs covtype and adult */
-#define REGRET  0.003 /* of losses: products show more on a linear truth, which loses without them */
-#define ERRORS  2.0   /* standard errors */
+#define MARGIN  0.01 /* of what is explained: less leaves most trials open, twice as much costs covtype and adult */
+#define ERRORS  2.0  /* standard errors */
 #define START   2000
 #define FIRST   1000 /* look of a trial */
 #define LAST    8000
@@ -48,7 +47,7 @@ void cop_rest_give_up(cop_rest *rest)
 {
 	rest->tried = COP_STACK_MOST;
 	rest->n = 0;
-	rest->sum = rest->square = rest->regret = rest->loss = 0.0;
+	rest->sum = rest->square = rest->regret = 0.0;
 }
 
 static void lengthen(uint64_t *wait) { *wait = *wait < LONGEST / 2 ? 2 * *wait : LONGEST; }
@@ -104,18 +103,17 @@ static bool is_look(uint64_t n)
 /* One event of the trial; errors of the stack and of that without the tried one. */
 static void weigh(cop_rest *rest, cop_stack *stack, const cop_rest_event *event, double with, double without)
 {
-	double v = without * without - (1.0 + MARGIN) * with * with;
+	double v = without * without - with * with - MARGIN * (event->y * event->y - with * with);
 	rest->n++;
 	rest->sum += v;
 	rest->square += v * v;
 	rest->regret += event->regret;
-	rest->loss += event->loss;
 	if (!is_look(rest->n))
 		return;
 	double n = (double)rest->n;
 	double mean = rest->sum / n;
 	double error = sqrt(fmax(rest->square / n - mean * mean, 0.0) / n);
-	if (mean + ERRORS * error < 0.0 && rest->regret <= REGRET * rest->loss)
+	if (mean + ERRORS * error < 0.0 && rest->regret <= 0.0)
 		fall_asleep(rest, stack);
 	else if (mean - ERRORS * error > 0.0 || rest->n >= LAST)
 		stay(rest);
@@ -174,7 +172,6 @@ void cop_rest_save(const cop_rest *rest, const cop_stack *stack, cop_bytes *byte
 	cop_bytes_put_f64(bytes, rest->sum);
 	cop_bytes_put_f64(bytes, rest->square);
 	cop_bytes_put_f64(bytes, rest->regret);
-	cop_bytes_put_f64(bytes, rest->loss);
 	cop_stack_save(&rest->without, bytes);
 }
 
@@ -220,12 +217,11 @@ static cop_err load_trial(cop_rest *rest, const cop_stack *stack, cop_cursor *cu
 	rest->sum = cop_cursor_f64(cursor);
 	rest->square = cop_cursor_f64(cursor);
 	rest->regret = cop_cursor_f64(cursor);
-	rest->loss = cop_cursor_f64(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	if (!isfinite(rest->sum + rest->square + rest->regret + rest->loss))
+	if (!isfinite(rest->sum + rest->square + rest->regret))
 		return COP_ENONFINITE;
-	bool valid = rest->n < LAST && rest->square >= 0.0 && rest->regret >= 0.0 && rest->loss >= 0.0;
+	bool valid = rest->n < LAST && rest->square >= 0.0;
 	rest->without.count = stack->count;
 	cop_err err = cop_stack_load(&rest->without, cursor);
 	for (size_t i = 0; i < stack->count && err == COP_OK; i++)

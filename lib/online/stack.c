@@ -6,11 +6,16 @@
 
 #include "base/assert.h"
 
-#define START    0.05 /* variance of weights, in units of the truths', before the first event */
-#define FORGET   0.9995
-#define NEWCOMER 0.2 /* of that certainty for one that joins: 1 wins its weight later on letter, equal elsewhere */
-#define LARGEST  1e6 /* weight */
-#define MARK     0x53000000u
+#define START          0.02 /* variance of weights before the first event */
+#define FORGET         0.9995
+#define FULL           1000.0
+#define LEAST          1e-3   /* v at least: truths that the sum hits exactly */
+#define HORIZON        2000.0 /* events that v remembers */
+#define FIRST          0.25   /* v before the first event */
+#define NEWCOMER       0.2 /* of that certainty for one that joins: 1 wins its weight later on letter, equal elsewhere */
+#define LARGEST        1e6 /* weight */
+#define FARTHEST_ERROR 4.0 /* squared, that v takes in */
+#define MARK           0x54000000u
 
 static size_t present(const cop_stack *stack)
 {
@@ -32,7 +37,7 @@ static void begin(cop_stack *stack)
 
 void cop_stack_begin(cop_stack *stack, size_t count)
 {
-	*stack = (cop_stack){ .count = count };
+	*stack = (cop_stack){ .count = count, .variance = FIRST };
 	begin(stack);
 }
 
@@ -118,7 +123,10 @@ bool cop_stack_stay_away(cop_stack *stack, size_t i)
 static bool is_sound(const cop_stack *stack)
 {
 	double x[COP_STACK_MOST];
-	const double most = COP_STACK_FARTHEST * COP_STACK_FARTHEST / (1.0 - FORGET) + 2.0 / START;
+	const double most = COP_STACK_FARTHEST * COP_STACK_FARTHEST / (LEAST * (1.0 - FORGET)) + 2.0 / START + FULL;
+	if (!(stack->variance >= 0.0 && stack->variance <= FARTHEST_ERROR && stack->events >= 0.0 &&
+	            stack->events <= HORIZON))
+		return false;
 	for (size_t i = 0; i < stack->count; i++) {
 		if (!(fabs(stack->weight[i]) <= LARGEST))
 			return false;
@@ -127,6 +135,22 @@ static bool is_sound(const cop_stack *stack)
 				return false;
 	}
 	return solve(stack, stack->weight, x);
+}
+
+/* R forgets, and takes z in. */
+static void take_in(cop_stack *stack, const double *z)
+{
+	const double v = fmax(stack->variance, LEAST);
+	double weight = 0.0;
+	for (size_t i = 0; i < stack->count; i++)
+		weight += stack->away[i] ? 0.0 : stack->r[i][i] - 1.0 / START;
+	const double full = fmin(fmax(weight, 0.0) / (FULL * (double)present(stack)), 1.0);
+	const double lost = (1.0 - FORGET) * full;
+	for (size_t i = 0; i < stack->count; i++) {
+		for (size_t j = 0; j < stack->count; j++)
+			stack->r[i][j] = (1.0 - lost) * stack->r[i][j] + z[i] * z[j] / v;
+		stack->r[i][i] += lost / START;
+	}
 }
 
 double cop_stack_settle(cop_stack *stack, const double *z, double y)
@@ -142,19 +166,25 @@ double cop_stack_settle(cop_stack *stack, const double *z, double y)
 	}
 	if (!isfinite(error))
 		return (double)NAN;
-	for (size_t i = 0; i < stack->count; i++) {
-		for (size_t j = 0; j < stack->count; j++)
-			stack->r[i][j] = FORGET * stack->r[i][j] + cut[i] * cut[j];
-		stack->r[i][i] += (1.0 - FORGET) / START;
-	}
+	stack->events = fmin(stack->events + 1.0, HORIZON);
+	stack->variance += (fmin(error * error, FARTHEST_ERROR) - stack->variance) / (stack->events + 1.0);
+	take_in(stack, cut);
+	const double gain = error / fmax(stack->variance, LEAST);
 	bool sound = solve(stack, cut, step);
 	for (size_t i = 0; i < stack->count && sound; i++) {
-		stack->weight[i] += step[i] * error;
+		stack->weight[i] += step[i] * gain;
 		sound = fabs(stack->weight[i]) <= LARGEST;
 	}
 	if (!sound)
 		begin(stack);
 	return error;
+}
+
+double cop_stack_deviation(const cop_stack *stack, size_t i)
+{
+	double one[COP_STACK_MOST] = { 0.0 }, column[COP_STACK_MOST];
+	one[i] = 1.0;
+	return solve(stack, one, column) && column[i] > 0.0 ? sqrt(column[i]) : 0.0;
 }
 
 size_t cop_stack_saved(const cop_cursor *cursor)
@@ -170,6 +200,8 @@ void cop_stack_save(const cop_stack *stack, cop_bytes *bytes)
 	cop_bytes_put_f64s(bytes, stack->weight, stack->count);
 	for (size_t i = 0; i < stack->count; i++)
 		cop_bytes_put_f64s(bytes, stack->r[i], stack->count);
+	cop_bytes_put_f64(bytes, stack->variance);
+	cop_bytes_put_f64(bytes, stack->events);
 }
 
 cop_err cop_stack_load(cop_stack *stack, cop_cursor *cursor)
@@ -183,5 +215,7 @@ cop_err cop_stack_load(cop_stack *stack, cop_cursor *cursor)
 	cop_cursor_f64s(cursor, stack->weight, stack->count);
 	for (size_t i = 0; i < stack->count; i++)
 		cop_cursor_f64s(cursor, stack->r[i], stack->count);
+	stack->variance = cop_cursor_f64(cursor);
+	stack->events = cop_cursor_f64(cursor);
 	return cursor->err == COP_OK && !is_sound(stack) ? COP_EFORMAT : cursor->err;
 }

@@ -2,15 +2,17 @@
  * number, with weights from recursive least squares.
  *
  * z_i is what predictor i says away from a common origin, y the truth likewise; the sum is w z. Weights begin equal,
- * sum 1; later they may be negative or sum to something else. Old events count less by FORGET each, and what is
- * forgotten is made up for by as much of the beginning's certainty, 1 / START in every direction:
- *     R <- FORGET R + (1 - FORGET) / START I + z zᵀ,   w += R^-1 z (y - w z)
- * One that joins later begins with weight 0 and little certainty in its own direction: the sum stays what it was until
- * losses speak for the newcomer, and then moves fast. (An equal share from the start loses more where the newcomer is
- * the worse one: on pendigits twice as much over the next 500 events.) One that leaves has weight 0 while it is away,
- * whatever it says; the others' weights become the best ones without it, min (v - w)ᵀ R (v - w) over v with v_i = 0.
- * When it comes back it does so as one that joins.
- * A plain value; one thread. */
+ * sum 1; later they may be negative or sum to something else. Events count in units of v, the variance of what the sum
+ * misses (a running mean of its squared errors), so that weights move as surely where truths are nearly all alike
+ * (click rates) as where they are not. Old events count less by 1 - f, and what is forgotten is made up for by as much
+ * of the beginning's certainty, 1 / START in every direction: R <- f R + (1 - f) / START I + z zᵀ / v,   w += R^-1 z (y
+ * - w z) / v f is FORGET once a predictor's events weigh FULL on average (the trace of R over the predictors), and the
+ * nearer to 1 the less they do: where there is little to learn from, the memory is long. One that joins later begins
+ * with weight 0 and little certainty in its own direction: the sum stays what it was until losses speak for the
+ * newcomer, and then moves fast. (An equal share from the start loses more where the newcomer is the worse one: on
+ * pendigits twice as much over the next 500 events.) One that leaves has weight 0 while it is away, whatever it says;
+ * the others' weights become the best ones without it, min (v - w)ᵀ R (v - w) over v with v_i = 0. When it comes back
+ * it does so as one that joins. A plain value; one thread. */
 #ifndef COP_ONLINE_STACK_H
 #define COP_ONLINE_STACK_H
 
@@ -20,7 +22,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 
-#define COP_STACK_MOST     5
+#define COP_STACK_MOST     6
 #define COP_STACK_FARTHEST 2.0 /* z is cut to +-this in settle */
 
 typedef struct cop_stack {
@@ -28,6 +30,8 @@ typedef struct cop_stack {
 	bool away[COP_STACK_MOST];
 	double weight[COP_STACK_MOST];
 	double r[COP_STACK_MOST][COP_STACK_MOST];
+	double variance; /* v */
+	double events;   /* behind it, at most so many as it remembers */
 } cop_stack;
 
 void cop_stack_begin(cop_stack *stack, size_t count);
@@ -39,6 +43,9 @@ void cop_stack_return(cop_stack *stack, size_t i);
 /* y came where z had been said: y - w z, before it was taken in. Unless all of them are finite that is NaN, and nothing
  * changes; what would spoil the weights makes them begin again, equal for all that are there. */
 double cop_stack_settle(cop_stack *stack, const double *z, double y);
+
+/* The standard deviation of weight i, by R. */
+double cop_stack_deviation(const cop_stack *stack, size_t i);
 
 /* Predictors of the stack that the cursor stands at; 0: none does. */
 size_t cop_stack_saved(const cop_cursor *cursor);

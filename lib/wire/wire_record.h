@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "wire/wire_context.h"
 
-#define COP_WIRE_RECORD_PREDICTIONS 5
+#define COP_WIRE_RECORD_PREDICTIONS 6
 #define COP_WIRE_RECORD_ANY_ARM     UINT32_MAX
 #define COP_WIRE_RECORD_MODEL       64  /* bytes of a model's name */
 #define COP_WIRE_RECORD_EXPIRY_MANY 256 /* an expiry of fewer ended every window that was over */
