@@ -17,7 +17,7 @@ struct cop_averages {
 	size_t arms;
 	double *n, *mean;        /* of each arm */
 	double variance, events; /* v, and losses behind it, at most HORIZON */
-	double centre, pull;     /* c and 1 / t of the last predict */
+	double centre, pull;     /* c and 1 / t */
 };
 
 double cop_averages_footprint(size_t arms) { return 2.0 * sizeof(double) * (double)arms; }
@@ -66,7 +66,8 @@ static double spread(const cop_averages *a)
 	return (beyond + 1.0) / (all - squares / all + 1.0 / SPREAD);
 }
 
-void cop_averages_predict(cop_averages *a, float *loss)
+/* c and t of what was learned so far. */
+static void centre(cop_averages *a)
 {
 	const double t = spread(a);
 	double weights = OF_PRIOR, sum = OF_PRIOR * PRIOR;
@@ -77,8 +78,17 @@ void cop_averages_predict(cop_averages *a, float *loss)
 	}
 	a->pull = 1.0 / t;
 	a->centre = sum / weights;
+}
+
+static double average(const cop_averages *a, size_t k)
+{
+	return (a->n[k] * a->mean[k] + a->pull * a->centre) / (a->n[k] + a->pull);
+}
+
+void cop_averages_predict(const cop_averages *a, float *loss)
+{
 	for (size_t k = 0; k < a->arms; k++)
-		loss[k] = (float)((a->n[k] * a->mean[k] + a->pull * a->centre) / (a->n[k] + a->pull));
+		loss[k] = (float)average(a, k);
 }
 
 void cop_averages_deviations(const cop_averages *a, float *out)
@@ -89,17 +99,19 @@ void cop_averages_deviations(const cop_averages *a, float *out)
 
 void cop_averages_learn(cop_averages *a, size_t arm, double loss)
 {
-	double error = loss - (a->n[arm] * a->mean[arm] + a->pull * a->centre) / (a->n[arm] + a->pull);
+	double error = loss - average(a, arm);
 	a->events = fmin(a->events + 1.0, HORIZON);
 	a->variance += (error * error - a->variance) / (a->events + 1.0);
 	a->n[arm] = fmin(a->n[arm] + 1.0, MOST);
 	a->mean[arm] += (loss - a->mean[arm]) / a->n[arm];
+	centre(a);
 }
 
 void cop_averages_doubt(cop_averages *a, double most)
 {
 	for (size_t k = 0; k < a->arms; k++)
 		a->n[k] = fmin(a->n[k], most);
+	centre(a);
 }
 
 void cop_averages_save(const cop_averages *a, cop_bytes *bytes)

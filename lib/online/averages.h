@@ -25,8 +25,8 @@ COP_CHECK cop_err cop_averages_new(size_t arms, cop_averages **out);
 void cop_averages_free(cop_averages *averages);
 
 /* Every arm's average; room for the arms. */
-void cop_averages_predict(cop_averages *averages, float *loss);
-/* 1 / sqrt(n_k + 1 / t): the averages' standard deviations in units of a loss's, as of the last predict. */
+void cop_averages_predict(const cop_averages *averages, float *loss);
+/* 1 / sqrt(n_k + 1 / t): the averages' standard deviations in units of a loss's. */
 void cop_averages_deviations(const cop_averages *averages, float *out);
 /* loss in [0, 1]. */
 void cop_averages_learn(cop_averages *averages, size_t arm, double loss);

@@ -78,7 +78,7 @@ static void check_policy(const char *name, const cop_policy_settings *set, close
 		assert_int_equal(cop_policy_best(arms, loss, round % 4 == 0 ? NULL : mask, &best, &eligible), COP_OK);
 		assert_int_equal(best, best_of(arms, loss, mask, &want_eligible));
 		assert_int_equal(eligible, want_eligible);
-		policy->probabilities(set, t, arms, loss, round % 4 == 0 ? NULL : mask, best, eligible, p);
+		policy->probabilities(set, t, arms, loss, round % 4 == 0 ? NULL : mask, best, eligible, NULL, p);
 		double others = 0.0;
 		for (size_t k = 0; k < arms; k++) {
 			sum += p[k];
@@ -114,9 +114,9 @@ static void test_epsilon_decaying_follows_root_down_to_floor(void **state)
 	const cop_policy *policy = cop_policy_find("epsilon");
 	const float loss[2] = { 0.0f, 1.0f };
 	double p[2];
-	policy->probabilities(&set, 300, 2, loss, NULL, 0, 2, p);
+	policy->probabilities(&set, 300, 2, loss, NULL, 0, 2, NULL, p);
 	assert_true(fabs(p[1] - 0.1) < 1e-12); /* 0.4 / sqrt(1 + 3) / 2 */
-	policy->probabilities(&set, 1000000000, 2, loss, NULL, 0, 2, p);
+	policy->probabilities(&set, 1000000000, 2, loss, NULL, 0, 2, NULL, p);
 	assert_true(fabs(p[1] - 0.01) < 1e-12);
 }
 
@@ -127,7 +127,7 @@ static void test_squarecb_equals_inverse_gap_weights(void **state)
 	check_policy("squarecb", &(cop_policy_settings){ .gamma = 1e-6 }, squarecb_form, 1);
 	const float loss[3] = { 0.2f, 0.7f, 0.2f };
 	double p[3];
-	cop_policy_find("squarecb")->probabilities(&(cop_policy_settings){ .gamma = 2.0 }, 3, 3, loss, NULL, 0, 3, p);
+	cop_policy_find("squarecb")->probabilities(&(cop_policy_settings){ .gamma = 2.0 }, 3, 3, loss, NULL, 0, 3, NULL, p);
 	assert_true(fabs(p[1] - 1.0 / (3.0 + 4.0 * 0.5)) < 1e-7);
 	assert_true(fabs(p[2] - 1.0 / 3.0) < 1e-12);
 }
@@ -147,7 +147,7 @@ static void test_losses_not_finite_are_the_worst_and_p_stays_finite(void **state
 			assert_int_equal(cop_policy_best(3, cases[i], NULL, &best, &eligible), COP_OK);
 			assert_int_equal(best, best_of_case[i]);
 			cop_policy_find(names[n])->probabilities(
-			        &set, UINT64_MAX, 3, cases[i], NULL, best, eligible, p);
+			        &set, UINT64_MAX, 3, cases[i], NULL, best, eligible, NULL, p);
 			for (size_t k = 0; k < 3; k++) {
 				assert_true(p[k] > 0.0 && p[k] <= 1.0);
 				sum += p[k];

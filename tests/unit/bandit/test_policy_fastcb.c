@@ -46,7 +46,7 @@ static void ask(const cop_policy_settings *set, uint64_t t, size_t arms, const f
 	const cop_policy *policy = cop_policy_find("fastcb");
 	assert_non_null(policy);
 	assert_int_equal(cop_policy_best(arms, loss, mask, best, &eligible), COP_OK);
-	policy->probabilities(set, t, arms, loss, mask, *best, eligible, p);
+	policy->probabilities(set, t, arms, loss, mask, *best, eligible, NULL, p);
 }
 
 static void check(double gamma, uint64_t t, size_t arms, const float *loss, const uint8_t *mask)

@@ -34,8 +34,7 @@ static void bench_fini(bench *b) { cop_rest_fini(&b->rest); }
 static cop_rest_event draw(bench *b, const talent *talents, double regret)
 {
 	cop_rest_event event = { .regret = regret, .since = ++b->rev };
-	event.loss = cop_rng_unit(&b->rng);
-	event.y = event.loss - 0.5;
+	event.y = cop_rng_unit(&b->rng) - 0.5;
 	for (size_t i = 0; i < MEMBERS; i++) {
 		double noise = 0.2 * cop_rng_normal(&b->rng);
 		event.z[i] = talents[i] == USEFUL ? 0.5 * event.y + noise : noise;
