@@ -143,8 +143,8 @@ def test_example_of_streams_goes_on_when_the_daemon_is_killed_and_started_again(
     rounds = 1500
     example = Example(daemon, "streams", default_loss=1, reward_window="1h")
     head, tail = example.text.split("action = decide")
-    loop = ("action = decide" + tail).replace('"u1-18"', "i")
-    example.text = f"{head}for i in range({rounds}):\n" + textwrap.indent(loop, "    ")
+    loop = ("action = decide" + tail).replace('"u1-18"', "i") + "\ntime.sleep(0.005)  # not done before the second kill\n"
+    example.text = f"import time\n{head}for i in range({rounds}):\n" + textwrap.indent(loop, "    ")
     run_over_two_kills(example)
     assert example.model()["decisions"] == rounds == len(example.output().splitlines())
     assert example.model()["defaulted"] == 0
