@@ -5,6 +5,7 @@
 #include "support.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SLOTS ((size_t)1 << 18)
@@ -147,4 +148,19 @@ void cop_test_fail_each(const cop_test_attempt *attempt, void *context)
 		run_all(attempt, context, attempt->calls, false, attempt->failures);
 	if (attempt->tolerated != 0)
 		run_all(attempt, context, attempt->tolerated, true, 0);
+}
+
+static void test_under_every_failure_reports_it_and_leaves_nothing(void **state) { cop_test_fail_each(*state, NULL); }
+
+int cop_test_fail_group(cop_test_attempt *attempts, size_t count, int (*set_up)(void **), int (*tear_down)(void **),
+        int (*begin)(void **), int (*end)(void **))
+{
+	struct CMUnitTest *tests = calloc(count, sizeof *tests);
+	assert_non_null(tests);
+	for (size_t i = 0; i < count; i++)
+		tests[i] = (struct CMUnitTest){ attempts[i].name,
+			test_under_every_failure_reports_it_and_leaves_nothing, set_up, tear_down, &attempts[i] };
+	int failed = _cmocka_run_group_tests("failures", tests, count, begin, end);
+	free(tests);
+	return failed;
 }

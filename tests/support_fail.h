@@ -27,6 +27,10 @@ typedef struct cop_test_attempt {
 } cop_test_attempt;
 
 void cop_test_fail_each(const cop_test_attempt *attempt, void *context);
+/* That of each attempt (context NULL) as a test of its own, between set_up and tear_down; all of them between begin and
+ * end. How many failed. */
+int cop_test_fail_group(cop_test_attempt *attempts, size_t count, int (*set_up)(void **), int (*tear_down)(void **),
+        int (*begin)(void **), int (*end)(void **));
 
 /* Arrays of base/mem that were allocated since the last cop_test_fail_watch and not freed. */
 void cop_test_fail_watch(void);

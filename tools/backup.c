@@ -35,7 +35,7 @@
 #define CHALLENGERS    "refit"   /* the same, of trees that refits made */
 #define ENDING         ".checkpoint"
 #define ATTEMPTS       4
-#define MOST_MISSED    16 /* checkpoints that a daemon which keeps one removed before they were opened */
+#define MOST_MISSED    64 /* checkpoints of an attempt that the daemon removed before they were opened */
 #define FOLDER_MODE    0750
 #define FILE_MODE      0640
 #define CHUNK          ((size_t)1 << 20)
@@ -47,7 +47,6 @@ typedef struct backup {
 	char *journal; /* in the copy */
 	bool made;     /* the copy's folder was not there */
 	bool again;    /* what failed may be different with a new checkpoint */
-	int missed;    /* checkpoints that were gone when they were to be opened: no attempts */
 	/* Of this attempt. */
 	char *state; /* the daemon's state folder */
 	char *from;  /* its journal */
@@ -202,17 +201,44 @@ static cop_err read_mark(backup *b, const char *path, cop_diag *diag)
 	return err;
 }
 
-static cop_err read_checkpoint(backup *b, time_t began, cop_diag *diag)
+/* Whether there is a newer checkpoint than that of this attempt; it is taken instead. */
+static bool take_newer(backup *b)
+{
+	uint64_t *sequences;
+	size_t count;
+	if (cop_checkpoint_list(b->state, PREFIX, &sequences, &count, NULL) != COP_OK)
+		return false;
+	bool newer = count > 0 && sequences[0] > b->sequence;
+	if (newer)
+		b->sequence = sequences[0];
+	cop_mem_free(sequences);
+	return newer;
+}
+
+/* The one that was asked for or, where the daemon has removed it meanwhile, a newer one, which has all that it had. */
+static cop_err read_newest(backup *b, char **path, cop_diag *diag)
 {
 	char name[COP_CHECKPOINT_NAME_ROOM];
+	uint64_t asked = b->sequence;
+	cop_err err;
+	int missed = 0;
+	do {
+		cop_checkpoint_name(PREFIX, b->sequence, name);
+		err = join(b->state, name, path, diag);
+		if (err == COP_OK)
+			err = cop_checkpoint_read(*path, &b->body, diag);
+	} while (err == COP_ENOTFOUND && ++missed < MOST_MISSED && take_newer(b));
+	if (b->sequence != asked)
+		b->bytes = b->body.length; /* the daemon told the length of the other */
+	return err;
+}
+
+static cop_err read_checkpoint(backup *b, time_t began, cop_diag *diag)
+{
 	char *path = NULL;
-	cop_checkpoint_name(PREFIX, b->sequence, name);
-	cop_err err = join(b->state, name, &path, diag);
-	if (err == COP_OK)
-		err = cop_checkpoint_read(path, &b->body, diag);
+	cop_err err = read_newest(b, &path, diag);
 	if (err == COP_ENOTFOUND) {
 		b->again = true;
-		b->missed++;
 		cop_diag_set(diag, path, 0, 0,
 		        "the checkpoint is not there: the daemon has removed it meanwhile, or this is another "
 		        "machine's");
@@ -578,7 +604,7 @@ static cop_err copy(backup *b, cop_diag *diag)
 	if (err == COP_OK)
 		err = make_folder(b, diag);
 	b->again = err == COP_OK;
-	for (int i = 0; i < ATTEMPTS + b->missed && b->missed < MOST_MISSED && b->again; i++)
+	for (int i = 0; i < ATTEMPTS && b->again; i++)
 		err = attempt(b, diag);
 	if (err != COP_OK && b->made)
 		(void)rmdir(request->folder);

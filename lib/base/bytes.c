@@ -82,7 +82,7 @@ void cop_bytes_put_rng(cop_bytes *bytes, const cop_rng *rng)
 void cop_cursor_init(cop_cursor *cursor, const void *data, size_t length)
 {
 	cursor->at = data;
-	cursor->end = cursor->at + length;
+	cursor->end = length > 0 ? cursor->at + length : cursor->at; /* nothing may be at NULL */
 	cursor->err = COP_OK;
 }
 

@@ -107,17 +107,24 @@ def test_example_without_a_daemon_ends_with_an_error_that_tells_so(daemon, name)
     assert last.startswith("TimeoutError: ") and "coppiced" in last
 
 
-def run_over_two_kills(example):
-    """To its end, while the daemon is killed twice under some decisions."""
+def run_over_two_kills(example, rounds):
+    """To its end, while the daemon is killed under some decisions of its first and of its second third: it waits for
+    that in the middle of either."""
+    begin, body = re.fullmatch(r"(.*\nfor i in range\(\d+\):\n)(.*)", example.text, re.S).groups()
+    third = rounds // 3
+    killed = {number * third: example.daemon.folder / f"killed-{number}" for number in range(2)}
+    for first, mark in killed.items():
+        begin += f"    while i == {first + third // 2} and not os.path.exists({str(mark)!r}):\n        time.sleep(0.01)\n"
+    example.text = f"import os, time\n{begin}{body}"
     example.start()
     with example.launch() as process:
         try:
-            for _ in range(2):
-                seen = example.model()["decisions"]
-                wait_for(lambda: example.model()["decisions"] > seen + 50, "some decisions")
+            for first, mark in killed.items():
+                wait_for(lambda first=first: example.model()["decisions"] > first, "some decisions")
                 assert process.poll() is None
                 example.daemon.kill()
                 example.start()
+                mark.touch()
             assert process.wait(DEADLINE) == 0, example.output("err")
         finally:
             process.kill()
@@ -133,7 +140,7 @@ def test_example_goes_on_when_the_daemon_is_killed_and_started_again(daemon, nam
         head, tail = example.text.split("action = ")
         loop = "action = " + tail.replace('"u1-17"', "i")
         example.text = f"{head}for i in range({rounds}):\n" + textwrap.indent(loop, "    ")
-    run_over_two_kills(example)
+    run_over_two_kills(example, rounds)
     state = example.model()
     decisions = rounds + (name == "readme")  # each once, and each learned once
     assert (state["decisions"], state["learned"]) == (decisions, rounds) and state["feedback"]["applied"] == rounds
@@ -145,7 +152,7 @@ def test_example_of_streams_goes_on_when_the_daemon_is_killed_and_started_again(
     head, tail = example.text.split("action = decide")
     loop = ("action = decide" + tail).replace('"u1-18"', "i")
     example.text = f"{head}for i in range({rounds}):\n" + textwrap.indent(loop, "    ")
-    run_over_two_kills(example)
+    run_over_two_kills(example, rounds)
     assert example.model()["decisions"] == rounds == len(example.output().splitlines())
     assert example.model()["defaulted"] == 0
 

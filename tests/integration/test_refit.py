@@ -13,6 +13,7 @@ from conftest import free_port, is_sanitized, model, program, section, wait_for
 FEATURES, ARMS = 4, 3
 QUICK = {
     "enabled": True, "every": "0s", "least_feedback": 1000000, "on_drift": "none", "promote": "hand", "method": "tao",
+    "idle": False,  # or it waits for whatever else the machine has to do
 }
 TRAP = "COPPICED_TEST_WORKER"
 
@@ -219,7 +220,7 @@ def test_worker_ends_with_its_daemon(daemon):
 
 
 def test_worker_stands_back(daemon):
-    one = daemon(refit_model(), env={TRAP: "HANG@loading"})
+    one = daemon(refit_model(refit={"idle": True}), env={TRAP: "HANG@loading"})
     client = one.client()
     teach(client, 1000)
     client.ok("refit", "m")

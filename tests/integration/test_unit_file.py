@@ -87,7 +87,7 @@ def test_unit_kills_what_calls_beyond_its_filter():
 
 @needs_analyze
 def test_unit_lets_a_refit_worker_stand_back(daemon):
-    one = daemon(refit_model(refit={"memory": "300MiB"}), env={TRAP: "HANG@loading"}, command=sandbox())
+    one = daemon(refit_model(refit={"memory": "300MiB", "idle": True}), env={TRAP: "HANG@loading"}, command=sandbox())
     client = one.client()
     teach(client, 1000)
     client.ok("refit", "m")

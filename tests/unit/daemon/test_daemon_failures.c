@@ -441,8 +441,6 @@ static cop_test_attempt attempts[] = {
 	{ "refit state", NULL, keep_refit_state, NULL, .silent = true, .spares_memory = true, .allocations = 4 },
 };
 
-static void test_under_every_failure_reports_it_and_leaves_nothing(void **state) { cop_test_fail_each(*state, NULL); }
-
 static int make_all(void **state)
 {
 	put_tree(&challenger);
@@ -506,11 +504,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 		        test_folder_in_its_place_that_cannot_be_listed_is_not_taken, make_folder, drop_folder),
 	};
-	struct CMUnitTest tests[sizeof attempts / sizeof *attempts];
-	for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++)
-		tests[i] =
-		        (struct CMUnitTest){ attempts[i].name, test_under_every_failure_reports_it_and_leaves_nothing,
-			        make_folder, drop_folder, &attempts[i] };
 	int failed = cmocka_run_group_tests(others, NULL, NULL);
-	return failed + cmocka_run_group_tests(tests, make_all, drop_all);
+	return failed + cop_test_fail_group(attempts, sizeof attempts / sizeof *attempts, make_folder, drop_folder,
+	                        make_all, drop_all);
 }

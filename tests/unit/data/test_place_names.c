@@ -96,7 +96,7 @@ static void test_place_names_long_or_unprintable_are_shown_in_part(void **state)
 	                "a\nb\xff"
 	                "c\xc3\xa4"),
 	        "a?b?c\xc3\xa4");
-	for (size_t i = 0; i + 1 < sizeof name; i += 2)
+	for (size_t i = 0; i + 3 <= sizeof name; i += 2)
 		memcpy(name + i, "\xc3\xa4", 3);
 	uint32_t hash = meet(names, "s", name);
 	(void)meet(names, "s", name);

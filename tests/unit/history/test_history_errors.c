@@ -127,6 +127,17 @@ static void expect_error(cop_event_reader *reader, cop_err expected, const char 
 		fail_msg("%s", diag.message);
 }
 
+/* The journal has one event of model m, whose settings are told or not. */
+static void expect_one_event(bool told_of)
+{
+	const cop_journal_history_settings named = { .model = "m" };
+	cop_event_reader *reader = open_reader(&named);
+	expect_error(reader, COP_OK, NULL);
+	expect_error(reader, COP_EEND, NULL);
+	assert_int_equal(cop_journal_history_get_model(reader)->told, told_of);
+	cop_event_reader_free(reader);
+}
+
 static void test_header_that_is_no_model_set_tells_nothing(void **state)
 {
 	(void)state;
@@ -138,12 +149,7 @@ static void test_header_that_is_no_model_set_tells_nothing(void **state)
 	put_decision(&b, 1, 1);
 	put_feedback(&b, 2, 1, 0.5, COP_WIRE_APPLIED);
 	close_book(&b);
-	const cop_journal_history_settings named = { .model = "m" };
-	cop_event_reader *reader = open_reader(&named);
-	expect_error(reader, COP_OK, NULL);
-	expect_error(reader, COP_EEND, NULL);
-	assert_false(cop_journal_history_get_model(reader)->told);
-	cop_event_reader_free(reader);
+	expect_one_event(false);
 }
 
 /* A segment whose header tells of others only changes nothing. */
@@ -158,12 +164,7 @@ static void test_header_without_the_model_leaves_it_as_it_was(void **state)
 	open_book(&b, b.next, &other, 1);
 	put_feedback(&b, 2, 1, 0.5, COP_WIRE_APPLIED);
 	close_book(&b);
-	const cop_journal_history_settings named = { .model = "m" };
-	cop_event_reader *reader = open_reader(&named);
-	expect_error(reader, COP_OK, NULL);
-	expect_error(reader, COP_EEND, NULL);
-	assert_true(cop_journal_history_get_model(reader)->told);
-	cop_event_reader_free(reader);
+	expect_one_event(true);
 }
 
 static void test_records_of_challengers_and_without_a_name_are_passed_over(void **state)
