@@ -86,9 +86,14 @@ double cop_ensemble_footprint(const cop_learner_settings *s)
 {
 	const cop_expert_settings settings = expert_settings(s);
 	double sum = 0.0;
-	for (size_t i = 0; i < EXPERTS; i++)
-		sum += joins(s, &settings, i) ? experts[i]->footprint(&settings) : 0.0;
-	return sum;
+	size_t count = 0;
+	for (size_t i = 0; i < EXPERTS; i++) {
+		if (!joins(s, &settings, i))
+			continue;
+		sum += experts[i]->footprint(&settings);
+		count++;
+	}
+	return count > 1 ? sum : 0.0; /* the averages alone are no ensemble */
 }
 
 static cop_err create_experts(ensemble *e)
@@ -324,14 +329,14 @@ static cop_err learn(
 	cop_decision told = *decision;
 	bool decided_here = isfinite(told.prediction[0]);
 	bool again = is_last(e, raw);
-	double regret = 0.0;
+	cop_rest_choice choice = { .regret = 0.0 };
 	if (!again)
 		cop_standardiser_apply(e->standardiser, raw, &e->x);
 	if (decided_here && cop_mixture_tries(&e->mixture)) {
 		if (!again)
 			ask(e, raw);
 		again = true;
-		regret = cop_mixture_regret(&e->mixture, mask, learner->settings.arms);
+		choice = cop_mixture_choice(&e->mixture, mask, learner->settings.arms);
 	}
 	e->raw.d = 0;
 	if (decided_here)
@@ -341,7 +346,7 @@ static cop_err learn(
 	if (err == COP_OK && forest < e->mixture.own && isfinite(told.prediction[forest]))
 		cop_worth_learn(&e->worth, decision->arm, (double)told.prediction[forest], *loss);
 	if (err == COP_OK)
-		cop_mixture_settle(&e->mixture, told.prediction, *loss, regret, learner->rev + 1);
+		cop_mixture_settle(&e->mixture, told.prediction, *loss, &choice, learner->rev + 1);
 	return err;
 }
 

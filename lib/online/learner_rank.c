@@ -231,7 +231,7 @@ static cop_err learn(
 		return COP_EDIVERGED;
 	if (r->mixture.refit != NULL)
 		learn_refit(r, x, candidate, &told, loss);
-	cop_mixture_settle(&r->mixture, told.prediction, loss, 0.0, learner->rev + 1);
+	cop_mixture_settle(&r->mixture, told.prediction, loss, NULL, learner->rev + 1);
 	return COP_OK;
 }
 

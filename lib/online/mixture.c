@@ -200,10 +200,10 @@ static double stacked(const cop_mixture *mixture, const cop_stack *stack, size_t
 	return sum;
 }
 
-double cop_mixture_regret(const cop_mixture *mixture, const uint8_t *mask, size_t n)
+cop_rest_choice cop_mixture_choice(const cop_mixture *mixture, const uint8_t *mask, size_t n)
 {
 	double least = (double)INFINITY, least_without = (double)INFINITY, chosen = (double)INFINITY;
-	double sum = 0.0, count = 0.0;
+	double sum = 0.0, squares = 0.0, count = 0.0;
 	for (size_t k = 0; k < n; k++) {
 		if (mask != NULL && mask[k] == 0)
 			continue;
@@ -211,6 +211,7 @@ double cop_mixture_regret(const cop_mixture *mixture, const uint8_t *mask, size_
 		double without = stacked(mixture, &mixture->rest.without, k);
 		least = fmin(least, with);
 		sum += with;
+		squares += with * with;
 		count += 1.0;
 		if (without < least_without) {
 			least_without = without;
@@ -218,14 +219,21 @@ double cop_mixture_regret(const cop_mixture *mixture, const uint8_t *mask, size_
 		}
 	}
 	if (!isfinite(least))
-		return 0.0;
-	return fmin(chosen - least, 1.0) - SHARE * fmin(sum / count - least, 1.0);
+		return (cop_rest_choice){ .regret = 0.0 };
+	const double mean = sum / count;
+	return (cop_rest_choice){
+		.regret = fmin(chosen - least, 1.0) - SHARE * fmin(mean - least, 1.0),
+		.spread = fmin(fmax(squares / count - mean * mean, 0.0), 1.0),
+	};
 }
 
-void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss, double regret, uint64_t since)
+void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss, const cop_rest_choice *choice,
+        uint64_t since)
 {
 	const double origin = origin_of(mixture, prediction);
-	cop_rest_event event = { .y = loss - origin, .regret = regret, .since = since };
+	cop_rest_event event = { .y = loss - origin, .since = since };
+	if (choice != NULL)
+		event.choice = *choice;
 	for (size_t i = 0; i < mixture->count; i++)
 		event.z[i] = (double)prediction[i] - origin;
 	cop_rest_settle(&mixture->rest, &mixture->stack, &event);

@@ -83,14 +83,15 @@ void cop_mixture_mix(cop_mixture *mixture, size_t n);
 void cop_mixture_predictions(const cop_mixture *mixture, size_t which, float *prediction);
 /* What the members' predictions of one loss add up to. */
 double cop_mixture_sum(const cop_mixture *mixture, const float *prediction);
-/* Whether somebody is on trial, so that settle wants the regret: what the mixture without him would lose by its choice
- * among the first n losses (of those eligible: mask, NULL all), as the whole one predicts them, less 0.15 % of what
- * choosing is worth by that, the mean of the losses less the least. All awake members have predicted for it. */
+/* Whether somebody is on trial, so that settle wants the choice among the first n losses (of those eligible: mask, NULL
+ * all), as the whole mixture predicts them: their variance, and what the mixture without him would lose by its choice,
+ * less 0.15 % of what choosing is worth, the mean less the least. All awake members have predicted for it. */
 bool cop_mixture_tries(const cop_mixture *mixture);
-double cop_mixture_regret(const cop_mixture *mixture, const uint8_t *mask, size_t n);
+cop_rest_choice cop_mixture_choice(const cop_mixture *mixture, const uint8_t *mask, size_t n);
 /* The loss came for what they predicted, by which the weights move unless something is not finite. since: the revision
  * from here on. */
-void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss, double regret, uint64_t since);
+void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss, const cop_rest_choice *choice,
+        uint64_t since);
 
 /* And who rests. */
 void cop_mixture_save_weights(const cop_mixture *mixture, cop_bytes *bytes);

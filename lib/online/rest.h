@@ -1,12 +1,12 @@
 /* online/rest.h: which members of a mixture rest because the mixture is no worse without them.
  *
  * One member at a time is on trial: beside the mixture's stack a second one without it (online/stack.h) predicts every
- * loss before either takes it in. Their errors e are compared on what was played, in units of what the mixture explains
- * of y, the loss away from the origin, in the mean of
- *     v = e_without^2 - e_with^2 - 0.01 (y^2 - e_with^2)
+ * loss before either takes it in. Their errors e are compared on what was played, in the mean of
+ *     v = e_without^2 - e_with^2 - 0.002 s
+ * s is the variance of what the mixture predicts of the event's arms: what there is to choose by (`spread`).
  * But what is played is what the whole mixture chose, among arms that look alike. So there is a second judge: what the
  * choice of the lesser mixture would cost more by what the whole one predicts, beside what choosing is worth at all
- * (`regret`, cop_mixture_regret). After 1,000, 2,000, 4,000 and 8,000 losses the trial is looked at. The member rests
+ * (`regret`; both by cop_mixture_choice). After 1,000, 2,000, 4,000 and 8,000 losses the trial is looked at. The member rests
  * if v is below 0 by two standard errors and the sum of regrets at most 0: it predicts nothing, learns nothing and has
  * weight 0, and the second stack takes the first one's place. It stays if v is above 0 by two standard errors, or at
  * the end; its next trial comes after 5,000 losses, and each time it stays after twice as many. Of members that are due
@@ -46,10 +46,14 @@ typedef struct cop_rest {
 	cop_stack without;
 } cop_rest;
 
+typedef struct cop_rest_choice {
+	double regret, spread;
+} cop_rest_choice;
+
 typedef struct cop_rest_event {
 	double z[COP_STACK_MOST]; /* what members had said, away from the stack's origin */
 	double y;                 /* the loss away from it */
-	double regret;            /* cop_mixture_regret; read during trials */
+	cop_rest_choice choice;   /* read during trials */
 	uint64_t since;           /* the learner's revision from here on */
 } cop_rest_event;
 

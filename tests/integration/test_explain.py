@@ -45,11 +45,11 @@ def test_explain_structure_adds_up(daemon):
     grow(client)
     reply = client.ok("explain", "m", {"x": X})
     experts = reply["experts"]
-    assert [expert["name"] for expert in experts] == ["linear", "trees", "quadratic", "forest"]
+    assert [expert["name"] for expert in experts] == ["linear", "trees", "quadratic", "forest", "average"]
     assert all(expert.keys() == EXPERT for expert in experts)
     for expert in experts:
         assert expert["contribution"] == pytest.approx(expert["weight"] * (expert["prediction"] - 0.5))
-        assert expert["features"] or expert["trees"] or expert["name"] == "forest"
+        assert expert["features"] or expert["trees"] or expert["name"] in ("forest", "average")
         sizes = [abs(feature["contribution"]) for feature in expert["features"]]
         assert sizes == sorted(sizes, reverse=True)
         for feature in expert["features"]:
@@ -84,8 +84,9 @@ def test_explain_forest_credits_the_feature_that_decides(daemon):
         client.ok("feedback_batch", "m", {"items": losses})
     for x in (0, 1):
         reply = client.ok("explain", "m", {"x": [0.5, 2, x], "mask": [True, False, False]})
-        (forest,) = reply["experts"]
-        assert forest["name"] == "forest" and forest["features"][0]["feature"] == "x2"
+        forest, average = reply["experts"]
+        assert [forest["name"], average["name"]] == ["forest", "average"]
+        assert forest["features"][0]["feature"] == "x2"
         assert (forest["features"][0]["contribution"] > 0) == (forest["prediction"] > 0.5) == (x == 1)
         assert sum(f["contribution"] for f in forest["features"]) == pytest.approx(forest["linear"], abs=1e-6)
 

@@ -175,8 +175,8 @@ def test_manual_page_of_the_configuration_has_its_options(tmp_path):
         (["--data", "x.csv", "--value-range", "0,2"], "--value-range goes with --live"),
         (["--data", "x.csv", "--live", "ipc://x", "--model", "m", "--value-range", "0,2"], "--learner value"),
         (["--data", "x.csv", "--epsilon", "0.1"], "--epsilon goes with --policy epsilon"),
-        (["--data", "x.csv", "--gamma", "9", "--policy", "epsilon"], "--gamma goes with --policy squarecb"),
-        (["--data", "x.csv", "--gamma", "9", "--learner", "dgt"], "--gamma goes with --policy squarecb"),
+        (["--data", "x.csv", "--gamma", "9", "--policy", "epsilon"], "--gamma goes with --policy matching, fastcb or squarecb"),
+        (["--data", "x.csv", "--gamma", "9", "--learner", "dgt"], "--gamma goes with --policy matching, fastcb or squarecb"),
         (["--data", "x.csv", "--policy", "epsilon", "--learner", "value"], "--policy goes with"),
         (["--data", "x.csv", "--trees", "9", "--learner", "dgt"], "--trees goes with"),
         (["--data", "x.csv", "--trees", "65"], "expected a whole number from 0 to 64"),
@@ -545,7 +545,7 @@ def test_inspect_of_a_checkpoint_agrees_with_status(daemon, tmp_path):
     status = client.model("m")
     for key in ("learner", "arms", "features", "policy", "rev", "pending", "decisions", "greedy", "learned"):
         assert shown["models"][0][key] == status[key], key
-    assert [e["name"] for e in shown["models"][0]["experts"]] == ["linear", "trees", "quadratic", "forest"]
+    assert [e["name"] for e in shown["models"][0]["experts"]] == ["linear", "trees", "quadratic", "forest", "average"]
     assert shown["models"][0]["gamma"] == 60 and shown["models"][0]["optimism"] == pytest.approx(0.3)
     assert "chosen_experts" not in shown["models"][0] and "optimism" not in shown["models"][1]
     assert [t["nodes"] for t in shown["models"][0]["trees"]] == [7, 7]

@@ -69,7 +69,7 @@ static void test_config_minimal_has_all_defaults(void **state)
 	const cop_config_model *model = &config->models[0];
 	assert_string_equal(model->name, "m");
 	assert_int_equal(model->learner, COP_LEARNER_ENSEMBLE);
-	assert_int_equal(model->policy, COP_POLICY_FASTCB);
+	assert_int_equal(model->policy, COP_POLICY_MATCHING);
 	assert_int_equal(model->experts, 0);
 	assert_int_equal(model->arms, 2);
 	assert_int_equal(model->features, 3);
@@ -325,7 +325,7 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		{ TAIL "model m { arms = 2 features = 2\n epsilon_floor = 0.2 }", 3,
 		        "epsilon_floor: 0.2 is above epsilon" },
 		{ TAIL "model m { arms = 2 features = 2 policy = bag }", 2,
-		        "policy: \"bag\" is not allowed, expected epsilon, squarecb or fastcb" },
+		        "policy: \"bag\" is not allowed, expected epsilon, squarecb, fastcb or matching" },
 		{ TAIL "model m { arms = 2 features = 2 optimism = -0.1 }", 2,
 		        "optimism: \"-0.1\" is not allowed, expected a number from 0 to 1000" },
 		{ TAIL "model m { learner = dgt arms = 2 features = 2\n optimism = 0.1 }", 3,
@@ -407,8 +407,8 @@ static void test_config_options_of_another_policy_are_refused(void **state)
 {
 	(void)state;
 	static const char *const texts[][2] = {
-		{ "arms = 2 epsilon = 0.1", "epsilon: policy fastcb has no such option" },
-		{ "arms = 2 epsilon_decay = 0.1", "epsilon_decay: policy fastcb" },
+		{ "arms = 2 epsilon = 0.1", "epsilon: policy matching has no such option" },
+		{ "arms = 2 epsilon_decay = 0.1", "epsilon_decay: policy matching" },
 		{ "arms = 2 policy = squarecb epsilon_floor = 0.1", "epsilon_floor: policy squarecb" },
 		{ "learner = rank epsilon = 0.1", "expected it only with policy = \"epsilon\"" },
 		{ "learner = dgt arms = 2 gamma = 3", "gamma: policy epsilon has no such option" },
@@ -670,7 +670,7 @@ static void test_config_built_in_demo_is_valid(void **state)
 	assert_string_equal(config->state_dir, ".");
 	assert_string_equal(config->requests.items[0], "ipc://requests.ipc");
 	assert_string_equal(config->models[0].name, "demo");
-	assert_int_equal(config->models[0].policy, COP_POLICY_FASTCB);
+	assert_int_equal(config->models[0].policy, COP_POLICY_MATCHING);
 	assert_int_equal(config->models[0].arms, 6);
 	assert_int_equal(config->models[0].features, 36);
 	round_trip(config);

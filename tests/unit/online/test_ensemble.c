@@ -40,7 +40,8 @@ static void check_takes_part(cop_learner *learner, const cop_row *x, unsigned ex
 			assert_true(count < e.expert_count);
 			assert_string_equal(e.experts[count++].name, cop_learner_expert_names[i]);
 		}
-	assert_int_equal(e.expert_count, count);
+	assert_int_equal(e.expert_count, count + 1);
+	assert_string_equal(e.experts[count].name, "average"); /* always */
 	cop_explanation_fini(&e);
 }
 
@@ -154,15 +155,15 @@ static void test_explain_features_are_inputs_or_products(void **state)
 	for (size_t n = 0; n < 200; n++) {
 		fixture_event event;
 		cop_decision d;
-		double sum = 0.5;
+		double sum = 0.0;
 		fixture_draw(&event, &rng, false);
 		assert_int_equal(cop_learner_decide(learner, &event.row, NULL, &d), COP_OK);
 		cop_learner_explain(learner, &event.row, &d, &e);
-		assert_int_equal(e.expert_count, 4);
+		assert_int_equal(e.expert_count, 5);
 		for (size_t m = 0; m < e.expert_count; m++) {
 			const cop_explained_expert *expert = &e.experts[m];
 			assert_true(fabs(expert->prediction - (double)d.prediction[m]) < 1e-5);
-			sum += expert->weight * (expert->prediction - 0.5);
+			sum += expert->weight * expert->prediction;
 			for (size_t f = 0; f < expert->count; f++) {
 				size_t i, j, index = expert->features[f].index;
 				bool product = cop_learner_product(learner, index, &i, &j);
@@ -224,7 +225,7 @@ static void view_of(cop_learner *learner, const uint8_t *mask, float *loss, doub
 static void test_optimism_tries_what_was_never_played(void **state)
 {
 	(void)state;
-	static const char *const policies[] = { "fastcb", "squarecb", "epsilon" };
+	static const char *const policies[] = { "matching", "fastcb", "squarecb", "epsilon" };
 	static const uint8_t mask[FIXTURE_ARMS] = { 1, 1, 1, 0 };
 	const size_t never = FIXTURE_ARMS - 1;
 	for (size_t i = 0; i < 3; i++) {

@@ -76,18 +76,19 @@ static unsigned resting(cop_learner *learner)
 	cop_explanation e;
 	cop_policy_view view;
 	unsigned bits = 0;
-	double sum = 0.5;
+	double sum = 0.0;
 	assert_int_equal(cop_learner_explanation_init(learner, &e), COP_OK);
 	assert_int_equal(cop_learner_view(learner, &row, NULL, &d, &view), COP_OK);
 	cop_learner_explain(learner, &row, &d, &e);
-	assert_int_equal(e.expert_count, 4);
-	for (size_t i = 0; i < 4; i++) {
+	assert_int_equal(e.expert_count, 5);
+	for (size_t i = 0; i < 5; i++) {
 		const cop_explained_expert *expert = &e.experts[i];
-		sum += expert->weight * (expert->prediction - 0.5);
+		sum += expert->weight * expert->prediction;
 		if (!expert->resting)
 			continue;
 		bits |= 1u << i;
-		assert_true(expert->weight == 0.0 && expert->prediction == 0.5 && d.prediction[i] == 0.5f);
+		assert_true(expert->weight == 0.0 && d.prediction[i] == d.prediction[4] &&
+		            expert->prediction == e.experts[4].prediction);
 		assert_true(expert->count == 0 && expert->trees == 0 && expert->linear == 0.0);
 	}
 	assert_true(fabs(sum - e.prediction) < 1e-5);

@@ -1,5 +1,5 @@
-/* The stacked mixture against recursive least squares with forgetting in double: its start and FORGET are read off a
- * fresh mixture, all else must follow. */
+/* The stacked mixture against recursive least squares with forgetting in double: its start is read off a fresh mixture,
+ * all else must follow. */
 #include "rows.h"
 
 #include <float.h>
@@ -53,31 +53,15 @@ static void make(cop_mixture *mixture, size_t count)
 
 typedef struct oracle {
 	size_t count;
-	double forget, most, w[COP_LEARNER_EXPERTS], r[COP_LEARNER_EXPERTS][COP_LEARNER_EXPERTS];
+	double start, v, events, w[COP_LEARNER_EXPERTS], r[COP_LEARNER_EXPERTS][COP_LEARNER_EXPERTS];
 } oracle;
-
-/* R keeps FORGET of what an event added to its beginning. */
-static double read_forget(void)
-{
-	cop_mixture mixture;
-	const float up[COP_LEARNER_EXPERTS] = { 1.0f };
-	const float half[COP_LEARNER_EXPERTS] = { 0.5f };
-	make(&mixture, 1);
-	double start = mixture.stack.r[0][0];
-	cop_mixture_settle(&mixture, up, 1.0, 0.0, 1);
-	double high = mixture.stack.r[0][0];
-	cop_mixture_settle(&mixture, half, 0.5, 0.0, 1);
-	double forget = (mixture.stack.r[0][0] - start) / (high - start);
-	cop_mixture_fini(&mixture);
-	return forget;
-}
 
 static void oracle_begin(oracle *o, const cop_mixture *mixture)
 {
-	*o = (oracle){ .count = mixture->count, .forget = read_forget(), .most = 1.0 / mixture->stack.r[0][0] };
+	*o = (oracle){ .count = mixture->count, .start = mixture->stack.r[0][0], .v = 0.25 };
 	for (size_t i = 0; i < o->count; i++) {
 		o->w[i] = mixture->stack.weight[i];
-		o->r[i][i] = 1.0 / o->most;
+		o->r[i][i] = o->start;
 	}
 }
 
@@ -107,18 +91,25 @@ static void oracle_solve(const oracle *o, const double *z, double *x)
 		x[i] = m[i][o->count] / m[i][i];
 }
 
+/* Each event counts 1 / v, v being the mean squared error of the last 2,000 or so; of the old ones 1 in 2,000 is
+ * forgotten, fewer while they weigh less than 1,000 each. */
 static void oracle_settle(oracle *o, const float *f, double loss)
 {
-	double z[COP_LEARNER_EXPERTS], step[COP_LEARNER_EXPERTS], error = loss - oracle_predict(o, f);
-	for (size_t i = 0; i < o->count; i++)
+	double z[COP_LEARNER_EXPERTS], step[COP_LEARNER_EXPERTS], error = loss - oracle_predict(o, f), trace = 0.0;
+	o->events = o->events < 2000.0 ? o->events + 1.0 : 2000.0;
+	o->v = (o->v * o->events + error * error) / (o->events + 1.0);
+	const double v = o->v > 0.001 ? o->v : 0.001;
+	for (size_t i = 0; i < o->count; i++) {
 		z[i] = (double)f[i] - 0.5;
+		trace += (o->r[i][i] - o->start) / (double)o->count;
+	}
+	const double keep = 1.0 - 0.0005 * (trace < 1000.0 ? trace / 1000.0 : 1.0);
 	for (size_t i = 0; i < o->count; i++)
 		for (size_t j = 0; j < o->count; j++)
-			o->r[i][j] =
-			        o->forget * o->r[i][j] + z[i] * z[j] + (i == j ? (1.0 - o->forget) / o->most : 0.0);
+			o->r[i][j] = keep * o->r[i][j] + z[i] * z[j] / v + (i == j ? (1.0 - keep) * o->start : 0.0);
 	oracle_solve(o, z, step);
 	for (size_t i = 0; i < o->count; i++)
-		o->w[i] += step[i] * error;
+		o->w[i] += step[i] * error / v;
 }
 
 /* ---- tests ---- */
@@ -201,16 +192,13 @@ static void test_settle_equals_recursive_least_squares(void **state)
 		cop_rng_init(&rng, SEED, count);
 		make(&mixture, count);
 		oracle_begin(&o, &mixture);
-		assert_true(o.forget > 0.9 && o.forget <= 1.0);
-		if (count == 1)
-			printf("FORGET %.9g, START %.6g\n", o.forget, o.most);
 		for (size_t n = 0; n < 3000; n++) {
 			float f[COP_LEARNER_EXPERTS] = { 0 };
 			double truth = cop_rng_unit(&rng);
 			for (size_t i = 0; i < count; i++)
-				f[i] = (float)(truth + 0.08 * (double)(i + 1) * cop_rng_normal(&rng));
+				f[i] = (float)(truth + 0.05 * (double)(i + 1) * cop_rng_normal(&rng));
 			double loss = n % 3 == 0 ? truth : truth > 0.5 ? 1.0 : 0.0;
-			cop_mixture_settle(&mixture, f, loss, 0.0, 1);
+			cop_mixture_settle(&mixture, f, loss, NULL, 1);
 			oracle_settle(&o, f, loss);
 			for (size_t i = 0; i < count; i++) {
 				assert_true(fabs(mixture.stack.weight[i] - o.w[i]) < 1e-6);
@@ -235,7 +223,7 @@ static void recovers(double a, double b, uint64_t stream)
 		for (size_t i = 0; i < 3; i++)
 			f[i] = (float)cop_rng_unit(&rng);
 		double loss = 0.5 + a * ((double)f[0] - 0.5) + b * ((double)f[1] - 0.5);
-		cop_mixture_settle(&mixture, f, loss + 0.05 * cop_rng_normal(&rng), 0.0, 1);
+		cop_mixture_settle(&mixture, f, loss + 0.05 * cop_rng_normal(&rng), NULL, 1);
 	}
 	if (!(fabs(mixture.stack.weight[0] - a) < 0.04 && fabs(mixture.stack.weight[1] - b) < 0.04 &&
 	            fabs(mixture.stack.weight[2]) < 0.04))
@@ -244,16 +232,23 @@ static void recovers(double a, double b, uint64_t stream)
 	cop_mixture_fini(&mixture);
 }
 
+static void check_choice(cop_rest_choice choice, double regret, double spread)
+{
+	assert_true(fabs(choice.regret - regret) < 1e-6);
+	assert_true(fabs(choice.spread - spread) < 1e-6);
+}
+
 /* Two members; the trial's mixture has the first alone. Of losses 0.4, 0.5, 0.1 the first sees 0.4, 0.5, 0.9. */
-static void test_regret_is_over_the_eligible_alone(void **state)
+static void test_choice_is_among_the_eligible_alone(void **state)
 {
 	(void)state;
 	static const float first[] = { 0.4f, 0.5f, 0.9f }, second[] = { 0.4f, 0.5f, -0.7f };
 	static const struct {
 		uint8_t mask[3];
-		double want;
-	} cases[] = { { { 1, 1, 1 }, 0.3 }, { { 1, 0, 1 }, 0.3 }, { { 0, 1, 1 }, 0.4 }, { { 1, 1, 0 }, 0.0 },
-		{ { 0, 0, 1 }, 0.0 }, { { 0, 0, 0 }, 0.0 } };
+		double regret, spread;
+	} cases[] = { { { 1, 1, 1 }, 0.3 - 0.0015 * (1.0 / 3.0 - 0.1), 0.14 - 1.0 / 9.0 },
+		{ { 1, 0, 1 }, 0.3 - 0.0015 * 0.15, 0.0225 }, { { 0, 1, 1 }, 0.4 - 0.0015 * 0.2, 0.04 },
+		{ { 1, 1, 0 }, -0.0015 * 0.05, 0.0025 }, { { 0, 0, 1 }, 0.0, 0.0 }, { { 0, 0, 0 }, 0.0, 0.0 } };
 	cop_mixture mixture;
 	make(&mixture, 2);
 	mixture.rest.without = mixture.stack;
@@ -263,8 +258,8 @@ static void test_regret_is_over_the_eligible_alone(void **state)
 	memcpy(mixture.loss[1], second, sizeof second);
 	cop_mixture_mix(&mixture, 3);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		assert_true(fabs(cop_mixture_regret(&mixture, cases[i].mask, 3) - cases[i].want) < 1e-6);
-	assert_true(fabs(cop_mixture_regret(&mixture, NULL, 3) - 0.3) < 1e-6);
+		check_choice(cop_mixture_choice(&mixture, cases[i].mask, 3), cases[i].regret, cases[i].spread);
+	check_choice(cop_mixture_choice(&mixture, NULL, 3), cases[0].regret, cases[0].spread);
 	cop_mixture_fini(&mixture);
 }
 
@@ -291,7 +286,7 @@ static void test_settle_follows_experts_that_change_places(void **state)
 		double loss = cop_rng_unit(&rng);
 		f[n < 10000] = (float)cop_rng_unit(&rng);
 		f[n >= 10000] = (float)loss;
-		cop_mixture_settle(&mixture, f, loss, 0.0, 1);
+		cop_mixture_settle(&mixture, f, loss, NULL, 1);
 		if (n == 9999)
 			assert_true(fabs(mixture.stack.weight[0] - 1.0) < 0.02 && fabs(mixture.stack.weight[1]) < 0.02);
 	}
@@ -309,7 +304,7 @@ static void test_settle_not_finite_changes_nothing(void **state)
 	float f[COP_LEARNER_EXPERTS] = { 0.25f, 0.5f, 0.75f, 1.0f };
 	for (size_t n = 0; n < 100; n++) {
 		f[n % 4] = (float)n / 100.0f;
-		cop_mixture_settle(&mixture, f, n % 2 == 0 ? 0.0 : 1.0, 0.0, 1);
+		cop_mixture_settle(&mixture, f, n % 2 == 0 ? 0.0 : 1.0, NULL, 1);
 	}
 	const cop_mixture before = mixture;
 	for (size_t i = 0; i < 4; i++)
@@ -317,8 +312,8 @@ static void test_settle_not_finite_changes_nothing(void **state)
 			float bad[COP_LEARNER_EXPERTS];
 			memcpy(bad, f, sizeof bad);
 			bad[i] = strange[s];
-			cop_mixture_settle(&mixture, bad, 0.5, 0.0, 1);
-			cop_mixture_settle(&mixture, f, (double)strange[s], 0.0, 1);
+			cop_mixture_settle(&mixture, bad, 0.5, NULL, 1);
+			cop_mixture_settle(&mixture, f, (double)strange[s], NULL, 1);
 			assert_memory_equal(mixture.stack.weight, before.stack.weight, sizeof before.stack.weight);
 			assert_memory_equal(mixture.stack.r, before.stack.r, sizeof before.stack.r);
 		}
@@ -352,14 +347,14 @@ static void test_settle_long_dull_streams_stay_sound(void **state)
 			float same = (float)cop_rng_unit(&rng);
 			for (size_t i = 0; i < 4 && dull != 0; i++)
 				f[i] = dull == 1 ? 0.25f : dull == 2 ? same : same + (float)(i * n % 7) * 1e-7f;
-			cop_mixture_settle(&mixture, f, n % 3 == 0 ? 1.0 : 0.0, 0.0, 1);
+			cop_mixture_settle(&mixture, f, n % 3 == 0 ? 1.0 : 0.0, NULL, 1);
 		}
 		check_sound(&mixture);
 		for (size_t n = 0; n < 30000; n++) { /* and what comes then is learned */
 			float f[COP_LEARNER_EXPERTS];
 			for (size_t i = 0; i < 4; i++)
 				f[i] = (float)cop_rng_unit(&rng);
-			cop_mixture_settle(&mixture, f, (double)f[2], 0.0, 1);
+			cop_mixture_settle(&mixture, f, (double)f[2], NULL, 1);
 		}
 		check_sound(&mixture);
 		printf("dull stream %d, then: %.3f %.3f %.3f %.3f\n", dull, mixture.stack.weight[0],
@@ -381,7 +376,7 @@ static void test_settle_huge_predictions_stay_finite(void **state)
 		float f[COP_LEARNER_EXPERTS];
 		for (size_t i = 0; i < 4; i++)
 			f[i] = huge[cop_rng_below(&rng, sizeof huge / sizeof *huge)];
-		cop_mixture_settle(&mixture, f, n % 3 == 0 ? 1.0 : 0.0, 0.0, 1);
+		cop_mixture_settle(&mixture, f, n % 3 == 0 ? 1.0 : 0.0, NULL, 1);
 	}
 	for (size_t i = 0; i < 4; i++) {
 		assert_true(isfinite(mixture.stack.weight[i]));
@@ -406,7 +401,7 @@ static void test_saved_weights_load_and_others_are_refused(void **state)
 		float f[COP_LEARNER_EXPERTS];
 		for (size_t i = 0; i < 3; i++)
 			f[i] = (float)cop_rng_unit(&rng);
-		cop_mixture_settle(&a, f, cop_rng_unit(&rng), 0.0, 1);
+		cop_mixture_settle(&a, f, cop_rng_unit(&rng), NULL, 1);
 	}
 	cop_mixture_save_weights(&a, &bytes);
 	make(&b, 3);
@@ -463,7 +458,7 @@ static void test_load_spoiled_weights_is_refused_or_stays_finite(void **state)
 		assert_true(err == COP_OK || err == COP_EFORMAT);
 		for (size_t i = 0; i < 4 && err == COP_OK; i++) {
 			const float f[2] = { (float)cop_rng_unit(&rng), i % 2 == 0 ? FLT_MAX : 0.25f };
-			cop_mixture_settle(&b, f, 1.0, 0.0, 1);
+			cop_mixture_settle(&b, f, 1.0, NULL, 1);
 			cop_bytes_clear(&bytes);
 			cop_mixture_save_weights(&b, &bytes);
 			cop_cursor_init(&cursor, bytes.data, bytes.length);
@@ -531,7 +526,7 @@ int main(void)
 		cmocka_unit_test(test_mix_adds_what_members_are_off_one_half),
 		cmocka_unit_test(test_mix_predictions_not_finite_count_as_one_half),
 		cmocka_unit_test(test_settle_equals_recursive_least_squares),
-		cmocka_unit_test(test_regret_is_over_the_eligible_alone),
+		cmocka_unit_test(test_choice_is_among_the_eligible_alone),
 		cmocka_unit_test(test_settle_recovers_the_best_linear_combination),
 		cmocka_unit_test(test_settle_follows_experts_that_change_places),
 		cmocka_unit_test(test_settle_not_finite_changes_nothing),

@@ -33,7 +33,7 @@ static void bench_fini(bench *b) { cop_rest_fini(&b->rest); }
 
 static cop_rest_event draw(bench *b, const talent *talents, double regret)
 {
-	cop_rest_event event = { .regret = regret, .since = ++b->rev };
+	cop_rest_event event = { .choice = { regret, 0.2 }, .since = ++b->rev };
 	event.y = cop_rng_unit(&b->rng) - 0.5;
 	for (size_t i = 0; i < MEMBERS; i++) {
 		double noise = 0.2 * cop_rng_normal(&b->rng);
@@ -186,8 +186,8 @@ static void test_member_whose_lack_would_change_choices_stays(void **state)
 	bench rests, stays;
 	bench_init(&rests, equal_cost, 6);
 	bench_init(&stays, equal_cost, 6);
-	(void)run(&rests, last_useless, 0.001, 9000); /* the mean loss is 1/2 */
-	(void)run(&stays, last_useless, 0.002, 30000);
+	(void)run(&rests, last_useless, -1e-6, 9000);
+	(void)run(&stays, last_useless, 1e-6, 30000);
 	check_away(&rests, false, false, true);
 	check_away(&stays, false, false, false);
 	bench_fini(&rests);
