@@ -2,7 +2,7 @@
  *
  * One member at a time is on trial: beside the mixture's stack a second one without it (online/stack.h) predicts every
  * loss before either takes it in. Their errors e are compared on what was played, in the mean of
- *     v = e_without^2 - e_with^2 - 0.002 s
+ *     v = e_without^2 - e_with^2 - 0.01 s
  * s is the variance of what the mixture predicts of the event's arms: what there is to choose by (`spread`).
  * But what is played is what the whole mixture chose, among arms that look alike. So there is a second judge: what the
  * choice of the lesser mixture would cost more by what the whole one predicts, beside what choosing is worth at all
