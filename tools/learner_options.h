@@ -51,12 +51,12 @@ enum {
 	"  --epsilon-decay D    policy epsilon: of decision t it is E / sqrt(1 + D t), 0\n" \
 	"                       to 1 (default 0)\n" \
 	"  --epsilon-floor F    policy epsilon: but not less than F (default 0)\n" \
-	"  --gamma G            policies fastcb and squarecb: how fast exploration\n" \
-	"                       narrows (default 60 and 100; rank 20 and 30; dgt 30)\n" \
+	"  --gamma G            policies but epsilon: how fast exploration narrows\n" \
+	"                       (default 60, squarecb 100; rank 20 and 30; dgt 30)\n" \
 	"  --optimism O         ensemble: how much is taken off a predicted loss where\n" \
 	"                       little is known (default 0.3)\n" \
-	"  --experts A,B,...    ensemble: of linear, trees, quadratic and forest\n" \
-	"                       (default: all that can help)\n"
+	"  --experts A,B,...    ensemble: of linear, trees, quadratic and forest, beside\n" \
+	"                       the arms' averages (default: all that can help)\n"
 /* clang-format on */
 
 typedef struct cop_learner_options {

@@ -32,8 +32,9 @@ static const char usage_text[] = "usage: coppice simulate --data FILE [--data FI
                                  "  --items FILE         rank: csv with the features of each class, class 0 first;\n"
                                  "                       without it class k has a 1 in place k and 0 elsewhere, so\n"
                                  "                       that rank is told as little as learners of arms\n"
-                                 "  --policy NAME        arms, rank: fastcb, squarecb or epsilon (default: epsilon\n"
-                                 "                       for dgt, else fastcb)\n" COP_LEARNER_EXPLORATION_HELP
+                                 "  --policy NAME        arms, rank: fastcb, squarecb, epsilon, or for ensemble\n"
+                                 "                       matching (default: ensemble matching, rank fastcb, dgt\n"
+                                 "                       epsilon)\n" COP_LEARNER_EXPLORATION_HELP
                                  "  --height H           of the oblique trees: ensemble 1 to 8 (default 4), rank\n"
                                  "                       (5; sparse 4), 1 to 12 for dgt (6), value (3)\n"
                                  "  --trees M            all but dgt: oblique trees, 0 to 64 (default: ensemble 4,\n"

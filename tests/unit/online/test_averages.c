@@ -215,6 +215,19 @@ static void test_averages_one_arm_keeps_the_first_spread(void **state)
 	cop_averages_free(averages);
 }
 
+/* Losses that hardly vary: v is held at 1e-4, or means that differ by nothing would count as spread. */
+static void test_averages_of_constant_losses_equal_formula(void **state)
+{
+	(void)state;
+	history h = { .arms = 3 };
+	cop_averages *averages = make(3);
+	for (size_t n = 0; n < 4900; n++)
+		learn(averages, &h, n % 2, 0.3 + 0.001 * (double)(n % 2));
+	assert_true(variance(&h) < 0.8e-4);
+	check(averages, &h);
+	cop_averages_free(averages);
+}
+
 /* From the cap on a mean moves by 1e-5 of the difference. */
 static void test_averages_after_the_cap_follow_what_changes(void **state)
 {
@@ -413,6 +426,7 @@ int main(void)
 		cmocka_unit_test(test_averages_never_played_is_the_centre_with_the_spread),
 		cmocka_unit_test(test_averages_few_losses_are_drawn_towards_the_centre),
 		cmocka_unit_test(test_averages_one_arm_keeps_the_first_spread),
+		cmocka_unit_test(test_averages_of_constant_losses_equal_formula),
 		cmocka_unit_test(test_averages_after_the_cap_follow_what_changes),
 		cmocka_unit_test(test_averages_doubt_leaves_means_with_fewer_losses),
 		cmocka_unit_test(test_averages_reading_changes_no_state),
