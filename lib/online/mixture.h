@@ -1,12 +1,12 @@
 /* online/mixture.h: experts that predict the same losses, added up as experience says.
  *
- * The mixture's prediction is o + sum of w_i (f_i - o) over its members' predictions f_i, with weights stacked
- * (online/stack.h) on the losses of what was played and what the members had predicted for it at decide. The origin o
- * is what one member says of the same loss (over arms: their averages, so that the others only say how a context
- * differs from them), or 1/2 where no member is the origin. That one's own weight means nothing. A refit
- * (online/refit.h) may come later as one further member behind the others: with weight 0, so that predictions change
- * only as losses show that it knows better, or in the place of an earlier one with that one's weight, since both
- * predict the same losses and the sum would fall short without.
+ * he mixture's prediction is o + sum of w_i (f_i - o) over its members' predictions f_i, with weights stacked
+ * (online/stack.h) on the losses of what was played and what the members predicted for it: over arms when the loss
+ * comes, before they learn it, over candidates at decide. The origin o is what one member says of the same loss (over
+ * arms: their averages, so that the others only say how a context differs from them), or 1/2 where no member is the
+ * origin. That one's own weight means nothing. A refit (online/refit.h) may come later as one further member behind
+ * the others: with weight 0, so that predictions change only as losses show that it knows better, or in the place of
+ * an earlier one with that one's weight, since both predict the same losses and the sum would fall short without.
  * Members without which the mixture is no worse rest (online/rest.h): they are neither asked nor taught, and count as
  * one that predicts the origin. This is what the ensembles over arms and over candidates share; how members are asked
  * and taught is theirs. One thread per object; nothing is allocated after the members joined. */
