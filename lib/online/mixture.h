@@ -1,6 +1,6 @@
 /* online/mixture.h: experts that predict the same losses, added up as experience says.
  *
- * he mixture's prediction is o + sum of w_i (f_i - o) over its members' predictions f_i, with weights stacked
+ * The mixture's prediction is o + sum of w_i (f_i - o) over its members' predictions f_i, with weights stacked
  * (online/stack.h) on the losses of what was played and what the members predicted for it: over arms when the loss
  * comes, before they learn it, over candidates at decide. The origin o is what one member says of the same loss (over
  * arms: their averages, so that the others only say how a context differs from them), or 1/2 where no member is the
