@@ -219,7 +219,7 @@ static void test_stack_error_taken_into_the_variance_is_bounded(void **state)
 static void test_stack_not_finite_changes_nothing(void **state)
 {
 	(void)state;
-	static const double strange[] = { NAN, INFINITY, -INFINITY };
+	static const double strange[] = { (double)NAN, (double)INFINITY, -(double)INFINITY };
 	cop_stack stack, before;
 	cop_stack_begin(&stack, 2);
 	run(&stack, 1.0, 50);
