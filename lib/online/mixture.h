@@ -89,8 +89,8 @@ bool cop_mixture_tries(const cop_mixture *mixture);
 cop_rest_choice cop_mixture_choice(const cop_mixture *mixture, const uint8_t *mask, size_t n);
 /* The loss came for what they predicted, by which the weights move unless something is not finite. since: the revision
  * from here on. */
-void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss, const cop_rest_choice *choice,
-        uint64_t since);
+void cop_mixture_settle(
+        cop_mixture *mixture, const float *prediction, double loss, const cop_rest_choice *choice, uint64_t since);
 
 /* And who rests. */
 void cop_mixture_save_weights(const cop_mixture *mixture, cop_bytes *bytes);

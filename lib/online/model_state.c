@@ -9,8 +9,8 @@
 
 #define SHAPE_TEXT 400
 #define SETTINGS_VERSION                                                                                               \
-	4 /* 1: without candidates, optimism and experts, still written where there are none; 2: with candidates; 3 and \
-	   * 4: the same */
+	4 /* 1: without candidates, optimism and experts, still written where there are none; 2: with candidates; 3    \
+	   * and 4: the same */
 #define MIXTURE_VERSION 4 /* of settings: the least with which mixtures' states are as they are now */
 #define LEARNER_VERSION                                                                                                \
 	4 /* 1: without a refit, and 2: with one, still written of dense models; 3 and 4: the same of sparse ones,     \
