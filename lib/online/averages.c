@@ -107,13 +107,6 @@ void cop_averages_learn(cop_averages *a, size_t arm, double loss)
 	centre(a);
 }
 
-void cop_averages_doubt(cop_averages *a, double most)
-{
-	for (size_t k = 0; k < a->arms; k++)
-		a->n[k] = fmin(a->n[k], most);
-	centre(a);
-}
-
 void cop_averages_save(const cop_averages *a, cop_bytes *bytes)
 {
 	cop_bytes_put_u64(bytes, a->arms);

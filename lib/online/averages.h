@@ -31,8 +31,6 @@ void cop_averages_predict(const cop_averages *averages, float *loss);
 void cop_averages_deviations(const cop_averages *averages, float *out);
 /* loss in [0, 1]. */
 void cop_averages_learn(cop_averages *averages, size_t arm, double loss);
-/* What was learned counts as at most `most` events of each arm: losses have changed. */
-void cop_averages_doubt(cop_averages *averages, double most);
 
 void cop_averages_save(const cop_averages *averages, cop_bytes *bytes);
 /* Into one of as many arms. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then its state is undefined. */

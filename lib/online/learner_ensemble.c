@@ -301,14 +301,20 @@ static cop_err view(
 	return COP_OK;
 }
 
-static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss, bool again)
+/* An expert that refuses the step does not keep the others from it. */
+static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss)
 {
-	bool moved = false;
-	for (size_t i = 0; i < e->mixture.count; i++) /* one that refuses the step does not keep the others from it */
-		if (!cop_mixture_rests(&e->mixture, i))
-			moved |= e->expert[i]->learn(e->mixture.member[i], row_for(e, i, raw), arm, loss, again) ==
-			         COP_OK;
-	return moved ? COP_OK : COP_EDIVERGED;
+	const cop_mixture *m = &e->mixture;
+	bool asked = false, moved = false;
+	for (size_t i = 0; i < m->count; i++) {
+		if (i == m->origin || cop_mixture_rests(m, i))
+			continue;
+		asked = true;
+		moved |= e->expert[i]->learn(m->member[i], row_for(e, i, raw), arm, loss, true) == COP_OK;
+	}
+	if (asked && !moved)
+		return COP_EDIVERGED;
+	return e->expert[m->origin]->learn(m->member[m->origin], &e->x, arm, loss, true);
 }
 
 static cop_err learn(
@@ -323,7 +329,7 @@ static cop_err learn(
 	cop_mixture_predictions(&e->mixture, decision->arm, says);
 	if (cop_mixture_tries(&e->mixture))
 		choice = cop_mixture_choice(&e->mixture, mask, learner->settings.arms);
-	cop_err err = teach(e, raw, decision->arm, *loss, true);
+	cop_err err = teach(e, raw, decision->arm, *loss);
 	if (err != COP_OK || !isfinite(decision->prediction[0]))
 		return err;
 	size_t forest = place_of(e, &cop_expert_forest);

@@ -249,27 +249,6 @@ static void test_averages_after_the_cap_follow_what_changes(void **state)
 	cop_averages_free(averages);
 }
 
-static void test_averages_doubt_leaves_means_with_fewer_losses(void **state)
-{
-	(void)state;
-	history h = { .arms = 3 };
-	cop_averages *averages = make(3);
-	cop_rng rng;
-	cop_rng_init(&rng, SEED, 1);
-	for (size_t n = 0; n < 600; n++)
-		learn(averages, &h, n % 10 == 0 ? 1 : 0, (double)(cop_rng_unit(&rng) < 0.4));
-	cop_averages_doubt(averages, 1e9); /* all are below */
-	check(averages, &h);
-	cop_averages_doubt(averages, 100.0);
-	h.sum[0] *= 100.0 / h.n[0]; /* of arm 1 there are 60 */
-	h.n[0] = 100.0;
-	check(averages, &h);
-	for (size_t n = 0; n < 100; n++)
-		learn(averages, &h, n % 3, (double)(cop_rng_unit(&rng) < 0.9));
-	check(averages, &h);
-	cop_averages_free(averages);
-}
-
 static void save(const cop_averages *averages, cop_bytes *bytes)
 {
 	cop_bytes_clear(bytes);
@@ -428,7 +407,6 @@ int main(void)
 		cmocka_unit_test(test_averages_one_arm_keeps_the_first_spread),
 		cmocka_unit_test(test_averages_of_constant_losses_equal_formula),
 		cmocka_unit_test(test_averages_after_the_cap_follow_what_changes),
-		cmocka_unit_test(test_averages_doubt_leaves_means_with_fewer_losses),
 		cmocka_unit_test(test_averages_reading_changes_no_state),
 		cmocka_unit_test(test_averages_loaded_go_on_alike),
 		cmocka_unit_test(test_averages_load_of_other_arms_or_cut_is_refused),
