@@ -1,0 +1,99 @@
+"""What the tools print, compared with the transcripts in printed/: lines "$ ARGUMENTS" of coppice, each with what it printed.
+
+A line "! TEXT" is on standard error; "= N" is a status other than 0; "> NAME" behind the arguments sends the output to
+a file. Commands of one transcript run in the same folder, one after the other, where corpus/ and vw/ are the tests' own data. Clocks
+tick with each look at them (ticks.c), so that rates are always the same; other fractions may differ by a thousandth, as
+processors sum in other orders. COPPICE_PRINTED=renew writes the transcripts anew: read the difference before you
+commit it.
+"""
+
+import gzip
+import os
+import re
+import shlex
+import subprocess
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from conftest import DEADLINE, is_sanitized, program
+
+HERE = Path(__file__).resolve().parent
+DATA = HERE.parent / "data"
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+LONG = {"bench_all"}
+TRANSCRIPTS = sorted(path.stem for path in (HERE / "printed").glob("*.txt"))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "corpus").symlink_to(HERE.parent / "fuzz" / "corpus")
+    (tmp_path / "vw").symlink_to(DATA / "vw")
+    for name in ("satimage", "abalone"):
+        for part, rows in (("train", 300), ("test", 100)):
+            with gzip.open(DATA / f"{name}.{part}.csv.gz", "rt") as source:
+                (tmp_path / f"{name}.{part}.csv").write_text("".join(islice(source, rows)))
+    for index, size in ((0, "32K"), (2, "1024K"), (3, "16384K")):
+        (tmp_path / f"caches/index{index}").mkdir(parents=True)
+        (tmp_path / f"caches/index{index}/size").write_text(size + "\n")
+    return tmp_path
+
+
+def run(folder, line):
+    """What the transcript has below the line."""
+    words = shlex.split(line)
+    out = words[words.index(">") + 1] if ">" in words else None
+    words = words[:words.index(">")] if out else words
+    asan = os.environ.get("ASAN_OPTIONS", "")
+    env = {**os.environ, "LD_PRELOAD": program("COPPICE_TICKS"), "COPPICE_CACHES": str(folder / "caches"),
+           "ASAN_OPTIONS": f"{asan}:verify_asan_link_order=0".lstrip(":")}
+    done = subprocess.run([program("COPPICE"), *words], cwd=folder, env=env, capture_output=True, text=True,
+                          timeout=4 * DEADLINE)
+    printed = done.stdout
+    if out:
+        (folder / out).write_text(done.stdout)
+        printed = ""
+    printed = "".join(f"{text}\n" for text in printed.splitlines())
+    printed += "".join(f"! {text}\n" for text in done.stderr.splitlines())
+    return printed + (f"= {done.returncode}\n" if done.returncode != 0 else "")
+
+
+def same_number(a, b):
+    if a == b:
+        return True
+    if not {".", "e"} & set(a + b):
+        return False
+    digits = len((a.split("e")[0] + ".").split(".")[1])
+    last = 0.0 if "e" in a or digits < 3 else 1.001 * 10.0 ** -digits
+    return abs(float(a) - float(b)) <= max(1e-3 * abs(float(b)), last, 1e-9)
+
+
+def same(printed, expected):
+    """Line by line; texts, spaces and whole numbers exactly."""
+    for got, wanted in zip(printed.splitlines(), expected.splitlines()):
+        a, b = NUMBER.findall(got), NUMBER.findall(wanted)
+        texts = NUMBER.split(got) == NUMBER.split(wanted)
+        assert texts and all(map(same_number, a, b)), f"expected {wanted!r}\ngot      {got!r}"
+    assert len(printed.splitlines()) == len(expected.splitlines()), f"expected\n{expected}\ngot\n{printed}"
+
+
+@pytest.mark.parametrize("name", TRANSCRIPTS)
+def test_printed_text_is_that_of_the_transcript(name, folder):
+    file = HERE / "printed" / f"{name}.txt"
+    if name in LONG and is_sanitized(program("COPPICE")):
+        pytest.skip("takes minutes")
+    pieces = re.split(r"^\$ (.*)\n", file.read_text(), flags=re.M)
+    renewed = pieces[0]
+    for line, expected in zip(pieces[1::2], pieces[2::2]):
+        printed = run(folder, line)
+        renewed += f"$ {line}\n{printed}"
+        if os.environ.get("COPPICE_PRINTED") != "renew":
+            same(printed, expected)
+    if os.environ.get("COPPICE_PRINTED") == "renew":
+        file.write_text(renewed)
+
+
+@pytest.mark.parametrize("a,b,equal", [("12", "12", True), ("12", "13", False), ("0.5001", "0.5", True), ("0.52", "0.5", False),
+                                       ("0.3", "0.4", False), ("0.0012", "0.0013", True), ("1.5e-07", "1.6e-07", False)])
+def test_printed_numbers_are_compared(a, b, equal):
+    assert same_number(a, b) == equal
