@@ -25,6 +25,13 @@ LONG = {"bench_all"}
 TRANSCRIPTS = sorted(path.stem for path in (HERE / "printed").glob("*.txt"))
 
 
+def put_dated(source, target):
+    """A copy that was last written at a time that is always the same."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(source.read_bytes())
+    os.utime(target, (1700000000, 1700000000))
+
+
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "corpus").symlink_to(HERE.parent / "fuzz" / "corpus")
@@ -33,6 +40,11 @@ def folder(tmp_path):
         for part, rows in (("train", 300), ("test", 100)):
             with gzip.open(DATA / f"{name}.{part}.csv.gz", "rt") as source:
                 (tmp_path / f"{name}.{part}.csv").write_text("".join(islice(source, rows)))
+    for segment in (tmp_path / "corpus/journal").iterdir():
+        base = int.from_bytes(segment.read_bytes()[16:24], "little") or 1
+        put_dated(segment, tmp_path / "j" / segment.name / f"{base:020}.journal")
+    for file in (DATA / "older").rglob("*.*"):
+        put_dated(file, tmp_path / "older" / file.relative_to(DATA / "older"))
     for index, size in ((0, "32K"), (2, "1024K"), (3, "16384K")):
         (tmp_path / f"caches/index{index}").mkdir(parents=True)
         (tmp_path / f"caches/index{index}/size").write_text(size + "\n")
@@ -49,7 +61,7 @@ def run(folder, line):
            "ASAN_OPTIONS": f"{asan}:verify_asan_link_order=0".lstrip(":")}
     done = subprocess.run([program("COPPICE"), *words], cwd=folder, env=env, capture_output=True, text=True,
                           timeout=4 * DEADLINE)
-    printed = done.stdout
+    printed = re.sub(r'^avx.*\n|,{[^{}]*"avx[^{}]*}', "", done.stdout, flags=re.M)  # which not every processor has
     if out:
         (folder / out).write_text(done.stdout)
         printed = ""
