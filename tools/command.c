@@ -23,7 +23,7 @@ int cop_command_failed(const char *name, const cop_diag *diag)
 {
 	char text[sizeof diag->source + sizeof diag->message + 32];
 	cop_diag_text(diag, text, sizeof text);
-	cop_command_complain(name, "%s", text);
+	cop_command_complain(name, "%s%s", text, diag->message[0] == '\0' ? cop_err_text(COP_ENOMEM) : "");
 	return COP_EXIT_FAILED;
 }
 

@@ -37,7 +37,7 @@ int cop_export_command(int argc, char **argv);
 
 /* "coppice NAME: message" on standard error. */
 void cop_command_complain(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The diagnostic, the same way; returns COP_EXIT_FAILED. */
+/* The diagnostic, the same way; returns COP_EXIT_FAILED. One without a message: memory, of which no function tells more. */
 int cop_command_failed(const char *name, const cop_diag *diag);
 
 /* Ends the object that was begun first, appends it as one line to out, and frees the writer. COP_ENOMEM. */
