@@ -41,15 +41,15 @@ cop_err cop_command_json_line(cop_json_writer *json, cop_bytes *out)
 	return err == COP_OK ? out->err : err;
 }
 
-bool cop_command_json(cop_json_writer *json)
+cop_err cop_command_json(cop_json_writer *json)
 {
 	const char *text;
 	cop_json_end_object(json);
-	bool ok = cop_json_writer_finish(json, &text, NULL) == COP_OK;
-	if (ok)
+	cop_err err = cop_json_writer_finish(json, &text, NULL);
+	if (err == COP_OK)
 		(void)puts(text);
 	cop_json_writer_free(json);
-	return ok;
+	return err;
 }
 
 bool cop_command_number(const char *name, const char *option, const char *text, double low, double high, double *out)

@@ -476,13 +476,16 @@ int cop_simulate_command(int argc, char **argv)
 	o.sim.stop = &interrupted;
 	cop_sim_result result;
 	cop_diag diag = { 0 };
-	if (run(&o, &result, &diag) != COP_OK)
+	cop_err err = run(&o, &result, &diag);
+	if (err != COP_OK)
 		return cop_command_failed(NAME, &diag);
 	if (o.json)
-		cop_sim_print_json(&o.sim, &result);
+		err = cop_sim_print_json(&o.sim, &result);
 	else
 		cop_sim_print_text(&o.sim, &result);
 	cop_mem_free(result.curve);
+	if (err != COP_OK)
+		return cop_command_failed(NAME, &diag);
 	if (!result.stopped)
 		return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
 	cop_command_complain(NAME, "interrupted after %llu events", (unsigned long long)result.events);
