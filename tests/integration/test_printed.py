@@ -1,7 +1,7 @@
 """What the tools print, compared with the transcripts in printed/: lines "$ ARGUMENTS" of coppice, each with what it printed.
 
 A line "! TEXT" is on standard error; "= N" is a status other than 0; "> NAME" behind the arguments sends the output to
-a file. Commands of one transcript run in the same folder, one after the other, where corpus/ and vw/ are the tests' own data. Clocks
+a file, and "$ cat NAME" shows what is in one. Commands of one transcript run in the same folder, one after the other, where corpus/ and vw/ are the tests' own data. Clocks
 tick with each look at them (ticks.c), so that rates are always the same; other fractions may differ by a thousandth, as
 processors sum in other orders. COPPICE_PRINTED=renew writes the transcripts anew: read the difference before you
 commit it.
@@ -44,6 +44,12 @@ def folder(tmp_path):
         put_dated(segment, tmp_path / "j" / segment.name / f"{base:020}.journal")
     for file in (DATA / "older").rglob("*.*"):
         put_dated(file, tmp_path / "older" / file.relative_to(DATA / "older"))
+    (tmp_path / "sets").mkdir()
+    for name in ("satimage.train.csv", "satimage.test.csv", "abalone.train.csv"):
+        (tmp_path / "sets" / name).symlink_to(tmp_path / name)
+    (tmp_path / "log.vw").write_text("1:0.5:0.25 |u a:1 b:2 |t c\n2:0:0.5 |u a:2 b:1 |t d\n1:1:0.75 |u a:0 |t c d\n" * 6)
+    (tmp_path / "items.csv").write_text("".join(f"{k},{k * k},{7 - k}\n" for k in range(8)))
+    (tmp_path / "mixed.csv").write_text("size,colour,kind\n1,red,a\n2.5,blue,b\n,red,a\n4,green,b\n0.5,,c\n" * 8)
     for index, size in ((0, "32K"), (2, "1024K"), (3, "16384K")):
         (tmp_path / f"caches/index{index}").mkdir(parents=True)
         (tmp_path / f"caches/index{index}/size").write_text(size + "\n")
@@ -53,6 +59,8 @@ def folder(tmp_path):
 def run(folder, line):
     """What the transcript has below the line."""
     words = shlex.split(line)
+    if words[0] == "cat":
+        return "".join(f"{text}\n" for text in (folder / words[1]).read_text().splitlines())
     out = words[words.index(">") + 1] if ">" in words else None
     words = words[:words.index(">")] if out else words
     asan = os.environ.get("ASAN_OPTIONS", "")
