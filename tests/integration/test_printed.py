@@ -1,7 +1,8 @@
 """What the tools print, compared with the transcripts in printed/: lines "$ ARGUMENTS" of coppice, each with what it printed.
 
 A line "! TEXT" is on standard error; "= N" is a status other than 0; "> NAME" behind the arguments sends the output to
-a file, and "$ cat NAME" shows what is in one. Commands of one transcript run in the same folder, one after the other, where corpus/ and vw/ are the tests' own data. Clocks
+a file, and "$ cat NAME" shows what is in one. What a command did not free or close is told on standard
+error (leaks.c). Commands of one transcript run in the same folder, one after the other, where corpus/ and vw/ are the tests' own data. Clocks
 tick with each look at them (ticks.c), so that rates are always the same; other fractions may differ by a thousandth, as
 processors sum in other orders. COPPICE_PRINTED=renew writes the transcripts anew: read the difference before you
 commit it.
@@ -12,11 +13,12 @@ import os
 import re
 import shlex
 import subprocess
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, program
+from conftest import DEADLINE, is_sanitized, program
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE.parent / "data"
@@ -56,6 +58,12 @@ def folder(tmp_path):
     return tmp_path
 
 
+@lru_cache
+def preloaded():
+    ticks, leaks = program("COPPICE_TICKS"), program("COPPICE_LEAKS")
+    return [ticks] if is_sanitized(program("COPPICE")) else [ticks, leaks]  # sanitizers look for leaks themselves
+
+
 def run(folder, line):
     """What the transcript has below the line."""
     words = shlex.split(line)
@@ -64,7 +72,7 @@ def run(folder, line):
     out = words[words.index(">") + 1] if ">" in words else None
     words = words[:words.index(">")] if out else words
     asan = os.environ.get("ASAN_OPTIONS", "")
-    env = {**os.environ, "LD_PRELOAD": program("COPPICE_TICKS"), "COPPICE_CACHES": str(folder / "caches"),
+    env = {**os.environ, "LD_PRELOAD": ":".join(preloaded()), "COPPICE_CACHES": str(folder / "caches"),
            "ASAN_OPTIONS": f"{asan}:verify_asan_link_order=0".lstrip(":")}
     done = subprocess.run([program("COPPICE"), *words], cwd=folder, env=env, capture_output=True, text=True,
                           timeout=4 * DEADLINE)
