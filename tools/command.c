@@ -19,11 +19,19 @@ void cop_command_complain(const char *name, const char *format, ...)
 	va_end(args);
 }
 
+void cop_command_reason(const cop_diag *diag, char text[COP_COMMAND_REASON])
+{
+	cop_diag_text(diag, text, COP_COMMAND_REASON);
+	size_t used = strlen(text);
+	if (diag->message[0] == '\0')
+		(void)snprintf(text + used, COP_COMMAND_REASON - used, "%s", cop_err_text(COP_ENOMEM));
+}
+
 int cop_command_failed(const char *name, const cop_diag *diag)
 {
-	char text[sizeof diag->source + sizeof diag->message + 32];
-	cop_diag_text(diag, text, sizeof text);
-	cop_command_complain(name, "%s%s", text, diag->message[0] == '\0' ? cop_err_text(COP_ENOMEM) : "");
+	char text[COP_COMMAND_REASON];
+	cop_command_reason(diag, text);
+	cop_command_complain(name, "%s", text);
 	return COP_EXIT_FAILED;
 }
 

@@ -37,8 +37,10 @@ int cop_export_command(int argc, char **argv);
 
 /* "coppice NAME: message" on standard error. */
 void cop_command_complain(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The diagnostic, the same way; returns COP_EXIT_FAILED. One without a message is of
- * memory: COP_ENOMEM alone leaves none. */
+/* The diagnostic as text. One without a message is of memory: COP_ENOMEM alone leaves none. */
+#define COP_COMMAND_REASON (sizeof((cop_diag *)0)->source + sizeof((cop_diag *)0)->message + 32)
+void cop_command_reason(const cop_diag *diag, char text[COP_COMMAND_REASON]);
+/* It is complained of; returns COP_EXIT_FAILED. */
 int cop_command_failed(const char *name, const cop_diag *diag);
 
 /* Ends the object that was begun first, appends it as one line to out, and frees the writer. COP_ENOMEM. */

@@ -13,8 +13,11 @@ from faults import MEMORY, Fault, service
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 CORPUS = Path(__file__).resolve().parent.parent / "fuzz" / "corpus"
-NEAR = 60  # of the first allocations each, then further and further apart
+NEAR, NEAR_SANITIZED = 400, 40  # of the first allocations each, then further and further apart
 STEP = 1.15
+
+OUTPUTS = ("salvaged", "out.csv", "out.curves.csv", "out.settings.csv", "report.txt", "report.html", "saved",
+           "saved.features.txt", "dump", "cache", "out.dsjson", "out.vw", "page.html", "out.tree")
 
 COMMANDS = {
     "simulate": "simulate --data rows.csv --learner dgt --height 1 --holdout rows.csv --curve --json",
@@ -80,7 +83,7 @@ def folder(tmp_path_factory):
 
 
 def clean(folder):
-    for name in ("salvaged", "out.csv", "out.curves.csv", "out.settings.csv"):
+    for name in OUTPUTS:
         file = folder / name
         if file.is_dir():
             for part in file.iterdir():
@@ -89,16 +92,23 @@ def clean(folder):
             file.unlink()
 
 
+def lines_of_files(folder):
+    """Of those that hold text."""
+    named = {name: folder / name for name in OUTPUTS if name not in ("saved", "cache", "out.tree")}
+    return {name: file.read_bytes().count(b"\n") for name, file in named.items() if file.is_file()}
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_tool_without_memory_fails_with_a_message(name, folder, tmp_path):
     fault = Fault(tmp_path)
-    if not service.is_sanitized(service.program("COPPICE")):  # sanitizers look for leaks themselves
+    sanitized = service.is_sanitized(service.program("COPPICE"))
+    if not sanitized:  # sanitizers look for leaks themselves
         fault.env["LD_PRELOAD"] = f"{service.program('COPPICE_LEAKS')}:{fault.env['LD_PRELOAD']}"
     clean(folder)
     fault.count(MEMORY, path="")
     whole = run(COMMANDS[name], folder, fault.env)
     assert whole.returncode == 0, whole.stderr
-    total = fault.get("count")
+    total, files = fault.get("count"), lines_of_files(folder)
     assert total > 0
     n, failures = 1, 0
     while n <= total:
@@ -111,6 +121,7 @@ def test_tool_without_memory_fails_with_a_message(name, folder, tmp_path):
             assert "memory" in done.stderr, (n, total, done.stderr)
         elif fault.get("failed"):
             assert done.stdout.count("\n") == whole.stdout.count("\n"), (n, total, done.stdout)
+            assert lines_of_files(folder) == files, (n, total)
         failures += done.returncode
-        n = n + 1 if n < NEAR else int(n * STEP)
+        n = n + 1 if n < (NEAR_SANITIZED if sanitized else NEAR) else int(n * STEP)
     assert failures > 0

@@ -50,6 +50,9 @@ def folder(tmp_path):
     for name in ("satimage.train.csv", "satimage.test.csv", "abalone.train.csv"):
         (tmp_path / "sets" / name).symlink_to(tmp_path / name)
     (tmp_path / "log.vw").write_text("1:0.5:0.25 |u a:1 b:2 |t c\n2:0:0.5 |u a:2 b:1 |t d\n1:1:0.75 |u a:0 |t c d\n" * 6)
+    for name in ("rows.libsvm", "rows.svm"):
+        with gzip.open(tmp_path / f"{name}.gz", "wt") as file:
+            file.write("0 1:1 3:2.5\n1 2:1\n2 1:4\n" * 4)
     (tmp_path / "nothing.vw").write_text("")
     (tmp_path / "unlabelled.vw").write_text("| a:1 b:2\n| a:2\n")
     (tmp_path / "items.csv").write_text("".join(f"{k},{k * k},{7 - k}\n" for k in range(8)))
