@@ -1,5 +1,5 @@
-/* LD_PRELOADed into programs that are to give back what they took: at the end they say on standard error how many blocks
- * of cop_mem_alloc were not freed, and how many files are still open. Any thread. */
+/* LD_PRELOADed into programs that are to give back what they took: at the end they say on standard error how many
+ * blocks of cop_mem_alloc were not freed, and how many files are still open. Any thread. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
