@@ -82,6 +82,17 @@ static void put_experts(char *out, unsigned experts)
 	put(out, "experts", text);
 }
 
+static void put_shares(char *out, const char *option, const cop_arm_shares *shares)
+{
+	char text[COP_SHARES_ARMS * (COP_NUMBER_ROOM + 16)] = "";
+	for (size_t i = 0, used = 0; i < shares->count; i++) {
+		char share[COP_NUMBER_ROOM];
+		(void)cop_number_format(shares->share[i], share);
+		used += (size_t)snprintf(text + used, sizeof text - used, "%s%u=%s", i == 0 ? "" : "+", shares->arm[i], share);
+	}
+	put(out, option, text);
+}
+
 /* The same text for the same options, in whatever words and order they came. */
 static void write_options(const cop_learner_options *o, char *out)
 {
@@ -99,6 +110,12 @@ static void write_options(const cop_learner_options *o, char *out)
 		put_number(out, "gamma", l->exploration.gamma);
 	if (cop_learner_options_given(o, COP_LEARNER_OPTIMISM))
 		put_number(out, "optimism", l->exploration.optimism);
+	if (cop_learner_options_given(o, COP_LEARNER_LEAST))
+		put_number(out, "least-propensity", l->exploration.shares.least_propensity);
+	if (cop_learner_options_given(o, COP_LEARNER_SHARE_MIN))
+		put_shares(out, "share-min", &l->exploration.shares.min);
+	if (cop_learner_options_given(o, COP_LEARNER_SHARE_MAX))
+		put_shares(out, "share-max", &l->exploration.shares.max);
 	if (cop_learner_options_given(o, COP_LEARNER_CHOICE))
 		put_experts(out, l->experts);
 	if (cop_learner_options_given(o, COP_LEARNER_HEIGHT))

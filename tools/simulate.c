@@ -34,40 +34,42 @@ static const char usage_text[] = "usage: coppice simulate --data FILE [--data FI
                                  "                       that rank is told as little as learners of arms\n"
                                  "  --policy NAME        arms, rank: fastcb, squarecb, epsilon, or for ensemble\n"
                                  "                       matching (default: ensemble matching, rank fastcb, dgt\n"
-                                 "                       epsilon)\n" COP_LEARNER_EXPLORATION_HELP
-                                 "  --height H           of the oblique trees: ensemble 1 to 8 (default 4), rank\n"
-                                 "                       (5; sparse 4), 1 to 12 for dgt (6), value (3)\n"
-                                 "  --trees M            all but dgt: oblique trees, 0 to 64 (default: ensemble 4,\n"
-                                 "                       sparse 8; rank and value 16, sparse rank 8)\n"
-                                 "  --rate R             learning rate: dgt's own (default 0.001), a factor for\n"
-                                 "                       the others (default 1)\n"
-                                 "  --bits B             sparse data: features are hashed to 2^B, 1 to 24\n"
-                                 "                       (default: enough for the data, at least 14)\n"
-                                 "  --feedback one|two   value: loss at one probe or at two (default two)\n"
-                                 "  --delta D            value: perturbation, as a share of the target's range, to\n"
-                                 "                       0.5 (default 0.1)\n"
-                                 "  --loss squared|huber value: loss (default squared)\n"
-                                 "  --huber-width W      loss huber: where it turns linear, in ranges of the\n"
-                                 "                       target (default 0.2)\n"
-                                 "  --literal            dgt: Algorithm 1 to the letter, without the shared leaf\n"
-                                 "                       bias\n"
-                                 "  --delay N            feedback arrives about N events late, out of order\n"
-                                 "                       (default 0)\n"
-                                 "  --missing P          share of feedback that never comes, 0 to 1 (default 0)\n"
-                                 "  --curve              table of loss against events\n"
-                                 "  --points N           rows of that table (default 20)\n"
-                                 "  --live ENDPOINT      decide and learn in the daemon whose request socket this\n"
-                                 "                       is; how it learns and explores is then what its\n"
-                                 "                       configuration says\n"
-                                 "  --model NAME         with --live: the daemon's model\n"
-                                 "  --contexts EP --actions EP --feedback-to EP\n"
-                                 "                       with --live: go through the daemon's streams instead of\n"
-                                 "                       requests\n"
-                                 "  --first-id N         with --live: ids count from N (default 0)\n"
-                                 "  --value-range L,H    with --live and --learner value: the value_range that the\n"
-                                 "                       model must have\n"
-                                 "  --json               one JSON object on standard output\n\n"
-                                 "Refits beside the learner, in this process:\n";
+                                 "                       epsilon)\n" COP_LEARNER_EXPLORATION_HELP;
+
+static const char usage_rest[] =
+        "  --height H           of the oblique trees: ensemble 1 to 8 (default 4), rank\n"
+        "                       (5; sparse 4), 1 to 12 for dgt (6), value (3)\n"
+        "  --trees M            all but dgt: oblique trees, 0 to 64 (default: ensemble 4,\n"
+        "                       sparse 8; rank and value 16, sparse rank 8)\n"
+        "  --rate R             learning rate: dgt's own (default 0.001), a factor for\n"
+        "                       the others (default 1)\n"
+        "  --bits B             sparse data: features are hashed to 2^B, 1 to 24\n"
+        "                       (default: enough for the data, at least 14)\n"
+        "  --feedback one|two   value: loss at one probe or at two (default two)\n"
+        "  --delta D            value: perturbation, as a share of the target's range, to\n"
+        "                       0.5 (default 0.1)\n"
+        "  --loss squared|huber value: loss (default squared)\n"
+        "  --huber-width W      loss huber: where it turns linear, in ranges of the\n"
+        "                       target (default 0.2)\n"
+        "  --literal            dgt: Algorithm 1 to the letter, without the shared leaf\n"
+        "                       bias\n"
+        "  --delay N            feedback arrives about N events late, out of order\n"
+        "                       (default 0)\n"
+        "  --missing P          share of feedback that never comes, 0 to 1 (default 0)\n"
+        "  --curve              table of loss against events\n"
+        "  --points N           rows of that table (default 20)\n"
+        "  --live ENDPOINT      decide and learn in the daemon whose request socket this\n"
+        "                       is; how it learns and explores is then what its\n"
+        "                       configuration says\n"
+        "  --model NAME         with --live: the daemon's model\n"
+        "  --contexts EP --actions EP --feedback-to EP\n"
+        "                       with --live: go through the daemon's streams instead of\n"
+        "                       requests\n"
+        "  --first-id N         with --live: ids count from N (default 0)\n"
+        "  --value-range L,H    with --live and --learner value: the value_range that the\n"
+        "                       model must have\n"
+        "  --json               one JSON object on standard output\n\n"
+        "Refits beside the learner, in this process:\n";
 
 static const char usage_end[] = "\nAn interrupt (Ctrl-C) ends the run early and prints what there is.\n";
 
@@ -323,7 +325,7 @@ static int read_options(int argc, char **argv, options *o)
 		if (option == -1)
 			break;
 		if (option == HELP || option == 'h') {
-			(void)printf("%s%s%s", usage_text, cop_refit_options_usage, usage_end);
+			(void)printf("%s%s%s%s", usage_text, usage_rest, cop_refit_options_usage, usage_end);
 			return 0;
 		}
 		bool ok;
