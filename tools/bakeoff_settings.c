@@ -300,6 +300,8 @@ static cop_err fingerprint(cop_bakeoff_setting *s, cop_diag *diag)
 	model.learner = s->learner;
 	model.learner.features = PROBE_FEATURES;
 	model.learner.seed = 1;
+	model.learner.exploration.shares.min.count = 0; /* the probe may not have those arms; options tell them apart */
+	model.learner.exploration.shares.max.count = 0;
 	if (strcmp(s->learner.learner, "rank") != 0) {
 		model.learner.arms = PROBE_CLASSES;
 	} else {

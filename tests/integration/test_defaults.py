@@ -250,6 +250,9 @@ LEARNING_ROWS = [  # of simulate and of replay
     ("", "gamma", "60", "1"),
     (" --policy squarecb", "gamma", "100", "1"),
     ("", "optimism", "0.3", "9"),
+    ("", "least-propensity", "0.003", "0.9"),
+    (" --policy squarecb", "least-propensity", "0.003", "0.9"),
+    (" --policy epsilon", "least-propensity", "0", "0.9"),
     ("", "experts", "linear,trees,quadratic,forest", "linear"),
     ("", "height", "4", "1"),
     ("", "trees", "4", "1"),
@@ -260,6 +263,8 @@ LEARNING_ROWS = [  # of simulate and of replay
 ]
 
 DGT_ROWS = [
+    ("", "least-propensity", "0", "0.9"),
+    (" --policy fastcb", "least-propensity", "0", "0.9"),
     ("", "policy", "epsilon", "fastcb"),
     ("", "epsilon", "0.3", "0.9"),
     (" --policy fastcb", "gamma", "30", "5000"),
@@ -278,6 +283,7 @@ ROWS = [
     (RANK, "policy", "fastcb", "epsilon"),
     (RANK, "gamma", "20", "1"),
     (RANK + " --policy squarecb", "gamma", "30", "1"),
+    (RANK, "least-propensity", "0.003", "0.9"),
     (RANK, "height", "5", "1"),
     (RANK, "trees", "16", "1"),
     (RANK_SPARSE, "height", "4", "1"),
@@ -497,6 +503,10 @@ CONFIGURATION = [
     ("model", "gamma", "in rank 20 and 30", "30", ("rank squarecb",)),
     ("model", "gamma", "in dgt 30 for both", "30", ("dgt fastcb", "dgt squarecb")),
     ("model", "optimism", "Default 0.3.", "0.3", ("ensemble", "sparse")),
+    ("model", "least_propensity", "Default 0.003; 0 with policy epsilon, and for dgt.", "0.003",
+     ("ensemble", "sparse", "squarecb", "rank", "rank sparse", "rank squarecb")),
+    ("model", "least_propensity", "Default 0.003; 0 with policy epsilon, and for dgt.", "0",
+     ("epsilon", "dgt", "dgt fastcb", "dgt squarecb")),
     ("model", "experts", "Default: all", '{ "linear", "trees", "quadratic", "forest" }', ("ensemble", "sparse")),
     ("model", "height", "ensemble (default 4)", "4", ("ensemble", "sparse")),
     ("model", "height", "rank (5; sparse 4)", "5", ("rank",)),
