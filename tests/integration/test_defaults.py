@@ -289,7 +289,7 @@ ROWS = [
     (RANK_SPARSE, "height", "4", "1"),
     (RANK_SPARSE, "trees", "8", "1"),
     (SIMULATE_SPARSE, "height", "4", "1"),
-    (SIMULATE_SPARSE, "trees", "8", "1"),
+    (SIMULATE_SPARSE, "trees", "8", "2"),
     (SIMULATE_SPARSE, "bits", "14", "3"),
     (VALUE, "height", "3", "1"),
     (VALUE, "trees", "16", "1"),
@@ -407,10 +407,10 @@ NONE = {
     "journal": {"from", "to", "model", "type", "id"},
     "bench": {"endpoint", "model", "format"},
     "simulate": {"data", "holdout", "items", "live", "model", "contexts", "actions", "feedback-to", "value-range",
-                 "refit-every"},
+                 "refit-every", "share-min", "share-max"},
     "bakeoff": {"data-dir", "settings-file", "csv", "peers", "report"},
     "replay": {"format", "events", "skip", "holdout-after", "evaluate", "compare", "cache", "save", "resume", "dump",
-               "live", "model", "items", "keep", "ignore", "q", "features"},
+               "live", "model", "items", "keep", "ignore", "q", "features", "share-min", "share-max"},
     "evaluate": set(),
 }  # fmt: skip
 
