@@ -144,8 +144,9 @@ static void declare(const cop_config_section *section, cfg_opt_t *options)
 	size_t i;
 	for (i = 0; i < section->count; i++) {
 		const cop_config_rule *rule = &section->rules[i];
-		bool list = rule->kind == COP_KIND_RANGE || rule->kind == COP_KIND_WORDS || rule->kind == COP_KIND_SHARES ||
-		            rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT;
+		bool list = rule->kind == COP_KIND_RANGE || rule->kind == COP_KIND_WORDS ||
+		            rule->kind == COP_KIND_SHARES || rule->kind == COP_KIND_BIND ||
+		            rule->kind == COP_KIND_CONNECT;
 		cfg_opt_t single = CFG_PTR_CB(rule->name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
 		cfg_opt_t several = CFG_PTR_LIST_CB(rule->name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
 		single.validcb = on_complete; /* for a list it would be called for each value */

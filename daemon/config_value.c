@@ -232,7 +232,8 @@ static void describe(const cop_config_rule *rule, char *out, size_t size)
 		[COP_KIND_FLAG] = "true or false",
 		[COP_KIND_RANGE] = "two numbers {LOW, HIGH} with LOW < HIGH",
 		[COP_KIND_LOSS] = "none or a number",
-		[COP_KIND_SHARES] = "ARM=SHARE, an arm's number from 0 and a share from 0 to 1, each arm once, at most 64",
+		[COP_KIND_SHARES] =
+		        "ARM=SHARE, an arm's number from 0 and a share from 0 to 1, each arm once, at most 64",
 		[COP_KIND_BIND] =
 		        "tcp://ADDRESS:PORT with an address or interface of this machine or * for all (no host "
 		        "name), or ipc://PATH",
@@ -368,8 +369,7 @@ static void read_words(cop_config_reading *reading, cfg_t *section, const cop_co
 		*field = set == all ? 0 : set;
 }
 
-static void read_shares(
-        cop_config_reading *reading, cfg_t *section, const cop_config_rule *rule, cop_arm_shares *field)
+static void read_shares(cop_config_reading *reading, cfg_t *section, const cop_config_rule *rule, cop_arm_shares *field)
 {
 	cop_arm_shares shares = { .count = 0 };
 	for (unsigned i = 0; i < cfg_size(section, rule->name); i++) {

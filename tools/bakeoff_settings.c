@@ -88,7 +88,8 @@ static void put_shares(char *out, const char *option, const cop_arm_shares *shar
 	for (size_t i = 0, used = 0; i < shares->count; i++) {
 		char share[COP_NUMBER_ROOM];
 		(void)cop_number_format(shares->share[i], share);
-		used += (size_t)snprintf(text + used, sizeof text - used, "%s%u=%s", i == 0 ? "" : "+", shares->arm[i], share);
+		used += (size_t)snprintf(
+		        text + used, sizeof text - used, "%s%u=%s", i == 0 ? "" : "+", shares->arm[i], share);
 	}
 	put(out, option, text);
 }

@@ -160,7 +160,8 @@ const char *cop_shares_refusal(const cop_shares *shares, size_t arms)
 		return "share_max: all arms' shares add to less than 1, expected at least 1 in all";
 	for (size_t n = 1; n <= arms && shares->min.count > 0; n++)
 		if (most_of_leasts(shares, n) > 1.0 + SLACK)
-			return "share_min: with least_propensity for the other arms they can add to more than 1, expected "
+			return "share_min: with least_propensity for the other arms they can add to more than 1, "
+			       "expected "
 			       "less of either";
 	return NULL;
 }
@@ -168,8 +169,8 @@ const char *cop_shares_refusal(const cop_shares *shares, size_t arms)
 /* ---- the distribution within ---- */
 
 /* What is wrong with p; and whether the maxima leave room for 1. */
-static bool is_within(const cop_shares *shares, size_t arms, const uint8_t *mask, size_t eligible, const double *p,
-        double *maxima)
+static bool is_within(
+        const cop_shares *shares, size_t arms, const uint8_t *mask, size_t eligible, const double *p, double *maxima)
 {
 	limits l = begin(shares, eligible, 1.0);
 	bool within = true;

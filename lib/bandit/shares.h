@@ -6,12 +6,12 @@
  * A distribution that is within is left as it is, to the bit. Else
  *   q(k) = min(most(k), least(k) + c w(k)),   w(k) = max(p(k) - least(k), 0),   c such that q sums to 1:
  * arms below their least are raised to it, and what that takes comes from the others in proportion to what they have
- * above theirs; what arms give up at their most goes to the others by the same proportion. Where every arm with w > 0 is
- * at its most, the rest is spread over the others with w = 1. Mixing all of p with the uniform distribution would keep
- * f / n as well, but takes f of what the policy prefers even where it explores more than that.
- * Where the eligible arms' share_max add to less than 1, q is proportional to them (uniform if they are all 0).
- * For a density that is constant on n equal pieces of a range, the pieces are the arms: it stays at least f times
- * uniform. Pure functions; any thread. */
+ * above theirs; what arms give up at their most goes to the others by the same proportion. Where every arm with w > 0
+ * is at its most, the rest is spread over the others with w = 1. Mixing all of p with the uniform distribution would
+ * keep f / n as well, but takes f of what the policy prefers even where it explores more than that. Where the eligible
+ * arms' share_max add to less than 1, q is proportional to them (uniform if they are all 0). For a density that is
+ * constant on n equal pieces of a range, the pieces are the arms: it stays at least f times uniform. Pure functions;
+ * any thread. */
 #ifndef COP_BANDIT_SHARES_H
 #define COP_BANDIT_SHARES_H
 

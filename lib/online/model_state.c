@@ -9,7 +9,7 @@
 
 #define SHAPE_TEXT 400
 #define SETTINGS_VERSION                                                                                               \
-	5 /* 1: without candidates, optimism, experts and shares, still written where there are none; 2: with           \
+	5 /* 1: without candidates, optimism, experts and shares, still written where there are none; 2: with          \
 	   * candidates; 3 and 4: with optimism and experts; 5: with shares */
 #define MIXTURE_VERSION 4 /* of settings: the least with which mixtures' states are as they are now */
 #define LEARNER_VERSION                                                                                                \

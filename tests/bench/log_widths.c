@@ -3,11 +3,11 @@
  *
  *     log_widths [EVENTS] [SEEDS]                        12000 and 5
  *
- * Rows: a floor f; the least propensity of any arm at any event; how much more the played arms cost under the truth than
- * with f = 0; the mean width of the 95 % intervals (robust) of ips, snips and dr, over the constant policies, in ranges
- * of the loss; and how many of them hold the truth. Worlds, of K arms: 10 features N(0, 1), directions t_k N(0, I / 10);
- * losses 0 and 1, `even` with P(loss of k) = sigma(3 x.t_k), `clicks` with P = 1 - 0.05 sigma(3 x.t_k). dr takes the
- * model's predictions from before it learned. */
+ * Rows: a floor f; the least propensity of any arm at any event; how much more the played arms cost under the truth
+ * than with f = 0; the mean width of the 95 % intervals (robust) of ips, snips and dr, over the constant policies, in
+ * ranges of the loss; and how many of them hold the truth. Worlds, of K arms: 10 features N(0, 1), directions t_k N(0,
+ * I / 10); losses 0 and 1, `even` with P(loss of k) = sigma(3 x.t_k), `clicks` with P = 1 - 0.05 sigma(3 x.t_k). dr
+ * takes the model's predictions from before it learned. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,8 +83,14 @@ static void begin(run *r, cop_rng *rng)
 static void note(run *r, const cop_decision *d, double loss, const cop_policy_view *view)
 {
 	for (size_t k = 0; k < r->world->arms; k++) {
-		cop_offpolicy_event e = { .p = d->p, .cost = loss, .weight = 1.0, .target = d->arm == k, .target_max = 1.0,
-			.has_model = true, .model_logged = (double)view->loss[d->arm], .model_target = (double)view->loss[k] };
+		cop_offpolicy_event e = { .p = d->p,
+			.cost = loss,
+			.weight = 1.0,
+			.target = d->arm == k,
+			.target_max = 1.0,
+			.has_model = true,
+			.model_logged = (double)view->loss[d->arm],
+			.model_target = (double)view->loss[k] };
 		if (cop_offpolicy_add(&r->log[k], &e) != COP_OK)
 			stop("an event was refused");
 	}

@@ -152,12 +152,12 @@ static void test_shares_are_the_projection_of_the_header(void **state)
 		for (size_t k = 0; k < t.arms; k++) {
 			capped += t.mask[k] && t.most[k] < 1.0 && q[k] == t.most[k];
 			if (fabs(q[k] - want[k]) > 1e-9)
-				fail_msg("round %d (seed %u), arm %zu of %zu: %.15g, formula %.15g", round, SEED, k, t.arms,
-				        q[k], want[k]);
+				fail_msg("round %d (seed %u), arm %zu of %zu: %.15g, formula %.15g", round, SEED, k,
+				        t.arms, q[k], want[k]);
 		}
 	}
-	print_message("seed %u: %zu moved, %zu spread over arms without weight, %zu at their most\n", SEED, moved, spread,
-	        capped);
+	print_message("seed %u: %zu moved, %zu spread over arms without weight, %zu at their most\n", SEED, moved,
+	        spread, capped);
 	assert_true(moved > 5000 && spread > 20 && capped > 1000);
 }
 
@@ -292,8 +292,8 @@ static void test_shares_that_contradict_each_other_are_refused(void **state)
 static void test_shares_texts_are_taken_in_order_and_else_refused(void **state)
 {
 	(void)state;
-	static const char *const wrong[] = { "", "=0.1", "1", "1=", "1=x", "1=1.5", "1=-0.1", "a=0.1", "1=0.1 ", " 1=0.1",
-		"9999999999=0.1", "-1=0.1", "1=nan", "3=0.5" };
+	static const char *const wrong[] = { "", "=0.1", "1", "1=", "1=x", "1=1.5", "1=-0.1", "a=0.1", "1=0.1 ",
+		" 1=0.1", "9999999999=0.1", "-1=0.1", "1=nan", "3=0.5" };
 	cop_arm_shares shares = { .count = 0 };
 	set(&shares, 3, 0.25);
 	set(&shares, 0, 0.5);

@@ -91,7 +91,8 @@ static void test_floor_holds_in_learners_of_arms_under_every_policy(void **state
 			s.exploration.shares.least_propensity = 0.0;
 			cop_learner *without = fixture_learner(&s);
 			double least = play(without, &s, 0.0);
-			print_message("%s, %s: without a floor down to %.3g of uniform\n", learners[i], policies[j], least);
+			print_message(
+			        "%s, %s: without a floor down to %.3g of uniform\n", learners[i], policies[j], least);
 			assert_true(least < 0.5 * LEAST);
 			cop_learner_free(without);
 		}
@@ -122,8 +123,8 @@ static void test_floor_holds_over_candidates(void **state)
 			double least = lowest(&view, mask) * (double)eligible;
 			assert_true(view.arms == e.set.count && least >= LEAST * (1.0 - 1e-12));
 			at_floor += least <= LEAST * (1.0 + 1e-12);
-			assert_int_equal(cop_ranking_learn(
-			                         learner, &e.row, &e.candidate[d.arm], &d, e.loss[d.arm], true),
+			assert_int_equal(
+			        cop_ranking_learn(learner, &e.row, &e.candidate[d.arm], &d, e.loss[d.arm], true),
 			        COP_OK);
 		}
 		assert_true(at_floor > EVENTS / 4);
