@@ -62,7 +62,7 @@ enum {
 	"  --optimism O         ensemble: how much is taken off a predicted loss where\n" \
 	"                       little is known (default 0.3)\n" \
 	"  --least-propensity F every one of n eligible arms keeps at least F / n, 0 to\n" \
-	"                       1 (default 0.003; policy epsilon and dgt 0)\n" \
+	"                       1 (default 0.004; policy epsilon and dgt 0)\n" \
 	"  --share-min K=P,...  arm K keeps at least probability P where it is eligible;\n" \
 	"                       not for rank\n" \
 	"  --share-max K=P,...  arm K has at most probability P; not for rank\n" \

@@ -73,7 +73,7 @@ typedef struct cop_learner_settings {
 
 #define COP_LEARNER_DEFAULT_TREES      SIZE_MAX
 #define COP_LEARNER_DEFAULT_CANDIDATES 64
-#define COP_LEARNER_LEAST_PROPENSITY   0.003 /* of ensemble and rank, unless their policy is epsilon */
+#define COP_LEARNER_LEAST_PROPENSITY   0.004 /* of ensemble and rank, unless their policy is epsilon */
 
 /* Every field at "the default"; learner "ensemble". */
 void cop_learner_settings_init(cop_learner_settings *settings);

@@ -38,7 +38,7 @@ static void test_config_diff_tells_applied_from_restart(void **state)
 		{ TAIL "model m { arms = 2 features = 3 gamma = 5 }", true, "model m: gamma: 60 -> 5" },
 		{ TAIL "model m { arms = 2 features = 3 optimism = 0 }", true, "model m: optimism: 0.3 -> 0" },
 		{ TAIL "model m { arms = 2 features = 3 least_propensity = 0.1 }", true,
-		        "model m: least_propensity: 0.003 -> 0.1" },
+		        "model m: least_propensity: 0.004 -> 0.1" },
 		{ TAIL "model m { arms = 2 features = 3 share_min = { \"1=0.2\" } }", true,
 		        "model m: share_min: { } -> { \"1=0.2\" }" },
 		{ TAIL "model m { arms = 2 features = 3 share_max = { \"1=0.2\", \"0=0.9\" } }", true,
