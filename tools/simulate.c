@@ -34,8 +34,9 @@ static const char usage_text[] = "usage: coppice simulate --data FILE [--data FI
                                  "                       that rank is told as little as learners of arms\n"
                                  "  --policy NAME        arms, rank: fastcb, squarecb, epsilon, or for ensemble\n"
                                  "                       matching (default: ensemble matching, rank fastcb, dgt\n"
-                                 "                       epsilon)\n" COP_LEARNER_EXPLORATION_HELP
-                                 "  --height H           of the oblique trees: ensemble 1 to 8 (default 4), rank\n"
+                                 "                       epsilon)\n" COP_LEARNER_EXPLORATION_HELP;
+
+static const char usage_rest[] = "  --height H           of the oblique trees: ensemble 1 to 8 (default 4), rank\n"
                                  "                       (5; sparse 4), 1 to 12 for dgt (6), value (3)\n"
                                  "  --trees M            all but dgt: oblique trees, 0 to 64 (default: ensemble 4,\n"
                                  "                       sparse 8; rank and value 16, sparse rank 8)\n"
@@ -323,7 +324,7 @@ static int read_options(int argc, char **argv, options *o)
 		if (option == -1)
 			break;
 		if (option == HELP || option == 'h') {
-			(void)printf("%s%s%s", usage_text, cop_refit_options_usage, usage_end);
+			(void)printf("%s%s%s%s", usage_text, usage_rest, cop_refit_options_usage, usage_end);
 			return 0;
 		}
 		bool ok;

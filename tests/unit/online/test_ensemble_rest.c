@@ -42,6 +42,7 @@ static cop_learner *make_of(size_t arms, uint64_t seed)
 	s.features = D;
 	s.arms = arms;
 	s.seed = seed;
+	s.exploration.shares.least_propensity = 0.0; /* what an expert saves shows sooner */
 	assert_int_equal(cop_learner_new(&s, &learner, &diag), COP_OK);
 	return learner;
 }
