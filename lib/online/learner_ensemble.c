@@ -8,11 +8,16 @@
 #include "online/explorer.h"
 #include "online/averages.h"
 #include "online/mixture.h"
+#include "online/second_order.h"
+#include "online/shrinkage.h"
 #include "online/standardiser.h"
 #include "online/worth.h"
 
 #define SURENESS 0.7 /* of averages' standard deviations, by which arms are matched to their chance */
 #define TRUST    2.0 /* standard deviations of its weight that the linear expert is given beside, then */
+#define REACH    1.0 /* of the linear expert's own standard deviations, taken off what it says of losses, then; */
+#define HOPE     (10.0 / 3) /* for each unit of optimism otherwise */
+#define WIDEST   256        /* inputs of dense rows: beyond, deviations cost more than they bring */
 
 /* In the order of COP_EXPERT_LINEAR and so on; the last, the origin, is always there. */
 static const cop_expert_class *const experts[] = { &cop_expert_linear, &cop_expert_trees, &cop_expert_quadratic,
@@ -37,6 +42,10 @@ typedef struct ensemble {
 	cop_worth worth;          /* of the context to the forest */
 	cop_policy_belief belief; /* for the policy: believed, deviation */
 	float *believed, *deviation;
+	cop_shrinkage shrinkage; /* of what the linear expert sees in the context; of every arm, by the last predict: */
+	float *effect;           /* z, as it says itself */
+	float *spread;           /* u^2 */
+	float *width;            /* of what is believed of z, in units of the deviation of losses */
 } ensemble;
 
 static void destroy(cop_learner *learner)
@@ -52,6 +61,9 @@ static void destroy(cop_learner *learner)
 	cop_mem_free(e->told);
 	cop_mem_free(e->believed);
 	cop_mem_free(e->deviation);
+	cop_mem_free(e->effect);
+	cop_mem_free(e->spread);
+	cop_mem_free(e->width);
 	cop_worth_fini(&e->worth);
 	cop_mem_free(e->raw_value);
 	cop_mem_free(e->raw_index);
@@ -114,9 +126,28 @@ static cop_err create_experts(ensemble *e)
 			cop_mixture_may_rest(&e->mixture, e->mixture.count - 1, experts[i]->cost(&settings));
 	}
 	cop_mixture_originate(&e->mixture, e->mixture.count - 1);
+	if (err == COP_OK && e->expert[0] == &cop_expert_linear)
+		cop_mixture_favour(&e->mixture, 0);
 	cop_mixture_begin(&e->mixture);
 	e->expert[e->mixture.own] = &cop_expert_refit;
 	return err == COP_OK && e->mixture.count == 1 ? COP_EINVAL : err;
+}
+
+static bool make_room(ensemble *e)
+{
+	const size_t arms = e->base.settings.arms;
+	float **const of_arms[] = { &e->doubt, &e->hoped, &e->told, &e->believed, &e->deviation, &e->effect, &e->spread,
+		&e->width };
+	for (size_t i = 0; i < sizeof of_arms / sizeof *of_arms; i++) {
+		*of_arms[i] = cop_mem_alloc(arms, sizeof **of_arms[i]);
+		if (*of_arms[i] == NULL)
+			return false;
+	}
+	bool sparse = e->base.settings.features == 0;
+	size_t values = sparse ? e->base.settings.max_nonzeros : e->base.settings.features;
+	e->raw_value = cop_mem_alloc(values, sizeof *e->raw_value);
+	e->raw_index = cop_mem_alloc(sparse ? values : 0, sizeof *e->raw_index);
+	return e->raw_value != NULL && e->raw_index != NULL;
 }
 
 static cop_err create(const cop_learner_settings *settings, cop_learner **out)
@@ -128,17 +159,8 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	e->base.class = &cop_learner_ensemble;
 	e->base.settings = *settings;
 	cop_mixture_defaults(&e->base.settings);
-	size_t values = settings->features == 0 ? settings->max_nonzeros : settings->features;
-	e->doubt = cop_mem_alloc(settings->arms, sizeof *e->doubt);
-	e->hoped = cop_mem_alloc(settings->arms, sizeof *e->hoped);
-	e->told = cop_mem_alloc(settings->arms, sizeof *e->told);
-	e->raw_value = cop_mem_alloc(values, sizeof *e->raw_value);
-	e->raw_index = cop_mem_alloc(settings->features == 0 ? values : 0, sizeof *e->raw_index);
-	e->believed = cop_mem_alloc(settings->arms, sizeof *e->believed);
-	e->deviation = cop_mem_alloc(settings->arms, sizeof *e->deviation);
-	bool room = e->doubt != NULL && e->hoped != NULL && e->told != NULL && e->raw_value != NULL &&
-	            e->raw_index != NULL && e->believed != NULL && e->deviation != NULL;
-	cop_err err = room ? cop_mixture_init(&e->mixture, settings->arms) : COP_ENOMEM;
+	cop_shrinkage_begin(&e->shrinkage);
+	cop_err err = make_room(e) ? cop_mixture_init(&e->mixture, settings->arms) : COP_ENOMEM;
 	if (err == COP_OK)
 		err = cop_worth_init(&e->worth, settings->arms);
 	if (err == COP_OK)
@@ -184,12 +206,57 @@ static const cop_row *row_for(const ensemble *e, size_t i, const cop_row *raw)
 	return e->expert[i]->raw ? raw : &e->x;
 }
 
+/* Where an expert is among the members; as many as there are: nowhere. */
+static size_t place_of(const ensemble *e, const cop_expert_class *expert)
+{
+	size_t i = 0;
+	while (i < e->mixture.own && e->expert[i] != expert)
+		i++;
+	return i;
+}
+
+/* Whether the linear expert is awake, and what it says is weighed by how sure it is. */
+static bool shrinks(const ensemble *e)
+{
+	const bool narrow = e->x.dense == NULL || e->x.d <= WIDEST;
+	return narrow && e->expert[0] == &cop_expert_linear && !cop_mixture_rests(&e->mixture, 0);
+}
+
+/* Of what the linear expert says beyond the averages, what is believed. */
+static void shrink(ensemble *e)
+{
+	const cop_mixture *m = &e->mixture;
+	const size_t arms = e->base.settings.arms;
+	if (!shrinks(e)) {
+		memset(e->width, 0, arms * sizeof *e->width);
+		return;
+	}
+	cop_second_order_spreads(m->member[0], &e->x, e->spread);
+	for (size_t k = 0; k < arms; k++) {
+		const float origin = m->loss[m->origin][k];
+		const float factor = (float)cop_shrinkage_factor(&e->shrinkage, (double)e->spread[k]);
+		e->effect[k] = m->loss[0][k] - origin;
+		m->loss[0][k] = origin + factor * e->effect[k];
+		e->width[k] = sqrtf(factor * e->spread[k]);
+	}
+}
+
+/* How far the linear expert's believed effect is in doubt, in losses for each unit of width: as far as it may count. */
+static double reach(const ensemble *e)
+{
+	const cop_stack *stack = &e->mixture.stack;
+	if (!shrinks(e))
+		return 0.0;
+	return fmin(fmax(stack->weight[0] + cop_stack_deviation(stack, 0), 0.0), 1.0) * sqrt(stack->variance);
+}
+
 /* What each expert predicts. */
 static void ask(ensemble *e, const cop_row *raw)
 {
 	for (size_t i = 0; i < e->mixture.count; i++)
 		if (!cop_mixture_rests(&e->mixture, i))
 			e->expert[i]->predict(e->mixture.member[i], row_for(e, i, raw), e->mixture.loss[i]);
+	shrink(e);
 }
 
 /* The row standardised, and what each expert and the mixture predict. */
@@ -201,15 +268,6 @@ static void predict(ensemble *e, const cop_row *raw)
 	remember(e, raw);
 }
 
-/* Where an expert is among the members; as many as there are: nowhere. */
-static size_t place_of(const ensemble *e, const cop_expert_class *expert)
-{
-	size_t i = 0;
-	while (i < e->mixture.own && e->expert[i] != expert)
-		i++;
-	return i;
-}
-
 /* What exploration goes by: the predicted losses, less for arms that one knows little of. */
 static const float *hope(ensemble *e)
 {
@@ -218,14 +276,15 @@ static const float *hope(ensemble *e)
 	if (optimism == 0.0f || forest == e->mixture.own)
 		return e->mixture.mixed;
 	e->expert[forest]->doubt(e->mixture.member[forest], e->doubt);
+	const float wide = (float)(HOPE * reach(e));
 	for (size_t k = 0; k < e->base.settings.arms; k++)
-		e->hoped[k] = e->mixture.mixed[k] - optimism * e->doubt[k];
+		e->hoped[k] = e->mixture.mixed[k] - optimism * (e->doubt[k] + wide * e->width[k]);
 	return e->hoped;
 }
 
 /* As far as the forest makes nothing of the context, arms are matched to the chance that they are best: the mixture's
  * losses, as sure as the averages are. The linear expert's weight may still be higher than it is known to be: it is
- * tried with more, or what is rare would never be found. */
+ * tried with more, or what is rare would never be found; and losses may be lower by as much as it is unsure of. */
 static void believe(ensemble *e)
 {
 	const cop_mixture *m = &e->mixture;
@@ -239,11 +298,12 @@ static void believe(ensemble *e)
 	float more = linear == m->own || cop_mixture_rests(m, linear)
 	                     ? 0.0f
 	                     : (float)(TRUST * cop_stack_deviation(&m->stack, linear));
+	const float wide = (float)(REACH * reach(e));
 	float sure = (float)(SURENESS * sqrt(m->stack.variance));
 	cop_averages_deviations(m->member[m->origin], e->deviation);
 	for (size_t k = 0; k < e->base.settings.arms; k++) {
 		float says = more == 0.0f ? 0.0f : m->loss[linear][k] - m->loss[m->origin][k];
-		e->believed[k] = m->mixed[k] + more * says;
+		e->believed[k] = m->mixed[k] + more * says - wide * e->width[k];
 		e->deviation[k] *= sure;
 	}
 	e->explorer.belief = &e->belief;
@@ -301,6 +361,18 @@ static cop_err view(
 	return COP_OK;
 }
 
+/* The loss came for what was predicted last: before the experts learn it. */
+static void judge(ensemble *e, const float *says, size_t arm, double loss)
+{
+	const size_t forest = place_of(e, &cop_expert_forest);
+	const bool line = e->expert[0] == &cop_expert_linear;
+	if (forest < e->mixture.own)
+		cop_worth_learn(&e->worth, arm, (double)says[forest], line ? (double)says[0] : (double)NAN, loss);
+	if (shrinks(e))
+		cop_shrinkage_learn(&e->shrinkage, (double)e->effect[arm], (double)e->spread[arm],
+		        loss - (double)says[e->mixture.origin]);
+}
+
 /* An expert that refuses the step does not keep the others from it. */
 static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss)
 {
@@ -332,9 +404,7 @@ static cop_err learn(
 	cop_err err = teach(e, raw, decision->arm, *loss);
 	if (err != COP_OK || !isfinite(decision->prediction[0]))
 		return err;
-	size_t forest = place_of(e, &cop_expert_forest);
-	if (forest < e->mixture.own)
-		cop_worth_learn(&e->worth, decision->arm, (double)says[forest], *loss);
+	judge(e, says, decision->arm, *loss);
 	cop_mixture_settle(&e->mixture, says, *loss, &choice, learner->rev + 1);
 	return COP_OK;
 }
@@ -388,6 +458,7 @@ static void save(const cop_learner *learner, cop_bytes *bytes)
 	const ensemble *e = (const ensemble *)learner;
 	cop_explorer_save(&e->explorer, bytes);
 	cop_worth_save(&e->worth, bytes);
+	cop_shrinkage_save(&e->shrinkage, bytes);
 	cop_mixture_save_weights(&e->mixture, bytes);
 	cop_standardiser_save(e->standardiser, bytes);
 	cop_mixture_save_members(&e->mixture, bytes);
@@ -400,6 +471,8 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 	cop_explorer_load(&e->explorer, cursor);
 	const cop_learner_settings *s = &learner->settings;
 	cop_err err = cop_worth_load(&e->worth, cursor);
+	if (err == COP_OK)
+		err = cop_shrinkage_load(&e->shrinkage, cursor);
 	if (err == COP_OK)
 		err = cop_mixture_expect(&e->mixture, cursor, cop_learner_dimension(s), s->arms);
 	if (err == COP_OK)

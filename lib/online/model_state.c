@@ -9,9 +9,9 @@
 
 #define SHAPE_TEXT 400
 #define SETTINGS_VERSION                                                                                               \
-	5 /* 1: without candidates, optimism, experts and shares, still written where there are none; 2: with          \
-	   * candidates; 3 and 4: with optimism and experts; 5: with shares */
-#define MIXTURE_VERSION 4 /* of settings: the least with which mixtures' states are as they are now */
+	6 /* 1: without candidates, optimism, experts and shares, still written where there are none; 2: with          \
+	   * candidates; 3 and 4: with optimism and experts; 5 and 6: with shares */
+#define MIXTURE_VERSION 6 /* of settings: the least with which mixtures' states are as they are now */
 #define LEARNER_VERSION                                                                                                \
 	4 /* 1: without a refit, and 2: with one, still written of dense models; 3 and 4: the same of sparse ones,     \
 	   * which were written with all their places before */

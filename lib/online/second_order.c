@@ -165,6 +165,34 @@ static float spread_of(const cop_second_order *model, size_t rows, const float *
 	return model->kernel->dot(rows, x, px);
 }
 
+static float spread_of_blocks(const cop_second_order *model, const float *x, size_t arm)
+{
+	const size_t side = model->side;
+	const float *p = model->p + arm * model->inputs * side;
+	float sum = 0.0f;
+	for (size_t at = 0; at < model->inputs; at += side) {
+		size_t rows = model->inputs - at < side ? model->inputs - at : side;
+		sum += spread_of(model, rows, x + at, p + at * side, model->px);
+	}
+	return sum;
+}
+
+static float spread_of_diagonal(const cop_second_order *model, const cop_row *x, size_t arm)
+{
+	float sum = 0.0f;
+	for (size_t i = 0; i < cop_row_entries(x); i++)
+		sum += model->p[place(model, x, i, arm)] * cop_row_value(x, i) * cop_row_value(x, i);
+	return sum;
+}
+
+void cop_second_order_spreads(cop_second_order *model, const cop_row *x, float *out)
+{
+	for (size_t k = 0; k < model->arms; k++) {
+		float sum = model->side > 0 ? spread_of_blocks(model, x->dense, k) : spread_of_diagonal(model, x, k);
+		out[k] = sum > 0.0f && sum <= FLT_MAX ? sum : 0.0f;
+	}
+}
+
 /* A block cut to its diagonal, which lies in (0, start] unless it is spoiled too. */
 static void restart(const cop_second_order *model, size_t rows, float *p)
 {
@@ -239,9 +267,7 @@ static cop_err learn_blocks(cop_second_order *model, const cop_row *x, size_t ar
 static cop_err learn_diagonal(cop_second_order *model, const cop_row *x, size_t arm, float error)
 {
 	size_t entries = cop_row_entries(x);
-	float spread = 1.0f;
-	for (size_t i = 0; i < entries; i++)
-		spread += model->p[place(model, x, i, arm)] * cop_row_value(x, i) * cop_row_value(x, i);
+	float spread = 1.0f + spread_of_diagonal(model, x, arm);
 	if (!isfinite(spread))
 		return COP_EDIVERGED;
 	float gain = error / spread;

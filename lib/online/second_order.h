@@ -42,6 +42,9 @@ void cop_second_order_free(cop_second_order *model);
 
 /* loss: room for cop_kernel_pad(arms), 64-byte aligned. */
 void cop_second_order_predict(const cop_second_order *model, const cop_row *x, float *loss);
+/* Each arm's xᵀ P x; 0 where rounding has spoiled P or it is not finite. out: arms. About D times the cost of predict
+ * for the full P; uses the workspace of learn. */
+void cop_second_order_spreads(cop_second_order *model, const cop_row *x, float *out);
 /* Of a model of one arm: predicted loss = COP_SECOND_ORDER_PRIOR + sum of weights[j] x[j]. */
 const float *cop_second_order_weights(const cop_second_order *model);
 /* Weights of all arms, products none. */

@@ -36,6 +36,9 @@ typedef struct cop_stack {
 } cop_stack;
 
 void cop_stack_begin(cop_stack *stack, size_t count);
+/* Right after begin: predictor i begins with weight .35 (or an equal one, if that is more) and a variance of .1, the
+ * others with equal ones of what is left. */
+void cop_stack_favour(cop_stack *stack, size_t i);
 /* One predictor more, the last; there is room for it. */
 void cop_stack_join(cop_stack *stack);
 /* Predictor i, not the last one there, leaves; one that is away comes back. */

@@ -70,6 +70,15 @@ static void oracle_learn(oracle *o, const float *x, double loss)
 	}
 }
 
+static double oracle_spread(const oracle *o, const float *x)
+{
+	double sum = 0.0;
+	for (size_t i = 0; i < o->inputs; i++)
+		for (size_t j = i - i % o->block; j < o->inputs && j < i - i % o->block + o->block; j++)
+			sum += (double)x[i] * o->p[i][j] * (double)x[j];
+	return sum;
+}
+
 static cop_second_order *model_of(const shape *s)
 {
 	cop_second_order *model;
@@ -180,14 +189,18 @@ static void test_learn_any_block_equals_explicit_matrices(void **state)
 			oracle_init(&oracles[k], s);
 		for (size_t i = 0; i < 200 * (s->arms < 4 ? s->arms : 4); i++) {
 			_Alignas(64) float loss[32];
-			float x[WIDE];
+			float x[WIDE], spread[32];
 			draw(&rng, s->inputs, x);
 			size_t arm = (size_t)cop_rng_below(&rng, s->arms);
 			double target = 0.5 + 0.1 * (double)x[0] - 0.05 * (double)x[s->inputs / 2] * (double)arm;
 			cop_row row = row_of(s->inputs, x);
 			cop_second_order_predict(model, &row, loss);
-			for (size_t k = 0; k < s->arms; k++)
+			cop_second_order_spreads(model, &row, spread);
+			for (size_t k = 0; k < s->arms; k++) {
+				double want = oracle_spread(&oracles[k], x);
 				assert_true(fabs((double)loss[k] - oracle_predict(&oracles[k], x)) < 1e-3);
+				assert_true(fabs((double)spread[k] - want) < 1e-3 * (1.0 + want));
+			}
 			oracle_learn(&oracles[arm], x, target);
 			assert_int_equal(cop_second_order_learn(model, &row, arm, target), COP_OK);
 		}

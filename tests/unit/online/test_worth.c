@@ -16,24 +16,25 @@ static double cut(double x, double least, double most) { return x < least ? leas
 /* Means over all events, while there are fewer than are remembered. */
 typedef struct history {
 	double n[ARMS], said[ARMS]; /* sums */
-	double count, plain, other; /* sums of squared errors */
+	double count, plain, linear, other; /* sums of squared errors */
 } history;
 
-static void note(history *h, size_t arm, double predicted, double loss)
+static void note(history *h, size_t arm, double predicted, double linear, double loss)
 {
 	double said = cut(predicted, -1000.0, 1000.0);
 	double d = h->n[arm] > 0.0 ? h->said[arm] / h->n[arm] : said; /* at an arm's first event it is the predictor */
 	h->plain += pow(loss - d, 2.0);
+	h->linear += pow(loss - (isfinite(linear) ? cut(linear, -1000.0, 1000.0) : d), 2.0);
 	h->other += pow(loss - said, 2.0);
 	h->n[arm] += 1.0;
 	h->said[arm] += said;
 	h->count += 1.0;
 }
 
-/* 10 (E - F) / E of the events, 1.5 of 50 events before them. */
+/* 10 (min(E, L) - F) / E of the events, 1.5 of 50 events before them. */
 static double oracle(const history *h)
 {
-	double shown = h->plain > 0.0 ? 10.0 * (h->plain - h->other) / h->plain : 0.0;
+	double shown = h->plain > 0.0 ? 10.0 * (fmin(h->plain, h->linear) - h->other) / h->plain : 0.0;
 	return cut((h->count * shown + 50.0 * 1.5) / (h->count + 50.0), 0.0, 1.0);
 }
 
@@ -51,7 +52,7 @@ static void test_worth_random_predictions_equal_formula(void **state)
 	cop_rng rng;
 	cop_rng_init(&rng, SEED, 0);
 	printf("seed %u\n", SEED);
-	int between = 0;
+	int between = 0, straight = 0;
 	for (int round = 0; round < 40; round++) {
 		cop_worth worth;
 		history h = { .count = 0.0 };
@@ -62,14 +63,18 @@ static void test_worth_random_predictions_equal_formula(void **state)
 			double loss = (double)(cop_rng_unit(&rng) < 0.3);
 			double predicted =
 			        0.3 + 0.1 * (double)arm + knows * (loss - 0.3) + noise * (cop_rng_unit(&rng) - 0.5);
-			note(&h, arm, predicted, loss);
-			cop_worth_learn(&worth, arm, predicted, loss);
+			double linear = 0.4 + 0.15 * (loss - 0.4) + 0.1 * cop_rng_normal(&rng);
+			if (round % 3 == 0)
+				linear = (double)NAN;
+			note(&h, arm, predicted, linear, loss);
+			cop_worth_learn(&worth, arm, predicted, linear, loss);
+			straight += h.linear < h.plain;
 			check(&worth, &h);
 			between += oracle(&h) > 0.05 && oracle(&h) < 0.95;
 		}
 		cop_worth_fini(&worth);
 	}
-	assert_true(between > 2000); /* or the formula was hardly compared */
+	assert_true(between > 2000 && straight > 2000); /* or the formula was hardly compared */
 }
 
 static void test_worth_begins_in_full(void **state)
@@ -87,7 +92,8 @@ static void run(cop_worth *worth, cop_rng *rng, double knows, double noise, int 
 	for (int i = 0; i < n; i++) {
 		size_t arm = (size_t)cop_rng_below(rng, ARMS);
 		double mean = 0.2 + 0.2 * (double)arm, loss = (double)(cop_rng_unit(rng) < mean);
-		cop_worth_learn(worth, arm, mean + knows * (loss - mean) + noise * cop_rng_normal(rng), loss);
+		cop_worth_learn(worth, arm, mean + knows * (loss - mean) + noise * cop_rng_normal(rng),
+		        (double)NAN, loss);
 	}
 }
 
@@ -153,6 +159,25 @@ static void test_worth_of_less_than_nothing_is_cut_and_recovers(void **state)
 	cop_worth_fini(&worth);
 }
 
+/* What a linear predictor knows as well is worth nothing more; what it does not is. */
+static void test_worth_beyond_what_is_linear(void **state)
+{
+	(void)state;
+	static const double knows[] = { 0.5, 0.4 };
+	for (size_t round = 0; round < 2; round++) {
+		cop_worth worth;
+		cop_rng rng;
+		cop_rng_init(&rng, SEED, 8);
+		start(&worth);
+		for (int i = 0; i < 6000; i++) {
+			double loss = (double)(cop_rng_unit(&rng) < 0.3);
+			cop_worth_learn(&worth, 0, 0.3 + 0.5 * (loss - 0.3), 0.3 + knows[round] * (loss - 0.3), loss);
+		}
+		assert_true(round == 0 ? cop_worth_of_context(&worth) < 0.05 : cop_worth_of_context(&worth) > 0.95);
+		cop_worth_fini(&worth);
+	}
+}
+
 /* 2,000 events are remembered: another 2,000 leave (1 - 1/2,000)^2,000 of what was. */
 static void test_worth_remembers_two_thousand_events(void **state)
 {
@@ -160,13 +185,13 @@ static void test_worth_remembers_two_thousand_events(void **state)
 	cop_worth worth;
 	start(&worth);
 	for (int i = 0; i < 4000; i++)
-		cop_worth_learn(&worth, 0, 0.5, (double)(i % 2));
+		cop_worth_learn(&worth, 0, 0.5, (double)NAN, (double)(i % 2));
 	assert_true(worth.events == 2000.0 && worth.n[0] == 1000.0 && fabs(worth.plain - 0.25) < NEAR);
 	for (int i = 0; i < 2000; i++)
-		cop_worth_learn(&worth, 0, 0.5, 0.5);
+		cop_worth_learn(&worth, 0, 0.5, (double)NAN, 0.5);
 	assert_true(fabs(worth.plain - 0.25 * pow(1.0 - 1.0 / 2000.0, 2000.0)) < 1e-6);
 	for (int i = 0; i < 1000; i++)
-		cop_worth_learn(&worth, 0, 1.0, 1.0);
+		cop_worth_learn(&worth, 0, 1.0, (double)NAN, 1.0);
 	assert_true(fabs(worth.said[0] - (1.0 - 0.5 * pow(1.0 - 1.0 / 1000.0, 1000.0))) < 1e-6);
 	cop_worth_fini(&worth);
 }
@@ -183,8 +208,9 @@ static void test_worth_runaway_predictions_stay_bounded(void **state)
 	for (int i = 0; i < 600; i++) {
 		size_t arm = (size_t)i % ARMS;
 		double loss = (double)(i % 2), predicted = i % 50 == 7 ? far[(i / 50) % 6] : 0.5;
-		note(&h, arm, predicted, loss);
-		cop_worth_learn(&worth, arm, predicted, loss);
+		double linear = i % 50 == 9 ? far[(i / 50) % 6] : 0.5;
+		note(&h, arm, predicted, linear, loss);
+		cop_worth_learn(&worth, arm, predicted, linear, loss);
 		check(&worth, &h);
 		assert_true(isfinite(worth.plain) && isfinite(worth.other) && worth.other <= 1001.0 * 1001.0);
 		assert_true(fabs(worth.said[arm]) <= 1000.0);
@@ -239,7 +265,7 @@ static void test_worth_loaded_goes_on_alike(void **state)
 }
 
 /* Each a double: n of all arms, d of all, the events, E, F. */
-enum { N = 0, SAID = ARMS, EVENTS = 2 * ARMS, PLAIN, OTHER, FIELDS };
+enum { N = 0, SAID = ARMS, EVENTS = 2 * ARMS, PLAIN, LINEAR, OTHER, FIELDS };
 
 static cop_err load_with(cop_worth *worth, const cop_bytes *bytes, size_t field, double value)
 {
@@ -257,8 +283,9 @@ static void test_worth_load_of_damaged_values_is_refused(void **state)
 		size_t field;
 		double value;
 	} wrong[] = { { N, -1.0 }, { N + 2, 1001.0 }, { SAID, 1000.5 }, { SAID + 2, -1000.5 }, { EVENTS, -1.0 },
-		{ EVENTS, 2001.0 }, { PLAIN, -1e-9 }, { PLAIN, 1e8 }, { OTHER, -1e-9 }, { OTHER, 1e8 } };
-	static const double right[FIELDS] = { 0.0, 1000.0, 1.0, 1000.0, -1000.0, 0.0, 2000.0, 1e6, 1e6 };
+		{ EVENTS, 2001.0 }, { PLAIN, -1e-9 }, { PLAIN, 1e8 }, { LINEAR, -1e-9 }, { LINEAR, 1e8 },
+		{ OTHER, -1e-9 }, { OTHER, 1e8 } };
+	static const double right[FIELDS] = { 0.0, 1000.0, 1.0, 1000.0, -1000.0, 0.0, 2000.0, 1e6, 1e6, 1e6 };
 	cop_worth worth;
 	cop_bytes bytes;
 	cop_rng rng;
@@ -300,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_worth_of_knowing_the_arm_alone_fades),
 		cmocka_unit_test(test_worth_of_what_explains_is_ten_times_its_share),
 		cmocka_unit_test(test_worth_of_less_than_nothing_is_cut_and_recovers),
+		cmocka_unit_test(test_worth_beyond_what_is_linear),
 		cmocka_unit_test(test_worth_remembers_two_thousand_events),
 		cmocka_unit_test(test_worth_runaway_predictions_stay_bounded),
 		cmocka_unit_test(test_worth_loaded_goes_on_alike),
