@@ -1,8 +1,8 @@
 /* online/stack.h: stacking (Wolpert, Stacked generalization, 1992): a weighted sum of a few predictors of the same
  * number, with weights from recursive least squares.
  *
- * z_i is what predictor i says away from a common origin, y the truth likewise; the sum is w z. Weights begin equal,
- * sum 1; later they may be negative or sum to something else. Events count in units of v, the variance of what the sum
+ * z_i is what predictor i says away from a common origin, y the truth likewise; the sum is w z. Weights begin equal
+ * unless one is favoured, sum 1; later they may be negative or sum to something else. Events count in units of v, the variance of what the sum
  * misses (a running mean of its squared errors), so that weights move as surely where truths are nearly all alike
  * (click rates) as where they are not. Old events count less by 1 - f, and what is forgotten is made up for by as much
  * of the beginning's certainty, 1 / START in every direction:
