@@ -6,12 +6,11 @@
 #define FIRST    0.25 /* v before the first event */
 #define LEAST    1e-4 /* v at least */
 #define HORIZON  2000.0
-#define FARTHEST 4.0  /* squared error that counts */
-#define DEPTH    20.0 /* below the greatest log likelihood, at most */
+#define FARTHEST 4.0 /* squared error that counts */
+#define DEPTH    8.0 /* below the greatest log likelihood, at most */
 
 /* r. Of the first all is believed. */
-static const double sizes[COP_SHRINKAGE_SIZES] = { 1e6, 1.0, 0.25, 1.0 / 16, 1.0 / 64, 1.0 / 256,
-	1.0 / 1024 };
+static const double sizes[COP_SHRINKAGE_SIZES] = { 1e6, 1.0, 0.25, 1.0 / 16, 1.0 / 64, 1.0 / 256, 1.0 / 1024 };
 
 static double believed(size_t i, double square) { return sizes[i] / (sizes[i] + square); }
 
@@ -73,8 +72,7 @@ cop_err cop_shrinkage_load(cop_shrinkage *s, cop_cursor *cursor)
 	if (cursor->err != COP_OK)
 		return cursor->err;
 	double greatest = -DEPTH;
-	bool sound =
-	        s->variance >= 0.0 && s->variance <= FARTHEST && s->events >= 0.0 && s->events <= HORIZON;
+	bool sound = s->variance >= 0.0 && s->variance <= FARTHEST && s->events >= 0.0 && s->events <= HORIZON;
 	for (size_t i = 0; i < COP_SHRINKAGE_SIZES; i++) {
 		sound = sound && s->evidence[i] >= -DEPTH && s->evidence[i] <= 0.0;
 		greatest = fmax(greatest, s->evidence[i]);

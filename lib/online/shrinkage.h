@@ -7,7 +7,7 @@
  * (empirical Bayes: Efron and Morris, 1973). r is not known: COP_SHRINKAGE_SIZES of them, from where nearly all is
  * believed to where nothing is, share the belief by the likelihood of the losses that came, each normal around the best
  * guess with variance v. The factor of z is the mean of theirs. v is the running mean of squared errors of that mean's
- * guess over some 2,000 events (0.25 before the first, at least 1e-4). The log likelihood of none falls more than 20
+ * guess over some 2,000 events (0.25 before the first, at least 1e-4). The log likelihood of none falls more than 8
  * below the greatest, so that what changes is followed. A plain value; one thread. */
 #ifndef COP_ONLINE_SHRINKAGE_H
 #define COP_ONLINE_SHRINKAGE_H
@@ -20,7 +20,7 @@
 #define COP_SHRINKAGE_SIZES 7
 
 typedef struct cop_shrinkage {
-	double evidence[COP_SHRINKAGE_SIZES]; /* log likelihoods less the greatest: in [-20, 0], the greatest 0 */
+	double evidence[COP_SHRINKAGE_SIZES]; /* log likelihoods less the greatest: in [-8, 0], the greatest 0 */
 	double share[COP_SHRINKAGE_SIZES];    /* of belief, by them; sum 1 */
 	double variance, events;              /* v, and events behind it, at most 2,000 */
 } cop_shrinkage;

@@ -8,11 +8,11 @@
 
 #include "online/learner.h"
 
-#define SEEDS  4
-#define D      20
-#define EVENTS 20000
-#define LINEAR_FLOOR 0.78 /* measured: 0.80 to 0.83; with what is unsure of the linear expert left out see below */
-#define FLOOR  0.018 /* measured over ten seeds: matching at least 0.0191, fastcb at most 0.0166 */
+#define SEEDS        4
+#define D            20
+#define EVENTS       20000
+#define LINEAR_FLOOR 0.78  /* measured: 0.80 to 0.83; with what is unsure of the linear expert left out see below */
+#define FLOOR        0.018 /* measured over ten seeds: matching at least 0.0191, fastcb at most 0.0166 */
 
 static cop_learner *make(const char *policy, uint64_t seed)
 {

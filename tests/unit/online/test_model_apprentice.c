@@ -86,7 +86,7 @@ static void test_figures_and_learner_equal_a_loop_over_a_bare_learner(void **sta
 		model_settings(&s, kinds[k].learner, kinds[k].sparse);
 		cop_model *model = model_new(&s);
 		cop_learner *bare = fixture_learner(&s.learner);
-		for (uint64_t i = 0; i < 600; i++) {
+		for (uint64_t i = 0; i < 2000; i++) {
 			fixture_event e;
 			cop_model_observed made;
 			cop_policy_view view;
@@ -113,12 +113,12 @@ static void test_figures_and_learner_equal_a_loop_over_a_bare_learner(void **sta
 		fixture_save(cop_model_learner(model), &two);
 		assert_bytes_equal(&one, &two);
 		cop_apprentice_summary is = figures(model);
-		assert_true(is.observed == 600 && is.losses == 600 && near(is.agreement, agreed / 600.0));
-		assert_true(near(is.own_p, own / 600.0) && near(is.support, weight / 600.0));
+		assert_true(is.observed == 2000 && is.losses == 2000 && near(is.agreement, agreed / 2000.0));
+		assert_true(near(is.own_p, own / 2000.0) && near(is.support, weight / 2000.0));
 		assert_int_equal(is.doubt, COP_APPRENTICE_SURE);
-		assert_true(near(is.gain, gain / 600.0));
+		assert_true(near(is.gain, gain / 2000.0));
 		const cop_model_counters *count = cop_model_get_counters(model);
-		assert_true(count->decisions == 600 && (double)count->greedy == agreed && count->learned == 600);
+		assert_true(count->decisions == 2000 && (double)count->greedy == agreed && count->learned == 2000);
 		cop_bytes_fini(&one);
 		cop_bytes_fini(&two);
 		cop_learner_free(bare);

@@ -38,7 +38,7 @@ static void naive_learn(naive *n, double z, double square, double y)
 		least = fmin(least, n->behind[i]);
 	}
 	for (size_t i = 0; i < SIZES; i++)
-		n->behind[i] = fmin(n->behind[i] - least, 20.0);
+		n->behind[i] = fmin(n->behind[i] - least, 8.0);
 	n->events = fmin(n->events + 1.0, 2000.0);
 	n->v += (error - n->v) / (n->events + 1.0);
 }
@@ -163,7 +163,7 @@ static void test_shrinkage_loaded_is_the_same_and_damage_is_refused(void **state
 	static const struct {
 		size_t field;
 		double value;
-	} wrong[] = { { 0, 0.5 }, { 3, -20.5 }, { SIZES, -1e-9 }, { SIZES, 4.5 }, { SIZES + 1, -1.0 },
+	} wrong[] = { { 0, 0.5 }, { 3, -8.5 }, { SIZES, -1e-9 }, { SIZES, 4.5 }, { SIZES + 1, -1.0 },
 		{ SIZES + 1, 2001.0 } };
 	scene s = { .r = 1.0, .v = 0.02 };
 	cop_shrinkage shrinkage, loaded;

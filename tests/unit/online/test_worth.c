@@ -15,7 +15,7 @@ static double cut(double x, double least, double most) { return x < least ? leas
 
 /* Means over all events, while there are fewer than are remembered. */
 typedef struct history {
-	double n[ARMS], said[ARMS]; /* sums */
+	double n[ARMS], said[ARMS];         /* sums */
 	double count, plain, linear, other; /* sums of squared errors */
 } history;
 
@@ -92,8 +92,8 @@ static void run(cop_worth *worth, cop_rng *rng, double knows, double noise, int 
 	for (int i = 0; i < n; i++) {
 		size_t arm = (size_t)cop_rng_below(rng, ARMS);
 		double mean = 0.2 + 0.2 * (double)arm, loss = (double)(cop_rng_unit(rng) < mean);
-		cop_worth_learn(worth, arm, mean + knows * (loss - mean) + noise * cop_rng_normal(rng),
-		        (double)NAN, loss);
+		cop_worth_learn(
+		        worth, arm, mean + knows * (loss - mean) + noise * cop_rng_normal(rng), (double)NAN, loss);
 	}
 }
 
