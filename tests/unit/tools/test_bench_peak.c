@@ -33,7 +33,9 @@ static void update(size_t n, float *x)
 	calls.n = n;
 }
 
-static const cop_bench_peak counting = { .name = "counting", .multiply_add = multiply_add, .load = load, .update = update };
+static const cop_bench_peak counting = {
+	.name = "counting", .multiply_add = multiply_add, .load = load, .update = update
+};
 
 static void test_measurements_are_the_best_of_so_many_tries(void **state)
 {
