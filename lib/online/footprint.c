@@ -44,6 +44,8 @@ double cop_footprint(const cop_learner_settings *s, size_t explain_keep)
 	double sum = cop_standardiser_footprint(d, sparse, s->max_nonzeros) + explanations(s, explain_keep);
 	if (strcmp(s->learner, "dgt") == 0)
 		return sum + dgt(s, inputs);
+	if (strcmp(s->learner, "value") == 0 && s->bins)
+		return sum + cop_bins_learner_footprint(s);
 	if (strcmp(s->learner, "value") == 0)
 		return sum + additive(s, inputs, 1);
 	return sum + cop_ensemble_footprint(s);

@@ -68,6 +68,7 @@ typedef struct cop_learner_settings {
 	bool literal;                    /* dgt: Algorithm 1 to the letter, without the shared leaf bias */
 	double delta;                    /* value: perturbation in (0, 1/2], of the scaled range; 0: the default */
 	bool one_point;                  /* value: one loss a decision instead of two */
+	bool bins;                       /* value: a density over bins (online/bins.h) instead of probes; one loss */
 	uint64_t seed;
 } cop_learner_settings;
 
@@ -81,7 +82,7 @@ typedef struct cop_decision {
 	uint32_t arm;                          /* arms */
 	bool greedy;                           /* arms: the best predicted arm was played */
 	int8_t u;                              /* one-point: sign of the perturbation */
-	double p;                              /* arms: propensity of the played arm; values: 1 */
+	double p;                              /* arms: propensity of the played arm; values: 1; bins: density at y */
 	double y;                              /* values: centre, in [0, 1] */
 	double probe[2];                       /* values: what to play; one-point uses the first */
 	uint64_t rev;                          /* model revision that decided: updates so far */
@@ -251,8 +252,11 @@ extern const cop_learner_class cop_learner_ensemble;
 extern const cop_learner_class cop_learner_dgt;
 extern const cop_learner_class cop_learner_value;
 extern const cop_learner_class cop_learner_rank;
+/* Not a row: what learner value makes of settings with bins. */
+extern const cop_learner_class cop_learner_bins;
 /* Of its learner's parts, for online/footprint.c. */
 double cop_rank_footprint(const cop_learner_settings *settings);
+double cop_bins_learner_footprint(const cop_learner_settings *settings);
 double cop_ensemble_footprint(const cop_learner_settings *settings);
 
 #endif

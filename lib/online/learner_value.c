@@ -85,6 +85,8 @@ static cop_err create_model(const value_learner *v, cop_additive **out)
 static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 {
 	*out = NULL;
+	if (settings->bins)
+		return cop_learner_bins.create(settings, out);
 	value_learner *v = cop_mem_alloc(1, sizeof *v);
 	if (v == NULL)
 		return COP_ENOMEM;

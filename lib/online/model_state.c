@@ -30,6 +30,8 @@ static bool is_mixture(const cop_learner_settings *l)
 	return has_candidates(l) || strcmp(l->learner, "ensemble") == 0;
 }
 
+#define FEEDBACK_BINS 2 /* where 1 is one-point and 0 two-point */
+
 static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
 {
 	const cop_learner_settings *l = &s->learner;
@@ -48,7 +50,7 @@ static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
 	cop_bytes_put_f64(bytes, l->learning_rate);
 	cop_bytes_put_u8(bytes, l->literal);
 	cop_bytes_put_f64(bytes, l->delta);
-	cop_bytes_put_u8(bytes, l->one_point);
+	cop_bytes_put_u8(bytes, l->bins ? FEEDBACK_BINS : l->one_point);
 	cop_bytes_put_u64(bytes, l->seed);
 	cop_bytes_put_f64(bytes, s->reward_window);
 	cop_bytes_put_u8(bytes, s->has_default_loss);
@@ -86,7 +88,9 @@ static void get_learner_settings(cop_cursor *cursor, cop_learner_settings *l)
 	l->learning_rate = cop_cursor_f64(cursor);
 	l->literal = cop_cursor_u8(cursor) != 0;
 	l->delta = cop_cursor_f64(cursor);
-	l->one_point = cop_cursor_u8(cursor) != 0;
+	uint8_t feedback = cop_cursor_u8(cursor);
+	l->one_point = feedback != 0;
+	l->bins = feedback == FEEDBACK_BINS;
 	l->seed = cop_cursor_u64(cursor);
 }
 
@@ -225,7 +229,7 @@ static void shape_text(const cop_model_settings *s, char out[SHAPE_TEXT])
 		(void)snprintf(action, sizeof action, "arms %zu", l->arms);
 	else
 		(void)snprintf(action, sizeof action, "value_range {%g, %g}, delta %g, feedback %s", s->value_low,
-		        s->value_high, l->delta, l->one_point ? "one" : "two");
+		        s->value_high, l->delta, l->bins ? "bins" : l->one_point ? "one" : "two");
 	(void)snprintf(out, SHAPE_TEXT, "learner %s%s, %s, %s, loss_range {%g, %g}, height %u, trees %zu%s", l->learner,
 	        l->literal ? " without shared_bias" : "", action, input, s->loss_low, s->loss_high, l->height, l->trees,
 	        experts);
@@ -248,7 +252,7 @@ static bool same_shape(const cop_model_settings *a, const cop_model_settings *b)
 	       l->height == m->height && l->trees == m->trees && l->literal == m->literal &&
 	       (strcmp(l->learner, "ensemble") != 0 || l->experts == m->experts) && a->loss_low == b->loss_low &&
 	       a->loss_high == b->loss_high &&
-	       (!values || (l->one_point == m->one_point && l->delta == m->delta && a->value_low == b->value_low &&
+	       (!values || (l->one_point == m->one_point && l->bins == m->bins && l->delta == m->delta && a->value_low == b->value_low &&
 	                           a->value_high == b->value_high));
 }
 
