@@ -177,6 +177,20 @@ static void check_experts(cop_config_reading *reading, cfg_t *section, const cop
 		        "none of them can help with so many arms and features, expected also linear or trees");
 }
 
+static void check_bins(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	static const char *const of_probes[] = { "delta", "height", "trees", "learning_rate" };
+	for (size_t i = 0; i < sizeof of_probes / sizeof *of_probes; i++)
+		if (cop_config_has(section, of_probes[i]))
+			cop_config_complain(reading, cop_config_line(section, of_probes[i]), of_probes[i],
+			        "feedback \"bins\" has no such option, expected it only with feedback = \"one\" or "
+			        "\"two\"");
+	if (model->refit.given)
+		cop_config_complain(reading, (uint64_t)cfg_getsec(section, "refit")->line, "refit",
+		        "feedback \"bins\" has no trees to replace, expected this section only with feedback = \"one\" "
+		        "or \"two\"");
+}
+
 static void check_refit(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
 	if (!model->refit.given || model->learner != COP_LEARNER_DGT || model->refit.height <= model->height)
@@ -192,6 +206,8 @@ static void check_learner(cop_config_reading *reading, cfg_t *section, const cop
 		check_candidates(reading, section, model);
 	else if (model->learner != COP_LEARNER_VALUE)
 		check_present(reading, section, "arms", "their number, at least 2");
+	if (model->learner == COP_LEARNER_VALUE && model->feedback == COP_FEEDBACK_BINS)
+		check_bins(reading, section, model);
 	if (model->learner == COP_LEARNER_ENSEMBLE)
 		check_experts(reading, section, model);
 	bool mixture = model->learner == COP_LEARNER_ENSEMBLE || model->learner == COP_LEARNER_RANK;

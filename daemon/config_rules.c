@@ -20,7 +20,7 @@ static const char *const learner_words[] = { "ensemble", "dgt", "value", "rank",
 static const char *const policy_words[] = { "", "epsilon", "squarecb", "fastcb", "matching", NULL };
 static const char *const unheard_words[] = { "wait", "decide", NULL };
 static const char *const reward_words[] = { "earliest", "last", "sum", NULL };
-static const char *const feedback_words[] = { "one", "two", NULL };
+static const char *const feedback_words[] = { "one", "two", "bins", NULL };
 static const char *const drift_words[] = { "none", "adwin", "page-hinkley", NULL };
 static const char *const method_words[] = { "tao", "laptao", "forest", NULL };
 static const char *const promote_words[] = { "evidence", "bound", "never", "hand", NULL };
@@ -236,7 +236,7 @@ void cop_config_model_defaults(cop_config_model *model)
 	model->loss_range[1] = 1;
 	model->value_range[1] = 1;
 	model->delta = value ? 0.1 : 0;
-	model->feedback = COP_FEEDBACK_TWO;
+	model->feedback = COP_FEEDBACK_BINS;
 	model->shared_bias = true;
 	model->pending_max = 1000000;
 	model->pending_bytes = (uint64_t)GIB;

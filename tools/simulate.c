@@ -42,7 +42,8 @@ static const char usage_text[] = "usage: coppice simulate --data FILE [--data FI
                                  "                       the others (default 1)\n"
                                  "  --bits B             sparse data: features are hashed to 2^B, 1 to 24\n"
                                  "                       (default: enough for the data, at least 14)\n"
-                                 "  --feedback one|two   value: loss at one probe or at two (default two)\n"
+                                 "  --feedback HOW       value: loss at one probe, at two (default), or of one\n"
+                                 "                       drawn from a density: one, two or bins\n"
                                  "  --delta D            value: perturbation, as a share of the target's range, to\n"
                                  "                       0.5 (default 0.1)\n"
                                  "  --loss squared|huber value: loss (default squared)\n"
@@ -152,7 +153,7 @@ static bool word(const char *option, const char *text, const char *const *words,
 
 static bool read_shape_option(options *o, int option, const char *text)
 {
-	static const char *const feedbacks[] = { "one", "two", NULL };
+	static const char *const feedbacks[] = { "one", "two", "bins", NULL };
 	cop_learner_settings *l = &o->learner.settings;
 	size_t place = 0;
 	uint64_t whole = 0;
@@ -164,7 +165,8 @@ static bool read_shape_option(options *o, int option, const char *text)
 		return ok;
 	case FEEDBACK:
 		ok = word("--feedback", text, feedbacks, &place);
-		l->one_point = place == 0;
+		l->one_point = place != 1;
+		l->bins = place == 2;
 		return ok;
 	default:
 		return cop_command_number(NAME, "--delta", text, 1e-6, 0.5, &l->delta);

@@ -89,7 +89,7 @@ static cop_err compare_feedback(const comparison *c, cop_sim_shape *shape)
 	const char *feedback = text_of(c, "feedback_points");
 	if (feedback[0] == '\0')
 		return COP_OK;
-	bool one_point = strcmp(feedback, "one") == 0;
+	bool one_point = strcmp(feedback, "two") != 0;
 	if (shape->feedback_given && one_point != shape->one_point)
 		return differs(
 		        c, "has feedback = \"%s\", --feedback says %s", feedback, shape->one_point ? "one" : "two");

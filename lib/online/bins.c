@@ -13,7 +13,7 @@
 #include "online/second_order.h"
 
 #define DEGREES      5 /* Legendre polynomials 0 to 4 */
-#define WIDTH        0.03
+#define WIDTH        0.02
 #define LEAST_WEIGHT 0.02f /* of a bin that is taught */
 #define CURVE_RIDGE  0.1
 #define BINS_RIDGE   1.0
@@ -25,7 +25,7 @@
 #define MOST_IN_BINS (size_t)1025
 #define FULL_INPUTS  320u
 #define BLOCK        16u
-#define RATE         0.5
+#define RATE         0.01
 #define KEPT         0.9995 /* of the errors, a loss */
 #define NOISE_SHARE  0.002
 #define LARGEST_LOSS 1e15

@@ -10,7 +10,7 @@
 #include "online/bins.h"
 #include "online/standardiser.h"
 
-static const cop_density_settings exploration = { .spread = 5.0, .floor = 0.15, .most = 50000.0 };
+static const cop_density_settings exploration = { .spread = 1.5, .floor = 0.1, .most = 50000.0 };
 
 typedef struct bins_learner {
 	cop_learner base;
@@ -94,6 +94,7 @@ static void probes(const cop_learner *learner, cop_decision *decision)
 {
 	(void)learner;
 	decision->probe[0] = decision->y;
+	decision->p = (double)decision->prediction[0]; /* a decision that waited brings it along */
 }
 
 static void observe(cop_learner *learner, const cop_row *raw)
@@ -112,7 +113,6 @@ static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *m
 	cop_density_fill(&exploration, cop_bins_learned(v->bins), cop_bins_noise(v->bins), COP_BINS, loss, v->p);
 	out->y = cop_density_draw(COP_BINS, v->p, &v->rng, &density);
 	out->prediction[0] = (float)density; /* so it waits with the decision, and is in the journal */
-	out->p = (double)out->prediction[0];
 	cop_learner_probes(learner, out);
 	return COP_OK;
 }
