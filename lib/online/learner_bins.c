@@ -53,7 +53,7 @@ static void fill_defaults(cop_learner_settings *s)
 	if (s->height == 0)
 		s->height = 3;
 	if (s->trees == COP_LEARNER_DEFAULT_TREES)
-		s->trees = 0;
+		s->trees = 16;
 	if (s->learning_rate == 0.0)
 		s->learning_rate = 1.0;
 	if (s->delta == 0.0)

@@ -83,3 +83,57 @@ def test_value_explanation_is_in_value_range(daemon):
     reply = client.ok("explain", "m", {"id": "d"})
     assert reply["y"] == action["y"] and reply["state"] == "decision" and "a" not in reply and "p" not in reply
     assert 10 <= client.ok("explain", "m", {"x": X})["y"] <= 20
+
+
+def bins(**options):
+    return model(learner="value", feedback=None, height=None, trees=None, **options)
+
+
+def play_bins(client, best, turns, tag=""):
+    """[(value, density)] of the last turn, 50 events a turn; the loss is four times the distance's square."""
+    for turn in range(turns):
+        items = [{"id": f"{tag}{turn}-{i}", "x": X} for i in range(50)]
+        actions = client.ok("decide_batch", "m", {"items": items})["items"]
+        items = [{"id": a["id"], "loss": 0.04 * (a["probe"][0] - best) ** 2} for a in actions]
+        replies = client.ok("feedback_batch", "m", {"items": items})["items"]
+        assert {r.get("result") for r in replies} == {"applied"}
+    return [(a["probe"][0], a["p"]) for a in actions]
+
+
+def test_bins_are_the_default_and_answer_with_a_density(daemon):
+    client = daemon(bins(value_range=(10, 20))).client()
+    assert client.model()["feedback_points"] == "bins"
+    first = client.decide("m", "d", X)
+    assert first.keys() == {"id", "y", "probe", "p", "rev"} and first["probe"] == [first["y"]]
+    assert first["p"] == pytest.approx(0.1, rel=1e-6)  # even over a range of 10, before anything was learned
+    again = client.decide("m", "d", X)
+    assert again.pop("repeated") is True and again == first
+    assert client.error("feedback", "m", {"id": "d", "loss": [1, 2]})["code"] == "bad_loss"
+
+
+def test_bins_move_to_where_the_loss_is_least_and_densities_weigh_right(daemon):
+    client = daemon(bins(value_range=(10, 20))).client()
+    last = play_bins(client, 13.3, 30)
+    assert sum(abs(y - 13.3) for y, _ in last) / len(last) < 0.6
+    assert sum(p > 0.3 for _, p in last) > 25 and all(p > 0 for _, p in last)
+    best = client.ok("explain", "m", {"x": X})
+    assert abs(best["y"] - 13.3) < 0.5
+    assert {e["name"] for e in best["experts"]} == {"curve", "bins", "average"}
+
+
+def test_bins_waiting_density_survives_kill_and_checkpoint(daemon):
+    one = daemon("journal { sync = always }\n" + bins(value_range=(10, 20)))
+    client = one.client()
+    play_bins(client, 17.0, 4)
+    waits = client.decide("m", "waits", X)
+    one.kill()
+    one.start()
+    again = one.client().decide("m", "waits", X)
+    assert again.pop("repeated") is True and again == waits
+    assert one.client().ok("checkpoint")
+    one.kill()
+    one.start()
+    client = one.client()
+    again = client.decide("m", "waits", X)
+    assert again.pop("repeated") is True and again == waits
+    assert client.model()["learned"] == 200
