@@ -179,8 +179,8 @@ static void check_experts(cop_config_reading *reading, cfg_t *section, const cop
 
 static void check_bins(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
-	static const char *const of_probes[] = { "delta", "height", "trees", "learning_rate" };
-	for (size_t i = 0; i < sizeof of_probes / sizeof *of_probes; i++)
+	const char *const *of_probes = cop_config_probe_options;
+	for (size_t i = 0; of_probes[i] != NULL; i++)
 		if (cop_config_has(section, of_probes[i]))
 			cop_config_complain(reading, cop_config_line(section, of_probes[i]), of_probes[i],
 			        "feedback \"bins\" has no such option, expected it only with feedback = \"one\" or "

@@ -248,8 +248,14 @@ void cop_config_model_defaults(cop_config_model *model)
 	refit_defaults(&model->refit);
 }
 
+const char *const cop_config_probe_options[] = { "delta", "height", "trees", "learning_rate", NULL };
+
 bool cop_config_rule_counts(const cop_config_rule *rule, const cop_config_model *model)
 {
+	bool bins = model->learner == COP_LEARNER_VALUE && model->feedback == COP_FEEDBACK_BINS;
+	for (size_t i = 0; bins && cop_config_probe_options[i] != NULL; i++)
+		if (strcmp(rule->name, cop_config_probe_options[i]) == 0)
+			return false;
 	return rule->policies == 0 || (rule->policies & 1u << model->policy) != 0;
 }
 

@@ -25,7 +25,7 @@
 #define MOST_IN_BINS (size_t)1025
 #define FULL_INPUTS  320u
 #define BLOCK        16u
-#define RATE         0.01
+#define RATE         0.005
 #define KEPT         0.9995 /* of the errors, a loss */
 #define NOISE_SHARE  0.002
 #define LARGEST_LOSS 1e15

@@ -10,7 +10,7 @@
 #include "online/bins.h"
 #include "online/standardiser.h"
 
-static const cop_density_settings exploration = { .spread = 1.5, .floor = 0.1, .most = 50000.0 };
+static const cop_density_settings exploration = { .spread = 1.0, .floor = 0.1, .most = 50000.0 };
 
 typedef struct bins_learner {
 	cop_learner base;
