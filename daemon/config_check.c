@@ -241,7 +241,8 @@ static void check_policy(cop_config_reading *reading, cfg_t *section, const cop_
 		cop_config_complain(reading, cop_config_line(section, rule->name), rule->name,
 		        "policy %s has no such option, expected it only with policy = \"%s\"",
 		        cop_config_policy_text(model->policy),
-		        (rule->policies & 1u << COP_POLICY_EPSILON) != 0 ? "epsilon" : "matching\", \"fastcb\" or \"squarecb");
+		        (rule->policies & 1u << COP_POLICY_EPSILON) != 0 ? "epsilon"
+		                                                         : "matching\", \"fastcb\" or \"squarecb");
 	}
 }
 

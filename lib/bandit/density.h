@@ -21,10 +21,10 @@ typedef struct cop_density_settings {
 	double most;  /* n counts up to this */
 } cop_density_settings;
 
-/* p: `bins` probabilities, sum 1 up to rounding. A predicted loss that is not finite counts as endlessly high; when none
- * is finite, all bins are alike. */
-void cop_density_fill(const cop_density_settings *settings, uint64_t n, double noise, size_t bins, const float *loss,
-        double *p);
+/* p: `bins` probabilities, sum 1 up to rounding. A predicted loss that is not finite counts as endlessly high; when
+ * none is finite, all bins are alike. */
+void cop_density_fill(
+        const cop_density_settings *settings, uint64_t n, double noise, size_t bins, const float *loss, double *p);
 /* The bin of a value in [0, 1]. */
 size_t cop_density_bin(size_t bins, double y);
 /* A value in [0, 1), and its density (NULL: not wanted). Takes one number from the generator whatever p is. */

@@ -1,6 +1,6 @@
 /* A row is expanded first: the standardised inputs, then, while they are few, the products of two features. The curve's
- * row is the tensor product of that with the polynomials at y, feature-major, so that a block of P holds features whole.
- * A weight c of a bin's step is a step on sqrt(c) times row and residual. */
+ * row is the tensor product of that with the polynomials at y, feature-major, so that a block of P holds features
+ * whole. A weight c of a bin's step is a step on sqrt(c) times row and residual. */
 #include "online/bins.h"
 
 #include <float.h>
@@ -12,34 +12,34 @@
 #include "base/mem.h"
 #include "online/second_order.h"
 
-#define DEGREES      5 /* Legendre polynomials 0 to 4 */
-#define WIDTH        0.02
-#define LEAST_WEIGHT 0.02f /* of a bin that is taught */
-#define CURVE_RIDGE  0.1
-#define BINS_RIDGE   1.0
-#define AVERAGE_ROWS 0.01 /* weight of what an average begins with */
-#define BEGINNING    0.5
-#define CUT          5.0f /* products, as the quadratic expert's */
-#define SCALE        0.25f
+#define DEGREES            5 /* Legendre polynomials 0 to 4 */
+#define WIDTH              0.025
+#define LEAST_WEIGHT       0.02f /* of a bin that is taught */
+#define CURVE_RIDGE        0.1
+#define BINS_RIDGE         1.0
+#define AVERAGE_ROWS       0.01 /* weight of what an average begins with */
+#define BEGINNING          0.5
+#define CUT                5.0f /* products, as the quadratic expert's */
+#define SCALE              0.25f
 #define MOST_WITH_PRODUCTS 10u /* inputs */
-#define MOST_IN_BINS (size_t)1025
-#define FULL_INPUTS  320u
-#define BLOCK        16u
-#define RATE         0.005
-#define KEPT         0.9995 /* of the errors, a loss */
-#define NOISE_SHARE  0.002
-#define LARGEST_LOSS 1e15
+#define MOST_IN_BINS       (size_t)1025
+#define FULL_INPUTS        320u
+#define BLOCK              16u
+#define RATE               0.003
+#define KEPT               0.9995 /* of the errors, a loss */
+#define NOISE_SHARE        0.002
+#define LARGEST_LOSS       1e15
 
 enum { CURVE, INDIVIDUAL, AVERAGE, MEMBERS };
 static const char *const names[MEMBERS] = { "curve", "bins", "average" };
 
 struct cop_bins {
 	cop_bins_settings set;
-	size_t features;          /* of expanded rows */
-	size_t pairs;             /* products among them */
-	cop_second_order *curve;  /* one output */
-	cop_second_order *each;   /* an output a bin; NULL: none */
-	double mean[COP_BINS];    /* average's */
+	size_t features;         /* of expanded rows */
+	size_t pairs;            /* products among them */
+	cop_second_order *curve; /* one output */
+	cop_second_order *each;  /* an output a bin; NULL: none */
+	double mean[COP_BINS];   /* average's */
 	double weight[COP_BINS];
 	double error[MEMBERS];
 	double noise;
@@ -90,7 +90,8 @@ static size_t curve_block(const cop_bins_settings *s, size_t features)
 double cop_bins_footprint(const cop_bins_settings *s)
 {
 	size_t features = s->inputs + pairs_of(s);
-	double sum = (double)sizeof(cop_bins) + cop_second_order_footprint(features * DEGREES, 1, curve_block(s, features));
+	double sum =
+	        (double)sizeof(cop_bins) + cop_second_order_footprint(features * DEGREES, 1, curve_block(s, features));
 	if (has_each(s))
 		sum += cop_second_order_footprint(features, COP_BINS, each_block(features));
 	return sum + (double)(DEGREES + 2) * (double)(s->sparse ? s->entries : features) * sizeof(float);
@@ -109,7 +110,8 @@ static bool has_room(cop_bins *b)
 		b->loss[m] = cop_mem_alloc(COP_BINS, sizeof **b->loss);
 		room = room && b->loss[m] != NULL;
 	}
-	return room && b->value != NULL && b->scaled != NULL && b->tensor != NULL && b->index != NULL && b->mixed != NULL;
+	return room && b->value != NULL && b->scaled != NULL && b->tensor != NULL && b->index != NULL &&
+	       b->mixed != NULL;
 }
 
 cop_err cop_bins_new(const cop_bins_settings *settings, cop_bins **out)
@@ -200,8 +202,8 @@ static void predict_curve(cop_bins *b)
 	double coefficient[DEGREES] = { 0.0 };
 	for (size_t i = 0; i < cop_row_entries(&b->row); i++)
 		for (size_t n = 0; n < DEGREES; n++)
-			coefficient[n] += (double)w[cop_row_index(&b->row, i) * DEGREES + n] *
-			                  (double)cop_row_value(&b->row, i);
+			coefficient[n] +=
+			        (double)w[cop_row_index(&b->row, i) * DEGREES + n] * (double)cop_row_value(&b->row, i);
 	for (size_t k = 0; k < COP_BINS; k++) {
 		double sum = (double)COP_SECOND_ORDER_PRIOR;
 		for (size_t n = 0; n < DEGREES; n++)
@@ -335,9 +337,8 @@ size_t cop_bins_anatomy(const cop_bins *b, cop_anatomy_part *parts)
 	size_t count = 0;
 	for (size_t m = 0; m < MEMBERS; m++)
 		if (m != INDIVIDUAL || b->each != NULL)
-			parts[count++] = (cop_anatomy_part){
-				.name = names[m], .weight = b->share[m], .unit = COP_ANATOMY_LOSS
-			};
+			parts[count++] =
+			        (cop_anatomy_part){ .name = names[m], .weight = b->share[m], .unit = COP_ANATOMY_LOSS };
 	return count;
 }
 

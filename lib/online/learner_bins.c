@@ -1,6 +1,6 @@
 /* Learner "value" with feedback from bins: the losses predicted over the whole range (online/bins.h) make a density
- * (bandit/density.h), and what is drawn from it is played and answered by one loss. The density is above 0 everywhere, so
- * that logs of it can evaluate other policies. */
+ * (bandit/density.h), and what is drawn from it is played and answered by one loss. The density is above 0 everywhere,
+ * so that logs of it can evaluate other policies. */
 #include "online/learner.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "online/bins.h"
 #include "online/standardiser.h"
 
-static const cop_density_settings exploration = { .spread = 1.0, .floor = 0.1, .most = 50000.0 };
+static const cop_density_settings exploration = { .spread = 0.7, .floor = 0.1, .most = 50000.0 };
 
 typedef struct bins_learner {
 	cop_learner base;

@@ -9,8 +9,8 @@
 
 #define SHAPE_TEXT 400
 #define SETTINGS_VERSION                                                                                               \
-	4 /* 1: without candidates, optimism and experts, still written where there are none; 2: with candidates; 3 and \
-	   * 4: the same */
+	4 /* 1: without candidates, optimism and experts, still written where there are none; 2: with candidates; 3    \
+	   * and 4: the same */
 #define MIXTURE_VERSION 4 /* of settings: the least with which mixtures' states are as they are now */
 #define LEARNER_VERSION                                                                                                \
 	4 /* 1: without a refit, and 2: with one, still written of dense models; 3 and 4: the same of sparse ones,     \
@@ -229,7 +229,10 @@ static void shape_text(const cop_model_settings *s, char out[SHAPE_TEXT])
 		(void)snprintf(action, sizeof action, "arms %zu", l->arms);
 	else
 		(void)snprintf(action, sizeof action, "value_range {%g, %g}, delta %g, feedback %s", s->value_low,
-		        s->value_high, l->delta, l->bins ? "bins" : l->one_point ? "one" : "two");
+		        s->value_high, l->delta,
+		        l->bins        ? "bins"
+		        : l->one_point ? "one"
+		                       : "two");
 	(void)snprintf(out, SHAPE_TEXT, "learner %s%s, %s, %s, loss_range {%g, %g}, height %u, trees %zu%s", l->learner,
 	        l->literal ? " without shared_bias" : "", action, input, s->loss_low, s->loss_high, l->height, l->trees,
 	        experts);
@@ -252,8 +255,8 @@ static bool same_shape(const cop_model_settings *a, const cop_model_settings *b)
 	       l->height == m->height && l->trees == m->trees && l->literal == m->literal &&
 	       (strcmp(l->learner, "ensemble") != 0 || l->experts == m->experts) && a->loss_low == b->loss_low &&
 	       a->loss_high == b->loss_high &&
-	       (!values || (l->one_point == m->one_point && l->bins == m->bins && l->delta == m->delta && a->value_low == b->value_low &&
-	                           a->value_high == b->value_high));
+	       (!values || (l->one_point == m->one_point && l->bins == m->bins && l->delta == m->delta &&
+	                           a->value_low == b->value_low && a->value_high == b->value_high));
 }
 
 cop_err cop_model_can_load(const cop_model_settings *saved, const cop_model_settings *settings, cop_diag *diag)

@@ -6,8 +6,8 @@
 
 void cop_wire_action_put(cop_bytes *bytes, const cop_wire_action *action)
 {
-	size_t count = (action->value ? 4U + (action->density ? 1U : 0U) : 5U) + (action->order != NULL ? 1U : 0U) + (action->repeated ? 1U : 0U) +
-	               (action->durable ? 0U : 1U) + (action->seq.length != 0 ? 1U : 0U);
+	size_t count = (action->value ? 4U + (action->density ? 1U : 0U) : 5U) + (action->order != NULL ? 1U : 0U) +
+	               (action->repeated ? 1U : 0U) + (action->durable ? 0U : 1U) + (action->seq.length != 0 ? 1U : 0U);
 	cop_wire_put_map(bytes, count);
 	cop_wire_put_text(bytes, "id");
 	cop_wire_id_put(bytes, &action->id);

@@ -7,9 +7,9 @@
 
 #include "wire/wire_context.h"
 
-/* `{id, a, p, rev, greedy, order?}` for arms and candidates, `{id, y, probe, p?, rev}` for values; `repeated: true` when
- * the id was pending and the action is the first one's; `durable: false` when the decision is not on disk and may not
- * get there. */
+/* `{id, a, p, rev, greedy, order?}` for arms and candidates, `{id, y, probe, p?, rev}` for values; `repeated: true`
+ * when the id was pending and the action is the first one's; `durable: false` when the decision is not on disk and may
+ * not get there. */
 typedef struct cop_wire_action {
 	cop_event_id id;
 	bool value;      /* a value (y, probe), not an arm (a, p, greedy) */

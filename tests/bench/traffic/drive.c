@@ -409,6 +409,7 @@ int main(int argc, char **argv)
 		uint32_t kind = r.stream.head->kind;
 		(void)snprintf(
 		        options.settings.learner, sizeof options.settings.learner, "%s", usual[kind < 3 ? kind : 0]);
+		options.settings.bins = kind == TRAFFIC_VALUES; /* as the daemon's default */
 		status = read_arguments(argc, argv, &options, &r.skyline);
 	}
 	if (status == COP_EXIT_USAGE) {

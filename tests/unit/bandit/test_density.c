@@ -1,4 +1,5 @@
-/* The density against its formula written out again, draws against their distribution, and losses that are no numbers. */
+/* The density against its formula written out again, draws against their distribution, and losses that are no numbers.
+ */
 #include "bandit/density.h"
 
 #include <math.h>
