@@ -515,7 +515,7 @@ CONFIGURATION = [
     ("model", "reward", "earliest (default)", '"earliest"', ANY),
     ("model", "loss_range", "Default { 0, 1 }.", "{ 0, 1 }", ANY),
     ("model", "delta", "Default a tenth of the range.", "0.5", ("value",)),
-    ("model", "feedback", "two (default)", '"two"', ("value",)),
+    ("model", "feedback", "bins (default)", '"bins"', ("value",)),
     ("model", "shared_bias", "Default true.", "true", ("dgt",)),
     ("model", "pending_max", "Default 1000000 and 1GiB.", "1000000", ANY),
     ("model", "pending_bytes", "Default 1000000 and 1GiB.", '"1GiB"', ANY),
