@@ -517,6 +517,7 @@ CONFIGURATION = [
     ("model", "loss_range", "Default { 0, 1 }.", "{ 0, 1 }", ANY),
     ("model", "delta", "Default a tenth of the range.", "0.5", ("value",)),
     ("model", "feedback", "bins (default)", '"bins"', ("value bins",)),
+    ("model", "feedback", "one or two: that many losses", '"two"', ("value",)),  # as the shape has it
     ("model", "shared_bias", "Default true.", "true", ("dgt",)),
     ("model", "pending_max", "Default 1000000 and 1GiB.", "1000000", ANY),
     ("model", "pending_bytes", "Default 1000000 and 1GiB.", '"1GiB"', ANY),
