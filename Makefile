@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 # What `make test` runs: all, or unit (the quick tests alone, which need fewer packages: tools/install-deps unit).
 TESTS ?= all
 
-.PHONY: all build build-tests demo test ports torture mutate bench traffic paper-tables format check-format clean
+.PHONY: all build build-tests demo test ports torture mutate bench traffic log-widths paper-tables format check-format clean
 
 all: build
 
@@ -62,6 +62,10 @@ bench:
 # What the default earns on made-up traffic beside simple policies (about an hour): TRAFFIC="--scenes late --settings optimism=0"
 traffic: build-tests
 	tests/bench/traffic/traffic $(BUILD) $(TRAFFIC)
+
+# How wide the intervals of constant policies are by least_propensity, the table of docs/evaluation.md (half a minute)
+log-widths: build-tests
+	$(BUILD)/tests/log_widths
 
 # The papers' figures beside this build's, over all their datasets (hours): tests/bench/paper_tables --help
 paper-tables:

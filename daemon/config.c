@@ -145,7 +145,8 @@ static void declare(const cop_config_section *section, cfg_opt_t *options)
 	for (i = 0; i < section->count; i++) {
 		const cop_config_rule *rule = &section->rules[i];
 		bool list = rule->kind == COP_KIND_RANGE || rule->kind == COP_KIND_WORDS ||
-		            rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT;
+		            rule->kind == COP_KIND_SHARES || rule->kind == COP_KIND_BIND ||
+		            rule->kind == COP_KIND_CONNECT;
 		cfg_opt_t single = CFG_PTR_CB(rule->name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
 		cfg_opt_t several = CFG_PTR_LIST_CB(rule->name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
 		single.validcb = on_complete; /* for a list it would be called for each value */
@@ -310,6 +311,8 @@ static void fill_dependent(cfg_t *cfg, const cop_config_adopted *adopted, cop_co
 		return;
 	if (!cop_config_has(cfg, "gamma"))
 		model->gamma = cop_config_default_gamma(model);
+	if (!cop_config_has(cfg, "least_propensity"))
+		model->least_propensity = cop_config_default_least(model);
 	if (model->learner == COP_LEARNER_VALUE && !cop_config_has(cfg, "delta"))
 		model->delta = 0.1 * (model->value_range[1] - model->value_range[0]);
 }

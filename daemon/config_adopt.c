@@ -28,6 +28,9 @@ static const struct {
 	{ "epsilon_floor", false },
 	{ "gamma", false },
 	{ "optimism", false },
+	{ "least_propensity", false },
+	{ "share_min", false },
+	{ "share_max", false },
 	{ "experts", true },
 	{ "height", true },
 	{ "trees", true },
@@ -78,6 +81,9 @@ static void tell(const cop_model_settings *from, cop_config_model *out)
 	out->epsilon_floor = e->epsilon_floor;
 	out->gamma = e->gamma;
 	out->optimism = e->optimism;
+	out->least_propensity = e->shares.least_propensity;
+	out->share_min = e->shares.min;
+	out->share_max = e->shares.max;
 	out->experts = l->experts;
 	out->height = l->height;
 	out->trees = (uint32_t)l->trees;

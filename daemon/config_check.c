@@ -246,6 +246,19 @@ static void check_policy(cop_config_reading *reading, cfg_t *section, const cop_
 	}
 }
 
+/* Least and largest shares against each other, said of the option that is named first. */
+static void check_shares(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	const cop_shares shares = { model->least_propensity, model->share_min, model->share_max };
+	const char *wrong = model->arms == 0 ? NULL : cop_shares_refusal(&shares, model->arms);
+	if (wrong == NULL)
+		return;
+	const char *text = strchr(wrong, ':') + 2;
+	char option[32];
+	(void)snprintf(option, sizeof option, "%.*s", (int)(text - 2 - wrong), wrong);
+	cop_config_complain(reading, cop_config_line(section, option), option, "%s", text);
+}
+
 void cop_config_check_model(
         cop_config_reading *reading, cfg_t *section, const cop_config_model *model, bool learner_known)
 {
@@ -265,6 +278,8 @@ void cop_config_check_model(
 		cop_config_complain(reading, cop_config_line(section, "apprentice"), "apprentice",
 		        "actions of values have no propensity to learn from, expected true only in models of learner "
 		        "ensemble, dgt or rank");
+	if (learner_known)
+		check_shares(reading, section, model);
 	check_loss(reading, section, model);
 	check_refit(reading, section, model);
 	if (model->feature_names != NULL && model->features == 0 && cop_config_has(section, "features"))

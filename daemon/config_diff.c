@@ -25,6 +25,7 @@ static size_t field_size(const cop_config_rule *rule)
 		[COP_KIND_RANGE] = 2 * sizeof(double),
 		[COP_KIND_LOSS] = sizeof(cop_config_loss),
 		[COP_KIND_AUTO] = sizeof(cop_config_auto),
+		[COP_KIND_SHARES] = sizeof(cop_arm_shares),
 		[COP_KIND_BIND] = sizeof(cop_config_list),
 		[COP_KIND_CONNECT] = sizeof(cop_config_list),
 	};
@@ -44,6 +45,8 @@ static bool is_list(const cop_config_rule *rule)
 bool cop_config_value_set(const cop_config_rule *rule, const void *base)
 {
 	const void *field = (const char *)base + rule->offset;
+	if (rule->kind == COP_KIND_SHARES)
+		return ((const cop_arm_shares *)field)->count > 0;
 	return !is_text(rule) || *(char *const *)field != NULL;
 }
 
@@ -77,7 +80,7 @@ bool cop_config_value_equal(const cop_config_rule *rule, const void *a, const vo
 
 static void swap_bytes(void *a, void *b, size_t size)
 {
-	unsigned char kept[64];
+	unsigned char kept[sizeof(cop_arm_shares)]; /* the largest */
 	COP_ASSERT(size <= sizeof kept);
 	memcpy(kept, a, size);
 	memcpy(a, b, size);

@@ -92,6 +92,9 @@ static const cop_config_rule model_rules[] = {
 	OF_POLICY(epsilon_floor, 0, 1, EPSILON),
 	OF_POLICY(gamma, 1e-6, 1e9, GAMMA),
 	NUMBER(optimism, 0, 1000, COP_FOR_ENSEMBLE, true),
+	NUMBER(least_propensity, 0, 1, COP_FOR_POLICY, true),
+	{ "share_min", COP_KIND_SHARES, IN(share_min), .learners = COP_FOR_ARMS, .applied = true },
+	{ "share_max", COP_KIND_SHARES, IN(share_max), .learners = COP_FOR_ARMS, .applied = true },
 	{ "experts", COP_KIND_WORDS, IN(experts), .words = cop_learner_expert_names, .learners = COP_FOR_ENSEMBLE },
 	COUNT(height, 1, COP_LEARNER_MAX_HEIGHT, COP_FOR_ALL, false),
 	COUNT(trees, 0, COP_LEARNER_MAX_TREES, COP_FOR_ENSEMBLE | COP_FOR_VALUE | COP_FOR_RANK, false),
@@ -194,6 +197,15 @@ double cop_config_default_gamma(const cop_config_model *model)
 	}
 }
 
+double cop_config_default_least(const cop_config_model *model)
+{
+	cop_learner_settings settings;
+	cop_learner_settings_init(&settings);
+	(void)snprintf(settings.learner, sizeof settings.learner, "%s", cop_config_learner_text(model->learner));
+	(void)snprintf(settings.policy, sizeof settings.policy, "%s", cop_config_policy_text(model->policy));
+	return cop_learner_least_propensity(&settings);
+}
+
 static void refit_defaults(cop_config_refit *refit)
 {
 	refit->every = (uint64_t)(3600 * SECOND);
@@ -228,6 +240,7 @@ void cop_config_model_defaults(cop_config_model *model)
 	model->epsilon = dgt ? 0.3 : mixture ? 0.1 : 0;
 	model->gamma = cop_config_default_gamma(model);
 	model->optimism = mixture ? 0.3 : 0;
+	model->least_propensity = cop_config_default_least(model);
 	model->height = dgt ? 6 : value ? 3 : rank && !sparse ? 5 : 4;
 	model->trees = dgt ? 1 : value || (rank && !sparse) ? 16 : sparse ? 8 : 4;
 	model->learning_rate = dgt ? 1e-3 : 1;

@@ -34,6 +34,7 @@ typedef enum cop_config_kind {
 	COP_KIND_RANGE,    /* double[2], low < high */
 	COP_KIND_LOSS,     /* cop_config_loss */
 	COP_KIND_AUTO,     /* cop_config_auto: auto, or a number in [low, high] */
+	COP_KIND_SHARES,   /* cop_arm_shares, ARM=SHARE each; none: not printed */
 	COP_KIND_BIND,     /* cop_config_list of endpoints */
 	COP_KIND_CONNECT
 } cop_config_kind;
@@ -57,7 +58,7 @@ typedef struct cop_config_section {
 
 #define COP_CONFIG_PATH     4096
 #define COP_CONFIG_SECTIONS 6
-#define COP_CONFIG_RULES    40 /* at most, in one section */
+#define COP_CONFIG_RULES    48 /* at most, in one section */
 
 extern const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS]; /* of a cop_config */
 extern const cop_config_section cop_config_model_section;
@@ -73,6 +74,7 @@ extern const char *const cop_config_probe_options[];
 bool cop_config_rule_counts(const cop_config_rule *rule, const cop_config_model *model);
 /* Of model->learner and model->policy. */
 double cop_config_default_gamma(const cop_config_model *model);
+double cop_config_default_least(const cop_config_model *model);
 /* Is the section in the file of this configuration to be printed? */
 bool cop_config_section_shown(const cop_config_section *section, const cop_config *config);
 

@@ -232,6 +232,8 @@ static void describe(const cop_config_rule *rule, char *out, size_t size)
 		[COP_KIND_FLAG] = "true or false",
 		[COP_KIND_RANGE] = "two numbers {LOW, HIGH} with LOW < HIGH",
 		[COP_KIND_LOSS] = "none or a number",
+		[COP_KIND_SHARES] =
+		        "ARM=SHARE, an arm's number from 0 and a share from 0 to 1, each arm once, at most 64",
 		[COP_KIND_BIND] =
 		        "tcp://ADDRESS:PORT with an address or interface of this machine or * for all (no host "
 		        "name), or ipc://PATH",
@@ -367,6 +369,19 @@ static void read_words(cop_config_reading *reading, cfg_t *section, const cop_co
 		*field = set == all ? 0 : set;
 }
 
+static void read_shares(cop_config_reading *reading, cfg_t *section, const cop_config_rule *rule, cop_arm_shares *field)
+{
+	cop_arm_shares shares = { .count = 0 };
+	for (unsigned i = 0; i < cfg_size(section, rule->name); i++) {
+		const cop_config_text *value = cfg_getnptr(section, rule->name, i);
+		if (cop_arm_shares_add(&shares, value->text) == NULL)
+			continue;
+		complain_value(reading, value->line, rule, value->text);
+		return;
+	}
+	*field = shares;
+}
+
 static void read_endpoints(
         cop_config_reading *reading, cfg_t *section, const cop_config_rule *rule, cop_config_list *list)
 {
@@ -407,6 +422,10 @@ void cop_config_value_read(cop_config_reading *reading, cfg_t *section, const co
 	}
 	if (rule->kind == COP_KIND_RANGE) {
 		read_range(reading, section, rule, field);
+		return;
+	}
+	if (rule->kind == COP_KIND_SHARES) {
+		read_shares(reading, section, rule, field);
 		return;
 	}
 	if (rule->kind == COP_KIND_WORDS) {
@@ -465,6 +484,19 @@ static void put_words(cop_bytes *out, const char *const *words, unsigned set)
 	put(out, " }");
 }
 
+static void put_shares(cop_bytes *out, const cop_arm_shares *shares)
+{
+	char text[COP_NUMBER_ROOM + 16];
+	put(out, "{");
+	for (size_t i = 0; i < shares->count; i++) {
+		int used = snprintf(text, sizeof text, "%s\"%" PRIu32 "=", i == 0 ? " " : ", ", shares->arm[i]);
+		(void)cop_number_format(shares->share[i], text + used);
+		put(out, text);
+		put(out, "\"");
+	}
+	put(out, " }");
+}
+
 static void put_whole(cop_bytes *out, const cop_config_rule *rule, const void *field)
 {
 	char text[48];
@@ -499,6 +531,9 @@ void cop_config_value_print(const cop_config_rule *rule, const void *base, cop_b
 		return;
 	case COP_KIND_NUMBER:
 		put_number(out, *range);
+		return;
+	case COP_KIND_SHARES:
+		put_shares(out, field);
 		return;
 	case COP_KIND_FLAG:
 		put(out, *(const bool *)field ? "true" : "false");

@@ -34,6 +34,7 @@ void cop_served_settings(const cop_config_model *config, cop_model_settings *set
 		.epsilon_floor = config->epsilon_floor,
 		.gamma = config->gamma,
 		.optimism = config->optimism,
+		.shares = { config->least_propensity, config->share_min, config->share_max },
 	};
 	l->experts = config->experts;
 	l->height = config->height;

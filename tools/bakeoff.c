@@ -218,10 +218,10 @@ static cop_err report(const cop_bakeoff_options *o, const cop_bakeoff_store *sto
 			.risk = o->risk,
 			.partial = partial };
 		if (o->json)
-			cop_bakeoff_print_json(&r);
+			err = cop_bakeoff_print_json(&r);
 		else
 			cop_bakeoff_print_text(&r, stdout);
-		if (o->report != NULL)
+		if (err == COP_OK && o->report != NULL)
 			err = cop_bakeoff_report_write(&r, o->report, diag);
 	}
 	cop_bakeoff_score_fini(&score);

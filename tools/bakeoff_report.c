@@ -179,12 +179,13 @@ static void put_contender(cop_json_writer *json, const cop_bakeoff_score *s, siz
 	cop_json_end_object(json);
 }
 
-void cop_bakeoff_print_json(const cop_bakeoff_report *r)
+cop_err cop_bakeoff_print_json(const cop_bakeoff_report *r)
 {
 	const cop_bakeoff_score *s = r->score;
 	cop_json_writer *json;
-	if (cop_json_writer_new(COP_JSON_COMPACT, &json) != COP_OK)
-		return;
+	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
+	if (err != COP_OK)
+		return err;
 	cop_json_begin_object(json);
 	cop_json_put_unsigned(json, "datasets", s->fields);
 	cop_json_put_unsigned(json, "common", s->common);
@@ -195,7 +196,7 @@ void cop_bakeoff_print_json(const cop_bakeoff_report *r)
 	for (size_t i = 0; i < s->contenders; i++)
 		put_contender(json, s, i);
 	cop_json_end_array(json);
-	(void)cop_command_json(json);
+	return cop_command_json(json);
 }
 
 /* ---- files ---- */

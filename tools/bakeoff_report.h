@@ -20,7 +20,8 @@ typedef struct cop_bakeoff_report {
 
 void cop_bakeoff_print_text(const cop_bakeoff_report *report, FILE *out);
 void cop_bakeoff_print_html(const cop_bakeoff_report *report, FILE *out);
-void cop_bakeoff_print_json(const cop_bakeoff_report *report);
+/* COP_ENOMEM. */
+COP_CHECK cop_err cop_bakeoff_print_json(const cop_bakeoff_report *report);
 /* BASE.txt and BASE.html, each written beside and renamed. COP_EIO. */
 COP_CHECK cop_err cop_bakeoff_report_write(const cop_bakeoff_report *report, const char *base, cop_diag *diag);
 

@@ -207,8 +207,8 @@ static cop_err run_one(const pool *p, const job *j, cop_sim_result *result, cop_
 static void finish_job(pool *p, const job *j, cop_err err, const cop_sim_result *result, const cop_diag *diag)
 {
 	if (err != COP_OK) {
-		char text[sizeof diag->source + sizeof diag->message + 32];
-		cop_diag_text(diag, text, sizeof text);
+		char text[COP_COMMAND_REASON];
+		cop_command_reason(diag, text);
 		cop_command_complain(COP_BAKEOFF_NAME, "dataset %s, setting %s, seed %" PRIu64 ": %s",
 		        j->entry->entry->files->name, j->setting->name, j->seed, text);
 		p->out->failed++;

@@ -82,6 +82,18 @@ static void put_experts(char *out, unsigned experts)
 	put(out, "experts", text);
 }
 
+static void put_shares(char *out, const char *option, const cop_arm_shares *shares)
+{
+	char text[COP_SHARES_ARMS * (COP_NUMBER_ROOM + 16)] = "";
+	for (size_t i = 0, used = 0; i < shares->count; i++) {
+		char share[COP_NUMBER_ROOM];
+		(void)cop_number_format(shares->share[i], share);
+		used += (size_t)snprintf(
+		        text + used, sizeof text - used, "%s%u=%s", i == 0 ? "" : "+", shares->arm[i], share);
+	}
+	put(out, option, text);
+}
+
 /* The same text for the same options, in whatever words and order they came. */
 static void write_options(const cop_learner_options *o, char *out)
 {
@@ -99,6 +111,12 @@ static void write_options(const cop_learner_options *o, char *out)
 		put_number(out, "gamma", l->exploration.gamma);
 	if (cop_learner_options_given(o, COP_LEARNER_OPTIMISM))
 		put_number(out, "optimism", l->exploration.optimism);
+	if (cop_learner_options_given(o, COP_LEARNER_LEAST))
+		put_number(out, "least-propensity", l->exploration.shares.least_propensity);
+	if (cop_learner_options_given(o, COP_LEARNER_SHARE_MIN))
+		put_shares(out, "share-min", &l->exploration.shares.min);
+	if (cop_learner_options_given(o, COP_LEARNER_SHARE_MAX))
+		put_shares(out, "share-max", &l->exploration.shares.max);
 	if (cop_learner_options_given(o, COP_LEARNER_CHOICE))
 		put_experts(out, l->experts);
 	if (cop_learner_options_given(o, COP_LEARNER_HEIGHT))
@@ -283,6 +301,8 @@ static cop_err fingerprint(cop_bakeoff_setting *s, cop_diag *diag)
 	model.learner = s->learner;
 	model.learner.features = PROBE_FEATURES;
 	model.learner.seed = 1;
+	model.learner.exploration.shares.min.count = 0; /* the probe may not have those arms; options tell them apart */
+	model.learner.exploration.shares.max.count = 0;
 	if (strcmp(s->learner.learner, "rank") != 0) {
 		model.learner.arms = PROBE_CLASSES;
 	} else {

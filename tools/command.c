@@ -19,10 +19,18 @@ void cop_command_complain(const char *name, const char *format, ...)
 	va_end(args);
 }
 
+void cop_command_reason(const cop_diag *diag, char text[COP_COMMAND_REASON])
+{
+	cop_diag_text(diag, text, COP_COMMAND_REASON);
+	size_t used = strlen(text);
+	if (diag->message[0] == '\0')
+		(void)snprintf(text + used, COP_COMMAND_REASON - used, "%s", cop_err_text(COP_ENOMEM));
+}
+
 int cop_command_failed(const char *name, const cop_diag *diag)
 {
-	char text[sizeof diag->source + sizeof diag->message + 32];
-	cop_diag_text(diag, text, sizeof text);
+	char text[COP_COMMAND_REASON];
+	cop_command_reason(diag, text);
 	cop_command_complain(name, "%s", text);
 	return COP_EXIT_FAILED;
 }
@@ -41,15 +49,15 @@ cop_err cop_command_json_line(cop_json_writer *json, cop_bytes *out)
 	return err == COP_OK ? out->err : err;
 }
 
-bool cop_command_json(cop_json_writer *json)
+cop_err cop_command_json(cop_json_writer *json)
 {
 	const char *text;
 	cop_json_end_object(json);
-	bool ok = cop_json_writer_finish(json, &text, NULL) == COP_OK;
-	if (ok)
+	cop_err err = cop_json_writer_finish(json, &text, NULL);
+	if (err == COP_OK)
 		(void)puts(text);
 	cop_json_writer_free(json);
-	return ok;
+	return err;
 }
 
 bool cop_command_number(const char *name, const char *option, const char *text, double low, double high, double *out)

@@ -37,14 +37,16 @@ int cop_export_command(int argc, char **argv);
 
 /* "coppice NAME: message" on standard error. */
 void cop_command_complain(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The diagnostic, the same way; returns COP_EXIT_FAILED. */
+/* The diagnostic as text. One without a message is of memory: COP_ENOMEM alone leaves none. */
+#define COP_COMMAND_REASON (sizeof((cop_diag *)0)->source + sizeof((cop_diag *)0)->message + 32)
+void cop_command_reason(const cop_diag *diag, char text[COP_COMMAND_REASON]);
+/* It is complained of; returns COP_EXIT_FAILED. */
 int cop_command_failed(const char *name, const cop_diag *diag);
 
 /* Ends the object that was begun first, appends it as one line to out, and frees the writer. COP_ENOMEM. */
 COP_CHECK cop_err cop_command_json_line(cop_json_writer *json, cop_bytes *out);
-/* Ends the object that was begun first, prints it as one line on standard output, and frees the writer. False: no
- * memory for it. */
-bool cop_command_json(cop_json_writer *json);
+/* Ends the object that was begun first, prints it as one line on standard output, and frees the writer. COP_ENOMEM. */
+COP_CHECK cop_err cop_command_json(cop_json_writer *json);
 
 /* Reads an option's argument; on error says what was expected and returns false. Numbers in [low, high]. */
 bool cop_command_number(const char *name, const char *option, const char *text, double low, double high, double *out);

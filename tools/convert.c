@@ -94,9 +94,10 @@ static cop_err convert(cop_convert_run *run, cop_diag *diag)
 
 static int print_json(const cop_convert_run *run, double seconds)
 {
+	static const cop_diag no_memory = { 0 };
 	cop_json_writer *json;
 	if (cop_json_writer_new(COP_JSON_COMPACT, &json) != COP_OK)
-		return COP_EXIT_FAILED;
+		return cop_command_failed(NAME, &no_memory);
 	cop_json_begin_object(json);
 	cop_json_key(json, "events");
 	cop_json_unsigned(json, run->events);
@@ -106,7 +107,9 @@ static int print_json(const cop_convert_run *run, double seconds)
 	cop_json_unsigned(json, run->bytes);
 	cop_json_key(json, "seconds");
 	cop_json_number(json, seconds);
-	return cop_command_json(json) && fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
+	if (cop_command_json(json) != COP_OK)
+		return cop_command_failed(NAME, &no_memory);
+	return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
 }
 
 static int report(const cop_convert_run *run)

@@ -107,7 +107,7 @@ static cop_err show_json(const evaluation *e)
 	cop_json_put_number(json, "flops", e->score.flops);
 	if (e->counts != NULL)
 		put_confusion(e, json);
-	return cop_command_json(json) ? COP_OK : COP_ENOMEM;
+	return cop_command_json(json);
 }
 
 static void show_confusion(const evaluation *e)

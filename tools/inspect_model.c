@@ -91,6 +91,35 @@ static void show_choice(const cop_inspect_view *v, unsigned experts)
 		cop_json_end_array(v->json);
 }
 
+/* Nothing where no arm has one. */
+static void show_shares(const cop_inspect_view *v, const char *key, const cop_arm_shares *shares)
+{
+	if (shares->count == 0)
+		return;
+	if (v->json == NULL)
+		(void)fprintf(v->out, "  %-18s", key);
+	else
+		cop_json_key(v->json, key);
+	if (v->json != NULL)
+		cop_json_begin_array(v->json);
+	for (size_t i = 0; i < shares->count; i++) {
+		if (v->json == NULL) {
+			(void)fprintf(v->out, " %" PRIu32 "=%.6g", shares->arm[i], shares->share[i]);
+			continue;
+		}
+		cop_json_begin_object(v->json);
+		cop_json_key(v->json, "arm");
+		cop_json_unsigned(v->json, shares->arm[i]);
+		cop_json_key(v->json, "share");
+		cop_json_number(v->json, shares->share[i]);
+		cop_json_end_object(v->json);
+	}
+	if (v->json == NULL)
+		(void)fputc('\n', v->out);
+	else
+		cop_json_end_array(v->json);
+}
+
 static void show_exploration(const cop_inspect_view *v, const cop_learner_settings *s)
 {
 	if (strcmp(s->policy, "epsilon") != 0) {
@@ -112,6 +141,9 @@ static void show_arm_settings(const cop_inspect_view *v, const cop_learner_setti
 	}
 	show_text(v, "policy", s->policy);
 	show_exploration(v, s);
+	show_number(v, "least_propensity", s->exploration.shares.least_propensity);
+	show_shares(v, "share_min", &s->exploration.shares.min);
+	show_shares(v, "share_max", &s->exploration.shares.max);
 	if (strcmp(s->learner, "ensemble") != 0)
 		return;
 	show_number(v, "optimism", s->exploration.optimism);

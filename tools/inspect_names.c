@@ -59,7 +59,10 @@ cop_err cop_inspect_names_read(
 	if (err != COP_OK || settings->features == 0)
 		return err;
 	err = cop_model_names_load(&file, settings, &names->space, diag);
-	return err == COP_ENOTFOUND ? COP_OK : err;
+	if (err != COP_ENOTFOUND)
+		return err;
+	*diag = (cop_diag){ 0 }; /* that there are no names is no failure, and must not be told of the next one */
+	return COP_OK;
 }
 
 void cop_inspect_names_fini(cop_inspect_names *names)

@@ -49,6 +49,24 @@ static bool read_experts(const char *command, const char *text, unsigned *expert
 	}
 }
 
+/* "0=0.1,3=0.2", or by + as experts. The shares given last hold. */
+static bool read_shares(const char *command, const char *option, const char *text, cop_arm_shares *shares)
+{
+	char word[64];
+	*shares = (cop_arm_shares){ .count = 0 };
+	for (size_t length;; text += length + 1) {
+		length = strcspn(text, ",+");
+		(void)snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word), text);
+		const char *wrong = cop_arm_shares_add(shares, word);
+		if (wrong != NULL) {
+			cop_command_complain(command, "%s: '%s': %s", option, word, wrong);
+			return false;
+		}
+		if (text[length] == '\0')
+			return true;
+	}
+}
+
 bool cop_learner_options_read(cop_learner_options *options, int option, const char *text)
 {
 	static const char *const policies[] = { "epsilon", "squarecb", "fastcb", "matching", NULL };
@@ -76,6 +94,13 @@ bool cop_learner_options_read(cop_learner_options *options, int option, const ch
 		return cop_command_number(name, "--epsilon-floor", text, 0.0, 1.0, &l->exploration.epsilon_floor);
 	case COP_LEARNER_OPTIMISM:
 		return cop_command_number(name, "--optimism", text, 0.0, 1000.0, &l->exploration.optimism);
+	case COP_LEARNER_LEAST:
+		return cop_command_number(
+		        name, "--least-propensity", text, 0.0, 1.0, &l->exploration.shares.least_propensity);
+	case COP_LEARNER_SHARE_MIN:
+		return read_shares(name, "--share-min", text, &l->exploration.shares.min);
+	case COP_LEARNER_SHARE_MAX:
+		return read_shares(name, "--share-max", text, &l->exploration.shares.max);
 	case COP_LEARNER_CHOICE:
 		return read_experts(name, text, &l->experts);
 	case COP_LEARNER_GAMMA:
@@ -101,6 +126,7 @@ bool cop_learner_options_read(cop_learner_options *options, int option, const ch
 static bool is(const cop_learner_options *o, const char *learner) { return strcmp(o->settings.learner, learner) == 0; }
 static bool is_dgt(const cop_learner_options *o) { return is(o, "dgt"); }
 static bool has_arms(const cop_learner_options *o) { return !is(o, "value"); }
+static bool has_shares(const cop_learner_options *o) { return has_arms(o) && !is(o, "rank"); }
 static bool has_trees(const cop_learner_options *o) { return !is_dgt(o); }
 static bool is_low(const cop_learner_options *o)
 {
@@ -140,6 +166,9 @@ static const struct {
 	{ COP_LEARNER_EPSILON_FLOOR, has_room_for_floor, true, "--epsilon-floor: expected at most epsilon" },
 	{ COP_LEARNER_GAMMA, has_gamma, true, "--gamma goes with --policy matching, fastcb or squarecb" },
 	{ COP_LEARNER_OPTIMISM, is_ensemble, false, "--optimism goes with --learner ensemble" },
+	{ COP_LEARNER_LEAST, has_arms, false, "--least-propensity goes with --learner ensemble, dgt or rank" },
+	{ COP_LEARNER_SHARE_MIN, has_shares, false, "--share-min goes with --learner ensemble or dgt" },
+	{ COP_LEARNER_SHARE_MAX, has_shares, false, "--share-max goes with --learner ensemble or dgt" },
 	{ COP_LEARNER_CHOICE, is_ensemble, false, "--experts goes with --learner ensemble" },
 	{ COP_LEARNER_HEIGHT, is_low, false, "--height: expected 1 to 8 for ensemble and rank" },
 	{ COP_LEARNER_TREES, has_trees, false, "--trees goes with --learner ensemble, value or rank" },

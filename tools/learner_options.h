@@ -21,6 +21,9 @@ enum {
 	COP_LEARNER_EPSILON_FLOOR,
 	COP_LEARNER_GAMMA,
 	COP_LEARNER_OPTIMISM,
+	COP_LEARNER_LEAST,
+	COP_LEARNER_SHARE_MIN,
+	COP_LEARNER_SHARE_MAX,
 	COP_LEARNER_CHOICE,
 	COP_LEARNER_HEIGHT,
 	COP_LEARNER_TREES,
@@ -38,6 +41,9 @@ enum {
 	{ "epsilon-floor", required_argument, NULL, COP_LEARNER_EPSILON_FLOOR }, \
 	{ "gamma", required_argument, NULL, COP_LEARNER_GAMMA }, \
 	{ "optimism", required_argument, NULL, COP_LEARNER_OPTIMISM }, \
+	{ "least-propensity", required_argument, NULL, COP_LEARNER_LEAST }, \
+	{ "share-min", required_argument, NULL, COP_LEARNER_SHARE_MIN }, \
+	{ "share-max", required_argument, NULL, COP_LEARNER_SHARE_MAX }, \
 	{ "experts", required_argument, NULL, COP_LEARNER_CHOICE }, \
 	{ "height", required_argument, NULL, COP_LEARNER_HEIGHT }, \
 	{ "trees", required_argument, NULL, COP_LEARNER_TREES }, \
@@ -51,12 +57,17 @@ enum {
 	"  --epsilon-decay D    policy epsilon: of decision t it is E / sqrt(1 + D t), 0\n" \
 	"                       to 1 (default 0)\n" \
 	"  --epsilon-floor F    policy epsilon: but not less than F (default 0)\n" \
-	"  --gamma G            policies fastcb and squarecb: how fast exploration\n" \
-	"                       narrows (default 60 and 100; rank 20 and 30; dgt 30)\n" \
+	"  --gamma G            policies but epsilon: how fast exploration narrows\n" \
+	"                       (default 60, squarecb 100; rank 20 and 30; dgt 30)\n" \
 	"  --optimism O         ensemble: how much is taken off a predicted loss where\n" \
 	"                       little is known (default 0.3)\n" \
-	"  --experts A,B,...    ensemble: of linear, trees, quadratic and forest\n" \
-	"                       (default: all that can help)\n"
+	"  --least-propensity F every one of n eligible arms keeps at least F / n, 0 to\n" \
+	"                       1 (default 0.004; policy epsilon and dgt 0)\n" \
+	"  --share-min K=P,...  arm K keeps at least probability P where it is eligible;\n" \
+	"                       not for rank\n" \
+	"  --share-max K=P,...  arm K has at most probability P; not for rank\n" \
+	"  --experts A,B,...    ensemble: of linear, trees, quadratic and forest, beside\n" \
+	"                       the arms' averages (default: all that can help)\n"
 /* clang-format on */
 
 typedef struct cop_learner_options {

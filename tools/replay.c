@@ -39,10 +39,12 @@ static void catch_interrupt(bool reads_input)
 static int finish(const cop_replay_run *run, cop_diag *diag)
 {
 	size_t order[COP_REPLAY_MOST_SETTINGS];
-	if (run->options->json)
-		cop_replay_print_json(run);
-	else
+	if (run->options->json) {
+		if (cop_replay_print_json(run) != COP_OK)
+			return cop_command_failed(NAME, diag);
+	} else {
 		cop_replay_print_text(run);
+	}
 	cop_replay_rank(run, order);
 	if (run->options->save != NULL && cop_replay_run_save(run, order[0], diag) != COP_OK)
 		return cop_command_failed(NAME, diag);

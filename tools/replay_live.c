@@ -375,12 +375,13 @@ static cop_err run(live *l, cop_diag *diag)
 
 /* ---- what came of it ---- */
 
-static void print_json(const live *l, double seconds)
+static cop_err print_json(const live *l, double seconds)
 {
 	cop_json_writer *json;
 	double n = (double)l->events;
-	if (cop_json_writer_new(COP_JSON_COMPACT, &json) != COP_OK)
-		return;
+	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
+	if (err != COP_OK)
+		return err;
 	cop_json_begin_object(json);
 	cop_json_put_unsigned(json, "events", l->events);
 	cop_json_put_number(json, "average_loss", l->cost_sum / n);
@@ -396,7 +397,7 @@ static void print_json(const live *l, double seconds)
 	cop_json_put_unsigned(json, "learned", l->after.learned - l->before.learned);
 	cop_json_put_number(json, "events_per_second", n / seconds);
 	cop_json_put_number(json, "seconds", seconds);
-	(void)cop_command_json(json);
+	return cop_command_json(json);
 }
 
 static void print_text(const live *l, double seconds)
@@ -436,7 +437,7 @@ cop_err cop_replay_live(const cop_replay_options *options, const volatile sig_at
 	cop_err err = run(l, diag);
 	double seconds = cop_command_now() - l->started;
 	if (err == COP_OK && options->json)
-		print_json(l, seconds);
+		err = print_json(l, seconds);
 	else if (err == COP_OK)
 		print_text(l, seconds);
 	if (err == COP_OK && *stop != 0) {

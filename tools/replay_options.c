@@ -28,7 +28,8 @@ static const char usage_text[] = "usage: coppice replay --format vw|dsjson|csv|j
                                  "                       (default: scanned)\n"
                                  "  --learner NAME       ensemble (default), dgt, or rank for candidates with\n"
                                  "                       features of their own\n"
-                                 "  --policy NAME        fastcb, squarecb or epsilon (default: fastcb, for dgt\n"
+                                 "  --policy NAME        fastcb, squarecb, epsilon, or for ensemble matching\n"
+                                 "                       (default: ensemble matching, rank fastcb, dgt\n"
                                  "                       epsilon)\n" COP_LEARNER_EXPLORATION_HELP
                                  "  --height H           of the oblique trees: ensemble 1 to 8 (default 4), rank\n"
                                  "                       (5; sparse 4), 1 to 12 for dgt (6)\n"

@@ -196,12 +196,13 @@ static void put_ranking(const cop_replay_run *run, cop_json_writer *json)
 	cop_json_end_array(json);
 }
 
-void cop_replay_print_json(const cop_replay_run *run)
+cop_err cop_replay_print_json(const cop_replay_run *run)
 {
 	cop_json_writer *json;
 	uint64_t events = run->resumed.events + run->fed.events;
-	if (cop_json_writer_new(COP_JSON_COMPACT, &json) != COP_OK)
-		return;
+	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
+	if (err != COP_OK)
+		return err;
 	cop_json_begin_object(json);
 	cop_json_put_unsigned(json, "events", events);
 	put_setting(run, 0, json);
@@ -225,7 +226,7 @@ void cop_replay_print_json(const cop_replay_run *run)
 	}
 	if (run->options->compares)
 		put_ranking(run, json);
-	(void)cop_command_json(json);
+	return cop_command_json(json);
 }
 
 /* ---- text ---- */

@@ -17,6 +17,7 @@ typedef struct cop_replay_difference {
 void cop_replay_differ(const cop_replay_run *run, size_t i, size_t j, cop_replay_difference *out);
 
 void cop_replay_print_text(const cop_replay_run *run);
-void cop_replay_print_json(const cop_replay_run *run);
+/* COP_ENOMEM. */
+COP_CHECK cop_err cop_replay_print_json(const cop_replay_run *run);
 
 #endif

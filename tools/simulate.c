@@ -32,9 +32,11 @@ static const char usage_text[] = "usage: coppice simulate --data FILE [--data FI
                                  "  --items FILE         rank: csv with the features of each class, class 0 first;\n"
                                  "                       without it class k has a 1 in place k and 0 elsewhere, so\n"
                                  "                       that rank is told as little as learners of arms\n"
-                                 "  --policy NAME        arms, rank: fastcb, squarecb or epsilon (default: epsilon\n"
-                                 "                       for dgt, else fastcb)\n" COP_LEARNER_EXPLORATION_HELP
-                                 "  --height H           of the oblique trees: ensemble 1 to 8 (default 4), rank\n"
+                                 "  --policy NAME        arms, rank: fastcb, squarecb, epsilon, or for ensemble\n"
+                                 "                       matching (default: ensemble matching, rank fastcb, dgt\n"
+                                 "                       epsilon)\n" COP_LEARNER_EXPLORATION_HELP;
+
+static const char usage_rest[] = "  --height H           of the oblique trees: ensemble 1 to 8 (default 4), rank\n"
                                  "                       (5; sparse 4), 1 to 12 for dgt (6), value (3)\n"
                                  "  --trees M            all but dgt: oblique trees, 0 to 64 (default: ensemble 4,\n"
                                  "                       sparse 8; rank and value 16, sparse rank 8)\n"
@@ -323,7 +325,7 @@ static int read_options(int argc, char **argv, options *o)
 		if (option == -1)
 			break;
 		if (option == HELP || option == 'h') {
-			(void)printf("%s%s%s", usage_text, cop_refit_options_usage, usage_end);
+			(void)printf("%s%s%s%s", usage_text, usage_rest, cop_refit_options_usage, usage_end);
 			return 0;
 		}
 		bool ok;
@@ -476,13 +478,16 @@ int cop_simulate_command(int argc, char **argv)
 	o.sim.stop = &interrupted;
 	cop_sim_result result;
 	cop_diag diag = { 0 };
-	if (run(&o, &result, &diag) != COP_OK)
+	cop_err err = run(&o, &result, &diag);
+	if (err != COP_OK)
 		return cop_command_failed(NAME, &diag);
 	if (o.json)
-		cop_sim_print_json(&o.sim, &result);
+		err = cop_sim_print_json(&o.sim, &result);
 	else
 		cop_sim_print_text(&o.sim, &result);
 	cop_mem_free(result.curve);
+	if (err != COP_OK)
+		return cop_command_failed(NAME, &diag);
 	if (!result.stopped)
 		return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
 	cop_command_complain(NAME, "interrupted after %llu events", (unsigned long long)result.events);

@@ -149,17 +149,23 @@ static void print_progress(run *r, uint64_t done, double target, const cop_decis
 	r->next_print *= 2;
 }
 
-/* The event that point number i, from 0, comes after. */
-static uint64_t place_of_point(const run *r, uint64_t i)
+/* The event that point number i, from 0, would come after if there were events enough. */
+static uint64_t ideal_place(const run *r, uint64_t i)
 {
 	uint64_t points = r->set->curve;
 	if (!r->set->curve_log)
-		return points == 0 || (i == 0 && r->total < points) ? 1 : (i + 1) * r->total / points;
+		return points == 0 ? 0 : (i + 1) * r->total / points;
 	if (i + 1 >= points || r->total <= FIRST_POINT)
 		return r->total;
 	double share = (double)i / (double)(points - 1);
-	uint64_t place = (uint64_t)(FIRST_POINT * pow((double)r->total / FIRST_POINT, share));
-	return place > r->done + 1 ? place : r->done + 2; /* the event under way is not in done yet */
+	return (uint64_t)(FIRST_POINT * pow((double)r->total / FIRST_POINT, share));
+}
+
+/* The event that it comes after, beyond `last`, that of the point before. */
+static uint64_t place_of_point(const run *r, uint64_t i, uint64_t last)
+{
+	uint64_t place = ideal_place(r, i);
+	return place > last ? place : last + 1;
 }
 
 static cop_err add_point(run *r, uint64_t done)
@@ -176,7 +182,7 @@ static cop_err add_point(run *r, uint64_t done)
 	point->average = r->loss_sum / (double)done;
 	point->since = (r->loss_sum - before_sum) / (double)(done - before_events);
 	r->out->curve_count++;
-	r->next_point = place_of_point(r, r->out->curve_count);
+	r->next_point = place_of_point(r, r->out->curve_count, done);
 	cop_err err = evaluate(r, &point->holdout);
 	start_clocks(r);
 	return err;
@@ -265,7 +271,7 @@ cop_err cop_sim_run(
 	run r = { .set = settings, .backend = backend, .diag = diag, .out = out, .next_print = 1 };
 	*out = (cop_sim_result){ .holdout = (double)NAN };
 	r.total = settings->events != 0 ? settings->events : settings->passes * n;
-	r.next_point = place_of_point(&r, 0);
+	r.next_point = place_of_point(&r, 0, 0);
 	r.order = cop_mem_alloc(n, sizeof *r.order);
 	out->curve = cop_mem_alloc(settings->curve + 1, sizeof *out->curve);
 	cop_err err = r.order == NULL || out->curve == NULL ? COP_ENOMEM : COP_OK;

@@ -153,8 +153,8 @@ COP_CHECK cop_err cop_sim_run(
 
 /* To settings->progress, if any: how many rows, features and arms, or the target's range. */
 void cop_sim_print_rows(const cop_sim_settings *settings, const cop_dataset *data, size_t arms);
-/* To standard output. */
-void cop_sim_print_json(const cop_sim_settings *settings, const cop_sim_result *result);
+/* To standard output. COP_ENOMEM. */
+COP_CHECK cop_err cop_sim_print_json(const cop_sim_settings *settings, const cop_sim_result *result);
 void cop_sim_print_text(const cop_sim_settings *settings, const cop_sim_result *result);
 
 #endif

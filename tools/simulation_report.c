@@ -49,11 +49,12 @@ static void put_refits(cop_json_writer *json, const cop_sim_refit_counts *counts
 	cop_json_end_object(json);
 }
 
-void cop_sim_print_json(const cop_sim_settings *set, const cop_sim_result *r)
+cop_err cop_sim_print_json(const cop_sim_settings *set, const cop_sim_result *r)
 {
 	cop_json_writer *json;
-	if (cop_json_writer_new(COP_JSON_COMPACT, &json) != COP_OK)
-		return;
+	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
+	if (err != COP_OK)
+		return err;
 	cop_json_begin_object(json);
 	cop_json_key(json, "events");
 	cop_json_unsigned(json, r->events);
@@ -88,7 +89,7 @@ void cop_sim_print_json(const cop_sim_settings *set, const cop_sim_result *r)
 		}
 		cop_json_end_array(json);
 	}
-	(void)cop_command_json(json);
+	return cop_command_json(json);
 }
 
 void cop_sim_print_text(const cop_sim_settings *set, const cop_sim_result *r)

@@ -320,7 +320,7 @@ static cop_err show_json(const training *t)
 	take_words(t, words, sizeof words);
 	cop_json_key(json, "settings");
 	cop_json_text(json, words);
-	return cop_command_json(json) ? COP_OK : COP_ENOMEM;
+	return cop_command_json(json);
 }
 
 static void show_score(const char *of, const cop_trained_score *score)

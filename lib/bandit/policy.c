@@ -30,35 +30,42 @@ static double gap(const float *loss, size_t k, size_t best)
 
 static bool better(float a, float b) { return isfinite(a) && (a < b || !isfinite(b)); }
 
-/* p(k) = 1 / (K + gamma gap): each of the K - 1 others has at most 1/K. */
-static void inverse_gaps(
-        double gamma, size_t arms, const float *loss, const uint8_t *mask, size_t best, size_t eligible, double *p)
+/* p(k) grows by the share of 1 / (K + gamma gap): each of the K - 1 others has at most 1/K. */
+static void add_inverse_gaps(double share, double gamma, size_t arms, const float *loss, const uint8_t *mask,
+        size_t best, size_t eligible, double *p)
 {
 	double others = 0.0;
 	gamma = fmin(gamma, DBL_MAX); /* infinity times a gap of 0 is no number */
 	for (size_t k = 0; k < arms; k++) {
-		p[k] = 0.0;
 		if (k == best || (mask != NULL && !mask[k]))
 			continue;
-		p[k] = 1.0 / ((double)eligible + gamma * gap(loss, k, best));
-		others += p[k];
+		double inverse = 1.0 / ((double)eligible + gamma * gap(loss, k, best));
+		p[k] += share * inverse;
+		others += inverse;
 	}
-	p[best] = 1.0 - others;
+	p[best] += share * (1.0 - others);
 }
 
 static void squarecb(const cop_policy_settings *settings, uint64_t t, size_t arms, const float *loss,
         const uint8_t *mask, size_t best, size_t eligible, const cop_policy_belief *belief, double *p)
 {
 	(void)belief;
-	inverse_gaps(settings->gamma * sqrt((double)t + 1.0), arms, loss, mask, best, eligible, p);
+	memset(p, 0, arms * sizeof *p);
+	add_inverse_gaps(1.0, settings->gamma * sqrt((double)t + 1.0), arms, loss, mask, best, eligible, p);
+}
+
+static double fastcb_gamma(const cop_policy_settings *settings, uint64_t t, const float *loss, size_t best)
+{
+	double least = isfinite(loss[best]) ? fmin(fmax((double)loss[best], LEAST_LOSS), 1.0) : 1.0;
+	return settings->gamma * sqrt((double)t + 1.0) / least;
 }
 
 static void fastcb(const cop_policy_settings *settings, uint64_t t, size_t arms, const float *loss, const uint8_t *mask,
         size_t best, size_t eligible, const cop_policy_belief *belief, double *p)
 {
 	(void)belief;
-	double least = isfinite(loss[best]) ? fmin(fmax((double)loss[best], LEAST_LOSS), 1.0) : 1.0;
-	inverse_gaps(settings->gamma * sqrt((double)t + 1.0) / least, arms, loss, mask, best, eligible, p);
+	memset(p, 0, arms * sizeof *p);
+	add_inverse_gaps(1.0, fastcb_gamma(settings, t, loss, best), arms, loss, mask, best, eligible, p);
 }
 
 /* Odds that arm k is better than the arm of the lowest mean. */
@@ -66,26 +73,37 @@ static double odds(const cop_policy_belief *belief, size_t k, size_t best)
 {
 	if (k == best)
 		return 1.0;
-	double d = hypot((double)belief->deviation[k], (double)belief->deviation[best]);
-	double z = gap(belief->mean, k, best) / fmax(d, DBL_MIN);
+	double one = (double)belief->deviation[k], other = (double)belief->deviation[best];
+	double z = gap(belief->mean, k, best) / fmax(sqrt(one * one + other * other), DBL_MIN);
 	double chance = 0.5 * erfc(z * M_SQRT1_2);
 	return chance / (1.0 - chance);
+}
+
+/* Fills p with the share of what the odds say of the arms. */
+static void match(
+        const cop_policy_belief *belief, double share, size_t arms, const uint8_t *mask, size_t likely, double *p)
+{
+	double sum = 0.0;
+	for (size_t k = 0; k < arms; k++) {
+		p[k] = mask == NULL || mask[k] ? odds(belief, k, likely) : 0.0;
+		sum += p[k];
+	}
+	for (size_t k = 0; k < arms; k++)
+		p[k] *= share / sum;
 }
 
 static void matching(const cop_policy_settings *settings, uint64_t t, size_t arms, const float *loss,
         const uint8_t *mask, size_t best, size_t eligible, const cop_policy_belief *belief, double *p)
 {
 	size_t likely, count;
-	double sum = 0.0;
-	fastcb(settings, t, arms, loss, mask, best, eligible, NULL, p);
-	if (belief == NULL || belief->share == 0.0 ||
-	        cop_policy_best(arms, belief->mean, mask, &likely, &count) != COP_OK)
-		return;
-	for (size_t k = 0; k < arms; k++)
-		sum += mask == NULL || mask[k] ? odds(belief, k, likely) : 0.0;
-	for (size_t k = 0; k < arms; k++)
-		if (mask == NULL || mask[k])
-			p[k] += belief->share * (odds(belief, k, likely) / sum - p[k]);
+	double share = belief == NULL ? 0.0 : belief->share;
+	if (share > 0.0 && cop_policy_best(arms, belief->mean, mask, &likely, &count) == COP_OK)
+		match(belief, share, arms, mask, likely, p);
+	else
+		memset(p, 0, arms * sizeof *p);
+	if (share < 1.0)
+		add_inverse_gaps(
+		        1.0 - share, fastcb_gamma(settings, t, loss, best), arms, loss, mask, best, eligible, p);
 }
 
 static const cop_policy policies[] = {

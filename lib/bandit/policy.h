@@ -7,12 +7,15 @@
  *             gamma_t = gamma sqrt(t + 1) (Foster and Rakhlin 2020)
  *   fastcb    p(k) = f / (K f + gamma_t (loss_k - loss_best)) for k != best, f = loss_best kept within [0.02, 1]: the
  *             smaller the losses to be had, the less it explores (Foster and Krishnamurthy 2021)
- *   matching  s q(k) + (1 - s) p(k) of fastcb, with a share s and beliefs b_k with standard deviations d_k that the
- *             learner has of each arm: q(k) proportional to P / (1 - P), P the chance that k is better than the arm of
- * the lowest b by these two beliefs, as normal (Thompson 1933, with the chance in place of a draw; of two arms it is
- * the chance itself); without beliefs it is fastcb The best arm is the first of the lowest. A predicted loss that is
- * not finite counts as worse than any that is, by the whole width of the loss scale, 1, from the best; so probabilities
- * are always finite. t counts decisions from 0. Pure functions; any thread. */
+ *   matching  s q(k) + (1 - s) p(k) of fastcb, with a share s and beliefs b_k of standard deviations d_k that the
+ *             learner has of each arm: q(k) is proportional to P / (1 - P), P the chance that k is better than the
+ *             arm of the lowest b, both normally distributed (Thompson 1933, with the chance in place of a draw);
+ *             of the arm of the lowest b it is 1, so that q of two arms is the chance itself. Without beliefs, or
+ *             with s = 0, it is fastcb
+ *
+ * The best arm is the first of the lowest. A predicted loss or belief that is not finite counts as worse than any that
+ * is, by the whole width of the loss scale, 1, from the best; so probabilities are always finite. p(k) may be 0 of an
+ * eligible arm where q is. t counts decisions from 0. Pure functions; any thread. */
 #ifndef COP_BANDIT_POLICY_H
 #define COP_BANDIT_POLICY_H
 
@@ -20,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bandit/shares.h"
 #include "base/err.h"
 #include "base/rng.h"
 
@@ -29,6 +33,7 @@ typedef struct cop_policy_settings {
 	double epsilon_floor; /* [0, epsilon] */
 	double gamma;         /* > 0 */
 	double optimism;      /* >= 0: what a learner that knows its doubts takes off predicted losses for them */
+	cop_shares shares;    /* kept of whatever a policy gives, by who draws from it (online/explorer.h) */
 } cop_policy_settings;
 
 /* What a learner believes of every arm beside its predictions (policy matching). */

@@ -18,9 +18,10 @@ struct cop_averages {
 	double *n, *mean;        /* of each arm */
 	double variance, events; /* v, and losses behind it, at most HORIZON */
 	double centre, pull;     /* c and 1 / t */
+	double *average;         /* of each arm, by all that */
 };
 
-double cop_averages_footprint(size_t arms) { return 2.0 * sizeof(double) * (double)arms; }
+double cop_averages_footprint(size_t arms) { return 3.0 * sizeof(double) * (double)arms; }
 
 cop_err cop_averages_new(size_t arms, cop_averages **out)
 {
@@ -31,10 +32,13 @@ cop_err cop_averages_new(size_t arms, cop_averages **out)
 	*a = (cop_averages){ .arms = arms, .variance = FIRST, .centre = PRIOR, .pull = 1.0 / SPREAD };
 	a->n = cop_mem_alloc(arms, sizeof *a->n);
 	a->mean = cop_mem_alloc(arms, sizeof *a->mean);
-	if (a->n == NULL || a->mean == NULL) {
+	a->average = cop_mem_alloc(arms, sizeof *a->average);
+	if (a->n == NULL || a->mean == NULL || a->average == NULL) {
 		cop_averages_free(a);
 		return COP_ENOMEM;
 	}
+	for (size_t k = 0; k < arms; k++)
+		a->average[k] = PRIOR;
 	*out = a;
 	return COP_OK;
 }
@@ -45,6 +49,7 @@ void cop_averages_free(cop_averages *a)
 		return;
 	cop_mem_free(a->n);
 	cop_mem_free(a->mean);
+	cop_mem_free(a->average);
 	cop_mem_free(a);
 }
 
@@ -80,15 +85,16 @@ static void centre(cop_averages *a)
 	a->centre = sum / weights;
 }
 
-static double average(const cop_averages *a, size_t k)
+static void draw_together(cop_averages *a)
 {
-	return (a->n[k] * a->mean[k] + a->pull * a->centre) / (a->n[k] + a->pull);
+	for (size_t k = 0; k < a->arms; k++)
+		a->average[k] = (a->n[k] * a->mean[k] + a->pull * a->centre) / (a->n[k] + a->pull);
 }
 
 void cop_averages_predict(const cop_averages *a, float *loss)
 {
 	for (size_t k = 0; k < a->arms; k++)
-		loss[k] = (float)average(a, k);
+		loss[k] = (float)a->average[k];
 }
 
 void cop_averages_deviations(const cop_averages *a, float *out)
@@ -99,19 +105,13 @@ void cop_averages_deviations(const cop_averages *a, float *out)
 
 void cop_averages_learn(cop_averages *a, size_t arm, double loss)
 {
-	double error = loss - average(a, arm);
+	double error = loss - a->average[arm];
 	a->events = fmin(a->events + 1.0, HORIZON);
 	a->variance += (error * error - a->variance) / (a->events + 1.0);
 	a->n[arm] = fmin(a->n[arm] + 1.0, MOST);
 	a->mean[arm] += (loss - a->mean[arm]) / a->n[arm];
 	centre(a);
-}
-
-void cop_averages_doubt(cop_averages *a, double most)
-{
-	for (size_t k = 0; k < a->arms; k++)
-		a->n[k] = fmin(a->n[k], most);
-	centre(a);
+	draw_together(a);
 }
 
 void cop_averages_save(const cop_averages *a, cop_bytes *bytes)
@@ -146,5 +146,8 @@ cop_err cop_averages_load(cop_averages *a, cop_cursor *cursor)
 	             a->pull > 0.0 && isfinite(a->pull);
 	for (size_t k = 0; k < a->arms; k++)
 		sound = sound && within(a->n[k], 0.0, MOST) && within(a->mean[k], 0.0, 1.0);
-	return sound ? COP_OK : COP_EFORMAT;
+	if (!sound)
+		return COP_EFORMAT;
+	draw_together(a);
+	return COP_OK;
 }

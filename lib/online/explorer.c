@@ -20,10 +20,12 @@ cop_err cop_explorer_view(cop_explorer *explorer, const cop_policy_settings *set
 	size_t eligible;
 	*out = (cop_policy_view){ .arms = explorer->arms, .p = explorer->p, .loss = loss };
 	cop_err err = cop_policy_best(explorer->arms, loss, mask, &out->best, &eligible);
-	if (err == COP_OK)
-		explorer->policy->probabilities(settings, explorer->decisions, explorer->arms, loss, mask, out->best,
-		        eligible, explorer->belief, explorer->p);
-	return err;
+	if (err != COP_OK)
+		return err;
+	explorer->policy->probabilities(settings, explorer->decisions, explorer->arms, loss, mask, out->best, eligible,
+	        explorer->belief, explorer->p);
+	cop_shares_keep(&settings->shares, explorer->arms, mask, eligible, explorer->p);
+	return COP_OK;
 }
 
 cop_err cop_explorer_choose(cop_explorer *explorer, const cop_policy_settings *settings, const float *loss,

@@ -1,5 +1,7 @@
 /* online/explorer.h: how a learner of arms explores: policy, its clock and its generator, as one piece of state.
  *
+ * Whatever the policy gives, arms keep their least and largest shares (bandit/shares.h) before anything is drawn or
+ * viewed: deciding, evaluating and replaying see the same probabilities.
  * One thread per object; choosing allocates nothing. */
 #ifndef COP_ONLINE_EXPLORER_H
 #define COP_ONLINE_EXPLORER_H

@@ -30,7 +30,7 @@ void cop_learner_settings_init(cop_learner_settings *settings)
 		.bits = 14,
 		.max_nonzeros = 1024,
 		.max_candidates = COP_LEARNER_DEFAULT_CANDIDATES,
-		.exploration = { .epsilon = -1.0, .gamma = -1.0, .optimism = -1.0 },
+		.exploration = { .epsilon = -1.0, .gamma = -1.0, .optimism = -1.0, .shares.least_propensity = -1.0 },
 		.trees = COP_LEARNER_DEFAULT_TREES,
 		.seed = 1,
 	};
@@ -87,7 +87,7 @@ static const char *refusal(const cop_learner_settings *s, const cop_learner_clas
 		                     : "policy: expected epsilon, squarecb, fastcb or matching";
 	if (strcmp(s->policy, "matching") == 0 && class != &cop_learner_ensemble)
 		return "policy: matching goes with learner ensemble";
-	wrong = cop_learner_exploration_refusal(&s->exploration);
+	wrong = cop_learner_exploration_refusal(s);
 	if (wrong != NULL)
 		return wrong;
 	if (s->height > COP_LEARNER_MAX_HEIGHT)
@@ -108,8 +108,28 @@ static const char *refusal(const cop_learner_settings *s, const cop_learner_clas
 	return NULL;
 }
 
-const char *cop_learner_exploration_refusal(const cop_policy_settings *exploration)
+double cop_learner_least_propensity(const cop_learner_settings *settings)
 {
+	bool mixture = strcmp(settings->learner, "ensemble") == 0 || strcmp(settings->learner, "rank") == 0;
+	if (settings->exploration.shares.least_propensity >= 0.0)
+		return settings->exploration.shares.least_propensity;
+	return mixture && strcmp(settings->policy, "epsilon") != 0 ? COP_LEARNER_LEAST_PROPENSITY : 0.0;
+}
+
+static const char *shares_refusal(const cop_learner_settings *s)
+{
+	cop_shares shares = s->exploration.shares;
+	const cop_learner_class *class = find(s->learner);
+	if (class != NULL && class->values && shares.least_propensity > 0.0)
+		return "least_propensity: a value learner's actions have no propensities";
+	if (shares.least_propensity < 0.0)
+		shares.least_propensity = cop_learner_least_propensity(s);
+	return cop_shares_refusal(&shares, s->arms);
+}
+
+const char *cop_learner_exploration_refusal(const cop_learner_settings *settings)
+{
+	const cop_policy_settings *exploration = &settings->exploration;
 	if (!(exploration->epsilon <= 1.0))
 		return "epsilon: expected 0 to 1";
 	if (!(exploration->epsilon_decay >= 0.0 && exploration->epsilon_decay <= COP_LEARNER_MAX_EPSILON_DECAY))
@@ -120,7 +140,7 @@ const char *cop_learner_exploration_refusal(const cop_policy_settings *explorati
 		return "gamma: expected a number above 0";
 	if (!isfinite(exploration->optimism))
 		return "optimism: expected a number of at least 0";
-	return NULL;
+	return shares_refusal(settings);
 }
 
 cop_err cop_learner_new(const cop_learner_settings *settings, cop_learner **out, cop_diag *diag)
@@ -133,9 +153,13 @@ cop_err cop_learner_new(const cop_learner_settings *settings, cop_learner **out,
 		return COP_EINVAL;
 	}
 	cop_err err = class->create(settings, out);
-	if (err != COP_OK)
+	if (err != COP_OK) {
 		cop_diag_set(diag, "", 0, 0, "learner %s: %s", class->name, cop_err_text(err));
-	return err;
+		return err;
+	}
+	cop_learner_settings *filled = &(*out)->settings;
+	filled->exploration.shares.least_propensity = cop_learner_least_propensity(filled);
+	return COP_OK;
 }
 
 void cop_learner_free(cop_learner *learner)
@@ -155,6 +179,8 @@ void cop_learner_explore(cop_learner *learner, const cop_policy_settings *explor
 		now->gamma = before.gamma;
 	if (now->optimism < 0.0)
 		now->optimism = before.optimism;
+	if (now->shares.least_propensity < 0.0)
+		now->shares.least_propensity = before.shares.least_propensity;
 }
 
 bool cop_learner_can_decide(const cop_learner *learner, const uint8_t *mask)

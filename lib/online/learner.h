@@ -60,7 +60,7 @@ typedef struct cop_learner_settings {
 	                            */
 	size_t max_candidates;     /* rank: 1 .. COP_LEARNER_MAX_CANDIDATES, most of one event */
 	char policy[16];           /* "" is the learner's default */
-	cop_policy_settings exploration; /* negative epsilon, gamma or optimism: the default */
+	cop_policy_settings exploration; /* negative epsilon, gamma, optimism or least propensity: the default */
 	unsigned experts;                /* ensemble: those that take part, COP_EXPERT_*; 0: all that can help */
 	unsigned height;                 /* 0: the learner's default */
 	size_t trees;                    /* ensemble, value; COP_LEARNER_DEFAULT_TREES: the default */
@@ -74,9 +74,13 @@ typedef struct cop_learner_settings {
 
 #define COP_LEARNER_DEFAULT_TREES      SIZE_MAX
 #define COP_LEARNER_DEFAULT_CANDIDATES 64
+#define COP_LEARNER_LEAST_PROPENSITY   0.004 /* of ensemble and rank, unless their policy is epsilon */
 
 /* Every field at "the default"; learner "ensemble". */
 void cop_learner_settings_init(cop_learner_settings *settings);
+/* exploration's, or the default: COP_LEARNER_LEAST_PROPENSITY; 0 with policy epsilon, which has a share of its own that
+ * explores, and for dgt and value. */
+double cop_learner_least_propensity(const cop_learner_settings *settings);
 
 typedef struct cop_decision {
 	uint32_t arm;                          /* arms */
@@ -142,10 +146,10 @@ struct cop_learner {
 /* COP_EINVAL with a message in *diag: a setting is out of range. COP_ENOMEM. On error *out is NULL. */
 COP_CHECK cop_err cop_learner_new(const cop_learner_settings *settings, cop_learner **out, cop_diag *diag);
 void cop_learner_free(cop_learner *learner);
-/* What is wrong with it, "name: expectation"; NULL when nothing is. */
-const char *cop_learner_exploration_refusal(const cop_policy_settings *exploration);
-/* Exploration (that nothing is wrong with) of a living learner; the policy's kind stays. A negative epsilon or gamma
- * leaves that one alone. */
+/* What is wrong with a learner's exploration, "name: expectation"; NULL when nothing is. */
+const char *cop_learner_exploration_refusal(const cop_learner_settings *settings);
+/* Exploration (that nothing is wrong with) of a living learner; the policy's kind stays. A negative epsilon, gamma,
+ * optimism or least propensity leaves that one alone. */
 void cop_learner_explore(cop_learner *learner, const cop_policy_settings *exploration);
 
 /* Dimension of raw rows: features, or 2^bits. */

@@ -301,53 +301,42 @@ static cop_err view(
 	return COP_OK;
 }
 
-/* Fills in what members say that the decision lacks. */
-static void complete(ensemble *e, const cop_row *raw, cop_decision *decision)
+/* An expert that refuses the step does not keep the others from it. */
+static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss)
 {
-	for (size_t i = 0; i < e->mixture.count; i++) {
-		if (!cop_mixture_lacks(&e->mixture, i, decision->rev))
+	const cop_mixture *m = &e->mixture;
+	bool asked = false, moved = false;
+	for (size_t i = 0; i < m->count; i++) {
+		if (i == m->origin || cop_mixture_rests(m, i))
 			continue;
-		e->expert[i]->predict(e->mixture.member[i], row_for(e, i, raw), e->mixture.loss[i]);
-		decision->prediction[i] = e->mixture.loss[i][decision->arm];
+		asked = true;
+		moved |= e->expert[i]->learn(m->member[i], row_for(e, i, raw), arm, loss, true) == COP_OK;
 	}
-}
-
-static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss, bool again)
-{
-	bool moved = false;
-	for (size_t i = 0; i < e->mixture.count; i++) /* one that refuses the step does not keep the others from it */
-		if (!cop_mixture_rests(&e->mixture, i))
-			moved |= e->expert[i]->learn(e->mixture.member[i], row_for(e, i, raw), arm, loss, again) ==
-			         COP_OK;
-	return moved ? COP_OK : COP_EDIVERGED;
+	if (asked && !moved)
+		return COP_EDIVERGED;
+	return e->expert[m->origin]->learn(m->member[m->origin], &e->x, arm, loss, true);
 }
 
 static cop_err learn(
         cop_learner *learner, const cop_row *raw, const uint8_t *mask, const cop_decision *decision, const double *loss)
 {
 	ensemble *e = (ensemble *)learner;
-	cop_decision told = *decision;
-	bool decided_here = isfinite(told.prediction[0]);
-	bool again = is_last(e, raw);
+	float says[COP_LEARNER_EXPERTS];
 	cop_rest_choice choice = { .regret = 0.0 };
-	if (!again)
-		cop_standardiser_apply(e->standardiser, raw, &e->x);
-	if (decided_here && cop_mixture_tries(&e->mixture)) {
-		if (!again)
-			ask(e, raw);
-		again = true;
-		choice = cop_mixture_choice(&e->mixture, mask, learner->settings.arms);
-	}
+	if (!is_last(e, raw))
+		predict(e, raw);
 	e->raw.d = 0;
-	if (decided_here)
-		complete(e, raw, &told);
-	cop_err err = teach(e, raw, decision->arm, *loss, again);
+	cop_mixture_predictions(&e->mixture, decision->arm, says);
+	if (cop_mixture_tries(&e->mixture))
+		choice = cop_mixture_choice(&e->mixture, mask, learner->settings.arms);
+	cop_err err = teach(e, raw, decision->arm, *loss);
+	if (err != COP_OK || !isfinite(decision->prediction[0]))
+		return err;
 	size_t forest = place_of(e, &cop_expert_forest);
-	if (err == COP_OK && forest < e->mixture.own && isfinite(told.prediction[forest]))
-		cop_worth_learn(&e->worth, decision->arm, (double)told.prediction[forest], *loss);
-	if (err == COP_OK)
-		cop_mixture_settle(&e->mixture, told.prediction, *loss, &choice, learner->rev + 1);
-	return err;
+	if (forest < e->mixture.own)
+		cop_worth_learn(&e->worth, decision->arm, (double)says[forest], *loss);
+	cop_mixture_settle(&e->mixture, says, *loss, &choice, learner->rev + 1);
+	return COP_OK;
 }
 
 static void advance(cop_learner *learner) { cop_explorer_advance(&((ensemble *)learner)->explorer); }

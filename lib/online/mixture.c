@@ -227,8 +227,8 @@ cop_rest_choice cop_mixture_choice(const cop_mixture *mixture, const uint8_t *ma
 	};
 }
 
-void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss, const cop_rest_choice *choice,
-        uint64_t since)
+void cop_mixture_settle(
+        cop_mixture *mixture, const float *prediction, double loss, const cop_rest_choice *choice, uint64_t since)
 {
 	const double origin = origin_of(mixture, prediction);
 	cop_rest_event event = { .y = loss - origin, .since = since };

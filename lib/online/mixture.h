@@ -1,16 +1,15 @@
 /* online/mixture.h: experts that predict the same losses, added up as experience says.
  *
  * The mixture's prediction is o + sum of w_i (f_i - o) over its members' predictions f_i, with weights stacked
- * (online/stack.h) on the losses of what was played and what the members had predicted for it at decide. The origin o
- * is what one member says of the same loss (over arms: their averages, so that the others only say how a context
- * differs from them), or 1/2 where no member is the origin. That one's own weight means nothing. A refit
- * (online/refit.h) may come later as one further member behind the others: with weight 0, so that predictions change
- * only as losses show that it knows better, or in the place of an earlier one with that one's weight, since both
- * predict the same losses and the sum would fall short without.
+ * (online/stack.h) on the losses of what was played and what the members predicted for it: over arms when the loss
+ * comes, before they learn it, over candidates at decide. The origin o is what one member says of the same loss (over
+ * arms: their averages, so that the others only say how a context differs from them), or 1/2 where no member is the
+ * origin. That one's own weight means nothing. A refit (online/refit.h) may come later as one further member behind
+ * the others: with weight 0, so that predictions change only as losses show that it knows better, or in the place of
+ * an earlier one with that one's weight, since both predict the same losses and the sum would fall short without.
  * Members without which the mixture is no worse rest (online/rest.h): they are neither asked nor taught, and count as
- * one that predicts 1/2.
- * What the ensembles over arms and over candidates share; how members are asked and
- * taught is theirs. One thread per object; nothing is allocated after the members joined. */
+ * one that predicts the origin. This is what the ensembles over arms and over candidates share; how members are asked
+ * and taught is theirs. One thread per object; nothing is allocated after the members joined. */
 #ifndef COP_ONLINE_MIXTURE_H
 #define COP_ONLINE_MIXTURE_H
 
@@ -44,9 +43,9 @@ typedef struct cop_mixture {
 	float *mixed;                     /* the mixture's */
 } cop_mixture;
 
-/* Defaults of the learners that are mixtures: policy matching (over candidates fastcb), epsilon 0.1, optimism 0.3. Over arms gamma 60 (squarecb:
- * 100) and 4 trees of height 4 (sparse: 8); over candidates gamma 20 (squarecb: 30) and 16 trees of height 5 (sparse:
- * 8 of 4). */
+/* Defaults of the learners that are mixtures: policy matching (over candidates fastcb), epsilon 0.1, optimism 0.3. Over
+ * arms gamma 60 (squarecb: 100) and 4 trees of height 4 (sparse: 8); over candidates gamma 20 (squarecb: 30) and 16
+ * trees of height 5 (sparse: 8 of 4). */
 void cop_mixture_defaults(cop_learner_settings *settings);
 
 /* COP_ENOMEM. Caller finishes with fini, also after an error. */
@@ -76,8 +75,8 @@ bool cop_mixture_lacks(const cop_mixture *mixture, size_t i, uint64_t rev);
 
 /* What member i says counts so much in the mixture: w_i; of the origin what the others leave of 1. */
 double cop_mixture_weight(const cop_mixture *mixture, size_t i);
-/* From the members' first n losses to the mixture's; one that is not finite, or of a member that rests, is 1/2 from
- * here on. */
+/* From the members' first n losses to the mixture's; one that is not finite, or of a member that rests, is the origin's
+ * from here on. */
 void cop_mixture_mix(cop_mixture *mixture, size_t n);
 /* What the members predict for one of the n into prediction[0, count). */
 void cop_mixture_predictions(const cop_mixture *mixture, size_t which, float *prediction);
@@ -90,8 +89,8 @@ bool cop_mixture_tries(const cop_mixture *mixture);
 cop_rest_choice cop_mixture_choice(const cop_mixture *mixture, const uint8_t *mask, size_t n);
 /* The loss came for what they predicted, by which the weights move unless something is not finite. since: the revision
  * from here on. */
-void cop_mixture_settle(cop_mixture *mixture, const float *prediction, double loss, const cop_rest_choice *choice,
-        uint64_t since);
+void cop_mixture_settle(
+        cop_mixture *mixture, const float *prediction, double loss, const cop_rest_choice *choice, uint64_t since);
 
 /* And who rests. */
 void cop_mixture_save_weights(const cop_mixture *mixture, cop_bytes *bytes);

@@ -184,7 +184,7 @@ cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, c
 {
 	const char *wrong = refusal(settings);
 	if (wrong == NULL)
-		wrong = cop_learner_exploration_refusal(&settings->learner.exploration);
+		wrong = cop_learner_exploration_refusal(&settings->learner);
 	if (wrong != NULL) {
 		cop_diag_set(diag, "", 0, 0, "%s", wrong);
 		return COP_EINVAL;

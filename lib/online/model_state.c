@@ -9,8 +9,8 @@
 
 #define SHAPE_TEXT 400
 #define SETTINGS_VERSION                                                                                               \
-	4 /* 1: without candidates, optimism and experts, still written where there are none; 2: with candidates; 3    \
-	   * and 4: the same */
+	5 /* 1: without candidates, optimism, experts and shares, still written where there are none; 2: with          \
+	   * candidates; 3 and 4: with optimism and experts; 5: with shares */
 #define MIXTURE_VERSION 4 /* of settings: the least with which mixtures' states are as they are now */
 #define LEARNER_VERSION                                                                                                \
 	4 /* 1: without a refit, and 2: with one, still written of dense models; 3 and 4: the same of sparse ones,     \
@@ -31,6 +31,34 @@ static bool is_mixture(const cop_learner_settings *l)
 }
 
 #define FEEDBACK_BINS 2 /* where 1 is one-point and 0 two-point */
+
+/* Whether there is anything that version 1 has no place for. */
+static bool is_plain(const cop_learner_settings *l)
+{
+	const cop_shares *s = &l->exploration.shares;
+	return !is_mixture(l) && s->least_propensity == 0.0 && s->min.count + s->max.count == 0;
+}
+
+static void put_arm_shares(const cop_arm_shares *shares, cop_bytes *bytes)
+{
+	cop_bytes_put_u32(bytes, (uint32_t)shares->count);
+	for (size_t i = 0; i < shares->count; i++) {
+		cop_bytes_put_u32(bytes, shares->arm[i]);
+		cop_bytes_put_f64(bytes, shares->share[i]);
+	}
+}
+
+static void get_arm_shares(cop_cursor *cursor, cop_arm_shares *shares)
+{
+	uint32_t count = cop_cursor_u32(cursor);
+	*shares = (cop_arm_shares){ .count = 0 };
+	if (cursor->err == COP_OK && count > COP_SHARES_ARMS)
+		cursor->err = COP_EFORMAT;
+	while (cursor->err == COP_OK && shares->count < count) {
+		shares->arm[shares->count] = cop_cursor_u32(cursor);
+		shares->share[shares->count++] = cop_cursor_f64(cursor);
+	}
+}
 
 static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
 {
@@ -63,11 +91,14 @@ static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
 	cop_bytes_put_u64(bytes, s->pending_max);
 	cop_bytes_put_u64(bytes, s->pending_bytes);
 	cop_bytes_put_u64(bytes, s->explain_keep);
-	if (is_mixture(l)) {
+	if (!is_plain(l)) {
 		cop_bytes_put_u64(bytes, l->candidate_features);
 		cop_bytes_put_u64(bytes, l->max_candidates);
 		cop_bytes_put_f64(bytes, l->exploration.optimism);
 		cop_bytes_put_u32(bytes, l->experts);
+		cop_bytes_put_f64(bytes, l->exploration.shares.least_propensity);
+		put_arm_shares(&l->exploration.shares.min, bytes);
+		put_arm_shares(&l->exploration.shares.max, bytes);
 	}
 }
 
@@ -131,6 +162,12 @@ static cop_err get_settings(const cop_model_file *file, cop_model_settings *s, u
 		s->learner.exploration.optimism = cop_cursor_f64(&cursor);
 		s->learner.experts = cop_cursor_u32(&cursor);
 	}
+	if (section.version >= 5) { /* before there were none */
+		cop_shares *shares = &s->learner.exploration.shares;
+		shares->least_propensity = cop_cursor_f64(&cursor);
+		get_arm_shares(&cursor, &shares->min);
+		get_arm_shares(&cursor, &shares->max);
+	}
 	return cursor.err != COP_OK || cop_cursor_left(&cursor) == 0 ? cursor.err : COP_EFORMAT;
 }
 
@@ -168,7 +205,7 @@ static cop_err get_counters(cop_model *model, cop_cursor *cursor)
 
 void cop_model_save(const cop_model *model, cop_bytes *bytes)
 {
-	uint32_t version = is_mixture(&model->set.learner) ? SETTINGS_VERSION : 1;
+	uint32_t version = is_plain(&model->set.learner) ? 1 : SETTINGS_VERSION;
 	size_t mark = cop_model_file_begin_section(bytes, "settings", version);
 	put_settings(&model->set, bytes);
 	cop_model_file_end_section(bytes, mark);

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#define MARGIN  0.002 /* of the spread: less leaves most trials open, five times as much costs letter and satimage */
+#define MARGIN  0.01 /* of the spread: less leaves most trials open */
 #define ERRORS  2.0  /* standard errors */
 #define START   2000
 #define FIRST   1000 /* look of a trial */

@@ -5,10 +5,11 @@
  * sum 1; later they may be negative or sum to something else. Events count in units of v, the variance of what the sum
  * misses (a running mean of its squared errors), so that weights move as surely where truths are nearly all alike
  * (click rates) as where they are not. Old events count less by 1 - f, and what is forgotten is made up for by as much
- * of the beginning's certainty, 1 / START in every direction: R <- f R + (1 - f) / START I + z zᵀ / v,   w += R^-1 z (y
- * - w z) / v f is FORGET once a predictor's events weigh FULL on average (the trace of R over the predictors), and the
- * nearer to 1 the less they do: where there is little to learn from, the memory is long. One that joins later begins
- * with weight 0 and little certainty in its own direction: the sum stays what it was until losses speak for the
+ * of the beginning's certainty, 1 / START in every direction:
+ *     R <- f R + (1 - f) / START I + z zᵀ / v,   w += R^-1 z (y - w z) / v
+ * f is FORGET once a predictor's events weigh FULL on average (the trace of R less 1 / START over the predictors), and
+ * the nearer to 1 the less they do: where there is little to learn from, the memory is long. One that joins later
+ * begins with weight 0 and little certainty in its own direction: the sum stays what it was until losses speak for the
  * newcomer, and then moves fast. (An equal share from the start loses more where the newcomer is the worse one: on
  * pendigits twice as much over the next 500 events.) One that leaves has weight 0 while it is away, whatever it says;
  * the others' weights become the best ones without it, min (v - w)ᵀ R (v - w) over v with v_i = 0. When it comes back

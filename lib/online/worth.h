@@ -4,8 +4,10 @@
  * d_k is what the predictor has said of arm k when that was played, on average (over some 1,000 of its events). With E
  * and F the mean squared errors of d and of the predictor (over some 2,000 events),
  *     worth = 10 (E - F) / E, cut to [0, 1]
- * so one that explains a tenth of what d leaves open has the full worth. It begins there, as if 50 events had spoken
- * for it. A plain value but for d; one thread; nothing is allocated after init. */
+ * so one that explains a tenth of what d leaves open has the full worth. It begins there, as if 50 events of worth 1.5
+ * had spoken for it; they are never quite forgotten, so that 0 is reached by predictors that are worse than d (E < F).
+ * At an arm's first event d is the predictor. A prediction counts as at most 1,000 away from 0. A plain value but for
+ * the arrays; one thread; nothing is allocated after init. */
 #ifndef COP_ONLINE_WORTH_H
 #define COP_ONLINE_WORTH_H
 
@@ -16,8 +18,8 @@
 
 typedef struct cop_worth {
 	size_t arms;
-	double *n, *said;    /* of each arm: events, at most some 1,000, and d */
-	double events;       /* at most some 2,000 */
+	double *n, *said;    /* of each arm: events, at most 1,000, and d */
+	double events;       /* at most 2,000 */
 	double plain, other; /* E and F */
 } cop_worth;
 

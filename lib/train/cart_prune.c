@@ -2,6 +2,8 @@
  * top, if its strength is still the same, else it is put back with the new one. */
 #include "train/cart_prune.h"
 
+#include <math.h>
+
 #include "base/mem.h"
 
 #define NOTHING 1e-12 /* share of the root's impurity that is rounding */
@@ -116,8 +118,7 @@ cop_err cop_cart_weakest_links(const cop_cart_grown *grown, double *complexity)
 		cut_all(&p);
 		for (size_t t = 1; t < nodes; t++) {
 			double above = complexity[p.node[t].parent];
-			if (complexity[t] < 0 || complexity[t] > above)
-				complexity[t] = above;
+			complexity[t] = complexity[t] < 0 ? above : fmin(complexity[t], above);
 		}
 	}
 	cop_mem_free(p.branch);

@@ -127,7 +127,8 @@ static void test_squarecb_equals_inverse_gap_weights(void **state)
 	check_policy("squarecb", &(cop_policy_settings){ .gamma = 1e-6 }, squarecb_form, 1);
 	const float loss[3] = { 0.2f, 0.7f, 0.2f };
 	double p[3];
-	cop_policy_find("squarecb")->probabilities(&(cop_policy_settings){ .gamma = 2.0 }, 3, 3, loss, NULL, 0, 3, NULL, p);
+	cop_policy_find("squarecb")
+	        ->probabilities(&(cop_policy_settings){ .gamma = 2.0 }, 3, 3, loss, NULL, 0, 3, NULL, p);
 	assert_true(fabs(p[1] - 1.0 / (3.0 + 4.0 * 0.5)) < 1e-7);
 	assert_true(fabs(p[2] - 1.0 / 3.0) < 1e-12);
 }

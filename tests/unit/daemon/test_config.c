@@ -153,6 +153,7 @@ static void test_config_defaults_are_the_learners_own(void **state)
 			            model->gamma == filled->exploration.gamma);
 			assert_true(model->epsilon_decay == filled->exploration.epsilon_decay);
 			assert_true(model->epsilon_floor == filled->exploration.epsilon_floor);
+			assert_true(model->least_propensity == filled->exploration.shares.least_propensity);
 		}
 		assert_int_equal(model->experts, filled->experts);
 		if (model->learner == COP_LEARNER_ENSEMBLE)
@@ -336,6 +337,23 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		{ TAIL "model m { learner = rank features = 0\n optimism = 0.1 }", 3, "optimism: this learner has no" },
 		{ TAIL "model m { learner = rank features = 0\n experts = { linear } }", 3,
 		        "experts: this learner has no such option" },
+		{ TAIL "model m { arms = 2 features = 2 least_propensity = 1.1 }", 2,
+		        "least_propensity: \"1.1\" is not allowed, expected a number from 0 to 1" },
+		{ TAIL "model m { learner = value features = 2\n least_propensity = 0.1 }", 3,
+		        "least_propensity: this learner has no such option, expected it only in models of learner "
+		        "ensemble or dgt or rank" },
+		{ TAIL "model m { learner = rank features = 0\n share_min = { \"0=0.1\" } }", 3,
+		        "share_min: this learner has no such option" },
+		{ TAIL "model m { arms = 2 features = 2 share_min = { \"0=0.1\",\n \"0=0.2\" } }", 3,
+		        "share_min: \"0=0.2\" is not allowed, expected ARM=SHARE, an arm's number from 0 and a share" },
+		{ TAIL "model m { arms = 2 features = 2\n share_min = { \"0=0.6\", \"1=0.6\" } }", 3,
+		        "share_min: the arms' shares add to more than 1" },
+		{ TAIL "model m { arms = 3 features = 2\n share_min = { \"0=0.6\", \"1=0.4\" } }", 3,
+		        "share_min: with least_propensity for the other arms" },
+		{ TAIL "model m { arms = 2 features = 2\n share_max = { \"0=0.3\", \"1=0.3\" } }", 3,
+		        "share_max: all arms' shares add to less than 1" },
+		{ TAIL "model m { arms = 2 features = 2 share_min = { \"0=0.3\" }\n share_max = { \"0=0.2\" } }", 2,
+		        "share_min: above the same arm's share_max" },
 		{ TAIL "model m { arms = 2 features = 2 experts = {\n \"linear\",\n \"stumps\" } }", 4,
 		        "experts: \"stumps\" is not allowed, expected some of linear, trees, quadratic and forest, "
 		        "each "
@@ -657,7 +675,7 @@ static const char *const everything =
         "\"1e+30\"}\n"
         " delta = 0.3 feedback = one default_loss = \"-1e+30\" loss_range = {\"-1e+31\", 0} }\n"
         "model c { arms = 2 features = 1 policy = epsilon trees = 0 height = 8 optimism = 0 experts = { trees, forest "
-        "} }\n"
+        "} least_propensity = 0.25 share_min = { \"1=0.3\", \"0=1e-3\" } share_max = { \"1=0.5\" } }\n"
         "model d { learner = rank features = 2 candidate_features = 3 max_candidates = 10000 trees = 64 gamma = "
         "1000000 }\n"
         "model e { learner = rank features = 0 bits = 9 max_nonzeros = 100 policy = epsilon epsilon = 0.5 }\n";

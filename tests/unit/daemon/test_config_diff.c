@@ -37,6 +37,12 @@ static void test_config_diff_tells_applied_from_restart(void **state)
 		        "sockets.requests: { \"ipc://r.ipc\" } -> { \"ipc://s\" }" },
 		{ TAIL "model m { arms = 2 features = 3 gamma = 5 }", true, "model m: gamma: 60 -> 5" },
 		{ TAIL "model m { arms = 2 features = 3 optimism = 0 }", true, "model m: optimism: 0.3 -> 0" },
+		{ TAIL "model m { arms = 2 features = 3 least_propensity = 0.1 }", true,
+		        "model m: least_propensity: 0.004 -> 0.1" },
+		{ TAIL "model m { arms = 2 features = 3 share_min = { \"1=0.2\" } }", true,
+		        "model m: share_min: { } -> { \"1=0.2\" }" },
+		{ TAIL "model m { arms = 2 features = 3 share_max = { \"1=0.2\", \"0=0.9\" } }", true,
+		        "model m: share_max: { } -> { \"0=0.9\", \"1=0.2\" }" },
 		{ TAIL "model m { arms = 2 features = 3 experts = { forest, trees } }", false,
 		        "model m: experts: { \"linear\", \"trees\", \"quadratic\", \"forest\" } -> { \"trees\", "
 		        "\"forest\" }" },

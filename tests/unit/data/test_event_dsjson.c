@@ -380,6 +380,8 @@ static const struct {
 	{ "[1]", COP_EFORMAT, "column 1: expected an object in braces" },
 	{ "{\"c\":{\"x\":1}", COP_EFORMAT, "column 13: the line ends here; expected a comma or }" },
 	{ "{\"c\":{\"x\":1}} {}", COP_EFORMAT, "column 15: '{'; expected nothing more" },
+	{ "{\"_multi\":[{}]} {}", COP_EFORMAT, "column 17: '{'; expected nothing more" },
+	{ "{\"x\":1,\"_multi\":[{}]} x", COP_EFORMAT, "column 23: 'x'; expected nothing more" },
 	{ "{\"c\":{\"x\":NaN}}", COP_ENONFINITE, "column 11: NaN is not finite; expected a finite number" },
 	{ "{\"c\":{\"x\":-Infinity}}", COP_ENONFINITE, "column 11: -Infinity is not finite; expected a finite number" },
 	{ "{\"c\":{\"x\":1e999}}", COP_ENONFINITE,

@@ -41,6 +41,7 @@ static void test_a_shape_too_large_to_read_is_refused(void **state)
 	put_set(&set, 10000, 65536);
 	assert_int_equal(cop_told_model_take(&told, set.data, set.length, &diag), COP_EFULL);
 	assert_non_null(strstr(diag.message, "too much to read"));
+	assert_true(diag.line == 0 && diag.offset == 0);
 	assert_null(told.workspace.candidate_value);
 	assert_int_equal(told.shape.max_candidates, 0);
 	cop_bytes_fini(&set);

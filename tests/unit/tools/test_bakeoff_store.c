@@ -340,6 +340,9 @@ static void test_settings_texts_name_and_fill_them(void **state)
 	assert_string_equal(s.setting[0].name, "my own");
 	assert_string_equal(s.setting[0].options, "--learner ensemble --rate 0.5");
 	assert_int_not_equal(s.setting[0].fingerprint, 0);
+	s = settings_of("a=ensemble:share-max=3=0.5:least-propensity=0.10:share-min=1=0.2+0=0.1");
+	assert_string_equal(s.setting[0].options,
+	        "--learner ensemble --least-propensity 0.1 --share-min 0=0.1+1=0.2 --share-max 3=0.5");
 	s = settings_of("a=ensemble:experts=forest+trees:optimism=0.50:policy=fastcb");
 	assert_string_equal(
 	        s.setting[0].options, "--learner ensemble --policy fastcb --optimism 0.5 --experts trees+forest");

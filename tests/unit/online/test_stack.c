@@ -1,0 +1,317 @@
+/* The stack's weights, the variance of what it misses and the weights' deviations against the header's formulae, coded
+ * once more with an inverse by elimination. */
+#include "support.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "online/stack.h"
+
+#define SEED 1409U
+#define MOST COP_STACK_MOST
+#define NEAR 1e-7
+
+typedef struct naive {
+	size_t count;
+	double w[MOST], r[MOST][MOST];
+	double v, events;
+} naive;
+
+static void invert(const naive *n, double out[MOST][MOST])
+{
+	double a[MOST][2 * MOST] = { { 0.0 } };
+	for (size_t i = 0; i < n->count; i++) {
+		memcpy(a[i], n->r[i], sizeof n->r[i]);
+		a[i][MOST + i] = 1.0;
+	}
+	for (size_t i = 0; i < n->count; i++) {
+		double pivot = a[i][i];
+		for (size_t k = 0; k < 2 * MOST; k++)
+			a[i][k] /= pivot;
+		for (size_t j = 0; j < n->count; j++) {
+			double times = j == i ? 0.0 : a[j][i];
+			for (size_t k = 0; k < 2 * MOST; k++)
+				a[j][k] -= times * a[i][k];
+		}
+	}
+	for (size_t i = 0; i < n->count; i++)
+		memcpy(out[i], a[i] + MOST, sizeof out[i]);
+}
+
+static void naive_begin(naive *n, size_t count)
+{
+	*n = (naive){ .count = count, .v = 0.25 };
+	for (size_t i = 0; i < count; i++) {
+		n->w[i] = 1.0 / (double)count;
+		n->r[i][i] = 50.0;
+	}
+}
+
+/* R <- f R + (1 - f) / START I + z zᵀ / v,   w += R^-1 z (y - w z) / v */
+static double naive_settle(naive *n, const double *z, double y)
+{
+	double error = y, trace = 0.0, inverse[MOST][MOST];
+	for (size_t i = 0; i < n->count; i++) {
+		error -= n->w[i] * z[i];
+		trace += n->r[i][i] - 50.0;
+	}
+	n->events = fmin(n->events + 1.0, 2000.0);
+	n->v += (fmin(error * error, 4.0) - n->v) / (n->events + 1.0);
+	const double v = fmax(n->v, 1e-3), f = 1.0 - 0.0005 * fmin(trace / (1000.0 * (double)n->count), 1.0);
+	for (size_t i = 0; i < n->count; i++)
+		for (size_t j = 0; j < n->count; j++)
+			n->r[i][j] = f * n->r[i][j] + (i == j ? (1.0 - f) * 50.0 : 0.0) + z[i] * z[j] / v;
+	invert(n, inverse);
+	for (size_t i = 0; i < n->count; i++)
+		for (size_t j = 0; j < n->count; j++)
+			n->w[i] += inverse[i][j] * z[j] * error / v;
+	return error;
+}
+
+static void check(const cop_stack *stack, const naive *n, int event)
+{
+	double inverse[MOST][MOST];
+	invert(n, inverse);
+	bool near = fabs(stack->variance - n->v) < NEAR;
+	for (size_t i = 0; i < n->count; i++) {
+		near = near && fabs(stack->weight[i] - n->w[i]) < NEAR;
+		near = near && fabs(cop_stack_deviation(stack, i) / sqrt(inverse[i][i]) - 1.0) < NEAR;
+	}
+	if (!near)
+		fail_msg("event %d of %zu predictors: w %.12g, formula %.12g; v %.12g, formula %.12g; %.12g, %.12g",
+		        event, n->count, stack->weight[0], n->w[0], stack->variance, n->v,
+		        cop_stack_deviation(stack, 0), sqrt(inverse[0][0]));
+}
+
+static void test_stack_random_predictions_equal_formula(void **state)
+{
+	(void)state;
+	static const double sizes[] = { 1.0, 0.1, 0.01 };
+	cop_rng rng;
+	cop_rng_init(&rng, SEED, 0);
+	printf("seed %u\n", SEED);
+	for (int round = 0; round < 12; round++) {
+		size_t count = 1 + (size_t)round % MOST;
+		double size = sizes[round % 3];
+		cop_stack stack;
+		naive n;
+		cop_stack_begin(&stack, count);
+		naive_begin(&n, count);
+		for (int event = 0; event < 6000; event++) {
+			double y = size * cop_rng_normal(&rng), z[MOST];
+			for (size_t i = 0; i < count; i++)
+				z[i] = fmax(fmin(0.3 * y + size * 0.3 * cop_rng_normal(&rng), 2.0), -2.0);
+			double error = naive_settle(&n, z, y);
+			assert_true(fabs(cop_stack_settle(&stack, z, y) - error) < NEAR);
+			if (event % 13 == 0)
+				check(&stack, &n, event);
+		}
+	}
+}
+
+static void test_stack_begins_with_equal_weights_of_one_deviation(void **state)
+{
+	(void)state;
+	cop_stack stack;
+	cop_stack_begin(&stack, 4);
+	assert_true(stack.variance == 0.25 && stack.events == 0.0);
+	for (size_t i = 0; i < 4; i++) {
+		assert_true(stack.weight[i] == 0.25);
+		assert_true(fabs(cop_stack_deviation(&stack, i) - sqrt(0.02)) < 1e-15);
+	}
+	cop_stack_join(&stack);
+	assert_true(stack.weight[4] == 0.0);
+	assert_true(fabs(cop_stack_deviation(&stack, 4) - sqrt(0.02 / 0.2)) < 1e-15); /* little is certain of it */
+}
+
+/* n events of a truth that is size * (a + b) beside noise of the same size; the predictors say size * a and size * b.
+ */
+static void run(cop_stack *stack, double size, int n)
+{
+	cop_rng rng;
+	cop_rng_init(&rng, SEED, 1);
+	for (int i = 0; i < n; i++) {
+		double a = 0.2 * cop_rng_normal(&rng), b = 0.2 * cop_rng_normal(&rng);
+		const double z[2] = { size * a, size * b };
+		(void)cop_stack_settle(stack, z, size * (a + b + 0.4 * cop_rng_normal(&rng)));
+	}
+}
+
+static void test_stack_variance_becomes_that_of_what_is_missed(void **state)
+{
+	(void)state;
+	static const double sizes[] = { 0.1, 0.5, 1.0 };
+	for (size_t i = 0; i < 3; i++) {
+		cop_stack stack;
+		cop_stack_begin(&stack, 2);
+		run(&stack, sizes[i], 6000);
+		double missed = pow(0.4 * sizes[i], 2.0);
+		assert_true(fabs(stack.variance / missed - 1.0) < 0.1);
+	}
+}
+
+/* As surely where all is a tenth as large: the same weights and deviations after as many events. */
+static void test_stack_learns_small_differences_as_surely(void **state)
+{
+	(void)state;
+	cop_stack large, small;
+	cop_stack_begin(&large, 2);
+	cop_stack_begin(&small, 2);
+	run(&large, 1.0, 4000);
+	run(&small, 0.1, 4000);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(fabs(large.weight[i] - 1.0) < 0.15);
+		assert_true(fabs(large.weight[i] - small.weight[i]) < 0.05);
+		assert_true(fabs(cop_stack_deviation(&large, i) / cop_stack_deviation(&small, i) - 1.0) < 0.1);
+	}
+}
+
+/* Less than v = 1e-3 would make one event weigh more than all that came before. */
+static void test_stack_of_truths_hit_exactly_stays_sound(void **state)
+{
+	(void)state;
+	cop_stack stack;
+	cop_rng rng;
+	cop_rng_init(&rng, SEED, 2);
+	cop_stack_begin(&stack, 2);
+	for (int i = 0; i < 20000; i++) {
+		const double z[2] = { cop_rng_normal(&rng), 0.5 };
+		double y = fmax(fmin(z[0], 2.0), -2.0);
+		assert_true(isfinite(cop_stack_settle(&stack, z, y)));
+	}
+	assert_true(stack.variance < 1e-3);
+	assert_true(fabs(stack.weight[0] - 1.0) < 1e-3 && fabs(stack.weight[1]) < 1e-2);
+	assert_true(cop_stack_deviation(&stack, 0) > 0.0 && cop_stack_deviation(&stack, 0) < 0.01);
+}
+
+static void test_stack_deviation_falls_with_events_in_their_direction_alone(void **state)
+{
+	(void)state;
+	cop_stack stack;
+	double before[2];
+	cop_stack_begin(&stack, 2);
+	for (int i = 0; i < 200; i++) {
+		const double z[2] = { i % 2 == 0 ? 0.5 : -0.5, 0.0 };
+		before[0] = cop_stack_deviation(&stack, 0);
+		before[1] = cop_stack_deviation(&stack, 1);
+		(void)cop_stack_settle(&stack, z, i % 3 == 0 ? 0.5 : -0.5);
+		assert_true(cop_stack_deviation(&stack, 0) < before[0]);
+		assert_true(fabs(cop_stack_deviation(&stack, 1) / before[1] - 1.0) < 1e-12);
+	}
+}
+
+static void test_stack_error_taken_into_the_variance_is_bounded(void **state)
+{
+	(void)state;
+	cop_stack stack;
+	cop_stack_begin(&stack, 1);
+	const double z = 0.0;
+	for (int i = 1; i <= 3000; i++) {
+		(void)cop_stack_settle(&stack, &z, 1e9);
+		double n = fmin((double)i, 2000.0);
+		assert_true(stack.events == n && stack.variance <= 4.0);
+		assert_true(i > 2000 || fabs(stack.variance - (0.25 + 4.0 * n) / (n + 1.0)) < 1e-9);
+	}
+}
+
+static void test_stack_not_finite_changes_nothing(void **state)
+{
+	(void)state;
+	static const double strange[] = { (double)NAN, (double)INFINITY, -(double)INFINITY };
+	cop_stack stack, before;
+	cop_stack_begin(&stack, 2);
+	run(&stack, 1.0, 50);
+	before = stack;
+	for (size_t i = 0; i < 3; i++) {
+		const double z[2] = { 0.5, strange[i] }, sound[2] = { 0.5, 0.25 };
+		assert_true(isnan(cop_stack_settle(&stack, z, 0.5)));
+		assert_true(isnan(cop_stack_settle(&stack, sound, strange[i])));
+	}
+	assert_memory_equal(&stack, &before, sizeof stack);
+}
+
+static void save(const cop_stack *stack, cop_bytes *bytes)
+{
+	cop_bytes_clear(bytes);
+	cop_stack_save(stack, bytes);
+	assert_int_equal(bytes->err, COP_OK);
+}
+
+static cop_err load(cop_stack *stack, size_t count, const void *data, size_t length)
+{
+	cop_cursor cursor;
+	cop_stack_begin(stack, count);
+	cop_cursor_init(&cursor, data, length);
+	return cop_stack_load(stack, &cursor);
+}
+
+static void test_stack_loaded_goes_on_alike(void **state)
+{
+	(void)state;
+	cop_stack first, second;
+	cop_bytes bytes, again;
+	cop_bytes_init(&bytes);
+	cop_bytes_init(&again);
+	cop_stack_begin(&first, 2);
+	run(&first, 0.3, 700);
+	save(&first, &bytes);
+	assert_int_equal(load(&second, 2, bytes.data, bytes.length), COP_OK);
+	assert_true(second.variance == first.variance && second.events == 700.0);
+	assert_true(cop_stack_deviation(&second, 1) == cop_stack_deviation(&first, 1));
+	run(&first, 0.3, 700);
+	run(&second, 0.3, 700);
+	save(&first, &bytes);
+	save(&second, &again);
+	assert_int_equal(bytes.length, again.length);
+	assert_memory_equal(bytes.data, again.data, bytes.length);
+	assert_int_equal(load(&second, 3, bytes.data, bytes.length), COP_ESHAPE);
+	for (size_t length = 0; length < bytes.length; length++)
+		assert_int_equal(load(&second, 2, bytes.data, length), COP_EFORMAT);
+	cop_bytes_fini(&bytes);
+	cop_bytes_fini(&again);
+}
+
+/* v and the events behind it are the last two doubles. */
+static void test_stack_load_of_a_damaged_variance_is_refused(void **state)
+{
+	(void)state;
+	static const struct {
+		size_t back;
+		double value;
+		cop_err err;
+	} cases[] = { { 16, -1e-9, COP_EFORMAT }, { 16, 4.01, COP_EFORMAT }, { 16, (double)NAN, COP_ENONFINITE },
+		{ 16, 0.0, COP_OK }, { 16, 4.0, COP_OK }, { 8, -1.0, COP_EFORMAT }, { 8, 2001.0, COP_EFORMAT },
+		{ 8, (double)INFINITY, COP_ENONFINITE }, { 8, 0.0, COP_OK }, { 8, 2000.0, COP_OK } };
+	cop_stack stack;
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	cop_stack_begin(&stack, 2);
+	run(&stack, 1.0, 100);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cop_stack other;
+		save(&stack, &bytes);
+		memcpy(bytes.data + bytes.length - cases[i].back, &cases[i].value, sizeof cases[i].value);
+		if (load(&other, 2, bytes.data, bytes.length) != cases[i].err)
+			fail_msg("case %zu", i);
+	}
+	cop_bytes_fini(&bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stack_random_predictions_equal_formula),
+		cmocka_unit_test(test_stack_begins_with_equal_weights_of_one_deviation),
+		cmocka_unit_test(test_stack_variance_becomes_that_of_what_is_missed),
+		cmocka_unit_test(test_stack_learns_small_differences_as_surely),
+		cmocka_unit_test(test_stack_of_truths_hit_exactly_stays_sound),
+		cmocka_unit_test(test_stack_deviation_falls_with_events_in_their_direction_alone),
+		cmocka_unit_test(test_stack_error_taken_into_the_variance_is_bounded),
+		cmocka_unit_test(test_stack_not_finite_changes_nothing),
+		cmocka_unit_test(test_stack_loaded_goes_on_alike),
+		cmocka_unit_test(test_stack_load_of_a_damaged_variance_is_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
