@@ -13,6 +13,8 @@ static cop_wire_reward reward_of(cop_reward_rule rule)
 		return COP_WIRE_REWARD_LAST;
 	case COP_REWARD_SUM:
 		return COP_WIRE_REWARD_SUM;
+	case COP_REWARD_FIRST:
+		return COP_WIRE_REWARD_FIRST;
 	case COP_REWARD_EARLIEST:
 		break;
 	}

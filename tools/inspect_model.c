@@ -153,7 +153,7 @@ static void show_arm_settings(const cop_inspect_view *v, const cop_learner_setti
 
 static void show_settings(const cop_inspect_view *v, const cop_model_settings *m)
 {
-	static const char *const rules[] = { "earliest", "last", "sum" };
+	static const char *const rules[] = { "earliest", "last", "sum", "first" };
 	const cop_learner_settings *s = &m->learner;
 	show_text(v, "learner", s->learner);
 	show_whole(v, "features", s->features);

@@ -68,7 +68,7 @@ static void fastcb(const cop_policy_settings *settings, uint64_t t, size_t arms,
 	add_inverse_gaps(1.0, fastcb_gamma(settings, t, loss, best), arms, loss, mask, best, eligible, p);
 }
 
-/* Odds that arm k is better than the arm of the lowest mean. */
+/* Squared odds that arm k is better than the arm of the lowest mean. */
 static double odds(const cop_policy_belief *belief, size_t k, size_t best)
 {
 	if (k == best)
@@ -76,7 +76,7 @@ static double odds(const cop_policy_belief *belief, size_t k, size_t best)
 	double one = (double)belief->deviation[k], other = (double)belief->deviation[best];
 	double z = gap(belief->mean, k, best) / fmax(sqrt(one * one + other * other), DBL_MIN);
 	double chance = 0.5 * erfc(z * M_SQRT1_2);
-	return chance / (1.0 - chance);
+	return chance * chance / ((1.0 - chance) * (1.0 - chance));
 }
 
 /* Fills p with the share of what the odds say of the arms. */

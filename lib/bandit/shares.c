@@ -168,7 +168,7 @@ const char *cop_shares_refusal(const cop_shares *shares, size_t arms)
 
 /* ---- the distribution within ---- */
 
-/* What is wrong with p; and whether the maxima leave room for 1. */
+/* Whether p keeps the limits; *maxima: what the eligible arms may have in all. */
 static bool is_within(
         const cop_shares *shares, size_t arms, const uint8_t *mask, size_t eligible, const double *p, double *maxima)
 {

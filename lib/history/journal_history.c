@@ -162,6 +162,8 @@ static cop_wire_result result_of(history *h, const cop_wire_record *r, cop_waiti
 		return COP_WIRE_LATE;
 	if (*entry == NULL)
 		return r->has_x ? COP_WIRE_APPLIED : COP_WIRE_UNKNOWN;
+	if (h->told.reward == COP_WIRE_REWARD_FIRST && (*entry)->losses > 0)
+		return COP_WIRE_DUPLICATE;
 	return h->told.reward == COP_WIRE_REWARD_EARLIEST ? COP_WIRE_APPLIED : COP_WIRE_RECORDED;
 }
 

@@ -182,7 +182,7 @@ COP_CHECK cop_err cop_learner_take(cop_learner *learner, const cop_row *x, const
 void cop_learner_probes(const cop_learner *learner, cop_decision *decision);
 /* mask: that of the decision, as for decide; only learners whose class masks look at it. loss: one value; two for
  * two-point values (at probe[0], probe[1]). decided_here: the decision came from this learner's decide, so its
- * statistics know x and its experts' predictions count.
+ * statistics know x and its experts' weights learn from the loss, too.
  * COP_EINVAL: loss outside [0, 1] (arms). COP_ENONFINITE. COP_EDIVERGED: the step was refused, nothing changed (in
  * a mixture, experts that refuse stay as they were, and the step is refused when all do). */
 COP_CHECK cop_err cop_learner_learn(cop_learner *learner, const cop_row *x, const uint8_t *mask,

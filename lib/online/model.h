@@ -21,6 +21,7 @@ typedef enum cop_reward_rule {
 	COP_REWARD_EARLIEST, /* the first feedback is learned at once, further ones are duplicates */
 	COP_REWARD_LAST,     /* recorded; the last one is learned when the window ends */
 	COP_REWARD_SUM,      /* recorded; the sum (cut to the loss range) is learned when the window ends */
+	COP_REWARD_FIRST,    /* recorded; learned when the window ends, further ones are duplicates */
 } cop_reward_rule;
 
 typedef struct cop_model_settings {

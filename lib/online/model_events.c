@@ -339,6 +339,10 @@ bool cop_model_unheard(cop_model *model, const cop_event_id *id, const double *d
 static cop_err join(
         cop_model *model, cop_pending_entry *entry, const double *scaled, double now, cop_feedback_result *result)
 {
+	if (model->set.reward == COP_REWARD_FIRST && entry->losses > 0) {
+		*result = COP_FEEDBACK_DUPLICATE;
+		return COP_OK;
+	}
 	cop_err err = entry->records ? record_loss(model, entry, scaled) : learn(model, entry, scaled);
 	if (err != COP_OK)
 		return err;

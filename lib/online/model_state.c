@@ -141,7 +141,7 @@ static cop_err get_settings(const cop_model_file *file, cop_model_settings *s, u
 	s->has_default_loss = cop_cursor_u8(&cursor) != 0;
 	s->default_loss = cop_cursor_f64(&cursor);
 	uint8_t reward = cop_cursor_u8(&cursor);
-	if (reward > COP_REWARD_SUM)
+	if (reward > COP_REWARD_FIRST)
 		return COP_EFORMAT;
 	s->reward = (cop_reward_rule)reward;
 	s->loss_low = cop_cursor_f64(&cursor);

@@ -33,7 +33,7 @@ static const char *const names[KEYS] = { "name", "learner", "features", "bits", 
 	"max_candidates", "candidate_features", "losses", "loss_range", "value_range", "delta", "reward",
 	"reward_window", "default_loss" };
 
-static const char *const rewards[COP_WIRE_REWARD_COUNT] = { "earliest", "last", "sum" };
+static const char *const rewards[COP_WIRE_REWARD_COUNT] = { "earliest", "last", "sum", "first" };
 
 const char *cop_wire_reward_text(cop_wire_reward reward)
 {

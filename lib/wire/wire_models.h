@@ -17,6 +17,7 @@ typedef enum cop_wire_reward {
 	COP_WIRE_REWARD_EARLIEST = 0,
 	COP_WIRE_REWARD_LAST,
 	COP_WIRE_REWARD_SUM,
+	COP_WIRE_REWARD_FIRST,
 	COP_WIRE_REWARD_COUNT
 } cop_wire_reward;
 

@@ -163,8 +163,8 @@ def test_failed_sync_that_lost_what_it_was_to_sync_heals_from_memory(daemon, fau
     client = d.client()
     for _ in range(2):
         learn(ledger, client)
-        fault.begin(SYNC, errno.EIO, times=1, flags=LOSE)
         failures = journal(client)["failures"]
+        fault.begin(SYNC, errno.EIO, times=1, flags=LOSE)
         service.wait_for(lambda: ledger.call(client, ledger.decide(ledger.new("m"))) and fault.get("failed"), "it")
         fault.end()
         service.wait_for(lambda: journal(client)["failures"] > failures, "the daemon to notice")

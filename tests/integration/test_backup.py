@@ -287,42 +287,39 @@ def test_segments_that_are_gone_for_good_are_told(daemon, tmp_path):
     assert not (tmp_path / "copy").exists()
 
 
-@pytest.mark.parametrize("times", [1, 3])
-def test_of_a_checkpoint_removed_meanwhile_the_newer_one_is_taken(daemon, tmp_path, times):
+def backup_beside(daemon, tmp_path, checkpoint):
+    """(checkpoints that there were, what was told) of a backup for which `checkpoint` answers that request."""
     text = model() + SMALL
     one = daemon(text)
     client = one.client()
     asked = []
 
     def answer(verb):
-        if verb != "checkpoint":
-            return client.status()
-        asked.extend(client.ok("checkpoint") for _ in range(times + 1))  # the first's file is gone before it is read
-        return asked[0]
+        return checkpoint(one, client, asked) if verb == "checkpoint" else client.status()
 
     grow(client)
     with answering(one.context, answer) as endpoint:
         told = json.loads(backup(endpoint, tmp_path / "copy", "--json"))
-    assert len(asked) == times + 1 and told["sequence"] == asked[-1]["sequence"]
     assert state(restore(daemon, tmp_path / "copy", text)[1]) == state(client)
+    return asked, told
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_of_a_checkpoint_removed_meanwhile_the_newer_one_is_taken(daemon, tmp_path, times):
+    def checkpoint(one, client, asked):
+        asked.extend(client.ok("checkpoint") for _ in range(times + 1))  # the first's file is gone before it is read
+        return asked[0]
+
+    asked, told = backup_beside(daemon, tmp_path, checkpoint)
+    assert len(asked) == times + 1 and told["sequence"] == asked[-1]["sequence"]
 
 
 def test_checkpoint_that_is_gone_is_asked_for_again(daemon, tmp_path):
-    text = model() + SMALL
-    one = daemon(text)
-    client = one.client()
-    asked = []
-
-    def answer(verb):
-        if verb != "checkpoint":
-            return client.status()
+    def checkpoint(one, client, asked):
         asked.append(client.ok("checkpoint"))
         if len(asked) == 1:
             (one.state / f"coppice.{asked[0]['sequence']:020}.checkpoint").unlink()
         return asked[-1]
 
-    grow(client)
-    with answering(one.context, answer) as endpoint:
-        told = json.loads(backup(endpoint, tmp_path / "copy", "--json"))
+    asked, told = backup_beside(daemon, tmp_path, checkpoint)
     assert len(asked) == 2 and told["sequence"] == asked[-1]["sequence"]
-    assert state(restore(daemon, tmp_path / "copy", text)[1]) == state(client)

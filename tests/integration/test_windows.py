@@ -42,6 +42,21 @@ def test_answered_in_time_is_not_defaulted(daemon):
     assert (state["learned"], state["defaulted"], state["loss_sum"]) == (2, 1, 1)
 
 
+def test_reward_rule_first_learns_the_first_at_window_end(daemon):
+    one = daemon(model(reward_window="2s", reward="first", default_loss=1))
+    client = one.client()
+    for id in ("answered", "silent"):
+        client.decide("m", id, X)
+    assert [client.feedback("m", "answered", loss) for loss in (0.25, 0.0)] == ["recorded", "duplicate"]
+    assert client.model()["rev"] == 0
+    one.restart()  # and it is not forgotten
+    client = one.client()
+    assert client.feedback("m", "answered", 0.5) == "duplicate"
+    no_pending(client)
+    state = client.model()
+    assert (state["learned"], state["defaulted"], state["loss_sum"]) == (2, 1, 1.25)
+
+
 @pytest.mark.parametrize("reward, expected", [("last", 0.25), ("sum", 0.75)])
 def test_reward_rule_learns_at_window_end(daemon, reward, expected):
     client = daemon(model(reward_window="2s", reward=reward)).client()

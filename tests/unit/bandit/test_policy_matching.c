@@ -75,7 +75,7 @@ static void match(size_t arms, const cop_policy_belief *belief, const uint8_t *m
 		double one = (double)belief->deviation[k], other = (double)belief->deviation[best];
 		double apart = gap(belief->mean, k, best), d = sqrt(one * one + other * other);
 		double chance = apart <= 0.0 ? 0.5 : d > 0.0 ? above(apart / d) : 0.0;
-		q[k] = eligible_at(mask, k) ? k == best ? 1.0 : chance / (1.0 - chance) : 0.0;
+		q[k] = eligible_at(mask, k) ? k == best ? 1.0 : pow(chance / (1.0 - chance), 2.0) : 0.0;
 		sum += q[k];
 	}
 	for (size_t k = 0; k < arms; k++)
@@ -176,7 +176,7 @@ static double in_order(double mean, double deviation, double other, double other
 	return sum;
 }
 
-static void test_matching_of_two_arms_is_the_chance_itself(void **state)
+static void test_matching_of_two_arms_is_by_squares_of_their_chances(void **state)
 {
 	(void)state;
 	static const float cases[][4] = { { 0.5f, 0.51f, 0.01f, 0.02f }, { 0.98f, 0.99f, 0.01f, 0.001f },
@@ -187,7 +187,8 @@ static void test_matching_of_two_arms_is_the_chance_itself(void **state)
 		cop_policy_belief belief = { 1.0, c, c + 2 };
 		double p[2];
 		ask("matching", 1000, 2, loss, NULL, &belief, p);
-		double want = in_order((double)c[0], (double)c[2], (double)c[1], (double)c[3]);
+		double chance = in_order((double)c[0], (double)c[2], (double)c[1], (double)c[3]);
+		double want = chance * chance / (chance * chance + (1.0 - chance) * (1.0 - chance));
 		if (!(fabs(p[0] - want) < 1e-6))
 			fail_msg("case %zu: %.9g, chance %.9g", i, p[0], want);
 	}
@@ -318,7 +319,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_matching_random_beliefs_equal_formula),
 		cmocka_unit_test(test_matching_share_none_or_no_belief_is_fastcb),
-		cmocka_unit_test(test_matching_of_two_arms_is_the_chance_itself),
+		cmocka_unit_test(test_matching_of_two_arms_is_by_squares_of_their_chances),
 		cmocka_unit_test(test_matching_equal_means_are_equally_likely),
 		cmocka_unit_test(test_matching_mask_leaves_the_best_mean_out),
 		cmocka_unit_test(test_matching_goes_by_means_not_by_losses),

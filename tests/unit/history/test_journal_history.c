@@ -231,6 +231,34 @@ static void test_last_and_sum_are_learned_at_the_windows_end(void **state)
 	}
 }
 
+/* An older record, that does not say what became of the feedback. */
+static void put_untold_feedback(book *b, double time, uint64_t id, double loss)
+{
+	cop_wire_record r = record_of("m", time, id);
+	r.loss[0] = loss;
+	r.losses = 1;
+	put(b, COP_WIRE_RECORD_FEEDBACK, &r);
+}
+
+static void test_first_is_learned_at_the_windows_end_and_others_are_not(void **state)
+{
+	(void)state;
+	cop_wire_model model = told("m");
+	book b;
+	model.reward = COP_WIRE_REWARD_FIRST;
+	empty_folder();
+	open_book(&b, 1, &model, 1);
+	put_decision(&b, 1, 1);
+	put_decision(&b, 2, 2);
+	put_feedback(&b, 4, 2, 0.5, COP_WIRE_RECORDED);
+	put_feedback(&b, 5, 2, 1.0, COP_WIRE_DUPLICATE);
+	put_untold_feedback(&b, 6, 1, 0.25);
+	put_untold_feedback(&b, 7, 1, 0.75);
+	put_expiry(&b, 103, 2);
+	close_book(&b);
+	CHECK(&all, NULL, { 1, 0.25 }, { 2, 0.5 });
+}
+
 static void test_deferred_decision_counts_when_it_was_shown_or_answered(void **state)
 {
 	(void)state;
@@ -844,6 +872,7 @@ int main(void)
 		TEST(test_observed_decisions_are_events_of_the_system),
 		TEST(test_default_loss_is_learned_at_the_windows_end),
 		TEST(test_last_and_sum_are_learned_at_the_windows_end),
+		TEST(test_first_is_learned_at_the_windows_end_and_others_are_not),
 		TEST(test_deferred_decision_counts_when_it_was_shown_or_answered),
 		TEST(test_unheard_decision_has_no_default_and_counts_when_it_was_answered),
 		TEST(test_what_gave_way_at_a_bound_is_learned_only_if_it_was_answered),

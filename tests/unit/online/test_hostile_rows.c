@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #define SEEDS      12
+#define SEEDS_MANY 40 /* where rows go wrong at random: 12 vary by a tenth of the loss */
 #define AFTER      1000
 #define HUGE_VALUE 1e12f
 #define SENTINEL   (-9999.0f)
@@ -116,13 +117,13 @@ static double rank_loss(bool sparse, const disturbance *how, size_t from, uint64
 	return sum;
 }
 
-static double loss_of(const char *name, bool sparse, const disturbance *how, size_t from)
+static double loss_of(const char *name, bool sparse, const disturbance *how, size_t from, uint64_t seeds)
 {
 	double sum = 0.0;
-	for (uint64_t seed = 1; seed <= SEEDS; seed++)
+	for (uint64_t seed = 1; seed <= seeds; seed++)
 		sum += strcmp(name, "rank") == 0 ? rank_loss(sparse, how, from, seed)
 		                                 : arms_loss(name, sparse, how, from, seed);
-	return sum / (SEEDS * AFTER);
+	return sum / (double)(seeds * AFTER);
 }
 
 /* A learner on a stream, and what it loses there when nothing disturbs it. */
@@ -130,19 +131,20 @@ typedef struct stream {
 	const char *learner;
 	bool sparse;
 	size_t from;
+	uint64_t seeds;
 	double calm;
 } stream;
 
-static stream begin(const char *learner, int sparse, size_t from)
+static stream begin(const char *learner, int sparse, size_t from, uint64_t seeds)
 {
-	stream s = { .learner = learner, .sparse = sparse != 0, .from = from };
-	s.calm = loss_of(learner, s.sparse, &none, from);
+	stream s = { .learner = learner, .sparse = sparse != 0, .from = from, .seeds = seeds };
+	s.calm = loss_of(learner, s.sparse, &none, from, seeds);
 	return s;
 }
 
 static void check(const stream *s, const disturbance *how, double allowed, const char *what)
 {
-	double loss = loss_of(s->learner, s->sparse, how, s->from);
+	double loss = loss_of(s->learner, s->sparse, how, s->from, s->seeds);
 	print_message("%s, %s, from %zu, %s: %.4f beside %.4f\n", s->learner, s->sparse ? "sparse" : "dense", s->from,
 	        what, loss, s->calm);
 	if (!(loss <= allowed * s->calm))
@@ -175,7 +177,7 @@ static void test_one_huge_row_costs_little(void **state)
 	for (size_t i = 0; i < sizeof at / sizeof *at; i++)
 		for (size_t l = 0; l < sizeof learners / sizeof *learners; l++)
 			for (int sparse = 0; sparse < 2; sparse++) {
-				const stream s = begin(learners[l], sparse, at[i]);
+				const stream s = begin(learners[l], sparse, at[i], SEEDS);
 				check_huge(&s);
 			}
 }
@@ -184,7 +186,7 @@ static void test_one_huge_row_late_costs_little(void **state)
 {
 	(void)state;
 	for (size_t l = 0; l < sizeof learners / sizeof *learners; l++) {
-		const stream s = begin(learners[l], false, 5000);
+		const stream s = begin(learners[l], false, 5000, SEEDS);
 		check_huge(&s);
 	}
 }
@@ -195,7 +197,8 @@ static void test_sentinels_cost_little(void **state)
 	(void)state;
 	for (size_t l = 0; l < sizeof learners / sizeof *learners; l++)
 		for (int sparse = 0; sparse < 2; sparse++) {
-			const stream s = begin(learners[l], sparse, 2000);
+			const uint64_t seeds = strcmp(learners[l], "rank") == 0 ? SEEDS : SEEDS_MANY;
+			const stream s = begin(learners[l], sparse, 2000, seeds);
 			disturbance how = { .at = NEVER, .sentinels = 1, .unit = NEVER };
 			check(&s, &how, ALLOWED, "sentinels in one feature");
 			how.sentinels = 3;
@@ -210,7 +213,7 @@ static void test_a_lasting_change_of_unit_is_learned(void **state)
 {
 	(void)state;
 	for (size_t l = 0; l < sizeof learners / sizeof *learners; l++) {
-		const stream s = begin(learners[l], false, 5000);
+		const stream s = begin(learners[l], false, 5000, SEEDS);
 		const disturbance how = { .at = NEVER, .unit = 3000 };
 		check(&s, &how, 1.5, "a thousand times as large");
 	}

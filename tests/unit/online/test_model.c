@@ -76,6 +76,22 @@ static void test_last_learns_the_last_when_the_window_ends(void **state)
 	recorded_rule(COP_REWARD_LAST, (const double[]){ 1.0, 0.5, 0.125 }, 3, 0.125);
 }
 
+static void test_first_learns_the_first_when_the_window_ends(void **state)
+{
+	(void)state;
+	cop_model_settings s;
+	recorded_rule(COP_REWARD_FIRST, (const double[]){ 0.75 }, 1, 0.75);
+	cop_model *model = plain_model(&s, COP_REWARD_FIRST);
+	(void)model_decide(model, &rng, false, 1, 0.0);
+	assert_int_equal(model_feedback(model, 1, 0.25, 1.0), COP_FEEDBACK_RECORDED);
+	assert_int_equal(model_feedback(model, 1, 1.0, 2.0), COP_FEEDBACK_DUPLICATE);
+	assert_int_equal(counters(model)->learned, 0);
+	assert_int_equal(cop_model_expire(model, WINDOW, 10), 1);
+	assert_int_equal(counters(model)->learned, 1);
+	assert_true(counters(model)->loss_sum == 0.25);
+	cop_model_free(model);
+}
+
 static void test_sum_learns_the_sum_cut_to_the_range(void **state)
 {
 	(void)state;
@@ -391,6 +407,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_earliest_first_is_applied_second_duplicate),
 		cmocka_unit_test(test_last_learns_the_last_when_the_window_ends),
+		cmocka_unit_test(test_first_learns_the_first_when_the_window_ends),
 		cmocka_unit_test(test_sum_learns_the_sum_cut_to_the_range),
 		cmocka_unit_test(test_sum_of_shifted_range_is_one_of_losses_as_sent),
 		cmocka_unit_test(test_feedback_after_the_window_is_late_though_nothing_ended_it_yet),
