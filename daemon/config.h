@@ -34,7 +34,8 @@ typedef enum cop_config_policy {
 	COP_POLICY_FASTCB,
 	COP_POLICY_MATCHING
 } cop_config_policy;
-typedef enum cop_config_feedback { COP_FEEDBACK_ONE, COP_FEEDBACK_TWO, COP_FEEDBACK_BINS } cop_config_feedback;
+/* As lib/online's cop_value_feedback. */
+typedef enum cop_config_feedback { COP_FEEDBACK_BINS, COP_FEEDBACK_ONE, COP_FEEDBACK_TWO } cop_config_feedback;
 typedef enum cop_config_unheard { COP_UNHEARD_WAIT, COP_UNHEARD_DECIDE } cop_config_unheard;
 typedef enum cop_config_sync { COP_SYNC_INTERVAL, COP_SYNC_ALWAYS, COP_SYNC_NEVER } cop_config_sync;
 typedef enum cop_config_drift { COP_DRIFT_NONE, COP_DRIFT_ADWIN, COP_DRIFT_PAGE_HINKLEY } cop_config_drift;

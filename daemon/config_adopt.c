@@ -94,7 +94,7 @@ static void tell(const cop_model_settings *from, cop_config_model *out)
 	out->value_range[0] = from->value_low;
 	out->value_range[1] = from->value_high;
 	out->delta = l->delta;
-	out->feedback = l->bins ? COP_FEEDBACK_BINS : l->one_point ? COP_FEEDBACK_ONE : COP_FEEDBACK_TWO;
+	out->feedback = (cop_config_feedback)l->feedback;
 	out->shared_bias = !l->literal;
 }
 

@@ -42,8 +42,7 @@ void cop_served_settings(const cop_config_model *config, cop_model_settings *set
 	l->learning_rate = config->learning_rate;
 	l->literal = !config->shared_bias;
 	l->delta = config->delta;
-	l->one_point = config->feedback != COP_FEEDBACK_TWO;
-	l->bins = config->learner == COP_LEARNER_VALUE && config->feedback == COP_FEEDBACK_BINS;
+	l->feedback = (cop_value_feedback)config->feedback;
 	l->seed = config->seed;
 	settings->reward_window = 1e-6 * (double)config->reward_window;
 	settings->has_default_loss = config->default_loss.given;

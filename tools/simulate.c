@@ -44,7 +44,7 @@ static const char usage_rest[] = "  --height H           of the oblique trees: e
                                  "                       the others (default 1)\n"
                                  "  --bits B             sparse data: features are hashed to 2^B, 1 to 24\n"
                                  "                       (default: enough for the data, at least 14)\n"
-                                 "  --feedback HOW       value: one, two (default two) or bins\n"
+                                 "  --feedback HOW       value: bins (default), one or two\n"
                                  "  --delta D            value: perturbation, as a share of the target's range, to\n"
                                  "                       0.5 (default 0.1)\n"
                                  "  --loss squared|huber value: loss (default squared)\n"
@@ -154,7 +154,6 @@ static bool word(const char *option, const char *text, const char *const *words,
 
 static bool read_shape_option(options *o, int option, const char *text)
 {
-	static const char *const feedbacks[] = { "one", "two", "bins", NULL };
 	cop_learner_settings *l = &o->learner.settings;
 	size_t place = 0;
 	uint64_t whole = 0;
@@ -165,9 +164,8 @@ static bool read_shape_option(options *o, int option, const char *text)
 		l->bits = (unsigned)whole;
 		return ok;
 	case FEEDBACK:
-		ok = word("--feedback", text, feedbacks, &place);
-		l->one_point = place != 1;
-		l->bins = place == 2;
+		ok = word("--feedback", text, cop_value_feedback_words, &place);
+		l->feedback = (cop_value_feedback)place;
 		return ok;
 	default:
 		return cop_command_number(NAME, "--delta", text, 1e-6, 0.5, &l->delta);
@@ -369,7 +367,7 @@ static cop_err fit_target(options *o, const cop_dataset *data, cop_diag *diag)
 {
 	cop_sim_settings *sim = &o->sim;
 	sim->values = is_value(o);
-	sim->two_point = !o->model.learner.one_point;
+	sim->two_point = cop_learner_losses(&o->model.learner) == 2;
 	sim->target_low = 0.0;
 	sim->target_high = 1.0;
 	if (is_rank(o))
@@ -396,14 +394,14 @@ static cop_err fit_daemon(options *o, cop_diag *diag)
 		.bits = l->bits,
 		.bits_given = is_given(o, BITS),
 		.feedback_given = is_given(o, FEEDBACK),
-		.one_point = l->one_point,
+		.feedback = l->feedback,
 		.delta = is_given(o, DELTA) ? l->delta : 0.0,
 		.range_given = is_given(o, VALUE_RANGE),
 		.low = o->live.value_low,
 		.high = o->live.value_high,
 	};
 	cop_err err = cop_sim_live_fit(&o->live, &shape, diag);
-	o->sim.two_point = !shape.one_point;
+	o->sim.two_point = shape.feedback == COP_VALUE_TWO;
 	o->live.value_low = shape.low;
 	o->live.value_high = shape.high;
 	return err;

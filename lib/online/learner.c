@@ -99,6 +99,8 @@ static const char *refusal(const cop_learner_settings *s, const cop_learner_clas
 		return "trees: expected 0 to " LIMIT(COP_LEARNER_MAX_TREES);
 	if (!(s->learning_rate >= 0.0) || s->learning_rate > COP_LEARNER_MAX_RATE)
 		return "learning_rate: expected a number in (0, " LIMIT(COP_LEARNER_MAX_RATE) "]";
+	if ((unsigned)s->feedback >= COP_VALUE_FEEDBACKS)
+		return "feedback: expected bins, one or two";
 	if (s->experts > COP_EXPERT_ALL)
 		return "experts: expected some of linear, trees, quadratic and forest";
 	if (class == &cop_learner_ensemble && s->experts != 0 && !(cop_ensemble_footprint(s) > 0.0))
@@ -106,6 +108,13 @@ static const char *refusal(const cop_learner_settings *s, const cop_learner_clas
 	if (!(s->delta >= 0.0) || s->delta > 0.5)
 		return "delta: expected at most half the value range";
 	return NULL;
+}
+
+const char *const cop_value_feedback_words[] = { "bins", "one", "two", NULL };
+
+size_t cop_learner_losses(const cop_learner_settings *settings)
+{
+	return strcmp(settings->learner, "value") == 0 && settings->feedback == COP_VALUE_TWO ? 2 : 1;
 }
 
 double cop_learner_least_propensity(const cop_learner_settings *settings)
@@ -251,7 +260,7 @@ void cop_learner_probes(const cop_learner *learner, cop_decision *decision)
 
 static cop_err check_loss(const cop_learner *learner, const double *loss)
 {
-	size_t count = learner->class->values && !learner->settings.one_point ? 2 : 1;
+	size_t count = cop_learner_losses(&learner->settings);
 	for (size_t i = 0; i < count; i++) {
 		if (!isfinite(loss[i]))
 			return COP_ENONFINITE;

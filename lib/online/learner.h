@@ -50,6 +50,14 @@ enum {
 	COP_EXPERT_ALL = 15
 };
 
+/* What a value learner plays and is told. */
+typedef enum cop_value_feedback {
+	COP_VALUE_BINS, /* the default: drawn from a density over bins (online/bins.h); one loss */
+	COP_VALUE_ONE,  /* a probe beside the learner's value; one loss */
+	COP_VALUE_TWO,  /* probes on both sides; two losses */
+	COP_VALUE_FEEDBACKS
+} cop_value_feedback;
+
 typedef struct cop_learner_settings {
 	char learner[16];          /* name */
 	size_t features;           /* dense dimension, at most COP_LEARNER_MAX_FEATURES; 0: sparse, hashed to 2^bits */
@@ -67,8 +75,7 @@ typedef struct cop_learner_settings {
 	double learning_rate;            /* dgt: RMSprop's rate; others: factor on their rates; 0: the default */
 	bool literal;                    /* dgt: Algorithm 1 to the letter, without the shared leaf bias */
 	double delta;                    /* value: perturbation in (0, 1/2], of the scaled range; 0: the default */
-	bool one_point;                  /* value: one loss a decision instead of two */
-	bool bins;                       /* value: a density over bins (online/bins.h) instead of probes; one loss */
+	cop_value_feedback feedback;     /* value */
 	uint64_t seed;
 } cop_learner_settings;
 
@@ -151,6 +158,11 @@ const char *cop_learner_exploration_refusal(const cop_learner_settings *settings
 /* Exploration (that nothing is wrong with) of a living learner; the policy's kind stays. A negative epsilon, gamma,
  * optimism or least propensity leaves that one alone. */
 void cop_learner_explore(cop_learner *learner, const cop_policy_settings *exploration);
+
+/* By its number: "bins", "one", "two". */
+extern const char *const cop_value_feedback_words[];
+/* Numbers in a loss: 2 of a value learner with two probes, else 1. */
+size_t cop_learner_losses(const cop_learner_settings *settings);
 
 /* Dimension of raw rows: features, or 2^bits. */
 size_t cop_learner_dimension(const cop_learner_settings *settings);

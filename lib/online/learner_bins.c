@@ -49,7 +49,6 @@ double cop_bins_learner_footprint(const cop_learner_settings *s)
 /* What has no use here is as in other value learners. */
 static void fill_defaults(cop_learner_settings *s)
 {
-	s->one_point = true;
 	if (s->height == 0)
 		s->height = 3;
 	if (s->trees == COP_LEARNER_DEFAULT_TREES)

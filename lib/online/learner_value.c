@@ -85,7 +85,7 @@ static cop_err create_model(const value_learner *v, cop_additive **out)
 static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 {
 	*out = NULL;
-	if (settings->bins)
+	if (settings->feedback == COP_VALUE_BINS)
 		return cop_learner_bins.create(settings, out);
 	value_learner *v = cop_mem_alloc(1, sizeof *v);
 	if (v == NULL)
@@ -130,7 +130,7 @@ static double value_of(value_learner *v, const cop_row *raw, cop_row *x)
 static void probes(const cop_learner *learner, cop_decision *decision)
 {
 	double delta = learner->settings.delta;
-	if (learner->settings.one_point) {
+	if (learner->settings.feedback == COP_VALUE_ONE) {
 		decision->probe[0] = decision->y + delta * (double)decision->u;
 		return;
 	}
@@ -152,7 +152,7 @@ static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *m
 	cop_row x;
 	observe(learner, raw);
 	out->y = fmin(fmax(value_of(v, raw, &x), delta), 1.0 - delta);
-	if (learner->settings.one_point)
+	if (learner->settings.feedback == COP_VALUE_ONE)
 		out->u = (int8_t)cop_rng_sign(&v->rng);
 	cop_learner_probes(learner, out);
 	return COP_OK;
@@ -161,7 +161,7 @@ static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *m
 static double gradient(value_learner *v, const cop_decision *decision, const double *loss)
 {
 	const cop_learner_settings *s = &v->base.settings;
-	if (!s->one_point)
+	if (s->feedback == COP_VALUE_TWO)
 		return cop_estimator_two_point(loss[0], loss[1], s->delta);
 	if (!(fabs(*loss) <= 0.5 * s->delta * LARGEST_GRADIENT)) /* else such a baseline would refuse all that follow */
 		return (double)NAN;
@@ -193,7 +193,7 @@ static cop_err learn(
 
 static void advance(cop_learner *learner)
 {
-	if (learner->settings.one_point)
+	if (learner->settings.feedback == COP_VALUE_ONE)
 		(void)cop_rng_sign(&((value_learner *)learner)->rng);
 }
 

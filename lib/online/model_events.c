@@ -24,7 +24,7 @@ bool cop_model_fits(const cop_model *model, const cop_model_context *context)
 	return context->candidates == 0 && cop_learner_can_decide(model->learner, context->mask);
 }
 
-static bool two_point(const cop_model *model) { return is_values(model) && !model->set.learner.one_point; }
+static bool two_point(const cop_model *model) { return cop_learner_losses(&model->set.learner) == 2; }
 
 /* Losses from outside: finite, as many as the model takes, scaled; those of arms inside the range. */
 cop_err cop_model_scale(const cop_model *model, const double *loss, size_t count, double *scaled)

@@ -30,7 +30,10 @@ static bool is_mixture(const cop_learner_settings *l)
 	return has_candidates(l) || strcmp(l->learner, "ensemble") == 0;
 }
 
-#define FEEDBACK_BINS 2 /* where 1 is one-point and 0 two-point */
+/* As it is saved: what had no name yet was two-point, then one-point. */
+static const uint8_t feedback_marks[COP_VALUE_FEEDBACKS] = {
+	[COP_VALUE_TWO] = 0, [COP_VALUE_ONE] = 1, [COP_VALUE_BINS] = 2
+};
 
 /* Whether there is anything that version 1 has no place for. */
 static bool is_plain(const cop_learner_settings *l)
@@ -78,7 +81,7 @@ static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
 	cop_bytes_put_f64(bytes, l->learning_rate);
 	cop_bytes_put_u8(bytes, l->literal);
 	cop_bytes_put_f64(bytes, l->delta);
-	cop_bytes_put_u8(bytes, l->bins ? FEEDBACK_BINS : l->one_point);
+	cop_bytes_put_u8(bytes, strcmp(l->learner, "value") == 0 ? feedback_marks[l->feedback] : 0);
 	cop_bytes_put_u64(bytes, l->seed);
 	cop_bytes_put_f64(bytes, s->reward_window);
 	cop_bytes_put_u8(bytes, s->has_default_loss);
@@ -119,9 +122,11 @@ static void get_learner_settings(cop_cursor *cursor, cop_learner_settings *l)
 	l->learning_rate = cop_cursor_f64(cursor);
 	l->literal = cop_cursor_u8(cursor) != 0;
 	l->delta = cop_cursor_f64(cursor);
-	uint8_t feedback = cop_cursor_u8(cursor);
-	l->one_point = feedback != 0;
-	l->bins = feedback == FEEDBACK_BINS;
+	uint8_t mark = cop_cursor_u8(cursor);
+	l->feedback = COP_VALUE_FEEDBACKS;
+	for (int i = 0; i < COP_VALUE_FEEDBACKS; i++)
+		if (feedback_marks[i] == mark)
+			l->feedback = (cop_value_feedback)i;
 	l->seed = cop_cursor_u64(cursor);
 }
 
@@ -137,6 +142,8 @@ static cop_err get_settings(const cop_model_file *file, cop_model_settings *s, u
 	*version = section.version;
 	*s = (cop_model_settings){ 0 };
 	get_learner_settings(&cursor, &s->learner);
+	if (s->learner.feedback == COP_VALUE_FEEDBACKS)
+		return COP_EFORMAT;
 	s->reward_window = cop_cursor_f64(&cursor);
 	s->has_default_loss = cop_cursor_u8(&cursor) != 0;
 	s->default_loss = cop_cursor_f64(&cursor);
@@ -266,10 +273,7 @@ static void shape_text(const cop_model_settings *s, char out[SHAPE_TEXT])
 		(void)snprintf(action, sizeof action, "arms %zu", l->arms);
 	else
 		(void)snprintf(action, sizeof action, "value_range {%g, %g}, delta %g, feedback %s", s->value_low,
-		        s->value_high, l->delta,
-		        l->bins        ? "bins"
-		        : l->one_point ? "one"
-		                       : "two");
+		        s->value_high, l->delta, cop_value_feedback_words[l->feedback]);
 	(void)snprintf(out, SHAPE_TEXT, "learner %s%s, %s, %s, loss_range {%g, %g}, height %u, trees %zu%s", l->learner,
 	        l->literal ? " without shared_bias" : "", action, input, s->loss_low, s->loss_high, l->height, l->trees,
 	        experts);
@@ -292,8 +296,8 @@ static bool same_shape(const cop_model_settings *a, const cop_model_settings *b)
 	       l->height == m->height && l->trees == m->trees && l->literal == m->literal &&
 	       (strcmp(l->learner, "ensemble") != 0 || l->experts == m->experts) && a->loss_low == b->loss_low &&
 	       a->loss_high == b->loss_high &&
-	       (!values || (l->one_point == m->one_point && l->bins == m->bins && l->delta == m->delta &&
-	                           a->value_low == b->value_low && a->value_high == b->value_high));
+	       (!values || (l->feedback == m->feedback && l->delta == m->delta && a->value_low == b->value_low &&
+	                           a->value_high == b->value_high));
 }
 
 cop_err cop_model_can_load(const cop_model_settings *saved, const cop_model_settings *settings, cop_diag *diag)

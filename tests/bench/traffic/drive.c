@@ -163,7 +163,7 @@ static bool losses_of(run *r, uint32_t event, double *loss, size_t *count)
 	const traffic_header *h = r->stream.head;
 	*count = 1;
 	if (h->kind == TRAFFIC_VALUES) {
-		size_t probes = cop_model_get_settings(r->model)->learner.one_point ? 1 : 2;
+		size_t probes = cop_learner_losses(&cop_model_get_settings(r->model)->learner);
 		for (*count = 0; *count < probes; ++*count)
 			loss[*count] =
 			        value_loss(&r->stream, event, (double)r->probe[2 * (size_t)event + *count], *count);
@@ -221,9 +221,9 @@ static void note(run *r, uint32_t event, const cop_decision *decision)
 {
 	const traffic_header *h = r->stream.head;
 	if (h->kind == TRAFFIC_VALUES) {
-		bool one_point = cop_model_get_settings(r->model)->learner.one_point;
+		bool single = cop_learner_losses(&cop_model_get_settings(r->model)->learner) == 1;
 		for (size_t k = 0; k < 2; k++)
-			r->probe[2 * (size_t)event + k] = (float)decision->probe[one_point ? 0 : k];
+			r->probe[2 * (size_t)event + k] = (float)decision->probe[single ? 0 : k];
 		return;
 	}
 	cop_policy_view view = cop_learner_viewed(cop_model_learner(r->model));
@@ -366,8 +366,9 @@ static int write_out(const run *r, const char *path)
 static int read_setting(cop_learner_options *options, const char *text)
 {
 	if (strncmp(text, "feedback=", 9) == 0) {
-		options->settings.bins = strcmp(text + 9, "bins") == 0;
-		options->settings.one_point = strcmp(text + 9, "two") != 0;
+		for (int i = 0; i < COP_VALUE_FEEDBACKS; i++)
+			if (strcmp(text + 9, cop_value_feedback_words[i]) == 0)
+				options->settings.feedback = (cop_value_feedback)i;
 		return 0;
 	}
 	size_t length = strcspn(text, "=");
@@ -409,7 +410,6 @@ int main(int argc, char **argv)
 		uint32_t kind = r.stream.head->kind;
 		(void)snprintf(
 		        options.settings.learner, sizeof options.settings.learner, "%s", usual[kind < 3 ? kind : 0]);
-		options.settings.bins = kind == TRAFFIC_VALUES; /* as the daemon's default */
 		status = read_arguments(argc, argv, &options, &r.skyline);
 	}
 	if (status == COP_EXIT_USAGE) {

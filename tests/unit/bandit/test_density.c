@@ -13,7 +13,7 @@ static const cop_density_settings settings = { .spread = 1.5, .floor = 0.1, .mos
 /* The header's formula, in another order of operations. */
 static double expected(const float *loss, size_t k, double n, double noise)
 {
-	double least = INFINITY, sum = 0.0;
+	double least = HUGE_VAL, sum = 0.0;
 	for (size_t i = 0; i < BINS; i++)
 		least = fmin(least, (double)loss[i]);
 	double f = 0.1 / pow(n + 1.0, 0.5);

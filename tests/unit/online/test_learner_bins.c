@@ -9,7 +9,7 @@ static cop_learner *learner_of(bool sparse)
 {
 	cop_learner_settings s;
 	fixture_settings(&s, "value", sparse);
-	s.bins = true;
+	s.feedback = COP_VALUE_BINS;
 	return fixture_learner(&s);
 }
 

@@ -7,7 +7,7 @@ static cop_learner *learner_of(bool one_point, double delta, size_t trees)
 {
 	cop_learner_settings s;
 	fixture_settings(&s, "value", false);
-	s.one_point = one_point;
+	s.feedback = one_point ? COP_VALUE_ONE : COP_VALUE_TWO;
 	s.delta = delta;
 	s.trees = trees;
 	return fixture_learner(&s);
@@ -18,7 +18,7 @@ static void check_probes(const cop_learner *learner, const cop_decision *d)
 	double delta = learner->settings.delta;
 	assert_true(d->p == 1.0);
 	assert_true(d->y >= 0.0 && d->y <= 1.0);
-	if (learner->settings.one_point) {
+	if (learner->settings.feedback == COP_VALUE_ONE) {
 		assert_true(d->u == 1 || d->u == -1);
 		assert_true(fabs(d->probe[0] - (d->y + delta * d->u)) < 1e-12);
 	} else {
