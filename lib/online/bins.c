@@ -1,6 +1,7 @@
 /* A row is expanded first: the standardised inputs, then, while they are few, the products of two features. The curve's
  * row is the tensor product of that with the polynomials at y, feature-major, so that a block of P holds features
- * whole. A weight c of a bin's step is a step on sqrt(c) times row and residual. */
+ * whole. Products of sparse rows, of those with few entries, are hashed to as many places as there are inputs. A weight
+ * c of a bin's step is a step on sqrt(c) times row and residual. */
 #include "online/bins.h"
 
 #include <float.h>
@@ -11,8 +12,9 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "online/second_order.h"
+#include "online/sparse_curve.h"
 
-#define DEGREES            5 /* Legendre polynomials 0 to 4 */
+#define DEGREES            COP_SPARSE_CURVE_DEGREES /* Legendre polynomials 0 to 4 */
 #define WIDTH              0.025
 #define LEAST_WEIGHT       0.02f /* of a bin that is taught */
 #define CURVE_RIDGE        0.1
@@ -21,6 +23,7 @@
 #define BEGINNING          0.5
 #define CUT                5.0f /* products, as the quadratic expert's */
 #define SCALE              0.25f
+#define MOST_PRODUCTS      45u
 #define MOST_WITH_PRODUCTS 10u /* inputs */
 #define MOST_IN_BINS       (size_t)1025
 #define FULL_INPUTS        320u
@@ -35,11 +38,12 @@ static const char *const names[MEMBERS] = { "curve", "bins", "average" };
 
 struct cop_bins {
 	cop_bins_settings set;
-	size_t features;         /* of expanded rows */
-	size_t pairs;            /* products among them */
-	cop_second_order *curve; /* one output */
-	cop_second_order *each;  /* an output a bin; NULL: none */
-	double mean[COP_BINS];   /* average's */
+	size_t features;          /* of expanded rows */
+	size_t pairs;             /* products among them */
+	cop_second_order *curve;  /* one output; NULL: sparse */
+	cop_sparse_curve *hashed; /* the same for sparse rows */
+	cop_second_order *each;   /* an output a bin; NULL: none */
+	double mean[COP_BINS];    /* average's */
 	double weight[COP_BINS];
 	double error[MEMBERS];
 	double noise;
@@ -47,15 +51,24 @@ struct cop_bins {
 	double shape[COP_BINS][DEGREES]; /* polynomials at the centres */
 	double share[MEMBERS];           /* the weights at the last predict */
 	cop_row row;                     /* the last expanded one */
-	float *value;                    /* of dense ones */
+	cop_row curved;                  /* sparse: the curve's */
+	float *value;                    /* of dense ones, and of the sparse curve's */
+	uint32_t *index;                 /* of that */
 	float *tensor;                   /* the curve's row */
-	uint32_t *index;                 /* sparse: its places */
 	float *scaled;                   /* the row times a weight's root */
 	float *loss[MEMBERS];
 	float *mixed;
 };
 
 static double centre_of(size_t k) { return ((double)k + 0.5) / COP_BINS; }
+
+static uint64_t scatter(uint64_t x)
+{
+	x *= UINT64_C(0x9e3779b97f4a7c15);
+	x ^= x >> 32;
+	x *= UINT64_C(0xd6e8feb86659fd93);
+	return x ^ x >> 32;
+}
 
 static void polynomials(double y, double *out)
 {
@@ -75,42 +88,39 @@ static size_t pairs_of(const cop_bins_settings *s)
 
 static bool has_each(const cop_bins_settings *s) { return !s->sparse && s->inputs <= MOST_IN_BINS; }
 
-static size_t block_of(size_t inputs, bool sparse, size_t full)
-{
-	return sparse ? 0 : inputs <= full ? cop_kernel_pad(inputs) : BLOCK;
-}
+static size_t block_of(size_t inputs, size_t full) { return inputs <= full ? cop_kernel_pad(inputs) : BLOCK; }
 
-static size_t each_block(size_t features) { return block_of(features, false, COP_SECOND_ORDER_BLOCK); }
+static size_t each_block(size_t features) { return block_of(features, COP_SECOND_ORDER_BLOCK); }
 
-static size_t curve_block(const cop_bins_settings *s, size_t features)
-{
-	return block_of(features * DEGREES, s->sparse, FULL_INPUTS);
-}
+static size_t curve_block(size_t features) { return block_of(features * DEGREES, FULL_INPUTS); }
 
 double cop_bins_footprint(const cop_bins_settings *s)
 {
 	size_t features = s->inputs + pairs_of(s);
-	double sum =
-	        (double)sizeof(cop_bins) + cop_second_order_footprint(features * DEGREES, 1, curve_block(s, features));
+	double sum = (double)sizeof(cop_bins);
+	sum += s->sparse ? cop_sparse_curve_footprint(2 * features)
+	                 : cop_second_order_footprint(features * DEGREES, 1, curve_block(features));
 	if (has_each(s))
 		sum += cop_second_order_footprint(features, COP_BINS, each_block(features));
-	return sum + (double)(DEGREES + 2) * (double)(s->sparse ? s->entries : features) * sizeof(float);
+	return sum +
+	       (s->sparse ? 2.0 * (double)(s->entries + MOST_PRODUCTS) : (double)(DEGREES + 2) * (double)features) *
+	               sizeof(float);
 }
 
 static bool has_room(cop_bins *b)
 {
 	size_t entries = b->set.sparse ? b->set.entries : b->features;
 	bool room = true;
-	b->value = cop_mem_alloc(cop_kernel_pad(b->set.sparse ? 1 : entries), sizeof *b->value);
+	b->value = cop_mem_alloc(cop_kernel_pad(entries + MOST_PRODUCTS), sizeof *b->value);
+	b->index = cop_mem_alloc(b->set.sparse ? entries + MOST_PRODUCTS : 0, sizeof *b->index);
 	b->scaled = cop_mem_alloc(cop_kernel_pad(b->set.sparse ? 1 : entries), sizeof *b->scaled);
-	b->tensor = cop_mem_alloc(cop_kernel_pad(entries * DEGREES), sizeof *b->tensor);
-	b->index = cop_mem_alloc(b->set.sparse ? entries * DEGREES : 0, sizeof *b->index);
+	b->tensor = cop_mem_alloc(cop_kernel_pad(b->set.sparse ? 1 : entries * DEGREES), sizeof *b->tensor);
 	b->mixed = cop_mem_alloc(COP_BINS, sizeof *b->mixed);
 	for (size_t m = 0; m < MEMBERS; m++) {
 		b->loss[m] = cop_mem_alloc(COP_BINS, sizeof **b->loss);
 		room = room && b->loss[m] != NULL;
 	}
-	return room && b->value != NULL && b->scaled != NULL && b->tensor != NULL && b->index != NULL &&
+	return room && b->value != NULL && b->scaled != NULL && b->index != NULL && b->tensor != NULL &&
 	       b->mixed != NULL;
 }
 
@@ -126,9 +136,11 @@ cop_err cop_bins_new(const cop_bins_settings *settings, cop_bins **out)
 	b->pairs = pairs_of(settings);
 	b->features = settings->inputs + b->pairs;
 	cop_err err = has_room(b) ? COP_OK : COP_ENOMEM;
-	if (err == COP_OK)
-		err = cop_second_order_new(settings->kernel, b->features * DEGREES, 1,
-		        curve_block(settings, b->features), CURVE_RIDGE, &b->curve);
+	if (err == COP_OK && settings->sparse)
+		err = cop_sparse_curve_new(2 * b->features, CURVE_RIDGE, &b->hashed);
+	else if (err == COP_OK)
+		err = cop_second_order_new(
+		        settings->kernel, b->features * DEGREES, 1, curve_block(b->features), CURVE_RIDGE, &b->curve);
 	if (err == COP_OK && has_each(settings))
 		err = cop_second_order_new(
 		        settings->kernel, b->features, COP_BINS, each_block(b->features), BINS_RIDGE, &b->each);
@@ -150,11 +162,12 @@ void cop_bins_free(cop_bins *b)
 	if (b == NULL)
 		return;
 	cop_second_order_free(b->curve);
+	cop_sparse_curve_free(b->hashed);
 	cop_second_order_free(b->each);
 	cop_mem_free(b->value);
+	cop_mem_free(b->index);
 	cop_mem_free(b->scaled);
 	cop_mem_free(b->tensor);
-	cop_mem_free(b->index);
 	cop_mem_free(b->mixed);
 	for (size_t m = 0; m < MEMBERS; m++)
 		cop_mem_free(b->loss[m]);
@@ -163,11 +176,28 @@ void cop_bins_free(cop_bins *b)
 
 /* ---- rows ---- */
 
+/* For the curve alone: its row has places for products behind the inputs, as many, that pairs share by chance. */
+static void expand_hashed(cop_bins *b, const cop_row *x)
+{
+	size_t n = x->nnz;
+	memcpy(b->value, x->value, n * sizeof *b->value);
+	memcpy(b->index, x->index, n * sizeof *b->index);
+	for (size_t i = 0; x->nnz <= MOST_WITH_PRODUCTS && i + 1 < x->nnz; i++)
+		for (size_t j = i; j + 1 < x->nnz; j++, n++) {
+			uint64_t pair = (uint64_t)x->index[i] << 32 | x->index[j];
+			b->value[n] = SCALE * fminf(fmaxf(x->value[i] * x->value[j], -CUT), CUT);
+			b->index[n] = (uint32_t)(b->set.inputs + scatter(pair) % b->set.inputs);
+		}
+	b->curved = (cop_row){ .d = 2 * b->set.inputs, .nnz = n, .index = b->index, .value = b->value };
+}
+
 static void expand(cop_bins *b, const cop_row *x)
 {
 	b->row = *x;
-	if (b->set.sparse)
+	if (b->set.sparse) {
+		expand_hashed(b, x);
 		return;
+	}
 	float *product = b->value + b->set.inputs;
 	memcpy(b->value, x->dense, b->set.inputs * sizeof *b->value);
 	for (size_t i = 0; b->pairs > 0 && i + 1 < b->set.inputs; i++)
@@ -179,31 +209,32 @@ static void expand(cop_bins *b, const cop_row *x)
 static cop_row tensor_row(cop_bins *b, double y)
 {
 	double at[DEGREES];
-	size_t entries = cop_row_entries(&b->row);
 	polynomials(y, at);
-	for (size_t i = 0; i < entries; i++)
-		for (size_t n = 0; n < DEGREES; n++) {
-			b->tensor[i * DEGREES + n] = cop_row_value(&b->row, i) * (float)at[n];
-			if (b->set.sparse)
-				b->index[i * DEGREES + n] = b->row.index[i] * DEGREES + (uint32_t)n;
-		}
-	if (b->set.sparse)
-		return (cop_row){
-			.d = b->features * DEGREES, .nnz = entries * DEGREES, .index = b->index, .value = b->tensor
-		};
+	for (size_t i = 0; i < b->features; i++)
+		for (size_t n = 0; n < DEGREES; n++)
+			b->tensor[i * DEGREES + n] = b->value[i] * (float)at[n];
 	return (cop_row){ .d = b->features * DEGREES, .dense = b->tensor };
 }
 
 /* ---- predictions ---- */
 
+static void coefficients(const cop_bins *b, double *out)
+{
+	if (b->set.sparse) {
+		cop_sparse_curve_coefficients(b->hashed, &b->curved, out);
+		return;
+	}
+	const float *w = cop_second_order_weights(b->curve);
+	memset(out, 0, DEGREES * sizeof *out);
+	for (size_t i = 0; i < b->features; i++)
+		for (size_t n = 0; n < DEGREES; n++)
+			out[n] += (double)w[i * DEGREES + n] * (double)b->value[i];
+}
+
 static void predict_curve(cop_bins *b)
 {
-	const float *w = cop_second_order_weights(b->curve);
-	double coefficient[DEGREES] = { 0.0 };
-	for (size_t i = 0; i < cop_row_entries(&b->row); i++)
-		for (size_t n = 0; n < DEGREES; n++)
-			coefficient[n] +=
-			        (double)w[cop_row_index(&b->row, i) * DEGREES + n] * (double)cop_row_value(&b->row, i);
+	double coefficient[DEGREES];
+	coefficients(b, coefficient);
 	for (size_t k = 0; k < COP_BINS; k++) {
 		double sum = (double)COP_SECOND_ORDER_PRIOR;
 		for (size_t n = 0; n < DEGREES; n++)
@@ -287,6 +318,21 @@ static bool teach_bins(cop_bins *b, double y, double loss)
 	return moved;
 }
 
+/* A member that refuses the step stays as it was. */
+static void teach_curve(cop_bins *b, double y, double loss)
+{
+	cop_err err;
+	if (b->set.sparse) {
+		double at[DEGREES];
+		polynomials(y, at);
+		err = cop_sparse_curve_learn(b->hashed, &b->curved, at, loss - (double)COP_SECOND_ORDER_PRIOR);
+	} else {
+		const cop_row row = tensor_row(b, y);
+		err = cop_second_order_learn(b->curve, &row, 0, loss);
+	}
+	(void)err;
+}
+
 cop_err cop_bins_learn(cop_bins *b, const cop_row *x, double y, double loss)
 {
 	size_t k = cop_density_bin(COP_BINS, y);
@@ -297,9 +343,7 @@ cop_err cop_bins_learn(cop_bins *b, const cop_row *x, double y, double loss)
 		if (!isfinite(b->loss[m][k]))
 			return COP_EDIVERGED;
 	judge(b, k, loss);
-	const cop_row row = tensor_row(b, y);
-	cop_err err = cop_second_order_learn(b->curve, &row, 0, loss);
-	(void)err; /* a member that refuses the step stays as it was */
+	teach_curve(b, y, loss);
 	(void)teach_bins(b, y, loss);
 	return COP_OK;
 }
@@ -350,7 +394,10 @@ void cop_bins_save(const cop_bins *b, cop_bytes *bytes)
 	cop_bytes_put_f64s(bytes, b->error, MEMBERS);
 	cop_bytes_put_f64s(bytes, b->mean, COP_BINS);
 	cop_bytes_put_f64s(bytes, b->weight, COP_BINS);
-	cop_second_order_save(b->curve, bytes);
+	if (b->set.sparse)
+		cop_sparse_curve_save(b->hashed, bytes);
+	else
+		cop_second_order_save(b->curve, bytes);
 	if (b->each != NULL)
 		cop_second_order_save(b->each, bytes);
 }
@@ -378,6 +425,7 @@ cop_err cop_bins_load(cop_bins *b, cop_cursor *cursor)
 		return cursor->err;
 	if (!is_sound(b))
 		return COP_ENONFINITE;
-	cop_err err = cop_second_order_load(b->curve, cursor);
+	cop_err err =
+	        b->set.sparse ? cop_sparse_curve_load(b->hashed, cursor) : cop_second_order_load(b->curve, cursor);
 	return err == COP_OK && b->each != NULL ? cop_second_order_load(b->each, cursor) : err;
 }
