@@ -114,6 +114,7 @@ typedef struct cop_config_model {
 	double loss_range[2];  /* low < high; for value only the scale */
 	double value_range[2]; /* low < high */
 	double delta;          /* value: distance of the probes, in units of value_range; default a tenth of it */
+	double delta_decay, delta_floor;
 	cop_config_feedback feedback;
 	bool shared_bias; /* dgt: the bias that all leaves share */
 	bool apprentice;  /* an existing system decides, and the model learns from that; not for value */

@@ -191,6 +191,16 @@ static void check_bins(cop_config_reading *reading, cfg_t *section, const cop_co
 		        "or \"two\"");
 }
 
+static void check_decay(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	if (model->delta_floor > model->delta && model->learner == COP_LEARNER_VALUE)
+		cop_config_complain(reading, cop_config_line(section, "delta_floor"), "delta_floor",
+		        "%.12g is above delta, expected 0 to %.12g", model->delta_floor, model->delta);
+	if (model->delta_decay > 0 && model->refit.given)
+		cop_config_complain(reading, cop_config_line(section, "delta_decay"), "delta_decay",
+		        "refits need a delta that stays, expected 0 beside a section refit");
+}
+
 static void check_refit(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
 	if (!model->refit.given || model->learner != COP_LEARNER_DGT || model->refit.height <= model->height)
@@ -274,6 +284,7 @@ void cop_config_check_model(
 	if (model->delta > 0 && 2 * model->delta > model->value_range[1] - model->value_range[0])
 		cop_config_complain(reading, cop_config_line(section, "delta"), "delta",
 		        "both probes do not fit into value_range, expected at most half its width");
+	check_decay(reading, section, model);
 	if (model->apprentice && model->learner == COP_LEARNER_VALUE)
 		cop_config_complain(reading, cop_config_line(section, "apprentice"), "apprentice",
 		        "actions of values have no propensity to learn from, expected true only in models of learner "

@@ -107,6 +107,8 @@ static const cop_config_rule model_rules[] = {
 	{ "loss_range", COP_KIND_RANGE, IN(loss_range), .learners = COP_FOR_ALL },
 	{ "value_range", COP_KIND_RANGE, IN(value_range), .learners = COP_FOR_VALUE },
 	NUMBER(delta, 1e-102, 1e100, COP_FOR_VALUE, false),
+	NUMBER(delta_decay, 0, COP_LEARNER_MAX_EPSILON_DECAY, COP_FOR_VALUE, false),
+	NUMBER(delta_floor, 0, 1e100, COP_FOR_VALUE, false),
 	{ "feedback", COP_KIND_WORD, IN(feedback), .words = feedback_words, .learners = COP_FOR_VALUE },
 	{ "shared_bias", COP_KIND_FLAG, IN(shared_bias), .learners = COP_FOR_DGT },
 	{ "apprentice", COP_KIND_FLAG, IN(apprentice), .learners = COP_FOR_ALL, .applied = true },
@@ -261,7 +263,8 @@ void cop_config_model_defaults(cop_config_model *model)
 	refit_defaults(&model->refit);
 }
 
-const char *const cop_config_probe_options[] = { "delta", "height", "trees", "learning_rate", NULL };
+const char *const cop_config_probe_options[] = { "delta", "delta_decay", "delta_floor", "height", "trees",
+	"learning_rate", NULL };
 
 bool cop_config_rule_counts(const cop_config_rule *rule, const cop_config_model *model)
 {

@@ -42,6 +42,8 @@ void cop_served_settings(const cop_config_model *config, cop_model_settings *set
 	l->learning_rate = config->learning_rate;
 	l->literal = !config->shared_bias;
 	l->delta = config->delta;
+	l->delta_decay = config->delta_decay;
+	l->delta_floor = config->delta_floor;
 	l->feedback = (cop_value_feedback)config->feedback;
 	l->seed = config->seed;
 	settings->reward_window = 1e-6 * (double)config->reward_window;

@@ -47,6 +47,8 @@ static const char usage_rest[] = "  --height H           of the oblique trees: e
                                  "  --feedback HOW       value: bins (default), one or two\n"
                                  "  --delta D            value: perturbation, as a share of the target's range, to\n"
                                  "                       0.5 (default 0.1)\n"
+                                 "  --delta-decay D      value: after t losses delta / (1 + D t)^(1/4) (default 0)\n"
+                                 "  --delta-floor F      value: but not less than F (default 0)\n"
                                  "  --loss squared|huber value: loss (default squared)\n"
                                  "  --huber-width W      loss huber: where it turns linear, in ranges of the\n"
                                  "                       target (default 0.2)\n"
@@ -82,6 +84,8 @@ enum {
 	ITEMS,
 	BITS,
 	FEEDBACK,
+	DELTA_DECAY,
+	DELTA_FLOOR,
 	DELTA,
 	LOSS,
 	HUBER_WIDTH,
@@ -129,6 +133,8 @@ static const struct option long_options[] = {
 	{ "bits", required_argument, NULL, BITS },
 	{ "feedback", required_argument, NULL, FEEDBACK },
 	{ "delta", required_argument, NULL, DELTA },
+	{ "delta-decay", required_argument, NULL, DELTA_DECAY },
+	{ "delta-floor", required_argument, NULL, DELTA_FLOOR },
 	{ "loss", required_argument, NULL, LOSS },
 	{ "huber-width", required_argument, NULL, HUBER_WIDTH },
 	{ "delay", required_argument, NULL, DELAY },
@@ -167,6 +173,11 @@ static bool read_shape_option(options *o, int option, const char *text)
 		ok = word("--feedback", text, cop_value_feedback_words, &place);
 		l->feedback = (cop_value_feedback)place;
 		return ok;
+	case DELTA_DECAY:
+		return cop_command_number(
+		        NAME, "--delta-decay", text, 0.0, COP_LEARNER_MAX_EPSILON_DECAY, &l->delta_decay);
+	case DELTA_FLOOR:
+		return cop_command_number(NAME, "--delta-floor", text, 0.0, 0.5, &l->delta_floor);
 	default:
 		return cop_command_number(NAME, "--delta", text, 1e-6, 0.5, &l->delta);
 	}
@@ -271,6 +282,9 @@ static bool is_live(const options *o) { return o->live.requests != NULL; }
 static bool is_value(const options *o) { return strcmp(o->learner.settings.learner, "value") == 0; }
 static bool is_rank(const options *o) { return strcmp(o->learner.settings.learner, "rank") == 0; }
 static bool is_huber(const options *o) { return is_value(o) && o->sim.huber; }
+/* With --live the daemon's model has the say. */
+static bool has_probes(const options *o) { return is_live(o) || o->learner.settings.feedback != COP_VALUE_BINS; }
+static bool is_local_value(const options *o) { return !is_live(o) && is_value(o); }
 static bool is_live_value(const options *o) { return is_live(o) && is_value(o); }
 
 static const struct {
@@ -281,6 +295,11 @@ static const struct {
 	{ ITEMS, is_rank, "--items goes with --learner rank" },
 	{ FEEDBACK, is_value, "--feedback goes with --learner value" },
 	{ DELTA, is_value, "--delta goes with --learner value" },
+	{ DELTA, has_probes, "--delta goes with --feedback one or two" },
+	{ DELTA_DECAY, is_local_value, "--delta-decay goes with --learner value, not with --live" },
+	{ DELTA_DECAY, has_probes, "--delta-decay goes with --feedback one or two" },
+	{ DELTA_FLOOR, has_probes, "--delta-floor goes with --feedback one or two" },
+	{ DELTA_FLOOR, is_local_value, "--delta-floor goes with --learner value, not with --live" },
 	{ LOSS, is_value, "--loss goes with --learner value" },
 	{ HUBER_WIDTH, is_huber, "--huber-width goes with --learner value --loss huber" },
 	{ MODEL, is_live, "--model goes with --live" },

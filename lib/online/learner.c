@@ -107,6 +107,10 @@ static const char *refusal(const cop_learner_settings *s, const cop_learner_clas
 		return "experts: none of them can help with so many arms and features";
 	if (!(s->delta >= 0.0) || s->delta > 0.5)
 		return "delta: expected at most half the value range";
+	if (!(s->delta_decay >= 0.0 && s->delta_decay <= COP_LEARNER_MAX_EPSILON_DECAY))
+		return "delta_decay: expected 0 to " LIMIT(COP_LEARNER_MAX_EPSILON_DECAY);
+	if (!(s->delta_floor >= 0.0) || (s->delta_floor > s->delta && s->delta > 0.0))
+		return "delta_floor: expected 0 to delta";
 	return NULL;
 }
 

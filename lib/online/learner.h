@@ -75,7 +75,9 @@ typedef struct cop_learner_settings {
 	double learning_rate;            /* dgt: RMSprop's rate; others: factor on their rates; 0: the default */
 	bool literal;                    /* dgt: Algorithm 1 to the letter, without the shared leaf bias */
 	double delta;                    /* value: perturbation in (0, 1/2], of the scaled range; 0: the default */
-	cop_value_feedback feedback;     /* value */
+	double delta_decay;          /* value, one or two: after t losses it is delta / (1 + delta_decay t)^(1/4), */
+	double delta_floor;          /* but not less than this */
+	cop_value_feedback feedback; /* value */
 	uint64_t seed;
 } cop_learner_settings;
 

@@ -25,7 +25,7 @@ typedef enum cop_reward_rule {
 } cop_reward_rule;
 
 typedef struct cop_model_settings {
-	cop_learner_settings learner; /* delta in units of value_range */
+	cop_learner_settings learner; /* delta and delta_floor in units of value_range */
 	double reward_window;         /* seconds, > 0 */
 	bool has_default_loss;        /* at the window's end without feedback: learn default_loss, or drop */
 	double default_loss;          /* in loss_range */

@@ -423,7 +423,8 @@ cop_err cop_model_feedback_full(cop_model *model, const cop_event_id *id, const 
         const double *loss, size_t count, double now, cop_feedback_result *result)
 {
 	bool values = is_values(model);
-	if (values ? !two_point(model) : arm >= model->set.learner.arms || !(p > 0.0 && p <= 1.0))
+	if (values ? !two_point(model) || model->set.learner.delta_decay > 0.0
+	           : arm >= model->set.learner.arms || !(p > 0.0 && p <= 1.0))
 		return COP_EINVAL; /* ranking models have no arms */
 	cop_model_sent sent = { .played = { .x = x, .arm = values ? 0 : arm, .p = values ? 1.0 : p } };
 	cop_err err = cop_model_scale(model, loss, count, sent.scaled);

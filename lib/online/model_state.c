@@ -8,10 +8,11 @@
 #include "tree/model_file.h"
 
 #define SHAPE_TEXT 400
-#define SETTINGS_VERSION                                                                                               \
-	5 /* 1: without candidates, optimism, experts and shares, still written where there are none; 2: with          \
-	   * candidates; 3 and 4: with optimism and experts; 5: with shares */
-#define MIXTURE_VERSION 4 /* of settings: the least with which mixtures' states are as they are now */
+/* 1: without candidates, optimism, experts, shares and decay of delta, still written where there are none; 2: with
+ * candidates; 3 and 4: with optimism and experts; 5: with shares; 6: with decay of delta. In all of them the byte of a
+ * value learner's feedback is as feedback_marks has it, of which those before 0.2.0 know 0 and 1 alone. */
+#define SETTINGS_VERSION 6
+#define MIXTURE_VERSION  4 /* of settings: the least with which mixtures' states are as they are now */
 #define LEARNER_VERSION                                                                                                \
 	4 /* 1: without a refit, and 2: with one, still written of dense models; 3 and 4: the same of sparse ones,     \
 	   * which were written with all their places before */
@@ -39,7 +40,8 @@ static const uint8_t feedback_marks[COP_VALUE_FEEDBACKS] = {
 static bool is_plain(const cop_learner_settings *l)
 {
 	const cop_shares *s = &l->exploration.shares;
-	return !is_mixture(l) && s->least_propensity == 0.0 && s->min.count + s->max.count == 0;
+	return !is_mixture(l) && l->delta_decay == 0.0 && l->delta_floor == 0.0 && s->least_propensity == 0.0 &&
+	       s->min.count + s->max.count == 0;
 }
 
 static void put_arm_shares(const cop_arm_shares *shares, cop_bytes *bytes)
@@ -102,6 +104,8 @@ static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
 		cop_bytes_put_f64(bytes, l->exploration.shares.least_propensity);
 		put_arm_shares(&l->exploration.shares.min, bytes);
 		put_arm_shares(&l->exploration.shares.max, bytes);
+		cop_bytes_put_f64(bytes, l->delta_decay);
+		cop_bytes_put_f64(bytes, l->delta_floor);
 	}
 }
 
@@ -174,6 +178,10 @@ static cop_err get_settings(const cop_model_file *file, cop_model_settings *s, u
 		shares->least_propensity = cop_cursor_f64(&cursor);
 		get_arm_shares(&cursor, &shares->min);
 		get_arm_shares(&cursor, &shares->max);
+	}
+	if (section.version >= 6) {
+		s->learner.delta_decay = cop_cursor_f64(&cursor);
+		s->learner.delta_floor = cop_cursor_f64(&cursor);
 	}
 	return cursor.err != COP_OK || cop_cursor_left(&cursor) == 0 ? cursor.err : COP_EFORMAT;
 }
@@ -296,7 +304,8 @@ static bool same_shape(const cop_model_settings *a, const cop_model_settings *b)
 	       l->height == m->height && l->trees == m->trees && l->literal == m->literal &&
 	       (strcmp(l->learner, "ensemble") != 0 || l->experts == m->experts) && a->loss_low == b->loss_low &&
 	       a->loss_high == b->loss_high &&
-	       (!values || (l->feedback == m->feedback && l->delta == m->delta && a->value_low == b->value_low &&
+	       (!values || (l->feedback == m->feedback && l->delta == m->delta && l->delta_decay == m->delta_decay &&
+	                           l->delta_floor == m->delta_floor && a->value_low == b->value_low &&
 	                           a->value_high == b->value_high));
 }
 
