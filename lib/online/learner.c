@@ -223,7 +223,7 @@ cop_err cop_learner_view(
         cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
 {
 	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
-	COP_ASSERT(!learner->class->values && decision->arm < learner->settings.arms);
+	COP_ASSERT(learner->class->values ? learner->class->view != NULL : decision->arm < learner->settings.arms);
 	if (!cop_learner_can_decide(learner, mask))
 		return COP_EINVAL;
 	decision->rev = learner->rev;

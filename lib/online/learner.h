@@ -120,7 +120,7 @@ typedef struct cop_learner_class {
 	/* What the policy would do with x, by the model as it is; the decision's predictions are filled for its arm. */
 	cop_err (*view)(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision,
 	        cop_policy_view *out);
-	cop_policy_view (*viewed)(cop_learner *learner); /* NULL: values; see cop_learner_viewed */
+	cop_policy_view (*viewed)(cop_learner *learner); /* NULL, as view: values without density */
 	void (*observe)(cop_learner *learner, const cop_row *x);
 	void (*advance)(cop_learner *learner); /* what a decide draws, without it */
 	void (*probes)(const cop_learner *learner, cop_decision *decision);
@@ -177,7 +177,9 @@ COP_CHECK cop_err cop_learner_decide(cop_learner *learner, const cop_row *x, con
 /* Moves the learner as a decide for x did that happened before (statistics, clock and generator), without deciding: how
  * a journal is replayed. */
 void cop_learner_advance(cop_learner *learner, const cop_row *x);
-/* What the learner would do with x at its next decide: arms only. Fills rev and the experts' predictions for the arm of
+/* What the learner would do with x at its next decide: arms, and values drawn from a density, whose view is over the
+ * COP_BINS bins of equal width that y lies in one of, with predicted losses of any size (decision->y is given, and its
+ * arm becomes that bin). Fills rev and the experts' predictions for the arm of
  * *decision (which somebody else may have played). Nothing changes but workspaces. COP_EINVAL: no arm is eligible. */
 COP_CHECK cop_err cop_learner_view(
         cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out);

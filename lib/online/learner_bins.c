@@ -18,6 +18,7 @@ typedef struct bins_learner {
 	cop_bins *bins;
 	cop_rng rng;
 	double p[COP_BINS];
+	const float *loss; /* of the last look */
 } bins_learner;
 
 static void destroy(cop_learner *learner)
@@ -102,14 +103,41 @@ static void observe(cop_learner *learner, const cop_row *raw)
 		cop_standardiser_observe(((bins_learner *)learner)->standardiser, raw);
 }
 
+static cop_policy_view viewed(cop_learner *learner)
+{
+	bins_learner *v = (bins_learner *)learner;
+	size_t best = 0;
+	for (size_t k = 1; k < COP_BINS; k++)
+		if (v->loss[k] < v->loss[best])
+			best = k;
+	return (cop_policy_view){ .arms = COP_BINS, .best = best, .p = v->p, .loss = v->loss };
+}
+
+static void look(bins_learner *v, const cop_row *raw)
+{
+	v->loss = predict(v, raw);
+	cop_density_fill(&exploration, cop_bins_learned(v->bins), cop_bins_noise(v->bins), COP_BINS, v->loss, v->p);
+}
+
+static cop_err view(
+        cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
+{
+	(void)mask;
+	bins_learner *v = (bins_learner *)learner;
+	look(v, raw);
+	decision->arm = (uint32_t)cop_density_bin(COP_BINS, decision->y);
+	decision->prediction[0] = (float)(v->p[decision->arm] * COP_BINS);
+	*out = viewed(learner);
+	return COP_OK;
+}
+
 static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *out)
 {
 	(void)mask;
 	bins_learner *v = (bins_learner *)learner;
 	double density;
 	observe(learner, raw);
-	const float *loss = predict(v, raw);
-	cop_density_fill(&exploration, cop_bins_learned(v->bins), cop_bins_noise(v->bins), COP_BINS, loss, v->p);
+	look(v, raw);
 	out->y = cop_density_draw(COP_BINS, v->p, &v->rng, &density);
 	out->prediction[0] = (float)density; /* so it waits with the decision, and is in the journal */
 	cop_learner_probes(learner, out);
@@ -210,6 +238,8 @@ const cop_learner_class cop_learner_bins = {
 	.destroy = destroy,
 	.decide = decide,
 	.learn = learn,
+	.view = view,
+	.viewed = viewed,
 	.observe = observe,
 	.advance = advance,
 	.probes = probes,

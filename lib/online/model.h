@@ -151,16 +151,17 @@ typedef struct cop_model_logged {
 	const cop_row *x;
 	const uint8_t *mask; /* arms (ranking: candidates) flags, NULL: all; the logged arm is eligible */
 	uint32_t arm;
-	double p;                 /* the log's propensity of the arm, in (0, 1] */
+	double p;                 /* the log's propensity of the arm, in (0, 1]; its density at y, per unit of [0, 1] */
 	double loss;              /* in loss_range */
 	bool learn;               /* false: only followed; p and loss do not matter */
 	const cop_row *candidate; /* ranking models: what there was to choose from; else NULL */
 	size_t candidates;
+	double y;                 /* models of values with a density: what was played, in [0, 1]; arm does not matter */
 } cop_model_logged;
 
 /* The model takes the event as one of its own (cop_learner_follow) that is answered at once. *out: what it would have
- * done itself, before it learned; borrowed until its next call. Not for
- * values.
+ * done itself, before it learned; borrowed until its next call. Of
+ * values for those with a density alone (cop_learner_view).
  * COP_EINVAL: arm, mask or p. COP_EINVAL, COP_ENONFINITE: the loss. Nothing changed then. COP_EDIVERGED: followed, but
  * the update was refused. */
 COP_CHECK cop_err cop_model_take_logged(cop_model *model, const cop_model_logged *logged, cop_policy_view *out);

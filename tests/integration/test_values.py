@@ -1,7 +1,12 @@
 """Models of continuous actions: probes, one and two losses, units of value_range."""
 
+import csv
+import json
+import subprocess
+
+import numpy
 import pytest
-from conftest import model
+from conftest import model, program
 
 X = [0.25, 1.0, 3.5]
 
@@ -137,3 +142,72 @@ def test_bins_waiting_density_survives_kill_and_checkpoint(daemon):
     again = client.decide("m", "waits", X)
     assert again.pop("repeated") is True and again == waits
     assert client.model()["learned"] == 200
+
+
+def logged_bins(daemon, turns=40, **options):
+    """(journal's folder, [(value in [0, 1], density per unit of it, loss)]) of a model that learned."""
+    one = daemon(bins(value_range=(10, 20), **options))
+    client, log = one.client(), []
+    for turn in range(turns):
+        items = [{"id": f"{turn}-{i}", "x": [(i % 5) / 5, 1.0, 2.0]} for i in range(50)]
+        actions = client.ok("decide_batch", "m", {"items": items})["items"]
+        losses = [0.01 * (a["y"] - 13.3 - 2 * c["x"][0]) ** 2 for a, c in zip(actions, items)]
+        client.ok("feedback_batch", "m", {"items": [{"id": a["id"], "loss": l} for a, l in zip(actions, losses)]})
+        log += [((a["y"] - 10) / 10, a["p"] * 10, l) for a, l in zip(actions, losses)]
+    one.stop()
+    return one.state / "journal", numpy.array(log)
+
+
+def replayed(journal, *options):
+    out = subprocess.run([program("COPPICE"), "replay", "--format", "journal", journal, "--json", *map(str, options)],
+                         capture_output=True, text=True, check=True)
+    return json.loads(out.stdout)
+
+
+def test_logged_values_evaluate_other_densities(daemon, tmp_path):
+    """Against numpy: even play over the range, whose density is 1, and even play within a 48th of it."""
+    journal, log = logged_bins(daemon)
+    y, density, loss = log.T
+    told = replayed(journal, "--evaluate", "uniform")
+    weight = 1 / density
+    assert told["events"] == len(log) and told["average_loss"] == pytest.approx(loss.mean(), rel=1e-6)
+    assert told["ips"] == pytest.approx((weight * loss).mean(), rel=1e-5)
+    assert told["snips"] == pytest.approx((weight * loss).sum() / weight.sum(), rel=1e-5)
+    x = numpy.arange(5) / 5
+    truth = numpy.mean([numpy.mean((numpy.linspace(0, 10, 2001) - 3.3 - 2 * c) ** 2) * 0.01 for c in x])
+    assert told["snips_low"] < truth < told["snips_high"]
+    told = replayed(journal, "--evaluate", "constant:17")
+    weight = 48 * ((y >= 17 / 48) & (y < 18 / 48)) / density
+    assert told["ips"] == pytest.approx((weight * loss).mean(), rel=1e-5)
+    assert told["snips"] == pytest.approx((weight * loss).sum() / weight.sum(), rel=1e-5)
+
+
+def test_replay_learns_logged_values_as_the_daemon_did(daemon, tmp_path):
+    journal, log = logged_bins(daemon)
+    dump = tmp_path / "dump.csv"
+    told = replayed(journal, "--policy-value", "exploring", "--dump", dump, "--save", tmp_path / "kept", "--seed", 1)
+    with open(dump) as rows:
+        rows = list(csv.DictReader(rows))
+    pi, q, m = (numpy.array([float(r[k]) for r in rows]) for k in
+                ("policy_probability", "predicted_cost", "policy_cost"))
+    # The replayed model is the one that decided, but for the order of events within a batch.
+    assert numpy.median(numpy.abs(pi * 48 / log[:, 1] - 1)) < 0.2
+    weight = pi * 48 / log[:, 1]
+    assert told["dr"] == pytest.approx((m + weight * (log[:, 2] - q)).mean(), rel=1e-5)
+    assert told["dr"] == pytest.approx(log[:, 2].mean(), abs=0.01)  # so what it is worth is what was paid
+    better = replayed(journal, "--resume", tmp_path / "kept", "--events", 200)
+    assert better["events"] == len(log) + 200
+    assert replayed(journal, "--learner", "ensemble")["events"] == len(log)  # the bins as arms
+
+
+@pytest.mark.parametrize("feedback, told", [("one", "plays probes"), ("two", "plays probes")])
+def test_replay_refuses_logged_probes(daemon, feedback, told):
+    one = daemon(model(learner="value", feedback=feedback))
+    client = one.client()
+    for i in range(3):
+        client.decide("m", i, X)
+        client.feedback("m", i, 0.5 if feedback == "one" else [0.5, 0.25])
+    one.stop()
+    out = subprocess.run([program("COPPICE"), "replay", "--format", "journal", one.state / "journal"],
+                         capture_output=True, text=True)
+    assert out.returncode == 1 and told in out.stderr

@@ -58,7 +58,7 @@ static void assert_follows(const char *learner)
 		assert_int_equal(cop_model_decide(decides, &context, 0.0, &decision, &repeated), COP_OK);
 		double loss = x[decision.arm] > 0.0f ? -1.0 : 0.5;
 		assert_int_equal(cop_model_feedback(decides, &id, &loss, 1, 0.0, &result), COP_OK);
-		cop_model_logged logged = { &row, mask, decision.arm, decision.p, loss, true, NULL, 0 };
+		cop_model_logged logged = { &row, mask, decision.arm, decision.p, loss, true, NULL, 0, 0.0 };
 		assert_int_equal(cop_model_take_logged(follows, &logged, &view), COP_OK);
 		assert_int_equal(view.arms, ARMS);
 		assert_true(view.p[decision.arm] == decision.p);
@@ -93,18 +93,18 @@ static void test_logged_bad_event_changes_nothing(void **state)
 	cop_row row = { .d = FEATURES, .dense = x };
 	cop_policy_view view;
 	const cop_model_logged bad[] = {
-		{ &row, NULL, ARMS, 0.5, 0.0, true, NULL, 0 },
-		{ &row, mask, 1, 0.5, 0.0, true, NULL, 0 },
-		{ &row, NULL, 1, 0.0, 0.0, true, NULL, 0 },
-		{ &row, NULL, 1, 1.5, 0.0, true, NULL, 0 },
-		{ &row, NULL, 1, 0.5, 1.5, true, NULL, 0 },
-		{ &row, NULL, 1, 0.5, (double)INFINITY, true, NULL, 0 },
+		{ &row, NULL, ARMS, 0.5, 0.0, true, NULL, 0, 0.0 },
+		{ &row, mask, 1, 0.5, 0.0, true, NULL, 0, 0.0 },
+		{ &row, NULL, 1, 0.0, 0.0, true, NULL, 0, 0.0 },
+		{ &row, NULL, 1, 1.5, 0.0, true, NULL, 0, 0.0 },
+		{ &row, NULL, 1, 0.5, 1.5, true, NULL, 0, 0.0 },
+		{ &row, NULL, 1, 0.5, (double)INFINITY, true, NULL, 0, 0.0 },
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		assert_int_not_equal(cop_model_take_logged(model, &bad[i], &view), COP_OK);
 	assert_equal_learners(model, fresh);
 	assert_true(cop_model_get_counters(model)->decisions == 0);
-	const cop_model_logged followed = { &row, NULL, 1, 0.0, (double)NAN, false, NULL, 0 };
+	const cop_model_logged followed = { &row, NULL, 1, 0.0, (double)NAN, false, NULL, 0, 0.0 };
 	assert_int_equal(cop_model_take_logged(model, &followed, &view), COP_OK);
 	assert_true(cop_model_get_counters(model)->decisions == 1);
 	assert_true(cop_model_get_counters(model)->learned == 0);
