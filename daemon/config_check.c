@@ -287,7 +287,8 @@ void cop_config_check_model(
 	check_decay(reading, section, model);
 	if (model->apprentice && model->learner == COP_LEARNER_VALUE)
 		cop_config_complain(reading, cop_config_line(section, "apprentice"), "apprentice",
-		        "actions of values have no propensity to learn from, expected true only in models of learner "
+		        "contexts have no place for a value that was played and its density, expected true only in "
+		        "models of learner "
 		        "ensemble, dgt or rank");
 	if (learner_known)
 		check_shares(reading, section, model);

@@ -156,7 +156,7 @@ typedef struct cop_model_logged {
 	bool learn;               /* false: only followed; p and loss do not matter */
 	const cop_row *candidate; /* ranking models: what there was to choose from; else NULL */
 	size_t candidates;
-	double y;                 /* models of values with a density: what was played, in [0, 1]; arm does not matter */
+	double y; /* models of values with a density: what was played, in [0, 1]; arm does not matter */
 } cop_model_logged;
 
 /* The model takes the event as one of its own (cop_learner_follow) that is answered at once. *out: what it would have

@@ -379,7 +379,7 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		{ TAIL "model m { learner = value feedback = two features = 2 delta = 0 }", 2, "delta: \"0\"" },
 		{ TAIL "model m { learner = value feedback = one features = 2 delta = 0.6 }", 2, "delta: both probes" },
 		{ TAIL "model m { learner = value features = 2 apprentice = true }", 2,
-		        "apprentice: actions of values have no propensity" },
+		        "apprentice: contexts have no place for a value" },
 		{ TAIL "model m { arms = 2 features = 2 apprentice = perhaps }", 2, "apprentice: \"perhaps\"" },
 		{ TAIL "model m { learner = dgt arms = 2 features = 2 shared_bias = maybe }", 2,
 		        "shared_bias: \"maybe\"" },
