@@ -50,7 +50,7 @@ static void put_action(const cop_event_scope *scope, const cop_wire_context *con
 	if (action.value) {
 		action.y = cop_model_value(served->model, decision->y);
 		action.density = settings->learner.feedback == COP_VALUE_BINS;
-		action.p = decision->p / (settings->value_high - settings->value_low);
+		action.p = cop_model_density(served->model, decision);
 		action.probes = (unsigned)cop_learner_losses(&settings->learner);
 		for (unsigned i = 0; i < action.probes; i++)
 			action.probe[i] = cop_model_value(served->model, decision->probe[i]);

@@ -118,6 +118,8 @@ void cop_model_activate(cop_model *model, const cop_event_id *id, double now, co
  * one that an existing system made is not. */
 bool cop_model_unheard(cop_model *model, const cop_event_id *id, const double *decided);
 double cop_model_value(const cop_model *model, double y);
+/* Of a value drawn from a density (feedback from bins): that at y, per unit of value_range. */
+double cop_model_density(const cop_model *model, const cop_decision *decision);
 
 /* Loss (count 1, or 2 for two-point values, at probe + and probe -) for a decision, under the reward rule.
  * COP_ENONFINITE; COP_EINVAL: outside loss_range, or count is not what the model takes (2 only for two-point values);

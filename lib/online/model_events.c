@@ -299,6 +299,11 @@ double cop_model_value(const cop_model *model, double y)
 	return model->set.value_low + y * (model->set.value_high - model->set.value_low);
 }
 
+double cop_model_density(const cop_model *model, const cop_decision *decision)
+{
+	return decision->p / (model->set.value_high - model->set.value_low);
+}
+
 static cop_feedback_result not_waiting(const cop_model *model, const cop_event_id *id)
 {
 	switch (cop_pending_recall(model->pending, id)) {

@@ -113,6 +113,9 @@ def test_bins_are_the_default_and_answer_with_a_density(daemon):
     assert first["p"] == pytest.approx(0.1, rel=1e-6)  # even over a range of 10, before anything was learned
     again = client.decide("m", "d", X)
     assert again.pop("repeated") is True and again == first
+    why = client.ok("explain", "m", {"id": "d"})
+    assert why["p"] == first["p"] and why["y"] == first["y"]
+    assert "p" not in client.ok("explain", "m", {"x": X})
     assert client.error("feedback", "m", {"id": "d", "loss": [1, 2]})["code"] == "bad_loss"
 
 
