@@ -99,11 +99,11 @@ typedef struct cop_sim_shape {
 	size_t arms;                           /* classes; 0 for values and candidates */
 	size_t candidates, candidate_features; /* of a model that ranks; else 0 */
 	bool bits_given, feedback_given, range_given;
-	bool one_point;
+	cop_value_feedback feedback;
 	double delta;     /* as a share of the range; 0: any */
 	double low, high; /* value_range */
 } cop_sim_shape;
-/* Compares with what the daemon's status says of the model. What was not given becomes the daemon's: one_point, low,
+/* Compares with what the daemon's status says of the model. What was not given becomes the daemon's: feedback, low,
  * high. COP_ESHAPE: the model does not fit; *diag says what there is and what was expected. Errors of tools/client. */
 COP_CHECK cop_err cop_sim_live_fit(const cop_sim_endpoints *endpoints, cop_sim_shape *shape, cop_diag *diag);
 

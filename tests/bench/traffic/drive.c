@@ -158,12 +158,13 @@ static double value_loss(const traffic_stream *s, uint32_t event, double y, size
 }
 
 /* The sampled losses of what was played; false: it is never told. */
-static bool losses_of(const run *r, uint32_t event, double *loss, size_t *count)
+static bool losses_of(run *r, uint32_t event, double *loss, size_t *count)
 {
 	const traffic_header *h = r->stream.head;
 	*count = 1;
 	if (h->kind == TRAFFIC_VALUES) {
-		for (*count = 0; *count < 2; ++*count)
+		size_t probes = cop_learner_losses(&cop_model_get_settings(r->model)->learner);
+		for (*count = 0; *count < probes; ++*count)
 			loss[*count] =
 			        value_loss(&r->stream, event, (double)r->probe[2 * (size_t)event + *count], *count);
 		return true;
@@ -220,8 +221,9 @@ static void note(run *r, uint32_t event, const cop_decision *decision)
 {
 	const traffic_header *h = r->stream.head;
 	if (h->kind == TRAFFIC_VALUES) {
+		bool single = cop_learner_losses(&cop_model_get_settings(r->model)->learner) == 1;
 		for (size_t k = 0; k < 2; k++)
-			r->probe[2 * (size_t)event + k] = (float)decision->probe[k];
+			r->probe[2 * (size_t)event + k] = (float)decision->probe[single ? 0 : k];
 		return;
 	}
 	cop_policy_view view = cop_learner_viewed(cop_model_learner(r->model));
@@ -363,6 +365,12 @@ static int write_out(const run *r, const char *path)
 /* "name=value", a learner's option without its dashes. */
 static int read_setting(cop_learner_options *options, const char *text)
 {
+	if (strncmp(text, "feedback=", 9) == 0) {
+		for (int i = 0; i < COP_VALUE_FEEDBACKS; i++)
+			if (strcmp(text + 9, cop_value_feedback_words[i]) == 0)
+				options->settings.feedback = (cop_value_feedback)i;
+		return 0;
+	}
 	size_t length = strcspn(text, "=");
 	bool takes = false;
 	int option = cop_learner_options_find(text, length, &takes);
