@@ -65,7 +65,9 @@ typedef struct cop_sim_backend {
 	 */
 	cop_err (*decide)(void *state, uint64_t id, const cop_row *x, cop_decision *out, cop_diag *diag);
 	cop_err (*feedback)(void *state, uint64_t id, const double *loss, size_t count, cop_diag *diag);
-	/* Best arm, or value in [0, 1], without learning. */
+	/* Where it is not NULL, instead of feedback: the class of row x, and so the loss of every arm. */
+	cop_err (*label)(void *state, const cop_row *x, double class, cop_diag *diag);
+	/* Best arm, or value in [0, 1], without learning; read only with holdout data. */
 	cop_err (*greedy)(void *state, const cop_row *x, double *out, cop_diag *diag);
 	void (*close)(void *state);
 	const cop_sim_refit_counts *refits; /* of its refits so far; NULL: it makes none */
@@ -75,6 +77,9 @@ typedef struct cop_sim_backend {
  * else empty. refits: with them beside it; NULL: without. */
 COP_CHECK cop_err cop_sim_local(const cop_model_settings *settings, const cop_sim_items *items,
         const cop_sim_refit_settings *refits, cop_sim_backend *out, cop_diag *diag);
+/* A learner of arms or candidates in this process that is told every arm's loss (online/skyline.h). items as above. */
+COP_CHECK cop_err cop_sim_skyline(
+        const cop_model_settings *settings, const cop_sim_items *items, cop_sim_backend *out, cop_diag *diag);
 /* A daemon's model, through its request socket (tools/client.h) or, when they are given, its streams
  * (tools/client_streams.h). When the daemon is configured alike, results are those of cop_sim_local bit for bit. */
 typedef struct cop_sim_endpoints {

@@ -105,6 +105,7 @@ typedef struct cop_decision {
 typedef struct cop_learner cop_learner;
 
 struct cop_ranking_class; /* online/ranking.h */
+struct cop_candidates;
 
 typedef struct cop_learner_class {
 	const char *name;
@@ -117,6 +118,10 @@ typedef struct cop_learner_class {
 	cop_err (*learn)(cop_learner *learner, const cop_row *x, const uint8_t *mask, const cop_decision *decision,
 	        const double *loss);
 	bool masks; /* learning wants the mask of the decision */
+	/* Every loss that is told, each as of an arm played with propensity 1 (online/skyline.h); how many steps were
+	 * not refused, by so many rev rises. NULL: learn does, one by one. */
+	size_t (*learn_all)(
+	        cop_learner *learner, const cop_row *x, const struct cop_candidates *choice, const double *loss);
 	/* What the policy would do with x, by the model as it is; the decision's predictions are filled for its arm. */
 	cop_err (*view)(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision,
 	        cop_policy_view *out);

@@ -18,10 +18,12 @@
 #include "online/pending.h"
 
 typedef enum cop_reward_rule {
-	COP_REWARD_EARLIEST, /* the first feedback is learned at once, further ones are duplicates */
-	COP_REWARD_LAST,     /* recorded; the last one is learned when the window ends */
-	COP_REWARD_SUM,      /* recorded; the sum (cut to the loss range) is learned when the window ends */
-	COP_REWARD_FIRST,    /* recorded; learned when the window ends, further ones are duplicates */
+	/* The first feedback is learned, further ones are duplicates: at once, but where decisions often end by the
+	 * default loss, it is recorded and learned when the window ends. */
+	COP_REWARD_EARLIEST,
+	COP_REWARD_LAST,  /* recorded; the last one is learned when the window ends */
+	COP_REWARD_SUM,   /* recorded; the sum (cut to the loss range) is learned when the window ends */
+	COP_REWARD_FIRST, /* recorded; learned when the window ends, further ones are duplicates */
 } cop_reward_rule;
 
 typedef struct cop_model_settings {
@@ -65,6 +67,7 @@ typedef struct cop_model_counters {
 	uint64_t evicted;   /* gave way at pending_max */
 	uint64_t refused;   /* updates that would have diverged */
 	double loss_sum;    /* of learned losses, in loss_range; two-point: mean of both */
+	double awaited;     /* seconds from decisions to their feedback, added up */
 } cop_model_counters;
 
 typedef struct cop_model cop_model;

@@ -20,7 +20,7 @@
 	5 /* 1: nothing of a shadow, still written where there never was one; 2: nothing observed, still written where \
 	   * nothing was; 3: nothing unheard, likewise; 4: nothing masked or                                           \
 	   * measured */
-#define COUNTERS_VERSION   1
+#define COUNTERS_VERSION   2 /* 1: none of the time that feedback took */
 #define SHADOW_VERSION     4 /* 1 and 2: without rivals; 3: of dense models; 4: of sparse ones */
 #define SHADOW_RIVALS      3 /* the least version with rivals */
 #define APPRENTICE_VERSION 1
@@ -199,6 +199,7 @@ static void put_counters(const cop_model *model, cop_bytes *bytes)
 	cop_bytes_put_u64(bytes, c->dropped);
 	cop_bytes_put_u64(bytes, c->evicted);
 	cop_bytes_put_f64(bytes, c->loss_sum);
+	cop_bytes_put_f64(bytes, c->awaited);
 }
 
 static cop_err get_counters(cop_model *model, cop_cursor *cursor)
@@ -215,6 +216,7 @@ static cop_err get_counters(cop_model *model, cop_cursor *cursor)
 	c->dropped = cop_cursor_u64(cursor);
 	c->evicted = cop_cursor_u64(cursor);
 	c->loss_sum = cop_cursor_f64(cursor);
+	c->awaited = cop_cursor_left(cursor) > 0 ? cop_cursor_f64(cursor) : 0.0;
 	return cursor->err;
 }
 

@@ -272,6 +272,19 @@ def test_replay_bad_event_is_told_with_its_line_and_column(tmp_path):
             assert re.search(rf"{re.escape(str(path))}:5: column \d+: ", err), err
 
 
+def test_replay_bad_event_behind_a_beginning_without_losses_is_told(tmp_path):
+    """The beginning does not say what arms there are: the whole file is looked at, and what is wrong there."""
+    path = tmp_path / "log.vw"
+    path.write_text("| a:1\n" * 20001 + "1:nonsense:1 | a:1\n")
+    assert f"{path}:20002" in refused("--format", "vw", path)
+
+
+def test_replay_name_that_leaves_no_room_for_that_of_the_columns_is_told(tmp_path, log):
+    path = f"{tmp_path}{'/.' * ((3884 - len(str(tmp_path))) // 2)}/{'m' * 200}"
+    _, told = coppice("replay", "--format", "vw", log, "--features", "dense", "--save", path, status=1)
+    assert told == f"coppice replay: {path[:255]}: the name is too long\n"
+
+
 def test_replay_skipped_events_are_counted_and_spoil_nothing(tmp_path):
     log = events(2000)
     good = [vw_line(e) for e in log]
