@@ -8,6 +8,7 @@
 #include "online/explorer.h"
 #include "online/averages.h"
 #include "online/mixture.h"
+#include "online/ranking.h"
 #include "online/standardiser.h"
 #include "online/worth.h"
 
@@ -301,8 +302,8 @@ static cop_err view(
 	return COP_OK;
 }
 
-/* An expert that refuses the step does not keep the others from it. */
-static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss)
+/* An expert that refuses the step does not keep the others from it. again: nothing was learned since predict. */
+static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss, bool again)
 {
 	const cop_mixture *m = &e->mixture;
 	bool asked = false, moved = false;
@@ -310,11 +311,27 @@ static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss)
 		if (i == m->origin || cop_mixture_rests(m, i))
 			continue;
 		asked = true;
-		moved |= e->expert[i]->learn(m->member[i], row_for(e, i, raw), arm, loss, true) == COP_OK;
+		moved |= e->expert[i]->learn(m->member[i], row_for(e, i, raw), arm, loss, again) == COP_OK;
 	}
 	if (asked && !moved)
 		return COP_EDIVERGED;
-	return e->expert[m->origin]->learn(m->member[m->origin], &e->x, arm, loss, true);
+	return e->expert[m->origin]->learn(m->member[m->origin], &e->x, arm, loss, again);
+}
+
+/* The loss came for what experts had said: their weights, and what the context is worth. */
+static void settle(ensemble *e, size_t arm, const float *says, double loss, const cop_rest_choice *choice)
+{
+	size_t forest = place_of(e, &cop_expert_forest);
+	if (forest < e->mixture.own)
+		cop_worth_learn(&e->worth, arm, (double)says[forest], loss);
+	cop_mixture_settle(&e->mixture, says, loss, choice, e->base.rev + 1);
+}
+
+static cop_rest_choice choice_of(const ensemble *e, const uint8_t *mask)
+{
+	if (!cop_mixture_tries(&e->mixture))
+		return (cop_rest_choice){ .regret = 0.0 };
+	return cop_mixture_choice(&e->mixture, mask, e->base.settings.arms);
 }
 
 static cop_err learn(
@@ -322,21 +339,41 @@ static cop_err learn(
 {
 	ensemble *e = (ensemble *)learner;
 	float says[COP_LEARNER_EXPERTS];
-	cop_rest_choice choice = { .regret = 0.0 };
 	if (!is_last(e, raw))
 		predict(e, raw);
 	e->raw.d = 0;
 	cop_mixture_predictions(&e->mixture, decision->arm, says);
-	if (cop_mixture_tries(&e->mixture))
-		choice = cop_mixture_choice(&e->mixture, mask, learner->settings.arms);
-	cop_err err = teach(e, raw, decision->arm, *loss);
-	if (err != COP_OK || !isfinite(decision->prediction[0]))
-		return err;
-	size_t forest = place_of(e, &cop_expert_forest);
-	if (forest < e->mixture.own)
-		cop_worth_learn(&e->worth, decision->arm, (double)says[forest], *loss);
-	cop_mixture_settle(&e->mixture, says, *loss, &choice, learner->rev + 1);
-	return COP_OK;
+	const cop_rest_choice choice = choice_of(e, mask);
+	cop_err err = teach(e, raw, decision->arm, *loss, true);
+	if (err == COP_OK && isfinite(decision->prediction[0]))
+		settle(e, decision->arm, says, *loss, &choice);
+	return err;
+}
+
+/* What the mixture had said of every arm stays where it is while they are learned. */
+static size_t learn_all(cop_learner *learner, const cop_row *raw, const cop_candidates *told, const double *loss)
+{
+	ensemble *e = (ensemble *)learner;
+	size_t learned = 0;
+	bool again = true;
+	if (!is_last(e, raw))
+		predict(e, raw);
+	e->raw.d = 0;
+	const cop_rest_choice choice = choice_of(e, told->mask);
+	for (size_t k = 0; k < learner->settings.arms; k++) {
+		float says[COP_LEARNER_EXPERTS];
+		if (told->mask != NULL && told->mask[k] == 0)
+			continue;
+		cop_mixture_predictions(&e->mixture, k, says);
+		cop_err err = teach(e, raw, k, loss[k], again);
+		again = false;
+		if (err != COP_OK)
+			continue;
+		settle(e, k, says, loss[k], &choice);
+		learner->rev++;
+		learned++;
+	}
+	return learned;
 }
 
 static void advance(cop_learner *learner) { cop_explorer_advance(&((ensemble *)learner)->explorer); }
@@ -440,6 +477,7 @@ const cop_learner_class cop_learner_ensemble = {
 	.name = "ensemble",
 	.values = false,
 	.masks = true,
+	.learn_all = learn_all,
 	.predictions = EXPERTS,
 	.create = create,
 	.destroy = destroy,

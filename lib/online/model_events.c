@@ -28,7 +28,7 @@ bool cop_model_fits(const cop_model *model, const cop_model_context *context)
 	return context->candidates == 0 && cop_learner_can_decide(model->learner, context->mask);
 }
 
-static bool two_point(const cop_model *model) { return is_values(model) && !model->set.learner.one_point; }
+static bool two_point(const cop_model *model) { return cop_learner_losses(&model->set.learner) == 2; }
 
 /* Losses from outside: finite, as many as the model takes, scaled; those of arms inside the range. */
 cop_err cop_model_scale(const cop_model *model, const double *loss, size_t count, double *scaled)
@@ -303,6 +303,11 @@ double cop_model_value(const cop_model *model, double y)
 	return model->set.value_low + y * (model->set.value_high - model->set.value_low);
 }
 
+double cop_model_density(const cop_model *model, const cop_decision *decision)
+{
+	return decision->p / (model->set.value_high - model->set.value_low);
+}
+
 static cop_feedback_result not_waiting(const cop_model *model, const cop_event_id *id)
 {
 	switch (cop_pending_recall(model->pending, id)) {
@@ -462,7 +467,8 @@ cop_err cop_model_feedback_full(cop_model *model, const cop_event_id *id, const 
         const double *loss, size_t count, double now, cop_feedback_result *result)
 {
 	bool values = is_values(model);
-	if (values ? !two_point(model) : arm >= model->set.learner.arms || !(p > 0.0 && p <= 1.0))
+	if (values ? !two_point(model) || model->set.learner.delta_decay > 0.0
+	           : arm >= model->set.learner.arms || !(p > 0.0 && p <= 1.0))
 		return COP_EINVAL; /* ranking models have no arms */
 	cop_model_sent sent = { .played = { .x = x, .arm = values ? 0 : arm, .p = values ? 1.0 : p } };
 	cop_err err = cop_model_scale(model, loss, count, sent.scaled);

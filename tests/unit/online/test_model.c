@@ -361,7 +361,7 @@ static void test_value_models_take_as_many_losses_as_probes(void **state)
 		cop_model_settings s;
 		cop_rng_init(&rng, FIXTURE_SEED, 63);
 		model_settings(&s, "value", false);
-		s.learner.one_point = one_point;
+		s.learner.feedback = one_point ? COP_VALUE_ONE : COP_VALUE_TWO;
 		s.learner.delta = 2.0; /* in units of the range */
 		s.value_low = -5.0;
 		s.value_high = 15.0;
@@ -446,7 +446,7 @@ static void test_full_feedback_for_values_needs_two_points(void **state)
 		cop_event_id id = model_id(1);
 		fixture_event e;
 		model_settings(&s, "value", false);
-		s.learner.one_point = one_point;
+		s.learner.feedback = one_point ? COP_VALUE_ONE : COP_VALUE_TWO;
 		cop_model *model = model_new(&s);
 		cop_rng_init(&rng, FIXTURE_SEED, 65);
 		fixture_draw(&e, &rng, false);
