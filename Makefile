@@ -59,7 +59,7 @@ bench:
 	$(MAKE) --no-print-directory build
 	tests/bench/measure $(BUILD)
 
-# What the default earns on made-up traffic beside simple policies (about an hour): TRAFFIC="--scenes late --settings optimism=0"
+# What the default earns on made-up traffic beside simple policies (about three hours): TRAFFIC="--scenes late --settings optimism=0"
 traffic: build-tests
 	tests/bench/traffic/traffic $(BUILD) $(TRAFFIC)
 

@@ -34,7 +34,8 @@ typedef enum cop_config_policy {
 	COP_POLICY_FASTCB,
 	COP_POLICY_MATCHING
 } cop_config_policy;
-typedef enum cop_config_feedback { COP_FEEDBACK_ONE, COP_FEEDBACK_TWO } cop_config_feedback;
+/* As lib/online's cop_value_feedback. */
+typedef enum cop_config_feedback { COP_FEEDBACK_BINS, COP_FEEDBACK_ONE, COP_FEEDBACK_TWO } cop_config_feedback;
 typedef enum cop_config_unheard { COP_UNHEARD_WAIT, COP_UNHEARD_DECIDE } cop_config_unheard;
 typedef enum cop_config_sync { COP_SYNC_INTERVAL, COP_SYNC_ALWAYS, COP_SYNC_NEVER } cop_config_sync;
 typedef enum cop_config_drift { COP_DRIFT_NONE, COP_DRIFT_ADWIN, COP_DRIFT_PAGE_HINKLEY } cop_config_drift;
@@ -113,6 +114,7 @@ typedef struct cop_config_model {
 	double loss_range[2];  /* low < high; for value only the scale */
 	double value_range[2]; /* low < high */
 	double delta;          /* value: distance of the probes, in units of value_range; default a tenth of it */
+	double delta_decay, delta_floor;
 	cop_config_feedback feedback;
 	bool shared_bias; /* dgt: the bias that all leaves share */
 	bool apprentice;  /* an existing system decides, and the model learns from that; not for value */

@@ -39,6 +39,8 @@ static const struct {
 	{ "loss_range", true },
 	{ "value_range", true },
 	{ "delta", true },
+	{ "delta_decay", true },
+	{ "delta_floor", true },
 	{ "feedback", true },
 	{ "shared_bias", true },
 };
@@ -94,7 +96,9 @@ static void tell(const cop_model_settings *from, cop_config_model *out)
 	out->value_range[0] = from->value_low;
 	out->value_range[1] = from->value_high;
 	out->delta = l->delta;
-	out->feedback = l->one_point ? COP_FEEDBACK_ONE : COP_FEEDBACK_TWO;
+	out->delta_decay = l->delta_decay;
+	out->delta_floor = l->delta_floor;
+	out->feedback = (cop_config_feedback)l->feedback;
 	out->shared_bias = !l->literal;
 }
 

@@ -177,6 +177,30 @@ static void check_experts(cop_config_reading *reading, cfg_t *section, const cop
 		        "none of them can help with so many arms and features, expected also linear or trees");
 }
 
+static void check_bins(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	const char *const *of_probes = cop_config_probe_options;
+	for (size_t i = 0; of_probes[i] != NULL; i++)
+		if (cop_config_has(section, of_probes[i]))
+			cop_config_complain(reading, cop_config_line(section, of_probes[i]), of_probes[i],
+			        "feedback \"bins\" has no such option, expected it only with feedback = \"one\" or "
+			        "\"two\"");
+	if (model->refit.given)
+		cop_config_complain(reading, (uint64_t)cfg_getsec(section, "refit")->line, "refit",
+		        "feedback \"bins\" has no trees to replace, expected this section only with feedback = \"one\" "
+		        "or \"two\"");
+}
+
+static void check_decay(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	if (model->delta_floor > model->delta && model->learner == COP_LEARNER_VALUE)
+		cop_config_complain(reading, cop_config_line(section, "delta_floor"), "delta_floor",
+		        "%.12g is above delta, expected 0 to %.12g", model->delta_floor, model->delta);
+	if (model->delta_decay > 0 && model->refit.given)
+		cop_config_complain(reading, cop_config_line(section, "delta_decay"), "delta_decay",
+		        "refits need a delta that stays, expected 0 beside a section refit");
+}
+
 static void check_refit(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
 	if (!model->refit.given || model->learner != COP_LEARNER_DGT || model->refit.height <= model->height)
@@ -192,6 +216,8 @@ static void check_learner(cop_config_reading *reading, cfg_t *section, const cop
 		check_candidates(reading, section, model);
 	else if (model->learner != COP_LEARNER_VALUE)
 		check_present(reading, section, "arms", "their number, at least 2");
+	if (model->learner == COP_LEARNER_VALUE && model->feedback == COP_FEEDBACK_BINS)
+		check_bins(reading, section, model);
 	if (model->learner == COP_LEARNER_ENSEMBLE)
 		check_experts(reading, section, model);
 	bool mixture = model->learner == COP_LEARNER_ENSEMBLE || model->learner == COP_LEARNER_RANK;
@@ -258,9 +284,11 @@ void cop_config_check_model(
 	if (model->delta > 0 && 2 * model->delta > model->value_range[1] - model->value_range[0])
 		cop_config_complain(reading, cop_config_line(section, "delta"), "delta",
 		        "both probes do not fit into value_range, expected at most half its width");
+	check_decay(reading, section, model);
 	if (model->apprentice && model->learner == COP_LEARNER_VALUE)
 		cop_config_complain(reading, cop_config_line(section, "apprentice"), "apprentice",
-		        "actions of values have no propensity to learn from, expected true only in models of learner "
+		        "contexts have no place for a value that was played and its density, expected true only in "
+		        "models of learner "
 		        "ensemble, dgt or rank");
 	if (learner_known)
 		check_shares(reading, section, model);

@@ -20,7 +20,7 @@ static const char *const learner_words[] = { "ensemble", "dgt", "value", "rank",
 static const char *const policy_words[] = { "", "epsilon", "squarecb", "fastcb", "matching", NULL };
 static const char *const unheard_words[] = { "wait", "decide", NULL };
 static const char *const reward_words[] = { "earliest", "last", "sum", "first", NULL };
-static const char *const feedback_words[] = { "one", "two", NULL };
+static const char *const feedback_words[] = { "bins", "one", "two", NULL };
 static const char *const drift_words[] = { "none", "adwin", "page-hinkley", NULL };
 static const char *const method_words[] = { "tao", "laptao", "forest", NULL };
 static const char *const promote_words[] = { "evidence", "bound", "never", "hand", NULL };
@@ -107,6 +107,8 @@ static const cop_config_rule model_rules[] = {
 	{ "loss_range", COP_KIND_RANGE, IN(loss_range), .learners = COP_FOR_ALL },
 	{ "value_range", COP_KIND_RANGE, IN(value_range), .learners = COP_FOR_VALUE },
 	NUMBER(delta, 1e-102, 1e100, COP_FOR_VALUE, false),
+	NUMBER(delta_decay, 0, COP_LEARNER_MAX_EPSILON_DECAY, COP_FOR_VALUE, false),
+	NUMBER(delta_floor, 0, 1e100, COP_FOR_VALUE, false),
 	{ "feedback", COP_KIND_WORD, IN(feedback), .words = feedback_words, .learners = COP_FOR_VALUE },
 	{ "shared_bias", COP_KIND_FLAG, IN(shared_bias), .learners = COP_FOR_DGT },
 	{ "apprentice", COP_KIND_FLAG, IN(apprentice), .learners = COP_FOR_ALL, .applied = true },
@@ -249,7 +251,7 @@ void cop_config_model_defaults(cop_config_model *model)
 	model->loss_range[1] = 1;
 	model->value_range[1] = 1;
 	model->delta = value ? 0.1 : 0;
-	model->feedback = COP_FEEDBACK_TWO;
+	model->feedback = COP_FEEDBACK_BINS;
 	model->shared_bias = true;
 	model->pending_max = 1000000;
 	model->pending_bytes = (uint64_t)GIB;
@@ -261,8 +263,15 @@ void cop_config_model_defaults(cop_config_model *model)
 	refit_defaults(&model->refit);
 }
 
+const char *const cop_config_probe_options[] = { "delta", "delta_decay", "delta_floor", "height", "trees",
+	"learning_rate", NULL };
+
 bool cop_config_rule_counts(const cop_config_rule *rule, const cop_config_model *model)
 {
+	bool bins = model->learner == COP_LEARNER_VALUE && model->feedback == COP_FEEDBACK_BINS;
+	for (size_t i = 0; bins && cop_config_probe_options[i] != NULL; i++)
+		if (strcmp(rule->name, cop_config_probe_options[i]) == 0)
+			return false;
 	return rule->policies == 0 || (rule->policies & 1u << model->policy) != 0;
 }
 

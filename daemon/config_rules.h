@@ -69,6 +69,8 @@ void cop_config_defaults(cop_config *config);
 /* For model->learner, and model->features where that matters: the same as lib/online's own, spelled out. */
 void cop_config_model_defaults(cop_config_model *model);
 /* Whether the rule of a model's section goes with its policy. */
+/* Options of a value model that feedback "bins" has no use for; NULL at the end. */
+extern const char *const cop_config_probe_options[];
 bool cop_config_rule_counts(const cop_config_rule *rule, const cop_config_model *model);
 /* Of model->learner and model->policy. */
 double cop_config_default_gamma(const cop_config_model *model);

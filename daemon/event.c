@@ -49,7 +49,9 @@ static void put_action(const cop_event_scope *scope, const cop_wire_context *con
 	}
 	if (action.value) {
 		action.y = cop_model_value(served->model, decision->y);
-		action.probes = settings->learner.one_point ? 1 : 2;
+		action.density = settings->learner.feedback == COP_VALUE_BINS;
+		action.p = cop_model_density(served->model, decision);
+		action.probes = (unsigned)cop_learner_losses(&settings->learner);
 		for (unsigned i = 0; i < action.probes; i++)
 			action.probe[i] = cop_model_value(served->model, decision->probe[i]);
 	}
@@ -249,6 +251,12 @@ static cop_err join(const cop_event_scope *scope, const cop_wire_feedback *feedb
 	        feedback->loss, feedback->losses, scope->now, result);
 }
 
+/* Probes whose distance hangs on the revision that decided, which such feedback does not tell. */
+static bool decays(const cop_served *served)
+{
+	return cop_model_get_settings(served->model)->learner.delta_decay > 0.0;
+}
+
 cop_err cop_event_feedback(
         cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault)
 {
@@ -264,6 +272,9 @@ cop_err cop_event_feedback(
 	if (feedback.has_x && cop_wire_has_values(&served->shape) && feedback.losses == 1)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
 		        "x: a one-point value model cannot learn from self-contained feedback");
+	if (feedback.has_x && decays(served))
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "x: with delta_decay a model cannot learn from self-contained feedback");
 	err = join(scope, &feedback, &j);
 	if (err != COP_OK)
 		return refused(served, err, fault);

@@ -145,11 +145,20 @@ static void put_expert(const cop_explain_body *body, const cop_explained_expert 
 		put_tree(body, &body->explanation->trees[expert->first_tree + i], out);
 }
 
+/* Of a decision; of a context alone nothing was drawn. */
+static bool has_density(const cop_explain_body *body)
+{
+	const cop_config_model *config = body->served->config;
+	return body->id != NULL && config->learner == COP_LEARNER_VALUE && config->feedback == COP_FEEDBACK_BINS;
+}
+
 static void put_action(const cop_explain_body *body, cop_bytes *out)
 {
 	const cop_served *served = body->served;
 	if (served->config->learner == COP_LEARNER_VALUE) {
 		cop_wire_put_key_double(out, "y", cop_model_value(served->model, body->decision.y));
+		if (has_density(body))
+			cop_wire_put_key_double(out, "p", cop_model_density(served->model, &body->decision));
 		cop_wire_put_key_double(
 		        out, "prediction", cop_model_value(served->model, body->explanation->prediction));
 		return;
@@ -167,8 +176,8 @@ void cop_explain_body_put(const cop_explain_body *body, cop_bytes *out)
 	const cop_explanation *e = body->explanation;
 	bool value = body->served->config->learner == COP_LEARNER_VALUE;
 	bool named = !value && body->decision.arm < body->served->config->arm_name_list.count;
-	size_t keys = 4 + (size_t)(body->id != NULL) + (size_t)(body->seq->length > 0) + (value ? 2 : 4) +
-	              (size_t)named + (size_t)(e->score_count > 0);
+	size_t keys = 4 + (size_t)(body->id != NULL) + (size_t)(body->seq->length > 0) +
+	              (value ? 2 + (size_t)has_density(body) : 4) + (size_t)named + (size_t)(e->score_count > 0);
 	cop_wire_put_map(out, keys);
 	if (body->id != NULL) {
 		cop_wire_put_text(out, "id");

@@ -42,7 +42,9 @@ void cop_served_settings(const cop_config_model *config, cop_model_settings *set
 	l->learning_rate = config->learning_rate;
 	l->literal = !config->shared_bias;
 	l->delta = config->delta;
-	l->one_point = config->feedback == COP_FEEDBACK_ONE;
+	l->delta_decay = config->delta_decay;
+	l->delta_floor = config->delta_floor;
+	l->feedback = (cop_value_feedback)config->feedback;
 	l->seed = config->seed;
 	settings->reward_window = 1e-6 * (double)config->reward_window;
 	settings->has_default_loss = config->default_loss.given;

@@ -85,7 +85,7 @@ static void put_model(const cop_server *server, const cop_served *served, cop_by
 		cop_wire_put_double(out, s->value_low);
 		cop_wire_put_double(out, s->value_high);
 		cop_wire_put_key_double(out, "delta", s->learner.delta);
-		cop_wire_put_key_text(out, "feedback_points", s->learner.one_point ? "one" : "two");
+		cop_wire_put_key_text(out, "feedback_points", cop_value_feedback_words[s->learner.feedback]);
 		count += 3;
 	}
 	cop_wire_put_key_unsigned(out, "features", s->learner.features);

@@ -5,6 +5,7 @@ unsigned long cop_test_alloc_count(void);
 size_t cop_test_alloc_bytes(void);
 void cop_test_alloc_fail(unsigned long n, int forever);
 void cop_test_alloc_on(void (*given)(void *array));
+const char *cop_test_data_folder(void);
 void *__real_aligned_alloc(size_t alignment, size_t size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 
@@ -38,4 +39,10 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size)
 	if (on_given != NULL)
 		on_given(array);
 	return array;
+}
+
+const char *cop_test_data_folder(void)
+{
+	const char *folder = getenv("COPPICE_DATA");
+	return folder == NULL || folder[0] == '\0' ? NULL : folder;
 }

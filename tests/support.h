@@ -20,4 +20,7 @@ void cop_test_alloc_fail(unsigned long n, int forever);
 /* Called with each array that is given out (NULL: nothing). */
 void cop_test_alloc_on(void (*given)(void *array));
 
+/* The folder that COPPICE_DATA names; NULL where it is not set, or empty: what needs it is skipped. */
+const char *cop_test_data_folder(void);
+
 #endif

@@ -12,16 +12,16 @@
 
 /* ---- text ---- */
 
-enum { NAME_WIDTH = 14, COLUMN_WIDTH = 11 };
+enum { NAME_WIDTH = 14, COLUMN_WIDTH = 11, ERRORS_WIDTH = 16 };
 
 /* Columns of shown contenders carry letters, explained above the tables. */
-static void print_heads(const cop_bakeoff_score *s, const char *first, FILE *out)
+static void print_heads(const cop_bakeoff_score *s, const char *first, int width, FILE *out)
 {
 	char letter = 'A';
 	(void)fprintf(out, "%-*s", NAME_WIDTH, first);
 	for (size_t i = 0; i < s->contenders; i++)
 		if (s->contender[i].shown)
-			(void)fprintf(out, "%*s%c", COLUMN_WIDTH - 1, "", letter <= 'Z' ? letter++ : '?');
+			(void)fprintf(out, "%*s%c", width - 1, "", letter <= 'Z' ? letter++ : '?');
 	(void)fputc('\n', out);
 }
 
@@ -43,7 +43,7 @@ static void print_summary(const cop_bakeoff_score *s, FILE *out)
 static void print_losses(const cop_bakeoff_score *s, FILE *out)
 {
 	(void)fputs("\nProgressive loss (* the least of all settings but those per dataset)\n", out);
-	print_heads(s, "dataset", out);
+	print_heads(s, "dataset", COLUMN_WIDTH, out);
 	for (size_t f = 0; f < s->fields; f++) {
 		(void)fprintf(out, "%-*s", NAME_WIDTH, s->field[f].name);
 		for (size_t i = 0; i < s->contenders; i++) {
@@ -65,10 +65,31 @@ static void print_losses(const cop_bakeoff_score *s, FILE *out)
 	(void)fputc('\n', out);
 }
 
+static void print_errors(const cop_bakeoff_score *s, FILE *out)
+{
+	(void)fputs("\nWrong events of a run, mean over the seeds (standard deviation)\n", out);
+	print_heads(s, "dataset", ERRORS_WIDTH, out);
+	for (size_t f = 0; f < s->fields; f++) {
+		(void)fprintf(out, "%-*s", NAME_WIDTH, s->field[f].name);
+		for (size_t i = 0; i < s->contenders; i++) {
+			char text[64] = "-";
+			const cop_bakeoff_cell *cell = cop_bakeoff_cell_at(s, f, i);
+			if (cell->seeds > 1)
+				(void)snprintf(
+				        text, sizeof text, "%.1f (%.1f)", cell->errors, cop_bakeoff_deviation(cell));
+			else if (cell->seeds == 1)
+				(void)snprintf(text, sizeof text, "%.1f", cell->errors);
+			if (s->contender[i].shown)
+				(void)fprintf(out, "%*s", ERRORS_WIDTH, text);
+		}
+		(void)fprintf(out, "%s\n", s->field[f].uneven ? "  runs of different lengths" : "");
+	}
+}
+
 static void print_times(const cop_bakeoff_score *s, FILE *out)
 {
 	(void)fputs("\nMicroseconds an event\n", out);
-	print_heads(s, "dataset", out);
+	print_heads(s, "dataset", COLUMN_WIDTH, out);
 	for (size_t f = 0; f < s->fields; f++) {
 		(void)fprintf(out, "%-*s", NAME_WIDTH, s->field[f].name);
 		for (size_t i = 0; i < s->contenders; i++) {
@@ -85,7 +106,7 @@ static void print_times(const cop_bakeoff_score *s, FILE *out)
 static void print_pairs(const cop_bakeoff_score *s, bool significant, FILE *out)
 {
 	char letter = 'A';
-	print_heads(s, "", out);
+	print_heads(s, "", COLUMN_WIDTH, out);
 	for (size_t a = 0; a < s->contenders; a++) {
 		if (!s->contender[a].shown)
 			continue;
@@ -129,6 +150,7 @@ void cop_bakeoff_print_text(const cop_bakeoff_report *r, FILE *out)
 	(void)fputc('\n', out);
 	print_summary(s, out);
 	print_losses(s, out);
+	print_errors(s, out);
 	(void)fprintf(out, "\nSignificant wins/losses of the row over the column (Z-test, each side at %g)\n", r->risk);
 	print_pairs(s, true, out);
 	(void)fputs("\nDatasets on which the row has less loss than the column, of those both have\n", out);
@@ -139,6 +161,25 @@ void cop_bakeoff_print_text(const cop_bakeoff_report *r, FILE *out)
 }
 
 /* ---- json ---- */
+
+static void put_errors(cop_json_writer *json, const cop_bakeoff_score *s, size_t i)
+{
+	cop_json_key(json, "errors");
+	cop_json_begin_object(json);
+	for (size_t f = 0; f < s->fields; f++) {
+		const cop_bakeoff_cell *cell = cop_bakeoff_cell_at(s, f, i);
+		if (cell->seeds == 0)
+			continue;
+		cop_json_key(json, s->field[f].name);
+		cop_json_begin_object(json);
+		cop_json_put_unsigned(json, "seeds", cell->seeds);
+		cop_json_put_number(json, "mean", cell->errors);
+		if (cell->seeds > 1)
+			cop_json_put_number(json, "deviation", cop_bakeoff_deviation(cell));
+		cop_json_end_object(json);
+	}
+	cop_json_end_object(json);
+}
 
 static void put_contender(cop_json_writer *json, const cop_bakeoff_score *s, size_t i)
 {
@@ -161,6 +202,7 @@ static void put_contender(cop_json_writer *json, const cop_bakeoff_score *s, siz
 		if (cop_bakeoff_cell_at(s, f, i)->seeds > 0)
 			cop_json_put_number(json, s->field[f].name, cop_bakeoff_cell_at(s, f, i)->loss);
 	cop_json_end_object(json);
+	put_errors(json, s, i);
 	cop_json_key(json, "against");
 	cop_json_begin_array(json);
 	for (size_t b = 0; b < s->contenders; b++)

@@ -196,7 +196,7 @@ static cop_err run_one(const pool *p, const job *j, cop_sim_result *result, cop_
 		.target_high = 1.0,
 		.stop = p->plan->stop };
 	*result = (cop_sim_result){ .curve = NULL };
-	cop_err err = cop_sim_local(&model, items, &j->setting->refits, &backend, diag);
+	cop_err err = cop_bakeoff_settings_backend(j->setting, &model, items, &backend, diag);
 	if (err != COP_OK)
 		return err;
 	err = cop_sim_run(&sim, &backend, result, diag);

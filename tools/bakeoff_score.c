@@ -28,6 +28,11 @@ int cop_bakeoff_compare(const cop_bakeoff_cell *a, const cop_bakeoff_cell *b, do
 	return cop_bakeoff_tail(b, a) < risk ? 1 : cop_bakeoff_tail(a, b) < risk ? -1 : 0;
 }
 
+double cop_bakeoff_deviation(const cop_bakeoff_cell *cell)
+{
+	return cell->seeds < 2 ? (double)NAN : sqrt(cell->squares / (double)(cell->seeds - 1));
+}
+
 double cop_bakeoff_relative(const cop_bakeoff_cell *cell, const cop_bakeoff_cell *reference)
 {
 	double least = 1.0 / (double)reference->events;
@@ -135,6 +140,9 @@ static void add_row(cop_bakeoff_score *s, const cop_bakeoff_row *row, size_t con
 	cell->events = cell->seeds == 0 || row->events < cell->events ? row->events : cell->events;
 	cell->seeds++;
 	double share = 1.0 / (double)cell->seeds;
+	double away = row->loss * (double)row->events - cell->errors;
+	cell->errors += share * away;
+	cell->squares += (1.0 - share) * away * away;
 	cell->loss += share * (row->loss - cell->loss);
 	cell->seconds += share * (row->seconds / (double)row->events - cell->seconds);
 }

@@ -16,12 +16,16 @@ typedef struct cop_bakeoff_cell {
 	uint64_t events; /* of a run, the least of the seeds' */
 	double loss;     /* mean over the seeds */
 	double seconds;  /* an event, mean over the seeds */
+	double errors;   /* losses of a run added up: events whose action was wrong; mean over the seeds */
+	double squares;  /* of the seeds' errors from that mean, added up */
 } cop_bakeoff_cell;
 
 /* 1 - Phi(z) for the hypothesis that a's loss is the greater; 0.5 when nothing is known. */
 double cop_bakeoff_tail(const cop_bakeoff_cell *a, const cop_bakeoff_cell *b);
 /* +1: a wins over b, -1: it loses, 0: neither. Both have results. */
 int cop_bakeoff_compare(const cop_bakeoff_cell *a, const cop_bakeoff_cell *b, double risk);
+/* Of the errors over the seeds, with seeds - 1; NaN for fewer than two. */
+double cop_bakeoff_deviation(const cop_bakeoff_cell *cell);
 /* A reference of no loss counts as one of a single wrong event. */
 double cop_bakeoff_relative(const cop_bakeoff_cell *cell, const cop_bakeoff_cell *reference);
 

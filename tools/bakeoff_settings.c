@@ -24,6 +24,7 @@ static const struct {
 	{ "default", "--learner ensemble" },
 	{ "epsilon", "--learner ensemble --policy epsilon --epsilon 0.1 --epsilon-decay 0.01 --epsilon-floor 0.005" },
 	{ "dgt", "--learner dgt" },
+	{ "skyline", "--learner ensemble --skyline" },
 };
 
 static const char *const learners[] = { "ensemble", "dgt", "rank", NULL };
@@ -127,6 +128,8 @@ static void write_options(const cop_learner_options *o, char *out)
 		put_number(out, "rate", l->learning_rate);
 	if (l->literal)
 		put(out, "literal", "");
+	if (*o->skyline)
+		put(out, "skyline", "");
 	size_t used = strlen(out);
 	cop_refit_options_write(o->refits, out + used, COP_BAKEOFF_OPTIONS_ROOM - used);
 }
@@ -138,6 +141,8 @@ static bool finish(cop_bakeoff_settings *settings, const char *name, const cop_l
 		wrong = cop_learner_options_wrong(options, false);
 	if (wrong == NULL)
 		wrong = cop_refit_options_wrong(options->refits, options->settings.learner);
+	if (wrong == NULL && *options->skyline && options->refits->settings.every > 0)
+		wrong = "skyline has no refits beside it";
 	if (wrong == NULL && settings->count == COP_BAKEOFF_MOST_SETTINGS)
 		wrong = "too many settings, expected at most 64";
 	for (size_t i = 0; i < settings->count && wrong == NULL; i++)
@@ -146,7 +151,9 @@ static bool finish(cop_bakeoff_settings *settings, const char *name, const cop_l
 	if (wrong != NULL)
 		return complain(name, wrong);
 	cop_bakeoff_setting *s = &settings->setting[settings->count++];
-	*s = (cop_bakeoff_setting){ .learner = options->settings, .refits = options->refits->settings };
+	*s = (cop_bakeoff_setting){
+		.learner = options->settings, .refits = options->refits->settings, .skyline = *options->skyline
+	};
 	(void)snprintf(s->name, sizeof s->name, "%s", name);
 	write_options(options, s->options);
 	return true;
@@ -154,43 +161,49 @@ static bool finish(cop_bakeoff_settings *settings, const char *name, const cop_l
 
 /* ---- texts ---- */
 
-static void begin(cop_learner_options *learner, cop_refit_options *refits)
-{
-	cop_learner_options_init(learner, COP_BAKEOFF_NAME, learners);
-	cop_refit_options_init(refits, COP_BAKEOFF_NAME);
-	learner->refits = refits;
-}
-
-/* `options` is a part of a copy that may be cut up; `text` is for complaints. */
-static bool add_long(cop_bakeoff_settings *settings, const char *text, const char *name, char *options)
-{
+typedef struct options {
 	cop_learner_options learner;
 	cop_refit_options refits;
+	bool skyline;
+} options;
+
+static void begin(options *o)
+{
+	*o = (options){ .skyline = false };
+	cop_learner_options_init(&o->learner, COP_BAKEOFF_NAME, learners);
+	cop_refit_options_init(&o->refits, COP_BAKEOFF_NAME);
+	o->learner.refits = &o->refits;
+	o->learner.skyline = &o->skyline;
+}
+
+/* `words` is a part of a copy that may be cut up; `text` is for complaints. */
+static bool add_long(cop_bakeoff_settings *settings, const char *text, const char *name, char *words)
+{
+	options o;
 	char wrong[COP_SETTING_WRONG_ROOM];
-	begin(&learner, &refits);
-	if (!cop_setting_long(options, &learner, wrong))
+	begin(&o);
+	if (!cop_setting_long(words, &o.learner, wrong))
 		return wrong[0] != '\0' && complain(text, wrong);
-	return finish(settings, name, &learner);
+	return finish(settings, name, &o.learner);
 }
 
 static bool read_long(cop_bakeoff_settings *settings, const char *text, char *copy)
 {
 	char name[TEXT_ROOM];
-	char *options = strstr(copy, "--");
-	size_t length = (size_t)(options - copy);
+	char *words = strstr(copy, "--");
+	size_t length = (size_t)(words - copy);
 	while (length > 0 && (copy[length - 1] == ' ' || copy[length - 1] == ':' || copy[length - 1] == '='))
 		length--;
 	if (length == 0)
 		return complain(text, "expected a name before the options, NAME: --OPTION VALUE ...");
 	(void)snprintf(name, sizeof name, "%.*s", (int)length, copy);
-	return add_long(settings, text, name, options);
+	return add_long(settings, text, name, words);
 }
 
 /* "tall=dgt:height=8": a name ends at an equals sign that stands before any colon. */
 static bool read_short(cop_bakeoff_settings *settings, const char *text, char *spec)
 {
-	cop_learner_options learner;
-	cop_refit_options refits;
+	options o;
 	char wrong[COP_SETTING_WRONG_ROOM];
 	char name[TEXT_ROOM];
 	char *equals = strchr(spec, '=');
@@ -207,10 +220,10 @@ static bool read_short(cop_bakeoff_settings *settings, const char *text, char *s
 			(void)snprintf(copy, sizeof copy, "%s", built_in[i].text);
 			return add_long(settings, text, name, copy);
 		}
-	begin(&learner, &refits);
-	if (!cop_setting_short(spec, &learner, wrong))
+	begin(&o);
+	if (!cop_setting_short(spec, &o.learner, wrong))
 		return wrong[0] != '\0' && complain(text, wrong);
-	return finish(settings, name, &learner);
+	return finish(settings, name, &o.learner);
 }
 
 bool cop_bakeoff_settings_add(cop_bakeoff_settings *settings, const char *text)
@@ -256,6 +269,15 @@ bool cop_bakeoff_settings_read(cop_bakeoff_settings *settings, const char *path)
 	return ok && err == COP_EEND;
 }
 
+/* ---- backends ---- */
+
+cop_err cop_bakeoff_settings_backend(const cop_bakeoff_setting *setting, const cop_model_settings *model,
+        const cop_sim_items *items, cop_sim_backend *out, cop_diag *diag)
+{
+	return setting->skyline ? cop_sim_skyline(model, items, out, diag)
+	                        : cop_sim_local(model, items, &setting->refits, out, diag);
+}
+
 /* ---- fingerprints ---- */
 
 enum { PROBE_EVENTS = 400, PROBE_FEATURES = 4, PROBE_CLASSES = 3, PROBE_STREAM = 1 };
@@ -282,7 +304,9 @@ static cop_err probe(const cop_sim_backend *backend, cop_bytes *bytes, cop_diag 
 		cop_decision decision = { 0 };
 		err = backend->decide(backend->state, i, &row, &decision, diag);
 		double loss = decision.arm == class ? 0.0 : 1.0;
-		if (err == COP_OK)
+		if (err == COP_OK && backend->label != NULL)
+			err = backend->label(backend->state, &row, class, diag);
+		else if (err == COP_OK)
 			err = backend->feedback(backend->state, i, &loss, 1, diag);
 		put_decision(bytes, &decision);
 	}
@@ -297,6 +321,8 @@ static cop_err fingerprint(cop_bakeoff_setting *s, cop_diag *diag)
 	cop_sim_items_settings set = { .classes = PROBE_CLASSES };
 	cop_bytes bytes;
 	cop_err err = COP_OK;
+	cop_bakeoff_setting probed = *s;
+	probed.refits.every = 0;
 	cop_model_settings_init(&model);
 	model.learner = s->learner;
 	model.learner.features = PROBE_FEATURES;
@@ -311,7 +337,7 @@ static cop_err fingerprint(cop_bakeoff_setting *s, cop_diag *diag)
 	}
 	cop_bytes_init(&bytes);
 	if (err == COP_OK)
-		err = cop_sim_local(&model, &items, NULL, &backend, diag);
+		err = cop_bakeoff_settings_backend(&probed, &model, &items, &backend, diag);
 	if (err == COP_OK) {
 		err = probe(&backend, &bytes, diag);
 		backend.close(backend.state);

@@ -166,7 +166,11 @@ static void show_settings(const cop_inspect_view *v, const cop_model_settings *m
 	} else {
 		show_range(v, "value_range", m->value_low, m->value_high);
 		show_number(v, "delta", s->delta);
-		show_text(v, "feedback", s->one_point ? "one" : "two");
+		if (s->delta_decay > 0.0) {
+			show_number(v, "delta_decay", s->delta_decay);
+			show_number(v, "delta_floor", s->delta_floor);
+		}
+		show_text(v, "feedback", cop_value_feedback_words[s->feedback]);
 	}
 	show_whole(v, "height", s->height);
 	show_number(v, "learning_rate", s->learning_rate);

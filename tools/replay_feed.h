@@ -52,7 +52,8 @@ extern const char *const cop_replay_skip_names[COP_REPLAY_SKIPS];
 
 /* What every event must be. */
 typedef struct cop_replay_limits {
-	size_t arms;                           /* numbered arms; 0 with candidates */
+	size_t arms;                           /* numbered arms, or bins of values; 0 with candidates */
+	bool values;                           /* arms are bins of them */
 	size_t candidates;                     /* most of an event; 0 with numbered arms */
 	double low, high;                      /* of costs */
 	size_t entries;                        /* of a sparse row */

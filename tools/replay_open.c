@@ -45,6 +45,7 @@ static cop_err set_limits(
 	cop_replay_limits *l = &log->limits;
 	l->candidates = o->candidates != 0 ? o->candidates : shape->candidates;
 	l->arms = l->candidates > 0 ? 0 : o->arms != 0 ? o->arms : shape->arms;
+	l->values = shape->values;
 	set_range(o, shape->low, shape->high, l);
 	l->entries = entries_room(o, shape->entries);
 	l->dimension = cop_feature_space_dimension(log->space);
@@ -57,6 +58,10 @@ static cop_err set_limits(
 	l->columns_open = !shape->whole && cop_feature_space_is_dense(log->space) && o->columns == NULL;
 	if (l->dimension == 0)
 		return refuse(o, diag, "no features in it");
+	if (l->values && o->arms != 0)
+		return refuse(o, diag, "its actions are values, which --arms does not go with");
+	if (l->values && o->cache != NULL)
+		return refuse(o, diag, "its actions are values, which --cache does not keep");
 	if (l->candidates > 0 && o->arms != 0)
 		return refuse(o, diag,
 		        "its actions are candidates with features of their own, which --arms does not go with");

@@ -26,8 +26,8 @@ static const char usage_text[] = "usage: coppice replay --format vw|dsjson|csv|j
                                  "                       least 1024)\n"
                                  "  --columns FILE       dense: the columns, a name a line, as --save writes them\n"
                                  "                       (default: scanned)\n"
-                                 "  --learner NAME       ensemble (default), dgt, or rank for candidates with\n"
-                                 "                       features of their own\n"
+                                 "  --learner NAME       ensemble (default), dgt, rank for candidates with\n"
+                                 "                       features of their own, value for journals of values\n"
                                  "  --policy NAME        fastcb, squarecb, epsilon, or for ensemble matching\n"
                                  "                       (default: ensemble matching, rank fastcb, dgt\n"
                                  "                       epsilon)\n" COP_LEARNER_EXPLORATION_HELP
@@ -435,7 +435,7 @@ static bool check(reading *r)
 
 int cop_replay_options_read(int argc, char **argv, cop_replay_options *out)
 {
-	static const char *const learners[] = { "ensemble", "dgt", "rank", NULL };
+	static const char *const learners[] = { "ensemble", "dgt", "rank", "value", NULL };
 	struct option joined[JOINED];
 	reading r = { .o = out };
 	*out = (cop_replay_options){

@@ -1,6 +1,7 @@
 #include "replay_player.h"
 
 #include "base/mem.h"
+#include "online/bins.h"
 
 struct cop_replay_player {
 	cop_replay_player_settings set;
@@ -120,13 +121,16 @@ static void note(const cop_replay_player *player, const cop_logged_event *event,
 	out->m = exploring ? mean_cost(player, view) : out->best_cost;
 }
 
-static cop_model_logged logged_of(const cop_logged_event *event)
+/* A learner of values wants the density, one of arms the bin's probability. */
+static cop_model_logged logged_of(const cop_replay_player *player, const cop_logged_event *event)
 {
+	bool density = event->has_y && cop_model_learner(player->model)->class->values;
 	return (cop_model_logged){
 		.x = &event->x,
 		.mask = event->mask,
 		.arm = event->action,
-		.p = event->p,
+		.p = density ? event->p * COP_BINS : event->p,
+		.y = event->y,
 		.loss = event->cost,
 		.learn = event->labelled && event->learn,
 		.candidate = event->candidate,
@@ -136,14 +140,14 @@ static cop_model_logged logged_of(const cop_logged_event *event)
 
 static cop_err look_on(cop_replay_player *player, const cop_logged_event *event, cop_policy_view *view)
 {
-	cop_model_logged logged = logged_of(event);
+	cop_model_logged logged = logged_of(player, event);
 	return cop_model_view_logged(player->model, &logged, view);
 }
 
 static cop_err follow(
         cop_replay_player *player, const cop_logged_event *event, cop_policy_view *view, cop_replay_seen *out)
 {
-	cop_model_logged logged = logged_of(event);
+	cop_model_logged logged = logged_of(player, event);
 	cop_err err = cop_model_take_logged(player->model, &logged, view);
 	out->refused = err == COP_EDIVERGED;
 	return err == COP_EDIVERGED ? COP_OK : err;

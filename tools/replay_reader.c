@@ -7,6 +7,7 @@
 #include "base/stream.h"
 #include "command.h"
 #include "history/journal_history.h"
+#include "online/bins.h"
 
 bool cop_replay_is_journal(const cop_replay_options *options) { return strcmp(options->reader.format, "journal") == 0; }
 
@@ -16,6 +17,7 @@ cop_err cop_replay_reader_open(
 	cop_journal_history_settings settings = {
 		.model = options->model,
 		.unanswered = true,
+		.bins = COP_BINS,
 		.skip = options->reader.skip,
 	};
 	if (!cop_replay_is_journal(options))
@@ -108,7 +110,8 @@ cop_err cop_replay_journal_shape(
 	cop_feature_space_settings settings = { .dense = model->features != 0, .bits = model->bits };
 	*out = (cop_replay_journal){
 		.told = model->told,
-		.arms = model->arms,
+		.values = model->values,
+		.arms = model->values ? COP_BINS : model->arms,
 		.entries = model->max_nonzeros,
 		.low = model->loss_range[0],
 		.high = model->loss_range[1],

@@ -15,6 +15,7 @@ COP_CHECK cop_err cop_replay_reader_open(
 /* What a journal tells of its model; the rows' places have no names. Once an event was read. */
 typedef struct cop_replay_journal {
 	bool told;
+	bool values; /* arms: their bins */
 	size_t arms, entries;
 	double low, high;
 } cop_replay_journal;

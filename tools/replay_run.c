@@ -191,6 +191,8 @@ static unsigned bits_of(size_t dimension)
 	return bits;
 }
 
+static bool is_value(const cop_model_settings *settings) { return strcmp(settings->learner.learner, "value") == 0; }
+
 static void fit_model(const cop_replay_run *run, const cop_replay_setting *setting, cop_model_settings *out)
 {
 	const cop_replay_limits *l = &run->limits;
@@ -199,7 +201,9 @@ static void fit_model(const cop_replay_run *run, const cop_replay_setting *setti
 		out->learner = setting->learner;
 	if (l->candidates > 0 && !setting->learner_given)
 		strcpy(out->learner.learner, "rank");
-	out->learner.arms = l->arms;
+	if (l->values && setting->kind == COP_REPLAY_LEARNS && !setting->learner_given)
+		strcpy(out->learner.learner, "value");
+	out->learner.arms = is_value(out) ? 0 : l->arms;
 	out->learner.features = l->dense ? l->dimension : 0;
 	out->learner.bits = l->dense ? out->learner.bits : bits_of(l->dimension);
 	out->learner.max_nonzeros = l->dense ? out->learner.max_nonzeros : l->entries;
@@ -217,6 +221,12 @@ static cop_err check_kind(const cop_replay_run *run, const cop_replay_setting *s
 	if (setting->kind == COP_REPLAY_CONSTANT && run->limits.arms > 0 && setting->constant >= run->limits.arms) {
 		cop_diag_set(diag, "", 0, 0, "constant:%" PRIu32 ": expected an action from 0 to %zu",
 		        setting->constant, run->limits.arms - 1);
+		return COP_EINVAL;
+	}
+	if (setting->kind == COP_REPLAY_LEARNS && is_value(settings) && !run->limits.values) {
+		cop_diag_set(diag, run->options->path, 0, 0,
+		        "it holds no values with densities, which --learner value "
+		        "learns from");
 		return COP_EINVAL;
 	}
 	if (setting->kind != COP_REPLAY_LEARNS || ranks == (run->limits.candidates > 0))

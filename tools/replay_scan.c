@@ -60,11 +60,13 @@ static cop_err ask_journal(scan *s, const cop_event_reader *reader, cop_diag *di
 	if (err != COP_OK || !told.told)
 		return err;
 	s->has_range = true;
-	s->shape.low = told.low;
-	s->shape.high = told.high;
+	bool beyond = told.values && s->shape.labelled > 0; /* losses of values may be */
+	s->shape.low = beyond ? fmin(told.low, s->shape.low) : told.low;
+	s->shape.high = beyond ? fmax(told.high, s->shape.high) : told.high;
 	s->shape.entries = told.entries;
 	s->shape.arms = told.arms;
-	s->shape.whole = s->shape.whole || told.arms > 0;
+	s->shape.values = told.values;
+	s->shape.whole = s->shape.whole || (told.arms > 0 && !told.values);
 	return COP_OK;
 }
 

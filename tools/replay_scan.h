@@ -24,6 +24,7 @@
 typedef struct cop_replay_shape {
 	bool whole;                /* nothing of the log is unknown */
 	uint64_t events, labelled; /* looked at */
+	bool values;               /* a journal of values: arms are their bins */
 	size_t arms;               /* 1 + the largest action, or eligible arm; candidates: 0 */
 	size_t candidates;         /* most of an event; 0: arms are numbers */
 	size_t candidate_columns;  /* dense candidates with columns of their own; 0: they share the space's */

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/stream.h"
+#include "online/bins.h"
 #include "online/model_names.h"
 #include "tree/model_file.h"
 
@@ -137,7 +138,8 @@ static cop_err load_sections(const cop_model_file *file, cop_replay_state *out, 
 	if (err != COP_OK)
 		return err;
 	const cop_learner_settings *l = &cop_model_get_settings(out->model)->learner;
-	bool fits = l->arms == out->limits.arms &&
+	out->limits.values = strcmp(l->learner, "value") == 0;
+	bool fits = (out->limits.values ? COP_BINS : l->arms) == out->limits.arms &&
 	            (out->limits.candidates == 0 || l->max_candidates == out->limits.candidates) &&
 	            (l->features != 0) == cop_feature_space_is_dense(out->space) &&
 	            cop_learner_dimension(l) == cop_feature_space_dimension(out->space) &&

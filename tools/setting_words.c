@@ -11,9 +11,14 @@ static bool refuse(char *wrong, const char *what)
 	return false;
 }
 
+enum { SKYLINE = COP_REFIT_END };
+
 /* 0: there is none of that name. */
 static int find(const cop_learner_options *learner, const char *name, bool *takes_argument)
 {
+	*takes_argument = false;
+	if (learner->skyline != NULL && strcmp(name, "skyline") == 0)
+		return SKYLINE;
 	int option = cop_learner_options_find(name, strlen(name), takes_argument);
 	if (option != 0 || learner->refits == NULL)
 		return option;
@@ -34,6 +39,10 @@ static bool read_option(cop_learner_options *learner, const char *name, const ch
 		                        : "'%s' takes no value",
 		        name);
 		return false;
+	}
+	if (option == SKYLINE) {
+		*learner->skyline = true;
+		return true;
 	}
 	return cop_refit_options_has(option) ? cop_refit_options_read(learner->refits, option, value)
 	                                     : cop_learner_options_read(learner, option, value);

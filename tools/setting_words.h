@@ -2,7 +2,8 @@
  * it.
  *
  * Short: "dgt:height=4:literal", the learner's name and then its options. Long: "--learner dgt --height 4". Options are
- * those of tools/learner_options.h. One thread. */
+ * those of tools/learner_options.h and, where the command takes them, of tools/refit_options.h and `skyline`. One
+ * thread. */
 #ifndef COP_TOOLS_SETTING_WORDS_H
 #define COP_TOOLS_SETTING_WORDS_H
 

@@ -44,9 +44,12 @@ static const char usage_rest[] = "  --height H           of the oblique trees: e
                                  "                       the others (default 1)\n"
                                  "  --bits B             sparse data: features are hashed to 2^B, 1 to 24\n"
                                  "                       (default: enough for the data, at least 14)\n"
-                                 "  --feedback one|two   value: loss at one probe or at two (default two)\n"
+                                 "  --feedback HOW       value: bins, one or two (default bins; two with an option\n"
+                                 "                       that bins has not: --delta..., --refit-every)\n"
                                  "  --delta D            value: perturbation, as a share of the target's range, to\n"
                                  "                       0.5 (default 0.1)\n"
+                                 "  --delta-decay D      value: after t losses delta / (1 + D t)^(1/4) (default 0)\n"
+                                 "  --delta-floor F      value: but not less than F (default 0)\n"
                                  "  --loss squared|huber value: loss (default squared)\n"
                                  "  --huber-width W      loss huber: where it turns linear, in ranges of the\n"
                                  "                       target (default 0.2)\n"
@@ -82,6 +85,8 @@ enum {
 	ITEMS,
 	BITS,
 	FEEDBACK,
+	DELTA_DECAY,
+	DELTA_FLOOR,
 	DELTA,
 	LOSS,
 	HUBER_WIDTH,
@@ -129,6 +134,8 @@ static const struct option long_options[] = {
 	{ "bits", required_argument, NULL, BITS },
 	{ "feedback", required_argument, NULL, FEEDBACK },
 	{ "delta", required_argument, NULL, DELTA },
+	{ "delta-decay", required_argument, NULL, DELTA_DECAY },
+	{ "delta-floor", required_argument, NULL, DELTA_FLOOR },
 	{ "loss", required_argument, NULL, LOSS },
 	{ "huber-width", required_argument, NULL, HUBER_WIDTH },
 	{ "delay", required_argument, NULL, DELAY },
@@ -154,7 +161,6 @@ static bool word(const char *option, const char *text, const char *const *words,
 
 static bool read_shape_option(options *o, int option, const char *text)
 {
-	static const char *const feedbacks[] = { "one", "two", NULL };
 	cop_learner_settings *l = &o->learner.settings;
 	size_t place = 0;
 	uint64_t whole = 0;
@@ -165,9 +171,14 @@ static bool read_shape_option(options *o, int option, const char *text)
 		l->bits = (unsigned)whole;
 		return ok;
 	case FEEDBACK:
-		ok = word("--feedback", text, feedbacks, &place);
-		l->one_point = place == 0;
+		ok = word("--feedback", text, cop_value_feedback_words, &place);
+		l->feedback = (cop_value_feedback)place;
 		return ok;
+	case DELTA_DECAY:
+		return cop_command_number(
+		        NAME, "--delta-decay", text, 0.0, COP_LEARNER_MAX_EPSILON_DECAY, &l->delta_decay);
+	case DELTA_FLOOR:
+		return cop_command_number(NAME, "--delta-floor", text, 0.0, 0.5, &l->delta_floor);
 	default:
 		return cop_command_number(NAME, "--delta", text, 1e-6, 0.5, &l->delta);
 	}
@@ -272,7 +283,18 @@ static bool is_live(const options *o) { return o->live.requests != NULL; }
 static bool is_value(const options *o) { return strcmp(o->learner.settings.learner, "value") == 0; }
 static bool is_rank(const options *o) { return strcmp(o->learner.settings.learner, "rank") == 0; }
 static bool is_huber(const options *o) { return is_value(o) && o->sim.huber; }
+/* With --live the daemon's model has the say. */
+static bool has_probes(const options *o) { return is_live(o) || o->learner.settings.feedback != COP_VALUE_BINS; }
+static bool is_local_value(const options *o) { return !is_live(o) && is_value(o); }
 static bool is_live_value(const options *o) { return is_live(o) && is_value(o); }
+
+/* What only probes have asks for them. */
+static void choose_feedback(options *o)
+{
+	bool probes = is_given(o, DELTA) || is_given(o, DELTA_DECAY) || is_given(o, DELTA_FLOOR);
+	if (!is_given(o, FEEDBACK) && (probes || o->refits.settings.every > 0))
+		o->learner.settings.feedback = COP_VALUE_TWO;
+}
 
 static const struct {
 	int option;
@@ -282,6 +304,11 @@ static const struct {
 	{ ITEMS, is_rank, "--items goes with --learner rank" },
 	{ FEEDBACK, is_value, "--feedback goes with --learner value" },
 	{ DELTA, is_value, "--delta goes with --learner value" },
+	{ DELTA, has_probes, "--delta goes with --feedback one or two" },
+	{ DELTA_DECAY, is_local_value, "--delta-decay goes with --learner value, not with --live" },
+	{ DELTA_DECAY, has_probes, "--delta-decay goes with --feedback one or two" },
+	{ DELTA_FLOOR, has_probes, "--delta-floor goes with --feedback one or two" },
+	{ DELTA_FLOOR, is_local_value, "--delta-floor goes with --learner value, not with --live" },
 	{ LOSS, is_value, "--loss goes with --learner value" },
 	{ HUBER_WIDTH, is_huber, "--huber-width goes with --learner value --loss huber" },
 	{ MODEL, is_live, "--model goes with --live" },
@@ -349,6 +376,7 @@ static int read_options(int argc, char **argv, options *o)
 		cop_command_complain(NAME, "unexpected argument '%s'", argv[optind]);
 		return COP_EXIT_USAGE;
 	}
+	choose_feedback(o);
 	if (!check_together(o))
 		return COP_EXIT_USAGE;
 	o->model.learner = o->learner.settings;
@@ -368,7 +396,7 @@ static cop_err fit_target(options *o, const cop_dataset *data, cop_diag *diag)
 {
 	cop_sim_settings *sim = &o->sim;
 	sim->values = is_value(o);
-	sim->two_point = !o->model.learner.one_point;
+	sim->two_point = cop_learner_losses(&o->model.learner) == 2;
 	sim->target_low = 0.0;
 	sim->target_high = 1.0;
 	if (is_rank(o))
@@ -395,14 +423,14 @@ static cop_err fit_daemon(options *o, cop_diag *diag)
 		.bits = l->bits,
 		.bits_given = is_given(o, BITS),
 		.feedback_given = is_given(o, FEEDBACK),
-		.one_point = l->one_point,
+		.feedback = l->feedback,
 		.delta = is_given(o, DELTA) ? l->delta : 0.0,
 		.range_given = is_given(o, VALUE_RANGE),
 		.low = o->live.value_low,
 		.high = o->live.value_high,
 	};
 	cop_err err = cop_sim_live_fit(&o->live, &shape, diag);
-	o->sim.two_point = !shape.one_point;
+	o->sim.two_point = shape.feedback == COP_VALUE_TWO;
 	o->live.value_low = shape.low;
 	o->live.value_high = shape.high;
 	return err;

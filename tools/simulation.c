@@ -15,6 +15,7 @@ enum { SHUFFLE_STREAM = 100, DELAY_STREAM = 101 };
 typedef struct due {
 	uint64_t at; /* sent before this event */
 	uint64_t id;
+	size_t row;
 	double loss[2];
 } due;
 
@@ -197,11 +198,21 @@ static cop_err last_point(run *r)
 	return there ? COP_OK : add_point(r, r->done);
 }
 
+static cop_err send(const run *r, const due *item)
+{
+	const cop_sim_backend *backend = r->backend;
+	cop_row row;
+	if (backend->label == NULL)
+		return backend->feedback(backend->state, item->id, item->loss, loss_count(r->set), r->diag);
+	cop_dataset_row(r->set->data, item->row, &row);
+	return backend->label(backend->state, &row, r->set->data->target[item->row], r->diag);
+}
+
 static cop_err send_due(run *r, uint64_t event)
 {
 	while (r->waiting > 0 && r->heap[0].at <= event) {
 		due item = pop(r);
-		cop_err err = r->backend->feedback(r->backend->state, item.id, item.loss, loss_count(r->set), r->diag);
+		cop_err err = send(r, &item);
 		if (err != COP_OK)
 			return err;
 	}
@@ -220,7 +231,7 @@ static cop_err one_event(run *r, uint64_t event, size_t row_index)
 	err = r->backend->decide(r->backend->state, event, &row, &decision, r->diag);
 	if (err != COP_OK)
 		return err;
-	due item = { .at = event + 1, .id = event };
+	due item = { .at = event + 1, .id = event, .row = row_index };
 	double target = set->data->target[row_index];
 	double loss = losses(set, &decision, target, item.loss);
 	r->loss_sum += loss;

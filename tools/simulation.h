@@ -65,7 +65,9 @@ typedef struct cop_sim_backend {
 	 */
 	cop_err (*decide)(void *state, uint64_t id, const cop_row *x, cop_decision *out, cop_diag *diag);
 	cop_err (*feedback)(void *state, uint64_t id, const double *loss, size_t count, cop_diag *diag);
-	/* Best arm, or value in [0, 1], without learning. */
+	/* Where it is not NULL, instead of feedback: the class of row x, and so the loss of every arm. */
+	cop_err (*label)(void *state, const cop_row *x, double class, cop_diag *diag);
+	/* Best arm, or value in [0, 1], without learning; read only with holdout data. */
 	cop_err (*greedy)(void *state, const cop_row *x, double *out, cop_diag *diag);
 	void (*close)(void *state);
 	const cop_sim_refit_counts *refits; /* of its refits so far; NULL: it makes none */
@@ -75,6 +77,9 @@ typedef struct cop_sim_backend {
  * else empty. refits: with them beside it; NULL: without. */
 COP_CHECK cop_err cop_sim_local(const cop_model_settings *settings, const cop_sim_items *items,
         const cop_sim_refit_settings *refits, cop_sim_backend *out, cop_diag *diag);
+/* A learner of arms or candidates in this process that is told every arm's loss (online/skyline.h). items as above. */
+COP_CHECK cop_err cop_sim_skyline(
+        const cop_model_settings *settings, const cop_sim_items *items, cop_sim_backend *out, cop_diag *diag);
 /* A daemon's model, through its request socket (tools/client.h) or, when they are given, its streams
  * (tools/client_streams.h). When the daemon is configured alike, results are those of cop_sim_local bit for bit. */
 typedef struct cop_sim_endpoints {
@@ -99,11 +104,11 @@ typedef struct cop_sim_shape {
 	size_t arms;                           /* classes; 0 for values and candidates */
 	size_t candidates, candidate_features; /* of a model that ranks; else 0 */
 	bool bits_given, feedback_given, range_given;
-	bool one_point;
+	cop_value_feedback feedback;
 	double delta;     /* as a share of the range; 0: any */
 	double low, high; /* value_range */
 } cop_sim_shape;
-/* Compares with what the daemon's status says of the model. What was not given becomes the daemon's: one_point, low,
+/* Compares with what the daemon's status says of the model. What was not given becomes the daemon's: feedback, low,
  * high. COP_ESHAPE: the model does not fit; *diag says what there is and what was expected. Errors of tools/client. */
 COP_CHECK cop_err cop_sim_live_fit(const cop_sim_endpoints *endpoints, cop_sim_shape *shape, cop_diag *diag);
 

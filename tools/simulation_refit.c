@@ -93,7 +93,7 @@ static cop_wire_model describe(cop_model *model)
 		.arms = l->arms,
 		.max_candidates = l->arms == 0 && !values ? l->max_candidates : 0,
 		.candidate_features = l->candidate_features,
-		.losses = values && !l->one_point ? 2 : 1,
+		.losses = (unsigned)cop_learner_losses(l),
 		.loss_range = { s->loss_low, s->loss_high },
 		.value_range = { s->value_low, s->value_high },
 		.delta = l->delta * (s->value_high - s->value_low),

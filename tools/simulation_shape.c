@@ -89,11 +89,12 @@ static cop_err compare_feedback(const comparison *c, cop_sim_shape *shape)
 	const char *feedback = text_of(c, "feedback_points");
 	if (feedback[0] == '\0')
 		return COP_OK;
-	bool one_point = strcmp(feedback, "one") == 0;
-	if (shape->feedback_given && one_point != shape->one_point)
-		return differs(
-		        c, "has feedback = \"%s\", --feedback says %s", feedback, shape->one_point ? "one" : "two");
-	shape->one_point = one_point;
+	const char *said = cop_value_feedback_words[shape->feedback];
+	if (shape->feedback_given && strcmp(feedback, said) != 0)
+		return differs(c, "has feedback = \"%s\", --feedback says %s", feedback, said);
+	for (int i = 0; i < COP_VALUE_FEEDBACKS; i++)
+		if (strcmp(feedback, cop_value_feedback_words[i]) == 0)
+			shape->feedback = (cop_value_feedback)i;
 	return COP_OK;
 }
 

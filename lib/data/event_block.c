@@ -1,6 +1,7 @@
-/* A record is its head and then, each padded to 8 bytes: the id's bytes; the mask; the context's row; a count for each
- * candidate, and their rows. A dense row is its values (the count is its dimension), a sparse one its indices and then
- * its values. `size` is the sum of these to the byte, so a checked record's parts are where their counts say. */
+/* A record is its head and then, each padded to 8 bytes: the value that was played, if one was; the id's bytes; the
+ * mask; the context's row; a count for each candidate, and their rows. A dense row is its values (the count is its
+ * dimension), a sparse one its indices and then its values. `size` is the sum of these to the byte, so a checked
+ * record's parts are where their counts say. */
 #include "data/event_block.h"
 
 #include <math.h>
@@ -14,10 +15,11 @@ enum {
 	LABELLED = 1,
 	LEARN = 2,
 	MASKED = 4,
-	DENSE = 8,            /* the context */
-	CANDIDATES_DENSE = 16 /* and its candidates */
+	DENSE = 8,             /* the context */
+	CANDIDATES_DENSE = 16, /* and its candidates */
+	VALUE = 32             /* a value was played: it follows the head */
 };
-#define FLAGS ((uint8_t)(LABELLED | LEARN | MASKED | DENSE | CANDIDATES_DENSE))
+#define FLAGS ((uint8_t)(LABELLED | LEARN | MASKED | DENSE | CANDIDATES_DENSE | VALUE))
 
 #define MAX_DIMENSION (UINT32_C(1) << 31)
 
@@ -119,7 +121,8 @@ static uint32_t cut(size_t count) { return count > UINT32_MAX ? UINT32_MAX : (ui
 
 static size_t record_bytes(const cop_logged_event *event)
 {
-	size_t bytes = sizeof(record) + row_bytes(event->x.dense != NULL, cop_row_entries(&event->x));
+	size_t bytes = sizeof(record) + (event->has_y ? sizeof event->y : 0) +
+	               row_bytes(event->x.dense != NULL, cop_row_entries(&event->x));
 	bytes += event->id.kind != 0 ? padded(event->id.length) : 0;
 	bytes += event->mask != NULL ? padded(event->arms) : 0;
 	bytes += padded(event->candidates * sizeof(uint32_t));
@@ -169,7 +172,7 @@ static record make_head(const cop_logged_event *event, size_t bytes)
 	bool several = event->candidates > 0;
 	int flags = (event->labelled ? LABELLED : 0) | (event->learn ? LEARN : 0) | (event->mask != NULL ? MASKED : 0) |
 	            (event->x.dense != NULL ? DENSE : 0) |
-	            (several && event->candidate[0].dense != NULL ? CANDIDATES_DENSE : 0);
+	            (several && event->candidate[0].dense != NULL ? CANDIDATES_DENSE : 0) | (event->has_y ? VALUE : 0);
 	return (record){
 		.line = event->line,
 		.cost = event->cost,
@@ -198,7 +201,7 @@ cop_err cop_event_block_add(cop_event_block *block, const cop_logged_event *even
 	if (bytes > COP_EVENT_BLOCK_MAX - block->bytes.length)
 		return COP_EFULL;
 	record head = make_head(event, bytes);
-	if (check_head(&head) != COP_OK)
+	if (check_head(&head) != COP_OK || (event->has_y && !(event->y >= 0.0 && event->y <= 1.0)))
 		return COP_EINVAL;
 	cop_err err = reserve_place(block);
 	if (err != COP_OK)
@@ -211,7 +214,8 @@ cop_err cop_event_block_add(cop_event_block *block, const cop_logged_event *even
 	uint8_t *to = block->bytes.data + block->bytes.length;
 	uint8_t *end = to + bytes;
 	memcpy(to, &head, sizeof head);
-	to = put_bytes(to + sizeof head, event->id.bytes, head.id_length);
+	to = put_bytes(to + sizeof head, &event->y, event->has_y ? sizeof event->y : 0);
+	to = put_bytes(to, event->id.bytes, head.id_length);
 	to = put_bytes(to, event->mask, head.arms);
 	to = put_row(to, &event->x);
 	if (event->candidates > 0)
@@ -258,6 +262,11 @@ void cop_event_block_get(const cop_event_block *block, size_t i, cop_row *rows, 
 	COP_ASSERT(i < block->count);
 	const record *head = record_at(block, i);
 	const uint8_t *from = (const uint8_t *)(head + 1);
+	out->has_y = (head->flags & VALUE) != 0;
+	out->y = 0.0;
+	if (out->has_y)
+		memcpy(&out->y, from, sizeof out->y);
+	from += out->has_y ? sizeof out->y : 0;
 	out->line = head->line;
 	memset(&out->id, 0, sizeof out->id); /* bytes beyond its length are zero */
 	out->id.kind = head->id_kind;
@@ -340,6 +349,18 @@ static cop_err check_candidates(const record *head, const uint8_t **from, const 
 	return err;
 }
 
+static cop_err check_value(const record *head, const uint8_t **from, const uint8_t *end)
+{
+	double y;
+	if ((head->flags & VALUE) == 0)
+		return COP_OK;
+	if ((size_t)(end - *from) < sizeof y)
+		return COP_EFORMAT;
+	memcpy(&y, *from, sizeof y);
+	*from += sizeof y;
+	return y >= 0.0 && y <= 1.0 ? COP_OK : COP_EFORMAT;
+}
+
 /* The record at `from`, of at most `left` bytes. */
 static cop_err check_record(const uint8_t *from, size_t left)
 {
@@ -352,6 +373,9 @@ static cop_err check_record(const uint8_t *from, size_t left)
 	const uint8_t *end = from + (size_t)head->size * 8;
 	from += sizeof *head;
 	size_t before = padded(head->id_length) + padded(head->arms);
+	err = check_value(head, &from, end);
+	if (err != COP_OK)
+		return err;
 	if (before > (size_t)(end - from))
 		return COP_EFORMAT;
 	from += before;

@@ -17,6 +17,7 @@ typedef struct history {
 	cop_event_reader base; /* first */
 	cop_record_source source;
 	cop_told_model told;
+	size_t bins; /* as settings */
 	cop_beginning beginning;
 	cop_waiting waiting;
 	cop_waiting_entry *done, *last_done;
@@ -408,6 +409,16 @@ static size_t count_features(const cop_wire_record *r)
 	return count;
 }
 
+/* The bin's probability is its density times its width. */
+static void bin(const history *h, cop_logged_event *event)
+{
+	double bins = (double)h->bins, at = h->value.y * bins;
+	event->has_y = true;
+	event->y = h->value.y;
+	event->action = at >= bins ? (uint32_t)h->bins - 1 : (uint32_t)at;
+	event->p = fmin(h->value.density / bins, 1.0);
+}
+
 static void fill(history *h, const cop_waiting_entry *entry, const cop_wire_record *r, cop_logged_event *event)
 {
 	*event = (cop_logged_event){
@@ -438,7 +449,9 @@ static void fill(history *h, const cop_waiting_entry *entry, const cop_wire_reco
 	if (!r->values)
 		return;
 	event->p = 1.0;
-	h->value = (cop_journal_history_value){ .y = r->y, .u = r->u };
+	h->value = (cop_journal_history_value){ .y = r->y, .u = r->u, .density = r->density ? r->p : 0.0 };
+	if (h->bins > 0)
+		bin(h, event);
 	if (!entry->labelled)
 		return;
 	memcpy(h->value.loss, entry->loss, sizeof h->value.loss);
@@ -446,6 +459,16 @@ static void fill(history *h, const cop_waiting_entry *entry, const cop_wire_reco
 		event->cost = (entry->loss[0] + entry->loss[1]) / 2.0;
 	else
 		h->value.loss[1] = 0.0;
+}
+
+static cop_err refuse_probes(history *h, cop_diag *diag)
+{
+	char text[160];
+	(void)snprintf(text, sizeof text,
+	        "model \"%.64s\" plays probes, of which no density is known; expected one with "
+	        "feedback = \"bins\"",
+	        h->told.model.name);
+	return refuse(h, COP_EINVAL, text, diag);
 }
 
 /* The event of the first that is done. COP_EEND: it makes none. */
@@ -462,6 +485,8 @@ static cop_err give(history *h, cop_logged_event *event, cop_diag *diag)
 	err = decode(h, type, entry->body, entry->length, &r, diag);
 	if (err != COP_OK)
 		return err;
+	if (h->bins > 0 && r.values && !r.density)
+		return refuse_probes(h, diag);
 	fill(h, entry, &r, event);
 	return entry->labelled ? check_label(h, event, diag) : COP_OK;
 }
@@ -522,7 +547,8 @@ cop_err cop_journal_history_open(
 	}
 	h->base.class = &class;
 	h->unanswered = settings->unanswered;
-	h->told.values = settings->values;
+	h->told.values = settings->values || settings->bins > 0;
+	h->bins = settings->bins;
 	h->waiting_max = settings->waiting_max != 0 ? settings->waiting_max : COP_JOURNAL_HISTORY_WAITING;
 	h->waiting_bytes = settings->waiting_bytes != 0 ? settings->waiting_bytes : COP_JOURNAL_HISTORY_BYTES;
 	h->told.bits = settings->bits != 0 ? settings->bits : COP_JOURNAL_HISTORY_BITS;

@@ -21,9 +21,13 @@
 #define COP_JOURNAL_HISTORY_BITS    14
 
 typedef struct cop_journal_history_settings {
-	const char *model;    /* name; NULL or "": the journal's only one */
-	bool unanswered;      /* decisions that were shown and have no loss are events too, unlabelled; else left out */
-	bool values;          /* a model of values is taken too, when the journal tells what it is like */
+	const char *model; /* name; NULL or "": the journal's only one */
+	bool unanswered;   /* decisions that were shown and have no loss are events too, unlabelled; else left out */
+	bool values;       /* a model of values is taken too, when the journal tells what it is like */
+	/* As `values`, but its actions are the bins of [0, 1] that the values lie in, so many of equal width, and p a
+	 * bin's probability, as the decision's density has it: y was drawn evenly within the bin. Decisions without a
+	 * density are an error. 0: not so */
+	size_t bins;
 	bool skip;            /* what is damaged is passed over; else it is an error */
 	uint64_t from;        /* record to begin with; 0: the oldest. Not together with skip */
 	size_t waiting_max;   /* decisions that may wait, the oldest gives way; 0: COP_JOURNAL_HISTORY_WAITING */
@@ -79,9 +83,11 @@ typedef struct cop_journal_history_origin {
 
 const cop_journal_history_origin *cop_journal_history_get_origin(const cop_event_reader *reader);
 
-/* What was played by a model of values; its event has action 0, p 1, and the mean of the losses as its cost. */
+/* What was played by a model of values; its event has action 0, p 1 (unless settings->bins), and the mean of the losses
+ * as its cost. */
 typedef struct cop_journal_history_value {
 	double y;       /* in [0, 1], of value_range */
+	double density; /* at y, per unit of [0, 1]; 0: none was recorded */
 	int8_t u;       /* one loss: y + delta u was played; two: y + delta and y - delta */
 	double loss[2]; /* as sent, when the event is labelled */
 } cop_journal_history_value;

@@ -25,11 +25,16 @@ static double additive(const cop_learner_settings *s, size_t inputs, size_t outp
 	return cop_additive_footprint(&settings);
 }
 
+static bool has_bins(const cop_learner_settings *s)
+{
+	return strcmp(s->learner, "value") == 0 && s->feedback == COP_VALUE_BINS;
+}
+
 static double explanations(const cop_learner_settings *s, size_t count)
 {
 	size_t tree = sizeof(cop_explained_tree) + s->height * sizeof(cop_explained_node);
 	bool ranks = strcmp(s->learner, "rank") == 0;
-	size_t trees = ranks ? 2 * s->trees : s->trees; /* two of its scorers have them */
+	size_t trees = ranks ? 2 * s->trees : has_bins(s) ? 0 : s->trees; /* two of its scorers have them */
 	size_t scores = ranks ? s->max_candidates * sizeof(float) : 0;
 	return (double)count * (double)(sizeof(cop_explanation) + trees * tree + scores);
 }
@@ -44,6 +49,8 @@ double cop_footprint(const cop_learner_settings *s, size_t explain_keep)
 	double sum = cop_standardiser_footprint(d, sparse, s->max_nonzeros) + explanations(s, explain_keep);
 	if (strcmp(s->learner, "dgt") == 0)
 		return sum + dgt(s, inputs);
+	if (has_bins(s))
+		return sum + cop_bins_learner_footprint(s);
 	if (strcmp(s->learner, "value") == 0)
 		return sum + additive(s, inputs, 1);
 	return sum + cop_ensemble_footprint(s);

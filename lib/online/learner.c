@@ -99,13 +99,26 @@ static const char *refusal(const cop_learner_settings *s, const cop_learner_clas
 		return "trees: expected 0 to " LIMIT(COP_LEARNER_MAX_TREES);
 	if (!(s->learning_rate >= 0.0) || s->learning_rate > COP_LEARNER_MAX_RATE)
 		return "learning_rate: expected a number in (0, " LIMIT(COP_LEARNER_MAX_RATE) "]";
+	if ((unsigned)s->feedback >= COP_VALUE_FEEDBACKS)
+		return "feedback: expected bins, one or two";
 	if (s->experts > COP_EXPERT_ALL)
 		return "experts: expected some of linear, trees, quadratic and forest";
 	if (class == &cop_learner_ensemble && s->experts != 0 && !(cop_ensemble_footprint(s) > 0.0))
 		return "experts: none of them can help with so many arms and features";
 	if (!(s->delta >= 0.0) || s->delta > 0.5)
 		return "delta: expected at most half the value range";
+	if (!(s->delta_decay >= 0.0 && s->delta_decay <= COP_LEARNER_MAX_EPSILON_DECAY))
+		return "delta_decay: expected 0 to " LIMIT(COP_LEARNER_MAX_EPSILON_DECAY);
+	if (!(s->delta_floor >= 0.0) || (s->delta_floor > s->delta && s->delta > 0.0))
+		return "delta_floor: expected 0 to delta";
 	return NULL;
+}
+
+const char *const cop_value_feedback_words[] = { "bins", "one", "two", NULL };
+
+size_t cop_learner_losses(const cop_learner_settings *settings)
+{
+	return strcmp(settings->learner, "value") == 0 && settings->feedback == COP_VALUE_TWO ? 2 : 1;
 }
 
 double cop_learner_least_propensity(const cop_learner_settings *settings)
@@ -210,7 +223,7 @@ cop_err cop_learner_view(
         cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
 {
 	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
-	COP_ASSERT(!learner->class->values && decision->arm < learner->settings.arms);
+	COP_ASSERT(learner->class->values ? learner->class->view != NULL : decision->arm < learner->settings.arms);
 	if (!cop_learner_can_decide(learner, mask))
 		return COP_EINVAL;
 	decision->rev = learner->rev;
@@ -251,7 +264,7 @@ void cop_learner_probes(const cop_learner *learner, cop_decision *decision)
 
 static cop_err check_loss(const cop_learner *learner, const double *loss)
 {
-	size_t count = learner->class->values && !learner->settings.one_point ? 2 : 1;
+	size_t count = cop_learner_losses(&learner->settings);
 	for (size_t i = 0; i < count; i++) {
 		if (!isfinite(loss[i]))
 			return COP_ENONFINITE;

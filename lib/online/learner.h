@@ -50,6 +50,14 @@ enum {
 	COP_EXPERT_ALL = 15
 };
 
+/* What a value learner plays and is told. */
+typedef enum cop_value_feedback {
+	COP_VALUE_BINS, /* the default: drawn from a density over bins (online/bins.h); one loss */
+	COP_VALUE_ONE,  /* a probe beside the learner's value; one loss */
+	COP_VALUE_TWO,  /* probes on both sides; two losses */
+	COP_VALUE_FEEDBACKS
+} cop_value_feedback;
+
 typedef struct cop_learner_settings {
 	char learner[16];          /* name */
 	size_t features;           /* dense dimension, at most COP_LEARNER_MAX_FEATURES; 0: sparse, hashed to 2^bits */
@@ -67,7 +75,9 @@ typedef struct cop_learner_settings {
 	double learning_rate;            /* dgt: RMSprop's rate; others: factor on their rates; 0: the default */
 	bool literal;                    /* dgt: Algorithm 1 to the letter, without the shared leaf bias */
 	double delta;                    /* value: perturbation in (0, 1/2], of the scaled range; 0: the default */
-	bool one_point;                  /* value: one loss a decision instead of two */
+	double delta_decay;          /* value, one or two: after t losses it is delta / (1 + delta_decay t)^(1/4), */
+	double delta_floor;          /* but not less than this */
+	cop_value_feedback feedback; /* value */
 	uint64_t seed;
 } cop_learner_settings;
 
@@ -85,7 +95,7 @@ typedef struct cop_decision {
 	uint32_t arm;                          /* arms */
 	bool greedy;                           /* arms: the best predicted arm was played */
 	int8_t u;                              /* one-point: sign of the perturbation */
-	double p;                              /* arms: propensity of the played arm; values: 1 */
+	double p;                              /* arms: propensity of the played arm; values: 1; bins: density at y */
 	double y;                              /* values: centre, in [0, 1] */
 	double probe[2];                       /* values: what to play; one-point uses the first */
 	uint64_t rev;                          /* model revision that decided: updates so far */
@@ -95,6 +105,7 @@ typedef struct cop_decision {
 typedef struct cop_learner cop_learner;
 
 struct cop_ranking_class; /* online/ranking.h */
+struct cop_candidates;
 
 typedef struct cop_learner_class {
 	const char *name;
@@ -107,10 +118,14 @@ typedef struct cop_learner_class {
 	cop_err (*learn)(cop_learner *learner, const cop_row *x, const uint8_t *mask, const cop_decision *decision,
 	        const double *loss);
 	bool masks; /* learning wants the mask of the decision */
+	/* Every loss that is told, each as of an arm played with propensity 1 (online/skyline.h); how many steps were
+	 * not refused, by so many rev rises. NULL: learn does, one by one. */
+	size_t (*learn_all)(
+	        cop_learner *learner, const cop_row *x, const struct cop_candidates *choice, const double *loss);
 	/* What the policy would do with x, by the model as it is; the decision's predictions are filled for its arm. */
 	cop_err (*view)(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision,
 	        cop_policy_view *out);
-	cop_policy_view (*viewed)(cop_learner *learner); /* NULL: values; see cop_learner_viewed */
+	cop_policy_view (*viewed)(cop_learner *learner); /* NULL, as view: values without density */
 	void (*observe)(cop_learner *learner, const cop_row *x);
 	void (*advance)(cop_learner *learner); /* what a decide draws, without it */
 	void (*probes)(const cop_learner *learner, cop_decision *decision);
@@ -151,6 +166,11 @@ const char *cop_learner_exploration_refusal(const cop_learner_settings *settings
  * optimism or least propensity leaves that one alone. */
 void cop_learner_explore(cop_learner *learner, const cop_policy_settings *exploration);
 
+/* By its number: "bins", "one", "two". */
+extern const char *const cop_value_feedback_words[];
+/* Numbers in a loss: 2 of a value learner with two probes, else 1. */
+size_t cop_learner_losses(const cop_learner_settings *settings);
+
 /* Dimension of raw rows: features, or 2^bits. */
 size_t cop_learner_dimension(const cop_learner_settings *settings);
 
@@ -162,7 +182,9 @@ COP_CHECK cop_err cop_learner_decide(cop_learner *learner, const cop_row *x, con
 /* Moves the learner as a decide for x did that happened before (statistics, clock and generator), without deciding: how
  * a journal is replayed. */
 void cop_learner_advance(cop_learner *learner, const cop_row *x);
-/* What the learner would do with x at its next decide: arms only. Fills rev and the experts' predictions for the arm of
+/* What the learner would do with x at its next decide: arms, and values drawn from a density, whose view is over the
+ * COP_BINS bins of equal width that y lies in one of, with predicted losses of any size (decision->y is given, and its
+ * arm becomes that bin). Fills rev and the experts' predictions for the arm of
  * *decision (which somebody else may have played). Nothing changes but workspaces. COP_EINVAL: no arm is eligible. */
 COP_CHECK cop_err cop_learner_view(
         cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out);
@@ -255,8 +277,11 @@ extern const cop_learner_class cop_learner_ensemble;
 extern const cop_learner_class cop_learner_dgt;
 extern const cop_learner_class cop_learner_value;
 extern const cop_learner_class cop_learner_rank;
+/* Not a row: what learner value makes of settings with bins. */
+extern const cop_learner_class cop_learner_bins;
 /* Of its learner's parts, for online/footprint.c. */
 double cop_rank_footprint(const cop_learner_settings *settings);
+double cop_bins_learner_footprint(const cop_learner_settings *settings);
 double cop_ensemble_footprint(const cop_learner_settings *settings);
 
 #endif

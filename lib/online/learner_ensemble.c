@@ -8,6 +8,7 @@
 #include "online/explorer.h"
 #include "online/averages.h"
 #include "online/mixture.h"
+#include "online/ranking.h"
 #include "online/second_order.h"
 #include "online/shrinkage.h"
 #include "online/standardiser.h"
@@ -16,7 +17,7 @@
 #define SURENESS 0.7 /* of averages' standard deviations, by which arms are matched to their chance */
 #define TRUST    2.0 /* standard deviations of its weight that the linear expert is given beside, then */
 #define REACH    1.0 /* of the linear expert's own standard deviations, taken off what it says of losses, then; */
-#define HOPE     (10.0 / 3) /* for each unit of optimism otherwise */
+#define HOPE     2.0 /* for each unit of optimism otherwise */
 #define WIDEST   256        /* inputs of dense rows: beyond, deviations cost more than they bring */
 
 /* In the order of COP_EXPERT_LINEAR and so on; the last, the origin, is always there. */
@@ -126,8 +127,6 @@ static cop_err create_experts(ensemble *e)
 			cop_mixture_may_rest(&e->mixture, e->mixture.count - 1, experts[i]->cost(&settings));
 	}
 	cop_mixture_originate(&e->mixture, e->mixture.count - 1);
-	if (err == COP_OK && e->expert[0] == &cop_expert_linear)
-		cop_mixture_favour(&e->mixture, 0);
 	cop_mixture_begin(&e->mixture);
 	e->expert[e->mixture.own] = &cop_expert_refit;
 	return err == COP_OK && e->mixture.count == 1 ? COP_EINVAL : err;
@@ -361,20 +360,8 @@ static cop_err view(
 	return COP_OK;
 }
 
-/* The loss came for what was predicted last: before the experts learn it. */
-static void judge(ensemble *e, const float *says, size_t arm, double loss)
-{
-	const size_t forest = place_of(e, &cop_expert_forest);
-	const bool line = e->expert[0] == &cop_expert_linear;
-	if (forest < e->mixture.own)
-		cop_worth_learn(&e->worth, arm, (double)says[forest], line ? (double)says[0] : (double)NAN, loss);
-	if (shrinks(e))
-		cop_shrinkage_learn(&e->shrinkage, (double)e->effect[arm], (double)e->spread[arm],
-		        loss - (double)says[e->mixture.origin]);
-}
-
-/* An expert that refuses the step does not keep the others from it. */
-static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss)
+/* An expert that refuses the step does not keep the others from it. again: nothing was learned since predict. */
+static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss, bool again)
 {
 	const cop_mixture *m = &e->mixture;
 	bool asked = false, moved = false;
@@ -382,11 +369,31 @@ static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss)
 		if (i == m->origin || cop_mixture_rests(m, i))
 			continue;
 		asked = true;
-		moved |= e->expert[i]->learn(m->member[i], row_for(e, i, raw), arm, loss, true) == COP_OK;
+		moved |= e->expert[i]->learn(m->member[i], row_for(e, i, raw), arm, loss, again) == COP_OK;
 	}
 	if (asked && !moved)
 		return COP_EDIVERGED;
-	return e->expert[m->origin]->learn(m->member[m->origin], &e->x, arm, loss, true);
+	return e->expert[m->origin]->learn(m->member[m->origin], &e->x, arm, loss, again);
+}
+
+/* The loss came for what experts had said, whatever they learned since: their weights, and what the context is worth. */
+static void settle(ensemble *e, size_t arm, const float *says, double loss, const cop_rest_choice *choice)
+{
+	const size_t forest = place_of(e, &cop_expert_forest);
+	const bool line = e->expert[0] == &cop_expert_linear && !cop_mixture_rests(&e->mixture, 0);
+	if (forest < e->mixture.own)
+		cop_worth_learn(&e->worth, arm, (double)says[forest], line ? (double)says[0] : (double)NAN, loss);
+	if (shrinks(e))
+		cop_shrinkage_learn(&e->shrinkage, (double)e->effect[arm], (double)e->spread[arm],
+		        loss - (double)says[e->mixture.origin]);
+	cop_mixture_settle(&e->mixture, says, loss, choice, e->base.rev + 1);
+}
+
+static cop_rest_choice choice_of(const ensemble *e, const uint8_t *mask)
+{
+	if (!cop_mixture_tries(&e->mixture))
+		return (cop_rest_choice){ .regret = 0.0 };
+	return cop_mixture_choice(&e->mixture, mask, e->base.settings.arms);
 }
 
 static cop_err learn(
@@ -394,19 +401,41 @@ static cop_err learn(
 {
 	ensemble *e = (ensemble *)learner;
 	float says[COP_LEARNER_EXPERTS];
-	cop_rest_choice choice = { .regret = 0.0 };
 	if (!is_last(e, raw))
 		predict(e, raw);
 	e->raw.d = 0;
 	cop_mixture_predictions(&e->mixture, decision->arm, says);
-	if (cop_mixture_tries(&e->mixture))
-		choice = cop_mixture_choice(&e->mixture, mask, learner->settings.arms);
-	cop_err err = teach(e, raw, decision->arm, *loss);
-	if (err != COP_OK || !isfinite(decision->prediction[0]))
-		return err;
-	judge(e, says, decision->arm, *loss);
-	cop_mixture_settle(&e->mixture, says, *loss, &choice, learner->rev + 1);
-	return COP_OK;
+	const cop_rest_choice choice = choice_of(e, mask);
+	cop_err err = teach(e, raw, decision->arm, *loss, true);
+	if (err == COP_OK && isfinite(decision->prediction[0]))
+		settle(e, decision->arm, says, *loss, &choice);
+	return err;
+}
+
+/* What the mixture had said of every arm stays where it is while they are learned. */
+static size_t learn_all(cop_learner *learner, const cop_row *raw, const cop_candidates *told, const double *loss)
+{
+	ensemble *e = (ensemble *)learner;
+	size_t learned = 0;
+	bool again = true;
+	if (!is_last(e, raw))
+		predict(e, raw);
+	e->raw.d = 0;
+	const cop_rest_choice choice = choice_of(e, told->mask);
+	for (size_t k = 0; k < learner->settings.arms; k++) {
+		float says[COP_LEARNER_EXPERTS];
+		if (told->mask != NULL && told->mask[k] == 0)
+			continue;
+		cop_mixture_predictions(&e->mixture, k, says);
+		cop_err err = teach(e, raw, k, loss[k], again);
+		again = false;
+		if (err != COP_OK)
+			continue;
+		settle(e, k, says, loss[k], &choice);
+		learner->rev++;
+		learned++;
+	}
+	return learned;
 }
 
 static void advance(cop_learner *learner) { cop_explorer_advance(&((ensemble *)learner)->explorer); }
@@ -513,6 +542,7 @@ const cop_learner_class cop_learner_ensemble = {
 	.name = "ensemble",
 	.values = false,
 	.masks = true,
+	.learn_all = learn_all,
 	.predictions = EXPERTS,
 	.create = create,
 	.destroy = destroy,

@@ -235,6 +235,25 @@ static cop_err learn(
 	return COP_OK;
 }
 
+/* Learning leaves what the mixture had said where it is. */
+static size_t learn_all(cop_learner *learner, const cop_row *x, const cop_candidates *told, const double *loss)
+{
+	ranker *r = (ranker *)learner;
+	size_t learned = 0;
+	predict(r, x, told->row, told->count);
+	for (size_t k = 0; k < told->count; k++) {
+		cop_decision played = { .arm = (uint32_t)k, .p = 1.0, .rev = learner->rev };
+		if (told->mask != NULL && told->mask[k] == 0)
+			continue;
+		cop_mixture_predictions(&r->mixture, k, played.prediction);
+		if (learn(learner, x, &told->row[k], &played, loss[k]) != COP_OK)
+			continue;
+		learner->rev++;
+		learned++;
+	}
+	return learned;
+}
+
 static void advance(cop_learner *learner) { cop_explorer_advance(&((ranker *)learner)->explorer); }
 
 static void explain_refit(ranker *r, const cop_row *candidate, cop_explanation *e)
@@ -373,6 +392,7 @@ const cop_learner_class cop_learner_rank = {
 	.ranking = &ranking,
 	.create = create,
 	.destroy = destroy,
+	.learn_all = learn_all,
 	.advance = advance,
 	.viewed = viewed,
 	.anatomy = anatomy,

@@ -1,9 +1,9 @@
 /* Continuous actions: y = 1/2 + score(x) in the scaled range [0, 1], score a linear term plus additive trees
  * (online/additive.h). Played are y + delta u (one-point) or both y + delta and y - delta (two-point), with y kept
- * delta inside the range so that every probe is playable; the loss is a black box. While a step would push the score
- * further out of the range it is not taken.
- * After a refit, y = T(x) + score(x): the trees T over raw rows are the whole prediction at first, and score begins at
- * 0 again. So trees of any depth and number are taken in as they are, however low those that learn are. */
+ * delta inside the range so that every probe is playable (delta may shrink with the losses learned: delta_at); the loss
+ * is a black box. While a step would push the score further out of the range it is not taken. After a refit, y = T(x) +
+ * score(x): the trees T over raw rows are the whole prediction at first, and score begins at 0 again. So trees of any
+ * depth and number are taken in as they are, however low those that learn are. */
 #include "online/learner.h"
 
 #include <math.h>
@@ -85,6 +85,8 @@ static cop_err create_model(const value_learner *v, cop_additive **out)
 static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 {
 	*out = NULL;
+	if (settings->feedback == COP_VALUE_BINS)
+		return cop_learner_bins.create(settings, out);
 	value_learner *v = cop_mem_alloc(1, sizeof *v);
 	if (v == NULL)
 		return COP_ENOMEM;
@@ -125,10 +127,17 @@ static double value_of(value_learner *v, const cop_row *raw, cop_row *x)
 	return isfinite(*v->score) ? middle + (double)*v->score : middle;
 }
 
+/* Of a decision made after `rev` losses: those that wait know it by their revision. */
+static double delta_at(const cop_learner_settings *s, uint64_t rev)
+{
+	double delta = s->delta_decay > 0.0 ? s->delta / sqrt(sqrt(1.0 + s->delta_decay * (double)rev)) : s->delta;
+	return fmax(delta, s->delta_floor);
+}
+
 static void probes(const cop_learner *learner, cop_decision *decision)
 {
-	double delta = learner->settings.delta;
-	if (learner->settings.one_point) {
+	double delta = delta_at(&learner->settings, decision->rev);
+	if (learner->settings.feedback == COP_VALUE_ONE) {
 		decision->probe[0] = decision->y + delta * (double)decision->u;
 		return;
 	}
@@ -146,11 +155,12 @@ static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *m
 {
 	(void)mask;
 	value_learner *v = (value_learner *)learner;
-	double delta = learner->settings.delta;
+	double delta = delta_at(&learner->settings, learner->rev);
 	cop_row x;
+	out->rev = learner->rev;
 	observe(learner, raw);
 	out->y = fmin(fmax(value_of(v, raw, &x), delta), 1.0 - delta);
-	if (learner->settings.one_point)
+	if (learner->settings.feedback == COP_VALUE_ONE)
 		out->u = (int8_t)cop_rng_sign(&v->rng);
 	cop_learner_probes(learner, out);
 	return COP_OK;
@@ -159,14 +169,15 @@ static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *m
 static double gradient(value_learner *v, const cop_decision *decision, const double *loss)
 {
 	const cop_learner_settings *s = &v->base.settings;
-	if (!s->one_point)
-		return cop_estimator_two_point(loss[0], loss[1], s->delta);
-	if (!(fabs(*loss) <= 0.5 * s->delta * LARGEST_GRADIENT)) /* else such a baseline would refuse all that follow */
+	double delta = delta_at(s, decision->rev);
+	if (s->feedback == COP_VALUE_TWO)
+		return cop_estimator_two_point(loss[0], loss[1], delta);
+	if (!(fabs(*loss) <= 0.5 * delta * LARGEST_GRADIENT)) /* else such a baseline would refuse all that follow */
 		return (double)NAN;
 	double baseline = v->has_baseline ? v->baseline : *loss;
 	v->baseline = baseline + BASELINE_SHARE * (*loss - baseline);
 	v->has_baseline = true;
-	return cop_estimator_one_point(*loss, baseline, decision->u, s->delta);
+	return cop_estimator_one_point(*loss, baseline, decision->u, delta);
 }
 
 static cop_err learn(
@@ -191,7 +202,7 @@ static cop_err learn(
 
 static void advance(cop_learner *learner)
 {
-	if (learner->settings.one_point)
+	if (learner->settings.feedback == COP_VALUE_ONE)
 		(void)cop_rng_sign(&((value_learner *)learner)->rng);
 }
 
@@ -270,6 +281,12 @@ static cop_err refit(cop_learner *learner, const cop_trees *trees, cop_diag *dia
 	value_learner *v = (value_learner *)learner;
 	cop_additive *model = NULL;
 	cop_refit *made;
+	if (learner->settings.delta_decay > 0.0) {
+		cop_diag_set(diag, "", 0, 0,
+		        "with delta_decay a learner takes in no trees: probes tell no one but who played "
+		        "them how far apart they were");
+		return COP_ESHAPE;
+	}
 	cop_err err = cop_refit_new(trees, cop_learner_dimension(&learner->settings), 1, learner->rev + 1, &made, diag);
 	if (err != COP_OK)
 		return err;

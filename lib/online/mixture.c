@@ -50,7 +50,7 @@ static const cop_member_class refits = { .name = "refit", .destroy = destroy, .s
 
 cop_err cop_mixture_init(cop_mixture *mixture, size_t room)
 {
-	*mixture = (cop_mixture){ .room = room, .origin = COP_LEARNER_EXPERTS, .favoured = COP_LEARNER_EXPERTS };
+	*mixture = (cop_mixture){ .room = room, .origin = COP_LEARNER_EXPERTS };
 	mixture->mixed = cop_mem_alloc(cop_kernel_pad(room), sizeof *mixture->mixed);
 	return mixture->mixed == NULL ? COP_ENOMEM : cop_rest_init(&mixture->rest);
 }
@@ -77,23 +77,14 @@ cop_err cop_mixture_join(cop_mixture *mixture, const cop_member_class *class, vo
 
 void cop_mixture_originate(cop_mixture *mixture, size_t i) { mixture->origin = i; }
 
-void cop_mixture_favour(cop_mixture *mixture, size_t i) { mixture->favoured = i; }
-
 void cop_mixture_may_rest(cop_mixture *mixture, size_t i, double cost) { mixture->rest.member[i].cost = cost; }
 
 bool cop_mixture_rests(const cop_mixture *mixture, size_t i) { return mixture->stack.away[i]; }
 
-static void begin(cop_mixture *mixture)
-{
-	cop_stack_begin(&mixture->stack, mixture->count);
-	if (mixture->favoured < mixture->count)
-		cop_stack_favour(&mixture->stack, mixture->favoured);
-}
-
 void cop_mixture_begin(cop_mixture *mixture)
 {
 	mixture->own = mixture->count;
-	begin(mixture);
+	cop_stack_begin(&mixture->stack, mixture->count);
 }
 
 cop_err cop_mixture_take(cop_mixture *mixture, cop_refit *refit)
@@ -129,7 +120,7 @@ cop_err cop_mixture_expect(cop_mixture *mixture, const cop_cursor *cursor, size_
 		cop_mem_free(mixture->loss[mixture->own]);
 		mixture->refit = NULL;
 		mixture->count = mixture->own;
-		begin(mixture);
+		cop_stack_begin(&mixture->stack, mixture->count);
 	}
 	return COP_OK;
 }

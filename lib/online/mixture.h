@@ -33,7 +33,6 @@ typedef struct cop_mixture {
 	size_t count;     /* members, at most COP_LEARNER_EXPERTS */
 	size_t own;       /* of them without the refit */
 	size_t origin;    /* member; COP_LEARNER_EXPERTS: none is */
-	size_t favoured;  /* likewise */
 	cop_refit *refit; /* member `own`; NULL: none */
 	size_t room;      /* losses of an event, at most */
 	const cop_member_class *class[COP_LEARNER_EXPERTS];
@@ -57,12 +56,10 @@ COP_CHECK cop_err cop_mixture_join(cop_mixture *mixture, const cop_member_class 
 
 /* Member i is the origin. */
 void cop_mixture_originate(cop_mixture *mixture, size_t i);
-/* Member i begins with more weight and less certainty than the others (cop_stack_favour); before begin. */
-void cop_mixture_favour(cop_mixture *mixture, size_t i);
 /* Member i may rest, for an event of it costs so much, in any unit: those that cost most are tried first. */
 void cop_mixture_may_rest(cop_mixture *mixture, size_t i, double cost);
 
-/* Once all have joined: equal weights, but for the favoured one. */
+/* Once all have joined: equal weights. */
 void cop_mixture_begin(cop_mixture *mixture);
 
 /* Whether member i rests. */

@@ -142,10 +142,12 @@ cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_d
 	cop_apprentice_init(&model->apprentice);
 	cop_learner_settings learner = settings->learner;
 	learner.delta /= settings->value_high - settings->value_low;
+	learner.delta_floor /= settings->value_high - settings->value_low;
 	cop_err err = cop_learner_new(&learner, &model->learner, diag);
 	if (err == COP_OK) {
 		model->set.learner = model->learner->settings;
 		model->set.learner.delta *= settings->value_high - settings->value_low;
+		model->set.learner.delta_floor *= settings->value_high - settings->value_low;
 		err = make_pending(model);
 	}
 	if (err == COP_OK)

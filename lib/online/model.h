@@ -18,14 +18,16 @@
 #include "online/pending.h"
 
 typedef enum cop_reward_rule {
-	COP_REWARD_EARLIEST, /* the first feedback is learned at once, further ones are duplicates */
-	COP_REWARD_LAST,     /* recorded; the last one is learned when the window ends */
-	COP_REWARD_SUM,      /* recorded; the sum (cut to the loss range) is learned when the window ends */
-	COP_REWARD_FIRST,    /* recorded; learned when the window ends, further ones are duplicates */
+	/* The first feedback is learned, further ones are duplicates: at once, but where decisions often end by the
+	 * default loss, it is recorded and learned when the window ends. */
+	COP_REWARD_EARLIEST,
+	COP_REWARD_LAST,  /* recorded; the last one is learned when the window ends */
+	COP_REWARD_SUM,   /* recorded; the sum (cut to the loss range) is learned when the window ends */
+	COP_REWARD_FIRST, /* recorded; learned when the window ends, further ones are duplicates */
 } cop_reward_rule;
 
 typedef struct cop_model_settings {
-	cop_learner_settings learner; /* delta in units of value_range */
+	cop_learner_settings learner; /* delta and delta_floor in units of value_range */
 	double reward_window;         /* seconds, > 0 */
 	bool has_default_loss;        /* at the window's end without feedback: learn default_loss, or drop */
 	double default_loss;          /* in loss_range */
@@ -65,6 +67,7 @@ typedef struct cop_model_counters {
 	uint64_t evicted;   /* gave way at pending_max */
 	uint64_t refused;   /* updates that would have diverged */
 	double loss_sum;    /* of learned losses, in loss_range; two-point: mean of both */
+	double awaited;     /* seconds from decisions to their feedback, added up */
 } cop_model_counters;
 
 typedef struct cop_model cop_model;
@@ -118,6 +121,8 @@ void cop_model_activate(cop_model *model, const cop_event_id *id, double now, co
  * one that an existing system made is not. */
 bool cop_model_unheard(cop_model *model, const cop_event_id *id, const double *decided);
 double cop_model_value(const cop_model *model, double y);
+/* Of a value drawn from a density (feedback from bins): that at y, per unit of value_range. */
+double cop_model_density(const cop_model *model, const cop_decision *decision);
 
 /* Loss (count 1, or 2 for two-point values, at probe + and probe -) for a decision, under the reward rule.
  * COP_ENONFINITE; COP_EINVAL: outside loss_range, or count is not what the model takes (2 only for two-point values);
@@ -151,16 +156,17 @@ typedef struct cop_model_logged {
 	const cop_row *x;
 	const uint8_t *mask; /* arms (ranking: candidates) flags, NULL: all; the logged arm is eligible */
 	uint32_t arm;
-	double p;                 /* the log's propensity of the arm, in (0, 1] */
+	double p;                 /* the log's propensity of the arm, in (0, 1]; its density at y, per unit of [0, 1] */
 	double loss;              /* in loss_range */
 	bool learn;               /* false: only followed; p and loss do not matter */
 	const cop_row *candidate; /* ranking models: what there was to choose from; else NULL */
 	size_t candidates;
+	double y; /* models of values with a density: what was played, in [0, 1]; arm does not matter */
 } cop_model_logged;
 
 /* The model takes the event as one of its own (cop_learner_follow) that is answered at once. *out: what it would have
- * done itself, before it learned; borrowed until its next call. Not for
- * values.
+ * done itself, before it learned; borrowed until its next call. Of
+ * values for those with a density alone (cop_learner_view).
  * COP_EINVAL: arm, mask or p. COP_EINVAL, COP_ENONFINITE: the loss. Nothing changed then. COP_EDIVERGED: followed, but
  * the update was refused. */
 COP_CHECK cop_err cop_model_take_logged(cop_model *model, const cop_model_logged *logged, cop_policy_view *out);

@@ -12,6 +12,10 @@
 #include "online/model_state.h"
 #include "online/ranking.h"
 
+#define DEFAULTS_KNOWN 100 /* decisions, before what becomes of them is taken for known */
+#define DEFAULTS_USUAL 0.1 /* share of what is learned, above which the default loss is usual */
+#define EARLY          3.0 /* times as long as what was told has the oldest one waited: it may never be told */
+
 static bool is_values(const cop_model *model) { return model->learner->class->values; }
 
 static bool ranks(const cop_model *model) { return cop_ranking_is(model->learner); }
@@ -24,7 +28,7 @@ bool cop_model_fits(const cop_model *model, const cop_model_context *context)
 	return context->candidates == 0 && cop_learner_can_decide(model->learner, context->mask);
 }
 
-static bool two_point(const cop_model *model) { return is_values(model) && !model->set.learner.one_point; }
+static bool two_point(const cop_model *model) { return cop_learner_losses(&model->set.learner) == 2; }
 
 /* Losses from outside: finite, as many as the model takes, scaled; those of arms inside the range. */
 cop_err cop_model_scale(const cop_model *model, const double *loss, size_t count, double *scaled)
@@ -182,7 +186,7 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 	size_t predictions = cop_learner_predictions(model->learner);
 	cop_pending_entry entry = {
 		.time = now,
-		.records = model->set.reward != COP_REWARD_EARLIEST,
+		.records = model->set.reward != COP_REWARD_EARLIEST || model->set.has_default_loss,
 		.deferred = context->defer,
 		.refitted = predictions > model->learner->class->predictions,
 		.decision = *decision,
@@ -299,6 +303,11 @@ double cop_model_value(const cop_model *model, double y)
 	return model->set.value_low + y * (model->set.value_high - model->set.value_low);
 }
 
+double cop_model_density(const cop_model *model, const cop_decision *decision)
+{
+	return decision->p / (model->set.value_high - model->set.value_low);
+}
+
 static cop_feedback_result not_waiting(const cop_model *model, const cop_event_id *id)
 {
 	switch (cop_pending_recall(model->pending, id)) {
@@ -336,18 +345,53 @@ bool cop_model_unheard(cop_model *model, const cop_event_id *id, const double *d
 	return waits;
 }
 
+/* More decisions wait than were told of, the oldest far longer than those took. */
+static bool few_are_told(const cop_model *model, double now)
+{
+	const cop_model_counters *c = &model->counters;
+	uint64_t told = c->feedback[COP_FEEDBACK_APPLIED] + c->feedback[COP_FEEDBACK_RECORDED];
+	size_t waiting = cop_pending_count(model->pending);
+	cop_pending_entry oldest;
+	return waiting >= DEFAULTS_KNOWN && waiting > told && told > 0 && cop_pending_oldest(model->pending, &oldest) &&
+	       EARLY * c->awaited < (now - oldest.time) * (double)told;
+}
+
+/* Whether decisions often end by the default loss. What is told then is better than the rest and comes before it, and
+ * learned at once it would make the arms that are played newly look better than they are. */
+static bool default_is_usual(const cop_model *model, double now)
+{
+	const cop_model_counters *c = &model->counters;
+	if (!model->set.has_default_loss)
+		return false;
+	if (c->defaulted < DEFAULTS_KNOWN)
+		return few_are_told(model, now);
+	return (double)c->defaulted > DEFAULTS_USUAL * (double)c->learned;
+}
+
+static bool learns_at_once(const cop_model *model, const cop_pending_entry *entry, double now)
+{
+	return !entry->records || (model->set.reward == COP_REWARD_EARLIEST && !default_is_usual(model, now));
+}
+
+static bool first_counts(const cop_model *model)
+{
+	return model->set.reward == COP_REWARD_FIRST || model->set.reward == COP_REWARD_EARLIEST;
+}
+
 static cop_err join(
         cop_model *model, cop_pending_entry *entry, const double *scaled, double now, cop_feedback_result *result)
 {
-	if (model->set.reward == COP_REWARD_FIRST && entry->losses > 0) {
+	if (first_counts(model) && entry->losses > 0) {
 		*result = COP_FEEDBACK_DUPLICATE;
 		return COP_OK;
 	}
-	cop_err err = entry->records ? record_loss(model, entry, scaled) : learn(model, entry, scaled);
+	bool at_once = learns_at_once(model, entry, now);
+	cop_err err = at_once ? learn(model, entry, scaled) : record_loss(model, entry, scaled);
 	if (err != COP_OK)
 		return err;
-	*result = entry->records ? COP_FEEDBACK_RECORDED : COP_FEEDBACK_APPLIED;
-	if (!entry->records)
+	*result = at_once ? COP_FEEDBACK_APPLIED : COP_FEEDBACK_RECORDED;
+	model->counters.awaited += now - entry->time;
+	if (at_once)
 		cop_pending_remove(model->pending, entry, COP_REMEMBERED_ANSWERED, now);
 	return COP_OK;
 }
@@ -423,7 +467,8 @@ cop_err cop_model_feedback_full(cop_model *model, const cop_event_id *id, const 
         const double *loss, size_t count, double now, cop_feedback_result *result)
 {
 	bool values = is_values(model);
-	if (values ? !two_point(model) : arm >= model->set.learner.arms || !(p > 0.0 && p <= 1.0))
+	if (values ? !two_point(model) || model->set.learner.delta_decay > 0.0
+	           : arm >= model->set.learner.arms || !(p > 0.0 && p <= 1.0))
 		return COP_EINVAL; /* ranking models have no arms */
 	cop_model_sent sent = { .played = { .x = x, .arm = values ? 0 : arm, .p = values ? 1.0 : p } };
 	cop_err err = cop_model_scale(model, loss, count, sent.scaled);

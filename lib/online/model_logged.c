@@ -4,12 +4,25 @@
 #include "online/model_state.h"
 #include "online/ranking.h"
 
+static cop_err check_value(const cop_model *model, const cop_model_logged *logged, double *scaled)
+{
+	bool known = model->learner->class->view != NULL && logged->candidates == 0;
+	if (!known || !(logged->y >= 0.0 && logged->y <= 1.0))
+		return COP_EINVAL;
+	if (!logged->learn)
+		return COP_OK;
+	bool density = logged->p > 0.0 && isfinite(logged->p);
+	return density ? cop_model_scale(model, &logged->loss, 1, scaled) : COP_EINVAL;
+}
+
 static cop_err check_logged(const cop_model *model, const cop_model_logged *logged, double *scaled)
 {
 	size_t arms = cop_ranking_is(model->learner) ? logged->candidates : model->set.learner.arms;
 	bool fits =
 	        cop_ranking_is(model->learner) ? arms <= model->set.learner.max_candidates : logged->candidates == 0;
-	if (model->learner->class->values || !fits || logged->arm >= arms)
+	if (model->learner->class->values)
+		return check_value(model, logged, scaled);
+	if (!fits || logged->arm >= arms)
 		return COP_EINVAL;
 	if (logged->mask != NULL && logged->mask[logged->arm] == 0)
 		return COP_EINVAL;
@@ -62,7 +75,7 @@ cop_err cop_model_take_logged(cop_model *model, const cop_model_logged *logged, 
 	cop_err err = check_logged(model, logged, scaled);
 	if (err != COP_OK)
 		return err;
-	cop_decision decision = { .arm = logged->arm, .p = logged->p };
+	cop_decision decision = { .arm = logged->arm, .p = logged->p, .y = logged->y };
 	const double *loss = logged->learn ? scaled : NULL;
 	err = take(model->learner, logged, &decision, loss, out);
 	if (model->shadow.learner != NULL && err != COP_EINVAL)
@@ -83,7 +96,7 @@ cop_err cop_model_view_logged(cop_model *model, const cop_model_logged *logged, 
 	cop_err err = check_logged(model, &looked_at, NULL);
 	if (err != COP_OK)
 		return err;
-	cop_decision decision = { .arm = logged->arm, .p = logged->p };
+	cop_decision decision = { .arm = logged->arm, .p = logged->p, .y = logged->y };
 	const cop_candidates set = { logged->candidates, logged->candidate, logged->mask };
 	return cop_ranking_is(model->learner)
 	               ? cop_ranking_view(model->learner, logged->x, &set, &decision, out)

@@ -18,6 +18,7 @@ void cop_model_record_decision(
 	record->values = learner->class->values;
 	record->a = decision->arm;
 	record->p = decision->p;
+	record->density = learner->class == &cop_learner_bins;
 	record->greedy = decision->greedy;
 	record->y = decision->y;
 	record->u = decision->u;

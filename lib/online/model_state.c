@@ -8,10 +8,11 @@
 #include "tree/model_file.h"
 
 #define SHAPE_TEXT 400
-#define SETTINGS_VERSION                                                                                               \
-	6 /* 1: without candidates, optimism, experts and shares, still written where there are none; 2: with          \
-	   * candidates; 3 and 4: with optimism and experts; 5 and 6: with shares */
-#define MIXTURE_VERSION 6 /* of settings: the least with which mixtures' states are as they are now */
+/* 1: without candidates, optimism, experts, shares and decay of delta, still written where there are none; 2: with
+ * candidates; 3 and 4: with optimism and experts; 5: with shares; 6: with decay of delta, and what linear experts are believed. In all of them the byte of a
+ * value learner's feedback is as feedback_marks has it, of which those before 0.2.0 know 0 and 1 alone. */
+#define SETTINGS_VERSION 6
+#define MIXTURE_VERSION  6 /* of settings: the least with which mixtures' states are as they are now */
 #define LEARNER_VERSION                                                                                                \
 	4 /* 1: without a refit, and 2: with one, still written of dense models; 3 and 4: the same of sparse ones,     \
 	   * which were written with all their places before */
@@ -19,7 +20,7 @@
 	5 /* 1: nothing of a shadow, still written where there never was one; 2: nothing observed, still written where \
 	   * nothing was; 3: nothing unheard, likewise; 4: nothing masked or                                           \
 	   * measured */
-#define COUNTERS_VERSION   1
+#define COUNTERS_VERSION   2 /* 1: none of the time that feedback took */
 #define SHADOW_VERSION     4 /* 1 and 2: without rivals; 3: of dense models; 4: of sparse ones */
 #define SHADOW_RIVALS      3 /* the least version with rivals */
 #define APPRENTICE_VERSION 1
@@ -30,11 +31,17 @@ static bool is_mixture(const cop_learner_settings *l)
 	return has_candidates(l) || strcmp(l->learner, "ensemble") == 0;
 }
 
+/* As it is saved: what had no name yet was two-point, then one-point. */
+static const uint8_t feedback_marks[COP_VALUE_FEEDBACKS] = {
+	[COP_VALUE_TWO] = 0, [COP_VALUE_ONE] = 1, [COP_VALUE_BINS] = 2
+};
+
 /* Whether there is anything that version 1 has no place for. */
 static bool is_plain(const cop_learner_settings *l)
 {
 	const cop_shares *s = &l->exploration.shares;
-	return !is_mixture(l) && s->least_propensity == 0.0 && s->min.count + s->max.count == 0;
+	return !is_mixture(l) && l->delta_decay == 0.0 && l->delta_floor == 0.0 && s->least_propensity == 0.0 &&
+	       s->min.count + s->max.count == 0;
 }
 
 static void put_arm_shares(const cop_arm_shares *shares, cop_bytes *bytes)
@@ -76,7 +83,7 @@ static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
 	cop_bytes_put_f64(bytes, l->learning_rate);
 	cop_bytes_put_u8(bytes, l->literal);
 	cop_bytes_put_f64(bytes, l->delta);
-	cop_bytes_put_u8(bytes, l->one_point);
+	cop_bytes_put_u8(bytes, strcmp(l->learner, "value") == 0 ? feedback_marks[l->feedback] : 0);
 	cop_bytes_put_u64(bytes, l->seed);
 	cop_bytes_put_f64(bytes, s->reward_window);
 	cop_bytes_put_u8(bytes, s->has_default_loss);
@@ -97,6 +104,8 @@ static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
 		cop_bytes_put_f64(bytes, l->exploration.shares.least_propensity);
 		put_arm_shares(&l->exploration.shares.min, bytes);
 		put_arm_shares(&l->exploration.shares.max, bytes);
+		cop_bytes_put_f64(bytes, l->delta_decay);
+		cop_bytes_put_f64(bytes, l->delta_floor);
 	}
 }
 
@@ -117,7 +126,11 @@ static void get_learner_settings(cop_cursor *cursor, cop_learner_settings *l)
 	l->learning_rate = cop_cursor_f64(cursor);
 	l->literal = cop_cursor_u8(cursor) != 0;
 	l->delta = cop_cursor_f64(cursor);
-	l->one_point = cop_cursor_u8(cursor) != 0;
+	uint8_t mark = cop_cursor_u8(cursor);
+	l->feedback = COP_VALUE_FEEDBACKS;
+	for (int i = 0; i < COP_VALUE_FEEDBACKS; i++)
+		if (feedback_marks[i] == mark)
+			l->feedback = (cop_value_feedback)i;
 	l->seed = cop_cursor_u64(cursor);
 }
 
@@ -133,6 +146,8 @@ static cop_err get_settings(const cop_model_file *file, cop_model_settings *s, u
 	*version = section.version;
 	*s = (cop_model_settings){ 0 };
 	get_learner_settings(&cursor, &s->learner);
+	if (s->learner.feedback == COP_VALUE_FEEDBACKS)
+		return COP_EFORMAT;
 	s->reward_window = cop_cursor_f64(&cursor);
 	s->has_default_loss = cop_cursor_u8(&cursor) != 0;
 	s->default_loss = cop_cursor_f64(&cursor);
@@ -164,6 +179,10 @@ static cop_err get_settings(const cop_model_file *file, cop_model_settings *s, u
 		get_arm_shares(&cursor, &shares->min);
 		get_arm_shares(&cursor, &shares->max);
 	}
+	if (section.version >= 6) {
+		s->learner.delta_decay = cop_cursor_f64(&cursor);
+		s->learner.delta_floor = cop_cursor_f64(&cursor);
+	}
 	return cursor.err != COP_OK || cop_cursor_left(&cursor) == 0 ? cursor.err : COP_EFORMAT;
 }
 
@@ -180,6 +199,7 @@ static void put_counters(const cop_model *model, cop_bytes *bytes)
 	cop_bytes_put_u64(bytes, c->dropped);
 	cop_bytes_put_u64(bytes, c->evicted);
 	cop_bytes_put_f64(bytes, c->loss_sum);
+	cop_bytes_put_f64(bytes, c->awaited);
 }
 
 static cop_err get_counters(cop_model *model, cop_cursor *cursor)
@@ -196,6 +216,7 @@ static cop_err get_counters(cop_model *model, cop_cursor *cursor)
 	c->dropped = cop_cursor_u64(cursor);
 	c->evicted = cop_cursor_u64(cursor);
 	c->loss_sum = cop_cursor_f64(cursor);
+	c->awaited = cop_cursor_left(cursor) > 0 ? cop_cursor_f64(cursor) : 0.0;
 	return cursor->err;
 }
 
@@ -262,7 +283,7 @@ static void shape_text(const cop_model_settings *s, char out[SHAPE_TEXT])
 		(void)snprintf(action, sizeof action, "arms %zu", l->arms);
 	else
 		(void)snprintf(action, sizeof action, "value_range {%g, %g}, delta %g, feedback %s", s->value_low,
-		        s->value_high, l->delta, l->one_point ? "one" : "two");
+		        s->value_high, l->delta, cop_value_feedback_words[l->feedback]);
 	(void)snprintf(out, SHAPE_TEXT, "learner %s%s, %s, %s, loss_range {%g, %g}, height %u, trees %zu%s", l->learner,
 	        l->literal ? " without shared_bias" : "", action, input, s->loss_low, s->loss_high, l->height, l->trees,
 	        experts);
@@ -285,7 +306,8 @@ static bool same_shape(const cop_model_settings *a, const cop_model_settings *b)
 	       l->height == m->height && l->trees == m->trees && l->literal == m->literal &&
 	       (strcmp(l->learner, "ensemble") != 0 || l->experts == m->experts) && a->loss_low == b->loss_low &&
 	       a->loss_high == b->loss_high &&
-	       (!values || (l->one_point == m->one_point && l->delta == m->delta && a->value_low == b->value_low &&
+	       (!values || (l->feedback == m->feedback && l->delta == m->delta && l->delta_decay == m->delta_decay &&
+	                           l->delta_floor == m->delta_floor && a->value_low == b->value_low &&
 	                           a->value_high == b->value_high));
 }
 

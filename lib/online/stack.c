@@ -13,8 +13,6 @@
 #define HORIZON        2000.0 /* events that v remembers */
 #define FIRST          0.25   /* v before the first event */
 #define NEWCOMER       0.2 /* of that certainty for one that joins: 1 wins its weight later on letter, equal elsewhere */
-#define FAVOURED       0.35 /* weight of one that is favoured, and its variance: */
-#define FAVOURED_START 0.1
 #define LARGEST        1e6 /* weight */
 #define FARTHEST_ERROR 4.0 /* squared, that v takes in */
 #define MARK           0x54000000u
@@ -41,15 +39,6 @@ void cop_stack_begin(cop_stack *stack, size_t count)
 {
 	*stack = (cop_stack){ .count = count, .variance = FIRST };
 	begin(stack);
-}
-
-void cop_stack_favour(cop_stack *stack, size_t i)
-{
-	const double equal = 1.0 / (double)stack->count;
-	const double own = fmax(FAVOURED, equal);
-	for (size_t j = 0; j < stack->count; j++)
-		stack->weight[j] = j == i ? own : (1.0 - own) / (double)(stack->count - 1);
-	stack->r[i][i] = 1.0 / FAVOURED_START;
 }
 
 /* Knows nothing of i, and says so with so much certainty. */

@@ -1,18 +1,19 @@
 /* online/stack.h: stacking (Wolpert, Stacked generalization, 1992): a weighted sum of a few predictors of the same
  * number, with weights from recursive least squares.
  *
- * z_i is what predictor i says away from a common origin, y the truth likewise; the sum is w z. Weights begin equal
- * unless one is favoured, sum 1; later they may be negative or sum to something else. Events count in units of v, the
- * variance of what the sum misses (a running mean of its squared errors), so that weights move as surely where truths
- * are nearly all alike (click rates) as where they are not. Old events count less by 1 - f, and what is forgotten is
- * made up for by as much of the beginning's certainty, 1 / START in every direction: R <- f R + (1 - f) / START I + z
- * zᵀ / v,   w += R^-1 z (y - w z) / v f is FORGET once a predictor's events weigh FULL on average (the trace of R less
- * 1 / START over the predictors), and the nearer to 1 the less they do: where there is little to learn from, the memory
- * is long. One that joins later begins with weight 0 and little certainty in its own direction: the sum stays what it
- * was until losses speak for the newcomer, and then moves fast. (An equal share from the start loses more where the
- * newcomer is the worse one: on pendigits twice as much over the next 500 events.) One that leaves has weight 0 while
- * it is away, whatever it says; the others' weights become the best ones without it, min (v - w)ᵀ R (v - w) over v with
- * v_i = 0. When it comes back it does so as one that joins. A plain value; one thread. */
+ * z_i is what predictor i says away from a common origin, y the truth likewise; the sum is w z. Weights begin equal,
+ * sum 1; later they may be negative or sum to something else. Events count in units of v, the variance of what the sum
+ * misses (a running mean of its squared errors), so that weights move as surely where truths are nearly all alike
+ * (click rates) as where they are not. Old events count less by 1 - f, and what is forgotten is made up for by as much
+ * of the beginning's certainty, 1 / START in every direction:
+ *     R <- f R + (1 - f) / START I + z zᵀ / v,   w += R^-1 z (y - w z) / v
+ * f is FORGET once a predictor's events weigh FULL on average (the trace of R less 1 / START over the predictors), and
+ * the nearer to 1 the less they do: where there is little to learn from, the memory is long. One that joins later
+ * begins with weight 0 and little certainty in its own direction: the sum stays what it was until losses speak for the
+ * newcomer, and then moves fast. (An equal share from the start loses more where the newcomer is the worse one: on
+ * pendigits twice as much over the next 500 events.) One that leaves has weight 0 while it is away, whatever it says;
+ * the others' weights become the best ones without it, min (v - w)ᵀ R (v - w) over v with v_i = 0. When it comes back
+ * it does so as one that joins. A plain value; one thread. */
 #ifndef COP_ONLINE_STACK_H
 #define COP_ONLINE_STACK_H
 
@@ -35,9 +36,6 @@ typedef struct cop_stack {
 } cop_stack;
 
 void cop_stack_begin(cop_stack *stack, size_t count);
-/* Right after begin: predictor i begins with weight .35 (or an equal one, if that is more) and a variance of .1, the
- * others with equal ones of what is left. */
-void cop_stack_favour(cop_stack *stack, size_t i);
 /* One predictor more, the last; there is room for it. */
 void cop_stack_join(cop_stack *stack);
 /* Predictor i, not the last one there, leaves; one that is away comes back. */

@@ -1,5 +1,6 @@
 #include "wire/wire_record.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -112,7 +113,9 @@ static size_t put_decision(cop_bytes *bytes, const cop_wire_record *r)
 	if (r->values) {
 		cop_wire_put_key_double(bytes, "y", r->y);
 		cop_wire_put_key_signed(bytes, "u", r->u);
-		return pairs + 2;
+		if (r->density)
+			cop_wire_put_key_double(bytes, "p", r->p);
+		return pairs + 2 + r->density;
 	}
 	cop_wire_put_key_unsigned(bytes, "a", r->a);
 	cop_wire_put_key_double(bytes, "p", r->p);
@@ -245,7 +248,7 @@ static cop_err read_small(cop_wire_cursor *cursor, unsigned which, cop_wire_reco
 		return err == COP_OK && word > UINT32_MAX ? COP_EFORMAT : err;
 	case P:
 		err = cop_wire_cursor_double(cursor, &out->p);
-		return err == COP_OK && !(out->p > 0.0 && out->p <= 1.0) ? COP_EFORMAT : err;
+		return err == COP_OK && !(out->p > 0.0 && out->p <= (out->values ? DBL_MAX : 1.0)) ? COP_EFORMAT : err;
 	case GREEDY:
 		return cop_wire_cursor_bool(cursor, &out->greedy);
 	case Y:
@@ -383,6 +386,7 @@ cop_err cop_wire_record_decode(cop_wire_record_type type, const void *body, size
 	}
 	if (err == COP_EEND)
 		err = cop_wire_keys_need(&keys, needed(type, shape, out->has_x));
+	out->density = out->values && type == COP_WIRE_RECORD_DECISION && (keys.seen & 1U << P) != 0;
 	return err != COP_OK ? err : check_action(type, shape, workspace, &mask, out, fault);
 }
 

@@ -52,7 +52,8 @@ typedef struct cop_wire_record {
 	size_t arms;         /* their number, where it is known */
 	bool values;         /* decision of a value model: y and u instead of a, p and greedy */
 	uint32_t a;          /* feedback with a candidate: COP_WIRE_RECORD_ANY_ARM when its place was not told */
-	double p;
+	double p;            /* values, with density: that of y, per unit of [0, 1] */
+	bool density;        /* decision of a value model: p is there */
 	bool greedy;
 	bool observed; /* a decision, or self-contained feedback, of an existing system; greedy: the model agrees */
 	double own_p;  /* observed: the model's own probability of a, in [0, 1] */

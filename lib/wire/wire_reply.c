@@ -6,8 +6,8 @@
 
 void cop_wire_action_put(cop_bytes *bytes, const cop_wire_action *action)
 {
-	size_t count = (action->value ? 4U : 5U) + (action->order != NULL ? 1U : 0U) + (action->repeated ? 1U : 0U) +
-	               (action->durable ? 0U : 1U) + (action->seq.length != 0 ? 1U : 0U);
+	size_t count = (action->value ? 4U + (action->density ? 1U : 0U) : 5U) + (action->order != NULL ? 1U : 0U) +
+	               (action->repeated ? 1U : 0U) + (action->durable ? 0U : 1U) + (action->seq.length != 0 ? 1U : 0U);
 	cop_wire_put_map(bytes, count);
 	cop_wire_put_text(bytes, "id");
 	cop_wire_id_put(bytes, &action->id);
@@ -17,6 +17,8 @@ void cop_wire_action_put(cop_bytes *bytes, const cop_wire_action *action)
 		cop_wire_put_array(bytes, action->probes);
 		for (unsigned i = 0; i < action->probes; i++)
 			cop_wire_put_double(bytes, action->probe[i]);
+		if (action->density)
+			cop_wire_put_key_double(bytes, "p", action->p);
 		cop_wire_put_key_unsigned(bytes, "rev", action->rev);
 	} else {
 		cop_wire_put_key_unsigned(bytes, "a", action->a);
@@ -141,6 +143,7 @@ cop_err cop_wire_action_decode(const void *body, size_t length, cop_wire_action 
 	if (err != COP_EEND)
 		return err;
 	out->value = (keys.seen & 1U << Y) != 0;
+	out->density = out->value && (keys.seen & 1U << P) != 0;
 	uint32_t need = 1U << ID | 1U << REV;
 	need |= out->value ? 1U << PROBE : 1U << A | 1U << P;
 	return cop_wire_keys_need(&keys, need);

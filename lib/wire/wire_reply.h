@@ -7,14 +7,15 @@
 
 #include "wire/wire_context.h"
 
-/* `{id, a, p, rev, greedy, order?}` for arms and candidates, `{id, y, probe, rev}` for values; `repeated: true` when
- * the id was pending and the action is the first one's; `durable: false` when the decision is not on disk and may not
- * get there. */
+/* `{id, a, p, rev, greedy, order?}` for arms and candidates, `{id, y, probe, p?, rev}` for values; `repeated: true`
+ * when the id was pending and the action is the first one's; `durable: false` when the decision is not on disk and may
+ * not get there. */
 typedef struct cop_wire_action {
 	cop_event_id id;
 	bool value;      /* a value (y, probe), not an arm (a, p, greedy) */
 	size_t a;        /* from 0 */
-	double p;        /* in (0, 1] */
+	double p;        /* in (0, 1]; values: density at y, per unit of value */
+	bool density;    /* values: there is one */
 	bool greedy;     /* the arm that the model thinks best */
 	double y;        /* the model's value */
 	unsigned probes; /* 1 or 2 values to try */

@@ -165,7 +165,7 @@ static void use(cop_model *model)
 		x = (cop_row){ .d = s->learner.features, .dense = dense };
 	const double loss[2] = { s->loss_low, s->loss_high };
 	bool ranks = cop_ranking_is(cop_model_learner(model));
-	size_t losses = s->learner.arms == 0 && !ranks && !s->learner.one_point ? 2 : 1;
+	size_t losses = cop_learner_losses(&s->learner);
 	cop_row candidate[CANDIDATES];
 	for (size_t i = 0; i < CANDIDATES; i++)
 		candidate[i] = x;

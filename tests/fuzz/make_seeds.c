@@ -150,7 +150,9 @@ static const model_seed models[] = {
 	        PROMOTED },
 	{ "dgt_challenged", "dgt", "epsilon", 3, 3, 0, COP_REWARD_EARLIEST, 40, false, CHALLENGED },
 	{ "dgt_frozen", "dgt", "epsilon", 3, 3, 0, COP_REWARD_EARLIEST, 40, false, FROZEN },
-	{ "value_promoted", "value", "", 2, 0, 0, COP_REWARD_EARLIEST, 40, false, PROMOTED },
+	{ "value_promoted", "value", "", 2, 0, 0, COP_REWARD_EARLIEST, 40, false, PROMOTED }, /* two-point */
+	{ "value_bins", "value", "", 2, 0, 0, COP_REWARD_EARLIEST, 40, false, NONE },
+	{ "value_bins_sparse", "value", "", 0, 0, 0, COP_REWARD_EARLIEST, 40, false, NONE },
 };
 
 static bool ranks(const model_seed *seed) { return strcmp(seed->learner, "rank") == 0; }
@@ -169,6 +171,8 @@ static cop_model *model_of(const model_seed *seed)
 	set.learner.height = 1;
 	set.learner.trees = 1;
 	set.learner.seed = 1;
+	if (seed->shadow != NONE) /* bins take no trees */
+		set.learner.feedback = COP_VALUE_TWO;
 	set.reward = seed->reward;
 	set.reward_window = 10.0;
 	if (seed->features == 0) {
@@ -261,7 +265,7 @@ static void live(cop_model *model, const model_seed *seed)
 		}
 		double loss[2];
 		loss_of(seed, &x, &decision, loss);
-		size_t losses = strcmp(seed->learner, "value") == 0 ? 2 : 1;
+		size_t losses = cop_learner_losses(&cop_model_get_settings(model)->learner);
 		if (i + 4 < seed->events)
 			must(cop_model_feedback(model, &id, loss, losses, now, &result) == COP_OK, "feedback");
 		(void)cop_model_expire(model, now, seed->events);

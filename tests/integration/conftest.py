@@ -65,7 +65,9 @@ def section(name, options):
 def model(name="m", learner="ensemble", **options):
     """Text of a model's section: a small one unless told otherwise. An option of value None is left out."""
     given = {"learner": learner, "features": 3, "height": 2, "seed": 1}
-    if learner != "value":
+    if learner == "value":
+        given["feedback"] = "two"
+    else:
         given["arms"] = 3
     if learner != "dgt":
         given["trees"] = 2

@@ -248,7 +248,7 @@ def test_ranked_candidates_are_observed_by_their_place(daemon):
 def test_apprentice_of_values_is_refused_by_the_check(daemon):
     d = daemon(model("m", learner="value", apprentice=True), start=False)
     answer = d.run("--check")
-    assert answer.returncode == 1 and "apprentice: actions of values have no propensity" in answer.stderr
+    assert answer.returncode == 1 and "apprentice: contexts have no place for a value" in answer.stderr
     d.write_config(shop())
     assert d.run("--check").returncode == 0
     assert "apprentice = true" in d.run("--print-config").stdout

@@ -10,6 +10,7 @@ import os
 import random
 import re
 import signal
+import statistics
 import subprocess
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -142,6 +143,51 @@ def test_own_settings_and_a_file_of_them(folder, tmp_path):
             "one hot: --learner rank", "--settings-file", tmp_path / "s.txt", "--csv", tmp_path / "o.csv")
     names = {r["setting"] for r in rows_of(tmp_path / "o.csv")}
     assert names == {"tall", "default", "one hot", "flat", "dgt:height=3"}
+
+
+def test_skyline_is_told_every_loss(folder, tmp_path):
+    write_rows(folder / "easy.items.csv", [["1", "0.5", "0"], ["0", "1", "0"], ["0", "0.3", "1"], ["1", "1", "1"]])
+    bakeoff("--data-dir", folder, "--settings", "default,skyline", "--seeds", 2, "--csv", tmp_path / "o.csv")
+    loss = {(r["dataset"], r["setting"], r["seed"]): float(r["progressive_loss"]) for r in rows_of(tmp_path / "o.csv")}
+    assert len(loss) == 8
+    for seed in ("1", "2"):
+        for dataset in ("easy", "hard"):  # easy is one of ranking
+            assert loss[dataset, "skyline", seed] < loss[dataset, "default", seed]
+    assert ",--learner ensemble --skyline" in (tmp_path / "o.settings.csv").read_text()
+
+
+def test_skyline_is_a_word_of_any_setting(folder, tmp_path):
+    own = "ensemble:skyline,policy=ensemble:skyline:policy=epsilon:epsilon=1,skyline,told=dgt:skyline,dgt"
+    bakeoff("--data-dir", folder, "--datasets", "easy", "--settings", own, "--settings", "long: --learner ensemble --skyline",
+            "--csv", tmp_path / "o.csv")
+    loss = {r["setting"]: float(r["progressive_loss"]) for r in rows_of(tmp_path / "o.csv")}
+    assert loss["policy"] == loss["skyline"] == loss["ensemble:skyline"] == loss["long"]  # it does not explore
+    assert loss["told"] < loss["dgt"]
+    assert "takes no value" in refused("--data-dir", folder, "--settings", "ensemble:skyline=1", "--csv", tmp_path / "a.csv",
+                                       status=2)
+    assert "no refits" in refused("--data-dir", folder, "--settings", "ensemble:skyline:refit-every=100", "--csv",
+                                  tmp_path / "a.csv", status=2)
+    done = subprocess.run([program("COPPICE"), "simulate", "--data", folder / "hard.csv", "--skyline"],
+                          capture_output=True, text=True, timeout=DEADLINE)
+    assert done.returncode == 2 and "skyline" in done.stderr
+
+
+def test_errors_are_counted_with_their_deviation(folder, tmp_path):
+    args = ("--data-dir", folder, "--settings", "default", "--seeds", 4, "--events", 300, "--csv", tmp_path / "o.csv")
+    out, _ = bakeoff(*args, "--report", tmp_path / "r")
+    errors = {}
+    for r in rows_of(tmp_path / "o.csv"):
+        errors.setdefault(r["dataset"], []).append(round(float(r["progressive_loss"]) * 300))
+    told = json.loads(bakeoff(*args, "--json")[0])["settings"][0]["errors"]
+    for dataset, counts in errors.items():
+        assert told[dataset]["seeds"] == 4
+        assert told[dataset]["mean"] == pytest.approx(statistics.mean(counts))
+        assert told[dataset]["deviation"] == pytest.approx(statistics.stdev(counts))
+        cell = f"{statistics.mean(counts):.1f} ({statistics.stdev(counts):.1f})"
+        assert re.search(rf"^{dataset} +{re.escape(cell)}$", out, re.M)
+        assert f"<td>{cell}</td>" in (tmp_path / "r.html").read_text()
+    one = json.loads(bakeoff(*args[:5], 1, *args[6:], "--json")[0])["settings"][0]["errors"]
+    assert one["easy"] == {"seeds": 1, "mean": pytest.approx(errors["easy"][0])}
 
 
 def test_items_make_it_a_problem_of_ranking(folder, tmp_path):

@@ -147,7 +147,8 @@ SIMULATE = "simulate --data classes.csv --json"
 RANK = "simulate --data classes.csv --learner rank --json"
 SIMULATE_SPARSE = "simulate --data sparse.libsvm --json"
 RANK_SPARSE = "simulate --data sparse.libsvm --learner rank --json"
-VALUE = "simulate --data values.csv --learner value --json"
+VALUE = "simulate --data values.csv --learner value --feedback two --json"
+VALUE_BINS = "simulate --data values.csv --learner value --json"
 SIMULATE_DGT = "simulate --data classes.csv --learner dgt --json"
 REFITS = "simulate --data classes.csv --passes 4 --refit-every 300 --json"
 REPLAY = "replay --format csv log.csv --json"
@@ -294,8 +295,10 @@ ROWS = [
     (VALUE, "height", "3", "1"),
     (VALUE, "trees", "16", "1"),
     (VALUE, "rate", "1", "9"),
-    (VALUE, "feedback", "two", "one"),
     (VALUE, "delta", "0.1", "0.5"),
+    (VALUE, "delta-decay", "0", "1"),
+    (VALUE + " --delta-decay 1", "delta-floor", "0", "0.05"),
+    (VALUE_BINS, "feedback", "bins", "two"),
     (VALUE, "loss", "squared", "huber"),
     (VALUE + " --loss huber", "huber-width", "0.2", "0.01"),
     (SIMULATE, "delay", "0", "50"),
@@ -461,7 +464,8 @@ SHAPES = {
     "dgt": "learner = dgt arms = 3 features = 4",
     "dgt fastcb": "learner = dgt arms = 3 features = 4 policy = fastcb",
     "dgt squarecb": "learner = dgt arms = 3 features = 4 policy = squarecb",
-    "value": "learner = value features = 4 value_range = { -2, 3 }",
+    "value": "learner = value feedback = two features = 4 value_range = { -2, 3 }",
+    "value bins": "learner = value features = 4 value_range = { -2, 3 }",
     "rank": "learner = rank features = 4 candidate_features = 2",
     "rank sparse": "learner = rank features = 0",
     "rank squarecb": "learner = rank features = 4 candidate_features = 2 policy = squarecb",
@@ -525,7 +529,10 @@ CONFIGURATION = [
     ("model", "reward", "earliest (default)", '"earliest"', ANY),
     ("model", "loss_range", "Default { 0, 1 }.", "{ 0, 1 }", ANY),
     ("model", "delta", "Default a tenth of the range.", "0.5", ("value",)),
-    ("model", "feedback", "two (default)", '"two"', ("value",)),
+    ("model", "delta_decay", "Default 0 and 0: it stays.", "0", ("value",)),
+    ("model", "delta_floor", "Default 0 and 0: it stays.", "0", ("value",)),
+    ("model", "feedback", "bins (default)", '"bins"', ("value bins",)),
+    ("model", "feedback", "one or two: that many losses", '"two"', ("value",)),  # as the shape has it
     ("model", "shared_bias", "Default true.", "true", ("dgt",)),
     ("model", "pending_max", "Default 1000000 and 1GiB.", "1000000", ANY),
     ("model", "pending_bytes", "Default 1000000 and 1GiB.", '"1GiB"', ANY),

@@ -232,6 +232,19 @@ def test_changed_shape_is_refused_until_reset(daemon, change):
     one.restart()  # without the option
 
 
+def test_reset_holds_from_the_start_on_however_the_daemon_ends(daemon):
+    one = daemon(model("m") + model("other"))
+    grow(one.client())
+    grow(one.client(), "other")
+    one.stop()
+    one.start("--reset-model", "m")
+    assert one.client().status()["checkpoint"]["sequence"] > 1  # no event came since, and yet it is written
+    one.kill()
+    one.start()
+    client = one.client()
+    assert (client.model("m")["rev"], client.model("other")["rev"]) == (0, 60)
+
+
 def test_model_removed_is_parked_and_comes_back(daemon):
     one = daemon(model("m") + model("gone", arms=4))
     client = one.client()

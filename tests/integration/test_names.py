@@ -327,6 +327,27 @@ def test_names_live_options_stand_above_saved_ones(daemon, shop):
     assert "epsilon = 0.25" in printed and "height = 2" in printed and "arms = 3" in printed
 
 
+@pytest.mark.parametrize("given, expected", [
+    (["--policy", "epsilon", "--epsilon", "0.25", "--epsilon-decay", "0.5", "--epsilon-floor", "0.0625", "--seed", "9",
+      "--rate", "0.75", "--height", "3", "--trees", "1", "--experts", "linear,trees", "--optimism", "0.125",
+      "--least-propensity", "0.0625", "--share-min", "1=0.125", "--share-max", "2=0.5", "--loss-range", "-1,3"],
+     ['policy = "epsilon"', "epsilon = 0.25", "epsilon_decay = 0.5", "epsilon_floor = 0.0625", "seed = 9",
+      "learning_rate = 0.75", "height = 3", "trees = 1", 'experts = { "linear", "trees" }',
+      "optimism = 0.125", "least_propensity = 0.0625", "loss_range = { -1, 3 }", 'learner = "ensemble"']),
+    (["--learner", "dgt", "--policy", "squarecb", "--gamma", "77", "--height", "3", "--literal"],
+     ['learner = "dgt"', 'policy = "squarecb"', "gamma = 77", "height = 3", "shared_bias = false"]),
+])
+def test_names_what_the_section_does_not_say_is_as_it_was_saved(daemon, tmp_path, given, expected):
+    path = tmp_path / "other.model"
+    save(write_vw(tmp_path / "log.vw", events(300)), path, "vw", *given)
+    d = serve(daemon, path)
+    for _ in range(2):  # from the file; from the checkpoint
+        lines = [line.strip() for line in d.run("--print-config").stdout.splitlines()]
+        assert [line for line in expected if line not in lines] == [], lines
+        d.client().ok("checkpoint")
+        path.unlink(missing_ok=True)
+
+
 def test_names_outlive_the_file_and_a_reload(daemon, shop, tmp_path):
     d = serve(daemon, shop)
     x = {"x": {"f0": 0.5, "f1": -0.25}}

@@ -48,7 +48,8 @@ CASES = {
     "dgt": ("satimage", "--learner dgt", {"learner": "dgt"}),
     "rank": ("satimage", "--learner rank", {"learner": "rank"}),
     "rank, epsilon": ("satimage", "--learner rank --policy epsilon", {"learner": "rank", "policy": "epsilon"}),
-    "value, two-point": ("abalone", "--learner value", {"learner": "value"}),
+    "value, bins": ("abalone", "--learner value", {"learner": "value", "feedback": None}),
+    "value, two-point": ("abalone", "--learner value --feedback two", {"learner": "value", "feedback": "two"}),
     "value, one-point": ("abalone", "--learner value --feedback one", {"learner": "value", "feedback": "one"}),
 }
 

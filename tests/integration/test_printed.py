@@ -77,7 +77,7 @@ def run(folder, line):
     out = words[words.index(">") + 1] if ">" in words else None
     words = words[:words.index(">")] if out else words
     asan = os.environ.get("ASAN_OPTIONS", "")
-    env = {**os.environ, "LD_PRELOAD": ":".join(preloaded()), "COPPICE_CACHES": str(folder / "caches"),
+    env = {**os.environ, "LD_PRELOAD": ":".join(preloaded()), "COPPICE_CACHES": str(folder / "caches"), "MALLOC_PERTURB_": "165",
            "ASAN_OPTIONS": f"{asan}:verify_asan_link_order=0".lstrip(":")}
     done = subprocess.run([program("COPPICE"), *words], cwd=folder, env=env, capture_output=True, text=True,
                           timeout=4 * DEADLINE)

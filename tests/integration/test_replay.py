@@ -34,7 +34,7 @@ def log(tmp_path):
         (["x", "y", "--format", "vw"], "unexpected argument 'y'"),
         (["x", "--format", "vw", "--arms", "1"], "--arms: '1' given"),
         (["x", "--format", "vw", "--loss-range", "1,0"], "--loss-range: '1,0' given, expected LOW,HIGH"),
-        (["x", "--format", "vw", "--learner", "value"], "expected one of ensemble, dgt, rank"),
+        (["x", "--format", "vw", "--learner", "forest"], "expected one of ensemble, dgt, rank, value"),
         (["x", "--format", "vw", "--literal"], "--literal goes with --learner dgt"),
         (["x", "--format", "vw", "--model", "m"], "--model goes with --live"),
         (["x", "--format", "vw", "--live", "ipc://x"], "--live needs --model"),
@@ -44,7 +44,7 @@ def log(tmp_path):
         (["x", "--format", "vw", "--evaluate", "logged", "--height", "3"], "takes no options of a learner"),
         (["x", "--format", "vw", "--resume", "r", "--arms", "3"], "--resume goes on as it was saved"),
         (["x", "--format", "vw", "--threads", "2"], "--threads goes with --compare"),
-        (["x", "--format", "vw", "--compare", "forest"], "expected one of ensemble, dgt, rank"),
+        (["x", "--format", "vw", "--compare", "forest"], "expected one of ensemble, dgt, rank, value"),
         (["x", "--format", "vw", "--compare", "dgt:depth=3"], "'depth' is no option of a learner"),
         (["x", "--format", "vw", "--compare", "dgt:height"], "'height' needs a value"),
         (["x", "--format", "vw", "--compare", "dgt,dgt"], "another setting has this name"),
@@ -270,6 +270,19 @@ def test_replay_bad_event_is_told_with_its_line_and_column(tmp_path):
         assert f"{path}:5" in err and "expected" in err
         if cause == "format":
             assert re.search(rf"{re.escape(str(path))}:5: column \d+: ", err), err
+
+
+def test_replay_bad_event_behind_a_beginning_without_losses_is_told(tmp_path):
+    """The beginning does not say what arms there are: the whole file is looked at, and what is wrong there."""
+    path = tmp_path / "log.vw"
+    path.write_text("| a:1\n" * 20001 + "1:nonsense:1 | a:1\n")
+    assert f"{path}:20002" in refused("--format", "vw", path)
+
+
+def test_replay_name_that_leaves_no_room_for_that_of_the_columns_is_told(tmp_path, log):
+    path = f"{tmp_path}{'/.' * ((3884 - len(str(tmp_path))) // 2)}/{'m' * 200}"
+    _, told = coppice("replay", "--format", "vw", log, "--features", "dense", "--save", path, status=1)
+    assert told == f"coppice replay: {path[:255]}: the name is too long\n"
 
 
 def test_replay_skipped_events_are_counted_and_spoil_nothing(tmp_path):

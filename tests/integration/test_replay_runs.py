@@ -356,6 +356,22 @@ def test_replay_live_keeps_its_pace(daemon, log):
     assert result["applied"] == 60 and result["events_per_second"] < 220
 
 
+def test_replay_live_waits_for_its_pace_alone(daemon, log):
+    """Under clocks that go on with each look at them and with what is slept (ticks.c)."""
+    asan = os.environ.get("ASAN_OPTIONS", "")
+    env = {**os.environ, "LD_PRELOAD": program("COPPICE_TICKS"),
+           "ASAN_OPTIONS": f"{asan}:verify_asan_link_order=0".lstrip(":")}
+    one = daemon(model(learner="dgt", features=FEATURES, arms=ARMS))
+    took = []
+    for pace in ([], ["--rate", "100"], ["--rate", "10"]):
+        command = ["replay", "--format", "vw", log, "--live", one.ipc("requests"), "--model", "m", "--events", "200",
+                   "--first-id", str(1000 * len(took)), *pace, "--json"]
+        done = subprocess.run([program("COPPICE"), *command], env=env, capture_output=True, text=True, timeout=DEADLINE)
+        assert done.returncode == 0, done.stderr
+        took.append(json.loads(done.stdout)["seconds"])
+    assert took[0] < 0.5 and took[1] == pytest.approx(2, abs=0.1) and took[2] == pytest.approx(20, abs=0.2), took
+
+
 def test_replay_journal_is_what_the_daemon_learned(daemon, tmp_path, log):
     one = daemon(model(learner="dgt", features=FEATURES, arms=ARMS, height=4, seed=1))
     client = one.client()

@@ -185,6 +185,10 @@ def test_manual_page_of_the_configuration_has_its_options(tmp_path):
         (["--data", "x.csv", "--items", "i.csv"], "--items goes with --learner rank"),
         (["--data", "x.csv", "--feedback", "one"], "--feedback goes with --learner value"),
         (["--data", "x.csv", "--delta", "0.1"], "--delta goes with --learner value"),
+        (
+            ["--data", "x.csv", "--learner", "value", "--feedback", "bins", "--delta", "0.1"],
+            "--delta goes with --feedback one or two",
+        ),
         (["--data", "x.csv", "--loss", "huber"], "--loss goes with --learner value"),
         (["--data", "x.csv", "--learner", "value", "--huber-width", "1"], "--loss huber"),
         (["--data", "x.csv", "--literal"], "--literal goes with --learner dgt"),
@@ -356,9 +360,10 @@ def test_simulate_live_gives_the_in_process_figures_bit_for_bit(daemon, path, mo
     assert figures(simulate(*args, *through)) == alone
 
 
-@pytest.mark.parametrize("feedback", ["one", "two"])
+@pytest.mark.parametrize("feedback", ["bins", "one", "two"])
 def test_simulate_live_values_gives_the_in_process_figures(daemon, feedback):
-    text = model("v", learner="value", features=10, seed=3, height=None, trees=None, feedback=feedback)
+    text = model("v", learner="value", features=10, seed=3, height=None, trees=None,
+                 feedback=None if feedback == "bins" else feedback)
     one = started(daemon, text)
     args = [*data(ABALONE[:1]), "--holdout", ABALONE[1], "--learner", "value", "--feedback", feedback, "--seed", 3]
     assert figures(simulate(*args, *live(one, "v"))) == figures(simulate(*args))
@@ -367,7 +372,7 @@ def test_simulate_live_values_gives_the_in_process_figures(daemon, feedback):
 def test_simulate_live_values_in_a_range_gives_the_same_but_for_rounding(daemon):
     text = model("v", learner="value", features=10, seed=3, height=None, trees=None, value_range=(1, 29), delta=2.8)
     one = started(daemon, text)
-    args = [*data(ABALONE[:1]), "--holdout", ABALONE[1], "--learner", "value", "--seed", 3]
+    args = [*data(ABALONE[:1]), "--holdout", ABALONE[1], "--learner", "value", "--feedback", "two", "--seed", 3]
     there = simulate(*args, *live(one, "v"), "--value-range", "1,29")
     here = simulate(*args)
     assert there["progressive_loss"] == pytest.approx(here["progressive_loss"], rel=1e-3)

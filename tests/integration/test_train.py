@@ -300,7 +300,7 @@ def test_other_columns_are_refused_by_name(small, tmp_path):
     assert "other.csv" in error and "expected" in error
 
 
-@pytest.mark.skipif("COPPICE_DATA" not in os.environ, reason="COPPICE_DATA is not set: no large datasets")
+@pytest.mark.skipif(not os.environ.get("COPPICE_DATA"), reason="COPPICE_DATA is not set: no large datasets")
 def test_two_classes_report_the_area_under_the_curve():
     data = os.environ["COPPICE_DATA"]
     result = train("--learner", "tao", "--height", 3, "--leaves", "linear", "--iterations", 3, "--train",

@@ -67,7 +67,7 @@ def test_few_labels_predict_better_than_labelled_rows_alone(satimage):
     assert mean < 0.3
 
 
-@pytest.mark.skipif("COPPICE_DATA" not in os.environ, reason="COPPICE_DATA is not set: no large datasets")
+@pytest.mark.skipif(not os.environ.get("COPPICE_DATA"), reason="COPPICE_DATA is not set: no large datasets")
 def test_few_targets_predict_better_than_labelled_rows_alone():
     files = ["--task", "regression"]
     for part in ("train", "test"):

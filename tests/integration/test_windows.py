@@ -57,6 +57,23 @@ def test_reward_rule_first_learns_the_first_at_window_end(daemon):
     assert (state["learned"], state["defaulted"], state["loss_sum"]) == (2, 1, 1.25)
 
 
+def test_earliest_is_learned_at_window_end_where_silence_is_usual(daemon):
+    one = daemon(model(reward_window="1s", default_loss=1))
+    client = one.client()
+    client.decide("m", "before", X)
+    assert client.feedback("m", "before", 0.25) == "applied"
+    for i in range(100):
+        client.decide("m", i, X)
+    no_pending(client)
+    client.decide("m", "after", X)
+    assert [client.feedback("m", "after", loss) for loss in (0.5, 0)] == ["recorded", "duplicate"]
+    one.restart()  # and it is not forgotten
+    client = one.client()
+    no_pending(client)
+    state = client.model()
+    assert (state["learned"], state["defaulted"], state["loss_sum"]) == (102, 100, 100.75)
+
+
 @pytest.mark.parametrize("reward, expected", [("last", 0.25), ("sum", 0.75)])
 def test_reward_rule_learns_at_window_end(daemon, reward, expected):
     client = daemon(model(reward_window="2s", reward=reward)).client()

@@ -4,8 +4,9 @@
  *     traffic_drive STREAM OUT [--set OPTION=VALUE]... [--seed N] [--skyline]
  *
  * OUT: uint32 arms that were played, one an event, then float32 every arm's probability, K an event; of values float32
- * both probes. --skyline (arms): after each decision every arm's loss is told at once, and the best predicted arm
- * counts as played, for what a learner could earn that need not explore. The model's counters go to standard output. */
+ * both probes. --skyline (arms, items): when feedback would come every arm's loss is told, whatever was played, and the
+ * best predicted arm is played (online/skyline.h); of conversions when the window ends. Counters go to standard output.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -20,6 +21,7 @@
 #include "base/mem.h"
 #include "data/hash.h"
 #include "online/model.h"
+#include "online/skyline.h"
 #include "traffic_stream.h"
 #include "tools/command.h"
 #include "tools/learner_options.h"
@@ -40,6 +42,8 @@ typedef struct run {
 	float *p;         /* events x arms */
 	float *probe;     /* values: events x 2 */
 	bool skyline;
+	double *loss; /* skyline: arms; of one event */
+	uint64_t learned, refused;
 } run;
 
 static int complain(const char *what, const char *why)
@@ -158,12 +162,13 @@ static double value_loss(const traffic_stream *s, uint32_t event, double y, size
 }
 
 /* The sampled losses of what was played; false: it is never told. */
-static bool losses_of(const run *r, uint32_t event, double *loss, size_t *count)
+static bool losses_of(run *r, uint32_t event, double *loss, size_t *count)
 {
 	const traffic_header *h = r->stream.head;
 	*count = 1;
 	if (h->kind == TRAFFIC_VALUES) {
-		for (*count = 0; *count < 2; ++*count)
+		size_t probes = cop_learner_losses(&cop_model_get_settings(r->model)->learner);
+		for (*count = 0; *count < probes; ++*count)
 			loss[*count] =
 			        value_loss(&r->stream, event, (double)r->probe[2 * (size_t)event + *count], *count);
 		return true;
@@ -185,81 +190,110 @@ static int tell(run *r, uint32_t event, double now)
 	return err == COP_OK || err == COP_EDIVERGED ? 0 : complain("feedback", cop_err_text(err));
 }
 
+static cop_candidates choice_of(run *r, uint32_t event)
+{
+	const traffic_header *h = r->stream.head;
+	cop_candidates choice = { .count = h->arms };
+	if (r->stream.eligible != NULL)
+		choice.mask = r->stream.eligible + (size_t)event * h->arms;
+	if (h->kind == TRAFFIC_RANK) {
+		find_candidates(r, event);
+		choice.row = r->candidate;
+	}
+	return choice;
+}
+
+/* As skyline: the losses of the arms that are there, as they are known once the window is over. */
+static size_t find_losses(run *r, uint32_t event, const uint8_t *mask)
+{
+	const traffic_header *h = r->stream.head;
+	bool late = h->window > 0.0 && (double)r->stream.due[event] >= (double)event + h->window;
+	size_t count = 0;
+	for (uint32_t k = 0; k < h->arms; k++) {
+		r->loss[k] = late ? 1.0 : (double)r->stream.loss[(size_t)event * h->arms + k];
+		count += mask == NULL || mask[k] != 0;
+	}
+	return count;
+}
+
+static int tell_all(run *r, uint32_t event)
+{
+	size_t learned;
+	cop_row x = row_of(r, event);
+	const cop_candidates choice = choice_of(r, event);
+	size_t told = find_losses(r, event, choice.mask);
+	cop_err err = cop_skyline_learn(cop_model_learner(r->model), &x, &choice, r->loss, &learned);
+	r->learned += learned;
+	r->refused += told - learned;
+	return err == COP_OK ? 0 : complain("losses", cop_err_text(err));
+}
+
+/* Before which event an event's feedback comes; of conversions every arm's loss is known at the window's end. */
+static uint32_t due_of(const run *r, uint32_t event)
+{
+	const traffic_header *h = r->stream.head;
+	double end = (double)event + h->window;
+	if (!r->skyline || h->window <= 0.0)
+		return r->stream.due[event];
+	return end < (double)h->events ? (uint32_t)end : TRAFFIC_NEVER;
+}
+
 static int tell_due(run *r, uint32_t event)
 {
-	const uint32_t *due = r->stream.due;
 	uint32_t n = r->stream.head->events;
-	for (; r->next < n && due[r->order[r->next]] <= event; r->next++)
-		if (tell(r, r->order[r->next], (double)event) != 0)
+	for (; r->next < n && due_of(r, r->order[r->next]) <= event; r->next++) {
+		uint32_t of = r->order[r->next];
+		if ((r->skyline ? tell_all(r, of) : tell(r, of, (double)event)) != 0)
 			return COP_EXIT_FAILED;
+	}
 	(void)cop_model_expire(r->model, (double)event, SIZE_MAX);
 	return 0;
 }
 
-/* Every arm's loss: the decided one's answers the decision, the others are feedback of their own. */
-static int tell_all(run *r, uint32_t event, const cop_row *x, uint32_t decided)
-{
-	const traffic_header *h = r->stream.head;
-	cop_feedback_result result;
-	for (uint32_t k = 0; k < h->arms; k++) {
-		size_t at = (size_t)event * h->arms + k;
-		double loss = (double)r->stream.loss[at];
-		cop_event_id id;
-		if (r->stream.eligible != NULL && r->stream.eligible[at] == 0)
-			continue;
-		cop_event_id_from_unsigned(&id, k == decided ? event : (uint64_t)h->events + at);
-		cop_err err = cop_model_feedback_full(r->model, &id, x, k, 1.0, &loss, 1, (double)event, &result);
-		if (err != COP_OK && err != COP_EDIVERGED)
-			return complain("feedback", cop_err_text(err));
-	}
-	return 0;
-}
-
-/* What the policy drew from, or, as skyline, its best arm. */
+/* What the policy drew from. */
 static void note(run *r, uint32_t event, const cop_decision *decision)
 {
 	const traffic_header *h = r->stream.head;
 	if (h->kind == TRAFFIC_VALUES) {
+		bool single = cop_learner_losses(&cop_model_get_settings(r->model)->learner) == 1;
 		for (size_t k = 0; k < 2; k++)
-			r->probe[2 * (size_t)event + k] = (float)decision->probe[k];
+			r->probe[2 * (size_t)event + k] = (float)decision->probe[single ? 0 : k];
 		return;
 	}
 	cop_policy_view view = cop_learner_viewed(cop_model_learner(r->model));
 	r->played[event] = decision->arm;
-	for (uint32_t k = 0; k < h->arms && !r->skyline; k++)
+	for (uint32_t k = 0; k < h->arms; k++)
 		r->p[(size_t)event * h->arms + k] = (float)view.p[k];
+}
+
+static int play_skyline(run *r, uint32_t event, const cop_row *x, const cop_candidates *choice)
+{
+	cop_err err = cop_skyline_decide(cop_model_learner(r->model), x, choice, &r->played[event]);
+	if (err != COP_OK)
+		return complain("decide", cop_err_text(err));
+	r->p[(size_t)event * choice->count + r->played[event]] = 1.0f;
+	return 0;
 }
 
 static int play(run *r, uint32_t event)
 {
-	const traffic_header *h = r->stream.head;
 	cop_event_id id;
 	cop_decision decision;
 	bool repeated;
-	if (!r->skyline && tell_due(r, event) != 0)
+	if (tell_due(r, event) != 0)
 		return COP_EXIT_FAILED;
 	cop_row x = row_of(r, event);
-	cop_event_id_from_unsigned(&id, event);
-	cop_model_context context = { .id = &id, .x = &x };
-	if (r->stream.eligible != NULL)
-		context.mask = r->stream.eligible + (size_t)event * h->arms;
-	if (h->kind == TRAFFIC_RANK) {
-		find_candidates(r, event);
-		context.candidate = r->candidate;
-		context.candidates = h->arms;
-	}
-	size_t best = 0;
+	const cop_candidates choice = choice_of(r, event);
 	if (r->skyline)
-		best = (size_t)cop_learner_greedy(cop_model_learner(r->model), &x, context.mask);
+		return play_skyline(r, event, &x, &choice);
+	cop_event_id_from_unsigned(&id, event);
+	cop_model_context context = { .id = &id, .x = &x, .mask = choice.mask, .candidate = choice.row };
+	context.candidates = choice.row != NULL ? choice.count : 0;
 	cop_err err = cop_model_decide(r->model, &context, (double)event, &decision, &repeated);
 	if (err != COP_OK)
 		return complain("decide", cop_err_text(err));
 	note(r, event, &decision);
-	if (!r->skyline)
-		return 0;
-	r->played[event] = (uint32_t)best;
-	r->p[(size_t)event * h->arms + best] = 1.0f;
-	return tell_all(r, event, &x, decision.arm);
+	return 0;
 }
 
 /* Events by the time of their feedback, those of the same time in their order: a counting sort. */
@@ -270,11 +304,11 @@ static int sort_feedback(run *r)
 	if (begin == NULL)
 		return complain("feedback", cop_err_text(COP_ENOMEM));
 	for (uint32_t i = 0; i < n; i++)
-		begin[(r->stream.due[i] < n ? r->stream.due[i] : n) + 1]++;
+		begin[(due_of(r, i) < n ? due_of(r, i) : n) + 1]++;
 	for (uint32_t t = 0; t <= n; t++)
 		begin[t + 1] += begin[t];
 	for (uint32_t i = 0; i < n; i++)
-		r->order[begin[r->stream.due[i] < n ? r->stream.due[i] : n]++] = i;
+		r->order[begin[due_of(r, i) < n ? due_of(r, i) : n]++] = i;
 	cop_mem_free(begin);
 	return 0;
 }
@@ -306,8 +340,9 @@ static int make_room(run *r)
 	r->played = cop_mem_alloc(h->events, sizeof *r->played);
 	r->p = cop_mem_alloc(values ? 0 : (size_t)h->events * h->arms, sizeof *r->p);
 	r->probe = cop_mem_alloc(values ? 2 * (size_t)h->events : 0, sizeof *r->probe);
-	if (r->order == NULL || r->place == NULL || r->index == NULL || r->entry == NULL || r->candidate == NULL ||
-	        r->played == NULL || r->p == NULL || r->probe == NULL)
+	r->loss = cop_mem_alloc(h->arms, sizeof *r->loss);
+	if (r->loss == NULL || r->order == NULL || r->place == NULL || r->index == NULL || r->entry == NULL ||
+	        r->candidate == NULL || r->played == NULL || r->p == NULL || r->probe == NULL)
 		return complain("events", cop_err_text(COP_ENOMEM));
 	return 0;
 }
@@ -315,7 +350,7 @@ static int make_room(run *r)
 static void free_room(run *r)
 {
 	cop_model_free(r->model);
-	void *rooms[] = { r->order, r->place, r->index, r->entry, r->candidate, r->played, r->p, r->probe };
+	void *rooms[] = { r->order, r->place, r->index, r->entry, r->candidate, r->played, r->p, r->probe, r->loss };
 	for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
 		cop_mem_free(rooms[i]);
 }
@@ -327,8 +362,8 @@ static int prepare(run *r, const cop_learner_settings *learner)
 	cop_model_settings_init(&settings);
 	settings.learner = *learner;
 	shape(r->stream.head, &settings);
-	if (r->skyline && r->stream.head->kind != TRAFFIC_ARMS)
-		return complain("--skyline", "expected a stream of arms");
+	if (r->skyline && r->stream.head->kind == TRAFFIC_VALUES)
+		return complain("--skyline", "expected a stream of arms or items");
 	if (cop_model_new(&settings, &r->model, &diag) != COP_OK)
 		return complain("model", diag.message);
 	if (make_room(r) != 0)
@@ -353,16 +388,22 @@ static int write_out(const run *r, const char *path)
 	                                              fwrite(r->p, sizeof *r->p, choices, out) == choices;
 	if (fclose(out) != 0 || !ok)
 		return complain(path, "not written");
-	const cop_model_counters *c = cop_model_get_counters(r->model);
+	const cop_model_counters *c = cop_model_get_counters(r->model); /* skyline: none */
 	(void)printf("{\"events\": %zu, \"learned\": %" PRIu64 ", \"defaulted\": %" PRIu64 ", \"refused\": %" PRIu64
 	             "}\n",
-	        n, c->learned, c->defaulted, c->refused);
+	        n, c->learned + r->learned, c->defaulted, c->refused + r->refused);
 	return 0;
 }
 
 /* "name=value", a learner's option without its dashes. */
 static int read_setting(cop_learner_options *options, const char *text)
 {
+	if (strncmp(text, "feedback=", 9) == 0) {
+		for (int i = 0; i < COP_VALUE_FEEDBACKS; i++)
+			if (strcmp(text + 9, cop_value_feedback_words[i]) == 0)
+				options->settings.feedback = (cop_value_feedback)i;
+		return 0;
+	}
 	size_t length = strcspn(text, "=");
 	bool takes = false;
 	int option = cop_learner_options_find(text, length, &takes);

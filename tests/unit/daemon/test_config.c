@@ -91,16 +91,19 @@ static void test_config_minimal_has_all_defaults(void **state)
 static void test_config_learner_chooses_defaults(void **state)
 {
 	(void)state;
-	cop_config *config =
-	        good(TAIL "model d { features = 3 arms = 4 learner = dgt }\n"
-	                  "model v { features = 0 learner = value delta = 0.25 value_range = {-1, 3.5} }\n");
+	cop_config *config = good(TAIL "model d { features = 3 arms = 4 learner = dgt }\n"
+	                               "model v { features = 0 learner = value delta = 0.25 value_range = {-1, 3.5} }\n"
+	                               "model b { features = 0 learner = value value_range = {-1, 3.5} }\n"
+	                               "model r { features = 2 learner = value refit { } }\n");
 	const cop_config_model *dgt = &config->models[0], *value = &config->models[1];
 	assert_int_equal(dgt->policy, COP_POLICY_EPSILON);
 	assert_true(dgt->epsilon == 0.3 && dgt->learning_rate == 1e-3 && dgt->shared_bias);
 	assert_int_equal(dgt->height, 6);
 	assert_int_equal(value->policy, COP_POLICY_NONE);
 	assert_int_equal(value->arms, 0);
-	assert_int_equal(value->feedback, COP_FEEDBACK_TWO);
+	assert_int_equal(value->feedback, COP_FEEDBACK_TWO); /* as only it and one have a delta */
+	assert_int_equal(config->models[2].feedback, COP_FEEDBACK_BINS);
+	assert_int_equal(config->models[3].feedback, COP_FEEDBACK_TWO); /* or refits */
 	assert_true(value->value_range[0] == -1 && value->value_range[1] == 3.5 && value->delta == 0.25);
 	cop_config_free(config);
 }
@@ -144,7 +147,7 @@ static void test_config_defaults_are_the_learners_own(void **state)
 		assert_int_equal(model->seed, filled->seed);
 		assert_true(model->learning_rate == filled->learning_rate && model->delta == filled->delta);
 		assert_true(model->shared_bias != filled->literal);
-		assert_true((model->feedback == COP_FEEDBACK_ONE) == filled->one_point);
+		assert_int_equal((int)model->feedback, (int)filled->feedback);
 		if (model->learner != COP_LEARNER_VALUE) {
 			assert_true(model->epsilon == filled->exploration.epsilon &&
 			            model->gamma == filled->exploration.gamma);
@@ -372,10 +375,16 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		{ TAIL "model m { arms = 2 features = 2 default_loss = inf }", 2, "default_loss: \"inf\"" },
 		{ TAIL "model m { arms = 2 features = 2 seed = -1 }", 2, "seed" },
 		{ TAIL "model m { arms = 2 features = 0 feature_names = f }", 2, "feature_names: sparse" },
-		{ TAIL "model m { learner = value features = 2 delta = 0 }", 2, "delta: \"0\"" },
-		{ TAIL "model m { learner = value features = 2 delta = 0.6 }", 2, "delta: both probes" },
+		{ TAIL "model m { learner = value feedback = bins features = 2\n delta = 0.1 }", 3,
+		        "only with feedback = \"one\" or \"two\"" },
+		{ TAIL "model m { learner = value feedback = bins features = 2\n trees = 3 }", 3,
+		        "trees: feedback \"bins\"" },
+		{ TAIL "model m { learner = value feedback = bins features = 2\n refit { } }", 3,
+		        "refit: feedback \"bins\"" },
+		{ TAIL "model m { learner = value feedback = two features = 2 delta = 0 }", 2, "delta: \"0\"" },
+		{ TAIL "model m { learner = value feedback = one features = 2 delta = 0.6 }", 2, "delta: both probes" },
 		{ TAIL "model m { learner = value features = 2 apprentice = true }", 2,
-		        "apprentice: actions of values have no propensity" },
+		        "apprentice: contexts have no place for a value" },
 		{ TAIL "model m { arms = 2 features = 2 apprentice = perhaps }", 2, "apprentice: \"perhaps\"" },
 		{ TAIL "model m { learner = dgt arms = 2 features = 2 shared_bias = maybe }", 2,
 		        "shared_bias: \"maybe\"" },
@@ -574,9 +583,11 @@ static void test_config_limits_are_the_models_own(void **state)
 	        "model b { arms = 2 features = 65536 trees = 64 height = 1 learning_rate = 1e-9 gamma = 1e-6\n"
 	        " epsilon = 1 epsilon_floor = 1 reward_window = 1ms }\n"
 	        "model c { learner = dgt arms = 2 features = 0 bits = 1 max_nonzeros = 65536 height = 12 }\n"
-	        "model d { learner = value features = 0 bits = 20 trees = 0 height = 12 max_nonzeros = 1\n"
+	        "model d { learner = value feedback = two features = 0 bits = 20 trees = 0 height = 12 max_nonzeros = "
+	        "1\n"
 	        " value_range = {0, 1e100} loss_range = {-1e100, 1e100} default_loss = -1e100 delta = 5e99 }\n"
-	        "model e { learner = value features = 1 trees = 64 height = 12 value_range = {0, 1e-100} }\n");
+	        "model e { learner = value feedback = two features = 1 trees = 64 height = 12 value_range = {0, "
+	        "1e-100} }\n");
 	for (size_t i = 0; i < config->model_count; i++) {
 		cop_model_settings settings;
 		cop_model *model;

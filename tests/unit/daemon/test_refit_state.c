@@ -177,6 +177,27 @@ static void test_state_comes_back_and_damage_is_refused(void **state)
 	cop_bytes_fini(&bytes);
 }
 
+/* More marks than there may be: refused for their number alone, as none of them follows. */
+static void test_state_of_too_many_marks_is_refused(void **state)
+{
+	(void)state;
+	cop_refit_state s, back;
+	cop_bytes bytes;
+	cop_cursor cursor;
+	cop_refit_state_init(&s);
+	cop_refit_state_init(&back);
+	for (uint8_t count = 0; count < 2; count++) {
+		cop_bytes_init(&bytes);
+		cop_refit_state_save(&s, &bytes); /* no marks, no detector */
+		bytes.data[bytes.length - 9] = count == 0 ? 0 : COP_REFIT_STATE_MARKS + 1;
+		cop_cursor_init(&cursor, bytes.data, bytes.length);
+		assert_int_equal(cop_refit_state_load(&back, &cursor), count == 0 ? COP_OK : COP_EFORMAT);
+		cop_bytes_fini(&bytes);
+	}
+	cop_refit_state_fini(&s);
+	cop_refit_state_fini(&back);
+}
+
 static void test_state_short_of_memory_is_as_new(void **state)
 {
 	(void)state;
@@ -294,6 +315,7 @@ int main(void)
 		cmocka_unit_test(test_challengers_are_needed_until_released),
 		cmocka_unit_test(test_window_begins_at_a_mark_before_it),
 		cmocka_unit_test(test_state_comes_back_and_damage_is_refused),
+		cmocka_unit_test(test_state_of_too_many_marks_is_refused),
 		cmocka_unit_test(test_state_short_of_memory_is_as_new),
 		cmocka_unit_test(test_challenger_files_are_kept_as_needed),
 		cmocka_unit_test(test_challenger_file_without_trees_is_refused),

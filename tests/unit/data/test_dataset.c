@@ -240,7 +240,7 @@ static void test_dataset_read_chooses_format_by_name(void **state)
 static void test_dataset_read_of_satimage_has_its_shape(void **state)
 {
 	(void)state;
-	const char *folder = getenv("COPPICE_DATA");
+	const char *folder = cop_test_data_folder();
 	if (folder == NULL) {
 		print_message("COPPICE_DATA is not set: skipped\n");
 		skip();

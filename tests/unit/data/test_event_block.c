@@ -198,6 +198,33 @@ static void test_block_cut_anywhere_but_between_events_is_refused(void **state)
 	cop_event_block_fini(&loaded);
 }
 
+static void test_played_values_come_back_and_cut_ones_are_refused(void **state)
+{
+	(void)state;
+	float x[3] = { 1, 2, 3 };
+	const double values[] = { 0.0, 0.25, 1.0, 1.5, -0.1, (double)NAN };
+	cop_event_block block, loaded;
+	cop_event_block_init(&block);
+	cop_event_block_init(&loaded);
+	for (size_t i = 0; i < 6; i++) {
+		cop_logged_event event = { .x = { .d = 3, .dense = x }, .weight = 1, .has_y = true, .y = values[i] };
+		cop_event_id_from_unsigned(&event.id, i);
+		assert_int_equal(cop_event_block_add(&block, &event), i < 3 ? COP_OK : COP_EINVAL);
+	}
+	assert_int_equal(cop_event_block_load(&loaded, block.bytes.data, block.bytes.length), COP_OK);
+	for (size_t i = 0; i < 3; i++) {
+		cop_logged_event view;
+		cop_event_block_get(&loaded, i, NULL, &view);
+		assert_true(view.has_y && view.y == values[i] && view.x.d == 3 && view.x.dense[2] == 3.0f);
+		assert_int_equal(view.id.length, 8);
+	}
+	const double wrong = 2.0;
+	memcpy(block.bytes.data + 72, &wrong, sizeof wrong); /* behind the first head */
+	assert_int_equal(cop_event_block_load(&loaded, block.bytes.data, block.bytes.length), COP_EFORMAT);
+	cop_event_block_fini(&block);
+	cop_event_block_fini(&loaded);
+}
+
 static void test_values_that_are_not_finite_are_refused_as_such(void **state)
 {
 	(void)state;
@@ -251,6 +278,7 @@ static void test_failed_allocation_leaves_the_block_as_it_was(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_played_values_come_back_and_cut_ones_are_refused),
 		cmocka_unit_test(test_views_of_events_of_every_kind_are_the_events),
 		cmocka_unit_test(test_block_cleared_is_empty_and_can_be_filled_again),
 		cmocka_unit_test(test_event_whose_label_breaks_its_promise_is_refused),

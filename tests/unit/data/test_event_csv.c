@@ -384,7 +384,7 @@ static void test_csv_open_bandit_sample_is_read_end_to_end(void **state)
 		double clicks, least, most;
 	} logs[] = { { "obd_random_men", 46, 1.0 / 34 - 1e-9, 1.0 / 34 + 1e-9 },
 		{ "obd_bts_men", 69, 0.000165, 0.72529 } };
-	const char *folder = getenv("COPPICE_DATA");
+	const char *folder = cop_test_data_folder();
 	if (folder == NULL) {
 		print_message("COPPICE_DATA is not set: nothing was tried\n");
 		skip();

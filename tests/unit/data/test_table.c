@@ -627,7 +627,7 @@ static void test_table_equals_the_dataset_of_the_same_file(void **state)
 {
 	(void)state;
 	static const char *const names[] = { "letter", "abalone" };
-	const char *folder = getenv("COPPICE_DATA");
+	const char *folder = cop_test_data_folder();
 	if (folder == NULL) {
 		print_message("COPPICE_DATA is not set: skipped\n");
 		skip();

@@ -194,6 +194,25 @@ static void test_costs_not_seen_are_allowed_for(void **state)
 	assert_true(out.value == 0.0 && out.low < -0.004 && out.low > -0.02 && out.high > 0.004 && out.high < 0.02);
 }
 
+/* One event says nothing of how far others are; two that are the same, that nothing varies. */
+static void test_two_events_alike_have_an_interval_of_no_width_one_has_none(void **state)
+{
+	(void)state;
+	const cop_offpolicy_event a = { .p = 0.5, .cost = 0.5, .weight = 1.0, .target = 0.5 };
+	const cop_offpolicy_event b = { .p = 0.5, .cost = 0.5, .weight = 1.0, .target = 0.25 };
+	static const char *const methods[] = { "delta", "sequence" };
+	for (size_t i = 0; i < 2; i++) {
+		cop_offpolicy_pair pair;
+		start(&pair);
+		assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &b, 0.25), COP_OK);
+		cop_estimate out = estimate(&pair, "ips", methods[i]);
+		assert_true(out.value == 0.25 && out.low == -1.0 && out.high == 1.0);
+		assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &b, 0.25), COP_OK);
+		out = estimate(&pair, "ips", methods[i]);
+		assert_true(out.value == 0.25 && out.low == 0.25 && out.high == 0.25);
+	}
+}
+
 static void refuse(cop_offpolicy_pair *pair, const cop_offpolicy_event *a, const cop_offpolicy_event *b,
         double distance, cop_err want)
 {
@@ -301,6 +320,7 @@ int main(void)
 		cmocka_unit_test(test_merged_parts_equal_the_whole),
 		cmocka_unit_test(test_saved_and_loaded_goes_on_as_before),
 		cmocka_unit_test(test_costs_not_seen_are_allowed_for),
+		cmocka_unit_test(test_two_events_alike_have_an_interval_of_no_width_one_has_none),
 		cmocka_unit_test(test_bad_events_are_refused_and_change_nothing),
 		cmocka_unit_test(test_intervals_cover_the_true_difference_in_1000_logs),
 	};

@@ -2,6 +2,7 @@
  */
 #include "graph_fixture.h"
 
+#include "base/crc32c.h"
 #include "graph/nearest.h"
 
 #define SEED 12U
@@ -118,6 +119,26 @@ static void test_approximate_of_uniform_points_finds_nearly_all_and_repeats(void
 	const cop_points points = { .n = N, .d = D, .x = x }, line = { .n = N, .d = 1, .x = x };
 	check(&points, K, 0.98, true);
 	check(&line, K, 1.0, false);
+	cop_mem_free(x);
+}
+
+/* Distances of whole numbers are exact in any order of summing: a seed's result is this one on every processor. */
+static void test_approximate_of_whole_numbers_is_the_recorded_one(void **state)
+{
+	(void)state;
+	cop_rng rng;
+	cop_neighbours got;
+	cop_rng_init(&rng, SEED, 6);
+	float *x = cop_mem_alloc((size_t)N * D, sizeof *x);
+	assert_non_null(x);
+	for (size_t i = 0; i < (size_t)N * D; i++)
+		x[i] = (float)cop_rng_below(&rng, 400);
+	const cop_points points = { .n = N, .d = D, .x = x };
+	assert_int_equal(cop_neighbours_approximate(&points, K, 1, NULL, &got), COP_OK);
+	uint32_t sum = cop_crc32c(0, got.index, got.n * got.k * sizeof *got.index);
+	printf("neighbours: %08x\n", sum);
+	assert_int_equal(sum, 0x3397aaa8);
+	cop_neighbours_fini(&got);
 	cop_mem_free(x);
 }
 
@@ -271,6 +292,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_approximate_of_clouds_finds_nearly_all_and_repeats),
 		cmocka_unit_test(test_approximate_of_uniform_points_finds_nearly_all_and_repeats),
+		cmocka_unit_test(test_approximate_of_whole_numbers_is_the_recorded_one),
 		cmocka_unit_test(test_approximate_beside_constant_and_distant_columns_finds_nearly_all),
 		cmocka_unit_test(test_approximate_of_duplicates_and_few_points_is_complete),
 		cmocka_unit_test(test_approximate_of_huge_values_is_complete),

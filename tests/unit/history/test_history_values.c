@@ -100,6 +100,47 @@ static void test_one_loss_comes_with_the_direction(void **state)
 	cop_event_reader_free(reader);
 }
 
+/* A value drawn with a density becomes the bin it lies in, and the density times the bin's width. */
+static void test_drawn_values_become_bins_with_probabilities(void **state)
+{
+	(void)state;
+	static const struct {
+		double y, density;
+		uint32_t bin;
+		double p;
+	} cases[] = { { 0.0, 1.0, 0, 0.25 }, { 0.5, 3.0, 2, 0.75 }, { 0.49, 0.5, 1, 0.125 }, { 1.0, 2.0, 3, 0.5 } };
+	const cop_journal_history_settings wanted = { .model = "", .bins = 4, .unanswered = true };
+	book b;
+	const cop_wire_model model = told_values(1);
+	const double loss = 7.0;
+	open_book(&b, 1, &model, 1);
+	for (uint64_t i = 0; i < 4; i++) {
+		float room[FEATURES];
+		cop_wire_record r = decision_of("m", 1, i + 1, room);
+		r.values = r.density = true;
+		r.y = cases[i].y;
+		r.p = cases[i].density;
+		put(&b, COP_WIRE_RECORD_DECISION, &r);
+		put_losses(&b, 2, i + 1, &loss, 1, COP_WIRE_APPLIED);
+	}
+	put_value(&b, 3, 9, 0.5, 1); /* a probe has none */
+	put_losses(&b, 4, 9, &loss, 1, COP_WIRE_APPLIED);
+	close_book(&b);
+	cop_event_reader *reader = open_history(&wanted);
+	cop_logged_event event;
+	cop_diag diag = { .message = "" };
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(cop_event_reader_next(reader, &event, &diag), COP_OK);
+		assert_true(event.has_y && event.y == cases[i].y && event.cost == 7.0);
+		assert_int_equal(event.action, cases[i].bin);
+		assert_true(event.p == cases[i].p && event.labelled && event.learn);
+		assert_true(cop_journal_history_get_value(reader)->density == cases[i].density);
+	}
+	assert_int_equal(cop_event_reader_next(reader, &event, &diag), COP_EINVAL);
+	assert_non_null(strstr(diag.message, "feedback = \"bins\""));
+	cop_event_reader_free(reader);
+}
+
 static void test_other_probes_are_another_shape(void **state)
 {
 	(void)state;
@@ -128,6 +169,7 @@ static void test_other_probes_are_another_shape(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_drawn_values_become_bins_with_probabilities),
 		TEST(test_two_losses_come_with_the_value_played),
 		TEST(test_one_loss_comes_with_the_direction),
 		TEST(test_other_probes_are_another_shape),

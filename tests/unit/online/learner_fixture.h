@@ -35,6 +35,7 @@ static inline void fixture_settings(cop_learner_settings *s, const char *learner
 	s->height = 3;
 	if (strcmp(learner, "dgt") != 0)
 		s->trees = 3;
+	s->feedback = COP_VALUE_TWO; /* whoever means bins sets that */
 	s->seed = 7;
 }
 
@@ -85,7 +86,7 @@ static inline double fixture_loss(
 	}
 	for (size_t i = 0; i < 2; i++)
 		loss[i] = (d->probe[i] - e->target) * (d->probe[i] - e->target);
-	return learner->settings.one_point ? loss[0] : (loss[0] + loss[1]) / 2.0;
+	return learner->settings.feedback != COP_VALUE_TWO ? loss[0] : (loss[0] + loss[1]) / 2.0;
 }
 
 /* n events of the stream: decide, then learn; returns the mean loss. */

@@ -59,7 +59,7 @@ static inline cop_feedback_result model_feedback(cop_model *model, uint64_t n, d
 	cop_event_id id = model_id(n);
 	const double losses[2] = { loss, loss / 2.0 };
 	const cop_learner_settings *l = &cop_model_get_settings(model)->learner;
-	size_t count = strcmp(l->learner, "value") == 0 && !l->one_point ? 2 : 1;
+	size_t count = cop_learner_losses(l);
 	assert_int_equal(cop_model_feedback(model, &id, losses, count, now, &result), COP_OK);
 	return result;
 }

@@ -11,7 +11,9 @@ static void check(const char *learner, size_t features, unsigned bits, size_t ar
 {
 	cop_learner_settings s;
 	cop_learner_settings_init(&s);
-	strcpy(s.learner, learner);
+	bool two = strcmp(learner, "two") == 0;
+	strcpy(s.learner, two ? "value" : learner);
+	s.feedback = two ? COP_VALUE_TWO : COP_VALUE_BINS;
 	s.features = features;
 	s.bits = bits;
 	s.arms = arms;
@@ -47,6 +49,8 @@ static void test_footprint_is_what_learners_allocate(void **state)
 		check("ensemble", 0, 12, 50, trees[i]);
 		check("value", 2000, 1, 0, trees[i]);
 		check("value", 0, 12, 0, trees[i]);
+		check("two", 2000, 1, 0, trees[i]);
+		check("two", 0, 12, 0, trees[i]);
 		check("dgt", 2000, 1, 10, trees[i]);
 		check("dgt", 0, 13, 2000, trees[i]);
 		check("rank", 30, 1, 20, trees[i]);   /* full second-order terms */

@@ -31,7 +31,7 @@ static void settings_of(cop_learner_settings *s, const variant *v, uint64_t seed
 {
 	fixture_settings(s, v->learner, v->sparse);
 	strcpy(s->policy, v->policy);
-	s->one_point = v->one_point;
+	s->feedback = v->one_point ? COP_VALUE_ONE : COP_VALUE_TWO;
 	s->literal = v->literal;
 	s->seed = seed;
 }
@@ -284,7 +284,7 @@ static void test_easy_problem_is_learned(void **state)
 		(void)fixture_run(learner, &rng, variants[i].sparse, dgt ? 12000 : 3000);
 		double last = fixture_run(learner, &rng, variants[i].sparse, 2000);
 		printf("%s %s%s%s: %.3f then %.3f\n", s.learner, s.policy, variants[i].sparse ? " sparse" : "",
-		        s.one_point ? " one-point" : "", first, last);
+		        s.feedback == COP_VALUE_ONE ? " one-point" : "", first, last);
 		if (learner->class->values) {
 			double delta = learner->settings.delta;
 			assert_true(

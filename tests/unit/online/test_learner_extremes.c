@@ -28,7 +28,7 @@ static cop_learner *learner_of(const variant *v)
 	cop_learner_settings s;
 	fixture_settings(&s, v->learner, v->sparse);
 	strcpy(s.policy, v->policy);
-	s.one_point = v->one_point;
+	s.feedback = v->one_point ? COP_VALUE_ONE : COP_VALUE_TWO;
 	return fixture_learner(&s);
 }
 

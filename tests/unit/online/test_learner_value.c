@@ -7,7 +7,7 @@ static cop_learner *learner_of(bool one_point, double delta, size_t trees)
 {
 	cop_learner_settings s;
 	fixture_settings(&s, "value", false);
-	s.one_point = one_point;
+	s.feedback = one_point ? COP_VALUE_ONE : COP_VALUE_TWO;
 	s.delta = delta;
 	s.trees = trees;
 	return fixture_learner(&s);
@@ -18,7 +18,7 @@ static void check_probes(const cop_learner *learner, const cop_decision *d)
 	double delta = learner->settings.delta;
 	assert_true(d->p == 1.0);
 	assert_true(d->y >= 0.0 && d->y <= 1.0);
-	if (learner->settings.one_point) {
+	if (learner->settings.feedback == COP_VALUE_ONE) {
 		assert_true(d->u == 1 || d->u == -1);
 		assert_true(fabs(d->probe[0] - (d->y + delta * d->u)) < 1e-12);
 	} else {
@@ -120,6 +120,27 @@ static void test_probes_under_hostile_losses_stay_in_range(void **state)
 	}
 }
 
+/* One point: half of delta times 1e15 is the largest loss that is taken, as it is the first baseline. */
+static void test_one_point_loss_at_the_limit_is_taken_and_beyond_refused(void **state)
+{
+	(void)state;
+	const double most = 0.5 * 0.5 * 1e15;
+	for (int sign = -1; sign <= 1; sign += 2)
+		for (int beyond = 0; beyond < 2; beyond++) {
+			cop_learner *learner = learner_of(true, 0.5, 1);
+			cop_rng rng;
+			fixture_event e;
+			cop_decision d;
+			cop_rng_init(&rng, FIXTURE_SEED, 34);
+			fixture_draw(&e, &rng, false);
+			double loss[2] = { sign * (beyond ? nextafter(most, (double)INFINITY) : most), 0.0 };
+			assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &d), COP_OK);
+			assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, loss, true),
+			        beyond ? COP_EDIVERGED : COP_OK);
+			cop_learner_free(learner);
+		}
+}
+
 /* A steady downward slope drives the value to the end of the range, and it comes back at once when the slope turns. */
 static void test_value_at_the_end_of_range_turns_back_soon(void **state)
 {
@@ -153,13 +174,101 @@ static void test_value_at_the_end_of_range_turns_back_soon(void **state)
 	cop_learner_free(learner);
 }
 
+/* delta / (1 + decay t)^(1/4), t the losses learned when the decision was made, not below the floor; a decision that
+ * waits keeps its own. */
+static void test_probes_come_closer_by_the_stated_schedule(void **state)
+{
+	(void)state;
+	for (int one = 0; one < 2; one++) {
+		cop_learner_settings s;
+		fixture_settings(&s, "value", false);
+		s.feedback = one ? COP_VALUE_ONE : COP_VALUE_TWO;
+		s.delta = 0.2;
+		s.delta_decay = 0.5;
+		s.delta_floor = 0.05;
+		cop_learner *learner = fixture_learner(&s);
+		cop_rng rng;
+		cop_rng_init(&rng, FIXTURE_SEED, 77);
+		for (size_t t = 0; t < 1000; t++) {
+			fixture_event e;
+			cop_decision d;
+			double expected = fmax(0.05, 0.2 * pow(1.0 + 0.5 * (double)t, -0.25));
+			fixture_draw(&e, &rng, false);
+			assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &d), COP_OK);
+			assert_true(fabs(fabs(d.probe[0] - d.y) - expected) < 1e-12);
+			assert_true(d.y >= expected && d.y <= 1.0 - expected);
+			const double loss[2] = { (d.probe[0] - e.target) * (d.probe[0] - e.target),
+				(d.probe[1] - e.target) * (d.probe[1] - e.target) };
+			assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, loss, true), COP_OK);
+			cop_decision again = d;
+			cop_learner_probes(learner, &again);
+			assert_true(again.probe[0] == d.probe[0]);
+		}
+		cop_learner_free(learner);
+	}
+}
+
+/* A gradient of the same loss at a decision of an early revision is divided by that one's delta. */
+static void test_late_losses_are_divided_by_the_distance_they_were_played_at(void **state)
+{
+	(void)state;
+	double moved[2];
+	for (int late = 0; late < 2; late++) {
+		cop_learner_settings s;
+		fixture_settings(&s, "value", false);
+		s.trees = 0;
+		s.delta = 0.2;
+		s.delta_decay = late ? 1.0 : 0.0;
+		cop_learner *learner = fixture_learner(&s);
+		cop_rng rng;
+		fixture_event e;
+		cop_decision d;
+		cop_rng_init(&rng, FIXTURE_SEED, 78);
+		fixture_draw(&e, &rng, false);
+		assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &d), COP_OK);
+		const double loss[2] = { 0.75, 0.25 };
+		assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, loss, true), COP_OK);
+		learner->rev = 500; /* others were learned meanwhile */
+		assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, loss, true), COP_OK);
+		moved[late] = cop_learner_greedy(learner, &e.row, NULL);
+		cop_learner_free(learner);
+	}
+	assert_true(moved[0] != 0.5 && moved[0] == moved[1]);
+}
+
+static void test_decaying_delta_refuses_trees_and_what_cannot_be(void **state)
+{
+	(void)state;
+	cop_learner_settings s;
+	cop_diag diag = { .message = "" };
+	cop_learner *learner;
+	fixture_settings(&s, "value", false);
+	s.delta_decay = 1.0;
+	learner = fixture_learner(&s);
+	assert_int_equal(cop_learner_refit(learner, NULL, &diag), COP_ESHAPE);
+	assert_non_null(strstr(diag.message, "delta_decay"));
+	cop_learner_free(learner);
+	s.delta = 0.1;
+	s.delta_floor = 0.2;
+	assert_int_equal(cop_learner_new(&s, &learner, &diag), COP_EINVAL);
+	assert_non_null(strstr(diag.message, "delta_floor"));
+	s.delta_floor = 0.0;
+	s.delta_decay = -1.0;
+	assert_int_equal(cop_learner_new(&s, &learner, &diag), COP_EINVAL);
+	assert_non_null(strstr(diag.message, "delta_decay"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_point_on_quadratic_loss_converges),
 		cmocka_unit_test(test_one_point_on_quadratic_loss_converges),
+		cmocka_unit_test(test_one_point_loss_at_the_limit_is_taken_and_beyond_refused),
 		cmocka_unit_test(test_probes_under_hostile_losses_stay_in_range),
 		cmocka_unit_test(test_value_at_the_end_of_range_turns_back_soon),
+		cmocka_unit_test(test_probes_come_closer_by_the_stated_schedule),
+		cmocka_unit_test(test_late_losses_are_divided_by_the_distance_they_were_played_at),
+		cmocka_unit_test(test_decaying_delta_refuses_trees_and_what_cannot_be),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

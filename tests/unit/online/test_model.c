@@ -92,6 +92,103 @@ static void test_first_learns_the_first_when_the_window_ends(void **state)
 	cop_model_free(model);
 }
 
+/* ---- decisions that often end by the default loss ---- */
+
+static cop_model *model_with_default(cop_model_settings *s)
+{
+	cop_rng_init(&rng, FIXTURE_SEED, 60);
+	model_settings(s, "ensemble", false);
+	s->has_default_loss = true;
+	s->default_loss = 1.0;
+	s->pending_max = 2000;
+	return model_new(s);
+}
+
+/* n decisions at `now`, from number `from`. */
+static void decide_many(cop_model *model, uint64_t from, size_t n, double now)
+{
+	for (uint64_t i = from; i < from + n; i++)
+		(void)model_decide(model, &rng, false, i, now);
+}
+
+/* `answered` decisions that are told at once, then `silent` ones whose windows end; what becomes of the next one told.
+ */
+static cop_feedback_result after(size_t answered, size_t silent)
+{
+	cop_model_settings s;
+	cop_model *model = model_with_default(&s);
+	for (uint64_t i = 0; i < answered; i++) {
+		(void)model_decide(model, &rng, false, i, 0.0);
+		assert_int_equal(model_feedback(model, i, 0.0, 0.0), COP_FEEDBACK_APPLIED);
+	}
+	decide_many(model, answered, silent, 1.0);
+	assert_int_equal(cop_model_expire(model, 1.0 + WINDOW, SIZE_MAX), silent);
+	assert_int_equal(counters(model)->defaulted, silent);
+	assert_int_equal(counters(model)->learned, answered + silent);
+	uint64_t next = answered + silent;
+	(void)model_decide(model, &rng, false, next, 20.0);
+	cop_feedback_result result = model_feedback(model, next, 0.0, 21.0);
+	assert_int_equal(model_feedback(model, next, 1.0, 22.0), COP_FEEDBACK_DUPLICATE);
+	assert_int_equal(counters(model)->learned, next + (result == COP_FEEDBACK_APPLIED));
+	assert_int_equal(cop_model_expire(model, 20.0 + WINDOW, SIZE_MAX), result == COP_FEEDBACK_RECORDED);
+	assert_int_equal(counters(model)->learned, next + 1);
+	assert_int_equal(counters(model)->defaulted, silent);
+	assert_true(counters(model)->loss_sum == (double)silent);
+	cop_model_free(model);
+	return result;
+}
+
+static void test_earliest_waits_for_the_window_where_the_default_is_usual(void **state)
+{
+	(void)state;
+	assert_int_equal(after(899, 100), COP_FEEDBACK_RECORDED); /* above a tenth */
+	assert_int_equal(after(900, 100), COP_FEEDBACK_APPLIED);  /* a tenth */
+	assert_int_equal(after(0, 100), COP_FEEDBACK_RECORDED);
+	assert_int_equal(after(0, 99), COP_FEEDBACK_APPLIED); /* too few to know */
+}
+
+/* A decision every hundredth of a second, every 50th told `late` decisions later; how many were learned at once. */
+static uint64_t learned_before_a_window_ends(cop_model *model, uint64_t late)
+{
+	for (uint64_t i = 0; i < 900; i++) {
+		(void)model_decide(model, &rng, false, i, 0.01 * (double)i);
+		if (i % 50 == 49 && i >= late)
+			(void)model_feedback(model, i - late, 0.0, 0.01 * (double)i);
+	}
+	assert_int_equal(counters(model)->defaulted, 0);
+	return counters(model)->learned;
+}
+
+static void test_earliest_waits_for_the_window_where_few_are_told_and_soon(void **state)
+{
+	(void)state;
+	cop_model_settings s;
+	cop_model *model = model_with_default(&s);
+	assert_int_equal(learned_before_a_window_ends(model, 2), 2); /* then 100 wait, for 50 times as long */
+	assert_int_equal(counters(model)->feedback[COP_FEEDBACK_RECORDED], 16);
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	model_save(model, &bytes);
+	cop_model *loaded = model_new(&s);
+	cop_diag diag = { 0 };
+	assert_int_equal(cop_model_load(loaded, bytes.data, bytes.length, &diag), COP_OK);
+	assert_int_equal(model_feedback(loaded, 898, 0.0, 9.0), COP_FEEDBACK_RECORDED);
+	assert_true(counters(loaded)->awaited > 0.0);
+	cop_bytes_fini(&bytes);
+	cop_model_free(loaded);
+	cop_model_free(model);
+	model = model_with_default(
+	        &s); /* none is told before a third of what the oldest waits: this is how late they are */
+	assert_int_equal(learned_before_a_window_ends(model, 300), 12);
+	cop_model_free(model);
+	s.has_default_loss = false;
+	model = model_new(&s);
+	assert_int_equal(learned_before_a_window_ends(model, 2), 18);
+	cop_model_free(model);
+}
+
+/* ---- recorded losses ---- */
+
 static void test_sum_learns_the_sum_cut_to_the_range(void **state)
 {
 	(void)state;
@@ -264,7 +361,7 @@ static void test_value_models_take_as_many_losses_as_probes(void **state)
 		cop_model_settings s;
 		cop_rng_init(&rng, FIXTURE_SEED, 63);
 		model_settings(&s, "value", false);
-		s.learner.one_point = one_point;
+		s.learner.feedback = one_point ? COP_VALUE_ONE : COP_VALUE_TWO;
 		s.learner.delta = 2.0; /* in units of the range */
 		s.value_low = -5.0;
 		s.value_high = 15.0;
@@ -349,7 +446,7 @@ static void test_full_feedback_for_values_needs_two_points(void **state)
 		cop_event_id id = model_id(1);
 		fixture_event e;
 		model_settings(&s, "value", false);
-		s.learner.one_point = one_point;
+		s.learner.feedback = one_point ? COP_VALUE_ONE : COP_VALUE_TWO;
 		cop_model *model = model_new(&s);
 		cop_rng_init(&rng, FIXTURE_SEED, 65);
 		fixture_draw(&e, &rng, false);
@@ -408,6 +505,8 @@ int main(void)
 		cmocka_unit_test(test_earliest_first_is_applied_second_duplicate),
 		cmocka_unit_test(test_last_learns_the_last_when_the_window_ends),
 		cmocka_unit_test(test_first_learns_the_first_when_the_window_ends),
+		cmocka_unit_test(test_earliest_waits_for_the_window_where_the_default_is_usual),
+		cmocka_unit_test(test_earliest_waits_for_the_window_where_few_are_told_and_soon),
 		cmocka_unit_test(test_sum_learns_the_sum_cut_to_the_range),
 		cmocka_unit_test(test_sum_of_shifted_range_is_one_of_losses_as_sent),
 		cmocka_unit_test(test_feedback_after_the_window_is_late_though_nothing_ended_it_yet),

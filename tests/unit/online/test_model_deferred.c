@@ -271,7 +271,7 @@ static void test_value_probes_come_back_as_they_were(void **state)
 		cop_bytes_init(&bytes);
 		cop_rng_init(&rng, FIXTURE_SEED, 94);
 		model_settings(&s, "value", false);
-		s.learner.one_point = one_point;
+		s.learner.feedback = one_point ? COP_VALUE_ONE : COP_VALUE_TWO;
 		s.learner.delta = 0.7;
 		s.value_low = -3.0;
 		s.value_high = 4.0;

@@ -145,7 +145,7 @@ static void feedback(run *r, logged *l, bool full)
 {
 	bool values = r->settings.learner.arms == 0;
 	cop_feedback_result result = COP_FEEDBACK_RESULTS;
-	l->losses = values && !r->settings.learner.one_point ? 2 : 1;
+	l->losses = (unsigned)cop_learner_losses(&r->settings.learner);
 	for (size_t i = 0; i < 2; i++)
 		l->loss[i] =
 		        r->settings.loss_low + cop_rng_unit(&r->rng) * (r->settings.loss_high - r->settings.loss_low);
@@ -327,7 +327,7 @@ static void settings_of(cop_model_settings *s, size_t kind, unsigned variant)
 {
 	model_settings(s, kinds[kind].learner, kinds[kind].sparse);
 	strcpy(s->learner.policy, kinds[kind].policy);
-	s->learner.one_point = kinds[kind].one_point;
+	s->learner.feedback = kinds[kind].one_point ? COP_VALUE_ONE : COP_VALUE_TWO;
 	s->reward = (cop_reward_rule)(variant % 3);
 	s->has_default_loss = variant / 3 % 2 != 0;
 	s->default_loss = 0.5;
@@ -344,7 +344,7 @@ static void check_coverage(const run *r, bool adjusts)
 	const cop_model_settings *s = cop_model_get_settings(r->model);
 	const cop_model_counters *c = cop_model_get_counters(r->model);
 	assert_true(r->seen[DECISION] > 100 && r->seen[FEEDBACK] > 100);
-	assert_true(r->seen[FULL] > 10 || s->learner.one_point);
+	assert_true(r->seen[FULL] > 10 || s->learner.feedback == COP_VALUE_ONE);
 	assert_true(r->seen[ACTIVATION] > 50 && r->seen[EXPIRY] > 5 && r->repeated > 10);
 	assert_true(r->seen[UNHEARD] > 0 || r->observes);
 	assert_true(r->refused > 0 || s->learner.arms == 0);
@@ -553,7 +553,7 @@ static void test_replay_of_what_does_not_fit_is_refused_and_changes_nothing(void
 		cop_bytes_init(&before);
 		cop_bytes_init(&after);
 		model_settings(&s, i < 6 ? "ensemble" : "value", false);
-		s.learner.one_point = i >= 6;
+		s.learner.feedback = i >= 6 ? COP_VALUE_ONE : COP_VALUE_TWO;
 		cop_model *model = model_new(&s);
 		(void)model_decide(model, &rng, false, 1, 0.0);
 		model_save(model, &before);

@@ -14,7 +14,7 @@ static const struct {
 static void settings_of(cop_model_settings *s, size_t kind)
 {
 	model_settings(s, kinds[kind].learner, kinds[kind].sparse);
-	s->learner.one_point = kinds[kind].one_point;
+	s->learner.feedback = kinds[kind].one_point ? COP_VALUE_ONE : COP_VALUE_TWO;
 	s->has_default_loss = true;
 	s->default_loss = 0.75;
 	s->explain_keep = 4;
@@ -137,7 +137,7 @@ static void try_bytes(const cop_model_settings *s, bool sparse, const cop_bytes 
 			cop_model_explain_row(model, &e.row, NULL, &d, &why);
 			cop_feedback_result result;
 			double loss[2] = { 0.25, 0.5 };
-			size_t count = s->learner.arms == 0 && !s->learner.one_point ? 2 : 1;
+			size_t count = cop_learner_losses(&s->learner);
 			err = cop_model_feedback(model, &id, loss, count, 2e9, &result);
 			assert_true(err == COP_OK || err == COP_EDIVERGED);
 		}

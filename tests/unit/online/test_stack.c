@@ -139,27 +139,6 @@ static void run(cop_stack *stack, double size, int n)
 	}
 }
 
-static void test_stack_favoured_begins_with_more_weight_and_less_certainty(void **state)
-{
-	(void)state;
-	static const struct {
-		size_t count;
-		double own, other;
-	} cases[] = { { 5, 0.35, 0.1625 }, { 3, 0.35, 0.325 }, { 2, 0.5, 0.5 }, { 1, 1.0, 0.0 } };
-	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-		cop_stack stack;
-		const size_t last = cases[c].count - 1;
-		cop_stack_begin(&stack, cases[c].count);
-		cop_stack_favour(&stack, last);
-		for (size_t i = 0; i < cases[c].count; i++) {
-			double weight = i == last ? cases[c].own : cases[c].other;
-			assert_true(fabs(stack.weight[i] - weight) < 1e-15);
-			double variance = i == last ? 0.1 : 0.02;
-			assert_true(fabs(cop_stack_deviation(&stack, i) - sqrt(variance)) < 1e-15);
-		}
-	}
-}
-
 static void test_stack_variance_becomes_that_of_what_is_missed(void **state)
 {
 	(void)state;
@@ -325,7 +304,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stack_random_predictions_equal_formula),
 		cmocka_unit_test(test_stack_begins_with_equal_weights_of_one_deviation),
-		cmocka_unit_test(test_stack_favoured_begins_with_more_weight_and_less_certainty),
 		cmocka_unit_test(test_stack_variance_becomes_that_of_what_is_missed),
 		cmocka_unit_test(test_stack_learns_small_differences_as_surely),
 		cmocka_unit_test(test_stack_of_truths_hit_exactly_stays_sound),

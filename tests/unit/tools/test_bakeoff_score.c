@@ -92,6 +92,16 @@ static void test_relative_of_a_faultless_reference_counts_one_event(void **state
 	assert_near(cop_bakeoff_relative(&none, &none), 0.0, 0.0);
 }
 
+static void test_deviation_of_one_seed_is_none(void **state)
+{
+	(void)state;
+	cop_bakeoff_cell one = cell(0.3, 100);
+	assert_true(isnan(cop_bakeoff_deviation(&one)));
+	one.seeds = 3;
+	one.squares = 8.0;
+	assert_near(cop_bakeoff_deviation(&one), 2.0, 0.0);
+}
+
 /* ---- a table made by hand ---- */
 
 typedef struct table {
@@ -146,6 +156,8 @@ static void test_score_of_own_settings_is_as_by_hand(void **state)
 	assert_near(s.contender[1].relative, (1.0 + 0.01 / 0.30 + 0.50 / 0.001) / 3, 1e-9);
 	assert_near(s.contender[0].seconds, 0.5 / 1000, 1e-12);
 	assert_int_equal(cop_bakeoff_cell_at(&s, 0, 0)->seeds, 2);
+	assert_near(cop_bakeoff_cell_at(&s, 0, 0)->errors, 150.0, 1e-9);
+	assert_near(cop_bakeoff_deviation(cop_bakeoff_cell_at(&s, 0, 0)), 100.0 / sqrt(2.0), 1e-9);
 	/* one and three are won, two is too close. */
 	assert_int_equal(s.pair[1].wins, 2);
 	assert_int_equal(s.pair[1].losses, 0);
@@ -292,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_tail_without_variance_is_certain_or_even),
 		cmocka_unit_test(test_compare_turns_at_the_risk),
 		cmocka_unit_test(test_relative_of_a_faultless_reference_counts_one_event),
+		cmocka_unit_test(test_deviation_of_one_seed_is_none),
 		cmocka_unit_test(test_score_of_own_settings_is_as_by_hand),
 		cmocka_unit_test(test_score_with_peers_has_best_single_and_hindsight),
 		cmocka_unit_test(test_score_names_of_peers_do_not_hide_own_ones),

@@ -554,7 +554,7 @@ static void test_cart_known_datasets_have_the_known_error(void **state)
 		{ "ailerons", true, 8, 10, 2.0248, 0.010 },
 		{ "cpu_act_dgt4", true, 8, 10, 3.2110, 0.005 },
 	};
-	const char *folder = getenv("COPPICE_DATA");
+	const char *folder = cop_test_data_folder();
 	if (folder == NULL) {
 		print_message("COPPICE_DATA is not set: skipped\n");
 		skip();
