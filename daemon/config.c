@@ -304,6 +304,14 @@ static bool read_kind(
 	return known;
 }
 
+static bool has_probes(cfg_t *cfg, const cop_config_model *model)
+{
+	bool found = model->refit.given;
+	for (size_t i = 0; cop_config_probe_options[i] != NULL; i++)
+		found |= cop_config_has(cfg, cop_config_probe_options[i]);
+	return found;
+}
+
 /* Defaults that hang on other options. */
 static void fill_dependent(cfg_t *cfg, const cop_config_adopted *adopted, cop_config_model *model)
 {
@@ -313,6 +321,8 @@ static void fill_dependent(cfg_t *cfg, const cop_config_adopted *adopted, cop_co
 		model->gamma = cop_config_default_gamma(model);
 	if (!cop_config_has(cfg, "least_propensity"))
 		model->least_propensity = cop_config_default_least(model);
+	if (model->learner == COP_LEARNER_VALUE && !cop_config_has(cfg, "feedback") && has_probes(cfg, model))
+		model->feedback = COP_FEEDBACK_TWO;
 	if (model->learner == COP_LEARNER_VALUE && !cop_config_has(cfg, "delta"))
 		model->delta = 0.1 * (model->value_range[1] - model->value_range[0]);
 }

@@ -44,7 +44,8 @@ static const char usage_rest[] = "  --height H           of the oblique trees: e
                                  "                       the others (default 1)\n"
                                  "  --bits B             sparse data: features are hashed to 2^B, 1 to 24\n"
                                  "                       (default: enough for the data, at least 14)\n"
-                                 "  --feedback HOW       value: bins (default), one or two\n"
+                                 "  --feedback HOW       value: bins, one or two (default bins; two with an option\n"
+                                 "                       that bins has not: --delta..., --refit-every)\n"
                                  "  --delta D            value: perturbation, as a share of the target's range, to\n"
                                  "                       0.5 (default 0.1)\n"
                                  "  --delta-decay D      value: after t losses delta / (1 + D t)^(1/4) (default 0)\n"
@@ -287,6 +288,14 @@ static bool has_probes(const options *o) { return is_live(o) || o->learner.setti
 static bool is_local_value(const options *o) { return !is_live(o) && is_value(o); }
 static bool is_live_value(const options *o) { return is_live(o) && is_value(o); }
 
+/* What only probes have asks for them. */
+static void choose_feedback(options *o)
+{
+	bool probes = is_given(o, DELTA) || is_given(o, DELTA_DECAY) || is_given(o, DELTA_FLOOR);
+	if (!is_given(o, FEEDBACK) && (probes || o->refits.settings.every > 0))
+		o->learner.settings.feedback = COP_VALUE_TWO;
+}
+
 static const struct {
 	int option;
 	bool (*applies)(const options *o);
@@ -367,6 +376,7 @@ static int read_options(int argc, char **argv, options *o)
 		cop_command_complain(NAME, "unexpected argument '%s'", argv[optind]);
 		return COP_EXIT_USAGE;
 	}
+	choose_feedback(o);
 	if (!check_together(o))
 		return COP_EXIT_USAGE;
 	o->model.learner = o->learner.settings;

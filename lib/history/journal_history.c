@@ -485,7 +485,7 @@ static cop_err give(history *h, cop_logged_event *event, cop_diag *diag)
 	err = decode(h, type, entry->body, entry->length, &r, diag);
 	if (err != COP_OK)
 		return err;
-	if (h->bins > 0 && !r.density)
+	if (h->bins > 0 && r.values && !r.density)
 		return refuse_probes(h, diag);
 	fill(h, entry, &r, event);
 	return entry->labelled ? check_label(h, event, diag) : COP_OK;

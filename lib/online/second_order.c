@@ -15,7 +15,7 @@
 #define LARGEST_ERROR 1e15f              /* beyond it, weights could overflow */
 #define LARGEST_INPUT 1e15f              /* of blocks: squares of P x stay finite */
 #define FULL_BYTES    ((size_t)64 << 20) /* of P over all arms */
-#define FULL_INPUTS   256
+#define FULL_INPUTS   384
 
 struct cop_second_order {
 	const cop_kernel *kernel;

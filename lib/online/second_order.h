@@ -28,7 +28,7 @@ typedef struct cop_second_order cop_second_order;
 
 /* Whether full terms for dense rows of this many inputs are affordable: P over all arms within 64 MiB. */
 bool cop_second_order_affordable(size_t inputs, size_t arms);
-/* The block that dense rows of this many inputs are best given: all of them when that is cheap, else 64. */
+/* The block that dense rows of this many inputs are best given: all of them when that is cheap (up to 384), else 64. */
 size_t cop_second_order_block(size_t inputs, size_t arms);
 /* Bytes that such a model takes, about; as a double, since settings may ask for more than there is. */
 double cop_second_order_footprint(size_t inputs, size_t arms, size_t block);

@@ -53,7 +53,7 @@ class Talk:
         status, body = self.client.receive_raw()
         assert status == b"ok"
         self.under_way -= 1
-        self.applied += body.count(b"applied")
+        self.applied += body.count(b"applied") + body.count(b"recorded")  # learned when its window ends
         self.duplicates += body.count(b"duplicate")
 
     def finish(self):
@@ -92,7 +92,8 @@ def test_million_events_keep_memory_and_journal_bounded(daemon, fault):
     fault.set(real=now + WINDOW + 1.0)
     service.wait_for(lambda: client.model()["pending"] == 0, "the last windows to end")
     model = client.model()
-    assert model["feedback"]["applied"] == talk.applied == first // 2
+    told = model["feedback"]["applied"] + model["feedback"]["recorded"]  # silence is usual here: most are recorded
+    assert told == talk.applied == first // 2
     assert model["feedback"]["duplicate"] == talk.duplicates == first // 20
     assert model["learned"] == first == talk.applied + model["defaulted"], model
     print(f"{talk.events} events; {early} KiB after a fifth of them, {late} KiB at the end")

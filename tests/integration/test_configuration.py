@@ -2,6 +2,7 @@
 
 import re
 import signal
+import socket
 import subprocess
 
 import pytest
@@ -108,6 +109,58 @@ def test_usage_errors_exit_2(daemon):
         run = one.run(*arguments)
         assert run.returncode == 2 and run.stderr, arguments
     assert one.run("--help").returncode == one.run("--version").returncode == 0
+
+
+def told_at_the_end(one, text):
+    """The log of a start with this configuration (None: as it is), which fails."""
+    if text is not None:
+        one.write_config(text)
+    before = len(one.log()) if one.log_path.exists() else 0
+    one.launch()
+    one.wait(1)
+    return one.log()[before:]
+
+
+def test_places_that_cannot_be_served_are_told_in_full(daemon):
+    other = daemon()
+    one = daemon(start=False)
+    taken = socket.socket()
+    taken.bind(("127.0.0.1", 0))
+    taken.listen()
+    where = "127.0.0.1:%d" % taken.getsockname()[1]
+    for text, told in (
+        (section("http", {"listen": where}), f"http: listen: cannot bind {where}: Address already in use"),
+        (section("http", {"listen": "256.1.2.3.:80"}), "http: listen: cannot find 256.1.2.3.:80: "),
+        (section("sockets", {"requests": [other.ipc("requests")], "contexts_connect": ["tcp://127.0.0.1:none"]}),
+         "contexts_connect"),
+    ):
+        assert told in told_at_the_end(one, text + model())
+    taken.close()
+
+
+def test_folder_of_the_state_that_cannot_be_made_is_told(daemon, tmp_path):
+    one = daemon(start=False)
+    file = tmp_path / "file"
+    file.write_text("")
+    long = f"/{300 * 'x'}"
+    for folder, reasons in ((file, ["Not a directory"]), (file / "below", ["Not a directory"]),
+                            (tmp_path / "none" / "below", ["No such file"]), (long, ["File name too long"])):
+        one.write_config(f'state_dir = "{folder}"\n' + model())
+        checked = one.run("--check")
+        assert checked.returncode == 1 and any(r in checked.stderr for r in reasons), (folder, checked.stderr)
+        told = told_at_the_end(one, None)
+        assert any(r in told for r in reasons), (folder, told)
+
+
+def test_journal_that_cannot_be_made_is_told(daemon):
+    one = daemon()
+    one.stop()
+    for path in (one.state / "journal").iterdir():
+        path.unlink()
+    (one.state / "journal").rmdir()
+    (one.state / "journal").write_text("")
+    told = told_at_the_end(one, None)
+    assert f"{one.state / 'journal'}: " in told and "Not a directory" in told, told
 
 
 def reload_by_verb(one, client):

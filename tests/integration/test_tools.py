@@ -185,7 +185,10 @@ def test_manual_page_of_the_configuration_has_its_options(tmp_path):
         (["--data", "x.csv", "--items", "i.csv"], "--items goes with --learner rank"),
         (["--data", "x.csv", "--feedback", "one"], "--feedback goes with --learner value"),
         (["--data", "x.csv", "--delta", "0.1"], "--delta goes with --learner value"),
-        (["--data", "x.csv", "--learner", "value", "--delta", "0.1"], "--delta goes with --feedback one or two"),
+        (
+            ["--data", "x.csv", "--learner", "value", "--feedback", "bins", "--delta", "0.1"],
+            "--delta goes with --feedback one or two",
+        ),
         (["--data", "x.csv", "--loss", "huber"], "--loss goes with --learner value"),
         (["--data", "x.csv", "--learner", "value", "--huber-width", "1"], "--loss huber"),
         (["--data", "x.csv", "--literal"], "--literal goes with --learner dgt"),

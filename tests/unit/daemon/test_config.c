@@ -91,16 +91,19 @@ static void test_config_minimal_has_all_defaults(void **state)
 static void test_config_learner_chooses_defaults(void **state)
 {
 	(void)state;
-	cop_config *config = good(
-	        TAIL "model d { features = 3 arms = 4 learner = dgt }\n"
-	             "model v { features = 0 learner = value feedback = two delta = 0.25 value_range = {-1, 3.5} }\n");
+	cop_config *config = good(TAIL "model d { features = 3 arms = 4 learner = dgt }\n"
+	                               "model v { features = 0 learner = value delta = 0.25 value_range = {-1, 3.5} }\n"
+	                               "model b { features = 0 learner = value value_range = {-1, 3.5} }\n"
+	                               "model r { features = 2 learner = value refit { } }\n");
 	const cop_config_model *dgt = &config->models[0], *value = &config->models[1];
 	assert_int_equal(dgt->policy, COP_POLICY_EPSILON);
 	assert_true(dgt->epsilon == 0.3 && dgt->learning_rate == 1e-3 && dgt->shared_bias);
 	assert_int_equal(dgt->height, 6);
 	assert_int_equal(value->policy, COP_POLICY_NONE);
 	assert_int_equal(value->arms, 0);
-	assert_int_equal(value->feedback, COP_FEEDBACK_TWO);
+	assert_int_equal(value->feedback, COP_FEEDBACK_TWO); /* as only it and one have a delta */
+	assert_int_equal(config->models[2].feedback, COP_FEEDBACK_BINS);
+	assert_int_equal(config->models[3].feedback, COP_FEEDBACK_TWO); /* or refits */
 	assert_true(value->value_range[0] == -1 && value->value_range[1] == 3.5 && value->delta == 0.25);
 	cop_config_free(config);
 }
@@ -372,10 +375,12 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		{ TAIL "model m { arms = 2 features = 2 default_loss = inf }", 2, "default_loss: \"inf\"" },
 		{ TAIL "model m { arms = 2 features = 2 seed = -1 }", 2, "seed" },
 		{ TAIL "model m { arms = 2 features = 0 feature_names = f }", 2, "feature_names: sparse" },
-		{ TAIL "model m { learner = value features = 2\n delta = 0.1 }", 3,
+		{ TAIL "model m { learner = value feedback = bins features = 2\n delta = 0.1 }", 3,
 		        "only with feedback = \"one\" or \"two\"" },
-		{ TAIL "model m { learner = value features = 2\n trees = 3 }", 3, "trees: feedback \"bins\"" },
-		{ TAIL "model m { learner = value features = 2\n refit { } }", 3, "refit: feedback \"bins\"" },
+		{ TAIL "model m { learner = value feedback = bins features = 2\n trees = 3 }", 3,
+		        "trees: feedback \"bins\"" },
+		{ TAIL "model m { learner = value feedback = bins features = 2\n refit { } }", 3,
+		        "refit: feedback \"bins\"" },
 		{ TAIL "model m { learner = value feedback = two features = 2 delta = 0 }", 2, "delta: \"0\"" },
 		{ TAIL "model m { learner = value feedback = one features = 2 delta = 0.6 }", 2, "delta: both probes" },
 		{ TAIL "model m { learner = value features = 2 apprentice = true }", 2,

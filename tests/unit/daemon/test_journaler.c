@@ -170,6 +170,37 @@ static void test_sync_that_cannot_begin_breaks_the_journal_until_it_heals(void *
 	assert_int_equal(cop_journaler_close(j, &diag), COP_OK);
 }
 
+/* With ever more descriptors there are at last enough, but for the one that wakes the loop. */
+static void test_journal_without_descriptors_is_not_opened(void **state)
+{
+	(void)state;
+	struct rlimit before, limit;
+	cop_journaler *j = NULL;
+	cop_config *config = configured("never");
+	bool woken = true;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	int spare = dup(STDIN_FILENO);
+	assert_true(spare >= 0);
+	(void)close(spare);
+	for (rlim_t more = 0; j == NULL && more < 32; more++) {
+		cop_diag diag = { .message = "" };
+		limit = before;
+		limit.rlim_cur = (rlim_t)spare + more;
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+		cop_err err = cop_journaler_open(folder, config, 1, &j, &diag);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+		assert_true((err == COP_OK) == (j != NULL));
+		if (err == COP_OK)
+			break;
+		assert_int_equal(err, COP_EIO);
+		assert_non_null(strstr(diag.message, strerror(EMFILE)));
+		woken = strstr(diag.message, "the journal's sync thread cannot be started") == NULL;
+	}
+	assert_false(woken); /* the last that was missing */
+	assert_int_equal(cop_journaler_close(j, NULL), COP_OK);
+	cop_config_free(config);
+}
+
 static void remove_segments(void)
 {
 	DIR *files = opendir(folder);
@@ -246,6 +277,8 @@ int main(void)
 		        test_unsynced_journal_is_committed_when_it_is_written, make_folder, drop_folder),
 		cmocka_unit_test_setup_teardown(
 		        test_sync_that_cannot_begin_breaks_the_journal_until_it_heals, make_folder, drop_folder),
+		cmocka_unit_test_setup_teardown(
+		        test_journal_without_descriptors_is_not_opened, make_folder, drop_folder),
 		cmocka_unit_test_setup_teardown(
 		        test_journal_whose_file_is_gone_begins_anew_behind_what_was_put, make_folder, drop_folder),
 		cmocka_unit_test(test_journal_that_is_off_takes_nothing),

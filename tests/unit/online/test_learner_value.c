@@ -120,6 +120,27 @@ static void test_probes_under_hostile_losses_stay_in_range(void **state)
 	}
 }
 
+/* One point: half of delta times 1e15 is the largest loss that is taken, as it is the first baseline. */
+static void test_one_point_loss_at_the_limit_is_taken_and_beyond_refused(void **state)
+{
+	(void)state;
+	const double most = 0.5 * 0.5 * 1e15;
+	for (int sign = -1; sign <= 1; sign += 2)
+		for (int beyond = 0; beyond < 2; beyond++) {
+			cop_learner *learner = learner_of(true, 0.5, 1);
+			cop_rng rng;
+			fixture_event e;
+			cop_decision d;
+			cop_rng_init(&rng, FIXTURE_SEED, 34);
+			fixture_draw(&e, &rng, false);
+			double loss[2] = { sign * (beyond ? nextafter(most, (double)INFINITY) : most), 0.0 };
+			assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &d), COP_OK);
+			assert_int_equal(cop_learner_learn(learner, &e.row, NULL, &d, loss, true),
+			        beyond ? COP_EDIVERGED : COP_OK);
+			cop_learner_free(learner);
+		}
+}
+
 /* A steady downward slope drives the value to the end of the range, and it comes back at once when the slope turns. */
 static void test_value_at_the_end_of_range_turns_back_soon(void **state)
 {
@@ -242,6 +263,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_point_on_quadratic_loss_converges),
 		cmocka_unit_test(test_one_point_on_quadratic_loss_converges),
+		cmocka_unit_test(test_one_point_loss_at_the_limit_is_taken_and_beyond_refused),
 		cmocka_unit_test(test_probes_under_hostile_losses_stay_in_range),
 		cmocka_unit_test(test_value_at_the_end_of_range_turns_back_soon),
 		cmocka_unit_test(test_probes_come_closer_by_the_stated_schedule),

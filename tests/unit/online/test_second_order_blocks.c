@@ -489,6 +489,8 @@ static void test_best_block_is_all_inputs_or_sixty_four(void **state)
 		}
 	}
 	assert_true(cop_second_order_block(9, 2) >= 9);
+	assert_true(cop_second_order_block(301, 10) >= 301); /* texts of 300 words and the constant: whole */
+	assert_int_equal(cop_second_order_block(385, 2), 64);
 	assert_int_equal(cop_second_order_block(65537, 2), 64);
 }
 
