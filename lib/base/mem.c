@@ -19,7 +19,8 @@ static void wish_for_huge_pages(void *array, size_t bytes)
 		(void)madvise((char *)array + (start - (uintptr_t)array), end - start, MADV_HUGEPAGE);
 }
 
-void *cop_mem_alloc(size_t count, size_t size)
+/* *room: the bytes that there are. */
+static void *reserve(size_t count, size_t size, size_t *room)
 {
 	size_t bytes;
 	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
@@ -31,8 +32,23 @@ void *cop_mem_alloc(size_t count, size_t size)
 		return NULL;
 	if (bytes >= LARGE)
 		wish_for_huge_pages(array, bytes);
-	memset(array, 0, bytes);
+	*room = bytes;
 	return array;
+}
+
+void *cop_mem_alloc(size_t count, size_t size)
+{
+	size_t bytes;
+	void *array = reserve(count, size, &bytes);
+	if (array != NULL)
+		memset(array, 0, bytes);
+	return array;
+}
+
+void *cop_mem_reserve(size_t count, size_t size)
+{
+	size_t bytes;
+	return reserve(count, size, &bytes);
 }
 
 void *cop_mem_resize(void *array, size_t old_count, size_t new_count, size_t size)

@@ -13,6 +13,9 @@
  * valid pointer. Caller frees with cop_mem_free. */
 void *cop_mem_alloc(size_t count, size_t size) __attribute__((malloc, warn_unused_result));
 
+/* The same, but what is in it is undefined: a large array then takes memory only where it is written. */
+void *cop_mem_reserve(size_t count, size_t size) __attribute__((malloc, warn_unused_result));
+
 /* Moves `array` of old_count elements (NULL: none) to room for new_count, the new ones zeroed. On failure NULL and
  * `array` stays valid; on success `array` is freed. */
 void *cop_mem_resize(void *array, size_t old_count, size_t new_count, size_t size) __attribute__((warn_unused_result));

@@ -6,7 +6,7 @@
 #include "online/forest_parts.h"
 #include "tree/tree_build.h"
 
-#define MEMORY        ((size_t)40 << 20) /* of the leaves, about; arms decide how many fit */
+#define MEMORY        ((size_t)64 << 20) /* of the leaves, about; arms decide how many fit */
 #define FEWEST_LEAVES 16
 #define TOGETHER      8 /* trees walked side by side */
 #define START         2.0f
@@ -50,7 +50,8 @@ double cop_forest_footprint(const cop_forest_settings *settings)
 		return 0.0;
 	double leaves = (double)trees * (double)room_of(settings, trees);
 	double places = (double)table_of(settings->entries) + (double)table_of(trees * COP_FOREST_DEPTH);
-	return leaves * (double)bytes_of_leaf(settings) + places * sizeof(cop_forest_place);
+	return leaves * (double)bytes_of_leaf(settings) + 2.0 * sizeof(double) * (double)settings->arms +
+	       places * sizeof(cop_forest_place);
 }
 
 static bool allocate(cop_forest *f)
@@ -60,20 +61,23 @@ static bool allocate(cop_forest *f)
 	size_t arms = f->set.arms;
 	f->leaves = cop_mem_alloc(trees, sizeof *f->leaves);
 	f->depth = cop_mem_alloc(trees, sizeof *f->depth);
-	f->node = cop_mem_alloc(trees * cop_forest_nodes(f), sizeof *f->node);
-	f->before = cop_mem_alloc(2 * trees * (f->room - 1) * arms, sizeof *f->before);
-	f->value = cop_mem_alloc(3 * rows * arms, sizeof *f->value);
-	f->edge = cop_mem_alloc(rows, sizeof *f->edge);
-	f->sum = cop_mem_alloc(rows * arms, sizeof *f->sum);
-	f->right = cop_mem_alloc(rows * arms, sizeof *f->right);
+	f->node = cop_mem_reserve(trees * cop_forest_nodes(f), sizeof *f->node);
+	f->before = cop_mem_reserve(2 * trees * (f->room - 1) * arms, sizeof *f->before);
+	f->value = cop_mem_reserve(3 * rows * arms, sizeof *f->value);
+	f->edge = cop_mem_reserve(rows, sizeof *f->edge);
+	f->sum = cop_mem_reserve(rows * arms, sizeof *f->sum);
+	f->right = cop_mem_reserve(rows * arms, sizeof *f->right);
 	f->end = cop_mem_alloc(trees, sizeof *f->end);
 	f->sums = cop_mem_alloc(2 * arms, sizeof *f->sums);
 	f->place.at = cop_mem_alloc(f->place.size = table_of(f->set.entries), sizeof *f->place.at);
 	f->credit.at = cop_mem_alloc(f->credit.size = table_of(trees * COP_FOREST_DEPTH), sizeof *f->credit.at);
+	f->gate.n = cop_mem_alloc(arms, sizeof *f->gate.n);
+	f->gate.loss = cop_mem_alloc(arms, sizeof *f->gate.loss);
 	f->credited = cop_mem_alloc(trees * COP_FOREST_DEPTH, sizeof *f->credited);
 	return f->leaves != NULL && f->depth != NULL && f->node != NULL && f->before != NULL && f->value != NULL &&
 	       f->edge != NULL && f->sum != NULL && f->right != NULL && f->end != NULL && f->sums != NULL &&
-	       f->place.at != NULL && f->credit.at != NULL && f->credited != NULL;
+	       f->place.at != NULL && f->credit.at != NULL && f->credited != NULL && f->gate.n != NULL &&
+	       f->gate.loss != NULL;
 }
 
 cop_err cop_forest_new(const cop_forest_settings *settings, cop_rng *rng, cop_forest **out)
@@ -99,9 +103,10 @@ cop_err cop_forest_new(const cop_forest_settings *settings, cop_rng *rng, cop_fo
 	for (size_t m = 0; m < trees; m++) {
 		f->leaves[m] = 1;
 		f->node[m * cop_forest_nodes(f)] = cop_forest_leaf(0, 0);
-		cop_forest_begin_leaf(f, m * f->room, 0);
+		cop_forest_begin_leaf(f, m, 0);
+		memset(cop_forest_quick(f, m), 0, 2 * settings->arms * sizeof(float));
 		for (size_t k = 0; k < settings->arms; k++)
-			cop_forest_doubts(f, m * f->room)[k] = 1.0f;
+			cop_forest_doubts(f, m)[k] = 1.0f;
 	}
 	*out = f;
 	return COP_OK;
@@ -124,6 +129,8 @@ void cop_forest_free(cop_forest *f)
 	cop_mem_free(f->place.at);
 	cop_mem_free(f->credit.at);
 	cop_mem_free(f->credited);
+	cop_mem_free(f->gate.n);
+	cop_mem_free(f->gate.loss);
 	cop_mem_free(f);
 }
 
@@ -203,7 +210,7 @@ static void walk(cop_forest *f, const cop_row *x)
 /* Of the leaf where the last row ended. */
 static size_t row_of(const cop_forest *f, size_t m)
 {
-	return m * f->room + f->node[m * cop_forest_nodes(f) + f->end[m]].leaf;
+	return cop_forest_row(f, m, f->node[m * cop_forest_nodes(f) + f->end[m]].leaf);
 }
 
 static void add(size_t n, const float *restrict x, float *restrict sum)
@@ -284,6 +291,8 @@ void cop_forest_learn(cop_forest *f, const cop_row *x, size_t arm, double loss, 
 	const float away = (float)loss - PRIOR;
 	const float quick = (away - mean.quick) / (1.0f + mean.quick_rate);
 	const float steady = (away - mean.steady) / (1.0f + mean.steady_rate);
+	cop_forest_gate_learn(&f->gate, arm, loss,
+	        (double)PRIOR + f->stack.weight[0] * (double)mean.quick + f->stack.weight[1] * (double)mean.steady);
 	cop_stack_settle(&f->stack, (const double[]){ (double)mean.quick, (double)mean.steady }, (double)away);
 	for (size_t m = 0; m < trees; m++) {
 		size_t row = row_of(f, m);
@@ -303,8 +312,8 @@ static float value_at(const cop_forest *f, size_t m, uint32_t at, size_t k)
 	size_t arms = f->set.arms;
 	const cop_forest_node *node = &f->node[m * cop_forest_nodes(f) + at];
 	bool leaf = node->child == at;
-	const float *value = leaf ? cop_forest_quick(f, m * f->room + node->leaf)
-	                          : &f->before[2 * (m * (f->room - 1) + (node->child - 1) / 2) * arms];
+	const float *value = leaf ? cop_forest_quick(f, cop_forest_row(f, m, node->leaf))
+	                          : cop_forest_before(f, m, (node->child + 1) / 2);
 	return (float)f->stack.weight[0] * value[k] + (float)f->stack.weight[1] * value[arms + k];
 }
 
@@ -384,7 +393,7 @@ static void build_tree(const cop_forest *f, size_t m, cop_tree_build *build, int
 	const cop_forest_node *node = f->node + m * cop_forest_nodes(f);
 	size_t count = 2 * (size_t)f->leaves[m] - 1;
 	for (size_t i = 0; i < count; i++) {
-		size_t row = m * f->room + node[i].leaf;
+		size_t row = cop_forest_row(f, m, node[i].leaf);
 		for (size_t k = 0; k < f->set.arms; k++)
 			values[k] = -(float)f->stack.weight[0] * cop_forest_quick(f, row)[k] -
 			            (float)f->stack.weight[1] * cop_forest_steady(f, row)[k];

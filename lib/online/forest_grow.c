@@ -10,6 +10,8 @@
 #define FEWEST    2.0f /* events on either side of a split */
 #define INHERIT   0.3f /* share of the parent's evidence that is taken to hold for a child */
 #define CHANCE    0.5  /* share of an upper bound of what chance takes from the error */
+#define FREE      8    /* leaves of a tree that need not show that contexts tell anything */
+#define FALSELY   0.05 /* chance that noise divides a leaf, however often it is looked at, before they do */
 #define LEAST     0.01 /* added to the variance of losses */
 #define FRESH     0.3  /* chance that a candidate whose feature stays the same looks at another one */
 #define DUE_NEVER UINT32_MAX
@@ -100,8 +102,10 @@ static double gain(const cop_forest *f, size_t row, size_t c)
 }
 
 /* What the best of splits would have to take: splits at random take about variance times a chi-square number with a
- * degree of freedom for each arm that was played twice. */
-static double needed(const cop_forest *f, size_t row)
+ * degree of freedom for each arm that was played twice. Once contexts tell of losses, the half of an upper bound does:
+ * a false split costs less then than one that comes late. Before (`strict`), Laurent and Massart's bound (2000), its
+ * risk shared by the candidates and by all looks there were. */
+static double needed(const cop_forest *f, size_t row, bool strict)
 {
 	const cop_forest_sum *sum = &f->sum[row * f->set.arms];
 	double error = (double)f->edge[row].squares;
@@ -115,10 +119,14 @@ static double needed(const cop_forest *f, size_t row)
 		played += (double)sum[k].n;
 	}
 	double variance = fmax(error, 0.0) / fmax(played, 1.0) + LEAST;
+	double looks = 1.0 + (double)f->edge[row].seen / EVERY;
+	double odds = log((double)COP_FOREST_CANDIDATES * looks * (looks + 1.0) / FALSELY);
+	if (strict)
+		return variance * (freedom + 2.0 * sqrt(freedom * odds) + 2.0 * odds);
 	return CHANCE * variance * (1.0 + freedom + 2.0 * sqrt(freedom));
 }
 
-static bool choose(const cop_forest *f, size_t row, size_t *best)
+static bool choose(const cop_forest *f, size_t m, size_t row, size_t *best)
 {
 	double most = 0.0;
 	for (size_t c = 0; c < COP_FOREST_CANDIDATES; c++) {
@@ -128,7 +136,7 @@ static bool choose(const cop_forest *f, size_t row, size_t *best)
 			*best = c;
 		}
 	}
-	return most > 0.0 && most >= needed(f, row);
+	return most > 0.0 && most >= needed(f, row, !f->gate.open && f->leaves[m] >= FREE);
 }
 
 /* The left child keeps the leaf's place, the right one takes the next. */
@@ -139,10 +147,9 @@ static void divide(cop_forest *f, size_t m, size_t row, size_t c)
 	uint32_t at = f->end[m];
 	uint32_t child = 2 * f->leaves[m] - 1;
 	uint32_t right = f->leaves[m]++;
-	size_t other = m * f->room + right;
+	size_t other = cop_forest_row(f, m, right);
 	uint16_t depth = (uint16_t)(f->edge[row].depth + 1);
-	memcpy(&f->before[2 * (m * (f->room - 1) + right - 1) * arms], cop_forest_quick(f, row),
-	        2 * arms * sizeof(float));
+	memcpy(cop_forest_before(f, m, right), cop_forest_quick(f, row), 2 * arms * sizeof(float));
 	float *doubts = cop_forest_doubts(f, row);
 	for (size_t k = 0; k < arms; k++)
 		doubts[k] /= doubts[k] + INHERIT * (1.0f - doubts[k]);
@@ -175,7 +182,7 @@ static void count_right(
 
 void cop_forest_watch(cop_forest *f, size_t m, const cop_row *x, size_t arm, float loss)
 {
-	size_t row = m * f->room + f->node[m * cop_forest_nodes(f) + f->end[m]].leaf;
+	size_t row = cop_forest_row(f, m, f->node[m * cop_forest_nodes(f) + f->end[m]].leaf);
 	cop_forest_edge *edge = &f->edge[row];
 	if (f->leaves[m] >= f->room || edge->due == DUE_NEVER)
 		return;
@@ -191,6 +198,6 @@ void cop_forest_watch(cop_forest *f, size_t m, const cop_row *x, size_t arm, flo
 		return;
 	size_t best = 0;
 	edge->due = edge->seen + (edge->seen / 8 > EVERY ? edge->seen / 8 : EVERY);
-	if (choose(f, row, &best))
+	if (choose(f, m, row, &best))
 		divide(f, m, row, best);
 }

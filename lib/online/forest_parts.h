@@ -8,7 +8,7 @@
 #include "online/stack.h"
 
 #define COP_FOREST_CANDIDATES 8    /* splits that a leaf watches */
-#define COP_FOREST_LEAVES     256  /* of a tree, at most */
+#define COP_FOREST_LEAVES     4096 /* of a tree, at most */
 #define COP_FOREST_DEPTH      24   /* of a leaf, at most */
 #define COP_FOREST_LARGEST    1e6f /* value of a leaf, by far: sums of them stay finite */
 
@@ -55,6 +55,15 @@ typedef struct cop_forest_table {
 	uint32_t stamp;
 } cop_forest_table;
 
+/* Whether the context tells of losses at all (online/forest_gate.c). */
+typedef struct cop_forest_gate {
+	uint64_t events;
+	double wealth;
+	double sum, squares; /* of what was won, discounted */
+	bool open;           /* for good */
+	double *n, *loss;    /* K: events of each arm, and their losses' sum */
+} cop_forest_gate;
+
 struct cop_forest {
 	cop_forest_settings set; /* trees: as many as there are */
 	size_t room;             /* leaves of a tree, at most; nodes: 2 room - 1 */
@@ -62,14 +71,15 @@ struct cop_forest {
 	uint32_t *leaves;      /* M: of each tree, so far; nodes: 2 leaves - 1 */
 	uint32_t *depth;       /* M: of each tree's deepest leaf */
 	cop_forest_node *node; /* M x nodes */
-	float *before;         /* M x (room - 1) x 2 K: values of a divided leaf, by the order of dividing */
-	/* Of leaf l of tree m, row m room + l: */
+	float *before;         /* (room - 1) x M x 2 K: values of a divided leaf, by the order of dividing */
+	/* Of leaf l of tree m, row l M + m: */
 	float *value;            /* 3 K: quick values, steady ones, and doubts, each 1 / (1 + n) */
 	cop_forest_edge *edge;   /* 1 */
 	cop_forest_sum *sum;     /* K */
 	cop_forest_right *right; /* K */
 	uint32_t *end;           /* M: node that the last row ended in */
 	cop_stack stack;         /* of the two sums */
+	cop_forest_gate gate;
 	float *sums;             /* 2 K: quick and steady, of the last row */
 	cop_forest_table place;  /* entries of the last sparse row */
 	cop_forest_table credit; /* explanations: contribution of each feature */
@@ -92,6 +102,14 @@ static inline cop_forest_node cop_forest_leaf(uint32_t at, uint32_t leaf)
 	return (cop_forest_node){ .child = at, .threshold = INFINITY, .leaf = leaf };
 }
 
+/* Of leaf l of tree m. Leaves of the same age lie side by side, so that memory is touched as trees grow. */
+static inline size_t cop_forest_row(const cop_forest *f, size_t m, size_t l) { return l * f->set.trees + m; }
+/* Values from before leaf l of tree m was made, which is not its first. */
+static inline float *cop_forest_before(const cop_forest *f, size_t m, size_t l)
+{
+	return f->before + 2 * cop_forest_row(f, m, l - 1) * f->set.arms;
+}
+
 /* x_j of the row last looked up. */
 float cop_forest_value(const cop_forest *f, const cop_row *x, uint32_t feature);
 
@@ -99,5 +117,11 @@ float cop_forest_value(const cop_forest *f, const cop_row *x, uint32_t feature);
 void cop_forest_begin_leaf(cop_forest *f, size_t row, uint16_t depth);
 /* The leaf of tree m that the row ended in takes it in, and divides when that is due. */
 void cop_forest_watch(cop_forest *f, size_t m, const cop_row *x, size_t arm, float loss);
+
+/* The gate takes in a loss in [0, 1], and what the forest predicted before it knew. */
+void cop_forest_gate_learn(cop_forest_gate *gate, size_t arm, double loss, double prediction);
+void cop_forest_gate_save(const cop_forest_gate *gate, size_t arms, cop_bytes *bytes);
+/* What is wrong is in cursor->err. */
+void cop_forest_gate_load(cop_forest_gate *gate, size_t arms, cop_cursor *cursor);
 
 #endif

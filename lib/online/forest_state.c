@@ -35,6 +35,7 @@ void cop_forest_save(const cop_forest *f, cop_bytes *bytes)
 	cop_bytes_put_u64(bytes, f->room);
 	cop_bytes_put_rng(bytes, &f->rng);
 	cop_stack_save(&f->stack, bytes);
+	cop_forest_gate_save(&f->gate, f->set.arms, bytes);
 	for (size_t m = 0; m < f->set.trees; m++) {
 		const cop_forest_node *node = &f->node[m * cop_forest_nodes(f)];
 		cop_bytes_put_u32(bytes, f->leaves[m]);
@@ -44,10 +45,10 @@ void cop_forest_save(const cop_forest *f, cop_bytes *bytes)
 			cop_bytes_put_u32(bytes, leaf ? node[i].leaf : node[i].feature);
 			cop_bytes_put_f32(bytes, leaf ? 0.0f : node[i].threshold);
 		}
-		cop_bytes_put_f32s(
-		        bytes, &f->before[2 * m * (f->room - 1) * f->set.arms], 2 * (f->leaves[m] - 1) * f->set.arms);
+		for (size_t l = 1; l < f->leaves[m]; l++)
+			cop_bytes_put_f32s(bytes, cop_forest_before(f, m, l), 2 * f->set.arms);
 		for (size_t l = 0; l < f->leaves[m]; l++)
-			save_leaf(f, m * f->room + l, bytes);
+			save_leaf(f, cop_forest_row(f, m, l), bytes);
 	}
 }
 
@@ -126,7 +127,7 @@ static bool make_tree(cop_forest *f, size_t m, size_t count)
 				return false;
 			taken[leaf] = true;
 			node[i] = cop_forest_leaf(i, leaf);
-			f->edge[m * f->room + leaf].depth = (uint16_t)(depth[i] - 1);
+			f->edge[cop_forest_row(f, m, leaf)].depth = (uint16_t)(depth[i] - 1);
 			f->depth[m] = depth[i] - 1u > f->depth[m] ? depth[i] - 1u : f->depth[m];
 			continue;
 		}
@@ -154,9 +155,10 @@ static void load_tree(cop_forest *f, size_t m, cop_cursor *cursor)
 	}
 	if (cursor->err == COP_OK && !make_tree(f, m, 2 * leaves - 1))
 		cursor->err = COP_EFORMAT;
-	load_values(&f->before[2 * m * (f->room - 1) * f->set.arms], 2 * (leaves - 1) * f->set.arms, cursor);
+	for (size_t l = 1; l < leaves && cursor->err == COP_OK; l++)
+		load_values(cop_forest_before(f, m, l), 2 * f->set.arms, cursor);
 	for (size_t l = 0; l < leaves && cursor->err == COP_OK; l++)
-		load_leaf(f, m * f->room + l, cursor);
+		load_leaf(f, cop_forest_row(f, m, l), cursor);
 }
 
 cop_err cop_forest_load(cop_forest *f, cop_cursor *cursor)
@@ -175,6 +177,7 @@ cop_err cop_forest_load(cop_forest *f, cop_cursor *cursor)
 	cop_err err = cop_stack_load(&f->stack, cursor);
 	if (err != COP_OK)
 		return err == COP_ESHAPE ? COP_EFORMAT : err;
+	cop_forest_gate_load(&f->gate, f->set.arms, cursor);
 	for (size_t m = 0; m < trees && cursor->err == COP_OK; m++)
 		load_tree(f, m, cursor);
 	return cursor->err;
