@@ -103,6 +103,8 @@ void cop_averages_deviations(const cop_averages *a, float *out)
 		out[k] = (float)(1.0 / sqrt(a->n[k] + a->pull));
 }
 
+double cop_averages_plays(const cop_averages *a, size_t arm) { return a->n[arm]; }
+
 void cop_averages_learn(cop_averages *a, size_t arm, double loss)
 {
 	double error = loss - a->average[arm];

@@ -29,6 +29,8 @@ void cop_averages_free(cop_averages *averages);
 void cop_averages_predict(const cop_averages *averages, float *loss);
 /* 1 / sqrt(n_k + 1 / t): the averages' standard deviations in units of a loss's. */
 void cop_averages_deviations(const cop_averages *averages, float *out);
+/* n_k of arm k. */
+double cop_averages_plays(const cop_averages *averages, size_t arm);
 /* loss in [0, 1]. */
 void cop_averages_learn(cop_averages *averages, size_t arm, double loss);
 

@@ -6,7 +6,7 @@
 #include "online/forest_parts.h"
 #include "tree/tree_build.h"
 
-#define MEMORY        ((size_t)64 << 20) /* of the leaves, about; arms decide how many fit */
+#define MEMORY        ((size_t)40 << 20) /* of the leaves, about; arms decide how many fit */
 #define FEWEST_LEAVES 16
 #define TOGETHER      8 /* trees walked side by side */
 #define START         2.0f

@@ -7,7 +7,9 @@
  * watches a few candidate splits, drawn at random (a feature, and a threshold between two values of it that came by),
  * and divides along the one that takes most from the squared error of the losses of the arms played there, once that is
  * more than a random split is likely to take (Saffari et al., On-line random forests, 2009, with each arm's losses as
- * an output); the best of several is, so trees grow on noise too, only more slowly. Either kind of value takes the
+ * an output); the best of several is, so trees would grow on noise too, only more slowly. A tree of 16 leaves or more
+ * therefore divides only where chance hardly would, however often it is looked at, until a bet that the trees predict
+ * better than the arms' means has been won (20 for 1). Either kind of value takes the
  * error of its whole sum, each leaf by its own evidence n[leaf, k]:
  *     r = START / (1 + DECAY n),   u += r (loss - 1/2 - mean of u) / (1 + mean of r over the trees),   n += 1
  * which is recursive least squares on the leaves' indicators with its diagonal alone, discounted by DECAY (a smaller

@@ -10,7 +10,7 @@
 #define FEWEST    2.0f /* events on either side of a split */
 #define INHERIT   0.3f /* share of the parent's evidence that is taken to hold for a child */
 #define CHANCE    0.5  /* share of an upper bound of what chance takes from the error */
-#define FREE      8    /* leaves of a tree that need not show that contexts tell anything */
+#define FREE      16   /* leaves of a tree that need not show that contexts tell anything */
 #define FALSELY   0.05 /* chance that noise divides a leaf, however often it is looked at, before they do */
 #define LEAST     0.01 /* added to the variance of losses */
 #define FRESH     0.3  /* chance that a candidate whose feature stays the same looks at another one */

@@ -8,7 +8,7 @@
 #include "online/stack.h"
 
 #define COP_FOREST_CANDIDATES 8    /* splits that a leaf watches */
-#define COP_FOREST_LEAVES     4096 /* of a tree, at most */
+#define COP_FOREST_LEAVES     2048 /* of a tree, at most */
 #define COP_FOREST_DEPTH      24   /* of a leaf, at most */
 #define COP_FOREST_LARGEST    1e6f /* value of a leaf, by far: sums of them stay finite */
 

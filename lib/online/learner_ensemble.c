@@ -18,7 +18,7 @@
 #define TRUST    2.0 /* standard deviations of its weight that the linear expert is given beside, then */
 #define REACH    1.0 /* of the linear expert's own standard deviations, taken off what it says of losses, then; */
 #define HOPE     2.0 /* for each unit of optimism otherwise */
-#define WIDEST   256        /* inputs of dense rows: beyond, deviations cost more than they bring */
+#define WIDEST   256 /* inputs of dense rows: beyond, deviations cost more than they bring */
 
 /* In the order of COP_EXPERT_LINEAR and so on; the last, the origin, is always there. */
 static const cop_expert_class *const experts[] = { &cop_expert_linear, &cop_expert_trees, &cop_expert_quadratic,
@@ -233,6 +233,8 @@ static void shrink(ensemble *e)
 	cop_second_order_spreads(m->member[0], &e->x, e->spread);
 	for (size_t k = 0; k < arms; k++) {
 		const float origin = m->loss[m->origin][k];
+		const float known = (float)(1.0 / (1.0 + cop_averages_plays(m->member[m->origin], k)));
+		e->spread[k] = fmaxf(e->spread[k] - known, 0.0f);
 		const float factor = (float)cop_shrinkage_factor(&e->shrinkage, (double)e->spread[k]);
 		e->effect[k] = m->loss[0][k] - origin;
 		m->loss[0][k] = origin + factor * e->effect[k];
@@ -376,7 +378,8 @@ static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss, b
 	return e->expert[m->origin]->learn(m->member[m->origin], &e->x, arm, loss, again);
 }
 
-/* The loss came for what experts had said, whatever they learned since: their weights, and what the context is worth. */
+/* The loss came for what experts had said, whatever they learned since: their weights, and what the context is worth.
+ */
 static void settle(ensemble *e, size_t arm, const float *says, double loss, const cop_rest_choice *choice)
 {
 	const size_t forest = place_of(e, &cop_expert_forest);

@@ -274,14 +274,14 @@ static void test_clear_signal_divides_soon(void **state)
 	assert_true(sum / 10.0 < 0.08);
 }
 
-/* Pure noise: trees divide until each has 8 leaves, and what divides then is at most three in a thousand of those that are
- * there, however long it goes on; no forest is taken to have found something in more than one seed of 20 (the bound:
- * one of 20 on average, were its game fair). */
+/* Pure noise: each tree divides until it has 16 leaves, and hardly any beyond, however long it goes on, but for at most
+ * one forest of 20 that takes the noise for a signal (the bound of its bet). */
 static void test_noise_grows_no_tree(void **state)
 {
 	(void)state;
-	enum { SEEDS = 20, TREES = 48, EVENTS = 20000, FREE = 7 };
+	enum { SEEDS = 20, TREES = 48, EVENTS = 20000, FREE = 15 };
 	static const size_t arms[] = { 1, 2, 8 };
+	size_t deceived = 0;
 	for (size_t a = 0; a < 3; a++) {
 		size_t splits = 0, most = 0;
 		double error = 0.0;
@@ -294,13 +294,15 @@ static void test_noise_grows_no_tree(void **state)
 			size_t grown = cop_forest_leaves(forest) - TREES;
 			splits += grown;
 			most = grown > most ? grown : most;
+			deceived += grown > TREES * FREE + 3;
 			cop_forest_free(forest);
 		}
-		printf("noise, %zu arms: %.2f splits a tree, %.2f at most, mean squared error %.4f (constant: 0.2500)\n",
+		printf("noise, %zu arms: %.2f splits a tree, %.2f at most, mean squared error %.4f (constant: "
+		       "0.2500)\n",
 		        arms[a], (double)splits / (SEEDS * TREES), (double)most / TREES, error);
-		assert_true(most <= TREES * FREE + 3);
 		assert_true(error < 0.27);
 	}
+	assert_true(deceived <= 3 * SEEDS / 20);
 }
 
 /* Nothing to take from the error: no division at all. */
@@ -324,13 +326,15 @@ static void test_full_trees_go_on_learning(void **state)
 	(void)state;
 	cop_forest *forest = forest_of(FOREST_D, 0, 2, 4, 1);
 	forest_events e;
-	forest_begin(&e, forest_noise, 2, 70);
+	forest_begin(&e, forest_band, 2, 70);
+	(void)forest_run(forest, &e, 5000);
+	e.loss = forest_noise; /* of which leaves are made once contexts have told something */
 	size_t leaves = 0, events = 0;
-	for (; leaves != cop_forest_leaves(forest) && events < 200000; events += 5000) {
+	for (; leaves != cop_forest_leaves(forest) && events < 400000; events += 5000) {
 		leaves = cop_forest_leaves(forest);
 		(void)forest_run(forest, &e, 5000);
 	}
-	assert_true(events < 200000 && leaves > 4 * 50);
+	assert_true(events < 400000 && leaves > 4 * 500);
 	e.loss = forest_band;
 	(void)forest_run(forest, &e, 20000);
 	double band = forest_run(forest, &e, 4000);
