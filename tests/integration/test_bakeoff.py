@@ -176,7 +176,7 @@ def test_errors_are_counted_with_their_deviation(folder, tmp_path):
     args = ("--data-dir", folder, "--settings", "default", "--seeds", 4, "--events", 300, "--csv", tmp_path / "o.csv")
     out, _ = bakeoff(*args, "--report", tmp_path / "r")
     errors = {}
-    for r in rows_of(tmp_path / "o.csv"):
+    for r in sorted(rows_of(tmp_path / "o.csv"), key=lambda r: int(r["seed"])):  # written as they finish
         errors.setdefault(r["dataset"], []).append(round(float(r["progressive_loss"]) * 300))
     told = json.loads(bakeoff(*args, "--json")[0])["settings"][0]["errors"]
     for dataset, counts in errors.items():
