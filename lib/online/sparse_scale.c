@@ -91,8 +91,8 @@ static __attribute__((noinline)) double unusual(cop_sparse_scale *s, uint32_t j,
 {
 	double square = (double)value * (double)value;
 	double share = square * s->present[j];
-	if (s->present[j] >= COP_SPARSE_SCALE_FIRST && s->squares[j] > 0.0) {
-		if (share > FAR_SQUARE * s->squares[j])
+	if (s->present[j] >= 1.0 && s->squares[j] > 0.0) {
+		if (s->present[j] >= COP_SPARSE_SCALE_FIRST && share > FAR_SQUARE * s->squares[j])
 			square = cut(s, j, value, FAR_SQUARE * s->squares[j] / s->present[j]);
 		else if (SMALL * SMALL * share < s->squares[j] && square > 0.0)
 			count_small(s, j, square);

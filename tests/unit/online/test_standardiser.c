@@ -273,6 +273,23 @@ static void test_sparse_huge_values_are_forgotten(void **state)
 	}
 }
 
+/* The first value of all is huge: eight usual ones after it are enough to begin anew. */
+static void test_sparse_huge_first_value_is_soon_forgotten(void **state)
+{
+	(void)state;
+	const uint32_t index[1] = { 0 };
+	cop_standardiser *s = standardiser(1, true, 1);
+	double shift, scale;
+	for (size_t i = 0; i <= 8; i++) {
+		float x = i == 0 ? 1e12f : 2.0f;
+		cop_row row = { .d = 1, .nnz = 1, .index = index, .value = &x };
+		cop_standardiser_observe(s, &row);
+		cop_standardiser_way(s, 0, &shift, &scale);
+		assert_true(i < 8 ? scale < 1e-11 : scale > 0.4 && scale < 0.6);
+	}
+	cop_standardiser_free(s);
+}
+
 /* As 0.1.0's first checkpoints have it: rows, means, sums of squared deviations (sparse: presences, squares). */
 static void test_statistics_without_limits_are_read(void **state)
 {
@@ -537,6 +554,7 @@ int main(void)
 		cmocka_unit_test(test_rare_values_of_a_constant_feature_are_seen),
 		cmocka_unit_test(test_a_mean_of_millions_of_deviations_is_not_constant),
 		cmocka_unit_test(test_sparse_huge_values_are_forgotten),
+		cmocka_unit_test(test_sparse_huge_first_value_is_soon_forgotten),
 		cmocka_unit_test(test_statistics_without_limits_are_read),
 		cmocka_unit_test(test_subnormal_or_opposite_values_stay_finite),
 		cmocka_unit_test(test_sparse_divides_by_rms_where_present),
