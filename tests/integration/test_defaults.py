@@ -151,6 +151,7 @@ VALUE = "simulate --data values.csv --learner value --feedback two --json"
 VALUE_BINS = "simulate --data values.csv --learner value --json"
 SIMULATE_DGT = "simulate --data classes.csv --learner dgt --json"
 REFITS = "simulate --data classes.csv --passes 4 --refit-every 300 --json"
+REFITS_TAO = REFITS + " --refit-method tao --refit-risk 0.8"  # which is promoted
 REPLAY = "replay --format csv log.csv --json"
 REPLAY_DGT = "replay --format csv log.csv --learner dgt --json"
 REPLAY_VW = "replay --format vw log.vw --json"
@@ -308,8 +309,8 @@ ROWS = [
     (REFITS, "refit-holdout", "0.2", "0.5"),
     (REFITS, "refit-method", "forest", "tao"),
     ("simulate --data classes.csv --passes 4 --refit-every 300 --learner dgt --json", "refit-method", "tao", "none"),
-    (REFITS + " --refit-method tao", "refit-height", "6", "1"),
-    (REFITS + " --refit-method tao", "refit-alpha", "auto", "9"),
+    (REFITS_TAO, "refit-height", "6", "1"),
+    (REFITS_TAO, "refit-alpha", "auto", "9"),
     (REFITS, "refit-promote", "evidence", "bound"),
     (REFITS, "refit-margin", "0", "0.5"),
     (REFITS, "refit-risk", "0.05", "0.00000001"),
