@@ -17,7 +17,7 @@
 #define SURENESS 0.7 /* of averages' standard deviations, by which arms are matched to their chance */
 #define TRUST    2.0 /* standard deviations of its weight that the linear expert is given beside, then */
 #define REACH    1.0 /* of the linear expert's own standard deviations, taken off what it says of losses, then; */
-#define HOPE     2.0 /* for each unit of optimism otherwise */
+#define HOPE     2.0 /* deviations of what the mixture misses, for each unit of optimism and doubt */
 #define WIDEST   256 /* inputs of dense rows: beyond, deviations cost more than they bring */
 
 /* In the order of COP_EXPERT_LINEAR and so on; the last, the origin, is always there. */
@@ -242,13 +242,13 @@ static void shrink(ensemble *e)
 	}
 }
 
-/* How far the linear expert's believed effect is in doubt, in losses for each unit of width: as far as it may count. */
+/* What the linear expert's width counts, as far as its weight may be. */
 static double reach(const ensemble *e)
 {
 	const cop_stack *stack = &e->mixture.stack;
 	if (!shrinks(e))
 		return 0.0;
-	return fmin(fmax(stack->weight[0] + cop_stack_deviation(stack, 0), 0.0), 1.0) * sqrt(stack->variance);
+	return fmin(fmax(stack->weight[0] + cop_stack_deviation(stack, 0), 0.0), 1.0);
 }
 
 /* What each expert predicts. */
@@ -277,9 +277,10 @@ static const float *hope(ensemble *e)
 	if (optimism == 0.0f || forest == e->mixture.own)
 		return e->mixture.mixed;
 	e->expert[forest]->doubt(e->mixture.member[forest], e->doubt);
-	const float wide = (float)(HOPE * reach(e));
+	const float unit = optimism * (float)(HOPE * sqrt(e->mixture.stack.variance));
+	const float wide = (float)reach(e);
 	for (size_t k = 0; k < e->base.settings.arms; k++)
-		e->hoped[k] = e->mixture.mixed[k] - optimism * (e->doubt[k] + wide * e->width[k]);
+		e->hoped[k] = e->mixture.mixed[k] - unit * (e->doubt[k] + wide * e->width[k]);
 	return e->hoped;
 }
 
@@ -299,7 +300,7 @@ static void believe(ensemble *e)
 	float more = linear == m->own || cop_mixture_rests(m, linear)
 	                     ? 0.0f
 	                     : (float)(TRUST * cop_stack_deviation(&m->stack, linear));
-	const float wide = (float)(REACH * reach(e));
+	const float wide = (float)(REACH * sqrt(m->stack.variance) * reach(e));
 	float sure = (float)(SURENESS * sqrt(m->stack.variance));
 	cop_averages_deviations(m->member[m->origin], e->deviation);
 	for (size_t k = 0; k < e->base.settings.arms; k++) {
