@@ -229,7 +229,7 @@ static void test_optimism_tries_what_was_never_played(void **state)
 	static const uint8_t mask[FIXTURE_ARMS] = { 1, 1, 1, 0 };
 	const size_t never = FIXTURE_ARMS - 1;
 	for (size_t i = 0; i < 3; i++) {
-		cop_learner *none = hoping(0.0, 0, policies[i]), *some = hoping(0.3, 0, policies[i]);
+		cop_learner *none = hoping(0.0, 0, policies[i]), *some = hoping(1.0, 0, policies[i]);
 		float loss[2][FIXTURE_ARMS];
 		double p[2][FIXTURE_ARMS];
 		size_t best[2];

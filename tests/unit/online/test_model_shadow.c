@@ -420,7 +420,7 @@ static void test_interval_is_narrow_for_policies_that_agree(void **state)
 	cop_rng_init(&rng, FIXTURE_SEED, 232);
 	run(model, &rng, false, &from, 500);
 	challenge_with(model, 3);
-	run(model, &rng, false, &from, 1000);
+	run(model, &rng, false, &from, 2000);
 	cop_model_get_evidence(model, &e);
 	show(model, "agreeing");
 	assert_true(e.summary.events > 300 && e.summary.models == e.summary.events);
