@@ -150,39 +150,30 @@ static void print_losses(const cop_bakeoff_score *s, bool all, FILE *out)
 	end_table(out);
 }
 
-static void print_errors(const cop_bakeoff_score *s, FILE *out)
+static void print_errors(const cop_bakeoff_cell *cell, FILE *out)
 {
-	begin_table("Wrong events of a run, mean over the seeds (standard deviation)", out);
-	column("dataset", out);
-	print_heads(s, false, out);
-	for (size_t f = 0; f < s->fields; f++) {
-		row(s->field[f].name, out);
-		for (size_t i = 0; i < s->contenders; i++) {
-			const cop_bakeoff_cell *cell = cop_bakeoff_cell_at(s, f, i);
-			if (!is_in(s, i, false))
-				continue;
-			if (cell->seeds > 1)
-				(void)fprintf(out, "<td>%.1f (%.1f)</td>", cell->errors, cop_bakeoff_deviation(cell));
-			else
-				figure(cell->seeds > 0 ? cell->errors : (double)NAN, 1, out);
-		}
-		(void)fputs("</tr>\n", out);
-	}
-	end_table(out);
+	if (cell->seeds > 1)
+		(void)fprintf(out, "<td>%.1f (%.1f)</td>", cell->errors, cop_bakeoff_deviation(cell));
+	else
+		figure(cell->seeds > 0 ? cell->errors : (double)NAN, 1, out);
 }
 
-static void print_times(const cop_bakeoff_score *s, FILE *out)
+static void print_time(const cop_bakeoff_cell *cell, FILE *out)
 {
-	begin_table("Microseconds an event", out);
+	figure(cell->seeds > 0 ? 1e6 * cell->seconds : (double)NAN, 1, out);
+}
+
+static void print_cells(const cop_bakeoff_score *s, const char *title,
+        void (*print)(const cop_bakeoff_cell *cell, FILE *out), FILE *out)
+{
+	begin_table(title, out);
 	column("dataset", out);
 	print_heads(s, false, out);
 	for (size_t f = 0; f < s->fields; f++) {
 		row(s->field[f].name, out);
-		for (size_t i = 0; i < s->contenders; i++) {
-			const cop_bakeoff_cell *cell = cop_bakeoff_cell_at(s, f, i);
+		for (size_t i = 0; i < s->contenders; i++)
 			if (is_in(s, i, false))
-				figure(cell->seeds > 0 ? 1e6 * cell->seconds : (double)NAN, 1, out);
-		}
+				print(cop_bakeoff_cell_at(s, f, i), out);
 		(void)fputs("</tr>\n", out);
 	}
 	end_table(out);
@@ -278,12 +269,12 @@ void cop_bakeoff_print_html(const cop_bakeoff_report *r, FILE *out)
 	print_summary(s, false, out);
 	(void)fputs("<h2>Losses</h2>\n", out);
 	print_losses(s, false, out);
-	print_errors(s, out);
+	print_cells(s, "Wrong events of a run, mean over the seeds (standard deviation)", print_errors, out);
 	(void)fputs("<h2>Wins and losses</h2>\n", out);
 	print_pairs(s, false, out);
 	print_charts(r, out);
 	(void)fputs("<h2>Time</h2>\n", out);
-	print_times(s, out);
+	print_cells(s, "Microseconds an event", print_time, out);
 	if (not_shown(s) > 0) {
 		(void)fprintf(out, "<h2>All settings</h2>\n<details><summary>The peers’ %zu other settings</summary>\n",
 		        not_shown(s));

@@ -119,11 +119,11 @@ static double needed(const cop_forest *f, size_t row, bool strict)
 		played += (double)sum[k].n;
 	}
 	double variance = fmax(error, 0.0) / fmax(played, 1.0) + LEAST;
+	if (!strict)
+		return CHANCE * variance * (1.0 + freedom + 2.0 * sqrt(freedom));
 	double looks = 1.0 + (double)f->edge[row].seen / EVERY;
 	double odds = log((double)COP_FOREST_CANDIDATES * looks * (looks + 1.0) / FALSELY);
-	if (strict)
-		return variance * (freedom + 2.0 * sqrt(freedom * odds) + 2.0 * odds);
-	return CHANCE * variance * (1.0 + freedom + 2.0 * sqrt(freedom));
+	return variance * (freedom + 2.0 * sqrt(freedom * odds) + 2.0 * odds);
 }
 
 static bool choose(const cop_forest *f, size_t m, size_t row, size_t *best)

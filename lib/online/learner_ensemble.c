@@ -214,12 +214,14 @@ static size_t place_of(const ensemble *e, const cop_expert_class *expert)
 	return i;
 }
 
-/* Whether the linear expert is awake, and what it says is weighed by how sure it is. */
-static bool shrinks(const ensemble *e)
+/* Whether there is a linear expert, which is the first then, and it is awake. */
+static bool heeds_linear(const ensemble *e)
 {
-	const bool narrow = e->x.dense == NULL || e->x.d <= WIDEST;
-	return narrow && e->expert[0] == &cop_expert_linear && !cop_mixture_rests(&e->mixture, 0);
+	return e->expert[0] == &cop_expert_linear && !cop_mixture_rests(&e->mixture, 0);
 }
+
+/* Whether what it says is weighed by how sure it is. */
+static bool shrinks(const ensemble *e) { return heeds_linear(e) && (e->x.dense == NULL || e->x.d <= WIDEST); }
 
 /* Of what the linear expert says beyond the averages, what is believed. */
 static void shrink(ensemble *e)
@@ -290,21 +292,18 @@ static const float *hope(ensemble *e)
 static void believe(ensemble *e)
 {
 	const cop_mixture *m = &e->mixture;
-	size_t linear = place_of(e, &cop_expert_linear);
 	e->explorer.belief = NULL;
 	if (!e->explorer.policy->believes || place_of(e, &cop_expert_forest) == m->own)
 		return;
 	e->belief = (cop_policy_belief){ 1.0 - cop_worth_of_context(&e->worth), e->believed, e->deviation };
 	if (e->belief.share == 0.0)
 		return;
-	float more = linear == m->own || cop_mixture_rests(m, linear)
-	                     ? 0.0f
-	                     : (float)(TRUST * cop_stack_deviation(&m->stack, linear));
+	const float more = heeds_linear(e) ? (float)(TRUST * cop_stack_deviation(&m->stack, 0)) : 0.0f;
 	const float wide = (float)(REACH * sqrt(m->stack.variance) * reach(e));
 	float sure = (float)(SURENESS * sqrt(m->stack.variance));
 	cop_averages_deviations(m->member[m->origin], e->deviation);
 	for (size_t k = 0; k < e->base.settings.arms; k++) {
-		float says = more == 0.0f ? 0.0f : m->loss[linear][k] - m->loss[m->origin][k];
+		float says = more == 0.0f ? 0.0f : m->loss[0][k] - m->loss[m->origin][k];
 		e->believed[k] = m->mixed[k] + more * says - wide * e->width[k];
 		e->deviation[k] *= sure;
 	}
@@ -384,9 +383,9 @@ static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss, b
 static void settle(ensemble *e, size_t arm, const float *says, double loss, const cop_rest_choice *choice)
 {
 	const size_t forest = place_of(e, &cop_expert_forest);
-	const bool line = e->expert[0] == &cop_expert_linear && !cop_mixture_rests(&e->mixture, 0);
+	const double line = heeds_linear(e) ? (double)says[0] : (double)NAN;
 	if (forest < e->mixture.own)
-		cop_worth_learn(&e->worth, arm, (double)says[forest], line ? (double)says[0] : (double)NAN, loss);
+		cop_worth_learn(&e->worth, arm, (double)says[forest], line, loss);
 	if (shrinks(e))
 		cop_shrinkage_learn(&e->shrinkage, (double)e->effect[arm], (double)e->spread[arm],
 		        loss - (double)says[e->mixture.origin]);
