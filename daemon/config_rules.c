@@ -193,7 +193,7 @@ double cop_config_default_gamma(const cop_config_model *model)
 	case COP_LEARNER_VALUE:
 		return 0;
 	case COP_LEARNER_RANK:
-		return model->policy == COP_POLICY_SQUARECB ? 30 : 20;
+		return model->policy == COP_POLICY_SQUARECB ? 60 : 40;
 	default:
 		return model->policy == COP_POLICY_SQUARECB ? 100 : 60;
 	}

@@ -58,7 +58,7 @@ enum {
 	"                       to 1 (default 0)\n" \
 	"  --epsilon-floor F    policy epsilon: but not less than F (default 0)\n" \
 	"  --gamma G            policies but epsilon: how fast exploration narrows\n" \
-	"                       (default 60, squarecb 100; rank 20 and 30; dgt 30)\n" \
+	"                       (default 60, squarecb 100; rank 40 and 60; dgt 30)\n" \
 	"  --optimism O         ensemble: how much is taken off a predicted loss where\n" \
 	"                       little is known (default 0.3)\n" \
 	"  --least-propensity F every one of n eligible arms keeps at least F / n, 0 to\n" \

@@ -68,24 +68,25 @@ static void fastcb(const cop_policy_settings *settings, uint64_t t, size_t arms,
 	add_inverse_gaps(1.0, fastcb_gamma(settings, t, loss, best), arms, loss, mask, best, eligible, p);
 }
 
-/* Squared odds that arm k is better than the arm of the lowest mean. */
-static double odds(const cop_policy_belief *belief, size_t k, size_t best)
+/* Odds that arm k is better than the arm of the lowest mean, to that power. */
+static double odds(const cop_policy_belief *belief, size_t k, size_t best, double power)
 {
 	if (k == best)
 		return 1.0;
 	double one = (double)belief->deviation[k], other = (double)belief->deviation[best];
 	double z = gap(belief->mean, k, best) / fmax(sqrt(one * one + other * other), DBL_MIN);
 	double chance = 0.5 * erfc(z * M_SQRT1_2);
-	return chance * chance / ((1.0 - chance) * (1.0 - chance));
+	return pow(chance / (1.0 - chance), power);
 }
 
 /* Fills p with the share of what the odds say of the arms. */
-static void match(
-        const cop_policy_belief *belief, double share, size_t arms, const uint8_t *mask, size_t likely, double *p)
+static void match(const cop_policy_belief *belief, double share, size_t arms, const uint8_t *mask, size_t likely,
+        size_t eligible, double *p)
 {
+	const double power = eligible > 1 ? 2.0 - 1.0 / (double)(eligible - 1) : 1.0;
 	double sum = 0.0;
 	for (size_t k = 0; k < arms; k++) {
-		p[k] = mask == NULL || mask[k] ? odds(belief, k, likely) : 0.0;
+		p[k] = mask == NULL || mask[k] ? odds(belief, k, likely, power) : 0.0;
 		sum += p[k];
 	}
 	for (size_t k = 0; k < arms; k++)
@@ -98,7 +99,7 @@ static void matching(const cop_policy_settings *settings, uint64_t t, size_t arm
 	size_t likely, count;
 	double share = belief == NULL ? 0.0 : belief->share;
 	if (share > 0.0 && cop_policy_best(arms, belief->mean, mask, &likely, &count) == COP_OK)
-		match(belief, share, arms, mask, likely, p);
+		match(belief, share, arms, mask, likely, eligible, p);
 	else
 		memset(p, 0, arms * sizeof *p);
 	if (share < 1.0)

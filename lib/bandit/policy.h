@@ -8,10 +8,11 @@
  *   fastcb    p(k) = f / (K f + gamma_t (loss_k - loss_best)) for k != best, f = loss_best kept within [0.02, 1]: the
  *             smaller the losses to be had, the less it explores (Foster and Krishnamurthy 2021)
  *   matching  s q(k) + (1 - s) p(k) of fastcb, with a share s and beliefs b_k of standard deviations d_k that the
- *             learner has of each arm: q(k) is proportional to (P / (1 - P))^2, P the chance that k is better than
- *             the arm of the lowest b, both normally distributed (Thompson 1933, with the chance in place of a draw,
- *             and squared odds: matching the chance itself spends too much on many arms that are each unlikely to be
- *             better); of the arm of the lowest b it is 1. Without beliefs, or with s = 0, it is fastcb
+ *             learner has of each arm: q(k) is proportional to (P / (1 - P))^(2 - 1 / (K - 1)), P the chance that k
+ *             is better than the arm of the lowest b, both normally distributed (Thompson 1933, with the chance in
+ *             place of a draw; of two arms q is the chance itself, of many nearly its odds squared, since matching
+ *             the chance spends too much on many arms that are each unlikely to be better); of the arm of the lowest
+ *             b it is 1. Without beliefs, or with s = 0, it is fastcb
  *
  * The best arm is the first of the lowest. A predicted loss or belief that is not finite counts as worse than any that
  * is, by the whole width of the loss scale, 1, from the best; so probabilities are always finite. p(k) may be 0 of an

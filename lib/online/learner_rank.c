@@ -13,7 +13,8 @@
 #include "online/scorer.h"
 #include "online/standardiser.h"
 
-#define SPARSE_CANDIDATE 8 /* entries of a usual sparse candidate */
+#define LEAST_VARIANCE   1e-3 /* of what the mixture misses, where gaps are counted in its deviations */
+#define SPARSE_CANDIDATE 8    /* entries of a usual sparse candidate */
 
 static const cop_scorer_class *const members[] = { &cop_scorer_linear, &cop_scorer_trees, &cop_scorer_leaves };
 #define MEMBERS (sizeof members / sizeof *members)
@@ -177,11 +178,20 @@ static void observe(cop_learner *learner, const cop_row *x, const cop_row *candi
 	cop_standardiser_observe_all(r->of_candidates, candidate, count);
 }
 
+/* Gaps count in units of two deviations of what the mixture misses. */
+static cop_policy_settings exploration_of(const ranker *r)
+{
+	cop_policy_settings now = r->base.settings.exploration;
+	now.gamma *= 0.5 / sqrt(fmax(r->mixture.stack.variance, LEAST_VARIANCE));
+	return now;
+}
+
 static cop_err decide(cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *out)
 {
 	ranker *r = (ranker *)learner;
 	predict(r, x, c->row, c->count);
-	cop_err err = cop_explorer_choose(&r->explorer, &learner->settings.exploration, r->mixture.mixed, c->mask, out);
+	const cop_policy_settings now = exploration_of(r);
+	cop_err err = cop_explorer_choose(&r->explorer, &now, r->mixture.mixed, c->mask, out);
 	if (err == COP_OK)
 		cop_mixture_predictions(&r->mixture, out->arm, out->prediction);
 	return err;
@@ -193,7 +203,8 @@ static cop_err view(
 	ranker *r = (ranker *)learner;
 	predict(r, x, c->row, c->count);
 	cop_mixture_predictions(&r->mixture, decision->arm, decision->prediction);
-	return cop_explorer_view(&r->explorer, &learner->settings.exploration, r->mixture.mixed, c->mask, out);
+	const cop_policy_settings now = exploration_of(r);
+	return cop_explorer_view(&r->explorer, &now, r->mixture.mixed, c->mask, out);
 }
 
 static cop_policy_view viewed(cop_learner *learner)

@@ -23,7 +23,7 @@ typedef struct defaults {
 void cop_mixture_defaults(cop_learner_settings *s)
 {
 	static const defaults of_arms = { { 4, 8 }, { 4, 4 }, 60.0, 100.0 };
-	static const defaults of_candidates = { { 16, 8 }, { 5, 4 }, 20.0, 30.0 };
+	static const defaults of_candidates = { { 16, 8 }, { 5, 4 }, 40.0, 60.0 };
 	const defaults *d = strcmp(s->learner, "rank") == 0 ? &of_candidates : &of_arms;
 	bool sparse = s->features == 0;
 	if (s->policy[0] == '\0')
