@@ -50,7 +50,7 @@ double cop_forest_footprint(const cop_forest_settings *settings)
 		return 0.0;
 	double leaves = (double)trees * (double)room_of(settings, trees);
 	double places = (double)table_of(settings->entries) + (double)table_of(trees * COP_FOREST_DEPTH);
-	return leaves * (double)bytes_of_leaf(settings) + 2.0 * sizeof(double) * (double)settings->arms +
+	return leaves * (double)bytes_of_leaf(settings) + cop_forest_rows_footprint(settings, trees, (size_t)leaves) + 2.0 * sizeof(double) * (double)settings->arms +
 	       places * sizeof(cop_forest_place);
 }
 
@@ -74,7 +74,7 @@ static bool allocate(cop_forest *f)
 	f->gate.n = cop_mem_alloc(arms, sizeof *f->gate.n);
 	f->gate.loss = cop_mem_alloc(arms, sizeof *f->gate.loss);
 	f->credited = cop_mem_alloc(trees * COP_FOREST_DEPTH, sizeof *f->credited);
-	return f->leaves != NULL && f->depth != NULL && f->node != NULL && f->before != NULL && f->value != NULL &&
+	return cop_forest_rows_init(&f->rows, &f->set, rows) && f->leaves != NULL && f->depth != NULL && f->node != NULL && f->before != NULL && f->value != NULL &&
 	       f->edge != NULL && f->sum != NULL && f->right != NULL && f->end != NULL && f->sums != NULL &&
 	       f->place.at != NULL && f->credit.at != NULL && f->credited != NULL && f->gate.n != NULL &&
 	       f->gate.loss != NULL;
@@ -104,6 +104,7 @@ cop_err cop_forest_new(const cop_forest_settings *settings, cop_rng *rng, cop_fo
 		f->leaves[m] = 1;
 		f->node[m * cop_forest_nodes(f)] = cop_forest_leaf(0, 0);
 		cop_forest_begin_leaf(f, m, 0);
+		cop_forest_rows_begin(&f->rows, m);
 		memset(cop_forest_quick(f, m), 0, 2 * settings->arms * sizeof(float));
 		for (size_t k = 0; k < settings->arms; k++)
 			cop_forest_doubts(f, m)[k] = 1.0f;
@@ -131,6 +132,7 @@ void cop_forest_free(cop_forest *f)
 	cop_mem_free(f->credited);
 	cop_mem_free(f->gate.n);
 	cop_mem_free(f->gate.loss);
+	cop_forest_rows_fini(&f->rows);
 	cop_mem_free(f);
 }
 
@@ -187,7 +189,7 @@ static inline void walk_together(cop_forest *f, size_t m, size_t count, const fl
 	memcpy(&f->end[m], at, count * sizeof *at);
 }
 
-static void walk(cop_forest *f, const cop_row *x)
+void cop_forest_walk(cop_forest *f, const cop_row *x)
 {
 	size_t trees = f->set.trees;
 	size_t m = 0;
@@ -207,12 +209,6 @@ static void walk(cop_forest *f, const cop_row *x)
 	}
 }
 
-/* Of the leaf where the last row ended. */
-static size_t row_of(const cop_forest *f, size_t m)
-{
-	return cop_forest_row(f, m, f->node[m * cop_forest_nodes(f) + f->end[m]].leaf);
-}
-
 static void add(size_t n, const float *restrict x, float *restrict sum)
 {
 #pragma omp simd
@@ -223,10 +219,10 @@ static void add(size_t n, const float *restrict x, float *restrict sum)
 void cop_forest_predict(cop_forest *f, const cop_row *x, float *loss)
 {
 	size_t arms = f->set.arms;
-	walk(f, x);
+	cop_forest_walk(f, x);
 	memset(f->sums, 0, 2 * arms * sizeof *f->sums);
 	for (size_t m = 0; m < f->set.trees; m++)
-		add(2 * arms, cop_forest_quick(f, row_of(f, m)), f->sums);
+		add(2 * arms, cop_forest_quick(f, cop_forest_row_of(f, m)), f->sums);
 	float quick = (float)f->stack.weight[0] / (float)f->set.trees;
 	float steady = (float)f->stack.weight[1] / (float)f->set.trees;
 	for (size_t k = 0; k < arms; k++)
@@ -244,7 +240,7 @@ void cop_forest_doubt(const cop_forest *f, float *doubt)
 	size_t arms = f->set.arms;
 	memset(doubt, 0, arms * sizeof *doubt);
 	for (size_t m = 0; m < f->set.trees; m++)
-		add(arms, cop_forest_doubts(f, row_of(f, m)), doubt);
+		add(arms, cop_forest_doubts(f, cop_forest_row_of(f, m)), doubt);
 	float share = 1.0f / (float)f->set.trees;
 	for (size_t k = 0; k < arms; k++)
 		doubt[k] = sqrtf(share * doubt[k]);
@@ -263,7 +259,7 @@ static means means_of(const cop_forest *f, size_t arm)
 	size_t arms = f->set.arms;
 	means sum = { 0 };
 	for (size_t m = 0; m < f->set.trees; m++) {
-		size_t row = row_of(f, m);
+		size_t row = cop_forest_row_of(f, m);
 		float doubt = cop_forest_doubts(f, row)[arm];
 		sum.quick += cop_forest_quick(f, row)[arm];
 		sum.steady += cop_forest_steady(f, row)[arm];
@@ -278,15 +274,13 @@ static means means_of(const cop_forest *f, size_t arm)
 	return (means){ share * sum.quick, share * sum.steady, share * sum.quick_rate, share * sum.steady_rate };
 }
 
-static float moved(float value, float by) { return fminf(fmaxf(value + by, -COP_FOREST_LARGEST), COP_FOREST_LARGEST); }
-
 void cop_forest_learn(cop_forest *f, const cop_row *x, size_t arm, double loss, bool again)
 {
 	size_t arms = f->set.arms;
 	size_t trees = f->set.trees;
 	COP_ASSERT(arm < arms);
 	if (!again)
-		walk(f, x);
+		cop_forest_walk(f, x);
 	const means mean = means_of(f, arm);
 	const float away = (float)loss - PRIOR;
 	const float quick = (away - mean.quick) / (1.0f + mean.quick_rate);
@@ -294,13 +288,14 @@ void cop_forest_learn(cop_forest *f, const cop_row *x, size_t arm, double loss, 
 	cop_forest_gate_learn(&f->gate, arm, loss,
 	        (double)PRIOR + f->stack.weight[0] * (double)mean.quick + f->stack.weight[1] * (double)mean.steady);
 	cop_stack_settle(&f->stack, (const double[]){ (double)mean.quick, (double)mean.steady }, (double)away);
+	cop_forest_rows_keep(f, x, arm, (float)loss);
 	for (size_t m = 0; m < trees; m++) {
-		size_t row = row_of(f, m);
+		size_t row = cop_forest_row_of(f, m);
 		float *doubt = &cop_forest_doubts(f, row)[arm];
 		float *u = &cop_forest_quick(f, row)[arm];
 		float *v = &cop_forest_steady(f, row)[arm];
-		*u = moved(*u, quick * rate(*doubt, QUICK));
-		*v = moved(*v, steady * rate(*doubt, STEADY));
+		*u = cop_forest_moved(*u, quick * rate(*doubt, QUICK));
+		*v = cop_forest_moved(*v, steady * rate(*doubt, STEADY));
 		*doubt = fmaxf(*doubt / (1.0f + *doubt), SURE);
 		cop_forest_watch(f, m, x, arm, (float)loss);
 	}
@@ -350,7 +345,7 @@ static void keep_heaviest(cop_forest *f, const cop_row *x, cop_explained_expert 
 void cop_forest_explain(cop_forest *f, const cop_row *x, size_t arm, cop_explained_expert *expert)
 {
 	float share = 1.0f / (float)f->set.trees;
-	walk(f, x);
+	cop_forest_walk(f, x);
 	empty(&f->credit);
 	f->credits = 0;
 	for (size_t m = 0; m < f->set.trees; m++) {

@@ -8,11 +8,12 @@
 
 #define EVERY     8    /* events of a leaf between two looks at its candidates, and at least an eighth of those seen */
 #define FEWEST    2.0f /* events on either side of a split */
-#define INHERIT   0.3f /* share of the parent's evidence that is taken to hold for a child */
+#define INHERIT   0.3f /* share of the parent's evidence that is taken to hold for a child, where no rows tell */
 #define CHANCE    0.5  /* share of an upper bound of what chance takes from the error */
 #define FREE      16   /* leaves of a tree that need not show that contexts tell anything */
 #define FALSELY   0.05 /* chance that noise divides a leaf, however often it is looked at, before they do */
 #define LEAST     0.01 /* added to the variance of losses */
+#define DRAWS     4    /* times that a new leaf tries to find a split of the rows it knows */
 #define FRESH     0.3  /* chance that a candidate whose feature stays the same looks at another one */
 #define DUE_NEVER UINT32_MAX
 #define ALL_READY ((1u << COP_FOREST_CANDIDATES) - 1)
@@ -139,40 +140,12 @@ static bool choose(const cop_forest *f, size_t m, size_t row, size_t *best)
 	return most > 0.0 && most >= needed(f, row, !f->gate.open && f->leaves[m] >= FREE);
 }
 
-/* The left child keeps the leaf's place, the right one takes the next. */
-static void divide(cop_forest *f, size_t m, size_t row, size_t c)
-{
-	size_t arms = f->set.arms;
-	cop_forest_node *node = &f->node[m * cop_forest_nodes(f)];
-	uint32_t at = f->end[m];
-	uint32_t child = 2 * f->leaves[m] - 1;
-	uint32_t right = f->leaves[m]++;
-	size_t other = cop_forest_row(f, m, right);
-	uint16_t depth = (uint16_t)(f->edge[row].depth + 1);
-	memcpy(cop_forest_before(f, m, right), cop_forest_quick(f, row), 2 * arms * sizeof(float));
-	float *doubts = cop_forest_doubts(f, row);
-	for (size_t k = 0; k < arms; k++)
-		doubts[k] /= doubts[k] + INHERIT * (1.0f - doubts[k]);
-	memcpy(cop_forest_quick(f, other), cop_forest_quick(f, row), 3 * arms * sizeof(float));
-	node[child] = cop_forest_leaf(child, node[at].leaf);
-	node[child + 1] = cop_forest_leaf(child + 1, right);
-	node[at] = (cop_forest_node){
-		.child = child, .feature = f->edge[row].feature[c], .threshold = f->edge[row].threshold[c]
-	};
-	cop_forest_begin_leaf(f, row, depth);
-	cop_forest_begin_leaf(f, other, depth);
-	if (f->depth[m] < depth)
-		f->depth[m] = depth;
-}
-
-static void count_right(
-        const cop_forest *f, const cop_forest_edge *e, const cop_row *x, float loss, cop_forest_right *right)
+/* An arm's event whose row has these values of the candidates' features. */
+static void count_right(const cop_forest_edge *e, const float *value, float loss, cop_forest_right *right)
 {
 	float goes[COP_FOREST_CANDIDATES];
-	for (size_t c = 0; c < COP_FOREST_CANDIDATES; c++) {
-		bool is_ready = has(e->ready, c);
-		goes[c] = is_ready && cop_forest_value(f, x, e->feature[c]) >= e->threshold[c] ? 1.0f : 0.0f;
-	}
+	for (size_t c = 0; c < COP_FOREST_CANDIDATES; c++)
+		goes[c] = has(e->ready, c) && value[c] >= e->threshold[c] ? 1.0f : 0.0f;
 #pragma omp simd
 	for (size_t c = 0; c < COP_FOREST_CANDIDATES; c++) {
 		right->n[c] += goes[c];
@@ -180,24 +153,130 @@ static void count_right(
 	}
 }
 
+/* Candidate c's feature and threshold from two of the n rows found: dense. */
+static void draw_between(cop_forest *f, cop_forest_edge *e, size_t c, size_t n)
+{
+	const uint32_t *found = f->rows.found;
+	const uint32_t feature = (uint32_t)cop_rng_below(&f->rng, f->set.inputs - 1);
+	const float a = cop_forest_rows_value(f, found[cop_rng_below(&f->rng, n)], feature);
+	const float b = cop_forest_rows_value(f, found[cop_rng_below(&f->rng, n)], feature);
+	if (a == b)
+		return;
+	e->feature[c] = feature;
+	e->threshold[c] = between(f, a, b);
+	e->ready |= (uint8_t)(1u << c);
+}
+
+/* The same of sparse rows: of one of them, an entry. */
+static void draw_present(cop_forest *f, cop_forest_edge *e, size_t c, size_t n)
+{
+	const cop_row x = cop_forest_rows_at(f, f->rows.found[cop_rng_below(&f->rng, n)]);
+	draw_feature(f, e, c, &x);
+}
+
+/* A new leaf takes in the rows kept of those that would have ended there, and has its candidates from them. */
+static void recall(cop_forest *f, size_t m, size_t row)
+{
+	const cop_forest_rows *rows = &f->rows;
+	cop_forest_edge *e = &f->edge[row];
+	const size_t n = cop_forest_rows_find(&f->rows, m, row);
+	e->seen = (uint32_t)n;
+	for (size_t c = 0; c < COP_FOREST_CANDIDATES && n > 1; c++)
+		for (size_t i = 0; i < DRAWS && !has(e->ready, c); i++)
+			f->set.entries > 0 ? draw_present(f, e, c, n) : draw_between(f, e, c, n);
+	for (size_t i = 0; i < n; i++) {
+		const uint32_t known = rows->found[i];
+		const size_t of_arm = row * f->set.arms + rows->arm[known];
+		const float loss = rows->loss[known];
+		float value[COP_FOREST_CANDIDATES];
+		cop_forest_rows_values(f, known, e->feature, value);
+		count_right(e, value, loss, &f->right[of_arm]);
+		f->sum[of_arm].n += 1.0f;
+		f->sum[of_arm].loss += loss;
+		e->squares += loss * loss;
+	}
+}
+
+/* The values of one of two leaves that were one: moved by as much as the mean loss of its rows differs from that of
+ * both, with the share of the evidence that its rows are. */
+static void inherit(const cop_forest *f, size_t row, size_t other)
+{
+	for (size_t k = 0; k < f->set.arms; k++) {
+		const cop_forest_sum own = f->sum[row * f->set.arms + k];
+		const cop_forest_sum beside = f->sum[other * f->set.arms + k];
+		const float both = own.n + beside.n;
+		const float share = both > 0.0f ? own.n / both : INHERIT;
+		float *doubt = &cop_forest_doubts(f, row)[k];
+		*doubt /= *doubt + share * (1.0f - *doubt);
+		if (own.n == 0.0f || beside.n == 0.0f)
+			continue;
+		const float by = own.n / (own.n + 1.0f) * (own.loss / own.n - (own.loss + beside.loss) / both);
+		cop_forest_quick(f, row)[k] = cop_forest_moved(cop_forest_quick(f, row)[k], by);
+		cop_forest_steady(f, row)[k] = cop_forest_moved(cop_forest_steady(f, row)[k], by);
+	}
+}
+
+/* The left child keeps the leaf's place, the right one takes the next. */
+static void divide(cop_forest *f, size_t m, uint32_t at, size_t row, size_t c)
+{
+	size_t arms = f->set.arms;
+	cop_forest_node *node = &f->node[m * cop_forest_nodes(f)];
+	uint32_t child = 2 * f->leaves[m] - 1;
+	uint32_t right = f->leaves[m]++;
+	size_t other = cop_forest_row(f, m, right);
+	uint16_t depth = (uint16_t)(f->edge[row].depth + 1);
+	memcpy(cop_forest_before(f, m, right), cop_forest_quick(f, row), 2 * arms * sizeof(float));
+	memcpy(cop_forest_quick(f, other), cop_forest_quick(f, row), 3 * arms * sizeof(float));
+	node[child] = cop_forest_leaf(child, node[at].leaf);
+	node[child + 1] = cop_forest_leaf(child + 1, right);
+	node[at] = (cop_forest_node){
+		.child = child, .feature = f->edge[row].feature[c], .threshold = f->edge[row].threshold[c]
+	};
+	cop_forest_rows_divide(f, m, row, other, &node[at]);
+	cop_forest_begin_leaf(f, row, depth);
+	cop_forest_begin_leaf(f, other, depth);
+	recall(f, m, row);
+	recall(f, m, other);
+	inherit(f, row, other);
+	inherit(f, other, row);
+	if (f->depth[m] < depth)
+		f->depth[m] = depth;
+}
+
+/* The leaf at a node divides if that is due and worth it, and so do its children then. */
+static void grow(cop_forest *f, size_t m, uint32_t at)
+{
+	const size_t row = cop_forest_row(f, m, f->node[m * cop_forest_nodes(f) + at].leaf);
+	cop_forest_edge *edge = &f->edge[row];
+	size_t best = 0;
+	if (f->leaves[m] >= f->room || edge->seen < edge->due)
+		return;
+	edge->due = edge->seen + (edge->seen / 8 > EVERY ? edge->seen / 8 : EVERY);
+	if (!choose(f, m, row, &best))
+		return;
+	divide(f, m, at, row, best);
+	const uint32_t child = f->node[m * cop_forest_nodes(f) + at].child;
+	grow(f, m, child);
+	grow(f, m, child + 1);
+}
+
 void cop_forest_watch(cop_forest *f, size_t m, const cop_row *x, size_t arm, float loss)
 {
-	size_t row = cop_forest_row(f, m, f->node[m * cop_forest_nodes(f) + f->end[m]].leaf);
+	size_t row = cop_forest_row_of(f, m);
 	cop_forest_edge *edge = &f->edge[row];
+	float value[COP_FOREST_CANDIDATES];
 	if (f->leaves[m] >= f->room || edge->due == DUE_NEVER)
 		return;
 	for (size_t c = 0; edge->ready != ALL_READY && c < COP_FOREST_CANDIDATES; c++)
 		if (!has(edge->ready, c))
 			prepare(f, row, c, x);
-	count_right(f, edge, x, loss, &f->right[row * f->set.arms + arm]);
+	for (size_t c = 0; c < COP_FOREST_CANDIDATES; c++)
+		value[c] = has(edge->ready, c) ? cop_forest_value(f, x, edge->feature[c]) : 0.0f;
+	count_right(edge, value, loss, &f->right[row * f->set.arms + arm]);
 	cop_forest_sum *sum = &f->sum[row * f->set.arms + arm];
 	sum->n += 1.0f;
 	sum->loss += loss;
 	edge->squares += loss * loss;
-	if (++edge->seen < edge->due)
-		return;
-	size_t best = 0;
-	edge->due = edge->seen + (edge->seen / 8 > EVERY ? edge->seen / 8 : EVERY);
-	if (choose(f, m, row, &best))
-		divide(f, m, row, best);
+	edge->seen++;
+	grow(f, m, f->end[m]);
 }

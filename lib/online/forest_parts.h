@@ -64,6 +64,24 @@ typedef struct cop_forest_gate {
 	double *n, *loss;    /* K: events of each arm, and their losses' sum */
 } cop_forest_gate;
 
+/* The rows learned last, and where each is in every tree (online/forest_rows.c): a new leaf knows at once what went there
+ * while it was part of another. */
+typedef struct cop_forest_rows {
+	size_t room;     /* rows at most; 0: none fit */
+	size_t held;     /* so far */
+	size_t width;    /* entries of a row, at most */
+	size_t trees;    /* M */
+	uint32_t oldest; /* row that gives way next, once all places are taken */
+	float *value;    /* room x width */
+	uint32_t *index; /* the same; of dense rows none */
+	uint32_t *entries, *arm;
+	float *loss;
+	uint32_t *leaf;         /* room x M: the leaf's row, */
+	uint32_t *after;        /* and who is next in its queue */
+	uint32_t *first, *last; /* of a leaf's queue */
+	uint32_t *found;        /* room: those of one leaf */
+} cop_forest_rows;
+
 struct cop_forest {
 	cop_forest_settings set; /* trees: as many as there are */
 	size_t room;             /* leaves of a tree, at most; nodes: 2 room - 1 */
@@ -78,6 +96,7 @@ struct cop_forest {
 	cop_forest_sum *sum;     /* K */
 	cop_forest_right *right; /* K */
 	uint32_t *end;           /* M: node that the last row ended in */
+	cop_forest_rows rows;
 	cop_stack stack;         /* of the two sums */
 	cop_forest_gate gate;
 	float *sums;             /* 2 K: quick and steady, of the last row */
@@ -104,12 +123,24 @@ static inline cop_forest_node cop_forest_leaf(uint32_t at, uint32_t leaf)
 
 /* Of leaf l of tree m. Leaves of the same age lie side by side, so that memory is touched as trees grow. */
 static inline size_t cop_forest_row(const cop_forest *f, size_t m, size_t l) { return l * f->set.trees + m; }
+/* The leaf of tree m where the last row ended. */
+static inline size_t cop_forest_row_of(const cop_forest *f, size_t m)
+{
+	return cop_forest_row(f, m, f->node[m * cop_forest_nodes(f) + f->end[m]].leaf);
+}
 /* Values from before leaf l of tree m was made, which is not its first. */
 static inline float *cop_forest_before(const cop_forest *f, size_t m, size_t l)
 {
 	return f->before + 2 * cop_forest_row(f, m, l - 1) * f->set.arms;
 }
 
+static inline float cop_forest_moved(float value, float by)
+{
+	return fminf(fmaxf(value + by, -COP_FOREST_LARGEST), COP_FOREST_LARGEST);
+}
+
+/* Where x ends in every tree. */
+void cop_forest_walk(cop_forest *f, const cop_row *x);
 /* x_j of the row last looked up. */
 float cop_forest_value(const cop_forest *f, const cop_row *x, uint32_t feature);
 
@@ -117,6 +148,26 @@ float cop_forest_value(const cop_forest *f, const cop_row *x, uint32_t feature);
 void cop_forest_begin_leaf(cop_forest *f, size_t row, uint16_t depth);
 /* The leaf of tree m that the row ended in takes it in, and divides when that is due. */
 void cop_forest_watch(cop_forest *f, size_t m, const cop_row *x, size_t arm, float loss);
+
+double cop_forest_rows_footprint(const cop_forest_settings *settings, size_t trees, size_t leaves);
+/* leaves: of all trees. False: memory is short; caller finishes with fini all the same. */
+bool cop_forest_rows_init(cop_forest_rows *rows, const cop_forest_settings *settings, size_t leaves);
+void cop_forest_rows_fini(cop_forest_rows *rows);
+/* A new leaf, given by its row, has nobody. */
+void cop_forest_rows_begin(cop_forest_rows *rows, size_t leaf);
+/* The row of the last walk is kept. */
+void cop_forest_rows_keep(cop_forest *f, const cop_row *x, size_t arm, float loss);
+/* Those in a leaf of tree m, the oldest first, into rows->found; how many. */
+size_t cop_forest_rows_find(cop_forest_rows *rows, size_t m, size_t leaf);
+cop_row cop_forest_rows_at(const cop_forest *f, uint32_t i);
+float cop_forest_rows_value(const cop_forest *f, uint32_t i, uint32_t feature);
+/* The same of a leaf's candidates' features. */
+void cop_forest_rows_values(const cop_forest *f, uint32_t i, const uint32_t *feature, float *value);
+/* What is in `left`, until now the whole leaf of tree m, goes to the sides of the node that divides it. */
+void cop_forest_rows_divide(cop_forest *f, size_t m, size_t left, size_t right, const cop_forest_node *node);
+void cop_forest_rows_save(const cop_forest *f, cop_bytes *bytes);
+/* Once the trees are loaded. What is wrong is in cursor->err. */
+void cop_forest_rows_load(cop_forest *f, cop_cursor *cursor);
 
 /* The gate takes in a loss in [0, 1], and what the forest predicted before it knew. */
 void cop_forest_gate_learn(cop_forest_gate *gate, size_t arm, double loss, double prediction);

@@ -50,6 +50,7 @@ void cop_forest_save(const cop_forest *f, cop_bytes *bytes)
 		for (size_t l = 0; l < f->leaves[m]; l++)
 			save_leaf(f, cop_forest_row(f, m, l), bytes);
 	}
+	cop_forest_rows_save(f, bytes);
 }
 
 static bool counts(float value) { return value >= 0.0f && value <= 1e9f; }
@@ -100,6 +101,7 @@ static void load_leaf(cop_forest *f, size_t row, cop_cursor *cursor)
 {
 	size_t arms = f->set.arms;
 	const float *doubts = cop_forest_doubts(f, row);
+	cop_forest_rows_begin(&f->rows, row);
 	load_edge(f, &f->edge[row], cursor);
 	load_values(cop_forest_quick(f, row), 3 * arms, cursor);
 	for (size_t k = 0; k < arms && cursor->err == COP_OK; k++)
@@ -180,5 +182,7 @@ cop_err cop_forest_load(cop_forest *f, cop_cursor *cursor)
 	cop_forest_gate_load(&f->gate, f->set.arms, cursor);
 	for (size_t m = 0; m < trees && cursor->err == COP_OK; m++)
 		load_tree(f, m, cursor);
+	if (cursor->err == COP_OK)
+		cop_forest_rows_load(f, cursor);
 	return cursor->err;
 }

@@ -56,7 +56,7 @@ static const forest_seed forests[] = {
 	{ "one_arm", { 0, 0, 0, 0 }, 40 },
 	{ "dense_12", { 3, 1, 1, 0 }, 12 },
 	{ "dense_60", { 3, 1, 1, 0 }, 60 },
-	{ "dense_400", { 7, 3, 2, 0 }, 400 },
+	{ "dense_200", { 7, 3, 2, 0 }, 200 },
 	{ "sparse_60", { 3, 1, 1, 1 }, 60 },
 	{ "sparse_400", { 7, 2, 2, 1 }, 400 },
 };
@@ -137,7 +137,7 @@ static const model_seed models[] = {
 	{ "mixture_rank_observed", "rank", "fastcb", 2, 0, 0, COP_REWARD_LAST, 40, true, NONE },
 	{ "mixture_some", "ensemble", "epsilon", 3, 3, COP_EXPERT_LINEAR | COP_EXPERT_FOREST, COP_REWARD_SUM, 40, false,
 	        NONE },
-	{ "mixture_sparse", "ensemble", "fastcb", 0, 2, 0, COP_REWARD_EARLIEST, 40, false, NONE },
+	{ "mixture_sparse", "ensemble", "fastcb", 0, 2, 0, COP_REWARD_EARLIEST, 32, false, NONE },
 	{ "mixture_rank", "rank", "fastcb", 2, 0, 0, COP_REWARD_EARLIEST, 40, false, NONE },
 	{ "mixture_rank_sparse", "rank", "squarecb", 0, 0, 0, COP_REWARD_LAST, 40, false, NONE },
 	{ "mixture_challenged", "ensemble", "epsilon", 2, 2, COP_EXPERT_LINEAR, COP_REWARD_EARLIEST, 40, false,

@@ -1,5 +1,5 @@
-/* What a forest's values and doubts are, event by event, against the header's formulas in double: START, both DECAYs
- * and INHERIT are read off the first events, all others must follow from them. And what forests learn. */
+/* What a forest's values and doubts are, event by event, against the header's formulas in double: START and both DECAYs
+ * are read off the first events, all others must follow from them. And what forests learn. */
 #include "forest_fixture.h"
 
 #include "online/stack.h"
@@ -99,15 +99,14 @@ static void test_undivided_forest_equals_formula(void **state)
 	}
 }
 
-/* One tree tells its n by its doubt, so the formulas can be held against it through all its divisions; and a leaf's
- * evidence is the same share of its parent's each time. */
-static void test_one_tree_equals_formula_through_divisions(void **state)
+/* One tree tells its n by its doubt, so the formulas can be held against it, whatever divided before; what leaves have
+ * right after they divided is test_forest_rows' matter. */
+static void test_one_tree_equals_formula_between_divisions(void **state)
 {
 	(void)state;
 	constants c = read_off();
 	cop_forest *forest = forest_of(FOREST_D, 0, 2, 1, 8);
 	forest_events e;
-	double inherit = -1.0;
 	size_t divided = 0;
 	forest_begin(&e, forest_corner, 2, 10);
 	for (size_t i = 0; i < 4000; i++) {
@@ -119,6 +118,10 @@ static void test_one_tree_equals_formula_through_divisions(void **state)
 		(void)means_of(forest, &e.x, k, before[0]);
 		cop_forest_doubt(forest, doubt);
 		cop_forest_learn(forest, &e.x, k, e.y, true);
+		if (cop_forest_leaves(forest) != leaves) {
+			divided++;
+			continue;
+		}
 		(void)means_of(forest, &e.x, 1 - k, after[1]);
 		(void)means_of(forest, &e.x, k, after[0]);
 		cop_forest_doubt(forest, doubt_after);
@@ -129,18 +132,10 @@ static void test_one_tree_equals_formula_through_divisions(void **state)
 			assert_true(after[1][kind] == before[1][kind]);
 		}
 		double now = 1.0 / ((double)doubt_after[k] * (double)doubt_after[k]) - 1.0;
-		if (cop_forest_leaves(forest) == leaves) {
-			assert_true(fabs(now - (n + 1.0)) < 1e-4 * (n + 1.0));
-			assert_true(doubt_after[1 - k] == doubt[1 - k]);
-			continue;
-		}
-		assert_int_equal(cop_forest_leaves(forest), leaves + 1);
-		if (divided++ == 0)
-			inherit = now / (n + 1.0);
-		assert_true(inherit > 0.0 && inherit <= 1.0);
-		assert_true(fabs(now - inherit * (n + 1.0)) < 1e-4 * (n + 1.0));
+		assert_true(fabs(now - (n + 1.0)) < 1e-4 * (n + 1.0));
+		assert_true(doubt_after[1 - k] == doubt[1 - k]);
 	}
-	printf("%zu divisions, INHERIT %.4f\n", divided, inherit);
+	printf("%zu events with divisions\n", divided);
 	assert_true(divided > 5);
 	cop_forest_free(forest);
 }
@@ -190,7 +185,10 @@ static void test_learn_takes_over_part_of_the_error(void **state)
 		cop_forest_doubt(forest, doubt);
 		for (size_t k = 0; k < 4; k++)
 			assert_true(doubt[k] > 0.0f && doubt[k] <= 1.0f);
+		size_t leaves = cop_forest_leaves(forest);
 		cop_forest_learn(forest, &e.x, e.arm, e.y, true);
+		if (cop_forest_leaves(forest) != leaves)
+			continue; /* what was one leaf moves by what its rows say */
 		(void)means_of(forest, &e.x, e.arm, after);
 		for (int kind = 0; kind < KINDS; kind++) {
 			double error = e.y - 0.5 - before[kind];
@@ -351,7 +349,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_undivided_forest_equals_formula),
-		cmocka_unit_test(test_one_tree_equals_formula_through_divisions),
+		cmocka_unit_test(test_one_tree_equals_formula_between_divisions),
 		cmocka_unit_test(test_one_tree_moves_its_leaf_alone),
 		cmocka_unit_test(test_learn_takes_over_part_of_the_error),
 		cmocka_unit_test(test_doubt_is_greater_where_an_arm_was_seldom_played),
