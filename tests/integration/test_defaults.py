@@ -258,7 +258,7 @@ LEARNING_ROWS = [  # of simulate and of replay
     ("", "experts", "linear,trees,quadratic,forest", "linear"),
     ("", "height", "4", "1"),
     ("", "trees", "4", "1"),
-    ("", "rate", "1", "0.0001"),
+    ("", "rate", "1", "10"),
     ("", "seed", "1", "2"),
     ("", "learner", "ensemble", "dgt"),
     ("", "passes", "1", "2"),
