@@ -93,6 +93,8 @@ static void copy(cop_forest_rows *rows, uint32_t i, const cop_row *x)
 	const size_t entries = cop_row_entries(x);
 	const float *value = x->dense != NULL ? x->dense : x->value;
 	rows->entries[i] = (uint32_t)entries;
+	if (entries == 0)
+		return; /* a sparse row of nothing may have no arrays */
 	memcpy(rows->value + i * rows->width, value, entries * sizeof *value);
 	if (x->dense == NULL)
 		memcpy(rows->index + i * rows->width, x->index, entries * sizeof *x->index);
