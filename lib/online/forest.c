@@ -50,8 +50,8 @@ double cop_forest_footprint(const cop_forest_settings *settings)
 		return 0.0;
 	double leaves = (double)trees * (double)room_of(settings, trees);
 	double places = (double)table_of(settings->entries) + (double)table_of(trees * COP_FOREST_DEPTH);
-	return leaves * (double)bytes_of_leaf(settings) + cop_forest_rows_footprint(settings, trees, (size_t)leaves) + 2.0 * sizeof(double) * (double)settings->arms +
-	       places * sizeof(cop_forest_place);
+	return leaves * (double)bytes_of_leaf(settings) + cop_forest_rows_footprint(settings, trees, (size_t)leaves) +
+	       2.0 * sizeof(double) * (double)settings->arms + places * sizeof(cop_forest_place);
 }
 
 static bool allocate(cop_forest *f)
@@ -74,10 +74,10 @@ static bool allocate(cop_forest *f)
 	f->gate.n = cop_mem_alloc(arms, sizeof *f->gate.n);
 	f->gate.loss = cop_mem_alloc(arms, sizeof *f->gate.loss);
 	f->credited = cop_mem_alloc(trees * COP_FOREST_DEPTH, sizeof *f->credited);
-	return cop_forest_rows_init(&f->rows, &f->set, rows) && f->leaves != NULL && f->depth != NULL && f->node != NULL && f->before != NULL && f->value != NULL &&
-	       f->edge != NULL && f->sum != NULL && f->right != NULL && f->end != NULL && f->sums != NULL &&
-	       f->place.at != NULL && f->credit.at != NULL && f->credited != NULL && f->gate.n != NULL &&
-	       f->gate.loss != NULL;
+	return cop_forest_rows_init(&f->rows, &f->set, rows) && f->leaves != NULL && f->depth != NULL &&
+	       f->node != NULL && f->before != NULL && f->value != NULL && f->edge != NULL && f->sum != NULL &&
+	       f->right != NULL && f->end != NULL && f->sums != NULL && f->place.at != NULL && f->credit.at != NULL &&
+	       f->credited != NULL && f->gate.n != NULL && f->gate.loss != NULL;
 }
 
 cop_err cop_forest_new(const cop_forest_settings *settings, cop_rng *rng, cop_forest **out)

@@ -14,13 +14,12 @@
  *     r = START / (1 + DECAY n),   u += r (loss - 1/2 - mean of u) / (1 + mean of r over the trees),   n += 1
  * which is recursive least squares on the leaves' indicators with its diagonal alone, discounted by DECAY (a smaller
  * one for the quick values). n stops at 1e5.
- * The last 2,000 rows are kept, fewer where they would take more than 8 MiB. A leaf that divides hands its rows on: either
- * child has them counted at once, watches splits drawn between them, and may divide in its turn, so that few events grow
- * trees as if all had been there from the beginning. With n of them of arm k, of mean loss m, a child takes over the
- * parent's values of k moved by n / (n + 1) (m - mean loss of both children's rows), and of the parent's evidence the
- * share that its rows are of both children's; where no row tells of the arm, the values as they are and INHERIT of the
- * evidence.
- * doubt(k) = sqrt(mean over trees of 1 / (1 + n)) says how seldom arm k was played where x is.
+ * The last 2,000 rows are kept, fewer where they would take more than 8 MiB. A leaf that divides hands its rows on:
+ * either child has them counted at once, watches splits drawn between them, and may divide in its turn, so that few
+ * events grow trees as if all had been there from the beginning. With n of them of arm k, of mean loss m, a child takes
+ * over the parent's values of k moved by n / (n + 1) (m - mean loss of both children's rows), and of the parent's
+ * evidence the share that its rows are of both children's; where no row tells of the arm, the values as they are and
+ * INHERIT of the evidence. doubt(k) = sqrt(mean over trees of 1 / (1 + n)) says how seldom arm k was played where x is.
  * Size is fixed at new: a tree that has no leaf left goes on learning without growing. One thread per object; nothing
  * is allocated after new. */
 #ifndef COP_ONLINE_FOREST_H

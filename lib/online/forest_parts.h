@@ -64,8 +64,8 @@ typedef struct cop_forest_gate {
 	double *n, *loss;    /* K: events of each arm, and their losses' sum */
 } cop_forest_gate;
 
-/* The rows learned last, and where each is in every tree (online/forest_rows.c): a new leaf knows at once what went there
- * while it was part of another. */
+/* The rows learned last, and where each is in every tree (online/forest_rows.c): a new leaf knows at once what went
+ * there while it was part of another. */
 typedef struct cop_forest_rows {
 	size_t room;     /* rows at most; 0: none fit */
 	size_t held;     /* so far */
@@ -97,7 +97,7 @@ struct cop_forest {
 	cop_forest_right *right; /* K */
 	uint32_t *end;           /* M: node that the last row ended in */
 	cop_forest_rows rows;
-	cop_stack stack;         /* of the two sums */
+	cop_stack stack; /* of the two sums */
 	cop_forest_gate gate;
 	float *sums;             /* 2 K: quick and steady, of the last row */
 	cop_forest_table place;  /* entries of the last sparse row */

@@ -1,5 +1,5 @@
-/* online/forest_rows.c and what new leaves make of it, against a log of all events that the test keeps itself: who waits
- * in which leaf, what a new leaf knows at once, and by how much its values move. */
+/* online/forest_rows.c and what new leaves make of it, against a log of all events that the test keeps itself: who
+ * waits in which leaf, what a new leaf knows at once, and by how much its values move. */
 #include "forest_fixture.h"
 
 #include <stdlib.h>
