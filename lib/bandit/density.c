@@ -18,8 +18,9 @@ void cop_density_fill(
 {
 	size_t best = best_of(bins, loss);
 	double events = fmin((double)n, settings->most);
-	double even = fmin(settings->floor / sqrt(events + 1.0), 1.0), sum = 0.0;
-	double width = settings->spread * noise / (events + 1.0) + DBL_MIN; /* the square of a gap that halves q */
+	double even = fmin(settings->floor * (1.0 + settings->early_floor / (events + 1.0)) / sqrt(events + 1.0), 1.0);
+	double spread = settings->spread * (1.0 + settings->early_spread / (events + 1.0)), sum = 0.0;
+	double width = spread * noise / (events + 1.0) + DBL_MIN; /* the square of a gap that halves q */
 	for (size_t k = 0; k < bins; k++) {
 		double gap = best == bins ? 0.0 : isfinite(loss[k]) ? (double)loss[k] - (double)loss[best] : HUGE_VAL;
 		p[k] = 1.0 / (1.0 + gap * gap / width);

@@ -2,11 +2,12 @@
  *
  * B bins of equal width. With n losses learned, noise their variance about what was predicted, and gap_k the predicted
  * loss of bin k less the least:
- *     p_k = (1 - f) q_k + f / B,   q_k proportional to 1 / (1 + gap_k^2 n / (spread noise)),   f = floor / sqrt(n + 1)
+ *     p_k = (1 - f) q_k + f / B,   q_k proportional to 1 / (1 + gap_k^2 n / (s noise)),
+ *     s = spread (1 + early_spread / n),   f = floor (1 + early_floor / n) / sqrt(n)   (at most 1; n + 1 for n)
  * so a bin is tried about as often as it takes to tell its loss from the least one (rate noise / (n gap^2), that of
  * posterior sampling), and every value keeps a density above 0. n counts up to a limit, so that exploration never ends.
- * Within a bin the draw is even: the density is p_k B. The unit of the losses does not matter. Pure functions; any
- * thread. */
+ * Within a bin the draw is even: the density is p_k B. The unit of the losses does not matter. The early parts
+ * are for the time when the losses predicted for what was not played mean little. Pure functions; any thread. */
 #ifndef COP_BANDIT_DENSITY_H
 #define COP_BANDIT_DENSITY_H
 
@@ -18,7 +19,9 @@
 typedef struct cop_density_settings {
 	double spread;
 	double floor; /* in [0, 1] */
-	double most;  /* n counts up to this */
+	double early_spread;
+	double early_floor;
+	double most; /* n counts up to this */
 } cop_density_settings;
 
 /* p: `bins` probabilities, sum 1 up to rounding. A predicted loss that is not finite counts as endlessly high; when

@@ -11,13 +11,16 @@
 #include "bandit/density.h"
 #include "base/assert.h"
 #include "base/mem.h"
+#include "online/convex.h"
 #include "online/second_order.h"
 #include "online/sparse_curve.h"
+#include "online/surface.h"
 
 #define DEGREES            COP_SPARSE_CURVE_DEGREES /* Legendre polynomials 0 to 4 */
 #define WIDTH              0.025
 #define LEAST_WEIGHT       0.02f /* of a bin that is taught */
 #define CURVE_RIDGE        0.1
+#define STIFF_RIDGE        10.0
 #define BINS_RIDGE         1.0
 #define AVERAGE_ROWS       0.01 /* weight of what an average begins with */
 #define BEGINNING          0.5
@@ -28,28 +31,34 @@
 #define MOST_IN_BINS       (size_t)1025
 #define FULL_INPUTS        320u
 #define BLOCK              16u
-#define RATE               0.003
-#define KEPT               0.9995 /* of the errors, a loss */
+#define KEPT               0.9999 /* of the errors, a loss */
+#define EQUAL              1.0    /* losses' worth of noise that speak for equal weights */
 #define NOISE_SHARE        0.002
 #define LARGEST_LOSS       1e15
 
-enum { CURVE, INDIVIDUAL, AVERAGE, MEMBERS };
-static const char *const names[MEMBERS] = { "curve", "bins", "average" };
+#define FORM 0x20000u /* of the saved state */
+
+enum { CURVE, STIFF, INDIVIDUAL, AVERAGE, SURFACE, MEMBERS };
+static const char *const names[MEMBERS] = { "curve", "stiff", "bins", "average", "surface" };
 
 struct cop_bins {
 	cop_bins_settings set;
 	size_t features;          /* of expanded rows */
 	size_t pairs;             /* products among them */
 	cop_second_order *curve;  /* one output; NULL: sparse */
+	cop_second_order *stiff;  /* likewise */
 	cop_sparse_curve *hashed; /* the same for sparse rows */
 	cop_second_order *each;   /* an output a bin; NULL: none */
+	cop_surface *surface;     /* NULL: none */
 	double mean[COP_BINS];    /* average's */
 	double weight[COP_BINS];
-	double error[MEMBERS];
+	size_t there[MEMBERS]; /* the members that there are */
+	cop_convex convex;     /* of them */
 	double noise;
 	uint64_t learned;
 	double shape[COP_BINS][DEGREES]; /* polynomials at the centres */
-	double share[MEMBERS];           /* the weights at the last predict */
+	double share[MEMBERS];           /* the members' weights, 0 of those that are not there */
+	float place[COP_BINS];           /* the centres in [-1, 1] */
 	cop_row row;                     /* the last expanded one */
 	cop_row curved;                  /* sparse: the curve's */
 	float *value;                    /* of dense ones, and of the sparse curve's */
@@ -88,6 +97,8 @@ static size_t pairs_of(const cop_bins_settings *s)
 
 static bool has_each(const cop_bins_settings *s) { return !s->sparse && s->inputs <= MOST_IN_BINS; }
 
+static bool has_surface(const cop_bins_settings *s) { return !s->sparse && s->inputs <= COP_SURFACE_MOST_INPUTS; }
+
 static size_t block_of(size_t inputs, size_t full) { return inputs <= full ? cop_kernel_pad(inputs) : BLOCK; }
 
 static size_t each_block(size_t features) { return block_of(features, COP_SECOND_ORDER_BLOCK); }
@@ -99,7 +110,9 @@ double cop_bins_footprint(const cop_bins_settings *s)
 	size_t features = s->inputs + pairs_of(s);
 	double sum = (double)sizeof(cop_bins);
 	sum += s->sparse ? cop_sparse_curve_footprint(2 * features)
-	                 : cop_second_order_footprint(features * DEGREES, 1, curve_block(features));
+	                 : 2.0 * cop_second_order_footprint(features * DEGREES, 1, curve_block(features));
+	if (has_surface(s))
+		sum += cop_surface_footprint(s->inputs);
 	if (has_each(s))
 		sum += cop_second_order_footprint(features, COP_BINS, each_block(features));
 	return sum +
@@ -124,6 +137,52 @@ static bool has_room(cop_bins *b)
 	       b->mixed != NULL;
 }
 
+static cop_err new_curve(const cop_bins *b, double ridge, cop_second_order **out)
+{
+	return cop_second_order_new(b->set.kernel, b->features * DEGREES, 1, curve_block(b->features), ridge, out);
+}
+
+static cop_err new_members(cop_bins *b)
+{
+	const cop_bins_settings *s = &b->set;
+	cop_err err = has_room(b) ? COP_OK : COP_ENOMEM;
+	if (err == COP_OK && s->sparse)
+		return cop_sparse_curve_new(2 * b->features, CURVE_RIDGE, &b->hashed);
+	if (err == COP_OK)
+		err = new_curve(b, CURVE_RIDGE, &b->curve);
+	if (err == COP_OK)
+		err = new_curve(b, STIFF_RIDGE, &b->stiff);
+	if (err == COP_OK && has_each(s))
+		err = cop_second_order_new(
+		        s->kernel, b->features, COP_BINS, each_block(b->features), BINS_RIDGE, &b->each);
+	if (err == COP_OK && has_surface(s))
+		err = cop_surface_new(s->kernel, s->inputs, &b->surface);
+	return err;
+}
+
+static void weigh(cop_bins *b)
+{
+	double weight[MEMBERS];
+	cop_convex_weights(&b->convex, EQUAL * b->noise, weight);
+	for (size_t i = 0; i < b->convex.count; i++)
+		b->share[b->there[i]] = weight[i];
+}
+
+static void begin(cop_bins *b)
+{
+	const bool is[MEMBERS] = { true, b->stiff != NULL, b->each != NULL, true, b->surface != NULL };
+	for (size_t m = 0; m < MEMBERS; m++)
+		if (is[m])
+			b->there[b->convex.count++] = m;
+	weigh(b);
+	for (size_t k = 0; k < COP_BINS; k++) {
+		b->mean[k] = BEGINNING;
+		b->weight[k] = AVERAGE_ROWS;
+		b->place[k] = (float)(2.0 * centre_of(k) - 1.0);
+		polynomials(centre_of(k), b->shape[k]);
+	}
+}
+
 cop_err cop_bins_new(const cop_bins_settings *settings, cop_bins **out)
 {
 	*out = NULL;
@@ -135,24 +194,12 @@ cop_err cop_bins_new(const cop_bins_settings *settings, cop_bins **out)
 	b->set = *settings;
 	b->pairs = pairs_of(settings);
 	b->features = settings->inputs + b->pairs;
-	cop_err err = has_room(b) ? COP_OK : COP_ENOMEM;
-	if (err == COP_OK && settings->sparse)
-		err = cop_sparse_curve_new(2 * b->features, CURVE_RIDGE, &b->hashed);
-	else if (err == COP_OK)
-		err = cop_second_order_new(
-		        settings->kernel, b->features * DEGREES, 1, curve_block(b->features), CURVE_RIDGE, &b->curve);
-	if (err == COP_OK && has_each(settings))
-		err = cop_second_order_new(
-		        settings->kernel, b->features, COP_BINS, each_block(b->features), BINS_RIDGE, &b->each);
+	cop_err err = new_members(b);
 	if (err != COP_OK) {
 		cop_bins_free(b);
 		return err;
 	}
-	for (size_t k = 0; k < COP_BINS; k++) {
-		b->mean[k] = BEGINNING;
-		b->weight[k] = AVERAGE_ROWS;
-		polynomials(centre_of(k), b->shape[k]);
-	}
+	begin(b);
 	*out = b;
 	return COP_OK;
 }
@@ -162,6 +209,8 @@ void cop_bins_free(cop_bins *b)
 	if (b == NULL)
 		return;
 	cop_second_order_free(b->curve);
+	cop_second_order_free(b->stiff);
+	cop_surface_free(b->surface);
 	cop_sparse_curve_free(b->hashed);
 	cop_second_order_free(b->each);
 	cop_mem_free(b->value);
@@ -218,55 +267,44 @@ static cop_row tensor_row(cop_bins *b, double y)
 
 /* ---- predictions ---- */
 
-static void coefficients(const cop_bins *b, double *out)
+/* of: a dense curve. */
+static void coefficients(const cop_bins *b, const cop_second_order *of, double *out)
 {
 	if (b->set.sparse) {
 		cop_sparse_curve_coefficients(b->hashed, &b->curved, out);
 		return;
 	}
-	const float *w = cop_second_order_weights(b->curve);
+	const float *w = cop_second_order_weights(of);
 	memset(out, 0, DEGREES * sizeof *out);
 	for (size_t i = 0; i < b->features; i++)
 		for (size_t n = 0; n < DEGREES; n++)
 			out[n] += (double)w[i * DEGREES + n] * (double)b->value[i];
 }
 
-static void predict_curve(cop_bins *b)
+static void predict_curve(cop_bins *b, const cop_second_order *of, float *loss)
 {
 	double coefficient[DEGREES];
-	coefficients(b, coefficient);
+	coefficients(b, of, coefficient);
 	for (size_t k = 0; k < COP_BINS; k++) {
 		double sum = (double)COP_SECOND_ORDER_PRIOR;
 		for (size_t n = 0; n < DEGREES; n++)
 			sum += coefficient[n] * b->shape[k][n];
-		b->loss[CURVE][k] = (float)sum;
+		loss[k] = (float)sum;
 	}
-}
-
-static void weigh(cop_bins *b)
-{
-	double least = HUGE_VAL, sum = 0.0;
-	for (size_t m = 0; m < MEMBERS; m++)
-		if (m != INDIVIDUAL || b->each != NULL)
-			least = fmin(least, b->error[m]);
-	for (size_t m = 0; m < MEMBERS; m++) {
-		bool is = m != INDIVIDUAL || b->each != NULL;
-		b->share[m] = is ? exp(-RATE * (b->error[m] - least) / (2.0 * b->noise + DBL_MIN)) : 0.0;
-		sum += b->share[m];
-	}
-	for (size_t m = 0; m < MEMBERS; m++)
-		b->share[m] /= sum;
 }
 
 const float *cop_bins_predict(cop_bins *b, const cop_row *x)
 {
 	expand(b, x);
-	predict_curve(b);
+	predict_curve(b, b->curve, b->loss[CURVE]);
+	if (b->stiff != NULL)
+		predict_curve(b, b->stiff, b->loss[STIFF]);
 	if (b->each != NULL)
 		cop_second_order_predict(b->each, &b->row, b->loss[INDIVIDUAL]);
+	if (b->surface != NULL)
+		cop_surface_predict(b->surface, x->dense, COP_BINS, b->place, b->loss[SURFACE]);
 	for (size_t k = 0; k < COP_BINS; k++)
 		b->loss[AVERAGE][k] = (float)b->mean[k];
-	weigh(b);
 	for (size_t k = 0; k < COP_BINS; k++) {
 		double sum = 0.0;
 		for (size_t m = 0; m < MEMBERS; m++)
@@ -289,8 +327,11 @@ static void judge(cop_bins *b, size_t k, double loss)
 	double share = fmax(1.0 / (double)b->learned, NOISE_SHARE);
 	double error = square((double)b->mixed[k] - loss);
 	b->noise += share * (error - b->noise);
-	for (size_t m = 0; m < MEMBERS; m++)
-		b->error[m] = KEPT * b->error[m] + square((double)b->loss[m][k] - loss);
+	double missed[MEMBERS];
+	for (size_t i = 0; i < b->convex.count; i++)
+		missed[i] = (double)b->loss[b->there[i]][k] - loss;
+	cop_convex_settle(&b->convex, KEPT, missed);
+	weigh(b);
 }
 
 static cop_err teach_bin(cop_bins *b, size_t k, float weight, double loss)
@@ -329,6 +370,8 @@ static void teach_curve(cop_bins *b, double y, double loss)
 	} else {
 		const cop_row row = tensor_row(b, y);
 		err = cop_second_order_learn(b->curve, &row, 0, loss);
+		(void)err;
+		err = cop_second_order_learn(b->stiff, &row, 0, loss);
 	}
 	(void)err;
 }
@@ -339,11 +382,13 @@ cop_err cop_bins_learn(cop_bins *b, const cop_row *x, double y, double loss)
 	if (!(fabs(loss) <= LARGEST_LOSS))
 		return COP_EDIVERGED;
 	cop_bins_predict(b, x);
-	for (size_t m = 0; m < MEMBERS; m++)
-		if (!isfinite(b->loss[m][k]))
+	for (size_t i = 0; i < b->convex.count; i++)
+		if (!isfinite(b->loss[b->there[i]][k]))
 			return COP_EDIVERGED;
 	judge(b, k, loss);
 	teach_curve(b, y, loss);
+	if (b->surface != NULL)
+		cop_surface_learn(b->surface, x->dense, 2.0 * y - 1.0, loss);
 	(void)teach_bins(b, y, loss);
 	return COP_OK;
 }
@@ -354,9 +399,8 @@ void cop_bins_explain(cop_bins *b, const cop_row *x, double y, cop_explanation *
 {
 	size_t k = cop_density_bin(COP_BINS, y);
 	cop_bins_predict(b, x);
-	for (size_t m = 0; m < MEMBERS; m++) {
-		if (m == INDIVIDUAL && b->each == NULL)
-			continue;
+	for (size_t i = 0; i < b->convex.count; i++) {
+		size_t m = b->there[i];
 		cop_explained_expert *expert = cop_explanation_expert(e, names[m]);
 		expert->weight = b->share[m];
 		expert->prediction = (double)b->loss[m][k];
@@ -378,26 +422,29 @@ bool cop_bins_product(const cop_bins *b, size_t index, size_t *i, size_t *j)
 
 size_t cop_bins_anatomy(const cop_bins *b, cop_anatomy_part *parts)
 {
-	size_t count = 0;
-	for (size_t m = 0; m < MEMBERS; m++)
-		if (m != INDIVIDUAL || b->each != NULL)
-			parts[count++] =
-			        (cop_anatomy_part){ .name = names[m], .weight = b->share[m], .unit = COP_ANATOMY_LOSS };
-	return count;
+	for (size_t i = 0; i < b->convex.count; i++) {
+		size_t m = b->there[i];
+		parts[i] = (cop_anatomy_part){ .name = names[m], .weight = b->share[m], .unit = COP_ANATOMY_LOSS };
+	}
+	return b->convex.count;
 }
 
 void cop_bins_save(const cop_bins *b, cop_bytes *bytes)
 {
-	cop_bytes_put_u32(bytes, COP_BINS);
+	cop_bytes_put_u32(bytes, FORM | COP_BINS);
 	cop_bytes_put_u64(bytes, b->learned);
 	cop_bytes_put_f64(bytes, b->noise);
-	cop_bytes_put_f64s(bytes, b->error, MEMBERS);
 	cop_bytes_put_f64s(bytes, b->mean, COP_BINS);
 	cop_bytes_put_f64s(bytes, b->weight, COP_BINS);
+	cop_convex_save(&b->convex, bytes);
 	if (b->set.sparse)
 		cop_sparse_curve_save(b->hashed, bytes);
 	else
 		cop_second_order_save(b->curve, bytes);
+	if (b->stiff != NULL)
+		cop_second_order_save(b->stiff, bytes);
+	if (b->surface != NULL)
+		cop_surface_save(b->surface, bytes);
 	if (b->each != NULL)
 		cop_second_order_save(b->each, bytes);
 }
@@ -405,8 +452,6 @@ void cop_bins_save(const cop_bins *b, cop_bytes *bytes)
 static bool is_sound(const cop_bins *b)
 {
 	bool sound = isfinite(b->noise) && b->noise >= 0.0;
-	for (size_t m = 0; m < MEMBERS; m++)
-		sound = sound && isfinite(b->error[m]) && b->error[m] >= 0.0;
 	for (size_t k = 0; k < COP_BINS; k++)
 		sound = sound && isfinite(b->mean[k]) && isfinite(b->weight[k]) && b->weight[k] > 0.0;
 	return sound;
@@ -414,18 +459,24 @@ static bool is_sound(const cop_bins *b)
 
 cop_err cop_bins_load(cop_bins *b, cop_cursor *cursor)
 {
-	if (cop_cursor_u32(cursor) != COP_BINS)
+	if (cop_cursor_u32(cursor) != (FORM | COP_BINS))
 		return cursor->err != COP_OK ? cursor->err : COP_ESHAPE;
 	b->learned = cop_cursor_u64(cursor);
 	b->noise = cop_cursor_f64(cursor);
-	cop_cursor_f64s(cursor, b->error, MEMBERS);
 	cop_cursor_f64s(cursor, b->mean, COP_BINS);
 	cop_cursor_f64s(cursor, b->weight, COP_BINS);
 	if (cursor->err != COP_OK)
 		return cursor->err;
 	if (!is_sound(b))
 		return COP_ENONFINITE;
-	cop_err err =
-	        b->set.sparse ? cop_sparse_curve_load(b->hashed, cursor) : cop_second_order_load(b->curve, cursor);
+	cop_err err = cop_convex_load(&b->convex, cursor);
+	weigh(b);
+	if (err == COP_OK)
+		err = b->set.sparse ? cop_sparse_curve_load(b->hashed, cursor)
+		                    : cop_second_order_load(b->curve, cursor);
+	if (err == COP_OK && b->stiff != NULL)
+		err = cop_second_order_load(b->stiff, cursor);
+	if (err == COP_OK && b->surface != NULL)
+		err = cop_surface_load(b->surface, cursor);
 	return err == COP_OK && b->each != NULL ? cop_second_order_load(b->each, cursor) : err;
 }

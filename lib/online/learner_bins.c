@@ -10,7 +10,9 @@
 #include "online/bins.h"
 #include "online/standardiser.h"
 
-static const cop_density_settings exploration = { .spread = 0.7, .floor = 0.1, .most = 50000.0 };
+static const cop_density_settings exploration = {
+	.spread = 0.1, .floor = 0.1, .early_spread = 1000.0, .early_floor = 500.0, .most = 50000.0
+};
 
 typedef struct bins_learner {
 	cop_learner base;

@@ -126,7 +126,7 @@ def test_bins_move_to_where_the_loss_is_least_and_densities_weigh_right(daemon):
     assert sum(p > 0.3 for _, p in last) > 25 and all(p > 0 for _, p in last)
     best = client.ok("explain", "m", {"x": X})
     assert abs(best["y"] - 13.3) < 0.5
-    assert {e["name"] for e in best["experts"]} == {"curve", "bins", "average"}
+    assert {e["name"] for e in best["experts"]} == {"curve", "stiff", "bins", "average", "surface"}
 
 
 def test_bins_waiting_density_survives_kill_and_checkpoint(daemon):

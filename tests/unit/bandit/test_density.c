@@ -56,6 +56,26 @@ static void test_density_does_not_hang_on_the_unit_of_losses(void **state)
 		assert_true(fabs(p[k] - q[k]) < 1e-12);
 }
 
+/* As an even share and a spread that are larger by just so much. */
+static void test_early_parts_fade_with_what_was_learned(void **state)
+{
+	(void)state;
+	const float loss[BINS] = { 0.5f, 0.2f, 0.21f, 0.4f, 0.9f, 0.3f, 0.25f };
+	cop_density_settings early = settings, plain = settings;
+	double p[BINS], q[BINS];
+	early.early_spread = 200.0;
+	early.early_floor = 100.0;
+	plain.spread *= 3.0;
+	plain.floor *= 2.0;
+	cop_density_fill(&early, 99, 0.02, BINS, loss, p);
+	cop_density_fill(&plain, 99, 0.02, BINS, loss, q);
+	for (size_t k = 0; k < BINS; k++)
+		assert_true(fabs(p[k] - q[k]) < 1e-12);
+	cop_density_fill(&early, 3, 0.02, BINS, loss, p);
+	for (size_t k = 0; k < BINS; k++)
+		assert_true(fabs(p[k] - 1.0 / BINS) < 1e-12);
+}
+
 static void test_density_of_losses_that_are_no_numbers_stays_positive(void **state)
 {
 	(void)state;
@@ -120,6 +140,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_density_equals_its_formula_and_stops_counting),
 		cmocka_unit_test(test_density_does_not_hang_on_the_unit_of_losses),
+		cmocka_unit_test(test_early_parts_fade_with_what_was_learned),
 		cmocka_unit_test(test_density_of_losses_that_are_no_numbers_stays_positive),
 		cmocka_unit_test(test_draws_follow_the_density_that_they_report),
 		cmocka_unit_test(test_bins_of_the_ends_and_beyond),
