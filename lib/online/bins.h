@@ -1,14 +1,16 @@
 /* online/bins.h: predicted loss over a range of actions, [0, 1] cut into COP_BINS bins, from losses of single values.
  *
- * Three members predict the loss of every bin for a context, and the mixture weighs them:
+ * Five members predict the loss of every bin for a context, and the mixture weighs them:
  *     curve    a polynomial in the value whose coefficients are linear in the context (few features: and in its
  *              products): least squares over the tensor product, online/second_order.h with one output
+ *     stiff    the same with a hundred times the ridge (dense contexts)
  *     bins     the same model of the context for each bin of its own (dense contexts)
  *     average  each bin's mean loss whatever the context
+ *     surface  online/surface.h over context and value (dense contexts)
  * A loss at value y teaches every bin k near it, with weight exp(-((c_k - y) / width)^2 / 2), c_k its centre: the
- * smoothed losses of Majzoub et al. 2020 (CATS), with a Gaussian in place of their window. A member's weight is
- * proportional to exp(-rate E / (2 noise)), E the sum of its squared errors, older ones for less, noise the mixture's
- * mean squared error. Losses may have any unit. One thread per object; nothing is allocated after new. */
+ * smoothed losses of Majzoub et al. 2020 (CATS), with a Gaussian in place of their window. The members'
+ * weights are those of least squared error that are not negative and sum to 1 (online/convex.h), older errors counting
+ * for less. Losses may have any unit. One thread per object; nothing is allocated after new. */
 #ifndef COP_ONLINE_BINS_H
 #define COP_ONLINE_BINS_H
 
