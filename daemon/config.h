@@ -84,7 +84,7 @@ typedef struct cop_config_refit {
 	cop_config_auto alpha;
 	bool idle;           /* scheduling class */
 	uint32_t nice;       /* 0 to 19 */
-	uint64_t memory;     /* bytes */
+	uint64_t memory;     /* bytes; 0: as much as is free, see daemon/refit_memory.h */
 	uint64_t time_limit; /* microseconds */
 	cop_config_promote promote;
 	double margin, risk;
@@ -138,6 +138,7 @@ typedef struct cop_config {
 	char *state_dir; /* relative: to the working directory, as are ipc:// endpoints */
 	char *log_facility;
 	uint64_t clock_tolerance; /* 0: every clock is believed */
+	double refit_cpu_share;   /* of one processor, that refits of all models may take over time */
 	cop_log_level log_level;
 	char *http_listen; /* NULL: off */
 	cop_config_list requests, contexts_bind, contexts_connect, feedback_bind, feedback_connect, feedback_pull_bind,
@@ -208,11 +209,11 @@ typedef struct cop_config_changes {
 	size_t count;
 } cop_config_changes;
 
-/* What differs in next. Applied while running: clock_tolerance, log level, checkpoint section, and per model epsilon
- * (with decay and floor), gamma, optimism, least_propensity, share_min and share_max, reward_window, default_loss,
- * reward, pending_max, pending_bytes, unheard (with max, bytes and age), explain_keep, names_bytes, apprentice, the
- * name files and all of section refit, unless the model's shape, learner, policy or loss range differ too. Caller frees
- * with cop_config_changes_free, also on error. COP_ENOMEM. */
+/* What differs in next. Applied while running: clock_tolerance, refit_cpu_share, log level, checkpoint section, and per
+ * model epsilon (with decay and floor), gamma, optimism, least_propensity, share_min and share_max, reward_window,
+ * default_loss, reward, pending_max, pending_bytes, unheard (with max, bytes and age), explain_keep, names_bytes,
+ * apprentice, the name files and all of section refit, unless the model's shape, learner, policy or loss range differ
+ * too. Caller frees with cop_config_changes_free, also on error. COP_ENOMEM. */
 COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_config_changes *changes);
 /* One more, whose text is the caller's to fill; NULL: no memory. */
 cop_config_change *cop_config_changes_add(cop_config_changes *changes, cop_config_change_kind kind, const char *model);

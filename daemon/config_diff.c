@@ -21,6 +21,7 @@ static size_t field_size(const cop_config_rule *rule)
 		[COP_KIND_NUMBER] = sizeof(double),
 		[COP_KIND_DURATION] = sizeof(uint64_t),
 		[COP_KIND_SIZE] = sizeof(uint64_t),
+		[COP_KIND_AUTO_SIZE] = sizeof(uint64_t),
 		[COP_KIND_FLAG] = sizeof(bool),
 		[COP_KIND_RANGE] = 2 * sizeof(double),
 		[COP_KIND_LOSS] = sizeof(cop_config_loss),

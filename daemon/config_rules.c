@@ -31,6 +31,7 @@ static const char *const promote_words[] = { "evidence", "bound", "never", "hand
 static const cop_config_rule root_rules[] = {
 	{ "state_dir", COP_KIND_TEXT, AT(state_dir) },
 	{ "clock_tolerance", COP_KIND_DURATION, AT(clock_tolerance), .low = 0, .high = 3650 * DAY, .applied = true },
+	{ "refit_cpu_share", COP_KIND_NUMBER, AT(refit_cpu_share), .low = 0.001, .high = 1, .applied = true },
 };
 static const cop_config_rule log_rules[] = {
 	{ "facility", COP_KIND_FACILITY, AT(log_facility) },
@@ -142,7 +143,7 @@ static const cop_config_rule refit_rules[] = {
 	{ "alpha", COP_KIND_AUTO, REFIT(alpha), .low = 0, .high = 1e9 },
 	{ "idle", COP_KIND_FLAG, REFIT(idle) },
 	{ "nice", COP_KIND_COUNT, REFIT(nice), .low = 0, .high = 19 },
-	{ "memory", COP_KIND_SIZE, REFIT(memory), .low = 16 * MIB, .high = 1024 * GIB },
+	{ "memory", COP_KIND_AUTO_SIZE, REFIT(memory), .low = 16 * MIB, .high = 1024 * GIB },
 	{ "time_limit", COP_KIND_DURATION, REFIT(time_limit), .low = SECOND, .high = 7 * DAY },
 	{ "promote", COP_KIND_WORD, REFIT(promote), .words = promote_words },
 	{ "margin", COP_KIND_NUMBER, REFIT(margin), .low = 0, .high = 1 },
@@ -174,6 +175,7 @@ void cop_config_defaults(cop_config *config)
 {
 	config->log_level = COP_LOG_INFO;
 	config->clock_tolerance = (uint64_t)(365 * DAY);
+	config->refit_cpu_share = 0.1;
 	config->message_limit = (uint64_t)MIB;
 	config->queue_limit = (uint64_t)(256 * MIB);
 	config->journal_enabled = true;
@@ -219,7 +221,6 @@ static void refit_defaults(cop_config_refit *refit)
 	refit->height = 6;
 	refit->idle = true;
 	refit->nice = 19;
-	refit->memory = (uint64_t)GIB;
 	refit->time_limit = (uint64_t)(3600 * SECOND);
 	refit->risk = 0.05;
 	refit->keep = 5;

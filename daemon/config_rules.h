@@ -20,22 +20,23 @@
 #define COP_FOR_ALL      15u
 
 typedef enum cop_config_kind {
-	COP_KIND_TEXT,     /* char *, not empty */
-	COP_KIND_FACILITY, /* char *, a syslog facility */
-	COP_KIND_LISTEN,   /* char *, ADDRESS:PORT */
-	COP_KIND_WORD,     /* an enum, the position in words */
-	COP_KIND_WORDS,    /* unsigned, a bit for each of several words; 0: all of them */
-	COP_KIND_COUNT,    /* uint32_t in [low, high] */
-	COP_KIND_SEED,     /* uint64_t */
-	COP_KIND_NUMBER,   /* double in [low, high] */
-	COP_KIND_DURATION, /* uint64_t microseconds in [low, high] */
-	COP_KIND_SIZE,     /* uint64_t bytes in [low, high] */
-	COP_KIND_FLAG,     /* bool */
-	COP_KIND_RANGE,    /* double[2], low < high */
-	COP_KIND_LOSS,     /* cop_config_loss */
-	COP_KIND_AUTO,     /* cop_config_auto: auto, or a number in [low, high] */
-	COP_KIND_SHARES,   /* cop_arm_shares, ARM=SHARE each; none: not printed */
-	COP_KIND_BIND,     /* cop_config_list of endpoints */
+	COP_KIND_TEXT,      /* char *, not empty */
+	COP_KIND_FACILITY,  /* char *, a syslog facility */
+	COP_KIND_LISTEN,    /* char *, ADDRESS:PORT */
+	COP_KIND_WORD,      /* an enum, the position in words */
+	COP_KIND_WORDS,     /* unsigned, a bit for each of several words; 0: all of them */
+	COP_KIND_COUNT,     /* uint32_t in [low, high] */
+	COP_KIND_SEED,      /* uint64_t */
+	COP_KIND_NUMBER,    /* double in [low, high] */
+	COP_KIND_DURATION,  /* uint64_t microseconds in [low, high] */
+	COP_KIND_SIZE,      /* uint64_t bytes in [low, high] */
+	COP_KIND_AUTO_SIZE, /* the same; auto: 0 */
+	COP_KIND_FLAG,      /* bool */
+	COP_KIND_RANGE,     /* double[2], low < high */
+	COP_KIND_LOSS,      /* cop_config_loss */
+	COP_KIND_AUTO,      /* cop_config_auto: auto, or a number in [low, high] */
+	COP_KIND_SHARES,    /* cop_arm_shares, ARM=SHARE each; none: not printed */
+	COP_KIND_BIND,      /* cop_config_list of endpoints */
 	COP_KIND_CONNECT
 } cop_config_kind;
 

@@ -163,6 +163,11 @@ static bool parse_flag(const char *text, bool *value)
 
 static bool in_range(const cop_config_rule *rule, double value) { return value >= rule->low && value <= rule->high; }
 
+static bool is_size(const cop_config_rule *rule)
+{
+	return rule->kind == COP_KIND_SIZE || rule->kind == COP_KIND_AUTO_SIZE;
+}
+
 /* "0 to 100" with numbers, durations or sizes as the rule wants them. */
 static void describe_range(const cop_config_rule *rule, char *out, size_t size)
 {
@@ -170,7 +175,7 @@ static void describe_range(const cop_config_rule *rule, char *out, size_t size)
 	if (rule->kind == COP_KIND_DURATION) {
 		format_quantity((uint64_t)rule->low, durations, UNIT_COUNT(durations), low, sizeof low);
 		format_quantity((uint64_t)rule->high, durations, UNIT_COUNT(durations), high, sizeof high);
-	} else if (rule->kind == COP_KIND_SIZE) {
+	} else if (is_size(rule)) {
 		format_quantity((uint64_t)rule->low, sizes, UNIT_COUNT(sizes), low, sizeof low);
 		format_quantity((uint64_t)rule->high, sizes, UNIT_COUNT(sizes), high, sizeof high);
 	} else {
@@ -220,6 +225,9 @@ static void describe(const cop_config_rule *rule, char *out, size_t size)
 		return;
 	case COP_KIND_SIZE:
 		(void)snprintf(out, size, "a size like 64KiB, 1MiB or 10GiB, %s", range);
+		return;
+	case COP_KIND_AUTO_SIZE:
+		(void)snprintf(out, size, "auto or a size like 64KiB, 1MiB or 10GiB, %s", range);
 		return;
 	default:
 		break;
@@ -271,9 +279,13 @@ static bool read_whole(const cop_config_rule *rule, const char *text, void *fiel
 	uint64_t whole;
 	const char *end;
 	bool fits;
+	if (rule->kind == COP_KIND_AUTO_SIZE && strcmp(text, "auto") == 0) {
+		*(uint64_t *)field = 0;
+		return true;
+	}
 	if (rule->kind == COP_KIND_DURATION)
 		fits = parse_quantity(text, durations, UNIT_COUNT(durations), &whole);
-	else if (rule->kind == COP_KIND_SIZE)
+	else if (is_size(rule))
 		fits = parse_quantity(text, sizes, UNIT_COUNT(sizes), &whole);
 	else
 		fits = parse_whole(text, &end, &whole) && *end == '\0';
@@ -503,7 +515,9 @@ static void put_whole(cop_bytes *out, const cop_config_rule *rule, const void *f
 	if (rule->kind == COP_KIND_DURATION) {
 		format_quantity(*(const uint64_t *)field, durations, UNIT_COUNT(durations), text, sizeof text);
 		put_quoted(out, text);
-	} else if (rule->kind == COP_KIND_SIZE) {
+	} else if (rule->kind == COP_KIND_AUTO_SIZE && *(const uint64_t *)field == 0) {
+		put(out, "\"auto\"");
+	} else if (is_size(rule)) {
 		format_quantity(*(const uint64_t *)field, sizes, UNIT_COUNT(sizes), text, sizeof text);
 		put_quoted(out, text);
 	} else {

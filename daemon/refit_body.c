@@ -142,7 +142,8 @@ static size_t put_last(const cop_refit_state *s, cop_bytes *out)
 	cop_wire_put_key_text(out, "last_reason", s->last.text);
 	cop_wire_put_key_double(out, "last_time", s->last_time);
 	cop_wire_put_key_double(out, "last_seconds", s->last_seconds);
-	return 4;
+	cop_wire_put_key_double(out, "last_processor", s->last.spent);
+	return 5;
 }
 
 static void put_refit(const cop_server *server, const cop_served *served, cop_bytes *out)
@@ -157,8 +158,10 @@ static void put_refit(const cop_server *server, const cop_served *served, cop_by
 	double pause = s->failures == 0 ? 0.0 : fmax(s->not_before - cop_clock_monotonic(), 0.0);
 	cop_wire_put_text(out, "refit");
 	size_t at = cop_wire_put_map_open(out);
-	size_t count = 6;
+	size_t count = 8;
 	cop_wire_put_key_text(out, "state", cop_refits_state_text(server, served));
+	cop_wire_put_key_text(out, "why", server->refits.running == served ? "" : cop_refits_why_text(server, served));
+	cop_wire_put_key_double(out, "rest", fmax(cop_refits_rested(server) - server->time, 0.0));
 	cop_wire_put_key_unsigned(out, "ended", ended);
 	cop_wire_put_key_unsigned(out, "failed", bad);
 	cop_wire_put_key_unsigned(out, "fresh", learned > s->learned ? learned - s->learned : 0);

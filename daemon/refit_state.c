@@ -141,6 +141,7 @@ void cop_refit_state_save(const cop_refit_state *state, cop_bytes *out)
 	cop_bytes_put_u64(out, state->learned);
 	cop_bytes_put_u64(out, state->after);
 	cop_bytes_put_f64(out, state->began);
+	cop_bytes_put_f64(out, state->spent);
 	cop_bytes_put_u64(out, state->number);
 	cop_bytes_put_u64(out, state->current);
 	cop_bytes_put_u64(out, state->taken);
@@ -189,17 +190,19 @@ static cop_err load_marks(cop_refit_state *state, cop_cursor *in)
 	return in->err;
 }
 
-cop_err cop_refit_state_load(cop_refit_state *state, cop_cursor *in)
+cop_err cop_refit_state_load(cop_refit_state *state, unsigned version, cop_cursor *in)
 {
 	cop_refit_state_fini(state);
 	state->learned = cop_cursor_u64(in);
 	state->after = cop_cursor_u64(in);
 	state->began = cop_cursor_f64(in);
+	state->spent = version >= 2 ? cop_cursor_f64(in) : 0.0;
 	state->number = cop_cursor_u64(in);
 	state->current = cop_cursor_u64(in);
 	state->taken = cop_cursor_u64(in);
 	state->drifted = cop_cursor_u8(in) != 0;
-	cop_err err = in->err == COP_OK && !isfinite(state->began) ? COP_ENONFINITE : in->err;
+	bool finite = isfinite(state->began) && isfinite(state->spent);
+	cop_err err = in->err == COP_OK && !finite ? COP_ENONFINITE : in->err;
 	if (err == COP_OK)
 		err = load_needs(state, in);
 	if (err == COP_OK)

@@ -12,7 +12,8 @@
 #include "online/model.h"
 #include "wire/wire_record.h"
 
-#define COP_REFIT_STATE_MARKS 128
+#define COP_REFIT_STATE_VERSION 2 /* of what is saved; 1: without what was spent */
+#define COP_REFIT_STATE_MARKS   128
 
 typedef struct cop_refit_need {
 	uint64_t sequence; /* journal record that challenged */
@@ -29,6 +30,7 @@ typedef struct cop_refit_state {
 	uint64_t learned; /* the model's counter when the last refit that ended well began */
 	uint64_t after;   /* newest journal record whose feedback it saw */
 	double began;     /* event time when the last one began; 0: none did */
+	double spent;     /* seconds of a processor that it took; while it runs at most, then exactly */
 	uint64_t number;  /* highest of a challenger so far */
 	uint64_t current; /* challenger in the shadow or serving; 0: none */
 	uint64_t taken;   /* the model's counter when it came */
@@ -42,11 +44,13 @@ typedef struct cop_refit_state {
 	uint64_t seen; /* of the model's losses by the detector */
 	double seen_sum;
 	bool asked;        /* by somebody, who does not wait for anything to be due */
+	bool crowded;      /* one is due, and there is too little free memory for it */
 	unsigned failures; /* in a row */
 	double not_before; /* monotonic seconds */
 	bool has_last;     /* one has ended in this process */
 	cop_worker_line last;
 	double last_time, last_seconds;         /* unix; it took */
+	double spent_total;                     /* seconds of a processor, in this process */
 	uint64_t outcomes[COP_WORKER_OUTCOMES]; /* in this process */
 	uint64_t promotions[COP_WIRE_PROMOTIONS];
 } cop_refit_state;
@@ -76,7 +80,7 @@ uint64_t cop_refit_state_window(const cop_refit_state *state, uint64_t decisions
 /* Whether there is anything to save. */
 bool cop_refit_state_used(const cop_refit_state *state);
 void cop_refit_state_save(const cop_refit_state *state, cop_bytes *out);
-/* COP_EFORMAT, COP_ENONFINITE, COP_EVERSION, COP_ENOMEM; *state is then as new. */
-COP_CHECK cop_err cop_refit_state_load(cop_refit_state *state, cop_cursor *in);
+/* Of what version 1 or 2 saved. COP_EFORMAT, COP_ENONFINITE, COP_EVERSION, COP_ENOMEM; *state is then as new. */
+COP_CHECK cop_err cop_refit_state_load(cop_refit_state *state, unsigned version, cop_cursor *in);
 
 #endif

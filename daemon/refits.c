@@ -12,6 +12,7 @@
 
 #include "daemon/challenger_file.h"
 #include "daemon/clock.h"
+#include "daemon/refit_memory.h"
 #include "daemon/refit_program.h"
 #include "daemon/server.h"
 #include "daemon/succession.h"
@@ -19,9 +20,10 @@
 #include "online/model_shadow.h"
 #include "refit/refit_rule.h"
 
-#define LOOK_SECONDS  0.1
-#define PAUSE_SECONDS 60.0 /* after a failure, doubled with each */
-#define PAUSE_MOST    21600.0
+#define LOOK_SECONDS   0.1
+#define MEMORY_SECONDS 2.0  /* between two looks for free memory */
+#define PAUSE_SECONDS  60.0 /* after a failure, doubled with each */
+#define PAUSE_MOST     21600.0
 
 void cop_refits_init(cop_refits *refits, const char *state_dir)
 {
@@ -32,10 +34,18 @@ void cop_refits_init(cop_refits *refits, const char *state_dir)
 	(void)snprintf(refits->state_dir, sizeof refits->state_dir, "%s", absolute == NULL ? state_dir : absolute);
 }
 
+/* What the refit under way, or at its end, took of a processor. */
+static void note_spent(cop_refits *refits, double seconds)
+{
+	refits->running->refit.spent = seconds;
+	refits->running->refit.spent_total += seconds;
+}
+
 /* Nothing is waited for but a killed process. */
 static void abandon(cop_refits *refits)
 {
-	cop_worker_process_stop(&refits->process);
+	if (refits->process.pid != 0)
+		note_spent(refits, cop_worker_process_stop(&refits->process));
 	cop_challenger_load_release(&refits->load);
 	refits->running = NULL;
 }
@@ -77,33 +87,53 @@ static bool on_trial(const cop_served *served)
 	       cop_refit_on_trial(is.summary.verdict, since, served->refit.taken, c->window, c->least_feedback);
 }
 
-/* Why a refit of the model is due; NULL: it is not. */
-static const char *due(const cop_server *server, const cop_served *served, double now)
+double cop_refits_rested(const cop_server *server)
+{
+	double rested = 0.0;
+	for (size_t i = 0; i < server->models.count; i++) {
+		const cop_refit_state *s = &server->models.items[i].refit;
+		rested = fmax(rested, cop_refit_rested(s->began, s->spent, server->config->refit_cpu_share));
+	}
+	return rested;
+}
+
+/* Whether a refit of the model, whose refits are on, is due. */
+static cop_refit_due due(const cop_server *server, const cop_served *served, double now)
 {
 	const cop_config_refit *c = &served->config->refit;
 	const cop_refit_state *s = &served->refit;
-	if (!c->enabled)
-		return NULL;
 	const cop_refit_standing standing = {
 		.fresh = fresh_of(served),
 		.least_feedback = c->least_feedback,
 		.asked = s->asked,
 		.paused = now < s->not_before,
+		.resting = server->time < cop_refits_rested(server),
 		.drifted = s->drifted,
 		.early = server->time < s->began + 1e-6 * (double)c->every,
 		.trial = on_trial(served),
 	};
-	switch (cop_refit_is_due(&standing)) {
-	case COP_REFIT_ASKED:
-		return "asked";
-	case COP_REFIT_DRIFT:
-		return "drift";
-	case COP_REFIT_SCHEDULE:
-		return c->every > 0 ? "schedule" : "feedback";
-	case COP_REFIT_NOT_DUE:
-		break;
-	}
-	return NULL;
+	return cop_refit_is_due(&standing);
+}
+
+/* Of one that begins. */
+static const char *reason_of(cop_refit_due is, const cop_config_refit *config)
+{
+	return is == COP_REFIT_ASKED   ? "asked"
+	       : is == COP_REFIT_DRIFT ? "drift"
+	       : config->every > 0     ? "schedule"
+	                               : "feedback";
+}
+
+/* Whether there is memory for the model's refit, which is due: what it may take is then in refits.memory. */
+static bool has_room(cop_server *server, cop_served *served, double now)
+{
+	cop_refits *r = &server->refits;
+	uint64_t given = served->config->refit.memory;
+	r->memory = given > 0 ? given : cop_refit_memory_of(cop_refit_memory_free(""));
+	served->refit.crowded = r->memory == 0;
+	if (served->refit.crowded)
+		r->next_look = now + MEMORY_SECONDS;
+	return !served->refit.crowded;
 }
 
 /* ---- beginning ---- */
@@ -124,7 +154,7 @@ static void fill_job(const cop_server *server, const cop_served *served, uint64_
 		.nice = c->nice,
 		.window = c->window,
 		.height = c->height,
-		.memory = c->memory,
+		.memory = server->refits.memory,
 		.holdout = c->holdout,
 		.margin = c->margin,
 		.risk = c->risk,
@@ -147,8 +177,8 @@ static void note_end(cop_server *server, cop_served *served, const cop_worker_li
 	if (bad)
 		s->not_before = now + fmin(PAUSE_SECONDS * exp2((double)s->failures - 1.0), PAUSE_MOST);
 	cop_log_line(server->log, bad ? COP_LOG_WARNING : COP_LOG_NOTICE, "refit_ended",
-	        "model=%s outcome=%s number=%" PRIu64 " seconds=%.3f reason=\"%s\"", served->name,
-	        cop_worker_outcome_text(end->outcome), end->number, s->last_seconds, end->text);
+	        "model=%s outcome=%s number=%" PRIu64 " seconds=%.3f processor=%.3f reason=\"%s\"", served->name,
+	        cop_worker_outcome_text(end->outcome), end->number, s->last_seconds, end->spent, end->text);
 }
 
 static cop_err choose_number(const cop_server *server, const cop_served *served, uint64_t *number, cop_diag *diag)
@@ -158,7 +188,7 @@ static cop_err choose_number(const cop_server *server, const cop_served *served,
 	return err;
 }
 
-static void begin(cop_server *server, cop_served *served, const char *why, double now)
+static void begin(cop_server *server, cop_served *served, cop_refit_due is, double now)
 {
 	cop_refits *r = &server->refits;
 	cop_worker_job job;
@@ -170,6 +200,7 @@ static void begin(cop_server *server, cop_served *served, const char *why, doubl
 	served->refit.asked = false;
 	served->refit.drifted = false;
 	served->refit.began = server->time;
+	served->refit.spent = 0.0;
 	r->began = now;
 	r->next = NULL;
 	cop_err err = choose_number(server, served, &number, &diag);
@@ -190,8 +221,8 @@ static void begin(cop_server *server, cop_served *served, const char *why, doubl
 	served->refit.number = number; /* whatever becomes of it */
 	r->running = served;
 	cop_log_line(server->log, COP_LOG_NOTICE, "refit_started",
-	        "model=%s why=%s number=%" PRIu64 " pid=%d feedback=%" PRIu64, served->name, why, number,
-	        (int)r->process.pid, fresh_of(served));
+	        "model=%s why=%s number=%" PRIu64 " pid=%d feedback=%" PRIu64 " memory=%" PRIu64, served->name,
+	        reason_of(is, &served->config->refit), number, (int)r->process.pid, fresh_of(served), r->memory);
 }
 
 /* ---- its end ---- */
@@ -298,10 +329,13 @@ static void attend(cop_server *server, double now)
 		if (cop_challenger_load_is_ready(&r->load))
 			take_challenger(server, now);
 	} else if (cop_worker_process_take(&r->process, now, &r->end) == COP_OK) {
+		note_spent(r, r->end.spent);
 		if (r->end.outcome == COP_WORKER_MADE)
 			begin_loading(server, now);
 		else
 			conclude(server, &r->end, now);
+	} else {
+		r->running->refit.spent = now - r->began; /* at most, in case that a checkpoint is the last one */
 	}
 }
 
@@ -325,11 +359,13 @@ static void begin_due(cop_server *server, double now)
 		return;
 	for (size_t i = 0; i < server->models.count; i++) {
 		cop_served *served = &server->models.items[i];
-		const char *why = due(server, served, now);
-		if (why == NULL)
+		if (!served->config->refit.enabled)
+			continue;
+		cop_refit_due is = due(server, served, now);
+		if (!cop_refit_begins(is) || !has_room(server, served, now))
 			continue;
 		if (is_synced(server, served, now))
-			begin(server, served, why, now);
+			begin(server, served, is, now);
 		return;
 	}
 }
@@ -369,6 +405,28 @@ cop_refits_answer cop_refits_ask(cop_server *server, cop_served *served)
 }
 
 bool cop_refits_is_loading(const cop_refits *refits) { return refits->running != NULL && refits->load.held; }
+
+const char *cop_refits_why_text(const cop_server *server, const cop_served *served)
+{
+	static const char *const waits[] = {
+		[COP_REFIT_FEW] = "feedback",
+		[COP_REFIT_PAUSED] = "pause",
+		[COP_REFIT_RESTING] = "share",
+		[COP_REFIT_EARLY] = "time",
+		[COP_REFIT_TRIAL] = "trial",
+	};
+	const cop_refits *r = &server->refits;
+	if (!served->config->refit.enabled)
+		return "configuration";
+	if (!journal_stands(server))
+		return "journal";
+	cop_refit_due is = due(server, served, cop_clock_monotonic());
+	if (!cop_refit_begins(is))
+		return waits[is];
+	if (r->running != NULL)
+		return "another";
+	return served->refit.crowded ? "memory" : "sync";
+}
 
 const char *cop_refits_state_text(const cop_server *server, const cop_served *served)
 {

@@ -13,7 +13,6 @@
 #define SECTION         COP_SERVED_SECTION
 #define SECTION_VERSION 1
 #define REFIT_SECTION   "refit"
-#define REFIT_VERSION   1
 
 void cop_served_settings(const cop_config_model *config, cop_model_settings *settings)
 {
@@ -337,7 +336,7 @@ static void save_refits(const cop_served *served, cop_bytes *bytes)
 {
 	if (!cop_refit_state_used(&served->refit))
 		return;
-	size_t section = cop_model_file_begin_section(bytes, REFIT_SECTION, REFIT_VERSION);
+	size_t section = cop_model_file_begin_section(bytes, REFIT_SECTION, COP_REFIT_STATE_VERSION);
 	cop_bytes_put_text(bytes, served->name);
 	cop_refit_state_save(&served->refit, bytes);
 	cop_model_file_end_section(bytes, section);
@@ -432,7 +431,7 @@ static cop_err load_refits(
 	                             : cop_served_find(set, name, strlen(name));
 	if (cursor.err == COP_OK && served == NULL)
 		return COP_OK;
-	cop_err err = served == NULL ? cursor.err : cop_refit_state_load(&served->refit, &cursor);
+	cop_err err = served == NULL ? cursor.err : cop_refit_state_load(&served->refit, section->version, &cursor);
 	if (err != COP_OK)
 		cop_diag_set(diag, "", 0, 0, "checkpoint: refits of a model: %s", cop_err_text(err));
 	return err;
@@ -443,7 +442,7 @@ static cop_err load_any(cop_served_set *set, const cop_model_section *section, c
 	bool refit = strcmp(section->name, REFIT_SECTION) == 0;
 	if (!refit && strcmp(section->name, SECTION) != 0)
 		return COP_OK;
-	if (section->version > (refit ? REFIT_VERSION : SECTION_VERSION)) {
+	if (section->version > (refit ? COP_REFIT_STATE_VERSION : SECTION_VERSION)) {
 		cop_diag_set(diag, "", 0, 0, "checkpoint: %s", cop_err_text(COP_EVERSION));
 		return COP_EVERSION;
 	}

@@ -41,6 +41,7 @@ typedef struct cop_worker_line {
 	cop_worker_outcome outcome;
 	uint64_t number, learned, leaves;
 	double gain;
+	double spent;               /* seconds of a processor until its end, which the daemon fills in */
 	char text[COP_WORKER_TEXT]; /* printable */
 } cop_worker_line;
 

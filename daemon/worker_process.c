@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -164,6 +165,12 @@ static cop_worker_line judge(const cop_worker_process *process, int status)
 	return line;
 }
 
+static double seconds_of(const struct rusage *used)
+{
+	return (double)(used->ru_utime.tv_sec + used->ru_stime.tv_sec) +
+	       1e-6 * (double)(used->ru_utime.tv_usec + used->ru_stime.tv_usec);
+}
+
 static void press(cop_worker_process *process, double now)
 {
 	if (now < process->deadline)
@@ -179,27 +186,31 @@ cop_err cop_worker_process_take(cop_worker_process *process, double now, cop_wor
 	if (process->pid == 0)
 		return COP_EEND;
 	read_lines(process);
-	pid_t ended = waitpid(process->pid, &status, WNOHANG);
+	struct rusage used = { 0 };
+	pid_t ended = wait4(process->pid, &status, WNOHANG, &used);
 	if (ended == 0 || (ended < 0 && errno == EINTR)) {
 		press(process, now);
 		return COP_EEND;
 	}
 	read_lines(process); /* what it said last */
 	*end = ended > 0 ? judge(process, status) : failed(COP_WORKER_CRASHED);
+	end->spent = seconds_of(&used);
 	if (process->fd >= 0)
 		(void)close(process->fd);
 	cop_worker_process_init(process);
 	return COP_OK;
 }
 
-void cop_worker_process_stop(cop_worker_process *process)
+double cop_worker_process_stop(cop_worker_process *process)
 {
+	struct rusage used = { 0 };
 	if (process->pid == 0)
-		return;
+		return 0.0;
 	(void)kill(process->pid, SIGKILL);
-	while (waitpid(process->pid, NULL, 0) < 0 && errno == EINTR)
+	while (wait4(process->pid, NULL, 0, &used) < 0 && errno == EINTR)
 		;
 	if (process->fd >= 0)
 		(void)close(process->fd);
 	cop_worker_process_init(process);
+	return seconds_of(&used);
 }

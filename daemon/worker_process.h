@@ -27,9 +27,10 @@ void cop_worker_process_init(cop_worker_process *process);
  * seconds: its time. COP_EIO, with *diag. */
 COP_CHECK cop_err cop_worker_process_start(cop_worker_process *process, const char *program, char *const argv[],
         double now, double seconds, cop_diag *diag);
-/* Takes in what it said. COP_OK: it has ended, and *end (a result) says how. COP_EEND: it runs on, or none runs. */
+/* Takes in what it said. COP_OK: it has ended, and *end (a result) says how and what it spent. COP_EEND: it runs on, or
+ * none runs. */
 COP_CHECK cop_err cop_worker_process_take(cop_worker_process *process, double now, cop_worker_line *end);
-/* Kills it, if one runs, and waits for its end. */
-void cop_worker_process_stop(cop_worker_process *process);
+/* Kills it, if one runs, and waits for its end; the seconds of a processor that it spent. */
+double cop_worker_process_stop(cop_worker_process *process);
 
 #endif

@@ -290,7 +290,7 @@ cop_err cop_sim_refits_fed(
 		err = step(r);
 	watch(r);
 	cop_refit_due is = due(r);
-	if (err != COP_OK || is == COP_REFIT_NOT_DUE)
+	if (err != COP_OK || !cop_refit_begins(is))
 		return err;
 	r->counts.drifted += is == COP_REFIT_DRIFT;
 	r->drifted = false;

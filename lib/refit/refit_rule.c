@@ -14,14 +14,27 @@ cop_refit_step cop_refit_step_of(cop_promotion_verdict verdict, bool promoted, b
 cop_refit_due cop_refit_is_due(const cop_refit_standing *s)
 {
 	if (s->fresh == 0)
-		return COP_REFIT_NOT_DUE;
+		return COP_REFIT_FEW;
 	if (s->asked)
 		return COP_REFIT_ASKED;
-	if (s->fresh < s->least_feedback || s->paused)
-		return COP_REFIT_NOT_DUE;
+	if (s->fresh < s->least_feedback)
+		return COP_REFIT_FEW;
+	if (s->paused)
+		return COP_REFIT_PAUSED;
+	if (s->resting)
+		return COP_REFIT_RESTING;
 	if (s->drifted)
 		return COP_REFIT_DRIFT;
-	return s->early || s->trial ? COP_REFIT_NOT_DUE : COP_REFIT_SCHEDULE;
+	if (s->early)
+		return COP_REFIT_EARLY;
+	return s->trial ? COP_REFIT_TRIAL : COP_REFIT_SCHEDULE;
+}
+
+bool cop_refit_begins(cop_refit_due due) { return due >= COP_REFIT_ASKED; }
+
+double cop_refit_rested(double began, double processor_seconds, double share)
+{
+	return began + processor_seconds / share;
 }
 
 bool cop_refit_on_trial(

@@ -28,19 +28,30 @@ typedef struct cop_refit_standing {
 	uint64_t least_feedback; /* of them, for a refit to begin by itself */
 	bool asked;              /* by somebody, who does not wait */
 	bool paused;             /* after a failure */
+	bool resting;            /* refits have had their share of the processor for now, cop_refit_rested */
 	bool drifted;            /* the model's loss rose since the last refit began */
 	bool early;              /* the time between two refits is not over */
 	bool trial;              /* cop_refit_on_trial */
 } cop_refit_standing;
 
+/* What one waits for, or why it begins. */
 typedef enum cop_refit_due {
-	COP_REFIT_NOT_DUE = 0,
-	COP_REFIT_ASKED,
+	COP_REFIT_FEW = 0, /* losses that no refit has seen */
+	COP_REFIT_PAUSED,
+	COP_REFIT_RESTING,
+	COP_REFIT_EARLY,
+	COP_REFIT_TRIAL,
+	COP_REFIT_ASKED, /* from here on it begins */
 	COP_REFIT_DRIFT,
 	COP_REFIT_SCHEDULE
 } cop_refit_due;
 
 cop_refit_due cop_refit_is_due(const cop_refit_standing *standing);
+bool cop_refit_begins(cop_refit_due due);
+
+/* When the next may begin after one that began at `began` and took so many seconds of a processor, so that refits take
+ * `share` of one, in (0, 1], over time. */
+double cop_refit_rested(double began, double processor_seconds, double share);
 
 /* Whether the learner in the shadow may yet show what it is: the evidence on it is open, and `since`, the losses
  * since the challenge or promotion, are fewer than `learned`, those before it, or the window, where that is less; and

@@ -478,6 +478,7 @@ ARMS = ("ensemble", "sparse", "dgt")
 # (section, option, what the manual page says, the value, in models of these shapes)
 CONFIGURATION = [
     ("", "clock_tolerance", "Default 365d.", '"365d"', ()),
+    ("", "refit_cpu_share", "Default 0.1.", "0.1", ()),
     ("log", "facility", "daemon (default)", '"daemon"', ()),
     ("log", "level", "info (default)", '"info"', ()),
     ("sockets", "message_limit", "Default 1MiB.", '"1MiB"', ()),
@@ -554,8 +555,8 @@ CONFIGURATION = [
     ("refit", "alpha", "auto (default)", '"auto"', ARMS),
     ("refit", "idle", "(default true)", "true", ARMS),
     ("refit", "nice", "0 to 19 (default)", "19", ARMS),
-    ("refit", "memory", "Default 1GiB and 1h.", '"1GiB"', ARMS),
-    ("refit", "time_limit", "Default 1GiB and 1h.", '"1h"', ARMS),
+    ("refit", "memory", "Default auto and 1h.", '"auto"', ARMS),
+    ("refit", "time_limit", "Default auto and 1h.", '"1h"', ARMS),
     ("refit", "promote", "evidence (default:", '"evidence"', ARMS),
     ("refit", "margin", "Default 0 and 0.05.", "0", ARMS),
     ("refit", "risk", "Default 0 and 0.05.", "0.05", ARMS),

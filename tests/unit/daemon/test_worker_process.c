@@ -63,9 +63,25 @@ static void test_process_progress_is_known_while_it_runs(void **state)
 	assert_true(p.last.share == 0.5);
 	assert_string_equal(p.last.text, "half");
 	pid_t pid = p.pid;
-	cop_worker_process_stop(&p);
+	(void)cop_worker_process_stop(&p);
 	assert_true(kill(pid, 0) != 0 && p.pid == 0 && p.fd == -1);
-	cop_worker_process_stop(&p); /* none */
+	(void)cop_worker_process_stop(&p); /* none */
+}
+
+static void test_process_time_on_the_processor_is_known(void **state)
+{
+	(void)state;
+	const char *busy =
+	        "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo progress 1 busy; echo result nothing 0 0 0 0 x";
+	assert_true(run(busy, DEADLINE).spent > 0.0);
+	assert_true(run("kill -9 $$", DEADLINE).spent >= 0.0);
+	cop_worker_process p;
+	cop_worker_line end;
+	start(&p, "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo progress 1 busy; exec sleep 1000", DEADLINE);
+	while (p.last.text[0] == '\0')
+		assert_int_equal(cop_worker_process_take(&p, cop_clock_monotonic(), &end), COP_EEND);
+	assert_true(cop_worker_process_stop(&p) > 0.0);
+	assert_true(cop_worker_process_stop(&p) == 0.0); /* none */
 }
 
 static void test_process_without_result_has_crashed(void **state)
@@ -200,6 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_process_result_is_its_end),
 		cmocka_unit_test(test_process_progress_is_known_while_it_runs),
+		cmocka_unit_test(test_process_time_on_the_processor_is_known),
 		cmocka_unit_test(test_process_without_result_has_crashed),
 		cmocka_unit_test(test_process_beyond_its_time_is_ended),
 		cmocka_unit_test(test_process_that_ignores_being_asked_is_killed),
