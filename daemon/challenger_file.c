@@ -106,25 +106,28 @@ cop_err cop_challenger_newest(const char *state_dir, const char *model, uint64_t
 }
 
 cop_err cop_challenger_prune(const char *state_dir, const char *model, size_t keep, cop_challenger_needed *needed,
-        const void *context, size_t *removed, cop_diag *diag)
+        const void *context, cop_challenger_pruned *pruned, cop_diag *diag)
 {
 	place at;
 	char path[PATH_MAX + COP_CHECKPOINT_NAME_ROOM];
 	uint64_t *all = NULL;
 	size_t count = 0;
-	*removed = 0;
+	struct stat file;
+	*pruned = (cop_challenger_pruned){ 0 };
 	cop_err err = find(state_dir, model, &at, diag);
 	if (err == COP_OK)
 		err = list(&at, &all, &count, diag);
 	for (size_t i = keep; err == COP_OK && i < count; i++) {
-		if (needed(context, all[i]))
-			continue;
 		path_of(&at, all[i], path);
+		if (needed(context, all[i])) {
+			pruned->held += stat(path, &file) == 0 ? (uint64_t)file.st_size : 0;
+			continue;
+		}
 		if (unlink(path) != 0 && errno != ENOENT) {
 			cop_diag_set(diag, path, 0, 0, "cannot be removed: %s", strerror(errno));
 			err = COP_EIO;
 		}
-		*removed += err == COP_OK;
+		pruned->removed += err == COP_OK;
 	}
 	cop_mem_free(all);
 	return err;

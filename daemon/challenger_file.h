@@ -25,8 +25,13 @@ COP_CHECK cop_err cop_challenger_read(
 COP_CHECK cop_err cop_challenger_newest(const char *state_dir, const char *model, uint64_t *number, cop_diag *diag);
 /* Whether that challenger is still needed. */
 typedef bool cop_challenger_needed(const void *context, uint64_t number);
-/* Removes all but the newest `keep` and what is needed. *removed counts. COP_EIO, COP_ENOMEM. */
+typedef struct cop_challenger_pruned {
+	size_t removed; /* files */
+	uint64_t held;  /* bytes of those beyond the newest that are still needed */
+} cop_challenger_pruned;
+
+/* Removes all but the newest `keep` and what is needed. COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_challenger_prune(const char *state_dir, const char *model, size_t keep,
-        cop_challenger_needed *needed, const void *context, size_t *removed, cop_diag *diag);
+        cop_challenger_needed *needed, const void *context, cop_challenger_pruned *pruned, cop_diag *diag);
 
 #endif

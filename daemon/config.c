@@ -343,8 +343,10 @@ static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model
 	model->refit.given = cfg_size(cfg, "refit") != 0;
 	if (model->learner == COP_LEARNER_DGT)
 		model->refit.height = model->height;
-	if (model->refit.given)
+	if (model->refit.given) {
 		read_section(reading, cfg_getsec(cfg, "refit"), &cop_config_refit_section, 0, model);
+		model->refit.said = cop_config_has(cfg_getsec(cfg, "refit"), "enabled");
+	}
 	fill_dependent(cfg, &adopted, model);
 	cop_config_check_model(reading, cfg, model, learner_known);
 	cop_config_read_names(reading, cfg, model);
@@ -392,6 +394,7 @@ static void read_all(cop_config_reading *reading, cfg_t *root, cop_config *confi
 	fill_texts(reading, config);
 	reading->state_dir = config->state_dir;
 	read_models(reading, root, config);
+	cop_config_default_refits(config, false);
 	cop_config_check(reading, root, config);
 }
 
@@ -455,13 +458,15 @@ done:
 	return err;
 }
 
-/* Refits that are enabled need their program. */
+/* Refits that are enabled need their program; by default they are where it is. */
 static cop_err need_programs(const char *path, cop_config **config, cop_config_report *report)
 {
 	cop_config_reading reading = { .report = report, .source = path };
 	char program[COP_REFIT_PROGRAM_ROOM];
 	cop_diag why = { 0 };
-	if (cop_refit_program_find(program, &why) == COP_OK)
+	bool found = cop_refit_program_find(program, &why) == COP_OK;
+	cop_config_default_refits(*config, found);
+	if (found)
 		return COP_OK;
 	for (size_t i = 0; i < (*config)->model_count; i++)
 		if ((*config)->models[i].refit.enabled)
@@ -480,9 +485,12 @@ cop_err cop_config_load(const char *path, const cop_config_origin *origin, cop_c
 	*out = NULL;
 	if (origin != NULL)
 		reading.origin = *origin;
-	if (path == NULL)
-		return cop_config_parse((const char *)cop_config_demo, cop_config_demo_length, "built-in configuration",
-		        ".", out, report);
+	if (path == NULL) {
+		static const char name[] = "built-in configuration";
+		cop_err err =
+		        cop_config_parse((const char *)cop_config_demo, cop_config_demo_length, name, ".", out, report);
+		return err == COP_OK ? need_programs(name, out, report) : err;
+	}
 	char *text;
 	size_t length;
 	cop_err err = read_file(path, &text, &length);

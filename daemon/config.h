@@ -70,12 +70,27 @@ typedef struct cop_config_auto {
 	double value;
 } cop_config_auto;
 
+/* Why a model has no refits. */
+typedef enum cop_config_refit_off {
+	COP_REFIT_ON,
+	COP_REFIT_OFF_SAID,    /* enabled = false */
+	COP_REFIT_OFF_LEARNER, /* of its values nothing says which challenger is better, or it has no trees */
+	COP_REFIT_OFF_JOURNAL, /* there is none */
+	COP_REFIT_OFF_PROGRAM, /* the same */
+	COP_REFIT_OFF_MEMORY   /* the machine has none for second learners */
+} cop_config_refit_off;
+
+/* "on", "configuration", "learner", "no journal", "no program" or "no memory". */
+const char *cop_config_refit_off_text(cop_config_refit_off off);
+
 /* A model's section refit: whole trees from its journal, beside serving. */
 typedef struct cop_config_refit {
-	bool given;              /* the file has the section */
-	bool enabled;            /* false: none by itself, and `ctl refit` is refused */
-	uint64_t every;          /* microseconds between two, at least */
-	uint32_t least_feedback; /* losses learned since the last one, at least */
+	bool given;               /* the file has the section, */
+	bool said;                /* which has the option enabled: else it is what can be */
+	bool enabled;             /* false: none by itself, and `ctl refit` is refused */
+	cop_config_refit_off off; /* COP_REFIT_ON: enabled */
+	uint64_t every;           /* microseconds between two, at least */
+	uint32_t least_feedback;  /* losses learned since the last one, at least */
 	cop_config_drift on_drift;
 	uint32_t window; /* decisions */
 	double holdout;  /* share of the window */
@@ -176,15 +191,19 @@ typedef struct cop_config_origin {
  * arm_names are read relative to the file's folder, and what a model with start_from leaves out is taken from its
  * saved state. origin: NULL is all NULL. Caller frees with cop_config_free; on error *out is NULL and
  * report says everything that is wrong, each with its line; a syntax error or unknown option ends the reading.
- * COP_EIO: the file cannot be read. COP_EFORMAT: syntax error, unknown option. COP_EINVAL: wrong values, or refits are
- * enabled and their program (daemon/refit_program.h) is missing. COP_ENOMEM. */
+ * COP_EIO: the file cannot be read. COP_EFORMAT: syntax error, unknown option. COP_EINVAL: wrong values, or the file
+ * enables refits and their program (daemon/refit_program.h) is missing. COP_ENOMEM. */
 COP_CHECK cop_err cop_config_load(
         const char *path, const cop_config_origin *origin, cop_config **out, cop_config_report *report);
 
-/* The same from memory (borrowed; called `source` in messages). folder is where name files are; NULL: no file is
- * read, and models that want one get empty lists. */
+/* The same from memory (borrowed; called `source` in messages). Refits are off unless the text enables them. folder is
+ * where name files are; NULL: no file is read, and models that want one get empty lists. */
 COP_CHECK cop_err cop_config_parse(const char *text, size_t length, const char *source, const char *folder,
         cop_config **out, cop_config_report *report);
+
+/* Models that say nothing of refits have them where learner, journal, `program` (there is one) and the machine's memory
+ * allow. */
+void cop_config_default_refits(cop_config *config, bool program);
 
 void cop_config_free(cop_config *config);
 

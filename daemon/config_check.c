@@ -87,15 +87,52 @@ uint64_t cop_config_model_bytes(const cop_config_model *model)
 	return bytes < MOST_BYTES ? (uint64_t)bytes : (uint64_t)MOST_BYTES;
 }
 
+/* UINT64_MAX: not known. */
+static uint64_t machine_bytes(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
+}
+
+static cop_config_refit_off default_of(const cop_config *config, const cop_config_model *model, bool program)
+{
+	if (model->learner == COP_LEARNER_VALUE)
+		return COP_REFIT_OFF_LEARNER;
+	return !config->journal_enabled ? COP_REFIT_OFF_JOURNAL : !program ? COP_REFIT_OFF_PROGRAM : COP_REFIT_ON;
+}
+
+static void set_refits(cop_config_refit *refit, cop_config_refit_off off)
+{
+	refit->enabled = off == COP_REFIT_ON;
+	refit->off = off;
+}
+
+void cop_config_default_refits(cop_config *config, bool program)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < config->model_count; i++) {
+		cop_config_model *model = &config->models[i];
+		if (!model->refit.said)
+			set_refits(&model->refit, default_of(config, model, program));
+		else
+			model->refit.off = model->refit.enabled ? COP_REFIT_ON : COP_REFIT_OFF_SAID;
+		sum += cop_config_model_bytes(model);
+	}
+	for (size_t i = 0; i < config->model_count && sum > machine_bytes(); i++) {
+		cop_config_model *model = &config->models[i];
+		if (model->refit.said || !model->refit.enabled)
+			continue;
+		sum -= cop_config_model_bytes(model);
+		set_refits(&model->refit, COP_REFIT_OFF_MEMORY);
+		sum += cop_config_model_bytes(model);
+	}
+}
+
 /* Models that cannot all be made on this machine, said of the largest. */
 static void check_memory(cop_config_reading *reading, cfg_t *root, const cop_config *config)
 {
-	uint64_t most = 0, sum = 0;
+	uint64_t most = 0, sum = 0, have = machine_bytes();
 	size_t largest = 0;
-	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-	if (pages <= 0 || page <= 0)
-		return;
-	uint64_t have = (uint64_t)pages * (uint64_t)page;
 	for (size_t i = 0; i < config->model_count; i++) {
 		uint64_t bytes = cop_config_model_bytes(&config->models[i]);
 		sum += bytes;
@@ -185,9 +222,10 @@ static void check_bins(cop_config_reading *reading, cfg_t *section, const cop_co
 			cop_config_complain(reading, cop_config_line(section, of_probes[i]), of_probes[i],
 			        "feedback \"bins\" has no such option, expected it only with feedback = \"one\" or "
 			        "\"two\"");
-	if (model->refit.given)
+	if (model->refit.enabled)
 		cop_config_complain(reading, (uint64_t)cfg_getsec(section, "refit")->line, "refit",
-		        "feedback \"bins\" has no trees to replace, expected this section only with feedback = \"one\" "
+		        "feedback \"bins\" has no trees to replace, expected enabled = true only with feedback = "
+		        "\"one\" "
 		        "or \"two\"");
 }
 
@@ -196,9 +234,9 @@ static void check_decay(cop_config_reading *reading, cfg_t *section, const cop_c
 	if (model->delta_floor > model->delta && model->learner == COP_LEARNER_VALUE)
 		cop_config_complain(reading, cop_config_line(section, "delta_floor"), "delta_floor",
 		        "%.12g is above delta, expected 0 to %.12g", model->delta_floor, model->delta);
-	if (model->delta_decay > 0 && model->refit.given)
+	if (model->delta_decay > 0 && model->refit.enabled)
 		cop_config_complain(reading, cop_config_line(section, "delta_decay"), "delta_decay",
-		        "refits need a delta that stays, expected 0 beside a section refit");
+		        "refits need a delta that stays, expected 0 beside refits");
 }
 
 static void check_refit(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)

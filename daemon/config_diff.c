@@ -258,6 +258,8 @@ void cop_config_apply(cop_config *live, cop_config *next)
 		apply_rules(&cop_config_model_section, model, from);
 		apply_rules(&cop_config_refit_section, model, from);
 		model->refit.given = from->refit.given;
+		model->refit.said = from->refit.said;
+		model->refit.off = from->refit.off;
 		swap_bytes(&model->feature_name_list, &from->feature_name_list, sizeof model->feature_name_list);
 		swap_bytes(&model->arm_name_list, &from->arm_name_list, sizeof model->arm_name_list);
 	}

@@ -43,7 +43,7 @@ void cop_config_print(const cop_config *config, cop_bytes *out)
 		put(out, model->name);
 		put(out, "\" {\n");
 		print_rules(&cop_config_model_section, model, "\t", model, out);
-		if (model->refit.given) {
+		if (model->refit.given || model->refit.enabled) {
 			put(out, "\trefit {\n");
 			print_rules(&cop_config_refit_section, NULL, "\t\t", model, out);
 			put(out, "\t}\n");

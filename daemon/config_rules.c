@@ -169,6 +169,12 @@ const char *cop_config_policy_text(cop_config_policy policy) { return policy_wor
 const char *cop_config_reward_text(cop_reward_rule reward) { return reward_words[reward]; }
 const char *cop_config_drift_text(cop_config_drift drift) { return drift_words[drift]; }
 const char *cop_config_method_text(cop_config_method method) { return method_words[method]; }
+const char *cop_config_refit_off_text(cop_config_refit_off off)
+{
+	static const char *const texts[] = { "on", "configuration", "learner", "no journal", "no program",
+		"no memory" };
+	return texts[off];
+}
 const char *cop_config_promote_text(cop_config_promote promote) { return promote_words[promote]; }
 
 void cop_config_defaults(cop_config *config)

@@ -140,9 +140,11 @@ static int print_checked(const cop_config *config, const char *const *reset)
 		return EXIT_FAILURE;
 	}
 	for (size_t i = 0; i < config->model_count; i++) {
-		uint64_t bytes = cop_config_model_bytes(&config->models[i]);
-		(void)printf(
-		        "ok: model %s about %" PRIu64 " MiB\n", config->models[i].name, (bytes + (1u << 20) - 1) >> 20);
+		const cop_config_model *model = &config->models[i];
+		uint64_t bytes = cop_config_model_bytes(model);
+		(void)printf("ok: model %s about %" PRIu64 " MiB, refits %s%s\n", model->name,
+		        (bytes + (1u << 20) - 1) >> 20,
+		        model->refit.enabled ? "" : "off: ", cop_config_refit_off_text(model->refit.off));
 	}
 	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -73,7 +73,7 @@ void cop_journal_care_start(cop_journal_care *care, const char *folder, const co
 	cop_journal_care_end(care);
 	(void)snprintf(care->folder, sizeof care->folder, "%s", folder);
 	care->log = log;
-	care->keep_bytes = config->journal_keep;
+	care->keep_bytes = config->journal_keep > care->beside ? config->journal_keep - care->beside : 0;
 	care->keep_after = config->journal_age == 0 || care->spare_age
 	                           ? 0.0
 	                           : cop_clock_real() - 1e-6 * (double)config->journal_age;

@@ -18,10 +18,10 @@ typedef struct cop_journal_care {
 	pthread_t thread;
 	char folder[4096];
 	cop_log *log;
-	uint64_t keep_bytes;
-	double keep_after; /* unix seconds: segments last written before go; 0: none go by age */
-	uint64_t from;     /* first record that is still needed */
-	uint64_t window;   /* first record that does not go by age alone */
+	uint64_t keep_bytes, beside; /* beside: set by the caller before start, bytes of files that go with segments */
+	double keep_after;           /* unix seconds: segments last written before go; 0: none go by age */
+	uint64_t from;               /* first record that is still needed */
+	uint64_t window;             /* first record that does not go by age alone */
 	bool compress;
 	_Atomic uint64_t first; /* first record that the last round left; 0: not known yet */
 	bool spare_age; /* set by the caller before start: no segment goes by age, for the clock is not believed */

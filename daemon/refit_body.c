@@ -41,8 +41,8 @@ cop_err cop_refit_body_refit(cop_server *server, cop_served *served, const cop_w
 	cop_refits_answer answer = cop_refits_ask(server, served);
 	if (answer == COP_REFITS_OFF)
 		return cop_wire_fault_set(fault, COP_WIRE_FORBIDDEN,
-		        "refit: %s; expected a model whose section refit has enabled = true, and a journal",
-		        server->journal == NULL ? "there is no journal" : "not enabled for this model");
+		        "refit: off for this model (%s); expected one whose refits are on, and a journal",
+		        cop_refits_why_text(server, served));
 	cop_wire_put_map(&server->reply, 1 + (seq->length > 0));
 	cop_wire_put_key_text(&server->reply, "state", cop_refits_answer_text(answer));
 	cop_wire_seq_put(&server->reply, seq);
@@ -212,10 +212,8 @@ size_t cop_refit_body_status(const cop_server *server, const cop_served *served,
 	cop_model_evidence is;
 	size_t pairs = 0;
 	cop_model_get_evidence(served->model, &is);
-	if (served->config->refit.enabled || served->refit.has_last) {
-		put_refit(server, served, out);
-		pairs++;
-	}
+	put_refit(server, served, out);
+	pairs++;
 	if (is.challenges > 0 || is.frozen) {
 		put_challenger(served, &is, out);
 		pairs++;

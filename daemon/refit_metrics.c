@@ -22,6 +22,17 @@ static void put_ended(const cop_served_set *models, cop_bytes *out)
 	}
 }
 
+static void put_enabled(const cop_served_set *models, cop_bytes *out)
+{
+	static const char name[] = "coppice_refits_enabled";
+	char labels[LABELS];
+	cop_exposition_family(out, name, COP_EXPOSITION_GAUGE, "1 where the model has refits.");
+	for (size_t i = 0; i < models->count; i++) {
+		(void)snprintf(labels, sizeof labels, "model=\"%s\"", models->items[i].name);
+		cop_exposition_whole(out, name, labels, models->items[i].config->refit.enabled);
+	}
+}
+
 static void put_spent(const cop_served_set *models, cop_bytes *out)
 {
 	static const char name[] = "coppice_refit_processor_seconds_total";
@@ -99,6 +110,7 @@ static void put_evidence(const cop_served_set *models, cop_bytes *out)
 
 void cop_refit_metrics_put(const cop_served_set *models, cop_bytes *out)
 {
+	put_enabled(models, out);
 	put_ended(models, out);
 	put_spent(models, out);
 	put_promotions(models, out);

@@ -44,6 +44,7 @@ typedef struct cop_refit_state {
 	uint64_t seen; /* of the model's losses by the detector */
 	double seen_sum;
 	bool asked;        /* by somebody, who does not wait for anything to be due */
+	uint64_t held;     /* bytes of challengers that only the journal needs, at the last checkpoint */
 	bool crowded;      /* one is due, and there is too little free memory for it */
 	unsigned failures; /* in a row */
 	double not_before; /* monotonic seconds */

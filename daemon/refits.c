@@ -290,6 +290,13 @@ static void take_challenger(cop_server *server, double now)
 
 /* ---- evidence ---- */
 
+/* The window's worth of losses came since there is a second learner. */
+static bool window_over(const cop_served *served)
+{
+	return cop_model_has_shadow(served->model) &&
+	       learned_of(served) - served->refit.taken >= served->config->refit.window;
+}
+
 static void decide(cop_server *server, cop_served *served)
 {
 	cop_model_evidence is;
@@ -297,13 +304,14 @@ static void decide(cop_server *server, cop_served *served)
 	if (!c->enabled || (c->promote != COP_PROMOTE_EVIDENCE && c->promote != COP_PROMOTE_BOUND))
 		return;
 	cop_promotion_verdict verdict = cop_model_verdict(served->model);
-	if (verdict == COP_PROMOTION_OPEN)
+	bool over = window_over(served);
+	if (verdict == COP_PROMOTION_OPEN && !over)
 		return;
 	cop_model_get_evidence(served->model, &is);
-	cop_refit_step step = cop_refit_step_of(verdict, is.promoted, is.frozen);
+	cop_refit_step step = cop_refit_step_of(verdict, is.promoted, is.frozen, over);
 	if (step == COP_REFIT_STAY || (server->journal != NULL && !journal_stands(server)))
 		return;
-	const cop_succession s = succession_of(server, served, "evidence");
+	const cop_succession s = succession_of(server, served, verdict == COP_PROMOTION_OPEN ? "window" : "evidence");
 	cop_diag diag = { 0 };
 	cop_err err = COP_OK;
 	if (step != COP_REFIT_RETIRE)
@@ -385,6 +393,17 @@ void cop_refits_turn(cop_server *server, double now)
 		begin_due(server, now);
 }
 
+void cop_refits_announce(const cop_server *server)
+{
+	for (size_t i = 0; i < server->models.count; i++) {
+		const cop_served *served = &server->models.items[i];
+		cop_config_refit_off off = served->config->refit.off;
+		if (off == COP_REFIT_OFF_PROGRAM || off == COP_REFIT_OFF_MEMORY)
+			cop_log_line(server->log, COP_LOG_NOTICE, "refits_off", "model=%s why=\"%s\"", served->name,
+			        cop_config_refit_off_text(off));
+	}
+}
+
 const char *cop_refits_answer_text(cop_refits_answer answer)
 {
 	static const char *const texts[COP_REFITS_ANSWERS] = { "queued", "running", "nothing", "off" };
@@ -417,9 +436,9 @@ const char *cop_refits_why_text(const cop_server *server, const cop_served *serv
 	};
 	const cop_refits *r = &server->refits;
 	if (!served->config->refit.enabled)
-		return "configuration";
+		return cop_config_refit_off_text(served->config->refit.off);
 	if (!journal_stands(server))
-		return "journal";
+		return server->journal == NULL ? "no journal" : "journal";
 	cop_refit_due is = due(server, served, cop_clock_monotonic());
 	if (!cop_refit_begins(is))
 		return waits[is];
@@ -430,7 +449,7 @@ const char *cop_refits_why_text(const cop_server *server, const cop_served *serv
 
 const char *cop_refits_state_text(const cop_server *server, const cop_served *served)
 {
-	if (!served->config->refit.enabled)
+	if (!served->config->refit.enabled || server->journal == NULL)
 		return "off";
 	return server->refits.running == served ? "running" : served->refit.asked ? "queued" : "waiting";
 }
@@ -458,7 +477,7 @@ void cop_refits_tidy(cop_server *server)
 		cop_refit_state *s = &served->refit;
 		uint64_t decisions = cop_model_get_counters(served->model)->decisions;
 		cop_diag why = { 0 };
-		size_t removed = 0;
+		cop_challenger_pruned pruned = { 0 };
 		if (served->config->refit.enabled && server->journal != NULL)
 			cop_refit_state_mark(
 			        s, cop_journaler_next(server->journal), decisions, served->config->refit.window);
@@ -466,10 +485,19 @@ void cop_refits_tidy(cop_server *server)
 		if (s->number == 0 || server->refits.running == served)
 			continue;
 		if (cop_challenger_prune(server->refits.state_dir, served->name, served->config->refit.keep, is_needed,
-		            s, &removed, &why) != COP_OK)
+		            s, &pruned, &why) != COP_OK)
 			cop_log_line(
 			        server->log, COP_LOG_WARNING, "challenger_prune_failed", "reason=\"%s\"", why.message);
+		s->held = pruned.held;
 	}
+}
+
+uint64_t cop_refits_held(const cop_server *server)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < server->models.count; i++)
+		bytes += server->models.items[i].refit.held;
+	return bytes;
 }
 
 uint64_t cop_refits_window(const cop_server *server)

@@ -34,6 +34,8 @@ void cop_refits_init(cop_refits *refits, const char *state_dir);
 void cop_refits_stop(cop_refits *refits);
 /* Readable when a turn is worth while; -1: none. */
 int cop_refits_fd(const cop_refits *refits);
+/* Logs which models would have refits by default, and why they have none; after a start and a reload. */
+void cop_refits_announce(const struct cop_server *server);
 
 /* Once a turn of the loop: takes in what a worker says, begins what is due, and lets evidence decide. */
 void cop_refits_turn(struct cop_server *server, double now);
@@ -54,6 +56,8 @@ cop_refits_answer cop_refits_ask(struct cop_server *server, struct cop_served *s
 /* A checkpoint was written: challengers go that no checkpoint and no record in the journal needs, and marks that no
  * window needs. */
 void cop_refits_tidy(struct cop_server *server);
+/* Bytes of challengers that are there only because the journal's old segments need them. */
+uint64_t cop_refits_held(const struct cop_server *server);
 /* The first journal record that a refit's window may hold; UINT64_MAX: none is wanted. */
 uint64_t cop_refits_window(const struct cop_server *server);
 

@@ -254,6 +254,7 @@ static cop_err apply_changes(cop_server *server, cop_config *next, cop_config_ch
 	cop_config_apply(server->config, next);
 	cop_served_reconfigure(&server->models, server->config, server->log);
 	cop_server_record_config(server);
+	cop_refits_announce(server);
 	cop_log_set_level(server->log, server->config->log_level);
 	double due = cop_clock_monotonic() + 1e-6 * (double)server->config->checkpoint_every;
 	server->next_checkpoint = fmin(server->next_checkpoint, due);
@@ -411,6 +412,7 @@ static void checkpoint_written(cop_server *server)
 	char folder[4096];
 	(void)snprintf(folder, sizeof folder, "%s/" COP_JOURNAL_FOLDER, server->config->state_dir);
 	server->care.spare_age = server->clock.ahead > 0.0;
+	server->care.beside = cop_refits_held(server);
 	if (server->journal != NULL)
 		cop_journal_care_start(&server->care, folder, server->config,
 		        cop_checkpoint_needs(&server->checkpoint, server->config->checkpoint_keep),
@@ -524,6 +526,7 @@ static void wait_for_work(cop_server *server)
 
 cop_err cop_server_run(cop_server *server, cop_diag *diag)
 {
+	cop_refits_announce(server);
 	cop_log_line(server->log, COP_LOG_NOTICE, "serving", "models=%zu checkpoint=%" PRIu64, server->models.count,
 	        server->checkpoint.sequence);
 	cop_metrics_begin(server);

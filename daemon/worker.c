@@ -249,20 +249,31 @@ static cop_worker_line made(const worker *w, const cop_refit_report *r)
 	return line;
 }
 
+/* Of a window that the memory does not hold its newest half is fitted, or the newest half of that. */
+static cop_err fit(worker *w, const char *journal, cop_refit_file *file, cop_diag *diag)
+{
+	const cop_progress progress = { tell, w };
+	const cop_refit_estimate serving = { losses_of, w };
+	cop_refit_settings *set = &file->settings;
+	cop_err err;
+	while ((err = cop_refit_run(set, journal, w->serving == NULL ? NULL : &serving, NULL, &progress, &file->report,
+	                &file->trees, diag)) == COP_EFULL &&
+	        set->window / 2 >= set->least)
+		set->window /= 2;
+	return err;
+}
+
 static cop_worker_line work(worker *w)
 {
 	char journal[4096];
 	cop_diag diag = { 0 };
 	cop_refit_file file = { 0 };
-	const cop_progress progress = { tell, w };
-	const cop_refit_estimate serving = { losses_of, w };
 	fill_settings(w->job, &file.settings);
 	(void)snprintf(journal, sizeof journal, "%s/" COP_JOURNAL_FOLDER, w->job->state_dir);
 	(void)tell(w, 0.0, "loading");
 	cop_err err = open_serving(w, &diag);
 	if (err == COP_OK)
-		err = cop_refit_run(&file.settings, journal, w->serving == NULL ? NULL : &serving, NULL, &progress,
-		        &file.report, &file.trees, &diag);
+		err = fit(w, journal, &file, &diag);
 	cop_worker_line line;
 	if (err == COP_OK && file.report.summary.verdict == COP_PROMOTION_WORSE) {
 		line = made(w, &file.report);

@@ -58,7 +58,7 @@ static cop_err write_config(const cop_bench_pair *pair, const cop_bench_daemon *
 	        "sockets { requests = { \"%s\" } }\n"
 	        "journal { sync = \"interval\" interval = \"10ms\" }\n",
 	        pair->folder, pair->daemon_endpoint);
-	put_model(file, set, COP_BENCH_OWN_MODEL, "");
+	put_model(file, set, COP_BENCH_OWN_MODEL, "\trefit { enabled = false }\n"); /* what is timed is serving */
 	if (set->refit) { /* a checkpoint would hold up a round on one side */
 		(void)fprintf(file, "checkpoint { every = \"1d\" }\n");
 		put_model(file, set, COP_BENCH_FITTED_MODEL,

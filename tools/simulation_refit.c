@@ -237,11 +237,13 @@ static cop_err step(cop_sim_refits *r)
 {
 	cop_model_evidence is;
 	cop_promotion_verdict verdict = cop_model_verdict(r->model);
-	if (verdict == COP_PROMOTION_OPEN)
+	bool over =
+	        cop_model_has_shadow(r->model) && cop_model_get_counters(r->model)->learned - r->taken >= r->set.window;
+	if (verdict == COP_PROMOTION_OPEN && !over)
 		return COP_OK;
 	cop_model_get_evidence(r->model, &is);
 	cop_err err = COP_OK;
-	cop_refit_step todo = cop_refit_step_of(verdict, is.promoted, is.frozen);
+	cop_refit_step todo = cop_refit_step_of(verdict, is.promoted, is.frozen, over);
 	if (todo == COP_REFIT_PROMOTE)
 		err = cop_model_promote(r->model);
 	else if (todo == COP_REFIT_ROLLBACK)

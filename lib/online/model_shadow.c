@@ -179,6 +179,8 @@ cop_promotion_verdict cop_model_verdict(const cop_model *model)
 	return model->shadow.learner == NULL ? COP_PROMOTION_OPEN : cop_promotion_judge(&model->shadow.evidence);
 }
 
+bool cop_model_has_shadow(const cop_model *model) { return model->shadow.learner != NULL; }
+
 void cop_model_get_evidence(const cop_model *model, cop_model_evidence *out)
 {
 	const cop_shadow *s = &model->shadow;

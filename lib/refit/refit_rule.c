@@ -2,10 +2,12 @@
 
 #include <math.h>
 
-cop_refit_step cop_refit_step_of(cop_promotion_verdict verdict, bool promoted, bool frozen)
+cop_refit_step cop_refit_step_of(cop_promotion_verdict verdict, bool promoted, bool frozen, bool over)
 {
-	if (frozen || verdict == COP_PROMOTION_OPEN)
+	if (frozen)
 		return COP_REFIT_STAY;
+	if (verdict == COP_PROMOTION_OPEN)
+		return over ? COP_REFIT_RETIRE : COP_REFIT_STAY;
 	if (verdict == COP_PROMOTION_WORSE)
 		return COP_REFIT_RETIRE;
 	return promoted ? COP_REFIT_ROLLBACK : COP_REFIT_PROMOTE;

@@ -20,8 +20,9 @@ typedef enum cop_refit_step {
 } cop_refit_step;
 
 /* verdict: of the learner in the shadow against the serving one; promoted: a challenger serves, its predecessor is in
- * the shadow. A frozen model stays as it is. */
-cop_refit_step cop_refit_step_of(cop_promotion_verdict verdict, bool promoted, bool frozen);
+ * the shadow; over: as many losses came since as the window holds, and it goes even if it is
+ * neither better nor worse. A frozen model stays as it is. */
+cop_refit_step cop_refit_step_of(cop_promotion_verdict verdict, bool promoted, bool frozen, bool over);
 
 typedef struct cop_refit_standing {
 	uint64_t fresh;          /* losses learned that no refit has seen */

@@ -62,8 +62,9 @@ def section(name, options):
     return name + " {\n" + "".join(f"\t{key} = {quote(value)}\n" for key, value in options.items()) + "}\n"
 
 
-def model(name="m", learner="ensemble", **options):
-    """Text of a model's section: a small one unless told otherwise. An option of value None is left out."""
+def model(name="m", learner="ensemble", refits=False, **options):
+    """Text of a model's section: a small one unless told otherwise. An option of value None is left out. refits:
+    as they are by default, on where they can be; without it there are none."""
     given = {"learner": learner, "features": 3, "height": 2, "seed": 1}
     if learner == "value":
         given["feedback"] = "two"
@@ -72,7 +73,8 @@ def model(name="m", learner="ensemble", **options):
     if learner != "dgt":
         given["trees"] = 2
     given.update(options)
-    return section(f'model "{name}"', {k: v for k, v in given.items() if v is not None})
+    text = section(f'model "{name}"', {k: v for k, v in given.items() if v is not None})
+    return text if refits or learner == "value" else text[:-2] + "\trefit { enabled = false }\n}\n"
 
 
 def pack(value):
@@ -172,6 +174,8 @@ class Daemon:
     def write_config(self, text):
         if "sockets {" not in text:
             text += section("sockets", {"requests": [self.ipc("requests")]})
+        if "enabled = true" in text and "refit_cpu_share" not in text:  # refits are tested without rests between them
+            text = "refit_cpu_share = 1\n" + text
         if "state_dir" not in text:
             text = f'state_dir = "{self.state}"\n' + text
         self.config.write_text(text)

@@ -78,8 +78,12 @@ def test_check_of_a_good_file_names_each_models_memory(daemon):
     run = one.run("--check")
     assert (run.returncode, run.stderr) == (0, "") and not one.state.exists()
     lines = run.stdout.splitlines()
-    assert len(lines) == 2 and re.fullmatch(r"ok: model a about \d+ MiB", lines[0]), lines
-    assert lines[1].startswith("ok: model v about ")
+    assert len(lines) == 2 and re.fullmatch(r"ok: model a about \d+ MiB, refits off: configuration", lines[0]), lines
+    assert re.fullmatch(r"ok: model v about \d+ MiB, refits off: learner", lines[1]), lines
+    one.write_config(model("a", refits=True))
+    assert one.run("--check").stdout.endswith(" MiB, refits on\n")
+    one.write_config(model("a", refits=True) + section("journal", {"enabled": False}))
+    assert one.run("--check").stdout.endswith(" MiB, refits off: no journal\n")
 
 
 def test_print_config_parses_back_to_itself(daemon, tmp_path):

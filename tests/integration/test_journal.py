@@ -57,7 +57,7 @@ def test_journal_alone_tells_what_its_models_are(daemon):
     listed = json.loads(subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE).stdout)
     assert [s["models"] for s in listed["segments"]] == [["m", "v"]]
     one.write_config(model(default_loss="none", reward="sum", reward_window="5s") + one.config.read_text()
-                     .split("}\n", 1)[1])
+                     .split("\n}\n", 1)[1])
     one.client().ok("reload")
     wait_for(lambda: len(dump(one, "--type", "config")) == 2, "the new configuration in the journal")
     first, second = [line["models"]["models"] for line in dump(one, "--type", "config")]

@@ -22,7 +22,7 @@ def refit_model(name="m", learner="ensemble", refit=None, **options):
     """A model with a section refit: quick, and only when asked, unless told otherwise."""
     inner = section("refit", {**QUICK, **(refit or {})}).replace("\n", "\n\t")
     options.setdefault("trees", None if learner == "dgt" else 2)
-    text = model(name, learner, features=FEATURES, height=3, policy="epsilon", epsilon=0.3, **options)
+    text = model(name, learner, refits=True, features=FEATURES, height=3, policy="epsilon", epsilon=0.3, **options)
     return text.rstrip()[:-1] + "\t" + inner.rstrip() + "\n}\n"
 
 
@@ -146,7 +146,54 @@ def test_refit_of_model_where_it_is_off_is_forbidden(daemon):
     assert client.error("refit", "m")["code"] == "forbidden"
     assert client.error("refit", "other")["code"] == "forbidden"  # without a journal
     assert client.error("refit", "none")["code"] == "unknown_model"
-    assert "refit" not in client.model()
+    assert (refit_of(client)["state"], refit_of(client)["why"]) == ("off", "configuration")
+    assert (refit_of(client, "other")["state"], refit_of(client, "other")["why"]) == ("off", "no journal")
+
+
+def test_refit_begins_by_default(daemon):
+    """A model whose section says nothing of refits."""
+    text = "".join(model(name, learner, refits=True, features=FEATURES, height=3) for name, learner in
+                   (("m", "ensemble"), ("d", "dgt"), ("v", "value")))
+    one = daemon(text)
+    client = one.client()
+    assert [(refit_of(client, name)["state"], refit_of(client, name)["why"]) for name in "mdv"] == [
+        ("waiting", "feedback"), ("waiting", "feedback"), ("off", "learner")]
+    teach(client, 900)
+    assert refit_of(client)["why"] == "feedback" and "refit_started" not in one.log()
+    teach(client, 200, "more")
+    assert ended(client)["last"] == "made", one.log()
+    is_now = client.model()["challenger"]
+    assert is_now["n"] == 1 and is_now["challenges"] == 1
+    assert re.search(r"event=refit_started model=m why=schedule number=1 .* memory=\d+$", one.log(), re.M), one.log()
+    assert "event=refit_started model=d" not in one.log()
+
+
+def test_share_of_the_processor_delays_the_next_refit(daemon):
+    """Even after a restart, and a larger share lets it begin. Refits are on by default: the section does not say so."""
+    refit = section("refit", {k: v for k, v in QUICK.items() if k not in ("enabled", "method")} | {
+        "least_feedback": 200, "window": 3000}).replace("\n", "\n\t")
+    text = model(refits=True, features=FEATURES, height=3).rstrip()[:-1] + "\t" + refit.rstrip() + "\n}\n"
+    one = daemon("refit_cpu_share = 0.001\n" + text)
+    client = one.client()
+    teach(client, 3000)
+    first = ended(client)
+    assert first["last"] == "made" and first["last_processor"] > 0, one.log()
+    teach(client, 3200, "second")
+    is_now = refit_of(client)
+    assert (is_now["state"], is_now["why"], is_now["ended"]) == ("waiting", "share", 1) and is_now["rest"] > 0, one.log()
+    one.restart()
+    client = one.client()
+    is_now = refit_of(client)
+    assert (is_now["state"], is_now["why"], is_now["ended"]) == ("waiting", "share", 0) and is_now["rest"] > 0, one.log()
+    client.ok("refit", "m")  # by hand at once
+    assert ended(client)["last"] == "made", one.log()
+    one.logged("model=m why=asked number=2")
+    teach(client, 3200, "third")  # the trial of the second is over, too
+    assert refit_of(client)["why"] == "share"
+    one.write_config("refit_cpu_share = 1\n" + text)
+    assert client.ok("reload")["applied"] == ["refit_cpu_share: 0.001 -> 1"]
+    ended(client, 2)
+    one.logged("model=m why=feedback number=3")
 
 
 def test_refits_of_two_models_run_one_after_the_other(daemon):
@@ -205,6 +252,22 @@ def test_worker_without_memory_is_told(daemon):
     teach(client, 1000)
     client.ok("refit", "m")
     assert ended(client)["last"] == "memory"
+
+
+def test_window_beyond_the_memory_is_made_smaller(daemon):
+    """16 MiB hold a few thousand decisions of these, not 8,000."""
+    one = daemon(model(learner="dgt", refits=True, features=400).rstrip()[:-1] + section("refit", {
+        **QUICK, "height": 2, "memory": "16MiB", "window": 64000}) + "}\n")
+    client = one.client()
+    for first in range(0, 8000, 200):
+        items = [{"id": f"e{i}", "x": [((i * 37 + j * 61) % 97) / 97 for j in range(400)]} for i in range(first, first + 200)]
+        actions = client.ok("decide_batch", "m", {"items": items})["items"]
+        client.ok("feedback_batch", "m", {"items": [{"id": a["id"], "loss": 0.3 * a["a"]} for a in actions]})
+    client.ok("refit", "m")
+    last = ended(client)
+    assert last["last"] in ("made", "worse"), one.log()
+    fitted = int(re.search(r"from (\d+) decisions", last["last_reason"]).group(1))
+    assert 500 <= fitted <= 4000, last
 
 
 def test_worker_ends_with_its_daemon(daemon):
@@ -293,6 +356,24 @@ def test_better_challenger_takes_over_by_evidence(daemon):
     assert client.model()["challenger"]["state"] == "serving", client.model()
     one.logged("kind=promote number=1 by=evidence")
     assert teach(client, 2000, "then") < before - 0.1
+
+
+def test_challenger_that_stays_undecided_goes_after_the_window(daemon):
+    refit = {"promote": "bound", "risk": 1e-9, "window": 1000}
+    one = daemon(refit_model(learner="dgt", refit=refit))
+    client = one.client()
+    teach(client, 3000)
+    client.ok("refit", "m")
+    assert ended(client)["last"] == "made", one.log()
+    teach(client, 800, "before")
+    assert client.model()["challenger"]["state"] == "shadow"
+    teach(client, 400, "after")
+    wait_for(lambda: client.model()["challenger"]["state"] == "none", "its end")
+    one.logged("kind=retire number=0 by=window")
+    before = state_of(client)
+    one.kill()
+    one.start()
+    assert state_of(one.client()) == before
 
 
 def state_of(client):
@@ -393,6 +474,29 @@ def test_challengers_beyond_keep_go_with_the_records_that_need_them(daemon):
     client.ok("refit", "m")
     ended(client)
     assert 3 in challengers(one) and client.model()["challenger"]["n"] == 4
+
+
+def test_challengers_that_the_journal_needs_count_as_journal(daemon):
+    one = daemon(refit_model(refit={"keep": 1}) + section("checkpoint", {"keep": 1})
+                 + section("journal", {"segment": "64KiB", "keep": "4MiB"}))
+    client = one.client()
+    make_challengers(client, 2)
+    for _ in range(3):
+        client.ok("checkpoint")
+    first = one.state / "journal" / "00000000000000000001.journal"
+    assert challengers(one) == [1, 2] and first.exists()
+    older = next((one.state / "refit").glob("*00001.checkpoint"))
+    os.truncate(older, 8 << 20)  # as large as those of many features
+
+    def removed():
+        client.ok("checkpoint")
+        return challengers(one) == [2]
+
+    wait_for(removed, "the older challenger to go")
+    assert not first.exists()
+    for _ in range(3):
+        client.ok("checkpoint")
+    assert challengers(one) == [2]
 
 
 def test_whole_journal_with_refits_is_replayed_without_checkpoints(daemon):

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import program, wait_for
+from conftest import model, program, wait_for
 from test_refit import TRAP, ended, refit_model, refit_of, teach
 
 BATCH = [Path(p) for p in os.environ.get("BATCH_LIBRARIES", "").split(":") if p]
@@ -132,10 +132,27 @@ def test_missing_program_is_told_by_check_start_and_reload(moved, tmp_path):
     one.config.write_text(enabled)
     error = client.error("reload")
     assert error["code"] == "bad_request" and "the program of refits is missing" in error["message"]
-    assert "refit" not in client.model()
+    assert (refit_of(client)["state"], refit_of(client)["why"]) == ("off", "configuration")
     shutil.copy(program("COPPICE_REFIT"), beside)
     client.ok("reload")
     assert refit_of(client)["state"] == "waiting"
+
+
+def test_default_without_the_program_is_off_and_told(moved, tmp_path):
+    one = moved()
+    one.write_config(model(refits=True, features=4, height=3))
+    checked = run(one.program, "--config", one.config, "--check")
+    assert checked.returncode == 0 and checked.stdout.endswith("refits off: no program\n")
+    one.start()
+    client = one.client()
+    assert (refit_of(client)["state"], refit_of(client)["why"]) == ("off", "no program")
+    assert client.error("refit", "m")["code"] == "forbidden"
+    one.logged('event=refits_off model=m why="no program"')
+    shutil.copy(program("COPPICE_REFIT"), tmp_path / "bin" / "coppice-refit")
+    assert client.ok("reload")["applied"] == ["model m: refit.enabled: false -> true"]
+    assert (refit_of(client)["state"], refit_of(client)["why"]) == ("waiting", "feedback")
+    teach(client, 1000)
+    assert ended(client)["last"] == "made", one.log()
 
 
 def test_program_that_goes_while_the_daemon_runs_fails_the_refit_alone(moved, tmp_path):

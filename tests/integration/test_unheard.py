@@ -249,7 +249,7 @@ def shorten_windows(streams):
     streams.daemon.write_config(text.replace('reward_window = "1h"', 'reward_window = "1ms"'))
 
 
-SLOW = LIGHT.replace("}", '\tdefault_loss = 1\n\treward_window = "1h"\n}')
+SLOW = LIGHT.replace("{\n", '{\n\tdefault_loss = 1\n\treward_window = "1h"\n', 1)
 
 
 def test_refused_sends_are_unheard_and_learn_no_default(daemon):

@@ -28,7 +28,7 @@ def model_options(scene, events, seed):
 
 def section(options):
     lines = (f'\t{key} = {value}\n' if isinstance(value, int) else f'\t{key} = "{value}"\n' for key, value in options.items())
-    return 'model "traffic" {\n' + "".join(lines) + "}\n"
+    return 'model "traffic" {\n' + "".join(lines) + "\trefit { enabled = false }\n}\n"
 
 
 def packed(row):

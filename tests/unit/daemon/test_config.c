@@ -217,6 +217,114 @@ static void test_config_refit_section_is_the_models_own(void **state)
 	cop_config_free(config);
 }
 
+/* Printed, read back and printed again: the same text, and no difference. */
+static void round_trip(cop_config *config)
+{
+	cop_bytes first, second;
+	cop_bytes_init(&first);
+	cop_bytes_init(&second);
+	cop_config_print(config, &first);
+	assert_int_equal(first.err, COP_OK);
+	cop_config *again;
+	cop_config_report report;
+	cop_config_report_init(&report);
+	cop_err err = cop_config_parse((const char *)first.data, first.length, "printed", NULL, &again, &report);
+	if (err != COP_OK)
+		print_message("%.*s\n%s\n", (int)first.length, (const char *)first.data,
+		        report.count == 0 ? "" : report.items[0].message);
+	assert_int_equal(err, COP_OK);
+	cop_config_print(again, &second);
+	assert_int_equal(first.length, second.length);
+	assert_memory_equal(first.data, second.data, first.length);
+	cop_config_changes changes;
+	assert_int_equal(cop_config_diff(config, again, &changes), COP_OK);
+	assert_int_equal(changes.count, 0);
+	assert_int_equal(config->journal_given, again->journal_given);
+	assert_int_equal(config->http_given, again->http_given);
+	cop_config_changes_free(&changes);
+	cop_config_free(again);
+	cop_bytes_fini(&first);
+	cop_bytes_fini(&second);
+	cop_config_free(config);
+}
+
+static cop_config_refit_off off_of(const cop_config *config, size_t i)
+{
+	const cop_config_refit *r = &config->models[i].refit;
+	assert_int_equal(r->enabled, r->off == COP_REFIT_ON);
+	return r->off;
+}
+
+static void test_config_refits_are_on_where_they_can_be(void **state)
+{
+	(void)state;
+	cop_config *config =
+	        good(TAIL "model a { arms = 2 features = 3 }\n"
+	                  "model b { learner = dgt arms = 2 features = 3 refit { height = 3 } }\n"
+	                  "model c { learner = rank features = 0 }\n"
+	                  "model d { learner = rank features = 3 candidate_features = 2 }\n"
+	                  "model e { arms = 2 features = 0 apprentice = true }\n"
+	                  "model f { learner = value features = 3 }\n"
+	                  "model g { learner = value features = 3 feedback = two delta_decay = 0.1\n"
+	                  " refit { enabled = false } }\n"
+	                  "model h { learner = value features = 3 refit { enabled = true } }\n"
+	                  "model i { arms = 2 features = 3 refit { enabled = false } }\n"
+	                  "model j { learner = value features = 3 feedback = bins refit { every = 1h } }\n");
+	static const cop_config_refit_off with[] = { COP_REFIT_ON, COP_REFIT_ON, COP_REFIT_ON, COP_REFIT_ON,
+		COP_REFIT_ON, COP_REFIT_OFF_LEARNER, COP_REFIT_OFF_SAID, COP_REFIT_ON, COP_REFIT_OFF_SAID,
+		COP_REFIT_OFF_LEARNER };
+	for (size_t i = 0; i < config->model_count; i++) /* a text alone, as a journal's, knows of no program */
+		assert_int_equal(off_of(config, i), with[i] == COP_REFIT_ON && i < 7 ? COP_REFIT_OFF_PROGRAM : with[i]);
+	cop_config_default_refits(config, true);
+	for (size_t i = 0; i < config->model_count; i++)
+		assert_int_equal(off_of(config, i), with[i]);
+	config->journal_enabled = false;
+	cop_config_default_refits(config, true);
+	assert_int_equal(off_of(config, 0), COP_REFIT_OFF_JOURNAL);
+	assert_int_equal(off_of(config, 7), COP_REFIT_ON); /* as it says */
+	assert_int_equal(off_of(config, 8), COP_REFIT_OFF_SAID);
+	cop_config_free(config);
+}
+
+/* What a journal keeps is what held, not what holds where it is read. */
+static void test_config_refits_that_are_on_are_printed(void **state)
+{
+	(void)state;
+	cop_config *config = good(TAIL "model a { arms = 2 features = 3 }\n");
+	cop_config_default_refits(config, true);
+	cop_bytes text;
+	cop_bytes_init(&text);
+	cop_config_print(config, &text);
+	cop_bytes_put_u8(&text, 0);
+	assert_non_null(strstr((const char *)text.data, "\trefit {\n\t\tenabled = true\n"));
+	cop_bytes_fini(&text);
+	round_trip(config);
+}
+
+/* Models that fit into the machine's memory alone, but not each beside a second learner. */
+static void test_config_refits_that_memory_does_not_hold_are_off(void **state)
+{
+	(void)state;
+	enum { MODELS = 8 };
+	char text[2048];
+	cop_config *config = good(TAIL "model a { arms = 2 features = 0 names_bytes = 0B }\n");
+	uint64_t learner = cop_config_model_bytes(&config->models[0]);
+	uint64_t have = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t names = (have - MODELS * learner - learner / 2) / MODELS;
+	cop_config_free(config);
+	if (names > UINT64_C(4) << 30)
+		skip();
+	size_t used = (size_t)snprintf(text, sizeof text, "%s", TAIL);
+	for (int i = 0; i < MODELS; i++)
+		used += (size_t)snprintf(text + used, sizeof text - used,
+		        "model m%d { arms = 2 features = 0 names_bytes = %lluB }\n", i, (unsigned long long)names);
+	config = good(text);
+	cop_config_default_refits(config, true);
+	for (size_t i = 0; i < MODELS; i++)
+		assert_int_equal(off_of(config, i), COP_REFIT_OFF_MEMORY);
+	cop_config_free(config);
+}
+
 static void test_config_units_are_read(void **state)
 {
 	(void)state;
@@ -379,7 +487,7 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		        "only with feedback = \"one\" or \"two\"" },
 		{ TAIL "model m { learner = value feedback = bins features = 2\n trees = 3 }", 3,
 		        "trees: feedback \"bins\"" },
-		{ TAIL "model m { learner = value feedback = bins features = 2\n refit { } }", 3,
+		{ TAIL "model m { learner = value feedback = bins features = 2\n refit { enabled = true } }", 3,
 		        "refit: feedback \"bins\"" },
 		{ TAIL "model m { learner = value feedback = two features = 2 delta = 0 }", 2, "delta: \"0\"" },
 		{ TAIL "model m { learner = value feedback = one features = 2 delta = 0.6 }", 2, "delta: both probes" },
@@ -627,37 +735,6 @@ static void test_config_too_many_models_are_refused(void **state)
 	refused(COP_EINVAL, text, 0, "model: 65 sections");
 }
 
-/* Printed, read back and printed again: the same text, and no difference. */
-static void round_trip(cop_config *config)
-{
-	cop_bytes first, second;
-	cop_bytes_init(&first);
-	cop_bytes_init(&second);
-	cop_config_print(config, &first);
-	assert_int_equal(first.err, COP_OK);
-	cop_config *again;
-	cop_config_report report;
-	cop_config_report_init(&report);
-	cop_err err = cop_config_parse((const char *)first.data, first.length, "printed", NULL, &again, &report);
-	if (err != COP_OK)
-		print_message("%.*s\n%s\n", (int)first.length, (const char *)first.data,
-		        report.count == 0 ? "" : report.items[0].message);
-	assert_int_equal(err, COP_OK);
-	cop_config_print(again, &second);
-	assert_int_equal(first.length, second.length);
-	assert_memory_equal(first.data, second.data, first.length);
-	cop_config_changes changes;
-	assert_int_equal(cop_config_diff(config, again, &changes), COP_OK);
-	assert_int_equal(changes.count, 0);
-	assert_int_equal(config->journal_given, again->journal_given);
-	assert_int_equal(config->http_given, again->http_given);
-	cop_config_changes_free(&changes);
-	cop_config_free(again);
-	cop_bytes_fini(&first);
-	cop_bytes_fini(&second);
-	cop_config_free(config);
-}
-
 static const char *const everything =
         "state_dir = \"/tmp/a \\\"b\\\" \\\\ \\$HOME\"\n"
         "log { facility = local3 level = debug }\n"
@@ -722,6 +799,7 @@ static void test_config_example_shows_the_defaults(void **state)
 	             "actions_bind = { \"tcp://127.0.0.1:5593\" } }\n"
 	             "model front-page { arms = 6 features = 36 }\n");
 	cop_config_changes changes;
+	cop_config_default_refits(config, false); /* whatever is installed */
 	assert_int_equal(cop_config_diff(plain, config, &changes), COP_OK);
 	for (size_t i = 0; i < changes.count; i++)
 		print_message("%s\n", changes.items[i].text);
@@ -888,6 +966,9 @@ int main(void)
 		cmocka_unit_test(test_config_experts_are_a_set_of_words),
 		cmocka_unit_test(test_config_delta_defaults_to_a_tenth_of_the_range),
 		cmocka_unit_test(test_config_refit_section_is_the_models_own),
+		cmocka_unit_test(test_config_refits_are_on_where_they_can_be),
+		cmocka_unit_test(test_config_refits_that_are_on_are_printed),
+		cmocka_unit_test(test_config_refits_that_memory_does_not_hold_are_off),
 		cmocka_unit_test(test_config_units_are_read),
 		cmocka_unit_test(test_config_one_wrong_value_names_line_and_expectation),
 		cmocka_unit_test(test_config_options_of_another_policy_are_refused),

@@ -321,10 +321,10 @@ static bool needs_first(const void *context, uint64_t number)
 
 static cop_err prune_challengers(void *context, cop_diag *diag)
 {
-	size_t removed;
+	cop_challenger_pruned pruned;
 	(void)context;
-	cop_err err = cop_challenger_prune(folder, "m", 1, needs_first, NULL, &removed, diag);
-	assert_int_equal(removed, err == COP_OK ? 1 : 0);
+	cop_err err = cop_challenger_prune(folder, "m", 1, needs_first, NULL, &pruned, diag);
+	assert_int_equal(pruned.removed, err == COP_OK ? 1 : 0);
 	return err;
 }
 

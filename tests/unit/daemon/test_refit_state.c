@@ -279,7 +279,7 @@ static void test_challenger_files_are_kept_as_needed(void **state)
 	cop_bytes body;
 	uint64_t number;
 	uint32_t crc, other;
-	size_t removed;
+	cop_challenger_pruned pruned;
 	assert_non_null(mkdtemp(folder));
 	assert_int_equal(cop_challenger_newest(folder, "m", &number, NULL), COP_OK);
 	assert_int_equal(number, 0);
@@ -298,8 +298,11 @@ static void test_challenger_files_are_kept_as_needed(void **state)
 	assert_int_equal(cop_challenger_read(folder, "m", 3, &trees, &other, NULL), COP_OK);
 	assert_int_not_equal(crc, other);
 	cop_trees_free(trees);
-	assert_int_equal(cop_challenger_prune(folder, "m", 1, only_two, NULL, &removed, NULL), COP_OK);
-	assert_int_equal(removed, 3);
+	assert_int_equal(cop_challenger_prune(folder, "m", 1, only_two, NULL, &pruned, NULL), COP_OK);
+	assert_int_equal(pruned.removed, 3);
+	assert_true(pruned.held > 0); /* of number 2, as 5 is the newest */
+	assert_int_equal(cop_challenger_prune(folder, "m", 2, only_two, NULL, &pruned, NULL), COP_OK);
+	assert_true(pruned.removed == 0 && pruned.held == 0);
 	assert_int_equal(cop_challenger_read(folder, "m", 1, &trees, &crc, NULL), COP_ENOTFOUND);
 	assert_int_equal(cop_challenger_read(folder, "m", 2, &trees, &crc, NULL), COP_OK);
 	cop_trees_free(trees);

@@ -6,14 +6,25 @@
 static void test_steps_follow_verdict_and_roles(void **state)
 {
 	(void)state;
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_OPEN, false, false), COP_REFIT_STAY);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_OPEN, true, false), COP_REFIT_STAY);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_BETTER, false, false), COP_REFIT_PROMOTE);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_BETTER, true, false), COP_REFIT_ROLLBACK);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_WORSE, false, false), COP_REFIT_RETIRE);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_WORSE, true, false), COP_REFIT_RETIRE);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_BETTER, false, true), COP_REFIT_STAY);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_WORSE, true, true), COP_REFIT_STAY);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_OPEN, false, false, false), COP_REFIT_STAY);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_OPEN, true, false, false), COP_REFIT_STAY);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_BETTER, false, false, false), COP_REFIT_PROMOTE);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_BETTER, true, false, false), COP_REFIT_ROLLBACK);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_WORSE, false, false, false), COP_REFIT_RETIRE);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_WORSE, true, false, false), COP_REFIT_RETIRE);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_BETTER, false, true, false), COP_REFIT_STAY);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_WORSE, true, true, false), COP_REFIT_STAY);
+}
+
+static void test_step_after_the_window_ends_what_is_open(void **state)
+{
+	(void)state;
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_OPEN, false, false, true), COP_REFIT_RETIRE);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_OPEN, true, false, true), COP_REFIT_RETIRE);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_BETTER, false, false, true), COP_REFIT_PROMOTE);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_BETTER, true, false, true), COP_REFIT_ROLLBACK);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_WORSE, false, false, true), COP_REFIT_RETIRE);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_OPEN, false, true, true), COP_REFIT_STAY);
 }
 
 static void test_due_in_order_of_urgency(void **state)
@@ -80,6 +91,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps_follow_verdict_and_roles),
+		cmocka_unit_test(test_step_after_the_window_ends_what_is_open),
 		cmocka_unit_test(test_due_in_order_of_urgency),
 		cmocka_unit_test(test_begins_only_what_is_due),
 		cmocka_unit_test(test_rest_leaves_refits_their_share),
