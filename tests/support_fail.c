@@ -62,7 +62,8 @@ void __wrap_free(void *array)
 
 void cop_test_fail_watch(void)
 {
-	memset(slots, 0, sizeof slots);
+	if (live != 0) /* else the table is empty, and it is large */
+		memset(slots, 0, sizeof slots);
 	live = 0;
 	watching = true;
 	cop_test_alloc_on(note);
