@@ -288,6 +288,10 @@ def test_simulate_curve_ends_in_the_progressive_loss():
     curve = result["curve"]
     assert [point["events"] for point in curve] == [200, 400, 600, 800, 1000]
     assert curve[-1]["progressive_loss"] == result["progressive_loss"]
+    assert curve[0]["loss_since_last"] == curve[0]["progressive_loss"]
+    for before, point in zip(curve, curve[1:]):
+        summed = point["progressive_loss"] * point["events"] - before["progressive_loss"] * before["events"]
+        assert abs(point["loss_since_last"] - summed / 200) < 1e-9
     out, _ = coppice("simulate", *data(SATIMAGE), "--events", 1000, "--curve", "--points", 5)
     assert f"{result['progressive_loss']:.6f}" in out
 

@@ -555,6 +555,19 @@ static void test_config_options_of_another_policy_are_refused(void **state)
 		refused_in_file(text, 2, texts[i][1]);
 	}
 	cop_config_free(good(TAIL "model m { features = 2 arms = 2 policy = epsilon epsilon = 0.2 }\n"));
+	static const char *const exploring[] = { "matching", "fastcb", "squarecb" };
+	for (size_t i = 0; i < 3; i++) {
+		char text[256];
+		(void)snprintf(text, sizeof text, TAIL "model m { features = 2 arms = 2 policy = %s gamma = 3 }\n",
+		        exploring[i]);
+		cop_config *config;
+		cop_config_report report;
+		cop_config_report_init(&report);
+		assert_int_equal(cop_config_parse(text, strlen(text), "test.conf", ".", &config, &report), COP_OK);
+		assert_true(config->models[0].gamma == 3.0);
+		cop_config_report_fini(&report);
+		cop_config_free(config);
+	}
 }
 
 /* 64 endpoints, and one more. */

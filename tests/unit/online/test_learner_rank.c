@@ -239,7 +239,7 @@ static void test_settings_out_of_range_are_refused(void **state)
 	cop_learner *learner;
 	cop_diag diag;
 	rank_settings(&good, false);
-	for (int i = 0; i < 7; i++) {
+	for (int i = 0; i < 9; i++) {
 		s = good;
 		if (i == 0)
 			s.arms = 4;
@@ -254,7 +254,9 @@ static void test_settings_out_of_range_are_refused(void **state)
 		else if (i == 5)
 			s.height = COP_LEARNER_MAX_ENSEMBLE_HEIGHT + 1;
 		else {
-			s.candidate_features = 10000;
+			s.features = i == 6 ? s.features : i == 7 ? 1 : 0;
+			s.candidate_features = i < 8 ? 10000 : 0;
+			s.max_nonzeros = i < 8 ? 1 : 10000;
 			s.max_candidates = 10000;
 		}
 		diag.message[0] = '\0';

@@ -208,6 +208,29 @@ static void test_sum_running_away_is_refused(void **state)
 	cop_model_free(other);
 }
 
+/* What is refused is no answer: the decision goes on waiting for one. */
+static void test_feedback_that_would_diverge_is_refused_and_counted(void **state)
+{
+	(void)state;
+	cop_model_settings s;
+	cop_rng rng;
+	cop_rng_init(&rng, FIXTURE_SEED, 75);
+	model_settings(&s, "value", false);
+	s.reward = COP_REWARD_EARLIEST;
+	cop_model *model = model_new(&s);
+	(void)model_decide(model, &rng, false, 1, 0.0);
+	const double huge[2] = { 1.5e308, -1.5e308 };
+	cop_feedback_result result;
+	cop_event_id id = model_id(1);
+	assert_int_equal(cop_model_feedback(model, &id, huge, 2, 0.0, &result), COP_EDIVERGED);
+	assert_int_equal(cop_model_get_counters(model)->refused, 1);
+	assert_int_equal(cop_model_get_counters(model)->learned, 0);
+	assert_int_equal(cop_model_get_counters(model)->feedback[COP_FEEDBACK_APPLIED], 0);
+	assert_int_equal(model_feedback(model, 1, 0.5, 0.0), COP_FEEDBACK_APPLIED);
+	assert_int_equal(cop_model_get_counters(model)->learned, 1);
+	cop_model_free(model);
+}
+
 static void test_new_wrong_settings_are_refused_with_message(void **state)
 {
 	(void)state;
@@ -293,6 +316,7 @@ int main(void)
 		cmocka_unit_test(test_explain_row_takes_the_greedy_action_of_the_eligible),
 		cmocka_unit_test(test_steady_load_allocates_nothing),
 		cmocka_unit_test(test_sum_running_away_is_refused),
+		cmocka_unit_test(test_feedback_that_would_diverge_is_refused_and_counted),
 		cmocka_unit_test(test_new_wrong_settings_are_refused_with_message),
 		cmocka_unit_test(test_new_short_of_memory_is_refused),
 		cmocka_unit_test(test_decide_short_of_memory_is_refused_and_does_not_wait),

@@ -137,7 +137,10 @@ static void test_checkpoint_number_without_a_next_one_is_refused_by_name(void **
 	}
 	cop_diag diag = { .message = "" };
 	assert_int_equal(cop_checkpoint_write(folder, "a", COP_CHECKPOINT_SEQUENCE_MAX + 1, "x", 1, &diag), COP_EINVAL);
-	assert_non_null(strstr(diag.message, "no number is left"));
+	char text[512], expected[256];
+	cop_diag_text(&diag, text, sizeof text);
+	(void)snprintf(expected, sizeof expected, "%s: no number is left for another checkpoint of a", folder);
+	assert_string_equal(text, expected);
 	check_list("a", (const uint64_t[]){ 4 }, 1);
 }
 

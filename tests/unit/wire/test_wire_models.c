@@ -149,6 +149,27 @@ static void test_cut_and_changed_sets_are_refused_or_a_set(void **state)
 
 #define HEAD "'name':'a','learner':'dgt','losses':1,'loss_range':[0,1],'reward':'last','reward_window':1"
 
+static void test_set_whose_value_cannot_be_read_is_refused_by_its_key(void **state)
+{
+	(void)state;
+	cop_bytes deep;
+	fixture f;
+	fixture_init(&f);
+	cop_bytes_init(&deep);
+	put_message(&deep, "{'models':[1]}");
+	deep.length -= 2;
+	for (size_t i = 0; i < 2 * COP_WIRE_DEPTH; i++)
+		cop_bytes_put(&deep, "\x91", 1); /* an array of one */
+	cop_bytes_put(&deep, "\x01", 1);
+	for (size_t length = deep.length; length >= deep.length - 1; length--) { /* too deep; cut, too */
+		cop_wire_models set;
+		cop_wire_fault fault = { 0 };
+		assert_int_equal(cop_wire_models_open(&set, deep.data, length, &fault), COP_EFORMAT);
+		assert_string_equal(fault.message, "models: models: expected another value");
+	}
+	cop_bytes_fini(&deep);
+}
+
 static void test_wrong_sets_are_refused(void **state)
 {
 	(void)state;
@@ -205,6 +226,7 @@ int main(void)
 		cmocka_unit_test(test_models_beyond_the_room_are_left_out_and_counted),
 		cmocka_unit_test(test_empty_set_of_old_journals_has_no_models),
 		cmocka_unit_test(test_cut_and_changed_sets_are_refused_or_a_set),
+		cmocka_unit_test(test_set_whose_value_cannot_be_read_is_refused_by_its_key),
 		cmocka_unit_test(test_wrong_sets_are_refused),
 		cmocka_unit_test(test_short_memory_while_putting_is_told),
 	};
