@@ -127,5 +127,11 @@ def test_bench_daemon_of_wrong_features_fails(daemon, own):
     assert "bad_features" in bench("daemon", *args, *QUICK, status=1, env=own)[1]
 
 
+def test_bench_daemon_of_a_model_of_values_is_refused_by_its_endpoint(daemon, own):
+    endpoint = daemon(model(learner="value")).ipc("requests")
+    err = bench("daemon", "--endpoint", endpoint, "--model", "m", "--features", 3, *QUICK, status=1, env=own)[1]
+    assert err == f"coppice bench: {endpoint}: a model of arms is expected, this one has values\n"
+
+
 def test_bench_echo_refuses_a_wrong_endpoint():
     assert "nonsense" in bench("echo", "--endpoint", "nonsense", status=1)[1]

@@ -18,6 +18,7 @@
 #include "daemon/outflow.h"
 #include "daemon/recovery.h"
 #include "daemon/refit_state.h"
+#include "daemon/server.h"
 #include "daemon/sockets.h"
 #include "daemon/state_lock.h"
 #include "store/checkpoint_file.h"
@@ -403,6 +404,62 @@ static cop_err keep_refit_state(void *context, cop_diag *diag)
 	return err;
 }
 
+/* ---- the server ---- */
+
+int __real_pipe2(int ends[2], int flags);
+int __wrap_pipe2(int ends[2], int flags);
+
+static bool no_pipes;
+
+int __wrap_pipe2(int ends[2], int flags)
+{
+	if (!no_pipes)
+		return __real_pipe2(ends, flags);
+	errno = EMFILE;
+	return -1;
+}
+
+static cop_config *of_server;
+
+static void parse_server(void *context)
+{
+	char whole[512];
+	cop_config_report report;
+	(void)snprintf(whole, sizeof whole,
+	        "state_dir = \"%s\"\n sockets { requests = { \"ipc://%s/r\" } }\n journal { sync = never }\n"
+	        "model d { learner = dgt arms = 2 features = 2 height = 1 explain_keep = 1 }\n",
+	        folder, endpoints);
+	empty_folder(context);
+	cop_config_report_init(&report);
+	assert_int_equal(cop_config_parse(whole, strlen(whole), "text", NULL, &of_server, &report), COP_OK);
+	cop_config_report_fini(&report);
+}
+
+static cop_err open_server(void *context, cop_diag *diag)
+{
+	static const char *const none[] = { NULL };
+	static cop_server server;
+	(void)context;
+	const cop_server_options options = { .reset = none };
+	cop_err err = cop_server_open(&server, &options, &of_server, NULL, diag);
+	assert_null(of_server);
+	cop_server_close(&server);
+	return err;
+}
+
+static void test_server_without_a_pipe_for_signals_does_not_start(void **state)
+{
+	(void)state;
+	cop_diag diag = { .message = "" };
+	parse_server(NULL);
+	unsigned open = cop_test_io_descriptors();
+	no_pipes = true;
+	assert_int_equal(open_server(NULL, &diag), COP_EIO);
+	no_pipes = false;
+	assert_string_equal(diag.message, "signals: Too many open files");
+	assert_int_equal(cop_test_io_descriptors(), open);
+}
+
 #define OPEN   COP_TEST_IO_OPEN
 #define READ   COP_TEST_IO_READ
 #define WRITE  COP_TEST_IO_WRITE
@@ -438,6 +495,7 @@ static cop_test_attempt attempts[] = {
 	{ "inlet", NULL, open_inlet, NULL, .silent = true, .allocations = 6 },
 	{ "outflow", NULL, new_outflow, NULL, .silent = true, .allocations = 1 },
 	{ "sockets", NULL, open_sockets, NULL, .allocations = 6 },
+	{ "server", parse_server, open_server, NULL, .spares_memory = true, .allocations = 30 },
 	{ "refit state", NULL, keep_refit_state, NULL, .silent = true, .spares_memory = true, .allocations = 4 },
 };
 
@@ -504,7 +562,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 		        test_folder_in_its_place_that_cannot_be_listed_is_not_taken, make_folder, drop_folder),
 	};
-	int failed = cmocka_run_group_tests(others, NULL, NULL);
+	const struct CMUnitTest servers[] = {
+		cmocka_unit_test_setup_teardown(
+		        test_server_without_a_pipe_for_signals_does_not_start, make_folder, drop_folder),
+	};
+	int failed = cmocka_run_group_tests(others, NULL, NULL) + cmocka_run_group_tests(servers, make_all, drop_all);
 	return failed + cop_test_fail_group(attempts, sizeof attempts / sizeof *attempts, make_folder, drop_folder,
 	                        make_all, drop_all);
 }
