@@ -179,6 +179,28 @@ static void test_useful_members_stay(void **state)
 	bench_fini(&b);
 }
 
+/* What the tried member is worth, 1 / 24.5 - 1 / 30.75 of squared error, is just what it has to be: while that is within
+ * the noise nothing is decided, and in the end the member stays. */
+static void test_member_at_the_margin_is_tried_to_the_end_and_stays(void **state)
+{
+	(void)state;
+	static const talent useful[MEMBERS] = { USEFUL, USEFUL, USEFUL };
+	static const double cost[MEMBERS] = { 0.0, 0.0, 1.0 };
+	bench b;
+	bench_init(&b, cost, 13);
+	for (size_t n = 1; n < 2000 + 8000; n++) {
+		cop_rest_event event = draw(&b, useful, 0.0);
+		event.choice.spread = (1.0 / 24.5 - 1.0 / 30.75) / 0.01;
+		cop_rest_settle(&b.rest, &b.stack, &event);
+		assert_int_equal(b.rest.tried, n < 2000 ? COP_STACK_MOST : 2);
+		check_away(&b, false, false, false);
+	}
+	(void)run(&b, useful, 0.0, 1);
+	assert_int_equal(b.rest.tried, COP_STACK_MOST);
+	check_away(&b, false, false, false);
+	bench_fini(&b);
+}
+
 /* Whatever the errors on what was played say. */
 static void test_member_whose_lack_would_change_choices_stays(void **state)
 {
@@ -473,6 +495,7 @@ int main(void)
 		cmocka_unit_test(test_settle_before_the_first_rest_is_plain_stacking),
 		cmocka_unit_test(test_useless_member_rests_and_nothing_is_lost),
 		cmocka_unit_test(test_useful_members_stay),
+		cmocka_unit_test(test_member_at_the_margin_is_tried_to_the_end_and_stays),
 		cmocka_unit_test(test_member_whose_lack_would_change_choices_stays),
 		cmocka_unit_test(test_members_without_cost_never_rest),
 		cmocka_unit_test(test_costliest_member_is_tried_first),
