@@ -75,10 +75,11 @@ static cop_err load_namespaces(cop_cursor *cursor, cop_feature_space *space)
 	return err;
 }
 
+/* Hashed features have no namespaces that a column could be of. */
 static cop_err load_columns(cop_cursor *cursor, cop_feature_space *space)
 {
 	uint32_t count = cop_cursor_u32(cursor);
-	if (cursor->err != COP_OK || (!space->dense && count != 0) || count > COP_FEATURE_SPACE_MAX_DENSE)
+	if (cursor->err != COP_OK || count > COP_FEATURE_SPACE_MAX_DENSE)
 		return COP_EFORMAT;
 	for (size_t i = 0; i < count && space->err == COP_OK; i++) {
 		cop_name name;

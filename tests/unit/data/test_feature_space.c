@@ -592,6 +592,31 @@ static void test_feature_space_saved_is_loaded_equal(void **state)
 	}
 }
 
+/* Hashed features have no columns. */
+static void test_feature_space_hashed_with_columns_is_refused(void **state)
+{
+	(void)state;
+	for (uint32_t columns = 0; columns < 2; columns++) {
+		cop_feature_space *loaded, *space = new_space(&(cop_feature_space_settings){ .bits = 7 });
+		cop_cursor cursor;
+		cop_bytes bytes;
+		cop_bytes_init(&bytes);
+		cop_feature_space_save(space, &bytes);
+		bytes.length -= 4;
+		cop_bytes_put_u32(&bytes, columns);
+		if (columns > 0) {
+			cop_bytes_put_u32(&bytes, 0); /* its namespace */
+			cop_bytes_put_u32(&bytes, 1);
+			cop_bytes_put(&bytes, "x", 1);
+		}
+		cop_cursor_init(&cursor, bytes.data, bytes.length);
+		assert_int_equal(cop_feature_space_load(&cursor, &loaded), columns == 0 ? COP_OK : COP_EFORMAT);
+		cop_feature_space_free(loaded);
+		cop_bytes_fini(&bytes);
+		cop_feature_space_free(space);
+	}
+}
+
 static void test_feature_space_of_damaged_bytes_is_refused_or_whole(void **state)
 {
 	(void)state;
@@ -696,6 +721,7 @@ int main(void)
 		cmocka_unit_test(test_feature_space_of_too_many_pairs_is_full),
 		cmocka_unit_test(test_feature_space_of_values_beyond_float_refuses_the_row_only),
 		cmocka_unit_test(test_feature_space_saved_is_loaded_equal),
+		cmocka_unit_test(test_feature_space_hashed_with_columns_is_refused),
 		cmocka_unit_test(test_feature_space_of_damaged_bytes_is_refused_or_whole),
 		cmocka_unit_test(test_feature_space_without_memory_fails_cleanly),
 	};

@@ -1,6 +1,10 @@
 #include "tools/train_search.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "support.h"
 
@@ -38,12 +42,109 @@ static void test_rating_better_is_less_loss_and_among_equals_fewer_parameters(vo
 	assert_true(cop_train_rating_better(&none, &other) && !cop_train_rating_better(&other, &none));
 }
 
+/* ---- what is searched ---- */
+
+/* 12 rows of two classes, in a file of this ending. */
+static void write_rows(const char *path, bool sparse)
+{
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	for (int i = 0; i < 12; i++)
+		(void)fprintf(file, sparse ? "%d 1:%d 3:%d\n" : "%d,%d,%d\n", sparse ? i % 2 : i * 7 % 11,
+		        sparse ? 1 + i * 7 % 11 : i * 5 % 13, sparse ? 1 + i * 5 % 13 : i % 2);
+	assert_int_equal(fclose(file), 0);
+}
+
+typedef struct searched {
+	const char *learner;
+	bool sparse;
+	cop_knob given; /* at 1, as epochs and height but of cart; COP_KNOBS: none */
+	size_t alphas;
+	const char *some, *never; /* knobs that some trials have, and none has */
+} searched;
+
+/* The trials' lines. */
+static void run_search(const searched *s, char *out, size_t room)
+{
+	char path[] = "/tmp/test_search_XXXXXX.libsvm";
+	cop_train_found found;
+	cop_labelled rows;
+	cop_preparation *preparation = NULL;
+	cop_diag diag = { .message = "" };
+	cop_train_job job = { .learner = cop_train_learner_find(s->learner), .validation = -1.0, .alphas = s->alphas };
+	const cop_train_search search = { .validation = 0.25, .trials = 40, .repeats = 1, .progress = tmpfile() };
+	const cop_table_settings table = { .scaling = cop_train_learner_scaling(job.learner) };
+	if (!s->sparse)
+		strcpy(strrchr(path, '.'), ".csv");
+	int fd = mkstemps(path, s->sparse ? 7 : 4);
+	assert_true(fd >= 0 && search.progress != NULL);
+	(void)close(fd);
+	write_rows(path, s->sparse);
+	assert_int_equal(cop_pool_new(1, &job.pool), COP_OK);
+	assert_int_equal(cop_labelled_train(path, &table, &rows, &preparation, &diag), COP_OK);
+	job.rows = &rows;
+	job.preparation = preparation;
+	job.n = rows.data->n;
+	job.seed = 1;
+	job.alpha[0] = 0.1;
+	job.alpha[1] = 1.0;
+	const cop_knob given[] = { COP_KNOB_EPOCHS, COP_KNOB_HEIGHT, s->given };
+	for (size_t i = strcmp(s->learner, "cart") == 0 ? 2 : 0; i < 3 && given[i] < COP_KNOBS; i++) {
+		job.knobs.given[given[i]] = true;
+		job.knobs.value[given[i]] = 1.0;
+	}
+	if (cop_train_search_run(&search, &job, &found, &diag) != COP_OK)
+		fail_msg("%s: %s", s->learner, diag.message);
+	rewind(search.progress);
+	out[fread(out, 1, room - 1, search.progress)] = '\0';
+	(void)fclose(search.progress);
+	cop_labelled_fini(&rows);
+	cop_preparation_free(preparation);
+	cop_pool_free(job.pool);
+	assert_int_equal(remove(path), 0);
+}
+
+static bool any(const char *lines, const char *knob)
+{
+	char word[32];
+	(void)snprintf(word, sizeof word, "--%s ", knob);
+	return strstr(lines, word) != NULL;
+}
+
+/* What was given is not searched, nor what goes not with it or with the rows. */
+static void test_search_tries_each_knob_that_means_something(void **state)
+{
+	(void)state;
+	static const searched cases[] = {
+		{ "cart", false, COP_KNOBS, 0, "height", "alpha" },
+		{ "cart", true, COP_KNOBS, 0, "min-leaf", "graph" },
+		{ "tao", false, COP_KNOBS, 0, "alpha", "leaf-alpha" },
+		{ "tao", false, COP_KNOBS, 1, "alpha", "leaf-alpha" },
+		{ "tao", false, COP_KNOBS, 2, "order", "alpha" },
+		{ "tao", false, COP_KNOB_LEAVES, 0, "leaf-alpha", "min-leaf" },
+		{ "laptao", false, COP_KNOBS, 0, "graph", "start" },
+		{ "laptao", true, COP_KNOBS, 0, "gamma", "graph" },
+		{ "dgt", false, COP_KNOBS, 0, "l1", "epochs 50" },
+		{ "dgt", false, COP_KNOBS, 0, "width", "epochs 50" },
+		{ "dgt", false, COP_KNOB_L2, 0, "momentum", "l1" },
+		{ "dgt", false, COP_KNOB_LAYERS, 0, "momentum", "width" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char lines[1 << 14];
+		run_search(&cases[i], lines, sizeof lines);
+		if (strstr(lines, "trial 20: ") == NULL || !any(lines, cases[i].some) || any(lines, cases[i].never))
+			fail_msg("%zu, %s: expected %s and not %s in\n%s", i, cases[i].learner, cases[i].some,
+			        cases[i].never, lines);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rating_of_one_loss_has_no_standard_error),
 		cmocka_unit_test(test_rating_of_several_losses_is_mean_and_standard_error),
 		cmocka_unit_test(test_rating_better_is_less_loss_and_among_equals_fewer_parameters),
+		cmocka_unit_test(test_search_tries_each_knob_that_means_something),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
