@@ -1,6 +1,5 @@
 #include "daemon/refit_state.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -201,8 +200,7 @@ cop_err cop_refit_state_load(cop_refit_state *state, unsigned version, cop_curso
 	state->current = cop_cursor_u64(in);
 	state->taken = cop_cursor_u64(in);
 	state->drifted = cop_cursor_u8(in) != 0;
-	bool finite = isfinite(state->began) && isfinite(state->spent);
-	cop_err err = in->err == COP_OK && !finite ? COP_ENONFINITE : in->err;
+	cop_err err = in->err;
 	if (err == COP_OK)
 		err = load_needs(state, in);
 	if (err == COP_OK)

@@ -145,7 +145,7 @@ cop_err cop_averages_load(cop_averages *a, cop_cursor *cursor)
 	if (cursor->err != COP_OK)
 		return cursor->err;
 	bool sound = within(a->variance, 0.0, 1.0) && within(a->events, 0.0, HORIZON) && within(a->centre, 0.0, 1.0) &&
-	             a->pull > 0.0 && isfinite(a->pull);
+	             a->pull > 0.0;
 	for (size_t k = 0; k < a->arms; k++)
 		sound = sound && within(a->n[k], 0.0, MOST) && within(a->mean[k], 0.0, 1.0);
 	if (!sound)

@@ -393,8 +393,6 @@ static cop_err load_decision(
 	entry->deferred = (flags & COP_PENDING_DEFERRED) != 0;
 	decision->p = shape->arms == 0 ? 1.0 : action;
 	decision->y = shape->arms == 0 ? action : 0.0;
-	if (!isfinite(entry->time) || !isfinite(action))
-		return COP_ENONFINITE;
 	if (((flags & (COP_PENDING_SECOND | COP_PENDING_COMPARED)) != 0 && (flags & COP_PENDING_SHADOW) == 0) ||
 	        ((flags & COP_PENDING_MEASURED) != 0 && (flags & COP_PENDING_COMPARED) == 0) ||
 	        !(decision->p > 0.0 && decision->p <= 1.0) || decision->u < -1 || decision->u > 1 ||

@@ -219,8 +219,6 @@ static cop_err load_trial(cop_rest *rest, const cop_stack *stack, cop_cursor *cu
 	rest->regret = cop_cursor_f64(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	if (!isfinite(rest->sum + rest->square + rest->regret))
-		return COP_ENONFINITE;
 	bool valid = rest->n < LAST && rest->square >= 0.0;
 	rest->without.count = stack->count;
 	cop_err err = cop_stack_load(&rest->without, cursor);

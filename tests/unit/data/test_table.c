@@ -176,6 +176,9 @@ static void test_table_finds_target_by_name_or_number(void **state)
 	        .target = "z");
 	REFUSED(t, "1,2\n1,2\n", COP_EFORMAT,
 	        "t: there is no column \"2\", which is to be the target; expected a number from 0 to 1", .target = "2");
+	REFUSED(t, "0,1,2,3,4,5,6,7,8,9,10,11\n", COP_EFORMAT,
+	        "t: there is no column \":\", which is to be the target; expected a number from 0 to 11",
+	        .target = ":");
 }
 
 static void test_table_of_other_columns_is_refused(void **state)

@@ -36,6 +36,28 @@ static cop_estimate estimate(const cop_offpolicy *o, const char *name)
 	return out;
 }
 
+/* Costs of 0 and 1 alone have the exact interval, whether their range is known or not; others have not. */
+static void test_interval_of_costs_at_both_ends_is_the_exact_one(void **state)
+{
+	(void)state;
+	cop_offpolicy known, open, between;
+	start(&known, 0.0, 1.0);
+	start(&open, 0.0, 0.0);
+	start(&between, 0.0, 0.0);
+	for (int i = 0; i < 20; i++) {
+		const cop_offpolicy_event e = event(0.5, (double)(i % 4 == 0), 0.5);
+		const cop_offpolicy_event other = event(0.5, i < 2 ? 0.5 : e.cost, 0.5);
+		assert_int_equal(cop_offpolicy_add(&known, &e), COP_OK);
+		assert_int_equal(cop_offpolicy_add(&open, &e), COP_OK);
+		assert_int_equal(cop_offpolicy_add(&between, &other), COP_OK);
+	}
+	assert_true(known.extreme == 20 && open.extreme == 20 && between.extreme == 18);
+	cop_estimate exact = estimate(&known, "logged"), same = estimate(&open, "logged");
+	assert_close(same.value, 0.25);
+	assert_close(same.low, exact.low);
+	assert_close(same.high, exact.high);
+}
+
 /* Weights 2, 0, 4 and 1 (with event weight 2) by hand. */
 static void test_estimates_of_four_events_equal_those_by_hand(void **state)
 {
@@ -455,6 +477,7 @@ static void test_state_with_residuals_is_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_interval_of_costs_at_both_ends_is_the_exact_one),
 		cmocka_unit_test(test_estimates_of_four_events_equal_those_by_hand),
 		cmocka_unit_test(test_log_of_the_target_itself_gives_its_own_average),
 		cmocka_unit_test(test_no_event_and_no_match_give_the_whole_range),

@@ -179,8 +179,8 @@ static void test_useful_members_stay(void **state)
 	bench_fini(&b);
 }
 
-/* What the tried member is worth, 1 / 24.5 - 1 / 30.75 of squared error, is just what it has to be: while that is within
- * the noise nothing is decided, and in the end the member stays. */
+/* What the tried member is worth, 1 / 24.5 - 1 / 30.75 of squared error, is just what it has to be: while that is
+ * within the noise nothing is decided, and in the end the member stays. */
 static void test_member_at_the_margin_is_tried_to_the_end_and_stays(void **state)
 {
 	(void)state;
@@ -378,6 +378,35 @@ static void test_loaded_goes_on_bit_for_bit(void **state)
 	cop_bytes_fini(&other);
 }
 
+/* The sums of a trial stand before the stack without the tried member, which is the last. */
+static void test_load_of_a_trial_that_is_not_finite_is_refused(void **state)
+{
+	(void)state;
+	bench a, b;
+	cop_bytes bytes, without;
+	cop_bytes_init(&bytes);
+	cop_bytes_init(&without);
+	bench_init(&a, last_first, 17);
+	bench_init(&b, last_first, 17);
+	(void)run(&a, last_useless, 0.0, 2500);
+	save(&a, &bytes);
+	cop_stack_save(&a.rest.without, &without);
+	for (size_t i = 1; i <= 3; i++) {
+		const double wrong = i == 2 ? (double)INFINITY : (double)NAN;
+		double right;
+		uint8_t *place = bytes.data + bytes.length - without.length - i * sizeof wrong;
+		memcpy(&right, place, sizeof right);
+		memcpy(place, &wrong, sizeof wrong);
+		assert_int_equal(load(&b, &bytes, bytes.length), COP_ENONFINITE);
+		memcpy(place, &right, sizeof right);
+		assert_int_equal(load(&b, &bytes, bytes.length), COP_OK);
+	}
+	bench_fini(&a);
+	bench_fini(&b);
+	cop_bytes_fini(&bytes);
+	cop_bytes_fini(&without);
+}
+
 static void test_load_of_a_stack_alone_begins_with_nobody_at_rest(void **state)
 {
 	(void)state;
@@ -504,6 +533,7 @@ int main(void)
 		cmocka_unit_test(test_sleeper_wakes_when_errors_rise_and_helps),
 		cmocka_unit_test(test_not_finite_counts_but_moves_nothing),
 		cmocka_unit_test(test_loaded_goes_on_bit_for_bit),
+		cmocka_unit_test(test_load_of_a_trial_that_is_not_finite_is_refused),
 		cmocka_unit_test(test_load_of_a_stack_alone_begins_with_nobody_at_rest),
 		cmocka_unit_test(test_load_of_one_asleep_who_may_not_is_refused),
 		cmocka_unit_test(test_load_of_spoiled_bytes_is_refused_or_goes_on),

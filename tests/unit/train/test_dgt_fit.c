@@ -343,6 +343,27 @@ static void test_fit_equal_seeds_give_equal_trees(void **state)
 	cop_dataset_free(p.rows);
 }
 
+/* A warm restart comes every other move of the rate at the most often, however many are asked for; few come more
+ * seldom. */
+static void test_fit_restarts_divide_the_moves_of_the_rate(void **state)
+{
+	(void)state;
+	static problem p;
+	make(&p, COP_TASK_CLASSES, false);
+	cop_tree *tree[4];
+	static const unsigned restarts[4] = { 0, 1, 1000, 2000 };
+	for (size_t i = 0; i < 4; i++) {
+		p.settings.restarts = restarts[i];
+		tree[i] = fit(&p, 5, NULL);
+	}
+	assert_same_tree(tree[0], tree[1], false);
+	assert_same_tree(tree[1], tree[2], false);
+	assert_same_tree(tree[2], tree[3], true);
+	for (size_t i = 0; i < 4; i++)
+		cop_tree_free(tree[i]);
+	cop_dataset_free(p.rows);
+}
+
 static void test_fit_sparse_rows_give_the_tree_of_dense_ones(void **state)
 {
 	(void)state;
@@ -600,6 +621,7 @@ int main(void)
 		cmocka_unit_test(test_fit_custom_loss_equals_the_library_s_own),
 		cmocka_unit_test(test_fit_nonfinite_loss_or_gradient_is_diverged),
 		cmocka_unit_test(test_fit_equal_seeds_give_equal_trees),
+		cmocka_unit_test(test_fit_restarts_divide_the_moves_of_the_rate),
 		cmocka_unit_test(test_fit_sparse_rows_give_the_tree_of_dense_ones),
 		cmocka_unit_test(test_fit_rows_without_weight_do_not_count),
 		cmocka_unit_test(test_fit_validation_keeps_the_best_epoch),
