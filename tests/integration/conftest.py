@@ -50,6 +50,16 @@ def is_sanitized(path):
     return any(mark in Path(path).read_bytes() for mark in (b"__asan_init", b"__tsan_init", b"__ubsan_handle"))
 
 
+def watched(env=None):
+    """The environment (None: ours) in which a tool complains at its end that blocks "were not freed" or files "left open".
+    A sanitizer looks for that itself."""
+    env = dict(os.environ if env is None else env)
+    leaks = os.environ.get("COPPICE_LEAKS")
+    if leaks and not is_sanitized(program("COPPICE")):
+        env["LD_PRELOAD"] = leaks
+    return env
+
+
 def quote(value):
     if isinstance(value, bool):
         return "true" if value else "false"

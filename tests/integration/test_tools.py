@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, model, program, section, wait_for
+from conftest import DEADLINE, model, program, section, wait_for, watched
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
@@ -23,7 +23,8 @@ VALUE_MODEL = model("v", learner="value", features=10, seed=3, height=None, tree
 def coppice(*args, status=0):
     """(standard output, standard error) of the program, which must end with this status."""
     command = [program("COPPICE"), *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, env=watched())
+    assert "not freed" not in done.stderr and "left open" not in done.stderr, (command, done.stderr)
     assert done.returncode == status, (command, done.stdout, done.stderr)
     if status != 0:
         assert done.stderr.startswith("coppice")

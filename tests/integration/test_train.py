@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, program
+from conftest import DEADLINE, program, watched
 
 DATA = Path(__file__).parent.parent / "data"
 SATIMAGE = ("--train", DATA / "satimage.train.csv.gz", "--test", DATA / "satimage.test.csv.gz")
@@ -20,7 +20,8 @@ ABALONE = ("--train", DATA / "abalone.train.csv.gz", "--test", DATA / "abalone.t
 def coppice(*args, status=0):
     """(standard output, standard error) of the command, which must end with this status."""
     command = [program("COPPICE"), *map(str, args)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=5 * DEADLINE)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=5 * DEADLINE, env=watched())
+    assert "not freed" not in done.stderr and "left open" not in done.stderr, (command, done.stderr)
     assert done.returncode == status, (command, done.stdout, done.stderr)
     return done.stdout, done.stderr
 

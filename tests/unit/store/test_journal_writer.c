@@ -26,6 +26,22 @@ static void test_journal_written_in_several_lives_reads_back(void **state)
 	check_whole(1, 70);
 }
 
+/* Whose descriptors then begin with 0, which is one like any other. */
+static void test_journal_writer_without_standard_input_leaves_nothing_open(void **state)
+{
+	(void)state;
+	int input = dup(STDIN_FILENO);
+	(void)close(STDIN_FILENO);
+	cop_journal_writer *writer = open_writer(1, 0);
+	assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0);
+	assert_int_equal(write_batch(writer, 1, 2), COP_OK);
+	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
+	assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+	if (input >= 0)
+		assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+	(void)close(input);
+}
+
 static void test_journal_of_large_bodies_reads_back(void **state)
 {
 	(void)state;
@@ -242,6 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_journal_of_many_segments_reads_back),
 		TEST(test_journal_written_in_several_lives_reads_back),
+		TEST(test_journal_writer_without_standard_input_leaves_nothing_open),
 		TEST(test_journal_of_large_bodies_reads_back),
 		TEST(test_journal_write_out_of_order_is_refused_and_changes_nothing),
 		TEST(test_journal_roll_begins_segment_with_new_models),
