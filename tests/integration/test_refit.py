@@ -17,6 +17,9 @@ QUICK = {
 }
 TRAP = "COPPICED_TEST_WORKER"
 
+lacks_memory = pytest.mark.skipif(
+    is_sanitized(os.environ.get("COPPICED", __file__)), reason="a sanitizer ends a process without memory")
+
 
 def refit_model(name="m", learner="ensemble", refit=None, **options):
     """A model with a section refit: quick, and only when asked, unless told otherwise."""
@@ -245,7 +248,7 @@ def test_worker_that_hangs_is_ended_at_its_time_limit(daemon):
     assert refit["last"] == "timeout" and "loading" in refit["last_reason"] and gone(pid)
 
 
-@pytest.mark.skipif(is_sanitized(os.environ.get("COPPICED", __file__)), reason="a sanitizer ends a process without memory")
+@lacks_memory
 def test_worker_without_memory_is_told(daemon):
     one = daemon(refit_model(), env={TRAP: "MEMORY@iteration"})
     client = one.client()
@@ -254,6 +257,7 @@ def test_worker_without_memory_is_told(daemon):
     assert ended(client)["last"] == "memory"
 
 
+@lacks_memory
 def test_window_beyond_the_memory_is_made_smaller(daemon):
     """16 MiB hold a few thousand decisions of these, not 8,000."""
     one = daemon(model(learner="dgt", refits=True, features=400).rstrip()[:-1] + section("refit", {
