@@ -186,7 +186,7 @@ void cop_surface_predict(cop_surface *s, const float *x, size_t count, const flo
 
 /* ---- learning ---- */
 
-/* The standardised loss at z, after forward; dt is spoilt. The kernel adds up, in the same order in every build. */
+/* The standardised loss at z, after forward; dt is spoilt. */
 static float level(const cop_surface *s, float z)
 {
 	const float *c = s->w + c_at(s), *o = s->w + o_at(s);

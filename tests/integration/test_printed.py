@@ -90,22 +90,22 @@ def run(folder, line):
     return printed + (f"= {done.returncode}\n" if done.returncode != 0 else "")
 
 
-def same_number(a, b):
+def same_number(a, b, share):
     if a == b:
         return True
     if not {".", "e"} & set(a + b):
         return False
     digits = len((a.split("e")[0] + ".").split(".")[1])
     last = 0.0 if "e" in a or digits < 3 else 1.001 * 10.0 ** -digits
-    return abs(float(a) - float(b)) <= max(1e-3 * abs(float(b)), last, 1e-9)
+    return abs(float(a) - float(b)) <= max(share * abs(float(b)), last, 1e-9)
 
 
-def same(printed, expected):
-    """Line by line; texts, spaces and whole numbers exactly."""
+def same(printed, expected, share):
+    """Line by line; texts, spaces and whole numbers exactly, others within a share."""
     for got, wanted in zip(printed.splitlines(), expected.splitlines()):
         a, b = NUMBER.findall(got), NUMBER.findall(wanted)
         texts = NUMBER.split(got) == NUMBER.split(wanted)
-        assert texts and all(map(same_number, a, b)), f"expected {wanted!r}\ngot      {got!r}"
+        assert texts and all(same_number(x, y, share) for x, y in zip(a, b)), f"expected {wanted!r}\ngot      {got!r}"
     assert len(printed.splitlines()) == len(expected.splitlines()), f"expected\n{expected}\ngot\n{printed}"
 
 
@@ -117,7 +117,8 @@ def check_transcript(name, folder):
         printed = run(folder, line)
         renewed += f"$ {line}\n{printed}"
         if os.environ.get("COPPICE_PRINTED") != "renew":
-            same(printed, expected)
+            # builds add up in orders of their own, and the network of learner value makes more of it
+            same(printed, expected, 1e-2 if "--learner value" in line else 1e-3)
     if os.environ.get("COPPICE_PRINTED") == "renew":
         file.write_text(renewed)
 
@@ -130,4 +131,4 @@ def test_printed_text_is_that_of_the_transcript(name, folder):
 @pytest.mark.parametrize("a,b,equal", [("12", "12", True), ("12", "13", False), ("0.5001", "0.5", True), ("0.52", "0.5", False),
                                        ("0.3", "0.4", False), ("0.0012", "0.0013", True), ("1.5e-07", "1.6e-07", False)])
 def test_printed_numbers_are_compared(a, b, equal):
-    assert same_number(a, b) == equal
+    assert same_number(a, b, 1e-3) == equal
