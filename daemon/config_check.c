@@ -224,9 +224,8 @@ static void check_bins(cop_config_reading *reading, cfg_t *section, const cop_co
 			        "\"two\"");
 	if (model->refit.enabled)
 		cop_config_complain(reading, (uint64_t)cfg_getsec(section, "refit")->line, "refit",
-		        "feedback \"bins\" has no trees to replace, expected enabled = true only with feedback = "
-		        "\"one\" "
-		        "or \"two\"");
+		        "feedback \"bins\" has no trees to replace, expected enabled = true only with "
+		        "feedback = \"one\" or \"two\"");
 }
 
 static void check_decay(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)

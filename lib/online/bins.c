@@ -360,20 +360,22 @@ static bool teach_bins(cop_bins *b, double y, double loss)
 }
 
 /* A member that refuses the step stays as it was. */
-static void teach_curve(cop_bins *b, double y, double loss)
+static void teach_curves(cop_bins *b, double y, double loss)
 {
 	cop_err err;
 	if (b->set.sparse) {
 		double at[DEGREES];
 		polynomials(y, at);
 		err = cop_sparse_curve_learn(b->hashed, &b->curved, at, loss - (double)COP_SECOND_ORDER_PRIOR);
-	} else {
-		const cop_row row = tensor_row(b, y);
-		err = cop_second_order_learn(b->curve, &row, 0, loss);
 		(void)err;
-		err = cop_second_order_learn(b->stiff, &row, 0, loss);
+		return;
 	}
-	(void)err;
+	cop_second_order *const curves[] = { b->curve, b->stiff };
+	const cop_row row = tensor_row(b, y);
+	for (size_t i = 0; i < sizeof curves / sizeof *curves; i++) {
+		err = cop_second_order_learn(curves[i], &row, 0, loss);
+		(void)err;
+	}
 }
 
 cop_err cop_bins_learn(cop_bins *b, const cop_row *x, double y, double loss)
@@ -386,7 +388,7 @@ cop_err cop_bins_learn(cop_bins *b, const cop_row *x, double y, double loss)
 		if (!isfinite(b->loss[b->there[i]][k]))
 			return COP_EDIVERGED;
 	judge(b, k, loss);
-	teach_curve(b, y, loss);
+	teach_curves(b, y, loss);
 	if (b->surface != NULL)
 		cop_surface_learn(b->surface, x->dense, 2.0 * y - 1.0, loss);
 	(void)teach_bins(b, y, loss);

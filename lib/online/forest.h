@@ -19,7 +19,9 @@
  * events grow trees as if all had been there from the beginning. With n of them of arm k, of mean loss m, a child takes
  * over the parent's values of k moved by n / (n + 1) (m - mean loss of both children's rows), and of the parent's
  * evidence the share that its rows are of both children's; where no row tells of the arm, the values as they are and
- * INHERIT of the evidence. doubt(k) = sqrt(mean over trees of 1 / (1 + n)) says how seldom arm k was played where x is.
+ * INHERIT of the evidence.
+ *
+ * doubt(k) = sqrt(mean over trees of 1 / (1 + n)) says how seldom arm k was played where x is.
  * Size is fixed at new: a tree that has no leaf left goes on learning without growing. One thread per object; nothing
  * is allocated after new. */
 #ifndef COP_ONLINE_FOREST_H

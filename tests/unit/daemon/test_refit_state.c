@@ -153,16 +153,21 @@ static void fill(cop_refit_state *s)
 	cop_refit_state_mark(s, 9, 10, 1000);
 }
 
+static void save_filled(cop_refit_state *s, cop_bytes *bytes)
+{
+	fill(s);
+	cop_bytes_init(bytes);
+	cop_refit_state_save(s, bytes);
+}
+
 static void test_state_comes_back_and_damage_is_refused(void **state)
 {
 	(void)state;
 	cop_refit_state s, back;
 	cop_bytes bytes;
 	cop_cursor cursor;
-	fill(&s);
-	cop_bytes_init(&bytes);
+	save_filled(&s, &bytes);
 	cop_refit_state_init(&back);
-	cop_refit_state_save(&s, &bytes);
 	cop_cursor_init(&cursor, bytes.data, bytes.length);
 	assert_int_equal(cop_refit_state_load(&back, COP_REFIT_STATE_VERSION, &cursor), COP_OK);
 	assert_int_equal(cop_cursor_left(&cursor), 0);
@@ -186,10 +191,8 @@ static void test_state_of_version_1_is_read(void **state)
 	cop_refit_state s, back;
 	cop_bytes bytes;
 	cop_cursor cursor;
-	fill(&s);
-	cop_bytes_init(&bytes);
+	save_filled(&s, &bytes);
 	cop_refit_state_init(&back);
-	cop_refit_state_save(&s, &bytes);
 	memmove(bytes.data + 24, bytes.data + 32, bytes.length - 32);
 	cop_cursor_init(&cursor, bytes.data, bytes.length - 8);
 	assert_int_equal(cop_refit_state_load(&back, 1, &cursor), COP_OK);
@@ -227,10 +230,8 @@ static void test_state_short_of_memory_is_as_new(void **state)
 	(void)state;
 	cop_refit_state s, back;
 	cop_bytes bytes;
-	fill(&s);
-	cop_bytes_init(&bytes);
+	save_filled(&s, &bytes);
 	cop_refit_state_init(&back);
-	cop_refit_state_save(&s, &bytes);
 	for (size_t n = 1;; n++) {
 		cop_cursor cursor;
 		cop_cursor_init(&cursor, bytes.data, bytes.length);
