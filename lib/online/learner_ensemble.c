@@ -16,7 +16,7 @@
 
 #define SURENESS 0.7 /* of averages' standard deviations, by which arms are matched to their chance */
 #define TRUST    2.0 /* standard deviations of its weight that the linear expert is given beside, then */
-#define REACH    1.0 /* of the linear expert's own standard deviations, taken off what it says of losses, then; */
+#define REACH    3.0 /* of the linear expert's own standard deviations, taken off where that alone is believed */
 #define HOPE     2.0 /* deviations of what the mixture misses, for each unit of optimism and doubt */
 #define WIDEST   256 /* inputs of dense rows: beyond, deviations cost more than they bring */
 
@@ -47,6 +47,7 @@ typedef struct ensemble {
 	float *effect;           /* z, as it says itself */
 	float *spread;           /* u^2 */
 	float *width;            /* of what is believed of z, in units of the deviation of losses */
+	double most;             /* sqrt(2 ln K): about the largest of as many draws from N(0, 1) as there are arms */
 } ensemble;
 
 static void destroy(cop_learner *learner)
@@ -159,6 +160,7 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	e->base.settings = *settings;
 	cop_mixture_defaults(&e->base.settings);
 	cop_shrinkage_begin(&e->shrinkage);
+	e->most = sqrt(2.0 * log((double)settings->arms));
 	cop_err err = make_room(e) ? cop_mixture_init(&e->mixture, settings->arms) : COP_ENOMEM;
 	if (err == COP_OK)
 		err = cop_worth_init(&e->worth, settings->arms);
@@ -244,7 +246,7 @@ static void shrink(ensemble *e)
 	}
 }
 
-/* What the linear expert's width counts, as far as its weight may be. */
+/* What the linear expert's width counts in the mixture, as far as its weight may be. */
 static double reach(const ensemble *e)
 {
 	const cop_stack *stack = &e->mixture.stack;
@@ -286,9 +288,19 @@ static const float *hope(ensemble *e)
 	return e->hoped;
 }
 
+/* The averages and what the linear expert sees, as far down as losses may be by what it is unsure of. */
+static double by_line(const ensemble *e, size_t k)
+{
+	const cop_mixture *m = &e->mixture;
+	const double reach_k = cop_shrinkage_reach(&e->shrinkage, (double)e->spread[k]);
+	return (double)m->loss[0][k] - REACH * sqrt(m->stack.variance) * reach_k;
+}
+
 /* As far as the forest makes nothing of the context, arms are matched to the chance that they are best: the mixture's
  * losses, as sure as the averages are. The linear expert's weight may still be higher than it is known to be: it is
- * tried with more, or what is rare would never be found; and losses may be lower by as much as it is unsure of. */
+ * tried with more, or what is rare would never be found; and losses may be lower by as much as it is unsure of, for the
+ * luckiest of the arms. As far as the mixture does not surely see more than the linear expert, that alone is believed.
+ */
 static void believe(ensemble *e)
 {
 	const cop_mixture *m = &e->mixture;
@@ -298,13 +310,16 @@ static void believe(ensemble *e)
 	e->belief = (cop_policy_belief){ 1.0 - cop_worth_of_context(&e->worth), e->believed, e->deviation };
 	if (e->belief.share == 0.0)
 		return;
+	const double beyond = shrinks(e) ? cop_worth_beyond_line(&e->worth) : 1.0;
 	const float more = heeds_linear(e) ? (float)(TRUST * cop_stack_deviation(&m->stack, 0)) : 0.0f;
-	const float wide = (float)(REACH * sqrt(m->stack.variance) * reach(e));
+	const float wide = (float)(e->most * sqrt(m->stack.variance) * reach(e));
 	float sure = (float)(SURENESS * sqrt(m->stack.variance));
 	cop_averages_deviations(m->member[m->origin], e->deviation);
 	for (size_t k = 0; k < e->base.settings.arms; k++) {
 		float says = more == 0.0f ? 0.0f : m->loss[0][k] - m->loss[m->origin][k];
 		e->believed[k] = m->mixed[k] + more * says - wide * e->width[k];
+		if (beyond < 1.0)
+			e->believed[k] = (float)(beyond * (double)e->believed[k] + (1.0 - beyond) * by_line(e, k));
 		e->deviation[k] *= sure;
 	}
 	e->explorer.belief = &e->belief;
@@ -384,8 +399,10 @@ static void settle(ensemble *e, size_t arm, const float *says, double loss, cons
 {
 	const size_t forest = place_of(e, &cop_expert_forest);
 	const double line = heeds_linear(e) ? (double)says[0] : (double)NAN;
-	if (forest < e->mixture.own)
-		cop_worth_learn(&e->worth, arm, (double)says[forest], line, loss);
+	if (forest < e->mixture.own) {
+		const cop_worth_said said = { (double)says[forest], line, cop_mixture_sum(&e->mixture, says) };
+		cop_worth_learn(&e->worth, arm, &said, loss);
+	}
 	if (shrinks(e))
 		cop_shrinkage_learn(&e->shrinkage, (double)e->effect[arm], (double)e->spread[arm],
 		        loss - (double)says[e->mixture.origin]);

@@ -12,8 +12,8 @@
  * candidates; 3 and 4: with optimism and experts; 5: with shares; 6: with decay of delta, and what linear experts are
  * believed; 7: with the rows that forests keep. In all of them the byte of a value learner's feedback is as
  * feedback_marks has it, of which those before 0.2.0 know 0 and 1 alone. */
-#define SETTINGS_VERSION 7
-#define MIXTURE_VERSION  7 /* of settings: the least with which mixtures' states are as they are now */
+#define SETTINGS_VERSION 8
+#define MIXTURE_VERSION  8 /* of settings: the least with which mixtures' states are as they are now */
 #define LEARNER_VERSION                                                                                                \
 	4 /* 1: without a refit, and 2: with one, still written of dense models; 3 and 4: the same of sparse ones,     \
 	   * which were written with all their places before */

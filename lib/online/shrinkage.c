@@ -6,13 +6,15 @@
 #define FIRST    0.25 /* v before the first event */
 #define LEAST    1e-4 /* v at least */
 #define HORIZON  2000.0
-#define FARTHEST 4.0 /* squared error that counts */
-#define DEPTH    8.0 /* below the greatest log likelihood, at most */
+#define FARTHEST 4.0  /* squared error that counts */
+#define LARGE    0.25 /* r of an effect that matters */
+#define DEPTH    8.0  /* below the greatest log likelihood, at most */
 
 /* r. Of the first all is believed. */
-static const double sizes[COP_SHRINKAGE_SIZES] = { 1e6, 1.0, 0.25, 1.0 / 16, 1.0 / 64, 1.0 / 256, 1.0 / 1024 };
+static const double sizes[COP_SHRINKAGE_SIZES] = { 1e6, 1.0, 0.25, 1.0 / 16, 1.0 / 64, 1.0 / 256, 1.0 / 1024,
+	1.0 / 4096, 0.0 };
 
-static double believed(size_t i, double square) { return sizes[i] / (sizes[i] + square); }
+static double believed(size_t i, double square) { return sizes[i] == 0.0 ? 0.0 : sizes[i] / (sizes[i] + square); }
 
 static void share(cop_shrinkage *s)
 {
@@ -35,6 +37,14 @@ double cop_shrinkage_factor(const cop_shrinkage *s, double square)
 	for (size_t i = 0; i < COP_SHRINKAGE_SIZES; i++)
 		factor += s->share[i] * believed(i, square);
 	return factor;
+}
+
+double cop_shrinkage_reach(const cop_shrinkage *s, double square)
+{
+	double sum = 0.0;
+	for (size_t i = 0; i < COP_SHRINKAGE_SIZES; i++)
+		sum += s->share[i] * believed(i, square) * sizes[i] / (sizes[i] + LARGE);
+	return sqrt(square * sum);
 }
 
 static double squared_error(double y, double guess) { return fmin((y - guess) * (y - guess), FARTHEST); }

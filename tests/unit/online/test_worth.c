@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,14 +18,28 @@ static double cut(double x, double least, double most) { return x < least ? leas
 typedef struct history {
 	double n[ARMS], said[ARMS];         /* sums */
 	double count, plain, linear, other; /* sums of squared errors */
+	double gain, gain_square;           /* sums */
 } history;
+
+/* The mixture says what is half way between the predictor and 0.3. */
+static double mixed_of(double predicted) { return 0.15 + 0.5 * predicted; }
+
+static void tell(cop_worth *worth, size_t arm, double predicted, double linear, double loss)
+{
+	const cop_worth_said said = { predicted, linear, mixed_of(predicted) };
+	cop_worth_learn(worth, arm, &said, loss);
+}
 
 static void note(history *h, size_t arm, double predicted, double linear, double loss)
 {
 	double said = cut(predicted, -1000.0, 1000.0);
 	double d = h->n[arm] > 0.0 ? h->said[arm] / h->n[arm] : said; /* at an arm's first event it is the predictor */
 	h->plain += pow(loss - d, 2.0);
-	h->linear += pow(loss - (isfinite(linear) ? cut(linear, -1000.0, 1000.0) : d), 2.0);
+	double line = pow(loss - (isfinite(linear) ? cut(linear, -1000.0, 1000.0) : d), 2.0);
+	double gain = line - pow(loss - cut(mixed_of(predicted), -1000.0, 1000.0), 2.0);
+	h->linear += line;
+	h->gain += gain;
+	h->gain_square += gain * gain;
 	h->other += pow(loss - said, 2.0);
 	h->n[arm] += 1.0;
 	h->said[arm] += said;
@@ -38,12 +53,23 @@ static double oracle(const history *h)
 	return cut((h->count * shown + 50.0 * 1.5) / (h->count + 50.0), 0.0, 1.0);
 }
 
+/* (z n + 300) / (n + 200), z the mean of gains by its standard error. */
+static double oracle_beyond(const history *h)
+{
+	double n = h->count, mean = h->gain / n;
+	double deviation = sqrt(fmax(h->gain_square / n - mean * mean, 1e-12));
+	return cut((mean * sqrt(n) / deviation * n + 300.0) / (n + 200.0), 0.0, 1.0);
+}
+
 static void start(cop_worth *worth) { assert_int_equal(cop_worth_init(worth, ARMS), COP_OK); }
 
 static void check(const cop_worth *worth, const history *h)
 {
 	if (!(fabs(cop_worth_of_context(worth) - oracle(h)) < NEAR))
 		fail_msg("after %g losses %.12g, formula %.12g", h->count, cop_worth_of_context(worth), oracle(h));
+	if (!(fabs(cop_worth_beyond_line(worth) - oracle_beyond(h)) < 1e-6))
+		fail_msg("beyond, after %g losses %.12g, formula %.12g", h->count, cop_worth_beyond_line(worth),
+		        oracle_beyond(h));
 }
 
 static void test_worth_random_predictions_equal_formula(void **state)
@@ -52,7 +78,7 @@ static void test_worth_random_predictions_equal_formula(void **state)
 	cop_rng rng;
 	cop_rng_init(&rng, SEED, 0);
 	printf("seed %u\n", SEED);
-	int between = 0, straight = 0;
+	int between = 0, straight = 0, beyond = 0;
 	for (int round = 0; round < 40; round++) {
 		cop_worth worth;
 		history h = { .count = 0.0 };
@@ -67,14 +93,15 @@ static void test_worth_random_predictions_equal_formula(void **state)
 			if (round % 3 == 0)
 				linear = (double)NAN;
 			note(&h, arm, predicted, linear, loss);
-			cop_worth_learn(&worth, arm, predicted, linear, loss);
+			tell(&worth, arm, predicted, linear, loss);
 			straight += h.linear < h.plain;
 			check(&worth, &h);
 			between += oracle(&h) > 0.05 && oracle(&h) < 0.95;
+			beyond += oracle_beyond(&h) > 0.05 && oracle_beyond(&h) < 0.95;
 		}
 		cop_worth_fini(&worth);
 	}
-	assert_true(between > 2000 && straight > 2000); /* or the formula was hardly compared */
+	assert_true(between > 2000 && straight > 2000 && beyond > 2000); /* or the formula was hardly compared */
 }
 
 static void test_worth_begins_in_full(void **state)
@@ -92,8 +119,7 @@ static void run(cop_worth *worth, cop_rng *rng, double knows, double noise, int 
 	for (int i = 0; i < n; i++) {
 		size_t arm = (size_t)cop_rng_below(rng, ARMS);
 		double mean = 0.2 + 0.2 * (double)arm, loss = (double)(cop_rng_unit(rng) < mean);
-		cop_worth_learn(
-		        worth, arm, mean + knows * (loss - mean) + noise * cop_rng_normal(rng), (double)NAN, loss);
+		tell(worth, arm, mean + knows * (loss - mean) + noise * cop_rng_normal(rng), (double)NAN, loss);
 	}
 }
 
@@ -171,9 +197,38 @@ static void test_worth_beyond_what_is_linear(void **state)
 		start(&worth);
 		for (int i = 0; i < 6000; i++) {
 			double loss = (double)(cop_rng_unit(&rng) < 0.3);
-			cop_worth_learn(&worth, 0, 0.3 + 0.5 * (loss - 0.3), 0.3 + knows[round] * (loss - 0.3), loss);
+			tell(&worth, 0, 0.3 + 0.5 * (loss - 0.3), 0.3 + knows[round] * (loss - 0.3), loss);
 		}
 		assert_true(round == 0 ? cop_worth_of_context(&worth) < 0.05 : cop_worth_of_context(&worth) > 0.95);
+		cop_worth_fini(&worth);
+	}
+}
+
+/* A mixture that sees what the linear predictor does not is soon believed; one that only adds noise to it never is, and
+ * neither is one that says the same. */
+static void test_worth_of_a_mixture_beyond_the_line(void **state)
+{
+	(void)state;
+	static const struct {
+		double knows, noise;
+		bool beyond;
+	} rounds[] = { { 0.1, 0.02, true }, { 0.0, 0.1, false }, { 0.0, 0.0, false } };
+	for (size_t round = 0; round < sizeof rounds / sizeof *rounds; round++) {
+		cop_worth worth;
+		cop_rng rng;
+		cop_rng_init(&rng, SEED, 9);
+		start(&worth);
+		assert_true(cop_worth_beyond_line(&worth) == 1.0);
+		for (int i = 0; i < 2000; i++) {
+			double loss = (double)(cop_rng_unit(&rng) < 0.3), line = 0.3 + 0.2 * (loss - 0.3);
+			double mixed = line + rounds[round].knows * (loss - 0.3);
+			const cop_worth_said said = { 0.3, line, mixed + rounds[round].noise * cop_rng_normal(&rng) };
+			cop_worth_learn(&worth, 0, &said, loss);
+			if (i == 49) /* 300 / 250: the beginning still speaks */
+				assert_true(rounds[round].noise > 0.0 || cop_worth_beyond_line(&worth) == 1.0);
+		}
+		assert_true(rounds[round].beyond ? cop_worth_beyond_line(&worth) == 1.0
+		                                 : cop_worth_beyond_line(&worth) < 0.15);
 		cop_worth_fini(&worth);
 	}
 }
@@ -185,13 +240,13 @@ static void test_worth_remembers_two_thousand_events(void **state)
 	cop_worth worth;
 	start(&worth);
 	for (int i = 0; i < 4000; i++)
-		cop_worth_learn(&worth, 0, 0.5, (double)NAN, (double)(i % 2));
+		tell(&worth, 0, 0.5, (double)NAN, (double)(i % 2));
 	assert_true(worth.events == 2000.0 && worth.n[0] == 1000.0 && fabs(worth.plain - 0.25) < NEAR);
 	for (int i = 0; i < 2000; i++)
-		cop_worth_learn(&worth, 0, 0.5, (double)NAN, 0.5);
+		tell(&worth, 0, 0.5, (double)NAN, 0.5);
 	assert_true(fabs(worth.plain - 0.25 * pow(1.0 - 1.0 / 2000.0, 2000.0)) < 1e-6);
 	for (int i = 0; i < 1000; i++)
-		cop_worth_learn(&worth, 0, 1.0, (double)NAN, 1.0);
+		tell(&worth, 0, 1.0, (double)NAN, 1.0);
 	assert_true(fabs(worth.said[0] - (1.0 - 0.5 * pow(1.0 - 1.0 / 1000.0, 1000.0))) < 1e-6);
 	cop_worth_fini(&worth);
 }
@@ -210,7 +265,7 @@ static void test_worth_runaway_predictions_stay_bounded(void **state)
 		double loss = (double)(i % 2), predicted = i % 50 == 7 ? far[(i / 50) % 6] : 0.5;
 		double linear = i % 50 == 9 ? far[(i / 50) % 6] : 0.5;
 		note(&h, arm, predicted, linear, loss);
-		cop_worth_learn(&worth, arm, predicted, linear, loss);
+		tell(&worth, arm, predicted, linear, loss);
 		check(&worth, &h);
 		assert_true(isfinite(worth.plain) && isfinite(worth.other) && worth.other <= 1001.0 * 1001.0);
 		assert_true(fabs(worth.said[arm]) <= 1000.0);
@@ -264,8 +319,8 @@ static void test_worth_loaded_goes_on_alike(void **state)
 	cop_worth_fini(&second);
 }
 
-/* Each a double: n of all arms, d of all, the events, E, F. */
-enum { N = 0, SAID = ARMS, EVENTS = 2 * ARMS, PLAIN, LINEAR, OTHER, FIELDS };
+/* Each a double: n of all arms, d of all, the events, E, L, F, G and S. */
+enum { N = 0, SAID = ARMS, EVENTS = 2 * ARMS, PLAIN, LINEAR, OTHER, GAIN, GAIN_SQUARE, FIELDS };
 
 static cop_err load_with(cop_worth *worth, const cop_bytes *bytes, size_t field, double value)
 {
@@ -284,8 +339,10 @@ static void test_worth_load_of_damaged_values_is_refused(void **state)
 		double value;
 	} wrong[] = { { N, -1.0 }, { N + 2, 1001.0 }, { SAID, 1000.5 }, { SAID + 2, -1000.5 }, { EVENTS, -1.0 },
 		{ EVENTS, 2001.0 }, { PLAIN, -1e-9 }, { PLAIN, 1e8 }, { LINEAR, -1e-9 }, { LINEAR, 1e8 },
-		{ OTHER, -1e-9 }, { OTHER, 1e8 } };
-	static const double right[FIELDS] = { 0.0, 1000.0, 1.0, 1000.0, -1000.0, 0.0, 2000.0, 1e6, 1e6, 1e6 };
+		{ OTHER, -1e-9 }, { OTHER, 1e8 }, { GAIN, -1e8 }, { GAIN, 1e8 }, { GAIN_SQUARE, -1e-9 },
+		{ GAIN_SQUARE, 1e14 } };
+	static const double right[FIELDS] = { 0.0, 1000.0, 1.0, 1000.0, -1000.0, 0.0, 2000.0, 1e6, 1e6, 1e6, -1e6,
+		1e12 };
 	cop_worth worth;
 	cop_bytes bytes;
 	cop_rng rng;
@@ -328,6 +385,7 @@ int main(void)
 		cmocka_unit_test(test_worth_of_what_explains_is_ten_times_its_share),
 		cmocka_unit_test(test_worth_of_less_than_nothing_is_cut_and_recovers),
 		cmocka_unit_test(test_worth_beyond_what_is_linear),
+		cmocka_unit_test(test_worth_of_a_mixture_beyond_the_line),
 		cmocka_unit_test(test_worth_remembers_two_thousand_events),
 		cmocka_unit_test(test_worth_runaway_predictions_stay_bounded),
 		cmocka_unit_test(test_worth_loaded_goes_on_alike),
