@@ -342,7 +342,7 @@ ROWS = [
     (CLASS + " --logging epsilon", "base-rows", "500", "20"),
     (CLASS, "cost", "zero-one", "negative"),
     (CLASS, "passes", "1", "2"),
-    (CLASS, "seed", "1", "2"),
+    (CLASS, "seed", "1", "3"),
     ("inspect tree.model", "view", "text", "json"),
     ("inspect tree.model", "top", "4", "1"),
     ("export --c tree.model", "function", "predict", "score"),
