@@ -117,7 +117,7 @@ static cop_err take_space(cop_served *served, const cop_model_file *file, cop_di
 		return err == COP_ENOTFOUND ? COP_OK : err;
 	err = cop_wire_naming_new(&space, served->shape.max_nonzeros, served->shape.max_candidates, &naming);
 	if (err != COP_OK) {
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 		return err;
 	}
 	replace_naming(served, naming);
@@ -228,7 +228,7 @@ static cop_err start(cop_served *served, const cop_config_model *config, cop_dia
 	if (err == COP_OK)
 		err = name_features(served);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	return err;
 }
 
@@ -237,7 +237,7 @@ cop_err cop_served_init(cop_served_set *set, const cop_config *config, cop_diag 
 	*set = (cop_served_set){ 0 };
 	set->items = cop_mem_alloc(config->model_count, sizeof *set->items);
 	if (set->items == NULL) {
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
 	}
 	for (size_t i = 0; i < config->model_count; i++) {
@@ -245,7 +245,7 @@ cop_err cop_served_init(cop_served_set *set, const cop_config *config, cop_diag 
 		set->count = i + 1;
 		cop_err err = start(&set->items[i], &config->models[i], &why);
 		if (err != COP_OK) {
-			cop_diag_set(diag, "", 0, 0, "model \"%s\": %s", config->models[i].name, why.message);
+			cop_diag_message(diag, "model \"%s\": %s", config->models[i].name, why.message);
 			return err;
 		}
 	}
@@ -394,7 +394,7 @@ static cop_err load_section(
 	cop_cursor_init(&cursor, section->data, section->length);
 	cop_cursor_text(&cursor, name, sizeof name);
 	if (cursor.err != COP_OK) {
-		cop_diag_set(diag, "", 0, 0, "checkpoint: a model's name cannot be read");
+		cop_diag_message(diag, "checkpoint: a model's name cannot be read");
 		return cursor.err;
 	}
 	if (listed(reset, name))
@@ -410,11 +410,11 @@ static cop_err load_section(
 	if (err == COP_OK)
 		err = take_names(served, data, length, &why);
 	if (err == COP_ESHAPE)
-		cop_diag_set(diag, "", 0, 0,
+		cop_diag_message(diag,
 		        "model \"%s\": %s; give the model a new name, or start with --reset-model %s to begin anew",
 		        name, why.message, name);
 	else if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "model \"%s\": %s", name, why.message);
+		cop_diag_message(diag, "model \"%s\": %s", name, why.message);
 	return err;
 }
 
@@ -433,7 +433,7 @@ static cop_err load_refits(
 		return COP_OK;
 	cop_err err = served == NULL ? cursor.err : cop_refit_state_load(&served->refit, section->version, &cursor);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "checkpoint: refits of a model: %s", cop_err_text(err));
+		cop_diag_message(diag, "checkpoint: refits of a model: %s", cop_err_text(err));
 	return err;
 }
 
@@ -443,7 +443,7 @@ static cop_err load_any(cop_served_set *set, const cop_model_section *section, c
 	if (!refit && strcmp(section->name, SECTION) != 0)
 		return COP_OK;
 	if (section->version > (refit ? COP_REFIT_STATE_VERSION : SECTION_VERSION)) {
-		cop_diag_set(diag, "", 0, 0, "checkpoint: %s", cop_err_text(COP_EVERSION));
+		cop_diag_message(diag, "checkpoint: %s", cop_err_text(COP_EVERSION));
 		return COP_EVERSION;
 	}
 	return refit ? load_refits(set, section, reset, diag) : load_section(set, section, reset, diag);
@@ -487,7 +487,7 @@ static cop_err start_from(cop_served *served, cop_diag *diag)
 		err = take_names(served, bytes.data, bytes.length, &why);
 	cop_refit_state_sync(&served->refit, served->model);
 	if (err != COP_OK)
-		cop_diag_set(diag, path, 0, 0, "model \"%s\": start_from: %s", served->name, why.message);
+		cop_diag_of(diag, path, "model \"%s\": start_from: %s", served->name, why.message);
 	cop_bytes_fini(&bytes);
 	return err;
 }

@@ -16,7 +16,7 @@ static void advise(const cop_convert_run *run, const cop_feature_space *space, c
 	char message[sizeof diag->message];
 	memcpy(message, diag->message, sizeof message);
 	message[sizeof message / 2] = '\0';
-	cop_diag_set(diag, diag->source, diag->line, 0,
+	cop_diag_at_line(diag, diag->source, diag->line,
 	        "%s; names beyond %d cannot be kept, --features hashed writes their places instead", message,
 	        COP_FEATURE_SPACE_MAX_DENSE);
 }
@@ -31,7 +31,7 @@ static cop_err collect_names(const cop_convert_run *run, cop_feature_space *spac
 		cop_logged_event event;
 		uint64_t seen = 0;
 		if (strcmp(o->in[i], "-") == 0) {
-			cop_diag_set(diag, "standard input", 0, 0,
+			cop_diag_of(diag, "standard input",
 			        "a csv's columns must be known before its first line, and this can be read only once; "
 			        "expected a file");
 			return COP_EINVAL;

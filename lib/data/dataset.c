@@ -271,7 +271,7 @@ static cop_err no_class(const cop_dataset *dataset, size_t i, cop_diag *diag)
 	char row[32] = "";
 	if (dataset->odd_line == 0)
 		(void)snprintf(row, sizeof row, "row %zu: ", i + 1);
-	cop_diag_set(diag, "", dataset->odd_line, 0, "%starget %.17g is no class; expected an integer from 0 to %zu",
+	cop_diag_at_line(diag, "", dataset->odd_line, "%starget %.17g is no class; expected an integer from 0 to %zu",
 	        row, dataset->target[i], COP_DATASET_MAX_CLASSES - 1);
 	return COP_EINVAL;
 }

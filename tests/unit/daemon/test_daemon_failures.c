@@ -155,7 +155,7 @@ static cop_err save(void *context, cop_diag *diag)
 	cop_checkpoint_init(&checkpoint, folder);
 	cop_err err = cop_checkpoint_start(&checkpoint, &models, &mark, NULL);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	else
 		err = cop_checkpoint_finish(&checkpoint, 2, true, NULL, diag);
 	assert_int_equal(checkpoint.written, err == COP_OK);
@@ -231,7 +231,7 @@ static cop_err keep_journal(void *context, cop_diag *diag)
 	assert_int_equal(err == COP_OK, taken && whole);
 	if (taken)
 		return whole ? err : COP_EIO;
-	cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(COP_ENOMEM));
+	cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
 	return COP_ENOMEM;
 }
 
