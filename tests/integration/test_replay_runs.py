@@ -174,6 +174,7 @@ def test_replay_holdout_is_not_learned(tmp_path, log):
     part = replay(rest, "--evaluate", tmp_path / "part.model")
     for key in ("ips", "snips", "dr", "average_loss", "snips_low", "snips_high"):
         assert held["holdout"][key] == part[key]
+    assert held["labelled"] == 1500 and part["labelled"] == 500
     assert held["ips"] == replay(log, "--events", "1000")["ips"]
 
 
@@ -370,6 +371,51 @@ def test_replay_live_waits_for_its_pace_alone(daemon, log):
         assert done.returncode == 0, done.stderr
         took.append(json.loads(done.stdout)["seconds"])
     assert took[0] < 0.5 and took[1] == pytest.approx(2, abs=0.1) and took[2] == pytest.approx(20, abs=0.2), took
+
+
+def decisions(one):
+    """{id: action} of a daemon's journal."""
+    records = map(json.loads, coppice("journal", "dump", one.state / "journal", "--json")[0].splitlines())
+    return {record["id"]: record["a"] for record in records if record["type"] == "decision"}
+
+
+def test_replay_live_tells_all_that_it_met(daemon, tmp_path):
+    """Ten of each kind that goes wrong are told, all are counted; what the daemon decided is in its journal."""
+    log = events(140)
+    lines = [vw_line(e) for e in log] + ["|x f0:1"] * 3 + ["9:0.5:0.25 |x f0:1"] * 12 + ["1:no:0.5 |x f0:1"] * 11
+    path = tmp_path / "log.vw"
+    path.write_text("\n".join(lines) + "\n")
+    one = daemon(model(learner="dgt", features=FEATURES, arms=ARMS, height=2))
+    client = one.client()
+    more = ["--format", "vw", path, "--live", one.ipc("requests"), "--model", "m", "--ask", "--on-error", "skip"]
+    before = client.status()["requests"]["received"]
+    out, err = coppice("replay", *more, "--skip", 2, "--first-id", 1000, "--json")
+    assert client.status()["requests"]["received"] - before == 1 + 2 + 3 * 2  # ours, its status twice, three batches
+    for first, last, why in ((144, 155, "the daemon refused it: a: got 8"), (156, 166, 'column 3: "no" is no cost')):
+        told = [line for line in range(first, last + 1) if f"{path}:{line}: {why}" in err]
+        assert told == list(range(first, first + 10)), err
+    result = figures(json.loads(out))
+    decided = decisions(one)
+    sent = [*log[2:], *[(None, 8, 0.5, 0.25)] * 12]
+    matched = [(cost, p) for i, (_, a, cost, p) in enumerate(sent) if decided[1000 + i] == a]
+    assert 0 < len(matched) < 138
+    assert result == {
+        "events": 150, "average_loss": pytest.approx(sum(e[2] for e in sent) / 150), "applied": 138, "recorded": 0,
+        "duplicate": 0, "late": 0, "unknown": 0, "refused": 12, "unlabelled": 3, "skipped": 11,
+        "matched": pytest.approx(len(matched) / 150), "ips": pytest.approx(sum(c / p for c, p in matched) / 150),
+        "learned": 138}
+
+    out, _ = coppice("replay", *more, "--events", 148)
+    lines = out.splitlines()
+    decided = decisions(one)
+    sent = [*log, *sent[-8:]]
+    matched = [(cost, p) for i, (_, a, cost, p) in enumerate(sent) if decided[i] == a]
+    assert lines.pop().startswith("events per second ")
+    assert lines == [
+        "events sent       148", "  applied         140", "  refused         8", "without a label   3, not sent",
+        f"mean logged cost  {sum(e[2] for e in sent) / 148:.6f}", f"actions matched   {len(matched) / 148:.4f}",
+        f"value, ips        {sum(c / p for c, p in matched) / 148:.6f}", "learned           140, in all 278"]
+    assert "passed over       11" in coppice("replay", *more, "--first-id", 2000)[0].splitlines()
 
 
 def test_replay_journal_is_what_the_daemon_learned(daemon, tmp_path, log):
