@@ -373,6 +373,7 @@ static void test_wrong_settings_and_lack_of_memory_are_told(void **state)
 			cop_test_alloc_fail(n, 0);
 			cop_err err = cop_change_new(&s, &change);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			cop_change_free(change);
 			if (err == COP_OK)
 				break;

@@ -343,6 +343,7 @@ static void test_new_without_memory_fails_cleanly(void **state)
 		for (unsigned long n = 1; err != COP_OK; n++) {
 			cop_test_alloc_fail(n, 0);
 			err = cop_learner_new(&s, &learner, NULL);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK || (err == COP_ENOMEM && learner == NULL));
 		}
 		cop_explanation why;
@@ -352,6 +353,7 @@ static void test_new_without_memory_fails_cleanly(void **state)
 			err = cop_learner_explanation_init(learner, &why);
 		}
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		cop_explanation_fini(&why);
 		cop_learner_free(learner);
 	}

@@ -282,15 +282,19 @@ static void test_load_short_of_memory_is_refused(void **state)
 	for (size_t k = 0; k < KINDS; k++) {
 		cop_model_settings s;
 		make_small(k, &s, &bytes);
-		cop_err err = COP_ENOMEM;
-		for (unsigned long n = 1; err != COP_OK; n++) {
+		bool met = true;
+		size_t passed_over = 0;
+		for (unsigned long n = 1; met; n++) {
 			cop_model *model = model_new(&s);
 			cop_test_alloc_fail(n, 0);
-			err = cop_model_load(model, bytes.data, bytes.length, NULL);
+			cop_err err = cop_model_load(model, bytes.data, bytes.length, NULL);
 			cop_test_alloc_fail(0, 0);
-			assert_true(err == COP_OK || err == COP_ENOMEM);
+			met = cop_test_alloc_failed();
+			assert_true(err == COP_OK || (met && err == COP_ENOMEM));
+			passed_over += met && err == COP_OK;
 			cop_model_free(model);
 		}
+		assert_true(passed_over <= 2); /* a model may forget who was answered, and decides as before */
 	}
 	cop_bytes_fini(&bytes);
 }

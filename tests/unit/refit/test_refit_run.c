@@ -446,6 +446,7 @@ static void test_short_memory_is_an_error_each_time(void **state)
 			err = run(&set, &report, &diag);
 			reached = cop_test_alloc_count() >= n;
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			if (err != COP_OK)
 				assert_int_equal(err, COP_ENOMEM);
 			else

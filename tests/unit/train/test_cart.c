@@ -464,6 +464,7 @@ static void test_cart_without_memory_fails(void **state)
 			cop_test_alloc_fail(n, 0);
 			err = cop_cart_fit(&settings, &f.sample, NULL, &rng, &tree);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK ? tree != NULL : err == COP_ENOMEM && tree == NULL);
 			cop_tree_free(tree);
 		}

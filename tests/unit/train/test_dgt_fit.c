@@ -578,6 +578,7 @@ static void test_fit_allocation_failure_every_one_is_enomem(void **state)
 		cop_test_alloc_fail(++n, 0);
 		err = try_fit(&p, 1, NULL, &tree);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || (err == COP_ENOMEM && tree == NULL));
 	}
 	assert_true(n > 25);

@@ -520,6 +520,7 @@ static void test_allocation_failing_anywhere_is_reported(void **unused)
 			cop_test_alloc_fail(n, 0);
 			cop_err err = attempt(&p, p.shared, true, NULL);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_int_equal(err, COP_ENOMEM);
 		}
 		laptao_end(&p);

@@ -459,6 +459,7 @@ static void fail_every_allocation(cop_tao_loss loss, cop_tao_leaves leaves, bool
 		err = cop_tao_fit(&p.set, &p.sample, NULL, NULL, &rng, NULL, &report, &tree);
 		bool reached = cop_test_alloc_count() >= n;
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err != COP_OK || !reached); /* none that failed went by unseen */
 		assert_true((err == COP_OK) == (tree != NULL));
 		cop_mem_free(report.history);

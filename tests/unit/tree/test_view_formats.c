@@ -226,6 +226,7 @@ static void test_views_without_memory_say_so(void **state)
 			cop_test_alloc_fail(n, 0);
 			cop_err err = cop_view_at(i)->put(f.model, &whole, &out);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			cop_bytes_fini(&out);
 			if (err == COP_OK)
 				break;
