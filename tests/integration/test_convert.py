@@ -310,6 +310,15 @@ def test_softmax_prefers_what_it_thinks_right(tmp_path):
     assert_propensities(rows, 6)
 
 
+def test_softmax_gives_what_no_log_can_hold_to_the_others(tmp_path):
+    """exp(-1 / temperature) is a probability below 1e-6, or just above it."""
+    for temperature, held in ((0.072, False), (0.073, True)):
+        rows = classes(tmp_path, "--logging", "softmax", "--base", 2, "--epsilon", 0, "--temperature", temperature)
+        small = math.exp(-1 / temperature) if held else 0
+        assert {row["action"] for row in rows} == {"2"}
+        assert [float(row["probability"]) for row in rows] == pytest.approx([1 / (1 + 5 * small)] * len(rows), abs=1e-12)
+
+
 def test_base_may_be_an_arm(tmp_path):
     rows = classes(tmp_path, "--logging", "epsilon", "--epsilon", 0.5, "--base", 2)
     counts = Counter(row["action"] for row in rows)

@@ -160,6 +160,7 @@ static void test_view_is_what_decide_draws_from(void **state)
 		assert_int_equal(cop_ranking_learn(follows, &e.row, played, &same, e.loss[d.arm], true), COP_OK);
 		cop_decision wrong = { .arm = (uint32_t)e.set.count, .p = 1.0 };
 		assert_int_equal(cop_ranking_view(follows, &e.row, &e.set, &wrong, &view), COP_EINVAL);
+		assert_int_equal(cop_ranking_follow(follows, &e.row, &e.set, &wrong, &view), COP_EINVAL);
 		rank_save(decides, &one);
 		rank_save(follows, &two);
 		assert_bytes_equal(&one, &two);
