@@ -220,8 +220,10 @@ static cop_err read_all(int fd, size_t expected, const char *path, cop_bytes *by
 	cop_bytes_reserve(bytes, expected + 1);
 	for (;;) {
 		cop_bytes_reserve(bytes, 1);
-		if (bytes->err != COP_OK)
+		if (bytes->err != COP_OK) {
+			cop_diag_of(diag, path, "%s", cop_err_text(bytes->err));
 			return bytes->err;
+		}
 		ssize_t n = read(fd, bytes->data + bytes->length, bytes->capacity - bytes->length);
 		if (n < 0 && errno == EINTR)
 			continue;

@@ -21,6 +21,7 @@
 #include "daemon/server.h"
 #include "daemon/sockets.h"
 #include "daemon/state_lock.h"
+#include "online/model_names.h"
 #include "store/checkpoint_file.h"
 #include "support_fail.h"
 
@@ -179,6 +180,79 @@ static cop_err restore(void *context, cop_diag *diag)
 	assert_true(err != COP_OK || checkpoint.sequence == 1);
 	cop_checkpoint_fini(&checkpoint);
 	return err;
+}
+
+/* ---- models that start from files ---- */
+
+static cop_config *starting;
+
+/* The running model of this name, and a space of its shape with two features' names. */
+static void save_start(const char *name, const cop_feature_space_settings *settings)
+{
+	cop_feature_space *space;
+	cop_feature_room room = { 0 };
+	cop_feature_span span;
+	size_t features;
+	char path[96];
+	cop_bytes bytes;
+	assert_int_equal(cop_feature_space_new(settings, &space, NULL), COP_OK);
+	assert_int_equal(cop_feature_space_keep_names(space, 4096), COP_OK);
+	cop_feature_space_begin(space);
+	cop_feature_space_put(space, "a", 1, 1.0);
+	cop_feature_space_put(space, "b", 1, 1.0);
+	assert_int_equal(cop_feature_space_end(space, &room, &span, &features), COP_OK);
+	cop_bytes_init(&bytes);
+	size_t file = cop_model_file_begin(&bytes);
+	cop_model_save(cop_served_find(&models, name, strlen(name))->model, &bytes);
+	cop_model_names_save(space, &bytes);
+	cop_model_names_save_places(space, &bytes);
+	cop_model_file_end(&bytes, file);
+	(void)snprintf(path, sizeof path, "%s/%s.model", folder, name);
+	assert_int_equal(cop_model_file_save(path, &bytes, NULL), COP_OK);
+	cop_bytes_fini(&bytes);
+	cop_feature_room_fini(&room);
+	cop_feature_space_free(space);
+}
+
+static void make_starts(void *context)
+{
+	static const cop_feature_space_settings dense = { .dense = true }, hashed = { .bits = 4 };
+	char more[512];
+	cop_config_report report;
+	make_models_only(context);
+	save_start("m", &dense);
+	save_start("d", &hashed);
+	cop_served_fini(&models);
+	(void)snprintf(more, sizeof more,
+	        "sockets { requests = { \"ipc://%s/r\" } }\n"
+	        "model \"m\" { arms = 2 features = 2 experts = linear height = 1 trees = 0 start_from = \"%s/m.model\" "
+	        "}\n"
+	        "model \"d\" { learner = dgt arms = 2 features = 0 bits = 4 max_nonzeros = 4 height = 1 names_bytes = "
+	        "4KiB"
+	        " start_from = \"%s/d.model\" }\n",
+	        endpoints, folder, folder);
+	cop_config_report_init(&report);
+	cop_err err = cop_config_parse(more, strlen(more), "starts", folder, &starting, &report);
+	for (size_t i = 0; i < report.count; i++)
+		print_message("%s\n", report.items[i].message);
+	cop_config_report_fini(&report);
+	assert_int_equal(err, COP_OK);
+	assert_int_equal(cop_served_init(&models, starting, NULL), COP_OK);
+}
+
+static cop_err start_models(void *context, cop_diag *diag)
+{
+	size_t count;
+	(void)context;
+	cop_err err = cop_served_start_from(&models, NULL, &count, diag);
+	assert_true(err != COP_OK || count == 2);
+	return err;
+}
+
+static void drop_starts(void *context, bool failed)
+{
+	drop_models(context, failed);
+	cop_config_free(starting);
 }
 
 /* ---- the journal ---- */
@@ -479,6 +553,8 @@ static cop_test_attempt attempts[] = {
 	/* Without memory for what is known of older files, or of ids that were learned, less is known. */
 	{ "restoring", make_checkpoint, restore, drop_models, .calls = LIST, .spares_memory = true, .allocations = 3,
 	        .failures = 3 },
+	{ "start from files", make_starts, start_models, drop_starts, .calls = OPEN | READ, .spares_memory = true,
+	        .allocations = 10, .failures = 4 },
 	{ "journal", empty_folder, keep_journal, NULL, .calls = RENAME, .spares_memory = true,
 	        .tolerated = OPEN | LIST | WRITE, .allocations = 8, .failures = 1 },
 	{ "recovery", make_journal, recover, drop_models, .calls = OPEN | LIST | STAT, .tolerated = READ | CLOSE,
