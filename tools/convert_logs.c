@@ -13,11 +13,9 @@ static void advise(const cop_convert_run *run, const cop_feature_space *space, c
 	if (!cop_feature_space_is_dense(space) || run->options->reader.features != COP_READER_FEATURES_AUTO ||
 	        cop_feature_space_dimension(space) + 4096 < COP_FEATURE_SPACE_MAX_DENSE)
 		return;
-	char message[sizeof diag->message];
-	memcpy(message, diag->message, sizeof message);
-	message[sizeof message / 2] = '\0';
-	cop_diag_at_line(diag, diag->source, diag->line,
-	        "%s; names beyond %d cannot be kept, --features hashed writes their places instead", message,
+	const cop_diag why = *diag;
+	cop_diag_at_line(diag, why.source, why.line,
+	        "%.300s; names beyond %d cannot be kept, --features hashed writes their places instead", why.message,
 	        COP_FEATURE_SPACE_MAX_DENSE);
 }
 

@@ -7,15 +7,14 @@
 static cop_err read_one(const cop_sim_files *files, const char *path, cop_dataset **out, cop_diag *diag)
 {
 	size_t classes;
-	char message[sizeof diag->message];
 	cop_err err = cop_dataset_read(path, out, diag);
 	if (err != COP_OK || files->values)
 		return err;
 	err = cop_dataset_classes(*out, &classes, diag);
 	if (err == COP_OK)
 		return COP_OK;
-	(void)snprintf(message, sizeof message, "%s", diag->message);
-	cop_diag_at_line(diag, path, diag->line, "%s; classes count from 0 (-1 and +1 become 0 and 1)%s", message,
+	const cop_diag why = *diag;
+	cop_diag_at_line(diag, path, why.line, "%.300s; classes count from 0 (-1 and +1 become 0 and 1)%s", why.message,
 	        files->only_classes ? "" : ", numbers need --learner value");
 	return err;
 }
