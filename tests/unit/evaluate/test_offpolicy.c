@@ -493,9 +493,19 @@ static void test_state_with_residuals_is_read(void **state)
 	cop_bytes_fini(&residuals);
 }
 
+static void test_defaults_are_those_that_the_documents_name(void **state)
+{
+	(void)state;
+	cop_offpolicy_settings s;
+	cop_offpolicy_defaults(&s);
+	assert_true(
+	        s.level == 0.95 && s.threshold == 10.0 && s.clip == 10.0 && s.cost_low == 0.0 && s.cost_high == 0.0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults_are_those_that_the_documents_name),
 		cmocka_unit_test(test_interval_of_costs_at_both_ends_is_the_exact_one),
 		cmocka_unit_test(test_estimates_of_four_events_equal_those_by_hand),
 		cmocka_unit_test(test_weights_that_are_all_off_alike_are_off_by_the_most),

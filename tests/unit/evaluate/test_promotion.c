@@ -931,9 +931,20 @@ static int print_table(size_t runs)
 	return 0;
 }
 
+static void test_defaults_are_those_that_the_documents_name(void **state)
+{
+	(void)state;
+	cop_promotion_settings s;
+	cop_promotion_defaults(&s);
+	assert_true(s.estimator == COP_PROMOTION_DR && s.margin == 0.0 && s.worse_margin == 0.0 && s.risk == 0.05);
+	assert_true(s.difference_most == 6.0 && s.clip == 100.0 && s.least_events == 100);
+	assert_true(s.share == 1.0 && s.stake == 0.0 && s.carried == 0.0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults_are_those_that_the_documents_name),
 		cmocka_unit_test(test_worse_predictor_is_not_promoted_beyond_the_risk),
 		cmocka_unit_test(test_better_predictor_is_promoted_soon),
 		cmocka_unit_test(test_policy_that_is_worse_is_not_promoted_for_what_it_says),

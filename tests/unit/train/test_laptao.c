@@ -589,9 +589,21 @@ static void test_moons_two_labels_each_beats_tao_on_those(void **unused)
 	laptao_end(&p);
 }
 
+static void test_defaults_are_those_that_the_documents_name(void **state)
+{
+	(void)state;
+	cop_laptao_settings s;
+	cop_laptao_defaults(&s);
+	assert_true(s.gamma == 0.1 && s.mu == 0.1 && s.growth == 1.3 && s.rounds == 20 && s.tolerance == 1e-3);
+	assert_true(s.multiplier_step == 1.0 && s.solver_tolerance == 1e-6 && s.solver_steps == 1000);
+	assert_true(s.trees == 1 && s.share == 0.9 && s.tree.loss == COP_TAO_SQUARED);
+	assert_true(s.tree.alpha == 0.1 && s.tree.leaf_alpha == 0.1 && s.tree.iterations == 15);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults_are_those_that_the_documents_name),
 		cmocka_unit_test(test_lagrangian_any_settings_never_rises_in_a_round),
 		cmocka_unit_test(test_objective_of_the_result_is_what_is_reported),
 		cmocka_unit_test(test_rounds_growing_mu_closes_the_gap),

@@ -64,6 +64,8 @@ static void test_every_view_shows_every_leaf_of_every_model(void **state)
 		put(&f, "text", &whole, &out);
 		assert_int_equal(count(&out, "leaf "), leaves);
 		assert_int_equal(count(&out, "node "), leaves - trees);
+		assert_int_equal(
+		        count(&out, "units: sums are over prepared"), shapes[i].oblique && shapes[i].depth > 0);
 		cop_bytes_fini(&out);
 		put(&f, "rules", &whole, &out);
 		assert_int_equal(count(&out, "\nrule "), leaves);
