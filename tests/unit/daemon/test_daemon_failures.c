@@ -592,6 +592,30 @@ static int drop_all(void **state)
 	return drop_config(state);
 }
 
+/* It has what came before, and nothing else, until there is room. */
+static void test_journal_on_a_full_disk_begins_broken_and_heals(void **state)
+{
+	(void)state;
+	cop_journaler *journaler;
+	cop_diag diag = { .message = "" };
+	cop_test_io_fail(WRITE, 1, true, ENOSPC);
+	assert_int_equal(cop_journaler_open(journal, config, 7, &journaler, &diag), COP_OK);
+	cop_test_io_fail(COP_TEST_IO_EVERY, 0, false, 0);
+	assert_true(cop_journaler_broken(journaler) && !cop_journaler_gone(journaler));
+	assert_int_equal(cop_journaler_get_counts(journaler)->failures, 1);
+	assert_int_equal(cop_journaler_next(journaler), 7);
+	assert_int_equal(cop_journaler_committed(journaler), 6);
+	assert_int_equal(cop_journaler_durable(journaler), 6);
+	assert_int_equal(cop_journaler_base(journaler), 0);
+	assert_false(put_some(journaler));
+	assert_int_equal(cop_journaler_heal(journaler, &diag), COP_OK);
+	assert_false(cop_journaler_broken(journaler));
+	assert_int_equal(cop_journaler_base(journaler), 7);
+	assert_int_equal(cop_journaler_durable(journaler), 6);
+	assert_true(put_some(journaler));
+	assert_int_equal(cop_journaler_close(journaler, &diag), COP_OK);
+}
+
 /* A file system that does not answer does not make the folder another one's. */
 static void test_lock_whose_names_cannot_be_looked_at_is_still_held(void **state)
 {
@@ -639,6 +663,8 @@ int main(void)
 		        test_folder_in_its_place_that_cannot_be_listed_is_not_taken, make_folder, drop_folder),
 	};
 	const struct CMUnitTest servers[] = {
+		cmocka_unit_test_setup_teardown(
+		        test_journal_on_a_full_disk_begins_broken_and_heals, make_folder, drop_folder),
 		cmocka_unit_test_setup_teardown(
 		        test_server_without_a_pipe_for_signals_does_not_start, make_folder, drop_folder),
 	};
