@@ -236,6 +236,19 @@ def test_absent_file_is_named_and_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("kept,advised", [(61440, True), (61439, False)])
+def test_names_beyond_those_that_can_be_kept_are_told(tmp_path, kept, advised):
+    """Whose log has that many of them, or almost, is advised to do without."""
+    log = tmp_path / "many.vw"
+    lines = [range(kept), range(kept, 65537)]
+    log.write_text("".join("1:0:0.5 |x " + " ".join(f"f{i}" for i in line) + "\n" for line in lines))
+    advice = "; names beyond 65536 cannot be kept, --features hashed writes their places instead" if advised else ""
+    for to in ("csv", "dsjson"):
+        err = convert("--from", "vw", "--to", to, log, tmp_path / f"many.{to}", status=1)[1]
+        assert err == (f"coppice convert: {log}:2: column 9: too many names for columns of their own; expected at most "
+                       f"65536 (hash them){advice}\n")
+
+
 # ---- from labelled rows
 
 

@@ -432,6 +432,33 @@ def test_replay_journal_is_what_the_daemon_learned(daemon, tmp_path, log):
     assert result["average_loss"] == pytest.approx(sum(losses) / 300)
 
 
+def teach(client, items, verb="decide_batch"):
+    """Decides and answers in batches; items: (decision, feedback)."""
+    for at in range(0, len(items), 1000):
+        part = items[at:at + 1000]
+        client.ok(verb, "m", {"items": [decision for decision, _ in part]})
+        told = client.ok("feedback_batch", "m", {"items": [feedback for _, feedback in part]})["items"]
+        assert {item.get("result") for item in told} == {"applied"}, told
+
+
+def test_replay_journal_of_values_may_lose_more_behind_its_beginning(daemon, tmp_path):
+    """The first 20000 events do not show how much can be lost."""
+    one = daemon(model(learner="value", features=1, height=None, trees=None, feedback=None))
+    losses = [0.5] * 20001 + [3]
+    teach(one.client(), [({"id": i, "x": [1]}, {"id": i, "loss": loss}) for i, loss in enumerate(losses)])
+    one.stop()
+    result = replay(one.state / "journal", "--evaluate", "logged", format="journal")
+    assert result["events"] == 20002 and result["average_loss"] == pytest.approx(sum(losses) / 20002)
+
+
+def test_replay_journal_of_candidates_may_have_more_behind_its_beginning(daemon, tmp_path):
+    one = daemon(model(learner="rank", features=1, candidate_features=1, arms=None, max_candidates=3, height=1, trees=0))
+    teach(one.client(), [({"id": i, "x": [1], "c": [[0], [1]] + [[0.5]] * (i == 20001)}, {"id": i, "loss": 0.5})
+                         for i in range(20002)], "rank_batch")
+    one.stop()
+    assert replay(one.state / "journal", "--evaluate", "logged", format="journal")["events"] == 20002
+
+
 def test_replay_saved_model_starts_a_daemon(daemon, tmp_path, log):
     saved = tmp_path / "start.model"
     replay(log, "--learner", "dgt", "--height", "4", "--save", saved)
