@@ -155,6 +155,24 @@ def test_replay_part_of_a_log_leaves_no_cache(tmp_path, log):
     assert not cache.exists() and os.listdir(tmp_path) == ["log.vw"]
 
 
+# ---- logs of which more than the beginning has to be known
+
+
+@pytest.mark.parametrize("last,features,key,value", [
+    ("1:0:.5 |x a b c", "dense", "features", 3),
+    ("3:0:.5 |x a b", "dense", "arms", 3),
+    ("1:7:.5 |x a b", "dense", "loss_range", [0, 7]),
+    ("1:-2:.5 |x a b", "hashed", "loss_range", [-2, 1]),
+    ("1:0:.5 |x a b c d", "hashed", "events", 20002),
+])
+def test_replay_later_events_may_go_beyond_the_beginning(tmp_path, last, features, key, value):
+    path = tmp_path / "log.vw"
+    path.write_text("1:0:.5 |x a b\n2:1:.5 |x a\n" * 10000 + f"1:0:.5 |x a\n{last}\n")
+    result = replay(path, "--features", features, "--learner", "dgt", "--height", 1)
+    assert result["skipped"] == {"events": 0} and result["events"] == 20002
+    assert result[key] == value, result
+
+
 # ---- passes, holding out
 
 

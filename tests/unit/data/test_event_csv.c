@@ -130,6 +130,13 @@ static void test_csv_columns_that_make_no_sense_are_refused(void **state)
 		{ "a,action,cost\n1,2,0\n", { 0 }, COP_EFORMAT,
 		        "the first line was taken for names, and none is \"probability\" or \"propensity\"; expected "
 		        "it, or to be told which column is the probability" },
+		{ "action\n1\n", { 0 }, COP_EFORMAT,
+		        "the first line was taken for names, and none is \"cost\" or \"reward\"; expected it, or to be "
+		        "told which column is the cost" },
+		{ "action\n1\n", { .action = "x" }, COP_EINVAL,
+		        "no column \"x\" for the action; expected a name of its first line (\"action\" ... \"action\") "
+		        "or "
+		        "a place from 1 to 1" },
 		{ "1,2\n", { 0 }, COP_EFORMAT, "2 columns; expected context, action, probability and cost" },
 		{ header, { .items = "/nowhere/at/all" }, COP_EINVAL, "cannot be opened: No such file or directory" },
 	};
