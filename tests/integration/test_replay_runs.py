@@ -163,7 +163,7 @@ def test_replay_part_of_a_log_leaves_no_cache(tmp_path, log):
     ("3:0:.5 |x a b", "dense", "arms", 3),
     ("1:7:.5 |x a b", "dense", "loss_range", [0, 7]),
     ("1:-2:.5 |x a b", "hashed", "loss_range", [-2, 1]),
-    ("1:0:.5 |x a b c d", "hashed", "events", 20002),
+    ("1:0:.5 |x " + " ".join(f"g{i}" for i in range(3000)), "hashed", "events", 20002),
 ])
 def test_replay_later_events_may_go_beyond_the_beginning(tmp_path, last, features, key, value):
     path = tmp_path / "log.vw"
