@@ -103,7 +103,13 @@ def test_inspect_shows_a_saved_replay(tmp_path, log):
     shown = json.loads(out)
     assert shown["replay"]["events"] == 1500 and {"features", "replay"} <= {s["name"] for s in shown["sections"]}
     assert shown["models"][0]["learner"] == "dgt"
-    assert "replay" in coppice("inspect", tmp_path / "a.model")[0]
+    result = replay(log, "--holdout-after", "1000", "--passes", 2, "--save", tmp_path / "held.model")
+    text = coppice("inspect", tmp_path / "held.model")[0]
+    told = json.loads(coppice("inspect", tmp_path / "held.model", "--json")[0])["replay"]
+    shown = dict(line.split(None, 1) for line in text[text.index("\nreplay\n"):].replace("average loss", "loss").splitlines()[2:])
+    assert shown == {"events": str(result["events"]), "labelled": "1500", "loss": f"{told['progressive_loss']:.6f}",
+                     "policy": "greedy", "features": f"{FEATURES}, dense"}
+    assert told["labelled"] == 1500 and told["events"] == result["events"]
 
 
 # ---- the cache
