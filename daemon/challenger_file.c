@@ -25,7 +25,7 @@ static cop_err find(const char *state_dir, const char *model, place *out, cop_di
 	int prefix = snprintf(out->prefix, sizeof out->prefix, PREFIX "%s", model);
 	if (folder < (int)sizeof out->folder && prefix < (int)sizeof out->prefix)
 		return COP_OK;
-	cop_diag_set(diag, state_dir, 0, 0, "the path of challengers is too long");
+	cop_diag_of(diag, state_dir, "the path of challengers is too long");
 	return COP_EIO;
 }
 
@@ -44,7 +44,7 @@ cop_err cop_challenger_write(
 	if (err != COP_OK)
 		return err;
 	if (mkdir(at.folder, 0750) != 0 && errno != EEXIST) {
-		cop_diag_set(diag, at.folder, 0, 0, "cannot make the folder: %s", strerror(errno));
+		cop_diag_of(diag, at.folder, "cannot make the folder: %s", strerror(errno));
 		return COP_EIO;
 	}
 	err = cop_checkpoint_write(at.folder, at.prefix, number, body->data, body->length, diag);
@@ -71,7 +71,7 @@ cop_err cop_challenger_read(
 		*crc = cop_crc32c(0, body.data, body.length);
 		err = cop_trees_load(&file, out);
 		if (err != COP_OK)
-			cop_diag_set(diag, path, 0, 0, "the trees cannot be read: %s", cop_err_text(err));
+			cop_diag_of(diag, path, "the trees cannot be read: %s", cop_err_text(err));
 		if (err == COP_ENOTFOUND)
 			err = COP_EFORMAT;
 	}
@@ -124,7 +124,7 @@ cop_err cop_challenger_prune(const char *state_dir, const char *model, size_t ke
 			continue;
 		}
 		if (unlink(path) != 0 && errno != ENOENT) {
-			cop_diag_set(diag, path, 0, 0, "cannot be removed: %s", strerror(errno));
+			cop_diag_of(diag, path, "cannot be removed: %s", strerror(errno));
 			err = COP_EIO;
 		}
 		pruned->removed += err == COP_OK;

@@ -12,7 +12,7 @@ static void *run(void *argument)
 	if (load->err == COP_OK) {
 		load->err = cop_learner_spare_init(&load->spare, &load->settings, load->state_bytes);
 		if (load->err != COP_OK)
-			cop_diag_set(&load->why, "", 0, 0, "%s", cop_err_text(load->err));
+			cop_diag_message(&load->why, "%s", cop_err_text(load->err));
 	}
 	atomic_store(&load->ready, true);
 	while (sem_wait(&load->released) != 0) /* a signal */

@@ -44,7 +44,7 @@ static void report_add(cop_config_reading *reading, uint64_t line, const char *t
 		return;
 	}
 	report->items = items;
-	cop_diag_set(&items[report->count++], reading->source, line, 0, "%s", text);
+	cop_diag_at_line(&items[report->count++], reading->source, line, "%s", text);
 }
 
 void cop_config_complain(cop_config_reading *reading, uint64_t line, const char *option, const char *format, ...)

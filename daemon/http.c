@@ -240,21 +240,21 @@ static cop_err open_socket(const char *where, int *out, cop_diag *diag)
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
 	struct addrinfo *found = NULL;
 	if (length == 0 || length >= sizeof host) {
-		cop_diag_set(diag, "", 0, 0, "http: listen: %.64s: expected ADDRESS:PORT", where);
+		cop_diag_message(diag, "http: listen: %.64s: expected ADDRESS:PORT", where);
 		return COP_EIO;
 	}
 	bool brackets = length > 2 && where[0] == '[' && where[length - 1] == ']';
 	(void)snprintf(host, sizeof host, "%.*s", (int)(brackets ? length - 2 : length), brackets ? where + 1 : where);
 	int failed = getaddrinfo(host, colon + 1, &hints, &found);
 	if (failed != 0) {
-		cop_diag_set(diag, "", 0, 0, "http: listen: cannot find %s: %s", where, gai_strerror(failed));
+		cop_diag_message(diag, "http: listen: cannot find %s: %s", where, gai_strerror(failed));
 		return COP_EIO;
 	}
 	*out = -1;
 	for (const struct addrinfo *at = found; at != NULL && *out < 0; at = at->ai_next)
 		*out = listen_on(at);
 	if (*out < 0)
-		cop_diag_set(diag, "", 0, 0, "http: listen: cannot bind %s: %s", where, strerror(errno));
+		cop_diag_message(diag, "http: listen: cannot bind %s: %s", where, strerror(errno));
 	freeaddrinfo(found);
 	return *out < 0 ? COP_EIO : COP_OK;
 }
@@ -284,7 +284,7 @@ static cop_err start(cop_http *http, int fd, const char *where, cop_diag *diag)
 		        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
 	if (http->daemon != NULL)
 		return COP_OK;
-	cop_diag_set(diag, "", 0, 0, "http: listen: cannot serve %s: %s", where, strerror(errno));
+	cop_diag_message(diag, "http: listen: cannot serve %s: %s", where, strerror(errno));
 	return COP_EIO;
 }
 
@@ -308,7 +308,7 @@ cop_err cop_http_open(const char *listen, cop_http **out, cop_diag *diag)
 	cop_http *http = cop_mem_alloc(1, sizeof *http);
 	if (http == NULL) {
 		(void)close(fd);
-		cop_diag_set(diag, "", 0, 0, "http: %s", cop_err_text(COP_ENOMEM));
+		cop_diag_message(diag, "http: %s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
 	}
 	cop_bytes_init(&http->page);

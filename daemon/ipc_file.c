@@ -20,7 +20,7 @@ static const char *path_of(const char *endpoint)
 
 static cop_err fail(cop_diag *diag, cop_err err, const char *path, const char *why)
 {
-	cop_diag_set(diag, "", 0, 0, "sockets: ipc://%.128s: %s", path, why);
+	cop_diag_message(diag, "sockets: ipc://%.128s: %s", path, why);
 	return err;
 }
 

@@ -114,7 +114,7 @@ static cop_err start_thread(cop_journaler *j, cop_diag *diag)
 	j->has_thread = failed == 0;
 	if (failed == 0)
 		return COP_OK;
-	cop_diag_set(diag, j->folder, 0, 0, "the journal's sync thread cannot be started: %s", strerror(failed));
+	cop_diag_of(diag, j->folder, "the journal's sync thread cannot be started: %s", strerror(failed));
 	return COP_EIO;
 }
 
@@ -151,7 +151,7 @@ cop_err cop_journaler_open(
 	*out = NULL;
 	cop_journaler *j = cop_mem_alloc(1, sizeof *j);
 	if (j == NULL) {
-		cop_diag_set(diag, folder, 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		cop_diag_of(diag, folder, "%s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
 	}
 	(void)snprintf(j->folder, sizeof j->folder, "%s", folder);
@@ -258,7 +258,7 @@ bool cop_journaler_commit(cop_journaler *j, cop_diag *diag)
 		j->ticket_bytes = j->unsynced;
 	if (err == COP_OK)
 		return true;
-	cop_diag_set(diag, j->folder, 0, 0, "the journal cannot be synced: %s", strerror(errno));
+	cop_diag_of(diag, j->folder, "the journal cannot be synced: %s", strerror(errno));
 	return breaks(j);
 }
 
@@ -342,7 +342,7 @@ cop_err cop_journaler_flush(cop_journaler *j, cop_diag *diag)
 {
 	bool whole = wait_for_sync(j, diag);
 	if (j->broken && whole)
-		cop_diag_set(diag, j->folder, 0, 0, "the journal is broken and has not healed yet");
+		cop_diag_of(diag, j->folder, "the journal is broken and has not healed yet");
 	if (!whole || j->broken || !write_batch(j, diag))
 		return COP_EIO;
 	if (cop_journal_sync(j->writer, diag) != COP_OK) {
@@ -381,7 +381,7 @@ cop_err cop_journaler_begin_anew(cop_journaler *j, cop_diag *diag)
 	uint64_t next = cop_journaler_next(j);
 	(void)wait_for_sync(j, NULL);
 	if (mkdir(j->folder, 0750) != 0 && errno != EEXIST) {
-		cop_diag_set(diag, j->folder, 0, 0, "cannot make the journal's folder: %s", strerror(errno));
+		cop_diag_of(diag, j->folder, "cannot make the journal's folder: %s", strerror(errno));
 		return COP_EIO;
 	}
 	cop_err err = cop_journal_writer_open(j->folder, &j->settings, next, &writer, diag);

@@ -137,7 +137,7 @@ static cop_err find_model(
 		return COP_OK;
 	cop_err err = cop_wire_record_model(raw->body, raw->length, &name, &length);
 	if (err == COP_OK && length == 0 && raw->type <= COP_WIRE_RECORD_UNHEARD) {
-		cop_diag_set(&recovery->why, "", 0, 0, "it names no model; expected a key m");
+		cop_diag_message(&recovery->why, "it names no model; expected a key m");
 		err = COP_EFORMAT;
 	}
 	if (err != COP_OK)
@@ -166,7 +166,7 @@ static cop_err apply(cop_recovery *recovery, cop_served_set *set, const cop_jour
 	err = cop_wire_record_decode(type, raw->body, raw->length, served == NULL ? &no_shape : &served->shape,
 	        served == NULL ? &no_workspace : &served->workspace, &record, &fault);
 	if (err != COP_OK)
-		cop_diag_set(&recovery->why, "", 0, 0, "%s", fault.message);
+		cop_diag_message(&recovery->why, "%s", fault.message);
 	else
 		err = type == COP_WIRE_RECORD_CONFIG ? apply_config(set, &record)
 		                                     : apply_to(recovery, served, type, &record, raw->sequence);
@@ -184,11 +184,11 @@ static cop_err refuse_record(const cop_recovery *recovery, const cop_journal_rea
 	cop_journal_reader_file(reader, name);
 	char *path = cop_journal_path(recovery->folder, name);
 	if (err == COP_ENOMEM) /* the journal is not to blame */
-		cop_diag_set(diag, path == NULL ? name : path, 0, raw->offset,
+		cop_diag_at_offset(diag, path == NULL ? name : path, raw->offset,
 		        "record %" PRIu64 " (offset %" PRIu64 ") cannot be applied: %s", raw->sequence, raw->offset,
 		        cop_err_text(err));
 	else
-		cop_diag_set(diag, path == NULL ? name : path, 0, raw->offset,
+		cop_diag_at_offset(diag, path == NULL ? name : path, raw->offset,
 		        "record %" PRIu64 " (offset %" PRIu64 ") does not fit: %.240s" WAYS_OUT, raw->sequence,
 		        raw->offset, why[0] != '\0' ? why : cop_err_text(err));
 	cop_mem_free(path);
@@ -213,8 +213,8 @@ static cop_err apply_all(cop_recovery *recovery, cop_served_set *set, cop_journa
 	}
 	if (err == COP_EFORMAT && diag != NULL) {
 		cop_diag why = *diag;
-		cop_diag_set(diag, why.source, 0, why.offset, "%.300s (offset %" PRIu64 ")" WAYS_OUT, why.message,
-		        why.offset);
+		cop_diag_at_offset(
+		        diag, why.source, why.offset, "%.300s (offset %" PRIu64 ")" WAYS_OUT, why.message, why.offset);
 	}
 	return err == COP_EEND ? COP_OK : err;
 }
@@ -224,8 +224,8 @@ static cop_err cut_tail(cop_recovery *recovery, cop_journal_tail *tail, cop_diag
 	cop_err err = cop_journal_cut_tail(recovery->folder, tail, diag);
 	if (err == COP_EFORMAT && diag != NULL) {
 		cop_diag why = *diag;
-		cop_diag_set(diag, why.source, 0, why.offset, "%.300s (offset %" PRIu64 ")" WAYS_OUT, why.message,
-		        why.offset);
+		cop_diag_at_offset(
+		        diag, why.source, why.offset, "%.300s (offset %" PRIu64 ")" WAYS_OUT, why.message, why.offset);
 	}
 	bool full = err == COP_EFULL;
 	if (full)
@@ -255,7 +255,7 @@ static cop_err segment_missing(const cop_recovery *recovery, const cop_checkpoin
 		cop_log_line(recovery->log, COP_LOG_WARNING, "journal_missing", "file=\"%s\"", name);
 		return COP_OK;
 	}
-	cop_diag_set(diag, recovery->folder, 0, 0,
+	cop_diag_of(diag, recovery->folder,
 	        "segment %s is missing: it was being written when the checkpoint was, and records from %" PRIu64
 	        " on may have been in it" WAYS_OUT,
 	        name, mark->journal_next);
@@ -290,7 +290,7 @@ cop_err cop_recovery_run(cop_recovery *recovery, cop_served_set *set, const cop_
 	recovery->applied = recovery->skipped = 0;
 	recovery->why = (cop_diag){ 0 };
 	if (mkdir(recovery->folder, 0750) != 0 && errno != EEXIST) {
-		cop_diag_set(diag, recovery->folder, 0, 0, "cannot make the journal's folder: %s", strerror(errno));
+		cop_diag_of(diag, recovery->folder, "cannot make the journal's folder: %s", strerror(errno));
 		return COP_EIO;
 	}
 	cop_journal_tail tail = { 0 };
@@ -306,7 +306,7 @@ cop_err cop_recovery_run(cop_recovery *recovery, cop_served_set *set, const cop_
 	cop_journal_reader *reader;
 	err = cop_journal_reader_open(recovery->folder, from, recovery->salvaged, &reader, diag);
 	if (err == COP_ENOTFOUND) {
-		cop_diag_set(diag, recovery->folder, 0, 0,
+		cop_diag_of(diag, recovery->folder,
 		        "the journal begins after record %" PRIu64 ", where the checkpoint ends; expected an older "
 		        "segment or a newer checkpoint, or --checkpoint-only",
 		        from);
@@ -329,6 +329,6 @@ cop_err cop_recovery_set_aside(const char *folder, char *to, size_t size, cop_di
 	(void)snprintf(to, size, "%s.aside.%" PRIu64, folder, (uint64_t)cop_clock_real());
 	if (rename(folder, to) == 0 || errno == ENOENT)
 		return COP_OK;
-	cop_diag_set(diag, folder, 0, 0, "cannot be set aside: %s", strerror(errno));
+	cop_diag_of(diag, folder, "cannot be set aside: %s", strerror(errno));
 	return COP_EIO;
 }

@@ -31,7 +31,7 @@ static cop_err find_from(const char *self, char out[COP_REFIT_PROGRAM_ROOM], cop
 	(void)snprintf(out, COP_REFIT_PROGRAM_ROOM, "%s", COP_REFIT_INSTALLED);
 	if (is_program(out))
 		return COP_OK;
-	cop_diag_set(diag, "", 0, 0,
+	cop_diag_message(diag,
 	        "the program of refits is missing: expected " COP_REFIT_INSTALLED ", or " NAME " beside coppiced");
 	return COP_ENOTFOUND;
 }

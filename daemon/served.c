@@ -78,6 +78,12 @@ static void replace_naming(cop_served *served, cop_wire_naming *naming)
 	served->shape.naming = naming;
 }
 
+/* What found no memory fills no diagnostic. */
+static const char *reason_of(const cop_diag *why, cop_err err)
+{
+	return why->message[0] != '\0' ? why->message : cop_err_text(err);
+}
+
 /* The configuration's names, or plain hashes, unless the saved state has a better way; how many a sparse model keeps is
  * the configuration's in any case. */
 static cop_err name_features(cop_served *served)
@@ -116,10 +122,8 @@ static cop_err take_space(cop_served *served, const cop_model_file *file, cop_di
 	if (err != COP_OK)
 		return err == COP_ENOTFOUND ? COP_OK : err;
 	err = cop_wire_naming_new(&space, served->shape.max_nonzeros, served->shape.max_candidates, &naming);
-	if (err != COP_OK) {
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+	if (err != COP_OK)
 		return err;
-	}
 	replace_naming(served, naming);
 	served->names_saved = true;
 	return COP_OK;
@@ -225,11 +229,7 @@ static cop_err start(cop_served *served, const cop_config_model *config, cop_dia
 		return err;
 	prepare_refits(served, config);
 	err = make_workspace(served);
-	if (err == COP_OK)
-		err = name_features(served);
-	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
-	return err;
+	return err == COP_OK ? name_features(served) : err;
 }
 
 cop_err cop_served_init(cop_served_set *set, const cop_config *config, cop_diag *diag)
@@ -237,7 +237,7 @@ cop_err cop_served_init(cop_served_set *set, const cop_config *config, cop_diag 
 	*set = (cop_served_set){ 0 };
 	set->items = cop_mem_alloc(config->model_count, sizeof *set->items);
 	if (set->items == NULL) {
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
 	}
 	for (size_t i = 0; i < config->model_count; i++) {
@@ -245,7 +245,7 @@ cop_err cop_served_init(cop_served_set *set, const cop_config *config, cop_diag 
 		set->count = i + 1;
 		cop_err err = start(&set->items[i], &config->models[i], &why);
 		if (err != COP_OK) {
-			cop_diag_set(diag, "", 0, 0, "model \"%s\": %s", config->models[i].name, why.message);
+			cop_diag_message(diag, "model \"%s\": %s", config->models[i].name, reason_of(&why, err));
 			return err;
 		}
 	}
@@ -394,7 +394,7 @@ static cop_err load_section(
 	cop_cursor_init(&cursor, section->data, section->length);
 	cop_cursor_text(&cursor, name, sizeof name);
 	if (cursor.err != COP_OK) {
-		cop_diag_set(diag, "", 0, 0, "checkpoint: a model's name cannot be read");
+		cop_diag_message(diag, "checkpoint: a model's name cannot be read");
 		return cursor.err;
 	}
 	if (listed(reset, name))
@@ -410,11 +410,11 @@ static cop_err load_section(
 	if (err == COP_OK)
 		err = take_names(served, data, length, &why);
 	if (err == COP_ESHAPE)
-		cop_diag_set(diag, "", 0, 0,
+		cop_diag_message(diag,
 		        "model \"%s\": %s; give the model a new name, or start with --reset-model %s to begin anew",
 		        name, why.message, name);
 	else if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "model \"%s\": %s", name, why.message);
+		cop_diag_message(diag, "model \"%s\": %s", name, reason_of(&why, err));
 	return err;
 }
 
@@ -433,7 +433,7 @@ static cop_err load_refits(
 		return COP_OK;
 	cop_err err = served == NULL ? cursor.err : cop_refit_state_load(&served->refit, section->version, &cursor);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "checkpoint: refits of a model: %s", cop_err_text(err));
+		cop_diag_message(diag, "checkpoint: refits of a model: %s", cop_err_text(err));
 	return err;
 }
 
@@ -443,7 +443,7 @@ static cop_err load_any(cop_served_set *set, const cop_model_section *section, c
 	if (!refit && strcmp(section->name, SECTION) != 0)
 		return COP_OK;
 	if (section->version > (refit ? COP_REFIT_STATE_VERSION : SECTION_VERSION)) {
-		cop_diag_set(diag, "", 0, 0, "checkpoint: %s", cop_err_text(COP_EVERSION));
+		cop_diag_message(diag, "checkpoint: %s", cop_err_text(COP_EVERSION));
 		return COP_EVERSION;
 	}
 	return refit ? load_refits(set, section, reset, diag) : load_section(set, section, reset, diag);
@@ -487,7 +487,7 @@ static cop_err start_from(cop_served *served, cop_diag *diag)
 		err = take_names(served, bytes.data, bytes.length, &why);
 	cop_refit_state_sync(&served->refit, served->model);
 	if (err != COP_OK)
-		cop_diag_set(diag, path, 0, 0, "model \"%s\": start_from: %s", served->name, why.message);
+		cop_diag_of(diag, path, "model \"%s\": start_from: %s", served->name, reason_of(&why, err));
 	cop_bytes_fini(&bytes);
 	return err;
 }

@@ -180,7 +180,7 @@ cop_err cop_server_open(
 	if (err == COP_OK) {
 		err = cop_signals_open(&server->signals);
 		if (err != COP_OK)
-			cop_diag_set(diag, "", 0, 0, "signals: %s", strerror(errno));
+			cop_diag_message(diag, "signals: %s", strerror(errno));
 	}
 	if (err == COP_OK)
 		err = cop_sockets_open(&server->sockets, server->config, diag);
@@ -385,7 +385,7 @@ static void commit(cop_server *server)
 	if (server->journal != NULL && !cop_journaler_commit(server->journal, &why))
 		cop_healing_broke(server, &why);
 	if (!cop_healing_stands(server) && !server->broken_told) { /* broken while records were put */
-		cop_diag_set(&why, "", 0, 0, "no memory for records");
+		cop_diag_message(&why, "no memory for records");
 		cop_healing_broke(server, &why);
 		server->next_heal = 0.0; /* nothing to wait for: it may be there again */
 	}
@@ -430,7 +430,7 @@ static cop_err start_checkpoint(cop_server *server, cop_diag *diag)
 	cop_checkpoint_mark mark = mark_of(server);
 	cop_err err = cop_checkpoint_start(&server->checkpoint, &server->models, &mark, server->log);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	return err;
 }
 

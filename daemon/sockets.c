@@ -48,7 +48,7 @@ typedef struct open_plan {
 
 static cop_err fail(cop_diag *diag, cop_err err, const char *what, const char *why)
 {
-	cop_diag_set(diag, "", 0, 0, "sockets: %s%s", what, why);
+	cop_diag_message(diag, "sockets: %s%s", what, why);
 	return err;
 }
 
@@ -60,8 +60,7 @@ static cop_err bind_to(cop_sockets *s, const open_plan *plan, void *socket, cons
 	if (err != COP_OK)
 		return err;
 	if (zmq_bind(socket, endpoint) != 0 || zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, bound, &size) != 0) {
-		cop_diag_set(
-		        diag, "", 0, 0, "sockets: %s: cannot bind %s: %s", plan->option, endpoint, zmq_strerror(errno));
+		cop_diag_message(diag, "sockets: %s: cannot bind %s: %s", plan->option, endpoint, zmq_strerror(errno));
 		return COP_EIO;
 	}
 	cop_ipc_file_note(&s->files[s->file_count++], endpoint);
@@ -74,7 +73,7 @@ static cop_err connect_to(const open_plan *plan, void *socket, const char *endpo
 {
 	if (zmq_connect(socket, endpoint) == 0)
 		return COP_OK;
-	cop_diag_set(diag, "", 0, 0, "sockets: %s: cannot connect %s: %s", plan->option, endpoint, zmq_strerror(errno));
+	cop_diag_message(diag, "sockets: %s: cannot connect %s: %s", plan->option, endpoint, zmq_strerror(errno));
 	return COP_EIO;
 }
 
@@ -88,7 +87,7 @@ static cop_err open_one(cop_sockets *s, const open_plan *plan, cop_diag *diag)
 	void *socket = *plan->out = make(context, plan->type);
 	if (socket == NULL || (plan->topics != NULL &&
 	                              zmq_setsockopt(socket, ZMQ_SUBSCRIBE, plan->topics, strlen(plan->topics)) != 0)) {
-		cop_diag_set(diag, "", 0, 0, "sockets: %s: %s", plan->option, zmq_strerror(errno));
+		cop_diag_message(diag, "sockets: %s: %s", plan->option, zmq_strerror(errno));
 		return COP_ENOMEM;
 	}
 	cop_err err = COP_OK;

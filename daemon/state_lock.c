@@ -20,13 +20,13 @@ void cop_state_lock_init(cop_state_lock *lock, const char *path)
 
 static cop_err taken(const cop_state_lock *lock, cop_diag *diag)
 {
-	cop_diag_set(diag, lock->path, 0, 0, "another coppiced is running with this state folder");
+	cop_diag_of(diag, lock->path, "another coppiced is running with this state folder");
 	return COP_EEXIST;
 }
 
 static cop_err refused(const cop_state_lock *lock, const char *what, cop_diag *diag)
 {
-	cop_diag_set(diag, lock->path, 0, 0, "%s: %s", what, strerror(errno));
+	cop_diag_of(diag, lock->path, "%s: %s", what, strerror(errno));
 	return COP_EIO;
 }
 
@@ -101,7 +101,7 @@ void cop_state_lock_close(cop_state_lock *lock)
 cop_err cop_state_lock_check(cop_state_lock *lock, cop_diag *diag)
 {
 	if (!is_same(AT_FDCWD, lock->path, lock->folder)) {
-		cop_diag_set(diag, lock->path, 0, 0, "the state folder was removed or moved away");
+		cop_diag_of(diag, lock->path, "the state folder was removed or moved away");
 		return COP_ENOTFOUND;
 	}
 	return is_same(lock->folder, LOCK_FILE, lock->file) ? COP_OK : lock_file(lock, diag);
@@ -136,7 +136,7 @@ cop_err cop_state_lock_renew(cop_state_lock *lock, cop_diag *diag)
 	if (err == COP_OK)
 		err = lock_folder(lock, &folder, diag);
 	if (err == COP_OK && !is_empty(folder)) {
-		cop_diag_set(diag, lock->path, 0, 0,
+		cop_diag_of(diag, lock->path,
 		        "another folder is in the state folder's place; expected the former one, or an empty one, or a "
 		        "restart with this one");
 		err = COP_EEXIST;

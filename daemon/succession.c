@@ -20,7 +20,7 @@ static cop_err challenge_from_file(
 	uint32_t is;
 	cop_err err = cop_challenger_read(state_dir, served->name, number, &trees, &is, diag);
 	if (err == COP_OK && given && is != *crc) {
-		cop_diag_set(diag, "", 0, 0,
+		cop_diag_message(diag,
 		        "challenger %" PRIu64
 		        " of model \"%s\" is not the one that was recorded: its checksum is %08x, "
 		        "expected %08x",
@@ -82,7 +82,7 @@ static cop_err simple(cop_served *served, cop_wire_promotion kind, cop_diag *dia
 	              : kind == COP_WIRE_PROMOTION_RETIRE   ? retire(served)
 	                                                    : freeze(served, kind == COP_WIRE_PROMOTION_FREEZE);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "model \"%s\": %s", served->name, missing[kind]);
+		cop_diag_message(diag, "model \"%s\": %s", served->name, missing[kind]);
 	else if (kind == COP_WIRE_PROMOTION_PROMOTE) /* its predecessor's trial begins */
 		served->refit.taken = cop_model_get_counters(served->model)->learned;
 	return err;
@@ -103,14 +103,14 @@ static cop_err prepare(const cop_succession *s, cop_wire_promotion kind, uint64_
 	if (s->journal == NULL)
 		return COP_OK;
 	if (cop_journaler_broken(s->journal)) {
-		cop_diag_set(diag, "", 0, 0, "the journal is broken; expected to be asked again later");
+		cop_diag_message(diag, "the journal is broken; expected to be asked again later");
 		return COP_EIO;
 	}
 	if (kind != COP_WIRE_PROMOTION_CHALLENGE)
 		return COP_OK;
 	cop_err err = cop_refit_state_need(&s->served->refit, cop_journaler_next(s->journal), number);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	return err;
 }
 
@@ -153,7 +153,7 @@ cop_err cop_succession_replay(
 	if (err == COP_OK)
 		err = challenge_from_file(served, state_dir, record->count, &crc, true, diag);
 	if (err == COP_ENOTFOUND)
-		cop_diag_set(diag, "", 0, 0,
+		cop_diag_message(diag,
 		        "its challenger is gone; expected it in " COP_CHALLENGER_FOLDER "/refit.%.64s.%020" PRIu64
 		        ".checkpoint; put that file back, or start with --salvaged, which goes on without it",
 		        served->name, record->count);

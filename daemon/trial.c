@@ -34,7 +34,7 @@ static bool parent_of(const char *path, char parent[PATH_ROOM])
 
 static cop_err refuse(const char *folder, const char *what, cop_diag *diag)
 {
-	cop_diag_set(diag, folder, 0, 0, "%s: %s; expected a state folder that can be written", what, strerror(errno));
+	cop_diag_of(diag, folder, "%s: %s; expected a state folder that can be written", what, strerror(errno));
 	return COP_EIO;
 }
 

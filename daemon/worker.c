@@ -224,7 +224,7 @@ static cop_err write_challenger(const worker *w, const cop_refit_file *file, cop
 	cop_refit_file_put(file, &body);
 	cop_err err = body.err;
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	else
 		err = cop_challenger_write(w->job->state_dir, w->job->model, w->job->number, &body, diag);
 	cop_bytes_fini(&body);

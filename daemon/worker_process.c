@@ -85,7 +85,7 @@ cop_err cop_worker_process_start(cop_worker_process *process, const char *progra
 	pid_t pid = 0;
 	cop_worker_process_init(process);
 	if (pipe2(ends, O_CLOEXEC) != 0) {
-		cop_diag_set(diag, "", 0, 0, "no pipe: %s", strerror(errno));
+		cop_diag_message(diag, "no pipe: %s", strerror(errno));
 		return COP_EIO;
 	}
 	(void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
@@ -93,7 +93,7 @@ cop_err cop_worker_process_start(cop_worker_process *process, const char *progra
 	(void)close(ends[1]);
 	if (bad != 0) {
 		(void)close(ends[0]);
-		cop_diag_set(diag, program, 0, 0, "cannot be started: %s", strerror(bad));
+		cop_diag_of(diag, program, "cannot be started: %s", strerror(bad));
 		return COP_EIO;
 	}
 	process->pid = pid;

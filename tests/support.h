@@ -17,6 +17,8 @@ unsigned long cop_test_alloc_count(void);
 size_t cop_test_alloc_bytes(void);
 /* Counters back to 0; the n-th allocation from here fails, and all after it when `forever` (n = 0: none fails). */
 void cop_test_alloc_fail(unsigned long n, int forever);
+/* Whether one failed since the last call with n > 0. */
+int cop_test_alloc_failed(void);
 /* Called with each array that is given out (NULL: nothing). */
 void cop_test_alloc_on(void (*given)(void *array));
 

@@ -68,7 +68,7 @@ static cop_err refused(const char *path, const char *what, cop_diag *diag)
 
 static cop_err out_of_memory(cop_diag *diag)
 {
-	cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(COP_ENOMEM));
+	cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
 	return COP_ENOMEM;
 }
 
@@ -90,8 +90,7 @@ static cop_err ask(const backup *b, const char *verb, cop_json **out, cop_diag *
 	if (err == COP_OK) {
 		err = cop_wire_json(&text, reply.body, reply.length, 0);
 		if (err != COP_OK)
-			cop_diag_set(diag, b->request->endpoint, 0, 0, "the answer is no MessagePack: %s",
-			        cop_err_text(err));
+			cop_diag_of(diag, b->request->endpoint, "the answer is no MessagePack: %s", cop_err_text(err));
 	}
 	if (err == COP_OK)
 		err = cop_json_parse((const char *)text.data, text.length, out, diag);
@@ -101,8 +100,8 @@ static cop_err ask(const backup *b, const char *verb, cop_json **out, cop_diag *
 
 static cop_err lacks(const backup *b, const char *verb, const char *key, cop_diag *diag)
 {
-	cop_diag_set(diag, b->request->endpoint, 0, 0, "the answer to %s has no %s; is the daemon of another version?",
-	        verb, key);
+	cop_diag_of(
+	        diag, b->request->endpoint, "the answer to %s has no %s; is the daemon of another version?", verb, key);
 	return COP_EFORMAT;
 }
 
@@ -155,7 +154,7 @@ static cop_err ask_status(backup *b, cop_diag *diag)
 	cop_json_free(reply);
 	if (err == COP_OK && access(b->state, R_OK | X_OK) != 0) {
 		const char *why = strerror(errno);
-		cop_diag_set(diag, b->state, 0, 0,
+		cop_diag_of(diag, b->state,
 		        "the daemon's state folder cannot be read here: %s; a backup is made on the daemon's machine, "
 		        "by a user who may read its state",
 		        why);
@@ -172,7 +171,7 @@ static cop_err check_origin(const backup *b, const char *path, time_t began, cop
 	struct stat status;
 	bool old = stat(path, &status) == 0 && status.st_mtime < began - CLOCK_SLACK;
 	if (old || b->body.length != b->bytes) {
-		cop_diag_set(diag, path, 0, 0,
+		cop_diag_of(diag, path,
 		        "this is not what the daemon at %s has just written; a backup is made on the daemon's machine",
 		        b->request->endpoint);
 		return COP_EINVAL;
@@ -197,7 +196,7 @@ static cop_err read_mark(backup *b, const char *path, cop_diag *diag)
 		err = cursor.err;
 	}
 	if (err != COP_OK)
-		cop_diag_set(diag, path, 0, 0, "section \"" SECTION "\": %s", cop_err_text(err));
+		cop_diag_of(diag, path, "section \"" SECTION "\": %s", cop_err_text(err));
 	return err;
 }
 
@@ -239,7 +238,7 @@ static cop_err read_checkpoint(backup *b, time_t began, cop_diag *diag)
 	cop_err err = read_newest(b, &path, diag);
 	if (err == COP_ENOTFOUND) {
 		b->again = true;
-		cop_diag_set(diag, path, 0, 0,
+		cop_diag_of(diag, path,
 		        "the checkpoint is not there: the daemon has removed it meanwhile, or this is another "
 		        "machine's");
 	}
@@ -265,7 +264,7 @@ static cop_err write_checkpoint(const backup *b, cop_diag *diag)
 	if (err == COP_OK)
 		err = cop_checkpoint_read(path, &copy, diag);
 	if (err == COP_OK && (copy.length != b->body.length || memcmp(copy.data, b->body.data, copy.length) != 0)) {
-		cop_diag_set(diag, path, 0, 0, "reads back otherwise than it was written");
+		cop_diag_of(diag, path, "reads back otherwise than it was written");
 		err = COP_EIO;
 	}
 	if (err != COP_OK && path != NULL)
@@ -313,7 +312,7 @@ static cop_err copy_file(const char *source, const char *target, uint64_t length
 		if (err == COP_EEND && length == UINT64_MAX)
 			err = COP_OK;
 		else if (err == COP_EEND)
-			cop_diag_set(diag, source, 0, 0, "is shorter than it was");
+			cop_diag_of(diag, source, "is shorter than it was");
 		if (err == COP_OK && fsync(to) != 0)
 			err = refused(target, "cannot be synced", diag);
 		if (close(to) != 0 && err == COP_OK)
@@ -343,7 +342,7 @@ static cop_err check_empty(const char *path, cop_diag *diag)
 	(void)closedir(folder);
 	if (empty)
 		return COP_OK;
-	cop_diag_set(diag, path, 0, 0, "is not empty; expected a new or an empty folder");
+	cop_diag_of(diag, path, "is not empty; expected a new or an empty folder");
 	return COP_EEXIST;
 }
 
@@ -522,8 +521,7 @@ static cop_err copy_segments(backup *b, cop_diag *diag)
 	size_t first = find_first(b, files, count);
 	if (first == count) {
 		b->again = true;
-		cop_diag_set(
-		        diag, b->from, 0, 0, "no segment holds record %" PRIu64 ", where the checkpoint ends", b->next);
+		cop_diag_of(diag, b->from, "no segment holds record %" PRIu64 ", where the checkpoint ends", b->next);
 		err = COP_ENOTFOUND;
 	}
 	for (size_t i = first; i < count && err == COP_OK; i++) {
@@ -551,7 +549,7 @@ static cop_err verify(backup *b, cop_diag *diag)
 	cop_err err = cop_journal_verify(b->journal, &listener, diag);
 	if (err == COP_OK && b->last < b->committed) {
 		err = COP_EFORMAT;
-		cop_diag_set(diag, b->from, 0, 0,
+		cop_diag_of(diag, b->from,
 		        "record %" PRIu64 " was written, but only those up to %" PRIu64
 		        " can be read (%s); see coppice "
 		        "journal verify",

@@ -236,7 +236,7 @@ static int finish(const cop_bakeoff_options *o, const cop_bakeoff_store *store, 
 	cop_diag diag = { 0 };
 	cop_err err = plan != NULL ? choose_planned(plan, &c) : choose_all(&store->rows, &c);
 	if (err != COP_OK)
-		cop_diag_set(&diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(&diag, "%s", cop_err_text(err));
 	else if (c.rows.count == 0)
 		cop_command_complain(NAME, "%s has no results to report", store->path);
 	else

@@ -85,12 +85,12 @@ static cop_err take_file(cop_bakeoff_folder *folder, size_t *room, const char *p
 		return COP_OK;
 	cop_bakeoff_files *files = find_or_add(folder, room, name);
 	if (files == NULL) {
-		cop_diag_set(diag, path, 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		cop_diag_of(diag, path, "%s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
 	}
 	char *place = is == ITEMS ? files->items : files->path[is == TEST ? 1 : 0];
 	if (place[0] != '\0') {
-		cop_diag_set(diag, whole, 0, 0, "it and %s are both dataset '%s'", place, name);
+		cop_diag_of(diag, whole, "it and %s are both dataset '%s'", place, name);
 		return COP_EFORMAT;
 	}
 	(void)snprintf(place, COP_BAKEOFF_PATH_ROOM, "%s", whole);
@@ -122,7 +122,7 @@ cop_err cop_bakeoff_folder_init(cop_bakeoff_folder *folder, const char *path, co
 	*folder = (cop_bakeoff_folder){ .files = NULL };
 	DIR *dir = opendir(path);
 	if (dir == NULL) {
-		cop_diag_set(diag, path, 0, 0, "%s; expected a folder of datasets", strerror(errno));
+		cop_diag_of(diag, path, "%s; expected a folder of datasets", strerror(errno));
 		return COP_EIO;
 	}
 	while (err == COP_OK && (entry = readdir(dir)) != NULL)
@@ -163,7 +163,7 @@ cop_err cop_bakeoff_data_init(cop_bakeoff_data *data, const cop_bakeoff_files *f
 	if (err != COP_OK)
 		return err;
 	if (data->classes < 2) {
-		cop_diag_set(diag, paths[0], 0, 0, "every row is of class 0, expected at least two classes");
+		cop_diag_of(diag, paths[0], "every row is of class 0, expected at least two classes");
 		return COP_EINVAL;
 	}
 	data->features = data->rows->d;

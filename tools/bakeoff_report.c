@@ -248,7 +248,7 @@ static cop_err write_file(const cop_bakeoff_report *report, const char *base, co
 {
 	char path[COP_BAKEOFF_PATH_ROOM];
 	if (strlen(base) + strlen(ending) >= sizeof path) {
-		cop_diag_set(diag, base, 0, 0, "the name is too long");
+		cop_diag_of(diag, base, "the name is too long");
 		return COP_EINVAL;
 	}
 	strcpy(path, base);

@@ -89,7 +89,7 @@ static void refuse(reader *r, const char *expected)
 	for (size_t i = 0; i < length && i + 1 < sizeof shown; i++)
 		shown[i] = (char)(isprint((unsigned char)text[i]) ? text[i] : '?');
 	r->err = COP_EFORMAT;
-	cop_diag_set(r->diag, cop_stream_name(r->stream), cop_stream_line_number(r->stream), 0,
+	cop_diag_at_line(r->diag, cop_stream_name(r->stream), cop_stream_line_number(r->stream),
 	        "%s is '%s', expected %s", cop_csv_column(r->csv, r->next), shown, expected);
 }
 
@@ -125,7 +125,7 @@ static void read_loss(reader *r, double *out)
 
 static cop_err wrong_header(const reader *r, const char *header)
 {
-	cop_diag_set(r->diag, cop_stream_name(r->stream), 1, 0, "another header than expected, which is %s", header);
+	cop_diag_at_line(r->diag, cop_stream_name(r->stream), 1, "another header than expected, which is %s", header);
 	return COP_EFORMAT;
 }
 
@@ -160,7 +160,7 @@ static cop_err open_reader(const char *path, reader *r, cop_diag *diag)
 		return err;
 	err = cop_csv_new(r->stream, &r->csv);
 	if (err != COP_OK)
-		cop_diag_set(diag, path, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, path, "%s", cop_err_text(err));
 	else
 		cop_csv_allow_text(r->csv);
 	return err;
@@ -210,7 +210,7 @@ static cop_err read_all(
 	while (err == COP_OK) {
 		err = take(out, &r);
 		if (err == COP_ENOMEM)
-			cop_diag_set(diag, path, 0, 0, "%s", cop_err_text(err));
+			cop_diag_of(diag, path, "%s", cop_err_text(err));
 		if (err == COP_OK)
 			err = next_line(&r);
 	}

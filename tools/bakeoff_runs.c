@@ -92,7 +92,7 @@ static void load(pool *p, entry *e)
 	(void)pthread_mutex_unlock(&p->lock);
 	cop_err err = cop_bakeoff_data_init(&e->data, e->entry->files, p->ranks, &diag);
 	if (err == COP_ENOMEM && diag.message[0] == '\0')
-		cop_diag_set(&diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(&diag, "%s", cop_err_text(err));
 	(void)pthread_mutex_lock(&p->lock);
 	if (err != COP_OK) {
 		fail_entry(p, e, err, &diag);
@@ -307,7 +307,7 @@ cop_err cop_bakeoff_run(const cop_bakeoff_plan *plan, cop_bakeoff_outcome *out, 
 	if (err == COP_OK)
 		err = run_threads(&p);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	for (size_t i = 0; p.entries != NULL && i < plan->count; i++) {
 		cop_bakeoff_data_fini(&p.entries[i].data);
 		cop_mem_free(p.entries[i].done);

@@ -71,7 +71,7 @@ static cop_err add_contender(builder *b, const char *name, cop_bakeoff_origin or
 	if (find_contender(s, name, origin, file) != SIZE_MAX)
 		return COP_OK;
 	if (s->contenders == MOST_CONTENDERS) {
-		cop_diag_set(b->diag, "", 0, 0, "more than %d settings to compare", MOST_CONTENDERS);
+		cop_diag_message(b->diag, "more than %d settings to compare", MOST_CONTENDERS);
 		return COP_EFULL;
 	}
 	cop_bakeoff_contender *c = &s->contender[s->contenders++];
@@ -301,7 +301,7 @@ static cop_err find_reference(const builder *b, size_t *out)
 			*out = i;
 	if (*out != SIZE_MAX)
 		return COP_OK;
-	cop_diag_set(b->diag, "", 0, 0, "--reference: no setting '%s' among the results", b->set->reference);
+	cop_diag_message(b->diag, "--reference: no setting '%s' among the results", b->set->reference);
 	return COP_EINVAL;
 }
 
@@ -316,7 +316,7 @@ cop_err cop_bakeoff_score_init(cop_bakeoff_score *score, const cop_bakeoff_score
 	if (err == COP_OK)
 		err = fill_cells(&b);
 	if (err == COP_ENOMEM)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	if (err != COP_OK)
 		return err;
 	name_peers(score, settings);

@@ -344,7 +344,7 @@ static cop_err fingerprint(cop_bakeoff_setting *s, cop_diag *diag)
 	}
 	if (err == COP_OK && bytes.err != COP_OK) {
 		err = bytes.err;
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	}
 	if (err == COP_OK)
 		s->fingerprint = cop_crc32c(0, bytes.data, bytes.length);

@@ -20,7 +20,7 @@
 
 static cop_err refused(const char *path, cop_diag *diag)
 {
-	cop_diag_set(diag, path, 0, 0, "%s", strerror(errno));
+	cop_diag_of(diag, path, "%s", strerror(errno));
 	return COP_EIO;
 }
 
@@ -29,7 +29,7 @@ static cop_err name_files(cop_bakeoff_store *store, const char *path, cop_diag *
 	size_t length = strlen(path);
 	*store = (cop_bakeoff_store){ .csv = -1, .curves = -1 };
 	if (length < 5 || length > COP_BAKEOFF_PATH_ROOM - 32 || strcmp(path + length - 4, ".csv") != 0) {
-		cop_diag_set(diag, path, 0, 0, "expected a name that ends with .csv");
+		cop_diag_of(diag, path, "expected a name that ends with .csv");
 		return COP_EINVAL;
 	}
 	int stem = (int)length - 4;
@@ -76,11 +76,11 @@ static cop_err open_lines(const char *path, const char *header, int *fd, cop_dia
 	if (*fd < 0 || fstat(*fd, &status) != 0)
 		return refused(path, diag);
 	if (!S_ISREG(status.st_mode)) {
-		cop_diag_set(diag, path, 0, 0, "it is no file");
+		cop_diag_of(diag, path, "it is no file");
 		return COP_EINVAL;
 	}
 	if (flock(*fd, LOCK_EX | LOCK_NB) != 0) {
-		cop_diag_set(diag, path, 0, 0, "another bakeoff is writing it");
+		cop_diag_of(diag, path, "another bakeoff is writing it");
 		return COP_EEXIST;
 	}
 	cop_err err = whole_length(*fd, path, status.st_size, &whole, diag);
@@ -151,11 +151,11 @@ static cop_err read_record(const char *path, record *r, cop_diag *diag)
 		}
 	}
 	if (!good) {
-		cop_diag_set(diag, path, cop_stream_line_number(stream), 0,
+		cop_diag_at_line(diag, path, cop_stream_line_number(stream),
 		        "expected lines of %s, as a bakeoff writes them", SETTINGS_HEADER);
 		err = COP_EFORMAT;
 	} else if (err == COP_ENOMEM) {
-		cop_diag_set(diag, path, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, path, "%s", cop_err_text(err));
 	} else if (err != COP_OK && err != COP_EEND) {
 		*diag = *cop_stream_diag(stream);
 	}
@@ -253,7 +253,7 @@ static cop_err check_setting(
 		                   : strcmp(was->options, s->options) != 0 ? was->options
 		                                                           : "decided otherwise with the same options "
 		                                                             "(another build, or another processor)";
-		cop_diag_set(diag, store->path, 0, 0,
+		cop_diag_of(diag, store->path,
 		        "its rows of setting '%s' come of another one: it is now %s, and then %s; give it another "
 		        "name, "
 		        "use another file, or --replace them",
@@ -277,7 +277,7 @@ static cop_err check_settings(
 	for (size_t i = 0; i < settings->count && err == COP_OK; i++) {
 		err = check_setting(store, &settings->setting[i], replace, &r, &dropped, diag);
 		if (err == COP_ENOMEM)
-			cop_diag_set(diag, store->settings_path, 0, 0, "%s", cop_err_text(err));
+			cop_diag_of(diag, store->settings_path, "%s", cop_err_text(err));
 	}
 	if (err == COP_OK && dropped)
 		err = write_all(store, diag);
@@ -342,7 +342,7 @@ cop_err cop_bakeoff_store_add(cop_bakeoff_store *store, const cop_bakeoff_row *r
 	if (err == COP_OK)
 		err = cop_bakeoff_rows_add(&store->rows, row);
 	if (err == COP_ENOMEM)
-		cop_diag_set(diag, store->path, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, store->path, "%s", cop_err_text(err));
 	return err;
 }
 

@@ -43,7 +43,7 @@ typedef struct run {
 
 static cop_err broken(const cop_bench_driver *driver, const char *what, cop_diag *diag)
 {
-	cop_diag_set(diag, driver->target.endpoint, 0, 0, "%s", what);
+	cop_diag_of(diag, driver->target.endpoint, "%s", what);
 	return COP_EFORMAT;
 }
 
@@ -150,7 +150,7 @@ cop_err cop_bench_driver_open(const cop_bench_target *target, cop_bench_driver *
 		driver->rows = cop_mem_alloc(ROWS, target->features * sizeof *driver->rows);
 	}
 	if (driver == NULL || driver->rows == NULL) {
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
 		cop_bench_driver_close(driver);
 		return COP_ENOMEM;
 	}
@@ -237,7 +237,7 @@ cop_err cop_bench_drive(cop_bench_driver *driver, const cop_bench_part *part, do
 	cop_err err = COP_OK;
 	r.slots = cop_mem_alloc(part->inflight, sizeof *r.slots);
 	if (r.slots == NULL) {
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
 	}
 	double start = cop_command_now();
@@ -262,7 +262,7 @@ static cop_err make_room(cop_bench_latencies *out, size_t more, cop_diag *diag)
 	size_t room = out->count + more;
 	double *grown = cop_mem_alloc(room, sizeof *grown);
 	if (grown == NULL) {
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
 	}
 	for (size_t i = 0; i < out->count; i++)

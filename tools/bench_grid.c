@@ -429,7 +429,7 @@ static int finish(cop_err err, cop_json_writer *json)
 	if (err == COP_OK)
 		return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
 	cop_diag diag = { 0 };
-	cop_diag_set(&diag, "", 0, 0, "%s", cop_err_text(err));
+	cop_diag_message(&diag, "%s", cop_err_text(err));
 	return cop_command_failed(NAME, &diag);
 }
 

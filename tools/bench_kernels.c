@@ -121,7 +121,7 @@ static cop_err bench_learner(bench *b, const char *name, const char *text, cop_d
 	if (err == COP_OK)
 		show_learner(b, name, text);
 	else
-		cop_diag_set(diag, name, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, name, "%s", cop_err_text(err));
 	cop_learner_free(learner);
 	return err;
 }

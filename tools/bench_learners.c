@@ -347,7 +347,7 @@ static int run(const options *o)
 	if (err == COP_OK)
 		return 0;
 	if (diag.message[0] == '\0')
-		cop_diag_set(&diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(&diag, "%s", cop_err_text(err));
 	return cop_command_failed(NAME, &diag);
 }
 

@@ -47,7 +47,7 @@ typedef struct part {
 
 static cop_err broken(load *l, const char *what)
 {
-	cop_diag_set(l->diag, l->set->endpoint, 0, 0, "%s", what);
+	cop_diag_of(l->diag, l->set->endpoint, "%s", what);
 	return COP_EFORMAT;
 }
 
@@ -112,7 +112,7 @@ static cop_err item_refused(load *l, const void *item, size_t length)
 	cop_wire_seq seq;
 	if (cop_wire_error_decode(item, length, &fault, &id, &seq, NULL) != COP_OK)
 		return broken(l, "an error whose text cannot be read");
-	cop_diag_set(l->diag, l->set->endpoint, 0, 0, "%s: %s", cop_wire_code_text(fault.code), fault.message);
+	cop_diag_of(l->diag, l->set->endpoint, "%s: %s", cop_wire_code_text(fault.code), fault.message);
 	return COP_EINVAL;
 }
 
@@ -240,7 +240,7 @@ static cop_err prepare(load *l)
 		ok = l->slots[i].loss != NULL;
 	}
 	if (!ok) {
-		cop_diag_set(l->diag, "", 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		cop_diag_message(l->diag, "%s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
 	}
 	cop_rng_init(&rng, 1, 0);

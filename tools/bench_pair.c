@@ -16,7 +16,7 @@
 
 static cop_err failed(cop_diag *diag, const char *source, const char *what)
 {
-	cop_diag_set(diag, source, 0, 0, "%s: %s", what, strerror(errno));
+	cop_diag_of(diag, source, "%s: %s", what, strerror(errno));
 	return COP_EIO;
 }
 
@@ -78,7 +78,7 @@ static cop_err find_daemon(const char *self, char *out, size_t size, cop_diag *d
 		if (access(out, X_OK) == 0)
 			return COP_OK;
 	}
-	cop_diag_set(diag, self, 0, 0, "no coppiced beside it; expected one, or --endpoint and --model");
+	cop_diag_of(diag, self, "no coppiced beside it; expected one, or --endpoint and --model");
 	return COP_ENOTFOUND;
 }
 
@@ -176,7 +176,7 @@ static cop_err check_one(const cop_bench_pair *pair, pid_t *child, const char *n
 		line[strcspn(line, "\n")] = '\0';
 	if (file != NULL)
 		(void)fclose(file);
-	cop_diag_set(diag, "", 0, 0, "the %s has ended: %.180s", name, line);
+	cop_diag_message(diag, "the %s has ended: %.180s", name, line);
 	return COP_EIO;
 }
 

@@ -138,9 +138,9 @@ static cop_err look(bench *b, watch *out)
 		return err;
 	err = read_status(&reply, out);
 	if (err != COP_OK)
-		cop_diag_set(b->diag, "", 0, 0, "the daemon's status cannot be read");
+		cop_diag_message(b->diag, "the daemon's status cannot be read");
 	if (err == COP_OK && out->failed > 0) {
-		cop_diag_set(b->diag, "", 0, 0, "a refit failed: %s", out->why);
+		cop_diag_message(b->diag, "a refit failed: %s", out->why);
 		return COP_EIO;
 	}
 	return err;
@@ -226,7 +226,7 @@ static cop_err take_turn(void *context, int side, cop_bench_latencies *out)
 		if (err != COP_ENOTFOUND)
 			return err;
 		if (b->too_short++ == DOUBLINGS) {
-			cop_diag_set(b->diag, "", 0, 0,
+			cop_diag_message(b->diag,
 			        "refits of %" PRIu64 " events end within a round of %g s; expected more --events, or "
 			        "shorter rounds",
 			        b->events, b->set->seconds);

@@ -110,7 +110,7 @@ cop_err cop_bench_interrupted(cop_diag *diag)
 	(void)sigpending(&waiting);
 	for (size_t i = 0; i < ENDING; i++)
 		if (sigismember(&waiting, ending[i]) == 1) {
-			cop_diag_set(diag, "", 0, 0, "interrupted");
+			cop_diag_message(diag, "interrupted");
 			return COP_EEND;
 		}
 	return COP_OK;

@@ -22,7 +22,7 @@ cop_err cop_client_open(const char *endpoint, double timeout, cop_client **out, 
 	if (client != NULL)
 		client->endpoint = cop_mem_strdup(endpoint);
 	if (client == NULL || client->endpoint == NULL) {
-		cop_diag_set(diag, endpoint, 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		cop_diag_of(diag, endpoint, "%s", cop_err_text(COP_ENOMEM));
 		cop_client_close(client);
 		return COP_ENOMEM;
 	}
@@ -56,10 +56,10 @@ void cop_client_close(cop_client *client)
 static cop_err complain(const cop_client *client, cop_err err, const char *what, cop_diag *diag)
 {
 	if (err == COP_EEND)
-		cop_diag_set(diag, client->endpoint, 0, 0, "%s within %g s, expected a running coppiced", what,
-		        client->timeout);
+		cop_diag_of(
+		        diag, client->endpoint, "%s within %g s, expected a running coppiced", what, client->timeout);
 	else
-		cop_diag_set(diag, client->endpoint, 0, 0, "%s: %s", what, zmq_strerror(zmq_errno()));
+		cop_diag_of(diag, client->endpoint, "%s: %s", what, zmq_strerror(zmq_errno()));
 	return err;
 }
 
@@ -87,8 +87,7 @@ static cop_err read_reply(cop_client *client, cop_err err, cop_client_reply *out
 		return complain(client, err, "receiving", diag);
 	bool ok = message->count == 2 && cop_client_frame_is(&message->frame[0], "ok");
 	if (!ok && !(message->count == 2 && cop_client_frame_is(&message->frame[0], "error"))) {
-		cop_diag_set(
-		        diag, client->endpoint, 0, 0, "what came is no reply, expected a coppiced's request socket");
+		cop_diag_of(diag, client->endpoint, "what came is no reply, expected a coppiced's request socket");
 		return COP_EFORMAT;
 	}
 	*out = (cop_client_reply){
@@ -139,9 +138,9 @@ cop_err cop_client_refused(const cop_client *client, const cop_client_reply *rep
 	cop_event_id id;
 	cop_wire_seq seq;
 	if (cop_wire_error_decode(reply->body, reply->length, &fault, &id, &seq, NULL) == COP_OK)
-		cop_diag_set(diag, client->endpoint, 0, 0, "%s: %s", cop_wire_code_text(fault.code), fault.message);
+		cop_diag_of(diag, client->endpoint, "%s: %s", cop_wire_code_text(fault.code), fault.message);
 	else
-		cop_diag_set(diag, client->endpoint, 0, 0, "an error whose text cannot be read");
+		cop_diag_of(diag, client->endpoint, "an error whose text cannot be read");
 	return COP_EINVAL;
 }
 

@@ -56,7 +56,7 @@ cop_err cop_client_echo(const char *endpoint, cop_diag *diag)
 	while (err == COP_OK)
 		if (!serve_one(socket, bare))
 			err = COP_EIO;
-	cop_diag_set(diag, endpoint, 0, 0, "%s", zmq_strerror(errno));
+	cop_diag_of(diag, endpoint, "%s", zmq_strerror(errno));
 	cop_wire_bare_free(bare);
 	if (socket != NULL)
 		(void)zmq_close(socket);

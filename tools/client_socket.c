@@ -39,12 +39,12 @@ cop_err cop_client_socket(void *context, int type, const char *endpoint, void **
 {
 	*out = context == NULL ? NULL : zmq_socket(context, type);
 	if (*out == NULL) {
-		cop_diag_set(diag, endpoint, 0, 0, "no socket: %s", zmq_strerror(errno));
+		cop_diag_of(diag, endpoint, "no socket: %s", zmq_strerror(errno));
 		return COP_ENOMEM;
 	}
 	if (set_options(*out, type) && zmq_connect(*out, endpoint) == 0)
 		return COP_OK;
-	cop_diag_set(diag, endpoint, 0, 0, "%s, expected an endpoint such as tcp://127.0.0.1:5590 or ipc://PATH",
+	cop_diag_of(diag, endpoint, "%s, expected an endpoint such as tcp://127.0.0.1:5590 or ipc://PATH",
 	        zmq_strerror(errno));
 	(void)zmq_close(*out);
 	*out = NULL;

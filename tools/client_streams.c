@@ -27,9 +27,9 @@ struct cop_streams {
 static cop_err complain(const char *endpoint, cop_err err, const char *what, double timeout, cop_diag *diag)
 {
 	if (err == COP_EEND)
-		cop_diag_set(diag, endpoint, 0, 0, "%s within %g s, expected a running coppiced", what, timeout);
+		cop_diag_of(diag, endpoint, "%s within %g s, expected a running coppiced", what, timeout);
 	else
-		cop_diag_set(diag, endpoint, 0, 0, "%s: %s", what, zmq_strerror(zmq_errno()));
+		cop_diag_of(diag, endpoint, "%s: %s", what, zmq_strerror(zmq_errno()));
 	return err;
 }
 
@@ -86,7 +86,7 @@ cop_err cop_streams_open(const cop_streams_settings *settings, cop_streams **out
 	*out = NULL;
 	cop_streams *s = cop_mem_alloc(1, sizeof *s);
 	if (s == NULL) {
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
 	}
 	s->timeout = settings->timeout;

@@ -26,7 +26,7 @@ static void rows_fini(rows *r)
 
 static cop_err no_memory(const char *path, cop_diag *diag)
 {
-	cop_diag_set(diag, path, 0, 0, "out of memory");
+	cop_diag_of(diag, path, "out of memory");
 	return COP_ENOMEM;
 }
 
@@ -54,11 +54,10 @@ static cop_err add_file(rows *r, const char *path, const char *first, cop_diag *
 	if (err == COP_OK) {
 		err = cop_dataset_append(r->data, more);
 		if (err == COP_ESHAPE)
-			cop_diag_set(diag, path, 0, 0,
-			        "its rows are not like those of %s: expected %s with %zu features", first,
-			        r->data->sparse ? "sparse ones" : "dense ones", r->data->d);
+			cop_diag_of(diag, path, "its rows are not like those of %s: expected %s with %zu features",
+			        first, r->data->sparse ? "sparse ones" : "dense ones", r->data->d);
 		else if (err != COP_OK)
-			cop_diag_set(diag, path, 0, 0, "%s", cop_err_text(err));
+			cop_diag_of(diag, path, "%s", cop_err_text(err));
 	}
 	cop_dataset_free(more);
 	return err;
@@ -118,7 +117,7 @@ static cop_err read_rows(rows *r, const cop_convert_options *o, cop_diag *diag)
 		return err;
 	err = cop_dataset_classes(r->data, &r->arms, diag);
 	if (err == COP_OK && r->arms < 2) {
-		cop_diag_set(diag, o->in[0], 0, 0, "every row is of class 0, expected at least two classes");
+		cop_diag_of(diag, o->in[0], "every row is of class 0, expected at least two classes");
 		return COP_EINVAL;
 	}
 	r->order = cop_mem_alloc(r->data->n, sizeof *r->order);

@@ -13,11 +13,9 @@ static void advise(const cop_convert_run *run, const cop_feature_space *space, c
 	if (!cop_feature_space_is_dense(space) || run->options->reader.features != COP_READER_FEATURES_AUTO ||
 	        cop_feature_space_dimension(space) + 4096 < COP_FEATURE_SPACE_MAX_DENSE)
 		return;
-	char message[sizeof diag->message];
-	memcpy(message, diag->message, sizeof message);
-	message[sizeof message / 2] = '\0';
-	cop_diag_set(diag, diag->source, diag->line, 0,
-	        "%s; names beyond %d cannot be kept, --features hashed writes their places instead", message,
+	const cop_diag why = *diag;
+	cop_diag_at_line(diag, why.source, why.line,
+	        "%.300s; names beyond %d cannot be kept, --features hashed writes their places instead", why.message,
 	        COP_FEATURE_SPACE_MAX_DENSE);
 }
 
@@ -31,7 +29,7 @@ static cop_err collect_names(const cop_convert_run *run, cop_feature_space *spac
 		cop_logged_event event;
 		uint64_t seen = 0;
 		if (strcmp(o->in[i], "-") == 0) {
-			cop_diag_set(diag, "standard input", 0, 0,
+			cop_diag_of(diag, "standard input",
 			        "a csv's columns must be known before its first line, and this can be read only once; "
 			        "expected a file");
 			return COP_EINVAL;

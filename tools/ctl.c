@@ -88,7 +88,7 @@ typedef struct options {
 
 static cop_err bad(const char *source, const char *what, cop_diag *diag)
 {
-	cop_diag_set(diag, source, 0, 0, "%s", what);
+	cop_diag_of(diag, source, "%s", what);
 	return COP_EINVAL;
 }
 
@@ -259,7 +259,7 @@ static cop_err print_reply(const options *o, const cop_client_reply *reply, cop_
 	cop_bytes_init(&text);
 	cop_err err = cop_wire_json(&text, reply->body, reply->length, 0);
 	if (err != COP_OK)
-		cop_diag_set(diag, o->endpoint, 0, 0, "the answer is no MessagePack: %s", cop_err_text(err));
+		cop_diag_of(diag, o->endpoint, "the answer is no MessagePack: %s", cop_err_text(err));
 	if (err == COP_OK && o->json) {
 		(void)fwrite(text.data, 1, text.length, stdout);
 		(void)fputc('\n', stdout);

@@ -71,7 +71,7 @@ static cop_err evaluate(evaluation *e, cop_diag *diag)
 	if (err == COP_OK && e->confusion && e->rows.classes > 0)
 		err = count_confusion(e);
 	if (err != COP_OK)
-		cop_diag_set(diag, e->file, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, e->file, "%s", cop_err_text(err));
 	return err;
 }
 

@@ -87,7 +87,7 @@ static cop_err open_file(inspection *in, cop_diag *diag)
 	else if (in->bytes.length < 4 || memcmp(in->bytes.data, "COPM", 4) != 0)
 		err = COP_EFORMAT;
 	if (err == COP_EFORMAT && !in->checkpoint)
-		cop_diag_set(diag, in->path, 0, 0, "neither a checkpoint nor a model file of coppice");
+		cop_diag_of(diag, in->path, "neither a checkpoint nor a model file of coppice");
 	return err != COP_OK ? err : cop_model_file_open(&in->file, in->bytes.data, in->bytes.length, in->path, diag);
 }
 
@@ -121,7 +121,7 @@ static cop_err read_names(inspection *in, cop_diag *diag)
 		if (err != COP_OK && err != COP_EEND)
 			*diag = *cop_stream_diag(stream);
 		if (err == COP_OK && (err = add_name(in, line)) != COP_OK)
-			cop_diag_set(diag, in->names, 0, 0, "%s", cop_err_text(err));
+			cop_diag_of(diag, in->names, "%s", cop_err_text(err));
 	}
 	cop_stream_free(stream);
 	return err == COP_EEND ? COP_OK : err;
@@ -191,7 +191,7 @@ static cop_err show_named_model(inspection *in, const cop_model_section *section
 	cop_cursor_init(&cursor, section->data, section->length);
 	cop_cursor_text(&cursor, name, sizeof name);
 	if (section->version > NEWEST || cursor.err != COP_OK) {
-		cop_diag_set(diag, in->path, 0, 0, "section model: %s",
+		cop_diag_of(diag, in->path, "section model: %s",
 		        cop_err_text(section->version > NEWEST ? COP_EVERSION : COP_EFORMAT));
 		return section->version > NEWEST ? COP_EVERSION : COP_EFORMAT;
 	}
@@ -208,7 +208,7 @@ static cop_err show_lone_tree(inspection *in, size_t number, const cop_model_sec
 	                      ? COP_EVERSION
 	                      : cop_oblique_tree_load(section->data, section->length, &tree);
 	if (err != COP_OK) {
-		cop_diag_set(diag, in->path, 0, 0, "tree %zu: %s", number, cop_err_text(err));
+		cop_diag_of(diag, in->path, "tree %zu: %s", number, cop_err_text(err));
 		return err;
 	}
 	bool whole = in->view.tree == number || in->view.tree == COP_INSPECT_ALL_TREES;
@@ -252,7 +252,7 @@ static cop_err show(inspection *in, cop_diag *diag)
 	}
 	cop_err err = show_models(in, diag);
 	if (err == COP_OK && in->only != NULL && in->shown == 0) {
-		cop_diag_set(diag, in->path, 0, 0, "no model '%s' in it", in->only);
+		cop_diag_of(diag, in->path, "no model '%s' in it", in->only);
 		err = COP_ENOTFOUND;
 	}
 	if (err == COP_OK && in->json) {
@@ -283,7 +283,7 @@ static cop_err show_as_text(inspection *in, cop_diag *diag)
 	if (err == COP_OK)
 		(void)fwrite(text, 1, length, stdout);
 	else if (diag->message[0] == '\0')
-		cop_diag_set(diag, in->path, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, in->path, "%s", cop_err_text(err));
 	free(text);
 	return err;
 }
@@ -303,7 +303,7 @@ static cop_err show_as_json(inspection *in, cop_diag *diag)
 	if (err == COP_OK)
 		(void)puts(text);
 	else
-		cop_diag_set(diag, in->path, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, in->path, "%s", cop_err_text(err));
 	return err;
 }
 
@@ -323,8 +323,7 @@ static cop_err show_trained(inspection *in, cop_diag *diag)
 		trained->view = cop_view_find(in->json ? "json" : "text");
 	if (in->only == NULL && in->names == NULL)
 		return cop_inspect_trained_show(trained, &in->bytes, diag);
-	cop_diag_set(
-	        diag, in->path, 0, 0, "a trained model has one model and names of its own: no --model, no --names");
+	cop_diag_of(diag, in->path, "a trained model has one model and names of its own: no --model, no --names");
 	return COP_EINVAL;
 }
 
@@ -337,7 +336,7 @@ static cop_err put_page(inspection *in, cop_inspect_page *page, cop_bytes *out, 
 	(void)snprintf(about, sizeof about, "%s, %zu model%s, %zu bytes", in->checkpoint ? "checkpoint" : "model file",
 	        in->shown, in->shown == 1 ? "" : "s", in->bytes.length);
 	if (err == COP_OK && in->shown == 0) {
-		cop_diag_set(diag, in->path, 0, 0, in->only != NULL ? "no model '%s' in it" : "no model in it%s",
+		cop_diag_of(diag, in->path, in->only != NULL ? "no model '%s' in it" : "no model in it%s",
 		        in->only != NULL ? in->only : "");
 		err = COP_ENOTFOUND;
 	}
@@ -356,7 +355,7 @@ static cop_err show_as_page(inspection *in, cop_diag *diag)
 	if (err == COP_OK)
 		err = cop_inspect_write(in->trained.out, &out, diag);
 	else if (diag->message[0] == '\0')
-		cop_diag_set(diag, in->path, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, in->path, "%s", cop_err_text(err));
 	else if (diag->source[0] == '\0')
 		(void)snprintf(diag->source, sizeof diag->source, "%s", in->path);
 	cop_inspect_page_fini(&page);
@@ -370,7 +369,7 @@ static cop_err show_others(inspection *in, cop_diag *diag)
 	bool page = trained->view != NULL && strcmp(trained->view->name, "html") == 0;
 	if ((trained->view != NULL && !page) || trained->importance ||
 	        (!page && (trained->settings.top != 0 || strcmp(trained->out, "-") != 0))) {
-		cop_diag_set(diag, in->path, 0, 0,
+		cop_diag_of(diag, in->path,
 		        "views other than html, --importance, and --top and --out without --view html, are for models "
 		        "of "
 		        "coppice train");

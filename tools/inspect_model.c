@@ -17,7 +17,7 @@
 
 static cop_err fail(cop_err err, cop_diag *diag)
 {
-	cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+	cop_diag_message(diag, "%s", cop_err_text(err));
 	return err;
 }
 
@@ -369,8 +369,8 @@ cop_err cop_inspect_tree(
 	const cop_inspect_names plain = { .given = view->names, .count = view->name_count, .contexts = d };
 	const cop_inspect_names *names = view->named != NULL ? view->named : &plain;
 	if (view->name_count > 0 && view->name_count != names->contexts) {
-		cop_diag_set(diag, view->names_file, 0, 0, "%zu names, expected %zu, one for each feature",
-		        view->name_count, names->contexts);
+		cop_diag_of(diag, view->names_file, "%zu names, expected %zu, one for each feature", view->name_count,
+		        names->contexts);
 		return COP_ESHAPE;
 	}
 	cop_inspect_name_list list;
@@ -388,7 +388,7 @@ static cop_err show_trees(const cop_inspect_view *v, cop_model *model, cop_diag 
 	const cop_learner *learner = cop_model_learner(model);
 	size_t count = cop_learner_trees(learner);
 	if (v->tree < COP_INSPECT_NO_TREE && v->tree >= count) {
-		cop_diag_set(diag, "", 0, 0, "no tree %" PRIu64 ", the model has %zu, counted from 0", v->tree, count);
+		cop_diag_message(diag, "no tree %" PRIu64 ", the model has %zu, counted from 0", v->tree, count);
 		return COP_ENOTFOUND;
 	}
 	if (v->json != NULL) {
@@ -416,14 +416,14 @@ static cop_err show_page(
         const cop_inspect_view *v, const char *name, cop_model *model, const cop_inspect_names *names, cop_diag *diag)
 {
 	if (v->name_count > 0 && v->name_count != names->contexts) {
-		cop_diag_set(diag, v->names_file, 0, 0, "%zu names, expected %zu, one for each feature", v->name_count,
+		cop_diag_of(diag, v->names_file, "%zu names, expected %zu, one for each feature", v->name_count,
 		        names->contexts);
 		return COP_ESHAPE;
 	}
 	cop_err err = cop_inspect_page_model(v->page, name, model, names);
 	if (err == COP_ENOTFOUND)
-		cop_diag_set(diag, "", 0, 0, "no tree %" PRIu64 ", the model has %zu, counted from 0",
-		        v->page->only_tree, cop_learner_trees(cop_model_learner(model)));
+		cop_diag_message(diag, "no tree %" PRIu64 ", the model has %zu, counted from 0", v->page->only_tree,
+		        cop_learner_trees(cop_model_learner(model)));
 	return err == COP_OK || err == COP_ENOTFOUND ? err : fail(err, diag);
 }
 

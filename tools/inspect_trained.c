@@ -125,12 +125,12 @@ cop_err cop_inspect_trained_show(const cop_inspect_trained *in, const cop_bytes 
 	if (err == COP_OK && in->source_json)
 		err = wrap_source(in, &out);
 	if (err == COP_ENOTFOUND)
-		cop_diag_set(diag, in->path, 0, 0, "no tree %zu, it has %zu", in->settings.tree,
-		        cop_trees_count(model->trees));
+		cop_diag_of(
+		        diag, in->path, "no tree %zu, it has %zu", in->settings.tree, cop_trees_count(model->trees));
 	else if (err == COP_EINVAL && in->settings.function != NULL)
-		cop_diag_set(diag, in->path, 0, 0, "'%s' cannot name a function of C", in->settings.function);
+		cop_diag_of(diag, in->path, "'%s' cannot name a function of C", in->settings.function);
 	else if (err != COP_OK)
-		cop_diag_set(diag, in->path, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, in->path, "%s", cop_err_text(err));
 	else
 		err = cop_inspect_write(in->out, &out, diag);
 	cop_bytes_fini(&out);

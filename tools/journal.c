@@ -172,7 +172,7 @@ static cop_err find_folder(const char *given, char **path, cop_diag *diag)
 	char *below = cop_journal_path(given, SUBFOLDER);
 	*path = cop_mem_strdup(given);
 	if (below == NULL || *path == NULL) {
-		cop_diag_set(diag, given, 0, 0, "out of memory");
+		cop_diag_of(diag, given, "out of memory");
 		cop_mem_free(below);
 		return COP_ENOMEM;
 	}
@@ -184,7 +184,7 @@ static cop_err find_folder(const char *given, char **path, cop_diag *diag)
 		err = count_segments(*path, &count, diag);
 	}
 	if (err == COP_OK && count == 0) {
-		cop_diag_set(diag, *path, 0, 0, "no segments of a journal are in it");
+		cop_diag_of(diag, *path, "no segments of a journal are in it");
 		err = COP_ENOTFOUND;
 	}
 	cop_mem_free(below);

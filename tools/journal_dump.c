@@ -106,7 +106,7 @@ static cop_err show(dump *d, const cop_journal_record *record, cop_diag *diag)
 	}
 	cop_err err = print_json(d, record);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "record %" PRIu64 ": %s", record->sequence, cop_err_text(err));
+		cop_diag_message(diag, "record %" PRIu64 ": %s", record->sequence, cop_err_text(err));
 	return err;
 }
 

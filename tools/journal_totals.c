@@ -137,7 +137,7 @@ static cop_err count_all(totals *t, const char *folder, cop_diag *diag)
 		if (t->records % 4096 == 0)
 			cop_journal_progress_tell(&t->progress, t->records);
 		if (err != COP_OK)
-			cop_diag_set(diag, folder, 0, 0, "%s", cop_err_text(err));
+			cop_diag_of(diag, folder, "%s", cop_err_text(err));
 	}
 	cop_journal_progress_clear(&t->progress);
 	if (err == COP_EEND)

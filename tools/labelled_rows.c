@@ -41,7 +41,7 @@ cop_err cop_labelled_train(const char *path, const cop_table_settings *settings,
 		err = fill(rows, *preparation);
 	}
 	if (err != COP_OK)
-		cop_diag_set(diag, path, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, path, "%s", cop_err_text(err));
 	return err;
 }
 
@@ -54,7 +54,7 @@ cop_err cop_labelled_read(
 		return err;
 	cop_preparation_apply(preparation, rows->data);
 	if (rows->data->n > 0 && !isnan(rows->data->target[0]) && fill(rows, preparation) != COP_OK) {
-		cop_diag_set(diag, path, 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		cop_diag_of(diag, path, "%s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
 	}
 	return COP_OK;

@@ -137,7 +137,7 @@ static cop_err make_model(cop_logging_policy *policy, const cop_dataset *data, c
 		.linear_rate = LINEAR_RATE,
 	};
 	if (cop_additive_footprint(&settings) > MOST_MEMORY) {
-		cop_diag_set(diag, "", 0, 0,
+		cop_diag_message(diag,
 		        "%zu features and %zu classes are too many for a learned base, expected --base ARM or "
 		        "--logging "
 		        "uniform",
@@ -173,13 +173,13 @@ cop_err cop_logging_policy_new(const cop_logging_settings *settings, const cop_d
 {
 	*out = NULL;
 	if (needs_arm(settings) && settings->arm >= arms) {
-		cop_diag_set(diag, "", 0, 0, "arm %llu is none of the %zu classes, which count from 0",
+		cop_diag_message(diag, "arm %llu is none of the %zu classes, which count from 0",
 		        (unsigned long long)settings->arm, arms);
 		return COP_EINVAL;
 	}
 	bool mixes = settings->kind == COP_LOGGING_EPSILON && settings->epsilon > 0.0;
 	if (mixes && settings->epsilon / (double)arms < COP_LOGGED_PROBABILITY_MIN) {
-		cop_diag_set(diag, "", 0, 0,
+		cop_diag_message(diag,
 		        "epsilon %g leaves each of %zu arms less than %g, which no log may hold; expected 0 or more",
 		        settings->epsilon, arms, COP_LOGGED_PROBABILITY_MIN);
 		return COP_EINVAL;
@@ -204,7 +204,7 @@ cop_err cop_logging_policy_new(const cop_logging_settings *settings, const cop_d
 		return COP_OK;
 	}
 	if (err == COP_ENOMEM)
-		cop_diag_set(diag, "", 0, 0, "out of memory");
+		cop_diag_message(diag, "out of memory");
 	cop_logging_policy_free(policy);
 	return err;
 }

@@ -219,7 +219,7 @@ static cop_err predict(predicting *p, cop_diag *diag)
 		                                   NULL, p->pool, p->outputs)
 		                         : COP_ENOMEM;
 	if (err != COP_OK) {
-		cop_diag_set(diag, p->file, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, p->file, "%s", cop_err_text(err));
 		return err;
 	}
 	err = cop_stream_open_replace(p->out, &p->stream, diag);
@@ -228,7 +228,7 @@ static cop_err predict(predicting *p, cop_diag *diag)
 	cop_err wrote = write_all(p);
 	err = cop_stream_close(p->stream, diag);
 	if (err == COP_OK && wrote != COP_OK)
-		cop_diag_set(diag, p->out, 0, 0, "%s", cop_err_text(wrote));
+		cop_diag_of(diag, p->out, "%s", cop_err_text(wrote));
 	return err != COP_OK ? err : wrote;
 }
 

@@ -187,7 +187,7 @@ static verdict complain(const cop_replay_feed *feed, const cop_logged_event *eve
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof text, format, args);
 	va_end(args);
-	cop_diag_set(diag, feed->set.options->path, event->line, 0, "%s", text);
+	cop_diag_at_line(diag, feed->set.options->path, event->line, "%s", text);
 	return (verdict){ .wrong = true, .other = feed->set.limits.open[skip], .skip = skip };
 }
 
@@ -247,7 +247,7 @@ static cop_err check_shape(const cop_replay_feed *feed, const cop_logged_event *
 		fits = is_row(l, &event->candidate[i], l->candidate_dimension);
 	if (fits)
 		return COP_OK;
-	cop_diag_set(diag, feed->set.options->path, event->line, 0,
+	cop_diag_at_line(diag, feed->set.options->path, event->line,
 	        "its features are not those of the model: expected %zu %s ones%s", l->dimension,
 	        l->dense ? "dense" : "hashed", event->candidates > 0 ? ", and candidates alike" : "");
 	return COP_ESHAPE;
@@ -334,7 +334,7 @@ static cop_err add_event(
 	lengthen_mask(feed, &event);
 	err = cop_event_block_add(&slot->block, &event);
 	if (err != COP_OK)
-		cop_diag_set(diag, feed->set.options->path, event.line, 0, "%s", cop_err_text(err));
+		cop_diag_at_line(diag, feed->set.options->path, event.line, "%s", cop_err_text(err));
 	*added = err == COP_OK;
 	return err;
 }
@@ -373,7 +373,7 @@ static bool cached_block_fits(cop_replay_feed *feed, const cop_replay_slot *slot
 	}
 	cop_mem_free(rows);
 	if (rows == NULL || !fits)
-		cop_diag_set(diag, feed->set.options->cache, 0, 0, rows == NULL ? "%s" : "%s; deleting it helps",
+		cop_diag_of(diag, feed->set.options->cache, rows == NULL ? "%s" : "%s; deleting it helps",
 		        rows == NULL ? cop_err_text(COP_ENOMEM) : "an event in it does not fit the log's shape");
 	return rows != NULL && fits;
 }

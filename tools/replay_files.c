@@ -23,7 +23,7 @@ static bool same_file(const char *a, const char *b)
 
 static bool refused(const char *path, const char *why, cop_diag *diag)
 {
-	cop_diag_set(diag, path, 0, 0, "%s", why);
+	cop_diag_of(diag, path, "%s", why);
 	return false;
 }
 
@@ -53,8 +53,7 @@ static bool distinct(const named *out, const named *others, size_t count, cop_di
 	for (size_t i = 0; i < count; i++) {
 		if (others[i].path == NULL || !same_file(out->path, others[i].path))
 			continue;
-		cop_diag_set(diag, out->path, 0, 0, "cannot be both %s and %s; expected two files", others[i].what,
-		        out->what);
+		cop_diag_of(diag, out->path, "cannot be both %s and %s; expected two files", others[i].what, out->what);
 		return false;
 	}
 	return true;

@@ -57,7 +57,7 @@ typedef struct live {
 
 static cop_err complain(const live *l, cop_err err, const char *what, cop_diag *diag)
 {
-	cop_diag_set(diag, l->o->live, 0, 0, "model '%s': %s", l->o->model, what);
+	cop_diag_of(diag, l->o->live, "model '%s': %s", l->o->model, what);
 	return err;
 }
 
@@ -175,7 +175,7 @@ static cop_err take_refusal(live *l, const sent *event, const void *item, size_t
 	cop_wire_seq seq;
 	if (cop_wire_error_decode(item, length, &error, &id, &seq, &fault) != COP_OK)
 		return complain(l, COP_EFORMAT, "its answer cannot be understood", diag);
-	cop_diag_set(diag, l->o->path, event->line, 0, "the daemon refused it: %s", error.message);
+	cop_diag_at_line(diag, l->o->path, event->line, "the daemon refused it: %s", error.message);
 	if (!l->o->reader.skip)
 		return COP_EINVAL;
 	if (++l->refused <= MOST_TOLD)
@@ -426,7 +426,7 @@ cop_err cop_replay_live(const cop_replay_options *options, const volatile sig_at
 {
 	live *l = cop_mem_alloc(1, sizeof *l);
 	if (l == NULL) {
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
 	}
 	l->o = options;
@@ -441,7 +441,7 @@ cop_err cop_replay_live(const cop_replay_options *options, const volatile sig_at
 	else if (err == COP_OK)
 		print_text(l, seconds);
 	if (err == COP_OK && *stop != 0) {
-		cop_diag_set(diag, "", 0, 0, "interrupted after %" PRIu64 " events", l->events);
+		cop_diag_message(diag, "interrupted after %" PRIu64 " events", l->events);
 		err = COP_EEND;
 	}
 	cop_client_close(l->client);

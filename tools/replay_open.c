@@ -15,7 +15,7 @@
 
 static cop_err refuse(const cop_replay_options *o, cop_diag *diag, const char *what)
 {
-	cop_diag_set(diag, o->path, 0, 0, "%s", what);
+	cop_diag_of(diag, o->path, "%s", what);
 	return COP_EINVAL;
 }
 
@@ -151,7 +151,7 @@ static cop_err copy_space(const cop_feature_space *space, cop_feature_space **ou
 	cop_err err = bytes.err != COP_OK ? bytes.err : cop_feature_space_load(&cursor, out);
 	cop_bytes_fini(&bytes);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "the cache's features: %s", cop_err_text(err));
+		cop_diag_message(diag, "the cache's features: %s", cop_err_text(err));
 	else if (cop_feature_space_is_dense(*out))
 		cop_feature_space_freeze(*out);
 	return err;
@@ -221,7 +221,7 @@ static cop_err keep_names(const cop_replay_options *o, bool cached, cop_replay_l
 	cop_err err = own ? cop_event_cache_give_names(log->cache, bytes, log->space)
 	                  : cop_feature_space_keep_names(log->space, bytes);
 	if (err != COP_OK)
-		cop_diag_set(diag, o->path, 0, 0, "names of features: %s", cop_err_text(err));
+		cop_diag_of(diag, o->path, "names of features: %s", cop_err_text(err));
 	return err;
 }
 

@@ -18,7 +18,7 @@ cop_err cop_replay_player_new(
 	cop_err err = COP_OK;
 	cop_replay_player *player = cop_mem_alloc(1, sizeof *player);
 	if (player == NULL)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
 	if (player != NULL) {
 		player->set = *settings;
 		player->model = *model;

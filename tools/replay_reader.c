@@ -89,11 +89,11 @@ cop_err cop_replay_columns_read(const char *path, cop_feature_space **space, cop
 		if (err != COP_OK)
 			*diag = *cop_stream_diag(stream);
 		else if ((err = end_names(*space)) != COP_OK)
-			cop_diag_set(diag, path, 0, 0, "%s", cop_err_text(err));
+			cop_diag_of(diag, path, "%s", cop_err_text(err));
 	}
 	cop_stream_free(stream);
 	if (err == COP_OK && (lines == 0 || cop_feature_space_dimension(*space) != lines)) {
-		cop_diag_set(diag, path, 0, 0, lines == 0 ? "no names in it" : "a name stands twice in it");
+		cop_diag_of(diag, path, lines == 0 ? "no names in it" : "a name stands twice in it");
 		err = COP_EFORMAT;
 	}
 	if (err != COP_OK) {
@@ -120,7 +120,7 @@ cop_err cop_replay_journal_shape(
 	if (err == COP_OK && settings.dense)
 		err = number_columns(*space, model->features);
 	if (err != COP_OK) {
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 		cop_feature_space_free(*space);
 		*space = NULL;
 	}

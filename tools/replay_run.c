@@ -219,19 +219,19 @@ static cop_err check_kind(const cop_replay_run *run, const cop_replay_setting *s
 {
 	bool ranks = strcmp(settings->learner.learner, "rank") == 0;
 	if (setting->kind == COP_REPLAY_CONSTANT && run->limits.arms > 0 && setting->constant >= run->limits.arms) {
-		cop_diag_set(diag, "", 0, 0, "constant:%" PRIu32 ": expected an action from 0 to %zu",
-		        setting->constant, run->limits.arms - 1);
+		cop_diag_message(diag, "constant:%" PRIu32 ": expected an action from 0 to %zu", setting->constant,
+		        run->limits.arms - 1);
 		return COP_EINVAL;
 	}
 	if (setting->kind == COP_REPLAY_LEARNS && is_value(settings) && !run->limits.values) {
-		cop_diag_set(diag, run->options->path, 0, 0,
+		cop_diag_of(diag, run->options->path,
 		        "it holds no values with densities, which --learner value "
 		        "learns from");
 		return COP_EINVAL;
 	}
 	if (setting->kind != COP_REPLAY_LEARNS || ranks == (run->limits.candidates > 0))
 		return COP_OK;
-	cop_diag_set(diag, run->options->path, 0, 0,
+	cop_diag_of(diag, run->options->path,
 	        ranks ? "its actions are numbers without features of their own, which --learner rank does not take"
 	              : "its actions are candidates with features of their own, expected --learner rank");
 	return COP_EINVAL;
@@ -341,7 +341,7 @@ static cop_err replay(cop_replay_run *run, cop_replay_log *log, cop_diag *diag)
 	cop_replay_feed_free(feed);
 	cop_mem_free(accounts.rows);
 	if (err != COP_OK && diag->message[0] == '\0')
-		cop_diag_set(diag, o->path, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, o->path, "%s", cop_err_text(err));
 	return err;
 }
 
@@ -449,7 +449,7 @@ cop_err cop_replay_run_save(const cop_replay_run *run, size_t setting, cop_diag 
 	for (size_t i = 0; i < COP_REPLAY_SKIPS; i++)
 		state.skipped[i] = run->resumed.skipped[i] + run->fed.skipped[i];
 	if (state.model == NULL) {
-		cop_diag_set(diag, run->options->save, 0, 0, "not written: the best setting, %s, has no model",
+		cop_diag_of(diag, run->options->save, "not written: the best setting, %s, has no model",
 		        run->options->setting[setting].name);
 		return COP_EINVAL;
 	}

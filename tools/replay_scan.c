@@ -87,7 +87,7 @@ static cop_err read_events(scan *s, cop_diag *diag)
 		if (err == COP_OK && has_too_many(s))
 			err = COP_EFULL;
 		if (err == COP_OK && *s->stop != 0) {
-			cop_diag_set(diag, s->run->path, 0, 0, "interrupted while it was looked at");
+			cop_diag_of(diag, s->run->path, "interrupted while it was looked at");
 			cop_event_reader_free(reader);
 			return COP_EEND;
 		}

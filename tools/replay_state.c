@@ -54,7 +54,7 @@ static cop_err save_names(const char *path, const cop_feature_space *space, cop_
 	char name[4096];
 	cop_bytes bytes;
 	if (snprintf(name, sizeof name, "%s.features.txt", path) >= (int)sizeof name) {
-		cop_diag_set(diag, path, 0, 0, "the name is too long");
+		cop_diag_of(diag, path, "the name is too long");
 		return COP_EINVAL;
 	}
 	cop_bytes_init(&bytes);
@@ -90,9 +90,8 @@ cop_err cop_replay_state_save(const char *path, const cop_replay_state *state, c
 static cop_err no_replay(cop_err err, cop_diag *diag)
 {
 	if (err == COP_ENOTFOUND)
-		cop_diag_set(diag, "", 0, 0,
-		        "no feature space and no replay in it, expected a file of coppice replay "
-		        "--save");
+		cop_diag_message(diag, "no feature space and no replay in it, expected a file of coppice replay "
+		                       "--save");
 	return err == COP_ENOTFOUND ? COP_EFORMAT : err;
 }
 
@@ -112,7 +111,7 @@ static cop_err read_sections(const cop_model_file *file, cop_replay_state *out, 
 		err = get_replay(out, &cursor);
 	}
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "section '" COP_REPLAY_SECTION "': %s", cop_err_text(err));
+		cop_diag_message(diag, "section '" COP_REPLAY_SECTION "': %s", cop_err_text(err));
 	return no_replay(err, diag);
 }
 
@@ -147,7 +146,7 @@ static cop_err load_sections(const cop_model_file *file, cop_replay_state *out, 
 	            settings.loss_low == out->limits.low && settings.loss_high == out->limits.high;
 	if (fits)
 		return COP_OK;
-	cop_diag_set(diag, "", 0, 0, "its sections do not fit together");
+	cop_diag_message(diag, "its sections do not fit together");
 	return COP_EFORMAT;
 }
 

@@ -406,7 +406,7 @@ static cop_err fit_target(options *o, const cop_dataset *data, cop_diag *diag)
 	cop_dataset_target_range(data, &sim->target_low, &sim->target_high);
 	if (sim->target_low < sim->target_high)
 		return COP_OK;
-	cop_diag_set(diag, o->data[0], 0, 0, "the target never varies, expected at least two values");
+	cop_diag_of(diag, o->data[0], "the target never varies, expected at least two values");
 	return COP_EINVAL;
 }
 

@@ -287,7 +287,7 @@ cop_err cop_sim_run(
 	out->curve = cop_mem_alloc(settings->curve + 1, sizeof *out->curve);
 	cop_err err = r.order == NULL || out->curve == NULL ? COP_ENOMEM : COP_OK;
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	for (size_t i = 0; err == COP_OK && i < n; i++)
 		r.order[i] = (uint32_t)i;
 	cop_rng_init(&r.shuffle, settings->seed, SHUFFLE_STREAM);

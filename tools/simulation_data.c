@@ -7,15 +7,14 @@
 static cop_err read_one(const cop_sim_files *files, const char *path, cop_dataset **out, cop_diag *diag)
 {
 	size_t classes;
-	char message[sizeof diag->message];
 	cop_err err = cop_dataset_read(path, out, diag);
 	if (err != COP_OK || files->values)
 		return err;
 	err = cop_dataset_classes(*out, &classes, diag);
 	if (err == COP_OK)
 		return COP_OK;
-	(void)snprintf(message, sizeof message, "%s", diag->message);
-	cop_diag_set(diag, path, diag->line, 0, "%s; classes count from 0 (-1 and +1 become 0 and 1)%s", message,
+	const cop_diag why = *diag;
+	cop_diag_at_line(diag, path, why.line, "%.300s; classes count from 0 (-1 and +1 become 0 and 1)%s", why.message,
 	        files->only_classes ? "" : ", numbers need --learner value");
 	return err;
 }
@@ -24,13 +23,13 @@ static cop_err misfit(const cop_sim_files *files, const char *path, const cop_da
         cop_err err, cop_diag *diag)
 {
 	if (err != COP_ESHAPE)
-		cop_diag_set(diag, path, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, path, "%s", cop_err_text(err));
 	else if (ds->sparse != first->sparse)
-		cop_diag_set(diag, path, 0, 0, "it is %s, expected %s rows as in %s", ds->sparse ? "sparse" : "dense",
+		cop_diag_of(diag, path, "it is %s, expected %s rows as in %s", ds->sparse ? "sparse" : "dense",
 		        first->sparse ? "sparse" : "dense", files->data[0]);
 	else
-		cop_diag_set(diag, path, 0, 0, "%zu columns with the label, expected %zu as in %s", ds->d + 1,
-		        first->d + 1, files->data[0]);
+		cop_diag_of(diag, path, "%zu columns with the label, expected %zu as in %s", ds->d + 1, first->d + 1,
+		        files->data[0]);
 	return err;
 }
 
@@ -70,14 +69,14 @@ cop_err cop_sim_fit_dimension(cop_learner_settings *l, bool bits_given, const ch
 		l->features = data->d;
 		if (!bits_given)
 			return COP_OK;
-		cop_diag_set(diag, source, 0, 0, "--bits goes with sparse data (libsvm), and this is dense");
+		cop_diag_of(diag, source, "--bits goes with sparse data (libsvm), and this is dense");
 		return COP_EINVAL;
 	}
 	while (!bits_given && l->bits < COP_LEARNER_MAX_BITS && (size_t)1 << l->bits < data->d)
 		l->bits++;
 	if ((size_t)1 << l->bits < data->d) {
-		cop_diag_set(diag, source, 0, 0, "feature index up to %zu, expected at most 2^%u (--bits)", data->d - 1,
-		        l->bits);
+		cop_diag_of(
+		        diag, source, "feature index up to %zu, expected at most 2^%u (--bits)", data->d - 1, l->bits);
 		return COP_ESHAPE;
 	}
 	count_nonzeros(l, data);

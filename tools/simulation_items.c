@@ -32,18 +32,17 @@ static cop_err check(const cop_sim_items_settings *set, const cop_sim_items *ite
 {
 	const char *path = set->path != NULL ? set->path : "";
 	if (items->count < set->classes) {
-		cop_diag_set(diag, path, 0, 0, "%zu lines, expected one for each of the %zu classes", items->count,
-		        set->classes);
+		cop_diag_of(
+		        diag, path, "%zu lines, expected one for each of the %zu classes", items->count, set->classes);
 		return COP_ESHAPE;
 	}
 	if (items->count > COP_LEARNER_MAX_CANDIDATES) {
-		cop_diag_set(diag, path, 0, 0, "%zu candidates, expected at most %d", items->count,
-		        COP_LEARNER_MAX_CANDIDATES);
+		cop_diag_of(
+		        diag, path, "%zu candidates, expected at most %d", items->count, COP_LEARNER_MAX_CANDIDATES);
 		return COP_ESHAPE;
 	}
 	if (set->sparse && items->features > (size_t)1 << set->bits) {
-		cop_diag_set(
-		        diag, path, 0, 0, "%zu features, expected at most 2^%u (--bits)", items->features, set->bits);
+		cop_diag_of(diag, path, "%zu features, expected at most 2^%u (--bits)", items->features, set->bits);
 		return COP_ESHAPE;
 	}
 	return COP_OK;
@@ -54,7 +53,7 @@ static cop_err read_items(const cop_sim_items_settings *set, cop_dataset **ds, c
 	cop_err err = cop_dataset_read(set->path, ds, diag);
 	if (err != COP_OK || !(*ds)->sparse)
 		return err;
-	cop_diag_set(diag, set->path, 0, 0, "expected csv, a line of numbers for each class");
+	cop_diag_of(diag, set->path, "expected csv, a line of numbers for each class");
 	return COP_ESHAPE;
 }
 
@@ -78,7 +77,7 @@ cop_err cop_sim_items_init(cop_sim_items *items, const cop_sim_items_settings *s
 		items->index = set->sparse ? cop_mem_alloc(items->count * items->features, sizeof *items->index) : NULL;
 		if (items->row == NULL || items->value == NULL || (set->sparse && items->index == NULL)) {
 			err = COP_ENOMEM;
-			cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+			cop_diag_message(diag, "%s", cop_err_text(err));
 		}
 	}
 	for (size_t i = 0; err == COP_OK && i < items->count; i++)

@@ -34,7 +34,7 @@ typedef struct live {
 
 static cop_err complain(const live *l, cop_err err, const char *what, cop_diag *diag)
 {
-	cop_diag_set(diag, l->set.requests, 0, 0, "model '%s': %s", l->set.model, what);
+	cop_diag_of(diag, l->set.requests, "model '%s': %s", l->set.model, what);
 	return err;
 }
 
@@ -96,7 +96,7 @@ static cop_err settle(live *l, cop_diag *diag)
 			deadline = cop_command_now() + l->set.timeout;
 		}
 		if (cop_command_now() >= deadline) {
-			cop_diag_set(diag, l->set.feedback, 0, 0,
+			cop_diag_of(diag, l->set.feedback,
 			        "%" PRIu64 " of %" PRIu64 " feedback messages did not arrive",
 			        l->feedback_sent - arrived, l->feedback_sent);
 			return COP_EEND;
@@ -204,7 +204,7 @@ static cop_err decide_streamed(
 		if (err != COP_EEND)
 			return err;
 	}
-	cop_diag_set(diag, l->set.actions, 0, 0,
+	cop_diag_of(diag, l->set.actions,
 	        "model '%s': no action within %g s; the daemon's log says whether it refused the context", l->set.model,
 	        l->set.timeout);
 	return COP_EEND;
@@ -258,7 +258,7 @@ static cop_err feedback(void *state, uint64_t id, const double *loss, size_t cou
 		return complain(l, err, fault.message, diag);
 	if (result == COP_WIRE_APPLIED || result == COP_WIRE_RECORDED)
 		return COP_OK;
-	cop_diag_set(diag, l->set.requests, 0, 0, "feedback for id %" PRIu64 ": %s, expected applied or recorded",
+	cop_diag_of(diag, l->set.requests, "feedback for id %" PRIu64 ": %s, expected applied or recorded",
 	        l->set.first_id + id, cop_wire_result_text(result));
 	return COP_EINVAL;
 }
@@ -309,7 +309,7 @@ cop_err cop_sim_live(const cop_sim_endpoints *endpoints, cop_sim_backend *out, c
 {
 	live *l = cop_mem_alloc(1, sizeof *l);
 	if (l == NULL) {
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
 	}
 	l->set = *endpoints;

@@ -23,7 +23,7 @@ static cop_err decide(void *state, uint64_t id, const cop_row *x, cop_decision *
 	cop_model_context context = context_of(l, x);
 	cop_err err = cop_model_decide(l->model, &context, 0.0, out, &repeated);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "decide: %s", cop_err_text(err));
+		cop_diag_message(diag, "decide: %s", cop_err_text(err));
 	else if (l->refits != NULL)
 		err = cop_sim_refits_decided(l->refits, &context, out, diag);
 	return err;
@@ -36,7 +36,7 @@ static cop_err feedback(void *state, uint64_t id, const double *loss, size_t cou
 	cop_event_id_from_unsigned(&l->id, id);
 	cop_err err = cop_model_feedback(l->model, &l->id, loss, count, 0.0, &result);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "feedback: %s", cop_err_text(err));
+		cop_diag_message(diag, "feedback: %s", cop_err_text(err));
 	else if (l->refits != NULL)
 		err = cop_sim_refits_fed(l->refits, &l->id, loss, count, diag);
 	return err;
@@ -54,7 +54,7 @@ static cop_err greedy(void *state, const cop_row *x, double *out, cop_diag *diag
 	cop_policy_view view;
 	cop_err err = cop_ranking_view(cop_model_learner(l->model), x, &set, &any, &view);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "rank: %s", cop_err_text(err));
+		cop_diag_message(diag, "rank: %s", cop_err_text(err));
 	else
 		*out = (double)view.best;
 	return err;
@@ -77,7 +77,7 @@ cop_err cop_sim_local(const cop_model_settings *settings, const cop_sim_items *i
 		err = cop_sim_refits_new(refits, l->model, &l->refits, diag);
 	if (err != COP_OK) {
 		if (l == NULL)
-			cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+			cop_diag_message(diag, "%s", cop_err_text(err));
 		else
 			cop_model_free(l->model);
 		cop_mem_free(l);

@@ -61,7 +61,7 @@ static cop_err make_folder(cop_sim_refits *r, cop_diag *diag)
 	(void)snprintf(r->folder, sizeof r->folder, "%.4000s/coppice-refits-XXXXXX", place == NULL ? "/tmp" : place);
 	if (mkdtemp(r->folder) != NULL)
 		return COP_OK;
-	cop_diag_set(diag, r->folder, 0, 0, "cannot be made: %s", strerror(errno));
+	cop_diag_of(diag, r->folder, "cannot be made: %s", strerror(errno));
 	r->folder[0] = '\0';
 	return COP_EIO;
 }
@@ -138,7 +138,7 @@ static cop_err put(cop_sim_refits *r, cop_wire_record_type type, cop_wire_record
 	cop_journal_record_put(&r->batch, r->next++, (uint8_t)type, r->body.data, r->body.length);
 	cop_err err = r->body.err != COP_OK ? r->body.err : r->batch.err;
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "journal: %s", cop_err_text(err));
+		cop_diag_message(diag, "journal: %s", cop_err_text(err));
 	return err == COP_OK && r->batch.length > BATCH_BYTES ? flush(r, diag) : err;
 }
 

@@ -24,7 +24,7 @@ static cop_err differs(const comparison *c, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(what, sizeof what, format, args);
 	va_end(args);
-	cop_diag_set(c->diag, c->set->requests, 0, 0, "model '%s' %s", c->set->model, what);
+	cop_diag_of(c->diag, c->set->requests, "model '%s' %s", c->set->model, what);
 	return COP_ESHAPE;
 }
 
@@ -154,8 +154,7 @@ cop_err cop_sim_live_fit(const cop_sim_endpoints *endpoints, cop_sim_shape *shap
 		if (err == COP_OK)
 			err = cop_json_parse((const char *)text.data, text.length, &status, NULL);
 		if (err != COP_OK)
-			cop_diag_set(
-			        diag, endpoints->requests, 0, 0, "its status cannot be read: %s", cop_err_text(err));
+			cop_diag_of(diag, endpoints->requests, "its status cannot be read: %s", cop_err_text(err));
 	}
 	const cop_json *models = cop_json_member(status, "models");
 	if (err == COP_OK && cop_json_size(models) == 1) {

@@ -16,7 +16,7 @@ static cop_err decide(void *state, uint64_t id, const cop_row *x, cop_decision *
 	*out = (cop_decision){ .p = 1.0, .greedy = true, .rev = 0 };
 	cop_err err = cop_skyline_decide(s->learner, x, &s->choice, &out->arm);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "decide: %s", cop_err_text(err));
+		cop_diag_message(diag, "decide: %s", cop_err_text(err));
 	return err;
 }
 
@@ -28,7 +28,7 @@ static cop_err label(void *state, const cop_row *x, double class, cop_diag *diag
 		s->loss[k] = (double)k == class ? 0.0 : 1.0;
 	cop_err err = cop_skyline_learn(s->learner, x, &s->choice, s->loss, &learned);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "label: %s", cop_err_text(err));
+		cop_diag_message(diag, "label: %s", cop_err_text(err));
 	return err;
 }
 
@@ -52,7 +52,7 @@ cop_err cop_sim_skyline(
 		err = s->loss == NULL ? COP_ENOMEM : COP_OK;
 	}
 	if (err == COP_ENOMEM)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	if (err != COP_OK) {
 		if (s != NULL)
 			close_skyline(s);

@@ -57,7 +57,7 @@ static cop_err load_start(training *t, cop_diag *diag)
 		return err;
 	size_t outputs = t->rows.classes > 0 ? t->rows.classes : 1;
 	if (cop_trees_features(t->start->trees) != t->rows.data->d || cop_trees_outputs(t->start->trees) != outputs) {
-		cop_diag_set(diag, o->start_model, 0, 0, "%zu features and %zu outputs, expected %zu and %zu",
+		cop_diag_of(diag, o->start_model, "%zu features and %zu outputs, expected %zu and %zu",
 		        cop_trees_features(t->start->trees), cop_trees_outputs(t->start->trees), t->rows.data->d,
 		        outputs);
 		return COP_ESHAPE;
@@ -105,7 +105,7 @@ static cop_err begin(training *t, cop_diag *diag)
 	cop_train_job *job = &t->o->job;
 	cop_err err = cop_train_labels_choose(&t->rows, t->o->labelled, job->seed, &t->labels);
 	if (err != COP_OK) {
-		cop_diag_set(diag, t->o->train, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, t->o->train, "%s", cop_err_text(err));
 		return err;
 	}
 	job->rows = &t->rows;
@@ -138,7 +138,7 @@ static cop_err fit(training *t, cop_diag *diag)
 		return err;
 	err = rate_training(t);
 	if (err != COP_OK)
-		cop_diag_set(diag, t->o->train, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, t->o->train, "%s", cop_err_text(err));
 	return err;
 }
 
@@ -199,7 +199,7 @@ static cop_err save(training *t, cop_diag *diag)
 	cop_err err = make_model(t);
 	if (err == COP_OK)
 		return cop_trained_save(t->model, t->o->model, diag);
-	cop_diag_set(diag, t->o->model, 0, 0, "%s", cop_err_text(err));
+	cop_diag_of(diag, t->o->model, "%s", cop_err_text(err));
 	return err;
 }
 
@@ -232,7 +232,7 @@ static cop_err judge(training *t, cop_diag *diag)
 	if (err == COP_OK && t->o->baselines != 0)
 		err = compare(t, &rows, diag);
 	if (err != COP_OK && diag->message[0] == '\0')
-		cop_diag_set(diag, t->o->test, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, t->o->test, "%s", cop_err_text(err));
 	cop_labelled_fini(&rows);
 	return err;
 }
@@ -403,7 +403,7 @@ static cop_err run(training *t, cop_diag *diag)
 	cop_train_options *o = t->o;
 	cop_err err = cop_pool_new(o->threads, &o->job.pool);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "threads: %s", cop_err_text(err));
+		cop_diag_message(diag, "threads: %s", cop_err_text(err));
 	if (err == COP_OK)
 		err = cop_labelled_train(o->train, &o->table, &t->rows, &t->preparation, diag);
 	t->rows_read = err == COP_OK ? t->rows.data->n : 0;

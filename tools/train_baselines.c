@@ -283,7 +283,7 @@ cop_err cop_train_compare(const cop_train_comparison *what, cop_train_baseline o
 		if (out[i].there)
 			err = run[i](&c, &out[i]);
 		if (err != COP_OK && diag->message[0] == '\0')
-			cop_diag_set(diag, "", 0, 0, "%s: %s", names[i], cop_err_text(err));
+			cop_diag_message(diag, "%s: %s", names[i], cop_err_text(err));
 	}
 	return err;
 }

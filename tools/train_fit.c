@@ -12,7 +12,7 @@
 
 cop_err cop_train_refuse(cop_diag *diag, const char *text)
 {
-	cop_diag_set(diag, "", 0, 0, "%s", text);
+	cop_diag_message(diag, "%s", text);
 	return COP_EINVAL;
 }
 
@@ -159,6 +159,6 @@ cop_err cop_train_fit(const cop_train_job *job, cop_trees **out, cop_train_outco
 	              : forest                      ? fit_forest(&f, &sample, out)
 	                                            : fit_one(&f, &sample, out);
 	if (err != COP_OK && diag->message[0] == '\0')
-		cop_diag_set(diag, "", 0, 0, "%s: %s", job->learner->name, cop_err_text(err));
+		cop_diag_message(diag, "%s: %s", job->learner->name, cop_err_text(err));
 	return err;
 }

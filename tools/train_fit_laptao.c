@@ -186,7 +186,7 @@ static cop_err check(const cop_train_fitting *f, const cop_laptao_settings *set)
 		return cop_train_refuse(
 		        f->diag, "--mu times --growth in each of --rounds is no number any more; expected less");
 	if (set->solver == COP_LAPTAO_EIGENVECTORS && n > MOST_EIGENVECTORS) {
-		cop_diag_set(f->diag, "", 0, 0,
+		cop_diag_message(f->diag,
 		        "--solver eigenvectors takes a matrix of rows by rows, and there are %zu rows; expected at "
 		        "most "
 		        "%d, or gradients",

@@ -239,7 +239,7 @@ static cop_err searching_init(searching *s)
 	size_t n = s->whole->n;
 	size_t folds = s->search->folds;
 	if (folds > n) {
-		cop_diag_set(s->diag, "", 0, 0, "%zu rows are too few for %zu folds", n, folds);
+		cop_diag_message(s->diag, "%zu rows are too few for %zu folds", n, folds);
 		return COP_EINVAL;
 	}
 	s->fits = s->search->repeats * (folds > 0 ? folds : 1);
@@ -275,7 +275,7 @@ cop_err cop_train_search_run(const cop_train_search *search, cop_train_job *job,
 				err = try_list(&s, &lists[i], &knobs, &changed);
 	}
 	if (err != COP_OK && diag->message[0] == '\0')
-		cop_diag_set(diag, "", 0, 0, "search: %s", cop_err_text(err));
+		cop_diag_message(diag, "search: %s", cop_err_text(err));
 	job->knobs = knobs;
 	*found = (cop_train_found){ s.trials, s.best };
 	cop_mem_free(s.rows);

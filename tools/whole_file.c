@@ -9,7 +9,7 @@
 
 static cop_err failed(const char *path, cop_diag *diag)
 {
-	cop_diag_set(diag, path, 0, 0, "cannot write: %s", strerror(errno));
+	cop_diag_of(diag, path, "cannot write: %s", strerror(errno));
 	return COP_EIO;
 }
 

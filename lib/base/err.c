@@ -28,16 +28,46 @@ const char *cop_err_text(cop_err err)
 	return texts[err];
 }
 
-void cop_diag_set(cop_diag *diag, const char *source, uint64_t line, uint64_t offset, const char *format, ...)
+static void __attribute__((format(printf, 5, 0)))
+fill(cop_diag *diag, const char *source, uint64_t line, uint64_t offset, const char *format, va_list args)
 {
 	if (diag == NULL)
 		return;
 	diag->line = line;
 	diag->offset = offset;
 	(void)snprintf(diag->source, sizeof diag->source, "%s", source == NULL ? "" : source);
+	(void)vsnprintf(diag->message, sizeof diag->message, format, args);
+}
+
+void cop_diag_message(cop_diag *diag, const char *format, ...)
+{
 	va_list args;
 	va_start(args, format);
-	(void)vsnprintf(diag->message, sizeof diag->message, format, args);
+	fill(diag, NULL, 0, 0, format, args);
+	va_end(args);
+}
+
+void cop_diag_of(cop_diag *diag, const char *source, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fill(diag, source, 0, 0, format, args);
+	va_end(args);
+}
+
+void cop_diag_at_line(cop_diag *diag, const char *source, uint64_t line, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fill(diag, source, line, 0, format, args);
+	va_end(args);
+}
+
+void cop_diag_at_offset(cop_diag *diag, const char *source, uint64_t offset, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fill(diag, source, 0, offset, format, args);
 	va_end(args);
 }
 

@@ -37,9 +37,15 @@ typedef struct cop_diag {
 	char message[512]; /* what is wrong and what was expected */
 } cop_diag;
 
-/* Fills *diag (NULL allowed: then nothing happens); long texts are cut. */
-void cop_diag_set(cop_diag *diag, const char *source, uint64_t line, uint64_t offset, const char *format, ...)
-        __attribute__((format(printf, 5, 6)));
+/* Each fills *diag (NULL allowed: then nothing happens); long texts are cut. They differ in how much is known of the
+ * place: nothing, the source (NULL counts as ""), a line of the source, an offset in the source. What is not known is
+ * "" or 0. */
+void cop_diag_message(cop_diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cop_diag_of(cop_diag *diag, const char *source, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void cop_diag_at_line(cop_diag *diag, const char *source, uint64_t line, const char *format, ...)
+        __attribute__((format(printf, 4, 5)));
+void cop_diag_at_offset(cop_diag *diag, const char *source, uint64_t offset, const char *format, ...)
+        __attribute__((format(printf, 4, 5)));
 
 /* "source:line: message", "source: message" or "message" into out (size bytes, always terminated). */
 void cop_diag_text(const cop_diag *diag, char *out, size_t size);

@@ -31,14 +31,14 @@ struct cop_file_atomic {
 static cop_err failed(const char *path, cop_diag *diag, const char *doing)
 {
 	int saved = errno;
-	cop_diag_set(diag, path, 0, 0, "cannot %s: %s", doing, strerror(saved));
+	cop_diag_of(diag, path, "cannot %s: %s", doing, strerror(saved));
 	errno = saved;
 	return COP_EIO;
 }
 
 static cop_err out_of_memory(const char *path, cop_diag *diag)
 {
-	cop_diag_set(diag, path, 0, 0, "out of memory");
+	cop_diag_of(diag, path, "out of memory");
 	return COP_ENOMEM;
 }
 
@@ -86,7 +86,7 @@ static cop_err resolve(cop_file_atomic *file, struct stat *status, cop_diag *dia
 	}
 	if (S_ISREG(status->st_mode))
 		return COP_OK;
-	cop_diag_set(diag, file->name, 0, 0, "%s; expected a regular file, or a name that is free",
+	cop_diag_of(diag, file->name, "%s; expected a regular file, or a name that is free",
 	        S_ISDIR(status->st_mode) ? "is a folder" : "is no regular file");
 	errno = S_ISDIR(status->st_mode) ? EISDIR : EINVAL;
 	return COP_EIO;

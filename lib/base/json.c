@@ -269,7 +269,7 @@ cop_err cop_json_parse(const char *text, size_t length, cop_json **out, cop_diag
 {
 	*out = NULL;
 	if (too_deep(text, length)) {
-		cop_diag_set(diag, NULL, 0, 0, "nested deeper than %d levels", COP_JSON_MAX_DEPTH);
+		cop_diag_message(diag, "nested deeper than %d levels", COP_JSON_MAX_DEPTH);
 		return COP_EFULL;
 	}
 	json_error_t error;
@@ -278,8 +278,7 @@ cop_err cop_json_parse(const char *text, size_t length, cop_json **out, cop_diag
 		*out = (cop_json *)root;
 		return COP_OK;
 	}
-	cop_diag_set(diag, NULL, error.line > 0 ? (uint64_t)error.line : 0,
-	        error.position > 0 ? (uint64_t)error.position : 0, "%s; expected JSON", error.text);
+	cop_diag_at_line(diag, NULL, error.line > 0 ? (uint64_t)error.line : 0, "%s; expected JSON", error.text);
 	return json_error_code(&error) == json_error_out_of_memory ? COP_ENOMEM : COP_EFORMAT;
 }
 

@@ -46,7 +46,7 @@ struct cop_stream {
 };
 
 #define FAIL(stream, code, at_line, ...)                                                                               \
-	(cop_diag_set(&(stream)->diag, (stream)->name, (at_line), 0, __VA_ARGS__), (stream)->err = (code))
+	(cop_diag_at_line(&(stream)->diag, (stream)->name, (at_line), __VA_ARGS__), (stream)->err = (code))
 
 void cop_stream_free(cop_stream *stream)
 {
@@ -141,7 +141,7 @@ cop_err cop_stream_open_read(const char *path, cop_stream **out, cop_diag *diag)
 	*out = NULL;
 	cop_stream *stream;
 	if (stream_new(strcmp(path, "-") == 0 ? "standard input" : path, false, &stream) != COP_OK) {
-		cop_diag_set(diag, path, 0, 0, "out of memory");
+		cop_diag_of(diag, path, "out of memory");
 		return COP_ENOMEM;
 	}
 	cop_err err = stream_open(stream, path);
@@ -161,7 +161,7 @@ cop_err cop_stream_open_memory(const char *name, const void *data, size_t length
 	*out = NULL;
 	cop_stream *stream;
 	if (stream_new(name, false, &stream) != COP_OK) {
-		cop_diag_set(diag, name, 0, 0, "out of memory");
+		cop_diag_of(diag, name, "out of memory");
 		return COP_ENOMEM;
 	}
 	stream->in = data;
@@ -363,7 +363,7 @@ static cop_err open_written(const char *path, bool whole, cop_stream **out, cop_
 	*out = NULL;
 	cop_stream *stream;
 	if (stream_new(strcmp(path, "-") == 0 ? "standard output" : path, true, &stream) != COP_OK) {
-		cop_diag_set(diag, path, 0, 0, "out of memory");
+		cop_diag_of(diag, path, "out of memory");
 		return COP_ENOMEM;
 	}
 	cop_err err = COP_OK;

@@ -84,7 +84,7 @@ static span unquote(span field)
 
 static cop_err out_of_memory(const cop_csv *csv, cop_diag *diag)
 {
-	cop_diag_set(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream), 0, "out of memory");
+	cop_diag_at_line(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream), "out of memory");
 	return COP_ENOMEM;
 }
 
@@ -95,7 +95,7 @@ static cop_err wrong_field(const cop_csv *csv, size_t column, span field, cop_er
 	for (size_t i = 0; i < length; i++)
 		shown[i] = (char)(isprint((unsigned char)field.at[i]) ? field.at[i] : '?');
 	shown[length] = '\0';
-	cop_diag_set(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream), 0,
+	cop_diag_at_line(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream),
 	        "field %zu: %s%s%s%s; expected a finite number", column + 1, length == 0 ? "it is empty" : "\"", shown,
 	        length == 0 ? "" : "\"",
 	        length == 0          ? ""
@@ -106,7 +106,7 @@ static cop_err wrong_field(const cop_csv *csv, size_t column, span field, cop_er
 
 static cop_err wrong_count(const cop_csv *csv, size_t count, cop_diag *diag)
 {
-	cop_diag_set(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream), 0,
+	cop_diag_at_line(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream),
 	        "%zu fields; expected %zu as in the first line", count, csv->columns);
 	return COP_EFORMAT;
 }
@@ -325,7 +325,7 @@ const char *cop_csv_column(const cop_csv *csv, size_t i)
 static cop_err add_row(cop_csv *csv, const double *values, size_t count, cop_dataset **out, cop_diag *diag)
 {
 	if (count < 2) {
-		cop_diag_set(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream), 0,
+		cop_diag_at_line(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream),
 		        "one field; expected at least one feature and the target");
 		return COP_EFORMAT;
 	}
@@ -337,7 +337,7 @@ static cop_err add_row(cop_csv *csv, const double *values, size_t count, cop_dat
 	for (size_t i = 0; i + 1 < count; i++) {
 		csv->features[i] = (float)values[i];
 		if (!isfinite(csv->features[i])) {
-			cop_diag_set(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream), 0,
+			cop_diag_at_line(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream),
 			        "field %zu: %g is too large; expected at most 3.4e38", i + 1, values[i]);
 			return COP_ENONFINITE;
 		}
@@ -346,7 +346,7 @@ static cop_err add_row(cop_csv *csv, const double *values, size_t count, cop_dat
 	if ((*out)->odd_line == 0 && !cop_dataset_is_class(values[count - 1]))
 		(*out)->odd_line = cop_stream_line_number(csv->stream);
 	if (err != COP_OK)
-		cop_diag_set(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream), 0, "%s",
+		cop_diag_at_line(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream), "%s",
 		        cop_err_text(err));
 	return err;
 }
@@ -356,7 +356,7 @@ cop_err cop_csv_read(cop_stream *stream, cop_dataset **out, cop_diag *diag)
 	*out = NULL;
 	cop_csv *csv;
 	if (cop_csv_new(stream, &csv) != COP_OK) {
-		cop_diag_set(diag, cop_stream_name(stream), 0, 0, "out of memory");
+		cop_diag_of(diag, cop_stream_name(stream), "out of memory");
 		return COP_ENOMEM;
 	}
 	cop_err err;
@@ -372,7 +372,7 @@ cop_err cop_csv_read(cop_stream *stream, cop_dataset **out, cop_diag *diag)
 	if (err == COP_EEND && *out != NULL)
 		return COP_OK;
 	if (err == COP_EEND) {
-		cop_diag_set(diag, cop_stream_name(stream), 0, 0,
+		cop_diag_of(diag, cop_stream_name(stream),
 		        header ? "its only line is not of numbers and was taken for the columns' names; expected rows"
 		               : "it holds no rows");
 		err = COP_EFORMAT;

@@ -110,12 +110,9 @@ static cop_err reserve_entries(cop_dataset *ds, size_t more)
 	size_t used = ds->start[ds->n];
 	if (more <= ds->entry_capacity - used)
 		return COP_OK;
-	size_t need;
-	if (__builtin_add_overflow(used, more, &need) || need > SIZE_MAX / 4)
-		return COP_ENOMEM;
-	size_t capacity = ds->entry_capacity * 2;
+	size_t capacity = ds->entry_capacity * 2; /* both are of what is in memory already */
 	capacity = capacity < FIRST_VALUES ? FIRST_VALUES : capacity;
-	capacity = capacity < need ? need : capacity;
+	capacity = capacity < used + more ? used + more : capacity;
 	bool ok = true;
 	ds->index = grow(ds->index, used, capacity, sizeof *ds->index, &ok);
 	ds->value = grow(ds->value, used, capacity, sizeof *ds->value, &ok);
@@ -271,7 +268,7 @@ static cop_err no_class(const cop_dataset *dataset, size_t i, cop_diag *diag)
 	char row[32] = "";
 	if (dataset->odd_line == 0)
 		(void)snprintf(row, sizeof row, "row %zu: ", i + 1);
-	cop_diag_set(diag, "", dataset->odd_line, 0, "%starget %.17g is no class; expected an integer from 0 to %zu",
+	cop_diag_at_line(diag, "", dataset->odd_line, "%starget %.17g is no class; expected an integer from 0 to %zu",
 	        row, dataset->target[i], COP_DATASET_MAX_CLASSES - 1);
 	return COP_EINVAL;
 }

@@ -32,7 +32,7 @@ struct cop_event_cache {
 
 static cop_err damaged(const cop_event_cache *cache, uint64_t offset, const char *what, cop_diag *diag)
 {
-	cop_diag_set(diag, cache->path, 0, offset,
+	cop_diag_at_offset(diag, cache->path, offset,
 	        "the cache is damaged at byte %llu: %s; delete it, and it is made again", (unsigned long long)offset,
 	        what);
 	return COP_EFORMAT;
@@ -40,7 +40,7 @@ static cop_err damaged(const cop_event_cache *cache, uint64_t offset, const char
 
 static cop_err out_of_memory(const cop_event_cache *cache, cop_diag *diag)
 {
-	cop_diag_set(diag, cache->path, 0, 0, "out of memory");
+	cop_diag_of(diag, cache->path, "out of memory");
 	return COP_ENOMEM;
 }
 
@@ -51,7 +51,7 @@ static cop_err read_at(const cop_event_cache *cache, uint64_t offset, void *data
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			cop_diag_set(diag, cache->path, 0, offset, "cannot be read: %s", strerror(errno));
+			cop_diag_at_offset(diag, cache->path, offset, "cannot be read: %s", strerror(errno));
 			return COP_EIO;
 		}
 		if (n == 0)
@@ -74,8 +74,8 @@ static cop_err open_file(cop_event_cache *cache, uint64_t *size, cop_diag *diag)
 		return COP_OK;
 	}
 	bool absent = cache->fd < 0 && errno == ENOENT;
-	cop_diag_set(diag, cache->path, 0, 0, "cannot be opened: %s",
-	        cache->fd < 0 ? strerror(errno) : "it is no regular file");
+	cop_diag_of(
+	        diag, cache->path, "cannot be opened: %s", cache->fd < 0 ? strerror(errno) : "it is no regular file");
 	return absent ? COP_ENOTFOUND : COP_EIO;
 }
 
@@ -84,7 +84,7 @@ static cop_err read_start(cop_event_cache *cache, uint64_t size, cop_cache_start
 {
 	memset(start, 0, sizeof *start);
 	if (size < sizeof *start) {
-		cop_diag_set(diag, cache->path, 0, 0,
+		cop_diag_of(diag, cache->path,
 		        "is no cache of parsed events, or cut to %llu bytes; delete it "
 		        "if it was one, and it is made again",
 		        (unsigned long long)size);
@@ -94,11 +94,11 @@ static cop_err read_start(cop_event_cache *cache, uint64_t size, cop_cache_start
 	if (err != COP_OK)
 		return err;
 	if (memcmp(start->magic, COP_CACHE_MAGIC, sizeof start->magic) != 0) {
-		cop_diag_set(diag, cache->path, 0, 0, "is no cache of parsed events");
+		cop_diag_of(diag, cache->path, "is no cache of parsed events");
 		return COP_EFORMAT;
 	}
 	if (start->version > COP_EVENT_CACHE_VERSION) {
-		cop_diag_set(diag, cache->path, 0, 0,
+		cop_diag_of(diag, cache->path,
 		        "was made by a newer coppice (cache version %u, this one knows %d); delete it, and it is made "
 		        "again",
 		        (unsigned)start->version, COP_EVENT_CACHE_VERSION);
@@ -111,7 +111,7 @@ static cop_err read_start(cop_event_cache *cache, uint64_t size, cop_cache_start
 	uint64_t expected = start->summary + start->length;
 	if (expected == size)
 		return COP_OK;
-	cop_diag_set(diag, cache->path, 0, size,
+	cop_diag_at_offset(diag, cache->path, size,
 	        "the cache is cut or has grown: %llu bytes, expected %llu; delete it, and it is made again",
 	        (unsigned long long)size, (unsigned long long)expected);
 	return COP_EFORMAT;
@@ -209,7 +209,7 @@ cop_err cop_event_cache_open(const char *path, cop_event_cache **out, cop_diag *
 	}
 	if (cache == NULL || cache->path == NULL) {
 		cop_event_cache_free(cache);
-		cop_diag_set(diag, path, 0, 0, "out of memory");
+		cop_diag_of(diag, path, "out of memory");
 		return COP_ENOMEM;
 	}
 	uint64_t size;
@@ -377,13 +377,13 @@ cop_err cop_event_cache_source_set(
 	if (!put_text(source->name, sizeof source->name, path) ||
 	        !put_text(source->format, sizeof source->format, format) ||
 	        !put_text(source->options, sizeof source->options, options)) {
-		cop_diag_set(diag, path, 0, 0, "the name or the options are too long for a cache");
+		cop_diag_of(diag, path, "the name or the options are too long for a cache");
 		return COP_EINVAL;
 	}
 	if (strcmp(path, "-") == 0)
 		return COP_OK;
 	if (stat(path, &status) != 0) {
-		cop_diag_set(diag, path, 0, 0, "cannot be opened: %s", strerror(errno));
+		cop_diag_of(diag, path, "cannot be opened: %s", strerror(errno));
 		return errno == ENOENT ? COP_ENOTFOUND : COP_EIO;
 	}
 	if (!S_ISREG(status.st_mode))

@@ -41,13 +41,13 @@ void cop_event_cache_abandon(cop_event_cache_writer *writer)
 
 static cop_err cannot(const cop_event_cache_writer *writer, const char *what, cop_diag *diag)
 {
-	cop_diag_set(diag, writer->path, 0, writer->at, "the cache cannot be %s: %s", what, strerror(errno));
+	cop_diag_at_offset(diag, writer->path, writer->at, "the cache cannot be %s: %s", what, strerror(errno));
 	return COP_EIO;
 }
 
 static cop_err out_of_memory(const cop_event_cache_writer *writer, cop_diag *diag)
 {
-	cop_diag_set(diag, writer->path, 0, 0, "out of memory");
+	cop_diag_of(diag, writer->path, "out of memory");
 	return COP_ENOMEM;
 }
 
@@ -79,7 +79,7 @@ cop_err cop_event_cache_create(const char *path, cop_event_cache_writer **out, c
 	}
 	if (writer == NULL || writer->path == NULL) {
 		cop_event_cache_abandon(writer);
-		cop_diag_set(diag, path, 0, 0, "out of memory");
+		cop_diag_of(diag, path, "out of memory");
 		return COP_ENOMEM;
 	}
 	cop_err err = cop_file_atomic_begin(path, &writer->file, diag);
@@ -152,8 +152,8 @@ cop_err cop_event_cache_add(cop_event_cache_writer *writer, const cop_logged_eve
 	if (err == COP_ENOMEM)
 		return out_of_memory(writer, diag);
 	if (err != COP_OK) {
-		cop_diag_set(diag, writer->path, event->line, 0, "the event cannot be kept in a cache: %s",
-		        cop_err_text(err));
+		cop_diag_at_line(
+		        diag, writer->path, event->line, "the event cannot be kept in a cache: %s", cop_err_text(err));
 		return err;
 	}
 	note(&writer->summary, event);

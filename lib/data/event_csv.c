@@ -59,8 +59,8 @@ __attribute__((format(printf, 5, 6))) static cop_err refuse(
 	va_start(args, format);
 	(void)vsnprintf(what, sizeof what, format, args);
 	va_end(args);
-	cop_diag_set(diag, cop_stream_name(r->stream), cop_stream_line_number(r->stream), 0, "field %zu: %s",
-	        column + 1, what);
+	cop_diag_at_line(
+	        diag, cop_stream_name(r->stream), cop_stream_line_number(r->stream), "field %zu: %s", column + 1, what);
 	return err;
 }
 
@@ -225,7 +225,7 @@ static cop_err named_context(csv_reader *r, cop_logged_event *event, cop_diag *d
 	}
 	err = cop_feature_space_end(r->space, &r->room, &span, &event->features);
 	if (err != COP_OK) {
-		cop_diag_set(diag, cop_stream_name(r->stream), cop_stream_line_number(r->stream), 0, "%s",
+		cop_diag_at_line(diag, cop_stream_name(r->stream), cop_stream_line_number(r->stream), "%s",
 		        err == COP_EFULL ? "too many columns or words in them; features can be hashed instead"
 		                         : cop_err_text(err));
 		return err == COP_EFULL ? COP_EFORMAT : err;
@@ -343,7 +343,7 @@ static const cop_event_reader_class class = { next, destroy };
 
 static cop_err no_memory(const csv_reader *r, cop_diag *diag)
 {
-	cop_diag_set(diag, cop_stream_name(r->stream), 0, 0, "out of memory");
+	cop_diag_of(diag, cop_stream_name(r->stream), "out of memory");
 	return COP_ENOMEM;
 }
 

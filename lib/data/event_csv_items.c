@@ -95,7 +95,7 @@ static cop_err read_rows(
 			return err;
 		err = add_item(items, space, csv, values, d);
 		if (err != COP_OK) {
-			cop_diag_set(diag, cop_stream_name(stream), cop_stream_line_number(stream), 0, "%s",
+			cop_diag_at_line(diag, cop_stream_name(stream), cop_stream_line_number(stream), "%s",
 			        err == COP_EFULL        ? "more than 65536 candidates; expected no more"
 			        : err == COP_ENONFINITE ? "a value beyond 3.4e38; expected finite ones"
 			                                : cop_err_text(err));
@@ -104,7 +104,7 @@ static cop_err read_rows(
 	}
 	if (items->count > 0)
 		return COP_OK;
-	cop_diag_set(diag, cop_stream_name(stream), 0, 0, "no candidates; expected a line for each action");
+	cop_diag_of(diag, cop_stream_name(stream), "no candidates; expected a line for each action");
 	return COP_EFORMAT;
 }
 
@@ -120,7 +120,7 @@ cop_err cop_csv_items_read(cop_csv_items *items, cop_feature_space *space, const
 	if (err == COP_OK)
 		err = read_rows(items, space, stream, csv, diag);
 	else
-		cop_diag_set(diag, path, 0, 0, "out of memory");
+		cop_diag_of(diag, path, "out of memory");
 	cop_feature_space_abandon(space);
 	cop_csv_free(csv);
 	cop_stream_free(stream);

@@ -22,7 +22,7 @@ static const char *const meanings[] = { "", "context", "action", "cost", "probab
 
 static cop_err no_memory(const search *s)
 {
-	cop_diag_set(s->diag, s->name, 0, 0, "out of memory");
+	cop_diag_of(s->diag, s->name, "out of memory");
 	return COP_ENOMEM;
 }
 
@@ -56,14 +56,14 @@ static cop_err not_there(const search *s, const char *text, size_t length, int m
 {
 	size_t columns = cop_csv_columns(s->csv);
 	if (has_header(s))
-		cop_diag_set(s->diag, s->name, 0, 0,
+		cop_diag_of(s->diag, s->name,
 		        "no column \"%.*s\" for the %s; expected a name of its first line (\"%s\" ... \"%s\") or a "
 		        "place "
 		        "from 1 to %zu",
 		        length < SHOWN ? (int)length : SHOWN, text, meanings[meaning], cop_csv_column(s->csv, 0),
 		        cop_csv_column(s->csv, columns - 1), columns);
 	else
-		cop_diag_set(s->diag, s->name, 0, 0,
+		cop_diag_of(s->diag, s->name,
 		        "no column \"%.*s\" for the %s; expected a place from 1 to %zu, as the first line holds no "
 		        "names",
 		        length < SHOWN ? (int)length : SHOWN, text, meanings[meaning], columns);
@@ -74,7 +74,7 @@ static cop_err use(search *s, size_t column, int meaning)
 {
 	int before = s->used[column];
 	if (before != 0) {
-		cop_diag_set(s->diag, s->name, 0, 0, "column %zu is %s and %s; expected one of them", column + 1,
+		cop_diag_of(s->diag, s->name, "column %zu is %s and %s; expected one of them", column + 1,
 		        meanings[before], before == meaning ? "again that" : meanings[meaning]);
 		return COP_EINVAL;
 	}
@@ -103,13 +103,13 @@ static cop_err find_one(search *s, const char *text, const char *const *usual, s
 static cop_err missing(const search *s, const char *usual, int meaning)
 {
 	if (has_header(s))
-		cop_diag_set(s->diag, s->name, 0, 0,
+		cop_diag_of(s->diag, s->name,
 		        "the first line was taken for names, and none is %s; expected it, or to be told which column "
 		        "is "
 		        "the %s",
 		        usual, meanings[meaning]);
 	else
-		cop_diag_set(s->diag, s->name, 0, 0, "%zu columns; expected context, action, probability and cost",
+		cop_diag_of(s->diag, s->name, "%zu columns; expected context, action, probability and cost",
 		        cop_csv_columns(s->csv));
 	return COP_EFORMAT;
 }

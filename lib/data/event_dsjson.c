@@ -261,11 +261,11 @@ static cop_err next(cop_event_reader *reader, cop_logged_event *event, cop_diag 
 		memset(event, 0, sizeof *event);
 		err = read_line(r, line, length, event, &kind);
 		if (err != COP_OK) {
-			cop_diag_set(diag, cop_stream_name(r->stream), number, 0, "%s", cop_err_text(err));
+			cop_diag_at_line(diag, cop_stream_name(r->stream), number, "%s", cop_err_text(err));
 			return err;
 		}
 		if (kind == LINE_BAD) {
-			cop_diag_set(diag, cop_stream_name(r->stream), number, 0, "column %zu: %s", r->scan.column,
+			cop_diag_at_line(diag, cop_stream_name(r->stream), number, "column %zu: %s", r->scan.column,
 			        r->scan.what);
 			return r->scan.err;
 		}

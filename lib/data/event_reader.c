@@ -53,7 +53,7 @@ void *cop_event_reader_make(size_t size, const cop_event_reader_class *class, co
 		reader->class = class;
 		return reader;
 	}
-	cop_diag_set(diag, cop_stream_name(*stream), 0, 0, "%s", cop_err_text(COP_ENOMEM));
+	cop_diag_of(diag, cop_stream_name(*stream), "%s", cop_err_text(COP_ENOMEM));
 	cop_stream_free(*stream);
 	*stream = NULL;
 	return NULL;

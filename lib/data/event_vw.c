@@ -421,7 +421,7 @@ static cop_err create(
 	if (r != NULL)
 		r->mask = cop_mem_alloc(COP_VW_MAX_ACTIONS, 1);
 	if (r == NULL || r->mask == NULL) {
-		cop_diag_set(diag, cop_stream_name(taken), 0, 0, "out of memory");
+		cop_diag_of(diag, cop_stream_name(taken), "out of memory");
 		cop_stream_free(taken);
 		cop_mem_free(r);
 		return COP_ENOMEM;

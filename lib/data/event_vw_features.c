@@ -18,8 +18,8 @@ cop_err cop_vw_wrong(const cop_vw_line *line, const char *at, cop_err err, const
 	va_start(arguments, format);
 	(void)vsnprintf(message, sizeof message, format, arguments);
 	va_end(arguments);
-	cop_diag_set(
-	        line->diag, line->source, line->number, 0, "column %zu: %s", (size_t)(at - line->start) + 1, message);
+	cop_diag_at_line(
+	        line->diag, line->source, line->number, "column %zu: %s", (size_t)(at - line->start) + 1, message);
 	return err;
 }
 

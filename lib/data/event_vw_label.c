@@ -63,7 +63,7 @@ static cop_err read_number(const cop_vw_line *line, word part, const char *what,
 		return COP_OK;
 	cop_err err = cop_number_parse(part.at, (size_t)(part.end - part.at), out);
 	cop_diag text = { 0 };
-	cop_diag_set(&text, "", 0, 0, "is no %s; expected a number from %g to %g", what, low, high);
+	cop_diag_message(&text, "is no %s; expected a number from %g to %g", what, low, high);
 	memcpy(expected, text.message, sizeof expected - 1);
 	expected[sizeof expected - 1] = '\0';
 	return cop_vw_wrong_text(line, part.at, part.end, err == COP_ENONFINITE ? err : COP_EFORMAT, expected);

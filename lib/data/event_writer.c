@@ -63,7 +63,7 @@ cop_err cop_event_writer_new(const cop_event_writer_format *format, cop_stream *
 			return COP_OK;
 		}
 	}
-	cop_diag_set(diag, cop_stream_name(taken), 0, 0, "out of memory");
+	cop_diag_of(diag, cop_stream_name(taken), "out of memory");
 	if (writer == NULL)
 		cop_stream_free(taken);
 	cop_event_writer_abandon(writer);
@@ -106,7 +106,7 @@ cop_err cop_event_writer_put(cop_event_writer *writer, const cop_logged_event *e
 		writer->text.length = before;
 		writer->text.err = COP_OK;
 		writer->header = header;
-		cop_diag_set(diag, cop_stream_name(writer->stream), 0, 0, "event of line %" PRIu64 ": %s", event->line,
+		cop_diag_of(diag, cop_stream_name(writer->stream), "event of line %" PRIu64 ": %s", event->line,
 		        err == COP_EINVAL ? writer->what : cop_err_text(err));
 		return err;
 	}

@@ -25,17 +25,16 @@
 static cop_err check_settings(const cop_feature_space_settings *settings, cop_diag *diag)
 {
 	if (settings->bits > COP_FEATURE_SPACE_MAX_BITS) {
-		cop_diag_set(
-		        diag, "", 0, 0, "bits are %u; expected 1 to %d", settings->bits, COP_FEATURE_SPACE_MAX_BITS);
+		cop_diag_message(diag, "bits are %u; expected 1 to %d", settings->bits, COP_FEATURE_SPACE_MAX_BITS);
 		return COP_EINVAL;
 	}
 	if (settings->dense && settings->pair_count > 0) {
-		cop_diag_set(diag, "", 0, 0, "pairs of namespaces need hashed features");
+		cop_diag_message(diag, "pairs of namespaces need hashed features");
 		return COP_EINVAL;
 	}
 	for (size_t i = 0; i < settings->pair_count; i++)
 		if (strlen(settings->pairs[i]) != 2) {
-			cop_diag_set(diag, "", 0, 0,
+			cop_diag_message(diag,
 			        "pair \"%s\"; expected the first characters of two namespaces (':' is any)",
 			        settings->pairs[i]);
 			return COP_EINVAL;
@@ -100,7 +99,7 @@ cop_err cop_feature_space_make(bool dense, unsigned bits, bool hash_all, cop_fea
 
 static cop_err no_memory(cop_diag *diag)
 {
-	cop_diag_set(diag, "", 0, 0, "out of memory");
+	cop_diag_message(diag, "out of memory");
 	return COP_ENOMEM;
 }
 

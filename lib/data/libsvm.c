@@ -47,15 +47,15 @@ static cop_err wrong(const reader *r, span field, cop_err err, const char *expec
 	for (size_t i = 0; i < length; i++)
 		shown[i] = (char)(isprint((unsigned char)field.at[i]) ? field.at[i] : '?');
 	shown[length] = '\0';
-	cop_diag_set(r->diag, cop_stream_name(r->stream), cop_stream_line_number(r->stream), 0, "\"%s\": expected %s",
+	cop_diag_at_line(r->diag, cop_stream_name(r->stream), cop_stream_line_number(r->stream), "\"%s\": expected %s",
 	        shown, expected);
 	return err;
 }
 
 static cop_err plain_fault(const reader *r, cop_err err)
 {
-	cop_diag_set(
-	        r->diag, cop_stream_name(r->stream), cop_stream_line_number(r->stream), 0, "%s", cop_err_text(err));
+	cop_diag_at_line(
+	        r->diag, cop_stream_name(r->stream), cop_stream_line_number(r->stream), "%s", cop_err_text(err));
 	return err;
 }
 
@@ -116,7 +116,7 @@ static cop_err judge_target(const reader *r, double *target)
 	char says[COP_LIBSVM_SAYS] = "";
 	cop_err err = r->judge->judge(r->judge->owner, target, says);
 	if (err != COP_OK)
-		cop_diag_set(r->diag, cop_stream_name(r->stream), cop_stream_line_number(r->stream), 0, "%s", says);
+		cop_diag_at_line(r->diag, cop_stream_name(r->stream), cop_stream_line_number(r->stream), "%s", says);
 	return err;
 }
 
@@ -162,8 +162,7 @@ static cop_err read_rows(reader *r, cop_dataset *ds)
 		return err;
 	}
 	if (ds->d == 0) {
-		cop_diag_set(
-		        r->diag, cop_stream_name(r->stream), 0, 0, "it holds no %s", ds->n == 0 ? "rows" : "features");
+		cop_diag_of(r->diag, cop_stream_name(r->stream), "it holds no %s", ds->n == 0 ? "rows" : "features");
 		return COP_EFORMAT;
 	}
 	if (r->from_zero)

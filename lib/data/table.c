@@ -85,7 +85,7 @@ double cop_table_number_to_class(const cop_preparation *p, double value)
 
 cop_err cop_table_no_memory(const cop_stream *stream, cop_diag *diag)
 {
-	cop_diag_set(diag, cop_stream_name(stream), cop_stream_line_number(stream), 0, "out of memory");
+	cop_diag_at_line(diag, cop_stream_name(stream), cop_stream_line_number(stream), "out of memory");
 	return COP_ENOMEM;
 }
 
@@ -117,7 +117,7 @@ static cop_err judge_target(void *owner, double *target, char says[COP_LIBSVM_SA
 
 static cop_err no_such_column(const cop_stream *stream, const char *setting, const char *column, cop_diag *diag)
 {
-	cop_diag_set(diag, cop_stream_name(stream), 0, 0,
+	cop_diag_of(diag, cop_stream_name(stream),
 	        "there is no column \"%.60s\", which is to be %s; expected none to be named, as libsvm files have no "
 	        "columns",
 	        column, setting);
@@ -144,7 +144,7 @@ static cop_err libsvm_training(
 	if (err == COP_OK)
 		err = cop_preparation_finish(p, &what);
 	if (err != COP_OK)
-		cop_diag_set(diag, cop_stream_name(stream), 0, 0, "%s", err == COP_EFULL ? what : cop_err_text(err));
+		cop_diag_of(diag, cop_stream_name(stream), "%s", err == COP_EFULL ? what : cop_err_text(err));
 	return err;
 }
 
@@ -186,7 +186,7 @@ cop_err cop_table_from(
 {
 	*data = NULL;
 	if (libsvm != p->sparse) {
-		cop_diag_set(diag, cop_stream_name(stream), 0, 0, "it is %s; expected %s as in training",
+		cop_diag_of(diag, cop_stream_name(stream), "it is %s; expected %s as in training",
 		        libsvm ? "libsvm" : "csv", p->sparse ? "libsvm" : "csv");
 		return COP_ESHAPE;
 	}

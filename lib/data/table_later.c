@@ -51,13 +51,13 @@ static cop_err columns_by_name(later *l, uint8_t *used)
 		if (c == l->p->target && !l->labelled)
 			continue;
 		const char *name = l->p->column[c].name;
-		cop_diag_set(l->r.diag, cop_stream_name(l->r.stream), 0, 0,
+		cop_diag_of(l->r.diag, cop_stream_name(l->r.stream),
 		        "there is no column \"%.60s\"; expected the columns of training", name == NULL ? "" : name);
 		return COP_ESHAPE;
 	}
 	for (size_t f = 0; f < l->r.count; f++)
 		if (!used[f]) {
-			cop_diag_set(l->r.diag, cop_stream_name(l->r.stream), 0, 0,
+			cop_diag_of(l->r.diag, cop_stream_name(l->r.stream),
 			        "column \"%.60s\" was not in training; expected the columns of training",
 			        cop_csv_column(l->r.csv, f));
 			return COP_ESHAPE;
@@ -70,7 +70,7 @@ static cop_err columns_by_place(later *l)
 	size_t columns = l->p->columns;
 	bool without = l->r.count + 1 == columns && !l->labelled;
 	if (l->r.count != columns && !without) {
-		cop_diag_set(l->r.diag, cop_stream_name(l->r.stream), cop_stream_line_number(l->r.stream), 0,
+		cop_diag_at_line(l->r.diag, cop_stream_name(l->r.stream), cop_stream_line_number(l->r.stream),
 		        "%zu fields; expected %zu as in training%s", l->r.count, columns,
 		        l->labelled ? "" : ", or one less without the target");
 		return COP_ESHAPE;

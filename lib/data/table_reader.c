@@ -166,7 +166,7 @@ cop_err cop_table_reader_begin(cop_table_reader *r)
 	cop_err err = cop_csv_next(r->csv, &r->values, &r->count, r->diag);
 	if (err != COP_EEND)
 		return err;
-	cop_diag_set(r->diag, cop_stream_name(r->stream), 0, 0,
+	cop_diag_of(r->diag, cop_stream_name(r->stream),
 	        cop_csv_columns(r->csv) > 0
 	                ? "its only line is not of numbers and was taken for the columns' names; expected rows"
 	                : "it holds no rows");
@@ -223,7 +223,7 @@ cop_err cop_table_fault(const cop_table_reader *r, cop_err err, size_t field, co
 		else
 			(void)snprintf(where, sizeof where, "field %zu ", field + 1);
 	}
-	cop_diag_set(r->diag, cop_stream_name(r->stream), cop_stream_line_number(r->stream), 0, "%s%s", where, says);
+	cop_diag_at_line(r->diag, cop_stream_name(r->stream), cop_stream_line_number(r->stream), "%s%s", where, says);
 	return err;
 }
 

@@ -51,7 +51,7 @@ static cop_err find_column(const training *t, const char *text, size_t length, c
 	if (parse_place(text, length, t->r.count, column))
 		return COP_OK;
 	bool header = cop_csv_column(t->r.csv, 0) != NULL;
-	cop_diag_set(t->r.diag, cop_stream_name(t->r.stream), 0, 0,
+	cop_diag_of(t->r.diag, cop_stream_name(t->r.stream),
 	        "there is no column \"%.*s\", which is to be %s; expected %sa number from 0 to %zu",
 	        (int)(length < 60 ? length : 60), text, meaning, header ? "a name in the first line or " : "",
 	        t->r.count - 1);
@@ -300,7 +300,7 @@ static cop_err finish(training *t)
 	const char *what = COP_TABLE_TOO_MANY_NUMBERS;
 	cop_err err = COP_OK;
 	if (!t->any_target) {
-		cop_diag_set(t->r.diag, cop_stream_name(t->r.stream), 0, 0, "no row has a target; expected some");
+		cop_diag_of(t->r.diag, cop_stream_name(t->r.stream), "no row has a target; expected some");
 		return COP_EFORMAT;
 	}
 	if (!t->settings->regression && !t->named_classes)
@@ -308,9 +308,9 @@ static cop_err finish(training *t)
 	if (err == COP_OK)
 		err = cop_table_fill_and_expand(t->p, t->missing, &t->r.data, &what);
 	if (err == COP_EFULL)
-		cop_diag_set(t->r.diag, cop_stream_name(t->r.stream), 0, 0, "%s", what);
+		cop_diag_of(t->r.diag, cop_stream_name(t->r.stream), "%s", what);
 	else if (err != COP_OK)
-		cop_diag_set(t->r.diag, cop_stream_name(t->r.stream), 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(t->r.diag, cop_stream_name(t->r.stream), "%s", cop_err_text(err));
 	return err;
 }
 

@@ -271,7 +271,7 @@ static cop_err refuse(history *h, cop_err err, const char *what, cop_diag *diag)
 {
 	char text[400];
 	(void)snprintf(text, sizeof text, "%.380s", what);
-	cop_diag_set(diag, "", 0, h->raw.offset, "record %" PRIu64 " (offset %" PRIu64 "): %s", h->raw.sequence,
+	cop_diag_at_offset(diag, "", h->raw.offset, "record %" PRIu64 " (offset %" PRIu64 "): %s", h->raw.sequence,
 	        h->raw.offset, text);
 	cop_record_source_place(&h->source, h->segment, diag);
 	h->counts.bad += err == COP_EFORMAT;
@@ -339,7 +339,7 @@ static cop_err take_record(history *h, cop_diag *diag)
 		err = apply(h, &r);
 	}
 	if (err == COP_ENOMEM)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	return err;
 }
 
@@ -542,7 +542,7 @@ cop_err cop_journal_history_open(
 	*out = NULL;
 	history *h = cop_mem_alloc(1, sizeof *h);
 	if (h == NULL) {
-		cop_diag_set(diag, path, 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		cop_diag_of(diag, path, "%s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
 	}
 	h->base.class = &class;
@@ -558,7 +558,7 @@ cop_err cop_journal_history_open(
 		cop_diag why = { .message = "" };
 		err = cop_told_model_choose(&h->told, settings->model == NULL ? "" : settings->model, &h->source, &why);
 		if (err != COP_OK)
-			cop_diag_set(diag, path, 0, 0, "%s", why.message);
+			cop_diag_of(diag, path, "%s", why.message);
 	}
 	if (err != COP_OK) {
 		destroy(&h->base);

@@ -11,7 +11,7 @@ cop_err cop_record_source_open(cop_record_source *source, const char *path, uint
 	*source = (cop_record_source){ .whole = NULL };
 	cop_err err = cop_journal_find(path, &source->folder, &source->files, &source->count, diag);
 	if (err == COP_OK && source->count == 0) {
-		cop_diag_set(diag, path, 0, 0, "no segments here; expected a journal's folder, or a segment");
+		cop_diag_of(diag, path, "no segments here; expected a journal's folder, or a segment");
 		err = COP_ENOTFOUND;
 	}
 	if (err == COP_OK)
@@ -37,7 +37,7 @@ cop_err cop_record_source_next(cop_record_source *source, cop_journal_record *re
 	cop_err err = cop_journal_next(source->whole, record, diag);
 	if (err == COP_EFORMAT && diag != NULL) {
 		cop_diag why = *diag;
-		cop_diag_set(diag, why.source, 0, why.offset,
+		cop_diag_at_offset(diag, why.source, why.offset,
 		        "%.300s; what is intact can be read by passing over it, or copied by `coppice journal "
 		        "salvage`",
 		        why.message);

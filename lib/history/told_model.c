@@ -85,12 +85,11 @@ static cop_err choose(cop_told_model *told, const char *name, const name_list *l
 	char all[NAMES_SHOWN];
 	names_text(list, all);
 	if (name[0] != '\0' && !untold && !listed(list, name, strlen(name))) {
-		cop_diag_set(diag, "", 0, 0, "model \"%.64s\" is not in the journal; expected one of: %s", name, all);
+		cop_diag_message(diag, "model \"%.64s\" is not in the journal; expected one of: %s", name, all);
 		return COP_ENOTFOUND;
 	}
 	if (name[0] == '\0' && list->count > 1) {
-		cop_diag_set(
-		        diag, "", 0, 0, "the journal is of several models; expected one of them to be named: %s", all);
+		cop_diag_message(diag, "the journal is of several models; expected one of them to be named: %s", all);
 		return COP_EINVAL;
 	}
 	const char *chosen = name[0] == '\0' && list->count == 1 ? list->items[0] : name;
@@ -168,10 +167,10 @@ static cop_err set_shape(cop_told_model *told, const cop_wire_shape *wanted, cop
 	shape.max_candidates = larger(shape.max_candidates, told->shape.max_candidates);
 	cop_err err = make_workspace(told, &shape);
 	if (err == COP_EFULL)
-		cop_diag_set(diag, "", 0, 0, "model \"%s\": %zu candidates of that many features are too much to read",
+		cop_diag_message(diag, "model \"%s\": %zu candidates of that many features are too much to read",
 		        told->model.name, shape.max_candidates);
 	else if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	if (err == COP_OK)
 		told->shape = shape;
 	return err;
@@ -201,14 +200,14 @@ cop_err cop_told_model_choose(cop_told_model *told, const char *name, const cop_
 	if (err == COP_OK)
 		err = choose(told, name, &list, untold, diag);
 	else
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	cop_mem_free(list.items);
 	return err;
 }
 
 static cop_err refuse_values(const cop_told_model *told, cop_diag *diag)
 {
-	cop_diag_set(diag, "", 0, 0,
+	cop_diag_message(diag,
 	        "model \"%s\" chooses values (learner value); expected a model with arms or candidates, whose logged "
 	        "actions have "
 	        "propensities",
@@ -236,7 +235,7 @@ static bool fits(const cop_told_model *told, const cop_wire_model *model)
 static cop_err refuse_shape(const cop_told_model *told, const cop_wire_model *model, cop_diag *diag)
 {
 	const cop_journal_history_model *m = &told->model;
-	cop_diag_set(diag, "", 0, 0,
+	cop_diag_message(diag,
 	        "model \"%s\" changes its shape here, from features %zu, bits %u, arms %zu, candidates %zu, loss_range "
 	        "{%g, %g} to features %zu, bits %u, arms %zu, candidates %zu, loss_range {%g, %g}; expected the "
 	        "segments before and after it to be read apart",
@@ -353,7 +352,7 @@ static cop_err refuse_second(const cop_told_model *told, const char *name, size_
 {
 	char clean[3 * COP_WIRE_MODEL_NAME + 1];
 	cop_wire_text_clean(clean, sizeof clean, name, length);
-	cop_diag_set(diag, "", 0, 0, "the journal is of several models; expected one of them to be named: %s, %s, ...",
+	cop_diag_message(diag, "the journal is of several models; expected one of them to be named: %s, %s, ...",
 	        told->model.name, clean);
 	return COP_EINVAL;
 }
@@ -363,7 +362,7 @@ cop_err cop_told_model_match(cop_told_model *told, const cop_journal_record *rec
 	const char *name;
 	size_t length;
 	if (cop_wire_record_model(record->body, record->length, &name, &length) != COP_OK) {
-		cop_diag_set(diag, "", 0, 0, "malformed body");
+		cop_diag_message(diag, "malformed body");
 		return COP_EFORMAT;
 	}
 	if (name == NULL || length == 0 || length > COP_WIRE_MODEL_NAME)

@@ -162,12 +162,12 @@ cop_err cop_learner_new(const cop_learner_settings *settings, cop_learner **out,
 	const cop_learner_class *class = find(settings->learner);
 	const char *wrong = refusal(settings, class);
 	if (wrong != NULL) {
-		cop_diag_set(diag, "", 0, 0, "%s", wrong);
+		cop_diag_message(diag, "%s", wrong);
 		return COP_EINVAL;
 	}
 	cop_err err = class->create(settings, out);
 	if (err != COP_OK) {
-		cop_diag_set(diag, "", 0, 0, "learner %s: %s", class->name, cop_err_text(err));
+		cop_diag_message(diag, "learner %s: %s", class->name, cop_err_text(err));
 		return err;
 	}
 	cop_learner_settings *filled = &(*out)->settings;
@@ -370,7 +370,7 @@ cop_err cop_learner_refit(cop_learner *learner, const cop_trees *trees, cop_diag
 	if (err == COP_OK)
 		learner->rev++;
 	else if (err == COP_ENOMEM)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	return err;
 }
 

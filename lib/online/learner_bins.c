@@ -228,7 +228,7 @@ static cop_err refit(cop_learner *learner, const cop_trees *given, cop_diag *dia
 {
 	(void)learner;
 	(void)given;
-	cop_diag_set(diag, "", 0, 0, "a value learner with feedback from bins has no trees to replace");
+	cop_diag_message(diag, "a value learner with feedback from bins has no trees to replace");
 	return COP_ESHAPE;
 }
 

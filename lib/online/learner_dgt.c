@@ -510,12 +510,11 @@ static cop_err check_tree(const dgt_learner *g, const cop_trees *trees, cop_diag
 	const cop_tree *tree = cop_trees_at(trees, 0);
 	unsigned height = g->base.settings.height;
 	if (cop_trees_count(trees) != 1)
-		cop_diag_set(diag, "", 0, 0, "learner dgt takes one tree, not %zu", cop_trees_count(trees));
+		cop_diag_message(diag, "learner dgt takes one tree, not %zu", cop_trees_count(trees));
 	else if (!cop_tree_constant_leaves(tree))
-		cop_diag_set(diag, "", 0, 0, "learner dgt takes a tree with constant leaves, not linear ones");
+		cop_diag_message(diag, "learner dgt takes a tree with constant leaves, not linear ones");
 	else if (cop_tree_depth(tree) > height)
-		cop_diag_set(diag, "", 0, 0, "the tree is %u deep; the learner's height is %u", cop_tree_depth(tree),
-		        height);
+		cop_diag_message(diag, "the tree is %u deep; the learner's height is %u", cop_tree_depth(tree), height);
 	else
 		return COP_OK;
 	return COP_ESHAPE;
@@ -566,7 +565,7 @@ static cop_err refit(cop_learner *learner, const cop_trees *trees, cop_diag *dia
 	if (err == COP_OK)
 		err = take_tree(g, trees, &w, &theta);
 	if (err == COP_ENONFINITE)
-		cop_diag_set(diag, "", 0, 0, "a split of the tree is too large in standardised features");
+		cop_diag_message(diag, "a split of the tree is too large in standardised features");
 	cop_mem_free(w);
 	cop_mem_free(theta);
 	if (err != COP_OK) {

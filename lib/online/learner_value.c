@@ -282,7 +282,7 @@ static cop_err refit(cop_learner *learner, const cop_trees *trees, cop_diag *dia
 	cop_additive *model = NULL;
 	cop_refit *made;
 	if (learner->settings.delta_decay > 0.0) {
-		cop_diag_set(diag, "", 0, 0,
+		cop_diag_message(diag,
 		        "with delta_decay a learner takes in no trees: probes tell no one but who played "
 		        "them how far apart they were");
 		return COP_ESHAPE;

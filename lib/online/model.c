@@ -129,12 +129,12 @@ cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_d
 	*out = NULL;
 	const char *wrong = refusal(settings);
 	if (wrong != NULL) {
-		cop_diag_set(diag, "", 0, 0, "%s", wrong);
+		cop_diag_message(diag, "%s", wrong);
 		return COP_EINVAL;
 	}
 	cop_model *model = cop_mem_alloc(1, sizeof *model);
 	if (model == NULL) {
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(COP_ENOMEM));
+		cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
 	}
 	model->set = *settings;
@@ -156,7 +156,7 @@ cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_d
 		err = keep_explanations(model, settings->explain_keep, NULL);
 	if (err != COP_OK) {
 		if (err == COP_ENOMEM)
-			cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+			cop_diag_message(diag, "%s", cop_err_text(err));
 		cop_model_free(model);
 		return err;
 	}
@@ -188,12 +188,12 @@ cop_err cop_model_adjust(cop_model *model, const cop_model_settings *settings, c
 	if (wrong == NULL)
 		wrong = cop_learner_exploration_refusal(&settings->learner);
 	if (wrong != NULL) {
-		cop_diag_set(diag, "", 0, 0, "%s", wrong);
+		cop_diag_message(diag, "%s", wrong);
 		return COP_EINVAL;
 	}
 	if (settings->explain_keep != model->kept_count &&
 	        keep_explanations(model, settings->explain_keep, NULL) != COP_OK) {
-		cop_diag_set(diag, "", 0, 0, "explain_keep: %s", cop_err_text(COP_ENOMEM));
+		cop_diag_message(diag, "explain_keep: %s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
 	}
 	model->set.explain_keep = settings->explain_keep;

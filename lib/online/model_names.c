@@ -39,7 +39,7 @@ cop_err cop_model_names_load(
 	if (err == COP_OK && cop_feature_space_is_dense(*out))
 		cop_feature_space_freeze(*out);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "section '" SECTION "': %s", cop_err_text(err));
+		cop_diag_message(diag, "section '" SECTION "': %s", cop_err_text(err));
 	return err;
 }
 
@@ -81,7 +81,7 @@ cop_err cop_model_names_read_places(
 		err = COP_EFORMAT;
 	}
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "section '" PLACES_SECTION "': %s", cop_err_text(err));
+		cop_diag_message(diag, "section '" PLACES_SECTION "': %s", cop_err_text(err));
 	return err;
 }
 

@@ -91,13 +91,13 @@ cop_err cop_model_challenge_with(cop_model *model, const cop_trees *trees, cop_l
 	cop_shadow *s = &model->shadow;
 	cop_err err = cop_learner_clone_into(model->learner, spare);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	else
 		err = cop_learner_refit(spare->learner, trees, diag);
 	if (err == COP_OK) {
 		err = cop_model_explain_also(model, spare->learner);
 		if (err != COP_OK)
-			cop_diag_set(diag, "", 0, 0, "room for explanations: %s", cop_err_text(err));
+			cop_diag_message(diag, "room for explanations: %s", cop_err_text(err));
 	}
 	if (err != COP_OK)
 		return err;
@@ -122,7 +122,7 @@ cop_err cop_model_challenge(cop_model *model, const cop_trees *trees, cop_diag *
 	cop_learner_spare spare;
 	cop_err err = cop_learner_spare_init(&spare, &model->learner->settings, 0);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	else
 		err = cop_model_challenge_with(model, trees, &spare, diag);
 	cop_learner_spare_fini(&spare);

@@ -320,7 +320,7 @@ cop_err cop_model_can_load(const cop_model_settings *saved, const cop_model_sett
 		return COP_OK;
 	shape_text(saved, was);
 	shape_text(settings, is);
-	cop_diag_set(diag, "", 0, 0, "saved with %s; configured with %s", was, is);
+	cop_diag_message(diag, "saved with %s; configured with %s", was, is);
 	return COP_ESHAPE;
 }
 
@@ -403,7 +403,7 @@ static cop_err refuse_older(const cop_model_settings *saved, cop_diag *diag)
 {
 	char was[SHAPE_TEXT];
 	shape_text(saved, was);
-	cop_diag_set(diag, "", 0, 0,
+	cop_diag_message(diag,
 	        "saved by an earlier version of coppice (%s), whose state this version's learner %s cannot go on from",
 	        was, saved->learner.learner);
 	return COP_ESHAPE;
@@ -438,7 +438,7 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 	if (err == COP_OK)
 		err = load_apprentice(model, &file);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "saved model: %s", cop_err_text(err));
+		cop_diag_message(diag, "saved model: %s", cop_err_text(err));
 	return err;
 }
 
@@ -451,6 +451,6 @@ cop_err cop_model_peek(const void *data, size_t length, cop_model_settings *sett
 		return err;
 	err = get_settings(&file, settings, &version);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "saved settings: %s", cop_err_text(err));
+		cop_diag_message(diag, "saved settings: %s", cop_err_text(err));
 	return err;
 }

@@ -30,13 +30,13 @@ struct cop_refit {
 cop_err cop_refit_check(const cop_trees *trees, size_t features, size_t outputs, cop_diag *diag)
 {
 	if (cop_trees_features(trees) != features || cop_trees_outputs(trees) != outputs) {
-		cop_diag_set(diag, "", 0, 0,
+		cop_diag_message(diag,
 		        "the trees have %zu features and %zu outputs; expected %zu features and %zu outputs",
 		        cop_trees_features(trees), cop_trees_outputs(trees), features, outputs);
 		return COP_ESHAPE;
 	}
 	if (cop_trees_how(trees) == COP_TREES_VOTE || cop_tree_view(cop_trees_at(trees, 0))->link != COP_TREE_VALUES) {
-		cop_diag_set(diag, "", 0, 0, "the trees tell classes; expected predicted losses");
+		cop_diag_message(diag, "the trees tell classes; expected predicted losses");
 		return COP_ESHAPE;
 	}
 	return COP_OK;
@@ -176,7 +176,7 @@ cop_err cop_refit_new(
 	if (err == COP_OK)
 		err = settle_in(r);
 	if (err != COP_OK) {
-		cop_diag_set(diag, "", 0, 0, "trees of a refit: %s", cop_err_text(err));
+		cop_diag_message(diag, "trees of a refit: %s", cop_err_text(err));
 		cop_refit_free(r);
 		return err;
 	}

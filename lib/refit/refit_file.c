@@ -179,7 +179,7 @@ cop_err cop_refit_file_write(
 	cop_refit_file_put(file, &bytes);
 	cop_err err = bytes.err;
 	if (err != COP_OK)
-		cop_diag_set(diag, folder, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, folder, "%s", cop_err_text(err));
 	else
 		err = cop_checkpoint_write(folder, prefix, sequence, bytes.data, bytes.length, diag);
 	cop_bytes_fini(&bytes);
@@ -292,7 +292,7 @@ cop_err cop_refit_file_open(const void *data, size_t length, const char *source,
 		err = COP_EFORMAT;
 	if (err != COP_OK) {
 		cop_refit_file_fini(out);
-		cop_diag_set(diag, source == NULL ? "" : source, 0, 0, "no refit that can be read: %s",
+		cop_diag_of(diag, source == NULL ? "" : source, "no refit that can be read: %s",
 		        err == COP_EVERSION ? "written by a newer version" : cop_err_text(err));
 		return err;
 	}

@@ -82,7 +82,7 @@ cop_err cop_refit_settings_check(const cop_refit_settings *s, cop_diag *diag)
 	};
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		if (!rules[i].fits) {
-			cop_diag_set(diag, "", 0, 0, "refit: wrong setting; expected %s", rules[i].what);
+			cop_diag_message(diag, "refit: wrong setting; expected %s", rules[i].what);
 			return COP_EINVAL;
 		}
 	return COP_OK;
@@ -134,13 +134,12 @@ static cop_err need_evidence(
         const cop_refit_settings *set, const cop_refit_window *w, const cop_refit_report *report, cop_diag *diag)
 {
 	if (w->fresh == 0) {
-		cop_diag_set(diag, "", 0, 0, "nothing was answered after record %" PRIu64, set->after);
+		cop_diag_message(diag, "nothing was answered after record %" PRIu64, set->after);
 		return COP_EEND;
 	}
 	if (w->answered < set->least || report->fitted.answered < LEAST_ANSWERED) {
-		cop_diag_set(diag, "", 0, 0,
-		        "%zu events were answered, %" PRIu64 " to be fitted; expected at least %" PRIu64, w->answered,
-		        report->fitted.answered, set->least);
+		cop_diag_message(diag, "%zu events were answered, %" PRIu64 " to be fitted; expected at least %" PRIu64,
+		        w->answered, report->fitted.answered, set->least);
 		return COP_EEND;
 	}
 	return COP_OK;
@@ -317,7 +316,7 @@ cop_err cop_refit_run(const cop_refit_settings *settings, const char *journal, c
 	err = cop_refit_window_read(settings, journal, progress, &window, diag);
 	report_window(&window, report);
 	if (err == COP_EEND)
-		cop_diag_set(diag, "", 0, 0, "stopped while the journal was read");
+		cop_diag_message(diag, "stopped while the journal was read");
 	if (err == COP_OK)
 		err = need_evidence(settings, &window, report, diag);
 	if (err == COP_OK) {
@@ -326,8 +325,7 @@ cop_err cop_refit_run(const cop_refit_settings *settings, const char *journal, c
 		if (err == COP_OK)
 			err = cop_refit_judge(settings, &window, *out, report);
 		if (err != COP_OK)
-			cop_diag_set(
-			        diag, journal, 0, 0, "refit of model \"%s\": %s", window.model.name, cop_err_text(err));
+			cop_diag_of(diag, journal, "refit of model \"%s\": %s", window.model.name, cop_err_text(err));
 	}
 	if (err != COP_OK) {
 		cop_trees_free(*out);

@@ -190,7 +190,7 @@ static cop_err make_room(cop_refit_window *w, size_t most)
 static cop_err refuse_memory(const reading *r)
 {
 	const cop_refit_window *w = r->window;
-	cop_diag_set(r->diag, "", 0, 0,
+	cop_diag_message(r->diag,
 	        "%zu events of model \"%s\" and their fit take %zu bytes, above the memory of %zu; expected a smaller "
 	        "window than %zu, or more memory",
 	        w->n, w->model.name, w->memory, r->settings->memory, r->settings->window);
@@ -231,7 +231,7 @@ static cop_err check_model(const reading *r)
 	const cop_journal_history_model *m = &r->window->model;
 	if (m->told)
 		return COP_OK;
-	cop_diag_set(r->diag, "", 0, 0,
+	cop_diag_message(r->diag,
 	        "the journal does not tell what model \"%s\" is like; expected one of a version that does", m->name);
 	return COP_EINVAL;
 }
@@ -382,7 +382,7 @@ cop_err cop_refit_window_read(const cop_refit_settings *settings, const char *jo
 	reading r = { .settings = settings, .window = window, .diag = diag };
 	cop_err err = read_back(&r, journal, progress);
 	if (err == COP_ENOMEM)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	if (err == COP_OK)
 		count(settings, window);
 	return err;

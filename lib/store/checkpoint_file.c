@@ -34,7 +34,7 @@ static bool is_prefix(const char *prefix)
 
 static cop_err wrong_prefix(const char *folder, const char *prefix, cop_diag *diag)
 {
-	cop_diag_set(diag, folder, 0, 0, "\"%s\" cannot name a checkpoint; expected 1 to %d of [A-Za-z0-9_.-]", prefix,
+	cop_diag_of(diag, folder, "\"%s\" cannot name a checkpoint; expected 1 to %d of [A-Za-z0-9_.-]", prefix,
 	        COP_CHECKPOINT_PREFIX_MAX);
 	return COP_EINVAL;
 }
@@ -43,7 +43,7 @@ static cop_err wrong_prefix(const char *folder, const char *prefix, cop_diag *di
 static cop_err refused(const char *source, const char *what, cop_diag *diag)
 {
 	int code = errno;
-	cop_diag_set(diag, source, 0, 0, "%s: %s", what, strerror(code));
+	cop_diag_of(diag, source, "%s: %s", what, strerror(code));
 	return code == ENOENT ? COP_ENOTFOUND : code == ENOSPC || code == EDQUOT ? COP_EFULL : COP_EIO;
 }
 
@@ -96,7 +96,7 @@ cop_err cop_checkpoint_write(
 	if (!is_prefix(prefix))
 		return wrong_prefix(folder, prefix, diag);
 	if (sequence > COP_CHECKPOINT_SEQUENCE_MAX) {
-		cop_diag_set(diag, folder, 0, 0, "no number is left for another checkpoint of %s", prefix);
+		cop_diag_of(diag, folder, "no number is left for another checkpoint of %s", prefix);
 		return COP_EINVAL;
 	}
 	int fd;
@@ -177,12 +177,12 @@ static cop_err scan(
 		if (parse_name(entry->d_name, prefix, ending, &sequence))
 			err = add_sequence(sequences, count, sequence);
 		if (err == COP_EFORMAT)
-			cop_diag_set(diag, folder, 0, 0,
+			cop_diag_of(diag, folder,
 			        "%s: no checkpoint has that number; expected at most %020" PRIu64
 			        "; move the file out of the folder, or give it a lower number",
 			        entry->d_name, (uint64_t)COP_CHECKPOINT_SEQUENCE_MAX);
 		else if (err != COP_OK)
-			cop_diag_set(diag, folder, 0, 0, "%s", cop_err_text(err));
+			cop_diag_of(diag, folder, "%s", cop_err_text(err));
 		else
 			errno = 0;
 	}
@@ -206,7 +206,7 @@ cop_err cop_checkpoint_list(const char *folder, const char *prefix, uint64_t **s
 
 static cop_err damaged(const char *path, uint64_t offset, const char *what, cop_diag *diag)
 {
-	cop_diag_set(diag, path, 0, offset, "%s", what);
+	cop_diag_at_offset(diag, path, offset, "%s", what);
 	return COP_EFORMAT;
 }
 
@@ -226,7 +226,7 @@ static cop_err check_head(
 	if (crc != cop_crc32c(0, head, 12) || version == 0)
 		return damaged(path, 0, "its head is damaged (checksum)", diag);
 	if (version > COP_CHECKPOINT_VERSION) {
-		cop_diag_set(diag, path, 0, 8,
+		cop_diag_at_offset(diag, path, 8,
 		        "format version %" PRIu32 " was written by a newer coppice; expected at most %u", version,
 		        COP_CHECKPOINT_VERSION);
 		return COP_EVERSION;
@@ -263,7 +263,7 @@ static cop_err read_body(int fd, const uint8_t head[HEAD_SIZE], const char *path
 	memcpy(&crc, head + FIXED_SIZE + 8, sizeof crc);
 	cop_bytes_reserve(out, (size_t)length);
 	if (out->err != COP_OK) {
-		cop_diag_set(diag, path, 0, 0, "no memory for %" PRIu64 " bytes", length);
+		cop_diag_of(diag, path, "no memory for %" PRIu64 " bytes", length);
 		return out->err;
 	}
 	if (!read_all(fd, out->data, (size_t)length, &got))
@@ -317,7 +317,7 @@ static cop_err read_sequence(const char *folder, const char *prefix, uint64_t se
 	cop_checkpoint_name(prefix, sequence, name);
 	char *path = join(folder, name);
 	if (path == NULL) {
-		cop_diag_set(diag, folder, 0, 0, "out of memory");
+		cop_diag_of(diag, folder, "out of memory");
 		return COP_ENOMEM;
 	}
 	cop_err err = cop_checkpoint_read(path, out, diag);
@@ -335,7 +335,7 @@ cop_err cop_checkpoint_newest(const char *folder, const char *prefix, cop_bytes 
 	cop_err err = cop_checkpoint_list(folder, prefix, &sequences, &count, diag);
 	if (err != COP_OK)
 		return err;
-	cop_diag_set(diag, folder, 0, 0, "no checkpoint of %s %s", prefix, count == 0 ? "is there" : "is whole");
+	cop_diag_of(diag, folder, "no checkpoint of %s %s", prefix, count == 0 ? "is there" : "is whole");
 	err = COP_ENOTFOUND;
 	for (size_t i = 0; i < count && err == COP_ENOTFOUND; i++) {
 		cop_diag why;
@@ -375,7 +375,7 @@ static cop_err remove_from(
 cop_err cop_checkpoint_prune(const char *folder, const char *prefix, size_t keep, cop_diag *diag)
 {
 	if (keep == 0) {
-		cop_diag_set(diag, folder, 0, 0, "0 checkpoints to keep; expected at least 1");
+		cop_diag_of(diag, folder, "0 checkpoints to keep; expected at least 1");
 		return COP_EINVAL;
 	}
 	if (!is_prefix(prefix))

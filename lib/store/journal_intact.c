@@ -32,7 +32,7 @@ cop_err cop_journal_intact_open(
 	*out = NULL;
 	cop_journal_intact *intact = cop_mem_alloc(1, sizeof *intact);
 	if (intact == NULL) {
-		cop_diag_set(diag, folder, 0, 0, "out of memory");
+		cop_diag_of(diag, folder, "out of memory");
 		return COP_ENOMEM;
 	}
 	if (listener != NULL)
@@ -113,7 +113,7 @@ static cop_err read_header(cop_journal_intact *s)
 	if (err == COP_EVERSION || err == COP_ENOMEM) {
 		char name[COP_JOURNAL_NAME_ROOM];
 		cop_journal_name(s->file.base, s->file.compressed, name);
-		cop_diag_set(&s->why, name, 0, 0, "%s", err == COP_ENOMEM ? "out of memory" : why.message);
+		cop_diag_of(&s->why, name, "%s", err == COP_ENOMEM ? "out of memory" : why.message);
 		return err;
 	}
 	if (err != COP_OK)
@@ -197,7 +197,7 @@ cop_err cop_journal_intact_next(cop_journal_intact *s, cop_journal_record *recor
 		return COP_OK;
 	}
 	if (s->err == COP_ENOMEM)
-		cop_diag_set(&s->why, s->folder, 0, 0, "out of memory");
+		cop_diag_of(&s->why, s->folder, "out of memory");
 	if (diag != NULL && s->err != COP_EEND)
 		*diag = s->why;
 	memset(record, 0, sizeof *record);

@@ -16,7 +16,7 @@
 
 static cop_err out_of_memory(const char *folder, cop_diag *diag)
 {
-	cop_diag_set(diag, folder, 0, 0, "out of memory");
+	cop_diag_of(diag, folder, "out of memory");
 	return COP_ENOMEM;
 }
 
@@ -42,7 +42,7 @@ static cop_err cut_file(const char *path, const cop_journal_tail *tail, cop_diag
 	if (fstat(fd, &status) != 0) {
 		err = cop_journal_refused(path, "its size cannot be told", diag);
 	} else if ((uint64_t)status.st_size != tail->offset + tail->bytes) {
-		cop_diag_set(diag, path, 0, tail->offset, "its size is not that of what was read; nothing is cut");
+		cop_diag_at_offset(diag, path, tail->offset, "its size is not that of what was read; nothing is cut");
 		err = COP_EFORMAT;
 	} else if (ftruncate(fd, (off_t)tail->offset) != 0 || fsync(fd) != 0) {
 		err = cop_journal_refused(path, "its torn tail cannot be cut", diag);
@@ -138,7 +138,7 @@ static cop_err pump(int from, cop_stream *write, cop_stream *read, uint8_t *chun
 			return err;
 		}
 		if (write == NULL && (got != (size_t)n || memcmp(chunk, other, got) != 0)) {
-			cop_diag_set(diag, path, 0, offset, "its compressed copy is not equal to it");
+			cop_diag_at_offset(diag, path, offset, "its compressed copy is not equal to it");
 			return COP_EFORMAT;
 		}
 		offset += (uint64_t)n;
@@ -218,10 +218,10 @@ static cop_err find_closed(const char *folder, uint64_t base, cop_journal_file *
 	while (i < count && files[i].base != base)
 		i++;
 	if (i == count) {
-		cop_diag_set(diag, folder, 0, 0, "no segment begins with record %llu", (unsigned long long)base);
+		cop_diag_of(diag, folder, "no segment begins with record %llu", (unsigned long long)base);
 		err = COP_ENOTFOUND;
 	} else if (i + 1 == count) {
-		cop_diag_set(diag, folder, 0, 0, "the newest segment is not closed yet");
+		cop_diag_of(diag, folder, "the newest segment is not closed yet");
 		err = COP_EINVAL;
 	} else {
 		*out = files[i];

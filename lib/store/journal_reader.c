@@ -31,7 +31,7 @@ static cop_err find_start(cop_journal_reader *reader, cop_diag *diag)
 		return COP_OK;
 	}
 	if (reader->from != 0 && reader->from < reader->files[0].base) {
-		cop_diag_set(diag, reader->folder, 0, 0,
+		cop_diag_of(diag, reader->folder,
 		        "record %" PRIu64 " is not there: the oldest segment begins with %" PRIu64, reader->from,
 		        reader->files[0].base);
 		return COP_ENOTFOUND;
@@ -50,7 +50,7 @@ cop_err cop_journal_reader_open(
 	*out = NULL;
 	cop_journal_reader *reader = cop_mem_alloc(1, sizeof *reader);
 	if (reader == NULL) {
-		cop_diag_set(diag, folder, 0, 0, "out of memory");
+		cop_diag_of(diag, folder, "out of memory");
 		return COP_ENOMEM;
 	}
 	reader->from = from_sequence;

@@ -32,7 +32,7 @@ static cop_err flush(salvage *s)
 {
 	cop_err err = s->batch.err;
 	if (err != COP_OK)
-		cop_diag_set(s->diag, s->out, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(s->diag, s->out, "%s", cop_err_text(err));
 	else if (s->batch_count > 0)
 		err = cop_journal_write(
 		        s->writer, s->batch.data, s->batch.length, s->batch_first, s->batch_count, s->diag);
@@ -99,7 +99,7 @@ static cop_err check_empty(const char *folder, cop_diag *diag)
 	cop_err err = cop_journal_list(folder, &files, &count, diag);
 	cop_mem_free(files);
 	if (err == COP_OK && count > 0) {
-		cop_diag_set(diag, folder, 0, 0, "there are segments already; expected an empty folder");
+		cop_diag_of(diag, folder, "there are segments already; expected an empty folder");
 		err = COP_EEXIST;
 	}
 	return err;

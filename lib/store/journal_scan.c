@@ -32,7 +32,7 @@ cop_err cop_journal_scan_open(cop_journal_scan *scan, const char *folder, const 
 	if (err == COP_OK && (scan->window = cop_mem_alloc(scan->capacity, 1)) == NULL)
 		err = COP_ENOMEM;
 	if (err == COP_ENOMEM)
-		cop_diag_set(diag, folder, 0, 0, "out of memory");
+		cop_diag_of(diag, folder, "out of memory");
 	if (err != COP_OK)
 		cop_journal_scan_close(scan);
 	return err;

@@ -183,7 +183,7 @@ char *cop_journal_path(const char *folder, const char *name)
 cop_err cop_journal_refused(const char *source, const char *what, cop_diag *diag)
 {
 	int code = errno;
-	cop_diag_set(diag, source, 0, 0, "%s: %s", what, strerror(code));
+	cop_diag_of(diag, source, "%s: %s", what, strerror(code));
 	return code == ENOENT ? COP_ENOTFOUND : code == ENOSPC || code == EDQUOT ? COP_EFULL : COP_EIO;
 }
 
@@ -216,7 +216,7 @@ static cop_err add_file(cop_journal_file **files, size_t *count, const cop_journ
 
 static cop_err no_base(const char *folder, const char *name, cop_diag *diag)
 {
-	cop_diag_set(diag, folder, 0, 0,
+	cop_diag_of(diag, folder,
 	        "%s: no record has that number; expected at most %020" PRIu64 "; move the file out of the folder", name,
 	        (uint64_t)COP_JOURNAL_BASE_MAX);
 	return COP_EFORMAT;
@@ -282,7 +282,7 @@ cop_err cop_journal_list(const char *folder, cop_journal_file **files, size_t *c
 			(void)no_base(folder, entry->d_name, diag);
 	}
 	if (err == COP_ENOMEM)
-		cop_diag_set(diag, folder, 0, 0, "out of memory");
+		cop_diag_of(diag, folder, "out of memory");
 	else if (err == COP_EIO || (err == COP_OK && errno != 0))
 		err = cop_journal_refused(folder, "the folder cannot be read", diag);
 	(void)closedir(dir);
@@ -296,7 +296,7 @@ cop_err cop_journal_list(const char *folder, cop_journal_file **files, size_t *c
 
 static cop_err short_of_memory(const char *path, cop_diag *diag)
 {
-	cop_diag_set(diag, path, 0, 0, "out of memory");
+	cop_diag_of(diag, path, "out of memory");
 	return COP_ENOMEM;
 }
 

@@ -20,7 +20,7 @@ void cop_journal_walk_diag(const cop_journal_walk *walk, uint64_t offset, const 
 	char name[COP_JOURNAL_NAME_ROOM];
 	cop_journal_name(walk->file.base, walk->file.compressed, name);
 	char *path = cop_journal_path(walk->folder, name);
-	cop_diag_set(diag, path == NULL ? name : path, 0, offset, "%s", what);
+	cop_diag_at_offset(diag, path == NULL ? name : path, offset, "%s", what);
 	cop_mem_free(path);
 }
 

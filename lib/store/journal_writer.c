@@ -59,7 +59,7 @@ static cop_err refused(const cop_journal_writer *writer, uint64_t base, const ch
 
 static cop_err out_of_memory(const cop_journal_writer *writer, cop_diag *diag)
 {
-	cop_diag_set(diag, writer->path, 0, 0, "out of memory");
+	cop_diag_of(diag, writer->path, "out of memory");
 	return COP_ENOMEM;
 }
 
@@ -89,7 +89,7 @@ static cop_err broke(cop_journal_writer *writer, trouble kind, cop_err err, cons
 
 static cop_err still_broken(const cop_journal_writer *writer, cop_diag *diag)
 {
-	cop_diag_set(diag, writer->why.source, 0, writer->why.offset, "the journal stands still since: %.400s",
+	cop_diag_at_offset(diag, writer->why.source, writer->why.offset, "the journal stands still since: %.400s",
 	        writer->why.message);
 	return COP_EIO;
 }
@@ -105,7 +105,7 @@ static cop_err broke_gone(cop_journal_writer *writer, const char *what, cop_diag
 	char name[COP_JOURNAL_NAME_ROOM];
 	cop_diag why;
 	cop_journal_name(writer->base, false, name);
-	cop_diag_set(&why, writer->path, 0, 0, "%s: %s", name, what);
+	cop_diag_of(&why, writer->path, "%s: %s", name, what);
 	return broke(writer, GONE, COP_EIO, &why, diag);
 }
 
@@ -145,7 +145,7 @@ static cop_err begin_made(const cop_journal_writer *writer, uint64_t base, cop_j
 	cop_journal_header_put(&header, base, writer->model_set.data, writer->model_set.length);
 	cop_err err = header.err;
 	if (err != COP_OK)
-		cop_diag_set(diag, writer->path, 0, 0, "%s", cop_err_text(err));
+		cop_diag_of(diag, writer->path, "%s", cop_err_text(err));
 	else
 		err = cop_journal_make_begin(made, writer->path, writer->folder, base,
 		        writer->preallocate ? writer->segment_bytes : 0, diag);
@@ -197,7 +197,7 @@ static cop_err check_newest(
 		if (err != COP_OK)
 			return err == COP_EEND ? COP_OK : err;
 	}
-	cop_diag_set(diag, writer->path, 0, 0,
+	cop_diag_of(diag, writer->path,
 	        "records from %" PRIu64 " on are to be written, but a segment with records begins with %" PRIu64, next,
 	        newest->base);
 	return COP_EEXIST;
@@ -255,7 +255,7 @@ cop_err cop_journal_writer_open(const char *folder, const cop_journal_settings *
 	*out = NULL;
 	bool numbered = next_sequence > 0 && next_sequence <= COP_JOURNAL_BASE_MAX;
 	if (!numbered || settings->model_set_length > COP_JOURNAL_MODEL_SET_MAX) {
-		cop_diag_set(diag, folder, 0, 0, "%s",
+		cop_diag_of(diag, folder, "%s",
 		        !numbered ? "sequence numbers are from 1 to 9999999999999999999" : "the model set is too long");
 		return COP_EINVAL;
 	}
@@ -273,7 +273,7 @@ cop_err cop_journal_writer_open(const char *folder, const cop_journal_settings *
 		err = writer->path == NULL ? COP_ENOMEM : writer->model_set.err;
 	}
 	if (err != COP_OK)
-		cop_diag_set(diag, folder, 0, 0, "out of memory");
+		cop_diag_of(diag, folder, "out of memory");
 	else
 		err = start(writer, next_sequence, diag);
 	if (err == COP_OK)
@@ -391,7 +391,7 @@ cop_err cop_journal_write(cop_journal_writer *writer, const void *batch, size_t 
 	if (writer->broken != NONE)
 		return still_broken(writer, diag);
 	if (first_sequence != writer->written + 1) {
-		cop_diag_set(diag, writer->path, 0, 0, "record %" PRIu64 " is to be written; expected %" PRIu64,
+		cop_diag_of(diag, writer->path, "record %" PRIu64 " is to be written; expected %" PRIu64,
 		        first_sequence, writer->written + 1);
 		return COP_EINVAL;
 	}
@@ -476,13 +476,13 @@ cop_err cop_journal_recover_writer(cop_journal_writer *writer, const void *batch
 	COP_ASSERT(writer->broken != NONE);
 	if (first_sequence == 0 || first_sequence > writer->written + 1 || first_sequence < writer->base ||
 	        first_sequence + count <= writer->written) {
-		cop_diag_set(diag, writer->path, 0, 0,
+		cop_diag_of(diag, writer->path,
 		        "a batch of records %" PRIu64 " to %" PRIu64 " cannot follow durable %" PRIu64, first_sequence,
 		        first_sequence + count - 1, writer->durable);
 		return COP_EINVAL;
 	}
 	if (writer->broken == GONE) {
-		cop_diag_set(diag, writer->why.source, 0, 0, "%.400s", writer->why.message);
+		cop_diag_of(diag, writer->why.source, "%.400s", writer->why.message);
 		return COP_ENOTFOUND;
 	}
 	/* Never after a failed sync: the second one would say that all is well. */

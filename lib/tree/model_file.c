@@ -135,7 +135,7 @@ static const char *check_section(const uint8_t *data, size_t length, size_t *at)
 
 static cop_err malformed(const char *source, size_t offset, cop_diag *diag, const char *what)
 {
-	cop_diag_set(diag, source, 0, offset, "%s (at byte %zu)", what, offset);
+	cop_diag_at_offset(diag, source, offset, "%s (at byte %zu)", what, offset);
 	return COP_EFORMAT;
 }
 
@@ -152,8 +152,8 @@ cop_err cop_model_file_open(cop_model_file *file, const void *data, size_t lengt
 	memcpy(&file->sections, bytes + 16, sizeof file->sections);
 	memcpy(&crc, bytes + 20, sizeof crc);
 	if (file->version > COP_MODEL_FILE_VERSION) {
-		cop_diag_set(diag, source, 0, 4, "model file version %u is newer than this program's %d", file->version,
-		        COP_MODEL_FILE_VERSION);
+		cop_diag_at_offset(diag, source, 4, "model file version %u is newer than this program's %d",
+		        file->version, COP_MODEL_FILE_VERSION);
 		return COP_EVERSION;
 	}
 	if (crc != cop_crc32c(0, bytes, FILE_HEAD - CRC_SIZE) || file->version == 0)
@@ -204,7 +204,7 @@ cop_err cop_model_file_find(
 static cop_err io_failed(const char *path, cop_diag *diag, const char *doing)
 {
 	int saved = errno;
-	cop_diag_set(diag, path, 0, 0, "cannot %s: %s", doing, strerror(saved));
+	cop_diag_of(diag, path, "cannot %s: %s", doing, strerror(saved));
 	errno = saved;
 	return COP_EIO;
 }
@@ -220,8 +220,10 @@ static cop_err read_all(int fd, size_t expected, const char *path, cop_bytes *by
 	cop_bytes_reserve(bytes, expected + 1);
 	for (;;) {
 		cop_bytes_reserve(bytes, 1);
-		if (bytes->err != COP_OK)
+		if (bytes->err != COP_OK) {
+			cop_diag_of(diag, path, "%s", cop_err_text(bytes->err));
 			return bytes->err;
+		}
 		ssize_t n = read(fd, bytes->data + bytes->length, bytes->capacity - bytes->length);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -235,7 +237,7 @@ static cop_err read_all(int fd, size_t expected, const char *path, cop_bytes *by
 
 static cop_err irregular(const char *path, cop_diag *diag)
 {
-	cop_diag_set(diag, path, 0, 0, "no regular file");
+	cop_diag_of(diag, path, "no regular file");
 	return COP_EFORMAT;
 }
 

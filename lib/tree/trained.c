@@ -170,9 +170,9 @@ cop_err cop_trained_open(const void *data, size_t length, const char *source, co
 	}
 	cop_trained_free(model);
 	if (err == COP_ENOTFOUND)
-		cop_diag_set(diag, source, 0, 0, "a model file, but not of a trained model");
+		cop_diag_of(diag, source, "a model file, but not of a trained model");
 	else
-		cop_diag_set(diag, source, 0, 0, "%s%s%s", what, what[0] != '\0' ? ": " : "", cop_err_text(err));
+		cop_diag_of(diag, source, "%s%s%s", what, what[0] != '\0' ? ": " : "", cop_err_text(err));
 	return err;
 }
 

@@ -19,6 +19,14 @@ typedef struct graph {
 	cop_bytes *out;
 } graph;
 
+/* Room for the next text; that the last one found no memory is not forgotten. */
+static void clear_text(graph *g)
+{
+	if (g->out->err == COP_OK)
+		g->out->err = g->text.err;
+	cop_bytes_clear(&g->text);
+}
+
 static void put_id(graph *g, int32_t child)
 {
 	cop_tree_words_put(g->out, "t%zu%c%zu", g->tree, child >= 0 ? 'n' : 'l', (size_t)(child >= 0 ? child : ~child));
@@ -29,7 +37,7 @@ static void put_place(graph *g, int32_t child)
 	cop_tree_words_put(g->out, "    ");
 	put_id(g, child);
 	cop_tree_words_put(g->out, " [%slabel=\"", child < 0 ? "shape=box, style=\"rounded,filled\", " : "");
-	cop_bytes_clear(&g->text);
+	clear_text(g);
 	if (child >= 0) {
 		cop_tree_test test = cop_tree_test_of(&g->words, (size_t)child);
 		cop_tree_words_test(&g->words, &test, true, &g->text);
@@ -39,7 +47,7 @@ static void put_place(graph *g, int32_t child)
 	put_escaped(&g->text, g->out);
 	if (g->words.census != NULL) {
 		cop_bytes_put(g->out, "\\n", 2);
-		cop_bytes_clear(&g->text);
+		clear_text(g);
 		(void)cop_tree_words_rows(&g->words, child, &g->text);
 		put_escaped(&g->text, g->out);
 	}

@@ -324,6 +324,12 @@ def test_two_writers_are_refused(folder, tmp_path):
         assert "another bakeoff" in refused("--data-dir", folder, "--csv", tmp_path / "o.csv")
 
 
+def test_feature_beyond_the_hashed_space_is_refused(tmp_path):
+    (tmp_path / "big.libsvm").write_text("0 1:1\n1 20000000:1\n")
+    err = refused("--data-dir", tmp_path, "--csv", tmp_path / "o.csv", "--seeds", 1)
+    assert "dataset big" in err and "feature index up to 19999999, expected at most 2^24" in err
+
+
 # ---- reports
 
 
@@ -368,6 +374,11 @@ def test_report_files(folder, tmp_path):
     out, _ = bakeoff("--data-dir", folder, "--seeds", 2, "--csv", tmp_path / "o.csv", "--report", tmp_path / "r")
     assert out == (tmp_path / "r.txt").read_text()
     text, charts = check_page(tmp_path / "r.html")
+    assert re.findall(r"<h2>(.*?)</h2>", text) == [
+        "Summary", "Losses", "Wins and losses", "Learning curves", "Time", "What the figures mean"]
+    assert re.findall(r"<caption>(.*?)</caption>", text) == [
+        "Settings", "Progressive loss", "Wrong events of a run, mean over the seeds (standard deviation)",
+        "Significant wins / losses of the row over the column; datasets with less loss", "Microseconds an event"]
     assert len(charts) == 2
     assert all(chart.count('class="line c') == 6 for chart in charts)  # three curves, three keys
     assert sorted(p.name for p in tmp_path.iterdir()) == ["data", "o.csv", "o.curves.csv", "o.settings.csv", "r.html",

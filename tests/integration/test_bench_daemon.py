@@ -4,11 +4,14 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, model, program
+import zmq
+from conftest import DEADLINE, model, pack, program, unpack
 
 PARTS = ("decide_one_at_a_time", "decide_pipelined", "learn_pipelined", "learn_batched")
 QUICK = ("--rounds", 2, "--seconds", 0.02, "--timeout", 60)
@@ -131,6 +134,65 @@ def test_bench_daemon_of_a_model_of_values_is_refused_by_its_endpoint(daemon, ow
     endpoint = daemon(model(learner="value")).ipc("requests")
     err = bench("daemon", "--endpoint", endpoint, "--model", "m", "--features", 3, *QUICK, status=1, env=own)[1]
     assert err == f"coppice bench: {endpoint}: a model of arms is expected, this one has values\n"
+
+
+@contextmanager
+def spoiled(one, verb, spoil):
+    """An endpoint that passes requests on to a daemon, and the answers to one verb through spoil."""
+    front = one.context.socket(zmq.ROUTER)
+    port = front.bind_to_random_port("tcp://127.0.0.1")
+    back = one.client()
+    stop = threading.Event()
+
+    def serve():
+        while not stop.is_set():
+            if front.poll(10):
+                peer, asked, *rest = front.recv_multipart()
+                back.send_raw(asked, *rest)
+                status, body = back.receive_raw()
+                if asked == verb:
+                    body = pack(spoil(unpack(body)))
+                front.send_multipart([peer, status, body])
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield f"tcp://127.0.0.1:{port}"
+    finally:
+        stop.set()
+        thread.join()
+        front.close(linger=0)
+
+
+def without_last(reply):
+    return {**reply, "items": reply["items"][:-1]}
+
+
+def with_first_refused(reply):
+    return {**reply, "items": [{"code": "bad_features", "message": "no"}, *reply["items"][1:]]}
+
+
+def without_seq(reply):
+    return {key: value for key, value in reply.items() if key != "seq"}
+
+
+@pytest.mark.parametrize("verb,spoil,says", [
+    (b"decide_batch", without_last, "the reply to a batch has other items"),
+    (b"feedback_batch", without_last, "the reply to a batch has other items"),
+    (b"decide_batch", with_first_refused, "an event of a batch was refused"),
+    (b"feedback_batch", with_first_refused, "an event of a batch was refused"),
+    (b"decide_batch", without_seq, "a reply carries no seq of ours"),
+    (b"decide", without_seq, "a reply carries no seq of ours"),
+    (b"decide", lambda reply: {**reply, "seq": reply["seq"] + 64}, "a reply carries no seq of ours"),
+    (b"decide", lambda reply: {"id": reply["id"]}, "a: the key is missing"),
+    (b"feedback", lambda reply: {"id": reply["id"]}, "result: the key is missing"),
+])
+def test_bench_daemon_answers_that_are_wrong_are_told(daemon, own, verb, spoil, says):
+    one = daemon(model())
+    with spoiled(one, verb, spoil) as endpoint:
+        args = ("daemon", "--endpoint", endpoint, "--model", "m", "--features", 3, *QUICK)
+        out, err = bench(*args, status=1, env=own)
+    assert out == "" and err.startswith(f"coppice bench: {endpoint}: ") and says in err
 
 
 def test_bench_echo_refuses_a_wrong_endpoint():

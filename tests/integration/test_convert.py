@@ -236,6 +236,19 @@ def test_absent_file_is_named_and_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("kept,advised", [(61440, True), (61439, False)])
+def test_names_beyond_those_that_can_be_kept_are_told(tmp_path, kept, advised):
+    """Whose log has that many of them, or almost, is advised to do without."""
+    log = tmp_path / "many.vw"
+    lines = [range(kept), range(kept, 65537)]
+    log.write_text("".join("1:0:0.5 |x " + " ".join(f"f{i}" for i in line) + "\n" for line in lines))
+    advice = "; names beyond 65536 cannot be kept, --features hashed writes their places instead" if advised else ""
+    for to in ("csv", "dsjson"):
+        err = convert("--from", "vw", "--to", to, log, tmp_path / f"many.{to}", status=1)[1]
+        assert err == (f"coppice convert: {log}:2: column 9: too many names for columns of their own; expected at most "
+                       f"65536 (hash them){advice}\n")
+
+
 # ---- from labelled rows
 
 
@@ -308,6 +321,15 @@ def test_softmax_prefers_what_it_thinks_right(tmp_path):
     uniform = sum(float(row["cost"]) / float(row["probability"]) for row in rows) / len(rows) / 6
     assert mean < 0.7 and abs(uniform - 5 / 6) < 0.1
     assert_propensities(rows, 6)
+
+
+def test_softmax_gives_what_no_log_can_hold_to_the_others(tmp_path):
+    """exp(-1 / temperature) is a probability below 1e-6, or just above it."""
+    for temperature, held in ((0.072, False), (0.073, True)):
+        rows = classes(tmp_path, "--logging", "softmax", "--base", 2, "--epsilon", 0, "--temperature", temperature)
+        small = math.exp(-1 / temperature) if held else 0
+        assert {row["action"] for row in rows} == {"2"}
+        assert [float(row["probability"]) for row in rows] == pytest.approx([1 / (1 + 5 * small)] * len(rows), abs=1e-12)
 
 
 def test_base_may_be_an_arm(tmp_path):

@@ -103,7 +103,13 @@ def test_inspect_shows_a_saved_replay(tmp_path, log):
     shown = json.loads(out)
     assert shown["replay"]["events"] == 1500 and {"features", "replay"} <= {s["name"] for s in shown["sections"]}
     assert shown["models"][0]["learner"] == "dgt"
-    assert "replay" in coppice("inspect", tmp_path / "a.model")[0]
+    result = replay(log, "--holdout-after", "1000", "--passes", 2, "--save", tmp_path / "held.model")
+    text = coppice("inspect", tmp_path / "held.model")[0]
+    told = json.loads(coppice("inspect", tmp_path / "held.model", "--json")[0])["replay"]
+    shown = dict(line.split(None, 1) for line in text[text.index("\nreplay\n"):].replace("average loss", "loss").splitlines()[2:])
+    assert shown == {"events": str(result["events"]), "labelled": "1500", "loss": f"{told['progressive_loss']:.6f}",
+                     "policy": "greedy", "features": f"{FEATURES}, dense"}
+    assert told["labelled"] == 1500 and told["events"] == result["events"]
 
 
 # ---- the cache
@@ -155,6 +161,24 @@ def test_replay_part_of_a_log_leaves_no_cache(tmp_path, log):
     assert not cache.exists() and os.listdir(tmp_path) == ["log.vw"]
 
 
+# ---- logs of which more than the beginning has to be known
+
+
+@pytest.mark.parametrize("last,features,key,value", [
+    ("1:0:.5 |x a b c", "dense", "features", 3),
+    ("3:0:.5 |x a b", "dense", "arms", 3),
+    ("1:7:.5 |x a b", "dense", "loss_range", [0, 7]),
+    ("1:-2:.5 |x a b", "hashed", "loss_range", [-2, 1]),
+    ("1:0:.5 |x " + " ".join(f"g{i}" for i in range(3000)), "hashed", "events", 20002),
+])
+def test_replay_later_events_may_go_beyond_the_beginning(tmp_path, last, features, key, value):
+    path = tmp_path / "log.vw"
+    path.write_text("1:0:.5 |x a b\n2:1:.5 |x a\n" * 10000 + f"1:0:.5 |x a\n{last}\n")
+    result = replay(path, "--features", features, "--learner", "dgt", "--height", 1)
+    assert result["skipped"] == {"events": 0} and result["events"] == 20002
+    assert result[key] == value, result
+
+
 # ---- passes, holding out
 
 
@@ -174,6 +198,7 @@ def test_replay_holdout_is_not_learned(tmp_path, log):
     part = replay(rest, "--evaluate", tmp_path / "part.model")
     for key in ("ips", "snips", "dr", "average_loss", "snips_low", "snips_high"):
         assert held["holdout"][key] == part[key]
+    assert held["labelled"] == 1500 and part["labelled"] == 500
     assert held["ips"] == replay(log, "--events", "1000")["ips"]
 
 
@@ -372,6 +397,51 @@ def test_replay_live_waits_for_its_pace_alone(daemon, log):
     assert took[0] < 0.5 and took[1] == pytest.approx(2, abs=0.1) and took[2] == pytest.approx(20, abs=0.2), took
 
 
+def decisions(one):
+    """{id: action} of a daemon's journal."""
+    records = map(json.loads, coppice("journal", "dump", one.state / "journal", "--json")[0].splitlines())
+    return {record["id"]: record["a"] for record in records if record["type"] == "decision"}
+
+
+def test_replay_live_tells_all_that_it_met(daemon, tmp_path):
+    """Ten of each kind that goes wrong are told, all are counted; what the daemon decided is in its journal."""
+    log = events(140)
+    lines = [vw_line(e) for e in log] + ["|x f0:1"] * 3 + ["9:0.5:0.25 |x f0:1"] * 12 + ["1:no:0.5 |x f0:1"] * 11
+    path = tmp_path / "log.vw"
+    path.write_text("\n".join(lines) + "\n")
+    one = daemon(model(learner="dgt", features=FEATURES, arms=ARMS, height=2))
+    client = one.client()
+    more = ["--format", "vw", path, "--live", one.ipc("requests"), "--model", "m", "--ask", "--on-error", "skip"]
+    before = client.status()["requests"]["received"]
+    out, err = coppice("replay", *more, "--skip", 2, "--first-id", 1000, "--json")
+    assert client.status()["requests"]["received"] - before == 1 + 2 + 3 * 2  # ours, its status twice, three batches
+    for first, last, why in ((144, 155, "the daemon refused it: a: got 8"), (156, 166, 'column 3: "no" is no cost')):
+        told = [line for line in range(first, last + 1) if f"{path}:{line}: {why}" in err]
+        assert told == list(range(first, first + 10)), err
+    result = figures(json.loads(out))
+    decided = decisions(one)
+    sent = [*log[2:], *[(None, 8, 0.5, 0.25)] * 12]
+    matched = [(cost, p) for i, (_, a, cost, p) in enumerate(sent) if decided[1000 + i] == a]
+    assert 0 < len(matched) < 138
+    assert result == {
+        "events": 150, "average_loss": pytest.approx(sum(e[2] for e in sent) / 150), "applied": 138, "recorded": 0,
+        "duplicate": 0, "late": 0, "unknown": 0, "refused": 12, "unlabelled": 3, "skipped": 11,
+        "matched": pytest.approx(len(matched) / 150), "ips": pytest.approx(sum(c / p for c, p in matched) / 150),
+        "learned": 138}
+
+    out, _ = coppice("replay", *more, "--events", 148)
+    lines = out.splitlines()
+    decided = decisions(one)
+    sent = [*log, *sent[-8:]]
+    matched = [(cost, p) for i, (_, a, cost, p) in enumerate(sent) if decided[i] == a]
+    assert lines.pop().startswith("events per second ")
+    assert lines == [
+        "events sent       148", "  applied         140", "  refused         8", "without a label   3, not sent",
+        f"mean logged cost  {sum(e[2] for e in sent) / 148:.6f}", f"actions matched   {len(matched) / 148:.4f}",
+        f"value, ips        {sum(c / p for c, p in matched) / 148:.6f}", "learned           140, in all 278"]
+    assert "passed over       11" in coppice("replay", *more, "--first-id", 2000)[0].splitlines()
+
+
 def test_replay_journal_is_what_the_daemon_learned(daemon, tmp_path, log):
     one = daemon(model(learner="dgt", features=FEATURES, arms=ARMS, height=4, seed=1))
     client = one.client()
@@ -384,6 +454,33 @@ def test_replay_journal_is_what_the_daemon_learned(daemon, tmp_path, log):
     result = replay(one.state / "journal", "--learner", "dgt", "--height", "4", format="journal")
     assert result["events"] == 300 and result["arms"] == ARMS and result["features"] == FEATURES
     assert result["average_loss"] == pytest.approx(sum(losses) / 300)
+
+
+def teach(client, items, verb="decide_batch"):
+    """Decides and answers in batches; items: (decision, feedback)."""
+    for at in range(0, len(items), 1000):
+        part = items[at:at + 1000]
+        client.ok(verb, "m", {"items": [decision for decision, _ in part]})
+        told = client.ok("feedback_batch", "m", {"items": [feedback for _, feedback in part]})["items"]
+        assert {item.get("result") for item in told} == {"applied"}, told
+
+
+def test_replay_journal_of_values_may_lose_more_behind_its_beginning(daemon, tmp_path):
+    """The first 20000 events do not show how much can be lost."""
+    one = daemon(model(learner="value", features=1, height=None, trees=None, feedback=None))
+    losses = [0.5] * 20001 + [3]
+    teach(one.client(), [({"id": i, "x": [1]}, {"id": i, "loss": loss}) for i, loss in enumerate(losses)])
+    one.stop()
+    result = replay(one.state / "journal", "--evaluate", "logged", format="journal")
+    assert result["events"] == 20002 and result["average_loss"] == pytest.approx(sum(losses) / 20002)
+
+
+def test_replay_journal_of_candidates_may_have_more_behind_its_beginning(daemon, tmp_path):
+    one = daemon(model(learner="rank", features=1, candidate_features=1, arms=None, max_candidates=3, height=1, trees=0))
+    teach(one.client(), [({"id": i, "x": [1], "c": [[0], [1]] + [[0.5]] * (i == 20001)}, {"id": i, "loss": 0.5})
+                         for i in range(20002)], "rank_batch")
+    one.stop()
+    assert replay(one.state / "journal", "--evaluate", "logged", format="journal")["events"] == 20002
 
 
 def test_replay_saved_model_starts_a_daemon(daemon, tmp_path, log):

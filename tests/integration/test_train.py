@@ -131,6 +131,14 @@ def test_alpha_list_is_a_path_chosen_by_validation(small):
     assert f"--alpha {result['alpha']:g}" in result["settings"]
 
 
+def test_settings_are_told_as_they_were_given(small):
+    given = ["--learner", "cart", "--trees", 3, "--share", 0.75, "--replace", "--forest", "bagging", "--height", 2, "--seed", 4]
+    settings = train(*given, *small)["settings"]
+    assert settings == \
+        "--learner cart --seed 4 --scale none --height 2 --trees 3 --forest bagging --share 0.75 --replace"
+    assert train(*settings.split(), *small)["settings"] == settings
+
+
 def test_search_finds_settings_and_says_which(small):
     result = train("--learner", "cart", "--search", "--trials", 8, *small)
     assert 1 <= result["trials"] <= 8 and "--learner cart" in result["settings"]

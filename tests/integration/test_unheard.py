@@ -3,6 +3,7 @@ given is no loss by default, now, after a restart and in the journal."""
 
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import DEADLINE, model, program, unpack, wait_for
@@ -47,6 +48,21 @@ def test_contexts_wait_for_a_subscriber_and_are_decided_in_order(daemon):
     state = streams.model()
     assert state["decisions"] == 331 and state["unheard"] == NOTHING
     assert state["contexts"] == {"received": 332, "malformed": 1, "lost": 0}
+
+
+def sleeps(one):
+    """At each of many looks."""
+    stat = Path(f"/proc/{one.process.pid}/stat")
+    return all(stat.read_text().rsplit(") ", 1)[1].startswith("S") for _ in range(100))
+
+
+def test_daemon_sleeps_while_contexts_wait_and_when_none_do(daemon):
+    streams = Streams(daemon, text=model(unheard_age="1h"))
+    streams.publish([{"id": i, "x": X} for i in range(300)])
+    waiting(streams, 300)
+    wait_for(lambda: sleeps(streams.daemon), "coppiced to sleep")
+    assert len(receive(streams.subscriber())[1]) == 300
+    wait_for(lambda: sleeps(streams.daemon), "coppiced to sleep")
 
 
 def test_array_that_waited_is_answered_by_one_array(daemon):

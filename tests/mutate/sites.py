@@ -60,10 +60,15 @@ def operators(line):
         yield match.start(1), rule, operator, SWAPS[operator]
 
 
+TEXT_ROOM = re.compile(r"\bchar \w+(\[\w+\])*\[$")  # of one byte more no test can tell
+
+
 def numbers(line):
     if re.match(r"\s*(case\b|default\b)", line):
         return
     for match in re.finditer(NUMBER, line):
+        if TEXT_ROOM.search(line[:match.start()]):
+            continue
         yield match.start(), "constant", match.group(0), other_number(match.group(0))
 
 

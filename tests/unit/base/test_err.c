@@ -22,18 +22,35 @@ static void test_diag_text_names_what_is_known(void **state)
 	(void)state;
 	cop_diag diag;
 	char text[100];
-	cop_diag_set(&diag, "a.csv", 3, 17, "%d is wrong, expected %s", 5, "six");
-	assert_int_equal(diag.line, 3);
-	assert_int_equal(diag.offset, 17);
+	cop_diag_at_line(&diag, "a.csv", 3, "%d is wrong, expected %s", 5, "six");
+	assert_true(diag.line == 3 && diag.offset == 0);
 	cop_diag_text(&diag, text, sizeof text);
 	assert_string_equal(text, "a.csv:3: 5 is wrong, expected six");
-	cop_diag_set(&diag, "a.csv", 0, 0, "empty");
+	cop_diag_at_offset(&diag, "a.bin", 17, "%s", "damaged");
+	assert_true(diag.line == 0 && diag.offset == 17);
+	cop_diag_text(&diag, text, sizeof text);
+	assert_string_equal(text, "a.bin: damaged");
+	cop_diag_of(&diag, "a.csv", "%s", "empty");
+	assert_true(diag.line == 0 && diag.offset == 0);
 	cop_diag_text(&diag, text, sizeof text);
 	assert_string_equal(text, "a.csv: empty");
-	cop_diag_set(&diag, NULL, 3, 0, "empty");
+	cop_diag_at_line(&diag, NULL, 3, "%s", "empty");
 	cop_diag_text(&diag, text, sizeof text);
 	assert_string_equal(text, "empty");
-	cop_diag_set(NULL, "a", 1, 1, "nothing happens");
+	cop_diag_at_line(&diag, "a.csv", 3, "%s", "empty");
+	cop_diag_message(&diag, "%d arms", 2);
+	assert_true(diag.line == 0 && diag.offset == 0);
+	cop_diag_text(&diag, text, sizeof text);
+	assert_string_equal(text, "2 arms");
+}
+
+static void test_diag_that_is_not_wanted_is_not_filled(void **state)
+{
+	(void)state;
+	cop_diag_message(NULL, "nothing happens");
+	cop_diag_of(NULL, "a", "nothing happens");
+	cop_diag_at_line(NULL, "a", 1, "nothing happens");
+	cop_diag_at_offset(NULL, "a", 1, "nothing happens");
 }
 
 static void test_diag_of_long_text_is_cut(void **state)
@@ -44,7 +61,7 @@ static void test_diag_of_long_text_is_cut(void **state)
 	char text[8];
 	memset(much, 'x', sizeof much);
 	much[sizeof much - 1] = '\0';
-	cop_diag_set(&diag, much, 1, 0, "%s", much);
+	cop_diag_at_line(&diag, much, 1, "%s", much);
 	assert_int_equal(strlen(diag.source), sizeof diag.source - 1);
 	assert_int_equal(strlen(diag.message), sizeof diag.message - 1);
 	cop_diag_text(&diag, text, sizeof text);
@@ -56,6 +73,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_err_text_of_every_code_is_known_and_distinct),
 		cmocka_unit_test(test_diag_text_names_what_is_known),
+		cmocka_unit_test(test_diag_that_is_not_wanted_is_not_filled),
 		cmocka_unit_test(test_diag_of_long_text_is_cut),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

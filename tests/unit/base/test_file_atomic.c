@@ -195,6 +195,7 @@ static void test_save_allocation_failure_is_enomem(void **state)
 		cop_test_alloc_fail(n, 0);
 		cop_err err = save(in_folder("file"), "x", NULL);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		if (err == COP_OK)
 			break;
 		assert_int_equal(err, COP_ENOMEM);

@@ -198,6 +198,7 @@ static void test_new_thread_or_memory_refused_gives_enomem(void **state)
 		cop_test_alloc_fail(n, 0);
 		err = cop_pool_new(THREADS, &pool);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
 		assert_int_equal(pool == NULL, err != COP_OK);
 		cop_pool_free(pool);

@@ -382,6 +382,7 @@ static void test_stream_without_memory_fails_cleanly(void **state)
 			cop_test_alloc_fail(n, 0);
 			cop_err err = write_lines(path_of(name));
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			if (err == COP_OK)
 				break;
 			assert_int_equal(err, COP_ENOMEM);
@@ -391,6 +392,7 @@ static void test_stream_without_memory_fails_cleanly(void **state)
 			cop_test_alloc_fail(n, 0);
 			cop_err err = read_lines(path_of(name));
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_EEND, cop_test_alloc_failed());
 			if (err == COP_EEND)
 				break;
 			assert_int_equal(err, COP_ENOMEM);

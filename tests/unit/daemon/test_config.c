@@ -948,6 +948,7 @@ static void test_config_nth_allocation_fails_gives_enomem(void **state)
 		cop_test_alloc_fail(++n, 0);
 		err = load_in(folder, &config, &report);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK ? config != NULL : config == NULL);
 		cop_config_report_fini(&report);
 		cop_config_free(config);
@@ -960,6 +961,7 @@ static void test_config_nth_allocation_fails_gives_enomem(void **state)
 		cop_test_alloc_fail(++n, 0);
 		err = cop_config_diff(old, next, &changes);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		cop_config_changes_free(&changes);
 	}
 	assert_int_equal(err, COP_OK);

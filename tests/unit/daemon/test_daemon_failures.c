@@ -21,6 +21,7 @@
 #include "daemon/server.h"
 #include "daemon/sockets.h"
 #include "daemon/state_lock.h"
+#include "online/model_names.h"
 #include "store/checkpoint_file.h"
 #include "support_fail.h"
 
@@ -155,7 +156,7 @@ static cop_err save(void *context, cop_diag *diag)
 	cop_checkpoint_init(&checkpoint, folder);
 	cop_err err = cop_checkpoint_start(&checkpoint, &models, &mark, NULL);
 	if (err != COP_OK)
-		cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(err));
+		cop_diag_message(diag, "%s", cop_err_text(err));
 	else
 		err = cop_checkpoint_finish(&checkpoint, 2, true, NULL, diag);
 	assert_int_equal(checkpoint.written, err == COP_OK);
@@ -179,6 +180,79 @@ static cop_err restore(void *context, cop_diag *diag)
 	assert_true(err != COP_OK || checkpoint.sequence == 1);
 	cop_checkpoint_fini(&checkpoint);
 	return err;
+}
+
+/* ---- models that start from files ---- */
+
+static cop_config *starting;
+
+/* The running model of this name, and a space of its shape with two features' names. */
+static void save_start(const char *name, const cop_feature_space_settings *settings)
+{
+	cop_feature_space *space;
+	cop_feature_room room = { 0 };
+	cop_feature_span span;
+	size_t features;
+	char path[96];
+	cop_bytes bytes;
+	assert_int_equal(cop_feature_space_new(settings, &space, NULL), COP_OK);
+	assert_int_equal(cop_feature_space_keep_names(space, 4096), COP_OK);
+	cop_feature_space_begin(space);
+	cop_feature_space_put(space, "a", 1, 1.0);
+	cop_feature_space_put(space, "b", 1, 1.0);
+	assert_int_equal(cop_feature_space_end(space, &room, &span, &features), COP_OK);
+	cop_bytes_init(&bytes);
+	size_t file = cop_model_file_begin(&bytes);
+	cop_model_save(cop_served_find(&models, name, strlen(name))->model, &bytes);
+	cop_model_names_save(space, &bytes);
+	cop_model_names_save_places(space, &bytes);
+	cop_model_file_end(&bytes, file);
+	(void)snprintf(path, sizeof path, "%s/%s.model", folder, name);
+	assert_int_equal(cop_model_file_save(path, &bytes, NULL), COP_OK);
+	cop_bytes_fini(&bytes);
+	cop_feature_room_fini(&room);
+	cop_feature_space_free(space);
+}
+
+static void make_starts(void *context)
+{
+	static const cop_feature_space_settings dense = { .dense = true }, hashed = { .bits = 4 };
+	char more[512];
+	cop_config_report report;
+	make_models_only(context);
+	save_start("m", &dense);
+	save_start("d", &hashed);
+	cop_served_fini(&models);
+	(void)snprintf(more, sizeof more,
+	        "sockets { requests = { \"ipc://%s/r\" } }\n"
+	        "model \"m\" { arms = 2 features = 2 experts = linear height = 1 trees = 0 start_from = \"%s/m.model\" "
+	        "}\n"
+	        "model \"d\" { learner = dgt arms = 2 features = 0 bits = 4 max_nonzeros = 4 height = 1 names_bytes = "
+	        "4KiB"
+	        " start_from = \"%s/d.model\" }\n",
+	        endpoints, folder, folder);
+	cop_config_report_init(&report);
+	cop_err err = cop_config_parse(more, strlen(more), "starts", folder, &starting, &report);
+	for (size_t i = 0; i < report.count; i++)
+		print_message("%s\n", report.items[i].message);
+	cop_config_report_fini(&report);
+	assert_int_equal(err, COP_OK);
+	assert_int_equal(cop_served_init(&models, starting, NULL), COP_OK);
+}
+
+static cop_err start_models(void *context, cop_diag *diag)
+{
+	size_t count;
+	(void)context;
+	cop_err err = cop_served_start_from(&models, NULL, &count, diag);
+	assert_true(err != COP_OK || count == 2);
+	return err;
+}
+
+static void drop_starts(void *context, bool failed)
+{
+	drop_models(context, failed);
+	cop_config_free(starting);
 }
 
 /* ---- the journal ---- */
@@ -231,7 +305,7 @@ static cop_err keep_journal(void *context, cop_diag *diag)
 	assert_int_equal(err == COP_OK, taken && whole);
 	if (taken)
 		return whole ? err : COP_EIO;
-	cop_diag_set(diag, "", 0, 0, "%s", cop_err_text(COP_ENOMEM));
+	cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
 	return COP_ENOMEM;
 }
 
@@ -479,6 +553,8 @@ static cop_test_attempt attempts[] = {
 	/* Without memory for what is known of older files, or of ids that were learned, less is known. */
 	{ "restoring", make_checkpoint, restore, drop_models, .calls = LIST, .spares_memory = true, .allocations = 3,
 	        .failures = 3 },
+	{ "start from files", make_starts, start_models, drop_starts, .calls = OPEN | READ, .spares_memory = true,
+	        .allocations = 10, .failures = 4 },
 	{ "journal", empty_folder, keep_journal, NULL, .calls = RENAME, .spares_memory = true,
 	        .tolerated = OPEN | LIST | WRITE, .allocations = 8, .failures = 1 },
 	{ "recovery", make_journal, recover, drop_models, .calls = OPEN | LIST | STAT, .tolerated = READ | CLOSE,
@@ -514,6 +590,30 @@ static int drop_all(void **state)
 	cop_bytes_fini(&challenger);
 	(void)rmdir(endpoints);
 	return drop_config(state);
+}
+
+/* It has what came before, and nothing else, until there is room. */
+static void test_journal_on_a_full_disk_begins_broken_and_heals(void **state)
+{
+	(void)state;
+	cop_journaler *journaler;
+	cop_diag diag = { .message = "" };
+	cop_test_io_fail(WRITE, 1, true, ENOSPC);
+	assert_int_equal(cop_journaler_open(journal, config, 7, &journaler, &diag), COP_OK);
+	cop_test_io_fail(COP_TEST_IO_EVERY, 0, false, 0);
+	assert_true(cop_journaler_broken(journaler) && !cop_journaler_gone(journaler));
+	assert_int_equal(cop_journaler_get_counts(journaler)->failures, 1);
+	assert_int_equal(cop_journaler_next(journaler), 7);
+	assert_int_equal(cop_journaler_committed(journaler), 6);
+	assert_int_equal(cop_journaler_durable(journaler), 6);
+	assert_int_equal(cop_journaler_base(journaler), 0);
+	assert_false(put_some(journaler));
+	assert_int_equal(cop_journaler_heal(journaler, &diag), COP_OK);
+	assert_false(cop_journaler_broken(journaler));
+	assert_int_equal(cop_journaler_base(journaler), 7);
+	assert_int_equal(cop_journaler_durable(journaler), 6);
+	assert_true(put_some(journaler));
+	assert_int_equal(cop_journaler_close(journaler, &diag), COP_OK);
 }
 
 /* A file system that does not answer does not make the folder another one's. */
@@ -563,6 +663,8 @@ int main(void)
 		        test_folder_in_its_place_that_cannot_be_listed_is_not_taken, make_folder, drop_folder),
 	};
 	const struct CMUnitTest servers[] = {
+		cmocka_unit_test_setup_teardown(
+		        test_journal_on_a_full_disk_begins_broken_and_heals, make_folder, drop_folder),
 		cmocka_unit_test_setup_teardown(
 		        test_server_without_a_pipe_for_signals_does_not_start, make_folder, drop_folder),
 	};

@@ -238,6 +238,7 @@ static void test_state_short_of_memory_is_as_new(void **state)
 		cop_test_alloc_fail(n, 1);
 		cop_err err = cop_refit_state_load(&back, COP_REFIT_STATE_VERSION, &cursor);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		if (err == COP_OK)
 			break;
 		assert_int_equal(err, COP_ENOMEM);

@@ -229,6 +229,7 @@ static void test_csv_without_memory_fails_cleanly(void **state)
 		cop_test_alloc_fail(n, 0);
 		cop_err err = read_text("a,b\n1,2\n3,4\n", &ds, NULL);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		if (err == COP_OK) {
 			cop_dataset_free(ds);
 			break;

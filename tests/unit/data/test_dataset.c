@@ -198,6 +198,7 @@ static void test_dataset_without_memory_fails_cleanly(void **state)
 		cop_test_alloc_fail(n, 0);
 		cop_err err = build_all();
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		if (err == COP_OK)
 			break;
 		assert_int_equal(err, COP_ENOMEM);

@@ -130,6 +130,13 @@ static void test_csv_columns_that_make_no_sense_are_refused(void **state)
 		{ "a,action,cost\n1,2,0\n", { 0 }, COP_EFORMAT,
 		        "the first line was taken for names, and none is \"probability\" or \"propensity\"; expected "
 		        "it, or to be told which column is the probability" },
+		{ "action\n1\n", { 0 }, COP_EFORMAT,
+		        "the first line was taken for names, and none is \"cost\" or \"reward\"; expected it, or to be "
+		        "told which column is the cost" },
+		{ "action\n1\n", { .action = "x" }, COP_EINVAL,
+		        "no column \"x\" for the action; expected a name of its first line (\"action\" ... \"action\") "
+		        "or "
+		        "a place from 1 to 1" },
 		{ "1,2\n", { 0 }, COP_EFORMAT, "2 columns; expected context, action, probability and cost" },
 		{ header, { .items = "/nowhere/at/all" }, COP_EINVAL, "cannot be opened: No such file or directory" },
 	};
@@ -447,14 +454,18 @@ static void test_csv_events_without_memory_fail_cleanly(void **state)
 	for (int dense = 0; dense < 2; dense++)
 		for (int forever = 0; forever < 2; forever++) {
 			unsigned long n = 1;
+			size_t passed_over = 0;
 			for (;; n++) {
 				cop_test_alloc_fail(n, forever);
 				cop_err err = read_all(dense != 0, items);
 				cop_test_alloc_fail(0, 0);
-				if (err == COP_OK)
+				assert_true(err == COP_OK || err == COP_ENOMEM);
+				if (!cop_test_alloc_failed())
 					break;
-				assert_int_equal(err, COP_ENOMEM);
+				passed_over += err == COP_OK;
 			}
+			/* what only makes rows faster may go without */
+			assert_true(passed_over <= (dense || forever ? 0 : 4));
 			assert_true(n > 15);
 		}
 	(void)unlink(items);

@@ -602,14 +602,18 @@ static void test_dsjson_without_memory_fails_cleanly(void **state)
 	for (int dense = 0; dense < 2; dense++)
 		for (int forever = 0; forever < 2; forever++) {
 			unsigned long n = 1;
+			size_t passed_over = 0;
 			for (;; n++) {
 				cop_test_alloc_fail(n, forever);
 				cop_err err = read_all(dense != 0);
 				cop_test_alloc_fail(0, 0);
-				if (err == COP_OK)
+				assert_true(err == COP_OK || err == COP_ENOMEM);
+				if (!cop_test_alloc_failed())
 					break;
-				assert_int_equal(err, COP_ENOMEM);
+				passed_over += err == COP_OK;
 			}
+			/* what only makes rows faster may go without */
+			assert_true(passed_over <= (dense || forever ? 0 : 4));
 			assert_true(n > 8);
 		}
 }

@@ -388,8 +388,13 @@ static const struct {
 	{ "1:2:inf | a", COP_ENONFINITE, "column 5: \"inf\" is no probability" },
 	{ "1:2: | a", COP_EFORMAT, "column 5: \"\" is no probability" },
 	{ "1:2:0.5:7 | a", COP_EFORMAT, "column 5: \"0.5:7\" is no probability" },
-	{ "1:2 | a", COP_EFORMAT, "column 1: no probability stands behind a cost; expected" },
-	{ "1:2 2:3 | a", COP_EFORMAT, "column 5: no probability stands behind a cost; expected" },
+	{ "1:2 | a", COP_EFORMAT,
+	        "column 1: no probability stands behind a cost; expected ACTION:COST:PROBABILITY for the played action "
+	        "(or "
+	        "one to assume)\n" },
+	{ "1:2 2:3 | a", COP_EFORMAT,
+	        "column 5: no probability stands behind a cost; expected ACTION:COST:PROBABILITY for the played "
+	        "action\n" },
 	{ "1:2:.5 2:3:.5 | a", COP_EFORMAT, "column 8: a second action has a probability" },
 	{ ":2:.5 | a", COP_EFORMAT, "column 1: no action stands before ':'" },
 	{ "one:2:.5 | a", COP_EFORMAT, "column 1: \"one\" is no action; expected ACTION:COST:PROBABILITY" },
@@ -430,6 +435,7 @@ static void test_event_vw_of_wrong_text_says_where_and_what(void **state)
 		read_on(&o, &event);
 		cop_err err = next(&o, &event);
 		cop_diag_text(&o.diag, said, sizeof said);
+		strcat(said, "\n");
 		if (err != wrong_lines[i].err || strstr(said, wrong_lines[i].says) == NULL ||
 		        strncmp(said, "t.vw:3: ", 8) != 0)
 			fail_msg("%s: %d, %s", wrong_lines[i].text, (int)err, said);

@@ -116,6 +116,7 @@ static void test_libsvm_without_memory_fails_cleanly(void **state)
 		cop_test_alloc_fail(n, 0);
 		cop_err err = read_text("1 1:2 3:4\n0 2:2\n", &ds, NULL);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		if (err == COP_OK) {
 			cop_dataset_free(ds);
 			break;

@@ -441,6 +441,7 @@ static void test_preparation_without_memory_fails_cleanly(void **state)
 		cop_test_alloc_fail(n, 0);
 		cop_err err = cop_preparation_new(3, 2, &p);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		if (err == COP_OK)
 			break;
 		assert_int_equal(err, COP_ENOMEM);
@@ -453,6 +454,7 @@ static void test_preparation_without_memory_fails_cleanly(void **state)
 		cop_test_alloc_fail(n, 0);
 		cop_err err = cop_preparation_load(bytes.data, bytes.length, &loaded);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		if (err == COP_OK)
 			break;
 		assert_int_equal(err, COP_ENOMEM);
@@ -465,6 +467,7 @@ static void test_preparation_without_memory_fails_cleanly(void **state)
 		cop_test_alloc_fail(n, 0);
 		cop_err err = cop_preparation_fit(p, data, 2, NULL);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		if (err == COP_OK)
 			break;
 		assert_int_equal(err, COP_ENOMEM);

@@ -187,6 +187,7 @@ static void test_split_without_memory_fails_cleanly(void **state)
 			cop_err err = what == 0 ? cop_split_two(&rng, 20, row, label, 0.3, &from)
 			                        : cop_split_folds(&rng, 20, label, 3, fold);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_permutation(row, 20);
 			if (err == COP_OK)
 				break;

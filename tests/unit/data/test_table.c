@@ -672,6 +672,7 @@ static void test_table_without_memory_fails_cleanly(void **state)
 			cop_test_alloc_fail(n, 0);
 			cop_err err = train(&t, cases[i].text, cases[i].libsvm, cases[i].settings);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			if (err == COP_OK)
 				break;
 			assert_int_equal(err, COP_ENOMEM);
@@ -682,6 +683,7 @@ static void test_table_without_memory_fails_cleanly(void **state)
 			cop_test_alloc_fail(n, 0);
 			cop_err err = later(&t, cases[i].more, cases[i].libsvm, true);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			if (err == COP_OK)
 				break;
 			assert_int_equal(err, COP_ENOMEM);

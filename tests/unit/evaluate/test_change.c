@@ -356,16 +356,32 @@ static void test_wrong_settings_and_lack_of_memory_are_told(void **state)
 	assert_int_equal((strcpy(s.detector, "oracle"), cop_change_new(&s, &change)), COP_ENOTFOUND);
 	memset(s.detector, 'a', sizeof s.detector);
 	assert_int_equal(cop_change_new(&s, &change), COP_ENOTFOUND);
-	cop_change_defaults(&s);
-	assert_int_equal((s.delta = 0.0, cop_change_new(&s, &change)), COP_EINVAL);
-	assert_int_equal((s.delta = (double)NAN, cop_change_new(&s, &change)), COP_ENONFINITE);
-	cop_change_defaults(&s);
-	assert_int_equal((s.buckets = 1, cop_change_new(&s, &change)), COP_EINVAL);
-	cop_change_defaults(&s);
-	assert_int_equal((s.rows = 41, cop_change_new(&s, &change)), COP_EINVAL);
-	cop_change_defaults(&s);
-	assert_int_equal((s.every = 0, cop_change_new(&s, &change)), COP_EINVAL);
-	assert_null(change);
+	const struct {
+		double *of, beyond, within;
+	} ends[] = { { &s.delta, 0.0, 1e-300 }, { &s.delta, 1.0, 0.999 }, { &s.tolerance, -1e-300, 0.0 },
+		{ &s.tolerance, 1.001, 1.0 }, { &s.threshold, 0.0, 1e-300 }, { &s.threshold, 1.001e12, 1e12 } };
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+		cop_change_defaults(&s);
+		assert_int_equal((*ends[i].of = (double)NAN, cop_change_new(&s, &change)), COP_ENONFINITE);
+		assert_int_equal((*ends[i].of = ends[i].beyond, cop_change_new(&s, &change)), COP_EINVAL);
+		assert_null(change);
+		assert_int_equal((*ends[i].of = ends[i].within, cop_change_new(&s, &change)), COP_OK);
+		cop_change_free(change);
+	}
+	const struct {
+		uint32_t buckets, rows, every;
+		cop_err err;
+	} sizes[] = { { 1, 20, 32, COP_EINVAL }, { 2, 1, 1, COP_OK }, { 5, 0, 32, COP_EINVAL },
+		{ 5, 20, 0, COP_EINVAL }, { COP_CHANGE_MAX_BUCKETS, COP_CHANGE_MAX_ROWS, 32, COP_OK },
+		{ COP_CHANGE_MAX_BUCKETS + 1, 20, 32, COP_EINVAL }, { 5, COP_CHANGE_MAX_ROWS + 1, 32, COP_EINVAL } };
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		cop_change_defaults(&s);
+		s.buckets = sizes[i].buckets;
+		s.rows = sizes[i].rows;
+		s.every = sizes[i].every;
+		assert_int_equal(cop_change_new(&s, &change), sizes[i].err);
+		cop_change_free(change);
+	}
 	for (size_t d = 0; d < 2; d++)
 		for (unsigned long n = 1;; n++) {
 			cop_change_defaults(&s);
@@ -373,6 +389,7 @@ static void test_wrong_settings_and_lack_of_memory_are_told(void **state)
 			cop_test_alloc_fail(n, 0);
 			cop_err err = cop_change_new(&s, &change);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			cop_change_free(change);
 			if (err == COP_OK)
 				break;

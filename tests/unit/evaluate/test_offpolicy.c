@@ -92,6 +92,25 @@ static void test_estimates_of_four_events_equal_those_by_hand(void **state)
 	assert_close(s.mean_target, 3.0 / 5.0);
 	assert_close(s.largest_weight, 4.0);
 	assert_close(s.mean_weight, 8.0 / 5.0);
+	/* deviations 0.4, -1.6, 2.4 and twice -0.6 */
+	assert_close(s.mean_weight_z, 0.6 / (sqrt(0.16 + 2.56 + 5.76 + 1.44) / 5.0));
+}
+
+/* All weights alike, and not 1: there is no error to measure by. */
+static void test_weights_that_are_all_off_alike_are_off_by_the_most(void **state)
+{
+	(void)state;
+	for (int more = 0; more < 2; more++) {
+		cop_offpolicy o;
+		cop_offpolicy_summary s;
+		start(&o, 0.0, 1.0);
+		for (int i = 0; i < 3; i++) {
+			cop_offpolicy_event e = event(0.5, 1.0, more ? 1.0 : 0.25);
+			assert_int_equal(cop_offpolicy_add(&o, &e), COP_OK);
+		}
+		cop_offpolicy_summarise(&o, &s);
+		assert_true(s.mean_weight_z == (more ? 1e6 : -1e6));
+	}
 }
 
 static void test_log_of_the_target_itself_gives_its_own_average(void **state)
@@ -474,11 +493,22 @@ static void test_state_with_residuals_is_read(void **state)
 	cop_bytes_fini(&residuals);
 }
 
+static void test_defaults_are_those_that_the_documents_name(void **state)
+{
+	(void)state;
+	cop_offpolicy_settings s;
+	cop_offpolicy_defaults(&s);
+	assert_true(
+	        s.level == 0.95 && s.threshold == 10.0 && s.clip == 10.0 && s.cost_low == 0.0 && s.cost_high == 0.0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults_are_those_that_the_documents_name),
 		cmocka_unit_test(test_interval_of_costs_at_both_ends_is_the_exact_one),
 		cmocka_unit_test(test_estimates_of_four_events_equal_those_by_hand),
+		cmocka_unit_test(test_weights_that_are_all_off_alike_are_off_by_the_most),
 		cmocka_unit_test(test_log_of_the_target_itself_gives_its_own_average),
 		cmocka_unit_test(test_no_event_and_no_match_give_the_whole_range),
 		cmocka_unit_test(test_intervals_hold_the_value_and_stay_in_the_range),

@@ -261,6 +261,138 @@ static void test_summary_of_three_events_equals_sums_by_hand(void **state)
 	assert_true(fabs(s.effective_sample_size - 204.5 * 204.5 / 40016.25) < 1e-9);
 }
 
+/* What promotion.h says of each sum, anew and plainly: in steps of one event. */
+typedef struct plain_sums {
+	cop_running_bound below[2], above[2];
+	double n, loss, worst, champion_gap, challenger_gap, error, wealth[3];
+} plain_sums;
+
+static void add_plain_bounds(plain_sums *s, const cop_promotion_event *e, double q, double difference)
+{
+	const double slack = 1.0 + 1e-6, l = e->loss, c = e->champion / e->p, n = e->challenger / e->p;
+	if (e->weight_most > 0.0 && e->weight_most <= 3.0) {
+		double dr = (c - n) * (l - q) - difference;
+		cop_running_bound_add(&s->below[0], (n - c) * (1.0 - l), -slack * e->weight_most);
+		cop_running_bound_add(&s->above[0], (n - c) * l, -slack * e->weight_most);
+		cop_running_bound_add(&s->below[1], dr, -slack * (1.0 + e->weight_most));
+		cop_running_bound_add(&s->above[1], -dr, -slack * (1.0 + e->weight_most));
+		return;
+	}
+	double cut_c = fmin(c, 4.0), cut_n = fmin(n, 4.0);
+	for (size_t i = 0; i < 2; i++) {
+		cop_running_bound_add(&s->below[i], cut_c * l + cut_n * (1.0 - l) - 1.0, -1.0);
+		cop_running_bound_add(&s->above[i], cut_n * l + cut_c * (1.0 - l) - 1.0, -1.0);
+	}
+}
+
+static void add_plain_bets(plain_sums *s, const cop_promotion_event *e, double variance)
+{
+	static const double boldness[] = { 0.75, 1.5, 3.0 };
+	double slack = fmin(0.2 * variance, 0.04);
+	double c = fmin(fmax(e->said_champion + s->champion_gap / (s->n + 100.0), 0.0), 1.0);
+	double d = fmin(fmax(e->said_challenger + s->challenger_gap / (s->n + 100.0), 0.0), 1.0);
+	double b = d > c ? c + slack : c - slack;
+	bool beyond = d > c ? d > b : d < b;
+	for (size_t i = 0; beyond && i < 3; i++) {
+		double stake = boldness[i] * (d - b) / variance;
+		double least = -0.9 / (1.0 - b), most = 0.9 / b;
+		s->wealth[i] += log(1.0 + fmin(fmax(stake, least), most) * (e->loss - b));
+	}
+	s->champion_gap += e->loss - e->said_champion;
+	s->challenger_gap += e->loss - e->said_challenger;
+	s->error += pow(e->said_champion - e->loss, 2.0) - pow(e->said_challenger - e->loss, 2.0);
+}
+
+static void add_plain(plain_sums *s, const cop_promotion_event *e)
+{
+	double mean = s->n > 0.0 ? s->loss / s->n : 0.5;
+	double prior = (s->loss + 5.0) / (s->n + 10.0), variance = prior * (1.0 - prior);
+	double difference = e->has_model ? e->model_challenger - e->model_champion : 0.0;
+	add_plain_bounds(s, e, e->has_model ? e->model_logged : mean, difference);
+	double predicted = (e->has_model ? difference : 1.0) + 2.0 * fmin(0.2 * variance, 0.04) * e->difference;
+	s->worst += e->has_difference ? fmin(e->difference, predicted) : 1.0;
+	if (e->has_said)
+		add_plain_bets(s, e, variance);
+	s->loss += e->loss;
+	s->n += 1.0;
+}
+
+/* Of every kind: with and without what a model predicts and policies say; weights known to be small, large or not. */
+static cop_promotion_event draw_any(cop_rng *rng)
+{
+	static const double most[] = { 0.0, 2.0, 3.0, 5.0 };
+	cop_promotion_event e = { .p = 0.125 + 0.875 * cop_rng_unit(rng), .loss = cop_rng_unit(rng) };
+	e.weight_most = most[cop_rng_below(rng, 4)];
+	double largest = e.weight_most > 0.0 ? fmin(1.0, e.weight_most * e.p) : 1.0;
+	e.champion = largest * cop_rng_unit(rng);
+	e.challenger = largest * cop_rng_unit(rng);
+	e.has_model = cop_rng_below(rng, 2) == 0;
+	e.model_logged = cop_rng_unit(rng);
+	e.model_champion = cop_rng_unit(rng);
+	e.model_challenger = cop_rng_unit(rng);
+	e.has_said = cop_rng_below(rng, 4) > 0;
+	e.said_champion = cop_rng_unit(rng);
+	e.said_challenger = 0.5 * (e.said_champion + cop_rng_unit(rng));
+	if (cop_rng_below(rng, 4) == 0) { /* near the ends, where stakes are cut */
+		e.said_champion = 0.02;
+		e.said_challenger = cop_rng_below(rng, 2) == 0 ? 0.9 : 0.0;
+	}
+	e.has_difference = cop_rng_below(rng, 2) == 0;
+	e.difference = cop_rng_unit(rng);
+	return e;
+}
+
+static void assert_near(double got, double want)
+{
+	if (!(fabs(got - want) <= 1e-10 * (1.0 + fabs(want))))
+		fail_msg("%.17g, expected %.17g", got, want);
+}
+
+static void test_sums_of_any_events_equal_the_plain_definition(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 24; seed++) {
+		cop_promotion_settings settings;
+		cop_promotion promotion;
+		plain_sums plain = { 0 };
+		cop_rng rng;
+		cop_rng_init(&rng, seed, 0);
+		cop_promotion_defaults(&settings);
+		settings.difference_most = 3.0;
+		settings.clip = 4.0;
+		settings.carried = 0.5;
+		settings.stake = seed % 2 == 0 ? 0.25 : 0.0;
+		settings.share = 0.75;
+		assert_int_equal(cop_promotion_init(&promotion, &settings), COP_OK);
+		for (size_t i = 0; i < 2; i++) {
+			cop_running_bound_init(&plain.below[i], -1.0, 1.0);
+			cop_running_bound_init(&plain.above[i], -1.0, 1.0);
+		}
+		for (size_t i = 0; i < 60; i++) {
+			cop_promotion_event e = draw_any(&rng);
+			assert_int_equal(cop_promotion_add(&promotion, &e), COP_OK);
+			add_plain(&plain, &e);
+		}
+		for (size_t i = 0; i < 2; i++) {
+			assert_true(plain.below[i].n == 60 && cop_running_bound_low(&plain.below[i], 0.05) > -1.0);
+			assert_near(cop_running_bound_low(&promotion.below[i], 0.05),
+			        cop_running_bound_low(&plain.below[i], 0.05));
+			assert_near(cop_running_bound_low(&promotion.above[i], 0.05),
+			        cop_running_bound_low(&plain.above[i], 0.05));
+		}
+		double won = 0.0;
+		for (size_t i = 0; i < 3; i++) {
+			assert_near(cop_sum_value(&promotion.wealth[i]), plain.wealth[i]);
+			won += exp(plain.wealth[i]) / 3.0;
+		}
+		assert_near(cop_promotion_winnings(&promotion), 0.5 + (seed % 2 == 0 ? 0.25 : 0.75) * won);
+		assert_near(cop_sum_value(&promotion.worst), plain.worst);
+		assert_near(cop_sum_value(&promotion.error), plain.error);
+		assert_near(cop_sum_value(&promotion.champion_gap), plain.champion_gap);
+		assert_near(cop_sum_value(&promotion.challenger_gap), plain.challenger_gap);
+	}
+}
+
 static void refuse(cop_promotion_event e, cop_err want)
 {
 	cop_promotion promotion = begun(COP_PROMOTION_IPS, 0.0), before = promotion;
@@ -799,9 +931,20 @@ static int print_table(size_t runs)
 	return 0;
 }
 
+static void test_defaults_are_those_that_the_documents_name(void **state)
+{
+	(void)state;
+	cop_promotion_settings s;
+	cop_promotion_defaults(&s);
+	assert_true(s.estimator == COP_PROMOTION_DR && s.margin == 0.0 && s.worse_margin == 0.0 && s.risk == 0.05);
+	assert_true(s.difference_most == 6.0 && s.clip == 100.0 && s.least_events == 100);
+	assert_true(s.share == 1.0 && s.stake == 0.0 && s.carried == 0.0);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults_are_those_that_the_documents_name),
 		cmocka_unit_test(test_worse_predictor_is_not_promoted_beyond_the_risk),
 		cmocka_unit_test(test_better_predictor_is_promoted_soon),
 		cmocka_unit_test(test_policy_that_is_worse_is_not_promoted_for_what_it_says),
@@ -818,6 +961,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_challenger_worse_by_much_is_found_soon),
 		cmocka_unit_test(test_terms_have_the_gain_as_mean_and_clipped_ones_lie_outside),
 		cmocka_unit_test(test_summary_of_three_events_equals_sums_by_hand),
+		cmocka_unit_test(test_sums_of_any_events_equal_the_plain_definition),
 		cmocka_unit_test(test_bad_events_and_settings_are_refused),
 		cmocka_unit_test(test_saved_and_loaded_goes_on_as_before),
 		cmocka_unit_test(test_roles_turned_roll_a_bad_promotion_back),

@@ -171,6 +171,7 @@ static void test_graph_without_memory_says_so_and_leaves_nothing(void **state)
 		cop_test_alloc_fail(n, 0);
 		err = cop_graph_new(&neighbours, weight, &g);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || (err == COP_ENOMEM && g == NULL));
 		cop_graph_free(g);
 	}

@@ -198,6 +198,7 @@ static void test_exact_without_memory_says_so_and_leaves_nothing(void **state)
 			cop_test_alloc_fail(n, 0);
 			err = cop_neighbours_exact(kind == 0 ? &dense : &s.points, NULL, 4, NULL, &out);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK || err == COP_ENOMEM);
 			assert_true((err == COP_OK) == (out.index != NULL));
 			cop_neighbours_fini(&out);

@@ -243,6 +243,7 @@ static void test_approximate_without_memory_returns_that_and_leaves_nothing(void
 		cop_test_alloc_fail(n, 0);
 		err = cop_neighbours_approximate(&points, 4, 0, pool, &out);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
 		assert_true((err == COP_OK) == (out.index != NULL));
 		cop_neighbours_fini(&out);

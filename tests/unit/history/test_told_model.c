@@ -62,6 +62,7 @@ static void test_every_failed_allocation_is_an_error(void **state)
 		err = cop_told_model_take(&told, set.data, set.length, NULL);
 		bool reached = cop_test_alloc_count() >= n;
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_int_equal(err, reached ? COP_ENOMEM : COP_OK);
 		cop_told_model_fini(&told);
 	}

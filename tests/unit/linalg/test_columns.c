@@ -189,6 +189,7 @@ static void test_columns_allocation_failure_leaves_nothing(void **state)
 			cop_test_alloc_fail(n, 0);
 			err = kind < 2 ? cop_columns_from_dense(&c, N, m.row, D, m.x)
 			               : cop_columns_from_sparse(&c, N, m.row, D, m.start, m.index, m.value);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK || err == COP_ENOMEM);
 			assert_true(n < 20);
 			cop_columns_fini(&c);

@@ -431,6 +431,7 @@ static void test_new_wrong_or_short_of_memory_is_refused(void **state)
 		cop_test_alloc_fail(n, 0);
 		err = cop_additive_new(&good, &rng, &model);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || (err == COP_ENOMEM && model == NULL));
 	}
 	for (unsigned long n = 1; n < 8; n++) {
@@ -438,6 +439,7 @@ static void test_new_wrong_or_short_of_memory_is_refused(void **state)
 		cop_test_alloc_fail(n, 0);
 		err = cop_additive_tree(model, 0, &tree);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || (err == COP_ENOMEM && tree == NULL));
 		cop_oblique_tree_free(tree);
 	}

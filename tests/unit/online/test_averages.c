@@ -390,6 +390,7 @@ static void test_averages_without_memory_are_not_made(void **state)
 		cop_test_alloc_fail(++n, 0);
 		err = cop_averages_new(5, &averages);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || (err == COP_ENOMEM && averages == NULL));
 	} while (err != COP_OK);
 	assert_true(n > 1);

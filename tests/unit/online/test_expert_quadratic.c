@@ -234,6 +234,7 @@ static void test_create_takes_what_footprint_tells_and_no_more_later(void **stat
 		for (unsigned long n = 1; expert == NULL; n++) {
 			cop_test_alloc_fail(n, 0);
 			cop_err err = cop_expert_quadratic.create(&set, &rng, &expert);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK || (err == COP_ENOMEM && expert == NULL));
 		}
 		double bytes = (double)cop_test_alloc_bytes(), told = cop_expert_quadratic.footprint(&set);

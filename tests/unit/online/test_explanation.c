@@ -266,6 +266,7 @@ static void test_init_short_of_memory_is_refused(void **state)
 		cop_test_alloc_fail(n, 0);
 		err = cop_explanation_init(&e, 3, 4);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
 		if (err == COP_OK)
 			cop_explanation_fini(&e);

@@ -154,6 +154,7 @@ static void test_new_refuses_empty_sizes_and_fails_cleanly(void **state)
 			assert_true(err == COP_OK || (err == COP_ENOMEM && joint == NULL));
 		}
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		cop_joint_free(joint);
 	}
 }

@@ -365,6 +365,7 @@ static void test_new_short_of_memory_is_refused(void **state)
 			cop_test_alloc_fail(n, 0);
 			cop_err err = cop_learner_new(&s, &learner, NULL);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK || (err == COP_ENOMEM && learner == NULL));
 		}
 		cop_learner_free(learner);

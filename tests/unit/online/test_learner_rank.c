@@ -160,6 +160,7 @@ static void test_view_is_what_decide_draws_from(void **state)
 		assert_int_equal(cop_ranking_learn(follows, &e.row, played, &same, e.loss[d.arm], true), COP_OK);
 		cop_decision wrong = { .arm = (uint32_t)e.set.count, .p = 1.0 };
 		assert_int_equal(cop_ranking_view(follows, &e.row, &e.set, &wrong, &view), COP_EINVAL);
+		assert_int_equal(cop_ranking_follow(follows, &e.row, &e.set, &wrong, &view), COP_EINVAL);
 		rank_save(decides, &one);
 		rank_save(follows, &two);
 		assert_bytes_equal(&one, &two);
@@ -343,6 +344,7 @@ static void test_new_without_memory_fails_cleanly(void **state)
 		for (unsigned long n = 1; err != COP_OK; n++) {
 			cop_test_alloc_fail(n, 0);
 			err = cop_learner_new(&s, &learner, NULL);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK || (err == COP_ENOMEM && learner == NULL));
 		}
 		cop_explanation why;
@@ -352,6 +354,7 @@ static void test_new_without_memory_fails_cleanly(void **state)
 			err = cop_learner_explanation_init(learner, &why);
 		}
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		cop_explanation_fini(&why);
 		cop_learner_free(learner);
 	}

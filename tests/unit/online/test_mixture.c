@@ -512,6 +512,7 @@ static void test_join_short_of_memory_takes_the_member_anyway(void **state)
 		for (size_t i = 0; i < 2 && err == COP_OK; i++, alive++)
 			err = cop_mixture_join(&mixture, &kinds[0], &members[i]);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
 		done = err == COP_OK;
 		cop_mixture_fini(&mixture);

@@ -499,9 +499,25 @@ static void test_adjust_takes_over_or_changes_nothing(void **state)
 	cop_model_free(model);
 }
 
+static void test_model_settings_begin_as_the_documents_say(void **state)
+{
+	(void)state;
+	cop_model_settings s;
+	cop_model_settings_init(&s);
+	assert_true(s.reward_window == 600.0 && s.reward == COP_REWARD_EARLIEST && s.pending_max == 1000000);
+	assert_true(s.loss_low == 0.0 && s.loss_high == 1.0 && s.value_low == 0.0 && s.value_high == 1.0);
+	assert_true(s.pending_bytes == (size_t)1 << 30 && s.learner.bits == 14 && s.learner.max_nonzeros == 1024);
+	assert_string_equal(s.learner.learner, "ensemble");
+	assert_true(s.learner.max_candidates == 64 && s.learner.trees == SIZE_MAX && s.learner.seed == 1);
+	assert_true(s.learner.exploration.epsilon == -1.0 && s.learner.exploration.gamma == -1.0);
+	assert_true(s.learner.exploration.optimism == -1.0);
+	assert_true(s.learner.exploration.shares.least_propensity == -1.0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_model_settings_begin_as_the_documents_say),
 		cmocka_unit_test(test_earliest_first_is_applied_second_duplicate),
 		cmocka_unit_test(test_last_learns_the_last_when_the_window_ends),
 		cmocka_unit_test(test_first_learns_the_first_when_the_window_ends),

@@ -490,6 +490,7 @@ static void test_without_memory_nothing_is_observed(void **state)
 			cop_test_alloc_fail(n, 0);
 			err = observe(model, i, &e.row, &c, 0.0, &made, &repeated);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK || err == COP_ENOMEM);
 			if (err != COP_OK)
 				assert_same_model(model, &before);

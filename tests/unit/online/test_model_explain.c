@@ -266,6 +266,7 @@ static void test_new_short_of_memory_is_refused(void **state)
 			cop_test_alloc_fail(n, 0);
 			cop_err err = cop_model_new(&s, &model, &diag);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK || (err == COP_ENOMEM && model == NULL && strlen(diag.message) > 0));
 		}
 		cop_model_free(model);
@@ -291,6 +292,7 @@ static void test_decide_short_of_memory_is_refused_and_does_not_wait(void **stat
 		cop_test_alloc_fail(n, 0);
 		err = decide_context(model, &id, &e.row, NULL, 0.0, &d, &repeated);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
 		assert_int_equal(cop_model_pending(model), err == COP_OK);
 		assert_int_equal(cop_model_get_counters(model)->decisions, err == COP_OK);

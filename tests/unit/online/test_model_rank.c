@@ -367,6 +367,7 @@ static void test_decide_without_memory_changes_nothing(void **state)
 		cop_test_alloc_fail(n, 1);
 		err = cop_model_decide(model, &context, 0.0, &d, &repeated);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		if (err != COP_OK)
 			assert_equal_models(model, fresh);
 	}

@@ -528,6 +528,7 @@ static void test_failed_allocations_of_a_challenge_change_nothing(void **state)
 			cop_test_alloc_fail(nth, 0);
 			cop_err err = cop_model_challenge(model, trees, NULL);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			if (err == COP_OK)
 				break;
 			assert_int_equal(err, COP_ENOMEM);
@@ -649,16 +650,19 @@ static void test_failed_allocations_of_a_load_are_errors(void **state)
 		run(model, &rng, false, &from, 20);
 		assert_int_equal(cop_model_promote(model), COP_OK);
 		model_save(model, &bytes);
+		size_t passed_over = 0;
 		for (unsigned long nth = 1;; nth++) {
 			cop_model *same = new_model(names[n], false);
 			cop_test_alloc_fail(nth, 0);
 			cop_err err = cop_model_load(same, bytes.data, bytes.length, NULL);
 			cop_test_alloc_fail(0, 0);
 			cop_model_free(same);
-			if (err == COP_OK)
+			assert_true(err == COP_OK || err == COP_ENOMEM);
+			if (!cop_test_alloc_failed())
 				break;
-			assert_int_equal(err, COP_ENOMEM);
+			passed_over += err == COP_OK;
 		}
+		assert_true(passed_over <= 2); /* a model may forget who was answered, and decides as before */
 		cop_bytes_fini(&bytes);
 		cop_model_free(model);
 	}

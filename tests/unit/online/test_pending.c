@@ -505,6 +505,7 @@ static void test_failed_allocations_leave_table_as_it_was(void **state)
 		cop_test_alloc_fail(n, 0);
 		cop_err err = cop_pending_new(&shapes[0], 5000, 1, &table);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || (err == COP_ENOMEM && table == NULL));
 	}
 	cop_event_id id;
@@ -516,6 +517,7 @@ static void test_failed_allocations_leave_table_as_it_was(void **state)
 			cop_test_alloc_fail(n, 0);
 			cop_err err = add_plain(table, &id, i, 0.0);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			if (err == COP_OK)
 				break;
 			refused++;
@@ -628,6 +630,7 @@ static void test_add_after_reserve_allocates_nothing(void **state)
 			for (unsigned long n = 1; err != COP_OK; n++) {
 				cop_test_alloc_fail(n, 0);
 				err = cop_pending_reserve(table, &need);
+				assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 				assert_true(err == COP_OK || err == COP_ENOMEM);
 				refused += err != COP_OK;
 				assert_int_equal(cop_pending_count(table), count);

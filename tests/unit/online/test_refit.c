@@ -407,6 +407,7 @@ static void test_failed_allocations_leave_the_learner_as_it_was(void **state)
 			cop_test_alloc_fail(nth, 0);
 			cop_err err = cop_learner_refit(learner, trees, NULL);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			if (err == COP_OK)
 				break;
 			assert_int_equal(err, COP_ENOMEM);
@@ -418,6 +419,7 @@ static void test_failed_allocations_leave_the_learner_as_it_was(void **state)
 			cop_test_alloc_fail(nth, 0);
 			cop_err err = cop_learner_clone(learner, &clone);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			if (err == COP_OK)
 				break;
 			assert_int_equal(err, COP_ENOMEM);

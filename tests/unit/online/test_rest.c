@@ -497,6 +497,7 @@ static void test_init_short_of_memory_can_be_finished(void **state)
 		cop_test_alloc_fail(n, 0);
 		cop_err err = cop_rest_init(&rest);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
 		done = err == COP_OK;
 		cop_rest_fini(&rest);

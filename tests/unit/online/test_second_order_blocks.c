@@ -449,6 +449,7 @@ static void test_new_wrong_block_or_short_of_memory_is_refused(void **state)
 		for (unsigned long at = 1; model == NULL; at++) {
 			cop_test_alloc_fail(at, 0);
 			cop_err err = cop_second_order_new(kernel, s->inputs, s->arms, s->block, 1.0, &model);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK || (err == COP_ENOMEM && model == NULL));
 		}
 		cop_test_alloc_fail(1, 1);

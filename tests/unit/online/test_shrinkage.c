@@ -179,8 +179,9 @@ static void test_shrinkage_loaded_is_the_same_and_damage_is_refused(void **state
 	static const struct {
 		size_t field;
 		double value;
-	} wrong[] = { { 0, 0.5 }, { 3, -8.5 }, { SIZES, -1e-9 }, { SIZES, 4.5 }, { SIZES + 1, -1.0 },
-		{ SIZES + 1, 2001.0 } };
+	} wrong[] = { { 0, 1e-9 }, { 0, -8.001 }, { SIZES, -1e-9 }, { SIZES, 4.001 }, { SIZES + 1, -1e-9 },
+		{ SIZES + 1, 2000.001 } },
+	  ends[] = { { 0, -8.0 }, { SIZES, 0.0 }, { SIZES, 4.0 }, { SIZES + 1, 0.0 }, { SIZES + 1, 2000.0 } };
 	scene s = { .r = 1.0, .v = 0.02 };
 	cop_shrinkage shrinkage, loaded;
 	cop_rng rng;
@@ -195,6 +196,9 @@ static void test_shrinkage_loaded_is_the_same_and_damage_is_refused(void **state
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
 		if (load_with(&shrinkage, wrong[i].field, wrong[i].value, &loaded) != COP_EFORMAT)
 			fail_msg("field %zu as %g was taken", wrong[i].field, wrong[i].value);
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (load_with(&shrinkage, ends[i].field, ends[i].value, &loaded) != COP_OK)
+			fail_msg("field %zu as %g was refused", ends[i].field, ends[i].value);
 	for (size_t field = 0; field < SIZES + 2; field++)
 		assert_int_equal(load_with(&shrinkage, field, (double)NAN, &loaded), COP_ENONFINITE);
 	for (size_t i = 0; i < SIZES; i++)

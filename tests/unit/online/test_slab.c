@@ -162,6 +162,7 @@ static void test_failed_allocation_leaves_slab_usable(void **state)
 		cop_test_alloc_fail(n, 0);
 		cop_err err = cop_slab_new(LARGEST, &slab);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || (err == COP_ENOMEM && slab == NULL));
 	}
 	static record records[20000];
@@ -171,6 +172,7 @@ static void test_failed_allocation_leaves_slab_usable(void **state)
 		cop_test_alloc_fail(n % 2 + 1, 1);
 		cop_err err = cop_slab_take(slab, 300, &handle);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		refused += err != COP_OK;
 		assert_true(err == COP_OK || err == COP_ENOMEM);
 		if (err == COP_OK)

@@ -535,6 +535,7 @@ static void test_new_wrong_or_short_of_memory_is_refused(void **state)
 			cop_test_alloc_fail(n, 0);
 			err = cop_standardiser_new(8, sparse, 4, &s);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK || (err == COP_ENOMEM && s == NULL));
 		}
 		cop_standardiser_free(s);

@@ -111,6 +111,7 @@ static void test_gram_allocation_failure_is_told(void **state)
 	for (unsigned long n = 1; err != COP_OK; n++) {
 		cop_test_alloc_fail(n, 0);
 		err = cop_l1_gram_build(&gram, &x, h, 100, COUNT, feature);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
 		assert_true(n < 30);
 		cop_l1_gram_fini(&gram);

@@ -195,6 +195,7 @@ static void test_solvers_allocation_failure_changes_nothing(void **state)
 			float b[L1_K] = { 0.25F };
 			cop_test_alloc_fail(n, 0);
 			err = l1_solve(&p, &settings, &x, w, b, NULL);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK || (err == COP_ENOMEM && w[0] == 0.5F && b[0] == 0.25F));
 			assert_true(n < 500);
 		}

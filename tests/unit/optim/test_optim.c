@@ -441,6 +441,7 @@ static void test_new_allocation_failure_every_one_is_enomem(void **state)
 		cop_test_alloc_fail(n, 0);
 		cop_err err = cop_optim_new("adam", &settings, ROWS, COLS, &optim);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		if (err == COP_OK)
 			break;
 		assert_int_equal(err, COP_ENOMEM);

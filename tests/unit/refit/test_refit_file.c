@@ -178,6 +178,7 @@ static void test_short_memory_is_an_error_each_time(void **state)
 		cop_test_alloc_fail(++n, 0);
 		err = cop_refit_file_write(folder, "m", 1, &file, NULL);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
 	} while (err != COP_OK);
 	assert_true(n > 1);
@@ -186,6 +187,7 @@ static void test_short_memory_is_an_error_each_time(void **state)
 		cop_test_alloc_fail(++n, 0);
 		err = cop_refit_file_read(path, &read, NULL);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || (err == COP_ENOMEM && read.trees == NULL));
 	} while (err != COP_OK);
 	assert_true(n > 5);

@@ -446,6 +446,7 @@ static void test_short_memory_is_an_error_each_time(void **state)
 			err = run(&set, &report, &diag);
 			reached = cop_test_alloc_count() >= n;
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			if (err != COP_OK)
 				assert_int_equal(err, COP_ENOMEM);
 			else
@@ -455,9 +456,23 @@ static void test_short_memory_is_an_error_each_time(void **state)
 	}
 }
 
+static void test_defaults_are_those_that_the_documents_name(void **state)
+{
+	(void)state;
+	cop_refit_settings s;
+	cop_refit_defaults(&s);
+	assert_true(s.method == COP_REFIT_TAO && s.costs == COP_REFIT_DR && s.window == 200000 && s.holdout == 0.2);
+	assert_true(s.least == 100 && s.memory == (size_t)1 << 30 && s.clip == 50.0 && s.height == 6);
+	assert_true(s.iterations == 20 && s.alpha == -1.0 && s.validation == 0.2 && s.prior == 10.0);
+	assert_true(s.gamma == 0.1 && s.neighbours == 15 && s.perplexity == 8.0 && s.rounds == 10);
+	assert_true(s.step == 0.125 && s.trust == 1.0 && s.mix == 0.1 && s.trees == 16 && s.least_p == 0.0);
+	assert_true(s.promotion.estimator == COP_PROMOTION_DR && s.promotion.risk == 0.05);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_defaults_are_those_that_the_documents_name),
 		TEST(test_without_new_evidence_nothing_is_done),
 		TEST(test_decisions_without_answers_are_no_evidence),
 		TEST(test_records_beyond_the_last_allowed_are_not_there_yet),

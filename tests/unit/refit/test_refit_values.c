@@ -323,6 +323,7 @@ static void test_short_memory_is_an_error_each_time(void **state)
 			err = cop_refit_run(&set, folder, NULL, NULL, NULL, &report, &trees, NULL);
 			bool reached = cop_test_alloc_count() >= n;
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err != COP_OK || !reached); /* none that failed went by unseen */
 			assert_true(err == COP_OK || (err == COP_ENOMEM && trees == NULL));
 			cop_trees_free(trees);

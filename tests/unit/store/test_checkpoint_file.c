@@ -356,6 +356,7 @@ static void test_checkpoint_without_memory_fails_cleanly(void **state)
 		cop_test_alloc_fail(n, 0);
 		cop_err err = cop_checkpoint_newest(folder, "mem", &body, &sequence, NULL, NULL);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		cop_bytes_fini(&body);
 		if (err == COP_OK)
 			break;

@@ -150,6 +150,7 @@ static void test_journal_heals_or_runs_out_of_memory(void **state)
 		cop_test_alloc_fail(n, 0);
 		err = cop_journal_recover_writer(writer, NULL, 0, 10, 0, NULL);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
 		assert_int_equal(cop_journal_broken(writer), err != COP_OK);
 	}
@@ -306,6 +307,7 @@ static void test_journal_verify_reports_the_records_that_are_missing(void **stat
 		cop_test_alloc_fail(n, 0);
 		err = cop_journal_verify(folder, NULL, &diag);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_ENOMEM || err == COP_EFORMAT);
 	}
 	assert_true(n > 3);
@@ -327,6 +329,7 @@ static void test_journal_find_and_cut_without_memory_fail_cleanly(void **state)
 			cop_test_alloc_fail(n, 0);
 			err = cop_journal_find(places[i], &found, &files, &count, NULL);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK || err == COP_ENOMEM);
 			assert_int_equal(found != NULL, err == COP_OK);
 			assert_int_equal(files != NULL, err == COP_OK);
@@ -344,6 +347,7 @@ static void test_journal_find_and_cut_without_memory_fail_cleanly(void **state)
 		cop_test_alloc_fail(n, 0);
 		err = cop_journal_cut_tail(folder, &tail, NULL);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
 	}
 	assert_true(n > 5);

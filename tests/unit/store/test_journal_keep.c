@@ -158,6 +158,7 @@ static void test_journal_compress_without_memory_leaves_all_as_it_was(void **sta
 		cop_test_alloc_fail(n, 0);
 		err = cop_journal_compress(folder, 1, NULL);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
 		check_whole(1, 12);
 	}

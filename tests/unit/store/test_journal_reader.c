@@ -313,6 +313,7 @@ static void test_journal_reader_without_memory_fails_cleanly(void **state)
 		cop_test_alloc_fail(n, 0);
 		err = read_journal(1, &tail, &next, NULL);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_EEND, cop_test_alloc_failed());
 		assert_true(err == COP_ENOMEM || (err == COP_EEND && next == 61));
 	}
 	assert_true(n > 10);

@@ -166,6 +166,7 @@ static void test_journal_salvage_without_memory_fails_cleanly(void **state)
 		cop_test_alloc_fail(n, 0);
 		err = cop_journal_salvage(folder, out, &report, NULL);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_ENOMEM || (err == COP_OK && report.records == 12));
 	}
 	assert_true(n > 10);

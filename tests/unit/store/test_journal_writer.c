@@ -168,6 +168,7 @@ static void test_journal_writer_without_memory_fails_cleanly(void **state)
 		cop_test_alloc_fail(n, 0);
 		err = cop_journal_writer_open(folder, &settings, 3, &writer, NULL);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		if (err == COP_OK)
 			assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
 		else

@@ -340,7 +340,7 @@ static cop_err live(void *context, cop_diag *diag)
 		cop_journal_sync_run(&ticket);
 		err = cop_journal_sync_end(writer, &ticket, diag);
 	} else if (err == COP_EIO) {
-		cop_diag_set(diag, "", 0, 0, "%s", strerror(EIO)); /* sync_begin has none */
+		cop_diag_message(diag, "%s", strerror(EIO)); /* sync_begin has none */
 	}
 	durable = writer == NULL ? 0 : cop_journal_durable(writer);
 	cop_err closed = cop_journal_writer_close(writer, err == COP_OK ? diag : NULL);

@@ -288,6 +288,7 @@ static void test_score_out_of_memory_is_told(void **state)
 		cop_err err = cop_bakeoff_score_init(&s, &t.set, &diag);
 		bool reached = cop_test_alloc_count() >= n;
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		cop_bakeoff_score_fini(&s);
 		if (!reached)
 			break;

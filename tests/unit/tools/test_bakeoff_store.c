@@ -381,6 +381,7 @@ static void test_store_out_of_memory_is_told(void **state)
 		cop_err err = cop_bakeoff_store_open(in_folder("o.csv"), &set, false, &store, &diag);
 		bool reached = cop_test_alloc_count() >= n;
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		cop_bakeoff_store_close(&store);
 		if (!reached)
 			break;

@@ -203,6 +203,7 @@ static void test_axis_split_without_memory_fails(void **state)
 			cop_test_alloc_fail(n, 0);
 			err = cop_axis_split_find(p.rows, p.n, p.row, p.side, p.weight, &found);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK || err == COP_ENOMEM);
 		}
 		assert_int_equal(err, COP_OK);

@@ -464,6 +464,7 @@ static void test_cart_without_memory_fails(void **state)
 			cop_test_alloc_fail(n, 0);
 			err = cop_cart_fit(&settings, &f.sample, NULL, &rng, &tree);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK ? tree != NULL : err == COP_ENOMEM && tree == NULL);
 			cop_tree_free(tree);
 		}
@@ -563,9 +564,19 @@ static void test_cart_known_datasets_have_the_known_error(void **state)
 		check_known(folder, &all[i]);
 }
 
+static void test_cart_defaults_are_those_that_the_documents_name(void **state)
+{
+	(void)state;
+	cop_cart_settings s;
+	cop_cart_defaults(&s);
+	assert_true(s.max_depth == COP_TREE_MAX_DEPTH && s.min_leaf == 0.0 && s.features == 0);
+	assert_true(s.complexity == 0.0 && s.folds == 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cart_defaults_are_those_that_the_documents_name),
 		cmocka_unit_test(test_cart_first_split_is_the_best_of_all),
 		cmocka_unit_test(test_cart_dense_and_sparse_rows_give_the_same_tree),
 		cmocka_unit_test(test_cart_any_threads_give_the_same_tree),

@@ -578,6 +578,7 @@ static void test_fit_allocation_failure_every_one_is_enomem(void **state)
 		cop_test_alloc_fail(++n, 0);
 		err = try_fit(&p, 1, NULL, &tree);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || (err == COP_ENOMEM && tree == NULL));
 	}
 	assert_true(n > 25);
@@ -611,9 +612,26 @@ static void test_fit_does_not_copy_the_rows(void **state)
 	cop_dataset_free(p.rows);
 }
 
+static void test_fit_defaults_are_those_that_the_documents_name(void **state)
+{
+	(void)state;
+	for (int classes = 0; classes < 2; classes++) {
+		cop_dgt_fit_settings s;
+		cop_dgt_fit_defaults(classes ? COP_TASK_CLASSES : COP_TASK_VALUES, &s);
+		assert_int_equal(s.loss, classes ? COP_DGT_CROSS_ENTROPY : COP_DGT_SQUARED);
+		assert_true(s.height == 6 && s.layers == 3 && s.width == 0 && s.huber == 0.2 && s.batch == 128);
+		assert_true(s.epochs == 100 && s.patience == 0 && s.restarts == 3);
+		assert_string_equal(s.optimiser, "rmsprop");
+		assert_true(s.lr == 1e-2 && s.minimum_lr == 1e-4 && s.momentum == 0.0 && s.clip == 1e-2);
+		assert_true(s.l1 == 0.0 && s.l2 == 0.0 && !s.anneal);
+		assert_true(s.anneal_first == 1.0 && s.anneal_last == 100.0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fit_defaults_are_those_that_the_documents_name),
 		cmocka_unit_test(test_fit_one_step_equals_algorithm_2),
 		cmocka_unit_test(test_fit_exclusive_or_is_learned),
 		cmocka_unit_test(test_fit_several_values_are_learned_with_either_loss),

@@ -237,6 +237,7 @@ static void test_new_allocation_failure_every_one_is_enomem(void **state)
 			cop_test_alloc_fail(n, 0);
 			err = cop_dgt_network_new(&shape, &network);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK ? n > 4 : err == COP_ENOMEM && network == NULL);
 		}
 		cop_dgt_network_free(network);

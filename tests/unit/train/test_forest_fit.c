@@ -448,6 +448,7 @@ static void test_forest_without_memory_fails(void **state)
 			cop_test_alloc_fail(n, 0);
 			err = cop_forest_fit(&set, &f.sample, learn, &w, NULL, NULL, &trees);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK ? trees != NULL : err == COP_ENOMEM && trees == NULL);
 			cop_trees_free(trees);
 		}

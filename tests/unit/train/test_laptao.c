@@ -364,6 +364,47 @@ static bool stop_at(void *context, double share, const char *text)
 	return (*left)-- > 1;
 }
 
+typedef struct rounds_told {
+	unsigned of, last;
+} rounds_told;
+
+/* Rounds are told one after the other, from 1. */
+static bool note_round(void *context, double share, const char *text)
+{
+	rounds_told *told = context;
+	unsigned round, of;
+	double gap;
+	(void)share;
+	if (sscanf(text, "round %u of %u, gap %lf", &round, &of, &gap) != 3)
+		return true;
+	assert_true(of == told->of && gap >= 0.0 && (round == told->last || round == told->last + 1));
+	told->last = round;
+	return true;
+}
+
+static void test_progress_counts_the_rounds(void **unused)
+{
+	(void)unused;
+	laptao_problem p;
+	laptao_make(&p, 100, 1, 16);
+	p.set.rounds = 3;
+	p.set.tolerance = 0.0;
+	rounds_told told = { .of = 3 };
+	cop_progress progress = { note_round, &told };
+	cop_laptao_report report;
+	cop_trees *trees = NULL;
+	cop_rng rng;
+	cop_rng_init(&rng, 1, 0);
+	assert_int_equal(cop_laptao_fit(&p.set, &p.sample, p.shared, true, &p.graph, NULL, NULL, &rng, &progress,
+	                         &report, &trees),
+	        COP_OK);
+	assert_int_equal(report.rounds, 3);
+	assert_int_equal(told.last, 3);
+	cop_mem_free(report.lagrangian);
+	cop_trees_free(trees);
+	laptao_end(&p);
+}
+
 static void test_progress_told_to_stop_ends_with_what_there_is(void **unused)
 {
 	(void)unused;
@@ -520,6 +561,7 @@ static void test_allocation_failing_anywhere_is_reported(void **unused)
 			cop_test_alloc_fail(n, 0);
 			cop_err err = attempt(&p, p.shared, true, NULL);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_int_equal(err, COP_ENOMEM);
 		}
 		laptao_end(&p);
@@ -588,9 +630,21 @@ static void test_moons_two_labels_each_beats_tao_on_those(void **unused)
 	laptao_end(&p);
 }
 
+static void test_defaults_are_those_that_the_documents_name(void **state)
+{
+	(void)state;
+	cop_laptao_settings s;
+	cop_laptao_defaults(&s);
+	assert_true(s.gamma == 0.1 && s.mu == 0.1 && s.growth == 1.3 && s.rounds == 20 && s.tolerance == 1e-3);
+	assert_true(s.multiplier_step == 1.0 && s.solver_tolerance == 1e-6 && s.solver_steps == 1000);
+	assert_true(s.trees == 1 && s.share == 0.9 && s.tree.loss == COP_TAO_SQUARED);
+	assert_true(s.tree.alpha == 0.1 && s.tree.leaf_alpha == 0.1 && s.tree.iterations == 15);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults_are_those_that_the_documents_name),
 		cmocka_unit_test(test_lagrangian_any_settings_never_rises_in_a_round),
 		cmocka_unit_test(test_objective_of_the_result_is_what_is_reported),
 		cmocka_unit_test(test_rounds_growing_mu_closes_the_gap),
@@ -605,6 +659,7 @@ int main(void)
 		cmocka_unit_test(test_result_any_number_of_threads_is_the_same),
 		cmocka_unit_test(test_start_given_without_iterations_keeps_its_structure),
 		cmocka_unit_test(test_rows_in_another_order_are_points_in_that_order),
+		cmocka_unit_test(test_progress_counts_the_rounds),
 		cmocka_unit_test(test_progress_told_to_stop_ends_with_what_there_is),
 		cmocka_unit_test(test_settings_out_of_range_are_refused),
 		cmocka_unit_test(test_samples_and_masks_that_do_not_fit_are_refused),

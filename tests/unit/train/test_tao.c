@@ -459,6 +459,7 @@ static void fail_every_allocation(cop_tao_loss loss, cop_tao_leaves leaves, bool
 		err = cop_tao_fit(&p.set, &p.sample, NULL, NULL, &rng, NULL, &report, &tree);
 		bool reached = cop_test_alloc_count() >= n;
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err != COP_OK || !reached); /* none that failed went by unseen */
 		assert_true((err == COP_OK) == (tree != NULL));
 		cop_mem_free(report.history);
@@ -478,9 +479,32 @@ static void test_allocation_that_fails_is_told(void **unused)
 	fail_every_allocation(COP_TAO_CROSS_ENTROPY, COP_TAO_CONSTANT, false);
 }
 
+static void test_defaults_are_those_that_the_documents_name(void **unused)
+{
+	(void)unused;
+	static const struct {
+		cop_task task;
+		cop_tao_loss loss;
+		cop_tao_order order;
+		double alpha, leaf_alpha;
+	} of[] = { { COP_TASK_CLASSES, COP_TAO_ZERO_ONE, COP_TAO_LEAVES_FIRST, 0.3, 0.5 },
+		{ COP_TASK_VALUES, COP_TAO_SQUARED, COP_TAO_ROOT_FIRST, 0.2, 1.0 },
+		{ COP_TASK_COSTS, COP_TAO_COST, COP_TAO_LEAVES_FIRST, 0.3, 0.5 } };
+	for (size_t i = 0; i < 3; i++) {
+		cop_tao_settings s;
+		cop_tao_defaults(of[i].task, &s);
+		assert_true(s.loss == of[i].loss && s.order == of[i].order);
+		assert_true(s.alpha == of[i].alpha && s.leaf_alpha == of[i].leaf_alpha);
+		assert_true(s.depth == 6 && s.split == COP_TAO_OBLIQUE && s.leaves == COP_TAO_CONSTANT);
+		assert_true(s.leaf_classes == 0 && s.iterations == 40 && !s.monotone && s.prune);
+		assert_true(s.tolerance == 1e-4 && s.node_tolerance == 3e-3 && s.node_steps == 50);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults_are_those_that_the_documents_name),
 		cmocka_unit_test(test_objective_every_loss_leaf_split_order_never_rises),
 		cmocka_unit_test(test_objective_monotone_falls_with_every_sweep),
 		cmocka_unit_test(test_objective_many_iterations_ends_at_a_fixed_point),

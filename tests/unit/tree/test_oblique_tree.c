@@ -341,6 +341,7 @@ static void test_allocation_failure_every_one_is_enomem(void **state)
 			              : what == 1
 			                      ? cop_oblique_tree_new_explicit(4, 2, 3, pruned_left, pruned_right, &out)
 			                      : cop_oblique_tree_load(section.data, section.length, &out);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			cop_test_alloc_fail(0, 0);
 			if (err == COP_OK)
 				break;

@@ -102,6 +102,7 @@ static void test_census_without_memory_keeps_the_old_one(void **state)
 		cop_test_alloc_fail(n, 0);
 		cop_err err = cop_trained_take_census(f.model, f.rows, NULL, f.target);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		if (err == COP_OK)
 			break;
 		assert_int_equal(err, COP_ENOMEM);
@@ -230,6 +231,7 @@ static void test_open_without_memory_gives_nothing(void **state)
 			cop_test_alloc_fail(n, 0);
 			cop_err err = cop_trained_open(bytes.data, bytes.length, "m", &again, &diag);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			if (err == COP_OK)
 				break;
 			assert_int_equal(err, COP_ENOMEM);

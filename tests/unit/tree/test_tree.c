@@ -623,6 +623,7 @@ static void expect_every_failure_clean(
 		cop_test_alloc_fail(n, 0);
 		err = make(from, length, &tree);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
 		assert_int_equal(tree == NULL, err != COP_OK);
 		cop_tree_free(tree);

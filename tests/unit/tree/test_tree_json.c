@@ -57,6 +57,7 @@ static void test_json_allocation_failure_is_sticky(void **state)
 		if (err == COP_OK)
 			err = cop_json_writer_finish(writer, &text, NULL);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		cop_json_writer_free(writer);
 		if (err == COP_OK)
 			break;

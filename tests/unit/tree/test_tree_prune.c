@@ -153,6 +153,7 @@ static void test_prune_allocation_fails_gives_enomem(void **state)
 		cop_test_alloc_fail(n, 0);
 		err = cop_tree_prune(tree, rows, &pruned);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
 		assert_int_equal(pruned == NULL, err != COP_OK);
 		cop_tree_free(pruned);

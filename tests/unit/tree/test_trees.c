@@ -289,6 +289,7 @@ static void test_load_and_new_allocation_fails_gives_enomem(void **state)
 		cop_test_alloc_fail(n, 0);
 		err = load(&bytes, &trees);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
 		assert_int_equal(trees == NULL, err != COP_OK);
 		cop_trees_free(trees);
@@ -301,6 +302,7 @@ static void test_load_and_new_allocation_fails_gives_enomem(void **state)
 		cop_test_alloc_fail(n, 0);
 		err = cop_trees_new(COP_TREES_MEAN, 3, tree, NULL, NULL, &trees);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
 		for (size_t i = 0; i < 3; i++)
 			assert_int_equal(tree[i] == NULL, err == COP_OK);

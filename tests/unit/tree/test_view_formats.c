@@ -64,6 +64,8 @@ static void test_every_view_shows_every_leaf_of_every_model(void **state)
 		put(&f, "text", &whole, &out);
 		assert_int_equal(count(&out, "leaf "), leaves);
 		assert_int_equal(count(&out, "node "), leaves - trees);
+		assert_int_equal(
+		        count(&out, "units: sums are over prepared"), shapes[i].oblique && shapes[i].depth > 0);
 		cop_bytes_fini(&out);
 		put(&f, "rules", &whole, &out);
 		assert_int_equal(count(&out, "\nrule "), leaves);
@@ -226,6 +228,7 @@ static void test_views_without_memory_say_so(void **state)
 			cop_test_alloc_fail(n, 0);
 			cop_err err = cop_view_at(i)->put(f.model, &whole, &out);
 			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			cop_bytes_fini(&out);
 			if (err == COP_OK)
 				break;

@@ -89,6 +89,7 @@ static void test_json_without_memory_fails_each_time(void **state)
 		cop_err err = cop_wire_json(&out, in.data, in.length, 2);
 		bool reached = cop_test_alloc_count() >= n;
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		cop_bytes_fini(&out);
 		assert_int_equal(err, reached ? COP_ENOMEM : COP_OK);
 		if (!reached)

@@ -188,6 +188,7 @@ static void test_names_nth_allocation_fails_gives_enomem(void **state)
 		cop_test_alloc_fail(n, 0);
 		err = cop_wire_naming_new_list(names, 3, 2, &naming);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK ? naming != NULL : err == COP_ENOMEM && naming == NULL);
 		cop_wire_naming_free(naming);
 	}
@@ -198,6 +199,7 @@ static void test_names_nth_allocation_fails_gives_enomem(void **state)
 		cop_test_alloc_fail(n, 0);
 		err = cop_wire_naming_new(&space, 100, 2, &naming);
 		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(space == NULL && (err == COP_OK ? naming != NULL : err == COP_ENOMEM && naming == NULL));
 		cop_wire_naming_free(naming);
 	}
