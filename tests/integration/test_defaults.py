@@ -259,7 +259,7 @@ LEARNING_ROWS = [  # of simulate and of replay
     ("", "height", "4", "1"),
     ("", "trees", "4", "1"),
     ("", "rate", "1", "10"),
-    ("", "seed", "1", "2"),
+    ("", "seed", "1", "3"),
     ("", "learner", "ensemble", "dgt"),
     ("", "passes", "1", "2"),
 ]
@@ -342,7 +342,7 @@ ROWS = [
     (CLASS + " --logging epsilon", "base-rows", "500", "20"),
     (CLASS, "cost", "zero-one", "negative"),
     (CLASS, "passes", "1", "2"),
-    (CLASS, "seed", "1", "3"),
+    (CLASS, "seed", "1", "2"),
     ("inspect tree.model", "view", "text", "json"),
     ("inspect tree.model", "top", "4", "1"),
     ("export --c tree.model", "function", "predict", "score"),
