@@ -912,23 +912,31 @@ static void test_config_diff_sees_changed_names(void **state)
 	(void)state;
 	char folder[] = "/tmp/cop_config_XXXXXX";
 	assert_non_null(mkdtemp(folder));
-	write_file(folder, "c.conf", TAIL "model m { arms = 2\nfeatures = 3 arm_names = a.txt }\n");
-	write_file(folder, "a.txt", "left\nright\n");
-	cop_config *old, *next;
-	cop_config_report report;
-	assert_int_equal(load_in(folder, &old, &report), COP_OK);
-	write_file(folder, "a.txt", "left\nbehind\n");
-	assert_int_equal(load_in(folder, &next, &report), COP_OK);
-	cop_config_changes changes;
-	assert_int_equal(cop_config_diff(old, next, &changes), COP_OK);
-	assert_int_equal(changes.count, 1);
-	assert_int_equal(changes.items[0].kind, COP_CHANGE_APPLIED);
-	cop_config_changes_free(&changes);
-	cop_config_apply(old, next);
-	cop_config_free(next);
-	assert_string_equal(old->models[0].arm_name_list.items[1], "behind");
-	cop_config_free(old);
+	write_file(
+	        folder, "c.conf", TAIL "model m { arms = 2\nfeatures = 2 arm_names = a.txt feature_names = f.txt }\n");
+	for (int features = 0; features < 2; features++) {
+		cop_config *old, *next;
+		cop_config_report report;
+		write_file(folder, "a.txt", "left\nright\n");
+		write_file(folder, "f.txt", "size\nage\n");
+		assert_int_equal(load_in(folder, &old, &report), COP_OK);
+		write_file(folder, features ? "f.txt" : "a.txt", features ? "size\nbehind\n" : "left\nbehind\n");
+		assert_int_equal(load_in(folder, &next, &report), COP_OK);
+		cop_config_changes changes;
+		assert_int_equal(cop_config_diff(old, next, &changes), COP_OK);
+		assert_int_equal(changes.count, 1);
+		assert_int_equal(changes.items[0].kind, COP_CHANGE_APPLIED);
+		assert_string_equal(changes.items[0].text, features ? "model m: feature_names: the file's names changed"
+		                                                    : "model m: arm_names: the file's names changed");
+		cop_config_changes_free(&changes);
+		cop_config_apply(old, next);
+		cop_config_free(next);
+		assert_string_equal(old->models[0].arm_name_list.items[1], features ? "right" : "behind");
+		assert_string_equal(old->models[0].feature_name_list.items[1], features ? "behind" : "age");
+		cop_config_free(old);
+	}
 	remove_file(folder, "a.txt");
+	remove_file(folder, "f.txt");
 	remove_file(folder, "c.conf");
 	assert_int_equal(rmdir(folder), 0);
 }
