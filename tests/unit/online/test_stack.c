@@ -239,6 +239,55 @@ static void save(const cop_stack *stack, cop_bytes *bytes)
 	assert_int_equal(bytes->err, COP_OK);
 }
 
+/* Without one, the weights of the rest are the least squares over what was seen: R' w' = R' w + r_i w_i. */
+static void test_stack_weights_of_the_rest_take_over_who_leaves(void **state)
+{
+	(void)state;
+	cop_stack stack;
+	cop_rng rng;
+	double shared[3], sum[3];
+	cop_rng_init(&rng, SEED, 30);
+	cop_stack_begin(&stack, 3);
+	for (int n = 0; n < 600; n++) {
+		double z[3] = { cop_rng_unit(&rng), 0.0, cop_rng_unit(&rng) };
+		z[1] = 0.8 * z[0] + 0.2 * cop_rng_unit(&rng);
+		(void)cop_stack_settle(&stack, z, 0.5 * z[1] + 0.4 * z[2] + 0.1 * cop_rng_normal(&rng));
+	}
+	const cop_stack before = stack;
+	for (size_t j = 0; j < 3; j += 2)
+		shared[j] = before.r[j][0] * before.weight[0] + before.r[j][1] * before.weight[1] +
+		            before.r[j][2] * before.weight[2];
+	assert_true(fabs(before.weight[1]) > 0.2);
+	cop_stack_leave(&stack, 1);
+	assert_true(stack.away[1] && stack.weight[1] == 0.0 && stack.r[1][1] == 50.0);
+	for (size_t j = 0; j < 3; j += 2) {
+		assert_true(stack.r[1][j] == 0.0 && stack.r[j][1] == 0.0 && stack.r[j][j] == before.r[j][j]);
+		sum[j] = stack.r[j][0] * stack.weight[0] + stack.r[j][2] * stack.weight[2];
+		assert_true(fabs(sum[j] - shared[j]) < 1e-6 * fabs(shared[j]));
+	}
+	/* What he says from then on counts for nothing, and the others go on as two of their own would. */
+	cop_stack same = stack;
+	naive two = { .count = 2, .v = stack.variance, .events = stack.events };
+	for (size_t a = 0; a < 2; a++) {
+		two.w[a] = stack.weight[2 * a];
+		for (size_t b = 0; b < 2; b++)
+			two.r[a][b] = stack.r[2 * a][2 * b];
+	}
+	for (int n = 0; n < 300; n++) {
+		double z[3] = { cop_rng_unit(&rng), 7.0, cop_rng_unit(&rng) }, y = cop_rng_unit(&rng);
+		const double plain[2] = { z[0], z[2] };
+		double error = cop_stack_settle(&stack, z, y);
+		z[1] = -3.0;
+		assert_true(cop_stack_settle(&same, z, y) == error);
+		assert_true(fabs(naive_settle(&two, plain, y) - error) < NEAR);
+	}
+	assert_memory_equal(stack.weight, same.weight, sizeof stack.weight);
+	assert_true(fabs(two.w[0] - stack.weight[0]) < NEAR && fabs(two.w[1] - stack.weight[2]) < NEAR);
+	cop_stack_return(&stack, 1);
+	assert_true(!stack.away[1] && stack.weight[1] == 0.0 && stack.r[1][1] == 10.0);
+	assert_true(stack.r[0][1] == 0.0 && stack.r[1][2] == 0.0);
+}
+
 static cop_err load(cop_stack *stack, size_t count, const void *data, size_t length)
 {
 	cop_cursor cursor;
@@ -310,6 +359,7 @@ int main(void)
 		cmocka_unit_test(test_stack_deviation_falls_with_events_in_their_direction_alone),
 		cmocka_unit_test(test_stack_error_taken_into_the_variance_is_bounded),
 		cmocka_unit_test(test_stack_not_finite_changes_nothing),
+		cmocka_unit_test(test_stack_weights_of_the_rest_take_over_who_leaves),
 		cmocka_unit_test(test_stack_loaded_goes_on_alike),
 		cmocka_unit_test(test_stack_load_of_a_damaged_variance_is_refused),
 	};
