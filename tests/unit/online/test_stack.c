@@ -348,6 +348,64 @@ static void test_stack_load_of_a_damaged_variance_is_refused(void **state)
 	cop_bytes_fini(&bytes);
 }
 
+/* The largest R is that of predictions cut at 2, v of 1e-3 and a memory of 1 / 0.0005 events: 4 / 5e-7, and what it
+ * began with. */
+static void test_stack_load_of_what_cannot_have_been_learned_is_refused(void **state)
+{
+	(void)state;
+	const double most = 4.0 / (1e-3 * (1.0 - 0.9995)) + 100.0 + 1000.0;
+	enum { W0, W1, R00, R01, R10, R11 };
+	const struct {
+		size_t at[2]; /* both get the value */
+		double value;
+		cop_err err;
+	} cases[] = { { { W0, W0 }, 1e6, COP_OK }, { { W1, W1 }, 1.001e6, COP_EFORMAT },
+		{ { W0, W0 }, -1.001e6, COP_EFORMAT }, { { R00, R00 }, most, COP_OK },
+		{ { R00, R00 }, 1.0001 * most, COP_EFORMAT }, { { R11, R11 }, 1.0001 * most, COP_EFORMAT },
+		{ { R01, R10 }, 7.0, COP_OK }, { { R01, R01 }, 7.0, COP_EFORMAT }, { { R10, R10 }, 7.0, COP_EFORMAT },
+		{ { R01, R10 }, -1e4, COP_EFORMAT }, /* no covariances are such */
+		{ { R11, R11 }, -1.0, COP_EFORMAT } };
+	cop_stack stack, other;
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	cop_stack_begin(&stack, 2);
+	run(&stack, 1.0, 100);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		save(&stack, &bytes);
+		for (size_t k = 0; k < 2; k++)
+			memcpy(bytes.data + 4 + 8 * cases[i].at[k], &cases[i].value, sizeof cases[i].value);
+		if (load(&other, 2, bytes.data, bytes.length) != cases[i].err)
+			fail_msg("case %zu", i);
+	}
+	cop_bytes_fini(&bytes);
+}
+
+/* Who is away has no weight, shares nothing with the others, and is not the last. */
+static void test_stack_of_one_who_cannot_be_away_says_so(void **state)
+{
+	(void)state;
+	cop_stack stack, other;
+	cop_stack_begin(&stack, 3);
+	run(&stack, 1.0, 100);
+	other = stack;
+	assert_false(cop_stack_stay_away(&other, 1));
+	cop_stack_leave(&stack, 1);
+	stack.away[1] = false; /* as when it was loaded */
+	other = stack;
+	assert_true(cop_stack_stay_away(&other, 1) && other.away[1]);
+	for (size_t j = 0; j < 3; j += 2) {
+		other = stack;
+		other.r[1][j] = 1e-9;
+		assert_false(cop_stack_stay_away(&other, 1));
+	}
+	other = stack;
+	other.weight[1] = 1e-9;
+	assert_false(cop_stack_stay_away(&other, 1));
+	other = stack;
+	other.away[0] = other.away[2] = true;
+	assert_false(cop_stack_stay_away(&other, 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -362,6 +420,8 @@ int main(void)
 		cmocka_unit_test(test_stack_weights_of_the_rest_take_over_who_leaves),
 		cmocka_unit_test(test_stack_loaded_goes_on_alike),
 		cmocka_unit_test(test_stack_load_of_a_damaged_variance_is_refused),
+		cmocka_unit_test(test_stack_load_of_what_cannot_have_been_learned_is_refused),
+		cmocka_unit_test(test_stack_of_one_who_cannot_be_away_says_so),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
