@@ -371,6 +371,11 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		{ SMALL "checkpoint { keep = -1 }", 3, "keep: \"-1\" is not allowed, expected a whole number from 1" },
 		{ SMALL "journal { segment = 1MB }", 3, "segment: \"1MB\"" },
 		{ SMALL "journal {\n segment = 1GiB\n keep = 1MiB }", 5, "keep: less than one segment" },
+		{ SMALL "journal { keep = 1048577GiB }", 3, "keep: \"1048577GiB\" is not allowed" },
+		{ SMALL "journal { segment = 4097MiB }", 3, "segment: \"4097MiB\" is not allowed" },
+		{ SMALL "journal { segment = 63KiB }", 3, "segment: \"63KiB\" is not allowed" },
+		{ SMALL "journal { interval = 61s }", 3, "interval: \"61s\" is not allowed" },
+		{ SMALL "journal { interval = 999us }", 3, "interval: \"999us\" is not allowed" },
 		{ "sockets { requests = { \"ipc://r\",\n \"inproc://x\" } } model m { arms = 2 features = 0 }", 2,
 		        "requests: \"inproc://x\"" },
 		{ "sockets { requests = { \"tcp://*:99999\" } } model m { arms = 2 features = 0 }", 1,
@@ -907,6 +912,19 @@ static void test_config_name_files_are_read_beside_the_file(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
+static void test_config_limits_themselves_are_allowed(void **state)
+{
+	(void)state;
+	cop_config *config = good(SMALL "journal { keep = 1048576GiB segment = 4GiB interval = 60s }");
+	assert_true(config->journal_keep == UINT64_C(1) << 50 && config->journal_segment == UINT64_C(1) << 32);
+	assert_int_equal(config->journal_interval, 60000000);
+	cop_config_free(config);
+	config = good(SMALL "journal { keep = 64KiB segment = 64KiB interval = 1ms keep_age = 3650d }");
+	assert_true(config->journal_keep == 65536 && config->journal_segment == 65536);
+	assert_true(config->journal_interval == 1000 && config->journal_age == UINT64_C(3650) * 86400 * 1000000);
+	cop_config_free(config);
+}
+
 static void test_config_diff_sees_changed_names(void **state)
 {
 	(void)state;
@@ -993,6 +1011,7 @@ int main(void)
 		cmocka_unit_test(test_config_refits_that_are_on_are_printed),
 		cmocka_unit_test(test_config_refits_that_memory_does_not_hold_are_off),
 		cmocka_unit_test(test_config_units_are_read),
+		cmocka_unit_test(test_config_limits_themselves_are_allowed),
 		cmocka_unit_test(test_config_one_wrong_value_names_line_and_expectation),
 		cmocka_unit_test(test_config_options_of_another_policy_are_refused),
 		cmocka_unit_test(test_config_endpoints_are_counted),
