@@ -50,7 +50,6 @@ typedef enum cop_config_promote {
 /* The word that the file uses, for example "squarecb"; never NULL. */
 const char *cop_config_learner_text(cop_config_learner learner);
 const char *cop_config_policy_text(cop_config_policy policy);
-const char *cop_config_reward_text(cop_reward_rule reward);
 const char *cop_config_drift_text(cop_config_drift drift); /* a detector's name, or "none" */
 const char *cop_config_method_text(cop_config_method method);
 const char *cop_config_promote_text(cop_config_promote promote);

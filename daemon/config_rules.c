@@ -166,7 +166,6 @@ _Static_assert(COUNT_OF(model_rules) <= COP_CONFIG_RULES, "COP_CONFIG_RULES is t
 
 const char *cop_config_learner_text(cop_config_learner learner) { return learner_words[learner]; }
 const char *cop_config_policy_text(cop_config_policy policy) { return policy_words[policy]; }
-const char *cop_config_reward_text(cop_reward_rule reward) { return reward_words[reward]; }
 const char *cop_config_drift_text(cop_config_drift drift) { return drift_words[drift]; }
 const char *cop_config_method_text(cop_config_method method) { return method_words[method]; }
 const char *cop_config_refit_off_text(cop_config_refit_off off)

@@ -162,15 +162,6 @@ const char *cop_knob_name(cop_knob which) { return knobs[which].name; }
 bool cop_knob_has_argument(cop_knob which) { return knobs[which].kind != FLAG; }
 unsigned cop_knob_for(cop_knob which) { return knobs[which].learners; }
 
-cop_knob cop_knob_find(const char *name, size_t length)
-{
-	cop_knob which = 0;
-	while (which < COP_KNOBS &&
-	        (strlen(knobs[which].name) != length || strncmp(knobs[which].name, name, length) != 0))
-		which++;
-	return which;
-}
-
 bool cop_knob_read(cop_knob which, const char *text, cop_knob_values *values)
 {
 	const knob *k = &knobs[which];

@@ -82,8 +82,6 @@ const char *cop_knob_name(cop_knob knob);
 /* Takes an argument: all but flags. */
 bool cop_knob_has_argument(cop_knob knob);
 unsigned cop_knob_for(cop_knob knob);
-/* The knob of that name; COP_KNOBS: none. */
-cop_knob cop_knob_find(const char *name, size_t length);
 /* text: the argument (ignored for flags). False: wrong, which was said on standard error. */
 bool cop_knob_read(cop_knob knob, const char *text, cop_knob_values *values);
 /* "--height 6 --leaves linear" of what is given, into out (size bytes, cut when longer). */

@@ -127,7 +127,6 @@ void cop_optim_set_lr(cop_optim *optim, double lr)
 	optim->settings.lr = lr;
 }
 
-double cop_optim_lr(const cop_optim *optim) { return optim->settings.lr; }
 uint64_t cop_optim_steps(const cop_optim *optim) { return optim->steps; }
 
 /* For the step after `steps` steps. */

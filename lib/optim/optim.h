@@ -46,7 +46,6 @@ void cop_optim_free(cop_optim *optim);
 
 /* lr in [0, 1e6], for the steps to come. */
 void cop_optim_set_lr(cop_optim *optim, double lr);
-double cop_optim_lr(const cop_optim *optim);
 /* Steps done. */
 uint64_t cop_optim_steps(const cop_optim *optim);
 

@@ -133,6 +133,13 @@ static void test_best_is_a_parabolas_own_minimum(void **state)
 	}
 	const float down[BINS] = { 7, 6, 5, 4, 3, 2, 1 };
 	assert_true(fabs(cop_density_best(BINS, down) - 6.5 / BINS) < 1e-12);
+	const float up[BINS] = { 1, 2, 3, 4, 5, 6, 7 }, next_to_last[BINS] = { 7, 6, 5, 4, 3, 1, 2 };
+	assert_true(fabs(cop_density_best(BINS, up) - 0.5 / BINS) < 1e-12);
+	/* gaps of 2 below and 1 above: a sixth of a bin upwards */
+	assert_true(fabs(cop_density_best(BINS, next_to_last) - (5.5 + 1.0 / 6.0) / BINS) < 1e-12);
+	const float second[BINS] = { 2, 1, 3, 4, 5, 6, 7 }, hole[BINS] = { HUGE_VALF, 1, 3, 4, 5, 6, 7 };
+	assert_true(fabs(cop_density_best(BINS, second) - (1.5 - 1.0 / 6.0) / BINS) < 1e-12);
+	assert_true(fabs(cop_density_best(BINS, hole) - 1.5 / BINS) < 1e-12);
 }
 
 int main(void)

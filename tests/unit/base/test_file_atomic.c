@@ -203,6 +203,63 @@ static void test_save_allocation_failure_is_enomem(void **state)
 	assert_true(n > 3);
 }
 
+ssize_t __real_write(int fd, const void *data, size_t length);
+ssize_t __wrap_write(int fd, const void *data, size_t length);
+
+enum { INTERRUPTED = -1, BROKEN = -2 };
+
+/* What the next calls of write() do: so many bytes at most, or an error; then as ever. */
+static const int *script;
+static size_t script_left;
+
+ssize_t __wrap_write(int fd, const void *data, size_t length)
+{
+	if (script_left == 0)
+		return __real_write(fd, data, length);
+	script_left--;
+	int most = *script++;
+	if (most < 0) {
+		errno = most == INTERRUPTED ? EINTR : EIO;
+		return -1;
+	}
+	return most == 0 ? 0 : __real_write(fd, data, length < (size_t)most ? length : (size_t)most);
+}
+
+/* Ten bytes into a file; their number in it. */
+static size_t write_ten(const int *calls, size_t count, cop_err *err)
+{
+	char path[] = "/tmp/test_file_atomic_XXXXXX";
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	script = calls;
+	script_left = count;
+	errno = 0;
+	*err = cop_file_write_all(fd, "0123456789", 10);
+	int why = errno;
+	assert_int_equal(script_left, 0);
+	char back[16];
+	ssize_t length = pread(fd, back, sizeof back, 0);
+	assert_true(length >= 0);
+	assert_memory_equal(back, "0123456789", (size_t)length);
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(unlink(path), 0);
+	errno = why;
+	return (size_t)length;
+}
+
+static void test_writes_that_are_short_or_interrupted_go_on(void **state)
+{
+	(void)state;
+	static const int some[] = { INTERRUPTED, 3, 1, INTERRUPTED, 2 }, full[] = { 4, 0 }, broken[] = { 1, BROKEN };
+	cop_err err;
+	assert_int_equal(write_ten(some, 5, &err), 10);
+	assert_int_equal(err, COP_OK);
+	assert_int_equal(write_ten(full, 2, &err), 4);
+	assert_true(err == COP_EIO && errno == ENOSPC);
+	assert_int_equal(write_ten(broken, 2, &err), 1);
+	assert_true(err == COP_EIO && errno == EIO);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,6 +273,7 @@ int main(void)
 		cmocka_unit_test(test_two_writers_do_not_mix),
 		cmocka_unit_test(test_save_long_name_fits),
 		cmocka_unit_test(test_save_allocation_failure_is_enomem),
+		cmocka_unit_test(test_writes_that_are_short_or_interrupted_go_on),
 	};
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

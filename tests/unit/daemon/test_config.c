@@ -371,6 +371,11 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		{ SMALL "checkpoint { keep = -1 }", 3, "keep: \"-1\" is not allowed, expected a whole number from 1" },
 		{ SMALL "journal { segment = 1MB }", 3, "segment: \"1MB\"" },
 		{ SMALL "journal {\n segment = 1GiB\n keep = 1MiB }", 5, "keep: less than one segment" },
+		{ SMALL "journal { keep = 1048577GiB }", 3, "keep: \"1048577GiB\" is not allowed" },
+		{ SMALL "journal { segment = 4097MiB }", 3, "segment: \"4097MiB\" is not allowed" },
+		{ SMALL "journal { segment = 63KiB }", 3, "segment: \"63KiB\" is not allowed" },
+		{ SMALL "journal { interval = 61s }", 3, "interval: \"61s\" is not allowed" },
+		{ SMALL "journal { interval = 999us }", 3, "interval: \"999us\" is not allowed" },
 		{ "sockets { requests = { \"ipc://r\",\n \"inproc://x\" } } model m { arms = 2 features = 0 }", 2,
 		        "requests: \"inproc://x\"" },
 		{ "sockets { requests = { \"tcp://*:99999\" } } model m { arms = 2 features = 0 }", 1,
@@ -907,28 +912,49 @@ static void test_config_name_files_are_read_beside_the_file(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
+static void test_config_limits_themselves_are_allowed(void **state)
+{
+	(void)state;
+	cop_config *config = good(SMALL "journal { keep = 1048576GiB segment = 4GiB interval = 60s }");
+	assert_true(config->journal_keep == UINT64_C(1) << 50 && config->journal_segment == UINT64_C(1) << 32);
+	assert_int_equal(config->journal_interval, 60000000);
+	cop_config_free(config);
+	config = good(SMALL "journal { keep = 64KiB segment = 64KiB interval = 1ms keep_age = 3650d }");
+	assert_true(config->journal_keep == 65536 && config->journal_segment == 65536);
+	assert_true(config->journal_interval == 1000 && config->journal_age == UINT64_C(3650) * 86400 * 1000000);
+	cop_config_free(config);
+}
+
 static void test_config_diff_sees_changed_names(void **state)
 {
 	(void)state;
 	char folder[] = "/tmp/cop_config_XXXXXX";
 	assert_non_null(mkdtemp(folder));
-	write_file(folder, "c.conf", TAIL "model m { arms = 2\nfeatures = 3 arm_names = a.txt }\n");
-	write_file(folder, "a.txt", "left\nright\n");
-	cop_config *old, *next;
-	cop_config_report report;
-	assert_int_equal(load_in(folder, &old, &report), COP_OK);
-	write_file(folder, "a.txt", "left\nbehind\n");
-	assert_int_equal(load_in(folder, &next, &report), COP_OK);
-	cop_config_changes changes;
-	assert_int_equal(cop_config_diff(old, next, &changes), COP_OK);
-	assert_int_equal(changes.count, 1);
-	assert_int_equal(changes.items[0].kind, COP_CHANGE_APPLIED);
-	cop_config_changes_free(&changes);
-	cop_config_apply(old, next);
-	cop_config_free(next);
-	assert_string_equal(old->models[0].arm_name_list.items[1], "behind");
-	cop_config_free(old);
+	write_file(
+	        folder, "c.conf", TAIL "model m { arms = 2\nfeatures = 2 arm_names = a.txt feature_names = f.txt }\n");
+	for (int features = 0; features < 2; features++) {
+		cop_config *old, *next;
+		cop_config_report report;
+		write_file(folder, "a.txt", "left\nright\n");
+		write_file(folder, "f.txt", "size\nage\n");
+		assert_int_equal(load_in(folder, &old, &report), COP_OK);
+		write_file(folder, features ? "f.txt" : "a.txt", features ? "size\nbehind\n" : "left\nbehind\n");
+		assert_int_equal(load_in(folder, &next, &report), COP_OK);
+		cop_config_changes changes;
+		assert_int_equal(cop_config_diff(old, next, &changes), COP_OK);
+		assert_int_equal(changes.count, 1);
+		assert_int_equal(changes.items[0].kind, COP_CHANGE_APPLIED);
+		assert_string_equal(changes.items[0].text, features ? "model m: feature_names: the file's names changed"
+		                                                    : "model m: arm_names: the file's names changed");
+		cop_config_changes_free(&changes);
+		cop_config_apply(old, next);
+		cop_config_free(next);
+		assert_string_equal(old->models[0].arm_name_list.items[1], features ? "right" : "behind");
+		assert_string_equal(old->models[0].feature_name_list.items[1], features ? "behind" : "age");
+		cop_config_free(old);
+	}
 	remove_file(folder, "a.txt");
+	remove_file(folder, "f.txt");
 	remove_file(folder, "c.conf");
 	assert_int_equal(rmdir(folder), 0);
 }
@@ -985,6 +1011,7 @@ int main(void)
 		cmocka_unit_test(test_config_refits_that_are_on_are_printed),
 		cmocka_unit_test(test_config_refits_that_memory_does_not_hold_are_off),
 		cmocka_unit_test(test_config_units_are_read),
+		cmocka_unit_test(test_config_limits_themselves_are_allowed),
 		cmocka_unit_test(test_config_one_wrong_value_names_line_and_expectation),
 		cmocka_unit_test(test_config_options_of_another_policy_are_refused),
 		cmocka_unit_test(test_config_endpoints_are_counted),

@@ -258,13 +258,20 @@ static void test_open_taken_address_is_named(void **state)
 
 static void test_open_wrong_address_is_refused(void **state)
 {
-	static const char *const wrong[] = { "", ":80", "80", "192.0.2.1:80" };
+	static const struct {
+		const char *where, *says;
+	} wrong[] = { { "", "http: listen: : expected ADDRESS:PORT" },
+		{ ":80", "http: listen: :80: expected ADDRESS:PORT" },
+		{ "80", "http: listen: 80: expected ADDRESS:PORT" },
+		{ "127.0.0.1:none", "http: listen: cannot find 127.0.0.1:none: " },
+		{ "192.0.2.1:80", "http: listen: cannot bind 192.0.2.1:80: Cannot assign requested address" } };
 	(void)state;
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		cop_http *http;
 		cop_diag diag;
-		assert_int_equal(cop_http_open(wrong[i], &http, &diag), COP_EIO);
+		assert_int_equal(cop_http_open(wrong[i].where, &http, &diag), COP_EIO);
 		assert_null(http);
+		assert_memory_equal(diag.message, wrong[i].says, strlen(wrong[i].says));
 	}
 }
 
@@ -278,6 +285,7 @@ static void test_open_without_memory_fails(void **state)
 	cop_test_alloc_fail(0, 0);
 	assert_int_equal(err, COP_ENOMEM);
 	assert_null(http);
+	assert_string_equal(diag.message, "http: out of memory");
 }
 
 static void test_off_does_nothing(void **state)

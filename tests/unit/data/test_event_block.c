@@ -237,6 +237,19 @@ static void test_values_that_are_not_finite_are_refused_as_such(void **state)
 	x[4] = NAN;
 	assert_int_equal(cop_event_block_add(&block, &event), COP_OK); /* the caller's promise; load checks it */
 	assert_int_equal(cop_event_block_load(&loaded, block.bytes.data, block.bytes.length), COP_ENONFINITE);
+	x[4] = 5;
+	event.labelled = event.learn = true;
+	const double parts[] = { event.cost = 123.25, event.p = 0.3125, event.weight = 7.5 }, wrong = (double)NAN;
+	for (size_t which = 0; which < 3; which++) {
+		cop_event_block_clear(&block);
+		assert_int_equal(cop_event_block_add(&block, &event), COP_OK);
+		assert_int_equal(cop_event_block_load(&loaded, block.bytes.data, block.bytes.length), COP_OK);
+		size_t at = 0; /* of the part in the event's head */
+		while (at + 8 < block.bytes.length && memcmp(block.bytes.data + at, &parts[which], 8) != 0)
+			at++;
+		memcpy(block.bytes.data + at, &wrong, sizeof wrong);
+		assert_int_equal(cop_event_block_load(&loaded, block.bytes.data, block.bytes.length), COP_ENONFINITE);
+	}
 	cop_event_block_fini(&block);
 	cop_event_block_fini(&loaded);
 }

@@ -471,6 +471,47 @@ static void test_csv_events_without_memory_fail_cleanly(void **state)
 	(void)unlink(items);
 }
 
+/* The largest costs, and the only candidate. */
+static void test_csv_events_at_the_ends_of_what_is_allowed_are_read(void **state)
+{
+	(void)state;
+	cop_logged_event event;
+	opened o = open_plain("1,0,1,1e6\n1,0,1e-6,-1e6\n1,65535,1,0\n");
+	for (int k = 0; k < 3; k++) {
+		next_event(&o, &event);
+		assert_true(event.action == (k == 2 ? 65535 : 0) && event.p == (k == 1 ? 1e-6 : 1.0));
+	}
+	no_event(&o);
+	close_opened(&o);
+	const char *items = file_of("1,2\n");
+	cop_diag diag;
+	o = open_text("a,action,cost,probability\n1,0,1,1\n1,1,1,1\n", true,
+	        &(cop_event_reader_settings){ .columns = { .items = items } });
+	next_event(&o, &event);
+	assert_int_equal(event.candidates, 1);
+	assert_int_equal(cop_event_reader_next(o.reader, &event, &diag), COP_EFORMAT);
+	assert_string_equal(diag.message, "field 2: action 1; expected one of 1 candidates");
+	close_opened(&o);
+	(void)unlink(items);
+}
+
+/* A word that came with a wrong label brings no column. */
+static void test_csv_words_of_a_refused_row_are_forgotten(void **state)
+{
+	(void)state;
+	cop_logged_event event;
+	cop_diag diag;
+	opened o = open_plain("kind,action,cost,probability\nred,0,1,1\nblue,0,1,2\nred,1,1,1\ngreen,1,1,1\n");
+	next_event(&o, &event);
+	assert_int_equal(cop_event_reader_next(o.reader, &event, &diag), COP_EFORMAT);
+	next_event(&o, &event);
+	assert_int_equal(cop_feature_space_dimension(o.space), 1);
+	next_event(&o, &event);
+	assert_int_equal(cop_feature_space_dimension(o.space), 2);
+	no_event(&o);
+	close_opened(&o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -487,6 +528,8 @@ int main(void)
 		cmocka_unit_test(test_csv_of_a_space_that_knows_other_columns_goes_by_name),
 		cmocka_unit_test(test_csv_open_bandit_sample_is_read_end_to_end),
 		cmocka_unit_test(test_csv_events_without_memory_fail_cleanly),
+		cmocka_unit_test(test_csv_events_at_the_ends_of_what_is_allowed_are_read),
+		cmocka_unit_test(test_csv_words_of_a_refused_row_are_forgotten),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -647,6 +647,50 @@ static void test_feature_space_of_damaged_bytes_is_refused_or_whole(void **state
 	cop_feature_space_free(space);
 }
 
+/* ---- names of products ---- */
+
+/* How many places of so many rows, each with names of its own, have no name afterwards. */
+static size_t nameless(bool insisting)
+{
+	static const char *const pairs[] = { "::" };
+	const cop_feature_space_settings settings = { .bits = 18, .pairs = pairs, .pair_count = 1 };
+	cop_feature_space *space;
+	cop_feature_room room = { 0 };
+	char name[16], text[256];
+	size_t count = 0;
+	assert_int_equal(cop_feature_space_new(&settings, &space, NULL), COP_OK);
+	assert_int_equal(cop_feature_space_keep_names(space, (size_t)1 << 20), COP_OK);
+	cop_place_names *names = cop_feature_space_names(space);
+	cop_place_names_insist(names, insisting);
+	for (int i = 0; i < 30; i++) {
+		cop_feature_room_clear(&room);
+		cop_feature_space_begin(space);
+		for (int k = 0; k < 2; k++) {
+			in_namespace(space, k == 0 ? "u" : "v", 1);
+			(void)snprintf(name, sizeof name, "n%d_%d", i, k);
+			put(space, name, 2);
+		}
+		cop_feature_span span;
+		size_t features;
+		assert_int_equal(cop_feature_space_end(space, &room, &span, &features), COP_OK);
+		cop_row row;
+		cop_feature_space_row(space, &room, &span, &row);
+		assert_true(features == 5 && row.nnz == 5); /* each, and three products */
+		for (size_t e = 0; e < row.nnz; e++)
+			count += cop_place_names_text(names, row.index[e], text, sizeof text) == 0;
+	}
+	cop_feature_room_fini(&room);
+	cop_feature_space_free(space);
+	return count;
+}
+
+static void test_feature_space_insists_on_names_of_products(void **state)
+{
+	(void)state;
+	assert_int_equal(nameless(true), 0);
+	assert_true(nameless(false) > 30); /* a sample of them is kept */
+}
+
 /* ---- memory ---- */
 
 /* Some rows, of one kind or the other; the first error. */
@@ -726,6 +770,7 @@ int main(void)
 		cmocka_unit_test(test_feature_space_saved_is_loaded_equal),
 		cmocka_unit_test(test_feature_space_hashed_with_columns_is_refused),
 		cmocka_unit_test(test_feature_space_of_damaged_bytes_is_refused_or_whole),
+		cmocka_unit_test(test_feature_space_insists_on_names_of_products),
 		cmocka_unit_test(test_feature_space_without_memory_fails_cleanly),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

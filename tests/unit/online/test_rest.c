@@ -401,6 +401,16 @@ static void test_load_of_a_trial_that_is_not_finite_is_refused(void **state)
 		memcpy(place, &right, sizeof right);
 		assert_int_equal(load(&b, &bytes, bytes.length), COP_OK);
 	}
+	uint8_t *tried = bytes.data + bytes.length - without.length - 4 * sizeof(double);
+	const uint64_t events = a.rest.n, last = 7999, beyond = 8000;
+	const double below = -1e-300;
+	memcpy(tried, &last, sizeof last);
+	assert_int_equal(load(&b, &bytes, bytes.length), COP_OK);
+	memcpy(tried, &beyond, sizeof beyond);
+	assert_int_equal(load(&b, &bytes, bytes.length), COP_EFORMAT);
+	memcpy(tried, &events, sizeof events);
+	memcpy(tried + 2 * sizeof(double), &below, sizeof below); /* squares */
+	assert_int_equal(load(&b, &bytes, bytes.length), COP_EFORMAT);
 	bench_fini(&a);
 	bench_fini(&b);
 	cop_bytes_fini(&bytes);

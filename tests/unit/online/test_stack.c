@@ -239,6 +239,55 @@ static void save(const cop_stack *stack, cop_bytes *bytes)
 	assert_int_equal(bytes->err, COP_OK);
 }
 
+/* Without one, the weights of the rest are the least squares over what was seen: R' w' = R' w + r_i w_i. */
+static void test_stack_weights_of_the_rest_take_over_who_leaves(void **state)
+{
+	(void)state;
+	cop_stack stack;
+	cop_rng rng;
+	double shared[3], sum[3];
+	cop_rng_init(&rng, SEED, 30);
+	cop_stack_begin(&stack, 3);
+	for (int n = 0; n < 600; n++) {
+		double z[3] = { cop_rng_unit(&rng), 0.0, cop_rng_unit(&rng) };
+		z[1] = 0.8 * z[0] + 0.2 * cop_rng_unit(&rng);
+		(void)cop_stack_settle(&stack, z, 0.5 * z[1] + 0.4 * z[2] + 0.1 * cop_rng_normal(&rng));
+	}
+	const cop_stack before = stack;
+	for (size_t j = 0; j < 3; j += 2)
+		shared[j] = before.r[j][0] * before.weight[0] + before.r[j][1] * before.weight[1] +
+		            before.r[j][2] * before.weight[2];
+	assert_true(fabs(before.weight[1]) > 0.2);
+	cop_stack_leave(&stack, 1);
+	assert_true(stack.away[1] && stack.weight[1] == 0.0 && stack.r[1][1] == 50.0);
+	for (size_t j = 0; j < 3; j += 2) {
+		assert_true(stack.r[1][j] == 0.0 && stack.r[j][1] == 0.0 && stack.r[j][j] == before.r[j][j]);
+		sum[j] = stack.r[j][0] * stack.weight[0] + stack.r[j][2] * stack.weight[2];
+		assert_true(fabs(sum[j] - shared[j]) < 1e-6 * fabs(shared[j]));
+	}
+	/* What he says from then on counts for nothing, and the others go on as two of their own would. */
+	cop_stack same = stack;
+	naive two = { .count = 2, .v = stack.variance, .events = stack.events };
+	for (size_t a = 0; a < 2; a++) {
+		two.w[a] = stack.weight[2 * a];
+		for (size_t b = 0; b < 2; b++)
+			two.r[a][b] = stack.r[2 * a][2 * b];
+	}
+	for (int n = 0; n < 300; n++) {
+		double z[3] = { cop_rng_unit(&rng), 7.0, cop_rng_unit(&rng) }, y = cop_rng_unit(&rng);
+		const double plain[2] = { z[0], z[2] };
+		double error = cop_stack_settle(&stack, z, y);
+		z[1] = -3.0;
+		assert_true(cop_stack_settle(&same, z, y) == error);
+		assert_true(fabs(naive_settle(&two, plain, y) - error) < NEAR);
+	}
+	assert_memory_equal(stack.weight, same.weight, sizeof stack.weight);
+	assert_true(fabs(two.w[0] - stack.weight[0]) < NEAR && fabs(two.w[1] - stack.weight[2]) < NEAR);
+	cop_stack_return(&stack, 1);
+	assert_true(!stack.away[1] && stack.weight[1] == 0.0 && stack.r[1][1] == 10.0);
+	assert_true(stack.r[0][1] == 0.0 && stack.r[1][2] == 0.0);
+}
+
 static cop_err load(cop_stack *stack, size_t count, const void *data, size_t length)
 {
 	cop_cursor cursor;
@@ -299,6 +348,64 @@ static void test_stack_load_of_a_damaged_variance_is_refused(void **state)
 	cop_bytes_fini(&bytes);
 }
 
+/* The largest R is that of predictions cut at 2, v of 1e-3 and a memory of 1 / 0.0005 events: 4 / 5e-7, and what it
+ * began with. */
+static void test_stack_load_of_what_cannot_have_been_learned_is_refused(void **state)
+{
+	(void)state;
+	const double most = 4.0 / (1e-3 * (1.0 - 0.9995)) + 100.0 + 1000.0;
+	enum { W0, W1, R00, R01, R10, R11 };
+	const struct {
+		size_t at[2]; /* both get the value */
+		double value;
+		cop_err err;
+	} cases[] = { { { W0, W0 }, 1e6, COP_OK }, { { W1, W1 }, 1.001e6, COP_EFORMAT },
+		{ { W0, W0 }, -1.001e6, COP_EFORMAT }, { { R00, R00 }, most, COP_OK },
+		{ { R00, R00 }, 1.0001 * most, COP_EFORMAT }, { { R11, R11 }, 1.0001 * most, COP_EFORMAT },
+		{ { R01, R10 }, 7.0, COP_OK }, { { R01, R01 }, 7.0, COP_EFORMAT }, { { R10, R10 }, 7.0, COP_EFORMAT },
+		{ { R01, R10 }, -1e4, COP_EFORMAT }, /* no covariances are such */
+		{ { R11, R11 }, -1.0, COP_EFORMAT } };
+	cop_stack stack, other;
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	cop_stack_begin(&stack, 2);
+	run(&stack, 1.0, 100);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		save(&stack, &bytes);
+		for (size_t k = 0; k < 2; k++)
+			memcpy(bytes.data + 4 + 8 * cases[i].at[k], &cases[i].value, sizeof cases[i].value);
+		if (load(&other, 2, bytes.data, bytes.length) != cases[i].err)
+			fail_msg("case %zu", i);
+	}
+	cop_bytes_fini(&bytes);
+}
+
+/* Who is away has no weight, shares nothing with the others, and is not the last. */
+static void test_stack_of_one_who_cannot_be_away_says_so(void **state)
+{
+	(void)state;
+	cop_stack stack, other;
+	cop_stack_begin(&stack, 3);
+	run(&stack, 1.0, 100);
+	other = stack;
+	assert_false(cop_stack_stay_away(&other, 1));
+	cop_stack_leave(&stack, 1);
+	stack.away[1] = false; /* as when it was loaded */
+	other = stack;
+	assert_true(cop_stack_stay_away(&other, 1) && other.away[1]);
+	for (size_t j = 0; j < 3; j += 2) {
+		other = stack;
+		other.r[1][j] = 1e-9;
+		assert_false(cop_stack_stay_away(&other, 1));
+	}
+	other = stack;
+	other.weight[1] = 1e-9;
+	assert_false(cop_stack_stay_away(&other, 1));
+	other = stack;
+	other.away[0] = other.away[2] = true;
+	assert_false(cop_stack_stay_away(&other, 1));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,8 +417,11 @@ int main(void)
 		cmocka_unit_test(test_stack_deviation_falls_with_events_in_their_direction_alone),
 		cmocka_unit_test(test_stack_error_taken_into_the_variance_is_bounded),
 		cmocka_unit_test(test_stack_not_finite_changes_nothing),
+		cmocka_unit_test(test_stack_weights_of_the_rest_take_over_who_leaves),
 		cmocka_unit_test(test_stack_loaded_goes_on_alike),
 		cmocka_unit_test(test_stack_load_of_a_damaged_variance_is_refused),
+		cmocka_unit_test(test_stack_load_of_what_cannot_have_been_learned_is_refused),
+		cmocka_unit_test(test_stack_of_one_who_cannot_be_away_says_so),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -338,11 +338,11 @@ static void test_worth_load_of_damaged_values_is_refused(void **state)
 		size_t field;
 		double value;
 	} wrong[] = { { N, -1.0 }, { N + 2, 1001.0 }, { SAID, 1000.5 }, { SAID + 2, -1000.5 }, { EVENTS, -1.0 },
-		{ EVENTS, 2001.0 }, { PLAIN, -1e-9 }, { PLAIN, 1e8 }, { LINEAR, -1e-9 }, { LINEAR, 1e8 },
-		{ OTHER, -1e-9 }, { OTHER, 1e8 }, { GAIN, -1e8 }, { GAIN, 1e8 }, { GAIN_SQUARE, -1e-9 },
-		{ GAIN_SQUARE, 1e14 } };
-	static const double right[FIELDS] = { 0.0, 1000.0, 1.0, 1000.0, -1000.0, 0.0, 2000.0, 1e6, 1e6, 1e6, -1e6,
-		1e12 };
+		{ EVENTS, 2000.001 }, { PLAIN, -1e-9 }, { PLAIN, 4.001e6 }, { LINEAR, -1e-9 }, { LINEAR, 4.001e6 },
+		{ OTHER, -1e-9 }, { OTHER, 4.001e6 }, { GAIN, -4.001e6 }, { GAIN, 4.001e6 }, { GAIN_SQUARE, -1e-9 },
+		{ GAIN_SQUARE, 1.601e13 } };
+	static const double right[FIELDS] = { 0.0, 1000.0, 1.0, 1000.0, -1000.0, 0.0, 2000.0, 4e6, 4e6, 4e6, -4e6,
+		1.6e13 };
 	cop_worth worth;
 	cop_bytes bytes;
 	cop_rng rng;
@@ -358,6 +358,7 @@ static void test_worth_load_of_damaged_values_is_refused(void **state)
 		assert_int_equal(load_with(&worth, &bytes, field, (double)NAN), COP_ENONFINITE);
 		assert_int_equal(load_with(&worth, &bytes, field, -(double)INFINITY), COP_ENONFINITE);
 		assert_int_equal(load_with(&worth, &bytes, field, right[field]), COP_OK);
+		assert_int_equal(load_with(&worth, &bytes, field, 0.0), COP_OK);
 	}
 	cop_bytes_fini(&bytes);
 	cop_worth_fini(&worth);

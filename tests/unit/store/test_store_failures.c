@@ -347,6 +347,22 @@ static cop_err live(void *context, cop_diag *diag)
 	return err == COP_OK ? closed : err;
 }
 
+static void make_whole(void *context)
+{
+	make_journal(context);
+	check_journal(1);
+}
+
+/* Behind what an earlier process left. */
+static cop_err go_on(void *context, cop_diag *diag)
+{
+	(void)context;
+	cop_journal_settings settings = { .preallocate = true };
+	cop_journal_writer *writer;
+	cop_err err = cop_journal_writer_open(folder, &settings, LAST + 1, &writer, diag);
+	return err == COP_OK ? cop_journal_writer_close(writer, diag) : err;
+}
+
 static void make_nothing(void *context)
 {
 	(void)context;
@@ -442,6 +458,8 @@ static cop_test_attempt attempts[] = {
 	        .tolerated = OPEN | READ | WRITE | STAT | CUT | CLOSE, .allocations = 15, .failures = 14 },
 	{ "journal writer", make_nothing, live, check_durable, .calls = OPEN | SYNC | RENAME | LIST,
 	        .tolerated = WRITE | STAT | CUT | CLOSE, .allocations = 5, .failures = 14 },
+	{ "journal writer behind another", make_whole, go_on, check_all, .calls = OPEN | SYNC | RENAME | LIST,
+	        .tolerated = WRITE | STAT | CUT | CLOSE | READ, .allocations = 5, .failures = 8 },
 	{ "journal healing", break_writer, recover_writer, check_healed, .calls = OPEN | WRITE | SYNC | RENAME,
 	        .tolerated = READ | STAT | CUT | CLOSE, .allocations = 6, .failures = 7 },
 };

@@ -55,6 +55,15 @@ static cop_err read_names(attempt *a, const char *text)
 	return cop_wire_read_named(&cursor, a->naming, NULL, &a->row, &a->fault);
 }
 
+/* The same from bytes, whose keys may be numbers. */
+static cop_err read_raw(attempt *a, const char *bytes, size_t length)
+{
+	cop_wire_cursor cursor;
+	cop_wire_cursor_init(&cursor, (const uint8_t *)bytes, length);
+	a->fault = (cop_wire_fault){ 0 };
+	return cop_wire_read_named(&cursor, a->naming, NULL, &a->row, &a->fault);
+}
+
 static void begin(attempt *a)
 {
 	cop_feature_room_clear(&a->room);
@@ -147,6 +156,78 @@ static void test_names_more_than_there_may_be_are_refused(void **state)
 	assert_int_equal(a->row.nnz, 4 + 3 + 12);
 }
 
+static void test_names_that_make_no_sense_say_where_and_why(void **state)
+{
+	attempt *a = *state;
+	static const struct {
+		const char *text;
+		cop_err err;
+		const char *says;
+	} cases[] = {
+		{ "{'U': {'_multi': [1]}}", COP_ESHAPE,
+		        "x[\"_multi\"]: candidates have a key of their own, expected them in c" },
+		{ "{'_multi': []}", COP_ESHAPE,
+		        "x[\"_multi\"]: candidates have a key of their own, expected them in c" },
+		{ "{'U': 1e300}", COP_ENONFINITE, "x[\"U\"]: not a finite number in range, expected a number" },
+		{ "{'x': [['a']]}", COP_EINVAL,
+		        "x[\"x\"]: got an array, expected numbers or maps in an array of features" },
+		{ "[1]", COP_EINVAL, "x: got an array, expected a map" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cop_err err = read_names(a, cases[i].text);
+		assert_int_equal(err, cases[i].err);
+		assert_string_equal(a->fault.message, cases[i].says);
+	}
+	begin(a);
+	put(a, "", "x", 3);
+	assert_read(a, "{'x': 3, '_label': 1, '_texts': 'a', '_': {'a': 1}}"); /* what begins so is seldom a feature */
+}
+
+static void test_places_are_numbers_below_the_spaces(void **state)
+{
+	attempt *a = *state;
+	static const struct {
+		const char *bytes;
+		size_t length;
+		cop_err err;
+		const char *says;
+	} cases[] = {
+		{ "\x81\xcd\x0f\xff\x02", 5, COP_OK, "" }, /* {4095: 2} */
+		{ "\x81\xcd\x10\x00\x02", 5, COP_ESHAPE, "x: index 4096, expected one below 4096" },
+		{ "\x81\x05\xa1\x61", 4, COP_EINVAL, "x: got a string, expected a number behind an index" },
+		{ "\x81\x90\x01", 3, COP_EINVAL, "x: got an array, expected a name or an index as a key" },
+		{ "\x81\xa1U\x81\x01\x02", 6, COP_EINVAL, "x[\"U\"]: got an integer, expected a name as a key" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cop_err err = read_raw(a, cases[i].bytes, cases[i].length);
+		assert_int_equal(err, cases[i].err);
+		assert_string_equal(a->fault.message, cases[i].says);
+	}
+	assert_int_equal(read_raw(a, "\x82\xcd\x0f\xff\x02\x00\xca\x3f\x00\x00\x00", 11), COP_OK);
+	assert_true(a->row.nnz == 2 && a->row.index[0] == 0 && a->row.index[1] == 4095);
+	assert_true(a->row.value[0] == 0.5F && a->row.value[1] == 2.0F);
+}
+
+/* As deep as the protocol says, and no deeper. */
+static void test_names_nest_as_deep_as_they_may(void **state)
+{
+	attempt *a = *state;
+	for (int array = 0; array < 2; array++) /* at the end */
+		for (int depth = COP_WIRE_NAMES_DEPTH; depth <= COP_WIRE_NAMES_DEPTH + 1; depth++) {
+			char text[256] = "{'a': ";
+			for (int i = array; i < depth; i++)
+				strcat(text, "{'a': ");
+			strcat(text, array ? "[1]" : "1");
+			for (int i = array; i <= depth; i++)
+				strcat(text, "}");
+			bool fits = depth == COP_WIRE_NAMES_DEPTH;
+			assert_int_equal(read_names(a, text), fits ? COP_OK : COP_ESHAPE);
+			assert_string_equal(a->fault.message,
+			        fits ? ""
+			             : "x[\"a\"]: nested too deeply, at most 10 maps or arrays in one another allowed");
+		}
+}
+
 static void test_names_nothing_is_left_of_a_refused_map(void **state)
 {
 	attempt *a = *state;
@@ -212,6 +293,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_names_as_vowpal_wabbit_spells_them, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names_of_a_dense_space_are_found_or_counted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names_more_than_there_may_be_are_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_that_make_no_sense_say_where_and_why, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_places_are_numbers_below_the_spaces, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_nest_as_deep_as_they_may, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names_nothing_is_left_of_a_refused_map, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names_steady_messages_allocate_nothing, setup, teardown),
 		cmocka_unit_test(test_names_nth_allocation_fails_gives_enomem),
