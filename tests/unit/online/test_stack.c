@@ -126,15 +126,15 @@ static void test_stack_begins_with_equal_weights_of_one_deviation(void **state)
 	assert_true(fabs(cop_stack_deviation(&stack, 4) - sqrt(0.02 / 0.2)) < 1e-15); /* little is certain of it */
 }
 
-/* n events of a truth that is size * (a + b) beside noise of the same size; the predictors say size * a and size * b.
- */
+/* n events of a truth that is size * (a + b) beside noise of the same size; the predictors say size * a and size * b,
+ * and further ones nothing. */
 static void run(cop_stack *stack, double size, int n)
 {
 	cop_rng rng;
 	cop_rng_init(&rng, SEED, 1);
 	for (int i = 0; i < n; i++) {
 		double a = 0.2 * cop_rng_normal(&rng), b = 0.2 * cop_rng_normal(&rng);
-		const double z[2] = { size * a, size * b };
+		const double z[COP_STACK_MOST] = { size * a, size * b };
 		(void)cop_stack_settle(stack, z, size * (a + b + 0.4 * cop_rng_normal(&rng)));
 	}
 }
