@@ -1,5 +1,5 @@
 /* online/worth.h: what the context is worth to a predictor of losses, in [0, 1]: how much of its errors it takes away
- * beyond knowing the arm and what is linear; and what a mixture is worth beyond the linear predictor.
+ * beyond knowing the arm and what is linear; and how surely a mixture sees more than the linear predictor.
  *
  * d_k is what the predictor has said of arm k when that was played, on average (over some 1,000 of its events). With E
  * and F the mean squared errors of d and of the predictor (over some 2,000 events), L those of a linear one,
