@@ -92,7 +92,7 @@ static const cop_config_rule model_rules[] = {
 	OF_POLICY(epsilon_decay, 0, COP_LEARNER_MAX_EPSILON_DECAY, EPSILON),
 	OF_POLICY(epsilon_floor, 0, 1, EPSILON),
 	OF_POLICY(gamma, 1e-6, 1e9, GAMMA),
-	NUMBER(optimism, 0, 1000, COP_FOR_ENSEMBLE, true),
+	NUMBER(optimism, 0, 1000, COP_FOR_ENSEMBLE | COP_FOR_RANK, true),
 	NUMBER(least_propensity, 0, 1, COP_FOR_POLICY, true),
 	{ "share_min", COP_KIND_SHARES, IN(share_min), .learners = COP_FOR_ARMS, .applied = true },
 	{ "share_max", COP_KIND_SHARES, IN(share_max), .learners = COP_FOR_ARMS, .applied = true },
@@ -200,7 +200,7 @@ double cop_config_default_gamma(const cop_config_model *model)
 	case COP_LEARNER_VALUE:
 		return 0;
 	case COP_LEARNER_RANK:
-		return model->policy == COP_POLICY_SQUARECB ? 60 : 40;
+		return model->policy == COP_POLICY_SQUARECB ? 60 : 400;
 	default:
 		return model->policy == COP_POLICY_SQUARECB ? 100 : 60;
 	}
@@ -247,7 +247,7 @@ void cop_config_model_defaults(cop_config_model *model)
 	                          : COP_POLICY_EPSILON;
 	model->epsilon = dgt ? 0.3 : mixture ? 0.1 : 0;
 	model->gamma = cop_config_default_gamma(model);
-	model->optimism = mixture ? 0.3 : 0;
+	model->optimism = rank ? 0.1 : mixture ? 0.3 : 0;
 	model->least_propensity = cop_config_default_least(model);
 	model->height = dgt ? 6 : value ? 3 : rank && !sparse ? 5 : 4;
 	model->trees = dgt ? 1 : value || (rank && !sparse) ? 16 : sparse ? 8 : 4;

@@ -144,10 +144,10 @@ static void show_arm_settings(const cop_inspect_view *v, const cop_learner_setti
 	show_number(v, "least_propensity", s->exploration.shares.least_propensity);
 	show_shares(v, "share_min", &s->exploration.shares.min);
 	show_shares(v, "share_max", &s->exploration.shares.max);
-	if (strcmp(s->learner, "ensemble") != 0)
-		return;
-	show_number(v, "optimism", s->exploration.optimism);
-	if (s->experts != 0)
+	const bool ensemble = strcmp(s->learner, "ensemble") == 0;
+	if (ensemble || strcmp(s->learner, "rank") == 0)
+		show_number(v, "optimism", s->exploration.optimism);
+	if (ensemble && s->experts != 0)
 		show_choice(v, s->experts);
 }
 

@@ -145,6 +145,7 @@ static bool has_gamma(const cop_learner_options *o)
 	return is_policy(o, "squarecb", !is_dgt(o)) || is_policy(o, "fastcb", !is_dgt(o)) ||
 	       is_policy(o, "matching", !is_dgt(o));
 }
+static bool has_doubts(const cop_learner_options *o) { return is(o, "ensemble") || is(o, "rank"); }
 static bool is_ensemble(const cop_learner_options *o) { return is(o, "ensemble"); }
 static bool has_room_for_floor(const cop_learner_options *o)
 {
@@ -165,7 +166,7 @@ static const struct {
 	{ COP_LEARNER_EPSILON_FLOOR, has_epsilon, true, "--epsilon-floor goes with --policy epsilon" },
 	{ COP_LEARNER_EPSILON_FLOOR, has_room_for_floor, true, "--epsilon-floor: expected at most epsilon" },
 	{ COP_LEARNER_GAMMA, has_gamma, true, "--gamma goes with --policy matching, fastcb or squarecb" },
-	{ COP_LEARNER_OPTIMISM, is_ensemble, false, "--optimism goes with --learner ensemble" },
+	{ COP_LEARNER_OPTIMISM, has_doubts, false, "--optimism goes with --learner ensemble or rank" },
 	{ COP_LEARNER_LEAST, has_arms, false, "--least-propensity goes with --learner ensemble, dgt or rank" },
 	{ COP_LEARNER_SHARE_MIN, has_shares, false, "--share-min goes with --learner ensemble or dgt" },
 	{ COP_LEARNER_SHARE_MAX, has_shares, false, "--share-max goes with --learner ensemble or dgt" },

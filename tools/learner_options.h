@@ -58,9 +58,9 @@ enum {
 	"                       to 1 (default 0)\n" \
 	"  --epsilon-floor F    policy epsilon: but not less than F (default 0)\n" \
 	"  --gamma G            policies but epsilon: how fast exploration narrows\n" \
-	"                       (default 60, squarecb 100; rank 40 and 60; dgt 30)\n" \
-	"  --optimism O         ensemble: how much is taken off a predicted loss where\n" \
-	"                       little is known (default 0.3)\n" \
+	"                       (default 60, squarecb 100; rank 400 and 60; dgt 30)\n" \
+	"  --optimism O         ensemble, rank: how much is taken off a predicted loss\n" \
+	"                       where little is known (default 0.3; rank 0.1)\n" \
 	"  --least-propensity F every one of n eligible arms keeps at least F / n, 0 to\n" \
 	"                       1 (default 0.004; policy epsilon and dgt 0)\n" \
 	"  --share-min K=P,...  arm K keeps at least probability P where it is eligible;\n" \

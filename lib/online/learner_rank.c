@@ -14,6 +14,8 @@
 #include "online/standardiser.h"
 
 #define LEAST_VARIANCE   1e-3 /* of what the mixture misses, where gaps are counted in its deviations */
+#define HOPE             2.0  /* deviations of what the mixture misses, for each unit of optimism and of width */
+#define WIDEST           256  /* inputs of whole rows: beyond, widths cost more than they bring */
 #define SPARSE_CANDIDATE 8    /* entries of a usual sparse candidate */
 
 static const cop_scorer_class *const members[] = { &cop_scorer_linear, &cop_scorer_trees, &cop_scorer_leaves };
@@ -26,6 +28,8 @@ typedef struct ranker {
 	cop_joint *joint;
 	cop_joined joined;   /* raw, for a refit */
 	cop_mixture mixture; /* of max_candidates losses */
+	float *hoped;        /* the mixture's losses less optimism times widths */
+	bool widths;         /* the linear scorer's are known, and cheap enough */
 } ranker;
 
 static void destroy(cop_learner *learner)
@@ -39,6 +43,7 @@ static void destroy(cop_learner *learner)
 	cop_joined_fini(&r->joined);
 	cop_mixture_fini(&r->mixture);
 	cop_explorer_fini(&r->explorer);
+	cop_mem_free(r->hoped);
 	cop_mem_free(r);
 }
 
@@ -72,7 +77,7 @@ double cop_rank_footprint(const cop_learner_settings *s)
 	double sum = cop_joint_footprint(&settings.joint) +
 	             cop_standardiser_footprint(settings.joint.features, sparse, s->max_nonzeros) +
 	             cop_standardiser_footprint(settings.joint.candidate_features, sparse, s->max_nonzeros) +
-	             (double)s->max_candidates * (sizeof(double) + (MEMBERS + 1) * sizeof(float));
+	             (double)s->max_candidates * (sizeof(double) + (MEMBERS + 2) * sizeof(float));
 	for (size_t i = 0; i < MEMBERS; i++)
 		sum += members[i]->footprint(&settings);
 	return sum;
@@ -98,6 +103,12 @@ static cop_err create_parts(ranker *r)
 		err = cop_joint_new(&settings.joint, &r->joint);
 	if (err == COP_OK)
 		err = cop_mixture_init(&r->mixture, explored.max_candidates);
+	r->hoped = cop_mem_alloc(explored.max_candidates, sizeof *r->hoped);
+	if (err == COP_OK && r->hoped == NULL)
+		err = COP_ENOMEM;
+	size_t near, whole;
+	cop_joint_sizes(&settings.joint, &near, &whole);
+	r->widths = !sparse && whole <= WIDEST;
 	for (size_t i = 0; i < MEMBERS && err == COP_OK; i++) {
 		void *scorer;
 		err = members[i]->create(&settings, &rng, &scorer);
@@ -169,6 +180,23 @@ static void predict(ranker *r, const cop_row *x, const cop_row *candidate, size_
 	r->explorer.arms = count;
 }
 
+/* What exploration goes by: the predicted losses, less for candidates of which the linear scorer knows little. */
+static const float *hope(ranker *r, const cop_candidates *c)
+{
+	const double optimism = r->base.settings.exploration.optimism;
+	if (optimism == 0.0 || !r->widths)
+		return r->mixture.mixed;
+	const double unit = optimism * HOPE * sqrt(r->mixture.stack.variance);
+	for (size_t k = 0; k < c->count; k++) {
+		cop_joint_rows rows;
+		set_candidate(r, &c->row[k]);
+		cop_joint_make_rows(r->joint, &rows);
+		const double square = (double)cop_scorer_linear.spread(r->mixture.member[0], &rows);
+		r->hoped[k] = r->mixture.mixed[k] - (float)(unit * sqrt(square));
+	}
+	return r->hoped;
+}
+
 static void observe(cop_learner *learner, const cop_row *x, const cop_row *candidate, size_t count)
 {
 	ranker *r = (ranker *)learner;
@@ -191,10 +219,12 @@ static cop_err decide(cop_learner *learner, const cop_row *x, const cop_candidat
 	ranker *r = (ranker *)learner;
 	predict(r, x, c->row, c->count);
 	const cop_policy_settings now = exploration_of(r);
-	cop_err err = cop_explorer_choose(&r->explorer, &now, r->mixture.mixed, c->mask, out);
-	if (err == COP_OK)
-		cop_mixture_predictions(&r->mixture, out->arm, out->prediction);
-	return err;
+	cop_err err = cop_explorer_choose(&r->explorer, &now, hope(r, c), c->mask, out);
+	if (err != COP_OK)
+		return err;
+	out->greedy = out->arm == cop_explorer_best(&r->explorer, r->mixture.mixed, c->mask);
+	cop_mixture_predictions(&r->mixture, out->arm, out->prediction);
+	return COP_OK;
 }
 
 static cop_err view(
@@ -204,7 +234,12 @@ static cop_err view(
 	predict(r, x, c->row, c->count);
 	cop_mixture_predictions(&r->mixture, decision->arm, decision->prediction);
 	const cop_policy_settings now = exploration_of(r);
-	return cop_explorer_view(&r->explorer, &now, r->mixture.mixed, c->mask, out);
+	cop_err err = cop_explorer_view(&r->explorer, &now, hope(r, c), c->mask, out);
+	if (err != COP_OK)
+		return err;
+	out->best = cop_explorer_best(&r->explorer, r->mixture.mixed, c->mask);
+	out->loss = r->mixture.mixed;
+	return COP_OK;
 }
 
 static cop_policy_view viewed(cop_learner *learner)

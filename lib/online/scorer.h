@@ -31,6 +31,9 @@ typedef struct cop_scorer_class {
 	void (*begin)(void *scorer, const cop_joint *joint);
 	/* joint holds one of its candidates: its predicted loss. */
 	float (*score)(void *scorer, const cop_joint *joint);
+	/* x'Px of the candidate's whole row: how little is known of it, in the variances of one loss, 0 where rounding
+	 * has spoiled it. NULL: it cannot tell. */
+	float (*spread)(void *scorer, const cop_joint_rows *rows);
 	/* Rows of the played candidate; loss in [0, 1]. COP_EDIVERGED: nothing changed. */
 	cop_err (*learn)(void *scorer, const cop_joint_rows *rows, double loss);
 	void (*explain)(void *scorer, const cop_joint_rows *rows, cop_explanation *e, cop_explained_expert *out);

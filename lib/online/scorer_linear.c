@@ -69,6 +69,13 @@ static float score(void *scorer, const cop_joint *joint)
 	return COP_SECOND_ORDER_PRIOR + cop_joint_folded(joint, cop_second_order_weights(s->model), &s->fold);
 }
 
+static float spread(void *scorer, const cop_joint_rows *rows)
+{
+	float out;
+	cop_second_order_spreads(((linear_scorer *)scorer)->model, &rows->whole, &out);
+	return out;
+}
+
 static cop_err learn(void *scorer, const cop_joint_rows *rows, double loss)
 {
 	return cop_second_order_learn(((linear_scorer *)scorer)->model, &rows->whole, 0, loss);
@@ -102,6 +109,7 @@ const cop_scorer_class cop_scorer_linear = {
 	.footprint = footprint,
 	.begin = begin,
 	.score = score,
+	.spread = spread,
 	.learn = learn,
 	.explain = explain,
 };

@@ -156,7 +156,7 @@ static void test_config_defaults_are_the_learners_own(void **state)
 			assert_true(model->least_propensity == filled->exploration.shares.least_propensity);
 		}
 		assert_int_equal(model->experts, filled->experts);
-		if (model->learner == COP_LEARNER_ENSEMBLE)
+		if (model->learner == COP_LEARNER_ENSEMBLE || model->learner == COP_LEARNER_RANK)
 			assert_true(model->optimism == filled->exploration.optimism);
 		assert_true(1e-6 * (double)model->reward_window == settings.reward_window);
 		assert_true(model->reward == settings.reward && !settings.has_default_loss);
@@ -447,7 +447,7 @@ static void test_config_one_wrong_value_names_line_and_expectation(void **state)
 		        "optimism: \"-0.1\" is not allowed, expected a number from 0 to 1000" },
 		{ TAIL "model m { learner = dgt arms = 2 features = 2\n optimism = 0.1 }", 3,
 		        "optimism: this learner has no such option, expected it only in models of learner ensemble" },
-		{ TAIL "model m { learner = rank features = 0\n optimism = 0.1 }", 3, "optimism: this learner has no" },
+		{ TAIL "model m { learner = value features = 0\n optimism = 0.1 }", 3, "optimism: this learner has no" },
 		{ TAIL "model m { learner = rank features = 0\n experts = { linear } }", 3,
 		        "experts: this learner has no such option" },
 		{ TAIL "model m { arms = 2 features = 2 least_propensity = 1.1 }", 2,

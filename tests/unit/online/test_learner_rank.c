@@ -171,6 +171,63 @@ static void test_view_is_what_decide_draws_from(void **state)
 	cop_learner_free(follows);
 }
 
+/* The one arm of most probability in e, by a learner whose third candidate feature was always 0 in what it learned. */
+static size_t likeliest(double optimism, bool sparse, rank_event *e, cop_policy_view *view)
+{
+	cop_learner_settings s;
+	cop_rng rng;
+	cop_decision d = { .arm = 0, .p = 0.5 };
+	rank_settings(&s, sparse);
+	s.exploration.optimism = optimism;
+	s.exploration.gamma = 1e6;
+	s.exploration.shares.least_propensity = 0.0;
+	cop_learner *learner = rank_learner(&s);
+	cop_rng_init(&rng, 15, 0);
+	for (size_t n = 0; n < 400; n++) {
+		rank_draw(e, &rng, sparse, 4);
+		for (size_t k = 0; k < 4; k++)
+			e->a[k][2] = n % 2 == 0 ? 0.01f : -0.01f;
+		d.arm = (uint32_t)(n % 4);
+		assert_int_equal(cop_ranking_follow(learner, &e->row, &e->set, &d, view), COP_OK);
+		const double loss = 0.2 + 0.1 * (double)(e->a[d.arm][0] > 0.0f);
+		assert_int_equal(cop_ranking_learn(learner, &e->row, &e->candidate[d.arm], &d, loss, true), COP_OK);
+	}
+	/* Alike, and alike good, but for what was never seen in the last one. */
+	for (size_t k = 0; k < 4; k++)
+		for (size_t j = 0; j < RANK_A; j++)
+			e->a[k][j] = j == 0 ? (k == 0 ? -0.5f : -0.4f) : 0.0f;
+	e->a[3][0] = 0.5f;
+	e->a[3][2] = 0.2f;
+	assert_int_equal(cop_ranking_view(learner, &e->row, &e->set, &d, view), COP_OK);
+	size_t most = 0;
+	for (size_t k = 1; k < 4; k++)
+		most = view->p[k] > view->p[most] ? k : most;
+	printf("optimism %g%s: predicted %.3f %.3f %.3f %.3f, p %.3f %.3f %.3f %.3f\n", optimism,
+	        sparse ? ", sparse" : "", (double)view->loss[0], (double)view->loss[1], (double)view->loss[2],
+	        (double)view->loss[3], view->p[0], view->p[1], view->p[2], view->p[3]);
+	assert_true(view->best != 3 && view->loss[view->best] < view->loss[3]);
+	cop_learner_free(learner);
+	return most;
+}
+
+static void test_optimism_tries_candidates_of_which_little_is_known(void **state)
+{
+	(void)state;
+	rank_event e;
+	cop_policy_view view;
+	assert_true(likeliest(0.0, false, &e, &view) != 3);
+	assert_int_equal(likeliest(10.0, false, &e, &view), 3);
+}
+
+static void test_optimism_without_widths_changes_nothing(void **state)
+{
+	(void)state;
+	rank_event e;
+	cop_policy_view view;
+	assert_true(likeliest(0.0, true, &e, &view) != 3);
+	assert_true(likeliest(10.0, true, &e, &view) != 3);
+}
+
 static void test_advance_moves_as_decide_does(void **state)
 {
 	(void)state;
@@ -426,6 +483,8 @@ int main(void)
 		cmocka_unit_test(test_load_then_continue_equals_never_stopped),
 		cmocka_unit_test(test_masked_candidates_are_never_played),
 		cmocka_unit_test(test_view_is_what_decide_draws_from),
+		cmocka_unit_test(test_optimism_tries_candidates_of_which_little_is_known),
+		cmocka_unit_test(test_optimism_without_widths_changes_nothing),
 		cmocka_unit_test(test_advance_moves_as_decide_does),
 		cmocka_unit_test(test_wrong_calls_are_refused_and_change_nothing),
 		cmocka_unit_test(test_settings_out_of_range_are_refused),
