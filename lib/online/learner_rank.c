@@ -180,7 +180,8 @@ static void predict(ranker *r, const cop_row *x, const cop_row *candidate, size_
 	r->explorer.arms = count;
 }
 
-/* What exploration goes by: the predicted losses, less for candidates of which the linear scorer knows little. */
+/* What exploration goes by: the predicted losses, less for candidates of which the linear scorer knows little, at most
+ * by the deviation of one loss for each unit: a ridge alone knows nothing of how large losses are. */
 static const float *hope(ranker *r, const cop_candidates *c)
 {
 	const double optimism = r->base.settings.exploration.optimism;
@@ -192,7 +193,7 @@ static const float *hope(ranker *r, const cop_candidates *c)
 		set_candidate(r, &c->row[k]);
 		cop_joint_make_rows(r->joint, &rows);
 		const double square = (double)cop_scorer_linear.spread(r->mixture.member[0], &rows);
-		r->hoped[k] = r->mixture.mixed[k] - (float)(unit * sqrt(square));
+		r->hoped[k] = r->mixture.mixed[k] - (float)(unit * sqrt(fmin(square, 1.0)));
 	}
 	return r->hoped;
 }
