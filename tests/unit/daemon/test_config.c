@@ -5,11 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/config_rules.h"
 #include "daemon/served.h"
 #include "support.h"
 
 #define TAIL  "sockets { requests = { \"ipc://r.ipc\" } }\n"
 #define SMALL TAIL "model m { arms = 2 features = 3 }\n"
+/* The section of sockets, left open. */
+#define SMALL_AND_SOCKETS "model m { arms = 2 features = 3 }\nsockets { requests = { \"ipc://r.ipc\" } "
 
 static cop_err parse(const char *text, cop_config **config, cop_config_report *report)
 {
@@ -246,6 +249,343 @@ static void round_trip(cop_config *config)
 	cop_bytes_fini(&first);
 	cop_bytes_fini(&second);
 	cop_config_free(config);
+}
+
+/* A number's ends, and the nearest values outside them. */
+typedef struct limit {
+	const char *before; /* what the option stands in, up to it */
+	const char *option;
+	const char *below, *least, *most, *above; /* NULL: has no such end */
+	const char *range;                        /* as the message has it */
+} limit;
+
+#define MODEL TAIL "model m { arms = 2 features = 2 "
+#define DGT   TAIL "model m { arms = 2 features = 2 learner = dgt "
+#define VALUE TAIL "model m { features = 2 learner = value feedback = two value_range = {-1e100, 0} "
+#define RANK  TAIL "model m { features = 2 learner = rank "
+#define REFIT TAIL "model m { arms = 2 features = 2 refit { "
+
+/* Spelled out: a limit that moves refuses somebody's file. */
+static const limit limits[] = {
+	{ SMALL, "clock_tolerance", NULL, "0s", "3650d", "87600h1", "from 0us to 3650d" },
+	{ SMALL, "clock_tolerance", NULL, "0d", "87600h", "315360000001ms", "from 0us to 3650d" },
+	{ SMALL, "refit_cpu_share", "0.00099", "0.001", "1", "1.001", "from 0.001 to 1" },
+	{ "model m { arms = 2 features = 2 }\nsockets { requests = { \"ipc://r\" } ", "message_limit", "1023B", "1KiB",
+	        "16MiB", "16777217B", "from 1KiB to 16MiB" },
+	{ "model m { arms = 2 features = 2 }\nsockets { requests = { \"ipc://r\" } message_limit = 1KiB ",
+	        "queue_limit", "1048575B", "1MiB", "1TiB", "1099511627777B", "from 1MiB to 1TiB" },
+	{ SMALL "journal { ", "interval", "999us", "1ms", "60s", "60000001us", "from 1ms to 1min" },
+	{ SMALL "journal { keep = 1TiB ", "segment", "65535B", "64KiB", "4GiB", "4294967297B", "from 64KiB to 4GiB" },
+	{ SMALL "journal { segment = 64KiB ", "keep", "65535B", "64KiB", "1024TiB", "1125899906842625B",
+	        "from 64KiB to 1024TiB" },
+	{ SMALL "journal { ", "keep_age", NULL, "0s", "3650d", "315360000001ms", "from 0us to 3650d" },
+	{ SMALL "checkpoint { ", "every", "999999us", "1s", "7d", "604800001ms", "from 1s to 7d" },
+	{ SMALL "checkpoint { ", "keep", "0", "1", "1000", "1001", "from 1 to 1000" },
+	{ TAIL "model m { arms = 2 ", "features", "-1", "0", "65536", "65537", "from 0 to 65536" },
+	{ TAIL "model m { features = 2 ", "arms", "1", "2", "10000", "10001", "from 2 to 10000" },
+	{ MODEL, "bits", "0", "1", "24", "25", "from 1 to 24" },
+	{ MODEL, "max_nonzeros", "0", "1", "65536", "65537", "from 1 to 65536" },
+	{ MODEL, "max_candidates", "0", "1", "100000", "100001", "from 1 to 100000" },
+	{ RANK, "candidate_features", NULL, "1", "65536", "65537", "from 0 to 65536" },
+	{ MODEL "policy = epsilon epsilon_floor = 0 ", "epsilon", "-1e-9", "0", "1", "1.000001", "from 0 to 1" },
+	{ MODEL "policy = epsilon ", "epsilon_decay", "-1e-9", "0", "1", "1.000001", "from 0 to 1" },
+	{ MODEL "policy = epsilon epsilon = 1 ", "epsilon_floor", "-1e-9", "0", "1", "1.000001", "from 0 to 1" },
+	{ MODEL, "gamma", "9.9e-7", "1e-6", "1e9", "1000000001", "from 1e-06 to 1000000000" },
+	{ MODEL, "optimism", "-1e-9", "0", "1000", "1000.001", "from 0 to 1000" },
+	{ MODEL, "least_propensity", "-1e-9", "0", "1", "1.000001", "from 0 to 1" },
+	{ DGT, "height", "0", "1", "12", "13", "from 1 to 12" },
+	{ MODEL, "height", "0", "1", "8", NULL, "from 1 to 12" },
+	{ MODEL, "trees", "-1", "0", "64", "65", "from 0 to 64" },
+	{ MODEL, "learning_rate", "9.9e-10", "1e-9", "100", "100.001", "from 1e-09 to 100" },
+	{ MODEL, "reward_window", "999us", "1ms", "365d", "31536000001ms", "from 1ms to 365d" },
+	{ MODEL, "seed", "-1", "0", "18446744073709551615", "18446744073709551616", "from 0 to 18446744073709551615" },
+	{ VALUE, "delta", "9.9e-103", "1e-102", "5e99", "1.001e100", "from 1e-102 to 1e+100" },
+	{ VALUE, "delta_decay", "-1e-9", "0", "1", "1.000001", "from 0 to 1" },
+	{ VALUE "delta = 5e99 ", "delta_floor", "-1e-9", "0", "5e99", "1.001e100", "from 0 to 1e+100" },
+	{ MODEL, "pending_max", "0", "1", "100000000", "100000001", "from 1 to 100000000" },
+	{ MODEL, "pending_bytes", "65535B", "64KiB", "1TiB", "1099511627777B", "from 64KiB to 1TiB" },
+	{ MODEL, "unheard_max", "0", "1", "10000000", "10000001", "from 1 to 10000000" },
+	{ MODEL, "unheard_bytes", "1023B", "1KiB", "64GiB", "68719476737B", "from 1KiB to 64GiB" },
+	{ MODEL, "unheard_age", "999us", "1ms", "1d", "86400001ms", "from 1ms to 1d" },
+	{ MODEL, "explain_keep", "-1", "0", "65536", "65537", "from 0 to 65536" },
+	{ MODEL, "names_bytes", NULL, "0B", "4GiB", "4294967297B", "from 0B to 4GiB" },
+	{ REFIT, "every", NULL, "0s", "365d", "31536000001ms", "from 0us to 365d" },
+	{ REFIT, "least_feedback", "0", "1", "1000000000", "1000000001", "from 1 to 1000000000" },
+	{ REFIT, "window", "99", "100", "1000000000", "1000000001", "from 100 to 1000000000" },
+	{ REFIT, "holdout", "-1e-9", "0", "0.9", "0.900001", "from 0 to 0.9" },
+	{ REFIT, "height", "0", "1", "20", "21", "from 1 to 20" },
+	{ REFIT, "alpha", "-1e-9", "0", "1e9", "1000000001", "auto or a number from 0 to 1000000000" },
+	{ REFIT, "nice", "-1", "0", "19", "20", "from 0 to 19" },
+	{ REFIT, "memory", "16777215B", "16MiB", "1TiB", "1099511627777B", "from 16MiB to 1TiB" },
+	{ REFIT, "time_limit", "999999us", "1s", "7d", "604800001ms", "from 1s to 7d" },
+	{ REFIT, "margin", "-1e-9", "0", "1", "1.000001", "from 0 to 1" },
+	{ REFIT, "risk", "9.9e-10", "1e-9", "0.5", "0.500001", "from 1e-09 to 0.5" },
+	{ REFIT, "keep", "0", "1", "1000", "1001", "from 1 to 1000" },
+};
+
+/* The limit's option with this value, every section closed. */
+static void write_limit(const limit *l, const char *value, char out[512])
+{
+	int depth = 0, used = snprintf(out, 512, "%s%s = \"%s\"", l->before, l->option, value);
+	for (int i = 0; i < used; i++)
+		depth += out[i] == '{' ? 1 : out[i] == '}' ? -1 : 0;
+	for (; depth > 0; depth--)
+		used += snprintf(out + used, 512 - (size_t)used, " }");
+}
+
+/* Refused, and the first message is about the option and names the range. */
+static void refused_limit(const limit *l, const char *value)
+{
+	char text[512], begins[128];
+	if (value == NULL)
+		return;
+	write_limit(l, value, text);
+	cop_config *config;
+	cop_config_report report;
+	assert_int_equal(parse(text, &config, &report), COP_EINVAL);
+	(void)snprintf(begins, sizeof begins, "%s: \"%s\" is not allowed, expected ", l->option, value);
+	const char *message = report.items[0].message;
+	if (strncmp(message, begins, strlen(begins)) != 0 || strstr(message, l->range) == NULL)
+		fail_msg("%s\n=> %s", text, message);
+	cop_config_report_fini(&report);
+}
+
+static void test_config_limit_itself_is_allowed_the_next_value_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		char text[512];
+		const limit *l = &limits[i];
+		write_limit(l, l->least, text);
+		round_trip(good(text));
+		write_limit(l, l->most, text);
+		round_trip(good(text));
+		refused_limit(l, l->below);
+		refused_limit(l, l->above);
+	}
+}
+
+/* A row that is forgotten above shows here. */
+static bool is_among_limits(const char *option)
+{
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+		if (strcmp(limits[i].option, option) == 0)
+			return true;
+	return false;
+}
+
+static void test_config_option_with_limits_is_among_the_tested(void **state)
+{
+	(void)state;
+	const cop_config_section *sections[COP_CONFIG_SECTIONS + 2] = { &cop_config_model_section,
+		&cop_config_refit_section };
+	for (size_t i = 0; i < COP_CONFIG_SECTIONS; i++)
+		sections[i + 2] = &cop_config_sections[i];
+	for (size_t i = 0; i < COP_CONFIG_SECTIONS + 2; i++)
+		for (size_t j = 0; j < sections[i]->count; j++) {
+			const cop_config_rule *rule = &sections[i]->rules[j];
+			if (rule->high > 0 && !is_among_limits(rule->name))
+				fail_msg("%s", rule->name);
+		}
+}
+
+/* Whether a file with this value is taken; what is refused is so for this value. */
+static bool takes(const char *before, const char *value, const char *after)
+{
+	char text[4096];
+	cop_config *config;
+	cop_config_report report;
+	(void)snprintf(text, sizeof text, "%s\"%s\"%s", before, value, after);
+	cop_err err = parse(text, &config, &report);
+	if (err != COP_OK) {
+		assert_int_equal(report.count, 1);
+		assert_non_null(strstr(report.items[0].message, "is not allowed, expected "));
+	}
+	cop_config_report_fini(&report);
+	cop_config_free(config);
+	return err == COP_OK;
+}
+
+/* In lists that bind, in lists that connect, and where HTTP listens ("tcp://" left out; only of those). */
+static void test_config_address_forms_are_told_apart(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *endpoint;
+		bool bind, connect, listen;
+	} cases[] = {
+		{ "tcp://127.0.0.1:1", true, true, true },
+		{ "tcp://127.0.0.1:65535", true, true, true },
+		{ "tcp://127.0.0.1:0", false, false, false },
+		{ "tcp://127.0.0.1:65536", false, false, false },
+		{ "tcp://127.0.0.1:", false, false, false },
+		{ "tcp://127.0.0.1:5x", false, false, false },
+		{ "tcp://127.0.0.1:x5", false, false, false },
+		{ "tcp://127.0.0.1:+5", false, false, false },
+		{ "tcp://127.0.0.1: 5", false, false, false },
+		{ "tcp://127.0.0.1", false, false, false },
+		{ "tcp://", false, false, false },
+		{ "tcp://:50", false, false, false },
+		{ "tcp://*:50", true, false, false },
+		{ "tcp://**:50", false, false, false },
+		{ "tcp://lo:50", true, true, true },
+		{ "tcp://host-1_a.Example:50", false, true, true },
+		{ "tcp://ho st:50", false, false, false },
+		{ "tcp://a/b:50", false, false, false },
+		{ "tcp://a:b:50", false, false, false },
+		{ "tcp://::1:50", false, false, false },
+		{ "tcp://[::]:50", true, true, true },
+		{ "tcp://[::1]:50", true, true, true },
+		{ "tcp://[::FFFF:127.0.0.1]:50", true, true, true },
+		{ "tcp://[::1:50", false, false, false },
+		{ "tcp://[::1x:50", false, false, false },
+		{ "tcp://[::g]:50", false, false, false },
+		{ "tcp://[]:50", false, false, false },
+		{ "tcp://[1]:50", false, false, false },
+		{ "tcp://x::1]:50", false, false, false },
+		{ "ipc://a", true, true, false },
+		{ "ipc://", false, false, false },
+		{ "udp://127.0.0.1:50", false, false, false },
+		{ "", false, false, false },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *endpoint = cases[i].endpoint;
+		assert_int_equal(takes(SMALL_AND_SOCKETS "feedback_bind = { ", endpoint, " } }"), cases[i].bind);
+		assert_int_equal(takes(SMALL_AND_SOCKETS "feedback_connect = { ", endpoint, " } }"), cases[i].connect);
+		bool tcp = strncmp(endpoint, "tcp://", 6) == 0;
+		assert_int_equal(takes(SMALL "http { listen = ", endpoint + (tcp ? 6 : 0), " }"), cases[i].listen);
+	}
+}
+
+/* A value of so many bytes, which begins so, is taken, and of one more not. */
+static void takes_at_most(const char *before, const char *begins, size_t length, const char *ends, const char *after)
+{
+	char value[2048] = "";
+	for (size_t more = 0; more < 2; more++) {
+		size_t fill = length + more - strlen(begins) - strlen(ends);
+		(void)snprintf(value, sizeof value, "%s", begins);
+		memset(value + strlen(begins), 'x', fill);
+		(void)snprintf(value + strlen(begins) + fill, sizeof value - strlen(begins) - fill, "%s", ends);
+		assert_int_equal(strlen(value), length + more);
+		assert_int_equal(takes(before, value, after), more == 0);
+	}
+}
+
+static void test_config_texts_are_bounded_and_printable(void **state)
+{
+	(void)state;
+	static const char bytes[] = { 0x01, 0x08, 0x1f, 0x20, 0x7e, 0x7f, (char)0x80, (char)0xff };
+	static const bool taken[] = { false, false, false, true, true, false, true, true };
+	for (size_t i = 0; i < sizeof bytes; i++) {
+		const char value[] = { 'a', bytes[i], '\0' };
+		assert_int_equal(takes(SMALL "state_dir = ", value, ""), taken[i]);
+	}
+	takes_at_most(SMALL "state_dir = ", "/", 1024, "", "");
+	takes_at_most(SMALL_AND_SOCKETS "feedback_bind = { ", "ipc://", 6 + 107, "", " } }");
+	takes_at_most(SMALL_AND_SOCKETS "feedback_connect = { ", "tcp://", 256, ":5000", " } }");
+}
+
+static void test_config_flags_have_three_words_each(void **state)
+{
+	(void)state;
+	static const char *const words[] = { "false", "no", "off", "true", "yes", "on" };
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		char text[256];
+		(void)snprintf(text, sizeof text, SMALL "journal { compress = %s enabled = %s }\n", words[i], words[i]);
+		cop_config *config = good(text);
+		assert_int_equal(config->journal_compress, i >= 3);
+		assert_int_equal(config->journal_enabled, i >= 3);
+		cop_config_free(config);
+	}
+}
+
+static void test_config_quantities_have_digits_and_one_unit(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		uint64_t microseconds; /* 0: refused */
+	} durations[] = { { "90s", 90000000 }, { "2 min", 120000000 }, { "90   s", 90000000 }, { "1500ms", 1500000 },
+		{ "2h", UINT64_C(7200000000) }, { "1d", UINT64_C(86400000000) }, { "1000001us", 1000001 },
+		{ "0090s", 90000000 }, { "s", 0 }, { " 90s", 0 }, { "90s ", 0 }, { "90", 0 }, { "9.5s", 0 },
+		{ "90S", 0 }, { "90ss", 0 }, { "-90s", 0 }, { "18446744073709551616us", 0 },
+		{ "18446744073709551615d", 0 }, { "213503982334602d", 0 } };
+	for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
+		char text[256];
+		uint64_t expected = durations[i].microseconds;
+		assert_int_equal(takes(SMALL "checkpoint { every = ", durations[i].text, " }"), expected != 0);
+		if (expected == 0)
+			continue;
+		(void)snprintf(text, sizeof text, SMALL "checkpoint { every = \"%s\" }\n", durations[i].text);
+		cop_config *config = good(text);
+		assert_int_equal(config->checkpoint_every, expected);
+		round_trip(config);
+	}
+}
+
+static void test_config_ranges_are_two_numbers_in_order(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *range;
+		bool taken;
+	} cases[] = { { "{ -1e100, 1e100 }", true }, { "{ -1.001e100, 0 }", false }, { "{ 0, 1.001e100 }", false },
+		{ "{ 0, 1e-100 }", true }, { "{ 0, 9.9e-101 }", false }, { "{ 1, 1 }", false }, { "{ 1, 0 }", false },
+		{ "{ -1, 0 }", true }, { "{ nan, 1 }", false }, { "{ 0, nan }", false }, { "{ 0 }", false },
+		{ "{ }", false }, { "{ 0, 1, 2 }", false }, { "{ x, 1 }", false } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[256];
+		(void)snprintf(
+		        text, sizeof text, TAIL "model m { arms = 2 features = 2 loss_range = %s }\n", cases[i].range);
+		if (cases[i].taken)
+			round_trip(good(text));
+		else
+			refused(COP_EINVAL, text, 2,
+			        "is not allowed, expected two numbers {LOW, HIGH} with LOW < HIGH");
+	}
+}
+
+/* What a message names as allowed, in full. */
+static void test_config_message_names_every_word_that_is_allowed(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *expected;
+	} cases[] = {
+		{ "log { level = x }", "expected error, warning, notice, info or debug" },
+		{ "log { facility = x }", "expected daemon, user or local0 to local7" },
+		{ "http { listen = x }", "expected ADDRESS:PORT, for example 127.0.0.1:5599" },
+		{ "journal { sync = x }", "expected interval, always or never" },
+		{ "journal { compress = x }", "expected true or false" },
+		{ "model n { learner = x features = 2 }", "expected ensemble, dgt, value or rank" },
+		{ "model n { arms = 2 features = 2 policy = x }", "expected epsilon, squarecb, fastcb or matching" },
+		{ "model n { arms = 2 features = 2 policy = \"\" }", "expected epsilon, squarecb, fastcb or matching" },
+		{ "model n { arms = 2 features = 2 unheard = x }", "expected wait or decide" },
+		{ "model n { arms = 2 features = 2 reward = x }", "expected earliest, last, sum or first" },
+		{ "model n { features = 2 learner = value feedback = x }", "expected bins, one or two" },
+		{ "model n { arms = 2 features = 2 experts = { x } }",
+		        "expected some of linear, trees, quadratic and forest, each once" },
+		{ "model n { arms = 2 features = 2 default_loss = x }", "expected none or a number" },
+		{ "model n { arms = 2 features = 2 seed = x }",
+		        "expected a whole number from 0 to 18446744073709551615" },
+		{ "model n { arms = 2 features = 2 refit { on_drift = x } }", "expected none, adwin or page-hinkley" },
+		{ "model n { arms = 2 features = 2 refit { method = x } }", "expected tao, laptao or forest" },
+		{ "model n { arms = 2 features = 2 refit { promote = x } }",
+		        "expected evidence, bound, never or hand" },
+		{ "model n { arms = 2 features = 2 refit { memory = x } }",
+		        "expected auto or a size like 64KiB, 1MiB or 10GiB, from 16MiB to 1TiB" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[256];
+		(void)snprintf(text, sizeof text, SMALL "%s\n", cases[i].text);
+		cop_config *config;
+		cop_config_report report;
+		assert_int_equal(parse(text, &config, &report), COP_EINVAL);
+		const char *at = strstr(report.items[0].message, "expected ");
+		assert_non_null(at);
+		assert_string_equal(at, cases[i].expected);
+		cop_config_report_fini(&report);
+	}
 }
 
 static cop_config_refit_off off_of(const cop_config *config, size_t i)
@@ -1012,6 +1352,14 @@ int main(void)
 		cmocka_unit_test(test_config_refits_that_memory_does_not_hold_are_off),
 		cmocka_unit_test(test_config_units_are_read),
 		cmocka_unit_test(test_config_limits_themselves_are_allowed),
+		cmocka_unit_test(test_config_limit_itself_is_allowed_the_next_value_refused),
+		cmocka_unit_test(test_config_option_with_limits_is_among_the_tested),
+		cmocka_unit_test(test_config_address_forms_are_told_apart),
+		cmocka_unit_test(test_config_texts_are_bounded_and_printable),
+		cmocka_unit_test(test_config_flags_have_three_words_each),
+		cmocka_unit_test(test_config_quantities_have_digits_and_one_unit),
+		cmocka_unit_test(test_config_ranges_are_two_numbers_in_order),
+		cmocka_unit_test(test_config_message_names_every_word_that_is_allowed),
 		cmocka_unit_test(test_config_one_wrong_value_names_line_and_expectation),
 		cmocka_unit_test(test_config_options_of_another_policy_are_refused),
 		cmocka_unit_test(test_config_endpoints_are_counted),
