@@ -1112,7 +1112,7 @@ static const char *const everything =
         "\"1e+30\"}\n"
         " delta = 0.3 feedback = one default_loss = \"-1e+30\" loss_range = {\"-1e+31\", 0} }\n"
         "model c { arms = 2 features = 1 policy = epsilon trees = 0 height = 8 optimism = 0 experts = { trees, forest "
-        "} least_propensity = 0.25 share_min = { \"1=0.3\", \"0=1e-3\" } share_max = { \"1=0.5\" } }\n"
+        "} least_propensity = 0.25 share_min = { \"1=0.3\", \"0=1e-3\" } share_max = { \"1=0.50000000000000011\" } }\n"
         "model d { learner = rank features = 2 candidate_features = 3 max_candidates = 10000 trees = 64 gamma = "
         "1000000 }\n"
         "model e { learner = rank features = 0 bits = 9 max_nonzeros = 100 policy = epsilon epsilon = 0.5 }\n";

@@ -167,6 +167,25 @@ static void test_metrics_unanswered_by_the_loop_are_503(void **state)
 	expect_fresh_pages(*state);
 }
 
+/* A loop that does not serve, or has been silent for long, is not woken: nothing waits for it. */
+static void test_metrics_ask_no_loop_that_cannot_answer(void **state)
+{
+	static const struct {
+		cop_http_phase phase;
+		uint64_t silent;
+		bool asked;
+	} cases[] = { { COP_HTTP_STARTING, 0, false }, { COP_HTTP_STOPPING, 0, false },
+		{ COP_HTTP_SERVING, LONG_AGO, false }, { COP_HTTP_STARTING, LONG_AGO, false },
+		{ COP_HTTP_SERVING, 0, true } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cop_http_set_phase(*state, cases[i].phase);
+		cop_http_alive(*state, cop_clock_monotonic_ns() - cases[i].silent);
+		expect(*state, "GET /metrics", "503", "no answer in time");
+		struct pollfd item = { .fd = cop_http_fd(*state), .events = POLLIN };
+		assert_int_equal(poll(&item, 1, 0), cases[i].asked ? 1 : 0);
+	}
+}
+
 static void test_metrics_waiting_at_close_are_503(void **state)
 {
 	client one;
@@ -184,7 +203,11 @@ static void test_metrics_waiting_at_close_are_503(void **state)
 
 static void test_healthz_is_503_when_the_loop_is_silent(void **state)
 {
-	expect(*state, "GET /healthz", "200", "ok\n");
+	client one;
+	start_client(&one, *state, "GET /healthz");
+	expect_answer(&one, "200", "ok\n");
+	assert_non_null(strstr(one.answer, "Content-Type: text/plain; charset=utf-8\r\n"));
+	assert_null(strstr(one.answer, "Allow:")); /* only beside 405 */
 	cop_http_alive(*state, cop_clock_monotonic_ns() - LONG_AGO);
 	expect(*state, "GET /healthz", "503", "does not turn\n");
 	cop_http_alive(*state, cop_clock_monotonic_ns());
@@ -308,6 +331,7 @@ int main(void)
 		SERVED(test_metrics_head_has_no_body),
 		SERVED(test_metrics_that_ran_out_of_memory_are_503),
 		SERVED(test_metrics_unanswered_by_the_loop_are_503),
+		SERVED(test_metrics_ask_no_loop_that_cannot_answer),
 		cmocka_unit_test(test_metrics_waiting_at_close_are_503),
 		SERVED(test_healthz_is_503_when_the_loop_is_silent),
 		SERVED(test_healthz_is_200_beside_any_number_of_slow_connections),
