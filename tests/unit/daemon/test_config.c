@@ -1083,6 +1083,107 @@ static void test_config_report_is_bounded(void **state)
 	cop_config_report_fini(&report);
 }
 
+/* Texts of any length: cut, with bytes that are no text as '?'. */
+static void test_config_complaint_of_any_length_is_cut(void **state)
+{
+	(void)state;
+	enum { ROOM = sizeof((cop_diag *)NULL)->message };
+	char text[2 * ROOM];
+	cop_config_report report;
+	cop_config_report_init(&report);
+	cop_config_reading reading = { .report = &report, .source = "test.conf" };
+	memset(text, 'x', sizeof text - 1);
+	text[sizeof text - 1] = '\0';
+	cop_config_complain(&reading, 7, "option", "%s", text);
+	cop_config_complain(&reading, 8, text, "%s", text);
+	cop_config_complain(&reading, 9, "", "%s", "\x01\x1f \x7e\x7f");
+	assert_true(reading.wrong);
+	assert_int_equal(report.count, 3);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(strlen(report.items[i].message), ROOM - 1);
+	assert_memory_equal(report.items[0].message, "option: xx", 10);
+	assert_string_equal(report.items[2].message, "?? \x7e?");
+	assert_int_equal(report.items[2].line, 9);
+	cop_config_report_fini(&report);
+}
+
+/* 1 MiB of text, and one byte more, given as text and in a file. */
+static void test_config_longer_than_a_mebibyte_is_refused(void **state)
+{
+	(void)state;
+	enum { MOST = 1 << 20 };
+	char folder[] = "/tmp/cop_config_XXXXXX", path[64];
+	char *text = malloc(MOST + 2);
+	assert_non_null(text);
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(path, sizeof path, "%s/c.conf", folder);
+	for (size_t more = 0; more < 2; more++) {
+		cop_config *config;
+		cop_config_report report;
+		(void)snprintf(text, MOST, "%s#", SMALL);
+		memset(text + strlen(SMALL) + 1, 'x', MOST + more - strlen(SMALL) - 1);
+		text[MOST + more] = '\0';
+		assert_int_equal(parse(text, &config, &report), more == 0 ? COP_OK : COP_EFORMAT);
+		if (more != 0)
+			assert_non_null(strstr(report.items[0].message, "expected at most 1 MiB"));
+		cop_config_report_fini(&report);
+		cop_config_free(config);
+		FILE *file = fopen(path, "w");
+		assert_non_null(file);
+		assert_int_equal(fwrite(text, 1, MOST + more, file), MOST + more);
+		assert_int_equal(fclose(file), 0);
+		cop_config_report_init(&report);
+		assert_int_equal(cop_config_load(path, NULL, &config, &report), more == 0 ? COP_OK : COP_EFORMAT);
+		cop_config_report_fini(&report);
+		cop_config_free(config);
+	}
+	free(text);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
+static void test_config_names_of_models_have_1_to_64_letters(void **state)
+{
+	(void)state;
+	for (size_t length = 1; length <= 65; length++) {
+		char name[66] = "", text[256];
+		memset(name, 'n', length);
+		(void)snprintf(text, sizeof text, TAIL "model %s { arms = 2 features = 2 }\n", name);
+		if (length == 65) {
+			refused(COP_EINVAL, text, 2, "is no name for a model, expected 1 to 64 of A-Z a-z 0-9 . _ -");
+			continue;
+		}
+		cop_config *config = good(text);
+		assert_string_equal(config->models[0].name, name);
+		cop_config_free(config);
+	}
+	static const char allowed[] = "azAZ09._-", others[] = "/ :@[`{^,";
+	for (size_t i = 0; i < sizeof allowed - 1; i++) {
+		char text[256];
+		(void)snprintf(text, sizeof text, TAIL "model \"%c\" { arms = 2 features = 2 }\n", allowed[i]);
+		cop_config_free(good(text));
+		(void)snprintf(text, sizeof text, TAIL "model \"a%cb\" { arms = 2 features = 2 }\n", others[i]);
+		refused(COP_EINVAL, text, 2, "is no name for a model");
+	}
+}
+
+/* 64, and no more. */
+static void test_config_as_many_models_as_allowed_are_taken(void **state)
+{
+	(void)state;
+	char text[16384] = TAIL;
+	size_t used = strlen(text);
+	for (int i = 0; i < 64; i++)
+		used += (size_t)snprintf(
+		        text + used, sizeof text - used, "model m%d { arms = 2 features = 1 trees = 0 }\n", i);
+	cop_config *config = good(text);
+	assert_int_equal(config->model_count, 64);
+	assert_string_equal(config->models[63].name, "m63");
+	assert_ptr_equal(cop_config_find(config, "m63", 3), &config->models[63]);
+	assert_null(cop_config_find(config, "m64", 3));
+	cop_config_free(config);
+}
+
 static void test_config_too_many_models_are_refused(void **state)
 {
 	(void)state;
@@ -1371,6 +1472,10 @@ int main(void)
 		cmocka_unit_test(test_config_same_options_in_several_models_are_no_duplicates),
 		cmocka_unit_test(test_config_limits_are_the_models_own),
 		cmocka_unit_test(test_config_report_is_bounded),
+		cmocka_unit_test(test_config_complaint_of_any_length_is_cut),
+		cmocka_unit_test(test_config_longer_than_a_mebibyte_is_refused),
+		cmocka_unit_test(test_config_names_of_models_have_1_to_64_letters),
+		cmocka_unit_test(test_config_as_many_models_as_allowed_are_taken),
 		cmocka_unit_test(test_config_too_many_models_are_refused),
 		cmocka_unit_test(test_config_printed_reads_back_equal),
 		cmocka_unit_test(test_config_built_in_demo_is_valid),
