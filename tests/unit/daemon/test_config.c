@@ -14,6 +14,16 @@
 /* The section of sockets, left open. */
 #define SMALL_AND_SOCKETS "model m { arms = 2 features = 3 }\nsockets { requests = { \"ipc://r.ipc\" } "
 
+FILE *__real_fmemopen(void *buffer, size_t size, const char *mode);
+FILE *__wrap_fmemopen(void *buffer, size_t size, const char *mode);
+
+static bool no_streams;
+
+FILE *__wrap_fmemopen(void *buffer, size_t size, const char *mode)
+{
+	return no_streams ? NULL : __real_fmemopen(buffer, size, mode);
+}
+
 static cop_err parse(const char *text, cop_config **config, cop_config_report *report)
 {
 	cop_config_report_init(report);
@@ -964,6 +974,8 @@ static void test_config_syntax_errors_stop_with_their_line(void **state)
 	} cases[] = {
 		{ TAIL "model m {\n epsillon = 0.1 }", 3, "no such option 'epsillon'" },
 		{ "\nfoo = 1", 2, "no such option 'foo'" },
+		{ "}", 1, "" },
+
 		{ "state_dir = {1, 2}", 1, "{" },
 		{ "model { }", 1, "title" },
 		{ SMALL "\nmodel m { }", 4, "m" },
@@ -1278,6 +1290,7 @@ static void test_config_missing_file_is_reported(void **state)
 	assert_null(config);
 	assert_int_equal(report.count, 1);
 	assert_string_equal(report.items[0].source, "/nonexistent/x.conf");
+	assert_int_equal(report.items[0].line, 0);
 	assert_non_null(strstr(report.items[0].message, "cannot be read: No such file"));
 	cop_config_report_fini(&report);
 	assert_int_equal(cop_config_load("/", NULL, &config, &report), COP_EIO);
@@ -1400,6 +1413,19 @@ static void test_config_diff_sees_changed_names(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
+static void test_config_without_a_stream_gives_enomem(void **state)
+{
+	(void)state;
+	cop_config *config;
+	cop_config_report report;
+	no_streams = true;
+	cop_err err = parse(SMALL, &config, &report);
+	no_streams = false;
+	assert_int_equal(err, COP_ENOMEM);
+	assert_null(config);
+	cop_config_report_fini(&report);
+}
+
 static void test_config_nth_allocation_fails_gives_enomem(void **state)
 {
 	(void)state;
@@ -1483,6 +1509,7 @@ int main(void)
 		cmocka_unit_test(test_config_missing_file_is_reported),
 		cmocka_unit_test(test_config_name_files_are_read_beside_the_file),
 		cmocka_unit_test(test_config_diff_sees_changed_names),
+		cmocka_unit_test(test_config_without_a_stream_gives_enomem),
 		cmocka_unit_test(test_config_nth_allocation_fails_gives_enomem),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 #include "daemon/log.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,6 +16,28 @@
 void __wrap_openlog(const char *ident, int option, int facility);
 void __wrap_closelog(void);
 void __wrap_syslog(int priority, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+ssize_t __real_write(int fd, const void *data, size_t length);
+ssize_t __wrap_write(int fd, const void *data, size_t length);
+
+/* What writes to standard error do: at most so many bytes, every other one interrupted, or all fail. */
+static struct {
+	size_t most; /* 0: no limit */
+	bool broken;
+	unsigned calls;
+} standard_error;
+
+ssize_t __wrap_write(int fd, const void *data, size_t length)
+{
+	if (fd != STDERR_FILENO || (standard_error.most == 0 && !standard_error.broken))
+		return __real_write(fd, data, length);
+	standard_error.calls++;
+	if (standard_error.broken || standard_error.calls % 2 == 1) {
+		errno = standard_error.broken ? EIO : EINTR;
+		return -1;
+	}
+	return __real_write(fd, data, length < standard_error.most ? length : standard_error.most);
+}
 
 static struct {
 	int opened, closed, option, facility;
@@ -403,6 +426,7 @@ static void foreground_text(const char *ident, char *text, size_t size)
 	ssize_t length = read(ends[0], text, size - 1);
 	assert_true(length > 0);
 	text[length] = '\0';
+	assert_int_equal(strlen(text), length);
 	(void)close(kept);
 	(void)close(ends[0]);
 	(void)close(ends[1]);
@@ -434,15 +458,55 @@ static void test_log_foreground_writes_to_stderr(void **state)
 	}
 }
 
+static void test_log_foreground_line_in_pieces_is_whole(void **state)
+{
+	(void)state;
+	char text[1024];
+	standard_error.most = 7;
+	foreground_text("unit", text, sizeof text);
+	standard_error.most = 0;
+	assert_int_equal(strlen(text), 5 * strlen("2026-11-25T01:02:03.004Z unit : event=start a=0\n") +
+	                                       strlen("errorwarningnoticeinfodebug"));
+	assert_string_equal(
+	        text + strlen(text) - strlen(" unit debug: event=start a=4\n"), " unit debug: event=start a=4\n");
+}
+
+/* A standard error that takes nothing is given up, line by line. */
+static void test_log_foreground_broken_standard_error_is_let_be(void **state)
+{
+	(void)state;
+	cop_log_settings settings = { .level = COP_LOG_INFO, .foreground = true };
+	cop_log *log;
+	standard_error.broken = true;
+	standard_error.calls = 0;
+	cop_err err = cop_log_open(&settings, &log);
+	cop_log_line(log, COP_LOG_INFO, "a", "%s", "");
+	cop_log_line(log, COP_LOG_INFO, "b", "%s", "");
+	cop_err closed = cop_log_close(log, 30000);
+	standard_error.broken = false;
+	assert_int_equal(err, COP_OK);
+	assert_int_equal(closed, COP_OK);
+	assert_int_equal(standard_error.calls, 2);
+}
+
 /* A name that leaves a line too little room: cut, not overrun. */
 static void test_log_foreground_line_with_a_long_name_is_cut(void **state)
 {
 	(void)state;
-	char ident[1024], text[8192];
-	memset(ident, 'i', sizeof ident - 1);
-	ident[sizeof ident - 1] = '\0';
-	foreground_text(ident, text, sizeof text);
-	assert_int_equal(strlen(text), 5 * (COP_LOG_LINE + 96 - 1));
+	enum { MOST = COP_LOG_LINE + 96 - 1, TIME = sizeof "2026-11-25T01:02:03.004Z" };
+	static const char *const levels[] = { "error", "warning", "notice", "info", "debug" };
+	for (size_t length = MOST - 60; length <= MOST + 1; length++) {
+		char ident[1024], text[8192];
+		size_t expected = 0;
+		memset(ident, 'i', length);
+		ident[length] = '\0';
+		foreground_text(ident, text, sizeof text);
+		for (size_t i = 0; i < 5; i++) {
+			size_t whole = TIME + length + strlen(levels[i]) + strlen(" : event=start a=0\n");
+			expected += whole < MOST ? whole : MOST;
+		}
+		assert_int_equal(strlen(text), expected);
+	}
 }
 
 static void test_log_syslog_gets_facility_and_priority(void **state)
@@ -564,6 +628,8 @@ int main(void)
 		cmocka_unit_test(test_log_limiter_gives_rate_tokens_a_second),
 		cmocka_unit_test(test_log_foreground_line_with_a_long_name_is_cut),
 		cmocka_unit_test(test_log_syslog_gets_facility_and_priority),
+		cmocka_unit_test(test_log_foreground_line_in_pieces_is_whole),
+		cmocka_unit_test(test_log_foreground_broken_standard_error_is_let_be),
 		cmocka_unit_test(test_log_null_swallows_everything),
 		cmocka_unit_test(test_log_open_refuses_what_it_cannot),
 		cmocka_unit_test(test_log_line_allocates_nothing),
