@@ -138,6 +138,140 @@ static void test_search_tries_each_knob_that_means_something(void **state)
 	}
 }
 
+/* A knob's list: what else is given, so that the trials differ by this knob alone. */
+typedef struct list {
+	const char *learner;
+	bool values; /* the target is a number */
+	cop_knob knob;
+	const char *tried[9];
+} list;
+
+static const list lists[] = {
+	{ "cart", false, COP_KNOB_HEIGHT, { "4", "6", "8", "10", "14", "20" } },
+	{ "cart", true, COP_KNOB_MIN_LEAF, { "1", "3", "10", "30" } },
+	{ "tao", false, COP_KNOB_ALPHA, { "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30" } },
+	{ "tao", true, COP_KNOB_ALPHA, { "0.01", "0.03", "0.1", "0.2", "0.5", "1", "2", "5" } },
+	{ "tao", false, COP_KNOB_HEIGHT, { "3", "4", "5", "6", "7", "8", "9", "11" } },
+	{ "tao", false, COP_KNOB_LEAF_ALPHA, { "0.03", "0.1", "0.3", "1", "3", "10", "30" } },
+	{ "tao", true, COP_KNOB_LEAF_ALPHA, { "0.03", "0.1", "0.3", "1", "2", "3", "5", "10" } },
+	{ "tao", false, COP_KNOB_START, { "random", "cart" } },
+	{ "tao", true, COP_KNOB_ORDER, { "root-first", "leaves-first" } },
+	{ "tao", false, COP_KNOB_ITERATIONS, { "20", "30", "40" } },
+	{ "laptao", false, COP_KNOB_GAMMA, { "0.003", "0.01", "0.03", "0.1", "0.3", "1" } },
+	{ "laptao", false, COP_KNOB_GRAPH, { "features", "logs" } },
+	{ "laptao", true, COP_KNOB_ALPHA, { "0.003", "0.01", "0.03", "0.1", "0.3", "1" } },
+	{ "laptao", false, COP_KNOB_HEIGHT, { "3", "4", "5", "6", "7", "8" } },
+	{ "laptao", false, COP_KNOB_NEIGHBOURS, { "5", "10", "15", "25" } },
+	{ "laptao", false, COP_KNOB_LEAF_ALPHA, { "0.01", "0.03", "0.1", "0.3", "1", "3" } },
+	{ "dgt", false, COP_KNOB_HEIGHT, { "2", "4", "6", "8", "10" } },
+	{ "dgt", false, COP_KNOB_LAYERS, { "1", "3" } },
+	{ "dgt", false, COP_KNOB_WIDTH, { "0", "64", "256" } },
+	{ "dgt", true, COP_KNOB_MOMENTUM, { "0", "0.3", "0.8" } },
+	{ "dgt", false, COP_KNOB_LR, { "0.001", "0.002", "0.005", "0.01", "0.02" } },
+	{ "dgt", false, COP_KNOB_RESTARTS, { "1", "3" } },
+	{ "dgt", false, COP_KNOB_EPOCHS, { "50", "100", "200", "400" } },
+	{ "dgt", false, COP_KNOB_L1, { "0", "1e-06", "5e-06", "1e-05", "5e-05" } },
+	{ "dgt", false, COP_KNOB_SCALED_QUANTISER, { "off", "on" } },
+	{ "dgt", true, COP_KNOB_SHARED_BIAS, { "off", "on" } },
+};
+
+/* Everything that is searched for the learner but this knob, at cheap values. */
+static void give_others(const char *learner, cop_knob but, cop_knob_values *knobs)
+{
+	static const struct {
+		const char *learner, *value;
+		cop_knob knob;
+	} others[] = {
+		{ "cart", "3", COP_KNOB_HEIGHT },
+		{ "cart", "1", COP_KNOB_MIN_LEAF },
+		{ "tao", "0.1", COP_KNOB_ALPHA },
+		{ "tao", "2", COP_KNOB_HEIGHT },
+		{ "tao", "random", COP_KNOB_START },
+		{ "tao", "root-first", COP_KNOB_ORDER },
+		{ "tao", "2", COP_KNOB_ITERATIONS },
+		{ "laptao", "0.1", COP_KNOB_GAMMA },
+		{ "laptao", "features", COP_KNOB_GRAPH },
+		{ "laptao", "0.1", COP_KNOB_ALPHA },
+		{ "laptao", "2", COP_KNOB_HEIGHT },
+		{ "laptao", "3", COP_KNOB_NEIGHBOURS },
+		{ "dgt", "2", COP_KNOB_HEIGHT },
+		{ "dgt", "2", COP_KNOB_LAYERS },
+		{ "dgt", "8", COP_KNOB_WIDTH },
+		{ "dgt", "0", COP_KNOB_MOMENTUM },
+		{ "dgt", "0.01", COP_KNOB_LR },
+		{ "dgt", "1", COP_KNOB_RESTARTS },
+		{ "dgt", "1", COP_KNOB_EPOCHS },
+		{ "dgt", "0", COP_KNOB_L1 },
+		{ "dgt", "on", COP_KNOB_SCALED_QUANTISER },
+		{ "dgt", "on", COP_KNOB_SHARED_BIAS },
+	};
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (strcmp(others[i].learner, learner) == 0 && others[i].knob != but)
+			assert_true(cop_knob_read(others[i].knob, others[i].value, knobs));
+	if (but == COP_KNOB_LEAF_ALPHA)
+		assert_true(cop_knob_read(COP_KNOB_LEAVES, "linear", knobs));
+}
+
+/* Each word or number behind the knob in the trials' lines is in the list, and each of the list is there. */
+static void expect_tried(const list *l, const char *lines)
+{
+	char word[40];
+	bool seen[9] = { false };
+	(void)snprintf(word, sizeof word, "--%s ", cop_knob_name(l->knob));
+	for (const char *at = lines; (at = strstr(at, word)) != NULL;) {
+		size_t i = 0, length;
+		at += strlen(word);
+		length = strcspn(at, " \n");
+		while (l->tried[i] != NULL && (strlen(l->tried[i]) != length || memcmp(l->tried[i], at, length) != 0))
+			i++;
+		if (l->tried[i] == NULL)
+			fail_msg("%s %s%.*s", l->learner, word, (int)length, at);
+		seen[i] = true;
+	}
+	for (size_t i = 0; l->tried[i] != NULL; i++)
+		if (!seen[i])
+			fail_msg("%s %s%s is not tried:\n%s", l->learner, word, l->tried[i], lines);
+}
+
+static void test_search_tries_every_value_of_a_knobs_list(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/test_search_XXXXXX.csv", lines[1 << 14];
+	int fd = mkstemps(path, 4);
+	assert_true(fd >= 0);
+	(void)close(fd);
+	write_rows(path, false);
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+		const list *l = &lists[i];
+		cop_train_found found;
+		cop_labelled rows;
+		cop_preparation *preparation = NULL;
+		cop_diag diag = { .message = "" };
+		cop_train_job job = { .learner = cop_train_learner_find(l->learner), .validation = -1.0, .seed = 1 };
+		const cop_train_search search = {
+			.validation = 0.25, .trials = 24, .repeats = 1, .progress = tmpfile()
+		};
+		const cop_table_settings table = { .regression = l->values,
+			.scaling = cop_train_learner_scaling(job.learner) };
+		assert_int_equal(cop_pool_new(1, &job.pool), COP_OK);
+		assert_int_equal(cop_labelled_train(path, &table, &rows, &preparation, &diag), COP_OK);
+		job.rows = &rows;
+		job.preparation = preparation;
+		job.n = rows.data->n;
+		give_others(l->learner, l->knob, &job.knobs);
+		if (cop_train_search_run(&search, &job, &found, &diag) != COP_OK)
+			fail_msg("%s: %s", l->learner, diag.message);
+		rewind(search.progress);
+		lines[fread(lines, 1, sizeof lines - 1, search.progress)] = '\0';
+		(void)fclose(search.progress);
+		expect_tried(l, lines);
+		cop_labelled_fini(&rows);
+		cop_preparation_free(preparation);
+		cop_pool_free(job.pool);
+	}
+	assert_int_equal(remove(path), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +279,7 @@ int main(void)
 		cmocka_unit_test(test_rating_of_several_losses_is_mean_and_standard_error),
 		cmocka_unit_test(test_rating_better_is_less_loss_and_among_equals_fewer_parameters),
 		cmocka_unit_test(test_search_tries_each_knob_that_means_something),
+		cmocka_unit_test(test_search_tries_every_value_of_a_knobs_list),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
