@@ -925,6 +925,59 @@ static void test_config_options_of_another_policy_are_refused(void **state)
 	}
 }
 
+/* What stands on one line is told apart by its option's whole name. */
+static void test_config_wrong_options_of_one_line_are_all_named(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *options;
+		const char *holds[3];
+	} cases[] = {
+		{ "arms = 2 gamma = x epsilon = 0.1",
+		        { "gamma: \"x\"", "epsilon: policy matching has no such option" } },
+		{ "arms = 2 epsilon_decay = x epsilon = 0.1",
+		        { "epsilon_decay: \"x\"", "epsilon: policy matching has no such option" } },
+		{ "arms = 2 policy = squarecb epsilon = x", { "epsilon: \"x\"" } },
+		{ "arms = 2 learner = vw epsilon = 0.1", { "learner: \"vw\"" } },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[256];
+		cop_config *config;
+		cop_config_report report;
+		(void)snprintf(text, sizeof text, TAIL "model m { features = 2 %s }\n", cases[i].options);
+		cop_config_report_init(&report);
+		assert_int_equal(cop_config_parse(text, strlen(text), "t", ".", &config, &report), COP_EINVAL);
+		size_t count = 0;
+		for (; cases[i].holds[count] != NULL; count++)
+			if (count >= report.count || strstr(report.items[count].message, cases[i].holds[count]) == NULL)
+				fail_msg("%s: not %s", cases[i].options, cases[i].holds[count]);
+		assert_int_equal(report.count, count);
+		cop_config_report_fini(&report);
+	}
+}
+
+static void test_config_endpoint_is_bound_once_within_and_among_lists(void **state)
+{
+	(void)state;
+	static const char *const lists[] = { "requests", "contexts_bind", "feedback_bind", "feedback_pull_bind",
+		"actions_bind" };
+	enum { LISTS = sizeof lists / sizeof *lists };
+	for (size_t i = 0; i < LISTS; i++)
+		for (size_t j = 0; j < LISTS; j++) {
+			char text[256];
+			(void)snprintf(text, sizeof text,
+			        i == j ? "sockets { %s = { \"ipc://x\", \"ipc://y\",\n\"ipc://x\" } %s = { \"ipc://z\" "
+			                 "} }\n%s"
+			               : "sockets { %s = { \"ipc://y\", \"ipc://x\" }\n%s = { \"ipc://x\" } }\n%s",
+			        lists[i], i == j ? lists[(i + 1) % LISTS] : lists[j],
+			        "model m { arms = 2 features = 2 }\n");
+			refused(COP_EINVAL, text, i <= j ? 2 : 1,
+			        "\"ipc://x\" is bound already, expected each endpoint once");
+		}
+	cop_config_free(good("sockets { requests = { \"ipc://x\" } contexts_connect = { \"ipc://x\", \"ipc://x\" }\n"
+	                     "feedback_connect = { \"ipc://x\" } }\nmodel m { arms = 2 features = 2 }\n"));
+}
+
 /* 64 endpoints, and one more. */
 static void test_config_endpoints_are_counted(void **state)
 {
@@ -1366,6 +1419,66 @@ static void test_config_name_files_are_read_beside_the_file(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
+static void test_config_names_are_trimmed_and_bounded(void **state)
+{
+	(void)state;
+	char folder[] = "/tmp/cop_config_XXXXXX", longest[258];
+	assert_non_null(mkdtemp(folder));
+	write_file(folder, "c.conf", TAIL "model m { features = 3 arms = 3\narm_names = a.txt }\n");
+	memset(longest, 'n', 256);
+	for (size_t more = 0; more < 2; more++) {
+		cop_config *config;
+		cop_config_report report;
+		char text[512];
+		longest[256 + more] = '\0';
+		longest[256] = more == 0 ? '\0' : 'n';
+		(void)snprintf(text, sizeof text, "a \t \r\n \tb\tc\r\n%s", longest);
+		write_file(folder, "a.txt", text);
+		assert_int_equal(load_in(folder, &config, &report), more == 0 ? COP_OK : COP_EINVAL);
+		if (more == 0) {
+			const cop_config_list *names = &config->models[0].arm_name_list;
+			assert_int_equal(names->count, 3);
+			assert_string_equal(names->items[0], "a");
+			assert_string_equal(names->items[1], " \tb\tc");
+			assert_string_equal(names->items[2], longest);
+		} else {
+			assert_int_equal(report.count, 1);
+			assert_int_equal(report.items[0].line, 3);
+			assert_non_null(strstr(
+			        report.items[0].message, "a.txt:3: expected a name of 1 to 256 printable characters"));
+		}
+		cop_config_report_fini(&report);
+		cop_config_free(config);
+	}
+	static const struct {
+		const char *text, *holds;
+	} cases[] = {
+		{ "a\nb\n \t\r\n", "a.txt:3: expected a name" },
+		{ "a\n\x1f\nc\n", "a.txt:2: expected a name" },
+		{ "\x7f\nb\nc\n", "a.txt:1: expected a name" },
+		{ "a\nb\n", "a.txt: 2 lines, expected 3" },
+		{ "", "a.txt: 0 lines, expected 3" },
+		{ "a\nb\nc\n\n", "a.txt:4: expected a name" },
+		{ "a\nb\nc\nd", "a.txt:4: too many lines, expected one name for each" },
+		{ "c\nb\nc", "a.txt: \"c\" stands twice, expected each name once" },
+		{ "b\nb\na", "a.txt: \"b\" stands twice, expected each name once" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cop_config *config;
+		cop_config_report report;
+		write_file(folder, "a.txt", cases[i].text);
+		assert_int_equal(load_in(folder, &config, &report), COP_EINVAL);
+		assert_int_equal(report.count, 1);
+		assert_int_equal(report.items[0].line, 3);
+		if (strstr(report.items[0].message, cases[i].holds) == NULL)
+			fail_msg("%s: not %s", report.items[0].message, cases[i].holds);
+		cop_config_report_fini(&report);
+	}
+	remove_file(folder, "a.txt");
+	remove_file(folder, "c.conf");
+	assert_int_equal(rmdir(folder), 0);
+}
+
 static void test_config_limits_themselves_are_allowed(void **state)
 {
 	(void)state;
@@ -1489,6 +1602,9 @@ int main(void)
 		cmocka_unit_test(test_config_message_names_every_word_that_is_allowed),
 		cmocka_unit_test(test_config_one_wrong_value_names_line_and_expectation),
 		cmocka_unit_test(test_config_options_of_another_policy_are_refused),
+		cmocka_unit_test(test_config_wrong_options_of_one_line_are_all_named),
+		cmocka_unit_test(test_config_endpoint_is_bound_once_within_and_among_lists),
+		cmocka_unit_test(test_config_names_are_trimmed_and_bounded),
 		cmocka_unit_test(test_config_endpoints_are_counted),
 		cmocka_unit_test(test_config_variable_that_is_not_set_is_refused),
 		cmocka_unit_test(test_config_syntax_errors_stop_with_their_line),
