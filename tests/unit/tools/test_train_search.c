@@ -272,6 +272,139 @@ static void test_search_tries_every_value_of_a_knobs_list(void **state)
 	assert_int_equal(remove(path), 0);
 }
 
+enum { NUMBERS = 8 };
+static const double number[NUMBERS] = { 1, 2, 4, 8, 16, 32, 64, 128 };
+
+/* By cart on those numbers, with this knobs' text for each of up to three knobs; the trials' lines too. */
+static cop_err rate_numbers(const cop_train_search *how, uint64_t seed, const char *learner, const char *knobs,
+        cop_train_found *found, char *lines, size_t room, cop_diag *diag)
+{
+	char path[] = "/tmp/test_search_XXXXXX.csv", name[32], value[32];
+	cop_train_search search = *how;
+	cop_labelled rows;
+	cop_preparation *preparation = NULL;
+	cop_train_job job = { .learner = cop_train_learner_find(learner), .validation = -1.0, .seed = seed };
+	const cop_table_settings table = { .regression = true, .scaling = cop_train_learner_scaling(job.learner) };
+	int fd = mkstemps(path, 4), used;
+	FILE *file = fdopen(fd, "w");
+	assert_non_null(file);
+	for (int i = 0; i < NUMBERS; i++)
+		(void)fprintf(file, "%d,%g\n", i, number[i]);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(cop_pool_new(1, &job.pool), COP_OK);
+	assert_int_equal(cop_labelled_train(path, &table, &rows, &preparation, diag), COP_OK);
+	job.rows = &rows;
+	job.preparation = preparation;
+	job.n = rows.data->n;
+	for (; sscanf(knobs, " --%31s %31s%n", name, value, &used) == 2; knobs += used)
+		for (cop_knob which = 0; which < COP_KNOBS; which++)
+			if (strcmp(cop_knob_name(which), name) == 0)
+				assert_true(cop_knob_read(which, value, &job.knobs));
+	search.progress = tmpfile();
+	assert_non_null(search.progress);
+	cop_err err = cop_train_search_run(&search, &job, found, diag);
+	rewind(search.progress);
+	lines[fread(lines, 1, room - 1, search.progress)] = '\0';
+	(void)fclose(search.progress);
+	cop_labelled_fini(&rows);
+	cop_preparation_free(preparation);
+	cop_pool_free(job.pool);
+	assert_int_equal(remove(path), 0);
+	return err;
+}
+
+/* A single leaf predicts the mean of the rows that it was fitted to. */
+#define LEAF "--height 3 --min-leaf 1000 --complexity 0"
+
+static void test_search_leaves_each_fold_out_once(void **state)
+{
+	(void)state;
+	const cop_train_search search = { .folds = NUMBERS, .trials = 1, .repeats = 1 };
+	double sum = 0.0, apart[NUMBERS];
+	cop_train_found found;
+	cop_train_rating expected;
+	cop_diag diag = { .message = "" };
+	char lines[1024], line[256];
+	for (size_t i = 0; i < NUMBERS; i++)
+		sum += number[i];
+	for (size_t i = 0; i < NUMBERS; i++)
+		apart[i] = fabs(number[i] - (sum - number[i]) / (NUMBERS - 1));
+	cop_train_rating_of(NUMBERS, apart, &expected);
+	assert_int_equal(rate_numbers(&search, 1, "cart", LEAF, &found, lines, sizeof lines, &diag), COP_OK);
+	assert_int_equal(found.trials, 1);
+	assert_true(fabs(found.rating.mean - expected.mean) < 1e-4 * expected.mean);
+	assert_true(fabs(found.rating.error - expected.error) < 1e-4 * expected.error);
+	assert_true(found.rating.parameters == 1.0);
+	(void)snprintf(line, sizeof line, "\r\033[Ktrial 1: %.5g +- %.2g  " LEAF "\n", expected.mean, expected.error);
+	assert_non_null(strstr(lines, "trial 1: "));
+	assert_non_null(strstr(lines, " +- "));
+	assert_string_equal(lines, line);
+}
+
+/* Each repeat divides by the next seed. */
+static void test_search_repeats_by_other_divisions(void **state)
+{
+	(void)state;
+	cop_train_search search = { .validation = 0.25, .trials = 1, .repeats = 1 };
+	cop_train_found one[3], both;
+	cop_diag diag = { .message = "" };
+	char lines[1024];
+	bool differ = false;
+	for (uint64_t seed = 5; seed < 25; seed++) {
+		search.repeats = 1;
+		for (uint64_t i = 0; i < 3; i++) {
+			assert_int_equal(
+			        rate_numbers(&search, seed + i, "cart", LEAF, &one[i], lines, sizeof lines, &diag),
+			        COP_OK);
+			assert_true(isnan(one[i].rating.error));
+			assert_null(strstr(lines, "+-"));
+		}
+		search.repeats = 3;
+		assert_int_equal(rate_numbers(&search, seed, "cart", LEAF, &both, lines, sizeof lines, &diag), COP_OK);
+		double mean = (one[0].rating.mean + one[1].rating.mean + one[2].rating.mean) / 3.0;
+		assert_true(fabs(both.rating.mean - mean) < 1e-9 * mean);
+		differ |= one[0].rating.mean != one[1].rating.mean;
+	}
+	assert_true(differ);
+}
+
+/* While searching, a forest of more than five trees is one of five. */
+static void test_search_fits_forests_of_at_most_five_trees(void **state)
+{
+	(void)state;
+	static const char *const forests[] = { "4", "5", "6", "50" };
+	const cop_train_search search = { .validation = 0.25, .trials = 1, .repeats = 1 };
+	double parameters[4];
+	cop_diag diag = { .message = "" };
+	char lines[1024], knobs[128];
+	for (size_t i = 0; i < 4; i++) {
+		cop_train_found found;
+		(void)snprintf(knobs, sizeof knobs, LEAF " --trees %s", forests[i]);
+		assert_int_equal(rate_numbers(&search, 1, "cart", knobs, &found, lines, sizeof lines, &diag), COP_OK);
+		parameters[i] = found.rating.parameters;
+	}
+	assert_true(parameters[0] < parameters[1]);
+	assert_true(parameters[1] == parameters[2] && parameters[1] == parameters[3]);
+}
+
+static void test_search_that_cannot_fit_says_why(void **state)
+{
+	(void)state;
+	cop_train_search search = { .folds = NUMBERS + 1, .trials = 9, .repeats = 1 };
+	cop_train_found found;
+	cop_diag diag = { .message = "" };
+	char lines[1024];
+	assert_int_equal(rate_numbers(&search, 1, "cart", LEAF, &found, lines, sizeof lines, &diag), COP_EINVAL);
+	assert_string_equal(diag.message, "8 rows are too few for 9 folds");
+	assert_string_equal(lines, "");
+	search.folds = 2;
+	diag = (cop_diag){ .message = "" };
+	assert_int_equal(
+	        rate_numbers(&search, 1, "dgt", "--l1 1 --l2 1", &found, lines, sizeof lines, &diag), COP_EINVAL);
+	assert_true(diag.message[0] != '\0');
+	assert_string_equal(lines, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +412,10 @@ int main(void)
 		cmocka_unit_test(test_rating_of_several_losses_is_mean_and_standard_error),
 		cmocka_unit_test(test_rating_better_is_less_loss_and_among_equals_fewer_parameters),
 		cmocka_unit_test(test_search_tries_each_knob_that_means_something),
+		cmocka_unit_test(test_search_leaves_each_fold_out_once),
+		cmocka_unit_test(test_search_repeats_by_other_divisions),
+		cmocka_unit_test(test_search_fits_forests_of_at_most_five_trees),
+		cmocka_unit_test(test_search_that_cannot_fit_says_why),
 		cmocka_unit_test(test_search_tries_every_value_of_a_knobs_list),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
