@@ -276,7 +276,12 @@ static void test_slowest_subscribers_are_ended_one_by_one(void **state)
 		l[i] = connect_as(f, COP_INLET_ACTIONS);
 		assert_int_equal(send(l[i].ours, zeros, i * 5000, 0), i * 5000);
 	}
+	int free_before = dup(STDIN_FILENO);
+	(void)close(free_before);
 	cop_inlet_close_slowest(f->inlet, COP_INLET_ACTIONS);
+	int free_behind = dup(STDIN_FILENO);
+	(void)close(free_behind);
+	assert_int_equal(free_behind, free_before); /* no descriptor is left open */
 	now += 19999999;
 	cop_inlet_close_slowest(f->inlet, COP_INLET_ACTIONS);
 	assert_int_equal(look(f).closed[COP_INLET_SLOW], 1);
@@ -514,6 +519,18 @@ static void test_tcp_endpoints_know_their_connections(void **state)
 	}
 }
 
+static void test_endpoint_without_memory_is_not_added(void **state)
+{
+	fixture *f = *state;
+	cop_test_alloc_fail(1, 0);
+	cop_err err = cop_inlet_add(f->inlet, COP_INLET_PULL, "tcp://127.0.0.1:1");
+	cop_test_alloc_fail(0, 0);
+	assert_int_equal(err, COP_ENOMEM);
+	linked l = connect_as(f, COP_INLET_REQUESTS); /* the others are there */
+	assert_int_equal(look(f).connections, 1);
+	disconnect(l);
+}
+
 static void test_reasons_have_their_texts(void **state)
 {
 	(void)state;
@@ -576,6 +593,7 @@ int main(void)
 		TEST(test_subscribers_of_other_protocols_are_ended),
 		TEST(test_outgoing_connections_count_by_topic),
 		TEST(test_tcp_endpoints_know_their_connections),
+		TEST(test_endpoint_without_memory_is_not_added),
 		TEST(test_reasons_have_their_texts),
 		TEST(test_other_sockets_are_left_alone),
 		TEST(test_open_one_at_a_time_and_without_memory_fails),

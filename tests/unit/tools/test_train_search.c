@@ -275,6 +275,9 @@ static void test_search_tries_every_value_of_a_knobs_list(void **state)
 enum { NUMBERS = 8 };
 static const double number[NUMBERS] = { 1, 2, 4, 8, 16, 32, 64, 128 };
 
+static char found_words[512]; /* of the last search */
+static unsigned long fail_at; /* this allocation of it fails; 0: none */
+
 /* By cart on those numbers, with this knobs' text for each of up to three knobs; the trials' lines too. */
 static cop_err rate_numbers(const cop_train_search *how, uint64_t seed, const char *learner, const char *knobs,
         cop_train_found *found, char *lines, size_t room, cop_diag *diag)
@@ -302,7 +305,10 @@ static cop_err rate_numbers(const cop_train_search *how, uint64_t seed, const ch
 				assert_true(cop_knob_read(which, value, &job.knobs));
 	search.progress = tmpfile();
 	assert_non_null(search.progress);
+	cop_test_alloc_fail(fail_at, 0);
 	cop_err err = cop_train_search_run(&search, &job, found, diag);
+	cop_test_alloc_fail(0, 0);
+	cop_knob_words(&job.knobs, found_words, sizeof found_words);
 	rewind(search.progress);
 	lines[fread(lines, 1, room - 1, search.progress)] = '\0';
 	(void)fclose(search.progress);
@@ -387,6 +393,74 @@ static void test_search_fits_forests_of_at_most_five_trees(void **state)
 	assert_true(parameters[1] == parameters[2] && parameters[1] == parameters[3]);
 }
 
+/* Half of the trials by lot, then rounds over the lists until one changes nothing; the best is found. */
+static void test_search_finds_the_best_trial_and_ends_when_nothing_changes(void **state)
+{
+	(void)state;
+	enum { TRIALS = 60 };
+	static const char *const given[] = { "--min-leaf 1 --complexity 0", "--complexity 0" };
+	for (size_t i = 0; i < 2; i++) {
+		const cop_train_search search = { .folds = 2, .trials = TRIALS, .repeats = 1 };
+		cop_train_found found;
+		cop_diag diag = { .message = "" };
+		char lines[1 << 14], words[TRIALS][128];
+		double mean[TRIALS], least = INFINITY;
+		size_t count = 0, listed = 0, trial;
+		assert_int_equal(
+		        rate_numbers(&search, 3, "cart", given[i], &found, lines, sizeof lines, &diag), COP_OK);
+		for (const char *line = lines; *line != '\0'; line = strchr(line, '\n') + 1) {
+			assert_true(count < TRIALS);
+			assert_int_equal(sscanf(line, "\r\033[Ktrial %zu: %lf", &trial, &mean[count]), 2);
+			(void)snprintf(words[count], sizeof words[count], "%.*s",
+			        (int)strcspn(strstr(line, "  --") + 2, "\n"), strstr(line, "  --") + 2);
+			least = fmin(least, mean[count]);
+			count++;
+			assert_int_equal(trial, count);
+			listed += count > TRIALS / 2 && strstr(words[count - 1], "--height ") != NULL;
+		}
+		assert_string_equal(words[0], given[i]);
+		assert_int_equal(found.trials, count);
+		assert_true(count >= TRIALS / 2 + 3 && count < TRIALS);
+		assert_true(listed >= 5);
+		assert_true(fabs(found.rating.mean - least) <= 1e-4 * least);
+		for (trial = 0; trial < count && strcmp(words[trial], found_words) != 0;)
+			trial++;
+		assert_true(trial < count && fabs(mean[trial] - least) <= 1e-4 * least);
+	}
+}
+
+static void test_search_never_exceeds_its_trials(void **state)
+{
+	(void)state;
+	for (size_t trials = 1; trials < 12; trials++) {
+		const cop_train_search search = { .validation = 0.25, .trials = trials, .repeats = 1 };
+		cop_train_found found;
+		cop_diag diag = { .message = "" };
+		char lines[1 << 14];
+		assert_int_equal(
+		        rate_numbers(&search, 1, "tao", "--iterations 1", &found, lines, sizeof lines, &diag), COP_OK);
+		assert_int_equal(found.trials, trials);
+	}
+}
+
+static void test_search_nth_allocation_fails_gives_enomem(void **state)
+{
+	(void)state;
+	const cop_train_search search = { .folds = 2, .trials = 6, .repeats = 1 };
+	cop_err err = COP_ENOMEM;
+	for (fail_at = 1; err == COP_ENOMEM; fail_at++) {
+		cop_train_found found;
+		cop_diag diag = { .message = "" };
+		char lines[1 << 14];
+		err = rate_numbers(
+		        &search, 3, "cart", "--complexity 0 --min-leaf 1", &found, lines, sizeof lines, &diag);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
+		assert_int_equal(err != COP_OK, diag.message[0] != '\0');
+	}
+	fail_at = 0;
+	assert_int_equal(err, COP_OK);
+}
+
 static void test_search_that_cannot_fit_says_why(void **state)
 {
 	(void)state;
@@ -416,6 +490,9 @@ int main(void)
 		cmocka_unit_test(test_search_repeats_by_other_divisions),
 		cmocka_unit_test(test_search_fits_forests_of_at_most_five_trees),
 		cmocka_unit_test(test_search_that_cannot_fit_says_why),
+		cmocka_unit_test(test_search_finds_the_best_trial_and_ends_when_nothing_changes),
+		cmocka_unit_test(test_search_never_exceeds_its_trials),
+		cmocka_unit_test(test_search_nth_allocation_fails_gives_enomem),
 		cmocka_unit_test(test_search_tries_every_value_of_a_knobs_list),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
