@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,6 +306,7 @@ static void test_queued_bytes_are_dropped_when_idle_for_a_second(void **state)
 	assert_int_equal(pass(other, 0, 700, 700), 700);
 	assert_int_equal(look(f).queued, 1200 + 2 * COP_ZMTP_FRAME_COST);
 	now += 999999999;
+	assert_int_equal(pass(l, 0, 100, 50), 50); /* no message ends with it */
 	cop_inlet_idle(f->inlet);
 	assert_int_equal(look(f).queued, 1200 + 2 * COP_ZMTP_FRAME_COST);
 	now++;
@@ -531,6 +533,61 @@ static void test_endpoint_without_memory_is_not_added(void **state)
 	disconnect(l);
 }
 
+static void test_bytes_that_come_one_by_one_count(void **state)
+{
+	fixture *f = *state;
+	linked l = connect_as(f, COP_INLET_REQUESTS);
+	static const char frame[] = "\0\3abc";
+	for (size_t i = 0; i < 5; i++) {
+		char byte;
+		assert_int_equal(send(l.peer, frame + i, 1, 0), 1);
+		assert_int_equal(recv(l.ours, &byte, 1, MSG_DONTWAIT), 1);
+		assert_int_equal(byte, frame[i]);
+	}
+	assert_int_equal(look(f).queued, 3 + COP_ZMTP_FRAME_COST);
+	disconnect(l);
+}
+
+/* Sockets of others, with bytes that their peers have not read, are not looked at. */
+static void test_slowest_is_sought_among_connections_alone(void **state)
+{
+	fixture *f = *state;
+	int pair[2];
+	char buffer[8];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(send(pair[0], "unread", 6, 0), 6);
+	for (unsigned kind = 0; kind <= COP_INLET_FOREIGN; kind++)
+		cop_inlet_close_slowest(f->inlet, (cop_inlet_kind)kind);
+	assert_int_equal(look(f).closed[COP_INLET_SLOW], 0);
+	assert_int_equal(send(pair[1], "back", 4, 0), 4);
+	assert_int_equal(recv(pair[0], buffer, sizeof buffer, MSG_DONTWAIT), 4);
+	(void)close(pair[0]);
+	(void)close(pair[1]);
+}
+
+enum { TAKERS = 4, TAKES = 50000 };
+
+static void *take_often(void *inlet)
+{
+	for (unsigned i = 0; i < TAKES; i++)
+		cop_inlet_taken(inlet, COP_INLET_REQUESTS, 1);
+	return NULL;
+}
+
+static void test_takers_on_several_threads_take_it_all(void **state)
+{
+	fixture *f = *state;
+	pthread_t threads[TAKERS];
+	linked l = connect_as(f, COP_INLET_REQUESTS);
+	assert_int_equal(pass(l, 0, MIB, MIB), 65536);
+	for (unsigned i = 0; i < TAKERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, take_often, f->inlet), 0);
+	for (unsigned i = 0; i < TAKERS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	assert_int_equal(look(f).queued, MIB + COP_ZMTP_FRAME_COST - TAKERS * TAKES);
+	disconnect(l);
+}
+
 static void test_reasons_have_their_texts(void **state)
 {
 	(void)state;
@@ -594,6 +651,9 @@ int main(void)
 		TEST(test_outgoing_connections_count_by_topic),
 		TEST(test_tcp_endpoints_know_their_connections),
 		TEST(test_endpoint_without_memory_is_not_added),
+		TEST(test_bytes_that_come_one_by_one_count),
+		TEST(test_slowest_is_sought_among_connections_alone),
+		TEST(test_takers_on_several_threads_take_it_all),
 		TEST(test_reasons_have_their_texts),
 		TEST(test_other_sockets_are_left_alone),
 		TEST(test_open_one_at_a_time_and_without_memory_fails),
