@@ -1474,6 +1474,12 @@ static void test_config_names_are_trimmed_and_bounded(void **state)
 			fail_msg("%s: not %s", report.items[0].message, cases[i].holds);
 		cop_config_report_fini(&report);
 	}
+	cop_config *config;
+	cop_config_report report;
+	write_file(folder, "c.conf", TAIL "model m { features = 3 arms = 3\narm_names = \".\" }\n");
+	assert_int_equal(load_in(folder, &config, &report), COP_EINVAL);
+	assert_non_null(strstr(report.items[0].message, "/.: cannot be read"));
+	cop_config_report_fini(&report);
 	remove_file(folder, "a.txt");
 	remove_file(folder, "c.conf");
 	assert_int_equal(rmdir(folder), 0);

@@ -9,7 +9,9 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "daemon/clock.h"
 #include "support.h"
+#include "support_lock.h"
 
 #define KEPT 64
 
@@ -37,6 +39,16 @@ ssize_t __wrap_write(int fd, const void *data, size_t length)
 		return -1;
 	}
 	return __real_write(fd, data, length < standard_error.most ? length : standard_error.most);
+}
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument);
+
+static bool no_threads;
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+{
+	return no_threads ? EAGAIN : __real_pthread_create(thread, attributes, run, argument);
 }
 
 static struct {
@@ -367,12 +379,19 @@ static void test_log_gap_is_told_before_the_line_that_follows(void **state)
 static void test_log_close_within_any_deadline_waits_for_the_thread(void **state)
 {
 	(void)state;
-	static const unsigned deadlines[] = { 30000, 30001, 30500, 30999 };
+	static const unsigned deadlines[] = { 30000, 30001, 30500, 30999, 31999, 60000 };
 	for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
 		receiver *to = receiver_new(false);
 		cop_log *log = open_log(to, 0);
 		cop_log_line(log, COP_LOG_INFO, "x", "%s", "");
+		uint64_t before = cop_clock_monotonic_ns();
 		assert_int_equal(cop_log_close(log, deadlines[i]), COP_OK);
+		uint64_t behind = cop_clock_monotonic_ns();
+		struct timespec until = cop_test_lock_deadline();
+		uint64_t waits = (uint64_t)until.tv_sec * 1000000000u + (uint64_t)until.tv_nsec;
+		assert_true(waits >= before + deadlines[i] * UINT64_C(1000000));
+		assert_true(waits <= behind + deadlines[i] * UINT64_C(1000000));
+		assert_true(until.tv_nsec >= 0 && until.tv_nsec < 1000000000);
 		assert_int_equal(to->count, 1);
 		receiver_free(to);
 	}
@@ -556,6 +575,11 @@ static void test_log_open_refuses_what_it_cannot(void **state)
 	assert_int_equal(cop_log_open(&settings, &log), COP_EINVAL);
 	assert_null(log);
 	settings.facility = "local7";
+	no_threads = true;
+	cop_err err = cop_log_open(&settings, &log);
+	no_threads = false;
+	assert_int_equal(err, COP_EIO);
+	assert_null(log);
 	for (unsigned long n = 1; n <= 2; n++) {
 		cop_test_alloc_fail(n, 0);
 		assert_int_equal(cop_log_open(&settings, &log), COP_ENOMEM);
