@@ -364,6 +364,7 @@ static void test_score_too_many_settings_are_refused(void **state)
 	}
 	t.set.own = &t.own;
 	assert_int_equal(cop_bakeoff_score_init(&s, &t.set, &diag), COP_EFULL);
+	assert_string_equal(diag.message, "more than 256 settings to compare");
 	cop_bakeoff_score_fini(&s);
 	clear(&t);
 }
