@@ -17,8 +17,11 @@
 #include "daemon/config_rules.h"
 #include "daemon/refit_program.h"
 
-#define FILE_MAX (1u << 20)
-#define END_MARK "end-of-configuration"
+#define FILE_MAX     (1u << 20)
+#define END_MARK     "end-of-configuration"
+#define OPTIONS_MOST 64 /* of a section or of the file, with their end */
+
+_Static_assert(COP_CONFIG_SECTIONS + COP_CONFIG_RULES + 3 <= OPTIONS_MOST, "OPTIONS_MOST is too small");
 
 static _Thread_local cop_config_reading *current;
 
@@ -158,9 +161,8 @@ static void declare(const cop_config_section *section, cfg_opt_t *options)
 /* The file's grammar; NULL when memory is short. cfg_init copies what it is given. */
 static cfg_t *grammar(void)
 {
-	cfg_opt_t options[COP_CONFIG_SECTIONS][COP_CONFIG_RULES + 1];
-	cfg_opt_t model[COP_CONFIG_RULES + 2], refit[COP_CONFIG_RULES + 1];
-	cfg_opt_t top[COP_CONFIG_SECTIONS + 3 + COP_CONFIG_RULES];
+	cfg_opt_t options[COP_CONFIG_SECTIONS][OPTIONS_MOST];
+	cfg_opt_t model[OPTIONS_MOST], refit[OPTIONS_MOST], top[OPTIONS_MOST];
 	size_t n = cop_config_sections[0].count;
 	declare(&cop_config_sections[0], top);
 	for (size_t i = 1; i < COP_CONFIG_SECTIONS; i++) {
@@ -211,7 +213,7 @@ static uint64_t count_lines(const char *text, size_t length)
 /* The text scanned into *root; the caller frees it with cfg_free, also on error. */
 static cop_err scan(cop_config_reading *reading, const char *text, size_t length, cfg_t **root)
 {
-	static const char tail[] = "\n" END_MARK " = 1\n";
+	static const char tail[] = "\n" END_MARK " = 1";
 	*root = NULL;
 	if (length > FILE_MAX || memchr(text, '\0', length) != NULL) {
 		cop_config_complain(reading, 0, "", "not a configuration, expected at most 1 MiB of text");

@@ -31,9 +31,9 @@ static const char *const forest_words[] = { "bagging", "adaboost", "gradient", N
 static const knob knobs[COP_KNOBS] = {
 	[COP_KNOB_HEIGHT] = { "height", WHOLE, COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO, 1, 20, NULL,
 	        "height of a tree (cart: most; default 6, cart: any)" },
-	[COP_KNOB_LEAVES] = { "leaves", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 0, leaves_words,
-	        "leaves predict a constant, or by a linear model (tao,\n"
-	        "                       classes: softmax) (default constant)" },
+	[COP_KNOB_LEAVES] = { "leaves", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, .words = leaves_words,
+	        .help = "leaves predict a constant, or by a linear model (tao,\n"
+	                "                       classes: softmax) (default constant)" },
 	[COP_KNOB_ALPHA] = { "alpha", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1e9, NULL,
 	        "L1 penalty of decision nodes (values: for a target of\n"
 	        "                       variance 1; default 0.3, values 0.2; laptao 0.1, values\n"
@@ -46,22 +46,22 @@ static const knob knobs[COP_KNOBS] = {
 	[COP_KNOB_LEAF_CLASSES] = { "leaf-classes", WHOLE, COP_FOR_TAO, 0, 65536, NULL,
 	        "most classes of a softmax leaf (0, the default: all\n"
 	        "                       that reach it)" },
-	[COP_KNOB_LOSS] = { "loss", WORD, COP_FOR_TAO | COP_FOR_DGT, 0, 0, loss_words,
-	        "classes: zero-one (tao, its default), cross-entropy\n"
-	        "                       (dgt's); values: squared (default), absolute (tao), huber\n"
-	        "                       (dgt)" },
+	[COP_KNOB_LOSS] = { "loss", WORD, COP_FOR_TAO | COP_FOR_DGT, .words = loss_words,
+	        .help = "classes: zero-one (tao, its default), cross-entropy\n"
+	                "                       (dgt's); values: squared (default), absolute (tao), huber\n"
+	                "                       (dgt)" },
 	[COP_KNOB_STARTS] = { "starts", WHOLE, COP_FOR_TAO | COP_FOR_DGT, 1, 1000, NULL,
 	        "random starts of one tree, of which the one with the\n"
 	        "                       least objective (dgt: loss by which epochs are chosen) is\n"
 	        "                       kept (default 1)" },
-	[COP_KNOB_SPLIT] = { "split", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 0, split_words,
-	        "oblique (default) or axis-aligned decision nodes" },
-	[COP_KNOB_START] = { "start", WORD, COP_FOR_TAO, 0, 0, start_words,
-	        "tree to begin with: random (default), cart;\n"
-	        "                       --start-model FILE: a trained one" },
-	[COP_KNOB_ORDER] = { "order", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 0, order_words,
-	        "in which a sweep visits the depths (default leaves-first;\n"
-	        "                       values and laptao root-first)" },
+	[COP_KNOB_SPLIT] = { "split", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, .words = split_words,
+	        .help = "oblique (default) or axis-aligned decision nodes" },
+	[COP_KNOB_START] = { "start", WORD, COP_FOR_TAO, .words = start_words,
+	        .help = "tree to begin with: random (default), cart;\n"
+	                "                       --start-model FILE: a trained one" },
+	[COP_KNOB_ORDER] = { "order", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, .words = order_words,
+	        .help = "in which a sweep visits the depths (default leaves-first;\n"
+	                "                       values and laptao root-first)" },
 	[COP_KNOB_ITERATIONS] = { "iterations", WHOLE, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 10000, NULL,
 	        "most sweeps (default 40; laptao 15)" },
 	[COP_KNOB_TOLERANCE] = { "tolerance", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1, NULL,
@@ -71,11 +71,11 @@ static const knob knobs[COP_KNOBS] = {
 	        "of the nodes' solvers (default 0.003)" },
 	[COP_KNOB_NODE_STEPS] = { "node-steps", WHOLE, COP_FOR_TAO | COP_FOR_LAPTAO, 1, 100000, NULL,
 	        "most steps of them (default 50)" },
-	[COP_KNOB_MONOTONE] = { "monotone", FLAG, COP_FOR_TAO, 0, 1, NULL,
-	        "no sweep may raise the objective (default: sweeps may,\n"
-	        "                       the best tree is kept)" },
-	[COP_KNOB_KEEP_DEAD] = { "keep-dead", FLAG, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1, NULL,
-	        "do not remove dead and pure subtrees" },
+	[COP_KNOB_MONOTONE] = { "monotone", FLAG, COP_FOR_TAO,
+	        .help = "no sweep may raise the objective (default: sweeps may,\n"
+	                "                       the best tree is kept)" },
+	[COP_KNOB_KEEP_DEAD] = { "keep-dead", FLAG, COP_FOR_TAO | COP_FOR_LAPTAO,
+	        .help = "do not remove dead and pure subtrees" },
 	[COP_KNOB_MIN_LEAF] = { "min-leaf", NUMBER, COP_FOR_CART, 0, 1e12, NULL,
 	        "least rows (weight) of a leaf (default 0)" },
 	[COP_KNOB_COMPLEXITY] = { "complexity", NUMBER, COP_FOR_CART, -1, 1, NULL,
@@ -91,16 +91,16 @@ static const knob knobs[COP_KNOBS] = {
 	        "                       3)" },
 	[COP_KNOB_WIDTH] = { "width", WHOLE, COP_FOR_DGT, 0, 65536, NULL,
 	        "of hidden layers (0, the default: the paper's table)" },
-	[COP_KNOB_GRADIENTS] = { "gradients", WORD, COP_FOR_DGT, 0, 0, gradients_words,
-	        "how factors get theirs (default cheaper)" },
+	[COP_KNOB_GRADIENTS] = { "gradients", WORD, COP_FOR_DGT, .words = gradients_words,
+	        .help = "how factors get theirs (default cheaper)" },
 	[COP_KNOB_EPOCHS] = { "epochs", WHOLE, COP_FOR_DGT, 1, 100000, NULL,
 	        "most passes over the rows (default 100)" },
 	[COP_KNOB_BATCH] = { "batch", WHOLE, COP_FOR_DGT, 1, 1 << 20, NULL, "rows of a mini-batch (default 128)" },
 	[COP_KNOB_PATIENCE] = { "patience", WHOLE, COP_FOR_DGT, 0, 100000, NULL,
 	        "epochs without a better validation loss before it ends\n"
 	        "                       (0, the default: never)" },
-	[COP_KNOB_OPTIMISER] = { "optimiser", WORD, COP_FOR_DGT, 0, 0, optimiser_words,
-	        "of the mini-batches' steps (default rmsprop)" },
+	[COP_KNOB_OPTIMISER] = { "optimiser", WORD, COP_FOR_DGT, .words = optimiser_words,
+	        .help = "of the mini-batches' steps (default rmsprop)" },
 	[COP_KNOB_LR] = { "lr", NUMBER, COP_FOR_DGT, 0, 1e6, NULL, "learning rate (default 0.01)" },
 	[COP_KNOB_MINIMUM_LR] = { "minimum-lr", NUMBER, COP_FOR_DGT, 0, 1e6, NULL,
 	        "of the cosine schedule (default 0.0001, or --lr where\n"
@@ -114,37 +114,35 @@ static const knob knobs[COP_KNOBS] = {
 	[COP_KNOB_L2] = { "l2", NUMBER, COP_FOR_DGT, 0, 1e3, NULL, "lambda_2; not both (default 0)" },
 	[COP_KNOB_HUBER] = { "huber", NUMBER, COP_FOR_DGT, 1e-9, 1e9, NULL,
 	        "where the Huber loss turns linear (default 0.2)" },
-	[COP_KNOB_SHARED_BIAS] = { "shared-bias", WORD, COP_FOR_DGT, 0, 0, switch_words,
-	        "one trained scalar in all leaves, as in the authors'\n"
-	        "                       program (default on)" },
-	[COP_KNOB_SCALED_QUANTISER] = { "scaled-quantiser", WORD, COP_FOR_DGT, 0, 0, switch_words,
-	        "quantiser of scale mean |a|, likewise (default on)" },
-	[COP_KNOB_PRODUCT_PATHS] = { "product-paths", FLAG, COP_FOR_DGT, 0, 1, NULL,
-	        "ablation: product form of paths" },
-	[COP_KNOB_ANNEAL] = { "anneal", FLAG, COP_FOR_DGT, 0, 1, NULL,
-	        "ablation: sigmoids that grow steep, not signs" },
+	[COP_KNOB_SHARED_BIAS] = { "shared-bias", WORD, COP_FOR_DGT, .words = switch_words,
+	        .help = "one trained scalar in all leaves, as in the authors'\n"
+	                "                       program (default on)" },
+	[COP_KNOB_SCALED_QUANTISER] = { "scaled-quantiser", WORD, COP_FOR_DGT, .words = switch_words,
+	        .help = "quantiser of scale mean |a|, likewise (default on)" },
+	[COP_KNOB_PRODUCT_PATHS] = { "product-paths", FLAG, COP_FOR_DGT, .help = "ablation: product form of paths" },
+	[COP_KNOB_ANNEAL] = { "anneal", FLAG, COP_FOR_DGT, .help = "ablation: sigmoids that grow steep, not signs" },
 	[COP_KNOB_ANNEAL_FIRST] = { "anneal-first", NUMBER, COP_FOR_DGT, 1e-6, 1e6, NULL,
 	        "their first steepness (default 1)" },
 	[COP_KNOB_ANNEAL_LAST] = { "anneal-last", NUMBER, COP_FOR_DGT, 1e-6, 1e6, NULL, "and the last (default 100)" },
 	[COP_KNOB_TREES] = { "trees", WHOLE, COP_FOR_FOREST | COP_FOR_LAPTAO, 1, 65536, NULL,
 	        "trees of a forest (default 1: no forest)" },
-	[COP_KNOB_FOREST] = { "forest", WORD, COP_FOR_FOREST, 0, 0, forest_words,
-	        "how they are made: bagging (default), adaboost (classes),\n"
-	        "                       gradient (boosting of values)" },
+	[COP_KNOB_FOREST] = { "forest", WORD, COP_FOR_FOREST, .words = forest_words,
+	        .help = "how they are made: bagging (default), adaboost (classes),\n"
+	                "                       gradient (boosting of values)" },
 	[COP_KNOB_SHARE] = { "share", NUMBER, COP_FOR_FOREST | COP_FOR_LAPTAO, 1e-6, 1, NULL,
 	        "bagging, laptao: share of the rows for each tree\n"
 	        "                       (default 0.9)" },
-	[COP_KNOB_REPLACE] = { "replace", FLAG, COP_FOR_FOREST, 0, 1, NULL, "bagging: drawn with replacement" },
+	[COP_KNOB_REPLACE] = { "replace", FLAG, COP_FOR_FOREST, .help = "bagging: drawn with replacement" },
 	[COP_KNOB_SHRINKAGE] = { "shrinkage", NUMBER, COP_FOR_FOREST, 1e-6, 1, NULL,
 	        "gradient boosting: of each tree (default 0.1)" },
 	[COP_KNOB_NEIGHBOURS] = { "neighbours", WHOLE, COP_FOR_LAPTAO, 1, 1000, NULL,
 	        "nearest rows that a row is joined to (default 10)" },
 	[COP_KNOB_PERPLEXITY] = { "perplexity", NUMBER, COP_FOR_LAPTAO, 1, 1000, NULL,
 	        "of the joints' weights (default: half the neighbours)" },
-	[COP_KNOB_GRAPH] = { "graph", WORD, COP_FOR_LAPTAO, 0, 0, graph_words,
-	        "nearest by the features as the tree has them, or by\n"
-	        "                       logarithms of the file's numbers; auto (the default): by\n"
-	        "                       which labelled rows tell each other better, one left out" },
+	[COP_KNOB_GRAPH] = { "graph", WORD, COP_FOR_LAPTAO, .words = graph_words,
+	        .help = "nearest by the features as the tree has them, or by\n"
+	                "                       logarithms of the file's numbers; auto (the default): by\n"
+	                "                       which labelled rows tell each other better, one left out" },
 	[COP_KNOB_GAMMA] = { "gamma", NUMBER, COP_FOR_LAPTAO, 0, 1e6, NULL,
 	        "weight of joined rows being alike (default 0.1; values\n"
 	        "                       0.03)" },
@@ -153,9 +151,9 @@ static const knob knobs[COP_KNOBS] = {
 	        "                       (default 0.1)" },
 	[COP_KNOB_GROWTH] = { "growth", NUMBER, COP_FOR_LAPTAO, 1.0001, 100, NULL, "of mu, each round (default 1.3)" },
 	[COP_KNOB_ROUNDS] = { "rounds", WHOLE, COP_FOR_LAPTAO, 1, 1000, NULL, "most rounds (default 20)" },
-	[COP_KNOB_SOLVER] = { "solver", WORD, COP_FOR_LAPTAO, 0, 0, solver_words,
-	        "of the label step (default gradients; either:\n"
-	        "                       eigenvectors up to 2000 rows)" },
+	[COP_KNOB_SOLVER] = { "solver", WORD, COP_FOR_LAPTAO, .words = solver_words,
+	        .help = "of the label step (default gradients; either:\n"
+	                "                       eigenvectors up to 2000 rows)" },
 };
 
 const char *cop_knob_name(cop_knob which) { return knobs[which].name; }

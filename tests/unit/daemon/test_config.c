@@ -5,11 +5,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/config_rules.h"
 #include "daemon/served.h"
 #include "support.h"
 
 #define TAIL  "sockets { requests = { \"ipc://r.ipc\" } }\n"
 #define SMALL TAIL "model m { arms = 2 features = 3 }\n"
+/* The section of sockets, left open. */
+#define SMALL_AND_SOCKETS "model m { arms = 2 features = 3 }\nsockets { requests = { \"ipc://r.ipc\" } "
+
+FILE *__real_fmemopen(void *buffer, size_t size, const char *mode);
+FILE *__wrap_fmemopen(void *buffer, size_t size, const char *mode);
+
+static bool no_streams;
+
+FILE *__wrap_fmemopen(void *buffer, size_t size, const char *mode)
+{
+	return no_streams ? NULL : __real_fmemopen(buffer, size, mode);
+}
 
 static cop_err parse(const char *text, cop_config **config, cop_config_report *report)
 {
@@ -246,6 +259,343 @@ static void round_trip(cop_config *config)
 	cop_bytes_fini(&first);
 	cop_bytes_fini(&second);
 	cop_config_free(config);
+}
+
+/* A number's ends, and the nearest values outside them. */
+typedef struct limit {
+	const char *before; /* what the option stands in, up to it */
+	const char *option;
+	const char *below, *least, *most, *above; /* NULL: has no such end */
+	const char *range;                        /* as the message has it */
+} limit;
+
+#define MODEL TAIL "model m { arms = 2 features = 2 "
+#define DGT   TAIL "model m { arms = 2 features = 2 learner = dgt "
+#define VALUE TAIL "model m { features = 2 learner = value feedback = two value_range = {-1e100, 0} "
+#define RANK  TAIL "model m { features = 2 learner = rank "
+#define REFIT TAIL "model m { arms = 2 features = 2 refit { "
+
+/* Spelled out: a limit that moves refuses somebody's file. */
+static const limit limits[] = {
+	{ SMALL, "clock_tolerance", NULL, "0s", "3650d", "87600h1", "from 0us to 3650d" },
+	{ SMALL, "clock_tolerance", NULL, "0d", "87600h", "315360000001ms", "from 0us to 3650d" },
+	{ SMALL, "refit_cpu_share", "0.00099", "0.001", "1", "1.001", "from 0.001 to 1" },
+	{ "model m { arms = 2 features = 2 }\nsockets { requests = { \"ipc://r\" } ", "message_limit", "1023B", "1KiB",
+	        "16MiB", "16777217B", "from 1KiB to 16MiB" },
+	{ "model m { arms = 2 features = 2 }\nsockets { requests = { \"ipc://r\" } message_limit = 1KiB ",
+	        "queue_limit", "1048575B", "1MiB", "1TiB", "1099511627777B", "from 1MiB to 1TiB" },
+	{ SMALL "journal { ", "interval", "999us", "1ms", "60s", "60000001us", "from 1ms to 1min" },
+	{ SMALL "journal { keep = 1TiB ", "segment", "65535B", "64KiB", "4GiB", "4294967297B", "from 64KiB to 4GiB" },
+	{ SMALL "journal { segment = 64KiB ", "keep", "65535B", "64KiB", "1024TiB", "1125899906842625B",
+	        "from 64KiB to 1024TiB" },
+	{ SMALL "journal { ", "keep_age", NULL, "0s", "3650d", "315360000001ms", "from 0us to 3650d" },
+	{ SMALL "checkpoint { ", "every", "999999us", "1s", "7d", "604800001ms", "from 1s to 7d" },
+	{ SMALL "checkpoint { ", "keep", "0", "1", "1000", "1001", "from 1 to 1000" },
+	{ TAIL "model m { arms = 2 ", "features", "-1", "0", "65536", "65537", "from 0 to 65536" },
+	{ TAIL "model m { features = 2 ", "arms", "1", "2", "10000", "10001", "from 2 to 10000" },
+	{ MODEL, "bits", "0", "1", "24", "25", "from 1 to 24" },
+	{ MODEL, "max_nonzeros", "0", "1", "65536", "65537", "from 1 to 65536" },
+	{ MODEL, "max_candidates", "0", "1", "100000", "100001", "from 1 to 100000" },
+	{ RANK, "candidate_features", NULL, "1", "65536", "65537", "from 0 to 65536" },
+	{ MODEL "policy = epsilon epsilon_floor = 0 ", "epsilon", "-1e-9", "0", "1", "1.000001", "from 0 to 1" },
+	{ MODEL "policy = epsilon ", "epsilon_decay", "-1e-9", "0", "1", "1.000001", "from 0 to 1" },
+	{ MODEL "policy = epsilon epsilon = 1 ", "epsilon_floor", "-1e-9", "0", "1", "1.000001", "from 0 to 1" },
+	{ MODEL, "gamma", "9.9e-7", "1e-6", "1e9", "1000000001", "from 1e-06 to 1000000000" },
+	{ MODEL, "optimism", "-1e-9", "0", "1000", "1000.001", "from 0 to 1000" },
+	{ MODEL, "least_propensity", "-1e-9", "0", "1", "1.000001", "from 0 to 1" },
+	{ DGT, "height", "0", "1", "12", "13", "from 1 to 12" },
+	{ MODEL, "height", "0", "1", "8", NULL, "from 1 to 12" },
+	{ MODEL, "trees", "-1", "0", "64", "65", "from 0 to 64" },
+	{ MODEL, "learning_rate", "9.9e-10", "1e-9", "100", "100.001", "from 1e-09 to 100" },
+	{ MODEL, "reward_window", "999us", "1ms", "365d", "31536000001ms", "from 1ms to 365d" },
+	{ MODEL, "seed", "-1", "0", "18446744073709551615", "18446744073709551616", "from 0 to 18446744073709551615" },
+	{ VALUE, "delta", "9.9e-103", "1e-102", "5e99", "1.001e100", "from 1e-102 to 1e+100" },
+	{ VALUE, "delta_decay", "-1e-9", "0", "1", "1.000001", "from 0 to 1" },
+	{ VALUE "delta = 5e99 ", "delta_floor", "-1e-9", "0", "5e99", "1.001e100", "from 0 to 1e+100" },
+	{ MODEL, "pending_max", "0", "1", "100000000", "100000001", "from 1 to 100000000" },
+	{ MODEL, "pending_bytes", "65535B", "64KiB", "1TiB", "1099511627777B", "from 64KiB to 1TiB" },
+	{ MODEL, "unheard_max", "0", "1", "10000000", "10000001", "from 1 to 10000000" },
+	{ MODEL, "unheard_bytes", "1023B", "1KiB", "64GiB", "68719476737B", "from 1KiB to 64GiB" },
+	{ MODEL, "unheard_age", "999us", "1ms", "1d", "86400001ms", "from 1ms to 1d" },
+	{ MODEL, "explain_keep", "-1", "0", "65536", "65537", "from 0 to 65536" },
+	{ MODEL, "names_bytes", NULL, "0B", "4GiB", "4294967297B", "from 0B to 4GiB" },
+	{ REFIT, "every", NULL, "0s", "365d", "31536000001ms", "from 0us to 365d" },
+	{ REFIT, "least_feedback", "0", "1", "1000000000", "1000000001", "from 1 to 1000000000" },
+	{ REFIT, "window", "99", "100", "1000000000", "1000000001", "from 100 to 1000000000" },
+	{ REFIT, "holdout", "-1e-9", "0", "0.9", "0.900001", "from 0 to 0.9" },
+	{ REFIT, "height", "0", "1", "20", "21", "from 1 to 20" },
+	{ REFIT, "alpha", "-1e-9", "0", "1e9", "1000000001", "auto or a number from 0 to 1000000000" },
+	{ REFIT, "nice", "-1", "0", "19", "20", "from 0 to 19" },
+	{ REFIT, "memory", "16777215B", "16MiB", "1TiB", "1099511627777B", "from 16MiB to 1TiB" },
+	{ REFIT, "time_limit", "999999us", "1s", "7d", "604800001ms", "from 1s to 7d" },
+	{ REFIT, "margin", "-1e-9", "0", "1", "1.000001", "from 0 to 1" },
+	{ REFIT, "risk", "9.9e-10", "1e-9", "0.5", "0.500001", "from 1e-09 to 0.5" },
+	{ REFIT, "keep", "0", "1", "1000", "1001", "from 1 to 1000" },
+};
+
+/* The limit's option with this value, every section closed. */
+static void write_limit(const limit *l, const char *value, char out[512])
+{
+	int depth = 0, used = snprintf(out, 512, "%s%s = \"%s\"", l->before, l->option, value);
+	for (int i = 0; i < used; i++)
+		depth += out[i] == '{' ? 1 : out[i] == '}' ? -1 : 0;
+	for (; depth > 0; depth--)
+		used += snprintf(out + used, 512 - (size_t)used, " }");
+}
+
+/* Refused, and the first message is about the option and names the range. */
+static void refused_limit(const limit *l, const char *value)
+{
+	char text[512], begins[128];
+	if (value == NULL)
+		return;
+	write_limit(l, value, text);
+	cop_config *config;
+	cop_config_report report;
+	assert_int_equal(parse(text, &config, &report), COP_EINVAL);
+	(void)snprintf(begins, sizeof begins, "%s: \"%s\" is not allowed, expected ", l->option, value);
+	const char *message = report.items[0].message;
+	if (strncmp(message, begins, strlen(begins)) != 0 || strstr(message, l->range) == NULL)
+		fail_msg("%s\n=> %s", text, message);
+	cop_config_report_fini(&report);
+}
+
+static void test_config_limit_itself_is_allowed_the_next_value_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+		char text[512];
+		const limit *l = &limits[i];
+		write_limit(l, l->least, text);
+		round_trip(good(text));
+		write_limit(l, l->most, text);
+		round_trip(good(text));
+		refused_limit(l, l->below);
+		refused_limit(l, l->above);
+	}
+}
+
+/* A row that is forgotten above shows here. */
+static bool is_among_limits(const char *option)
+{
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+		if (strcmp(limits[i].option, option) == 0)
+			return true;
+	return false;
+}
+
+static void test_config_option_with_limits_is_among_the_tested(void **state)
+{
+	(void)state;
+	const cop_config_section *sections[COP_CONFIG_SECTIONS + 2] = { &cop_config_model_section,
+		&cop_config_refit_section };
+	for (size_t i = 0; i < COP_CONFIG_SECTIONS; i++)
+		sections[i + 2] = &cop_config_sections[i];
+	for (size_t i = 0; i < COP_CONFIG_SECTIONS + 2; i++)
+		for (size_t j = 0; j < sections[i]->count; j++) {
+			const cop_config_rule *rule = &sections[i]->rules[j];
+			if (rule->high > 0 && !is_among_limits(rule->name))
+				fail_msg("%s", rule->name);
+		}
+}
+
+/* Whether a file with this value is taken; what is refused is so for this value. */
+static bool takes(const char *before, const char *value, const char *after)
+{
+	char text[4096];
+	cop_config *config;
+	cop_config_report report;
+	(void)snprintf(text, sizeof text, "%s\"%s\"%s", before, value, after);
+	cop_err err = parse(text, &config, &report);
+	if (err != COP_OK) {
+		assert_int_equal(report.count, 1);
+		assert_non_null(strstr(report.items[0].message, "is not allowed, expected "));
+	}
+	cop_config_report_fini(&report);
+	cop_config_free(config);
+	return err == COP_OK;
+}
+
+/* In lists that bind, in lists that connect, and where HTTP listens ("tcp://" left out; only of those). */
+static void test_config_address_forms_are_told_apart(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *endpoint;
+		bool bind, connect, listen;
+	} cases[] = {
+		{ "tcp://127.0.0.1:1", true, true, true },
+		{ "tcp://127.0.0.1:65535", true, true, true },
+		{ "tcp://127.0.0.1:0", false, false, false },
+		{ "tcp://127.0.0.1:65536", false, false, false },
+		{ "tcp://127.0.0.1:", false, false, false },
+		{ "tcp://127.0.0.1:5x", false, false, false },
+		{ "tcp://127.0.0.1:x5", false, false, false },
+		{ "tcp://127.0.0.1:+5", false, false, false },
+		{ "tcp://127.0.0.1: 5", false, false, false },
+		{ "tcp://127.0.0.1", false, false, false },
+		{ "tcp://", false, false, false },
+		{ "tcp://:50", false, false, false },
+		{ "tcp://*:50", true, false, false },
+		{ "tcp://**:50", false, false, false },
+		{ "tcp://lo:50", true, true, true },
+		{ "tcp://host-1_a.Example:50", false, true, true },
+		{ "tcp://ho st:50", false, false, false },
+		{ "tcp://a/b:50", false, false, false },
+		{ "tcp://a:b:50", false, false, false },
+		{ "tcp://::1:50", false, false, false },
+		{ "tcp://[::]:50", true, true, true },
+		{ "tcp://[::1]:50", true, true, true },
+		{ "tcp://[::FFFF:127.0.0.1]:50", true, true, true },
+		{ "tcp://[::1:50", false, false, false },
+		{ "tcp://[::1x:50", false, false, false },
+		{ "tcp://[::g]:50", false, false, false },
+		{ "tcp://[]:50", false, false, false },
+		{ "tcp://[1]:50", false, false, false },
+		{ "tcp://x::1]:50", false, false, false },
+		{ "ipc://a", true, true, false },
+		{ "ipc://", false, false, false },
+		{ "udp://127.0.0.1:50", false, false, false },
+		{ "", false, false, false },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *endpoint = cases[i].endpoint;
+		assert_int_equal(takes(SMALL_AND_SOCKETS "feedback_bind = { ", endpoint, " } }"), cases[i].bind);
+		assert_int_equal(takes(SMALL_AND_SOCKETS "feedback_connect = { ", endpoint, " } }"), cases[i].connect);
+		bool tcp = strncmp(endpoint, "tcp://", 6) == 0;
+		assert_int_equal(takes(SMALL "http { listen = ", endpoint + (tcp ? 6 : 0), " }"), cases[i].listen);
+	}
+}
+
+/* A value of so many bytes, which begins so, is taken, and of one more not. */
+static void takes_at_most(const char *before, const char *begins, size_t length, const char *ends, const char *after)
+{
+	char value[2048] = "";
+	for (size_t more = 0; more < 2; more++) {
+		size_t fill = length + more - strlen(begins) - strlen(ends);
+		(void)snprintf(value, sizeof value, "%s", begins);
+		memset(value + strlen(begins), 'x', fill);
+		(void)snprintf(value + strlen(begins) + fill, sizeof value - strlen(begins) - fill, "%s", ends);
+		assert_int_equal(strlen(value), length + more);
+		assert_int_equal(takes(before, value, after), more == 0);
+	}
+}
+
+static void test_config_texts_are_bounded_and_printable(void **state)
+{
+	(void)state;
+	static const char bytes[] = { 0x01, 0x08, 0x1f, 0x20, 0x7e, 0x7f, (char)0x80, (char)0xff };
+	static const bool taken[] = { false, false, false, true, true, false, true, true };
+	for (size_t i = 0; i < sizeof bytes; i++) {
+		const char value[] = { 'a', bytes[i], '\0' };
+		assert_int_equal(takes(SMALL "state_dir = ", value, ""), taken[i]);
+	}
+	takes_at_most(SMALL "state_dir = ", "/", 1024, "", "");
+	takes_at_most(SMALL_AND_SOCKETS "feedback_bind = { ", "ipc://", 6 + 107, "", " } }");
+	takes_at_most(SMALL_AND_SOCKETS "feedback_connect = { ", "tcp://", 256, ":5000", " } }");
+}
+
+static void test_config_flags_have_three_words_each(void **state)
+{
+	(void)state;
+	static const char *const words[] = { "false", "no", "off", "true", "yes", "on" };
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		char text[256];
+		(void)snprintf(text, sizeof text, SMALL "journal { compress = %s enabled = %s }\n", words[i], words[i]);
+		cop_config *config = good(text);
+		assert_int_equal(config->journal_compress, i >= 3);
+		assert_int_equal(config->journal_enabled, i >= 3);
+		cop_config_free(config);
+	}
+}
+
+static void test_config_quantities_have_digits_and_one_unit(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		uint64_t microseconds; /* 0: refused */
+	} durations[] = { { "90s", 90000000 }, { "2 min", 120000000 }, { "90   s", 90000000 }, { "1500ms", 1500000 },
+		{ "2h", UINT64_C(7200000000) }, { "1d", UINT64_C(86400000000) }, { "1000001us", 1000001 },
+		{ "0090s", 90000000 }, { "s", 0 }, { " 90s", 0 }, { "90s ", 0 }, { "90", 0 }, { "9.5s", 0 },
+		{ "90S", 0 }, { "90ss", 0 }, { "-90s", 0 }, { "18446744073709551616us", 0 },
+		{ "18446744073709551615d", 0 }, { "213503982334602d", 0 } };
+	for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
+		char text[256];
+		uint64_t expected = durations[i].microseconds;
+		assert_int_equal(takes(SMALL "checkpoint { every = ", durations[i].text, " }"), expected != 0);
+		if (expected == 0)
+			continue;
+		(void)snprintf(text, sizeof text, SMALL "checkpoint { every = \"%s\" }\n", durations[i].text);
+		cop_config *config = good(text);
+		assert_int_equal(config->checkpoint_every, expected);
+		round_trip(config);
+	}
+}
+
+static void test_config_ranges_are_two_numbers_in_order(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *range;
+		bool taken;
+	} cases[] = { { "{ -1e100, 1e100 }", true }, { "{ -1.001e100, 0 }", false }, { "{ 0, 1.001e100 }", false },
+		{ "{ 0, 1e-100 }", true }, { "{ 0, 9.9e-101 }", false }, { "{ 1, 1 }", false }, { "{ 1, 0 }", false },
+		{ "{ -1, 0 }", true }, { "{ nan, 1 }", false }, { "{ 0, nan }", false }, { "{ 0 }", false },
+		{ "{ }", false }, { "{ 0, 1, 2 }", false }, { "{ x, 1 }", false } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[256];
+		(void)snprintf(
+		        text, sizeof text, TAIL "model m { arms = 2 features = 2 loss_range = %s }\n", cases[i].range);
+		if (cases[i].taken)
+			round_trip(good(text));
+		else
+			refused(COP_EINVAL, text, 2,
+			        "is not allowed, expected two numbers {LOW, HIGH} with LOW < HIGH");
+	}
+}
+
+/* What a message names as allowed, in full. */
+static void test_config_message_names_every_word_that_is_allowed(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *expected;
+	} cases[] = {
+		{ "log { level = x }", "expected error, warning, notice, info or debug" },
+		{ "log { facility = x }", "expected daemon, user or local0 to local7" },
+		{ "http { listen = x }", "expected ADDRESS:PORT, for example 127.0.0.1:5599" },
+		{ "journal { sync = x }", "expected interval, always or never" },
+		{ "journal { compress = x }", "expected true or false" },
+		{ "model n { learner = x features = 2 }", "expected ensemble, dgt, value or rank" },
+		{ "model n { arms = 2 features = 2 policy = x }", "expected epsilon, squarecb, fastcb or matching" },
+		{ "model n { arms = 2 features = 2 policy = \"\" }", "expected epsilon, squarecb, fastcb or matching" },
+		{ "model n { arms = 2 features = 2 unheard = x }", "expected wait or decide" },
+		{ "model n { arms = 2 features = 2 reward = x }", "expected earliest, last, sum or first" },
+		{ "model n { features = 2 learner = value feedback = x }", "expected bins, one or two" },
+		{ "model n { arms = 2 features = 2 experts = { x } }",
+		        "expected some of linear, trees, quadratic and forest, each once" },
+		{ "model n { arms = 2 features = 2 default_loss = x }", "expected none or a number" },
+		{ "model n { arms = 2 features = 2 seed = x }",
+		        "expected a whole number from 0 to 18446744073709551615" },
+		{ "model n { arms = 2 features = 2 refit { on_drift = x } }", "expected none, adwin or page-hinkley" },
+		{ "model n { arms = 2 features = 2 refit { method = x } }", "expected tao, laptao or forest" },
+		{ "model n { arms = 2 features = 2 refit { promote = x } }",
+		        "expected evidence, bound, never or hand" },
+		{ "model n { arms = 2 features = 2 refit { memory = x } }",
+		        "expected auto or a size like 64KiB, 1MiB or 10GiB, from 16MiB to 1TiB" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[256];
+		(void)snprintf(text, sizeof text, SMALL "%s\n", cases[i].text);
+		cop_config *config;
+		cop_config_report report;
+		assert_int_equal(parse(text, &config, &report), COP_EINVAL);
+		const char *at = strstr(report.items[0].message, "expected ");
+		assert_non_null(at);
+		assert_string_equal(at, cases[i].expected);
+		cop_config_report_fini(&report);
+	}
 }
 
 static cop_config_refit_off off_of(const cop_config *config, size_t i)
@@ -575,6 +925,59 @@ static void test_config_options_of_another_policy_are_refused(void **state)
 	}
 }
 
+/* What stands on one line is told apart by its option's whole name. */
+static void test_config_wrong_options_of_one_line_are_all_named(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *options;
+		const char *holds[3];
+	} cases[] = {
+		{ "arms = 2 gamma = x epsilon = 0.1",
+		        { "gamma: \"x\"", "epsilon: policy matching has no such option" } },
+		{ "arms = 2 epsilon_decay = x epsilon = 0.1",
+		        { "epsilon_decay: \"x\"", "epsilon: policy matching has no such option" } },
+		{ "arms = 2 policy = squarecb epsilon = x", { "epsilon: \"x\"" } },
+		{ "arms = 2 learner = vw epsilon = 0.1", { "learner: \"vw\"" } },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char text[256];
+		cop_config *config;
+		cop_config_report report;
+		(void)snprintf(text, sizeof text, TAIL "model m { features = 2 %s }\n", cases[i].options);
+		cop_config_report_init(&report);
+		assert_int_equal(cop_config_parse(text, strlen(text), "t", ".", &config, &report), COP_EINVAL);
+		size_t count = 0;
+		for (; cases[i].holds[count] != NULL; count++)
+			if (count >= report.count || strstr(report.items[count].message, cases[i].holds[count]) == NULL)
+				fail_msg("%s: not %s", cases[i].options, cases[i].holds[count]);
+		assert_int_equal(report.count, count);
+		cop_config_report_fini(&report);
+	}
+}
+
+static void test_config_endpoint_is_bound_once_within_and_among_lists(void **state)
+{
+	(void)state;
+	static const char *const lists[] = { "requests", "contexts_bind", "feedback_bind", "feedback_pull_bind",
+		"actions_bind" };
+	enum { LISTS = sizeof lists / sizeof *lists };
+	for (size_t i = 0; i < LISTS; i++)
+		for (size_t j = 0; j < LISTS; j++) {
+			char text[256];
+			(void)snprintf(text, sizeof text,
+			        i == j ? "sockets { %s = { \"ipc://x\", \"ipc://y\",\n\"ipc://x\" } %s = { \"ipc://z\" "
+			                 "} }\n%s"
+			               : "sockets { %s = { \"ipc://y\", \"ipc://x\" }\n%s = { \"ipc://x\" } }\n%s",
+			        lists[i], i == j ? lists[(i + 1) % LISTS] : lists[j],
+			        "model m { arms = 2 features = 2 }\n");
+			refused(COP_EINVAL, text, i <= j ? 2 : 1,
+			        "\"ipc://x\" is bound already, expected each endpoint once");
+		}
+	cop_config_free(good("sockets { requests = { \"ipc://x\" } contexts_connect = { \"ipc://x\", \"ipc://x\" }\n"
+	                     "feedback_connect = { \"ipc://x\" } }\nmodel m { arms = 2 features = 2 }\n"));
+}
+
 /* 64 endpoints, and one more. */
 static void test_config_endpoints_are_counted(void **state)
 {
@@ -624,6 +1027,8 @@ static void test_config_syntax_errors_stop_with_their_line(void **state)
 	} cases[] = {
 		{ TAIL "model m {\n epsillon = 0.1 }", 3, "no such option 'epsillon'" },
 		{ "\nfoo = 1", 2, "no such option 'foo'" },
+		{ "}", 1, "" },
+
 		{ "state_dir = {1, 2}", 1, "{" },
 		{ "model { }", 1, "title" },
 		{ SMALL "\nmodel m { }", 4, "m" },
@@ -743,6 +1148,107 @@ static void test_config_report_is_bounded(void **state)
 	cop_config_report_fini(&report);
 }
 
+/* Texts of any length: cut, with bytes that are no text as '?'. */
+static void test_config_complaint_of_any_length_is_cut(void **state)
+{
+	(void)state;
+	enum { ROOM = sizeof((cop_diag *)NULL)->message };
+	char text[2 * ROOM];
+	cop_config_report report;
+	cop_config_report_init(&report);
+	cop_config_reading reading = { .report = &report, .source = "test.conf" };
+	memset(text, 'x', sizeof text - 1);
+	text[sizeof text - 1] = '\0';
+	cop_config_complain(&reading, 7, "option", "%s", text);
+	cop_config_complain(&reading, 8, text, "%s", text);
+	cop_config_complain(&reading, 9, "", "%s", "\x01\x1f \x7e\x7f");
+	assert_true(reading.wrong);
+	assert_int_equal(report.count, 3);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(strlen(report.items[i].message), ROOM - 1);
+	assert_memory_equal(report.items[0].message, "option: xx", 10);
+	assert_string_equal(report.items[2].message, "?? \x7e?");
+	assert_int_equal(report.items[2].line, 9);
+	cop_config_report_fini(&report);
+}
+
+/* 1 MiB of text, and one byte more, given as text and in a file. */
+static void test_config_longer_than_a_mebibyte_is_refused(void **state)
+{
+	(void)state;
+	enum { MOST = 1 << 20 };
+	char folder[] = "/tmp/cop_config_XXXXXX", path[64];
+	char *text = malloc(MOST + 2);
+	assert_non_null(text);
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(path, sizeof path, "%s/c.conf", folder);
+	for (size_t more = 0; more < 2; more++) {
+		cop_config *config;
+		cop_config_report report;
+		(void)snprintf(text, MOST, "%s#", SMALL);
+		memset(text + strlen(SMALL) + 1, 'x', MOST + more - strlen(SMALL) - 1);
+		text[MOST + more] = '\0';
+		assert_int_equal(parse(text, &config, &report), more == 0 ? COP_OK : COP_EFORMAT);
+		if (more != 0)
+			assert_non_null(strstr(report.items[0].message, "expected at most 1 MiB"));
+		cop_config_report_fini(&report);
+		cop_config_free(config);
+		FILE *file = fopen(path, "w");
+		assert_non_null(file);
+		assert_int_equal(fwrite(text, 1, MOST + more, file), MOST + more);
+		assert_int_equal(fclose(file), 0);
+		cop_config_report_init(&report);
+		assert_int_equal(cop_config_load(path, NULL, &config, &report), more == 0 ? COP_OK : COP_EFORMAT);
+		cop_config_report_fini(&report);
+		cop_config_free(config);
+	}
+	free(text);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+}
+
+static void test_config_names_of_models_have_1_to_64_letters(void **state)
+{
+	(void)state;
+	for (size_t length = 1; length <= 65; length++) {
+		char name[66] = "", text[256];
+		memset(name, 'n', length);
+		(void)snprintf(text, sizeof text, TAIL "model %s { arms = 2 features = 2 }\n", name);
+		if (length == 65) {
+			refused(COP_EINVAL, text, 2, "is no name for a model, expected 1 to 64 of A-Z a-z 0-9 . _ -");
+			continue;
+		}
+		cop_config *config = good(text);
+		assert_string_equal(config->models[0].name, name);
+		cop_config_free(config);
+	}
+	static const char allowed[] = "azAZ09._-", others[] = "/ :@[`{^,";
+	for (size_t i = 0; i < sizeof allowed - 1; i++) {
+		char text[256];
+		(void)snprintf(text, sizeof text, TAIL "model \"%c\" { arms = 2 features = 2 }\n", allowed[i]);
+		cop_config_free(good(text));
+		(void)snprintf(text, sizeof text, TAIL "model \"a%cb\" { arms = 2 features = 2 }\n", others[i]);
+		refused(COP_EINVAL, text, 2, "is no name for a model");
+	}
+}
+
+/* 64, and no more. */
+static void test_config_as_many_models_as_allowed_are_taken(void **state)
+{
+	(void)state;
+	char text[16384] = TAIL;
+	size_t used = strlen(text);
+	for (int i = 0; i < 64; i++)
+		used += (size_t)snprintf(
+		        text + used, sizeof text - used, "model m%d { arms = 2 features = 1 trees = 0 }\n", i);
+	cop_config *config = good(text);
+	assert_int_equal(config->model_count, 64);
+	assert_string_equal(config->models[63].name, "m63");
+	assert_ptr_equal(cop_config_find(config, "m63", 3), &config->models[63]);
+	assert_null(cop_config_find(config, "m64", 3));
+	cop_config_free(config);
+}
+
 static void test_config_too_many_models_are_refused(void **state)
 {
 	(void)state;
@@ -772,7 +1278,7 @@ static const char *const everything =
         "\"1e+30\"}\n"
         " delta = 0.3 feedback = one default_loss = \"-1e+30\" loss_range = {\"-1e+31\", 0} }\n"
         "model c { arms = 2 features = 1 policy = epsilon trees = 0 height = 8 optimism = 0 experts = { trees, forest "
-        "} least_propensity = 0.25 share_min = { \"1=0.3\", \"0=1e-3\" } share_max = { \"1=0.5\" } }\n"
+        "} least_propensity = 0.25 share_min = { \"1=0.3\", \"0=1e-3\" } share_max = { \"1=0.50000000000000011\" } }\n"
         "model d { learner = rank features = 2 candidate_features = 3 max_candidates = 10000 trees = 64 gamma = "
         "1000000 }\n"
         "model e { learner = rank features = 0 bits = 9 max_nonzeros = 100 policy = epsilon epsilon = 0.5 }\n";
@@ -837,6 +1343,7 @@ static void test_config_missing_file_is_reported(void **state)
 	assert_null(config);
 	assert_int_equal(report.count, 1);
 	assert_string_equal(report.items[0].source, "/nonexistent/x.conf");
+	assert_int_equal(report.items[0].line, 0);
 	assert_non_null(strstr(report.items[0].message, "cannot be read: No such file"));
 	cop_config_report_fini(&report);
 	assert_int_equal(cop_config_load("/", NULL, &config, &report), COP_EIO);
@@ -912,6 +1419,72 @@ static void test_config_name_files_are_read_beside_the_file(void **state)
 	assert_int_equal(rmdir(folder), 0);
 }
 
+static void test_config_names_are_trimmed_and_bounded(void **state)
+{
+	(void)state;
+	char folder[] = "/tmp/cop_config_XXXXXX", longest[258];
+	assert_non_null(mkdtemp(folder));
+	write_file(folder, "c.conf", TAIL "model m { features = 3 arms = 3\narm_names = a.txt }\n");
+	memset(longest, 'n', 256);
+	for (size_t more = 0; more < 2; more++) {
+		cop_config *config;
+		cop_config_report report;
+		char text[512];
+		longest[256 + more] = '\0';
+		longest[256] = more == 0 ? '\0' : 'n';
+		(void)snprintf(text, sizeof text, "a \t \r\n \tb\tc\r\n%s", longest);
+		write_file(folder, "a.txt", text);
+		assert_int_equal(load_in(folder, &config, &report), more == 0 ? COP_OK : COP_EINVAL);
+		if (more == 0) {
+			const cop_config_list *names = &config->models[0].arm_name_list;
+			assert_int_equal(names->count, 3);
+			assert_string_equal(names->items[0], "a");
+			assert_string_equal(names->items[1], " \tb\tc");
+			assert_string_equal(names->items[2], longest);
+		} else {
+			assert_int_equal(report.count, 1);
+			assert_int_equal(report.items[0].line, 3);
+			assert_non_null(strstr(
+			        report.items[0].message, "a.txt:3: expected a name of 1 to 256 printable characters"));
+		}
+		cop_config_report_fini(&report);
+		cop_config_free(config);
+	}
+	static const struct {
+		const char *text, *holds;
+	} cases[] = {
+		{ "a\nb\n \t\r\n", "a.txt:3: expected a name" },
+		{ "a\n\x1f\nc\n", "a.txt:2: expected a name" },
+		{ "\x7f\nb\nc\n", "a.txt:1: expected a name" },
+		{ "a\nb\n", "a.txt: 2 lines, expected 3" },
+		{ "", "a.txt: 0 lines, expected 3" },
+		{ "a\nb\nc\n\n", "a.txt:4: expected a name" },
+		{ "a\nb\nc\nd", "a.txt:4: too many lines, expected one name for each" },
+		{ "c\nb\nc", "a.txt: \"c\" stands twice, expected each name once" },
+		{ "b\nb\na", "a.txt: \"b\" stands twice, expected each name once" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cop_config *config;
+		cop_config_report report;
+		write_file(folder, "a.txt", cases[i].text);
+		assert_int_equal(load_in(folder, &config, &report), COP_EINVAL);
+		assert_int_equal(report.count, 1);
+		assert_int_equal(report.items[0].line, 3);
+		if (strstr(report.items[0].message, cases[i].holds) == NULL)
+			fail_msg("%s: not %s", report.items[0].message, cases[i].holds);
+		cop_config_report_fini(&report);
+	}
+	cop_config *config;
+	cop_config_report report;
+	write_file(folder, "c.conf", TAIL "model m { features = 3 arms = 3\narm_names = \".\" }\n");
+	assert_int_equal(load_in(folder, &config, &report), COP_EINVAL);
+	assert_non_null(strstr(report.items[0].message, "/.: cannot be read"));
+	cop_config_report_fini(&report);
+	remove_file(folder, "a.txt");
+	remove_file(folder, "c.conf");
+	assert_int_equal(rmdir(folder), 0);
+}
+
 static void test_config_limits_themselves_are_allowed(void **state)
 {
 	(void)state;
@@ -957,6 +1530,19 @@ static void test_config_diff_sees_changed_names(void **state)
 	remove_file(folder, "f.txt");
 	remove_file(folder, "c.conf");
 	assert_int_equal(rmdir(folder), 0);
+}
+
+static void test_config_without_a_stream_gives_enomem(void **state)
+{
+	(void)state;
+	cop_config *config;
+	cop_config_report report;
+	no_streams = true;
+	cop_err err = parse(SMALL, &config, &report);
+	no_streams = false;
+	assert_int_equal(err, COP_ENOMEM);
+	assert_null(config);
+	cop_config_report_fini(&report);
 }
 
 static void test_config_nth_allocation_fails_gives_enomem(void **state)
@@ -1012,8 +1598,19 @@ int main(void)
 		cmocka_unit_test(test_config_refits_that_memory_does_not_hold_are_off),
 		cmocka_unit_test(test_config_units_are_read),
 		cmocka_unit_test(test_config_limits_themselves_are_allowed),
+		cmocka_unit_test(test_config_limit_itself_is_allowed_the_next_value_refused),
+		cmocka_unit_test(test_config_option_with_limits_is_among_the_tested),
+		cmocka_unit_test(test_config_address_forms_are_told_apart),
+		cmocka_unit_test(test_config_texts_are_bounded_and_printable),
+		cmocka_unit_test(test_config_flags_have_three_words_each),
+		cmocka_unit_test(test_config_quantities_have_digits_and_one_unit),
+		cmocka_unit_test(test_config_ranges_are_two_numbers_in_order),
+		cmocka_unit_test(test_config_message_names_every_word_that_is_allowed),
 		cmocka_unit_test(test_config_one_wrong_value_names_line_and_expectation),
 		cmocka_unit_test(test_config_options_of_another_policy_are_refused),
+		cmocka_unit_test(test_config_wrong_options_of_one_line_are_all_named),
+		cmocka_unit_test(test_config_endpoint_is_bound_once_within_and_among_lists),
+		cmocka_unit_test(test_config_names_are_trimmed_and_bounded),
 		cmocka_unit_test(test_config_endpoints_are_counted),
 		cmocka_unit_test(test_config_variable_that_is_not_set_is_refused),
 		cmocka_unit_test(test_config_syntax_errors_stop_with_their_line),
@@ -1023,6 +1620,10 @@ int main(void)
 		cmocka_unit_test(test_config_same_options_in_several_models_are_no_duplicates),
 		cmocka_unit_test(test_config_limits_are_the_models_own),
 		cmocka_unit_test(test_config_report_is_bounded),
+		cmocka_unit_test(test_config_complaint_of_any_length_is_cut),
+		cmocka_unit_test(test_config_longer_than_a_mebibyte_is_refused),
+		cmocka_unit_test(test_config_names_of_models_have_1_to_64_letters),
+		cmocka_unit_test(test_config_as_many_models_as_allowed_are_taken),
 		cmocka_unit_test(test_config_too_many_models_are_refused),
 		cmocka_unit_test(test_config_printed_reads_back_equal),
 		cmocka_unit_test(test_config_built_in_demo_is_valid),
@@ -1030,6 +1631,7 @@ int main(void)
 		cmocka_unit_test(test_config_missing_file_is_reported),
 		cmocka_unit_test(test_config_name_files_are_read_beside_the_file),
 		cmocka_unit_test(test_config_diff_sees_changed_names),
+		cmocka_unit_test(test_config_without_a_stream_gives_enomem),
 		cmocka_unit_test(test_config_nth_allocation_fails_gives_enomem),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,9 @@
 #include "daemon/config.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "support.h"
 
 #define TAIL  "sockets { requests = { \"ipc://r.ipc\" } }\n"
@@ -110,11 +112,121 @@ static void test_config_diff_of_other_shape_applies_nothing_of_the_model(void **
 	cop_config_free(old);
 }
 
+/* What is given as its default's number is not the default: it stays when another default comes. */
+static void test_config_diff_tells_given_zero_from_nothing(void **state)
+{
+	(void)state;
+	static const char *const pairs[][3] = {
+		{ "default_loss = none", "default_loss = 0", "model m: default_loss: \"none\" -> 0" },
+		{ "default_loss = 0", "default_loss = none", "model m: default_loss: 0 -> \"none\"" },
+		{ "default_loss = 0", "default_loss = 1", "model m: default_loss: 0 -> 1" },
+		{ "refit { alpha = auto }", "refit { alpha = 0 }", "model m: refit.alpha: \"auto\" -> 0" },
+		{ "refit { alpha = 0 }", "refit { alpha = auto }", "model m: refit.alpha: 0 -> \"auto\"" },
+		{ "refit { alpha = 0 }", "refit { alpha = 1 }", "model m: refit.alpha: 0 -> 1" },
+		{ "refit { memory = auto }", "refit { memory = 16MiB }",
+		        "model m: refit.memory: \"auto\" -> \"16MiB\"" },
+		{ "loss_range = { 0, 1 }", "loss_range = { 0, 2 }", "model m: loss_range: { 0, 1 } -> { 0, 2 }" },
+		{ "loss_range = { 0, 1 }", "loss_range = { -1, 1 }", "model m: loss_range: { 0, 1 } -> { -1, 1 }" },
+		{ "feature_names = x", "feature_names = y", "model m: feature_names: \"x\" -> \"y\"" },
+		{ "feature_names = x", "", "model m: feature_names: \"x\" -> \"\"" },
+	};
+	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+		cop_config *config[2];
+		for (size_t j = 0; j < 2; j++) {
+			char text[256];
+			(void)snprintf(text, sizeof text, TAIL "model m { arms = 2 features = 3 %s }\n", pairs[i][j]);
+			config[j] = good(text);
+		}
+		cop_config_changes changes;
+		assert_int_equal(cop_config_diff(config[0], config[1], &changes), COP_OK);
+		assert_int_equal(changes.count, 1);
+		assert_string_equal(changes.items[0].text, pairs[i][2]);
+		assert_string_equal(changes.items[0].model, "m");
+		cop_config_changes_free(&changes);
+		assert_true(changes.count == 0 && changes.items == NULL);
+		cop_config_free(config[0]);
+		cop_config_free(config[1]);
+	}
+}
+
+static void test_config_diff_of_endpoints_sees_each(void **state)
+{
+	(void)state;
+	static const char *const lists[] = { "\"ipc://a\"", "\"ipc://b\"", "\"ipc://a\", \"ipc://b\"",
+		"\"ipc://b\", \"ipc://a\"", "\"ipc://a\", \"ipc://c\"", "\"ipc://c\", \"ipc://b\"" };
+	enum { LISTS = sizeof lists / sizeof *lists };
+	for (size_t i = 0; i < LISTS; i++)
+		for (size_t j = 0; j < LISTS; j++) {
+			cop_config *config[2];
+			for (size_t k = 0; k < 2; k++) {
+				char text[256];
+				(void)snprintf(text, sizeof text,
+				        "sockets { requests = { %s } } model m { arms = 2 features = 3 }\n",
+				        lists[k == 0 ? i : j]);
+				config[k] = good(text);
+			}
+			cop_config_changes changes;
+			assert_int_equal(cop_config_diff(config[0], config[1], &changes), COP_OK);
+			assert_int_equal(changes.count, i == j ? 0 : 1);
+			cop_config_changes_free(&changes);
+			cop_config_free(config[0]);
+			cop_config_free(config[1]);
+		}
+}
+
+/* As if a file of names held this one alone. */
+static void name_one(cop_config_list *list, const char *name)
+{
+	list->items = cop_mem_alloc(1, sizeof *list->items);
+	assert_non_null(list->items);
+	list->items[0] = cop_mem_strdup(name);
+	list->count = 1;
+}
+
+/* Of each kind of change alone, so that no later one hides that an earlier one could not be noted. */
+static void test_config_diff_nth_allocation_fails_gives_enomem(void **state)
+{
+	(void)state;
+	enum { TEXTS = 7, NAMES = 2 };
+	static const char *const texts[TEXTS] = { SMALL "log { level = debug }", "state_dir = x\n" SMALL,
+		TAIL "model m { arms = 2 features = 3 gamma = 5 }",
+		TAIL "model m { arms = 2 features = 3 refit { margin = 0.1 } }",
+		TAIL "model m { arms = 2 features = 3 refit { keep = 9 } }", TAIL "model n { arms = 2 features = 3 }",
+		SMALL "model n { arms = 2 features = 3 }" };
+	for (size_t i = 0; i < TEXTS + NAMES; i++) {
+		cop_config *old = good(SMALL), *next = good(i < TEXTS ? texts[i] : SMALL);
+		cop_err err = COP_ENOMEM;
+		if (i >= TEXTS) {
+			bool arms = i > TEXTS;
+			name_one(arms ? &old->models[0].arm_name_list : &old->models[0].feature_name_list, "a");
+			name_one(arms ? &next->models[0].arm_name_list : &next->models[0].feature_name_list, "b");
+		}
+		unsigned long n = 0;
+		while (err == COP_ENOMEM) {
+			cop_config_changes changes;
+			cop_test_alloc_fail(++n, 0);
+			err = cop_config_diff(old, next, &changes);
+			cop_test_alloc_fail(0, 0);
+			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
+			if (err == COP_OK)
+				assert_int_equal(changes.count, i == 5 ? 2 : 1);
+			cop_config_changes_free(&changes);
+		}
+		assert_int_equal(err, COP_OK);
+		assert_true(n > 1);
+		cop_config_free(old);
+		cop_config_free(next);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_config_diff_tells_applied_from_restart),
 		cmocka_unit_test(test_config_diff_of_other_shape_applies_nothing_of_the_model),
+		cmocka_unit_test(test_config_diff_tells_given_zero_from_nothing),
+		cmocka_unit_test(test_config_diff_of_endpoints_sees_each),
+		cmocka_unit_test(test_config_diff_nth_allocation_fails_gives_enomem),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

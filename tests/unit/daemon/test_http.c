@@ -167,6 +167,25 @@ static void test_metrics_unanswered_by_the_loop_are_503(void **state)
 	expect_fresh_pages(*state);
 }
 
+/* A loop that does not serve, or has been silent for long, is not woken: nothing waits for it. */
+static void test_metrics_ask_no_loop_that_cannot_answer(void **state)
+{
+	static const struct {
+		cop_http_phase phase;
+		uint64_t silent;
+		bool asked;
+	} cases[] = { { COP_HTTP_STARTING, 0, false }, { COP_HTTP_STOPPING, 0, false },
+		{ COP_HTTP_SERVING, LONG_AGO, false }, { COP_HTTP_STARTING, LONG_AGO, false },
+		{ COP_HTTP_SERVING, 0, true } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cop_http_set_phase(*state, cases[i].phase);
+		cop_http_alive(*state, cop_clock_monotonic_ns() - cases[i].silent);
+		expect(*state, "GET /metrics", "503", "no answer in time");
+		struct pollfd item = { .fd = cop_http_fd(*state), .events = POLLIN };
+		assert_int_equal(poll(&item, 1, 0), cases[i].asked ? 1 : 0);
+	}
+}
+
 static void test_metrics_waiting_at_close_are_503(void **state)
 {
 	client one;
@@ -184,7 +203,11 @@ static void test_metrics_waiting_at_close_are_503(void **state)
 
 static void test_healthz_is_503_when_the_loop_is_silent(void **state)
 {
-	expect(*state, "GET /healthz", "200", "ok\n");
+	client one;
+	start_client(&one, *state, "GET /healthz");
+	expect_answer(&one, "200", "ok\n");
+	assert_non_null(strstr(one.answer, "Content-Type: text/plain; charset=utf-8\r\n"));
+	assert_null(strstr(one.answer, "Allow:")); /* only beside 405 */
 	cop_http_alive(*state, cop_clock_monotonic_ns() - LONG_AGO);
 	expect(*state, "GET /healthz", "503", "does not turn\n");
 	cop_http_alive(*state, cop_clock_monotonic_ns());
@@ -223,6 +246,54 @@ static void test_healthz_is_200_beside_any_number_of_slow_connections(void **sta
 	assert_int_equal(recv(fd[CROWD - 1], &byte, 1, MSG_DONTWAIT), -1); /* the youngest not */
 	for (size_t i = 0; i < CROWD; i++)
 		(void)close(fd[i]);
+}
+
+/* Sends and waits for the end of the answer, of which the last bytes are known. */
+static void ask(int fd, const char *request, const char *ends)
+{
+	char answer[2048] = "";
+	size_t length = 0;
+	assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
+	while (length < strlen(ends) || strcmp(answer + length - strlen(ends), ends) != 0) {
+		ssize_t got = recv(fd, answer + length, sizeof answer - 1 - length, 0);
+		if (got <= 0)
+			fail_msg("ended behind: %s", answer);
+		length += (size_t)got;
+		answer[length] = '\0';
+	}
+}
+
+/* 32 that were answered and stay; each more ends the oldest of them, and those that were closed do not count. */
+static void test_connection_beyond_32_ends_the_oldest(void **state)
+{
+	enum { OPEN = 32, MORE = 40 };
+	static const char request[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+	int fd[OPEN + MORE];
+	char byte;
+	cop_http_alive(*state, cop_clock_monotonic_ns());
+	for (size_t i = 0; i < OPEN + MORE; i++) {
+		cop_http_alive(*state, cop_clock_monotonic_ns());
+		fd[i] = connect_to(*state);
+		ask(fd[i], request, "\r\n\r\nok\n");
+		if (i < OPEN) {
+			assert_int_equal(recv(fd[0], &byte, 1, MSG_DONTWAIT), -1);
+			continue;
+		}
+		assert_int_equal(recv(fd[i - OPEN], &byte, 1, 0), 0);
+		assert_int_equal(recv(fd[i - OPEN + 1], &byte, 1, MSG_DONTWAIT), -1);
+		(void)close(fd[i - OPEN]);
+	}
+	for (size_t i = MORE; i < OPEN + MORE; i++)
+		(void)close(fd[i]);
+}
+
+static void test_request_with_a_body_is_answered(void **state)
+{
+	int fd = connect_to(*state);
+	cop_http_alive(*state, cop_clock_monotonic_ns());
+	ask(fd, "GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello", "\r\n\r\nok\n");
+	ask(fd, "GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n", "\r\n\r\nstarting\n");
+	(void)close(fd);
 }
 
 static void test_readyz_is_200_only_while_serving(void **state)
@@ -264,6 +335,9 @@ static void test_open_wrong_address_is_refused(void **state)
 		{ ":80", "http: listen: :80: expected ADDRESS:PORT" },
 		{ "80", "http: listen: 80: expected ADDRESS:PORT" },
 		{ "127.0.0.1:none", "http: listen: cannot find 127.0.0.1:none: " },
+		{ "[]:80", "http: listen: cannot find []:80: " },
+		{ "[127.0.0.1:80", "http: listen: cannot find [127.0.0.1:80: " },
+		{ "127.0.0.1]:80", "http: listen: cannot find 127.0.0.1]:80: " },
 		{ "192.0.2.1:80", "http: listen: cannot bind 192.0.2.1:80: Cannot assign requested address" } };
 	(void)state;
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -272,6 +346,25 @@ static void test_open_wrong_address_is_refused(void **state)
 		assert_int_equal(cop_http_open(wrong[i].where, &http, &diag), COP_EIO);
 		assert_null(http);
 		assert_memory_equal(diag.message, wrong[i].says, strlen(wrong[i].says));
+	}
+}
+
+/* Brackets belong to no address; and a name longer than any is no address. */
+static void test_open_address_in_brackets_is_bound(void **state)
+{
+	cop_http *http;
+	cop_diag diag;
+	(void)state;
+	assert_int_equal(cop_http_open("[127.0.0.1]:0", &http, &diag), COP_OK);
+	assert_true(cop_http_port(http) != 0);
+	expect(http, "GET /healthz", "200", "ok\n");
+	cop_http_close(http);
+	for (size_t length = 255; length <= 256; length++) {
+		char where[300];
+		memset(where, 'x', length);
+		(void)snprintf(where + length, sizeof where - length, ":80");
+		assert_int_equal(cop_http_open(where, &http, &diag), COP_EIO);
+		assert_non_null(strstr(diag.message, length == 255 ? "cannot find " : "expected ADDRESS:PORT"));
 	}
 }
 
@@ -308,13 +401,17 @@ int main(void)
 		SERVED(test_metrics_head_has_no_body),
 		SERVED(test_metrics_that_ran_out_of_memory_are_503),
 		SERVED(test_metrics_unanswered_by_the_loop_are_503),
+		SERVED(test_metrics_ask_no_loop_that_cannot_answer),
 		cmocka_unit_test(test_metrics_waiting_at_close_are_503),
 		SERVED(test_healthz_is_503_when_the_loop_is_silent),
 		SERVED(test_healthz_is_200_beside_any_number_of_slow_connections),
+		SERVED(test_connection_beyond_32_ends_the_oldest),
+		SERVED(test_request_with_a_body_is_answered),
 		SERVED(test_readyz_is_200_only_while_serving),
 		SERVED(test_other_paths_and_methods_are_refused),
 		SERVED(test_open_taken_address_is_named),
 		cmocka_unit_test(test_open_wrong_address_is_refused),
+		cmocka_unit_test(test_open_address_in_brackets_is_bound),
 		cmocka_unit_test(test_open_without_memory_fails),
 		cmocka_unit_test(test_off_does_nothing),
 	};

@@ -3,17 +3,32 @@
 #include "daemon/inlet.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "daemon/zmtp.h"
 #include "support.h"
 
 #define MIB 1048576u
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *out);
+
+static uint64_t now = 1000000000000; /* nanoseconds; the only clock there is */
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *out)
+{
+	(void)clock;
+	*out = (struct timespec){ .tv_sec = (time_t)(now / 1000000000u), .tv_nsec = (long)(now % 1000000000u) };
+	return 0;
+}
 
 static const char greeting[64] = { '\xff', [9] = 0x7f, [10] = 3 };
 
@@ -252,6 +267,336 @@ static void test_subscriber_that_reads_least_is_ended(void **state)
 		disconnect(l[i]);
 }
 
+/* The subscriber that has most to read gives way, one each 20 ms; who has nothing to read never does. */
+static void test_slowest_subscribers_are_ended_one_by_one(void **state)
+{
+	fixture *f = *state;
+	linked l[3];
+	static const char zeros[20000];
+	for (unsigned i = 0; i < 3; i++) {
+		l[i] = connect_as(f, COP_INLET_ACTIONS);
+		assert_int_equal(send(l[i].ours, zeros, i * 5000, 0), i * 5000);
+	}
+	int free_before = dup(STDIN_FILENO);
+	(void)close(free_before);
+	cop_inlet_close_slowest(f->inlet, COP_INLET_ACTIONS);
+	int free_behind = dup(STDIN_FILENO);
+	(void)close(free_behind);
+	assert_int_equal(free_behind, free_before); /* no descriptor is left open */
+	now += 19999999;
+	cop_inlet_close_slowest(f->inlet, COP_INLET_ACTIONS);
+	assert_int_equal(look(f).closed[COP_INLET_SLOW], 1);
+	now++;
+	cop_inlet_close_slowest(f->inlet, COP_INLET_ACTIONS);
+	assert_int_equal(look(f).closed[COP_INLET_SLOW], 2);
+	now += 20000000;
+	cop_inlet_close_slowest(f->inlet, COP_INLET_ACTIONS);
+	assert_int_equal(look(f).closed[COP_INLET_SLOW], 2);
+	assert_int_equal(look(f).connections, 1);
+	for (unsigned i = 0; i < 3; i++)
+		disconnect(l[i]);
+}
+
+/* What ZeroMQ let go unseen is forgotten a second after the last message, and not before. */
+static void test_queued_bytes_are_dropped_when_idle_for_a_second(void **state)
+{
+	fixture *f = *state;
+	linked l = connect_as(f, COP_INLET_REQUESTS), other = connect_as(f, COP_INLET_PULL);
+	assert_int_equal(pass(l, 0, 500, 500), 500);
+	assert_int_equal(pass(other, 0, 700, 700), 700);
+	assert_int_equal(look(f).queued, 1200 + 2 * COP_ZMTP_FRAME_COST);
+	now += 999999999;
+	assert_int_equal(pass(l, 0, 100, 50), 50); /* no message ends with it */
+	cop_inlet_idle(f->inlet);
+	assert_int_equal(look(f).queued, 1200 + 2 * COP_ZMTP_FRAME_COST);
+	now++;
+	cop_inlet_idle(f->inlet);
+	assert_int_equal(look(f).queued, 0);
+	disconnect(l);
+	disconnect(other);
+}
+
+/* Connections whose descriptors were closed unseen go within a second of the next read. */
+static void test_closed_descriptors_are_swept_once_a_second(void **state)
+{
+	fixture *f = *state;
+	linked l = connect_as(f, COP_INLET_REQUESTS), gone = connect_as(f, COP_INLET_REQUESTS);
+	char byte;
+	now += 1000000000;
+	assert_int_equal(recv(l.ours, &byte, 1, MSG_DONTWAIT), -1); /* the last look */
+	assert_int_equal(pass(gone, 1, 300, 200), 200);
+	disconnect(gone);
+	now += 999999999;
+	assert_int_equal(recv(l.ours, &byte, 1, MSG_DONTWAIT), -1);
+	assert_int_equal(look(f).connections, 2);
+	assert_int_equal(look(f).unfinished, 200 + COP_ZMTP_FRAME_COST);
+	now++;
+	assert_int_equal(recv(l.ours, &byte, 1, MSG_DONTWAIT), -1);
+	assert_int_equal(look(f).connections, 1);
+	assert_int_equal(look(f).unfinished, 0);
+	disconnect(l);
+}
+
+/* Descriptors on both sides of where there is room for them at first, and of twice that. */
+static void test_any_descriptor_finds_its_connection(void **state)
+{
+	static const int numbers[] = { 63, 64, 65, 127, 128, 256, 511 };
+	fixture *f = *state;
+	linked l[sizeof numbers / sizeof *numbers];
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		l[i] = connect_as(f, COP_INLET_REQUESTS);
+		cop_inlet_state before = look(f);
+		assert_int_equal(dup2(l[i].ours, numbers[i]), numbers[i]);
+		(void)close(l[i].ours);
+		l[i].ours = numbers[i];
+		assert_int_equal(send(l[i].peer, greeting, sizeof greeting, 0), sizeof greeting);
+		char buffer[64];
+		assert_int_equal(recv(numbers[i], buffer, sizeof buffer, MSG_DONTWAIT), sizeof greeting);
+		assert_int_equal(pass(l[i], 1, 100 + i, 100 + i), 100 + i);
+		assert_int_equal(look(f).unfinished - before.unfinished, 100 + i + COP_ZMTP_FRAME_COST);
+	}
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		uint64_t before = look(f).unfinished;
+		assert_int_equal(pass(l[i], 0, 0, 0), 9);
+		assert_int_equal(before - look(f).unfinished, 100 + i + COP_ZMTP_FRAME_COST);
+		disconnect(l[i]);
+	}
+}
+
+static void test_descriptor_without_room_is_reset(void **state)
+{
+	fixture *f = *state;
+	linked l = connect_as(f, COP_INLET_REQUESTS);
+	char byte;
+	assert_int_equal(dup2(l.ours, 300), 300);
+	errno = 0;
+	cop_test_alloc_fail(1, 0);
+	assert_int_equal(recv(300, &byte, 1, MSG_DONTWAIT), -1);
+	cop_test_alloc_fail(0, 0);
+	assert_int_equal(errno, ECONNRESET);
+	(void)close(300);
+	disconnect(l);
+	l = connect_as(f, COP_INLET_REQUESTS);
+	struct sockaddr_un where = address(f, COP_INLET_ACTIONS);
+	linked subscriber = { .peer = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) };
+	assert_int_equal(connect(subscriber.peer, (struct sockaddr *)&where, sizeof where), 0);
+	subscriber.ours = accept(f->listening[COP_INLET_ACTIONS], NULL, NULL);
+	errno = 0;
+	cop_test_alloc_fail(1, 0);
+	assert_int_equal(recv(subscriber.ours, &byte, 1, MSG_DONTWAIT), -1);
+	cop_test_alloc_fail(0, 0);
+	assert_int_equal(errno, ECONNRESET);
+	assert_int_equal(look(f).connections, 1);
+	disconnect(subscriber);
+	disconnect(l);
+}
+
+/* A subscription as a subscriber sends it; whether it is passed on. */
+static bool subscribe(linked l, char what, const char *topic)
+{
+	char frame[64] = { 0, (char)(1 + strlen(topic)), what }, buffer[256];
+	size_t length = 3 + strlen(topic);
+	(void)snprintf(frame + 3, sizeof frame - 3, "%s", topic);
+	assert_int_equal(send(l.peer, frame, length, 0), length);
+	errno = 0;
+	ssize_t got = recv(l.ours, buffer, sizeof buffer, MSG_DONTWAIT);
+	if (got < 0)
+		assert_int_equal(errno, EAGAIN);
+	else
+		assert_int_equal(got, length);
+	return got > 0;
+}
+
+static void test_subscriptions_that_match_no_action_are_left_out(void **state)
+{
+	static const struct {
+		const char *topic;
+		bool passed;
+	} cases[] = { { "", true }, { "a", true }, { "act", true }, { "act.", true }, { "act.m", true },
+		{ "act.mm", false }, { "act.n", false }, { "b", false }, { "acu", false }, { "ctx.", false },
+		{ "acx.m", false } };
+	fixture *f = *state;
+	linked l = connect_as(f, COP_INLET_ACTIONS);
+	uint64_t ignored = 0;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		assert_int_equal(subscribe(l, 1, cases[i].topic), cases[i].passed);
+		ignored += cases[i].passed ? 0 : 1;
+		assert_int_equal(look(f).ignored, ignored);
+	}
+	disconnect(l);
+}
+
+static void test_subscriptions_beyond_10000_end_their_connection(void **state)
+{
+	fixture *f = *state;
+	linked l = connect_as(f, COP_INLET_ACTIONS);
+	for (unsigned i = 0; i < 10000; i++)
+		assert_true(subscribe(l, (char)(i % 2 == 0), "act.m"));
+	assert_int_equal(look(f).closed[COP_INLET_SUBSCRIPTIONS], 0);
+	char buffer[64];
+	assert_int_equal(send(l.peer, "\0\1\1", 3, 0), 3);
+	errno = 0;
+	assert_int_equal(recv(l.ours, buffer, sizeof buffer, MSG_DONTWAIT), -1);
+	assert_int_equal(errno, ECONNRESET);
+	assert_int_equal(look(f).closed[COP_INLET_SUBSCRIPTIONS], 1);
+	assert_int_equal(look(f).connections, 0);
+	disconnect(l);
+}
+
+static void test_subscribers_of_other_protocols_are_ended(void **state)
+{
+	fixture *f = *state;
+	struct sockaddr_un where = address(f, COP_INLET_ACTIONS);
+	linked l = { .peer = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) };
+	char buffer[64];
+	assert_int_equal(connect(l.peer, (struct sockaddr *)&where, sizeof where), 0);
+	l.ours = accept(f->listening[COP_INLET_ACTIONS], NULL, NULL);
+	assert_int_equal(send(l.peer, "GET / HTTP/1.1", 14, 0), 14);
+	errno = 0;
+	assert_int_equal(recv(l.ours, buffer, sizeof buffer, MSG_DONTWAIT), -1);
+	assert_int_equal(errno, ECONNRESET);
+	assert_int_equal(look(f).closed[COP_INLET_NOT_ZMTP], 1);
+	disconnect(l);
+	l = connect_as(f, COP_INLET_ACTIONS);
+	assert_int_equal(send(l.peer, "\2\0\0\0\0\0\0\2\1", 9, 0), 9); /* 513 bytes */
+	assert_int_equal(recv(l.ours, buffer, sizeof buffer, MSG_DONTWAIT), -1);
+	assert_int_equal(look(f).closed[COP_INLET_FRAME], 1);
+	disconnect(l);
+}
+
+/* Topics of what publishers send, on sockets that ZeroMQ's own thread reads and no endpoint accepted. */
+static void test_outgoing_connections_count_by_topic(void **state)
+{
+	fixture *f = *state;
+	int pair[2];
+	char buffer[64], thread[16];
+	assert_int_equal(prctl(PR_GET_NAME, thread), 0);
+	assert_int_equal(prctl(PR_SET_NAME, "ZMQbg/IO/0"), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	linked l = { .peer = pair[0], .ours = pair[1] };
+	assert_int_equal(send(l.peer, greeting, sizeof greeting, 0), sizeof greeting);
+	assert_int_equal(recv(l.ours, buffer, sizeof buffer, MSG_DONTWAIT), sizeof greeting);
+	assert_int_equal(send(l.peer, "\0\3fb.\0\4ctx.\0\2xx", 15, 0), 15);
+	assert_int_equal(recv(l.ours, buffer, sizeof buffer, MSG_DONTWAIT), 15);
+	assert_int_equal(prctl(PR_SET_NAME, thread), 0);
+	assert_int_equal(look(f).connections, 1);
+	assert_int_equal(look(f).queued, 7 + 2 * COP_ZMTP_FRAME_COST);
+	cop_inlet_taken(f->inlet, COP_INLET_FEEDBACK, 3 + COP_ZMTP_FRAME_COST);
+	assert_int_equal(look(f).queued, 4 + COP_ZMTP_FRAME_COST);
+	cop_inlet_taken(f->inlet, COP_INLET_CONTEXTS, 4 + COP_ZMTP_FRAME_COST);
+	assert_int_equal(look(f).queued, 0);
+	disconnect(l);
+}
+
+/* Sockets that TCP endpoints accepted, named by their address or by the wildcard. */
+static void test_tcp_endpoints_know_their_connections(void **state)
+{
+	fixture *f = *state;
+	for (unsigned any = 0; any < 2; any++) {
+		struct sockaddr_in where = { .sin_family = AF_INET };
+		socklen_t size = sizeof where;
+		char endpoint[64], buffer[64];
+		int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		assert_int_equal(bind(listening, (struct sockaddr *)&where, sizeof where), 0);
+		assert_int_equal(listen(listening, 4), 0);
+		assert_int_equal(getsockname(listening, (struct sockaddr *)&where, &size), 0);
+		(void)snprintf(endpoint, sizeof endpoint, "tcp://%s:%u", any ? "0.0.0.0" : "127.0.0.1",
+		        (unsigned)ntohs(where.sin_port));
+		assert_int_equal(cop_inlet_add(f->inlet, COP_INLET_PULL, endpoint), COP_OK);
+		linked l = { .peer = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) };
+		assert_int_equal(connect(l.peer, (struct sockaddr *)&where, sizeof where), 0);
+		l.ours = accept(listening, NULL, NULL);
+		assert_int_equal(send(l.peer, greeting, sizeof greeting, 0), sizeof greeting);
+		assert_int_equal(recv(l.ours, buffer, sizeof buffer, MSG_WAITALL), sizeof greeting);
+		assert_int_equal(look(f).connections, 1);
+		assert_int_equal(send(l.peer, "\0\1x", 3, 0), 3);
+		assert_int_equal(recv(l.ours, buffer, 3, MSG_WAITALL), 3);
+		assert_int_equal(look(f).queued, (any + 1) * (1 + COP_ZMTP_FRAME_COST));
+		(void)close(l.peer);
+		assert_int_equal(recv(l.ours, buffer, 1, 0), 0);
+		assert_int_equal(look(f).connections, 0);
+		(void)close(l.ours);
+		(void)close(listening);
+	}
+}
+
+static void test_endpoint_without_memory_is_not_added(void **state)
+{
+	fixture *f = *state;
+	cop_test_alloc_fail(1, 0);
+	cop_err err = cop_inlet_add(f->inlet, COP_INLET_PULL, "tcp://127.0.0.1:1");
+	cop_test_alloc_fail(0, 0);
+	assert_int_equal(err, COP_ENOMEM);
+	linked l = connect_as(f, COP_INLET_REQUESTS); /* the others are there */
+	assert_int_equal(look(f).connections, 1);
+	disconnect(l);
+}
+
+static void test_bytes_that_come_one_by_one_count(void **state)
+{
+	fixture *f = *state;
+	linked l = connect_as(f, COP_INLET_REQUESTS);
+	static const char frame[] = "\0\3abc";
+	for (size_t i = 0; i < 5; i++) {
+		char byte;
+		assert_int_equal(send(l.peer, frame + i, 1, 0), 1);
+		assert_int_equal(recv(l.ours, &byte, 1, MSG_DONTWAIT), 1);
+		assert_int_equal(byte, frame[i]);
+	}
+	assert_int_equal(look(f).queued, 3 + COP_ZMTP_FRAME_COST);
+	disconnect(l);
+}
+
+/* Sockets of others, with bytes that their peers have not read, are not looked at. */
+static void test_slowest_is_sought_among_connections_alone(void **state)
+{
+	fixture *f = *state;
+	int pair[2];
+	char buffer[8];
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	assert_int_equal(send(pair[0], "unread", 6, 0), 6);
+	for (unsigned kind = 0; kind <= COP_INLET_FOREIGN; kind++)
+		cop_inlet_close_slowest(f->inlet, (cop_inlet_kind)kind);
+	assert_int_equal(look(f).closed[COP_INLET_SLOW], 0);
+	assert_int_equal(send(pair[1], "back", 4, 0), 4);
+	assert_int_equal(recv(pair[0], buffer, sizeof buffer, MSG_DONTWAIT), 4);
+	(void)close(pair[0]);
+	(void)close(pair[1]);
+}
+
+enum { TAKERS = 4, TAKES = 50000 };
+
+static void *take_often(void *inlet)
+{
+	for (unsigned i = 0; i < TAKES; i++)
+		cop_inlet_taken(inlet, COP_INLET_REQUESTS, 1);
+	return NULL;
+}
+
+static void test_takers_on_several_threads_take_it_all(void **state)
+{
+	fixture *f = *state;
+	pthread_t threads[TAKERS];
+	linked l = connect_as(f, COP_INLET_REQUESTS);
+	assert_int_equal(pass(l, 0, MIB, MIB), 65536);
+	for (unsigned i = 0; i < TAKERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, take_often, f->inlet), 0);
+	for (unsigned i = 0; i < TAKERS; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	assert_int_equal(look(f).queued, MIB + COP_ZMTP_FRAME_COST - TAKERS * TAKES);
+	disconnect(l);
+}
+
+static void test_reasons_have_their_texts(void **state)
+{
+	(void)state;
+	static const char *const texts[COP_INLET_REASONS] = { "not_zmtp", "frame", "message", "memory", "subscriptions",
+		"slow" };
+	for (unsigned i = 0; i < COP_INLET_REASONS; i++)
+		assert_string_equal(cop_inlet_reason_text((cop_inlet_reason)i), texts[i]);
+}
+
 static void test_other_sockets_are_left_alone(void **state)
 {
 	fixture *f = *state;
@@ -295,6 +640,21 @@ int main(void)
 		TEST(test_largest_unfinished_message_gives_way),
 		TEST(test_descriptor_given_out_again_is_another_connection),
 		TEST(test_subscriber_that_reads_least_is_ended),
+		TEST(test_slowest_subscribers_are_ended_one_by_one),
+		TEST(test_queued_bytes_are_dropped_when_idle_for_a_second),
+		TEST(test_closed_descriptors_are_swept_once_a_second),
+		TEST(test_any_descriptor_finds_its_connection),
+		TEST(test_descriptor_without_room_is_reset),
+		TEST(test_subscriptions_that_match_no_action_are_left_out),
+		TEST(test_subscriptions_beyond_10000_end_their_connection),
+		TEST(test_subscribers_of_other_protocols_are_ended),
+		TEST(test_outgoing_connections_count_by_topic),
+		TEST(test_tcp_endpoints_know_their_connections),
+		TEST(test_endpoint_without_memory_is_not_added),
+		TEST(test_bytes_that_come_one_by_one_count),
+		TEST(test_slowest_is_sought_among_connections_alone),
+		TEST(test_takers_on_several_threads_take_it_all),
+		TEST(test_reasons_have_their_texts),
 		TEST(test_other_sockets_are_left_alone),
 		TEST(test_open_one_at_a_time_and_without_memory_fails),
 	};

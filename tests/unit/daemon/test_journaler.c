@@ -9,11 +9,31 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/clock.h"
+#include "daemon/model_set.h"
+#include "store/journal_reader.h"
 #include "support.h"
+#include "support_lock.h"
 
 #define PATIENCE 30000 /* milliseconds */
+
+int __real_fdatasync(int fd);
+int __wrap_fdatasync(int fd);
+
+static _Atomic unsigned syncs;
+static _Atomic bool no_sync;
+
+int __wrap_fdatasync(int fd)
+{
+	syncs++;
+	if (!no_sync)
+		return __real_fdatasync(fd);
+	errno = EIO;
+	return -1;
+}
 
 static char folder[64];
 
@@ -102,6 +122,144 @@ static void test_records_are_durable_once_they_are_synced(void **state)
 	assert_int_equal(cop_journaler_lag(j), 0);
 	assert_int_equal(cop_journaler_get_counts(j)->failures, 0);
 	assert_int_equal(cop_journaler_close(j, NULL), COP_OK);
+}
+
+static bool woken(const cop_journaler *journaler)
+{
+	struct pollfd wake = { .fd = cop_journaler_fd(journaler), .events = POLLIN };
+	return poll(&wake, 1, 0) != 0;
+}
+
+static void test_each_sync_is_one_call_and_wakes_once(void **state)
+{
+	(void)state;
+	cop_journaler *j = opened("always", 1);
+	assert_false(woken(j));
+	for (unsigned i = 1; i <= 3; i++) {
+		unsigned before = syncs;
+		assert_int_equal(put(j, i), i);
+		assert_true(cop_journaler_commit(j, NULL));
+		assert_true(take(j, NULL));
+		assert_int_equal(syncs, before + 1);
+		assert_int_equal(cop_journaler_get_counts(j)->syncs, i);
+		assert_false(woken(j));
+		assert_true(cop_journaler_take(j, NULL)); /* there is nothing to take */
+		assert_int_equal(cop_journaler_get_counts(j)->syncs, i);
+	}
+	assert_int_equal(cop_journaler_close(j, NULL), COP_OK);
+}
+
+/* Whether the second record goes along with the first one's sync or not, its bytes are owed until it is durable. */
+static void test_record_put_during_a_sync_is_owed_until_its_own(void **state)
+{
+	(void)state;
+	cop_journaler *j = opened("always", 1);
+	for (uint64_t id = 1; id < 200; id += 2) {
+		assert_int_equal(put(j, id), id);
+		uint64_t first = cop_journaler_lag(j);
+		assert_true(cop_journaler_commit(j, NULL));
+		assert_int_equal(put(j, id + 1), id + 1);
+		uint64_t second = cop_journaler_lag(j) - first;
+		assert_true(cop_journaler_commit(j, NULL));
+		while (cop_journaler_durable(j) < id + 1) {
+			assert_int_equal(cop_journaler_lag(j), cop_journaler_durable(j) < id ? first + second : second);
+			assert_true(take(j, NULL));
+		}
+		assert_int_equal(cop_journaler_lag(j), 0);
+	}
+	assert_int_equal(cop_journaler_close(j, NULL), COP_OK);
+}
+
+static uint64_t nanoseconds(struct timespec at) { return (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec; }
+
+/* The second sync is to begin an interval behind the beginning of the first. */
+static void test_syncs_are_an_interval_apart(void **state)
+{
+	(void)state;
+	const uint64_t interval = UINT64_C(60000000000);
+	cop_journaler *j = opened("interval interval = 60s", 1);
+	uint64_t before = cop_clock_monotonic_ns();
+	assert_int_equal(put(j, 1), 1);
+	assert_int_equal(cop_journaler_flush(j, NULL), COP_OK);
+	assert_int_equal(put(j, 2), 2);
+	assert_true(cop_journaler_commit(j, NULL));
+	if (before > interval) /* else the first one waits, too */
+		assert_true(take(j, NULL));
+	uint64_t behind = cop_clock_monotonic_ns();
+	assert_int_equal(put(j, 3), 3);
+	assert_true(cop_journaler_commit(j, NULL));
+	assert_int_equal(put(j, 4), 4);
+	assert_true(cop_journaler_commit(j, NULL));
+	for (uint64_t due = 0; before > interval && due < before + interval;) { /* until the thread waits for it */
+		due = nanoseconds(cop_test_lock_deadline());
+		assert_true(cop_clock_monotonic_ns() < behind + PATIENCE * UINT64_C(1000000));
+		assert_true(due <= behind + interval);
+	}
+	assert_false(woken(j));
+	assert_int_equal(cop_journaler_committed(j), 4);
+	assert_true(cop_journaler_durable(j) < 4);
+	assert_int_equal(cop_journaler_flush(j, NULL), COP_OK); /* waits for no interval */
+	assert_int_equal(cop_journaler_durable(j), 4);
+	assert_int_equal(cop_journaler_close(j, NULL), COP_OK);
+}
+
+static void test_sync_that_fails_breaks_the_journal_until_it_heals(void **state)
+{
+	(void)state;
+	for (unsigned flushed = 0; flushed < 2; flushed++) {
+		cop_diag diag = { .message = "" };
+		cop_journaler *j = opened(flushed ? "never" : "always", 1 + 2 * flushed);
+		assert_int_equal(put(j, 1), 1 + 2 * flushed);
+		no_sync = true;
+		if (flushed) {
+			assert_int_equal(cop_journaler_flush(j, &diag), COP_EIO);
+		} else {
+			assert_true(cop_journaler_commit(j, NULL));
+			assert_false(take(j, &diag));
+		}
+		no_sync = false;
+		assert_non_null(strstr(diag.message, strerror(EIO)));
+		assert_true(cop_journaler_broken(j));
+		assert_int_equal(cop_journaler_get_counts(j)->failures, 1);
+		assert_int_equal(cop_journaler_durable(j), 2 * flushed);
+		assert_int_equal(cop_journaler_heal(j, &diag), COP_OK);
+		assert_int_equal(cop_journaler_durable(j), 1 + 2 * flushed);
+		assert_int_equal(cop_journaler_lag(j), 0);
+		assert_int_equal(put(j, 2), 2 + 2 * flushed);
+		assert_int_equal(cop_journaler_close(j, &diag), COP_OK);
+	}
+}
+
+static void test_segments_have_the_models_that_were_set(void **state)
+{
+	(void)state;
+	cop_config *config = configured("never");
+	cop_bytes expected;
+	cop_journal_reader *reader;
+	cop_journal_record record;
+	size_t length;
+	cop_bytes_init(&expected);
+	for (unsigned round = 0; round < 2; round++) {
+		cop_journaler *j = opened("never", round + 1);
+		if (round == 1) {
+			config->models[0].arms = 3;
+			cop_journaler_set_models(j, config);
+			cop_journaler_doubt(j);
+			assert_int_equal(cop_journaler_begin_anew(j, NULL), COP_OK);
+		}
+		assert_int_equal(put(j, 1), round + 1);
+		assert_int_equal(cop_journaler_close(j, NULL), COP_OK);
+		cop_bytes_clear(&expected);
+		assert_int_equal(cop_model_set_put(config, &expected), 0);
+		assert_int_equal(cop_journal_reader_open(folder, round + 1, true, &reader, NULL), COP_OK);
+		assert_int_equal(cop_journal_next(reader, &record, NULL), COP_OK);
+		const uint8_t *models = cop_journal_reader_model_set(reader, &length);
+		assert_int_equal(length, expected.length);
+		assert_memory_equal(models, expected.data, length);
+		cop_journal_reader_close(reader);
+	}
+	cop_bytes_fini(&expected);
+	cop_config_free(config);
 }
 
 static void test_unsynced_journal_is_committed_when_it_is_written(void **state)
@@ -266,6 +424,17 @@ static void test_folder_that_cannot_be_made_is_named(void **state)
 	assert_int_not_equal(cop_journaler_begin_anew(j, &diag), COP_OK);
 	assert_int_equal(unlink(folder), 0);
 	(void)!cop_journaler_close(j, NULL);
+	assert_int_equal(mkdir(folder, 0700), 0);
+	assert_int_equal(mkdir(inside, 0700), 0);
+	config = configured("never");
+	assert_int_equal(cop_journaler_open(inside, config, 1, &j, &diag), COP_OK);
+	cop_config_free(config);
+	assert_int_equal(drop_folder(NULL), 0);
+	assert_int_equal(cop_journaler_begin_anew(j, &diag), COP_EIO);
+	(void)snprintf(expected, sizeof expected, "%s: cannot make the journal's folder: %s", inside, strerror(ENOENT));
+	cop_diag_text(&diag, text, sizeof text);
+	assert_string_equal(text, expected);
+	(void)!cop_journaler_close(j, NULL);
 }
 
 int main(void)
@@ -281,6 +450,13 @@ int main(void)
 		        test_journal_without_descriptors_is_not_opened, make_folder, drop_folder),
 		cmocka_unit_test_setup_teardown(
 		        test_journal_whose_file_is_gone_begins_anew_behind_what_was_put, make_folder, drop_folder),
+		cmocka_unit_test_setup_teardown(test_each_sync_is_one_call_and_wakes_once, make_folder, drop_folder),
+		cmocka_unit_test_setup_teardown(
+		        test_record_put_during_a_sync_is_owed_until_its_own, make_folder, drop_folder),
+		cmocka_unit_test_setup_teardown(test_syncs_are_an_interval_apart, make_folder, drop_folder),
+		cmocka_unit_test_setup_teardown(test_segments_have_the_models_that_were_set, make_folder, drop_folder),
+		cmocka_unit_test_setup_teardown(
+		        test_sync_that_fails_breaks_the_journal_until_it_heals, make_folder, drop_folder),
 		cmocka_unit_test(test_journal_that_is_off_takes_nothing),
 		cmocka_unit_test_setup_teardown(test_folder_that_cannot_be_made_is_named, make_folder, drop_folder),
 	};

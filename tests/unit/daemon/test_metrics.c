@@ -134,6 +134,94 @@ static void test_page_shows_what_was_counted(void **state)
 	cop_bytes_fini(&out);
 }
 
+/* Each of a kind has a number of its own. */
+static void test_page_has_a_number_for_each_label(void **state)
+{
+	cop_server *server = *state;
+	static const char *const models[] = { "a", "b.c-d_9" };
+	char sample[160];
+	cop_bytes out;
+	for (unsigned code = COP_WIRE_OK; code < COP_WIRE_CODE_COUNT; code++) {
+		server->counts.codes[code] = 100 + code;
+		server->counts.item_codes[code] = 200 + code;
+	}
+	for (uint64_t i = 0; i < 2; i++) {
+		for (uint64_t reason = 0; reason < COP_UNHEARD_REASONS; reason++)
+			server->models.items[i].unheard.dropped[reason] = 300 + 10 * i + reason;
+		server->models.items[i].unheard.bytes = 400 + i;
+		server->models.items[i].outliers_before.values = 7 * i; /* more than there are now */
+	}
+	server->checkpoint.written = 8;
+	server->checkpoint.failed = 9;
+	server->checkpoint.bytes = 10;
+	server->clock.ahead = 2.5;
+	server->born = 1234567890.5;
+	const char *page = render(server, &out);
+	for (unsigned code = COP_WIRE_OK + 1; code < COP_WIRE_CODE_COUNT; code++) {
+		const char *text = cop_wire_code_text((cop_wire_code)code);
+		(void)snprintf(sample, sizeof sample, "coppice_request_errors_total{code=\"%s\"}", text);
+		assert_int_equal(value_of(page, sample), 100 + code);
+		(void)snprintf(sample, sizeof sample, "coppice_request_item_errors_total{code=\"%s\"}", text);
+		assert_int_equal(value_of(page, sample), 200 + code);
+	}
+	for (uint64_t i = 0; i < 2; i++)
+		for (uint64_t reason = 0; reason < COP_UNHEARD_REASONS; reason++) {
+			(void)snprintf(sample, sizeof sample,
+			        "coppice_stream_unheard_total{model=\"%s\",reason=\"%s\"}", models[i],
+			        cop_unheard_reason_text((cop_unheard_reason)reason));
+			assert_int_equal(value_of(page, sample), 300 + 10 * i + reason);
+		}
+	assert_int_equal(value_of(page, "coppice_queued_bytes{queue=\"waiting\"}"), 801);
+	static const char *const empty[] = { "unfinished", "received", "answers", "actions" };
+	for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
+		(void)snprintf(sample, sizeof sample, "coppice_queued_bytes{queue=\"%s\"}", empty[i]);
+		assert_int_equal(value_of(page, sample), 0);
+	}
+	for (unsigned reason = 0; reason < COP_INLET_REASONS; reason++) {
+		(void)snprintf(sample, sizeof sample, "coppice_connections_closed_total{reason=\"%s\"}",
+		        cop_inlet_reason_text((cop_inlet_reason)reason));
+		assert_int_equal(value_of(page, sample), 0);
+	}
+	assert_int_equal(value_of(page, "coppice_outliers_total{model=\"a\"}"), 0);
+	assert_int_equal(value_of(page, "coppice_outliers_total{model=\"b.c-d_9\"}"), 0);
+	assert_int_equal(value_of(page, "coppice_queue_limit_bytes"), 256 << 20);
+	assert_int_equal(value_of(page, "coppice_connections"), 0);
+	assert_int_equal(value_of(page, "coppice_subscriptions_ignored_total"), 0);
+	assert_int_equal(value_of(page, "coppice_checkpoints_written_total"), 8);
+	assert_int_equal(value_of(page, "coppice_checkpoints_failed_total"), 9);
+	assert_int_equal(value_of(page, "coppice_checkpoint_size_bytes"), 10);
+	assert_int_equal(value_of(page, "coppice_parked_models"), 0);
+	assert_int_equal(value_of(page, "coppice_refit_running"), 0);
+	assert_int_equal(value_of(page, "coppice_log_dropped_total"), 0);
+	assert_int_equal(value_of(page, "coppice_scrapes_missed_total"), 0);
+	assert_true(value_of(page, "coppice_clock_ahead_seconds") == 2.5);
+	assert_true(value_of(page, "process_start_time_seconds") == 1234567890.5);
+	assert_null(strstr(page, "coppice_journal_")); /* there is none */
+	cop_bytes_fini(&out);
+}
+
+static double processor_seconds(void) { return cop_clock_read(CLOCK_PROCESS_CPUTIME_ID); }
+
+/* Ages and what the process has used, against the same clocks before and behind. */
+static void test_page_measures_lie_between_those_around_it(void **state)
+{
+	cop_server *server = *state;
+	cop_bytes out;
+	for (unsigned written = 0; written < 2; written++) {
+		double now = cop_clock_monotonic(), spent = processor_seconds();
+		server->started = now - 1000.0;
+		server->checkpoint.at = written ? now - 10.0 : 0.0;
+		const char *page = render(server, &out);
+		double later = cop_clock_monotonic() - now, age = value_of(page, "coppice_checkpoint_age_seconds");
+		double processor = value_of(page, "process_cpu_seconds_total");
+		assert_true(age >= (written ? 10.0 : 1000.0) - 1e-6 && age <= (written ? 10.0 : 1000.0) + later + 1e-6);
+		assert_true(processor >= spent - 1e-6 && processor <= processor_seconds() + 1e-6);
+		double resident = value_of(page, "process_resident_memory_bytes");
+		assert_true(resident > 0.0 && value_of(page, "process_virtual_memory_bytes") > resident);
+		cop_bytes_fini(&out);
+	}
+}
+
 static void test_page_counts_from_begin(void **state)
 {
 	cop_server *server = *state;
@@ -185,6 +273,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 		        test_page_every_sample_stands_under_its_family, server_start, server_stop),
 		cmocka_unit_test_setup_teardown(test_page_shows_what_was_counted, server_start, server_stop),
+		cmocka_unit_test_setup_teardown(test_page_has_a_number_for_each_label, server_start, server_stop),
+		cmocka_unit_test_setup_teardown(
+		        test_page_measures_lie_between_those_around_it, server_start, server_stop),
 		cmocka_unit_test_setup_teardown(test_page_counts_from_begin, server_start, server_stop),
 		cmocka_unit_test_setup_teardown(test_page_without_memory_says_so, server_start, server_stop),
 	};

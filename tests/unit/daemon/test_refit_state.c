@@ -1,6 +1,7 @@
 /* What is kept of refits, and the files of challengers. */
 #include "daemon/refit_state.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,8 @@
 #include "daemon/challenger_file.h"
 #include "support.h"
 #include "tree/tree_build.h"
+
+#define MOST_FED 4096 /* of one look */
 
 static const cop_config_refit enabled = { .enabled = true, .on_drift = COP_DRIFT_ADWIN };
 
@@ -76,6 +79,144 @@ static void test_watch_without_detector_finds_nothing(void **state)
 	assert_false(cop_refit_state_used(&s));
 	cop_refit_state_fini(&s);
 	cop_model_free(model);
+}
+
+/* The detector is as one that was given the mean of each piece, scaled into [0, 1], once for each loss of it. */
+static void test_watch_feeds_the_detector_means_of_scaled_losses(void **state)
+{
+	(void)state;
+	static const unsigned pieces[] = { 1, 2, 3, 7, 1, 999, 1000, 1001, 1500, 1 };
+	cop_change_settings settings;
+	cop_change *alone;
+	cop_model *model = new_model();
+	cop_refit_state s;
+	double total = 0.0;
+	uint64_t count = 0;
+	cop_change_defaults(&settings);
+	(void)snprintf(settings.detector, sizeof settings.detector, "adwin");
+	assert_int_equal(cop_change_new(&settings, &alone), COP_OK);
+	cop_refit_state_init(&s);
+	cop_refit_state_configure(&s, &enabled);
+	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+		cop_bytes a, b;
+		double sum = 0.0;
+		for (unsigned j = 0; j < pieces[i]; j++) {
+			double loss = 10.0 + (double)((i * 3 + j) % 11);
+			learn(model, loss);
+			sum += loss;
+		}
+		cop_refit_state_watch(&s, model);
+		cop_refit_state_watch(&s, model); /* nothing was learned since */
+		double before = total, mean;
+		total = cop_model_get_counters(model)->loss_sum;
+		mean = (total - before) / (double)pieces[i];
+		assert_true(fabs(mean - sum / (double)pieces[i]) < 1e-9);
+		for (unsigned j = 0; j < pieces[i] && j < MOST_FED; j++)
+			(void)cop_change_add(alone, (mean - 10.0) / (20.0 - 10.0));
+		count += pieces[i];
+		assert_int_equal(s.seen, count);
+		assert_true(s.seen_sum == total);
+		cop_bytes_init(&a);
+		cop_bytes_init(&b);
+		cop_change_save(s.detector, &a);
+		cop_change_save(alone, &b);
+		assert_int_equal(a.length, b.length);
+		assert_memory_equal(a.data, b.data, a.length);
+		cop_bytes_fini(&a);
+		cop_bytes_fini(&b);
+	}
+	cop_change_free(alone);
+	cop_refit_state_fini(&s);
+	cop_model_free(model);
+}
+
+/* Each of what is saved, alone and as little as there may be of it. */
+static void test_state_is_used_once_anything_is_kept(void **state)
+{
+	(void)state;
+	for (unsigned what = 0; what < 5; what++) {
+		cop_refit_state s;
+		cop_refit_state_init(&s);
+		assert_false(cop_refit_state_used(&s));
+		if (what == 0)
+			cop_refit_state_configure(&s, &enabled);
+		if (what == 1)
+			s.number = 1;
+		if (what == 2)
+			s.began = 0.5;
+		if (what == 3)
+			assert_int_equal(cop_refit_state_need(&s, 1, 1), COP_OK);
+		assert_int_equal(cop_refit_state_used(&s), what < 4);
+		cop_refit_state_fini(&s);
+	}
+}
+
+static void test_release_leaves_those_of_later_records(void **state)
+{
+	(void)state;
+	for (uint64_t from = 0; from <= 7; from++) {
+		cop_refit_state s;
+		cop_refit_state_init(&s);
+		for (uint64_t i = 1; i <= 5; i++)
+			assert_int_equal(cop_refit_state_need(&s, i, 10 + i), COP_OK);
+		cop_refit_state_release(&s, from);
+		uint64_t first = from == 0 ? 1 : from;
+		assert_int_equal(s.needs, first > 5 ? 0 : 6 - first);
+		for (size_t i = 0; i < s.needs; i++)
+			assert_true(s.need[i].sequence == first + i && s.need[i].number == 10 + first + i);
+		cop_refit_state_fini(&s);
+	}
+}
+
+/* One mark before the window is kept, and all in it. */
+static void test_marks_before_the_last_before_the_window_go(void **state)
+{
+	(void)state;
+	cop_refit_state s;
+	cop_refit_state_init(&s);
+	for (uint64_t i = 0; i < 50; i++) {
+		cop_refit_state_mark(&s, 1000 + i, 10 * i, 30);
+		cop_refit_state_mark(&s, 2000 + i, 10 * i, 30); /* no decision since: not another one */
+		size_t kept = i < 3 ? (size_t)i + 1 : 4;        /* the mark that began now is in the window */
+		assert_int_equal(s.marks, kept);
+		for (size_t j = 0; j < kept; j++) {
+			assert_int_equal(s.mark[j].decisions, 10 * (i + 1 - kept + j));
+			assert_int_equal(s.mark[j].next, 1000 + i + 1 - kept + j);
+		}
+	}
+	cop_refit_state_fini(&s);
+	cop_refit_state_init(&s);
+	for (uint64_t i = 0; i <= COP_REFIT_STATE_MARKS; i++)
+		cop_refit_state_mark(&s, 1 + i, i, UINT64_MAX);
+	assert_int_equal(s.marks, COP_REFIT_STATE_MARKS / 2 + 1); /* every other one */
+	for (size_t i = 0; i + 1 < s.marks; i++)
+		assert_int_equal(s.mark[i].decisions, 2 * i);
+	assert_int_equal(s.mark[s.marks - 1].decisions, COP_REFIT_STATE_MARKS);
+	cop_refit_state_fini(&s);
+}
+
+/* A number of challengers that cannot be there is refused before anything is allocated for them. */
+static void test_state_of_too_many_needs_is_refused(void **state)
+{
+	(void)state;
+	static const uint64_t counts[] = { 2, 100, UINT64_C(1) << 20, UINT64_C(1) << 60, UINT64_MAX };
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+		cop_refit_state s, back;
+		cop_bytes bytes;
+		cop_cursor cursor;
+		cop_refit_state_init(&s);
+		cop_refit_state_init(&back);
+		cop_bytes_init(&bytes);
+		cop_refit_state_save(&s, &bytes); /* none, no marks, no detector: 8, 8 and 1 bytes at the end */
+		for (size_t j = 0; j < 8; j++)
+			bytes.data[bytes.length - 17 + j] = (uint8_t)(counts[i] >> 8 * j);
+		cop_cursor_init(&cursor, bytes.data, bytes.length);
+		cop_test_alloc_fail(0, 0);
+		assert_int_equal(cop_refit_state_load(&back, COP_REFIT_STATE_VERSION, &cursor), COP_EFORMAT);
+		assert_int_equal(cop_test_alloc_count(), 0);
+		cop_bytes_fini(&bytes);
+		cop_refit_state_fini(&s);
+	}
 }
 
 static void test_detector_is_the_configured_one(void **state)
@@ -340,6 +481,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_watch_finds_that_the_loss_rises),
 		cmocka_unit_test(test_watch_without_detector_finds_nothing),
+		cmocka_unit_test(test_watch_feeds_the_detector_means_of_scaled_losses),
+		cmocka_unit_test(test_state_is_used_once_anything_is_kept),
+		cmocka_unit_test(test_release_leaves_those_of_later_records),
+		cmocka_unit_test(test_marks_before_the_last_before_the_window_go),
+		cmocka_unit_test(test_state_of_too_many_needs_is_refused),
 		cmocka_unit_test(test_detector_is_the_configured_one),
 		cmocka_unit_test(test_challengers_are_needed_until_released),
 		cmocka_unit_test(test_window_begins_at_a_mark_before_it),

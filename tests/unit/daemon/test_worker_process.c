@@ -1,11 +1,14 @@
 /* Children that are no worker: a shell says the lines. */
 #include "daemon/worker_process.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "daemon/clock.h"
@@ -13,6 +16,30 @@
 #include "support.h"
 
 #define DEADLINE 60.0
+
+pid_t __real_wait4(pid_t pid, int *status, int options, struct rusage *used);
+pid_t __wrap_wait4(pid_t pid, int *status, int options, struct rusage *used);
+
+static int wait_error;       /* with which calls fail: */
+static unsigned wait_errors; /* so many */
+
+pid_t __wrap_wait4(pid_t pid, int *status, int options, struct rusage *used)
+{
+	if (wait_errors == 0)
+		return __real_wait4(pid, status, options, used);
+	wait_errors--;
+	errno = wait_error;
+	return -1;
+}
+
+/* The lowest descriptor that is free. */
+static int free_descriptor(void)
+{
+	int spare = dup(STDIN_FILENO);
+	assert_true(spare >= 0);
+	(void)close(spare);
+	return spare;
+}
 
 static void start(cop_worker_process *p, const char *script, double seconds)
 {
@@ -89,6 +116,7 @@ static void test_process_without_result_has_crashed(void **state)
 	(void)state;
 	cop_worker_line end = run("echo progress 0.1 reading; kill -9 $$", DEADLINE);
 	assert_int_equal(end.outcome, COP_WORKER_CRASHED);
+	assert_true(end.result && end.share == 1.0);
 	assert_non_null(strstr(end.text, "signal 9"));
 	assert_non_null(strstr(end.text, "at: reading"));
 	end = run("exit 3", DEADLINE);
@@ -122,6 +150,134 @@ static void test_process_that_ignores_being_asked_is_killed(void **state)
 	assert_int_equal(end.outcome, COP_WORKER_TIMEOUT);
 }
 
+/* To the moment: asked when its time is up, killed two seconds later. */
+static void test_process_is_pressed_when_its_time_is_up(void **state)
+{
+	(void)state;
+	char name[] = "sh", option[] = "-c",
+	     script[] = "trap '' TERM; echo progress 0 deaf; while :; do sleep 1 & wait; done";
+	char *argv[] = { name, option, script, NULL };
+	static const struct {
+		double now;
+		unsigned told;
+	} looks[] = { { 100.0, 0 }, { 1099.5, 0 }, { 1100.0, 1 }, { 1100.5, 1 }, { 1101.5, 1 }, { 1102.0, 2 } };
+	cop_worker_process p;
+	cop_worker_line end;
+	double last = cop_clock_monotonic() + DEADLINE;
+	assert_int_equal(cop_worker_process_start(&p, "/bin/sh", argv, 100.0, 1000.0, NULL), COP_OK);
+	while (p.last.text[0] == '\0') {
+		assert_int_equal(cop_worker_process_take(&p, 100.0, &end), COP_EEND);
+		assert_true(cop_clock_monotonic() < last);
+	}
+	for (size_t i = 0; i < sizeof looks / sizeof *looks; i++) {
+		assert_int_equal(cop_worker_process_take(&p, looks[i].now, &end), COP_EEND);
+		assert_int_equal(p.told, looks[i].told);
+	}
+	while (cop_worker_process_take(&p, 1102.0, &end) != COP_OK)
+		assert_true(cop_clock_monotonic() < last);
+	assert_int_equal(end.outcome, COP_WORKER_TIMEOUT);
+	assert_string_equal(end.text, "beyond its time, at: deaf");
+}
+
+/* A wait that a signal ends is asked again; one that fails otherwise is the worker's end, of which nothing is known. */
+static void test_process_whose_end_cannot_be_had_has_crashed(void **state)
+{
+	(void)state;
+	cop_worker_process p;
+	cop_worker_line end;
+	start(&p, "exec sleep 1000", DEADLINE);
+	pid_t pid = p.pid;
+	wait_error = EINTR;
+	wait_errors = 3;
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(cop_worker_process_take(&p, 0.0, &end), COP_EEND);
+	assert_int_equal(p.pid, pid);
+	wait_error = ECHILD;
+	wait_errors = 1;
+	assert_int_equal(cop_worker_process_take(&p, 0.0, &end), COP_OK);
+	assert_int_equal(end.outcome, COP_WORKER_CRASHED);
+	assert_true(end.result && end.share == 1.0 && end.spent == 0.0);
+	assert_true(p.pid == 0 && p.fd == -1);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	start(&p, "exec sleep 1000", DEADLINE);
+	pid = p.pid;
+	wait_error = EINTR;
+	wait_errors = 3;
+	(void)cop_worker_process_stop(&p);
+	assert_int_equal(wait_errors, 0);
+	assert_true(kill(pid, 0) != 0); /* no trace is left */
+	start(&p, "exec sleep 1000", DEADLINE);
+	pid = p.pid;
+	wait_error = ECHILD;
+	wait_errors = 1;
+	assert_true(cop_worker_process_stop(&p) == 0.0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* What we ignore or block the worker does not. */
+static void test_process_has_signals_as_at_first(void **state)
+{
+	(void)state;
+	static const int signals[] = { SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGTERM };
+	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+		for (unsigned blocked = 0; blocked < 2; blocked++) {
+			char script[64], expected[32];
+			sigset_t set, before;
+			(void)sigemptyset(&set);
+			(void)sigaddset(&set, signals[i]);
+			if (blocked)
+				assert_int_equal(sigprocmask(SIG_BLOCK, &set, &before), 0);
+			else
+				assert_true(signal(signals[i], SIG_IGN) != SIG_ERR);
+			(void)snprintf(script, sizeof script, "kill -%d $$; echo result nothing 0 0 0 0 x", signals[i]);
+			cop_worker_line end = run(script, DEADLINE);
+			if (blocked)
+				assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+			else
+				assert_true(signal(signals[i], SIG_DFL) != SIG_ERR);
+			assert_int_equal(end.outcome, COP_WORKER_CRASHED);
+			(void)snprintf(expected, sizeof expected, "ended by signal %d (", signals[i]);
+			assert_memory_equal(end.text, expected, strlen(expected));
+		}
+	}
+}
+
+static void test_process_without_a_pipe_is_an_error(void **state)
+{
+	(void)state;
+	struct rlimit before, none;
+	cop_worker_process p;
+	cop_diag why = { .message = "" };
+	char name[] = "sh";
+	char *argv[] = { name, NULL };
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = (rlim_t)free_descriptor();
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	cop_err err = cop_worker_process_start(&p, "/bin/sh", argv, 0.0, 1.0, &why);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(err, COP_EIO);
+	assert_string_equal(why.message, "no pipe: Too many open files");
+	assert_true(p.pid == 0 && p.fd == -1);
+}
+
+static void test_process_leaves_no_descriptor(void **state)
+{
+	(void)state;
+	int before = free_descriptor();
+	(void)run("echo result nothing 0 0 0 0 x", DEADLINE);
+	assert_int_equal(free_descriptor(), before);
+	cop_worker_process p;
+	start(&p, "exec sleep 1000", DEADLINE);
+	(void)cop_worker_process_stop(&p);
+	assert_int_equal(free_descriptor(), before);
+	char name[] = "nothing";
+	char *argv[] = { name, NULL };
+	assert_int_equal(cop_worker_process_start(&p, "/nonexistent/program", argv, 0.0, 1.0, NULL), COP_EIO);
+	assert_int_equal(free_descriptor(), before);
+}
+
 static void test_process_much_noise_is_passed_over(void **state)
 {
 	(void)state;
@@ -135,18 +291,26 @@ static void test_process_much_noise_is_passed_over(void **state)
 static void test_process_sees_nothing_of_ours(void **state)
 {
 	(void)state;
-	(void)setenv("NOTIFY_SOCKET", "/nowhere", 1);
+	static const char *const dropped[] = { "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID" };
+	for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
+		(void)setenv(dropped[i], "/nowhere", 1);
+	(void)setenv("OPENBLAS_NUM_THREADS", "7", 1);
+	(void)setenv("COP_TEST_KEPT", "kept", 1);
 	int held = dup2(1, 77);
 	cop_worker_process p;
 	start(&p,
-	        "[ -z \"$NOTIFY_SOCKET\" ] && [ \"$OPENBLAS_NUM_THREADS\" = 1 ] && [ ! -e /proc/$$/fd/77 ] && ! read "
+	        "[ -z \"$NOTIFY_SOCKET$WATCHDOG_USEC$WATCHDOG_PID\" ] && [ \"$COP_TEST_KEPT\" = kept ] && [ "
+	        "\"$OPENBLAS_NUM_THREADS\" = 1 ] && [ ! -e /proc/$$/fd/77 ] && ! read "
 	        "line "
 	        "&& echo result nothing 0 0 0 0 clean",
 	        DEADLINE);
 	cop_worker_line end = end_of(&p);
 	assert_string_equal(end.text, "clean");
 	(void)close(held);
-	(void)unsetenv("NOTIFY_SOCKET");
+	for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
+		(void)unsetenv(dropped[i]);
+	(void)unsetenv("OPENBLAS_NUM_THREADS");
+	(void)unsetenv("COP_TEST_KEPT");
 }
 
 static void test_process_of_no_program_is_an_error(void **state)
@@ -220,6 +384,11 @@ int main(void)
 		cmocka_unit_test(test_process_without_result_has_crashed),
 		cmocka_unit_test(test_process_beyond_its_time_is_ended),
 		cmocka_unit_test(test_process_that_ignores_being_asked_is_killed),
+		cmocka_unit_test(test_process_is_pressed_when_its_time_is_up),
+		cmocka_unit_test(test_process_whose_end_cannot_be_had_has_crashed),
+		cmocka_unit_test(test_process_has_signals_as_at_first),
+		cmocka_unit_test(test_process_without_a_pipe_is_an_error),
+		cmocka_unit_test(test_process_leaves_no_descriptor),
 		cmocka_unit_test(test_process_much_noise_is_passed_over),
 		cmocka_unit_test(test_process_sees_nothing_of_ours),
 		cmocka_unit_test(test_process_of_no_program_is_an_error),

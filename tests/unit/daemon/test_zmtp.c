@@ -185,6 +185,8 @@ static void test_filter_passes_on_what_can_match_whatever_the_pieces(void **stat
 	char large[COP_ZMTP_SMALL] = { 1 };
 	greet(&s);
 	put_frame(&s, 4, "\x05READY", 6);
+	put_frame(&s, 4, "\x05READY\x0bSocket-Type\0\0\0\3SUB", 25);
+	put_frame(&s, 4, "\x09SUBSCRIPTact.", 14);
 	put_frame(&s, 0, "\x01", 1);
 	put_frame(&s, 2,
 	        "\x01"

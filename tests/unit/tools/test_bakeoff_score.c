@@ -222,6 +222,99 @@ static void test_score_names_of_peers_do_not_hide_own_ones(void **state)
 	clear(&t);
 }
 
+static void test_score_names_of_peers_of_two_files_say_which(void **state)
+{
+	(void)state;
+	table t;
+	cop_bakeoff_score s;
+	cop_diag diag;
+	fill(&t);
+	add(&t.peers[1], "two", "p", 1, 0.01);
+	t.set.files = 2;
+	assert_int_equal(cop_bakeoff_score_init(&s, &t.set, &diag), COP_OK);
+	static const char *const names[] = { "good", "bad", "vw: p", "vw: q", "vw: best per dataset", "other: p",
+		"other: best per dataset" };
+	assert_int_equal(s.contenders, 7);
+	for (size_t i = 0; i < 7; i++)
+		assert_string_equal(s.contender[i].name, names[i]);
+	assert_int_equal(s.best[1], 5);
+	assert_int_equal(s.common, 1); /* one and three are not other's */
+	assert_true(s.contender[2].best_single && s.contender[5].best_single);
+	assert_int_equal(s.contender[5].file, 1);
+	cop_bakeoff_score_fini(&s);
+	clear(&t);
+}
+
+/* Of two that are equal the first is the best, and neither has less. */
+static void test_score_of_equals_names_the_first(void **state)
+{
+	(void)state;
+	table t = { .set = { .datasets = datasets, .datasets_count = 4, .risk = 0.05, .peer_names = files } };
+	cop_bakeoff_score s;
+	cop_diag diag;
+	add(&t.own, "one", "a", 1, 0.2);
+	add(&t.own, "one", "b", 1, 0.2);
+	add(&t.peers[0], "one", "p", 1, 0.2);
+	add(&t.peers[0], "one", "q", 1, 0.2);
+	t.set.own = &t.own;
+	t.set.peers = t.peers;
+	t.set.files = 1;
+	assert_int_equal(cop_bakeoff_score_init(&s, &t.set, &diag), COP_OK);
+	assert_int_equal(s.best[0], 0);
+	assert_true(s.contender[2].best_single && s.contender[2].shown);
+	assert_false(s.contender[3].best_single || s.contender[3].shown);
+	for (size_t i = 0; i < s.contenders * s.contenders; i++)
+		assert_true(s.pair[i].less == 0 && s.pair[i].wins == 0 && s.pair[i].losses == 0);
+	assert_int_equal(s.pair[1].both, 1);
+	assert_int_equal(s.pair[0].both, 0); /* with itself */
+	cop_bakeoff_score_fini(&s);
+	clear(&t);
+}
+
+static void add_run(cop_bakeoff_rows *rows, uint64_t seed, uint64_t events, uint64_t wide, double loss, double seconds)
+{
+	cop_bakeoff_row row = { .dataset = "one",
+		.setting = "a",
+		.seed = seed,
+		.events = events,
+		.features = wide,
+		.classes = wide + 1,
+		.loss = loss,
+		.seconds = seconds };
+	assert_int_equal(cop_bakeoff_rows_add(rows, &row), COP_OK);
+}
+
+static void test_score_of_runs_of_other_lengths_says_so(void **state)
+{
+	(void)state;
+	table t = { .set = { .datasets = datasets, .datasets_count = 4, .risk = 0.05 } };
+	cop_bakeoff_score s;
+	cop_diag diag;
+	t.set.own = &t.own;
+	t.set.peers = t.peers;
+	add_run(&t.own, 1, 1000, 5, 0.1, 2.0);
+	add_run(&t.own, 2, 1000, 7, 0.4, 4.0);
+	assert_int_equal(cop_bakeoff_score_init(&s, &t.set, &diag), COP_OK);
+	assert_false(s.field[0].uneven);
+	cop_bakeoff_score_fini(&s);
+	add_run(&t.own, 3, 500, 6, 0.7, 0.5);
+	add_run(&t.own, 4, 2000, 4, 0.0, 8.0);
+	assert_int_equal(cop_bakeoff_score_init(&s, &t.set, &diag), COP_OK);
+	assert_true(s.field[0].uneven);
+	assert_int_equal(s.field[0].events, 2000);
+	assert_int_equal(s.field[0].features, 7);
+	assert_int_equal(s.field[0].classes, 8);
+	const cop_bakeoff_cell *c = cop_bakeoff_cell_at(&s, 0, 0);
+	assert_int_equal(c->events, 500);
+	assert_int_equal(c->seeds, 4);
+	assert_near(c->loss, (0.1 + 0.4 + 0.7 + 0.0) / 4, 1e-12);
+	assert_near(c->errors, (100.0 + 400.0 + 350.0 + 0.0) / 4, 1e-9);
+	assert_near(c->squares, 112.5 * 112.5 + 187.5 * 187.5 + 137.5 * 137.5 + 212.5 * 212.5, 1e-6);
+	assert_near(c->seconds, (0.002 + 0.004 + 0.001 + 0.004) / 4, 1e-12);
+	cop_bakeoff_score_fini(&s);
+	clear(&t);
+}
+
 static void test_score_relative_to_a_setting(void **state)
 {
 	(void)state;
@@ -271,6 +364,7 @@ static void test_score_too_many_settings_are_refused(void **state)
 	}
 	t.set.own = &t.own;
 	assert_int_equal(cop_bakeoff_score_init(&s, &t.set, &diag), COP_EFULL);
+	assert_string_equal(diag.message, "more than 256 settings to compare");
 	cop_bakeoff_score_fini(&s);
 	clear(&t);
 }
@@ -293,6 +387,8 @@ static void test_score_out_of_memory_is_told(void **state)
 		if (!reached)
 			break;
 		assert_int_equal(err, COP_ENOMEM);
+		assert_string_equal(diag.message, cop_err_text(COP_ENOMEM));
+		diag.message[0] = '\0';
 	}
 	clear(&t);
 }
@@ -309,6 +405,9 @@ int main(void)
 		cmocka_unit_test(test_score_of_own_settings_is_as_by_hand),
 		cmocka_unit_test(test_score_with_peers_has_best_single_and_hindsight),
 		cmocka_unit_test(test_score_names_of_peers_do_not_hide_own_ones),
+		cmocka_unit_test(test_score_names_of_peers_of_two_files_say_which),
+		cmocka_unit_test(test_score_of_equals_names_the_first),
+		cmocka_unit_test(test_score_of_runs_of_other_lengths_says_so),
 		cmocka_unit_test(test_score_relative_to_a_setting),
 		cmocka_unit_test(test_score_of_nothing_in_common_has_no_means),
 		cmocka_unit_test(test_score_too_many_settings_are_refused),

@@ -1,5 +1,6 @@
 #include "tools/bakeoff_store.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -314,6 +315,7 @@ static void test_settings_record_of_something_else_is_refused(void **state)
 {
 	(void)state;
 	static const char *const wrong[] = { "hello\n", "setting,fingerprint,options\ndefault\n",
+		"setting,fingerprint,options\ndefault,00000000\n", "setting,fingerprint,options\ndefault,00000000;x\n",
 		"setting,fingerprint,options\ndefault,xyz,--learner dgt\n", "setting,fingerprint,options\n\n" };
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		cop_bakeoff_store store;
@@ -367,7 +369,187 @@ static void test_settings_wrong_texts_are_refused(void **state)
 	}
 }
 
+static void test_settings_of_another_are_replaced_wherever_their_rows_stand(void **state)
+{
+	(void)state;
+	for (size_t place = 0; place < 3; place++) {
+		static const char *const others[] = { "default", "epsilon" };
+		cop_bakeoff_store store, second;
+		cop_diag diag;
+		(void)begin(NULL);
+		assert_int_equal(open_store("default,mine=dgt:height=3,epsilon", false, &store, &diag), COP_OK);
+		for (size_t i = 0, other = 0; i < 3; i++)
+			add(&store, i == place ? "mine" : others[other++], 1 + i, 0.125 * (double)(1 + i));
+		cop_bakeoff_store_close(&store);
+		int before = dup(STDIN_FILENO);
+		(void)close(before);
+		assert_int_equal(open_store("mine=dgt:height=4", true, &store, &diag), COP_OK);
+		assert_int_equal(store.rows.count, 2);
+		assert_int_equal(store.points.count, 4);
+		for (size_t i = 0; i < 2; i++) {
+			assert_string_equal(store.rows.row[i].setting, others[i]);
+			assert_string_equal(store.points.point[2 * i].setting, others[i]);
+			assert_string_equal(store.points.point[2 * i + 1].setting, others[i]);
+		}
+		assert_int_equal(open_store("default", false, &second, &diag), COP_EEXIST); /* still locked */
+		cop_bakeoff_store_close(&second);
+		cop_bakeoff_store_close(&store);
+		int behind = dup(STDIN_FILENO);
+		(void)close(behind);
+		assert_int_equal(behind, before);
+		assert_int_equal(cop_bakeoff_store_read(in_folder("o.csv"), &store, &diag), COP_OK);
+		assert_int_equal(store.rows.count, 2);
+		assert_int_equal(store.points.count, 4);
+		cop_bakeoff_store_close(&store);
+	}
+}
+
+/* So many that the record of them grows twice; each is known again. */
+static void test_settings_of_any_number_are_written_down(void **state)
+{
+	(void)state;
+	char text[2048] = "";
+	cop_bakeoff_store store;
+	cop_diag diag;
+	for (int i = 0, used = 0; i < 40; i++)
+		used += snprintf(text + used, sizeof text - (size_t)used, "%ss%d=dgt:height=%d", i == 0 ? "" : ",", i,
+		        1 + i % 3);
+	assert_int_equal(open_store(text, false, &store, &diag), COP_OK);
+	for (int i = 0; i < 40; i++) {
+		char name[16];
+		(void)snprintf(name, sizeof name, "s%d", i);
+		add(&store, name, 1, 0.5);
+	}
+	cop_bakeoff_store_close(&store);
+	assert_int_equal(open_store(text, false, &store, &diag), COP_OK);
+	assert_int_equal(store.rows.count, 40);
+	cop_bakeoff_store_close(&store);
+	assert_int_equal(open_store("s39=dgt:height=3", false, &store, &diag), COP_EINVAL);
+	cop_bakeoff_store_close(&store);
+}
+
+/* ---- files that fail ---- */
+
+/* Longer than what is looked at at once. */
+static void test_rows_half_a_line_of_any_length_is_dropped(void **state)
+{
+	(void)state;
+	static const size_t lengths[] = { 1, 4095, 4096, 4097, 8191, 8192, 8193, 20000 };
+	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+		cop_bakeoff_store store;
+		cop_diag diag;
+		(void)begin(NULL);
+		make_two();
+		size_t whole = size_of("o.csv");
+		FILE *file = fopen(in_folder("o.csv"), "a");
+		assert_non_null(file);
+		for (size_t j = 0; j < lengths[i]; j++)
+			assert_int_equal(fputc('x', file), 'x');
+		assert_int_equal(fclose(file), 0);
+		assert_int_equal(open_store("default", false, &store, &diag), COP_OK);
+		assert_int_equal(store.rows.count, 2);
+		cop_bakeoff_store_close(&store);
+		assert_int_equal(size_of("o.csv"), whole);
+	}
+}
+
+static void test_points_of_something_else_are_refused(void **state)
+{
+	(void)state;
+	cop_bakeoff_store store;
+	cop_diag diag = { .message = "" };
+	make_two();
+	write_text("o.curves.csv", "hello\n");
+	assert_int_equal(open_store("default", false, &store, &diag), COP_EFORMAT);
+	assert_non_null(strstr(diag.source, "o.curves.csv"));
+	cop_bakeoff_store_close(&store);
+	assert_int_equal(cop_bakeoff_store_read(in_folder("o.csv"), &store, &diag), COP_EFORMAT);
+	cop_bakeoff_store_close(&store);
+	(void)unlink(in_folder("o.curves.csv"));
+	assert_int_equal(cop_bakeoff_store_read(in_folder("o.csv"), &store, &diag), COP_OK); /* rows alone */
+	assert_int_equal(store.rows.count, 2);
+	assert_int_equal(store.points.count, 0);
+	cop_bakeoff_store_close(&store);
+	assert_int_equal(mkdir(in_folder("o.curves.csv"), 0700), 0);
+	assert_int_equal(open_store("default", false, &store, &diag), COP_EIO);
+	assert_non_null(strstr(diag.source, "o.curves.csv"));
+	cop_bakeoff_store_close(&store);
+	assert_int_equal(rmdir(in_folder("o.curves.csv")), 0);
+}
+
+static void use_full_disk(int *fd)
+{
+	(void)close(*fd);
+	*fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	assert_true(*fd >= 0);
+}
+
+/* What is not written whole is not taken for a run. */
+static void test_run_that_cannot_be_written_is_told_and_not_kept(void **state)
+{
+	(void)state;
+	for (unsigned rows = 0; rows < 2; rows++) {
+		cop_bakeoff_store store;
+		cop_diag diag = { .message = "" };
+		cop_bakeoff_row row = row_of("default", 3, 0.5);
+		cop_bakeoff_point point = {
+			.dataset = "toy", .setting = "default", .seed = 3, .events = 100, .at = 10, .loss = 0.5
+		};
+		(void)begin(NULL);
+		make_two();
+		size_t whole = size_of("o.csv");
+		assert_int_equal(open_store("default", false, &store, &diag), COP_OK);
+		use_full_disk(rows ? &store.csv : &store.curves);
+		assert_int_equal(cop_bakeoff_store_add(&store, &row, &point, 1, &diag), COP_EIO);
+		assert_non_null(strstr(diag.source, rows ? "o.csv" : "o.curves.csv"));
+		assert_non_null(strstr(diag.message, "No space left"));
+		assert_int_equal(store.rows.count, 2);
+		assert_int_equal(store.points.count, 4);
+		cop_bakeoff_store_close(&store);
+		assert_int_equal(size_of("o.csv"), whole);
+	}
+}
+
+static void test_run_is_kept_in_memory_as_in_the_files(void **state)
+{
+	(void)state;
+	cop_bakeoff_store store;
+	cop_diag diag;
+	assert_int_equal(open_store("default", false, &store, &diag), COP_OK);
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		add(&store, "default", seed, 0.01 * (double)seed);
+		assert_int_equal(store.rows.count, seed);
+		assert_int_equal(store.points.count, 2 * seed);
+		assert_int_equal(store.points.point[2 * seed - 2].at, 10);
+		assert_int_equal(store.points.point[2 * seed - 1].at, 100);
+		assert_int_equal(store.points.point[2 * seed - 1].seed, seed);
+	}
+	cop_bakeoff_store_close(&store);
+}
+
 /* ---- memory ---- */
+
+static void test_run_out_of_memory_is_told(void **state)
+{
+	(void)state;
+	cop_bakeoff_row row = row_of("default", 3, 0.5);
+	cop_bakeoff_point point = { .dataset = "toy", .setting = "default", .seed = 3, .events = 100, .at = 10 };
+	cop_err err = COP_ENOMEM;
+	for (unsigned long n = 1; err == COP_ENOMEM; n++) {
+		cop_bakeoff_store store;
+		cop_diag diag = { .message = "" };
+		(void)begin(NULL);
+		assert_int_equal(open_store("default", false, &store, &diag), COP_OK);
+		cop_test_alloc_fail(n, 0);
+		err = cop_bakeoff_store_add(&store, &row, &point, 1, &diag);
+		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
+		if (err != COP_OK)
+			assert_string_equal(diag.message, cop_err_text(COP_ENOMEM));
+		cop_bakeoff_store_close(&store);
+	}
+	assert_int_equal(err, COP_OK);
+}
 
 static void test_store_out_of_memory_is_told(void **state)
 {
@@ -376,7 +558,7 @@ static void test_store_out_of_memory_is_told(void **state)
 	make_two();
 	for (unsigned long n = 1;; n++) {
 		cop_bakeoff_store store;
-		cop_diag diag;
+		cop_diag diag = { .message = "" };
 		cop_test_alloc_fail(n, 0);
 		cop_err err = cop_bakeoff_store_open(in_folder("o.csv"), &set, false, &store, &diag);
 		bool reached = cop_test_alloc_count() >= n;
@@ -386,6 +568,7 @@ static void test_store_out_of_memory_is_told(void **state)
 		if (!reached)
 			break;
 		assert_int_equal(err, COP_ENOMEM);
+		assert_true(diag.message[0] != '\0');
 	}
 }
 
@@ -439,6 +622,13 @@ int main(void)
 		cmocka_unit_test_setup(test_settings_record_of_something_else_is_refused, begin),
 		cmocka_unit_test_setup(test_settings_texts_name_and_fill_them, begin),
 		cmocka_unit_test_setup(test_settings_wrong_texts_are_refused, begin),
+		cmocka_unit_test_setup(test_settings_of_another_are_replaced_wherever_their_rows_stand, begin),
+		cmocka_unit_test_setup(test_settings_of_any_number_are_written_down, begin),
+		cmocka_unit_test_setup(test_rows_half_a_line_of_any_length_is_dropped, begin),
+		cmocka_unit_test_setup(test_points_of_something_else_are_refused, begin),
+		cmocka_unit_test_setup(test_run_that_cannot_be_written_is_told_and_not_kept, begin),
+		cmocka_unit_test_setup(test_run_is_kept_in_memory_as_in_the_files, begin),
+		cmocka_unit_test_setup(test_run_out_of_memory_is_told, begin),
 		cmocka_unit_test_setup(test_store_out_of_memory_is_told, begin),
 		cmocka_unit_test_setup(test_settings_out_of_memory_is_told, begin),
 	};
