@@ -2,6 +2,7 @@
 #include "daemon/http.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -275,6 +276,28 @@ static void test_open_wrong_address_is_refused(void **state)
 	}
 }
 
+/* A daemon that was started without standard input listens on the first descriptor. */
+static void test_open_on_descriptor_0_listens(void **state)
+{
+	cop_http *http;
+	cop_diag diag = { 0 };
+	(void)state;
+	int kept = dup(STDIN_FILENO);
+	(void)close(STDIN_FILENO);
+	cop_err err = cop_http_open("127.0.0.1:0", &http, &diag);
+	bool first = fcntl(STDIN_FILENO, F_GETFD) >= 0;
+	if (err == COP_OK)
+		expect(http, "GET /healthz", "200", "ok\n");
+	cop_http_close(http);
+	if (kept >= 0) {
+		assert_int_equal(dup2(kept, STDIN_FILENO), STDIN_FILENO);
+		(void)close(kept);
+	}
+	assert_int_equal(err, COP_OK);
+	assert_true(first);
+	assert_string_equal(diag.message, "");
+}
+
 static void test_open_without_memory_fails(void **state)
 {
 	cop_http *http;
@@ -315,6 +338,7 @@ int main(void)
 		SERVED(test_other_paths_and_methods_are_refused),
 		SERVED(test_open_taken_address_is_named),
 		cmocka_unit_test(test_open_wrong_address_is_refused),
+		cmocka_unit_test(test_open_on_descriptor_0_listens),
 		cmocka_unit_test(test_open_without_memory_fails),
 		cmocka_unit_test(test_off_does_nothing),
 	};

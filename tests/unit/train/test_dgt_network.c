@@ -203,6 +203,23 @@ static void test_collapsed_is_cheaper_when_features_are_few(void **state)
 	assert_false(cop_dgt_network_collapsed_is_cheaper(&plain));
 }
 
+/* Shapes for which a multiplication more or less decides; of the first both forms need as many. */
+static void test_collapsed_is_cheaper_by_the_number_of_multiplications(void **state)
+{
+	(void)state;
+	static const struct {
+		cop_dgt_network_shape shape;
+		bool cheaper;
+	} cases[] = {
+		{ { .d = 15, .width = 8, .nodes = 8, .layers = 2, .rows = 16 }, false },
+		{ { .d = 3, .width = 3, .nodes = 18, .layers = 2, .rows = 22 }, true },
+		{ { .d = 4, .width = 20, .nodes = 18, .layers = 1, .rows = 7 }, false },
+		{ { .d = 10, .width = 19, .nodes = 6, .layers = 2, .rows = 6 }, true },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_int_equal(cop_dgt_network_collapsed_is_cheaper(&cases[i].shape), cases[i].cheaper);
+}
+
 static void test_new_bad_shape_is_refused(void **state)
 {
 	(void)state;
@@ -252,6 +269,7 @@ int main(void)
 		cmocka_unit_test(test_collapse_gives_the_margins),
 		cmocka_unit_test(test_start_is_within_the_root_of_the_inputs_and_biases_are_zero),
 		cmocka_unit_test(test_collapsed_is_cheaper_when_features_are_few),
+		cmocka_unit_test(test_collapsed_is_cheaper_by_the_number_of_multiplications),
 		cmocka_unit_test(test_new_bad_shape_is_refused),
 		cmocka_unit_test(test_new_allocation_failure_every_one_is_enomem),
 	};
