@@ -261,6 +261,24 @@ static void test_new_allocation_failure_every_one_is_enomem(void **state)
 	}
 }
 
+/* Of layered ones a vector for each layer but the last, two gradients and the rows' W^(1); of collapsed ones one for
+ * each layer but the first, and two gradients. */
+static void test_new_takes_the_memory_that_its_form_needs(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+		for (int collapsed = 0; collapsed < 2; collapsed++) {
+			cop_dgt_network_shape shape = shapes[i];
+			cop_dgt_network *network;
+			shape.collapsed = collapsed;
+			cop_test_alloc_fail(0, 0);
+			assert_int_equal(cop_dgt_network_new(&shape, &network), COP_OK);
+			unsigned long want = shape.layers + (collapsed ? 2 : 3);
+			assert_int_equal(cop_test_alloc_count(), shape.layers == 1 ? 1 : want);
+			cop_dgt_network_free(network);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +290,7 @@ int main(void)
 		cmocka_unit_test(test_collapsed_is_cheaper_by_the_number_of_multiplications),
 		cmocka_unit_test(test_new_bad_shape_is_refused),
 		cmocka_unit_test(test_new_allocation_failure_every_one_is_enomem),
+		cmocka_unit_test(test_new_takes_the_memory_that_its_form_needs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
