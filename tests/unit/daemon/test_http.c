@@ -276,6 +276,33 @@ static void test_open_wrong_address_is_refused(void **state)
 	}
 }
 
+static void test_open_host_of_256_characters_is_too_long(void **state)
+{
+	(void)state;
+	for (int length = 255; length <= 256; length++) {
+		char where[300];
+		cop_http *http;
+		cop_diag diag;
+		memset(where, '1', (size_t)length);
+		(void)snprintf(where + length, sizeof where - (size_t)length, ":80");
+		assert_int_equal(cop_http_open(where, &http, &diag), COP_EIO);
+		assert_non_null(strstr(diag.message, length == 256 ? "expected ADDRESS:PORT" : "cannot find"));
+	}
+}
+
+static void test_open_address_in_brackets_is_found(void **state)
+{
+	(void)state;
+	cop_http *http;
+	cop_diag diag;
+	assert_int_equal(cop_http_open("[127.0.0.1]:0", &http, &diag), COP_OK);
+	expect(http, "GET /healthz", "200", "ok\n");
+	cop_http_close(http);
+	assert_int_equal(cop_http_open("[127.0.0.1:0", &http, &diag), COP_EIO);
+	assert_int_equal(cop_http_open("127.0.0.1]:0", &http, &diag), COP_EIO);
+	assert_int_equal(cop_http_open("[]:0", &http, &diag), COP_EIO);
+}
+
 /* A daemon that was started without standard input listens on the first descriptor. */
 static void test_open_on_descriptor_0_listens(void **state)
 {
@@ -338,6 +365,8 @@ int main(void)
 		SERVED(test_other_paths_and_methods_are_refused),
 		SERVED(test_open_taken_address_is_named),
 		cmocka_unit_test(test_open_wrong_address_is_refused),
+		cmocka_unit_test(test_open_host_of_256_characters_is_too_long),
+		cmocka_unit_test(test_open_address_in_brackets_is_found),
 		cmocka_unit_test(test_open_on_descriptor_0_listens),
 		cmocka_unit_test(test_open_without_memory_fails),
 		cmocka_unit_test(test_off_does_nothing),
