@@ -349,6 +349,29 @@ static void test_cart_weakest_links_are_the_least_prunings(void **state)
 	}
 }
 
+/* Splits that gain nothing, one below the other: the lower one is gone with the upper one and counts once. */
+static void test_cart_weakest_links_below_a_split_that_gains_nothing_count_once(void **state)
+{
+	(void)state;
+	for (int right = 0; right < 2; right++) {
+		cop_cart_node node[7] = {
+			{ .impurity = 10, .left = 1, .right = 2, .parent = -1 },
+			{ .impurity = right ? 0 : 4, .left = right ? -1 : 3, .right = 4, .parent = 0 },
+			{ .impurity = right ? 4 : 0, .left = right ? 3 : -1, .right = 4, .parent = 0 },
+			{ .impurity = 2, .left = 5, .right = 6, .parent = right ? 2 : 1 },
+			{ .impurity = 2, .left = -1, .parent = right ? 2 : 1 },
+			{ .impurity = 1, .left = -1, .parent = 3 },
+			{ .impurity = 1, .left = -1, .parent = 3 },
+		};
+		const cop_cart_grown grown = { .node = node, .count = 7 };
+		double links[7];
+		assert_int_equal(cop_cart_weakest_links(&grown, links), COP_OK);
+		assert_true(fabs(links[0] - 0.6) < 1e-12);
+		for (size_t t = 1; t < 7; t++)
+			assert_true(links[t] == 0);
+	}
+}
+
 static void test_cart_complexity_of_all_leaves_one_leaf(void **state)
 {
 	(void)state;
@@ -586,6 +609,7 @@ int main(void)
 		cmocka_unit_test(test_cart_weight_is_as_copies),
 		cmocka_unit_test(test_cart_limits_hold),
 		cmocka_unit_test(test_cart_weakest_links_are_the_least_prunings),
+		cmocka_unit_test(test_cart_weakest_links_below_a_split_that_gains_nothing_count_once),
 		cmocka_unit_test(test_cart_complexity_of_all_leaves_one_leaf),
 		cmocka_unit_test(test_cart_folds_find_the_rule_behind_the_noise),
 		cmocka_unit_test(test_cart_folds_of_pure_noise_leave_little),

@@ -364,6 +364,27 @@ static void test_fit_restarts_divide_the_moves_of_the_rate(void **state)
 	cop_dataset_free(p.rows);
 }
 
+/* The rate of ten mini-batches is one, however low the least is; that of the eleventh is another. */
+static void test_fit_rate_moves_every_ten_mini_batches(void **state)
+{
+	(void)state;
+	static problem p;
+	make(&p, COP_TASK_CLASSES, false);
+	divide(&p, 80); /* ten mini-batches of an epoch */
+	for (unsigned epochs = 1; epochs <= 2; epochs++) {
+		cop_tree *tree[2];
+		p.settings.epochs = epochs;
+		for (size_t i = 0; i < 2; i++) {
+			p.settings.minimum_lr = i == 0 ? p.settings.lr : 0.1 * p.settings.lr;
+			tree[i] = fit(&p, 5, NULL);
+		}
+		assert_same_tree(tree[0], tree[1], epochs == 1);
+		cop_tree_free(tree[0]);
+		cop_tree_free(tree[1]);
+	}
+	cop_dataset_free(p.rows);
+}
+
 static void test_fit_sparse_rows_give_the_tree_of_dense_ones(void **state)
 {
 	(void)state;
@@ -433,9 +454,9 @@ static void test_fit_validation_keeps_the_best_epoch(void **state)
 	static problem p;
 	make(&p, COP_TASK_VALUES, false);
 	divide(&p, 80);
-	p.settings.lr = 0.3; /* restless */
-	p.settings.minimum_lr = 0.1;
-	p.settings.epochs = 25;
+	p.settings.lr = 0.03; /* restless, but what is learned tells the rows apart */
+	p.settings.minimum_lr = 0.01;
+	p.settings.epochs = 60;
 	watch w = { .best = 1e9 };
 	cop_progress progress = { see, &w };
 	cop_dgt_fit_report report;
@@ -451,13 +472,14 @@ static void test_fit_validation_keeps_the_best_epoch(void **state)
 		cop_tree_predict(tree, &row, out);
 		loss += own_loss(&p, i, out, g) / 80.0;
 	}
+	assert_true(loss < 0.06); /* of one leaf it is above 0.1 */
 	assert_true(fabs(loss - report.validation_loss) < 1e-6);
 	assert_true(fabs(w.best - report.validation_loss) < 1e-5);
-	assert_int_equal(w.calls, 25);
+	assert_int_equal(w.calls, 60);
 	assert_true(w.share == 1.0);
-	assert_int_equal(report.epochs, 25);
-	assert_int_equal(report.updates, 25 * 10);
-	assert_true(report.best_epoch >= 1 && report.best_epoch < 25);
+	assert_int_equal(report.epochs, 60);
+	assert_int_equal(report.updates, 60 * 10);
+	assert_true(report.best_epoch >= 1 && report.best_epoch < 60);
 	cop_tree_free(tree);
 	cop_dataset_free(p.rows);
 }
@@ -640,6 +662,7 @@ int main(void)
 		cmocka_unit_test(test_fit_nonfinite_loss_or_gradient_is_diverged),
 		cmocka_unit_test(test_fit_equal_seeds_give_equal_trees),
 		cmocka_unit_test(test_fit_restarts_divide_the_moves_of_the_rate),
+		cmocka_unit_test(test_fit_rate_moves_every_ten_mini_batches),
 		cmocka_unit_test(test_fit_sparse_rows_give_the_tree_of_dense_ones),
 		cmocka_unit_test(test_fit_rows_without_weight_do_not_count),
 		cmocka_unit_test(test_fit_validation_keeps_the_best_epoch),
