@@ -349,7 +349,7 @@ static void test_cart_weakest_links_are_the_least_prunings(void **state)
 	}
 }
 
-/* Splits that gain nothing, one below the other: the lower one is gone with the upper one and counts once. */
+/* What a split below gains, the one above it has lost: with the upper one the lower one is gone, and counts once. */
 static void test_cart_weakest_links_below_a_split_that_gains_nothing_count_once(void **state)
 {
 	(void)state;
@@ -358,7 +358,7 @@ static void test_cart_weakest_links_below_a_split_that_gains_nothing_count_once(
 			{ .impurity = 10, .left = 1, .right = 2, .parent = -1 },
 			{ .impurity = right ? 0 : 4, .left = right ? -1 : 3, .right = 4, .parent = 0 },
 			{ .impurity = right ? 4 : 0, .left = right ? 3 : -1, .right = 4, .parent = 0 },
-			{ .impurity = 2, .left = 5, .right = 6, .parent = right ? 2 : 1 },
+			{ .impurity = 3, .left = 5, .right = 6, .parent = right ? 2 : 1 },
 			{ .impurity = 2, .left = -1, .parent = right ? 2 : 1 },
 			{ .impurity = 1, .left = -1, .parent = 3 },
 			{ .impurity = 1, .left = -1, .parent = 3 },
