@@ -121,6 +121,31 @@ static void test_clean_shows_what_steers(void **state)
 	check_clean("\xed\xa0\x80", "\\xed\\xa0\\x80");
 }
 
+/* Code points around those that steer: C0, DEL, C1, what is invisible or changes the direction, the byte order mark. */
+static void test_clean_knows_the_bounds_of_what_steers(void **state)
+{
+	(void)state;
+	static const uint32_t steering[][2] = { { 0x01, 0x1f }, { 0x7f, 0x9f }, { 0x200b, 0x200f }, { 0x2028, 0x202e },
+		{ 0x2060, 0x206f }, { 0xfeff, 0xfeff } };
+	for (uint32_t c = 1; c < 0x10000; c++) {
+		bool steers = false;
+		char text[4] = "", want[16] = "";
+		size_t length = c < 0x80 ? 1 : c < 0x800 ? 2 : 3;
+		if (c >= 0xd800 && c < 0xe000)
+			continue;
+		for (size_t i = 0; i < sizeof steering / sizeof *steering; i++)
+			steers = steers || (c >= steering[i][0] && c <= steering[i][1]);
+		text[0] = (char)(length == 1 ? c : length == 2 ? 0xc0 | c >> 6 : 0xe0 | c >> 12);
+		for (size_t i = 1; i < length; i++)
+			text[i] = (char)(0x80 | (c >> 6 * (length - 1 - i) & 0x3f));
+		for (size_t i = 0; i < length; i++)
+			(void)snprintf(
+			        want + strlen(want), sizeof want - strlen(want), "\\x%02x", (unsigned char)text[i]);
+		check_clean(text, steers ? want : text);
+	}
+	check_clean("\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80");
+}
+
 static void check_number(double value, const char *want)
 {
 	cop_bytes out;
@@ -193,6 +218,7 @@ int main(void)
 		cmocka_unit_test(test_words_of_categories_name_them),
 		cmocka_unit_test(test_words_of_sums_are_heaviest_first),
 		cmocka_unit_test(test_clean_shows_what_steers),
+		cmocka_unit_test(test_clean_knows_the_bounds_of_what_steers),
 		cmocka_unit_test(test_numbers_are_short),
 		cmocka_unit_test(test_rules_gather_conditions),
 	};
