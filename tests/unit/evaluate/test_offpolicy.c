@@ -559,6 +559,87 @@ static void test_sequences_are_of_costs_from_both_ends_at_half_the_risk(void **s
 	assert_memory_equal(&o.above, &above, sizeof above);
 }
 
+static void test_bernstein_interval_is_that_of_the_effective_events(void **state)
+{
+	(void)state;
+	cop_offpolicy o;
+	cop_estimate logged, ips, clipped;
+	cop_rng rng;
+	cop_rng_init(&rng, 13, 0);
+	start(&o, -1.0, 3.0);
+	double a1 = 0.0, a2 = 0.0, ay = 0.0, y2 = 0.0, y1 = 0.0;
+	for (int i = 0; i < 2000; i++) {
+		cop_offpolicy_event e = event(1.0, cop_rng_unit(&rng), 1.0); /* all weights are 1 */
+		e.weight = 0.5 + cop_rng_unit(&rng);
+		assert_int_equal(cop_offpolicy_add(&o, &e), COP_OK);
+		a1 += e.weight;
+		a2 += e.weight * e.weight;
+		ay += e.weight * e.cost;
+		y1 += e.weight * e.weight * e.cost;
+		y2 += e.weight * e.weight * e.cost * e.cost;
+	}
+	double n = a1 * a1 / a2, mean = ay / a1;
+	double variance = (y2 - 2.0 * mean * y1 + mean * mean * a2) / a2 * n / (n - 1.0);
+	double half = cop_interval_bernstein(n, variance, 4.0, 0.1);
+	assert_true(half < 0.5);
+	assert_int_equal(cop_offpolicy_estimate(&o, cop_offpolicy_find("logged"), "bernstein", 0.9, &logged), COP_OK);
+	assert_true(fabs(logged.low - (mean - half)) < 1e-9 && fabs(logged.high - (mean + half)) < 1e-9);
+	assert_int_equal(cop_offpolicy_estimate(&o, cop_offpolicy_find("ips"), "bernstein", 0.9, &ips), COP_OK);
+	half = cop_interval_bernstein(n, variance, 4.0 * o.weight_bound, 0.1);
+	assert_true(fabs(ips.low - fmax(mean - half, -1.0)) < 1e-9 && fabs(ips.high - fmin(mean + half, 3.0)) < 1e-9);
+	assert_int_equal(cop_offpolicy_estimate(&o, cop_offpolicy_find("clipped"), "bernstein", 0.9, &clipped), COP_OK);
+	half = cop_interval_bernstein(n, variance, 4.0 * fmin(3.0, o.weight_bound), 0.1);
+	assert_true(fabs(clipped.low - fmax(mean - half, -1.0)) < 1e-9);
+	assert_int_equal(
+	        cop_offpolicy_estimate(&o, cop_offpolicy_find("snips"), "bernstein", 0.9, &ips), COP_ENOTFOUND);
+	assert_int_equal(cop_offpolicy_estimate(&o, cop_offpolicy_find("dm"), "bernstein", 0.9, &ips), COP_ENOTFOUND);
+}
+
+static void test_exact_interval_is_of_the_effective_trials(void **state)
+{
+	(void)state;
+	cop_offpolicy o;
+	cop_estimate out;
+	double low, high, a1 = 0.0, a2 = 0.0, hits = 0.0;
+	start(&o, -1.0, 3.0);
+	for (int i = 0; i < 50; i++) {
+		cop_offpolicy_event e = event(1.0, i % 5 == 0 ? 3.0 : -1.0, 1.0);
+		e.weight = 1.0 + i % 3;
+		assert_int_equal(cop_offpolicy_add(&o, &e), COP_OK);
+		a1 += e.weight;
+		a2 += e.weight * e.weight;
+		hits += i % 5 == 0 ? e.weight : 0.0;
+	}
+	double trials = a1 * a1 / a2;
+	cop_interval_clopper_pearson(hits / a1 * trials, trials, 0.1, &low, &high);
+	assert_int_equal(
+	        cop_offpolicy_estimate(&o, cop_offpolicy_find("logged"), "clopper-pearson", 0.9, &out), COP_OK);
+	assert_true(fabs(out.low - (4.0 * low - 1.0)) < 1e-9 && fabs(out.high - (4.0 * high - 1.0)) < 1e-9);
+	assert_int_equal(cop_offpolicy_estimate(&o, cop_offpolicy_find("snips"), "clopper-pearson", 0.9, &out), COP_OK);
+	assert_true(fabs(out.low - (4.0 * low - 1.0)) < 1e-9 && fabs(out.high - (4.0 * high - 1.0)) < 1e-9);
+	assert_int_equal(
+	        cop_offpolicy_estimate(&o, cop_offpolicy_find("ips"), "clopper-pearson", 0.9, &out), COP_ENOTFOUND);
+}
+
+static void test_sequence_interval_is_that_of_both_sequences(void **state)
+{
+	(void)state;
+	cop_offpolicy o;
+	cop_estimate out;
+	cop_rng rng;
+	cop_rng_init(&rng, 14, 0);
+	start(&o, -1.0, 3.0);
+	for (int i = 0; i < 3000; i++) {
+		const cop_offpolicy_event e = event(0.5, cop_rng_unit(&rng), i % 2 == 0 ? 0.9 : 0.1);
+		assert_int_equal(cop_offpolicy_add(&o, &e), COP_OK);
+	}
+	double risk = 0.5 * (1.0 - 0.95);
+	assert_int_equal(cop_offpolicy_estimate(&o, cop_offpolicy_find("ips"), "sequence", 0.95, &out), COP_OK);
+	assert_true(out.low > -0.9 && out.high < 2.9);
+	assert_close(out.low, -1.0 + 4.0 * cop_sequence_low(&o.below, risk));
+	assert_close(out.high, 3.0 - 4.0 * cop_sequence_low(&o.above, risk));
+}
+
 static void test_names_are_found_and_unknown_ones_are_not(void **state)
 {
 	(void)state;
@@ -653,6 +734,9 @@ int main(void)
 		cmocka_unit_test(test_events_at_the_bounds_are_taken_and_beyond_refused),
 		cmocka_unit_test(test_largest_possible_weight_is_that_by_hand),
 		cmocka_unit_test(test_sequences_are_of_costs_from_both_ends_at_half_the_risk),
+		cmocka_unit_test(test_bernstein_interval_is_that_of_the_effective_events),
+		cmocka_unit_test(test_exact_interval_is_of_the_effective_trials),
+		cmocka_unit_test(test_sequence_interval_is_that_of_both_sequences),
 		cmocka_unit_test(test_bad_settings_are_refused),
 		cmocka_unit_test(test_huge_weights_stay_finite),
 		cmocka_unit_test(test_long_stream_keeps_its_digits),
