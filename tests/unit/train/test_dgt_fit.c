@@ -547,6 +547,11 @@ static void test_fit_bad_settings_are_refused(void **state)
 	REFUSED(momentum = 1.0);
 	REFUSED(clip = -1.0);
 	REFUSED(clip = (double)NAN);
+	REFUSED(l1 = -1e-6);
+	REFUSED(l2 = -1e-6);
+	REFUSED(lr = 1.1e6);
+	REFUSED(minimum_lr = -1e-9);
+	REFUSED(anneal_last = 1.1e6, p.settings.anneal = true);
 	REFUSED(l1 = p.settings.l2 = 1e-6);
 	REFUSED(l1 = (double)INFINITY);
 	REFUSED(anneal_first = 0.0, p.settings.anneal = true);
@@ -555,6 +560,38 @@ static void test_fit_bad_settings_are_refused(void **state)
 	REFUSED(product_paths = p.settings.scaled_quantiser = true);
 	REFUSED(width = SIZE_MAX / 2);
 	REFUSED(gradients = (cop_dgt_gradients)9);
+	cop_dataset_free(p.rows);
+}
+
+/* One epoch with a setting at the end of its range; what is learned does not matter. */
+#define TAKEN(...)                                                                                                     \
+	do {                                                                                                           \
+		cop_dgt_fit_settings good = p.settings;                                                                \
+		cop_tree *tree;                                                                                        \
+		p.settings.epochs = 1;                                                                                 \
+		p.settings.__VA_ARGS__;                                                                                \
+		assert_int_equal(try_fit(&p, 1, NULL, &tree), COP_OK);                                                 \
+		cop_tree_free(tree);                                                                                   \
+		p.settings = good;                                                                                     \
+	} while (0)
+
+static void test_fit_settings_at_the_ends_of_their_range_are_taken(void **state)
+{
+	(void)state;
+	static problem p;
+	make(&p, COP_TASK_CLASSES, false);
+	TAKEN(height = 1);
+	TAKEN(layers = 1);
+	TAKEN(layers = COP_DGT_FIT_MAX_LAYERS);
+	TAKEN(batch = 1);
+	TAKEN(lr = p.settings.minimum_lr = 0.0);
+	TAKEN(minimum_lr = p.settings.lr);
+	TAKEN(clip = 0.0);
+	TAKEN(l1 = 1e-6);
+	TAKEN(l2 = 1e-6);
+	TAKEN(anneal_last = p.settings.anneal_first, p.settings.anneal = true);
+	TAKEN(anneal_last = 1e6, p.settings.anneal = true);
+	TAKEN(gradients = COP_DGT_LAYERED);
 	cop_dataset_free(p.rows);
 }
 
@@ -668,6 +705,7 @@ int main(void)
 		cmocka_unit_test(test_fit_validation_keeps_the_best_epoch),
 		cmocka_unit_test(test_fit_patience_and_progress_end_it_early),
 		cmocka_unit_test(test_fit_bad_settings_are_refused),
+		cmocka_unit_test(test_fit_settings_at_the_ends_of_their_range_are_taken),
 		cmocka_unit_test(test_fit_bad_samples_are_refused),
 		cmocka_unit_test(test_fit_allocation_failure_every_one_is_enomem),
 		cmocka_unit_test(test_fit_does_not_copy_the_rows),
