@@ -68,6 +68,19 @@ static void test_sort_of_any_number_and_keys_is_stable(void **state)
 			check_sort(n, masks[m], &rng);
 }
 
+/* One key alone differs from the others, in any place. */
+static void test_sort_of_one_key_that_differs_moves_it(void **state)
+{
+	(void)state;
+	enum { MANY = 50 };
+	for (size_t odd = 0; odd < MANY; odd++) {
+		uint64_t pair[MANY], spare[MANY];
+		for (size_t i = 0; i < MANY; i++)
+			pair[i] = cop_ordered_pair(i == odd ? 0x00ff0000U : 0x80ff0000U, i);
+		assert_int_equal(cop_ordered_place_of(cop_ordered_sort(MANY, pair, spare)[0]), odd);
+	}
+}
+
 static void test_sparse_pairs_are_the_rows_entries(void **state)
 {
 	(void)state;
@@ -148,6 +161,7 @@ int main(void)
 		cmocka_unit_test(test_keys_are_ordered_as_values_and_give_them_back),
 		cmocka_unit_test(test_between_is_midway_or_the_greater_one),
 		cmocka_unit_test(test_sort_of_any_number_and_keys_is_stable),
+		cmocka_unit_test(test_sort_of_one_key_that_differs_moves_it),
 		cmocka_unit_test(test_sparse_pairs_are_the_rows_entries),
 		cmocka_unit_test(test_sparse_without_memory_fails),
 	};
