@@ -442,6 +442,37 @@ static void test_settings_out_of_range_are_refused(void **unused)
 	p = good;
 	p.sample.outputs = 2;
 	refuse(&p);
+	p = good;
+	p.sample.label = NULL;
+	refuse(&p);
+	p = good;
+	p.sample.n = (size_t)COP_DATASET_MAX_ROWS + 1;
+	refuse(&p);
+	p = good;
+	p.set.split = (cop_tao_split)9;
+	refuse(&p);
+	p = good;
+	p.set.leaves = (cop_tao_leaves)9;
+	refuse(&p);
+	p = good;
+	p.set.order = (cop_tao_order)9;
+	refuse(&p);
+	p = good;
+	p.set.tolerance = -1e-9;
+	refuse(&p);
+	p.set.tolerance = (double)NAN;
+	refuse(&p);
+	p = good;
+	p.set.iterations = UINT32_MAX;
+	refuse(&p);
+	p = good;
+	p.sample.task = COP_TASK_VALUES;
+	p.set.loss = COP_TAO_SQUARED;
+	p.sample.target = NULL;
+	refuse(&p);
+	p.sample.target = p.target;
+	p.sample.outputs = 0;
+	refuse(&p);
 	tao_end(&good);
 }
 
@@ -525,6 +556,7 @@ static void fail_every_allocation(cop_tao_loss loss, cop_tao_leaves leaves, bool
 	p.set.depth = 2;
 	p.set.iterations = 2;
 	p.set.leaves = leaves;
+	p.set.leaf_classes = 2;
 	while (err == COP_ENOMEM) {
 		cop_rng rng;
 		cop_tao_report report;
