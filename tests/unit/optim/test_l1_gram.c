@@ -26,7 +26,7 @@ static void draw(cop_columns *x, double share, uint64_t seed)
 	for (size_t i = 0; i < N; i++)
 		h[i] = (float)pow(10.0, -3.0 * cop_rng_unit(&rng));
 	for (size_t k = 0; k < COUNT; k++)
-		feature[k] = (uint32_t)(k + k / 4);
+		feature[k] = (uint32_t)(k + k / 4 + 1);
 	assert_int_equal(cop_columns_from_dense(x, N, NULL, D, rows), COP_OK);
 }
 

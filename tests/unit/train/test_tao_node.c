@@ -137,6 +137,39 @@ static void test_bold_sweep_restored_is_as_before(void **unused)
 	end(&f);
 }
 
+static void replace_leaves(fixture *f, float value)
+{
+	for (size_t l = 0; l < f->state.leaves; l++) {
+		const float values[TAO_OUTPUTS] = { value, value, value, value };
+		cop_tao_leaf next = { 0 };
+		assert_int_equal(cop_tao_leaf_set_constant(&f->state, &next, values, 0), COP_OK);
+		cop_tao_leaf_replace(&f->state, &f->state.leaf[l], &next);
+		assert_true(f->state.leaf[l].bias[0] == value);
+	}
+}
+
+static void test_bold_leaves_are_restored_or_forgotten(void **unused)
+{
+	(void)unused;
+	for (int restores = 0; restores < 2; restores++) {
+		fixture f;
+		begin(&f, COP_TAO_SQUARED, COP_TAO_OBLIQUE, false, 107);
+		double before = naive_objective(&f);
+		cop_tao_undo_begin(&f.state);
+		replace_leaves(&f, 8);
+		replace_leaves(&f, 9);
+		double bold = naive_objective(&f);
+		assert_true(bold > before);
+		if (restores == 0)
+			cop_tao_undo_forget(&f.state);
+		assert_int_equal(f.state.bold, restores != 0);
+		cop_tao_undo_restore(&f.state); /* nothing is left to be restored where it was forgotten */
+		assert_true(naive_objective(&f) == (restores != 0 ? before : bold));
+		assert_false(f.state.bold);
+		end(&f);
+	}
+}
+
 /* E of the whole tree with one feature's threshold at node t, or all one way (feature d). */
 static double objective_with(fixture *f, size_t t, size_t feature, float bias)
 {
@@ -282,6 +315,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_node_fit_keeps_rows_and_objective_exact),
 		cmocka_unit_test(test_bold_sweep_restored_is_as_before),
+		cmocka_unit_test(test_bold_leaves_are_restored_or_forgotten),
 		cmocka_unit_test(test_axis_node_is_the_best_of_all_for_the_whole_tree),
 		cmocka_unit_test(test_axis_node_care_set_is_what_axis_split_gets),
 		cmocka_unit_test(test_axis_node_rows_at_the_threshold_go_right),
