@@ -156,6 +156,8 @@ static void test_minimise_finds_the_least_of_the_model_and_step_tells_of_it(void
 		memcpy(gradient, m.gradient, sizeof gradient);
 		cop_l1_model_choose(&m, w, 0.5 * lambda);
 		cop_l1_model_curve(&m);
+		for (size_t j = 0; j < D; j++)
+			m.dw[j] = 3.0F; /* of a step before, which does not count */
 		unsigned passes = cop_l1_model_minimise(&m, w, 1e-6, 500);
 		assert_true(passes < 500);
 		for (size_t j = 0; j < D; j++)
@@ -205,6 +207,14 @@ static void test_minimise_makes_as_many_passes_as_it_may(void **state)
 	assert_int_equal(cop_l1_model_minimise(&m, none, 100.0, 9), 1); /* it is near enough */
 	m.active_count = 0;
 	assert_int_equal(cop_l1_model_minimise(&m, none, 0.0, 9), 0);
+	end(&columns, &m);
+	begin(&columns, &m, 4.0);
+	(void)cop_l1_model_gradient(&m, none);
+	cop_l1_model_choose(&m, none, 0.0);
+	cop_l1_model_curve(&m);
+	assert_int_equal(m.active_count, 1);
+	assert_int_equal(cop_l1_model_minimise(&m, none, 0.0, 1), 1);
+	assert_true(m.dw[0] == 0.0F && m.dw[1] < 0.0F);
 	end(&columns, &m);
 }
 
