@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "optim/l1_loss.h"
 #include "optim/l1_model.h"
 
@@ -218,6 +219,82 @@ static void test_minimise_makes_as_many_passes_as_it_may(void **state)
 	end(&columns, &m);
 }
 
+#define ROWS     400
+#define FEATURES 60
+
+static float many[ROWS * FEATURES];
+
+/* Largest violation of the model's conditions at the step, and |derivative by the bias|. */
+static void check_step(const cop_l1_model *m, const float *w, const float *r0, double most)
+{
+	double by_bias = 0.0, change = m->gradient_b * m->db, size = 0.0;
+	for (size_t i = 0; i < ROWS; i++) {
+		double z = m->db;
+		for (size_t j = 0; j < FEATURES; j++)
+			z += (double)many[i * FEATURES + j] * (double)m->dw[j];
+		assert_true(fabs((double)m->z[i] - z) < 1e-4);
+		by_bias += (double)r0[i] + (double)m->h[i] * z;
+		size += (double)m->h[i];
+	}
+	assert_true(fabs(by_bias) < 1e-3 * size);
+	for (size_t j = 0; j < FEATURES; j++) {
+		double g = m->gradient[j], at = (double)(w[j] + m->dw[j]);
+		for (size_t i = 0; i < ROWS; i++)
+			g += (double)m->h[i] * (double)many[i * FEATURES + j] * (double)m->z[i];
+		double off = at != 0.0 ? fabs(g + (at > 0.0 ? m->lambda : -m->lambda)) : fmax(fabs(g) - m->lambda, 0.0);
+		assert_true(off <= most);
+		change += m->gradient[j] * (double)m->dw[j] + m->lambda * (fabs(at) - fabs((double)w[j]));
+	}
+	assert_true(fabs(m->change - change) < 1e-3 * fabs(change));
+}
+
+static void test_propose_by_products_and_by_columns_both_solve_the_model(void **state)
+{
+	(void)state;
+	cop_columns columns;
+	cop_l1_model m;
+	cop_l1_gram gram = { 0 };
+	cop_rng rng;
+	static float w[FEATURES], r0[ROWS];
+	print_message("seed 71\n");
+	cop_rng_init(&rng, 71, 0);
+	for (size_t i = 0; i < (size_t)ROWS * FEATURES; i++)
+		many[i] = (float)(cop_rng_normal(&rng) + 0.5);
+	assert_int_equal(cop_columns_from_dense(&columns, ROWS, NULL, FEATURES, many), COP_OK);
+	assert_int_equal(cop_l1_model_init(&m, &columns, 2.0), COP_OK);
+	for (size_t i = 0; i < ROWS; i++) {
+		r0[i] = (float)(cop_rng_normal(&rng) + 0.3);
+		m.h[i] = (float)(0.1 + cop_rng_unit(&rng));
+	}
+	for (size_t j = 0; j < FEATURES; j++)
+		w[j] = j % 3 == 0 ? 0.1F : 0.0F;
+	cop_l1_progress progress = { .passes = 300, .pays = 1e18, .enough = 1e-6 };
+	for (int round = 0; round < 3; round++) {
+		memcpy(m.r, r0, sizeof r0);
+		progress.violation = cop_l1_model_gradient(&m, w);
+		for (size_t j = 0; j < FEATURES; j++)
+			m.dw[j] = 3.0F;
+		progress.failed = round == 2; /* then it goes by columns */
+		assert_int_equal(cop_l1_model_propose(&m, &gram, &progress, w), COP_OK);
+		assert_int_equal(progress.by_products, round < 2);
+		assert_false(progress.failed);
+		assert_true(progress.before == progress.violation);
+		/* products are made anew where the violation has not fallen */
+		assert_int_equal(progress.age, round == 2 ? 2 : 1);
+		assert_true(m.change < 0.0);
+		check_step(&m, w, r0, (round < 2 ? 0.11 : 0.26) * progress.violation);
+	}
+	/* not worth while */
+	memcpy(m.r, r0, sizeof r0);
+	progress = (cop_l1_progress){ .passes = 300, .pays = 1e-9, .violation = cop_l1_model_gradient(&m, w) };
+	cop_l1_gram_fini(&gram);
+	assert_int_equal(cop_l1_model_propose(&m, &gram, &progress, w), COP_OK);
+	assert_false(progress.by_products);
+	assert_null(gram.matrix);
+	cop_l1_gram_fini(&gram);
+	end(&columns, &m);
+}
+
 /* Steps of several lengths down one row's loss. */
 static void test_search_halves_until_the_loss_falls(void **state)
 {
@@ -256,6 +333,13 @@ static void test_search_halves_until_the_loss_falls(void **state)
 	assert_true(trials[0] == 2.0F);
 	double want = log1p(exp(-2.0)) + 0.25 * log1p(exp(2.0));
 	assert_true(fabs(line.objective - want) < 1e-5);
+	/* twelve lengths are tried */
+	for (int k = 0; k < 2; k++) {
+		m.z[0] = m.z[1] = k == 0 ? 4096.0F : 8192.0F;
+		m.change = -0.375 * (double)m.z[0];
+		line.objective = 1.25 * log(2.0);
+		assert_true(cop_l1_model_search(&m, &none, &line) == (k == 0 ? 0x1p-11F : 0.0F));
+	}
 	end(&columns, &m);
 }
 
@@ -270,6 +354,9 @@ static void test_weights_are_shares_of_the_largest(void **state)
 	const float small[2] = { 1.0F, 1.5e-30F };
 	assert_int_equal(cop_l1_weights(2, small, to, &unit), COP_OK);
 	assert_true(unit == 1.0 && to[1] == 1.5e-30F);
+	const float low[2] = { 0.125F, 0.25F };
+	assert_int_equal(cop_l1_weights(2, low, to, &unit), COP_OK);
+	assert_true(unit == 0.25 && to[0] == 0.5F && to[1] == 1.0F);
 	assert_int_equal(cop_l1_weights(2, none, to, &unit), COP_OK);
 	assert_true(unit == 1.0 && to[0] == 0.0F && to[1] == 0.0F);
 	assert_int_equal(cop_l1_weights(3, NULL, to, &unit), COP_OK);
@@ -300,6 +387,7 @@ int main(void)
 		cmocka_unit_test(test_curve_centres_and_is_never_0),
 		cmocka_unit_test(test_minimise_finds_the_least_of_the_model_and_step_tells_of_it),
 		cmocka_unit_test(test_minimise_makes_as_many_passes_as_it_may),
+		cmocka_unit_test(test_propose_by_products_and_by_columns_both_solve_the_model),
 		cmocka_unit_test(test_search_halves_until_the_loss_falls),
 		cmocka_unit_test(test_weights_are_shares_of_the_largest),
 		cmocka_unit_test(test_sums_over_weights_take_every_one),
