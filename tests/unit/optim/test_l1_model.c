@@ -269,6 +269,12 @@ static void test_propose_by_products_and_by_columns_both_solve_the_model(void **
 	for (size_t j = 0; j < FEATURES; j++)
 		w[j] = j % 3 == 0 ? 0.1F : 0.0F;
 	cop_l1_progress progress = { .passes = 300, .pays = 1e18, .enough = 1e-6 };
+	memcpy(m.r, r0, sizeof r0);
+	progress.violation = cop_l1_model_gradient(&m, w);
+	cop_test_alloc_fail(1, 0);
+	assert_int_equal(cop_l1_model_propose(&m, &gram, &progress, w), COP_ENOMEM);
+	cop_test_alloc_fail(0, 0);
+	cop_l1_gram_fini(&gram);
 	for (int round = 0; round < 3; round++) {
 		memcpy(m.r, r0, sizeof r0);
 		progress.violation = cop_l1_model_gradient(&m, w);
