@@ -227,9 +227,7 @@ static cop_err predict(predicting *p, cop_diag *diag)
 		return err;
 	cop_err wrote = write_all(p);
 	err = cop_stream_close(p->stream, diag);
-	if (err == COP_OK && wrote != COP_OK)
-		cop_diag_of(diag, p->out, "%s", cop_err_text(wrote));
-	return err != COP_OK ? err : wrote;
+	return err != COP_OK ? err : wrote; /* without a message: out of memory */
 }
 
 static bool read_option(predicting *p, int option)

@@ -304,9 +304,7 @@ static cop_err improve(search *s, cop_pool *pool)
 
 static cop_err make(search *s)
 {
-	size_t all;
-	if (__builtin_mul_overflow(s->n, s->kept, &all))
-		return COP_ENOMEM;
+	size_t all = s->n * s->kept; /* both at most POINTS */
 	s->order = cop_mem_alloc(s->n, sizeof *s->order);
 	s->begin = cop_mem_alloc(s->nodes_most + 1, sizeof *s->begin);
 	s->middle = cop_mem_alloc(s->nodes_most, sizeof *s->middle);

@@ -61,7 +61,7 @@ static float *matrix(size_t rows, size_t cols)
 static bool allocate(cop_dgt_network *network)
 {
 	const cop_dgt_network_shape *shape = &network->shape;
-	size_t widest = shape->layers == 1 || shape->nodes > shape->width ? shape->nodes : shape->width;
+	size_t widest = shape->nodes > shape->width ? shape->nodes : shape->width;
 	unsigned last = network->collapsed ? shape->layers : shape->layers - 1;
 	for (unsigned m = network->collapsed ? 2 : 1; m <= last; m++)
 		if ((network->value[m] = matrix(outputs_of(shape, m), network->columns)) == NULL)

@@ -27,8 +27,8 @@ static cop_err check_vectors(const cop_tree_vectors *vectors, size_t d)
 		return COP_OK;
 	if (vectors->start[0] != 0)
 		return COP_EINVAL;
-	for (size_t i = 0; i < vectors->count; i++)
-		if (vectors->start[i] > vectors->start[i + 1] || vectors->start[i + 1] > vectors->start[vectors->count])
+	for (size_t i = 1; i < vectors->count; i++) /* nothing is less than the first one */
+		if (vectors->start[i] > vectors->start[i + 1])
 			return COP_EINVAL;
 	for (size_t i = 0; i < vectors->count; i++)
 		if (!ascends(vectors->start[i + 1] - vectors->start[i], vectors->index + vectors->start[i], d))

@@ -11,7 +11,9 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgpack
@@ -274,6 +276,34 @@ class Daemon:
                 client.close()
             self.sockets.cleanup()
             print("\n".join(self.log().splitlines()[-200:]))  # pytest shows it when the test failed
+
+
+@contextmanager
+def spoiled(one, verb, spoil):
+    """An endpoint that passes requests on to a daemon, and the answers to one verb through spoil."""
+    front = one.context.socket(zmq.ROUTER)
+    port = front.bind_to_random_port("tcp://127.0.0.1")
+    back = one.client()
+    stop = threading.Event()
+
+    def serve():
+        while not stop.is_set():
+            if front.poll(10):
+                peer, asked, *rest = front.recv_multipart()
+                back.send_raw(asked, *rest)
+                status, body = back.receive_raw()
+                if asked == verb:
+                    body = pack(spoil(unpack(body)))
+                front.send_multipart([peer, status, body])
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        yield f"tcp://127.0.0.1:{port}"
+    finally:
+        stop.set()
+        thread.join()
+        front.close(linger=0)
 
 
 @pytest.fixture

@@ -4,14 +4,11 @@ import json
 import os
 import signal
 import subprocess
-import threading
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import zmq
-from conftest import DEADLINE, model, pack, program, unpack
+from conftest import DEADLINE, model, program, spoiled
 
 PARTS = ("decide_one_at_a_time", "decide_pipelined", "learn_pipelined", "learn_batched")
 QUICK = ("--rounds", 2, "--seconds", 0.02, "--timeout", 60)
@@ -134,34 +131,6 @@ def test_bench_daemon_of_a_model_of_values_is_refused_by_its_endpoint(daemon, ow
     endpoint = daemon(model(learner="value")).ipc("requests")
     err = bench("daemon", "--endpoint", endpoint, "--model", "m", "--features", 3, *QUICK, status=1, env=own)[1]
     assert err == f"coppice bench: {endpoint}: a model of arms is expected, this one has values\n"
-
-
-@contextmanager
-def spoiled(one, verb, spoil):
-    """An endpoint that passes requests on to a daemon, and the answers to one verb through spoil."""
-    front = one.context.socket(zmq.ROUTER)
-    port = front.bind_to_random_port("tcp://127.0.0.1")
-    back = one.client()
-    stop = threading.Event()
-
-    def serve():
-        while not stop.is_set():
-            if front.poll(10):
-                peer, asked, *rest = front.recv_multipart()
-                back.send_raw(asked, *rest)
-                status, body = back.receive_raw()
-                if asked == verb:
-                    body = pack(spoil(unpack(body)))
-                front.send_multipart([peer, status, body])
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    try:
-        yield f"tcp://127.0.0.1:{port}"
-    finally:
-        stop.set()
-        thread.join()
-        front.close(linger=0)
 
 
 def without_last(reply):

@@ -13,7 +13,7 @@ import pytest
 from bandit_logs import (
     ARMS, FEATURES, VW, coppice, events, figures, read_dump, refused, replay, vw_line, write_dsjson, write_vw,
 )
-from conftest import DEADLINE, model, program, wait_for
+from conftest import DEADLINE, model, program, spoiled, wait_for
 
 
 @pytest.fixture
@@ -395,6 +395,35 @@ def test_replay_live_waits_for_its_pace_alone(daemon, log):
         assert done.returncode == 0, done.stderr
         took.append(json.loads(done.stdout)["seconds"])
     assert took[0] < 0.5 and took[1] == pytest.approx(2, abs=0.1) and took[2] == pytest.approx(20, abs=0.2), took
+
+
+def first_item(item):
+    """Puts another item in the place of a batch's first one."""
+    return lambda reply: {**reply, "items": [item, *reply["items"][1:]]}
+
+
+UNCLEAR = "model 'm': its answer cannot be understood"
+
+
+@pytest.mark.parametrize("verb,spoil,says", [
+    (b"status", lambda reply: {**reply, "models": []}, "model 'm': its status cannot be understood"),
+    *[(verb, spoil, UNCLEAR) for verb in (b"decide_batch", b"feedback_batch") for spoil in (
+        lambda reply: {**reply, "items": reply["items"][:-1]},
+        lambda reply: {**reply, "seq": [1]},
+        lambda reply: {"seq": 1},
+        lambda reply: [],
+        first_item({}),
+        first_item({"code": 1, "message": "no"}),
+    )],
+    (b"decide_batch", first_item({"code": "bad_arm", "message": "not that"}), "the daemon refused it: not that"),
+    (b"feedback_batch", first_item({"code": "bad_arm", "message": "not that"}), "the daemon refused it: not that"),
+])
+def test_replay_live_answers_that_are_wrong_are_told(daemon, log, verb, spoil, says):
+    one = daemon(model(learner="dgt", features=FEATURES, arms=ARMS, height=2))
+    with spoiled(one, verb, spoil) as endpoint:
+        live = ["--format", "vw", log, "--live", endpoint, "--model", "m", "--ask", "--events", "10"]
+        err = refused(*live)
+    assert says in err and (verb == b"status" or says != UNCLEAR or endpoint in err)
 
 
 def decisions(one):

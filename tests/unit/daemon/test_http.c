@@ -2,6 +2,7 @@
 #include "daemon/http.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -349,23 +350,53 @@ static void test_open_wrong_address_is_refused(void **state)
 	}
 }
 
-/* Brackets belong to no address; and a name longer than any is no address. */
-static void test_open_address_in_brackets_is_bound(void **state)
+static void test_open_host_of_256_characters_is_too_long(void **state)
 {
+	(void)state;
+	for (int length = 255; length <= 256; length++) {
+		char where[300];
+		cop_http *http;
+		cop_diag diag;
+		memset(where, '1', (size_t)length);
+		(void)snprintf(where + length, sizeof where - (size_t)length, ":80");
+		assert_int_equal(cop_http_open(where, &http, &diag), COP_EIO);
+		assert_non_null(strstr(diag.message, length == 256 ? "expected ADDRESS:PORT" : "cannot find"));
+	}
+}
+
+static void test_open_address_in_brackets_is_found(void **state)
+{
+	(void)state;
 	cop_http *http;
 	cop_diag diag;
-	(void)state;
 	assert_int_equal(cop_http_open("[127.0.0.1]:0", &http, &diag), COP_OK);
-	assert_true(cop_http_port(http) != 0);
 	expect(http, "GET /healthz", "200", "ok\n");
 	cop_http_close(http);
-	for (size_t length = 255; length <= 256; length++) {
-		char where[300];
-		memset(where, 'x', length);
-		(void)snprintf(where + length, sizeof where - length, ":80");
-		assert_int_equal(cop_http_open(where, &http, &diag), COP_EIO);
-		assert_non_null(strstr(diag.message, length == 255 ? "cannot find " : "expected ADDRESS:PORT"));
+	assert_int_equal(cop_http_open("[127.0.0.1:0", &http, &diag), COP_EIO);
+	assert_int_equal(cop_http_open("127.0.0.1]:0", &http, &diag), COP_EIO);
+	assert_int_equal(cop_http_open("[]:0", &http, &diag), COP_EIO);
+}
+
+/* A daemon that was started without standard input listens on the first descriptor. */
+static void test_open_on_descriptor_0_listens(void **state)
+{
+	cop_http *http;
+	cop_diag diag = { 0 };
+	(void)state;
+	int kept = dup(STDIN_FILENO);
+	(void)close(STDIN_FILENO);
+	cop_err err = cop_http_open("127.0.0.1:0", &http, &diag);
+	bool first = fcntl(STDIN_FILENO, F_GETFD) >= 0;
+	if (err == COP_OK)
+		expect(http, "GET /healthz", "200", "ok\n");
+	cop_http_close(http);
+	if (kept >= 0) {
+		assert_int_equal(dup2(kept, STDIN_FILENO), STDIN_FILENO);
+		(void)close(kept);
 	}
+	assert_int_equal(err, COP_OK);
+	assert_true(first);
+	assert_string_equal(diag.message, "");
 }
 
 static void test_open_without_memory_fails(void **state)
@@ -411,7 +442,9 @@ int main(void)
 		SERVED(test_other_paths_and_methods_are_refused),
 		SERVED(test_open_taken_address_is_named),
 		cmocka_unit_test(test_open_wrong_address_is_refused),
-		cmocka_unit_test(test_open_address_in_brackets_is_bound),
+		cmocka_unit_test(test_open_host_of_256_characters_is_too_long),
+		cmocka_unit_test(test_open_address_in_brackets_is_found),
+		cmocka_unit_test(test_open_on_descriptor_0_listens),
 		cmocka_unit_test(test_open_without_memory_fails),
 		cmocka_unit_test(test_off_does_nothing),
 	};

@@ -7,6 +7,8 @@
 
 #include "base/mem.h"
 #include "data/event_reader.h"
+#include "data/event_vw.h"
+#include "support_guard.h"
 
 #define DIR_VW COP_TEST_DATA "/vw/"
 #define PLACES 262144 /* 2^18 */
@@ -448,6 +450,28 @@ static void test_event_vw_of_wrong_text_says_where_and_what(void **state)
 	}
 }
 
+/* The text ends where nothing can be read any more. */
+static void test_event_vw_wrong_text_is_shown_up_to_forty_characters(void **state)
+{
+	(void)state;
+	for (int n = 1; n < 50; n++) {
+		char *text;
+		char want[128];
+		cop_diag diag;
+		COP_TEST_GUARD(text, (size_t)n);
+		memset(text, 'x', (size_t)n);
+		text[0] = '\x01';
+		const cop_vw_line line = {
+			.start = text, .end = text + n, .bar = text + n, .source = "t.vw", .number = 3, .diag = &diag
+		};
+		assert_int_equal(cop_vw_wrong_text(&line, text, text + n, COP_EFORMAT, "is wrong"), COP_EFORMAT);
+		(void)snprintf(want, sizeof want, "column 1: \"?%.*s\" is wrong", n < 40 ? n - 1 : 39,
+		        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+		assert_string_equal(diag.message, want);
+		cop_test_guard_free(text);
+	}
+}
+
 static void test_event_vw_of_wrong_candidates_says_where_and_what(void **state)
 {
 	(void)state;
@@ -539,6 +563,7 @@ int main(void)
 		cmocka_unit_test(test_event_vw_feature_forms_are_read),
 		cmocka_unit_test(test_event_vw_bytes_behind_a_line_are_not_read_as_its_own),
 		cmocka_unit_test(test_event_vw_of_wrong_text_says_where_and_what),
+		cmocka_unit_test(test_event_vw_wrong_text_is_shown_up_to_forty_characters),
 		cmocka_unit_test(test_event_vw_of_wrong_candidates_says_where_and_what),
 		cmocka_unit_test(test_event_vw_of_too_many_candidates_is_refused_once),
 		cmocka_unit_test(test_event_vw_of_damaged_file_cannot_be_read_on),

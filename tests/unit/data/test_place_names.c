@@ -221,6 +221,121 @@ static void test_place_names_saved_go_on_as_if_nothing_had_been(void **state)
 	cop_bytes_fini(&first);
 }
 
+/* All of the first rows, then one of 32 by the table's own sequence. */
+static void test_place_names_of_the_first_256_rows_are_all_met(void **state)
+{
+	(void)state;
+	cop_place_names *names = make(COP_PLACE_NAMES_BYTES);
+	for (unsigned i = 0; i < 256; i++) {
+		cop_place_names_row(names);
+		assert_true(names->all);
+	}
+	cop_place_names_row(names);
+	assert_false(names->all);
+	unsigned all = 0;
+	for (unsigned i = 0; i < 6400; i++) {
+		cop_place_names_row(names);
+		all += names->all;
+	}
+	assert_in_range(all, 150, 250);
+	assert_int_equal(names->rows, 256);
+	cop_place_names_insist(names, true);
+	cop_place_names_row(names);
+	assert_true(names->all);
+	cop_place_names_free(names);
+}
+
+static void test_place_names_uses_are_counted_by_place(void **state)
+{
+	(void)state;
+	cop_place_names *names = make(COP_PLACE_NAMES_BYTES);
+	const cop_place_name a = { .name = "a", .name_length = 1 }, b = { .name = "b", .name_length = 1 };
+	const size_t places = (size_t)1 << BITS;
+	assert_int_equal(cop_place_names_uses(names, 3), 0);
+	for (unsigned i = 0; i < 5; i++)
+		cop_place_names_meet(names, 3, &a);
+	cop_place_names_meet(names, 3 + (uint32_t)places, &b);
+	cop_place_names_meet(names, 4, &b);
+	cop_place_names_meet(names, (uint32_t)places - 1, &b);
+	assert_int_equal(cop_place_names_uses(names, 3), 6);
+	assert_int_equal(cop_place_names_uses(names, 4), 1);
+	assert_int_equal(cop_place_names_uses(names, places - 1), 1);
+	assert_int_equal(cop_place_names_uses(names, places), 0);
+	assert_int_equal(cop_place_names_used(names), 4 * (20 + 1));
+	expect(names, (uint32_t)places - 1, "b");
+	char text[COP_PLACE_NAMES_ROOM] = "x";
+	assert_int_equal(cop_place_names_text(names, places, text, sizeof text), 0);
+	assert_string_equal(text, "");
+	cop_place_names_free(names);
+}
+
+/* A name that has as many bytes as are kept is kept whole, one of more is cut. */
+static void test_place_names_are_cut_behind_255_bytes(void **state)
+{
+	(void)state;
+	char name[300] = "", want[300];
+	for (size_t length = 254; length <= 256; length++) {
+		cop_place_names *names = make(COP_PLACE_NAMES_BYTES);
+		memset(name, 'n', length);
+		name[length] = '\0';
+		memcpy(want, name, sizeof want);
+		if (length > COP_PLACE_NAMES_LONG)
+			memcpy(want + 252, "...", 4);
+		expect(names, meet(names, "", name), want);
+		cop_place_names_free(names);
+	}
+}
+
+/* The control characters' bounds, and what is no UTF-8, as '?'; room for what fits alone. */
+static void test_place_names_are_shown_as_far_as_there_is_room(void **state)
+{
+	(void)state;
+	cop_place_names *names = make(COP_PLACE_NAMES_BYTES);
+	expect(names, meet(names, "", "\x1f\x20\x7e\x7f\x01"), "? ~??");
+	uint32_t hash = meet(names, "", "abcdef");
+	for (size_t size = 4; size < 14; size++) {
+		char text[16];
+		const char *want = "abcdef";
+		char cut[16];
+		if (size < 6 + 4) {
+			(void)snprintf(cut, sizeof cut, "%.*s...", (int)(size - 4), want);
+			want = cut;
+		}
+		memset(text, 'z', sizeof text);
+		size_t length = cop_place_names_text(names, hash & ((1u << BITS) - 1), text, size);
+		assert_string_equal(text, want);
+		assert_int_equal(length, strlen(want));
+		assert_int_equal(text[size], 'z');
+	}
+	cop_place_names_free(names);
+}
+
+static void test_place_names_damaged_counters_are_refused(void **state)
+{
+	(void)state;
+	static const struct {
+		size_t at;
+		uint8_t byte;
+		cop_err err;
+	} cases[] = { { 24, 63, COP_OK }, { 24, 64, COP_EFORMAT }, { 20, 0, COP_EFORMAT }, { 20, 2, COP_OK } };
+	cop_place_names *names = make(COP_PLACE_NAMES_BYTES);
+	(void)meet(names, "", "a");
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cop_place_names *read;
+		cop_bytes bytes;
+		cop_cursor cursor;
+		save(names, &bytes);
+		assert_int_equal(bytes.data[20], 1); /* the sequence's first state; nothing is drawn yet */
+		bytes.data[cases[i].at] = cases[i].byte;
+		cop_cursor_init(&cursor, bytes.data, bytes.length);
+		assert_int_equal(cop_place_names_load(&cursor, COP_PLACE_NAMES_BYTES, BITS, &read), cases[i].err);
+		assert_int_equal(read != NULL, cases[i].err == COP_OK);
+		cop_place_names_free(read);
+		cop_bytes_fini(&bytes);
+	}
+	cop_place_names_free(names);
+}
+
 static cop_feature_space *make_space(const char *const *pairs, size_t count)
 {
 	const cop_feature_space_settings settings = { .bits = BITS, .pairs = pairs, .pair_count = count };
@@ -328,6 +443,11 @@ int main(void)
 		cmocka_unit_test(test_place_names_keep_their_bound_and_give_up_the_least_used),
 		cmocka_unit_test(test_place_names_insist_on_a_name_that_would_be_passed_over),
 		cmocka_unit_test(test_place_names_saved_go_on_as_if_nothing_had_been),
+		cmocka_unit_test(test_place_names_of_the_first_256_rows_are_all_met),
+		cmocka_unit_test(test_place_names_uses_are_counted_by_place),
+		cmocka_unit_test(test_place_names_are_cut_behind_255_bytes),
+		cmocka_unit_test(test_place_names_are_shown_as_far_as_there_is_room),
+		cmocka_unit_test(test_place_names_damaged_counters_are_refused),
 		cmocka_unit_test(test_feature_space_names_what_was_put),
 		cmocka_unit_test(test_feature_space_names_products),
 		cmocka_unit_test(test_place_names_short_of_memory_cost_names_alone),

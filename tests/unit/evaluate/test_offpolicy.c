@@ -427,6 +427,219 @@ static void test_unknown_range_follows_the_costs(void **state)
 	}
 }
 
+static void test_range_of_costs_seen_is_the_unit_one_on_either_side_or_their_own(void **state)
+{
+	(void)state;
+	cop_offpolicy_settings settings;
+	cop_offpolicy_defaults(&settings);
+	static const double cases[][4] = { /* least, most, low, high */
+		{ 0.0, 1.0, 0.0, 1.0 }, { 0.25, 0.5, 0.0, 1.0 }, { 0.0, 1.5, 0.0, 1.5 }, { 0.5, 1.5, 0.5, 1.5 },
+		{ -1.0, 0.0, -1.0, 0.0 }, { -0.5, -0.25, -1.0, 0.0 }, { -1.5, 0.0, -1.5, 0.0 },
+		{ -1.5, -0.5, -1.5, -0.5 }, { -0.5, 0.5, -0.5, 0.5 }, { -1.0, 1.0, -1.0, 1.0 }
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		double low, high;
+		cop_offpolicy_range_of(&settings, cases[i][0], cases[i][1], &low, &high);
+		assert_true(low == cases[i][2] && high == cases[i][3]);
+	}
+}
+
+static void accept(cop_offpolicy_event e)
+{
+	cop_offpolicy_settings settings;
+	cop_offpolicy_defaults(&settings);
+	assert_int_equal(cop_offpolicy_check(&settings, &e), COP_OK);
+}
+
+static void test_events_at_the_bounds_are_taken_and_beyond_refused(void **state)
+{
+	(void)state;
+	cop_offpolicy o;
+	cop_offpolicy_settings settings;
+	cop_offpolicy_defaults(&settings); /* costs of any range */
+	assert_int_equal(cop_offpolicy_init(&o, &settings), COP_OK);
+	const double slack = 1.0 + 1e-6, beyond = 1.0 + 1.5e-6, most = COP_OFFPOLICY_MAX, more = 1.5 * most;
+	accept(event(slack, 0.0, 1.0));
+	refuse(&o, event(beyond, 0.0, 1.0), COP_EINVAL);
+	accept(event(1.0, 0.0, slack));
+	refuse(&o, event(1.0, 0.0, beyond), COP_EINVAL);
+	accept(event(1.0, most, 0.0));
+	accept(event(1.0, -most, 0.0));
+	refuse(&o, event(1.0, more, 0.0), COP_EINVAL);
+	refuse(&o, event(1.0, -more, 0.0), COP_EINVAL);
+	cop_offpolicy_event e = event(1.0, 0.0, 0.5);
+	const double weights[] = { 1.0 / most, most }, wrong[] = { 0.9 / most, more, -1.0 };
+	for (size_t i = 0; i < 3; i++) {
+		e.weight = wrong[i];
+		refuse(&o, e, COP_EINVAL);
+		e.weight = weights[i % 2];
+		accept(e);
+	}
+	e.target_max = slack;
+	accept(e);
+	e.target_max = beyond;
+	refuse(&o, e, COP_EINVAL);
+	e.target_max = -0.1;
+	refuse(&o, e, COP_EINVAL);
+	e.target_max = 0.5;
+	e.target = 0.5 * slack;
+	accept(e);
+	e.target = 0.5 * beyond;
+	refuse(&o, e, COP_EINVAL);
+	e = event(0.25 / most, 0.0, 0.0);
+	e.target_max = 0.25;
+	accept(e);
+	e.target_max = 0.26;
+	refuse(&o, e, COP_EINVAL);
+	e = event(1.0, 0.0, 0.5);
+	e.model_logged = more; /* there is no model */
+	accept(e);
+	e.has_model = true;
+	refuse(&o, e, COP_EINVAL);
+	e.model_logged = -most;
+	e.model_target = most;
+	accept(e);
+	e.model_target = -more;
+	refuse(&o, e, COP_EINVAL);
+	start(&o, -1.0, 3.0);
+	e = event(1.0, -1.0, 0.5);
+	assert_int_equal(cop_offpolicy_add(&o, &e), COP_OK);
+	e.cost = 3.0;
+	assert_int_equal(cop_offpolicy_add(&o, &e), COP_OK);
+	assert_int_equal(o.extreme, 2);
+	refuse(&o, event(1.0, -1.1, 0.5), COP_EINVAL);
+	refuse(&o, event(1.0, 3.1, 0.5), COP_EINVAL);
+}
+
+/* Of the arm that was logged, had it been the favourite, and of another one, which has at most 1 - p. */
+static void test_largest_possible_weight_is_that_by_hand(void **state)
+{
+	(void)state;
+	static const struct {
+		double p, target, target_max, bound;
+	} cases[] = {
+		{ 0.5, 0.5, 0.0, 2.0 },
+		{ 0.25, 0.5, 0.0, 4.0 },
+		{ 0.75, 0.5, 0.0, 4.0 },
+		{ 0.75, 1.0, 0.0, 1.0 / 0.75 }, /* it is the favourite */
+		{ 0.9, 0.2, 0.8, 8.0 },
+		{ 0.1, 0.2, 0.8, 8.0 },
+		{ 1.0, 0.5, 0.0, COP_OFFPOLICY_MAX },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cop_offpolicy o;
+		start(&o, 0.0, 1.0);
+		cop_offpolicy_event e = event(cases[i].p, 0.0, cases[i].target);
+		e.target_max = cases[i].target_max;
+		assert_int_equal(cop_offpolicy_add(&o, &e), COP_OK);
+		assert_close(o.weight_bound, cases[i].bound);
+		assert_close(o.weight_max, e.target / e.p);
+	}
+}
+
+/* Each side of the interval may fail in half of what the level leaves. */
+static void test_sequences_are_of_costs_from_both_ends_at_half_the_risk(void **state)
+{
+	(void)state;
+	cop_offpolicy o;
+	cop_sequence below = { 0 }, above = { 0 };
+	cop_rng rng;
+	cop_rng_init(&rng, 12, 0);
+	start(&o, -1.0, 3.0);
+	for (int i = 0; i < 100; i++) {
+		cop_offpolicy_event e = event(0.5, 4.0 * cop_rng_unit(&rng) - 1.0, cop_rng_unit(&rng));
+		e.weight = 0.5 + cop_rng_unit(&rng);
+		double w = e.target / e.p, scaled = (e.cost + 1.0) / 4.0;
+		double scale = cop_moments_typical_weight(&o.term[COP_OFFPOLICY_DM]);
+		cop_sequence_add(&below, e.weight, w * scaled, scale, 0.5 * (1.0 - 0.95));
+		cop_sequence_add(&above, e.weight, w * (1.0 - scaled), scale, 0.5 * (1.0 - 0.95));
+		assert_int_equal(cop_offpolicy_add(&o, &e), COP_OK);
+	}
+	assert_memory_equal(&o.below, &below, sizeof below);
+	assert_memory_equal(&o.above, &above, sizeof above);
+}
+
+static void test_bernstein_interval_is_that_of_the_effective_events(void **state)
+{
+	(void)state;
+	cop_offpolicy o;
+	cop_estimate logged, ips, clipped;
+	cop_rng rng;
+	cop_rng_init(&rng, 13, 0);
+	start(&o, -1.0, 3.0);
+	double a1 = 0.0, a2 = 0.0, ay = 0.0, y2 = 0.0, y1 = 0.0;
+	for (int i = 0; i < 2000; i++) {
+		cop_offpolicy_event e = event(1.0, cop_rng_unit(&rng), 1.0); /* all weights are 1 */
+		e.weight = 0.5 + cop_rng_unit(&rng);
+		assert_int_equal(cop_offpolicy_add(&o, &e), COP_OK);
+		a1 += e.weight;
+		a2 += e.weight * e.weight;
+		ay += e.weight * e.cost;
+		y1 += e.weight * e.weight * e.cost;
+		y2 += e.weight * e.weight * e.cost * e.cost;
+	}
+	double n = a1 * a1 / a2, mean = ay / a1;
+	double variance = (y2 - 2.0 * mean * y1 + mean * mean * a2) / a2 * n / (n - 1.0);
+	double half = cop_interval_bernstein(n, variance, 4.0, 0.1);
+	assert_true(half < 0.5);
+	assert_int_equal(cop_offpolicy_estimate(&o, cop_offpolicy_find("logged"), "bernstein", 0.9, &logged), COP_OK);
+	assert_true(fabs(logged.low - (mean - half)) < 1e-9 && fabs(logged.high - (mean + half)) < 1e-9);
+	assert_int_equal(cop_offpolicy_estimate(&o, cop_offpolicy_find("ips"), "bernstein", 0.9, &ips), COP_OK);
+	half = cop_interval_bernstein(n, variance, 4.0 * o.weight_bound, 0.1);
+	assert_true(fabs(ips.low - fmax(mean - half, -1.0)) < 1e-9 && fabs(ips.high - fmin(mean + half, 3.0)) < 1e-9);
+	assert_int_equal(cop_offpolicy_estimate(&o, cop_offpolicy_find("clipped"), "bernstein", 0.9, &clipped), COP_OK);
+	half = cop_interval_bernstein(n, variance, 4.0 * fmin(3.0, o.weight_bound), 0.1);
+	assert_true(fabs(clipped.low - fmax(mean - half, -1.0)) < 1e-9);
+	assert_int_equal(
+	        cop_offpolicy_estimate(&o, cop_offpolicy_find("snips"), "bernstein", 0.9, &ips), COP_ENOTFOUND);
+	assert_int_equal(cop_offpolicy_estimate(&o, cop_offpolicy_find("dm"), "bernstein", 0.9, &ips), COP_ENOTFOUND);
+}
+
+static void test_exact_interval_is_of_the_effective_trials(void **state)
+{
+	(void)state;
+	cop_offpolicy o;
+	cop_estimate out;
+	double low, high, a1 = 0.0, a2 = 0.0, hits = 0.0;
+	start(&o, -1.0, 3.0);
+	for (int i = 0; i < 50; i++) {
+		cop_offpolicy_event e = event(1.0, i % 5 == 0 ? 3.0 : -1.0, 1.0);
+		e.weight = 1.0 + i % 3;
+		assert_int_equal(cop_offpolicy_add(&o, &e), COP_OK);
+		a1 += e.weight;
+		a2 += e.weight * e.weight;
+		hits += i % 5 == 0 ? e.weight : 0.0;
+	}
+	double trials = a1 * a1 / a2;
+	cop_interval_clopper_pearson(hits / a1 * trials, trials, 0.1, &low, &high);
+	assert_int_equal(
+	        cop_offpolicy_estimate(&o, cop_offpolicy_find("logged"), "clopper-pearson", 0.9, &out), COP_OK);
+	assert_true(fabs(out.low - (4.0 * low - 1.0)) < 1e-9 && fabs(out.high - (4.0 * high - 1.0)) < 1e-9);
+	assert_int_equal(cop_offpolicy_estimate(&o, cop_offpolicy_find("snips"), "clopper-pearson", 0.9, &out), COP_OK);
+	assert_true(fabs(out.low - (4.0 * low - 1.0)) < 1e-9 && fabs(out.high - (4.0 * high - 1.0)) < 1e-9);
+	assert_int_equal(
+	        cop_offpolicy_estimate(&o, cop_offpolicy_find("ips"), "clopper-pearson", 0.9, &out), COP_ENOTFOUND);
+}
+
+static void test_sequence_interval_is_that_of_both_sequences(void **state)
+{
+	(void)state;
+	cop_offpolicy o;
+	cop_estimate out;
+	cop_rng rng;
+	cop_rng_init(&rng, 14, 0);
+	start(&o, -1.0, 3.0);
+	for (int i = 0; i < 3000; i++) {
+		const cop_offpolicy_event e = event(0.5, cop_rng_unit(&rng), i % 2 == 0 ? 0.9 : 0.1);
+		assert_int_equal(cop_offpolicy_add(&o, &e), COP_OK);
+	}
+	double risk = 0.5 * (1.0 - 0.95);
+	assert_int_equal(cop_offpolicy_estimate(&o, cop_offpolicy_find("ips"), "sequence", 0.95, &out), COP_OK);
+	assert_true(out.low > -0.9 && out.high < 2.9);
+	assert_close(out.low, -1.0 + 4.0 * cop_sequence_low(&o.below, risk));
+	assert_close(out.high, 3.0 - 4.0 * cop_sequence_low(&o.above, risk));
+}
+
 static void test_names_are_found_and_unknown_ones_are_not(void **state)
 {
 	(void)state;
@@ -517,6 +730,13 @@ int main(void)
 		cmocka_unit_test(test_state_with_residuals_is_read),
 		cmocka_unit_test(test_damaged_state_is_refused_or_harmless),
 		cmocka_unit_test(test_bad_events_are_refused_and_change_nothing),
+		cmocka_unit_test(test_range_of_costs_seen_is_the_unit_one_on_either_side_or_their_own),
+		cmocka_unit_test(test_events_at_the_bounds_are_taken_and_beyond_refused),
+		cmocka_unit_test(test_largest_possible_weight_is_that_by_hand),
+		cmocka_unit_test(test_sequences_are_of_costs_from_both_ends_at_half_the_risk),
+		cmocka_unit_test(test_bernstein_interval_is_that_of_the_effective_events),
+		cmocka_unit_test(test_exact_interval_is_of_the_effective_trials),
+		cmocka_unit_test(test_sequence_interval_is_that_of_both_sequences),
 		cmocka_unit_test(test_bad_settings_are_refused),
 		cmocka_unit_test(test_huge_weights_stay_finite),
 		cmocka_unit_test(test_long_stream_keeps_its_digits),

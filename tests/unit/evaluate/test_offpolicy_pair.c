@@ -287,6 +287,29 @@ static void count_covered(
 	}
 }
 
+static void test_distances_at_the_bounds_are_taken_and_bad_settings_refused(void **state)
+{
+	(void)state;
+	cop_offpolicy_pair pair;
+	cop_offpolicy_settings settings;
+	cop_offpolicy_event a = { .p = 0.5, .cost = 0.5, .weight = 1.0, .target = 0.5 }, b = a;
+	start(&pair);
+	assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &b, 0.0), COP_OK);
+	assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &b, 1.0 + 0.5e-6), COP_OK);
+	refuse(&pair, &a, &b, 1.0 + 2e-6, COP_EINVAL);
+	refuse(&pair, &a, &b, -1e-9, COP_EINVAL);
+	b.target = 0.75;
+	assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &b, 0.25 - 0.5e-6), COP_OK);
+	refuse(&pair, &a, &b, 0.25 - 2e-6, COP_EINVAL);
+	b.p = 0.0; /* the other one's, which is not looked at */
+	assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &b, 0.25), COP_OK);
+	settings_of(&settings);
+	settings.clip = 0.0;
+	assert_int_equal(cop_offpolicy_pair_init(&pair, &settings), COP_EINVAL);
+	settings.clip = (double)NAN;
+	assert_int_equal(cop_offpolicy_pair_init(&pair, &settings), COP_ENONFINITE);
+}
+
 static void test_intervals_cover_the_true_difference_in_1000_logs(void **state)
 {
 	(void)state;
@@ -322,6 +345,7 @@ int main(void)
 		cmocka_unit_test(test_costs_not_seen_are_allowed_for),
 		cmocka_unit_test(test_two_events_alike_have_an_interval_of_no_width_one_has_none),
 		cmocka_unit_test(test_bad_events_are_refused_and_change_nothing),
+		cmocka_unit_test(test_distances_at_the_bounds_are_taken_and_bad_settings_refused),
 		cmocka_unit_test(test_intervals_cover_the_true_difference_in_1000_logs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,6 +136,18 @@ static void test_entropic_at_the_limits_is_clamped(void **state)
 	assert_true(w[0] == 1.0f);
 }
 
+static void test_entropic_of_a_last_point_alone_in_its_task_is_weighed(void **state)
+{
+	(void)state;
+	enum { MANY = 1025 };
+	static uint32_t index[MANY];
+	static float distance2[MANY], weight[MANY];
+	cop_neighbours many = { .n = MANY, .k = 1, .index = index, .distance2 = distance2 };
+	assert_int_equal(cop_affinity_entropic(&many, 1.0, NULL, weight), COP_OK);
+	for (size_t i = 0; i < MANY; i++)
+		assert_true(weight[i] == 1.0f);
+}
+
 static void test_entropic_of_no_perplexity_is_refused(void **state)
 {
 	(void)state;
@@ -155,6 +167,7 @@ int main(void)
 		cmocka_unit_test(test_entropic_of_ties_comes_as_near_as_can_be),
 		cmocka_unit_test(test_entropic_of_extreme_distances_reaches_the_perplexity),
 		cmocka_unit_test(test_entropic_at_the_limits_is_clamped),
+		cmocka_unit_test(test_entropic_of_a_last_point_alone_in_its_task_is_weighed),
 		cmocka_unit_test(test_entropic_of_no_perplexity_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

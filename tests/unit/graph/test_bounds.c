@@ -110,10 +110,77 @@ static void test_bounds_of_sparse_points_are_near_and_never_above_distances(void
 	check_sweep(&points, 0.25F);
 }
 
+static void check_blocks(const cop_points *points, size_t queries, unsigned threads, size_t columns, size_t rows)
+{
+	cop_bounds_shared shared;
+	const cop_points asked = { .n = queries, .d = points->d, .x = points->x, .start = points->start };
+	assert_int_equal(cop_bounds_shared_init(&shared, points, &asked, threads), COP_OK);
+	assert_int_equal(shared.columns, cop_kernel_pad(columns));
+	assert_int_equal(shared.rows, rows);
+	cop_bounds_shared_fini(&shared);
+}
+
+/* Blocks are as large as the caches hold, and small enough that every thread has two. */
+static void test_bounds_shared_blocks_follow_the_features_and_threads(void **state)
+{
+	(void)state;
+	float *x = cop_mem_alloc(2 * 100000, sizeof *x);
+	assert_non_null(x);
+	cop_points dense = { .n = 2, .d = 7, .x = x };
+	check_blocks(&dense, 300, 1, 151, 512);
+	check_blocks(&dense, 300, 3, 51, 512);
+	check_blocks(&dense, 100000, 2, 1024, 512);
+	dense.d = 16384;
+	check_blocks(&dense, 100000, 2, 256, 256);
+	dense.d = 100000;
+	check_blocks(&dense, 100000, 2, 64, 64);
+	cop_mem_free(x);
+	static const size_t start[] = { 0, 3, 3 };
+	cop_points sparse = { .n = 2, .d = 7, .start = start };
+	check_blocks(&sparse, 100000, 2, 256, 64);
+	check_blocks(&sparse, 300, 3, 51, 64);
+	sparse.d = 1 << 16;
+	check_blocks(&sparse, 100000, 2, 32, 64);
+	sparse.d = 1 << 22;
+	check_blocks(&sparse, 100000, 2, 1, 64);
+}
+
+static void test_bounds_shared_holds_the_mean_and_the_rounding_of_the_longest_product(void **state)
+{
+	(void)state;
+	const float x[] = { 1, 2, 7, 7, 3, 5, 5, 8 };
+	const uint32_t row[] = { 0, 2, 3 };
+	const cop_points dense = { .n = 3, .d = 2, .row = row, .x = x };
+	const size_t start[] = { 0, 2, 7, 8 };
+	cop_points sparse = { .n = 3, .d = 9, .start = start };
+	const double u = 0x1p-24;
+	cop_bounds_shared shared;
+	assert_int_equal(cop_bounds_shared_init(&shared, &dense, &dense, 1), COP_OK);
+	assert_true(shared.mean[0] == 3.0F && shared.mean[1] == 5.0F);
+	assert_true(shared.rounding == 2.0 * u / (1.0 - 2.0 * u) && shared.underflow == 12.0 * 0x1p-126);
+	cop_bounds_shared_fini(&shared);
+	assert_int_equal(cop_bounds_shared_init(&shared, &sparse, &sparse, 1), COP_OK);
+	assert_null(shared.mean);
+	assert_true(shared.rounding == 5.0 * u / (1.0 - 5.0 * u) && shared.underflow == 24.0 * 0x1p-126);
+	cop_bounds_shared_fini(&shared);
+	/* of so many terms nothing is known */
+	const size_t many[] = { 0, ((size_t)1 << 23) - 1, (size_t)1 << 24 };
+	sparse = (cop_points){ .n = 2, .d = (size_t)1 << 24, .start = many };
+	assert_int_equal(cop_bounds_shared_init(&shared, &sparse, &sparse, 1), COP_OK);
+	assert_true(isinf(shared.rounding));
+	cop_bounds_shared_fini(&shared);
+	sparse.n = 1;
+	assert_int_equal(cop_bounds_shared_init(&shared, &sparse, &sparse, 1), COP_OK);
+	assert_true(shared.rounding < 1.0);
+	cop_bounds_shared_fini(&shared);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bounds_of_dense_points_are_near_and_never_above_distances),
+		cmocka_unit_test(test_bounds_shared_blocks_follow_the_features_and_threads),
+		cmocka_unit_test(test_bounds_shared_holds_the_mean_and_the_rounding_of_the_longest_product),
 		cmocka_unit_test(test_bounds_of_sparse_points_are_near_and_never_above_distances),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,6 +158,28 @@ static void test_graph_of_points_is_symmetric_bit_for_bit(void **state)
 	cop_mem_free(x);
 }
 
+/* One row more than a task has, joined to the first one. */
+static void test_laplacian_of_a_last_row_alone_in_its_task_is_that_of_the_row(void **state)
+{
+	(void)state;
+	enum { MANY = 2049 };
+	static size_t start[MANY + 1];
+	static uint32_t index[] = { MANY - 1, 0 };
+	static float weight[] = { 2.0F, 2.0F };
+	static double z[MANY], out[MANY];
+	for (size_t i = 0; i < MANY; i++) {
+		start[i + 1] = i + 1 < MANY ? 1 : 2;
+		z[i] = (double)i;
+		out[i] = 7.0;
+	}
+	const cop_graph graph = { .n = MANY, .start = start, .index = index, .weight = weight };
+	cop_graph_laplacian(&graph, 1, z, NULL, out);
+	assert_true(out[0] == -2.0 * (MANY - 1) && out[MANY - 1] == 2.0 * (MANY - 1));
+	for (size_t i = 1; i + 1 < MANY; i++)
+		assert_true(out[i] == 0.0);
+	assert_true(cop_graph_roughness(&graph, 1, z) == 2.0 * (MANY - 1) * (MANY - 1));
+}
+
 static void test_graph_without_memory_says_so_and_leaves_nothing(void **state)
 {
 	(void)state;
@@ -183,6 +205,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_graph_of_random_weights_equals_dense),
 		cmocka_unit_test(test_graph_of_points_is_symmetric_bit_for_bit),
+		cmocka_unit_test(test_laplacian_of_a_last_row_alone_in_its_task_is_that_of_the_row),
 		cmocka_unit_test(test_graph_without_memory_says_so_and_leaves_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -438,6 +438,43 @@ static void test_several_models_want_a_name(void **state)
 	CHECK(&second, NULL, { 2, (double)NAN });
 }
 
+#define MANY 40
+
+static void test_names_of_many_models_are_listed_as_far_as_they_fit(void **state)
+{
+	(void)state;
+	static char names[MANY][COP_WIRE_MODEL_NAME + 1];
+	static cop_wire_model models[MANY];
+	char list[MANY * (COP_WIRE_MODEL_NAME + 2)] = "";
+	book b;
+	cop_diag diag;
+	for (int i = 0; i < MANY; i++) {
+		(void)snprintf(names[i], sizeof names[i], i == MANY - 1 ? "%064d" : "model-%02d", i);
+		(void)snprintf(list + strlen(list), sizeof list - strlen(list), i == 0 ? "%s" : ", %s", names[i]);
+		models[i] = told(names[i]);
+	}
+	list[299] = '\0';
+	open_book(&b, 1, models, MANY);
+	put_decision(&b, 1, 1);
+	close_book(&b);
+	assert_int_equal(failure(&plain, &diag), COP_EINVAL);
+	assert_non_null(strstr(diag.message, list));
+	assert_string_equal(strstr(diag.message, list), list);
+	for (int i = 0; i < MANY; i++) {
+		const cop_journal_history_settings one = { .model = names[i] };
+		assert_int_equal(failure(&one, &diag), COP_EEND);
+	}
+	cop_err err = COP_ENOMEM;
+	for (unsigned long n = 1; err == COP_ENOMEM; n++) {
+		cop_event_reader *reader;
+		cop_test_alloc_fail(n, 0);
+		err = cop_journal_history_open(folder, &plain, &reader, &diag);
+		assert_int_equal(err, cop_test_alloc_failed() ? COP_ENOMEM : COP_EINVAL);
+		cop_test_alloc_fail(0, 0);
+		assert_null(reader);
+	}
+}
+
 static void test_model_of_values_is_refused(void **state)
 {
 	(void)state;
@@ -880,6 +917,7 @@ int main(void)
 		TEST(test_windows_that_ended_without_a_record_end_with_the_next),
 		TEST(test_reload_changes_rule_and_window_from_there_on),
 		TEST(test_several_models_want_a_name),
+		TEST(test_names_of_many_models_are_listed_as_far_as_they_fit),
 		TEST(test_model_of_values_is_refused),
 		TEST(test_old_journal_that_tells_nothing_is_read),
 		TEST(test_old_journal_of_several_models_wants_a_name),

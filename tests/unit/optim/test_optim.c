@@ -265,6 +265,26 @@ static void test_step_to_nonfinite_is_refused_and_changes_nothing(void **state)
 	cop_optim_free(optim);
 }
 
+/* What is tried is tried in pieces. */
+static void test_step_to_nonfinite_in_any_place_is_refused(void **state)
+{
+	(void)state;
+	enum { MANY = 700 };
+	static const size_t places[] = { 0, 1, 255, 256, 511, 512, 699 };
+	for (size_t k = 0; cop_optim_name(k) != NULL; k++)
+		for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+			cop_optim_settings settings = defaults(cop_optim_name(k));
+			cop_optim *optim;
+			float w[MANY] = { 0 }, g[MANY] = { 0 };
+			assert_int_equal(cop_optim_new(cop_optim_name(k), &settings, 1, MANY, &optim), COP_OK);
+			g[places[i]] = NAN;
+			assert_int_equal(cop_optim_step(optim, w, g), COP_EDIVERGED);
+			for (size_t j = 0; j < MANY; j++)
+				assert_true(w[j] == 0.0f);
+			cop_optim_free(optim);
+		}
+}
+
 static void test_step_huge_but_finite_is_taken(void **state)
 {
 	(void)state;
@@ -502,6 +522,7 @@ int main(void)
 		cmocka_unit_test(test_step_rows_all_rows_every_time_is_bitwise_step),
 		cmocka_unit_test(test_step_rows_momentum_decays_without_moving),
 		cmocka_unit_test(test_step_to_nonfinite_is_refused_and_changes_nothing),
+		cmocka_unit_test(test_step_to_nonfinite_in_any_place_is_refused),
 		cmocka_unit_test(test_step_huge_but_finite_is_taken),
 		cmocka_unit_test(test_step_scaled_is_bitwise_the_step_of_the_scaled_gradient),
 		cmocka_unit_test(test_step_state_of_quiet_gradients_is_never_subnormal),

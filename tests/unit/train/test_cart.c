@@ -349,6 +349,29 @@ static void test_cart_weakest_links_are_the_least_prunings(void **state)
 	}
 }
 
+/* What a split below gains, the one above it has lost: with the upper one the lower one is gone, and counts once. */
+static void test_cart_weakest_links_below_a_split_that_gains_nothing_count_once(void **state)
+{
+	(void)state;
+	for (int right = 0; right < 2; right++) {
+		cop_cart_node node[7] = {
+			{ .impurity = 10, .left = 1, .right = 2, .parent = -1 },
+			{ .impurity = right ? 0 : 4, .left = right ? -1 : 3, .right = 4, .parent = 0 },
+			{ .impurity = right ? 4 : 0, .left = right ? 3 : -1, .right = 4, .parent = 0 },
+			{ .impurity = 3, .left = 5, .right = 6, .parent = right ? 2 : 1 },
+			{ .impurity = 2, .left = -1, .parent = right ? 2 : 1 },
+			{ .impurity = 1, .left = -1, .parent = 3 },
+			{ .impurity = 1, .left = -1, .parent = 3 },
+		};
+		const cop_cart_grown grown = { .node = node, .count = 7 };
+		double links[7];
+		assert_int_equal(cop_cart_weakest_links(&grown, links), COP_OK);
+		assert_true(fabs(links[0] - 0.6) < 1e-12);
+		for (size_t t = 1; t < 7; t++)
+			assert_true(links[t] == 0);
+	}
+}
+
 static void test_cart_complexity_of_all_leaves_one_leaf(void **state)
 {
 	(void)state;
@@ -438,9 +461,47 @@ static void test_cart_settings_outside_their_range_are_refused(void **state)
 	none.n = 0;
 	expect_refused(&good, &none);
 	none = f.sample;
+	none.outputs = 0;
+	expect_refused(&good, &none);
+	none = f.sample;
 	memset(f.weight, 0, 20 * sizeof *f.weight);
 	none.weight = f.weight;
 	expect_refused(&good, &none);
+	/* sparse rows without any entry have no feature */
+	cop_dataset *empty;
+	assert_int_equal(cop_dataset_new_sparse(&empty), COP_OK);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(cop_dataset_push_sparse(empty, 0, NULL, NULL, 0.0), COP_OK);
+	none = f.sample;
+	none.rows = empty;
+	none.row = NULL;
+	none.weight = NULL;
+	expect_refused(&good, &none);
+	cop_dataset_free(empty);
+	batch_fixture_end(&f);
+}
+
+static void test_cart_settings_at_the_ends_of_their_range_are_taken(void **state)
+{
+	(void)state;
+	batch_fixture f;
+	batch_fixture_make(&f, COP_TASK_CLASSES, 20, 3, 3, 9, 3, false, 3);
+	cop_cart_settings ends[4];
+	for (size_t i = 0; i < 4; i++)
+		cop_cart_defaults(&ends[i]);
+	ends[0].max_depth = 1;
+	ends[1].max_depth = COP_TREE_MAX_DEPTH;
+	ends[2].folds = 2;
+	ends[2].complexity = -1;
+	ends[3].min_leaf = 0;
+	for (size_t i = 0; i < 4; i++) {
+		cop_tree *tree;
+		cop_rng rng;
+		cop_rng_init(&rng, 1, 0);
+		assert_int_equal(cop_cart_fit(&ends[i], &f.sample, NULL, &rng, &tree), COP_OK);
+		assert_true(i != 0 || cop_tree_leaves(tree) == 2);
+		cop_tree_free(tree);
+	}
 	batch_fixture_end(&f);
 }
 
@@ -586,10 +647,12 @@ int main(void)
 		cmocka_unit_test(test_cart_weight_is_as_copies),
 		cmocka_unit_test(test_cart_limits_hold),
 		cmocka_unit_test(test_cart_weakest_links_are_the_least_prunings),
+		cmocka_unit_test(test_cart_weakest_links_below_a_split_that_gains_nothing_count_once),
 		cmocka_unit_test(test_cart_complexity_of_all_leaves_one_leaf),
 		cmocka_unit_test(test_cart_folds_find_the_rule_behind_the_noise),
 		cmocka_unit_test(test_cart_folds_of_pure_noise_leave_little),
 		cmocka_unit_test(test_cart_settings_outside_their_range_are_refused),
+		cmocka_unit_test(test_cart_settings_at_the_ends_of_their_range_are_taken),
 		cmocka_unit_test(test_cart_without_memory_fails),
 		cmocka_unit_test(test_cart_known_datasets_have_the_known_error),
 	};

@@ -364,6 +364,27 @@ static void test_fit_restarts_divide_the_moves_of_the_rate(void **state)
 	cop_dataset_free(p.rows);
 }
 
+/* The rate of ten mini-batches is one, however low the least is; that of the eleventh is another. */
+static void test_fit_rate_moves_every_ten_mini_batches(void **state)
+{
+	(void)state;
+	static problem p;
+	make(&p, COP_TASK_CLASSES, false);
+	divide(&p, 80); /* ten mini-batches of an epoch */
+	for (unsigned epochs = 1; epochs <= 2; epochs++) {
+		cop_tree *tree[2];
+		p.settings.epochs = epochs;
+		for (size_t i = 0; i < 2; i++) {
+			p.settings.minimum_lr = i == 0 ? p.settings.lr : 0.1 * p.settings.lr;
+			tree[i] = fit(&p, 5, NULL);
+		}
+		assert_same_tree(tree[0], tree[1], epochs == 1);
+		cop_tree_free(tree[0]);
+		cop_tree_free(tree[1]);
+	}
+	cop_dataset_free(p.rows);
+}
+
 static void test_fit_sparse_rows_give_the_tree_of_dense_ones(void **state)
 {
 	(void)state;
@@ -433,9 +454,9 @@ static void test_fit_validation_keeps_the_best_epoch(void **state)
 	static problem p;
 	make(&p, COP_TASK_VALUES, false);
 	divide(&p, 80);
-	p.settings.lr = 0.3; /* restless */
-	p.settings.minimum_lr = 0.1;
-	p.settings.epochs = 25;
+	p.settings.lr = 0.03; /* restless, but what is learned tells the rows apart */
+	p.settings.minimum_lr = 0.01;
+	p.settings.epochs = 60;
 	watch w = { .best = 1e9 };
 	cop_progress progress = { see, &w };
 	cop_dgt_fit_report report;
@@ -451,13 +472,14 @@ static void test_fit_validation_keeps_the_best_epoch(void **state)
 		cop_tree_predict(tree, &row, out);
 		loss += own_loss(&p, i, out, g) / 80.0;
 	}
+	assert_true(loss < 0.06); /* of one leaf it is above 0.1 */
 	assert_true(fabs(loss - report.validation_loss) < 1e-6);
 	assert_true(fabs(w.best - report.validation_loss) < 1e-5);
-	assert_int_equal(w.calls, 25);
+	assert_int_equal(w.calls, 60);
 	assert_true(w.share == 1.0);
-	assert_int_equal(report.epochs, 25);
-	assert_int_equal(report.updates, 25 * 10);
-	assert_true(report.best_epoch >= 1 && report.best_epoch < 25);
+	assert_int_equal(report.epochs, 60);
+	assert_int_equal(report.updates, 60 * 10);
+	assert_true(report.best_epoch >= 1 && report.best_epoch < 60);
 	cop_tree_free(tree);
 	cop_dataset_free(p.rows);
 }
@@ -525,6 +547,11 @@ static void test_fit_bad_settings_are_refused(void **state)
 	REFUSED(momentum = 1.0);
 	REFUSED(clip = -1.0);
 	REFUSED(clip = (double)NAN);
+	REFUSED(l1 = -1e-6);
+	REFUSED(l2 = -1e-6);
+	REFUSED(lr = 1.1e6);
+	REFUSED(minimum_lr = -1e-9);
+	REFUSED(anneal_last = 1.1e6, p.settings.anneal = true);
 	REFUSED(l1 = p.settings.l2 = 1e-6);
 	REFUSED(l1 = (double)INFINITY);
 	REFUSED(anneal_first = 0.0, p.settings.anneal = true);
@@ -533,6 +560,38 @@ static void test_fit_bad_settings_are_refused(void **state)
 	REFUSED(product_paths = p.settings.scaled_quantiser = true);
 	REFUSED(width = SIZE_MAX / 2);
 	REFUSED(gradients = (cop_dgt_gradients)9);
+	cop_dataset_free(p.rows);
+}
+
+/* One epoch with a setting at the end of its range; what is learned does not matter. */
+#define TAKEN(...)                                                                                                     \
+	do {                                                                                                           \
+		cop_dgt_fit_settings good = p.settings;                                                                \
+		cop_tree *tree;                                                                                        \
+		p.settings.epochs = 1;                                                                                 \
+		p.settings.__VA_ARGS__;                                                                                \
+		assert_int_equal(try_fit(&p, 1, NULL, &tree), COP_OK);                                                 \
+		cop_tree_free(tree);                                                                                   \
+		p.settings = good;                                                                                     \
+	} while (0)
+
+static void test_fit_settings_at_the_ends_of_their_range_are_taken(void **state)
+{
+	(void)state;
+	static problem p;
+	make(&p, COP_TASK_CLASSES, false);
+	TAKEN(height = 1);
+	TAKEN(layers = 1);
+	TAKEN(layers = COP_DGT_FIT_MAX_LAYERS);
+	TAKEN(batch = 1);
+	TAKEN(lr = p.settings.minimum_lr = 0.0);
+	TAKEN(minimum_lr = p.settings.lr);
+	TAKEN(clip = 0.0);
+	TAKEN(l1 = 1e-6);
+	TAKEN(l2 = 1e-6);
+	TAKEN(anneal_last = p.settings.anneal_first, p.settings.anneal = true);
+	TAKEN(anneal_last = 1e6, p.settings.anneal = true);
+	TAKEN(gradients = COP_DGT_LAYERED);
 	cop_dataset_free(p.rows);
 }
 
@@ -640,11 +699,13 @@ int main(void)
 		cmocka_unit_test(test_fit_nonfinite_loss_or_gradient_is_diverged),
 		cmocka_unit_test(test_fit_equal_seeds_give_equal_trees),
 		cmocka_unit_test(test_fit_restarts_divide_the_moves_of_the_rate),
+		cmocka_unit_test(test_fit_rate_moves_every_ten_mini_batches),
 		cmocka_unit_test(test_fit_sparse_rows_give_the_tree_of_dense_ones),
 		cmocka_unit_test(test_fit_rows_without_weight_do_not_count),
 		cmocka_unit_test(test_fit_validation_keeps_the_best_epoch),
 		cmocka_unit_test(test_fit_patience_and_progress_end_it_early),
 		cmocka_unit_test(test_fit_bad_settings_are_refused),
+		cmocka_unit_test(test_fit_settings_at_the_ends_of_their_range_are_taken),
 		cmocka_unit_test(test_fit_bad_samples_are_refused),
 		cmocka_unit_test(test_fit_allocation_failure_every_one_is_enomem),
 		cmocka_unit_test(test_fit_does_not_copy_the_rows),

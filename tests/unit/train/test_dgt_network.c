@@ -203,6 +203,23 @@ static void test_collapsed_is_cheaper_when_features_are_few(void **state)
 	assert_false(cop_dgt_network_collapsed_is_cheaper(&plain));
 }
 
+/* Shapes for which a multiplication more or less decides; of the first both forms need as many. */
+static void test_collapsed_is_cheaper_by_the_number_of_multiplications(void **state)
+{
+	(void)state;
+	static const struct {
+		cop_dgt_network_shape shape;
+		bool cheaper;
+	} cases[] = {
+		{ { .d = 15, .width = 8, .nodes = 8, .layers = 2, .rows = 16 }, false },
+		{ { .d = 3, .width = 3, .nodes = 18, .layers = 2, .rows = 22 }, true },
+		{ { .d = 4, .width = 20, .nodes = 18, .layers = 1, .rows = 7 }, false },
+		{ { .d = 10, .width = 19, .nodes = 6, .layers = 2, .rows = 6 }, true },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		assert_int_equal(cop_dgt_network_collapsed_is_cheaper(&cases[i].shape), cases[i].cheaper);
+}
+
 static void test_new_bad_shape_is_refused(void **state)
 {
 	(void)state;
@@ -244,6 +261,24 @@ static void test_new_allocation_failure_every_one_is_enomem(void **state)
 	}
 }
 
+/* Of layered ones a vector for each layer but the last, two gradients and the rows' W^(1); of collapsed ones one for
+ * each layer but the first, and two gradients. */
+static void test_new_takes_the_memory_that_its_form_needs(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+		for (int collapsed = 0; collapsed < 2; collapsed++) {
+			cop_dgt_network_shape shape = shapes[i];
+			cop_dgt_network *network;
+			shape.collapsed = collapsed;
+			cop_test_alloc_fail(0, 0);
+			assert_int_equal(cop_dgt_network_new(&shape, &network), COP_OK);
+			unsigned long want = shape.layers + (collapsed ? 2 : 3);
+			assert_int_equal(cop_test_alloc_count(), shape.layers == 1 ? 1 : want);
+			cop_dgt_network_free(network);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -252,8 +287,10 @@ int main(void)
 		cmocka_unit_test(test_collapse_gives_the_margins),
 		cmocka_unit_test(test_start_is_within_the_root_of_the_inputs_and_biases_are_zero),
 		cmocka_unit_test(test_collapsed_is_cheaper_when_features_are_few),
+		cmocka_unit_test(test_collapsed_is_cheaper_by_the_number_of_multiplications),
 		cmocka_unit_test(test_new_bad_shape_is_refused),
 		cmocka_unit_test(test_new_allocation_failure_every_one_is_enomem),
+		cmocka_unit_test(test_new_takes_the_memory_that_its_form_needs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

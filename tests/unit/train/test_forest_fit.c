@@ -417,6 +417,42 @@ static void test_forest_what_does_not_fit_is_refused(void **state)
 	batch_fixture_end(&values);
 }
 
+static void test_forest_settings_at_the_ends_of_their_range_are_taken(void **state)
+{
+	(void)state;
+	batch_fixture two, values;
+	batch_fixture_make(&two, COP_TASK_CLASSES, 40, 3, 2, 9, 3, false, 3);
+	batch_fixture_make(&values, COP_TASK_VALUES, 40, 3, 1, 9, 3, false, 3);
+	watched w = watch(2);
+	cop_forest_settings set = settings_of(COP_FOREST_GRADIENT, 1);
+	set.shrinkage = 1;
+	cop_trees_free(fit(&set, &values.sample, &w, NULL));
+	set.shrinkage = 1.5;
+	expect(&set, &values.sample, &w, COP_EINVAL);
+	set.shrinkage = (double)NAN;
+	expect(&set, &values.sample, &w, COP_EINVAL);
+	set = settings_of(COP_FOREST_BAGGING, 1);
+	set.share = 1;
+	cop_trees_free(fit(&set, &values.sample, &w, NULL));
+	set.trees = (size_t)COP_TREES_MOST + 1;
+	expect(&set, &values.sample, &w, COP_EINVAL);
+	set = settings_of(COP_FOREST_ADABOOST, 1);
+	cop_trees *trees = fit(&set, &two.sample, &w, NULL);
+	assert_int_equal(cop_trees_outputs(trees), 2);
+	cop_trees_free(trees);
+	two.sample.outputs = 1;
+	for (size_t i = 0; i < 40; i++)
+		two.label[i] = 0;
+	expect(&set, &two.sample, &w, COP_EINVAL);
+	set = settings_of(COP_FOREST_BAGGING, 1);
+	two.sample.n = 1;
+	cop_trees_free(fit(&set, &two.sample, &w, NULL)); /* one row of one class */
+	two.sample.outputs = 0;
+	expect(&set, &two.sample, &w, COP_EINVAL);
+	batch_fixture_end(&two);
+	batch_fixture_end(&values);
+}
+
 static void test_forest_learners_error_comes_back(void **state)
 {
 	(void)state;
@@ -472,6 +508,7 @@ int main(void)
 		cmocka_unit_test(test_forest_stops_when_told_to),
 		cmocka_unit_test(test_forest_hands_the_pool_on_where_trees_follow_each_other),
 		cmocka_unit_test(test_forest_what_does_not_fit_is_refused),
+		cmocka_unit_test(test_forest_settings_at_the_ends_of_their_range_are_taken),
 		cmocka_unit_test(test_forest_learners_error_comes_back),
 		cmocka_unit_test(test_forest_without_memory_fails),
 	};

@@ -489,6 +489,45 @@ static void test_settings_out_of_range_are_refused(void **unused)
 	laptao_end(&p);
 }
 
+static void test_settings_at_the_ends_of_their_range_are_taken(void **unused)
+{
+	(void)unused;
+	laptao_problem p;
+	laptao_make(&p, 30, 2, 17);
+	p.set.rounds = 1;
+	const cop_laptao_settings good = p.set;
+#define TAKEN(field, value)                                                                                            \
+	p.set = good;                                                                                                  \
+	p.set.field = (value);                                                                                         \
+	assert_int_equal(attempt(&p, p.shared, true, NULL), COP_OK)
+	TAKEN(gamma, 0);
+	TAKEN(rounds, 1);
+	TAKEN(tolerance, 0);
+	TAKEN(multiplier_step, 0);
+	TAKEN(multiplier_step, 2);
+	TAKEN(solver_steps, 1);
+	TAKEN(tree.alpha, 0);
+	TAKEN(tree.leaf_alpha, 0);
+	TAKEN(share, 0); /* of one tree it is not looked at */
+	p.set = good;
+	p.set.trees = 2;
+	p.set.share = 1;
+	assert_int_equal(attempt(&p, p.shared, true, NULL), COP_OK);
+	p.set.share = 1.1;
+	assert_int_equal(attempt(&p, p.shared, true, NULL), COP_EINVAL);
+	p.set = good;
+	p.sample.outputs = 0;
+	assert_int_equal(attempt(&p, p.shared, true, NULL), COP_EINVAL);
+	p.sample.outputs = SIZE_MAX / 30 + 1;
+	assert_int_equal(attempt(&p, p.shared, true, NULL), COP_EINVAL);
+	p.sample.outputs = 2;
+	p.sample.n = 0;
+	assert_int_equal(attempt(&p, p.shared, true, NULL), COP_EINVAL);
+	p.sample.n = (size_t)COP_DATASET_MAX_ROWS + 1;
+	assert_int_equal(attempt(&p, p.shared, true, NULL), COP_EINVAL);
+	laptao_end(&p);
+}
+
 static void test_samples_and_masks_that_do_not_fit_are_refused(void **unused)
 {
 	(void)unused;
@@ -662,6 +701,7 @@ int main(void)
 		cmocka_unit_test(test_progress_counts_the_rounds),
 		cmocka_unit_test(test_progress_told_to_stop_ends_with_what_there_is),
 		cmocka_unit_test(test_settings_out_of_range_are_refused),
+		cmocka_unit_test(test_settings_at_the_ends_of_their_range_are_taken),
 		cmocka_unit_test(test_samples_and_masks_that_do_not_fit_are_refused),
 		cmocka_unit_test(test_start_of_another_shape_is_refused),
 		cmocka_unit_test(test_allocation_failing_anywhere_is_reported),

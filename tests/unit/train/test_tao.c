@@ -242,11 +242,15 @@ static void test_given_start_lone_leaf_is_fitted(void **unused)
 	(void)unused;
 	tao_problem p;
 	tao_make(&p, COP_TAO_SQUARED, 50, false, 23);
-	cop_tree *start = chain(0, COP_TREE_VALUES), *tree = tao_run(&p, start, NULL, NULL);
-	assert_int_equal(cop_tree_leaves(tree), 1);
-	assert_true(tao_naive_objective(&p, tree) < tao_naive_objective(&p, start));
+	cop_tree *start = chain(0, COP_TREE_VALUES);
+	for (int swept = 0; swept < 2; swept++) { /* even where no iteration is allowed */
+		p.set.iterations = swept ? 6 : 0;
+		cop_tree *tree = tao_run(&p, start, NULL, NULL);
+		assert_int_equal(cop_tree_leaves(tree), 1);
+		assert_true(tao_naive_objective(&p, tree) < tao_naive_objective(&p, start));
+		cop_tree_free(tree);
+	}
 	cop_tree_free(start);
-	cop_tree_free(tree);
 	tao_end(&p);
 }
 
@@ -438,7 +442,108 @@ static void test_settings_out_of_range_are_refused(void **unused)
 	p = good;
 	p.sample.outputs = 2;
 	refuse(&p);
+	p = good;
+	p.sample.label = NULL;
+	refuse(&p);
+	p = good;
+	p.sample.n = (size_t)COP_DATASET_MAX_ROWS + 1;
+	refuse(&p);
+	p = good;
+	p.set.split = (cop_tao_split)9;
+	refuse(&p);
+	p = good;
+	p.set.leaves = (cop_tao_leaves)9;
+	refuse(&p);
+	p = good;
+	p.set.order = (cop_tao_order)9;
+	refuse(&p);
+	p = good;
+	p.set.tolerance = -1e-9;
+	refuse(&p);
+	p.set.tolerance = (double)NAN;
+	refuse(&p);
+	p = good;
+	p.set.iterations = UINT32_MAX;
+	refuse(&p);
+	p = good;
+	p.sample.task = COP_TASK_VALUES;
+	p.set.loss = COP_TAO_SQUARED;
+	p.sample.target = NULL;
+	refuse(&p);
+	p.sample.target = p.target;
+	p.sample.outputs = 0;
+	refuse(&p);
 	tao_end(&good);
+}
+
+static void test_settings_at_the_ends_of_their_range_are_taken(void **unused)
+{
+	(void)unused;
+	tao_problem good;
+	tao_make(&good, COP_TAO_ZERO_ONE, 50, false, 53);
+	good.set.iterations = 1;
+	for (int c = 0; c < 7; c++) {
+		tao_problem p = good;
+		p.set.depth = c == 0 ? 1 : c == 1 ? COP_TAO_MAX_DEPTH : p.set.depth;
+		p.set.alpha = c == 2 ? 0 : p.set.alpha;
+		p.set.leaf_alpha = c == 3 ? 0 : p.set.leaf_alpha;
+		p.set.tolerance = 0;
+		p.set.node_steps = c == 4 ? 1 : p.set.node_steps;
+		p.sample.n = c == 5 ? 1 : p.sample.n;
+		p.set.iterations = c == 6 ? 0 : 1;
+		cop_tree *tree = tao_run(&p, NULL, NULL, NULL);
+		assert_true(c != 0 || cop_tree_leaves(tree) <= 2);
+		assert_true(c != 5 || cop_tree_leaves(tree) == 1);
+		cop_tree_free(tree);
+	}
+	tao_end(&good);
+}
+
+/* What progress is told before each sweep. */
+typedef struct told {
+	unsigned calls;
+	double share[8];
+	char text[8][120];
+} told;
+
+static bool note(void *context, double share, const char *text)
+{
+	told *t = context;
+
+	assert_true(t->calls < 8);
+	t->share[t->calls] = share;
+	(void)snprintf(t->text[t->calls++], sizeof t->text[0], "%s", text);
+	return true;
+}
+
+static void test_progress_counts_iterations_and_nodes(void **unused)
+{
+	(void)unused;
+	tao_problem p;
+	cop_rng rng;
+	cop_tree *tree;
+	cop_tao_report report;
+	told t = { .calls = 0 };
+	cop_progress progress = { note, &t };
+	tao_make(&p, COP_TAO_SQUARED, 100, false, 61);
+	p.set.iterations = 2;
+	p.set.depth = 2;
+	p.set.alpha = 0;
+	cop_tree *start = chain(2, COP_TREE_VALUES);
+	cop_rng_init(&rng, 1, 0);
+	assert_int_equal(cop_tao_fit(&p.set, &p.sample, start, NULL, &rng, &progress, &report, &tree), COP_OK);
+	assert_true(t.calls >= 2);
+	for (unsigned i = 0; i < t.calls && i < 2; i++) {
+		char want[64];
+		(void)snprintf(want, sizeof want, "iteration %u of 2, objective ", i);
+		assert_memory_equal(t.text[i], want, strlen(want));
+		assert_true(t.share[i] == 0.5 * i);
+	}
+	assert_non_null(strstr(t.text[0], ", 2 nodes"));
+	cop_mem_free(report.history);
+	cop_tree_free(start);
+	cop_tree_free(tree);
+	tao_end(&p);
 }
 
 static void fail_every_allocation(cop_tao_loss loss, cop_tao_leaves leaves, bool sparse)
@@ -451,6 +556,7 @@ static void fail_every_allocation(cop_tao_loss loss, cop_tao_leaves leaves, bool
 	p.set.depth = 2;
 	p.set.iterations = 2;
 	p.set.leaves = leaves;
+	p.set.leaf_classes = 2;
 	while (err == COP_ENOMEM) {
 		cop_rng rng;
 		cop_tao_report report;
@@ -521,6 +627,8 @@ int main(void)
 		cmocka_unit_test(test_rows_all_equal_or_one_give_a_leaf),
 		cmocka_unit_test(test_progress_false_stops_with_what_there_is),
 		cmocka_unit_test(test_settings_out_of_range_are_refused),
+		cmocka_unit_test(test_settings_at_the_ends_of_their_range_are_taken),
+		cmocka_unit_test(test_progress_counts_iterations_and_nodes),
 		cmocka_unit_test(test_allocation_that_fails_is_told),
 	};
 

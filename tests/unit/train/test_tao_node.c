@@ -12,13 +12,11 @@ typedef struct fixture {
 	float *x; /* a dense row */
 } fixture;
 
-/* A random tree, its constant leaves fitted. */
-static void begin(fixture *f, cop_tao_loss loss, cop_tao_split split, bool sparse, uint64_t seed)
+/* A random tree for the rows of f->p, its constant leaves fitted. */
+static void begin_made(fixture *f, cop_tao_split split, uint64_t seed)
 {
 	cop_rng rng;
 
-	memset(f, 0, sizeof *f);
-	tao_make(&f->p, loss, 80, sparse, seed);
 	f->p.set.split = split;
 	f->p.set.depth = 3;
 	cop_rng_init(&rng, seed, 1);
@@ -31,6 +29,13 @@ static void begin(fixture *f, cop_tao_loss loss, cop_tao_split split, bool spars
 		        COP_OK);
 	f->x = cop_mem_alloc(f->state.d, sizeof *f->x);
 	assert_non_null(f->x);
+}
+
+static void begin(fixture *f, cop_tao_loss loss, cop_tao_split split, bool sparse, uint64_t seed)
+{
+	memset(f, 0, sizeof *f);
+	tao_make(&f->p, loss, 80, sparse, seed);
+	begin_made(f, split, seed);
 }
 
 static void end(fixture *f)
@@ -132,6 +137,39 @@ static void test_bold_sweep_restored_is_as_before(void **unused)
 	end(&f);
 }
 
+static void replace_leaves(fixture *f, float value)
+{
+	for (size_t l = 0; l < f->state.leaves; l++) {
+		const float values[TAO_OUTPUTS] = { value, value, value, value };
+		cop_tao_leaf next = { 0 };
+		assert_int_equal(cop_tao_leaf_set_constant(&f->state, &next, values, 0), COP_OK);
+		cop_tao_leaf_replace(&f->state, &f->state.leaf[l], &next);
+		assert_true(f->state.leaf[l].bias[0] == value);
+	}
+}
+
+static void test_bold_leaves_are_restored_or_forgotten(void **unused)
+{
+	(void)unused;
+	for (int restores = 0; restores < 2; restores++) {
+		fixture f;
+		begin(&f, COP_TAO_SQUARED, COP_TAO_OBLIQUE, false, 107);
+		double before = naive_objective(&f);
+		cop_tao_undo_begin(&f.state);
+		replace_leaves(&f, 8);
+		replace_leaves(&f, 9);
+		double bold = naive_objective(&f);
+		assert_true(bold > before);
+		if (restores == 0)
+			cop_tao_undo_forget(&f.state);
+		assert_int_equal(f.state.bold, restores != 0);
+		cop_tao_undo_restore(&f.state); /* nothing is left to be restored where it was forgotten */
+		assert_true(naive_objective(&f) == (restores != 0 ? before : bold));
+		assert_false(f.state.bold);
+		end(&f);
+	}
+}
+
 /* E of the whole tree with one feature's threshold at node t, or all one way (feature d). */
 static double objective_with(fixture *f, size_t t, size_t feature, float bias)
 {
@@ -210,6 +248,34 @@ static void test_axis_node_care_set_is_what_axis_split_gets(void **unused)
 	end(&f);
 }
 
+/* No number lies between two features' values, so that rows stand at the threshold itself: they go right. */
+static void test_axis_node_rows_at_the_threshold_go_right(void **unused)
+{
+	(void)unused;
+	for (int sparse = 0; sparse < 2; sparse++) {
+		fixture f;
+		memset(&f, 0, sizeof f);
+		tao_make(&f.p, COP_TAO_SQUARED, 80, sparse != 0, 106);
+		float *x = sparse != 0 ? f.p.rows->value : f.p.rows->x;
+		size_t count = sparse != 0 ? f.p.rows->start[f.p.rows->n] : f.p.rows->n * f.p.rows->d;
+		for (size_t i = 0; i < count; i++)
+			x[i] = x[i] < 0 ? 1 : nextafterf(1, 2);
+		begin_made(&f, COP_TAO_AXIS, 106);
+		size_t at_threshold = 0;
+		for (size_t t = f.state.nodes; t-- > 0;) {
+			fit_node(&f, t);
+			for (size_t i = 0; i < f.state.n; i++) {
+				const float *row = cop_tao_row(&f.state, i, f.x);
+				assert_int_equal(f.state.leaf_of[i], cop_tao_walk(&f.state, 0, row));
+				cop_tao_row_done(&f.state, i, f.x);
+			}
+			at_threshold += f.state.node[t].f.bias == -nextafterf(1, 2);
+		}
+		assert_true(at_threshold > 0);
+		end(&f);
+	}
+}
+
 static void test_node_without_care_becomes_constant(void **unused)
 {
 	(void)unused;
@@ -249,8 +315,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_node_fit_keeps_rows_and_objective_exact),
 		cmocka_unit_test(test_bold_sweep_restored_is_as_before),
+		cmocka_unit_test(test_bold_leaves_are_restored_or_forgotten),
 		cmocka_unit_test(test_axis_node_is_the_best_of_all_for_the_whole_tree),
 		cmocka_unit_test(test_axis_node_care_set_is_what_axis_split_gets),
+		cmocka_unit_test(test_axis_node_rows_at_the_threshold_go_right),
 		cmocka_unit_test(test_node_without_care_becomes_constant),
 		cmocka_unit_test(test_start_random_halves_its_rows),
 	};

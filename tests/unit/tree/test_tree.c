@@ -113,6 +113,8 @@ static void test_new_bad_parts_refused(void **state)
 	REFUSED(s.node_start[0] = 1);
 	REFUSED(s.node_start[1] = 4);
 	REFUSED(s.row_start[1] = 2; s.row_start[2] = 1);
+	REFUSED(s.row_start[3] = 3);
+	REFUSED(s.row_start[4] = 1);
 	REFUSED(s.node_index[1] = 2);
 	REFUSED(s.node_index[2] = 3);
 	REFUSED(s.row_index[0] = 3);

@@ -177,6 +177,86 @@ static void test_html_holds_names_as_texts(void **state)
 	}
 }
 
+static double number_in(const cop_json *json)
+{
+	double value;
+	assert_int_equal(cop_json_get_number(json, &value), COP_OK);
+	return value;
+}
+
+/* Pairs of a class and its count or probability, at most 8, the commonest first. */
+static void check_pairs(const cop_json *pairs, size_t classes, const double *want)
+{
+	size_t count = 0;
+	double last = HUGE_VAL;
+	for (size_t k = 0; k < classes; k++)
+		count += want[k] > 0.0;
+	assert_int_equal(cop_json_size(pairs), count < 8 ? count : 8);
+	for (size_t i = 0; i < cop_json_size(pairs); i++) {
+		const cop_json *pair = cop_json_element(pairs, i);
+		double value = number_in(cop_json_element(pair, 1));
+		assert_true(fabs(value - want[(size_t)number_in(cop_json_element(pair, 0))]) <= 1e-4 * (1.0 + value));
+		assert_true(value <= last);
+		last = value;
+	}
+}
+
+static void check_places(const people *f, const cop_json *drawn)
+{
+	const cop_tree *tree = cop_trees_at(f->model->trees, 0);
+	const cop_census *census = f->model->census;
+	const cop_json *leaves = cop_json_member(drawn, "leaves"), *nodes = cop_json_member(drawn, "nodes");
+	size_t classes = f->shape.classes;
+	assert_int_equal(cop_json_size(leaves), cop_tree_leaves(tree));
+	assert_int_equal(cop_json_size(nodes), cop_tree_leaves(tree) - 1);
+	for (size_t t = 0; t < cop_json_size(nodes); t++) {
+		const cop_json *node = cop_json_element(nodes, t);
+		assert_true(number_in(cop_json_member(node, "rows")) == (double)census->node_rows[t]);
+		check_pairs(cop_json_member(node, "c"), classes, census->node_mix + t * classes);
+	}
+	for (size_t l = 0; l < cop_json_size(leaves); l++) {
+		const cop_json *leaf = cop_json_element(leaves, l);
+		float outputs[PEOPLE_K];
+		double rates[PEOPLE_K];
+		size_t best = cop_tree_leaf_class(tree, l, NULL);
+		cop_tree_leaf_outputs(tree, l, NULL, outputs);
+		for (size_t k = 0; k < classes; k++)
+			rates[k] = (double)outputs[k];
+		assert_true(number_in(cop_json_member(leaf, "k")) == (double)best);
+		assert_true(fabs(number_in(cop_json_member(leaf, "q")) - rates[best]) < 1e-4);
+		check_pairs(cop_json_member(leaf, "d"), classes, rates);
+		assert_true(number_in(cop_json_member(leaf, "rows")) == (double)census->leaf_rows[l]);
+		check_pairs(cop_json_member(leaf, "c"), classes, census->leaf_mix + l * classes);
+	}
+}
+
+static void test_html_draws_what_the_tree_holds(void **state)
+{
+	(void)state;
+	static const people_shape drawn[] = {
+		{ .trees = 1, .depth = 3, .classes = 3, .link = COP_TREE_PROBABILITIES },
+		{ .trees = 1, .depth = 2, .classes = 12, .link = COP_TREE_PROBABILITIES },
+	};
+	for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
+		people f;
+		cop_bytes out;
+		cop_json *json;
+		people_init(&f, &drawn[i]);
+		put(&f, "html", &whole, &out);
+		assert_true(count(&out, "<dt>") > 0);
+		assert_int_equal(count(&out, "<dt>"), count(&out, "</dt><dd>"));
+		assert_int_equal(count(&out, "<dt>"), count(&out, "</dd>\n"));
+		const char *data = strstr((const char *)out.data, "id=\"data\">");
+		assert_non_null(data);
+		data += strlen("id=\"data\">");
+		assert_int_equal(cop_json_parse(data, (size_t)(strstr(data, "</script>") - data), &json, NULL), COP_OK);
+		check_places(&f, cop_json_element(cop_json_member(json, "trees"), 0));
+		cop_json_free(json);
+		cop_bytes_fini(&out);
+		people_fini(&f);
+	}
+}
+
 static void test_one_tree_of_a_forest_is_shown_alone(void **state)
 {
 	(void)state;
@@ -246,6 +326,7 @@ int main(void)
 		cmocka_unit_test(test_dot_is_balanced),
 		cmocka_unit_test(test_json_tells_all_that_is_in_the_tree),
 		cmocka_unit_test(test_html_holds_names_as_texts),
+		cmocka_unit_test(test_html_draws_what_the_tree_holds),
 		cmocka_unit_test(test_one_tree_of_a_forest_is_shown_alone),
 		cmocka_unit_test(test_views_are_found_by_name),
 		cmocka_unit_test(test_views_without_memory_say_so),

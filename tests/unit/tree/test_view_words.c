@@ -121,6 +121,65 @@ static void test_clean_shows_what_steers(void **state)
 	check_clean("\xed\xa0\x80", "\\xed\\xa0\\x80");
 }
 
+/* Of a tree that is one leaf with so many of these four rows. */
+static void check_leaf(cop_tree_link link, size_t outputs, size_t rows, size_t top, bool mathematical, const char *want)
+{
+	static const uint32_t output[] = { 0, 1, 3, 4 };
+	static const float v[] = { 0.5f, 0, -2, 0, 0, 0, 1, 0.25f, 3, 4, 0, 0 };
+	static const float c[] = { 1.5f, -0.5f, 0, 7 };
+	cop_tree_build *build;
+	cop_tree *tree;
+	cop_bytes out;
+	assert_int_equal(cop_tree_build_new(3, outputs, link, &build), COP_OK);
+	int32_t leaf = cop_tree_build_linear(build, rows, output, v, c);
+	assert_int_equal(cop_tree_build_finish(build, leaf, &tree), COP_OK);
+	cop_tree_build_free(build);
+	const cop_tree_words words = { .tree = tree, .top = top, .mathematical = mathematical };
+	cop_bytes_init(&out);
+	cop_tree_words_leaf(&words, 0, &out);
+	cop_bytes_put_u8(&out, 0);
+	assert_string_equal((const char *)out.data, want);
+	cop_bytes_fini(&out);
+	cop_tree_free(tree);
+}
+
+static void test_words_of_a_linear_leaf_are_its_rows_sums(void **state)
+{
+	(void)state;
+	check_leaf(COP_TREE_VALUES, 1, 1, 2, false, "-2 x2 +0.5 x0 +1.5");
+	check_leaf(COP_TREE_VALUES, 1, 1, 1, true, "−2 x2 (1 lighter) +1.5");
+	check_leaf(COP_TREE_VALUES, 2, 2, 2, false, "output 0: -2 x2 +0.5 x0 +1.5; output 1: -0.5");
+	check_leaf(COP_TREE_LOGITS, 5, 3, 2, false,
+	        "softmax of output 0: -2 x2 +0.5 x0 +1.5; output 1: -0.5; output 3: +3 x2 +1 x0 (1 lighter) +0");
+	check_leaf(COP_TREE_PROBABILITIES, 5, 4, 3, false,
+	        "greatest of output 0: -2 x2 +0.5 x0 +1.5; output 1: -0.5; output 3: +3 x2 +1 x0 +0.25 x1 +0; 1 more");
+}
+
+/* Code points around those that steer: C0, DEL, C1, what is invisible or changes the direction, the byte order mark. */
+static void test_clean_knows_the_bounds_of_what_steers(void **state)
+{
+	(void)state;
+	static const uint32_t steering[][2] = { { 0x01, 0x1f }, { 0x7f, 0x9f }, { 0x200b, 0x200f }, { 0x2028, 0x202e },
+		{ 0x2060, 0x206f }, { 0xfeff, 0xfeff } };
+	for (uint32_t c = 1; c < 0x10000; c++) {
+		bool steers = false;
+		char text[4] = "", want[16] = "";
+		size_t length = c < 0x80 ? 1 : c < 0x800 ? 2 : 3;
+		if (c >= 0xd800 && c < 0xe000)
+			continue;
+		for (size_t i = 0; i < sizeof steering / sizeof *steering; i++)
+			steers = steers || (c >= steering[i][0] && c <= steering[i][1]);
+		text[0] = (char)(length == 1 ? c : length == 2 ? 0xc0 | c >> 6 : 0xe0 | c >> 12);
+		for (size_t i = 1; i < length; i++)
+			text[i] = (char)(0x80 | (c >> 6 * (length - 1 - i) & 0x3f));
+		for (size_t i = 0; i < length; i++)
+			(void)snprintf(
+			        want + strlen(want), sizeof want - strlen(want), "\\x%02x", (unsigned char)text[i]);
+		check_clean(text, steers ? want : text);
+	}
+	check_clean("\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80");
+}
+
 static void check_number(double value, const char *want)
 {
 	cop_bytes out;
@@ -192,7 +251,9 @@ int main(void)
 		cmocka_unit_test(test_words_of_one_feature_are_in_the_files_unit),
 		cmocka_unit_test(test_words_of_categories_name_them),
 		cmocka_unit_test(test_words_of_sums_are_heaviest_first),
+		cmocka_unit_test(test_words_of_a_linear_leaf_are_its_rows_sums),
 		cmocka_unit_test(test_clean_shows_what_steers),
+		cmocka_unit_test(test_clean_knows_the_bounds_of_what_steers),
 		cmocka_unit_test(test_numbers_are_short),
 		cmocka_unit_test(test_rules_gather_conditions),
 	};
