@@ -142,6 +142,29 @@ static void test_place_names_keep_their_bound_and_give_up_the_least_used(void **
 	cop_place_names_free(names);
 }
 
+/* Entries and texts may meet, and then one name more gives some up. */
+static void test_place_names_are_given_up_when_there_is_no_room_left_at_all(void **state)
+{
+	(void)state;
+	cop_place_names *names = make(COP_PLACE_NAMES_LEAST);
+	char name[64];
+	(void)meet(names, "", "12345678901234567890");
+	size_t each = cop_place_names_used(names); /* twice an entry's size */
+	assert_int_equal(each, 40);
+	size_t left = names->arena_size - each;
+	for (unsigned i = 0; left > 0; i++) {
+		int width = left % each == 0 ? 20 : 40; /* the arena's size is that of a number of entries */
+		(void)snprintf(name, sizeof name, "%0*u", width, i);
+		(void)meet(names, "", name);
+		left -= 20 + (size_t)width;
+		assert_int_equal(cop_place_names_used(names), names->arena_size - left);
+	}
+	assert_int_equal(cop_place_names_given_up(names), 0);
+	(void)meet(names, "", "a");
+	assert_true(cop_place_names_given_up(names) > 0);
+	cop_place_names_free(names);
+}
+
 static void test_place_names_insist_on_a_name_that_would_be_passed_over(void **state)
 {
 	(void)state;
@@ -377,6 +400,7 @@ int main(void)
 		cmocka_unit_test(test_feature_space_names_what_was_put),
 		cmocka_unit_test(test_feature_space_names_products),
 		cmocka_unit_test(test_place_names_short_of_memory_cost_names_alone),
+		cmocka_unit_test(test_place_names_are_given_up_when_there_is_no_room_left_at_all),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
