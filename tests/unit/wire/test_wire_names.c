@@ -258,6 +258,33 @@ static void test_names_steady_messages_allocate_nothing(void **state)
 	}
 }
 
+/* A map of numbers alone is read without the naming, and names its places all the same. */
+static void test_names_of_a_flat_map_in_a_plain_space_are_kept(void **state)
+{
+	attempt *a = *state;
+	const cop_feature_space_settings settings = { .bits = 12 };
+	cop_wire_naming *naming;
+	float value[20];
+	uint32_t index[20];
+	char name[COP_PLACE_NAMES_ROOM];
+	cop_feature_space *space = space_of(&settings);
+	assert_int_equal(cop_feature_space_keep_names(space, COP_PLACE_NAMES_BYTES), COP_OK);
+	assert_int_equal(cop_wire_naming_new(&space, 20, 0, &naming), COP_OK);
+	const cop_wire_shape shape = { .bits = 12, .max_nonzeros = 20, .naming = naming };
+	const cop_wire_workspace workspace = { .value = value, .index = index };
+	cop_wire_cursor cursor;
+	put_message(&a->bytes, "{\"age\": 0.5, \"city\": 2}");
+	cop_wire_cursor_init(&cursor, a->bytes.data, a->bytes.length);
+	assert_int_equal(cop_wire_read_features(&cursor, &shape, &workspace, &a->row, &a->fault), COP_OK);
+	assert_int_equal(a->row.nnz, 2);
+	assert_ptr_equal(a->row.index, index);
+	for (size_t i = 0; i < 2; i++) {
+		(void)cop_place_names_text(cop_feature_space_names(naming->space), index[i], name, sizeof name);
+		assert_string_equal(name, value[i] == 2.0F ? "city" : "age");
+	}
+	cop_wire_naming_free(naming);
+}
+
 static void test_names_nth_allocation_fails_gives_enomem(void **state)
 {
 	(void)state;
@@ -299,6 +326,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_names_nothing_is_left_of_a_refused_map, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names_steady_messages_allocate_nothing, setup, teardown),
 		cmocka_unit_test(test_names_nth_allocation_fails_gives_enomem),
+		cmocka_unit_test_setup_teardown(test_names_of_a_flat_map_in_a_plain_space_are_kept, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
