@@ -1,5 +1,6 @@
 /* Maps of names against the same features put into a space by hand. */
 #include "support.h"
+#include "wire/wire_context.h"
 #include "wire/wire_names.h"
 #include "wire_fixture.h"
 
@@ -258,6 +259,52 @@ static void test_names_steady_messages_allocate_nothing(void **state)
 	}
 }
 
+/* Products need both: in whichever order x and its candidates come, the rows are the same, and take the same room. */
+static void test_names_of_candidates_before_or_behind_their_context_are_the_same(void **state)
+{
+	attempt *a = *state;
+	static const char *const texts[] = {
+		"{'id': 1, 'x': {'U^age': 0.5, 'n': 2}, 'c': [{'g^a': 1, 'b': 'text'}, {'g^b': -1}]}",
+		"{'id': 1, 'c': [{'g^a': 1, 'b': 'text'}, {'g^b': -1}], 'x': {'U^age': 0.5, 'n': 2}}"
+	};
+	fixture f;
+	fixture_init(&f);
+	float value[20], candidate_value[40], first[2][20];
+	uint32_t index[20], candidate_index[40], places[2][20];
+	size_t nnz[2] = { 0 }, used = 0;
+	f.workspace.value = value;
+	f.workspace.index = index;
+	f.workspace.candidate_value = candidate_value;
+	f.workspace.candidate_index = candidate_index;
+	const cop_wire_shape shape = {
+		.bits = 12, .max_nonzeros = 20, .max_candidates = 2, .losses = 1, .naming = a->naming
+	};
+	for (size_t round = 0; round < 6; round++) {
+		cop_wire_context context;
+		cop_bytes_clear(&a->bytes);
+		put_message(&a->bytes, texts[round % 2]);
+		assert_int_equal(cop_wire_context_decode(
+		                         a->bytes.data, a->bytes.length, &shape, &f.workspace, &context, &a->fault),
+		        COP_OK);
+		assert_int_equal(context.candidates, 2);
+		for (size_t i = 0; i < 2; i++) {
+			const cop_row *row = &context.candidate[i];
+			if (round == 0) {
+				nnz[i] = row->nnz;
+				memcpy(first[i], row->value, row->nnz * sizeof *row->value);
+				memcpy(places[i], row->index, row->nnz * sizeof *row->index);
+			}
+			assert_int_equal(row->nnz, nnz[i]);
+			assert_memory_equal(row->value, first[i], row->nnz * sizeof *row->value);
+			assert_memory_equal(row->index, places[i], row->nnz * sizeof *row->index);
+		}
+		assert_int_equal(nnz[0], 3);
+		assert_int_equal(nnz[1], 2);
+		used = round == 0 ? a->naming->own.used : used;
+		assert_int_equal(a->naming->own.used, used);
+	}
+}
+
 /* A name may be cut at any of its carets; one without a namespace comes first. */
 static void test_names_with_carets_are_found_in_a_dense_space(void **state)
 {
@@ -284,7 +331,8 @@ static void test_names_with_carets_are_found_in_a_dense_space(void **state)
 		assert_int_equal(cop_wire_names_column(space, name, strlen(name) - 1), SIZE_MAX);
 	}
 	assert_int_equal(cop_wire_names_column(space, "a^x^", 4), SIZE_MAX);
-	assert_int_equal(cop_wire_names_column(space, "^x", 2), 0); /* of the default namespace */
+	assert_int_equal(cop_wire_names_column(space, "no^such^", 7), SIZE_MAX); /* what is behind it is not its own */
+	assert_int_equal(cop_wire_names_column(space, "^x", 2), 0);              /* of the default namespace */
 	cop_feature_room_fini(&room);
 	cop_feature_space_free(space);
 }
@@ -403,6 +451,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_names_with_carets_are_found_in_a_dense_space, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 		        test_names_of_flat_maps_are_read_as_the_naming_reads_them, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		        test_names_of_candidates_before_or_behind_their_context_are_the_same, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
