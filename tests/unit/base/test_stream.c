@@ -439,6 +439,41 @@ static void test_stream_that_replaces_a_file_does_it_when_closed(void **state)
 	assert_true(S_ISCHR(status.st_mode));
 }
 
+/* A name without a folder, where descriptor 0 is free, and a file of another's: what replaces it is theirs. */
+static void test_stream_that_replaces_keeps_the_owner_of_a_name_alone(void **state)
+{
+	(void)state;
+	char here[1024];
+	struct stat status;
+	cop_stream *stream;
+	save(path_of("owned"), "old", 3);
+	bool root = geteuid() == 0;
+	if (root)
+		assert_int_equal(chown(path_of("owned"), 12345, 23456), 0);
+	assert_int_equal(chmod(path_of("owned"), 0640), 0);
+	assert_non_null(getcwd(here, sizeof here));
+	assert_int_equal(chdir(folder), 0);
+	int kept = dup(STDIN_FILENO);
+	for (size_t i = 0; i < 2; i++) {
+		if (i == 1)
+			(void)close(STDIN_FILENO);
+		cop_err opened = cop_stream_open_replace("owned", &stream, NULL);
+		cop_err closed = opened == COP_OK ? cop_stream_close(stream, NULL) : opened;
+		if (i == 1 && kept >= 0)
+			(void)dup2(kept, STDIN_FILENO);
+		assert_int_equal(opened, COP_OK);
+		assert_int_equal(closed, COP_OK);
+	}
+	if (kept >= 0)
+		(void)close(kept);
+	assert_int_equal(chdir(here), 0);
+	assert_int_equal(stat(path_of("owned"), &status), 0);
+	assert_int_equal(status.st_size, 0);
+	assert_int_equal(status.st_mode & 0777, 0640);
+	if (root)
+		assert_true(status.st_uid == 12345 && status.st_gid == 23456);
+}
+
 /* Lines, looks and reads of one stream follow one another without a byte lost or given twice. */
 static void test_stream_lines_and_reads_take_turns(void **state)
 {
@@ -626,6 +661,7 @@ int main(void)
 		cmocka_unit_test(test_stream_to_dash_leaves_standard_output_open),
 		cmocka_unit_test(test_stream_that_replaces_a_file_does_it_when_closed),
 		cmocka_unit_test(test_stream_lines_and_reads_take_turns),
+		cmocka_unit_test(test_stream_that_replaces_keeps_the_owner_of_a_name_alone),
 	};
 	return cmocka_run_group_tests(tests, make_folder, drop_folder);
 }

@@ -92,6 +92,24 @@ static void test_feature_space_is_plain_where_a_name_is_at_its_hash(void **state
 	}
 }
 
+static void test_feature_space_takes_as_many_entries_as_it_may(void **state)
+{
+	(void)state;
+	const cop_feature_space_settings settings = { .bits = 21 };
+	for (size_t more = 0; more < 2; more++) {
+		cop_feature_space *space = new_space(&settings);
+		cop_feature_room room = { 0 };
+		cop_feature_span span;
+		size_t features;
+		cop_feature_space_begin(space);
+		for (size_t i = 0; i < COP_FEATURE_SPACE_MAX_ENTRIES + more; i++)
+			cop_feature_space_put_unnamed(space, i, 1);
+		assert_int_equal(cop_feature_space_end(space, &room, &span, &features), more == 0 ? COP_OK : COP_EFULL);
+		cop_feature_room_fini(&room);
+		cop_feature_space_free(space);
+	}
+}
+
 static void test_feature_space_of_any_order_has_the_memory_for_its_features(void **state)
 {
 	(void)state;
@@ -821,6 +839,7 @@ int main(void)
 		cmocka_unit_test(test_feature_space_without_memory_fails_cleanly),
 		cmocka_unit_test(test_feature_space_is_plain_where_a_name_is_at_its_hash),
 		cmocka_unit_test(test_feature_space_of_any_order_has_the_memory_for_its_features),
+		cmocka_unit_test(test_feature_space_takes_as_many_entries_as_it_may),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
