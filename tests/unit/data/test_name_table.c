@@ -55,6 +55,11 @@ static void test_name_table_tells_names_of_one_hash_apart(void **state)
 		(void)snprintf(text, sizeof text, "%u and %u", i * 2654435761u, i);
 		assert_int_equal(add(&table, 0, text), i);
 	}
+	for (uint32_t i = 0; i < NAMES; i++) {
+		char text[32];
+		(void)snprintf(text, sizeof text, "%u and %u", i * 2654435761u, i);
+		assert_int_equal(find(&table, 0, text), i);
+	}
 	cop_name_table_fini(&table);
 }
 
