@@ -92,6 +92,33 @@ static void test_feature_space_is_plain_where_a_name_is_at_its_hash(void **state
 	}
 }
 
+/* Rows that are as the one before go through what was recorded of it: names, numbers and features without a name. */
+static void test_feature_space_records_a_row_for_those_like_it(void **state)
+{
+	(void)state;
+	const cop_feature_space_settings settings = { .bits = 0 };
+	cop_feature_space *space = new_space(&settings);
+	cop_feature_room room = { 0 };
+	for (unsigned i = 0; i < 6; i++) {
+		cop_feature_space_begin(space);
+		const cop_feature_lane *lane = cop_feature_space_lane(space);
+		if (i >= 3)
+			assert_int_equal(lane->count, 4);
+		in_namespace(space, "n", 1);
+		put(space, "a", 1);
+		put(space, "10", 2);
+		cop_feature_space_put_unnamed(space, 10, 4);
+		put(space, "05", 8);
+		cop_row row = end(space, &room, 4);
+		assert_true(at(&row, place("n", "a")) == 1.0F);
+		assert_true(at(&row, place("n", "10")) == 6.0F); /* a name of digits is their number */
+		assert_true(at(&row, place("n", "05")) == 8.0F);
+		cop_feature_room_clear(&room);
+	}
+	cop_feature_room_fini(&room);
+	cop_feature_space_free(space);
+}
+
 static void test_feature_space_takes_as_many_entries_as_it_may(void **state)
 {
 	(void)state;
@@ -840,6 +867,7 @@ int main(void)
 		cmocka_unit_test(test_feature_space_is_plain_where_a_name_is_at_its_hash),
 		cmocka_unit_test(test_feature_space_of_any_order_has_the_memory_for_its_features),
 		cmocka_unit_test(test_feature_space_takes_as_many_entries_as_it_may),
+		cmocka_unit_test(test_feature_space_records_a_row_for_those_like_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
