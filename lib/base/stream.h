@@ -54,7 +54,7 @@ double cop_stream_share(const cop_stream *stream);
 /* Creates or empties the file. Errors as cop_stream_open_read. */
 COP_CHECK cop_err cop_stream_open_write(const char *path, cop_stream **out, cop_diag *diag);
 /* The same, but a regular file is replaced as a whole when the stream is closed without an error, and stays as it was
- * otherwise (base/file_atomic.h); devices and pipes are written in place. */
+ * otherwise (base/file_atomic.h; COP_EIO where its folder is missing); devices and pipes are written in place. */
 COP_CHECK cop_err cop_stream_open_replace(const char *path, cop_stream **out, cop_diag *diag);
 
 /* COP_EIO, COP_ENOMEM. */

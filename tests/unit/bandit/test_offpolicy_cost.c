@@ -38,6 +38,8 @@ static void test_costs_of_one_event_equal_those_by_hand(void **state)
 	assert_row(row, 0.0F, 3.0F, 0.0F, 0.0F);
 	cost_row("dr", 4.0, &e, row);
 	assert_row(row, 0.5F, 2.25F, 0.75F, 0.125F);
+	cost_row("ips", 1.0, &e, row); /* the least bound there may be */
+	assert_row(row, 0.0F, 0.75F, 0.0F, 0.0F);
 	e.loss = 0.0;
 	cost_row("dr", 4.0, &e, row);
 	assert_row(row, 0.5F, -0.75F, 0.75F, 0.125F);
@@ -143,6 +145,7 @@ static void test_bad_events_are_refused_and_leave_the_row_alone(void **state)
 	cop_offpolicy_cost_event e = good;
 	assert_null(cop_offpolicy_cost_find("oracle"));
 	refuse(&good, 0.5, COP_EINVAL);
+	refuse(&good, 1.0 - 1e-15, COP_EINVAL);
 	refuse(&good, (double)NAN, COP_ENONFINITE);
 	refuse((e.arm = ARMS, &e), 10.0, COP_EINVAL);
 	e = good;

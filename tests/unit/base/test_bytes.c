@@ -155,6 +155,27 @@ static void test_cursor_text_that_does_not_fit_is_refused(void **state)
 	cop_bytes_fini(&bytes);
 }
 
+/* A text that could not be one: a byte of zero in it, wherever. */
+static void test_cursor_text_with_a_zero_in_it_is_refused(void **state)
+{
+	(void)state;
+	for (uint32_t length = 0; length < 6; length++)
+		for (uint32_t zero = 0; zero <= length; zero++) { /* the last: none */
+			char text[8], of[8] = "abcdef";
+			cop_bytes bytes;
+			cop_cursor cursor;
+			of[zero] = zero < length ? '\0' : of[zero];
+			cop_bytes_init(&bytes);
+			cop_bytes_put_u32(&bytes, length);
+			cop_bytes_put(&bytes, of, length);
+			cop_cursor_init(&cursor, bytes.data, bytes.length);
+			cop_cursor_text(&cursor, text, sizeof text);
+			assert_int_equal(cursor.err, zero < length ? COP_EFORMAT : COP_OK);
+			assert_int_equal(strlen(text), zero < length ? 0 : length);
+			cop_bytes_fini(&bytes);
+		}
+}
+
 static void test_cursor_of_huge_counts_is_refused(void **state)
 {
 	(void)state;
@@ -213,6 +234,7 @@ int main(void)
 		cmocka_unit_test(test_cursor_text_that_does_not_fit_is_refused),
 		cmocka_unit_test(test_cursor_of_huge_counts_is_refused),
 		cmocka_unit_test(test_bytes_without_memory_stick_to_the_error),
+		cmocka_unit_test(test_cursor_text_with_a_zero_in_it_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

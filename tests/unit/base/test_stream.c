@@ -347,6 +347,171 @@ static void test_stream_of_dash_is_standard_descriptor(void **state)
 	(void)close(fd);
 }
 
+/* Where descriptor 0 is free, a file gets it, and is as good there as anywhere. */
+static void test_stream_of_a_file_at_descriptor_0_reads(void **state)
+{
+	(void)state;
+	save(path_of("zero"), "a\nb\n", 4);
+	int kept = dup(STDIN_FILENO);
+	(void)close(STDIN_FILENO);
+	cop_stream *stream;
+	char *line;
+	size_t length;
+	assert_int_equal(cop_stream_open_read(path_of("zero"), &stream, NULL), COP_OK);
+	assert_int_equal(cop_stream_line(stream, &line, &length), COP_OK);
+	assert_string_equal(line, "a");
+	assert_true(cop_stream_share(stream) == 0.5);
+	cop_stream_free(stream);
+	assert_true(fcntl(STDIN_FILENO, F_GETFD) < 0);
+	if (kept >= 0) {
+		(void)dup2(kept, STDIN_FILENO);
+		(void)close(kept);
+	}
+}
+
+static void test_stream_to_dash_leaves_standard_output_open(void **state)
+{
+	(void)state;
+	(void)fflush(stdout);
+	int kept = dup(STDOUT_FILENO);
+	int fd = open(path_of("stdout"), O_WRONLY | O_CREAT, 0600);
+	assert_true(kept >= 0 && fd >= 0 && dup2(fd, STDOUT_FILENO) == STDOUT_FILENO);
+	cop_stream *stream;
+	cop_err opened[2], written[2] = { COP_EIO, COP_EIO }, closed[2] = { COP_EIO, COP_EIO };
+	for (size_t i = 0; i < 2; i++) {
+		opened[i] = (i == 0 ? cop_stream_open_write : cop_stream_open_replace)("-", &stream, NULL);
+		if (opened[i] != COP_OK)
+			break;
+		written[i] = cop_stream_write(stream, "text\n", 5);
+		closed[i] = cop_stream_close(stream, NULL);
+	}
+	(void)dup2(kept, STDOUT_FILENO);
+	(void)close(kept);
+	(void)close(fd);
+	for (size_t i = 0; i < 2; i++)
+		assert_true(opened[i] == COP_OK && written[i] == COP_OK && closed[i] == COP_OK);
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	load(path_of("stdout"), &bytes);
+	assert_int_equal(bytes.length, 10);
+	assert_memory_equal(bytes.data, "text\ntext\n", 10);
+	cop_bytes_fini(&bytes);
+}
+
+/* Until it is closed, and when it is given up, the file is the old one. */
+static void test_stream_that_replaces_a_file_does_it_when_closed(void **state)
+{
+	(void)state;
+	static const char *const want[] = { "old", "old", "new" };
+	for (size_t e = 0; e < ENDINGS; e++) {
+		char name[16];
+		(void)snprintf(name, sizeof name, "whole%s", endings[e]);
+		write_stream(path_of(name), "old", 3, 3);
+		for (size_t i = 0; i < 3; i++) {
+			cop_stream *stream;
+			cop_stream *check;
+			cop_bytes bytes;
+			assert_int_equal(cop_stream_open_replace(path_of(name), &stream, NULL), COP_OK);
+			assert_int_equal(cop_stream_write(stream, "new", 3), COP_OK);
+			if (i == 1)
+				cop_stream_free(stream);
+			if (i == 2)
+				assert_int_equal(cop_stream_close(stream, NULL), COP_OK);
+			cop_bytes_init(&bytes);
+			assert_int_equal(cop_stream_open_read(path_of(name), &check, NULL), COP_OK);
+			assert_int_equal(read_all(check, 8, &bytes), COP_EEND);
+			assert_int_equal(bytes.length, 3);
+			assert_memory_equal(bytes.data, want[i], 3);
+			cop_stream_free(check);
+			cop_bytes_fini(&bytes);
+			if (i == 0)
+				cop_stream_free(stream);
+		}
+	}
+	cop_stream *stream;
+	cop_diag diag;
+	assert_int_equal(cop_stream_open_replace(path_of("none/x"), &stream, &diag), COP_EIO);
+	assert_null(stream);
+	assert_int_equal(cop_stream_open_replace("/dev/null", &stream, NULL), COP_OK); /* written in place */
+	assert_int_equal(cop_stream_close(stream, NULL), COP_OK);
+	struct stat status;
+	assert_int_equal(stat("/dev/null", &status), 0);
+	assert_true(S_ISCHR(status.st_mode));
+}
+
+/* A name without a folder, where descriptor 0 is free, and a file of another's: what replaces it is theirs. */
+static void test_stream_that_replaces_keeps_the_owner_of_a_name_alone(void **state)
+{
+	(void)state;
+	char here[1024];
+	struct stat status;
+	cop_stream *stream;
+	save(path_of("owned"), "old", 3);
+	bool root = geteuid() == 0;
+	if (root)
+		assert_int_equal(chown(path_of("owned"), 12345, 23456), 0);
+	assert_int_equal(chmod(path_of("owned"), 0640), 0);
+	assert_non_null(getcwd(here, sizeof here));
+	assert_int_equal(chdir(folder), 0);
+	int kept = dup(STDIN_FILENO);
+	for (size_t i = 0; i < 2; i++) {
+		if (i == 1)
+			(void)close(STDIN_FILENO);
+		cop_err opened = cop_stream_open_replace("owned", &stream, NULL);
+		cop_err closed = opened == COP_OK ? cop_stream_close(stream, NULL) : opened;
+		if (i == 1 && kept >= 0)
+			(void)dup2(kept, STDIN_FILENO);
+		assert_int_equal(opened, COP_OK);
+		assert_int_equal(closed, COP_OK);
+	}
+	if (kept >= 0)
+		(void)close(kept);
+	assert_int_equal(chdir(here), 0);
+	assert_int_equal(stat(path_of("owned"), &status), 0);
+	assert_int_equal(status.st_size, 0);
+	assert_int_equal(status.st_mode & 0777, 0640);
+	if (root)
+		assert_true(status.st_uid == 12345 && status.st_gid == 23456);
+}
+
+/* Lines, looks and reads of one stream follow one another without a byte lost or given twice. */
+static void test_stream_lines_and_reads_take_turns(void **state)
+{
+	(void)state;
+	const size_t length = 700000;
+	char *text = malloc(length), *block = malloc(length);
+	assert_true(text != NULL && block != NULL);
+	for (size_t i = 0; i < length; i++)
+		text[i] = i % 1009 == 1008 ? '\n' : (char)('a' + i % 23);
+	for (size_t e = 0; e < ENDINGS; e++) {
+		char name[16];
+		(void)snprintf(name, sizeof name, "turns%s", endings[e]);
+		write_stream(path_of(name), text, length, 50000);
+		cop_stream *stream;
+		size_t at = 0, got, size;
+		cop_err err;
+		assert_int_equal(cop_stream_open_read(path_of(name), &stream, NULL), COP_OK);
+		for (size_t turn = 0; at < length; turn++) {
+			char *line;
+			const char *next;
+			assert_int_equal(cop_stream_peek(stream, 1, &next, &got), COP_OK);
+			assert_memory_equal(next, text + at, got);
+			assert_int_equal(cop_stream_line(stream, &line, &got), COP_OK);
+			assert_memory_equal(line, text + at, got);
+			at += got + (at + got < length);
+			size = turn % 7 * turn * 1000;
+			err = cop_stream_read(stream, block, size, &got);
+			assert_true(err == COP_OK || (err == COP_EEND && at == length && got == 0));
+			assert_int_equal(got, size < length - at ? size : length - at);
+			assert_memory_equal(block, text + at, got);
+			at += got;
+		}
+		cop_stream_free(stream);
+	}
+	free(text);
+	free(block);
+}
+
 /* Reads every line; the first error that is no end. */
 static cop_err read_lines(const char *path)
 {
@@ -492,6 +657,11 @@ int main(void)
 		cmocka_unit_test(test_stream_without_memory_fails_cleanly),
 		cmocka_unit_test(test_stream_peek_takes_nothing),
 		cmocka_unit_test(test_stream_share_grows_to_the_whole_file),
+		cmocka_unit_test(test_stream_of_a_file_at_descriptor_0_reads),
+		cmocka_unit_test(test_stream_to_dash_leaves_standard_output_open),
+		cmocka_unit_test(test_stream_that_replaces_a_file_does_it_when_closed),
+		cmocka_unit_test(test_stream_lines_and_reads_take_turns),
+		cmocka_unit_test(test_stream_that_replaces_keeps_the_owner_of_a_name_alone),
 	};
 	return cmocka_run_group_tests(tests, make_folder, drop_folder);
 }

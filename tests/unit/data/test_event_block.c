@@ -193,7 +193,9 @@ static void test_block_cut_anywhere_but_between_events_is_refused(void **state)
 			assert_int_equal(cop_event_block_load(&loaded, block.bytes.data, length), COP_EFORMAT);
 		}
 	}
+	assert_int_equal(cop_event_block_load(&loaded, block.bytes.data, block.bytes.length), COP_OK);
 	assert_int_equal(cop_event_block_load(&loaded, NULL, COP_EVENT_BLOCK_MAX + 1), COP_EFORMAT);
+	assert_int_equal(loaded.count, 0);
 	cop_event_block_fini(&block);
 	cop_event_block_fini(&loaded);
 }

@@ -218,6 +218,42 @@ static void test_dsjson_of_all_kinds_of_features_follows_the_rules(void **state)
 	close_opened(&o);
 }
 
+/* A part of the label that was there already, in whichever spelling. */
+static void test_dsjson_label_that_is_there_twice_is_refused(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {
+		"{\"_label\":\"1:0.5:0.5\",\"_label_probability\":0.5,\"a\":[1],\"c\":{\"a\":2}}\n",
+		"{\"_label_probability\":0.5,\"_label\":\"1:0.5:0.5\",\"a\":[1],\"c\":{\"a\":2}}\n",
+		"{\"_label\":\"1:0.5:0.5\",\"_label_cost\":0.5,\"a\":[1],\"c\":{\"a\":2}}\n",
+		"{\"_label\":\"1:0.5:0.5\",\"_label_Action\":1,\"a\":[1],\"c\":{\"a\":2}}\n"
+	};
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		opened o = open_text(texts[i], true, 0);
+		cop_logged_event event;
+		cop_diag diag;
+		assert_int_equal(cop_event_reader_next(o.reader, &event, &diag), COP_EFORMAT);
+		close_opened(&o);
+	}
+}
+
+/* Of names that begin with an underscore only some are told; the shortest is none of them. */
+static void test_dsjson_names_with_underscores_are_passed_over(void **state)
+{
+	(void)state;
+	static const char *const texts[] = { "{\"c\":{\"a\":2}}\n", "{\"c\":{\"_\":1,\"a\":2}}\n",
+		"{\"c\":{\"a\":2,\"__a\":[1],\"_a\":{\"b\":1}}}\n" };
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		opened o = open_text(texts[i], true, 0);
+		cop_logged_event event;
+		next_event(&o, &event);
+		assert_int_equal(event.x.d, 1);
+		assert_true(event.x.dense[0] == 2.0F);
+		no_event(&o);
+		close_opened(&o);
+	}
+}
+
 static void test_dsjson_label_in_any_spelling_is_the_same(void **state)
 {
 	(void)state;
@@ -638,6 +674,8 @@ int main(void)
 		cmocka_unit_test(test_dsjson_of_damaged_stream_ends),
 		cmocka_unit_test(test_dsjson_pairs_are_made_of_shared_and_candidates),
 		cmocka_unit_test(test_dsjson_without_memory_fails_cleanly),
+		cmocka_unit_test(test_dsjson_names_with_underscores_are_passed_over),
+		cmocka_unit_test(test_dsjson_label_that_is_there_twice_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -217,6 +217,27 @@ static void test_event_vw_of_candidates_is_read(void **state)
 
 /* ---- labels and tags ---- */
 
+/* Labels on two lines in a row are of two events, unless one is of action 0, which only candidates have. */
+static void test_event_vw_lines_of_zero_are_candidates(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		size_t candidates;
+	} cases[] = { { "1:0.5:0.5 | a\n2:0.5:0.5 | b\n", 0 }, { "01:0.5:0.5 | a\n02:0.5:0.5 | b\n", 0 },
+		{ "0:0.5:0.5 | a\n | b\n\n", 2 }, { "00:0.5:0.5 | a\n | b\n\n", 2 } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		opened o = open_text_as(cases[i].text, strlen(cases[i].text), &vw_hashed, COP_EVENT_LINES_AUTO, 0);
+		cop_logged_event event;
+		read_on(&o, &event);
+		assert_int_equal(event.candidates, cases[i].candidates);
+		assert_true(event.labelled && event.action == 0 && event.cost == 0.5);
+		if (cases[i].candidates == 0)
+			read_on(&o, &event);
+		at_end(&o);
+	}
+}
+
 static void test_event_vw_label_forms_are_read(void **state)
 {
 	(void)state;
@@ -567,6 +588,7 @@ int main(void)
 		cmocka_unit_test(test_event_vw_of_wrong_candidates_says_where_and_what),
 		cmocka_unit_test(test_event_vw_of_too_many_candidates_is_refused_once),
 		cmocka_unit_test(test_event_vw_of_damaged_file_cannot_be_read_on),
+		cmocka_unit_test(test_event_vw_lines_of_zero_are_candidates),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

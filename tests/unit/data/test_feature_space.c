@@ -73,6 +73,98 @@ static void test_feature_space_of_wrong_settings_is_refused(void **state)
 	}
 }
 
+static void test_feature_space_is_plain_where_a_name_is_at_its_hash(void **state)
+{
+	(void)state;
+	static const char *const pairs[] = { "ab" };
+	static const struct {
+		cop_feature_space_settings settings;
+		bool plain;
+	} cases[] = { { { .bits = 0 }, true }, { { .ignore = "b" }, true }, { { .keep = " " }, true },
+		{ { .dense = true }, false }, { { .hash_all = true }, false }, { { .keep = "b" }, false },
+		{ { .ignore = " " }, false }, { { .pairs = pairs, .pair_count = 1 }, false } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cop_feature_space *space = new_space(&cases[i].settings);
+		assert_int_equal(cop_feature_space_is_plain(space), cases[i].plain);
+		assert_int_equal(cop_feature_space_has_pairs(space), cases[i].settings.pair_count > 0);
+		assert_int_equal(cop_feature_space_is_dense(space), cases[i].settings.dense);
+		cop_feature_space_free(space);
+	}
+}
+
+/* Rows that are as the one before go through what was recorded of it: names, numbers and features without a name. */
+static void test_feature_space_records_a_row_for_those_like_it(void **state)
+{
+	(void)state;
+	const cop_feature_space_settings settings = { .bits = 0 };
+	cop_feature_space *space = new_space(&settings);
+	cop_feature_room room = { 0 };
+	for (unsigned i = 0; i < 6; i++) {
+		cop_feature_space_begin(space);
+		const cop_feature_lane *lane = cop_feature_space_lane(space);
+		if (i >= 3)
+			assert_int_equal(lane->count, 4);
+		in_namespace(space, "n", 1);
+		put(space, "a", 1);
+		put(space, "10", 2);
+		cop_feature_space_put_unnamed(space, 10, 4);
+		put(space, "05", 8);
+		cop_row row = end(space, &room, 4);
+		assert_true(at(&row, place("n", "a")) == 1.0F);
+		assert_true(at(&row, place("n", "10")) == 6.0F); /* a name of digits is their number */
+		assert_true(at(&row, place("n", "05")) == 8.0F);
+		cop_feature_room_clear(&room);
+	}
+	cop_feature_room_fini(&room);
+	cop_feature_space_free(space);
+}
+
+static void test_feature_space_takes_as_many_entries_as_it_may(void **state)
+{
+	(void)state;
+	const cop_feature_space_settings settings = { .bits = 21 };
+	for (size_t more = 0; more < 2; more++) {
+		cop_feature_space *space = new_space(&settings);
+		cop_feature_room room = { 0 };
+		cop_feature_span span;
+		size_t features;
+		cop_feature_space_begin(space);
+		for (size_t i = 0; i < COP_FEATURE_SPACE_MAX_ENTRIES + more; i++)
+			cop_feature_space_put_unnamed(space, i, 1);
+		assert_int_equal(cop_feature_space_end(space, &room, &span, &features), more == 0 ? COP_OK : COP_EFULL);
+		cop_feature_room_fini(&room);
+		cop_feature_space_free(space);
+	}
+}
+
+static void test_feature_space_of_any_order_has_the_memory_for_its_features(void **state)
+{
+	(void)state;
+	enum { MOST = 3000 };
+	const cop_feature_space_settings settings = { .bits = 0 };
+	cop_feature_space *space = new_space(&settings);
+	cop_feature_room room = { 0 };
+	cop_test_alloc_fail(1, 0);
+	assert_int_equal(cop_feature_space_any_order(space, MOST), COP_ENOMEM);
+	cop_test_alloc_fail(0, 0);
+	assert_int_equal(cop_feature_space_any_order(space, MOST), COP_OK);
+	for (unsigned row = 0; row < 2; row++) {
+		char name[16];
+		cop_test_alloc_fail(1, 0);
+		cop_feature_space_begin(space);
+		for (unsigned i = 0; i < MOST; i++) {
+			(void)snprintf(name, sizeof name, "%c%u", "ab"[row], i);
+			put(space, name, 1);
+		}
+		assert_int_equal(cop_feature_space_failure(space), COP_OK);
+		cop_test_alloc_fail(0, 0);
+		cop_row whole = end(space, &room, MOST);
+		assert_true(whole.nnz > MOST - 100);
+	}
+	cop_feature_room_fini(&room);
+	cop_feature_space_free(space);
+}
+
 static void test_feature_space_keeps_and_ignores_by_first_character(void **state)
 {
 	(void)state;
@@ -772,6 +864,10 @@ int main(void)
 		cmocka_unit_test(test_feature_space_of_damaged_bytes_is_refused_or_whole),
 		cmocka_unit_test(test_feature_space_insists_on_names_of_products),
 		cmocka_unit_test(test_feature_space_without_memory_fails_cleanly),
+		cmocka_unit_test(test_feature_space_is_plain_where_a_name_is_at_its_hash),
+		cmocka_unit_test(test_feature_space_of_any_order_has_the_memory_for_its_features),
+		cmocka_unit_test(test_feature_space_takes_as_many_entries_as_it_may),
+		cmocka_unit_test(test_feature_space_records_a_row_for_those_like_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

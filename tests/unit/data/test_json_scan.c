@@ -206,6 +206,37 @@ static void test_scan_of_wrong_text_says_where_and_what(void **state)
 	}
 }
 
+/* The first and the last of each kind; want NULL: it is no character. */
+static void test_scan_of_halves_at_their_ends(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text, *want;
+	} cases[] = { { "\\u0001", "\x01" }, { "\\u007f", "\x7f" }, { "\\u0080", "\xc2\x80" },
+		{ "\\u07ff", "\xdf\xbf" }, { "\\u0800", "\xe0\xa0\x80" }, { "\\ud7ff", "\xed\x9f\xbf" },
+		{ "\\ue000", "\xee\x80\x80" }, { "\\uffff", "\xef\xbf\xbf" }, { "\\ud800\\udc00", "\xf0\x90\x80\x80" },
+		{ "\\ud800\\udfff", "\xf0\x90\x8f\xbf" }, { "\\udbff\\udc00", "\xf4\x8f\xb0\x80" },
+		{ "\\udbff\\udfff", "\xf4\x8f\xbf\xbf" }, { "\\ud800", NULL }, { "\\ud800\\udbff", NULL },
+		{ "\\ud800\\ue000", NULL }, { "\\udc00\\udc00", NULL }, { "\\udbffx", NULL },
+		{ "\\ud800\\n12345", NULL }, { "\\ud800xu0000", NULL } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char whole[64], out[64];
+		exact e;
+		cop_json_scan_span text;
+		size_t length;
+		(void)snprintf(whole, sizeof whole, "\"%s\"", cases[i].text);
+		exact_open(&e, whole, strlen(whole));
+		bool right = cop_json_scan_string(&e.scan, &text) && cop_json_scan_decode(&e.scan, &text, out, &length);
+		if (right != (cases[i].want != NULL))
+			fail_msg("%s", cases[i].text);
+		if (right) {
+			assert_int_equal(length, strlen(cases[i].want));
+			assert_memory_equal(out, cases[i].want, length);
+		}
+		free(e.text);
+	}
+}
+
 static void test_scan_of_zero_bytes_is_a_fault(void **state)
 {
 	(void)state;
@@ -312,6 +343,7 @@ int main(void)
 		cmocka_unit_test(test_scan_of_zero_bytes_is_a_fault),
 		cmocka_unit_test(test_scan_too_deep_is_a_fault),
 		cmocka_unit_test(test_scan_agrees_with_the_tree_on_random_text),
+		cmocka_unit_test(test_scan_of_halves_at_their_ends),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,6 +43,26 @@ static void test_name_table_counts_in_order_of_appearance(void **state)
 	cop_name_table_fini(&table);
 }
 
+/* Of so many names about ten pairs share all 32 bits of their hash. */
+static void test_name_table_tells_names_of_one_hash_apart(void **state)
+{
+	(void)state;
+	enum { NAMES = 300000 };
+	cop_name_table table;
+	cop_name_table_init(&table);
+	for (uint32_t i = 0; i < NAMES; i++) {
+		char text[32];
+		(void)snprintf(text, sizeof text, "%u and %u", i * 2654435761u, i);
+		assert_int_equal(add(&table, 0, text), i);
+	}
+	for (uint32_t i = 0; i < NAMES; i++) {
+		char text[32];
+		(void)snprintf(text, sizeof text, "%u and %u", i * 2654435761u, i);
+		assert_int_equal(find(&table, 0, text), i);
+	}
+	cop_name_table_fini(&table);
+}
+
 static void test_name_table_tells_tags_lengths_and_prefixes_apart(void **state)
 {
 	(void)state;
@@ -144,6 +164,7 @@ int main(void)
 		cmocka_unit_test(test_name_table_cut_forgets_the_newest),
 		cmocka_unit_test(test_name_table_of_too_many_bytes_is_full),
 		cmocka_unit_test(test_name_table_without_memory_fails_cleanly),
+		cmocka_unit_test(test_name_table_tells_names_of_one_hash_apart),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

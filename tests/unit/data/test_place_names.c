@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/crc32c.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "data/feature_space.h"
@@ -138,6 +139,29 @@ static void test_place_names_keep_their_bound_and_give_up_the_least_used(void **
 		(void)cop_place_names_text(names, often[i] & ((1u << BITS) - 1), text, sizeof text);
 		assert_memory_equal(text, name, strlen(name)); /* before what shares its place */
 	}
+	cop_place_names_free(names);
+}
+
+/* Entries and texts may meet, and then one name more gives some up. */
+static void test_place_names_are_given_up_when_there_is_no_room_left_at_all(void **state)
+{
+	(void)state;
+	cop_place_names *names = make(COP_PLACE_NAMES_LEAST);
+	char name[64];
+	(void)meet(names, "", "12345678901234567890");
+	size_t each = cop_place_names_used(names); /* twice an entry's size */
+	assert_int_equal(each, 40);
+	size_t left = names->arena_size - each;
+	for (unsigned i = 0; left > 0; i++) {
+		int width = left % each == 0 ? 20 : 40; /* the arena's size is that of a number of entries */
+		(void)snprintf(name, sizeof name, "%0*u", width, i);
+		(void)meet(names, "", name);
+		left -= 20 + (size_t)width;
+		assert_int_equal(cop_place_names_used(names), names->arena_size - left);
+	}
+	assert_int_equal(cop_place_names_given_up(names), 0);
+	(void)meet(names, "", "a");
+	assert_true(cop_place_names_given_up(names) > 0);
 	cop_place_names_free(names);
 }
 
@@ -336,6 +360,50 @@ static void test_place_names_damaged_counters_are_refused(void **state)
 	cop_place_names_free(names);
 }
 
+/* What is kept depends on the calls alone, so that a replay of a journal makes the same file: names of every spelling,
+ * some met by far more often than others, more of them than there is room for. */
+static void test_place_names_kept_are_the_recorded_ones(void **state)
+{
+	(void)state;
+	static const size_t bounds[] = { 1, COP_PLACE_NAMES_LEAST, 40000, 100000 };
+	static const struct {
+		size_t count, used;
+		uint64_t given_up;
+		uint32_t crc;
+	} recorded[] = { { 277, 11751, 7247, 0x3832a61fu }, { 277, 11751, 7247, 0x3832a61fu },
+		{ 840, 34432, 6363, 0x27a40934u }, { 2165, 92870, 4499, 0x6a126ba4u } };
+	for (size_t k = 0; k < sizeof bounds / sizeof *bounds; k++) {
+		cop_place_names *names = make(bounds[k]);
+		cop_bytes bytes;
+		cop_rng rng;
+		char name[400];
+		cop_rng_init(&rng, 6, 0);
+		for (unsigned i = 0; i < 8000; i++) {
+			cop_place_names_insist(names, i % 1000 < 3);
+			cop_place_names_row(names);
+			uint32_t common = (uint32_t)cop_rng_below(&rng, 6);
+			(void)snprintf(name, sizeof name, "often%u", common);
+			uint32_t first = meet(names, "User", name);
+			(void)snprintf(name, sizeof name, "n%0*u", (int)(i % 9 * 35) + 1,
+			        (unsigned)cop_rng_below(&rng, i % 3 == 0 ? 40 : 4000));
+			uint32_t second = put(names, name);
+			cop_place_names_meet_product(names, first ^ second, first, second);
+			const cop_place_name told = { "Item", "colour", name, 4, i % 2 == 0 ? 0 : 6, i % 16, i % 5 };
+			cop_place_names_meet(names, (uint32_t)cop_rng_below(&rng, 300) * 7, &told);
+		}
+		save(names, &bytes);
+		print_message("{ %zu, %zu, %llu, 0x%08xu },\n", cop_place_names_count(names),
+		        cop_place_names_used(names), (unsigned long long)cop_place_names_given_up(names),
+		        (unsigned)cop_crc32c(0, bytes.data, bytes.length));
+		assert_int_equal(cop_place_names_count(names), recorded[k].count);
+		assert_int_equal(cop_place_names_used(names), recorded[k].used);
+		assert_int_equal(cop_place_names_given_up(names), recorded[k].given_up);
+		assert_int_equal(cop_crc32c(0, bytes.data, bytes.length), recorded[k].crc);
+		cop_bytes_fini(&bytes);
+		cop_place_names_free(names);
+	}
+}
+
 static cop_feature_space *make_space(const char *const *pairs, size_t count)
 {
 	const cop_feature_space_settings settings = { .bits = BITS, .pairs = pairs, .pair_count = count };
@@ -448,9 +516,11 @@ int main(void)
 		cmocka_unit_test(test_place_names_are_cut_behind_255_bytes),
 		cmocka_unit_test(test_place_names_are_shown_as_far_as_there_is_room),
 		cmocka_unit_test(test_place_names_damaged_counters_are_refused),
+		cmocka_unit_test(test_place_names_kept_are_the_recorded_ones),
 		cmocka_unit_test(test_feature_space_names_what_was_put),
 		cmocka_unit_test(test_feature_space_names_products),
 		cmocka_unit_test(test_place_names_short_of_memory_cost_names_alone),
+		cmocka_unit_test(test_place_names_are_given_up_when_there_is_no_room_left_at_all),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

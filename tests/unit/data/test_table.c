@@ -287,6 +287,24 @@ static void test_table_of_text_makes_categories_in_order(void **state)
 	done(&t);
 }
 
+/* The column's name in front of "=", of features of categories alone. */
+static void test_table_features_of_categories_have_a_stem(void **state)
+{
+	(void)state;
+	table t;
+	TRAINED(t, "shape,age,colour,same,size,y\nflat,3,red,1,1,0\nround,4,blue,1,2,1\nsquare,5,=green,1,3,1\n",
+	        .target = NULL);
+	size_t categories = 0;
+	for (size_t j = 0; j < cop_preparation_features(t.p); j++) {
+		const char *name = cop_preparation_feature(t.p, j), *end = strchr(name, '=');
+		assert_int_equal(cop_preparation_stem(t.p, j), end == NULL ? 0 : (size_t)(end - name));
+		categories += end != NULL;
+	}
+	assert_int_equal(cop_preparation_features(t.p), categories + 3);
+	assert_true(categories >= 4);
+	done(&t);
+}
+
 static void test_table_column_that_turns_to_text_names_numbers_by_value(void **state)
 {
 	(void)state;
@@ -723,6 +741,7 @@ int main(void)
 		cmocka_unit_test(test_table_of_a_large_file_takes_little_more_than_its_rows),
 		cmocka_unit_test(test_table_equals_the_dataset_of_the_same_file),
 		cmocka_unit_test(test_table_without_memory_fails_cleanly),
+		cmocka_unit_test(test_table_features_of_categories_have_a_stem),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

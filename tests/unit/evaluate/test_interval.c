@@ -116,6 +116,63 @@ static void test_sequence_merged_and_saved_still_bounds(void **state)
 	cop_bytes_fini(&bytes);
 }
 
+/* With what its sums hold beyond a double's digits. */
+static void test_sequence_and_moments_merged_into_empty_ones_are_the_same(void **state)
+{
+	(void)state;
+	const cop_sequence whole = { .n = 3,
+		.weight = { 1e16, 1.0 },
+		.bet = { 2e16, 0.5 },
+		.bet_x = { 3e16, -1.0 },
+		.price = { 4e16, 0.25 },
+		.x = { 5e16, 0.75 },
+		.square = 6.0,
+		.for_weight = 7.0 };
+	const cop_sum *sums[] = { &whole.weight, &whole.bet, &whole.bet_x, &whole.price, &whole.x };
+	cop_sequence s = { 0 };
+	cop_sequence_merge(&s, &whole);
+	const cop_sum *merged[] = { &s.weight, &s.bet, &s.bet_x, &s.price, &s.x };
+	assert_int_equal(s.n, 3);
+	for (size_t i = 0; i < 5; i++)
+		assert_true(merged[i]->total == sums[i]->total && merged[i]->rest == sums[i]->rest);
+	assert_true(s.square == 6.0 && s.for_weight == 0.0);
+
+	static const double weights[] = { 1e16, 1.0, 1.0 };
+	cop_moments m = { 0 }, empty = { 0 };
+	for (size_t i = 0; i < 3; i++)
+		cop_moments_add(&m, weights[i], 2.0, 4.0);
+	cop_moments_merge(&empty, &m);
+	assert_int_equal(empty.n, 3);
+	assert_true(cop_sum_value(&empty.a) == 1e16 + 2.0 && cop_sum_value(&m.a) == 1e16 + 2.0);
+	assert_true(cop_sum_value(&empty.aw) == 2e16 + 4.0 && cop_sum_value(&empty.ay) == 4e16 + 8.0);
+	assert_true(empty.a2 == m.a2 && empty.mean_w == 2.0 && empty.mean_y == 4.0);
+}
+
+static void test_sequence_that_cannot_be_is_refused(void **state)
+{
+	(void)state;
+	cop_sequence good = { 0 }, bad[4];
+	for (size_t i = 0; i < 4; i++)
+		bad[i] = good;
+	cop_sequence_add(&good, 1.0, 0.5, 1.0, 0.05);
+	bad[0].bet.total = 1.0;
+	bad[1].weight.total = 1.0;
+	bad[2] = bad[3] = good;
+	bad[2].bet = (cop_sum){ 0 };
+	bad[3].weight = (cop_sum){ 0 };
+	for (size_t i = 0; i < 5; i++) {
+		cop_bytes bytes;
+		cop_cursor in;
+		cop_sequence read;
+		cop_bytes_init(&bytes);
+		cop_sequence_save(i < 4 ? &bad[i] : &good, &bytes);
+		cop_cursor_init(&in, bytes.data, bytes.length);
+		cop_sequence_load(&read, &in);
+		assert_int_equal(in.err, i < 4 ? COP_EFORMAT : COP_OK);
+		cop_bytes_fini(&bytes);
+	}
+}
+
 static void test_asymptotic_sequence_holds_at_all_times(void **state)
 {
 	(void)state;
@@ -161,6 +218,8 @@ int main(void)
 		cmocka_unit_test(test_sequence_merged_and_saved_still_bounds),
 		cmocka_unit_test(test_asymptotic_sequence_holds_at_all_times),
 		cmocka_unit_test(test_unseen_weight_follows_from_what_is_missing),
+		cmocka_unit_test(test_sequence_and_moments_merged_into_empty_ones_are_the_same),
+		cmocka_unit_test(test_sequence_that_cannot_be_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -242,6 +242,15 @@ static void test_merged_parts_equal_the_whole(void **state)
 	cop_offpolicy_summarise(&parts[2], &b);
 	assert_int_equal(a.events, b.events);
 	assert_true(fabs(a.effective_sample_size - b.effective_sample_size) < 1e-9);
+	assert_close(b.weight, a.weight);
+	assert_close(b.mean_target, a.mean_target);
+	assert_close(b.mean_weight_z, a.mean_weight_z);
+	assert_true(a.matched_share == b.matched_share && a.largest_weight == b.largest_weight);
+	assert_true(whole.matched > 0 && whole.matched == parts[2].matched);
+	assert_true(whole.models > 0 && whole.models == parts[2].models);
+	assert_true(whole.extreme == parts[2].extreme && whole.weight_bound == parts[2].weight_bound);
+	assert_true(whole.cost_min == parts[2].cost_min && whole.cost_max == parts[2].cost_max);
+	assert_true(whole.model_min == parts[2].model_min && whole.model_max == parts[2].model_max);
 	start(&empty, 0.0, 2.0);
 	assert_int_equal(cop_offpolicy_merge(&whole, &empty), COP_EINVAL);
 }
@@ -279,6 +288,61 @@ static void test_saved_and_loaded_goes_on_as_before(void **state)
 	cop_cursor_init(&in, bytes.data, bytes.length);
 	assert_int_equal(cop_offpolicy_load(&read, &in), COP_EVERSION);
 	cop_bytes_fini(&bytes);
+}
+
+static cop_err reload(const cop_offpolicy *o, cop_offpolicy *read)
+{
+	cop_bytes bytes;
+	cop_cursor in;
+	cop_bytes_init(&bytes);
+	cop_offpolicy_save(o, &bytes);
+	assert_int_equal(bytes.err, COP_OK);
+	cop_cursor_init(&in, bytes.data, bytes.length);
+	cop_err err = cop_offpolicy_load(read, &in);
+	cop_bytes_fini(&bytes);
+	return err;
+}
+
+static void test_states_that_cannot_be_are_refused(void **state)
+{
+	(void)state;
+	enum { CASES = 13 };
+	for (int known = 0; known < 2; known++) {
+		cop_offpolicy good, bad[CASES + COP_OFFPOLICY_TERMS], read;
+		size_t n = 0;
+		start(&good, 0.0, known);
+		assert_int_equal(reload(&good, &read), COP_OK); /* empty */
+		const cop_offpolicy_event e = event(0.5, 1.0, 0.5);
+		assert_int_equal(cop_offpolicy_add(&good, &e), COP_OK); /* every range of no width */
+		good.models = good.matched;
+		good.weight_max = good.weight_bound;
+		assert_int_equal(good.extreme, 1);
+		assert_int_equal(reload(&good, &read), COP_OK);
+		for (size_t i = 0; i < CASES + COP_OFFPOLICY_TERMS; i++)
+			bad[i] = good;
+		for (size_t i = 0; i < COP_OFFPOLICY_TERMS; i++)
+			bad[n++].term[i].n = 2;
+		bad[n++].n = 2;
+		bad[n++].matched = 2;
+		bad[n++].models = 2;
+		bad[n++].extreme = 2;
+		bad[n].weight_bound = -1.0;
+		bad[n++].weight_max = -2.0;
+		bad[n++].weight_max = 1e6;
+		bad[n++].cost_min = 1.25;
+		bad[n++].model_min = 1.25;
+		bad[n++].below.n = 2;
+		bad[n++].above.n = 2;
+		bad[n++].settings.level = 1.0;
+		bad[n++].settings.cost_low = 2.0;
+		bad[n++].settings.clip = -1.0;
+		assert_int_equal(n, sizeof bad / sizeof *bad);
+		for (size_t i = 0; i < n; i++) {
+			read = good;
+			assert_int_equal(reload(&bad[i], &read), COP_EFORMAT);
+			assert_memory_equal(&read, &good, sizeof read);
+		}
+	}
 }
 
 static void test_damaged_state_is_refused_or_harmless(void **state)
@@ -424,6 +488,14 @@ static void test_unknown_range_follows_the_costs(void **state)
 		assert_int_equal(cop_offpolicy_add(&o, &e), COP_OK);
 		cop_offpolicy_range(&o, &low, &high);
 		assert_true(low == lows[i] && high == highs[i]);
+	}
+	/* the ends of what counts as [0, 1] and as [-1, 0] */
+	static const double cases[][4] = { { 0.0, 1.0, 0.0, 1.0 }, { -1.0, 0.0, -1.0, 0.0 }, { 0.0, 1.5, 0.0, 1.5 },
+		{ 0.5, 2.0, 0.5, 2.0 }, { -1.5, 0.0, -1.5, 0.0 }, { -1.5, -0.5, -1.5, -0.5 }, { -1.0, 0.5, -1.0, 0.5 },
+		{ 0.25, 0.5, 0.0, 1.0 }, { -0.5, -0.25, -1.0, 0.0 }, { -0.5, 1.0, -0.5, 1.0 } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cop_offpolicy_range_of(&settings, cases[i][0], cases[i][1], &low, &high);
+		assert_true(low == cases[i][2] && high == cases[i][3]);
 	}
 }
 
@@ -742,6 +814,7 @@ int main(void)
 		cmocka_unit_test(test_long_stream_keeps_its_digits),
 		cmocka_unit_test(test_unknown_range_follows_the_costs),
 		cmocka_unit_test(test_names_are_found_and_unknown_ones_are_not),
+		cmocka_unit_test(test_states_that_cannot_be_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -179,6 +179,152 @@ static void test_saved_and_loaded_goes_on_as_before(void **state)
 	cop_bytes_fini(&bytes);
 }
 
+/* The header's definitions on five events: value, and error with n / (n - 1), by sums over the events. */
+static void test_errors_of_few_events_equal_their_definition(void **state)
+{
+	(void)state;
+	enum { N = 5 };
+	cop_offpolicy_event a[N], b[N];
+	cop_offpolicy_pair pair;
+	cop_rng rng;
+	double all = 0.0, wa = 0.0, wb = 0.0, ca = 0.0, cb = 0.0;
+	start(&pair);
+	cop_rng_init(&rng, 25, 0);
+	for (size_t i = 0; i < N; i++) {
+		double distance = random_views(&rng, &a[i], &b[i]), e = a[i].weight;
+		assert_int_equal(cop_offpolicy_pair_add(&pair, &a[i], &b[i], distance), COP_OK);
+		all += e;
+		wa += e * a[i].target / a[i].p;
+		wb += e * b[i].target / a[i].p;
+		ca += e * a[i].target / a[i].p * a[i].cost;
+		cb += e * b[i].target / a[i].p * a[i].cost;
+	}
+	for (size_t k = 0; k < NAMES; k++) {
+		double term[N], value = 0.0, centre, squares = 0.0;
+		for (size_t i = 0; i < N; i++) {
+			double one = a[i].target / a[i].p, two = b[i].target / a[i].p, c = a[i].cost;
+			double dm = a[i].model_target - b[i].model_target;
+			const double terms[NAMES] = { (one - two) * c,
+				one * (c - ca / wa) * all / wa - two * (c - cb / wb) * all / wb, dm,
+				dm + (one - two) * (c - a[i].model_logged) };
+			term[i] = terms[k];
+			value += a[i].weight * term[i] / all;
+		}
+		centre = k == 1 ? 0.0 : value;
+		value = k == 1 ? ca / wa - cb / wb : value;
+		for (size_t i = 0; i < N; i++)
+			squares += a[i].weight * a[i].weight * (term[i] - centre) * (term[i] - centre);
+		cop_estimate out = estimate(&pair, names[k], "delta");
+		double error = sqrt(N / (N - 1.0) * squares) / all, half = 1.959963984540054 * error;
+		assert_true(fabs(out.value - value) < 1e-12);
+		assert_true(fabs(out.error - error) < 1e-12 * error);
+		assert_true(fabs(out.low - fmax(value - half, -1.0)) < 1e-12);
+		assert_true(fabs(out.high - fmin(value + half, 1.0)) < 1e-12);
+	}
+}
+
+/* Where one policy has no weight, or next to none beside the other's, there is no snips; there is an ips. */
+static void test_snips_without_weight_is_not_found(void **state)
+{
+	(void)state;
+	static const double targets[][2] = { { 0.0, 0.5 }, { 0.5, 0.0 }, { 1e-12, 1.0 } };
+	for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+		cop_offpolicy_pair pair;
+		cop_estimate out;
+		cop_offpolicy_event a = { .p = 0.5, .cost = 0.5, .weight = 1.0, .target = targets[i][0] }, b = a;
+		b.target = targets[i][1];
+		start(&pair);
+		for (int j = 0; j < 100; j++)
+			assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &b, 1.0), COP_OK);
+		assert_int_equal(cop_offpolicy_pair_estimate(&pair, cop_offpolicy_find("snips"), NULL, 0.95, &out),
+		        COP_ENOTFOUND);
+		assert_true(isnan(out.value) && out.low == -1.0 && out.high == 1.0);
+		out = estimate(&pair, "ips", NULL);
+		assert_true(fabs(out.value - (a.target - b.target)) < 1e-12);
+		assert_true(i > 0 || out.high > 0.9); /* nothing bounds a policy without any weight */
+	}
+}
+
+static cop_err reload(const cop_offpolicy_pair *pair, cop_offpolicy_pair *read)
+{
+	cop_bytes bytes;
+	cop_cursor in;
+	cop_bytes_init(&bytes);
+	cop_offpolicy_pair_save(pair, &bytes);
+	assert_int_equal(bytes.err, COP_OK);
+	cop_cursor_init(&in, bytes.data, bytes.length);
+	cop_err err = cop_offpolicy_pair_load(read, &in);
+	cop_bytes_fini(&bytes);
+	return err;
+}
+
+static void test_states_that_cannot_be_are_refused(void **state)
+{
+	(void)state;
+	const cop_offpolicy_event a = { .p = 0.5, .cost = 0.5, .weight = 1.0, .target = 0.5 };
+	cop_offpolicy_pair good, bad[16], read;
+	size_t n = 0;
+	start(&good);
+	assert_int_equal(reload(&good, &read), COP_OK); /* empty */
+	bad[n++] = good;
+	bad[n - 1].a2 = 1.0;
+	bad[n++] = good;
+	bad[n - 1].a.total = 1.0;
+	assert_int_equal(cop_offpolicy_pair_add(&good, &a, &a, 0.0), COP_OK); /* every range of no width */
+	assert_int_equal(reload(&good, &read), COP_OK);
+	for (size_t i = 0; i < COP_OFFPOLICY_PAIR_TERMS; i++) {
+		bad[n++] = good;
+		bad[n - 1].moment[i][i] = -1.0;
+	}
+	for (size_t i = 0; i < 10; i++)
+		bad[n + i] = good;
+	bad[n++].n = 2;
+	bad[n++].dr.n = 2;
+	bad[n++].dm.n = 2;
+	bad[n++].models = 2;
+	bad[n++].weight_bound = -1.0;
+	bad[n++].cost_min = 0.75;
+	bad[n++].model_min = 0.75;
+	bad[n++].a2 = 0.0;
+	bad[n++].a.total = 0.0;
+	bad[n++].distance.total = -1.0;
+	assert_int_equal(n, sizeof bad / sizeof *bad);
+	for (size_t i = 0; i < n; i++) {
+		read = good;
+		assert_int_equal(reload(&bad[i], &read), COP_EFORMAT);
+		assert_memory_equal(&read, &good, sizeof read);
+	}
+}
+
+/* Version 1 held the largest residual |c - q| where the range of q is now. */
+static void test_version_1_is_read(void **state)
+{
+	(void)state;
+	enum { RESIDUAL = 4 + 5 * 8 + 2 * 8 + 3 * 8 };
+	const cop_offpolicy_event a = { .p = 0.5, .cost = 0.5, .weight = 1.0, .target = 0.5 };
+	cop_offpolicy_pair pair, read;
+	cop_bytes new, old;
+	cop_cursor in;
+	start(&pair);
+	assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &a, 0.0), COP_OK);
+	cop_bytes_init(&new);
+	cop_bytes_init(&old);
+	cop_offpolicy_pair_save(&pair, &new);
+	cop_bytes_put_u32(&old, 1);
+	cop_bytes_put(&old, new.data + 4, RESIDUAL - 4);
+	cop_bytes_put_f64(&old, 0.25);
+	cop_bytes_put(&old, new.data + RESIDUAL + 16, new.length - RESIDUAL - 16);
+	cop_cursor_init(&in, old.data, old.length);
+	assert_int_equal(cop_offpolicy_pair_load(&read, &in), COP_OK);
+	assert_int_equal(cop_cursor_left(&in), 0);
+	assert_true(read.model_min == 0.25 && read.model_max == 0.75);
+	read.model_min = pair.model_min;
+	read.model_max = pair.model_max;
+	assert_memory_equal(&read, &pair, sizeof read);
+	cop_bytes_fini(&new);
+	cop_bytes_fini(&old);
+}
+
 /* A log without a cost, of whose policies the model holds what is true: that it was never wrong bounds nothing. */
 static void test_costs_not_seen_are_allowed_for(void **state)
 {
@@ -342,6 +488,10 @@ int main(void)
 		cmocka_unit_test(test_policies_that_seldom_differ_are_bounded_by_how_seldom),
 		cmocka_unit_test(test_merged_parts_equal_the_whole),
 		cmocka_unit_test(test_saved_and_loaded_goes_on_as_before),
+		cmocka_unit_test(test_errors_of_few_events_equal_their_definition),
+		cmocka_unit_test(test_snips_without_weight_is_not_found),
+		cmocka_unit_test(test_states_that_cannot_be_are_refused),
+		cmocka_unit_test(test_version_1_is_read),
 		cmocka_unit_test(test_costs_not_seen_are_allowed_for),
 		cmocka_unit_test(test_two_events_alike_have_an_interval_of_no_width_one_has_none),
 		cmocka_unit_test(test_bad_events_are_refused_and_change_nothing),

@@ -712,6 +712,77 @@ static void test_model_that_changes_its_shape_ends_the_reading(void **state)
 	assert_non_null(strstr(diag.source, "00000000000000000003.journal"));
 }
 
+static void test_configuration_that_changes_a_shape_ends_the_reading(void **state)
+{
+	(void)state;
+	book b;
+	cop_diag diag;
+	cop_bytes set;
+	cop_wire_model model = told("m");
+	cop_bytes_init(&set);
+	open_book(&b, 1, &model, 1);
+	put_decision(&b, 1, 1);
+	model.arms = ARMS + 1;
+	assert_int_equal(cop_wire_models_put(&set, &model, 1, 65536), 1);
+	cop_wire_record config = { .time = 2, .text = "", .models = set.data, .models_length = set.length };
+	put(&b, COP_WIRE_RECORD_CONFIG, &config);
+	close_book(&b);
+	cop_bytes_fini(&set);
+	assert_int_equal(failure(&plain, &diag), COP_ESHAPE);
+	assert_non_null(strstr(diag.message, "record 2 "));
+	assert_non_null(strstr(diag.message, "arms 5"));
+}
+
+/* Contexts of an old journal are of the first one's size. */
+static void test_old_journal_keeps_the_shape_of_its_first_context(void **state)
+{
+	(void)state;
+	book b;
+	float room[FEATURES];
+	cop_diag diag = { .message = "" };
+	cop_logged_event event;
+	open_book(&b, 1, NULL, 0);
+	put_decision(&b, 1, 1);
+	cop_wire_record r = decision_of("m", 2, 2, room);
+	r.x.d = FEATURES - 1;
+	put(&b, COP_WIRE_RECORD_DECISION, &r);
+	put_old_feedback(&b, 3, 1, 0.5);
+	close_book(&b);
+	cop_event_reader *reader = open_history(&plain);
+	assert_int_equal(cop_event_reader_next(reader, &event, &diag), COP_EFORMAT);
+	assert_non_null(strstr(diag.message, "record 2 "));
+	assert_int_equal(cop_event_reader_next(reader, &event, &diag), COP_OK);
+	assert_int_equal(event.x.d, FEATURES);
+	assert_int_equal(cop_event_reader_next(reader, &event, &diag), COP_EEND);
+	cop_event_reader_free(reader);
+}
+
+/* From its first record on, a journal has no decisions from before. */
+static void test_doubt_is_only_behind_the_first_record(void **state)
+{
+	(void)state;
+	book b;
+	cop_logged_event event;
+	const cop_wire_model model = told("m");
+	open_book(&b, 7, &model, 1);
+	for (uint64_t id = 1; id <= 2; id++) { /* each pushed another one out */
+		float room[FEATURES];
+		cop_wire_record r = decision_of("m", 2, id, room);
+		r.evicted = 1;
+		put(&b, COP_WIRE_RECORD_DECISION, &r);
+	}
+	close_book(&b);
+	static const uint64_t from[] = { 0, 7, 8 }, want[] = { 0, 0, 8 };
+	for (size_t i = 0; i < 3; i++) {
+		const cop_journal_history_settings settings = { .model = "m", .from = from[i] };
+		cop_event_reader *reader = open_history(&settings);
+		assert_int_equal(cop_event_reader_next(reader, &event, NULL), COP_EEND);
+		assert_int_equal(cop_journal_history_doubtful(reader), want[i]);
+		assert_int_equal(cop_journal_history_get_counts(reader)->decisions, i < 2 ? 2 : 1);
+		cop_event_reader_free(reader);
+	}
+}
+
 static void test_one_segment_is_read_alone(void **state)
 {
 	(void)state;
@@ -931,6 +1002,9 @@ int main(void)
 		TEST(test_damage_ends_the_reading_or_is_passed_over),
 		TEST(test_places_without_a_journal_are_told),
 		TEST(test_short_memory_is_an_error_each_time),
+		TEST(test_configuration_that_changes_a_shape_ends_the_reading),
+		TEST(test_old_journal_keeps_the_shape_of_its_first_context),
+		TEST(test_doubt_is_only_behind_the_first_record),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,6 +110,37 @@ static void test_journal_salvage_skips_what_is_damaged_and_says_where(void **sta
 	assert_true(report.missing == 10 || report.missing == 11);
 }
 
+/* Behind the last record: zeros are room that was not used, anything else was lost. */
+static void test_journal_salvage_tells_of_a_tail_that_is_not_zeros(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *tail;
+		size_t length, skips;
+	} cases[] = { { "", 0, 0 }, { "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 30, 0 },
+		{ "\0\0\0", 3, 0 }, { "what is no record", 17, 1 }, { "\0\0\0x", 4, 1 }, { "x\0\0\0", 4, 1 },
+		{ "x\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 30, 1 } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		heard h;
+		cop_journal_salvage_report report;
+		size_t length;
+		write_journal(1, 10, 0);
+		uint8_t *data = load(path_of(1, false), &length);
+		FILE *file = fopen(path_of(1, false), "ab");
+		assert_non_null(file);
+		assert_int_equal(fwrite(cases[i].tail, 1, cases[i].length, file), cases[i].length);
+		assert_int_equal(fclose(file), 0);
+		assert_int_equal(salvage(&h, &report), 10);
+		assert_int_equal(h.count, cases[i].skips);
+		if (h.count == 1) {
+			assert_int_equal(h.skips[0].offset, length);
+			assert_int_equal(h.skips[0].bytes, cases[i].length);
+		}
+		free(data);
+		assert_int_equal(remove(path_of(1, false)), 0);
+	}
+}
+
 static void test_journal_salvage_with_any_byte_changed_loses_at_most_what_it_touches(void **state)
 {
 	(void)state;
@@ -232,6 +263,7 @@ int main(void)
 		TEST(test_journal_salvage_of_damaged_compressed_segment_keeps_what_came_before),
 		TEST(test_journal_salvage_without_memory_fails_cleanly),
 		TEST(test_journal_verify_tells_of_each_segment),
+		TEST(test_journal_salvage_tells_of_a_tail_that_is_not_zeros),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

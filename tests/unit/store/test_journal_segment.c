@@ -71,6 +71,97 @@ static void test_journal_frame_cut_or_flipped_is_not_intact(void **state)
 	cop_bytes_fini(&bytes);
 }
 
+/* Of a frame's head: the record's length, sequence and the 4 bytes of its type, with the checksum of what it is. */
+static cop_err parse_head(uint64_t length, uint64_t sequence, uint32_t type, size_t *need)
+{
+	uint8_t frame[COP_JOURNAL_FRAME_HEAD + 2] = { 0 };
+	uint32_t low = (uint32_t)length;
+	memcpy(frame, &low, sizeof low);
+	memcpy(frame + 8, &sequence, sizeof sequence);
+	memcpy(frame + 16, &type, sizeof type);
+	size_t body = length < 2 ? (size_t)length : 2;
+	uint32_t crc = cop_crc32c(cop_crc32c(0, frame, 4), frame + 8, COP_JOURNAL_FRAME_HEAD - 8 + body);
+	memcpy(frame + 4, &crc, sizeof crc);
+	cop_journal_record record;
+	return cop_journal_frame_parse(frame, COP_JOURNAL_FRAME_HEAD + body, &record, need);
+}
+
+static void test_journal_frame_outside_what_is_allowed_is_refused_whatever_its_checksum(void **state)
+{
+	(void)state;
+	size_t need;
+	assert_int_equal(parse_head(1, 1, 1, &need), COP_OK);
+	assert_int_equal(parse_head(0, 1, COP_JOURNAL_MARK, &need), COP_OK);
+	assert_int_equal(parse_head(2, UINT64_MAX, 255, &need), COP_OK);
+	assert_int_equal(parse_head(COP_JOURNAL_BODY_MAX, 1, 1, &need), COP_EEND);
+	assert_int_equal(need, COP_JOURNAL_FRAME_HEAD + COP_JOURNAL_BODY_MAX);
+	assert_int_equal(parse_head(1, 0, 1, &need), COP_EFORMAT);
+	assert_int_equal(parse_head(COP_JOURNAL_BODY_MAX + 1, 1, 1, &need), COP_EFORMAT);
+	assert_int_equal(parse_head(1, 1, COP_JOURNAL_MARK, &need), COP_EFORMAT);
+	for (unsigned bit = 8; bit < 32; bit++)
+		assert_int_equal(parse_head(1, 1, 1 + (1u << bit), &need), COP_EFORMAT);
+}
+
+static void test_journal_limits_themselves_are_allowed(void **state)
+{
+	(void)state;
+	cop_bytes bytes;
+	cop_journal_header header;
+	cop_journal_record record;
+	size_t need;
+	uint8_t *body = cop_mem_alloc(COP_JOURNAL_BODY_MAX, 1);
+	assert_non_null(body);
+	cop_bytes_init(&bytes);
+	cop_journal_record_put(&bytes, 1, 255, body, COP_JOURNAL_BODY_MAX);
+	assert_int_equal(cop_journal_frame_parse(bytes.data, bytes.length, &record, &need), COP_OK);
+	assert_int_equal(record.length, COP_JOURNAL_BODY_MAX);
+	cop_bytes_clear(&bytes);
+	cop_journal_header_put(&bytes, COP_JOURNAL_BASE_MAX, body, COP_JOURNAL_MODEL_SET_MAX);
+	assert_int_equal(cop_journal_header_parse(bytes.data, bytes.length, &header, &need, NULL), COP_OK);
+	assert_int_equal(header.model_set_length, COP_JOURNAL_MODEL_SET_MAX);
+	assert_true(header.base == COP_JOURNAL_BASE_MAX);
+	cop_bytes_fini(&bytes);
+	cop_mem_free(body);
+}
+
+/* Headers whose checksum is right. */
+static void test_journal_header_that_contradicts_itself_is_refused(void **state)
+{
+	(void)state;
+	static const struct {
+		uint32_t version, length;
+		uint64_t base;
+		uint32_t model_set;
+		cop_err want;
+		uint64_t offset;
+	} cases[] = { { 1, 32, 1, 0, COP_OK, 0 }, { 1, 36, 1, 4, COP_OK, 0 }, { 0, 32, 1, 0, COP_EFORMAT, 0 },
+		{ 2, 32, 1, 0, COP_EVERSION, 8 }, { 2, 36, 0, 0, COP_EVERSION, 8 }, { 2, 20, 0, 0, COP_EVERSION, 8 },
+		{ 1, 19, 1, 0, COP_EFORMAT, 12 }, { 1, 20, 1, 0, COP_EFORMAT, 12 }, { 1, 31, 1, 0, COP_EFORMAT, 12 },
+		{ 1, 31, 1, UINT32_MAX, COP_EFORMAT, 12 }, { 1, 36, 1, 3, COP_EFORMAT, 12 },
+		{ 1, 36, 1, 5, COP_EFORMAT, 12 }, { 1, 32, 0, 0, COP_EFORMAT, 12 },
+		{ 1, COP_JOURNAL_MODEL_SET_MAX + 4096, 1, 0, COP_EEND, 0 },
+		{ 1, COP_JOURNAL_MODEL_SET_MAX + 4097, 1, 0, COP_EFORMAT, 12 } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		uint8_t data[64] = "COPJRNL";
+		memcpy(data, "COPJRNAL", 8);
+		memcpy(data + 8, &cases[i].version, 4);
+		memcpy(data + 12, &cases[i].length, 4);
+		memcpy(data + 16, &cases[i].base, 8);
+		memcpy(data + 24, &cases[i].model_set, 4);
+		size_t length = cases[i].length < sizeof data ? cases[i].length : sizeof data;
+		uint32_t crc = cop_crc32c(0, data, length - 4);
+		memcpy(data + length - 4, &crc, 4);
+		cop_journal_header header;
+		cop_diag diag = { .offset = 99, .line = 99 };
+		size_t need;
+		assert_int_equal(cop_journal_header_parse(data, length, &header, &need, &diag), cases[i].want);
+		if (cases[i].want == COP_EFORMAT || cases[i].want == COP_EVERSION) {
+			assert_int_equal(diag.offset, cases[i].offset);
+			assert_int_equal(diag.line, 0);
+		}
+	}
+}
+
 static void test_journal_header_reads_back_and_damage_is_found(void **state)
 {
 	(void)state;
@@ -129,6 +220,68 @@ static void test_journal_list_is_by_rising_base_and_of_segments_only(void **stat
 	cop_diag diag;
 	assert_int_equal(cop_journal_list("/nonexistent", &files, &count, &diag), COP_ENOTFOUND);
 	assert_string_equal(diag.source, "/nonexistent");
+}
+
+static void expect_one(const char *path, const char *in, uint64_t base, bool compressed, uint64_t bytes)
+{
+	cop_journal_file *files;
+	size_t count;
+	char *found;
+	assert_int_equal(cop_journal_find(path, &found, &files, &count, NULL), COP_OK);
+	assert_string_equal(found, in);
+	assert_int_equal(count, 1);
+	assert_true(files->base == base && files->compressed == compressed && files->bytes == bytes);
+	assert_true(files->modified > 0);
+	cop_mem_free(found);
+	cop_mem_free(files);
+}
+
+static void test_journal_find_takes_one_segment_or_a_folder(void **state)
+{
+	(void)state;
+	char name[COP_JOURNAL_NAME_ROOM], here[1024];
+	save(path_of(COP_JOURNAL_BASE_MAX, false), "123", 3);
+	save(path_of(4, true), "1", 1);
+	expect_one(path_of(COP_JOURNAL_BASE_MAX, false), folder, COP_JOURNAL_BASE_MAX, false, 3);
+	expect_one(path_of(4, true), folder, 4, true, 1);
+	assert_non_null(getcwd(here, sizeof here));
+	assert_int_equal(chdir(folder), 0);
+	cop_journal_name(4, true, name);
+	expect_one(name, ".", 4, true, 1);
+	assert_int_equal(chdir(here), 0);
+	cop_journal_file *files;
+	size_t count;
+	char *found;
+	assert_int_equal(cop_journal_find(folder, &found, &files, &count, NULL), COP_OK);
+	assert_string_equal(found, folder);
+	assert_int_equal(count, 2);
+	cop_mem_free(found);
+	cop_mem_free(files);
+	assert_int_equal(mkdir(path_of(5, false), 0700), 0); /* its name is a segment's, but it is a folder */
+	assert_int_equal(cop_journal_find(path_of(5, false), &found, &files, &count, NULL), COP_OK);
+	assert_int_equal(count, 0);
+	assert_string_equal(found, path_of(5, false));
+	cop_mem_free(found);
+	assert_int_equal(cop_journal_find(path_of(6, false), &found, &files, &count, NULL), COP_ENOTFOUND);
+	assert_true(found == NULL && files == NULL && count == 0);
+}
+
+static void test_journal_drop_temporary_removes_those_alone(void **state)
+{
+	(void)state;
+	static const char *const names[] = { "00000000000000000011.journal.tmp", "00000000000000000012.journal.zst.tmp",
+		"00000000000000000013.journal", "11.journal.tmp", "x.tmp" };
+	char path[160];
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		(void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+		save(path, "", 0);
+	}
+	assert_int_equal(cop_journal_drop_temporary(folder, NULL), COP_OK);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		(void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+		assert_int_equal(access(path, F_OK) == 0, i >= 1);
+	}
+	assert_int_equal(cop_journal_drop_temporary("/nonexistent", NULL), COP_ENOTFOUND);
 }
 
 static void test_journal_segment_whose_number_is_no_records_is_refused_by_name(void **state)
@@ -230,7 +383,12 @@ int main(void)
 		TEST(test_journal_record_put_and_begin_end_give_equal_bytes),
 		TEST(test_journal_record_outside_what_is_allowed_is_refused),
 		TEST(test_journal_frame_cut_or_flipped_is_not_intact),
+		TEST(test_journal_frame_outside_what_is_allowed_is_refused_whatever_its_checksum),
+		TEST(test_journal_limits_themselves_are_allowed),
 		TEST(test_journal_header_reads_back_and_damage_is_found),
+		TEST(test_journal_header_that_contradicts_itself_is_refused),
+		TEST(test_journal_find_takes_one_segment_or_a_folder),
+		TEST(test_journal_drop_temporary_removes_those_alone),
 		TEST(test_journal_segment_whose_number_is_no_records_is_refused_by_name),
 		TEST(test_journal_list_is_by_rising_base_and_of_segments_only),
 		TEST(test_journal_manual_shows_the_bytes_that_are_written),

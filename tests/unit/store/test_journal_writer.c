@@ -145,6 +145,31 @@ static void test_journal_segment_is_not_larger_than_said(void **state)
 	cop_mem_free(files);
 }
 
+/* In batches of any size; a batch alone may be larger than a segment. */
+static void test_journal_batch_that_has_no_room_begins_a_segment(void **state)
+{
+	(void)state;
+	for (uint64_t step = 1; step <= 4; step++) {
+		for (uint64_t bytes = 1; bytes <= 401; bytes += 100) {
+			cop_journal_writer *writer = open_writer(1, bytes);
+			uint64_t batches = 0;
+			for (uint64_t at = 1; at <= 24; at += step, batches++)
+				assert_int_equal(write_batch(writer, at, step), COP_OK);
+			assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
+			check_whole(1, batches * step);
+			cop_journal_file *files;
+			size_t count;
+			assert_int_equal(cop_journal_list(folder, &files, &count, NULL), COP_OK);
+			assert_true(bytes > 1 || count == batches);
+			for (size_t i = 0; i + 1 < count; i++)
+				assert_true(files[i + 1].base - files[i].base == step ||
+				            files[i].bytes <= bytes + COP_JOURNAL_FRAME_HEAD);
+			cop_mem_free(files);
+			empty_folder();
+		}
+	}
+}
+
 static void test_journal_unfinished_segment_is_removed_at_open(void **state)
 {
 	(void)state;
@@ -265,6 +290,7 @@ int main(void)
 		TEST(test_journal_roll_begins_segment_with_new_models),
 		TEST(test_journal_open_where_records_follow_is_refused),
 		TEST(test_journal_segment_is_not_larger_than_said),
+		TEST(test_journal_batch_that_has_no_room_begins_a_segment),
 		TEST(test_journal_unfinished_segment_is_removed_at_open),
 		TEST(test_journal_writer_without_memory_fails_cleanly),
 		cmocka_unit_test_setup_teardown(test_sync_in_steps_gives_durable_bytes_back_and_all_reads_back,

@@ -44,6 +44,7 @@ static void test_json_strings_are_escaped(void **state)
 {
 	(void)state;
 	assert_json("a6 22 5c 0a 00 7f 2f", 0, "\"\\\"\\\\\\u000a\\u0000\\u007f/\"");
+	assert_json("a6 1f 20 21 7e 7f 30", 0, "\"\\u001f !~\\u007f0\"");
 	assert_json("a2 c3 bc", 0, "\"\xc3\xbc\"");
 	assert_json("a3 61 c3 62", 0, "\"a\xef\xbf\xbd\x62\"");
 }

@@ -124,7 +124,8 @@ static cop_err decode(fixture *f, const void *body, size_t length)
 		cop_wire_model_shape(&model, &shape);
 		assert_true((shape.features == 0) == (shape.bits >= 1 && shape.bits <= 31));
 		assert_true(shape.features != 0 || shape.max_nonzeros >= 1);
-		assert_true(model.arms != 0 || model.value_range[0] < model.value_range[1]);
+		assert_true(
+		        model.arms != 0 || model.max_candidates != 0 || model.value_range[0] < model.value_range[1]);
 		assert_true(model.loss_range[0] < model.loss_range[1] && isfinite(model.default_loss));
 		assert_true(model.reward_window > 0.0 && model.name_length >= 1 && model.name_length <= 64);
 	}
@@ -207,6 +208,49 @@ static void test_wrong_sets_are_refused(void **state)
 	cop_bytes_fini(&bytes);
 }
 
+/* Every key of every kind of model is needed, but for the default loss. */
+static void test_set_without_a_key_is_refused(void **state)
+{
+	(void)state;
+	enum { MOST = 12 };
+	static const char *const kinds[][MOST] = {
+		{ "'features':2", "'arms':2" },
+		{ "'bits':3", "'max_nonzeros':3", "'arms':2" },
+		{ "'features':2", "'max_candidates':2", "'candidate_features':3" },
+		{ "'bits':3", "'max_nonzeros':3", "'max_candidates':2" },
+		{ "'features':2", "'value_range':[0,1]", "'delta':0.5" },
+		{ "'bits':3", "'max_nonzeros':3", "'value_range':[0,1]", "'delta':0.5" },
+	};
+	static const char *const head[] = { "'name':'a'", "'learner':'dgt'", "'losses':1", "'loss_range':[0,1]",
+		"'reward':'last'", "'reward_window':1" };
+	fixture f;
+	cop_bytes bytes;
+	fixture_init(&f);
+	cop_bytes_init(&bytes);
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		const char *pairs[MOST];
+		size_t count = 0;
+		for (; count < sizeof head / sizeof *head; count++)
+			pairs[count] = head[count];
+		for (size_t k = 0; kinds[i][k] != NULL; k++)
+			pairs[count++] = kinds[i][k];
+		for (size_t without = 0; without <= count; without++) {
+			char text[512] = "{'models':[{";
+			size_t put = 0;
+			for (size_t k = 0; k < count; k++)
+				if (k != without)
+					(void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s",
+					        put++ == 0 ? "" : ",", pairs[k]);
+			(void)snprintf(text + strlen(text), sizeof text - strlen(text), "}]}");
+			cop_bytes_clear(&bytes);
+			put_message(&bytes, text);
+			if ((decode(&f, bytes.data, bytes.length) == COP_OK) != (without == count))
+				fail_msg("%s", text);
+		}
+	}
+	cop_bytes_fini(&bytes);
+}
+
 static void test_short_memory_while_putting_is_told(void **state)
 {
 	(void)state;
@@ -229,6 +273,7 @@ int main(void)
 		cmocka_unit_test(test_set_whose_value_cannot_be_read_is_refused_by_its_key),
 		cmocka_unit_test(test_wrong_sets_are_refused),
 		cmocka_unit_test(test_short_memory_while_putting_is_told),
+		cmocka_unit_test(test_set_without_a_key_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* Maps of names against the same features put into a space by hand. */
 #include "support.h"
+#include "wire/wire_context.h"
 #include "wire/wire_names.h"
 #include "wire_fixture.h"
 
@@ -258,6 +259,153 @@ static void test_names_steady_messages_allocate_nothing(void **state)
 	}
 }
 
+/* Products need both: in whichever order x and its candidates come, the rows are the same, and take the same room. */
+static void test_names_of_candidates_before_or_behind_their_context_are_the_same(void **state)
+{
+	attempt *a = *state;
+	static const char *const texts[] = {
+		"{'id': 1, 'x': {'U^age': 0.5, 'n': 2}, 'c': [{'g^a': 1, 'b': 'text'}, {'g^b': -1}]}",
+		"{'id': 1, 'c': [{'g^a': 1, 'b': 'text'}, {'g^b': -1}], 'x': {'U^age': 0.5, 'n': 2}}"
+	};
+	fixture f;
+	fixture_init(&f);
+	float value[20], candidate_value[40], first[2][20];
+	uint32_t index[20], candidate_index[40], places[2][20];
+	size_t nnz[2] = { 0 }, used = 0;
+	f.workspace.value = value;
+	f.workspace.index = index;
+	f.workspace.candidate_value = candidate_value;
+	f.workspace.candidate_index = candidate_index;
+	const cop_wire_shape shape = {
+		.bits = 12, .max_nonzeros = 20, .max_candidates = 2, .losses = 1, .naming = a->naming
+	};
+	for (size_t round = 0; round < 6; round++) {
+		cop_wire_context context;
+		cop_bytes_clear(&a->bytes);
+		put_message(&a->bytes, texts[round % 2]);
+		assert_int_equal(cop_wire_context_decode(
+		                         a->bytes.data, a->bytes.length, &shape, &f.workspace, &context, &a->fault),
+		        COP_OK);
+		assert_int_equal(context.candidates, 2);
+		for (size_t i = 0; i < 2; i++) {
+			const cop_row *row = &context.candidate[i];
+			if (round == 0) {
+				nnz[i] = row->nnz;
+				memcpy(first[i], row->value, row->nnz * sizeof *row->value);
+				memcpy(places[i], row->index, row->nnz * sizeof *row->index);
+			}
+			assert_int_equal(row->nnz, nnz[i]);
+			assert_memory_equal(row->value, first[i], row->nnz * sizeof *row->value);
+			assert_memory_equal(row->index, places[i], row->nnz * sizeof *row->index);
+		}
+		assert_int_equal(nnz[0], 3);
+		assert_int_equal(nnz[1], 2);
+		used = round == 0 ? a->naming->own.used : used;
+		assert_int_equal(a->naming->own.used, used);
+	}
+}
+
+/* A name may be cut at any of its carets; one without a namespace comes first. */
+static void test_names_with_carets_are_found_in_a_dense_space(void **state)
+{
+	(void)state;
+	static const char *const columns[][2] = { { "", "x" }, { "a^b", "c" }, { "a", "b^d" }, { "", "a^b^e" },
+		{ "a^b^c", "f" }, { "a", "x" } };
+	const cop_feature_space_settings settings = { .dense = true };
+	cop_feature_space *space = space_of(&settings);
+	cop_feature_room room = { 0 };
+	cop_feature_span span;
+	size_t features;
+	cop_feature_space_begin(space);
+	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+		cop_feature_space_namespace(space, columns[i][0], strlen(columns[i][0]), 1.0);
+		cop_feature_space_put(space, columns[i][1], strlen(columns[i][1]), 1.0);
+	}
+	assert_int_equal(cop_feature_space_end(space, &room, &span, &features), COP_OK);
+	cop_feature_space_freeze(space);
+	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+		char name[32];
+		(void)snprintf(
+		        name, sizeof name, "%s%s%s", columns[i][0], columns[i][0][0] == '\0' ? "" : "^", columns[i][1]);
+		assert_int_equal(cop_wire_names_column(space, name, strlen(name)), i);
+		assert_int_equal(cop_wire_names_column(space, name, strlen(name) - 1), SIZE_MAX);
+	}
+	assert_int_equal(cop_wire_names_column(space, "a^x^", 4), SIZE_MAX);
+	assert_int_equal(cop_wire_names_column(space, "a^b^c", 3), SIZE_MAX); /* what is behind it is not its own */
+	assert_int_equal(cop_wire_names_column(space, "^x", 2), 0);           /* of the default namespace */
+	cop_feature_room_fini(&room);
+	cop_feature_space_free(space);
+}
+
+/* Maps that could be read without the naming give the rows that it gives. */
+static void test_names_of_flat_maps_are_read_as_the_naming_reads_them(void **state)
+{
+	attempt *a = *state;
+	static const char *const pairs[] = { "Ug" };
+	const cop_feature_space_settings spaces[] = { { .bits = 12 }, { .bits = 12, .hash_all = true },
+		{ .bits = 12, .ignore = " " }, { .bits = 12, .pairs = pairs, .pair_count = 1 } };
+	static const char *const texts[] = { "{}", "{\"age\": 0.5, \"city\": 2}", "{\"12\": 0.5, \"7\": 2, \"a\": -1}",
+		"{\"U^age\": 0.5, \"age\": 2}", "{\"_age\": 0.5, \"age\": 2}", "{\"\": 0.5, \"age\": 2}",
+		"{\"age\": true, \"city\": \"Rome\", \"n\": 3}", "{\"age\": 0, \"city\": null, \"n\": 3}",
+		"{\"U\": {\"a\": 1}, \"g\": [1, 0, 2], \"n\": 3}" };
+	for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
+		for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+			cop_wire_naming *naming;
+			float value[20];
+			uint32_t index[20];
+			cop_wire_cursor cursor;
+			cop_row row;
+			cop_feature_space *space = space_of(&spaces[i]);
+			assert_int_equal(cop_wire_naming_new(&space, 20, 0, &naming), COP_OK);
+			const cop_wire_shape shape = { .bits = 12, .max_nonzeros = 20, .naming = naming };
+			const cop_wire_workspace workspace = { .value = value, .index = index };
+			cop_bytes_clear(&a->bytes);
+			put_message(&a->bytes, texts[k]);
+			cop_wire_cursor_init(&cursor, a->bytes.data, a->bytes.length);
+			assert_int_equal(cop_wire_read_features(&cursor, &shape, &workspace, &row, &a->fault), COP_OK);
+			float got[20];
+			uint32_t at[20];
+			assert_true(row.nnz <= 20);
+			memcpy(got, row.value, row.nnz * sizeof *got);
+			memcpy(at, row.index, row.nnz * sizeof *at);
+			size_t nnz = row.nnz;
+			cop_feature_space_abandon(naming->space);
+			cop_wire_cursor_init(&cursor, a->bytes.data, a->bytes.length);
+			assert_int_equal(cop_wire_read_named(&cursor, naming, NULL, &row, &a->fault), COP_OK);
+			assert_int_equal(row.nnz, nnz);
+			assert_memory_equal(row.value, got, nnz * sizeof *got);
+			assert_memory_equal(row.index, at, nnz * sizeof *at);
+			cop_wire_naming_free(naming);
+		}
+}
+
+/* A map of numbers alone is read without the naming, and names its places all the same. */
+static void test_names_of_a_flat_map_in_a_plain_space_are_kept(void **state)
+{
+	attempt *a = *state;
+	const cop_feature_space_settings settings = { .bits = 12 };
+	cop_wire_naming *naming;
+	float value[20];
+	uint32_t index[20];
+	char name[COP_PLACE_NAMES_ROOM];
+	cop_feature_space *space = space_of(&settings);
+	assert_int_equal(cop_feature_space_keep_names(space, COP_PLACE_NAMES_BYTES), COP_OK);
+	assert_int_equal(cop_wire_naming_new(&space, 20, 0, &naming), COP_OK);
+	const cop_wire_shape shape = { .bits = 12, .max_nonzeros = 20, .naming = naming };
+	const cop_wire_workspace workspace = { .value = value, .index = index };
+	cop_wire_cursor cursor;
+	put_message(&a->bytes, "{\"age\": 0.5, \"city\": 2}");
+	cop_wire_cursor_init(&cursor, a->bytes.data, a->bytes.length);
+	assert_int_equal(cop_wire_read_features(&cursor, &shape, &workspace, &a->row, &a->fault), COP_OK);
+	assert_int_equal(a->row.nnz, 2);
+	assert_ptr_equal(a->row.index, index);
+	for (size_t i = 0; i < 2; i++) {
+		(void)cop_place_names_text(cop_feature_space_names(naming->space), index[i], name, sizeof name);
+		assert_string_equal(name, value[i] == 2.0F ? "city" : "age");
+	}
+	cop_wire_naming_free(naming);
+}
+
 static void test_names_nth_allocation_fails_gives_enomem(void **state)
 {
 	(void)state;
@@ -299,6 +447,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_names_nothing_is_left_of_a_refused_map, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names_steady_messages_allocate_nothing, setup, teardown),
 		cmocka_unit_test(test_names_nth_allocation_fails_gives_enomem),
+		cmocka_unit_test_setup_teardown(test_names_of_a_flat_map_in_a_plain_space_are_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_with_carets_are_found_in_a_dense_space, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		        test_names_of_flat_maps_are_read_as_the_naming_reads_them, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		        test_names_of_candidates_before_or_behind_their_context_are_the_same, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

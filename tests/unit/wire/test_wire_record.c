@@ -469,6 +469,114 @@ static void test_wrong_records_are_refused(void **state)
 	cop_bytes_fini(&bytes);
 }
 
+/* Predictions are whole floats, and not more of them than a record holds. */
+static void test_predictions_of_wrong_length_are_refused(void **state)
+{
+	(void)state;
+	static const float some[COP_WIRE_RECORD_PREDICTIONS + 1] = { 0.5F };
+	fixture f;
+	cop_bytes bytes;
+	fixture_init(&f);
+	cop_bytes_init(&bytes);
+	for (size_t length = 0; length <= sizeof some; length++) {
+		cop_wire_record record;
+		cop_wire_fault fault = { .message = "" };
+		cop_bytes_clear(&bytes);
+		put_message(&bytes, "{'m':'a','t':1,'id':1,'x':[1,2,3,4],'rev':0,'a':0,'p':0.5,'g':true}");
+		bytes.data[0]++; /* one pair more */
+		cop_wire_put_text(&bytes, "e");
+		cop_wire_put_binary(&bytes, some, length);
+		cop_err err = cop_wire_record_decode(
+		        COP_WIRE_RECORD_DECISION, bytes.data, bytes.length, &f.dense, &f.workspace, &record, &fault);
+		if (length % sizeof *some == 0 && length < sizeof some) {
+			assert_int_equal(err, COP_OK);
+			assert_int_equal(record.predictions, length / sizeof *some);
+		} else {
+			assert_int_equal(err, COP_EFORMAT);
+			assert_non_null(strstr(fault.message, "record: e: "));
+		}
+	}
+	cop_bytes_fini(&bytes);
+}
+
+static void test_density_is_of_decisions_of_values_alone(void **state)
+{
+	(void)state;
+	static const struct {
+		cop_wire_record_type type;
+		bool values;
+		const char *message;
+		bool density;
+	} cases[] = { { COP_WIRE_RECORD_DECISION, false,
+		              "{'m':'a','t':1,'id':1,'x':[1,2,3,4],'rev':0,'a':0,'p':0.5,'g':true}", false },
+		{ COP_WIRE_RECORD_DECISION, true, "{'m':'a','t':1,'id':1,'x':{},'rev':0,'y':0.5,'u':0}", false },
+		{ COP_WIRE_RECORD_DECISION, true, "{'m':'a','t':1,'id':1,'x':{},'rev':0,'y':0.5,'u':0,'p':0.5}", true },
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1],'x':[1,2,3,4],'a':0,'p':1}",
+		        false } };
+	fixture f;
+	cop_bytes bytes;
+	fixture_init(&f);
+	cop_bytes_init(&bytes);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cop_wire_record record;
+		cop_bytes_clear(&bytes);
+		put_message(&bytes, cases[i].message);
+		assert_int_equal(cop_wire_record_decode(cases[i].type, bytes.data, bytes.length,
+		                         shape_of(&f, cases[i].values), &f.workspace, &record, NULL),
+		        COP_OK);
+		assert_int_equal(record.density, cases[i].density);
+		assert_int_equal(record.values, cases[i].values);
+	}
+	cop_bytes_fini(&bytes);
+}
+
+/* Every key that a record cannot be without, left out. */
+static void test_record_without_a_needed_key_is_refused(void **state)
+{
+	(void)state;
+	static const struct {
+		cop_wire_record_type type;
+		bool values;
+		const char *pairs[10];
+	} cases[] = {
+		{ COP_WIRE_RECORD_DECISION, false,
+		        { "'m':'a'", "'t':1", "'id':1", "'x':[1,2,3,4]", "'rev':0", "'a':0", "'p':0.5", "'g':true" } },
+		{ COP_WIRE_RECORD_DECISION, true,
+		        { "'m':'a'", "'t':1", "'id':1", "'x':{}", "'rev':0", "'y':0.5", "'u':0" } },
+		{ COP_WIRE_RECORD_FEEDBACK, false, { "'m':'a'", "'t':1", "'id':1", "'loss':[1]" } },
+		{ COP_WIRE_RECORD_EXPIRY, false, { "'m':'a'", "'t':1", "'n':1" } },
+		{ COP_WIRE_RECORD_ACTIVATION, false, { "'m':'a'", "'t':1", "'id':1" } },
+		{ COP_WIRE_RECORD_UNHEARD, false, { "'m':'a'", "'t':1", "'id':1" } },
+		{ COP_WIRE_RECORD_CONFIG, false, { "'t':1", "'text':'a'" } },
+		{ COP_WIRE_RECORD_PROMOTION, false, { "'m':'a'", "'t':1" } },
+	};
+	fixture f;
+	cop_bytes bytes;
+	fixture_init(&f);
+	cop_bytes_init(&bytes);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		size_t count = 0;
+		while (count < 10 && cases[i].pairs[count] != NULL)
+			count++;
+		for (size_t without = 0; without <= count; without++) {
+			char text[256] = "{";
+			for (size_t k = 0; k < count; k++)
+				if (k != without)
+					(void)snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s",
+					        text[1] == '\0' ? "" : ",", cases[i].pairs[k]);
+			(void)snprintf(text + strlen(text), sizeof text - strlen(text), "}");
+			cop_wire_record record;
+			cop_bytes_clear(&bytes);
+			put_message(&bytes, text);
+			cop_err err = cop_wire_record_decode(cases[i].type, bytes.data, bytes.length,
+			        shape_of(&f, cases[i].values), &f.workspace, &record, NULL);
+			if ((err == COP_OK) != (without == count))
+				fail_msg("%s", text);
+		}
+	}
+	cop_bytes_fini(&bytes);
+}
+
 /* As the first versions wrote them. */
 static void test_promotion_without_kind_is_none(void **state)
 {
@@ -498,6 +606,9 @@ int main(void)
 		cmocka_unit_test(test_arbitrary_bytes_are_refused_or_a_record),
 		cmocka_unit_test(test_context_where_none_belongs_is_passed_over),
 		cmocka_unit_test(test_wrong_records_are_refused),
+		cmocka_unit_test(test_predictions_of_wrong_length_are_refused),
+		cmocka_unit_test(test_density_is_of_decisions_of_values_alone),
+		cmocka_unit_test(test_record_without_a_needed_key_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,6 +151,24 @@ static void test_replies_wrong_are_refused_in_words(void **state)
 	}
 }
 
+/* Every key of an action with a value of no type that it could have. */
+static void test_action_whose_value_is_of_the_wrong_type_is_refused_by_its_key(void **state)
+{
+	(void)state;
+	static const char *const keys[] = { "a", "p", "rev", "greedy", "y", "probe", "repeated", "durable" };
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		char text[64], want[64];
+		cop_bytes bytes;
+		(void)snprintf(text, sizeof text, "{'%s': {}}", keys[i]);
+		(void)snprintf(want, sizeof want, "%s: got a map", keys[i]);
+		const refusal refused = { text, COP_WIRE_BAD_REQUEST, want };
+		cop_bytes_init(&bytes);
+		put_message(&bytes, text);
+		assert_refused(&fault, decode_action(NULL, bytes.data, bytes.length), &refused);
+		cop_bytes_fini(&bytes);
+	}
+}
+
 static void test_replies_cut_or_changed_are_never_read_out_of_bounds(void **state)
 {
 	(void)state;
@@ -201,6 +219,7 @@ int main(void)
 		cmocka_unit_test(test_replies_wrong_are_refused_in_words),
 		cmocka_unit_test(test_replies_cut_or_changed_are_never_read_out_of_bounds),
 		cmocka_unit_test(test_replies_reuse_their_buffer),
+		cmocka_unit_test(test_action_whose_value_is_of_the_wrong_type_is_refused_by_its_key),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
