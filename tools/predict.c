@@ -225,9 +225,11 @@ static cop_err predict(predicting *p, cop_diag *diag)
 	err = cop_stream_open_replace(p->out, &p->stream, diag);
 	if (err != COP_OK)
 		return err;
-	cop_err wrote = write_all(p);
-	err = cop_stream_close(p->stream, diag);
-	return err != COP_OK ? err : wrote; /* without a message: out of memory */
+	if (write_all(p) == COP_ENOMEM) { /* of which the stream knows nothing: what was there stays */
+		cop_stream_free(p->stream);
+		return COP_ENOMEM;
+	}
+	return cop_stream_close(p->stream, diag);
 }
 
 static bool read_option(predicting *p, int option)

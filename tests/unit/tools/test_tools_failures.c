@@ -109,6 +109,25 @@ static cop_err run_attempt(void *context, cop_diag *diag)
 	return strstr(diag->message, "memory") != NULL ? COP_ENOMEM : COP_EIO;
 }
 
+static void empty_printed_and_write_kept(void *context)
+{
+	empty_printed(context);
+	FILE *file = fopen("kept.csv", "w");
+	assert_non_null(file);
+	assert_true(fputs("as it was", file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* A file that is to be replaced is replaced as a whole, or stays as it was. */
+static cop_err run_replacing(void *context, cop_diag *diag)
+{
+	char text[64];
+	cop_err err = run_attempt(context, diag);
+	(void)read_text("kept.csv", sizeof text, text);
+	assert_int_equal(strcmp(text, "as it was") == 0, err != COP_OK);
+	return err;
+}
+
 /* ---- the folder ---- */
 
 static void write_rows(const char *name, int rows)
@@ -182,6 +201,10 @@ static cop_test_attempt attempts[] = {
 	ATTEMPT(TRAIN " --learner laptao --test rows.csv --labelled 0.5 --rounds 1 --baselines all", FILES),
 	ATTEMPT(TRAIN " --learner cart --search --trials 2", FILES),
 	ATTEMPT("predict tree rows.csv --probabilities --leaves", FILES),
+	{ .name = "predict tree rows.csv --out kept.csv",
+	        .before = empty_printed_and_write_kept,
+	        .run = run_replacing,
+	        .calls = COP_TEST_IO_READ | COP_TEST_IO_WRITE },
 	ATTEMPT("evaluate tree rows.csv --confusion --threads 1", FILES),
 	ATTEMPT("export --c tree", FILES),
 	ATTEMPT("inspect tree --view json", FILES),
