@@ -404,7 +404,7 @@ static void test_search_finds_the_best_trial_and_ends_when_nothing_changes(void 
 		cop_train_found found;
 		cop_diag diag = { .message = "" };
 		char lines[1 << 14], words[TRIALS][128];
-		double mean[TRIALS], least = INFINITY;
+		double mean[TRIALS], least = HUGE_VAL;
 		size_t count = 0, listed = 0, trial;
 		assert_int_equal(
 		        rate_numbers(&search, 3, "cart", given[i], &found, lines, sizeof lines, &diag), COP_OK);
@@ -443,7 +443,7 @@ static void test_search_never_exceeds_its_trials(void **state)
 		                         sizeof lines, &diag),
 		        COP_OK);
 		assert_int_equal(found.trials, trials);
-		double least = INFINITY, mean;
+		double least = HUGE_VAL, mean;
 		for (const char *line = lines; *line != '\0'; line = strchr(line, '\n') + 1) {
 			assert_int_equal(sscanf(line, "\r\033[Ktrial %*u: %lf", &mean), 1);
 			least = fmin(least, mean);
