@@ -1,5 +1,5 @@
 /* Arbitrary bytes as a cache of events, as they are and then with every checksum set right; and as a block. Whatever is
- * read keeps the promises of data/logged_event.h and linalg/row.h. */
+ * read keeps the promises of events/logged_event.h and linalg/row.h. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "base/assert.h"
 #include "base/crc32c.h"
 #include "base/mem.h"
-#include "data/event_cache.h"
-#include "data/event_cache_file.h"
+#include "events/event_cache.h"
+#include "events/event_cache_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
