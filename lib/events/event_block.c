@@ -1,15 +1,12 @@
 /* A record is its head and then, each padded to 8 bytes: the value that was played, if one was; the id's bytes; the
  * mask; the context's row; a count for each candidate, and their rows. A dense row is its values (the count is its
- * dimension), a sparse one its indices and then its values. `size` is the sum of these to the byte, so a checked
- * record's parts are where their counts say. */
+ * dimension), a sparse one its indices and then its values. */
 #include "events/event_block.h"
 
 #include <math.h>
 
 #include "base/assert.h"
 #include "base/mem.h"
-
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "blocks are the bytes of a little-endian machine");
 
 enum {
 	LABELLED = 1,
@@ -19,17 +16,14 @@ enum {
 	CANDIDATES_DENSE = 16, /* and its candidates */
 	VALUE = 32             /* a value was played: it follows the head */
 };
-#define FLAGS ((uint8_t)(LABELLED | LEARN | MASKED | DENSE | CANDIDATES_DENSE | VALUE))
 
 #define MAX_DIMENSION (UINT32_C(1) << 31)
 
 typedef struct record {
 	uint64_t line;
 	double cost, p, weight;
-	uint32_t size; /* of all, / 8 */
 	uint8_t flags;
 	uint8_t id_kind, id_length;
-	uint8_t zero;
 	uint32_t action;
 	uint32_t arms;
 	uint32_t features, text;
@@ -37,7 +31,7 @@ typedef struct record {
 	uint32_t candidates, candidate_d;
 } record;
 
-_Static_assert(sizeof(record) == 72, "no padding, and a multiple of 8");
+_Static_assert(sizeof(record) % 8 == 0, "what follows it is aligned");
 
 static size_t padded(size_t bytes) { return (bytes + 7) & ~(size_t)7; }
 
@@ -96,7 +90,7 @@ static bool is_id(const record *head)
 
 static cop_err check_head(const record *head)
 {
-	if ((head->flags & ~FLAGS) != 0 || head->zero != 0 || !is_id(head))
+	if (!is_id(head))
 		return COP_EFORMAT;
 	if (((head->flags & MASKED) == 0 && head->arms != 0) ||
 	        (head->candidates == 0 && ((head->flags & CANDIDATES_DENSE) != 0 || head->candidate_d != 0)) ||
@@ -167,7 +161,7 @@ static uint8_t *put_candidates(uint8_t *to, const cop_logged_event *event)
 	return end;
 }
 
-static record make_head(const cop_logged_event *event, size_t bytes)
+static record make_head(const cop_logged_event *event)
 {
 	bool several = event->candidates > 0;
 	int flags = (event->labelled ? LABELLED : 0) | (event->learn ? LEARN : 0) | (event->mask != NULL ? MASKED : 0) |
@@ -178,7 +172,6 @@ static record make_head(const cop_logged_event *event, size_t bytes)
 		.cost = event->cost,
 		.p = event->p,
 		.weight = event->weight,
-		.size = (uint32_t)(bytes / 8),
 		.flags = (uint8_t)flags,
 		.id_kind = event->id.kind,
 		.id_length = event->id.kind != 0 ? event->id.length : 0,
@@ -200,7 +193,7 @@ cop_err cop_event_block_add(cop_event_block *block, const cop_logged_event *even
 	size_t bytes = record_bytes(event);
 	if (bytes > COP_EVENT_BLOCK_MAX - block->bytes.length)
 		return COP_EFULL;
-	record head = make_head(event, bytes);
+	record head = make_head(event);
 	if (check_head(&head) != COP_OK || (event->has_y && !(event->y >= 0.0 && event->y <= 1.0)))
 		return COP_EINVAL;
 	cop_err err = reserve_place(block);
@@ -296,142 +289,4 @@ size_t cop_event_block_candidates(const cop_event_block *block, size_t i)
 {
 	COP_ASSERT(i < block->count);
 	return record_at(block, i)->candidates;
-}
-
-/* ---- checking ---- */
-
-static bool are_finite(const float *values, size_t count)
-{
-	const uint32_t *bits = (const void *)values;
-	uint32_t bad = 0;
-#pragma omp simd reduction(| : bad)
-	for (size_t i = 0; i < count; i++)
-		bad |= (bits[i] & 0x7f800000u) == 0x7f800000u ? 1u : 0u;
-	return bad == 0;
-}
-
-static bool are_ascending(const uint32_t *index, size_t count, uint32_t d)
-{
-	uint32_t bad = 0;
-#pragma omp simd reduction(| : bad)
-	for (size_t i = 1; i < count; i++)
-		bad |= index[i - 1] >= index[i] ? 1u : 0u;
-	return bad == 0 && (count == 0 || index[count - 1] < d);
-}
-
-/* The row at *from, which moves behind it; `end` bounds the record. */
-static cop_err check_row(const uint8_t **from, const uint8_t *end, bool dense, uint32_t d, uint32_t entries)
-{
-	size_t bytes = row_bytes(dense, entries);
-	if (d > MAX_DIMENSION || entries > MAX_DIMENSION || bytes > (size_t)(end - *from))
-		return COP_EFORMAT;
-	const uint8_t *values = *from;
-	if (!dense) {
-		if (!are_ascending((const void *)values, entries, d))
-			return COP_EFORMAT;
-		values += entries * sizeof(uint32_t);
-	}
-	*from += bytes;
-	return are_finite((const void *)values, entries) ? COP_OK : COP_ENONFINITE;
-}
-
-static cop_err check_candidates(const record *head, const uint8_t **from, const uint8_t *end)
-{
-	bool dense = (head->flags & CANDIDATES_DENSE) != 0;
-	size_t counts = padded(head->candidates * sizeof(uint32_t));
-	if (counts > (size_t)(end - *from))
-		return COP_EFORMAT;
-	const uint32_t *entries = (const void *)*from;
-	*from += counts;
-	cop_err err = COP_OK;
-	for (size_t i = 0; i < head->candidates && err == COP_OK; i++)
-		err = check_row(from, end, dense, head->candidate_d, entries[i]);
-	return err;
-}
-
-static cop_err check_value(const record *head, const uint8_t **from, const uint8_t *end)
-{
-	double y;
-	if ((head->flags & VALUE) == 0)
-		return COP_OK;
-	if ((size_t)(end - *from) < sizeof y)
-		return COP_EFORMAT;
-	memcpy(&y, *from, sizeof y);
-	*from += sizeof y;
-	return y >= 0.0 && y <= 1.0 ? COP_OK : COP_EFORMAT;
-}
-
-/* The record at `from`, of at most `left` bytes. */
-static cop_err check_record(const uint8_t *from, size_t left)
-{
-	const record *head = (const void *)from;
-	if (left < sizeof *head || head->size < sizeof *head / 8 || head->size > left / 8)
-		return COP_EFORMAT;
-	cop_err err = check_head(head);
-	if (err != COP_OK)
-		return err;
-	const uint8_t *end = from + (size_t)head->size * 8;
-	from += sizeof *head;
-	size_t before = padded(head->id_length) + padded(head->arms);
-	err = check_value(head, &from, end);
-	if (err != COP_OK)
-		return err;
-	if (before > (size_t)(end - from))
-		return COP_EFORMAT;
-	from += before;
-	err = check_row(&from, end, (head->flags & DENSE) != 0, head->d, head->entries);
-	if (err == COP_OK)
-		err = check_candidates(head, &from, end);
-	return err != COP_OK || from == end ? err : COP_EFORMAT;
-}
-
-cop_err cop_event_block_lend(cop_event_block *block, size_t length, void **data)
-{
-	COP_ASSERT(length <= COP_EVENT_BLOCK_MAX);
-	cop_event_block_clear(block);
-	cop_bytes_reserve(&block->bytes, length);
-	if (block->bytes.err != COP_OK) {
-		cop_event_block_clear(block);
-		return COP_ENOMEM;
-	}
-	block->bytes.length = length;
-	*data = block->bytes.data;
-	return COP_OK;
-}
-
-cop_err cop_event_block_check(cop_event_block *block)
-{
-	size_t length = block->bytes.length;
-	cop_err err = length % 8 == 0 ? COP_OK : COP_EFORMAT;
-	for (size_t at = 0; at < length && err == COP_OK;) {
-		const uint8_t *from = block->bytes.data + at;
-		err = check_record(from, length - at);
-		if (err == COP_OK)
-			err = reserve_place(block);
-		if (err != COP_OK)
-			break;
-		const record *head = (const void *)from;
-		block->at[block->count++] = (uint32_t)(at / 8);
-		if (head->candidates > block->candidates)
-			block->candidates = head->candidates;
-		at += (size_t)head->size * 8;
-	}
-	if (err != COP_OK)
-		cop_event_block_clear(block);
-	return err;
-}
-
-cop_err cop_event_block_load(cop_event_block *block, const void *data, size_t length)
-{
-	void *room;
-	if (length > COP_EVENT_BLOCK_MAX) {
-		cop_event_block_clear(block);
-		return COP_EFORMAT;
-	}
-	cop_err err = cop_event_block_lend(block, length, &room);
-	if (err != COP_OK)
-		return err;
-	if (length > 0)
-		memcpy(room, data, length);
-	return cop_event_block_check(block);
 }

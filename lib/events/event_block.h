@@ -1,8 +1,8 @@
-/* events/event_block.h: many events together in one piece of memory, and the same bytes in a cache file.
+/* events/event_block.h: many events together in one piece of memory.
  *
- * What a parsing thread hands to learning ones, and what a cache file (events/event_cache.h) keeps. Events lie one after
- * the other, each with its rows behind it, aligned to 8 bytes; a view of one borrows from the block and copies nothing
- * but the id. One thread writes a block; many may read it afterwards. Little-endian machines only. */
+ * A parsing thread hands blocks to learning threads. Events lie one after the other, each with its rows behind it,
+ * aligned to 8 bytes; a view of an event borrows from the block and copies nothing but the id. One thread writes a
+ * block; many may read it afterwards. */
 #ifndef COP_EVENTS_EVENT_BLOCK_H
 #define COP_EVENTS_EVENT_BLOCK_H
 
@@ -42,14 +42,5 @@ COP_CHECK cop_err cop_event_block_add(cop_event_block *block, const cop_logged_e
 void cop_event_block_get(const cop_event_block *block, size_t i, cop_row *rows, cop_logged_event *out);
 /* Candidates of event i. */
 size_t cop_event_block_candidates(const cop_event_block *block, size_t i);
-
-/* The block as the bytes of another one (copied), checked as a whole: afterwards every view is in bounds and holds what
- * logged_event.h and row.h promise. On error the block is empty.
- * COP_EFORMAT; COP_ENONFINITE: a value is NaN or infinite; COP_ENOMEM. */
-COP_CHECK cop_err cop_event_block_load(cop_event_block *block, const void *data, size_t length);
-/* The same without a copy: room for length bytes, at most COP_EVENT_BLOCK_MAX, that the caller fills and then has
- * checked. */
-COP_CHECK cop_err cop_event_block_lend(cop_event_block *block, size_t length, void **data);
-COP_CHECK cop_err cop_event_block_check(cop_event_block *block);
 
 #endif

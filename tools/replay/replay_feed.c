@@ -142,17 +142,12 @@ static cop_replay_slot *take_slot(cop_replay_feed *feed)
 }
 
 /* Room for the results, and the block is everybody's. */
-static cop_err give(cop_replay_feed *feed, cop_replay_slot *slot, cop_diag *diag)
+static cop_err give(cop_replay_feed *feed, cop_replay_slot *slot)
 {
 	const cop_replay_feed_settings *set = &feed->set;
 	size_t room = slot->block.count * set->settings;
 	if (slot->block.count == 0)
 		return COP_OK;
-	if (set->writer != NULL && feed->pass == 0) {
-		cop_err err = cop_event_cache_put(set->writer, &slot->block, diag);
-		if (err != COP_OK)
-			return err;
-	}
 	if (room > slot->seen_room) {
 		cop_mem_free(slot->seen);
 		slot->seen = cop_mem_alloc(room, sizeof *slot->seen);
@@ -354,61 +349,16 @@ static cop_err feed_pass(cop_replay_feed *feed, cop_event_reader *reader, cop_di
 			feed->in_pass += added;
 		}
 		bool whole = err == COP_OK || err == COP_EEND;
-		cop_err given = whole && !feed->fed.misfit ? give(feed, slot, diag) : COP_OK;
+		cop_err given = whole && !feed->fed.misfit ? give(feed, slot) : COP_OK;
 		err = given != COP_OK ? given : err;
-	}
-	return err;
-}
-
-/* Its events were checked when the cache was made; but nothing that a file holds may break a model. */
-static bool cached_block_fits(cop_replay_feed *feed, const cop_replay_slot *slot, cop_diag *diag)
-{
-	bool fits = true;
-	cop_row *rows = cop_mem_alloc(slot->block.candidates, sizeof *rows);
-	for (size_t i = 0; rows != NULL && fits && i < slot->block.count; i++) {
-		cop_logged_event event;
-		cop_event_block_get(&slot->block, i, rows, &event);
-		fits = check_shape(feed, &event, diag) == COP_OK && !check(feed, &event, diag).wrong &&
-		       (event.mask == NULL || event.candidates > 0 || event.arms == feed->set.limits.arms);
-	}
-	cop_mem_free(rows);
-	if (rows == NULL || !fits)
-		cop_diag_of(diag, feed->set.options->cache, rows == NULL ? "%s" : "%s; deleting it helps",
-		        rows == NULL ? cop_err_text(COP_ENOMEM) : "an event in it does not fit the log's shape");
-	return rows != NULL && fits;
-}
-
-/* Blocks as they lie in the cache. */
-static cop_err feed_cached(cop_replay_feed *feed, cop_diag *diag)
-{
-	cop_err err = COP_OK;
-	cop_event_cache_rewind(feed->set.cache);
-	while (err == COP_OK && !is_over(feed)) {
-		cop_replay_slot *slot = take_slot(feed);
-		if (slot == NULL)
-			return COP_EEND;
-		err = cop_event_cache_read(feed->set.cache, &slot->block, diag);
-		if (err != COP_OK)
-			return err;
-		uint64_t left = feed->set.events != 0 ? feed->set.events - feed->fed.events : UINT64_MAX;
-		if (!cached_block_fits(feed, slot, diag))
-			return COP_EFORMAT;
-		if (slot->block.count > left)
-			slot->block.count = (size_t)left;
-		feed->fed.events += slot->block.count;
-		feed->in_pass += slot->block.count;
-		err = give(feed, slot, diag);
 	}
 	return err;
 }
 
 static cop_err one_pass(cop_replay_feed *feed, cop_diag *diag)
 {
-	const cop_replay_feed_settings *set = &feed->set;
 	cop_event_reader *reader;
-	if (set->cache != NULL)
-		return feed_cached(feed, diag);
-	cop_err err = cop_replay_reader_open(set->options, set->space, &reader, diag);
+	cop_err err = cop_replay_reader_open(feed->set.options, feed->set.space, &reader, diag);
 	if (err != COP_OK)
 		return err;
 	err = feed_pass(feed, reader, diag);
@@ -432,7 +382,6 @@ cop_err cop_replay_feed_run(cop_replay_feed *feed, cop_replay_fed *out, cop_diag
 		feed->in_pass = 0;
 		feed->fed.passes++;
 		err = one_pass(feed, diag);
-		feed->fed.whole = feed->fed.whole || (err == COP_EEND && feed->pass == 0);
 		if (err == COP_EEND)
 			err = COP_OK;
 		if (has_given_up(feed) || feed->fed.events == 0)

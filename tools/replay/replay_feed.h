@@ -14,7 +14,6 @@
 #include <stdint.h>
 
 #include "events/event_block.h"
-#include "events/event_cache.h"
 #include "tools/common/reader_options.h"
 
 /* What one setting's policy would do with an event, before it was learned. */
@@ -72,9 +71,7 @@ typedef struct cop_replay_feed_settings {
 	cop_replay_limits limits;
 	uint64_t events; /* 0: all */
 	uint64_t passes;
-	uint64_t skip;          /* so many good events at the beginning of the first pass are passed over, uncounted */
-	cop_event_cache *cache; /* read instead of the log; NULL: the log. Kept */
-	cop_event_cache_writer *writer; /* what is read is added; NULL: none. Kept */
+	uint64_t skip; /* so many good events at the beginning of the first pass are passed over, uncounted */
 	unsigned consumers;
 	size_t settings;                   /* room of `seen` */
 	const volatile sig_atomic_t *stop; /* not 0: end with the event under way */
@@ -88,7 +85,6 @@ typedef struct cop_replay_fed {
 	uint64_t skipped[COP_REPLAY_SKIPS];
 	uint64_t skipped_all;
 	bool misfit;  /* something came that the log's beginning did not have: *diag says what */
-	bool whole;   /* the first pass saw the end of the log */
 	bool stopped; /* by `stop` */
 } cop_replay_fed;
 
@@ -98,7 +94,7 @@ typedef struct cop_replay_feed cop_replay_feed;
 COP_CHECK cop_err cop_replay_feed_new(const cop_replay_feed_settings *settings, cop_replay_feed **out);
 void cop_replay_feed_free(cop_replay_feed *feed);
 /* Feeds all of the log, then waits for the consumers and accounts for the rest. COP_OK also when stopped, or when it
- * was a misfit. Errors of the reader, the cache and the log; consumers have been sent home then. */
+ * was a misfit. Errors of the reader and the log; consumers have been sent home then. */
 COP_CHECK cop_err cop_replay_feed_run(cop_replay_feed *feed, cop_replay_fed *out, cop_diag *diag);
 
 /* ---- for consumer c ---- */

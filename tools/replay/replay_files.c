@@ -64,7 +64,6 @@ cop_err cop_replay_check_files(const cop_replay_options *options, cop_diag *diag
 	named files[] = {
 		{ options->path, "the log" },
 		{ options->columns, "the file of --columns" },
-		{ options->cache, "the cache" },
 		{ options->dump, "the file of --dump" },
 		{ options->save, "the file of --save" },
 	};

@@ -1,14 +1,10 @@
-/* tools/replay/replay_open.h: finds out what a log is, for the models that are to be made: from a saved state, a cache, the
- * options or a scan.
- *
- * Tried in this order. With a saved state the log must be as the state says; a cache that is good says all that a scan
- * of the whole log would. One thread. */
+/* tools/replay/replay_open.h: finds out what a log is, for the models that are to be made: from a saved state, the
+ * options or a scan, in this order. With a saved state the log must be as the state says. One thread. */
 #ifndef COP_TOOLS_REPLAY_REPLAY_OPEN_H
 #define COP_TOOLS_REPLAY_REPLAY_OPEN_H
 
 #include <signal.h>
 
-#include "events/event_cache.h"
 #include "replay_feed.h"
 #include "replay_options.h"
 #include "replay_state.h"
@@ -17,19 +13,13 @@ typedef struct cop_replay_log {
 	cop_feature_space *space; /* owned, unless it is lent */
 	bool space_is_lent;       /* it is not freed */
 	cop_replay_limits limits;
-	cop_event_cache *cache;         /* to read from; NULL: the log itself */
-	cop_event_cache_writer *writer; /* to fill; NULL: none */
-	cop_event_cache_source source;  /* of the one to fill */
-	uint64_t skipped;               /* a cache's: events passed over when it was made */
 } cop_replay_log;
 
 /* whole: all of the log is scanned, if it must be scanned. state: NULL or a saved one (kept). Caller ends with fini,
- * also on error. Errors of the scan, of the cache and of files; COP_EINVAL: the options leave something open that
+ * also on error. Errors of the scan and of files; COP_EINVAL: the options leave something open that
  * cannot be found out. COP_EEND: interrupted. */
 COP_CHECK cop_err cop_replay_log_open(const cop_replay_options *options, const cop_replay_state *state, bool whole,
         const volatile sig_atomic_t *stop, cop_replay_log *out, cop_diag *diag);
-/* The cache that was filled becomes a file. */
-COP_CHECK cop_err cop_replay_log_keep(cop_replay_log *log, uint64_t skipped, cop_diag *diag);
 void cop_replay_log_fini(cop_replay_log *log);
 
 #endif

@@ -72,11 +72,9 @@ static const char usage_rest[] =
         "  --progress N         progress table on standard error: a line every N events,\n"
         "                       or with a point (2.0) each N times as many as before\n"
         "                       (default 2.0 on a terminal, else none; 0: none)\n"
-        "  --cache FILE         parsed events are kept in it, and read from there next\n"
-        "                       time\n"
         "  --save FILE          the model and all that was added up, at the end (with\n"
         "                       --compare: the best setting's)\n"
-        "  --names-bytes N      hashed: what --save and --cache keep of features' names\n"
+        "  --names-bytes N      hashed: what --save keeps of features' names\n"
         "                       (default 1048576; 0: no names)\n"
         "  --resume FILE        go on from what was saved\n"
         "  --dump FILE          a csv line for each labelled event: what estimates are\n"
@@ -116,7 +114,6 @@ enum {
 	INTERVAL,
 	PROGRESS,
 	COLUMNS,
-	CACHE,
 	SAVE,
 	RESUME,
 	DUMP,
@@ -148,7 +145,6 @@ static const struct option own_options[] = {
 	{ "level", required_argument, NULL, LEVEL },
 	{ "clip", required_argument, NULL, CLIP },
 	{ "progress", required_argument, NULL, PROGRESS },
-	{ "cache", required_argument, NULL, CACHE },
 	{ "save", required_argument, NULL, SAVE },
 	{ "resume", required_argument, NULL, RESUME },
 	{ "dump", required_argument, NULL, DUMP },
@@ -289,7 +285,6 @@ static bool read_other_option(reading *r, int option, const char *text)
 		break;
 	}
 	const char **texts[] = { [COLUMNS] = &o->columns,
-		[CACHE] = &o->cache,
 		[SAVE] = &o->save,
 		[RESUME] = &o->resume,
 		[DUMP] = &o->dump,
@@ -360,9 +355,9 @@ static const char *find_fault(const reading *r)
 		{ is_given(r, FIRST_ID) && o->live == NULL, "--first-id goes with --live" },
 		{ o->live != NULL && (has_learner(r) || is_given(r, SEED)),
 		        "with --live the daemon's configuration says how it learns" },
-		{ o->live != NULL && (o->cache != NULL || o->save != NULL || o->resume != NULL || o->dump != NULL ||
-		                             r->evaluate != NULL || r->compares > 0 || o->holds_out || o->passes > 1),
-		        "--live goes without --cache, --save, --resume, --dump, --evaluate, --compare, --passes and "
+		{ o->live != NULL && (o->save != NULL || o->resume != NULL || o->dump != NULL || r->evaluate != NULL ||
+		                             r->compares > 0 || o->holds_out || o->passes > 1),
+		        "--live goes without --save, --resume, --dump, --evaluate, --compare, --passes and "
 		        "--holdout-after" },
 		{ r->evaluate != NULL && r->compares > 0,
 		        "--evaluate goes without --compare, which takes policies too" },
@@ -380,7 +375,6 @@ static const char *find_fault(const reading *r)
 		        "--ignore and -q" },
 		{ r->compares == 0 && is_given(r, THREADS), "--threads goes with --compare" },
 		{ input && o->passes > 1, "--passes needs a file that can be read again, not standard input" },
-		{ input && o->cache != NULL, "--cache needs a file to compare it with, not standard input" },
 		{ o->columns != NULL && (journal || o->resume != NULL || r->evaluate != NULL ||
 		                                o->reader.features == COP_READER_FEATURES_HASHED ||
 		                                o->reader.bits != 0 || o->reader.hash_all || o->reader.pair_count > 0),

@@ -37,7 +37,7 @@ struct cop_replay_options {
 	const char *frozen;   /* --evaluate FILE */
 	uint64_t names_bytes; /* hashed: for the names of places in what is saved */
 	const char *columns;  /* file of a dense space's names */
-	const char *cache, *save, *resume, *dump;
+	const char *save, *resume, *dump;
 	bool has_progress;
 	double progress;
 	bool progress_adds;
@@ -57,8 +57,8 @@ struct cop_replay_options {
 /* -1: go on; else the exit status (help was printed, or what is wrong). */
 int cop_replay_options_read(int argc, char **argv, cop_replay_options *out);
 
-/* Adds the settings of a --compare text (tools/replay/replay_specs.c); base: the learner's options of the command line, which
- * hold for all of them. False: complained. */
+/* Adds the settings of a --compare text (tools/replay/replay_specs.c); base: the learner's options of the command line,
+ * which hold for all of them. False: complained. */
 bool cop_replay_specs_read(const char *text, const cop_learner_options *base, cop_replay_options *out);
 /* A policy without a model: logged, uniform, constant:K. False: it is none of them. */
 bool cop_replay_plain_policy(const char *text, cop_replay_setting *out);

@@ -220,10 +220,6 @@ cop_err cop_replay_print_json(const cop_replay_run *run)
 	cop_json_number(json, run->limits.high);
 	cop_json_end_array(json);
 	put_skipped(run, json);
-	if (run->options->cache != NULL) {
-		cop_json_key(json, "cached");
-		cop_json_boolean(json, run->cached);
-	}
 	if (run->options->compares)
 		put_ranking(run, json);
 	return cop_command_json(json);

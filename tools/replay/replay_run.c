@@ -325,8 +325,6 @@ static cop_err replay(cop_replay_run *run, cop_replay_log *log, cop_diag *diag)
 		.events = o->events,
 		.passes = o->passes,
 		.skip = o->skip,
-		.cache = log->cache,
-		.writer = log->writer,
 		.consumers = threads_for(o),
 		.settings = o->settings,
 		.stop = run->stop,
@@ -364,7 +362,6 @@ static cop_err start(cop_replay_run *run, cop_replay_log *log, cop_diag *diag)
 	cop_err err = COP_OK;
 	run->space = log->space;
 	run->limits = log->limits;
-	run->cached = log->cache != NULL;
 	run->failed = COP_OK;
 	for (size_t s = 0; s < o->settings && err == COP_OK; s++) {
 		cop_model *none = NULL;
@@ -397,10 +394,6 @@ static cop_err attempt(cop_replay_run *run, bool whole, cop_diag *diag)
 	cop_err closed = cop_stream_close(run->dump, err == COP_OK ? diag : NULL);
 	run->dump = NULL;
 	err = err == COP_OK ? closed : err;
-	if (err == COP_OK && !run->fed.misfit && run->fed.whole && !run->fed.stopped && log.writer != NULL)
-		err = cop_replay_log_keep(&log, run->fed.skipped_all, diag);
-	if (log.cache != NULL)
-		run->fed.skipped_all = log.skipped;
 	if (err == COP_OK && !run->fed.misfit)
 		log.space_is_lent = true; /* it is the run's from now on */
 	else

@@ -1,5 +1,5 @@
-/* tools/replay/replay_run.h: a replay from end to end: finds out what the log is, feeds it to the settings' players on their
- * threads, and adds up what they saw.
+/* tools/replay/replay_run.h: a replay from end to end: finds out what the log is, feeds it to the settings' players on
+ * their threads, and adds up what they saw.
  *
  * One thread owns the run; it starts and ends the others. */
 #ifndef COP_TOOLS_REPLAY_REPLAY_RUN_H
@@ -28,7 +28,6 @@ typedef struct cop_replay_run {
 	cop_stream *dump;
 	cop_replay_state resumed; /* its counts; all zero when nothing was resumed */
 	cop_replay_fed fed;       /* of this run alone */
-	bool cached;              /* events came from a cache */
 	double seconds;
 	cop_err failed; /* a player's */
 } cop_replay_run;
