@@ -22,6 +22,7 @@
 #include "daemon/serve/signals.h"
 #include "daemon/serve/streams.h"
 #include "daemon/serve/zmtp.h"
+#include "store/state_dir.h"
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
 
@@ -114,7 +115,7 @@ static cop_err checkpoint_start(cop_server *server, bool must, cop_diag *diag)
 static cop_err open_journal(cop_server *server, const cop_server_options *options, bool changed, cop_diag *diag)
 {
 	char folder[4096];
-	(void)snprintf(folder, sizeof folder, "%s/" COP_JOURNAL_FOLDER, server->config->state_dir);
+	(void)snprintf(folder, sizeof folder, "%s/" COP_STATE_DIR_JOURNAL, server->config->state_dir);
 	if (options->checkpoint_only) {
 		char aside[4200];
 		cop_err err = cop_recovery_set_aside(folder, aside, sizeof aside, diag);
@@ -410,7 +411,7 @@ static cop_checkpoint_mark mark_of(const cop_server *server)
 static void checkpoint_written(cop_server *server)
 {
 	char folder[4096];
-	(void)snprintf(folder, sizeof folder, "%s/" COP_JOURNAL_FOLDER, server->config->state_dir);
+	(void)snprintf(folder, sizeof folder, "%s/" COP_STATE_DIR_JOURNAL, server->config->state_dir);
 	server->care.spare_age = server->clock.ahead > 0.0;
 	server->care.beside = cop_refits_held(server);
 	if (server->journal != NULL)

@@ -9,7 +9,8 @@
 #include "daemon/durable/checkpoint.h"
 #include "online/model_names.h"
 #include "store/checkpoint_file.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
+#include "store/state_dir.h"
 
 /* Options that are saved; of those that are shape, a given one must be as it was. */
 static const struct {
@@ -115,20 +116,20 @@ static bool find_running(const cop_config_reading *reading, const char *name, co
 }
 
 /* The newest checkpoint, read once. False: there is none that is whole. */
-static bool open_checkpoint(cop_config_reading *reading, cop_model_file *file)
+static bool open_checkpoint(cop_config_reading *reading, cop_section_file *file)
 {
 	uint64_t sequence;
 	if (!reading->checkpoint_read && reading->state_dir != NULL)
-		(void)!cop_checkpoint_newest(reading->state_dir, COP_CHECKPOINT_PREFIX, &reading->checkpoint, &sequence,
-		        NULL, NULL); /* whatever is wrong with it stops the start, and says so */
+		(void)!cop_checkpoint_newest(reading->state_dir, COP_STATE_DIR_CHECKPOINT, &reading->checkpoint,
+		        &sequence, NULL, NULL); /* whatever is wrong with it stops the start, and says so */
 	reading->checkpoint_read = true;
 	return reading->checkpoint.length > 0 &&
-	       cop_model_file_open(file, reading->checkpoint.data, reading->checkpoint.length, NULL, NULL) == COP_OK;
+	       cop_section_file_open(file, reading->checkpoint.data, reading->checkpoint.length, NULL, NULL) == COP_OK;
 }
 
 static bool find_checkpointed(cop_config_reading *reading, const char *name, cop_config_model *out)
 {
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
 	cop_model_settings settings;
 	for (const char *const *reset = reading->origin.reset; reset != NULL && *reset != NULL; reset++)
@@ -136,7 +137,7 @@ static bool find_checkpointed(cop_config_reading *reading, const char *name, cop
 			return false;
 	if (!open_checkpoint(reading, &file))
 		return false;
-	for (size_t at = 0; cop_model_file_next(&file, &at, &section);) {
+	for (size_t at = 0; cop_section_file_next(&file, &at, &section);) {
 		char saved[COP_CONFIG_NAME_MAX + 1];
 		cop_cursor cursor;
 		cop_cursor_init(&cursor, section.data, section.length);
@@ -157,15 +158,15 @@ static bool find_checkpointed(cop_config_reading *reading, const char *name, cop
 static cop_err read_saved(const char *path, cop_config_model *out, cop_feature_space **space, cop_diag *why)
 {
 	cop_bytes bytes;
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_settings settings;
 	*space = NULL;
 	cop_bytes_init(&bytes);
-	cop_err err = cop_model_file_load(path, &bytes, why);
+	cop_err err = cop_section_file_load(path, &bytes, why);
 	if (err == COP_OK)
 		err = cop_model_peek(bytes.data, bytes.length, &settings, why);
 	if (err == COP_OK)
-		err = cop_model_file_open(&file, bytes.data, bytes.length, NULL, why);
+		err = cop_section_file_open(&file, bytes.data, bytes.length, NULL, why);
 	if (err == COP_OK) {
 		tell(&settings, out);
 		err = cop_model_names_load(&file, &settings.learner, space, why);

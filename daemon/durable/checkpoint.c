@@ -7,10 +7,8 @@
 #include "base/mem.h"
 #include "daemon/serve/clock.h"
 #include "store/checkpoint_file.h"
-#include "store/model_file.h"
-
-#define DAEMON_SECTION "daemon"
-#define DAEMON_VERSION 1
+#include "store/section_file.h"
+#include "store/state_dir.h"
 
 void cop_checkpoint_init(cop_checkpoint *checkpoint, const char *folder)
 {
@@ -28,12 +26,12 @@ void cop_checkpoint_fini(cop_checkpoint *checkpoint)
 
 static cop_err read_mark(const cop_bytes *body, cop_checkpoint_mark *mark, cop_diag *diag)
 {
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
 	*mark = (cop_checkpoint_mark){ 0 };
-	cop_err err = cop_model_file_open(&file, body->data, body->length, NULL, diag);
+	cop_err err = cop_section_file_open(&file, body->data, body->length, NULL, diag);
 	if (err == COP_OK)
-		err = cop_model_file_find(&file, DAEMON_SECTION, 0, DAEMON_VERSION, &section);
+		err = cop_section_file_find(&file, COP_STATE_DIR_MARK, 0, COP_STATE_DIR_MARK_VERSION, &section);
 	if (err == COP_ENOTFOUND)
 		return COP_OK;
 	if (err != COP_OK)
@@ -53,7 +51,7 @@ static cop_err read_file(
 {
 	char name[COP_CHECKPOINT_NAME_ROOM];
 	char path[4096 + COP_CHECKPOINT_NAME_ROOM];
-	cop_checkpoint_name(COP_CHECKPOINT_PREFIX, sequence, name);
+	cop_checkpoint_name(COP_STATE_DIR_CHECKPOINT, sequence, name);
 	(void)snprintf(path, sizeof path, "%s/%s", checkpoint->folder, name);
 	cop_err err = cop_checkpoint_read(path, body, diag);
 	return err == COP_OK ? read_mark(body, mark, diag) : err;
@@ -124,7 +122,7 @@ cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_served_set *set, 
 {
 	uint64_t *all = NULL;
 	size_t count = 0;
-	cop_err err = cop_checkpoint_list(checkpoint->folder, COP_CHECKPOINT_PREFIX, &all, &count, diag);
+	cop_err err = cop_checkpoint_list(checkpoint->folder, COP_STATE_DIR_CHECKPOINT, &all, &count, diag);
 	/* The next file must come after damaged ones too, or pruning would keep those and not it. */
 	checkpoint->highest = count > 0 ? all[0] : 0;
 	size_t i = 0;
@@ -161,7 +159,7 @@ cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_served_set *set, 
 static void *write_file(void *argument)
 {
 	cop_checkpoint *checkpoint = argument;
-	checkpoint->result = cop_checkpoint_write(checkpoint->folder, COP_CHECKPOINT_PREFIX, checkpoint->highest + 1,
+	checkpoint->result = cop_checkpoint_write(checkpoint->folder, COP_STATE_DIR_CHECKPOINT, checkpoint->highest + 1,
 	        checkpoint->body.data, checkpoint->body.length, &checkpoint->why);
 	atomic_store(&checkpoint->done, true);
 	return NULL;
@@ -178,14 +176,14 @@ static void serialise(cop_checkpoint *checkpoint, const cop_served_set *set)
 {
 	cop_bytes *body = &checkpoint->body;
 	cop_bytes_clear(body);
-	size_t file = cop_model_file_begin(body);
-	size_t section = cop_model_file_begin_section(body, DAEMON_SECTION, DAEMON_VERSION);
+	size_t file = cop_section_file_begin(body);
+	size_t section = cop_section_file_begin_section(body, COP_STATE_DIR_MARK, COP_STATE_DIR_MARK_VERSION);
 	cop_bytes_put_f64(body, checkpoint->body_mark.time);
 	cop_bytes_put_u64(body, checkpoint->body_mark.journal_next);
 	cop_bytes_put_u64(body, checkpoint->body_mark.journal_base);
-	cop_model_file_end_section(body, section);
+	cop_section_file_end_section(body, section);
 	cop_served_save(set, body);
-	cop_model_file_end(body, file);
+	cop_section_file_end(body, file);
 }
 
 cop_err cop_checkpoint_start(
@@ -234,7 +232,7 @@ cop_err cop_checkpoint_finish(cop_checkpoint *checkpoint, size_t keep, bool wait
 	cop_log_line(log, COP_LOG_INFO, "checkpoint", "sequence=%" PRIu64 " bytes=%" PRIu64 " seconds=%.3f",
 	        checkpoint->sequence, checkpoint->bytes, checkpoint->seconds);
 	cop_diag why = { 0 };
-	if (cop_checkpoint_prune(checkpoint->folder, COP_CHECKPOINT_PREFIX, keep, &why) != COP_OK)
+	if (cop_checkpoint_prune(checkpoint->folder, COP_STATE_DIR_CHECKPOINT, keep, &why) != COP_OK)
 		cop_log_line(log, COP_LOG_WARNING, "checkpoint_prune_failed", "reason=\"%s\"", why.message);
 	return COP_OK;
 }

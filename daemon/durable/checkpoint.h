@@ -1,9 +1,9 @@
 /* daemon/durable/checkpoint.h: the daemon's whole state to a file and back.
  *
- * One model file (store/model_file.h) in a durable file of the state folder (store/checkpoint_file.h); the newest `keep`
- * stay. Section "daemon" has the event time, the journal's next sequence number (the state is that of all records
- * before it) and the base of the segment being written. Then a section "model" for each model. State is serialised on
- * the loop's thread, which makes all calls; the file is written by a thread of its own. */
+ * One model file (store/section_file.h) in a durable file of the state folder (store/checkpoint_file.h); the newest
+ * `keep` stay. Section "daemon" has the event time, the journal's next sequence number (the state is that of all
+ * records before it) and the base of the segment being written. Then a section "model" for each model. State is
+ * serialised on the loop's thread, which makes all calls; the file is written by a thread of its own. */
 #ifndef COP_DAEMON_DURABLE_CHECKPOINT_H
 #define COP_DAEMON_DURABLE_CHECKPOINT_H
 
@@ -16,8 +16,6 @@
 #include "daemon/report/histogram.h"
 #include "daemon/report/log.h"
 #include "daemon/serve/served.h"
-
-#define COP_CHECKPOINT_PREFIX "coppice"
 
 /* Where the state stands. */
 typedef struct cop_checkpoint_mark {

@@ -12,8 +12,6 @@
 #include "daemon/report/histogram.h"
 #include "wire/wire_record.h"
 
-#define COP_JOURNAL_FOLDER "journal" /* in the state folder */
-
 typedef struct cop_journaler cop_journaler;
 
 typedef struct cop_journaler_counts {

@@ -1,6 +1,7 @@
 /* Invariant: `folder` and `file` are -1 or locked. Names are compared with what is open by device and inode: a lock
  * belongs to the file, and a name may have come to stand for another one. */
 #include "daemon/durable/state_lock.h"
+#include "store/state_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,8 +11,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define LOCK_FILE "lock" /* in the state folder */
 
 void cop_state_lock_init(cop_state_lock *lock, const char *path)
 {
@@ -65,12 +64,12 @@ static cop_err lock_folder(const cop_state_lock *lock, int *folder, cop_diag *di
 static cop_err lock_file(cop_state_lock *lock, cop_diag *diag)
 {
 	drop(&lock->file);
-	lock->file = openat(lock->folder, LOCK_FILE, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+	lock->file = openat(lock->folder, COP_STATE_DIR_LOCK, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
 	if (lock->file < 0 && errno == ENOSPC) /* the folder's keeps others out */
 		return COP_OK;
 	if (lock->file < 0)
-		return refused(
-		        lock, "cannot open " LOCK_FILE " in it, expected a state folder that can be written", diag);
+		return refused(lock,
+		        "cannot open " COP_STATE_DIR_LOCK " in it, expected a state folder that can be written", diag);
 	if (flock(lock->file, LOCK_EX | LOCK_NB) == 0)
 		return COP_OK;
 	drop(&lock->file);
@@ -104,7 +103,7 @@ cop_err cop_state_lock_check(cop_state_lock *lock, cop_diag *diag)
 		cop_diag_of(diag, lock->path, "the state folder was removed or moved away");
 		return COP_ENOTFOUND;
 	}
-	return is_same(lock->folder, LOCK_FILE, lock->file) ? COP_OK : lock_file(lock, diag);
+	return is_same(lock->folder, COP_STATE_DIR_LOCK, lock->file) ? COP_OK : lock_file(lock, diag);
 }
 
 /* Whether nothing is in the folder; false also when it cannot be read. */

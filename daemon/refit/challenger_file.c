@@ -11,8 +11,7 @@
 #include "base/crc32c.h"
 #include "base/mem.h"
 #include "store/checkpoint_file.h"
-
-#define PREFIX "refit."
+#include "store/state_dir.h"
 
 typedef struct place {
 	char folder[PATH_MAX];
@@ -21,8 +20,8 @@ typedef struct place {
 
 static cop_err find(const char *state_dir, const char *model, place *out, cop_diag *diag)
 {
-	int folder = snprintf(out->folder, sizeof out->folder, "%s/" COP_CHALLENGER_FOLDER, state_dir);
-	int prefix = snprintf(out->prefix, sizeof out->prefix, PREFIX "%s", model);
+	int folder = snprintf(out->folder, sizeof out->folder, "%s/" COP_STATE_DIR_CHALLENGERS, state_dir);
+	int prefix = snprintf(out->prefix, sizeof out->prefix, COP_STATE_DIR_CHALLENGER "%s", model);
 	if (folder < (int)sizeof out->folder && prefix < (int)sizeof out->prefix)
 		return COP_OK;
 	cop_diag_of(diag, state_dir, "the path of challengers is too long");
@@ -57,7 +56,7 @@ cop_err cop_challenger_read(
 	place at;
 	char path[PATH_MAX + COP_CHECKPOINT_NAME_ROOM];
 	cop_bytes body;
-	cop_model_file file;
+	cop_section_file file;
 	*out = NULL;
 	cop_err err = find(state_dir, model, &at, diag);
 	if (err != COP_OK)
@@ -66,7 +65,7 @@ cop_err cop_challenger_read(
 	cop_bytes_init(&body);
 	err = cop_checkpoint_read(path, &body, diag);
 	if (err == COP_OK)
-		err = cop_model_file_open(&file, body.data, body.length, path, diag);
+		err = cop_section_file_open(&file, body.data, body.length, path, diag);
 	if (err == COP_OK) {
 		*crc = cop_crc32c(0, body.data, body.length);
 		err = cop_trees_load(&file, out);

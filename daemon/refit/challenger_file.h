@@ -1,4 +1,5 @@
-/* daemon/refit/challenger_file.h: the trees that refits made, one file for each challenger, in the state folder's refit/.
+/* daemon/refit/challenger_file.h: the trees that refits made, one file for each challenger, in the state folder's
+ * refit/.
  *
  * A durable file (store/checkpoint_file.h) named refit.MODEL.NUMBER, whose body (refit/refit_file.h) is a model
  * file that has the trees' sections. Numbers of a model count from 1 and are never used twice. Journal and checkpoints
@@ -12,8 +13,6 @@
 
 #include "base/err.h"
 #include "tree/trees.h"
-
-#define COP_CHALLENGER_FOLDER "refit" /* in the state folder */
 
 /* The folder is made when it is not there. Written and synced as a whole, or not at all. COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_challenger_write(

@@ -5,6 +5,7 @@
 
 #include "daemon/refit/challenger_file.h"
 #include "online/model_shadow.h"
+#include "store/state_dir.h"
 
 static void note_challenge(cop_served *served, uint64_t number)
 {
@@ -154,7 +155,7 @@ cop_err cop_succession_replay(
 		err = challenge_from_file(served, state_dir, record->count, &crc, true, diag);
 	if (err == COP_ENOTFOUND)
 		cop_diag_message(diag,
-		        "its challenger is gone; expected it in " COP_CHALLENGER_FOLDER "/refit.%.64s.%020" PRIu64
+		        "its challenger is gone; expected it in " COP_STATE_DIR_CHALLENGERS "/refit.%.64s.%020" PRIu64
 		        ".checkpoint; put that file back, or start with --salvaged, which goes on without it",
 		        served->name, record->count);
 	return err;

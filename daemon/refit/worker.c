@@ -30,7 +30,8 @@
 #include "refit/refit_file.h"
 #include "refit/refit_run.h"
 #include "store/checkpoint_file.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
+#include "store/state_dir.h"
 
 #define TEST_VARIABLE "COPPICED_TEST_WORKER"
 #define TELL_SECONDS  0.2  /* between lines of one text's beginning */
@@ -176,14 +177,14 @@ static cop_err open_section(worker *w, const cop_model_section *section, cop_dia
 static cop_err open_serving(worker *w, cop_diag *diag)
 {
 	cop_bytes body;
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
 	uint64_t sequence;
 	cop_bytes_init(&body);
-	cop_err err = cop_checkpoint_newest(w->job->state_dir, COP_CHECKPOINT_PREFIX, &body, &sequence, NULL, diag);
+	cop_err err = cop_checkpoint_newest(w->job->state_dir, COP_STATE_DIR_CHECKPOINT, &body, &sequence, NULL, diag);
 	if (err == COP_OK)
-		err = cop_model_file_open(&file, body.data, body.length, NULL, diag);
-	for (size_t at = 0; err == COP_OK && w->serving == NULL && cop_model_file_next(&file, &at, &section);)
+		err = cop_section_file_open(&file, body.data, body.length, NULL, diag);
+	for (size_t at = 0; err == COP_OK && w->serving == NULL && cop_section_file_next(&file, &at, &section);)
 		if (strcmp(section.name, "model") == 0)
 			err = open_section(w, &section, diag);
 	cop_bytes_fini(&body);
@@ -269,7 +270,7 @@ static cop_worker_line work(worker *w)
 	cop_diag diag = { 0 };
 	cop_refit_file file = { 0 };
 	fill_settings(w->job, &file.settings);
-	(void)snprintf(journal, sizeof journal, "%s/" COP_JOURNAL_FOLDER, w->job->state_dir);
+	(void)snprintf(journal, sizeof journal, "%s/" COP_STATE_DIR_JOURNAL, w->job->state_dir);
 	(void)tell(w, 0.0, "loading");
 	cop_err err = open_serving(w, &diag);
 	if (err == COP_OK)

@@ -8,7 +8,7 @@
 #include "daemon/report/apprentice_body.h"
 #include "online/model_names.h"
 #include "online/model_shadow.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
 
 #define SECTION         COP_SERVED_SECTION
 #define SECTION_VERSION 1
@@ -114,7 +114,7 @@ static cop_err name_features(cop_served *served)
 	return err;
 }
 
-static cop_err take_space(cop_served *served, const cop_model_file *file, cop_diag *diag)
+static cop_err take_space(cop_served *served, const cop_section_file *file, cop_diag *diag)
 {
 	cop_feature_space *space;
 	cop_wire_naming *naming;
@@ -132,8 +132,8 @@ static cop_err take_space(cop_served *served, const cop_model_file *file, cop_di
 /* The space that stands beside the model in its file, if one does, and the names that were kept. */
 static cop_err take_names(cop_served *served, const void *data, size_t length, cop_diag *diag)
 {
-	cop_model_file file;
-	cop_err err = cop_model_file_open(&file, data, length, NULL, diag);
+	cop_section_file file;
+	cop_err err = cop_section_file_open(&file, data, length, NULL, diag);
 	if (err == COP_OK)
 		err = take_space(served, &file, diag);
 	if (err == COP_OK && served->shape.naming != NULL)
@@ -336,30 +336,30 @@ static void save_refits(const cop_served *served, cop_bytes *bytes)
 {
 	if (!cop_refit_state_used(&served->refit))
 		return;
-	size_t section = cop_model_file_begin_section(bytes, REFIT_SECTION, COP_REFIT_STATE_VERSION);
+	size_t section = cop_section_file_begin_section(bytes, REFIT_SECTION, COP_REFIT_STATE_VERSION);
 	cop_bytes_put_text(bytes, served->name);
 	cop_refit_state_save(&served->refit, bytes);
-	cop_model_file_end_section(bytes, section);
+	cop_section_file_end_section(bytes, section);
 }
 
 void cop_served_save(const cop_served_set *set, cop_bytes *bytes)
 {
 	for (size_t i = 0; i < set->count; i++) {
-		size_t section = cop_model_file_begin_section(bytes, SECTION, SECTION_VERSION);
+		size_t section = cop_section_file_begin_section(bytes, SECTION, SECTION_VERSION);
 		cop_bytes_put_text(bytes, set->items[i].name);
-		size_t file = cop_model_file_begin(bytes);
+		size_t file = cop_section_file_begin(bytes);
 		cop_model_save(set->items[i].model, bytes);
 		if (set->items[i].names_saved)
 			cop_model_names_save(set->items[i].shape.naming->space, bytes);
 		if (set->items[i].shape.naming != NULL)
 			cop_model_names_save_places(set->items[i].shape.naming->space, bytes);
-		cop_model_file_end(bytes, file);
-		cop_model_file_end_section(bytes, section);
+		cop_section_file_end(bytes, file);
+		cop_section_file_end_section(bytes, section);
 	}
 	for (size_t i = 0; i < set->parked_count; i++) {
-		size_t section = cop_model_file_begin_section(bytes, SECTION, SECTION_VERSION);
+		size_t section = cop_section_file_begin_section(bytes, SECTION, SECTION_VERSION);
 		cop_bytes_put(bytes, set->parked[i].section.data, set->parked[i].section.length);
-		cop_model_file_end_section(bytes, section);
+		cop_section_file_end_section(bytes, section);
 	}
 	for (size_t i = 0; i < set->count; i++)
 		save_refits(&set->items[i], bytes);
@@ -460,12 +460,12 @@ static void settle_refits(cop_served_set *set)
 
 cop_err cop_served_load(cop_served_set *set, const cop_bytes *body, const char *const *reset, cop_diag *diag)
 {
-	cop_model_file file;
-	cop_err err = cop_model_file_open(&file, body->data, body->length, NULL, diag);
+	cop_section_file file;
+	cop_err err = cop_section_file_open(&file, body->data, body->length, NULL, diag);
 	if (err != COP_OK)
 		return err;
 	cop_model_section section;
-	for (size_t at = 0; cop_model_file_next(&file, &at, &section);) {
+	for (size_t at = 0; cop_section_file_next(&file, &at, &section);) {
 		err = load_any(set, &section, reset, diag);
 		if (err != COP_OK)
 			return err;
@@ -480,7 +480,7 @@ static cop_err start_from(cop_served *served, cop_diag *diag)
 	cop_bytes bytes;
 	cop_diag why = { 0 };
 	cop_bytes_init(&bytes);
-	cop_err err = cop_model_file_load(path, &bytes, &why);
+	cop_err err = cop_section_file_load(path, &bytes, &why);
 	if (err == COP_OK)
 		err = cop_model_load(served->model, bytes.data, bytes.length, &why);
 	if (err == COP_OK)

@@ -1,4 +1,5 @@
-/* Slots, or a sorted list, become a row; a list's equal places add up in the order in which they were put. */
+/* A dense row's slots, or a sorted list, become a row; a list's equal places add up in the order in which they were
+ * put. */
 #include <math.h>
 #include <string.h>
 
@@ -50,25 +51,6 @@ static inline void room_put(cop_feature_room *room, size_t *at, uint32_t place, 
 	*at += value != 0.0F;
 }
 
-static cop_err end_slots(cop_feature_space *space, cop_feature_room *room, size_t *count)
-{
-	cop_feature_memo *memo = &space->memo[space->candidate];
-	cop_err err = room_grow(room, memo->places, true);
-	if (err != COP_OK)
-		return err;
-	size_t at = room->used;
-	bool finite = true;
-	for (size_t i = 0; i < memo->places; i++) {
-		finite &= isfinite(memo->slot[i]) != 0;
-		room_put(room, &at, memo->place[i], memo->slot[i]);
-	}
-	if (!finite)
-		return COP_ENONFINITE;
-	*count = at - room->used;
-	cop_feature_memo_fitted(memo);
-	return COP_OK;
-}
-
 static cop_err end_list(cop_feature_space *space, cop_feature_room *room, size_t *count)
 {
 	cop_feature_entries *entries = &space->entries;
@@ -78,7 +60,7 @@ static cop_err end_list(cop_feature_space *space, cop_feature_room *room, size_t
 	if (space->pair_count > 0)
 		err = cop_feature_pairs_make(space->pairs, space->pair_count, &space->parts, space->mask, entries,
 		        COP_FEATURE_SPACE_MAX_ENTRIES, &made);
-	space->lane.features += made;
+	space->features += made;
 	if (!space->candidate)
 		space->parts.shared = space->parts.count;
 	if (err == COP_OK)
@@ -97,7 +79,7 @@ static cop_err end_list(cop_feature_space *space, cop_feature_room *room, size_t
 		room_put(room, &at, place, sum);
 	}
 	*count = at - room->used;
-	return space->recording ? cop_feature_memo_finish(&space->memo[space->candidate]) : COP_OK;
+	return COP_OK;
 }
 
 cop_err cop_feature_space_end(
@@ -107,45 +89,24 @@ cop_err cop_feature_space_end(
 	*features = 0;
 	cop_err err = space->err;
 	if (err == COP_OK)
-		err = space->dense    ? end_dense(space, room, &span->count)
-		      : space->listed ? end_list(space, room, &span->count)
-		                      : end_slots(space, room, &span->count);
-	space->lane.open = false;
+		err = space->dense ? end_dense(space, room, &span->count) : end_list(space, room, &span->count);
 	if (err != COP_OK) {
 		cop_feature_space_abandon(space);
 		return err;
 	}
 	room->used += span->count;
-	*features = space->lane.features;
+	*features = space->features;
 	return COP_OK;
-}
-
-/* Hints without those of columns from `count` on. */
-static void cut_hints(cop_feature_space *space, size_t count)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < space->columns.count; i++)
-		if (space->hint[i].slot < count) {
-			space->place_of[space->hint[i].slot] = (uint32_t)kept;
-			space->hint[kept++] = space->hint[i];
-		}
 }
 
 void cop_feature_space_abandon(cop_feature_space *space)
 {
-	space->lane.open = false;
-	space->lane.at = 0;
 	if (!space->dense) {
 		space->parts.shared = space->parts.count = 0;
 		return;
 	}
-	if (space->old_columns < space->columns.count) {
-		cut_hints(space, space->old_columns);
-		cop_name_table_cut(&space->columns, space->old_columns);
-	}
+	cop_name_table_cut(&space->columns, space->old_columns);
 	cop_name_table_cut(&space->namespaces, space->old_namespaces);
-	space->lane.count = space->columns.count;
-	space->first_hint[0] = space->first_hint[1] = 0;
 }
 
 /* ---- rows ---- */

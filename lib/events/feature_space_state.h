@@ -3,7 +3,6 @@
 #define COP_EVENTS_FEATURE_SPACE_STATE_H
 
 #include "base/name_table.h"
-#include "events/feature_memo.h"
 #include "events/feature_pairs.h"
 #include "events/feature_space.h"
 #include "events/place_names.h"
@@ -18,28 +17,22 @@ struct cop_feature_space {
 	cop_feature_pair *pairs;
 	size_t pair_count;
 
-	cop_feature_lane lane;
-	bool candidate; /* the row under way is one */
-	cop_err err;    /* first failure of the row under way */
-	bool keeping;   /* the namespace under way is kept */
+	bool candidate;  /* the row under way is one */
+	cop_err err;     /* first failure of the row under way */
+	size_t features; /* of it: put so far, and not zero */
+	bool keeping;    /* the namespace under way is kept */
+	double scale;    /* its values' factor */
+	uint32_t space;  /* dense: its number; hashed: its hash */
 
 	/* dense */
 	cop_name_table columns, namespaces; /* tag of a column: number of its namespace */
 	size_t old_columns, old_namespaces; /* before the event under way */
-	cop_feature_hint *hint;             /* one for each column */
-	uint32_t *place_of;                 /* of a column among hints */
-	float *slot;                        /* one for each column; lane.slot */
+	float *slot;                        /* one for each column: the row under way */
 	size_t column_room;
-	size_t first_hint[2]; /* where the last row, and the last candidate, began */
-	bool first_put;       /* none has been put into the row yet */
 	uint64_t dropped;
 	cop_bytes both; /* a name and its text */
 
 	/* hashed */
-	bool any_order;           /* no row is like the one before: nothing is recorded */
-	cop_feature_memo memo[2]; /* of first rows, of candidates */
-	bool listed;              /* the row under way is a list */
-	bool recording;           /* and its names are recorded */
 	uint8_t group;
 	cop_place_names *names; /* what places are called; NULL: nobody asks */
 	const char *space_name; /* of the namespace under way, borrowed */
@@ -50,7 +43,7 @@ struct cop_feature_space {
 
 /* A space without columns, pairs and kept namespaces. COP_ENOMEM. */
 COP_CHECK cop_err cop_feature_space_make(bool dense, unsigned bits, bool hash_all, cop_feature_space **out);
-/* A new column of lane.space behind the hint that the lane came to last; a failure becomes the row's. */
+/* A new column of the namespace under way; a failure becomes the row's. */
 void cop_feature_space_add_column(cop_feature_space *space, const char *name, size_t length);
 
 #endif

@@ -142,20 +142,20 @@ static cop_err settle_in(cop_refit *r)
 
 static void put_trees(const cop_trees *trees, cop_bytes *bytes)
 {
-	size_t mark = cop_model_file_begin(bytes);
+	size_t mark = cop_section_file_begin(bytes);
 	cop_trees_save(trees, bytes);
-	cop_model_file_end(bytes, mark);
+	cop_section_file_end(bytes, mark);
 }
 
 static cop_err copy(const cop_trees *trees, cop_trees **out)
 {
 	cop_bytes bytes;
-	cop_model_file file;
+	cop_section_file file;
 	cop_bytes_init(&bytes);
 	put_trees(trees, &bytes);
 	cop_err err = bytes.err;
 	if (err == COP_OK)
-		err = cop_model_file_open(&file, bytes.data, bytes.length, NULL, NULL);
+		err = cop_section_file_open(&file, bytes.data, bytes.length, NULL, NULL);
 	if (err == COP_OK)
 		err = cop_trees_load(&file, out);
 	cop_bytes_fini(&bytes);
@@ -308,13 +308,13 @@ void cop_refit_save(const cop_refit *refit, cop_bytes *bytes)
 static cop_err load_trees(cop_refit *r, cop_cursor *cursor)
 {
 	cop_cursor head = *cursor;
-	cop_model_file file;
+	cop_section_file file;
 	(void)cop_cursor_u64(&head);
 	uint64_t length = cop_cursor_u64(&head);
 	if (head.err != COP_OK || length < HEADER || length > cop_cursor_left(cursor))
 		return COP_EFORMAT;
 	const uint8_t *data = cop_cursor_take(cursor, (size_t)length);
-	cop_err err = cop_model_file_open(&file, data, (size_t)length, NULL, NULL);
+	cop_err err = cop_section_file_open(&file, data, (size_t)length, NULL, NULL);
 	if (err == COP_OK)
 		err = cop_trees_load(&file, &r->trees);
 	if (err == COP_ENOTFOUND)

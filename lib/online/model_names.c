@@ -9,9 +9,9 @@
 
 void cop_model_names_save(const cop_feature_space *space, cop_bytes *bytes)
 {
-	size_t section = cop_model_file_begin_section(bytes, SECTION, VERSION);
+	size_t section = cop_section_file_begin_section(bytes, SECTION, VERSION);
 	cop_feature_space_save(space, bytes);
-	cop_model_file_end_section(bytes, section);
+	cop_section_file_end_section(bytes, section);
 }
 
 static bool fits(const cop_feature_space *space, const cop_learner_settings *l)
@@ -21,12 +21,12 @@ static bool fits(const cop_feature_space *space, const cop_learner_settings *l)
 }
 
 cop_err cop_model_names_load(
-        const cop_model_file *file, const cop_learner_settings *settings, cop_feature_space **out, cop_diag *diag)
+        const cop_section_file *file, const cop_learner_settings *settings, cop_feature_space **out, cop_diag *diag)
 {
 	cop_model_section section;
 	cop_cursor cursor;
 	*out = NULL;
-	cop_err err = cop_model_file_find(file, SECTION, 0, VERSION, &section);
+	cop_err err = cop_section_file_find(file, SECTION, 0, VERSION, &section);
 	if (err == COP_OK) {
 		cop_cursor_init(&cursor, section.data, section.length);
 		err = cop_feature_space_load(&cursor, out);
@@ -48,9 +48,9 @@ void cop_model_names_save_places(const cop_feature_space *space, cop_bytes *byte
 	const cop_place_names *names = cop_feature_space_names(space);
 	if (names == NULL || cop_place_names_count(names) == 0)
 		return;
-	size_t section = cop_model_file_begin_section(bytes, PLACES_SECTION, PLACES_VERSION);
+	size_t section = cop_section_file_begin_section(bytes, PLACES_SECTION, PLACES_VERSION);
 	cop_place_names_save(names, bytes);
-	cop_model_file_end_section(bytes, section);
+	cop_section_file_end_section(bytes, section);
 }
 
 static unsigned bits_of(const cop_feature_space *space)
@@ -62,12 +62,12 @@ static unsigned bits_of(const cop_feature_space *space)
 }
 
 cop_err cop_model_names_read_places(
-        const cop_model_file *file, size_t bytes, unsigned bits, cop_place_names **out, cop_diag *diag)
+        const cop_section_file *file, size_t bytes, unsigned bits, cop_place_names **out, cop_diag *diag)
 {
 	cop_model_section section;
 	cop_cursor cursor;
 	*out = NULL;
-	cop_err err = cop_model_file_find(file, PLACES_SECTION, 0, PLACES_VERSION, &section);
+	cop_err err = cop_section_file_find(file, PLACES_SECTION, 0, PLACES_VERSION, &section);
 	if (err == COP_ENOTFOUND)
 		return COP_OK;
 	if (err == COP_OK) {
@@ -85,7 +85,8 @@ cop_err cop_model_names_read_places(
 	return err;
 }
 
-cop_err cop_model_names_load_places(const cop_model_file *file, size_t bytes, cop_feature_space *space, cop_diag *diag)
+cop_err cop_model_names_load_places(
+        const cop_section_file *file, size_t bytes, cop_feature_space *space, cop_diag *diag)
 {
 	cop_place_names *names;
 	if (cop_feature_space_is_dense(space) || bytes == 0)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/model_file.h"
+#include "store/section_file.h"
 
 #define SHAPE_TEXT 400
 /* 1: without candidates, optimism, experts, shares and decay of delta, still written where there are none; 2: with
@@ -136,10 +136,10 @@ static void get_learner_settings(cop_cursor *cursor, cop_learner_settings *l)
 }
 
 /* *version: of what was read. */
-static cop_err get_settings(const cop_model_file *file, cop_model_settings *s, uint32_t *version)
+static cop_err get_settings(const cop_section_file *file, cop_model_settings *s, uint32_t *version)
 {
 	cop_model_section section;
-	cop_err err = cop_model_file_find(file, "settings", 0, SETTINGS_VERSION, &section);
+	cop_err err = cop_section_file_find(file, "settings", 0, SETTINGS_VERSION, &section);
 	if (err != COP_OK)
 		return err == COP_ENOTFOUND ? COP_EFORMAT : err;
 	cop_cursor cursor;
@@ -224,33 +224,33 @@ static cop_err get_counters(cop_model *model, cop_cursor *cursor)
 void cop_model_save(const cop_model *model, cop_bytes *bytes)
 {
 	uint32_t version = is_plain(&model->set.learner) ? 1 : SETTINGS_VERSION;
-	size_t mark = cop_model_file_begin_section(bytes, "settings", version);
+	size_t mark = cop_section_file_begin_section(bytes, "settings", version);
 	put_settings(&model->set, bytes);
-	cop_model_file_end_section(bytes, mark);
+	cop_section_file_end_section(bytes, mark);
 	const cop_learner_class *class = model->learner->class;
 	bool refitted = class->refitted != NULL && class->refitted(model->learner) != NULL;
 	bool shadow = cop_model_shadow_is_used(model), observed = cop_apprentice_is_used(&model->apprentice);
 	uint32_t sparse = model->set.learner.features == 0 ? 2 : 0;
-	mark = cop_model_file_begin_section(bytes, "learner", (refitted ? 2 : 1) + sparse);
+	mark = cop_section_file_begin_section(bytes, "learner", (refitted ? 2 : 1) + sparse);
 	cop_learner_save(model->learner, bytes);
-	cop_model_file_end_section(bytes, mark);
+	cop_section_file_end_section(bytes, mark);
 	bool unheard = cop_pending_unheard(model->pending) > 0, masked = cop_pending_masked(model->pending) > 0;
 	uint32_t waiting = masked || shadow ? PENDING_VERSION : unheard ? 4 : observed ? 3 : 1;
-	mark = cop_model_file_begin_section(bytes, "pending", waiting);
+	mark = cop_section_file_begin_section(bytes, "pending", waiting);
 	cop_pending_save(model->pending, bytes);
-	cop_model_file_end_section(bytes, mark);
-	mark = cop_model_file_begin_section(bytes, "counters", COUNTERS_VERSION);
+	cop_section_file_end_section(bytes, mark);
+	mark = cop_section_file_begin_section(bytes, "counters", COUNTERS_VERSION);
 	put_counters(model, bytes);
-	cop_model_file_end_section(bytes, mark);
+	cop_section_file_end_section(bytes, mark);
 	if (shadow) {
-		mark = cop_model_file_begin_section(bytes, "shadow", sparse != 0 ? SHADOW_VERSION : SHADOW_RIVALS);
+		mark = cop_section_file_begin_section(bytes, "shadow", sparse != 0 ? SHADOW_VERSION : SHADOW_RIVALS);
 		cop_model_shadow_save(model, bytes);
-		cop_model_file_end_section(bytes, mark);
+		cop_section_file_end_section(bytes, mark);
 	}
 	if (observed) {
-		mark = cop_model_file_begin_section(bytes, "apprentice", APPRENTICE_VERSION);
+		mark = cop_section_file_begin_section(bytes, "apprentice", APPRENTICE_VERSION);
 		cop_apprentice_save(&model->apprentice, bytes);
-		cop_model_file_end_section(bytes, mark);
+		cop_section_file_end_section(bytes, mark);
 	}
 }
 
@@ -337,10 +337,10 @@ static cop_err load_pending(cop_model *model, cop_cursor *cursor)
 }
 
 static cop_err load_named(
-        cop_model *model, const cop_model_file *file, const char *name, uint32_t version, load_section *load)
+        cop_model *model, const cop_section_file *file, const char *name, uint32_t version, load_section *load)
 {
 	cop_model_section section;
-	cop_err err = cop_model_file_find(file, name, 0, version, &section);
+	cop_err err = cop_section_file_find(file, name, 0, version, &section);
 	if (err != COP_OK)
 		return err == COP_ENOTFOUND ? COP_EFORMAT : err;
 	cop_cursor cursor;
@@ -360,11 +360,11 @@ static cop_err load_newer_shadow(cop_model *model, cop_cursor *cursor)
 }
 
 /* After all else: a second learner is made like the first. */
-static cop_err load_shadow(cop_model *model, const cop_model_file *file)
+static cop_err load_shadow(cop_model *model, const cop_section_file *file)
 {
 	cop_model_section section;
 	cop_model_shadow_forget(model);
-	cop_err err = cop_model_file_find(file, "shadow", 0, SHADOW_VERSION, &section);
+	cop_err err = cop_section_file_find(file, "shadow", 0, SHADOW_VERSION, &section);
 	if (err == COP_OK)
 		err = load_named(model, file, "shadow", SHADOW_VERSION,
 		        section.version < SHADOW_RIVALS ? load_older_shadow : load_newer_shadow);
@@ -384,11 +384,11 @@ static cop_err load_apprentice_section(cop_model *model, cop_cursor *cursor)
 }
 
 /* What waits is to be weighed yet, and was counted. */
-static cop_err load_apprentice(cop_model *model, const cop_model_file *file)
+static cop_err load_apprentice(cop_model *model, const cop_section_file *file)
 {
 	cop_model_section section;
 	cop_apprentice_init(&model->apprentice);
-	cop_err err = cop_model_file_find(file, "apprentice", 0, APPRENTICE_VERSION, &section);
+	cop_err err = cop_section_file_find(file, "apprentice", 0, APPRENTICE_VERSION, &section);
 	if (err == COP_OK)
 		err = load_named(model, file, "apprentice", APPRENTICE_VERSION, load_apprentice_section);
 	else if (err == COP_ENOTFOUND)
@@ -411,10 +411,10 @@ static cop_err refuse_older(const cop_model_settings *saved, cop_diag *diag)
 
 cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_diag *diag)
 {
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_settings saved;
 	uint32_t version = 0;
-	cop_err err = cop_model_file_open(&file, data, length, NULL, diag);
+	cop_err err = cop_section_file_open(&file, data, length, NULL, diag);
 	if (err != COP_OK)
 		return err;
 	err = get_settings(&file, &saved, &version);
@@ -444,9 +444,9 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 
 cop_err cop_model_peek(const void *data, size_t length, cop_model_settings *settings, cop_diag *diag)
 {
-	cop_model_file file;
+	cop_section_file file;
 	uint32_t version;
-	cop_err err = cop_model_file_open(&file, data, length, NULL, diag);
+	cop_err err = cop_section_file_open(&file, data, length, NULL, diag);
 	if (err != COP_OK)
 		return err;
 	err = get_settings(&file, settings, &version);

@@ -160,15 +160,15 @@ void cop_refit_file_put(const cop_refit_file *file, cop_bytes *bytes)
 	cop_refit_settings settings = file->settings;
 	cop_refit_report report = file->report;
 	walk w = { .out = bytes, .version = COP_REFIT_FILE_VERSION };
-	size_t whole = cop_model_file_begin(bytes);
-	size_t mark = cop_model_file_begin_section(bytes, COP_REFIT_FILE_SECTION, COP_REFIT_FILE_VERSION);
+	size_t whole = cop_section_file_begin(bytes);
+	size_t mark = cop_section_file_begin_section(bytes, COP_REFIT_FILE_SECTION, COP_REFIT_FILE_VERSION);
 	walk_all(&w, &settings, &report);
-	cop_model_file_end_section(bytes, mark);
-	mark = cop_model_file_begin_section(bytes, PROMOTION_SECTION, PROMOTION_VERSION);
+	cop_section_file_end_section(bytes, mark);
+	mark = cop_section_file_begin_section(bytes, PROMOTION_SECTION, PROMOTION_VERSION);
 	cop_promotion_save(&file->report.promotion, bytes);
-	cop_model_file_end_section(bytes, mark);
+	cop_section_file_end_section(bytes, mark);
 	cop_trees_save(file->trees, bytes);
-	cop_model_file_end(bytes, whole);
+	cop_section_file_end(bytes, whole);
 }
 
 cop_err cop_refit_file_write(
@@ -249,12 +249,12 @@ static cop_err ended(const cop_cursor *cursor)
 	return cursor->err == COP_OK && cop_cursor_left(cursor) > 0 ? COP_EFORMAT : cursor->err;
 }
 
-static cop_err read_head(const cop_model_file *file, cop_refit_file *out)
+static cop_err read_head(const cop_section_file *file, cop_refit_file *out)
 {
 	cop_model_section section;
 	cop_cursor cursor;
 	walk w = { .in = &cursor };
-	cop_err err = cop_model_file_find(file, COP_REFIT_FILE_SECTION, 0, COP_REFIT_FILE_VERSION, &section);
+	cop_err err = cop_section_file_find(file, COP_REFIT_FILE_SECTION, 0, COP_REFIT_FILE_VERSION, &section);
 	if (err == COP_OK) {
 		cop_cursor_init(&cursor, section.data, section.length);
 		w.version = section.version;
@@ -262,7 +262,7 @@ static cop_err read_head(const cop_model_file *file, cop_refit_file *out)
 		err = ended(&cursor);
 	}
 	if (err == COP_OK)
-		err = cop_model_file_find(file, PROMOTION_SECTION, 0, PROMOTION_VERSION, &section);
+		err = cop_section_file_find(file, PROMOTION_SECTION, 0, PROMOTION_VERSION, &section);
 	if (err == COP_OK) {
 		cop_cursor_init(&cursor, section.data, section.length);
 		err = cop_promotion_load(&out->report.promotion, &cursor);
@@ -278,9 +278,9 @@ static cop_err read_head(const cop_model_file *file, cop_refit_file *out)
 
 cop_err cop_refit_file_open(const void *data, size_t length, const char *source, cop_refit_file *out, cop_diag *diag)
 {
-	cop_model_file file;
+	cop_section_file file;
 	*out = (cop_refit_file){ .trees = NULL };
-	cop_err err = cop_model_file_open(&file, data, length, source, diag);
+	cop_err err = cop_section_file_open(&file, data, length, source, diag);
 	if (err != COP_OK)
 		return err;
 	err = read_head(&file, out);

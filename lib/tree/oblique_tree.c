@@ -7,7 +7,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "linalg/kernel.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
 
 struct cop_oblique_tree {
 	size_t d;
@@ -260,7 +260,7 @@ size_t cop_oblique_tree_path(const cop_oblique_tree *tree, const cop_row *row, c
  * (n + 1) x outputs leaf values, all f32. */
 void cop_oblique_tree_save(const cop_oblique_tree *tree, cop_bytes *bytes)
 {
-	size_t mark = cop_model_file_begin_section(bytes, COP_OBLIQUE_TREE_SECTION, COP_OBLIQUE_TREE_VERSION);
+	size_t mark = cop_section_file_begin_section(bytes, COP_OBLIQUE_TREE_SECTION, COP_OBLIQUE_TREE_VERSION);
 	cop_bytes_put_u32(bytes, (uint32_t)tree->d);
 	cop_bytes_put_u32(bytes, (uint32_t)tree->outputs);
 	cop_bytes_put_u32(bytes, (uint32_t)tree->n);
@@ -269,7 +269,7 @@ void cop_oblique_tree_save(const cop_oblique_tree *tree, cop_bytes *bytes)
 	cop_bytes_put_f32s(bytes, tree->w, tree->n * tree->d);
 	cop_bytes_put_f32s(bytes, tree->b, tree->n);
 	cop_bytes_put_f32s(bytes, tree->theta, (tree->n + 1) * tree->outputs);
-	cop_model_file_end_section(bytes, mark);
+	cop_section_file_end_section(bytes, mark);
 }
 
 /* Whether `left` bytes are just what a tree of this shape has after its three counts. */

@@ -8,7 +8,7 @@
  *
  * Only one sequence of bytes stands for a tree, so what was loaded saves to the same bytes. All counts are held against
  * the bytes that remain before room is taken; then the tree is settled, which checks the rest. */
-#include "store/model_file.h"
+#include "store/section_file.h"
 #include "tree/tree_inside.h"
 
 static void save_vectors(const cop_tree_vectors *vectors, size_t d, cop_bytes *bytes)
@@ -29,7 +29,7 @@ void cop_tree_save(const cop_tree *tree, cop_bytes *bytes)
 {
 	const cop_tree_parts *parts = &tree->parts;
 	size_t n = parts->nodes.count;
-	size_t mark = cop_model_file_begin_section(bytes, COP_TREE_SECTION, COP_TREE_VERSION);
+	size_t mark = cop_section_file_begin_section(bytes, COP_TREE_SECTION, COP_TREE_VERSION);
 	cop_bytes_put_u32(bytes, (uint32_t)parts->d);
 	cop_bytes_put_u32(bytes, (uint32_t)parts->outputs);
 	cop_bytes_put_u32(bytes, (uint32_t)parts->link);
@@ -50,7 +50,7 @@ void cop_tree_save(const cop_tree *tree, cop_bytes *bytes)
 	}
 	save_vectors(&parts->nodes, parts->d, bytes);
 	save_vectors(&parts->rows, parts->d, bytes);
-	cop_model_file_end_section(bytes, mark);
+	cop_section_file_end_section(bytes, mark);
 }
 
 /* ---- loading ---- */

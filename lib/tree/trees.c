@@ -168,13 +168,13 @@ size_t cop_trees_flops(const cop_trees *trees, const cop_row *row)
 
 void cop_trees_save(const cop_trees *trees, cop_bytes *bytes)
 {
-	size_t mark = cop_model_file_begin_section(bytes, COP_TREES_SECTION, COP_TREES_VERSION);
+	size_t mark = cop_section_file_begin_section(bytes, COP_TREES_SECTION, COP_TREES_VERSION);
 	cop_bytes_put_u32(bytes, (uint32_t)trees->rule);
 	cop_bytes_put_u32(bytes, (uint32_t)trees->count);
 	cop_bytes_put_u32(bytes, (uint32_t)trees->outputs);
 	cop_bytes_put_f64s(bytes, trees->weight, trees->count);
 	cop_bytes_put_f64s(bytes, trees->base, trees->outputs);
-	cop_model_file_end_section(bytes, mark);
+	cop_section_file_end_section(bytes, mark);
 	for (size_t i = 0; i < trees->count; i++)
 		cop_tree_save(trees->tree[i], bytes);
 }
@@ -204,11 +204,11 @@ static cop_err load_head(const cop_model_section *section, cop_trees **out)
 	return cursor.err;
 }
 
-static cop_err load_trees(const cop_model_file *file, cop_trees *trees)
+static cop_err load_trees(const cop_section_file *file, cop_trees *trees)
 {
 	size_t at = 0, i = 0;
 	cop_model_section section;
-	while (i < trees->count && cop_model_file_next(file, &at, &section)) {
+	while (i < trees->count && cop_section_file_next(file, &at, &section)) {
 		if (strcmp(section.name, COP_TREE_SECTION) != 0)
 			continue;
 		if (section.version > COP_TREE_VERSION)
@@ -227,11 +227,11 @@ static cop_err load_trees(const cop_model_file *file, cop_trees *trees)
 	return valid ? COP_OK : COP_EFORMAT;
 }
 
-cop_err cop_trees_load(const cop_model_file *file, cop_trees **out)
+cop_err cop_trees_load(const cop_section_file *file, cop_trees **out)
 {
 	cop_model_section section;
 	*out = NULL;
-	cop_err err = cop_model_file_find(file, COP_TREES_SECTION, 0, COP_TREES_VERSION, &section);
+	cop_err err = cop_section_file_find(file, COP_TREES_SECTION, 0, COP_TREES_VERSION, &section);
 	cop_trees *trees = NULL;
 	if (err == COP_OK)
 		err = load_head(&section, &trees);

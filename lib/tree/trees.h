@@ -8,7 +8,7 @@
 #ifndef COP_TREE_TREES_H
 #define COP_TREE_TREES_H
 
-#include "store/model_file.h"
+#include "store/section_file.h"
 #include "tree/tree.h"
 
 #define COP_TREES_MOST 65536
@@ -44,6 +44,6 @@ size_t cop_trees_flops(const cop_trees *trees, const cop_row *row);
 void cop_trees_save(const cop_trees *trees, cop_bytes *bytes);
 /* From those sections of an open model file, wherever they stand among others. Caller frees *out.
  * COP_ENOTFOUND: one of them is not there. COP_EVERSION, COP_EFORMAT, COP_ENONFINITE, COP_ENOMEM. */
-COP_CHECK cop_err cop_trees_load(const cop_model_file *file, cop_trees **out);
+COP_CHECK cop_err cop_trees_load(const cop_section_file *file, cop_trees **out);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
 #include "view/trained_census.h"
 
 #define MOST_TEXT ((size_t)1 << 20) /* of learner and settings */
@@ -30,22 +30,22 @@ void cop_trained_free(cop_trained *model)
 
 void cop_trained_put(const cop_trained *model, cop_bytes *bytes)
 {
-	size_t file = cop_model_file_begin(bytes);
-	size_t section = cop_model_file_begin_section(bytes, COP_TRAINED_SECTION, COP_TRAINED_VERSION);
+	size_t file = cop_section_file_begin(bytes);
+	size_t section = cop_section_file_begin_section(bytes, COP_TRAINED_SECTION, COP_TRAINED_VERSION);
 	cop_bytes_put_text(bytes, model->learner);
 	cop_bytes_put_text(bytes, model->settings);
 	cop_bytes_put_u8(bytes, model->census != NULL);
-	cop_model_file_end_section(bytes, section);
-	section = cop_model_file_begin_section(bytes, COP_PREPARATION_SECTION, COP_PREPARATION_VERSION);
+	cop_section_file_end_section(bytes, section);
+	section = cop_section_file_begin_section(bytes, COP_PREPARATION_SECTION, COP_PREPARATION_VERSION);
 	cop_preparation_save(model->preparation, bytes);
-	cop_model_file_end_section(bytes, section);
+	cop_section_file_end_section(bytes, section);
 	cop_trees_save(model->trees, bytes);
 	for (size_t i = 0; model->census != NULL && i < cop_trees_count(model->trees); i++) {
-		section = cop_model_file_begin_section(bytes, COP_CENSUS_SECTION, COP_CENSUS_VERSION);
+		section = cop_section_file_begin_section(bytes, COP_CENSUS_SECTION, COP_CENSUS_VERSION);
 		cop_census_save(&model->census[i], bytes);
-		cop_model_file_end_section(bytes, section);
+		cop_section_file_end_section(bytes, section);
 	}
-	cop_model_file_end(bytes, file);
+	cop_section_file_end(bytes, file);
 }
 
 cop_err cop_trained_save(const cop_trained *model, const char *path, cop_diag *diag)
@@ -53,7 +53,7 @@ cop_err cop_trained_save(const cop_trained *model, const char *path, cop_diag *d
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
 	cop_trained_put(model, &bytes);
-	cop_err err = cop_model_file_save(path, &bytes, diag);
+	cop_err err = cop_section_file_save(path, &bytes, diag);
 	cop_bytes_fini(&bytes);
 	return err;
 }
@@ -89,14 +89,14 @@ static cop_err read_head(const cop_model_section *section, cop_trained *model, b
 	return cursor.err != COP_OK ? cursor.err : told > 1 || cop_cursor_left(&cursor) > 0 ? COP_EFORMAT : COP_OK;
 }
 
-static cop_err read_census(const cop_model_file *file, cop_trained *model)
+static cop_err read_census(const cop_section_file *file, cop_trained *model)
 {
 	size_t count = cop_trees_count(model->trees);
 	model->census = cop_mem_alloc(count, sizeof *model->census);
 	cop_err err = model->census != NULL ? COP_OK : COP_ENOMEM;
 	size_t at = 0, i = 0;
 	cop_model_section section;
-	while (err == COP_OK && i < count && cop_model_file_next(file, &at, &section)) {
+	while (err == COP_OK && i < count && cop_section_file_next(file, &at, &section)) {
 		if (strcmp(section.name, COP_CENSUS_SECTION) != 0)
 			continue;
 		err = section.version > COP_CENSUS_VERSION ? COP_EVERSION
@@ -123,19 +123,19 @@ static bool parts_fit(const cop_trained *model)
 }
 
 /* Fills a zero model; *what is the part that an error is of. */
-static cop_err read_parts(const cop_model_file *file, cop_trained *model, const char **what)
+static cop_err read_parts(const cop_section_file *file, cop_trained *model, const char **what)
 {
 	cop_model_section section;
 	bool census = false;
 	*what = "section " COP_TRAINED_SECTION;
-	cop_err err = cop_model_file_find(file, COP_TRAINED_SECTION, 0, COP_TRAINED_VERSION, &section);
+	cop_err err = cop_section_file_find(file, COP_TRAINED_SECTION, 0, COP_TRAINED_VERSION, &section);
 	if (err != COP_OK)
 		return err;
 	err = read_head(&section, model, &census);
 	if (err != COP_OK)
 		return err;
 	*what = "section " COP_PREPARATION_SECTION;
-	err = cop_model_file_find(file, COP_PREPARATION_SECTION, 0, COP_PREPARATION_VERSION, &section);
+	err = cop_section_file_find(file, COP_PREPARATION_SECTION, 0, COP_PREPARATION_VERSION, &section);
 	if (err == COP_OK)
 		err = cop_preparation_load(section.data, section.length, &model->preparation);
 	if (err != COP_OK)
@@ -156,10 +156,10 @@ static cop_err read_parts(const cop_model_file *file, cop_trained *model, const 
 
 cop_err cop_trained_open(const void *data, size_t length, const char *source, cop_trained **out, cop_diag *diag)
 {
-	cop_model_file file;
+	cop_section_file file;
 	const char *what = "";
 	*out = NULL;
-	cop_err err = cop_model_file_open(&file, data, length, source, diag);
+	cop_err err = cop_section_file_open(&file, data, length, source, diag);
 	if (err != COP_OK)
 		return err;
 	cop_trained *model = cop_mem_alloc(1, sizeof *model);
@@ -181,7 +181,7 @@ cop_err cop_trained_load(const char *path, cop_trained **out, cop_diag *diag)
 	cop_bytes bytes;
 	*out = NULL;
 	cop_bytes_init(&bytes);
-	cop_err err = cop_model_file_load(path, &bytes, diag);
+	cop_err err = cop_section_file_load(path, &bytes, diag);
 	if (err == COP_OK)
 		err = cop_trained_open(bytes.data, bytes.length, path, out, diag);
 	cop_bytes_fini(&bytes);

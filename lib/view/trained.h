@@ -45,7 +45,8 @@ COP_CHECK cop_err cop_trained_save(const cop_trained *model, const char *path, c
 void cop_trained_put(const cop_trained *model, cop_bytes *bytes);
 /* Of a file's bytes (borrowed), checked as a whole; source is for *diag (NULL allowed). Caller frees *out with
  * cop_trained_free. COP_ENOTFOUND: it is a model file of another kind. COP_EFORMAT, COP_ENONFINITE: its sections are
- * malformed or do not fit together. COP_ENOMEM. Errors of cop_model_file_open, and load's of cop_model_file_load. */
+ * malformed or do not fit together. COP_ENOMEM. Errors of cop_section_file_open, and load's of cop_section_file_load.
+ */
 COP_CHECK cop_err cop_trained_open(
         const void *data, size_t length, const char *source, cop_trained **out, cop_diag *diag);
 COP_CHECK cop_err cop_trained_load(const char *path, cop_trained **out, cop_diag *diag);

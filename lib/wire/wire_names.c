@@ -48,7 +48,7 @@ cop_err cop_wire_naming_new(cop_feature_space **space, size_t most, size_t candi
 	naming->plain = cop_feature_space_is_plain(naming->space);
 	cop_bytes_init(&naming->text);
 	naming->span = cop_mem_alloc(candidates, sizeof *naming->span);
-	cop_err err = naming->span == NULL ? COP_ENOMEM : cop_feature_space_any_order(naming->space, most);
+	cop_err err = naming->span == NULL ? COP_ENOMEM : cop_feature_space_reserve(naming->space, most);
 	if (err != COP_OK)
 		cop_wire_naming_free(naming);
 	else

@@ -20,7 +20,7 @@
 enum { FEATURES = 10, MOST_ARMS = 10, ESTIMATORS = 3 };
 
 static const char *const estimators[ESTIMATORS] = { "ips", "snips", "dr" };
-static const double floors[] = { 0, 0.004, 0.01, 0.02, 0.05, 0.1, 0.2 };
+static const double floors[] = { 0, 0.001, 0.004, 0.01, 0.02, 0.05, 0.1, 0.2 };
 
 typedef struct world {
 	const char *name;

@@ -15,7 +15,7 @@
 #include "online/model_apprentice.h"
 #include "online/model_shadow.h"
 #include "store/checkpoint_file.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
 
 #define CONTAINER    28
 #define FILE_HEAD    24
@@ -126,15 +126,15 @@ static void check_same(const cop_model *model)
 	cop_model_settings settings;
 	cop_bytes_init(&first);
 	cop_bytes_init(&second);
-	size_t mark = cop_model_file_begin(&first);
+	size_t mark = cop_section_file_begin(&first);
 	cop_model_save(model, &first);
-	cop_model_file_end(&first, mark);
+	cop_section_file_end(&first, mark);
 	COP_ASSERT(first.err == COP_OK && cop_model_peek(first.data, first.length, &settings, NULL) == COP_OK);
 	COP_ASSERT(cop_model_new(&settings, &copy, NULL) == COP_OK);
 	COP_ASSERT(cop_model_load(copy, first.data, first.length, NULL) == COP_OK);
-	mark = cop_model_file_begin(&second);
+	mark = cop_section_file_begin(&second);
 	cop_model_save(copy, &second);
-	cop_model_file_end(&second, mark);
+	cop_section_file_end(&second, mark);
 	COP_ASSERT(second.err == COP_OK && second.length == first.length);
 	COP_ASSERT(memcmp(first.data, second.data, first.length) == 0);
 	cop_model_free(copy);
@@ -250,12 +250,12 @@ static void try_model(const uint8_t *data, size_t size)
 
 static void try_body(const uint8_t *data, size_t size)
 {
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
 	size_t at = 0;
-	if (cop_model_file_open(&file, data, size, NULL, NULL) != COP_OK)
+	if (cop_section_file_open(&file, data, size, NULL, NULL) != COP_OK)
 		return;
-	while (cop_model_file_next(&file, &at, &section)) {
+	while (cop_section_file_next(&file, &at, &section)) {
 		char name[NAME_MAX_ + 1];
 		cop_cursor cursor;
 		cop_cursor_init(&cursor, section.data, section.length);

@@ -18,7 +18,8 @@
 #include "daemon/durable/recovery.h"
 #include "daemon/refit/challenger_file.h"
 #include "store/journal_segment.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
+#include "store/state_dir.h"
 #include "tree/tree_build.h"
 #include "wire/wire_record.h"
 
@@ -172,9 +173,9 @@ static void write_challenger(void)
 	COP_ASSERT(cop_tree_build_finish(build, node, &tree) == COP_OK);
 	cop_tree_build_free(build);
 	COP_ASSERT(cop_trees_new(COP_TREES_MEAN, 1, &tree, NULL, NULL, &trees) == COP_OK);
-	size_t file = cop_model_file_begin(&body);
+	size_t file = cop_section_file_begin(&body);
 	cop_trees_save(trees, &body);
-	cop_model_file_end(&body, file);
+	cop_section_file_end(&body, file);
 	cop_trees_free(trees);
 	COP_ASSERT(body.err == COP_OK && cop_challenger_write(state_dir, "m", 1, &body, NULL) == COP_OK);
 	COP_ASSERT(cop_challenger_read(state_dir, "m", 1, &trees, &challenger_crc, NULL) == COP_OK);
@@ -189,9 +190,9 @@ static void drop_place(void)
 		cop_config_free(configs[i]);
 	(void)unlink(segment);
 	(void)rmdir(journal);
-	(void)snprintf(path, sizeof path, "%s/" COP_CHALLENGER_FOLDER "/refit.m.%020d.checkpoint", state_dir, 1);
+	(void)snprintf(path, sizeof path, "%s/" COP_STATE_DIR_CHALLENGERS "/refit.m.%020d.checkpoint", state_dir, 1);
 	(void)unlink(path);
-	(void)snprintf(path, sizeof path, "%s/" COP_CHALLENGER_FOLDER, state_dir);
+	(void)snprintf(path, sizeof path, "%s/" COP_STATE_DIR_CHALLENGERS, state_dir);
 	(void)rmdir(path);
 	(void)rmdir(state_dir);
 }
@@ -234,9 +235,9 @@ static void write_segment(input *in)
 
 static void save(const cop_served_set *set, cop_bytes *out)
 {
-	size_t file = cop_model_file_begin(out);
+	size_t file = cop_section_file_begin(out);
 	cop_served_save(set, out);
-	cop_model_file_end(out, file);
+	cop_section_file_end(out, file);
 	COP_ASSERT(out->err == COP_OK);
 }
 

@@ -74,23 +74,23 @@ static void try_tree(const uint8_t *data, size_t size)
 
 static void put_section(cop_bytes *bytes, const char *name, const uint8_t *data, size_t size)
 {
-	size_t mark = cop_model_file_begin_section(bytes, name, 1);
+	size_t mark = cop_section_file_begin_section(bytes, name, 1);
 	cop_bytes_put(bytes, data, size);
-	cop_model_file_end_section(bytes, mark);
+	cop_section_file_end_section(bytes, mark);
 }
 
 static void try_trees(const uint8_t *head, size_t head_size, const uint8_t *tree, size_t tree_size)
 {
-	cop_model_file file;
+	cop_section_file file;
 	cop_trees *trees;
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	size_t mark = cop_model_file_begin(&bytes);
+	size_t mark = cop_section_file_begin(&bytes);
 	put_section(&bytes, COP_TREES_SECTION, head, head_size);
 	for (size_t i = 0; i < MOST_TREES; i++)
 		put_section(&bytes, COP_TREE_SECTION, tree, tree_size);
-	cop_model_file_end(&bytes, mark);
-	COP_ASSERT(cop_model_file_open(&file, bytes.data, bytes.length, NULL, NULL) == COP_OK);
+	cop_section_file_end(&bytes, mark);
+	COP_ASSERT(cop_section_file_open(&file, bytes.data, bytes.length, NULL, NULL) == COP_OK);
 	if (cop_trees_load(&file, &trees) == COP_OK) {
 		static const uint32_t index = 0;
 		static const float value = 0.5f;

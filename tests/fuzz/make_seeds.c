@@ -14,7 +14,7 @@
 #include "online/model_shadow.h"
 #include "refit/refit_file.h"
 #include "store/checkpoint_file.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
 #include "tree/tree_build.h"
 
 #define PATH_ROOM     4096
@@ -276,18 +276,18 @@ static void live(cop_model *model, const model_seed *seed)
 /* The body of a checkpoint, as the daemon writes it. */
 static void put_body(const cop_model *model, const model_seed *seed, cop_bytes *body)
 {
-	size_t file = cop_model_file_begin(body);
-	size_t section = cop_model_file_begin_section(body, "daemon", 1);
+	size_t file = cop_section_file_begin(body);
+	size_t section = cop_section_file_begin_section(body, "daemon", 1);
 	cop_bytes_put_f64(body, BEGIN + (double)seed->events);
 	cop_bytes_put_u64(body, 2 * seed->events);
-	cop_model_file_end_section(body, section);
-	section = cop_model_file_begin_section(body, "model", 1);
+	cop_section_file_end_section(body, section);
+	section = cop_section_file_begin_section(body, "model", 1);
 	cop_bytes_put_text(body, "m");
-	size_t inner = cop_model_file_begin(body);
+	size_t inner = cop_section_file_begin(body);
 	cop_model_save(model, body);
-	cop_model_file_end(body, inner);
-	cop_model_file_end_section(body, section);
-	cop_model_file_end(body, file);
+	cop_section_file_end(body, inner);
+	cop_section_file_end_section(body, section);
+	cop_section_file_end(body, file);
 }
 
 static void make_model(const char *corpus, const model_seed *seed)

@@ -23,23 +23,18 @@
 #include "ctl_text.h"
 #include "store/checkpoint_file.h"
 #include "store/journal_stat.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
+#include "store/state_dir.h"
 #include "tools/common/client.h"
 #include "tools/common/command.h"
 #include "wire/wire_json.h"
 
-#define PREFIX         "coppice" /* of the daemon's checkpoints */
-#define SECTION        "daemon"  /* of a checkpoint: f64 time, u64 next journal record */
-#define SECTION_NEWEST 1
-#define JOURNAL        "journal" /* folder in the state folder */
-#define CHALLENGERS    "refit"   /* the same, of trees that refits made */
-#define ENDING         ".checkpoint"
-#define ATTEMPTS       4
-#define MOST_MISSED    64 /* checkpoints of an attempt that the daemon removed before they were opened */
-#define FOLDER_MODE    0750
-#define FILE_MODE      0640
-#define CHUNK          ((size_t)1 << 20)
-#define CLOCK_SLACK    60 /* seconds that the state folder's file system may be behind the clock */
+#define ATTEMPTS    4
+#define MOST_MISSED 64 /* checkpoints of an attempt that the daemon removed before they were opened */
+#define FOLDER_MODE 0750
+#define FILE_MODE   0640
+#define CHUNK       ((size_t)1 << 20)
+#define CLOCK_SLACK 60 /* seconds that the state folder's file system may be behind the clock */
 
 typedef struct backup {
 	const cop_backup_request *request;
@@ -149,7 +144,7 @@ static cop_err ask_status(backup *b, cop_diag *diag)
 	if (err == COP_OK) {
 		cop_mem_free(b->state);
 		b->state = cop_mem_strdup(state);
-		err = b->state == NULL ? out_of_memory(diag) : join(b->state, JOURNAL, &b->from, diag);
+		err = b->state == NULL ? out_of_memory(diag) : join(b->state, COP_STATE_DIR_JOURNAL, &b->from, diag);
 	}
 	cop_json_free(reply);
 	if (err == COP_OK && access(b->state, R_OK | X_OK) != 0) {
@@ -181,13 +176,13 @@ static cop_err check_origin(const backup *b, const char *path, time_t began, cop
 
 static cop_err read_mark(backup *b, const char *path, cop_diag *diag)
 {
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
 	cop_cursor cursor;
-	cop_err err = cop_model_file_open(&file, b->body.data, b->body.length, path, diag);
+	cop_err err = cop_section_file_open(&file, b->body.data, b->body.length, path, diag);
 	if (err != COP_OK)
 		return err;
-	err = cop_model_file_find(&file, SECTION, 0, SECTION_NEWEST, &section);
+	err = cop_section_file_find(&file, COP_STATE_DIR_MARK, 0, COP_STATE_DIR_MARK_VERSION, &section);
 	if (err == COP_OK) {
 		cop_cursor_init(&cursor, section.data, section.length);
 		(void)cop_cursor_f64(&cursor);
@@ -196,7 +191,7 @@ static cop_err read_mark(backup *b, const char *path, cop_diag *diag)
 		err = cursor.err;
 	}
 	if (err != COP_OK)
-		cop_diag_of(diag, path, "section \"" SECTION "\": %s", cop_err_text(err));
+		cop_diag_of(diag, path, "section \"" COP_STATE_DIR_MARK "\": %s", cop_err_text(err));
 	return err;
 }
 
@@ -205,7 +200,7 @@ static bool take_newer(backup *b)
 {
 	uint64_t *sequences;
 	size_t count;
-	if (cop_checkpoint_list(b->state, PREFIX, &sequences, &count, NULL) != COP_OK)
+	if (cop_checkpoint_list(b->state, COP_STATE_DIR_CHECKPOINT, &sequences, &count, NULL) != COP_OK)
 		return false;
 	bool newer = count > 0 && sequences[0] > b->sequence;
 	if (newer)
@@ -222,7 +217,7 @@ static cop_err read_newest(backup *b, char **path, cop_diag *diag)
 	cop_err err;
 	int missed = 0;
 	do {
-		cop_checkpoint_name(PREFIX, b->sequence, name);
+		cop_checkpoint_name(COP_STATE_DIR_CHECKPOINT, b->sequence, name);
 		err = join(b->state, name, path, diag);
 		if (err == COP_OK)
 			err = cop_checkpoint_read(*path, &b->body, diag);
@@ -257,10 +252,11 @@ static cop_err write_checkpoint(const backup *b, cop_diag *diag)
 	char *path = NULL;
 	cop_bytes copy;
 	cop_bytes_init(&copy);
-	cop_checkpoint_name(PREFIX, b->sequence, name);
+	cop_checkpoint_name(COP_STATE_DIR_CHECKPOINT, b->sequence, name);
 	cop_err err = join(b->request->folder, name, &path, diag);
 	if (err == COP_OK)
-		err = cop_checkpoint_write(b->request->folder, PREFIX, b->sequence, b->body.data, b->body.length, diag);
+		err = cop_checkpoint_write(
+		        b->request->folder, COP_STATE_DIR_CHECKPOINT, b->sequence, b->body.data, b->body.length, diag);
 	if (err == COP_OK)
 		err = cop_checkpoint_read(path, &copy, diag);
 	if (err == COP_OK && (copy.length != b->body.length || memcmp(copy.data, b->body.data, copy.length) != 0)) {
@@ -371,7 +367,8 @@ static cop_err make_folder(backup *b, cop_diag *diag)
 static bool is_challenger(const char *name)
 {
 	size_t length = strlen(name);
-	return length > strlen(ENDING) && strcmp(name + length - strlen(ENDING), ENDING) == 0;
+	return length > strlen(COP_STATE_DIR_ENDING) &&
+	       strcmp(name + length - strlen(COP_STATE_DIR_ENDING), COP_STATE_DIR_ENDING) == 0;
 }
 
 /* What the daemon has removed meanwhile it did not need. */
@@ -405,9 +402,9 @@ static cop_err copy_challengers(const backup *b, cop_diag *diag)
 {
 	char *from = NULL;
 	char *to = NULL;
-	cop_err err = join(b->state, CHALLENGERS, &from, diag);
+	cop_err err = join(b->state, COP_STATE_DIR_CHALLENGERS, &from, diag);
 	if (err == COP_OK)
-		err = join(b->request->folder, CHALLENGERS, &to, diag);
+		err = join(b->request->folder, COP_STATE_DIR_CHALLENGERS, &to, diag);
 	DIR *folder = err == COP_OK ? opendir(from) : NULL;
 	if (folder != NULL)
 		err = copy_challengers_to(folder, from, to, diag);
@@ -423,7 +420,7 @@ static cop_err copy_challengers(const backup *b, cop_diag *diag)
 static void discard_challengers(const backup *b)
 {
 	char *path = NULL;
-	DIR *folder = join(b->request->folder, CHALLENGERS, &path, NULL) == COP_OK ? opendir(path) : NULL;
+	DIR *folder = join(b->request->folder, COP_STATE_DIR_CHALLENGERS, &path, NULL) == COP_OK ? opendir(path) : NULL;
 	for (const struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;)
 		if (is_challenger(entry->d_name))
 			(void)unlinkat(dirfd(folder), entry->d_name, 0);
@@ -598,7 +595,7 @@ static cop_err copy(backup *b, cop_diag *diag)
 	const cop_backup_request *request = b->request;
 	cop_err err = cop_client_open(request->endpoint, request->timeout, &b->client, diag);
 	if (err == COP_OK)
-		err = join(request->folder, JOURNAL, &b->journal, diag);
+		err = join(request->folder, COP_STATE_DIR_JOURNAL, &b->journal, diag);
 	if (err == COP_OK)
 		err = make_folder(b, diag);
 	b->again = err == COP_OK;

@@ -10,7 +10,7 @@
 #include "inspect_page.h"
 #include "inspect_trained.h"
 #include "store/checkpoint_file.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
 #include "tools/common/command.h"
 #include "tools/replay/replay_inspect.h"
 #include "view/tree_words.h"
@@ -71,14 +71,14 @@ typedef struct inspection {
 	size_t name_room;
 	size_t shown; /* models */
 	cop_bytes bytes;
-	cop_model_file file;
+	cop_section_file file;
 } inspection;
 
 /* ---- reading ---- */
 
 static cop_err open_file(inspection *in, cop_diag *diag)
 {
-	cop_err err = cop_model_file_load(in->path, &in->bytes, diag);
+	cop_err err = cop_section_file_load(in->path, &in->bytes, diag);
 	if (err != COP_OK)
 		return err;
 	in->checkpoint = in->bytes.length >= 8 && memcmp(in->bytes.data, "COPCHKPT", 8) == 0;
@@ -88,7 +88,7 @@ static cop_err open_file(inspection *in, cop_diag *diag)
 		err = COP_EFORMAT;
 	if (err == COP_EFORMAT && !in->checkpoint)
 		cop_diag_of(diag, in->path, "neither a checkpoint nor a model file of coppice");
-	return err != COP_OK ? err : cop_model_file_open(&in->file, in->bytes.data, in->bytes.length, in->path, diag);
+	return err != COP_OK ? err : cop_section_file_open(&in->file, in->bytes.data, in->bytes.length, in->path, diag);
 }
 
 static cop_err add_name(inspection *in, const char *name)
@@ -152,7 +152,7 @@ static void show_sections(const inspection *in)
 		(void)fprintf(out, "%s: %s, format version %u, %zu bytes\n", in->path,
 		        in->checkpoint ? "checkpoint" : "model file", (unsigned)in->file.version, in->bytes.length);
 		(void)fprintf(out, "  %-15s %8s %12s\n", "section", "version", "bytes");
-		while (cop_model_file_next(&in->file, &at, &section)) {
+		while (cop_section_file_next(&in->file, &at, &section)) {
 			bool named = model_name(&section, name);
 			(void)fprintf(out, "  %-15s %8u %12zu%s%s\n", section.name, (unsigned)section.version,
 			        section.length, named ? "  " : "", name);
@@ -167,7 +167,7 @@ static void show_sections(const inspection *in)
 	cop_json_unsigned(json, in->bytes.length);
 	cop_json_key(json, "sections");
 	cop_json_begin_array(json);
-	while (cop_model_file_next(&in->file, &at, &section)) {
+	while (cop_section_file_next(&in->file, &at, &section)) {
 		cop_json_begin_object(json);
 		cop_json_key(json, "name");
 		cop_json_text(json, section.name);
@@ -222,11 +222,11 @@ static cop_err show_models(inspection *in, cop_diag *diag)
 	cop_model_section section;
 	cop_err err = COP_OK;
 	size_t at = 0;
-	if (in->only == NULL && cop_model_file_find(&in->file, "settings", 0, UINT32_MAX, &section) == COP_OK) {
+	if (in->only == NULL && cop_section_file_find(&in->file, "settings", 0, UINT32_MAX, &section) == COP_OK) {
 		in->shown++;
 		return cop_inspect_model(&in->view, NULL, in->bytes.data, in->bytes.length, diag);
 	}
-	while (err == COP_OK && cop_model_file_next(&in->file, &at, &section))
+	while (err == COP_OK && cop_section_file_next(&in->file, &at, &section))
 		if (strcmp(section.name, MODEL_SECTION) == 0)
 			err = show_named_model(in, &section, diag);
 	return err;
@@ -237,7 +237,7 @@ static cop_err show_lone_trees(inspection *in, cop_diag *diag)
 	cop_model_section section;
 	cop_err err = COP_OK;
 	size_t at = 0, number = 0;
-	while (err == COP_OK && cop_model_file_next(&in->file, &at, &section))
+	while (err == COP_OK && cop_section_file_next(&in->file, &at, &section))
 		if (strcmp(section.name, COP_OBLIQUE_TREE_SECTION) == 0)
 			err = show_lone_tree(in, number++, &section, diag);
 	return err;
@@ -310,7 +310,7 @@ static cop_err show_as_json(inspection *in, cop_diag *diag)
 static bool is_trained(const inspection *in)
 {
 	cop_model_section section;
-	return cop_model_file_find(&in->file, COP_TRAINED_SECTION, 0, UINT32_MAX, &section) == COP_OK;
+	return cop_section_file_find(&in->file, COP_TRAINED_SECTION, 0, UINT32_MAX, &section) == COP_OK;
 }
 
 static cop_err show_trained(inspection *in, cop_diag *diag)

@@ -41,7 +41,7 @@ static cop_err find_often(cop_inspect_names *names)
 cop_err cop_inspect_names_read(
         cop_inspect_names *names, const cop_learner_settings *settings, const void *data, size_t length, cop_diag *diag)
 {
-	cop_model_file file;
+	cop_section_file file;
 	names->space = NULL;
 	names->places = NULL;
 	names->often = NULL;
@@ -49,7 +49,7 @@ cop_err cop_inspect_names_read(
 	names->ranks = settings->max_candidates > 0 && settings->arms == 0 && strcmp(settings->learner, "rank") == 0;
 	names->contexts = cop_learner_dimension(settings);
 	names->same = settings->features == 0 || settings->candidate_features == settings->features;
-	cop_err err = cop_model_file_open(&file, data, length, NULL, diag);
+	cop_err err = cop_section_file_open(&file, data, length, NULL, diag);
 	if (err != COP_OK)
 		return err;
 	if (settings->features == 0)

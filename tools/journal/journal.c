@@ -10,10 +10,10 @@
 #include "base/mem.h"
 #include "journal_verbs.h"
 #include "journal_view.h"
+#include "store/state_dir.h"
 #include "tools/common/command.h"
 
-#define NAME      COP_JOURNAL_COMMAND
-#define SUBFOLDER "journal" /* of a state folder */
+#define NAME COP_JOURNAL_COMMAND
 
 static const char usage_text[] =
 
@@ -169,7 +169,7 @@ static bool is_folder(const char *path)
 static cop_err find_folder(const char *given, char **path, cop_diag *diag)
 {
 	size_t count = 0;
-	char *below = cop_journal_path(given, SUBFOLDER);
+	char *below = cop_journal_path(given, COP_STATE_DIR_JOURNAL);
 	*path = cop_mem_strdup(given);
 	if (below == NULL || *path == NULL) {
 		cop_diag_of(diag, given, "out of memory");

@@ -35,11 +35,11 @@ static void show_json(const cop_replay_state *s, double average, cop_json_writer
 	cop_json_end_object(json);
 }
 
-cop_err cop_replay_inspect(const cop_model_file *file, FILE *out, cop_json_writer *json, cop_diag *diag)
+cop_err cop_replay_inspect(const cop_section_file *file, FILE *out, cop_json_writer *json, cop_diag *diag)
 {
 	cop_replay_state state;
 	cop_model_section section;
-	if (cop_model_file_find(file, COP_REPLAY_SECTION, 0, UINT32_MAX, &section) == COP_ENOTFOUND)
+	if (cop_section_file_find(file, COP_REPLAY_SECTION, 0, UINT32_MAX, &section) == COP_ENOTFOUND)
 		return COP_OK;
 	cop_err err = cop_replay_state_peek(file, &state, diag);
 	if (err != COP_OK)

@@ -7,7 +7,7 @@
 #include "base/stream.h"
 #include "learn/bins.h"
 #include "online/model_names.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
 
 #define REPLAY_VERSION 1
 
@@ -63,7 +63,7 @@ static cop_err save_names(const char *path, const cop_feature_space *space, cop_
 		cop_bytes_put(&bytes, column, strlen(column));
 		cop_bytes_put(&bytes, "\n", 1);
 	}
-	cop_err err = cop_model_file_save(name, &bytes, diag);
+	cop_err err = cop_section_file_save(name, &bytes, diag);
 	cop_bytes_fini(&bytes);
 	return err;
 }
@@ -72,15 +72,15 @@ cop_err cop_replay_state_save(const char *path, const cop_replay_state *state, c
 {
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	size_t file = cop_model_file_begin(&bytes);
+	size_t file = cop_section_file_begin(&bytes);
 	cop_model_save(state->model, &bytes);
 	cop_model_names_save(state->space, &bytes);
 	cop_model_names_save_places(state->space, &bytes);
-	size_t section = cop_model_file_begin_section(&bytes, COP_REPLAY_SECTION, REPLAY_VERSION);
+	size_t section = cop_section_file_begin_section(&bytes, COP_REPLAY_SECTION, REPLAY_VERSION);
 	put_replay(state, &bytes);
-	cop_model_file_end_section(&bytes, section);
-	cop_model_file_end(&bytes, file);
-	cop_err err = cop_model_file_save(path, &bytes, diag);
+	cop_section_file_end_section(&bytes, section);
+	cop_section_file_end(&bytes, file);
+	cop_err err = cop_section_file_save(path, &bytes, diag);
 	cop_bytes_fini(&bytes);
 	if (err == COP_OK && cop_feature_space_is_dense(state->space))
 		err = save_names(path, state->space, diag);
@@ -95,7 +95,7 @@ static cop_err no_replay(cop_err err, cop_diag *diag)
 	return err == COP_ENOTFOUND ? COP_EFORMAT : err;
 }
 
-static cop_err read_sections(const cop_model_file *file, cop_replay_state *out, cop_diag *diag)
+static cop_err read_sections(const cop_section_file *file, cop_replay_state *out, cop_diag *diag)
 {
 	cop_model_section section;
 	cop_cursor cursor;
@@ -105,7 +105,7 @@ static cop_err read_sections(const cop_model_file *file, cop_replay_state *out, 
 	err = cop_model_names_load_places(file, COP_PLACE_NAMES_BYTES, out->space, diag);
 	if (err != COP_OK)
 		return err;
-	err = cop_model_file_find(file, COP_REPLAY_SECTION, 0, REPLAY_VERSION, &section);
+	err = cop_section_file_find(file, COP_REPLAY_SECTION, 0, REPLAY_VERSION, &section);
 	if (err == COP_OK) {
 		cop_cursor_init(&cursor, section.data, section.length);
 		err = get_replay(out, &cursor);
@@ -115,7 +115,7 @@ static cop_err read_sections(const cop_model_file *file, cop_replay_state *out, 
 	return no_replay(err, diag);
 }
 
-cop_err cop_replay_state_peek(const cop_model_file *file, cop_replay_state *out, cop_diag *diag)
+cop_err cop_replay_state_peek(const cop_section_file *file, cop_replay_state *out, cop_diag *diag)
 {
 	*out = (cop_replay_state){ .model = NULL };
 	cop_err err = read_sections(file, out, diag);
@@ -124,7 +124,7 @@ cop_err cop_replay_state_peek(const cop_model_file *file, cop_replay_state *out,
 	return err;
 }
 
-static cop_err load_sections(const cop_model_file *file, cop_replay_state *out, cop_diag *diag)
+static cop_err load_sections(const cop_section_file *file, cop_replay_state *out, cop_diag *diag)
 {
 	cop_model_settings settings;
 	cop_err err = read_sections(file, out, diag);
@@ -153,12 +153,12 @@ static cop_err load_sections(const cop_model_file *file, cop_replay_state *out, 
 cop_err cop_replay_state_load(const char *path, cop_replay_state *out, cop_diag *diag)
 {
 	cop_bytes bytes;
-	cop_model_file file;
+	cop_section_file file;
 	*out = (cop_replay_state){ .model = NULL };
 	cop_bytes_init(&bytes);
-	cop_err err = cop_model_file_load(path, &bytes, diag);
+	cop_err err = cop_section_file_load(path, &bytes, diag);
 	if (err == COP_OK)
-		err = cop_model_file_open(&file, bytes.data, bytes.length, path, diag);
+		err = cop_section_file_open(&file, bytes.data, bytes.length, path, diag);
 	if (err == COP_OK)
 		err = load_sections(&file, out, diag);
 	cop_bytes_fini(&bytes);

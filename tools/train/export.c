@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/model_file.h"
+#include "store/section_file.h"
 #include "tools/common/command.h"
 #include "tools/inspect/inspect_trained.h"
 
@@ -79,7 +79,7 @@ int cop_export_command(int argc, char **argv)
 	cop_diag diag = { 0 };
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	cop_err err = cop_model_file_load(in.path, &bytes, &diag);
+	cop_err err = cop_section_file_load(in.path, &bytes, &diag);
 	if (err == COP_OK)
 		err = cop_inspect_trained_show(&in, &bytes, &diag);
 	cop_bytes_fini(&bytes);

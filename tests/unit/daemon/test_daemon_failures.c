@@ -202,13 +202,13 @@ static void save_start(const char *name, const cop_feature_space_settings *setti
 	cop_feature_space_put(space, "b", 1, 1.0);
 	assert_int_equal(cop_feature_space_end(space, &room, &span, &features), COP_OK);
 	cop_bytes_init(&bytes);
-	size_t file = cop_model_file_begin(&bytes);
+	size_t file = cop_section_file_begin(&bytes);
 	cop_model_save(cop_served_find(&models, name, strlen(name))->model, &bytes);
 	cop_model_names_save(space, &bytes);
 	cop_model_names_save_places(space, &bytes);
-	cop_model_file_end(&bytes, file);
+	cop_section_file_end(&bytes, file);
 	(void)snprintf(path, sizeof path, "%s/%s.model", folder, name);
-	assert_int_equal(cop_model_file_save(path, &bytes, NULL), COP_OK);
+	assert_int_equal(cop_section_file_save(path, &bytes, NULL), COP_OK);
 	cop_bytes_fini(&bytes);
 	cop_feature_room_fini(&room);
 	cop_feature_space_free(space);
@@ -345,9 +345,9 @@ static void put_tree(cop_bytes *out)
 	cop_bytes_init(out);
 	assert_int_equal(cop_tree_new(&parts, &tree), COP_OK);
 	assert_int_equal(cop_trees_new(COP_TREES_MEAN, 1, &tree, NULL, NULL, &trees), COP_OK);
-	size_t whole = cop_model_file_begin(out);
+	size_t whole = cop_section_file_begin(out);
 	cop_trees_save(trees, out);
-	cop_model_file_end(out, whole);
+	cop_section_file_end(out, whole);
 	assert_int_equal(out->err, COP_OK);
 	cop_trees_free(trees);
 	cop_tree_free(tree);

@@ -413,7 +413,6 @@ static cop_feature_space *make_space(const char *const *pairs, size_t count)
 	return space;
 }
 
-/* Two rows alike: the second goes through the lane of the first. */
 static void put_row(cop_feature_space *space, cop_feature_room *room, cop_row *row)
 {
 	cop_feature_span span;
@@ -446,7 +445,7 @@ static void test_feature_space_names_what_was_put(void **state)
 	char text[4096];
 	cop_feature_space *space = make_space(NULL, 0);
 	put_row(space, &room, &row);
-	put_row(space, &room, &row); /* it is in the lane now */
+	put_row(space, &room, &row);
 	assert_int_equal(cop_feature_space_keep_names(space, COP_PLACE_NAMES_BYTES), COP_OK);
 	put_row(space, &room, &row);
 	put_row(space, &room, &row);

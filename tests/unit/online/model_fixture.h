@@ -3,7 +3,7 @@
 #define COP_TESTS_ONLINE_MODEL_FIXTURE_H
 
 #include "online/model.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
 #include "unit/learn/learner_fixture.h"
 
 #define WINDOW 10.0
@@ -79,9 +79,9 @@ static inline void model_run(cop_model *model, cop_rng *rng, bool sparse, uint64
 static inline void model_save(const cop_model *model, cop_bytes *bytes)
 {
 	cop_bytes_clear(bytes);
-	size_t mark = cop_model_file_begin(bytes);
+	size_t mark = cop_section_file_begin(bytes);
 	cop_model_save(model, bytes);
-	cop_model_file_end(bytes, mark);
+	cop_section_file_end(bytes, mark);
 	assert_int_equal(bytes->err, COP_OK);
 }
 

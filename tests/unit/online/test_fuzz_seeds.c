@@ -9,7 +9,7 @@
 #include "fuzz/forest_shape.h"
 #include "online/model_shadow.h"
 #include "store/checkpoint_file.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
 
 #define CORPUS COP_TEST_DATA "/../fuzz/corpus/"
 
@@ -38,7 +38,7 @@ static void check_forest(const char *path)
 	cop_cursor cursor;
 	cop_bytes_init(&bytes);
 	cop_bytes_init(&again);
-	assert_int_equal(cop_model_file_load(path, &bytes, NULL), COP_OK); /* any file's bytes */
+	assert_int_equal(cop_section_file_load(path, &bytes, NULL), COP_OK); /* any file's bytes */
 	assert_true(bytes.length > SHAPE_BYTES);
 	cop_forest *forest = shape_forest(bytes.data);
 	cop_cursor_init(&cursor, bytes.data + SHAPE_BYTES, bytes.length - SHAPE_BYTES);
@@ -56,7 +56,7 @@ static void check_forest(const char *path)
 static cop_model *load_checkpoint(const char *path)
 {
 	cop_bytes body;
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
 	cop_cursor cursor;
 	char name[64];
@@ -65,8 +65,8 @@ static cop_model *load_checkpoint(const char *path)
 	cop_diag diag = { .message = "" };
 	cop_bytes_init(&body);
 	assert_int_equal(cop_checkpoint_read(path, &body, NULL), COP_OK);
-	assert_int_equal(cop_model_file_open(&file, body.data, body.length, NULL, NULL), COP_OK);
-	assert_int_equal(cop_model_file_find(&file, "model", 0, 1, &section), COP_OK);
+	assert_int_equal(cop_section_file_open(&file, body.data, body.length, NULL, NULL), COP_OK);
+	assert_int_equal(cop_section_file_find(&file, "model", 0, 1, &section), COP_OK);
 	cop_cursor_init(&cursor, section.data, section.length);
 	cop_cursor_text(&cursor, name, sizeof name);
 	size_t left = cop_cursor_left(&cursor);

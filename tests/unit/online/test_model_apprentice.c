@@ -384,19 +384,19 @@ static void test_what_cannot_be_observed_changes_nothing(void **state)
 /* The file's sections but the one of that name. */
 static void copy_without(const cop_bytes *from, const char *name, cop_bytes *to)
 {
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
 	cop_bytes_clear(to);
-	assert_int_equal(cop_model_file_open(&file, from->data, from->length, NULL, NULL), COP_OK);
-	size_t whole = cop_model_file_begin(to);
-	for (size_t at = 0; cop_model_file_next(&file, &at, &section);) {
+	assert_int_equal(cop_section_file_open(&file, from->data, from->length, NULL, NULL), COP_OK);
+	size_t whole = cop_section_file_begin(to);
+	for (size_t at = 0; cop_section_file_next(&file, &at, &section);) {
 		if (strcmp(section.name, name) == 0)
 			continue;
-		size_t mark = cop_model_file_begin_section(to, section.name, section.version);
+		size_t mark = cop_section_file_begin_section(to, section.name, section.version);
 		cop_bytes_put(to, section.data, section.length);
-		cop_model_file_end_section(to, mark);
+		cop_section_file_end_section(to, mark);
 	}
-	cop_model_file_end(to, whole);
+	cop_section_file_end(to, whole);
 }
 
 static void test_saved_only_once_used_and_refused_when_it_does_not_fit(void **state)
@@ -405,7 +405,7 @@ static void test_saved_only_once_used_and_refused_when_it_does_not_fit(void **st
 	cop_model_settings s;
 	cop_rng rng;
 	cop_bytes bytes, cut;
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
 	cop_bytes_init(&bytes);
 	cop_bytes_init(&cut);
@@ -414,15 +414,15 @@ static void test_saved_only_once_used_and_refused_when_it_does_not_fit(void **st
 	cop_model *model = model_new(&s);
 	model_run(model, &rng, false, 0, 20);
 	model_save(model, &bytes);
-	assert_int_equal(cop_model_file_open(&file, bytes.data, bytes.length, NULL, NULL), COP_OK);
-	assert_int_equal(cop_model_file_find(&file, "apprentice", 0, 1, &section), COP_ENOTFOUND);
+	assert_int_equal(cop_section_file_open(&file, bytes.data, bytes.length, NULL, NULL), COP_OK);
+	assert_int_equal(cop_section_file_find(&file, "apprentice", 0, 1, &section), COP_ENOTFOUND);
 	assert_int_equal(
-	        cop_model_file_find(&file, "pending", 0, 1, &section), COP_OK); /* as earlier versions read it */
+	        cop_section_file_find(&file, "pending", 0, 1, &section), COP_OK); /* as earlier versions read it */
 	(void)watch(model, &rng, 1000, 20.0);
 	model_save(model, &bytes);
-	assert_int_equal(cop_model_file_open(&file, bytes.data, bytes.length, NULL, NULL), COP_OK);
-	assert_int_equal(cop_model_file_find(&file, "apprentice", 0, 1, &section), COP_OK);
-	assert_int_equal(cop_model_file_find(&file, "pending", 0, 2, &section), COP_EVERSION);
+	assert_int_equal(cop_section_file_open(&file, bytes.data, bytes.length, NULL, NULL), COP_OK);
+	assert_int_equal(cop_section_file_find(&file, "apprentice", 0, 1, &section), COP_OK);
+	assert_int_equal(cop_section_file_find(&file, "pending", 0, 2, &section), COP_EVERSION);
 	cop_model *b = model_new(&s);
 	assert_int_equal(cop_model_load(b, bytes.data, bytes.length, NULL), COP_OK);
 	assert_same_model(b, &bytes);

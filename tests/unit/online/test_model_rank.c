@@ -3,7 +3,7 @@
 #include "unit/learn/rank_fixture.h"
 
 #include "online/model.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
 
 #define WINDOW 10.0
 
@@ -27,9 +27,9 @@ static cop_model *model_of(bool sparse, size_t explain_keep)
 static void save(const cop_model *model, cop_bytes *bytes)
 {
 	cop_bytes_clear(bytes);
-	size_t mark = cop_model_file_begin(bytes);
+	size_t mark = cop_section_file_begin(bytes);
 	cop_model_save(model, bytes);
-	cop_model_file_end(bytes, mark);
+	cop_section_file_end(bytes, mark);
 	assert_int_equal(bytes->err, COP_OK);
 }
 

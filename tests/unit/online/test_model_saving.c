@@ -199,20 +199,20 @@ static void test_load_any_changed_byte_is_refused(void **state)
 /* The same file with byte `at` of section `which` changed, or the section cut there; checksums made anew. */
 static void rewrap(const cop_bytes *good, size_t which, size_t at, uint8_t flip, bool cut, cop_bytes *out)
 {
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
-	assert_int_equal(cop_model_file_open(&file, good->data, good->length, NULL, NULL), COP_OK);
+	assert_int_equal(cop_section_file_open(&file, good->data, good->length, NULL, NULL), COP_OK);
 	cop_bytes_clear(out);
-	size_t mark = cop_model_file_begin(out), place = 0, n = 0;
-	while (cop_model_file_next(&file, &place, &section)) {
-		size_t m = cop_model_file_begin_section(out, section.name, section.version), start = out->length;
+	size_t mark = cop_section_file_begin(out), place = 0, n = 0;
+	while (cop_section_file_next(&file, &place, &section)) {
+		size_t m = cop_section_file_begin_section(out, section.name, section.version), start = out->length;
 		cop_bytes_put(out, section.data, n == which && cut ? at : section.length);
 		if (n == which && !cut)
 			out->data[start + at] ^= flip;
-		cop_model_file_end_section(out, m);
+		cop_section_file_end_section(out, m);
 		n++;
 	}
-	cop_model_file_end(out, mark);
+	cop_section_file_end(out, mark);
 	assert_int_equal(out->err, COP_OK);
 }
 
@@ -226,11 +226,11 @@ static void test_load_forged_sections_is_refused_or_works(void **state)
 	for (size_t k = 0; k < KINDS; k++) {
 		cop_model_settings s;
 		make_small(k, &s, &good);
-		cop_model_file file;
+		cop_section_file file;
 		cop_model_section section;
-		assert_int_equal(cop_model_file_open(&file, good.data, good.length, NULL, NULL), COP_OK);
+		assert_int_equal(cop_section_file_open(&file, good.data, good.length, NULL, NULL), COP_OK);
 		size_t place = 0;
-		for (size_t n = 0; cop_model_file_next(&file, &place, &section); n++) {
+		for (size_t n = 0; cop_section_file_next(&file, &place, &section); n++) {
 			size_t step = 1 + section.length / 150;
 			for (size_t at = 0; at < section.length; at += at < 64 ? 1 : step) {
 				for (size_t f = 0; f < sizeof flips; f++) {

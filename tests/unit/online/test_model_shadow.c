@@ -156,17 +156,17 @@ static void test_model_without_a_shadow_is_saved_as_ever(void **state)
 	cop_model *model = new_model("ensemble", false), *used = new_model("ensemble", false);
 	cop_rng rng;
 	cop_bytes bytes;
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
 	uint64_t from = 0;
 	cop_bytes_init(&bytes);
 	cop_rng_init(&rng, FIXTURE_SEED, 210);
 	run(model, &rng, false, &from, 60);
 	model_save(model, &bytes);
-	assert_int_equal(cop_model_file_open(&file, bytes.data, bytes.length, NULL, NULL), COP_OK);
-	assert_int_equal(cop_model_file_find(&file, "shadow", 0, 9, &section), COP_ENOTFOUND);
-	assert_int_equal(cop_model_file_find(&file, "learner", 0, 1, &section), COP_OK);
-	assert_int_equal(cop_model_file_find(&file, "pending", 0, 1, &section), COP_OK);
+	assert_int_equal(cop_section_file_open(&file, bytes.data, bytes.length, NULL, NULL), COP_OK);
+	assert_int_equal(cop_section_file_find(&file, "shadow", 0, 9, &section), COP_ENOTFOUND);
+	assert_int_equal(cop_section_file_find(&file, "learner", 0, 1, &section), COP_OK);
+	assert_int_equal(cop_section_file_find(&file, "pending", 0, 1, &section), COP_OK);
 	challenge_with(used, 3); /* is forgotten by a load */
 	assert_int_equal(cop_model_promote(used), COP_OK);
 	cop_model_freeze(used, true);
@@ -174,9 +174,9 @@ static void test_model_without_a_shadow_is_saved_as_ever(void **state)
 	assert_models_equal(model, used);
 	challenge_with(model, 3);
 	model_save(model, &bytes);
-	assert_int_equal(cop_model_file_open(&file, bytes.data, bytes.length, NULL, NULL), COP_OK);
-	assert_int_equal(cop_model_file_find(&file, "shadow", 0, 3, &section), COP_OK);
-	assert_int_equal(cop_model_file_find(&file, "pending", 0, 1, &section), COP_EVERSION);
+	assert_int_equal(cop_section_file_open(&file, bytes.data, bytes.length, NULL, NULL), COP_OK);
+	assert_int_equal(cop_section_file_find(&file, "shadow", 0, 3, &section), COP_OK);
+	assert_int_equal(cop_section_file_find(&file, "pending", 0, 1, &section), COP_EVERSION);
 	cop_bytes_fini(&bytes);
 	cop_model_free(used);
 	cop_model_free(model);
@@ -674,7 +674,7 @@ static void test_load_of_damaged_bytes_is_an_error_or_valid(void **state)
 	cop_model *model = new_model("ensemble", false);
 	cop_rng rng;
 	cop_bytes bytes;
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
 	uint64_t from = 0;
 	cop_bytes_init(&bytes);
@@ -686,19 +686,19 @@ static void test_load_of_damaged_bytes_is_an_error_or_valid(void **state)
 	for (size_t i = 0; i < 400; i++) {
 		cop_bytes damaged;
 		cop_bytes_init(&damaged);
-		size_t mark = cop_model_file_begin(&damaged);
+		size_t mark = cop_section_file_begin(&damaged);
 		size_t at = 0;
-		assert_int_equal(cop_model_file_open(&file, bytes.data, bytes.length, NULL, NULL), COP_OK);
-		while (cop_model_file_next(&file, &at, &section)) {
-			size_t begun = cop_model_file_begin_section(&damaged, section.name, section.version);
+		assert_int_equal(cop_section_file_open(&file, bytes.data, bytes.length, NULL, NULL), COP_OK);
+		while (cop_section_file_next(&file, &at, &section)) {
+			size_t begun = cop_section_file_begin_section(&damaged, section.name, section.version);
 			size_t first = damaged.length;
 			cop_bytes_put(&damaged, section.data, section.length);
 			size_t where = (size_t)cop_rng_below(&rng, i % 4 < 2 ? 200 : section.length);
 			if (strcmp(section.name, names[i % 2]) == 0 && where < section.length)
 				damaged.data[first + where] ^= (uint8_t)(1 + cop_rng_below(&rng, 255));
-			cop_model_file_end_section(&damaged, begun);
+			cop_section_file_end_section(&damaged, begun);
 		}
-		cop_model_file_end(&damaged, mark);
+		cop_section_file_end(&damaged, mark);
 		cop_model *same = new_model("ensemble", false);
 		if (cop_model_load(same, damaged.data, damaged.length, NULL) == COP_OK) {
 			cop_rng fork = rng;

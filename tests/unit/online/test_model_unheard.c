@@ -2,7 +2,7 @@
 #include "model_fixture.h"
 
 #include "online/model_apprentice.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
 
 static cop_rng rng;
 
@@ -131,10 +131,10 @@ static void test_observed_decision_is_never_unheard(void **state)
 
 static uint32_t pending_version(const cop_bytes *bytes)
 {
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
-	assert_int_equal(cop_model_file_open(&file, bytes->data, bytes->length, NULL, NULL), COP_OK);
-	assert_int_equal(cop_model_file_find(&file, "pending", 0, 4, &section), COP_OK);
+	assert_int_equal(cop_section_file_open(&file, bytes->data, bytes->length, NULL, NULL), COP_OK);
+	assert_int_equal(cop_section_file_find(&file, "pending", 0, 4, &section), COP_OK);
 	return section.version;
 }
 

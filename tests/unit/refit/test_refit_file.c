@@ -151,15 +151,15 @@ static void test_newer_version_is_refused_by_name(void **state)
 	cop_refit_file read;
 	cop_diag diag = { .message = "" };
 	cop_bytes_init(&bytes);
-	size_t whole = cop_model_file_begin(&bytes);
-	size_t mark = cop_model_file_begin_section(&bytes, COP_REFIT_FILE_SECTION, COP_REFIT_FILE_VERSION + 1);
-	cop_model_file_end_section(&bytes, mark);
-	cop_model_file_end(&bytes, whole);
+	size_t whole = cop_section_file_begin(&bytes);
+	size_t mark = cop_section_file_begin_section(&bytes, COP_REFIT_FILE_SECTION, COP_REFIT_FILE_VERSION + 1);
+	cop_section_file_end_section(&bytes, mark);
+	cop_section_file_end(&bytes, whole);
 	assert_int_equal(cop_refit_file_open(bytes.data, bytes.length, "s", &read, &diag), COP_EVERSION);
 	assert_non_null(strstr(diag.message, "newer version"));
 	cop_bytes_clear(&bytes);
-	whole = cop_model_file_begin(&bytes);
-	cop_model_file_end(&bytes, whole);
+	whole = cop_section_file_begin(&bytes);
+	cop_section_file_end(&bytes, whole);
 	assert_int_equal(cop_refit_file_open(bytes.data, bytes.length, "s", &read, &diag), COP_EFORMAT);
 	cop_bytes_fini(&bytes);
 }
@@ -198,20 +198,20 @@ static void test_short_memory_is_an_error_each_time(void **state)
 /* All sections of `bytes`, the report's with its last number, a truth value, replaced. */
 static void bend_last(const cop_bytes *bytes, uint32_t value, cop_bytes *out)
 {
-	cop_model_file parts;
+	cop_section_file parts;
 	cop_model_section section;
 	size_t at = 0;
-	assert_int_equal(cop_model_file_open(&parts, bytes->data, bytes->length, NULL, NULL), COP_OK);
+	assert_int_equal(cop_section_file_open(&parts, bytes->data, bytes->length, NULL, NULL), COP_OK);
 	cop_bytes_clear(out);
-	size_t whole = cop_model_file_begin(out);
-	while (cop_model_file_next(&parts, &at, &section)) {
-		size_t mark = cop_model_file_begin_section(out, section.name, section.version);
+	size_t whole = cop_section_file_begin(out);
+	while (cop_section_file_next(&parts, &at, &section)) {
+		size_t mark = cop_section_file_begin_section(out, section.name, section.version);
 		cop_bytes_put(out, section.data, section.length);
 		if (strcmp(section.name, COP_REFIT_FILE_SECTION) == 0)
 			memcpy(out->data + out->length - sizeof value, &value, sizeof value);
-		cop_model_file_end_section(out, mark);
+		cop_section_file_end_section(out, mark);
 	}
-	cop_model_file_end(out, whole);
+	cop_section_file_end(out, whole);
 	assert_int_equal(out->err, COP_OK);
 }
 
@@ -297,7 +297,7 @@ static void test_file_of_version_1_is_read(void **state)
 	cop_refit_file file;
 	(void)snprintf(path, sizeof path, "%s/../fuzz/corpus/refit/arms_version1", COP_TEST_DATA);
 	cop_bytes_init(&bytes);
-	assert_int_equal(cop_model_file_load(path, &bytes, NULL), COP_OK);
+	assert_int_equal(cop_section_file_load(path, &bytes, NULL), COP_OK);
 	assert_int_equal(cop_refit_file_open(bytes.data, bytes.length, path, &file, NULL), COP_OK);
 	assert_int_equal(file.settings.trees, 1);
 	assert_int_equal(cop_trees_count(file.trees), 1);
@@ -318,7 +318,7 @@ static void test_seeds_of_the_fuzzer_are_read(void **state)
 		cop_diag diag = { .message = "" };
 		(void)snprintf(path, sizeof path, "%s/../fuzz/corpus/refit/%s", COP_TEST_DATA, seeds[i]);
 		cop_bytes_init(&bytes);
-		assert_int_equal(cop_model_file_load(path, &bytes, &diag), COP_OK);
+		assert_int_equal(cop_section_file_load(path, &bytes, &diag), COP_OK);
 		if (cop_refit_file_open(bytes.data, bytes.length, path, &file, &diag) != COP_OK)
 			fail_msg("%s: %s", path, diag.message);
 		body_of(&file, &again);

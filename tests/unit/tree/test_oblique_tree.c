@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
 #include "tree/oblique_tree.h"
 
 /* 0 -> (1, leaf 2); 1 -> (leaf 0, 2); 2 -> (leaf 3, leaf 1). */
@@ -225,15 +225,15 @@ static void test_explicit_depth_is_bounded(void **state)
 /* Saved as the only section of a file; the section's payload is found in it. */
 static cop_model_section save(const cop_oblique_tree *tree, cop_bytes *bytes)
 {
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
-	size_t mark = cop_model_file_begin(bytes);
+	size_t mark = cop_section_file_begin(bytes);
 	cop_oblique_tree_save(tree, bytes);
-	cop_model_file_end(bytes, mark);
+	cop_section_file_end(bytes, mark);
 	assert_int_equal(bytes->err, COP_OK);
-	assert_int_equal(cop_model_file_open(&file, bytes->data, bytes->length, NULL, NULL), COP_OK);
+	assert_int_equal(cop_section_file_open(&file, bytes->data, bytes->length, NULL, NULL), COP_OK);
 	assert_int_equal(
-	        cop_model_file_find(&file, COP_OBLIQUE_TREE_SECTION, 0, COP_OBLIQUE_TREE_VERSION, &section), COP_OK);
+	        cop_section_file_find(&file, COP_OBLIQUE_TREE_SECTION, 0, COP_OBLIQUE_TREE_VERSION, &section), COP_OK);
 	return section;
 }
 

@@ -141,18 +141,18 @@ static void test_new_bad_refused(void **state)
 static void save(const cop_trees *trees, cop_bytes *bytes)
 {
 	cop_bytes_init(bytes);
-	size_t mark = cop_model_file_begin(bytes);
-	size_t other = cop_model_file_begin_section(bytes, "other", 1);
-	cop_model_file_end_section(bytes, other);
+	size_t mark = cop_section_file_begin(bytes);
+	size_t other = cop_section_file_begin_section(bytes, "other", 1);
+	cop_section_file_end_section(bytes, other);
 	cop_trees_save(trees, bytes);
-	cop_model_file_end(bytes, mark);
+	cop_section_file_end(bytes, mark);
 	assert_int_equal(bytes->err, COP_OK);
 }
 
 static cop_err load(const cop_bytes *bytes, cop_trees **trees)
 {
-	cop_model_file file;
-	assert_int_equal(cop_model_file_open(&file, bytes->data, bytes->length, NULL, NULL), COP_OK);
+	cop_section_file file;
+	assert_int_equal(cop_section_file_open(&file, bytes->data, bytes->length, NULL, NULL), COP_OK);
 	return cop_trees_load(&file, trees);
 }
 
@@ -201,9 +201,9 @@ static void put_stump(cop_bytes *bytes, const head *h, size_t i)
 	cop_bytes whole;
 	cop_bytes_init(&whole);
 	cop_tree_save(tree, &whole);
-	size_t section = cop_model_file_begin_section(bytes, COP_TREE_SECTION, h->stump_version);
+	size_t section = cop_section_file_begin_section(bytes, COP_TREE_SECTION, h->stump_version);
 	cop_bytes_put(bytes, whole.data + 32, whole.length - 32);
-	cop_model_file_end_section(bytes, section);
+	cop_section_file_end_section(bytes, section);
 	cop_bytes_fini(&whole);
 	cop_tree_free(tree);
 }
@@ -213,8 +213,8 @@ static void expect_load(const head *h, cop_err expected)
 	cop_bytes bytes;
 	cop_trees *trees = (cop_trees *)&trees;
 	cop_bytes_init(&bytes);
-	size_t mark = cop_model_file_begin(&bytes);
-	size_t section = cop_model_file_begin_section(&bytes, COP_TREES_SECTION, h->version);
+	size_t mark = cop_section_file_begin(&bytes);
+	size_t section = cop_section_file_begin_section(&bytes, COP_TREES_SECTION, h->version);
 	size_t payload = bytes.length;
 	cop_bytes_put_u32(&bytes, h->rule);
 	cop_bytes_put_u32(&bytes, h->count);
@@ -222,10 +222,10 @@ static void expect_load(const head *h, cop_err expected)
 	cop_bytes_put_f64s(&bytes, h->number, 5);
 	cop_bytes_put_f64(&bytes, 0.0);
 	bytes.length = payload + h->length;
-	cop_model_file_end_section(&bytes, section);
+	cop_section_file_end_section(&bytes, section);
 	for (size_t i = 0; i < h->stumps; i++)
 		put_stump(&bytes, h, i);
-	cop_model_file_end(&bytes, mark);
+	cop_section_file_end(&bytes, mark);
 	assert_int_equal(bytes.err, COP_OK);
 	assert_int_equal(load(&bytes, &trees), expected);
 	assert_int_equal(trees == NULL, expected != COP_OK);
@@ -270,8 +270,8 @@ static void test_load_without_trees_is_not_found(void **state)
 	cop_bytes bytes;
 	cop_trees *trees;
 	cop_bytes_init(&bytes);
-	size_t mark = cop_model_file_begin(&bytes);
-	cop_model_file_end(&bytes, mark);
+	size_t mark = cop_section_file_begin(&bytes);
+	cop_section_file_end(&bytes, mark);
 	assert_int_equal(load(&bytes, &trees), COP_ENOTFOUND);
 	assert_null(trees);
 	cop_bytes_fini(&bytes);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "store/model_file.h"
+#include "store/section_file.h"
 #include "trained_fixture.h"
 
 static const people_shape shapes[] = {
@@ -250,22 +250,22 @@ typedef enum spoil { SPOIL_DROP, SPOIL_RAISE, SPOIL_CUT } spoil;
 
 static void spoiled(const cop_bytes *bytes, const char *name, spoil how, cop_bytes *out)
 {
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
 	size_t at = 0;
-	assert_int_equal(cop_model_file_open(&file, bytes->data, bytes->length, NULL, NULL), COP_OK);
+	assert_int_equal(cop_section_file_open(&file, bytes->data, bytes->length, NULL, NULL), COP_OK);
 	cop_bytes_init(out);
-	size_t mark = cop_model_file_begin(out);
-	while (cop_model_file_next(&file, &at, &section)) {
+	size_t mark = cop_section_file_begin(out);
+	while (cop_section_file_next(&file, &at, &section)) {
 		bool it = strcmp(section.name, name) == 0;
 		if (it && how == SPOIL_DROP)
 			continue;
 		size_t inner =
-		        cop_model_file_begin_section(out, section.name, section.version + (it && how == SPOIL_RAISE));
+		        cop_section_file_begin_section(out, section.name, section.version + (it && how == SPOIL_RAISE));
 		cop_bytes_put(out, section.data, section.length - (it && how == SPOIL_CUT));
-		cop_model_file_end_section(out, inner);
+		cop_section_file_end_section(out, inner);
 	}
-	cop_model_file_end(out, mark);
+	cop_section_file_end(out, mark);
 	assert_int_equal(out->err, COP_OK);
 }
 
@@ -321,24 +321,24 @@ static void test_flipped_bytes_never_harm(void **state)
 	cop_bytes bytes;
 	people_init(&f, &(people_shape){ .trees = 2, .depth = 1, .classes = 3, .link = COP_TREE_PROBABILITIES });
 	put(f.model, &bytes);
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
-	assert_int_equal(cop_model_file_open(&file, bytes.data, bytes.length, NULL, NULL), COP_OK);
-	for (size_t at = 0, number = 0; cop_model_file_next(&file, &at, &section); number++)
+	assert_int_equal(cop_section_file_open(&file, bytes.data, bytes.length, NULL, NULL), COP_OK);
+	for (size_t at = 0, number = 0; cop_section_file_next(&file, &at, &section); number++)
 		for (size_t b = 0; b < section.length; b += 1 + section.length / 200) {
 			cop_bytes bad;
 			cop_trained *again;
 			cop_bytes_init(&bad);
-			size_t mark = cop_model_file_begin(&bad), inner_at = 0, i = 0;
+			size_t mark = cop_section_file_begin(&bad), inner_at = 0, i = 0;
 			cop_model_section each;
-			while (cop_model_file_next(&file, &inner_at, &each)) {
-				size_t inner = cop_model_file_begin_section(&bad, each.name, each.version);
+			while (cop_section_file_next(&file, &inner_at, &each)) {
+				size_t inner = cop_section_file_begin_section(&bad, each.name, each.version);
 				cop_bytes_put(&bad, each.data, each.length);
 				if (i++ == number)
 					bad.data[bad.length - each.length + b] ^= 0x41;
-				cop_model_file_end_section(&bad, inner);
+				cop_section_file_end_section(&bad, inner);
 			}
-			cop_model_file_end(&bad, mark);
+			cop_section_file_end(&bad, mark);
 			if (cop_trained_open(bad.data, bad.length, "m", &again, NULL) == COP_OK)
 				cop_trained_free(again);
 			cop_bytes_fini(&bad);

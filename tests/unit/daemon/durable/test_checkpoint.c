@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "store/checkpoint_file.h"
+#include "store/state_dir.h"
 #include "support.h"
 
 static char folder[64];
@@ -58,7 +59,7 @@ static size_t files(void)
 {
 	uint64_t *all = NULL;
 	size_t count = 0;
-	assert_int_equal(cop_checkpoint_list(folder, COP_CHECKPOINT_PREFIX, &all, &count, NULL), COP_OK);
+	assert_int_equal(cop_checkpoint_list(folder, COP_STATE_DIR_CHECKPOINT, &all, &count, NULL), COP_OK);
 	cop_mem_free(all);
 	return count;
 }
@@ -95,7 +96,7 @@ static void test_journal_is_needed_from_the_oldest_file_kept(void **state)
 static void spoil(uint64_t sequence)
 {
 	char path[256], name[COP_CHECKPOINT_NAME_ROOM];
-	cop_checkpoint_name(COP_CHECKPOINT_PREFIX, sequence, name);
+	cop_checkpoint_name(COP_STATE_DIR_CHECKPOINT, sequence, name);
 	(void)snprintf(path, sizeof path, "%s/%s", folder, name);
 	int file = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
 	assert_true(file >= 0);

@@ -9,7 +9,8 @@
 #include "base/crc32c.h"
 #include "daemon/refit/challenger_file.h"
 #include "daemon/refit/challenger_load.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
+#include "store/state_dir.h"
 #include "tree/tree_build.h"
 
 static char folder[4096];
@@ -27,9 +28,9 @@ static void put_trees(cop_bytes *body)
 	assert_int_equal(cop_tree_build_finish(build, node, &tree), COP_OK);
 	cop_tree_build_free(build);
 	assert_int_equal(cop_trees_new(COP_TREES_MEAN, 1, &tree, NULL, NULL, &trees), COP_OK);
-	size_t file = cop_model_file_begin(body);
+	size_t file = cop_section_file_begin(body);
 	cop_trees_save(trees, body);
-	cop_model_file_end(body, file);
+	cop_section_file_end(body, file);
 	cop_trees_free(trees);
 }
 
@@ -116,8 +117,9 @@ static int make_folder(void **state)
 
 static int drop_folder(void **state)
 {
-	static const char *const places[] = { ("/" COP_CHALLENGER_FOLDER "/refit.m.00000000000000000007.checkpoint"),
-		("/" COP_CHALLENGER_FOLDER), "" };
+	static const char *const places[] = { ("/" COP_STATE_DIR_CHALLENGERS
+		                               "/refit.m.00000000000000000007.checkpoint"),
+		("/" COP_STATE_DIR_CHALLENGERS), "" };
 	(void)state;
 	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
 		char path[sizeof folder + 100];

@@ -402,9 +402,9 @@ static void make_body(cop_bytes *body, float value)
 	cop_tree_build_free(build);
 	assert_int_equal(cop_trees_new(COP_TREES_MEAN, 1, &tree, NULL, NULL, &trees), COP_OK);
 	cop_bytes_init(body);
-	size_t file = cop_model_file_begin(body);
+	size_t file = cop_section_file_begin(body);
 	cop_trees_save(trees, body);
-	cop_model_file_end(body, file);
+	cop_section_file_end(body, file);
 	cop_trees_free(trees);
 }
 
@@ -465,8 +465,8 @@ static void test_challenger_file_without_trees_is_refused(void **state)
 	cop_diag why;
 	assert_non_null(mkdtemp(folder));
 	cop_bytes_init(&body);
-	size_t file = cop_model_file_begin(&body);
-	cop_model_file_end(&body, file);
+	size_t file = cop_section_file_begin(&body);
+	cop_section_file_end(&body, file);
 	assert_int_equal(cop_challenger_write(folder, "m", 1, &body, NULL), COP_OK);
 	assert_int_equal(cop_challenger_read(folder, "m", 1, &trees, &crc, &why), COP_EFORMAT);
 	assert_null(trees);

@@ -10,52 +10,52 @@
 
 #include "base/crc32c.h"
 #include "base/mem.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
 
 /* alpha 1 "abc"; beta 2 empty; alpha 3 holding a whole file with one section "inner". */
 static void write_sample(cop_bytes *bytes)
 {
-	size_t file = cop_model_file_begin(bytes);
-	size_t section = cop_model_file_begin_section(bytes, "alpha", 1);
+	size_t file = cop_section_file_begin(bytes);
+	size_t section = cop_section_file_begin_section(bytes, "alpha", 1);
 	cop_bytes_put(bytes, "abc", 3);
-	cop_model_file_end_section(bytes, section);
-	section = cop_model_file_begin_section(bytes, "beta", 2);
-	cop_model_file_end_section(bytes, section);
-	section = cop_model_file_begin_section(bytes, "alpha", 3);
-	size_t nested = cop_model_file_begin(bytes);
-	size_t inner = cop_model_file_begin_section(bytes, "fifteen-letters", 7);
+	cop_section_file_end_section(bytes, section);
+	section = cop_section_file_begin_section(bytes, "beta", 2);
+	cop_section_file_end_section(bytes, section);
+	section = cop_section_file_begin_section(bytes, "alpha", 3);
+	size_t nested = cop_section_file_begin(bytes);
+	size_t inner = cop_section_file_begin_section(bytes, "fifteen-letters", 7);
 	cop_bytes_put_u32(bytes, 42);
-	cop_model_file_end_section(bytes, inner);
-	cop_model_file_end(bytes, nested);
-	cop_model_file_end_section(bytes, section);
-	cop_model_file_end(bytes, file);
+	cop_section_file_end_section(bytes, inner);
+	cop_section_file_end(bytes, nested);
+	cop_section_file_end_section(bytes, section);
+	cop_section_file_end(bytes, file);
 }
 
-static cop_err open_bytes(cop_model_file *file, const cop_bytes *bytes)
+static cop_err open_bytes(cop_section_file *file, const cop_bytes *bytes)
 {
-	return cop_model_file_open(file, bytes->data, bytes->length, "sample", NULL);
+	return cop_section_file_open(file, bytes->data, bytes->length, "sample", NULL);
 }
 
 static void test_sections_round_trip_by_name_and_number(void **state)
 {
 	(void)state;
 	cop_bytes bytes;
-	cop_model_file file, nested;
+	cop_section_file file, nested;
 	cop_model_section section;
 	cop_bytes_init(&bytes);
 	write_sample(&bytes);
 	assert_int_equal(bytes.err, COP_OK);
 	assert_int_equal(open_bytes(&file, &bytes), COP_OK);
 	assert_int_equal(file.sections, 3);
-	assert_int_equal(cop_model_file_find(&file, "alpha", 0, 1, &section), COP_OK);
+	assert_int_equal(cop_section_file_find(&file, "alpha", 0, 1, &section), COP_OK);
 	assert_int_equal(section.length, 3);
 	assert_memory_equal(section.data, "abc", 3);
-	assert_int_equal(cop_model_file_find(&file, "beta", 0, 9, &section), COP_OK);
+	assert_int_equal(cop_section_file_find(&file, "beta", 0, 9, &section), COP_OK);
 	assert_int_equal(section.length, 0);
 	assert_int_equal(section.version, 2);
-	assert_int_equal(cop_model_file_find(&file, "alpha", 1, 3, &section), COP_OK);
-	assert_int_equal(cop_model_file_open(&nested, section.data, section.length, NULL, NULL), COP_OK);
-	assert_int_equal(cop_model_file_find(&nested, "fifteen-letters", 0, 7, &section), COP_OK);
+	assert_int_equal(cop_section_file_find(&file, "alpha", 1, 3, &section), COP_OK);
+	assert_int_equal(cop_section_file_open(&nested, section.data, section.length, NULL, NULL), COP_OK);
+	assert_int_equal(cop_section_file_find(&nested, "fifteen-letters", 0, 7, &section), COP_OK);
 	cop_cursor cursor;
 	cop_cursor_init(&cursor, section.data, section.length);
 	assert_int_equal(cop_cursor_u32(&cursor), 42);
@@ -66,14 +66,14 @@ static void test_find_absent_or_newer_is_error(void **state)
 {
 	(void)state;
 	cop_bytes bytes;
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
 	cop_bytes_init(&bytes);
 	write_sample(&bytes);
 	assert_int_equal(open_bytes(&file, &bytes), COP_OK);
-	assert_int_equal(cop_model_file_find(&file, "gamma", 0, 1, &section), COP_ENOTFOUND);
-	assert_int_equal(cop_model_file_find(&file, "alpha", 2, 9, &section), COP_ENOTFOUND);
-	assert_int_equal(cop_model_file_find(&file, "alpha", 1, 2, &section), COP_EVERSION);
+	assert_int_equal(cop_section_file_find(&file, "gamma", 0, 1, &section), COP_ENOTFOUND);
+	assert_int_equal(cop_section_file_find(&file, "alpha", 2, 9, &section), COP_ENOTFOUND);
+	assert_int_equal(cop_section_file_find(&file, "alpha", 1, 2, &section), COP_EVERSION);
 	cop_bytes_fini(&bytes);
 }
 
@@ -82,13 +82,13 @@ static void test_next_enumerates_all_in_order(void **state)
 	(void)state;
 	static const char *const names[] = { "alpha", "beta", "alpha" };
 	cop_bytes bytes;
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
 	cop_bytes_init(&bytes);
 	write_sample(&bytes);
 	assert_int_equal(open_bytes(&file, &bytes), COP_OK);
 	size_t at = 0, count = 0;
-	while (cop_model_file_next(&file, &at, &section)) {
+	while (cop_section_file_next(&file, &at, &section)) {
 		assert_true(count < 3);
 		assert_string_equal(section.name, names[count]);
 		assert_int_equal(section.version, ++count);
@@ -101,25 +101,25 @@ static void test_empty_file_opens(void **state)
 {
 	(void)state;
 	cop_bytes bytes;
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
 	size_t at = 0;
 	cop_bytes_init(&bytes);
-	cop_model_file_end(&bytes, cop_model_file_begin(&bytes));
+	cop_section_file_end(&bytes, cop_section_file_begin(&bytes));
 	assert_int_equal(bytes.length, 24);
 	assert_int_equal(open_bytes(&file, &bytes), COP_OK);
-	assert_false(cop_model_file_next(&file, &at, &section));
+	assert_false(cop_section_file_next(&file, &at, &section));
 	cop_bytes_fini(&bytes);
 }
 
 /* The copy has no byte to spare, so that the sanitizer sees a read past the end. */
 static cop_err open_exact(const uint8_t *data, size_t length)
 {
-	cop_model_file file;
+	cop_section_file file;
 	uint8_t *copy = malloc(length == 0 ? 1 : length);
 	assert_non_null(copy);
 	memcpy(copy, data, length);
-	cop_err err = cop_model_file_open(&file, copy, length, NULL, NULL);
+	cop_err err = cop_section_file_open(&file, copy, length, NULL, NULL);
 	free(copy);
 	return err;
 }
@@ -187,11 +187,11 @@ static void test_open_lying_headers_with_good_checksums_are_refused(void **state
 	for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
 		cop_bytes bytes;
 		cop_bytes_init(&bytes);
-		size_t file = cop_model_file_begin(&bytes);
-		size_t section = cop_model_file_begin_section(&bytes, "one", 1);
+		size_t file = cop_section_file_begin(&bytes);
+		size_t section = cop_section_file_begin_section(&bytes, "one", 1);
 		cop_bytes_put_u64(&bytes, 5);
-		cop_model_file_end_section(&bytes, section);
-		cop_model_file_end(&bytes, file);
+		cop_section_file_end_section(&bytes, section);
+		cop_section_file_end(&bytes, file);
 		seal(&bytes);
 		assert_int_equal(open_exact(bytes.data, bytes.length), COP_OK);
 		memcpy(bytes.data + lies[i].at, &lies[i].value, lies[i].length);
@@ -205,12 +205,12 @@ static void test_open_newer_version_is_named(void **state)
 {
 	(void)state;
 	cop_bytes bytes;
-	cop_model_file file;
+	cop_section_file file;
 	cop_diag diag;
 	cop_bytes_init(&bytes);
 	write_sample(&bytes);
-	bytes.data[4] = COP_MODEL_FILE_VERSION + 1;
-	assert_int_equal(cop_model_file_open(&file, bytes.data, bytes.length, "m.cop", &diag), COP_EVERSION);
+	bytes.data[4] = COP_SECTION_FILE_VERSION + 1;
+	assert_int_equal(cop_section_file_open(&file, bytes.data, bytes.length, "m.cop", &diag), COP_EVERSION);
 	assert_string_equal(diag.source, "m.cop");
 	assert_non_null(strstr(diag.message, "newer"));
 	cop_bytes_fini(&bytes);
@@ -235,7 +235,7 @@ static void test_write_allocation_failure_is_sticky(void **state)
 	assert_true(n >= 2);
 }
 
-static char folder[] = "/tmp/cop_model_file_XXXXXX";
+static char folder[] = "/tmp/cop_section_file_XXXXXX";
 static char path[64];
 
 static int make_folder(void **state)
@@ -263,8 +263,8 @@ static void test_save_load_gives_same_bytes(void **state)
 	cop_bytes_put(&back, "old", 3);
 	for (int round = 0; round < 2; round++) { /* new, then replaced */
 		write_sample(&bytes);
-		assert_int_equal(cop_model_file_save(path, &bytes, NULL), COP_OK);
-		assert_int_equal(cop_model_file_load(path, &back, NULL), COP_OK);
+		assert_int_equal(cop_section_file_save(path, &bytes, NULL), COP_OK);
+		assert_int_equal(cop_section_file_load(path, &back, NULL), COP_OK);
 		assert_int_equal(back.length, bytes.length);
 		assert_memory_equal(back.data, bytes.data, bytes.length);
 	}
@@ -281,15 +281,15 @@ static void test_save_impossible_path_leaves_nothing(void **state)
 	cop_bytes_init(&bytes);
 	write_sample(&bytes);
 	(void)snprintf(wrong, sizeof wrong, "%s/absent/m.cop", folder);
-	assert_int_equal(cop_model_file_save(wrong, &bytes, &diag), COP_EIO);
+	assert_int_equal(cop_section_file_save(wrong, &bytes, &diag), COP_EIO);
 	assert_int_equal(errno, ENOENT);
 	assert_string_equal(diag.source, wrong);
 	(void)snprintf(wrong, sizeof wrong, "%s/taken", folder);
 	assert_int_equal(mkdir(wrong, 0700), 0); /* a folder cannot be replaced: the temporary file goes again */
-	assert_int_equal(cop_model_file_save(wrong, &bytes, &diag), COP_EIO);
+	assert_int_equal(cop_section_file_save(wrong, &bytes, &diag), COP_EIO);
 	assert_int_equal(rmdir(wrong), 0);
 	bytes.err = COP_ENOMEM;
-	assert_int_equal(cop_model_file_save(path, &bytes, &diag), COP_ENOMEM);
+	assert_int_equal(cop_section_file_save(path, &bytes, &diag), COP_ENOMEM);
 	cop_bytes_fini(&bytes);
 }
 
@@ -300,9 +300,9 @@ static void test_load_absent_or_folder_is_error(void **state)
 	cop_diag diag;
 	cop_bytes_init(&bytes);
 	(void)unlink(path);
-	assert_int_equal(cop_model_file_load(path, &bytes, &diag), COP_ENOTFOUND);
+	assert_int_equal(cop_section_file_load(path, &bytes, &diag), COP_ENOTFOUND);
 	assert_string_equal(diag.source, path);
-	assert_int_equal(cop_model_file_load(folder, &bytes, &diag), COP_EFORMAT);
+	assert_int_equal(cop_section_file_load(folder, &bytes, &diag), COP_EFORMAT);
 	cop_bytes_fini(&bytes);
 }
 
@@ -313,13 +313,13 @@ static void test_save_load_allocation_failure_is_enomem(void **state)
 	cop_bytes_init(&bytes);
 	cop_bytes_init(&back);
 	write_sample(&bytes);
-	assert_int_equal(cop_model_file_save(path, &bytes, NULL), COP_OK);
+	assert_int_equal(cop_section_file_save(path, &bytes, NULL), COP_OK);
 	cop_test_alloc_fail(1, 0);
-	assert_int_equal(cop_model_file_save(path, &bytes, NULL), COP_ENOMEM);
+	assert_int_equal(cop_section_file_save(path, &bytes, NULL), COP_ENOMEM);
 	cop_test_alloc_fail(1, 0);
-	assert_int_equal(cop_model_file_load(path, &back, NULL), COP_ENOMEM);
+	assert_int_equal(cop_section_file_load(path, &back, NULL), COP_ENOMEM);
 	cop_test_alloc_fail(0, 0);
-	assert_int_equal(cop_model_file_load(path, &back, NULL), COP_OK);
+	assert_int_equal(cop_section_file_load(path, &back, NULL), COP_OK);
 	cop_bytes_fini(&bytes);
 	cop_bytes_fini(&back);
 }

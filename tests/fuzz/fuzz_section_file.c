@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 #include "base/crc32c.h"
-#include "store/model_file.h"
+#include "store/section_file.h"
 #include "tree/oblique_tree.h"
 
 #define FILE_HEAD    24
@@ -34,21 +34,21 @@ static void try_tree(const uint8_t *data, size_t size)
 
 static void try_file(const uint8_t *data, size_t size)
 {
-	cop_model_file file;
+	cop_section_file file;
 	cop_model_section section;
 	cop_diag diag;
 	size_t at = 0;
 	uint32_t count = 0;
 	diag.message[0] = '\0';
-	if (cop_model_file_open(&file, data, size, "fuzz", &diag) != COP_OK) {
+	if (cop_section_file_open(&file, data, size, "fuzz", &diag) != COP_OK) {
 		COP_ASSERT(diag.message[0] != '\0');
 		return;
 	}
-	for (; cop_model_file_next(&file, &at, &section); count++) {
+	for (; cop_section_file_next(&file, &at, &section); count++) {
 		COP_ASSERT(section.data >= data && section.length <= (size_t)(data + size - section.data));
 		COP_ASSERT(strlen(section.name) >= 1);
 		cop_model_section first;
-		COP_ASSERT(cop_model_file_find(&file, section.name, 0, UINT32_MAX, &first) == COP_OK);
+		COP_ASSERT(cop_section_file_find(&file, section.name, 0, UINT32_MAX, &first) == COP_OK);
 		try_tree(section.data, section.length);
 	}
 	COP_ASSERT(count == file.sections);

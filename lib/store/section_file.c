@@ -1,6 +1,6 @@
 /* A begun header is written with zeros where length, count and checksum go; ending patches them. Lengths are known only
  * then, so a mark is all the state that writing needs, and nesting is free. */
-#include "store/model_file.h"
+#include "store/section_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "base/file_atomic.h"
 #include "base/mem.h"
 
-#define NAME_SIZE    (COP_MODEL_FILE_NAME_MAX + 1)
+#define NAME_SIZE    (COP_SECTION_FILE_NAME_MAX + 1)
 #define FILE_HEAD    24 /* magic 4, version 4, length 8, sections 4, crc 4 */
 #define SECTION_HEAD 32 /* name 16, version 4, length 8, crc 4 */
 #define CRC_SIZE     4
@@ -27,22 +27,22 @@ static void patch(cop_bytes *bytes, size_t at, const void *value, size_t length)
 	memcpy(bytes->data + at, value, length);
 }
 
-size_t cop_model_file_begin(cop_bytes *bytes)
+size_t cop_section_file_begin(cop_bytes *bytes)
 {
 	size_t mark = bytes->length;
 	cop_bytes_put(bytes, magic, sizeof magic);
-	cop_bytes_put_u32(bytes, COP_MODEL_FILE_VERSION);
+	cop_bytes_put_u32(bytes, COP_SECTION_FILE_VERSION);
 	cop_bytes_put_u64(bytes, 0);
 	cop_bytes_put_u32(bytes, 0);
 	cop_bytes_put_u32(bytes, 0);
 	return mark;
 }
 
-size_t cop_model_file_begin_section(cop_bytes *bytes, const char *name, uint32_t version)
+size_t cop_section_file_begin_section(cop_bytes *bytes, const char *name, uint32_t version)
 {
 	char padded[NAME_SIZE] = { 0 };
 	size_t mark = bytes->length, length = strlen(name);
-	COP_ASSERT(length >= 1 && length <= COP_MODEL_FILE_NAME_MAX);
+	COP_ASSERT(length >= 1 && length <= COP_SECTION_FILE_NAME_MAX);
 	memcpy(padded, name, length);
 	cop_bytes_put(bytes, padded, sizeof padded);
 	cop_bytes_put_u32(bytes, version);
@@ -58,7 +58,7 @@ static uint32_t section_crc(const uint8_t *head, uint64_t payload)
 	return cop_crc32c(crc, head + SECTION_HEAD, (size_t)payload);
 }
 
-void cop_model_file_end_section(cop_bytes *bytes, size_t mark)
+void cop_section_file_end_section(cop_bytes *bytes, size_t mark)
 {
 	if (bytes->err != COP_OK)
 		return;
@@ -87,7 +87,7 @@ static head read_head(const uint8_t *data)
 	return h;
 }
 
-void cop_model_file_end(cop_bytes *bytes, size_t mark)
+void cop_section_file_end(cop_bytes *bytes, size_t mark)
 {
 	if (bytes->err != COP_OK)
 		return;
@@ -139,7 +139,8 @@ static cop_err malformed(const char *source, size_t offset, cop_diag *diag, cons
 	return COP_EFORMAT;
 }
 
-cop_err cop_model_file_open(cop_model_file *file, const void *data, size_t length, const char *source, cop_diag *diag)
+cop_err cop_section_file_open(
+        cop_section_file *file, const void *data, size_t length, const char *source, cop_diag *diag)
 {
 	const uint8_t *bytes = data;
 	uint64_t want;
@@ -151,9 +152,9 @@ cop_err cop_model_file_open(cop_model_file *file, const void *data, size_t lengt
 	memcpy(&want, bytes + 8, sizeof want);
 	memcpy(&file->sections, bytes + 16, sizeof file->sections);
 	memcpy(&crc, bytes + 20, sizeof crc);
-	if (file->version > COP_MODEL_FILE_VERSION) {
+	if (file->version > COP_SECTION_FILE_VERSION) {
 		cop_diag_at_offset(diag, source, 4, "model file version %u is newer than this program's %d",
-		        file->version, COP_MODEL_FILE_VERSION);
+		        file->version, COP_SECTION_FILE_VERSION);
 		return COP_EVERSION;
 	}
 	if (crc != cop_crc32c(0, bytes, FILE_HEAD - CRC_SIZE) || file->version == 0)
@@ -173,7 +174,7 @@ cop_err cop_model_file_open(cop_model_file *file, const void *data, size_t lengt
 	return COP_OK;
 }
 
-bool cop_model_file_next(const cop_model_file *file, size_t *at, cop_model_section *section)
+bool cop_section_file_next(const cop_section_file *file, size_t *at, cop_model_section *section)
 {
 	if (*at == 0)
 		*at = FILE_HEAD;
@@ -188,11 +189,11 @@ bool cop_model_file_next(const cop_model_file *file, size_t *at, cop_model_secti
 	return true;
 }
 
-cop_err cop_model_file_find(
-        const cop_model_file *file, const char *name, size_t n, uint32_t newest, cop_model_section *section)
+cop_err cop_section_file_find(
+        const cop_section_file *file, const char *name, size_t n, uint32_t newest, cop_model_section *section)
 {
 	size_t at = 0;
-	while (cop_model_file_next(file, &at, section)) {
+	while (cop_section_file_next(file, &at, section)) {
 		if (strcmp(section->name, name) != 0 || n-- > 0)
 			continue;
 		return section->version > newest ? COP_EVERSION : COP_OK;
@@ -209,7 +210,7 @@ static cop_err io_failed(const char *path, cop_diag *diag, const char *doing)
 	return COP_EIO;
 }
 
-cop_err cop_model_file_save(const char *path, const cop_bytes *bytes, cop_diag *diag)
+cop_err cop_section_file_save(const char *path, const cop_bytes *bytes, cop_diag *diag)
 {
 	return bytes->err != COP_OK ? bytes->err : cop_file_atomic_save(path, bytes->data, bytes->length, diag);
 }
@@ -241,7 +242,7 @@ static cop_err irregular(const char *path, cop_diag *diag)
 	return COP_EFORMAT;
 }
 
-cop_err cop_model_file_load(const char *path, cop_bytes *bytes, cop_diag *diag)
+cop_err cop_section_file_load(const char *path, cop_bytes *bytes, cop_diag *diag)
 {
 	struct stat st;
 	cop_bytes_clear(bytes);

@@ -1,0 +1,21 @@
+/* store/state_dir.h: names of what a daemon keeps in its state folder.
+ *
+ *     lock                                       held while a daemon serves the folder
+ *     journal/                                   segments (store/journal_segment.h)
+ *     coppice.SEQUENCE.checkpoint                checkpoints (store/checkpoint_file.h)
+ *     refit/refit.MODEL.NUMBER.checkpoint        challengers that refits made
+ *
+ * Section COP_STATE_DIR_MARK of a checkpoint, little-endian: f64 time, u64 next journal record. */
+#ifndef COP_STORE_STATE_DIR_H
+#define COP_STORE_STATE_DIR_H
+
+#define COP_STATE_DIR_LOCK         "lock"
+#define COP_STATE_DIR_JOURNAL      "journal"
+#define COP_STATE_DIR_CHECKPOINT   "coppice"     /* prefix of the checkpoints' names */
+#define COP_STATE_DIR_ENDING       ".checkpoint" /* of checkpoints and challengers */
+#define COP_STATE_DIR_CHALLENGERS  "refit"
+#define COP_STATE_DIR_CHALLENGER   "refit." /* before the model's name, in a challenger's prefix */
+#define COP_STATE_DIR_MARK         "daemon"
+#define COP_STATE_DIR_MARK_VERSION 1
+
+#endif
