@@ -1,4 +1,4 @@
-/* [|NAMESPACE[:WEIGHT]] [NAME][:VALUE] ...: each feature is cut out of the line and put into the feature space. */
+/* Names that come as in the line before are told by the lane's hints, in place; the others are cut out and put. */
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/number_short.h"
 #include "events/event_vw.h"
 
 #define SHOWN 40 /* characters of a wrong text in a message */
@@ -51,6 +52,7 @@ static const char *blank_or_end(const char *at, const char *end)
 
 typedef struct reading {
 	cop_feature_space *space;
+	cop_feature_lane *lane;
 	const cop_vw_line *line;
 	const char *at; /* what comes next */
 	size_t unnamed; /* features without a name in this namespace */
@@ -123,7 +125,7 @@ static cop_err read_feature(reading *r)
 		r->at = cop_number_scan(stop + 1, end, &value);
 		if (r->at == NULL || !is_end(r->at, end))
 			return read_text(r, name, (size_t)(stop - name), stop + 1);
-		if (!isfinite((float)(value * cop_feature_space_scale(r->space))))
+		if (!isfinite((float)(value * r->lane->scale)))
 			return too_large(r, stop + 1);
 	}
 	if (stop == name)
@@ -133,9 +135,108 @@ static cop_err read_feature(reading *r)
 	return COP_OK;
 }
 
+/* A short number at `at` that ends where it should, and fits a float; NULL: none. It never reaches over the line's end,
+ * where a zero byte stands; what is read behind that is slack. */
+static inline __attribute__((always_inline)) const char *read_short(
+        const char *at, const char *end, double scale, float *value)
+{
+	double wide;
+	const char *stop = cop_number_scan_short(at, &wide);
+	if (stop == NULL || stop > end || !is_end(stop, end))
+		return NULL;
+	*value = (float)(wide * scale);
+	return isfinite(*value) ? stop : NULL;
+}
+
+/* An open lane in registers. */
+typedef struct run {
+	const cop_feature_hint *hint, *last;
+	float *slot;
+	size_t features;
+	uint32_t space;
+	double scale;
+} run;
+
+static inline run run_begin(const cop_feature_lane *lane)
+{
+	return (run){ .hint = lane->hint + lane->at,
+		.last = lane->hint + lane->count,
+		.slot = lane->slot,
+		.space = lane->space,
+		.scale = lane->scale };
+}
+
+static inline void run_put(run *u, float value)
+{
+	u->slot[u->hint->slot] += value;
+	u->features += value != 0.0F;
+	u->hint++;
+}
+
+/* false: the run went nowhere. */
+static inline bool run_end(const run *u, reading *r, const char *at)
+{
+	r->lane->at = (size_t)(u->hint - r->lane->hint);
+	r->lane->features += u->features;
+	bool some = at > r->at;
+	r->at = at;
+	return some;
+}
+
+/* As many features as the lane expects and the line has, a space between them, each with a short number. That a space
+ * follows is a branch, foretold: so the next feature need not wait for that byte. */
+static bool read_run(reading *r)
+{
+	const char *end = r->line->end;
+	const char *at = r->at;
+	if (!r->lane->open || r->lane->at >= r->lane->count)
+		return false;
+	run u = run_begin(r->lane);
+	while (at < end && u.hint < u.last) {
+		size_t left = (size_t)(end - at);
+		size_t length = u.hint->length;
+		if (!cop_feature_hint_match(u.hint, u.space, at, left + COP_STREAM_SLACK) || length >= left ||
+		        at[length] != ':')
+			break;
+		float value;
+		const char *stop = read_short(at + length + 1, end, u.scale, &value);
+		if (stop == NULL)
+			break;
+		run_put(&u, value);
+		at = stop;
+		if (*stop != ' ')
+			break;
+		at = stop + 1;
+	}
+	return run_end(&u, r, at);
+}
+
+/* The same for features without names. */
+static bool read_run_unnamed(reading *r)
+{
+	const char *end = r->line->end;
+	const char *at = r->at;
+	if (!r->lane->open || r->lane->at >= r->lane->count)
+		return false;
+	run u = run_begin(r->lane);
+	while (at < end && u.hint < u.last && *at == ':' && u.hint->ordinal == r->unnamed && u.hint->space == u.space) {
+		float value;
+		const char *stop = read_short(at + 1, end, u.scale, &value);
+		if (stop == NULL)
+			break;
+		run_put(&u, value);
+		r->unnamed++;
+		at = stop;
+		if (*stop != ' ')
+			break;
+		at = stop + 1;
+	}
+	return run_end(&u, r, at);
+}
+
 cop_err cop_vw_features_read(cop_feature_space *space, const cop_vw_line *line)
 {
-	reading r = { .space = space, .line = line, .at = line->bar };
+	reading r = { .space = space, .lane = cop_feature_space_lane(space), .line = line, .at = line->bar };
 	cop_err err = COP_OK;
 	while (r.at < line->end && err == COP_OK) {
 		if (cop_vw_is_blank(*r.at)) {
@@ -143,7 +244,7 @@ cop_err cop_vw_features_read(cop_feature_space *space, const cop_vw_line *line)
 		} else if (*r.at == '|') {
 			r.at++;
 			err = read_namespace(&r);
-		} else {
+		} else if (!read_run(&r) && !read_run_unnamed(&r)) {
 			err = read_feature(&r);
 		}
 	}

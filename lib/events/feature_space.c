@@ -1,5 +1,7 @@
-/* Dense: columns stand in a name table, a row is gathered in `slot`, one value for each column.
- * Hashed: a row is a list of entries, which is sorted at its end. */
+/* Dense: columns stand in a name table; hints are the columns in the order in which rows name them, each knowing its
+ * column (slot), and a new column's hint is put where the row was when it came. A name that no hint near the lane's
+ * place has is looked up, and the lane goes on behind it.
+ * Hashed: a row is a list of entries, which is sorted at its end; no hint counts. */
 #include "events/feature_space.h"
 
 #include <math.h>
@@ -12,6 +14,7 @@
 #include "base/mem.h"
 #include "events/feature_space_state.h"
 
+#define NEAR   8          /* hints that are tried before a name is looked up */
 #define NO_ONE UINT32_MAX /* number of a namespace that has no columns */
 
 /* ---- life ---- */
@@ -52,10 +55,16 @@ static cop_err columns_room(cop_feature_space *space)
 	if (count < space->column_room)
 		return COP_OK;
 	size_t room = space->column_room == 0 ? 64 : space->column_room * 2;
+	cop_feature_hint *hint = cop_mem_resize(space->hint, count, room, sizeof *hint);
+	space->hint = hint != NULL ? hint : space->hint;
+	uint32_t *place_of = cop_mem_resize(space->place_of, count, room, sizeof *place_of);
+	space->place_of = place_of != NULL ? place_of : space->place_of;
 	float *slot = cop_mem_resize(space->slot, count, room, sizeof *slot);
-	if (slot == NULL)
+	space->slot = slot != NULL ? slot : space->slot;
+	space->lane.hint = space->hint;
+	space->lane.slot = space->slot;
+	if (hint == NULL || place_of == NULL || slot == NULL)
 		return COP_ENOMEM;
-	space->slot = slot;
 	space->column_room = room;
 	return COP_OK;
 }
@@ -123,6 +132,8 @@ void cop_feature_space_free(cop_feature_space *space)
 	cop_feature_parts_fini(&space->parts);
 	cop_place_names_free(space->names);
 	cop_bytes_fini(&space->both);
+	cop_mem_free(space->hint);
+	cop_mem_free(space->place_of);
 	cop_mem_free(space->slot);
 	cop_mem_free(space->pairs);
 	cop_mem_free(space);
@@ -136,8 +147,8 @@ size_t cop_feature_space_dimension(const cop_feature_space *space)
 bool cop_feature_space_is_dense(const cop_feature_space *space) { return space->dense; }
 void cop_feature_space_freeze(cop_feature_space *space) { space->frozen = true; }
 uint64_t cop_feature_space_dropped(const cop_feature_space *space) { return space->dropped; }
-double cop_feature_space_scale(const cop_feature_space *space) { return space->scale; }
-size_t cop_feature_space_features(const cop_feature_space *space) { return space->features; }
+cop_feature_lane *cop_feature_space_lane(cop_feature_space *space) { return &space->lane; }
+size_t cop_feature_space_features(const cop_feature_space *space) { return space->lane.features; }
 cop_err cop_feature_space_failure(const cop_feature_space *space) { return space->err; }
 bool cop_feature_space_has_pairs(const cop_feature_space *space) { return space->pair_count > 0; }
 
@@ -211,6 +222,9 @@ static void begin_dense(cop_feature_space *space)
 		space->old_namespaces = space->namespaces.count;
 	}
 	memset(space->slot, 0, space->columns.count * sizeof *space->slot);
+	space->lane.count = space->columns.count;
+	space->lane.at = space->first_hint[space->candidate];
+	space->first_put = true;
 }
 
 static void begin_hashed(cop_feature_space *space)
@@ -227,7 +241,7 @@ static void begin(cop_feature_space *space, bool candidate)
 {
 	space->err = COP_OK;
 	space->candidate = candidate;
-	space->features = 0;
+	space->lane.features = 0;
 	if (space->dense)
 		begin_dense(space);
 	else
@@ -248,11 +262,18 @@ static void fail(cop_feature_space *space, cop_err err)
 {
 	if (space->err == COP_OK)
 		space->err = err;
+	space->lane.open = false;
 }
 
 /* The namespace's number; NO_ONE when it cannot have columns any more. */
 static uint32_t namespace_number(cop_feature_space *space, const char *name, size_t length)
 {
+	if (space->lane.at < space->lane.count) { /* most likely the next hint's */
+		uint32_t likely = space->lane.hint[space->lane.at].space;
+		const cop_name *known = &space->namespaces.name[likely];
+		if (known->length == length && memcmp(known->text, name, length) == 0)
+			return likely;
+	}
 	uint32_t number = cop_name_table_find(&space->namespaces, 0, name, length);
 	if (number != COP_NAME_NONE || space->frozen)
 		return number;
@@ -264,26 +285,55 @@ static uint32_t namespace_number(cop_feature_space *space, const char *name, siz
 
 void cop_feature_space_namespace(cop_feature_space *space, const char *name, size_t length, double scale)
 {
+	cop_feature_lane *lane = &space->lane;
 	space->group = length == 0 ? ' ' : (uint8_t)name[0];
 	space->keeping = space->kept[space->group];
-	space->scale = scale;
+	lane->scale = scale;
+	lane->open = space->keeping && space->err == COP_OK && space->dense;
 	if (!space->keeping || space->err != COP_OK)
 		return;
-	space->space = space->dense ? namespace_number(space, name, length) : hash_name(space, name, length, 0);
+	lane->space = space->dense ? namespace_number(space, name, length) : hash_name(space, name, length, 0);
 	space->space_name = name;
 	space->space_name_length = length;
 }
 
 /* ---- putting ---- */
 
+/* Digits without a leading zero, below 2^32 - 1; UINT32_MAX for any other text. */
+static uint32_t ordinal_of(const char *name, size_t length)
+{
+	uint64_t value = 0;
+	if (length == 0 || length > 10 || (length > 1 && name[0] == '0'))
+		return UINT32_MAX;
+	for (size_t i = 0; i < length; i++) {
+		if ((unsigned char)(name[i] - '0') > 9)
+			return UINT32_MAX;
+		value = value * 10 + (uint64_t)(name[i] - '0');
+	}
+	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+static void hint_set(cop_feature_hint *hint, const char *name, size_t length, uint32_t space, uint32_t slot)
+{
+	size_t head = length < sizeof hint->head ? length : sizeof hint->head;
+	*hint = (cop_feature_hint){ .name = name,
+		.length = (uint32_t)length,
+		.space = space,
+		.slot = slot,
+		.ordinal = ordinal_of(name, length) };
+	memcpy(&hint->head, name, head);
+	memset(&hint->mask, 0xff, head);
+}
+
 void cop_feature_space_add_column(cop_feature_space *space, const char *name, size_t length)
 {
+	cop_feature_lane *lane = &space->lane;
 	if (space->columns.count >= COP_FEATURE_SPACE_MAX_DENSE) {
 		fail(space, COP_EFULL);
 		return;
 	}
 	cop_err err = columns_room(space);
-	const cop_name *namespace = &space->namespaces.name[space->space];
+	const cop_name *namespace = &space->namespaces.name[lane->space];
 	char *prefix = NULL;
 	if (err == COP_OK && namespace->length > 0) {
 		prefix = cop_mem_alloc((size_t) namespace->length + 1, 1);
@@ -297,31 +347,64 @@ void cop_feature_space_add_column(cop_feature_space *space, const char *name, si
 		cop_name_prefix before = { prefix, prefix == NULL ? 0 : (size_t) namespace->length + 1 };
 		if (prefix != NULL)
 			prefix[namespace->length] = '^';
-		err = cop_name_table_add(&space->columns, space->space, before, name, length, &column);
+		err = cop_name_table_add(&space->columns, lane->space, before, name, length, &column);
 	}
 	cop_mem_free(prefix);
 	if (err != COP_OK) {
 		fail(space, err);
 		return;
 	}
+	size_t at = lane->at < lane->count ? lane->at : lane->count;
+	memmove(space->hint + at + 1, space->hint + at, (lane->count - at) * sizeof *space->hint);
+	const cop_name *kept = &space->columns.name[column];
+	hint_set(&space->hint[at], kept->text, kept->length, lane->space, column);
+	lane->count++;
+	for (size_t i = at; i < lane->count; i++)
+		space->place_of[space->hint[i].slot] = (uint32_t)i;
 	space->slot[column] = 0.0F;
+}
+
+/* Whether one of the next hints is this one; the lane stands at it then. */
+static bool find_near(cop_feature_lane *lane, const char *name, size_t length)
+{
+	if (!lane->open)
+		return false;
+	size_t end = lane->count - lane->at < NEAR ? lane->count : lane->at + NEAR;
+	for (size_t i = lane->at; i < end; i++) {
+		const cop_feature_hint *hint = &lane->hint[i];
+		if (hint->length != length || hint->space != lane->space)
+			continue;
+		if (memcmp(hint->name, name, length) == 0) {
+			lane->at = i;
+			return true;
+		}
+	}
+	return false;
 }
 
 static void put_dense(cop_feature_space *space, const char *name, size_t length, float value)
 {
-	uint32_t column = space->space == NO_ONE ? COP_NAME_NONE
-	                                         : cop_name_table_find(&space->columns, space->space, name, length);
-	if (column == COP_NAME_NONE && !space->frozen) {
-		column = (uint32_t)space->columns.count;
-		cop_feature_space_add_column(space, name, length);
+	cop_feature_lane *lane = &space->lane;
+	if (!find_near(lane, name, length)) {
+		uint32_t column = lane->space == NO_ONE
+		                          ? COP_NAME_NONE
+		                          : cop_name_table_find(&space->columns, lane->space, name, length);
+		if (column == COP_NAME_NONE && space->frozen) {
+			space->dropped++;
+			lane->features += value != 0.0F;
+			return;
+		}
+		if (column == COP_NAME_NONE)
+			cop_feature_space_add_column(space, name, length);
+		else
+			lane->at = space->place_of[column];
 		if (space->err != COP_OK)
 			return;
 	}
-	space->features += value != 0.0F;
-	if (column == COP_NAME_NONE)
-		space->dropped++;
-	else
-		space->slot[column] += value;
+	if (space->first_put)
+		space->first_hint[space->candidate] = lane->at;
+	space->first_put = false;
+	cop_feature_lane_put(lane, &lane->hint[lane->at], value);
 }
 
 static void put_listed(cop_feature_space *space, uint32_t hash, float value)
@@ -338,7 +421,7 @@ static void put_listed(cop_feature_space *space, uint32_t hash, float value)
 		return;
 	}
 	space->entries.entry[space->entries.count++] = (cop_feature_entry){ hash & space->mask, value };
-	space->features++;
+	space->lane.features++;
 }
 
 /* The feature of that hash is called so: a name, a name with a text, or the number of one without a name. */
@@ -365,7 +448,7 @@ static void put_named(cop_feature_space *space, const char *name, size_t length,
 /* false: nothing more is to be done. */
 static bool value_of(cop_feature_space *space, double value, float *out)
 {
-	*out = (float)(value * space->scale);
+	*out = (float)(value * space->lane.scale);
 	if (!space->keeping || space->err != COP_OK)
 		return false;
 	if (!isfinite(*out))
@@ -381,7 +464,7 @@ void cop_feature_space_put(cop_feature_space *space, const char *name, size_t le
 	if (space->dense)
 		put_dense(space, name, length, v);
 	else
-		put_named(space, name, length, hash_name(space, name, length, space->space), v);
+		put_named(space, name, length, hash_name(space, name, length, space->lane.space), v);
 }
 
 void cop_feature_space_put_unnamed(cop_feature_space *space, size_t ordinal, double value)
@@ -395,7 +478,7 @@ void cop_feature_space_put_unnamed(cop_feature_space *space, size_t ordinal, dou
 		put_dense(space, name, (size_t)length, v);
 		return;
 	}
-	put_named(space, NULL, ordinal, space->space + (uint32_t)ordinal, v);
+	put_named(space, NULL, ordinal, space->lane.space + (uint32_t)ordinal, v);
 }
 
 void cop_feature_space_put_text(
@@ -405,7 +488,7 @@ void cop_feature_space_put_text(
 	if (!value_of(space, 1.0, &v))
 		return;
 	if (!space->dense) {
-		uint32_t seed = hash_name(space, name, length, space->space);
+		uint32_t seed = hash_name(space, name, length, space->lane.space);
 		uint32_t hash = hash_name(space, text, text_length, seed);
 		if (wants_name(space, hash))
 			name_place(space, hash, name, length, text, text_length);
@@ -433,7 +516,7 @@ void cop_feature_space_put_place(cop_feature_space *space, size_t place, double 
 		fail(space, COP_ENONFINITE);
 		return;
 	}
-	space->features += v != 0.0F;
+	space->lane.features += v != 0.0F;
 	if (space->dense) {
 		space->slot[place] += v;
 		return;

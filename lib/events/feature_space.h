@@ -7,6 +7,7 @@
  *   dense   every name met gets a column of its own, in order of appearance, while the space is growing; rows are
  *           dense, 0 where an event lacks the feature. For logs whose events all have (nearly) the same features.
  *           Frozen, a new name is left out and counted.
+ * Dense is fastest when names come in the order of the row before (events/feature_lane.h); any order is right.
  * Namespaces are kept or ignored by their first character, as Vowpal Wabbit does. No constant feature is added:
  * learners have one of their own. One thread per space. */
 #ifndef COP_EVENTS_FEATURE_SPACE_H
@@ -18,6 +19,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "events/feature_lane.h"
 #include "events/place_names.h"
 #include "linalg/row.h"
 
@@ -55,7 +57,7 @@ uint64_t cop_feature_space_dropped(const cop_feature_space *space);
  * namespace is at its hash (base/hash.h), and that is all that there is to it. */
 bool cop_feature_space_is_plain(const cop_feature_space *space);
 bool cop_feature_space_has_pairs(const cop_feature_space *space);
-/* Takes the memory that rows of up to so many features need now (pairs excepted). COP_ENOMEM. */
+/* Takes the memory that hashed rows of up to so many features need now (pairs excepted). COP_ENOMEM. */
 COP_CHECK cop_err cop_feature_space_reserve(cop_feature_space *space, size_t entries);
 /* Hashed: names of the features that are put from here on are kept, in at most so many bytes (events/place_names.h); 0:
  * no longer, and those that are there are forgotten. Those there are stay when the bound changes. Dense: nothing.
@@ -96,8 +98,8 @@ void cop_feature_space_put_place(cop_feature_space *space, size_t place, double 
 /* Of the row under way: features put so far that are not zero, and the first failure, which end would return. */
 size_t cop_feature_space_features(const cop_feature_space *space);
 COP_CHECK cop_err cop_feature_space_failure(const cop_feature_space *space);
-/* Of the namespace under way: its values' factor. */
-double cop_feature_space_scale(const cop_feature_space *space);
+/* For readers that compare names in place; valid from begin to end. */
+cop_feature_lane *cop_feature_space_lane(cop_feature_space *space);
 
 /* Rows of one event lie in one room. All zero is an empty one too. */
 typedef struct cop_feature_room {

@@ -86,7 +86,8 @@ static cop_err load_columns(cop_cursor *cursor, cop_feature_space *space)
 		cop_err err = load_name(cursor, &space->columns, space->namespaces.count, &name);
 		if (err != COP_OK)
 			return err;
-		space->space = name.tag;
+		space->lane.space = name.tag;
+		space->lane.at = space->lane.count;
 		cop_feature_space_add_column(space, name.text, name.length);
 	}
 	return space->err;

@@ -60,7 +60,7 @@ static cop_err end_list(cop_feature_space *space, cop_feature_room *room, size_t
 	if (space->pair_count > 0)
 		err = cop_feature_pairs_make(space->pairs, space->pair_count, &space->parts, space->mask, entries,
 		        COP_FEATURE_SPACE_MAX_ENTRIES, &made);
-	space->features += made;
+	space->lane.features += made;
 	if (!space->candidate)
 		space->parts.shared = space->parts.count;
 	if (err == COP_OK)
@@ -90,23 +90,42 @@ cop_err cop_feature_space_end(
 	cop_err err = space->err;
 	if (err == COP_OK)
 		err = space->dense ? end_dense(space, room, &span->count) : end_list(space, room, &span->count);
+	space->lane.open = false;
 	if (err != COP_OK) {
 		cop_feature_space_abandon(space);
 		return err;
 	}
 	room->used += span->count;
-	*features = space->features;
+	*features = space->lane.features;
 	return COP_OK;
+}
+
+/* Hints without those of columns from `count` on. */
+static void cut_hints(cop_feature_space *space, size_t count)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < space->columns.count; i++)
+		if (space->hint[i].slot < count) {
+			space->place_of[space->hint[i].slot] = (uint32_t)kept;
+			space->hint[kept++] = space->hint[i];
+		}
 }
 
 void cop_feature_space_abandon(cop_feature_space *space)
 {
+	space->lane.open = false;
+	space->lane.at = 0;
 	if (!space->dense) {
 		space->parts.shared = space->parts.count = 0;
 		return;
 	}
-	cop_name_table_cut(&space->columns, space->old_columns);
+	if (space->old_columns < space->columns.count) {
+		cut_hints(space, space->old_columns);
+		cop_name_table_cut(&space->columns, space->old_columns);
+	}
 	cop_name_table_cut(&space->namespaces, space->old_namespaces);
+	space->lane.count = space->columns.count;
+	space->first_hint[0] = space->first_hint[1] = 0;
 }
 
 /* ---- rows ---- */

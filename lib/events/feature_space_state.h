@@ -17,18 +17,20 @@ struct cop_feature_space {
 	cop_feature_pair *pairs;
 	size_t pair_count;
 
-	bool candidate;  /* the row under way is one */
-	cop_err err;     /* first failure of the row under way */
-	size_t features; /* of it: put so far, and not zero */
-	bool keeping;    /* the namespace under way is kept */
-	double scale;    /* its values' factor */
-	uint32_t space;  /* dense: its number; hashed: its hash */
+	cop_feature_lane lane;
+	bool candidate; /* the row under way is one */
+	cop_err err;    /* first failure of the row under way */
+	bool keeping;   /* the namespace under way is kept */
 
 	/* dense */
 	cop_name_table columns, namespaces; /* tag of a column: number of its namespace */
 	size_t old_columns, old_namespaces; /* before the event under way */
-	float *slot;                        /* one for each column: the row under way */
+	cop_feature_hint *hint;             /* one for each column */
+	uint32_t *place_of;                 /* of a column among hints */
+	float *slot;                        /* one for each column; lane.slot */
 	size_t column_room;
+	size_t first_hint[2]; /* where the last row, and the last candidate, began */
+	bool first_put;       /* none has been put into the row yet */
 	uint64_t dropped;
 	cop_bytes both; /* a name and its text */
 
@@ -43,7 +45,7 @@ struct cop_feature_space {
 
 /* A space without columns, pairs and kept namespaces. COP_ENOMEM. */
 COP_CHECK cop_err cop_feature_space_make(bool dense, unsigned bits, bool hash_all, cop_feature_space **out);
-/* A new column of the namespace under way; a failure becomes the row's. */
+/* A new column of lane.space behind the hint that the lane came to last; a failure becomes the row's. */
 void cop_feature_space_add_column(cop_feature_space *space, const char *name, size_t length);
 
 #endif
