@@ -227,7 +227,7 @@ static void put_changes(const cop_config_changes *changes, cop_config_change_kin
 		cop_wire_put_text(body, changes->items[i].text);
 		count++;
 	}
-	cop_wire_put_close(body, at, count);
+	cop_wire_put_array_close(body, at, count);
 }
 
 /* All that is wrong, as far as one message holds it; the log gets every line. */
@@ -285,13 +285,13 @@ cop_err cop_server_reload(cop_server *server, const cop_wire_seq *seq, cop_bytes
 			(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "reload: %s", cop_err_text(err));
 	}
 	if (err == COP_OK) {
-		bool refused = count_changes(&changes, COP_CHANGE_REFUSED) > 0;
-		cop_wire_put_map(body, 2 + (size_t)refused + (seq->length > 0));
+		size_t map = cop_wire_put_map_open(body);
 		put_changes(&changes, COP_CHANGE_APPLIED, body);
 		put_changes(&changes, COP_CHANGE_RESTART, body);
-		if (refused)
+		if (count_changes(&changes, COP_CHANGE_REFUSED) > 0)
 			put_changes(&changes, COP_CHANGE_REFUSED, body);
 		cop_wire_seq_put(body, seq);
+		cop_wire_put_map_close(body, map);
 	}
 	cop_log_line(server->log, err == COP_OK ? COP_LOG_NOTICE : COP_LOG_ERROR, "reload", "result=%s changes=%zu",
 	        err == COP_OK ? "ok" : "refused", changes.count);

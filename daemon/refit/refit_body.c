@@ -43,9 +43,10 @@ cop_err cop_refit_body_refit(cop_server *server, cop_served *served, const cop_w
 		return cop_wire_fault_set(fault, COP_WIRE_FORBIDDEN,
 		        "refit: off for this model (%s); expected one whose refits are on, and a journal",
 		        cop_refits_why_text(server, served));
-	cop_wire_put_map(&server->reply, 1 + (seq->length > 0));
+	size_t map = cop_wire_put_map_open(&server->reply);
 	cop_wire_put_key_text(&server->reply, "state", cop_refits_answer_text(answer));
 	cop_wire_seq_put(&server->reply, seq);
+	cop_wire_put_map_close(&server->reply, map);
 	return COP_OK;
 }
 
@@ -69,13 +70,13 @@ static cop_succession by_hand(const cop_server *server, cop_served *served)
 
 static void put_done(cop_server *server, const cop_served *served, cop_wire_promotion kind, const cop_wire_seq *seq)
 {
-	size_t number = served->refit.current != 0 ? 1 : 0;
-	cop_wire_put_map(&server->reply, 2 + number + (seq->length > 0));
+	size_t map = cop_wire_put_map_open(&server->reply);
 	cop_wire_put_key_text(&server->reply, "kind", cop_wire_promotion_text(kind));
 	cop_wire_put_key_unsigned(&server->reply, "rev", cop_model_learner(served->model)->rev);
-	if (number > 0)
+	if (served->refit.current != 0)
 		cop_wire_put_key_unsigned(&server->reply, "n", served->refit.current);
 	cop_wire_seq_put(&server->reply, seq);
+	cop_wire_put_map_close(&server->reply, map);
 }
 
 static cop_err by_kind(cop_server *server, cop_served *served, cop_wire_promotion kind, const cop_refit_order *order,
@@ -124,7 +125,7 @@ cop_err cop_refit_body_freeze(
 
 /* ---- status ---- */
 
-static size_t put_running(const cop_refits *r, cop_bytes *out)
+static void put_running(const cop_refits *r, cop_bytes *out)
 {
 	const cop_worker_line *said = &r->process.last;
 	bool loading = cop_refits_is_loading(r);
@@ -133,17 +134,15 @@ static size_t put_running(const cop_refits *r, cop_bytes *out)
 	cop_wire_put_key_text(out, "text", loading ? "taking in" : said->text);
 	if (!loading)
 		cop_wire_put_key_unsigned(out, "pid", (uint64_t)r->process.pid);
-	return loading ? 3 : 4;
 }
 
-static size_t put_last(const cop_refit_state *s, cop_bytes *out)
+static void put_last(const cop_refit_state *s, cop_bytes *out)
 {
 	cop_wire_put_key_text(out, "last", cop_worker_outcome_text(s->last.outcome));
 	cop_wire_put_key_text(out, "last_reason", s->last.text);
 	cop_wire_put_key_double(out, "last_time", s->last_time);
 	cop_wire_put_key_double(out, "last_seconds", s->last_seconds);
 	cop_wire_put_key_double(out, "last_processor", s->last.spent);
-	return 5;
 }
 
 static void put_refit(const cop_server *server, const cop_served *served, cop_bytes *out)
@@ -157,8 +156,7 @@ static void put_refit(const cop_server *server, const cop_served *served, cop_by
 	uint64_t learned = cop_model_get_counters(served->model)->learned;
 	double pause = s->failures == 0 ? 0.0 : fmax(s->not_before - cop_clock_monotonic(), 0.0);
 	cop_wire_put_text(out, "refit");
-	size_t at = cop_wire_put_map_open(out);
-	size_t count = 8;
+	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_text(out, "state", cop_refits_state_text(server, served));
 	cop_wire_put_key_text(out, "why", server->refits.running == served ? "" : cop_refits_why_text(server, served));
 	cop_wire_put_key_double(out, "rest", fmax(cop_refits_rested(server) - server->time, 0.0));
@@ -168,55 +166,46 @@ static void put_refit(const cop_server *server, const cop_served *served, cop_by
 	cop_wire_put_key_bool(out, "drift", s->drifted);
 	cop_wire_put_key_double(out, "pause", pause);
 	if (server->refits.running == served)
-		count += put_running(&server->refits, out);
+		put_running(&server->refits, out);
 	if (s->has_last)
-		count += put_last(s, out);
-	cop_wire_put_close(out, at, count);
+		put_last(s, out);
+	cop_wire_put_map_close(out, map);
 }
 
-static size_t put_evidence(const cop_promotion_summary *e, cop_bytes *out)
+static void put_evidence(const cop_promotion_summary *e, cop_bytes *out)
 {
 	static const char *const verdicts[] = { "open", "better", "worse" };
 	cop_wire_put_key_unsigned(out, "events", e->events);
 	cop_wire_put_key_text(out, "verdict", verdicts[e->verdict]);
 	if (e->events == 0)
-		return 2;
+		return;
 	cop_wire_put_key_double(out, "gain", e->value[COP_PROMOTION_DR]);
 	cop_wire_put_key_double(out, "low", e->low[COP_PROMOTION_DR]);
 	cop_wire_put_key_double(out, "high", e->high[COP_PROMOTION_DR]);
 	cop_wire_put_key_double(out, "effective_sample_size", e->effective_sample_size);
-	return 6;
 }
 
 static void put_challenger(const cop_served *served, const cop_model_evidence *is, cop_bytes *out)
 {
 	cop_wire_put_text(out, "challenger");
-	size_t at = cop_wire_put_map_open(out);
-	size_t count = 3;
+	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_text(out, "state", is->promoted ? "serving" : is->shadow ? "shadow" : "none");
 	cop_wire_put_key_bool(out, "frozen", is->frozen);
 	cop_wire_put_key_unsigned(out, "challenges", is->challenges);
-	if (served->refit.current != 0) {
+	if (served->refit.current != 0)
 		cop_wire_put_key_unsigned(out, "n", served->refit.current);
-		count++;
-	}
 	if (is->shadow) {
 		cop_wire_put_key_unsigned(out, "shadow_rev", is->rev);
-		count += 1 + put_evidence(&is->summary, out);
+		put_evidence(&is->summary, out);
 	}
-	cop_wire_put_close(out, at, count);
+	cop_wire_put_map_close(out, map);
 }
 
-size_t cop_refit_body_status(const cop_server *server, const cop_served *served, cop_bytes *out)
+void cop_refit_body_status(const cop_server *server, const cop_served *served, cop_bytes *out)
 {
 	cop_model_evidence is;
-	size_t pairs = 0;
 	cop_model_get_evidence(served->model, &is);
 	put_refit(server, served, out);
-	pairs++;
-	if (is.challenges > 0 || is.frozen) {
+	if (is.challenges > 0 || is.frozen)
 		put_challenger(served, &is, out);
-		pairs++;
-	}
-	return pairs;
 }

@@ -1,5 +1,5 @@
-/* daemon/refit/refit_body.h: what the outside hears and says of refits and promotions: bodies of verbs, maps of status. The
- * loop's thread. */
+/* daemon/refit/refit_body.h: what the outside hears and says of refits and promotions: bodies of verbs, maps of status.
+ * The loop's thread. */
 #ifndef COP_DAEMON_REFIT_REFIT_BODY_H
 #define COP_DAEMON_REFIT_REFIT_BODY_H
 
@@ -27,7 +27,7 @@ COP_CHECK cop_err cop_refit_body_rollback(cop_server *server, cop_served *served
 COP_CHECK cop_err cop_refit_body_freeze(cop_server *server, cop_served *served, const cop_refit_order *order,
         uint64_t *sequence, cop_wire_fault *fault);
 
-/* The pairs "refit" and "challenger" of a model's status, where there is something to tell; how many pairs. */
-size_t cop_refit_body_status(const cop_server *server, const cop_served *served, cop_bytes *out);
+/* The pairs "refit" and "challenger" of a model's status, where there is something to report. */
+void cop_refit_body_status(const cop_server *server, const cop_served *served, cop_bytes *out);
 
 #endif

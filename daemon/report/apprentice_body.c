@@ -56,15 +56,14 @@ static uint64_t count_at(const cop_apprentice_summary *summary, size_t i)
 	return *(const uint64_t *)field(summary, counts[i].offset);
 }
 
-size_t cop_apprentice_body_status(const cop_served *served, cop_bytes *out)
+void cop_apprentice_body_status(const cop_served *served, cop_bytes *out)
 {
 	cop_apprentice_summary is;
 	cop_model_get_apprentice(served->model, &is);
 	if (!served->shape.apprentice && is.observed == 0)
-		return 0;
-	bool doubt = is.doubt != COP_APPRENTICE_SURE;
+		return;
 	cop_wire_put_text(out, "apprentice");
-	cop_wire_put_map(out, 1 + COUNTS + FIGURES + doubt);
+	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_bool(out, "on", served->shape.apprentice);
 	for (size_t i = 0; i < COUNTS; i++)
 		cop_wire_put_key_unsigned(out, counts[i].key, count_at(&is, i));
@@ -76,9 +75,9 @@ size_t cop_apprentice_body_status(const cop_served *served, cop_bytes *out)
 		else
 			cop_wire_put_double(out, value);
 	}
-	if (doubt)
+	if (is.doubt != COP_APPRENTICE_SURE)
 		cop_wire_put_key_text(out, "unknown", cop_apprentice_doubt_text(is.doubt));
-	return 1;
+	cop_wire_put_map_close(out, map);
 }
 
 void cop_apprentice_text(const cop_model *model, char out[COP_APPRENTICE_TEXT])

@@ -8,7 +8,7 @@
 #define COP_APPRENTICE_TEXT 320
 
 /* Key `apprentice` and its map, of a model that is or was one; returns the number of pairs put. */
-size_t cop_apprentice_body_status(const cop_served *served, cop_bytes *out);
+void cop_apprentice_body_status(const cop_served *served, cop_bytes *out);
 /* "observed=120 agreement=0.8 ..." */
 void cop_apprentice_text(const cop_model *model, char out[COP_APPRENTICE_TEXT]);
 /* Families of metrics; from the process' begin on, as cop_metrics_begin has it. */

@@ -94,31 +94,36 @@ static void put_features(
 	cop_wire_put_text(out, "features");
 	cop_wire_put_array(out, count);
 	for (size_t i = 0; i < count; i++) {
-		cop_wire_put_map(out, 5);
+		size_t map = cop_wire_put_map_open(out);
 		put_name(body, features[i].index, out);
 		cop_wire_put_key_unsigned(out, "index", features[i].index);
 		cop_wire_put_key_double(out, "value", (double)features[i].value);
 		cop_wire_put_key_double(out, "weight", (double)features[i].weight);
 		cop_wire_put_key_double(out, "contribution", (double)features[i].contribution);
+		cop_wire_put_map_close(out, map);
 	}
+}
+
+static void put_node(const cop_explain_body *body, const cop_explained_node *node, cop_bytes *out)
+{
+	size_t map = cop_wire_put_map_open(out);
+	cop_wire_put_key_unsigned(out, "node", node->node);
+	cop_wire_put_key_double(out, "margin", (double)node->margin);
+	cop_wire_put_key_bool(out, "right", node->margin >= 0.0f);
+	put_features(body, node->features, node->count, out);
+	cop_wire_put_map_close(out, map);
 }
 
 static void put_tree(const cop_explain_body *body, const cop_explained_tree *tree, cop_bytes *out)
 {
-	const cop_explanation *e = body->explanation;
-	cop_wire_put_map(out, 3);
+	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_unsigned(out, "leaf", tree->leaf);
 	cop_wire_put_key_double(out, "value", (double)tree->value);
 	cop_wire_put_text(out, "path");
 	cop_wire_put_array(out, tree->depth);
-	for (size_t i = 0; i < tree->depth; i++) {
-		const cop_explained_node *node = &e->nodes[tree->first_node + i];
-		cop_wire_put_map(out, 4);
-		cop_wire_put_key_unsigned(out, "node", node->node);
-		cop_wire_put_key_double(out, "margin", (double)node->margin);
-		cop_wire_put_key_bool(out, "right", node->margin >= 0.0f);
-		put_features(body, node->features, node->count, out);
-	}
+	for (size_t i = 0; i < tree->depth; i++)
+		put_node(body, &body->explanation->nodes[tree->first_node + i], out);
+	cop_wire_put_map_close(out, map);
 }
 
 /* Arms' losses are stacked around 1/2: prediction = 1/2 + the experts' contributions; values are their plain sum. */
@@ -130,7 +135,7 @@ static double contribution(const cop_served *served, const cop_explained_expert 
 
 static void put_expert(const cop_explain_body *body, const cop_explained_expert *expert, cop_bytes *out)
 {
-	cop_wire_put_map(out, expert->resting ? 8 : 7);
+	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_text(out, "name", expert->name);
 	if (expert->resting)
 		cop_wire_put_key_bool(out, "resting", true);
@@ -143,6 +148,7 @@ static void put_expert(const cop_explain_body *body, const cop_explained_expert 
 	cop_wire_put_array(out, expert->trees);
 	for (size_t i = 0; i < expert->trees; i++)
 		put_tree(body, &body->explanation->trees[expert->first_tree + i], out);
+	cop_wire_put_map_close(out, map);
 }
 
 /* Of a decision; of a context alone nothing was drawn. */
@@ -174,11 +180,7 @@ static void put_action(const cop_explain_body *body, cop_bytes *out)
 void cop_explain_body_put(const cop_explain_body *body, cop_bytes *out)
 {
 	const cop_explanation *e = body->explanation;
-	bool value = body->served->config->learner == COP_LEARNER_VALUE;
-	bool named = !value && body->decision.arm < body->served->config->arm_name_list.count;
-	size_t keys = 4 + (size_t)(body->id != NULL) + (size_t)(body->seq->length > 0) +
-	              (value ? 2 + (size_t)has_density(body) : 4) + (size_t)named + (size_t)(e->score_count > 0);
-	cop_wire_put_map(out, keys);
+	size_t map = cop_wire_put_map_open(out);
 	if (body->id != NULL) {
 		cop_wire_put_text(out, "id");
 		cop_wire_id_put(out, body->id);
@@ -198,4 +200,5 @@ void cop_explain_body_put(const cop_explain_body *body, cop_bytes *out)
 	for (size_t i = 0; i < e->expert_count; i++)
 		put_expert(body, &e->experts[i], out);
 	cop_wire_seq_put(out, body->seq);
+	cop_wire_put_map_close(out, map);
 }

@@ -14,17 +14,18 @@
 static void put_stream(const char *key, const cop_served_stream *stream, cop_bytes *out)
 {
 	cop_wire_put_text(out, key);
-	cop_wire_put_map(out, 3);
+	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_unsigned(out, "received", stream->received);
 	cop_wire_put_key_unsigned(out, "malformed", stream->refused);
 	cop_wire_put_key_unsigned(out, "lost", stream->gaps.missing);
+	cop_wire_put_map_close(out, map);
 }
 
 static void put_unheard(const cop_served *served, cop_bytes *out)
 {
 	const cop_unheard *unheard = &served->unheard;
 	cop_wire_put_text(out, "unheard");
-	cop_wire_put_map(out, 3 + COP_UNHEARD_REASONS);
+	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_unsigned(out, "waiting", unheard->contexts);
 	cop_wire_put_key_unsigned(out, "waiting_bytes", unheard->bytes);
 	for (size_t i = 0; i < COP_UNHEARD_REASONS; i++) {
@@ -33,6 +34,7 @@ static void put_unheard(const cop_served *served, cop_bytes *out)
 		cop_wire_put_key_unsigned(out, key, unheard->dropped[i]);
 	}
 	cop_wire_put_key_unsigned(out, "decisions", served->unheard_decisions);
+	cop_wire_put_map_close(out, map);
 }
 
 static void put_feedback(const cop_model_counters *c, cop_bytes *out)
@@ -49,36 +51,32 @@ static void put_outliers(const cop_served *served, cop_bytes *out)
 	cop_outliers outliers;
 	cop_learner_outliers(cop_model_learner(served->model), &outliers);
 	cop_wire_put_text(out, "outliers");
-	cop_wire_put_map(out, outliers.values > 0 ? 4 : 2);
+	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_unsigned(out, "values", outliers.values);
 	cop_wire_put_key_unsigned(out, "rescaled", outliers.rescaled);
-	if (outliers.values == 0)
-		return;
-	cop_wire_put_key_unsigned(out, "feature", outliers.feature);
-	cop_wire_put_key_double(out, "value", (double)outliers.value);
+	if (outliers.values > 0) {
+		cop_wire_put_key_unsigned(out, "feature", outliers.feature);
+		cop_wire_put_key_double(out, "value", (double)outliers.value);
+	}
+	cop_wire_put_map_close(out, map);
 }
 
 static void put_model(const cop_server *server, const cop_served *served, cop_bytes *out)
 {
 	const cop_model_settings *s = cop_model_get_settings(served->model);
 	const cop_model_counters *c = cop_model_get_counters(served->model);
-	size_t count = 0;
-	size_t at = cop_wire_put_map_open(out);
+	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_text(out, "name", served->name);
 	cop_wire_put_key_text(out, "learner", s->learner.learner);
-	count += 2;
 	if (served->shape.max_candidates > 0) {
 		cop_wire_put_key_unsigned(out, "max_candidates", s->learner.max_candidates);
 		cop_wire_put_key_unsigned(out, "candidate_features", s->learner.candidate_features);
-		count += 2;
 	}
 	if (s->learner.arms > 0) {
 		cop_wire_put_key_unsigned(out, "arms", s->learner.arms);
-		count++;
 	}
 	if (!cop_wire_has_values(&served->shape)) {
 		cop_wire_put_key_text(out, "policy", s->learner.policy);
-		count++;
 	} else {
 		cop_wire_put_text(out, "value_range");
 		cop_wire_put_array(out, 2);
@@ -86,12 +84,10 @@ static void put_model(const cop_server *server, const cop_served *served, cop_by
 		cop_wire_put_double(out, s->value_high);
 		cop_wire_put_key_double(out, "delta", s->learner.delta);
 		cop_wire_put_key_text(out, "feedback_points", cop_value_feedback_words[s->learner.feedback]);
-		count += 3;
 	}
 	cop_wire_put_key_unsigned(out, "features", s->learner.features);
 	if (s->learner.features == 0) {
 		cop_wire_put_key_unsigned(out, "bits", s->learner.bits);
-		count++;
 	}
 	cop_wire_put_key_unsigned(out, "rev", cop_model_learner(served->model)->rev);
 	cop_wire_put_key_unsigned(out, "pending", cop_model_pending(served->model));
@@ -107,24 +103,22 @@ static void put_model(const cop_server *server, const cop_served *served, cop_by
 	cop_wire_put_key_unsigned(out, "refused", c->refused);
 	cop_wire_put_key_unsigned(out, "unknown_names", cop_served_unknown_names(served));
 	cop_wire_put_key_double(out, "loss_sum", c->loss_sum);
-	count += 15;
 	if (c->learned > 0) {
 		cop_wire_put_key_double(out, "mean_loss", c->loss_sum / (double)c->learned);
-		count++;
 	}
 	put_outliers(served, out);
 	put_stream("contexts", &served->contexts, out);
 	put_stream("feedback_stream", &served->feedback, out);
 	put_unheard(served, out);
-	count += cop_apprentice_body_status(served, out);
-	count += cop_refit_body_status(server, served, out);
-	cop_wire_put_close(out, at, count + 4);
+	cop_apprentice_body_status(served, out);
+	cop_refit_body_status(server, served, out);
+	cop_wire_put_map_close(out, map);
 }
 
 static void put_checkpoint(const cop_checkpoint *checkpoint, cop_bytes *out)
 {
 	cop_wire_put_text(out, "checkpoint");
-	cop_wire_put_map(out, checkpoint->time > 0.0 ? 6 : 5);
+	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_unsigned(out, "sequence", checkpoint->sequence);
 	cop_wire_put_key_unsigned(out, "written", checkpoint->written);
 	cop_wire_put_key_unsigned(out, "failed", checkpoint->failed);
@@ -132,18 +126,11 @@ static void put_checkpoint(const cop_checkpoint *checkpoint, cop_bytes *out)
 	cop_wire_put_key_double(out, "seconds", checkpoint->seconds);
 	if (checkpoint->time > 0.0)
 		cop_wire_put_key_double(out, "age", cop_clock_real() - checkpoint->time);
+	cop_wire_put_map_close(out, map);
 }
 
-static void put_journal(const cop_server *server, cop_bytes *out)
+static void put_journal_counts(const cop_journaler *journal, cop_bytes *out)
 {
-	const cop_journaler *journal = server->journal;
-	const char *state = journal == NULL ? "off" : cop_journaler_broken(journal) ? "broken" : "ok";
-	cop_wire_put_text(out, "journal");
-	bool told = journal != NULL && cop_journaler_broken(journal) && server->broken_told;
-	cop_wire_put_map(out, journal == NULL ? 1 : 10u + told);
-	cop_wire_put_key_text(out, "state", state);
-	if (journal == NULL)
-		return;
 	const cop_journaler_counts *counts = cop_journaler_get_counts(journal);
 	cop_wire_put_key_unsigned(out, "next", cop_journaler_next(journal));
 	cop_wire_put_key_unsigned(out, "committed", cop_journaler_committed(journal));
@@ -154,25 +141,39 @@ static void put_journal(const cop_server *server, cop_bytes *out)
 	cop_wire_put_key_unsigned(out, "writes", counts->writes);
 	cop_wire_put_key_unsigned(out, "syncs", counts->syncs);
 	cop_wire_put_key_unsigned(out, "failures", counts->failures);
-	if (told)
+}
+
+static void put_journal(const cop_server *server, cop_bytes *out)
+{
+	const cop_journaler *journal = server->journal;
+	bool broken = journal != NULL && cop_journaler_broken(journal);
+	cop_wire_put_text(out, "journal");
+	size_t map = cop_wire_put_map_open(out);
+	cop_wire_put_key_text(out, "state", journal == NULL ? "off" : broken ? "broken" : "ok");
+	if (journal != NULL)
+		put_journal_counts(journal, out);
+	if (broken && server->broken_told)
 		cop_wire_put_key_text(out, "reason", server->broken_reason);
+	cop_wire_put_map_close(out, map);
 }
 
 static void put_traffic(const cop_server *server, cop_bytes *out)
 {
 	cop_wire_put_text(out, "requests");
-	cop_wire_put_map(out, 4);
+	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_unsigned(out, "received", server->counts.requests);
 	cop_wire_put_key_unsigned(out, "errors", server->counts.errors);
 	cop_wire_put_key_unsigned(out, "busy", server->counts.codes[COP_WIRE_BUSY]);
 	cop_wire_put_key_unsigned(out, "replies_dropped", server->sockets.replies_dropped);
+	cop_wire_put_map_close(out, map);
 	cop_wire_put_text(out, "streams");
-	cop_wire_put_map(out, 5);
+	map = cop_wire_put_map_open(out);
 	cop_wire_put_key_unsigned(out, "received", server->counts.streamed);
 	cop_wire_put_key_unsigned(out, "dropped", server->counts.dropped);
 	cop_wire_put_key_unsigned(out, "unroutable", server->counts.unroutable);
 	cop_wire_put_key_unsigned(out, "actions_dropped", server->sockets.actions_dropped);
 	cop_wire_put_key_unsigned(out, "subscribers", server->sockets.subscribers);
+	cop_wire_put_map_close(out, map);
 }
 
 /* In bytes, but for connections. */
@@ -185,7 +186,7 @@ static void put_queues(const cop_server *server, cop_bytes *out)
 	for (size_t i = 0; i < server->models.count; i++)
 		waiting += server->models.items[i].unheard.bytes;
 	cop_wire_put_text(out, "queues");
-	cop_wire_put_map(out, 9);
+	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_unsigned(out, "limit", server->config->queue_limit);
 	cop_wire_put_key_unsigned(out, "unfinished", state.unfinished);
 	cop_wire_put_key_unsigned(out, "received", state.queued);
@@ -199,6 +200,7 @@ static void put_queues(const cop_server *server, cop_bytes *out)
 	for (size_t i = 0; i < COP_INLET_REASONS; i++)
 		cop_wire_put_key_unsigned(out, cop_inlet_reason_text((cop_inlet_reason)i), state.closed[i]);
 	cop_wire_put_key_unsigned(out, "subscriptions_ignored", state.ignored);
+	cop_wire_put_map_close(out, map);
 }
 
 static void put_parked(const cop_served_set *models, cop_bytes *out)
@@ -211,8 +213,7 @@ static void put_parked(const cop_served_set *models, cop_bytes *out)
 
 void cop_status_body_put(const cop_server *server, const cop_served *only, const cop_wire_seq *seq, cop_bytes *out)
 {
-	bool doubted = server->clock.ahead > 0.0;
-	cop_wire_put_map(out, 12u + doubted + (seq->length > 0));
+	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_text(out, "version", COP_VERSION);
 	cop_wire_put_key_unsigned(out, "pid", (uint64_t)getpid());
 	cop_wire_put_key_double(out, "uptime", cop_clock_monotonic() - server->started);
@@ -229,8 +230,9 @@ void cop_status_body_put(const cop_server *server, const cop_served *only, const
 	put_queues(server, out);
 	put_journal(server, out);
 	put_checkpoint(&server->checkpoint, out);
-	if (doubted)
+	if (server->clock.ahead > 0.0)
 		cop_wire_put_key_double(out, "clock_ahead", server->clock.ahead);
 	cop_wire_put_key_unsigned(out, "log_dropped", cop_log_dropped(server->log));
 	cop_wire_seq_put(out, seq);
+	cop_wire_put_map_close(out, map);
 }

@@ -157,11 +157,12 @@ static cop_err checkpoint(request *r, cop_wire_fault *fault)
 	err = cop_server_checkpoint(server, &diag);
 	if (err != COP_OK)
 		return cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "checkpoint: %s", diag.message);
-	cop_wire_put_map(&server->reply, 3 + (seq.length > 0));
+	size_t map = cop_wire_put_map_open(&server->reply);
 	cop_wire_put_key_unsigned(&server->reply, "sequence", server->checkpoint.sequence);
 	cop_wire_put_key_unsigned(&server->reply, "bytes", server->checkpoint.bytes);
 	cop_wire_put_key_double(&server->reply, "seconds", server->checkpoint.seconds);
 	cop_wire_seq_put(&server->reply, &seq);
+	cop_wire_put_map_close(&server->reply, map);
 	return COP_OK;
 }
 

@@ -115,7 +115,7 @@ static void end_answer(answering *a)
 	cop_server *server = a->server;
 	cop_bytes *out = &server->reply;
 	if (a->array)
-		cop_wire_put_close(out, a->mark, a->decided);
+		cop_wire_put_array_close(out, a->mark, a->decided);
 	if (a->decided == 0 || a->scope.served->shape.apprentice || out->err != COP_OK ||
 	        cop_outbox_put(&server->outbox, a->action, NULL, out) == COP_OK)
 		return;
@@ -206,7 +206,7 @@ static void keep_waiting(cop_server *server, cop_served *served, cop_wire_items 
 	}
 	end_answer(&a);
 	if (array)
-		cop_wire_put_close(kept, mark, contexts);
+		cop_wire_put_array_close(kept, mark, contexts);
 	if (kept->err != COP_OK)
 		served->unheard.dropped[COP_UNHEARD_BYTES] += contexts;
 	else if (contexts > 0)

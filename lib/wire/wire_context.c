@@ -312,19 +312,10 @@ void cop_wire_source_put(cop_bytes *bytes, const cop_wire_source *source)
 		cop_wire_put_key_unsigned(bytes, "n", source->n);
 }
 
-size_t cop_wire_source_count(const cop_wire_source *source)
-{
-	return (source->name != NULL ? 1U : 0U) + (source->has_n ? 1U : 0U);
-}
-
 void cop_wire_context_put(cop_bytes *bytes, const cop_wire_context *context, cop_wire_form form)
 {
 	bool mask = context->has_mask && context->arms != 0;
-	size_t count = (context->id.kind != 0 ? 1U : 0U) + (context->has_x ? 1U : 0U) + (mask ? 1U : 0U) +
-	               (context->has_t ? 1U : 0U) + (context->defer ? 1U : 0U) + (context->candidates > 0 ? 1U : 0U) +
-	               (context->order ? 1U : 0U) + (context->observed ? 2U : 0U) +
-	               cop_wire_source_count(&context->source) + (context->seq.length != 0 ? 1U : 0U);
-	cop_wire_put_map(bytes, count);
+	size_t map = cop_wire_put_map_open(bytes);
 	if (context->id.kind != 0) {
 		cop_wire_put_text(bytes, "id");
 		cop_wire_id_put(bytes, &context->id);
@@ -351,4 +342,5 @@ void cop_wire_context_put(cop_bytes *bytes, const cop_wire_context *context, cop
 	}
 	cop_wire_source_put(bytes, &context->source);
 	cop_wire_seq_put(bytes, &context->seq);
+	cop_wire_put_map_close(bytes, map);
 }

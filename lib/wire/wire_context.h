@@ -58,9 +58,8 @@ void cop_wire_id_put(cop_bytes *bytes, const cop_event_id *id);
 COP_CHECK cop_err cop_wire_read_p(cop_wire_cursor *cursor, double *p, cop_wire_fault *fault);
 /* Key `seq` and its value; nothing when it is empty or NULL. */
 void cop_wire_seq_put(cop_bytes *bytes, const cop_wire_seq *seq);
-/* `src` and `n`, those that are set; and how many those are. */
+/* `src` and `n`, those that are set. */
 void cop_wire_source_put(cop_bytes *bytes, const cop_wire_source *source);
-size_t cop_wire_source_count(const cop_wire_source *source);
 /* A seq holding an integer, for clients that number their requests. */
 void cop_wire_seq_from_unsigned(cop_wire_seq *seq, uint64_t value);
 

@@ -188,10 +188,7 @@ static void put_loss(cop_bytes *bytes, const cop_wire_feedback *feedback)
 
 void cop_wire_feedback_put(cop_bytes *bytes, const cop_wire_feedback *feedback, cop_wire_form form)
 {
-	size_t count = 2U + (feedback->has_x ? 1U : 0U) + (feedback->has_c ? 1U : 0U) + (feedback->has_a ? 1U : 0U) +
-	               (feedback->has_p ? 1U : 0U) + (feedback->has_y ? 1U : 0U) +
-	               cop_wire_source_count(&feedback->source) + (feedback->seq.length != 0 ? 1U : 0U);
-	cop_wire_put_map(bytes, count);
+	size_t map = cop_wire_put_map_open(bytes);
 	cop_wire_put_text(bytes, "id");
 	cop_wire_id_put(bytes, &feedback->id);
 	put_loss(bytes, feedback);
@@ -211,4 +208,5 @@ void cop_wire_feedback_put(cop_bytes *bytes, const cop_wire_feedback *feedback, 
 		cop_wire_put_key_double(bytes, "y", feedback->y);
 	cop_wire_source_put(bytes, &feedback->source);
 	cop_wire_seq_put(bytes, &feedback->seq);
+	cop_wire_put_map_close(bytes, map);
 }

@@ -50,53 +50,48 @@ static void put_range(cop_bytes *bytes, const char *key, const double range[2])
 	cop_wire_put_double(bytes, range[1]);
 }
 
-static size_t put_context(cop_bytes *bytes, const cop_wire_model *model)
+static void put_context(cop_bytes *bytes, const cop_wire_model *model)
 {
 	if (model->features != 0) {
 		cop_wire_put_key_unsigned(bytes, names[FEATURES], model->features);
-		return 1;
+		return;
 	}
 	cop_wire_put_key_unsigned(bytes, names[BITS], model->bits);
 	cop_wire_put_key_unsigned(bytes, names[NONZEROS], model->max_nonzeros);
-	return 2;
 }
 
-static size_t put_actions(cop_bytes *bytes, const cop_wire_model *model)
+static void put_actions(cop_bytes *bytes, const cop_wire_model *model)
 {
 	if (model->arms != 0) {
 		cop_wire_put_key_unsigned(bytes, names[ARMS], model->arms);
-		return 1;
+		return;
 	}
 	if (model->max_candidates != 0) {
 		cop_wire_put_key_unsigned(bytes, names[CANDIDATES], model->max_candidates);
 		if (model->features != 0)
 			cop_wire_put_key_unsigned(bytes, names[CANDIDATE_FEATURES], model->candidate_features);
-		return model->features != 0 ? 2 : 1;
+		return;
 	}
 	put_range(bytes, names[VALUES_IN], model->value_range);
 	cop_wire_put_key_double(bytes, names[DELTA], model->delta);
-	return 2;
 }
 
 static void put_model(cop_bytes *bytes, const cop_wire_model *model)
 {
-	size_t at = cop_wire_put_map_open(bytes);
-	size_t pairs = 6;
+	size_t map = cop_wire_put_map_open(bytes);
 	cop_wire_put_text(bytes, names[NAME]);
 	cop_wire_put_string(bytes, model->name, model->name_length);
 	cop_wire_put_text(bytes, names[LEARNER]);
 	cop_wire_put_string(bytes, model->learner, model->learner_length);
-	pairs += put_context(bytes, model);
-	pairs += put_actions(bytes, model);
+	put_context(bytes, model);
+	put_actions(bytes, model);
 	cop_wire_put_key_unsigned(bytes, names[LOSSES], model->losses);
 	put_range(bytes, names[LOSSES_IN], model->loss_range);
 	cop_wire_put_key_text(bytes, names[REWARD], cop_wire_reward_text(model->reward));
 	cop_wire_put_key_double(bytes, names[WINDOW], model->reward_window);
-	if (model->has_default_loss) {
+	if (model->has_default_loss)
 		cop_wire_put_key_double(bytes, names[DEFAULT], model->default_loss);
-		pairs++;
-	}
-	cop_wire_put_close(bytes, at, pairs);
+	cop_wire_put_map_close(bytes, map);
 }
 
 size_t cop_wire_models_put(cop_bytes *bytes, const cop_wire_model *models, size_t count, size_t room)
@@ -116,10 +111,10 @@ size_t cop_wire_models_put(cop_bytes *bytes, const cop_wire_model *models, size_
 		}
 		put++;
 	}
-	cop_wire_put_close(bytes, list, put);
+	cop_wire_put_array_close(bytes, list, put);
 	if (put < count)
 		cop_wire_put_key_unsigned(bytes, "left_out", count - put);
-	cop_wire_put_close(bytes, outer, put < count ? 2 : 1);
+	cop_wire_put_map_close(bytes, outer);
 	return put;
 }
 

@@ -2,6 +2,7 @@
 #include "wire/wire_put.h"
 
 #include "base/assert.h"
+#include "wire/wire_cursor.h"
 
 static void put_byte(cop_bytes *bytes, uint8_t value)
 {
@@ -147,17 +148,54 @@ void cop_wire_put_map(cop_bytes *bytes, size_t count) { put_count(bytes, 0x80, 0
 
 void cop_wire_put_raw(cop_bytes *bytes, const void *data, size_t length) { cop_bytes_put(bytes, data, length); }
 
-static size_t open_header(cop_bytes *bytes, uint8_t first)
+/* One byte, enough for up to 15 pairs. */
+size_t cop_wire_put_map_open(cop_bytes *bytes)
 {
 	size_t at = bytes->length;
-	put_head32(bytes, first, 0);
+	put_byte(bytes, 0x80);
 	return at;
 }
 
-size_t cop_wire_put_array_open(cop_bytes *bytes) { return open_header(bytes, 0xdd); }
-size_t cop_wire_put_map_open(cop_bytes *bytes) { return open_header(bytes, 0xdf); }
+/* Values from `at` on, which must be whole ones. */
+static size_t values_from(const cop_bytes *bytes, size_t at)
+{
+	cop_wire_cursor cursor;
+	size_t count = 0;
+	cop_wire_cursor_init(&cursor, bytes->data + at, bytes->length - at);
+	for (; cursor.at < cursor.end; count++) {
+		cop_err err = cop_wire_cursor_skip(&cursor, COP_WIRE_DEPTH);
+		COP_ASSERT(err == COP_OK);
+	}
+	return count;
+}
 
-void cop_wire_put_close(cop_bytes *bytes, size_t at, size_t count)
+void cop_wire_put_map_close(cop_bytes *bytes, size_t at)
+{
+	if (bytes->err != COP_OK)
+		return;
+	size_t values = values_from(bytes, at + 1), length = bytes->length - at - 1;
+	COP_ASSERT(values % 2 == 0);
+	if (values / 2 < 16) {
+		bytes->data[at] = (uint8_t)(0x80 | values / 2);
+		return;
+	}
+	size_t wider = values / 2 <= UINT16_MAX ? 2 : 4;
+	if (cop_wire_put_room(bytes, wider) == NULL)
+		return;
+	memmove(bytes->data + at + 1 + wider, bytes->data + at + 1, length);
+	bytes->length = at;
+	cop_wire_put_map(bytes, values / 2);
+	bytes->length += length;
+}
+
+size_t cop_wire_put_array_open(cop_bytes *bytes)
+{
+	size_t at = bytes->length;
+	put_head32(bytes, 0xdd, 0);
+	return at;
+}
+
+void cop_wire_put_array_close(cop_bytes *bytes, size_t at, size_t count)
 {
 	COP_ASSERT(count <= UINT32_MAX);
 	if (bytes->err != COP_OK)

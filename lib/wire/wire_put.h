@@ -53,14 +53,17 @@ void cop_wire_put_packed(cop_bytes *bytes, const float *values, size_t count);
 /* Header of an array of count values, of a map of count pairs. */
 void cop_wire_put_array(cop_bytes *bytes, size_t count);
 void cop_wire_put_map(cop_bytes *bytes, size_t count);
+/* A map that counts its pairs itself: what is put between the two calls are its keys and values. open returns where the
+ * map stands. Maps may stand in one another; the inner one is closed first. */
+size_t cop_wire_put_map_open(cop_bytes *bytes);
+void cop_wire_put_map_close(cop_bytes *bytes, size_t at);
 /* length bytes that are MessagePack already. */
 void cop_wire_put_raw(cop_bytes *bytes, const void *data, size_t length);
 
 /* For a count that is known only afterwards: a five-byte header of 0; returns where it stands. */
 size_t cop_wire_put_array_open(cop_bytes *bytes);
-size_t cop_wire_put_map_open(cop_bytes *bytes);
-/* Writes the count (values, or pairs) into the header at `at`. */
-void cop_wire_put_close(cop_bytes *bytes, size_t at, size_t count);
+/* Writes the count of values into the header at `at`. */
+void cop_wire_put_array_close(cop_bytes *bytes, size_t at, size_t count);
 
 /* Key and value. */
 static inline void cop_wire_put_key_bool(cop_bytes *bytes, const char *key, bool value)

@@ -83,124 +83,97 @@ static void put_floats(cop_bytes *bytes, const char *key, const float *values, s
 	cop_wire_put_packed(bytes, values, count);
 }
 
-/* Returns the number of pairs put. */
-static size_t put_own(cop_bytes *bytes, const cop_wire_record *r)
+static void put_own(cop_bytes *bytes, const cop_wire_record *r)
 {
-	if (!r->observed)
-		return 0;
-	cop_wire_put_key_double(bytes, "o", r->own_p);
-	return 1;
+	if (r->observed)
+		cop_wire_put_key_double(bytes, "o", r->own_p);
 }
 
-/* Returns the number of pairs put. */
-static size_t put_decision(cop_bytes *bytes, const cop_wire_record *r)
+static void put_decision(cop_bytes *bytes, const cop_wire_record *r)
 {
-	size_t pairs = 2;
 	cop_wire_put_key_unsigned(bytes, "rev", r->rev);
 	put_floats(bytes, "e", r->prediction, r->predictions);
-	if (r->mask != NULL) {
+	if (r->mask != NULL)
 		put_mask(bytes, r->mask, r->arms);
-		pairs++;
-	}
-	if (r->defer) {
+	if (r->defer)
 		cop_wire_put_key_bool(bytes, "defer", true);
-		pairs++;
-	}
-	if (r->evicted > 0) {
+	if (r->evicted > 0)
 		cop_wire_put_key_unsigned(bytes, "ev", r->evicted);
-		pairs++;
-	}
 	if (r->values) {
 		cop_wire_put_key_double(bytes, "y", r->y);
 		cop_wire_put_key_signed(bytes, "u", r->u);
 		if (r->density)
 			cop_wire_put_key_double(bytes, "p", r->p);
-		return pairs + 2 + r->density;
+		return;
 	}
 	cop_wire_put_key_unsigned(bytes, "a", r->a);
 	cop_wire_put_key_double(bytes, "p", r->p);
 	cop_wire_put_key_bool(bytes, "g", r->greedy);
-	return pairs + 3 + put_own(bytes, r);
+	put_own(bytes, r);
 }
 
-static size_t put_feedback(cop_bytes *bytes, const cop_wire_record *r)
+static void put_feedback(cop_bytes *bytes, const cop_wire_record *r)
 {
 	cop_wire_put_text(bytes, "loss");
 	cop_wire_put_array(bytes, r->losses);
 	for (unsigned i = 0; i < r->losses; i++)
 		cop_wire_put_double(bytes, r->loss[i]);
-	size_t pairs = 1;
-	if (r->has_result) {
+	if (r->has_result)
 		cop_wire_put_key_unsigned(bytes, "r", r->result);
-		pairs++;
-	}
 	if (!r->has_x || r->values)
-		return pairs;
-	if (r->a != COP_WIRE_RECORD_ANY_ARM) {
+		return;
+	if (r->a != COP_WIRE_RECORD_ANY_ARM)
 		cop_wire_put_key_unsigned(bytes, "a", r->a);
-		pairs++;
-	}
 	cop_wire_put_key_double(bytes, "p", r->p);
 	if (r->observed)
 		cop_wire_put_key_bool(bytes, "g", r->greedy);
-	return pairs + 1 + r->observed + put_own(bytes, r);
+	put_own(bytes, r);
 }
 
-/* Returns the number of pairs put. */
-static size_t put_promotion(cop_bytes *bytes, const cop_wire_record *r)
+static void put_promotion(cop_bytes *bytes, const cop_wire_record *r)
 {
 	cop_wire_put_key_unsigned(bytes, "k", r->promotion);
 	if (r->promotion != COP_WIRE_PROMOTION_CHALLENGE)
-		return 1;
+		return;
 	cop_wire_put_key_unsigned(bytes, "n", r->count);
 	cop_wire_put_key_unsigned(bytes, "crc", r->crc);
-	return 3;
 }
 
 void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_wire_record *r)
 {
-	size_t at = cop_wire_put_map_open(bytes);
-	size_t pairs = 1;
+	size_t map = cop_wire_put_map_open(bytes);
 	cop_wire_put_key_double(bytes, "t", r->time);
 	if (r->model != NULL) {
 		cop_wire_put_text(bytes, "m");
 		cop_wire_put_string(bytes, r->model, r->model_length);
-		pairs++;
 	}
 	if (r->id.kind != 0) {
 		cop_wire_put_text(bytes, "id");
 		cop_wire_id_put(bytes, &r->id);
-		pairs++;
 	}
 	if (r->has_x) {
 		cop_wire_put_text(bytes, "x");
 		cop_wire_features_put(bytes, &r->x, COP_WIRE_FORM_PACKED);
-		pairs++;
 	}
-	if (r->candidates > 0) {
+	if (r->candidates > 0)
 		cop_wire_candidates_put(bytes, r->candidate, r->candidates, COP_WIRE_FORM_PACKED);
-		pairs++;
-	}
 	if (type == COP_WIRE_RECORD_DECISION) {
-		pairs += put_decision(bytes, r);
+		put_decision(bytes, r);
 	} else if (type == COP_WIRE_RECORD_FEEDBACK) {
-		pairs += put_feedback(bytes, r);
+		put_feedback(bytes, r);
 	} else if (type == COP_WIRE_RECORD_EXPIRY) {
 		cop_wire_put_key_unsigned(bytes, "n", r->count);
-		pairs++;
 	} else if (type == COP_WIRE_RECORD_PROMOTION) {
-		pairs += put_promotion(bytes, r);
+		put_promotion(bytes, r);
 	} else if (type == COP_WIRE_RECORD_CONFIG) {
 		cop_wire_put_text(bytes, "text");
 		cop_wire_put_string(bytes, r->text, r->text_length);
-		pairs++;
 		if (r->models != NULL) {
 			cop_wire_put_text(bytes, "models");
 			cop_wire_put_binary(bytes, r->models, r->models_length);
-			pairs++;
 		}
 	}
-	cop_wire_put_close(bytes, at, pairs);
+	cop_wire_put_map_close(bytes, map);
 }
 
 static cop_err bad(cop_wire_fault *fault, cop_err err, const char *key)

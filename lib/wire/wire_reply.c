@@ -6,9 +6,7 @@
 
 void cop_wire_action_put(cop_bytes *bytes, const cop_wire_action *action)
 {
-	size_t count = (action->value ? 4U + (action->density ? 1U : 0U) : 5U) + (action->order != NULL ? 1U : 0U) +
-	               (action->repeated ? 1U : 0U) + (action->durable ? 0U : 1U) + (action->seq.length != 0 ? 1U : 0U);
-	cop_wire_put_map(bytes, count);
+	size_t map = cop_wire_put_map_open(bytes);
 	cop_wire_put_text(bytes, "id");
 	cop_wire_id_put(bytes, &action->id);
 	if (action->value) {
@@ -37,31 +35,33 @@ void cop_wire_action_put(cop_bytes *bytes, const cop_wire_action *action)
 	if (!action->durable)
 		cop_wire_put_key_bool(bytes, "durable", false);
 	cop_wire_seq_put(bytes, &action->seq);
+	cop_wire_put_map_close(bytes, map);
 }
 
 void cop_wire_result_put(cop_bytes *bytes, const cop_event_id *id, cop_wire_result result, const cop_wire_seq *seq)
 {
-	cop_wire_put_map(bytes, seq != NULL && seq->length != 0 ? 3 : 2);
+	size_t map = cop_wire_put_map_open(bytes);
 	cop_wire_put_text(bytes, "id");
 	cop_wire_id_put(bytes, id);
 	cop_wire_put_key_text(bytes, "result", cop_wire_result_text(result));
 	cop_wire_seq_put(bytes, seq);
+	cop_wire_put_map_close(bytes, map);
 }
 
 void cop_wire_error_put(
         cop_bytes *bytes, cop_wire_code code, const char *message, const cop_event_id *id, const cop_wire_seq *seq)
 {
-	bool has_id = id != NULL && id->kind != 0;
 	char clean[512];
 	cop_wire_text_clean(clean, sizeof clean, message, strlen(message));
-	cop_wire_put_map(bytes, 2U + (has_id ? 1U : 0U) + (seq != NULL && seq->length != 0 ? 1U : 0U));
+	size_t map = cop_wire_put_map_open(bytes);
 	cop_wire_put_key_text(bytes, "code", cop_wire_code_text(code));
 	cop_wire_put_key_text(bytes, "message", clean);
-	if (has_id) {
+	if (id != NULL && id->kind != 0) {
 		cop_wire_put_text(bytes, "id");
 		cop_wire_id_put(bytes, id);
 	}
 	cop_wire_seq_put(bytes, seq);
+	cop_wire_put_map_close(bytes, map);
 }
 
 enum { ID, A, P, REV, GREEDY, Y, PROBE, REPEATED, DURABLE, SEQ, ACTION_KEYS };

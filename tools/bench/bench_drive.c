@@ -69,7 +69,7 @@ static void begin(cop_bench_driver *driver, size_t batch, uint64_t number, cop_w
 static void put_floats(
         cop_bytes *bytes, const cop_event_id *id, const float *x, size_t features, const cop_wire_seq *seq)
 {
-	cop_wire_put_map(bytes, 2 + (size_t)(seq->length > 0));
+	size_t map = cop_wire_put_map_open(bytes);
 	cop_wire_put_text(bytes, "id");
 	cop_wire_id_put(bytes, id);
 	cop_wire_put_text(bytes, "x");
@@ -77,6 +77,7 @@ static void put_floats(
 	for (size_t i = 0; i < features; i++)
 		cop_wire_put_double(bytes, (double)x[i]);
 	cop_wire_seq_put(bytes, seq);
+	cop_wire_put_map_close(bytes, map);
 }
 
 static cop_err send_decide(cop_bench_driver *driver, size_t batch, uint64_t number, uint64_t first_id, cop_diag *diag)

@@ -230,23 +230,21 @@ static bool is_verb(const options *o, const char *verb) { return strcmp(o->verb,
 static cop_err put_body(const options *o, cop_bytes *body, cop_diag *diag)
 {
 	cop_err err = COP_OK;
+	size_t map = cop_wire_put_map_open(body);
 	if (is_verb(o, "promote") && o->id != NULL) { /* what stands in an id's place is a number */
-		cop_wire_put_map(body, 1);
 		cop_wire_put_key_unsigned(body, "n", strtoull(o->id, NULL, 10));
-		return COP_OK;
-	}
-	if (o->off) {
-		cop_wire_put_map(body, 1);
+	} else if (o->off) {
 		cop_wire_put_key_bool(body, "on", false);
-		return COP_OK;
+	} else {
+		if (o->id != NULL)
+			err = put_id(o, body, diag);
+		if (err == COP_OK && o->x != NULL)
+			err = put_x(o, body, diag);
+		if (err == COP_OK && o->loss != NULL)
+			err = put_loss(o, body, diag);
 	}
-	cop_wire_put_map(body, (size_t)(o->id != NULL) + (o->x != NULL) + (o->loss != NULL));
-	if (o->id != NULL)
-		err = put_id(o, body, diag);
-	if (err == COP_OK && o->x != NULL)
-		err = put_x(o, body, diag);
-	if (err == COP_OK && o->loss != NULL)
-		err = put_loss(o, body, diag);
+	if (err == COP_OK)
+		cop_wire_put_map_close(body, map);
 	return err;
 }
 

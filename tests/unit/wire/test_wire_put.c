@@ -62,26 +62,93 @@ static void test_put_keys_give_known_bytes(void **state)
 	cop_bytes_fini(&bytes);
 }
 
-static void test_put_open_and_close_write_the_count(void **state)
+static void test_put_array_open_and_close_write_the_count(void **state)
+{
+	(void)state;
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	size_t array = cop_wire_put_array_open(&bytes);
+	for (unsigned i = 0; i < 300; i++)
+		cop_wire_put_unsigned(&bytes, 1);
+	cop_wire_put_array_close(&bytes, array, 300);
+	cop_wire_cursor cursor;
+	size_t count;
+	cop_wire_cursor_init(&cursor, bytes.data, bytes.length);
+	assert_int_equal(cop_wire_cursor_array(&cursor, &count), COP_OK);
+	assert_int_equal(count, 300);
+	cop_bytes_fini(&bytes);
+}
+
+/* The same bytes as a map whose count is told beforehand, whatever stands before and after it. */
+static void test_put_map_counts_its_pairs(void **state)
+{
+	(void)state;
+	static const size_t counts[] = { 0, 1, 15, 16, 17, 300, 65535, 65536 };
+	for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+		cop_bytes told, counted;
+		cop_bytes_init(&told);
+		cop_bytes_init(&counted);
+		cop_wire_put_text(&told, "before");
+		cop_wire_put_map(&told, counts[k]);
+		cop_wire_put_text(&counted, "before");
+		size_t map = cop_wire_put_map_open(&counted);
+		for (size_t i = 0; i < counts[k]; i++) {
+			cop_wire_put_key_unsigned(&told, "k", i);
+			cop_wire_put_key_unsigned(&counted, "k", i);
+		}
+		cop_wire_put_map_close(&counted, map);
+		cop_wire_put_nil(&told);
+		cop_wire_put_nil(&counted);
+		assert_int_equal(counted.length, told.length);
+		assert_memory_equal(counted.data, told.data, told.length);
+		cop_bytes_fini(&told);
+		cop_bytes_fini(&counted);
+	}
+}
+
+static void test_put_maps_in_maps_count_their_own_pairs(void **state)
+{
+	(void)state;
+	cop_bytes bytes;
+	cop_bytes_init(&bytes);
+	size_t outer = cop_wire_put_map_open(&bytes);
+	cop_wire_put_text(&bytes, "in");
+	size_t inner = cop_wire_put_map_open(&bytes);
+	for (unsigned i = 0; i < 20; i++)
+		cop_wire_put_key_bool(&bytes, "k", true);
+	cop_wire_put_map_close(&bytes, inner);
+	cop_wire_put_key_text(&bytes, "last", "x");
+	cop_wire_put_map_close(&bytes, outer);
+	cop_wire_cursor cursor;
+	size_t count;
+	cop_wire_cursor_init(&cursor, bytes.data, bytes.length);
+	assert_int_equal(cop_wire_cursor_map(&cursor, &count), COP_OK);
+	assert_int_equal(count, 2);
+	assert_int_equal(cop_wire_cursor_skip(&cursor, 0), COP_OK);
+	assert_int_equal(cop_wire_cursor_map(&cursor, &count), COP_OK);
+	assert_int_equal(count, 20);
+	cop_bytes_fini(&bytes);
+}
+
+/* The header of sixteen pairs takes two bytes more, for which there may be no memory. */
+static void test_put_map_that_cannot_grow_is_an_error(void **state)
 {
 	(void)state;
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
 	size_t map = cop_wire_put_map_open(&bytes);
-	cop_wire_put_text(&bytes, "k");
-	size_t array = cop_wire_put_array_open(&bytes);
-	for (unsigned i = 0; i < 300; i++)
-		cop_wire_put_unsigned(&bytes, 1);
-	cop_wire_put_close(&bytes, array, 300);
-	cop_wire_put_close(&bytes, map, 1);
-	cop_wire_cursor cursor;
-	size_t count;
-	cop_wire_cursor_init(&cursor, bytes.data, bytes.length);
-	assert_int_equal(cop_wire_cursor_map(&cursor, &count), COP_OK);
-	assert_int_equal(count, 1);
-	assert_int_equal(cop_wire_cursor_skip(&cursor, 0), COP_OK);
-	assert_int_equal(cop_wire_cursor_array(&cursor, &count), COP_OK);
-	assert_int_equal(count, 300);
+	for (unsigned i = 0; i < 16; i++)
+		cop_wire_put_key_bool(&bytes, "k", true);
+	while (bytes.length < bytes.capacity - 1)
+		cop_wire_put_nil(&bytes);
+	if ((bytes.length - map - 1) % 2 != 0)
+		bytes.length--;
+	size_t length = bytes.length;
+	cop_test_alloc_fail(1, 0);
+	cop_wire_put_map_close(&bytes, map);
+	cop_test_alloc_fail(0, 0);
+	assert_int_equal(bytes.err, COP_ENOMEM);
+	assert_int_equal(bytes.length, length);
 	cop_bytes_fini(&bytes);
 }
 
@@ -93,7 +160,7 @@ static void test_put_without_memory_is_sticky(void **state)
 	cop_test_alloc_fail(1, 0);
 	put_all(&bytes);
 	size_t at = cop_wire_put_map_open(&bytes);
-	cop_wire_put_close(&bytes, at, 3);
+	cop_wire_put_map_close(&bytes, at);
 	assert_int_equal(bytes.err, COP_ENOMEM);
 	assert_int_equal(bytes.length, 0);
 	cop_test_alloc_fail(0, 0);
@@ -185,7 +252,10 @@ int main(void)
 		cmocka_unit_test(test_put_every_type_gives_known_bytes),
 		cmocka_unit_test(test_put_keys_give_known_bytes),
 		cmocka_unit_test(test_put_gives_the_bytes_of_msgpack_c),
-		cmocka_unit_test(test_put_open_and_close_write_the_count),
+		cmocka_unit_test(test_put_array_open_and_close_write_the_count),
+		cmocka_unit_test(test_put_map_counts_its_pairs),
+		cmocka_unit_test(test_put_maps_in_maps_count_their_own_pairs),
+		cmocka_unit_test(test_put_map_that_cannot_grow_is_an_error),
 		cmocka_unit_test(test_put_without_memory_is_sticky),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
