@@ -12,7 +12,7 @@
 
 enum { SPARSE = 1, REGRESSION = 2, SCALE_TARGET = 4, NAMED = 8 };
 
-#define COLUMNS 4
+#define COLUMNS 100
 #define WIDE    20
 
 typedef struct column {
@@ -224,9 +224,11 @@ static void test_sparse_rows_have_no_columns(void **state)
 	p = dense();
 	p.flags = SPARSE;
 	refuse(p);
-	p = sparse();
-	p.shift[2] = 0.5;
-	refuse(p);
+	for (size_t j = 0; j < 3; j++) {
+		p = sparse();
+		p.shift[j] = 0.5;
+		refuse(p);
+	}
 }
 
 static void test_categories_are_of_their_columns_each_once(void **state)
@@ -324,6 +326,23 @@ static void test_names_are_as_long_as_they_may_be(void **state)
 	}
 }
 
+/* Of none of the categories a value was seen: they take no more than themselves. */
+static void test_columns_without_features_are_read(void **state)
+{
+	(void)state;
+	payload p = dense();
+	p.columns_there = p.columns = COLUMNS;
+	p.target = COLUMNS - 1;
+	for (size_t c = 1; c < COLUMNS - 1; c++)
+		p.column[c] = (column){ "", COP_COLUMN_CATEGORY, 0, COP_NAME_NONE, 0.0 };
+	p.column[0].name = "";
+	p.column[COLUMNS - 1] = (column){ "", COP_COLUMN_TARGET, 0, COP_NAME_NONE, 0.0 };
+	p.categories = 0;
+	p.categories_there = 0;
+	p.d = 1;
+	accept(p);
+}
+
 static void test_column_without_a_name_is_numbered(void **state)
 {
 	(void)state;
@@ -382,11 +401,11 @@ static void test_counts_of_what_is_not_there_are_refused_at_once(void **state)
 	assert_true(cop_test_alloc_bytes() < 1000 * sizeof(cop_column));
 	cop_bytes_fini(&bytes);
 	p = sparse();
-	p.d = (uint32_t)COP_PREPARATION_MAX_FEATURES;
+	p.d = 5000;
 	put(&p, &bytes);
 	cop_test_alloc_fail(0, 0);
 	assert_int_equal(cop_preparation_load(bytes.data, bytes.length, &preparation), COP_EFORMAT);
-	assert_true(cop_test_alloc_bytes() < COP_PREPARATION_MAX_FEATURES);
+	assert_true(cop_test_alloc_bytes() < 5000 * sizeof(double));
 	cop_bytes_fini(&bytes);
 }
 
@@ -401,6 +420,7 @@ int main(void)
 		cmocka_unit_test(test_classes_are_of_classification_each_once),
 		cmocka_unit_test(test_classes_are_not_too_many),
 		cmocka_unit_test(test_names_are_as_long_as_they_may_be),
+		cmocka_unit_test(test_columns_without_features_are_read),
 		cmocka_unit_test(test_column_without_a_name_is_numbered),
 		cmocka_unit_test(test_features_are_as_many_as_are_told),
 		cmocka_unit_test(test_target_has_a_range),

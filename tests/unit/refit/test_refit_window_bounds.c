@@ -1,0 +1,417 @@
+/* A window to the last event, record and byte: small journals whose windows are known beforehand. */
+#include "support.h"
+
+#include "history/waiting.h"
+#include "refit/refit_window.h"
+#include "refit_fixture.h"
+
+#define EVENT_BYTES ((sizeof(cop_refit_event) + 15) / 16 * 16)
+
+static cop_refit_window window_of(const cop_refit_settings *set)
+{
+	cop_refit_window w;
+	cop_diag diag = { .message = "" };
+	if (cop_refit_window_read(set, folder, NULL, &w, &diag) != COP_OK)
+		fail_msg("%s", diag.message);
+	return w;
+}
+
+static void put_pair(book *b, uint64_t id, double loss)
+{
+	put_decision(b, (double)id, id);
+	put_feedback(b, (double)id, id, loss, COP_WIRE_APPLIED);
+}
+
+/* Decisions 1, 3, 5, ..., each answered at once. */
+static void write_pairs(uint64_t pairs)
+{
+	const cop_wire_model model = told("m");
+	book b;
+	open_book(&b, 1, &model, 1);
+	for (uint64_t id = 0; id < pairs; id++)
+		put_pair(&b, id, 0.25);
+	close_book(&b);
+}
+
+static void test_shape_follows_from_the_model(void **state)
+{
+	(void)state;
+	const struct {
+		size_t features, candidate_features, max_candidates, arms, rows, outputs;
+		unsigned bits;
+	} cases[] = { { 3, 0, 0, 4, 3, 4, 0 }, { 3, 2, 1, 0, 5, 1, 0 }, { 3, 2, 7, 0, 5, 1, 0 },
+		{ 3, 2, 0, 2, 3, 2, 0 }, { 0, 0, 0, 4, 16, 4, 4 }, { 0, 0, 1, 0, 32, 1, 4 }, { 0, 0, 9, 0, 32, 1, 4 },
+		{ 1, 0, 0, 1, 1, 1, 0 } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const cop_journal_history_model m = { .features = cases[i].features,
+			.bits = cases[i].bits,
+			.candidate_features = cases[i].candidate_features,
+			.max_candidates = cases[i].max_candidates,
+			.arms = cases[i].arms };
+		assert_int_equal(cop_refit_window_features(&m), cases[i].rows);
+		assert_int_equal(cop_refit_window_outputs(&m), cases[i].outputs);
+	}
+}
+
+/* Contexts of three floats take 16 bytes. A fit: three times as many and 128, four floats an arm; laptao 8 doubles an
+ * arm as well, and 32 bytes a neighbour. */
+static void test_memory_of_dense_events_is_theirs_and_their_fits(void **state)
+{
+	(void)state;
+	cop_refit_settings set = quick();
+	write_pairs(5);
+	for (int lap = 0; lap < 2; lap++) {
+		set.method = lap ? COP_REFIT_LAPTAO : COP_REFIT_TAO;
+		size_t fit = 3 * 3 * 4 + 128 + 4 * ARMS * 4 + (lap ? 8 * ARMS * 8 + set.neighbours * 32 : 0);
+		cop_refit_window w = window_of(&set);
+		assert_int_equal(w.n, 5);
+		assert_int_equal(w.room, 256);
+		assert_int_equal(w.bytes, 5 * (EVENT_BYTES + 16));
+		assert_int_equal(w.memory, w.bytes + 5 * fit + 256 * sizeof(void *));
+		cop_refit_window_fini(&w);
+		assert_int_equal(w.n, 0);
+		assert_null(w.event);
+	}
+}
+
+static void test_memory_that_is_enough_is_enough(void **state)
+{
+	(void)state;
+	cop_refit_settings set = quick();
+	cop_refit_window w;
+	cop_diag diag = { .message = "" };
+	write_pairs(300);
+	set.window = 290;
+	w = window_of(&set);
+	assert_int_equal(w.room, 290);
+	set.memory = w.memory;
+	cop_refit_window_fini(&w);
+	w = window_of(&set);
+	assert_int_equal(w.n, 290);
+	set.memory--;
+	cop_refit_window_fini(&w);
+	assert_int_equal(cop_refit_window_read(&set, folder, NULL, &w, &diag), COP_EFULL);
+	assert_non_null(strstr(diag.message, "290 events of model \"m\""));
+	cop_refit_window_fini(&w);
+}
+
+/* Of so many nonzeros: 1 + id % 7. */
+static void put_sparse(book *b, uint64_t id)
+{
+	static const uint32_t index[] = { 0, 2, 4, 6, 8, 10, 12 };
+	static const float value[] = { 1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f, 7.0f };
+	float room[FEATURES];
+	cop_wire_record r = decision_of("m", (double)id, id, room);
+	r.x = (cop_row){ .d = 1u << WORLD_BITS, .nnz = 1 + id % 7, .index = index, .value = value };
+	put(b, COP_WIRE_RECORD_DECISION, &r);
+}
+
+/* Also when events gave way to newer, larger or smaller ones. */
+static void test_memory_of_sparse_events_is_of_those_that_stay(void **state)
+{
+	(void)state;
+	cop_refit_settings set = quick();
+	cop_wire_model model = told("m");
+	book b;
+	size_t bytes = 0, fit = 0;
+	model.features = 0;
+	model.bits = WORLD_BITS;
+	model.max_nonzeros = 7;
+	open_book(&b, 1, &model, 1);
+	for (uint64_t id = 0; id < 30; id++)
+		put_sparse(&b, id);
+	close_book(&b);
+	set.window = 10;
+	cop_refit_window w = window_of(&set);
+	assert_int_equal(w.n, 10);
+	for (size_t i = 0; i < 10; i++) {
+		size_t nonzeros = 1 + (20 + i) % 7;
+		assert_int_equal(w.event[i]->sequence, 21 + i);
+		assert_int_equal(w.event[i]->x.nnz, nonzeros);
+		for (size_t k = 0; k < nonzeros; k++)
+			assert_true(w.event[i]->x.index[k] == 2 * k && w.event[i]->x.value[k] == (float)(k + 1));
+		bytes += EVENT_BYTES + (nonzeros * 8 + 15) / 16 * 16;
+		fit += 3 * nonzeros * 8 + 128 + 4 * ARMS * 4;
+	}
+	assert_int_equal(w.room, 10);
+	assert_int_equal(w.bytes, bytes);
+	assert_int_equal(w.memory, bytes + fit + 10 * sizeof(void *));
+	cop_refit_window_fini(&w);
+}
+
+static void test_memory_of_candidates_is_of_all_and_of_one_in_the_fit(void **state)
+{
+	(void)state;
+	cop_refit_settings set = quick();
+	cop_wire_model model = told("m");
+	book b;
+	float x[FEATURES], c[3] = { 1.0f, 2.0f, 3.0f };
+	const cop_row candidates[] = { { .d = 1, .dense = c }, { .d = 1, .dense = c + 1 }, { .d = 1, .dense = c + 2 } };
+	model.arms = 0;
+	model.max_candidates = 3;
+	model.candidate_features = 1;
+	open_book(&b, 1, &model, 1);
+	cop_wire_record r = decision_of("m", 1.0, 1, x);
+	r.arms = 0;
+	r.candidate = candidates;
+	r.candidates = 3;
+	r.a = 2;
+	put(&b, COP_WIRE_RECORD_DECISION, &r);
+	close_book(&b);
+	cop_refit_window w = window_of(&set);
+	size_t rows = (3 * sizeof(cop_row) + 15) / 16 * 16;
+	assert_int_equal(w.n, 1);
+	assert_int_equal(w.bytes, EVENT_BYTES + 16 + rows + 3 * 16);
+	assert_int_equal(w.memory, w.bytes + 3 * 4 * 4 + 128 + 4 * 4 + 256 * sizeof(void *));
+	for (size_t i = 0; i < 3; i++)
+		assert_true(w.event[0]->candidate[i].dense[0] == c[i]);
+	cop_refit_window_fini(&w);
+}
+
+static void test_losses_are_scaled_and_cut_to_their_range(void **state)
+{
+	(void)state;
+	static const double losses[] = { -1.0, 1.0, 3.0, 0.0 }, want[] = { 0.0, 0.5, 1.0, 0.25 };
+	cop_refit_settings set = quick();
+	cop_wire_model model = told("m");
+	book b;
+	model.loss_range[0] = -1.0;
+	model.loss_range[1] = 3.0;
+	open_book(&b, 1, &model, 1);
+	for (uint64_t id = 0; id < 4; id++)
+		put_pair(&b, id, losses[id]);
+	put_decision(&b, 4.0, 4);
+	close_book(&b);
+	cop_refit_window w = window_of(&set);
+	assert_int_equal(w.n, 5);
+	for (size_t i = 0; i < 4; i++) {
+		assert_true(w.event[i]->answered && w.event[i]->loss == want[i]);
+		assert_true(w.event[i]->action == i % ARMS && w.event[i]->p == 1.0 / (1.0 + (double)i));
+		assert_true(w.event[i]->x.dense[0] == (float)i && w.event[i]->x.dense[2] == 1.0f);
+	}
+	assert_true(!w.event[4]->answered && w.event[4]->loss == 0.0);
+	cop_refit_window_fini(&w);
+}
+
+/* Record 5 is the third decision, record 6 its answer. */
+static void test_records_behind_until_are_not_there_yet(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t until, n, answered, learned;
+	} cases[] = { { 0, 5, 5, 10 }, { 4, 2, 2, 4 }, { 5, 3, 2, 4 }, { 6, 3, 3, 6 }, { 10, 5, 5, 10 },
+		{ 1, 1, 0, 0 } };
+	cop_refit_settings set = quick();
+	write_pairs(5);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		set.until = cases[i].until;
+		cop_refit_window w = window_of(&set);
+		assert_int_equal(w.n, cases[i].n);
+		assert_int_equal(w.answered, cases[i].answered);
+		assert_int_equal(w.learned, cases[i].learned);
+		cop_refit_window_fini(&w);
+	}
+}
+
+static void test_answers_after_the_last_run_are_fresh_and_the_newest_are_held_out(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t after, fresh;
+		double holdout;
+		size_t fitted;
+	} cases[] = { { 0, 5, 0.0, 5 }, { 1, 5, 0.2, 4 }, { 2, 4, 0.25, 3 }, { 9, 1, 0.5, 2 }, { 10, 0, 0.9, 0 } };
+	cop_refit_settings set = quick();
+	write_pairs(5);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		set.after = cases[i].after;
+		set.holdout = cases[i].holdout;
+		cop_refit_window w = window_of(&set);
+		assert_int_equal(w.fresh, cases[i].fresh);
+		assert_int_equal(w.fitted, cases[i].fitted);
+		cop_refit_window_fini(&w);
+	}
+}
+
+static void test_what_makes_no_sense_is_passed_over_and_counted(void **state)
+{
+	(void)state;
+	static const uint8_t masks[2][ARMS] = { { 1, 0, 1, 1 }, { 0, 1, 0, 0 } };
+	cop_refit_settings set = quick();
+	const cop_wire_model model = told("m");
+	book b;
+	float x[FEATURES];
+	open_book(&b, 1, &model, 1);
+	for (uint64_t id = 1; id < 3; id++) {
+		cop_wire_record r = decision_of("m", (double)id, id, x);
+		r.a = 1;
+		r.mask = masks[id - 1];
+		put(&b, COP_WIRE_RECORD_DECISION, &r);
+	}
+	put_body(&b, COP_WIRE_RECORD_DECISION, "\x81\xa1m\xa1m", 5);
+	put_decision(&b, 9.0, 9);
+	close_book(&b);
+	cop_refit_window w = window_of(&set);
+	assert_int_equal(w.n, 2);
+	assert_int_equal(w.passed, 2);
+	assert_int_equal(w.event[0]->sequence, 2);
+	assert_memory_equal(w.event[0]->mask, masks[1], ARMS);
+	assert_null(w.event[1]->mask);
+	cop_refit_window_fini(&w);
+}
+
+/* Steps that were told of; what the listener answers. */
+typedef struct listener {
+	unsigned heard;
+	bool go_on;
+} listener;
+
+static bool hear(void *context, double share, const char *what)
+{
+	listener *l = context;
+	assert_true(share == 0.0);
+	assert_string_equal(what, "reading");
+	l->heard++;
+	return l->go_on;
+}
+
+static void test_progress_is_told_at_every_4096th_step(void **state)
+{
+	(void)state;
+	const cop_wire_model model = told("m");
+	cop_refit_settings set = quick();
+	for (uint64_t events = 4094; events < 4096; events++) {
+		listener l = { .go_on = true };
+		const cop_progress progress = { .tell = hear, .context = &l };
+		cop_refit_window w;
+		book b;
+		empty_folder();
+		open_book(&b, 1, &model, 1);
+		for (uint64_t id = 0; id < events; id++)
+			put_decision(&b, 1.0, id);
+		close_book(&b);
+		assert_int_equal(cop_refit_window_read(&set, folder, &progress, &w, NULL), COP_OK);
+		assert_int_equal(l.heard, events - 4094);
+		assert_true(!w.stopped && w.n == events);
+		cop_refit_window_fini(&w);
+	}
+	listener l = { .go_on = false };
+	const cop_progress progress = { .tell = hear, .context = &l };
+	cop_refit_window w;
+	assert_int_equal(cop_refit_window_read(&set, folder, &progress, &w, NULL), COP_EEND);
+	assert_true(w.stopped && l.heard == 1);
+	cop_refit_window_fini(&w);
+}
+
+/* What each of these decisions takes while it waits; their ids are of one length. */
+#define FIRST_ID 256
+
+static size_t waiting_bytes(void)
+{
+	float x[FEATURES];
+	cop_bytes body;
+	const cop_wire_record r = decision_of("m", 1.0, FIRST_ID, x);
+	cop_bytes_init(&body);
+	cop_wire_record_put(&body, COP_WIRE_RECORD_DECISION, &r);
+	size_t bytes = sizeof(cop_waiting_entry) + body.length;
+	cop_bytes_fini(&body);
+	return bytes;
+}
+
+/* Of so many decisions that wait at once, the first one is answered then: unless it had to give way. */
+static bool first_is_kept(size_t decisions, size_t memory)
+{
+	const cop_wire_model model = told("m");
+	cop_refit_settings set = quick();
+	book b;
+	empty_folder();
+	open_book(&b, 1, &model, 1);
+	for (uint64_t id = 0; id < decisions; id++)
+		put_decision(&b, 1.0, FIRST_ID + id);
+	put_feedback(&b, 1.0, FIRST_ID, 0.5, COP_WIRE_APPLIED);
+	close_book(&b);
+	set.window = decisions;
+	set.memory = memory;
+	set.until = 0;
+	cop_refit_window w = window_of(&set);
+	bool kept = w.answered == 1;
+	cop_refit_window_fini(&w);
+	return kept;
+}
+
+/* And 1 MiB at least. */
+static void test_decisions_that_wait_have_a_quarter_of_the_memory(void **state)
+{
+	(void)state;
+	size_t each = waiting_bytes(), most = ((size_t)4 << 20) / each, least = ((size_t)1 << 20) / each;
+	assert_true(first_is_kept(least, (size_t)3 << 20)); /* of which a quarter would be less */
+	assert_true(!first_is_kept(least + 1, (size_t)3 << 20));
+	assert_true(first_is_kept(most, (size_t)16 << 20));
+	assert_true(!first_is_kept(most + 1, (size_t)16 << 20));
+	assert_true(first_is_kept(most + 1, 4 * (most + 1) * each));
+	assert_true(!first_is_kept(most + 1, 4 * (most + 1) * each - 4));
+}
+
+/* Segments of ten records: pairs, or one pair and what ends no window. */
+static void write_segments(uint64_t segments, uint64_t pairs_each)
+{
+	const cop_wire_model model = told("m");
+	book b;
+	open_book(&b, 1, &model, 1);
+	for (uint64_t s = 0; s < segments; s++) {
+		if (s > 0)
+			assert_int_equal(cop_journal_roll(b.writer, NULL), COP_OK);
+		for (uint64_t k = 0; k < pairs_each; k++)
+			put_pair(&b, s * pairs_each + k, 0.5);
+		while (b.next <= 10 * (s + 1))
+			put_expiry(&b, (double)s, 0);
+	}
+	close_book(&b);
+}
+
+/* The newest one begins with record 391. */
+static void test_reading_begins_three_records_an_event_back_and_then_four_times_as_far(void **state)
+{
+	(void)state;
+	cop_refit_settings set = quick();
+	set.window = 10;
+	write_segments(40, 5);
+	cop_refit_window w = window_of(&set);
+	assert_true(w.n == 10 && w.from == 361);
+	cop_refit_window_fini(&w);
+	set.until = 201; /* 30 behind 171 */
+	w = window_of(&set);
+	assert_true(w.n == 10 && w.from == 171);
+	assert_int_equal(w.event[9]->sequence, 201);
+	cop_refit_window_fini(&w);
+	set.until = 200;
+	w = window_of(&set);
+	assert_true(w.n == 10 && w.from == 161);
+	cop_refit_window_fini(&w);
+	set.until = 0;
+	empty_folder();
+	write_segments(40, 1); /* four events are not enough, those of the last 120 records are */
+	w = window_of(&set);
+	assert_true(w.n == 10 && w.from == 271);
+	assert_int_equal(w.event[0]->sequence, 301);
+	cop_refit_window_fini(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_shape_follows_from_the_model),
+		TEST(test_memory_of_dense_events_is_theirs_and_their_fits),
+		TEST(test_memory_that_is_enough_is_enough),
+		TEST(test_memory_of_sparse_events_is_of_those_that_stay),
+		TEST(test_memory_of_candidates_is_of_all_and_of_one_in_the_fit),
+		TEST(test_losses_are_scaled_and_cut_to_their_range),
+		TEST(test_records_behind_until_are_not_there_yet),
+		TEST(test_answers_after_the_last_run_are_fresh_and_the_newest_are_held_out),
+		TEST(test_what_makes_no_sense_is_passed_over_and_counted),
+		TEST(test_progress_is_told_at_every_4096th_step),
+		TEST(test_decisions_that_wait_have_a_quarter_of_the_memory),
+		TEST(test_reading_begins_three_records_an_event_back_and_then_four_times_as_far),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
