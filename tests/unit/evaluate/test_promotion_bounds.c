@@ -410,6 +410,25 @@ static void test_state_is_read_if_events_can_have_led_to_it(void **state)
 	assert_int_equal(load_back(&p), COP_OK);
 }
 
+static void test_settings_come_back_from_a_state(void **state)
+{
+	(void)state;
+	const cop_promotion_settings s = { COP_PROMOTION_ERROR, 0.125, 0.25, 0.0625, 3.0, 50.0, 77, 0.5, 0.375, 2.0 };
+	cop_promotion promotion = begun_with(&s), read;
+	cop_bytes bytes;
+	cop_cursor in;
+	cop_bytes_init(&bytes);
+	cop_promotion_save(&promotion, &bytes);
+	cop_cursor_init(&in, bytes.data, bytes.length);
+	assert_int_equal(cop_promotion_load(&read, &in), COP_OK);
+	cop_bytes_fini(&bytes);
+	const cop_promotion_settings *r = &read.settings;
+	assert_true(r->estimator == s.estimator && r->margin == s.margin && r->worse_margin == s.worse_margin);
+	assert_true(r->risk == s.risk && r->difference_most == s.difference_most && r->clip == s.clip);
+	assert_true(r->least_events == s.least_events && r->share == s.share);
+	assert_true(r->stake == s.stake && r->carried == s.carried);
+}
+
 static void test_state_of_settings_that_cannot_be_is_refused(void **state)
 {
 	(void)state;
@@ -526,6 +545,7 @@ int main(void)
 		cmocka_unit_test(test_summary_without_events_and_with_some),
 		cmocka_unit_test(test_weights_beyond_the_clip_are_counted),
 		cmocka_unit_test(test_state_is_read_if_events_can_have_led_to_it),
+		cmocka_unit_test(test_settings_come_back_from_a_state),
 		cmocka_unit_test(test_state_of_settings_that_cannot_be_is_refused),
 		cmocka_unit_test(test_watch_is_allowed_up_to_its_ends),
 		cmocka_unit_test(test_watch_compares_bounds_of_either_mean),

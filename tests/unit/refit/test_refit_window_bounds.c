@@ -1,6 +1,8 @@
 /* A window to the last event, record and byte: small journals whose windows are known beforehand. */
 #include "support.h"
 
+#include <malloc.h>
+
 #include "history/waiting.h"
 #include "refit/refit_window.h"
 #include "refit_fixture.h"
@@ -74,6 +76,38 @@ static void test_memory_of_dense_events_is_theirs_and_their_fits(void **state)
 	}
 }
 
+/* Four floats take no more than three, and a flag for each arm as much as 16 of them. */
+static void test_memory_of_masks_and_wider_rows_is_counted(void **state)
+{
+	(void)state;
+	static const uint8_t mask[17] = { 1, 1, 1, 0, 1 };
+	static const float x[] = { 1.0f, 2.0f, 3.0f, 4.0f };
+	cop_refit_settings set = quick();
+	cop_wire_model model = told("m");
+	float room[FEATURES];
+	book b;
+	model.features = 4;
+	model.arms = 17;
+	open_book(&b, 1, &model, 1);
+	cop_wire_record r = decision_of("m", 1.0, 1, room);
+	r.x = (cop_row){ .d = 4, .dense = x };
+	r.arms = 17;
+	put(&b, COP_WIRE_RECORD_DECISION, &r);
+	r = decision_of("m", 2.0, 2, room);
+	r.x = (cop_row){ .d = 4, .dense = x };
+	r.arms = 17;
+	r.mask = mask;
+	put(&b, COP_WIRE_RECORD_DECISION, &r);
+	close_book(&b);
+	cop_refit_window w = window_of(&set);
+	assert_int_equal(w.n, 2);
+	assert_int_equal(w.bytes, 2 * (EVENT_BYTES + 16) + 32);
+	assert_memory_equal(w.event[0]->x.dense, x, sizeof x);
+	assert_memory_equal(w.event[1]->x.dense, x, sizeof x);
+	assert_memory_equal(w.event[1]->mask, mask, sizeof mask);
+	cop_refit_window_fini(&w);
+}
+
 static void test_memory_that_is_enough_is_enough(void **state)
 {
 	(void)state;
@@ -98,7 +132,7 @@ static void test_memory_that_is_enough_is_enough(void **state)
 /* Of so many nonzeros: 1 + id % 7. */
 static void put_sparse(book *b, uint64_t id)
 {
-	static const uint32_t index[] = { 0, 2, 4, 6, 8, 10, 12 };
+	static const uint32_t index[] = { 1, 3, 5, 7, 9, 11, 13 };
 	static const float value[] = { 1.0f, 2.0f, 3.0f, 4.0f, 5.0f, 6.0f, 7.0f };
 	float room[FEATURES];
 	cop_wire_record r = decision_of("m", (double)id, id, room);
@@ -129,7 +163,7 @@ static void test_memory_of_sparse_events_is_of_those_that_stay(void **state)
 		assert_int_equal(w.event[i]->sequence, 21 + i);
 		assert_int_equal(w.event[i]->x.nnz, nonzeros);
 		for (size_t k = 0; k < nonzeros; k++)
-			assert_true(w.event[i]->x.index[k] == 2 * k && w.event[i]->x.value[k] == (float)(k + 1));
+			assert_true(w.event[i]->x.index[k] == 2 * k + 1 && w.event[i]->x.value[k] == (float)(k + 1));
 		bytes += EVENT_BYTES + (nonzeros * 8 + 15) / 16 * 16;
 		fit += 3 * nonzeros * 8 + 128 + 4 * ARMS * 4;
 	}
@@ -139,6 +173,7 @@ static void test_memory_of_sparse_events_is_of_those_that_stay(void **state)
 	cop_refit_window_fini(&w);
 }
 
+/* Decisions of 1 to 3 candidates. */
 static void test_memory_of_candidates_is_of_all_and_of_one_in_the_fit(void **state)
 {
 	(void)state;
@@ -147,49 +182,137 @@ static void test_memory_of_candidates_is_of_all_and_of_one_in_the_fit(void **sta
 	book b;
 	float x[FEATURES], c[3] = { 1.0f, 2.0f, 3.0f };
 	const cop_row candidates[] = { { .d = 1, .dense = c }, { .d = 1, .dense = c + 1 }, { .d = 1, .dense = c + 2 } };
+	size_t bytes = 0;
 	model.arms = 0;
 	model.max_candidates = 3;
 	model.candidate_features = 1;
 	open_book(&b, 1, &model, 1);
+	for (uint32_t n = 1; n <= 3; n++) {
+		cop_wire_record r = decision_of("m", 1.0, n, x);
+		r.arms = 0;
+		r.candidate = candidates;
+		r.candidates = n;
+		r.a = n - 1;
+		put(&b, COP_WIRE_RECORD_DECISION, &r);
+		bytes += EVENT_BYTES + 16 + (n * sizeof(cop_row) + 15) / 16 * 16 + n * 16;
+	}
+	close_book(&b);
+	cop_refit_window w = window_of(&set);
+	assert_int_equal(w.n, 3);
+	assert_int_equal(w.bytes, bytes);
+	assert_int_equal(w.memory, w.bytes + 3 * (3 * 4 * 4 + 128 + 4 * 4) + 256 * sizeof(void *));
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(w.event[i]->candidates, i + 1);
+		assert_true(w.event[i]->candidate[i].dense[0] == c[i]);
+	}
+	cop_refit_window_fini(&w);
+}
+
+static void test_event_takes_the_memory_that_is_counted(void **state)
+{
+	(void)state;
+	static uint8_t mask[10000];
+	cop_refit_settings set = quick();
+	cop_wire_model model = told("m");
+	float x[FEATURES];
+	book b;
+	memset(mask, 1, sizeof mask);
+	model.arms = sizeof mask;
+	open_book(&b, 1, &model, 1);
 	cop_wire_record r = decision_of("m", 1.0, 1, x);
-	r.arms = 0;
-	r.candidate = candidates;
-	r.candidates = 3;
-	r.a = 2;
+	r.arms = sizeof mask;
+	r.mask = mask;
 	put(&b, COP_WIRE_RECORD_DECISION, &r);
 	close_book(&b);
 	cop_refit_window w = window_of(&set);
-	size_t rows = (3 * sizeof(cop_row) + 15) / 16 * 16;
-	assert_int_equal(w.n, 1);
-	assert_int_equal(w.bytes, EVENT_BYTES + 16 + rows + 3 * 16);
-	assert_int_equal(w.memory, w.bytes + 3 * 4 * 4 + 128 + 4 * 4 + 256 * sizeof(void *));
-	for (size_t i = 0; i < 3; i++)
-		assert_true(w.event[0]->candidate[i].dense[0] == c[i]);
+	assert_int_equal(w.bytes, w.event[0]->size);
+	assert_true(w.bytes >= sizeof mask && malloc_usable_size(w.event[0]) >= w.bytes);
+	assert_true(malloc_usable_size(w.event[0]) < w.bytes + 1000);
 	cop_refit_window_fini(&w);
 }
 
 static void test_losses_are_scaled_and_cut_to_their_range(void **state)
 {
 	(void)state;
-	static const double losses[] = { -1.0, 1.0, 3.0, 0.0 }, want[] = { 0.0, 0.5, 1.0, 0.25 };
+	static const double losses[] = { -1.0, 1.0, 3.0, 0.0, 5.0, -2.0 }, want[] = { 0.0, 0.5, 1.0, 0.25, 1.0, 0.0 };
 	cop_refit_settings set = quick();
 	cop_wire_model model = told("m");
 	book b;
 	model.loss_range[0] = -1.0;
 	model.loss_range[1] = 3.0;
 	open_book(&b, 1, &model, 1);
-	for (uint64_t id = 0; id < 4; id++)
+	for (uint64_t id = 0; id < 6; id++)
 		put_pair(&b, id, losses[id]);
-	put_decision(&b, 4.0, 4);
+	put_decision(&b, 6.0, 6);
 	close_book(&b);
 	cop_refit_window w = window_of(&set);
-	assert_int_equal(w.n, 5);
-	for (size_t i = 0; i < 4; i++) {
+	assert_int_equal(w.n, 7);
+	for (size_t i = 0; i < 6; i++) {
 		assert_true(w.event[i]->answered && w.event[i]->loss == want[i]);
 		assert_true(w.event[i]->action == i % ARMS && w.event[i]->p == 1.0 / (1.0 + (double)i));
 		assert_true(w.event[i]->x.dense[0] == (float)i && w.event[i]->x.dense[2] == 1.0f);
 	}
-	assert_true(!w.event[4]->answered && w.event[4]->loss == 0.0);
+	assert_true(!w.event[6]->answered && w.event[6]->loss == 0.0);
+	cop_refit_window_fini(&w);
+}
+
+static void test_default_loss_beyond_the_range_is_cut_to_it(void **state)
+{
+	(void)state;
+	cop_refit_settings set = quick();
+	for (int below = 0; below < 2; below++) {
+		cop_wire_model model = told("m");
+		book b;
+		model.has_default_loss = true;
+		model.default_loss = below ? -5.0 : 5.0;
+		empty_folder();
+		open_book(&b, 1, &model, 1);
+		put_decision(&b, 1.0, 1);
+		put_expiry(&b, 500.0, 1);
+		close_book(&b);
+		cop_refit_window w = window_of(&set);
+		assert_int_equal(w.n, 1);
+		assert_true(w.event[0]->answered && w.event[0]->loss == (below ? 0.0 : 1.0));
+		cop_refit_window_fini(&w);
+	}
+}
+
+/* Of two losses at 1/4 and 3/4 of the way, and of values beyond their range. */
+static void test_values_are_cut_to_their_range_and_losses_scaled(void **state)
+{
+	(void)state;
+	static const double y[] = { 0.5, 1.5, -0.5 }, want[] = { 0.5, 1.0, 0.0 };
+	cop_refit_settings set = quick();
+	cop_wire_model model = told("m");
+	float room[FEATURES];
+	book b;
+	model.arms = 0;
+	model.learner = "value";
+	model.learner_length = 5;
+	model.losses = 2;
+	model.value_range[1] = 1.0;
+	model.delta = 0.1;
+	model.loss_range[1] = 4.0;
+	open_book(&b, 1, &model, 1);
+	for (uint64_t id = 0; id < 3; id++) {
+		cop_wire_record r = decision_of("m", (double)id, id, room);
+		r.values = true;
+		r.arms = 0;
+		r.y = y[id];
+		r.u = id == 1 ? 1 : -1;
+		put(&b, COP_WIRE_RECORD_DECISION, &r);
+	}
+	put_answer(&b, 3.0, 0, (const double[]){ 1.0, 3.0 }, 2);
+	close_book(&b);
+	cop_refit_window w = window_of(&set);
+	assert_int_equal(w.n, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(w.event[i]->y == want[i] && w.event[i]->u == (i == 1 ? 1 : -1));
+		assert_int_equal(w.event[i]->answered, i == 0);
+		assert_true(w.event[i]->loss == (i == 0 ? 0.5 : 0.0));
+		assert_true(w.event[i]->losses[0] == (i == 0 ? 0.25 : 0.0));
+		assert_true(w.event[i]->losses[1] == (i == 0 ? 0.75 : 0.0));
+	}
 	cop_refit_window_fini(&w);
 }
 
@@ -402,10 +525,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_shape_follows_from_the_model),
 		TEST(test_memory_of_dense_events_is_theirs_and_their_fits),
+		TEST(test_memory_of_masks_and_wider_rows_is_counted),
 		TEST(test_memory_that_is_enough_is_enough),
 		TEST(test_memory_of_sparse_events_is_of_those_that_stay),
 		TEST(test_memory_of_candidates_is_of_all_and_of_one_in_the_fit),
+		TEST(test_event_takes_the_memory_that_is_counted),
 		TEST(test_losses_are_scaled_and_cut_to_their_range),
+		TEST(test_default_loss_beyond_the_range_is_cut_to_it),
+		TEST(test_values_are_cut_to_their_range_and_losses_scaled),
 		TEST(test_records_behind_until_are_not_there_yet),
 		TEST(test_answers_after_the_last_run_are_fresh_and_the_newest_are_held_out),
 		TEST(test_what_makes_no_sense_is_passed_over_and_counted),
