@@ -152,6 +152,30 @@ static void test_what_an_event_does_not_have_is_not_looked_at(void **state)
 	}
 }
 
+/* Ninety losses of 0: a mean of 0.05 with those that the mean begins with, so that a fifth of the variance counts. */
+static void test_tolerance_is_a_part_of_the_variance_where_the_mean_loss_is_small(void **state)
+{
+	(void)state;
+	const cop_promotion_settings s = defaults_of(COP_PROMOTION_ERROR);
+	const cop_promotion_event e = { .p = 1.0, .has_model = true, .has_difference = true, .difference = 0.5 };
+	cop_promotion promotion = begun_with(&s);
+	promotion.n = 90;
+	assert_int_equal(cop_promotion_add(&promotion, &e), COP_OK);
+	assert_true(fabs(cop_sum_value(&promotion.worst) - 0.2 * 0.05 * 0.95) < 1e-15);
+}
+
+/* Also below 1: where both are unsure that they play what was logged. */
+static void test_weights_that_are_known_to_be_small_have_terms_of_their_own(void **state)
+{
+	(void)state;
+	const cop_promotion_settings s = defaults_of(COP_PROMOTION_IPS);
+	const cop_promotion_event e = { .p = 1.0, .champion = 0.25, .challenger = 0.5, .weight_most = 0.75 };
+	cop_promotion promotion = begun_with(&s);
+	assert_int_equal(cop_promotion_add(&promotion, &e), COP_OK);
+	assert_true(cop_running_bound_mean(&promotion.below[COP_PROMOTION_IPS]) == 0.25);
+	assert_true(cop_running_bound_mean(&promotion.above[COP_PROMOTION_IPS]) == 0.0);
+}
+
 /* n events whose policies' difference is not known to be small: only predictions count. */
 static cop_promotion predicted(uint64_t n)
 {
@@ -535,6 +559,8 @@ int main(void)
 		cmocka_unit_test(test_events_are_allowed_up_to_their_ends),
 		cmocka_unit_test(test_weights_are_allowed_up_to_what_was_given_and_up_to_1e12),
 		cmocka_unit_test(test_what_an_event_does_not_have_is_not_looked_at),
+		cmocka_unit_test(test_tolerance_is_a_part_of_the_variance_where_the_mean_loss_is_small),
+		cmocka_unit_test(test_weights_that_are_known_to_be_small_have_terms_of_their_own),
 		cmocka_unit_test(test_predictions_that_are_worse_end_it_at_the_odds_of_the_risk),
 		cmocka_unit_test(test_predictions_that_are_better_win_at_the_odds_where_the_policy_is_safe),
 		cmocka_unit_test(test_policy_is_safe_too_when_its_bound_says_so),

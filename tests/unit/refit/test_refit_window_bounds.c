@@ -115,6 +115,9 @@ static void test_memory_that_is_enough_is_enough(void **state)
 	cop_refit_window w;
 	cop_diag diag = { .message = "" };
 	write_pairs(300);
+	w = window_of(&set);
+	assert_true(w.n == 300 && w.room == 512 && w.memory == w.bytes + 300 * 228 + 512 * sizeof(void *));
+	cop_refit_window_fini(&w);
 	set.window = 290;
 	w = window_of(&set);
 	assert_int_equal(w.room, 290);
@@ -173,28 +176,31 @@ static void test_memory_of_sparse_events_is_of_those_that_stay(void **state)
 	cop_refit_window_fini(&w);
 }
 
-/* Decisions of 1 to 3 candidates. */
+/* Decisions of 1 to 3 candidates, with flags. */
 static void test_memory_of_candidates_is_of_all_and_of_one_in_the_fit(void **state)
 {
 	(void)state;
+	static const uint8_t mask[] = { 1, 1, 1 };
 	cop_refit_settings set = quick();
 	cop_wire_model model = told("m");
 	book b;
 	float x[FEATURES], c[3] = { 1.0f, 2.0f, 3.0f };
 	const cop_row candidates[] = { { .d = 1, .dense = c }, { .d = 1, .dense = c + 1 }, { .d = 1, .dense = c + 2 } };
 	size_t bytes = 0;
+	set.method = COP_REFIT_LAPTAO; /* which is of arms alone */
 	model.arms = 0;
 	model.max_candidates = 3;
 	model.candidate_features = 1;
 	open_book(&b, 1, &model, 1);
 	for (uint32_t n = 1; n <= 3; n++) {
 		cop_wire_record r = decision_of("m", 1.0, n, x);
-		r.arms = 0;
+		r.arms = n;
+		r.mask = mask;
 		r.candidate = candidates;
 		r.candidates = n;
 		r.a = n - 1;
 		put(&b, COP_WIRE_RECORD_DECISION, &r);
-		bytes += EVENT_BYTES + 16 + (n * sizeof(cop_row) + 15) / 16 * 16 + n * 16;
+		bytes += EVENT_BYTES + 16 + 16 + (n * sizeof(cop_row) + 15) / 16 * 16 + n * 16;
 	}
 	close_book(&b);
 	cop_refit_window w = window_of(&set);
@@ -203,7 +209,10 @@ static void test_memory_of_candidates_is_of_all_and_of_one_in_the_fit(void **sta
 	assert_int_equal(w.memory, w.bytes + 3 * (3 * 4 * 4 + 128 + 4 * 4) + 256 * sizeof(void *));
 	for (size_t i = 0; i < 3; i++) {
 		assert_int_equal(w.event[i]->candidates, i + 1);
-		assert_true(w.event[i]->candidate[i].dense[0] == c[i]);
+		assert_memory_equal(w.event[i]->mask, mask, i + 1);
+		assert_memory_equal(w.event[i]->x.dense, ((const float[]){ (float)(i + 1), 0.0f, 1.0f }), sizeof x);
+		for (size_t k = 0; k <= i; k++)
+			assert_true(w.event[i]->candidate[k].dense[0] == c[k]);
 	}
 	cop_refit_window_fini(&w);
 }
@@ -314,6 +323,38 @@ static void test_values_are_cut_to_their_range_and_losses_scaled(void **state)
 		assert_true(w.event[i]->losses[1] == (i == 0 ? 0.75 : 0.0));
 	}
 	cop_refit_window_fini(&w);
+}
+
+/* Whatever the order of their answers, these are the decisions 13 to 19 of 20. */
+static void test_window_is_of_the_newest_decisions_in_their_order(void **state)
+{
+	(void)state;
+	const cop_wire_model model = told("m");
+	cop_refit_settings set = quick();
+	cop_rng rng;
+	set.window = 7;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		uint32_t order[20];
+		book b;
+		empty_folder();
+		open_book(&b, 1, &model, 1);
+		for (uint32_t id = 0; id < 20; id++) {
+			order[id] = id;
+			put_decision(&b, 1.0, id);
+		}
+		cop_rng_init(&rng, seed, 0);
+		cop_rng_shuffle(&rng, 20, order);
+		for (size_t i = 0; i < 20; i++)
+			put_feedback(&b, 2.0, order[i], 0.5, COP_WIRE_APPLIED);
+		close_book(&b);
+		cop_refit_window w = window_of(&set);
+		assert_int_equal(w.n, 7);
+		assert_int_equal(w.answered, 7);
+		for (size_t i = 0; i < 7; i++)
+			if (w.event[i]->sequence != 14 + i)
+				fail_msg("seed %d: event %zu is of record %d", (int)seed, i, (int)w.event[i]->sequence);
+		cop_refit_window_fini(&w);
+	}
 }
 
 /* Record 5 is the third decision, record 6 its answer. */
@@ -533,6 +574,7 @@ int main(void)
 		TEST(test_losses_are_scaled_and_cut_to_their_range),
 		TEST(test_default_loss_beyond_the_range_is_cut_to_it),
 		TEST(test_values_are_cut_to_their_range_and_losses_scaled),
+		TEST(test_window_is_of_the_newest_decisions_in_their_order),
 		TEST(test_records_behind_until_are_not_there_yet),
 		TEST(test_answers_after_the_last_run_are_fresh_and_the_newest_are_held_out),
 		TEST(test_what_makes_no_sense_is_passed_over_and_counted),
