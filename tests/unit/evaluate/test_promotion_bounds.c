@@ -164,6 +164,33 @@ static void test_tolerance_is_a_part_of_the_variance_where_the_mean_loss_is_smal
 	assert_true(fabs(cop_sum_value(&promotion.worst) - 0.2 * 0.05 * 0.95) < 1e-15);
 }
 
+/* One event's bet of k = 3/4, from a state. */
+static double bet_of(cop_promotion promotion, double said_champion, double said_challenger)
+{
+	const cop_promotion_event e = { .p = 1.0,
+		.loss = 1.0,
+		.has_said = true,
+		.said_champion = said_champion,
+		.said_challenger = said_challenger };
+	assert_int_equal(cop_promotion_add(&promotion, &e), COP_OK);
+	return cop_sum_value(&promotion.wealth[0]);
+}
+
+static void test_bets_are_of_what_lies_beyond_the_tolerance_within_the_losses(void **state)
+{
+	(void)state;
+	const cop_promotion_settings s = defaults_of(COP_PROMOTION_ERROR);
+	cop_promotion promotion = begun_with(&s);
+	promotion.n = 90;
+	double variance = 0.05 * 0.95, b = 0.05 + 0.2 * variance;
+	double want = log1p(0.75 * (0.08 - b) / variance * (1.0 - b));
+	assert_true(fabs(bet_of(promotion, 0.05, 0.08) - want) < 1e-12 && want > 0.1);
+	promotion.n = 0;
+	promotion.challenger_gap.total = 50.0; /* half too little: 1.5, which is 1 */
+	want = log1p(0.75 * (1.0 - 0.24) / 0.25 * (1.0 - 0.24));
+	assert_true(fabs(bet_of(promotion, 0.2, 1.0) - want) < 1e-12);
+}
+
 /* Also below 1: where both are unsure that they play what was logged. */
 static void test_weights_that_are_known_to_be_small_have_terms_of_their_own(void **state)
 {
@@ -560,6 +587,7 @@ int main(void)
 		cmocka_unit_test(test_weights_are_allowed_up_to_what_was_given_and_up_to_1e12),
 		cmocka_unit_test(test_what_an_event_does_not_have_is_not_looked_at),
 		cmocka_unit_test(test_tolerance_is_a_part_of_the_variance_where_the_mean_loss_is_small),
+		cmocka_unit_test(test_bets_are_of_what_lies_beyond_the_tolerance_within_the_losses),
 		cmocka_unit_test(test_weights_that_are_known_to_be_small_have_terms_of_their_own),
 		cmocka_unit_test(test_predictions_that_are_worse_end_it_at_the_odds_of_the_risk),
 		cmocka_unit_test(test_predictions_that_are_better_win_at_the_odds_where_the_policy_is_safe),

@@ -700,6 +700,30 @@ static void test_judged_values_gain_what_their_slopes_say(void **state)
 	}
 }
 
+static void test_each_candidate_has_its_loss_by_a_tree_or_by_trees(void **state)
+{
+	(void)state;
+	static const float x[] = { 1.0f }, c[] = { -2.0f, 0.5f, 3.0f, 9.0f }, leaf[] = { 0.25f, 0.5f };
+	const cop_row candidates[] = { { .d = 1, .dense = c }, { .d = 1, .dense = c + 1 }, { .d = 1, .dense = c + 2 },
+		{ .d = 1, .dense = c + 3 } };
+	const cop_journal_history_model model = { .features = 1, .candidate_features = 1, .max_candidates = 3 };
+	const cop_refit_event e = { .x = { .d = 1, .dense = x }, .candidates = 3, .candidate = candidates };
+	cop_refit_losses losses = { .room = 0 };
+	cop_tree *tree = stump(-4.0f, 1, leaf, 0.25f); /* right where 2 x + 4 c >= 4 */
+	size_t choices;
+	for (int many = 0; many < 2; many++) {
+		cop_trees *trees = many ? trees_of(tree) : NULL;
+		cop_err err = many ? cop_refit_expect_all(&losses, &model, trees, &e, &choices)
+		                   : cop_refit_expect(&losses, &model, tree, &e, &choices);
+		assert_int_equal(err, COP_OK);
+		assert_int_equal(choices, 3);
+		assert_true(losses.loss[0] == 0.25f && losses.loss[1] == 0.75f && losses.loss[2] == 0.75f);
+		assert_true(losses.joined.value[1] == 3.0f); /* no further one was looked at */
+		cop_trees_free(trees);
+	}
+	cop_refit_losses_fini(&losses);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -721,6 +745,7 @@ int main(void)
 		cmocka_unit_test(test_greedy_loss_is_the_doubly_robust_mean_of_the_validated_rows),
 		cmocka_unit_test(test_judged_policy_is_mixed_with_what_was_logged),
 		cmocka_unit_test(test_judged_values_gain_what_their_slopes_say),
+		cmocka_unit_test(test_each_candidate_has_its_loss_by_a_tree_or_by_trees),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

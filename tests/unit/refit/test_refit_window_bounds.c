@@ -424,6 +424,54 @@ static void test_what_makes_no_sense_is_passed_over_and_counted(void **state)
 	cop_refit_window_fini(&w);
 }
 
+static void test_action_that_is_not_there_is_passed_over(void **state)
+{
+	(void)state;
+	cop_refit_settings set = quick();
+	for (size_t most = 0; most < 3; most++) {
+		const float c[] = { 1.0f, 2.0f };
+		const cop_row candidates[] = { { .d = 1, .dense = c }, { .d = 1, .dense = c + 1 } };
+		size_t choices = most == 0 ? ARMS : most;
+		cop_wire_model model = told("m");
+		float x[FEATURES];
+		book b;
+		model.arms = most == 0 ? ARMS : 0;
+		model.max_candidates = most;
+		model.candidate_features = most == 0 ? 0 : 1;
+		empty_folder();
+		open_book(&b, 1, &model, 1);
+		for (uint64_t id = 1; id <= 2; id++) {
+			cop_wire_record r = decision_of("m", (double)id, id, x);
+			r.arms = most == 0 ? ARMS : 0;
+			r.candidate = candidates;
+			r.candidates = most;
+			r.a = (uint32_t)(choices - 2 + id);
+			put(&b, COP_WIRE_RECORD_DECISION, &r);
+		}
+		close_book(&b);
+		cop_refit_window w = window_of(&set);
+		assert_int_equal(w.n, 1);
+		assert_int_equal(w.passed, 1);
+		assert_int_equal(w.event[0]->action, choices - 1);
+		cop_refit_window_fini(&w);
+	}
+}
+
+static void test_model_that_the_journal_does_not_tell_of_is_refused(void **state)
+{
+	(void)state;
+	cop_refit_settings set = quick();
+	cop_refit_window w;
+	cop_diag diag = { .message = "" };
+	book b;
+	open_book(&b, 1, NULL, 0);
+	put_pair(&b, 1, 0.5);
+	close_book(&b);
+	assert_int_equal(cop_refit_window_read(&set, folder, NULL, &w, &diag), COP_EINVAL);
+	assert_non_null(strstr(diag.message, "model \"m\" is like"));
+	cop_refit_window_fini(&w);
+}
+
 /* Steps that were told of; what the listener answers. */
 typedef struct listener {
 	unsigned heard;
@@ -578,6 +626,8 @@ int main(void)
 		TEST(test_records_behind_until_are_not_there_yet),
 		TEST(test_answers_after_the_last_run_are_fresh_and_the_newest_are_held_out),
 		TEST(test_what_makes_no_sense_is_passed_over_and_counted),
+		TEST(test_action_that_is_not_there_is_passed_over),
+		TEST(test_model_that_the_journal_does_not_tell_of_is_refused),
 		TEST(test_progress_is_told_at_every_4096th_step),
 		TEST(test_decisions_that_wait_have_a_quarter_of_the_memory),
 		TEST(test_reading_begins_three_records_an_event_back_and_then_four_times_as_far),
