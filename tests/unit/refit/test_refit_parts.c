@@ -604,6 +604,41 @@ static void test_greedy_loss_is_the_doubly_robust_mean_of_the_validated_rows(voi
 	cop_refit_problem_fini(&p);
 }
 
+/* The only candidate is the greedy one; without memory nothing is said. */
+static void test_greedy_loss_of_single_candidates_is_theirs(void **state)
+{
+	(void)state;
+	static const float c[] = { 1.0f }, leaf[] = { 0.5f, 0.5f };
+	const cop_row candidate = { .d = 1, .dense = c };
+	scene s;
+	double got, sum = 0.0;
+	make_scene(&s);
+	s.window.model.arms = 0;
+	s.window.model.max_candidates = 1;
+	s.window.model.features = s.window.model.candidate_features = 1;
+	for (size_t i = 0; i < EVENTS; i++) {
+		s.event[i].x.d = 1;
+		s.event[i].action = 0;
+		s.event[i].candidates = 1;
+		s.event[i].candidate = &candidate;
+	}
+	cop_refit_problem p = problem_of(&s, &answered_alone);
+	cop_tree *tree = stump(0.0f, 1, leaf, 0.0f);
+	for (size_t i = p.train; i < p.n; i++) {
+		const cop_refit_event *e = cop_refit_problem_event(&p, i);
+		sum += 0.5 + weight_of(e) * (e->loss - 0.5);
+	}
+	assert_int_equal(cop_refit_greedy_loss(&p, tree, &got), COP_OK);
+	assert_near(got, sum / (double)(p.n - p.train));
+	for (unsigned long n = 1; n <= 5; n++) {
+		cop_test_alloc_fail(n, 0);
+		assert_int_equal(cop_refit_greedy_loss(&p, tree, &got), COP_ENOMEM);
+		cop_test_alloc_fail(0, 0);
+	}
+	cop_tree_free(tree);
+	cop_refit_problem_fini(&p);
+}
+
 static cop_trees *trees_of(cop_tree *tree)
 {
 	cop_trees *trees;
@@ -619,47 +654,60 @@ static cop_refit_report judged(const scene *s, const cop_trees *trees)
 	return report;
 }
 
+/* As refit_judge.c has it: all answered events but the first. */
+static cop_promotion judged_by_hand(const scene *s, double most)
+{
+	cop_promotion want;
+	assert_int_equal(cop_promotion_init(&want, &s->set.promotion), COP_OK);
+	for (size_t k = 1; k < EVENTS; k++) {
+		const cop_refit_event *e = &s->event[k];
+		size_t best = policy_best(k);
+		double q = policy_loss_at(k, e->action), mix = s->set.mix;
+		const cop_promotion_event event = { .p = e->p,
+			.loss = e->loss,
+			.champion = e->p,
+			.challenger = (e->action == best ? 1.0 - mix : 0.0) + mix * e->p,
+			.weight_most = most,
+			.has_model = true,
+			.model_logged = q,
+			.model_champion = q,
+			.model_challenger = (1.0 - mix) * policy_loss_at(k, best) + mix * q };
+		if (e->answered)
+			assert_int_equal(cop_promotion_add(&want, &event), COP_OK);
+	}
+	return want;
+}
+
+/* Propensities go down to 1/6, or are all 1. */
 static void test_judged_policy_is_mixed_with_what_was_logged(void **state)
 {
 	(void)state;
-	static const double least[] = { 0.0, 0.05, 0.3, 1.0 / 6.0 };
-	for (size_t i = 0; i < 4; i++) {
+	static const struct {
+		bool sure;
+		double mix, least_p, most;
+	} cases[] = { { false, 0.25, 0.0, 0.0 }, { false, 0.25, 0.05, 0.75 / 0.05 + 0.25 }, { false, 0.25, 0.3, 0.0 },
+		{ false, 0.25, 1.0 / 6.0, 0.75 * 6.0 + 0.25 }, { true, 0.25, 1.0, 1.0 }, { true, 0.5, 0.8, 1.125 } };
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		scene s;
-		cop_promotion want;
 		make_scene(&s);
-		s.set.mix = 0.25;
-		s.set.least_p = least[i];
+		s.set.mix = cases[i].mix;
+		s.set.least_p = cases[i].least_p;
 		s.window.fitted = 1;
-		bool known = i == 1 || i == 3; /* propensities go down to 1/6 */
-		double most = known ? (0.75 / least[i] + 0.25) * (1.0 + 1e-9) : 0.0;
-		assert_int_equal(cop_promotion_init(&want, &s.set.promotion), COP_OK);
-		for (size_t k = 1; k < EVENTS; k++) {
-			const cop_refit_event *e = &s.event[k];
-			size_t best = policy_best(k);
-			double q = policy_loss_at(k, e->action);
-			const cop_promotion_event event = { .p = e->p,
-				.loss = e->loss,
-				.champion = e->p,
-				.challenger = (e->action == best ? 0.75 : 0.0) + 0.25 * e->p,
-				.weight_most = most,
-				.has_model = true,
-				.model_logged = q,
-				.model_champion = q,
-				.model_challenger = 0.75 * policy_loss_at(k, best) + 0.25 * q };
-			if (e->answered)
-				assert_int_equal(cop_promotion_add(&want, &event), COP_OK);
-		}
+		for (size_t k = 0; k < EVENTS && cases[i].sure; k++)
+			s.event[k].p = 1.0;
+		cop_promotion want = judged_by_hand(&s, cases[i].most * (1.0 + 1e-9));
 		cop_trees *trees = trees_of(stump(-36.0f, ARMS, policy, 0.0f));
 		cop_refit_report report = judged(&s, trees);
-		cop_promotion_summary sums;
-		cop_promotion_summarise(&want, &sums);
-		assert_true(report.summary.events == 6 && sums.events == 6);
+		assert_true(report.summary.events == 6 && want.n == 6);
 		for (size_t k = 0; k < COP_PROMOTION_ESTIMATORS; k++) {
-			assert_near(report.summary.value[k], sums.value[k]);
-			assert_near(report.summary.low[k], sums.low[k]);
-			assert_near(report.summary.high[k], sums.high[k]);
+			const cop_running_bound *below = &report.promotion.below[k],
+			                        *above = &report.promotion.above[k];
+			assert_near(cop_sum_value(&report.promotion.difference[k]), cop_sum_value(&want.difference[k]));
+			assert_near(cop_running_bound_mean(below), cop_running_bound_mean(&want.below[k]));
+			assert_near(cop_running_bound_mean(above), cop_running_bound_mean(&want.above[k]));
+			assert_true(fabs(below->b - want.below[k].b) < 1e-10);
 		}
-		assert_near(report.summary.challenger_weight, sums.challenger_weight);
+		assert_near(report.summary.challenger_weight, cop_sum_value(&want.challenger) / 6.0);
 		cop_trees_free(trees);
 	}
 }
@@ -743,6 +791,7 @@ int main(void)
 		cmocka_unit_test(test_values_targets_are_a_step_away_within_the_trust),
 		cmocka_unit_test(test_least_loss_is_the_first_of_those_that_may_be_chosen),
 		cmocka_unit_test(test_greedy_loss_is_the_doubly_robust_mean_of_the_validated_rows),
+		cmocka_unit_test(test_greedy_loss_of_single_candidates_is_theirs),
 		cmocka_unit_test(test_judged_policy_is_mixed_with_what_was_logged),
 		cmocka_unit_test(test_judged_values_gain_what_their_slopes_say),
 		cmocka_unit_test(test_each_candidate_has_its_loss_by_a_tree_or_by_trees),
