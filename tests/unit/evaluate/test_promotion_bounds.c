@@ -389,6 +389,10 @@ static void test_summary_without_events_and_with_some(void **state)
 	assert_true(sums.champion_weight == 0.5 && sums.challenger_weight == 0.25);
 	assert_true(sums.champion_snips == 1.0 && sums.challenger_snips == 1.0);
 	assert_true(sums.effective_sample_size == 1.0 && sums.value[0] == 0.25);
+	assert_int_equal(cop_promotion_add(&promotion, &e), COP_OK);
+	cop_promotion_summarise(&promotion, &sums);
+	assert_true(sums.events == 2 && sums.champion_weight == 0.5 && sums.challenger_weight == 0.25);
+	assert_true(sums.effective_sample_size == 2.0 && sums.value[0] == 0.25);
 }
 
 /* The settings' clip itself is no cut. */

@@ -33,7 +33,7 @@ static void make_scene(scene *s)
 		s->event[i] = (cop_refit_event){ .sequence = i + 1,
 			.learned = 100 + i,
 			.answered = i != 2,
-			.loss = i == 2 ? 0.0 : (double)(i * 3 % 8) / 8.0,
+			.loss = i == 2 ? 0.0 : (double)((i * 3 + 1) % 8) / 8.0,
 			.p = 1.0 / (double)(1 + i % 6),
 			.action = (uint32_t)(i % ARMS),
 			.x = { .d = FEATURES, .dense = s->x[i] } };
@@ -352,24 +352,51 @@ static double drawn(const cop_refit_problem *p, size_t from, size_t to, size_t k
 	return (m * rest / weight + prior * parent) / (m + prior);
 }
 
-/* Rows 0 and 1 go left, the others (of those first `n`) right. */
+/* Three leaves, of x0 below 2, below 4, and the others: of rows 0 and 1, row 2 and what is behind it. */
+static cop_tree *three_leaves(void)
+{
+	static const size_t node[] = { 0, 1, 2 }, start[3 * ARMS + 1] = { 0 },
+	                    first[] = { 0, ARMS, 2 * ARMS, 3 * ARMS };
+	static const uint32_t node_index[] = { 0, 0 }, output[] = { 0, 1, 2, 0, 1, 2, 0, 1, 2 };
+	static const float weight[] = { 1.0f, 1.0f }, bias[] = { -2.0f, -4.0f }, none[3 * ARMS] = { 0.0f };
+	static const int32_t left[] = { ~0, ~1 }, right[] = { 1, ~2 };
+	cop_tree *tree;
+	const cop_tree_parts parts = { .d = FEATURES,
+		.outputs = ARMS,
+		.link = COP_TREE_VALUES,
+		.nodes = { 2, node, node_index, weight, bias },
+		.left = left,
+		.right = right,
+		.rows = { 3 * ARMS, start, NULL, NULL, none },
+		.leaf = first,
+		.output = output };
+	assert_int_equal(cop_tree_new(&parts, &tree), COP_OK);
+	return tree;
+}
+
+static double mean_model(const cop_refit_problem *p, size_t from, size_t to, size_t k)
+{
+	double mean = 0.0;
+	if (p->model == NULL || from == to)
+		return p->mean_loss[k];
+	for (size_t i = from; i < to; i++)
+		mean += (double)p->model[i * ARMS + k] / (double)(to - from);
+	return mean;
+}
+
+/* Of the first n rows, at least 3. */
 static void check_leaves(cop_refit_problem *p, size_t n)
 {
-	static const float none[6] = { 0.0f };
+	const size_t from[] = { 0, 2, 3 }, to[] = { 2, 3, n };
 	const cop_refit_filling how = { .clip = 4.0, .prior = 3.0 };
-	cop_tree *tree = stump(-2.0f * 2.0f - 28.0f, ARMS, none, 0.0f); /* 2 x0 + 28 >= 32: x0 >= 2 */
-	float leaf[2 * ARMS];
+	cop_tree *tree = three_leaves();
+	float leaf[3 * ARMS];
 	assert_int_equal(cop_refit_fill(p, tree, n, &how, leaf), COP_OK);
 	for (size_t k = 0; k < ARMS; k++) {
-		double root = drawn(p, 0, n, k, 3.0, 0.0);
-		for (size_t l = 0; l < 2; l++) {
-			size_t from = l == 0 ? 0 : 2, to = l == 0 ? 2 : n;
-			double mean = 0.0;
-			for (size_t i = from; i < to && p->model != NULL; i++)
-				mean += (double)p->model[i * ARMS + k] / (double)(to - from);
-			if (p->model == NULL || from == to)
-				mean = p->mean_loss[k];
-			double want = mean + drawn(p, from, to, k, 3.0, root);
+		double root = drawn(p, 0, n, k, 3.0, 0.0), right = drawn(p, 2, n, k, 3.0, root);
+		for (size_t l = 0; l < 3; l++) {
+			double want = mean_model(p, from[l], to[l], k) +
+			              drawn(p, from[l], to[l], k, 3.0, l == 0 ? root : right);
 			if (p->model != NULL || p->played[k])
 				assert_near((double)leaf[l * ARMS + k], fmin(fmax(want, 0.0), 1.0));
 		}
@@ -398,7 +425,7 @@ static void test_leaves_shrink_to_their_parents(void **state)
 			.serving = asked ? &serving : NULL };
 		assert_int_equal(cop_refit_problem_init(&p), COP_OK);
 		assert_int_equal(p.model != NULL, asked);
-		for (size_t n = 2; n <= 5; n++)
+		for (size_t n = 3; n <= 5; n++)
 			check_leaves(&p, n);
 		cop_refit_problem_fini(&p);
 	}
@@ -504,6 +531,46 @@ static void test_candidates_targets_are_their_losses_standardised(void **state)
 	cop_refit_problem_fini(&p);
 }
 
+/* The penalty is alpha times the root of the fitted rows' squared weights. */
+static void test_trees_of_candidates_are_taos_with_a_penalty_in_units_of_noise(void **state)
+{
+	(void)state;
+	scene s;
+	make_scene(&s);
+	s.window.model.arms = 0;
+	s.set.height = 1;
+	for (size_t n = 4; n <= 5; n++) {
+		cop_refit_problem p = problem_of(&s, &cop_refit_candidates);
+		cop_tao_settings tao;
+		cop_rng rng = cop_refit_rng(&p);
+		cop_tree *scaled, *raw, *want;
+		double square = 0.0;
+		for (size_t i = 0; i < n; i++)
+			square += pow(weight_of(cop_refit_problem_event(&p, i)), 2.0);
+		cop_refit_tao(&p, COP_TASK_VALUES, 0.0625 * sqrt(square), &tao);
+		tao.leaves = COP_TAO_LINEAR;
+		const cop_sample sample = { .rows = p.rows,
+			.n = n,
+			.task = COP_TASK_VALUES,
+			.outputs = 1,
+			.target = p.target,
+			.weight = p.weight };
+		assert_int_equal(cop_tao_fit(&tao, &sample, NULL, NULL, &rng, NULL, NULL, &want), COP_OK);
+		assert_int_equal(cop_refit_candidates.fit(&p, n, 0.0625, NULL, &scaled, &raw), COP_OK);
+		const cop_tree_vectors *got = &cop_tree_view(scaled)->rows, *rows = &cop_tree_view(want)->rows;
+		assert_int_equal(got->count, rows->count);
+		for (size_t r = 0; r < rows->count; r++)
+			assert_near((double)got->bias[r], (double)rows->bias[r]);
+		assert_int_equal(got->start[got->count], rows->start[rows->count]);
+		for (size_t e = 0; e < rows->start[rows->count]; e++)
+			assert_near((double)got->weight[e], (double)rows->weight[e]);
+		cop_tree_free(scaled);
+		cop_tree_free(raw);
+		cop_tree_free(want);
+		cop_refit_problem_fini(&p);
+	}
+}
+
 static void make_values(scene *s, unsigned losses)
 {
 	make_scene(s);
@@ -514,10 +581,10 @@ static void make_values(scene *s, unsigned losses)
 	s->set.trust = 3.0;
 	for (size_t i = 0; i < EVENTS; i++) {
 		cop_refit_event *e = &s->event[i];
-		e->y = (double)i / 8.0;
+		e->y = fmin((double)(i + 2) / 8.0, 1.0);
 		e->u = i % 3 == 0 ? 1 : -1;
 		e->losses[0] = e->answered ? e->loss : 0.0;
-		e->losses[1] = e->answered ? 0.5 - 0.05 * (double)i : 0.0;
+		e->losses[1] = e->answered ? 0.9 - 0.05 * (double)i : 0.0;
 		e->loss = losses == 2 ? 0.5 * (e->losses[0] + e->losses[1]) : e->losses[0];
 		e->p = 1.0;
 	}
@@ -788,6 +855,7 @@ int main(void)
 		cmocka_unit_test(test_costs_of_arms_are_doubly_robust_or_by_propensity),
 		cmocka_unit_test(test_mean_losses_are_weighted_and_those_of_all_where_an_arm_was_not_played),
 		cmocka_unit_test(test_candidates_targets_are_their_losses_standardised),
+		cmocka_unit_test(test_trees_of_candidates_are_taos_with_a_penalty_in_units_of_noise),
 		cmocka_unit_test(test_values_targets_are_a_step_away_within_the_trust),
 		cmocka_unit_test(test_least_loss_is_the_first_of_those_that_may_be_chosen),
 		cmocka_unit_test(test_greedy_loss_is_the_doubly_robust_mean_of_the_validated_rows),
