@@ -390,8 +390,10 @@ static void check_leaves(cop_refit_problem *p, size_t n)
 	const size_t from[] = { 0, 2, 3 }, to[] = { 2, 3, n };
 	const cop_refit_filling how = { .clip = 4.0, .prior = 3.0 };
 	cop_tree *tree = three_leaves();
-	float leaf[3 * ARMS];
+	float leaf[3 * ARMS + 1];
+	leaf[3 * ARMS] = -7.0f;
 	assert_int_equal(cop_refit_fill(p, tree, n, &how, leaf), COP_OK);
+	assert_true(leaf[3 * ARMS] == -7.0f);
 	for (size_t k = 0; k < ARMS; k++) {
 		double root = drawn(p, 0, n, k, 3.0, 0.0), right = drawn(p, 2, n, k, 3.0, root);
 		for (size_t l = 0; l < 3; l++) {
@@ -431,19 +433,84 @@ static void test_leaves_shrink_to_their_parents(void **state)
 	}
 }
 
+static cop_tree *lone_leaf(void)
+{
+	static const size_t start[ARMS + 1] = { 0 }, first[] = { 0, ARMS };
+	static const uint32_t output[] = { 0, 1, 2 };
+	static const float none[ARMS] = { 0.0f };
+	cop_tree *tree;
+	const cop_tree_parts parts = { .d = FEATURES,
+		.outputs = ARMS,
+		.link = COP_TREE_VALUES,
+		.nodes = { .start = start },
+		.rows = { ARMS, start, NULL, NULL, none },
+		.leaf = first,
+		.output = output };
+	assert_int_equal(cop_tree_new(&parts, &tree), COP_OK);
+	return tree;
+}
+
+/* Arm 0 has a loss of 1 where the model says 0, with four times the weight of one where it says 1: more than 1 in all.
+ * Arm 1 has what the model says, and arm 2 was never played. */
+static void test_lone_leaf_is_cut_to_losses(void **state)
+{
+	(void)state;
+	static float model[] = { 0.0f, 0.5f, 0.25f, 1.0f, 0.5f, 0.75f, 0.5f, 0.25f, 0.125f };
+	const cop_refit_filling how = { .clip = 4.0, .prior = 0.01 };
+	const double p_of[] = { 0.125, 1.0, 1.0 }, loss[] = { 1.0, 1.0, 0.25 };
+	uint32_t source[] = { 0, 1, 2 };
+	uint8_t played[] = { 1, 1, 0 };
+	double mean_loss[] = { 0.75, 0.5, 0.875 };
+	scene s;
+	make_scene(&s);
+	for (size_t i = 0; i < 3; i++) {
+		s.event[i].p = p_of[i];
+		s.event[i].loss = loss[i];
+		s.event[i].action = i < 2 ? 0 : 1;
+		s.event[i].answered = true;
+	}
+	cop_refit_problem p = { .settings = &s.set,
+		.window = &s.window,
+		.kind = &answered_alone,
+		.outputs = ARMS,
+		.source = source,
+		.model = model,
+		.mean_loss = mean_loss,
+		.played = played };
+	cop_tree *tree = lone_leaf();
+	float leaf[ARMS];
+	assert_int_equal(cop_refit_fill(&p, tree, 3, &how, leaf), COP_OK);
+	assert_true(leaf[0] == 1.0f);
+	assert_near((double)leaf[1], 1.25 / 3.0);
+	assert_near((double)leaf[2], 1.125 / 3.0);
+	p.model = NULL;
+	assert_int_equal(cop_refit_fill(&p, tree, 3, &how, leaf), COP_OK);
+	assert_true(leaf[2] == leaf[0] && leaf[0] > leaf[1]);
+	for (unsigned long n = 1; n <= 4; n++) {
+		cop_test_alloc_fail(n, 0);
+		assert_int_equal(cop_refit_fill(&p, tree, 3, &how, leaf), COP_ENOMEM);
+		cop_test_alloc_fail(0, 0);
+	}
+	cop_tree_free(tree);
+}
+
 static void test_arms_that_were_never_played_are_as_dear_as_the_dearest(void **state)
 {
 	(void)state;
-	uint8_t played[] = { 1, 0, 1 };
+	uint8_t played[] = { 0, 1, 1, 1 };
 	float model[3] = { 0.0f };
-	float leaf[] = { 0.25f, 0.0f, 0.5f, 0.75f, 0.9f, 0.125f };
+	float leaf[] = { 0.125f, 0.25f, 0.5f, 0.75f, 0.125f, 0.875f, 0.0f, 0.5f, 0.25f };
 	cop_refit_problem p = { .outputs = 3, .played = played, .model = model };
-	cop_refit_unplayed(&p, 2, leaf);
-	assert_true(leaf[1] == 0.0f && leaf[4] == 0.9f); /* the serving model tells */
+	cop_refit_unplayed(&p, 3, leaf);
+	assert_true(leaf[0] == 0.125f && leaf[6] == 0.0f); /* the serving model tells */
 	p.model = NULL;
 	cop_refit_unplayed(&p, 2, leaf);
-	static const float want[] = { 0.25f, 0.5f, 0.5f, 0.75f, 0.75f, 0.125f };
+	static const float want[] = { 0.5f, 0.25f, 0.5f, 0.875f, 0.125f, 0.875f, 0.0f, 0.5f, 0.25f };
 	assert_memory_equal(leaf, want, sizeof want);
+	played[0] = 1;
+	played[2] = 0;
+	cop_refit_unplayed(&p, 1, leaf);
+	assert_true(leaf[0] == 0.5f && leaf[1] == 0.25f && leaf[2] == 0.5f);
 }
 
 /* ---- targets ---- */
@@ -561,6 +628,7 @@ static void test_trees_of_candidates_are_taos_with_a_penalty_in_units_of_noise(v
 		assert_int_equal(got->count, rows->count);
 		for (size_t r = 0; r < rows->count; r++)
 			assert_near((double)got->bias[r], (double)rows->bias[r]);
+		assert_int_equal(cop_tree_leaves(raw), cop_tree_leaves(scaled));
 		assert_int_equal(got->start[got->count], rows->start[rows->count]);
 		for (size_t e = 0; e < rows->start[rows->count]; e++)
 			assert_near((double)got->weight[e], (double)rows->weight[e]);
@@ -621,6 +689,31 @@ static void test_values_targets_are_a_step_away_within_the_trust(void **state)
 		assert_near(got, sum);
 		cop_tree_free(tree);
 		cop_refit_problem_fini(&p);
+	}
+}
+
+static void test_rows_of_each_kind_without_memory_are_none(void **state)
+{
+	(void)state;
+	const cop_refit_kind *const kinds[] = { &cop_refit_arms_tao, &cop_refit_arms_laptao, &cop_refit_candidates,
+		&cop_refit_values };
+	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+		scene s;
+		make_values(&s, 2);
+		s.window.model.arms = k < 2 ? ARMS : 0;
+		s.set.neighbours = 2;
+		s.set.perplexity = 1.5;
+		for (unsigned long n = 1;; n++) {
+			cop_refit_problem p = { .settings = &s.set, .window = &s.window, .kind = kinds[k] };
+			cop_test_alloc_fail(n, 0);
+			cop_err err = cop_refit_problem_init(&p);
+			cop_test_alloc_fail(0, 0);
+			bool failed = cop_test_alloc_failed();
+			cop_refit_problem_fini(&p);
+			assert_int_equal(err, failed ? COP_ENOMEM : COP_OK);
+			if (!failed)
+				break;
+		}
 	}
 }
 
@@ -851,12 +944,14 @@ int main(void)
 		cmocka_unit_test(test_unscaled_tree_says_of_raw_rows_what_the_scaled_one_says_of_scaled_ones),
 		cmocka_unit_test(test_constant_leaves_are_cut_to_losses),
 		cmocka_unit_test(test_leaves_shrink_to_their_parents),
+		cmocka_unit_test(test_lone_leaf_is_cut_to_losses),
 		cmocka_unit_test(test_arms_that_were_never_played_are_as_dear_as_the_dearest),
 		cmocka_unit_test(test_costs_of_arms_are_doubly_robust_or_by_propensity),
 		cmocka_unit_test(test_mean_losses_are_weighted_and_those_of_all_where_an_arm_was_not_played),
 		cmocka_unit_test(test_candidates_targets_are_their_losses_standardised),
 		cmocka_unit_test(test_trees_of_candidates_are_taos_with_a_penalty_in_units_of_noise),
 		cmocka_unit_test(test_values_targets_are_a_step_away_within_the_trust),
+		cmocka_unit_test(test_rows_of_each_kind_without_memory_are_none),
 		cmocka_unit_test(test_least_loss_is_the_first_of_those_that_may_be_chosen),
 		cmocka_unit_test(test_greedy_loss_is_the_doubly_robust_mean_of_the_validated_rows),
 		cmocka_unit_test(test_greedy_loss_of_single_candidates_is_theirs),
