@@ -23,7 +23,7 @@ typedef struct cop_refit_event {
 	size_t candidates;
 	const cop_row *candidate;
 	size_t size; /* bytes */
-} cop_refit_event; /* one block with all that it points to */
+} cop_refit_event;   /* one block with all that it points to */
 
 typedef struct cop_refit_window {
 	cop_journal_history_model model;

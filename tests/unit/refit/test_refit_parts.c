@@ -177,6 +177,7 @@ static void test_row_is_the_context_joined_with_a_candidate(void **state)
 	assert_int_equal(cop_refit_row(&joined, &model, &e, 1, &row), COP_OK);
 	static const float want[] = { 1.0f, 2.0f, 5.0f, 6.0f };
 	assert_int_equal(row.d, 4);
+	assert_true(joined.room >= 4);
 	assert_memory_equal(row.dense, want, sizeof want);
 	model = (cop_journal_history_model){ .bits = 4, .max_candidates = 2 };
 	e.x = (cop_row){ .d = 16, .nnz = 2, .index = xi, .value = x };
@@ -692,6 +693,20 @@ static void test_values_targets_are_a_step_away_within_the_trust(void **state)
 	}
 }
 
+/* One of one feature each. */
+static void give_candidates(scene *s)
+{
+	static const float c[] = { 3.0f };
+	static const cop_row candidate = { .d = 1, .dense = c };
+	s->window.model.arms = 0;
+	s->window.model.max_candidates = s->window.model.candidate_features = 1;
+	for (size_t i = 0; i < EVENTS; i++) {
+		s->event[i].action = 0;
+		s->event[i].candidates = 1;
+		s->event[i].candidate = &candidate;
+	}
+}
+
 static void test_rows_of_each_kind_without_memory_are_none(void **state)
 {
 	(void)state;
@@ -701,6 +716,8 @@ static void test_rows_of_each_kind_without_memory_are_none(void **state)
 		scene s;
 		make_values(&s, 2);
 		s.window.model.arms = k < 2 ? ARMS : 0;
+		if (kinds[k] == &cop_refit_candidates)
+			give_candidates(&s);
 		s.set.neighbours = 2;
 		s.set.perplexity = 1.5;
 		for (unsigned long n = 1;; n++) {
