@@ -78,11 +78,12 @@ static void write_segment(uint64_t base, const cop_bytes *bodies, size_t count)
 	cop_bytes_fini(&body);
 }
 
-static char lines[4096];      /* that the last recovery logged, each with its end */
-static uint32_t pending_most; /* that its model had then */
-static uint64_t learned[2];   /* of models m and c */
-static unsigned long fail_at; /* this allocation of it fails; 0: none */
-static bool aside;            /* the journal was set aside */
+static char lines[4096];         /* that the last recovery logged, each with its end */
+static uint32_t pending_most;    /* that its model had then */
+static uint64_t learned[2];      /* of models m and c */
+static unsigned long fail_at;    /* this allocation of it fails; 0: none */
+static bool aside;               /* the journal was set aside */
+static const char *const *reset; /* models that it passes over */
 
 static void note_line(void *context, cop_log_level level, const char *line)
 {
@@ -108,9 +109,12 @@ static cop_err recover(const cop_checkpoint_mark *mark, bool salvaged, cop_recov
 	assert_int_equal(cop_served_init(&set, config, NULL), COP_OK);
 	lines[0] = '\0';
 	assert_int_equal(cop_log_open(&logging, &log), COP_OK);
-	*recovery = (cop_recovery){
-		.state_dir = state_dir, .folder = journal, .salvaged = salvaged, .aside = aside, .log = log
-	};
+	*recovery = (cop_recovery){ .state_dir = state_dir,
+		.folder = journal,
+		.salvaged = salvaged,
+		.aside = aside,
+		.log = log,
+		.reset = reset };
 	diag->message[0] = diag->source[0] = '\0';
 	cop_test_alloc_fail(fail_at, 0);
 	cop_err err = cop_recovery_run(recovery, &set, mark, diag);
@@ -511,6 +515,25 @@ static void test_recovery_of_feedback_with_its_context_is_learned(void **state)
 	}
 }
 
+static void test_recovery_passes_over_models_that_are_reset(void **state)
+{
+	(void)state;
+	static const char *const others[] = { "mm", "n", "", NULL };
+	static const char *const it[] = { "n", "m", NULL };
+	const cop_checkpoint_mark mark = { 0 };
+	cop_recovery recovery;
+	cop_diag diag;
+	write_segment(1, NULL, 4);
+	for (int i = 0; i < 2; i++) {
+		reset = i == 0 ? others : it;
+		assert_int_equal(recover(&mark, false, &recovery, &diag), COP_OK);
+		assert_int_equal(recovery.applied, 4);
+		assert_int_equal(recovery.skipped, i == 0 ? 0 : 4);
+		assert_true(recovery.time == (i == 0 ? 1e9 : 0.0));
+	}
+	reset = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -528,6 +551,7 @@ int main(void)
 		TEST(test_recovery_nth_allocation_fails_never_passes_over_a_missing_segment),
 		TEST(test_recovery_of_a_journal_that_begins_behind_the_checkpoint_is_refused),
 		TEST(test_recovery_of_feedback_with_its_context_is_learned),
+		TEST(test_recovery_passes_over_models_that_are_reset),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
