@@ -15,7 +15,7 @@ double cop_error_rate(size_t n, const uint32_t *predicted, const uint32_t *label
 double cop_rmse(size_t n, const double *predicted, const double *target);
 
 /* Area under the ROC curve: the chance that a row of label 1 has a greater score than one of label 0, ties half. NaN
- * when one of the two labels does not occur. COP_ENOMEM. */
+ * when one of the two labels does not occur, and on error. COP_ENOMEM. */
 COP_CHECK cop_err cop_auc(size_t n, const double *score, const uint32_t *label, double *out);
 
 #endif

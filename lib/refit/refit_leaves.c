@@ -19,8 +19,8 @@ typedef struct filling {
 	const cop_tree_parts *parts;
 	size_t leaves, outputs;
 	sums *sum;     /* (nodes + leaves) x outputs; nodes first */
-	double *model; /* likewise, of f */
-	double *count; /* nodes + leaves */
+	double *model; /* likewise, of f; of leaves alone */
+	double *count; /* nodes + leaves; of leaves alone */
 	double *above; /* nodes x outputs: c */
 } filling;
 
@@ -46,14 +46,12 @@ static void add_row(filling *f, size_t row, size_t leaf)
 
 static void add_up(filling *f, size_t from, size_t into)
 {
-	f->count[into] += f->count[from];
 	for (size_t k = 0; k < f->outputs; k++) {
 		const sums *a = &f->sum[from * f->outputs + k];
 		sums *b = &f->sum[into * f->outputs + k];
 		b->weight += a->weight;
 		b->square += a->square;
 		b->rest += a->rest;
-		f->model[into * f->outputs + k] += f->model[from * f->outputs + k];
 	}
 }
 

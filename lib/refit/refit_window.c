@@ -88,7 +88,7 @@ static void fill_action(const reading *r, const cop_logged_event *e, cop_refit_e
 	const cop_journal_history_model *m = &r->window->model;
 	out->answered = e->labelled;
 	out->action = e->action;
-	out->p = fmin(e->p, 1.0);
+	out->p = e->p;
 	if (!m->values) {
 		out->loss = e->labelled ? fmin(fmax(scaled(m, e->cost), 0.0), 1.0) : 0.0;
 		return;
@@ -104,10 +104,12 @@ static void fill_action(const reading *r, const cop_logged_event *e, cop_refit_e
 /* NULL: no memory. */
 static cop_refit_event *copy_event(const reading *r, const cop_logged_event *e)
 {
-	uint8_t *block = cop_mem_alloc(1, block_bytes(e));
+	size_t size = block_bytes(e);
+	uint8_t *block = cop_mem_alloc(1, size);
 	if (block == NULL)
 		return NULL;
 	cop_refit_event *out = (cop_refit_event *)(void *)block;
+	out->size = size;
 	uint8_t *at = block + aligned(sizeof *out);
 	out->sequence = cop_journal_history_get_origin(r->reader)->sequence;
 	out->learned = cop_journal_history_get_origin(r->reader)->learned;
@@ -125,12 +127,6 @@ static cop_refit_event *copy_event(const reading *r, const cop_logged_event *e)
 	out->candidates = e->candidates;
 	out->candidate = candidate;
 	return out;
-}
-
-static size_t size_of(const cop_refit_event *e)
-{
-	cop_logged_event like = { .x = e->x, .candidates = e->candidates, .candidate = e->candidate, .mask = e->mask };
-	return block_bytes(&like);
 }
 
 /* What the fit will take for it: the scaled row, TAO's copies of it, costs and labels of each output. */
@@ -201,10 +197,10 @@ static cop_err refuse_memory(const reading *r)
 static cop_err keep(reading *r, cop_refit_event *e)
 {
 	cop_refit_window *w = r->window;
-	size_t size = size_of(e), fit = fit_bytes(r->settings, &w->model, e);
+	size_t fit = fit_bytes(r->settings, &w->model, e);
 	if (w->n == r->settings->window) {
 		cop_refit_event *oldest = w->event[0];
-		w->bytes += size - size_of(oldest);
+		w->bytes += e->size - oldest->size;
 		r->fit += fit - fit_bytes(r->settings, &w->model, oldest);
 		cop_mem_free(oldest);
 		w->event[0] = e;
@@ -215,7 +211,7 @@ static cop_err keep(reading *r, cop_refit_event *e)
 			cop_mem_free(e);
 			return err;
 		}
-		w->bytes += size;
+		w->bytes += e->size;
 		r->fit += fit;
 		w->event[w->n++] = e;
 		sift_up(w->event, w->n - 1);

@@ -22,7 +22,8 @@ typedef struct cop_refit_event {
 	const uint8_t *mask; /* of arms or candidates; NULL: all */
 	size_t candidates;
 	const cop_row *candidate;
-} cop_refit_event; /* one block with all that it points to */
+	size_t size; /* bytes */
+} cop_refit_event;   /* one block with all that it points to */
 
 typedef struct cop_refit_window {
 	cop_journal_history_model model;

@@ -136,7 +136,6 @@ static cop_err step(cop_journal_reader *reader, cop_journal_record *record)
 cop_err cop_journal_next(cop_journal_reader *reader, cop_journal_record *record, cop_diag *diag)
 {
 	do {
-		memset(record, 0, sizeof *record);
 		if (reader->err == COP_OK)
 			reader->err = step(reader, record);
 	} while (reader->err == COP_OK && (record->sequence == 0 || record->sequence < reader->from));

@@ -174,6 +174,48 @@ static void test_rng_shuffle_gives_each_order_alike(void **state)
 		check_share(counts[orders[i]], DRAWS, 1.0 / 6);
 }
 
+static void test_rng_init_sets_no_more_than_its_state(void **state)
+{
+	(void)state;
+	cop_rng rngs[2] = { { { 0 } }, { { 1, 2, 3, 4 } } };
+	cop_rng_init(&rngs[0], 1, 1);
+	for (size_t i = 0; i < 4; i++)
+		assert_true(rngs[1].s[i] == i + 1);
+}
+
+/* The state whose first value is this one. */
+static cop_rng about_to_give(uint64_t value) { return (cop_rng){ { 0, 1, 2, value >> 23 | value << 41 } }; }
+
+/* For n = 2^63 + 1 the first 2^63 - 1 values would be one too many of each remainder. */
+static void test_rng_below_draws_again_below_the_remainder_of_2_to_64(void **state)
+{
+	(void)state;
+	const uint64_t n = (UINT64_C(1) << 63) + 1, least = (UINT64_C(1) << 63) - 1;
+	cop_rng rng = about_to_give(least), other = about_to_give(least - 1);
+	cop_rng copy = rng;
+	assert_true(cop_rng_u64(&copy) == least);
+	assert_true(cop_rng_below(&rng, n) == least);
+	assert_memory_equal(&rng, &copy, sizeof rng);
+	copy = other;
+	(void)cop_rng_u64(&copy);
+	(void)cop_rng_below(&other, n);
+	assert_memory_not_equal(&other, &copy, sizeof other);
+}
+
+/* What was drawn is replayed from journals: the same numbers give the same signs and normals. */
+static void test_rng_sign_and_normal_are_these_functions_of_the_numbers(void **state)
+{
+	(void)state;
+	cop_rng rng, plain;
+	cop_rng_init(&rng, 25, 0);
+	plain = rng;
+	for (int i = 0; i < 100; i++) {
+		double u = 1.0 - cop_rng_unit(&plain), v = cop_rng_unit(&plain);
+		assert_true(fabs(cop_rng_normal(&rng) - sqrt(-2.0 * log(u)) * cos(2.0 * M_PI * v)) < 1e-12);
+		assert_int_equal(cop_rng_sign(&rng), cop_rng_u64(&plain) < UINT64_C(1) << 63 ? -1 : 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +227,9 @@ int main(void)
 		cmocka_unit_test(test_rng_normal_has_mean_0_and_variance_1),
 		cmocka_unit_test(test_rng_shuffle_is_a_recorded_permutation),
 		cmocka_unit_test(test_rng_shuffle_gives_each_order_alike),
+		cmocka_unit_test(test_rng_init_sets_no_more_than_its_state),
+		cmocka_unit_test(test_rng_below_draws_again_below_the_remainder_of_2_to_64),
+		cmocka_unit_test(test_rng_sign_and_normal_are_these_functions_of_the_numbers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -436,6 +436,58 @@ static void test_loaded_into_another_gives_the_same(void **state)
 	}
 }
 
+/* Rows of two buckets each: the last one drops its oldest when it has three. */
+static void test_adwin_drops_one_bucket_when_its_rows_are_full(void **state)
+{
+	(void)state;
+	cop_change_settings s;
+	cop_change *change;
+	cop_change_defaults(&s);
+	s.buckets = 2;
+	s.rows = 2;
+	assert_int_equal(cop_change_new(&s, &change), COP_OK);
+	for (unsigned i = 0, ones = 0, twos = 0; i < 50; i++) {
+		(void)cop_change_add(change, 0.5);
+		if (++ones > 2) {
+			ones -= 2;
+			twos += twos < 2;
+		}
+		assert_int_equal(cop_change_width(change), ones + 2 * twos);
+	}
+	cop_change_free(change);
+}
+
+/* The alarm that the last of `before` zeros and `after` ones raises. */
+static cop_change_alarm step_of(size_t before, size_t after, uint64_t *width)
+{
+	cop_change_settings s;
+	cop_change *change;
+	cop_change_alarm alarm = COP_CHANGE_NONE;
+	cop_change_defaults(&s);
+	s.buckets = 32; /* each loss has one */
+	s.quiet = 0;
+	s.delta = 0.999;
+	s.every = (uint32_t)(before + after);
+	assert_int_equal(cop_change_new(&s, &change), COP_OK);
+	for (size_t i = 0; i < before + after; i++)
+		alarm = cop_change_add(change, i < before ? 0.0 : 1.0);
+	*width = cop_change_width(change);
+	cop_change_free(change);
+	return alarm;
+}
+
+static void test_adwin_cuts_parts_of_five_losses_and_of_no_fewer(void **state)
+{
+	(void)state;
+	uint64_t width;
+	assert_int_equal(step_of(5, 5, &width), COP_CHANGE_RISE);
+	assert_int_equal(width, 5);
+	assert_int_equal(step_of(20, 4, &width), COP_CHANGE_RISE);
+	assert_int_equal(width, 5); /* though 4 differ more */
+	assert_int_equal(step_of(4, 20, &width), COP_CHANGE_RISE);
+	assert_int_equal(width, 19);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -450,6 +502,8 @@ int main(void)
 		cmocka_unit_test(test_window_is_bounded_and_add_allocates_nothing),
 		cmocka_unit_test(test_odd_losses_are_clamped_or_passed_over),
 		cmocka_unit_test(test_wrong_settings_and_lack_of_memory_are_told),
+		cmocka_unit_test(test_adwin_drops_one_bucket_when_its_rows_are_full),
+		cmocka_unit_test(test_adwin_cuts_parts_of_five_losses_and_of_no_fewer),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

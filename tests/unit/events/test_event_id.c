@@ -93,6 +93,49 @@ static void test_event_id_hash_spreads_counters(void **state)
 	assert_true(cop_event_id_hash(&id, 1) != cop_event_id_hash(&id, 2));
 }
 
+static void test_event_id_of_other_bytes_or_zero_is_another(void **state)
+{
+	(void)state;
+	cop_event_id a, b;
+	assert_true(cop_event_id_from_bytes(&a, COP_EVENT_ID_STRING, "left", 4));
+	assert_true(cop_event_id_from_bytes(&b, COP_EVENT_ID_STRING, "next", 4));
+	assert_memory_equal(a.bytes, "left", 5);
+	assert_false(cop_event_id_equal(&a, &b));
+	cop_event_id_from_signed(&a, 0);
+	cop_event_id_from_unsigned(&b, 0);
+	assert_true(cop_event_id_equal(&a, &b));
+	cop_event_id_from_signed(&a, -1);
+	assert_int_equal(a.kind, COP_EVENT_ID_NEGATIVE);
+}
+
+static void test_event_id_integer_leaves_nothing_behind(void **state)
+{
+	(void)state;
+	static const uint8_t zeros[COP_EVENT_ID_MAX] = { 0 };
+	cop_event_id id;
+	assert_true(cop_event_id_from_bytes(&id, COP_EVENT_ID_STRING, "a longer name", 13));
+	cop_event_id_from_unsigned(&id, 5);
+	assert_int_equal(id.bytes[0], 5);
+	assert_memory_equal(id.bytes + 1, zeros, COP_EVENT_ID_MAX - 1);
+}
+
+/* Also the longest one, which fills its struct. */
+static void test_event_id_hash_is_of_the_id_alone(void **state)
+{
+	(void)state;
+	struct {
+		cop_event_id id;
+		uint8_t behind[16];
+	} at[2];
+	char bytes[COP_EVENT_ID_MAX];
+	memset(bytes, 'x', sizeof bytes);
+	for (size_t i = 0; i < 2; i++) {
+		memset(&at[i], i == 0 ? 0 : 0xff, sizeof at[i]);
+		assert_true(cop_event_id_from_bytes(&at[i].id, COP_EVENT_ID_STRING, bytes, sizeof bytes));
+	}
+	assert_true(cop_event_id_hash(&at[0].id, 7) == cop_event_id_hash(&at[1].id, 7));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -101,6 +144,9 @@ int main(void)
 		cmocka_unit_test(test_event_id_of_wrong_length_is_refused),
 		cmocka_unit_test(test_event_id_reused_leaves_nothing_behind),
 		cmocka_unit_test(test_event_id_hash_spreads_counters),
+		cmocka_unit_test(test_event_id_of_other_bytes_or_zero_is_another),
+		cmocka_unit_test(test_event_id_integer_leaves_nothing_behind),
+		cmocka_unit_test(test_event_id_hash_is_of_the_id_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,12 +109,63 @@ static void test_short_memory_leaves_the_entry_to_the_caller(void **state)
 	cop_waiting_fini(&table);
 }
 
+static void test_id_of_the_same_hash_is_another(void **state)
+{
+	(void)state;
+	cop_waiting table = { 0 };
+	cop_waiting_entry *one = make(1), *two = make(2);
+	one->hash = two->hash;
+	assert_int_equal(cop_waiting_add(&table, one), COP_OK);
+	assert_null(find(&table, 2));
+	assert_int_equal(cop_waiting_add(&table, two), COP_OK);
+	assert_ptr_equal(find(&table, 2), two);
+	cop_waiting_fini(&table);
+}
+
+static void test_entries_lie_in_most_of_the_lists(void **state)
+{
+	(void)state;
+	cop_waiting table = { 0 };
+	size_t used = 0;
+	for (uint64_t i = 0; i < 1000; i++)
+		assert_int_equal(cop_waiting_add(&table, make(i)), COP_OK);
+	assert_true(table.room >= 1000 && table.room <= 2048);
+	for (size_t i = 0; i < table.room; i++)
+		used += table.buckets[i] != NULL;
+	assert_true(used > 550); /* of 1024 lists 638 on average, were it by chance */
+	cop_waiting_fini(&table);
+	const cop_waiting empty = { 0 };
+	assert_memory_equal(&table, &empty, sizeof table);
+}
+
+static void test_entry_holds_its_body_and_takes_no_more_than_it_needs(void **state)
+{
+	(void)state;
+	uint8_t body[1000];
+	cop_event_id id;
+	cop_event_id_from_unsigned(&id, 7);
+	memset(body, 'b', sizeof body);
+	for (size_t length = 0; length <= sizeof body; length += length < 2 ? 1 : 499) {
+		cop_test_alloc_fail(0, 0);
+		cop_waiting_entry *entry = cop_waiting_entry_new(&id, length > 0 ? body : NULL, length);
+		assert_non_null(entry);
+		assert_true(cop_test_alloc_bytes() <= sizeof *entry + length + 64);
+		assert_int_equal(entry->length, length);
+		if (length > 0)
+			assert_memory_equal(entry->body, body, length);
+		cop_mem_free(entry);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table_does_what_an_array_does),
 		cmocka_unit_test(test_empty_table_finds_nothing),
 		cmocka_unit_test(test_short_memory_leaves_the_entry_to_the_caller),
+		cmocka_unit_test(test_id_of_the_same_hash_is_another),
+		cmocka_unit_test(test_entries_lie_in_most_of_the_lists),
+		cmocka_unit_test(test_entry_holds_its_body_and_takes_no_more_than_it_needs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

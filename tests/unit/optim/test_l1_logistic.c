@@ -91,6 +91,36 @@ static void test_logistic_without_rows_or_features_works(void **state)
 	cop_columns_fini(&x);
 }
 
+static void test_logistic_takes_no_more_steps_than_allowed(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		float w[L1_D] = { 0 }, b = 0.0F;
+		cop_l1_report report;
+		l1_draw(&p, L1_LOGISTIC, seed);
+		p.lambda *= 0.01;
+		for (unsigned most = 1; most <= 3; most += 2) {
+			assert_int_equal(l1_fit_to(&p, 1e-300, most, w, &b, &report), COP_OK);
+			assert_true(report.steps >= 1 && report.steps <= most);
+			assert_true(fabs(report.objective / l1_objective(&p, w, &b) - 1.0) < 1e-4);
+		}
+	}
+}
+
+/* inf - inf in a row's prediction: the weights themselves are numbers, and stay what they were. */
+static void test_logistic_start_whose_objective_is_no_number_is_refused(void **state)
+{
+	(void)state;
+	float w[L1_D] = { 1.0F, 1.0F, 2.0F }, b = 0.5F;
+	cop_l1_report report = { .steps = 77 };
+	l1_draw_sized(&p, L1_LOGISTIC, 1, 1.0, 0.0, 20, 3);
+	p.x[0] = p.x[1] = 3e38F;
+	p.x[2] = -3e38F;
+	assert_int_equal(l1_fit(&p, w, &b, &report), COP_ENONFINITE);
+	assert_true(w[0] == 1.0F && w[1] == 1.0F && w[2] == 2.0F && b == 0.5F);
+	assert_int_equal(report.steps, 77);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -99,6 +129,8 @@ int main(void)
 		cmocka_unit_test(test_logistic_rows_without_weight_do_not_count),
 		cmocka_unit_test(test_logistic_separable_without_penalty_stays_finite),
 		cmocka_unit_test(test_logistic_without_rows_or_features_works),
+		cmocka_unit_test(test_logistic_takes_no_more_steps_than_allowed),
+		cmocka_unit_test(test_logistic_start_whose_objective_is_no_number_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -394,6 +394,61 @@ static void test_journal_reader_names_the_segment_it_is_in(void **state)
 	cop_journal_reader_close(reader);
 }
 
+static void test_journal_ends_have_words(void **state)
+{
+	(void)state;
+	static const char *const words[] = { "whole", "zeros", "torn", "missing", "damaged", "unknown", "unknown" };
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		assert_string_equal(cop_journal_end_text((cop_journal_end)i), words[i]);
+}
+
+static void turn_byte(uint64_t base, size_t at)
+{
+	size_t length;
+	uint8_t *data = load(path_of(base, false), &length);
+	data[at] ^= 0xff;
+	save(path_of(base, false), data, length);
+	free(data);
+}
+
+static void test_journal_verify_keeps_the_first_fault(void **state)
+{
+	(void)state;
+	cop_diag diag = { .message = "as it was" };
+	for (uint64_t base = 1; base <= 19; base += 9)
+		write_journal(base, base + 8, 0);
+	assert_int_equal(cop_journal_verify(folder, NULL, &diag), COP_OK);
+	assert_string_equal(diag.message, "as it was");
+	turn_byte(1, COP_JOURNAL_HEADER_MIN + 60);
+	turn_byte(10, COP_JOURNAL_HEADER_MIN + 60);
+	assert_int_equal(cop_journal_verify(folder, NULL, &diag), COP_EFORMAT);
+	assert_string_equal(diag.source, path_of(1, false));
+	assert_int_equal(cop_journal_verify(folder, NULL, NULL), COP_EFORMAT);
+}
+
+/* Offsets within the header. */
+static void note_offset(void *context, const cop_journal_stat *stat)
+{
+	*(unsigned *)context += stat->why.offset > 0 && stat->why.offset < COP_JOURNAL_HEADER_MIN;
+}
+
+static void test_journal_verify_without_memory_names_the_header_by_its_beginning(void **state)
+{
+	(void)state;
+	unsigned within = 0;
+	const cop_journal_stat_listener listener = { note_offset, &within };
+	cop_err err = COP_ENOMEM;
+	cop_diag diag;
+	write_journal(1, 9, 0);
+	for (unsigned long n = 1; err == COP_ENOMEM; n++) {
+		cop_test_alloc_fail(n, 0);
+		err = cop_journal_verify(folder, &listener, &diag);
+		cop_test_alloc_fail(0, 0);
+	}
+	assert_int_equal(err, COP_OK);
+	assert_int_equal(within, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -412,6 +467,9 @@ int main(void)
 		TEST(test_journal_find_and_cut_without_memory_fail_cleanly),
 		TEST(test_journal_torn_header_that_cannot_be_removed_is_an_error),
 		TEST(test_journal_reader_names_the_segment_it_is_in),
+		TEST(test_journal_ends_have_words),
+		TEST(test_journal_verify_keeps_the_first_fault),
+		TEST(test_journal_verify_without_memory_names_the_header_by_its_beginning),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

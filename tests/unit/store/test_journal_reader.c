@@ -319,6 +319,54 @@ static void test_journal_reader_without_memory_fails_cleanly(void **state)
 	assert_true(n > 10);
 }
 
+static void test_journal_reader_outside_of_segments_has_no_base_and_no_models(void **state)
+{
+	(void)state;
+	static const cop_journal_record none;
+	cop_journal_reader *reader;
+	cop_journal_record record;
+	size_t length = 7;
+	write_journal(1, 9, 0);
+	assert_int_equal(cop_journal_reader_open(folder, 0, false, &reader, NULL), COP_OK);
+	for (int end = 0; end < 2; end++) {
+		assert_int_equal(cop_journal_reader_base(reader), 0);
+		assert_null(cop_journal_reader_model_set(reader, &length));
+		assert_int_equal(length, 0);
+		for (uint64_t i = 1; i <= 9 && !end; i++) {
+			assert_int_equal(cop_journal_next(reader, &record, NULL), COP_OK);
+			check_record(&record, i);
+			assert_int_equal(cop_journal_reader_base(reader), 1);
+			assert_memory_equal(cop_journal_reader_model_set(reader, &length), "models", 6);
+			assert_int_equal(length, 6);
+		}
+		memset(&record, 1, sizeof record);
+		assert_int_equal(cop_journal_next(reader, &record, NULL), COP_EEND);
+		assert_memory_equal(&record, &none, sizeof record);
+	}
+	cop_journal_reader_close(reader);
+}
+
+static void test_journal_models_of_no_segment_or_of_a_damaged_one_are_not_read(void **state)
+{
+	(void)state;
+	const cop_journal_file file = { .base = 1 };
+	cop_bytes models;
+	size_t length;
+	cop_bytes_init(&models);
+	assert_int_not_equal(cop_journal_read_models(folder, &file, &models), COP_OK);
+	write_journal(1, 9, 0);
+	assert_int_equal(cop_journal_read_models(folder, &file, &models), COP_OK);
+	assert_int_equal(models.length, 6);
+	uint8_t *data = load(path_of(1, false), &length);
+	data[COP_JOURNAL_HEADER_MIN] ^= 0xff;
+	save(path_of(1, false), data, length);
+	free(data);
+	cop_bytes_clear(&models);
+	assert_int_equal(cop_journal_read_models(folder, &file, &models), COP_EFORMAT);
+	assert_int_equal(models.length, 0);
+	cop_bytes_fini(&models);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +384,8 @@ int main(void)
 		TEST(test_journal_record_inside_a_body_is_not_read),
 		TEST(test_journal_of_imitated_heads_is_judged_in_bounded_time),
 		TEST(test_journal_reader_without_memory_fails_cleanly),
+		TEST(test_journal_reader_outside_of_segments_has_no_base_and_no_models),
+		TEST(test_journal_models_of_no_segment_or_of_a_damaged_one_are_not_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

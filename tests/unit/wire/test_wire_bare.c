@@ -1,6 +1,11 @@
 /* wire_bare: the bare server's answers are of the daemon's shape. */
 #include "support.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include <msgpack.h>
+
 #include "wire/wire_bare.h"
 #include "wire/wire_context.h"
 #include "wire/wire_cursor.h"
@@ -128,12 +133,100 @@ static void test_bare_refuses_what_is_no_map(void **state)
 	assert_null(bare);
 }
 
+static void assert_bytes(cop_wire_bare *bare, const char *body, size_t length, const char *want, size_t wanted)
+{
+	const char *answer;
+	size_t answered;
+	assert_int_equal(cop_wire_bare_answer(bare, body, length, &answer, &answered), COP_OK);
+	assert_int_equal(answered, wanted);
+	assert_memory_equal(answer, want, wanted);
+}
+
+static void test_bare_answers_without_what_was_not_given(void **state)
+{
+	(void)state;
+	static const char loss[] = "\x81\xa4loss\x01", items[] = "\x81\xa5items\x91\x81\xa4loss\x01";
+	static const char none[] = "\x81\xa5items\x05";
+	static const char applied[] = "\x81\xa6result\xa7"
+	                              "applied",
+	                  all[] = "\x81\xa5items\x91\x81\xa6result\xa7"
+	                          "applied",
+	                  empty[] = "\x81\xa5items\x90";
+	cop_wire_bare *bare;
+	assert_int_equal(cop_wire_bare_new(&bare), COP_OK);
+	assert_bytes(bare, loss, sizeof loss - 1, applied, sizeof applied - 1);
+	assert_bytes(bare, items, sizeof items - 1, all, sizeof all - 1);
+	assert_bytes(bare, none, sizeof none - 1, empty, sizeof empty - 1);
+	cop_wire_bare_free(bare);
+}
+
+/* A decision, with a propensity that is one, though a map within the request has a loss. */
+static void test_bare_looks_at_the_request_alone(void **state)
+{
+	(void)state;
+	static const char request[] = "\x81\xa1x\x81\xa4loss\x01";
+	cop_wire_bare *bare;
+	cop_bytes with_id;
+	const char *answer;
+	size_t length;
+	cop_wire_action action;
+	const cop_wire_seq none = { 0 };
+	assert_int_equal(cop_wire_bare_new(&bare), COP_OK);
+	assert_int_equal(cop_wire_bare_answer(bare, request, sizeof request - 1, &answer, &length), COP_OK);
+	assert_int_equal((uint8_t)answer[0], 0x84);
+	cop_bytes_init(&with_id);
+	put_request(&with_id, false, 1, &none);
+	assert_int_equal(cop_wire_bare_answer(bare, with_id.data, with_id.length, &answer, &length), COP_OK);
+	assert_int_equal(cop_wire_action_decode(answer, length, &action, NULL), COP_OK);
+	assert_true(action.p > 0.0 && action.p <= 1.0);
+	cop_bytes_fini(&with_id);
+	cop_wire_bare_free(bare);
+}
+
+/* msgpack-c's memory: that of a request is the library's, that of the answer is reallocated here. */
+static bool unpack_fails, realloc_fails;
+msgpack_unpack_return __real_msgpack_unpack_next(
+        msgpack_unpacked *result, const char *data, size_t length, size_t *off);
+msgpack_unpack_return __wrap_msgpack_unpack_next(
+        msgpack_unpacked *result, const char *data, size_t length, size_t *off);
+void *__real_realloc(void *array, size_t bytes);
+void *__wrap_realloc(void *array, size_t bytes);
+
+msgpack_unpack_return __wrap_msgpack_unpack_next(msgpack_unpacked *result, const char *data, size_t length, size_t *off)
+{
+	return unpack_fails ? MSGPACK_UNPACK_NOMEM_ERROR : __real_msgpack_unpack_next(result, data, length, off);
+}
+
+void *__wrap_realloc(void *array, size_t bytes) { return realloc_fails ? NULL : __real_realloc(array, bytes); }
+
+static void test_bare_without_memory_is_refused_and_goes_on(void **state)
+{
+	(void)state;
+	static const char request[] = "\x81\xa2id\x05";
+	cop_wire_bare *bare;
+	const char *answer;
+	size_t length;
+	assert_int_equal(cop_wire_bare_new(&bare), COP_OK);
+	unpack_fails = true;
+	assert_int_equal(cop_wire_bare_answer(bare, request, sizeof request - 1, &answer, &length), COP_ENOMEM);
+	unpack_fails = false;
+	realloc_fails = true;
+	assert_int_equal(cop_wire_bare_answer(bare, request, sizeof request - 1, &answer, &length), COP_ENOMEM);
+	realloc_fails = false;
+	assert_int_equal(cop_wire_bare_answer(bare, request, sizeof request - 1, &answer, &length), COP_OK);
+	assert_int_equal((uint8_t)answer[0], 0x85);
+	cop_wire_bare_free(bare);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bare_answers_each_kind_of_request),
 		cmocka_unit_test(test_bare_answers_batches_in_order),
 		cmocka_unit_test(test_bare_refuses_what_is_no_map),
+		cmocka_unit_test(test_bare_answers_without_what_was_not_given),
+		cmocka_unit_test(test_bare_looks_at_the_request_alone),
+		cmocka_unit_test(test_bare_without_memory_is_refused_and_goes_on),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,6 +43,14 @@ static const char *path_of(uint64_t base)
 	return path;
 }
 
+static void save_segment(uint64_t base, const cop_bytes *bytes)
+{
+	FILE *file = fopen(path_of(base), "wb");
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes->data, 1, bytes->length, file), bytes->length);
+	assert_int_equal(fclose(file), 0);
+}
+
 /* A segment with these records from `base` on; bodies[i].length 0: a right decision of model m. */
 static void write_segment(uint64_t base, const cop_bytes *bodies, size_t count)
 {
@@ -65,18 +73,17 @@ static void write_segment(uint64_t base, const cop_bytes *bodies, size_t count)
 		cop_journal_record_put(&bytes, base + i, COP_WIRE_RECORD_DECISION, body.data, body.length);
 	}
 	assert_int_equal(bytes.err, COP_OK);
-	FILE *file = fopen(path_of(base), "wb");
-	assert_non_null(file);
-	assert_int_equal(fwrite(bytes.data, 1, bytes.length, file), bytes.length);
-	assert_int_equal(fclose(file), 0);
+	save_segment(base, &bytes);
 	cop_bytes_fini(&bytes);
 	cop_bytes_fini(&body);
 }
 
-static char lines[4096];      /* that the last recovery logged, each with its end */
-static uint32_t pending_most; /* that its model had then */
-static unsigned long fail_at; /* this allocation of it fails; 0: none */
-static bool aside;            /* the journal was set aside */
+static char lines[4096];         /* that the last recovery logged, each with its end */
+static uint32_t pending_most;    /* that its model had then */
+static uint64_t learned[2];      /* of models m and c */
+static unsigned long fail_at;    /* this allocation of it fails; 0: none */
+static bool aside;               /* the journal was set aside */
+static const char *const *reset; /* models that it passes over */
 
 static void note_line(void *context, cop_log_level level, const char *line)
 {
@@ -88,7 +95,9 @@ static void note_line(void *context, cop_log_level level, const char *line)
 static cop_err recover(const cop_checkpoint_mark *mark, bool salvaged, cop_recovery *recovery, cop_diag *diag)
 {
 	static const char text[] = "sockets { requests = { \"ipc://r\" } }\n"
-	                           "model \"m\" { learner = \"dgt\" arms = 2 features = 2 height = 1 }\n";
+	                           "model \"m\" { learner = \"dgt\" arms = 2 features = 2 height = 1 }\n"
+	                           "model \"c\" { learner = rank max_candidates = 2 candidate_features = 1 "
+	                           "features = 2 }\n";
 	const cop_log_settings logging = { .level = COP_LOG_DEBUG, .sink = note_line };
 	cop_config *config;
 	cop_config_report report;
@@ -100,14 +109,19 @@ static cop_err recover(const cop_checkpoint_mark *mark, bool salvaged, cop_recov
 	assert_int_equal(cop_served_init(&set, config, NULL), COP_OK);
 	lines[0] = '\0';
 	assert_int_equal(cop_log_open(&logging, &log), COP_OK);
-	*recovery = (cop_recovery){
-		.state_dir = state_dir, .folder = journal, .salvaged = salvaged, .aside = aside, .log = log
-	};
+	*recovery = (cop_recovery){ .state_dir = state_dir,
+		.folder = journal,
+		.salvaged = salvaged,
+		.aside = aside,
+		.log = log,
+		.reset = reset };
 	diag->message[0] = diag->source[0] = '\0';
 	cop_test_alloc_fail(fail_at, 0);
 	cop_err err = cop_recovery_run(recovery, &set, mark, diag);
 	cop_test_alloc_fail(0, 0);
 	assert_int_equal(cop_log_close(log, 30000), COP_OK);
+	for (size_t i = 0; i < 2; i++)
+		learned[i] = cop_model_get_counters(cop_served_find(&set, i == 0 ? "m" : "c", 1)->model)->learned;
 	pending_most = (uint32_t)cop_model_get_settings(cop_served_find(&set, "m", 1)->model)->pending_max;
 	cop_served_fini(&set);
 	cop_config_free(config);
@@ -355,10 +369,7 @@ static void write_config(uint64_t base, const char *text)
 	cop_journal_header_put(&bytes, base, "", 0);
 	cop_wire_record_put(&body, COP_WIRE_RECORD_CONFIG, &r);
 	cop_journal_record_put(&bytes, base, COP_WIRE_RECORD_CONFIG, body.data, body.length);
-	FILE *file = fopen(path_of(base), "wb");
-	assert_non_null(file);
-	assert_int_equal(fwrite(bytes.data, 1, bytes.length, file), bytes.length);
-	assert_int_equal(fclose(file), 0);
+	save_segment(base, &bytes);
 	cop_bytes_fini(&bytes);
 	cop_bytes_fini(&body);
 }
@@ -395,6 +406,7 @@ static void test_recovery_nth_allocation_fails_says_so(void **state)
 		if (err == COP_OK && recovery.applied == 4 && fail_at > 200)
 			break;
 		assert_true(err == COP_OK || err == COP_ENOMEM);
+		assert_true(err != COP_OK || recovery.applied == 4);
 		if (err == COP_OK)
 			continue;
 		refused++;
@@ -421,6 +433,107 @@ static void test_recovery_set_aside_fails_where_it_cannot_rename(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, drop_folder)
 
+/* Without memory to look for it the segment is missing as well. */
+static void test_recovery_nth_allocation_fails_never_passes_over_a_missing_segment(void **state)
+{
+	(void)state;
+	const cop_checkpoint_mark mark = { .time = 1e9, .journal_next = 5, .journal_base = 5 };
+	bool refused = false;
+	write_segment(1, NULL, 4);
+	for (fail_at = 1; fail_at <= 200; fail_at++) {
+		cop_recovery recovery;
+		cop_diag diag;
+		cop_err err = recover(&mark, false, &recovery, &diag);
+		assert_true(err == COP_ENOMEM || err == COP_EFORMAT);
+		refused |= err == COP_ENOMEM;
+	}
+	fail_at = 0;
+	assert_true(refused);
+}
+
+static void test_recovery_of_a_journal_that_begins_behind_the_checkpoint_is_refused(void **state)
+{
+	(void)state;
+	cop_recovery recovery;
+	cop_diag diag;
+	const cop_checkpoint_mark none = { 0 }, mark = { .time = 1e9, .journal_next = 3 };
+	assert_int_equal(recover(&none, false, &recovery, &diag), COP_OK);
+	expect_logged("");
+	write_segment(5, NULL, 4);
+	assert_int_equal(recover(&none, false, &recovery, &diag), COP_ENOTFOUND);
+	assert_non_null(strstr(diag.message, "begins after record 1,"));
+	assert_int_equal(recover(&mark, false, &recovery, &diag), COP_ENOTFOUND);
+	assert_string_equal(diag.source, journal);
+	assert_non_null(strstr(diag.message, "begins after record 3,"));
+	assert_non_null(strstr(diag.message, "--checkpoint-only"));
+}
+
+/* A segment of one record, feedback that carries its context. */
+static void write_contained(const char *model, size_t candidates)
+{
+	static const float x[2] = { 0.5f, 1.0f };
+	const cop_row candidate = { .d = 1, .dense = x };
+	cop_bytes bytes, body;
+	cop_wire_record r = { .model = model,
+		.model_length = 1,
+		.time = 1e9,
+		.arms = candidates == 0 ? 2 : 0,
+		.candidate = &candidate,
+		.candidates = candidates,
+		.p = 0.5,
+		.has_x = true,
+		.loss = { 0.25 },
+		.losses = 1,
+		.has_result = true,
+		.result = COP_WIRE_APPLIED };
+	cop_event_id_from_unsigned(&r.id, 1);
+	r.x = (cop_row){ .d = 2, .dense = x };
+	cop_bytes_init(&bytes);
+	cop_bytes_init(&body);
+	cop_journal_header_put(&bytes, 1, "", 0);
+	cop_wire_record_put(&body, COP_WIRE_RECORD_FEEDBACK, &r);
+	cop_journal_record_put(&bytes, 1, COP_WIRE_RECORD_FEEDBACK, body.data, body.length);
+	assert_int_equal(bytes.err, COP_OK);
+	save_segment(1, &bytes);
+	cop_bytes_fini(&bytes);
+	cop_bytes_fini(&body);
+}
+
+static void test_recovery_of_feedback_with_its_context_is_learned(void **state)
+{
+	(void)state;
+	cop_recovery recovery;
+	cop_diag diag;
+	const cop_checkpoint_mark mark = { 0 };
+	for (size_t candidates = 0; candidates < 2; candidates++) {
+		write_contained(candidates == 0 ? "m" : "c", candidates);
+		cop_err err = recover(&mark, false, &recovery, &diag);
+		if (err != COP_OK)
+			fail_msg("%s", diag.message);
+		assert_int_equal(recovery.applied, 1);
+		assert_int_equal(learned[candidates], 1);
+	}
+}
+
+static void test_recovery_passes_over_models_that_are_reset(void **state)
+{
+	(void)state;
+	static const char *const others[] = { "mm", "n", "", NULL };
+	static const char *const it[] = { "n", "m", NULL };
+	const cop_checkpoint_mark mark = { 0 };
+	cop_recovery recovery;
+	cop_diag diag;
+	write_segment(1, NULL, 4);
+	for (int i = 0; i < 2; i++) {
+		reset = i == 0 ? others : it;
+		assert_int_equal(recover(&mark, false, &recovery, &diag), COP_OK);
+		assert_int_equal(recovery.applied, 4);
+		assert_int_equal(recovery.skipped, i == 0 ? 0 : 4);
+		assert_true(recovery.time == (i == 0 ? 1e9 : 0.0));
+	}
+	reset = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -435,6 +548,10 @@ int main(void)
 		TEST(test_recovery_takes_settings_from_the_journal),
 		TEST(test_recovery_nth_allocation_fails_says_so),
 		TEST(test_recovery_set_aside_fails_where_it_cannot_rename),
+		TEST(test_recovery_nth_allocation_fails_never_passes_over_a_missing_segment),
+		TEST(test_recovery_of_a_journal_that_begins_behind_the_checkpoint_is_refused),
+		TEST(test_recovery_of_feedback_with_its_context_is_learned),
+		TEST(test_recovery_passes_over_models_that_are_reset),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
