@@ -1,9 +1,12 @@
 #include "tools/bakeoff_store.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -477,6 +480,51 @@ static void test_points_of_something_else_are_refused(void **state)
 	assert_int_equal(rmdir(in_folder("o.curves.csv")), 0);
 }
 
+static void test_points_second_writer_is_refused(void **state)
+{
+	(void)state;
+	cop_bakeoff_store store;
+	cop_diag diag = { .message = "" };
+	make_two();
+	int held = open(in_folder("o.curves.csv"), O_RDONLY | O_CLOEXEC);
+	assert_true(held >= 0 && flock(held, LOCK_EX) == 0);
+	assert_int_equal(open_store("default", false, &store, &diag), COP_EEXIST);
+	assert_non_null(strstr(diag.source, "o.curves.csv"));
+	cop_bakeoff_store_close(&store);
+	(void)close(held);
+	assert_int_equal(open_store("default", false, &store, &diag), COP_OK);
+	cop_bakeoff_store_close(&store);
+}
+
+/* There is room for the rows, but not for the points, which come first. */
+static void test_replaced_points_that_cannot_be_written_leave_the_rows(void **state)
+{
+	(void)state;
+	cop_bakeoff_store store;
+	cop_diag diag = { .message = "" };
+	struct rlimit before, limit;
+	assert_int_equal(open_store("mine=dgt:height=3,default", false, &store, &diag), COP_OK);
+	add(&store, "mine", 1, 0.5);
+	for (uint64_t seed = 1; seed <= 20; seed++)
+		add(&store, "default", seed, 0.25);
+	cop_bakeoff_store_close(&store);
+	size_t rows = size_of("o.csv"), points = size_of("o.curves.csv");
+	assert_true(rows + 100 < points); /* also without those of mine */
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = before;
+	limit.rlim_cur = rows;
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	cop_err err = open_store("mine=dgt:height=4", true, &store, &diag);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	(void)signal(SIGXFSZ, SIG_DFL);
+	assert_int_equal(err, COP_EIO);
+	assert_non_null(strstr(diag.source, "o.curves.csv"));
+	cop_bakeoff_store_close(&store);
+	assert_int_equal(size_of("o.csv"), rows);
+	assert_int_equal(size_of("o.curves.csv"), points);
+}
+
 static void use_full_disk(int *fd)
 {
 	(void)close(*fd);
@@ -626,6 +674,8 @@ int main(void)
 		cmocka_unit_test_setup(test_settings_of_any_number_are_written_down, begin),
 		cmocka_unit_test_setup(test_rows_half_a_line_of_any_length_is_dropped, begin),
 		cmocka_unit_test_setup(test_points_of_something_else_are_refused, begin),
+		cmocka_unit_test_setup(test_points_second_writer_is_refused, begin),
+		cmocka_unit_test_setup(test_replaced_points_that_cannot_be_written_leave_the_rows, begin),
 		cmocka_unit_test_setup(test_run_that_cannot_be_written_is_told_and_not_kept, begin),
 		cmocka_unit_test_setup(test_run_is_kept_in_memory_as_in_the_files, begin),
 		cmocka_unit_test_setup(test_run_out_of_memory_is_told, begin),
