@@ -1,5 +1,6 @@
 #include "tools/bakeoff_store.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "support.h"
+#include "support_io.h"
 
 static char folder[] = "/tmp/test_bakeoff_XXXXXX";
 
@@ -189,6 +191,8 @@ static void test_rows_wrong_files_are_refused_and_left_alone(void **state)
 			fail_msg("'%s' was taken", wrong[i]);
 		assert_non_null(strstr(diag.source, "o.csv"));
 		assert_int_equal(size_of("o.csv"), strlen(wrong[i]));
+		cop_bakeoff_store_close(&store);
+		assert_int_equal(cop_bakeoff_store_read(in_folder("o.csv"), &store, &diag), COP_EFORMAT);
 		cop_bakeoff_store_close(&store);
 	}
 }
@@ -384,8 +388,7 @@ static void test_settings_of_another_are_replaced_wherever_their_rows_stand(void
 		for (size_t i = 0, other = 0; i < 3; i++)
 			add(&store, i == place ? "mine" : others[other++], 1 + i, 0.125 * (double)(1 + i));
 		cop_bakeoff_store_close(&store);
-		int before = dup(STDIN_FILENO);
-		(void)close(before);
+		unsigned before = cop_test_io_descriptors();
 		assert_int_equal(open_store("mine=dgt:height=4", true, &store, &diag), COP_OK);
 		assert_int_equal(store.rows.count, 2);
 		assert_int_equal(store.points.count, 4);
@@ -397,9 +400,7 @@ static void test_settings_of_another_are_replaced_wherever_their_rows_stand(void
 		assert_int_equal(open_store("default", false, &second, &diag), COP_EEXIST); /* still locked */
 		cop_bakeoff_store_close(&second);
 		cop_bakeoff_store_close(&store);
-		int behind = dup(STDIN_FILENO);
-		(void)close(behind);
-		assert_int_equal(behind, before);
+		assert_int_equal(cop_test_io_descriptors(), before);
 		assert_int_equal(cop_bakeoff_store_read(in_folder("o.csv"), &store, &diag), COP_OK);
 		assert_int_equal(store.rows.count, 2);
 		assert_int_equal(store.points.count, 4);
@@ -523,6 +524,42 @@ static void test_replaced_points_that_cannot_be_written_leave_the_rows(void **st
 	cop_bakeoff_store_close(&store);
 	assert_int_equal(size_of("o.csv"), rows);
 	assert_int_equal(size_of("o.curves.csv"), points);
+}
+
+/* Each call that fails is told of, and what is left can be read: the rows and points of before, or of behind. */
+static void test_replacing_under_each_failure_loses_nothing_else(void **state)
+{
+	(void)state;
+	static const unsigned kinds[] = { COP_TEST_IO_OPEN, COP_TEST_IO_RENAME, COP_TEST_IO_READ, COP_TEST_IO_STAT };
+	for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+		unsigned long n = 0;
+		for (bool failed = true; failed;) {
+			cop_bakeoff_store store;
+			cop_diag diag = { .message = "" };
+			(void)begin(NULL);
+			assert_int_equal(open_store("mine=dgt:height=3,default", false, &store, &diag), COP_OK);
+			add(&store, "mine", 1, 0.5);
+			add(&store, "default", 1, 0.25);
+			cop_bakeoff_store_close(&store);
+			unsigned before = cop_test_io_descriptors();
+			cop_bakeoff_settings set = settings_of("mine=dgt:height=4");
+			const char *path = in_folder("o.csv");
+			diag.message[0] = '\0';
+			cop_test_io_fail(kinds[kind], ++n, false, EIO);
+			cop_err err = cop_bakeoff_store_open(path, &set, true, &store, &diag);
+			failed = cop_test_io_failed();
+			cop_test_io_fail(0, 0, false, 0);
+			assert_int_equal(err != COP_OK, failed);
+			assert_int_equal(diag.message[0] != '\0', failed);
+			cop_bakeoff_store_close(&store);
+			assert_int_equal(cop_test_io_descriptors(), before);
+			assert_int_equal(cop_bakeoff_store_read(in_folder("o.csv"), &store, &diag), COP_OK);
+			assert_non_null(cop_bakeoff_rows_find(&store.rows, "toy", "default", 1, 100));
+			assert_true(failed || store.rows.count == 1);
+			cop_bakeoff_store_close(&store);
+		}
+		assert_true(n > 1);
+	}
 }
 
 static void use_full_disk(int *fd)
@@ -676,6 +713,7 @@ int main(void)
 		cmocka_unit_test_setup(test_points_of_something_else_are_refused, begin),
 		cmocka_unit_test_setup(test_points_second_writer_is_refused, begin),
 		cmocka_unit_test_setup(test_replaced_points_that_cannot_be_written_leave_the_rows, begin),
+		cmocka_unit_test_setup(test_replacing_under_each_failure_loses_nothing_else, begin),
 		cmocka_unit_test_setup(test_run_that_cannot_be_written_is_told_and_not_kept, begin),
 		cmocka_unit_test_setup(test_run_is_kept_in_memory_as_in_the_files, begin),
 		cmocka_unit_test_setup(test_run_out_of_memory_is_told, begin),
