@@ -1,16 +1,44 @@
 /* The sockets alone: their options, and what peers of ZeroMQ's own receive and send through them. */
 #include "daemon/sockets.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "daemon/zmtp.h"
 #include "support.h"
 
 #define PATIENCE 30000 /* milliseconds */
 #define BODY     100   /* bytes: more than a message holds inside itself */
+
+/* Options and connections go through here (CMake): of those that are set or made the `option_fails`-th or
+ * `connection_fails`-th, counted from 1, fails. */
+int __real_zmq_setsockopt(void *socket, int option, const void *value, size_t size);
+int __wrap_zmq_setsockopt(void *socket, int option, const void *value, size_t size);
+
+int __real_zmq_connect(void *socket, const char *endpoint);
+int __wrap_zmq_connect(void *socket, const char *endpoint);
+
+static unsigned options, option_fails, connection_fails;
+
+int __wrap_zmq_connect(void *socket, const char *endpoint)
+{
+	if (connection_fails == 0 || --connection_fails > 0)
+		return __real_zmq_connect(socket, endpoint);
+	errno = EINVAL;
+	return -1;
+}
+
+int __wrap_zmq_setsockopt(void *socket, int option, const void *value, size_t size)
+{
+	if (++options != option_fails)
+		return __real_zmq_setsockopt(socket, option, value, size);
+	errno = EINVAL;
+	return -1;
+}
 
 typedef struct world {
 	char folder[64];
@@ -128,6 +156,8 @@ static void test_sockets_have_bounded_queues_and_heartbeats(void **state)
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(w->sockets.fd[i], option(all[order[i]], ZMQ_FD));
 	assert_int_equal(w->sockets.file_count, 6);
+	assert_int_equal(zmq_ctx_get(w->sockets.context, 10), 0); /* ZMQ_ZERO_COPY_RECV */
+	assert_int_equal(zmq_ctx_get(w->sockets.actions_context, 10), 1);
 }
 
 static void send_frames(void *socket, size_t count, size_t length)
@@ -400,6 +430,69 @@ static void test_endpoint_that_cannot_be_opened_is_named(void **state)
 	cop_config_free(config);
 }
 
+static void test_file_in_an_endpoints_place_is_left_alone(void **state)
+{
+	(void)state;
+	char place[] = "/tmp/test_sockets_XXXXXX", lists[128];
+	cop_sockets sockets;
+	cop_diag diag = { .message = "" };
+	int file = mkstemp(place);
+	assert_true(file >= 0);
+	(void)close(file);
+	(void)snprintf(lists, sizeof lists, "requests = { \"ipc://%s\" }", place);
+	cop_config *config = configured(lists);
+	assert_int_equal(cop_sockets_open(&sockets, config, &diag), COP_EEXIST);
+	assert_true(diag.message[0] != '\0');
+	assert_int_equal(sockets.file_count, 0);
+	cop_sockets_close(&sockets);
+	assert_int_equal(unlink(place), 0);
+	cop_config_free(config);
+}
+
+static void test_connection_that_cannot_be_made_is_named(void **state)
+{
+	(void)state;
+	cop_sockets sockets;
+	cop_diag diag = { .message = "" };
+	cop_config *config = configured("feedback_connect = { \"tcp://127.0.0.1:5591\", \"tcp://127.0.0.1:5592\" }");
+	connection_fails = 2;
+	cop_err err = cop_sockets_open(&sockets, config, &diag);
+	connection_fails = 0;
+	assert_int_equal(err, COP_EIO);
+	assert_string_equal(diag.message, "sockets: feedback: cannot connect tcp://127.0.0.1:5592: Invalid argument");
+	cop_sockets_close(&sockets);
+	cop_config_free(config);
+}
+
+static void test_option_that_cannot_be_set_is_an_error(void **state)
+{
+	(void)state;
+	char lists[256];
+	(void)snprintf(lists, sizeof lists,
+	        "requests = { \"ipc:///tmp/test_sockets.%d.r\" } actions_bind = { \"ipc:///tmp/test_sockets.%d.a\" } "
+	        "contexts_connect = { \"tcp://127.0.0.1:5591\" }",
+	        (int)getpid(), (int)getpid());
+	cop_config *config = configured(lists);
+	cop_err err = COP_ENOMEM;
+	unsigned n = 0;
+	while (err != COP_OK) {
+		cop_sockets s;
+		cop_diag diag = { .message = "" };
+		options = 0;
+		option_fails = ++n;
+		err = cop_sockets_open(&s, config, &diag);
+		option_fails = 0;
+		const char *which = n <= 6 ? "requests" : n <= 12 ? "actions_bind" : "contexts";
+		char expected[100];
+		(void)snprintf(expected, sizeof expected, "sockets: %s: %s", which, strerror(EINVAL));
+		assert_int_equal(err, n <= 18 ? COP_ENOMEM : COP_OK);
+		assert_string_equal(diag.message, n <= 18 ? expected : "");
+		cop_sockets_close(&s); /* waits for sockets that are open */
+	}
+	assert_int_equal(n, 19);
+	cop_config_free(config);
+}
+
 static void test_sockets_that_are_not_configured_are_not_there(void **state)
 {
 	(void)state;
@@ -435,6 +528,9 @@ int main(void)
 		WITH_WORLD(test_full_subscriber_is_passed_over),
 		WITH_WORLD(test_subscriptions_are_counted),
 		cmocka_unit_test(test_endpoint_that_cannot_be_opened_is_named),
+		cmocka_unit_test(test_file_in_an_endpoints_place_is_left_alone),
+		cmocka_unit_test(test_connection_that_cannot_be_made_is_named),
+		cmocka_unit_test(test_option_that_cannot_be_set_is_an_error),
 		cmocka_unit_test(test_sockets_that_are_not_configured_are_not_there),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
