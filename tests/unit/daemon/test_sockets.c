@@ -160,6 +160,18 @@ static void test_sockets_have_bounded_queues_and_heartbeats(void **state)
 	assert_int_equal(zmq_ctx_get(w->sockets.actions_context, 10), 1);
 }
 
+/* Subscribers who come and go hold up no request. */
+static void test_actions_have_a_thread_of_their_own(void **state)
+{
+	const world *w = *state;
+	int events;
+	size_t size = sizeof events;
+	assert_int_equal(zmq_ctx_shutdown(w->sockets.actions_context), 0);
+	assert_int_equal(zmq_getsockopt(w->sockets.requests, ZMQ_EVENTS, &events, &size), 0);
+	assert_int_equal(zmq_getsockopt(w->sockets.actions, ZMQ_EVENTS, &events, &size), -1);
+	assert_int_equal(errno, ETERM);
+}
+
 static void send_frames(void *socket, size_t count, size_t length)
 {
 	static const char text[BODY];
@@ -519,6 +531,7 @@ int main(void)
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		WITH_WORLD(test_sockets_have_bounded_queues_and_heartbeats),
+		WITH_WORLD(test_actions_have_a_thread_of_their_own),
 		WITH_WORLD(test_messages_are_received_with_all_their_frames),
 		WITH_WORLD(test_streams_hear_their_own_topics),
 		WITH_WORLD(test_answers_go_to_who_asked),
