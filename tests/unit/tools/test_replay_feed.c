@@ -306,6 +306,45 @@ static void test_features_of_another_shape_end_the_feed(void **state)
 	assert_non_null(strstr(diag.message, "dense ones"));
 }
 
+/* The first pass is written; afterwards blocks come as they lie there, the log itself is not looked at. */
+static void test_cache_has_the_events_of_the_log(void **state)
+{
+	world *w = *state;
+	cop_replay_fed fed;
+	cop_diag diag;
+	char path[80];
+	cop_event_cache_source source = { .format = "vw" };
+	write_log(w, 6000, 30);
+	(void)snprintf(path, sizeof path, "%s.cache", w->path);
+	assert_int_equal(cop_event_cache_create(path, &w->set.writer, &diag), COP_OK);
+	w->set.passes = 2;
+	w->per_pass = 6000;
+	assert_int_equal(run(w, &fed, &diag), COP_OK);
+	assert_int_equal(cop_event_cache_added(w->set.writer)->events, 6000); /* once */
+	double costs = w->costs;
+	assert_int_equal(cop_event_cache_finish(&w->set.writer, &source, 0, w->set.space, &diag), COP_OK);
+	assert_int_equal(cop_event_cache_open(path, &w->set.cache, &diag), COP_OK);
+	w->set.writer = NULL;
+	w->options.path = "/nonexistent/log.vw";
+	w->options.cache = path;
+	assert_int_equal(run(w, &fed, &diag), COP_OK);
+	assert_true(fed.events == 12000 && fed.passes == 2 && fed.in_pass == 6000 && fed.whole);
+	assert_true(w->accounted == 12000 && w->costs == costs);
+	w->set.events = 6100; /* within a block of the second pass */
+	assert_int_equal(run(w, &fed, &diag), COP_OK);
+	assert_true(fed.events == 6100 && fed.passes == 2 && fed.in_pass == 100 && w->accounted == 6100);
+	w->set.limits.arms = 2; /* nothing that a file holds may break a model */
+	assert_int_equal(run(w, &fed, &diag), COP_EFORMAT);
+	assert_string_equal(diag.source, path);
+	assert_string_equal(diag.message, "an event in it does not fit the log's shape; deleting it helps");
+	assert_true(fed.events == 0 && w->accounted == 0);
+	w->set.limits.arms = 3;
+	w->set.limits.dimension++;
+	assert_int_equal(run(w, &fed, &diag), COP_EFORMAT);
+	cop_event_cache_free(w->set.cache);
+	assert_int_equal(unlink(path), 0);
+}
+
 static void test_consumer_that_gives_up_sends_all_home(void **state)
 {
 	world *w = *state;
@@ -361,6 +400,7 @@ int main(void)
 		TEST(test_misfit_ends_the_feed),
 		TEST(test_candidates_where_there_are_none_are_bad),
 		TEST(test_features_of_another_shape_end_the_feed),
+		TEST(test_cache_has_the_events_of_the_log),
 		TEST(test_consumer_that_gives_up_sends_all_home),
 		TEST(test_feed_without_memory_is_none),
 		TEST(test_log_that_is_not_there_is_an_error),
