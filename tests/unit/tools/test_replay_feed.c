@@ -12,7 +12,7 @@
 #include "support_lock.h"
 #include "tools/replay_options.h"
 
-#define MOST  3 /* consumers */
+#define MOST  3 /* consumers, and candidates */
 #define BLOCK ((size_t)256 << 10)
 
 /* A log, and what becomes of it. */
@@ -26,6 +26,7 @@ typedef struct world {
 	uint64_t accounted, blocks, per_pass;
 	uint64_t seen[MOST]; /* events by each consumer */
 	double costs;        /* sum over all events accounted for */
+	char mask[4];        /* of the last event, where it is looked at */
 } world;
 
 /* Event n of a log costs so much. */
@@ -65,7 +66,9 @@ static void account(void *state, const cop_replay_slot *slot)
 	}
 	for (size_t i = 0; i < slot->block.count; i++) {
 		cop_logged_event event;
-		cop_event_block_get(&slot->block, i, NULL, &event);
+		cop_row rows[MOST];
+		assert_true(cop_event_block_candidates(&slot->block, i) <= MOST);
+		cop_event_block_get(&slot->block, i, rows, &event);
 		w->costs += event.cost;
 		for (unsigned c = 0; c < w->set.consumers; c++)
 			assert_true(slot->seen[c * slot->block.count + i].target == (double)(w->accounted + i + c));
@@ -266,6 +269,78 @@ static void test_bad_events_of_the_first_pass_are_counted(void **state)
 	assert_true(w->accounted == 9 && w->blocks == 3);
 }
 
+/* The number of lines that are printed meanwhile to standard error. */
+static size_t complaints_of(world *w, cop_replay_fed *fed, char *text, size_t room)
+{
+	cop_diag diag;
+	size_t lines = 0;
+	FILE *kept = tmpfile();
+	assert_non_null(kept);
+	(void)fflush(stderr);
+	int before = dup(STDERR_FILENO);
+	assert_true(before >= 0 && dup2(fileno(kept), STDERR_FILENO) >= 0);
+	cop_err err = run(w, fed, &diag);
+	(void)fflush(stderr);
+	assert_true(dup2(before, STDERR_FILENO) >= 0);
+	(void)close(before);
+	assert_int_equal(err, COP_OK);
+	rewind(kept);
+	text[fread(text, 1, room - 1, kept)] = '\0';
+	(void)fclose(kept);
+	for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
+		lines++;
+	return lines;
+}
+
+static void test_ten_bad_events_are_told(void **state)
+{
+	world *w = *state;
+	cop_replay_fed fed;
+	char log[400] = "1:0.5:0.5 |x a\n", text[4096];
+	w->options.reader.skip = true;
+	w->set.passes = 2;
+	for (size_t bad = 1; bad <= 12; bad++) {
+		strcat(log, "4:0.5:0.5 |x a\n");
+		write_text(w, log);
+		size_t lines = complaints_of(w, &fed, text, sizeof text);
+		assert_int_equal(fed.skipped_all, bad);
+		assert_int_equal(lines, bad < 10 ? bad : 11);
+		assert_int_equal(strstr(text, "further bad events are counted, not shown\n") != NULL, bad >= 10);
+	}
+}
+
+static void account_mask(void *state, const cop_replay_slot *slot)
+{
+	world *w = state;
+	cop_logged_event event;
+	assert_int_equal(slot->block.count, 1);
+	cop_event_block_get(&slot->block, 0, NULL, &event);
+	assert_int_equal(event.arms, 3);
+	assert_non_null(event.mask);
+	for (size_t i = 0; i < 3; i++)
+		w->mask[i] = (char)('0' + event.mask[i]);
+}
+
+/* A line names the arms that there were. */
+static void test_masks_are_of_all_arms(void **state)
+{
+	static const char *const cases[][2] = { { "1 2:0.25:0.5 |x a\n", "110" }, { "2:0.25:0.5 3 |x a\n", "011" },
+		{ "1:0.25:0.5 3 |x a\n", "101" } };
+	world *w = *state;
+	cop_replay_fed fed;
+	cop_diag diag;
+	w->set.account = account_mask;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		write_text(w, cases[i][0]);
+		assert_int_equal(run(w, &fed, &diag), COP_OK);
+		assert_int_equal(fed.events, 1);
+		assert_string_equal(w->mask, cases[i][1]);
+	}
+	write_text(w, "1:0.25:0.5 4 |x a\n");
+	assert_int_equal(run(w, &fed, &diag), COP_EINVAL);
+	assert_string_equal(diag.message, "action 4, expected 1 to 3 (--arms 3)");
+}
+
 /* What the log's beginning did not have ends it, without an error. */
 static void test_misfit_ends_the_feed(void **state)
 {
@@ -288,6 +363,75 @@ static void test_candidates_where_there_are_none_are_bad(void **state)
 	w->set.limits.candidates = 2;
 	assert_int_equal(run(w, &fed, &diag), COP_EINVAL);
 	assert_non_null(strstr(diag.message, "no candidates"));
+}
+
+static void expect_end(world *w, cop_err err, const char *says)
+{
+	cop_replay_fed fed;
+	cop_diag diag;
+	assert_int_equal(run(w, &fed, &diag), err);
+	assert_int_equal(fed.events, err == COP_OK);
+	if (err != COP_OK)
+		assert_string_equal(diag.message, says);
+}
+
+static void test_candidates_have_a_number_and_shape(void **state)
+{
+	world *w = *state;
+	w->set.limits.arms = 0;
+	w->set.limits.entries = 2;
+	w->set.limits.candidates = 2;
+	w->set.limits.candidate_dimension = w->set.limits.dimension;
+	write_text(w, "shared |x a\n1:0.5:0.5 |y b c\n|y d\n\n");
+	expect_end(w, COP_OK, NULL);
+	write_text(w, "1:0.5:0.5 |y b c\n|y d\n\n"); /* without a context */
+	expect_end(w, COP_OK, NULL);
+	write_text(w, "shared |x a\n1:0.5:0.5 |y b\n|y c\n|y d\n\n");
+	expect_end(w, COP_EINVAL, "3 candidates, expected at most 2 (--candidates)");
+	write_text(w, "shared |x a\n1:0.5:0.5 |y b\n|y c d e\n\n");
+	expect_end(w, COP_EINVAL, "3 features, expected at most 2 (--max-nonzeros)");
+	write_text(w, "shared |x a\n1:0.5:0.5 |y b\n\n");
+	expect_end(w, COP_OK, NULL);
+	w->set.limits.candidate_dimension++;
+	expect_end(w, COP_ESHAPE,
+	        "its features are not those of the model: expected 1024 hashed ones, and candidates alike");
+	w->set.limits.candidate_dimension--;
+	w->set.limits.candidates = 0;
+	w->set.limits.arms = 3;
+	expect_end(w, COP_EINVAL, "1 candidates, expected numbered arms as in the events before");
+	write_log(w, 1, 1);
+	w->set.limits.candidates = 1;
+	expect_end(w, COP_EINVAL, "no candidates, expected some as in the events before");
+	w->set.limits.dimension = 7;
+	expect_end(w, COP_ESHAPE, "its features are not those of the model: expected 7 hashed ones");
+}
+
+/* Columns that were found in the log's beginning alone. */
+static void test_feature_without_a_column_is_a_misfit_where_columns_are_open(void **state)
+{
+	world *w = *state;
+	cop_replay_fed fed;
+	cop_diag diag;
+	cop_feature_space_free(w->set.space);
+	w->options.reader.features = COP_READER_FEATURES_DENSE;
+	w->options.reader.bits = 0;
+	assert_int_equal(cop_reader_space_new(&w->options.reader, true, &w->set.space, NULL), COP_OK);
+	w->set.limits.dense = true;
+	w->set.limits.columns_open = true;
+	write_log(w, 1, 3);
+	(void)!run(w, &fed, &diag); /* finds the columns */
+	cop_feature_space_freeze(w->set.space);
+	w->set.limits.dimension = cop_feature_space_dimension(w->set.space);
+	assert_int_equal(run(w, &fed, &diag), COP_OK);
+	assert_true(fed.events == 1 && !fed.misfit);
+	write_log(w, 1, 4);
+	w->options.reader.skip = true;
+	assert_int_equal(run(w, &fed, &diag), COP_OK);
+	assert_true(fed.events == 0 && fed.misfit && fed.skipped_all == 0);
+	assert_string_equal(diag.message, "a feature that no event before had");
+	w->set.limits.columns_open = false;
+	assert_int_equal(run(w, &fed, &diag), COP_OK);
+	assert_true(fed.events == 1 && !fed.misfit);
 }
 
 static void test_features_of_another_shape_end_the_feed(void **state)
@@ -397,8 +541,12 @@ int main(void)
 		TEST(test_stop_ends_before_the_next_event),
 		TEST(test_events_at_their_limits_are_good_and_beyond_are_not),
 		TEST(test_bad_events_of_the_first_pass_are_counted),
+		TEST(test_ten_bad_events_are_told),
+		TEST(test_masks_are_of_all_arms),
 		TEST(test_misfit_ends_the_feed),
 		TEST(test_candidates_where_there_are_none_are_bad),
+		TEST(test_candidates_have_a_number_and_shape),
+		TEST(test_feature_without_a_column_is_a_misfit_where_columns_are_open),
 		TEST(test_features_of_another_shape_end_the_feed),
 		TEST(test_cache_has_the_events_of_the_log),
 		TEST(test_consumer_that_gives_up_sends_all_home),
