@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -240,6 +241,27 @@ static void test_written_one_is_measured_and_logged(void **state)
 	(void)snprintf(
 	        expected, sizeof expected, "%d event=restored sequence=1 bytes=%u\n", COP_LOG_NOTICE, (unsigned)bytes);
 	expect_lines(log, expected);
+	cop_checkpoint_fini(&checkpoint);
+}
+
+/* Without memory for the list everything is needed. */
+static void test_list_of_what_is_needed_may_find_no_memory(void **state)
+{
+	(void)state;
+	const cop_checkpoint_mark mark = { .journal_next = 7 };
+	cop_checkpoint checkpoint;
+	cop_checkpoint_init(&checkpoint, folder);
+	assert_int_equal(cop_checkpoint_start(&checkpoint, &models, &mark, NULL), COP_OK);
+	while (!atomic_load(&checkpoint.done)) /* its thread is over, or as good as */
+		(void)sched_yield();
+	cop_test_alloc_fail(1, 1);
+	cop_err err = cop_checkpoint_finish(&checkpoint, 1, true, NULL, NULL);
+	cop_test_alloc_fail(0, 0);
+	assert_int_equal(err, COP_OK);
+	assert_int_equal(checkpoint.sequence, 1);
+	assert_int_equal(cop_checkpoint_needs(&checkpoint, 1), 0);
+	write_one(&checkpoint, 9, 1);
+	assert_int_equal(cop_checkpoint_needs(&checkpoint, 1), 9);
 	cop_checkpoint_fini(&checkpoint);
 }
 
@@ -486,6 +508,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 		        test_models_of_no_configuration_are_parked_and_logged, make_all, drop_all),
 		cmocka_unit_test_setup_teardown(test_one_of_another_shape_is_named, make_all, drop_all),
+		cmocka_unit_test_setup_teardown(test_list_of_what_is_needed_may_find_no_memory, make_all, drop_all),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
