@@ -376,12 +376,30 @@ static void test_marks_of_older_files_are_read(void **state)
 		write_body(i + 1, cases[i].bytes);
 		cop_checkpoint_init(&checkpoint, folder);
 		assert_int_equal(cop_checkpoint_restore(&checkpoint, &models, config, NULL, NULL, NULL), COP_OK);
-		assert_int_equal(checkpoint.sequence, i + 1);
+		assert_true(checkpoint.sequence == i + 1 && checkpoint.highest == i + 1);
 		assert_true(checkpoint.mark.time == (i == 0 ? 0.0 : 2.5));
 		assert_int_equal(checkpoint.mark.journal_next, cases[i].next);
 		assert_int_equal(checkpoint.mark.journal_base, cases[i].base);
 		cop_checkpoint_fini(&checkpoint);
 	}
+}
+
+static void test_folder_that_is_not_there_is_an_error(void **state)
+{
+	(void)state;
+	cop_checkpoint checkpoint;
+	cop_diag diag = { .message = "" };
+	cop_checkpoint_init(&checkpoint, "/nonexistent/state");
+	assert_int_equal(cop_checkpoint_restore(&checkpoint, &models, config, NULL, NULL, &diag), COP_ENOTFOUND);
+	assert_true(diag.message[0] != '\0');
+	assert_true(checkpoint.sequence == 0 && checkpoint.highest == 0);
+	cop_checkpoint_fini(&checkpoint);
+	cop_checkpoint_init(&checkpoint, folder); /* nor are there files in it */
+	cop_log *log = log_open();
+	assert_int_equal(cop_checkpoint_restore(&checkpoint, &models, config, NULL, log, &diag), COP_OK);
+	expect_lines(log, "");
+	assert_true(checkpoint.sequence == 0 && checkpoint.highest == 0);
+	cop_checkpoint_fini(&checkpoint);
 }
 
 /* All of them: models begin anew, behind the highest number. */
@@ -425,8 +443,11 @@ static void test_marks_that_are_cut_off_are_damage(void **state)
 		cop_checkpoint checkpoint;
 		write_body(1, bytes);
 		cop_checkpoint_init(&checkpoint, folder);
-		assert_int_equal(cop_checkpoint_restore(&checkpoint, &models, config, NULL, NULL, NULL), COP_OK);
+		cop_log *log = log_open();
+		assert_int_equal(cop_checkpoint_restore(&checkpoint, &models, config, NULL, log, NULL), COP_OK);
+		assert_int_equal(cop_log_close(log, 30000), COP_OK);
 		assert_int_equal(checkpoint.sequence, bytes == 16 ? 1 : 0);
+		assert_int_equal(strstr(lines, "event=checkpoints_lost files=1 ") != NULL, bytes != 16);
 		cop_checkpoint_fini(&checkpoint);
 	}
 }
@@ -509,6 +530,7 @@ int main(void)
 		        test_models_of_no_configuration_are_parked_and_logged, make_all, drop_all),
 		cmocka_unit_test_setup_teardown(test_one_of_another_shape_is_named, make_all, drop_all),
 		cmocka_unit_test_setup_teardown(test_list_of_what_is_needed_may_find_no_memory, make_all, drop_all),
+		cmocka_unit_test_setup_teardown(test_folder_that_is_not_there_is_an_error, make_all, drop_all),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
