@@ -73,7 +73,7 @@ static void test_files_of_one_name_are_one_dataset(void **state)
 	cop_bakeoff_folder data;
 	cop_diag diag = { .message = "" };
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		write_text(names[i], "1234567890" + i);
+		write_text(names[i], &"1234567890"[i]);
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		write_text(others[i], "0\n");
 	assert_int_equal(mkdir(path_of("n.csv"), 0700), 0);
