@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/worker.h"
+#include "daemon/refit/worker.h"
 
 static const char usage_text[] =
         "usage: coppice-refit --version | --help | --NAME=VALUE ...\n\n"

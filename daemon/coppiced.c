@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/config.h"
-#include "daemon/log.h"
+#include "daemon/config/config.h"
+#include "daemon/refit/trial.h"
+#include "daemon/report/log.h"
 #include "daemon/server.h"
-#include "daemon/trial.h"
 #include "linalg/blas.h"
 
 #define EXIT_USAGE      2

@@ -12,16 +12,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/clock.h"
-#include "daemon/healing.h"
-#include "daemon/metrics.h"
-#include "daemon/model_set.h"
-#include "daemon/recovery.h"
-#include "daemon/request.h"
-#include "daemon/signals.h"
-#include "daemon/streams.h"
-#include "daemon/trial.h"
-#include "daemon/zmtp.h"
+#include "daemon/durable/healing.h"
+#include "daemon/durable/recovery.h"
+#include "daemon/refit/trial.h"
+#include "daemon/report/metrics.h"
+#include "daemon/serve/clock.h"
+#include "daemon/serve/model_set.h"
+#include "daemon/serve/request.h"
+#include "daemon/serve/signals.h"
+#include "daemon/serve/streams.h"
+#include "daemon/serve/zmtp.h"
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
 

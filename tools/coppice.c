@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
+#include "tools/common/command.h"
 #include "version.h"
 
 static const cop_command commands[] = {

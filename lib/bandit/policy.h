@@ -34,7 +34,7 @@ typedef struct cop_policy_settings {
 	double epsilon_floor; /* [0, epsilon] */
 	double gamma;         /* > 0 */
 	double optimism;      /* >= 0: what a learner that knows its doubts takes off predicted losses for them */
-	cop_shares shares;    /* kept of whatever a policy gives, by who draws from it (online/explorer.h) */
+	cop_shares shares;    /* kept of whatever a policy gives, by who draws from it (learn/explorer.h) */
 } cop_policy_settings;
 
 /* What a learner believes of every arm beside its predictions (policy matching). */

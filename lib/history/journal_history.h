@@ -5,7 +5,7 @@
  * whose action no subscriber was given, only if they were shown or answered. Events come in the order in which they
  * were learned, so that learning them again in this order moves a model as the daemon's moved. Their cost is the loss
  * as it was sent, in the model's loss_range. Memory is that of the decisions that wait. The reader is one of
- * data/event_reader.h; a journal that is still being written is read as far as it was at the opening. One thread per
+ * events/event_reader.h; a journal that is still being written is read as far as it was at the opening. One thread per
  * reader.
  *
  * Journals of older versions do not tell what their models are like: then contexts are taken as they come, the first
@@ -13,7 +13,7 @@
 #ifndef COP_HISTORY_JOURNAL_HISTORY_H
 #define COP_HISTORY_JOURNAL_HISTORY_H
 
-#include "data/event_reader.h"
+#include "events/event_reader.h"
 #include "store/journal_intact.h"
 
 #define COP_JOURNAL_HISTORY_WAITING ((size_t)1 << 22) /* decisions */

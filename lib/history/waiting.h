@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "data/event_id.h"
+#include "events/event_id.h"
 
 typedef struct cop_waiting_entry cop_waiting_entry;
 

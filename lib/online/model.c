@@ -7,8 +7,8 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "learn/ranking.h"
 #include "online/model_state.h"
-#include "online/ranking.h"
 
 void cop_model_settings_init(cop_model_settings *settings)
 {

@@ -13,8 +13,8 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
-#include "data/event_id.h"
-#include "online/learner.h"
+#include "events/event_id.h"
+#include "learn/learner.h"
 #include "online/pending.h"
 
 typedef enum cop_reward_rule {

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "base/assert.h"
+#include "learn/ranking.h"
 #include "online/model_state.h"
-#include "online/ranking.h"
 
 static bool is_propensity(double p) { return p > 0.0 && p <= 1.0; }
 

@@ -9,8 +9,8 @@
 
 #include "bandit/estimator.h"
 #include "base/assert.h"
+#include "learn/ranking.h"
 #include "online/model_state.h"
-#include "online/ranking.h"
 
 #define DEFAULTS_KNOWN 100 /* decisions, before what becomes of them is taken for known */
 #define DEFAULTS_USUAL 0.1 /* share of what is learned, above which the default loss is usual */

@@ -1,8 +1,8 @@
 /* Events of a log, which come with their loss: nothing waits. */
 #include <math.h>
 
+#include "learn/ranking.h"
 #include "online/model_state.h"
-#include "online/ranking.h"
 
 static cop_err check_value(const cop_model *model, const cop_model_logged *logged, double *scaled)
 {

@@ -5,9 +5,9 @@
 #ifndef COP_ONLINE_MODEL_NAMES_H
 #define COP_ONLINE_MODEL_NAMES_H
 
-#include "data/feature_space.h"
-#include "online/learner.h"
-#include "tree/model_file.h"
+#include "events/feature_space.h"
+#include "learn/learner.h"
+#include "store/model_file.h"
 
 #define COP_MODEL_NAMES_ALL SIZE_MAX
 
@@ -17,7 +17,7 @@ void cop_model_names_save(const cop_feature_space *space, cop_bytes *bytes);
 COP_CHECK cop_err cop_model_names_load(
         const cop_model_file *file, const cop_learner_settings *settings, cop_feature_space **out, cop_diag *diag);
 
-/* The names that a hashed space keeps of its places (data/place_names.h), in a section of their own, "names"; nothing
+/* The names that a hashed space keeps of its places (events/place_names.h), in a section of their own, "names"; nothing
  * where it has none. They are no part of the model's state: what is decided and learned does not depend on them, and
  * those that came since a checkpoint are not in the journal. */
 void cop_model_names_save_places(const cop_feature_space *space, cop_bytes *bytes);

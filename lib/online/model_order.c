@@ -1,6 +1,6 @@
 /* Candidates in the order of their predicted losses: a heap, so that ties go by place and nothing is allocated. */
+#include "learn/ranking.h"
 #include "online/model_state.h"
-#include "online/ranking.h"
 
 static bool better(const float *loss, uint32_t a, uint32_t b)
 {

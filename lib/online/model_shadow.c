@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "learn/ranking.h"
 #include "online/model_state.h"
-#include "online/ranking.h"
 
 #define PAIRS          64  /* whose survivors are known */
 #define RETURNING      0.2 /* predecessors' part of what rivals may bet, together */

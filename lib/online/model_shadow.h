@@ -32,7 +32,7 @@ COP_CHECK cop_err cop_model_judge_by(cop_model *model, const cop_promotion_setti
 /* What a new model goes by: cop_promotion_defaults, but predictions. */
 void cop_model_judge_defaults(cop_promotion_settings *rule);
 
-/* A challenger from these trees (borrowed; online/learner.h says which ones a learner takes in), in place of the one
+/* A challenger from these trees (borrowed; learn/learner.h says which ones a learner takes in), in place of the one
  * there is. COP_ESHAPE with *diag: the learner cannot take them in. COP_EINVAL, COP_ENONFINITE, COP_ENOMEM. Nothing
  * changed then. Explanations kept may be forgotten, when its own need more room. */
 COP_CHECK cop_err cop_model_challenge(cop_model *model, const cop_trees *trees, cop_diag *diag);

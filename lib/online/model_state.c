@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tree/model_file.h"
+#include "store/model_file.h"
 
 #define SHAPE_TEXT 400
 /* 1: without candidates, optimism, experts, shares and decay of delta, still written where there are none; 2: with

@@ -2,9 +2,9 @@
 #ifndef COP_ONLINE_MODEL_STATE_H
 #define COP_ONLINE_MODEL_STATE_H
 
+#include "learn/ranking.h"
 #include "online/model_apprentice.h"
 #include "online/model_shadow.h"
-#include "online/ranking.h"
 
 /* The pair of learners: who serves and who is in the shadow. */
 typedef struct cop_shadow {

@@ -9,9 +9,9 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
+#include "learn/slab.h"
 #include "online/pending_record.h"
 #include "online/remembered.h"
-#include "online/slab.h"
 
 #define SMALLEST 256
 #define SLOT     (sizeof(uint32_t) + sizeof(uint16_t))

@@ -16,9 +16,9 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
-#include "data/event_id.h"
+#include "events/event_id.h"
+#include "learn/learner.h"
 #include "linalg/row.h"
-#include "online/learner.h"
 
 typedef struct cop_pending cop_pending;
 

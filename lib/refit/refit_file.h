@@ -1,6 +1,6 @@
 /* refit/refit_file.h: what a refit came to, on disk: the trees, whose they are, how they were made and judged.
  *
- * A checkpoint file (store/checkpoint_file.h) whose body is a model file (tree/model_file.h) with the sections "refit"
+ * A checkpoint file (store/checkpoint_file.h) whose body is a model file (store/model_file.h) with the sections "refit"
  * (version 2: model, settings, report, in the order of their structs but for what is told by others; 1: without the
  * number of trees), "promotion"
  * (cop_promotion_save) and those of the trees. So it outlives crashes whole or not at all, and the sequence in its name

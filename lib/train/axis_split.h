@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "data/dataset.h"
+#include "table/dataset.h"
 
 typedef struct cop_axis_split {
 	size_t feature;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/split.h"
+#include "table/split.h"
 
 typedef struct choosing {
 	const cop_cart_settings *settings;

@@ -17,10 +17,10 @@
 #include "optim/clip.h"
 #include "optim/optim.h"
 #include "optim/schedule.h"
-#include "tree/dgt.h"
 #include "train/dgt_loss.h"
 #include "train/dgt_network.h"
 #include "train/dgt_paths.h"
+#include "tree/dgt.h"
 
 _Static_assert(COP_DGT_FIT_MAX_LAYERS == COP_DGT_NETWORK_MAX_LAYERS, "one bound of layers");
 

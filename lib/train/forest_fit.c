@@ -11,7 +11,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "data/split.h"
+#include "table/split.h"
 
 #define CHUNK      ((size_t)512) /* rows that one task predicts */
 #define TELL_AFTER 2             /* bagged trees for each thread */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "data/split.h"
+#include "table/split.h"
 
 /* The rounds (train/laptao_parts.h has what they work on). New trees are kept only when (3.5) does not rise: TAO sees
  * to that for a lone tree, but for its targets being rounded to float; the mean of a forest has no such promise. */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "data/dataset.h"
+#include "table/dataset.h"
 
 #define COP_ORDERED_ZERO UINT32_C(0x80000000) /* the key of 0 */
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "data/dataset.h"
+#include "table/dataset.h"
 
 typedef enum cop_task {
 	COP_TASK_CLASSES = 0, /* label: one of K classes */

@@ -7,7 +7,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "linalg/kernel.h"
-#include "tree/model_file.h"
+#include "store/model_file.h"
 
 struct cop_oblique_tree {
 	size_t d;

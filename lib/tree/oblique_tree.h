@@ -76,7 +76,7 @@ typedef struct cop_tree_step {
  * returned, *leaf is where it ends. */
 size_t cop_oblique_tree_path(const cop_oblique_tree *tree, const cop_row *row, cop_tree_step *steps, size_t *leaf);
 
-/* As section "oblique_tree" version 1 of a model file (tree/model_file.h). Errors stay in bytes->err. */
+/* As section "oblique_tree" version 1 of a model file (store/model_file.h). Errors stay in bytes->err. */
 void cop_oblique_tree_save(const cop_oblique_tree *tree, cop_bytes *bytes);
 
 #define COP_OBLIQUE_TREE_SECTION "oblique_tree"

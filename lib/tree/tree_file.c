@@ -8,7 +8,7 @@
  *
  * Only one sequence of bytes stands for a tree, so what was loaded saves to the same bytes. All counts are held against
  * the bytes that remain before room is taken; then the tree is settled, which checks the rest. */
-#include "tree/model_file.h"
+#include "store/model_file.h"
 #include "tree/tree_inside.h"
 
 static void save_vectors(const cop_tree_vectors *vectors, size_t d, cop_bytes *bytes)

@@ -8,7 +8,7 @@
 #ifndef COP_TREE_TREES_H
 #define COP_TREE_TREES_H
 
-#include "tree/model_file.h"
+#include "store/model_file.h"
 #include "tree/tree.h"
 
 #define COP_TREES_MOST 65536

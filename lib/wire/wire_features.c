@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "data/hash.h"
+#include "base/hash.h"
 #include "wire/wire_keys.h"
 #include "wire/wire_names.h"
 

@@ -5,7 +5,7 @@
 #ifndef COP_WIRE_WIRE_KEYS_H
 #define COP_WIRE_WIRE_KEYS_H
 
-#include "data/event_id.h"
+#include "events/event_id.h"
 #include "wire/wire_code.h"
 #include "wire/wire_cursor.h"
 

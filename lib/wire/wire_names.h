@@ -1,4 +1,4 @@
-/* wire/wire_names.h: features by name, as the dsjson reader takes them (data/event_dsjson_features.c), from a map.
+/* wire/wire_names.h: features by name, as the dsjson reader takes them (events/event_dsjson_features.c), from a map.
  *
  * At the top a name is a feature of the default namespace, or NAMESPACE^FEATURE; a map, and an array, is a namespace.
  * A number is a feature with that value, true one with 1, a string the feature name + text with 1; false, nil and zeros
@@ -12,7 +12,7 @@
 #define COP_WIRE_WIRE_NAMES_H
 
 #include "base/bytes.h"
-#include "data/feature_space.h"
+#include "events/feature_space.h"
 #include "wire/wire_code.h"
 #include "wire/wire_cursor.h"
 

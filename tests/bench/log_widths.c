@@ -15,7 +15,7 @@
 
 #include "base/rng.h"
 #include "evaluate/offpolicy.h"
-#include "online/learner.h"
+#include "learn/learner.h"
 
 enum { FEATURES = 10, MOST_ARMS = 10, ESTIMATORS = 3 };
 

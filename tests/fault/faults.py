@@ -137,7 +137,7 @@ def read_segment(data):
     return header, records, marks
 
 
-# ---- checkpoints (store/checkpoint_file.h, tree/model_file.h) ----
+# ---- checkpoints (store/checkpoint_file.h, store/model_file.h) ----
 
 
 def checkpoints(state):

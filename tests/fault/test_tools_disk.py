@@ -29,7 +29,7 @@ def content(path):
     data = path.read_bytes()
     if path.suffix == ".journal":
         return data.rstrip(b"\0").removesuffix(b"ri\x9a\x15\x7f").rstrip(b"\0")
-    if path.name in ("cache", "report.txt", "report.html"):
+    if path.name in ("report.txt", "report.html"):
         return len(data.splitlines())
     return [line.rpartition(b",")[0] for line in data.splitlines()] if path.name == "out.csv" else data
 

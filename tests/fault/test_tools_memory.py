@@ -17,14 +17,14 @@ NEAR, NEAR_SANITIZED = 400, 40  # of the first allocations each, then further an
 STEP = 1.15
 
 OUTPUTS = ("salvaged", "out.csv", "out.curves.csv", "out.settings.csv", "report.txt", "report.html", "saved",
-           "saved.features.txt", "dump", "cache", "out.dsjson", "out.vw", "page.html", "out.tree")
+           "saved.features.txt", "dump", "out.dsjson", "out.vw", "page.html", "out.tree")
 
 COMMANDS = {
     "simulate": "simulate --data rows.csv --learner dgt --height 1 --holdout rows.csv --curve --json",
     "simulate_rank": "simulate --data rows.csv --learner rank --height 1 --trees 1 --items items.csv --delay 5",
     "simulate_refit": "simulate --data rows.csv --height 1 --trees 1 --refit-every 20 --refit-method tao --refit-height 1",
-    "replay": "replay --format csv log.csv --height 1 --trees 1 --save saved --dump dump --cache cache --progress 20",
-    "replay_cached": "replay --format csv log.csv --height 1 --trees 1 --cache kept --interval sequence --json",
+    "replay": "replay --format csv log.csv --height 1 --trees 1 --save saved --dump dump --progress 20",
+    "replay_sequence": "replay --format csv log.csv --height 1 --trees 1 --interval sequence --json",
     "resume": "replay --format csv log.csv --resume model --passes 2",
     "hashed": "replay --format vw log.vw --bits 4 --features hashed --height 1 --trees 1 --save saved --json",
     "compare": "replay --format csv log.csv --compare dgt:height=1,ensemble:height=1:trees=1,uniform --threads 1",
@@ -75,7 +75,7 @@ def folder(tmp_path_factory):
     (path / "sets" / "rows.csv").write_text((path / "rows.csv").read_text())
     (path / "log.vw").write_text("1:0.5:0.25 | a:1 b:2\n2:0:0.5 | a:2 b:1\n" * 20)
     for line in ("convert --from class --to csv rows.csv log.csv", "replay --format csv log.csv --height 1 --trees 1 --save model",
-                 "replay --format csv log.csv --cache kept", "train --learner cart --train rows.csv --height 2 --model tree",
+                 "train --learner cart --train rows.csv --height 2 --model tree",
                  "bakeoff --data-dir sets --seeds 1 --events 20 --jobs 1 --csv kept.csv --settings dgt:height=1"):
         done = run(line, path)
         assert done.returncode == 0, (line, done.stderr)
@@ -94,7 +94,7 @@ def clean(folder):
 
 def lines_of_files(folder):
     """Of those that hold text."""
-    named = {name: folder / name for name in OUTPUTS if name not in ("saved", "cache", "out.tree")}
+    named = {name: folder / name for name in OUTPUTS if name not in ("saved", "out.tree")}
     return {name: file.read_bytes().count(b"\n") for name, file in named.items() if file.is_file()}
 
 

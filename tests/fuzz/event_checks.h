@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/assert.h"
-#include "data/event_reader.h"
+#include "events/event_reader.h"
 
 static inline void check_row(const cop_row *row, size_t d)
 {

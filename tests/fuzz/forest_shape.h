@@ -3,7 +3,7 @@
 #define COP_TESTS_FUZZ_FOREST_SHAPE_H
 
 #include "base/assert.h"
-#include "online/forest.h"
+#include "learn/forest.h"
 
 #define SHAPE_BYTES  4
 #define SHAPE_INPUTS 10 /* at most */

@@ -10,12 +10,12 @@
 
 #include "base/assert.h"
 #include "base/crc32c.h"
-#include "online/footprint.h"
+#include "learn/footprint.h"
+#include "learn/ranking.h"
 #include "online/model_apprentice.h"
 #include "online/model_shadow.h"
-#include "online/ranking.h"
 #include "store/checkpoint_file.h"
-#include "tree/model_file.h"
+#include "store/model_file.h"
 
 #define CONTAINER    28
 #define FILE_HEAD    24

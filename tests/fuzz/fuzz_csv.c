@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "base/assert.h"
-#include "data/csv.h"
+#include "table/dataset_csv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	cop_diag diag;
 	if (cop_stream_open_memory("fuzz", data, size, &stream, &diag) != COP_OK)
 		return 0;
-	if (cop_csv_read(stream, &ds, &diag) == COP_OK) {
+	if (cop_dataset_csv_read(stream, &ds, &diag) == COP_OK) {
 		COP_ASSERT(ds->n > 0 && ds->d > 0 && !ds->sparse);
 		for (size_t i = 0; i < ds->n * ds->d; i++)
 			COP_ASSERT(isfinite(ds->x[i]));

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "data/event_reader.h"
 #include "event_checks.h"
+#include "events/event_reader.h"
 
 #define LIST_ROOM 64
 

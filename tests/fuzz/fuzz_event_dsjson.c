@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "data/event_reader.h"
-#include "data/json_scan.h"
 #include "event_checks.h"
+#include "events/event_reader.h"
+#include "events/json_scan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

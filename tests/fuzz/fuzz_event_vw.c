@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "data/event_reader.h"
 #include "event_checks.h"
+#include "events/event_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* Arbitrary records of a journal, read as events. The first byte says what the journal tells of its model and how it is
  * read; then each record is a byte of its kind and, either, what is to happen (id, time, loss), from which a right
- * record is made, or a length and as many bytes of a body. What comes out keeps the promises of data/logged_event.h,
+ * record is made, or a length and as many bytes of a body. What comes out keeps the promises of events/logged_event.h,
  * and a journal that is whole gives the same when it is read as a damaged one. */
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "base/assert.h"
-#include "data/libsvm.h"
+#include "table/libsvm.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 #include "base/crc32c.h"
-#include "tree/model_file.h"
+#include "store/model_file.h"
 #include "tree/oblique_tree.h"
 
 #define FILE_HEAD    24

@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "daemon/challenger_file.h"
-#include "daemon/recovery.h"
+#include "daemon/durable/recovery.h"
+#include "daemon/refit/challenger_file.h"
 #include "store/journal_segment.h"
-#include "tree/model_file.h"
+#include "store/model_file.h"
 #include "tree/tree_build.h"
 #include "wire/wire_record.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "data/table.h"
+#include "table/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include "base/assert.h"
 #include "base/crc32c.h"
 #include "base/mem.h"
-#include "tree/view.h"
+#include "view/view.h"
 
 #define FILE_HEAD    24
 #define SECTION_HEAD 32

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "daemon/zmtp.h"
+#include "daemon/serve/zmtp.h"
 
 #define MOST 8192u
 

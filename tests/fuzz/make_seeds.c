@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/refit_state.h"
+#include "daemon/refit/refit_state.h"
 #include "forest_shape.h"
 #include "online/model_apprentice.h"
 #include "online/model_shadow.h"
 #include "refit/refit_file.h"
 #include "store/checkpoint_file.h"
-#include "tree/model_file.h"
+#include "store/model_file.h"
 #include "tree/tree_build.h"
 
 #define PATH_ROOM     4096

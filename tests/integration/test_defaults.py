@@ -414,7 +414,7 @@ NONE = {
     "simulate": {"data", "holdout", "items", "live", "model", "contexts", "actions", "feedback-to", "value-range",
                  "refit-every", "share-min", "share-max"},
     "bakeoff": {"data-dir", "settings-file", "csv", "peers", "report"},
-    "replay": {"format", "events", "skip", "holdout-after", "evaluate", "compare", "cache", "save", "resume", "dump",
+    "replay": {"format", "events", "skip", "holdout-after", "evaluate", "compare", "save", "resume", "dump",
                "live", "model", "items", "keep", "ignore", "q", "features", "share-min", "share-max"},
     "evaluate": set(),
 }  # fmt: skip

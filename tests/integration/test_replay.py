@@ -54,7 +54,6 @@ def log(tmp_path):
         (["x", "--format", "csv", "--lines", "one"], "--lines goes with the format vw"),
         (["x", "--format", "vw", "--bits", "25"], "--bits: expected 1 to 24"),
         (["-", "--format", "vw", "--passes", "2"], "--passes needs a file"),
-        (["-", "--format", "vw", "--cache", "c"], "--cache needs a file"),
     ],
 )
 def test_replay_wrong_options_are_told(args, complaint):

@@ -1,4 +1,4 @@
-"""coppice replay: runs that stop and go on, caches, settings side by side, daemons taught."""
+"""coppice replay: runs that stop and go on, settings side by side, daemons taught."""
 
 import csv
 import json
@@ -110,55 +110,6 @@ def test_inspect_shows_a_saved_replay(tmp_path, log):
     assert shown == {"events": str(result["events"]), "labelled": "1500", "loss": f"{told['progressive_loss']:.6f}",
                      "policy": "greedy", "features": f"{FEATURES}, dense"}
     assert told["labelled"] == 1500 and told["events"] == result["events"]
-
-
-# ---- the cache
-
-
-@pytest.mark.parametrize("format", ["vw", "dsjson"])
-def test_replay_from_the_cache_is_the_same(tmp_path, format):
-    write = write_vw if format == "vw" else write_dsjson
-    path = write(tmp_path / "log", events(1000))
-    cache = tmp_path / "log.cache"
-    text = replay(path, format=format)
-    first = replay(path, "--cache", cache, format=format)
-    second = replay(path, "--cache", cache, format=format)
-    assert first["cached"] is False and second["cached"] is True
-    assert figures(text) == figures(first) == figures(second)
-    other = replay(path, "--cache", cache, "--policy-value", "exploring", "--passes", "2", format=format)
-    assert other["cached"] is True and other["events"] == 2000
-    assert figures(other) == figures(replay(path, "--policy-value", "exploring", "--passes", "2", format=format))
-
-
-def test_replay_old_cache_is_made_anew(tmp_path, log):
-    cache = tmp_path / "log.cache"
-    replay(log, "--cache", cache)
-    log.write_text(log.read_text() + vw_line(events(1, seed=99)[0]) + "\n")
-    out, err = coppice("replay", "--format", "vw", log, "--cache", cache, "--json")
-    assert "made anew" in err and json.loads(out)["events"] == 1501 and json.loads(out)["cached"] is False
-    out, err = coppice("replay", "--format", "vw", log, "--cache", cache, "--arms", "4", "--json")
-    assert "made anew" in err and json.loads(out)["arms"] == 4
-
-
-def test_replay_damaged_cache_is_refused(tmp_path, log):
-    cache = tmp_path / "log.cache"
-    replay(log, "--cache", cache)
-    data = cache.read_bytes()
-    for at in range(10, len(data), len(data) // 20):
-        cache.write_bytes(data[:at] + bytes([data[at] ^ 0x11]) + data[at + 1:])
-        done = subprocess.run([program("COPPICE"), "replay", "--format", "vw", log, "--cache", cache, "--json"],
-                              capture_output=True, text=True, timeout=DEADLINE)
-        assert done.returncode in (0, 1)
-        assert str(cache) in done.stderr
-    cache.write_text("my only copy of something else")
-    refused("--format", "vw", log, "--cache", cache)
-    assert cache.read_text() == "my only copy of something else"
-
-
-def test_replay_part_of_a_log_leaves_no_cache(tmp_path, log):
-    cache = tmp_path / "log.cache"
-    replay(log, "--cache", cache, "--events", "100")
-    assert not cache.exists() and os.listdir(tmp_path) == ["log.vw"]
 
 
 # ---- logs of which more than the beginning has to be known
@@ -305,7 +256,7 @@ def test_replay_closed_output_ends_without_noise(log):
 
 def test_replay_unwritable_results_fail(tmp_path, log):
     nowhere = tmp_path / "no" / "such" / "folder"
-    for option in ("--save", "--dump", "--cache"):
+    for option in ("--save", "--dump"):
         assert str(nowhere) in refused_after(log, option, nowhere)
 
 
@@ -534,7 +485,7 @@ def test_replay_files_that_would_be_lost_are_refused(tmp_path, log):
     other = tmp_path / "other"
     link = tmp_path / "link"
     link.symlink_to(log)
-    for args in (["--dump", log], ["--save", log], ["--cache", log], ["--dump", link],
+    for args in (["--dump", log], ["--save", log], ["--dump", link],
                  ["--save", other, "--dump", other], ["--save", tmp_path], ["--save", tmp_path / "no" / "model"]):
         err = refused("--format", "vw", log, *args)
         assert str(args[-1]) in err

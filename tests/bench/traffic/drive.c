@@ -5,7 +5,7 @@
  *
  * OUT: uint32 arms that were played, one an event, then float32 every arm's probability, K an event; of values float32
  * both probes. --skyline (arms, items): when feedback would come every arm's loss is told, whatever was played, and the
- * best predicted arm is played (online/skyline.h); of conversions when the window ends. Counters go to standard output.
+ * best predicted arm is played (learn/skyline.h); of conversions when the window ends. Counters go to standard output.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,13 +18,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
-#include "data/hash.h"
+#include "learn/skyline.h"
 #include "online/model.h"
-#include "online/skyline.h"
+#include "tools/common/command.h"
+#include "tools/common/learner_options.h"
 #include "traffic_stream.h"
-#include "tools/command.h"
-#include "tools/learner_options.h"
 
 #define PROGRAM   "traffic_drive"
 #define NO_WINDOW 1e12 /* a reward window that no stream outlasts */

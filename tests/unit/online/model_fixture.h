@@ -2,9 +2,9 @@
 #ifndef COP_TESTS_ONLINE_MODEL_FIXTURE_H
 #define COP_TESTS_ONLINE_MODEL_FIXTURE_H
 
-#include "learner_fixture.h"
 #include "online/model.h"
-#include "tree/model_file.h"
+#include "store/model_file.h"
+#include "unit/learn/learner_fixture.h"
 
 #define WINDOW 10.0
 

@@ -9,7 +9,7 @@
 #include "fuzz/forest_shape.h"
 #include "online/model_shadow.h"
 #include "store/checkpoint_file.h"
-#include "tree/model_file.h"
+#include "store/model_file.h"
 
 #define CORPUS COP_TEST_DATA "/../fuzz/corpus/"
 

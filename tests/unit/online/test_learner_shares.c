@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "model_fixture.h"
-#include "rank_fixture.h"
+#include "unit/learn/rank_fixture.h"
 
 #define LEAST  0.08
 #define EVENTS 600

@@ -8,8 +8,8 @@
 #include "model_fixture.h"
 #include "online/model_apprentice.h"
 #include "online/model_shadow.h"
-#include "rank_fixture.h"
-#include "refitted_fixture.h"
+#include "unit/learn/rank_fixture.h"
+#include "unit/learn/refitted_fixture.h"
 
 static const struct {
 	const char *learner;

@@ -1,9 +1,9 @@
 /* A model that ranks candidates, as the daemon runs it: decisions replayed to the same bytes, saved state, windows,
  * feedback by id and self-contained, explanations, orders, logged events. */
-#include "rank_fixture.h"
+#include "unit/learn/rank_fixture.h"
 
 #include "online/model.h"
-#include "tree/model_file.h"
+#include "store/model_file.h"
 
 #define WINDOW 10.0
 

@@ -4,7 +4,7 @@
 
 #include "online/model_apprentice.h"
 #include "online/model_shadow.h"
-#include "refitted_fixture.h"
+#include "unit/learn/refitted_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 #include "model_fixture.h"
 #include "online/model_state.h"
 #include "online/model_state.h"
-#include "rank_fixture.h"
-#include "refitted_fixture.h"
+#include "unit/learn/rank_fixture.h"
+#include "unit/learn/refitted_fixture.h"
 
 static cop_model *new_model(const char *learner, bool sparse)
 {

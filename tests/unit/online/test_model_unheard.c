@@ -2,7 +2,7 @@
 #include "model_fixture.h"
 
 #include "online/model_apprentice.h"
-#include "tree/model_file.h"
+#include "store/model_file.h"
 
 static cop_rng rng;
 

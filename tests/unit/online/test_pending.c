@@ -1,5 +1,5 @@
 /* The table of waiting decisions against a plain array, with ids of every kind and length. */
-#include "rows.h"
+#include "unit/learn/rows.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The bounded memory against a plain list. */
-#include "rows.h"
+#include "unit/learn/rows.h"
 
 #include <stdio.h>
 

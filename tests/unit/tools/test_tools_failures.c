@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "support_fail.h"
-#include "tools/command.h"
+#include "tools/common/command.h"
 
 #define MOST_WORDS 32
 

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "tree/model_file.h"
+#include "store/model_file.h"
 #include "tree/oblique_tree.h"
 
 /* 0 -> (1, leaf 2); 1 -> (leaf 0, 2); 2 -> (leaf 3, leaf 1). */

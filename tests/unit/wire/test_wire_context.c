@@ -3,8 +3,8 @@
 
 #include <math.h>
 
+#include "base/hash.h"
 #include "base/rng.h"
-#include "data/hash.h"
 #include "wire/wire_context.h"
 #include "wire_fixture.h"
 

@@ -1,0 +1,551 @@
+/* Every option is declared to libconfuse as a pointer whose parse callback keeps the text and its line. So libconfuse
+ * only judges syntax and names, and all values are judged afterwards, together, each with its line.
+ *
+ * Sections have no way to a caller's context in libconfuse's callbacks, hence `current`, set for the length of a parse.
+ * libconfuse lets a later option or section replace or add to an earlier one of the same name: meet() refuses
+ * it, called for values by the validation callback, for lists with their first value.
+ * libconfuse takes the end of the file inside a section or comment for a good end; END_MARK, an option that is added
+ * behind the text, must be met at the top level. */
+#include "daemon/config/config.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "daemon/config/config_rules.h"
+#include "daemon/refit/refit_program.h"
+
+#define FILE_MAX     (1u << 20)
+#define END_MARK     "end-of-configuration"
+#define OPTIONS_MOST 64 /* of a section or of the file, with their end */
+
+_Static_assert(COP_CONFIG_SECTIONS + COP_CONFIG_RULES + 3 <= OPTIONS_MOST, "OPTIONS_MOST is too small");
+
+static _Thread_local cop_config_reading *current;
+
+void cop_config_report_init(cop_config_report *report) { memset(report, 0, sizeof *report); }
+
+void cop_config_report_fini(cop_config_report *report)
+{
+	cop_mem_free(report->items);
+	cop_config_report_init(report);
+}
+
+static void report_add(cop_config_reading *reading, uint64_t line, const char *text)
+{
+	cop_config_report *report = reading->report;
+	reading->wrong = true;
+	if (report->count == COP_CONFIG_MAX_MESSAGES) {
+		report->omitted++;
+		return;
+	}
+	cop_diag *items = cop_mem_resize(report->items, report->count, report->count + 1, sizeof *items);
+	if (items == NULL) {
+		reading->out_of_memory = true;
+		return;
+	}
+	report->items = items;
+	cop_diag_at_line(&items[report->count++], reading->source, line, "%s", text);
+}
+
+void cop_config_complain(cop_config_reading *reading, uint64_t line, const char *option, const char *format, ...)
+{
+	char text[sizeof((cop_diag *)NULL)->message];
+	int start = option[0] == '\0' ? 0 : snprintf(text, sizeof text, "%s: ", option);
+	va_list args;
+	va_start(args, format);
+	if (start >= 0 && (size_t)start < sizeof text)
+		(void)vsnprintf(text + start, sizeof text - (size_t)start, format, args);
+	va_end(args);
+	for (char *c = text; *c != '\0'; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?';
+	report_add(reading, line, text);
+}
+
+bool cop_config_has(cfg_t *section, const char *option)
+{
+	cfg_opt_t *found = cfg_getopt(section, option);
+	return found != NULL && (found->flags & CFGF_MODIFIED) != 0;
+}
+
+uint64_t cop_config_line(cfg_t *section, const char *option)
+{
+	unsigned count = cfg_size(section, option);
+	const cop_config_text *value = count == 0 ? NULL : cfg_getnptr(section, option, count - 1);
+	if (value != NULL)
+		return value->line;
+	return cfg_title(section) == NULL ? 0 : (uint64_t)section->line;
+}
+
+static void __attribute__((format(printf, 2, 0))) on_error(cfg_t *cfg, const char *format, va_list args)
+{
+	char text[256];
+	uint64_t line =
+	        (uint64_t)cfg->line < current->lines ? (uint64_t)cfg->line : current->lines; /* not END_MARK's */
+	(void)vsnprintf(text, sizeof text, format, args);
+	if (strstr(text, END_MARK) != NULL)
+		cop_config_complain(current, line, "", "the file ends inside a section, expected }");
+	else
+		cop_config_complain(current, line, "", "%s", text);
+}
+
+/* Where the option, of this very section, was met before in the file, and notes it; 0: nowhere. */
+static uint64_t met_before(cop_config_reading *reading, const cfg_opt_t *option, const cfg_t *section, uint64_t line)
+{
+	for (size_t i = 0; i < reading->met_count; i++)
+		if (reading->met[i].option == option)
+			return reading->met[i].line;
+	if (reading->met_count < COP_CONFIG_MET)
+		reading->met[reading->met_count++] = (cop_config_met){ option, line, section };
+	return 0;
+}
+
+/* Notes that the file sets the option, or has the section, and complains if it did before. */
+static void meet(const cfg_t *cfg, const cfg_opt_t *option)
+{
+	uint64_t line = (uint64_t)cfg->line;
+	uint64_t before = met_before(current, option, cfg, line);
+	if (before != 0)
+		cop_config_complain(current, line, option->name, "stands twice, expected once (the first %s line %llu)",
+		        option->type == CFGT_SEC ? "ends on" : "is on", (unsigned long long)before);
+}
+
+/* A value was set, or a section is complete, whose own options are then no longer of interest. */
+static int on_complete(cfg_t *cfg, cfg_opt_t *option)
+{
+	const cop_config_met *met = current->met;
+	while (option->type == CFGT_SEC && current->met_count > 0 && met[current->met_count - 1].section != cfg &&
+	        met[current->met_count - 1].section != current->root)
+		current->met_count--;
+	if ((option->flags & CFGF_MULTI) == 0) /* models: libconfuse refuses a second one of the same name */
+		meet(cfg, option);
+	return 0;
+}
+
+static int on_value(cfg_t *cfg, cfg_opt_t *option, const char *text, void *result)
+{
+	if ((option->flags & CFGF_LIST) != 0 && option->nvalues == 1) /* the first of a list, which is no += */
+		meet(cfg, option);
+	size_t length = strlen(text) + 1;
+	cop_config_text *value = cop_mem_alloc(sizeof *value + length, 1);
+	if (value == NULL) {
+		current->out_of_memory = true;
+		return -1;
+	}
+	value->line = (uint64_t)cfg->line;
+	memcpy(value->text, text, length);
+	*(void **)result = value;
+	return 0;
+}
+
+/* options: room for section->count + 1. */
+static void declare(const cop_config_section *section, cfg_opt_t *options)
+{
+	size_t i;
+	for (i = 0; i < section->count; i++) {
+		const cop_config_rule *rule = &section->rules[i];
+		bool list = rule->kind == COP_KIND_RANGE || rule->kind == COP_KIND_WORDS ||
+		            rule->kind == COP_KIND_SHARES || rule->kind == COP_KIND_BIND ||
+		            rule->kind == COP_KIND_CONNECT;
+		cfg_opt_t single = CFG_PTR_CB(rule->name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
+		cfg_opt_t several = CFG_PTR_LIST_CB(rule->name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
+		single.validcb = on_complete; /* for a list it would be called for each value */
+		options[i] = list ? several : single;
+	}
+	options[i] = (cfg_opt_t)CFG_END();
+}
+
+/* The file's grammar; NULL when memory is short. cfg_init copies what it is given. */
+static cfg_t *grammar(void)
+{
+	cfg_opt_t options[COP_CONFIG_SECTIONS][OPTIONS_MOST];
+	cfg_opt_t model[OPTIONS_MOST], refit[OPTIONS_MOST], top[OPTIONS_MOST];
+	size_t n = cop_config_sections[0].count;
+	declare(&cop_config_sections[0], top);
+	for (size_t i = 1; i < COP_CONFIG_SECTIONS; i++) {
+		declare(&cop_config_sections[i], options[i]);
+		top[n] = (cfg_opt_t)CFG_SEC(cop_config_sections[i].name, options[i], CFGF_NODEFAULT);
+		top[n++].validcb = on_complete;
+	}
+	size_t last = cop_config_model_section.count;
+	declare(&cop_config_refit_section, refit);
+	declare(&cop_config_model_section, model);
+	model[last] = (cfg_opt_t)CFG_SEC("refit", refit, CFGF_NODEFAULT);
+	model[last].validcb = on_complete;
+	model[last + 1] = (cfg_opt_t)CFG_END();
+	top[n] = (cfg_opt_t)CFG_SEC("model", model, CFGF_MULTI | CFGF_TITLE | CFGF_NO_TITLE_DUPES);
+	top[n++].validcb = on_complete;
+	top[n++] = (cfg_opt_t)CFG_PTR_CB(END_MARK, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
+	top[n] = (cfg_opt_t)CFG_END();
+	return cfg_init(top, CFGF_NONE);
+}
+
+static cop_err scan_stream(cop_config_reading *reading, FILE *stream, cfg_t *root)
+{
+	(void)cfg_set_error_function(root, on_error);
+	current = reading;
+	reading->root = root;
+	int result = cfg_parse_fp(root, stream);
+	bool whole = cop_config_has(root, END_MARK);
+	if (result == CFG_SUCCESS && !whole)
+		cop_config_complain(reading, 0, "", "the file ends inside a section, comment or text");
+	current = NULL;
+	if (reading->out_of_memory)
+		return COP_ENOMEM;
+	if (result != CFG_SUCCESS &&
+	        !reading->wrong) /* libconfuse has no word for some, an empty option name for one */
+		cop_config_complain(
+		        reading, (uint64_t)root->line, "", "not understood, expected option = value or a section");
+	return result != CFG_SUCCESS || !whole ? COP_EFORMAT : COP_OK;
+}
+
+static uint64_t count_lines(const char *text, size_t length)
+{
+	uint64_t lines = length != 0 && text[length - 1] != '\n';
+	for (size_t i = 0; i < length; i++)
+		lines += text[i] == '\n';
+	return lines;
+}
+
+/* The text scanned into *root; the caller frees it with cfg_free, also on error. */
+static cop_err scan(cop_config_reading *reading, const char *text, size_t length, cfg_t **root)
+{
+	static const char tail[] = "\n" END_MARK " = 1";
+	*root = NULL;
+	if (length > FILE_MAX || memchr(text, '\0', length) != NULL) {
+		cop_config_complain(reading, 0, "", "not a configuration, expected at most 1 MiB of text");
+		return COP_EFORMAT;
+	}
+	char *whole = cop_mem_alloc(length + sizeof tail, 1);
+	FILE *stream = NULL;
+	cop_err err = COP_ENOMEM;
+	if (whole == NULL)
+		return err;
+	memcpy(whole, text, length);
+	reading->lines = count_lines(text, length);
+	memcpy(whole + length, tail, sizeof tail);
+	*root = grammar();
+	stream = fmemopen(whole, length + sizeof tail - 1, "r");
+	if (*root != NULL && stream != NULL)
+		err = scan_stream(reading, stream, *root);
+	if (err == COP_OK && reading->folder != NULL) /* a journal's text has them replaced */
+		cop_config_check_variables(reading, text, length);
+	if (stream != NULL)
+		(void)fclose(stream);
+	cop_mem_free(whole);
+	return err;
+}
+
+/* "ensemble or value" for a set of learners. */
+static void name_learners(unsigned learners, char out[48])
+{
+	out[0] = '\0';
+	for (unsigned i = 0; i <= COP_LEARNER_RANK; i++) {
+		if ((learners & 1u << i) == 0)
+			continue;
+		if (out[0] != '\0')
+			strcat(out, " or ");
+		strcat(out, cop_config_learner_text((cop_config_learner)i));
+	}
+}
+
+static void read_section(
+        cop_config_reading *reading, cfg_t *cfg, const cop_config_section *section, unsigned learners, void *base)
+{
+	for (size_t i = 0; i < section->count; i++) {
+		const cop_config_rule *rule = &section->rules[i];
+		char names[48];
+		if (!cop_config_has(cfg, rule->name))
+			continue;
+		if ((rule->learners & learners) == learners) {
+			cop_config_value_read(reading, cfg, rule, base);
+			continue;
+		}
+		name_learners(rule->learners, names);
+		cop_config_complain(reading, cop_config_line(cfg, rule->name), rule->name,
+		        "this learner has no such option, expected it only in models of learner %s", names);
+	}
+}
+
+static bool name_fits(const char *name)
+{
+	size_t length = strlen(name);
+	return length >= 1 && length <= COP_CONFIG_NAME_MAX &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == length;
+}
+
+static void read_name(cop_config_reading *reading, cfg_t *cfg, cop_config_model *model)
+{
+	const char *name = cfg_title(cfg);
+	if (name_fits(name))
+		(void)snprintf(model->name, sizeof model->name, "%s", name);
+	else
+		cop_config_complain(reading, (uint64_t)cfg->line, "model",
+		        "\"%.80s\" is no name for a model, expected 1 to 64 of A-Z a-z 0-9 . _ -", name);
+}
+
+/* The learner, on which hangs what else there is, and features, as some defaults do. False: the learner is not known.
+ */
+static bool read_kind(
+        cop_config_reading *reading, cfg_t *cfg, const cop_config_adopted *adopted, cop_config_model *model)
+{
+	const cop_config_rule *rules = cop_config_model_section.rules;
+	bool wrong = reading->wrong;
+	reading->wrong = false;
+	if (adopted->found) {
+		model->learner = adopted->was.learner;
+		model->features = adopted->was.features;
+	}
+	cop_config_value_read(reading, cfg, &rules[0], model);
+	bool known = !reading->wrong && (!adopted->missing || cop_config_has(cfg, "learner"));
+	reading->wrong |= wrong;
+	cop_config_value_read(reading, cfg, &rules[1], model);
+	return known;
+}
+
+static bool has_probes(cfg_t *cfg, const cop_config_model *model)
+{
+	bool found = model->refit.given;
+	for (size_t i = 0; cop_config_probe_options[i] != NULL; i++)
+		found |= cop_config_has(cfg, cop_config_probe_options[i]);
+	return found;
+}
+
+/* Defaults that hang on other options. */
+static void fill_dependent(cfg_t *cfg, const cop_config_adopted *adopted, cop_config_model *model)
+{
+	if (adopted->found && model->learner == adopted->was.learner)
+		return;
+	if (!cop_config_has(cfg, "gamma"))
+		model->gamma = cop_config_default_gamma(model);
+	if (!cop_config_has(cfg, "least_propensity"))
+		model->least_propensity = cop_config_default_least(model);
+	if (model->learner == COP_LEARNER_VALUE && !cop_config_has(cfg, "feedback") && has_probes(cfg, model))
+		model->feedback = COP_FEEDBACK_TWO;
+	if (model->learner == COP_LEARNER_VALUE && !cop_config_has(cfg, "delta"))
+		model->delta = 0.1 * (model->value_range[1] - model->value_range[0]);
+}
+
+static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model *model)
+{
+	const cop_config_section *section = &cop_config_model_section;
+	cop_config_adopted adopted;
+	read_name(reading, cfg, model);
+	cop_config_adopt_find(reading, cfg, &adopted);
+	reading->adopted = adopted.found || adopted.missing;
+	bool learner_known = read_kind(reading, cfg, &adopted, model); /* if not, each option is judged as if some
+	                                                                * learner had it */
+	cop_config_model_defaults(model);
+	cop_config_adopt_take(&adopted, model);
+	cop_config_section rest = { section->name, section->rules + 2, section->count - 2 };
+	read_section(reading, cfg, &rest, learner_known ? 1u << model->learner : 0, model);
+	model->refit.given = cfg_size(cfg, "refit") != 0;
+	if (model->learner == COP_LEARNER_DGT)
+		model->refit.height = model->height;
+	if (model->refit.given) {
+		read_section(reading, cfg_getsec(cfg, "refit"), &cop_config_refit_section, 0, model);
+		model->refit.said = cop_config_has(cfg_getsec(cfg, "refit"), "enabled");
+	}
+	fill_dependent(cfg, &adopted, model);
+	cop_config_check_model(reading, cfg, model, learner_known);
+	cop_config_read_names(reading, cfg, model);
+	cop_config_adopt_check(reading, cfg, &adopted, model);
+}
+
+static void read_models(cop_config_reading *reading, cfg_t *root, cop_config *config)
+{
+	unsigned count = cfg_size(root, "model");
+	if (count < 1 || count > COP_CONFIG_MAX_MODELS) {
+		cop_config_complain(reading, 0, "model", "%u sections, expected 1 to %d", count, COP_CONFIG_MAX_MODELS);
+		return;
+	}
+	config->models = cop_mem_alloc(count, sizeof *config->models);
+	if (config->models == NULL) {
+		reading->out_of_memory = true;
+		return;
+	}
+	config->model_count = count;
+	for (unsigned i = 0; i < count; i++)
+		read_model(reading, cfg_getnsec(root, "model", i), &config->models[i]);
+}
+
+/* Texts that every configuration has. */
+static void fill_texts(cop_config_reading *reading, cop_config *config)
+{
+	if (config->state_dir == NULL)
+		config->state_dir = cop_mem_strdup("/var/lib/coppice");
+	if (config->log_facility == NULL)
+		config->log_facility = cop_mem_strdup("daemon");
+	reading->out_of_memory |= config->state_dir == NULL || config->log_facility == NULL;
+}
+
+static void read_all(cop_config_reading *reading, cfg_t *root, cop_config *config)
+{
+	cop_config_defaults(config);
+	read_section(reading, root, &cop_config_sections[0], 0, config);
+	for (size_t i = 1; i < COP_CONFIG_SECTIONS; i++) {
+		const cop_config_section *section = &cop_config_sections[i];
+		if (cfg_size(root, section->name) != 0)
+			read_section(reading, cfg_getsec(root, section->name), section, 0, config);
+	}
+	config->http_given = cfg_size(root, "http") != 0;
+	config->journal_given = cfg_size(root, "journal") != 0;
+	fill_texts(reading, config);
+	reading->state_dir = config->state_dir;
+	read_models(reading, root, config);
+	cop_config_default_refits(config, false);
+	cop_config_check(reading, root, config);
+}
+
+/* reading: report, source, folder and origin are set. */
+static cop_err parse(cop_config_reading *reading, const char *text, size_t length, cop_config **out)
+{
+	*out = NULL;
+	cop_bytes_init(&reading->checkpoint);
+	cfg_t *root;
+	cop_config *config = NULL;
+	cop_err err = scan(reading, text, length, &root);
+	if (err != COP_OK)
+		goto fail;
+	config = cop_mem_alloc(1, sizeof *config);
+	err = COP_ENOMEM;
+	if (config == NULL)
+		goto fail;
+	read_all(reading, root, config);
+	err = reading->out_of_memory ? COP_ENOMEM : reading->wrong ? COP_EINVAL : COP_OK;
+	if (err != COP_OK)
+		goto fail;
+	*out = config;
+	config = NULL;
+fail:
+	cop_config_free(config);
+	cop_bytes_fini(&reading->checkpoint);
+	(void)cfg_free(root);
+	return err;
+}
+
+cop_err cop_config_parse(const char *text, size_t length, const char *source, const char *folder, cop_config **out,
+        cop_config_report *report)
+{
+	cop_config_reading reading = { .report = report, .source = source, .folder = folder };
+	return parse(&reading, text, length, out);
+}
+
+/* The whole file into *text, which the caller frees with cop_mem_free. */
+static cop_err read_file(const char *path, char **text, size_t *length)
+{
+	*text = NULL;
+	FILE *file = fopen(path, "re");
+	if (file == NULL)
+		return COP_EIO;
+	cop_err err = COP_ENOMEM;
+	char *room = cop_mem_alloc(FILE_MAX + 1, 1); /* one more, so that a longer file shows */
+	if (room == NULL)
+		goto done;
+	*length = fread(room, 1, FILE_MAX + 1, file);
+	err = ferror(file) ? COP_EIO : COP_OK;
+	if (err == COP_OK)
+		*text = room;
+	else
+		cop_mem_free(room);
+done:
+	if (fclose(file) != 0 && err == COP_OK) {
+		cop_mem_free(*text);
+		*text = NULL;
+		err = COP_EIO;
+	}
+	return err;
+}
+
+/* Refits that are enabled need their program; by default they are where it is. */
+static cop_err need_programs(const char *path, cop_config **config, cop_config_report *report)
+{
+	cop_config_reading reading = { .report = report, .source = path };
+	char program[COP_REFIT_PROGRAM_ROOM];
+	cop_diag why = { 0 };
+	bool found = cop_refit_program_find(program, &why) == COP_OK;
+	cop_config_default_refits(*config, found);
+	if (found)
+		return COP_OK;
+	for (size_t i = 0; i < (*config)->model_count; i++)
+		if ((*config)->models[i].refit.enabled)
+			cop_config_complain(&reading, 0, "", "model \"%s\": refit: enabled: %s",
+			        (*config)->models[i].name, why.message);
+	if (!reading.wrong)
+		return COP_OK;
+	cop_config_free(*config);
+	*config = NULL;
+	return reading.out_of_memory ? COP_ENOMEM : COP_EINVAL;
+}
+
+cop_err cop_config_load(const char *path, const cop_config_origin *origin, cop_config **out, cop_config_report *report)
+{
+	cop_config_reading reading = { .report = report, .source = path };
+	*out = NULL;
+	if (origin != NULL)
+		reading.origin = *origin;
+	if (path == NULL) {
+		static const char name[] = "built-in configuration";
+		cop_err err =
+		        cop_config_parse((const char *)cop_config_demo, cop_config_demo_length, name, ".", out, report);
+		return err == COP_OK ? need_programs(name, out, report) : err;
+	}
+	char *text;
+	size_t length;
+	cop_err err = read_file(path, &text, &length);
+	if (err == COP_EIO)
+		cop_config_complain(&reading, 0, "", "cannot be read: %s", strerror(errno));
+	if (err != COP_OK)
+		return err;
+	char *folder = cop_mem_strdup(path);
+	err = COP_ENOMEM;
+	if (folder != NULL) {
+		char *slash = strrchr(folder, '/');
+		if (slash == NULL)
+			(void)strcpy(folder, ".");
+		else
+			slash[slash == folder ? 1 : 0] = '\0';
+		reading.folder = folder;
+		err = parse(&reading, text, length, out);
+	}
+	if (err == COP_OK)
+		err = need_programs(path, out, report);
+	cop_mem_free(folder);
+	cop_mem_free(text);
+	return err;
+}
+
+static void section_free(const cop_config_section *section, void *base)
+{
+	for (size_t i = 0; i < section->count; i++)
+		cop_config_value_free(&section->rules[i], base);
+}
+
+void cop_config_free(cop_config *config)
+{
+	if (config == NULL)
+		return;
+	for (size_t i = 0; i < COP_CONFIG_SECTIONS; i++)
+		section_free(&cop_config_sections[i], config);
+	for (size_t i = 0; i < config->model_count; i++) {
+		section_free(&cop_config_model_section, &config->models[i]);
+		cop_mem_free(config->models[i].start_from_path);
+		cop_config_list_free(&config->models[i].feature_name_list);
+		cop_config_list_free(&config->models[i].arm_name_list);
+	}
+	cop_mem_free(config->models);
+	cop_mem_free(config);
+}
+
+const cop_config_model *cop_config_find(const cop_config *config, const char *name, size_t length)
+{
+	for (size_t i = 0; i < config->model_count; i++) {
+		const cop_config_model *model = &config->models[i];
+		if (strlen(model->name) == length && memcmp(model->name, name, length) == 0)
+			return model;
+	}
+	return NULL;
+}

@@ -1,0 +1,249 @@
+/* daemon/config/config.h: the configuration: read as a whole, printed back, compared for a reload.
+ *
+ * The file's shape is conf/coppice.conf. Whatever is not given has its default, so a cop_config is always complete
+ * and valid. Times are microseconds, sizes bytes. Loading is for one thread at a time (libconfuse's scanner is not
+ * reentrant); a loaded configuration is plain data. */
+#ifndef COP_DAEMON_CONFIG_CONFIG_H
+#define COP_DAEMON_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "daemon/report/log.h"
+#include "online/model.h"
+
+#define COP_CONFIG_NAME_MAX     64           /* characters of a model's name: [A-Za-z0-9._-] */
+#define COP_CONFIG_MAX_MODELS   64           /* in one daemon */
+#define COP_CONFIG_MAX_MESSAGES 64           /* kept in one report; more are counted */
+#define COP_CONFIG_WIRE_LIMIT   (16ul << 20) /* highest message_limit */
+#define COP_CONFIG_QUEUE_SHARE  16           /* messages of that length that queue_limit holds at least */
+
+typedef enum cop_config_learner {
+	COP_LEARNER_ENSEMBLE,
+	COP_LEARNER_DGT,
+	COP_LEARNER_VALUE,
+	COP_LEARNER_RANK
+} cop_config_learner;
+typedef enum cop_config_policy {
+	COP_POLICY_NONE,
+	COP_POLICY_EPSILON,
+	COP_POLICY_SQUARECB,
+	COP_POLICY_FASTCB,
+	COP_POLICY_MATCHING
+} cop_config_policy;
+/* As lib/online's cop_value_feedback. */
+typedef enum cop_config_feedback { COP_FEEDBACK_BINS, COP_FEEDBACK_ONE, COP_FEEDBACK_TWO } cop_config_feedback;
+typedef enum cop_config_unheard { COP_UNHEARD_WAIT, COP_UNHEARD_DECIDE } cop_config_unheard;
+typedef enum cop_config_sync { COP_SYNC_INTERVAL, COP_SYNC_ALWAYS, COP_SYNC_NEVER } cop_config_sync;
+typedef enum cop_config_drift { COP_DRIFT_NONE, COP_DRIFT_ADWIN, COP_DRIFT_PAGE_HINKLEY } cop_config_drift;
+typedef enum cop_config_method { COP_METHOD_TAO, COP_METHOD_LAPTAO, COP_METHOD_FOREST } cop_config_method;
+typedef enum cop_config_promote {
+	COP_PROMOTE_EVIDENCE,
+	COP_PROMOTE_BOUND,
+	COP_PROMOTE_NEVER,
+	COP_PROMOTE_HAND
+} cop_config_promote;
+
+/* The word that the file uses, for example "squarecb"; never NULL. */
+const char *cop_config_learner_text(cop_config_learner learner);
+const char *cop_config_policy_text(cop_config_policy policy);
+const char *cop_config_drift_text(cop_config_drift drift); /* a detector's name, or "none" */
+const char *cop_config_method_text(cop_config_method method);
+const char *cop_config_promote_text(cop_config_promote promote);
+
+typedef struct cop_config_list {
+	size_t count;
+	char **items; /* count texts */
+} cop_config_list;
+
+typedef struct cop_config_loss {
+	bool given; /* false: none, an expired decision is dropped */
+	double value;
+} cop_config_loss;
+
+typedef struct cop_config_auto {
+	bool given; /* false: auto */
+	double value;
+} cop_config_auto;
+
+/* Why a model has no refits. */
+typedef enum cop_config_refit_off {
+	COP_REFIT_ON,
+	COP_REFIT_OFF_SAID,    /* enabled = false */
+	COP_REFIT_OFF_LEARNER, /* of its values nothing says which challenger is better, or it has no trees */
+	COP_REFIT_OFF_JOURNAL, /* there is none */
+	COP_REFIT_OFF_PROGRAM, /* the same */
+	COP_REFIT_OFF_MEMORY   /* the machine has none for second learners */
+} cop_config_refit_off;
+
+/* "on", "configuration", "learner", "no journal", "no program" or "no memory". */
+const char *cop_config_refit_off_text(cop_config_refit_off off);
+
+/* A model's section refit: whole trees from its journal, beside serving. */
+typedef struct cop_config_refit {
+	bool given;               /* the file has the section, */
+	bool said;                /* which has the option enabled: else it is what can be */
+	bool enabled;             /* false: none by itself, and `ctl refit` is refused */
+	cop_config_refit_off off; /* COP_REFIT_ON: enabled */
+	uint64_t every;           /* microseconds between two, at least */
+	uint32_t least_feedback;  /* losses learned since the last one, at least */
+	cop_config_drift on_drift;
+	uint32_t window; /* decisions */
+	double holdout;  /* share of the window */
+	cop_config_method method;
+	uint32_t height;
+	cop_config_auto alpha;
+	bool idle;           /* scheduling class */
+	uint32_t nice;       /* 0 to 19 */
+	uint64_t memory;     /* bytes; 0: as much as is free, see daemon/refit/refit_memory.h */
+	uint64_t time_limit; /* microseconds */
+	cop_config_promote promote;
+	double margin, risk;
+	uint32_t keep; /* revisions */
+} cop_config_refit;
+
+/* What does not apply to the learner has lib/online's default, or 0. */
+typedef struct cop_config_model {
+	char name[COP_CONFIG_NAME_MAX + 1];
+	cop_config_learner learner;
+	uint32_t arms;     /* 0 for value and rank */
+	uint32_t features; /* 0: sparse, hashed to 2^bits */
+	uint32_t bits, max_nonzeros, max_candidates;
+	uint32_t candidate_features; /* rank, when features > 0 */
+	cop_config_policy policy;    /* COP_POLICY_NONE for value, only there */
+	double epsilon, epsilon_decay, epsilon_floor, gamma;
+	double optimism;
+	double least_propensity;
+	cop_arm_shares share_min, share_max;
+	unsigned experts; /* COP_EXPERT_*; 0: all that can help */
+	uint32_t height, trees;
+	double learning_rate;
+	uint64_t seed;
+	uint64_t reward_window; /* microseconds */
+	cop_config_loss default_loss;
+	cop_reward_rule reward;
+	double loss_range[2];  /* low < high; for value only the scale */
+	double value_range[2]; /* low < high */
+	double delta;          /* value: distance of the probes, in units of value_range; default a tenth of it */
+	double delta_decay, delta_floor;
+	cop_config_feedback feedback;
+	bool shared_bias; /* dgt: the bias that all leaves share */
+	bool apprentice;  /* an existing system decides, and the model learns from that; not for value */
+	uint32_t pending_max, explain_keep;
+	uint64_t pending_bytes;
+	uint64_t names_bytes;       /* sparse: for the names of features; 0: none are kept */
+	cop_config_unheard unheard; /* contexts on streams while nobody subscribes to the actions */
+	uint32_t unheard_max;       /* of them that may wait */
+	uint64_t unheard_bytes;
+	uint64_t unheard_age; /* microseconds */
+	char *feature_names;  /* file as written, NULL: none */
+	char *arm_names;
+	char *start_from;                  /* a saved model to begin with, NULL: none */
+	char *start_from_path;             /* the same, from where the process stands */
+	cop_config_list feature_name_list; /* the files' lines: none, or exactly `features` and `arms` */
+	cop_config_list arm_name_list;
+	cop_config_refit refit;
+} cop_config_model;
+
+typedef struct cop_config {
+	char *state_dir; /* relative: to the working directory, as are ipc:// endpoints */
+	char *log_facility;
+	uint64_t clock_tolerance; /* 0: every clock is believed */
+	double refit_cpu_share;   /* of one processor, that refits of all models may take over time */
+	cop_log_level log_level;
+	char *http_listen; /* NULL: off */
+	cop_config_list requests, contexts_bind, contexts_connect, feedback_bind, feedback_connect, feedback_pull_bind,
+	        actions_bind;
+	uint64_t message_limit;
+	uint64_t queue_limit; /* of all that is queued */
+	bool journal_enabled, journal_compress;
+	uint64_t journal_age; /* 0: any */
+	cop_config_sync journal_sync;
+	uint64_t journal_interval, journal_segment, journal_keep;
+	uint64_t checkpoint_every;
+	uint32_t checkpoint_keep;
+	bool journal_given, http_given; /* the file has such a section */
+	size_t model_count;             /* >= 1 */
+	cop_config_model *models;       /* in the file's order, names unique */
+} cop_config;
+
+/* What is wrong, in the order found. Start with cop_config_report_init. */
+typedef struct cop_config_report {
+	cop_diag *items;
+	size_t count;
+	size_t omitted; /* found beyond COP_CONFIG_MAX_MESSAGES */
+} cop_config_report;
+
+void cop_config_report_init(cop_config_report *report);
+void cop_config_report_fini(cop_config_report *report);
+
+/* Where else than in start_from's file a model's saved state may be. All NULL: only in the newest checkpoint. */
+typedef struct cop_config_origin {
+	const char *const *reset; /* NULL-ended; models whose checkpointed state does not count; NULL: none */
+	const cop_config *live;   /* what is served now, by a reload */
+} cop_config_origin;
+
+/* Reads the file at path, or the built-in demonstration (conf/demo.conf) when path is NULL; feature_names and
+ * arm_names are read relative to the file's folder, and what a model with start_from leaves out is taken from its
+ * saved state. origin: NULL is all NULL. Caller frees with cop_config_free; on error *out is NULL and
+ * report says everything that is wrong, each with its line; a syntax error or unknown option ends the reading.
+ * COP_EIO: the file cannot be read. COP_EFORMAT: syntax error, unknown option. COP_EINVAL: wrong values, or the file
+ * enables refits and their program (daemon/refit/refit_program.h) is missing. COP_ENOMEM. */
+COP_CHECK cop_err cop_config_load(
+        const char *path, const cop_config_origin *origin, cop_config **out, cop_config_report *report);
+
+/* The same from memory (borrowed; called `source` in messages). Refits are off unless the text enables them. folder is
+ * where name files are; NULL: no file is read, and models that want one get empty lists. */
+COP_CHECK cop_err cop_config_parse(const char *text, size_t length, const char *source, const char *folder,
+        cop_config **out, cop_config_report *report);
+
+/* Models that say nothing of refits have them where learner, journal, `program` (there is one) and the machine's memory
+ * allow. */
+void cop_config_default_refits(cop_config *config, bool program);
+
+void cop_config_free(cop_config *config);
+
+/* Appends the complete effective configuration in the file's syntax; it reads back to an equal one. Failure is in
+ * out->err. */
+void cop_config_print(const cop_config *config, cop_bytes *out);
+
+typedef enum cop_config_change_kind {
+	COP_CHANGE_APPLIED,
+	COP_CHANGE_RESTART, /* applied by a restart */
+	COP_CHANGE_REFUSED, /* a restart refuses it */
+} cop_config_change_kind;
+
+typedef struct cop_config_change {
+	cop_config_change_kind kind;
+	char model[COP_CONFIG_NAME_MAX + 1]; /* "": no model's */
+	char text[1024];                     /* "model demo: epsilon: 0.1 -> 0.2" */
+} cop_config_change;
+
+typedef struct cop_config_changes {
+	cop_config_change *items;
+	size_t count;
+} cop_config_changes;
+
+/* What differs in next. Applied while running: clock_tolerance, refit_cpu_share, log level, checkpoint section, and per
+ * model epsilon (with decay and floor), gamma, optimism, least_propensity, share_min and share_max, reward_window,
+ * default_loss, reward, pending_max, pending_bytes, unheard (with max, bytes and age), explain_keep, names_bytes,
+ * apprentice, the name files and all of section refit, unless the model's shape, learner, policy or loss range differ
+ * too. Caller frees with cop_config_changes_free, also on error. COP_ENOMEM. */
+COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_config_changes *changes);
+/* One more, whose text is the caller's to fill; NULL: no memory. */
+cop_config_change *cop_config_changes_add(cop_config_changes *changes, cop_config_change_kind kind, const char *model);
+void cop_config_changes_free(cop_config_changes *changes);
+
+/* Gives live the settings of next that cop_config_diff calls applied, by exchange: free next afterwards. No errors. */
+void cop_config_apply(cop_config *live, cop_config *next);
+
+/* Bytes that the model takes when it is made, about; what waits for feedback comes on top, up to pending_bytes. */
+uint64_t cop_config_model_bytes(const cop_config_model *model);
+
+/* The model of that name (length characters, borrowed), or NULL. */
+const cop_config_model *cop_config_find(const cop_config *config, const char *name, size_t length);
+
+#endif

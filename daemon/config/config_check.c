@@ -1,0 +1,483 @@
+/* What single values cannot show: options against each other, missing ones, and the files of names. */
+#include "daemon/config/config_rules.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "daemon/serve/served.h"
+#include "learn/footprint.h"
+
+#define NAME_MAX_LENGTH 256
+#define MOST_BYTES      1e17 /* of one model: sums of 64 do not overflow */
+#define MIB(bytes)      ((unsigned long long)(((bytes) + (1u << 20) - 1) >> 20))
+
+static const struct {
+	const char *option;
+	size_t offset;
+	bool bind;
+} socket_lists[] = {
+	{ "requests", offsetof(cop_config, requests), true },
+	{ "contexts_bind", offsetof(cop_config, contexts_bind), true },
+	{ "feedback_bind", offsetof(cop_config, feedback_bind), true },
+	{ "feedback_pull_bind", offsetof(cop_config, feedback_pull_bind), true },
+	{ "actions_bind", offsetof(cop_config, actions_bind), true },
+	{ "contexts_connect", offsetof(cop_config, contexts_connect), false },
+	{ "feedback_connect", offsetof(cop_config, feedback_connect), false },
+};
+#define LISTS (sizeof socket_lists / sizeof *socket_lists)
+
+static const cop_config_list *list_at(const cop_config *config, size_t i)
+{
+	return (const cop_config_list *)(const void *)((const char *)config + socket_lists[i].offset);
+}
+
+/* How often the endpoint stands in the lists that bind, up to and with item `until` of list `last`. */
+static unsigned bound_before(const cop_config *config, size_t last, size_t until, const char *endpoint)
+{
+	unsigned times = 0;
+	for (size_t i = 0; i <= last; i++) {
+		const cop_config_list *list = list_at(config, i);
+		size_t count = i == last ? until : list->count;
+		for (size_t j = 0; j < count && socket_lists[i].bind; j++)
+			times += strcmp(list->items[j], endpoint) == 0;
+	}
+	return times;
+}
+
+static void check_sockets(cop_config_reading *reading, cfg_t *root, const cop_config *config)
+{
+	cfg_t *section = cfg_size(root, "sockets") == 0 ? NULL : cfg_getsec(root, "sockets");
+	size_t given = 0;
+	for (size_t i = 0; i < LISTS; i++) {
+		const cop_config_list *list = list_at(config, i);
+		given += section == NULL ? 0 : cfg_size(section, socket_lists[i].option);
+		for (size_t j = 0; j < list->count && socket_lists[i].bind; j++)
+			if (bound_before(config, i, j, list->items[j]) > 0)
+				cop_config_complain(reading, cop_config_line(section, socket_lists[i].option),
+				        socket_lists[i].option, "\"%s\" is bound already, expected each endpoint once",
+				        list->items[j]);
+	}
+	bool actions_only = section != NULL && given == cfg_size(section, "actions_bind");
+	if (given == 0 || actions_only)
+		cop_config_complain(reading, section == NULL ? 0 : (uint64_t)section->line, "sockets",
+		        "no way in, expected an endpoint in requests or in a contexts or feedback list");
+}
+
+uint64_t cop_config_model_bytes(const cop_config_model *model)
+{
+	cop_model_settings settings;
+	if (model->learner == COP_LEARNER_ENSEMBLE && model->arms == 0) /* missing, as somebody says elsewhere */
+		return 0;
+	cop_served_settings(model, &settings);
+	double bytes = cop_footprint(&settings.learner, settings.explain_keep);
+	if (model->features == 0)
+		bytes += (double)model->names_bytes;
+	if (model->refit.enabled) /* a challenger beside it; what is explained is the serving learner's alone */
+		bytes += cop_footprint(&settings.learner, 0);
+	if (model->learner == COP_LEARNER_RANK) { /* the room that messages are read into */
+		size_t entry = model->features != 0 ? model->candidate_features * sizeof(float)
+		                                    : model->max_nonzeros * (sizeof(float) + sizeof(uint32_t));
+		bytes += (double)model->max_candidates * (double)(entry + sizeof(cop_row));
+	}
+	return bytes < MOST_BYTES ? (uint64_t)bytes : (uint64_t)MOST_BYTES;
+}
+
+/* UINT64_MAX: not known. */
+static uint64_t machine_bytes(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
+}
+
+static cop_config_refit_off default_of(const cop_config *config, const cop_config_model *model, bool program)
+{
+	if (model->learner == COP_LEARNER_VALUE)
+		return COP_REFIT_OFF_LEARNER;
+	return !config->journal_enabled ? COP_REFIT_OFF_JOURNAL : !program ? COP_REFIT_OFF_PROGRAM : COP_REFIT_ON;
+}
+
+static void set_refits(cop_config_refit *refit, cop_config_refit_off off)
+{
+	refit->enabled = off == COP_REFIT_ON;
+	refit->off = off;
+}
+
+void cop_config_default_refits(cop_config *config, bool program)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < config->model_count; i++) {
+		cop_config_model *model = &config->models[i];
+		if (!model->refit.said)
+			set_refits(&model->refit, default_of(config, model, program));
+		else
+			model->refit.off = model->refit.enabled ? COP_REFIT_ON : COP_REFIT_OFF_SAID;
+		sum += cop_config_model_bytes(model);
+	}
+	for (size_t i = 0; i < config->model_count && sum > machine_bytes(); i++) {
+		cop_config_model *model = &config->models[i];
+		if (model->refit.said || !model->refit.enabled)
+			continue;
+		sum -= cop_config_model_bytes(model);
+		set_refits(&model->refit, COP_REFIT_OFF_MEMORY);
+		sum += cop_config_model_bytes(model);
+	}
+}
+
+/* Models that cannot all be made on this machine, said of the largest. */
+static void check_memory(cop_config_reading *reading, cfg_t *root, const cop_config *config)
+{
+	uint64_t most = 0, sum = 0, have = machine_bytes();
+	size_t largest = 0;
+	for (size_t i = 0; i < config->model_count; i++) {
+		uint64_t bytes = cop_config_model_bytes(&config->models[i]);
+		sum += bytes;
+		if (bytes > most) {
+			most = bytes;
+			largest = i;
+		}
+	}
+	if (sum > have)
+		cop_config_complain(reading, (uint64_t)cfg_getnsec(root, "model", (unsigned)largest)->line, "model",
+		        "\"%s\" takes about %llu MiB, all models %llu MiB, expected at most this machine's %llu MiB: "
+		        "lower bits, arms, candidates, trees or height",
+		        config->models[largest].name, MIB(most), MIB(sum), MIB(have));
+}
+
+void cop_config_check(cop_config_reading *reading, cfg_t *root, const cop_config *config)
+{
+	check_sockets(reading, root, config);
+	if (config->http_given && config->http_listen == NULL && !cop_config_has(cfg_getsec(root, "http"), "listen"))
+		cop_config_complain(reading, (uint64_t)cfg_getsec(root, "http")->line, "listen",
+		        "missing in section http, expected ADDRESS:PORT");
+	check_memory(reading, root, config);
+	if (config->queue_limit < COP_CONFIG_QUEUE_SHARE * config->message_limit)
+		cop_config_complain(reading, cop_config_line(cfg_getsec(root, "sockets"), "queue_limit"), "queue_limit",
+		        "less than %d messages, expected at least %d times message_limit", COP_CONFIG_QUEUE_SHARE,
+		        COP_CONFIG_QUEUE_SHARE);
+	if (config->journal_keep < config->journal_segment)
+		cop_config_complain(reading, cop_config_line(cfg_getsec(root, "journal"), "keep"), "keep",
+		        "less than one segment, expected at least journal's segment");
+}
+
+static void check_present(cop_config_reading *reading, cfg_t *section, const char *option, const char *expected)
+{
+	if (!reading->adopted && !cop_config_has(section, option))
+		cop_config_complain(reading, (uint64_t)section->line, option, "missing in model \"%.64s\", expected %s",
+		        cfg_title(section), expected);
+}
+
+static void check_loss(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	double loss = model->default_loss.value;
+	if (model->default_loss.given && (loss < model->loss_range[0] || loss > model->loss_range[1]))
+		cop_config_complain(reading, cop_config_line(section, "default_loss"), "default_loss",
+		        "%.12g is outside loss_range, expected none or a number from %.12g to %.12g", loss,
+		        model->loss_range[0], model->loss_range[1]);
+}
+
+static void check_candidates(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	bool dense = model->features != 0;
+	if (dense && model->candidate_features == 0)
+		cop_config_complain(reading, cop_config_line(section, "candidate_features"), "candidate_features",
+		        "missing in model \"%.64s\", expected the number of a candidate's features, at least 1",
+		        cfg_title(section));
+	else if (!dense && model->candidate_features != 0 && cop_config_has(section, "features"))
+		cop_config_complain(reading, cop_config_line(section, "candidate_features"), "candidate_features",
+		        "candidates are sparse when contexts are, expected this only with features > 0");
+	if (model->max_candidates > COP_LEARNER_MAX_CANDIDATES)
+		cop_config_complain(reading, cop_config_line(section, "max_candidates"), "max_candidates",
+		        "%u, expected 1 to %d", model->max_candidates, COP_LEARNER_MAX_CANDIDATES);
+	else if ((size_t)model->max_candidates * (dense ? model->candidate_features : model->max_nonzeros) >
+	         COP_LEARNER_MAX_CANDIDATE_ROOM)
+		cop_config_complain(reading, cop_config_line(section, "max_candidates"), "max_candidates",
+		        "%u candidates of %u %s are too many, expected at most %zu in all", model->max_candidates,
+		        dense ? model->candidate_features : model->max_nonzeros,
+		        dense ? "features (candidate_features)" : "entries (max_nonzeros)",
+		        COP_LEARNER_MAX_CANDIDATE_ROOM);
+}
+
+/* Of experts that are chosen one at least must have something to add. */
+static void check_experts(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	cop_model_settings settings;
+	if (model->experts == 0 || model->arms == 0)
+		return;
+	cop_served_settings(model, &settings);
+	if (!(cop_ensemble_footprint(&settings.learner) > 0.0))
+		cop_config_complain(reading, cop_config_line(section, "experts"), "experts",
+		        "none of them can help with so many arms and features, expected also linear or trees");
+}
+
+static void check_bins(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	const char *const *of_probes = cop_config_probe_options;
+	for (size_t i = 0; of_probes[i] != NULL; i++)
+		if (cop_config_has(section, of_probes[i]))
+			cop_config_complain(reading, cop_config_line(section, of_probes[i]), of_probes[i],
+			        "feedback \"bins\" has no such option, expected it only with feedback = \"one\" or "
+			        "\"two\"");
+	if (model->refit.enabled)
+		cop_config_complain(reading, (uint64_t)cfg_getsec(section, "refit")->line, "refit",
+		        "feedback \"bins\" has no trees to replace, expected enabled = true only with "
+		        "feedback = \"one\" or \"two\"");
+}
+
+static void check_decay(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	if (model->delta_floor > model->delta && model->learner == COP_LEARNER_VALUE)
+		cop_config_complain(reading, cop_config_line(section, "delta_floor"), "delta_floor",
+		        "%.12g is above delta, expected 0 to %.12g", model->delta_floor, model->delta);
+	if (model->delta_decay > 0 && model->refit.enabled)
+		cop_config_complain(reading, cop_config_line(section, "delta_decay"), "delta_decay",
+		        "refits need a delta that stays, expected 0 beside refits");
+}
+
+static void check_refit(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	if (!model->refit.given || model->learner != COP_LEARNER_DGT || model->refit.height <= model->height)
+		return;
+	cop_config_complain(reading, cop_config_line(cfg_getsec(section, "refit"), "height"), "height",
+	        "%u in section refit is more than the model's, expected 1 to %u", model->refit.height, model->height);
+}
+
+/* What the learner asks for. */
+static void check_learner(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	if (model->learner == COP_LEARNER_RANK)
+		check_candidates(reading, section, model);
+	else if (model->learner != COP_LEARNER_VALUE)
+		check_present(reading, section, "arms", "their number, at least 2");
+	if (model->learner == COP_LEARNER_VALUE && model->feedback == COP_FEEDBACK_BINS)
+		check_bins(reading, section, model);
+	if (model->learner == COP_LEARNER_ENSEMBLE)
+		check_experts(reading, section, model);
+	bool mixture = model->learner == COP_LEARNER_ENSEMBLE || model->learner == COP_LEARNER_RANK;
+	if (mixture && model->height > COP_LEARNER_MAX_ENSEMBLE_HEIGHT)
+		cop_config_complain(reading, cop_config_line(section, "height"), "height",
+		        "%u is too high for this learner, expected 1 to %d", model->height,
+		        COP_LEARNER_MAX_ENSEMBLE_HEIGHT);
+}
+
+/* Whether the option's value was complained of already. */
+static bool is_wrong(const cop_config_reading *reading, uint64_t line, const char *option)
+{
+	size_t length = strlen(option);
+	for (size_t i = 0; i < reading->report->count; i++) {
+		const cop_diag *item = &reading->report->items[i];
+		if (item->line == line && strncmp(item->message, option, length) == 0 && item->message[length] == ':')
+			return true;
+	}
+	return false;
+}
+
+/* Options of a policy that the model does not have. A journal's configuration was judged when it was read from a file.
+ */
+static void check_policy(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	for (size_t i = 0; i < cop_config_model_section.count && reading->folder != NULL; i++) {
+		const cop_config_rule *rule = &cop_config_model_section.rules[i];
+		if (!cop_config_has(section, rule->name) || cop_config_rule_counts(rule, model) ||
+		        is_wrong(reading, cop_config_line(section, rule->name), rule->name))
+			continue;
+		cop_config_complain(reading, cop_config_line(section, rule->name), rule->name,
+		        "policy %s has no such option, expected it only with policy = \"%s\"",
+		        cop_config_policy_text(model->policy),
+		        (rule->policies & 1u << COP_POLICY_EPSILON) != 0 ? "epsilon"
+		                                                         : "matching\", \"fastcb\" or \"squarecb");
+	}
+}
+
+/* Least and largest shares against each other, said of the option that is named first. */
+static void check_shares(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
+{
+	const cop_shares shares = { model->least_propensity, model->share_min, model->share_max };
+	const char *wrong = model->arms == 0 ? NULL : cop_shares_refusal(&shares, model->arms);
+	if (wrong == NULL)
+		return;
+	const char *text = strchr(wrong, ':') + 2;
+	char option[32];
+	(void)snprintf(option, sizeof option, "%.*s", (int)(text - 2 - wrong), wrong);
+	cop_config_complain(reading, cop_config_line(section, option), option, "%s", text);
+}
+
+void cop_config_check_model(
+        cop_config_reading *reading, cfg_t *section, const cop_config_model *model, bool learner_known)
+{
+	check_present(reading, section, "features", "their number, or 0 for sparse names");
+	if (learner_known)
+		check_learner(reading, section, model);
+	if (learner_known && model->policy != COP_POLICY_NONE)
+		check_policy(reading, section, model);
+	bool floor_counts = learner_known || cop_config_has(section, "epsilon"); /* its default is the learner's */
+	if (model->epsilon_floor > model->epsilon && floor_counts)
+		cop_config_complain(reading, cop_config_line(section, "epsilon_floor"), "epsilon_floor",
+		        "%.12g is above epsilon, expected 0 to %.12g", model->epsilon_floor, model->epsilon);
+	if (model->delta > 0 && 2 * model->delta > model->value_range[1] - model->value_range[0])
+		cop_config_complain(reading, cop_config_line(section, "delta"), "delta",
+		        "both probes do not fit into value_range, expected at most half its width");
+	check_decay(reading, section, model);
+	if (model->apprentice && model->learner == COP_LEARNER_VALUE)
+		cop_config_complain(reading, cop_config_line(section, "apprentice"), "apprentice",
+		        "contexts have no place for a value that was played and its density, expected true only in "
+		        "models of learner "
+		        "ensemble, dgt or rank");
+	if (learner_known)
+		check_shares(reading, section, model);
+	check_loss(reading, section, model);
+	check_refit(reading, section, model);
+	if (model->feature_names != NULL && model->features == 0 && cop_config_has(section, "features"))
+		cop_config_complain(reading, cop_config_line(section, "feature_names"), "feature_names",
+		        "sparse features bring their own names, expected this only with features > 0");
+}
+
+typedef struct names_file {
+	cop_config_reading *reading;
+	uint64_t option_line;
+	const char *option;
+	const char *path;
+} names_file;
+
+/* About line `line` of the file of names; 0: the file. */
+static void complain_names(const names_file *names, uint64_t line, const char *what)
+{
+	char where[32] = "";
+	if (line != 0)
+		(void)snprintf(where, sizeof where, ":%llu", (unsigned long long)line);
+	cop_config_complain(
+	        names->reading, names->option_line, names->option, "%.250s%s: %s", names->path, where, what);
+}
+
+/* One line without its end into buffer: its length, -1 at the end of the file, -2 when it does not fit. */
+static int next_line(FILE *file, char buffer[NAME_MAX_LENGTH + 1])
+{
+	int length = 0, c = getc(file);
+	if (c == EOF)
+		return -1;
+	for (; c != EOF && c != '\n'; c = getc(file)) {
+		if (length == NAME_MAX_LENGTH || (c < 0x20 && c != '\r' && c != '\t') || c == 0x7f)
+			return -2;
+		buffer[length++] = (char)c;
+	}
+	while (length > 0 && (buffer[length - 1] == '\r' || buffer[length - 1] == ' ' || buffer[length - 1] == '\t'))
+		length--;
+	buffer[length] = '\0';
+	return length;
+}
+
+static bool read_lines(const names_file *names, FILE *file, size_t count, cop_config_list *list)
+{
+	char buffer[NAME_MAX_LENGTH + 1];
+	int length;
+	while ((length = next_line(file, buffer)) != -1) {
+		if (length <= 0) {
+			complain_names(names, list->count + 1, "expected a name of 1 to 256 printable characters");
+			return false;
+		}
+		if (list->count == count) {
+			complain_names(names, list->count + 1, "too many lines, expected one name for each");
+			return false;
+		}
+		char *copy = cop_mem_strdup(buffer);
+		if (copy == NULL) {
+			names->reading->out_of_memory = true;
+			return false;
+		}
+		list->items[list->count++] = copy;
+	}
+	if (ferror(file)) {
+		complain_names(names, 0, "cannot be read");
+		return false;
+	}
+	return true;
+}
+
+static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+/* Each name once: looked at in a sorted copy of the pointers. */
+static void check_unique(const names_file *names, const cop_config_list *list)
+{
+	char **sorted = cop_mem_alloc(list->count, sizeof *sorted);
+	if (sorted == NULL) {
+		names->reading->out_of_memory = true;
+		return;
+	}
+	memcpy(sorted, list->items, list->count * sizeof *sorted);
+	qsort(sorted, list->count, sizeof *sorted, compare_names);
+	for (size_t i = 1; i < list->count; i++) {
+		if (strcmp(sorted[i - 1], sorted[i]) == 0) {
+			char what[NAME_MAX_LENGTH + 64];
+			(void)snprintf(what, sizeof what, "\"%s\" stands twice, expected each name once", sorted[i]);
+			complain_names(names, 0, what);
+			break;
+		}
+	}
+	cop_mem_free(sorted);
+}
+
+static void read_names_file(const names_file *names, size_t count, cop_config_list *list)
+{
+	list->items = cop_mem_alloc(count, sizeof *list->items);
+	if (list->items == NULL) {
+		names->reading->out_of_memory = true;
+		return;
+	}
+	FILE *file = fopen(names->path, "re");
+	if (file == NULL) {
+		complain_names(names, 0, strerror(errno));
+		return;
+	}
+	if (read_lines(names, file, count, list)) {
+		if (list->count == count) {
+			check_unique(names, list);
+		} else {
+			char what[96];
+			(void)snprintf(what, sizeof what, "%zu lines, expected %zu", list->count, count);
+			complain_names(names, 0, what);
+		}
+	}
+	(void)fclose(file); /* only read from */
+}
+
+bool cop_config_locate(cop_config_reading *reading, cfg_t *section, const char *option, char path[COP_CONFIG_PATH])
+{
+	const cop_config_text *value = cop_config_has(section, option) ? cfg_getptr(section, option) : NULL;
+	if (value == NULL || reading->folder == NULL)
+		return false;
+	bool absolute = value->text[0] == '/';
+	int length = snprintf(
+	        path, COP_CONFIG_PATH, "%s%s%s", absolute ? "" : reading->folder, absolute ? "" : "/", value->text);
+	if (length >= 0 && length < COP_CONFIG_PATH)
+		return true;
+	cop_config_complain(reading, value->line, option, "the path is too long");
+	return false;
+}
+
+/* The names of one option, when it is given and its number is known. */
+static void read_names(
+        cop_config_reading *reading, cfg_t *section, const char *option, size_t count, cop_config_list *list)
+{
+	char path[COP_CONFIG_PATH];
+	if (count == 0 || !cop_config_locate(reading, section, option, path))
+		return;
+	names_file names = { reading, cop_config_line(section, option), option, path };
+	read_names_file(&names, count, list);
+}
+
+void cop_config_read_names(cop_config_reading *reading, cfg_t *section, cop_config_model *model)
+{
+	if (model->feature_names != NULL)
+		read_names(reading, section, "feature_names", model->features, &model->feature_name_list);
+	if (model->arm_names != NULL)
+		read_names(reading, section, "arm_names", model->arms, &model->arm_name_list);
+	char path[COP_CONFIG_PATH];
+	if (model->start_from == NULL || !cop_config_locate(reading, section, "start_from", path))
+		return;
+	model->start_from_path = cop_mem_strdup(path);
+	reading->out_of_memory |= model->start_from_path == NULL;
+}

@@ -1,0 +1,266 @@
+/* Comparing two configurations and exchanging what a running daemon may take over. A model whose shape, learner, policy
+ * or loss range changed keeps all its settings until the restart: the new ones were judged against the new shape. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/mem.h"
+#include "daemon/config/config_rules.h"
+
+static size_t field_size(const cop_config_rule *rule)
+{
+	static const size_t sizes[] = {
+		[COP_KIND_TEXT] = sizeof(char *),
+		[COP_KIND_FACILITY] = sizeof(char *),
+		[COP_KIND_LISTEN] = sizeof(char *),
+		[COP_KIND_WORD] = sizeof(unsigned),
+		[COP_KIND_WORDS] = sizeof(unsigned),
+		[COP_KIND_COUNT] = sizeof(uint32_t),
+		[COP_KIND_SEED] = sizeof(uint64_t),
+		[COP_KIND_NUMBER] = sizeof(double),
+		[COP_KIND_DURATION] = sizeof(uint64_t),
+		[COP_KIND_SIZE] = sizeof(uint64_t),
+		[COP_KIND_AUTO_SIZE] = sizeof(uint64_t),
+		[COP_KIND_FLAG] = sizeof(bool),
+		[COP_KIND_RANGE] = 2 * sizeof(double),
+		[COP_KIND_LOSS] = sizeof(cop_config_loss),
+		[COP_KIND_AUTO] = sizeof(cop_config_auto),
+		[COP_KIND_SHARES] = sizeof(cop_arm_shares),
+		[COP_KIND_BIND] = sizeof(cop_config_list),
+		[COP_KIND_CONNECT] = sizeof(cop_config_list),
+	};
+	return sizes[rule->kind];
+}
+
+static bool is_text(const cop_config_rule *rule)
+{
+	return rule->kind == COP_KIND_TEXT || rule->kind == COP_KIND_FACILITY || rule->kind == COP_KIND_LISTEN;
+}
+
+static bool is_list(const cop_config_rule *rule)
+{
+	return rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT;
+}
+
+bool cop_config_value_set(const cop_config_rule *rule, const void *base)
+{
+	const void *field = (const char *)base + rule->offset;
+	if (rule->kind == COP_KIND_SHARES)
+		return ((const cop_arm_shares *)field)->count > 0;
+	return !is_text(rule) || *(char *const *)field != NULL;
+}
+
+static bool text_equal(const char *a, const char *b) { return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0; }
+
+bool cop_config_list_equal(const cop_config_list *a, const cop_config_list *b)
+{
+	bool equal = a->count == b->count;
+	for (size_t i = 0; equal && i < a->count; i++)
+		equal = strcmp(a->items[i], b->items[i]) == 0;
+	return equal;
+}
+
+bool cop_config_value_equal(const cop_config_rule *rule, const void *a, const void *b)
+{
+	const void *left = (const char *)a + rule->offset, *right = (const char *)b + rule->offset;
+	if (is_text(rule))
+		return text_equal(*(char *const *)left, *(char *const *)right);
+	if (is_list(rule))
+		return cop_config_list_equal(left, right);
+	if (rule->kind == COP_KIND_LOSS) { /* it has padding */
+		const cop_config_loss *x = left, *y = right;
+		return x->given == y->given && memcmp(&x->value, &y->value, sizeof x->value) == 0;
+	}
+	if (rule->kind == COP_KIND_AUTO) {
+		const cop_config_auto *x = left, *y = right;
+		return x->given == y->given && memcmp(&x->value, &y->value, sizeof x->value) == 0;
+	}
+	return memcmp(left, right, field_size(rule)) == 0;
+}
+
+static void swap_bytes(void *a, void *b, size_t size)
+{
+	unsigned char kept[sizeof(cop_arm_shares)]; /* the largest */
+	COP_ASSERT(size <= sizeof kept);
+	memcpy(kept, a, size);
+	memcpy(a, b, size);
+	memcpy(b, kept, size);
+}
+
+void cop_config_value_swap(const cop_config_rule *rule, void *a, void *b)
+{
+	swap_bytes((char *)a + rule->offset, (char *)b + rule->offset, field_size(rule));
+}
+
+void cop_config_list_free(cop_config_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		cop_mem_free(list->items[i]);
+	cop_mem_free(list->items);
+	memset(list, 0, sizeof *list);
+}
+
+void cop_config_value_free(const cop_config_rule *rule, void *base)
+{
+	void *field = (char *)base + rule->offset;
+	if (is_text(rule))
+		cop_mem_free(*(char **)field);
+	else if (is_list(rule))
+		cop_config_list_free(field);
+}
+
+static cop_config_model *find_model(const cop_config *config, const char *name)
+{
+	for (size_t i = 0; i < config->model_count; i++)
+		if (strcmp(config->models[i].name, name) == 0)
+			return &config->models[i];
+	return NULL;
+}
+
+/* May a running model take over next's settings? */
+static bool same_shape(const cop_config_model *a, const cop_config_model *b)
+{
+	return a->learner == b->learner && a->arms == b->arms && a->features == b->features &&
+	       a->candidate_features == b->candidate_features && a->policy == b->policy &&
+	       memcmp(a->loss_range, b->loss_range, sizeof a->loss_range) == 0;
+}
+
+cop_config_change *cop_config_changes_add(cop_config_changes *changes, cop_config_change_kind kind, const char *model)
+{
+	cop_config_change *items = cop_mem_resize(changes->items, changes->count, changes->count + 1, sizeof *items);
+	if (items == NULL)
+		return NULL;
+	changes->items = items;
+	cop_config_change *change = &items[changes->count++];
+	change->kind = kind;
+	(void)snprintf(change->model, sizeof change->model, "%s", model);
+	return change;
+}
+
+static cop_config_change_kind kind_of(bool applied) { return applied ? COP_CHANGE_APPLIED : COP_CHANGE_RESTART; }
+
+/* "where: option: old -> new" */
+static cop_err describe(
+        const char *where, const cop_config_rule *rule, const void *old, const void *next, cop_config_change *change)
+{
+	cop_bytes text;
+	cop_bytes_init(&text);
+	cop_bytes_put(&text, where, strlen(where));
+	cop_bytes_put(&text, rule->name, strlen(rule->name));
+	cop_bytes_put(&text, ": ", 2);
+	cop_config_value_print(rule, old, &text);
+	cop_bytes_put(&text, " -> ", 4);
+	cop_config_value_print(rule, next, &text);
+	cop_bytes_put_u8(&text, 0);
+	cop_err err = text.err;
+	if (err == COP_OK)
+		(void)snprintf(change->text, sizeof change->text, "%s", (const char *)text.data);
+	cop_bytes_fini(&text);
+	return err;
+}
+
+/* model: its name, "" outside models. */
+static cop_err diff_rules(const char *where, const cop_config_section *section, const char *model, bool live,
+        const void *old, const void *next, cop_config_changes *changes)
+{
+	for (size_t i = 0; i < section->count; i++) {
+		const cop_config_rule *rule = &section->rules[i];
+		if (cop_config_value_equal(rule, old, next))
+			continue;
+		cop_config_change *change = cop_config_changes_add(changes, kind_of(live && rule->applied), model);
+		if (change == NULL)
+			return COP_ENOMEM;
+		cop_err err = describe(where, rule, old, next, change);
+		if (err != COP_OK)
+			return err;
+	}
+	return COP_OK;
+}
+
+static cop_err note(cop_config_changes *changes, bool applied, const char *name, const char *what)
+{
+	cop_config_change *change = cop_config_changes_add(changes, kind_of(applied), name);
+	if (change == NULL)
+		return COP_ENOMEM;
+	(void)snprintf(change->text, sizeof change->text, "model %s: %s", name, what);
+	return COP_OK;
+}
+
+static cop_err diff_model(const cop_config_model *old, const cop_config_model *next, cop_config_changes *changes)
+{
+	char where[COP_CONFIG_NAME_MAX + 16], refit[sizeof where + 8];
+	(void)snprintf(where, sizeof where, "model %s: ", old->name);
+	(void)snprintf(refit, sizeof refit, "%srefit.", where);
+	bool live = same_shape(old, next);
+	cop_err err = diff_rules(where, &cop_config_model_section, old->name, live, old, next, changes);
+	if (err == COP_OK)
+		err = diff_rules(refit, &cop_config_refit_section, old->name, live, old, next, changes);
+	if (err == COP_OK && text_equal(old->feature_names, next->feature_names) &&
+	        !cop_config_list_equal(&old->feature_name_list, &next->feature_name_list))
+		err = note(changes, live, old->name, "feature_names: the file's names changed");
+	if (err == COP_OK && text_equal(old->arm_names, next->arm_names) &&
+	        !cop_config_list_equal(&old->arm_name_list, &next->arm_name_list))
+		err = note(changes, live, old->name, "arm_names: the file's names changed");
+	return err;
+}
+
+static cop_err diff_models(const cop_config *old, const cop_config *next, cop_config_changes *changes)
+{
+	cop_err err = COP_OK;
+	for (size_t i = 0; i < old->model_count && err == COP_OK; i++) {
+		const cop_config_model *there = find_model(next, old->models[i].name);
+		err = there == NULL ? note(changes, false, old->models[i].name, "removed")
+		                    : diff_model(&old->models[i], there, changes);
+	}
+	for (size_t i = 0; i < next->model_count && err == COP_OK; i++)
+		if (find_model(old, next->models[i].name) == NULL)
+			err = note(changes, false, next->models[i].name, "added");
+	return err;
+}
+
+cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_config_changes *changes)
+{
+	memset(changes, 0, sizeof *changes);
+	cop_err err = COP_OK;
+	for (size_t i = 0; i < COP_CONFIG_SECTIONS && err == COP_OK; i++) {
+		char where[32] = "";
+		if (i != 0)
+			(void)snprintf(where, sizeof where, "%s.", cop_config_sections[i].name);
+		err = diff_rules(where, &cop_config_sections[i], "", true, old, next, changes);
+	}
+	if (err == COP_OK)
+		err = diff_models(old, next, changes);
+	return err;
+}
+
+void cop_config_changes_free(cop_config_changes *changes)
+{
+	cop_mem_free(changes->items);
+	memset(changes, 0, sizeof *changes);
+}
+
+static void apply_rules(const cop_config_section *section, void *live, void *next)
+{
+	for (size_t i = 0; i < section->count; i++)
+		if (section->rules[i].applied)
+			cop_config_value_swap(&section->rules[i], live, next);
+}
+
+void cop_config_apply(cop_config *live, cop_config *next)
+{
+	for (size_t i = 0; i < COP_CONFIG_SECTIONS; i++)
+		apply_rules(&cop_config_sections[i], live, next);
+	for (size_t i = 0; i < live->model_count; i++) {
+		cop_config_model *model = &live->models[i], *from = find_model(next, model->name);
+		if (from == NULL || !same_shape(model, from))
+			continue;
+		apply_rules(&cop_config_model_section, model, from);
+		apply_rules(&cop_config_refit_section, model, from);
+		model->refit.given = from->refit.given;
+		model->refit.said = from->refit.said;
+		model->refit.off = from->refit.off;
+		swap_bytes(&model->feature_name_list, &from->feature_name_list, sizeof model->feature_name_list);
+		swap_bytes(&model->arm_name_list, &from->arm_name_list, sizeof model->arm_name_list);
+	}
+}

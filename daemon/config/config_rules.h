@@ -1,0 +1,164 @@
+/* daemon/config/config_rules.h: private to config*.c: each option as one row of a table, from which reading, printing,
+ * comparing and exchanging follow, and what one reading carries along.
+ *
+ * base is the struct that a section fills: a cop_config, or a cop_config_model in model sections. Pure data and
+ * functions of their arguments. */
+#ifndef COP_DAEMON_CONFIG_CONFIG_RULES_H
+#define COP_DAEMON_CONFIG_CONFIG_RULES_H
+
+#include <confuse.h>
+
+#include "daemon/config/config.h"
+#include "events/feature_space.h"
+
+#define COP_FOR_ENSEMBLE 1u
+#define COP_FOR_DGT      2u
+#define COP_FOR_VALUE    4u
+#define COP_FOR_RANK     8u
+#define COP_FOR_ARMS     (COP_FOR_ENSEMBLE | COP_FOR_DGT)
+#define COP_FOR_POLICY   (COP_FOR_ARMS | COP_FOR_RANK)
+#define COP_FOR_ALL      15u
+
+typedef enum cop_config_kind {
+	COP_KIND_TEXT,      /* char *, not empty */
+	COP_KIND_FACILITY,  /* char *, a syslog facility */
+	COP_KIND_LISTEN,    /* char *, ADDRESS:PORT */
+	COP_KIND_WORD,      /* an enum, the position in words */
+	COP_KIND_WORDS,     /* unsigned, a bit for each of several words; 0: all of them */
+	COP_KIND_COUNT,     /* uint32_t in [low, high] */
+	COP_KIND_SEED,      /* uint64_t */
+	COP_KIND_NUMBER,    /* double in [low, high] */
+	COP_KIND_DURATION,  /* uint64_t microseconds in [low, high] */
+	COP_KIND_SIZE,      /* uint64_t bytes in [low, high] */
+	COP_KIND_AUTO_SIZE, /* the same; auto: 0 */
+	COP_KIND_FLAG,      /* bool */
+	COP_KIND_RANGE,     /* double[2], low < high */
+	COP_KIND_LOSS,      /* cop_config_loss */
+	COP_KIND_AUTO,      /* cop_config_auto: auto, or a number in [low, high] */
+	COP_KIND_SHARES,    /* cop_arm_shares, ARM=SHARE each; none: not printed */
+	COP_KIND_BIND,      /* cop_config_list of endpoints */
+	COP_KIND_CONNECT
+} cop_config_kind;
+
+typedef struct cop_config_rule {
+	const char *name;
+	cop_config_kind kind;
+	size_t offset; /* in base */
+	double low, high;
+	const char *const *words; /* NULL-ended; an empty word is never written */
+	unsigned learners;        /* of COP_FOR_*: where a model may have it; 0 outside models */
+	unsigned policies;        /* 1u << COP_POLICY_*: of which policies it is an option; 0: of all */
+	bool applied;             /* a reload applies it */
+} cop_config_rule;
+
+typedef struct cop_config_section {
+	const char *name; /* "": the file itself */
+	const cop_config_rule *rules;
+	size_t count;
+} cop_config_section;
+
+#define COP_CONFIG_PATH     4096
+#define COP_CONFIG_SECTIONS 6
+#define COP_CONFIG_RULES    48 /* at most, in one section */
+
+extern const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS]; /* of a cop_config */
+extern const cop_config_section cop_config_model_section;
+extern const cop_config_section cop_config_refit_section; /* in a model's; of a cop_config_model */
+
+/* Everything not given. Texts are left NULL. */
+void cop_config_defaults(cop_config *config);
+/* For model->learner, and model->features where that matters: the same as lib/online's own, spelled out. */
+void cop_config_model_defaults(cop_config_model *model);
+/* Whether the rule of a model's section goes with its policy. */
+/* Options of a value model that feedback "bins" has no use for; NULL at the end. */
+extern const char *const cop_config_probe_options[];
+bool cop_config_rule_counts(const cop_config_rule *rule, const cop_config_model *model);
+/* Of model->learner and model->policy. */
+double cop_config_default_gamma(const cop_config_model *model);
+double cop_config_default_least(const cop_config_model *model);
+/* Is the section in the file of this configuration to be printed? */
+bool cop_config_section_shown(const cop_config_section *section, const cop_config *config);
+
+/* conf/demo.conf, compiled in. */
+extern const unsigned char cop_config_demo[];
+extern const size_t cop_config_demo_length;
+
+/* One value as it stands in the file. */
+typedef struct cop_config_text {
+	uint64_t line;
+	char text[];
+} cop_config_text;
+
+/* An option or section that the scan has met. */
+typedef struct cop_config_met {
+	const void *option;
+	uint64_t line;
+	const cfg_t *section; /* that it stands in */
+} cop_config_met;
+#define COP_CONFIG_MET (3 * COP_CONFIG_RULES)
+
+typedef struct cop_config_reading {
+	cop_config_report *report;
+	const char *source;
+	const char *folder;
+	cop_config_origin origin;
+	const char *state_dir; /* once it is known; kept */
+	cop_bytes checkpoint;  /* the newest one's body, when it was looked for: */
+	bool checkpoint_read;
+	bool adopted;                       /* what the model under way does not say comes from saved state */
+	bool wrong;                         /* something was reported */
+	bool out_of_memory;                 /* and so nothing else counts */
+	uint64_t lines;                     /* of the text */
+	const cfg_t *root;                  /* of the scan */
+	cop_config_met met[COP_CONFIG_MET]; /* at the top, then in each open section, the outermost first */
+	size_t met_count;
+} cop_config_reading;
+
+/* Adds "option: message" at a line; an empty option stands for the whole file. */
+void cop_config_complain(cop_config_reading *reading, uint64_t line, const char *option, const char *format, ...)
+        __attribute__((format(printf, 4, 5)));
+/* Complains of environment variables that the text names and that are not set. */
+void cop_config_check_variables(cop_config_reading *reading, const char *text, size_t length);
+
+/* Where the option's last value stands, or where the section ends; 0 for the file itself. */
+uint64_t cop_config_line(cfg_t *section, const char *option);
+bool cop_config_has(cfg_t *section, const char *option);
+
+/* Reads all values of the option into base, or complains and leaves base as it is. */
+void cop_config_value_read(cop_config_reading *reading, cfg_t *section, const cop_config_rule *rule, void *base);
+/* Appends the value as the file would have it; nothing for a text that is not set. */
+void cop_config_value_print(const cop_config_rule *rule, const void *base, cop_bytes *out);
+bool cop_config_value_set(const cop_config_rule *rule, const void *base);
+bool cop_config_value_equal(const cop_config_rule *rule, const void *a, const void *b);
+void cop_config_value_swap(const cop_config_rule *rule, void *a, void *b);
+void cop_config_value_free(const cop_config_rule *rule, void *base);
+void cop_config_list_free(cop_config_list *list);
+bool cop_config_list_equal(const cop_config_list *a, const cop_config_list *b);
+
+/* What single values cannot show: shapes, ranges against each other, missing options, name files. */
+void cop_config_check(cop_config_reading *reading, cfg_t *root, const cop_config *config);
+void cop_config_check_model(
+        cop_config_reading *reading, cfg_t *section, const cop_config_model *model, bool learner_known);
+void cop_config_read_names(cop_config_reading *reading, cfg_t *section, cop_config_model *model);
+
+/* A path as written, seen from the configuration's folder. False: none, or too long, which is complained of. */
+bool cop_config_locate(cop_config_reading *reading, cfg_t *section, const char *option, char path[COP_CONFIG_PATH]);
+
+/* Saved state that a model with start_from begins with, or goes on from. */
+typedef struct cop_config_adopted {
+	bool found;
+	bool from_file;           /* the one that start_from names */
+	bool missing;             /* there should be some: complained of */
+	cop_config_model was;     /* its saved options; texts and lists mean nothing */
+	cop_feature_space *space; /* the file's, NULL: none; freed by the check */
+	char path[COP_CONFIG_PATH];
+} cop_config_adopted;
+
+void cop_config_adopt_find(cop_config_reading *reading, cfg_t *section, cop_config_adopted *out);
+/* Into a model of the same learner, before what the section says itself. */
+void cop_config_adopt_take(const cop_config_adopted *adopted, cop_config_model *model);
+/* Complains of what the section says otherwise than the file. */
+void cop_config_adopt_check(
+        cop_config_reading *reading, cfg_t *section, cop_config_adopted *adopted, const cop_config_model *model);
+
+#endif

@@ -1,0 +1,240 @@
+#include "daemon/durable/checkpoint.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "daemon/serve/clock.h"
+#include "store/checkpoint_file.h"
+#include "store/model_file.h"
+
+#define DAEMON_SECTION "daemon"
+#define DAEMON_VERSION 1
+
+void cop_checkpoint_init(cop_checkpoint *checkpoint, const char *folder)
+{
+	*checkpoint = (cop_checkpoint){ .folder = folder };
+	cop_bytes_init(&checkpoint->body);
+}
+
+void cop_checkpoint_fini(cop_checkpoint *checkpoint)
+{
+	if (checkpoint->writing)
+		(void)pthread_join(checkpoint->thread, NULL);
+	cop_bytes_fini(&checkpoint->body);
+	cop_mem_free(checkpoint->kept);
+}
+
+static cop_err read_mark(const cop_bytes *body, cop_checkpoint_mark *mark, cop_diag *diag)
+{
+	cop_model_file file;
+	cop_model_section section;
+	*mark = (cop_checkpoint_mark){ 0 };
+	cop_err err = cop_model_file_open(&file, body->data, body->length, NULL, diag);
+	if (err == COP_OK)
+		err = cop_model_file_find(&file, DAEMON_SECTION, 0, DAEMON_VERSION, &section);
+	if (err == COP_ENOTFOUND)
+		return COP_OK;
+	if (err != COP_OK)
+		return err;
+	cop_cursor cursor;
+	cop_cursor_init(&cursor, section.data, section.length);
+	mark->time = cop_cursor_f64(&cursor);
+	mark->journal_next = cop_cursor_u64(&cursor);
+	if (cop_cursor_left(&cursor) > 0) /* older files have no more */
+		mark->journal_base = cop_cursor_u64(&cursor);
+	return cursor.err;
+}
+
+/* A file's body and mark; the body is initialised. */
+static cop_err read_file(
+        const cop_checkpoint *checkpoint, uint64_t sequence, cop_bytes *body, cop_checkpoint_mark *mark, cop_diag *diag)
+{
+	char name[COP_CHECKPOINT_NAME_ROOM];
+	char path[4096 + COP_CHECKPOINT_NAME_ROOM];
+	cop_checkpoint_name(COP_CHECKPOINT_PREFIX, sequence, name);
+	(void)snprintf(path, sizeof path, "%s/%s", checkpoint->folder, name);
+	cop_err err = cop_checkpoint_read(path, body, diag);
+	return err == COP_OK ? read_mark(body, mark, diag) : err;
+}
+
+static cop_err load(
+        cop_checkpoint *checkpoint, uint64_t sequence, cop_served_set *set, const char *const *reset, cop_diag *diag)
+{
+	cop_bytes body;
+	cop_bytes_init(&body);
+	cop_err err = read_file(checkpoint, sequence, &body, &checkpoint->mark, diag);
+	if (err == COP_OK)
+		err = cop_served_load(set, &body, reset, diag);
+	checkpoint->bytes = body.length;
+	cop_bytes_fini(&body);
+	return err;
+}
+
+/* Newest first; what the list has no room for is taken to be needed by no file. */
+static void remember_kept(cop_checkpoint *checkpoint, uint64_t journal_next, size_t keep)
+{
+	if (keep > checkpoint->kept_room) {
+		uint64_t *kept = cop_mem_resize(checkpoint->kept, checkpoint->kept_count, keep, sizeof *kept);
+		if (kept == NULL) {
+			checkpoint->kept_count = 0; /* unknown: everything is needed */
+			return;
+		}
+		checkpoint->kept = kept;
+		checkpoint->kept_room = keep;
+	}
+	size_t rest = checkpoint->kept_count < keep ? checkpoint->kept_count : keep - 1;
+	memmove(checkpoint->kept + 1, checkpoint->kept, rest * sizeof *checkpoint->kept);
+	checkpoint->kept[0] = journal_next;
+	checkpoint->kept_count = rest + 1;
+}
+
+/* What the files up to the restored one need of the journal, so that it can be cut back before this process has written
+ * `keep` of its own. One that cannot be read needs nothing. */
+static void remember_files(cop_checkpoint *checkpoint, const uint64_t *all, size_t count, size_t keep)
+{
+	cop_bytes body;
+	cop_bytes_init(&body);
+	for (size_t i = count < keep ? count : keep; i > 0; i--) {
+		cop_checkpoint_mark mark = checkpoint->mark;
+		if (all[i - 1] > checkpoint->sequence)
+			break;
+		if (all[i - 1] == checkpoint->sequence ||
+		        read_file(checkpoint, all[i - 1], &body, &mark, NULL) == COP_OK)
+			remember_kept(checkpoint, mark.journal_next, keep);
+	}
+	cop_bytes_fini(&body);
+}
+
+static bool is_damage(cop_err err) { return err == COP_EFORMAT || err == COP_ENONFINITE; }
+
+static void tell_restored(const cop_checkpoint *checkpoint, const cop_served_set *set, cop_log *log)
+{
+	cop_log_line(log, COP_LOG_NOTICE, "restored", "sequence=%" PRIu64 " bytes=%" PRIu64, checkpoint->sequence,
+	        checkpoint->bytes);
+	for (size_t i = 0; i < set->parked_count; i++)
+		cop_log_line(log, COP_LOG_WARNING, "model_parked",
+		        "model=%s reason=\"in the checkpoint but not in the configuration; kept as it is\"",
+		        set->parked[i].name);
+}
+
+cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_served_set *set, const cop_config *config,
+        const char *const *reset, cop_log *log, cop_diag *diag)
+{
+	uint64_t *all = NULL;
+	size_t count = 0;
+	cop_err err = cop_checkpoint_list(checkpoint->folder, COP_CHECKPOINT_PREFIX, &all, &count, diag);
+	/* The next file must come after damaged ones too, or pruning would keep those and not it. */
+	checkpoint->highest = count > 0 ? all[0] : 0;
+	size_t i = 0;
+	for (bool damaged = true; err == COP_OK && i < count && damaged; i++) {
+		cop_diag why = { 0 };
+		err = load(checkpoint, all[i], set, reset, &why);
+		damaged = is_damage(err);
+		if (err == COP_OK)
+			checkpoint->sequence = all[i];
+		else if (!damaged && diag != NULL)
+			*diag = why;
+		if (!damaged)
+			continue;
+		cop_log_line(log, COP_LOG_WARNING, "checkpoint_damaged", "sequence=%" PRIu64 " reason=\"%s\"", all[i],
+		        why.message);
+		cop_served_fini(set);
+		err = cop_served_init(set, config, diag);
+	}
+	if (err == COP_OK && checkpoint->sequence != 0) {
+		remember_files(checkpoint, all, count, config->checkpoint_keep);
+		tell_restored(checkpoint, set, log);
+	}
+	if (err == COP_OK && checkpoint->sequence == 0) {
+		checkpoint->bytes = 0;
+		checkpoint->mark = (cop_checkpoint_mark){ 0 };
+		if (count > 0)
+			cop_log_line(
+			        log, COP_LOG_ERROR, "checkpoints_lost", "files=%zu reason=\"none can be read\"", count);
+	}
+	cop_mem_free(all);
+	return err;
+}
+
+static void *write_file(void *argument)
+{
+	cop_checkpoint *checkpoint = argument;
+	checkpoint->result = cop_checkpoint_write(checkpoint->folder, COP_CHECKPOINT_PREFIX, checkpoint->highest + 1,
+	        checkpoint->body.data, checkpoint->body.length, &checkpoint->why);
+	atomic_store(&checkpoint->done, true);
+	return NULL;
+}
+
+static cop_err failed(cop_checkpoint *checkpoint, cop_err err, const char *why, cop_log *log)
+{
+	checkpoint->failed++;
+	cop_log_line(log, COP_LOG_ERROR, "checkpoint_failed", "reason=\"%s\"", why);
+	return err;
+}
+
+static void serialise(cop_checkpoint *checkpoint, const cop_served_set *set)
+{
+	cop_bytes *body = &checkpoint->body;
+	cop_bytes_clear(body);
+	size_t file = cop_model_file_begin(body);
+	size_t section = cop_model_file_begin_section(body, DAEMON_SECTION, DAEMON_VERSION);
+	cop_bytes_put_f64(body, checkpoint->body_mark.time);
+	cop_bytes_put_u64(body, checkpoint->body_mark.journal_next);
+	cop_bytes_put_u64(body, checkpoint->body_mark.journal_base);
+	cop_model_file_end_section(body, section);
+	cop_served_save(set, body);
+	cop_model_file_end(body, file);
+}
+
+cop_err cop_checkpoint_start(
+        cop_checkpoint *checkpoint, const cop_served_set *set, const cop_checkpoint_mark *mark, cop_log *log)
+{
+	if (checkpoint->writing)
+		return COP_EEXIST;
+	checkpoint->began = cop_clock_monotonic();
+	checkpoint->body_mark = *mark;
+	checkpoint->why = (cop_diag){ 0 };
+	serialise(checkpoint, set);
+	if (checkpoint->body.err != COP_OK)
+		return failed(checkpoint, checkpoint->body.err, cop_err_text(checkpoint->body.err), log);
+	atomic_store(&checkpoint->done, false);
+	if (pthread_create(&checkpoint->thread, NULL, write_file, checkpoint) != 0)
+		return failed(checkpoint, COP_EIO, "no thread to write it", log);
+	checkpoint->writing = true;
+	return COP_OK;
+}
+
+uint64_t cop_checkpoint_needs(const cop_checkpoint *checkpoint, size_t keep)
+{
+	return checkpoint->kept_count < keep ? 0 : checkpoint->kept[keep - 1];
+}
+
+cop_err cop_checkpoint_finish(cop_checkpoint *checkpoint, size_t keep, bool wait, cop_log *log, cop_diag *diag)
+{
+	if (!checkpoint->writing || (!wait && !atomic_load(&checkpoint->done)))
+		return COP_EEND;
+	(void)pthread_join(checkpoint->thread, NULL);
+	checkpoint->writing = false;
+	if (checkpoint->result != COP_OK) {
+		if (diag != NULL)
+			*diag = checkpoint->why;
+		return failed(checkpoint, checkpoint->result, checkpoint->why.message, log);
+	}
+	checkpoint->sequence = ++checkpoint->highest;
+	checkpoint->written++;
+	checkpoint->bytes = checkpoint->body.length;
+	checkpoint->seconds = cop_clock_monotonic() - checkpoint->began;
+	checkpoint->time = cop_clock_real();
+	checkpoint->at = checkpoint->began + checkpoint->seconds;
+	checkpoint->mark = checkpoint->body_mark;
+	remember_kept(checkpoint, checkpoint->mark.journal_next, keep);
+	cop_histogram_observe(&checkpoint->durations, (uint64_t)(1e9 * checkpoint->seconds));
+	cop_log_line(log, COP_LOG_INFO, "checkpoint", "sequence=%" PRIu64 " bytes=%" PRIu64 " seconds=%.3f",
+	        checkpoint->sequence, checkpoint->bytes, checkpoint->seconds);
+	cop_diag why = { 0 };
+	if (cop_checkpoint_prune(checkpoint->folder, COP_CHECKPOINT_PREFIX, keep, &why) != COP_OK)
+		cop_log_line(log, COP_LOG_WARNING, "checkpoint_prune_failed", "reason=\"%s\"", why.message);
+	return COP_OK;
+}

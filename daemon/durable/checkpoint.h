@@ -1,0 +1,75 @@
+/* daemon/durable/checkpoint.h: the daemon's whole state to a file and back.
+ *
+ * One model file (store/model_file.h) in a durable file of the state folder (store/checkpoint_file.h); the newest `keep`
+ * stay. Section "daemon" has the event time, the journal's next sequence number (the state is that of all records
+ * before it) and the base of the segment being written. Then a section "model" for each model. State is serialised on
+ * the loop's thread, which makes all calls; the file is written by a thread of its own. */
+#ifndef COP_DAEMON_DURABLE_CHECKPOINT_H
+#define COP_DAEMON_DURABLE_CHECKPOINT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "daemon/config/config.h"
+#include "daemon/report/histogram.h"
+#include "daemon/report/log.h"
+#include "daemon/serve/served.h"
+
+#define COP_CHECKPOINT_PREFIX "coppice"
+
+/* Where the state stands. */
+typedef struct cop_checkpoint_mark {
+	double time;           /* event time, unix seconds */
+	uint64_t journal_next; /* first journal record that is not in it; 0: from the time before there was a journal */
+	uint64_t journal_base; /* first record of the segment that was being written; 0: not known */
+} cop_checkpoint_mark;
+
+typedef struct cop_checkpoint {
+	const char *folder; /* kept */
+	uint64_t sequence;  /* of the newest written or restored; 0: none */
+	uint64_t highest;   /* of all files met, damaged ones included */
+	uint64_t written, failed;
+	uint64_t bytes; /* of the newest */
+	double seconds; /* the newest took */
+	double time;    /* when it was written, unix; 0: none yet */
+	double at;      /* the same, monotonic */
+	cop_histogram durations;
+	cop_checkpoint_mark mark; /* of the newest written or restored */
+	uint64_t *kept;           /* journal_next of the files kept, newest first; keep of them */
+	size_t kept_count, kept_room;
+	/* Of the file being written; the thread's until `done`. */
+	bool writing;
+	pthread_t thread;
+	atomic_bool done;
+	cop_bytes body;
+	cop_checkpoint_mark body_mark;
+	double began;
+	cop_err result;
+	cop_diag why;
+} cop_checkpoint;
+
+void cop_checkpoint_init(cop_checkpoint *checkpoint, const char *folder);
+/* Waits for a file being written. */
+void cop_checkpoint_fini(cop_checkpoint *checkpoint);
+
+/* Restores models made from config from the newest valid file; damaged ones are passed over with a warning, for which
+ * the models are made anew. COP_OK also when there is no file at all. COP_ESHAPE, COP_EVERSION, COP_EIO, COP_ENOMEM,
+ * with *diag. */
+COP_CHECK cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_served_set *set, const cop_config *config,
+        const char *const *reset, cop_log *log, cop_diag *diag);
+
+/* Begins to write a new file; all journal records before mark->journal_next are synced. COP_EEXIST: one is being
+ * written. COP_ENOMEM, COP_EIO (no thread): counted and logged. */
+COP_CHECK cop_err cop_checkpoint_start(
+        cop_checkpoint *checkpoint, const cop_served_set *set, const cop_checkpoint_mark *mark, cop_log *log);
+/* Takes in a file that is written (wait: waits for it) and removes old ones. COP_EEND: none was being written, or it
+ * still is. An error of writing is counted, logged and given in *diag; older files stay. */
+COP_CHECK cop_err cop_checkpoint_finish(
+        cop_checkpoint *checkpoint, size_t keep, bool wait, cop_log *log, cop_diag *diag);
+
+/* The first journal record that some checkpoint file may still need; 0: all. */
+uint64_t cop_checkpoint_needs(const cop_checkpoint *checkpoint, size_t keep);
+
+#endif

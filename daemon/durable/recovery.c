@@ -1,0 +1,334 @@
+#include "daemon/durable/recovery.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+#include "daemon/refit/succession.h"
+#include "daemon/serve/clock.h"
+#include "store/journal_keep.h"
+#include "store/journal_reader.h"
+#include "wire/wire_record.h"
+
+#define BREATH 4096 /* records between signs of life */
+
+#define WAYS_OUT                                                                                                       \
+	"; two ways out: `coppice journal salvage` copies every intact record into a new folder, from which "          \
+	"--salvaged starts, or start with "                                                                            \
+	"--checkpoint-only, which sets the journal aside"
+
+static bool listed(const char *const *names, const char *name, size_t length)
+{
+	for (; names != NULL && *names != NULL; names++)
+		if (strlen(*names) == length && memcmp(*names, name, length) == 0)
+			return true;
+	return false;
+}
+
+#define NO_PREDICTION 0.5f /* what an expert that knows nothing predicts */
+
+/* As many as the learner's experts now are; a record of another version, with other experts, says nothing of these. */
+static void get_predictions(const cop_wire_record *r, size_t predictions, float *out)
+{
+	memcpy(out, r->prediction, sizeof r->prediction);
+	for (size_t i = 0; i < predictions && r->predictions != predictions; i++)
+		out[i] = NO_PREDICTION;
+}
+
+static cop_err apply_decision(cop_served *served, const cop_wire_record *r)
+{
+	cop_model_context context = {
+		.id = &r->id,
+		.x = &r->x,
+		.candidate = r->candidate,
+		.candidates = r->candidates,
+		.mask = r->mask,
+		.defer = r->defer,
+	};
+	cop_decision decision = {
+		.arm = r->a,
+		.greedy = r->greedy,
+		.u = r->u,
+		.p = r->values ? 1.0 : r->p,
+		.y = r->y,
+		.rev = r->rev,
+	};
+	get_predictions(r, cop_learner_predictions(cop_model_learner(served->model)), decision.prediction);
+	const cop_model_observed observed = { decision, r->own_p };
+	if (r->observed)
+		return cop_model_observe_again(served->model, &context, r->time, &observed);
+	return cop_model_replay(served->model, &context, r->time, &decision);
+}
+
+static cop_err apply_feedback(cop_served *served, const cop_wire_record *r)
+{
+	cop_feedback_result result;
+	const cop_model_played played = { &r->x, r->candidate, r->a, r->p };
+	cop_model_answered answered = { &r->x, r->a, r->p, r->loss[0], true, r->own_p, r->greedy };
+	if (r->observed)
+		return cop_model_observe_answered(served->model, &r->id, &answered, r->time, &result);
+	if (r->has_x && r->candidates > 0)
+		return cop_model_feedback_played(served->model, &r->id, &played, r->loss[0], r->time, &result);
+	if (r->has_x)
+		return cop_model_feedback_full(
+		        served->model, &r->id, &r->x, r->a, r->p, r->loss, r->losses, r->time, &result);
+	return cop_model_feedback(served->model, &r->id, r->loss, r->losses, r->time, &result);
+}
+
+static cop_err apply_event(cop_served *served, cop_wire_record_type type, const cop_wire_record *r)
+{
+	cop_feedback_result result;
+	switch (type) {
+	case COP_WIRE_RECORD_DECISION:
+		return apply_decision(served, r);
+	case COP_WIRE_RECORD_FEEDBACK:
+		return apply_feedback(served, r);
+	case COP_WIRE_RECORD_EXPIRY:
+		return cop_model_expire(served->model, r->time, (size_t)r->count) == r->count ? COP_OK : COP_EINVAL;
+	case COP_WIRE_RECORD_ACTIVATION:
+		cop_model_activate(served->model, &r->id, r->time, &result);
+		return COP_OK;
+	case COP_WIRE_RECORD_UNHEARD:
+		return cop_model_unheard(served->model, &r->id, NULL) ? COP_OK : COP_EINVAL;
+	case COP_WIRE_RECORD_CONFIG:
+	case COP_WIRE_RECORD_PROMOTION:
+		break;
+	}
+	return COP_OK;
+}
+
+static cop_err apply_to(cop_recovery *recovery, cop_served *served, cop_wire_record_type type, const cop_wire_record *r,
+        uint64_t sequence)
+{
+	if (type == COP_WIRE_RECORD_PROMOTION)
+		return cop_succession_replay(served, recovery->state_dir, r, sequence, &recovery->why);
+	cop_err err = apply_event(served, type, r);
+	cop_refit_state_watch(&served->refit, served->model);
+	return err;
+}
+
+/* The settings from here on, as far as they may change in a living model. */
+static cop_err apply_config(cop_served_set *set, const cop_wire_record *r)
+{
+	cop_config *config;
+	cop_config_report report;
+	cop_config_report_init(&report);
+	cop_err err = cop_config_parse(r->text, r->text_length, "journal", NULL, &config, &report);
+	if (err == COP_OK) {
+		cop_served_adjust(set, config);
+		cop_config_free(config);
+	}
+	cop_config_report_fini(&report);
+	return err;
+}
+
+/* The model that the record is of; *served NULL: of none, as a configuration, or of one that is passed over. */
+static cop_err find_model(
+        cop_recovery *recovery, cop_served_set *set, const cop_journal_record *raw, bool *skip, cop_served **served)
+{
+	const char *name;
+	size_t length;
+	*served = NULL;
+	*skip = false;
+	if (raw->type == COP_WIRE_RECORD_CONFIG)
+		return COP_OK;
+	cop_err err = cop_wire_record_model(raw->body, raw->length, &name, &length);
+	if (err == COP_OK && length == 0 && raw->type <= COP_WIRE_RECORD_UNHEARD) {
+		cop_diag_message(&recovery->why, "it names no model; expected a key m");
+		err = COP_EFORMAT;
+	}
+	if (err != COP_OK)
+		return err;
+	if (length > 0)
+		*served = cop_served_find(set, name, length);
+	*skip = *served == NULL || listed(recovery->reset, name, length);
+	return COP_OK;
+}
+
+static cop_err apply(cop_recovery *recovery, cop_served_set *set, const cop_journal_record *raw)
+{
+	static const cop_wire_shape no_shape = { .features = 1, .arms = 1 };
+	static const cop_wire_workspace no_workspace = { 0 };
+	bool skip;
+	cop_served *served;
+	cop_wire_record record;
+	cop_wire_fault fault = { 0 };
+	cop_wire_record_type type = (cop_wire_record_type)raw->type;
+	recovery->why = (cop_diag){ 0 };
+	cop_err err = find_model(recovery, set, raw, &skip, &served);
+	if (err == COP_OK && skip)
+		recovery->skipped++;
+	if (err != COP_OK || skip)
+		return err;
+	err = cop_wire_record_decode(type, raw->body, raw->length, served == NULL ? &no_shape : &served->shape,
+	        served == NULL ? &no_workspace : &served->workspace, &record, &fault);
+	if (err != COP_OK)
+		cop_diag_message(&recovery->why, "%s", fault.message);
+	else
+		err = type == COP_WIRE_RECORD_CONFIG ? apply_config(set, &record)
+		                                     : apply_to(recovery, served, type, &record, raw->sequence);
+	if (err == COP_OK && record.time > recovery->time)
+		recovery->time = record.time;
+	return err;
+}
+
+static cop_err refuse_record(const cop_recovery *recovery, const cop_journal_reader *reader,
+        const cop_journal_record *raw, cop_err err, cop_diag *diag)
+{
+	char why[sizeof recovery->why];
+	char name[COP_JOURNAL_NAME_ROOM];
+	cop_diag_text(&recovery->why, why, sizeof why);
+	cop_journal_reader_file(reader, name);
+	char *path = cop_journal_path(recovery->folder, name);
+	if (err == COP_ENOMEM) /* the journal is not to blame */
+		cop_diag_at_offset(diag, path == NULL ? name : path, raw->offset,
+		        "record %" PRIu64 " (offset %" PRIu64 ") cannot be applied: %s", raw->sequence, raw->offset,
+		        cop_err_text(err));
+	else
+		cop_diag_at_offset(diag, path == NULL ? name : path, raw->offset,
+		        "record %" PRIu64 " (offset %" PRIu64 ") does not fit: %.240s" WAYS_OUT, raw->sequence,
+		        raw->offset, why[0] != '\0' ? why : cop_err_text(err));
+	cop_mem_free(path);
+	return err == COP_ENOMEM ? err : COP_EFORMAT;
+}
+
+static cop_err apply_all(cop_recovery *recovery, cop_served_set *set, cop_journal_reader *reader, cop_diag *diag)
+{
+	cop_journal_record raw;
+	cop_err err;
+	while ((err = cop_journal_next(reader, &raw, diag)) == COP_OK) {
+		if (recovery->applied % BREATH == 0)
+			cop_http_alive(recovery->http, cop_clock_monotonic_ns());
+		err = apply(recovery, set, &raw);
+		if (err != COP_OK && err != COP_ENOMEM && recovery->salvaged) {
+			recovery->skipped++;
+			continue;
+		}
+		if (err != COP_OK)
+			return refuse_record(recovery, reader, &raw, err, diag);
+		recovery->applied++;
+	}
+	if (err == COP_EFORMAT && diag != NULL) {
+		cop_diag why = *diag;
+		cop_diag_at_offset(
+		        diag, why.source, why.offset, "%.300s (offset %" PRIu64 ")" WAYS_OUT, why.message, why.offset);
+	}
+	return err == COP_EEND ? COP_OK : err;
+}
+
+static cop_err cut_tail(cop_recovery *recovery, cop_journal_tail *tail, cop_diag *diag)
+{
+	cop_err err = cop_journal_cut_tail(recovery->folder, tail, diag);
+	if (err == COP_EFORMAT && diag != NULL) {
+		cop_diag why = *diag;
+		cop_diag_at_offset(
+		        diag, why.source, why.offset, "%.300s (offset %" PRIu64 ")" WAYS_OUT, why.message, why.offset);
+	}
+	bool full = err == COP_EFULL;
+	if (full)
+		err = COP_OK;
+	if (err == COP_OK && tail->torn)
+		cop_log_line(recovery->log, COP_LOG_WARNING, "journal_torn",
+		        "file=\"%s\" offset=%" PRIu64 " bytes=%" PRIu64 " cut=%d", tail->file, tail->offset,
+		        tail->bytes, !full);
+	return err;
+}
+
+/* Whether there is the segment that was being written when the checkpoint was, or one that follows it and holds what
+ * the checkpoint does not. */
+static bool has_segment(const cop_journal_file *files, size_t count, const cop_checkpoint_mark *mark)
+{
+	for (size_t i = 0; i < count; i++)
+		if (files[i].base >= mark->journal_base && files[i].base <= mark->journal_next)
+			return true;
+	return mark->journal_base == 0;
+}
+
+static cop_err segment_missing(const cop_recovery *recovery, const cop_checkpoint_mark *mark, cop_diag *diag)
+{
+	char name[COP_JOURNAL_NAME_ROOM];
+	cop_journal_name(mark->journal_base, false, name);
+	if (recovery->salvaged) {
+		cop_log_line(recovery->log, COP_LOG_WARNING, "journal_missing", "file=\"%s\"", name);
+		return COP_OK;
+	}
+	cop_diag_of(diag, recovery->folder,
+	        "segment %s is missing: it was being written when the checkpoint was, and records from %" PRIu64
+	        " on may have been in it" WAYS_OUT,
+	        name, mark->journal_next);
+	return COP_EFORMAT;
+}
+
+/* What ought to be there by the checkpoint and is not. A journal that is gone as a whole was moved away, as the way
+ * out from damage is; that is logged. */
+static cop_err check_segments(
+        const cop_recovery *recovery, const cop_checkpoint_mark *mark, const cop_journal_tail *tail, cop_diag *diag)
+{
+	cop_journal_file *files;
+	size_t count;
+	cop_err err = cop_journal_list(recovery->folder, &files, &count, diag);
+	if (err != COP_OK)
+		return err;
+	if (count > 0 && !has_segment(files, count, mark))
+		err = segment_missing(recovery, mark, diag);
+	else if (count == 0 && mark->journal_base > 0 && !recovery->aside)
+		cop_log_line(recovery->log, COP_LOG_WARNING, "journal_missing", "file=\"%s\"", recovery->folder);
+	else if (count > 0 && tail->next_sequence < mark->journal_next)
+		cop_log_line(recovery->log, COP_LOG_WARNING, "journal_short",
+		        "file=\"%s\" next=%" PRIu64 " checkpoint_next=%" PRIu64, tail->file, tail->next_sequence,
+		        mark->journal_next);
+	cop_mem_free(files);
+	return err;
+}
+
+cop_err cop_recovery_run(cop_recovery *recovery, cop_served_set *set, const cop_checkpoint_mark *mark, cop_diag *diag)
+{
+	recovery->time = mark->time;
+	recovery->applied = recovery->skipped = 0;
+	recovery->why = (cop_diag){ 0 };
+	if (mkdir(recovery->folder, 0750) != 0 && errno != EEXIST) {
+		cop_diag_of(diag, recovery->folder, "cannot make the journal's folder: %s", strerror(errno));
+		return COP_EIO;
+	}
+	cop_journal_tail tail = { 0 };
+	cop_err err = cut_tail(recovery, &tail, diag);
+	if (err == COP_OK)
+		err = check_segments(recovery, mark, &tail, diag);
+	if (err != COP_OK)
+		return err;
+	uint64_t from = mark->journal_next == 0 ? 1 : mark->journal_next;
+	recovery->next = tail.next_sequence > from ? tail.next_sequence : from;
+	if (tail.next_sequence <= from)
+		return COP_OK; /* the checkpoint has it all */
+	cop_journal_reader *reader;
+	err = cop_journal_reader_open(recovery->folder, from, recovery->salvaged, &reader, diag);
+	if (err == COP_ENOTFOUND) {
+		cop_diag_of(diag, recovery->folder,
+		        "the journal begins after record %" PRIu64 ", where the checkpoint ends; expected an older "
+		        "segment or a newer checkpoint, or --checkpoint-only",
+		        from);
+		return err;
+	}
+	if (err != COP_OK)
+		return err;
+	double started = cop_clock_monotonic();
+	err = apply_all(recovery, set, reader, diag);
+	cop_journal_reader_close(reader);
+	if (err == COP_OK)
+		cop_log_line(recovery->log, COP_LOG_NOTICE, "replayed",
+		        "records=%" PRIu64 " skipped=%" PRIu64 " seconds=%.3f", recovery->applied, recovery->skipped,
+		        cop_clock_monotonic() - started);
+	return err;
+}
+
+cop_err cop_recovery_set_aside(const char *folder, char *to, size_t size, cop_diag *diag)
+{
+	(void)snprintf(to, size, "%s.aside.%" PRIu64, folder, (uint64_t)cop_clock_real());
+	if (rename(folder, to) == 0 || errno == ENOENT)
+		return COP_OK;
+	cop_diag_of(diag, folder, "cannot be set aside: %s", strerror(errno));
+	return COP_EIO;
+}

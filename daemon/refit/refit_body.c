@@ -1,0 +1,222 @@
+#include "daemon/refit/refit_body.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "daemon/refit/succession.h"
+#include "daemon/serve/clock.h"
+#include "online/model_shadow.h"
+#include "wire/wire_put.h"
+
+/* ---- verbs ---- */
+
+cop_err cop_refit_order_decode(const void *body, size_t length, cop_refit_order *order, cop_wire_fault *fault)
+{
+	static const char *const names[] = { "n", "on", "seq" };
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	unsigned which;
+	*order = (cop_refit_order){ .on = true };
+	if (length == 0)
+		return COP_OK;
+	cop_wire_cursor_init(&cursor, body, length);
+	cop_err err = cop_wire_keys_open(&keys, &cursor, names, 3, fault);
+	while (err == COP_OK && (err = cop_wire_keys_next(&keys, &which)) == COP_OK) {
+		if (which == 2) {
+			err = cop_wire_read_seq(&cursor, &order->seq, fault);
+			continue;
+		}
+		err = which == 0 ? cop_wire_cursor_unsigned(&cursor, &order->number)
+		                 : cop_wire_cursor_bool(&cursor, &order->on);
+		order->has_number |= which == 0;
+		if (err != COP_OK)
+			err = cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, &cursor, names[which],
+			        which == 0 ? "a challenger's number" : "a boolean");
+	}
+	return err == COP_EEND ? COP_OK : err;
+}
+
+cop_err cop_refit_body_refit(cop_server *server, cop_served *served, const cop_wire_seq *seq, cop_wire_fault *fault)
+{
+	cop_refits_answer answer = cop_refits_ask(server, served);
+	if (answer == COP_REFITS_OFF)
+		return cop_wire_fault_set(fault, COP_WIRE_FORBIDDEN,
+		        "refit: off for this model (%s); expected one whose refits are on, and a journal",
+		        cop_refits_why_text(server, served));
+	cop_wire_put_map(&server->reply, 1 + (seq->length > 0));
+	cop_wire_put_key_text(&server->reply, "state", cop_refits_answer_text(answer));
+	cop_wire_seq_put(&server->reply, seq);
+	return COP_OK;
+}
+
+static cop_err refuse(const cop_server *server, cop_err err, const cop_diag *why, cop_wire_fault *fault)
+{
+	bool broken = server->journal != NULL && cop_journaler_broken(server->journal);
+	cop_wire_code code = err == COP_ENOMEM          ? COP_WIRE_INTERNAL
+	                     : err == COP_EIO && broken ? COP_WIRE_NOT_DURABLE
+	                                                : COP_WIRE_BAD_REQUEST;
+	char text[sizeof why->message + sizeof why->source];
+	cop_diag_text(why, text, sizeof text);
+	(void)cop_wire_fault_set(fault, code, "%.300s", text);
+	return err;
+}
+
+static cop_succession by_hand(const cop_server *server, cop_served *served)
+{
+	return (cop_succession){ served, server->journal, server->refits.state_dir, server->time, server->log, "hand",
+		NULL };
+}
+
+static void put_done(cop_server *server, const cop_served *served, cop_wire_promotion kind, const cop_wire_seq *seq)
+{
+	size_t number = served->refit.current != 0 ? 1 : 0;
+	cop_wire_put_map(&server->reply, 2 + number + (seq->length > 0));
+	cop_wire_put_key_text(&server->reply, "kind", cop_wire_promotion_text(kind));
+	cop_wire_put_key_unsigned(&server->reply, "rev", cop_model_learner(served->model)->rev);
+	if (number > 0)
+		cop_wire_put_key_unsigned(&server->reply, "n", served->refit.current);
+	cop_wire_seq_put(&server->reply, seq);
+}
+
+static cop_err by_kind(cop_server *server, cop_served *served, cop_wire_promotion kind, const cop_refit_order *order,
+        uint64_t *sequence, cop_wire_fault *fault)
+{
+	cop_diag why = { 0 };
+	const cop_succession s = by_hand(server, served);
+	cop_err err = cop_succession_do(&s, kind, 0, sequence, &why);
+	if (err != COP_OK)
+		return refuse(server, err, &why, fault);
+	put_done(server, served, kind, &order->seq);
+	return COP_OK;
+}
+
+cop_err cop_refit_body_promote(
+        cop_server *server, cop_served *served, const cop_refit_order *order, uint64_t *sequence, cop_wire_fault *fault)
+{
+	cop_model_evidence is;
+	cop_diag why = { 0 };
+	const cop_succession s = by_hand(server, served);
+	if (served->config->refit.promote == COP_PROMOTE_NEVER)
+		return cop_wire_fault_set(
+		        fault, COP_WIRE_FORBIDDEN, "promote: the model's section refit says promote = never");
+	cop_model_get_evidence(served->model, &is);
+	bool there = is.shadow && !is.promoted && order->number == served->refit.current;
+	if (order->has_number && !there) {
+		cop_err err = cop_succession_do(&s, COP_WIRE_PROMOTION_CHALLENGE, order->number, sequence, &why);
+		if (err != COP_OK)
+			return refuse(server, err, &why, fault);
+	}
+	return by_kind(server, served, COP_WIRE_PROMOTION_PROMOTE, order, sequence, fault);
+}
+
+cop_err cop_refit_body_rollback(
+        cop_server *server, cop_served *served, const cop_refit_order *order, uint64_t *sequence, cop_wire_fault *fault)
+{
+	return by_kind(server, served, COP_WIRE_PROMOTION_ROLLBACK, order, sequence, fault);
+}
+
+cop_err cop_refit_body_freeze(
+        cop_server *server, cop_served *served, const cop_refit_order *order, uint64_t *sequence, cop_wire_fault *fault)
+{
+	return by_kind(server, served, order->on ? COP_WIRE_PROMOTION_FREEZE : COP_WIRE_PROMOTION_THAW, order, sequence,
+	        fault);
+}
+
+/* ---- status ---- */
+
+static size_t put_running(const cop_refits *r, cop_bytes *out)
+{
+	const cop_worker_line *said = &r->process.last;
+	bool loading = cop_refits_is_loading(r);
+	cop_wire_put_key_double(out, "seconds", cop_clock_monotonic() - r->began);
+	cop_wire_put_key_double(out, "progress", loading ? 1.0 : said->share);
+	cop_wire_put_key_text(out, "text", loading ? "taking in" : said->text);
+	if (!loading)
+		cop_wire_put_key_unsigned(out, "pid", (uint64_t)r->process.pid);
+	return loading ? 3 : 4;
+}
+
+static size_t put_last(const cop_refit_state *s, cop_bytes *out)
+{
+	cop_wire_put_key_text(out, "last", cop_worker_outcome_text(s->last.outcome));
+	cop_wire_put_key_text(out, "last_reason", s->last.text);
+	cop_wire_put_key_double(out, "last_time", s->last_time);
+	cop_wire_put_key_double(out, "last_seconds", s->last_seconds);
+	cop_wire_put_key_double(out, "last_processor", s->last.spent);
+	return 5;
+}
+
+static void put_refit(const cop_server *server, const cop_served *served, cop_bytes *out)
+{
+	const cop_refit_state *s = &served->refit;
+	uint64_t ended = 0, bad = 0;
+	for (unsigned i = 0; i < COP_WORKER_OUTCOMES; i++) {
+		ended += s->outcomes[i];
+		bad += cop_worker_outcome_bad((cop_worker_outcome)i) ? s->outcomes[i] : 0;
+	}
+	uint64_t learned = cop_model_get_counters(served->model)->learned;
+	double pause = s->failures == 0 ? 0.0 : fmax(s->not_before - cop_clock_monotonic(), 0.0);
+	cop_wire_put_text(out, "refit");
+	size_t at = cop_wire_put_map_open(out);
+	size_t count = 8;
+	cop_wire_put_key_text(out, "state", cop_refits_state_text(server, served));
+	cop_wire_put_key_text(out, "why", server->refits.running == served ? "" : cop_refits_why_text(server, served));
+	cop_wire_put_key_double(out, "rest", fmax(cop_refits_rested(server) - server->time, 0.0));
+	cop_wire_put_key_unsigned(out, "ended", ended);
+	cop_wire_put_key_unsigned(out, "failed", bad);
+	cop_wire_put_key_unsigned(out, "fresh", learned > s->learned ? learned - s->learned : 0);
+	cop_wire_put_key_bool(out, "drift", s->drifted);
+	cop_wire_put_key_double(out, "pause", pause);
+	if (server->refits.running == served)
+		count += put_running(&server->refits, out);
+	if (s->has_last)
+		count += put_last(s, out);
+	cop_wire_put_close(out, at, count);
+}
+
+static size_t put_evidence(const cop_promotion_summary *e, cop_bytes *out)
+{
+	static const char *const verdicts[] = { "open", "better", "worse" };
+	cop_wire_put_key_unsigned(out, "events", e->events);
+	cop_wire_put_key_text(out, "verdict", verdicts[e->verdict]);
+	if (e->events == 0)
+		return 2;
+	cop_wire_put_key_double(out, "gain", e->value[COP_PROMOTION_DR]);
+	cop_wire_put_key_double(out, "low", e->low[COP_PROMOTION_DR]);
+	cop_wire_put_key_double(out, "high", e->high[COP_PROMOTION_DR]);
+	cop_wire_put_key_double(out, "effective_sample_size", e->effective_sample_size);
+	return 6;
+}
+
+static void put_challenger(const cop_served *served, const cop_model_evidence *is, cop_bytes *out)
+{
+	cop_wire_put_text(out, "challenger");
+	size_t at = cop_wire_put_map_open(out);
+	size_t count = 3;
+	cop_wire_put_key_text(out, "state", is->promoted ? "serving" : is->shadow ? "shadow" : "none");
+	cop_wire_put_key_bool(out, "frozen", is->frozen);
+	cop_wire_put_key_unsigned(out, "challenges", is->challenges);
+	if (served->refit.current != 0) {
+		cop_wire_put_key_unsigned(out, "n", served->refit.current);
+		count++;
+	}
+	if (is->shadow) {
+		cop_wire_put_key_unsigned(out, "shadow_rev", is->rev);
+		count += 1 + put_evidence(&is->summary, out);
+	}
+	cop_wire_put_close(out, at, count);
+}
+
+size_t cop_refit_body_status(const cop_server *server, const cop_served *served, cop_bytes *out)
+{
+	cop_model_evidence is;
+	size_t pairs = 0;
+	cop_model_get_evidence(served->model, &is);
+	put_refit(server, served, out);
+	pairs++;
+	if (is.challenges > 0 || is.frozen) {
+		put_challenger(served, &is, out);
+		pairs++;
+	}
+	return pairs;
+}

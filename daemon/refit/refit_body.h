@@ -1,0 +1,33 @@
+/* daemon/refit/refit_body.h: what the outside hears and says of refits and promotions: bodies of verbs, maps of status. The
+ * loop's thread. */
+#ifndef COP_DAEMON_REFIT_REFIT_BODY_H
+#define COP_DAEMON_REFIT_REFIT_BODY_H
+
+#include "daemon/server.h"
+
+typedef struct cop_refit_order {
+	bool has_number;
+	uint64_t number; /* of a challenger */
+	bool on;         /* freeze; true unless told otherwise */
+	cop_wire_seq seq;
+} cop_refit_order;
+
+/* The body of promote, rollback and freeze: `{n?, on?, seq?}`. COP_EFORMAT (bad_request). */
+COP_CHECK cop_err cop_refit_order_decode(
+        const void *body, size_t length, cop_refit_order *order, cop_wire_fault *fault);
+
+/* The verbs; the reply is appended to server->reply, *sequence is the newest record that it tells of. On error the
+ * fault is filled and nothing changed (but a promotion by number may have brought its challenger). */
+COP_CHECK cop_err cop_refit_body_refit(
+        cop_server *server, cop_served *served, const cop_wire_seq *seq, cop_wire_fault *fault);
+COP_CHECK cop_err cop_refit_body_promote(cop_server *server, cop_served *served, const cop_refit_order *order,
+        uint64_t *sequence, cop_wire_fault *fault);
+COP_CHECK cop_err cop_refit_body_rollback(cop_server *server, cop_served *served, const cop_refit_order *order,
+        uint64_t *sequence, cop_wire_fault *fault);
+COP_CHECK cop_err cop_refit_body_freeze(cop_server *server, cop_served *served, const cop_refit_order *order,
+        uint64_t *sequence, cop_wire_fault *fault);
+
+/* The pairs "refit" and "challenger" of a model's status, where there is something to tell; how many pairs. */
+size_t cop_refit_body_status(const cop_server *server, const cop_served *served, cop_bytes *out);
+
+#endif

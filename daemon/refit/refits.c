@@ -1,0 +1,515 @@
+/* What refit/refit_rule.h says of models: which refit is due, what becomes of its challenger. */
+#include "daemon/refit/refits.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "daemon/refit/challenger_file.h"
+#include "daemon/refit/refit_memory.h"
+#include "daemon/refit/refit_program.h"
+#include "daemon/refit/succession.h"
+#include "daemon/serve/clock.h"
+#include "daemon/server.h"
+#include "learn/footprint.h"
+#include "online/model_shadow.h"
+#include "refit/refit_rule.h"
+
+#define LOOK_SECONDS   0.1
+#define MEMORY_SECONDS 2.0  /* between two looks for free memory */
+#define PAUSE_SECONDS  60.0 /* after a failure, doubled with each */
+#define PAUSE_MOST     21600.0
+
+void cop_refits_init(cop_refits *refits, const char *state_dir)
+{
+	*refits = (cop_refits){ 0 };
+	cop_worker_process_init(&refits->process);
+	char folder[PATH_MAX];
+	const char *absolute = realpath(state_dir, folder);
+	(void)snprintf(refits->state_dir, sizeof refits->state_dir, "%s", absolute == NULL ? state_dir : absolute);
+}
+
+/* What the refit under way, or at its end, took of a processor. */
+static void note_spent(cop_refits *refits, double seconds)
+{
+	refits->running->refit.spent = seconds;
+	refits->running->refit.spent_total += seconds;
+}
+
+/* Nothing is waited for but a killed process. */
+static void abandon(cop_refits *refits)
+{
+	if (refits->process.pid != 0)
+		note_spent(refits, cop_worker_process_stop(&refits->process));
+	cop_challenger_load_release(&refits->load);
+	refits->running = NULL;
+}
+
+void cop_refits_stop(cop_refits *refits)
+{
+	abandon(refits);
+	cop_challenger_load_end(&refits->load);
+}
+
+int cop_refits_fd(const cop_refits *refits) { return refits->process.fd; }
+
+static bool journal_stands(const cop_server *server)
+{
+	return server->journal != NULL && !cop_journaler_broken(server->journal);
+}
+
+static uint64_t learned_of(const cop_served *served) { return cop_model_get_counters(served->model)->learned; }
+
+/* Losses learned that no refit has seen. */
+static uint64_t fresh_of(const cop_served *served)
+{
+	uint64_t learned = learned_of(served);
+	return learned > served->refit.learned ? learned - served->refit.learned : 0;
+}
+
+/* ---- what is due ---- */
+
+/* A challenger that may yet show what it is. */
+static bool on_trial(const cop_served *served)
+{
+	cop_model_evidence is;
+	const cop_config_refit *c = &served->config->refit;
+	if (served->refit.current == 0)
+		return false;
+	cop_model_get_evidence(served->model, &is);
+	uint64_t since = learned_of(served) - served->refit.taken;
+	return is.shadow &&
+	       cop_refit_on_trial(is.summary.verdict, since, served->refit.taken, c->window, c->least_feedback);
+}
+
+double cop_refits_rested(const cop_server *server)
+{
+	double rested = 0.0;
+	for (size_t i = 0; i < server->models.count; i++) {
+		const cop_refit_state *s = &server->models.items[i].refit;
+		rested = fmax(rested, cop_refit_rested(s->began, s->spent, server->config->refit_cpu_share));
+	}
+	return rested;
+}
+
+/* Whether a refit of the model, whose refits are on, is due. */
+static cop_refit_due due(const cop_server *server, const cop_served *served, double now)
+{
+	const cop_config_refit *c = &served->config->refit;
+	const cop_refit_state *s = &served->refit;
+	const cop_refit_standing standing = {
+		.fresh = fresh_of(served),
+		.least_feedback = c->least_feedback,
+		.asked = s->asked,
+		.paused = now < s->not_before,
+		.resting = server->time < cop_refits_rested(server),
+		.drifted = s->drifted,
+		.early = server->time < s->began + 1e-6 * (double)c->every,
+		.trial = on_trial(served),
+	};
+	return cop_refit_is_due(&standing);
+}
+
+/* Of one that begins. */
+static const char *reason_of(cop_refit_due is, const cop_config_refit *config)
+{
+	return is == COP_REFIT_ASKED   ? "asked"
+	       : is == COP_REFIT_DRIFT ? "drift"
+	       : config->every > 0     ? "schedule"
+	                               : "feedback";
+}
+
+/* Whether there is memory for the model's refit, which is due: what it may take is then in refits.memory. */
+static bool has_room(cop_server *server, cop_served *served, double now)
+{
+	cop_refits *r = &server->refits;
+	uint64_t given = served->config->refit.memory;
+	r->memory = given > 0 ? given : cop_refit_memory_of(cop_refit_memory_free(""));
+	served->refit.crowded = r->memory == 0;
+	if (served->refit.crowded)
+		r->next_look = now + MEMORY_SECONDS;
+	return !served->refit.crowded;
+}
+
+/* ---- beginning ---- */
+
+static void fill_job(const cop_server *server, const cop_served *served, uint64_t number, cop_worker_job *job)
+{
+	const cop_config_refit *c = &served->config->refit;
+	*job = (cop_worker_job){
+		.version = COP_VERSION,
+		.state_dir = server->refits.state_dir,
+		.model = served->name,
+		.parent = (int)getpid(),
+		.number = number,
+		.durable = cop_journaler_durable(server->journal),
+		.after = served->refit.after,
+		.seed = served->config->seed + number,
+		.idle = c->idle,
+		.nice = c->nice,
+		.window = c->window,
+		.height = c->height,
+		.memory = server->refits.memory,
+		.holdout = c->holdout,
+		.margin = c->margin,
+		.risk = c->risk,
+		.alpha = c->alpha.given ? c->alpha.value : -1.0,
+		.method = c->method,
+	};
+}
+
+static void note_end(cop_server *server, cop_served *served, const cop_worker_line *end, double now)
+{
+	cop_refit_state *s = &served->refit;
+	bool bad = cop_worker_outcome_bad(end->outcome);
+	s->has_last = true;
+	s->last = *end;
+	s->last_time = cop_clock_real();
+	s->last_seconds = now - server->refits.began;
+	s->outcomes[end->outcome]++;
+	s->failures = bad ? s->failures + 1 : 0;
+	s->drifted |= bad && server->refits.drifted; /* still to be answered */
+	if (bad)
+		s->not_before = now + fmin(PAUSE_SECONDS * exp2((double)s->failures - 1.0), PAUSE_MOST);
+	cop_log_line(server->log, bad ? COP_LOG_WARNING : COP_LOG_NOTICE, "refit_ended",
+	        "model=%s outcome=%s number=%" PRIu64 " seconds=%.3f processor=%.3f reason=\"%s\"", served->name,
+	        cop_worker_outcome_text(end->outcome), end->number, s->last_seconds, end->spent, end->text);
+}
+
+static cop_err choose_number(const cop_server *server, const cop_served *served, uint64_t *number, cop_diag *diag)
+{
+	cop_err err = cop_challenger_newest(server->refits.state_dir, served->name, number, diag);
+	*number = 1 + (*number > served->refit.number ? *number : served->refit.number);
+	return err;
+}
+
+static void begin(cop_server *server, cop_served *served, cop_refit_due is, double now)
+{
+	cop_refits *r = &server->refits;
+	cop_worker_job job;
+	char room[COP_WORKER_ROOM + sizeof r->state_dir], program[COP_REFIT_PROGRAM_ROOM];
+	char *argv[COP_WORKER_ARGUMENTS];
+	cop_diag diag = { 0 };
+	uint64_t number;
+	r->drifted = served->refit.drifted;
+	served->refit.asked = false;
+	served->refit.drifted = false;
+	served->refit.began = server->time;
+	served->refit.spent = 0.0;
+	r->began = now;
+	r->next = NULL;
+	cop_err err = choose_number(server, served, &number, &diag);
+	if (err == COP_OK)
+		err = cop_refit_program_find(program, &diag);
+	if (err == COP_OK) {
+		fill_job(server, served, number, &job);
+		cop_worker_arguments(&job, "coppice-refit", room, sizeof room, argv);
+		err = cop_worker_process_start(
+		        &r->process, program, argv, now, 1e-6 * (double)served->config->refit.time_limit, &diag);
+	}
+	if (err != COP_OK) {
+		cop_worker_line end = { .result = true, .outcome = COP_WORKER_FAILED };
+		cop_diag_text(&diag, end.text, sizeof end.text);
+		note_end(server, served, &end, now);
+		return;
+	}
+	served->refit.number = number; /* whatever becomes of it */
+	r->running = served;
+	cop_log_line(server->log, COP_LOG_NOTICE, "refit_started",
+	        "model=%s why=%s number=%" PRIu64 " pid=%d feedback=%" PRIu64 " memory=%" PRIu64, served->name,
+	        reason_of(is, &served->config->refit), number, (int)r->process.pid, fresh_of(served), r->memory);
+}
+
+/* ---- its end ---- */
+
+static cop_succession succession_of(const cop_server *server, cop_served *served, const char *by)
+{
+	return (cop_succession){ served, server->journal, server->refits.state_dir, server->time, server->log, by,
+		NULL };
+}
+
+static void refuse(cop_worker_line *end, const cop_diag *why)
+{
+	end->outcome = COP_WORKER_REFUSED;
+	cop_diag_text(why, end->text, sizeof end->text);
+}
+
+static void conclude(cop_server *server, cop_worker_line *end, double now)
+{
+	cop_served *served = server->refits.running;
+	server->refits.running = NULL;
+	if (!cop_worker_outcome_bad(end->outcome)) {
+		served->refit.learned = server->refits.learned;
+		if (end->learned > served->refit.after)
+			served->refit.after = end->learned;
+	}
+	note_end(server, served, end, now);
+}
+
+/* About as many as the serving learner's state: not more than its memory, nor than all that the last checkpoint held.
+ */
+static size_t state_bytes(const cop_server *server, const cop_learner *learner)
+{
+	double most = cop_footprint(&learner->settings, 0);
+	double all = 1.25 * (double)server->checkpoint.bytes;
+	double bytes = server->checkpoint.bytes > 0 && all < most ? all : most;
+	return bytes < (double)SIZE_MAX ? (size_t)bytes : 0;
+}
+
+static void begin_loading(cop_server *server, double now)
+{
+	cop_refits *r = &server->refits;
+	const cop_learner *learner = cop_model_learner(r->running->model);
+	if (cop_challenger_load_begin(&r->load, r->state_dir, r->running->name, r->end.number, &learner->settings,
+	            state_bytes(server, learner)) == COP_OK)
+		return;
+	const cop_diag why = { .message = "no thread to read the challenger with" };
+	refuse(&r->end, &why);
+	conclude(server, &r->end, now);
+}
+
+static void take_challenger(cop_server *server, double now)
+{
+	cop_refits *r = &server->refits;
+	cop_succession s = succession_of(server, r->running, "refit");
+	cop_diag why = r->load.why;
+	cop_err err = r->load.err;
+	s.load = &r->load;
+	if (err == COP_OK)
+		err = cop_succession_do(&s, COP_WIRE_PROMOTION_CHALLENGE, r->end.number, NULL, &why);
+	cop_challenger_load_release(&r->load);
+	if (err != COP_OK)
+		refuse(&r->end, &why);
+	conclude(server, &r->end, now);
+}
+
+/* ---- evidence ---- */
+
+/* The window's worth of losses came since there is a second learner. */
+static bool window_over(const cop_served *served)
+{
+	return cop_model_has_shadow(served->model) &&
+	       learned_of(served) - served->refit.taken >= served->config->refit.window;
+}
+
+static void decide(cop_server *server, cop_served *served)
+{
+	cop_model_evidence is;
+	const cop_config_refit *c = &served->config->refit;
+	if (!c->enabled || (c->promote != COP_PROMOTE_EVIDENCE && c->promote != COP_PROMOTE_BOUND))
+		return;
+	cop_promotion_verdict verdict = cop_model_verdict(served->model);
+	bool over = window_over(served);
+	if (verdict == COP_PROMOTION_OPEN && !over)
+		return;
+	cop_model_get_evidence(served->model, &is);
+	cop_refit_step step = cop_refit_step_of(verdict, is.promoted, is.frozen, over);
+	if (step == COP_REFIT_STAY || (server->journal != NULL && !journal_stands(server)))
+		return;
+	const cop_succession s = succession_of(server, served, verdict == COP_PROMOTION_OPEN ? "window" : "evidence");
+	cop_diag diag = { 0 };
+	cop_err err = COP_OK;
+	if (step != COP_REFIT_RETIRE)
+		err = cop_succession_do(&s,
+		        step == COP_REFIT_ROLLBACK ? COP_WIRE_PROMOTION_ROLLBACK : COP_WIRE_PROMOTION_PROMOTE, 0, NULL,
+		        &diag);
+	if (err == COP_OK && step != COP_REFIT_PROMOTE)
+		err = cop_succession_do(&s, COP_WIRE_PROMOTION_RETIRE, 0, NULL, &diag);
+	if (err != COP_OK)
+		cop_log_line(server->log, COP_LOG_WARNING, "promotion_failed", "model=%s reason=\"%s\"", served->name,
+		        diag.message);
+}
+
+/* ---- turns ---- */
+
+static void attend(cop_server *server, double now)
+{
+	cop_refits *r = &server->refits;
+	if (!r->running->config->refit.enabled) {
+		cop_log_line(server->log, COP_LOG_NOTICE, "refit_stopped", "model=%s", r->running->name);
+		abandon(r);
+	} else if (cop_refits_is_loading(r)) {
+		if (cop_challenger_load_is_ready(&r->load))
+			take_challenger(server, now);
+	} else if (cop_worker_process_take(&r->process, now, &r->end) == COP_OK) {
+		note_spent(r, r->end.spent);
+		if (r->end.outcome == COP_WORKER_MADE)
+			begin_loading(server, now);
+		else
+			conclude(server, &r->end, now);
+	} else {
+		r->running->refit.spent = now - r->began; /* at most, in case that a checkpoint is the last one */
+	}
+}
+
+/* A worker reads what is synced, so that must be all that made the refit due. */
+static bool is_synced(cop_server *server, const cop_served *served, double now)
+{
+	cop_refits *r = &server->refits;
+	if (r->next != served) {
+		r->next = served;
+		r->wanted = cop_journaler_next(server->journal) - 1;
+		r->learned = learned_of(served);
+		if (server->config->journal_sync == COP_SYNC_NEVER)
+			server->next_checkpoint = now; /* which syncs */
+	}
+	return cop_journaler_durable(server->journal) >= r->wanted;
+}
+
+static void begin_due(cop_server *server, double now)
+{
+	if (!journal_stands(server))
+		return;
+	for (size_t i = 0; i < server->models.count; i++) {
+		cop_served *served = &server->models.items[i];
+		if (!served->config->refit.enabled)
+			continue;
+		cop_refit_due is = due(server, served, now);
+		if (!cop_refit_begins(is) || !has_room(server, served, now))
+			continue;
+		if (is_synced(server, served, now))
+			begin(server, served, is, now);
+		return;
+	}
+}
+
+void cop_refits_turn(cop_server *server, double now)
+{
+	cop_refits *r = &server->refits;
+	for (size_t i = 0; i < server->models.count; i++)
+		if (server->models.items[i].refit.current != 0)
+			decide(server, &server->models.items[i]);
+	if (now < r->next_look)
+		return;
+	r->next_look = now + LOOK_SECONDS;
+	if (r->running != NULL)
+		attend(server, now);
+	else
+		begin_due(server, now);
+}
+
+void cop_refits_announce(const cop_server *server)
+{
+	for (size_t i = 0; i < server->models.count; i++) {
+		const cop_served *served = &server->models.items[i];
+		cop_config_refit_off off = served->config->refit.off;
+		if (off == COP_REFIT_OFF_PROGRAM || off == COP_REFIT_OFF_MEMORY)
+			cop_log_line(server->log, COP_LOG_NOTICE, "refits_off", "model=%s why=\"%s\"", served->name,
+			        cop_config_refit_off_text(off));
+	}
+}
+
+const char *cop_refits_answer_text(cop_refits_answer answer)
+{
+	static const char *const texts[COP_REFITS_ANSWERS] = { "queued", "running", "nothing", "off" };
+	return texts[answer];
+}
+
+cop_refits_answer cop_refits_ask(cop_server *server, cop_served *served)
+{
+	if (!served->config->refit.enabled || server->journal == NULL)
+		return COP_REFITS_OFF;
+	if (server->refits.running == served)
+		return COP_REFITS_RUNNING;
+	if (fresh_of(served) == 0)
+		return COP_REFITS_NOTHING;
+	served->refit.asked = true;
+	server->refits.next_look = 0.0;
+	return COP_REFITS_QUEUED;
+}
+
+bool cop_refits_is_loading(const cop_refits *refits) { return refits->running != NULL && refits->load.held; }
+
+const char *cop_refits_why_text(const cop_server *server, const cop_served *served)
+{
+	static const char *const waits[] = {
+		[COP_REFIT_FEW] = "feedback",
+		[COP_REFIT_PAUSED] = "pause",
+		[COP_REFIT_RESTING] = "share",
+		[COP_REFIT_EARLY] = "time",
+		[COP_REFIT_TRIAL] = "trial",
+	};
+	const cop_refits *r = &server->refits;
+	if (!served->config->refit.enabled)
+		return cop_config_refit_off_text(served->config->refit.off);
+	if (!journal_stands(server))
+		return server->journal == NULL ? "no journal" : "journal";
+	cop_refit_due is = due(server, served, cop_clock_monotonic());
+	if (!cop_refit_begins(is))
+		return waits[is];
+	if (r->running != NULL)
+		return "another";
+	return served->refit.crowded ? "memory" : "sync";
+}
+
+const char *cop_refits_state_text(const cop_server *server, const cop_served *served)
+{
+	if (!served->config->refit.enabled || server->journal == NULL)
+		return "off";
+	return server->refits.running == served ? "running" : served->refit.asked ? "queued" : "waiting";
+}
+
+/* ---- what is kept ---- */
+
+static bool is_needed(const void *context, uint64_t number)
+{
+	return cop_refit_state_needs((const cop_refit_state *)context, number);
+}
+
+/* The first record that may ever be replayed, from a checkpoint or from the journal's beginning. */
+static uint64_t first_replayed(const cop_server *server)
+{
+	uint64_t needed = cop_checkpoint_needs(&server->checkpoint, server->config->checkpoint_keep);
+	uint64_t first = server->journal == NULL ? needed : cop_journal_care_first(&server->care);
+	return first < needed ? first : needed;
+}
+
+void cop_refits_tidy(cop_server *server)
+{
+	uint64_t from = first_replayed(server);
+	for (size_t i = 0; i < server->models.count; i++) {
+		cop_served *served = &server->models.items[i];
+		cop_refit_state *s = &served->refit;
+		uint64_t decisions = cop_model_get_counters(served->model)->decisions;
+		cop_diag why = { 0 };
+		cop_challenger_pruned pruned = { 0 };
+		if (served->config->refit.enabled && server->journal != NULL)
+			cop_refit_state_mark(
+			        s, cop_journaler_next(server->journal), decisions, served->config->refit.window);
+		cop_refit_state_release(s, from);
+		if (s->number == 0 || server->refits.running == served)
+			continue;
+		if (cop_challenger_prune(server->refits.state_dir, served->name, served->config->refit.keep, is_needed,
+		            s, &pruned, &why) != COP_OK)
+			cop_log_line(
+			        server->log, COP_LOG_WARNING, "challenger_prune_failed", "reason=\"%s\"", why.message);
+		s->held = pruned.held;
+	}
+}
+
+uint64_t cop_refits_held(const cop_server *server)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < server->models.count; i++)
+		bytes += server->models.items[i].refit.held;
+	return bytes;
+}
+
+uint64_t cop_refits_window(const cop_server *server)
+{
+	uint64_t first = UINT64_MAX;
+	for (size_t i = 0; i < server->models.count; i++) {
+		const cop_served *served = &server->models.items[i];
+		if (!served->config->refit.enabled)
+			continue;
+		uint64_t from = cop_refit_state_window(
+		        &served->refit, cop_model_get_counters(served->model)->decisions, served->config->refit.window);
+		first = from < first ? from : first;
+	}
+	return first;
+}

@@ -1,0 +1,325 @@
+/* The version among the arguments is compared first, before arguments that another version may not know. A test may
+ * have the worker stop at a stage: the environment variable COPPICED_TEST_WORKER, HANG@STAGE, CRASH@STAGE or
+ * MEMORY@STAGE, where STAGE is the beginning of a progress line's text. */
+#include "daemon/refit/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "daemon/durable/checkpoint.h"
+#include "daemon/durable/journaler.h"
+#include "daemon/refit/breather.h"
+#include "daemon/refit/challenger_file.h"
+#include "daemon/refit/worker_job.h"
+#include "daemon/refit/worker_line.h"
+#include "daemon/serve/clock.h"
+#include "linalg/blas.h"
+#include "online/model_shadow.h"
+#include "refit/refit_file.h"
+#include "refit/refit_run.h"
+#include "store/checkpoint_file.h"
+#include "store/model_file.h"
+
+#define TEST_VARIABLE "COPPICED_TEST_WORKER"
+#define TELL_SECONDS  0.2  /* between lines of one text's beginning */
+#define FIT_PART      0.75 /* of the memory is what events and fit are counted to take */
+
+/* ---- its place ---- */
+
+/* In kilobytes; 0 when it cannot be told. */
+static uint64_t address_space(void)
+{
+	uint64_t pages = 0;
+	FILE *file = fopen("/proc/self/statm", "re");
+	if (file == NULL)
+		return 0;
+	(void)!fscanf(file, "%" SCNu64, &pages);
+	(void)fclose(file);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* What fails here leaves it a worse neighbour, no worse worker. */
+static void step_back(const cop_worker_job *job)
+{
+	const struct sched_param none = { 0 };
+	enum { IDLE_CLASS = 3, CLASS_SHIFT = 13, WHO_PROCESS = 1 };
+	if (job->nice > 0)
+		(void)setpriority(PRIO_PROCESS, 0, (int)job->nice);
+	if (job->idle) {
+		(void)sched_setscheduler(0, SCHED_IDLE, &none);
+		(void)syscall(SYS_ioprio_set, WHO_PROCESS, 0, IDLE_CLASS << CLASS_SHIFT);
+		cop_breather_start();
+	}
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		(void)!write(fd, "1000", 4);
+		(void)close(fd);
+	}
+	(void)setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+	uint64_t most = address_space() + job->memory; /* libraries and what a sanitizer reserves are there already */
+	if (job->memory > 0 && most > job->memory)
+		(void)setrlimit(RLIMIT_AS, &(struct rlimit){ most, most });
+}
+
+/* ---- what it says ---- */
+
+typedef struct worker {
+	const cop_worker_job *job;
+	const char *trap; /* of a test; NULL: none */
+	char said[COP_WORKER_TEXT];
+	double when;
+	cop_model *serving;
+} worker;
+
+static bool say(const cop_worker_line *line)
+{
+	char text[COP_WORKER_LINE];
+	size_t length = cop_worker_line_put(line, text);
+	for (size_t at = 0; at < length;) {
+		ssize_t n = write(STDOUT_FILENO, text + at, length - at);
+		if (n < 0 && errno != EINTR)
+			return false;
+		at += n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+static void spring(const worker *w, const char *text)
+{
+	const char *stage = w->trap == NULL ? NULL : strchr(w->trap, '@');
+	if (stage == NULL || strncmp(text, stage + 1, strlen(stage + 1)) != 0)
+		return;
+	if (strncmp(w->trap, "HANG@", 5) == 0)
+		for (;;)
+			(void)pause();
+	if (strncmp(w->trap, "CRASH@", 6) == 0)
+		(void)raise(SIGSEGV);
+	if (strncmp(w->trap, "MEMORY@", 7) != 0)
+		return;
+	(void)setrlimit(RLIMIT_AS, &(struct rlimit){ 1, 1 });
+	for (size_t size = 65536; size > 64; size /= 4) /* what is free already */
+		while (cop_mem_alloc(size, 1) != NULL)
+			;
+}
+
+/* Texts of one stage differ in their figures; a new stage is told at once. */
+static bool same_stage(const char *a, const char *b)
+{
+	size_t length = strcspn(a, " ,:0123456789");
+	return length == strcspn(b, " ,:0123456789") && strncmp(a, b, length) == 0;
+}
+
+static bool tell(void *context, double share, const char *text)
+{
+	worker *w = context;
+	double now = cop_clock_monotonic();
+	if (same_stage(text, w->said) && now < w->when + TELL_SECONDS)
+		return true;
+	w->when = now;
+	(void)snprintf(w->said, sizeof w->said, "%s", text);
+	cop_worker_line line = { .share = fmin(fmax(share, 0.0), 1.0) };
+	(void)snprintf(line.text, sizeof line.text, "%s", text);
+	bool heard = say(&line);
+	spring(w, text);
+	return heard;
+}
+
+static cop_worker_line outcome_of(cop_err err, const cop_diag *diag)
+{
+	cop_worker_line line = { .result = true };
+	line.outcome = err == COP_EEND                         ? COP_WORKER_NOTHING
+	               : err == COP_ENOMEM || err == COP_EFULL ? COP_WORKER_MEMORY
+	               : err == COP_EINVAL                     ? COP_WORKER_FAILED
+	                                                       : COP_WORKER_DATA;
+	char text[sizeof diag->source + sizeof diag->message + 32];
+	cop_diag_text(diag, text, sizeof text);
+	(void)snprintf(line.text, sizeof line.text, "%.*s", (int)sizeof line.text - 1,
+	        text[0] != '\0' ? text : cop_err_text(err));
+	return line;
+}
+
+/* ---- the serving model ---- */
+
+static cop_err open_section(worker *w, const cop_model_section *section, cop_diag *diag)
+{
+	char name[COP_CONFIG_NAME_MAX + 1];
+	cop_cursor cursor;
+	cop_model_settings settings;
+	cop_cursor_init(&cursor, section->data, section->length);
+	cop_cursor_text(&cursor, name, sizeof name);
+	if (cursor.err != COP_OK || strcmp(name, w->job->model) != 0)
+		return cursor.err;
+	size_t length = cop_cursor_left(&cursor);
+	const uint8_t *data = cop_cursor_take(&cursor, length);
+	cop_err err = cop_model_peek(data, length, &settings, diag);
+	settings.explain_keep = 0;
+	if (err == COP_OK && settings.learner.arms == 0)
+		return COP_OK; /* only losses of arms are asked for */
+	if (err == COP_OK)
+		err = cop_model_new(&settings, &w->serving, diag);
+	return err == COP_OK ? cop_model_load(w->serving, data, length, diag) : err;
+}
+
+/* From the newest checkpoint; without one, or when it is not in it, there is none. */
+static cop_err open_serving(worker *w, cop_diag *diag)
+{
+	cop_bytes body;
+	cop_model_file file;
+	cop_model_section section;
+	uint64_t sequence;
+	cop_bytes_init(&body);
+	cop_err err = cop_checkpoint_newest(w->job->state_dir, COP_CHECKPOINT_PREFIX, &body, &sequence, NULL, diag);
+	if (err == COP_OK)
+		err = cop_model_file_open(&file, body.data, body.length, NULL, diag);
+	for (size_t at = 0; err == COP_OK && w->serving == NULL && cop_model_file_next(&file, &at, &section);)
+		if (strcmp(section.name, "model") == 0)
+			err = open_section(w, &section, diag);
+	cop_bytes_fini(&body);
+	return err == COP_ENOTFOUND ? COP_OK : err;
+}
+
+static cop_err losses_of(void *context, const cop_row *x, size_t arms, float *out)
+{
+	const worker *w = context;
+	return cop_model_losses(w->serving, x, arms, out);
+}
+
+/* ---- its work ---- */
+
+static void fill_settings(const cop_worker_job *job, cop_refit_settings *set)
+{
+	cop_refit_defaults(set);
+	set->model = job->model;
+	set->method = job->method == COP_METHOD_FOREST   ? COP_REFIT_FOREST
+	              : job->method == COP_METHOD_LAPTAO ? COP_REFIT_LAPTAO
+	                                                 : COP_REFIT_TAO;
+	set->window = job->window;
+	set->holdout = job->holdout;
+	set->after = job->after;
+	set->until = job->durable;
+	set->memory = (size_t)(FIT_PART * (double)job->memory);
+	set->height = job->height;
+	set->alpha = job->alpha;
+	set->seed = job->seed;
+	set->promotion.margin = job->margin;
+	set->promotion.risk = job->risk;
+}
+
+static cop_err write_challenger(const worker *w, const cop_refit_file *file, cop_diag *diag)
+{
+	cop_bytes body;
+	cop_bytes_init(&body);
+	cop_refit_file_put(file, &body);
+	cop_err err = body.err;
+	if (err != COP_OK)
+		cop_diag_message(diag, "%s", cop_err_text(err));
+	else
+		err = cop_challenger_write(w->job->state_dir, w->job->model, w->job->number, &body, diag);
+	cop_bytes_fini(&body);
+	return err;
+}
+
+static cop_worker_line made(const worker *w, const cop_refit_report *r)
+{
+	cop_worker_line line = {
+		.result = true,
+		.outcome = COP_WORKER_MADE,
+		.number = w->job->number,
+		.learned = r->learned,
+		.leaves = r->leaves,
+		.gain = r->model.values ? r->gain : r->summary.value[COP_PROMOTION_DR],
+	};
+	if (!isfinite(line.gain))
+		line.gain = 0.0;
+	(void)snprintf(line.text, sizeof line.text,
+	        "%" PRIu64 " leaves from %" PRIu64 " decisions (%" PRIu64 " answered), judged by %" PRIu64, r->leaves,
+	        r->fitted.events, r->fitted.answered, r->judged.answered);
+	return line;
+}
+
+/* Of a window that the memory does not hold its newest half is fitted, or the newest half of that. */
+static cop_err fit(worker *w, const char *journal, cop_refit_file *file, cop_diag *diag)
+{
+	const cop_progress progress = { tell, w };
+	const cop_refit_estimate serving = { losses_of, w };
+	cop_refit_settings *set = &file->settings;
+	cop_err err;
+	while ((err = cop_refit_run(set, journal, w->serving == NULL ? NULL : &serving, NULL, &progress, &file->report,
+	                &file->trees, diag)) == COP_EFULL &&
+	        set->window / 2 >= set->least)
+		set->window /= 2;
+	return err;
+}
+
+static cop_worker_line work(worker *w)
+{
+	char journal[4096];
+	cop_diag diag = { 0 };
+	cop_refit_file file = { 0 };
+	fill_settings(w->job, &file.settings);
+	(void)snprintf(journal, sizeof journal, "%s/" COP_JOURNAL_FOLDER, w->job->state_dir);
+	(void)tell(w, 0.0, "loading");
+	cop_err err = open_serving(w, &diag);
+	if (err == COP_OK)
+		err = fit(w, journal, &file, &diag);
+	cop_worker_line line;
+	if (err == COP_OK && file.report.summary.verdict == COP_PROMOTION_WORSE) {
+		line = made(w, &file.report);
+		line.outcome = COP_WORKER_WORSE;
+		line.number = 0;
+	} else {
+		(void)tell(w, 1.0, "writing");
+		if (err == COP_OK)
+			err = write_challenger(w, &file, &diag);
+		line = err == COP_OK ? made(w, &file.report) : outcome_of(err, &diag);
+		line.learned = file.report.learned;
+	}
+	cop_trees_free(file.trees);
+	return line;
+}
+
+static int refuse_version(const char *daemon)
+{
+	cop_worker_line line = { .result = true, .outcome = COP_WORKER_FAILED };
+	(void)snprintf(line.text, sizeof line.text,
+	        "coppice-refit is of version " COP_VERSION
+	        ", the daemon of %.32s; expected the same: install both from one "
+	        "build, and restart coppiced",
+	        daemon);
+	return say(&line) ? 0 : 1;
+}
+
+int cop_worker_main(int argc, char **argv)
+{
+	cop_worker_job job;
+	const char *wrong, *version = cop_worker_read_version(argc, argv);
+	if (version != NULL && strcmp(version, COP_VERSION) != 0)
+		return refuse_version(version);
+	if (!cop_worker_read_arguments(argc, argv, &job, &wrong)) {
+		(void)fprintf(stderr, "coppice-refit: %s: expected what coppiced starts it with\n", wrong);
+		return 2;
+	}
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (job.parent != 0 && getppid() != job.parent)
+		return 1;
+	(void)signal(SIGPIPE, SIG_DFL);
+	step_back(&job);
+	cop_blas_threads(1);
+	worker w = { .job = &job, .trap = getenv(TEST_VARIABLE) };
+	(void)tell(&w, 0.0, "starting");
+	cop_worker_line line = work(&w);
+	cop_model_free(w.serving);
+	return say(&line) ? 0 : 1;
+}

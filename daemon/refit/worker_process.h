@@ -1,0 +1,36 @@
+/* daemon/refit/worker_process.h: a refit worker as the daemon sees it: a child process, its lines, its end.
+ *
+ * Nothing here waits: the pipe is polled with the loop's descriptors, and take is called now and then. A worker beyond
+ * its time is asked to end (SIGTERM), and two seconds later made to (SIGKILL). Only this child is ever waited for. The
+ * loop's thread. */
+#ifndef COP_DAEMON_REFIT_WORKER_PROCESS_H
+#define COP_DAEMON_REFIT_WORKER_PROCESS_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "daemon/refit/worker_line.h"
+
+typedef struct cop_worker_process {
+	pid_t pid;       /* 0: none runs */
+	int fd;          /* readable when it said something or ended; -1: nothing more will come */
+	double deadline; /* monotonic seconds: asked to end, then made to */
+	unsigned told;   /* signals sent for that */
+	bool has_result;
+	cop_worker_line last; /* said */
+	char part[COP_WORKER_LINE];
+	size_t used;
+} cop_worker_process;
+
+void cop_worker_process_init(cop_worker_process *process);
+/* Starts a program with no descriptor but 0 to 2: nothing to read, lines to us, errors to where ours go. None runs.
+ * seconds: its time. COP_EIO, with *diag. */
+COP_CHECK cop_err cop_worker_process_start(cop_worker_process *process, const char *program, char *const argv[],
+        double now, double seconds, cop_diag *diag);
+/* Takes in what it said. COP_OK: it has ended, and *end (a result) says how and what it spent. COP_EEND: it runs on, or
+ * none runs. */
+COP_CHECK cop_err cop_worker_process_take(cop_worker_process *process, double now, cop_worker_line *end);
+/* Kills it, if one runs, and waits for its end; the seconds of a processor that it spent. */
+double cop_worker_process_stop(cop_worker_process *process);
+
+#endif

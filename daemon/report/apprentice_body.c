@@ -1,0 +1,140 @@
+#include "daemon/report/apprentice_body.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "daemon/report/exposition.h"
+#include "wire/wire_put.h"
+
+typedef struct shown {
+	const char *key, *metric, *help;
+	size_t offset; /* in a summary */
+} shown;
+
+/* Figures that may be unknown, in the order in which they are shown. */
+static const shown figures[] = {
+	{ "agreement", NULL, NULL, offsetof(cop_apprentice_summary, agreement) },
+	{ "own_p", "coppice_apprentice_own_probability",
+	        "Mean probability with which the model would have played what was observed.",
+	        offsetof(cop_apprentice_summary, own_p) },
+	{ "support", "coppice_apprentice_support",
+	        "Mean weight of the evidence, 1 where all that the model would play is sometimes observed.",
+	        offsetof(cop_apprentice_summary, support) },
+	{ "gain", "coppice_apprentice_gain",
+	        "By how much the model's mean loss would have been lower, as a share of loss_range.",
+	        offsetof(cop_apprentice_summary, gain) },
+	{ "low", "coppice_apprentice_gain_low", "Lower end of the gain's 95 % interval.",
+	        offsetof(cop_apprentice_summary, low) },
+	{ "high", "coppice_apprentice_gain_high", "Upper end of the gain's 95 % interval.",
+	        offsetof(cop_apprentice_summary, high) },
+};
+#define FIGURES (sizeof figures / sizeof *figures)
+
+static const shown counts[] = {
+	{ "observed", "coppice_apprentice_observed_total", "Decisions of the existing system.",
+	        offsetof(cop_apprentice_summary, observed) },
+	{ "agreed", "coppice_apprentice_agreed_total", "Of them, those that took the model's best arm.",
+	        offsetof(cop_apprentice_summary, agreed) },
+	{ "losses", "coppice_apprentice_losses_total", "Of them, those whose loss was weighed.",
+	        offsetof(cop_apprentice_summary, losses) },
+};
+#define COUNTS (sizeof counts / sizeof *counts)
+
+static const void *field(const cop_apprentice_summary *summary, size_t offset)
+{
+	return (const char *)summary + offset;
+}
+
+static double figure(const cop_apprentice_summary *summary, size_t i)
+{
+	return *(const double *)field(summary, figures[i].offset);
+}
+
+static uint64_t count_at(const cop_apprentice_summary *summary, size_t i)
+{
+	return *(const uint64_t *)field(summary, counts[i].offset);
+}
+
+size_t cop_apprentice_body_status(const cop_served *served, cop_bytes *out)
+{
+	cop_apprentice_summary is;
+	cop_model_get_apprentice(served->model, &is);
+	if (!served->shape.apprentice && is.observed == 0)
+		return 0;
+	bool doubt = is.doubt != COP_APPRENTICE_SURE;
+	cop_wire_put_text(out, "apprentice");
+	cop_wire_put_map(out, 1 + COUNTS + FIGURES + doubt);
+	cop_wire_put_key_bool(out, "on", served->shape.apprentice);
+	for (size_t i = 0; i < COUNTS; i++)
+		cop_wire_put_key_unsigned(out, counts[i].key, count_at(&is, i));
+	for (size_t i = 0; i < FIGURES; i++) {
+		double value = figure(&is, i);
+		cop_wire_put_text(out, figures[i].key);
+		if (isnan(value))
+			cop_wire_put_nil(out);
+		else
+			cop_wire_put_double(out, value);
+	}
+	if (doubt)
+		cop_wire_put_key_text(out, "unknown", cop_apprentice_doubt_text(is.doubt));
+	return 1;
+}
+
+void cop_apprentice_text(const cop_model *model, char out[COP_APPRENTICE_TEXT])
+{
+	cop_apprentice_summary is;
+	size_t used = 0;
+	cop_model_get_apprentice(model, &is);
+	for (size_t i = 0; i < COUNTS && used < COP_APPRENTICE_TEXT; i++)
+		used += (size_t)snprintf(out + used, COP_APPRENTICE_TEXT - used, "%s%s=%" PRIu64, i == 0 ? "" : " ",
+		        counts[i].key, count_at(&is, i));
+	for (size_t i = 0; i < FIGURES && used < COP_APPRENTICE_TEXT; i++) {
+		double value = figure(&is, i);
+		char text[32] = "unknown";
+		if (!isnan(value))
+			(void)snprintf(text, sizeof text, "%.6g", value);
+		used += (size_t)snprintf(out + used, COP_APPRENTICE_TEXT - used, " %s=%s", figures[i].key, text);
+	}
+}
+
+static const char *label(const cop_served *served, char out[COP_CONFIG_NAME_MAX + 16])
+{
+	(void)snprintf(out, COP_CONFIG_NAME_MAX + 16, "model=\"%s\"", served->name);
+	return out;
+}
+
+/* NaN, as Prometheus has it, where it is not known. */
+static void put_figure(const cop_served_set *models, size_t which, cop_bytes *out)
+{
+	char labels[COP_CONFIG_NAME_MAX + 16];
+	cop_exposition_family(out, figures[which].metric, COP_EXPOSITION_GAUGE, figures[which].help);
+	for (size_t i = 0; i < models->count; i++) {
+		cop_apprentice_summary is;
+		cop_model_get_apprentice(models->items[i].model, &is);
+		cop_exposition_number(out, figures[which].metric, label(&models->items[i], labels), figure(&is, which));
+	}
+}
+
+void cop_apprentice_body_metrics(const cop_served_set *models, cop_bytes *out)
+{
+	char labels[COP_CONFIG_NAME_MAX + 16];
+	cop_exposition_family(out, "coppice_apprentice", COP_EXPOSITION_GAUGE,
+	        "1 while the model learns from an existing system and does not decide.");
+	for (size_t i = 0; i < models->count; i++)
+		cop_exposition_whole(
+		        out, "coppice_apprentice", label(&models->items[i], labels), models->items[i].shape.apprentice);
+	for (size_t which = 0; which < COUNTS; which++) {
+		cop_exposition_family(out, counts[which].metric, COP_EXPOSITION_COUNTER, counts[which].help);
+		for (size_t i = 0; i < models->count; i++) {
+			const cop_served *served = &models->items[i];
+			cop_apprentice_summary is;
+			cop_model_get_apprentice(served->model, &is);
+			cop_exposition_whole(out, counts[which].metric, label(served, labels),
+			        count_at(&is, which) - count_at(&served->apprentice_before, which));
+		}
+	}
+	for (size_t which = 0; which < FIGURES; which++)
+		if (figures[which].metric != NULL)
+			put_figure(models, which, out);
+}

@@ -1,0 +1,201 @@
+#include "daemon/report/explain_body.h"
+
+#include <stdio.h>
+
+#include "learn/ranking.h"
+#include "wire/wire_context.h"
+#include "wire/wire_put.h"
+
+#define NAME_ROOM    COP_PLACE_NAMES_ROOM
+#define PRODUCT_ROOM (2 * NAME_ROOM + 8)
+#define BETWEEN      " | " /* names of one place */
+
+/* "x3" or its name; "c3" of a candidate or its name. */
+static void name_feature(const cop_served *served, size_t index, bool candidate, char *out, size_t size)
+{
+	const char *name =
+	        candidate ? cop_served_candidate_name(served, index) : cop_served_feature_name(served, index);
+	if (name != NULL)
+		(void)snprintf(out, size, "%s", name);
+	else if (served->shape.features != 0 || !cop_served_place_name(served, index, out, size))
+		(void)snprintf(out, size, candidate ? "c%zu" : "x%zu", index);
+}
+
+/* Hashed products that share a place; whole as it is where none is found. */
+static void name_products(const cop_explain_body *body, size_t index, char whole[PRODUCT_ROOM])
+{
+	const cop_learner *learner = cop_model_learner(body->served->model);
+	cop_ranking_feature f;
+	char x[NAME_ROOM / 2], c[NAME_ROOM / 2];
+	size_t used = 0;
+	for (size_t skip = 0; used + NAME_ROOM < PRODUCT_ROOM; skip++) {
+		if (!cop_ranking_find_pair(learner, &body->x, &body->candidate, index, skip, &f))
+			return;
+		name_feature(body->served, f.feature, false, x, sizeof x);
+		name_feature(body->served, f.candidate_feature, true, c, sizeof c);
+		int length = snprintf(whole + used, PRODUCT_ROOM - used, "%s%s*%s", used > 0 ? BETWEEN : "", x, c);
+		used += length > 0 ? (size_t)length : 0;
+	}
+}
+
+/* A context's feature, a candidate's, or both, "x3*c1". */
+static void put_joint_name(const cop_explain_body *body, uint32_t index, cop_bytes *out)
+{
+	cop_ranking_feature f;
+	char x[NAME_ROOM] = "", c[NAME_ROOM] = "";
+	char whole[PRODUCT_ROOM] = "product";
+	cop_ranking_describe(cop_model_learner(body->served->model), index, &f);
+	if (f.has_feature)
+		name_feature(body->served, f.feature, false, x, sizeof x);
+	if (f.has_candidate_feature)
+		name_feature(body->served, f.candidate_feature, true, c, sizeof c);
+	if (f.constant)
+		(void)snprintf(whole, sizeof whole, "constant");
+	else if (f.has_feature || f.has_candidate_feature)
+		(void)snprintf(
+		        whole, sizeof whole, "%s%s%s", x, f.has_feature && f.has_candidate_feature ? "*" : "", c);
+	else
+		name_products(body, index, whole);
+	cop_wire_put_text(out, whole);
+}
+
+/* "x3", "x3*x7" of a product, or "constant". */
+static void put_plain_name(const cop_served *served, size_t index, cop_bytes *out)
+{
+	char first[NAME_ROOM], second[NAME_ROOM];
+	char whole[PRODUCT_ROOM];
+	size_t d = cop_learner_dimension(&cop_model_get_settings(served->model)->learner);
+	size_t i, j;
+	if (index == d) {
+		cop_wire_put_text(out, "constant");
+	} else if (cop_learner_product(cop_model_learner(served->model), index, &i, &j)) {
+		name_feature(served, i, false, first, sizeof first);
+		name_feature(served, j, false, second, sizeof second);
+		(void)snprintf(whole, sizeof whole, "%s*%s", i == d ? "constant" : first, j == d ? "constant" : second);
+		cop_wire_put_text(out, whole);
+	} else {
+		name_feature(served, index, false, first, sizeof first);
+		cop_wire_put_text(out, first);
+	}
+}
+
+static void put_name(const cop_explain_body *body, uint32_t index, cop_bytes *out)
+{
+	cop_wire_put_text(out, "feature");
+	if (body->served->shape.max_candidates > 0)
+		put_joint_name(body, index, out);
+	else
+		put_plain_name(body->served, index, out);
+}
+
+static void put_features(
+        const cop_explain_body *body, const cop_explained_feature *features, size_t count, cop_bytes *out)
+{
+	cop_wire_put_text(out, "features");
+	cop_wire_put_array(out, count);
+	for (size_t i = 0; i < count; i++) {
+		cop_wire_put_map(out, 5);
+		put_name(body, features[i].index, out);
+		cop_wire_put_key_unsigned(out, "index", features[i].index);
+		cop_wire_put_key_double(out, "value", (double)features[i].value);
+		cop_wire_put_key_double(out, "weight", (double)features[i].weight);
+		cop_wire_put_key_double(out, "contribution", (double)features[i].contribution);
+	}
+}
+
+static void put_tree(const cop_explain_body *body, const cop_explained_tree *tree, cop_bytes *out)
+{
+	const cop_explanation *e = body->explanation;
+	cop_wire_put_map(out, 3);
+	cop_wire_put_key_unsigned(out, "leaf", tree->leaf);
+	cop_wire_put_key_double(out, "value", (double)tree->value);
+	cop_wire_put_text(out, "path");
+	cop_wire_put_array(out, tree->depth);
+	for (size_t i = 0; i < tree->depth; i++) {
+		const cop_explained_node *node = &e->nodes[tree->first_node + i];
+		cop_wire_put_map(out, 4);
+		cop_wire_put_key_unsigned(out, "node", node->node);
+		cop_wire_put_key_double(out, "margin", (double)node->margin);
+		cop_wire_put_key_bool(out, "right", node->margin >= 0.0f);
+		put_features(body, node->features, node->count, out);
+	}
+}
+
+/* Arms' losses are stacked around 1/2: prediction = 1/2 + the experts' contributions; values are their plain sum. */
+static double contribution(const cop_served *served, const cop_explained_expert *expert)
+{
+	double zero = served->config->learner == COP_LEARNER_VALUE ? 0.0 : 0.5;
+	return expert->weight * (expert->prediction - zero);
+}
+
+static void put_expert(const cop_explain_body *body, const cop_explained_expert *expert, cop_bytes *out)
+{
+	cop_wire_put_map(out, expert->resting ? 8 : 7);
+	cop_wire_put_key_text(out, "name", expert->name);
+	if (expert->resting)
+		cop_wire_put_key_bool(out, "resting", true);
+	cop_wire_put_key_double(out, "weight", expert->weight);
+	cop_wire_put_key_double(out, "prediction", expert->prediction);
+	cop_wire_put_key_double(out, "contribution", contribution(body->served, expert));
+	cop_wire_put_key_double(out, "linear", expert->linear);
+	put_features(body, expert->features, expert->count, out);
+	cop_wire_put_text(out, "trees");
+	cop_wire_put_array(out, expert->trees);
+	for (size_t i = 0; i < expert->trees; i++)
+		put_tree(body, &body->explanation->trees[expert->first_tree + i], out);
+}
+
+/* Of a decision; of a context alone nothing was drawn. */
+static bool has_density(const cop_explain_body *body)
+{
+	const cop_config_model *config = body->served->config;
+	return body->id != NULL && config->learner == COP_LEARNER_VALUE && config->feedback == COP_FEEDBACK_BINS;
+}
+
+static void put_action(const cop_explain_body *body, cop_bytes *out)
+{
+	const cop_served *served = body->served;
+	if (served->config->learner == COP_LEARNER_VALUE) {
+		cop_wire_put_key_double(out, "y", cop_model_value(served->model, body->decision.y));
+		if (has_density(body))
+			cop_wire_put_key_double(out, "p", cop_model_density(served->model, &body->decision));
+		cop_wire_put_key_double(
+		        out, "prediction", cop_model_value(served->model, body->explanation->prediction));
+		return;
+	}
+	cop_wire_put_key_unsigned(out, "a", body->decision.arm);
+	if (body->decision.arm < served->config->arm_name_list.count)
+		cop_wire_put_key_text(out, "arm", served->config->arm_name_list.items[body->decision.arm]);
+	cop_wire_put_key_double(out, "p", body->decision.p);
+	cop_wire_put_key_bool(out, "greedy", body->decision.greedy);
+	cop_wire_put_key_double(out, "prediction", body->explanation->prediction);
+}
+
+void cop_explain_body_put(const cop_explain_body *body, cop_bytes *out)
+{
+	const cop_explanation *e = body->explanation;
+	bool value = body->served->config->learner == COP_LEARNER_VALUE;
+	bool named = !value && body->decision.arm < body->served->config->arm_name_list.count;
+	size_t keys = 4 + (size_t)(body->id != NULL) + (size_t)(body->seq->length > 0) +
+	              (value ? 2 + (size_t)has_density(body) : 4) + (size_t)named + (size_t)(e->score_count > 0);
+	cop_wire_put_map(out, keys);
+	if (body->id != NULL) {
+		cop_wire_put_text(out, "id");
+		cop_wire_id_put(out, body->id);
+	}
+	cop_wire_put_key_text(out, "model", body->served->name);
+	cop_wire_put_key_unsigned(out, "rev", e->rev);
+	cop_wire_put_key_text(out, "state", body->kept ? "decision" : "current");
+	put_action(body, out);
+	if (e->score_count > 0) {
+		cop_wire_put_text(out, "candidates");
+		cop_wire_put_array(out, e->score_count);
+		for (size_t i = 0; i < e->score_count; i++)
+			cop_wire_put_double(out, (double)e->scores[i]);
+	}
+	cop_wire_put_text(out, "experts");
+	cop_wire_put_array(out, e->expert_count);
+	for (size_t i = 0; i < e->expert_count; i++)
+		put_expert(body, &e->experts[i], out);
+	cop_wire_seq_put(out, body->seq);
+}

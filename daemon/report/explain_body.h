@@ -1,0 +1,21 @@
+/* daemon/report/explain_body.h: the body of explain's reply; docs/protocol.md says what is in it. The loop's thread. */
+#ifndef COP_DAEMON_REPORT_EXPLAIN_BODY_H
+#define COP_DAEMON_REPORT_EXPLAIN_BODY_H
+
+#include "base/bytes.h"
+#include "daemon/serve/served.h"
+#include "wire/wire_keys.h"
+
+typedef struct cop_explain_body {
+	const cop_served *served;
+	const cop_event_id *id; /* NULL: a context was explained */
+	const cop_wire_seq *seq;
+	cop_decision decision;
+	const cop_explanation *explanation;
+	bool kept;            /* made at decide time */
+	cop_row x, candidate; /* raw, of what is explained; candidate: of models that rank */
+} cop_explain_body;
+
+void cop_explain_body_put(const cop_explain_body *body, cop_bytes *out);
+
+#endif

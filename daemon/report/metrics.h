@@ -1,0 +1,16 @@
+/* daemon/report/metrics.h: all that the daemon knows about itself, as the page that Prometheus reads; docs/metrics.md says
+ * what is on it. The loop's thread. */
+#ifndef COP_DAEMON_REPORT_METRICS_H
+#define COP_DAEMON_REPORT_METRICS_H
+
+#include "base/bytes.h"
+#include "daemon/server.h"
+
+/* Models' counters begin with the model and can fall back when a killed process goes on from a checkpoint, which would
+ * look like a jump; on the page all counters begin with the process. Call it when serving begins. */
+void cop_metrics_begin(cop_server *server);
+
+/* Appends the page. About a microsecond for each line: some fifty lines, and twenty-five for each model. */
+void cop_metrics_put(const cop_server *server, cop_bytes *out);
+
+#endif

@@ -1,0 +1,236 @@
+#include "daemon/report/status_body.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "daemon/refit/refit_body.h"
+#include "daemon/report/apprentice_body.h"
+#include "daemon/serve/clock.h"
+#include "wire/wire_context.h"
+#include "wire/wire_put.h"
+
+static void put_stream(const char *key, const cop_served_stream *stream, cop_bytes *out)
+{
+	cop_wire_put_text(out, key);
+	cop_wire_put_map(out, 3);
+	cop_wire_put_key_unsigned(out, "received", stream->received);
+	cop_wire_put_key_unsigned(out, "malformed", stream->refused);
+	cop_wire_put_key_unsigned(out, "lost", stream->gaps.missing);
+}
+
+static void put_unheard(const cop_served *served, cop_bytes *out)
+{
+	const cop_unheard *unheard = &served->unheard;
+	cop_wire_put_text(out, "unheard");
+	cop_wire_put_map(out, 3 + COP_UNHEARD_REASONS);
+	cop_wire_put_key_unsigned(out, "waiting", unheard->contexts);
+	cop_wire_put_key_unsigned(out, "waiting_bytes", unheard->bytes);
+	for (size_t i = 0; i < COP_UNHEARD_REASONS; i++) {
+		char key[32];
+		(void)snprintf(key, sizeof key, "dropped_%s", cop_unheard_reason_text((cop_unheard_reason)i));
+		cop_wire_put_key_unsigned(out, key, unheard->dropped[i]);
+	}
+	cop_wire_put_key_unsigned(out, "decisions", served->unheard_decisions);
+}
+
+static void put_feedback(const cop_model_counters *c, cop_bytes *out)
+{
+	cop_wire_put_text(out, "feedback");
+	cop_wire_put_map(out, COP_FEEDBACK_RESULTS);
+	for (size_t i = 0; i < COP_FEEDBACK_RESULTS; i++)
+		cop_wire_put_key_unsigned(out, cop_feedback_result_text((cop_feedback_result)i), c->feedback[i]);
+}
+
+/* feature and value: of the last outlier, when there was one. */
+static void put_outliers(const cop_served *served, cop_bytes *out)
+{
+	cop_outliers outliers;
+	cop_learner_outliers(cop_model_learner(served->model), &outliers);
+	cop_wire_put_text(out, "outliers");
+	cop_wire_put_map(out, outliers.values > 0 ? 4 : 2);
+	cop_wire_put_key_unsigned(out, "values", outliers.values);
+	cop_wire_put_key_unsigned(out, "rescaled", outliers.rescaled);
+	if (outliers.values == 0)
+		return;
+	cop_wire_put_key_unsigned(out, "feature", outliers.feature);
+	cop_wire_put_key_double(out, "value", (double)outliers.value);
+}
+
+static void put_model(const cop_server *server, const cop_served *served, cop_bytes *out)
+{
+	const cop_model_settings *s = cop_model_get_settings(served->model);
+	const cop_model_counters *c = cop_model_get_counters(served->model);
+	size_t count = 0;
+	size_t at = cop_wire_put_map_open(out);
+	cop_wire_put_key_text(out, "name", served->name);
+	cop_wire_put_key_text(out, "learner", s->learner.learner);
+	count += 2;
+	if (served->shape.max_candidates > 0) {
+		cop_wire_put_key_unsigned(out, "max_candidates", s->learner.max_candidates);
+		cop_wire_put_key_unsigned(out, "candidate_features", s->learner.candidate_features);
+		count += 2;
+	}
+	if (s->learner.arms > 0) {
+		cop_wire_put_key_unsigned(out, "arms", s->learner.arms);
+		count++;
+	}
+	if (!cop_wire_has_values(&served->shape)) {
+		cop_wire_put_key_text(out, "policy", s->learner.policy);
+		count++;
+	} else {
+		cop_wire_put_text(out, "value_range");
+		cop_wire_put_array(out, 2);
+		cop_wire_put_double(out, s->value_low);
+		cop_wire_put_double(out, s->value_high);
+		cop_wire_put_key_double(out, "delta", s->learner.delta);
+		cop_wire_put_key_text(out, "feedback_points", cop_value_feedback_words[s->learner.feedback]);
+		count += 3;
+	}
+	cop_wire_put_key_unsigned(out, "features", s->learner.features);
+	if (s->learner.features == 0) {
+		cop_wire_put_key_unsigned(out, "bits", s->learner.bits);
+		count++;
+	}
+	cop_wire_put_key_unsigned(out, "rev", cop_model_learner(served->model)->rev);
+	cop_wire_put_key_unsigned(out, "pending", cop_model_pending(served->model));
+	cop_wire_put_key_unsigned(out, "pending_bytes", cop_model_pending_bytes(served->model));
+	cop_wire_put_key_unsigned(out, "decisions", c->decisions);
+	cop_wire_put_key_unsigned(out, "repeated", c->repeated);
+	cop_wire_put_key_unsigned(out, "greedy", c->greedy);
+	put_feedback(c, out);
+	cop_wire_put_key_unsigned(out, "learned", c->learned);
+	cop_wire_put_key_unsigned(out, "defaulted", c->defaulted);
+	cop_wire_put_key_unsigned(out, "dropped", c->dropped);
+	cop_wire_put_key_unsigned(out, "evicted", c->evicted);
+	cop_wire_put_key_unsigned(out, "refused", c->refused);
+	cop_wire_put_key_unsigned(out, "unknown_names", cop_served_unknown_names(served));
+	cop_wire_put_key_double(out, "loss_sum", c->loss_sum);
+	count += 15;
+	if (c->learned > 0) {
+		cop_wire_put_key_double(out, "mean_loss", c->loss_sum / (double)c->learned);
+		count++;
+	}
+	put_outliers(served, out);
+	put_stream("contexts", &served->contexts, out);
+	put_stream("feedback_stream", &served->feedback, out);
+	put_unheard(served, out);
+	count += cop_apprentice_body_status(served, out);
+	count += cop_refit_body_status(server, served, out);
+	cop_wire_put_close(out, at, count + 4);
+}
+
+static void put_checkpoint(const cop_checkpoint *checkpoint, cop_bytes *out)
+{
+	cop_wire_put_text(out, "checkpoint");
+	cop_wire_put_map(out, checkpoint->time > 0.0 ? 6 : 5);
+	cop_wire_put_key_unsigned(out, "sequence", checkpoint->sequence);
+	cop_wire_put_key_unsigned(out, "written", checkpoint->written);
+	cop_wire_put_key_unsigned(out, "failed", checkpoint->failed);
+	cop_wire_put_key_unsigned(out, "bytes", checkpoint->bytes);
+	cop_wire_put_key_double(out, "seconds", checkpoint->seconds);
+	if (checkpoint->time > 0.0)
+		cop_wire_put_key_double(out, "age", cop_clock_real() - checkpoint->time);
+}
+
+static void put_journal(const cop_server *server, cop_bytes *out)
+{
+	const cop_journaler *journal = server->journal;
+	const char *state = journal == NULL ? "off" : cop_journaler_broken(journal) ? "broken" : "ok";
+	cop_wire_put_text(out, "journal");
+	bool told = journal != NULL && cop_journaler_broken(journal) && server->broken_told;
+	cop_wire_put_map(out, journal == NULL ? 1 : 10u + told);
+	cop_wire_put_key_text(out, "state", state);
+	if (journal == NULL)
+		return;
+	const cop_journaler_counts *counts = cop_journaler_get_counts(journal);
+	cop_wire_put_key_unsigned(out, "next", cop_journaler_next(journal));
+	cop_wire_put_key_unsigned(out, "committed", cop_journaler_committed(journal));
+	cop_wire_put_key_unsigned(out, "durable", cop_journaler_durable(journal));
+	cop_wire_put_key_unsigned(out, "lag_bytes", cop_journaler_lag(journal));
+	cop_wire_put_key_unsigned(out, "records", counts->records);
+	cop_wire_put_key_unsigned(out, "bytes", counts->bytes);
+	cop_wire_put_key_unsigned(out, "writes", counts->writes);
+	cop_wire_put_key_unsigned(out, "syncs", counts->syncs);
+	cop_wire_put_key_unsigned(out, "failures", counts->failures);
+	if (told)
+		cop_wire_put_key_text(out, "reason", server->broken_reason);
+}
+
+static void put_traffic(const cop_server *server, cop_bytes *out)
+{
+	cop_wire_put_text(out, "requests");
+	cop_wire_put_map(out, 4);
+	cop_wire_put_key_unsigned(out, "received", server->counts.requests);
+	cop_wire_put_key_unsigned(out, "errors", server->counts.errors);
+	cop_wire_put_key_unsigned(out, "busy", server->counts.codes[COP_WIRE_BUSY]);
+	cop_wire_put_key_unsigned(out, "replies_dropped", server->sockets.replies_dropped);
+	cop_wire_put_text(out, "streams");
+	cop_wire_put_map(out, 5);
+	cop_wire_put_key_unsigned(out, "received", server->counts.streamed);
+	cop_wire_put_key_unsigned(out, "dropped", server->counts.dropped);
+	cop_wire_put_key_unsigned(out, "unroutable", server->counts.unroutable);
+	cop_wire_put_key_unsigned(out, "actions_dropped", server->sockets.actions_dropped);
+	cop_wire_put_key_unsigned(out, "subscribers", server->sockets.subscribers);
+}
+
+/* In bytes, but for connections. */
+static void put_queues(const cop_server *server, cop_bytes *out)
+{
+	const cop_sockets *sockets = &server->sockets;
+	cop_inlet_state state;
+	uint64_t waiting = 0;
+	cop_inlet_look(sockets->inlet, &state);
+	for (size_t i = 0; i < server->models.count; i++)
+		waiting += server->models.items[i].unheard.bytes;
+	cop_wire_put_text(out, "queues");
+	cop_wire_put_map(out, 9);
+	cop_wire_put_key_unsigned(out, "limit", server->config->queue_limit);
+	cop_wire_put_key_unsigned(out, "unfinished", state.unfinished);
+	cop_wire_put_key_unsigned(out, "received", state.queued);
+	cop_wire_put_key_unsigned(out, "waiting", waiting);
+	cop_wire_put_key_unsigned(
+	        out, "answers", cop_outbox_bytes(&server->outbox) + cop_outflow_answers(sockets->outflow));
+	cop_wire_put_key_unsigned(out, "actions", cop_outflow_actions(sockets->outflow));
+	cop_wire_put_key_unsigned(out, "connections", state.connections);
+	cop_wire_put_text(out, "closed");
+	cop_wire_put_map(out, COP_INLET_REASONS);
+	for (size_t i = 0; i < COP_INLET_REASONS; i++)
+		cop_wire_put_key_unsigned(out, cop_inlet_reason_text((cop_inlet_reason)i), state.closed[i]);
+	cop_wire_put_key_unsigned(out, "subscriptions_ignored", state.ignored);
+}
+
+static void put_parked(const cop_served_set *models, cop_bytes *out)
+{
+	cop_wire_put_text(out, "parked");
+	cop_wire_put_array(out, models->parked_count);
+	for (size_t i = 0; i < models->parked_count; i++)
+		cop_wire_put_text(out, models->parked[i].name);
+}
+
+void cop_status_body_put(const cop_server *server, const cop_served *only, const cop_wire_seq *seq, cop_bytes *out)
+{
+	bool doubted = server->clock.ahead > 0.0;
+	cop_wire_put_map(out, 12u + doubted + (seq->length > 0));
+	cop_wire_put_key_text(out, "version", COP_VERSION);
+	cop_wire_put_key_unsigned(out, "pid", (uint64_t)getpid());
+	cop_wire_put_key_double(out, "uptime", cop_clock_monotonic() - server->started);
+	char folder[PATH_MAX];
+	const char *absolute = realpath(server->config->state_dir, folder);
+	cop_wire_put_key_text(out, "state_dir", absolute == NULL ? server->config->state_dir : absolute);
+	cop_wire_put_text(out, "models");
+	cop_wire_put_array(out, only != NULL ? 1 : server->models.count);
+	for (size_t i = 0; i < server->models.count; i++)
+		if (only == NULL || only == &server->models.items[i])
+			put_model(server, &server->models.items[i], out);
+	put_parked(&server->models, out);
+	put_traffic(server, out);
+	put_queues(server, out);
+	put_journal(server, out);
+	put_checkpoint(&server->checkpoint, out);
+	if (doubted)
+		cop_wire_put_key_double(out, "clock_ahead", server->clock.ahead);
+	cop_wire_put_key_unsigned(out, "log_dropped", cop_log_dropped(server->log));
+	cop_wire_seq_put(out, seq);
+}

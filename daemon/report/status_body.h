@@ -1,0 +1,11 @@
+/* daemon/report/status_body.h: the body of status's reply; docs/protocol.md says what is in it. The loop's thread. */
+#ifndef COP_DAEMON_REPORT_STATUS_BODY_H
+#define COP_DAEMON_REPORT_STATUS_BODY_H
+
+#include "daemon/server.h"
+#include "wire/wire_keys.h"
+
+/* Of one model, or (NULL) of all. */
+void cop_status_body_put(const cop_server *server, const cop_served *only, const cop_wire_seq *seq, cop_bytes *out);
+
+#endif

@@ -1,0 +1,320 @@
+#include "daemon/serve/event.h"
+
+#include <string.h>
+
+#include "online/model_record.h"
+#include "wire/wire_context.h"
+#include "wire/wire_feedback.h"
+#include "wire/wire_items.h"
+#include "wire/wire_reply.h"
+
+static void note_source(cop_served_stream *stream, const cop_wire_source *source)
+{
+	if (source->name != NULL && source->has_n)
+		(void)cop_gaps_note(&stream->gaps, source->name, source->length, source->n);
+}
+
+static cop_model_context model_context(const cop_wire_context *wire)
+{
+	return (cop_model_context){
+		.id = &wire->id,
+		.x = &wire->x,
+		.candidate = wire->candidate,
+		.candidates = wire->candidates,
+		.mask = wire->has_mask ? wire->mask : NULL,
+		.defer = wire->defer,
+	};
+}
+
+static void put_action(const cop_event_scope *scope, const cop_wire_context *context, const cop_decision *decision,
+        bool repeated, cop_bytes *out)
+{
+	const cop_served *served = scope->served;
+	const cop_model_settings *settings = cop_model_get_settings(served->model);
+	cop_wire_action action = {
+		.id = context->id,
+		.value = served->config->learner == COP_LEARNER_VALUE,
+		.a = decision->arm,
+		.p = decision->p,
+		.greedy = decision->greedy,
+		.rev = decision->rev,
+		.repeated = repeated,
+		.durable = scope->journal == NULL || !cop_journaler_broken(scope->journal),
+		.seq = context->seq,
+	};
+	if (context->order && served->order != NULL) {
+		cop_model_context again = model_context(context);
+		if (cop_model_order(served->model, &again, served->order, &action.order_count) == COP_OK)
+			action.order = served->order;
+	}
+	if (action.value) {
+		action.y = cop_model_value(served->model, decision->y);
+		action.density = settings->learner.feedback == COP_VALUE_BINS;
+		action.p = cop_model_density(served->model, decision);
+		action.probes = (unsigned)cop_learner_losses(&settings->learner);
+		for (unsigned i = 0; i < action.probes; i++)
+			action.probe[i] = cop_model_value(served->model, decision->probe[i]);
+	}
+	cop_wire_action_put(out, &action);
+}
+
+static cop_wire_record record_of(const cop_event_scope *scope, const cop_event_id *id)
+{
+	return (cop_wire_record){
+		.model = scope->served->name,
+		.model_length = strlen(scope->served->name),
+		.time = scope->now,
+		.id = *id,
+	};
+}
+
+static void record_decision(
+        cop_event_scope *scope, const cop_wire_context *wire, const cop_model_observed *made, uint64_t evicted)
+{
+	const cop_model_context context = model_context(wire);
+	cop_wire_record record = record_of(scope, &wire->id);
+	record.evicted = evicted;
+	record.observed = wire->observed;
+	record.own_p = made->own_p;
+	cop_model_record_decision(scope->served->model, &context, &made->decision, &record);
+	scope->sequence = cop_journaler_put(scope->journal, COP_WIRE_RECORD_DECISION, &record);
+}
+
+/* By the model, or, where the context tells of it, by the system that it is an apprentice of. */
+static cop_err decide(
+        const cop_event_scope *scope, const cop_wire_context *wire, cop_model_observed *made, bool *repeated)
+{
+	cop_model *model = scope->served->model;
+	const cop_model_context context = model_context(wire);
+	*made = (cop_model_observed){ .decision = { .arm = wire->a, .p = wire->p } };
+	return wire->observed ? cop_model_observe(model, &context, scope->now, made, repeated)
+	                      : cop_model_decide(model, &context, scope->now, &made->decision, repeated);
+}
+
+cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault)
+{
+	cop_served *served = scope->served;
+	cop_wire_context wire;
+	cop_err err = cop_wire_context_decode(body, length, &served->shape, &served->workspace, &wire, fault);
+	if (err != COP_OK)
+		return err;
+	if (!scope->noted)
+		note_source(&served->contexts, &wire.source);
+	cop_model_observed made;
+	bool repeated;
+	uint64_t evicted = cop_model_get_counters(served->model)->evicted;
+	err = decide(scope, &wire, &made, &repeated);
+	if (err != COP_OK) {
+		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "decide: %s", cop_err_text(err));
+		return err;
+	}
+	cop_refit_state_watch(&served->refit, served->model); /* what gave way may have been learned */
+	if (!repeated)
+		record_decision(scope, &wire, &made, cop_model_get_counters(served->model)->evicted - evicted);
+	else if (scope->journal != NULL) /* the first answer may still be on its way to the disk */
+		scope->sequence = cop_journaler_next(scope->journal) - 1;
+	put_action(scope, &wire, &made.decision, repeated, out);
+	if (out->err != COP_OK)
+		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "decide: %s", cop_err_text(out->err));
+	return out->err;
+}
+
+cop_err cop_event_check(cop_event_scope *scope, const void *body, size_t length, cop_wire_fault *fault)
+{
+	cop_served *served = scope->served;
+	cop_wire_context wire;
+	cop_err err = cop_wire_context_decode(body, length, &served->shape, &served->workspace, &wire, fault);
+	if (err == COP_OK)
+		note_source(&served->contexts, &wire.source);
+	return err;
+}
+
+size_t cop_event_unheard(cop_event_scope *scope, double decided, const void *body, size_t length)
+{
+	cop_wire_items items;
+	const void *item;
+	size_t size;
+	size_t marked = 0;
+	if (cop_wire_items_stream(&items, body, length, NULL) != COP_OK)
+		return 0;
+	while (cop_wire_items_next(&items, &item, &size)) {
+		cop_wire_action action;
+		if (cop_wire_action_decode(item, size, &action, NULL) != COP_OK || action.repeated ||
+		        !cop_model_unheard(scope->served->model, &action.id, &decided))
+			continue;
+		cop_wire_record record = record_of(scope, &action.id);
+		scope->sequence = cop_journaler_put(scope->journal, COP_WIRE_RECORD_UNHEARD, &record);
+		marked++;
+	}
+	scope->served->unheard_decisions += marked;
+	return marked;
+}
+
+static cop_wire_result wire_result(cop_feedback_result result)
+{
+	static const cop_wire_result results[COP_FEEDBACK_RESULTS] = {
+		[COP_FEEDBACK_APPLIED] = COP_WIRE_APPLIED,
+		[COP_FEEDBACK_RECORDED] = COP_WIRE_RECORDED,
+		[COP_FEEDBACK_DUPLICATE] = COP_WIRE_DUPLICATE,
+		[COP_FEEDBACK_LATE] = COP_WIRE_LATE,
+		[COP_FEEDBACK_UNKNOWN] = COP_WIRE_UNKNOWN,
+	};
+	return results[result];
+}
+
+static cop_err refused(const cop_served *served, cop_err err, cop_wire_fault *fault)
+{
+	const cop_model_settings *s = cop_model_get_settings(served->model);
+	switch (err) {
+	case COP_EINVAL:
+		(void)cop_wire_fault_set(fault, COP_WIRE_BAD_LOSS, "loss: expected %s from %g to %g",
+		        served->shape.losses == 2 ? "two numbers" : "a number", s->loss_low, s->loss_high);
+		break;
+	case COP_ENONFINITE:
+		(void)cop_wire_fault_set(fault, COP_WIRE_BAD_LOSS, "loss: expected a finite number");
+		break;
+	case COP_EDIVERGED:
+		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "loss: its update would diverge and was not made");
+		break;
+	default:
+		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "feedback: %s", cop_err_text(err));
+	}
+	return err;
+}
+
+/* With a broken journal nothing more is taken in that would have to be acknowledged. */
+static cop_err check_journal(const cop_event_scope *scope, cop_wire_fault *fault)
+{
+	if (scope->journal == NULL || !cop_journaler_broken(scope->journal))
+		return COP_OK;
+	(void)cop_wire_fault_set(fault, COP_WIRE_NOT_DURABLE,
+	        "not taken in: the journal cannot be written; expected to be sent again later");
+	return COP_EIO;
+}
+
+/* The answer waits for this record. Without one, as when memory is short, it would not be lasting. */
+static cop_err put_record(
+        cop_event_scope *scope, cop_wire_record_type type, const cop_wire_record *record, cop_wire_fault *fault)
+{
+	scope->sequence = cop_journaler_put(scope->journal, type, record);
+	return scope->sequence != 0 ? COP_OK : check_journal(scope, fault);
+}
+
+/* The action's place; a candidate's may be left out. */
+static uint32_t placed(const cop_wire_feedback *feedback)
+{
+	_Static_assert(COP_WIRE_RECORD_ANY_ARM == COP_MODEL_ANY_ARM, "the journal says what the model takes");
+	return feedback->has_c && !feedback->has_a ? COP_MODEL_ANY_ARM : (uint32_t)feedback->a;
+}
+
+/* What became of a feedback. */
+typedef struct joined {
+	cop_feedback_result result;
+	cop_model_answered answered; /* an apprentice's, when it is self-contained */
+} joined;
+
+static cop_err record_feedback(
+        cop_event_scope *scope, const cop_wire_feedback *feedback, const joined *j, cop_wire_fault *fault)
+{
+	cop_wire_record record = record_of(scope, &feedback->id);
+	record.x = feedback->x;
+	record.has_x = feedback->has_x;
+	record.candidate = &feedback->candidate;
+	record.candidates = feedback->has_x && feedback->has_c ? 1 : 0;
+	record.a = placed(feedback);
+	record.p = feedback->has_p ? feedback->p : 1.0;
+	record.losses = feedback->losses;
+	memcpy(record.loss, feedback->loss, sizeof record.loss);
+	record.has_result = true;
+	record.result = wire_result(j->result);
+	record.observed = j->answered.observed;
+	record.own_p = j->answered.own_p;
+	record.greedy = j->answered.agrees;
+	return put_record(scope, COP_WIRE_RECORD_FEEDBACK, &record, fault);
+}
+
+static cop_err join(const cop_event_scope *scope, const cop_wire_feedback *feedback, joined *j)
+{
+	cop_model *model = scope->served->model;
+	cop_feedback_result *result = &j->result;
+	j->answered = (cop_model_answered){
+		.x = &feedback->x, .arm = (uint32_t)feedback->a, .p = feedback->p, .loss = feedback->loss[0]
+	};
+	if (!feedback->has_x)
+		return cop_model_feedback(model, &feedback->id, feedback->loss, feedback->losses, scope->now, result);
+	const cop_model_played played = { &feedback->x, &feedback->candidate, placed(feedback), feedback->p };
+	if (scope->served->shape.max_candidates > 0)
+		return cop_model_feedback_played(model, &feedback->id, &played, feedback->loss[0], scope->now, result);
+	if (scope->served->shape.apprentice)
+		return cop_model_observe_answered(model, &feedback->id, &j->answered, scope->now, result);
+	return cop_model_feedback_full(model, &feedback->id, &feedback->x, (uint32_t)feedback->a, feedback->p,
+	        feedback->loss, feedback->losses, scope->now, result);
+}
+
+/* Probes whose distance hangs on the revision that decided, which such feedback does not tell. */
+static bool decays(const cop_served *served)
+{
+	return cop_model_get_settings(served->model)->learner.delta_decay > 0.0;
+}
+
+cop_err cop_event_feedback(
+        cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault)
+{
+	cop_served *served = scope->served;
+	cop_wire_feedback feedback;
+	joined j;
+	cop_err err = cop_wire_feedback_decode(body, length, &served->shape, &served->workspace, &feedback, fault);
+	if (err == COP_OK)
+		err = check_journal(scope, fault);
+	if (err != COP_OK)
+		return err;
+	note_source(&served->feedback, &feedback.source);
+	if (feedback.has_x && cop_wire_has_values(&served->shape) && feedback.losses == 1)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "x: a one-point value model cannot learn from self-contained feedback");
+	if (feedback.has_x && decays(served))
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "x: with delta_decay a model cannot learn from self-contained feedback");
+	err = join(scope, &feedback, &j);
+	if (err != COP_OK)
+		return refused(served, err, fault);
+	cop_refit_state_watch(&served->refit, served->model);
+	err = record_feedback(scope, &feedback, &j, fault);
+	if (err == COP_OK && out != NULL)
+		cop_wire_result_put(out, &feedback.id, wire_result(j.result), &feedback.seq);
+	return err;
+}
+
+static cop_err read_activation(
+        const void *body, size_t length, cop_event_id *id, cop_wire_seq *seq, cop_wire_fault *fault)
+{
+	static const char *const names[] = { "id", "seq" };
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	unsigned which;
+	seq->length = 0;
+	cop_wire_cursor_init(&cursor, body, length);
+	cop_err err = cop_wire_keys_open(&keys, &cursor, names, 2, fault);
+	while (err == COP_OK && (err = cop_wire_keys_next(&keys, &which)) == COP_OK)
+		err = which == 0 ? cop_wire_read_id(&cursor, id, fault) : cop_wire_read_seq(&cursor, seq, fault);
+	return err == COP_EEND ? cop_wire_keys_need(&keys, 1u) : err;
+}
+
+cop_err cop_event_activate(
+        cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault)
+{
+	cop_event_id id;
+	cop_wire_seq seq;
+	cop_feedback_result result;
+	cop_err err = read_activation(body, length, &id, &seq, fault);
+	if (err == COP_OK)
+		err = check_journal(scope, fault);
+	if (err != COP_OK)
+		return err;
+	cop_model_activate(scope->served->model, &id, scope->now, &result);
+	cop_wire_record record = record_of(scope, &id);
+	err = put_record(scope, COP_WIRE_RECORD_ACTIVATION, &record, fault);
+	if (err == COP_OK)
+		cop_wire_result_put(out, &id, wire_result(result), &seq);
+	return err;
+}

@@ -1,0 +1,454 @@
+/* One entry for each descriptor, valid while the socket's cookie, which the kernel never gives twice, is the one that
+ * was seen first: a descriptor that was closed and given out again is thus found to be another connection. Entries of
+ * closed descriptors go when a read ends in error, and else within a second of the next read.
+ *
+ * `lock` guards the entries and counts; nothing else is locked meanwhile. `queued` is atomic, since the loop takes from
+ * it for each message. Bytes are added there before ZeroMQ sees them, so the loop never takes what was not added;
+ * what ZeroMQ lets go unseen, with a connection that ended while its queue was full, stays until the loop is idle.
+ *
+ * Connections are ended by shutdown, never by close: the descriptor is ZeroMQ's. */
+#include "daemon/serve/inlet.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/sockios.h>
+
+#include "base/mem.h"
+#include "daemon/serve/clock.h"
+#include "daemon/serve/zmtp.h"
+
+#define SLACK         (64ull << 10) /* above message_limit: what is answered too_large, and then again of other frames */
+#define SUBSCRIPTIONS 10000u        /* and cancellations, of a connection */
+#define SWEEP_NS      1000000000ull /* between looks at closed descriptors */
+#define CALM_NS       1000000000ull /* without a message, after which an idle loop has taken all there are */
+#define SLOWEST_NS    20000000ull
+#define PAUSE_NS      1000000l
+#define FEWEST        64u /* descriptors */
+#define ENDPOINT      256u
+
+typedef struct connection {
+	uint64_t cookie; /* 0: none */
+	cop_inlet_kind kind;
+	bool ended; /* shut down */
+	uint32_t subscriptions;
+	cop_zmtp in;
+	cop_zmtp_rest *rest; /* of subscribers */
+} connection;
+
+typedef struct endpoint {
+	cop_inlet_kind kind;
+	char text[ENDPOINT];
+} endpoint;
+
+struct cop_inlet {
+	cop_zmtp_limits limits;
+	uint64_t share; /* of the budget */
+	char (*models)[COP_CONFIG_NAME_MAX + 1];
+	size_t model_count;
+	endpoint *endpoints;
+	size_t endpoint_count;
+	pthread_mutex_t lock;
+	connection *connections; /* by descriptor */
+	size_t room;
+	uint64_t unfinished, ignored, closed[COP_INLET_REASONS];
+	uint64_t next_sweep, next_slowest;
+	_Atomic uint64_t queued[COP_INLET_QUEUES];
+	_Atomic uint64_t last; /* when a message was finished */
+};
+
+static _Atomic(cop_inlet *) active;
+
+/* The call itself: what takes libc's place under a thread sanitizer would note a write for which it sees no order,
+ * since libzmq hands its buffers over unseen. */
+static ssize_t plain(int fd, void *buffer, size_t length, int flags)
+{
+	return (ssize_t)syscall(SYS_recvfrom, fd, buffer, length, flags, NULL, NULL);
+}
+
+/* libzmq's reads come here, since a program's own symbol is found before that of a library. */
+ssize_t recv(int fd, void *buffer, size_t length, int flags)
+{
+	cop_inlet *inlet = atomic_load_explicit(&active, memory_order_acquire);
+	return inlet == NULL ? plain(fd, buffer, length, flags) : cop_inlet_receive(inlet, fd, buffer, length, flags);
+}
+
+const char *cop_inlet_reason_text(cop_inlet_reason reason)
+{
+	static const char *const texts[] = { "not_zmtp", "frame", "message", "memory", "subscriptions", "slow" };
+	return texts[reason];
+}
+
+cop_err cop_inlet_open(const cop_config *config, cop_inlet **out)
+{
+	cop_inlet *none = NULL;
+	cop_inlet *inlet = cop_mem_alloc(1, sizeof *inlet);
+	*out = NULL;
+	if (inlet == NULL)
+		return COP_ENOMEM;
+	inlet->limits.frame_limit = config->message_limit + SLACK;
+	inlet->limits.message_limit = config->message_limit + 2 * SLACK;
+	inlet->share = config->queue_limit / 4;
+	inlet->model_count = config->model_count;
+	inlet->models = cop_mem_alloc(config->model_count, sizeof *inlet->models);
+	inlet->connections = cop_mem_alloc(FEWEST, sizeof *inlet->connections);
+	inlet->room = FEWEST;
+	(void)pthread_mutex_init(&inlet->lock, NULL);
+	cop_err err = inlet->models == NULL || inlet->connections == NULL ? COP_ENOMEM : COP_OK;
+	for (size_t i = 0; err == COP_OK && i < config->model_count; i++)
+		memcpy(inlet->models[i], config->models[i].name, sizeof inlet->models[i]);
+	if (err == COP_OK && !atomic_compare_exchange_strong(&active, &none, inlet))
+		err = COP_EEXIST;
+	if (err != COP_OK)
+		cop_inlet_close(inlet);
+	else
+		*out = inlet;
+	return err;
+}
+
+void cop_inlet_close(cop_inlet *inlet)
+{
+	cop_inlet *expected = inlet;
+	if (inlet == NULL)
+		return;
+	(void)atomic_compare_exchange_strong(&active, &expected, NULL);
+	for (size_t i = 0; inlet->connections != NULL && i < inlet->room; i++)
+		cop_mem_free(inlet->connections[i].rest);
+	(void)pthread_mutex_destroy(&inlet->lock);
+	cop_mem_free(inlet->connections);
+	cop_mem_free(inlet->endpoints);
+	cop_mem_free(inlet->models);
+	cop_mem_free(inlet);
+}
+
+cop_err cop_inlet_add(cop_inlet *inlet, cop_inlet_kind kind, const char *text)
+{
+	endpoint *more = cop_mem_alloc(inlet->endpoint_count + 1, sizeof *more);
+	if (more == NULL)
+		return COP_ENOMEM;
+	(void)pthread_mutex_lock(&inlet->lock);
+	if (inlet->endpoint_count > 0)
+		memcpy(more, inlet->endpoints, inlet->endpoint_count * sizeof *more);
+	more[inlet->endpoint_count].kind = kind;
+	(void)snprintf(more[inlet->endpoint_count].text, ENDPOINT, "%s", text);
+	cop_mem_free(inlet->endpoints);
+	inlet->endpoints = more;
+	inlet->endpoint_count++;
+	(void)pthread_mutex_unlock(&inlet->lock);
+	return COP_OK;
+}
+
+static uint64_t cookie_of(int fd)
+{
+	uint64_t cookie = 0;
+	socklen_t size = sizeof cookie;
+	return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) == 0 ? cookie : 0;
+}
+
+/* The socket's own address, as ZMQ_LAST_ENDPOINT spells it; any: the same with the wildcard of its family. */
+static bool address_of(int fd, char *text, char *any)
+{
+	struct sockaddr_storage address = { 0 };
+	socklen_t size = sizeof address;
+	char host[NI_MAXHOST], port[NI_MAXSERV];
+	if (getsockname(fd, (struct sockaddr *)&address, &size) != 0)
+		return false;
+	if (address.ss_family == AF_UNIX) {
+		struct sockaddr_un name = { 0 };
+		memcpy(&name, &address, sizeof name);
+		if (name.sun_path[0] == '\0')
+			name.sun_path[0] = '@';
+		(void)snprintf(text, ENDPOINT, "ipc://%.*s", (int)sizeof name.sun_path, name.sun_path);
+		(void)snprintf(any, ENDPOINT, "%s", text);
+		return true;
+	}
+	if (getnameinfo((struct sockaddr *)&address, size, host, sizeof host, port, sizeof port,
+	            NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+		return false;
+	bool six = address.ss_family == AF_INET6;
+	(void)snprintf(text, ENDPOINT, six ? "tcp://[%.128s]:%.16s" : "tcp://%.128s:%.16s", host, port);
+	(void)snprintf(any, ENDPOINT, six ? "tcp://[::]:%.16s" : "tcp://0.0.0.0:%.16s", port);
+	return true;
+}
+
+/* A socket that none of our endpoints has accepted is one that ZeroMQ has opened, if it is read on ZeroMQ's thread. */
+static cop_inlet_kind kind_of(const cop_inlet *inlet, int fd)
+{
+	char text[ENDPOINT], any[ENDPOINT], thread[16] = "";
+	if (address_of(fd, text, any))
+		for (size_t i = 0; i < inlet->endpoint_count; i++)
+			if (strcmp(inlet->endpoints[i].text, text) == 0 || strcmp(inlet->endpoints[i].text, any) == 0)
+				return inlet->endpoints[i].kind;
+	(void)prctl(PR_GET_NAME, thread);
+	return strncmp(thread, "ZMQbg", 5) == 0 ? COP_INLET_OUTGOING : COP_INLET_FOREIGN;
+}
+
+static void forget(cop_inlet *inlet, connection *c)
+{
+	inlet->unfinished -= c->in.cost;
+	cop_mem_free(c->rest);
+	*c = (connection){ 0 };
+}
+
+static bool make_room(cop_inlet *inlet, size_t fd)
+{
+	size_t room = inlet->room;
+	while (room <= fd)
+		room *= 2;
+	if (room == inlet->room)
+		return true;
+	connection *more = cop_mem_alloc(room, sizeof *more);
+	if (more == NULL)
+		return false;
+	memcpy(more, inlet->connections, inlet->room * sizeof *more);
+	cop_mem_free(inlet->connections);
+	inlet->connections = more;
+	inlet->room = room;
+	return true;
+}
+
+/* The descriptor's entry, made if need be; NULL: no memory. */
+static connection *find(cop_inlet *inlet, int fd, uint64_t cookie)
+{
+	if (!make_room(inlet, (size_t)fd))
+		return NULL;
+	connection *c = &inlet->connections[fd];
+	if (c->cookie == cookie)
+		return c;
+	if (c->cookie != 0)
+		forget(inlet, c);
+	c->kind = kind_of(inlet, fd);
+	if (c->kind == COP_INLET_ACTIONS) {
+		c->rest = cop_mem_alloc(1, sizeof *c->rest);
+		if (c->rest == NULL)
+			return NULL;
+	}
+	c->cookie = cookie;
+	return c;
+}
+
+static void sweep(cop_inlet *inlet)
+{
+	uint64_t now = cop_clock_monotonic_ns();
+	if (now < inlet->next_sweep)
+		return;
+	inlet->next_sweep = now + SWEEP_NS;
+	for (size_t i = 0; i < inlet->room; i++)
+		if (inlet->connections[i].cookie != 0 && cookie_of((int)i) != inlet->connections[i].cookie)
+			forget(inlet, &inlet->connections[i]);
+}
+
+/* Through a descriptor of our own, lest this one is closed and given to another between the look and the shutdown. */
+static void end(cop_inlet *inlet, connection *c, cop_inlet_reason reason)
+{
+	int own = dup((int)(c - inlet->connections));
+	if (own >= 0 && cookie_of(own) == c->cookie)
+		(void)shutdown(own, SHUT_RDWR);
+	if (own >= 0)
+		(void)close(own);
+	inlet->unfinished -= c->in.cost;
+	inlet->closed[reason]++;
+	c->in.cost = 0;
+	c->ended = true;
+}
+
+static void end_largest(cop_inlet *inlet)
+{
+	connection *largest = &inlet->connections[0];
+	for (size_t i = 1; i < inlet->room; i++)
+		if (inlet->connections[i].in.cost > largest->in.cost)
+			largest = &inlet->connections[i];
+	end(inlet, largest, COP_INLET_MEMORY);
+}
+
+static uint64_t queued(const cop_inlet *inlet)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < COP_INLET_QUEUES; i++)
+		sum += atomic_load_explicit(&inlet->queued[i], memory_order_relaxed);
+	return sum;
+}
+
+static bool wanted(const void *context, const uint8_t *topic, size_t length)
+{
+	static const char prefix[] = "act.";
+	const cop_inlet *inlet = context;
+	size_t fixed = length < sizeof prefix - 1 ? length : sizeof prefix - 1;
+	if (memcmp(topic, prefix, fixed) != 0)
+		return false;
+	bool found = length <= fixed;
+	for (size_t i = 0; !found && i < inlet->model_count; i++)
+		found = length - fixed <= strlen(inlet->models[i]) &&
+		        memcmp(inlet->models[i], topic + fixed, length - fixed) == 0;
+	return found;
+}
+
+static cop_inlet_reason reason_of(cop_zmtp_verdict verdict)
+{
+	return verdict == COP_ZMTP_NOT_ZMTP     ? COP_INLET_NOT_ZMTP
+	       : verdict == COP_ZMTP_LONG_FRAME ? COP_INLET_FRAME
+	                                        : COP_INLET_MESSAGE;
+}
+
+/* New bytes of a subscriber; those to be passed on. */
+static ssize_t take_subscriptions(cop_inlet *inlet, connection *c, uint8_t *buffer, size_t length)
+{
+	cop_zmtp_filtered f = cop_zmtp_filter(&c->in, c->rest, buffer, length, wanted, inlet);
+	inlet->ignored += f.ignored;
+	c->subscriptions += (uint32_t)f.subscriptions;
+	if (f.verdict != COP_ZMTP_GOOD || c->subscriptions > SUBSCRIPTIONS)
+		end(inlet, c, f.verdict != COP_ZMTP_GOOD ? reason_of(f.verdict) : COP_INLET_SUBSCRIPTIONS);
+	errno = c->ended ? ECONNRESET : EAGAIN;
+	return c->ended || f.length == 0 ? -1 : (ssize_t)f.length;
+}
+
+static void add(cop_inlet *inlet, const connection *c, const cop_zmtp_done *done)
+{
+	bool out = c->kind == COP_INLET_OUTGOING;
+	if (done->messages == 0)
+		return;
+	atomic_store_explicit(&inlet->last, cop_clock_monotonic_ns(), memory_order_relaxed);
+	if (out || c->kind == COP_INLET_CONTEXTS)
+		atomic_fetch_add(&inlet->queued[COP_INLET_CONTEXTS], done->contexts);
+	if (out || c->kind == COP_INLET_FEEDBACK)
+		atomic_fetch_add(&inlet->queued[COP_INLET_FEEDBACK], done->feedback);
+	if (c->kind == COP_INLET_REQUESTS || c->kind == COP_INLET_PULL)
+		atomic_fetch_add(&inlet->queued[c->kind], done->all);
+}
+
+/* New bytes of a sender; all are passed on, or none. */
+static ssize_t take_messages(cop_inlet *inlet, connection *c, const void *buffer, size_t length)
+{
+	cop_zmtp_done done = { 0 };
+	uint64_t before = c->in.cost;
+	cop_zmtp_verdict verdict = cop_zmtp_read(&c->in, &inlet->limits, buffer, length, &done);
+	inlet->unfinished += c->in.cost - before;
+	if (verdict != COP_ZMTP_GOOD)
+		end(inlet, c, reason_of(verdict));
+	while (inlet->unfinished > inlet->share)
+		end_largest(inlet);
+	errno = ECONNRESET;
+	if (c->ended)
+		return -1;
+	add(inlet, c, &done);
+	return (ssize_t)length;
+}
+
+static ssize_t take(cop_inlet *inlet, connection *c, int fd, uint8_t *buffer, size_t length, int flags)
+{
+	size_t kept = c->rest == NULL ? 0 : c->rest->length;
+	errno = ECONNRESET;
+	if (c->ended || length <= kept) {
+		forget(inlet, c);
+		return -1;
+	}
+	ssize_t got = plain(fd, buffer + kept, length - kept, flags);
+	if (got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+		int saved = errno;
+		forget(inlet, c);
+		errno = saved;
+	}
+	if (got <= 0)
+		return got;
+	return c->rest != NULL ? take_subscriptions(inlet, c, buffer, (size_t)got)
+	                       : take_messages(inlet, c, buffer, (size_t)got);
+}
+
+ssize_t cop_inlet_receive(cop_inlet *inlet, int fd, void *buffer, size_t length, int flags)
+{
+	static const struct timespec pause = { .tv_nsec = PAUSE_NS };
+	uint64_t cookie = cookie_of(fd);
+	if (cookie == 0)
+		return plain(fd, buffer, length, flags);
+	(void)pthread_mutex_lock(&inlet->lock);
+	sweep(inlet);
+	connection *c = find(inlet, fd, cookie);
+	bool foreign = c != NULL && c->kind == COP_INLET_FOREIGN;
+	bool wait = c != NULL && !foreign && c->rest == NULL && queued(inlet) > inlet->share;
+	ssize_t got = -1;
+	int why = EAGAIN;
+	if (!foreign && !wait) {
+		got = c == NULL ? -1 : take(inlet, c, fd, buffer, length, flags);
+		why = c == NULL ? ECONNRESET : errno;
+	}
+	(void)pthread_mutex_unlock(&inlet->lock);
+	if (foreign)
+		return plain(fd, buffer, length, flags);
+	if (wait)
+		(void)nanosleep(&pause, NULL);
+	errno = why;
+	return got;
+}
+
+void cop_inlet_taken(cop_inlet *inlet, cop_inlet_kind queue, uint64_t cost)
+{
+	uint64_t was = atomic_load_explicit(&inlet->queued[queue], memory_order_relaxed);
+	while (!atomic_compare_exchange_weak(&inlet->queued[queue], &was, was > cost ? was - cost : 0))
+		;
+}
+
+bool cop_inlet_full(const cop_inlet *inlet, cop_inlet_kind queue)
+{
+	return atomic_load_explicit(&inlet->queued[queue], memory_order_relaxed) > inlet->share / 2;
+}
+
+void cop_inlet_idle(cop_inlet *inlet)
+{
+	if (queued(inlet) == 0 || cop_clock_monotonic_ns() - atomic_load(&inlet->last) < CALM_NS)
+		return;
+	for (size_t i = 0; i < COP_INLET_QUEUES; i++) {
+		uint64_t was = atomic_load(&inlet->queued[i]);
+		if (cop_clock_monotonic_ns() - atomic_load(&inlet->last) >= CALM_NS)
+			(void)atomic_compare_exchange_strong(&inlet->queued[i], &was, 0);
+	}
+}
+
+void cop_inlet_close_slowest(cop_inlet *inlet, cop_inlet_kind kind)
+{
+	uint64_t now = cop_clock_monotonic_ns();
+	connection *slowest = NULL;
+	int most = 0;
+	(void)pthread_mutex_lock(&inlet->lock);
+	for (size_t i = 0; now >= inlet->next_slowest && i < inlet->room; i++) {
+		connection *c = &inlet->connections[i];
+		int unread = 0;
+		if (c->cookie == 0 || c->kind != kind || c->ended || ioctl((int)i, SIOCOUTQ, &unread) != 0 ||
+		        unread <= most)
+			continue;
+		most = unread;
+		slowest = c;
+	}
+	if (slowest != NULL) {
+		end(inlet, slowest, COP_INLET_SLOW);
+		inlet->next_slowest = now + SLOWEST_NS;
+	}
+	(void)pthread_mutex_unlock(&inlet->lock);
+}
+
+void cop_inlet_look(cop_inlet *inlet, cop_inlet_state *state)
+{
+	*state = (cop_inlet_state){ 0 };
+	if (inlet == NULL)
+		return;
+	(void)pthread_mutex_lock(&inlet->lock);
+	for (size_t i = 0; i < inlet->room; i++) {
+		const connection *c = &inlet->connections[i];
+		state->connections += c->cookie != 0 && !c->ended && c->kind != COP_INLET_FOREIGN;
+	}
+	state->unfinished = inlet->unfinished;
+	state->ignored = inlet->ignored;
+	memcpy(state->closed, inlet->closed, sizeof state->closed);
+	(void)pthread_mutex_unlock(&inlet->lock);
+	state->queued = queued(inlet);
+}

@@ -1,0 +1,80 @@
+/* daemon/serve/inlet.h: what ZeroMQ reads from its connections is counted in bytes on its way in, and cut off beyond its
+ * limit.
+ *
+ * ZeroMQ bounds queues in messages, gathers a message of several frames whole before anybody sees one, and walks all
+ * topics of all subscribers whenever one of them leaves. While an inlet is open, the program's own recv(), which
+ * libzmq finds before libc's, follows frames as they come (daemon/serve/zmtp.h):
+ *
+ *   - a frame or message that is too long, or no ZMTP at all, ends its connection before ZeroMQ has room for it;
+ *   - when unfinished messages together take their share of the budget, the connection with the largest one ends;
+ *   - when finished messages that the loop has not taken do, ZeroMQ's thread reads nothing until it has: senders wait;
+ *   - of subscriptions only those that can match an action reach ZeroMQ; others are left out and counted.
+ *
+ * The budget has four equal shares: unfinished messages, finished ones, answers, actions; the last two are counted in
+ * daemon/serve/sockets.c. One inlet is open in a process at a time. Functions may be called on any thread. */
+#ifndef COP_DAEMON_SERVE_INLET_H
+#define COP_DAEMON_SERVE_INLET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "daemon/config/config.h"
+
+typedef enum cop_inlet_kind {
+	COP_INLET_REQUESTS,
+	COP_INLET_CONTEXTS,
+	COP_INLET_FEEDBACK,
+	COP_INLET_PULL,
+	COP_INLET_QUEUES,                     /* those above are queues that the loop takes from */
+	COP_INLET_ACTIONS = COP_INLET_QUEUES, /* subscribers */
+	COP_INLET_OUTGOING,                   /* to publishers: contexts or feedback, as topics tell */
+	COP_INLET_FOREIGN,                    /* not ZeroMQ's */
+} cop_inlet_kind;
+
+/* Why a connection was closed. */
+typedef enum cop_inlet_reason {
+	COP_INLET_NOT_ZMTP,
+	COP_INLET_FRAME,         /* longer than message_limit and 64 KiB */
+	COP_INLET_MESSAGE,       /* frames of one message longer than that and 64 KiB */
+	COP_INLET_MEMORY,        /* the largest unfinished message while there was no room for all */
+	COP_INLET_SUBSCRIPTIONS, /* more of them than anybody needs */
+	COP_INLET_SLOW,          /* did not read while what it was sent took too much room */
+	COP_INLET_REASONS
+} cop_inlet_reason;
+
+const char *cop_inlet_reason_text(cop_inlet_reason reason);
+
+typedef struct cop_inlet cop_inlet;
+
+typedef struct cop_inlet_state {
+	uint64_t connections;               /* at present */
+	uint64_t unfinished, queued;        /* bytes of messages not whole yet, and of those not taken yet */
+	uint64_t closed[COP_INLET_REASONS]; /* connections, since the start */
+	uint64_t ignored;                   /* subscriptions left out */
+} cop_inlet_state;
+
+/* For the limits and models of config (borrowed). Caller closes, after ZeroMQ's context has ended. COP_ENOMEM;
+ * COP_EEXIST: one is open. */
+COP_CHECK cop_err cop_inlet_open(const cop_config *config, cop_inlet **out);
+void cop_inlet_close(cop_inlet *inlet);
+
+/* Connections to this endpoint, as ZMQ_LAST_ENDPOINT has it, are of this kind. COP_ENOMEM. */
+COP_CHECK cop_err cop_inlet_add(cop_inlet *inlet, cop_inlet_kind kind, const char *endpoint);
+
+/* What recv() does on ZeroMQ's threads. */
+ssize_t cop_inlet_receive(cop_inlet *inlet, int fd, void *buffer, size_t length, int flags);
+
+/* The loop took a message: its frames' bytes and COP_ZMTP_FRAME_COST for each. */
+void cop_inlet_taken(cop_inlet *inlet, cop_inlet_kind queue, uint64_t cost);
+/* So much is queued that messages are to be dropped or refused until it is less. */
+bool cop_inlet_full(const cop_inlet *inlet, cop_inlet_kind queue);
+/* The loop found all queues empty: what was counted and got lost with a connection is forgotten. */
+void cop_inlet_idle(cop_inlet *inlet);
+/* Ends the connection of that kind whose peer has left most unread, if any; at most one in 20 ms. */
+void cop_inlet_close_slowest(cop_inlet *inlet, cop_inlet_kind kind);
+
+void cop_inlet_look(cop_inlet *inlet, cop_inlet_state *state);
+
+#endif

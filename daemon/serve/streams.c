@@ -1,0 +1,309 @@
+/* Contexts are decided at once while somebody subscribes to the model's actions and none of its contexts wait; else
+ * they go to the end of the model's queue, which is decided in order once there is a subscriber. So a context is never
+ * decided before one of its model that came earlier, but for those that bring an action of their own. */
+#include "daemon/serve/streams.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "daemon/serve/clock.h"
+#include "daemon/serve/event.h"
+#include "wire/wire_items.h"
+#include "wire/wire_keys.h"
+#include "wire/wire_put.h"
+
+#define WAITING_BUDGET 128 /* bodies of a model that waited and are decided in a turn; more than come in one */
+
+static void complain(cop_server *server, const char *stream, const char *model, const char *why)
+{
+	cop_log_limited(server->log, &server->limiter, cop_clock_monotonic_us(), COP_LOG_WARNING, "stream_refused",
+	        "stream=%s model=\"%s\" reason=\"%s\"", stream, model, why);
+}
+
+/* The model that a topic `prefix<model>` names; NULL (counted) when message or model is not of ours. */
+static cop_served *route(cop_server *server, cop_sockets_message *message, const char *prefix)
+{
+	server->counts.streamed++;
+	size_t skip = strlen(prefix);
+	char clean[COP_CONFIG_NAME_MAX + 8] = "";
+	cop_served *served = NULL;
+	if (message->count == 2 && !message->too_many && zmq_msg_size(&message->frame[0]) > skip) {
+		const char *topic = zmq_msg_data(&message->frame[0]);
+		size_t length = zmq_msg_size(&message->frame[0]);
+		cop_wire_text_clean(clean, sizeof clean, topic, length);
+		if (memcmp(topic, prefix, skip) == 0)
+			served = cop_served_find(&server->models, topic + skip, length - skip);
+	}
+	if (served == NULL) {
+		server->counts.unroutable++;
+		complain(server, prefix, clean, "expected two frames, topic with a configured model's name, and body");
+	}
+	return served;
+}
+
+static bool open_items(cop_server *server, cop_served *served, cop_served_stream *stream, const char *name,
+        zmq_msg_t *body, cop_wire_items *items)
+{
+	cop_wire_fault fault = { 0 };
+	if (zmq_msg_size(body) > server->config->message_limit)
+		(void)cop_wire_fault_set(&fault, COP_WIRE_TOO_LARGE, "body of %zu bytes; expected at most %zu",
+		        zmq_msg_size(body), (size_t)server->config->message_limit);
+	else if (cop_wire_items_stream(items, zmq_msg_data(body), zmq_msg_size(body), &fault) == COP_OK)
+		return true;
+	stream->received++;
+	stream->refused++;
+	complain(server, name, served->name, fault.message);
+	return false;
+}
+
+/* An item that said nothing usable; that it came is known all the same, so its number is no gap. */
+static void refuse(cop_server *server, cop_served *served, cop_served_stream *stream, const char *name,
+        const void *item, size_t length, const char *why)
+{
+	cop_wire_source source;
+	cop_wire_read_source(item, length, &source);
+	if (source.name != NULL && source.has_n)
+		(void)cop_gaps_note(&stream->gaps, source.name, source.length, source.n);
+	stream->refused++;
+	complain(server, name, served->name, why);
+}
+
+/* Whether the body is an array, and so its answer. */
+static bool is_array(const uint8_t *data, size_t length)
+{
+	return length > 0 && ((data[0] & 0xf0) == 0x90 || data[0] == 0xdc || data[0] == 0xdd);
+}
+
+/* Contexts of one message, and the message of their actions. */
+typedef struct answering {
+	cop_server *server;
+	cop_event_scope scope;
+	cop_outbox_item action;
+	bool array;
+	size_t mark;
+	size_t decided;
+} answering;
+
+static void begin_answer(answering *a, cop_server *server, cop_served *served, bool array)
+{
+	*a = (answering){ .server = server, .array = array };
+	a->scope = (cop_event_scope){ .served = served, .journal = server->journal, .now = server->time };
+	a->action = (cop_outbox_item){
+		.topic = served->topic, .decided = server->time, .ok = true, .kind = COP_OUTBOX_DECISION
+	};
+	cop_bytes_clear(&server->reply);
+	a->mark = array ? cop_wire_put_array_open(&server->reply) : 0;
+}
+
+static void decide(answering *a, const void *item, size_t length)
+{
+	cop_wire_fault fault;
+	cop_served *served = a->scope.served;
+	if (cop_event_decide(&a->scope, item, length, &a->server->reply, &fault) == COP_OK) {
+		a->decided++;
+		a->action.sequence = a->scope.sequence > a->action.sequence ? a->scope.sequence : a->action.sequence;
+	} else if (a->scope.noted) { /* good when it came: a reload has changed what is */
+		served->contexts.refused++;
+		complain(a->server, "contexts", served->name, fault.message);
+	} else {
+		refuse(a->server, served, &served->contexts, "contexts", item, length, fault.message);
+	}
+}
+
+static void end_answer(answering *a)
+{
+	cop_server *server = a->server;
+	cop_bytes *out = &server->reply;
+	if (a->array)
+		cop_wire_put_close(out, a->mark, a->decided);
+	if (a->decided == 0 || a->scope.served->shape.apprentice || out->err != COP_OK ||
+	        cop_outbox_put(&server->outbox, a->action, NULL, out) == COP_OK)
+		return;
+	server->sockets.actions_dropped++;
+	cop_streams_unheard(server, a->action.topic, a->action.decided, out->data, out->length);
+}
+
+/* Whether contexts of the model wait for somebody to hear its actions. */
+static bool waits(const cop_server *server, const cop_served *served)
+{
+	return server->sockets.actions != NULL && served->config->unheard == COP_UNHEARD_WAIT &&
+	       !served->shape.apprentice && !cop_sockets_heard(&server->sockets, served->topic);
+}
+
+/* The models share an eighth of what may be queued. */
+static cop_unheard_limits limits_of(const cop_server *server, const cop_served *served)
+{
+	uint64_t share = server->config->queue_limit / 8 / server->models.count;
+	return (cop_unheard_limits){
+		.contexts = served->config->unheard_max,
+		.bytes = (size_t)(served->config->unheard_bytes < share ? served->config->unheard_bytes : share),
+		.age = 1e-6 * (double)served->config->unheard_age,
+	};
+}
+
+/* A body that keep_waiting put together. */
+static void decide_kept(cop_server *server, cop_served *served, const uint8_t *body, size_t length)
+{
+	cop_wire_items items;
+	if (cop_wire_items_stream(&items, body, length, NULL) != COP_OK)
+		return;
+	answering a;
+	const void *item;
+	size_t size;
+	begin_answer(&a, server, served, is_array(body, length));
+	a.scope.noted = true;
+	while (cop_wire_items_next(&items, &item, &size))
+		decide(&a, item, size);
+	end_answer(&a);
+}
+
+/* Those that waited longest; false when none did. */
+static bool decide_oldest(cop_server *server, cop_served *served)
+{
+	cop_unheard_body *body = cop_unheard_take(&served->unheard);
+	if (body == NULL)
+		return false;
+	decide_kept(server, served, body->data, body->length);
+	cop_mem_free(body);
+	return true;
+}
+
+/* To the end of the queue. What is heard by now is decided rather than dropped. */
+static void put_waiting(cop_server *server, cop_served *served, const cop_bytes *body, size_t contexts)
+{
+	const cop_unheard_limits limits = limits_of(server, served);
+	while (!waits(server, served) && !cop_unheard_has_room(&served->unheard, &limits, body->length, contexts)) {
+		if (decide_oldest(server, served))
+			continue;
+		decide_kept(server, served, body->data, body->length);
+		return;
+	}
+	cop_unheard_put(&served->unheard, &limits, server->time, body->data, body->length, contexts);
+}
+
+/* Checks each item now; what brings its own action is decided now, the rest goes into a body that waits. */
+static void keep_waiting(cop_server *server, cop_served *served, cop_wire_items *items, bool array)
+{
+	cop_bytes *kept = &server->waiting;
+	answering a;
+	const void *item;
+	size_t length;
+	size_t contexts = 0;
+	begin_answer(&a, server, served, array);
+	cop_bytes_clear(kept);
+	size_t mark = array ? cop_wire_put_array_open(kept) : 0;
+	while (cop_wire_items_next(items, &item, &length)) {
+		cop_wire_fault fault;
+		served->contexts.received++;
+		if (cop_wire_keys_has(item, length, "a")) {
+			decide(&a, item, length);
+		} else if (cop_event_check(&a.scope, item, length, &fault) == COP_OK) {
+			cop_wire_put_raw(kept, item, length);
+			contexts++;
+		} else {
+			refuse(server, served, &served->contexts, "contexts", item, length, fault.message);
+		}
+	}
+	end_answer(&a);
+	if (array)
+		cop_wire_put_close(kept, mark, contexts);
+	if (kept->err != COP_OK)
+		served->unheard.dropped[COP_UNHEARD_BYTES] += contexts;
+	else if (contexts > 0)
+		put_waiting(server, served, kept, contexts);
+}
+
+void cop_streams_contexts(cop_server *server, cop_sockets_message *message)
+{
+	cop_wire_items items;
+	zmq_msg_t *body = &message->frame[1];
+	cop_served *served = route(server, message, "ctx.");
+	if (served != NULL && open_items(server, served, &served->contexts, "contexts", body, &items)) {
+		bool array = is_array(zmq_msg_data(body), zmq_msg_size(body));
+		if (served->unheard.oldest != NULL || waits(server, served)) {
+			keep_waiting(server, served, &items, array);
+		} else {
+			answering a;
+			const void *item;
+			size_t length;
+			begin_answer(&a, server, served, array);
+			while (cop_wire_items_next(&items, &item, &length)) {
+				served->contexts.received++;
+				decide(&a, item, length);
+			}
+			end_answer(&a);
+		}
+	}
+	cop_sockets_release(message);
+}
+
+bool cop_streams_ready(const cop_server *server)
+{
+	for (size_t i = 0; i < server->models.count; i++) {
+		const cop_served *served = &server->models.items[i];
+		if (served->unheard.oldest != NULL && !waits(server, served))
+			return true;
+	}
+	return false;
+}
+
+size_t cop_streams_turn(cop_server *server)
+{
+	size_t bodies = 0;
+	for (size_t i = 0; i < server->models.count; i++) {
+		cop_served *served = &server->models.items[i];
+		if (served->unheard.oldest == NULL)
+			continue;
+		const cop_unheard_limits limits = limits_of(server, served);
+		cop_unheard_drop_old(&served->unheard, &limits, server->time);
+		for (size_t n = 0; n < WAITING_BUDGET && !waits(server, served) && decide_oldest(server, served); n++)
+			bodies++;
+	}
+	return bodies;
+}
+
+void cop_streams_stop(cop_server *server)
+{
+	for (size_t i = 0; i < server->models.count; i++) {
+		cop_served *served = &server->models.items[i];
+		if (served->unheard.contexts > 0)
+			cop_log_line(server->log, COP_LOG_WARNING, "contexts_left", "model=%s contexts=%zu",
+			        served->name, served->unheard.contexts);
+	}
+}
+
+void cop_streams_unheard(cop_server *server, const char *topic, double decided, const void *body, size_t length)
+{
+	const char *name = topic + strlen("act.");
+	cop_served *served = cop_served_find(&server->models, name, strlen(name));
+	if (served == NULL || served->config->unheard != COP_UNHEARD_WAIT)
+		return;
+	cop_event_scope scope = { .served = served, .journal = server->journal, .now = server->time };
+	(void)cop_event_unheard(&scope, decided, body, length);
+}
+
+void cop_streams_drop(cop_server *server, cop_sockets_message *message)
+{
+	server->counts.streamed++;
+	server->counts.dropped++;
+	cop_sockets_release(message);
+}
+
+void cop_streams_feedback(cop_server *server, cop_sockets_message *message)
+{
+	cop_wire_items items;
+	cop_served *served = route(server, message, "fb.");
+	if (served != NULL && open_items(server, served, &served->feedback, "feedback", &message->frame[1], &items)) {
+		const void *item;
+		size_t length;
+		while (cop_wire_items_next(&items, &item, &length)) {
+			cop_wire_fault fault;
+			served->feedback.received++;
+			cop_event_scope scope = { .served = served, .journal = server->journal, .now = server->time };
+			if (cop_event_feedback(&scope, item, length, NULL, &fault) == COP_OK)
+				continue;
+			refuse(server, served, &served->feedback, "feedback", item, length, fault.message);
+		}
+	}
+	cop_sockets_release(message);
+}

@@ -1,0 +1,320 @@
+/* The first line that is not blank fixes the number of columns, header or not. */
+#include "base/csv.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/number.h"
+
+#define SHOWN     40 /* characters of a wrong field in a message */
+#define WHOLE_MAX 8  /* digits behind the first of a number that is read at once */
+
+struct cop_csv {
+	cop_stream *stream;
+	size_t columns;     /* 0: nothing read yet */
+	double *values;     /* columns */
+	char *names;        /* the header's names, each terminated; NULL: no header */
+	size_t *name_at;    /* columns, into names */
+	bool text;          /* is allowed */
+	bool told, header;  /* whether there is a header is known before the first line is, and what */
+	const char **field; /* columns: where they begin, when text is allowed */
+	const char *row_end;
+	size_t row_length;
+};
+
+typedef struct span {
+	const char *at;
+	size_t length;
+} span;
+
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+static span trim(const char *at, const char *end)
+{
+	while (at < end && is_blank(*at))
+		at++;
+	while (at < end && is_blank(end[-1]))
+		end--;
+	return (span){ at, (size_t)(end - at) };
+}
+
+/* Behind the quote that ends the text whose quote stands at `at`; `at` when none does. Two quotes are one inside. */
+static const char *pass_quoted(const char *at, const char *end)
+{
+	for (const char *to = at + 1; to < end; to++)
+		if (*to == '"') {
+			if (to + 1 == end || to[1] != '"')
+				return to + 1;
+			to++;
+		}
+	return at;
+}
+
+/* The field at *at, which moves behind the comma that ends it, or to NULL after the last. */
+static span next_field(const char **at, const char *end)
+{
+	const char *start = *at;
+	while (start < end && is_blank(*start))
+		start++;
+	const char *stop = start < end && *start == '"' ? pass_quoted(start, end) : start;
+	while (stop < end && *stop != ',')
+		stop++;
+	*at = stop < end ? stop + 1 : NULL;
+	return trim(start, stop);
+}
+
+static size_t count_fields(span line)
+{
+	size_t count = 0;
+	for (const char *at = line.at; at != NULL; count++)
+		(void)next_field(&at, line.at + line.length);
+	return count;
+}
+
+static span unquote(span field)
+{
+	if (field.length >= 2 && field.at[0] == '"' && field.at[field.length - 1] == '"')
+		return (span){ field.at + 1, field.length - 2 };
+	return field;
+}
+
+static cop_err out_of_memory(const cop_csv *csv, cop_diag *diag)
+{
+	cop_diag_at_line(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream), "out of memory");
+	return COP_ENOMEM;
+}
+
+static cop_err wrong_field(const cop_csv *csv, size_t column, span field, cop_err err, cop_diag *diag)
+{
+	char shown[SHOWN + 1];
+	size_t length = field.length < SHOWN ? field.length : SHOWN;
+	for (size_t i = 0; i < length; i++)
+		shown[i] = (char)(isprint((unsigned char)field.at[i]) ? field.at[i] : '?');
+	shown[length] = '\0';
+	cop_diag_at_line(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream),
+	        "field %zu: %s%s%s%s; expected a finite number", column + 1, length == 0 ? "it is empty" : "\"", shown,
+	        length == 0 ? "" : "\"",
+	        length == 0          ? ""
+	        : err == COP_EFORMAT ? " is not a number"
+	                             : " is not finite");
+	return err;
+}
+
+static cop_err wrong_count(const cop_csv *csv, size_t count, cop_diag *diag)
+{
+	cop_diag_at_line(diag, cop_stream_name(csv->stream), cop_stream_line_number(csv->stream),
+	        "%zu fields; expected %zu as in the first line", count, csv->columns);
+	return COP_EFORMAT;
+}
+
+/* The next line that is not blank, trimmed. */
+static cop_err next_line(cop_csv *csv, span *line, cop_diag *diag)
+{
+	do {
+		char *at;
+		size_t length;
+		cop_err err = cop_stream_line(csv->stream, &at, &length);
+		if (err != COP_OK) {
+			if (err != COP_EEND && diag != NULL)
+				*diag = *cop_stream_diag(csv->stream);
+			return err;
+		}
+		*line = trim(at, at + length);
+		if (csv->columns == 0 && line->length >= 3 && memcmp(line->at, "\xef\xbb\xbf", 3) == 0)
+			*line = trim(line->at + 3, line->at + line->length);
+	} while (line->length == 0);
+	return COP_OK;
+}
+
+static bool is_header(span line)
+{
+	const char *end = line.at + line.length;
+	for (const char *at = line.at; at != NULL;) {
+		double value;
+		span field = next_field(&at, end);
+		if (field.length > 0 && cop_number_parse(field.at, field.length, &value) == COP_EFORMAT)
+			return true;
+	}
+	return false;
+}
+
+static cop_err keep_names(cop_csv *csv, span line)
+{
+	csv->names = cop_mem_alloc(line.length + 1, 1);
+	csv->name_at = cop_mem_alloc(csv->columns, sizeof *csv->name_at);
+	if (csv->names == NULL || csv->name_at == NULL)
+		return COP_ENOMEM;
+	char *to = csv->names;
+	const char *at = line.at;
+	for (size_t i = 0; i < csv->columns; i++) {
+		span name = unquote(next_field(&at, line.at + line.length));
+		csv->name_at[i] = (size_t)(to - csv->names);
+		memcpy(to, name.at, name.length);
+		to[name.length] = '\0';
+		to += name.length + 1;
+	}
+	return COP_OK;
+}
+
+/* Learns the columns from the first line; *header tells whether it was one. */
+static cop_err begin(cop_csv *csv, span line, bool *header)
+{
+	size_t columns = count_fields(line);
+	csv->values = cop_mem_alloc(columns, sizeof *csv->values);
+	csv->field = cop_mem_alloc(csv->text ? columns : 0, sizeof *csv->field);
+	if (csv->values == NULL || csv->field == NULL) {
+		cop_mem_free(csv->values);
+		cop_mem_free(csv->field);
+		csv->values = NULL;
+		csv->field = NULL;
+		return COP_ENOMEM;
+	}
+	csv->columns = columns;
+	*header = csv->told ? csv->header : is_header(line);
+	return *header ? keep_names(csv, line) : COP_OK;
+}
+
+/* A field of blanks, text, or a number that needs care; *at moves on as next_field does. */
+static cop_err parse_field(cop_csv *csv, size_t i, const char **at, const char *end, cop_diag *diag)
+{
+	span field = next_field(at, end);
+	cop_err err = cop_number_parse(field.at, field.length, &csv->values[i]);
+	if (err == COP_OK)
+		return COP_OK;
+	csv->values[i] = (double)NAN;
+	return csv->text ? COP_OK : wrong_field(csv, i, field, err, diag);
+}
+
+/* Behind a whole number of few digits that a comma follows, which most are in many files; NULL: something else. */
+static inline const char *whole_number(const char *at, double *value)
+{
+	unsigned number = (unsigned)(unsigned char)*at - '0';
+	if (number > 9)
+		return NULL;
+	for (unsigned i = 0; i < WHOLE_MAX; i++) {
+		unsigned digit = (unsigned)(unsigned char)*++at - '0';
+		if (digit > 9)
+			break;
+		number = number * 10 + digit;
+	}
+	*value = number;
+	return *at == ',' ? at : NULL;
+}
+
+static cop_err parse_row(cop_csv *csv, span line, cop_diag *diag)
+{
+	const char *at = line.at;
+	const char *end = line.at + line.length;
+	const size_t columns = csv->columns;
+	const char **field = csv->text ? csv->field : NULL;
+	double *values = csv->values;
+	csv->row_end = end;
+	csv->row_length = line.length;
+	for (size_t i = 0; i < columns; i++) {
+		if (at == NULL)
+			return wrong_count(csv, i, diag);
+		if (field != NULL)
+			field[i] = at;
+		const char *stop = whole_number(at, &values[i]);
+		if (stop != NULL) {
+			at = stop + 1;
+			continue;
+		}
+		stop = cop_number_scan(at, end, &values[i]);
+		if (stop != NULL && !isfinite(values[i]))
+			stop = NULL;
+		if (stop != NULL && stop < end && *stop == ',') {
+			at = stop + 1;
+		} else if (stop != NULL && stop == end) {
+			at = NULL;
+		} else {
+			cop_err err = parse_field(csv, i, &at, end, diag);
+			if (err != COP_OK)
+				return err;
+		}
+	}
+	return at == NULL ? COP_OK : wrong_count(csv, count_fields(line), diag);
+}
+
+cop_err cop_csv_new(cop_stream *stream, cop_csv **out)
+{
+	*out = cop_mem_alloc(1, sizeof **out);
+	if (*out == NULL)
+		return COP_ENOMEM;
+	(*out)->stream = stream;
+	return COP_OK;
+}
+
+void cop_csv_free(cop_csv *csv)
+{
+	if (csv == NULL)
+		return;
+	cop_mem_free(csv->values);
+	cop_mem_free(csv->names);
+	cop_mem_free(csv->name_at);
+	cop_mem_free(csv->field);
+	cop_mem_free(csv);
+}
+
+cop_err cop_csv_next(cop_csv *csv, const double **values, size_t *count, cop_diag *diag)
+{
+	span line;
+	*values = NULL;
+	*count = 0;
+	cop_err err = next_line(csv, &line, diag);
+	if (err == COP_OK && csv->columns == 0) {
+		bool header;
+		if (begin(csv, line, &header) != COP_OK)
+			return out_of_memory(csv, diag);
+		if (header)
+			err = next_line(csv, &line, diag);
+	}
+	if (err == COP_OK)
+		err = parse_row(csv, line, diag);
+	if (err != COP_OK)
+		return err;
+	*values = csv->values;
+	*count = csv->columns;
+	return COP_OK;
+}
+
+size_t cop_csv_row_length(const cop_csv *csv) { return csv->row_length; }
+
+void cop_csv_allow_text(cop_csv *csv) { csv->text = true; }
+
+void cop_csv_set_header(cop_csv *csv, bool header)
+{
+	csv->told = true;
+	csv->header = header;
+}
+
+static span field_of(const cop_csv *csv, size_t i)
+{
+	const char *at = csv->field[i];
+	return next_field(&at, csv->row_end);
+}
+
+const char *cop_csv_field(const cop_csv *csv, size_t i, size_t *length)
+{
+	span field = unquote(field_of(csv, i));
+	*length = field.length;
+	return field.at;
+}
+
+cop_err cop_csv_wrong_field(const cop_csv *csv, size_t i, cop_diag *diag)
+{
+	double value;
+	span field = field_of(csv, i);
+	cop_err err = cop_number_parse(field.at, field.length, &value);
+	return wrong_field(csv, i, field, err == COP_ENONFINITE ? err : COP_EFORMAT, diag);
+}
+
+size_t cop_csv_columns(const cop_csv *csv) { return csv->columns; }
+
+const char *cop_csv_column(const cop_csv *csv, size_t i)
+{
+	return csv->names == NULL || i >= csv->columns ? NULL : csv->names + csv->name_at[i];
+}

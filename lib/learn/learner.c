@@ -1,0 +1,463 @@
+#include "learn/learner.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "learn/refit.h"
+#include "tree/dgt.h"
+
+#define TEXT(x)  #x
+#define LIMIT(x) TEXT(x) /* a limit's digits */
+
+_Static_assert(COP_LEARNER_MAX_HEIGHT <= COP_DGT_MAX_HEIGHT, "dgt.h's trees are lower");
+
+static const cop_learner_class *const classes[] = { &cop_learner_ensemble, &cop_learner_dgt, &cop_learner_value,
+	&cop_learner_rank };
+
+static const cop_learner_class *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+		if (strcmp(classes[i]->name, name) == 0)
+			return classes[i];
+	return NULL;
+}
+
+void cop_learner_settings_init(cop_learner_settings *settings)
+{
+	*settings = (cop_learner_settings){
+		.learner = "ensemble",
+		.bits = 14,
+		.max_nonzeros = 1024,
+		.max_candidates = COP_LEARNER_DEFAULT_CANDIDATES,
+		.exploration = { .epsilon = -1.0, .gamma = -1.0, .optimism = -1.0, .shares.least_propensity = -1.0 },
+		.trees = COP_LEARNER_DEFAULT_TREES,
+		.seed = 1,
+	};
+}
+
+size_t cop_learner_dimension(const cop_learner_settings *settings)
+{
+	return settings->features != 0 ? settings->features : (size_t)1 << settings->bits;
+}
+
+static const char *candidates_refusal(const cop_learner_settings *s)
+{
+	if (s->arms != 0)
+		return "arms: learner rank has none, but candidates";
+	if (s->features == 0 && s->candidate_features != 0)
+		return "candidate_features: expected 0 (sparse, as the context is)";
+	if (s->features != 0 && (s->candidate_features < 1 || s->candidate_features > COP_LEARNER_MAX_FEATURES))
+		return "candidate_features: expected 1 to " LIMIT(COP_LEARNER_MAX_FEATURES);
+	if (s->max_candidates < 1 || s->max_candidates > COP_LEARNER_MAX_CANDIDATES)
+		return "max_candidates: expected 1 to " LIMIT(COP_LEARNER_MAX_CANDIDATES);
+	size_t entries = s->features != 0 ? s->candidate_features : s->max_nonzeros;
+	if (s->max_candidates * entries > COP_LEARNER_MAX_CANDIDATE_ROOM)
+		return "max_candidates: expected at most 16777216 features in all candidates together";
+	return NULL;
+}
+
+static const char *actions_refusal(const cop_learner_settings *s, const cop_learner_class *class)
+{
+	if (class->ranking != NULL)
+		return candidates_refusal(s);
+	if (class->values && s->arms != 0)
+		return "arms: a value learner has none";
+	if (!class->values && (s->arms < 2 || s->arms > COP_LEARNER_MAX_ARMS))
+		return "arms: expected 2 to " LIMIT(COP_LEARNER_MAX_ARMS);
+	return NULL;
+}
+
+/* NULL, or what is wrong. */
+static const char *refusal(const cop_learner_settings *s, const cop_learner_class *class)
+{
+	if (class == NULL)
+		return "learner: expected ensemble, dgt, value or rank";
+	if (s->features == 0 && (s->bits < 1 || s->bits > COP_LEARNER_MAX_BITS))
+		return "bits: expected 1 to " LIMIT(COP_LEARNER_MAX_BITS);
+	if (s->features == 0 && (s->max_nonzeros < 1 || s->max_nonzeros > COP_LEARNER_MAX_NONZEROS))
+		return "max_nonzeros: expected 1 to " LIMIT(COP_LEARNER_MAX_NONZEROS);
+	if (s->features > COP_LEARNER_MAX_FEATURES)
+		return "features: expected 0 to " LIMIT(COP_LEARNER_MAX_FEATURES);
+	const char *wrong = actions_refusal(s, class);
+	if (wrong != NULL)
+		return wrong;
+	if (s->policy[0] != '\0' && (class->values || cop_policy_find(s->policy) == NULL))
+		return class->values ? "policy: a value learner has none"
+		                     : "policy: expected epsilon, squarecb, fastcb or matching";
+	if (strcmp(s->policy, "matching") == 0 && class != &cop_learner_ensemble)
+		return "policy: matching goes with learner ensemble";
+	wrong = cop_learner_exploration_refusal(s);
+	if (wrong != NULL)
+		return wrong;
+	if (s->height > COP_LEARNER_MAX_HEIGHT)
+		return "height: expected 1 to " LIMIT(COP_LEARNER_MAX_HEIGHT);
+	bool mixture = class == &cop_learner_ensemble || class == &cop_learner_rank;
+	if (mixture && s->height > COP_LEARNER_MAX_ENSEMBLE_HEIGHT)
+		return "height: expected 1 to " LIMIT(COP_LEARNER_MAX_ENSEMBLE_HEIGHT) " in the ensemble and in rank";
+	if (s->trees != COP_LEARNER_DEFAULT_TREES && s->trees > COP_LEARNER_MAX_TREES)
+		return "trees: expected 0 to " LIMIT(COP_LEARNER_MAX_TREES);
+	if (!(s->learning_rate >= 0.0) || s->learning_rate > COP_LEARNER_MAX_RATE)
+		return "learning_rate: expected a number in (0, " LIMIT(COP_LEARNER_MAX_RATE) "]";
+	if ((unsigned)s->feedback >= COP_VALUE_FEEDBACKS)
+		return "feedback: expected bins, one or two";
+	if (s->experts > COP_EXPERT_ALL)
+		return "experts: expected some of linear, trees, quadratic and forest";
+	if (class == &cop_learner_ensemble && s->experts != 0 && !(cop_ensemble_footprint(s) > 0.0))
+		return "experts: none of them can help with so many arms and features";
+	if (!(s->delta >= 0.0) || s->delta > 0.5)
+		return "delta: expected at most half the value range";
+	if (!(s->delta_decay >= 0.0 && s->delta_decay <= COP_LEARNER_MAX_EPSILON_DECAY))
+		return "delta_decay: expected 0 to " LIMIT(COP_LEARNER_MAX_EPSILON_DECAY);
+	if (!(s->delta_floor >= 0.0) || (s->delta_floor > s->delta && s->delta > 0.0))
+		return "delta_floor: expected 0 to delta";
+	return NULL;
+}
+
+const char *const cop_value_feedback_words[] = { "bins", "one", "two", NULL };
+
+size_t cop_learner_losses(const cop_learner_settings *settings)
+{
+	return strcmp(settings->learner, "value") == 0 && settings->feedback == COP_VALUE_TWO ? 2 : 1;
+}
+
+double cop_learner_least_propensity(const cop_learner_settings *settings)
+{
+	bool mixture = strcmp(settings->learner, "ensemble") == 0 || strcmp(settings->learner, "rank") == 0;
+	if (settings->exploration.shares.least_propensity >= 0.0)
+		return settings->exploration.shares.least_propensity;
+	return mixture && strcmp(settings->policy, "epsilon") != 0 ? COP_LEARNER_LEAST_PROPENSITY : 0.0;
+}
+
+static const char *shares_refusal(const cop_learner_settings *s)
+{
+	cop_shares shares = s->exploration.shares;
+	const cop_learner_class *class = find(s->learner);
+	if (class != NULL && class->values && shares.least_propensity > 0.0)
+		return "least_propensity: a value learner's actions have no propensities";
+	if (shares.least_propensity < 0.0)
+		shares.least_propensity = cop_learner_least_propensity(s);
+	return cop_shares_refusal(&shares, s->arms);
+}
+
+const char *cop_learner_exploration_refusal(const cop_learner_settings *settings)
+{
+	const cop_policy_settings *exploration = &settings->exploration;
+	if (!(exploration->epsilon <= 1.0))
+		return "epsilon: expected 0 to 1";
+	if (!(exploration->epsilon_decay >= 0.0 && exploration->epsilon_decay <= COP_LEARNER_MAX_EPSILON_DECAY))
+		return "epsilon_decay: expected 0 to " LIMIT(COP_LEARNER_MAX_EPSILON_DECAY);
+	if (!(exploration->epsilon_floor >= 0.0 && exploration->epsilon_floor <= 1.0))
+		return "epsilon_floor: expected 0 to 1";
+	if (!isfinite(exploration->gamma))
+		return "gamma: expected a number above 0";
+	if (!isfinite(exploration->optimism))
+		return "optimism: expected a number of at least 0";
+	return shares_refusal(settings);
+}
+
+cop_err cop_learner_new(const cop_learner_settings *settings, cop_learner **out, cop_diag *diag)
+{
+	*out = NULL;
+	const cop_learner_class *class = find(settings->learner);
+	const char *wrong = refusal(settings, class);
+	if (wrong != NULL) {
+		cop_diag_message(diag, "%s", wrong);
+		return COP_EINVAL;
+	}
+	cop_err err = class->create(settings, out);
+	if (err != COP_OK) {
+		cop_diag_message(diag, "learner %s: %s", class->name, cop_err_text(err));
+		return err;
+	}
+	cop_learner_settings *filled = &(*out)->settings;
+	filled->exploration.shares.least_propensity = cop_learner_least_propensity(filled);
+	return COP_OK;
+}
+
+void cop_learner_free(cop_learner *learner)
+{
+	if (learner != NULL)
+		learner->class->destroy(learner);
+}
+
+void cop_learner_explore(cop_learner *learner, const cop_policy_settings *exploration)
+{
+	cop_policy_settings *now = &learner->settings.exploration;
+	cop_policy_settings before = *now;
+	*now = *exploration;
+	if (now->epsilon < 0.0)
+		now->epsilon = before.epsilon;
+	if (now->gamma <= 0.0)
+		now->gamma = before.gamma;
+	if (now->optimism < 0.0)
+		now->optimism = before.optimism;
+	if (now->shares.least_propensity < 0.0)
+		now->shares.least_propensity = before.shares.least_propensity;
+}
+
+bool cop_learner_can_decide(const cop_learner *learner, const uint8_t *mask)
+{
+	return mask == NULL || learner->class->values || memchr(mask, 1, learner->settings.arms) != NULL;
+}
+
+cop_err cop_learner_decide(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *out)
+{
+	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
+	*out = (cop_decision){ .p = 1.0 };
+	if (!cop_learner_can_decide(learner, mask))
+		return COP_EINVAL;
+	cop_err err = learner->class->decide(learner, x, mask, out);
+	out->rev = learner->rev;
+	return err;
+}
+
+void cop_learner_advance(cop_learner *learner, const cop_row *x)
+{
+	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
+	learner->class->observe(learner, x);
+	learner->class->advance(learner);
+}
+
+cop_err cop_learner_view(
+        cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
+{
+	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
+	COP_ASSERT(learner->class->values ? learner->class->view != NULL : decision->arm < learner->settings.arms);
+	if (!cop_learner_can_decide(learner, mask))
+		return COP_EINVAL;
+	decision->rev = learner->rev;
+	return learner->class->view(learner, x, mask, decision, out);
+}
+
+cop_policy_view cop_learner_viewed(cop_learner *learner) { return learner->class->viewed(learner); }
+
+cop_err cop_learner_follow(
+        cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
+{
+	if (!cop_learner_can_decide(learner, mask))
+		return COP_EINVAL;
+	learner->class->observe(learner, x);
+	cop_err err = cop_learner_view(learner, x, mask, decision, out);
+	learner->class->advance(learner);
+	decision->greedy = decision->arm == out->best;
+	return err;
+}
+
+cop_err cop_learner_take(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision,
+        const double *loss, cop_policy_view *out)
+{
+	cop_err err = cop_learner_follow(learner, x, mask, decision, out);
+	if (err != COP_OK || loss == NULL)
+		return err;
+	learner->followed = true;
+	err = cop_learner_learn(learner, x, mask, decision, loss, true);
+	learner->followed = false;
+	return err;
+}
+
+void cop_learner_probes(const cop_learner *learner, cop_decision *decision)
+{
+	if (learner->class->values)
+		learner->class->probes(learner, decision);
+}
+
+static cop_err check_loss(const cop_learner *learner, const double *loss)
+{
+	size_t count = cop_learner_losses(&learner->settings);
+	for (size_t i = 0; i < count; i++) {
+		if (!isfinite(loss[i]))
+			return COP_ENONFINITE;
+		if (!learner->class->values && (loss[i] < 0.0 || loss[i] > 1.0))
+			return COP_EINVAL;
+	}
+	return COP_OK;
+}
+
+cop_err cop_learner_learn(cop_learner *learner, const cop_row *x, const uint8_t *mask, const cop_decision *decision,
+        const double *loss, bool decided_here)
+{
+	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
+	cop_err err = check_loss(learner, loss);
+	if (err != COP_OK)
+		return err;
+	if (learner->frozen) {
+		learner->unlearnt++;
+		return COP_OK;
+	}
+	cop_decision foreign;
+	if (!decided_here) {
+		foreign = *decision;
+		for (size_t i = 0; i < COP_LEARNER_EXPERTS; i++)
+			foreign.prediction[i] = NAN;
+		decision = &foreign;
+	}
+	err = learner->class->learn(learner, x, mask, decision, loss);
+	if (err != COP_OK)
+		return err;
+	if (!decided_here)
+		learner->class->observe(learner, x);
+	learner->rev++;
+	return COP_OK;
+}
+
+double cop_learner_greedy(cop_learner *learner, const cop_row *x, const uint8_t *mask)
+{
+	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
+	return learner->class->greedy(learner, x, mask);
+}
+
+void cop_learner_explain(cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e)
+{
+	cop_explanation_clear(e);
+	e->rev = learner->rev;
+	e->arm = decision->arm;
+	learner->class->explain(learner, x, decision, e);
+}
+
+void cop_learner_explain_decided(
+        cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e)
+{
+	learner->followed = true;
+	cop_learner_explain(learner, x, decision, e);
+	learner->followed = false;
+}
+
+/* What an explanation of the learner may hold. */
+static void paths(const cop_learner *learner, size_t *trees, size_t *nodes)
+{
+	const cop_refit *refit = learner->class->refitted != NULL ? learner->class->refitted(learner) : NULL;
+	size_t more = 0, deeper = 0;
+	if (refit != NULL)
+		cop_refit_paths(refit, &more, &deeper);
+	*trees = cop_learner_trees(learner) + more;
+	*nodes = cop_learner_trees(learner) * learner->settings.height + deeper;
+}
+
+bool cop_learner_explanation_fits(const cop_learner *learner, const cop_explanation *e)
+{
+	size_t trees, nodes;
+	paths(learner, &trees, &nodes);
+	return e->tree_capacity >= trees && e->node_capacity >= nodes;
+}
+
+cop_err cop_learner_explanation_init(const cop_learner *learner, cop_explanation *e)
+{
+	size_t trees, nodes;
+	paths(learner, &trees, &nodes);
+	cop_err err = cop_explanation_init_paths(e, trees, nodes);
+	if (err == COP_OK && learner->class->ranking != NULL)
+		err = cop_explanation_room_for_scores(e, learner->settings.max_candidates);
+	if (err != COP_OK)
+		cop_explanation_fini(e);
+	return err;
+}
+
+size_t cop_learner_anatomy(const cop_learner *learner, cop_anatomy_part parts[COP_ANATOMY_PARTS])
+{
+	memset(parts, 0, COP_ANATOMY_PARTS * sizeof *parts);
+	return learner->class->anatomy(learner, parts);
+}
+
+bool cop_learner_product(const cop_learner *learner, size_t index, size_t *i, size_t *j)
+{
+	return learner->class->product != NULL && learner->class->product(learner, index, i, j);
+}
+
+cop_err cop_learner_refit(cop_learner *learner, const cop_trees *trees, cop_diag *diag)
+{
+	cop_err err = learner->class->refit(learner, trees, diag);
+	if (err == COP_OK)
+		learner->rev++;
+	else if (err == COP_ENOMEM)
+		cop_diag_message(diag, "%s", cop_err_text(err));
+	return err;
+}
+
+size_t cop_learner_predictions(const cop_learner *learner)
+{
+	size_t own = learner->class->predictions;
+	return own != 0 && learner->class->refitted(learner) != NULL ? own + 1 : own;
+}
+
+double cop_learner_says(const cop_learner *learner, const cop_decision *decision)
+{
+	double said = learner->class->says == NULL ? (double)NAN : learner->class->says(learner, decision);
+	return isfinite(said) ? fmin(fmax(said, 0.0), 1.0) : (double)NAN;
+}
+
+void cop_learner_freeze(cop_learner *learner, bool frozen) { learner->frozen = frozen; }
+
+cop_err cop_learner_spare_init(cop_learner_spare *spare, const cop_learner_settings *settings, size_t state_bytes)
+{
+	*spare = (cop_learner_spare){ .learner = NULL };
+	const cop_learner_class *class = find(settings->learner);
+	COP_ASSERT(class != NULL); /* a living learner's */
+	cop_bytes_reserve(&spare->state, state_bytes);
+	if (spare->state.err != COP_OK)
+		return spare->state.err;
+	if (spare->state.capacity > 0)
+		memset(spare->state.data, 0, spare->state.capacity);
+	return class->create(settings, &spare->learner);
+}
+
+void cop_learner_spare_fini(cop_learner_spare *spare)
+{
+	cop_learner_free(spare->learner);
+	cop_bytes_fini(&spare->state);
+	*spare = (cop_learner_spare){ .learner = NULL };
+}
+
+cop_err cop_learner_clone_into(const cop_learner *learner, cop_learner_spare *spare)
+{
+	cop_cursor cursor;
+	COP_ASSERT(spare->learner->class == learner->class);
+	spare->learner->settings.exploration = learner->settings.exploration;
+	cop_bytes_clear(&spare->state);
+	cop_learner_save(learner, &spare->state);
+	if (spare->state.err != COP_OK)
+		return spare->state.err;
+	cop_cursor_init(&cursor, spare->state.data, spare->state.length);
+	return cop_learner_load(spare->learner, &cursor);
+}
+
+cop_err cop_learner_clone(const cop_learner *learner, cop_learner **out)
+{
+	cop_learner_spare spare;
+	cop_err err = cop_learner_spare_init(&spare, &learner->settings, 0);
+	if (err == COP_OK)
+		err = cop_learner_clone_into(learner, &spare);
+	*out = err == COP_OK ? spare.learner : NULL;
+	if (err == COP_OK)
+		spare.learner = NULL;
+	cop_learner_spare_fini(&spare);
+	return err;
+}
+
+void cop_learner_save(const cop_learner *learner, cop_bytes *bytes)
+{
+	cop_bytes_put_text(bytes, learner->class->name);
+	cop_bytes_put_u64(bytes, learner->rev);
+	learner->class->save(learner, bytes);
+}
+
+cop_err cop_learner_load(cop_learner *learner, cop_cursor *cursor)
+{
+	char name[sizeof learner->settings.learner];
+	cop_cursor_text(cursor, name, sizeof name);
+	learner->rev = cop_cursor_u64(cursor);
+	if (cursor->err != COP_OK)
+		return cursor->err;
+	if (strcmp(name, learner->class->name) != 0)
+		return COP_ESHAPE;
+	return learner->class->load(learner, cursor);
+}
+
+void cop_learner_outliers(const cop_learner *learner, cop_outliers *out) { learner->class->outliers(learner, out); }
+
+size_t cop_learner_trees(const cop_learner *learner) { return learner->class->trees(learner); }
+
+cop_err cop_learner_tree(const cop_learner *learner, size_t m, cop_oblique_tree **out)
+{
+	return learner->class->tree(learner, m, out);
+}

@@ -1,0 +1,287 @@
+/* learn/learner.h: the online learner: a context in, a decision out; a loss in, an update.
+ *
+ * Learners are found by name: "ensemble" (mixture of experts, the default), "dgt" (DGT-Bandit), "value" (continuous
+ * actions), "rank" (candidates with features of their own; it is driven by learn/ranking.h). A decision is a plain
+ * value that the caller keeps (online/pending.h) and gives back with the loss. Contexts are raw rows: dense with
+ * `features` values, or sparse over 2^bits hashed features. Losses for arms are in [0, 1]; values live in [0, 1],
+ * scaled from value_range by the caller. Same settings, seed and calls: same bits, on the same kind of processor. One
+ * thread per learner; decide, learn and explain allocate nothing. Trees of a batch fit may be taken in. */
+#ifndef COP_LEARN_LEARNER_H
+#define COP_LEARN_LEARNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bandit/policy.h"
+#include "base/bytes.h"
+#include "base/err.h"
+#include "learn/anatomy.h"
+#include "learn/explanation.h"
+#include "learn/outliers.h"
+#include "linalg/kernel.h"
+#include "linalg/row.h"
+#include "tree/oblique_tree.h"
+#include "tree/trees.h"
+
+#define COP_LEARNER_EXPERTS 6 /* the last place is a refit's */
+
+/* The limits of settings, here and in configurations. */
+#define COP_LEARNER_MAX_FEATURES        65536
+#define COP_LEARNER_MAX_BITS            24
+#define COP_LEARNER_MAX_NONZEROS        65536
+#define COP_LEARNER_MAX_ARMS            10000
+#define COP_LEARNER_MAX_CANDIDATES      10000
+#define COP_LEARNER_MAX_CANDIDATE_ROOM  ((size_t)1 << 24) /* candidates times entries of one */
+#define COP_LEARNER_MAX_TREES           64
+#define COP_LEARNER_MAX_HEIGHT          12 /* dgt, value */
+#define COP_LEARNER_MAX_ENSEMBLE_HEIGHT 8
+#define COP_LEARNER_MAX_RATE            100
+#define COP_LEARNER_MAX_EPSILON_DECAY   1
+
+#define COP_LEARNER_SPARSE_TYPICAL 32 /* entries of a usual sparse context, by which random weights are sized */
+
+/* Bits of cop_learner_settings.experts, and their names, in order; NULL at the end. */
+extern const char *const cop_learner_expert_names[];
+enum {
+	COP_EXPERT_LINEAR = 1,
+	COP_EXPERT_TREES = 2,
+	COP_EXPERT_QUADRATIC = 4,
+	COP_EXPERT_FOREST = 8,
+	COP_EXPERT_ALL = 15
+};
+
+/* What a value learner plays and is told. */
+typedef enum cop_value_feedback {
+	COP_VALUE_BINS, /* the default: drawn from a density over bins (learn/bins.h); one loss */
+	COP_VALUE_ONE,  /* a probe beside the learner's value; one loss */
+	COP_VALUE_TWO,  /* probes on both sides; two losses */
+	COP_VALUE_FEEDBACKS
+} cop_value_feedback;
+
+typedef struct cop_learner_settings {
+	char learner[16];          /* name */
+	size_t features;           /* dense dimension, at most COP_LEARNER_MAX_FEATURES; 0: sparse, hashed to 2^bits */
+	unsigned bits;             /* sparse: 1 .. COP_LEARNER_MAX_BITS */
+	size_t max_nonzeros;       /* sparse: most entries of a context */
+	size_t arms;               /* 2 .. COP_LEARNER_MAX_ARMS; learners value and rank: 0 */
+	size_t candidate_features; /* rank: dimension of dense candidates; 0 when contexts are sparse (and so are they)
+	                            */
+	size_t max_candidates;     /* rank: 1 .. COP_LEARNER_MAX_CANDIDATES, most of one event */
+	char policy[16];           /* "" is the learner's default */
+	cop_policy_settings exploration; /* negative epsilon, gamma, optimism or least propensity: the default */
+	unsigned experts;                /* ensemble: those that take part, COP_EXPERT_*; 0: all that can help */
+	unsigned height;                 /* 0: the learner's default */
+	size_t trees;                    /* ensemble, value; COP_LEARNER_DEFAULT_TREES: the default */
+	double learning_rate;            /* dgt: RMSprop's rate; others: factor on their rates; 0: the default */
+	bool literal;                    /* dgt: Algorithm 1 to the letter, without the shared leaf bias */
+	double delta;                    /* value: perturbation in (0, 1/2], of the scaled range; 0: the default */
+	double delta_decay;          /* value, one or two: after t losses it is delta / (1 + delta_decay t)^(1/4), */
+	double delta_floor;          /* but not less than this */
+	cop_value_feedback feedback; /* value */
+	uint64_t seed;
+} cop_learner_settings;
+
+#define COP_LEARNER_DEFAULT_TREES      SIZE_MAX
+#define COP_LEARNER_DEFAULT_CANDIDATES 64
+#define COP_LEARNER_LEAST_PROPENSITY   0.004 /* of ensemble and rank, unless their policy is epsilon */
+
+/* Every field at "the default"; learner "ensemble". */
+void cop_learner_settings_init(cop_learner_settings *settings);
+/* exploration's, or the default: COP_LEARNER_LEAST_PROPENSITY; 0 with policy epsilon, which has a share of its own that
+ * explores, and for dgt and value. */
+double cop_learner_least_propensity(const cop_learner_settings *settings);
+
+typedef struct cop_decision {
+	uint32_t arm;                          /* arms */
+	bool greedy;                           /* arms: the best predicted arm was played */
+	int8_t u;                              /* one-point: sign of the perturbation */
+	double p;                              /* arms: propensity of the played arm; values: 1; bins: density at y */
+	double y;                              /* values: centre, in [0, 1] */
+	double probe[2];                       /* values: what to play; one-point uses the first */
+	uint64_t rev;                          /* model revision that decided: updates so far */
+	float prediction[COP_LEARNER_EXPERTS]; /* predicted loss of the played arm by each expert */
+} cop_decision;
+
+typedef struct cop_learner cop_learner;
+
+struct cop_ranking_class; /* learn/ranking.h */
+struct cop_candidates;
+
+typedef struct cop_learner_class {
+	const char *name;
+	bool values;                             /* continuous actions */
+	const struct cop_ranking_class *ranking; /* candidates instead of arms; else NULL */
+	size_t predictions;                      /* of a decision, that learning wants back */
+	cop_err (*create)(const cop_learner_settings *settings, cop_learner **out);
+	void (*destroy)(cop_learner *learner);
+	cop_err (*decide)(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *out);
+	cop_err (*learn)(cop_learner *learner, const cop_row *x, const uint8_t *mask, const cop_decision *decision,
+	        const double *loss);
+	bool masks; /* learning wants the mask of the decision */
+	/* Every loss that is told, each as of an arm played with propensity 1 (learn/skyline.h); how many steps were
+	 * not refused, by so many rev rises. NULL: learn does, one by one. */
+	size_t (*learn_all)(
+	        cop_learner *learner, const cop_row *x, const struct cop_candidates *choice, const double *loss);
+	/* What the policy would do with x, by the model as it is; the decision's predictions are filled for its arm. */
+	cop_err (*view)(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision,
+	        cop_policy_view *out);
+	cop_policy_view (*viewed)(cop_learner *learner); /* NULL, as view: values without density */
+	void (*observe)(cop_learner *learner, const cop_row *x);
+	void (*advance)(cop_learner *learner); /* what a decide draws, without it */
+	void (*probes)(const cop_learner *learner, cop_decision *decision);
+	double (*greedy)(cop_learner *learner, const cop_row *x, const uint8_t *mask);
+	void (*explain)(cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
+	bool (*product)(const cop_learner *learner, size_t index, size_t *i, size_t *j); /* NULL: none */
+	size_t (*anatomy)(const cop_learner *learner, cop_anatomy_part *parts);
+	void (*outliers)(const cop_learner *learner, cop_outliers *out);
+	void (*save)(const cop_learner *learner, cop_bytes *bytes);
+	cop_err (*load)(cop_learner *learner, cop_cursor *cursor);
+	/* Loss of the decision's action, from what its experts had predicted; NULL: they are none. */
+	double (*says)(const cop_learner *learner, const cop_decision *decision);
+	size_t (*trees)(const cop_learner *learner);
+	cop_err (*tree)(const cop_learner *learner, size_t m, cop_oblique_tree **out);
+	cop_err (*refit)(cop_learner *learner, const cop_trees *trees, cop_diag *diag);
+	const struct cop_refit *(*refitted)(
+	        const cop_learner *learner); /* NULL: none, or its trees became the model's */
+} cop_learner_class;
+
+/* First member of every learner. */
+struct cop_learner {
+	const cop_learner_class *class;
+	cop_learner_settings settings; /* with the defaults filled in */
+	uint64_t rev;
+	bool frozen;       /* neither is this saved, */
+	uint64_t unlearnt; /* nor how many losses came since it was made that a frozen one did not learn */
+	/* Learning comes right after view of the same row, or explaining right after deciding it: what that left in
+	 * workspaces holds. */
+	bool followed;
+};
+
+/* COP_EINVAL with a message in *diag: a setting is out of range. COP_ENOMEM. On error *out is NULL. */
+COP_CHECK cop_err cop_learner_new(const cop_learner_settings *settings, cop_learner **out, cop_diag *diag);
+void cop_learner_free(cop_learner *learner);
+/* What is wrong with a learner's exploration, "name: expectation"; NULL when nothing is. */
+const char *cop_learner_exploration_refusal(const cop_learner_settings *settings);
+/* Exploration (that nothing is wrong with) of a living learner; the policy's kind stays. A negative epsilon, gamma,
+ * optimism or least propensity leaves that one alone. */
+void cop_learner_explore(cop_learner *learner, const cop_policy_settings *exploration);
+
+/* By its number: "bins", "one", "two". */
+extern const char *const cop_value_feedback_words[];
+/* Numbers in a loss: 2 of a value learner with two probes, else 1. */
+size_t cop_learner_losses(const cop_learner_settings *settings);
+
+/* Dimension of raw rows: features, or 2^bits. */
+size_t cop_learner_dimension(const cop_learner_settings *settings);
+
+/* Whether the mask (NULL: all) leaves an arm; values need none. */
+bool cop_learner_can_decide(const cop_learner *learner, const uint8_t *mask);
+/* mask: `arms` flags of 0 or 1, NULL for all. Statistics of x are taken in. COP_EINVAL: no arm is eligible; nothing
+ * changed. */
+COP_CHECK cop_err cop_learner_decide(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *out);
+/* Moves the learner as a decide for x did that happened before (statistics, clock and generator), without deciding: how
+ * a journal is replayed. */
+void cop_learner_advance(cop_learner *learner, const cop_row *x);
+/* What the learner would do with x at its next decide: arms, and values drawn from a density, whose view is over the
+ * COP_BINS bins of equal width that y lies in one of, with predicted losses of any size (decision->y is given, and its
+ * arm becomes that bin). Fills rev and the experts' predictions for the arm of
+ * *decision (which somebody else may have played). Nothing changes but workspaces. COP_EINVAL: no arm is eligible. */
+COP_CHECK cop_err cop_learner_view(
+        cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out);
+/* Right after decide, view or follow (arms or candidates): what that drew from, or would have; all but `best`. */
+cop_policy_view cop_learner_viewed(cop_learner *learner);
+/* A decision by another policy, *decision's arm with propensity p: the learner moves as by a decide for x that had
+ * drawn that arm, and *out says what it would have done itself. Learning may follow with decided_here. Errors as view;
+ * nothing changed then. */
+COP_CHECK cop_err cop_learner_follow(
+        cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out);
+/* follow and, unless loss is NULL, learn from one loss for the decision: the same bits as the two calls, in less time.
+ * Errors as both; after those of learn the learner has followed. */
+COP_CHECK cop_err cop_learner_take(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision,
+        const double *loss, cop_policy_view *out);
+/* Fills probe from y and u (value learners; others: nothing). */
+void cop_learner_probes(const cop_learner *learner, cop_decision *decision);
+/* mask: that of the decision, as for decide; only learners whose class masks look at it. loss: one value; two for
+ * two-point values (at probe[0], probe[1]). decided_here: the decision came from this learner's decide, so its
+ * statistics know x and its experts' weights learn from the loss, too.
+ * COP_EINVAL: loss outside [0, 1] (arms). COP_ENONFINITE. COP_EDIVERGED: the step was refused, nothing changed (in
+ * a mixture, experts that refuse stay as they were, and the step is refused when all do). */
+COP_CHECK cop_err cop_learner_learn(cop_learner *learner, const cop_row *x, const uint8_t *mask,
+        const cop_decision *decision, const double *loss, bool decided_here);
+/* Best arm of the eligible (mask as for decide, at least one), or value in [0, 1], by the model as it is; changes
+ * nothing. */
+double cop_learner_greedy(cop_learner *learner, const cop_row *x, const uint8_t *mask);
+/* Why the model as it is would take the decision's action for x. e: room by cop_learner_explanation_init. */
+void cop_learner_explain(cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
+/* The same right after cop_learner_decide gave this decision for x: cheaper where the learner still has its way. */
+void cop_learner_explain_decided(
+        cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
+/* Room for explanations of the learner as it is: a refit may need more. */
+COP_CHECK cop_err cop_learner_explanation_init(const cop_learner *learner, cop_explanation *e);
+/* Whether e has that room. */
+bool cop_learner_explanation_fits(const cop_learner *learner, const cop_explanation *e);
+/* Whether the index of an explained feature stands for a product of two features, and of which (learners of arms). */
+bool cop_learner_product(const cop_learner *learner, size_t index, size_t *i, size_t *j);
+
+/* Values of contexts (rank: and candidates, whose features follow the contexts') that entered the statistics cut, since
+ * the model began; rank: the last value of the kind that has more of them. */
+void cop_learner_outliers(const cop_learner *learner, cop_outliers *out);
+
+/* Trees of a batch fit over raw rows become part of the model, which goes on learning from there; rev rises by one. The
+ * trees' features are the contexts' (sparse: 2^bits), their outputs:
+ *     ensemble  predicted losses of the arms, in [0, 1]: one further expert (learn/mixture.h); any trees of values
+ *     rank      one, a candidate's predicted loss; features: context then candidate (sparse: 2^bits of each)
+ *     dgt       as the ensemble's; one tree with constant leaves, not deeper than the learner's, takes its tree's place
+ *               (learn/learner_dgt.c: how it is scaled)
+ *     value     one, the best value in [0, 1]: that is the prediction from here on, and what learning adds begins at 0
+ * COP_ESHAPE: the learner cannot take such trees in, *diag says why. COP_EINVAL, COP_ENONFINITE (splits that floats
+ * cannot hold), COP_ENOMEM. Nothing changed then. */
+COP_CHECK cop_err cop_learner_refit(cop_learner *learner, const cop_trees *trees, cop_diag *diag);
+/* Predictions of a decision that learning wants back: at least the class's. */
+size_t cop_learner_predictions(const cop_learner *learner);
+/* The loss in [0, 1] that the predictions of a decision add up to, as the learner weighs them now; NaN: some are not
+ * there, or it has no experts (class->says NULL). */
+double cop_learner_says(const cop_learner *learner, const cop_decision *decision);
+/* A frozen learner decides, but its statistics do not move and losses are counted (unlearnt) instead of learned. */
+void cop_learner_freeze(cop_learner *learner, bool frozen);
+/* A new learner of the same settings and state, not frozen. COP_ENOMEM; on error *out is NULL. */
+COP_CHECK cop_err cop_learner_clone(const cop_learner *learner, cop_learner **out);
+
+/* What a clone needs but the state itself, made beforehand (most of cloning is this), on any thread while the learner
+ * goes on. Zeroed is none. */
+typedef struct cop_learner_spare {
+	cop_learner *learner; /* owned, as new */
+	cop_bytes state;      /* empty room that was touched */
+} cop_learner_spare;
+
+/* For clones of a learner with these settings (of a living one), whose state is about so many bytes: with room for
+ * less, cloning allocates. Finish with fini, also after an error. COP_ENOMEM. */
+COP_CHECK cop_err cop_learner_spare_init(
+        cop_learner_spare *spare, const cop_learner_settings *settings, size_t state_bytes);
+void cop_learner_spare_fini(cop_learner_spare *spare);
+/* The spare's learner becomes a clone. Contract: of the same settings but for the exploration. COP_ENOMEM: its state is
+ * then undefined. */
+COP_CHECK cop_err cop_learner_clone_into(const cop_learner *learner, cop_learner_spare *spare);
+
+/* State, not settings. */
+void cop_learner_save(const cop_learner *learner, cop_bytes *bytes);
+/* Into a learner of equal settings. COP_ESHAPE, COP_EFORMAT, COP_ENONFINITE; then the state is undefined. */
+COP_CHECK cop_err cop_learner_load(cop_learner *learner, cop_cursor *cursor);
+
+/* Trees in the model, each as a plain oblique tree over standardised features (caller frees). */
+size_t cop_learner_trees(const cop_learner *learner);
+COP_CHECK cop_err cop_learner_tree(const cop_learner *learner, size_t m, cop_oblique_tree **out);
+
+/* The rows of the table, for learner.c. */
+extern const cop_learner_class cop_learner_ensemble;
+extern const cop_learner_class cop_learner_dgt;
+extern const cop_learner_class cop_learner_value;
+extern const cop_learner_class cop_learner_rank;
+/* Not a row: what learner value makes of settings with bins. */
+extern const cop_learner_class cop_learner_bins;
+/* Of its learner's parts, for learn/footprint.c. */
+double cop_rank_footprint(const cop_learner_settings *settings);
+double cop_bins_learner_footprint(const cop_learner_settings *settings);
+double cop_ensemble_footprint(const cop_learner_settings *settings);
+
+#endif

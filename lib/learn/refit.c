@@ -1,0 +1,351 @@
+/* Shifts lie leaf by leaf over all trees, `outputs` of each. A tree's copy is made by saving and loading it: trees are
+ * immutable, but their owner may free his. */
+#include "learn/refit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define NOTHING_KNOWN 0.5f
+#define LARGEST_SHARE 1e6  /* of a step */
+#define MOST_SEEN     1e6f /* beyond it, counting changes nothing */
+#define HEADER        24   /* bytes of a model file's head; its length stands behind mark and version */
+
+struct cop_refit {
+	size_t features, outputs;
+	uint64_t rev;
+	cop_trees *trees; /* NULL: none yet */
+	size_t count;     /* trees */
+	double *share;    /* of a tree in the prediction */
+	float *step;      /* of a tree in a step: moves the prediction by the whole of it */
+	size_t *first;    /* count + 1: where a tree's leaves begin */
+	float *shift, *seen;
+	uint32_t *leaf; /* reached last */
+	cop_tree_step *path;
+	float *work, *told; /* outputs; told: the last prediction */
+	double *sum;        /* outputs */
+};
+
+cop_err cop_refit_check(const cop_trees *trees, size_t features, size_t outputs, cop_diag *diag)
+{
+	if (cop_trees_features(trees) != features || cop_trees_outputs(trees) != outputs) {
+		cop_diag_message(diag,
+		        "the trees have %zu features and %zu outputs; expected %zu features and %zu outputs",
+		        cop_trees_features(trees), cop_trees_outputs(trees), features, outputs);
+		return COP_ESHAPE;
+	}
+	if (cop_trees_how(trees) == COP_TREES_VOTE || cop_tree_view(cop_trees_at(trees, 0))->link != COP_TREE_VALUES) {
+		cop_diag_message(diag, "the trees tell classes; expected predicted losses");
+		return COP_ESHAPE;
+	}
+	return COP_OK;
+}
+
+cop_err cop_refit_empty(size_t features, size_t outputs, cop_refit **out)
+{
+	*out = NULL;
+	cop_refit *r = cop_mem_alloc(1, sizeof *r);
+	if (r == NULL)
+		return COP_ENOMEM;
+	r->features = features;
+	r->outputs = outputs;
+	r->work = cop_mem_alloc(outputs, sizeof *r->work);
+	r->told = cop_mem_alloc(outputs, sizeof *r->told);
+	r->sum = cop_mem_alloc(outputs, sizeof *r->sum);
+	if (r->work == NULL || r->told == NULL || r->sum == NULL) {
+		cop_refit_free(r);
+		return COP_ENOMEM;
+	}
+	*out = r;
+	return COP_OK;
+}
+
+static void clear(cop_refit *r)
+{
+	cop_trees_free(r->trees);
+	cop_mem_free(r->share);
+	cop_mem_free(r->step);
+	cop_mem_free(r->first);
+	cop_mem_free(r->shift);
+	cop_mem_free(r->seen);
+	cop_mem_free(r->leaf);
+	cop_mem_free(r->path);
+	r->trees = NULL;
+	r->share = NULL;
+	r->step = NULL;
+	r->first = NULL;
+	r->shift = NULL;
+	r->seen = NULL;
+	r->leaf = NULL;
+	r->path = NULL;
+	r->count = 0;
+}
+
+void cop_refit_free(cop_refit *refit)
+{
+	if (refit == NULL)
+		return;
+	clear(refit);
+	cop_mem_free(refit->work);
+	cop_mem_free(refit->told);
+	cop_mem_free(refit->sum);
+	cop_mem_free(refit);
+}
+
+/* Shares of the trees in predictions and steps. */
+static cop_err share_out(cop_refit *r)
+{
+	double total = 0.0, squares = 0.0;
+	for (size_t m = 0; m < r->count; m++)
+		total += cop_trees_weight(r->trees, m);
+	for (size_t m = 0; m < r->count; m++) {
+		double weight = cop_trees_weight(r->trees, m);
+		r->share[m] = cop_trees_how(r->trees) == COP_TREES_MEAN ? weight / total : weight;
+		squares += r->share[m] * r->share[m];
+	}
+	for (size_t m = 0; m < r->count; m++) {
+		double step = r->share[m] / squares;
+		if (!(fabs(step) <= LARGEST_SHARE))
+			return COP_EINVAL;
+		r->step[m] = (float)step;
+	}
+	return COP_OK;
+}
+
+/* Room for the shifts of r->trees, all 0. */
+static cop_err settle_in(cop_refit *r)
+{
+	size_t leaves = 0;
+	unsigned depth = 0;
+	r->count = cop_trees_count(r->trees);
+	r->first = cop_mem_alloc(r->count + 1, sizeof *r->first);
+	if (r->first == NULL)
+		return COP_ENOMEM;
+	for (size_t m = 0; m < r->count; m++) {
+		const cop_tree *tree = cop_trees_at(r->trees, m);
+		r->first[m] = leaves;
+		leaves += cop_tree_leaves(tree);
+		depth = cop_tree_depth(tree) > depth ? cop_tree_depth(tree) : depth;
+	}
+	r->first[r->count] = leaves;
+	r->share = cop_mem_alloc(r->count, sizeof *r->share);
+	r->step = cop_mem_alloc(r->count, sizeof *r->step);
+	r->leaf = cop_mem_alloc(r->count, sizeof *r->leaf);
+	r->path = cop_mem_alloc(depth, sizeof *r->path);
+	r->shift = cop_mem_alloc(leaves, r->outputs * sizeof *r->shift);
+	r->seen = cop_mem_alloc(leaves, r->outputs * sizeof *r->seen);
+	bool room = r->share != NULL && r->step != NULL && r->leaf != NULL && r->path != NULL && r->shift != NULL &&
+	            r->seen != NULL;
+	return room ? share_out(r) : COP_ENOMEM;
+}
+
+static void put_trees(const cop_trees *trees, cop_bytes *bytes)
+{
+	size_t mark = cop_model_file_begin(bytes);
+	cop_trees_save(trees, bytes);
+	cop_model_file_end(bytes, mark);
+}
+
+static cop_err copy(const cop_trees *trees, cop_trees **out)
+{
+	cop_bytes bytes;
+	cop_model_file file;
+	cop_bytes_init(&bytes);
+	put_trees(trees, &bytes);
+	cop_err err = bytes.err;
+	if (err == COP_OK)
+		err = cop_model_file_open(&file, bytes.data, bytes.length, NULL, NULL);
+	if (err == COP_OK)
+		err = cop_trees_load(&file, out);
+	cop_bytes_fini(&bytes);
+	return err;
+}
+
+cop_err cop_refit_new(
+        const cop_trees *trees, size_t features, size_t outputs, uint64_t rev, cop_refit **out, cop_diag *diag)
+{
+	*out = NULL;
+	cop_refit *r = NULL;
+	cop_err err = cop_refit_check(trees, features, outputs, diag);
+	if (err != COP_OK)
+		return err;
+	err = cop_refit_empty(features, outputs, &r);
+	if (err == COP_OK)
+		err = copy(trees, &r->trees);
+	if (err == COP_OK)
+		err = settle_in(r);
+	if (err != COP_OK) {
+		cop_diag_message(diag, "trees of a refit: %s", cop_err_text(err));
+		cop_refit_free(r);
+		return err;
+	}
+	r->rev = rev;
+	*out = r;
+	return COP_OK;
+}
+
+uint64_t cop_refit_rev(const cop_refit *refit) { return refit->rev; }
+const cop_trees *cop_refit_trees(const cop_refit *refit) { return refit->trees; }
+
+static void walk(cop_refit *r, const cop_row *raw)
+{
+	const size_t n = r->outputs;
+	for (size_t k = 0; k < n; k++)
+		r->sum[k] = r->trees == NULL ? (double)NOTHING_KNOWN : cop_trees_base(r->trees)[k];
+	for (size_t m = 0; m < r->count; m++) {
+		size_t leaf = cop_tree_predict(cop_trees_at(r->trees, m), raw, r->work);
+		const float *shift = r->shift + (r->first[m] + leaf) * n;
+		r->leaf[m] = (uint32_t)leaf;
+		for (size_t k = 0; k < n; k++)
+			r->sum[k] += r->share[m] * ((double)r->work[k] + (double)shift[k]);
+	}
+	for (size_t k = 0; k < n; k++)
+		r->told[k] = isfinite(r->sum[k]) ? (float)fmin(fmax(r->sum[k], 0.0), 1.0) : NOTHING_KNOWN;
+}
+
+void cop_refit_predict(cop_refit *refit, const cop_row *raw, float *out)
+{
+	walk(refit, raw);
+	memcpy(out, refit->told, refit->outputs * sizeof *out);
+}
+
+void cop_refit_learn(cop_refit *refit, const cop_row *raw, size_t output, double loss, bool again)
+{
+	if (!again)
+		walk(refit, raw);
+	float error = (float)loss - refit->told[output];
+	for (size_t m = 0; m < refit->count; m++) {
+		size_t i = (refit->first[m] + refit->leaf[m]) * refit->outputs + output;
+		if (refit->seen[i] < MOST_SEEN)
+			refit->seen[i] += 1.0f;
+		float rate = fmaxf(1.0f / (COP_REFIT_EVIDENCE + refit->seen[i]), COP_REFIT_RATE);
+		refit->shift[i] += rate * error * refit->step[m];
+	}
+}
+
+static float value_at(const cop_row *x, uint32_t index)
+{
+	if (x->dense != NULL)
+		return x->dense[index];
+	size_t from = 0, to = x->nnz;
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		if (x->index[middle] < index)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < x->nnz && x->index[from] == index ? x->value[from] : 0.0f;
+}
+
+/* The heaviest stored features of node t at raw. */
+static void fill_node(const cop_tree_vectors *nodes, size_t t, const cop_row *raw, cop_explained_node *out)
+{
+	for (size_t i = nodes->start[t]; i < nodes->start[t + 1]; i++) {
+		float value = value_at(raw, nodes->index[i]);
+		cop_explained_feature f = { nodes->index[i], value, nodes->weight[i], nodes->weight[i] * value };
+		size_t at = out->count;
+		while (at > 0 && fabsf(out->features[at - 1].contribution) < fabsf(f.contribution))
+			at--;
+		if (at == COP_EXPLANATION_NODE || f.contribution == 0.0f)
+			continue;
+		size_t kept = out->count < COP_EXPLANATION_NODE ? out->count++ : COP_EXPLANATION_NODE - 1;
+		memmove(&out->features[at + 1], &out->features[at], (kept - at) * sizeof f);
+		out->features[at] = f;
+	}
+}
+
+static void explain_tree(
+        cop_refit *r, size_t m, const cop_row *raw, size_t output, cop_explanation *e, cop_explained_expert *expert)
+{
+	const cop_tree *tree = cop_trees_at(r->trees, m);
+	cop_explained_tree *out = cop_explanation_tree(e, expert);
+	size_t leaf;
+	size_t steps = cop_tree_path(tree, raw, r->path, &leaf);
+	for (size_t i = 0; i < steps; i++) {
+		cop_explained_node *node = cop_explanation_node(e, out);
+		node->node = r->path[i].node;
+		node->margin = r->path[i].margin;
+		fill_node(&cop_tree_view(tree)->nodes, r->path[i].node, raw, node);
+	}
+	cop_tree_leaf_outputs(tree, leaf, raw, r->work);
+	out->leaf = (uint32_t)leaf;
+	out->value = r->work[output] + r->shift[(r->first[m] + leaf) * r->outputs + output];
+}
+
+void cop_refit_explain(
+        cop_refit *refit, const cop_row *raw, size_t output, cop_explanation *e, cop_explained_expert *expert)
+{
+	for (size_t m = 0; m < refit->count && m < COP_REFIT_PATHS; m++) {
+		if (e->tree_count == e->tree_capacity ||
+		        e->node_capacity - e->node_count < cop_tree_depth(cop_trees_at(refit->trees, m)))
+			return;
+		explain_tree(refit, m, raw, output, e, expert);
+	}
+}
+
+void cop_refit_paths(const cop_refit *refit, size_t *trees, size_t *nodes)
+{
+	*trees = *nodes = 0;
+	for (size_t m = 0; m < refit->count && m < COP_REFIT_PATHS; m++) {
+		*nodes += cop_tree_depth(cop_trees_at(refit->trees, m));
+		++*trees;
+	}
+}
+
+void cop_refit_save(const cop_refit *refit, cop_bytes *bytes)
+{
+	size_t numbers = refit->trees == NULL ? 0 : refit->first[refit->count] * refit->outputs;
+	cop_bytes_put_u64(bytes, refit->rev);
+	cop_bytes_put_u8(bytes, refit->trees != NULL);
+	if (refit->trees != NULL)
+		put_trees(refit->trees, bytes);
+	cop_bytes_put_f32s(bytes, refit->shift, numbers);
+	cop_bytes_put_f32s(bytes, refit->seen, numbers);
+}
+
+static cop_err load_trees(cop_refit *r, cop_cursor *cursor)
+{
+	cop_cursor head = *cursor;
+	cop_model_file file;
+	(void)cop_cursor_u64(&head);
+	uint64_t length = cop_cursor_u64(&head);
+	if (head.err != COP_OK || length < HEADER || length > cop_cursor_left(cursor))
+		return COP_EFORMAT;
+	const uint8_t *data = cop_cursor_take(cursor, (size_t)length);
+	cop_err err = cop_model_file_open(&file, data, (size_t)length, NULL, NULL);
+	if (err == COP_OK)
+		err = cop_trees_load(&file, &r->trees);
+	if (err == COP_ENOTFOUND)
+		return COP_EFORMAT;
+	return err == COP_OK ? cop_refit_check(r->trees, r->features, r->outputs, NULL) : err;
+}
+
+static cop_err load_numbers(cop_refit *r, cop_cursor *cursor)
+{
+	size_t numbers = r->first[r->count] * r->outputs;
+	cop_cursor_f32s(cursor, r->shift, numbers);
+	cop_cursor_f32s(cursor, r->seen, numbers);
+	for (size_t i = 0; i < numbers && cursor->err == COP_OK; i++)
+		if (!(r->seen[i] >= 0.0f))
+			return COP_EFORMAT;
+	return cursor->err;
+}
+
+cop_err cop_refit_load(cop_refit *refit, cop_cursor *cursor)
+{
+	clear(refit);
+	refit->rev = cop_cursor_u64(cursor);
+	uint8_t has_trees = cop_cursor_u8(cursor);
+	if (cursor->err != COP_OK || has_trees == 0)
+		return cursor->err;
+	cop_err err = has_trees == 1 ? load_trees(refit, cursor) : COP_EFORMAT;
+	if (err == COP_OK)
+		err = settle_in(refit);
+	if (err == COP_OK)
+		err = load_numbers(refit, cursor);
+	if (err != COP_OK)
+		clear(refit);
+	return err == COP_EINVAL ? COP_EFORMAT : err;
+}

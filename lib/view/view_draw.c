@@ -1,0 +1,201 @@
+/* A tree becomes the object that view_page.js draws: nodes with their children and tests or heaviest weights, leaves
+ * with what they predict, and what rows came by. */
+#include "view/view_draw.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+#define MOST_CLASSES 8 /* of a mix */
+
+cop_err cop_view_drawing_init(cop_view_drawing *p, size_t features, size_t outputs)
+{
+	*p = (cop_view_drawing){ .features = features, .outputs = outputs };
+	cop_bytes_init(&p->text);
+	p->named = cop_mem_alloc(features, sizeof *p->named);
+	p->values = cop_mem_alloc(outputs, sizeof *p->values);
+	p->rates = cop_mem_alloc(outputs, sizeof *p->rates);
+	return p->named == NULL || p->values == NULL || p->rates == NULL ? COP_ENOMEM : COP_OK;
+}
+
+void cop_view_drawing_fini(cop_view_drawing *p)
+{
+	cop_mem_free(p->named);
+	cop_mem_free(p->values);
+	cop_mem_free(p->rates);
+	cop_bytes_fini(&p->text);
+}
+
+static void put_text(cop_view_drawing *p, const char *key)
+{
+	if (p->text.err != COP_OK)
+		return;
+	if (key != NULL)
+		cop_json_key(p->json, key);
+	cop_json_text_length(p->json, (const char *)p->text.data, p->text.length);
+}
+
+/* Five digits are plenty for a picture. */
+double cop_view_rounded(double value)
+{
+	char text[32];
+	if (!isfinite(value))
+		return 0.0;
+	(void)snprintf(text, sizeof text, "%.5g", value);
+	return strtod(text, NULL);
+}
+
+void cop_view_drawing_pair(cop_view_drawing *p, size_t what, double value)
+{
+	cop_json_begin_array(p->json);
+	cop_json_unsigned(p->json, what);
+	cop_json_number(p->json, cop_view_rounded(value));
+	cop_json_end_array(p->json);
+}
+
+/* The commonest of K counts or probabilities. */
+static void put_commonest(cop_view_drawing *p, const char *key, const double *of)
+{
+	uint32_t place[MOST_CLASSES];
+	size_t count = cop_tree_commonest(p->outputs, of, MOST_CLASSES, place);
+	cop_json_key(p->json, key);
+	cop_json_begin_array(p->json);
+	for (size_t i = 0; i < count; i++)
+		cop_view_drawing_pair(p, place[i], of[place[i]]);
+	cop_json_end_array(p->json);
+}
+
+static void put_census(cop_view_drawing *p, const cop_tree_words *words, int32_t child)
+{
+	uint64_t rows;
+	const double *mix;
+	if (!cop_tree_words_census(words, child, &rows, &mix))
+		return;
+	cop_json_put_unsigned(p->json, "rows", rows);
+	if (words->census->classes) {
+		put_commonest(p, "c", mix);
+		return;
+	}
+	if (words->census->outputs > 1 || rows == 0)
+		return;
+	cop_json_key(p->json, "s");
+	cop_json_begin_array(p->json);
+	cop_json_number(p->json, cop_view_rounded(mix[0]));
+	cop_json_number(p->json, cop_view_rounded(mix[1]));
+	cop_json_end_array(p->json);
+}
+
+static void put_test(cop_view_drawing *p, const cop_tree_words *words, const cop_tree_test *test)
+{
+	const cop_tree_vectors *nodes = &cop_tree_view(words->tree)->nodes;
+	uint32_t place[COP_TREE_WORDS_MOST];
+	size_t from = nodes->start[test->node], count = nodes->start[test->node + 1] - from, present = 0;
+	if (test->kind != COP_TREE_TEST_OBLIQUE) {
+		for (int holds = 0; holds < 2; holds++) {
+			p->text.length = 0;
+			cop_tree_words_test(words, test, holds != 0, &p->text);
+			put_text(p, holds != 0 ? "y" : "n");
+		}
+		return;
+	}
+	for (size_t e = 0; e < count; e++)
+		present += nodes->weight[from + e] != 0.0f;
+	size_t shown = cop_tree_heaviest(count, nodes->weight + from, words->top, place);
+	cop_json_key(p->json, "w");
+	cop_json_begin_array(p->json);
+	for (size_t i = 0; i < shown; i++) {
+		size_t j = nodes->index[from + place[i]];
+		p->named[j] = 1;
+		cop_view_drawing_pair(p, j, (double)nodes->weight[from + place[i]]);
+	}
+	cop_json_end_array(p->json);
+	cop_json_put_unsigned(p->json, "m", present - shown);
+	cop_json_put_number(p->json, "b", cop_view_rounded((double)nodes->bias[test->node]));
+}
+
+static void put_node(cop_view_drawing *p, const cop_tree_words *words, size_t t)
+{
+	const cop_tree_parts *parts = cop_tree_view(words->tree);
+	cop_tree_test test = cop_tree_test_of(words, t);
+	cop_json_begin_object(p->json);
+	cop_json_key(p->json, "l");
+	cop_json_integer(p->json, parts->left[t]);
+	cop_json_key(p->json, "r");
+	cop_json_integer(p->json, parts->right[t]);
+	put_test(p, words, &test);
+	put_census(p, words, (int32_t)t);
+	cop_json_end_object(p->json);
+}
+
+/* The class it predicts and, of a constant leaf, how likely classes are. */
+static void put_class(cop_view_drawing *p, const cop_tree_words *words, size_t leaf)
+{
+	size_t outputs = cop_tree_view(words->tree)->outputs;
+	cop_tree_leaf_outputs(words->tree, leaf, NULL, p->values);
+	size_t best = cop_tree_leaf_class(words->tree, leaf, NULL);
+	cop_json_put_unsigned(p->json, "k", best);
+	cop_json_put_number(p->json, "q", cop_view_rounded((double)p->values[best]));
+	for (size_t k = 0; k < outputs; k++)
+		p->rates[k] = (double)p->values[k];
+	put_commonest(p, "d", p->rates);
+}
+
+static void put_leaf(cop_view_drawing *p, const cop_tree_words *words, size_t leaf)
+{
+	bool constant = cop_tree_leaf_constant(words->tree, leaf);
+	cop_json_begin_object(p->json);
+	if (constant && p->classes)
+		put_class(p, words, leaf);
+	p->text.length = 0;
+	cop_tree_words_leaf(words, leaf, &p->text);
+	if (!constant || !p->classes)
+		put_text(p, constant ? "v" : "t");
+	put_census(p, words, ~(int32_t)leaf);
+	cop_json_end_object(p->json);
+}
+
+void cop_view_drawing_names(cop_view_drawing *p, const cop_tree_words *words)
+{
+	char key[24];
+	cop_json_key(p->json, "names");
+	cop_json_begin_object(p->json);
+	for (size_t j = 0; j < p->features; j++) {
+		if (p->named[j] == 0)
+			continue;
+		p->named[j] = 0;
+		(void)snprintf(key, sizeof key, "%zu", j);
+		p->text.length = 0;
+		cop_tree_words_feature(words, j, &p->text);
+		put_text(p, key);
+	}
+	cop_json_end_object(p->json);
+}
+
+void cop_view_drawing_tree(cop_view_drawing *p, const cop_tree_words *given, const cop_view_label *label)
+{
+	cop_tree_words words = *given;
+	words.mathematical = true;
+	cop_json_begin_object(p->json);
+	cop_json_put_unsigned(p->json, "i", label->number);
+	if (label->name != NULL) {
+		cop_json_key(p->json, "name");
+		cop_json_text(p->json, label->name);
+	}
+	cop_json_put_number(p->json, "weight", label->weight);
+	cop_json_put_unsigned(p->json, "depth", cop_tree_depth(words.tree));
+	cop_json_key(p->json, "nodes");
+	cop_json_begin_array(p->json);
+	for (size_t t = 0; t < cop_tree_view(words.tree)->nodes.count; t++)
+		put_node(p, &words, t);
+	cop_json_end_array(p->json);
+	cop_json_key(p->json, "leaves");
+	cop_json_begin_array(p->json);
+	for (size_t l = 0; l < cop_tree_leaves(words.tree); l++)
+		put_leaf(p, &words, l);
+	cop_json_end_array(p->json);
+	if (label->own_names)
+		cop_view_drawing_names(p, given);
+	cop_json_end_object(p->json);
+}

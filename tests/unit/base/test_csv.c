@@ -1,0 +1,102 @@
+#include "support.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/csv.h"
+
+static void test_csv_row_by_row_gives_names_and_values(void **state)
+{
+	(void)state;
+	const char *text = "age, \"pay\" ,\n1,2,3\n4,5,6\n";
+	cop_stream *stream;
+	cop_csv *csv;
+	const double *values;
+	size_t count;
+	assert_int_equal(cop_stream_open_memory("t.csv", text, strlen(text), &stream, NULL), COP_OK);
+	assert_int_equal(cop_csv_new(stream, &csv), COP_OK);
+	assert_null(cop_csv_column(csv, 0));
+	assert_int_equal(cop_csv_next(csv, &values, &count, NULL), COP_OK);
+	assert_int_equal(count, 3);
+	assert_true(values[0] == 1 && values[2] == 3);
+	assert_string_equal(cop_csv_column(csv, 0), "age");
+	assert_string_equal(cop_csv_column(csv, 1), "pay");
+	assert_string_equal(cop_csv_column(csv, 2), "");
+	assert_null(cop_csv_column(csv, 3));
+	assert_int_equal(cop_csv_next(csv, &values, &count, NULL), COP_OK);
+	assert_true(values[1] == 5);
+	assert_int_equal(cop_csv_next(csv, &values, &count, NULL), COP_EEND);
+	cop_csv_free(csv);
+	cop_stream_free(stream);
+}
+
+static void test_csv_where_text_is_allowed_gives_it(void **state)
+{
+	(void)state;
+	static const char text[] = "a,\"b, c\",d\n1,\"x, y\", \"\"\"z\"\" \n 1e999 ,2,\n\"1,2\n";
+	cop_stream *stream;
+	cop_csv *csv;
+	const double *values;
+	size_t count, length;
+	cop_diag diag;
+	assert_int_equal(cop_stream_open_memory("t.csv", text, strlen(text), &stream, NULL), COP_OK);
+	assert_int_equal(cop_csv_new(stream, &csv), COP_OK);
+	cop_csv_allow_text(csv);
+	assert_int_equal(cop_csv_columns(csv), 0);
+	assert_int_equal(cop_csv_next(csv, &values, &count, NULL), COP_OK);
+	assert_int_equal(cop_csv_columns(csv), 3);
+	assert_string_equal(cop_csv_column(csv, 1), "b, c");
+	assert_true(values[0] == 1 && isnan(values[1]) && isnan(values[2]));
+	assert_int_equal(cop_csv_row_length(csv), 16);
+	const char *field = cop_csv_field(csv, 1, &length);
+	assert_int_equal(length, 4);
+	assert_memory_equal(field, "x, y", 4);
+	assert_int_equal(cop_csv_wrong_field(csv, 1, &diag), COP_EFORMAT);
+	assert_int_equal(cop_csv_next(csv, &values, &count, NULL), COP_OK);
+	assert_true(isnan(values[0]) && values[1] == 2 && isnan(values[2]));
+	assert_int_equal(cop_csv_wrong_field(csv, 0, &diag), COP_ENONFINITE);
+	(void)cop_csv_field(csv, 2, &length);
+	assert_int_equal(length, 0);
+	assert_int_equal(cop_csv_next(csv, &values, &count, &diag), COP_EFORMAT);
+	assert_string_equal(diag.message, "2 fields; expected 3 as in the first line");
+	cop_csv_free(csv);
+	cop_stream_free(stream);
+}
+
+static void test_csv_that_is_told_of_its_header_obeys(void **state)
+{
+	(void)state;
+	for (int header = 0; header < 2; header++)
+		for (int text = 0; text < 2; text++) {
+			const char *content = text ? "a,b\n1,2\n" : "5,6\n1,2\n";
+			cop_stream *stream;
+			cop_csv *csv;
+			const double *values;
+			size_t count;
+			assert_int_equal(
+			        cop_stream_open_memory("t.csv", content, strlen(content), &stream, NULL), COP_OK);
+			assert_int_equal(cop_csv_new(stream, &csv), COP_OK);
+			cop_csv_allow_text(csv);
+			cop_csv_set_header(csv, header != 0);
+			assert_int_equal(cop_csv_next(csv, &values, &count, NULL), COP_OK);
+			if (header) {
+				assert_true(values[0] == 1);
+				assert_string_equal(cop_csv_column(csv, 1), text ? "b" : "6");
+			} else {
+				assert_true(text ? isnan(values[0]) : values[0] == 5);
+				assert_null(cop_csv_column(csv, 1));
+			}
+			cop_csv_free(csv);
+			cop_stream_free(stream);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_csv_row_by_row_gives_names_and_values),
+		cmocka_unit_test(test_csv_where_text_is_allowed_gives_it),
+		cmocka_unit_test(test_csv_that_is_told_of_its_header_obeys),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

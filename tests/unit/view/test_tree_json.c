@@ -1,0 +1,78 @@
+#include "support.h"
+
+#include "view/tree_json.h"
+
+static cop_oblique_tree *sample(void)
+{
+	static const int32_t left[] = { ~1, ~0 }, right[] = { 1, ~2 };
+	cop_oblique_tree *tree;
+	assert_int_equal(cop_oblique_tree_new_explicit(2, 1, 2, left, right, &tree), COP_OK);
+	cop_oblique_tree_weights(tree, 0)[0] = 0.5f;
+	cop_oblique_tree_weights(tree, 1)[1] = 0.1f;
+	*cop_oblique_tree_bias(tree, 1) = -2.0f;
+	cop_oblique_tree_values(tree, 2)[0] = 7.0f;
+	return tree;
+}
+
+static void test_json_small_tree_is_complete(void **state)
+{
+	(void)state;
+	static const char *const features[] = { "size", "a \"b\"" };
+	cop_tree_words words = { .features = features };
+	cop_oblique_tree *oblique = sample();
+	cop_tree *tree;
+	cop_json_writer *writer;
+	const char *text;
+	assert_int_equal(cop_tree_from_oblique(oblique, COP_TREE_VALUES, &tree), COP_OK);
+	words.tree = tree;
+	assert_int_equal(cop_json_writer_new(COP_JSON_COMPACT, &writer), COP_OK);
+	assert_int_equal(cop_tree_json(&words, true, writer), COP_OK);
+	assert_int_equal(cop_json_writer_finish(writer, &text, NULL), COP_OK);
+	assert_string_equal(text, "{\"features\":2,\"outputs\":1,\"depth\":2,"
+	                          "\"feature_names\":[\"size\",\"a \\\"b\\\"\"],"
+	                          "\"nodes\":[{\"node\":0,\"left\":{\"leaf\":1},\"right\":{\"node\":1},\"bias\":0,"
+	                          "\"weights\":[0.5,0]},"
+	                          "{\"node\":1,\"left\":{\"leaf\":0},\"right\":{\"leaf\":2},\"bias\":-2,"
+	                          "\"weights\":[0,0.1]}],"
+	                          "\"leaves\":[[0],[0],[7]]}");
+	cop_json_writer_free(writer);
+	cop_tree_free(tree);
+	cop_oblique_tree_free(oblique);
+}
+
+static void test_json_allocation_failure_is_sticky(void **state)
+{
+	(void)state;
+	cop_oblique_tree *oblique = sample();
+	cop_tree *tree;
+	unsigned long n = 1;
+	assert_int_equal(cop_tree_from_oblique(oblique, COP_TREE_VALUES, &tree), COP_OK);
+	cop_tree_words words = { .tree = tree };
+	for (;; n++) {
+		cop_json_writer *writer;
+		const char *text;
+		assert_int_equal(cop_json_writer_new(COP_JSON_INDENTED, &writer), COP_OK);
+		cop_test_alloc_fail(n, 0);
+		cop_err err = cop_tree_json(&words, true, writer);
+		if (err == COP_OK)
+			err = cop_json_writer_finish(writer, &text, NULL);
+		cop_test_alloc_fail(0, 0);
+		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
+		cop_json_writer_free(writer);
+		if (err == COP_OK)
+			break;
+		assert_int_equal(err, COP_ENOMEM);
+	}
+	assert_true(n > 1);
+	cop_tree_free(tree);
+	cop_oblique_tree_free(oblique);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_json_small_tree_is_complete),
+		cmocka_unit_test(test_json_allocation_failure_is_sticky),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,10 @@
+/* tools/bench/bench_peak_avx2.c: compiled for that instruction set; empty elsewhere. */
+#include "bench_peak.h"
+
+#ifdef __x86_64__
+#define PEAK_NAME   "avx2"
+#define PEAK_SYMBOL cop_bench_peak_avx2
+#include "bench_peak_simd.h"
+#else
+typedef int cop_bench_peak_avx2_absent;
+#endif

@@ -1,0 +1,37 @@
+/* tools/common/client_socket.h: ZeroMQ sockets as the tools' clients use them: limits set before connecting, a deadline on
+ * every wait, faults in words. For tools/client*.c alone. One thread per socket. */
+#ifndef COP_TOOLS_COMMON_CLIENT_SOCKET_H
+#define COP_TOOLS_COMMON_CLIENT_SOCKET_H
+
+#include <stdbool.h>
+
+#include <zmq.h>
+
+#include "base/err.h"
+
+#define COP_CLIENT_FRAMES 4
+
+/* A received message; frames beyond COP_CLIENT_FRAMES are dropped, and count says COP_CLIENT_FRAMES + 1. */
+typedef struct cop_client_message {
+	zmq_msg_t frame[COP_CLIENT_FRAMES];
+	size_t count;
+} cop_client_message;
+
+/* A socket of the type, connected to the endpoint (connecting itself happens in the background). Caller closes it with
+ * zmq_close. COP_EINVAL: no endpoint that ZeroMQ takes. COP_ENOMEM. */
+COP_CHECK cop_err cop_client_socket(void *context, int type, const char *endpoint, void **out, cop_diag *diag);
+
+/* Waits until the socket can receive (or send). COP_EEND: not within `seconds`. COP_EIO. */
+COP_CHECK cop_err cop_client_wait(void *socket, bool send, double seconds);
+/* After a take that found none: waits until there may be something to take, for at most `seconds`, to the microsecond
+ * (cop_client_wait counts milliseconds). Nothing may be sent between the two. COP_EEND: nothing stirred. COP_EIO. */
+COP_CHECK cop_err cop_client_doze(void *socket, double seconds);
+
+/* The next whole message if one is there; COP_EEND: none. COP_EIO. Caller releases it. */
+COP_CHECK cop_err cop_client_take(void *socket, cop_client_message *out);
+void cop_client_release(cop_client_message *message);
+
+/* Whether the frame holds this text. */
+bool cop_client_frame_is(zmq_msg_t *frame, const char *text);
+
+#endif

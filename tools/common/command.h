@@ -1,0 +1,62 @@
+/* tools/common/command.h: the subcommands of `coppice` and what their argument reading shares.
+ *
+ * Exit status: 0 success, 1 the work failed, 2 usage. Figures go to standard output, everything else to standard error.
+ */
+#ifndef COP_TOOLS_COMMON_COMMAND_H
+#define COP_TOOLS_COMMON_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/bytes.h"
+#include "base/err.h"
+#include "base/json.h"
+
+#define COP_EXIT_FAILED 1
+#define COP_EXIT_USAGE  2
+
+typedef struct cop_command {
+	const char *name;
+	const char *summary;               /* one line */
+	int (*run)(int argc, char **argv); /* argv[0] is "coppice NAME" */
+} cop_command;
+
+int cop_replay_command(int argc, char **argv);
+int cop_convert_command(int argc, char **argv);
+int cop_simulate_command(int argc, char **argv);
+int cop_bakeoff_command(int argc, char **argv);
+int cop_inspect_command(int argc, char **argv);
+int cop_ctl_command(int argc, char **argv);
+int cop_bench_command(int argc, char **argv);
+int cop_journal_command(int argc, char **argv);
+int cop_train_command(int argc, char **argv);
+int cop_predict_command(int argc, char **argv);
+int cop_evaluate_command(int argc, char **argv);
+int cop_export_command(int argc, char **argv);
+
+/* "coppice NAME: message" on standard error. */
+void cop_command_complain(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The diagnostic as text. One without a message is of memory: COP_ENOMEM alone leaves none. */
+#define COP_COMMAND_REASON (sizeof((cop_diag *)0)->source + sizeof((cop_diag *)0)->message + 32)
+void cop_command_reason(const cop_diag *diag, char text[COP_COMMAND_REASON]);
+/* It is complained of; returns COP_EXIT_FAILED. */
+int cop_command_failed(const char *name, const cop_diag *diag);
+
+/* Ends the object that was begun first, appends it as one line to out, and frees the writer. COP_ENOMEM. */
+COP_CHECK cop_err cop_command_json_line(cop_json_writer *json, cop_bytes *out);
+/* Ends the object that was begun first, prints it as one line on standard output, and frees the writer. COP_ENOMEM. */
+COP_CHECK cop_err cop_command_json(cop_json_writer *json);
+
+/* Reads an option's argument; on error says what was expected and returns false. Numbers in [low, high]. */
+bool cop_command_number(const char *name, const char *option, const char *text, double low, double high, double *out);
+bool cop_command_whole(
+        const char *name, const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *out);
+/* Processors that this process may use, at least 1. */
+unsigned cop_command_processors(void);
+/* Seconds on a clock that never goes back. */
+double cop_command_now(void);
+/* One of the NULL-terminated words; its place in *out. */
+bool cop_command_word(const char *name, const char *option, const char *text, const char *const *words, size_t *out);
+
+#endif

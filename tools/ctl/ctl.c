@@ -1,0 +1,427 @@
+/* coppice ctl: one request to a running daemon, its reply printed. */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backup.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/stream.h"
+#include "ctl_text.h"
+#include "tools/common/client.h"
+#include "tools/common/command.h"
+#include "wire/wire_context.h"
+#include "wire/wire_json.h"
+#include "wire/wire_put.h"
+
+#define NAME             "ctl"
+#define DEFAULT_ENDPOINT "tcp://127.0.0.1:5590"
+#define MOST_WORDS       3 /* verb, model, id */
+#define LARGEST_INPUT    ((size_t)16 << 20)
+
+static const char usage_text[] =
+
+        "usage: coppice ctl [OPTION ...] VERB [ARGUMENT ...]\n\n"
+        "Asks a running coppiced over its request socket and prints the answer.\n\n"
+        "  status [MODEL]          what the daemon and its models have done\n"
+        "  explain MODEL ID        why a pending decision was made\n"
+        "  explain MODEL --x X     what the model would do with a context, and why;\n"
+        "                          nothing is decided\n"
+        "  decide MODEL ID --x X   decide a context; its decision waits for feedback\n"
+        "                          under ID\n"
+        "  feedback MODEL ID --loss L[,L]\n"
+        "                          the loss of a decision (two for two-point values)\n"
+        "  checkpoint              write a checkpoint now\n"
+        "  reload                  read the configuration again\n"
+        "  refit MODEL             fit whole trees to the model's journal now (status\n"
+        "                          tells what becomes of it)\n"
+        "  promote MODEL [N]       the challenger serves from here on; N: that one of\n"
+        "                          those that are kept\n"
+        "  rollback MODEL          who served before it serves again\n"
+        "  freeze MODEL [--off]    the model learns nothing more, or again\n"
+        "  backup FOLDER           copy the state, on the daemon's machine, to a new or\n"
+        "                          empty folder from which a daemon can start\n\n"
+        "  --endpoint EP   the daemon's request socket (default " DEFAULT_ENDPOINT ")\n"
+        "  --timeout S     wait so long for an answer (default 5)\n"
+        "  --x X           features: a JSON array, or an object of names or indices; or a\n"
+        "                  file that holds it (-: standard input)\n"
+        "  --loss L[,L]    loss, or two of them\n"
+        "  --off           with freeze: no longer\n"
+        "  --string        ID is a string even when it is an integer (17, -3; 017 is a\n"
+        "                  string)\n"
+        "  --json          the answer as JSON on one line\n";
+
+enum { ENDPOINT = 256, TIMEOUT, X, LOSS, STRING, OFF, JSON, HELP };
+
+static const struct option long_options[] = {
+	{ "endpoint", required_argument, NULL, ENDPOINT },
+	{ "timeout", required_argument, NULL, TIMEOUT },
+	{ "x", required_argument, NULL, X },
+	{ "loss", required_argument, NULL, LOSS },
+	{ "string", no_argument, NULL, STRING },
+	{ "off", no_argument, NULL, OFF },
+	{ "json", no_argument, NULL, JSON },
+	{ "help", no_argument, NULL, HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+typedef struct options {
+	const char *endpoint;
+	double timeout;
+	const char *x;
+	const char *loss;
+	bool string;
+	bool off;
+	bool json;
+	const char *words[MOST_WORDS];
+	int count; /* of words given */
+	const char *verb;
+	const char *model; /* "" for none */
+	const char *id;    /* NULL: none */
+} options;
+
+/* ---- the request's body ---- */
+
+static cop_err bad(const char *source, const char *what, cop_diag *diag)
+{
+	cop_diag_of(diag, source, "%s", what);
+	return COP_EINVAL;
+}
+
+static cop_err read_file(const char *path, cop_bytes *out, cop_diag *diag)
+{
+	cop_stream *stream;
+	cop_err err = cop_stream_open_read(path, &stream, diag);
+	if (err != COP_OK)
+		return err;
+	while (err == COP_OK && out->length < LARGEST_INPUT) {
+		char part[4096];
+		size_t got;
+		err = cop_stream_read(stream, part, sizeof part, &got);
+		cop_bytes_put(out, part, got);
+	}
+	if (err != COP_OK && err != COP_EEND)
+		*diag = *cop_stream_diag(stream);
+	cop_stream_free(stream);
+	return err == COP_EEND ? out->err : err;
+}
+
+static cop_err put_number(const cop_json *value, cop_bytes *body, cop_diag *diag)
+{
+	double number;
+	if (value == NULL || cop_json_get_number(value, &number) != COP_OK)
+		return bad("--x", "expected numbers only", diag);
+	cop_wire_put_double(body, number);
+	return COP_OK;
+}
+
+static cop_err put_features(const cop_json *x, cop_bytes *body, cop_diag *diag)
+{
+	cop_err err = COP_OK;
+	const char *key = NULL;
+	const cop_json *value;
+	cop_wire_put_text(body, "x");
+	switch (cop_json_type_of(x)) {
+	case COP_JSON_ARRAY:
+		cop_wire_put_array(body, cop_json_size(x));
+		for (size_t i = 0; i < cop_json_size(x) && err == COP_OK; i++)
+			err = put_number(cop_json_element(x, i), body, diag);
+		return err;
+	case COP_JSON_OBJECT:
+		cop_wire_put_map(body, cop_json_size(x));
+		while (err == COP_OK && (value = cop_json_next_member(x, &key)) != NULL) {
+			char *end;
+			unsigned long index = strtoul(key, &end, 10);
+			if (isdigit((unsigned char)*key) && *end == '\0')
+				cop_wire_put_unsigned(body, index);
+			else
+				cop_wire_put_text(body, key);
+			err = put_number(value, body, diag);
+		}
+		return err;
+	default:
+		return bad("--x", "expected a JSON array of numbers, or an object of names or indices", diag);
+	}
+}
+
+static cop_err put_x(const options *o, cop_bytes *body, cop_diag *diag)
+{
+	cop_bytes text;
+	cop_json *x = NULL;
+	cop_err err = COP_OK;
+	cop_bytes_init(&text);
+	bool inline_text = o->x[0] == '[' || o->x[0] == '{';
+	if (inline_text)
+		cop_bytes_put(&text, o->x, strlen(o->x));
+	else
+		err = read_file(o->x, &text, diag);
+	if (err == COP_OK) {
+		err = cop_json_parse((const char *)text.data, text.length, &x, diag);
+		if (err != COP_OK)
+			(void)snprintf(diag->source, sizeof diag->source, "%s", inline_text ? "--x" : o->x);
+	}
+	if (err == COP_OK)
+		err = put_features(x, body, diag);
+	cop_json_free(x);
+	cop_bytes_fini(&text);
+	return err;
+}
+
+static bool is_all_digits(const char *text) { return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0'; }
+
+/* An id's integer, written without leading zeros. */
+static bool is_integer(const char *text)
+{
+	const char *digits = text + (text[0] == '-');
+	if (!is_all_digits(digits) || (digits[0] == '0' && strcmp(text, "0") != 0))
+		return false;
+	errno = 0;
+	if (text[0] == '-')
+		(void)strtoll(text, NULL, 10);
+	else
+		(void)strtoull(text, NULL, 10);
+	return errno == 0;
+}
+
+/* Integers are integers unless --string says otherwise. */
+static cop_err put_id(const options *o, cop_bytes *body, cop_diag *diag)
+{
+	cop_event_id id;
+	size_t length = strlen(o->id);
+	bool whole = !o->string && is_integer(o->id);
+	if (whole && o->id[0] == '-')
+		cop_event_id_from_signed(&id, strtoll(o->id, NULL, 10));
+	else if (whole)
+		cop_event_id_from_unsigned(&id, strtoull(o->id, NULL, 10));
+	else if (!cop_event_id_from_bytes(&id, COP_EVENT_ID_STRING, o->id, length))
+		return bad("ID", "expected 1 to 64 bytes", diag);
+	cop_wire_put_text(body, "id");
+	cop_wire_id_put(body, &id);
+	return COP_OK;
+}
+
+static cop_err put_loss(const options *o, cop_bytes *body, cop_diag *diag)
+{
+	char *end;
+	double loss[2] = { strtod(o->loss, &end), 0.0 };
+	bool two = *end == ',';
+	if (end != o->loss && two) {
+		const char *second = end + 1;
+		loss[1] = strtod(second, &end);
+		two = end != second;
+	}
+	if (end == o->loss || *end != '\0')
+		return bad("--loss", "expected a number, or two with a comma between", diag);
+	cop_wire_put_text(body, "loss");
+	if (two)
+		cop_wire_put_array(body, 2);
+	cop_wire_put_double(body, loss[0]);
+	if (two)
+		cop_wire_put_double(body, loss[1]);
+	return COP_OK;
+}
+
+static bool is_verb(const options *o, const char *verb) { return strcmp(o->verb, verb) == 0; }
+
+static cop_err put_body(const options *o, cop_bytes *body, cop_diag *diag)
+{
+	cop_err err = COP_OK;
+	if (is_verb(o, "promote") && o->id != NULL) { /* what stands in an id's place is a number */
+		cop_wire_put_map(body, 1);
+		cop_wire_put_key_unsigned(body, "n", strtoull(o->id, NULL, 10));
+		return COP_OK;
+	}
+	if (o->off) {
+		cop_wire_put_map(body, 1);
+		cop_wire_put_key_bool(body, "on", false);
+		return COP_OK;
+	}
+	cop_wire_put_map(body, (size_t)(o->id != NULL) + (o->x != NULL) + (o->loss != NULL));
+	if (o->id != NULL)
+		err = put_id(o, body, diag);
+	if (err == COP_OK && o->x != NULL)
+		err = put_x(o, body, diag);
+	if (err == COP_OK && o->loss != NULL)
+		err = put_loss(o, body, diag);
+	return err;
+}
+
+/* ---- the answer ---- */
+
+static cop_err print_reply(const options *o, const cop_client_reply *reply, cop_diag *diag)
+{
+	cop_bytes text;
+	cop_json *tree = NULL;
+	cop_bytes_init(&text);
+	cop_err err = cop_wire_json(&text, reply->body, reply->length, 0);
+	if (err != COP_OK)
+		cop_diag_of(diag, o->endpoint, "the answer is no MessagePack: %s", cop_err_text(err));
+	if (err == COP_OK && o->json) {
+		(void)fwrite(text.data, 1, text.length, stdout);
+		(void)fputc('\n', stdout);
+	} else if (err == COP_OK) {
+		err = cop_json_parse((const char *)text.data, text.length, &tree, diag);
+		if (err == COP_OK && strcmp(o->verb, "status") == 0)
+			cop_ctl_text_status(tree, stdout);
+		else if (err == COP_OK && strcmp(o->verb, "explain") == 0)
+			cop_ctl_text_explain(tree, stdout);
+		else if (err == COP_OK)
+			cop_ctl_text_table(tree, 0, stdout);
+	}
+	cop_json_free(tree);
+	cop_bytes_fini(&text);
+	return err;
+}
+
+static cop_err ask(const options *o, cop_diag *diag)
+{
+	cop_client *client = NULL;
+	cop_client_reply reply;
+	cop_bytes body;
+	cop_bytes_init(&body);
+	cop_err err = put_body(o, &body, diag);
+	if (err == COP_OK && body.err != COP_OK)
+		err = bad("", cop_err_text(body.err), diag);
+	if (err == COP_OK)
+		err = cop_client_open(o->endpoint, o->timeout, &client, diag);
+	if (err == COP_OK)
+		err = cop_client_request(client, o->verb, o->model, body.data, body.length, &reply, diag);
+	if (err == COP_OK)
+		err = print_reply(o, &reply, diag);
+	cop_client_close(client);
+	cop_bytes_fini(&body);
+	return err;
+}
+
+/* ---- arguments ---- */
+
+static bool read_option(options *o, int option)
+{
+	switch (option) {
+	case ENDPOINT:
+		o->endpoint = optarg;
+		return true;
+	case TIMEOUT:
+		return cop_command_number(NAME, "--timeout", optarg, 0.001, 86400.0, &o->timeout);
+	case X:
+		o->x = optarg;
+		return true;
+	case LOSS:
+		o->loss = optarg;
+		return true;
+	case STRING:
+		o->string = true;
+		return true;
+	case OFF:
+		o->off = true;
+		return true;
+	default:
+		o->json = true;
+		return true;
+	}
+}
+
+/* Words beyond the last that counts are only counted. */
+static void add_word(options *o, const char *word)
+{
+	if (o->count < MOST_WORDS)
+		o->words[o->count] = word;
+	o->count++;
+}
+
+/* -1: go on; else the exit status. Words and options come in any order; a negative number is a word, an id. */
+static int read_arguments(int argc, char **argv, options *o)
+{
+	bool only_words = false;
+	optind = 1;
+	while (optind < argc) {
+		if (only_words || (argv[optind][0] == '-' && is_all_digits(argv[optind] + 1))) {
+			add_word(o, argv[optind++]);
+			continue;
+		}
+		int before = optind;
+		int option = getopt_long(argc, argv, "+h", long_options, NULL);
+		if (option == HELP || option == 'h') {
+			(void)fputs(usage_text, stdout);
+			return 0;
+		}
+		if (option == -1 && optind > before) { /* "--" */
+			only_words = true;
+		} else if (option == -1) {
+			add_word(o, argv[optind++]);
+		} else if (option == '?' || !read_option(o, option)) {
+			return COP_EXIT_USAGE;
+		}
+	}
+	return -1;
+}
+
+static bool usage_error(const char *what)
+{
+	cop_command_complain(NAME, "%s (coppice ctl --help)", what);
+	return false;
+}
+
+/* What each verb takes: arguments beside the verb, and options. */
+static bool check(const options *o, int arguments)
+{
+	if (o->off && !is_verb(o, "freeze"))
+		return usage_error("--off goes with freeze");
+	if (strcmp(o->verb, "explain") == 0)
+		return (arguments == 1 && o->x != NULL && o->loss == NULL) ||
+		       (arguments == 2 && o->x == NULL && o->loss == NULL) ||
+		       usage_error("explain: expected MODEL and either ID or --x X");
+	if (strcmp(o->verb, "decide") == 0)
+		return (arguments == 2 && o->x != NULL && o->loss == NULL) ||
+		       usage_error("decide: expected MODEL, ID and --x X");
+	if (strcmp(o->verb, "feedback") == 0)
+		return (arguments == 2 && o->x == NULL && o->loss != NULL) ||
+		       usage_error("feedback: expected MODEL, ID and --loss L");
+	if (o->x != NULL || o->loss != NULL)
+		return usage_error("--x and --loss go with explain, decide and feedback");
+	if (is_verb(o, "promote"))
+		return arguments == 1 || (arguments == 2 && is_all_digits(o->id)) ||
+		       usage_error("promote: expected MODEL, and perhaps the number of a challenger");
+	if (is_verb(o, "refit") || is_verb(o, "rollback") || is_verb(o, "freeze"))
+		return arguments == 1 || usage_error("expected MODEL behind this verb");
+	if (strcmp(o->verb, "status") == 0)
+		return arguments <= 1 || usage_error("status: expected at most MODEL");
+	if (strcmp(o->verb, "backup") == 0)
+		return arguments == 1 || usage_error("backup: expected FOLDER");
+	if (strcmp(o->verb, "checkpoint") == 0 || strcmp(o->verb, "reload") == 0)
+		return arguments == 0 || usage_error("expected no argument behind this verb");
+	cop_command_complain(NAME,
+	        "no verb '%s'; expected status, explain, decide, feedback, checkpoint, reload, refit, promote, "
+	        "rollback, freeze or backup (coppice ctl --help)",
+	        o->verb);
+	return false;
+}
+
+int cop_ctl_command(int argc, char **argv)
+{
+	options o = { .endpoint = DEFAULT_ENDPOINT, .timeout = 5.0, .model = "" };
+	int status = read_arguments(argc, argv, &o);
+	if (status >= 0)
+		return status;
+	if (o.count == 0) {
+		(void)usage_error("expected a verb");
+		return COP_EXIT_USAGE;
+	}
+	o.verb = o.words[0];
+	if (o.count > 1)
+		o.model = o.words[1];
+	if (o.count > 2)
+		o.id = o.words[2];
+	if (!check(&o, o.count - 1))
+		return COP_EXIT_USAGE;
+	cop_diag diag = { 0 };
+	cop_backup_request backup = { o.endpoint, o.timeout, o.words[1], o.json };
+	bool is_backup = strcmp(o.verb, "backup") == 0;
+	if ((is_backup ? cop_backup(&backup, &diag) : ask(&o, &diag)) != COP_OK)
+		return cop_command_failed(NAME, &diag);
+	return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
+}

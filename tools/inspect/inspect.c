@@ -1,0 +1,471 @@
+/* coppice inspect: what a checkpoint or model file holds. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/stream.h"
+#include "inspect_model.h"
+#include "inspect_page.h"
+#include "inspect_trained.h"
+#include "store/checkpoint_file.h"
+#include "store/model_file.h"
+#include "tools/common/command.h"
+#include "tools/replay/replay_inspect.h"
+#include "view/tree_words.h"
+
+#define NAME            "inspect"
+#define NEWEST          1 /* version of the section "model" that is known here; of "settings" cop_model_peek knows */
+#define MODEL_NAME_ROOM 256
+#define MOST_NAMES      ((size_t)1 << 24)
+#define MODEL_SECTION   "model"
+
+static const char usage_text[] = "usage: coppice inspect FILE [OPTION ...]\n\n"
+                                 "Shows what a daemon's checkpoint or a model file holds: its sections, each\n"
+                                 "model's settings, counters, experts and trees. Everything is checked: a damaged\n"
+                                 "file is refused, with what is wrong.\n\n"
+                                 "A model that `coppice train` wrote is shown in one of several views: split by\n"
+                                 "split, with the rows that came by. Served and replayed models have one, html:\n"
+                                 "experts, linear terms, forests and trees, as a page.\n\n"
+                                 "  --model NAME    only this model\n"
+                                 "  --tree N|all    show tree N (from 0), or all, with their weights (over\n"
+                                 "                  standardised features) and leaves; of a trained forest: only\n"
+                                 "                  tree N\n"
+                                 "  --names FILE    with --tree or --view html: names of all features, one a\n"
+                                 "                  line (default: those saved with the model)\n"
+                                 "  --view NAME     of a trained model: text (default), rules, json, dot\n"
+                                 "                  (Graphviz), html (a page of its own), c; of others: html\n"
+                                 "  --top N         views: heaviest features shown of a sum (default 4; of linear\n"
+                                 "                  terms on pages of served models 8)\n"
+                                 "  --importance    of a trained model: each feature's share in what the splits\n"
+                                 "                  achieve\n"
+                                 "  --out FILE      views: write there instead of standard output\n"
+                                 "  --json          one JSON object on standard output (of a trained model: --view\n"
+                                 "                  json)\n";
+
+enum { MODEL = 256, TREE, NAMES, VIEW, TOP, IMPORTANCE, OUT, JSON, HELP };
+
+static const struct option long_options[] = {
+	{ "model", required_argument, NULL, MODEL },
+	{ "tree", required_argument, NULL, TREE },
+	{ "names", required_argument, NULL, NAMES },
+	{ "view", required_argument, NULL, VIEW },
+	{ "top", required_argument, NULL, TOP },
+	{ "importance", no_argument, NULL, IMPORTANCE },
+	{ "out", required_argument, NULL, OUT },
+	{ "json", no_argument, NULL, JSON },
+	{ "help", no_argument, NULL, HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+typedef struct inspection {
+	const char *path;
+	const char *only;  /* NULL: all models */
+	const char *names; /* file */
+	bool json;
+	bool checkpoint;
+	cop_inspect_view view;
+	cop_inspect_trained trained; /* how, should it be a trained model */
+	char **name_list;
+	size_t name_room;
+	size_t shown; /* models */
+	cop_bytes bytes;
+	cop_model_file file;
+} inspection;
+
+/* ---- reading ---- */
+
+static cop_err open_file(inspection *in, cop_diag *diag)
+{
+	cop_err err = cop_model_file_load(in->path, &in->bytes, diag);
+	if (err != COP_OK)
+		return err;
+	in->checkpoint = in->bytes.length >= 8 && memcmp(in->bytes.data, "COPCHKPT", 8) == 0;
+	if (in->checkpoint)
+		err = cop_checkpoint_read(in->path, &in->bytes, diag);
+	else if (in->bytes.length < 4 || memcmp(in->bytes.data, "COPM", 4) != 0)
+		err = COP_EFORMAT;
+	if (err == COP_EFORMAT && !in->checkpoint)
+		cop_diag_of(diag, in->path, "neither a checkpoint nor a model file of coppice");
+	return err != COP_OK ? err : cop_model_file_open(&in->file, in->bytes.data, in->bytes.length, in->path, diag);
+}
+
+static cop_err add_name(inspection *in, const char *name)
+{
+	size_t count = in->view.name_count;
+	if (count == in->name_room) {
+		size_t room = count == 0 ? 64 : 2 * count;
+		char **list = room > MOST_NAMES ? NULL : cop_mem_resize(in->name_list, count, room, sizeof *list);
+		if (list == NULL)
+			return COP_ENOMEM;
+		in->name_list = list;
+		in->name_room = room;
+	}
+	in->name_list[count] = cop_mem_strdup(name);
+	in->view.name_count += in->name_list[count] != NULL;
+	in->view.names = (const char *const *)in->name_list;
+	return in->name_list[count] != NULL ? COP_OK : COP_ENOMEM;
+}
+
+static cop_err read_names(inspection *in, cop_diag *diag)
+{
+	cop_stream *stream;
+	cop_err err = cop_stream_open_read(in->names, &stream, diag);
+	if (err != COP_OK)
+		return err;
+	while (err == COP_OK) {
+		char *line;
+		size_t length;
+		err = cop_stream_line(stream, &line, &length);
+		if (err != COP_OK && err != COP_EEND)
+			*diag = *cop_stream_diag(stream);
+		if (err == COP_OK && (err = add_name(in, line)) != COP_OK)
+			cop_diag_of(diag, in->names, "%s", cop_err_text(err));
+	}
+	cop_stream_free(stream);
+	return err == COP_EEND ? COP_OK : err;
+}
+
+/* ---- showing ---- */
+
+/* The name that a section of a checkpoint's model begins with; else false and "". */
+static bool model_name(const cop_model_section *section, char name[MODEL_NAME_ROOM])
+{
+	cop_cursor cursor;
+	name[0] = '\0';
+	if (strcmp(section->name, MODEL_SECTION) != 0)
+		return false;
+	cop_cursor_init(&cursor, section->data, section->length);
+	cop_cursor_text(&cursor, name, MODEL_NAME_ROOM);
+	return cursor.err == COP_OK;
+}
+
+static void show_sections(const inspection *in)
+{
+	cop_model_section section;
+	size_t at = 0;
+	cop_json_writer *json = in->view.json;
+	char name[MODEL_NAME_ROOM];
+	if (json == NULL) {
+		FILE *out = in->view.out;
+		(void)fprintf(out, "%s: %s, format version %u, %zu bytes\n", in->path,
+		        in->checkpoint ? "checkpoint" : "model file", (unsigned)in->file.version, in->bytes.length);
+		(void)fprintf(out, "  %-15s %8s %12s\n", "section", "version", "bytes");
+		while (cop_model_file_next(&in->file, &at, &section)) {
+			bool named = model_name(&section, name);
+			(void)fprintf(out, "  %-15s %8u %12zu%s%s\n", section.name, (unsigned)section.version,
+			        section.length, named ? "  " : "", name);
+		}
+		return;
+	}
+	cop_json_key(json, "kind");
+	cop_json_text(json, in->checkpoint ? "checkpoint" : "model");
+	cop_json_key(json, "version");
+	cop_json_unsigned(json, in->file.version);
+	cop_json_key(json, "bytes");
+	cop_json_unsigned(json, in->bytes.length);
+	cop_json_key(json, "sections");
+	cop_json_begin_array(json);
+	while (cop_model_file_next(&in->file, &at, &section)) {
+		cop_json_begin_object(json);
+		cop_json_key(json, "name");
+		cop_json_text(json, section.name);
+		if (model_name(&section, name)) {
+			cop_json_key(json, "model");
+			cop_json_text(json, name);
+		}
+		cop_json_key(json, "version");
+		cop_json_unsigned(json, section.version);
+		cop_json_key(json, "bytes");
+		cop_json_unsigned(json, section.length);
+		cop_json_end_object(json);
+	}
+	cop_json_end_array(json);
+}
+
+static cop_err show_named_model(inspection *in, const cop_model_section *section, cop_diag *diag)
+{
+	char name[MODEL_NAME_ROOM];
+	cop_cursor cursor;
+	cop_cursor_init(&cursor, section->data, section->length);
+	cop_cursor_text(&cursor, name, sizeof name);
+	if (section->version > NEWEST || cursor.err != COP_OK) {
+		cop_diag_of(diag, in->path, "section model: %s",
+		        cop_err_text(section->version > NEWEST ? COP_EVERSION : COP_EFORMAT));
+		return section->version > NEWEST ? COP_EVERSION : COP_EFORMAT;
+	}
+	if (in->only != NULL && strcmp(in->only, name) != 0)
+		return COP_OK;
+	in->shown++;
+	return cop_inspect_model(&in->view, name, cursor.at, cop_cursor_left(&cursor), diag);
+}
+
+static cop_err show_lone_tree(inspection *in, size_t number, const cop_model_section *section, cop_diag *diag)
+{
+	cop_oblique_tree *tree = NULL;
+	cop_err err = section->version > COP_OBLIQUE_TREE_VERSION
+	                      ? COP_EVERSION
+	                      : cop_oblique_tree_load(section->data, section->length, &tree);
+	if (err != COP_OK) {
+		cop_diag_of(diag, in->path, "tree %zu: %s", number, cop_err_text(err));
+		return err;
+	}
+	bool whole = in->view.tree == number || in->view.tree == COP_INSPECT_ALL_TREES;
+	err = cop_inspect_tree(&in->view, number, tree, false, whole, diag);
+	cop_oblique_tree_free(tree);
+	return err;
+}
+
+static cop_err show_models(inspection *in, cop_diag *diag)
+{
+	cop_model_section section;
+	cop_err err = COP_OK;
+	size_t at = 0;
+	if (in->only == NULL && cop_model_file_find(&in->file, "settings", 0, UINT32_MAX, &section) == COP_OK) {
+		in->shown++;
+		return cop_inspect_model(&in->view, NULL, in->bytes.data, in->bytes.length, diag);
+	}
+	while (err == COP_OK && cop_model_file_next(&in->file, &at, &section))
+		if (strcmp(section.name, MODEL_SECTION) == 0)
+			err = show_named_model(in, &section, diag);
+	return err;
+}
+
+static cop_err show_lone_trees(inspection *in, cop_diag *diag)
+{
+	cop_model_section section;
+	cop_err err = COP_OK;
+	size_t at = 0, number = 0;
+	while (err == COP_OK && cop_model_file_next(&in->file, &at, &section))
+		if (strcmp(section.name, COP_OBLIQUE_TREE_SECTION) == 0)
+			err = show_lone_tree(in, number++, &section, diag);
+	return err;
+}
+
+static cop_err show(inspection *in, cop_diag *diag)
+{
+	show_sections(in);
+	if (in->json) {
+		cop_json_key(in->view.json, "models");
+		cop_json_begin_array(in->view.json);
+	}
+	cop_err err = show_models(in, diag);
+	if (err == COP_OK && in->only != NULL && in->shown == 0) {
+		cop_diag_of(diag, in->path, "no model '%s' in it", in->only);
+		err = COP_ENOTFOUND;
+	}
+	if (err == COP_OK && in->json) {
+		cop_json_end_array(in->view.json);
+		cop_json_key(in->view.json, "trees");
+		cop_json_begin_array(in->view.json);
+	}
+	if (err == COP_OK)
+		err = show_lone_trees(in, diag);
+	if (err == COP_OK && in->json)
+		cop_json_end_array(in->view.json);
+	if (err == COP_OK)
+		err = cop_replay_inspect(&in->file, in->view.out, in->view.json, diag);
+	if (err != COP_OK && diag->source[0] == '\0')
+		(void)snprintf(diag->source, sizeof diag->source, "%s", in->path);
+	return err;
+}
+
+/* All or nothing: what a fault follows is not printed. */
+static cop_err show_as_text(inspection *in, cop_diag *diag)
+{
+	char *text = NULL;
+	size_t length = 0;
+	in->view.out = open_memstream(&text, &length);
+	cop_err err = in->view.out != NULL ? show(in, diag) : COP_ENOMEM;
+	if (in->view.out != NULL && fclose(in->view.out) != 0 && err == COP_OK)
+		err = COP_ENOMEM;
+	if (err == COP_OK)
+		(void)fwrite(text, 1, length, stdout);
+	else if (diag->message[0] == '\0')
+		cop_diag_of(diag, in->path, "%s", cop_err_text(err));
+	free(text);
+	return err;
+}
+
+static cop_err show_as_json(inspection *in, cop_diag *diag)
+{
+	const char *text;
+	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &in->view.json);
+	if (err == COP_OK) {
+		cop_json_begin_object(in->view.json);
+		err = show(in, diag);
+		if (err != COP_OK)
+			return err;
+		cop_json_end_object(in->view.json);
+		err = cop_json_writer_finish(in->view.json, &text, NULL);
+	}
+	if (err == COP_OK)
+		(void)puts(text);
+	else
+		cop_diag_of(diag, in->path, "%s", cop_err_text(err));
+	return err;
+}
+
+static bool is_trained(const inspection *in)
+{
+	cop_model_section section;
+	return cop_model_file_find(&in->file, COP_TRAINED_SECTION, 0, UINT32_MAX, &section) == COP_OK;
+}
+
+static cop_err show_trained(inspection *in, cop_diag *diag)
+{
+	cop_inspect_trained *trained = &in->trained;
+	trained->path = trained->settings.title = in->path;
+	trained->json = in->json;
+	trained->settings.tree = in->view.tree < COP_INSPECT_NO_TREE ? (size_t)in->view.tree : COP_VIEW_ALL;
+	if (trained->view == NULL)
+		trained->view = cop_view_find(in->json ? "json" : "text");
+	if (in->only == NULL && in->names == NULL)
+		return cop_inspect_trained_show(trained, &in->bytes, diag);
+	cop_diag_of(diag, in->path, "a trained model has one model and names of its own: no --model, no --names");
+	return COP_EINVAL;
+}
+
+/* The models alone, with what can be drawn of them. */
+static cop_err put_page(inspection *in, cop_inspect_page *page, cop_bytes *out, cop_diag *diag)
+{
+	char about[160];
+	in->view.page = page;
+	cop_err err = show_models(in, diag);
+	(void)snprintf(about, sizeof about, "%s, %zu model%s, %zu bytes", in->checkpoint ? "checkpoint" : "model file",
+	        in->shown, in->shown == 1 ? "" : "s", in->bytes.length);
+	if (err == COP_OK && in->shown == 0) {
+		cop_diag_of(diag, in->path, in->only != NULL ? "no model '%s' in it" : "no model in it%s",
+		        in->only != NULL ? in->only : "");
+		err = COP_ENOTFOUND;
+	}
+	return err == COP_OK ? cop_inspect_page_put(page, in->path, about, out) : err;
+}
+
+static cop_err show_as_page(inspection *in, cop_diag *diag)
+{
+	cop_inspect_page page = { .top = in->trained.settings.top,
+		.only_tree = in->view.tree < COP_INSPECT_NO_TREE ? in->view.tree : UINT64_MAX };
+	cop_bytes out;
+	cop_bytes_init(&out);
+	cop_err err = cop_inspect_page_begin(&page);
+	if (err == COP_OK)
+		err = put_page(in, &page, &out, diag);
+	if (err == COP_OK)
+		err = cop_inspect_write(in->trained.out, &out, diag);
+	else if (diag->message[0] == '\0')
+		cop_diag_of(diag, in->path, "%s", cop_err_text(err));
+	else if (diag->source[0] == '\0')
+		(void)snprintf(diag->source, sizeof diag->source, "%s", in->path);
+	cop_inspect_page_fini(&page);
+	cop_bytes_fini(&out);
+	return err;
+}
+
+static cop_err show_others(inspection *in, cop_diag *diag)
+{
+	const cop_inspect_trained *trained = &in->trained;
+	bool page = trained->view != NULL && strcmp(trained->view->name, "html") == 0;
+	if ((trained->view != NULL && !page) || trained->importance ||
+	        (!page && (trained->settings.top != 0 || strcmp(trained->out, "-") != 0))) {
+		cop_diag_of(diag, in->path,
+		        "views other than html, --importance, and --top and --out without --view html, are for models "
+		        "of "
+		        "coppice train");
+		return COP_EINVAL;
+	}
+	cop_err err = in->names != NULL ? read_names(in, diag) : COP_OK;
+	if (err == COP_OK)
+		err = page ? show_as_page(in, diag) : in->json ? show_as_json(in, diag) : show_as_text(in, diag);
+	return err;
+}
+
+static cop_err run(inspection *in, cop_diag *diag)
+{
+	cop_bytes_init(&in->bytes);
+	cop_err err = open_file(in, diag);
+	if (err == COP_OK && is_trained(in))
+		err = show_trained(in, diag);
+	else if (err == COP_OK)
+		err = show_others(in, diag);
+	cop_json_writer_free(in->view.json);
+	for (size_t i = 0; i < in->view.name_count; i++)
+		cop_mem_free(in->name_list[i]);
+	cop_mem_free(in->name_list);
+	cop_bytes_fini(&in->bytes);
+	return err;
+}
+
+/* ---- arguments ---- */
+
+static bool read_view(inspection *in)
+{
+	char names[128];
+	in->trained.view = cop_view_find(optarg);
+	if (in->trained.view != NULL)
+		return true;
+	cop_inspect_view_names(names, sizeof names);
+	cop_command_complain(NAME, "--view: '%s' given, expected one of %s", optarg, names);
+	return false;
+}
+
+static bool read_option(inspection *in, int option)
+{
+	uint64_t top = 0;
+	switch (option) {
+	case VIEW:
+		return read_view(in);
+	case TOP:
+		if (!cop_command_whole(NAME, "--top", optarg, 1, COP_TREE_WORDS_MOST, &top))
+			return false;
+		in->trained.settings.top = (size_t)top;
+		return true;
+	case IMPORTANCE:
+		return in->trained.importance = true;
+	case OUT:
+		in->trained.out = optarg;
+		return true;
+	case MODEL:
+		in->only = optarg;
+		return true;
+	case TREE:
+		in->view.tree = COP_INSPECT_ALL_TREES;
+		return strcmp(optarg, "all") == 0 ||
+		       cop_command_whole(NAME, "--tree", optarg, 0, UINT32_MAX, &in->view.tree);
+	case NAMES:
+		in->names = optarg;
+		return true;
+	default:
+		in->json = true;
+		return true;
+	}
+}
+
+int cop_inspect_command(int argc, char **argv)
+{
+	inspection in = { .view = { .tree = COP_INSPECT_NO_TREE }, .trained = { .out = "-" } };
+	optind = 1;
+	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
+		if (option == HELP || option == 'h') {
+			(void)fputs(usage_text, stdout);
+			return 0;
+		}
+		if (option == '?' || !read_option(&in, option))
+			return COP_EXIT_USAGE;
+	}
+	if (optind + 1 != argc) {
+		cop_command_complain(NAME, "expected one FILE (coppice inspect --help)");
+		return COP_EXIT_USAGE;
+	}
+	if (in.names != NULL && in.view.tree == COP_INSPECT_NO_TREE && in.trained.view == NULL) {
+		cop_command_complain(NAME, "--names goes with --tree or --view html (coppice inspect --help)");
+		return COP_EXIT_USAGE;
+	}
+	in.path = argv[optind];
+	in.view.names_file = in.names;
+	cop_diag diag = { 0 };
+	if (run(&in, &diag) != COP_OK)
+		return cop_command_failed(NAME, &diag);
+	return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
+}

@@ -1,0 +1,272 @@
+/* coppice journal: what a journal holds, whether it is whole, and what can be saved of it. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "journal_verbs.h"
+#include "journal_view.h"
+#include "tools/common/command.h"
+
+#define NAME      COP_JOURNAL_COMMAND
+#define SUBFOLDER "journal" /* of a state folder */
+
+static const char usage_text[] =
+
+        "usage: coppice journal VERB FOLDER [OPTION ...]\n\n"
+        "Reads a daemon's journal. FOLDER is its state folder or the folder with the\n"
+        "segments; the daemon may be running.\n\n"
+        "  ls FOLDER           the segments, one a line\n"
+        "  stat FOLDER         how many records of which type and model, and how large\n"
+        "  verify FOLDER       reads and checks everything; status 1 when something is\n"
+        "                      damaged or missing\n"
+        "  dump FOLDER         the records, one a line: sequence number, type, time\n"
+        "                      (UTC), model, id, action, propensity, loss\n"
+        "  salvage FOLDER OUT  copies every intact record of a damaged journal to the\n"
+        "                      folder OUT\n\n"
+        "  --json          ls, stat, verify, salvage: one JSON object; dump: one per\n"
+        "                  record, with all it says\n"
+        "  --from SEQ --to SEQ\n"
+        "                  dump: records of these sequence numbers\n"
+        "  --model NAME    dump: records of this model\n"
+        "  --type TYPE     dump: decision, feedback, expiry, activation, config,\n"
+        "                  promotion or unheard\n"
+        "  --id ID         dump: records of this decision\n";
+
+enum { JSON = 256, FROM, TO, MODEL, TYPE, ID, HELP };
+
+static const struct option long_options[] = {
+	{ "json", no_argument, NULL, JSON },
+	{ "from", required_argument, NULL, FROM },
+	{ "to", required_argument, NULL, TO },
+	{ "model", required_argument, NULL, MODEL },
+	{ "type", required_argument, NULL, TYPE },
+	{ "id", required_argument, NULL, ID },
+	{ "help", no_argument, NULL, HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+typedef struct verb_row {
+	const char *name;
+	int folders;
+	bool filters; /* takes dump's options */
+	int (*run)(const cop_journal_request *request);
+} verb_row;
+
+static const verb_row verbs[] = {
+	{ "ls", 1, false, cop_journal_verb_ls },
+	{ "stat", 1, false, cop_journal_verb_stat },
+	{ "verify", 1, false, cop_journal_verb_verify },
+	{ "dump", 1, true, cop_journal_verb_dump },
+	{ "salvage", 2, false, cop_journal_verb_salvage },
+};
+
+/* ---- what the verbs share ---- */
+
+void cop_journal_tell_gap(uint64_t first, uint64_t last)
+{
+	if (first == last)
+		cop_command_complain(NAME, "record %" PRIu64 " is missing", first);
+	else
+		cop_command_complain(NAME, "records %" PRIu64 " to %" PRIu64 " are missing", first, last);
+}
+
+int cop_journal_tell_damage(cop_err err, const cop_diag *diag)
+{
+	(void)cop_command_failed(NAME, diag);
+	if (err == COP_EFORMAT)
+		cop_command_complain(NAME, "'coppice journal salvage' copies what is intact");
+	return COP_EXIT_FAILED;
+}
+
+bool cop_journal_begin_json(cop_json_writer **json)
+{
+	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, json);
+	if (err == COP_OK)
+		cop_json_begin_object(*json);
+	else
+		cop_command_complain(NAME, "%s", cop_err_text(err));
+	return err == COP_OK;
+}
+
+int cop_journal_print_json(cop_json_writer *json)
+{
+	const char *text;
+	cop_json_end_object(json);
+	cop_err err = cop_json_writer_finish(json, &text, NULL);
+	if (err == COP_OK)
+		(void)puts(text);
+	else
+		cop_command_complain(NAME, "%s", cop_err_text(err));
+	cop_json_writer_free(json);
+	return err == COP_OK ? 0 : COP_EXIT_FAILED;
+}
+
+void cop_journal_json_unsigned(cop_json_writer *json, const char *key, uint64_t value)
+{
+	cop_json_key(json, key);
+	cop_json_unsigned(json, value);
+}
+
+void cop_journal_json_text(cop_json_writer *json, const char *key, const char *value)
+{
+	cop_json_key(json, key);
+	cop_json_text(json, value);
+}
+
+void cop_journal_progress_begin(cop_journal_progress *progress)
+{
+	progress->on = isatty(STDERR_FILENO) != 0;
+	progress->shown = false;
+	progress->next = cop_command_now() + 1.0;
+}
+
+void cop_journal_progress_tell(cop_journal_progress *progress, uint64_t records)
+{
+	if (!progress->on || cop_command_now() < progress->next)
+		return;
+	(void)fprintf(stderr, "\r%" PRIu64 " records", records);
+	progress->shown = true;
+	progress->next = cop_command_now() + 0.2;
+}
+
+void cop_journal_progress_clear(cop_journal_progress *progress)
+{
+	if (progress->shown)
+		(void)fputs("\r\033[K", stderr);
+	progress->shown = false;
+}
+
+int cop_journal_finish(int status)
+{
+	if (fflush(stdout) == 0 && ferror(stdout) == 0)
+		return status;
+	cop_command_complain(NAME, "standard output: %s", strerror(errno));
+	return COP_EXIT_FAILED;
+}
+
+/* ---- the folder ---- */
+
+static cop_err count_segments(const char *folder, size_t *count, cop_diag *diag)
+{
+	cop_journal_file *files;
+	cop_err err = cop_journal_list(folder, &files, count, diag);
+	cop_mem_free(files);
+	return err;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat status;
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* *path: the given folder, or when it has no segments its journal folder; caller frees with cop_mem_free. */
+static cop_err find_folder(const char *given, char **path, cop_diag *diag)
+{
+	size_t count = 0;
+	char *below = cop_journal_path(given, SUBFOLDER);
+	*path = cop_mem_strdup(given);
+	if (below == NULL || *path == NULL) {
+		cop_diag_of(diag, given, "out of memory");
+		cop_mem_free(below);
+		return COP_ENOMEM;
+	}
+	cop_err err = count_segments(*path, &count, diag);
+	if (err == COP_OK && count == 0 && is_folder(below)) {
+		cop_mem_free(*path);
+		*path = below;
+		below = NULL;
+		err = count_segments(*path, &count, diag);
+	}
+	if (err == COP_OK && count == 0) {
+		cop_diag_of(diag, *path, "no segments of a journal are in it");
+		err = COP_ENOTFOUND;
+	}
+	cop_mem_free(below);
+	return err;
+}
+
+/* ---- arguments ---- */
+
+static bool read_option(cop_journal_request *request, int option, bool *filters)
+{
+	size_t type;
+	*filters = *filters || option != JSON;
+	switch (option) {
+	case FROM:
+		return cop_command_whole(NAME, "--from", optarg, 0, UINT64_MAX, &request->from);
+	case TO:
+		return cop_command_whole(NAME, "--to", optarg, 0, UINT64_MAX, &request->to);
+	case MODEL:
+		request->model = optarg;
+		return true;
+	case TYPE:
+		if (!cop_command_word(NAME, "--type", optarg, cop_journal_view_types, &type))
+			return false;
+		request->type = (uint8_t)(type + 1);
+		return true;
+	case ID:
+		request->id = optarg;
+		return true;
+	default:
+		request->json = true;
+		return true;
+	}
+}
+
+static const verb_row *find_verb(const char *name)
+{
+	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+		if (strcmp(verbs[i].name, name) == 0)
+			return &verbs[i];
+	cop_command_complain(
+	        NAME, "no verb '%s'; expected ls, stat, verify, dump or salvage (coppice journal --help)", name);
+	return NULL;
+}
+
+static bool check(const verb_row *verb, int folders, bool filters)
+{
+	if (folders != verb->folders)
+		cop_command_complain(NAME, "%s: expected %s (coppice journal --help)", verb->name,
+		        verb->folders == 1 ? "one FOLDER" : "FOLDER and OUT");
+	else if (filters && !verb->filters)
+		cop_command_complain(NAME, "--from, --to, --model, --type and --id go with dump");
+	else
+		return true;
+	return false;
+}
+
+int cop_journal_command(int argc, char **argv)
+{
+	cop_journal_request request = { .to = UINT64_MAX };
+	bool filters = false;
+	optind = 1;
+	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
+		if (option == HELP || option == 'h') {
+			(void)fputs(usage_text, stdout);
+			return 0;
+		}
+		if (option == '?' || !read_option(&request, option, &filters))
+			return COP_EXIT_USAGE;
+	}
+	if (optind == argc) {
+		cop_command_complain(NAME, "expected a verb (coppice journal --help)");
+		return COP_EXIT_USAGE;
+	}
+	const verb_row *verb = find_verb(argv[optind]);
+	if (verb == NULL || !check(verb, argc - optind - 1, filters))
+		return COP_EXIT_USAGE;
+	char *path;
+	cop_diag diag = { 0 };
+	cop_err err = find_folder(argv[optind + 1], &path, &diag);
+	request.folder = path;
+	request.out = verb->folders == 2 ? argv[optind + 2] : NULL;
+	int status = err == COP_OK ? verb->run(&request) : cop_command_failed(NAME, &diag);
+	cop_mem_free(path);
+	return cop_journal_finish(status);
+}

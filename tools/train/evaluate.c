@@ -1,0 +1,190 @@
+/* coppice evaluate: how well a trained model predicts a file's rows. */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "tools/common/command.h"
+#include "tools/common/trained_score.h"
+#include "view/trained.h"
+
+#define NAME           "evaluate"
+#define CONFUSION_TEXT 30 /* most classes of a table on a terminal */
+
+static const char usage_text[] = "usage: coppice evaluate MODEL FILE [--confusion] [--threads N] [--json]\n\n"
+                                 "How well a model that `coppice train` wrote predicts the rows of FILE, which has\n"
+                                 "the columns of the training file: share of wrong classes and, of two classes,\n"
+                                 "the area under the ROC curve; or RMSE in the file's unit; parameters, and FLOPs\n"
+                                 "of a prediction.\n\n"
+                                 "  --confusion   rows by true class (lines) and predicted class (columns) as well\n"
+                                 "  --threads N   (default: the processors)\n"
+                                 "  --json        one JSON object on standard output\n";
+
+enum { CONFUSION = 256, THREADS, JSON, HELP };
+
+static const struct option long_options[] = {
+	{ "confusion", no_argument, NULL, CONFUSION },
+	{ "threads", required_argument, NULL, THREADS },
+	{ "json", no_argument, NULL, JSON },
+	{ "help", no_argument, NULL, HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+typedef struct evaluation {
+	const char *model_path, *file;
+	bool confusion, json;
+	uint64_t threads;
+	cop_pool *pool;
+	cop_trained *model;
+	cop_labelled rows;
+	cop_trained_score score;
+	uint64_t *counts; /* K x K: true, predicted */
+} evaluation;
+
+static cop_err count_confusion(evaluation *e)
+{
+	size_t n = e->rows.data->n;
+	size_t k = e->rows.classes;
+	double *outputs = cop_mem_alloc(n, k * sizeof *outputs);
+	e->counts = cop_mem_alloc(k, k * sizeof *e->counts);
+	cop_err err = outputs != NULL && e->counts != NULL ? cop_trained_outputs(e->model->trees, e->model->preparation,
+	                                                             &e->rows, n, NULL, e->pool, outputs)
+	                                                   : COP_ENOMEM;
+	for (size_t i = 0; i < n && err == COP_OK; i++)
+		e->counts[e->rows.label[i] * k + cop_trained_best(k, outputs + i * k)]++;
+	cop_mem_free(outputs);
+	return err;
+}
+
+static cop_err evaluate(evaluation *e, cop_diag *diag)
+{
+	cop_err err = cop_trained_load(e->model_path, &e->model, diag);
+	if (err == COP_OK)
+		err = cop_labelled_read(e->file, e->model->preparation, true, &e->rows, diag);
+	if (err != COP_OK)
+		return err;
+	err = cop_pool_new((unsigned)e->threads, &e->pool);
+	if (err == COP_OK)
+		err = cop_trained_rate(e->model->trees, e->model->preparation, &e->rows, e->rows.data->n, NULL, true,
+		        e->pool, &e->score);
+	if (err == COP_OK && e->confusion && e->rows.classes > 0)
+		err = count_confusion(e);
+	if (err != COP_OK)
+		cop_diag_of(diag, e->file, "%s", cop_err_text(err));
+	return err;
+}
+
+static void put_confusion(const evaluation *e, cop_json_writer *json)
+{
+	size_t k = e->rows.classes;
+	cop_json_key(json, "classes");
+	cop_json_begin_array(json);
+	for (size_t i = 0; i < k; i++)
+		cop_json_text(json, cop_preparation_class(e->model->preparation, i));
+	cop_json_end_array(json);
+	cop_json_key(json, "confusion");
+	cop_json_begin_array(json);
+	for (size_t i = 0; i < k; i++) {
+		cop_json_begin_array(json);
+		for (size_t j = 0; j < k; j++)
+			cop_json_unsigned(json, e->counts[i * k + j]);
+		cop_json_end_array(json);
+	}
+	cop_json_end_array(json);
+}
+
+static cop_err show_json(const evaluation *e)
+{
+	cop_json_writer *json;
+	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
+	if (err != COP_OK)
+		return err;
+	cop_json_begin_object(json);
+	cop_json_put_unsigned(json, "rows", e->rows.data->n);
+	cop_trained_score_put(&e->score, "", json);
+	cop_json_put_unsigned(json, "parameters", cop_trees_parameters(e->model->trees));
+	cop_json_put_number(json, "flops", e->score.flops);
+	if (e->counts != NULL)
+		put_confusion(e, json);
+	return cop_command_json(json);
+}
+
+static void show_confusion(const evaluation *e)
+{
+	size_t k = e->rows.classes;
+	const cop_preparation *preparation = e->model->preparation;
+	if (k > CONFUSION_TEXT) {
+		(void)printf("%zu classes: the table is in --json\n", k);
+		return;
+	}
+	(void)printf("\n%-12s", "true \\ pred.");
+	for (size_t j = 0; j < k; j++)
+		(void)printf(" %7.7s", cop_preparation_class(preparation, j));
+	for (size_t i = 0; i < k; i++) {
+		(void)printf("\n%-12.12s", cop_preparation_class(preparation, i));
+		for (size_t j = 0; j < k; j++)
+			(void)printf(" %7llu", (unsigned long long)e->counts[i * k + j]);
+	}
+	(void)puts("");
+}
+
+static void show_text(const evaluation *e)
+{
+	const cop_trained_score *s = &e->score;
+	(void)printf("%zu rows, ", e->rows.data->n);
+	if (e->rows.classes == 0)
+		(void)printf("RMSE %.6g", s->rmse);
+	else
+		(void)printf("error %.2f %%", 100.0 * s->error);
+	if (!isnan(s->auc))
+		(void)printf(", AUC %.4f", s->auc);
+	(void)printf("; %zu parameters, %.0f FLOPs a row\n", cop_trees_parameters(e->model->trees), s->flops);
+	if (e->counts != NULL)
+		show_confusion(e);
+}
+
+static bool read_option(evaluation *e, int option)
+{
+	switch (option) {
+	case CONFUSION:
+		return e->confusion = true;
+	case THREADS:
+		return cop_command_whole(NAME, "--threads", optarg, 1, COP_POOL_MAX_THREADS, &e->threads);
+	case JSON:
+		return e->json = true;
+	default:
+		return false;
+	}
+}
+
+int cop_evaluate_command(int argc, char **argv)
+{
+	evaluation e = { .threads = cop_command_processors() };
+	optind = 1;
+	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
+		if (option == HELP || option == 'h') {
+			(void)fputs(usage_text, stdout);
+			return 0;
+		}
+		if (!read_option(&e, option))
+			return COP_EXIT_USAGE;
+	}
+	if (optind + 2 != argc) {
+		cop_command_complain(NAME, "expected MODEL and FILE (coppice evaluate --help)");
+		return COP_EXIT_USAGE;
+	}
+	e.model_path = argv[optind];
+	e.file = argv[optind + 1];
+	cop_diag diag = { 0 };
+	cop_err err = evaluate(&e, &diag);
+	if (err == COP_OK && e.json)
+		err = show_json(&e);
+	else if (err == COP_OK)
+		show_text(&e);
+	cop_mem_free(e.counts);
+	cop_labelled_fini(&e.rows);
+	cop_trained_free(e.model);
+	cop_pool_free(e.pool);
+	return err == COP_OK && fflush(stdout) == 0 ? 0 : cop_command_failed(NAME, &diag);
+}

@@ -1,0 +1,286 @@
+#include "train_search.h"
+
+#include <math.h>
+
+#include "base/mem.h"
+#include "table/split.h"
+#include "tools/common/trained_score.h"
+
+#define MOST_VALUES 12
+#define FEWER_TREES 5    /* of a forest, while searching */
+#define TIE         1e-9 /* means that differ by less, as a share, differ by rounding */
+
+enum { CLASSES = 1, VALUES = 2, BOTH = 3 };
+
+typedef struct candidates {
+	unsigned learners; /* COP_FOR_... */
+	unsigned tasks;
+	cop_knob knob;
+	size_t count;
+	double value[MOST_VALUES];
+} candidates;
+
+/* In the order in which they matter most. */
+static const candidates lists[] = {
+	{ COP_FOR_CART, BOTH, COP_KNOB_HEIGHT, 6, { 4, 6, 8, 10, 14, 20 } },
+	{ COP_FOR_CART, BOTH, COP_KNOB_MIN_LEAF, 4, { 1, 3, 10, 30 } },
+	{ COP_FOR_TAO, CLASSES, COP_KNOB_ALPHA, 8, { 1e-2, 0.03, 0.1, 0.3, 1, 3, 10, 30 } },
+	{ COP_FOR_TAO, VALUES, COP_KNOB_ALPHA, 8, { 0.01, 0.03, 0.1, 0.2, 0.5, 1, 2, 5 } },
+	{ COP_FOR_TAO, BOTH, COP_KNOB_HEIGHT, 8, { 3, 4, 5, 6, 7, 8, 9, 11 } },
+	{ COP_FOR_TAO, CLASSES, COP_KNOB_LEAF_ALPHA, 7, { 0.03, 0.1, 0.3, 1, 3, 10, 30 } },
+	{ COP_FOR_TAO, VALUES, COP_KNOB_LEAF_ALPHA, 8, { 0.03, 0.1, 0.3, 1, 2, 3, 5, 10 } },
+	{ COP_FOR_TAO, BOTH, COP_KNOB_START, 2, { 0, 1 } },
+	{ COP_FOR_TAO, BOTH, COP_KNOB_ORDER, 2, { 0, 1 } },
+	{ COP_FOR_TAO, BOTH, COP_KNOB_ITERATIONS, 3, { 20, 30, 40 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_GAMMA, 6, { 0.003, 0.01, 0.03, 0.1, 0.3, 1 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_GRAPH, 2, { 0, 1 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_ALPHA, 6, { 0.003, 0.01, 0.03, 0.1, 0.3, 1 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_HEIGHT, 6, { 3, 4, 5, 6, 7, 8 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_NEIGHBOURS, 4, { 5, 10, 15, 25 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_LEAF_ALPHA, 6, { 0.01, 0.03, 0.1, 0.3, 1, 3 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_HEIGHT, 5, { 2, 4, 6, 8, 10 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_LAYERS, 2, { 1, 3 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_WIDTH, 3, { 0, 64, 256 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_MOMENTUM, 3, { 0, 0.3, 0.8 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_LR, 5, { 1e-3, 2e-3, 5e-3, 0.01, 0.02 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_RESTARTS, 2, { 1, 3 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_EPOCHS, 4, { 50, 100, 200, 400 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_L1, 5, { 0, 1e-6, 5e-6, 1e-5, 5e-5 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_SCALED_QUANTISER, 2, { 0, 1 } },
+	{ COP_FOR_DGT, BOTH, COP_KNOB_SHARED_BIAS, 2, { 0, 1 } },
+};
+
+typedef struct searching {
+	const cop_train_search *search;
+	const cop_train_job *whole;
+	cop_train_job job; /* of a trial */
+	uint32_t *rows;    /* all: those to fit, then those to judge by */
+	uint32_t *fold;    /* of each row; NULL: a part is held back */
+	uint32_t *label;   /* of the whole's rows in their order; NULL: values */
+	double *loss;      /* of each fit of a trial */
+	size_t fits, trials;
+	cop_train_rating best;
+	cop_diag *diag;
+} searching;
+
+static uint32_t row_of(const searching *s, size_t i) { return s->whole->row != NULL ? s->whole->row[i] : (uint32_t)i; }
+
+/* Before the parts of a repeat. */
+static cop_err begin_repeat(searching *s, size_t repeat)
+{
+	const cop_train_job *whole = s->whole;
+	cop_rng rng;
+	cop_rng_init(&rng, whole->seed + repeat, 1);
+	s->job.seed = whole->seed + repeat;
+	if (s->fold != NULL)
+		return cop_split_folds(&rng, whole->n, s->label, s->search->folds, s->fold);
+	for (size_t i = 0; i < whole->n; i++)
+		s->rows[i] = row_of(s, i);
+	return cop_split_two(&rng, whole->n, s->rows, whole->rows->label, s->search->validation, &s->job.n);
+}
+
+/* The rows but those of a fold, then those. */
+static void leave_out(searching *s, uint32_t fold)
+{
+	size_t first = 0;
+	size_t last = s->whole->n;
+	for (size_t i = 0; i < s->whole->n; i++) {
+		if (s->fold[i] != fold)
+			s->rows[first++] = row_of(s, i);
+		else
+			s->rows[--last] = row_of(s, i);
+	}
+	s->job.n = first;
+}
+
+/* Fits the first job.n rows and judges by the others. */
+static cop_err fit_and_judge(searching *s, double *loss, double *parameters)
+{
+	const cop_train_job *whole = s->whole;
+	cop_trees *trees;
+	cop_train_outcome outcome;
+	cop_trained_score score;
+	cop_err err = cop_train_fit(&s->job, &trees, &outcome, s->diag);
+	if (err != COP_OK)
+		return err;
+	err = cop_trained_rate(trees, whole->preparation, whole->rows, whole->n - s->job.n, s->rows + s->job.n, false,
+	        whole->pool, &score);
+	*loss = whole->rows->classes > 0 ? score.error : score.rmse;
+	*parameters += (double)cop_trees_parameters(trees);
+	cop_trees_free(trees);
+	return err;
+}
+
+void cop_train_rating_of(size_t n, const double *loss, cop_train_rating *out)
+{
+	double squares = 0.0;
+	out->mean = 0.0;
+	for (size_t i = 0; i < n; i++)
+		out->mean += loss[i] / (double)n;
+	for (size_t i = 0; i < n; i++)
+		squares += (loss[i] - out->mean) * (loss[i] - out->mean);
+	out->error = n > 1 ? sqrt(squares / (double)(n - 1) / (double)n) : (double)NAN;
+}
+
+bool cop_train_rating_better(const cop_train_rating *a, const cop_train_rating *b)
+{
+	double apart = a->mean - b->mean;
+	return fabs(apart) <= TIE * fabs(b->mean) ? a->parameters < b->parameters : apart < 0.0;
+}
+
+static void tell_trial(const searching *s, const cop_knob_values *knobs, const cop_train_rating *rating)
+{
+	char words[512];
+	char error[32] = "";
+	if (s->search->progress == NULL)
+		return;
+	cop_knob_words(knobs, words, sizeof words);
+	if (!isnan(rating->error))
+		(void)snprintf(error, sizeof error, " +- %.2g", rating->error);
+	(void)fprintf(s->search->progress, "\r\033[Ktrial %zu: %.5g%s  %s\n", s->trials, rating->mean, error, words);
+}
+
+/* Fits and judges with these knobs, as often as the search says. */
+static cop_err rate(searching *s, const cop_knob_values *knobs, cop_train_rating *rating)
+{
+	cop_err err = COP_OK;
+	size_t parts = s->fold != NULL ? s->search->folds : 1;
+	*rating = (cop_train_rating){ 0 };
+	s->job.knobs = *knobs;
+	if (knobs->given[COP_KNOB_TREES])
+		s->job.knobs.value[COP_KNOB_TREES] = fmin(knobs->value[COP_KNOB_TREES], FEWER_TREES);
+	for (size_t i = 0; i < s->fits && err == COP_OK; i++) {
+		if (i % parts == 0)
+			err = begin_repeat(s, i / parts);
+		if (err == COP_OK && s->fold != NULL)
+			leave_out(s, (uint32_t)(i % parts));
+		if (err == COP_OK)
+			err = fit_and_judge(s, &s->loss[i], &rating->parameters);
+	}
+	s->trials++;
+	if (err != COP_OK)
+		return err;
+	rating->parameters /= (double)s->fits;
+	cop_train_rating_of(s->fits, s->loss, rating);
+	tell_trial(s, knobs, rating);
+	return COP_OK;
+}
+
+/* All values of a list; the best into knobs. */
+static cop_err try_list(searching *s, const candidates *list, cop_knob_values *knobs, bool *changed)
+{
+	cop_err err = COP_OK;
+	cop_knob_values best = *knobs;
+	for (size_t i = 0; i < list->count && err == COP_OK && s->trials < s->search->trials; i++) {
+		cop_train_rating rating;
+		cop_knob_values trial = *knobs;
+		if (trial.given[list->knob] && trial.value[list->knob] == list->value[i])
+			continue;
+		trial.value[list->knob] = list->value[i];
+		trial.given[list->knob] = true;
+		err = rate(s, &trial, &rating);
+		if (err == COP_OK && cop_train_rating_better(&rating, &s->best)) {
+			s->best = rating;
+			best = trial;
+			*changed = true;
+		}
+	}
+	*knobs = best;
+	return err;
+}
+
+static bool wanted(const candidates *list, const cop_train_job *job, const cop_knob_values *now)
+{
+	unsigned task = job->rows->classes > 0 ? CLASSES : VALUES;
+	if ((list->learners & cop_train_learner_for(job->learner)) == 0 || (list->tasks & task) == 0 ||
+	        job->knobs.given[list->knob])
+		return false;
+	if (list->knob == COP_KNOB_ALPHA && job->alphas > 1)
+		return false;
+	if (list->knob == COP_KNOB_L1 && job->knobs.given[COP_KNOB_L2])
+		return false;
+	if (list->knob == COP_KNOB_START && job->start != NULL)
+		return false;
+	if (list->knob == COP_KNOB_GRAPH && job->rows->data->sparse)
+		return false;
+	if (list->knob == COP_KNOB_WIDTH && cop_knob_or(now, COP_KNOB_LAYERS, 3.0) <= 1.0)
+		return false;
+	return list->knob != COP_KNOB_LEAF_ALPHA ||
+	       cop_knob_or(&job->knobs, COP_KNOB_LEAVES, COP_LEAVES_CONSTANT) > COP_LEAVES_CONSTANT;
+}
+
+/* Half of the trials: every knob at a value of its list, or as it is, by lot. The best into knobs. */
+static cop_err try_drawn(searching *s, cop_knob_values *knobs)
+{
+	cop_err err = COP_OK;
+	cop_rng rng;
+	cop_rng_init(&rng, s->whole->seed, 3);
+	while (err == COP_OK && s->trials < s->search->trials / 2) {
+		cop_train_rating rating;
+		cop_knob_values trial = s->whole->knobs;
+		for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+			size_t value = (size_t)cop_rng_below(&rng, (uint32_t)lists[i].count + 1);
+			if (value == lists[i].count || !wanted(&lists[i], s->whole, &trial))
+				continue;
+			trial.value[lists[i].knob] = lists[i].value[value];
+			trial.given[lists[i].knob] = true;
+		}
+		err = rate(s, &trial, &rating);
+		if (err == COP_OK && cop_train_rating_better(&rating, &s->best)) {
+			s->best = rating;
+			*knobs = trial;
+		}
+	}
+	return err;
+}
+
+static cop_err searching_init(searching *s)
+{
+	size_t n = s->whole->n;
+	size_t folds = s->search->folds;
+	if (folds > n) {
+		cop_diag_message(s->diag, "%zu rows are too few for %zu folds", n, folds);
+		return COP_EINVAL;
+	}
+	s->fits = s->search->repeats * (folds > 0 ? folds : 1);
+	s->job.row = s->rows = cop_mem_alloc(n, sizeof *s->rows);
+	s->loss = cop_mem_alloc(s->fits, sizeof *s->loss);
+	if (folds > 0)
+		s->fold = cop_mem_alloc(n, sizeof *s->fold);
+	if (s->whole->rows->label != NULL)
+		s->label = cop_mem_alloc(n, sizeof *s->label);
+	for (size_t i = 0; s->label != NULL && i < n; i++)
+		s->label[i] = s->whole->rows->label[row_of(s, i)];
+	return s->rows != NULL && s->loss != NULL && (folds == 0 || s->fold != NULL) &&
+	                       (s->label != NULL || s->whole->rows->label == NULL)
+	               ? COP_OK
+	               : COP_ENOMEM;
+}
+
+cop_err cop_train_search_run(const cop_train_search *search, cop_train_job *job, cop_train_found *found, cop_diag *diag)
+{
+	searching s = { .search = search, .whole = job, .job = *job, .diag = diag };
+	cop_knob_values knobs = job->knobs;
+	bool changed = true;
+	s.job.progress = NULL;
+	cop_err err = searching_init(&s);
+	if (err == COP_OK)
+		err = rate(&s, &knobs, &s.best);
+	if (err == COP_OK)
+		err = try_drawn(&s, &knobs);
+	while (err == COP_OK && changed && s.trials < search->trials) {
+		changed = false;
+		for (size_t i = 0; i < sizeof lists / sizeof *lists && err == COP_OK; i++)
+			if (wanted(&lists[i], job, &knobs))
+				err = try_list(&s, &lists[i], &knobs, &changed);
+	}
+	if (err != COP_OK && diag->message[0] == '\0')
+		cop_diag_message(diag, "search: %s", cop_err_text(err));
+	job->knobs = knobs;
+	*found = (cop_train_found){ s.trials, s.best };
+	cop_mem_free(s.rows);
+	cop_mem_free(s.fold);
+	cop_mem_free(s.label);
+	cop_mem_free(s.loss);
+	return err;
+}

@@ -1,0 +1,45 @@
+/* tools/train/train_search.h: settings of a learner chosen by validation.
+ *
+ * A part of the rows is held back, or each of K folds in turn. Half of the trials draw all knobs at random from their
+ * lists (Bergstra and Bengio 2012), beside the learner's defaults. From the best of them on, each knob in turn is tried
+ * at every value of its list, and keeps the one whose mean loss on the rows held back is least; among equals the one of
+ * fewer parameters, then the earlier. Rounds over the knobs go on until one changes nothing or the trials are used up.
+ * What was given on the command line is not searched. laptao knows the rows held back, but not their labels. */
+#ifndef COP_TOOLS_TRAIN_TRAIN_SEARCH_H
+#define COP_TOOLS_TRAIN_TRAIN_SEARCH_H
+
+#include <stdio.h>
+
+#include "train_fit.h"
+
+typedef struct cop_train_search {
+	size_t folds;      /* K; 0: one part is held back */
+	double validation; /* its share, in (0, 1) */
+	size_t trials;     /* most */
+	size_t repeats;    /* each is fitted with so many seeds and divisions, >= 1 */
+	FILE *progress;    /* a line for each trial; NULL: none */
+} cop_train_search;
+
+/* What is known of a trial, over repeats and folds. */
+typedef struct cop_train_rating {
+	double mean;       /* loss on the rows held back: share of wrong classes, or RMSE in the file's unit */
+	double error;      /* standard error of the mean, as if the fits were independent; NaN: of a single one */
+	double parameters; /* of the model, mean */
+} cop_train_rating;
+
+typedef struct cop_train_found {
+	size_t trials; /* made */
+	cop_train_rating rating;
+} cop_train_found;
+
+/* Mean and standard error of n >= 1 losses. */
+void cop_train_rating_of(size_t n, const double *loss, cop_train_rating *out);
+/* a is better than b, which was there earlier. */
+bool cop_train_rating_better(const cop_train_rating *a, const cop_train_rating *b);
+
+/* job is of the rows to be divided; job->knobs get what was found. Errors of cop_train_fit; COP_EINVAL also:
+ * more folds than rows. */
+COP_CHECK cop_err cop_train_search_run(
+        const cop_train_search *search, cop_train_job *job, cop_train_found *found, cop_diag *diag);
+
+#endif
