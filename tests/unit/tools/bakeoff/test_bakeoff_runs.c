@@ -16,12 +16,15 @@
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *argument);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *argument);
 
-static size_t threads, created;
+static size_t threads, created, deaf; /* deaf: created with signals blocked */
 
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *), void *argument)
 {
 	if (created == threads)
 		return EAGAIN;
+	sigset_t blocked;
+	(void)pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+	deaf += sigismember(&blocked, SIGINT) == 1 && sigismember(&blocked, SIGTERM) == 1;
 	created++;
 	return __real_pthread_create(thread, attr, start, argument);
 }
@@ -113,7 +116,7 @@ static cop_err run(world *w)
 	w->plan.progress = open_memstream(&w->told, &length);
 	assert_non_null(w->plan.progress);
 	w->diag.message[0] = '\0';
-	created = 0;
+	created = deaf = 0;
 	cop_err err = cop_bakeoff_run(&w->plan, &w->out, &w->diag);
 	assert_int_equal(fclose(w->plan.progress), 0);
 	return err;
@@ -221,6 +224,10 @@ static void test_runs_of_several_threads_are_the_same(void **state)
 	w->plan.jobs = 3;
 	assert_int_equal(run(w), COP_OK);
 	assert_int_equal(created, 3);
+	assert_int_equal(deaf, 3); /* signals are the first thread's */
+	sigset_t blocked;
+	assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &blocked), 0);
+	assert_int_equal(sigismember(&blocked, SIGINT), 0);
 	expect_outcome(w, 8, 8, 0);
 	assert_int_equal(lines_of(w->told), 8);
 	for (size_t i = 0; i < 8; i++)
@@ -230,6 +237,26 @@ static void test_runs_of_several_threads_are_the_same(void **state)
 	w->plan.jobs = 100; /* no more than there are runs */
 	assert_int_equal(run(w), COP_OK);
 	assert_int_equal(created, 8);
+}
+
+static void test_largest_dataset_is_first_in_any_order(void **state)
+{
+	world *w = *state;
+	cop_bakeoff_entry first = w->entry[0];
+	w->entry[0] = w->entry[1];
+	w->entry[1] = first;
+	assert_int_equal(run(w), COP_OK);
+	expect_outcome(w, 8, 8, 0);
+	assert_memory_equal(w->told, "1/8 b, one, seed 1: ", 20);
+}
+
+static void test_classes_are_ranked_without_a_file_of_items(void **state)
+{
+	world *w = *state;
+	w->settings.count = 0;
+	assert_true(cop_bakeoff_settings_add(&w->settings, "one=rank:trees=0"));
+	assert_int_equal(run(w), COP_OK);
+	expect_outcome(w, 4, 4, 0);
 }
 
 static void test_dataset_without_classes_is_left_out_or_fails(void **state)
@@ -312,6 +339,8 @@ int main(void)
 		TEST(test_runs_that_have_rows_are_not_run_again),
 		TEST(test_limit_of_events_saves_loading),
 		TEST(test_runs_of_several_threads_are_the_same),
+		TEST(test_largest_dataset_is_first_in_any_order),
+		TEST(test_classes_are_ranked_without_a_file_of_items),
 		TEST(test_dataset_without_classes_is_left_out_or_fails),
 		TEST(test_stop_begins_nothing),
 		TEST(test_rows_that_cannot_be_written_end_it),

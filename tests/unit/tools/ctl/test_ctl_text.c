@@ -62,6 +62,12 @@ static void test_table_has_maps_of_maps_below_their_key(void **state)
 	        " e               4\n");
 }
 
+static void test_table_of_a_mixed_list_has_its_maps(void **state)
+{
+	(void)state;
+	expect(table, "{\"p\":[{\"q\":1},2]}", " p               \n   q               1\n");
+}
+
 static void test_status_has_the_daemon_and_then_each_model(void **state)
 {
 	(void)state;
@@ -122,6 +128,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table_has_a_line_for_each_member),
 		cmocka_unit_test(test_table_has_maps_of_maps_below_their_key),
+		cmocka_unit_test(test_table_of_a_mixed_list_has_its_maps),
 		cmocka_unit_test(test_status_has_the_daemon_and_then_each_model),
 		cmocka_unit_test(test_explain_has_action_experts_and_paths),
 		cmocka_unit_test(test_explain_without_a_decision_is_of_now),

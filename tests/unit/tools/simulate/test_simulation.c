@@ -9,7 +9,8 @@
 #include "base/mem.h"
 #include "support.h"
 
-/* Clocks go through here (CMake): each look is a second later, and of the thread's processor time two. */
+/* Clocks go through here (CMake): each look is a second later, and of the thread's processor time two; but for a half
+ * at every other one. */
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 
@@ -17,8 +18,9 @@ static time_t looks, processor_looks;
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 {
-	*now = (struct timespec){ .tv_sec = clock == CLOCK_MONOTONIC ? ++looks : 2 * ++processor_looks,
-		.tv_nsec = 500000000 };
+	time_t look = clock == CLOCK_MONOTONIC ? ++looks : ++processor_looks;
+	*now = (struct timespec){ .tv_sec = clock == CLOCK_MONOTONIC ? look : 2 * look,
+		.tv_nsec = look % 2 == 1 ? 500000000 : 0 };
 	return 0;
 }
 
@@ -157,7 +159,7 @@ static void test_feedback_comes_before_the_next_event(void **state)
 	}
 	assert_true(near(w->out.progressive_loss, 1.0 / 3.0));
 	assert_true(isnan(w->out.holdout) && w->asked == 0 && w->out.curve_count == 0);
-	assert_true(w->out.seconds == 1.0 && w->out.processor == 2.0);
+	assert_true(w->out.seconds == 0.5 && w->out.processor == 1.5);
 	w->set.events = 5; /* not passes */
 	assert_int_equal(run(w), COP_OK);
 	assert_true(w->out.events == 5 && w->told == 5 && near(w->out.progressive_loss, 0.2));
@@ -308,7 +310,7 @@ static void test_curve_has_points_at_even_places(void **state)
 		assert_true(p->holdout == 1.0);
 	}
 	assert_int_equal(w->asked, 5); /* and at the end */
-	assert_true(w->out.seconds == 5.0 && w->out.processor == 10.0);
+	assert_true(w->out.seconds == 2.5 && w->out.processor == 7.5);
 	w->set.delay = 100; /* what is due by then is told before a point */
 	assert_int_equal(run(w), COP_OK);
 	expect_points(w, four, 4);
@@ -352,7 +354,16 @@ static void test_stop_ends_with_the_event_under_way(void **state)
 	assert_true(w->out.stopped && w->out.events == 3 && w->told == 3);
 	assert_int_equal(w->out.curve_count, 2);
 	assert_int_equal(w->out.curve[1].events, 3); /* a last point */
-	w->stops_at = 3;                             /* it is there already */
+	w->set.holdout = w->holdout;
+	add_row(w->holdout, 1.0f, 1.0);
+	w->set.curve = 1;
+	w->asked_error = COP_EIO;
+	assert_int_equal(run(w), COP_EIO);
+	assert_int_equal(w->asked, 1);
+	w->asked_error = COP_OK;
+	w->set.holdout = NULL;
+	w->set.curve = 5;
+	w->stops_at = 3; /* it is there already */
 	assert_int_equal(run(w), COP_OK);
 	assert_true(w->out.stopped && w->out.events == 4);
 	expect_points(w, places, 2);
@@ -416,6 +427,23 @@ static void test_progress_doubles_its_distance(void **state)
 	free(text);
 }
 
+static void test_progress_shows_values_in_their_range(void **state)
+{
+	world *w = *state;
+	char *text = NULL;
+	size_t length;
+	add_row(w->data, 0.5f, 14.0);
+	w->set.values = true;
+	w->set.target_low = 10.0;
+	w->set.target_high = 20.0;
+	w->set.progress = open_memstream(&text, &length);
+	assert_non_null(w->set.progress);
+	assert_int_equal(run(w), COP_OK);
+	assert_int_equal(fclose(w->set.progress), 0);
+	assert_non_null(strstr(text, "0.010000    0.010000               1        14        15         2\n"));
+	free(text);
+}
+
 static void test_run_without_memory_is_an_error(void **state)
 {
 	world *w = *state;
@@ -451,6 +479,7 @@ int main(void)
 		TEST(test_errors_of_the_backend_end_the_run),
 		TEST(test_labels_are_told_instead_of_losses),
 		TEST(test_progress_doubles_its_distance),
+		TEST(test_progress_shows_values_in_their_range),
 		TEST(test_run_without_memory_is_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
