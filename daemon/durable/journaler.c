@@ -32,7 +32,7 @@ struct cop_journaler {
 	uint64_t first;        /* sequence number of the batch's first record */
 	uint64_t count;        /* records in it */
 	uint64_t unsynced;     /* bytes written since the last sync that has ended */
-	uint64_t ticket_bytes; /* of them, those that the running sync covers */
+	uint64_t ticket_bytes; /* of them, those that the ticket covers which was given last */
 	bool broken;
 	int wake; /* eventfd: a ticket is done */
 	cop_journaler_counts counts;
@@ -281,7 +281,6 @@ static bool end_sync(cop_journaler *j, cop_diag *diag)
 	j->counts.syncs++;
 	cop_histogram_observe(&j->counts.sync_durations, took);
 	j->unsynced -= j->ticket_bytes < j->unsynced ? j->ticket_bytes : j->unsynced;
-	j->ticket_bytes = 0;
 	return cop_journal_sync_end(j->writer, &ticket, diag) == COP_OK || j->broken || breaks(j);
 }
 

@@ -229,6 +229,12 @@ typedef struct outgoing {
 
 static _Thread_local const outgoing *on_its_way; /* what this thread sends; NULL: it came back */
 
+static void free_action(outgoing *action)
+{
+	(void)zmq_msg_close(&action->body);
+	cop_mem_free(action);
+}
+
 static void let_go_action(void *data, void *hint)
 {
 	outgoing *action = hint;
@@ -238,8 +244,7 @@ static void let_go_action(void *data, void *hint)
 		return;
 	}
 	cop_outflow_remove_action(action->outflow, zmq_msg_size(&action->body));
-	(void)zmq_msg_close(&action->body);
-	cop_mem_free(action);
+	free_action(action);
 }
 
 static bool send_topic(cop_sockets *sockets, const char *topic)
@@ -293,8 +298,7 @@ bool cop_sockets_publish(cop_sockets *sockets, const char *topic, zmq_msg_t *bod
 		return true;
 	cop_outflow_remove_action(sockets->outflow, length);
 	(void)zmq_msg_move(body, &action->body);
-	(void)zmq_msg_close(&action->body);
-	cop_mem_free(action);
+	free_action(action);
 	return false;
 }
 

@@ -132,11 +132,15 @@ static cop_err meet(void *context, size_t task, unsigned worker)
 static void test_run_all_threads_work_at_a_time(void **state)
 {
 	(void)state;
-	meeting m = { .lock = PTHREAD_MUTEX_INITIALIZER, .all = PTHREAD_COND_INITIALIZER };
+	meeting m = { .here = 0 };
+	(void)pthread_mutex_init(&m.lock, NULL);
+	(void)pthread_cond_init(&m.all, NULL);
 	cop_pool *pool = make(THREADS);
 	assert_int_equal(cop_pool_run(pool, THREADS, meet, &m), COP_OK);
 	assert_int_equal(m.here, THREADS);
 	cop_pool_free(pool);
+	(void)pthread_cond_destroy(&m.all);
+	(void)pthread_mutex_destroy(&m.lock);
 }
 
 static cop_err run_inner(void *context, size_t task, unsigned worker)

@@ -117,7 +117,9 @@ static void test_records_are_durable_once_they_are_synced(void **state)
 	assert_int_equal(cop_journaler_get_counts(j)->syncs, 1);
 	assert_true(cop_journaler_commit(j, NULL)); /* nothing is left to sync */
 	assert_int_equal(put(j, 3), 7);
-	assert_int_equal(cop_journaler_flush(j, NULL), COP_OK);
+	cop_diag diag = { .message = "" };
+	assert_int_equal(cop_journaler_flush(j, &diag), COP_OK);
+	assert_string_equal(diag.message, "");
 	assert_int_equal(cop_journaler_durable(j), 7);
 	assert_int_equal(cop_journaler_lag(j), 0);
 	assert_int_equal(cop_journaler_get_counts(j)->failures, 0);
@@ -228,6 +230,47 @@ static void test_sync_that_fails_breaks_the_journal_until_it_heals(void **state)
 		assert_int_equal(put(j, 2), 2 + 2 * flushed);
 		assert_int_equal(cop_journaler_close(j, &diag), COP_OK);
 	}
+}
+
+/* What waited in the batch while the journal broke goes along with what is written again. */
+static void test_record_that_waits_when_a_sync_fails_is_kept(void **state)
+{
+	(void)state;
+	cop_journaler *j = opened("always", 1);
+	assert_int_equal(put(j, 1), 1);
+	no_sync = true;
+	assert_true(cop_journaler_commit(j, NULL));
+	assert_int_equal(put(j, 2), 2);
+	assert_false(take(j, NULL));
+	no_sync = false;
+	assert_true(cop_journaler_broken(j));
+	assert_int_equal(cop_journaler_durable(j), 0);
+	assert_true(cop_journaler_lag(j) > 0);
+	assert_int_equal(cop_journaler_heal(j, NULL), COP_OK);
+	assert_int_equal(cop_journaler_durable(j), 2);
+	assert_int_equal(cop_journaler_lag(j), 0);
+	assert_int_equal(cop_journaler_next(j), 3);
+	assert_int_equal(put(j, 3), 3);
+	assert_int_equal(cop_journaler_flush(j, NULL), COP_OK);
+	assert_int_equal(cop_journaler_durable(j), 3);
+	assert_int_equal(cop_journaler_close(j, NULL), COP_OK);
+}
+
+/* A flush that waits for the sync of what was written, which fails. */
+static void test_flush_behind_a_sync_that_fails_reports_why(void **state)
+{
+	(void)state;
+	cop_diag diag = { .message = "" };
+	cop_journaler *j = opened("always", 1);
+	assert_int_equal(put(j, 1), 1);
+	no_sync = true;
+	assert_true(cop_journaler_commit(j, NULL));
+	assert_int_equal(cop_journaler_flush(j, &diag), COP_EIO);
+	no_sync = false;
+	assert_non_null(strstr(diag.message, strerror(EIO)));
+	assert_int_equal(cop_journaler_get_counts(j)->failures, 1);
+	assert_int_equal(cop_journaler_heal(j, NULL), COP_OK);
+	assert_int_equal(cop_journaler_close(j, NULL), COP_OK);
 }
 
 static void test_segments_have_the_models_that_were_set(void **state)
@@ -457,6 +500,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_segments_have_the_models_that_were_set, make_folder, drop_folder),
 		cmocka_unit_test_setup_teardown(
 		        test_sync_that_fails_breaks_the_journal_until_it_heals, make_folder, drop_folder),
+		cmocka_unit_test_setup_teardown(
+		        test_record_that_waits_when_a_sync_fails_is_kept, make_folder, drop_folder),
+		cmocka_unit_test_setup_teardown(
+		        test_flush_behind_a_sync_that_fails_reports_why, make_folder, drop_folder),
 		cmocka_unit_test(test_journal_that_is_off_takes_nothing),
 		cmocka_unit_test_setup_teardown(test_folder_that_cannot_be_made_is_named, make_folder, drop_folder),
 	};

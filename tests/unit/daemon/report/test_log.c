@@ -229,13 +229,16 @@ static void test_log_stalled_receiver_drops_and_says_where(void **state)
 static void test_log_close_gives_up_on_a_stalled_receiver(void **state)
 {
 	(void)state;
-	static receiver *to; /* the thread that is left behind still has it */
-	to = receiver_new(true);
+	receiver *to = receiver_new(true);
+	size_t before = cop_test_lock_count();
 	cop_log *log = open_log(to, 4);
 	cop_log_line(log, COP_LOG_INFO, "first", "n=0");
 	receiver_wait_inside(to);
 	assert_int_equal(cop_log_close(log, 20), COP_EFULL);
+	assert_true(cop_test_lock_count() > before);
 	receiver_release(to);
+	cop_test_lock_wait(before); /* the thread that is left behind frees the log */
+	receiver_free(to);
 }
 
 static void *write_many(void *context)

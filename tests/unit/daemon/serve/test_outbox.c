@@ -10,7 +10,8 @@
 #include "wire/wire_put.h"
 #include "wire/wire_reply.h"
 
-#define MOST 600
+#define MOST    600
+#define ADDRESS 40 /* bytes: more than a message holds inside itself */
 
 typedef struct kept {
 	uint8_t body[1024];
@@ -20,10 +21,17 @@ typedef struct kept {
 
 static kept left[MOST];
 static size_t left_count, unheard_count;
-static bool somebody_hears = true;
+static bool somebody_hears = true, no_messages;
 
 void __wrap_cop_sockets_reply(cop_sockets *sockets, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body);
 bool __wrap_cop_sockets_publish(cop_sockets *sockets, const char *topic, zmq_msg_t *body);
+int __real_zmq_msg_init_size(zmq_msg_t *message, size_t size);
+int __wrap_zmq_msg_init_size(zmq_msg_t *message, size_t size);
+
+int __wrap_zmq_msg_init_size(zmq_msg_t *message, size_t size)
+{
+	return no_messages ? -1 : __real_zmq_msg_init_size(message, size);
+}
 
 static void keep(zmq_msg_t *body, kept form)
 {
@@ -36,7 +44,9 @@ static void keep(zmq_msg_t *body, kept form)
 void __wrap_cop_sockets_reply(cop_sockets *sockets, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body)
 {
 	(void)sockets;
-	assert_int_equal(zmq_msg_size(to), 3);
+	assert_int_equal(zmq_msg_size(to), ADDRESS);
+	for (size_t i = 0; i < ADDRESS; i++)
+		assert_int_equal(((const char *)zmq_msg_data(to))[i], 'a');
 	keep(body, (kept){ .ok = strcmp(status, "ok") == 0, .delimiter = delimiter });
 }
 
@@ -69,10 +79,11 @@ static void put(
 {
 	zmq_msg_t to;
 	assert_int_equal(body->err, COP_OK);
-	assert_int_equal(zmq_msg_init_size(&to, 3), 0);
+	assert_int_equal(zmq_msg_init_size(&to, ADDRESS), 0);
+	memset(zmq_msg_data(&to), 'a', ADDRESS);
 	cop_outbox_item item = { .topic = stream ? "act.m" : NULL, .ok = ok, .kind = kind, .sequence = sequence };
 	assert_int_equal(cop_outbox_put(outbox, item, stream ? NULL : &to, body), COP_OK);
-	assert_int_equal(zmq_msg_size(&to), stream ? 3 : 0);
+	assert_int_equal(zmq_msg_size(&to), stream ? ADDRESS : 0);
 	(void)zmq_msg_close(&to);
 }
 
@@ -239,6 +250,48 @@ static void test_decisions_that_a_broken_journal_lacks_say_so(void **state)
 	cop_bytes_fini(&body);
 }
 
+/* A map is an action, whichever of its three forms it has, and no array of them. */
+static void test_maps_of_any_form_are_no_arrays(void **state)
+{
+	(void)state;
+	static const char *const heads[] = { "", "\xde\0", "\xdf\0\0\0" };
+	static const size_t lengths[] = { 0, 2, 4 };
+	for (size_t form = 0; form < 3; form++) {
+		cop_outbox outbox;
+		cop_bytes action, body;
+		begin(&outbox);
+		cop_bytes_init(&action);
+		cop_bytes_init(&body);
+		put_action(&action, 7, 0);
+		assert_int_equal(action.data[0] & 0xf0, 0x80);
+		if (form > 0)
+			action.data[0] &= 0x0f; /* the number of pairs */
+		cop_bytes_put(&body, heads[form], lengths[form]);
+		cop_bytes_put(&body, action.data, action.length);
+		put(&outbox, COP_OUTBOX_DECISION, 2, true, true, &body);
+		cop_outbox_send(&outbox, NULL, 1, true);
+		assert_int_equal(left_count, 1);
+		check_action(left[0].body, left[0].length, 7, false);
+		cop_outbox_fini(&outbox);
+		cop_bytes_fini(&action);
+		cop_bytes_fini(&body);
+	}
+}
+
+static void test_decision_without_content_stays_so(void **state)
+{
+	(void)state;
+	cop_outbox outbox;
+	cop_bytes body;
+	begin(&outbox);
+	cop_bytes_init(&body);
+	put(&outbox, COP_OUTBOX_DECISION, 2, true, true, &body);
+	assert_int_equal(cop_outbox_bytes(&outbox), sizeof(cop_outbox_item));
+	cop_outbox_send(&outbox, NULL, 1, true);
+	assert_true(left_count == 1 && left[0].length == 0);
+	cop_outbox_fini(&outbox);
+}
+
 static void test_feedback_that_a_broken_journal_lacks_is_refused(void **state)
 {
 	(void)state;
@@ -265,6 +318,7 @@ static void test_feedback_that_a_broken_journal_lacks_is_refused(void **state)
 	assert_true(cop_event_id_equal(&id_back, &id) && seq_back.length == seq.length);
 	assert_memory_equal(seq_back.bytes, seq.bytes, seq.length);
 	assert_true(left[1].ok && left[1].length == 1 && !left[2].ok && left[2].length == 1);
+	assert_true(left[1].body[0] == 0x80 && left[2].body[0] == 0x80);
 	cop_outbox_fini(&outbox);
 	cop_bytes_fini(&body);
 	cop_bytes_fini(&plain);
@@ -283,6 +337,7 @@ static void test_answers_without_memory_are_no_better_than_they_are(void **state
 		cop_wire_fault error;
 		cop_test_alloc_fail(room ? 0 : 1, 0);
 		begin(&outbox);
+		assert_in_range(cop_test_alloc_bytes(), 65536, 65536 + 1024); /* and what base/mem adds */
 		cop_test_alloc_fail(0, 0);
 		cop_bytes_init(&body);
 		cop_bytes_init(&result);
@@ -317,6 +372,9 @@ static void test_answer_that_finds_no_room_is_not_taken(void **state)
 	cop_test_alloc_fail(1, 0);
 	assert_int_equal(cop_outbox_put(&outbox, (cop_outbox_item){ .topic = "act.m" }, NULL, &body), COP_ENOMEM);
 	cop_test_alloc_fail(0, 0);
+	no_messages = true;
+	assert_int_equal(cop_outbox_put(&outbox, (cop_outbox_item){ .topic = "act.m" }, NULL, &body), COP_ENOMEM);
+	no_messages = false;
 	assert_true(cop_outbox_count(&outbox) == 0 && cop_outbox_bytes(&outbox) == 0);
 	cop_outbox_fini(&outbox);
 	cop_bytes_fini(&body);
@@ -329,6 +387,8 @@ int main(void)
 		cmocka_unit_test(test_one_that_waits_holds_up_those_behind_it),
 		cmocka_unit_test(test_actions_that_nobody_is_given_are_reported),
 		cmocka_unit_test(test_decisions_that_a_broken_journal_lacks_say_so),
+		cmocka_unit_test(test_maps_of_any_form_are_no_arrays),
+		cmocka_unit_test(test_decision_without_content_stays_so),
 		cmocka_unit_test(test_feedback_that_a_broken_journal_lacks_is_refused),
 		cmocka_unit_test(test_answers_without_memory_are_no_better_than_they_are),
 		cmocka_unit_test(test_answer_that_finds_no_room_is_not_taken),

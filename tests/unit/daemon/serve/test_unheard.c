@@ -54,6 +54,7 @@ static void test_bodies_come_out_in_order_of_arrival(void **state)
 	}
 	expect_dropped(&queue, 0, 0, 0);
 	put(&queue, &wide, 3.0, "left", 1);
+	put(&queue, &wide, 3.0, "too", 1);
 	cop_unheard_fini(&queue);
 	expect(&queue, NULL);
 }
@@ -100,6 +101,11 @@ static void test_bytes_drop_the_oldest(void **state)
 	cop_unheard_put(&queue, &small, 1.0, large, sizeof large, 9);
 	expect_dropped(&queue, 0, 3 + 3 + 4 + 1 + 9, 0);
 	expect(&queue, NULL);
+	large[2 * OWN + 30] = '\0';
+	assert_true(cop_unheard_has_room(&queue, &small, strlen(large), 1));
+	put(&queue, &small, 1.0, large, 1); /* takes all there is */
+	assert_int_equal(queue.bytes, small.bytes);
+	expect(&queue, large);
 }
 
 static void test_age_drops_what_waited_for_longer(void **state)

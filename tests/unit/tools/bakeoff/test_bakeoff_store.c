@@ -1,13 +1,18 @@
 #include "tools/bakeoff/bakeoff_store.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "support.h"
+#include "support_io.h"
 
 static char folder[] = "/tmp/test_bakeoff_XXXXXX";
 
@@ -186,6 +191,8 @@ static void test_rows_wrong_files_are_refused_and_left_alone(void **state)
 			fail_msg("'%s' was taken", wrong[i]);
 		assert_non_null(strstr(diag.source, "o.csv"));
 		assert_int_equal(size_of("o.csv"), strlen(wrong[i]));
+		cop_bakeoff_store_close(&store);
+		assert_int_equal(cop_bakeoff_store_read(in_folder("o.csv"), &store, &diag), COP_EFORMAT);
 		cop_bakeoff_store_close(&store);
 	}
 }
@@ -381,8 +388,7 @@ static void test_settings_of_another_are_replaced_wherever_their_rows_stand(void
 		for (size_t i = 0, other = 0; i < 3; i++)
 			add(&store, i == place ? "mine" : others[other++], 1 + i, 0.125 * (double)(1 + i));
 		cop_bakeoff_store_close(&store);
-		int before = dup(STDIN_FILENO);
-		(void)close(before);
+		unsigned before = cop_test_io_descriptors();
 		assert_int_equal(open_store("mine=dgt:height=4", true, &store, &diag), COP_OK);
 		assert_int_equal(store.rows.count, 2);
 		assert_int_equal(store.points.count, 4);
@@ -394,9 +400,7 @@ static void test_settings_of_another_are_replaced_wherever_their_rows_stand(void
 		assert_int_equal(open_store("default", false, &second, &diag), COP_EEXIST); /* still locked */
 		cop_bakeoff_store_close(&second);
 		cop_bakeoff_store_close(&store);
-		int behind = dup(STDIN_FILENO);
-		(void)close(behind);
-		assert_int_equal(behind, before);
+		assert_int_equal(cop_test_io_descriptors(), before);
 		assert_int_equal(cop_bakeoff_store_read(in_folder("o.csv"), &store, &diag), COP_OK);
 		assert_int_equal(store.rows.count, 2);
 		assert_int_equal(store.points.count, 4);
@@ -475,6 +479,87 @@ static void test_points_of_something_else_are_refused(void **state)
 	assert_non_null(strstr(diag.source, "o.curves.csv"));
 	cop_bakeoff_store_close(&store);
 	assert_int_equal(rmdir(in_folder("o.curves.csv")), 0);
+}
+
+static void test_points_second_writer_is_refused(void **state)
+{
+	(void)state;
+	cop_bakeoff_store store;
+	cop_diag diag = { .message = "" };
+	make_two();
+	int held = open(in_folder("o.curves.csv"), O_RDONLY | O_CLOEXEC);
+	assert_true(held >= 0 && flock(held, LOCK_EX) == 0);
+	assert_int_equal(open_store("default", false, &store, &diag), COP_EEXIST);
+	assert_non_null(strstr(diag.source, "o.curves.csv"));
+	cop_bakeoff_store_close(&store);
+	(void)close(held);
+	assert_int_equal(open_store("default", false, &store, &diag), COP_OK);
+	cop_bakeoff_store_close(&store);
+}
+
+/* There is room for the rows, but not for the points, which come first. */
+static void test_replaced_points_that_cannot_be_written_leave_the_rows(void **state)
+{
+	(void)state;
+	cop_bakeoff_store store;
+	cop_diag diag = { .message = "" };
+	struct rlimit before, limit;
+	assert_int_equal(open_store("mine=dgt:height=3,default", false, &store, &diag), COP_OK);
+	add(&store, "mine", 1, 0.5);
+	for (uint64_t seed = 1; seed <= 20; seed++)
+		add(&store, "default", seed, 0.25);
+	cop_bakeoff_store_close(&store);
+	size_t rows = size_of("o.csv"), points = size_of("o.curves.csv");
+	assert_true(rows + 100 < points); /* also without those of mine */
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = before;
+	limit.rlim_cur = rows;
+	(void)signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	cop_err err = open_store("mine=dgt:height=4", true, &store, &diag);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	(void)signal(SIGXFSZ, SIG_DFL);
+	assert_int_equal(err, COP_EIO);
+	assert_non_null(strstr(diag.source, "o.curves.csv"));
+	cop_bakeoff_store_close(&store);
+	assert_int_equal(size_of("o.csv"), rows);
+	assert_int_equal(size_of("o.curves.csv"), points);
+}
+
+/* Each call that fails is told of, and what is left can be read: the rows and points of before, or of behind. */
+static void test_replacing_under_each_failure_loses_nothing_else(void **state)
+{
+	(void)state;
+	static const unsigned kinds[] = { COP_TEST_IO_OPEN, COP_TEST_IO_RENAME, COP_TEST_IO_READ, COP_TEST_IO_STAT };
+	for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++) {
+		unsigned long n = 0;
+		for (bool failed = true; failed;) {
+			cop_bakeoff_store store;
+			cop_diag diag = { .message = "" };
+			(void)begin(NULL);
+			assert_int_equal(open_store("mine=dgt:height=3,default", false, &store, &diag), COP_OK);
+			add(&store, "mine", 1, 0.5);
+			add(&store, "default", 1, 0.25);
+			cop_bakeoff_store_close(&store);
+			unsigned before = cop_test_io_descriptors();
+			cop_bakeoff_settings set = settings_of("mine=dgt:height=4");
+			const char *path = in_folder("o.csv");
+			diag.message[0] = '\0';
+			cop_test_io_fail(kinds[kind], ++n, false, EIO);
+			cop_err err = cop_bakeoff_store_open(path, &set, true, &store, &diag);
+			failed = cop_test_io_failed();
+			cop_test_io_fail(0, 0, false, 0);
+			assert_int_equal(err != COP_OK, failed);
+			assert_int_equal(diag.message[0] != '\0', failed);
+			cop_bakeoff_store_close(&store);
+			assert_int_equal(cop_test_io_descriptors(), before);
+			assert_int_equal(cop_bakeoff_store_read(in_folder("o.csv"), &store, &diag), COP_OK);
+			assert_non_null(cop_bakeoff_rows_find(&store.rows, "toy", "default", 1, 100));
+			assert_true(failed || store.rows.count == 1);
+			cop_bakeoff_store_close(&store);
+		}
+		assert_true(n > 1);
+	}
 }
 
 static void use_full_disk(int *fd)
@@ -626,6 +711,9 @@ int main(void)
 		cmocka_unit_test_setup(test_settings_of_any_number_are_written_down, begin),
 		cmocka_unit_test_setup(test_rows_half_a_line_of_any_length_is_dropped, begin),
 		cmocka_unit_test_setup(test_points_of_something_else_are_refused, begin),
+		cmocka_unit_test_setup(test_points_second_writer_is_refused, begin),
+		cmocka_unit_test_setup(test_replaced_points_that_cannot_be_written_leave_the_rows, begin),
+		cmocka_unit_test_setup(test_replacing_under_each_failure_loses_nothing_else, begin),
 		cmocka_unit_test_setup(test_run_that_cannot_be_written_is_told_and_not_kept, begin),
 		cmocka_unit_test_setup(test_run_is_kept_in_memory_as_in_the_files, begin),
 		cmocka_unit_test_setup(test_run_out_of_memory_is_told, begin),
