@@ -1,5 +1,5 @@
-/* daemon/durable/healing.h: a journal that broke, and how it comes to stand again; files and the clock, looked at once a
- * second.
+/* daemon/durable/healing.h: a journal that broke, and how it comes to stand again; files and the clock, looked at once
+ * a second.
  *
  * While the journal is broken, decisions are marked as not durable and feedback is refused. Healing puts what is
  * missing into a new segment, and what happened meanwhile into a checkpoint; where the segment is gone, all of it goes

@@ -1,5 +1,5 @@
-/* daemon/durable/journal_care.h: the journal's old segments: removed by size and age, closed ones compressed, on a thread of
- * its own.
+/* daemon/durable/journal_care.h: the journal's old segments: removed by size and age, closed ones compressed, on a
+ * thread of its own.
  *
  * Nothing that a kept checkpoint still needs is removed. One round at a time; started and ended by the loop's thread.
  */

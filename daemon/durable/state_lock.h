@@ -1,5 +1,5 @@
-/* daemon/durable/state_lock.h: one daemon for a state folder: locks on the folder and on the file `lock` in it, held until
- * close.
+/* daemon/durable/state_lock.h: one daemon for a state folder: locks on the folder and on the file `lock` in it, held
+ * until close.
  *
  * The folder's lock cannot be removed with a file; the file's keeps daemons out that know only that one. A folder that
  * was removed or moved away while it was held can be replaced. The loop's thread. */

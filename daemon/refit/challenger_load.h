@@ -1,5 +1,5 @@
-/* daemon/refit/challenger_load.h: a challenger made ready on a thread of its own: its file read and parsed, and the room for
- * a clone made (learn/learner.h), so that the loop only has to copy the learner and swap.
+/* daemon/refit/challenger_load.h: a challenger made ready on a thread of its own: its file read and parsed, and the
+ * room for a clone made (learn/learner.h), so that the loop only has to copy the learner and swap.
  *
  * begin, then is_ready now and then; when it is, trees, crc and spare are the loop's to use until release, after which
  * the thread frees what is left of them. One at a time; all calls by the loop's thread. */

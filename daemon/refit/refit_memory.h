@@ -1,4 +1,5 @@
-/* daemon/refit/refit_memory.h: how much memory a refit may take where the configuration leaves that open (memory = "auto").
+/* daemon/refit/refit_memory.h: how much memory a refit may take where the configuration leaves that open (memory =
+ * "auto").
  *
  * A quarter of what is free when it begins, at most 1 GiB: free is what the machine has (MemAvailable), or the tightest
  * control group that holds the daemon (memory.max and memory.high, less memory.current, of which files that can be read

@@ -1,5 +1,5 @@
-/* daemon/refit/refit_metrics.h: refits, promotions and the evidence on challengers, as families of the metrics' page. The
- * loop's thread. */
+/* daemon/refit/refit_metrics.h: refits, promotions and the evidence on challengers, as families of the metrics' page.
+ * The loop's thread. */
 #ifndef COP_DAEMON_REFIT_REFIT_METRICS_H
 #define COP_DAEMON_REFIT_REFIT_METRICS_H
 

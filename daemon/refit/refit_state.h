@@ -1,5 +1,5 @@
-/* daemon/refit/refit_state.h: what the daemon keeps of one model's refits: when the last one was, whether the loss drifts,
- * which challengers are needed, where in the journal the window begins.
+/* daemon/refit/refit_state.h: what the daemon keeps of one model's refits: when the last one was, whether the loss
+ * drifts, which challengers are needed, where in the journal the window begins.
  *
  * The first part is saved with the model, so that a restart changes nothing. The loop's thread. */
 #ifndef COP_DAEMON_REFIT_REFIT_STATE_H

@@ -1,9 +1,9 @@
 /* daemon/refit/refits.h: the supervisor of refits: when one begins, what became of it, who serves then.
  *
- * One worker process at a time (coppice-refit, daemon/refit/worker.h), never waited for. A refit begins when the model's
- * configuration says so and feedback has come that none has seen, or when somebody asks; one that went wrong is tried
- * again after a pause that doubles. Its challenger goes into the shadow of the serving learner; evidence decides, where
- * the configuration lets it. The loop's thread. */
+ * One worker process at a time (coppice-refit, daemon/refit/worker.h), never waited for. A refit begins when the
+ * model's configuration says so and feedback has come that none has seen, or when somebody asks; one that went wrong is
+ * tried again after a pause that doubles. Its challenger goes into the shadow of the serving learner; evidence decides,
+ * where the configuration lets it. The loop's thread. */
 #ifndef COP_DAEMON_REFIT_REFITS_H
 #define COP_DAEMON_REFIT_REFITS_H
 

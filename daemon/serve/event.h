@@ -1,5 +1,5 @@
-/* daemon/serve/event.h: one context, one feedback or one activation, from bytes to bytes, and into the journal; what requests
- * and streams share. The loop's thread. */
+/* daemon/serve/event.h: one context, one feedback or one activation, from bytes to bytes, and into the journal; what
+ * requests and streams share. The loop's thread. */
 #ifndef COP_DAEMON_SERVE_EVENT_H
 #define COP_DAEMON_SERVE_EVENT_H
 

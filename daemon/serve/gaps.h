@@ -1,4 +1,5 @@
-/* daemon/serve/gaps.h: what streams lost: senders may number their messages (`src`, `n`), and missing numbers are counted.
+/* daemon/serve/gaps.h: what streams lost: senders may number their messages (`src`, `n`), and missing numbers are
+ * counted.
  *
  * A bounded table of senders; when it is full the one that was silent longest makes room. A sender that counts from
  * anew (a lower number) is taken as restarted, not as a gap. One thread. */

@@ -1,5 +1,5 @@
-/* daemon/serve/inlet.h: what ZeroMQ reads from its connections is counted in bytes on its way in, and cut off beyond its
- * limit.
+/* daemon/serve/inlet.h: what ZeroMQ reads from its connections is counted in bytes on its way in, and cut off beyond
+ * its limit.
  *
  * ZeroMQ bounds queues in messages, gathers a message of several frames whole before anybody sees one, and walks all
  * topics of all subscribers whenever one of them leaves. While an inlet is open, the program's own recv(), which

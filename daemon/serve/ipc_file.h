@@ -1,4 +1,5 @@
-/* daemon/serve/ipc_file.h: the files of ipc:// endpoints: a left one is removed before binding, the own one after closing.
+/* daemon/serve/ipc_file.h: the files of ipc:// endpoints: a left one is removed before binding, the own one after
+ * closing.
  *
  * A file is left when nobody accepts connections on it. One that a live process serves is never removed. */
 #ifndef COP_DAEMON_SERVE_IPC_FILE_H

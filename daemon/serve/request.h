@@ -1,4 +1,5 @@
-/* daemon/serve/request.h: the request socket: frames in, exactly one reply out, whatever they hold. The loop's thread. */
+/* daemon/serve/request.h: the request socket: frames in, exactly one reply out, whatever they hold. The loop's thread.
+ */
 #ifndef COP_DAEMON_SERVE_REQUEST_H
 #define COP_DAEMON_SERVE_REQUEST_H
 

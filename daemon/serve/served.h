@@ -42,8 +42,8 @@ typedef struct cop_served {
 	uint64_t unheard_decisions; /* whose action no subscriber was given */
 	uint64_t decided;           /* decisions when the loop last looked for reward windows that are over */
 	cop_outliers outliers_before, outliers_told; /* then, and when the log last had a line of them */
-	cop_model_counters before; /* the model's counters when the process began to serve it (daemon/report/metrics.h), */
-	cop_apprentice_summary apprentice_before; /* and what it had observed */
+	cop_model_counters before;                   /* the model's counters when the process began to serve it, */
+	cop_apprentice_summary apprentice_before;    /* and what it had observed (daemon/report/metrics.h) */
 	cop_refit_state refit;
 } cop_served;
 

@@ -1,5 +1,5 @@
-/* daemon/serve/streams.h: context and feedback streams: fast and unacknowledged; what is wrong is counted and logged at a
- * limited rate. The loop's thread. */
+/* daemon/serve/streams.h: context and feedback streams: fast and unacknowledged; what is wrong is counted and logged at
+ * a limited rate. The loop's thread. */
 #ifndef COP_DAEMON_SERVE_STREAMS_H
 #define COP_DAEMON_SERVE_STREAMS_H
 
@@ -7,8 +7,8 @@
 
 /* One message `ctx.<model>` + body: each context is decided, the actions go out on `act.<model>` in a body of the same
  * kind (a map for a map, an array for an array); an apprentice, which does not decide, says nothing. While nobody
- * subscribes to the model's actions its contexts wait (daemon/serve/unheard.h), unless the configuration has it that they do
- * not, they bring an action of their own, or there is no socket for actions. The message is released. */
+ * subscribes to the model's actions its contexts wait (daemon/serve/unheard.h), unless the configuration has it that
+ * they do not, they bring an action of their own, or there is no socket for actions. The message is released. */
 void cop_streams_contexts(cop_server *server, cop_sockets_message *message);
 /* Counts the message and releases it: too much is queued. */
 void cop_streams_drop(cop_server *server, cop_sockets_message *message);

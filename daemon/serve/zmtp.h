@@ -1,5 +1,5 @@
-/* daemon/serve/zmtp.h: follows what a ZeroMQ peer sends, as far as frame lengths and flags go (ZMTP 3, RFC 23 and 37), so
- * that its messages are counted in bytes while they come in, before ZeroMQ hands them over.
+/* daemon/serve/zmtp.h: follows what a ZeroMQ peer sends, as far as frame lengths and flags go (ZMTP 3, RFC 23 and 37),
+ * so that its messages are counted in bytes while they come in, before ZeroMQ hands them over.
  *
  * A connection is a greeting of 64 bytes, then frames: flags, length (1 or 8 bytes, big-endian), content. A frame costs
  * its content and COP_ZMTP_FRAME_COST; a message costs its frames. Plain state in the caller's storage: distinct

@@ -322,7 +322,8 @@ cop_err cop_dataset_read(const char *path, cop_dataset **out, cop_diag *diag)
 	cop_err err = cop_stream_open_read(path, &stream, diag);
 	if (err != COP_OK)
 		return err;
-	err = cop_dataset_is_libsvm(path) ? cop_libsvm_read(stream, out, diag) : cop_dataset_csv_read(stream, out, diag);
+	err = cop_dataset_is_libsvm(path) ? cop_libsvm_read(stream, out, diag)
+	                                  : cop_dataset_csv_read(stream, out, diag);
 	cop_stream_free(stream);
 	return err;
 }

@@ -77,9 +77,9 @@ void cop_dataset_target_range(const cop_dataset *dataset, double *min, double *m
 
 /* Does the file's name say libsvm: .libsvm or .svm, .gz or .zst aside? */
 bool cop_dataset_is_libsvm(const char *path);
-/* Reads a file by its name's ending, .gz or .zst aside: .libsvm and .svm as table/libsvm, all others as table/dataset_csv.
- * Caller frees with cop_dataset_free; on error *out is NULL and *diag (NULL allowed) says where and what.
- * Errors of base/stream and of the reader. */
+/* Reads a file by its name's ending, .gz or .zst aside: .libsvm and .svm as table/libsvm, all others as
+ * table/dataset_csv. Caller frees with cop_dataset_free; on error *out is NULL and *diag (NULL allowed) says where and
+ * what. Errors of base/stream and of the reader. */
 COP_CHECK cop_err cop_dataset_read(const char *path, cop_dataset **out, cop_diag *diag);
 
 #endif

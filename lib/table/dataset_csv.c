@@ -9,7 +9,7 @@
 typedef struct reading {
 	cop_stream *stream;
 	cop_csv *csv;
-	float *features; /* one row's, without the target; NULL before the first row */
+	float *features;   /* one row's, without the target; NULL before the first row */
 	cop_dataset *rows; /* NULL before the first row */
 	cop_diag *diag;
 } reading;
@@ -65,7 +65,8 @@ static cop_err add_rows(reading *r)
 		if (err == COP_EEND) {
 			bool header = cop_csv_column(r->csv, 0) != NULL;
 			cop_diag_of(r->diag, cop_stream_name(r->stream),
-			        header ? "its only line is not of numbers and was taken for the columns' names; expected rows"
+			        header ? "its only line is not of numbers and was taken for the columns' names; "
+			                 "expected rows"
 			               : "it holds no rows");
 			return COP_EFORMAT;
 		}

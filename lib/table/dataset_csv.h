@@ -1,4 +1,5 @@
-/* table/dataset_csv.h: a csv file (base/csv.h) as a dense dataset; the last column is the target. One thread per stream. */
+/* table/dataset_csv.h: a csv file (base/csv.h) as a dense dataset; the last column is the target. One thread per
+ * stream. */
 #ifndef COP_TABLE_DATASET_CSV_H
 #define COP_TABLE_DATASET_CSV_H
 

@@ -1,4 +1,5 @@
-/* tools/bakeoff/bakeoff_report.h: a bakeoff's results for people: text, one self-contained HTML page, and a JSON object.
+/* tools/bakeoff/bakeoff_report.h: a bakeoff's results for people: text, one self-contained HTML page, and a JSON
+ * object.
  *
  * Short tables (text) show the own settings and of each peers' file the best single setting and the best per dataset;
  * HTML has all. One thread. */

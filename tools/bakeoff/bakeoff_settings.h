@@ -41,7 +41,8 @@ const char *cop_bakeoff_name_wrong(const char *name, size_t length);
 bool cop_bakeoff_settings_add(cop_bakeoff_settings *settings, const char *text);
 /* Those of a file, a text in each line; empty lines and such as begin with # are passed over. False: complained. */
 bool cop_bakeoff_settings_read(cop_bakeoff_settings *settings, const char *path);
-/* Where a setting's decisions come from, for a model of its learner. Errors of the backends (tools/simulate/simulation.h). */
+/* Where a setting's decisions come from, for a model of its learner. Errors of the backends
+ * (tools/simulate/simulation.h). */
 COP_CHECK cop_err cop_bakeoff_settings_backend(const cop_bakeoff_setting *setting, const cop_model_settings *model,
         const cop_sim_items *items, cop_sim_backend *out, cop_diag *diag);
 /* Fills the fingerprints. COP_EINVAL: a learner cannot be made of its options; COP_ENOMEM. */

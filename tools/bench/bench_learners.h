@@ -1,5 +1,5 @@
-/* tools/bench/bench_learners.h: learners on made-up events: how many a second, and the same without a clock, for counting
- * instructions. */
+/* tools/bench/bench_learners.h: learners on made-up events: how many a second, and the same without a clock, for
+ * counting instructions. */
 #ifndef COP_TOOLS_BENCH_BENCH_LEARNERS_H
 #define COP_TOOLS_BENCH_BENCH_LEARNERS_H
 

@@ -1,5 +1,5 @@
-/* tools/bench/bench_peak_simd.h: the one source of the peaks; each bench_peak_<isa>.c defines PEAK_NAME and PEAK_SYMBOL, is
- * compiled with that instruction set, and includes it once. */
+/* tools/bench/bench_peak_simd.h: the one source of the peaks; each bench_peak_<isa>.c defines PEAK_NAME and
+ * PEAK_SYMBOL, is compiled with that instruction set, and includes it once. */
 #include <stdint.h>
 
 #include "bench_peak.h"

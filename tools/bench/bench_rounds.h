@@ -1,5 +1,5 @@
-/* tools/bench/bench_rounds.h: two sides of a bench, measured in turns, round by round: medians and the ratios of rounds; and
- * signals that are heeded between two measurements. */
+/* tools/bench/bench_rounds.h: two sides of a bench, measured in turns, round by round: medians and the ratios of
+ * rounds; and signals that are heeded between two measurements. */
 #ifndef COP_TOOLS_BENCH_BENCH_ROUNDS_H
 #define COP_TOOLS_BENCH_BENCH_ROUNDS_H
 

@@ -1,5 +1,5 @@
-/* tools/common/client_socket.h: ZeroMQ sockets as the tools' clients use them: limits set before connecting, a deadline on
- * every wait, faults in words. For tools/client*.c alone. One thread per socket. */
+/* tools/common/client_socket.h: ZeroMQ sockets as the tools' clients use them: limits set before connecting, a deadline
+ * on every wait, faults in words. For tools/client*.c alone. One thread per socket. */
 #ifndef COP_TOOLS_COMMON_CLIENT_SOCKET_H
 #define COP_TOOLS_COMMON_CLIENT_SOCKET_H
 

@@ -1,4 +1,5 @@
-/* tools/common/learner_options.h: the options that say how a model learns and explores, as simulate and replay take them.
+/* tools/common/learner_options.h: the options that say how a model learns and explores, as simulate and replay take
+ * them.
  *
  * A subcommand puts COP_LEARNER_OPTION_ROWS into its table for getopt_long, hands those options here, and asks once all
  * are read whether they go together. `--compare` reads them from a text. One thread. */

@@ -1,4 +1,5 @@
-/* tools/common/reader_options.h: the options by which subcommands are told how a bandit log is to be read, in one place.
+/* tools/common/reader_options.h: the options by which subcommands are told how a bandit log is to be read, in one
+ * place.
  *
  * Formats: vw, dsjson, csv (events/event_reader), journal (history). A subcommand joins these options to its own for
  * getopt_long, hands those it does not know here, checks once all are read, and opens its files:

@@ -1,9 +1,9 @@
-/* tools/common/setting_words.h: how a model learns, written in one text, as replay's --compare and bakeoff's --settings take
- * it.
+/* tools/common/setting_words.h: how a model learns, written in one text, as replay's --compare and bakeoff's --settings
+ * take it.
  *
  * Short: "dgt:height=4:literal", the learner's name and then its options. Long: "--learner dgt --height 4". Options are
- * those of tools/common/learner_options.h and, where the command takes them, of tools/common/refit_options.h and `skyline`. One
- * thread. */
+ * those of tools/common/learner_options.h and, where the command takes them, of tools/common/refit_options.h and
+ * `skyline`. One thread. */
 #ifndef COP_TOOLS_COMMON_SETTING_WORDS_H
 #define COP_TOOLS_COMMON_SETTING_WORDS_H
 

@@ -1,4 +1,5 @@
-/* tools/convert/convert.h: bandit logs from one format to another, and from labelled rows. Internal to the subcommand. */
+/* tools/convert/convert.h: bandit logs from one format to another, and from labelled rows. Internal to the subcommand.
+ */
 #ifndef COP_TOOLS_CONVERT_CONVERT_H
 #define COP_TOOLS_CONVERT_CONVERT_H
 

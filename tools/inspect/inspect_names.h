@@ -1,5 +1,5 @@
-/* tools/inspect/inspect_names.h: what the features of a saved model are called: by a file of names, the columns of its log, the
- * names that a sparse model keeps, or x<i> (candidates' c<i>). One thread. */
+/* tools/inspect/inspect_names.h: what the features of a saved model are called: by a file of names, the columns of its
+ * log, the names that a sparse model keeps, or x<i> (candidates' c<i>). One thread. */
 #ifndef COP_TOOLS_INSPECT_INSPECT_NAMES_H
 #define COP_TOOLS_INSPECT_INSPECT_NAMES_H
 

@@ -1,5 +1,5 @@
-/* tools/inspect/inspect_page.h: served and replayed models as one HTML page: experts, linear terms, products, forests, and some
- * of their trees drawn.
+/* tools/inspect/inspect_page.h: served and replayed models as one HTML page: experts, linear terms, products, forests,
+ * and some of their trees drawn.
  *
  * However large a model is, the page is bounded: so many weights of so many arms, so many trees of so many leaves, and
  * it says how many are left out. One thread. */

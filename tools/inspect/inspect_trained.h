@@ -1,4 +1,5 @@
-/* tools/inspect/inspect_trained.h: a trained model file (of `coppice train`) shown in one of the views of view/view.h. */
+/* tools/inspect/inspect_trained.h: a trained model file (of `coppice train`) shown in one of the views of view/view.h.
+ */
 #ifndef COP_TOOLS_INSPECT_INSPECT_TRAINED_H
 #define COP_TOOLS_INSPECT_INSPECT_TRAINED_H
 

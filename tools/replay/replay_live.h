@@ -1,5 +1,5 @@
-/* tools/replay/replay_live.h: a log's events sent to a daemon's model, as self-contained feedback in batches: the model learns
- * from them what it would have learned had it been there.
+/* tools/replay/replay_live.h: a log's events sent to a daemon's model, as self-contained feedback in batches: the model
+ * learns from them what it would have learned had it been there.
  *
  * One thread. */
 #ifndef COP_TOOLS_REPLAY_REPLAY_LIVE_H

@@ -1,7 +1,7 @@
 /* tools/replay/replay_scan.h: what a bandit log holds, found by reading it: how many arms, what costs, which features.
  *
- * A scan of a log's beginning serves as long as the rest holds nothing else; the feed (tools/replay/replay_feed.h) tells when
- * it does, and then all of the log is scanned. One thread. */
+ * A scan of a log's beginning serves as long as the rest holds nothing else; the feed (tools/replay/replay_feed.h)
+ * tells when it does, and then all of the log is scanned. One thread. */
 #ifndef COP_TOOLS_REPLAY_REPLAY_SCAN_H
 #define COP_TOOLS_REPLAY_REPLAY_SCAN_H
 

@@ -1,8 +1,7 @@
 /* tools/replay/replay_table.h: the progress table, in Vowpal Wabbit's columns and with their meaning.
  *
- *   average loss, since last   of the policy, estimated from the log (tools/replay/replay_tally.h); n.a. without a label
- *   example counter, weight    so far
- *   current label              action:cost:probability of the log, or unknown
+ *   average loss, since last   of the policy, estimated from the log (tools/replay/replay_tally.h); n.a. without a
+ * label example counter, weight    so far current label              action:cost:probability of the log, or unknown
  *   current predict            the policy's best action and its probability (exploring) or predicted cost (greedy)
  *   current features           as Vowpal Wabbit counts them
  * Actions count as in the log. One thread. */

@@ -1,5 +1,5 @@
-/* tools/train/train_knobs.h: what can be set of a batch learner: one table of names, ranges, words and who they are for, from
- * which options are read, help is printed, and `--search` takes what it tries.
+/* tools/train/train_knobs.h: what can be set of a batch learner: one table of names, ranges, words and who they are
+ * for, from which options are read, help is printed, and `--search` takes what it tries.
  *
  * A value is a double: a number, a whole number, the place of a word in its list, or 0 and 1 of a flag. What is not
  * given is left to the learner's own default. One thread. */

@@ -1,5 +1,5 @@
-/* tests/unit/events/event_fixture.h: what tests of event readers share: a reader with its space, and the places of named
- * features. */
+/* tests/unit/events/event_fixture.h: what tests of event readers share: a reader with its space, and the places of
+ * named features. */
 #ifndef COP_TESTS_DATA_EVENT_FIXTURE_H
 #define COP_TESTS_DATA_EVENT_FIXTURE_H
 
