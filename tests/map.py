@@ -9,7 +9,8 @@ rooms.svg follows from the include lines alone: a box for each folder of a rank,
 one includes, unless a longer way of arrows says the same. way-NAME.svg is drawn from a block ```way NAME of
 docs/architecture.md, a line for each step: FILE FUNCTION WORDS, indented below the step that leads to it; the source
 must have that function in that file, and the body of the step above must name it. Checked are the pictures, the steps,
-and in the documents of the map every `path/of/a.file`, every folder and every cop_name.
+in the documents of the map every `path/of/a.file`, every folder and every cop_name, and in all documents the links and
+the length of lines (tables and code aside).
 """
 
 import html
@@ -166,8 +167,6 @@ def symbols(root):
 
 def check_document(root, path, known):
     for number, line in enumerate(Path(root, path).read_text(encoding="utf-8").split("\n"), 1):
-        if len(line) > 120 and not line.startswith("|"):
-            yield path, number, "is longer than 120 characters"
         for word in re.findall(r"`([^`]+)`", line):
             if re.fullmatch(r"(lib|daemon|tools|tests|docs|conf)(/[\w.*-]+)*/?", word) and not list(Path(root).glob(word)):
                 yield path, number, f"{word} does not exist"
@@ -176,8 +175,37 @@ def check_document(root, path, known):
                     yield path, number, f"{name} does not exist"
 
 
+def anchors(text):
+    """What a link may name behind #: the headings, as they are made into names by those who show documents."""
+    heads = re.findall(r"^#+ (.*)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", head.strip().lower()).replace(" ", "-") for head in heads}
+
+
+def check_prose(root, path):
+    """Lines and links of one document."""
+    code = False
+    for number, line in enumerate(Path(root, path).read_text(encoding="utf-8").split("\n"), 1):
+        code = code != line.startswith("```")
+        if code or line.startswith(("    ", "\t")):
+            continue
+        if len(line) > 120 and not line.startswith("|"):
+            yield path, number, "is longer than 120 characters"
+        for link in re.findall(r"\]\(([^)\s]+)\)", line):
+            file, _, anchor = link.partition("#")
+            target = Path(root, os.path.dirname(path), file) if file else Path(root, path)
+            if re.match(r"\w+:", link):
+                continue
+            if not target.exists():
+                yield path, number, f"links to {link}, which is not there"
+            elif anchor and anchor not in anchors(target.read_text(encoding="utf-8")):
+                yield path, number, f"links to {link}, where no such heading is"
+
+
 def check(root):
     found, known = [], symbols(root)
+    for path in layers.files_of(root):
+        if path.endswith(".md") and not path.startswith("tests/"):
+            found += check_prose(root, path)
     for path in MAP:
         if os.path.exists(os.path.join(root, path)):
             found += check_document(root, path, known)
@@ -204,9 +232,11 @@ def self_test():
         assert [what[0] for what in check(root)] == ["docs/pictures/rooms.svg"], "no picture yet"
         draw(root)
         assert check(root) == []
-        Path(root, MAP[1]).write_text("`cop_b`, `lib/base/z.h` and `lib/ba*`\n" + "x" * 121 + "\n", encoding="utf-8")
-        assert sorted(what[2] for what in check(root)) == ["cop_b does not exist", "is longer than 120 characters",
-                                                           "lib/base/z.h does not exist"]
+        Path(root, MAP[1]).write_text("# A b, c!\n`cop_b`, `lib/base/z.h` and `lib/ba*`\n" + "x" * 121 + "\n| " + "y" * 121
+                                      + "\n[x](#a-b-c) [x](#a-b) [x](glossary.md) [x](nothing.md)\n", encoding="utf-8")
+        assert sorted(what[2] for what in check(root)) == [
+            "cop_b does not exist", "is longer than 120 characters", "lib/base/z.h does not exist",
+            "links to #a-b, where no such heading is", "links to nothing.md, which is not there"]
         Path(root, "lib/base/f.c").write_text("static int f(int x)\n{\n\treturn g(x);\n}\n\nint g(int x)\n{\n\treturn x;\n}\n")
         Path(root, MAP[1]).write_text("```way w\nlib/base/f.c f begins\n  lib/base/f.c g ends\n```\n", encoding="utf-8")
         assert [what[0] for what in check(root)] == ["docs/pictures/way-w.svg"], "a way without a picture"
