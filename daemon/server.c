@@ -196,7 +196,7 @@ void cop_server_close(cop_server *server)
 	cop_http_close(server->http);
 	cop_outbox_fini(&server->outbox);
 	cop_sockets_close(&server->sockets);
-	cop_journal_care_end(&server->care);
+	cop_journal_retention_end(&server->care);
 	(void)!cop_journaler_close(server->journal, NULL); /* flushed by the last checkpoint, or broken and told */
 	cop_checkpoint_fini(&server->checkpoint);
 	cop_served_fini(&server->models);
@@ -415,7 +415,7 @@ static void checkpoint_written(cop_server *server)
 	server->care.spare_age = server->clock.ahead > 0.0;
 	server->care.beside = cop_refits_held(server);
 	if (server->journal != NULL)
-		cop_journal_care_start(&server->care, folder, server->config,
+		cop_journal_retention_start(&server->care, folder, server->config,
 		        cop_checkpoint_needs(&server->checkpoint, server->config->checkpoint_keep),
 		        cop_refits_window(server), server->log);
 	cop_refits_tidy(server);
@@ -484,7 +484,7 @@ static void take_timers(cop_server *server)
 	}
 	cop_healing_turn(server, now);
 	cop_refits_turn(server, now);
-	cop_trouble_tell(&server->trouble, server, now);
+	cop_drop_report_tell(&server->trouble, server, now);
 	(void)cop_notify_tick(&server->notify, server->mark / 1000);
 }
 

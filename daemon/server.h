@@ -8,15 +8,15 @@
 #include "base/bytes.h"
 #include "daemon/config/config.h"
 #include "daemon/durable/checkpoint.h"
-#include "daemon/durable/journal_care.h"
+#include "daemon/durable/journal_retention.h"
 #include "daemon/durable/journaler.h"
 #include "daemon/durable/state_lock.h"
 #include "daemon/refit/refits.h"
+#include "daemon/report/drop_report.h"
 #include "daemon/report/histogram.h"
 #include "daemon/report/http.h"
 #include "daemon/report/log.h"
 #include "daemon/report/notify.h"
-#include "daemon/report/trouble.h"
 #include "daemon/serve/event_clock.h"
 #include "daemon/serve/outbox.h"
 #include "daemon/serve/served.h"
@@ -45,7 +45,7 @@ struct cop_server {
 	cop_served_set models;
 	cop_checkpoint checkpoint;
 	cop_journaler *journal; /* NULL: off */
-	cop_journal_care care;
+	cop_journal_retention care;
 	cop_outbox outbox;
 	cop_refits refits;
 	double next_look;   /* monotonic seconds: when files and the clock are looked at again */
@@ -54,7 +54,7 @@ struct cop_server {
 	bool broken_told;   /* the log has it that the journal is broken */
 	char broken_reason[160];
 	cop_notify notify;
-	cop_trouble trouble;
+	cop_drop_report trouble;
 	cop_server_counts counts;
 	cop_log_limiter limiter;        /* of complaints about streams */
 	cop_bytes reply;                /* of the message in hand */

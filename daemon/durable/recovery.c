@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "daemon/refit/succession.h"
+#include "daemon/refit/promotion.h"
 #include "daemon/serve/clock.h"
 #include "store/journal_keep.h"
 #include "store/journal_reader.h"
@@ -104,7 +104,7 @@ static cop_err apply_to(cop_recovery *recovery, cop_served *served, cop_wire_rec
         uint64_t sequence)
 {
 	if (type == COP_WIRE_RECORD_PROMOTION)
-		return cop_succession_replay(served, recovery->state_dir, r, sequence, &recovery->why);
+		return cop_promotion_replay(served, recovery->state_dir, r, sequence, &recovery->why);
 	cop_err err = apply_event(served, type, r);
 	cop_refit_state_watch(&served->refit, served->model);
 	return err;

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "daemon/refit/succession.h"
+#include "daemon/refit/promotion.h"
 #include "daemon/serve/clock.h"
 #include "online/model_shadow.h"
 #include "wire/wire_put.h"
@@ -62,9 +62,9 @@ static cop_err refuse(const cop_server *server, cop_err err, const cop_diag *why
 	return err;
 }
 
-static cop_succession by_hand(const cop_server *server, cop_served *served)
+static cop_promotion by_hand(const cop_server *server, cop_served *served)
 {
-	return (cop_succession){ served, server->journal, server->refits.state_dir, server->time, server->log, "hand",
+	return (cop_promotion){ served, server->journal, server->refits.state_dir, server->time, server->log, "hand",
 		NULL };
 }
 
@@ -83,8 +83,8 @@ static cop_err by_kind(cop_server *server, cop_served *served, cop_wire_promotio
         uint64_t *sequence, cop_wire_fault *fault)
 {
 	cop_diag why = { 0 };
-	const cop_succession s = by_hand(server, served);
-	cop_err err = cop_succession_do(&s, kind, 0, sequence, &why);
+	const cop_promotion s = by_hand(server, served);
+	cop_err err = cop_promotion_do(&s, kind, 0, sequence, &why);
 	if (err != COP_OK)
 		return refuse(server, err, &why, fault);
 	put_done(server, served, kind, &order->seq);
@@ -96,14 +96,14 @@ cop_err cop_refit_body_promote(
 {
 	cop_model_evidence is;
 	cop_diag why = { 0 };
-	const cop_succession s = by_hand(server, served);
+	const cop_promotion s = by_hand(server, served);
 	if (served->config->refit.promote == COP_PROMOTE_NEVER)
 		return cop_wire_fault_set(
 		        fault, COP_WIRE_FORBIDDEN, "promote: the model's section refit says promote = never");
 	cop_model_get_evidence(served->model, &is);
 	bool there = is.shadow && !is.promoted && order->number == served->refit.current;
 	if (order->has_number && !there) {
-		cop_err err = cop_succession_do(&s, COP_WIRE_PROMOTION_CHALLENGE, order->number, sequence, &why);
+		cop_err err = cop_promotion_do(&s, COP_WIRE_PROMOTION_CHALLENGE, order->number, sequence, &why);
 		if (err != COP_OK)
 			return refuse(server, err, &why, fault);
 	}
@@ -172,16 +172,16 @@ static void put_refit(const cop_server *server, const cop_served *served, cop_by
 	cop_wire_put_map_close(out, map);
 }
 
-static void put_evidence(const cop_promotion_summary *e, cop_bytes *out)
+static void put_evidence(const cop_promotion_test_summary *e, cop_bytes *out)
 {
 	static const char *const verdicts[] = { "open", "better", "worse" };
 	cop_wire_put_key_unsigned(out, "events", e->events);
 	cop_wire_put_key_text(out, "verdict", verdicts[e->verdict]);
 	if (e->events == 0)
 		return;
-	cop_wire_put_key_double(out, "gain", e->value[COP_PROMOTION_DR]);
-	cop_wire_put_key_double(out, "low", e->low[COP_PROMOTION_DR]);
-	cop_wire_put_key_double(out, "high", e->high[COP_PROMOTION_DR]);
+	cop_wire_put_key_double(out, "gain", e->value[COP_PROMOTION_TEST_DR]);
+	cop_wire_put_key_double(out, "low", e->low[COP_PROMOTION_TEST_DR]);
+	cop_wire_put_key_double(out, "high", e->high[COP_PROMOTION_TEST_DR]);
 	cop_wire_put_key_double(out, "effective_sample_size", e->effective_sample_size);
 }
 

@@ -67,7 +67,7 @@ static double frozen_of(const cop_model_evidence *is) { return is->frozen ? 1.0 
 static double events_of(const cop_model_evidence *is) { return (double)is->summary.events; }
 static double known(const cop_model_evidence *is, const double *value)
 {
-	return is->summary.events > 0 ? value[COP_PROMOTION_DR] : (double)NAN;
+	return is->summary.events > 0 ? value[COP_PROMOTION_TEST_DR] : (double)NAN;
 }
 static double gain_of(const cop_model_evidence *is) { return known(is, is->summary.value); }
 static double low_of(const cop_model_evidence *is) { return known(is, is->summary.low); }
@@ -75,7 +75,7 @@ static double high_of(const cop_model_evidence *is) { return known(is, is->summa
 static double verdict_of(const cop_model_evidence *is)
 {
 	static const double values[] = {
-		[COP_PROMOTION_OPEN] = 0.0, [COP_PROMOTION_BETTER] = 1.0, [COP_PROMOTION_WORSE] = -1.0
+		[COP_PROMOTION_TEST_OPEN] = 0.0, [COP_PROMOTION_TEST_BETTER] = 1.0, [COP_PROMOTION_TEST_WORSE] = -1.0
 	};
 	return values[is->summary.verdict];
 }

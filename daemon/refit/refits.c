@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "daemon/refit/challenger_file.h"
+#include "daemon/refit/promotion.h"
 #include "daemon/refit/refit_memory.h"
 #include "daemon/refit/refit_program.h"
-#include "daemon/refit/succession.h"
 #include "daemon/serve/clock.h"
 #include "daemon/server.h"
 #include "learn/footprint.h"
@@ -227,9 +227,9 @@ static void begin(cop_server *server, cop_served *served, cop_refit_due is, doub
 
 /* ---- its end ---- */
 
-static cop_succession succession_of(const cop_server *server, cop_served *served, const char *by)
+static cop_promotion succession_of(const cop_server *server, cop_served *served, const char *by)
 {
-	return (cop_succession){ served, server->journal, server->refits.state_dir, server->time, server->log, by,
+	return (cop_promotion){ served, server->journal, server->refits.state_dir, server->time, server->log, by,
 		NULL };
 }
 
@@ -276,12 +276,12 @@ static void begin_loading(cop_server *server, double now)
 static void take_challenger(cop_server *server, double now)
 {
 	cop_refits *r = &server->refits;
-	cop_succession s = succession_of(server, r->running, "refit");
+	cop_promotion s = succession_of(server, r->running, "refit");
 	cop_diag why = r->load.why;
 	cop_err err = r->load.err;
 	s.load = &r->load;
 	if (err == COP_OK)
-		err = cop_succession_do(&s, COP_WIRE_PROMOTION_CHALLENGE, r->end.number, NULL, &why);
+		err = cop_promotion_do(&s, COP_WIRE_PROMOTION_CHALLENGE, r->end.number, NULL, &why);
 	cop_challenger_load_release(&r->load);
 	if (err != COP_OK)
 		refuse(&r->end, &why);
@@ -303,23 +303,24 @@ static void decide(cop_server *server, cop_served *served)
 	const cop_config_refit *c = &served->config->refit;
 	if (!c->enabled || (c->promote != COP_PROMOTE_EVIDENCE && c->promote != COP_PROMOTE_BOUND))
 		return;
-	cop_promotion_verdict verdict = cop_model_verdict(served->model);
+	cop_promotion_test_verdict verdict = cop_model_verdict(served->model);
 	bool over = window_over(served);
-	if (verdict == COP_PROMOTION_OPEN && !over)
+	if (verdict == COP_PROMOTION_TEST_OPEN && !over)
 		return;
 	cop_model_get_evidence(served->model, &is);
 	cop_refit_step step = cop_refit_step_of(verdict, is.promoted, is.frozen, over);
 	if (step == COP_REFIT_STAY || (server->journal != NULL && !journal_stands(server)))
 		return;
-	const cop_succession s = succession_of(server, served, verdict == COP_PROMOTION_OPEN ? "window" : "evidence");
+	const cop_promotion s =
+	        succession_of(server, served, verdict == COP_PROMOTION_TEST_OPEN ? "window" : "evidence");
 	cop_diag diag = { 0 };
 	cop_err err = COP_OK;
 	if (step != COP_REFIT_RETIRE)
-		err = cop_succession_do(&s,
+		err = cop_promotion_do(&s,
 		        step == COP_REFIT_ROLLBACK ? COP_WIRE_PROMOTION_ROLLBACK : COP_WIRE_PROMOTION_PROMOTE, 0, NULL,
 		        &diag);
 	if (err == COP_OK && step != COP_REFIT_PROMOTE)
-		err = cop_succession_do(&s, COP_WIRE_PROMOTION_RETIRE, 0, NULL, &diag);
+		err = cop_promotion_do(&s, COP_WIRE_PROMOTION_RETIRE, 0, NULL, &diag);
 	if (err != COP_OK)
 		cop_log_line(server->log, COP_LOG_WARNING, "promotion_failed", "model=%s reason=\"%s\"", served->name,
 		        diag.message);
@@ -465,7 +466,7 @@ static bool is_needed(const void *context, uint64_t number)
 static uint64_t first_replayed(const cop_server *server)
 {
 	uint64_t needed = cop_checkpoint_needs(&server->checkpoint, server->config->checkpoint_keep);
-	uint64_t first = server->journal == NULL ? needed : cop_journal_care_first(&server->care);
+	uint64_t first = server->journal == NULL ? needed : cop_journal_retention_first(&server->care);
 	return first < needed ? first : needed;
 }
 

@@ -20,8 +20,8 @@
 #include "base/mem.h"
 #include "daemon/durable/checkpoint.h"
 #include "daemon/durable/journaler.h"
-#include "daemon/refit/breather.h"
 #include "daemon/refit/challenger_file.h"
+#include "daemon/refit/duty_cycle.h"
 #include "daemon/refit/worker_job.h"
 #include "daemon/refit/worker_line.h"
 #include "daemon/serve/clock.h"
@@ -61,7 +61,7 @@ static void step_back(const cop_worker_job *job)
 	if (job->idle) {
 		(void)sched_setscheduler(0, SCHED_IDLE, &none);
 		(void)syscall(SYS_ioprio_set, WHO_PROCESS, 0, IDLE_CLASS << CLASS_SHIFT);
-		cop_breather_start();
+		cop_duty_cycle_start();
 	}
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	if (fd >= 0) {
@@ -240,7 +240,7 @@ static cop_worker_line made(const worker *w, const cop_refit_report *r)
 		.number = w->job->number,
 		.learned = r->learned,
 		.leaves = r->leaves,
-		.gain = r->model.values ? r->gain : r->summary.value[COP_PROMOTION_DR],
+		.gain = r->model.values ? r->gain : r->summary.value[COP_PROMOTION_TEST_DR],
 	};
 	if (!isfinite(line.gain))
 		line.gain = 0.0;
@@ -276,7 +276,7 @@ static cop_worker_line work(worker *w)
 	if (err == COP_OK)
 		err = fit(w, journal, &file, &diag);
 	cop_worker_line line;
-	if (err == COP_OK && file.report.summary.verdict == COP_PROMOTION_WORSE) {
+	if (err == COP_OK && file.report.summary.verdict == COP_PROMOTION_TEST_WORSE) {
 		line = made(w, &file.report);
 		line.outcome = COP_WORKER_WORSE;
 		line.number = 0;

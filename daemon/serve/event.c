@@ -11,7 +11,7 @@
 static void note_source(cop_served_stream *stream, const cop_wire_source *source)
 {
 	if (source->name != NULL && source->has_n)
-		(void)cop_gaps_note(&stream->gaps, source->name, source->length, source->n);
+		(void)cop_sequence_gaps_note(&stream->gaps, source->name, source->length, source->n);
 }
 
 static cop_model_context model_context(const cop_wire_context *wire)

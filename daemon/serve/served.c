@@ -61,10 +61,10 @@ void cop_served_settings(const cop_config_model *config, cop_model_settings *set
 /* What evidence for or against a challenger goes by, and the detector of drift. */
 static void prepare_refits(cop_served *served, const cop_config_model *config)
 {
-	cop_promotion_settings rule;
+	cop_promotion_test_settings rule;
 	cop_model_judge_defaults(&rule);
 	if (config->refit.promote == COP_PROMOTE_BOUND)
-		rule.estimator = COP_PROMOTION_DR;
+		rule.estimator = COP_PROMOTION_TEST_DR;
 	rule.margin = config->refit.margin;
 	rule.risk = config->refit.risk;
 	(void)!cop_model_judge_by(served->model, &rule); /* the configuration's limits are its own */

@@ -11,7 +11,7 @@
 #include "daemon/config/config.h"
 #include "daemon/refit/refit_state.h"
 #include "daemon/report/log.h"
-#include "daemon/serve/gaps.h"
+#include "daemon/serve/sequence_gaps.h"
 #include "daemon/serve/unheard.h"
 #include "online/model_apprentice.h"
 #include "wire/wire_features.h"
@@ -21,9 +21,9 @@
 
 /* What came over a stream. */
 typedef struct cop_served_stream {
-	uint64_t received; /* items */
-	uint64_t refused;  /* items that said nothing usable */
-	cop_gaps gaps;     /* messages that never came, by sender */
+	uint64_t received;      /* items */
+	uint64_t refused;       /* items that said nothing usable */
+	cop_sequence_gaps gaps; /* messages that never came, by sender */
 } cop_served_stream;
 
 typedef struct cop_served {

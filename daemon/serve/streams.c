@@ -63,7 +63,7 @@ static void refuse(cop_server *server, cop_served *served, cop_served_stream *st
 	cop_wire_source source;
 	cop_wire_read_source(item, length, &source);
 	if (source.name != NULL && source.has_n)
-		(void)cop_gaps_note(&stream->gaps, source.name, source.length, source.n);
+		(void)cop_sequence_gaps_note(&stream->gaps, source.name, source.length, source.n);
 	stream->refused++;
 	complain(server, name, served->name, why);
 }

@@ -52,7 +52,7 @@ static const char *blank_or_end(const char *at, const char *end)
 
 typedef struct reading {
 	cop_feature_space *space;
-	cop_feature_lane *lane;
+	cop_name_order *lane;
 	const cop_vw_line *line;
 	const char *at; /* what comes next */
 	size_t unnamed; /* features without a name in this namespace */
@@ -150,14 +150,14 @@ static inline __attribute__((always_inline)) const char *read_short(
 
 /* An open lane in registers. */
 typedef struct run {
-	const cop_feature_hint *hint, *last;
+	const cop_name_order_hint *hint, *last;
 	float *slot;
 	size_t features;
 	uint32_t space;
 	double scale;
 } run;
 
-static inline run run_begin(const cop_feature_lane *lane)
+static inline run run_begin(const cop_name_order *lane)
 {
 	return (run){ .hint = lane->hint + lane->at,
 		.last = lane->hint + lane->count,
@@ -195,7 +195,7 @@ static bool read_run(reading *r)
 	while (at < end && u.hint < u.last) {
 		size_t left = (size_t)(end - at);
 		size_t length = u.hint->length;
-		if (!cop_feature_hint_match(u.hint, u.space, at, left + COP_STREAM_SLACK) || length >= left ||
+		if (!cop_name_order_hint_match(u.hint, u.space, at, left + COP_STREAM_SLACK) || length >= left ||
 		        at[length] != ':')
 			break;
 		float value;

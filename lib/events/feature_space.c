@@ -55,7 +55,7 @@ static cop_err columns_room(cop_feature_space *space)
 	if (count < space->column_room)
 		return COP_OK;
 	size_t room = space->column_room == 0 ? 64 : space->column_room * 2;
-	cop_feature_hint *hint = cop_mem_resize(space->hint, count, room, sizeof *hint);
+	cop_name_order_hint *hint = cop_mem_resize(space->hint, count, room, sizeof *hint);
 	space->hint = hint != NULL ? hint : space->hint;
 	uint32_t *place_of = cop_mem_resize(space->place_of, count, room, sizeof *place_of);
 	space->place_of = place_of != NULL ? place_of : space->place_of;
@@ -147,7 +147,7 @@ size_t cop_feature_space_dimension(const cop_feature_space *space)
 bool cop_feature_space_is_dense(const cop_feature_space *space) { return space->dense; }
 void cop_feature_space_freeze(cop_feature_space *space) { space->frozen = true; }
 uint64_t cop_feature_space_dropped(const cop_feature_space *space) { return space->dropped; }
-cop_feature_lane *cop_feature_space_lane(cop_feature_space *space) { return &space->lane; }
+cop_name_order *cop_feature_space_lane(cop_feature_space *space) { return &space->lane; }
 size_t cop_feature_space_features(const cop_feature_space *space) { return space->lane.features; }
 cop_err cop_feature_space_failure(const cop_feature_space *space) { return space->err; }
 bool cop_feature_space_has_pairs(const cop_feature_space *space) { return space->pair_count > 0; }
@@ -285,7 +285,7 @@ static uint32_t namespace_number(cop_feature_space *space, const char *name, siz
 
 void cop_feature_space_namespace(cop_feature_space *space, const char *name, size_t length, double scale)
 {
-	cop_feature_lane *lane = &space->lane;
+	cop_name_order *lane = &space->lane;
 	space->group = length == 0 ? ' ' : (uint8_t)name[0];
 	space->keeping = space->kept[space->group];
 	lane->scale = scale;
@@ -313,10 +313,10 @@ static uint32_t ordinal_of(const char *name, size_t length)
 	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
-static void hint_set(cop_feature_hint *hint, const char *name, size_t length, uint32_t space, uint32_t slot)
+static void hint_set(cop_name_order_hint *hint, const char *name, size_t length, uint32_t space, uint32_t slot)
 {
 	size_t head = length < sizeof hint->head ? length : sizeof hint->head;
-	*hint = (cop_feature_hint){ .name = name,
+	*hint = (cop_name_order_hint){ .name = name,
 		.length = (uint32_t)length,
 		.space = space,
 		.slot = slot,
@@ -327,7 +327,7 @@ static void hint_set(cop_feature_hint *hint, const char *name, size_t length, ui
 
 void cop_feature_space_add_column(cop_feature_space *space, const char *name, size_t length)
 {
-	cop_feature_lane *lane = &space->lane;
+	cop_name_order *lane = &space->lane;
 	if (space->columns.count >= COP_FEATURE_SPACE_MAX_DENSE) {
 		fail(space, COP_EFULL);
 		return;
@@ -365,13 +365,13 @@ void cop_feature_space_add_column(cop_feature_space *space, const char *name, si
 }
 
 /* Whether one of the next hints is this one; the lane stands at it then. */
-static bool find_near(cop_feature_lane *lane, const char *name, size_t length)
+static bool find_near(cop_name_order *lane, const char *name, size_t length)
 {
 	if (!lane->open)
 		return false;
 	size_t end = lane->count - lane->at < NEAR ? lane->count : lane->at + NEAR;
 	for (size_t i = lane->at; i < end; i++) {
-		const cop_feature_hint *hint = &lane->hint[i];
+		const cop_name_order_hint *hint = &lane->hint[i];
 		if (hint->length != length || hint->space != lane->space)
 			continue;
 		if (memcmp(hint->name, name, length) == 0) {
@@ -384,7 +384,7 @@ static bool find_near(cop_feature_lane *lane, const char *name, size_t length)
 
 static void put_dense(cop_feature_space *space, const char *name, size_t length, float value)
 {
-	cop_feature_lane *lane = &space->lane;
+	cop_name_order *lane = &space->lane;
 	if (!find_near(lane, name, length)) {
 		uint32_t column = lane->space == NO_ONE
 		                          ? COP_NAME_NONE
@@ -404,7 +404,7 @@ static void put_dense(cop_feature_space *space, const char *name, size_t length,
 	if (space->first_put)
 		space->first_hint[space->candidate] = lane->at;
 	space->first_put = false;
-	cop_feature_lane_put(lane, &lane->hint[lane->at], value);
+	cop_name_order_put(lane, &lane->hint[lane->at], value);
 }
 
 static void put_listed(cop_feature_space *space, uint32_t hash, float value)

@@ -7,7 +7,7 @@
  *   dense   every name met gets a column of its own, in order of appearance, while the space is growing; rows are
  *           dense, 0 where an event lacks the feature. For logs whose events all have (nearly) the same features.
  *           Frozen, a new name is left out and counted.
- * Dense is fastest when names come in the order of the row before (events/feature_lane.h); any order is right.
+ * Dense is fastest when names come in the order of the row before (events/name_order.h); any order is right.
  * Namespaces are kept or ignored by their first character, as Vowpal Wabbit does. No constant feature is added:
  * learners have one of their own. One thread per space. */
 #ifndef COP_EVENTS_FEATURE_SPACE_H
@@ -19,7 +19,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
-#include "events/feature_lane.h"
+#include "events/name_order.h"
 #include "events/place_names.h"
 #include "linalg/row.h"
 
@@ -99,7 +99,7 @@ void cop_feature_space_put_place(cop_feature_space *space, size_t place, double 
 size_t cop_feature_space_features(const cop_feature_space *space);
 COP_CHECK cop_err cop_feature_space_failure(const cop_feature_space *space);
 /* For readers that compare names in place; valid from begin to end. */
-cop_feature_lane *cop_feature_space_lane(cop_feature_space *space);
+cop_name_order *cop_feature_space_lane(cop_feature_space *space);
 
 /* Rows of one event lie in one room. All zero is an empty one too. */
 typedef struct cop_feature_room {

@@ -17,7 +17,7 @@ struct cop_feature_space {
 	cop_feature_pair *pairs;
 	size_t pair_count;
 
-	cop_feature_lane lane;
+	cop_name_order lane;
 	bool candidate; /* the row under way is one */
 	cop_err err;    /* first failure of the row under way */
 	bool keeping;   /* the namespace under way is kept */
@@ -25,7 +25,7 @@ struct cop_feature_space {
 	/* dense */
 	cop_name_table columns, namespaces; /* tag of a column: number of its namespace */
 	size_t old_columns, old_namespaces; /* before the event under way */
-	cop_feature_hint *hint;             /* one for each column */
+	cop_name_order_hint *hint;          /* one for each column */
 	uint32_t *place_of;                 /* of a column among hints */
 	float *slot;                        /* one for each column; lane.slot */
 	size_t column_room;

@@ -8,20 +8,20 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "history/beginning.h"
+#include "history/gone.h"
+#include "history/open_decisions.h"
 #include "history/record_source.h"
-#include "history/told_model.h"
-#include "history/waiting.h"
+#include "history/recorded_model.h"
 
 typedef struct history {
 	cop_event_reader base; /* first */
 	cop_record_source source;
-	cop_told_model told;
+	cop_recorded_model told;
 	size_t bins; /* as settings */
-	cop_beginning beginning;
-	cop_waiting waiting;
-	cop_waiting_entry *done, *last_done;
-	cop_waiting_entry *given; /* of the last event */
+	cop_gone beginning;
+	cop_open_decisions waiting;
+	cop_open_decisions_entry *done, *last_done;
+	cop_open_decisions_entry *given; /* of the last event */
 	bool unanswered;
 	bool ended; /* no more records */
 	size_t waiting_max, waiting_bytes;
@@ -36,7 +36,7 @@ typedef struct history {
 
 /* ---- what becomes of a decision ---- */
 
-static void put_done(history *h, cop_waiting_entry *entry)
+static void put_done(history *h, cop_open_decisions_entry *entry)
 {
 	entry->younger = NULL;
 	if (h->done == NULL)
@@ -46,15 +46,15 @@ static void put_done(history *h, cop_waiting_entry *entry)
 	h->last_done = entry;
 }
 
-static void finish(history *h, cop_waiting_entry *entry, double time)
+static void finish(history *h, cop_open_decisions_entry *entry, double time)
 {
-	cop_waiting_remove(&h->waiting, entry);
+	cop_open_decisions_remove(&h->waiting, entry);
 	entry->learned = h->raw.sequence;
 	entry->ended = time;
 	put_done(h, entry);
 }
 
-static void label(cop_waiting_entry *entry, double first, double second)
+static void label(cop_open_decisions_entry *entry, double first, double second)
 {
 	entry->labelled = true;
 	entry->loss[0] = first;
@@ -62,21 +62,21 @@ static void label(cop_waiting_entry *entry, double first, double second)
 }
 
 /* What was recorded, within the range of losses; those of values know none. */
-static double within(const cop_told_model *told, double loss)
+static double within(const cop_recorded_model *told, double loss)
 {
 	const double *range = told->model.loss_range;
 	return told->model.values ? loss : fmin(fmax(loss, range[0]), range[1]);
 }
 
-static bool is_over(const history *h, const cop_waiting_entry *entry, double time)
+static bool is_over(const history *h, const cop_open_decisions_entry *entry, double time)
 {
 	return h->told.window > 0.0 && entry->time + h->told.window <= time;
 }
 
 /* The window's end: recorded losses, else the default, else nothing. */
-static void end_window(history *h, cop_waiting_entry *entry, double time)
+static void end_window(history *h, cop_open_decisions_entry *entry, double time)
 {
-	const cop_told_model *told = &h->told;
+	const cop_recorded_model *told = &h->told;
 	if (entry->losses > 0) {
 		label(entry, within(told, entry->loss[0]), within(told, entry->loss[1]));
 	} else if (told->has_default_loss && !entry->deferred && !entry->unheard) {
@@ -87,7 +87,7 @@ static void end_window(history *h, cop_waiting_entry *entry, double time)
 }
 
 /* At a bound of the daemon's only what was recorded is learned. */
-static void give_way(history *h, cop_waiting_entry *entry, double time)
+static void give_way(history *h, cop_open_decisions_entry *entry, double time)
 {
 	if (entry->losses > 0)
 		end_window(h, entry, time);
@@ -99,14 +99,14 @@ static void give_way(history *h, cop_waiting_entry *entry, double time)
 
 static cop_err keep_decision(history *h, const cop_wire_record *r)
 {
-	cop_waiting_entry *entry = cop_waiting_find(&h->waiting, &r->id);
+	cop_open_decisions_entry *entry = cop_open_decisions_find(&h->waiting, &r->id);
 	if (entry != NULL) /* its window was over, else it would not have been decided anew */
 		end_window(h, entry, r->time);
 	if (r->evicted > 0)
-		cop_beginning_doubt(&h->beginning, h->raw.sequence, r->time);
+		cop_gone_doubt(&h->beginning, h->raw.sequence, r->time);
 	for (uint64_t i = 0; i < r->evicted && h->waiting.oldest != NULL; i++)
 		give_way(h, h->waiting.oldest, r->time);
-	entry = cop_waiting_entry_new(&r->id, h->raw.body, h->raw.length);
+	entry = cop_open_decisions_entry_new(&r->id, h->raw.body, h->raw.length);
 	if (entry == NULL)
 		return COP_ENOMEM;
 	entry->sequence = h->raw.sequence;
@@ -114,7 +114,7 @@ static cop_err keep_decision(history *h, const cop_wire_record *r)
 	entry->arm = r->a;
 	entry->deferred = r->defer;
 	entry->text = COP_JOURNAL_FRAME_HEAD + h->raw.length;
-	cop_err err = cop_waiting_add(&h->waiting, entry);
+	cop_err err = cop_open_decisions_add(&h->waiting, entry);
 	if (err != COP_OK) {
 		cop_mem_free(entry);
 		return err;
@@ -128,7 +128,7 @@ static cop_err keep_decision(history *h, const cop_wire_record *r)
 
 static cop_err learn_self_contained(history *h, const cop_wire_record *r)
 {
-	cop_waiting_entry *entry = cop_waiting_entry_new(&r->id, h->raw.body, h->raw.length);
+	cop_open_decisions_entry *entry = cop_open_decisions_entry_new(&r->id, h->raw.body, h->raw.length);
 	if (entry == NULL)
 		return COP_ENOMEM;
 	entry->sequence = entry->learned = h->raw.sequence;
@@ -140,7 +140,7 @@ static cop_err learn_self_contained(history *h, const cop_wire_record *r)
 	return COP_OK;
 }
 
-static void record_loss(const history *h, cop_waiting_entry *entry, const double loss[2])
+static void record_loss(const history *h, cop_open_decisions_entry *entry, const double loss[2])
 {
 	bool adds = h->told.reward == COP_WIRE_REWARD_SUM && entry->losses > 0;
 	for (size_t i = 0; i < 2; i++)
@@ -149,7 +149,7 @@ static void record_loss(const history *h, cop_waiting_entry *entry, const double
 }
 
 /* What the daemon answered; for records that do not say, by the rules. A window that was over is ended first. */
-static cop_wire_result result_of(history *h, const cop_wire_record *r, cop_waiting_entry **entry)
+static cop_wire_result result_of(history *h, const cop_wire_record *r, cop_open_decisions_entry **entry)
 {
 	bool joined = r->has_result && (r->result == COP_WIRE_APPLIED || r->result == COP_WIRE_RECORDED);
 	bool over = !joined && *entry != NULL && is_over(h, *entry, r->time);
@@ -170,7 +170,7 @@ static cop_wire_result result_of(history *h, const cop_wire_record *r, cop_waiti
 
 static cop_err join(history *h, const cop_wire_record *r)
 {
-	cop_waiting_entry *entry = cop_waiting_find(&h->waiting, &r->id);
+	cop_open_decisions_entry *entry = cop_open_decisions_find(&h->waiting, &r->id);
 	cop_wire_result result = result_of(h, r, &entry);
 	bool same = entry != NULL && (!r->has_x || r->a == COP_WIRE_RECORD_ANY_ARM || entry->arm == r->a);
 	bool odd = h->told.model.values && r->losses != h->told.model.losses;
@@ -193,10 +193,10 @@ static cop_err join(history *h, const cop_wire_record *r)
 		return COP_OK;
 	}
 	if (entry != NULL) { /* another arm was played than the one decided: the feedback is all that is known */
-		cop_waiting_remove(&h->waiting, entry);
+		cop_open_decisions_remove(&h->waiting, entry);
 		cop_mem_free(entry);
 	} else {
-		cop_beginning_doubt(&h->beginning, h->raw.sequence, r->time);
+		cop_gone_doubt(&h->beginning, h->raw.sequence, r->time);
 	}
 	return learn_self_contained(h, r);
 }
@@ -207,9 +207,9 @@ static void expire(history *h, const cop_wire_record *r)
 {
 	bool many = r->count >= COP_WIRE_RECORD_EXPIRY_MANY;
 	bool all = h->told.window > 0.0 && !many;
-	cop_beginning_expire(&h->beginning, h->raw.sequence, r->time, many);
+	cop_gone_expire(&h->beginning, h->raw.sequence, r->time, many);
 	uint64_t left = r->count;
-	for (cop_waiting_entry *entry; (entry = h->waiting.oldest) != NULL && (all || left > 0); left--) {
+	for (cop_open_decisions_entry *entry; (entry = h->waiting.oldest) != NULL && (all || left > 0); left--) {
 		if (h->told.window > 0.0 && !is_over(h, entry, r->time))
 			return;
 		end_window(h, entry, r->time);
@@ -218,9 +218,9 @@ static void expire(history *h, const cop_wire_record *r)
 
 static void activate(history *h, const cop_wire_record *r)
 {
-	cop_waiting_entry *entry = cop_waiting_find(&h->waiting, &r->id);
+	cop_open_decisions_entry *entry = cop_open_decisions_find(&h->waiting, &r->id);
 	if (entry == NULL) {
-		cop_beginning_show(&h->beginning, r->time);
+		cop_gone_show(&h->beginning, r->time);
 		return;
 	}
 	if (is_over(h, entry, r->time)) {
@@ -228,13 +228,13 @@ static void activate(history *h, const cop_wire_record *r)
 	} else if (entry->deferred) {
 		entry->deferred = entry->unheard = false;
 		entry->time = r->time;
-		cop_waiting_renew(&h->waiting, entry);
+		cop_open_decisions_renew(&h->waiting, entry);
 	}
 }
 
 static void mark_unheard(history *h, const cop_wire_record *r)
 {
-	cop_waiting_entry *entry = cop_waiting_find(&h->waiting, &r->id);
+	cop_open_decisions_entry *entry = cop_open_decisions_find(&h->waiting, &r->id);
 	if (entry != NULL)
 		entry->unheard = true;
 }
@@ -283,7 +283,7 @@ static cop_err decode(
 {
 	cop_wire_fault fault = { .message = "" };
 	const char *why = diag->message;
-	cop_err err = cop_told_model_ready(&h->told, type, body, length, diag);
+	cop_err err = cop_recorded_model_ready(&h->told, type, body, length, diag);
 	if (err == COP_OK &&
 	        cop_wire_record_decode(type, body, length, &h->told.shape, &h->told.workspace, out, &fault) != COP_OK) {
 		err = COP_EFORMAT;
@@ -302,7 +302,7 @@ static cop_err take_config(history *h, cop_diag *diag)
 	if (cop_wire_record_decode(
 	            COP_WIRE_RECORD_CONFIG, h->raw.body, h->raw.length, &no_shape, &no_workspace, &r, &fault) != COP_OK)
 		return refuse(h, COP_EFORMAT, fault.message, diag);
-	cop_err err = cop_told_model_take(&h->told, r.models, r.models_length, diag);
+	cop_err err = cop_recorded_model_take(&h->told, r.models, r.models_length, diag);
 	return err == COP_OK ? COP_OK : refuse(h, err, diag->message, diag);
 }
 
@@ -315,7 +315,7 @@ static cop_err enter_segment(history *h, cop_diag *diag)
 	if (base == h->segment)
 		return COP_OK;
 	h->segment = base;
-	cop_err err = cop_told_model_take(&h->told, set, length, diag);
+	cop_err err = cop_recorded_model_take(&h->told, set, length, diag);
 	return err == COP_OK ? COP_OK : refuse(h, err, diag->message, diag);
 }
 
@@ -329,13 +329,13 @@ static cop_err take_record(history *h, cop_diag *diag)
 		return take_config(h, diag);
 	if (h->raw.type < COP_WIRE_RECORD_DECISION || h->raw.type > COP_WIRE_RECORD_UNHEARD)
 		return COP_OK; /* of a later version */
-	err = cop_told_model_match(&h->told, &h->raw, diag);
+	err = cop_recorded_model_match(&h->told, &h->raw, diag);
 	if (err != COP_OK)
 		return err == COP_EEND ? COP_OK : refuse(h, err, diag->message, diag);
 	h->counts.records++;
 	err = decode(h, (cop_wire_record_type)h->raw.type, h->raw.body, h->raw.length, &r, diag);
 	if (err == COP_OK) {
-		cop_beginning_record(&h->beginning, r.time, h->told.window);
+		cop_gone_record(&h->beginning, r.time, h->told.window);
 		err = apply(h, &r);
 	}
 	if (err == COP_ENOMEM)
@@ -352,10 +352,10 @@ static cop_err advance(history *h, cop_diag *diag)
 	if (err != COP_EEND)
 		return err;
 	h->ended = true;
-	cop_waiting_entry *entry = h->waiting.oldest;
+	cop_open_decisions_entry *entry = h->waiting.oldest;
 	if (entry == NULL)
 		return COP_EEND;
-	cop_waiting_remove(&h->waiting, entry);
+	cop_open_decisions_remove(&h->waiting, entry);
 	put_done(h, entry);
 	return COP_OK;
 }
@@ -363,7 +363,7 @@ static cop_err advance(history *h, cop_diag *diag)
 /* ---- events ---- */
 
 /* COP_EEND: this one is not wanted. */
-static cop_err count_outcome(history *h, const cop_waiting_entry *entry)
+static cop_err count_outcome(history *h, const cop_open_decisions_entry *entry)
 {
 	cop_journal_history_counts *counts = &h->counts;
 	if (entry->labelled) {
@@ -419,7 +419,7 @@ static void bin(const history *h, cop_logged_event *event)
 	event->p = fmin(h->value.density / bins, 1.0);
 }
 
-static void fill(history *h, const cop_waiting_entry *entry, const cop_wire_record *r, cop_logged_event *event)
+static void fill(history *h, const cop_open_decisions_entry *entry, const cop_wire_record *r, cop_logged_event *event)
 {
 	*event = (cop_logged_event){
 		.line = entry->sequence,
@@ -475,7 +475,7 @@ static cop_err refuse_probes(history *h, cop_diag *diag)
 static cop_err give(history *h, cop_logged_event *event, cop_diag *diag)
 {
 	cop_wire_record r;
-	cop_waiting_entry *entry = h->done;
+	cop_open_decisions_entry *entry = h->done;
 	h->done = entry->younger;
 	h->given = entry;
 	cop_err err = count_outcome(h, entry);
@@ -523,13 +523,13 @@ static void destroy(cop_event_reader *reader)
 {
 	history *h = (history *)reader;
 	while (h->done != NULL) {
-		cop_waiting_entry *entry = h->done;
+		cop_open_decisions_entry *entry = h->done;
 		h->done = entry->younger;
 		cop_mem_free(entry);
 	}
 	cop_mem_free(h->given);
-	cop_waiting_fini(&h->waiting);
-	cop_told_model_fini(&h->told);
+	cop_open_decisions_fini(&h->waiting);
+	cop_recorded_model_fini(&h->told);
 	cop_record_source_fini(&h->source);
 	cop_mem_free(h);
 }
@@ -556,7 +556,8 @@ cop_err cop_journal_history_open(
 	h->beginning.cut = err == COP_OK && settings->from > h->source.files[0].base;
 	if (err == COP_OK) {
 		cop_diag why = { .message = "" };
-		err = cop_told_model_choose(&h->told, settings->model == NULL ? "" : settings->model, &h->source, &why);
+		err = cop_recorded_model_choose(
+		        &h->told, settings->model == NULL ? "" : settings->model, &h->source, &why);
 		if (err != COP_OK)
 			cop_diag_of(diag, path, "%s", why.message);
 	}

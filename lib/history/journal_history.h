@@ -68,7 +68,7 @@ typedef struct cop_journal_history_model {
 const cop_journal_history_model *cop_journal_history_get_model(const cop_event_reader *reader);
 
 /* With settings->from: the newest record so far whose meaning hangs on decisions from before, which are not known
- * (history/beginning.h). Events of decisions behind it are what a reading from the oldest record gives; 0: all are. */
+ * (history/gone.h). Events of decisions behind it are what a reading from the oldest record gives; 0: all are. */
 uint64_t cop_journal_history_doubtful(const cop_event_reader *reader);
 
 /* Where the last event came from. */

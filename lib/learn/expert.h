@@ -34,8 +34,8 @@ typedef struct cop_expert_class {
 	bool (*can_help)(const cop_expert_settings *settings);
 	/* Bytes that it takes, about. */
 	double (*footprint)(const cop_expert_settings *settings);
-	/* Multiplications of an event, about, by which the costliest is first tried for a rest (learn/rest.h); NULL:
-	 * it never rests. */
+	/* Multiplications of an event, about, by which the costliest is first tried for a rest (learn/dormancy.h);
+	 * NULL: it never rests. */
 	double (*cost)(const cop_expert_settings *settings);
 	/* *out is NULL on error: COP_EINVAL, COP_ENOMEM. May draw from rng. */
 	cop_err (*create)(const cop_expert_settings *settings, cop_rng *rng, void **out);

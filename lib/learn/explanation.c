@@ -14,7 +14,7 @@ cop_err cop_explanation_init(cop_explanation *e, size_t trees, size_t height)
 cop_err cop_explanation_init_paths(cop_explanation *e, size_t trees, size_t nodes)
 {
 	memset(e, 0, sizeof *e);
-	e->heaviest = cop_heaviest_best();
+	e->heaviest = cop_top_terms_best();
 	e->tree_capacity = trees;
 	e->node_capacity = nodes;
 	e->trees = cop_mem_alloc(e->tree_capacity, sizeof *e->trees);
@@ -129,9 +129,9 @@ uint8_t cop_explanation_top(const cop_row *x, const float *w, size_t stride, uin
 	return count;
 }
 
-_Static_assert(COP_EXPLANATION_NODE <= COP_HEAVIEST_MOST, "a node's heaviest are found");
+_Static_assert(COP_EXPLANATION_NODE <= COP_TOP_TERMS_MOST, "a node's heaviest are found");
 
-static void take(const cop_heaviest *h, const cop_row *x, size_t column, cop_explained_node *node)
+static void take(const cop_top_terms *h, const cop_row *x, size_t column, cop_explained_node *node)
 {
 	for (; node->count < COP_EXPLANATION_NODE && h->entry[node->count][column] >= 0; node->count++) {
 		size_t i = (size_t)h->entry[node->count][column];
@@ -144,9 +144,9 @@ static void take(const cop_heaviest *h, const cop_row *x, size_t column, cop_exp
 
 /* The heaviest features of `count` nodes, whose weights are in h's columns. */
 static void fill_features(
-        const cop_explanation *e, cop_heaviest *h, const cop_row *x, cop_explained_node *node, size_t count)
+        const cop_explanation *e, cop_top_terms *h, const cop_row *x, cop_explained_node *node, size_t count)
 {
-	for (size_t k = count; k < COP_HEAVIEST_COLUMNS; k++)
+	for (size_t k = count; k < COP_TOP_TERMS_COLUMNS; k++)
 		h->column[k] = h->column[0];
 	e->heaviest(h, x);
 	for (size_t k = 0; k < count; k++)
@@ -156,7 +156,7 @@ static void fill_features(
 void cop_explanation_path(cop_explanation *e, cop_explained_tree *tree, const cop_row *x, const float *a, size_t stride,
         const float *w, size_t columns, unsigned height)
 {
-	cop_heaviest h = { .w = w, .stride = columns };
+	cop_top_terms h = { .w = w, .stride = columns };
 	cop_explained_node *first = NULL;
 	size_t t = 0, count = 0;
 	for (unsigned level = 0; level < height; level++) {
@@ -165,7 +165,7 @@ void cop_explanation_path(cop_explanation *e, cop_explained_tree *tree, const co
 		node->margin = a[t * stride];
 		first = count == 0 ? node : first;
 		h.column[count++] = (int32_t)(t * stride);
-		if (count == COP_HEAVIEST_COLUMNS || level + 1 == height) {
+		if (count == COP_TOP_TERMS_COLUMNS || level + 1 == height) {
 			fill_features(e, &h, x, first, count);
 			count = 0;
 		}

@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "linalg/heaviest.h"
 #include "linalg/row.h"
+#include "linalg/top_terms.h"
 
 #define COP_EXPLANATION_EXPERTS 6
 #define COP_EXPLANATION_LINEAR  8 /* heaviest features of a linear term */
@@ -63,8 +63,8 @@ typedef struct cop_explanation {
 	size_t node_count, node_capacity;
 	cop_explained_node *nodes;
 	size_t score_count, score_room;
-	float *scores;               /* of all candidates: predicted losses (ranking learners) */
-	cop_heaviest_find *heaviest; /* what the processor does best */
+	float *scores;                /* of all candidates: predicted losses (ranking learners) */
+	cop_top_terms_find *heaviest; /* what the processor does best */
 } cop_explanation;
 
 /* Room for `trees` paths of `height` nodes. COP_ENOMEM. Caller finishes with fini. */

@@ -99,7 +99,7 @@ cop_err cop_forest_new(const cop_forest_settings *settings, cop_rng *rng, cop_fo
 		return COP_ENOMEM;
 	}
 	cop_rng_init(&f->rng, cop_rng_u64(rng), 1);
-	cop_stack_begin(&f->stack, 2);
+	cop_stacking_begin(&f->stack, 2);
 	for (size_t m = 0; m < trees; m++) {
 		f->leaves[m] = 1;
 		f->node[m * cop_forest_nodes(f)] = cop_forest_leaf(0, 0);
@@ -287,7 +287,7 @@ void cop_forest_learn(cop_forest *f, const cop_row *x, size_t arm, double loss, 
 	const float steady = (away - mean.steady) / (1.0f + mean.steady_rate);
 	cop_forest_gate_learn(&f->gate, arm, loss,
 	        (double)PRIOR + f->stack.weight[0] * (double)mean.quick + f->stack.weight[1] * (double)mean.steady);
-	cop_stack_settle(&f->stack, (const double[]){ (double)mean.quick, (double)mean.steady }, (double)away);
+	cop_stacking_settle(&f->stack, (const double[]){ (double)mean.quick, (double)mean.steady }, (double)away);
 	cop_forest_rows_keep(f, x, arm, (float)loss);
 	for (size_t m = 0; m < trees; m++) {
 		size_t row = cop_forest_row_of(f, m);

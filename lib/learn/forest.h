@@ -2,7 +2,7 @@
  *
  * Every leaf l has two values of each arm k, a quick and a steady one, u[l, k] and v[l, k]. Over M trees
  *     f = 1/2 + a mean of u[leaf_m(x), k] + b mean of v[leaf_m(x), k]
- * is arm k's predicted loss for x, with a and b stacked on the losses seen (learn/stack.h): the quick values follow
+ * is arm k's predicted loss for x, with a and b stacked on the losses seen (learn/stacking.h): the quick values follow
  * what changes and fit what is certain, the steady ones average noise away. Splits are axis-aligned, x_j >= c. A leaf
  * watches a few candidate splits, drawn at random (a feature, and a threshold between two values of it that came by),
  * and divides along the one that takes most from the squared error of the losses of the arms played there, once that is

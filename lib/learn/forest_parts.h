@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "learn/forest.h"
-#include "learn/stack.h"
+#include "learn/stacking.h"
 
 #define COP_FOREST_CANDIDATES 8    /* splits that a leaf watches */
 #define COP_FOREST_LEAVES     2048 /* of a tree, at most */
@@ -97,7 +97,7 @@ struct cop_forest {
 	cop_forest_right *right; /* K */
 	uint32_t *end;           /* M: node that the last row ended in */
 	cop_forest_rows rows;
-	cop_stack stack; /* of the two sums */
+	cop_stacking stack; /* of the two sums */
 	cop_forest_gate gate;
 	float *sums;             /* 2 K: quick and steady, of the last row */
 	cop_forest_table place;  /* entries of the last sparse row */

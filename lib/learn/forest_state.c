@@ -34,7 +34,7 @@ void cop_forest_save(const cop_forest *f, cop_bytes *bytes)
 	cop_bytes_put_u64(bytes, f->set.trees);
 	cop_bytes_put_u64(bytes, f->room);
 	cop_bytes_put_rng(bytes, &f->rng);
-	cop_stack_save(&f->stack, bytes);
+	cop_stacking_save(&f->stack, bytes);
 	cop_forest_gate_save(&f->gate, f->set.arms, bytes);
 	for (size_t m = 0; m < f->set.trees; m++) {
 		const cop_forest_node *node = &f->node[m * cop_forest_nodes(f)];
@@ -176,7 +176,7 @@ cop_err cop_forest_load(cop_forest *f, cop_cursor *cursor)
 	        room != f->room)
 		return COP_ESHAPE;
 	cop_cursor_rng(cursor, &f->rng);
-	cop_err err = cop_stack_load(&f->stack, cursor);
+	cop_err err = cop_stacking_load(&f->stack, cursor);
 	if (err != COP_OK)
 		return err == COP_ESHAPE ? COP_EFORMAT : err;
 	cop_forest_gate_load(&f->gate, f->set.arms, cursor);

@@ -249,10 +249,10 @@ static void shrink(ensemble *e)
 /* What the linear expert's width counts in the mixture, as far as its weight may be. */
 static double reach(const ensemble *e)
 {
-	const cop_stack *stack = &e->mixture.stack;
+	const cop_stacking *stack = &e->mixture.stack;
 	if (!shrinks(e))
 		return 0.0;
-	return fmin(fmax(stack->weight[0] + cop_stack_deviation(stack, 0), 0.0), 1.0);
+	return fmin(fmax(stack->weight[0] + cop_stacking_deviation(stack, 0), 0.0), 1.0);
 }
 
 /* What each expert predicts. */
@@ -311,7 +311,7 @@ static void believe(ensemble *e)
 	if (e->belief.share == 0.0)
 		return;
 	const double beyond = shrinks(e) ? cop_worth_beyond_line(&e->worth) : 1.0;
-	const float more = heeds_linear(e) ? (float)(TRUST * cop_stack_deviation(&m->stack, 0)) : 0.0f;
+	const float more = heeds_linear(e) ? (float)(TRUST * cop_stacking_deviation(&m->stack, 0)) : 0.0f;
 	const float wide = (float)(e->most * sqrt(m->stack.variance) * reach(e));
 	float sure = (float)(SURENESS * sqrt(m->stack.variance));
 	cop_averages_deviations(m->member[m->origin], e->deviation);
@@ -395,7 +395,7 @@ static cop_err teach(ensemble *e, const cop_row *raw, size_t arm, double loss, b
 
 /* The loss came for what experts had said, whatever they learned since: their weights, and what the context is worth.
  */
-static void settle(ensemble *e, size_t arm, const float *says, double loss, const cop_rest_choice *choice)
+static void settle(ensemble *e, size_t arm, const float *says, double loss, const cop_dormancy_choice *choice)
 {
 	const size_t forest = place_of(e, &cop_expert_forest);
 	const double line = heeds_linear(e) ? (double)says[0] : (double)NAN;
@@ -409,10 +409,10 @@ static void settle(ensemble *e, size_t arm, const float *says, double loss, cons
 	cop_mixture_settle(&e->mixture, says, loss, choice, e->base.rev + 1);
 }
 
-static cop_rest_choice choice_of(const ensemble *e, const uint8_t *mask)
+static cop_dormancy_choice choice_of(const ensemble *e, const uint8_t *mask)
 {
 	if (!cop_mixture_tries(&e->mixture))
-		return (cop_rest_choice){ .regret = 0.0 };
+		return (cop_dormancy_choice){ .regret = 0.0 };
 	return cop_mixture_choice(&e->mixture, mask, e->base.settings.arms);
 }
 
@@ -425,7 +425,7 @@ static cop_err learn(
 		predict(e, raw);
 	e->raw.d = 0;
 	cop_mixture_predictions(&e->mixture, decision->arm, says);
-	const cop_rest_choice choice = choice_of(e, mask);
+	const cop_dormancy_choice choice = choice_of(e, mask);
 	cop_err err = teach(e, raw, decision->arm, *loss, true);
 	if (err == COP_OK && isfinite(decision->prediction[0]))
 		settle(e, decision->arm, says, *loss, &choice);
@@ -441,7 +441,7 @@ static size_t learn_all(cop_learner *learner, const cop_row *raw, const cop_cand
 	if (!is_last(e, raw))
 		predict(e, raw);
 	e->raw.d = 0;
-	const cop_rest_choice choice = choice_of(e, told->mask);
+	const cop_dormancy_choice choice = choice_of(e, told->mask);
 	for (size_t k = 0; k < learner->settings.arms; k++) {
 		float says[COP_LEARNER_EXPERTS];
 		if (told->mask != NULL && told->mask[k] == 0)

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "learn/candidate_expert.h"
+#include "learn/concat_row.h"
 #include "learn/explorer.h"
-#include "learn/joined.h"
 #include "learn/mixture.h"
-#include "learn/scorer.h"
 #include "learn/standardiser.h"
 
 #define LEAST_VARIANCE   1e-3 /* of what the mixture misses, where gaps are counted in its deviations */
@@ -18,18 +18,19 @@
 #define WIDEST           256  /* inputs of whole rows: beyond, widths cost more than they bring */
 #define SPARSE_CANDIDATE 8    /* entries of a usual sparse candidate */
 
-static const cop_scorer_class *const members[] = { &cop_scorer_linear, &cop_scorer_trees, &cop_scorer_leaves };
+static const cop_candidate_expert_class *const members[] = { &cop_candidate_expert_linear, &cop_candidate_expert_trees,
+	&cop_candidate_expert_leaves };
 #define MEMBERS (sizeof members / sizeof *members)
 
 typedef struct ranker {
 	cop_learner base;
 	cop_explorer explorer;
 	cop_standardiser *of_contexts, *of_candidates;
-	cop_joint *joint;
-	cop_joined joined;   /* raw, for a refit */
-	cop_mixture mixture; /* of max_candidates losses */
-	float *hoped;        /* the mixture's losses less optimism times widths */
-	bool widths;         /* the linear scorer's are known, and cheap enough */
+	cop_cross_features *joint;
+	cop_concat_row joined; /* raw, for a refit */
+	cop_mixture mixture;   /* of max_candidates losses */
+	float *hoped;          /* the mixture's losses less optimism times widths */
+	bool widths;           /* the linear scorer's are known, and cheap enough */
 } ranker;
 
 static void destroy(cop_learner *learner)
@@ -39,18 +40,18 @@ static void destroy(cop_learner *learner)
 		return;
 	cop_standardiser_free(r->of_contexts);
 	cop_standardiser_free(r->of_candidates);
-	cop_joint_free(r->joint);
-	cop_joined_fini(&r->joined);
+	cop_cross_features_free(r->joint);
+	cop_concat_row_fini(&r->joined);
 	cop_mixture_fini(&r->mixture);
 	cop_explorer_fini(&r->explorer);
 	cop_mem_free(r->hoped);
 	cop_mem_free(r);
 }
 
-static cop_scorer_settings scorer_settings(const cop_learner_settings *s)
+static cop_candidate_expert_settings scorer_settings(const cop_learner_settings *s)
 {
 	bool sparse = s->features == 0;
-	cop_scorer_settings settings = {
+	cop_candidate_expert_settings settings = {
 		.joint = {
 		        .kernel = cop_kernel_best(),
 		        .sparse = sparse,
@@ -64,7 +65,7 @@ static cop_scorer_settings scorer_settings(const cop_learner_settings *s)
 		.rate = (float)s->learning_rate,
 	};
 	size_t near, whole;
-	cop_joint_sizes(&settings.joint, &near, &whole);
+	cop_cross_features_sizes(&settings.joint, &near, &whole);
 	settings.typical = sparse ? COP_LEARNER_SPARSE_TYPICAL : near;
 	settings.candidate_entries = sparse ? SPARSE_CANDIDATE : settings.joint.candidate_features + 1;
 	return settings;
@@ -72,9 +73,9 @@ static cop_scorer_settings scorer_settings(const cop_learner_settings *s)
 
 double cop_rank_footprint(const cop_learner_settings *s)
 {
-	cop_scorer_settings settings = scorer_settings(s);
+	cop_candidate_expert_settings settings = scorer_settings(s);
 	bool sparse = s->features == 0;
-	double sum = cop_joint_footprint(&settings.joint) +
+	double sum = cop_cross_features_footprint(&settings.joint) +
 	             cop_standardiser_footprint(settings.joint.features, sparse, s->max_nonzeros) +
 	             cop_standardiser_footprint(settings.joint.candidate_features, sparse, s->max_nonzeros) +
 	             (double)s->max_candidates * (sizeof(double) + (MEMBERS + 2) * sizeof(float));
@@ -86,12 +87,12 @@ double cop_rank_footprint(const cop_learner_settings *s)
 static cop_err create_parts(ranker *r)
 {
 	cop_learner_settings explored = r->base.settings;
-	cop_scorer_settings settings = scorer_settings(&explored);
+	cop_candidate_expert_settings settings = scorer_settings(&explored);
 	bool sparse = settings.joint.sparse;
 	cop_rng rng;
 	explored.arms = explored.max_candidates;
 	cop_rng_init(&rng, explored.seed, 2);
-	cop_joined_init(
+	cop_concat_row_init(
 	        &r->joined, settings.joint.features, settings.joint.candidate_features, sparse, explored.max_nonzeros);
 	cop_err err = cop_explorer_init(&r->explorer, &explored);
 	if (err == COP_OK)
@@ -100,14 +101,14 @@ static cop_err create_parts(ranker *r)
 		err = cop_standardiser_new(
 		        settings.joint.candidate_features, sparse, explored.max_nonzeros, &r->of_candidates);
 	if (err == COP_OK)
-		err = cop_joint_new(&settings.joint, &r->joint);
+		err = cop_cross_features_new(&settings.joint, &r->joint);
 	if (err == COP_OK)
 		err = cop_mixture_init(&r->mixture, explored.max_candidates);
 	r->hoped = cop_mem_alloc(explored.max_candidates, sizeof *r->hoped);
 	if (err == COP_OK && r->hoped == NULL)
 		err = COP_ENOMEM;
 	size_t near, whole;
-	cop_joint_sizes(&settings.joint, &near, &whole);
+	cop_cross_features_sizes(&settings.joint, &near, &whole);
 	r->widths = !sparse && whole <= WIDEST;
 	for (size_t i = 0; i < MEMBERS && err == COP_OK; i++) {
 		void *scorer;
@@ -141,21 +142,21 @@ static void set_context(ranker *r, const cop_row *raw)
 {
 	cop_row x;
 	cop_standardiser_apply(r->of_contexts, raw, &x);
-	cop_joint_set_context(r->joint, &x);
+	cop_cross_features_set_context(r->joint, &x);
 }
 
 static void set_candidate(ranker *r, const cop_row *raw)
 {
 	cop_row a;
 	cop_standardiser_apply(r->of_candidates, raw, &a);
-	cop_joint_set_candidate(r->joint, &a);
+	cop_cross_features_set_candidate(r->joint, &a);
 }
 
 static float refit_says(ranker *r, const cop_row *candidate)
 {
 	cop_row raw;
 	float loss;
-	cop_joined_row(&r->joined, candidate, &raw);
+	cop_concat_row_row(&r->joined, candidate, &raw);
 	cop_refit_predict(r->mixture.refit, &raw, &loss);
 	return loss;
 }
@@ -166,7 +167,7 @@ static void predict(ranker *r, const cop_row *x, const cop_row *candidate, size_
 	cop_mixture *m = &r->mixture;
 	set_context(r, x);
 	if (m->refit != NULL)
-		cop_joined_set_context(&r->joined, x);
+		cop_concat_row_set_context(&r->joined, x);
 	for (size_t i = 0; i < MEMBERS; i++)
 		members[i]->begin(m->member[i], r->joint);
 	for (size_t k = 0; k < count; k++) {
@@ -189,10 +190,10 @@ static const float *hope(ranker *r, const cop_candidates *c)
 		return r->mixture.mixed;
 	const double unit = optimism * HOPE * sqrt(r->mixture.stack.variance);
 	for (size_t k = 0; k < c->count; k++) {
-		cop_joint_rows rows;
+		cop_cross_features_rows rows;
 		set_candidate(r, &c->row[k]);
-		cop_joint_make_rows(r->joint, &rows);
-		const double square = (double)cop_scorer_linear.spread(r->mixture.member[0], &rows);
+		cop_cross_features_make_rows(r->joint, &rows);
+		const double square = (double)cop_candidate_expert_linear.spread(r->mixture.member[0], &rows);
 		r->hoped[k] = r->mixture.mixed[k] - (float)(unit * sqrt(fmin(square, 1.0)));
 	}
 	return r->hoped;
@@ -254,8 +255,8 @@ static void learn_refit(ranker *r, const cop_row *x, const cop_row *candidate, c
 {
 	cop_row raw;
 	float says;
-	cop_joined_set_context(&r->joined, x);
-	cop_joined_row(&r->joined, candidate, &raw);
+	cop_concat_row_set_context(&r->joined, x);
+	cop_concat_row_row(&r->joined, candidate, &raw);
 	cop_refit_predict(r->mixture.refit, &raw, &says);
 	cop_refit_learn(r->mixture.refit, &raw, 0, loss, true);
 	if (cop_mixture_lacks(&r->mixture, MEMBERS, told->rev) && isfinite(told->prediction[0]))
@@ -266,12 +267,12 @@ static cop_err learn(
         cop_learner *learner, const cop_row *x, const cop_row *candidate, const cop_decision *decision, double loss)
 {
 	ranker *r = (ranker *)learner;
-	cop_joint_rows rows;
+	cop_cross_features_rows rows;
 	bool moved = false;
 	cop_decision told = *decision;
 	set_context(r, x);
 	set_candidate(r, candidate);
-	cop_joint_make_rows(r->joint, &rows);
+	cop_cross_features_make_rows(r->joint, &rows);
 	for (size_t i = 0; i < MEMBERS; i++) /* one that refuses the step does not keep the others from it */
 		moved |= members[i]->learn(r->mixture.member[i], &rows, loss) == COP_OK;
 	if (!moved)
@@ -309,7 +310,7 @@ static void explain_refit(ranker *r, const cop_row *candidate, cop_explanation *
 	cop_explained_expert *expert = cop_explanation_expert(e, "refit");
 	expert->weight = r->mixture.stack.weight[MEMBERS];
 	expert->prediction = (double)r->mixture.loss[MEMBERS][0];
-	cop_joined_row(&r->joined, candidate, &raw);
+	cop_concat_row_row(&r->joined, candidate, &raw);
 	cop_refit_explain(r->mixture.refit, &raw, 0, e, expert);
 }
 
@@ -317,7 +318,7 @@ static void explain(cop_learner *learner, const cop_row *x, const cop_row *candi
         const cop_decision *decision, cop_explanation *e)
 {
 	ranker *r = (ranker *)learner;
-	cop_joint_rows rows;
+	cop_cross_features_rows rows;
 	(void)decision;
 	if (c != NULL && c->count <= e->score_room) {
 		predict(r, x, c->row, c->count);
@@ -325,7 +326,7 @@ static void explain(cop_learner *learner, const cop_row *x, const cop_row *candi
 		memcpy(e->scores, r->mixture.mixed, c->count * sizeof *e->scores);
 	}
 	predict(r, x, candidate, 1);
-	cop_joint_make_rows(r->joint, &rows);
+	cop_cross_features_make_rows(r->joint, &rows);
 	e->prediction = (double)r->mixture.mixed[0];
 	for (size_t i = 0; i < MEMBERS; i++) {
 		cop_explained_expert *expert = cop_explanation_expert(e, members[i]->member.name);
@@ -348,26 +349,26 @@ static cop_err refit(cop_learner *learner, const cop_trees *trees, cop_diag *dia
 {
 	ranker *r = (ranker *)learner;
 	cop_refit *made;
-	cop_err err = cop_joined_make_room(&r->joined);
+	cop_err err = cop_concat_row_make_room(&r->joined);
 	if (err == COP_OK)
-		err = cop_refit_new(trees, cop_joined_features(&r->joined), 1, learner->rev + 1, &made, diag);
+		err = cop_refit_new(trees, cop_concat_row_features(&r->joined), 1, learner->rev + 1, &made, diag);
 	return err == COP_OK ? cop_mixture_take(&r->mixture, made) : err;
 }
 
 static bool pair(const cop_learner *learner, size_t input, size_t *feature, size_t *candidate_feature)
 {
-	return cop_joint_pair(((const ranker *)learner)->joint, input, feature, candidate_feature);
+	return cop_cross_features_pair(((const ranker *)learner)->joint, input, feature, candidate_feature);
 }
 
 static bool find_pair(const cop_learner *learner, const cop_row *x, const cop_row *candidate, size_t input, size_t skip,
         size_t out[2])
 {
-	return cop_joint_find_pair(((const ranker *)learner)->joint, x, candidate, input, skip, out);
+	return cop_cross_features_find_pair(((const ranker *)learner)->joint, x, candidate, input, skip, out);
 }
 
 static size_t hashed(const cop_learner *learner, size_t feature, size_t candidate_feature)
 {
-	return cop_joint_hashed(((const ranker *)learner)->joint, feature, candidate_feature);
+	return cop_cross_features_hashed(((const ranker *)learner)->joint, feature, candidate_feature);
 }
 
 static size_t anatomy(const cop_learner *learner, cop_anatomy_part *parts)
@@ -403,9 +404,9 @@ static cop_err load(cop_learner *learner, cop_cursor *cursor)
 {
 	ranker *r = (ranker *)learner;
 	cop_explorer_load(&r->explorer, cursor);
-	cop_err err = cop_mixture_expect(&r->mixture, cursor, cop_joined_features(&r->joined), 1);
+	cop_err err = cop_mixture_expect(&r->mixture, cursor, cop_concat_row_features(&r->joined), 1);
 	if (err == COP_OK && r->mixture.refit != NULL)
-		err = cop_joined_make_room(&r->joined);
+		err = cop_concat_row_make_room(&r->joined);
 	if (err == COP_OK)
 		err = cop_mixture_load_weights(&r->mixture, cursor);
 	if (err == COP_OK)

@@ -10,7 +10,7 @@
 #define PRIOR_LOSS      0.5f   /* the origin where no member is */
 #define SHARE           0.0015 /* of what choosing is worth, that the choice without a member may cost */
 
-_Static_assert(COP_LEARNER_EXPERTS <= COP_STACK_MOST, "COP_STACK_MOST is too small");
+_Static_assert(COP_LEARNER_EXPERTS <= COP_STACKING_MOST, "COP_STACKING_MOST is too small");
 
 /* The oblique trees' number and height for dense and sparse contexts, the policies' gammas, and optimism. */
 typedef struct defaults {
@@ -51,7 +51,7 @@ cop_err cop_mixture_init(cop_mixture *mixture, size_t room)
 {
 	*mixture = (cop_mixture){ .room = room, .origin = COP_LEARNER_EXPERTS };
 	mixture->mixed = cop_mem_alloc(cop_kernel_pad(room), sizeof *mixture->mixed);
-	return mixture->mixed == NULL ? COP_ENOMEM : cop_rest_init(&mixture->rest);
+	return mixture->mixed == NULL ? COP_ENOMEM : cop_dormancy_init(&mixture->rest);
 }
 
 void cop_mixture_fini(cop_mixture *mixture)
@@ -61,7 +61,7 @@ void cop_mixture_fini(cop_mixture *mixture)
 		cop_mem_free(mixture->loss[i]);
 	}
 	cop_mem_free(mixture->mixed);
-	cop_rest_fini(&mixture->rest);
+	cop_dormancy_fini(&mixture->rest);
 }
 
 cop_err cop_mixture_join(cop_mixture *mixture, const cop_member_class *class, void *member)
@@ -83,7 +83,7 @@ bool cop_mixture_rests(const cop_mixture *mixture, size_t i) { return mixture->s
 void cop_mixture_begin(cop_mixture *mixture)
 {
 	mixture->own = mixture->count;
-	cop_stack_begin(&mixture->stack, mixture->count);
+	cop_stacking_begin(&mixture->stack, mixture->count);
 }
 
 cop_err cop_mixture_take(cop_mixture *mixture, cop_refit *refit)
@@ -98,9 +98,9 @@ cop_err cop_mixture_take(cop_mixture *mixture, cop_refit *refit)
 		}
 		mixture->class[i] = &refits;
 		mixture->count = i + 1;
-		cop_stack_join(&mixture->stack);
+		cop_stacking_join(&mixture->stack);
 	}
-	cop_rest_give_up(&mixture->rest);
+	cop_dormancy_give_up(&mixture->rest);
 	cop_refit_free(mixture->refit);
 	mixture->refit = mixture->member[i] = refit;
 	return COP_OK;
@@ -108,7 +108,7 @@ cop_err cop_mixture_take(cop_mixture *mixture, cop_refit *refit)
 
 cop_err cop_mixture_expect(cop_mixture *mixture, const cop_cursor *cursor, size_t features, size_t outputs)
 {
-	bool wanted = cop_rest_saved(cursor) == mixture->own + 1;
+	bool wanted = cop_dormancy_saved(cursor) == mixture->own + 1;
 	if (wanted && mixture->refit == NULL) {
 		cop_refit *empty;
 		cop_err err = cop_refit_empty(features, outputs, &empty);
@@ -119,7 +119,7 @@ cop_err cop_mixture_expect(cop_mixture *mixture, const cop_cursor *cursor, size_
 		cop_mem_free(mixture->loss[mixture->own]);
 		mixture->refit = NULL;
 		mixture->count = mixture->own;
-		cop_stack_begin(&mixture->stack, mixture->count);
+		cop_stacking_begin(&mixture->stack, mixture->count);
 	}
 	return COP_OK;
 }
@@ -185,10 +185,10 @@ double cop_mixture_sum(const cop_mixture *mixture, const float *prediction)
 	return sum;
 }
 
-bool cop_mixture_tries(const cop_mixture *mixture) { return mixture->rest.tried < COP_STACK_MOST; }
+bool cop_mixture_tries(const cop_mixture *mixture) { return mixture->rest.tried < COP_STACKING_MOST; }
 
 /* What a stack says of one of the losses. */
-static double stacked(const cop_mixture *mixture, const cop_stack *stack, size_t k)
+static double stacked(const cop_mixture *mixture, const cop_stacking *stack, size_t k)
 {
 	const float *origins_of = origins(mixture);
 	const double origin = (double)(origins_of == NULL ? PRIOR_LOSS : origins_of[k]);
@@ -199,7 +199,7 @@ static double stacked(const cop_mixture *mixture, const cop_stack *stack, size_t
 	return sum;
 }
 
-cop_rest_choice cop_mixture_choice(const cop_mixture *mixture, const uint8_t *mask, size_t n)
+cop_dormancy_choice cop_mixture_choice(const cop_mixture *mixture, const uint8_t *mask, size_t n)
 {
 	double least = (double)INFINITY, least_without = (double)INFINITY, chosen = (double)INFINITY;
 	double sum = 0.0, squares = 0.0, count = 0.0;
@@ -218,34 +218,34 @@ cop_rest_choice cop_mixture_choice(const cop_mixture *mixture, const uint8_t *ma
 		}
 	}
 	if (!isfinite(least))
-		return (cop_rest_choice){ .regret = 0.0 };
+		return (cop_dormancy_choice){ .regret = 0.0 };
 	const double mean = sum / count;
-	return (cop_rest_choice){
+	return (cop_dormancy_choice){
 		.regret = fmin(chosen - least, 1.0) - SHARE * fmin(mean - least, 1.0),
 		.spread = fmin(fmax(squares / count - mean * mean, 0.0), 1.0),
 	};
 }
 
 void cop_mixture_settle(
-        cop_mixture *mixture, const float *prediction, double loss, const cop_rest_choice *choice, uint64_t since)
+        cop_mixture *mixture, const float *prediction, double loss, const cop_dormancy_choice *choice, uint64_t since)
 {
 	const double origin = origin_of(mixture, prediction);
-	cop_rest_event event = { .y = loss - origin, .since = since };
+	cop_dormancy_event event = { .y = loss - origin, .since = since };
 	if (choice != NULL)
 		event.choice = *choice;
 	for (size_t i = 0; i < mixture->count; i++)
 		event.z[i] = (double)prediction[i] - origin;
-	cop_rest_settle(&mixture->rest, &mixture->stack, &event);
+	cop_dormancy_settle(&mixture->rest, &mixture->stack, &event);
 }
 
 void cop_mixture_save_weights(const cop_mixture *mixture, cop_bytes *bytes)
 {
-	cop_rest_save(&mixture->rest, &mixture->stack, bytes);
+	cop_dormancy_save(&mixture->rest, &mixture->stack, bytes);
 }
 
 cop_err cop_mixture_load_weights(cop_mixture *mixture, cop_cursor *cursor)
 {
-	return cop_rest_load(&mixture->rest, &mixture->stack, cursor);
+	return cop_dormancy_load(&mixture->rest, &mixture->stack, cursor);
 }
 
 void cop_mixture_save_members(const cop_mixture *mixture, cop_bytes *bytes)

@@ -1,22 +1,22 @@
 /* learn/mixture.h: experts that predict the same losses, added up as experience says.
  *
  * The mixture's prediction is o + sum of w_i (f_i - o) over its members' predictions f_i, with weights stacked
- * (learn/stack.h) on the losses of what was played and what the members predicted for it: over arms when the loss
+ * (learn/stacking.h) on the losses of what was played and what the members predicted for it: over arms when the loss
  * comes, before they learn it, over candidates at decide. The origin o is what one member says of the same loss (over
  * arms: their averages, so that the others only say how a context differs from them), or 1/2 where no member is the
  * origin. That one's own weight means nothing. A refit (learn/refit.h) may come later as one further member behind
  * the others: with weight 0, so that predictions change only as losses show that it knows better, or in the place of
  * an earlier one with that one's weight, since both predict the same losses and the sum would fall short without.
- * Members without which the mixture is no worse rest (learn/rest.h): they are neither asked nor taught, and count as
- * one that predicts the origin. This is what the ensembles over arms and over candidates share; how members are asked
- * and taught is theirs. One thread per object; nothing is allocated after the members joined. */
+ * Members without which the mixture is no worse rest (learn/dormancy.h): they are neither asked nor taught, and count
+ * as one that predicts the origin. This is what the ensembles over arms and over candidates share; how members are
+ * asked and taught is theirs. One thread per object; nothing is allocated after the members joined. */
 #ifndef COP_LEARN_MIXTURE_H
 #define COP_LEARN_MIXTURE_H
 
+#include "learn/dormancy.h"
 #include "learn/learner.h"
 #include "learn/refit.h"
-#include "learn/rest.h"
-#include "learn/stack.h"
+#include "learn/stacking.h"
 
 /* What any member can do. */
 typedef struct cop_member_class {
@@ -37,8 +37,8 @@ typedef struct cop_mixture {
 	size_t room;      /* losses of an event, at most */
 	const cop_member_class *class[COP_LEARNER_EXPERTS];
 	void *member[COP_LEARNER_EXPERTS];
-	cop_stack stack; /* w */
-	cop_rest rest;
+	cop_stacking stack; /* w */
+	cop_dormancy rest;
 	float *loss[COP_LEARNER_EXPERTS]; /* each member's predictions, 64-byte aligned; the learner fills them */
 	float *mixed;                     /* the mixture's */
 } cop_mixture;
@@ -86,11 +86,11 @@ double cop_mixture_sum(const cop_mixture *mixture, const float *prediction);
  * all), as the whole mixture predicts them: their variance, and what the mixture without him would lose by its choice,
  * less 0.15 % of what choosing is worth, the mean less the least. All awake members have predicted for it. */
 bool cop_mixture_tries(const cop_mixture *mixture);
-cop_rest_choice cop_mixture_choice(const cop_mixture *mixture, const uint8_t *mask, size_t n);
+cop_dormancy_choice cop_mixture_choice(const cop_mixture *mixture, const uint8_t *mask, size_t n);
 /* The loss came for what they predicted, by which the weights move unless something is not finite. since: the revision
  * from here on. */
 void cop_mixture_settle(
-        cop_mixture *mixture, const float *prediction, double loss, const cop_rest_choice *choice, uint64_t since);
+        cop_mixture *mixture, const float *prediction, double loss, const cop_dormancy_choice *choice, uint64_t since);
 
 /* And who rests. */
 void cop_mixture_save_weights(const cop_mixture *mixture, cop_bytes *bytes);

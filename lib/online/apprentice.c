@@ -12,12 +12,12 @@
 
 void cop_apprentice_init(cop_apprentice *apprentice)
 {
-	cop_promotion_settings rule;
+	cop_promotion_test_settings rule;
 	*apprentice = (cop_apprentice){ 0 };
-	cop_promotion_defaults(&rule);
-	rule.estimator = COP_PROMOTION_DR;
+	cop_promotion_test_defaults(&rule);
+	rule.estimator = COP_PROMOTION_TEST_DR;
 	rule.clip = CLIP;
-	cop_err err = cop_promotion_init(&apprentice->evidence, &rule);
+	cop_err err = cop_promotion_test_init(&apprentice->evidence, &rule);
 	COP_ASSERT(err == COP_OK);
 }
 
@@ -35,8 +35,8 @@ void cop_apprentice_note(cop_apprentice *apprentice, double own_p, bool agrees)
 
 void cop_apprentice_weigh(cop_apprentice *apprentice, double p, double own_p, double loss)
 {
-	const cop_promotion_event event = { .p = p, .loss = loss, .champion = p, .challenger = own_p };
-	if (cop_promotion_add(&apprentice->evidence, &event) == COP_OK)
+	const cop_promotion_test_event event = { .p = p, .loss = loss, .champion = p, .challenger = own_p };
+	if (cop_promotion_test_add(&apprentice->evidence, &event) == COP_OK)
 		apprentice->explored += p < 1.0;
 }
 
@@ -57,9 +57,9 @@ static cop_apprentice_doubt doubt_of(const cop_apprentice *a, double support)
 void cop_apprentice_summarise(const cop_apprentice *apprentice, cop_apprentice_summary *out)
 {
 	const double unknown = (double)NAN;
-	cop_promotion_summary evidence;
+	cop_promotion_test_summary evidence;
 	double n = (double)apprentice->observed;
-	cop_promotion_summarise(&apprentice->evidence, &evidence);
+	cop_promotion_test_summarise(&apprentice->evidence, &evidence);
 	*out = (cop_apprentice_summary){
 		.observed = apprentice->observed,
 		.agreed = apprentice->agreed,
@@ -74,9 +74,9 @@ void cop_apprentice_summarise(const cop_apprentice *apprentice, cop_apprentice_s
 	out->doubt = doubt_of(apprentice, evidence.challenger_weight);
 	if (out->doubt != COP_APPRENTICE_SURE)
 		return;
-	out->gain = evidence.value[COP_PROMOTION_DR];
-	out->low = evidence.low[COP_PROMOTION_DR];
-	out->high = evidence.high[COP_PROMOTION_DR];
+	out->gain = evidence.value[COP_PROMOTION_TEST_DR];
+	out->low = evidence.low[COP_PROMOTION_TEST_DR];
+	out->high = evidence.high[COP_PROMOTION_TEST_DR];
 }
 
 const char *cop_apprentice_doubt_text(cop_apprentice_doubt doubt)
@@ -97,7 +97,7 @@ void cop_apprentice_save(const cop_apprentice *apprentice, cop_bytes *out)
 	cop_bytes_put_u64(out, apprentice->explored);
 	cop_bytes_put_f64(out, apprentice->own.total);
 	cop_bytes_put_f64(out, apprentice->own.rest);
-	cop_promotion_save(&apprentice->evidence, out);
+	cop_promotion_test_save(&apprentice->evidence, out);
 }
 
 cop_err cop_apprentice_load(cop_apprentice *apprentice, cop_cursor *in)
@@ -111,7 +111,7 @@ cop_err cop_apprentice_load(cop_apprentice *apprentice, cop_cursor *in)
 	if (in->err != COP_OK)
 		return in->err;
 	new.own = (cop_sum){ own[0], own[1] };
-	cop_err err = cop_promotion_load(&new.evidence, in);
+	cop_err err = cop_promotion_test_load(&new.evidence, in);
 	if (err != COP_OK)
 		return err;
 	double most = (double)new.observed, sum = cop_sum_value(&new.own);

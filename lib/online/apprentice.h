@@ -2,8 +2,9 @@
  *
  * The system played an arm with propensity p; the model, which did not decide, would have played it with probability q
  * (own_p), and its best arm may be the same one (agrees). With its loss l the decision is evidence
- * (evaluate/promotion.h) whose champion is the system (w_c = 1) and whose challenger the model (w_n = q / p): the gain
- * is by how much the model's loss is lower, averaged over all decisions so far, each with the model as it then was.
+ * (evaluate/promotion_test.h) whose champion is the system (w_c = 1) and whose challenger the model (w_n = q / p): the
+ * gain is by how much the model's loss is lower, averaged over all decisions so far, each with the model as it then
+ * was.
  *
  * Support. If in every context the system plays every arm that the model might, and p is right, weights have mean 1.
  * What it never plays is missing from them: their mean, `support`, is then the share of the model's choices that the
@@ -12,16 +13,17 @@
  *     support + 3 standard errors >= 0.95: else the system explores too little;
  *     support - 3 standard errors <= 1.05: else p is not the propensity; and
  *     0.9 <= support <= 1.1: else weights vary too much for so few losses.
- * Its interval (cop_promotion_defaults, but nothing is clipped below a weight of 1e6) needs no support: the event's
- * weight_most is not told, so the terms of both bounds are those that only lose what is missing (w_n (1 - l) + l - 1
- * has mean <= gain, w_n l - l has mean <= -gain, whatever part of the model's choices w_n sees). Where p = 1 throughout
- * no lower bound is above 0: w_n <= 1. It is kept back all the same with the estimate, since a wrong p spoils both.
+ * Its interval (cop_promotion_test_defaults, but nothing is clipped below a weight of 1e6) needs no support: the
+ * event's weight_most is not told, so the terms of both bounds are those that only lose what is missing (w_n (1 - l) +
+ * l - 1 has mean <= gain, w_n l - l has mean <= -gain, whatever part of the model's choices w_n sees). Where p = 1
+ * throughout no lower bound is above 0: w_n <= 1. It is kept back all the same with the estimate, since a wrong p
+ * spoils both.
  *
  * Constant memory. Plain structs; distinct objects on distinct threads. */
 #ifndef COP_ONLINE_APPRENTICE_H
 #define COP_ONLINE_APPRENTICE_H
 
-#include "evaluate/promotion.h"
+#include "evaluate/promotion_test.h"
 
 #define COP_APPRENTICE_LEAST 100 /* losses */
 
@@ -30,7 +32,7 @@ typedef struct cop_apprentice {
 	uint64_t agreed;   /* of them, where the model's best arm was the one played */
 	uint64_t explored; /* of those with a loss, where p was below 1 */
 	cop_sum own;       /* of q */
-	cop_promotion evidence;
+	cop_promotion_test evidence;
 } cop_apprentice;
 
 /* Why there is no estimate of the gain. */

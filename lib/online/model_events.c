@@ -123,7 +123,7 @@ static void end_window(cop_model *model, const cop_pending_entry *entry, double 
 {
 	double scaled[2];
 	bool teaches = final_loss(model, entry, scaled);
-	cop_remembered as = entry->losses > 0 ? COP_REMEMBERED_ANSWERED : COP_REMEMBERED_EXPIRED;
+	cop_recent_ids_why as = entry->losses > 0 ? COP_RECENT_IDS_ANSWERED : COP_RECENT_IDS_EXPIRED;
 	if (teaches && learn(model, entry, scaled) == COP_OK)
 		model->counters.defaulted += entry->losses == 0;
 	model->counters.dropped += !teaches;
@@ -155,7 +155,7 @@ static void make_room(cop_model *model, double now)
 		if (oldest.losses > 0) /* what was acknowledged is learned, if early */
 			end_window(model, &oldest, now);
 		else
-			cop_pending_remove(model->pending, &oldest, COP_REMEMBERED_EXPIRED, now);
+			cop_pending_remove(model->pending, &oldest, COP_RECENT_IDS_EXPIRED, now);
 		model->counters.evicted++;
 	}
 }
@@ -311,11 +311,11 @@ double cop_model_density(const cop_model *model, const cop_decision *decision)
 static cop_feedback_result not_waiting(const cop_model *model, const cop_event_id *id)
 {
 	switch (cop_pending_recall(model->pending, id)) {
-	case COP_REMEMBERED_ANSWERED:
+	case COP_RECENT_IDS_ANSWERED:
 		return COP_FEEDBACK_DUPLICATE;
-	case COP_REMEMBERED_EXPIRED:
+	case COP_RECENT_IDS_EXPIRED:
 		return COP_FEEDBACK_LATE;
-	case COP_REMEMBERED_NOT:
+	case COP_RECENT_IDS_NOT:
 		break;
 	}
 	return COP_FEEDBACK_UNKNOWN;
@@ -392,7 +392,7 @@ static cop_err join(
 	*result = at_once ? COP_FEEDBACK_APPLIED : COP_FEEDBACK_RECORDED;
 	model->counters.awaited += now - entry->time;
 	if (at_once)
-		cop_pending_remove(model->pending, entry, COP_REMEMBERED_ANSWERED, now);
+		cop_pending_remove(model->pending, entry, COP_RECENT_IDS_ANSWERED, now);
 	return COP_OK;
 }
 
@@ -455,9 +455,9 @@ cop_err cop_model_take_sent(
 		if (err != COP_OK)
 			return err;
 		if (waits) /* another arm was played than the one decided */
-			cop_pending_remove(model->pending, &entry, COP_REMEMBERED_ANSWERED, now);
+			cop_pending_remove(model->pending, &entry, COP_RECENT_IDS_ANSWERED, now);
 		else
-			cop_pending_remember(model->pending, id, COP_REMEMBERED_ANSWERED, now);
+			cop_pending_remember(model->pending, id, COP_RECENT_IDS_ANSWERED, now);
 		*result = COP_FEEDBACK_APPLIED;
 	}
 	return count_result(model, COP_OK, now, result);

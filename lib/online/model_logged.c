@@ -56,7 +56,7 @@ static void shadow_take(
 		return;
 	cop_pending_shadow told = { .is = true };
 	cop_model_shadow_compare(served, &view, logged->arm, &told);
-	const cop_promotion_event event = {
+	const cop_promotion_test_event event = {
 		.p = logged->p,
 		.loss = *loss,
 		.champion = fmin(served->p[logged->arm], 1.0),

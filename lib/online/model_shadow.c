@@ -35,14 +35,14 @@ static double stake_of(const cop_shadow *s, bool predecessor)
  * policies are. */
 static void begin_evidence(cop_model *model, bool predecessor)
 {
-	cop_promotion_settings rule = model->shadow.rule;
+	cop_promotion_test_settings rule = model->shadow.rule;
 	rule.share *= share_of(model->shadow.pair);
 	rule.stake = stake_of(&model->shadow, predecessor);
 	rule.carried = model->shadow.carried;
 	bool says = model->learner != NULL && model->learner->class->says != NULL;
-	if (rule.estimator == COP_PROMOTION_ERROR && (!says || rule.margin > 0.0))
-		rule.estimator = COP_PROMOTION_DR;
-	cop_err err = cop_promotion_init(&model->shadow.evidence, &rule);
+	if (rule.estimator == COP_PROMOTION_TEST_ERROR && (!says || rule.margin > 0.0))
+		rule.estimator = COP_PROMOTION_TEST_DR;
+	cop_err err = cop_promotion_test_init(&model->shadow.evidence, &rule);
 	COP_ASSERT(err == COP_OK); /* the rule was tried */
 }
 
@@ -52,16 +52,16 @@ void cop_model_shadow_init(cop_model *model)
 	begin_evidence(model, false);
 }
 
-void cop_model_judge_defaults(cop_promotion_settings *rule)
+void cop_model_judge_defaults(cop_promotion_test_settings *rule)
 {
-	cop_promotion_defaults(rule);
-	rule->estimator = COP_PROMOTION_ERROR;
+	cop_promotion_test_defaults(rule);
+	rule->estimator = COP_PROMOTION_TEST_ERROR;
 }
 
-cop_err cop_model_judge_by(cop_model *model, const cop_promotion_settings *rule)
+cop_err cop_model_judge_by(cop_model *model, const cop_promotion_test_settings *rule)
 {
-	cop_promotion tried;
-	cop_err err = cop_promotion_init(&tried, rule);
+	cop_promotion_test tried;
+	cop_err err = cop_promotion_test_init(&tried, rule);
 	if (err == COP_OK)
 		model->shadow.rule = *rule;
 	return err;
@@ -83,7 +83,7 @@ static void begin_again(cop_shadow *s)
 static void keep_winnings(cop_shadow *s)
 {
 	if (s->learner != NULL)
-		s->carried = cop_promotion_winnings(&s->evidence);
+		s->carried = cop_promotion_test_winnings(&s->evidence);
 }
 
 cop_err cop_model_challenge_with(cop_model *model, const cop_trees *trees, cop_learner_spare *spare, cop_diag *diag)
@@ -134,7 +134,7 @@ static cop_err swap(cop_model *model, bool second)
 	cop_shadow *s = &model->shadow;
 	if (s->learner == NULL || s->second == second)
 		return COP_ENOTFOUND;
-	if (cop_promotion_is_won(&s->evidence))
+	if (cop_promotion_test_is_won(&s->evidence))
 		begin_again(s);
 	s->carried = 0.0;
 	s->rivals[1]++;
@@ -174,9 +174,10 @@ void cop_model_freeze(cop_model *model, bool frozen)
 
 /* ---- views ---- */
 
-cop_promotion_verdict cop_model_verdict(const cop_model *model)
+cop_promotion_test_verdict cop_model_verdict(const cop_model *model)
 {
-	return model->shadow.learner == NULL ? COP_PROMOTION_OPEN : cop_promotion_judge(&model->shadow.evidence);
+	return model->shadow.learner == NULL ? COP_PROMOTION_TEST_OPEN
+	                                     : cop_promotion_test_judge(&model->shadow.evidence);
 }
 
 bool cop_model_has_shadow(const cop_model *model) { return model->shadow.learner != NULL; }
@@ -194,7 +195,7 @@ void cop_model_get_evidence(const cop_model *model, cop_model_evidence *out)
 		.frozen_losses = s->frozen_losses,
 		.frozen_loss_sum = s->frozen_loss_sum,
 	};
-	cop_promotion_summarise(&s->evidence, &out->summary);
+	cop_promotion_test_summarise(&s->evidence, &out->summary);
 }
 
 cop_err cop_model_losses(cop_model *model, const cop_row *x, size_t arms, float *out)
@@ -334,7 +335,7 @@ static void weigh(cop_model *model, const cop_pending_entry *entry, const double
 		return;
 	bool served = entry->shadow.second == s->second;
 	double own = cop_pending_own_p(entry);
-	const cop_promotion_event event = {
+	const cop_promotion_test_event event = {
 		.p = entry->decision.p,
 		.loss = loss,
 		.champion = served ? own : entry->shadow.p,
@@ -353,9 +354,9 @@ static void weigh(cop_model *model, const cop_pending_entry *entry, const double
 	cop_model_shadow_weigh(model, &event);
 }
 
-void cop_model_shadow_weigh(cop_model *model, const cop_promotion_event *event)
+void cop_model_shadow_weigh(cop_model *model, const cop_promotion_test_event *event)
 {
-	cop_err err = cop_promotion_add(&model->shadow.evidence, event);
+	cop_err err = cop_promotion_test_add(&model->shadow.evidence, event);
 	(void)err; /* a weight beyond all bounds: no evidence */
 }
 
@@ -399,13 +400,13 @@ void cop_model_shadow_save(const cop_model *model, cop_bytes *bytes)
 	cop_bytes_put_u8(bytes, s->learner != NULL);
 	if (s->learner == NULL)
 		return;
-	cop_promotion_save(&s->evidence, bytes);
+	cop_promotion_test_save(&s->evidence, bytes);
 	cop_learner_save(s->learner, bytes);
 }
 
 void cop_model_shadow_forget(cop_model *model)
 {
-	const cop_promotion_settings rule = model->shadow.rule;
+	const cop_promotion_test_settings rule = model->shadow.rule;
 	cop_learner_free(model->shadow.learner);
 	model->shadow = (cop_shadow){ .rule = rule };
 	begin_evidence(model, false);
@@ -415,7 +416,7 @@ void cop_model_shadow_forget(cop_model *model)
 static cop_err load_learner(cop_model *model, cop_cursor *cursor)
 {
 	cop_shadow *s = &model->shadow;
-	cop_err err = cop_promotion_load(&s->evidence, cursor);
+	cop_err err = cop_promotion_test_load(&s->evidence, cursor);
 	if (err == COP_OK)
 		err = model->learner->class->create(&model->learner->settings, &s->learner);
 	return err == COP_OK ? cop_learner_load(s->learner, cursor) : err;
@@ -432,7 +433,7 @@ static cop_err load_rivals(cop_shadow *s, bool saved, cop_cursor *cursor)
 	s->carried = cop_cursor_f64(cursor);
 	if (cursor->err != COP_OK)
 		return cursor->err;
-	return s->carried >= 0.0 && s->carried <= COP_PROMOTION_WEALTH ? COP_OK : COP_EFORMAT;
+	return s->carried >= 0.0 && s->carried <= COP_PROMOTION_TEST_WEALTH ? COP_OK : COP_EFORMAT;
 }
 
 cop_err cop_model_shadow_load(cop_model *model, bool rivals, cop_cursor *cursor)

@@ -16,10 +16,10 @@ typedef struct cop_shadow {
 	uint64_t frozen_losses;
 	double frozen_loss_sum;
 	uint64_t refused;
-	uint32_t rivals[2];          /* of the one that serves, since one won by wealth: challengers, predecessors */
-	double carried;              /* what they have won by predictions; evaluate/promotion.h */
-	cop_promotion_settings rule; /* of coming evidence */
-	cop_promotion evidence;
+	uint32_t rivals[2]; /* of the one that serves, since one won by wealth: challengers, predecessors */
+	double carried;     /* what they have won by predictions; evaluate/promotion_test.h */
+	cop_promotion_test_settings rule; /* of coming evidence */
+	cop_promotion_test evidence;
 } cop_shadow;
 
 struct cop_model {
@@ -91,7 +91,7 @@ void cop_model_shadow_compare(
         const cop_policy_view *own, const cop_policy_view *other, uint32_t arm, cop_pending_shadow *out);
 /* Both learn from the entry's losses, which are evidence too. Errors of the serving one; nothing changed then. */
 COP_CHECK cop_err cop_model_shadow_learn(cop_model *model, const cop_pending_entry *entry, const double *scaled);
-void cop_model_shadow_weigh(cop_model *model, const cop_promotion_event *event);
+void cop_model_shadow_weigh(cop_model *model, const cop_promotion_test_event *event);
 /* Whether there is anything to save. */
 bool cop_model_shadow_is_used(const cop_model *model);
 void cop_model_shadow_save(const cop_model *model, cop_bytes *bytes);

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "learn/slab.h"
 #include "online/pending_record.h"
-#include "online/remembered.h"
+#include "online/recent_ids.h"
 
 #define SMALLEST 256
 #define SLOT     (sizeof(uint32_t) + sizeof(uint16_t))
@@ -40,7 +40,7 @@ struct cop_pending {
 	unsigned known;  /* low bits of a print that every slot's has; above them older ones have none */
 	uint32_t oldest, youngest;
 	uint8_t *mask; /* of the entry viewed last; NULL: the shape keeps none */
-	cop_memory memory;
+	cop_recent_ids memory;
 };
 
 cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, uint64_t hash_key, cop_pending **out)
@@ -54,7 +54,7 @@ cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, uint64_t has
 	table->shape = *shape;
 	table->max = max;
 	table->key = hash_key;
-	cop_memory_init(&table->memory, max);
+	cop_recent_ids_init(&table->memory, max);
 	table->capacity = SMALLEST;
 	table->bits = (unsigned)__builtin_ctz(SMALLEST);
 	table->known = PRINT;
@@ -84,7 +84,7 @@ void cop_pending_free(cop_pending *table)
 	cop_mem_free(table->slots);
 	cop_mem_free(table->tags);
 	cop_mem_free(table->mask);
-	cop_memory_fini(&table->memory);
+	cop_recent_ids_fini(&table->memory);
 	cop_mem_free(table);
 }
 
@@ -367,7 +367,7 @@ static void unindex(cop_pending *table, size_t hole)
 	table->tags[hole] = 0;
 }
 
-void cop_pending_remove(cop_pending *table, const cop_pending_entry *entry, cop_remembered as, double time)
+void cop_pending_remove(cop_pending *table, const cop_pending_entry *entry, cop_recent_ids_why as, double time)
 {
 	const record *r = record_at(table, entry->handle);
 	size_t size = cop_pending_record_bytes(&table->shape, r);
@@ -377,26 +377,26 @@ void cop_pending_remove(cop_pending *table, const cop_pending_entry *entry, cop_
 	cop_event_id id;
 	cop_pending_record_id(&table->shape, r, &id);
 	uint64_t hash = hash_of(table, &id);
-	cop_memory_soon(&table->memory, hash);
+	cop_recent_ids_soon(&table->memory, hash);
 	unindex(table, slot_of(table, &id, place_of(table, hash)));
 	unchain(table, r);
 	cop_slab_give(table->slab, entry->handle, size);
-	cop_memory_store(&table->memory, hash, (uint8_t)as, time);
+	cop_recent_ids_store(&table->memory, hash, (uint8_t)as, time);
 	table->count--;
 	table->bytes -= size;
 }
 
-void cop_pending_remember(cop_pending *table, const cop_event_id *id, cop_remembered as, double time)
+void cop_pending_remember(cop_pending *table, const cop_event_id *id, cop_recent_ids_why as, double time)
 {
-	cop_memory_store(&table->memory, hash_of(table, id), (uint8_t)as, time);
+	cop_recent_ids_store(&table->memory, hash_of(table, id), (uint8_t)as, time);
 }
 
-cop_remembered cop_pending_recall(const cop_pending *table, const cop_event_id *id)
+cop_recent_ids_why cop_pending_recall(const cop_pending *table, const cop_event_id *id)
 {
-	return (cop_remembered)cop_memory_recall(&table->memory, hash_of(table, id));
+	return (cop_recent_ids_why)cop_recent_ids_recall(&table->memory, hash_of(table, id));
 }
 
-void cop_pending_forget(cop_pending *table, double time) { cop_memory_forget(&table->memory, time); }
+void cop_pending_forget(cop_pending *table, double time) { cop_recent_ids_forget(&table->memory, time); }
 
 void cop_pending_save(const cop_pending *table, cop_bytes *bytes)
 {
@@ -409,7 +409,7 @@ void cop_pending_save(const cop_pending *table, cop_bytes *bytes)
 	cop_bytes_put_u64(bytes, table->count);
 	for (uint32_t handle = table->oldest; handle != 0; handle = record_at(table, handle)->younger)
 		cop_pending_record_save(shape, record_at(table, handle), bytes);
-	cop_memory_save(&table->memory, bytes);
+	cop_recent_ids_save(&table->memory, bytes);
 }
 
 cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor)
@@ -435,5 +435,5 @@ cop_err cop_pending_load(cop_pending *table, cop_cursor *cursor)
 		if (err != COP_OK)
 			return err == COP_EEXIST ? COP_EFORMAT : err;
 	}
-	return cop_memory_load(&table->memory, cursor);
+	return cop_recent_ids_load(&table->memory, cursor);
 }

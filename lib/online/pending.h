@@ -42,7 +42,7 @@ typedef struct cop_pending_shadow {
 	bool compared;                         /* arms and candidates: the next four are known */
 	float loss;                            /* of the played arm, as the deciding learner predicted */
 	float expected[2];                     /* its predicted losses, averaged over its policy and over this one's */
-	float weight_most;                     /* evaluate/promotion.h; 0: not known */
+	float weight_most;                     /* evaluate/promotion_test.h; 0: not known */
 	bool measured;                         /* the next is known, too */
 	float difference;                      /* of the policies: total variation distance */
 	float prediction[COP_LEARNER_EXPERTS]; /* shape.predictions and one are kept */
@@ -74,11 +74,11 @@ static inline double cop_pending_own_p(const cop_pending_entry *entry)
 	return entry->observed ? entry->own_p : entry->decision.p;
 }
 
-typedef enum cop_remembered {
-	COP_REMEMBERED_NOT = 0,
-	COP_REMEMBERED_ANSWERED = 1,
-	COP_REMEMBERED_EXPIRED = 2,
-} cop_remembered;
+typedef enum cop_recent_ids_why {
+	COP_RECENT_IDS_NOT = 0,
+	COP_RECENT_IDS_ANSWERED = 1,
+	COP_RECENT_IDS_EXPIRED = 2,
+} cop_recent_ids_why;
 
 /* At most `max` decisions wait and at most `max` ids are remembered. COP_EINVAL, COP_ENOMEM. On error *out is NULL. */
 COP_CHECK cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, uint64_t hash_key, cop_pending **out);
@@ -122,11 +122,11 @@ void cop_pending_mark_unheard(cop_pending *table, const cop_pending_entry *entry
 void cop_pending_activate(cop_pending *table, const cop_pending_entry *entry, double time);
 /* Removes an entry and remembers its id as answered or expired from `time` on; when `max` are remembered
  * already the oldest is forgotten. Should memory be short, the id is not remembered. */
-void cop_pending_remove(cop_pending *table, const cop_pending_entry *entry, cop_remembered as, double time);
+void cop_pending_remove(cop_pending *table, const cop_pending_entry *entry, cop_recent_ids_why as, double time);
 
 /* Remembers an id that never waited. */
-void cop_pending_remember(cop_pending *table, const cop_event_id *id, cop_remembered as, double time);
-cop_remembered cop_pending_recall(const cop_pending *table, const cop_event_id *id);
+void cop_pending_remember(cop_pending *table, const cop_event_id *id, cop_recent_ids_why as, double time);
+cop_recent_ids_why cop_pending_recall(const cop_pending *table, const cop_event_id *id);
 /* Forgets what was remembered before `time`. */
 void cop_pending_forget(cop_pending *table, double time);
 

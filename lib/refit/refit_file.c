@@ -165,7 +165,7 @@ void cop_refit_file_put(const cop_refit_file *file, cop_bytes *bytes)
 	walk_all(&w, &settings, &report);
 	cop_section_file_end_section(bytes, mark);
 	mark = cop_section_file_begin_section(bytes, PROMOTION_SECTION, PROMOTION_VERSION);
-	cop_promotion_save(&file->report.promotion, bytes);
+	cop_promotion_test_save(&file->report.promotion, bytes);
 	cop_section_file_end_section(bytes, mark);
 	cop_trees_save(file->trees, bytes);
 	cop_section_file_end(bytes, whole);
@@ -265,7 +265,7 @@ static cop_err read_head(const cop_section_file *file, cop_refit_file *out)
 		err = cop_section_file_find(file, PROMOTION_SECTION, 0, PROMOTION_VERSION, &section);
 	if (err == COP_OK) {
 		cop_cursor_init(&cursor, section.data, section.length);
-		err = cop_promotion_load(&out->report.promotion, &cursor);
+		err = cop_promotion_test_load(&out->report.promotion, &cursor);
 		err = err == COP_OK ? ended(&cursor) : err;
 	}
 	if (err != COP_OK)
@@ -297,7 +297,7 @@ cop_err cop_refit_file_open(const void *data, size_t length, const char *source,
 		return err;
 	}
 	count_trees(out->trees, &out->report);
-	cop_promotion_summarise(&out->report.promotion, &out->report.summary);
+	cop_promotion_test_summarise(&out->report.promotion, &out->report.summary);
 	return COP_OK;
 }
 

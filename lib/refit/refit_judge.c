@@ -132,7 +132,7 @@ static cop_err judge_choice(judging *j, const cop_refit_event *e)
 		return err;
 	size_t best = cop_refit_least(j->losses.loss, e->mask, choices);
 	double mix = j->settings->mix, q = (double)j->losses.loss[e->action];
-	const cop_promotion_event event = {
+	const cop_promotion_test_event event = {
 		.p = e->p,
 		.loss = e->loss,
 		.champion = e->p,
@@ -143,7 +143,7 @@ static cop_err judge_choice(judging *j, const cop_refit_event *e)
 		.model_champion = q,
 		.model_challenger = (1.0 - mix) * (double)j->losses.loss[best] + mix * q,
 	};
-	return cop_promotion_add(&j->report->promotion, &event);
+	return cop_promotion_test_add(&j->report->promotion, &event);
 }
 
 static cop_err judge_choices(judging *j)
@@ -194,6 +194,6 @@ cop_err cop_refit_judge(const cop_refit_settings *settings, const cop_refit_wind
 		err = judge_choices(&j);
 	}
 	cop_refit_losses_fini(&j.losses);
-	cop_promotion_summarise(&report->promotion, &report->summary);
+	cop_promotion_test_summarise(&report->promotion, &report->summary);
 	return err;
 }

@@ -2,13 +2,13 @@
 
 #include <math.h>
 
-cop_refit_step cop_refit_step_of(cop_promotion_verdict verdict, bool promoted, bool frozen, bool over)
+cop_refit_step cop_refit_step_of(cop_promotion_test_verdict verdict, bool promoted, bool frozen, bool over)
 {
 	if (frozen)
 		return COP_REFIT_STAY;
-	if (verdict == COP_PROMOTION_OPEN)
+	if (verdict == COP_PROMOTION_TEST_OPEN)
 		return over ? COP_REFIT_RETIRE : COP_REFIT_STAY;
-	if (verdict == COP_PROMOTION_WORSE)
+	if (verdict == COP_PROMOTION_TEST_WORSE)
 		return COP_REFIT_RETIRE;
 	return promoted ? COP_REFIT_ROLLBACK : COP_REFIT_PROMOTE;
 }
@@ -40,8 +40,8 @@ double cop_refit_rested(double began, double processor_seconds, double share)
 }
 
 bool cop_refit_on_trial(
-        cop_promotion_verdict verdict, uint64_t since, uint64_t learned, uint64_t window, uint64_t least_feedback)
+        cop_promotion_test_verdict verdict, uint64_t since, uint64_t learned, uint64_t window, uint64_t least_feedback)
 {
 	double patience = fmax(fmin((double)learned, (double)window), (double)least_feedback);
-	return verdict == COP_PROMOTION_OPEN && (double)since < patience;
+	return verdict == COP_PROMOTION_TEST_OPEN && (double)since < patience;
 }

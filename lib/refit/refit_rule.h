@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "evaluate/promotion.h"
+#include "evaluate/promotion_test.h"
 
 #define COP_REFIT_MAX_HEIGHT 20 /* of a refitted tree */
 
@@ -22,7 +22,7 @@ typedef enum cop_refit_step {
 /* verdict: of the learner in the shadow against the serving one; promoted: a challenger serves, its predecessor is in
  * the shadow; over: as many losses came since as the window holds, and it goes even if it is
  * neither better nor worse. A frozen model stays as it is. */
-cop_refit_step cop_refit_step_of(cop_promotion_verdict verdict, bool promoted, bool frozen, bool over);
+cop_refit_step cop_refit_step_of(cop_promotion_test_verdict verdict, bool promoted, bool frozen, bool over);
 
 typedef struct cop_refit_standing {
 	uint64_t fresh;          /* losses learned that no refit has seen */
@@ -58,6 +58,6 @@ double cop_refit_rested(double began, double processor_seconds, double share);
  * since the challenge or promotion, are fewer than `learned`, those before it, or the window, where that is less; and
  * in any case while they are fewer than least_feedback. */
 bool cop_refit_on_trial(
-        cop_promotion_verdict verdict, uint64_t since, uint64_t learned, uint64_t window, uint64_t least_feedback);
+        cop_promotion_test_verdict verdict, uint64_t since, uint64_t learned, uint64_t window, uint64_t least_feedback);
 
 #endif

@@ -44,7 +44,7 @@ void cop_refit_defaults(cop_refit_settings *settings)
 		.mix = 0.1,
 		.trees = 16,
 	};
-	cop_promotion_defaults(&settings->promotion);
+	cop_promotion_test_defaults(&settings->promotion);
 }
 
 /* ---- settings ---- */
@@ -53,7 +53,7 @@ static bool between(double x, double low, double high) { return x >= low && x <=
 
 cop_err cop_refit_settings_check(const cop_refit_settings *s, cop_diag *diag)
 {
-	cop_promotion unused;
+	cop_promotion_test unused;
 	const struct {
 		bool fits;
 		const char *what;
@@ -78,7 +78,7 @@ cop_err cop_refit_settings_check(const cop_refit_settings *s, cop_diag *diag)
 		{ between(s->mix, 0.0, 1.0), "mix: from 0 to 1" },
 		{ s->trees >= 1 && s->trees <= MOST_TREES, "trees: from 1 to 256" },
 		{ between(s->least_p, 0.0, 1.0), "least_p: from 0 to 1" },
-		{ cop_promotion_init(&unused, &s->promotion) == COP_OK, "promotion: what promotion.h says" },
+		{ cop_promotion_test_init(&unused, &s->promotion) == COP_OK, "promotion: what promotion_test.h says" },
 	};
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		if (!rules[i].fits) {
@@ -310,7 +310,7 @@ cop_err cop_refit_run(const cop_refit_settings *settings, const char *journal, c
 	*report = (cop_refit_report){ .alpha = 0.0 };
 	cop_err err = cop_refit_settings_check(settings, diag);
 	if (err == COP_OK)
-		err = cop_promotion_init(&report->promotion, &settings->promotion);
+		err = cop_promotion_test_init(&report->promotion, &settings->promotion);
 	if (err != COP_OK)
 		return err;
 	err = cop_refit_window_read(settings, journal, progress, &window, diag);

@@ -34,7 +34,7 @@
  *
  * Judged is the policy that is greedy by the tree with probability 1 - mix and does as the log did with probability
  * mix, so that it plays the logged action with 1 - mix + mix p if it is the greedy one, else with mix p, against the
- * log itself, whose propensity is p. The model of losses in cop_promotion is the challenger, which saw no judged
+ * log itself, whose propensity is p. The model of losses in cop_promotion_test is the challenger, which saw no judged
  * event; m of a policy is its expectation with the logged action in the place of the log's draw, which leaves the
  * estimates' means as they are. Of values there are no propensities; l(y) + g (t - y) + (t - y)^2 / (2 step) bounds the
  * loss at t = T(x) of what bends no more than 1 / step, and the report has by how much that is below l(y).
@@ -45,7 +45,7 @@
 #define COP_REFIT_REFIT_RUN_H
 
 #include "base/pool.h"
-#include "evaluate/promotion.h"
+#include "evaluate/promotion_test.h"
 #include "history/journal_history.h"
 #include "train/sample.h"
 #include "tree/trees.h"
@@ -84,7 +84,7 @@ typedef struct cop_refit_settings {
 	double trust;        /* values: > 0, in units of delta */
 	double mix;          /* [0, 1] */
 	double least_p;      /* no logged action has less than this propensity, [0, 1]; 0: not known */
-	cop_promotion_settings promotion;
+	cop_promotion_test_settings promotion;
 	size_t trees; /* forest: 1 to 256 */
 	uint64_t seed;
 } cop_refit_settings;
@@ -116,8 +116,8 @@ typedef struct cop_refit_report {
 	unsigned tried;   /* 0: it was given, or there was too little to choose by */
 	double tried_alpha[COP_REFIT_PATH], tried_value[COP_REFIT_PATH]; /* and the loss that each gave */
 	uint64_t leaves, depth, parameters;
-	cop_promotion promotion; /* of the judged events; goes on with those that follow */
-	cop_promotion_summary summary;
+	cop_promotion_test promotion; /* of the judged events; goes on with those that follow */
+	cop_promotion_test_summary summary;
 	/* Values: by how much the challenger's loss is lower, at least, as the judged slopes have it; its standard
 	 * error; and the mean distance from the values that were played. Else 0. */
 	double gain, gain_error, moved;

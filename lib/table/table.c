@@ -1,4 +1,4 @@
-/* libsvm here, csv in table_training.c and table_later.c. */
+/* libsvm here, csv in table_fit.c and table_transform.c. */
 #include "table/table.h"
 
 #include <float.h>
@@ -12,7 +12,7 @@
 
 /* ---- classes ---- */
 
-cop_err cop_table_add_class(cop_preparation *p, const cop_table_name *name, double *target)
+cop_err cop_table_add_class(cop_encoder *p, const cop_table_name *name, double *target)
 {
 	uint32_t number = cop_name_table_find(&p->classes, 0, name->text, name->length);
 	cop_err err = COP_OK;
@@ -50,7 +50,7 @@ static cop_err find_numbered(const cop_dataset *data, size_t *classes)
 	return COP_OK;
 }
 
-cop_err cop_table_number_targets(cop_preparation *p, cop_dataset *data)
+cop_err cop_table_number_targets(cop_encoder *p, cop_dataset *data)
 {
 	size_t classes;
 	cop_err err = find_numbered(data, &classes);
@@ -59,7 +59,7 @@ cop_err cop_table_number_targets(cop_preparation *p, cop_dataset *data)
 	if (classes > 0) {
 		for (size_t i = 0; i < data->n; i++)
 			data->target[i] += 0.0; /* no -0 */
-		return cop_preparation_number_classes(p, classes);
+		return cop_encoder_number_classes(p, classes);
 	}
 	for (size_t i = 0; i < data->n && err == COP_OK; i++) {
 		cop_table_name name;
@@ -73,7 +73,7 @@ cop_err cop_table_number_targets(cop_preparation *p, cop_dataset *data)
 	return err;
 }
 
-double cop_table_number_to_class(const cop_preparation *p, double value)
+double cop_table_number_to_class(const cop_encoder *p, double value)
 {
 	if (p->numbered)
 		return cop_dataset_is_class(value) && value < (double)p->classes.count ? value + 0.0 : (double)NAN;
@@ -92,7 +92,7 @@ cop_err cop_table_no_memory(const cop_stream *stream, cop_diag *diag)
 /* ---- libsvm ---- */
 
 typedef struct judgement {
-	const cop_preparation *p; /* NULL: training */
+	const cop_encoder *p; /* NULL: training */
 	bool labelled;
 } judgement;
 
@@ -125,7 +125,7 @@ static cop_err no_such_column(const cop_stream *stream, const char *setting, con
 }
 
 static cop_err libsvm_training(
-        cop_stream *stream, const cop_table_settings *settings, cop_preparation *p, cop_dataset **data, cop_diag *diag)
+        cop_stream *stream, const cop_table_settings *settings, cop_encoder *p, cop_dataset **data, cop_diag *diag)
 {
 	judgement j = { .labelled = true };
 	const char *what = COP_TABLE_TOO_MANY_NUMBERS;
@@ -142,14 +142,13 @@ static cop_err libsvm_training(
 	if (!settings->regression)
 		err = cop_table_number_targets(p, *data);
 	if (err == COP_OK)
-		err = cop_preparation_finish(p, &what);
+		err = cop_encoder_finish(p, &what);
 	if (err != COP_OK)
 		cop_diag_of(diag, cop_stream_name(stream), "%s", err == COP_EFULL ? what : cop_err_text(err));
 	return err;
 }
 
-static cop_err libsvm_later(
-        cop_stream *stream, const cop_preparation *p, bool labelled, cop_dataset **data, cop_diag *diag)
+static cop_err libsvm_later(cop_stream *stream, const cop_encoder *p, bool labelled, cop_dataset **data, cop_diag *diag)
 {
 	judgement j = { p, labelled };
 	cop_err err = cop_libsvm_read_judged(stream, &(cop_libsvm_judge){ &j, judge_target }, data, diag);
@@ -159,30 +158,30 @@ static cop_err libsvm_later(
 /* ---- both ---- */
 
 cop_err cop_table_training_from(cop_stream *stream, bool libsvm, const cop_table_settings *settings, cop_dataset **data,
-        cop_preparation **preparation, cop_diag *diag)
+        cop_encoder **preparation, cop_diag *diag)
 {
 	COP_ASSERT(settings->scaling < COP_SCALINGS && settings->missing < COP_MISSINGS);
 	*data = NULL;
 	*preparation = NULL;
-	cop_preparation *p;
-	if (cop_preparation_empty(&p) != COP_OK)
+	cop_encoder *p;
+	if (cop_encoder_empty(&p) != COP_OK)
 		return cop_table_no_memory(stream, diag);
 	p->regression = settings->regression;
 	p->missing = (uint8_t)settings->missing;
-	cop_preparation_set_scaling(p, settings->scaling, settings->scale_target);
+	cop_encoder_set_scaling(p, settings->scaling, settings->scale_target);
 	cop_err err = (libsvm ? libsvm_training : cop_table_csv_training)(stream, settings, p, data, diag);
 	if (err == COP_OK) {
 		*preparation = p;
 		return COP_OK;
 	}
-	cop_preparation_free(p);
+	cop_encoder_free(p);
 	cop_dataset_free(*data);
 	*data = NULL;
 	return err;
 }
 
 cop_err cop_table_from(
-        cop_stream *stream, bool libsvm, const cop_preparation *p, bool labelled, cop_dataset **data, cop_diag *diag)
+        cop_stream *stream, bool libsvm, const cop_encoder *p, bool labelled, cop_dataset **data, cop_diag *diag)
 {
 	*data = NULL;
 	if (libsvm != p->sparse) {
@@ -199,7 +198,7 @@ cop_err cop_table_from(
 }
 
 cop_err cop_table_read_training(const char *path, const cop_table_settings *settings, cop_dataset **data,
-        cop_preparation **preparation, cop_diag *diag)
+        cop_encoder **preparation, cop_diag *diag)
 {
 	cop_stream *stream;
 	*data = NULL;
@@ -213,7 +212,7 @@ cop_err cop_table_read_training(const char *path, const cop_table_settings *sett
 }
 
 cop_err cop_table_read(
-        const char *path, const cop_preparation *preparation, bool labelled, cop_dataset **data, cop_diag *diag)
+        const char *path, const cop_encoder *preparation, bool labelled, cop_dataset **data, cop_diag *diag)
 {
 	cop_stream *stream;
 	*data = NULL;

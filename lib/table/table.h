@@ -1,6 +1,6 @@
 /* table/table.h: a file of rows read for batch learning, and how its columns become features.
  *
- * A *preparation* (table/preparation.h) is made from the training file and used on every later one.
+ * A *preparation* (table/encoder.h) is made from the training file and used on every later one.
  *
  *     csv      columns by position, or by the header's names; the last one is the target unless another is named
  *     libsvm   sparse; features are scaled, never shifted
@@ -23,7 +23,7 @@
 #include "base/err.h"
 #include "base/stream.h"
 #include "table/dataset.h"
-#include "table/preparation.h"
+#include "table/encoder.h"
 
 typedef struct cop_table_settings {
 	bool regression;        /* the target is a number, else a class */
@@ -39,19 +39,19 @@ typedef struct cop_table_settings {
 /* Reads a training file: rows unscaled but otherwise as features (data->target is the class, or the number as it stands
  * in the file), and a preparation whose scale is not fitted yet. Caller frees both; on error they are NULL and *diag
  * (NULL allowed) is filled. Errors of cop_dataset_read; COP_EFORMAT: no such target or category column, a target that
- * is missing, or a field that is. COP_EFULL: beyond a bound of table/preparation.h. */
+ * is missing, or a field that is. COP_EFULL: beyond a bound of table/encoder.h. */
 COP_CHECK cop_err cop_table_read_training(const char *path, const cop_table_settings *settings, cop_dataset **data,
-        cop_preparation **preparation, cop_diag *diag);
+        cop_encoder **preparation, cop_diag *diag);
 /* Reads another file with it; rows are unscaled. labelled false: the target column may be missing altogether (one
  * column less), and so may be fields of it; such targets, and classes that training did not show, are NaN.
  * COP_ESHAPE: other columns. COP_EFORMAT also: a class that training did not show. */
 COP_CHECK cop_err cop_table_read(
-        const char *path, const cop_preparation *preparation, bool labelled, cop_dataset **data, cop_diag *diag);
+        const char *path, const cop_encoder *preparation, bool labelled, cop_dataset **data, cop_diag *diag);
 
 /* The same from a stream (kept), which holds libsvm or csv. */
 COP_CHECK cop_err cop_table_training_from(cop_stream *stream, bool libsvm, const cop_table_settings *settings,
-        cop_dataset **data, cop_preparation **preparation, cop_diag *diag);
-COP_CHECK cop_err cop_table_from(cop_stream *stream, bool libsvm, const cop_preparation *preparation, bool labelled,
+        cop_dataset **data, cop_encoder **preparation, cop_diag *diag);
+COP_CHECK cop_err cop_table_from(cop_stream *stream, bool libsvm, const cop_encoder *preparation, bool labelled,
         cop_dataset **data, cop_diag *diag);
 
 #endif

@@ -9,14 +9,14 @@
 #include "base/mem.h"
 
 typedef struct expansion {
-	cop_preparation *p;
+	cop_encoder *p;
 	const uint32_t *missing;
 	cop_dataset *raw;
 	float *some;     /* n, for medians */
 	uint32_t *count; /* one for each category of a column */
 } expansion;
 
-static size_t place_of(const cop_preparation *p, size_t column) { return column - (column > p->target); }
+static size_t place_of(const cop_encoder *p, size_t column) { return column - (column > p->target); }
 
 /* ---- what is filled in ---- */
 
@@ -105,7 +105,7 @@ static cop_err find_fill(expansion *e, size_t c, const char **what)
 	}
 	*what = "a column has 4096 categories and missing fields; expected fewer categories";
 	if (column->kind == COP_COLUMN_CATEGORY && label)
-		return e->missing[c] == 0 ? COP_OK : cop_preparation_category(e->p, c, "?", 1, &column->fill_category);
+		return e->missing[c] == 0 ? COP_OK : cop_encoder_category(e->p, c, "?", 1, &column->fill_category);
 	if (column->kind == COP_COLUMN_CATEGORY)
 		column->fill_category = fill_of_category(e, c);
 	return COP_OK;
@@ -116,7 +116,7 @@ static cop_err find_fills(expansion *e, const char **what)
 	cop_err err = COP_OK;
 	if (e->p->missing == COP_MISSING_REFUSE)
 		return COP_OK;
-	e->count = cop_mem_alloc(COP_PREPARATION_MAX_CATEGORIES, sizeof *e->count);
+	e->count = cop_mem_alloc(COP_ENCODER_MAX_CATEGORIES, sizeof *e->count);
 	if (e->p->missing == COP_MISSING_MEDIAN)
 		e->some = cop_mem_alloc(e->raw->n, sizeof *e->some);
 	if (e->count == NULL || (e->p->missing == COP_MISSING_MEDIAN && e->some == NULL))
@@ -158,7 +158,7 @@ static void spread(const cop_column *column, float x, float *row)
 
 static cop_err expand(const expansion *e, cop_dataset **out)
 {
-	const cop_preparation *p = e->p;
+	const cop_encoder *p = e->p;
 	float *row = cop_mem_alloc(p->d, sizeof *row);
 	cop_err err = row == NULL ? COP_ENOMEM : cop_dataset_new_dense(p->d, out);
 	if (err == COP_OK)
@@ -174,7 +174,7 @@ static cop_err expand(const expansion *e, cop_dataset **out)
 	return err;
 }
 
-static bool stays(const cop_preparation *p)
+static bool stays(const cop_encoder *p)
 {
 	for (size_t c = 0; c < p->columns; c++)
 		if (p->column[c].kind == COP_COLUMN_CATEGORY || p->column[c].indicator)
@@ -182,13 +182,13 @@ static bool stays(const cop_preparation *p)
 	return true;
 }
 
-cop_err cop_table_fill_and_expand(cop_preparation *p, const uint32_t *missing, cop_dataset **data, const char **what)
+cop_err cop_table_fill_and_expand(cop_encoder *p, const uint32_t *missing, cop_dataset **data, const char **what)
 {
 	expansion e = { .p = p, .missing = missing, .raw = *data };
 	cop_dataset *expanded = NULL;
 	cop_err err = find_fills(&e, what);
 	if (err == COP_OK)
-		err = cop_preparation_finish(p, what);
+		err = cop_encoder_finish(p, what);
 	if (err != COP_OK)
 		return err;
 	if (stays(p)) {

@@ -102,7 +102,7 @@ static cop_err look_at_rows(look *l, cop_csv *csv)
 }
 
 /* Are all names of training's columns there, its target aside? */
-static bool holds_names(const look *l, const cop_preparation *p)
+static bool holds_names(const look *l, const cop_encoder *p)
 {
 	for (size_t c = 0; c < p->columns; c++) {
 		const char *name = p->column[c].name;
@@ -114,7 +114,7 @@ static bool holds_names(const look *l, const cop_preparation *p)
 }
 
 /* The rule of table/table.h over text[0, length), whole lines. */
-static cop_err judge_header(const cop_preparation *p, const char *text, size_t length, bool *header)
+static cop_err judge_header(const cop_encoder *p, const char *text, size_t length, bool *header)
 {
 	look l = { .text = false };
 	cop_stream *stream;
@@ -246,9 +246,9 @@ void cop_table_number_class(double value, cop_table_name *name)
 static cop_err name_by_text(const cop_table_reader *r, size_t field, cop_table_name *name)
 {
 	name->text = cop_csv_field(r->csv, field, &name->length);
-	if (name->length > COP_PREPARATION_MAX_TEXT)
+	if (name->length > COP_ENCODER_MAX_TEXT)
 		return cop_table_fault(r, COP_EFORMAT, field, "is a text of %zu bytes; expected at most %d",
-		        name->length, COP_PREPARATION_MAX_TEXT);
+		        name->length, COP_ENCODER_MAX_TEXT);
 	if (memchr(name->text, '\0', name->length) != NULL)
 		return cop_table_fault(r, COP_EFORMAT, field, "holds a zero byte; expected text");
 	return COP_OK;

@@ -8,13 +8,13 @@
 #include "base/csv.h"
 #include "base/number.h"
 #include "base/stream.h"
-#include "table/preparation_state.h"
+#include "table/encoder_state.h"
 #include "table/table.h"
 
 typedef struct cop_table_reader {
-	cop_stream *stream;       /* kept */
-	cop_diag *diag;           /* kept; NULL allowed */
-	const cop_preparation *p; /* kept; its columns' names, when there are, are known from their file */
+	cop_stream *stream;   /* kept */
+	cop_diag *diag;       /* kept; NULL allowed */
+	const cop_encoder *p; /* kept; its columns' names, when there are, are known from their file */
 	cop_csv *csv;
 	const double *values; /* the row that was read last; NaN: no number */
 	size_t count;
@@ -64,16 +64,16 @@ void cop_table_number_class(double value, cop_table_name *name);
 #define COP_TABLE_WIDE 16777216.0
 
 /* The class that a number is to a preparation; NaN: none. */
-double cop_table_number_to_class(const cop_preparation *preparation, double value);
+double cop_table_number_to_class(const cop_encoder *preparation, double value);
 
 /* Says in *diag that there is no memory. */
 COP_CHECK cop_err cop_table_no_memory(const cop_stream *stream, cop_diag *diag);
 
 /* The two ways, one source each; the stream is one of csv. */
 COP_CHECK cop_err cop_table_csv_training(
-        cop_stream *stream, const cop_table_settings *settings, cop_preparation *p, cop_dataset **data, cop_diag *diag);
+        cop_stream *stream, const cop_table_settings *settings, cop_encoder *p, cop_dataset **data, cop_diag *diag);
 COP_CHECK cop_err cop_table_csv_later(
-        cop_stream *stream, const cop_preparation *p, bool labelled, cop_dataset **data, cop_diag *diag);
+        cop_stream *stream, const cop_encoder *p, bool labelled, cop_dataset **data, cop_diag *diag);
 
 #define COP_TABLE_MAX_NUMBER_CLASSES 1000
 #define COP_TABLE_TOO_MANY_NUMBERS                                                                                     \
@@ -81,14 +81,14 @@ COP_CHECK cop_err cop_table_csv_later(
 	"it is a number to predict"
 /* Makes numbers the classes that they are or name, which p gets. COP_EFULL: more than COP_TABLE_MAX_NUMBER_CLASSES
  * names. COP_ENOMEM. */
-COP_CHECK cop_err cop_table_number_targets(cop_preparation *p, cop_dataset *data);
+COP_CHECK cop_err cop_table_number_targets(cop_encoder *p, cop_dataset *data);
 /* Adds a class unless it is there. COP_EFULL: COP_DATASET_MAX_CLASSES are. COP_ENOMEM. */
-COP_CHECK cop_err cop_table_add_class(cop_preparation *p, const cop_table_name *name, double *target);
+COP_CHECK cop_err cop_table_add_class(cop_encoder *p, const cop_table_name *name, double *target);
 
 /* Training rows of columns, NaN where a field is missing, become rows of p->d features, and p is finished. missing: of
  * each column, how many fields are; p->missing says what becomes of them. *data is replaced when it cannot stay.
  * COP_EFULL: a bound is passed; *what says which. COP_ENOMEM. */
 COP_CHECK cop_err cop_table_fill_and_expand(
-        cop_preparation *p, const uint32_t *missing, cop_dataset **data, const char **what);
+        cop_encoder *p, const uint32_t *missing, cop_dataset **data, const char **what);
 
 #endif

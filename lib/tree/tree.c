@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "tree/tree_inside.h"
+#include "tree/tree_private.h"
 
 #define SEARCH_SHARE 8   /* lists of which one is so many times shorter are matched by searching */
 #define SHORT        256 /* features up to which the kernel's start and end cost more than its width gains */

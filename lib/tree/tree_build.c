@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "tree/tree_inside.h"
+#include "tree/tree_private.h"
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "starts are put as 64-bit numbers");
 
@@ -204,7 +204,7 @@ cop_err cop_tree_build_finish(cop_tree_build *build, int32_t root, cop_tree **ou
 	if (!is_well(build))
 		return build->err;
 	cop_tree_parts parts = parts_of(build);
-	return cop_tree_pick(&parts, build->leaves, data_of(&build->left), data_of(&build->right), root, out);
+	return cop_tree_extract(&parts, build->leaves, data_of(&build->left), data_of(&build->right), root, out);
 }
 
 /* ---- from an oblique tree ---- */

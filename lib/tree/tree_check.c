@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "tree/tree_inside.h"
+#include "tree/tree_private.h"
 
 static bool ascends(size_t count, const uint32_t *index, size_t below)
 {

@@ -9,7 +9,7 @@
  * Only one sequence of bytes stands for a tree, so what was loaded saves to the same bytes. All counts are held against
  * the bytes that remain before room is taken; then the tree is settled, which checks the rest. */
 #include "store/section_file.h"
-#include "tree/tree_inside.h"
+#include "tree/tree_private.h"
 
 static void save_vectors(const cop_tree_vectors *vectors, size_t d, cop_bytes *bytes)
 {
@@ -124,7 +124,7 @@ cop_err cop_tree_load(const void *payload, size_t length, cop_tree **out)
 	if (cursor.err != COP_OK || d == 0 || outputs == 0 || link >= COP_TREE_LINKS || size.rows == 0 ||
 	        !size_fits(&size, cop_cursor_left(&cursor)))
 		return COP_EFORMAT;
-	cop_err err = cop_tree_make(d, outputs, (cop_tree_link)link, &size, &tree);
+	cop_err err = cop_tree_alloc(d, outputs, (cop_tree_link)link, &size, &tree);
 	if (err != COP_OK)
 		return err;
 	if (!load_parts(&cursor, &size, tree))

@@ -2,7 +2,7 @@
  * one of its children's replacements, or a leaf. Then the tree is picked from the root's replacement. */
 #include "base/mem.h"
 #include "tree/tree_build.h"
-#include "tree/tree_inside.h"
+#include "tree/tree_private.h"
 
 typedef struct pruning {
 	const cop_tree *tree;
@@ -76,7 +76,7 @@ cop_err cop_tree_prune(const cop_tree *tree, const uint64_t *rows, cop_tree **ou
 	if (p.reach != NULL && p.stands_for != NULL && p.left != NULL && p.right != NULL) {
 		for (size_t t = n; t-- > 0;)
 			replace(&p, t);
-		err = cop_tree_pick(&tree->parts, n + 1, p.left, p.right, n == 0 ? ~0 : p.stands_for[0], out);
+		err = cop_tree_extract(&tree->parts, n + 1, p.left, p.right, n == 0 ? ~0 : p.stands_for[0], out);
 	}
 	cop_mem_free(p.reach);
 	cop_mem_free(p.stands_for);

@@ -8,7 +8,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "store/section_file.h"
-#include "view/trained_census.h"
+#include "view/node_counts.h"
 
 #define MOST_TEXT ((size_t)1 << 20) /* of learner and settings */
 
@@ -17,10 +17,10 @@ void cop_trained_free(cop_trained *model)
 	if (model == NULL)
 		return;
 	for (size_t i = 0; model->census != NULL && i < cop_trees_count(model->trees); i++)
-		cop_census_fini(&model->census[i]);
+		cop_node_counts_fini(&model->census[i]);
 	cop_mem_free(model->census);
 	cop_trees_free(model->trees);
-	cop_preparation_free(model->preparation);
+	cop_encoder_free(model->preparation);
 	cop_mem_free(model->settings);
 	cop_mem_free(model->learner);
 	cop_mem_free(model);
@@ -36,13 +36,13 @@ void cop_trained_put(const cop_trained *model, cop_bytes *bytes)
 	cop_bytes_put_text(bytes, model->settings);
 	cop_bytes_put_u8(bytes, model->census != NULL);
 	cop_section_file_end_section(bytes, section);
-	section = cop_section_file_begin_section(bytes, COP_PREPARATION_SECTION, COP_PREPARATION_VERSION);
-	cop_preparation_save(model->preparation, bytes);
+	section = cop_section_file_begin_section(bytes, COP_ENCODER_SECTION, COP_ENCODER_VERSION);
+	cop_encoder_save(model->preparation, bytes);
 	cop_section_file_end_section(bytes, section);
 	cop_trees_save(model->trees, bytes);
 	for (size_t i = 0; model->census != NULL && i < cop_trees_count(model->trees); i++) {
-		section = cop_section_file_begin_section(bytes, COP_CENSUS_SECTION, COP_CENSUS_VERSION);
-		cop_census_save(&model->census[i], bytes);
+		section = cop_section_file_begin_section(bytes, COP_NODE_COUNTS_SECTION, COP_NODE_COUNTS_VERSION);
+		cop_node_counts_save(&model->census[i], bytes);
 		cop_section_file_end_section(bytes, section);
 	}
 	cop_section_file_end(bytes, file);
@@ -97,11 +97,12 @@ static cop_err read_census(const cop_section_file *file, cop_trained *model)
 	size_t at = 0, i = 0;
 	cop_model_section section;
 	while (err == COP_OK && i < count && cop_section_file_next(file, &at, &section)) {
-		if (strcmp(section.name, COP_CENSUS_SECTION) != 0)
+		if (strcmp(section.name, COP_NODE_COUNTS_SECTION) != 0)
 			continue;
-		err = section.version > COP_CENSUS_VERSION ? COP_EVERSION
-		                                           : cop_census_load(section.data, section.length,
-		                                                     cop_trees_at(model->trees, i), &model->census[i]);
+		err = section.version > COP_NODE_COUNTS_VERSION
+		              ? COP_EVERSION
+		              : cop_node_counts_load(
+		                        section.data, section.length, cop_trees_at(model->trees, i), &model->census[i]);
 		i++;
 	}
 	return err == COP_OK && i < count ? COP_EFORMAT : err;
@@ -110,9 +111,9 @@ static cop_err read_census(const cop_section_file *file, cop_trained *model)
 /* Do preparation, trees and census tell of the same columns and outputs? */
 static bool parts_fit(const cop_trained *model)
 {
-	size_t classes = cop_preparation_classes(model->preparation), outputs = cop_trees_outputs(model->trees);
+	size_t classes = cop_encoder_classes(model->preparation), outputs = cop_trees_outputs(model->trees);
 	cop_tree_link link = cop_tree_view(cop_trees_at(model->trees, 0))->link;
-	if (cop_preparation_features(model->preparation) != cop_trees_features(model->trees))
+	if (cop_encoder_features(model->preparation) != cop_trees_features(model->trees))
 		return false;
 	if (classes == 0 ? link != COP_TREE_VALUES : classes != outputs)
 		return false;
@@ -134,10 +135,10 @@ static cop_err read_parts(const cop_section_file *file, cop_trained *model, cons
 	err = read_head(&section, model, &census);
 	if (err != COP_OK)
 		return err;
-	*what = "section " COP_PREPARATION_SECTION;
-	err = cop_section_file_find(file, COP_PREPARATION_SECTION, 0, COP_PREPARATION_VERSION, &section);
+	*what = "section " COP_ENCODER_SECTION;
+	err = cop_section_file_find(file, COP_ENCODER_SECTION, 0, COP_ENCODER_VERSION, &section);
 	if (err == COP_OK)
-		err = cop_preparation_load(section.data, section.length, &model->preparation);
+		err = cop_encoder_load(section.data, section.length, &model->preparation);
 	if (err != COP_OK)
 		return err == COP_ENOTFOUND ? COP_EFORMAT : err;
 	*what = "its trees";

@@ -9,19 +9,19 @@
 #include "table/table.h"
 #include "tree/trees.h"
 
-typedef struct cop_census {
+typedef struct cop_node_counts {
 	size_t nodes, leaves, outputs;
 	bool classes;
 	uint64_t *node_rows, *leaf_rows; /* nodes, leaves */
 	double *node_mix, *leaf_mix;     /* classes: rows of each (x outputs); values: mean 0, sd 0, mean 1 ... (x 2) */
-} cop_census;
+} cop_node_counts;
 
 typedef struct cop_trained {
-	char *learner;                /* "tao" */
-	char *settings;               /* the words that made it, one line */
-	cop_preparation *preparation; /* owned, as the others */
+	char *learner;            /* "tao" */
+	char *settings;           /* the words that made it, one line */
+	cop_encoder *preparation; /* owned, as the others */
 	cop_trees *trees;
-	cop_census *census; /* one of each tree, or NULL */
+	cop_node_counts *census; /* one of each tree, or NULL */
 } cop_trained;
 
 /* The census of every tree over prepared rows, in place of one that is there: label (classes below outputs) or else

@@ -69,11 +69,11 @@ static void put_part(cop_json_writer *writer, const char *key, const double *mix
 
 #define WHOLE 2 /* in place of 0 (means) and 1 (deviations) */
 
-static void put_node_rows(cop_json_writer *writer, const cop_tree_words *words, size_t node)
+static void put_node_rows(cop_json_writer *writer, const cop_tree_phrases *words, size_t node)
 {
 	uint64_t rows;
 	const double *mix;
-	if (!cop_tree_words_census(words, (int32_t)node, &rows, &mix))
+	if (!cop_tree_phrases_census(words, (int32_t)node, &rows, &mix))
 		return;
 	cop_json_put_unsigned(writer, "rows", rows);
 	if (words->census->classes) {
@@ -84,19 +84,19 @@ static void put_node_rows(cop_json_writer *writer, const cop_tree_words *words, 
 	put_part(writer, "sd", mix, 1, words->census->outputs);
 }
 
-static void put_leaf_mix(cop_json_writer *writer, const cop_tree_words *words, const char *key, size_t first)
+static void put_leaf_mix(cop_json_writer *writer, const cop_tree_phrases *words, const char *key, size_t first)
 {
 	uint64_t rows;
 	const double *mix;
 	cop_json_key(writer, key);
 	cop_json_begin_array(writer);
 	for (size_t l = 0; l < words->census->leaves; l++)
-		if (cop_tree_words_census(words, ~(int32_t)l, &rows, &mix))
+		if (cop_tree_phrases_census(words, ~(int32_t)l, &rows, &mix))
 			put_part(writer, NULL, mix, first, words->census->outputs);
 	cop_json_end_array(writer);
 }
 
-static void put_leaf_rows(cop_json_writer *writer, const cop_tree_words *words)
+static void put_leaf_rows(cop_json_writer *writer, const cop_tree_phrases *words)
 {
 	if (words->census == NULL)
 		return;
@@ -115,13 +115,13 @@ static void put_leaf_rows(cop_json_writer *writer, const cop_tree_words *words)
 
 /* ---- nodes and leaves ---- */
 
-static void put_test(cop_json_writer *writer, const cop_tree_words *words, size_t node, cop_bytes *text)
+static void put_test(cop_json_writer *writer, const cop_tree_phrases *words, size_t node, cop_bytes *text)
 {
 	if (words->preparation == NULL)
 		return;
 	cop_tree_test test = cop_tree_test_of(words, node);
 	text->length = 0;
-	cop_tree_words_test(words, &test, true, text);
+	cop_tree_phrases_test(words, &test, true, text);
 	if (text->err != COP_OK)
 		return;
 	cop_json_key(writer, "test");
@@ -136,7 +136,7 @@ static void put_test(cop_json_writer *writer, const cop_tree_words *words, size_
 }
 
 /* text: room for words, whose error stays in it. */
-static void put_node(cop_json_writer *writer, const cop_tree_words *words, size_t node, bool all, cop_bytes *text)
+static void put_node(cop_json_writer *writer, const cop_tree_phrases *words, size_t node, bool all, cop_bytes *text)
 {
 	const cop_tree_parts *parts = cop_tree_view(words->tree);
 	cop_json_begin_object(writer);
@@ -152,19 +152,19 @@ static void put_node(cop_json_writer *writer, const cop_tree_words *words, size_
 }
 
 /* In the file's unit, but exactly as stored where that is the same. */
-static void put_value(cop_json_writer *writer, const cop_tree_words *words, float value)
+static void put_value(cop_json_writer *writer, const cop_tree_phrases *words, float value)
 {
-	double said = cop_tree_words_value(words, (double)value);
+	double said = cop_tree_phrases_value(words, (double)value);
 	if (said == (double)value)
 		cop_json_number_float(writer, value);
 	else
 		cop_json_number(writer, said);
 }
 
-static void put_linear(cop_json_writer *writer, const cop_tree_words *words, size_t leaf, bool all)
+static void put_linear(cop_json_writer *writer, const cop_tree_phrases *words, size_t leaf, bool all)
 {
 	const cop_tree_parts *parts = cop_tree_view(words->tree);
-	double unit = cop_tree_words_value(words, 1.0) - cop_tree_words_value(words, 0.0);
+	double unit = cop_tree_phrases_value(words, 1.0) - cop_tree_phrases_value(words, 0.0);
 	cop_json_begin_object(writer);
 	cop_json_key(writer, "rows");
 	cop_json_begin_array(writer);
@@ -180,7 +180,7 @@ static void put_linear(cop_json_writer *writer, const cop_tree_words *words, siz
 	cop_json_end_object(writer);
 }
 
-static cop_err put_leaves(cop_json_writer *writer, const cop_tree_words *words, bool all)
+static cop_err put_leaves(cop_json_writer *writer, const cop_tree_phrases *words, bool all)
 {
 	size_t outputs = cop_tree_view(words->tree)->outputs;
 	float *values = cop_mem_alloc(outputs, sizeof *values);
@@ -204,7 +204,7 @@ static cop_err put_leaves(cop_json_writer *writer, const cop_tree_words *words, 
 	return COP_OK;
 }
 
-cop_err cop_tree_json_members(const cop_tree_words *words, bool all_weights, cop_json_writer *writer)
+cop_err cop_tree_json_members(const cop_tree_phrases *words, bool all_weights, cop_json_writer *writer)
 {
 	const cop_tree_parts *parts = cop_tree_view(words->tree);
 	cop_json_put_unsigned(writer, "features", parts->d);
@@ -228,7 +228,7 @@ cop_err cop_tree_json_members(const cop_tree_words *words, bool all_weights, cop
 	return err;
 }
 
-cop_err cop_tree_json(const cop_tree_words *words, bool all_weights, cop_json_writer *writer)
+cop_err cop_tree_json(const cop_tree_phrases *words, bool all_weights, cop_json_writer *writer)
 {
 	cop_json_begin_object(writer);
 	cop_err err = cop_tree_json_members(words, all_weights, writer);

@@ -19,12 +19,12 @@
 #define COP_VIEW_TREE_JSON_H
 
 #include "base/json.h"
-#include "view/tree_words.h"
+#include "view/tree_phrases.h"
 
 /* Writes the value where the writer stands (as a member, an element or the whole). all_weights: without "index", zeros
  * too. Errors stay in the writer but for COP_ENOMEM. */
-COP_CHECK cop_err cop_tree_json(const cop_tree_words *words, bool all_weights, cop_json_writer *writer);
+COP_CHECK cop_err cop_tree_json(const cop_tree_phrases *words, bool all_weights, cop_json_writer *writer);
 /* Its members only, into an object that is open. */
-COP_CHECK cop_err cop_tree_json_members(const cop_tree_words *words, bool all_weights, cop_json_writer *writer);
+COP_CHECK cop_err cop_tree_json_members(const cop_tree_phrases *words, bool all_weights, cop_json_writer *writer);
 
 #endif

@@ -10,28 +10,28 @@ typedef struct pending {
 	const char *side;
 } pending;
 
-static void put_child(const cop_tree_words *words, const pending *now, cop_bytes *out)
+static void put_child(const cop_tree_phrases *words, const pending *now, cop_bytes *out)
 {
 	for (unsigned i = 0; i < now->level; i++)
-		cop_tree_words_put(out, "  ");
-	cop_tree_words_put(out, "%s", now->side);
+		cop_tree_phrases_put(out, "  ");
+	cop_tree_phrases_put(out, "%s", now->side);
 	if (now->child < 0) {
-		cop_tree_words_put(out, "leaf %zu: ", (size_t)~now->child);
-		cop_tree_words_leaf(words, (size_t)~now->child, out);
+		cop_tree_phrases_put(out, "leaf %zu: ", (size_t)~now->child);
+		cop_tree_phrases_leaf(words, (size_t)~now->child, out);
 	} else {
 		cop_tree_test test = cop_tree_test_of(words, (size_t)now->child);
-		cop_tree_words_put(out, "node %zu: ", test.node);
-		cop_tree_words_test(words, &test, true, out);
+		cop_tree_phrases_put(out, "node %zu: ", test.node);
+		cop_tree_phrases_test(words, &test, true, out);
 	}
 	if (words->census != NULL) {
-		cop_tree_words_put(out, "  [");
-		(void)cop_tree_words_rows(words, now->child, out);
-		cop_tree_words_put(out, "]");
+		cop_tree_phrases_put(out, "  [");
+		(void)cop_tree_phrases_rows(words, now->child, out);
+		cop_tree_phrases_put(out, "]");
 	}
-	cop_tree_words_put(out, "\n");
+	cop_tree_phrases_put(out, "\n");
 }
 
-void cop_tree_text(const cop_tree_words *words, cop_bytes *out)
+void cop_tree_text(const cop_tree_phrases *words, cop_bytes *out)
 {
 	const cop_tree_parts *parts = cop_tree_view(words->tree);
 	pending stack[COP_TREE_MAX_DEPTH + 2];
@@ -55,13 +55,13 @@ cop_err cop_view_text(const cop_trained *model, const cop_view_settings *setting
 		return err;
 	cop_view_summary(model, &scope, "", out);
 	for (size_t i = scope.from; i < scope.to; i++) {
-		cop_tree_words words = cop_tree_words_of(model, i, scope.top);
-		cop_tree_words_put(out, "\ntree %zu: %zu nodes, %zu leaves, depth %u", i,
+		cop_tree_phrases words = cop_tree_phrases_of(model, i, scope.top);
+		cop_tree_phrases_put(out, "\ntree %zu: %zu nodes, %zu leaves, depth %u", i,
 		        cop_tree_view(words.tree)->nodes.count, cop_tree_leaves(words.tree),
 		        cop_tree_depth(words.tree));
 		if (cop_trees_count(model->trees) > 1)
-			cop_tree_words_put(out, ", weight %.4g", cop_trees_weight(model->trees, i));
-		cop_tree_words_put(out, "\n");
+			cop_tree_phrases_put(out, ", weight %.4g", cop_trees_weight(model->trees, i));
+		cop_tree_phrases_put(out, "\n");
 		cop_tree_text(&words, out);
 	}
 	return out->err;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "view/tree_words.h"
+#include "view/tree_phrases.h"
 
 #define USUAL_TOP 4
 
@@ -46,7 +46,7 @@ cop_err cop_view_begin(const cop_trained *model, const cop_view_settings *settin
 		.title = settings->title == NULL ? "model" : settings->title };
 	if (!all && settings->tree >= count)
 		return COP_ENOTFOUND;
-	if (scope->top > COP_TREE_WORDS_MOST)
+	if (scope->top > COP_TREE_PHRASES_MOST)
 		return COP_EINVAL;
 	for (size_t i = scope->from; i < scope->to && !scope->sums; i++)
 		scope->sums = has_sums(cop_trees_at(model->trees, i));
@@ -55,48 +55,48 @@ cop_err cop_view_begin(const cop_trained *model, const cop_view_settings *settin
 
 static void put_line(const char *prefix, const char *key, const char *text, cop_bytes *out)
 {
-	cop_tree_words_put(out, "%s%s: ", prefix, key);
-	cop_tree_words_clean(text, out);
-	cop_tree_words_put(out, "\n");
+	cop_tree_phrases_put(out, "%s%s: ", prefix, key);
+	cop_tree_phrases_clean(text, out);
+	cop_tree_phrases_put(out, "\n");
 }
 
 /* What the sum starts from, in the file's unit. */
 static void put_base(const cop_trained *model, const char *prefix, cop_bytes *out)
 {
-	cop_tree_words_put(out, "%sbase:", prefix);
+	cop_tree_phrases_put(out, "%sbase:", prefix);
 	for (size_t k = 0; k < cop_trees_outputs(model->trees); k++) {
 		double base = cop_trees_base(model->trees)[k];
-		bool values = cop_preparation_classes(model->preparation) == 0;
-		cop_tree_words_put(out, " ");
-		cop_tree_words_number(values ? cop_preparation_from_scale(model->preparation, base) : base, out);
+		bool values = cop_encoder_classes(model->preparation) == 0;
+		cop_tree_phrases_put(out, " ");
+		cop_tree_phrases_number(values ? cop_encoder_from_scale(model->preparation, base) : base, out);
 	}
-	cop_tree_words_put(out, "\n");
+	cop_tree_phrases_put(out, "\n");
 }
 
 void cop_view_summary(const cop_trained *model, const cop_view_scope *scope, const char *prefix, cop_bytes *out)
 {
 	static const char *const rules[COP_TREES_RULES] = { "mean", "vote", "sum" };
-	const cop_preparation *preparation = model->preparation;
-	size_t count = cop_trees_count(model->trees), classes = cop_preparation_classes(preparation);
+	const cop_encoder *preparation = model->preparation;
+	size_t count = cop_trees_count(model->trees), classes = cop_encoder_classes(preparation);
 	put_line(prefix, "model", scope->title, out);
 	put_line(prefix, "learner", model->learner, out);
 	if (model->settings[0] != '\0')
 		put_line(prefix, "settings", model->settings, out);
-	cop_tree_words_put(out, "%spredicts: ", prefix);
-	cop_tree_words_clean(cop_preparation_target(preparation), out);
+	cop_tree_phrases_put(out, "%spredicts: ", prefix);
+	cop_tree_phrases_clean(cop_encoder_target(preparation), out);
 	if (classes > 0)
-		cop_tree_words_put(out, ", one of %zu classes", classes);
+		cop_tree_phrases_put(out, ", one of %zu classes", classes);
 	else if (cop_trees_outputs(model->trees) > 1)
-		cop_tree_words_put(out, ", %zu values", cop_trees_outputs(model->trees));
-	cop_tree_words_put(out, ", from %zu features\n", cop_trees_features(model->trees));
-	cop_tree_words_put(out, "%strees: %zu", prefix, count);
+		cop_tree_phrases_put(out, ", %zu values", cop_trees_outputs(model->trees));
+	cop_tree_phrases_put(out, ", from %zu features\n", cop_trees_features(model->trees));
+	cop_tree_phrases_put(out, "%strees: %zu", prefix, count);
 	if (count > 1)
-		cop_tree_words_put(out, ", whose weighted %s is predicted", rules[cop_trees_how(model->trees)]);
-	cop_tree_words_put(out, "; %zu parameters\n", cop_trees_parameters(model->trees));
+		cop_tree_phrases_put(out, ", whose weighted %s is predicted", rules[cop_trees_how(model->trees)]);
+	cop_tree_phrases_put(out, "; %zu parameters\n", cop_trees_parameters(model->trees));
 	if (cop_trees_how(model->trees) == COP_TREES_SUM)
 		put_base(model, prefix, out);
 	if (scope->sums)
-		cop_tree_words_put(out,
+		cop_tree_phrases_put(out,
 		        "%sunits: sums are over prepared (scaled) features; single features are as in the file\n",
 		        prefix);
 }

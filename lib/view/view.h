@@ -11,7 +11,7 @@
 
 typedef struct cop_view_settings {
 	size_t tree;          /* which one, from 0, or COP_VIEW_ALL; c ignores it */
-	size_t top;           /* heaviest features of a sum that are shown, 1 to COP_TREE_WORDS_MOST; 0: 4 */
+	size_t top;           /* heaviest features of a sum that are shown, 1 to COP_TREE_PHRASES_MOST; 0: 4 */
 	const char *title;    /* what the model is called, a file's name, say; NULL: "model" */
 	const char *function; /* c: the function's name, an identifier; NULL: predict */
 } cop_view_settings;

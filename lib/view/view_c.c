@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "view/tree_words.h"
+#include "view/tree_phrases.h"
 #include "view/view.h"
 
 typedef struct source {
@@ -17,7 +17,7 @@ typedef struct source {
 	cop_bytes *out;
 } source;
 
-#define PUT(...) cop_tree_words_put(s->out, __VA_ARGS__)
+#define PUT(...) cop_tree_phrases_put(s->out, __VA_ARGS__)
 
 static const cop_tree_parts *parts_at(const source *s, size_t i)
 {
@@ -25,7 +25,7 @@ static const cop_tree_parts *parts_at(const source *s, size_t i)
 }
 
 static size_t trees_of(const source *s) { return cop_trees_count(s->model->trees); }
-static bool is_classes(const source *s) { return cop_preparation_classes(s->model->preparation) > 0; }
+static bool is_classes(const source *s) { return cop_encoder_classes(s->model->preparation) > 0; }
 
 /* ---- texts ---- */
 
@@ -36,7 +36,7 @@ static void put_literal(const char *text, bool comment, cop_bytes *out)
 	for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++)
 		if (*at < ' ' || (*at > '~' && !comment) || *at == '"' || *at == '\\' || *at == '?' ||
 		        (comment && *at == '*'))
-			cop_tree_words_put(out, "\\%03o", *at);
+			cop_tree_phrases_put(out, "\\%03o", *at);
 		else
 			cop_bytes_put(out, at, 1);
 }
@@ -136,7 +136,7 @@ static void count(source *s)
 static void put_name(source *s, const char *name)
 {
 	s->clean.length = 0;
-	cop_tree_words_clean(name, &s->clean);
+	cop_tree_phrases_clean(name, &s->clean);
 	cop_bytes_put_u8(&s->clean, 0);
 	if (s->clean.err == COP_OK)
 		put_literal((const char *)s->clean.data, true, s->out);
@@ -144,15 +144,15 @@ static void put_name(source *s, const char *name)
 
 static void put_features(source *s)
 {
-	const cop_preparation *preparation = s->model->preparation;
+	const cop_encoder *preparation = s->model->preparation;
 	PUT("static const struct {\n\tunsigned long at; /* in raw */\n\tdouble shift, scale;\n} cop_feature[] = {\n");
 	for (size_t j = 0; j < cop_trees_features(s->model->trees) && s->out->err == COP_OK; j++) {
 		double shift, scale;
 		if (s->place[j] == 0)
 			continue;
-		cop_preparation_scale(preparation, j, &shift, &scale);
+		cop_encoder_scale(preparation, j, &shift, &scale);
 		PUT("\t{ %zu, %a, %a }, /* ", j, shift, scale);
-		put_name(s, cop_preparation_feature(preparation, j));
+		put_name(s, cop_encoder_feature(preparation, j));
 		PUT(" */\n");
 	}
 	PUT("%s};\n\n", s->used == 0 ? "\t{ 0, 0.0, 0.0 },\n" : "");
@@ -254,11 +254,11 @@ static void put_base(const source *s)
 
 static void put_classes(const source *s)
 {
-	const cop_preparation *preparation = s->model->preparation;
+	const cop_encoder *preparation = s->model->preparation;
 	PUT("static const char *const cop_class[] = {\n");
-	for (size_t k = 0; k < cop_preparation_classes(preparation) && s->out->err == COP_OK; k++) {
+	for (size_t k = 0; k < cop_encoder_classes(preparation) && s->out->err == COP_OK; k++) {
 		PUT("\t\"");
-		put_literal(cop_preparation_class(preparation, k), false, s->out);
+		put_literal(cop_encoder_class(preparation, k), false, s->out);
 		PUT("\",\n");
 	}
 	PUT("};\n\nconst char *%s_class(unsigned long k);\n", s->name);
@@ -343,9 +343,9 @@ static const char vote_code[] =
 
 static void put_function(const source *s)
 {
-	const cop_preparation *preparation = s->model->preparation;
+	const cop_encoder *preparation = s->model->preparation;
 	cop_trees_rule rule = cop_trees_how(s->model->trees);
-	double total = 0.0, origin = is_classes(s) ? 0.0 : cop_preparation_from_scale(preparation, 0.0);
+	double total = 0.0, origin = is_classes(s) ? 0.0 : cop_encoder_from_scale(preparation, 0.0);
 	for (size_t i = 0; i < trees_of(s); i++)
 		total += cop_trees_weight(s->model->trees, i);
 	PUT("double %s(const double *raw, double *outputs);\n", s->name);
@@ -362,7 +362,7 @@ static void put_function(const source *s)
 		return;
 	}
 	PUT("\tfor (k = 0; k < COP_OUTPUTS; k++)\n\t\toutputs[k] = %a + outputs[k] * %a;\n", origin,
-	        cop_preparation_from_scale(preparation, 1.0) - origin);
+	        cop_encoder_from_scale(preparation, 1.0) - origin);
 	PUT("\treturn outputs[0];\n}\n");
 }
 

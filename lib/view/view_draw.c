@@ -67,11 +67,11 @@ static void put_commonest(cop_view_drawing *p, const char *key, const double *of
 	cop_json_end_array(p->json);
 }
 
-static void put_census(cop_view_drawing *p, const cop_tree_words *words, int32_t child)
+static void put_census(cop_view_drawing *p, const cop_tree_phrases *words, int32_t child)
 {
 	uint64_t rows;
 	const double *mix;
-	if (!cop_tree_words_census(words, child, &rows, &mix))
+	if (!cop_tree_phrases_census(words, child, &rows, &mix))
 		return;
 	cop_json_put_unsigned(p->json, "rows", rows);
 	if (words->census->classes) {
@@ -87,15 +87,15 @@ static void put_census(cop_view_drawing *p, const cop_tree_words *words, int32_t
 	cop_json_end_array(p->json);
 }
 
-static void put_test(cop_view_drawing *p, const cop_tree_words *words, const cop_tree_test *test)
+static void put_test(cop_view_drawing *p, const cop_tree_phrases *words, const cop_tree_test *test)
 {
 	const cop_tree_vectors *nodes = &cop_tree_view(words->tree)->nodes;
-	uint32_t place[COP_TREE_WORDS_MOST];
+	uint32_t place[COP_TREE_PHRASES_MOST];
 	size_t from = nodes->start[test->node], count = nodes->start[test->node + 1] - from, present = 0;
 	if (test->kind != COP_TREE_TEST_OBLIQUE) {
 		for (int holds = 0; holds < 2; holds++) {
 			p->text.length = 0;
-			cop_tree_words_test(words, test, holds != 0, &p->text);
+			cop_tree_phrases_test(words, test, holds != 0, &p->text);
 			put_text(p, holds != 0 ? "y" : "n");
 		}
 		return;
@@ -115,7 +115,7 @@ static void put_test(cop_view_drawing *p, const cop_tree_words *words, const cop
 	cop_json_put_number(p->json, "b", cop_view_rounded((double)nodes->bias[test->node]));
 }
 
-static void put_node(cop_view_drawing *p, const cop_tree_words *words, size_t t)
+static void put_node(cop_view_drawing *p, const cop_tree_phrases *words, size_t t)
 {
 	const cop_tree_parts *parts = cop_tree_view(words->tree);
 	cop_tree_test test = cop_tree_test_of(words, t);
@@ -130,7 +130,7 @@ static void put_node(cop_view_drawing *p, const cop_tree_words *words, size_t t)
 }
 
 /* The class it predicts and, of a constant leaf, how likely classes are. */
-static void put_class(cop_view_drawing *p, const cop_tree_words *words, size_t leaf)
+static void put_class(cop_view_drawing *p, const cop_tree_phrases *words, size_t leaf)
 {
 	size_t outputs = cop_tree_view(words->tree)->outputs;
 	cop_tree_leaf_outputs(words->tree, leaf, NULL, p->values);
@@ -142,21 +142,21 @@ static void put_class(cop_view_drawing *p, const cop_tree_words *words, size_t l
 	put_commonest(p, "d", p->rates);
 }
 
-static void put_leaf(cop_view_drawing *p, const cop_tree_words *words, size_t leaf)
+static void put_leaf(cop_view_drawing *p, const cop_tree_phrases *words, size_t leaf)
 {
 	bool constant = cop_tree_leaf_constant(words->tree, leaf);
 	cop_json_begin_object(p->json);
 	if (constant && p->classes)
 		put_class(p, words, leaf);
 	p->text.length = 0;
-	cop_tree_words_leaf(words, leaf, &p->text);
+	cop_tree_phrases_leaf(words, leaf, &p->text);
 	if (!constant || !p->classes)
 		put_text(p, constant ? "v" : "t");
 	put_census(p, words, ~(int32_t)leaf);
 	cop_json_end_object(p->json);
 }
 
-void cop_view_drawing_names(cop_view_drawing *p, const cop_tree_words *words)
+void cop_view_drawing_names(cop_view_drawing *p, const cop_tree_phrases *words)
 {
 	char key[24];
 	cop_json_key(p->json, "names");
@@ -167,15 +167,15 @@ void cop_view_drawing_names(cop_view_drawing *p, const cop_tree_words *words)
 		p->named[j] = 0;
 		(void)snprintf(key, sizeof key, "%zu", j);
 		p->text.length = 0;
-		cop_tree_words_feature(words, j, &p->text);
+		cop_tree_phrases_feature(words, j, &p->text);
 		put_text(p, key);
 	}
 	cop_json_end_object(p->json);
 }
 
-void cop_view_drawing_tree(cop_view_drawing *p, const cop_tree_words *given, const cop_view_label *label)
+void cop_view_drawing_tree(cop_view_drawing *p, const cop_tree_phrases *given, const cop_view_label *label)
 {
-	cop_tree_words words = *given;
+	cop_tree_phrases words = *given;
 	words.mathematical = true;
 	cop_json_begin_object(p->json);
 	cop_json_put_unsigned(p->json, "i", label->number);

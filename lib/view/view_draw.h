@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/json.h"
-#include "view/tree_words.h"
+#include "view/tree_phrases.h"
 
 typedef struct cop_view_drawing {
 	cop_json_writer *json; /* the caller's */
@@ -31,9 +31,9 @@ typedef struct cop_view_label {
 } cop_view_label;
 
 /* The tree of the words as the next value: of `features` features, with at most `outputs` outputs. */
-void cop_view_drawing_tree(cop_view_drawing *drawing, const cop_tree_words *words, const cop_view_label *label);
+void cop_view_drawing_tree(cop_view_drawing *drawing, const cop_tree_phrases *words, const cop_view_label *label);
 /* Member "names": of the features that were named so far, which begin anew. */
-void cop_view_drawing_names(cop_view_drawing *drawing, const cop_tree_words *words);
+void cop_view_drawing_names(cop_view_drawing *drawing, const cop_tree_phrases *words);
 /* [what, value], as the script takes weights and shares; the value to five digits, plenty for a picture. */
 void cop_view_drawing_pair(cop_view_drawing *drawing, size_t what, double value);
 double cop_view_rounded(double value);

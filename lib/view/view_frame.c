@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "view/tree_words.h"
+#include "view/tree_phrases.h"
 #include "view/view_page.h"
 
 static void put_html(cop_bytes *out, const char *html) { cop_bytes_put(out, html, strlen(html)); }
@@ -26,7 +26,7 @@ void cop_view_frame_words(const char *text, cop_bytes *out)
 {
 	cop_bytes clean;
 	cop_bytes_init(&clean);
-	cop_tree_words_clean(text, &clean);
+	cop_tree_phrases_clean(text, &clean);
 	if (clean.err == COP_OK)
 		cop_view_frame_escaped((const char *)clean.data, clean.length, out);
 	else

@@ -57,15 +57,15 @@ static cop_err put_importance(page *p)
 
 static void put_classes(page *p)
 {
-	const cop_preparation *preparation = p->model->preparation;
-	cop_tree_words words = { .preparation = preparation };
-	if (cop_preparation_classes(preparation) == 0)
+	const cop_encoder *preparation = p->model->preparation;
+	cop_tree_phrases words = { .preparation = preparation };
+	if (cop_encoder_classes(preparation) == 0)
 		return;
 	cop_json_key(p->json, "classes");
 	cop_json_begin_array(p->json);
-	for (size_t k = 0; k < cop_preparation_classes(preparation); k++) {
+	for (size_t k = 0; k < cop_encoder_classes(preparation); k++) {
 		p->text.length = 0;
-		cop_tree_words_output(&words, k, &p->text);
+		cop_tree_phrases_output(&words, k, &p->text);
 		cop_json_text_length(p->json, (const char *)p->text.data, p->text.length);
 	}
 	cop_json_end_array(p->json);
@@ -81,7 +81,7 @@ static cop_err put_data(page *p, size_t trees)
 	cop_json_key(p->json, "trees");
 	cop_json_begin_array(p->json);
 	for (size_t i = p->scope.from; i < p->scope.from + trees && p->drawing.text.err == COP_OK; i++) {
-		const cop_tree_words words = cop_tree_words_of(p->model, i, p->scope.top);
+		const cop_tree_phrases words = cop_tree_phrases_of(p->model, i, p->scope.top);
 		const cop_view_label label = { .number = i, .weight = cop_trees_weight(p->model->trees, i) };
 		cop_view_drawing_tree(&p->drawing, &words, &label);
 	}
@@ -89,7 +89,7 @@ static cop_err put_data(page *p, size_t trees)
 	cop_err err = put_importance(p);
 	if (err != COP_OK)
 		return err;
-	const cop_tree_words words = { .preparation = p->model->preparation };
+	const cop_tree_phrases words = { .preparation = p->model->preparation };
 	cop_view_drawing_names(&p->drawing, &words);
 	cop_json_end_object(p->json);
 	return p->drawing.text.err != COP_OK ? p->drawing.text.err : p->text.err;
@@ -103,13 +103,13 @@ static void put_head(page *p, cop_bytes *out)
 {
 	cop_view_frame_head(p->scope.title, out);
 	put_html(out, "<p class=\"soft\">");
-	size_t classes = cop_preparation_classes(p->model->preparation), count = cop_trees_count(p->model->trees);
+	size_t classes = cop_encoder_classes(p->model->preparation), count = cop_trees_count(p->model->trees);
 	cop_view_frame_words(p->model->learner, out);
 	put_html(out, ": ");
-	cop_view_frame_words(cop_preparation_target(p->model->preparation), out);
+	cop_view_frame_words(cop_encoder_target(p->model->preparation), out);
 	if (classes > 0)
-		cop_tree_words_put(out, ", one of %zu classes,", classes);
-	cop_tree_words_put(out, " from %zu features; %zu tree%s, %zu parameters</p>\n</header>\n",
+		cop_tree_phrases_put(out, ", one of %zu classes,", classes);
+	cop_tree_phrases_put(out, " from %zu features; %zu tree%s, %zu parameters</p>\n</header>\n",
 	        cop_trees_features(p->model->trees), count, count == 1 ? "" : "s",
 	        cop_trees_parameters(p->model->trees));
 }
@@ -119,7 +119,7 @@ static void put_without_scripts(page *p, cop_bytes *out)
 {
 	size_t before = p->text.length = 0;
 	for (size_t i = p->scope.from; i < p->scope.to && p->text.length < MOST_TEXT; i++) {
-		cop_tree_words words = cop_tree_words_of(p->model, i, p->scope.top);
+		cop_tree_phrases words = cop_tree_phrases_of(p->model, i, p->scope.top);
 		before = p->text.length;
 		if (cop_tree_leaves(words.tree) <= MOST_TEXT / 64)
 			cop_tree_text(&words, &p->text);
@@ -158,7 +158,7 @@ static void put_body(page *p, size_t trees, cop_bytes *out)
 	put_html(out, "<main>\n");
 	cop_view_frame_bar(out);
 	if (trees < p->scope.to - p->scope.from)
-		cop_tree_words_put(out, "<p>The first %zu of %zu trees are on this page.</p>\n", trees,
+		cop_tree_phrases_put(out, "<p>The first %zu of %zu trees are on this page.</p>\n", trees,
 		        p->scope.to - p->scope.from);
 	cop_view_frame_stage(out);
 	if (p->scope.sums)
@@ -194,7 +194,7 @@ cop_err cop_view_html(const cop_trained *model, const cop_view_settings *setting
 		return err;
 	cop_bytes_init(&p.text);
 	err = cop_view_drawing_init(&p.drawing, cop_trees_features(model->trees), cop_trees_outputs(model->trees));
-	p.drawing.classes = cop_preparation_classes(model->preparation) > 0;
+	p.drawing.classes = cop_encoder_classes(model->preparation) > 0;
 	if (err == COP_OK)
 		err = cop_json_writer_new(COP_JSON_COMPACT, &p.json);
 	p.drawing.json = p.json;

@@ -9,15 +9,15 @@ static void put_text(cop_json_writer *json, const char *key, const char *text)
 	cop_json_text(json, text);
 }
 
-static void put_features(const cop_preparation *preparation, cop_json_writer *json)
+static void put_features(const cop_encoder *preparation, cop_json_writer *json)
 {
 	cop_json_key(json, "features");
 	cop_json_begin_array(json);
-	for (size_t j = 0; j < cop_preparation_features(preparation); j++) {
+	for (size_t j = 0; j < cop_encoder_features(preparation); j++) {
 		double shift, scale;
-		cop_preparation_scale(preparation, j, &shift, &scale);
+		cop_encoder_scale(preparation, j, &shift, &scale);
 		cop_json_begin_object(json);
-		put_text(json, "name", cop_preparation_feature(preparation, j));
+		put_text(json, "name", cop_encoder_feature(preparation, j));
 		cop_json_put_number(json, "shift", shift);
 		cop_json_put_number(json, "scale", scale);
 		cop_json_end_object(json);
@@ -25,14 +25,14 @@ static void put_features(const cop_preparation *preparation, cop_json_writer *js
 	cop_json_end_array(json);
 }
 
-static void put_classes(const cop_preparation *preparation, cop_json_writer *json)
+static void put_classes(const cop_encoder *preparation, cop_json_writer *json)
 {
-	if (cop_preparation_classes(preparation) == 0)
+	if (cop_encoder_classes(preparation) == 0)
 		return;
 	cop_json_key(json, "classes");
 	cop_json_begin_array(json);
-	for (size_t k = 0; k < cop_preparation_classes(preparation); k++)
-		cop_json_text(json, cop_preparation_class(preparation, k));
+	for (size_t k = 0; k < cop_encoder_classes(preparation); k++)
+		cop_json_text(json, cop_encoder_class(preparation, k));
 	cop_json_end_array(json);
 }
 
@@ -57,7 +57,7 @@ static cop_err put_importance(const cop_trained *model, cop_json_writer *json)
 static void put_sum(const cop_trained *model, cop_json_writer *json)
 {
 	static const char *const rules[COP_TREES_RULES] = { "mean", "vote", "sum" };
-	bool values = cop_preparation_classes(model->preparation) == 0;
+	bool values = cop_encoder_classes(model->preparation) == 0;
 	put_text(json, "rule", rules[cop_trees_how(model->trees)]);
 	if (cop_trees_how(model->trees) != COP_TREES_SUM)
 		return;
@@ -65,7 +65,7 @@ static void put_sum(const cop_trained *model, cop_json_writer *json)
 	cop_json_begin_array(json);
 	for (size_t k = 0; k < cop_trees_outputs(model->trees); k++) {
 		double base = cop_trees_base(model->trees)[k];
-		cop_json_number(json, values ? cop_preparation_from_scale(model->preparation, base) : base);
+		cop_json_number(json, values ? cop_encoder_from_scale(model->preparation, base) : base);
 	}
 	cop_json_end_array(json);
 }
@@ -76,7 +76,7 @@ static cop_err put_trees(const cop_trained *model, const cop_view_scope *scope, 
 	cop_json_key(json, "trees");
 	cop_json_begin_array(json);
 	for (size_t i = scope->from; i < scope->to && err == COP_OK; i++) {
-		cop_tree_words words = cop_tree_words_of(model, i, scope->top);
+		cop_tree_phrases words = cop_tree_phrases_of(model, i, scope->top);
 		cop_json_begin_object(json);
 		cop_json_put_unsigned(json, "tree", i);
 		cop_json_put_number(json, "weight", cop_trees_weight(model->trees, i));
@@ -91,13 +91,13 @@ static cop_err put_trees(const cop_trained *model, const cop_view_scope *scope, 
 
 static cop_err put_model(const cop_trained *model, const cop_view_scope *scope, cop_json_writer *json)
 {
-	const cop_preparation *preparation = model->preparation;
+	const cop_encoder *preparation = model->preparation;
 	cop_json_begin_object(json);
 	put_text(json, "model", scope->title);
 	put_text(json, "learner", model->learner);
 	put_text(json, "settings", model->settings);
-	put_text(json, "task", cop_preparation_classes(preparation) > 0 ? "classification" : "regression");
-	put_text(json, "target", cop_preparation_target(preparation));
+	put_text(json, "task", cop_encoder_classes(preparation) > 0 ? "classification" : "regression");
+	put_text(json, "target", cop_encoder_target(preparation));
 	put_classes(preparation, json);
 	put_features(preparation, json);
 	cop_json_put_unsigned(json, "parameters", cop_trees_parameters(model->trees));

@@ -2,7 +2,7 @@
  * to one statement: a way holds few enough of them to be compared each with each. */
 #include <string.h>
 
-#include "view/tree_words.h"
+#include "view/tree_phrases.h"
 #include "view/view.h"
 
 /* A condition of a rule: a test and whether it holds, or both ends of a number's range. */
@@ -63,23 +63,23 @@ static void add(rule *r, const cop_tree_test *test, bool holds)
 		narrow(c, test, holds);
 }
 
-static void put_condition(const cop_tree_words *words, const condition *c, cop_bytes *out)
+static void put_condition(const cop_tree_phrases *words, const condition *c, cop_bytes *out)
 {
 	if (!c->ranged) {
-		cop_tree_words_test(words, &c->test, c->holds, out);
+		cop_tree_phrases_test(words, &c->test, c->holds, out);
 		return;
 	}
 	if (c->has_low && c->has_high) {
-		cop_tree_words_number(c->low, out);
-		cop_tree_words_put(out, c->low_in ? " <= " : " < ");
+		cop_tree_phrases_number(c->low, out);
+		cop_tree_phrases_put(out, c->low_in ? " <= " : " < ");
 	}
-	cop_tree_words_feature(words, c->test.feature, out);
+	cop_tree_phrases_feature(words, c->test.feature, out);
 	if (c->has_high) {
-		cop_tree_words_put(out, c->high_in ? " <= " : " < ");
-		cop_tree_words_number(c->high, out);
+		cop_tree_phrases_put(out, c->high_in ? " <= " : " < ");
+		cop_tree_phrases_number(c->high, out);
 	} else {
-		cop_tree_words_put(out, c->low_in ? " >= " : " > ");
-		cop_tree_words_number(c->low, out);
+		cop_tree_phrases_put(out, c->low_in ? " >= " : " > ");
+		cop_tree_phrases_number(c->low, out);
 	}
 }
 
@@ -91,7 +91,7 @@ typedef struct way {
 } way;
 
 typedef struct walk {
-	const cop_tree_words *words;
+	const cop_tree_phrases *words;
 	size_t tree, depth;
 	way at[COP_TREE_MAX_DEPTH]; /* from the root down */
 	rule rule;
@@ -99,14 +99,14 @@ typedef struct walk {
 } walk;
 
 /* Are two features categories of the same column? Those stand side by side. */
-static bool same_column(const cop_preparation *preparation, size_t a, size_t b)
+static bool same_column(const cop_encoder *preparation, size_t a, size_t b)
 {
-	size_t length = cop_preparation_stem(preparation, a);
-	const char *name = cop_preparation_feature(preparation, a);
+	size_t length = cop_encoder_stem(preparation, a);
+	const char *name = cop_encoder_feature(preparation, a);
 	size_t low = a < b ? a : b, high = a < b ? b : a;
 	for (size_t j = low; j <= high; j++)
-		if (cop_preparation_stem(preparation, j) != length ||
-		        strncmp(cop_preparation_feature(preparation, j), name, length) != 0)
+		if (cop_encoder_stem(preparation, j) != length ||
+		        strncmp(cop_encoder_feature(preparation, j), name, length) != 0)
 			return false;
 	return length > 0;
 }
@@ -137,22 +137,22 @@ static void put_rule(walk *w, size_t leaf)
 		cop_tree_test test = cop_tree_test_of(w->words, w->at[i].node);
 		add(&w->rule, &test, w->at[i].right);
 	}
-	cop_tree_words_put(out, "\nrule %zu.%zu", w->tree, leaf);
+	cop_tree_phrases_put(out, "\nrule %zu.%zu", w->tree, leaf);
 	if (w->words->census != NULL) {
-		cop_tree_words_put(out, "  [");
-		(void)cop_tree_words_rows(w->words, ~(int32_t)leaf, out);
-		cop_tree_words_put(out, "]");
+		cop_tree_phrases_put(out, "  [");
+		(void)cop_tree_phrases_rows(w->words, ~(int32_t)leaf, out);
+		cop_tree_phrases_put(out, "]");
 	}
 	size_t said = 0;
 	for (size_t i = 0; i < w->rule.count; i++) {
 		if (goes_without_saying(w, i))
 			continue;
-		cop_tree_words_put(out, "\n  %s ", said++ == 0 ? "if " : "and");
+		cop_tree_phrases_put(out, "\n  %s ", said++ == 0 ? "if " : "and");
 		put_condition(w->words, &w->rule.at[i], out);
 	}
-	cop_tree_words_put(out, said > 0 ? "\n  then " : "\n  always ");
-	cop_tree_words_leaf(w->words, leaf, out);
-	cop_tree_words_put(out, "\n");
+	cop_tree_phrases_put(out, said > 0 ? "\n  then " : "\n  always ");
+	cop_tree_phrases_leaf(w->words, leaf, out);
+	cop_tree_phrases_put(out, "\n");
 }
 
 /* Leaves from left to right: down to the left as far as it goes, then back up to the first left turn. */
@@ -181,9 +181,9 @@ cop_err cop_view_rules(const cop_trained *model, const cop_view_settings *settin
 		return err;
 	cop_view_summary(model, &scope, "# ", out);
 	for (size_t i = scope.from; i < scope.to; i++) {
-		cop_tree_words words = cop_tree_words_of(model, i, scope.top);
+		cop_tree_phrases words = cop_tree_phrases_of(model, i, scope.top);
 		if (cop_trees_count(model->trees) > 1)
-			cop_tree_words_put(out, "\n# tree %zu, weight %.4g\n", i, cop_trees_weight(model->trees, i));
+			cop_tree_phrases_put(out, "\n# tree %zu, weight %.4g\n", i, cop_trees_weight(model->trees, i));
 		walk w = { .words = &words, .tree = i, .out = out };
 		put_rules(&w);
 	}

@@ -203,9 +203,9 @@ static void check_evidence(const cop_model *model)
 {
 	cop_model_evidence is;
 	cop_model_get_evidence(model, &is);
-	const cop_promotion_summary *s = &is.summary;
-	COP_ASSERT(cop_model_verdict(model) == (is.shadow ? s->verdict : COP_PROMOTION_OPEN));
-	for (size_t i = 0; i < COP_PROMOTION_ESTIMATORS && s->events > 0; i++)
+	const cop_promotion_test_summary *s = &is.summary;
+	COP_ASSERT(cop_model_verdict(model) == (is.shadow ? s->verdict : COP_PROMOTION_TEST_OPEN));
+	for (size_t i = 0; i < COP_PROMOTION_TEST_ESTIMATORS && s->events > 0; i++)
 		COP_ASSERT(s->low[i] >= -1.0 && s->high[i] <= 1.0 && !isnan(s->low[i]) && !isnan(s->high[i]));
 }
 

@@ -25,10 +25,10 @@ static cop_table_settings settings_of(const uint8_t *bytes)
 	};
 }
 
-static void check_rows(const cop_dataset *data, const cop_preparation *p, bool labelled)
+static void check_rows(const cop_dataset *data, const cop_encoder *p, bool labelled)
 {
-	size_t classes = cop_preparation_classes(p);
-	COP_ASSERT(data->n > 0 && data->d == cop_preparation_features(p));
+	size_t classes = cop_encoder_classes(p);
+	COP_ASSERT(data->n > 0 && data->d == cop_encoder_features(p));
 	for (size_t i = 0; i < data->n; i++) {
 		cop_row row;
 		cop_dataset_row(data, i, &row);
@@ -40,28 +40,28 @@ static void check_rows(const cop_dataset *data, const cop_preparation *p, bool l
 	}
 }
 
-static void check_names(const cop_preparation *p)
+static void check_names(const cop_encoder *p)
 {
-	for (size_t j = 0; j < cop_preparation_features(p); j++) {
+	for (size_t j = 0; j < cop_encoder_features(p); j++) {
 		double shift, scale;
-		cop_preparation_scale(p, j, &shift, &scale);
-		COP_ASSERT(isfinite(shift) && isfinite(scale) && strlen(cop_preparation_feature(p, j)) > 0);
-		COP_ASSERT(cop_preparation_stem(p, j) < strlen(cop_preparation_feature(p, j)));
+		cop_encoder_scale(p, j, &shift, &scale);
+		COP_ASSERT(isfinite(shift) && isfinite(scale) && strlen(cop_encoder_feature(p, j)) > 0);
+		COP_ASSERT(cop_encoder_stem(p, j) < strlen(cop_encoder_feature(p, j)));
 	}
-	for (size_t k = 0; k < cop_preparation_classes(p); k++)
-		COP_ASSERT(strlen(cop_preparation_class(p, k)) <= COP_PREPARATION_MAX_TEXT);
-	COP_ASSERT(strlen(cop_preparation_target(p)) > 0);
+	for (size_t k = 0; k < cop_encoder_classes(p); k++)
+		COP_ASSERT(strlen(cop_encoder_class(p, k)) <= COP_ENCODER_MAX_TEXT);
+	COP_ASSERT(strlen(cop_encoder_target(p)) > 0);
 }
 
-static cop_preparation *loaded_again(const cop_preparation *p)
+static cop_encoder *loaded_again(const cop_encoder *p)
 {
 	cop_bytes first, second;
-	cop_preparation *copy;
+	cop_encoder *copy;
 	cop_bytes_init(&first);
 	cop_bytes_init(&second);
-	cop_preparation_save(p, &first);
-	COP_ASSERT(first.err == COP_OK && cop_preparation_load(first.data, first.length, &copy) == COP_OK);
-	cop_preparation_save(copy, &second);
+	cop_encoder_save(p, &first);
+	COP_ASSERT(first.err == COP_OK && cop_encoder_load(first.data, first.length, &copy) == COP_OK);
+	cop_encoder_save(copy, &second);
 	COP_ASSERT(second.length == first.length && memcmp(first.data, second.data, first.length) == 0);
 	cop_bytes_fini(&first);
 	cop_bytes_fini(&second);
@@ -69,7 +69,7 @@ static cop_preparation *loaded_again(const cop_preparation *p)
 }
 
 /* With and without labels. */
-static void read_later(const cop_preparation *p, bool libsvm, const uint8_t *text, size_t length)
+static void read_later(const cop_encoder *p, bool libsvm, const uint8_t *text, size_t length)
 {
 	for (int labelled = 0; labelled < 2; labelled++) {
 		cop_stream *stream;
@@ -79,7 +79,7 @@ static void read_later(const cop_preparation *p, bool libsvm, const uint8_t *tex
 			return;
 		if (cop_table_from(stream, libsvm, p, labelled != 0, &data, &diag) == COP_OK) {
 			check_rows(data, p, labelled != 0);
-			cop_preparation_apply(p, data);
+			cop_encoder_apply(p, data);
 			check_rows(data, p, labelled != 0);
 			cop_dataset_free(data);
 		} else {
@@ -90,22 +90,21 @@ static void read_later(const cop_preparation *p, bool libsvm, const uint8_t *tex
 }
 
 /* With what is left of a payload after changes. */
-static void load_changed(
-        const cop_preparation *p, const uint8_t *change, size_t size, const uint8_t *text, size_t length)
+static void load_changed(const cop_encoder *p, const uint8_t *change, size_t size, const uint8_t *text, size_t length)
 {
 	cop_bytes bytes;
-	cop_preparation *changed;
+	cop_encoder *changed;
 	cop_bytes_init(&bytes);
-	cop_preparation_save(p, &bytes);
+	cop_encoder_save(p, &bytes);
 	COP_ASSERT(bytes.err == COP_OK);
 	for (; size >= 3; change += 3, size -= 3)
 		bytes.data[((size_t)change[0] << 8 | change[1]) % bytes.length] ^= change[2];
-	if (cop_preparation_load(bytes.data, bytes.length, &changed) == COP_OK) {
+	if (cop_encoder_load(bytes.data, bytes.length, &changed) == COP_OK) {
 		check_names(changed);
-		cop_preparation_free(loaded_again(changed));
+		cop_encoder_free(loaded_again(changed));
 		read_later(changed, false, text, length);
 		read_later(changed, true, text, length);
-		cop_preparation_free(changed);
+		cop_encoder_free(changed);
 	}
 	cop_bytes_fini(&bytes);
 }
@@ -120,23 +119,23 @@ static void train(const uint8_t *bytes, const uint8_t *text, size_t size)
 	bool libsvm = (bytes[0] & LIBSVM) != 0;
 	cop_stream *stream;
 	cop_dataset *data;
-	cop_preparation *p;
+	cop_encoder *p;
 	cop_diag diag = { .message = "" };
 	if (cop_stream_open_memory("training", text, length, &stream, NULL) != COP_OK)
 		return;
 	if (cop_table_training_from(stream, libsvm, &settings, &data, &p, &diag) == COP_OK) {
 		check_rows(data, p, true);
-		COP_ASSERT(cop_preparation_fit(p, data, data->n, NULL) == COP_OK);
-		cop_preparation_apply(p, data);
+		COP_ASSERT(cop_encoder_fit(p, data, data->n, NULL) == COP_OK);
+		cop_encoder_apply(p, data);
 		check_rows(data, p, true);
 		check_names(p);
-		cop_preparation *copy = loaded_again(p);
+		cop_encoder *copy = loaded_again(p);
 		if ((bytes[0] & CHANGES) != 0)
 			load_changed(copy, more, more_length, text, length);
 		else
 			read_later(copy, libsvm, more, more_length);
-		cop_preparation_free(copy);
-		cop_preparation_free(p);
+		cop_encoder_free(copy);
+		cop_encoder_free(p);
 		cop_dataset_free(data);
 	} else {
 		COP_ASSERT(data == NULL && p == NULL && diag.message[0] != '\0');
@@ -146,15 +145,15 @@ static void train(const uint8_t *bytes, const uint8_t *text, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	cop_preparation *p;
+	cop_encoder *p;
 	if (size < 2)
 		return 0;
 	if ((data[0] & SAVED) == 0) {
 		train(data, data + 2, size - 2);
-	} else if (cop_preparation_load(data + 2, size - 2, &p) == COP_OK) {
+	} else if (cop_encoder_load(data + 2, size - 2, &p) == COP_OK) {
 		check_names(p);
-		cop_preparation_free(loaded_again(p));
-		cop_preparation_free(p);
+		cop_encoder_free(loaded_again(p));
+		cop_encoder_free(p);
 	}
 	return 0;
 }

@@ -357,12 +357,12 @@ static void make_refit(const char *corpus, const refit_seed *seed)
 		                        .learned = 95,
 		                        .alpha = 0.1 } };
 	cop_refit_defaults(&file.settings);
-	must(cop_promotion_init(&file.report.promotion, &file.settings.promotion) == COP_OK, seed->name);
+	must(cop_promotion_test_init(&file.report.promotion, &file.settings.promotion) == COP_OK, seed->name);
 	for (size_t i = 0; i < 8; i++) {
-		const cop_promotion_event event = {
+		const cop_promotion_test_event event = {
 			.p = 0.5, .loss = (double)(i % 2), .champion = 0.5, .challenger = 0.75
 		};
-		must(cop_promotion_add(&file.report.promotion, &event) == COP_OK, seed->name);
+		must(cop_promotion_test_add(&file.report.promotion, &event) == COP_OK, seed->name);
 	}
 	file.trees = trees_of(seed->name, d, m->arms > 0 ? m->arms : 1, seed->linear);
 	cop_bytes_init(&bytes);

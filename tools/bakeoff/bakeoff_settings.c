@@ -11,7 +11,7 @@
 #include "tools/common/command.h"
 #include "tools/common/learner_options.h"
 #include "tools/common/refit_options.h"
-#include "tools/common/setting_words.h"
+#include "tools/common/settings_text.h"
 #include "tools/simulate/simulation.h"
 #include "wire/wire_code.h"
 

@@ -5,10 +5,10 @@
 #include "base/mem.h"
 
 /* From the file's targets. */
-static cop_err fill(cop_labelled *rows, const cop_preparation *preparation)
+static cop_err fill(cop_labelled *rows, const cop_encoder *preparation)
 {
 	size_t n = rows->data->n;
-	rows->classes = cop_preparation_classes(preparation);
+	rows->classes = cop_encoder_classes(preparation);
 	if (rows->classes > 0)
 		rows->label = cop_mem_alloc(n, sizeof *rows->label);
 	else
@@ -23,21 +23,21 @@ static cop_err fill(cop_labelled *rows, const cop_preparation *preparation)
 		if (rows->classes > 0)
 			rows->label[i] = (uint32_t)target;
 		else
-			rows->target[i] = (float)cop_preparation_to_scale(preparation, target);
+			rows->target[i] = (float)cop_encoder_to_scale(preparation, target);
 	}
 	return COP_OK;
 }
 
 cop_err cop_labelled_train(const char *path, const cop_table_settings *settings, cop_labelled *rows,
-        cop_preparation **preparation, cop_diag *diag)
+        cop_encoder **preparation, cop_diag *diag)
 {
 	*rows = (cop_labelled){ 0 };
 	cop_err err = cop_table_read_training(path, settings, &rows->data, preparation, diag);
 	if (err != COP_OK)
 		return err;
-	err = cop_preparation_fit(*preparation, rows->data, rows->data->n, NULL);
+	err = cop_encoder_fit(*preparation, rows->data, rows->data->n, NULL);
 	if (err == COP_OK) {
-		cop_preparation_apply(*preparation, rows->data);
+		cop_encoder_apply(*preparation, rows->data);
 		err = fill(rows, *preparation);
 	}
 	if (err != COP_OK)
@@ -46,13 +46,13 @@ cop_err cop_labelled_train(const char *path, const cop_table_settings *settings,
 }
 
 cop_err cop_labelled_read(
-        const char *path, const cop_preparation *preparation, bool labelled, cop_labelled *rows, cop_diag *diag)
+        const char *path, const cop_encoder *preparation, bool labelled, cop_labelled *rows, cop_diag *diag)
 {
 	*rows = (cop_labelled){ 0 };
 	cop_err err = cop_table_read(path, preparation, labelled, &rows->data, diag);
 	if (err != COP_OK)
 		return err;
-	cop_preparation_apply(preparation, rows->data);
+	cop_encoder_apply(preparation, rows->data);
 	if (rows->data->n > 0 && !isnan(rows->data->target[0]) && fill(rows, preparation) != COP_OK) {
 		cop_diag_of(diag, path, "%s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;

@@ -77,7 +77,7 @@ typedef struct cop_learner_options {
 	cop_learner_settings settings; /* as given so far */
 	bool given[COP_LEARNER_END - COP_LEARNER_FIRST];
 	struct cop_refit_options *refits; /* kept; NULL: the command makes none */
-	bool *skyline;                    /* kept; NULL: the command knows none (tools/common/setting_words.h) */
+	bool *skyline;                    /* kept; NULL: the command knows none (tools/common/settings_text.h) */
 } cop_learner_options;
 
 /* Nothing given, every setting at its default. learners is kept. */

@@ -11,7 +11,7 @@
 
 typedef struct prediction {
 	const cop_trees *trees;
-	const cop_preparation *preparation;
+	const cop_encoder *preparation;
 	const cop_labelled *rows;
 	size_t n;
 	const uint32_t *row;
@@ -38,7 +38,7 @@ static cop_err predict_chunk(void *context, size_t chunk, unsigned worker)
 		double *out = p->out + i * outputs;
 		cop_trees_predict(p->trees, &row, p->work + worker * outputs, out);
 		for (size_t k = 0; k < outputs && p->values; k++)
-			out[k] = cop_preparation_from_scale(p->preparation, out[k]);
+			out[k] = cop_encoder_from_scale(p->preparation, out[k]);
 	}
 	return COP_OK;
 }
@@ -54,8 +54,8 @@ static cop_err run(prediction *p, cop_pool *pool)
 	return err;
 }
 
-cop_err cop_trained_outputs(const cop_trees *trees, const cop_preparation *preparation, const cop_labelled *rows,
-        size_t n, const uint32_t *row, cop_pool *pool, double *out)
+cop_err cop_trained_outputs(const cop_trees *trees, const cop_encoder *preparation, const cop_labelled *rows, size_t n,
+        const uint32_t *row, cop_pool *pool, double *out)
 {
 	prediction p = { .trees = trees, .preparation = preparation, .rows = rows, .n = n, .row = row, .out = out };
 	return run(&p, pool);
@@ -118,7 +118,7 @@ static cop_err rate_values(const prediction *p, const double *out, cop_trained_s
 	return COP_OK;
 }
 
-cop_err cop_trained_rate(const cop_trees *trees, const cop_preparation *preparation, const cop_labelled *rows, size_t n,
+cop_err cop_trained_rate(const cop_trees *trees, const cop_encoder *preparation, const cop_labelled *rows, size_t n,
         const uint32_t *row, bool flops, cop_pool *pool, cop_trained_score *out)
 {
 	*out = (cop_trained_score){ (double)NAN, (double)NAN, (double)NAN, (double)NAN };

@@ -13,7 +13,7 @@
 #include "store/section_file.h"
 #include "tools/common/command.h"
 #include "tools/replay/replay_inspect.h"
-#include "view/tree_words.h"
+#include "view/tree_phrases.h"
 
 #define NAME            "inspect"
 #define NEWEST          1 /* version of the section "model" that is known here; of "settings" cop_model_peek knows */
@@ -417,7 +417,7 @@ static bool read_option(inspection *in, int option)
 	case VIEW:
 		return read_view(in);
 	case TOP:
-		if (!cop_command_whole(NAME, "--top", optarg, 1, COP_TREE_WORDS_MOST, &top))
+		if (!cop_command_whole(NAME, "--top", optarg, 1, COP_TREE_PHRASES_MOST, &top))
 			return false;
 		in->trained.settings.top = (size_t)top;
 		return true;

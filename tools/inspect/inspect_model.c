@@ -310,7 +310,7 @@ static void drop_unknown(cop_oblique_tree *tree, const uint8_t *known)
 				cop_oblique_tree_weights(tree, t)[j] = 0.0F;
 }
 
-static cop_err show_tree_text(const cop_inspect_view *v, cop_tree_words *words, bool arms)
+static cop_err show_tree_text(const cop_inspect_view *v, cop_tree_phrases *words, bool arms)
 {
 	cop_bytes text;
 	cop_bytes_init(&text);
@@ -340,7 +340,7 @@ static cop_err show_whole_tree(
 	}
 	if (err == COP_OK)
 		err = cop_tree_from_oblique(oblique, COP_TREE_VALUES, &tree);
-	cop_tree_words words = { .tree = tree, .features = features, .outputs = outputs, .top = TOP_WEIGHTS };
+	cop_tree_phrases words = { .tree = tree, .features = features, .outputs = outputs, .top = TOP_WEIGHTS };
 	if (err == COP_OK)
 		err = v->json == NULL ? show_tree_text(v, &words, arms) : cop_tree_json(&words, true, v->json);
 	cop_tree_free(tree);

@@ -92,7 +92,7 @@ static void put_meter(double share, bool is_signed, cop_bytes *out)
 {
 	double width = (is_signed ? 50.0 : 100.0) * fmin(fabs(share), 1.0);
 	double left = !is_signed ? 0.0 : share < 0.0 ? 50.0 - width : 50.0;
-	cop_tree_words_put(out,
+	cop_tree_phrases_put(out,
 	        "<td class=\"b\"><span class=\"meter\"><b class=\"%s\" "
 	        "style=\"left:%.1f%%;width:%.1f%%\"></b></span></td>",
 	        share < 0.0 ? "down" : "up", left, width);
@@ -104,7 +104,7 @@ static void put_row(const char *name, double share, bool is_signed, double value
 	cop_view_frame_words(name, out);
 	put(out, "</td>");
 	put_meter(share, is_signed, out);
-	cop_tree_words_put(out, "<td class=\"n\">%.4g</td></tr>\n", value);
+	cop_tree_phrases_put(out, "<td class=\"n\">%.4g</td></tr>\n", value);
 }
 
 static void put_fact(const char *key, const char *value, cop_bytes *out)
@@ -153,10 +153,10 @@ static void put_kind(const cop_anatomy_part *part, cop_bytes *out)
 	if (part->resting)
 		put(out, "resting");
 	else if (part->forest != NULL)
-		cop_tree_words_put(
+		cop_tree_phrases_put(
 		        out, "%zu trees, %zu leaves", cop_forest_count(part->forest), cop_forest_leaves(part->forest));
 	else if (part->trees > 0)
-		cop_tree_words_put(out, "%zu tree%s%s", part->trees, part->trees == 1 ? "" : "s",
+		cop_tree_phrases_put(out, "%zu tree%s%s", part->trees, part->trees == 1 ? "" : "s",
 		        part->linear.weights != NULL ? " and a linear term" : "");
 	else if (part->refit)
 		put(out, "trees of a batch fit");
@@ -173,13 +173,13 @@ static void put_experts(const cop_anatomy_part *parts, size_t count, cop_bytes *
 		most = fmax(most, fabs(parts[i].weight));
 	put(out, "<h3>Experts and their weights in the mixture</h3>\n<div class=\"box wide\"><table><tbody>\n");
 	for (size_t i = 0; i < count; i++) {
-		cop_tree_words_put(out, "<tr%s><td class=\"k\">", parts[i].resting ? " class=\"soft\"" : "");
+		cop_tree_phrases_put(out, "<tr%s><td class=\"k\">", parts[i].resting ? " class=\"soft\"" : "");
 		cop_view_frame_words(parts[i].name, out);
 		put(out, "</td><td>");
 		put_kind(&parts[i], out);
 		put(out, "</td>");
 		put_meter(most > 0.0 ? parts[i].weight / most : 0.0, true, out);
-		cop_tree_words_put(out, "<td class=\"n\">%.4f</td></tr>\n", parts[i].weight);
+		cop_tree_phrases_put(out, "<td class=\"n\">%.4f</td></tr>\n", parts[i].weight);
 	}
 	put(out, "</tbody></table></div>\n");
 }
@@ -205,7 +205,7 @@ static double weight_of(const cop_anatomy_linear *l, size_t i, size_t k)
 
 /* The heaviest of an output, by size; how many, and how many there are beside them. */
 static size_t find_heaviest(
-        const cop_anatomy_linear *l, size_t k, size_t most, size_t input[COP_TREE_WORDS_MOST], size_t *others)
+        const cop_anatomy_linear *l, size_t k, size_t most, size_t input[COP_TREE_PHRASES_MOST], size_t *others)
 {
 	size_t count = 0, present = 0;
 	for (size_t i = 0; i < l->inputs; i++) {
@@ -231,11 +231,11 @@ typedef struct linear_view {
 
 static void put_output(const linear_view *v, size_t k, const char *heading, cop_bytes *out)
 {
-	size_t input[COP_TREE_WORDS_MOST], others;
+	size_t input[COP_TREE_PHRASES_MOST], others;
 	size_t count = find_heaviest(v->linear, k, v->page->top, input, &others);
 	put(out, "<div class=\"box\">");
 	if (heading[0] != '\0')
-		cop_tree_words_put(out, "<h4>%s</h4>", heading);
+		cop_tree_phrases_put(out, "<h4>%s</h4>", heading);
 	put(out, "<table><tbody>\n");
 	double most = count > 0 ? fabs(weight_of(v->linear, input[0], k)) : 1.0;
 	for (size_t i = 0; i < count; i++) {
@@ -248,7 +248,7 @@ static void put_output(const linear_view *v, size_t k, const char *heading, cop_
 	if (count == 0)
 		put(out, "<p class=\"soft\">nothing learned</p>");
 	if (others > 0)
-		cop_tree_words_put(out, "<p class=\"soft\">%zu lighter ones are left out</p>", others);
+		cop_tree_phrases_put(out, "<p class=\"soft\">%zu lighter ones are left out</p>", others);
 	put(out, "</div>\n");
 }
 
@@ -258,7 +258,7 @@ static void put_linear(const linear_view *v, const cop_anatomy_part *part, cop_b
 	put(out, "<h3>Linear term");
 	put(out, part->linear.inputs > part->linear.plain ? " and products of " : " of ");
 	cop_view_frame_words(part->name, out);
-	cop_tree_words_put(out, "</h3>\n<p class=\"soft\">%s</p>\n<div class=\"grid\">\n", unit_text(part->unit));
+	cop_tree_phrases_put(out, "</h3>\n<p class=\"soft\">%s</p>\n<div class=\"grid\">\n", unit_text(part->unit));
 	for (size_t k = 0; k < shown; k++) {
 		char heading[32] = "";
 		if (outputs > 1)
@@ -267,7 +267,7 @@ static void put_linear(const linear_view *v, const cop_anatomy_part *part, cop_b
 	}
 	put(out, "</div>\n");
 	if (shown < outputs)
-		cop_tree_words_put(out, "<p class=\"soft\">%zu more arms are left out</p>\n", outputs - shown);
+		cop_tree_phrases_put(out, "<p class=\"soft\">%zu more arms are left out</p>\n", outputs - shown);
 }
 
 /* ---- forests ---- */
@@ -289,7 +289,7 @@ static cop_err put_forest(const linear_view *v, const cop_anatomy_part *part, co
 			used += splits[j] > 0;
 		}
 		size_t count = cop_tree_commonest(d, share, MOST_SPLIT, place);
-		cop_tree_words_put(out,
+		cop_tree_phrases_put(out,
 		        "<h3>Forest</h3>\n<p class=\"soft\">%zu trees, %zu leaves, the deepest at %u; features that "
 		        "split "
 		        "most, and how often</p>\n<div class=\"box wide\"><table><tbody>\n",
@@ -302,7 +302,7 @@ static cop_err put_forest(const linear_view *v, const cop_anatomy_part *part, co
 		}
 		put(out, "</tbody></table>");
 		if (used > count)
-			cop_tree_words_put(out, "<p class=\"soft\">%zu more features are left out</p>", used - count);
+			cop_tree_phrases_put(out, "<p class=\"soft\">%zu more features are left out</p>", used - count);
 		put(out, sum > 0.0 ? "</div>\n" : "<p class=\"soft\">no split yet</p></div>\n");
 	}
 	cop_mem_free(splits);

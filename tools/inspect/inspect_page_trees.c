@@ -78,7 +78,7 @@ static cop_err draw(drawer *w, const cop_tree *tree, const char *part, size_t nu
 	if (page->trees > 0 && page->places + places > MOST_PLACES)
 		return COP_OK;
 	const cop_tree_parts *parts = cop_tree_view(tree);
-	cop_tree_words words = { .tree = tree, .features = w->features.name, .top = TOP };
+	cop_tree_phrases words = { .tree = tree, .features = w->features.name, .top = TOP };
 	cop_err err = know_outputs(w, parts->outputs, &words.outputs);
 	if (err != COP_OK)
 		return err;
@@ -93,7 +93,7 @@ static cop_err draw(drawer *w, const cop_tree *tree, const char *part, size_t nu
 	}
 	cop_view_drawing_fini(&drawing);
 	if (page->text.length < MOST_TEXT && cop_tree_leaves(tree) <= MOST_TEXT / 256) {
-		cop_tree_words_put(&page->text, "%s\n", name);
+		cop_tree_phrases_put(&page->text, "%s\n", name);
 		cop_tree_text(&words, &page->text);
 	}
 	page->trees++;

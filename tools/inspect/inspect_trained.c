@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/stream.h"
 #include "tools/common/command.h"
-#include "view/tree_words.h"
+#include "view/tree_phrases.h"
 
 typedef struct share {
 	size_t feature;
@@ -56,7 +56,7 @@ static cop_err importance_json(const cop_trained *model, const share *shares, si
 	for (size_t i = 0; i < d; i++) {
 		cop_json_begin_object(json);
 		cop_json_key(json, "feature");
-		cop_json_text(json, cop_preparation_feature(model->preparation, shares[i].feature));
+		cop_json_text(json, cop_encoder_feature(model->preparation, shares[i].feature));
 		cop_json_put_number(json, "share", shares[i].share);
 		cop_json_end_object(json);
 	}
@@ -70,7 +70,7 @@ static void importance_text(const cop_trained *model, const share *shares, size_
 		char number[32];
 		int length = snprintf(number, sizeof number, "%8.4f  ", shares[i].share);
 		cop_bytes_put(out, number, (size_t)length);
-		cop_tree_words_clean(cop_preparation_feature(model->preparation, shares[i].feature), out);
+		cop_tree_phrases_clean(cop_encoder_feature(model->preparation, shares[i].feature), out);
 		cop_bytes_put(out, "\n", 1);
 	}
 }

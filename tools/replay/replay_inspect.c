@@ -44,7 +44,7 @@ cop_err cop_replay_inspect(const cop_section_file *file, FILE *out, cop_json_wri
 	cop_err err = cop_replay_state_peek(file, &state, diag);
 	if (err != COP_OK)
 		return err;
-	double average = cop_replay_tally_average(&state.tally);
+	double average = cop_estimates_average(&state.tally);
 	if (json != NULL)
 		show_json(&state, average, json);
 	else

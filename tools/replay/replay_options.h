@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "replay_player.h"
+#include "policy_run.h"
 #include "tools/common/learner_options.h"
 #include "tools/common/reader_options.h"
 

@@ -12,7 +12,7 @@
 /* By which settings are ranked. */
 static const char *estimator_of(const cop_replay_run *run, size_t setting)
 {
-	return cop_replay_player_model(run->player[setting]) != NULL ? "dr" : "ips";
+	return cop_policy_run_model(run->player[setting]) != NULL ? "dr" : "ips";
 }
 
 static double value_of(const cop_replay_run *run, size_t setting)
@@ -60,12 +60,12 @@ static const char *const kind_names[] = { [COP_REPLAY_LEARNS] = "learned",
 
 static bool exploring(const cop_replay_run *run, size_t setting)
 {
-	return cop_replay_player_get_settings(run->player[setting])->exploring;
+	return cop_policy_run_get_settings(run->player[setting])->exploring;
 }
 
 static const char *policy_name(const cop_replay_run *run, size_t setting, char *out, size_t size)
 {
-	const cop_replay_player_settings *p = cop_replay_player_get_settings(run->player[setting]);
+	const cop_policy_run_settings *p = cop_policy_run_get_settings(run->player[setting]);
 	if (p->kind == COP_REPLAY_CONSTANT)
 		(void)snprintf(out, size, "constant:%" PRIu32, p->constant);
 	else
@@ -126,8 +126,8 @@ static void put_estimates(const cop_replay_run *run, const cop_offpolicy *o, cop
 static void put_setting(const cop_replay_run *run, size_t setting, cop_json_writer *json)
 {
 	char policy[64];
-	const cop_replay_tally *tally = &run->tally[setting];
-	const cop_model *model = cop_replay_player_model(run->player[setting]);
+	const cop_estimates *tally = &run->tally[setting];
+	const cop_model *model = cop_policy_run_model(run->player[setting]);
 	put_text(json, "policy", policy_name(run, setting, policy, sizeof policy));
 	if (model != NULL) {
 		const cop_learner_settings *l = &cop_model_get_settings(model)->learner;
@@ -350,8 +350,8 @@ static void print_skipped(const cop_replay_run *run)
 
 void cop_replay_print_text(const cop_replay_run *run)
 {
-	const cop_replay_tally *tally = &run->tally[0];
-	double average = cop_replay_tally_average(tally);
+	const cop_estimates *tally = &run->tally[0];
+	double average = cop_estimates_average(tally);
 	char policy[64];
 	(void)printf("finished run\nnumber of examples = %" PRIu64 "\nweighted example sum = %.6f\n", tally->examples,
 	        tally->weight);

@@ -55,7 +55,7 @@ static cop_err play(worker *w, cop_replay_slot *slot)
 		for (size_t i = 0; err == COP_OK && i < count; i++) {
 			cop_logged_event event;
 			cop_event_block_get(&slot->block, i, w->rows, &event);
-			err = cop_replay_player_take(
+			err = cop_policy_run_take(
 			        run->player[s], &event, is_held(run, slot, i), &slot->seen[s * count + i]);
 		}
 	return err;
@@ -111,9 +111,9 @@ static cop_offpolicy_event pair_event(const cop_logged_event *event, const cop_r
 	};
 }
 
-static bool is_certain(const cop_replay_player *player)
+static bool is_certain(const cop_policy_run *player)
 {
-	const cop_replay_player_settings *p = cop_replay_player_get_settings(player);
+	const cop_policy_run_settings *p = cop_policy_run_get_settings(player);
 	return p->kind == COP_REPLAY_CONSTANT || (p->kind <= COP_REPLAY_FROZEN && !p->exploring);
 }
 
@@ -154,7 +154,7 @@ static void add_event(cop_replay_run *run, const cop_replay_slot *slot, size_t i
 		.held = is_held(run, slot, i),
 	};
 	for (size_t s = 0; s < run->options->settings; s++) {
-		cop_err err = cop_replay_tally_add(&run->tally[s], event, &slot->seen[s * count + i], place);
+		cop_err err = cop_estimates_add(&run->tally[s], event, &slot->seen[s * count + i], place);
 		run->failed = run->failed == COP_OK ? err : run->failed;
 	}
 	if (!place.held)
@@ -247,7 +247,7 @@ static double clip_of(const cop_replay_run *run)
 static cop_err make_player(cop_replay_run *run, size_t s, cop_model **model, cop_diag *diag)
 {
 	const cop_replay_setting *setting = &run->options->setting[s];
-	cop_replay_player_settings settings = {
+	cop_policy_run_settings settings = {
 		.kind = setting->kind,
 		.constant = setting->constant,
 		.exploring = run->options->exploring || run->resumed.exploring,
@@ -258,14 +258,14 @@ static cop_err make_player(cop_replay_run *run, size_t s, cop_model **model, cop
 		fit_model(run, setting, &settings.model);
 	cop_err err = *model == NULL ? check_kind(run, setting, &settings.model, diag) : COP_OK;
 	if (err == COP_OK)
-		err = cop_replay_tally_init(&run->tally[s], run->limits.low, run->limits.high, clip_of(run));
-	return err == COP_OK ? cop_replay_player_new(&settings, model, &run->player[s], diag) : err;
+		err = cop_estimates_init(&run->tally[s], run->limits.low, run->limits.high, clip_of(run));
+	return err == COP_OK ? cop_policy_run_new(&settings, model, &run->player[s], diag) : err;
 }
 
 static void free_players(cop_replay_run *run)
 {
 	for (size_t s = 0; s < COP_REPLAY_MOST_SETTINGS; s++) {
-		cop_replay_player_free(run->player[s]);
+		cop_policy_run_free(run->player[s]);
 		run->player[s] = NULL;
 	}
 }
@@ -431,7 +431,7 @@ cop_err cop_replay_run_all(cop_replay_run *run, cop_diag *diag)
 cop_err cop_replay_run_save(const cop_replay_run *run, size_t setting, cop_diag *diag)
 {
 	cop_replay_state state = {
-		.model = cop_replay_player_model(run->player[setting]),
+		.model = cop_policy_run_model(run->player[setting]),
 		.space = run->space,
 		.limits = run->limits,
 		.tally = run->tally[setting],

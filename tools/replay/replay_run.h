@@ -8,21 +8,21 @@
 #include <signal.h>
 
 #include "base/stream.h"
+#include "estimates.h"
 #include "evaluate/offpolicy_pair.h"
+#include "policy_run.h"
 #include "replay_feed.h"
 #include "replay_options.h"
-#include "replay_player.h"
 #include "replay_state.h"
 #include "replay_table.h"
-#include "replay_tally.h"
 
 typedef struct cop_replay_run {
 	const cop_replay_options *options;
 	const volatile sig_atomic_t *stop;
 	cop_feature_space *space;
 	cop_replay_limits limits;
-	cop_replay_player *player[COP_REPLAY_MOST_SETTINGS];
-	cop_replay_tally tally[COP_REPLAY_MOST_SETTINGS];
+	cop_policy_run *player[COP_REPLAY_MOST_SETTINGS];
+	cop_estimates tally[COP_REPLAY_MOST_SETTINGS];
 	cop_offpolicy_pair *pair; /* settings i < j at [i * settings + j]; their doubly robust values differ */
 	cop_replay_table table;
 	cop_stream *dump;

@@ -7,7 +7,7 @@
 
 #include "replay_options.h"
 #include "tools/common/command.h"
-#include "tools/common/setting_words.h"
+#include "tools/common/settings_text.h"
 
 #define TEXT_ROOM 512
 

@@ -24,7 +24,7 @@ static void put_replay(const cop_replay_state *state, cop_bytes *bytes)
 	cop_bytes_put_u32(bytes, COP_REPLAY_SKIPS);
 	for (size_t i = 0; i < COP_REPLAY_SKIPS; i++)
 		cop_bytes_put_u64(bytes, state->skipped[i]);
-	cop_replay_tally_save(&state->tally, bytes);
+	cop_estimates_save(&state->tally, bytes);
 }
 
 static cop_err get_replay(cop_replay_state *state, cop_cursor *cursor)
@@ -42,7 +42,7 @@ static cop_err get_replay(cop_replay_state *state, cop_cursor *cursor)
 		return COP_EFORMAT;
 	for (size_t i = 0; i < COP_REPLAY_SKIPS; i++)
 		state->skipped[i] = cop_cursor_u64(cursor);
-	cop_err err = cop_replay_tally_load(&state->tally, cursor);
+	cop_err err = cop_estimates_load(&state->tally, cursor);
 	if (err != COP_OK)
 		return err;
 	return cursor->err != COP_OK || cop_cursor_left(cursor) == 0 ? cursor->err : COP_EFORMAT;

@@ -5,10 +5,10 @@
 #ifndef COP_TOOLS_REPLAY_REPLAY_STATE_H
 #define COP_TOOLS_REPLAY_REPLAY_STATE_H
 
+#include "estimates.h"
 #include "events/feature_space.h"
 #include "online/model.h"
 #include "replay_feed.h"
-#include "replay_tally.h"
 #include "store/section_file.h"
 
 #define COP_REPLAY_SECTION "replay"
@@ -17,7 +17,7 @@ typedef struct cop_replay_state {
 	cop_model *model;
 	cop_feature_space *space;
 	cop_replay_limits limits; /* nothing open */
-	cop_replay_tally tally;
+	cop_estimates tally;
 	uint64_t events;  /* fed so far */
 	uint64_t in_pass; /* of the pass that was under way, or over */
 	uint64_t skipped[COP_REPLAY_SKIPS];

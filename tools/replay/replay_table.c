@@ -39,14 +39,14 @@ static const char *short_number(double value, char out[NUMBER_ROOM])
 	return out;
 }
 
-static void print_line(cop_replay_table *table, const cop_replay_tally *tally, const cop_logged_event *event,
-        const cop_replay_seen *seen)
+static void print_line(
+        cop_replay_table *table, const cop_estimates *tally, const cop_logged_event *event, const cop_replay_seen *seen)
 {
 	char average[32], since[32], label[2 * NUMBER_ROOM] = "unknown", predict[NUMBER_ROOM + 16];
 	char cost[NUMBER_ROOM], p[NUMBER_ROOM];
 	double weight = tally->labelled_weight - table->weight_before;
 	bool shows_p = table->exploring || !seen->has_model;
-	cop_replay_table_loss(average, cop_replay_tally_average(tally), 8);
+	cop_replay_table_loss(average, cop_estimates_average(tally), 8);
 	cop_replay_table_loss(since, weight > 0.0 ? (tally->loss_sum - table->loss_before) / weight : (double)NAN, 8);
 	if (event->labelled)
 		(void)snprintf(label, sizeof label, "%" PRIu32 ":%s:%s", event->action + table->base,
@@ -70,7 +70,7 @@ static void move_mark(cop_replay_table *table, double weight)
 		table->mark *= table->step;
 }
 
-void cop_replay_table_resume(cop_replay_table *table, const cop_replay_tally *tally)
+void cop_replay_table_resume(cop_replay_table *table, const cop_estimates *tally)
 {
 	table->loss_before = tally->loss_sum;
 	table->weight_before = tally->labelled_weight;
@@ -78,8 +78,8 @@ void cop_replay_table_resume(cop_replay_table *table, const cop_replay_tally *ta
 		move_mark(table, tally->weight);
 }
 
-void cop_replay_table_add(cop_replay_table *table, const cop_replay_tally *tally, const cop_logged_event *event,
-        const cop_replay_seen *seen)
+void cop_replay_table_add(
+        cop_replay_table *table, const cop_estimates *tally, const cop_logged_event *event, const cop_replay_seen *seen)
 {
 	if (table->out == NULL || tally->weight < table->mark)
 		return;

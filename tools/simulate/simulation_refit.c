@@ -208,7 +208,7 @@ static cop_err refit(cop_sim_refits *r, cop_diag *diag)
 	}
 	if (err == COP_OK) {
 		r->after = report.learned;
-		bool worse = report.summary.verdict == COP_PROMOTION_WORSE;
+		bool worse = report.summary.verdict == COP_PROMOTION_TEST_WORSE;
 		r->counts.worse += worse;
 		err = worse ? COP_OK : challenge(r, trees);
 	}
@@ -236,10 +236,10 @@ static void watch(cop_sim_refits *r)
 static cop_err step(cop_sim_refits *r)
 {
 	cop_model_evidence is;
-	cop_promotion_verdict verdict = cop_model_verdict(r->model);
+	cop_promotion_test_verdict verdict = cop_model_verdict(r->model);
 	bool over =
 	        cop_model_has_shadow(r->model) && cop_model_get_counters(r->model)->learned - r->taken >= r->set.window;
-	if (verdict == COP_PROMOTION_OPEN && !over)
+	if (verdict == COP_PROMOTION_TEST_OPEN && !over)
 		return COP_OK;
 	cop_model_get_evidence(r->model, &is);
 	cop_err err = COP_OK;
@@ -315,10 +315,10 @@ static cop_err make_detector(cop_sim_refits *r)
 
 static cop_err judge_by(const cop_sim_refits *r)
 {
-	cop_promotion_settings rule;
+	cop_promotion_test_settings rule;
 	cop_model_judge_defaults(&rule);
 	if (r->set.bound)
-		rule.estimator = COP_PROMOTION_DR;
+		rule.estimator = COP_PROMOTION_TEST_DR;
 	rule.margin = r->set.margin;
 	rule.risk = r->set.risk;
 	return cop_model_judge_by(r->model, &rule);

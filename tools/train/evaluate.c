@@ -81,7 +81,7 @@ static void put_confusion(const evaluation *e, cop_json_writer *json)
 	cop_json_key(json, "classes");
 	cop_json_begin_array(json);
 	for (size_t i = 0; i < k; i++)
-		cop_json_text(json, cop_preparation_class(e->model->preparation, i));
+		cop_json_text(json, cop_encoder_class(e->model->preparation, i));
 	cop_json_end_array(json);
 	cop_json_key(json, "confusion");
 	cop_json_begin_array(json);
@@ -113,16 +113,16 @@ static cop_err show_json(const evaluation *e)
 static void show_confusion(const evaluation *e)
 {
 	size_t k = e->rows.classes;
-	const cop_preparation *preparation = e->model->preparation;
+	const cop_encoder *preparation = e->model->preparation;
 	if (k > CONFUSION_TEXT) {
 		(void)printf("%zu classes: the table is in --json\n", k);
 		return;
 	}
 	(void)printf("\n%-12s", "true \\ pred.");
 	for (size_t j = 0; j < k; j++)
-		(void)printf(" %7.7s", cop_preparation_class(preparation, j));
+		(void)printf(" %7.7s", cop_encoder_class(preparation, j));
 	for (size_t i = 0; i < k; i++) {
-		(void)printf("\n%-12.12s", cop_preparation_class(preparation, i));
+		(void)printf("\n%-12.12s", cop_encoder_class(preparation, i));
 		for (size_t j = 0; j < k; j++)
 			(void)printf(" %7llu", (unsigned long long)e->counts[i * k + j]);
 	}

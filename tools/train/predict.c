@@ -78,12 +78,12 @@ static void put_number(cop_bytes *text, const char *before, int digits, double v
 
 static void put_header(predicting *p)
 {
-	const cop_preparation *preparation = p->model->preparation;
+	const cop_encoder *preparation = p->model->preparation;
 	char word[300];
-	(void)snprintf(word, sizeof word, "%.250s", cop_preparation_target(preparation));
+	(void)snprintf(word, sizeof word, "%.250s", cop_encoder_target(preparation));
 	put_field(&p->text, word);
-	for (size_t k = 0; k < cop_preparation_classes(preparation) && p->probabilities; k++) {
-		(void)snprintf(word, sizeof word, "p(%.250s)", cop_preparation_class(preparation, k));
+	for (size_t k = 0; k < cop_encoder_classes(preparation) && p->probabilities; k++) {
+		(void)snprintf(word, sizeof word, "p(%.250s)", cop_encoder_class(preparation, k));
 		put(&p->text, ",");
 		put_field(&p->text, word);
 	}
@@ -96,12 +96,12 @@ static void put_header(predicting *p)
 
 static void put_row(predicting *p, size_t i)
 {
-	const cop_preparation *preparation = p->model->preparation;
-	size_t classes = cop_preparation_classes(preparation);
+	const cop_encoder *preparation = p->model->preparation;
+	size_t classes = cop_encoder_classes(preparation);
 	size_t outputs = cop_trees_outputs(p->model->trees);
 	const double *out = p->outputs + i * outputs;
 	if (classes > 0)
-		put_field(&p->text, cop_preparation_class(preparation, cop_trained_best(outputs, out)));
+		put_field(&p->text, cop_encoder_class(preparation, cop_trained_best(outputs, out)));
 	else
 		put_number(&p->text, "", 9, out[0]);
 	for (size_t k = 0; k < classes && p->probabilities; k++)
@@ -131,18 +131,18 @@ static void json_prediction(const predicting *p, size_t i, cop_json_writer *json
 {
 	size_t outputs = cop_trees_outputs(p->model->trees);
 	const double *out = p->outputs + i * outputs;
-	if (cop_preparation_classes(p->model->preparation) > 0)
-		cop_json_text(json, cop_preparation_class(p->model->preparation, cop_trained_best(outputs, out)));
+	if (cop_encoder_classes(p->model->preparation) > 0)
+		cop_json_text(json, cop_encoder_class(p->model->preparation, cop_trained_best(outputs, out)));
 	else
 		cop_json_number(json, out[0]);
 }
 
 static void json_probabilities(const predicting *p, cop_json_writer *json)
 {
-	size_t classes = cop_preparation_classes(p->model->preparation);
+	size_t classes = cop_encoder_classes(p->model->preparation);
 	json_array(json, "classes");
 	for (size_t k = 0; k < classes; k++)
-		cop_json_text(json, cop_preparation_class(p->model->preparation, k));
+		cop_json_text(json, cop_encoder_class(p->model->preparation, k));
 	cop_json_end_array(json);
 	json_array(json, "probabilities");
 	for (size_t i = 0; i < p->rows.data->n; i++) {
@@ -176,12 +176,12 @@ static cop_err write_json(predicting *p)
 		return err;
 	cop_json_begin_object(json);
 	cop_json_key(json, "target");
-	cop_json_text(json, cop_preparation_target(p->model->preparation));
+	cop_json_text(json, cop_encoder_target(p->model->preparation));
 	json_array(json, "predictions");
 	for (size_t i = 0; i < p->rows.data->n; i++)
 		json_prediction(p, i, json);
 	cop_json_end_array(json);
-	if (p->probabilities && cop_preparation_classes(p->model->preparation) > 0)
+	if (p->probabilities && cop_encoder_classes(p->model->preparation) > 0)
 		json_probabilities(p, json);
 	if (p->leaves)
 		json_leaves(p, json);

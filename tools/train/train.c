@@ -21,7 +21,7 @@ typedef struct training {
 	cop_labelled rows;
 	size_t rows_read;
 	cop_train_labels labels;
-	cop_preparation *preparation;
+	cop_encoder *preparation;
 	cop_neighbours neighbours[COP_GRAPHS];
 	cop_trained *start;
 	cop_trees *trees;
@@ -143,24 +143,24 @@ static cop_err fit(training *t, cop_diag *diag)
 }
 
 /* Features are scaled like this. */
-static const char *scale_of(const training *t) { return cop_scaling_names[cop_preparation_scaling(t->preparation)]; }
+static const char *scale_of(const training *t) { return cop_scaling_names[cop_encoder_scaling(t->preparation)]; }
 
 /* What the learner was told, as options; of a path of penalties the one that was chosen. */
 static void take_words(const training *t, char *out, size_t size)
 {
 	const cop_train_job *job = &t->o->job;
-	cop_knob_values knobs = job->knobs;
+	cop_hyperparameters_values knobs = job->knobs;
 	int used = snprintf(out, size, "--learner %s%s --seed %llu --scale %s ", cop_train_learner_name(job->learner),
 	        t->o->table.regression ? " --task regression" : "", (unsigned long long)job->seed, scale_of(t));
 	if (t->o->labelled > 0.0)
 		used += snprintf(out + used, size - (size_t)used, "--labelled %.10g ", t->o->labelled);
 	if ((cop_train_learner_for(job->learner) & COP_FOR_LAPTAO) != 0) {
-		knobs.value[COP_KNOB_GRAPH] = (double)t->outcome.graph;
-		knobs.given[COP_KNOB_GRAPH] = true;
+		knobs.value[COP_HYPERPARAMETER_GRAPH] = (double)t->outcome.graph;
+		knobs.given[COP_HYPERPARAMETER_GRAPH] = true;
 	}
 	if (!isnan(t->outcome.alpha))
-		knobs.value[COP_KNOB_ALPHA] = t->outcome.alpha;
-	cop_knob_words(&knobs, out + used, size - (size_t)used);
+		knobs.value[COP_HYPERPARAMETER_ALPHA] = t->outcome.alpha;
+	cop_hyperparameters_words(&knobs, out + used, size - (size_t)used);
 	if (out[used] == '\0') /* nothing behind the last space */
 		out[used - 1] = '\0';
 }
@@ -426,7 +426,7 @@ static cop_err run(training *t, cop_diag *diag)
 	cop_labelled_fini(&t->rows);
 	cop_train_labels_fini(&t->labels);
 	if (t->model == NULL) {
-		cop_preparation_free(t->preparation);
+		cop_encoder_free(t->preparation);
 		cop_trees_free(t->trees);
 	}
 	cop_trained_free(t->model);

@@ -37,8 +37,8 @@ static cop_train_job tao_job(const cop_train_job *laptao)
 {
 	cop_train_job job = *laptao;
 	job.learner = cop_train_learner_find("tao");
-	for (cop_knob knob = 0; knob < COP_KNOBS; knob++)
-		job.knobs.given[knob] &= (cop_knob_for(knob) & cop_train_learner_for(job.learner)) != 0;
+	for (cop_hyperparameter knob = 0; knob < COP_KNOBS; knob++)
+		job.knobs.given[knob] &= (cop_hyperparameters_for(knob) & cop_train_learner_for(job.learner)) != 0;
 	job.progress = NULL;
 	job.neighbours = NULL;
 	return job;
@@ -257,9 +257,9 @@ static cop_err run_self(comparing *c, cop_train_baseline *out)
 static cop_err run_knn(comparing *c, cop_train_baseline *out)
 {
 	const cop_train_job *job = c->what->job;
-	const cop_preparation *preparation = job->preparation;
+	const cop_encoder *preparation = job->preparation;
 	double loss = 0.0;
-	double unit = cop_preparation_from_scale(preparation, 1.0) - cop_preparation_from_scale(preparation, 0.0);
+	double unit = cop_encoder_from_scale(preparation, 1.0) - cop_encoder_from_scale(preparation, 0.0);
 	double start = cop_command_now();
 	cop_err err = cop_train_knn_choose(job, NULL, job->n, &out->k, &loss);
 	if (err == COP_OK)

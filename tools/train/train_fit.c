@@ -41,11 +41,11 @@ cop_err cop_train_fit_cart(
 {
 	cop_cart_settings set;
 	cop_cart_defaults(&set);
-	set.max_depth = cop_train_whole(f, COP_KNOB_HEIGHT, set.max_depth);
-	set.min_leaf = cop_train_knob(f, COP_KNOB_MIN_LEAF, set.min_leaf);
-	set.features = (size_t)cop_train_knob(f, COP_KNOB_FEATURES, (double)set.features);
-	set.complexity = cop_train_knob(f, COP_KNOB_COMPLEXITY, f->forest ? 0.0 : -1.0);
-	set.folds = cop_train_whole(f, COP_KNOB_FOLDS, set.folds);
+	set.max_depth = cop_train_whole(f, COP_HYPERPARAMETER_HEIGHT, set.max_depth);
+	set.min_leaf = cop_train_knob(f, COP_HYPERPARAMETER_MIN_LEAF, set.min_leaf);
+	set.features = (size_t)cop_train_knob(f, COP_HYPERPARAMETER_FEATURES, (double)set.features);
+	set.complexity = cop_train_knob(f, COP_HYPERPARAMETER_COMPLEXITY, f->forest ? 0.0 : -1.0);
+	set.folds = cop_train_whole(f, COP_HYPERPARAMETER_FOLDS, set.folds);
 	return cop_cart_fit(&set, sample, pool, rng, out);
 }
 
@@ -83,14 +83,14 @@ static cop_err fit_member(
 static cop_err fit_forest(cop_train_fitting *f, const cop_sample *sample, cop_trees **out)
 {
 	const cop_train_job *job = f->job;
-	bool linear = cop_train_knob(f, COP_KNOB_LEAVES, 0.0) > 0.0;
+	bool linear = cop_train_knob(f, COP_HYPERPARAMETER_LEAVES, 0.0) > 0.0;
 	cop_forest_settings set = {
-		.kind = (cop_forest_kind)cop_train_knob(f, COP_KNOB_FOREST, COP_FOREST_BAGGING),
-		.trees = (size_t)cop_train_knob(f, COP_KNOB_TREES, 1.0),
-		.share = cop_train_knob(f, COP_KNOB_SHARE, 0.9),
-		.replace = cop_train_knob(f, COP_KNOB_REPLACE, 0.0) > 0.0,
+		.kind = (cop_forest_kind)cop_train_knob(f, COP_HYPERPARAMETER_FOREST, COP_FOREST_BAGGING),
+		.trees = (size_t)cop_train_knob(f, COP_HYPERPARAMETER_TREES, 1.0),
+		.share = cop_train_knob(f, COP_HYPERPARAMETER_SHARE, 0.9),
+		.replace = cop_train_knob(f, COP_HYPERPARAMETER_REPLACE, 0.0) > 0.0,
 		.vote = sample->task == COP_TASK_CLASSES && !linear,
-		.shrinkage = cop_train_knob(f, COP_KNOB_SHRINKAGE, 0.1),
+		.shrinkage = cop_train_knob(f, COP_HYPERPARAMETER_SHRINKAGE, 0.1),
 		.seed = job->seed,
 	};
 	if (set.kind == COP_FOREST_ADABOOST && sample->task != COP_TASK_CLASSES)
@@ -114,7 +114,7 @@ static cop_err fit_one(cop_train_fitting *f, const cop_sample *sample, cop_trees
 	cop_train_outcome outcome = *f->outcome;
 	double least = (double)INFINITY;
 	cop_err err = COP_OK;
-	for (unsigned start = 0; start < cop_train_whole(f, COP_KNOB_STARTS, 1) && err == COP_OK; start++) {
+	for (unsigned start = 0; start < cop_train_whole(f, COP_HYPERPARAMETER_STARTS, 1) && err == COP_OK; start++) {
 		cop_rng rng;
 		cop_tree *tree = NULL;
 		cop_rng_init(&rng, f->job->seed, start);
@@ -154,7 +154,7 @@ cop_err cop_train_fit(const cop_train_job *job, cop_trees **out, cop_train_outco
 	*out = NULL;
 	*outcome = (cop_train_outcome){ (double)NAN, (double)NAN, (double)NAN, 0, 0, 0 };
 	diag->message[0] = '\0';
-	bool forest = cop_train_knob(&f, COP_KNOB_TREES, 1.0) > 1.0;
+	bool forest = cop_train_knob(&f, COP_HYPERPARAMETER_TREES, 1.0) > 1.0;
 	cop_err err = job->learner->fit_all != NULL ? job->learner->fit_all(&f, &sample, out)
 	              : forest                      ? fit_forest(&f, &sample, out)
 	                                            : fit_one(&f, &sample, out);

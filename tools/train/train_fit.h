@@ -4,9 +4,9 @@
 
 #include "base/pool.h"
 #include "graph/neighbours.h"
+#include "hyperparameters.h"
 #include "tools/common/labelled_rows.h"
 #include "train/sample.h"
-#include "train_knobs.h"
 #include "tree/trees.h"
 
 #define COP_TRAIN_MOST_ALPHAS 64
@@ -22,13 +22,13 @@ cop_scaling cop_train_learner_scaling(const cop_train_learner *learner);
 
 typedef struct cop_train_job {
 	const cop_train_learner *learner;
-	cop_knob_values knobs;
+	cop_hyperparameters_values knobs;
 	double alpha[COP_TRAIN_MOST_ALPHAS]; /* a path, when there are two or more */
 	size_t alphas;
 	double validation;     /* share of the rows held back by learners that choose by them; < 0: their own */
 	const cop_tree *start; /* tao, laptao; NULL: as the knob says */
 	const cop_labelled *rows;
-	const cop_preparation *preparation;
+	const cop_encoder *preparation;
 	size_t n; /* rows to fit, which have labels; laptao takes all others of `rows` without */
 	const uint32_t *row;
 	cop_neighbours *neighbours; /* laptao: of each graph, kept between fits, at first zeroed; NULL: not kept */

@@ -26,10 +26,10 @@ static cop_points points_of(const cop_dataset *data)
 }
 
 /* Column j of x (n x d) to sign(r) log(1 + |r|) of the file's values r, with mean 0 and standard deviation 1. */
-static void take_logs(const cop_preparation *preparation, const cop_dataset *data, size_t j, float *x)
+static void take_logs(const cop_encoder *preparation, const cop_dataset *data, size_t j, float *x)
 {
 	double shift, scale, sum = 0.0, squares = 0.0;
-	cop_preparation_scale(preparation, j, &shift, &scale);
+	cop_encoder_scale(preparation, j, &shift, &scale);
 	for (size_t i = 0; i < data->n; i++) {
 		double raw = (double)data->x[i * data->d + j];
 		raw = scale != 0.0 ? raw / scale + shift : 0.0;
@@ -65,7 +65,7 @@ static cop_err choose_graph(const cop_train_fitting *f, size_t *graph)
 	size_t k;
 	float *x = NULL;
 	double plain = 0.0, logs = 0.0;
-	*graph = (size_t)cop_train_knob(f, COP_KNOB_GRAPH, COP_GRAPH_AUTO);
+	*graph = (size_t)cop_train_knob(f, COP_HYPERPARAMETER_GRAPH, COP_GRAPH_AUTO);
 	if (*graph != COP_GRAPH_AUTO)
 		return COP_OK;
 	*graph = COP_GRAPH_FEATURES;
@@ -128,7 +128,7 @@ static cop_err weigh(const cop_train_fitting *f, const cop_neighbours *found, si
 {
 	cop_neighbours nearest;
 	float *weight = cop_mem_alloc(found->n, k * sizeof *weight);
-	double perplexity = cop_train_knob(f, COP_KNOB_PERPLEXITY, fmax(1.0, 0.5 * (double)k));
+	double perplexity = cop_train_knob(f, COP_HYPERPARAMETER_PERPLEXITY, fmax(1.0, 0.5 * (double)k));
 	cop_err err = nearest_of(found, k, &nearest);
 	if (err == COP_OK && weight == NULL)
 		err = COP_ENOMEM;
@@ -144,7 +144,7 @@ static cop_err weigh(const cop_train_fitting *f, const cop_neighbours *found, si
 static cop_err make_graph(const cop_train_fitting *f, cop_graph **out)
 {
 	size_t n = f->job->rows->data->n;
-	size_t k = cop_train_whole(f, COP_KNOB_NEIGHBOURS, NEIGHBOURS);
+	size_t k = cop_train_whole(f, COP_HYPERPARAMETER_NEIGHBOURS, NEIGHBOURS);
 	size_t graph;
 	cop_neighbours own = { 0 };
 	*out = NULL;
@@ -167,13 +167,13 @@ static void take_settings(const cop_train_fitting *f, const cop_sample *labelled
 	cop_laptao_defaults(set);
 	if (labelled->task == COP_TASK_VALUES)
 		set->gamma = set->tree.alpha = VALUES_PENALTY;
-	set->gamma = cop_train_knob(f, COP_KNOB_GAMMA, set->gamma);
-	set->mu = cop_train_knob(f, COP_KNOB_MU, set->mu);
-	set->growth = cop_train_knob(f, COP_KNOB_GROWTH, set->growth);
-	set->rounds = cop_train_whole(f, COP_KNOB_ROUNDS, set->rounds);
-	set->solver = solvers[(size_t)cop_train_knob(f, COP_KNOB_SOLVER, COP_LAPTAO_GRADIENTS)];
-	set->trees = (size_t)cop_train_knob(f, COP_KNOB_TREES, 1.0);
-	set->share = cop_train_knob(f, COP_KNOB_SHARE, set->share);
+	set->gamma = cop_train_knob(f, COP_HYPERPARAMETER_GAMMA, set->gamma);
+	set->mu = cop_train_knob(f, COP_HYPERPARAMETER_MU, set->mu);
+	set->growth = cop_train_knob(f, COP_HYPERPARAMETER_GROWTH, set->growth);
+	set->rounds = cop_train_whole(f, COP_HYPERPARAMETER_ROUNDS, set->rounds);
+	set->solver = solvers[(size_t)cop_train_knob(f, COP_HYPERPARAMETER_SOLVER, COP_LAPTAO_GRADIENTS)];
+	set->trees = (size_t)cop_train_knob(f, COP_HYPERPARAMETER_TREES, 1.0);
+	set->share = cop_train_knob(f, COP_HYPERPARAMETER_SHARE, set->share);
 	cop_train_tao_knobs(f, cop_train_target_variance(labelled), &set->tree);
 }
 

@@ -46,12 +46,12 @@ double cop_train_target_variance(const cop_sample *sample);
 void cop_train_tao_knobs(const cop_train_fitting *f, double variance, cop_tao_settings *set);
 
 /* The knob's value when given, else `otherwise`. */
-static inline double cop_train_knob(const cop_train_fitting *f, cop_knob knob, double otherwise)
+static inline double cop_train_knob(const cop_train_fitting *f, cop_hyperparameter knob, double otherwise)
 {
-	return cop_knob_or(&f->job->knobs, knob, otherwise);
+	return cop_hyperparameters_or(&f->job->knobs, knob, otherwise);
 }
 
-static inline unsigned cop_train_whole(const cop_train_fitting *f, cop_knob knob, unsigned otherwise)
+static inline unsigned cop_train_whole(const cop_train_fitting *f, cop_hyperparameter knob, unsigned otherwise)
 {
 	return (unsigned)cop_train_knob(f, knob, (double)otherwise);
 }

@@ -12,9 +12,9 @@ static cop_err tao_loss(const cop_train_fitting *f, const cop_sample *sample, co
 {
 	static const cop_tao_loss losses[] = { COP_TAO_ZERO_ONE, COP_TAO_CROSS_ENTROPY, COP_TAO_SQUARED,
 		COP_TAO_ABSOLUTE, COP_TAO_LOSSES };
-	if (!f->job->knobs.given[COP_KNOB_LOSS])
+	if (!f->job->knobs.given[COP_HYPERPARAMETER_LOSS])
 		return COP_OK;
-	*loss = losses[(size_t)f->job->knobs.value[COP_KNOB_LOSS]];
+	*loss = losses[(size_t)f->job->knobs.value[COP_HYPERPARAMETER_LOSS]];
 	bool classes = *loss == COP_TAO_ZERO_ONE || *loss == COP_TAO_CROSS_ENTROPY;
 	if (*loss != COP_TAO_LOSSES && classes == (sample->task == COP_TASK_CLASSES))
 		return COP_OK;
@@ -38,19 +38,19 @@ double cop_train_target_variance(const cop_sample *sample)
 
 void cop_train_tao_knobs(const cop_train_fitting *f, double variance, cop_tao_settings *set)
 {
-	set->depth = cop_train_whole(f, COP_KNOB_HEIGHT, set->depth);
-	set->leaves = (cop_tao_leaves)cop_train_knob(f, COP_KNOB_LEAVES, (double)set->leaves);
-	set->split = (cop_tao_split)cop_train_knob(f, COP_KNOB_SPLIT, (double)set->split);
-	set->order = (cop_tao_order)cop_train_knob(f, COP_KNOB_ORDER, (double)set->order);
-	set->alpha = variance * cop_train_knob(f, COP_KNOB_ALPHA, set->alpha);
-	set->leaf_alpha = sqrt(variance) * cop_train_knob(f, COP_KNOB_LEAF_ALPHA, set->leaf_alpha);
-	set->leaf_classes = (size_t)cop_train_knob(f, COP_KNOB_LEAF_CLASSES, (double)set->leaf_classes);
-	set->iterations = cop_train_whole(f, COP_KNOB_ITERATIONS, set->iterations);
-	set->tolerance = cop_train_knob(f, COP_KNOB_TOLERANCE, set->tolerance);
-	set->node_tolerance = cop_train_knob(f, COP_KNOB_NODE_TOLERANCE, set->node_tolerance);
-	set->node_steps = cop_train_whole(f, COP_KNOB_NODE_STEPS, set->node_steps);
-	set->monotone = cop_train_knob(f, COP_KNOB_MONOTONE, set->monotone) > 0.0;
-	set->prune = cop_train_knob(f, COP_KNOB_KEEP_DEAD, set->prune ? 0.0 : 1.0) <= 0.0;
+	set->depth = cop_train_whole(f, COP_HYPERPARAMETER_HEIGHT, set->depth);
+	set->leaves = (cop_tao_leaves)cop_train_knob(f, COP_HYPERPARAMETER_LEAVES, (double)set->leaves);
+	set->split = (cop_tao_split)cop_train_knob(f, COP_HYPERPARAMETER_SPLIT, (double)set->split);
+	set->order = (cop_tao_order)cop_train_knob(f, COP_HYPERPARAMETER_ORDER, (double)set->order);
+	set->alpha = variance * cop_train_knob(f, COP_HYPERPARAMETER_ALPHA, set->alpha);
+	set->leaf_alpha = sqrt(variance) * cop_train_knob(f, COP_HYPERPARAMETER_LEAF_ALPHA, set->leaf_alpha);
+	set->leaf_classes = (size_t)cop_train_knob(f, COP_HYPERPARAMETER_LEAF_CLASSES, (double)set->leaf_classes);
+	set->iterations = cop_train_whole(f, COP_HYPERPARAMETER_ITERATIONS, set->iterations);
+	set->tolerance = cop_train_knob(f, COP_HYPERPARAMETER_TOLERANCE, set->tolerance);
+	set->node_tolerance = cop_train_knob(f, COP_HYPERPARAMETER_NODE_TOLERANCE, set->node_tolerance);
+	set->node_steps = cop_train_whole(f, COP_HYPERPARAMETER_NODE_STEPS, set->node_steps);
+	set->monotone = cop_train_knob(f, COP_HYPERPARAMETER_MONOTONE, set->monotone) > 0.0;
+	set->prune = cop_train_knob(f, COP_HYPERPARAMETER_KEEP_DEAD, set->prune ? 0.0 : 1.0) <= 0.0;
 }
 
 static cop_err take_settings(const cop_train_fitting *f, const cop_sample *sample, cop_tao_settings *set)
@@ -65,7 +65,7 @@ static cop_err cart_start(
 {
 	cop_cart_settings set;
 	cop_cart_defaults(&set);
-	set.max_depth = cop_train_whole(f, COP_KNOB_HEIGHT, set.max_depth);
+	set.max_depth = cop_train_whole(f, COP_HYPERPARAMETER_HEIGHT, set.max_depth);
 	set.complexity = 0.0;
 	return cop_cart_fit(&set, sample, pool, rng, out);
 }
@@ -75,7 +75,7 @@ static cop_err tao_start(
         const cop_train_fitting *f, const cop_sample *sample, cop_pool *pool, cop_rng *rng, cop_tree **out)
 {
 	*out = NULL;
-	if (f->job->start != NULL || cop_train_knob(f, COP_KNOB_START, COP_START_RANDOM) < COP_START_CART)
+	if (f->job->start != NULL || cop_train_knob(f, COP_HYPERPARAMETER_START, COP_START_RANDOM) < COP_START_CART)
 		return COP_OK;
 	return cart_start(f, sample, pool, rng, out);
 }
@@ -201,7 +201,7 @@ cop_err cop_train_fit_tao(
 	err = tao_start(f, sample, pool, rng, &start);
 	if (err == COP_OK)
 		err = tao_once(f, &set, sample, start != NULL ? start : f->job->start, pool, rng, out);
-	bool chosen = f->job->start != NULL || f->job->knobs.given[COP_KNOB_START];
+	bool chosen = f->job->start != NULL || f->job->knobs.given[COP_HYPERPARAMETER_START];
 	if (err == COP_OK && !chosen && cop_tree_leaves(*out) == 1)
 		err = once_more(f, &set, sample, pool, rng, out);
 	cop_tree_free(start);

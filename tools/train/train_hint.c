@@ -24,7 +24,7 @@ static size_t rows_of(const cop_labelled *rows, size_t k)
 	return n;
 }
 
-bool cop_train_looks_like_numbers(const cop_labelled *rows, const cop_preparation *preparation)
+bool cop_train_looks_like_numbers(const cop_labelled *rows, const cop_encoder *preparation)
 {
 	double least = HUGE_VAL;
 	double most = -HUGE_VAL;
@@ -32,7 +32,7 @@ bool cop_train_looks_like_numbers(const cop_labelled *rows, const cop_preparatio
 	size_t rare = 0;
 	for (size_t k = 0; k < rows->classes; k++) {
 		double value;
-		if (!number_of(cop_preparation_class(preparation, k), &value))
+		if (!number_of(cop_encoder_class(preparation, k), &value))
 			return false;
 		whole = whole && value == nearbyint(value);
 		least = fmin(least, value);

@@ -134,9 +134,9 @@ static bool read_alphas(cop_train_options *o, char *text)
 			cop_command_complain(NAME, "--alpha: expected at most %d", COP_TRAIN_MOST_ALPHAS);
 			return false;
 		}
-		if (!cop_knob_read(COP_KNOB_ALPHA, word, &job->knobs))
+		if (!cop_hyperparameters_read(COP_HYPERPARAMETER_ALPHA, word, &job->knobs))
 			return false;
-		job->alpha[job->alphas++] = job->knobs.value[COP_KNOB_ALPHA];
+		job->alpha[job->alphas++] = job->knobs.value[COP_HYPERPARAMETER_ALPHA];
 	}
 	if (job->alphas == 0)
 		cop_command_complain(NAME, "--alpha: expected numbers divided by commas");
@@ -282,10 +282,11 @@ static bool check(const cop_train_options *o)
 		cop_command_complain(NAME, "expected --learner and --train (coppice train --help)");
 		return false;
 	}
-	for (cop_knob knob = 0; knob < COP_KNOBS; knob++)
-		if (job->knobs.given[knob] && (cop_knob_for(knob) & cop_train_learner_for(job->learner)) == 0) {
-			cop_command_complain(NAME, "--%s is not for %s (coppice train --help)", cop_knob_name(knob),
-			        cop_train_learner_name(job->learner));
+	for (cop_hyperparameter knob = 0; knob < COP_KNOBS; knob++)
+		if (job->knobs.given[knob] &&
+		        (cop_hyperparameters_for(knob) & cop_train_learner_for(job->learner)) == 0) {
+			cop_command_complain(NAME, "--%s is not for %s (coppice train --help)",
+			        cop_hyperparameters_name(knob), cop_train_learner_name(job->learner));
 			return false;
 		}
 	if (o->start_model != NULL && (cop_train_learner_for(job->learner) & (COP_FOR_TAO | COP_FOR_LAPTAO)) == 0) {
@@ -302,19 +303,21 @@ int cop_train_options_read(int argc, char **argv, cop_train_options *o)
 	o->job.validation = -1.0;
 	o->job.seed = 1;
 	memcpy(all, fixed, sizeof fixed);
-	for (cop_knob knob = 0; knob < COP_KNOBS; knob++)
-		all[FIXED_OPTIONS + knob] = (struct option){ cop_knob_name(knob),
-			cop_knob_has_argument(knob) ? required_argument : no_argument, NULL, KNOB + (int)knob };
+	for (cop_hyperparameter knob = 0; knob < COP_KNOBS; knob++)
+		all[FIXED_OPTIONS + knob] = (struct option){ cop_hyperparameters_name(knob),
+			cop_hyperparameters_has_argument(knob) ? required_argument : no_argument, NULL,
+			KNOB + (int)knob };
 	optind = 1;
 	for (int option; (option = getopt_long(argc, argv, "h", all, NULL)) != -1;) {
 		if (option == HELP || option == 'h') {
 			(void)fputs(usage_text, stdout);
-			cop_knob_help(stdout);
+			cop_hyperparameters_help(stdout);
 			return 0;
 		}
-		bool ok = option == KNOB + COP_KNOB_ALPHA ? read_alphas(o, optarg)
-		          : option >= KNOB ? cop_knob_read((cop_knob)(option - KNOB), optarg, &o->job.knobs)
-		                           : option != '?' && read_fixed(o, option);
+		bool ok = option == KNOB + COP_HYPERPARAMETER_ALPHA ? read_alphas(o, optarg)
+		          : option >= KNOB
+		                  ? cop_hyperparameters_read((cop_hyperparameter)(option - KNOB), optarg, &o->job.knobs)
+		                  : option != '?' && read_fixed(o, option);
 		if (!ok)
 			return COP_EXIT_USAGE;
 	}

@@ -15,39 +15,39 @@ enum { CLASSES = 1, VALUES = 2, BOTH = 3 };
 typedef struct candidates {
 	unsigned learners; /* COP_FOR_... */
 	unsigned tasks;
-	cop_knob knob;
+	cop_hyperparameter knob;
 	size_t count;
 	double value[MOST_VALUES];
 } candidates;
 
 /* In the order in which they matter most. */
 static const candidates lists[] = {
-	{ COP_FOR_CART, BOTH, COP_KNOB_HEIGHT, 6, { 4, 6, 8, 10, 14, 20 } },
-	{ COP_FOR_CART, BOTH, COP_KNOB_MIN_LEAF, 4, { 1, 3, 10, 30 } },
-	{ COP_FOR_TAO, CLASSES, COP_KNOB_ALPHA, 8, { 1e-2, 0.03, 0.1, 0.3, 1, 3, 10, 30 } },
-	{ COP_FOR_TAO, VALUES, COP_KNOB_ALPHA, 8, { 0.01, 0.03, 0.1, 0.2, 0.5, 1, 2, 5 } },
-	{ COP_FOR_TAO, BOTH, COP_KNOB_HEIGHT, 8, { 3, 4, 5, 6, 7, 8, 9, 11 } },
-	{ COP_FOR_TAO, CLASSES, COP_KNOB_LEAF_ALPHA, 7, { 0.03, 0.1, 0.3, 1, 3, 10, 30 } },
-	{ COP_FOR_TAO, VALUES, COP_KNOB_LEAF_ALPHA, 8, { 0.03, 0.1, 0.3, 1, 2, 3, 5, 10 } },
-	{ COP_FOR_TAO, BOTH, COP_KNOB_START, 2, { 0, 1 } },
-	{ COP_FOR_TAO, BOTH, COP_KNOB_ORDER, 2, { 0, 1 } },
-	{ COP_FOR_TAO, BOTH, COP_KNOB_ITERATIONS, 3, { 20, 30, 40 } },
-	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_GAMMA, 6, { 0.003, 0.01, 0.03, 0.1, 0.3, 1 } },
-	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_GRAPH, 2, { 0, 1 } },
-	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_ALPHA, 6, { 0.003, 0.01, 0.03, 0.1, 0.3, 1 } },
-	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_HEIGHT, 6, { 3, 4, 5, 6, 7, 8 } },
-	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_NEIGHBOURS, 4, { 5, 10, 15, 25 } },
-	{ COP_FOR_LAPTAO, BOTH, COP_KNOB_LEAF_ALPHA, 6, { 0.01, 0.03, 0.1, 0.3, 1, 3 } },
-	{ COP_FOR_DGT, BOTH, COP_KNOB_HEIGHT, 5, { 2, 4, 6, 8, 10 } },
-	{ COP_FOR_DGT, BOTH, COP_KNOB_LAYERS, 2, { 1, 3 } },
-	{ COP_FOR_DGT, BOTH, COP_KNOB_WIDTH, 3, { 0, 64, 256 } },
-	{ COP_FOR_DGT, BOTH, COP_KNOB_MOMENTUM, 3, { 0, 0.3, 0.8 } },
-	{ COP_FOR_DGT, BOTH, COP_KNOB_LR, 5, { 1e-3, 2e-3, 5e-3, 0.01, 0.02 } },
-	{ COP_FOR_DGT, BOTH, COP_KNOB_RESTARTS, 2, { 1, 3 } },
-	{ COP_FOR_DGT, BOTH, COP_KNOB_EPOCHS, 4, { 50, 100, 200, 400 } },
-	{ COP_FOR_DGT, BOTH, COP_KNOB_L1, 5, { 0, 1e-6, 5e-6, 1e-5, 5e-5 } },
-	{ COP_FOR_DGT, BOTH, COP_KNOB_SCALED_QUANTISER, 2, { 0, 1 } },
-	{ COP_FOR_DGT, BOTH, COP_KNOB_SHARED_BIAS, 2, { 0, 1 } },
+	{ COP_FOR_CART, BOTH, COP_HYPERPARAMETER_HEIGHT, 6, { 4, 6, 8, 10, 14, 20 } },
+	{ COP_FOR_CART, BOTH, COP_HYPERPARAMETER_MIN_LEAF, 4, { 1, 3, 10, 30 } },
+	{ COP_FOR_TAO, CLASSES, COP_HYPERPARAMETER_ALPHA, 8, { 1e-2, 0.03, 0.1, 0.3, 1, 3, 10, 30 } },
+	{ COP_FOR_TAO, VALUES, COP_HYPERPARAMETER_ALPHA, 8, { 0.01, 0.03, 0.1, 0.2, 0.5, 1, 2, 5 } },
+	{ COP_FOR_TAO, BOTH, COP_HYPERPARAMETER_HEIGHT, 8, { 3, 4, 5, 6, 7, 8, 9, 11 } },
+	{ COP_FOR_TAO, CLASSES, COP_HYPERPARAMETER_LEAF_ALPHA, 7, { 0.03, 0.1, 0.3, 1, 3, 10, 30 } },
+	{ COP_FOR_TAO, VALUES, COP_HYPERPARAMETER_LEAF_ALPHA, 8, { 0.03, 0.1, 0.3, 1, 2, 3, 5, 10 } },
+	{ COP_FOR_TAO, BOTH, COP_HYPERPARAMETER_START, 2, { 0, 1 } },
+	{ COP_FOR_TAO, BOTH, COP_HYPERPARAMETER_ORDER, 2, { 0, 1 } },
+	{ COP_FOR_TAO, BOTH, COP_HYPERPARAMETER_ITERATIONS, 3, { 20, 30, 40 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_HYPERPARAMETER_GAMMA, 6, { 0.003, 0.01, 0.03, 0.1, 0.3, 1 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_HYPERPARAMETER_GRAPH, 2, { 0, 1 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_HYPERPARAMETER_ALPHA, 6, { 0.003, 0.01, 0.03, 0.1, 0.3, 1 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_HYPERPARAMETER_HEIGHT, 6, { 3, 4, 5, 6, 7, 8 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_HYPERPARAMETER_NEIGHBOURS, 4, { 5, 10, 15, 25 } },
+	{ COP_FOR_LAPTAO, BOTH, COP_HYPERPARAMETER_LEAF_ALPHA, 6, { 0.01, 0.03, 0.1, 0.3, 1, 3 } },
+	{ COP_FOR_DGT, BOTH, COP_HYPERPARAMETER_HEIGHT, 5, { 2, 4, 6, 8, 10 } },
+	{ COP_FOR_DGT, BOTH, COP_HYPERPARAMETER_LAYERS, 2, { 1, 3 } },
+	{ COP_FOR_DGT, BOTH, COP_HYPERPARAMETER_WIDTH, 3, { 0, 64, 256 } },
+	{ COP_FOR_DGT, BOTH, COP_HYPERPARAMETER_MOMENTUM, 3, { 0, 0.3, 0.8 } },
+	{ COP_FOR_DGT, BOTH, COP_HYPERPARAMETER_LR, 5, { 1e-3, 2e-3, 5e-3, 0.01, 0.02 } },
+	{ COP_FOR_DGT, BOTH, COP_HYPERPARAMETER_RESTARTS, 2, { 1, 3 } },
+	{ COP_FOR_DGT, BOTH, COP_HYPERPARAMETER_EPOCHS, 4, { 50, 100, 200, 400 } },
+	{ COP_FOR_DGT, BOTH, COP_HYPERPARAMETER_L1, 5, { 0, 1e-6, 5e-6, 1e-5, 5e-5 } },
+	{ COP_FOR_DGT, BOTH, COP_HYPERPARAMETER_SCALED_QUANTISER, 2, { 0, 1 } },
+	{ COP_FOR_DGT, BOTH, COP_HYPERPARAMETER_SHARED_BIAS, 2, { 0, 1 } },
 };
 
 typedef struct searching {
@@ -128,27 +128,28 @@ bool cop_train_rating_better(const cop_train_rating *a, const cop_train_rating *
 	return fabs(apart) <= TIE * fabs(b->mean) ? a->parameters < b->parameters : apart < 0.0;
 }
 
-static void tell_trial(const searching *s, const cop_knob_values *knobs, const cop_train_rating *rating)
+static void tell_trial(const searching *s, const cop_hyperparameters_values *knobs, const cop_train_rating *rating)
 {
 	char words[512];
 	char error[32] = "";
 	if (s->search->progress == NULL)
 		return;
-	cop_knob_words(knobs, words, sizeof words);
+	cop_hyperparameters_words(knobs, words, sizeof words);
 	if (!isnan(rating->error))
 		(void)snprintf(error, sizeof error, " +- %.2g", rating->error);
 	(void)fprintf(s->search->progress, "\r\033[Ktrial %zu: %.5g%s  %s\n", s->trials, rating->mean, error, words);
 }
 
 /* Fits and judges with these knobs, as often as the search says. */
-static cop_err rate(searching *s, const cop_knob_values *knobs, cop_train_rating *rating)
+static cop_err rate(searching *s, const cop_hyperparameters_values *knobs, cop_train_rating *rating)
 {
 	cop_err err = COP_OK;
 	size_t parts = s->fold != NULL ? s->search->folds : 1;
 	*rating = (cop_train_rating){ 0 };
 	s->job.knobs = *knobs;
-	if (knobs->given[COP_KNOB_TREES])
-		s->job.knobs.value[COP_KNOB_TREES] = fmin(knobs->value[COP_KNOB_TREES], FEWER_TREES);
+	if (knobs->given[COP_HYPERPARAMETER_TREES])
+		s->job.knobs.value[COP_HYPERPARAMETER_TREES] =
+		        fmin(knobs->value[COP_HYPERPARAMETER_TREES], FEWER_TREES);
 	for (size_t i = 0; i < s->fits && err == COP_OK; i++) {
 		if (i % parts == 0)
 			err = begin_repeat(s, i / parts);
@@ -167,13 +168,13 @@ static cop_err rate(searching *s, const cop_knob_values *knobs, cop_train_rating
 }
 
 /* All values of a list; the best into knobs. */
-static cop_err try_list(searching *s, const candidates *list, cop_knob_values *knobs, bool *changed)
+static cop_err try_list(searching *s, const candidates *list, cop_hyperparameters_values *knobs, bool *changed)
 {
 	cop_err err = COP_OK;
-	cop_knob_values best = *knobs;
+	cop_hyperparameters_values best = *knobs;
 	for (size_t i = 0; i < list->count && err == COP_OK && s->trials < s->search->trials; i++) {
 		cop_train_rating rating;
-		cop_knob_values trial = *knobs;
+		cop_hyperparameters_values trial = *knobs;
 		if (trial.given[list->knob] && trial.value[list->knob] == list->value[i])
 			continue;
 		trial.value[list->knob] = list->value[i];
@@ -189,35 +190,37 @@ static cop_err try_list(searching *s, const candidates *list, cop_knob_values *k
 	return err;
 }
 
-static bool wanted(const candidates *list, const cop_train_job *job, const cop_knob_values *now)
+static bool wanted(const candidates *list, const cop_train_job *job, const cop_hyperparameters_values *now)
 {
 	unsigned task = job->rows->classes > 0 ? CLASSES : VALUES;
 	if ((list->learners & cop_train_learner_for(job->learner)) == 0 || (list->tasks & task) == 0 ||
 	        job->knobs.given[list->knob])
 		return false;
-	if (list->knob == COP_KNOB_ALPHA && job->alphas > 1)
+	if (list->knob == COP_HYPERPARAMETER_ALPHA && job->alphas > 1)
 		return false;
-	if (list->knob == COP_KNOB_L1 && job->knobs.given[COP_KNOB_L2])
+	if (list->knob == COP_HYPERPARAMETER_L1 && job->knobs.given[COP_HYPERPARAMETER_L2])
 		return false;
-	if (list->knob == COP_KNOB_START && job->start != NULL)
+	if (list->knob == COP_HYPERPARAMETER_START && job->start != NULL)
 		return false;
-	if (list->knob == COP_KNOB_GRAPH && job->rows->data->sparse)
+	if (list->knob == COP_HYPERPARAMETER_GRAPH && job->rows->data->sparse)
 		return false;
-	if (list->knob == COP_KNOB_WIDTH && cop_knob_or(now, COP_KNOB_LAYERS, 3.0) <= 1.0)
+	if (list->knob == COP_HYPERPARAMETER_WIDTH &&
+	        cop_hyperparameters_or(now, COP_HYPERPARAMETER_LAYERS, 3.0) <= 1.0)
 		return false;
-	return list->knob != COP_KNOB_LEAF_ALPHA ||
-	       cop_knob_or(&job->knobs, COP_KNOB_LEAVES, COP_LEAVES_CONSTANT) > COP_LEAVES_CONSTANT;
+	return list->knob != COP_HYPERPARAMETER_LEAF_ALPHA ||
+	       cop_hyperparameters_or(&job->knobs, COP_HYPERPARAMETER_LEAVES, COP_LEAVES_CONSTANT) >
+	               COP_LEAVES_CONSTANT;
 }
 
 /* Half of the trials: every knob at a value of its list, or as it is, by lot. The best into knobs. */
-static cop_err try_drawn(searching *s, cop_knob_values *knobs)
+static cop_err try_drawn(searching *s, cop_hyperparameters_values *knobs)
 {
 	cop_err err = COP_OK;
 	cop_rng rng;
 	cop_rng_init(&rng, s->whole->seed, 3);
 	while (err == COP_OK && s->trials < s->search->trials / 2) {
 		cop_train_rating rating;
-		cop_knob_values trial = s->whole->knobs;
+		cop_hyperparameters_values trial = s->whole->knobs;
 		for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
 			size_t value = (size_t)cop_rng_below(&rng, (uint32_t)lists[i].count + 1);
 			if (value == lists[i].count || !wanted(&lists[i], s->whole, &trial))
@@ -260,7 +263,7 @@ static cop_err searching_init(searching *s)
 cop_err cop_train_search_run(const cop_train_search *search, cop_train_job *job, cop_train_found *found, cop_diag *diag)
 {
 	searching s = { .search = search, .whole = job, .job = *job, .diag = diag };
-	cop_knob_values knobs = job->knobs;
+	cop_hyperparameters_values knobs = job->knobs;
 	bool changed = true;
 	s.job.progress = NULL;
 	cop_err err = searching_init(&s);

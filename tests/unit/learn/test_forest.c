@@ -2,7 +2,7 @@
  * are read off the first events, all others must follow from them. And what forests learn. */
 #include "forest_fixture.h"
 
-#include "learn/stack.h"
+#include "learn/stacking.h"
 
 /* ---- formulas ---- */
 
@@ -67,10 +67,10 @@ static void test_undivided_forest_equals_formula(void **state)
 	for (size_t t = 0; t < 3; t++) {
 		cop_forest *forest = forest_of(4, 0, 3, trees[t], 5);
 		double w[3][KINDS] = { { 0 } }, n[3] = { 0 };
-		cop_stack stack;
+		cop_stacking stack;
 		cop_rng rng;
 		cop_rng_init(&rng, FOREST_SEED, t);
-		cop_stack_begin(&stack, KINDS);
+		cop_stacking_begin(&stack, KINDS);
 		for (size_t i = 0; i < 3000; i++) {
 			float doubt[3];
 			size_t arm = (size_t)cop_rng_below(&rng, i < 100 ? 2 : 3);
@@ -87,7 +87,7 @@ static void test_undivided_forest_equals_formula(void **state)
 				assert_true(fabs((double)doubt[k] - sqrt(1.0 / (1.0 + n[k]))) < 1e-4);
 			}
 			cop_forest_learn(forest, &x, arm, y, i % 2 == 0);
-			cop_stack_settle(&stack, w[arm], y - 0.5);
+			cop_stacking_settle(&stack, w[arm], y - 0.5);
 			for (int kind = 0; kind < KINDS; kind++) {
 				double r = rate(&c, kind, n[arm]);
 				w[arm][kind] += r * (y - 0.5 - w[arm][kind]) / (1.0 + r);

@@ -232,7 +232,7 @@ static void recovers(double a, double b, uint64_t stream)
 	cop_mixture_fini(&mixture);
 }
 
-static void check_choice(cop_rest_choice choice, double regret, double spread)
+static void check_choice(cop_dormancy_choice choice, double regret, double spread)
 {
 	assert_true(fabs(choice.regret - regret) < 1e-6);
 	assert_true(fabs(choice.spread - spread) < 1e-6);

@@ -159,9 +159,9 @@ static void test_deterministic_system_yields_no_gain(void **state)
 			assert_true(is.doubt == COP_APPRENTICE_FEW || is.doubt == COP_APPRENTICE_NARROW);
 			assert_true(isnan(is.gain) && isnan(is.low) && isnan(is.high));
 		}
-		cop_promotion_summary evidence;
-		cop_promotion_summarise(&a.evidence, &evidence);
-		assert_true(evidence.low[COP_PROMOTION_DR] <= 0.0);
+		cop_promotion_test_summary evidence;
+		cop_promotion_test_summarise(&a.evidence, &evidence);
+		assert_true(evidence.low[COP_PROMOTION_TEST_DR] <= 0.0);
 	}
 }
 

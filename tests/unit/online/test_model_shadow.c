@@ -352,7 +352,7 @@ static void test_replay_of_ranking_events_gives_the_same_bytes(void **state)
 }
 
 /* Events until there is a verdict. */
-static cop_promotion_verdict judge(cop_model *model, cop_rng *rng, uint64_t *from, size_t most)
+static cop_promotion_test_verdict judge(cop_model *model, cop_rng *rng, uint64_t *from, size_t most)
 {
 	for (size_t i = 0; i < most; i++) {
 		fixture_event e;
@@ -364,10 +364,10 @@ static cop_promotion_verdict judge(cop_model *model, cop_rng *rng, uint64_t *fro
 		fixture_draw(&e, rng, false);
 		assert_int_equal(decide_context(model, &id, &e.row, NULL, now, &d, &repeated), COP_OK);
 		(void)model_feedback(model, *from - 1, d.arm == e.best ? 0.0 : 1.0, now);
-		if (cop_model_verdict(model) != COP_PROMOTION_OPEN)
+		if (cop_model_verdict(model) != COP_PROMOTION_TEST_OPEN)
 			return cop_model_verdict(model);
 	}
-	return COP_PROMOTION_OPEN;
+	return COP_PROMOTION_TEST_OPEN;
 }
 
 static void show(cop_model *model, const char *what)
@@ -376,7 +376,7 @@ static void show(cop_model *model, const char *what)
 	cop_model_get_evidence(model, &e);
 	print_message("%s: %llu events, losses %.3f (serving) %.3f (shadow), gain in [%.3f, %.3f]\n", what,
 	        (unsigned long long)e.summary.events, e.summary.champion_snips, e.summary.challenger_snips,
-	        e.summary.low[COP_PROMOTION_DR], e.summary.high[COP_PROMOTION_DR]);
+	        e.summary.low[COP_PROMOTION_TEST_DR], e.summary.high[COP_PROMOTION_TEST_DR]);
 }
 
 static void test_good_challenger_is_found_better_and_poisoned_one_worse(void **state)
@@ -392,18 +392,18 @@ static void test_good_challenger_is_found_better_and_poisoned_one_worse(void **s
 		uint64_t from = 0;
 		cop_model_evidence e;
 		cop_rng_init(&rng, FIXTURE_SEED, 230);
-		assert_int_equal(judge(model, &rng, &from, 3000), COP_PROMOTION_OPEN);
+		assert_int_equal(judge(model, &rng, &from, 3000), COP_PROMOTION_TEST_OPEN);
 		cop_trees *trees = refit_oracle(poisoned != 0);
 		challenge(model, trees);
-		cop_promotion_verdict verdict = judge(model, &rng, &from, 5000);
+		cop_promotion_test_verdict verdict = judge(model, &rng, &from, 5000);
 		show(model, poisoned ? "poisoned" : "good");
-		assert_int_equal(verdict, poisoned ? COP_PROMOTION_WORSE : COP_PROMOTION_BETTER);
+		assert_int_equal(verdict, poisoned ? COP_PROMOTION_TEST_WORSE : COP_PROMOTION_TEST_BETTER);
 		assert_int_equal(cop_model_promote(model), COP_OK); /* of the poisoned one: by mistake */
 		cop_model_get_evidence(model, &e);
 		assert_true(e.shadow && e.promoted && e.summary.events == 0);
 		verdict = judge(model, &rng, &from, 5000);
 		show(model, poisoned ? "poisoned, promoted" : "good, promoted");
-		assert_int_equal(verdict, poisoned ? COP_PROMOTION_BETTER : COP_PROMOTION_WORSE);
+		assert_int_equal(verdict, poisoned ? COP_PROMOTION_TEST_BETTER : COP_PROMOTION_TEST_WORSE);
 		cop_trees_free(trees);
 		cop_model_free(model);
 	}
@@ -424,8 +424,8 @@ static void test_interval_is_narrow_for_policies_that_agree(void **state)
 	cop_model_get_evidence(model, &e);
 	show(model, "agreeing");
 	assert_true(e.summary.events > 300 && e.summary.models == e.summary.events);
-	assert_true(e.summary.low[COP_PROMOTION_DR] <= 0.0 && e.summary.high[COP_PROMOTION_DR] >= 0.0);
-	assert_true(e.summary.high[COP_PROMOTION_DR] - e.summary.low[COP_PROMOTION_DR] < 0.5);
+	assert_true(e.summary.low[COP_PROMOTION_TEST_DR] <= 0.0 && e.summary.high[COP_PROMOTION_TEST_DR] >= 0.0);
+	assert_true(e.summary.high[COP_PROMOTION_TEST_DR] - e.summary.low[COP_PROMOTION_TEST_DR] < 0.5);
 	cop_model_free(model);
 }
 
@@ -436,24 +436,25 @@ static void test_rule_says_what_is_judged(void **state)
 	(void)state;
 	for (int policies = 0; policies < 2; policies++) {
 		cop_model *model = new_model("ensemble", false);
-		cop_promotion_settings rule;
+		cop_promotion_test_settings rule;
 		cop_rng rng;
 		uint64_t from = 0;
 		cop_model_evidence e;
 		cop_model_judge_defaults(&rule);
-		assert_int_equal(rule.estimator, COP_PROMOTION_ERROR);
+		assert_int_equal(rule.estimator, COP_PROMOTION_TEST_ERROR);
 		if (policies)
-			rule.estimator = COP_PROMOTION_DR;
+			rule.estimator = COP_PROMOTION_TEST_DR;
 		assert_int_equal(cop_model_judge_by(model, &rule), COP_OK);
 		cop_rng_init(&rng, FIXTURE_SEED, 231);
-		assert_int_equal(judge(model, &rng, &from, 300), COP_PROMOTION_OPEN);
+		assert_int_equal(judge(model, &rng, &from, 300), COP_PROMOTION_TEST_OPEN);
 		cop_trees *trees = refit_oracle(true);
 		challenge(model, trees);
-		cop_promotion_verdict verdict = judge(model, &rng, &from, 3000);
+		cop_promotion_test_verdict verdict = judge(model, &rng, &from, 3000);
 		cop_model_get_evidence(model, &e);
 		show(model, policies ? "policies" : "predictions");
-		bool open = e.summary.low[COP_PROMOTION_DR] <= 0.0 && e.summary.high[COP_PROMOTION_DR] >= 0.0;
-		assert_true(policies ? open == (verdict == COP_PROMOTION_OPEN) : open && verdict != COP_PROMOTION_OPEN);
+		bool open = e.summary.low[COP_PROMOTION_TEST_DR] <= 0.0 && e.summary.high[COP_PROMOTION_TEST_DR] >= 0.0;
+		assert_true(policies ? open == (verdict == COP_PROMOTION_TEST_OPEN)
+		                     : open && verdict != COP_PROMOTION_TEST_OPEN);
 		cop_trees_free(trees);
 		cop_model_free(model);
 	}
@@ -477,8 +478,8 @@ static void test_order_of_turns_is_kept_to(void **state)
 	assert_int_equal(cop_model_rollback(model), COP_ENOTFOUND);
 	cop_model_get_evidence(model, &e);
 	assert_true(!e.shadow && e.promoted && e.challenges == 1);
-	cop_promotion_settings rule;
-	cop_promotion_defaults(&rule);
+	cop_promotion_test_settings rule;
+	cop_promotion_test_defaults(&rule);
 	rule.risk = 2.0;
 	assert_int_equal(cop_model_judge_by(model, &rule), COP_EINVAL);
 	cop_model_free(model);

@@ -228,7 +228,7 @@ static void drop(reference *ref, size_t at)
 
 static void take_out(cop_pending *table, reference *ref, const cop_pending_entry *e, size_t at, double now)
 {
-	cop_remembered as = e->decision.rev % 2 ? COP_REMEMBERED_ANSWERED : COP_REMEMBERED_EXPIRED;
+	cop_recent_ids_why as = e->decision.rev % 2 ? COP_RECENT_IDS_ANSWERED : COP_RECENT_IDS_EXPIRED;
 	cop_event_id id = ref->items[at].id;
 	cop_pending_remove(table, e, as, now);
 	cop_pending_entry gone;
@@ -366,14 +366,14 @@ static void test_ids_of_equal_look_and_other_kind_are_distinct(void **state)
 		cop_pending_entry e;
 		assert_true(cop_pending_find(table, &ids[i], &e));
 		assert_int_equal(e.decision.rev, i);
-		cop_pending_remove(table, &e, i % 2 ? COP_REMEMBERED_EXPIRED : COP_REMEMBERED_ANSWERED, (double)i);
+		cop_pending_remove(table, &e, i % 2 ? COP_RECENT_IDS_EXPIRED : COP_RECENT_IDS_ANSWERED, (double)i);
 	}
 	for (uint64_t i = 0; i < 8; i++)
 		assert_int_equal(
-		        cop_pending_recall(table, &ids[i]), i % 2 ? COP_REMEMBERED_EXPIRED : COP_REMEMBERED_ANSWERED);
+		        cop_pending_recall(table, &ids[i]), i % 2 ? COP_RECENT_IDS_EXPIRED : COP_RECENT_IDS_ANSWERED);
 	cop_event_id same;
 	cop_event_id_from_signed(&same, 17); /* one integer, however it was made */
-	assert_int_equal(cop_pending_recall(table, &same), COP_REMEMBERED_ANSWERED);
+	assert_int_equal(cop_pending_recall(table, &same), COP_RECENT_IDS_ANSWERED);
 	cop_pending_free(table);
 }
 
@@ -384,18 +384,18 @@ static void test_remembered_ids_are_forgotten_by_time_and_bound(void **state)
 	cop_event_id id;
 	for (uint64_t i = 0; i < 80; i++) {
 		cop_event_id_from_unsigned(&id, i);
-		assert_int_equal(cop_pending_recall(table, &id), COP_REMEMBERED_NOT);
-		cop_pending_remember(table, &id, COP_REMEMBERED_EXPIRED, (double)i);
+		assert_int_equal(cop_pending_recall(table, &id), COP_RECENT_IDS_NOT);
+		cop_pending_remember(table, &id, COP_RECENT_IDS_EXPIRED, (double)i);
 	}
 	for (uint64_t i = 0; i < 80; i++) {
 		cop_event_id_from_unsigned(&id, i);
-		assert_int_equal(cop_pending_recall(table, &id), i < 30 ? COP_REMEMBERED_NOT : COP_REMEMBERED_EXPIRED);
+		assert_int_equal(cop_pending_recall(table, &id), i < 30 ? COP_RECENT_IDS_NOT : COP_RECENT_IDS_EXPIRED);
 	}
 	cop_pending_forget(table, 60.0);
 	cop_event_id_from_unsigned(&id, 59);
-	assert_int_equal(cop_pending_recall(table, &id), COP_REMEMBERED_NOT);
+	assert_int_equal(cop_pending_recall(table, &id), COP_RECENT_IDS_NOT);
 	cop_event_id_from_unsigned(&id, 60);
-	assert_int_equal(cop_pending_recall(table, &id), COP_REMEMBERED_EXPIRED);
+	assert_int_equal(cop_pending_recall(table, &id), COP_RECENT_IDS_EXPIRED);
 	cop_pending_free(table);
 }
 
@@ -483,7 +483,7 @@ static void test_load_damaged_bytes_is_error_or_valid(void **state)
 				cop_pending_entry e;
 				assert_true(cop_pending_count(b) <= 6);
 				while (cop_pending_oldest(b, &e))
-					cop_pending_remove(b, &e, COP_REMEMBERED_EXPIRED, 1e9);
+					cop_pending_remove(b, &e, COP_RECENT_IDS_EXPIRED, 1e9);
 			}
 			cop_pending_free(b);
 			bytes.data[at / 4] ^= flips[at % 4];
@@ -591,7 +591,7 @@ static void test_growing_keeps_every_decision(void **state)
 		if (i % 3 == 2) { /* one of the last three goes */
 			cop_event_id_from_unsigned(&id, i - 1);
 			assert_true(cop_pending_find(table, &id, &entry));
-			cop_pending_remove(table, &entry, COP_REMEMBERED_ANSWERED, (double)i);
+			cop_pending_remove(table, &entry, COP_RECENT_IDS_ANSWERED, (double)i);
 		}
 	}
 	assert_int_equal(cop_pending_count(table), MANY - MANY / 3);
@@ -603,7 +603,7 @@ static void test_growing_keeps_every_decision(void **state)
 	}
 	for (uint64_t i = 0; cop_pending_oldest(table, &entry); i += i % 3 == 0 ? 2 : 1) {
 		assert_true(entry.decision.rev == i);
-		cop_pending_remove(table, &entry, COP_REMEMBERED_EXPIRED, (double)MANY);
+		cop_pending_remove(table, &entry, COP_RECENT_IDS_EXPIRED, (double)MANY);
 	}
 	assert_int_equal(cop_pending_count(table), 0);
 	cop_pending_free(table);
@@ -678,7 +678,7 @@ static void test_activated_entry_is_the_youngest(void **state)
 		assert_true(cop_pending_oldest(table, &e));
 		assert_int_equal(e.decision.rev, want[i]);
 		assert_int_equal(e.deferred, i == 0);
-		cop_pending_remove(table, &e, COP_REMEMBERED_EXPIRED, 20.0);
+		cop_pending_remove(table, &e, COP_RECENT_IDS_EXPIRED, 20.0);
 	}
 	cop_pending_free(table);
 }

@@ -25,8 +25,8 @@ static void check_policy(const world *w, const cop_refit_settings *set, double m
 	check_leaves(trees);
 	print_message("logged %.3f, refit %.3f, alpha %g, leaves %d; judged %.3f against %.3f, gain in [%.3f, %.3f]\n",
 	        logged, loss, report.alpha, (int)report.leaves, report.summary.challenger_snips,
-	        report.summary.champion_snips, report.summary.low[COP_PROMOTION_DR],
-	        report.summary.high[COP_PROMOTION_DR]);
+	        report.summary.champion_snips, report.summary.low[COP_PROMOTION_TEST_DR],
+	        report.summary.high[COP_PROMOTION_TEST_DR]);
 	assert_true(loss <= most && loss < logged - 0.2);
 	assert_true(report.summary.challenger_snips < report.summary.champion_snips);
 	assert_int_equal(report.fitted.events, 4 * w->events / 5);
@@ -260,8 +260,8 @@ static void test_worse_challenger_is_judged_to_be_worse(void **state)
 	set.mix = 0.0;
 	(void)write_arms(&w);
 	cop_trees *trees = refit_with(&set, NULL, NULL, &report);
-	assert_true(report.summary.value[COP_PROMOTION_IPS] <= 0.1);
-	assert_int_not_equal(report.summary.verdict, COP_PROMOTION_BETTER);
+	assert_true(report.summary.value[COP_PROMOTION_TEST_IPS] <= 0.1);
+	assert_int_not_equal(report.summary.verdict, COP_PROMOTION_TEST_BETTER);
 	cop_trees_free(trees);
 }
 
@@ -276,13 +276,13 @@ static void test_better_challenger_is_judged_to_be_better(void **state)
 	set.least_p = 1.0 / WORLD_ARMS;
 	(void)write_arms(&w);
 	cop_trees *trees = refit_with(&set, NULL, NULL, &report);
-	assert_int_equal(report.summary.verdict, COP_PROMOTION_BETTER);
-	assert_true(report.summary.low[COP_PROMOTION_DR] > 0.2);
+	assert_int_equal(report.summary.verdict, COP_PROMOTION_TEST_BETTER);
+	assert_true(report.summary.low[COP_PROMOTION_TEST_DR] > 0.2);
 	cop_trees_free(trees);
-	double wide = report.summary.high[COP_PROMOTION_DR] - report.summary.low[COP_PROMOTION_DR];
+	double wide = report.summary.high[COP_PROMOTION_TEST_DR] - report.summary.low[COP_PROMOTION_TEST_DR];
 	set.least_p = 0.5; /* not so */
 	trees = refit_with(&set, NULL, NULL, &report);
-	assert_true(report.summary.high[COP_PROMOTION_DR] - report.summary.low[COP_PROMOTION_DR] > wide);
+	assert_true(report.summary.high[COP_PROMOTION_TEST_DR] - report.summary.low[COP_PROMOTION_TEST_DR] > wide);
 	cop_trees_free(trees);
 }
 

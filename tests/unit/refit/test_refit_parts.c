@@ -826,21 +826,21 @@ static cop_trees *trees_of(cop_tree *tree)
 static cop_refit_report judged(const scene *s, const cop_trees *trees)
 {
 	cop_refit_report report = { .alpha = 0.0 };
-	assert_int_equal(cop_promotion_init(&report.promotion, &s->set.promotion), COP_OK);
+	assert_int_equal(cop_promotion_test_init(&report.promotion, &s->set.promotion), COP_OK);
 	assert_int_equal(cop_refit_judge(&s->set, &s->window, trees, &report), COP_OK);
 	return report;
 }
 
 /* As refit_judge.c has it: all answered events but the first. */
-static cop_promotion judged_by_hand(const scene *s, double most)
+static cop_promotion_test judged_by_hand(const scene *s, double most)
 {
-	cop_promotion want;
-	assert_int_equal(cop_promotion_init(&want, &s->set.promotion), COP_OK);
+	cop_promotion_test want;
+	assert_int_equal(cop_promotion_test_init(&want, &s->set.promotion), COP_OK);
 	for (size_t k = 1; k < EVENTS; k++) {
 		const cop_refit_event *e = &s->event[k];
 		size_t best = policy_best(k);
 		double q = policy_loss_at(k, e->action), mix = s->set.mix;
-		const cop_promotion_event event = { .p = e->p,
+		const cop_promotion_test_event event = { .p = e->p,
 			.loss = e->loss,
 			.champion = e->p,
 			.challenger = (e->action == best ? 1.0 - mix : 0.0) + mix * e->p,
@@ -850,7 +850,7 @@ static cop_promotion judged_by_hand(const scene *s, double most)
 			.model_champion = q,
 			.model_challenger = (1.0 - mix) * policy_loss_at(k, best) + mix * q };
 		if (e->answered)
-			assert_int_equal(cop_promotion_add(&want, &event), COP_OK);
+			assert_int_equal(cop_promotion_test_add(&want, &event), COP_OK);
 	}
 	return want;
 }
@@ -872,11 +872,11 @@ static void test_judged_policy_is_mixed_with_what_was_logged(void **state)
 		s.window.fitted = 1;
 		for (size_t k = 0; k < EVENTS && cases[i].sure; k++)
 			s.event[k].p = 1.0;
-		cop_promotion want = judged_by_hand(&s, cases[i].most * (1.0 + 1e-9));
+		cop_promotion_test want = judged_by_hand(&s, cases[i].most * (1.0 + 1e-9));
 		cop_trees *trees = trees_of(stump(-36.0f, ARMS, policy, 0.0f));
 		cop_refit_report report = judged(&s, trees);
 		assert_true(report.summary.events == 6 && want.n == 6);
-		for (size_t k = 0; k < COP_PROMOTION_ESTIMATORS; k++) {
+		for (size_t k = 0; k < COP_PROMOTION_TEST_ESTIMATORS; k++) {
 			const cop_running_bound *below = &report.promotion.below[k],
 			                        *above = &report.promotion.above[k];
 			assert_near(cop_sum_value(&report.promotion.difference[k]), cop_sum_value(&want.difference[k]));

@@ -6,25 +6,25 @@
 static void test_steps_follow_verdict_and_roles(void **state)
 {
 	(void)state;
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_OPEN, false, false, false), COP_REFIT_STAY);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_OPEN, true, false, false), COP_REFIT_STAY);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_BETTER, false, false, false), COP_REFIT_PROMOTE);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_BETTER, true, false, false), COP_REFIT_ROLLBACK);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_WORSE, false, false, false), COP_REFIT_RETIRE);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_WORSE, true, false, false), COP_REFIT_RETIRE);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_BETTER, false, true, false), COP_REFIT_STAY);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_WORSE, true, true, false), COP_REFIT_STAY);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_TEST_OPEN, false, false, false), COP_REFIT_STAY);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_TEST_OPEN, true, false, false), COP_REFIT_STAY);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_TEST_BETTER, false, false, false), COP_REFIT_PROMOTE);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_TEST_BETTER, true, false, false), COP_REFIT_ROLLBACK);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_TEST_WORSE, false, false, false), COP_REFIT_RETIRE);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_TEST_WORSE, true, false, false), COP_REFIT_RETIRE);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_TEST_BETTER, false, true, false), COP_REFIT_STAY);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_TEST_WORSE, true, true, false), COP_REFIT_STAY);
 }
 
 static void test_step_after_the_window_ends_what_is_open(void **state)
 {
 	(void)state;
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_OPEN, false, false, true), COP_REFIT_RETIRE);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_OPEN, true, false, true), COP_REFIT_RETIRE);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_BETTER, false, false, true), COP_REFIT_PROMOTE);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_BETTER, true, false, true), COP_REFIT_ROLLBACK);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_WORSE, false, false, true), COP_REFIT_RETIRE);
-	assert_int_equal(cop_refit_step_of(COP_PROMOTION_OPEN, false, true, true), COP_REFIT_STAY);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_TEST_OPEN, false, false, true), COP_REFIT_RETIRE);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_TEST_OPEN, true, false, true), COP_REFIT_RETIRE);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_TEST_BETTER, false, false, true), COP_REFIT_PROMOTE);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_TEST_BETTER, true, false, true), COP_REFIT_ROLLBACK);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_TEST_WORSE, false, false, true), COP_REFIT_RETIRE);
+	assert_int_equal(cop_refit_step_of(COP_PROMOTION_TEST_OPEN, false, true, true), COP_REFIT_STAY);
 }
 
 static void test_due_in_order_of_urgency(void **state)
@@ -77,14 +77,14 @@ static void test_rest_leaves_refits_their_share(void **state)
 static void test_trial_ends_with_evidence_or_patience(void **state)
 {
 	(void)state;
-	assert_true(cop_refit_on_trial(COP_PROMOTION_OPEN, 499, 500, 1000, 100));
-	assert_false(cop_refit_on_trial(COP_PROMOTION_OPEN, 500, 500, 1000, 100));
-	assert_true(
-	        cop_refit_on_trial(COP_PROMOTION_OPEN, 999, 5000, 1000, 100)); /* the window is what it was fitted to */
-	assert_false(cop_refit_on_trial(COP_PROMOTION_OPEN, 1000, 5000, 1000, 100));
-	assert_true(cop_refit_on_trial(COP_PROMOTION_OPEN, 299, 50, 1000, 300));
-	assert_false(cop_refit_on_trial(COP_PROMOTION_BETTER, 0, 5000, 1000, 100));
-	assert_false(cop_refit_on_trial(COP_PROMOTION_WORSE, 0, 5000, 1000, 100));
+	assert_true(cop_refit_on_trial(COP_PROMOTION_TEST_OPEN, 499, 500, 1000, 100));
+	assert_false(cop_refit_on_trial(COP_PROMOTION_TEST_OPEN, 500, 500, 1000, 100));
+	assert_true(cop_refit_on_trial(
+	        COP_PROMOTION_TEST_OPEN, 999, 5000, 1000, 100)); /* the window is what it was fitted to */
+	assert_false(cop_refit_on_trial(COP_PROMOTION_TEST_OPEN, 1000, 5000, 1000, 100));
+	assert_true(cop_refit_on_trial(COP_PROMOTION_TEST_OPEN, 299, 50, 1000, 300));
+	assert_false(cop_refit_on_trial(COP_PROMOTION_TEST_BETTER, 0, 5000, 1000, 100));
+	assert_false(cop_refit_on_trial(COP_PROMOTION_TEST_WORSE, 0, 5000, 1000, 100));
 }
 
 int main(void)

@@ -128,7 +128,7 @@ static void test_alpha_given_is_taken(void **state)
 	assert_int_equal(run(&set, &report, NULL), COP_OK);
 	set.holdout = 0.0; /* nothing is judged */
 	assert_int_equal(run(&set, &report, NULL), COP_OK);
-	assert_true(report.judged.events == 0 && report.summary.verdict == COP_PROMOTION_OPEN);
+	assert_true(report.judged.events == 0 && report.summary.verdict == COP_PROMOTION_TEST_OPEN);
 }
 
 static void test_memory_is_bounded(void **state)
@@ -466,7 +466,7 @@ static void test_defaults_are_those_that_the_documents_name(void **state)
 	assert_true(s.iterations == 20 && s.alpha == -1.0 && s.validation == 0.2 && s.prior == 10.0);
 	assert_true(s.gamma == 0.1 && s.neighbours == 15 && s.perplexity == 8.0 && s.rounds == 10);
 	assert_true(s.step == 0.125 && s.trust == 1.0 && s.mix == 0.1 && s.trees == 16 && s.least_p == 0.0);
-	assert_true(s.promotion.estimator == COP_PROMOTION_DR && s.promotion.risk == 0.05);
+	assert_true(s.promotion.estimator == COP_PROMOTION_TEST_DR && s.promotion.risk == 0.05);
 }
 
 int main(void)

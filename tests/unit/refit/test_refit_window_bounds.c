@@ -3,7 +3,7 @@
 
 #include <malloc.h>
 
-#include "history/waiting.h"
+#include "history/open_decisions.h"
 #include "refit/refit_window.h"
 #include "refit_fixture.h"
 
@@ -525,7 +525,7 @@ static size_t waiting_bytes(void)
 	const cop_wire_record r = decision_of("m", 1.0, FIRST_ID, x);
 	cop_bytes_init(&body);
 	cop_wire_record_put(&body, COP_WIRE_RECORD_DECISION, &r);
-	size_t bytes = sizeof(cop_waiting_entry) + body.length;
+	size_t bytes = sizeof(cop_open_decisions_entry) + body.length;
 	cop_bytes_fini(&body);
 	return bytes;
 }

@@ -10,7 +10,7 @@
 
 typedef struct table {
 	cop_dataset *data;
-	cop_preparation *p;
+	cop_encoder *p;
 	cop_diag diag;
 	char said[900];
 } table;
@@ -46,7 +46,7 @@ static cop_err later(table *t, const char *text, bool libsvm, bool labelled)
 static void done(table *t)
 {
 	cop_dataset_free(t->data);
-	cop_preparation_free(t->p);
+	cop_encoder_free(t->p);
 }
 
 #define TRAINED(t, text, ...)                                                                                          \
@@ -77,22 +77,22 @@ static void assert_rows(const cop_dataset *data, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-static void assert_features(const cop_preparation *p, const char *expected)
+static void assert_features(const cop_encoder *p, const char *expected)
 {
 	char text[1000] = "";
-	for (size_t j = 0; j < cop_preparation_features(p); j++) {
+	for (size_t j = 0; j < cop_encoder_features(p); j++) {
 		strcat(text, j > 0 ? "|" : "");
-		strcat(text, cop_preparation_feature(p, j));
+		strcat(text, cop_encoder_feature(p, j));
 	}
 	assert_string_equal(text, expected);
 }
 
-static void assert_classes(const cop_preparation *p, const char *expected)
+static void assert_classes(const cop_encoder *p, const char *expected)
 {
 	char text[1000] = "";
-	for (size_t k = 0; k < cop_preparation_classes(p); k++) {
+	for (size_t k = 0; k < cop_encoder_classes(p); k++) {
 		strcat(text, k > 0 ? "|" : "");
-		strcat(text, cop_preparation_class(p, k));
+		strcat(text, cop_encoder_class(p, k));
 	}
 	assert_string_equal(text, expected);
 }
@@ -107,7 +107,7 @@ static void test_table_of_numbers_is_read_as_it_stands(void **state)
 	assert_rows(t.data, "1 2:0;-3.5 40:1");
 	assert_features(t.p, "x0|x1");
 	assert_classes(t.p, "0|1");
-	assert_string_equal(cop_preparation_target(t.p), "target");
+	assert_string_equal(cop_encoder_target(t.p), "target");
 	assert_int_equal(later(&t, "5,6,1\n", false, true), COP_OK);
 	assert_rows(t.data, "5 6:1");
 	assert_int_equal(later(&t, "a,b,c\n5,6,1\n", false, true), COP_OK);
@@ -119,7 +119,7 @@ static void test_table_of_numbers_is_read_as_it_stands(void **state)
 	done(&t);
 	TRAINED(t, "1,2,0.25\n3,4,-7\n", .regression = true);
 	assert_rows(t.data, "1 2:0.25;3 4:-7");
-	assert_int_equal(cop_preparation_classes(t.p), 0);
+	assert_int_equal(cop_encoder_classes(t.p), 0);
 	done(&t);
 }
 
@@ -156,7 +156,7 @@ static void test_table_finds_target_by_name_or_number(void **state)
 	TRAINED(t, "age,y,pay\n1,0,10\n2,1,20\n", .target = "y");
 	assert_rows(t.data, "1 10:0;2 20:1");
 	assert_features(t.p, "age|pay");
-	assert_string_equal(cop_preparation_target(t.p), "y");
+	assert_string_equal(cop_encoder_target(t.p), "y");
 	assert_int_equal(later(&t, "pay,age,y\n30,3,1\n", false, true), COP_OK);
 	assert_rows(t.data, "3 30:1");
 	assert_int_equal(later(&t, "pay,age\n30,3\n", false, false), COP_OK);
@@ -267,7 +267,7 @@ static void test_table_of_long_lines_is_read(void **state)
 		table t;
 		TRAINED(t, text, .regression = true);
 		assert_int_equal(t.data->n, header ? 1 : 2);
-		assert_string_equal(cop_preparation_feature(t.p, 7), header ? "n7" : "x7");
+		assert_string_equal(cop_encoder_feature(t.p, 7), header ? "n7" : "x7");
 		done(&t);
 	}
 	free(text);
@@ -295,12 +295,12 @@ static void test_table_features_of_categories_have_a_stem(void **state)
 	TRAINED(t, "shape,age,colour,same,size,y\nflat,3,red,1,1,0\nround,4,blue,1,2,1\nsquare,5,=green,1,3,1\n",
 	        .target = NULL);
 	size_t categories = 0;
-	for (size_t j = 0; j < cop_preparation_features(t.p); j++) {
-		const char *name = cop_preparation_feature(t.p, j), *end = strchr(name, '=');
-		assert_int_equal(cop_preparation_stem(t.p, j), end == NULL ? 0 : (size_t)(end - name));
+	for (size_t j = 0; j < cop_encoder_features(t.p); j++) {
+		const char *name = cop_encoder_feature(t.p, j), *end = strchr(name, '=');
+		assert_int_equal(cop_encoder_stem(t.p, j), end == NULL ? 0 : (size_t)(end - name));
 		categories += end != NULL;
 	}
-	assert_int_equal(cop_preparation_features(t.p), categories + 3);
+	assert_int_equal(cop_encoder_features(t.p), categories + 3);
 	assert_true(categories >= 4);
 	done(&t);
 }
@@ -344,7 +344,7 @@ static void test_table_takes_named_columns_as_categories(void **state)
 static void test_table_of_too_many_categories_is_refused(void **state)
 {
 	(void)state;
-	enum { ROWS = COP_PREPARATION_MAX_CATEGORIES + 1 };
+	enum { ROWS = COP_ENCODER_MAX_CATEGORIES + 1 };
 	char *text = malloc((size_t)ROWS * 16);
 	table t;
 	assert_non_null(text);
@@ -521,8 +521,8 @@ static void test_table_rows_without_target_are_kept_when_allowed(void **state)
 	}
 	TRAINED(t, "1,\n2,0.5\n3,2.5\n", .unlabelled = true, .regression = true, .scale_target = true);
 	assert_rows(t.data, "1:nan;2:0.5;3:2.5");
-	assert_int_equal(cop_preparation_fit(t.p, t.data, 3, NULL), COP_OK);
-	assert_true(fabs(cop_preparation_to_scale(t.p, 1.5) - 0.5) < 1e-12);
+	assert_int_equal(cop_encoder_fit(t.p, t.data, 3, NULL), COP_OK);
+	assert_true(fabs(cop_encoder_to_scale(t.p, 1.5) - 0.5) < 1e-12);
 	done(&t);
 	REFUSED(t, "1,\n2,?\n", COP_EFORMAT, "t: no row has a target; expected some", .unlabelled = true);
 	REFUSED(t, "1,\n2,?\n", COP_EFORMAT, "t: no row has a target; expected some", .unlabelled = true,

@@ -31,7 +31,7 @@ static void put(const cop_trained *model, cop_bytes *bytes)
 /* Rows that come by each place, counted by asking for every row's path. */
 static void check_rows(const people *f, size_t i)
 {
-	const cop_census *census = &f->model->census[i];
+	const cop_node_counts *census = &f->model->census[i];
 	const cop_tree *tree = cop_trees_at(f->model->trees, i);
 	const cop_tree_parts *parts = cop_tree_view(tree);
 	size_t *reached = cop_mem_alloc(census->leaves, sizeof *reached);
@@ -58,7 +58,7 @@ static void test_census_of_classes_counts_them(void **state)
 	(void)state;
 	people f;
 	people_init(&f, &shapes[0]);
-	const cop_census *census = f.model->census;
+	const cop_node_counts *census = f.model->census;
 	const cop_tree *tree = cop_trees_at(f.model->trees, 0);
 	check_rows(&f, 0);
 	double *mix = cop_mem_alloc(census->leaves * 3, sizeof *mix), root[3] = { 0.0 };
@@ -96,7 +96,7 @@ static void test_census_without_memory_keeps_the_old_one(void **state)
 	(void)state;
 	people f;
 	people_init(&f, &shapes[1]);
-	const cop_census *before = f.model->census;
+	const cop_node_counts *before = f.model->census;
 	unsigned long n = 1;
 	for (;; n++) {
 		cop_test_alloc_fail(n, 0);
@@ -152,7 +152,7 @@ static void test_importance_of_one_split_is_shared_by_weight(void **state)
 	assert_int_equal(cop_tree_build_finish(build, node, &tree), COP_OK);
 	cop_tree_build_free(build);
 	assert_int_equal(cop_trees_new(COP_TREES_MEAN, 1, &tree, NULL, NULL, &model.trees), COP_OK);
-	assert_int_equal(cop_preparation_new(3, 2, &model.preparation), COP_OK);
+	assert_int_equal(cop_encoder_new(3, 2, &model.preparation), COP_OK);
 	assert_int_equal(cop_dataset_new_dense(3, &rows), COP_OK);
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(
@@ -302,7 +302,7 @@ static void test_parts_of_different_models_are_refused(void **state)
 	cop_diag diag = { .message = "" };
 	people_init(&f, &shapes[0]);
 	people_init(&g, &shapes[1]);
-	cop_preparation *own = f.model->preparation;
+	cop_encoder *own = f.model->preparation;
 	f.model->preparation = g.model->preparation; /* of values */
 	put(f.model, &bytes);
 	assert_int_equal(cop_trained_open(bytes.data, bytes.length, "m", &again, &diag), COP_EFORMAT);

@@ -18,7 +18,7 @@ static void test_json_small_tree_is_complete(void **state)
 {
 	(void)state;
 	static const char *const features[] = { "size", "a \"b\"" };
-	cop_tree_words words = { .features = features };
+	cop_tree_phrases words = { .features = features };
 	cop_oblique_tree *oblique = sample();
 	cop_tree *tree;
 	cop_json_writer *writer;
@@ -47,7 +47,7 @@ static void test_json_allocation_failure_is_sticky(void **state)
 	cop_tree *tree;
 	unsigned long n = 1;
 	assert_int_equal(cop_tree_from_oblique(oblique, COP_TREE_VALUES, &tree), COP_OK);
-	cop_tree_words words = { .tree = tree };
+	cop_tree_phrases words = { .tree = tree };
 	for (;; n++) {
 		cop_json_writer *writer;
 		const char *text;

@@ -21,11 +21,11 @@ static cop_oblique_tree *sample(void)
 	return tree;
 }
 
-static void check(const cop_oblique_tree *oblique, const cop_tree_words *names, size_t top, const char *want)
+static void check(const cop_oblique_tree *oblique, const cop_tree_phrases *names, size_t top, const char *want)
 {
 	cop_bytes out;
 	cop_tree *tree;
-	cop_tree_words words = names != NULL ? *names : (cop_tree_words){ 0 };
+	cop_tree_phrases words = names != NULL ? *names : (cop_tree_phrases){ 0 };
 	assert_int_equal(cop_tree_from_oblique(oblique, COP_TREE_VALUES, &tree), COP_OK);
 	words.tree = tree;
 	words.top = top;
@@ -56,7 +56,7 @@ static void test_text_with_names_shows_them(void **state)
 	(void)state;
 	static const char *const features[] = { "size", "price", "colour" };
 	static const char *const outputs[] = { "keep", "drop" };
-	cop_tree_words names = { .features = features, .outputs = outputs };
+	cop_tree_phrases names = { .features = features, .outputs = outputs };
 	cop_oblique_tree *tree = sample();
 	check(tree, &names, 5,
 	        "node 0: -2 price +0.5 size +0.25 colour +0.125 >= 0\n"
@@ -83,7 +83,7 @@ static void test_text_deepest_tree_fits(void **state)
 	int32_t left[COP_TREE_MAX_DEPTH], right[COP_TREE_MAX_DEPTH];
 	cop_oblique_tree *tree;
 	cop_bytes out;
-	cop_tree_words words = { .top = 1 };
+	cop_tree_phrases words = { .top = 1 };
 	cop_tree *converted;
 	size_t lines = 0;
 	for (int32_t t = 0; t < COP_TREE_MAX_DEPTH; t++) {
@@ -108,7 +108,7 @@ static void test_text_allocation_failure_is_sticky(void **state)
 	(void)state;
 	cop_oblique_tree *tree = sample();
 	cop_bytes out;
-	cop_tree_words words = { .top = 3 };
+	cop_tree_phrases words = { .top = 3 };
 	cop_tree *converted;
 	assert_int_equal(cop_tree_from_oblique(tree, COP_TREE_VALUES, &converted), COP_OK);
 	words.tree = converted;

@@ -61,13 +61,13 @@ static void make_row(people *f, size_t i, double *raw, cop_dataset **prepared)
 	size_t d = f->raw->d;
 	for (size_t j = 0; j < d; j++) {
 		x[j] = f->raw->x[(i % f->raw->n) * d + j];
-		if (i >= f->raw->n && cop_preparation_stem(f->model->preparation, j) == 0)
+		if (i >= f->raw->n && cop_encoder_stem(f->model->preparation, j) == 0)
 			x[j] *= (float)(0.5 + cop_rng_unit(&f->rng));
 		raw[j] = (double)x[j];
 	}
 	assert_int_equal(cop_dataset_new_dense(d, prepared), COP_OK);
 	assert_int_equal(cop_dataset_push_dense(*prepared, x, 0.0), COP_OK);
-	cop_preparation_apply(f->model->preparation, *prepared);
+	cop_encoder_apply(f->model->preparation, *prepared);
 }
 
 static void compare_row(const people *f, const cop_row *row, double answer, const double *got)
@@ -79,7 +79,7 @@ static void compare_row(const people *f, const cop_row *row, double answer, cons
 	cop_trees_predict(f->model->trees, row, work, want);
 	for (size_t k = 0; k < outputs; k++) {
 		if (!classes)
-			want[k] = cop_preparation_from_scale(f->model->preparation, want[k]);
+			want[k] = cop_encoder_from_scale(f->model->preparation, want[k]);
 		assert_true(fabs(got[k] - want[k]) <= 1e-5 * (1.0 + fabs(want[k])));
 	}
 	assert_true(classes ? answer == best_of(outputs, got) : answer == got[0]);
@@ -111,7 +111,7 @@ typedef const char *class_function(unsigned long k);
 static void check_names(const people *f, class_function *name)
 {
 	for (size_t k = 0; k < f->shape.classes; k++)
-		assert_string_equal(name(k), cop_preparation_class(f->model->preparation, k));
+		assert_string_equal(name(k), cop_encoder_class(f->model->preparation, k));
 }
 
 static void test_c_source_compiles_and_predicts_the_same(void **state)

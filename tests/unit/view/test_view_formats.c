@@ -204,7 +204,7 @@ static void check_pairs(const cop_json *pairs, size_t classes, const double *wan
 static void check_places(const people *f, const cop_json *drawn)
 {
 	const cop_tree *tree = cop_trees_at(f->model->trees, 0);
-	const cop_census *census = f->model->census;
+	const cop_node_counts *census = f->model->census;
 	const cop_json *leaves = cop_json_member(drawn, "leaves"), *nodes = cop_json_member(drawn, "nodes");
 	size_t classes = f->shape.classes;
 	assert_int_equal(cop_json_size(leaves), cop_tree_leaves(tree));

@@ -1,7 +1,7 @@
 #include "support.h"
 
 #include "trained_fixture.h"
-#include "view/tree_words.h"
+#include "view/tree_phrases.h"
 #include "view/view.h"
 
 /* Columns age (sd 2), colour (red, green, "") and yes; scaled; two classes. */
@@ -10,7 +10,7 @@ static const char csv_text[] = "age,colour,income,class\n40,red,100000,no\n44,gr
 
 typedef struct table {
 	cop_dataset *data;
-	cop_preparation *preparation;
+	cop_encoder *preparation;
 } table;
 
 static void read_table(table *t, cop_scaling scaling)
@@ -23,13 +23,13 @@ static void read_table(table *t, cop_scaling scaling)
 	if (err != COP_OK)
 		fail_msg("%s", diag.message);
 	cop_stream_free(stream);
-	assert_int_equal(cop_preparation_fit(t->preparation, t->data, t->data->n, NULL), COP_OK);
+	assert_int_equal(cop_encoder_fit(t->preparation, t->data, t->data->n, NULL), COP_OK);
 }
 
 static void free_table(table *t)
 {
 	cop_dataset_free(t->data);
-	cop_preparation_free(t->preparation);
+	cop_encoder_free(t->preparation);
 }
 
 /* Of a split by w and bias, both ways. */
@@ -45,12 +45,12 @@ static void check_test(const table *t, const float *w, float bias, const char *h
 	cop_tree_build_children(build, node, left, right);
 	assert_int_equal(cop_tree_build_finish(build, node, &tree), COP_OK);
 	cop_tree_build_free(build);
-	cop_tree_words words = { .tree = tree, .preparation = t->preparation, .top = 2 };
+	cop_tree_phrases words = { .tree = tree, .preparation = t->preparation, .top = 2 };
 	cop_tree_test test = cop_tree_test_of(&words, 0);
 	cop_bytes_init(&out);
-	cop_tree_words_test(&words, &test, true, &out);
+	cop_tree_phrases_test(&words, &test, true, &out);
 	cop_bytes_put(&out, "|", 1);
-	cop_tree_words_test(&words, &test, false, &out);
+	cop_tree_phrases_test(&words, &test, false, &out);
 	cop_bytes_put_u8(&out, 0);
 	char want[256];
 	(void)snprintf(want, sizeof want, "%s|%s", holds, fails);
@@ -79,7 +79,7 @@ static void test_words_of_categories_name_them(void **state)
 	table t;
 	for (int scaling = 0; scaling < 2; scaling++) { /* red: 0 and 1, or -1 and 1 */
 		read_table(&t, scaling == 0 ? COP_SCALE_NONE : COP_SCALE_STANDARD);
-		assert_string_equal(cop_preparation_feature(t.preparation, 1), "colour=red");
+		assert_string_equal(cop_encoder_feature(t.preparation, 1), "colour=red");
 		check_test(&t, (float[]){ 0, 1, 0, 0 }, -0.5f, "colour is red", "colour is not red");
 		check_test(&t, (float[]){ 0, 1, 0, 0 }, -1.0f, "colour is red", "colour is not red");
 		check_test(&t, (float[]){ 0, 0, -1, 0 }, 0.5f, "colour is not green", "colour is green");
@@ -104,7 +104,7 @@ static void check_clean(const char *text, const char *want)
 {
 	cop_bytes out;
 	cop_bytes_init(&out);
-	cop_tree_words_clean(text, &out);
+	cop_tree_phrases_clean(text, &out);
 	cop_bytes_put_u8(&out, 0);
 	assert_string_equal((const char *)out.data, want);
 	cop_bytes_fini(&out);
@@ -134,9 +134,9 @@ static void check_leaf(cop_tree_link link, size_t outputs, size_t rows, size_t t
 	int32_t leaf = cop_tree_build_linear(build, rows, output, v, c);
 	assert_int_equal(cop_tree_build_finish(build, leaf, &tree), COP_OK);
 	cop_tree_build_free(build);
-	const cop_tree_words words = { .tree = tree, .top = top, .mathematical = mathematical };
+	const cop_tree_phrases words = { .tree = tree, .top = top, .mathematical = mathematical };
 	cop_bytes_init(&out);
-	cop_tree_words_leaf(&words, 0, &out);
+	cop_tree_phrases_leaf(&words, 0, &out);
 	cop_bytes_put_u8(&out, 0);
 	assert_string_equal((const char *)out.data, want);
 	cop_bytes_fini(&out);
@@ -184,7 +184,7 @@ static void check_number(double value, const char *want)
 {
 	cop_bytes out;
 	cop_bytes_init(&out);
-	cop_tree_words_number(value, &out);
+	cop_tree_phrases_number(value, &out);
 	cop_bytes_put_u8(&out, 0);
 	assert_string_equal((const char *)out.data, want);
 	cop_bytes_fini(&out);

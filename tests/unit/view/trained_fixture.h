@@ -97,7 +97,7 @@ static inline void people_csv(people *f, cop_bytes *csv)
 	}
 }
 
-static inline void people_read(people *f, cop_preparation **preparation)
+static inline void people_read(people *f, cop_encoder **preparation)
 {
 	cop_bytes csv;
 	cop_stream *stream;
@@ -115,18 +115,18 @@ static inline void people_read(people *f, cop_preparation **preparation)
 	COP_ASSERT(err == COP_OK);
 	cop_stream_free(stream);
 	cop_bytes_fini(&csv);
-	COP_ASSERT(cop_preparation_fit(*preparation, f->raw, f->raw->n, NULL) == COP_OK);
-	COP_ASSERT(cop_preparation_classes(*preparation) == f->shape.classes);
+	COP_ASSERT(cop_encoder_fit(*preparation, f->raw, f->raw->n, NULL) == COP_OK);
+	COP_ASSERT(cop_encoder_classes(*preparation) == f->shape.classes);
 	COP_ASSERT(cop_dataset_new_dense(f->raw->d, &f->rows) == COP_OK);
 	COP_ASSERT(cop_dataset_append(f->rows, f->raw) == COP_OK);
-	cop_preparation_apply(*preparation, f->rows);
+	cop_encoder_apply(*preparation, f->rows);
 	f->label = cop_mem_alloc(f->rows->n, sizeof *f->label);
 	f->target = cop_mem_alloc(f->rows->n, sizeof *f->target);
 	for (size_t i = 0; i < f->rows->n; i++)
 		if (f->shape.classes > 0)
 			f->label[i] = (uint32_t)f->rows->target[i];
 		else
-			f->target[i] = (float)cop_preparation_to_scale(*preparation, f->rows->target[i]);
+			f->target[i] = (float)cop_encoder_to_scale(*preparation, f->rows->target[i]);
 }
 
 /* ---- growing ---- */

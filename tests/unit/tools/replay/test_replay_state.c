@@ -56,7 +56,7 @@ static cop_replay_state made(const char *learner, bool dense)
 	cop_model_settings settings;
 	cop_diag diag;
 	bool ranks = strcmp(learner, "rank") == 0;
-	assert_int_equal(cop_replay_tally_init(&state.tally, -1.0, 2.0, 100.0), COP_OK);
+	assert_int_equal(cop_estimates_init(&state.tally, -1.0, 2.0, 100.0), COP_OK);
 	state.tally.examples = 77;
 	state.space = space_of(dense);
 	cop_model_settings_init(&settings);

@@ -15,7 +15,7 @@ typedef struct printed {
 	char *text;
 	size_t length;
 	cop_replay_table table;
-	cop_replay_tally tally;
+	cop_estimates tally;
 } printed;
 
 static void begin(printed *p, double step, bool adds)
@@ -23,7 +23,7 @@ static void begin(printed *p, double step, bool adds)
 	FILE *out = open_memstream(&p->text, &p->length);
 	assert_non_null(out);
 	cop_replay_table_init(&p->table, out, step, adds);
-	assert_int_equal(cop_replay_tally_init(&p->tally, -10.0, 10.0, 10.0), COP_OK);
+	assert_int_equal(cop_estimates_init(&p->tally, -10.0, 10.0, 10.0), COP_OK);
 }
 
 static void add(printed *p, double cost, double probability, double target, bool labelled)
@@ -33,7 +33,7 @@ static void add(printed *p, double cost, double probability, double target, bool
 	};
 	cop_replay_seen seen = { .target = target, .target_max = 1.0, .best = 2, .best_p = 0.85, .best_cost = 0.5 };
 	cop_replay_place place = { .first_pass = true, .last_pass = true };
-	assert_int_equal(cop_replay_tally_add(&p->tally, &event, &seen, place), COP_OK);
+	assert_int_equal(cop_estimates_add(&p->tally, &event, &seen, place), COP_OK);
 	cop_replay_table_add(&p->table, &p->tally, &event, &seen);
 }
 

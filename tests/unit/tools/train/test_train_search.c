@@ -58,7 +58,7 @@ static void write_rows(const char *path, bool sparse)
 typedef struct searched {
 	const char *learner;
 	bool sparse;
-	cop_knob given; /* at 1, as epochs and height but of cart; COP_KNOBS: none */
+	cop_hyperparameter given; /* at 1, as epochs and height but of cart; COP_KNOBS: none */
 	size_t alphas;
 	const char *some, *never; /* knobs that some trials have, and none has */
 } searched;
@@ -69,7 +69,7 @@ static void run_search(const searched *s, char *out, size_t room)
 	char path[] = "/tmp/test_search_XXXXXX.libsvm";
 	cop_train_found found;
 	cop_labelled rows;
-	cop_preparation *preparation = NULL;
+	cop_encoder *preparation = NULL;
 	cop_diag diag = { .message = "" };
 	cop_train_job job = { .learner = cop_train_learner_find(s->learner), .validation = -1.0, .alphas = s->alphas };
 	const cop_train_search search = { .validation = 0.25, .trials = 40, .repeats = 1, .progress = tmpfile() };
@@ -88,7 +88,7 @@ static void run_search(const searched *s, char *out, size_t room)
 	job.seed = 1;
 	job.alpha[0] = 0.1;
 	job.alpha[1] = 1.0;
-	const cop_knob given[] = { COP_KNOB_EPOCHS, COP_KNOB_HEIGHT, s->given };
+	const cop_hyperparameter given[] = { COP_HYPERPARAMETER_EPOCHS, COP_HYPERPARAMETER_HEIGHT, s->given };
 	for (size_t i = strcmp(s->learner, "cart") == 0 ? 2 : 0; i < 3 && given[i] < COP_KNOBS; i++) {
 		job.knobs.given[given[i]] = true;
 		job.knobs.value[given[i]] = 1.0;
@@ -99,7 +99,7 @@ static void run_search(const searched *s, char *out, size_t room)
 	out[fread(out, 1, room - 1, search.progress)] = '\0';
 	(void)fclose(search.progress);
 	cop_labelled_fini(&rows);
-	cop_preparation_free(preparation);
+	cop_encoder_free(preparation);
 	cop_pool_free(job.pool);
 	assert_int_equal(remove(path), 0);
 }
@@ -121,13 +121,13 @@ static void test_search_tries_each_knob_that_means_something(void **state)
 		{ "tao", false, COP_KNOBS, 0, "alpha", "leaf-alpha" },
 		{ "tao", false, COP_KNOBS, 1, "alpha", "leaf-alpha" },
 		{ "tao", false, COP_KNOBS, 2, "order", "alpha" },
-		{ "tao", false, COP_KNOB_LEAVES, 0, "leaf-alpha", "min-leaf" },
+		{ "tao", false, COP_HYPERPARAMETER_LEAVES, 0, "leaf-alpha", "min-leaf" },
 		{ "laptao", false, COP_KNOBS, 0, "graph", "start" },
 		{ "laptao", true, COP_KNOBS, 0, "gamma", "graph" },
 		{ "dgt", false, COP_KNOBS, 0, "l1", "epochs 50" },
 		{ "dgt", false, COP_KNOBS, 0, "width", "epochs 50" },
-		{ "dgt", false, COP_KNOB_L2, 0, "momentum", "l1" },
-		{ "dgt", false, COP_KNOB_LAYERS, 0, "momentum", "width" },
+		{ "dgt", false, COP_HYPERPARAMETER_L2, 0, "momentum", "l1" },
+		{ "dgt", false, COP_HYPERPARAMETER_LAYERS, 0, "momentum", "width" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		char lines[1 << 14];
@@ -142,74 +142,74 @@ static void test_search_tries_each_knob_that_means_something(void **state)
 typedef struct list {
 	const char *learner;
 	bool values; /* the target is a number */
-	cop_knob knob;
+	cop_hyperparameter knob;
 	const char *tried[9];
 } list;
 
 static const list lists[] = {
-	{ "cart", false, COP_KNOB_HEIGHT, { "4", "6", "8", "10", "14", "20" } },
-	{ "cart", true, COP_KNOB_MIN_LEAF, { "1", "3", "10", "30" } },
-	{ "tao", false, COP_KNOB_ALPHA, { "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30" } },
-	{ "tao", true, COP_KNOB_ALPHA, { "0.01", "0.03", "0.1", "0.2", "0.5", "1", "2", "5" } },
-	{ "tao", false, COP_KNOB_HEIGHT, { "3", "4", "5", "6", "7", "8", "9", "11" } },
-	{ "tao", false, COP_KNOB_LEAF_ALPHA, { "0.03", "0.1", "0.3", "1", "3", "10", "30" } },
-	{ "tao", true, COP_KNOB_LEAF_ALPHA, { "0.03", "0.1", "0.3", "1", "2", "3", "5", "10" } },
-	{ "tao", false, COP_KNOB_START, { "random", "cart" } },
-	{ "tao", true, COP_KNOB_ORDER, { "root-first", "leaves-first" } },
-	{ "tao", false, COP_KNOB_ITERATIONS, { "20", "30", "40" } },
-	{ "laptao", false, COP_KNOB_GAMMA, { "0.003", "0.01", "0.03", "0.1", "0.3", "1" } },
-	{ "laptao", false, COP_KNOB_GRAPH, { "features", "logs" } },
-	{ "laptao", true, COP_KNOB_ALPHA, { "0.003", "0.01", "0.03", "0.1", "0.3", "1" } },
-	{ "laptao", false, COP_KNOB_HEIGHT, { "3", "4", "5", "6", "7", "8" } },
-	{ "laptao", false, COP_KNOB_NEIGHBOURS, { "5", "10", "15", "25" } },
-	{ "laptao", false, COP_KNOB_LEAF_ALPHA, { "0.01", "0.03", "0.1", "0.3", "1", "3" } },
-	{ "dgt", false, COP_KNOB_HEIGHT, { "2", "4", "6", "8", "10" } },
-	{ "dgt", false, COP_KNOB_LAYERS, { "1", "3" } },
-	{ "dgt", false, COP_KNOB_WIDTH, { "0", "64", "256" } },
-	{ "dgt", true, COP_KNOB_MOMENTUM, { "0", "0.3", "0.8" } },
-	{ "dgt", false, COP_KNOB_LR, { "0.001", "0.002", "0.005", "0.01", "0.02" } },
-	{ "dgt", false, COP_KNOB_RESTARTS, { "1", "3" } },
-	{ "dgt", false, COP_KNOB_EPOCHS, { "50", "100", "200", "400" } },
-	{ "dgt", false, COP_KNOB_L1, { "0", "1e-06", "5e-06", "1e-05", "5e-05" } },
-	{ "dgt", false, COP_KNOB_SCALED_QUANTISER, { "off", "on" } },
-	{ "dgt", true, COP_KNOB_SHARED_BIAS, { "off", "on" } },
+	{ "cart", false, COP_HYPERPARAMETER_HEIGHT, { "4", "6", "8", "10", "14", "20" } },
+	{ "cart", true, COP_HYPERPARAMETER_MIN_LEAF, { "1", "3", "10", "30" } },
+	{ "tao", false, COP_HYPERPARAMETER_ALPHA, { "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30" } },
+	{ "tao", true, COP_HYPERPARAMETER_ALPHA, { "0.01", "0.03", "0.1", "0.2", "0.5", "1", "2", "5" } },
+	{ "tao", false, COP_HYPERPARAMETER_HEIGHT, { "3", "4", "5", "6", "7", "8", "9", "11" } },
+	{ "tao", false, COP_HYPERPARAMETER_LEAF_ALPHA, { "0.03", "0.1", "0.3", "1", "3", "10", "30" } },
+	{ "tao", true, COP_HYPERPARAMETER_LEAF_ALPHA, { "0.03", "0.1", "0.3", "1", "2", "3", "5", "10" } },
+	{ "tao", false, COP_HYPERPARAMETER_START, { "random", "cart" } },
+	{ "tao", true, COP_HYPERPARAMETER_ORDER, { "root-first", "leaves-first" } },
+	{ "tao", false, COP_HYPERPARAMETER_ITERATIONS, { "20", "30", "40" } },
+	{ "laptao", false, COP_HYPERPARAMETER_GAMMA, { "0.003", "0.01", "0.03", "0.1", "0.3", "1" } },
+	{ "laptao", false, COP_HYPERPARAMETER_GRAPH, { "features", "logs" } },
+	{ "laptao", true, COP_HYPERPARAMETER_ALPHA, { "0.003", "0.01", "0.03", "0.1", "0.3", "1" } },
+	{ "laptao", false, COP_HYPERPARAMETER_HEIGHT, { "3", "4", "5", "6", "7", "8" } },
+	{ "laptao", false, COP_HYPERPARAMETER_NEIGHBOURS, { "5", "10", "15", "25" } },
+	{ "laptao", false, COP_HYPERPARAMETER_LEAF_ALPHA, { "0.01", "0.03", "0.1", "0.3", "1", "3" } },
+	{ "dgt", false, COP_HYPERPARAMETER_HEIGHT, { "2", "4", "6", "8", "10" } },
+	{ "dgt", false, COP_HYPERPARAMETER_LAYERS, { "1", "3" } },
+	{ "dgt", false, COP_HYPERPARAMETER_WIDTH, { "0", "64", "256" } },
+	{ "dgt", true, COP_HYPERPARAMETER_MOMENTUM, { "0", "0.3", "0.8" } },
+	{ "dgt", false, COP_HYPERPARAMETER_LR, { "0.001", "0.002", "0.005", "0.01", "0.02" } },
+	{ "dgt", false, COP_HYPERPARAMETER_RESTARTS, { "1", "3" } },
+	{ "dgt", false, COP_HYPERPARAMETER_EPOCHS, { "50", "100", "200", "400" } },
+	{ "dgt", false, COP_HYPERPARAMETER_L1, { "0", "1e-06", "5e-06", "1e-05", "5e-05" } },
+	{ "dgt", false, COP_HYPERPARAMETER_SCALED_QUANTISER, { "off", "on" } },
+	{ "dgt", true, COP_HYPERPARAMETER_SHARED_BIAS, { "off", "on" } },
 };
 
 /* Everything that is searched for the learner but this knob, at cheap values. */
-static void give_others(const char *learner, cop_knob but, cop_knob_values *knobs)
+static void give_others(const char *learner, cop_hyperparameter but, cop_hyperparameters_values *knobs)
 {
 	static const struct {
 		const char *learner, *value;
-		cop_knob knob;
+		cop_hyperparameter knob;
 	} others[] = {
-		{ "cart", "3", COP_KNOB_HEIGHT },
-		{ "cart", "1", COP_KNOB_MIN_LEAF },
-		{ "tao", "0.1", COP_KNOB_ALPHA },
-		{ "tao", "2", COP_KNOB_HEIGHT },
-		{ "tao", "random", COP_KNOB_START },
-		{ "tao", "root-first", COP_KNOB_ORDER },
-		{ "tao", "2", COP_KNOB_ITERATIONS },
-		{ "laptao", "0.1", COP_KNOB_GAMMA },
-		{ "laptao", "features", COP_KNOB_GRAPH },
-		{ "laptao", "0.1", COP_KNOB_ALPHA },
-		{ "laptao", "2", COP_KNOB_HEIGHT },
-		{ "laptao", "3", COP_KNOB_NEIGHBOURS },
-		{ "dgt", "2", COP_KNOB_HEIGHT },
-		{ "dgt", "2", COP_KNOB_LAYERS },
-		{ "dgt", "8", COP_KNOB_WIDTH },
-		{ "dgt", "0", COP_KNOB_MOMENTUM },
-		{ "dgt", "0.01", COP_KNOB_LR },
-		{ "dgt", "1", COP_KNOB_RESTARTS },
-		{ "dgt", "1", COP_KNOB_EPOCHS },
-		{ "dgt", "0", COP_KNOB_L1 },
-		{ "dgt", "on", COP_KNOB_SCALED_QUANTISER },
-		{ "dgt", "on", COP_KNOB_SHARED_BIAS },
+		{ "cart", "3", COP_HYPERPARAMETER_HEIGHT },
+		{ "cart", "1", COP_HYPERPARAMETER_MIN_LEAF },
+		{ "tao", "0.1", COP_HYPERPARAMETER_ALPHA },
+		{ "tao", "2", COP_HYPERPARAMETER_HEIGHT },
+		{ "tao", "random", COP_HYPERPARAMETER_START },
+		{ "tao", "root-first", COP_HYPERPARAMETER_ORDER },
+		{ "tao", "2", COP_HYPERPARAMETER_ITERATIONS },
+		{ "laptao", "0.1", COP_HYPERPARAMETER_GAMMA },
+		{ "laptao", "features", COP_HYPERPARAMETER_GRAPH },
+		{ "laptao", "0.1", COP_HYPERPARAMETER_ALPHA },
+		{ "laptao", "2", COP_HYPERPARAMETER_HEIGHT },
+		{ "laptao", "3", COP_HYPERPARAMETER_NEIGHBOURS },
+		{ "dgt", "2", COP_HYPERPARAMETER_HEIGHT },
+		{ "dgt", "2", COP_HYPERPARAMETER_LAYERS },
+		{ "dgt", "8", COP_HYPERPARAMETER_WIDTH },
+		{ "dgt", "0", COP_HYPERPARAMETER_MOMENTUM },
+		{ "dgt", "0.01", COP_HYPERPARAMETER_LR },
+		{ "dgt", "1", COP_HYPERPARAMETER_RESTARTS },
+		{ "dgt", "1", COP_HYPERPARAMETER_EPOCHS },
+		{ "dgt", "0", COP_HYPERPARAMETER_L1 },
+		{ "dgt", "on", COP_HYPERPARAMETER_SCALED_QUANTISER },
+		{ "dgt", "on", COP_HYPERPARAMETER_SHARED_BIAS },
 	};
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (strcmp(others[i].learner, learner) == 0 && others[i].knob != but)
-			assert_true(cop_knob_read(others[i].knob, others[i].value, knobs));
-	if (but == COP_KNOB_LEAF_ALPHA)
-		assert_true(cop_knob_read(COP_KNOB_LEAVES, "linear", knobs));
+			assert_true(cop_hyperparameters_read(others[i].knob, others[i].value, knobs));
+	if (but == COP_HYPERPARAMETER_LEAF_ALPHA)
+		assert_true(cop_hyperparameters_read(COP_HYPERPARAMETER_LEAVES, "linear", knobs));
 }
 
 /* Each word or number behind the knob in the trials' lines is in the list, and each of the list is there. */
@@ -217,7 +217,7 @@ static void expect_tried(const list *l, const char *lines)
 {
 	char word[40];
 	bool seen[9] = { false };
-	(void)snprintf(word, sizeof word, "--%s ", cop_knob_name(l->knob));
+	(void)snprintf(word, sizeof word, "--%s ", cop_hyperparameters_name(l->knob));
 	for (const char *at = lines; (at = strstr(at, word)) != NULL;) {
 		size_t i = 0, length;
 		at += strlen(word);
@@ -245,7 +245,7 @@ static void test_search_tries_every_value_of_a_knobs_list(void **state)
 		const list *l = &lists[i];
 		cop_train_found found;
 		cop_labelled rows;
-		cop_preparation *preparation = NULL;
+		cop_encoder *preparation = NULL;
 		cop_diag diag = { .message = "" };
 		cop_train_job job = { .learner = cop_train_learner_find(l->learner), .validation = -1.0, .seed = 1 };
 		const cop_train_search search = {
@@ -266,7 +266,7 @@ static void test_search_tries_every_value_of_a_knobs_list(void **state)
 		(void)fclose(search.progress);
 		expect_tried(l, lines);
 		cop_labelled_fini(&rows);
-		cop_preparation_free(preparation);
+		cop_encoder_free(preparation);
 		cop_pool_free(job.pool);
 	}
 	assert_int_equal(remove(path), 0);
@@ -285,7 +285,7 @@ static cop_err rate_numbers(const cop_train_search *how, uint64_t seed, const ch
 	char path[] = "/tmp/test_search_XXXXXX.csv", name[32], value[32];
 	cop_train_search search = *how;
 	cop_labelled rows;
-	cop_preparation *preparation = NULL;
+	cop_encoder *preparation = NULL;
 	cop_train_job job = { .learner = cop_train_learner_find(learner), .validation = -1.0, .seed = seed };
 	const cop_table_settings table = { .regression = true, .scaling = cop_train_learner_scaling(job.learner) };
 	int fd = mkstemps(path, 4), used;
@@ -300,20 +300,20 @@ static cop_err rate_numbers(const cop_train_search *how, uint64_t seed, const ch
 	job.preparation = preparation;
 	job.n = rows.data->n;
 	for (; sscanf(knobs, " --%31s %31s%n", name, value, &used) == 2; knobs += used)
-		for (cop_knob which = 0; which < COP_KNOBS; which++)
-			if (strcmp(cop_knob_name(which), name) == 0)
-				assert_true(cop_knob_read(which, value, &job.knobs));
+		for (cop_hyperparameter which = 0; which < COP_KNOBS; which++)
+			if (strcmp(cop_hyperparameters_name(which), name) == 0)
+				assert_true(cop_hyperparameters_read(which, value, &job.knobs));
 	search.progress = tmpfile();
 	assert_non_null(search.progress);
 	cop_test_alloc_fail(fail_at, 0);
 	cop_err err = cop_train_search_run(&search, &job, found, diag);
 	cop_test_alloc_fail(0, 0);
-	cop_knob_words(&job.knobs, found_words, sizeof found_words);
+	cop_hyperparameters_words(&job.knobs, found_words, sizeof found_words);
 	rewind(search.progress);
 	lines[fread(lines, 1, room - 1, search.progress)] = '\0';
 	(void)fclose(search.progress);
 	cop_labelled_fini(&rows);
-	cop_preparation_free(preparation);
+	cop_encoder_free(preparation);
 	cop_pool_free(job.pool);
 	assert_int_equal(remove(path), 0);
 	return err;

@@ -1,0 +1,23 @@
+/* daemon/report/drop_report.h: what went wrong with messages lately, as lines of the log: requests refused for want of
+ * room, memory or a journal, messages that peers missed, and values that statistics took in cut.
+ *
+ * Counters are compared now and then, so that a flood makes a line each time and not one for each message. The loop's
+ * thread. */
+#ifndef COP_DAEMON_REPORT_DROP_REPORT_H
+#define COP_DAEMON_REPORT_DROP_REPORT_H
+
+#include <stdint.h>
+
+struct cop_server;
+
+typedef struct cop_drop_report {
+	double next;                          /* monotonic seconds: when to look again */
+	uint64_t busy, internal, not_durable; /* as of the last look */
+	uint64_t replies, actions, lost;
+	uint64_t unheard, decisions; /* contexts dropped; decisions */
+} cop_drop_report;
+
+/* Looks, if it is time, and logs what has risen since the last look. */
+void cop_drop_report_tell(cop_drop_report *trouble, struct cop_server *server, double now);
+
+#endif

@@ -1,0 +1,378 @@
+#include "history/recorded_model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "wire/wire_keys.h"
+
+#define NAMES_SHOWN  300               /* characters of a list of names */
+#define MOST_ENTRIES ((size_t)1 << 27) /* of all candidates of a decision */
+#define PARTS        COP_RECORDED_MODEL_PARTS
+
+/* ---- names ---- */
+
+typedef struct name_list {
+	char (*items)[COP_WIRE_MODEL_NAME + 1];
+	size_t count, room;
+} name_list;
+
+static bool listed(const name_list *list, const char *name, size_t length)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (strlen(list->items[i]) == length && memcmp(list->items[i], name, length) == 0)
+			return true;
+	return false;
+}
+
+static cop_err add_name(name_list *list, const char *name, size_t length)
+{
+	if (listed(list, name, length))
+		return COP_OK;
+	if (list->count == list->room) {
+		size_t room = list->room == 0 ? 8 : 2 * list->room;
+		void *items = cop_mem_resize(list->items, list->room, room, sizeof *list->items);
+		if (items == NULL)
+			return COP_ENOMEM;
+		list->items = items;
+		list->room = room;
+	}
+	(void)snprintf(list->items[list->count++], sizeof *list->items, "%.*s", (int)length, name);
+	return COP_OK;
+}
+
+static void names_text(const name_list *list, char out[NAMES_SHOWN])
+{
+	size_t used = 0;
+	out[0] = '\0';
+	for (size_t i = 0; i < list->count && used < NAMES_SHOWN; i++) {
+		char clean[3 * COP_WIRE_MODEL_NAME + 1];
+		cop_wire_text_clean(clean, sizeof clean, list->items[i], strlen(list->items[i]));
+		int more = snprintf(out + used, NAMES_SHOWN - used, "%s%s", i == 0 ? "" : ", ", clean);
+		used += more < 0 ? 0 : (size_t)more;
+	}
+}
+
+/* All names that headers tell; *untold: some tell none. */
+static cop_err collect_names(const cop_record_source *source, name_list *list, bool *untold)
+{
+	cop_bytes set;
+	cop_err err = COP_OK;
+	cop_bytes_init(&set);
+	*untold = false;
+	for (size_t i = 0; i < source->count && err == COP_OK; i++) {
+		cop_wire_models models;
+		cop_wire_model model;
+		cop_bytes_clear(&set);
+		err = cop_journal_read_models(source->folder, &source->files[i], &set);
+		if (err == COP_ENOMEM)
+			break;
+		if (err != COP_OK || set.length == 0 ||
+		        cop_wire_models_open(&models, set.data, set.length, NULL) != COP_OK) {
+			*untold = true;
+			err = COP_OK;
+			continue;
+		}
+		while (err == COP_OK && cop_wire_models_next(&models, &model, NULL) == COP_OK)
+			err = add_name(list, model.name, model.name_length);
+	}
+	cop_bytes_fini(&set);
+	return err;
+}
+
+static cop_err choose(cop_recorded_model *told, const char *name, const name_list *list, bool untold, cop_diag *diag)
+{
+	char all[NAMES_SHOWN];
+	names_text(list, all);
+	if (name[0] != '\0' && !untold && !listed(list, name, strlen(name))) {
+		cop_diag_message(diag, "model \"%.64s\" is not in the journal; expected one of: %s", name, all);
+		return COP_ENOTFOUND;
+	}
+	if (name[0] == '\0' && list->count > 1) {
+		cop_diag_message(diag, "the journal is of several models; expected one of them to be named: %s", all);
+		return COP_EINVAL;
+	}
+	const char *chosen = name[0] == '\0' && list->count == 1 ? list->items[0] : name;
+	told->named = chosen[0] != '\0';
+	(void)snprintf(told->model.name, sizeof told->model.name, "%s", chosen);
+	return COP_OK;
+}
+
+void cop_recorded_model_fini(cop_recorded_model *told)
+{
+	cop_wire_workspace *w = &told->workspace;
+	void *const parts[] = { w->dense, w->index, w->value, w->mask, w->candidate, w->candidate_value,
+		w->candidate_index };
+	for (size_t i = 0; i < PARTS; i++)
+		cop_mem_free(parts[i]);
+}
+
+/* ---- shapes ---- */
+
+/* Room for at least that many elements; what was there is not kept. */
+static cop_err make_room(void **array, size_t *room, size_t wanted, size_t size)
+{
+	if (*array != NULL && *room >= wanted)
+		return COP_OK;
+	void *fresh = cop_mem_alloc(wanted, size);
+	if (fresh == NULL)
+		return COP_ENOMEM;
+	cop_mem_free(*array);
+	*array = fresh;
+	*room = wanted;
+	return COP_OK;
+}
+
+/* What waits may have been allowed more than is allowed now. */
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+
+static cop_err make_workspace(cop_recorded_model *told, const cop_wire_shape *shape)
+{
+	cop_wire_workspace *w = &told->workspace;
+	size_t wide = shape->features != 0 ? shape->candidate_features : shape->max_nonzeros;
+	size_t entries;
+	if (__builtin_mul_overflow(shape->max_candidates, wide, &entries) || entries > MOST_ENTRIES)
+		return COP_EFULL;
+	struct {
+		void *array;
+		size_t wanted, size;
+	} parts[] = {
+		{ w->dense, shape->features, sizeof *w->dense },
+		{ w->index, shape->max_nonzeros, sizeof *w->index },
+		{ w->value, shape->max_nonzeros, sizeof *w->value },
+		{ w->mask, larger(shape->arms, shape->max_candidates), sizeof *w->mask },
+		{ w->candidate, shape->max_candidates, sizeof *w->candidate },
+		{ w->candidate_value, entries, sizeof *w->candidate_value },
+		{ w->candidate_index, shape->features != 0 ? 0 : entries, sizeof *w->candidate_index },
+	};
+	cop_err err = COP_OK;
+	for (size_t i = 0; i < PARTS && err == COP_OK; i++)
+		err = make_room(&parts[i].array, &told->room[i], parts[i].wanted, parts[i].size);
+	*w = (cop_wire_workspace){
+		.dense = parts[0].array,
+		.index = parts[1].array,
+		.value = parts[2].array,
+		.mask = parts[3].array,
+		.candidate = parts[4].array,
+		.candidate_value = parts[5].array,
+		.candidate_index = parts[6].array,
+	};
+	return err;
+}
+
+static cop_err set_shape(cop_recorded_model *told, const cop_wire_shape *wanted, cop_diag *diag)
+{
+	cop_wire_shape shape = *wanted;
+	shape.max_nonzeros = larger(shape.max_nonzeros, told->shape.max_nonzeros);
+	shape.max_candidates = larger(shape.max_candidates, told->shape.max_candidates);
+	cop_err err = make_workspace(told, &shape);
+	if (err == COP_EFULL)
+		cop_diag_message(diag, "model \"%s\": %zu candidates of that many features are too much to read",
+		        told->model.name, shape.max_candidates);
+	else if (err != COP_OK)
+		cop_diag_message(diag, "%s", cop_err_text(err));
+	if (err == COP_OK)
+		told->shape = shape;
+	return err;
+}
+
+/* What the shape says of contexts is known. */
+static void publish(cop_recorded_model *told)
+{
+	const cop_wire_shape *shape = &told->shape;
+	cop_journal_history_model *m = &told->model;
+	m->features = shape->features;
+	m->bits = shape->features == 0 ? shape->bits : 0;
+	m->max_nonzeros = shape->features == 0 ? shape->max_nonzeros : 0;
+	m->max_candidates = shape->max_candidates;
+	m->candidate_features = shape->candidate_features;
+}
+
+cop_err cop_recorded_model_choose(
+        cop_recorded_model *told, const char *name, const cop_record_source *source, cop_diag *diag)
+{
+	name_list list = { 0 };
+	bool untold = false;
+	told->model.loss_range[1] = 1.0;
+	const cop_wire_shape smallest = { .features = 1, .arms = 1, .losses = 1 }; /* until one is known */
+	cop_err err = set_shape(told, &smallest, diag);
+	if (err == COP_OK)
+		err = collect_names(source, &list, &untold);
+	if (err == COP_OK)
+		err = choose(told, name, &list, untold, diag);
+	else
+		cop_diag_message(diag, "%s", cop_err_text(err));
+	cop_mem_free(list.items);
+	return err;
+}
+
+static cop_err refuse_values(const cop_recorded_model *told, cop_diag *diag)
+{
+	cop_diag_message(diag,
+	        "model \"%s\" chooses values (learner value); expected a model with arms or candidates, whose logged "
+	        "actions have "
+	        "propensities",
+	        told->model.name);
+	return COP_EINVAL;
+}
+
+static bool fits_values(const cop_journal_history_model *m, const cop_wire_model *model)
+{
+	return m->losses == model->losses && m->delta == model->delta && m->value_range[0] == model->value_range[0] &&
+	       m->value_range[1] == model->value_range[1];
+}
+
+static bool fits(const cop_recorded_model *told, const cop_wire_model *model)
+{
+	const cop_journal_history_model *m = &told->model;
+	bool same_input = m->features == model->features && (m->features != 0 || m->bits == model->bits);
+	if (told->inferred)
+		return same_input;
+	return same_input && m->arms == model->arms && (m->max_candidates != 0) == (model->max_candidates != 0) &&
+	       m->candidate_features == model->candidate_features && m->loss_range[0] == model->loss_range[0] &&
+	       m->loss_range[1] == model->loss_range[1] && (!m->values || fits_values(m, model));
+}
+
+static cop_err refuse_shape(const cop_recorded_model *told, const cop_wire_model *model, cop_diag *diag)
+{
+	const cop_journal_history_model *m = &told->model;
+	cop_diag_message(diag,
+	        "model \"%s\" changes its shape here, from features %zu, bits %u, arms %zu, candidates %zu, loss_range "
+	        "{%g, %g} to features %zu, bits %u, arms %zu, candidates %zu, loss_range {%g, %g}; expected the "
+	        "segments before and after it to be read apart",
+	        m->name, m->features, m->bits, m->arms, m->max_candidates, m->loss_range[0], m->loss_range[1],
+	        model->features, model->bits, model->arms, model->max_candidates, model->loss_range[0],
+	        model->loss_range[1]);
+	return COP_ESHAPE;
+}
+
+static cop_err take(cop_recorded_model *told, const cop_wire_model *model, cop_diag *diag)
+{
+	cop_wire_shape shape;
+	bool values = model->arms == 0 && model->max_candidates == 0;
+	if (values && !told->values)
+		return refuse_values(told, diag);
+	if ((told->model.told || told->inferred) && !fits(told, model))
+		return refuse_shape(told, model, diag);
+	cop_wire_model_shape(model, &shape);
+	cop_err err = set_shape(told, &shape, diag);
+	if (err != COP_OK)
+		return err;
+	publish(told);
+	cop_journal_history_model *m = &told->model;
+	(void)snprintf(m->learner, sizeof m->learner, "%.*s", (int)model->learner_length, model->learner);
+	m->arms = model->arms;
+	m->loss_range[0] = model->loss_range[0];
+	m->loss_range[1] = model->loss_range[1];
+	m->values = values;
+	if (values) {
+		m->losses = model->losses;
+		m->delta = model->delta;
+		memcpy(m->value_range, model->value_range, sizeof m->value_range);
+	}
+	m->told = true;
+	told->inferred = false;
+	told->reward = model->reward;
+	told->window = model->reward_window;
+	told->has_default_loss = model->has_default_loss;
+	told->default_loss = model->default_loss;
+	return COP_OK;
+}
+
+cop_err cop_recorded_model_take(cop_recorded_model *told, const uint8_t *set, size_t length, cop_diag *diag)
+{
+	cop_wire_models models;
+	cop_wire_model model;
+	if (!told->named || length == 0 || cop_wire_models_open(&models, set, length, NULL) != COP_OK)
+		return COP_OK;
+	while (cop_wire_models_next(&models, &model, NULL) == COP_OK)
+		if (model.name_length == strlen(told->model.name) &&
+		        memcmp(model.name, told->model.name, model.name_length) == 0)
+			return take(told, &model, diag);
+	return COP_OK;
+}
+
+/* What a body shows of its model's shape. */
+typedef struct glimpse {
+	size_t features;
+	size_t arms; /* by its mask */
+	bool has_x, values;
+} glimpse;
+
+static cop_err look(const uint8_t *body, size_t body_length, glimpse *out)
+{
+	static const char *const names[] = { "x", "mask", "y" };
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	unsigned which;
+	*out = (glimpse){ .features = 0 };
+	cop_wire_cursor_init(&cursor, body, body_length);
+	cop_err err = cop_wire_keys_open(&keys, &cursor, names, 3, NULL);
+	while (err == COP_OK && (err = cop_wire_keys_next(&keys, &which)) == COP_OK) {
+		cop_wire_cursor value = cursor;
+		const uint8_t *packed;
+		size_t length;
+		if (which == 0 && cop_wire_cursor_binary(&value, &packed, &length) == COP_OK)
+			out->features = length / sizeof(float);
+		else if (which == 1 && cop_wire_cursor_array(&value, &length) == COP_OK)
+			out->arms = length;
+		out->has_x = out->has_x || which == 0;
+		out->values = out->values || which == 2;
+		err = cop_wire_cursor_skip(&cursor, COP_WIRE_DEPTH - 1);
+	}
+	return err == COP_EEND ? COP_OK : COP_EFORMAT;
+}
+
+/* The shape that makes this record readable; the first decision's for the contexts. */
+cop_err cop_recorded_model_ready(
+        cop_recorded_model *told, cop_wire_record_type type, const uint8_t *body, size_t length, cop_diag *diag)
+{
+	glimpse seen;
+	bool event = type == COP_WIRE_RECORD_DECISION || type == COP_WIRE_RECORD_FEEDBACK;
+	if (told->model.told || !event || look(body, length, &seen) != COP_OK)
+		return COP_OK; /* decoding will tell */
+	if (seen.values)
+		return refuse_values(told, diag);
+	if (seen.arms > COP_WIRE_MODEL_WIDEST || seen.features > COP_WIRE_MODEL_WIDEST)
+		return COP_OK;
+	cop_wire_shape shape = told->shape;
+	if (!told->inferred && seen.has_x) {
+		shape = (cop_wire_shape){ .features = seen.features, .losses = 1 };
+		shape.bits = seen.features == 0 ? told->bits : 0;
+		shape.max_nonzeros = seen.features == 0 ? COP_WIRE_MODEL_WIDEST : 0;
+	}
+	shape.arms = seen.arms != 0 ? seen.arms : COP_WIRE_MODEL_WIDEST;
+	cop_err err = set_shape(told, &shape, diag);
+	told->inferred = told->inferred || (err == COP_OK && seen.has_x);
+	if (told->inferred)
+		publish(told);
+	return err;
+}
+
+static cop_err refuse_second(const cop_recorded_model *told, const char *name, size_t length, cop_diag *diag)
+{
+	char clean[3 * COP_WIRE_MODEL_NAME + 1];
+	cop_wire_text_clean(clean, sizeof clean, name, length);
+	cop_diag_message(diag, "the journal is of several models; expected one of them to be named: %s, %s, ...",
+	        told->model.name, clean);
+	return COP_EINVAL;
+}
+
+cop_err cop_recorded_model_match(cop_recorded_model *told, const cop_journal_record *record, cop_diag *diag)
+{
+	const char *name;
+	size_t length;
+	if (cop_wire_record_model(record->body, record->length, &name, &length) != COP_OK) {
+		cop_diag_message(diag, "malformed body");
+		return COP_EFORMAT;
+	}
+	if (name == NULL || length == 0 || length > COP_WIRE_MODEL_NAME)
+		return COP_EEND;
+	if (!told->named) {
+		(void)snprintf(told->model.name, sizeof told->model.name, "%.*s", (int)length, name);
+		told->named = told->guessed = true;
+	}
+	if (strlen(told->model.name) != length || memcmp(told->model.name, name, length) != 0)
+		return told->guessed ? refuse_second(told, name, length, diag) : COP_EEND;
+	return cop_recorded_model_ready(told, (cop_wire_record_type)record->type, record->body, record->length, diag);
+}
