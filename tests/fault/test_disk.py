@@ -445,6 +445,8 @@ def test_feedback_whose_record_finds_no_memory_is_not_acknowledged(daemon, fault
             ledger.take(*client.receive())
 
     items = [ledger.new("m") for _ in range(240)]
+    for item in items:
+        item.id += "-with-a-long-name"  # so that a turn's records take more room than the first ones, of configurations
     ledger.pipeline(client, [ledger.decide(i) for i in items], width=1)
     for _ in range(240):  # room for as many answers, and none for records
         client.send("decide", "m", {"id": 1, "x": []})
