@@ -1,8 +1,7 @@
 /* Records live in a slab, chained from oldest to youngest, and are found through an open-addressing table of their
  * handles with linear probing and backward-shift deletion. Beside each handle stands a tag: how far it is from its
  * home, and a print, the bits of its id's hash behind those that make its home. So looking for an id that does not
- * wait, closing a gap and growing (a bit of the print goes over to the home) seldom touch a record, which is far away
- * in memory. */
+ * wait and closing a gap seldom touch a record, which is far away in memory. Growing hashes every record's id again. */
 #include "online/pending.h"
 
 #include <string.h>
@@ -18,7 +17,6 @@
 #define FAR      63u /* low bits of a tag: 1 + distance from home; this says: that far or farther */
 #define LOW      6   /* bits of a tag below the print */
 #define PRINT    10  /* bits of a print, as many as a tag has room for */
-#define FEWEST   4   /* bits of all prints that are known after growing; else they are made anew */
 #define AHEAD    16  /* slots, while the table grows */
 
 typedef cop_pending_record record;
@@ -37,7 +35,6 @@ struct cop_pending {
 	uint16_t *tags;  /* of the same slots; 0: empty */
 	size_t capacity; /* power of two; at most 3/4 are used */
 	unsigned bits;   /* of the hash that make a home: capacity's logarithm */
-	unsigned known;  /* low bits of a print that every slot's has; above them older ones have none */
 	uint32_t oldest, youngest;
 	uint8_t *mask; /* of the entry viewed last; NULL: the shape keeps none */
 	cop_recent_ids memory;
@@ -57,7 +54,6 @@ cop_err cop_pending_new(const cop_pending_shape *shape, size_t max, uint64_t has
 	cop_recent_ids_init(&table->memory, max);
 	table->capacity = SMALLEST;
 	table->bits = (unsigned)__builtin_ctz(SMALLEST);
-	table->known = PRINT;
 	table->slots = cop_mem_alloc(table->capacity, sizeof *table->slots);
 	table->tags = cop_mem_alloc(table->capacity, sizeof *table->tags);
 	table->mask = shape->masks ? cop_mem_alloc(shape->arms, sizeof *table->mask) : NULL;
@@ -153,30 +149,25 @@ static place place_of_slot(const cop_pending *table, size_t at)
 /* The id's slot, or the empty slot where it would go. */
 static size_t slot_of(const cop_pending *table, const cop_event_id *id, place p)
 {
-	unsigned known = (1u << table->known) - 1;
 	size_t at = p.home;
 	while (table->tags[at] != 0) {
-		unsigned differs = ((unsigned)table->tags[at] >> LOW ^ p.print) & known;
-		if (differs == 0 && cop_pending_record_has_id(&table->shape, record_at(table, table->slots[at]), id))
+		bool alike = (unsigned)table->tags[at] >> LOW == p.print;
+		if (alike && cop_pending_record_has_id(&table->shape, record_at(table, table->slots[at]), id))
 			break;
 		at = (at + 1) & (table->capacity - 1);
 	}
 	return at;
 }
 
-/* Every slot of a table half as large into this one, whose slots are empty. Its prints serve, or its records. */
-static void move_from(cop_pending *table, const cop_pending *old, bool prints)
+/* Every slot of a table half as large into this one, whose slots are empty. */
+static void move_from(cop_pending *table, const cop_pending *old)
 {
 	for (size_t i = 0; i < old->capacity; i++) {
-		if (!prints && i + AHEAD < old->capacity && old->tags[i + AHEAD] != 0)
+		if (i + AHEAD < old->capacity && old->tags[i + AHEAD] != 0)
 			__builtin_prefetch(record_at(old, old->slots[i + AHEAD]));
 		if (old->tags[i] == 0)
 			continue;
-		place p = prints ? place_of_slot(old, i) : place_of_record(table, old->slots[i]);
-		if (prints) {
-			p.home |= (size_t)(p.print & 1) << old->bits;
-			p.print >>= 1;
-		}
+		place p = place_of_record(table, old->slots[i]);
 		size_t at = p.home;
 		while (table->tags[at] != 0)
 			at = (at + 1) & (table->capacity - 1);
@@ -187,7 +178,6 @@ static void move_from(cop_pending *table, const cop_pending *old, bool prints)
 static cop_err grow(cop_pending *table)
 {
 	const cop_pending old = *table;
-	bool prints = old.known > FEWEST;
 	uint32_t *slots = cop_mem_alloc(2 * old.capacity, sizeof *slots);
 	uint16_t *tags = cop_mem_alloc(2 * old.capacity, sizeof *tags);
 	if (slots == NULL || tags == NULL) {
@@ -199,8 +189,7 @@ static cop_err grow(cop_pending *table)
 	table->tags = tags;
 	table->capacity = 2 * old.capacity;
 	table->bits = old.bits + 1;
-	table->known = prints ? old.known - 1 : PRINT;
-	move_from(table, &old, prints);
+	move_from(table, &old);
 	cop_mem_free(old.slots);
 	cop_mem_free(old.tags);
 	return COP_OK;
