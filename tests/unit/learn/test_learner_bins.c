@@ -62,6 +62,59 @@ static void test_bins_learn_a_target_that_hangs_on_the_context(void **state)
 	}
 }
 
+enum { MEMBERS = 8, LOOKS = 400 };
+
+/* Each member's squared errors, and those of the mean loss, over contexts and values that none has seen. */
+static size_t errors_of(cop_learner *learner, bool sparse, double *error, double *of_mean)
+{
+	double loss[LOOKS], prediction[MEMBERS][LOOKS], mean = 0.0;
+	size_t members = 0;
+	cop_explanation e;
+	cop_rng rng;
+	assert_int_equal(cop_explanation_init(&e, 0, 0), COP_OK);
+	cop_rng_init(&rng, FIXTURE_SEED, 43);
+	for (size_t i = 0; i < LOOKS; i++) {
+		fixture_event event;
+		cop_decision d = { .y = cop_rng_unit(&rng) };
+		fixture_draw(&event, &rng, sparse);
+		loss[i] = loss_of(&event, d.y);
+		mean += loss[i] / LOOKS;
+		cop_learner_explain(learner, &event.row, &d, &e);
+		members = e.expert_count;
+		assert_true(members <= MEMBERS);
+		for (size_t m = 0; m < members; m++)
+			prediction[m][i] = e.experts[m].prediction;
+	}
+	cop_explanation_fini(&e);
+	*of_mean = 0.0;
+	for (size_t i = 0; i < LOOKS; i++)
+		*of_mean += (loss[i] - mean) * (loss[i] - mean);
+	for (size_t m = 0; m < members; m++) {
+		error[m] = 0.0;
+		for (size_t i = 0; i < LOOKS; i++)
+			error[m] += (loss[i] - prediction[m][i]) * (loss[i] - prediction[m][i]);
+	}
+	return members;
+}
+
+/* Not the mixture alone; member 3 are the averages, which know no context. */
+static void test_every_member_of_the_bins_learns(void **state)
+{
+	(void)state;
+	cop_learner *learner = learner_of(false);
+	double error[MEMBERS], of_mean;
+	cop_rng rng;
+	cop_rng_init(&rng, FIXTURE_SEED, 44);
+	(void)run(learner, &rng, false, 4000);
+	size_t members = errors_of(learner, false, error, &of_mean);
+	assert_int_equal(members, 5);
+	for (size_t m = 0; m < members; m++) {
+		print_message("member %zu: %.3f of the mean's squared error\n", m, error[m] / of_mean);
+		assert_true(m == 3 || error[m] < 0.6 * of_mean);
+	}
+	cop_learner_free(learner);
+}
+
 /* Of an even choice: the mean of indicator / density is the share of the values there are. */
 static void test_inverse_density_weights_add_up(void **state)
 {
@@ -173,6 +226,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bins_learn_a_target_that_hangs_on_the_context),
+		cmocka_unit_test(test_every_member_of_the_bins_learns),
 		cmocka_unit_test(test_inverse_density_weights_add_up),
 		cmocka_unit_test(test_bins_loaded_goes_on_to_the_bit),
 		cmocka_unit_test(test_a_loss_beyond_measure_changes_nothing),
