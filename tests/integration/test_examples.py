@@ -39,8 +39,8 @@ class Example:
     def __init__(self, daemon, name, **options):
         text, features, arms = EXAMPLES[name]
         ports = {number: f"127.0.0.1:{free_port()}" for number in PORTS}
-        for number, address in ports.items():
-            text = text.replace(f"127.0.0.1:{number}", address)
+        # In one go: a free port may begin with the digits of one that is still to be replaced.
+        text = re.sub(r"127\.0\.0\.1:(\d+)", lambda match: ports.get(match[1], match[0]), text)
         sockets = {PORTS[number]: [f"tcp://{address}"] for number, address in ports.items()}
         self.text, self.daemon = text, daemon(start=False)
         sockets["requests"].append(self.daemon.ipc("requests"))
