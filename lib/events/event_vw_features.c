@@ -1,4 +1,5 @@
-/* Names that come as in the line before are told by the lane's hints, in place; the others are cut out and put. */
+/* Dense: names that come as in the line before are compared in place with the lane's hints. All other names are cut out
+ * and put. */
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>

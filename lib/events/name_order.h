@@ -1,4 +1,4 @@
-/* events/name_order.h: the fast way through a feature space: features that come in the order of the row before.
+/* events/name_order.h: the fast way through a dense feature space: features in the order of the row before.
  *
  * A hint says which name is expected next and where its value goes. Whoever reads text compares the name in place with
  * the hint's bytes, and so neither seeks its end nor hashes it. Whatever does not fit goes through
@@ -12,7 +12,7 @@
 #include <string.h>
 
 typedef struct cop_name_order_hint {
-	uint64_t head;    /* the name's first bytes, little-endian, zeros behind it; a space when it has none */
+	uint64_t head;    /* the name's first bytes, little-endian, zeros behind it */
 	uint64_t mask;    /* all bits of those bytes */
 	const char *name; /* length bytes */
 	uint32_t length;
