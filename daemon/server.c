@@ -22,13 +22,14 @@
 #include "daemon/serve/signals.h"
 #include "daemon/serve/streams.h"
 #include "daemon/serve/zmtp.h"
+#include "online/model_record.h"
 #include "store/state_dir.h"
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
 
 #define BUDGET 64 /* most messages of one socket in a turn */
 /* Reward windows ended in a turn, for each model, and two more for each of its decisions. */
-#define EXPIRE_BUDGET COP_WIRE_RECORD_EXPIRY_MANY
+#define EXPIRE_BUDGET 256
 #define TURN_SHARE    64  /* the part of queue_limit that a turn's answers may take */
 #define IDLE_MS       100 /* longest wait: reward windows end at most this late */
 #define COMPLAINTS    5.0 /* about streams: a second, and at once */
@@ -447,23 +448,27 @@ cop_err cop_server_checkpoint(cop_server *server, cop_diag *diag)
 	return err;
 }
 
-/* A budget for each turn, that grows with what was decided in it: else batches would outrun it. */
+/* A budget for each turn, that grows with what was decided in it: else batches would outrun it. Nothing is learned that
+ * no record reports: while the journal cannot be written windows wait. */
 static void end_windows(cop_server *server)
 {
 	server->behind = false;
+	if (!cop_healing_stands(server))
+		return;
 	for (size_t i = 0; i < server->models.count; i++) {
 		cop_served *served = &server->models.items[i];
 		uint64_t decided = cop_model_get_counters(served->model)->decisions - served->before.decisions;
 		size_t most = EXPIRE_BUDGET + 2 * (size_t)(decided - served->decided);
 		served->decided = decided;
+		size_t ended = cop_model_expire(served->model, server->time, most);
 		cop_wire_record record = {
 			.model = served->name,
 			.model_length = strlen(served->name),
 			.time = server->time,
-			.count = cop_model_expire(served->model, server->time, most),
 		};
-		server->behind = server->behind || record.count == most;
-		if (record.count > 0)
+		cop_model_record_ended(served->model, &record);
+		server->behind = server->behind || ended == most;
+		if (ended > 0)
 			(void)cop_journaler_put(server->journal, COP_WIRE_RECORD_EXPIRY, &record);
 		cop_refit_state_watch(&served->refit, served->model);
 	}

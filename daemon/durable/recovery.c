@@ -9,9 +9,9 @@
 #include "base/mem.h"
 #include "daemon/refit/promotion.h"
 #include "daemon/serve/clock.h"
+#include "online/model_record.h"
 #include "store/journal_keep.h"
 #include "store/journal_reader.h"
-#include "wire/wire_record.h"
 
 #define BREATH 4096 /* records between signs of life */
 
@@ -28,84 +28,12 @@ static bool listed(const char *const *names, const char *name, size_t length)
 	return false;
 }
 
-#define NO_PREDICTION 0.5f /* what an expert that knows nothing predicts */
-
-/* As many as the learner's experts now are; a record of another version, with other experts, says nothing of these. */
-static void get_predictions(const cop_wire_record *r, size_t predictions, float *out)
-{
-	memcpy(out, r->prediction, sizeof r->prediction);
-	for (size_t i = 0; i < predictions && r->predictions != predictions; i++)
-		out[i] = NO_PREDICTION;
-}
-
-static cop_err apply_decision(cop_served *served, const cop_wire_record *r)
-{
-	cop_model_context context = {
-		.id = &r->id,
-		.x = &r->x,
-		.candidate = r->candidate,
-		.candidates = r->candidates,
-		.mask = r->mask,
-		.defer = r->defer,
-	};
-	cop_decision decision = {
-		.arm = r->a,
-		.greedy = r->greedy,
-		.u = r->u,
-		.p = r->values ? 1.0 : r->p,
-		.y = r->y,
-		.rev = r->rev,
-	};
-	get_predictions(r, cop_learner_predictions(cop_model_learner(served->model)), decision.prediction);
-	const cop_model_observed observed = { decision, r->own_p };
-	if (r->observed)
-		return cop_model_observe_again(served->model, &context, r->time, &observed);
-	return cop_model_replay(served->model, &context, r->time, &decision);
-}
-
-static cop_err apply_feedback(cop_served *served, const cop_wire_record *r)
-{
-	cop_feedback_result result;
-	const cop_model_played played = { &r->x, r->candidate, r->a, r->p };
-	cop_model_answered answered = { &r->x, r->a, r->p, r->loss[0], true, r->own_p, r->greedy };
-	if (r->observed)
-		return cop_model_observe_answered(served->model, &r->id, &answered, r->time, &result);
-	if (r->has_x && r->candidates > 0)
-		return cop_model_feedback_played(served->model, &r->id, &played, r->loss[0], r->time, &result);
-	if (r->has_x)
-		return cop_model_feedback_full(
-		        served->model, &r->id, &r->x, r->a, r->p, r->loss, r->losses, r->time, &result);
-	return cop_model_feedback(served->model, &r->id, r->loss, r->losses, r->time, &result);
-}
-
-static cop_err apply_event(cop_served *served, cop_wire_record_type type, const cop_wire_record *r)
-{
-	cop_feedback_result result;
-	switch (type) {
-	case COP_WIRE_RECORD_DECISION:
-		return apply_decision(served, r);
-	case COP_WIRE_RECORD_FEEDBACK:
-		return apply_feedback(served, r);
-	case COP_WIRE_RECORD_EXPIRY:
-		return cop_model_expire(served->model, r->time, (size_t)r->count) == r->count ? COP_OK : COP_EINVAL;
-	case COP_WIRE_RECORD_ACTIVATION:
-		cop_model_activate(served->model, &r->id, r->time, &result);
-		return COP_OK;
-	case COP_WIRE_RECORD_UNHEARD:
-		return cop_model_unheard(served->model, &r->id, NULL) ? COP_OK : COP_EINVAL;
-	case COP_WIRE_RECORD_CONFIG:
-	case COP_WIRE_RECORD_PROMOTION:
-		break;
-	}
-	return COP_OK;
-}
-
 static cop_err apply_to(cop_recovery *recovery, cop_served *served, cop_wire_record_type type, const cop_wire_record *r,
         uint64_t sequence)
 {
 	if (type == COP_WIRE_RECORD_PROMOTION)
 		return cop_promotion_replay(served, recovery->state_dir, r, sequence, &recovery->why);
-	cop_err err = apply_event(served, type, r);
+	cop_err err = cop_model_apply(served->model, type, r);
 	cop_refit_state_watch(&served->refit, served->model);
 	return err;
 }

@@ -68,12 +68,10 @@ static cop_wire_record record_of(const cop_event_scope *scope, const cop_event_i
 	};
 }
 
-static void record_decision(
-        cop_event_scope *scope, const cop_wire_context *wire, const cop_model_observed *made, uint64_t evicted)
+static void record_decision(cop_event_scope *scope, const cop_wire_context *wire, const cop_model_observed *made)
 {
 	const cop_model_context context = model_context(wire);
 	cop_wire_record record = record_of(scope, &wire->id);
-	record.evicted = evicted;
 	record.observed = wire->observed;
 	record.own_p = made->own_p;
 	cop_model_record_decision(scope->served->model, &context, &made->decision, &record);
@@ -102,7 +100,6 @@ cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length
 		note_source(&served->contexts, &wire.source);
 	cop_model_observed made;
 	bool repeated;
-	uint64_t evicted = cop_model_get_counters(served->model)->evicted;
 	err = decide(scope, &wire, &made, &repeated);
 	if (err != COP_OK) {
 		(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "decide: %s", cop_err_text(err));
@@ -110,7 +107,7 @@ cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length
 	}
 	cop_refit_state_watch(&served->refit, served->model); /* what gave way may have been learned */
 	if (!repeated)
-		record_decision(scope, &wire, &made, cop_model_get_counters(served->model)->evicted - evicted);
+		record_decision(scope, &wire, &made);
 	else if (scope->journal != NULL) /* the first answer may still be on its way to the disk */
 		scope->sequence = cop_journaler_next(scope->journal) - 1;
 	put_action(scope, &wire, &made.decision, repeated, out);
@@ -148,18 +145,6 @@ size_t cop_event_unheard(cop_event_scope *scope, double decided, const void *bod
 	}
 	scope->served->unheard_decisions += marked;
 	return marked;
-}
-
-static cop_wire_result wire_result(cop_feedback_result result)
-{
-	static const cop_wire_result results[COP_FEEDBACK_RESULTS] = {
-		[COP_FEEDBACK_APPLIED] = COP_WIRE_APPLIED,
-		[COP_FEEDBACK_RECORDED] = COP_WIRE_RECORDED,
-		[COP_FEEDBACK_DUPLICATE] = COP_WIRE_DUPLICATE,
-		[COP_FEEDBACK_LATE] = COP_WIRE_LATE,
-		[COP_FEEDBACK_UNKNOWN] = COP_WIRE_UNKNOWN,
-	};
-	return results[result];
 }
 
 static cop_err refused(const cop_served *served, cop_err err, cop_wire_fault *fault)
@@ -203,7 +188,6 @@ static cop_err put_record(
 /* The action's place; a candidate's may be left out. */
 static uint32_t placed(const cop_wire_feedback *feedback)
 {
-	_Static_assert(COP_WIRE_RECORD_ANY_ARM == COP_MODEL_ANY_ARM, "the journal says what the model takes");
 	return feedback->has_c && !feedback->has_a ? COP_MODEL_ANY_ARM : (uint32_t)feedback->a;
 }
 
@@ -225,11 +209,11 @@ static cop_err record_feedback(
 	record.p = feedback->has_p ? feedback->p : 1.0;
 	record.losses = feedback->losses;
 	memcpy(record.loss, feedback->loss, sizeof record.loss);
-	record.has_result = true;
-	record.result = wire_result(j->result);
+	record.result = cop_model_record_result(j->result);
 	record.observed = j->answered.observed;
 	record.own_p = j->answered.own_p;
 	record.greedy = j->answered.agrees;
+	cop_model_record_ended(scope->served->model, &record);
 	return put_record(scope, COP_WIRE_RECORD_FEEDBACK, &record, fault);
 }
 
@@ -281,7 +265,7 @@ cop_err cop_event_feedback(
 	cop_refit_state_watch(&served->refit, served->model);
 	err = record_feedback(scope, &feedback, &j, fault);
 	if (err == COP_OK && out != NULL)
-		cop_wire_result_put(out, &feedback.id, wire_result(j.result), &feedback.seq);
+		cop_wire_result_put(out, &feedback.id, cop_model_record_result(j.result), &feedback.seq);
 	return err;
 }
 
@@ -313,8 +297,10 @@ cop_err cop_event_activate(
 		return err;
 	cop_model_activate(scope->served->model, &id, scope->now, &result);
 	cop_wire_record record = record_of(scope, &id);
+	record.result = cop_model_record_result(result);
+	cop_model_record_ended(scope->served->model, &record);
 	err = put_record(scope, COP_WIRE_RECORD_ACTIVATION, &record, fault);
 	if (err == COP_OK)
-		cop_wire_result_put(out, &id, wire_result(result), &seq);
+		cop_wire_result_put(out, &id, cop_model_record_result(result), &seq);
 	return err;
 }

@@ -1,5 +1,7 @@
 /* Records move decisions from the waiting ones into a list of those that are done; events are given out of that list,
- * and the next record is read when it is empty. What a record ends goes in the order in which the daemon ended it. */
+ * and the next record is read when it is empty. Each record lists what it ended, in the order in which that ended: a
+ * decision is looked up by its id, and no rule of windows or rewards is needed. So a journal can be read from any
+ * record on: of decisions that were made before it nothing is given, and all else is as if it were read as a whole. */
 #include "history/journal_history.h"
 
 #include <inttypes.h>
@@ -8,7 +10,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "history/gone.h"
 #include "history/open_decisions.h"
 #include "history/record_source.h"
 #include "history/recorded_model.h"
@@ -18,7 +19,6 @@ typedef struct history {
 	cop_record_source source;
 	cop_recorded_model told;
 	size_t bins; /* as settings */
-	cop_gone beginning;
 	cop_open_decisions waiting;
 	cop_open_decisions_entry *done, *last_done;
 	cop_open_decisions_entry *given; /* of the last event */
@@ -54,45 +54,33 @@ static void finish(history *h, cop_open_decisions_entry *entry, double time)
 	put_done(h, entry);
 }
 
-static void label(cop_open_decisions_entry *entry, double first, double second)
+static void label(cop_open_decisions_entry *entry, const double *loss, unsigned losses)
 {
 	entry->labelled = true;
-	entry->loss[0] = first;
-	entry->loss[1] = second;
+	for (unsigned i = 0; i < losses; i++)
+		entry->loss[i] = loss[i];
 }
 
-/* What was recorded, within the range of losses; those of values know none. */
-static double within(const cop_recorded_model *told, double loss)
+/* What the record ended beside its own decision; of such as were made before the first record nothing is known. */
+static void settle(history *h, const cop_wire_record *r)
 {
-	const double *range = told->model.loss_range;
-	return told->model.values ? loss : fmin(fmax(loss, range[0]), range[1]);
-}
-
-static bool is_over(const history *h, const cop_open_decisions_entry *entry, double time)
-{
-	return h->told.window > 0.0 && entry->time + h->told.window <= time;
-}
-
-/* The window's end: recorded losses, else the default, else nothing. */
-static void end_window(history *h, cop_open_decisions_entry *entry, double time)
-{
-	const cop_recorded_model *told = &h->told;
-	if (entry->losses > 0) {
-		label(entry, within(told, entry->loss[0]), within(told, entry->loss[1]));
-	} else if (told->has_default_loss && !entry->deferred && !entry->unheard) {
-		label(entry, told->default_loss, told->default_loss);
-		entry->defaulted = true;
+	cop_wire_settled rest = r->settled;
+	cop_wire_settlement is;
+	while (cop_wire_settled_next(&rest, &is)) {
+		cop_open_decisions_entry *entry = cop_open_decisions_find(&h->waiting, &is.id);
+		if (entry == NULL)
+			continue;
+		if (is.outcome ==
+		        COP_WIRE_OUTCOME_ANOTHER) { /* the feedback is all that is known, and an event itself */
+			cop_open_decisions_remove(&h->waiting, entry);
+			cop_mem_free(entry);
+			continue;
+		}
+		if (cop_wire_outcome_learned(is.outcome))
+			label(entry, is.loss, is.losses);
+		entry->defaulted = is.outcome == COP_WIRE_OUTCOME_DEFAULT;
+		finish(h, entry, r->time);
 	}
-	finish(h, entry, time);
-}
-
-/* At a bound of the daemon's only what was recorded is learned. */
-static void give_way(history *h, cop_open_decisions_entry *entry, double time)
-{
-	if (entry->losses > 0)
-		end_window(h, entry, time);
-	else
-		finish(h, entry, time);
 }
 
 /* ---- records ---- */
@@ -100,18 +88,13 @@ static void give_way(history *h, cop_open_decisions_entry *entry, double time)
 static cop_err keep_decision(history *h, const cop_wire_record *r)
 {
 	cop_open_decisions_entry *entry = cop_open_decisions_find(&h->waiting, &r->id);
-	if (entry != NULL) /* its window was over, else it would not have been decided anew */
-		end_window(h, entry, r->time);
-	if (r->evicted > 0)
-		cop_gone_doubt(&h->beginning, h->raw.sequence, r->time);
-	for (uint64_t i = 0; i < r->evicted && h->waiting.oldest != NULL; i++)
-		give_way(h, h->waiting.oldest, r->time);
+	if (entry != NULL) /* its end is in a record that is missing */
+		finish(h, entry, r->time);
 	entry = cop_open_decisions_entry_new(&r->id, h->raw.body, h->raw.length);
 	if (entry == NULL)
 		return COP_ENOMEM;
 	entry->sequence = h->raw.sequence;
 	entry->time = r->time;
-	entry->arm = r->a;
 	entry->deferred = r->defer;
 	entry->text = COP_JOURNAL_FRAME_HEAD + h->raw.length;
 	cop_err err = cop_open_decisions_add(&h->waiting, entry);
@@ -121,7 +104,7 @@ static cop_err keep_decision(history *h, const cop_wire_record *r)
 	}
 	while (h->waiting.count > 1 && (h->waiting.count > h->waiting_max || h->waiting.bytes > h->waiting_bytes)) {
 		h->counts.gave_way++;
-		give_way(h, h->waiting.oldest, r->time);
+		finish(h, h->waiting.oldest, r->time);
 	}
 	return COP_OK;
 }
@@ -135,101 +118,47 @@ static cop_err learn_self_contained(history *h, const cop_wire_record *r)
 	entry->time = entry->ended = r->time;
 	entry->self_contained = true;
 	entry->text = COP_JOURNAL_FRAME_HEAD + h->raw.length;
-	label(entry, r->loss[0], r->loss[1]);
+	label(entry, r->loss, r->losses);
 	put_done(h, entry);
 	return COP_OK;
 }
 
-static void record_loss(const history *h, cop_open_decisions_entry *entry, const double loss[2])
-{
-	bool adds = h->told.reward == COP_WIRE_REWARD_SUM && entry->losses > 0;
-	for (size_t i = 0; i < 2; i++)
-		entry->loss[i] = adds ? entry->loss[i] + loss[i] : loss[i];
-	entry->losses++;
-}
-
-/* What the daemon answered; for records that do not say, by the rules. A window that was over is ended first. */
-static cop_wire_result result_of(history *h, const cop_wire_record *r, cop_open_decisions_entry **entry)
-{
-	bool joined = r->has_result && (r->result == COP_WIRE_APPLIED || r->result == COP_WIRE_RECORDED);
-	bool over = !joined && *entry != NULL && is_over(h, *entry, r->time);
-	if (over) {
-		end_window(h, *entry, r->time);
-		*entry = NULL;
-	}
-	if (r->has_result)
-		return r->result;
-	if (over)
-		return COP_WIRE_LATE;
-	if (*entry == NULL)
-		return r->has_x ? COP_WIRE_APPLIED : COP_WIRE_UNKNOWN;
-	if (h->told.reward == COP_WIRE_REWARD_FIRST && (*entry)->losses > 0)
-		return COP_WIRE_DUPLICATE;
-	return h->told.reward == COP_WIRE_REWARD_EARLIEST ? COP_WIRE_APPLIED : COP_WIRE_RECORDED;
-}
-
+/* Recorded losses come again with the window's end. */
 static cop_err join(history *h, const cop_wire_record *r)
 {
-	cop_open_decisions_entry *entry = cop_open_decisions_find(&h->waiting, &r->id);
-	cop_wire_result result = result_of(h, r, &entry);
-	bool same = entry != NULL && (!r->has_x || r->a == COP_WIRE_RECORD_ANY_ARM || entry->arm == r->a);
-	bool odd = h->told.model.values && r->losses != h->told.model.losses;
-	if (odd || (result != COP_WIRE_APPLIED && result != COP_WIRE_RECORDED)) {
+	bool values = h->told.model.values;
+	if ((values && r->losses != h->told.model.losses) ||
+	        (r->result != COP_WIRE_APPLIED && r->result != COP_WIRE_RECORDED)) {
 		h->counts.ignored++;
 		return COP_OK;
 	}
-	if (same) {
-		entry->text += COP_JOURNAL_FRAME_HEAD + h->raw.length;
-		if (result == COP_WIRE_RECORDED) {
-			record_loss(h, entry, r->loss);
-			return COP_OK;
-		}
-		label(entry, r->loss[0], r->loss[1]);
-		finish(h, entry, r->time);
+	if (r->has_x && !r->joined) {
+		if (!values)
+			return learn_self_contained(h, r);
+		h->counts.unjoined++; /* y is the decision's alone */
 		return COP_OK;
 	}
-	if (result == COP_WIRE_RECORDED || !r->has_x || h->told.model.values) { /* y is the decision's alone */
+	cop_open_decisions_entry *entry = cop_open_decisions_find(&h->waiting, &r->id);
+	if (entry == NULL) {
 		h->counts.unjoined++;
 		return COP_OK;
 	}
-	if (entry != NULL) { /* another arm was played than the one decided: the feedback is all that is known */
-		cop_open_decisions_remove(&h->waiting, entry);
-		cop_mem_free(entry);
-	} else {
-		cop_gone_doubt(&h->beginning, h->raw.sequence, r->time);
-	}
-	return learn_self_contained(h, r);
-}
-
-/* The longest waiting ones, as many as the record counts; or all, when it counts so few that none was left. The daemon
- * may have ended more of them while its journal was broken. */
-static void expire(history *h, const cop_wire_record *r)
-{
-	bool many = r->count >= COP_WIRE_RECORD_EXPIRY_MANY;
-	bool all = h->told.window > 0.0 && !many;
-	cop_gone_expire(&h->beginning, h->raw.sequence, r->time, many);
-	uint64_t left = r->count;
-	for (cop_open_decisions_entry *entry; (entry = h->waiting.oldest) != NULL && (all || left > 0); left--) {
-		if (h->told.window > 0.0 && !is_over(h, entry, r->time))
-			return;
-		end_window(h, entry, r->time);
-	}
+	entry->text += COP_JOURNAL_FRAME_HEAD + h->raw.length;
+	if (r->result == COP_WIRE_RECORDED)
+		return COP_OK;
+	label(entry, r->loss, r->losses);
+	finish(h, entry, r->time);
+	return COP_OK;
 }
 
 static void activate(history *h, const cop_wire_record *r)
 {
 	cop_open_decisions_entry *entry = cop_open_decisions_find(&h->waiting, &r->id);
-	if (entry == NULL) {
-		cop_gone_show(&h->beginning, r->time);
+	if (entry == NULL || r->result != COP_WIRE_APPLIED)
 		return;
-	}
-	if (is_over(h, entry, r->time)) {
-		end_window(h, entry, r->time);
-	} else if (entry->deferred) {
-		entry->deferred = entry->unheard = false;
-		entry->time = r->time;
-		cop_open_decisions_renew(&h->waiting, entry);
-	}
+	entry->deferred = entry->unheard = false;
+	entry->time = r->time;
+	cop_open_decisions_renew(&h->waiting, entry);
 }
 
 static void mark_unheard(history *h, const cop_wire_record *r)
@@ -241,6 +170,7 @@ static void mark_unheard(history *h, const cop_wire_record *r)
 
 static cop_err apply(history *h, const cop_wire_record *r)
 {
+	settle(h, r);
 	switch ((cop_wire_record_type)h->raw.type) {
 	case COP_WIRE_RECORD_DECISION:
 		h->counts.decisions++;
@@ -248,15 +178,13 @@ static cop_err apply(history *h, const cop_wire_record *r)
 	case COP_WIRE_RECORD_FEEDBACK:
 		h->counts.feedback++;
 		return join(h, r);
-	case COP_WIRE_RECORD_EXPIRY:
-		expire(h, r);
-		break;
 	case COP_WIRE_RECORD_ACTIVATION:
 		activate(h, r);
 		break;
 	case COP_WIRE_RECORD_UNHEARD:
 		mark_unheard(h, r);
 		break;
+	case COP_WIRE_RECORD_EXPIRY:
 	case COP_WIRE_RECORD_CONFIG:
 	case COP_WIRE_RECORD_PROMOTION:
 		break;
@@ -282,14 +210,8 @@ static cop_err decode(
         history *h, cop_wire_record_type type, const uint8_t *body, size_t length, cop_wire_record *out, cop_diag *diag)
 {
 	cop_wire_fault fault = { .message = "" };
-	const char *why = diag->message;
-	cop_err err = cop_recorded_model_ready(&h->told, type, body, length, diag);
-	if (err == COP_OK &&
-	        cop_wire_record_decode(type, body, length, &h->told.shape, &h->told.workspace, out, &fault) != COP_OK) {
-		err = COP_EFORMAT;
-		why = fault.message;
-	}
-	return err == COP_OK ? COP_OK : refuse(h, err, why, diag);
+	cop_err err = cop_wire_record_decode(type, body, length, &h->told.shape, &h->told.workspace, out, &fault);
+	return err == COP_OK ? COP_OK : refuse(h, COP_EFORMAT, fault.message, diag);
 }
 
 /* A configuration's models count from here on. */
@@ -334,10 +256,8 @@ static cop_err take_record(history *h, cop_diag *diag)
 		return err == COP_EEND ? COP_OK : refuse(h, err, diag->message, diag);
 	h->counts.records++;
 	err = decode(h, (cop_wire_record_type)h->raw.type, h->raw.body, h->raw.length, &r, diag);
-	if (err == COP_OK) {
-		cop_gone_record(&h->beginning, r.time, h->told.window);
+	if (err == COP_OK)
 		err = apply(h, &r);
-	}
 	if (err == COP_ENOMEM)
 		cop_diag_message(diag, "%s", cop_err_text(err));
 	return err;
@@ -551,9 +471,7 @@ cop_err cop_journal_history_open(
 	h->bins = settings->bins;
 	h->waiting_max = settings->waiting_max != 0 ? settings->waiting_max : COP_JOURNAL_HISTORY_WAITING;
 	h->waiting_bytes = settings->waiting_bytes != 0 ? settings->waiting_bytes : COP_JOURNAL_HISTORY_BYTES;
-	h->told.bits = settings->bits != 0 ? settings->bits : COP_JOURNAL_HISTORY_BITS;
 	cop_err err = cop_record_source_open(&h->source, path, settings->from, settings->skip, &settings->skips, diag);
-	h->beginning.cut = err == COP_OK && settings->from > h->source.files[0].base;
 	if (err == COP_OK) {
 		cop_diag why = { .message = "" };
 		err = cop_recorded_model_choose(
@@ -572,11 +490,6 @@ cop_err cop_journal_history_open(
 const cop_journal_history_model *cop_journal_history_get_model(const cop_event_reader *reader)
 {
 	return &((const history *)reader)->told.model;
-}
-
-uint64_t cop_journal_history_doubtful(const cop_event_reader *reader)
-{
-	return ((const history *)reader)->beginning.doubtful;
 }
 
 const cop_journal_history_origin *cop_journal_history_get_origin(const cop_event_reader *reader)

@@ -1,15 +1,12 @@
 /* history/journal_history.h: a journal as bandit events: what was decided, joined with what it cost.
  *
- * The records are joined as the daemon joined them: by id, under the model's reward rule and window as the journal
- * tells them, with default losses at a window's end, self-contained feedback, and decisions that were deferred, or
- * whose action no subscriber was given, only if they were shown or answered. Events come in the order in which they
- * were learned, so that learning them again in this order moves a model as the daemon's moved. Their cost is the loss
- * as it was sent, in the model's loss_range. Memory is that of the decisions that wait. The reader is one of
+ * The records are joined as the daemon joined them, for they report it: what a decision ended with, default losses,
+ * self-contained feedback, and decisions that were deferred, or whose action no subscriber was given, only if they were
+ * shown or answered. Events come in the order in which they were learned, so that learning them again in this order
+ * moves a model as the daemon's moved. Their cost is the loss that was learned, in the model's loss_range; of values,
+ * as it was sent. Memory is that of the decisions that wait. The reader is one of
  * events/event_reader.h; a journal that is still being written is read as far as it was at the opening. One thread per
- * reader.
- *
- * Journals of older versions do not tell what their models are like: then contexts are taken as they come, the first
- * feedback counts, and there is no end of a window but the recorded one. */
+ * reader. */
 #ifndef COP_HISTORY_JOURNAL_HISTORY_H
 #define COP_HISTORY_JOURNAL_HISTORY_H
 
@@ -18,7 +15,6 @@
 
 #define COP_JOURNAL_HISTORY_WAITING ((size_t)1 << 22) /* decisions */
 #define COP_JOURNAL_HISTORY_BYTES   ((size_t)2 << 30)
-#define COP_JOURNAL_HISTORY_BITS    14
 
 typedef struct cop_journal_history_settings {
 	const char *model; /* name; NULL or "": the journal's only one */
@@ -32,7 +28,6 @@ typedef struct cop_journal_history_settings {
 	uint64_t from;        /* record to begin with; 0: the oldest. Not together with skip */
 	size_t waiting_max;   /* decisions that may wait, the oldest gives way; 0: COP_JOURNAL_HISTORY_WAITING */
 	size_t waiting_bytes; /* memory that they may take; 0: COP_JOURNAL_HISTORY_BYTES */
-	unsigned bits;        /* of a sparse model that the journal does not tell of; 0: COP_JOURNAL_HISTORY_BITS */
 	cop_journal_skip_listener skips; /* with skip: hears what was passed over */
 } cop_journal_history_settings;
 
@@ -47,18 +42,18 @@ typedef struct cop_journal_history_settings {
 COP_CHECK cop_err cop_journal_history_open(
         const char *path, const cop_journal_history_settings *settings, cop_event_reader **out, cop_diag *diag);
 
-/* The model whose events they are. What the journal does not tell is 0 or empty. */
+/* The model whose events they are. Until a header or configuration with it was read all is 0 or empty. */
 typedef struct cop_journal_history_model {
 	char name[65], learner[65];
 	size_t features; /* dense dimension; 0: sparse, of dimension 2^bits */
 	unsigned bits;
 	size_t max_nonzeros;
-	size_t arms;               /* 0: not told, or it ranks */
+	size_t arms;               /* 0: it ranks, or its actions are values */
 	size_t max_candidates;     /* above 0: it ranks candidates */
 	size_t candidate_features; /* dense ones; sparse ones are hashed as the context is */
-	double loss_range[2];      /* {0, 1} when not told */
-	bool values;               /* its actions are values */
-	unsigned losses;           /* of them: numbers in a loss, 1 or 2 */
+	double loss_range[2];
+	bool values;     /* its actions are values */
+	unsigned losses; /* of them: numbers in a loss, 1 or 2 */
 	double value_range[2];
 	double delta; /* distance of the probes, in units of value_range */
 	bool told;
@@ -66,10 +61,6 @@ typedef struct cop_journal_history_model {
 
 /* As far as it is known; all of it once an event was read. Borrowed. */
 const cop_journal_history_model *cop_journal_history_get_model(const cop_event_reader *reader);
-
-/* With settings->from: the newest record so far whose meaning hangs on decisions from before, which are not known
- * (history/gone.h). Events of decisions behind it are what a reading from the oldest record gives; 0: all are. */
-uint64_t cop_journal_history_doubtful(const cop_event_reader *reader);
 
 /* Where the last event came from. */
 typedef struct cop_journal_history_origin {

@@ -21,12 +21,10 @@ struct cop_open_decisions_entry {
 	uint64_t hash;
 	uint64_t sequence; /* of the record */
 	double time;       /* when its window began, seconds */
-	uint32_t arm;
-	uint32_t losses; /* recorded so far */
-	bool deferred;   /* not shown yet */
-	bool unheard;    /* no subscriber was given its action */
-	double loss[2];  /* last or sum of them; the second of two-point values */
+	bool deferred;     /* not shown yet */
+	bool unheard;      /* no subscriber was given its action */
 	/* What became of it, for whoever takes it out. */
+	double loss[2];   /* the second of two-point values */
 	double ended;     /* event time of the record that ended it */
 	uint64_t learned; /* sequence number of that record */
 	bool labelled, defaulted, self_contained;

@@ -53,13 +53,13 @@ static void names_text(const name_list *list, char out[NAMES_SHOWN])
 	}
 }
 
-/* All names that headers tell; *untold: some tell none. */
-static cop_err collect_names(const cop_record_source *source, name_list *list, bool *untold)
+/* All names that headers hold; *short_of: some have no room for all, or cannot be read. */
+static cop_err collect_names(const cop_record_source *source, name_list *list, bool *short_of)
 {
 	cop_bytes set;
 	cop_err err = COP_OK;
 	cop_bytes_init(&set);
-	*untold = false;
+	*short_of = false;
 	for (size_t i = 0; i < source->count && err == COP_OK; i++) {
 		cop_wire_models models;
 		cop_wire_model model;
@@ -67,12 +67,12 @@ static cop_err collect_names(const cop_record_source *source, name_list *list, b
 		err = cop_journal_read_models(source->folder, &source->files[i], &set);
 		if (err == COP_ENOMEM)
 			break;
-		if (err != COP_OK || set.length == 0 ||
-		        cop_wire_models_open(&models, set.data, set.length, NULL) != COP_OK) {
-			*untold = true;
+		if (err != COP_OK || cop_wire_models_open(&models, set.data, set.length, NULL) != COP_OK) {
+			*short_of = true;
 			err = COP_OK;
 			continue;
 		}
+		*short_of = *short_of || models.left_out > 0;
 		while (err == COP_OK && cop_wire_models_next(&models, &model, NULL) == COP_OK)
 			err = add_name(list, model.name, model.name_length);
 	}
@@ -80,11 +80,11 @@ static cop_err collect_names(const cop_record_source *source, name_list *list, b
 	return err;
 }
 
-static cop_err choose(cop_recorded_model *told, const char *name, const name_list *list, bool untold, cop_diag *diag)
+static cop_err choose(cop_recorded_model *told, const char *name, const name_list *list, bool short_of, cop_diag *diag)
 {
 	char all[NAMES_SHOWN];
 	names_text(list, all);
-	if (name[0] != '\0' && !untold && !listed(list, name, strlen(name))) {
+	if (name[0] != '\0' && !short_of && !listed(list, name, strlen(name))) {
 		cop_diag_message(diag, "model \"%.64s\" is not in the journal; expected one of: %s", name, all);
 		return COP_ENOTFOUND;
 	}
@@ -192,14 +192,14 @@ cop_err cop_recorded_model_choose(
         cop_recorded_model *told, const char *name, const cop_record_source *source, cop_diag *diag)
 {
 	name_list list = { 0 };
-	bool untold = false;
+	bool short_of = false;
 	told->model.loss_range[1] = 1.0;
 	const cop_wire_shape smallest = { .features = 1, .arms = 1, .losses = 1 }; /* until one is known */
 	cop_err err = set_shape(told, &smallest, diag);
 	if (err == COP_OK)
-		err = collect_names(source, &list, &untold);
+		err = collect_names(source, &list, &short_of);
 	if (err == COP_OK)
-		err = choose(told, name, &list, untold, diag);
+		err = choose(told, name, &list, short_of, diag);
 	else
 		cop_diag_message(diag, "%s", cop_err_text(err));
 	cop_mem_free(list.items);
@@ -226,8 +226,6 @@ static bool fits(const cop_recorded_model *told, const cop_wire_model *model)
 {
 	const cop_journal_history_model *m = &told->model;
 	bool same_input = m->features == model->features && (m->features != 0 || m->bits == model->bits);
-	if (told->inferred)
-		return same_input;
 	return same_input && m->arms == model->arms && (m->max_candidates != 0) == (model->max_candidates != 0) &&
 	       m->candidate_features == model->candidate_features && m->loss_range[0] == model->loss_range[0] &&
 	       m->loss_range[1] == model->loss_range[1] && (!m->values || fits_values(m, model));
@@ -252,7 +250,7 @@ static cop_err take(cop_recorded_model *told, const cop_wire_model *model, cop_d
 	bool values = model->arms == 0 && model->max_candidates == 0;
 	if (values && !told->values)
 		return refuse_values(told, diag);
-	if ((told->model.told || told->inferred) && !fits(told, model))
+	if (told->model.told && !fits(told, model))
 		return refuse_shape(told, model, diag);
 	cop_wire_model_shape(model, &shape);
 	cop_err err = set_shape(told, &shape, diag);
@@ -271,11 +269,6 @@ static cop_err take(cop_recorded_model *told, const cop_wire_model *model, cop_d
 		memcpy(m->value_range, model->value_range, sizeof m->value_range);
 	}
 	m->told = true;
-	told->inferred = false;
-	told->reward = model->reward;
-	told->window = model->reward_window;
-	told->has_default_loss = model->has_default_loss;
-	told->default_loss = model->default_loss;
 	return COP_OK;
 }
 
@@ -292,72 +285,6 @@ cop_err cop_recorded_model_take(cop_recorded_model *told, const uint8_t *set, si
 	return COP_OK;
 }
 
-/* What a body shows of its model's shape. */
-typedef struct glimpse {
-	size_t features;
-	size_t arms; /* by its mask */
-	bool has_x, values;
-} glimpse;
-
-static cop_err look(const uint8_t *body, size_t body_length, glimpse *out)
-{
-	static const char *const names[] = { "x", "mask", "y" };
-	cop_wire_cursor cursor;
-	cop_wire_keys keys;
-	unsigned which;
-	*out = (glimpse){ .features = 0 };
-	cop_wire_cursor_init(&cursor, body, body_length);
-	cop_err err = cop_wire_keys_open(&keys, &cursor, names, 3, NULL);
-	while (err == COP_OK && (err = cop_wire_keys_next(&keys, &which)) == COP_OK) {
-		cop_wire_cursor value = cursor;
-		const uint8_t *packed;
-		size_t length;
-		if (which == 0 && cop_wire_cursor_binary(&value, &packed, &length) == COP_OK)
-			out->features = length / sizeof(float);
-		else if (which == 1 && cop_wire_cursor_array(&value, &length) == COP_OK)
-			out->arms = length;
-		out->has_x = out->has_x || which == 0;
-		out->values = out->values || which == 2;
-		err = cop_wire_cursor_skip(&cursor, COP_WIRE_DEPTH - 1);
-	}
-	return err == COP_EEND ? COP_OK : COP_EFORMAT;
-}
-
-/* The shape that makes this record readable; the first decision's for the contexts. */
-cop_err cop_recorded_model_ready(
-        cop_recorded_model *told, cop_wire_record_type type, const uint8_t *body, size_t length, cop_diag *diag)
-{
-	glimpse seen;
-	bool event = type == COP_WIRE_RECORD_DECISION || type == COP_WIRE_RECORD_FEEDBACK;
-	if (told->model.told || !event || look(body, length, &seen) != COP_OK)
-		return COP_OK; /* decoding will tell */
-	if (seen.values)
-		return refuse_values(told, diag);
-	if (seen.arms > COP_WIRE_MODEL_WIDEST || seen.features > COP_WIRE_MODEL_WIDEST)
-		return COP_OK;
-	cop_wire_shape shape = told->shape;
-	if (!told->inferred && seen.has_x) {
-		shape = (cop_wire_shape){ .features = seen.features, .losses = 1 };
-		shape.bits = seen.features == 0 ? told->bits : 0;
-		shape.max_nonzeros = seen.features == 0 ? COP_WIRE_MODEL_WIDEST : 0;
-	}
-	shape.arms = seen.arms != 0 ? seen.arms : COP_WIRE_MODEL_WIDEST;
-	cop_err err = set_shape(told, &shape, diag);
-	told->inferred = told->inferred || (err == COP_OK && seen.has_x);
-	if (told->inferred)
-		publish(told);
-	return err;
-}
-
-static cop_err refuse_second(const cop_recorded_model *told, const char *name, size_t length, cop_diag *diag)
-{
-	char clean[3 * COP_WIRE_MODEL_NAME + 1];
-	cop_wire_text_clean(clean, sizeof clean, name, length);
-	cop_diag_message(diag, "the journal is of several models; expected one of them to be named: %s, %s, ...",
-	        told->model.name, clean);
-	return COP_EINVAL;
-}
-
 cop_err cop_recorded_model_match(cop_recorded_model *told, const cop_journal_record *record, cop_diag *diag)
 {
 	const char *name;
@@ -368,11 +295,10 @@ cop_err cop_recorded_model_match(cop_recorded_model *told, const cop_journal_rec
 	}
 	if (name == NULL || length == 0 || length > COP_WIRE_MODEL_NAME)
 		return COP_EEND;
-	if (!told->named) {
-		(void)snprintf(told->model.name, sizeof told->model.name, "%.*s", (int)length, name);
-		told->named = told->guessed = true;
-	}
-	if (strlen(told->model.name) != length || memcmp(told->model.name, name, length) != 0)
-		return told->guessed ? refuse_second(told, name, length, diag) : COP_EEND;
-	return cop_recorded_model_ready(told, (cop_wire_record_type)record->type, record->body, record->length, diag);
+	if (!told->named || strlen(told->model.name) != length || memcmp(told->model.name, name, length) != 0)
+		return COP_EEND;
+	if (told->model.told)
+		return COP_OK;
+	cop_diag_message(diag, "no header describes model \"%s\": there was no room for it", told->model.name);
+	return COP_ESHAPE;
 }

@@ -10,6 +10,8 @@
 #include "learn/ranking.h"
 #include "online/model_state.h"
 
+#define ENDED_ROOM 256 /* bytes: of what an event usually ends */
+
 void cop_model_settings_init(cop_model_settings *settings)
 {
 	*settings = (cop_model_settings){
@@ -154,6 +156,9 @@ cop_err cop_model_new(const cop_model_settings *settings, cop_model **out, cop_d
 		err = cop_learner_explanation_init(model->learner, &model->fresh);
 	if (err == COP_OK)
 		err = keep_explanations(model, settings->explain_keep, NULL);
+	cop_bytes_reserve(&model->ended.items, ENDED_ROOM);
+	if (err == COP_OK)
+		err = model->ended.items.err;
 	if (err != COP_OK) {
 		if (err == COP_ENOMEM)
 			cop_diag_message(diag, "%s", cop_err_text(err));
@@ -170,6 +175,7 @@ void cop_model_free(cop_model *model)
 		return;
 	free_kept(model->kept, model->kept_handle, model->kept_count);
 	cop_explanation_fini(&model->fresh);
+	cop_bytes_fini(&model->ended.items);
 	cop_pending_free(model->pending);
 	cop_learner_free(model->learner);
 	cop_learner_free(model->shadow.learner);

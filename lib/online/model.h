@@ -107,17 +107,12 @@ COP_CHECK cop_err cop_model_decide(
 /* Ranking models: the places of the eligible candidates, best predicted first, by the model as it is; changes nothing.
  * order: room for all. COP_EINVAL as decide. */
 COP_CHECK cop_err cop_model_order(cop_model *model, const cop_model_context *context, uint32_t *order, size_t *count);
-/* A decision that was made before, from a journal: the model moves as it did then, and nothing is drawn. A second
- * learner follows by the mask, and learning may ask for it. COP_EINVAL: the decision is not one of this model's, or
- * its id waits already. COP_ENOMEM. Nothing changed then. */
-COP_CHECK cop_err cop_model_replay(
-        cop_model *model, const cop_model_context *context, double now, const cop_decision *decision);
 /* A deferred decision was shown: its window begins. APPLIED; DUPLICATE: it has begun already, or is answered; LATE;
  * UNKNOWN. */
 void cop_model_activate(cop_model *model, const cop_event_id *id, double now, cop_feedback_result *result);
 /* No subscriber was given the action of a waiting decision: at its window's end the default loss is not learned, while
  * feedback that comes all the same is. decided: the `now` it was decided at, so that a later decision under the same id
- * is not mistaken for it; NULL: whichever waits, as in a journal, whose order names it. Whether the decision was found;
+ * is not mistaken for it; NULL: whichever waits. Whether the decision was found;
  * one that an existing system made is not. */
 bool cop_model_unheard(cop_model *model, const cop_event_id *id, const double *decided);
 double cop_model_value(const cop_model *model, double y);

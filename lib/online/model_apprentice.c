@@ -48,16 +48,8 @@ cop_err cop_model_observe(
 		return COP_OK;
 	}
 	follow(model, context, observed);
-	cop_model_await(model, context, now, &observed->decision, &observed->own_p, true);
+	cop_model_await(model, context, now, &observed->decision, &observed->own_p, NULL);
 	return COP_OK;
-}
-
-cop_err cop_model_observe_again(
-        cop_model *model, const cop_model_context *context, double now, const cop_model_observed *observed)
-{
-	if (model->learner->class->values || !(observed->own_p >= 0.0 && observed->own_p <= 1.0))
-		return COP_EINVAL;
-	return cop_model_replay_as(model, context, now, &observed->decision, &observed->own_p);
 }
 
 void cop_model_view_answered(cop_model *model, cop_model_answered *answered)

@@ -25,10 +25,6 @@ typedef struct cop_model_observed {
  * ones; p is outside (0, 1]; the model is one of values. COP_ENOMEM. Nothing changed then. */
 COP_CHECK cop_err cop_model_observe(
         cop_model *model, const cop_model_context *context, double now, cop_model_observed *observed, bool *repeated);
-/* One that was observed before, from a journal, as cop_model_replay is for own ones. COP_EINVAL also: own_p is outside
- * [0, 1]. */
-COP_CHECK cop_err cop_model_observe_again(
-        cop_model *model, const cop_model_context *context, double now, const cop_model_observed *observed);
 
 /* A decision of the system with its loss, complete. */
 typedef struct cop_model_answered {

@@ -64,7 +64,7 @@ cop_err cop_model_count_learned(cop_model *model, cop_err err, const double *sca
 	return COP_OK;
 }
 
-static cop_err learn(cop_model *model, const cop_pending_entry *entry, const double *scaled)
+cop_err cop_model_learn(cop_model *model, const cop_pending_entry *entry, const double *scaled)
 {
 	cop_err err = cop_model_count_learned(model, cop_model_shadow_learn(model, entry, scaled), scaled);
 	if (err == COP_OK && entry->observed)
@@ -82,7 +82,7 @@ static cop_err learn_foreign(cop_learner *learner, const cop_model_played *playe
 }
 
 /* A sum is one of losses as they were sent: of scaled ones, each further one brings the range's low end along. */
-static cop_err record_loss(cop_model *model, cop_pending_entry *entry, const double *scaled)
+cop_err cop_model_record_loss(cop_model *model, cop_pending_entry *entry, const double *scaled)
 {
 	const cop_model_settings *s = &model->set;
 	bool adds = s->reward == COP_REWARD_SUM && entry->losses > 0;
@@ -97,21 +97,27 @@ static cop_err record_loss(cop_model *model, cop_pending_entry *entry, const dou
 	return COP_OK;
 }
 
-/* What the end of a window teaches: the recorded losses, else the default, else (and when never shown, or heard of by
- * nobody) nothing. */
-static bool final_loss(const cop_model *model, const cop_pending_entry *entry, double *scaled)
+/* What is learned of a decision that ends without feedback, in loss_range: the recorded losses, else the default, else
+ * (and when it was never shown, or heard of by nobody, or gives way before its window is over) nothing. */
+static void find_outcome(
+        const cop_model *model, const cop_pending_entry *entry, bool gives_way, cop_wire_settlement *out)
 {
 	const cop_model_settings *s = &model->set;
+	bool defaults = s->has_default_loss && !entry->deferred && !entry->unheard && !gives_way;
+	unsigned losses = (unsigned)cop_learner_losses(&s->learner);
 	if (entry->losses > 0) {
-		for (size_t i = 0; i < 2; i++) {
-			scaled[i] = entry->loss[i];
-			if (!is_values(model))
-				scaled[i] = fmin(fmax(scaled[i], 0.0), 1.0);
+		out->outcome = gives_way ? COP_WIRE_OUTCOME_LEARNED_WAY : COP_WIRE_OUTCOME_RECORDED;
+		for (unsigned i = 0; i < losses; i++) {
+			double scaled = is_values(model) ? entry->loss[i] : fmin(fmax(entry->loss[i], 0.0), 1.0);
+			out->loss[i] = s->loss_low + scaled * (s->loss_high - s->loss_low);
 		}
-		return true;
+	} else if (defaults) {
+		out->outcome = COP_WIRE_OUTCOME_DEFAULT;
+		out->loss[0] = out->loss[1] = s->default_loss;
+	} else {
+		out->outcome = gives_way ? COP_WIRE_OUTCOME_GAVE_WAY : COP_WIRE_OUTCOME_UNANSWERED;
 	}
-	scaled[0] = scaled[1] = cop_estimator_scale(s->default_loss, s->loss_low, s->loss_high);
-	return s->has_default_loss && !entry->deferred && !entry->unheard;
+	out->losses = cop_wire_outcome_learned(out->outcome) ? losses : 0;
 }
 
 static bool window_is_over(const cop_model *model, const cop_pending_entry *entry, double now)
@@ -119,30 +125,62 @@ static bool window_is_over(const cop_model *model, const cop_pending_entry *entr
 	return entry->time + model->set.reward_window <= now;
 }
 
-static void end_window(cop_model *model, const cop_pending_entry *entry, double now)
+void cop_model_settle(cop_model *model, const cop_pending_entry *entry, const cop_wire_settlement *is, double now)
 {
-	double scaled[2];
-	bool teaches = final_loss(model, entry, scaled);
-	cop_recent_ids_why as = entry->losses > 0 ? COP_RECENT_IDS_ANSWERED : COP_RECENT_IDS_EXPIRED;
-	if (teaches && learn(model, entry, scaled) == COP_OK)
-		model->counters.defaulted += entry->losses == 0;
-	model->counters.dropped += !teaches;
-	cop_pending_remove(model->pending, entry, as, now);
+	const cop_model_settings *s = &model->set;
+	bool learns = cop_wire_outcome_learned(is->outcome);
+	bool answered = is->outcome == COP_WIRE_OUTCOME_ANOTHER || (learns && is->outcome != COP_WIRE_OUTCOME_DEFAULT);
+	double scaled[2] = { 0.0, 0.0 };
+	for (unsigned i = 0; i < is->losses; i++) {
+		scaled[i] = cop_estimator_scale(is->loss[i], s->loss_low, s->loss_high);
+		if (!is_values(model))
+			scaled[i] = fmin(fmax(scaled[i], 0.0), 1.0);
+	}
+	if (learns && cop_model_learn(model, entry, scaled) == COP_OK)
+		model->counters.defaulted += is->outcome == COP_WIRE_OUTCOME_DEFAULT;
+	model->counters.dropped += is->outcome == COP_WIRE_OUTCOME_UNANSWERED;
+	model->counters.evicted += cop_wire_outcome_gave_way(is->outcome);
+	cop_wire_settled_add(&model->ended.items, is);
+	model->ended.count++;
+	cop_pending_remove(model->pending, entry, answered ? COP_RECENT_IDS_ANSWERED : COP_RECENT_IDS_EXPIRED, now);
 }
 
-static void forget_old(cop_model *model, double now)
+static void end(cop_model *model, const cop_pending_entry *entry, bool gives_way, double now)
+{
+	cop_wire_settlement is = { .loss = { 0.0, 0.0 } };
+	cop_pending_id(model->pending, entry, &is.id);
+	find_outcome(model, entry, gives_way, &is);
+	cop_model_settle(model, entry, &is, now);
+}
+
+void cop_model_forget_old(cop_model *model, double now)
 {
 	cop_pending_forget(model->pending, now - model->set.reward_window);
 }
 
-bool cop_model_find_open(cop_model *model, const cop_event_id *id, double now, cop_pending_entry *entry)
+void cop_model_begin(cop_model *model)
+{
+	cop_bytes_clear(&model->ended.items);
+	model->ended.count = model->ended.missing = 0;
+	model->ended.joined = false;
+}
+
+bool cop_model_find(cop_model *model, const cop_event_id *id, cop_pending_entry *entry)
 {
 	if (!cop_pending_find(model->pending, id, entry))
 		return false;
 	cop_learner_probes(model->learner, &entry->decision);
+	return true;
+}
+
+bool cop_model_find_open(cop_model *model, const cop_event_id *id, double now, cop_pending_entry *entry)
+{
+	cop_model_begin(model);
+	if (!cop_model_find(model, id, entry))
+		return false;
 	if (!window_is_over(model, entry, now))
 		return true;
-	end_window(model, entry, now);
+	end(model, entry, false, now);
 	return false;
 }
 
@@ -151,13 +189,8 @@ static void make_room(cop_model *model, double now)
 	cop_pending_entry oldest;
 	while ((cop_pending_count(model->pending) >= model->set.pending_max ||
 	               cop_pending_bytes(model->pending) >= model->set.pending_bytes) &&
-	        cop_pending_oldest(model->pending, &oldest)) {
-		if (oldest.losses > 0) /* what was acknowledged is learned, if early */
-			end_window(model, &oldest, now);
-		else
-			cop_pending_remove(model->pending, &oldest, COP_RECENT_IDS_EXPIRED, now);
-		model->counters.evicted++;
-	}
+	        cop_pending_oldest(model->pending, &oldest))
+		end(model, &oldest, true, now); /* what was acknowledged is learned, if early */
 }
 
 static void keep_explanation(cop_model *model, const cop_model_context *context, const cop_decision *decision)
@@ -179,10 +212,10 @@ static void name_explanation(cop_model *model, uint32_t handle)
 
 /* What the decision left in the learner's workspaces is asked for first: making room may teach. */
 void cop_model_await(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision,
-        const double *own_p, bool anew)
+        const double *own_p, const cop_wire_settled *settled)
 {
 	uint32_t handle = 0;
-	bool explains = anew && model->kept_count > 0;
+	bool explains = settled == NULL && model->kept_count > 0;
 	size_t predictions = cop_learner_predictions(model->learner);
 	cop_pending_entry entry = {
 		.time = now,
@@ -200,6 +233,8 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 		keep_explanation(model, context, decision);
 	if (ranks(model))
 		entry.candidate = context->candidate[decision->arm];
+	if (settled != NULL)
+		cop_model_settle_all(model, settled, true, now);
 	make_room(model, now);
 	cop_err err = cop_pending_add(model->pending, context->id, &entry, &handle);
 	COP_ASSERT(err == COP_OK);
@@ -209,7 +244,7 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 	model->counters.greedy += decision->greedy;
 	if (own_p != NULL)
 		cop_apprentice_note(&model->apprentice, *own_p, decision->greedy);
-	forget_old(model, now);
+	cop_model_forget_old(model, now);
 }
 
 cop_err cop_model_reserve(cop_model *model, const cop_model_context *context, bool observed)
@@ -240,62 +275,8 @@ cop_err cop_model_decide(
 	err = ranks(model) ? cop_ranking_decide(model->learner, context->x, &set, out)
 	                   : cop_learner_decide(model->learner, context->x, context->mask, out);
 	COP_ASSERT(err == COP_OK);
-	cop_model_await(model, context, now, out, NULL, true);
+	cop_model_await(model, context, now, out, NULL, NULL);
 	return COP_OK;
-}
-
-/* Whether the model could have made that decision; a mask is not looked at. */
-static bool is_own(const cop_model *model, const cop_model_context *context, const cop_decision *decision)
-{
-	if (is_values(model))
-		return isfinite(decision->y) && decision->u >= -1 && decision->u <= 1;
-	const cop_candidates unmasked = { context->candidates, context->candidate, NULL };
-	if (ranks(model) && !cop_ranking_can_decide(model->learner, &unmasked))
-		return false;
-	size_t arms = ranks(model) ? context->candidates : model->set.learner.arms;
-	return decision->arm < arms && decision->p > 0.0 && decision->p <= 1.0;
-}
-
-/* The serving learner moves as by the decision; with one in its shadow, which asks what it would have done, it says so.
- */
-static void go_along(cop_model *model, const cop_model_context *context, const cop_decision *decision)
-{
-	const cop_candidates set = cop_model_candidates(context);
-	cop_decision followed = *decision;
-	cop_policy_view view;
-	cop_err err = COP_OK;
-	if (model->shadow.learner == NULL || is_values(model)) {
-		if (ranks(model))
-			cop_ranking_advance(model->learner, context->x, &set);
-		else
-			cop_learner_advance(model->learner, context->x);
-	} else if (ranks(model)) {
-		err = cop_ranking_follow(model->learner, context->x, &set, &followed, &view);
-	} else {
-		err = cop_learner_follow(model->learner, context->x, context->mask, &followed, &view);
-	}
-	COP_ASSERT(err == COP_OK); /* the model fits the context */
-}
-
-cop_err cop_model_replay_as(cop_model *model, const cop_model_context *context, double now,
-        const cop_decision *decision, const double *own_p)
-{
-	cop_pending_entry entry;
-	if (!is_own(model, context, decision) || (model->shadow.learner != NULL && !cop_model_fits(model, context)))
-		return COP_EINVAL;
-	cop_err err = cop_model_reserve(model, context, own_p != NULL);
-	if (err != COP_OK)
-		return err;
-	if (cop_model_find_open(model, context->id, now, &entry))
-		return COP_EINVAL;
-	go_along(model, context, decision);
-	cop_model_await(model, context, now, decision, own_p, false);
-	return COP_OK;
-}
-
-cop_err cop_model_replay(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision)
-{
-	return cop_model_replay_as(model, context, now, decision, NULL);
 }
 
 double cop_model_value(const cop_model *model, double y)
@@ -332,7 +313,7 @@ void cop_model_activate(cop_model *model, const cop_event_id *id, double now, co
 	} else {
 		*result = COP_FEEDBACK_DUPLICATE;
 	}
-	forget_old(model, now);
+	cop_model_forget_old(model, now);
 }
 
 bool cop_model_unheard(cop_model *model, const cop_event_id *id, const double *decided)
@@ -386,22 +367,28 @@ static cop_err join(
 		return COP_OK;
 	}
 	bool at_once = learns_at_once(model, entry, now);
-	cop_err err = at_once ? learn(model, entry, scaled) : record_loss(model, entry, scaled);
+	*result = at_once ? COP_FEEDBACK_APPLIED : COP_FEEDBACK_RECORDED;
+	return cop_model_join(model, entry, scaled, at_once, now);
+}
+
+cop_err cop_model_join(cop_model *model, cop_pending_entry *entry, const double *scaled, bool at_once, double now)
+{
+	cop_err err = at_once ? cop_model_learn(model, entry, scaled) : cop_model_record_loss(model, entry, scaled);
 	if (err != COP_OK)
 		return err;
-	*result = at_once ? COP_FEEDBACK_APPLIED : COP_FEEDBACK_RECORDED;
+	model->ended.joined = true;
 	model->counters.awaited += now - entry->time;
 	if (at_once)
 		cop_pending_remove(model->pending, entry, COP_RECENT_IDS_ANSWERED, now);
 	return COP_OK;
 }
 
-static cop_err count_result(cop_model *model, cop_err err, double now, const cop_feedback_result *result)
+cop_err cop_model_count_result(cop_model *model, cop_err err, double now, const cop_feedback_result *result)
 {
 	if (err != COP_OK)
 		return err;
 	model->counters.feedback[*result]++;
-	forget_old(model, now);
+	cop_model_forget_old(model, now);
 	return COP_OK;
 }
 
@@ -417,11 +404,11 @@ cop_err cop_model_feedback(cop_model *model, const cop_event_id *id, const doubl
 		err = join(model, &entry, scaled, now, result);
 	else
 		*result = not_waiting(model, id);
-	return count_result(model, err, now, result);
+	return cop_model_count_result(model, err, now, result);
 }
 
 /* A decision that is not known here, or was another one. */
-static cop_err take_foreign(
+cop_err cop_model_take_foreign(
         cop_model *model, const cop_model_played *played, const double *scaled, cop_model_answered *answered)
 {
 	if (answered != NULL && !answered->observed)
@@ -448,19 +435,20 @@ cop_err cop_model_take_sent(
 	bool same =
 	        waits && (is_values(model) || played->arm == COP_MODEL_ANY_ARM || entry.decision.arm == played->arm);
 	if (same)
-		return count_result(model, join(model, &entry, sent->scaled, now, result), now, result);
+		return cop_model_count_result(model, join(model, &entry, sent->scaled, now, result), now, result);
 	*result = waits ? COP_FEEDBACK_UNKNOWN : not_waiting(model, id);
 	if (*result == COP_FEEDBACK_UNKNOWN) {
-		cop_err err = take_foreign(model, played, sent->scaled, sent->answered);
+		cop_err err = cop_model_take_foreign(model, played, sent->scaled, sent->answered);
+		const cop_wire_settlement another = { .id = *id, .outcome = COP_WIRE_OUTCOME_ANOTHER };
 		if (err != COP_OK)
 			return err;
-		if (waits) /* another arm was played than the one decided */
-			cop_pending_remove(model->pending, &entry, COP_RECENT_IDS_ANSWERED, now);
+		if (waits)
+			cop_model_settle(model, &entry, &another, now);
 		else
 			cop_pending_remember(model->pending, id, COP_RECENT_IDS_ANSWERED, now);
 		*result = COP_FEEDBACK_APPLIED;
 	}
-	return count_result(model, COP_OK, now, result);
+	return cop_model_count_result(model, COP_OK, now, result);
 }
 
 cop_err cop_model_feedback_full(cop_model *model, const cop_event_id *id, const cop_row *x, uint32_t arm, double p,
@@ -490,11 +478,12 @@ size_t cop_model_expire(cop_model *model, double now, size_t most)
 {
 	size_t ended = 0;
 	cop_pending_entry entry;
+	cop_model_begin(model);
 	while (ended < most && cop_pending_oldest(model->pending, &entry) && window_is_over(model, &entry, now)) {
-		end_window(model, &entry, now);
+		end(model, &entry, false, now);
 		ended++;
 	}
 	if (ended > 0)
-		forget_old(model, now);
+		cop_model_forget_old(model, now);
 	return ended;
 }

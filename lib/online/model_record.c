@@ -1,8 +1,30 @@
+/* A record lists every waiting decision that its event ended. So applying it looks each one up by its id and does what
+ * the record reports, in the order of the event itself: windows that were over end first; a decision is followed and
+ * waits; only what gave way to it ends after the learners went along. */
 #include "online/model_record.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "base/assert.h"
+#include "learn/ranking.h"
+#include "online/model_state.h"
+
 _Static_assert(COP_WIRE_RECORD_PREDICTIONS == COP_LEARNER_EXPERTS, "the journal has room for all predictions");
+_Static_assert(COP_WIRE_RECORD_ANY_ARM == COP_MODEL_ANY_ARM, "the journal reports what the model takes");
+
+/* ---- from an event ---- */
+
+void cop_model_record_ended(const cop_model *model, cop_wire_record *record)
+{
+	record->settled = (cop_wire_settled){
+		.items = model->ended.items.data,
+		.length = model->ended.items.length,
+		.count = model->ended.count,
+		.lost = model->ended.items.err != COP_OK,
+	};
+	record->joined = record->has_x && model->ended.joined;
+}
 
 void cop_model_record_decision(
         cop_model *model, const cop_model_context *context, const cop_decision *decision, cop_wire_record *record)
@@ -26,4 +48,203 @@ void cop_model_record_decision(
 	record->defer = context->defer;
 	record->predictions = (unsigned)cop_learner_predictions(learner);
 	memcpy(record->prediction, decision->prediction, sizeof record->prediction);
+	cop_model_record_ended(model, record);
+	record->joined = false;
+}
+
+cop_wire_result cop_model_record_result(cop_feedback_result result)
+{
+	static const cop_wire_result results[COP_FEEDBACK_RESULTS] = {
+		[COP_FEEDBACK_APPLIED] = COP_WIRE_APPLIED,
+		[COP_FEEDBACK_RECORDED] = COP_WIRE_RECORDED,
+		[COP_FEEDBACK_DUPLICATE] = COP_WIRE_DUPLICATE,
+		[COP_FEEDBACK_LATE] = COP_WIRE_LATE,
+		[COP_FEEDBACK_UNKNOWN] = COP_WIRE_UNKNOWN,
+	};
+	return results[result];
+}
+
+/* ---- back to the model ---- */
+
+static cop_feedback_result result_of(const cop_wire_record *r)
+{
+	size_t result = 0;
+	while (result + 1 < COP_FEEDBACK_RESULTS && cop_model_record_result((cop_feedback_result)result) != r->result)
+		result++;
+	return (cop_feedback_result)result;
+}
+
+void cop_model_settle_all(cop_model *model, const cop_wire_settled *settled, bool gave_way, double now)
+{
+	cop_wire_settled rest = *settled;
+	cop_wire_settlement is;
+	cop_pending_entry entry;
+	size_t losses = cop_learner_losses(&model->set.learner);
+	while (cop_wire_settled_next(&rest, &is)) {
+		if (cop_wire_outcome_gave_way(is.outcome) != gave_way)
+			continue;
+		if ((is.losses == 0 || is.losses == losses) && cop_model_find(model, &is.id, &entry))
+			cop_model_settle(model, &entry, &is, now);
+		else
+			model->ended.missing++;
+	}
+}
+
+/* Whether the model could have made that decision; a mask is not looked at. */
+static bool is_own(const cop_model *model, const cop_model_context *context, const cop_decision *decision)
+{
+	if (model->learner->class->values)
+		return isfinite(decision->y) && decision->u >= -1 && decision->u <= 1;
+	const cop_candidates unmasked = { context->candidates, context->candidate, NULL };
+	bool ranks = cop_ranking_is(model->learner);
+	if (ranks && !cop_ranking_can_decide(model->learner, &unmasked))
+		return false;
+	size_t arms = ranks ? context->candidates : model->set.learner.arms;
+	return decision->arm < arms && decision->p > 0.0 && decision->p <= 1.0;
+}
+
+/* The serving learner moves as by the decision; one with another in its shadow follows it, since the shadow asks for
+ * what the serving one would have done. */
+static void go_along(cop_model *model, const cop_model_context *context, const cop_decision *decision)
+{
+	const cop_candidates set = cop_model_candidates(context);
+	cop_decision followed = *decision;
+	cop_policy_view view;
+	cop_err err = COP_OK;
+	bool ranks = cop_ranking_is(model->learner);
+	if (model->shadow.learner == NULL || model->learner->class->values) {
+		if (ranks)
+			cop_ranking_advance(model->learner, context->x, &set);
+		else
+			cop_learner_advance(model->learner, context->x);
+	} else if (ranks) {
+		err = cop_ranking_follow(model->learner, context->x, &set, &followed, &view);
+	} else {
+		err = cop_learner_follow(model->learner, context->x, context->mask, &followed, &view);
+	}
+	COP_ASSERT(err == COP_OK); /* the model fits the context */
+}
+
+#define NO_PREDICTION 0.5f /* what an expert that knows nothing predicts */
+
+/* As many as the learner's experts now are; a record of another version, with other experts, tells nothing of these. */
+static void get_predictions(const cop_model *model, const cop_wire_record *r, float *out)
+{
+	size_t predictions = cop_learner_predictions(model->learner);
+	memcpy(out, r->prediction, sizeof r->prediction);
+	for (size_t i = 0; i < predictions && r->predictions != predictions; i++)
+		out[i] = NO_PREDICTION;
+}
+
+static cop_err apply_decision(cop_model *model, const cop_wire_record *r)
+{
+	const cop_model_context context = { &r->id, &r->x, r->candidate, r->candidates, r->mask, r->defer };
+	cop_pending_entry entry;
+	cop_decision decision = {
+		.arm = r->a,
+		.greedy = r->greedy,
+		.u = r->u,
+		.p = r->values ? 1.0 : r->p,
+		.y = r->y,
+		.rev = r->rev,
+	};
+	get_predictions(model, r, decision.prediction);
+	bool observable = !model->learner->class->values && r->own_p >= 0.0 && r->own_p <= 1.0;
+	bool fits = is_own(model, &context, &decision) && (observable || !r->observed) &&
+	            (model->shadow.learner == NULL || cop_model_fits(model, &context));
+	if (!fits)
+		return COP_EINVAL;
+	cop_err err = cop_model_reserve(model, &context, r->observed);
+	if (err != COP_OK)
+		return err;
+	cop_model_settle_all(model, &r->settled, false, r->time);
+	if (cop_model_find(model, &r->id, &entry))
+		return COP_EINVAL;
+	go_along(model, &context, &decision);
+	cop_model_await(model, &context, r->time, &decision, r->observed ? &r->own_p : NULL, &r->settled);
+	return COP_OK;
+}
+
+/* Of a decision that was not known here, or was another one. */
+static cop_err apply_foreign(cop_model *model, const cop_wire_record *r, const double *scaled)
+{
+	const cop_model_played played = { &r->x, r->candidate, r->a, r->p };
+	cop_model_answered answered = { &r->x, r->a, r->p, r->loss[0], true, r->own_p, r->greedy };
+	cop_err err = cop_model_take_foreign(model, &played, scaled, r->observed ? &answered : NULL);
+	if (err == COP_OK && cop_pending_recall(model->pending, &r->id) == COP_RECENT_IDS_NOT)
+		cop_pending_remember(model->pending, &r->id, COP_RECENT_IDS_ANSWERED, r->time);
+	return err;
+}
+
+/* A one-point model of values cannot have learned from it: the perturbation is not in the message. */
+static bool can_learn_foreign(const cop_model *model, const cop_wire_record *r)
+{
+	if (cop_ranking_is(model->learner))
+		return r->candidates == 1;
+	return r->candidates == 0 && (!model->learner->class->values || r->losses == 2);
+}
+
+static cop_err apply_feedback(cop_model *model, const cop_wire_record *r)
+{
+	double scaled[2] = { 0.0, 0.0 };
+	cop_pending_entry entry;
+	const cop_feedback_result result = result_of(r);
+	bool accepted = result == COP_FEEDBACK_APPLIED || result == COP_FEEDBACK_RECORDED;
+	cop_err err = cop_model_scale(model, r->loss, r->losses, scaled);
+	if (err != COP_OK)
+		return err;
+	cop_model_settle_all(model, &r->settled, false, r->time);
+	if (accepted && (r->joined || !r->has_x))
+		err = cop_model_find(model, &r->id, &entry)
+		              ? cop_model_join(model, &entry, scaled, result == COP_FEEDBACK_APPLIED, r->time)
+		              : COP_EINVAL;
+	else if (accepted)
+		err = can_learn_foreign(model, r) ? apply_foreign(model, r, scaled) : COP_EINVAL;
+	return cop_model_count_result(model, err, r->time, &result);
+}
+
+static cop_err apply_activation(cop_model *model, const cop_wire_record *r)
+{
+	cop_pending_entry entry;
+	cop_model_settle_all(model, &r->settled, false, r->time);
+	if (r->result == COP_WIRE_APPLIED) {
+		if (!cop_model_find(model, &r->id, &entry))
+			return COP_EINVAL;
+		cop_pending_activate(model->pending, &entry, r->time);
+	}
+	cop_model_forget_old(model, r->time);
+	return COP_OK;
+}
+
+static cop_err apply_expiry(cop_model *model, const cop_wire_record *r)
+{
+	cop_model_settle_all(model, &r->settled, false, r->time);
+	cop_model_forget_old(model, r->time);
+	return COP_OK;
+}
+
+cop_err cop_model_apply(cop_model *model, cop_wire_record_type type, const cop_wire_record *record)
+{
+	cop_err err = COP_OK;
+	cop_model_begin(model);
+	switch (type) {
+	case COP_WIRE_RECORD_DECISION:
+		err = apply_decision(model, record);
+		break;
+	case COP_WIRE_RECORD_FEEDBACK:
+		err = apply_feedback(model, record);
+		break;
+	case COP_WIRE_RECORD_EXPIRY:
+		err = apply_expiry(model, record);
+		break;
+	case COP_WIRE_RECORD_ACTIVATION:
+		err = apply_activation(model, record);
+		break;
+	case COP_WIRE_RECORD_UNHEARD:
+		return cop_model_unheard(model, &record->id, NULL) ? COP_OK : COP_EINVAL;
+	case COP_WIRE_RECORD_CONFIG:
+	case COP_WIRE_RECORD_PROMOTION:
+		break;
+	}
+	return err == COP_OK && model->ended.missing > 0 ? COP_EINVAL : err;
 }

@@ -5,6 +5,7 @@
 #include "learn/ranking.h"
 #include "online/model_apprentice.h"
 #include "online/model_shadow.h"
+#include "wire/wire_settled.h"
 
 /* The pair of learners: who serves and who is in the shadow. */
 typedef struct cop_shadow {
@@ -34,6 +35,13 @@ struct cop_model {
 	cop_explanation fresh; /* of the model as it is */
 	cop_shadow shadow;
 	cop_apprentice apprentice;
+	/* Of the last event: waiting decisions that it ended beside its own, and whether its own waited. */
+	struct {
+		cop_bytes items; /* wire/wire_settled.h */
+		size_t count;
+		size_t missing; /* of a record's endings, those that did not wait */
+		bool joined;
+	} ended;
 };
 
 static inline cop_candidates cop_model_candidates(const cop_model_context *context)
@@ -55,15 +63,35 @@ COP_CHECK cop_err cop_model_count_learned(cop_model *model, cop_err err, const d
 
 /* Memory for a decision of the context, which may wait then. COP_ENOMEM. */
 COP_CHECK cop_err cop_model_reserve(cop_model *model, const cop_model_context *context, bool observed);
-/* The id's decision, if it is waiting and its window is not over; one that is over is ended here. */
+/* A new event: nothing has ended. */
+void cop_model_begin(cop_model *model);
+/* The id's decision, if it is waiting; complete with its probes. */
+bool cop_model_find(cop_model *model, const cop_event_id *id, cop_pending_entry *entry);
+/* The same of one whose window is not over; one that is over is ended here. A new event begins. */
 bool cop_model_find_open(cop_model *model, const cop_event_id *id, double now, cop_pending_entry *entry);
 /* Right after it was decided or followed: waits from now on, memory for it was reserved. own_p: of an observed one,
- * NULL: it is the model's own. anew: not replayed, so that its explanation may be asked for. */
+ * NULL: it is the model's own. settled: of its record; NULL: it is no record's, so its explanation may be asked for. */
 void cop_model_await(cop_model *model, const cop_model_context *context, double now, const cop_decision *decision,
-        const double *own_p, bool anew);
-/* cop_model_replay, of observed ones too. */
-COP_CHECK cop_err cop_model_replay_as(cop_model *model, const cop_model_context *context, double now,
-        const cop_decision *decision, const double *own_p);
+        const double *own_p, const cop_wire_settled *settled);
+
+/* A waiting decision ends so: is learned of, counted and taken out, and stands among those that the event ended. */
+void cop_model_settle(cop_model *model, const cop_pending_entry *entry, const cop_wire_settlement *is, double now);
+/* All of a record's that gave way, or all others. Those that do not wait, or have more or fewer losses than the model
+ * takes, are passed over and counted as missing. */
+void cop_model_settle_all(cop_model *model, const cop_wire_settled *settled, bool gave_way, double now);
+/* Learns from losses of a waiting decision. Errors of learning; nothing changed then. */
+COP_CHECK cop_err cop_model_learn(cop_model *model, const cop_pending_entry *entry, const double *scaled);
+/* Adds losses to a waiting decision's, by the reward rule. COP_EDIVERGED: they overflow; nothing changed then. */
+COP_CHECK cop_err cop_model_record_loss(cop_model *model, cop_pending_entry *entry, const double *scaled);
+/* One of the two: the decision is learned of and ends, or its losses are recorded. Errors of them. */
+COP_CHECK cop_err cop_model_join(
+        cop_model *model, cop_pending_entry *entry, const double *scaled, bool at_once, double now);
+/* Counts a feedback's result if err is COP_OK, and forgets old ids. Returns err. */
+COP_CHECK cop_err cop_model_count_result(cop_model *model, cop_err err, double now, const cop_feedback_result *result);
+void cop_model_forget_old(cop_model *model, double now);
+/* Learns from a decision that is not known here, or was another one; answered: NULL, or of an observed one. */
+COP_CHECK cop_err cop_model_take_foreign(
+        cop_model *model, const cop_model_played *played, const double *scaled, cop_model_answered *answered);
 
 /* Self-contained feedback. */
 typedef struct cop_model_sent {

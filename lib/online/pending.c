@@ -316,6 +316,11 @@ bool cop_pending_oldest(const cop_pending *table, cop_pending_entry *out)
 	return true;
 }
 
+void cop_pending_id(const cop_pending *table, const cop_pending_entry *entry, cop_event_id *id)
+{
+	cop_pending_record_id(&table->shape, record_at(table, entry->handle), id);
+}
+
 void cop_pending_record_loss(cop_pending *table, const cop_pending_entry *entry)
 {
 	cop_pending_record_losses(record_at(table, entry->handle), entry);

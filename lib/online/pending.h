@@ -111,6 +111,8 @@ COP_CHECK cop_err cop_pending_reserve(cop_pending *table, const cop_pending_need
  * COP_EFULL: the bound is reached (take the oldest out first). COP_ENOMEM. */
 COP_CHECK cop_err cop_pending_add(
         cop_pending *table, const cop_event_id *id, const cop_pending_entry *entry, uint32_t *handle);
+/* Of an entry that was found. */
+void cop_pending_id(const cop_pending *table, const cop_pending_entry *entry, cop_event_id *id);
 bool cop_pending_find(const cop_pending *table, const cop_event_id *id, cop_pending_entry *out);
 /* The one that has waited longest; false when none waits. */
 bool cop_pending_oldest(const cop_pending *table, cop_pending_entry *out);

@@ -2,7 +2,8 @@
  * they come in the order in which they were learned, not in that of their decisions.
  *
  * How many records make a window is not known beforehand: one decision and its feedback each are tried first, with some
- * more before them, then FURTHER times as many, until it is full of events that are beyond doubt. */
+ * more before them, then FURTHER times as many, until it is full. A full window is that of the whole journal: whatever
+ * was decided before its oldest record is older than all of it. */
 #include "refit/refit_window.h"
 
 #include <math.h>
@@ -222,16 +223,6 @@ static cop_err keep(reading *r, cop_refit_event *e)
 
 /* ---- reading ---- */
 
-static cop_err check_model(const reading *r)
-{
-	const cop_journal_history_model *m = &r->window->model;
-	if (m->told)
-		return COP_OK;
-	cop_diag_message(r->diag,
-	        "the journal does not tell what model \"%s\" is like; expected one of a version that does", m->name);
-	return COP_EINVAL;
-}
-
 /* What was played is known, and could be played. */
 static bool makes_sense(const cop_journal_history_model *m, const cop_logged_event *e)
 {
@@ -279,8 +270,6 @@ static cop_err read_all(reading *r, const cop_progress *progress)
 		if (err == COP_EEND)
 			return COP_OK;
 		if (err == COP_OK)
-			err = check_model(r);
-		if (err == COP_OK)
 			err = take(r, &logged);
 		if (err != COP_OK)
 			return err;
@@ -291,12 +280,6 @@ static int by_sequence(const void *a, const void *b)
 {
 	const cop_refit_event *const *x = a, *const *y = b;
 	return older(*x, *y) ? -1 : older(*y, *x);
-}
-
-/* Full, and read from the oldest segment or else of nothing that was in doubt. */
-static bool is_sure(const cop_refit_settings *settings, const cop_refit_window *w, uint64_t doubtful)
-{
-	return w->n == settings->window && w->event[0]->sequence > doubtful;
 }
 
 /* The window of what is read from the segment `from` on. *sure: another beginning would give the same. */
@@ -317,7 +300,7 @@ static cop_err read_from(reading *r, const char *journal, uint64_t from, const c
 	if (err != COP_OK)
 		return err;
 	err = read_all(r, progress);
-	*sure = is_sure(r->settings, r->window, cop_journal_history_doubtful(r->reader));
+	*sure = r->window->n == r->settings->window;
 	cop_event_reader_free(r->reader);
 	return err;
 }

@@ -23,7 +23,8 @@ enum {
 	PREDICTIONS,
 	LOSS,
 	RESULT,
-	EVICTED,
+	JOINED,
+	SETTLED,
 	COUNT,
 	TEXT,
 	MODELS,
@@ -34,7 +35,7 @@ enum {
 };
 
 static const char *const names[KEYS] = { "m", "t", "id", "x", "c", "mask", "a", "p", "g", "y", "u", "rev", "defer", "e",
-	"loss", "r", "ev", "n", "text", "models", "k", "crc", "o" };
+	"loss", "r", "j", "s", "n", "text", "models", "k", "crc", "o" };
 
 const char *cop_wire_promotion_text(cop_wire_promotion kind)
 {
@@ -55,10 +56,11 @@ static uint32_t needed(cop_wire_record_type type, const cop_wire_shape *shape, b
 		return event | 1u << X | 1u << REV | candidates |
 		       (values ? 1u << Y | 1u << U : 1u << ARM | 1u << P | 1u << GREEDY);
 	case COP_WIRE_RECORD_FEEDBACK:
-		return event | 1u << LOSS | (has_x && !values ? candidates | arm | 1u << P : 0);
+		return event | 1u << LOSS | 1u << RESULT | (has_x && !values ? candidates | arm | 1u << P : 0);
 	case COP_WIRE_RECORD_EXPIRY:
-		return 1u << MODEL | 1u << TIME | 1u << COUNT;
+		return 1u << MODEL | 1u << TIME | 1u << SETTLED;
 	case COP_WIRE_RECORD_ACTIVATION:
+		return event | 1u << RESULT;
 	case COP_WIRE_RECORD_UNHEARD:
 		return event;
 	case COP_WIRE_RECORD_CONFIG:
@@ -97,8 +99,6 @@ static void put_decision(cop_bytes *bytes, const cop_wire_record *r)
 		put_mask(bytes, r->mask, r->arms);
 	if (r->defer)
 		cop_wire_put_key_bool(bytes, "defer", true);
-	if (r->evicted > 0)
-		cop_wire_put_key_unsigned(bytes, "ev", r->evicted);
 	if (r->values) {
 		cop_wire_put_key_double(bytes, "y", r->y);
 		cop_wire_put_key_signed(bytes, "u", r->u);
@@ -118,8 +118,9 @@ static void put_feedback(cop_bytes *bytes, const cop_wire_record *r)
 	cop_wire_put_array(bytes, r->losses);
 	for (unsigned i = 0; i < r->losses; i++)
 		cop_wire_put_double(bytes, r->loss[i]);
-	if (r->has_result)
-		cop_wire_put_key_unsigned(bytes, "r", r->result);
+	cop_wire_put_key_unsigned(bytes, "r", r->result);
+	if (r->joined)
+		cop_wire_put_key_bool(bytes, "j", true);
 	if (!r->has_x || r->values)
 		return;
 	if (r->a != COP_WIRE_RECORD_ANY_ARM)
@@ -161,8 +162,8 @@ void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_
 		put_decision(bytes, r);
 	} else if (type == COP_WIRE_RECORD_FEEDBACK) {
 		put_feedback(bytes, r);
-	} else if (type == COP_WIRE_RECORD_EXPIRY) {
-		cop_wire_put_key_unsigned(bytes, "n", r->count);
+	} else if (type == COP_WIRE_RECORD_ACTIVATION) {
+		cop_wire_put_key_unsigned(bytes, "r", r->result);
 	} else if (type == COP_WIRE_RECORD_PROMOTION) {
 		put_promotion(bytes, r);
 	} else if (type == COP_WIRE_RECORD_CONFIG) {
@@ -172,6 +173,10 @@ void cop_wire_record_put(cop_bytes *bytes, cop_wire_record_type type, const cop_
 			cop_wire_put_text(bytes, "models");
 			cop_wire_put_binary(bytes, r->models, r->models_length);
 		}
+	}
+	if (r->settled.count > 0 || type == COP_WIRE_RECORD_EXPIRY) {
+		cop_wire_put_text(bytes, "s");
+		cop_wire_settled_put(bytes, &r->settled);
 	}
 	cop_wire_put_map_close(bytes, map);
 }
@@ -236,11 +241,12 @@ static cop_err read_small(cop_wire_cursor *cursor, unsigned which, cop_wire_reco
 		return cop_wire_cursor_bool(cursor, &out->defer);
 	case RESULT:
 		err = cop_wire_cursor_unsigned(cursor, &word);
-		out->has_result = true;
 		out->result = word < COP_WIRE_RESULT_COUNT ? (cop_wire_result)word : COP_WIRE_UNKNOWN;
 		return err == COP_OK && word >= COP_WIRE_RESULT_COUNT ? COP_EFORMAT : err;
-	case EVICTED:
-		return cop_wire_cursor_unsigned(cursor, &out->evicted);
+	case JOINED:
+		return cop_wire_cursor_bool(cursor, &out->joined);
+	case SETTLED:
+		return cop_wire_settled_read(cursor, &out->settled);
 	case COUNT:
 		return cop_wire_cursor_unsigned(cursor, &out->count);
 	case PROMOTION:
@@ -311,12 +317,16 @@ static bool is_foreign(cop_wire_record_type type, unsigned which)
 	return !event && (which == X || which == CANDIDATES || which == MASK);
 }
 
+static bool accepted(cop_wire_result result) { return result == COP_WIRE_APPLIED || result == COP_WIRE_RECORDED; }
+
 /* What the fields must be to one another. */
 static cop_err check_action(cop_wire_record_type type, const cop_wire_shape *shape, const cop_wire_workspace *workspace,
         cop_wire_cursor *mask, cop_wire_record *out, cop_wire_fault *fault)
 {
 	if (out->promotion == COP_WIRE_PROMOTION_CHALLENGE && out->count == 0)
 		return bad(fault, COP_EFORMAT, "n");
+	if (out->joined && !(type == COP_WIRE_RECORD_FEEDBACK && out->has_x && accepted(out->result)))
+		return bad(fault, COP_EFORMAT, "j");
 	bool answered = type == COP_WIRE_RECORD_FEEDBACK && out->has_x && shape->max_candidates == 0;
 	if (out->observed && (out->values || (type != COP_WIRE_RECORD_DECISION && !answered)))
 		return bad(fault, COP_EFORMAT, "o");

@@ -1,18 +1,20 @@
 /* wire/wire_record.h: bodies of journal records: what happened to a model, complete enough to do it again.
  *
  * MessagePack maps with short keys, every number exact. A decision carries context and candidates as given, the action
- * with its propensity and the experts' predictions; applying it needs no draw. Times are event times, seconds since
- * 1970. Decoding allocates nothing; views point into the workspace and the body. No state: any thread. */
+ * with its propensity and the experts' predictions; applying it needs no draw. Every record lists the waiting decisions
+ * that it ended beside its own, with the losses that were learned of them: applying it needs no rule. Times are event
+ * times, seconds since 1970. Decoding allocates nothing; views point into the workspace and the body. No state: any
+ * thread. */
 #ifndef COP_WIRE_WIRE_RECORD_H
 #define COP_WIRE_WIRE_RECORD_H
 
 #include "base/bytes.h"
 #include "wire/wire_context.h"
+#include "wire/wire_settled.h"
 
 #define COP_WIRE_RECORD_PREDICTIONS 6
 #define COP_WIRE_RECORD_ANY_ARM     UINT32_MAX
-#define COP_WIRE_RECORD_MODEL       64  /* bytes of a model's name */
-#define COP_WIRE_RECORD_EXPIRY_MANY 256 /* an expiry of fewer ended every window that was over */
+#define COP_WIRE_RECORD_MODEL       64 /* bytes of a model's name */
 
 typedef enum cop_wire_record_type {
 	COP_WIRE_RECORD_DECISION = 1,   /* a new decision */
@@ -65,10 +67,10 @@ typedef struct cop_wire_record {
 	unsigned predictions;
 	double loss[2]; /* feedback, as sent */
 	unsigned losses;
-	bool has_result; /* feedback; records of older versions have none */
-	cop_wire_result result;
-	uint64_t evicted; /* decision: how many of the oldest waiting ones gave way to it */
-	uint64_t count;   /* expiry: how many; challenge: the number of the challenger's file */
+	cop_wire_result result; /* feedback, activation */
+	bool joined;            /* self-contained feedback: its decision waited, with this action, and was learned of */
+	cop_wire_settled settled; /* decision, feedback, activation, expiry */
+	uint64_t count;           /* challenge: the number of the challenger's file */
 	cop_wire_promotion promotion;
 	uint32_t crc;     /* challenge: CRC32C of the file's body */
 	const char *text; /* configuration, as printed; borrowed */

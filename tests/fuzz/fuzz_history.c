@@ -14,6 +14,8 @@
 #include "wire/wire_models.h"
 #include "wire/wire_record.h"
 
+#include "fuzz_settled.h"
+
 #define FEATURES 2
 #define ARMS     3
 #define BITS     6
@@ -63,6 +65,8 @@ static void put_set(cop_bytes *bytes, unsigned form)
 
 /* ---- records ---- */
 
+static cop_bytes ended; /* of the record in hand */
+
 static void put_right(cop_bytes *body, cop_wire_record_type type, unsigned form, input *in, double *now)
 {
 	static const float dense[FEATURES] = { 0.5f, -1.0f };
@@ -81,7 +85,6 @@ static void put_right(cop_bytes *body, cop_wire_record_type type, unsigned form,
 	r.has_x = type == COP_WIRE_RECORD_DECISION || flags & 1;
 	r.mask = flags & 2 ? mask : NULL;
 	r.defer = (flags & 4) != 0;
-	r.evicted = flags >> 5 & 3;
 	r.values = (form & 12) == 12;
 	r.y = (double)(id >> 4) / 15.0;
 	r.u = flags & 64 ? 1 : -1;
@@ -90,9 +93,10 @@ static void put_right(cop_bytes *body, cop_wire_record_type type, unsigned form,
 	r.losses = r.values && form & 64 ? 2 : 1;
 	r.loss[0] = flags & 8 ? 1e9 : (double)(flags >> 4) / 8.0;
 	r.loss[1] = flags & 32 ? -r.loss[0] : 0.5;
-	r.has_result = (flags & 16) == 0;
 	r.result = (cop_wire_result)(flags % COP_WIRE_RESULT_COUNT);
-	r.count = flags & 1 ? 256 : flags >> 3;
+	r.joined = type == COP_WIRE_RECORD_FEEDBACK && r.has_x && r.result <= COP_WIRE_RECORDED && (step & 4) != 0;
+	r.settled = settled_of(&ended, step & 3, id + 1, flags >> 4, r.losses);
+	r.count = flags >> 3;
 	r.promotion = (cop_wire_promotion)(id % COP_WIRE_PROMOTIONS);
 	if (r.promotion == COP_WIRE_PROMOTION_CHALLENGE)
 		r.count |= 1; /* files count from 1 */

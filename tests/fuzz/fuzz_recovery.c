@@ -23,6 +23,8 @@
 #include "tree/tree_build.h"
 #include "wire/wire_record.h"
 
+#include "fuzz_settled.h"
+
 #define FEATURES     2
 #define BITS         4
 #define ARMS         3
@@ -69,6 +71,8 @@ static char state_dir[64], journal[96], segment[160];
 
 /* ---- records ---- */
 
+static cop_bytes ended; /* of the record in hand */
+
 static cop_row row_of(unsigned bits, float value[FEATURES], uint32_t index[FEATURES])
 {
 	value[0] = (float)(bits & 15) / 4.0f - 2.0f;
@@ -85,7 +89,6 @@ static void fill_rest(cop_wire_record *r, cop_wire_record_type type, unsigned fl
 {
 	r->has_x = type == COP_WIRE_RECORD_DECISION || (type == COP_WIRE_RECORD_FEEDBACK && keeps_x);
 	r->defer = (flags & 4) != 0;
-	r->evicted = flags >> 5 & 3;
 	r->values = models[model].values;
 	r->u = flags & 64 ? 1 : -1;
 	r->greedy = (flags & 16) != 0;
@@ -95,8 +98,8 @@ static void fill_rest(cop_wire_record *r, cop_wire_record_type type, unsigned fl
 	r->losses = flags & 128 ? 3 - models[model].losses : models[model].losses;
 	r->loss[0] = (double)(flags >> 4) / 8.0;
 	r->loss[1] = 0.5;
-	r->has_result = (flags & 16) == 0;
-	r->count = flags & 1 ? COP_WIRE_RECORD_EXPIRY_MANY : flags >> 3;
+	r->result = (cop_wire_result)(flags % COP_WIRE_RESULT_COUNT);
+	r->joined = type == COP_WIRE_RECORD_FEEDBACK && r->has_x && r->result <= COP_WIRE_RECORDED && (flags & 8) != 0;
 	r->promotion = (cop_wire_promotion)(flags % COP_WIRE_PROMOTIONS);
 	if (r->promotion == COP_WIRE_PROMOTION_CHALLENGE)
 		r->count = 1 + (flags >> 7);
@@ -131,6 +134,8 @@ static void put_right(cop_bytes *body, cop_wire_record_type type, input *in, dou
 		r.candidates = type == COP_WIRE_RECORD_DECISION ? r.arms : 1;
 	if (type == COP_WIRE_RECORD_CONFIG)
 		r.model = NULL;
+	if (type != COP_WIRE_RECORD_CONFIG && type != COP_WIRE_RECORD_PROMOTION && type != COP_WIRE_RECORD_UNHEARD)
+		r.settled = settled_of(&ended, which & 3, features, flags >> 5, r.losses);
 	cop_wire_record_put(body, type, &r);
 }
 

@@ -341,7 +341,6 @@ static void fuzz_record(const cop_wire_shape *shape, cop_wire_record_type type, 
 		check_same_row(&a.x, &b.x);
 	if (type == COP_WIRE_RECORD_DECISION) {
 		check(a.rev == b.rev && a.defer == b.defer && a.predictions == b.predictions);
-		check(a.evicted == b.evicted);
 		check(a.values ? a.y == b.y && a.u == b.u : a.a == b.a && a.p == b.p && a.greedy == b.greedy);
 		check((a.mask == NULL) == (b.mask == NULL));
 		check(a.mask == NULL || memcmp(first.mask, second.mask, a.arms) == 0);
@@ -349,11 +348,12 @@ static void fuzz_record(const cop_wire_shape *shape, cop_wire_record_type type, 
 		for (size_t i = 0; i < a.candidates; i++)
 			check_same_row(&a.candidate[i], &b.candidate[i]);
 	}
-	check(type != COP_WIRE_RECORD_EXPIRY || a.count == b.count);
+	check(a.settled.count == b.settled.count && a.settled.length == b.settled.length);
+	check(a.joined == b.joined);
 	check(!a.observed || (!a.values && a.has_x && a.own_p >= 0.0 && a.own_p <= 1.0));
 	check(a.observed == b.observed && a.own_p == b.own_p);
 	check(type != COP_WIRE_RECORD_FEEDBACK || (a.losses == b.losses && a.loss[0] == b.loss[0]));
-	check(type != COP_WIRE_RECORD_FEEDBACK || (a.has_result == b.has_result && a.result == b.result));
+	check(type != COP_WIRE_RECORD_FEEDBACK || a.result == b.result);
 	check(type != COP_WIRE_RECORD_CONFIG || a.models_length == b.models_length);
 	cop_bytes_fini(&bytes);
 }

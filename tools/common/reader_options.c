@@ -29,7 +29,7 @@ static const struct row {
 	{ "assume-probability", required_argument, COP_READER_ASSUME, TEXT },
 	{ "lines", required_argument, COP_READER_LINES, VW },
 	{ "features", required_argument, COP_READER_FEATURES, TEXT },
-	{ "bits", required_argument, COP_READER_BITS, TEXT | JOURNAL },
+	{ "bits", required_argument, COP_READER_BITS, TEXT },
 	{ "hash", required_argument, COP_READER_HASH, TEXT },
 	{ "keep", required_argument, COP_READER_KEEP, NAMED },
 	{ "ignore", required_argument, COP_READER_IGNORE, NAMED },
@@ -254,7 +254,7 @@ cop_err cop_reader_open(const cop_reader_options *options, const char *path, cop
 	*out = NULL;
 	if (strcmp(options->format, "journal") == 0) {
 		const cop_journal_history_settings journal = {
-			.model = options->model, .skip = options->skip, .bits = options->bits
+			.model = options->model, .skip = options->skip
 		};
 		return cop_journal_history_open(path, &journal, out, diag);
 	}

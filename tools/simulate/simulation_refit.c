@@ -283,8 +283,7 @@ cop_err cop_sim_refits_fed(
         cop_sim_refits *refits, const cop_event_id *id, const double *loss, size_t count, cop_diag *diag)
 {
 	cop_sim_refits *r = refits;
-	cop_wire_record record = { .id = *id, .losses = (unsigned)count, .has_result = true };
-	record.result = COP_WIRE_APPLIED;
+	cop_wire_record record = { .id = *id, .losses = (unsigned)count, .result = COP_WIRE_APPLIED };
 	record.p = 1.0;
 	memcpy(record.loss, loss, count * sizeof *loss);
 	cop_err err = put(r, COP_WIRE_RECORD_FEEDBACK, &record, diag);

@@ -269,7 +269,11 @@ static bool put_some(cop_journaler *journaler)
 		.has_x = true,
 		.x = { .d = 2, .dense = x } };
 	cop_wire_record feedback = { .model = "m", .model_length = 1, .time = 1e9 + 1.0, .losses = 1, .loss = { 0.5 } };
-	const cop_wire_record expiry = { .model = "m", .model_length = 1, .time = 1e9 + 700.0, .count = 1 };
+	static const uint8_t ends_2[] = { 0x92, 2, COP_WIRE_OUTCOME_UNANSWERED }; /* [2, outcome] */
+	const cop_wire_record expiry = { .model = "m",
+		.model_length = 1,
+		.time = 1e9 + 700.0,
+		.settled = { .items = ends_2, .length = sizeof ends_2, .count = 1 } };
 	unsigned taken = 0;
 	for (uint64_t id = 1; id <= 3; id++) {
 		cop_event_id_from_unsigned(&decision.id, id);

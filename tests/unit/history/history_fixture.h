@@ -63,7 +63,7 @@ static inline cop_wire_model told(const char *name)
 	};
 }
 
-/* Begins a segment with record `next`, whose header tells of the models (count 0: of none, as old ones). */
+/* Begins a segment with record `next`, whose header holds the models (count 0: it has no set). */
 static inline void open_book(book *b, uint64_t next, const cop_wire_model *models, size_t count)
 {
 	cop_bytes set;
@@ -144,20 +144,55 @@ static inline void put_feedback(book *b, double time, uint64_t id, double loss, 
 	cop_wire_record r = record_of("m", time, id);
 	r.loss[0] = loss;
 	r.losses = 1;
-	r.has_result = true;
 	r.result = result;
 	put(b, COP_WIRE_RECORD_FEEDBACK, &r);
 }
 
-static inline void put_expiry(book *b, double time, uint64_t count)
+/* One waiting decision that a record ends. */
+typedef struct ending {
+	uint64_t id;
+	cop_wire_outcome outcome;
+	double loss;
+} ending;
+
+static inline void add_endings(cop_bytes *room, cop_wire_record *r, const ending *endings, size_t count)
 {
-	cop_wire_record r = { .model = "m", .model_length = 1, .time = time, .count = count };
-	put(b, COP_WIRE_RECORD_EXPIRY, &r);
+	for (size_t i = 0; i < count; i++) {
+		cop_wire_settlement is = { .outcome = endings[i].outcome, .loss = { endings[i].loss } };
+		is.losses = cop_wire_outcome_learned(is.outcome) ? 1 : 0;
+		cop_event_id_from_unsigned(&is.id, endings[i].id);
+		cop_wire_settled_add(room, &is);
+	}
+	r->settled = (cop_wire_settled){ .items = room->data, .length = room->length, .count = count };
 }
 
-static inline void put_activation(book *b, double time, uint64_t id)
+/* A record that ends those beside its own decision. */
+static inline void put_ending(
+        book *b, cop_wire_record_type type, cop_wire_record *r, const ending *endings, size_t count)
+{
+	cop_bytes room;
+	cop_bytes_init(&room);
+	add_endings(&room, r, endings, count);
+	put(b, type, r);
+	cop_bytes_fini(&room);
+}
+
+static inline void put_expiry(book *b, double time, const ending *endings, size_t count)
+{
+	cop_wire_record r = { .model = "m", .model_length = 1, .time = time };
+	put_ending(b, COP_WIRE_RECORD_EXPIRY, &r, endings, count);
+}
+
+#define EXPIRE(book, time, ...)                                                                                        \
+	do {                                                                                                           \
+		const ending endings_[] = { __VA_ARGS__ };                                                             \
+		put_expiry(book, time, endings_, sizeof endings_ / sizeof *endings_);                                  \
+	} while (0)
+
+static inline void put_activation(book *b, double time, uint64_t id, cop_wire_result result)
 {
 	cop_wire_record r = record_of("m", time, id);
+	r.result = result;
 	put(b, COP_WIRE_RECORD_ACTIVATION, &r);
 }
 

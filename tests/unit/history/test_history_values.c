@@ -33,7 +33,6 @@ static void put_losses(book *b, double time, uint64_t id, const double *loss, un
 	cop_wire_record r = record_of("m", time, id);
 	memcpy(r.loss, loss, losses * sizeof *loss);
 	r.losses = losses;
-	r.has_result = true;
 	r.result = result;
 	put(b, COP_WIRE_RECORD_FEEDBACK, &r);
 }
@@ -93,7 +92,7 @@ static void test_one_loss_comes_with_the_direction(void **state)
 	put_value(&b, 1, 1, 0.25, -1);
 	put_losses(&b, 2, 1, &loss, 1, COP_WIRE_RECORDED);
 	put_losses(&b, 2, 1, &other, 1, COP_WIRE_RECORDED);
-	put_expiry(&b, 101, 1);
+	EXPIRE(&b, 101, { 1, COP_WIRE_OUTCOME_RECORDED, 4.0 });
 	close_book(&b);
 	cop_event_reader *reader = open_history(&wanted_values);
 	check_next(reader, 1, 0.25, -1, &sum, 1); /* losses of values are not cut to loss_range */

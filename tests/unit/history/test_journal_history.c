@@ -74,7 +74,7 @@ static void test_feedback_joins_its_decision_in_the_order_of_learning(void **sta
 	put_feedback(&b, 7, 1, 1.0, COP_WIRE_APPLIED);
 	put_feedback(&b, 7, 3, 0.5, COP_WIRE_DUPLICATE);
 	put_feedback(&b, 8, 77, 0.5, COP_WIRE_UNKNOWN);
-	put_expiry(&b, 103, 1);
+	EXPIRE(&b, 103, { 2, COP_WIRE_OUTCOME_UNANSWERED, 0.0 });
 	put_feedback(&b, 104, 2, 0.5, COP_WIRE_LATE);
 	put_feedback(&b, 104, 76, 0.5, COP_WIRE_APPLIED); /* decided before the oldest segment */
 	put_feedback(&b, 104, 5, 0.0, COP_WIRE_APPLIED);
@@ -114,15 +114,18 @@ static void test_mask_and_origin_come_along(void **state)
 	cop_event_reader_free(reader);
 }
 
-static void put_self_contained(book *b, double time, uint64_t id, double loss, cop_wire_result result)
+/* joined: its decision waited, with this action; else, where `another` is set, with another one. */
+static void put_self_contained(
+        book *b, double time, uint64_t id, double loss, cop_wire_result result, bool joined, bool another)
 {
 	float room[FEATURES];
+	const ending other = { id, COP_WIRE_OUTCOME_ANOTHER, 0.0 };
 	cop_wire_record r = decision_of("m", time, id, room);
 	r.loss[0] = loss;
 	r.losses = 1;
-	r.has_result = true;
 	r.result = result;
-	put(b, COP_WIRE_RECORD_FEEDBACK, &r);
+	r.joined = joined;
+	put_ending(b, COP_WIRE_RECORD_FEEDBACK, &r, &other, another);
 }
 
 /* Whose decision it was makes no difference: the event has the arm and propensity that were played. */
@@ -147,7 +150,6 @@ static void test_observed_decisions_are_events_of_the_system(void **state)
 	answered.time = 3;
 	answered.losses = 1;
 	answered.loss[0] = 0.5;
-	answered.has_result = true;
 	answered.result = COP_WIRE_APPLIED;
 	put(&b, COP_WIRE_RECORD_FEEDBACK, &answered);
 	close_book(&b);
@@ -169,14 +171,14 @@ static void test_self_contained_feedback_is_an_event_of_its_own(void **state)
 	cop_journal_history_counts counts;
 	const cop_wire_model model = told("m");
 	open_book(&b, 1, &model, 1);
-	put_self_contained(&b, 1, 7, 0.5, COP_WIRE_APPLIED);
-	put_self_contained(&b, 1, 7, 0.5, COP_WIRE_DUPLICATE);
+	put_self_contained(&b, 1, 7, 0.5, COP_WIRE_APPLIED, false, false);
+	put_self_contained(&b, 1, 7, 0.5, COP_WIRE_DUPLICATE, false, false);
 	put_decision(&b, 2, 8); /* the same arm: the decision counts */
-	put_self_contained(&b, 3, 8, 0.75, COP_WIRE_APPLIED);
+	put_self_contained(&b, 3, 8, 0.75, COP_WIRE_APPLIED, true, false);
 	cop_wire_record other = decision_of("m", 4, 9, room); /* another arm was played: the feedback counts */
 	other.a = 3;
 	put(&b, COP_WIRE_RECORD_DECISION, &other);
-	put_self_contained(&b, 5, 9, 1.0, COP_WIRE_APPLIED);
+	put_self_contained(&b, 5, 9, 1.0, COP_WIRE_APPLIED, false, true);
 	close_book(&b);
 	CHECK(&all, &counts, { 7, 0.5 }, { 8, 0.75 }, { 9, 1.0 });
 	assert_true(counts.self_contained == 2 && counts.labelled == 3 && counts.unanswered == 0);
@@ -196,7 +198,8 @@ static void test_default_loss_is_learned_at_the_windows_end(void **state)
 	put_decision(&b, 3, 3);
 	put_deferred(&b, 3, 4);
 	put_feedback(&b, 4, 2, 0.25, COP_WIRE_APPLIED);
-	put_expiry(&b, 104, 3);
+	EXPIRE(&b, 104, { 1, COP_WIRE_OUTCOME_DEFAULT, 0.625 }, { 3, COP_WIRE_OUTCOME_DEFAULT, 0.625 },
+	        { 4, COP_WIRE_OUTCOME_UNANSWERED, 0.0 });
 	put_decision(&b, 104, 5); /* waits to the end */
 	close_book(&b);
 	CHECK(&plain, &counts, { 2, 0.25 }, { 1, 0.625 }, { 3, 0.625 });
@@ -204,59 +207,30 @@ static void test_default_loss_is_learned_at_the_windows_end(void **state)
 	CHECK(&all, NULL, { 2, 0.25 }, { 1, 0.625 }, { 3, 0.625 }, { 5, (double)NAN });
 }
 
-static void test_last_and_sum_are_learned_at_the_windows_end(void **state)
+/* The rules themselves are the model's: test_history_join. */
+static void test_recorded_losses_are_learned_as_the_windows_end_reports(void **state)
 {
 	(void)state;
-	for (int sums = 0; sums < 2; sums++) {
-		book b;
-		cop_wire_model model = told("m");
-		model.loss_range[0] = -1.0;
-		model.loss_range[1] = 2.0;
-		model.reward = sums ? COP_WIRE_REWARD_SUM : COP_WIRE_REWARD_LAST;
-		empty_folder();
-		open_book(&b, 1, &model, 1);
-		put_decision(&b, 1, 1);
-		put_decision(&b, 2, 2);
-		put_decision(&b, 3, 3);
-		put_feedback(&b, 4, 2, 1.5, COP_WIRE_RECORDED);
-		put_feedback(&b, 5, 2, 1.25, COP_WIRE_RECORDED);
-		put_feedback(&b, 5, 1, 0.5, COP_WIRE_RECORDED);
-		put_feedback(&b, 6, 1, -0.25, COP_WIRE_RECORDED);
-		put_expiry(&b, 103, 3);
-		close_book(&b);
-		if (sums)
-			CHECK(&all, NULL, { 1, 0.25 }, { 2, 2.0 }, { 3, (double)NAN });
-		else
-			CHECK(&all, NULL, { 1, -0.25 }, { 2, 1.25 }, { 3, (double)NAN });
-	}
-}
-
-/* An older record, that does not say what became of the feedback. */
-static void put_untold_feedback(book *b, double time, uint64_t id, double loss)
-{
-	cop_wire_record r = record_of("m", time, id);
-	r.loss[0] = loss;
-	r.losses = 1;
-	put(b, COP_WIRE_RECORD_FEEDBACK, &r);
-}
-
-static void test_first_is_learned_at_the_windows_end_and_others_are_not(void **state)
-{
-	(void)state;
-	cop_wire_model model = told("m");
 	book b;
-	model.reward = COP_WIRE_REWARD_FIRST;
-	empty_folder();
+	cop_journal_history_counts counts;
+	cop_wire_model model = told("m");
+	model.loss_range[0] = -1.0;
+	model.loss_range[1] = 2.0;
+	model.reward = COP_WIRE_REWARD_SUM;
 	open_book(&b, 1, &model, 1);
 	put_decision(&b, 1, 1);
 	put_decision(&b, 2, 2);
-	put_feedback(&b, 4, 2, 0.5, COP_WIRE_RECORDED);
-	put_feedback(&b, 5, 2, 1.0, COP_WIRE_DUPLICATE);
-	put_untold_feedback(&b, 6, 1, 0.25);
-	put_untold_feedback(&b, 7, 1, 0.75);
-	put_expiry(&b, 103, 2);
+	put_decision(&b, 3, 3);
+	put_feedback(&b, 4, 2, 1.5, COP_WIRE_RECORDED);
+	put_feedback(&b, 5, 2, 1.25, COP_WIRE_RECORDED);
+	put_feedback(&b, 5, 1, 0.5, COP_WIRE_RECORDED);
+	put_feedback(&b, 6, 1, -0.25, COP_WIRE_RECORDED);
+	put_feedback(&b, 7, 1, 1.0, COP_WIRE_DUPLICATE);
+	EXPIRE(&b, 103, { 1, COP_WIRE_OUTCOME_RECORDED, 0.25 }, { 2, COP_WIRE_OUTCOME_RECORDED, 2.0 },
+	        { 3, COP_WIRE_OUTCOME_UNANSWERED, 0.0 });
 	close_book(&b);
-	CHECK(&all, NULL, { 1, 0.25 }, { 2, 0.5 });
+	CHECK(&all, &counts, { 1, 0.25 }, { 2, 2.0 }, { 3, (double)NAN });
+	assert_true(counts.feedback == 5 && counts.ignored == 1 && counts.labelled == 2 && counts.defaulted == 0);
 }
 
 static void test_deferred_decision_counts_when_it_was_shown_or_answered(void **state)
@@ -270,14 +244,15 @@ static void test_deferred_decision_counts_when_it_was_shown_or_answered(void **s
 	for (uint64_t id = 1; id <= 4; id++)
 		put_deferred(&b, 1, id);
 	put_decision(&b, 20, 5);
-	put_activation(&b, 50, 1);
-	put_activation(&b, 50, 99);
-	put_activation(&b, 60, 2);
-	put_feedback(&b, 70, 3, 1.0, COP_WIRE_APPLIED); /* never activated, but answered */
-	put_expiry(&b, 101, 1);                         /* 4: never shown */
-	put_expiry(&b, 120, 1);                         /* 5 comes before those that were shown later */
+	put_activation(&b, 50, 1, COP_WIRE_APPLIED);
+	put_activation(&b, 50, 99, COP_WIRE_UNKNOWN);
+	put_activation(&b, 60, 2, COP_WIRE_APPLIED);
+	put_activation(&b, 60, 4, COP_WIRE_LATE);
+	put_feedback(&b, 70, 3, 1.0, COP_WIRE_APPLIED);           /* never activated, but answered */
+	EXPIRE(&b, 101, { 4, COP_WIRE_OUTCOME_UNANSWERED, 0.0 }); /* never shown */
+	EXPIRE(&b, 120, { 5, COP_WIRE_OUTCOME_DEFAULT, 0.0 });
 	put_feedback(&b, 140, 1, 0.5, COP_WIRE_APPLIED);
-	put_expiry(&b, 160, 1);
+	EXPIRE(&b, 160, { 2, COP_WIRE_OUTCOME_DEFAULT, 0.0 });
 	close_book(&b);
 	CHECK(&all, &counts, { 3, 1.0 }, { 5, 0.0 }, { 1, 0.5 }, { 2, 0.0 });
 	assert_true(counts.not_shown == 1 && counts.defaulted == 2 && counts.unanswered == 0);
@@ -298,10 +273,11 @@ static void test_unheard_decision_has_no_default_and_counts_when_it_was_answered
 	for (uint64_t id = 2; id <= 5; id++)
 		put_unheard(&b, 2, id);
 	put_unheard(&b, 2, 99);                          /* of a decision before the journal */
-	put_activation(&b, 50, 5);                       /* who shows it has heard of it */
+	put_activation(&b, 50, 5, COP_WIRE_APPLIED);     /* who shows it has heard of it */
 	put_feedback(&b, 70, 3, 0.25, COP_WIRE_APPLIED); /* as who answers */
-	put_expiry(&b, 101, 3);                          /* 1 is learned by default; 2 and 4 are not */
-	put_expiry(&b, 150, 1);
+	EXPIRE(&b, 101, { 1, COP_WIRE_OUTCOME_DEFAULT, 1.0 }, { 2, COP_WIRE_OUTCOME_UNANSWERED, 0.0 },
+	        { 4, COP_WIRE_OUTCOME_UNANSWERED, 0.0 });
+	EXPIRE(&b, 150, { 5, COP_WIRE_OUTCOME_DEFAULT, 1.0 });
 	close_book(&b);
 	CHECK(&all, &counts, { 3, 0.25 }, { 1, 1.0 }, { 5, 1.0 });
 	assert_true(counts.not_shown == 2 && counts.defaulted == 2 && counts.unanswered == 0 && counts.bad == 0);
@@ -320,9 +296,9 @@ static void test_what_gave_way_at_a_bound_is_learned_only_if_it_was_answered(voi
 	put_decision(&b, 1, 2);
 	put_feedback(&b, 2, 2, 0.25, COP_WIRE_RECORDED);
 	cop_wire_record r = decision_of("m", 3, 3, room);
-	r.evicted = 2;
-	put(&b, COP_WIRE_RECORD_DECISION, &r);
-	put_expiry(&b, 103, 1);
+	const ending gave_way[] = { { 1, COP_WIRE_OUTCOME_GAVE_WAY, 0.0 }, { 2, COP_WIRE_OUTCOME_LEARNED_WAY, 0.25 } };
+	put_ending(&b, COP_WIRE_RECORD_DECISION, &r, gave_way, 2);
+	EXPIRE(&b, 103, { 3, COP_WIRE_OUTCOME_DEFAULT, 0.0 });
 	close_book(&b);
 	CHECK(&all, NULL, { 1, (double)NAN }, { 2, 0.25 }, { 3, 0.0 });
 }
@@ -337,8 +313,11 @@ static void test_expiry_that_lags_behind_ends_as_many_as_it_counts(void **state)
 	open_book(&b, 1, &model, 1);
 	for (uint64_t id = 1; id <= 600; id++)
 		put_decision(&b, 1, id);
+	static ending endings[600];
+	for (uint64_t i = 0; i < 600; i++)
+		endings[i] = (ending){ i + 1, COP_WIRE_OUTCOME_DEFAULT, 0.0 };
 	for (uint64_t i = 0; i < 3; i++) { /* 256 of 600, then another decision, and so on; 88 in the end */
-		put_expiry(&b, 500, i < 2 ? 256 : 88);
+		put_expiry(&b, 500, &endings[256 * i], i < 2 ? 256 : 88);
 		if (i < 2) {
 			put_decision(&b, 500, 1000 + i);
 			put_feedback(&b, 500, 1000 + i, 0.5, COP_WIRE_APPLIED);
@@ -353,23 +332,22 @@ static void test_expiry_that_lags_behind_ends_as_many_as_it_counts(void **state)
 	check_journal(&plain, want, 602, NULL);
 }
 
-static void test_windows_that_ended_without_a_record_end_with_the_next(void **state)
+static void test_decision_whose_end_no_record_reports_is_unanswered(void **state)
 {
 	(void)state;
 	book b;
 	cop_wire_model model = told("m");
 	model.has_default_loss = true;
 	open_book(&b, 1, &model, 1);
-	put_decision(&b, 1, 1);
-	put_decision(&b, 2, 2);
-	put_decision(&b, 300, 3); /* the journal could not be written for a while */
-	put_expiry(&b, 400, 1);
-	put_decision(&b, 401, 4);
+	for (uint64_t id = 1; id <= 4; id++)
+		put_decision(&b, (double)id, id);
+	EXPIRE(&b, 400, { 3, COP_WIRE_OUTCOME_DEFAULT, 0.0 }, { 77, COP_WIRE_OUTCOME_DEFAULT, 0.0 });
+	put_decision(&b, 401, 2); /* anew, so the first one was over */
 	close_book(&b);
-	CHECK(&all, NULL, { 1, 0.0 }, { 2, 0.0 }, { 3, 0.0 }, { 4, (double)NAN });
+	CHECK(&all, NULL, { 3, 0.0 }, { 2, (double)NAN }, { 1, (double)NAN }, { 4, (double)NAN }, { 2, (double)NAN });
 }
 
-static void test_reload_changes_rule_and_window_from_there_on(void **state)
+static void test_events_go_on_over_a_reload(void **state)
 {
 	(void)state;
 	book b;
@@ -390,7 +368,7 @@ static void test_reload_changes_rule_and_window_from_there_on(void **state)
 	put_feedback(&b, 3, 2, 0.25, COP_WIRE_RECORDED);
 	put_feedback(&b, 3, 1, 0.75, COP_WIRE_APPLIED); /* decided under the first rule */
 	put_decision(&b, 4, 3);
-	put_expiry(&b, 14, 2);
+	EXPIRE(&b, 14, { 2, COP_WIRE_OUTCOME_RECORDED, 0.5 }, { 3, COP_WIRE_OUTCOME_DEFAULT, 0.125 });
 	close_book(&b);
 	cop_bytes_fini(&set);
 	CHECK(&all, NULL, { 1, 0.75 }, { 2, 0.5 }, { 3, 0.125 });
@@ -479,82 +457,53 @@ static void test_model_of_values_is_refused(void **state)
 {
 	(void)state;
 	cop_diag diag;
-	for (int tells = 0; tells < 2; tells++) {
-		book b;
-		float room[FEATURES];
-		cop_wire_model model = told("m");
-		model.arms = 0;
-		model.value_range[1] = 1.0;
-		model.delta = 0.1;
-		empty_folder();
-		open_book(&b, 1, &model, tells ? 1 : 0);
-		cop_wire_record r = decision_of("m", 1, 1, room);
-		r.values = true;
-		put(&b, COP_WIRE_RECORD_DECISION, &r);
-		close_book(&b);
-		assert_int_equal(failure(&plain, &diag), COP_EINVAL);
-		assert_non_null(strstr(diag.message, "learner value"));
-	}
-}
-
-static void put_old_feedback(book *b, double time, uint64_t id, double loss)
-{
-	cop_wire_record r = record_of("m", time, id);
-	r.loss[0] = loss;
-	r.losses = 1;
-	put(b, COP_WIRE_RECORD_FEEDBACK, &r);
-}
-
-static void test_old_journal_that_tells_nothing_is_read(void **state)
-{
-	(void)state;
 	book b;
 	float room[FEATURES];
-	const uint8_t mask[ARMS] = { 1, 1, 1, 0 };
-	open_book(&b, 1, NULL, 0);
-	cop_wire_record config = { .time = 0, .text = "log { }" };
-	put(&b, COP_WIRE_RECORD_CONFIG, &config);
-	put_old_feedback(&b, 1, 55, 1.0);
-	put_decision(&b, 1, 1);
-	cop_wire_record r = decision_of("m", 2, 2, room);
-	r.mask = mask;
+	cop_wire_model model = told("m");
+	model.arms = 0;
+	model.value_range[1] = 1.0;
+	model.delta = 0.1;
+	open_book(&b, 1, &model, 1);
+	cop_wire_record r = decision_of("m", 1, 1, room);
+	r.values = true;
 	put(&b, COP_WIRE_RECORD_DECISION, &r);
-	put_decision(&b, 3, 3);
-	put_old_feedback(&b, 4, 2, 0.25);
-	put_old_feedback(&b, 4, 2, 0.5); /* a duplicate */
-	put_expiry(&b, 500, 1);          /* 1, whatever its window was */
-	put_old_feedback(&b, 501, 1, 0.5);
-	r = decision_of("m", 502, 7, room);
-	r.loss[0] = 1.0;
-	r.losses = 1;
-	put(&b, COP_WIRE_RECORD_FEEDBACK, &r);
-	put_old_feedback(&b, 503, 3, 0.75);
 	close_book(&b);
-	CHECK(&all, NULL, { 2, 0.25 }, { 1, (double)NAN }, { 7, 1.0 }, { 3, 0.75 });
-	cop_event_reader *reader = open_history(&plain);
-	cop_logged_event event;
-	assert_int_equal(cop_event_reader_next(reader, &event, NULL), COP_OK);
-	assert_int_equal(event.arms, ARMS);
-	assert_memory_equal(event.mask, mask, ARMS);
-	assert_false(cop_journal_history_get_model(reader)->told);
-	cop_event_reader_free(reader);
+	assert_int_equal(failure(&plain, &diag), COP_EINVAL);
+	assert_non_null(strstr(diag.message, "learner value"));
 }
 
-static void test_old_journal_of_several_models_wants_a_name(void **state)
+/* A header without room for the model: a configuration may describe it later on. */
+static void test_model_that_no_header_describes_is_read_from_its_configuration_on(void **state)
 {
 	(void)state;
 	book b;
-	float room[FEATURES];
 	cop_diag diag;
-	open_book(&b, 1, NULL, 0);
-	put_decision(&b, 1, 1);
-	cop_wire_record r = decision_of("other", 2, 2, room);
-	put(&b, COP_WIRE_RECORD_DECISION, &r);
-	close_book(&b);
-	assert_int_equal(failure(&all, &diag), COP_EINVAL);
-	assert_non_null(strstr(diag.message, "m, other"));
-	const cop_journal_history_settings named = { .model = "other", .unanswered = true };
-	CHECK(&named, NULL, { 2, (double)NAN });
+	cop_bytes set;
+	const cop_wire_model models[] = { told("other"), told("m") };
+	const cop_journal_history_settings named = { .model = "m", .unanswered = true };
+	for (int later = 0; later < 2; later++) {
+		empty_folder();
+		cop_bytes_init(&set);
+		assert_int_equal(cop_wire_models_put(&set, models, 2, 200), 1); /* and 1 that is left out */
+		const cop_journal_settings settings = { .model_set = set.data, .model_set_length = set.length };
+		assert_int_equal(cop_journal_writer_open(folder, &settings, 1, &b.writer, NULL), COP_OK);
+		cop_bytes_init(&b.batch);
+		b.next = 1;
+		cop_bytes_clear(&set);
+		assert_int_equal(cop_wire_models_put(&set, models, 2, 65536), 2);
+		const cop_wire_record config = { .text = "", .models = set.data, .models_length = set.length };
+		if (later)
+			put(&b, COP_WIRE_RECORD_CONFIG, &config);
+		put_decision(&b, 1, 1);
+		close_book(&b);
+		cop_bytes_fini(&set);
+		if (later)
+			CHECK(&named, NULL, { 1, (double)NAN });
+		else
+			assert_int_equal(failure(&named, &diag), COP_ESHAPE);
+		if (!later)
+			assert_non_null(strstr(diag.message, "no header describes model \"m\""));
+	}
 }
 
 static void put_sparse(book *b, uint64_t id, uint32_t first)
@@ -567,34 +516,31 @@ static void put_sparse(book *b, uint64_t id, uint32_t first)
 	r.arms = ARMS;
 	r.p = 0.5;
 	put(b, COP_WIRE_RECORD_DECISION, &r);
-	put_old_feedback(b, 2, id, 0.5);
+	put_feedback(b, 2, id, 0.5, COP_WIRE_APPLIED);
 }
 
 static void test_sparse_contexts_are_rows_of_the_hashed_dimension(void **state)
 {
 	(void)state;
-	for (int tells = 0; tells < 2; tells++) {
-		book b;
-		cop_wire_model model = told("m");
-		model.features = 0;
-		model.bits = 14;
-		model.max_nonzeros = 2;
-		empty_folder();
-		open_book(&b, 1, &model, tells ? 1 : 0);
-		put_sparse(&b, 1, 100);
-		put_sparse(&b, 2, 16378);
-		close_book(&b);
-		cop_event_reader *reader = open_history(&plain);
-		cop_logged_event event;
-		for (uint32_t first = 100; first <= 16378; first += 16278) {
-			assert_int_equal(cop_event_reader_next(reader, &event, NULL), COP_OK);
-			assert_true(event.x.dense == NULL && event.x.nnz == 2 && event.x.d == 1u << 14);
-			assert_true(event.x.index[0] == first && event.x.index[1] == first + 5);
-			assert_true(event.x.value[0] == 0.5f && event.x.value[1] == -2.0f && event.features == 3);
-		}
-		assert_int_equal(cop_event_reader_next(reader, &event, NULL), COP_EEND);
-		cop_event_reader_free(reader);
+	book b;
+	cop_wire_model model = told("m");
+	model.features = 0;
+	model.bits = 14;
+	model.max_nonzeros = 2;
+	open_book(&b, 1, &model, 1);
+	put_sparse(&b, 1, 100);
+	put_sparse(&b, 2, 16378);
+	close_book(&b);
+	cop_event_reader *reader = open_history(&plain);
+	cop_logged_event event;
+	for (uint32_t first = 100; first <= 16378; first += 16278) {
+		assert_int_equal(cop_event_reader_next(reader, &event, NULL), COP_OK);
+		assert_true(event.x.dense == NULL && event.x.nnz == 2 && event.x.d == 1u << 14);
+		assert_true(event.x.index[0] == first && event.x.index[1] == first + 5);
+		assert_true(event.x.value[0] == 0.5f && event.x.value[1] == -2.0f && event.features == 3);
 	}
+	assert_int_equal(cop_event_reader_next(reader, &event, NULL), COP_EEND);
+	cop_event_reader_free(reader);
 }
 
 /* Three candidates, of which the second was chosen; dense ones {id, k}, sparse ones {k: 1, 30 + k: id}. */
@@ -629,6 +575,7 @@ static void put_ranked(book *b, uint64_t id, bool sparse, cop_wire_record_type t
 		r.candidate = &rows[1];
 		r.candidates = 1;
 		r.a = COP_WIRE_RECORD_ANY_ARM;
+		r.joined = id == 4; /* whose decision waits */
 	}
 	put(b, type, &r);
 }
@@ -678,20 +625,6 @@ static void test_candidates_of_ranking_models_come_along(void **state)
 	}
 }
 
-static void test_bits_of_an_old_sparse_journal_can_be_told(void **state)
-{
-	(void)state;
-	book b;
-	cop_diag diag;
-	open_book(&b, 1, NULL, 0);
-	put_sparse(&b, 1, 1u << 15);
-	close_book(&b);
-	assert_int_equal(failure(&plain, &diag), COP_EFORMAT);
-	assert_non_null(strstr(diag.message, "record 1 "));
-	const cop_journal_history_settings wider = { .bits = 16 };
-	assert_int_equal(failure(&wider, &diag), COP_EEND);
-}
-
 static void test_model_that_changes_its_shape_ends_the_reading(void **state)
 {
 	(void)state;
@@ -731,56 +664,6 @@ static void test_configuration_that_changes_a_shape_ends_the_reading(void **stat
 	assert_int_equal(failure(&plain, &diag), COP_ESHAPE);
 	assert_non_null(strstr(diag.message, "record 2 "));
 	assert_non_null(strstr(diag.message, "arms 5"));
-}
-
-/* Contexts of an old journal are of the first one's size. */
-static void test_old_journal_keeps_the_shape_of_its_first_context(void **state)
-{
-	(void)state;
-	book b;
-	float room[FEATURES];
-	cop_diag diag = { .message = "" };
-	cop_logged_event event;
-	open_book(&b, 1, NULL, 0);
-	put_decision(&b, 1, 1);
-	cop_wire_record r = decision_of("m", 2, 2, room);
-	r.x.d = FEATURES - 1;
-	put(&b, COP_WIRE_RECORD_DECISION, &r);
-	put_old_feedback(&b, 3, 1, 0.5);
-	close_book(&b);
-	cop_event_reader *reader = open_history(&plain);
-	assert_int_equal(cop_event_reader_next(reader, &event, &diag), COP_EFORMAT);
-	assert_non_null(strstr(diag.message, "record 2 "));
-	assert_int_equal(cop_event_reader_next(reader, &event, &diag), COP_OK);
-	assert_int_equal(event.x.d, FEATURES);
-	assert_int_equal(cop_event_reader_next(reader, &event, &diag), COP_EEND);
-	cop_event_reader_free(reader);
-}
-
-/* From its first record on, a journal has no decisions from before. */
-static void test_doubt_is_only_behind_the_first_record(void **state)
-{
-	(void)state;
-	book b;
-	cop_logged_event event;
-	const cop_wire_model model = told("m");
-	open_book(&b, 7, &model, 1);
-	for (uint64_t id = 1; id <= 2; id++) { /* each pushed another one out */
-		float room[FEATURES];
-		cop_wire_record r = decision_of("m", 2, id, room);
-		r.evicted = 1;
-		put(&b, COP_WIRE_RECORD_DECISION, &r);
-	}
-	close_book(&b);
-	static const uint64_t from[] = { 0, 7, 8 }, want[] = { 0, 0, 8 };
-	for (size_t i = 0; i < 3; i++) {
-		const cop_journal_history_settings settings = { .model = "m", .from = from[i] };
-		cop_event_reader *reader = open_history(&settings);
-		assert_int_equal(cop_event_reader_next(reader, &event, NULL), COP_EEND);
-		assert_int_equal(cop_journal_history_doubtful(reader), want[i]);
-		assert_int_equal(cop_journal_history_get_counts(reader)->decisions, i < 2 ? 2 : 1);
-		cop_event_reader_free(reader);
-	}
 }
 
 static void test_one_segment_is_read_alone(void **state)
@@ -949,26 +832,23 @@ static bool short_memory(unsigned long n)
 static void test_short_memory_is_an_error_each_time(void **state)
 {
 	(void)state;
-	for (int tells = 0; tells < 2; tells++) {
-		book b;
-		const cop_wire_model model = told("m");
-		empty_folder();
-		open_book(&b, 1, &model, tells ? 1 : 0);
-		for (uint64_t id = 1; id <= 3; id++)
-			put_decision(&b, (double)id, id);
-		put_feedback(&b, 6, 3, 0.25, COP_WIRE_APPLIED);
-		put_self_contained(&b, 1, 7, 0.5, COP_WIRE_APPLIED);
-		put_feedback(&b, 6, 2, 0.25, COP_WIRE_APPLIED);
-		close_book(&b);
-		unsigned long n = 1;
-		unsigned long failed = 0;
-		for (unsigned long whole = 0; whole < 3; n++) {
-			bool fails = short_memory(n);
-			failed += fails;
-			whole = fails ? 0 : whole + 1;
-		}
-		assert_true(failed >= 8);
+	book b;
+	const cop_wire_model model = told("m");
+	open_book(&b, 1, &model, 1);
+	for (uint64_t id = 1; id <= 3; id++)
+		put_decision(&b, (double)id, id);
+	put_feedback(&b, 6, 3, 0.25, COP_WIRE_APPLIED);
+	put_self_contained(&b, 1, 7, 0.5, COP_WIRE_APPLIED, false, false);
+	put_feedback(&b, 6, 2, 0.25, COP_WIRE_APPLIED);
+	close_book(&b);
+	unsigned long n = 1;
+	unsigned long failed = 0;
+	for (unsigned long whole = 0; whole < 3; n++) {
+		bool fails = short_memory(n);
+		failed += fails;
+		whole = fails ? 0 : whole + 1;
 	}
+	assert_true(failed >= 8);
 }
 
 int main(void)
@@ -979,22 +859,19 @@ int main(void)
 		TEST(test_self_contained_feedback_is_an_event_of_its_own),
 		TEST(test_observed_decisions_are_events_of_the_system),
 		TEST(test_default_loss_is_learned_at_the_windows_end),
-		TEST(test_last_and_sum_are_learned_at_the_windows_end),
-		TEST(test_first_is_learned_at_the_windows_end_and_others_are_not),
+		TEST(test_recorded_losses_are_learned_as_the_windows_end_reports),
 		TEST(test_deferred_decision_counts_when_it_was_shown_or_answered),
 		TEST(test_unheard_decision_has_no_default_and_counts_when_it_was_answered),
 		TEST(test_what_gave_way_at_a_bound_is_learned_only_if_it_was_answered),
 		TEST(test_expiry_that_lags_behind_ends_as_many_as_it_counts),
-		TEST(test_windows_that_ended_without_a_record_end_with_the_next),
-		TEST(test_reload_changes_rule_and_window_from_there_on),
+		TEST(test_decision_whose_end_no_record_reports_is_unanswered),
+		TEST(test_model_that_no_header_describes_is_read_from_its_configuration_on),
+		TEST(test_events_go_on_over_a_reload),
 		TEST(test_several_models_want_a_name),
 		TEST(test_names_of_many_models_are_listed_as_far_as_they_fit),
 		TEST(test_model_of_values_is_refused),
-		TEST(test_old_journal_that_tells_nothing_is_read),
-		TEST(test_old_journal_of_several_models_wants_a_name),
 		TEST(test_sparse_contexts_are_rows_of_the_hashed_dimension),
 		TEST(test_candidates_of_ranking_models_come_along),
-		TEST(test_bits_of_an_old_sparse_journal_can_be_told),
 		TEST(test_model_that_changes_its_shape_ends_the_reading),
 		TEST(test_one_segment_is_read_alone),
 		TEST(test_waiting_decisions_are_bounded),
@@ -1003,8 +880,6 @@ int main(void)
 		TEST(test_places_without_a_journal_are_told),
 		TEST(test_short_memory_is_an_error_each_time),
 		TEST(test_configuration_that_changes_a_shape_ends_the_reading),
-		TEST(test_old_journal_keeps_the_shape_of_its_first_context),
-		TEST(test_doubt_is_only_behind_the_first_record),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

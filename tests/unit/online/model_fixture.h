@@ -5,6 +5,7 @@
 #include "online/model.h"
 #include "store/section_file.h"
 #include "unit/learn/learner_fixture.h"
+#include "unit/online/replay_fixture.h"
 
 #define WINDOW 10.0
 

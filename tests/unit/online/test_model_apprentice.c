@@ -363,7 +363,7 @@ static void test_what_cannot_be_observed_changes_nothing(void **state)
 	}
 	for (double own = -0.5; own < 2.0; own += 2.0) {
 		const cop_model_observed made = { { .arm = 1, .p = 0.5 }, own };
-		assert_int_equal(cop_model_observe_again(model, &context, 1.0, &made), COP_EINVAL);
+		assert_int_equal(model_replay(model, model, &context, 1.0, &made.decision, &made.own_p), COP_EINVAL);
 		cop_model_answered answered = { &e.row, 1, 0.5, 0.5, true, own, false };
 		assert_int_equal(cop_model_observe_answered(model, &id, &answered, 1.0, &result), COP_EINVAL);
 	}
@@ -376,7 +376,7 @@ static void test_what_cannot_be_observed_changes_nothing(void **state)
 	const cop_model_context value = { .id = &id, .x = &e.row };
 	cop_model_observed made = { .decision = { .p = 1.0 } };
 	assert_int_equal(cop_model_observe(model, &value, 1.0, &made, &repeated), COP_EINVAL);
-	assert_int_equal(cop_model_observe_again(model, &value, 1.0, &made), COP_EINVAL);
+	assert_int_equal(model_replay(model, model, &value, 1.0, &made.decision, &made.own_p), COP_EINVAL);
 	cop_model_free(model);
 	cop_bytes_fini(&before);
 }
@@ -555,7 +555,8 @@ static void test_candidates_are_observed_by_their_place(void **state)
 			uint32_t place = made.decision.arm;
 			assert_int_equal(cop_model_observe(model, &context, 0.0, &made, &repeated), COP_OK);
 			assert_int_equal(made.decision.arm, place);
-			assert_int_equal(cop_model_observe_again(replayed, &context, 0.0, &made), COP_OK);
+			assert_int_equal(
+			        model_replay(model, replayed, &context, 0.0, &made.decision, &made.own_p), COP_OK);
 			assert_int_equal(cop_model_feedback(model, &id, &e.loss[place], 1, 0.0, &result), COP_OK);
 			assert_int_equal(cop_model_feedback(replayed, &id, &e.loss[place], 1, 0.0, &result), COP_OK);
 			agreed[i >= 2000] += made.decision.greedy == (place == e.best);

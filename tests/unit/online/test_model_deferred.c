@@ -165,11 +165,20 @@ static size_t decide_short_of_memory(cop_model *model, uint64_t n, double now, b
 	fixture_draw(&e, &rng, false);
 	cop_event_id id = model_id(n);
 	const cop_model_context context = { .id = &id, .x = &e.row };
+	cop_bytes ended;
+	cop_bytes_init(&ended);
+	cop_decision told = { .arm = 1, .p = 0.5 };
+	cop_wire_record record = { .time = now };
+	cop_model_record_decision(model, &context, &told, &record);
+	if (n > 0)
+		cop_wire_settled_add(
+		        &ended, &(cop_wire_settlement){ .id = id, .outcome = COP_WIRE_OUTCOME_UNANSWERED });
+	record.settled = (cop_wire_settled){ .items = ended.data, .length = ended.length, .count = n > 0 };
 	for (unsigned long k = 1;; k++) {
-		cop_decision d = { .arm = 1, .p = 0.5 };
+		cop_decision d;
 		bool repeated = false;
 		cop_test_alloc_fail(k, 0);
-		cop_err err = replay ? cop_model_replay(model, &context, now, &d)
+		cop_err err = replay ? cop_model_apply(model, COP_WIRE_RECORD_DECISION, &record)
 		                     : cop_model_decide(model, &context, now, &d, &repeated);
 		cop_test_alloc_fail(0, 0);
 		if (err == COP_OK)
@@ -180,6 +189,7 @@ static size_t decide_short_of_memory(cop_model *model, uint64_t n, double now, b
 		assert_bytes_equal(before, &after);
 	}
 	cop_bytes_fini(&after);
+	cop_bytes_fini(&ended);
 	return refused;
 }
 

@@ -50,6 +50,8 @@ typedef struct logged {
 	bool observed;
 	double own_p;
 	bool agrees;
+	cop_wire_record_type type; /* of its record, whose body lies in the run's journal */
+	size_t at, length;
 } logged;
 
 typedef struct run {
@@ -65,6 +67,7 @@ typedef struct run {
 	size_t seen[WHATS], results[COP_FEEDBACK_RESULTS], repeated, refused;
 	logged log[EVENTS];
 	size_t count;
+	cop_bytes journal;
 } run;
 
 static cop_row row_of(const fixture_event *e, bool sparse)
@@ -88,6 +91,23 @@ static void keep(run *r, what kind)
 	r->log[r->count].time = r->now;
 	r->count++;
 	r->seen[kind]++;
+}
+
+/* And its record in the journal. */
+static void keep_record(run *r, what kind, cop_wire_record_type type, cop_wire_record *record)
+{
+	logged *l = &r->log[r->count];
+	record->model = "m";
+	record->model_length = 1;
+	record->time = r->now;
+	record->id = kind == EXPIRY ? (cop_event_id){ 0 } : l->id;
+	cop_model_record_ended(r->model, record);
+	l->type = type;
+	l->at = r->journal.length;
+	cop_wire_record_put(&r->journal, type, record);
+	assert_int_equal(r->journal.err, COP_OK);
+	l->length = r->journal.length - l->at;
+	keep(r, kind);
 }
 
 /* Sometimes an arm that the mask excludes. */
@@ -126,8 +146,11 @@ static void decide(run *r, logged *l)
 	r->repeated += repeated;
 	if (err != COP_OK || repeated)
 		return;
-	l->decision.probe[0] = l->decision.probe[1] = 0.0; /* follow from the rest */
-	keep(r, DECISION);
+	cop_wire_record record = { .observed = l->observed, .own_p = l->own_p };
+	cop_model_record_decision(r->model, &context, &l->decision, &record);
+	if (record.values)
+		record.mask = NULL; /* of arms alone */
+	keep_record(r, DECISION, COP_WIRE_RECORD_DECISION, &record);
 }
 
 static cop_err answer(run *r, logged *l, const cop_row *x, cop_feedback_result *result)
@@ -164,7 +187,20 @@ static void feedback(run *r, logged *l, bool full)
 	if (err != COP_OK)
 		return;
 	r->results[result]++;
-	keep(r, full ? FULL : FEEDBACK);
+	cop_wire_record record = {
+		.x = x,
+		.has_x = full,
+		.values = values,
+		.a = l->arm,
+		.p = l->p,
+		.losses = (unsigned)l->losses,
+		.loss = { l->loss[0], l->loss[1] },
+		.result = cop_model_record_result(result),
+		.observed = full && l->observed,
+		.own_p = l->own_p,
+		.greedy = l->agrees,
+	};
+	keep_record(r, full ? FULL : FEEDBACK, COP_WIRE_RECORD_FEEDBACK, &record);
 }
 
 static void adjust(run *r, logged *l)
@@ -229,6 +265,7 @@ static void step(run *r, bool adjusts)
 {
 	logged *l = &r->log[r->count];
 	cop_feedback_result result;
+	cop_wire_record record = { .count = 0 };
 	memset(l, 0, sizeof *l);
 	if (r->shadows && cop_rng_below(&r->rng, 25) == 0) {
 		turn_live(r, l);
@@ -246,61 +283,47 @@ static void step(run *r, bool adjusts)
 		feedback(r, l, true);
 	} else if (which < 90) {
 		cop_model_activate(r->model, &l->id, r->now, &result);
-		keep(r, ACTIVATION);
+		record.result = cop_model_record_result(result);
+		keep_record(r, ACTIVATION, COP_WIRE_RECORD_ACTIVATION, &record);
 	} else if (which < 92) {
 		if (cop_model_unheard(r->model, &l->id, NULL))
-			keep(r, UNHEARD);
+			keep_record(r, UNHEARD, COP_WIRE_RECORD_UNHEARD, &record);
 	} else if (which < 99) {
 		l->count = cop_model_expire(r->model, r->now, (size_t)cop_rng_below(&r->rng, 6));
 		if (l->count > 0)
-			keep(r, EXPIRY);
+			keep_record(r, EXPIRY, COP_WIRE_RECORD_EXPIRY, &record);
 	} else if (adjusts) {
 		adjust(r, l);
 	}
 }
 
-static void apply(cop_model *model, const logged *l, bool sparse)
+static void apply_record(cop_model *model, const run *r, const logged *l)
 {
-	cop_row x = row_of(&l->event, sparse);
-	const cop_model_context context = {
-		.id = &l->id, .x = &x, .mask = l->masked ? l->mask : NULL, .defer = l->defer
+	static float dense[FIXTURE_D];
+	static uint32_t index[FIXTURE_D];
+	static uint8_t mask[FIXTURE_ARMS];
+	const cop_learner_settings *s = &cop_model_get_settings(model)->learner;
+	const cop_wire_shape shape = {
+		.features = s->features, .bits = s->bits, .max_nonzeros = FIXTURE_D, .arms = s->arms
 	};
-	const cop_model_observed observed = { l->decision, l->own_p };
-	cop_model_answered answered = { &x, l->arm, l->p, l->loss[0], true, l->own_p, l->agrees };
-	cop_feedback_result result;
-	switch (l->what) {
-	case DECISION:
-		assert_int_equal(l->observed ? cop_model_observe_again(model, &context, l->time, &observed)
-		                             : cop_model_replay(model, &context, l->time, &l->decision),
-		        COP_OK);
-		break;
-	case FEEDBACK:
-		assert_int_equal(cop_model_feedback(model, &l->id, l->loss, l->losses, l->time, &result), COP_OK);
-		break;
-	case FULL:
-		assert_int_equal(l->observed ? cop_model_observe_answered(model, &l->id, &answered, l->time, &result)
-		                             : cop_model_feedback_full(model, &l->id, &x, l->arm, l->p, l->loss,
-		                                       l->losses, l->time, &result),
-		        COP_OK);
-		break;
-	case ACTIVATION:
-		cop_model_activate(model, &l->id, l->time, &result);
-		break;
-	case UNHEARD:
-		assert_true(cop_model_unheard(model, &l->id, NULL));
-		break;
-	case EXPIRY:
-		assert_int_equal(cop_model_expire(model, l->time, l->count), l->count);
-		break;
-	case ADJUSTMENT:
+	const cop_wire_workspace room = { .dense = dense, .index = index, .value = dense, .mask = mask };
+	cop_wire_record record;
+	cop_wire_fault fault = { .message = "" };
+	cop_err err =
+	        cop_wire_record_decode(l->type, r->journal.data + l->at, l->length, &shape, &room, &record, &fault);
+	if (err != COP_OK)
+		fail_msg("%s: %s", cop_err_text(err), fault.message);
+	assert_int_equal(cop_model_apply(model, l->type, &record), COP_OK);
+}
+
+static void apply(cop_model *model, const run *r, const logged *l)
+{
+	if (l->what == ADJUSTMENT)
 		assert_int_equal(cop_model_adjust(model, &l->settings, NULL), COP_OK);
-		break;
-	case SHADOW:
+	else if (l->what == SHADOW)
 		assert_int_equal(turn_model(model, l), COP_OK);
-		break;
-	case WHATS:
-		break;
-	}
+	else
+		apply_record(model, r, l);
 }
 
 /* Makes a model from `begin` (none: the start) and the log's rest, and compares. */
@@ -313,7 +336,7 @@ static void check_replay(const run *r, const cop_model_settings *s, const cop_by
 	if (begin != NULL)
 		assert_int_equal(cop_model_load(model, begin->data, begin->length, NULL), COP_OK);
 	for (size_t i = from; i < r->count; i++)
-		apply(model, &r->log[i], r->sparse);
+		apply(model, r, &r->log[i]);
 	model_save(r->model, &want);
 	model_save(model, &got);
 	assert_bytes_equal(&want, &got);
@@ -372,7 +395,10 @@ static void check_run(size_t kind, unsigned variant, bool adjusts, bool shadows,
 	cop_bytes middle;
 	size_t from = 0;
 	cop_bytes_init(&middle);
+	cop_bytes_clear(&r.journal);
+	const cop_bytes journal = r.journal;
 	memset(&r, 0, sizeof r);
+	r.journal = journal;
 	settings_of(&s, kind, variant);
 	if (shadows && s.pending_bytes < 10000)
 		s.pending_bytes += 800; /* waiting takes more */
@@ -500,9 +526,9 @@ static void test_replay_of_masked_decisions_in_trials_gives_the_same_bytes(void 
 		const cop_row x = row_of(&l->event, false);
 		const cop_model_context context = { .id = &l->id, .x = &x, .mask = l->masked ? l->mask : NULL };
 		assert_int_equal(cop_model_decide(live, &context, now, &l->decision, &repeated), COP_OK);
-		assert_int_equal(cop_model_replay(replay, &context, now, &l->decision), COP_OK);
+		assert_int_equal(model_replay(live, replay, &context, now, &l->decision, NULL), COP_OK);
 		if (n > MANY / 2)
-			assert_int_equal(cop_model_replay(loaded, &context, now, &l->decision), COP_OK);
+			assert_int_equal(model_replay(live, loaded, &context, now, &l->decision, NULL), COP_OK);
 		if (n >= LATE) {
 			const logged *then = &kept[n - LATE];
 			double loss = then->decision.arm == then->event.best ? 0.0 : 1.0;
@@ -560,7 +586,7 @@ static void test_replay_of_what_does_not_fit_is_refused_and_changes_nothing(void
 		fixture_draw(&e, &rng, false);
 		cop_event_id id = model_id(i == 5 || i == 10 ? 1 : 2);
 		const cop_model_context context = { .id = &id, .x = &e.row };
-		assert_int_equal(cop_model_replay(model, &context, 1.0, &wrong[i]), COP_EINVAL);
+		assert_int_equal(model_replay(model, model, &context, 1.0, &wrong[i], NULL), COP_EINVAL);
 		model_save(model, &after);
 		assert_bytes_equal(&before, &after);
 		cop_bytes_fini(&before);

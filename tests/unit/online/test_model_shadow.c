@@ -332,7 +332,7 @@ static void replay_ranks(bool sparse)
 			.id = &id, .x = &e.row, .candidate = e.candidate, .candidates = e.set.count, .mask = mask
 		};
 		assert_int_equal(cop_model_decide(live, &context, (double)i, &d, &repeated), COP_OK);
-		assert_int_equal(cop_model_replay(again, &context, (double)i, &d), COP_OK);
+		assert_int_equal(model_replay(live, again, &context, (double)i, &d, NULL), COP_OK);
 		double loss = cop_rng_unit(&rng);
 		for (uint64_t back = 3; back < 60 && back <= i; back += 50) {
 			(void)model_feedback(live, i - back, loss, (double)i);

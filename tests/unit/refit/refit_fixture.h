@@ -79,7 +79,6 @@ static inline void put_answer(book *b, double time, uint64_t id, const double *l
 	cop_wire_record r = record_of("m", time, id);
 	memcpy(r.loss, loss, losses * sizeof *loss);
 	r.losses = losses;
-	r.has_result = true;
 	r.result = COP_WIRE_APPLIED;
 	put(b, COP_WIRE_RECORD_FEEDBACK, &r);
 }

@@ -203,14 +203,14 @@ static void test_journals_that_cannot_be_read_are_told(void **state)
 	set.model = "other";
 	assert_int_equal(run(&set, &report, &diag), COP_ENOTFOUND);
 	empty_folder();
-	book b; /* as old ones, which do not tell what their models are like */
+	book b; /* whose header does not hold its model */
 	open_book(&b, 1, NULL, 0);
 	cop_wire_record r = decision_of("m", 1.0, 1, room);
 	put(&b, COP_WIRE_RECORD_DECISION, &r);
 	close_book(&b);
 	set.model = "m";
-	assert_int_equal(run(&set, &report, &diag), COP_EINVAL);
-	assert_non_null(strstr(diag.message, "does not tell"));
+	assert_int_equal(run(&set, &report, &diag), COP_ENOTFOUND);
+	assert_non_null(strstr(diag.message, "model \"m\" is not in the journal"));
 }
 
 static void first_segment(char *path, size_t size)

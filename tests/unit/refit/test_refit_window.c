@@ -67,11 +67,13 @@ static size_t find(const small_daemon *d, uint64_t id)
 static void end_windows(small_daemon *d)
 {
 	size_t ended = 0;
-	for (; ended < COP_WIRE_RECORD_EXPIRY_MANY && d->count > 0 && d->waiting[0].begin + d->set->window <= d->now;
-	        ended++)
+	ending endings[MOST_WAITING];
+	for (; d->count > 0 && d->waiting[0].begin + d->set->window <= d->now; ended++) {
+		endings[ended] = (ending){ d->waiting[0].id, COP_WIRE_OUTCOME_UNANSWERED, 0.0 };
 		forget(d, 0);
+	}
 	if (ended > 0)
-		put_expiry(&d->b, d->now, ended);
+		put_expiry(&d->b, d->now, endings, ended);
 }
 
 static void fill_context(uint64_t id, float x[FEATURES], cop_wire_record *r)
@@ -92,19 +94,19 @@ static void decide(small_daemon *d, uint64_t id)
 	cop_wire_record r = record_of("m", d->now, id);
 	fill_context(id, x, &r);
 	r.defer = cop_rng_unit(&d->rng) < d->set->deferred;
-	if (d->count == d->set->pending_max) {
+	ending oldest = { d->waiting[0].id, COP_WIRE_OUTCOME_GAVE_WAY, 0.0 };
+	bool full = d->count == d->set->pending_max;
+	if (full)
 		forget(d, 0);
-		r.evicted = 1;
-	}
 	assert_true(d->count < MOST_WAITING);
 	d->waiting[d->count++] = (waiting_one){ id, d->now, r.a, r.defer };
-	put(&d->b, COP_WIRE_RECORD_DECISION, &r);
+	put_ending(&d->b, COP_WIRE_RECORD_DECISION, &r, &oldest, full);
 }
 
 static void show(small_daemon *d, size_t at)
 {
 	waiting_one one = d->waiting[at];
-	put_activation(&d->b, d->now, one.id);
+	put_activation(&d->b, d->now, one.id, COP_WIRE_APPLIED);
 	forget(d, at);
 	one.deferred = false;
 	one.begin = d->now;
@@ -121,13 +123,14 @@ static void feed_back(small_daemon *d, uint64_t id)
 		fill_context(id, x, &r);
 	r.loss[0] = (double)(id % 3) / 2.0;
 	r.losses = 1;
-	r.has_result = true;
 	r.result = at < d->count && !over ? COP_WIRE_APPLIED : over ? COP_WIRE_LATE : COP_WIRE_UNKNOWN;
+	r.joined = r.has_x && r.result == COP_WIRE_APPLIED;
 	if (r.result == COP_WIRE_UNKNOWN && r.has_x)
 		r.result = COP_WIRE_APPLIED;
 	if (at < d->count)
 		forget(d, at);
-	put(&d->b, COP_WIRE_RECORD_FEEDBACK, &r);
+	const ending late = { id, COP_WIRE_OUTCOME_UNANSWERED, 0.0 };
+	put_ending(&d->b, COP_WIRE_RECORD_FEEDBACK, &r, &late, over);
 }
 
 /* The id is nobody's. */
@@ -138,7 +141,6 @@ static void feed_foreign(small_daemon *d, uint64_t id)
 	fill_context(id, x, &r);
 	r.loss[0] = 0.5;
 	r.losses = 1;
-	r.has_result = true;
 	r.result = COP_WIRE_APPLIED;
 	put(&d->b, COP_WIRE_RECORD_FEEDBACK, &r);
 }
@@ -264,7 +266,7 @@ static void test_window_that_is_never_full_goes_back_to_the_beginning(void **sta
 		open_book(&b, b.next, &model, 1);
 		put_decision(&b, (double)b.next, b.next);
 		while (b.next <= ends[i])
-			put_expiry(&b, (double)b.next, 0);
+			put_expiry(&b, (double)b.next, NULL, 0);
 		close_book(&b);
 	}
 	set.window = 10;

@@ -277,7 +277,7 @@ static void test_default_loss_beyond_the_range_is_cut_to_it(void **state)
 		empty_folder();
 		open_book(&b, 1, &model, 1);
 		put_decision(&b, 1.0, 1);
-		put_expiry(&b, 500.0, 1);
+		EXPIRE(&b, 500.0, { 1, COP_WIRE_OUTCOME_DEFAULT, model.default_loss });
 		close_book(&b);
 		cop_refit_window w = window_of(&set);
 		assert_int_equal(w.n, 1);
@@ -457,7 +457,7 @@ static void test_action_that_is_not_there_is_passed_over(void **state)
 	}
 }
 
-static void test_model_that_the_journal_does_not_tell_of_is_refused(void **state)
+static void test_model_that_no_header_holds_is_refused(void **state)
 {
 	(void)state;
 	cop_refit_settings set = quick();
@@ -467,8 +467,8 @@ static void test_model_that_the_journal_does_not_tell_of_is_refused(void **state
 	open_book(&b, 1, NULL, 0);
 	put_pair(&b, 1, 0.5);
 	close_book(&b);
-	assert_int_equal(cop_refit_window_read(&set, folder, NULL, &w, &diag), COP_EINVAL);
-	assert_non_null(strstr(diag.message, "model \"m\" is like"));
+	assert_int_equal(cop_refit_window_read(&set, folder, NULL, &w, &diag), COP_ENOTFOUND);
+	assert_non_null(strstr(diag.message, "model \"m\" is not in the journal"));
 	cop_refit_window_fini(&w);
 }
 
@@ -576,7 +576,7 @@ static void write_segments(uint64_t segments, uint64_t pairs_each)
 		for (uint64_t k = 0; k < pairs_each; k++)
 			put_pair(&b, s * pairs_each + k, 0.5);
 		while (b.next <= 10 * (s + 1))
-			put_expiry(&b, (double)s, 0);
+			put_expiry(&b, (double)s, NULL, 0);
 	}
 	close_book(&b);
 }
@@ -627,7 +627,7 @@ int main(void)
 		TEST(test_answers_after_the_last_run_are_fresh_and_the_newest_are_held_out),
 		TEST(test_what_makes_no_sense_is_passed_over_and_counted),
 		TEST(test_action_that_is_not_there_is_passed_over),
-		TEST(test_model_that_the_journal_does_not_tell_of_is_refused),
+		TEST(test_model_that_no_header_holds_is_refused),
 		TEST(test_progress_is_told_at_every_4096th_step),
 		TEST(test_decisions_that_wait_have_a_quarter_of_the_memory),
 		TEST(test_reading_begins_three_records_an_event_back_and_then_four_times_as_far),

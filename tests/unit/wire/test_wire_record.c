@@ -58,6 +58,8 @@ static float any_float(cop_rng *rng)
 /* Words of every size. */
 static uint64_t any_word(cop_rng *rng) { return cop_rng_u64(rng) >> cop_rng_below(rng, 64); }
 
+static cop_bytes ended; /* of the last sample */
+
 static void any_id(cop_event_id *id, cop_rng *rng)
 {
 	char text[COP_EVENT_ID_MAX];
@@ -110,13 +112,32 @@ static void any_observed(cop_wire_record *r, cop_rng *rng)
 		r->own_p = cop_rng_below(rng, 4) == 0 ? ends[cop_rng_below(rng, 2)] : cop_rng_unit(rng);
 }
 
+/* What a record ended beside its own decision; an expiry ended something. */
+static void any_settled(sample *s, cop_wire_record_type type, cop_rng *rng)
+{
+	cop_wire_record *r = &s->record;
+	bool ends = type == COP_WIRE_RECORD_EXPIRY;
+	cop_bytes_clear(&ended);
+	cop_bytes_reserve(&ended, 512);
+	r->settled.count = (ends ? 1 : 0) + (size_t)cop_rng_below(rng, 3);
+	for (size_t i = 0; i < r->settled.count; i++) {
+		cop_wire_settlement is = { .outcome = (cop_wire_outcome)cop_rng_below(rng, COP_WIRE_OUTCOMES) };
+		any_id(&is.id, rng);
+		is.losses = cop_wire_outcome_learned(is.outcome) ? 1 + (unsigned)cop_rng_below(rng, 2) : 0;
+		for (unsigned k = 0; k < is.losses; k++)
+			is.loss[k] = any_double(rng);
+		cop_wire_settled_add(&ended, &is);
+	}
+	r->settled.items = ended.data;
+	r->settled.length = ended.length;
+}
+
 static void any_decision(sample *s, cop_rng *rng)
 {
 	cop_wire_record *r = &s->record;
 	any_row(s, rng);
 	r->rev = any_word(rng);
 	r->defer = cop_rng_below(rng, 2) != 0;
-	r->evicted = cop_rng_below(rng, 2) * any_word(rng);
 	r->predictions = (unsigned)cop_rng_below(rng, COP_WIRE_RECORD_PREDICTIONS + 1);
 	for (unsigned i = 0; i < r->predictions; i++)
 		r->prediction[i] = any_float(rng);
@@ -143,12 +164,11 @@ static void any_feedback(sample *s, cop_rng *rng)
 	r->losses = 1 + (unsigned)cop_rng_below(rng, 2);
 	for (unsigned i = 0; i < r->losses; i++)
 		r->loss[i] = any_double(rng);
-	r->has_result = cop_rng_below(rng, 2) != 0;
-	if (r->has_result)
-		r->result = (cop_wire_result)cop_rng_below(rng, COP_WIRE_RESULT_COUNT);
+	r->result = (cop_wire_result)cop_rng_below(rng, COP_WIRE_RESULT_COUNT);
 	if (cop_rng_below(rng, 2) == 0)
 		return;
 	any_row(s, rng);
+	r->joined = r->result <= COP_WIRE_RECORDED && cop_rng_below(rng, 2) != 0;
 	if (r->values)
 		return;
 	r->a = (uint32_t)cop_rng_below(rng, ARMS);
@@ -183,10 +203,12 @@ static void any_record(sample *s, cop_wire_record_type type, bool values, cop_rn
 		any_decision(s, rng);
 	else if (type == COP_WIRE_RECORD_FEEDBACK)
 		any_feedback(s, rng);
-	else if (type == COP_WIRE_RECORD_EXPIRY)
-		r->count = any_word(rng);
+	else if (type == COP_WIRE_RECORD_ACTIVATION)
+		r->result = (cop_wire_result)cop_rng_below(rng, COP_WIRE_RESULT_COUNT);
 	else if (type == COP_WIRE_RECORD_PROMOTION)
 		r->promotion = (cop_wire_promotion)cop_rng_below(rng, COP_WIRE_PROMOTIONS);
+	if (type != COP_WIRE_RECORD_PROMOTION && type != COP_WIRE_RECORD_UNHEARD)
+		any_settled(s, type, rng);
 	if (r->promotion == COP_WIRE_PROMOTION_CHALLENGE) {
 		r->count = 1 + (any_word(rng) >> 1);
 		r->crc = (uint32_t)cop_rng_u64(rng);
@@ -212,6 +234,19 @@ static void check_row(const cop_row *a, const cop_row *b)
 		assert_true(a->index[i] == b->index[i] && memcmp(&a->value[i], &b->value[i], sizeof(float)) == 0);
 }
 
+static void check_settled(const cop_wire_settled *a, const cop_wire_settled *b)
+{
+	cop_wire_settled one = *a, other = *b;
+	cop_wire_settlement x, y;
+	assert_int_equal(a->count, b->count);
+	for (size_t i = 0; i < a->count; i++) {
+		assert_true(cop_wire_settled_next(&one, &x) && cop_wire_settled_next(&other, &y));
+		assert_true(cop_event_id_equal(&x.id, &y.id) && x.outcome == y.outcome && x.losses == y.losses);
+		assert_true(same_bits(x.loss[0], y.loss[0]) && same_bits(x.loss[1], y.loss[1]));
+	}
+	assert_false(cop_wire_settled_next(&other, &y));
+}
+
 static void check_same(const cop_wire_record *a, const cop_wire_record *b)
 {
 	assert_true(same_text(a->model, a->model_length, b->model, b->model_length));
@@ -231,9 +266,10 @@ static void check_same(const cop_wire_record *a, const cop_wire_record *b)
 	assert_int_equal(a->observed, b->observed);
 	assert_true(same_bits(a->own_p, b->own_p));
 	assert_int_equal(a->u, b->u);
-	assert_true(a->rev == b->rev && a->count == b->count && a->evicted == b->evicted);
+	assert_true(a->rev == b->rev && a->count == b->count);
 	assert_true(a->promotion == b->promotion && a->crc == b->crc);
-	assert_true(a->has_result == b->has_result && a->result == b->result);
+	assert_true(a->result == b->result && a->joined == b->joined);
+	check_settled(&a->settled, &b->settled);
 	assert_true(same_text((const char *)a->models, a->models_length, (const char *)b->models, b->models_length));
 	assert_int_equal(a->defer, b->defer);
 	assert_int_equal(a->predictions, b->predictions);
@@ -387,7 +423,7 @@ static void test_context_where_none_belongs_is_passed_over(void **state)
 	cop_wire_record r;
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	put_message(&bytes, "{'t':1,'text':'a','x':{'0':1},'mask':[1],'c':[[1]],'m':'a','id':1,'n':2}");
+	put_message(&bytes, "{'t':1,'text':'a','x':{'0':1},'mask':[1],'c':[[1]],'m':'a','id':1,'r':0,'s':[[1,2]]}");
 	for (size_t i = 2; i < TYPES; i++) {
 		assert_int_equal(
 		        cop_wire_record_decode(types[i], bytes.data, bytes.length, &shape, &nothing, &r, NULL), COP_OK);
@@ -429,18 +465,33 @@ static void test_wrong_records_are_refused(void **state)
 		{ COP_WIRE_RECORD_DECISION, false,
 		        "{'m':'a','t':1,'id':1,'x':[1,2,3,4],'rev':0,'a':0,'p':0.5,'g':true,'o':true}" },
 		{ COP_WIRE_RECORD_DECISION, true, "{'m':'a','t':1,'id':1,'x':{},'rev':0,'y':0.5,'u':0,'o':0.5}" },
-		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1],'o':0.5}" },
-		{ COP_WIRE_RECORD_ACTIVATION, false, "{'m':'a','t':1,'id':1,'o':0.5}" },
-		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1}" },
-		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[]}" },
-		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1,2,3]}" },
-		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':['x']}" },
-		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1],'x':[1,2,3,4]}" },
-		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1],'x':[1,2,3,4],'a':6,'p':1}" },
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1],'r':0,'o':0.5}" },
+		{ COP_WIRE_RECORD_ACTIVATION, false, "{'m':'a','t':1,'id':1,'r':0,'o':0.5}" },
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'r':0}" },
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'r':0,'loss':[]}" },
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'r':0,'loss':[1,2,3]}" },
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'r':0,'loss':['x']}" },
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'r':0,'loss':[1],'x':[1,2,3,4]}" },
+		{ COP_WIRE_RECORD_FEEDBACK, false,
+		        "{'m':'a','t':1,'id':1,'r':0,'loss':[1],'x':[1,2,3,4],'a':6,'p':1}" },
 		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1],'r':5}" },
 		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1],'r':'applied'}" },
 		{ COP_WIRE_RECORD_EXPIRY, false, "{'m':'a','t':1}" },
-		{ COP_WIRE_RECORD_EXPIRY, false, "{'m':'a','t':1,'n':-1}" },
+		/* Endings: no array; an unknown outcome; learned without a loss, or the other way round; three losses.
+		 */
+		{ COP_WIRE_RECORD_EXPIRY, false, "{'m':'a','t':1,'s':1}" },
+		{ COP_WIRE_RECORD_EXPIRY, false, "{'m':'a','t':1,'s':[1]}" },
+		{ COP_WIRE_RECORD_EXPIRY, false, "{'m':'a','t':1,'s':[[1]]}" },
+		{ COP_WIRE_RECORD_EXPIRY, false, "{'m':'a','t':1,'s':[[1,6]]}" },
+		{ COP_WIRE_RECORD_EXPIRY, false, "{'m':'a','t':1,'s':[[1,0]]}" },
+		{ COP_WIRE_RECORD_EXPIRY, false, "{'m':'a','t':1,'s':[[1,2,0.5]]}" },
+		{ COP_WIRE_RECORD_EXPIRY, false, "{'m':'a','t':1,'s':[[1,0,1,1,1]]}" },
+		{ COP_WIRE_RECORD_EXPIRY, false, "{'m':'a','t':1,'s':[[1,0,'x']]}" },
+		{ COP_WIRE_RECORD_EXPIRY, false, "{'m':'a','t':1,'s':[[[],2]]}" },
+		/* Joined, but not self-contained; but not taken. */
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1],'r':0,'j':true}" },
+		{ COP_WIRE_RECORD_FEEDBACK, false,
+		        "{'m':'a','t':1,'id':1,'loss':[1],'r':2,'x':[1,2,3,4],'a':1,'p':1,'j':true}" },
 		{ COP_WIRE_RECORD_ACTIVATION, false, "{'m':'a','t':1}" },
 		{ COP_WIRE_RECORD_ACTIVATION, false, "{'m':'a','id':1}" },
 		{ COP_WIRE_RECORD_UNHEARD, false, "{'m':'a','t':1}" },
@@ -511,7 +562,7 @@ static void test_density_is_of_decisions_of_values_alone(void **state)
 		              "{'m':'a','t':1,'id':1,'x':[1,2,3,4],'rev':0,'a':0,'p':0.5,'g':true}", false },
 		{ COP_WIRE_RECORD_DECISION, true, "{'m':'a','t':1,'id':1,'x':{},'rev':0,'y':0.5,'u':0}", false },
 		{ COP_WIRE_RECORD_DECISION, true, "{'m':'a','t':1,'id':1,'x':{},'rev':0,'y':0.5,'u':0,'p':0.5}", true },
-		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1],'x':[1,2,3,4],'a':0,'p':1}",
+		{ COP_WIRE_RECORD_FEEDBACK, false, "{'m':'a','t':1,'id':1,'loss':[1],'r':0,'x':[1,2,3,4],'a':0,'p':1}",
 		        false } };
 	fixture f;
 	cop_bytes bytes;
@@ -543,9 +594,9 @@ static void test_record_without_a_needed_key_is_refused(void **state)
 		        { "'m':'a'", "'t':1", "'id':1", "'x':[1,2,3,4]", "'rev':0", "'a':0", "'p':0.5", "'g':true" } },
 		{ COP_WIRE_RECORD_DECISION, true,
 		        { "'m':'a'", "'t':1", "'id':1", "'x':{}", "'rev':0", "'y':0.5", "'u':0" } },
-		{ COP_WIRE_RECORD_FEEDBACK, false, { "'m':'a'", "'t':1", "'id':1", "'loss':[1]" } },
-		{ COP_WIRE_RECORD_EXPIRY, false, { "'m':'a'", "'t':1", "'n':1" } },
-		{ COP_WIRE_RECORD_ACTIVATION, false, { "'m':'a'", "'t':1", "'id':1" } },
+		{ COP_WIRE_RECORD_FEEDBACK, false, { "'m':'a'", "'t':1", "'id':1", "'loss':[1]", "'r':0" } },
+		{ COP_WIRE_RECORD_EXPIRY, false, { "'m':'a'", "'t':1", "'s':[[1,2]]" } },
+		{ COP_WIRE_RECORD_ACTIVATION, false, { "'m':'a'", "'t':1", "'id':1", "'r':0" } },
 		{ COP_WIRE_RECORD_UNHEARD, false, { "'m':'a'", "'t':1", "'id':1" } },
 		{ COP_WIRE_RECORD_CONFIG, false, { "'t':1", "'text':'a'" } },
 		{ COP_WIRE_RECORD_PROMOTION, false, { "'m':'a'", "'t':1" } },

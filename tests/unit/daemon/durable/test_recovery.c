@@ -484,7 +484,6 @@ static void write_contained(const char *model, size_t candidates)
 		.has_x = true,
 		.loss = { 0.25 },
 		.losses = 1,
-		.has_result = true,
 		.result = COP_WIRE_APPLIED };
 	cop_event_id_from_unsigned(&r.id, 1);
 	r.x = (cop_row){ .d = 2, .dense = x };
