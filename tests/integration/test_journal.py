@@ -66,7 +66,7 @@ def test_journal_alone_tells_what_its_models_are(daemon):
     assert first[1] == second[1] and first[1]["bits"] == 10 and first[1]["value_range"] == [1, 5]
 
 
-def test_records_say_what_feedback_came_to_and_what_gave_way(daemon):
+def test_records_report_what_feedback_came_to_and_what_gave_way(daemon):
     one = daemon(model(pending_max=2))
     client = one.client()
     for id in range(4):
@@ -75,7 +75,20 @@ def test_records_say_what_feedback_came_to_and_what_gave_way(daemon):
     assert results == ["applied", "duplicate", "late", "unknown"]
     one.stop()
     assert [line["r"] for line in dump(one, "--type", "feedback")] == [0, 2, 3, 4]
-    assert [line.get("ev", 0) for line in dump(one, "--type", "decision")] == [0, 0, 1, 1]
+    assert [line.get("s") for line in dump(one, "--type", "decision")] == [None, None, [[0, 3]], [[1, 3]]]
+
+
+def test_windows_ends_report_the_losses_that_were_learned(daemon):
+    """Recorded losses, the default loss, nothing: each end stands in one record with what it taught."""
+    one = daemon(model(reward="sum", reward_window="300ms", default_loss=0.25))
+    client = one.client()
+    for id in ("sum", "default", "deferred"):
+        client.decide("m", id, X, **({"defer": True} if id == "deferred" else {}))
+    assert [client.feedback("m", "sum", loss) for loss in (0.25, 0.5)] == ["recorded", "recorded"]
+    wait_for(lambda: client.model("m")["pending"] == 0, "the windows' ends")
+    one.stop()
+    ends = [end for line in dump(one, "--type", "expiry") for end in line["s"]]
+    assert sorted(ends) == [["default", 1, 0.25], ["deferred", 2], ["sum", 0, 0.75]]
 
 
 def many_checkpoints(one, done, what):
