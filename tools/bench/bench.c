@@ -1,5 +1,5 @@
 /* coppice bench: a running daemon's rates and latencies, and how fast logs are read. Options may stand before the word
- * that says what is measured, so all are read first and then compared with what that kind takes. */
+ * that names what is measured, so all are read first and then compared with what that kind takes. */
 #include "bench.h"
 
 #include <getopt.h>

@@ -113,7 +113,7 @@ static size_t room_of(const cop_bench_cost *cost, bool sparse)
 	return floats * sizeof(float);
 }
 
-/* In bytes; what the kernel says of this processor's share, 0 when it says nothing. */
+/* In bytes, as the kernel reports this processor's share; 0 when the kernel reports none. */
 static size_t cache_size(int index)
 {
 	char path[80];

@@ -19,7 +19,7 @@ typedef struct cop_bench_pair {
 /* Starts the echo, and the daemon unless the settings name one: their programs are looked for beside this one. What
  * they print goes to files in the folder. COP_EIO, COP_ENOTFOUND with *diag. Caller stops, also after an error. */
 COP_CHECK cop_err cop_bench_pair_start(cop_bench_pair *pair, const cop_bench_costs *settings, cop_diag *diag);
-/* COP_EIO when one of them has ended: *diag says with what words. */
+/* COP_EIO when one of them has ended: *diag has the last line that it printed. */
 COP_CHECK cop_err cop_bench_pair_check(cop_bench_pair *pair, cop_diag *diag);
 /* Stops what was started, waits for it, and removes the folder. */
 void cop_bench_pair_stop(cop_bench_pair *pair);

@@ -171,7 +171,7 @@ static cop_err wait_for_none(bench *b)
 	return err;
 }
 
-/* A refit that was asked for has come so far, *is says which. COP_ENOTFOUND: it has ended already. */
+/* A refit that was asked for has come so far, *is describes the refit. COP_ENOTFOUND: the refit has ended already. */
 static cop_err begin_refit(bench *b, double progress, watch *is)
 {
 	cop_client_reply reply;

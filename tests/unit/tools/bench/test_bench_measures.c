@@ -7,7 +7,7 @@
 
 static const cop_bench_requests requests = { .inflight = 9, .batch = 5, .rounds = 3, .seconds = 0.25 };
 
-static void test_parts_are_what_their_names_tell(void **state)
+static void test_parts_follow_their_names(void **state)
 {
 	static const struct {
 		size_t inflight, batch;
@@ -58,7 +58,7 @@ static void test_latency_quantiles_rise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parts_are_what_their_names_tell),
+		cmocka_unit_test(test_parts_follow_their_names),
 		cmocka_unit_test(test_quantile_has_its_share_below),
 		cmocka_unit_test(test_latency_quantiles_rise),
 	};
