@@ -54,9 +54,7 @@ mutate:
 	tools/install-deps test
 	tests/mutate/mutate $(MUTATE)
 
-bench:
-	tools/install-deps build
-	$(MAKE) --no-print-directory build
+bench: build-tests
 	tests/bench/measure $(BUILD)
 
 # What the default earns on made-up traffic beside simple policies (about three hours): TRAFFIC="--scenes late --settings optimism=0"

@@ -20,7 +20,7 @@ def compiles(compiler, header):
 def main():
     root, compiler = Path(sys.argv[1]), sys.argv[2:]
     compiler += ["-I", str(root), "-I", str(root / "lib")]
-    headers = sorted(h for folder in ("lib", "daemon", "tools") for h in (root / folder).rglob("*.h")
+    headers = sorted(h for folder in ("lib", "daemon", "tools", "tests/bench/costs") for h in (root / folder).rglob("*.h")
                      if h.name not in TEMPLATES)
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(lambda header: compiles(compiler, header), headers))

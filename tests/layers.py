@@ -35,7 +35,7 @@ HOMES = [
     (r"train/.*", ["lib/train/", "lib/refit/", "tools/"]),
     (r"graph/.*", ["lib/graph/", "lib/train/", "lib/refit/", "tools/"]),
     (r"refit/refit_(file|parts|run|window)\.h", ["lib/refit/", "daemon/refit/worker.", "tools/"]),
-    (r"zmq(_utils)?\.h", ["daemon/", "tools/common/client", "tools/bench/client_echo"]),
+    (r"zmq(_utils)?\.h", ["daemon/", "tools/common/client"]),
     (r"microhttpd\.h", ["daemon/report/http"]),
     (r"(sys/)?syslog\.h", ["daemon/report/log"]),
     (r"confuse\.h", ["daemon/config/"]),

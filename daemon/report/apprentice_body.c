@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "daemon/report/counters.h"
 #include "daemon/report/exposition.h"
 #include "wire/wire_put.h"
 
@@ -31,29 +32,10 @@ static const shown figures[] = {
 };
 #define FIGURES (sizeof figures / sizeof *figures)
 
-static const shown counts[] = {
-	{ "observed", "coppice_apprentice_observed_total", "Decisions of the existing system.",
-	        offsetof(cop_apprentice_summary, observed) },
-	{ "agreed", "coppice_apprentice_agreed_total", "Of them, those that took the model's best arm.",
-	        offsetof(cop_apprentice_summary, agreed) },
-	{ "losses", "coppice_apprentice_losses_total", "Of them, those whose loss was weighed.",
-	        offsetof(cop_apprentice_summary, losses) },
-};
-#define COUNTS (sizeof counts / sizeof *counts)
-
-static const void *field(const cop_apprentice_summary *summary, size_t offset)
-{
-	return (const char *)summary + offset;
-}
-
 static double figure(const cop_apprentice_summary *summary, size_t i)
 {
-	return *(const double *)field(summary, figures[i].offset);
-}
-
-static uint64_t count_at(const cop_apprentice_summary *summary, size_t i)
-{
-	return *(const uint64_t *)field(summary, counts[i].offset);
+	const void *at = (const char *)summary + figures[i].offset;
+	return *(const double *)at;
 }
 
 void cop_apprentice_body_status(const cop_served *served, cop_bytes *out)
@@ -65,8 +47,7 @@ void cop_apprentice_body_status(const cop_served *served, cop_bytes *out)
 	cop_wire_put_text(out, "apprentice");
 	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_bool(out, "on", served->shape.apprentice);
-	for (size_t i = 0; i < COUNTS; i++)
-		cop_wire_put_key_unsigned(out, counts[i].key, count_at(&is, i));
+	cop_counters_put_status(cop_counters_apprentice, &is, out);
 	for (size_t i = 0; i < FIGURES; i++) {
 		double value = figure(&is, i);
 		cop_wire_put_text(out, figures[i].key);
@@ -85,9 +66,10 @@ void cop_apprentice_text(const cop_model *model, char out[COP_APPRENTICE_TEXT])
 	cop_apprentice_summary is;
 	size_t used = 0;
 	cop_model_get_apprentice(model, &is);
-	for (size_t i = 0; i < COUNTS && used < COP_APPRENTICE_TEXT; i++)
-		used += (size_t)snprintf(out + used, COP_APPRENTICE_TEXT - used, "%s%s=%" PRIu64, i == 0 ? "" : " ",
-		        counts[i].key, count_at(&is, i));
+	for (const cop_counter *row = cop_counters_apprentice; !cop_counters_is_end(row); row++)
+		if (used < COP_APPRENTICE_TEXT)
+			used += (size_t)snprintf(out + used, COP_APPRENTICE_TEXT - used, "%s%s=%" PRIu64,
+			        used == 0 ? "" : " ", row->key, cop_counters_value(row, &is));
 	for (size_t i = 0; i < FIGURES && used < COP_APPRENTICE_TEXT; i++) {
 		double value = figure(&is, i);
 		char text[32] = "unknown";
@@ -123,14 +105,14 @@ void cop_apprentice_body_metrics(const cop_served_set *models, cop_bytes *out)
 	for (size_t i = 0; i < models->count; i++)
 		cop_exposition_whole(
 		        out, "coppice_apprentice", label(&models->items[i], labels), models->items[i].shape.apprentice);
-	for (size_t which = 0; which < COUNTS; which++) {
-		cop_exposition_family(out, counts[which].metric, COP_EXPOSITION_COUNTER, counts[which].help);
+	for (const cop_counter *row = cop_counters_apprentice; !cop_counters_is_end(row); row++) {
+		cop_counters_put_family(row, out);
 		for (size_t i = 0; i < models->count; i++) {
 			const cop_served *served = &models->items[i];
 			cop_apprentice_summary is;
 			cop_model_get_apprentice(served->model, &is);
-			cop_exposition_whole(out, counts[which].metric, label(served, labels),
-			        count_at(&is, which) - count_at(&served->apprentice_before, which));
+			cop_exposition_whole(out, row->metric, label(served, labels),
+			        cop_counters_value(row, &is) - cop_counters_value(row, &served->apprentice_before));
 		}
 	}
 	for (size_t which = 0; which < FIGURES; which++)

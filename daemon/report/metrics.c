@@ -1,5 +1,6 @@
-/* One function for each part of the daemon, called in the order of the page; simple counters are rows of a table. All
- * samples of a family stand together, so models are the inner loop. */
+/* One function for each part of the daemon, called in the order of the page; simple counters are rows of
+ * tables (counters.h, online/model_counters.h). All samples of a family stand together, so models are the inner loop.
+ */
 #include "daemon/report/metrics.h"
 
 #include <inttypes.h>
@@ -10,20 +11,11 @@
 
 #include "daemon/refit/refit_metrics.h"
 #include "daemon/report/apprentice_body.h"
+#include "daemon/report/counters.h"
 #include "daemon/report/exposition.h"
 #include "daemon/serve/clock.h"
 
 #define LABELS (COP_CONFIG_NAME_MAX + 64)
-
-typedef struct counter_row {
-	const char *name, *help;
-	size_t offset; /* of a uint64_t */
-} counter_row;
-
-static uint64_t whole_at(const void *base, size_t offset)
-{
-	return *(const uint64_t *)(const void *)((const char *)base + offset);
-}
 
 void cop_metrics_begin(cop_server *server)
 {
@@ -36,42 +28,43 @@ void cop_metrics_begin(cop_server *server)
 	}
 }
 
-static const counter_row model_rows[] = {
-	{ "coppice_decisions_total", "New decisions.", offsetof(cop_model_counters, decisions) },
-	{ "coppice_greedy_decisions_total", "New decisions that took the best predicted arm.",
-	        offsetof(cop_model_counters, greedy) },
-	{ "coppice_repeated_decisions_total", "Contexts answered again because their id was pending.",
-	        offsetof(cop_model_counters, repeated) },
-	{ "coppice_learned_total", "Updates of the model, from feedback and from reward windows that ended.",
-	        offsetof(cop_model_counters, learned) },
-	{ "coppice_defaulted_decisions_total", "Decisions without feedback, learned with the default loss.",
-	        offsetof(cop_model_counters, defaulted) },
-	{ "coppice_dropped_decisions_total", "Decisions without feedback, forgotten at the end of their window.",
-	        offsetof(cop_model_counters, dropped) },
-	{ "coppice_evicted_decisions_total", "Pending decisions that gave way because too many were waiting.",
-	        offsetof(cop_model_counters, evicted) },
-	{ "coppice_refused_updates_total", "Updates that were not made because they would have diverged.",
-	        offsetof(cop_model_counters, refused) },
-};
-
 static const char *model_label(const cop_served *served, char *out)
 {
 	(void)snprintf(out, LABELS, "model=\"%s\"", served->name);
 	return out;
 }
 
+/* Since serving began. */
+static void put_counter(const cop_served *served, const cop_model_counter *row, cop_bytes *out)
+{
+	const cop_model_counters *now = cop_model_get_counters(served->model);
+	const cop_model_counters *before = &served->before;
+	char labels[LABELS];
+	(void)model_label(served, labels);
+	if (row->kind == COP_MODEL_COUNTER_SUM)
+		cop_exposition_number(out, row->metric, labels,
+		        cop_model_counters_sum(now, row) - cop_model_counters_sum(before, row));
+	if (row->kind == COP_MODEL_COUNTER_WHOLE)
+		cop_exposition_whole(out, row->metric, labels,
+		        cop_model_counters_whole(now, row, 0) - cop_model_counters_whole(before, row, 0));
+	for (size_t i = 0; i < row->count; i++) {
+		(void)snprintf(
+		        labels, sizeof labels, "model=\"%s\",%s=\"%s\"", served->name, row->label, row->words[i]);
+		cop_exposition_whole(out, row->metric, labels,
+		        cop_model_counters_whole(now, row, i) - cop_model_counters_whole(before, row, i));
+	}
+}
+
 static void put_model_counters(const cop_served_set *models, cop_bytes *out)
 {
-	char labels[LABELS];
-	for (size_t row = 0; row < sizeof model_rows / sizeof *model_rows; row++) {
-		const counter_row *r = &model_rows[row];
-		cop_exposition_family(out, r->name, COP_EXPOSITION_COUNTER, r->help);
-		for (size_t i = 0; i < models->count; i++) {
-			const cop_served *served = &models->items[i];
-			uint64_t now = whole_at(cop_model_get_counters(served->model), r->offset);
-			cop_exposition_whole(
-			        out, r->name, model_label(served, labels), now - whole_at(&served->before, r->offset));
-		}
+	for (size_t r = 0; r < COP_MODEL_COUNTERS; r++) {
+		const cop_model_counter *row = &cop_model_counters_table[r];
+		bool sum = row->kind == COP_MODEL_COUNTER_SUM;
+		if (row->metric == NULL)
+			continue;
+		cop_exposition_family(out, row->metric, sum ? COP_EXPOSITION_GAUGE : COP_EXPOSITION_COUNTER, row->help);
+		for (size_t i = 0; i < models->count; i++)
+			put_counter(&models->items[i], row, out);
 	}
 }
 
@@ -89,22 +82,6 @@ static void put_outliers(const cop_served_set *models, cop_bytes *out)
 		uint64_t before = served->outliers_before.values;
 		cop_exposition_whole(
 		        out, name, model_label(served, labels), now.values < before ? now.values : now.values - before);
-	}
-}
-
-static void put_feedback(const cop_served_set *models, cop_bytes *out)
-{
-	static const char name[] = "coppice_feedback_total";
-	char labels[LABELS];
-	cop_exposition_family(out, name, COP_EXPOSITION_COUNTER, "Feedback that was joined, by its result.");
-	for (size_t i = 0; i < models->count; i++) {
-		const cop_served *served = &models->items[i];
-		const cop_model_counters *c = cop_model_get_counters(served->model);
-		for (unsigned result = 0; result < COP_FEEDBACK_RESULTS; result++) {
-			(void)snprintf(labels, sizeof labels, "model=\"%s\",result=\"%s\"", served->name,
-			        cop_feedback_result_text((cop_feedback_result)result));
-			cop_exposition_whole(out, name, labels, c->feedback[result] - served->before.feedback[result]);
-		}
 	}
 }
 
@@ -144,10 +121,6 @@ static void put_unknown_names(const cop_served_set *models, cop_bytes *out)
 
 static double pending_of(const cop_served *served) { return (double)cop_model_pending(served->model); }
 static double revision_of(const cop_served *served) { return (double)cop_model_learner(served->model)->rev; }
-static double loss_of(const cop_served *served)
-{
-	return cop_model_get_counters(served->model)->loss_sum - served->before.loss_sum;
-}
 
 static void put_model_gauges(const cop_served_set *models, cop_bytes *out)
 {
@@ -160,8 +133,6 @@ static void put_model_gauges(const cop_served_set *models, cop_bytes *out)
 		        waiting_of },
 		{ "coppice_stream_waiting_bytes", "Memory that they take.", waiting_bytes_of },
 		{ "coppice_revision", "Updates since the model began.", revision_of },
-		{ "coppice_learned_loss", "Sum of the learned losses; over coppice_learned_total, their mean.",
-		        loss_of },
 	};
 	char labels[LABELS];
 	for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
@@ -174,49 +145,24 @@ static void put_model_gauges(const cop_served_set *models, cop_bytes *out)
 
 static void put_model_streams(const cop_served_set *models, cop_bytes *out)
 {
-	static const counter_row rows[] = {
-		{ "coppice_stream_items_total", "Contexts or feedback received on streams.",
-		        offsetof(cop_served_stream, received) },
-		{ "coppice_stream_malformed_total", "Items received on streams that were refused.",
-		        offsetof(cop_served_stream, refused) },
-		{ "coppice_stream_lost_total", "Messages that never came, by the numbers that senders put in.",
-		        offsetof(cop_served_stream, gaps.missing) },
-	};
 	char labels[LABELS];
-	for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
-		cop_exposition_family(out, rows[row].name, COP_EXPOSITION_COUNTER, rows[row].help);
+	for (const cop_counter *row = cop_counters_stream; !cop_counters_is_end(row); row++) {
+		cop_counters_put_family(row, out);
 		for (size_t i = 0; i < 2 * models->count; i++) {
 			const cop_served *served = &models->items[i / 2];
 			bool contexts = i % 2 == 0;
 			(void)snprintf(labels, sizeof labels, "model=\"%s\",stream=\"%s\"", served->name,
 			        contexts ? "contexts" : "feedback");
-			cop_exposition_whole(out, rows[row].name, labels,
-			        whole_at(contexts ? &served->contexts : &served->feedback, rows[row].offset));
+			cop_exposition_whole(out, row->metric, labels,
+			        cop_counters_value(row, contexts ? &served->contexts : &served->feedback));
 		}
 	}
 }
 
 static void put_traffic(const cop_server *server, cop_bytes *out)
 {
-	static const counter_row rows[] = {
-		{ "coppice_requests_total", "Requests received.", offsetof(cop_server, counts.requests) },
-		{ "coppice_replies_dropped_total", "Replies whose requester had gone or did not read.",
-		        offsetof(cop_server, sockets.replies_dropped) },
-		{ "coppice_stream_messages_total", "Messages received on streams.",
-		        offsetof(cop_server, counts.streamed) },
-		{ "coppice_stream_unroutable_total", "Stream messages for no model, or not of topic and body.",
-		        offsetof(cop_server, counts.unroutable) },
-		{ "coppice_stream_dropped_total", "Stream messages dropped because too many were queued.",
-		        offsetof(cop_server, counts.dropped) },
-		{ "coppice_actions_dropped_total", "Messages of actions that a slow subscriber missed.",
-		        offsetof(cop_server, sockets.actions_dropped) },
-	};
-	for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
-		cop_exposition_family(out, rows[row].name, COP_EXPOSITION_COUNTER, rows[row].help);
-		cop_exposition_whole(out, rows[row].name, "", whole_at(server, rows[row].offset));
-	}
-	cop_exposition_family(out, "coppice_subscribers", COP_EXPOSITION_GAUGE, "Subscriptions to actions at present.");
-	cop_exposition_whole(out, "coppice_subscribers", "", server->sockets.subscribers);
+	cop_counters_put_metrics(cop_counters_requests, server, out);
+	cop_counters_put_metrics(cop_counters_streams, server, out);
 	cop_histogram_put(&server->decide_durations, "coppice_decide_duration_seconds",
 	        "Time from taking up a decide request to handing over its action.", out);
 }
@@ -279,23 +225,12 @@ static void put_codes(const char *name, const char *help, const uint64_t *codes,
 static void put_checkpoints(const cop_server *server, cop_bytes *out)
 {
 	const cop_checkpoint *c = &server->checkpoint;
-	static const counter_row rows[] = {
-		{ "coppice_checkpoints_written_total", "Checkpoints written.", offsetof(cop_checkpoint, written) },
-		{ "coppice_checkpoints_failed_total", "Checkpoints that could not be written.",
-		        offsetof(cop_checkpoint, failed) },
-	};
-	for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
-		cop_exposition_family(out, rows[row].name, COP_EXPOSITION_COUNTER, rows[row].help);
-		cop_exposition_whole(out, rows[row].name, "", whole_at(c, rows[row].offset));
-	}
+	cop_counters_put_metrics(cop_counters_checkpoint, c, out);
 	/* Before the first one, the state is as old as the process. */
 	double since = c->at > 0.0 ? c->at : server->started;
 	cop_exposition_family(out, "coppice_checkpoint_age_seconds", COP_EXPOSITION_GAUGE,
 	        "Time since a checkpoint was written, or since the start when none was.");
 	cop_exposition_number(out, "coppice_checkpoint_age_seconds", "", cop_clock_monotonic() - since);
-	cop_exposition_family(out, "coppice_checkpoint_size_bytes", COP_EXPOSITION_GAUGE,
-	        "Size of the newest checkpoint, written or restored; 0 when there is none.");
-	cop_exposition_whole(out, "coppice_checkpoint_size_bytes", "", c->bytes);
 	cop_histogram_put(&c->durations, "coppice_checkpoint_duration_seconds",
 	        "Time from taking the state to the file being on disk.", out);
 }
@@ -306,19 +241,7 @@ static void put_journal(const cop_server *server, cop_bytes *out)
 	if (journal == NULL)
 		return;
 	const cop_journaler_counts *counts = cop_journaler_get_counts(journal);
-	static const counter_row rows[] = {
-		{ "coppice_journal_records_total", "Records put into the journal.",
-		        offsetof(cop_journaler_counts, records) },
-		{ "coppice_journal_bytes_total", "Bytes put into the journal.", offsetof(cop_journaler_counts, bytes) },
-		{ "coppice_journal_writes_total", "Writes, each of all records of a turn.",
-		        offsetof(cop_journaler_counts, writes) },
-		{ "coppice_journal_failures_total", "Times that the journal could not be written or synced.",
-		        offsetof(cop_journaler_counts, failures) },
-	};
-	for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
-		cop_exposition_family(out, rows[row].name, COP_EXPOSITION_COUNTER, rows[row].help);
-		cop_exposition_whole(out, rows[row].name, "", whole_at(counts, rows[row].offset));
-	}
+	cop_counters_put_metrics(cop_counters_journal, counts, out);
 	cop_exposition_family(
 	        out, "coppice_journal_broken", COP_EXPOSITION_GAUGE, "1 while feedback cannot be made durable.");
 	cop_exposition_whole(out, "coppice_journal_broken", "", cop_journaler_broken(journal));
@@ -377,7 +300,6 @@ void cop_metrics_put(const cop_server *server, cop_bytes *out)
 {
 	put_model_counters(&server->models, out);
 	put_outliers(&server->models, out);
-	put_feedback(&server->models, out);
 	put_unheard(&server->models, out);
 	put_unknown_names(&server->models, out);
 	put_model_gauges(&server->models, out);

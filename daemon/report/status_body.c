@@ -7,17 +7,16 @@
 
 #include "daemon/refit/refit_body.h"
 #include "daemon/report/apprentice_body.h"
+#include "daemon/report/counters.h"
 #include "daemon/serve/clock.h"
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
 
-static void put_stream(const char *key, const cop_served_stream *stream, cop_bytes *out)
+static void put_table(const char *key, const cop_counter *table, const void *of, cop_bytes *out)
 {
 	cop_wire_put_text(out, key);
 	size_t map = cop_wire_put_map_open(out);
-	cop_wire_put_key_unsigned(out, "received", stream->received);
-	cop_wire_put_key_unsigned(out, "malformed", stream->refused);
-	cop_wire_put_key_unsigned(out, "lost", stream->gaps.missing);
+	cop_counters_put_status(table, of, out);
 	cop_wire_put_map_close(out, map);
 }
 
@@ -37,12 +36,28 @@ static void put_unheard(const cop_served *served, cop_bytes *out)
 	cop_wire_put_map_close(out, map);
 }
 
-static void put_feedback(const cop_model_counters *c, cop_bytes *out)
+static void put_words(const cop_model_counter *row, const cop_model_counters *c, cop_bytes *out)
 {
-	cop_wire_put_text(out, "feedback");
-	cop_wire_put_map(out, COP_FEEDBACK_RESULTS);
-	for (size_t i = 0; i < COP_FEEDBACK_RESULTS; i++)
-		cop_wire_put_key_unsigned(out, cop_feedback_result_text((cop_feedback_result)i), c->feedback[i]);
+	cop_wire_put_text(out, row->key);
+	cop_wire_put_map(out, row->count);
+	for (size_t i = 0; i < row->count; i++)
+		cop_wire_put_key_unsigned(out, row->words[i], cop_model_counters_whole(c, row, i));
+}
+
+/* Either sums, or all others. */
+static void put_counters(const cop_model_counters *c, bool sums, cop_bytes *out)
+{
+	for (size_t r = 0; r < COP_MODEL_COUNTERS; r++) {
+		const cop_model_counter *row = &cop_model_counters_table[r];
+		if (row->key == NULL || (row->kind == COP_MODEL_COUNTER_SUM) != sums)
+			continue;
+		if (sums)
+			cop_wire_put_key_double(out, row->key, cop_model_counters_sum(c, row));
+		else if (row->kind == COP_MODEL_COUNTER_WORDS)
+			put_words(row, c, out);
+		else
+			cop_wire_put_key_unsigned(out, row->key, cop_model_counters_whole(c, row, 0));
+	}
 }
 
 /* feature and value: of the last outlier, when there was one. */
@@ -92,23 +107,15 @@ static void put_model(const cop_server *server, const cop_served *served, cop_by
 	cop_wire_put_key_unsigned(out, "rev", cop_model_learner(served->model)->rev);
 	cop_wire_put_key_unsigned(out, "pending", cop_model_pending(served->model));
 	cop_wire_put_key_unsigned(out, "pending_bytes", cop_model_pending_bytes(served->model));
-	cop_wire_put_key_unsigned(out, "decisions", c->decisions);
-	cop_wire_put_key_unsigned(out, "repeated", c->repeated);
-	cop_wire_put_key_unsigned(out, "greedy", c->greedy);
-	put_feedback(c, out);
-	cop_wire_put_key_unsigned(out, "learned", c->learned);
-	cop_wire_put_key_unsigned(out, "defaulted", c->defaulted);
-	cop_wire_put_key_unsigned(out, "dropped", c->dropped);
-	cop_wire_put_key_unsigned(out, "evicted", c->evicted);
-	cop_wire_put_key_unsigned(out, "refused", c->refused);
+	put_counters(c, false, out);
 	cop_wire_put_key_unsigned(out, "unknown_names", cop_served_unknown_names(served));
-	cop_wire_put_key_double(out, "loss_sum", c->loss_sum);
+	put_counters(c, true, out);
 	if (c->learned > 0) {
 		cop_wire_put_key_double(out, "mean_loss", c->loss_sum / (double)c->learned);
 	}
 	put_outliers(served, out);
-	put_stream("contexts", &served->contexts, out);
-	put_stream("feedback_stream", &served->feedback, out);
+	put_table("contexts", cop_counters_stream, &served->contexts, out);
+	put_table("feedback_stream", cop_counters_stream, &served->feedback, out);
 	put_unheard(served, out);
 	cop_apprentice_body_status(served, out);
 	cop_refit_body_status(server, served, out);
@@ -119,10 +126,7 @@ static void put_checkpoint(const cop_checkpoint *checkpoint, cop_bytes *out)
 {
 	cop_wire_put_text(out, "checkpoint");
 	size_t map = cop_wire_put_map_open(out);
-	cop_wire_put_key_unsigned(out, "sequence", checkpoint->sequence);
-	cop_wire_put_key_unsigned(out, "written", checkpoint->written);
-	cop_wire_put_key_unsigned(out, "failed", checkpoint->failed);
-	cop_wire_put_key_unsigned(out, "bytes", checkpoint->bytes);
+	cop_counters_put_status(cop_counters_checkpoint, checkpoint, out);
 	cop_wire_put_key_double(out, "seconds", checkpoint->seconds);
 	if (checkpoint->time > 0.0)
 		cop_wire_put_key_double(out, "age", cop_clock_real() - checkpoint->time);
@@ -131,16 +135,11 @@ static void put_checkpoint(const cop_checkpoint *checkpoint, cop_bytes *out)
 
 static void put_journal_counts(const cop_journaler *journal, cop_bytes *out)
 {
-	const cop_journaler_counts *counts = cop_journaler_get_counts(journal);
 	cop_wire_put_key_unsigned(out, "next", cop_journaler_next(journal));
 	cop_wire_put_key_unsigned(out, "committed", cop_journaler_committed(journal));
 	cop_wire_put_key_unsigned(out, "durable", cop_journaler_durable(journal));
 	cop_wire_put_key_unsigned(out, "lag_bytes", cop_journaler_lag(journal));
-	cop_wire_put_key_unsigned(out, "records", counts->records);
-	cop_wire_put_key_unsigned(out, "bytes", counts->bytes);
-	cop_wire_put_key_unsigned(out, "writes", counts->writes);
-	cop_wire_put_key_unsigned(out, "syncs", counts->syncs);
-	cop_wire_put_key_unsigned(out, "failures", counts->failures);
+	cop_counters_put_status(cop_counters_journal, cop_journaler_get_counts(journal), out);
 }
 
 static void put_journal(const cop_server *server, cop_bytes *out)
@@ -154,25 +153,6 @@ static void put_journal(const cop_server *server, cop_bytes *out)
 		put_journal_counts(journal, out);
 	if (broken && server->broken_told)
 		cop_wire_put_key_text(out, "reason", server->broken_reason);
-	cop_wire_put_map_close(out, map);
-}
-
-static void put_traffic(const cop_server *server, cop_bytes *out)
-{
-	cop_wire_put_text(out, "requests");
-	size_t map = cop_wire_put_map_open(out);
-	cop_wire_put_key_unsigned(out, "received", server->counts.requests);
-	cop_wire_put_key_unsigned(out, "errors", server->counts.errors);
-	cop_wire_put_key_unsigned(out, "busy", server->counts.codes[COP_WIRE_BUSY]);
-	cop_wire_put_key_unsigned(out, "replies_dropped", server->sockets.replies_dropped);
-	cop_wire_put_map_close(out, map);
-	cop_wire_put_text(out, "streams");
-	map = cop_wire_put_map_open(out);
-	cop_wire_put_key_unsigned(out, "received", server->counts.streamed);
-	cop_wire_put_key_unsigned(out, "dropped", server->counts.dropped);
-	cop_wire_put_key_unsigned(out, "unroutable", server->counts.unroutable);
-	cop_wire_put_key_unsigned(out, "actions_dropped", server->sockets.actions_dropped);
-	cop_wire_put_key_unsigned(out, "subscribers", server->sockets.subscribers);
 	cop_wire_put_map_close(out, map);
 }
 
@@ -226,7 +206,8 @@ void cop_status_body_put(const cop_server *server, const cop_served *only, const
 		if (only == NULL || only == &server->models.items[i])
 			put_model(server, &server->models.items[i], out);
 	put_parked(&server->models, out);
-	put_traffic(server, out);
+	put_table("requests", cop_counters_requests, server, out);
+	put_table("streams", cop_counters_streams, server, out);
 	put_queues(server, out);
 	put_journal(server, out);
 	put_checkpoint(&server->checkpoint, out);

@@ -25,13 +25,6 @@ void cop_model_settings_init(cop_model_settings *settings)
 	cop_learner_settings_init(&settings->learner);
 }
 
-const char *cop_feedback_result_text(cop_feedback_result result)
-{
-	static const char *const texts[COP_FEEDBACK_RESULTS] = { "applied", "recorded", "duplicate", "late",
-		"unknown" };
-	return (unsigned)result < COP_FEEDBACK_RESULTS ? texts[result] : "unknown";
-}
-
 static const char *refusal(const cop_model_settings *s)
 {
 	if (!(s->reward_window > 0.0) || !isfinite(s->reward_window))

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "events/event_id.h"
 #include "learn/learner.h"
+#include "online/model_counters.h"
 #include "online/pending.h"
 
 typedef enum cop_reward_rule {
@@ -42,33 +43,6 @@ typedef struct cop_model_settings {
 /* Learner defaults, window 600 s, no default loss, earliest, ranges [0, 1], a million waiting in at most 1 GiB, none
  * explained. */
 void cop_model_settings_init(cop_model_settings *settings);
-
-typedef enum cop_feedback_result {
-	COP_FEEDBACK_APPLIED,
-	COP_FEEDBACK_RECORDED,
-	COP_FEEDBACK_DUPLICATE,
-	COP_FEEDBACK_LATE,
-	COP_FEEDBACK_UNKNOWN,
-	COP_FEEDBACK_RESULTS
-} cop_feedback_result;
-
-/* "applied" ...; never NULL. */
-const char *cop_feedback_result_text(cop_feedback_result result);
-
-/* All but repeated and refused are part of the model's saved state. */
-typedef struct cop_model_counters {
-	uint64_t decisions; /* new ones */
-	uint64_t repeated;  /* asked again while waiting */
-	uint64_t greedy;    /* of the decisions, those that took the best predicted arm */
-	uint64_t feedback[COP_FEEDBACK_RESULTS];
-	uint64_t learned;   /* updates, from feedback and from expiry */
-	uint64_t defaulted; /* expired and learned with the default loss */
-	uint64_t dropped;   /* expired without any loss */
-	uint64_t evicted;   /* gave way at pending_max */
-	uint64_t refused;   /* updates that would have diverged */
-	double loss_sum;    /* of learned losses, in loss_range; two-point: mean of both */
-	double awaited;     /* seconds from decisions to their feedback, added up */
-} cop_model_counters;
 
 typedef struct cop_model cop_model;
 

@@ -187,38 +187,9 @@ static cop_err get_settings(const cop_section_file *file, cop_model_settings *s,
 	return cursor.err != COP_OK || cop_cursor_left(&cursor) == 0 ? cursor.err : COP_EFORMAT;
 }
 
-static void put_counters(const cop_model *model, cop_bytes *bytes)
+static cop_err load_counters(cop_model *model, cop_cursor *cursor)
 {
-	const cop_model_counters *c = &model->counters;
-	cop_bytes_put_u64(bytes, c->decisions);
-	cop_bytes_put_u64(bytes, c->greedy);
-	cop_bytes_put_u32(bytes, COP_FEEDBACK_RESULTS);
-	for (size_t i = 0; i < COP_FEEDBACK_RESULTS; i++)
-		cop_bytes_put_u64(bytes, c->feedback[i]);
-	cop_bytes_put_u64(bytes, c->learned);
-	cop_bytes_put_u64(bytes, c->defaulted);
-	cop_bytes_put_u64(bytes, c->dropped);
-	cop_bytes_put_u64(bytes, c->evicted);
-	cop_bytes_put_f64(bytes, c->loss_sum);
-	cop_bytes_put_f64(bytes, c->awaited);
-}
-
-static cop_err get_counters(cop_model *model, cop_cursor *cursor)
-{
-	cop_model_counters *c = &model->counters;
-	c->decisions = cop_cursor_u64(cursor);
-	c->greedy = cop_cursor_u64(cursor);
-	if (cop_cursor_u32(cursor) != COP_FEEDBACK_RESULTS)
-		return COP_EFORMAT;
-	for (size_t i = 0; i < COP_FEEDBACK_RESULTS; i++)
-		c->feedback[i] = cop_cursor_u64(cursor);
-	c->learned = cop_cursor_u64(cursor);
-	c->defaulted = cop_cursor_u64(cursor);
-	c->dropped = cop_cursor_u64(cursor);
-	c->evicted = cop_cursor_u64(cursor);
-	c->loss_sum = cop_cursor_f64(cursor);
-	c->awaited = cop_cursor_left(cursor) > 0 ? cop_cursor_f64(cursor) : 0.0;
-	return cursor->err;
+	return cop_model_counters_load(&model->counters, cursor);
 }
 
 void cop_model_save(const cop_model *model, cop_bytes *bytes)
@@ -240,7 +211,7 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 	cop_pending_save(model->pending, bytes);
 	cop_section_file_end_section(bytes, mark);
 	mark = cop_section_file_begin_section(bytes, "counters", COUNTERS_VERSION);
-	put_counters(model, bytes);
+	cop_model_counters_save(&model->counters, bytes);
 	cop_section_file_end_section(bytes, mark);
 	if (shadow) {
 		mark = cop_section_file_begin_section(bytes, "shadow", sparse != 0 ? SHADOW_VERSION : SHADOW_RIVALS);
@@ -432,7 +403,7 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 	if (err == COP_OK)
 		err = load_named(model, &file, "pending", PENDING_VERSION, load_pending);
 	if (err == COP_OK)
-		err = load_named(model, &file, "counters", COUNTERS_VERSION, get_counters);
+		err = load_named(model, &file, "counters", COUNTERS_VERSION, load_counters);
 	if (err == COP_OK)
 		err = load_shadow(model, &file);
 	if (err == COP_OK)

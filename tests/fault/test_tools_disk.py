@@ -10,7 +10,7 @@ from faults import CUT, FOLDER, OPEN, READ, RENAME, SYNC, WRITE, Fault, service
 from test_tools_memory import COMMANDS, OUTPUTS, clean, folder, run  # noqa: F401
 
 KINDS = {"open": OPEN, "read": READ, "write": WRITE, "sync": SYNC, "rename": RENAME, "cut": CUT, "folder": FOLDER}
-NAMES = [name for name in COMMANDS if not name.startswith(("simulate_", "train_", "inspect_t", "bench_events"))]
+NAMES = [name for name in COMMANDS if not name.startswith(("simulate_", "train_", "inspect_t", "costs_events"))]
 EVERY = 12  # of the first calls each, then further and further apart
 STEP = 1.5
 STRICT = ("read", "write", "sync")  # of the files that the command names: none of these is passed over

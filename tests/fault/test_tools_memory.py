@@ -52,13 +52,15 @@ COMMANDS = {
     "journal_salvage": "journal salvage older salvaged",
     "bakeoff": "bakeoff --data-dir sets --seeds 1 --events 20 --jobs 1 --csv out.csv --report report --settings dgt:height=1,ensemble:height=1:trees=1",
     "bakeoff_again": "bakeoff --csv kept.csv --report report --json",
-    "bench_events": "bench events --learner rank --events 2 --features 2 --candidate-features 2 --height 1 --trees 1",
+    "costs_events": "costs events --learner rank --events 2 --features 2 --candidate-features 2 --height 1 --trees 1",
     "bench_parse": "bench parse --format vw log.vw --json",
 }
 
 
 def run(line, folder, env=None):
-    return subprocess.run([service.program("COPPICE"), *line.split()], cwd=folder, env={**os.environ, **(env or {})},
+    words = line.split()
+    costs = words[0] == "costs"
+    return subprocess.run([service.program("COSTS" if costs else "COPPICE"), *words[costs:]], cwd=folder, env={**os.environ, **(env or {})},
                           capture_output=True, text=True, timeout=service.DEADLINE)
 
 

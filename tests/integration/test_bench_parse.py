@@ -41,8 +41,9 @@ def test_bench_parse_reads_candidates():
     (("parse", "--format", "vx", VW / "cb_eval"), "--format"),
     (("parse", "--format", "vw", VW / "cb_eval", "more"), "parse FILE"),
     (("parse", "--format", "vw", VW / "cb_eval", "--model", "m"), "does not take"),
-    (("kernels", "--as", "dense"), "kernels takes no option"),
-    (("kernels", "more"), "expected kernels, load, parse FILE"),
+    (("load", "--as", "dense"), "load does not take"),
+    (("kernels", "--as", "dense"), "expected load, daemon or parse FILE"),
+    (("load", "more"), "expected load, daemon or parse FILE"),
 ])
 def test_bench_parse_refuses_wrong_usage(args, says):
     out, err = parse(*args, status=2)

@@ -378,8 +378,9 @@ TOLD_OTHERWISE = {
 
 
 def help_of(command):
-    """{option: its text} of a subcommand's help, without what it is called with."""
-    text = subprocess.run([program("COPPICE"), command, "--help"], capture_output=True, text=True, check=True).stdout
+    """{option: its text} of the help of a subcommand of coppice, or of costs, without what it is called with."""
+    of, *word = command.split() if command.startswith("costs ") else ("coppice", command)
+    text = subprocess.run([program(of.upper()), *word, "--help"], capture_output=True, text=True, check=True).stdout
     found, current = {}, None
     for line in text.splitlines()[1:]:
         head = re.match(r" {2,4}(-[a-z-][\w-]*.*)", line)
@@ -410,7 +411,12 @@ NONE = {
     "inspect": {"model", "tree", "names", "out"},
     "ctl": {"x", "loss"},
     "journal": {"from", "to", "model", "type", "id"},
-    "bench": {"endpoint", "model", "format"},
+    "bench": {"endpoint", "model", "format", "features"},
+    "costs events": {"learner", "events", "present", "height"},
+    "costs daemon": {"endpoint", "model"},
+    "costs refit": set(),
+    "costs grid": set(),
+    "costs echo": {"endpoint"},
     "simulate": {"data", "holdout", "items", "live", "model", "contexts", "actions", "feedback-to", "value-range",
                  "refit-every", "share-min", "share-max"},
     "bakeoff": {"data-dir", "settings-file", "csv", "peers", "report"},
@@ -430,7 +436,7 @@ ELSEWHERE = {
                 "rename"},
     "bakeoff": {"jobs", "reference"},
     "ctl": {"endpoint", "timeout"},
-    "bench": {"inflight", "events", "batch", "timeout", "arms", "rounds", "seconds", "as", "model", "features"},
+    "bench": {"inflight", "events", "batch", "timeout", "rounds", "seconds", "as"},
     "inspect": {"names"},  # a file
     "journal": set(), "export": set(),
 }  # fmt: skip

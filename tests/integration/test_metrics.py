@@ -102,6 +102,43 @@ def test_metrics_counters_move_with_decisions_and_feedback(daemon, pages):
     assert 0 < s["coppice_decide_duration_seconds_sum"] < DEADLINE
 
 
+MODEL_COUNTERS = {
+    "decisions": "decisions_total", "repeated": "repeated_decisions_total", "greedy": "greedy_decisions_total",
+    "learned": "learned_total", "defaulted": "defaulted_decisions_total", "dropped": "dropped_decisions_total",
+    "evicted": "evicted_decisions_total", "refused": "refused_updates_total", "loss_sum": "learned_loss",
+}  # fmt: skip
+
+
+def test_metrics_and_status_count_alike(daemon, pages):
+    client = daemon(pages.section + model(pending_max=4)).client()
+    for i in range(9):
+        client.decide("m", i, X)
+    client.decide("m", 8, X)
+    client.feedback("m", 8, 0.25)
+    client.feedback("m", 8, 0.25)
+    client.ok("checkpoint")
+    status, s = client.status(), pages.samples()
+    of = next(m for m in status["models"] if m["name"] == "m")
+    assert {key: of[key] for key in MODEL_COUNTERS} == {
+        key: s[f'coppice_{name}{{model="m"}}'] for key, name in MODEL_COUNTERS.items()}
+    assert (of["decisions"], of["evicted"], of["repeated"], of["loss_sum"]) == (9, 5, 1, 0.25)
+    for result, count in of["feedback"].items():
+        assert s[f'coppice_feedback_total{{model="m",result="{result}"}}'] == count
+    for key, name in {"records": "records", "bytes": "bytes", "failures": "failures"}.items():
+        assert s[f"coppice_journal_{name}_total"] == status["journal"][key]
+    assert s["coppice_checkpoints_written_total"] == status["checkpoint"]["written"] == 1
+    assert s["coppice_checkpoint_size_bytes"] == status["checkpoint"]["bytes"] > 0
+
+
+def test_keys_of_a_model_in_status_are_documented(daemon):
+    of = daemon(model()).client().model("m")
+    text = DOCUMENT.with_name("protocol.md").read_text()
+    table = text[text.index("| key of a model | meaning |"):]
+    table = table[:table.index("\n\n")]
+    documented = {key for row in re.findall(r"^\| ([^|]*) \|", table, re.M) for key in re.findall(r"`(\w+)`", row)}
+    assert set(of) <= documented
+
+
 def test_metrics_errors_are_counted_by_code(daemon, pages):
     client = daemon(pages.section + model()).client()
     assert client.error("decide", "nobody", {"id": 1, "x": X})["code"] == "unknown_model"

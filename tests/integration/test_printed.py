@@ -1,4 +1,5 @@
-"""What the tools print, compared with the transcripts in printed/: lines "$ ARGUMENTS" of coppice, each with what it printed.
+"""What the tools print, compared with the transcripts in printed/: lines "$ ARGUMENTS" of coppice (of costs in
+bench_costs.txt), each with what it printed.
 
 A line "! TEXT" is on standard error; "= N" is a status other than 0; "> NAME" behind the arguments sends the output to
 a file, and "$ cat NAME" shows what is in one. What a command did not free or close is told on standard
@@ -69,7 +70,7 @@ def preloaded():
     return [ticks] if is_sanitized(program("COPPICE")) else [ticks, leaks]  # sanitizers look for leaks themselves
 
 
-def run(folder, line):
+def run(folder, line, of):
     """What the transcript has below the line."""
     words = shlex.split(line)
     if words[0] == "cat":
@@ -79,7 +80,7 @@ def run(folder, line):
     asan = os.environ.get("ASAN_OPTIONS", "")
     env = {**os.environ, "LD_PRELOAD": ":".join(preloaded()), "COPPICE_CACHES": str(folder / "caches"), "MALLOC_PERTURB_": "165",
            "ASAN_OPTIONS": f"{asan}:verify_asan_link_order=0".lstrip(":")}
-    done = subprocess.run([program("COPPICE"), *words], cwd=folder, env=env, capture_output=True, text=True,
+    done = subprocess.run([program(of), *words], cwd=folder, env=env, capture_output=True, text=True,
                           timeout=4 * DEADLINE)
     printed = re.sub(r'^avx.*\n|,{[^{}]*"avx[^{}]*}', "", done.stdout, flags=re.M)  # which not every processor has
     if out:
@@ -109,12 +110,12 @@ def same(printed, expected, share):
     assert len(printed.splitlines()) == len(expected.splitlines()), f"expected\n{expected}\ngot\n{printed}"
 
 
-def check_transcript(name, folder):
+def check_transcript(name, folder, of="COPPICE"):
     file = HERE / "printed" / f"{name}.txt"
     pieces = re.split(r"^\$ (.*)\n", file.read_text(), flags=re.M)
     renewed = pieces[0]
     for line, expected in zip(pieces[1::2], pieces[2::2]):
-        printed = run(folder, line)
+        printed = run(folder, line, of)
         renewed += f"$ {line}\n{printed}"
         if os.environ.get("COPPICE_PRINTED") != "renew":
             # builds add up in orders of their own, and the network of learner value makes more of it

@@ -131,7 +131,7 @@ def test_manual_pages_have_examples(page):
 
 def test_manual_pages_do_not_capitalise_what_is_typed():
     typed = {"ensemble", "dgt", "value", "rank", "cart", "tao", "laptao", "vw", "dsjson", "csv", "hashed", "dense", "load",
-             "parse", "grid", "dump", "echo", "softmax"}
+             "parse", "dump", "softmax"}
     wrong = []
     for page in PAGES:
         for head in re.findall(r"^\t([A-Z][a-z]+(?:(?:, | and )[a-z]+)*)(?=:| \()", page_of(page), re.M):
@@ -607,47 +607,6 @@ def test_inspect_of_plain_model_files(tmp_path):
 
 
 # ---- bench
-
-
-def test_bench_kernels_measures_all():
-    result = json.loads(coppice("bench", "kernels", "--json")[0])
-    for learner in ("dgt", "ensemble", "value"):
-        assert all(result[learner][key] > 0 for key in ("decide_ns", "learn_ns", "learn_mean_ns"))
-    calls = {(call["variant"], call["call"]) for call in result["calls"]}
-    assert {("openblas", "sgemv"), ("openblas", "sger"), ("plain", "forward"), ("plain", "adagrad")} <= calls
-
-
-def test_bench_kernels_refuses_options_of_load():
-    assert "kernels takes no option" in coppice("bench", "kernels", "--events", 5, status=2)[1]
-    assert "kernels takes no option" in coppice("bench", "--endpoint", "ipc://x", status=2)[1]
-
-
-def test_bench_grid_measures_kernels_beside_the_limit():
-    result = json.loads(coppice("bench", "grid", "--json")[0])
-    assert result["multiply_add_gflops"] > 0 and all(size["read_gbytes"] > 0 for size in result["in_order"])
-    kernels = {line["kernel"] for line in result["grid"]}
-    assert {"forward", "backward", "update", "adagrad", "rmsprop", "P x", "P - v v'"} <= kernels
-    assert all(line["ns"] > 0 and line["limit_ns"] > 0 and line["reached"] > 0 for line in result["grid"])
-    assert {"dgt", "ensemble", "value"} <= {line["learner"] for line in result["learners"]}
-    assert all(line["events_per_second"] > 0 for line in result["learners"])
-
-
-@pytest.mark.parametrize("options", ["--learner dgt", "--learner ensemble --arms 3", "--learner value",
-                                     "--learner rank --features 3 --candidate-features 2",
-                                     "--learner dgt --present 5 --bits 6 --height 2",
-                                     "--learner ensemble --features 4 --trees 2 --height 3"])
-def test_bench_events_says_nothing(options):
-    assert coppice("bench", "events", "--events", 9, *options.split()) == ("", "")
-
-
-@pytest.mark.parametrize("options", ["", "--events 5", "--learner dgt", "--learner dgt --events 0",
-                                     "--learner dgt --events 5 more", "--learner dgt --events 5 --present 9 --bits 3"])
-def test_bench_events_wrong_usage_is_status_2(options):
-    assert "coppice bench events: " in coppice("bench", "events", *options.split(), status=2)[1]
-
-
-def test_bench_events_unknown_learner_is_status_1():
-    assert "coppice bench events: " in coppice("bench", "events", "--events", 5, "--learner", "oak", status=1)[1]
 
 
 @pytest.mark.parametrize("batch", [1, 7])

@@ -1,180 +1,128 @@
-/* Echo and daemon are measured in turns, part by part. */
+/* Each figure is the median of the rounds, beside the least and the greatest of them. The latency's rate follows from
+ * the rates, so they come first. */
 #include <stdio.h>
 
 #include "base/mem.h"
 #include "bench.h"
-#include "bench_drive.h"
-#include "bench_pair.h"
-#include "bench_rounds.h"
 
-#define BATCHES         4   /* under way */
-#define LOAD_OF_LATENCY 0.5 /* of what the daemon sustains: decisions that it learns from too */
-
-enum { ECHO, DAEMON, SIDES = COP_BENCH_SIDES };
-enum { ALONE, PIPELINED, LEARNED, BATCHED, PARTS };
-
-static const char *const side_keys[SIDES] = { "echo", "daemon" };
+typedef struct figure {
+	double median, low, high;
+} figure;
 
 typedef struct bench {
 	const cop_bench_daemon *set;
-	cop_bench_pair pair;
-	cop_bench_driver *driver[SIDES];
+	cop_bench_driver *driver;
 	cop_diag *diag;
-	double *values[SIDES]; /* of each round, of the figure in hand */
-	cop_bench_figure rates[PARTS];
+	double *values; /* COP_BENCH_QUANTILES x rounds */
+	figure rates[COP_BENCH_RATES];
 	double rate; /* of the latencies: requests a second */
-	cop_bench_figure latency[COP_BENCH_QUANTILES];
+	figure latency[COP_BENCH_QUANTILES];
 } bench;
 
-static const char *const part_keys[PARTS] = { "decide_one_at_a_time", "decide_pipelined", "learn_pipelined",
-	"learn_batched" };
-
-static cop_bench_part part_of(const cop_bench_daemon *set, int which)
+static figure figure_of(double *values, size_t rounds)
 {
-	cop_bench_part part = { .inflight = 1, .batch = 1, .learns = which >= LEARNED, .seconds = set->seconds };
-	if (which == PIPELINED || which == LEARNED)
-		part.inflight = set->inflight;
-	if (which == BATCHED) {
-		part.inflight = BATCHES;
-		part.batch = set->batch;
-	}
-	return part;
+	double median = cop_bench_quantile(values, rounds, 0.5); /* sorts them */
+	return (figure){ .median = median, .low = values[0], .high = values[rounds - 1] };
 }
 
-static cop_err look_around(bench *b)
+static cop_err measure_rates(bench *b)
 {
-	cop_err err = cop_bench_interrupted(b->diag);
-	return err == COP_OK ? cop_bench_pair_check(&b->pair, b->diag) : err;
-}
-
-static cop_err measure_rates(bench *b, int which)
-{
-	cop_bench_part part = part_of(b->set, which);
-	cop_err err = COP_OK;
-	for (size_t round = 0; round < b->set->rounds && err == COP_OK; round++)
-		for (int side = 0; side < SIDES && err == COP_OK; side++) {
-			err = cop_bench_drive(b->driver[side], &part, &b->values[side][round], b->diag);
-			if (err == COP_OK)
-				err = look_around(b);
+	const cop_bench_requests *requests = &b->set->requests;
+	for (int rate = 0; rate < COP_BENCH_RATES; rate++) {
+		cop_bench_part part = cop_bench_measures_part(requests, rate);
+		for (size_t round = 0; round < requests->rounds; round++) {
+			cop_err err = cop_bench_drive(b->driver, &part, &b->values[round], b->diag);
+			if (err != COP_OK)
+				return err;
 		}
-	if (err == COP_OK)
-		cop_bench_figure_conclude(b->values, b->set->rounds, &b->rates[which]);
-	return err;
+		b->rates[rate] = figure_of(b->values, requests->rounds);
+	}
+	return COP_OK;
 }
 
-static cop_err take_turn(void *context, int side, cop_bench_latencies *out)
+static cop_err measure_latency(bench *b)
 {
-	bench *b = context;
-	cop_err err = cop_bench_drive_at(b->driver[side], b->rate, b->set->seconds, out, b->diag);
-	return err == COP_OK ? look_around(b) : err;
-}
-
-static cop_err measure_all(bench *b)
-{
+	const cop_bench_requests *requests = &b->set->requests;
+	cop_bench_latencies taken = { 0 };
 	cop_err err = COP_OK;
-	for (int side = 0; side < SIDES; side++) {
-		b->values[side] = cop_mem_alloc(b->set->rounds, sizeof **b->values);
-		err = b->values[side] == NULL ? COP_ENOMEM : err;
+	b->rate = COP_BENCH_LOAD_OF_LATENCY * b->rates[COP_BENCH_LEARN_PIPELINED].median;
+	for (size_t round = 0; round < requests->rounds && err == COP_OK; round++) {
+		taken.count = 0;
+		err = cop_bench_drive_at(b->driver, b->rate, requests->seconds, &taken, b->diag);
+		for (size_t q = 0; q < COP_BENCH_QUANTILES && err == COP_OK; q++)
+			b->values[q * requests->rounds + round] =
+			        1e6 * cop_bench_quantile(taken.of, taken.count, cop_bench_quantiles[q].share);
 	}
-	for (int which = 0; which < PARTS && err == COP_OK; which++)
-		err = measure_rates(b, which);
-	b->rate = LOAD_OF_LATENCY * b->rates[LEARNED].median[DAEMON];
-	if (err == COP_OK)
-		err = cop_bench_latency_measure(b->set->rounds, take_turn, b, b->latency);
-	for (int side = 0; side < SIDES; side++)
-		cop_mem_free(b->values[side]);
+	for (size_t q = 0; q < COP_BENCH_QUANTILES && err == COP_OK; q++)
+		b->latency[q] = figure_of(b->values + q * requests->rounds, requests->rounds);
+	cop_mem_free(taken.of);
 	return err;
 }
 
-static cop_err connect_both(bench *b)
+static void show_figure(const char *text, const figure *f)
 {
-	const char *const endpoints[SIDES] = { b->pair.echo_endpoint, b->pair.daemon_endpoint };
-	cop_err err = COP_OK;
-	for (int side = 0; side < SIDES && err == COP_OK; side++) {
-		const cop_bench_target target = {
-			.endpoint = endpoints[side],
-			.model = b->set->model != NULL ? b->set->model : COP_BENCH_OWN_MODEL,
-			.features = b->set->features,
-			.floats = b->set->floats,
-			.timeout = b->set->timeout,
-		};
-		err = cop_bench_driver_open(&target, &b->driver[side], b->diag);
-		if (err != COP_OK) /* the reason may be that it has ended */
-			(void)!cop_bench_pair_check(&b->pair, b->diag);
-	}
-	return err;
-}
-
-static void describe_part(const cop_bench_daemon *set, int which, char *out, size_t size)
-{
-	switch (which) {
-	case ALONE:
-		(void)snprintf(out, size, "decide, one at a time");
-		break;
-	case PIPELINED:
-		(void)snprintf(out, size, "decide, %zu in flight", set->inflight);
-		break;
-	case LEARNED:
-		(void)snprintf(out, size, "decide + feedback, %zu in flight", set->inflight);
-		break;
-	default:
-		(void)snprintf(out, size, "the same in batches of %zu, %d in flight", set->batch, BATCHES);
-	}
+	(void)printf("%-44s %10.0f  (%.0f to %.0f)\n", text, f->median, f->low, f->high);
 }
 
 static void show_text(const bench *b)
 {
-	const cop_bench_daemon *set = b->set;
+	const cop_bench_target *target = &b->set->target;
+	const cop_bench_requests *requests = &b->set->requests;
 	char text[64];
-	if (set->endpoint != NULL)
-		(void)printf("%s, model %s", set->endpoint, set->model);
-	else
-		(void)printf("learner dgt, %zu arms, journal synced every 10 ms, over %s", set->arms,
-		        set->tcp ? "tcp" : "ipc");
-	(void)printf("; %zu features as %s; medians of %zu rounds of %g s\n\n", set->features,
-	        set->floats ? "an array of float64" : "packed float32", set->rounds, set->seconds);
-	(void)printf("%-44s %10s %10s %8s\n", "events per second", "bare echo", "daemon", "ratio");
-	for (int which = 0; which < PARTS; which++) {
-		describe_part(set, which, text, sizeof text);
-		cop_bench_figure_show(text, &b->rates[which]);
+	(void)printf("%s, model %s; %zu features as %s; medians of %zu rounds of %g s\n\nevents per second\n",
+	        target->endpoint, target->model, target->features,
+	        target->floats ? "an array of float64" : "packed float32", requests->rounds, requests->seconds);
+	for (int rate = 0; rate < COP_BENCH_RATES; rate++) {
+		cop_bench_measures_text(requests, rate, text, sizeof text);
+		show_figure(text, &b->rates[rate]);
 	}
 	(void)printf("\nlatency in us of %.0f decisions a second, from when each was to leave\n", b->rate);
-	cop_bench_latency_show(b->latency);
+	for (size_t q = 0; q < COP_BENCH_QUANTILES; q++)
+		show_figure(cop_bench_quantiles[q].name, &b->latency[q]);
+}
+
+static void put_figure(cop_json_writer *json, const char *key, const figure *f)
+{
+	cop_json_key(json, key);
+	cop_json_begin_object(json);
+	cop_json_put_number(json, "daemon", f->median);
+	cop_json_put_number(json, "low", f->low);
+	cop_json_put_number(json, "high", f->high);
+	cop_json_end_object(json);
 }
 
 static void put_json(const bench *b, cop_json_writer *json)
 {
-	cop_json_put_unsigned(json, "features", b->set->features);
-	cop_json_put_unsigned(json, "inflight", b->set->inflight);
-	cop_json_put_unsigned(json, "batch", b->set->batch);
-	cop_json_put_unsigned(json, "rounds", b->set->rounds);
-	cop_json_put_number(json, "seconds", b->set->seconds);
+	const cop_bench_requests *requests = &b->set->requests;
+	cop_json_put_unsigned(json, "features", b->set->target.features);
+	cop_json_put_unsigned(json, "inflight", requests->inflight);
+	cop_json_put_unsigned(json, "batch", requests->batch);
+	cop_json_put_unsigned(json, "rounds", requests->rounds);
+	cop_json_put_number(json, "seconds", requests->seconds);
 	cop_json_key(json, "events_per_second");
 	cop_json_begin_object(json);
-	for (int which = 0; which < PARTS; which++)
-		cop_bench_figure_put(json, part_keys[which], side_keys, &b->rates[which]);
+	for (int rate = 0; rate < COP_BENCH_RATES; rate++)
+		put_figure(json, cop_bench_measures_key(rate), &b->rates[rate]);
 	cop_json_end_object(json);
 	cop_json_key(json, "latency");
 	cop_json_begin_object(json);
 	cop_json_put_number(json, "requests_per_second", b->rate);
-	cop_bench_latency_put(json, side_keys, b->latency);
+	for (size_t q = 0; q < COP_BENCH_QUANTILES; q++)
+		put_figure(json, cop_bench_quantiles[q].key, &b->latency[q]);
 	cop_json_end_object(json);
 }
 
 cop_err cop_bench_daemon_run(const cop_bench_daemon *settings, cop_json_writer *json, cop_diag *diag)
 {
 	bench b = { .set = settings, .diag = diag };
-	sigset_t before;
-	cop_bench_signals_hold(&before);
-	cop_err err = cop_bench_pair_start(&b.pair, settings, diag);
+	b.values = cop_mem_alloc(settings->requests.rounds, COP_BENCH_QUANTILES * sizeof *b.values);
+	cop_err err = b.values == NULL ? COP_ENOMEM : cop_bench_driver_open(&settings->target, &b.driver, diag);
 	if (err == COP_OK)
-		err = connect_both(&b);
+		err = measure_rates(&b);
 	if (err == COP_OK)
-		err = measure_all(&b);
-	for (int side = 0; side < SIDES; side++)
-		cop_bench_driver_close(b.driver[side]);
-	cop_bench_pair_stop(&b.pair);
-	cop_bench_signals_release(&before);
+		err = measure_latency(&b);
+	cop_bench_driver_close(b.driver);
+	cop_mem_free(b.values);
 	if (err == COP_OK && json == NULL)
 		show_text(&b);
 	else if (err == COP_OK)

@@ -1,3 +1,4 @@
+/* Complaints name the program and its subcommand, as getopt_long's do, which begin with argv[0]. */
 #include "command.h"
 
 #include <errno.h>
@@ -9,11 +10,62 @@
 #include <string.h>
 #include <time.h>
 
+static const char *program_name = "coppice";
+
+static void usage(const cop_program *program, FILE *out)
+{
+	(void)fprintf(out,
+	        "usage: %s SUBCOMMAND [OPTION ...]\n"
+	        "       %s help [SUBCOMMAND]\n"
+	        "       %s --version\n\n"
+	        "Subcommands:\n",
+	        program->name, program->name, program->name);
+	for (size_t i = 0; i < program->count; i++)
+		(void)fprintf(out, "  %-10s %s\n", program->commands[i].name, program->commands[i].summary);
+}
+
+static int run(const cop_command *command, int argc, char **argv)
+{
+	char name[64];
+	(void)snprintf(name, sizeof name, "%s %s", program_name, command->name);
+	argv[0] = name;
+	return command->run(argc, argv);
+}
+
+int cop_command_main(const cop_program *program, int argc, char **argv)
+{
+	char help[] = "--help";
+	program_name = program->name;
+	if (argc < 2) {
+		usage(program, stderr);
+		return COP_EXIT_USAGE;
+	}
+	if (argc > 2 && strcmp(argv[1], "help") == 0) { /* help X is X --help */
+		argv[1] = argv[2];
+		argv[2] = help;
+		argc = 3;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+		usage(program, stdout);
+		return 0;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		(void)printf("%s %s\n", program->name, program->version);
+		return 0;
+	}
+	for (size_t i = 0; i < program->count; i++)
+		if (strcmp(argv[1], program->commands[i].name) == 0)
+			return run(&program->commands[i], argc - 1, argv + 1);
+	(void)fprintf(stderr, "%s: no subcommand '%s'\n\n", program->name, argv[1]);
+	usage(program, stderr);
+	return COP_EXIT_USAGE;
+}
+
 void cop_command_complain(const char *name, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	(void)fprintf(stderr, "coppice %s: ", name);
+	(void)fprintf(stderr, "%s %s: ", program_name, name);
 	(void)vfprintf(stderr, format, args);
 	(void)fputc('\n', stderr);
 	va_end(args);
@@ -58,6 +110,28 @@ cop_err cop_command_json(cop_json_writer *json)
 		(void)puts(text);
 	cop_json_writer_free(json);
 	return err;
+}
+
+cop_err cop_command_json_begin(bool wanted, cop_json_writer **out)
+{
+	*out = NULL;
+	cop_err err = wanted ? cop_json_writer_new(COP_JSON_COMPACT, out) : COP_OK;
+	if (*out != NULL)
+		cop_json_begin_object(*out);
+	return err;
+}
+
+int cop_command_end(const char *name, cop_err err, cop_json_writer *json, cop_diag *diag)
+{
+	if (err == COP_OK && json != NULL)
+		err = cop_command_json(json);
+	else
+		cop_json_writer_free(json);
+	if (err == COP_OK)
+		return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
+	if (diag->message[0] == '\0')
+		cop_diag_message(diag, "%s", cop_err_text(err));
+	return cop_command_failed(name, diag);
 }
 
 bool cop_command_number(const char *name, const char *option, const char *text, double low, double high, double *out)

@@ -1,4 +1,4 @@
-/* tools/common/command.h: the subcommands of `coppice` and what their argument reading shares.
+/* tools/common/command.h: a program of subcommands, those of `coppice`, and what their argument reading shares.
  *
  * Exit status: 0 success, 1 the work failed, 2 usage. Figures go to standard output, everything else to standard error.
  */
@@ -19,8 +19,18 @@
 typedef struct cop_command {
 	const char *name;
 	const char *summary;               /* one line */
-	int (*run)(int argc, char **argv); /* argv[0] is "coppice NAME" */
+	int (*run)(int argc, char **argv); /* argv[0] is "PROGRAM NAME" */
 } cop_command;
+
+typedef struct cop_program {
+	const char *name, *version;
+	const cop_command *commands;
+	size_t count;
+} cop_program;
+
+/* What main returns: finds the subcommand and hands over, or prints the list of subcommands or the version. Complaints
+ * begin with the program's name from then on; without this call, with "coppice". */
+int cop_command_main(const cop_program *program, int argc, char **argv);
 
 int cop_replay_command(int argc, char **argv);
 int cop_convert_command(int argc, char **argv);
@@ -35,7 +45,7 @@ int cop_predict_command(int argc, char **argv);
 int cop_evaluate_command(int argc, char **argv);
 int cop_export_command(int argc, char **argv);
 
-/* "coppice NAME: message" on standard error. */
+/* "PROGRAM NAME: message" on standard error. */
 void cop_command_complain(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The diagnostic as text. One without a message is of memory: COP_ENOMEM alone leaves none. */
 #define COP_COMMAND_REASON (sizeof((cop_diag *)0)->source + sizeof((cop_diag *)0)->message + 32)
@@ -47,6 +57,11 @@ int cop_command_failed(const char *name, const cop_diag *diag);
 COP_CHECK cop_err cop_command_json_line(cop_json_writer *json, cop_bytes *out);
 /* Ends the object that was begun first, prints it as one line on standard output, and frees the writer. COP_ENOMEM. */
 COP_CHECK cop_err cop_command_json(cop_json_writer *json);
+/* The writer of an object that is begun; NULL if none is wanted. COP_ENOMEM. */
+COP_CHECK cop_err cop_command_json_begin(bool wanted, cop_json_writer **out);
+/* The end of a command: prints the object (NULL: there is none) if err is COP_OK, complains otherwise, and frees the
+ * writer. Returns the exit status. */
+int cop_command_end(const char *name, cop_err err, cop_json_writer *json, cop_diag *diag);
 
 /* Reads an option's argument; on error says what was expected and returns false. Numbers in [low, high]. */
 bool cop_command_number(const char *name, const char *option, const char *text, double low, double high, double *out);

@@ -182,23 +182,19 @@ static void show_settings(const cop_inspect_view *v, const cop_model_settings *m
 	show_range(v, "loss_range", m->loss_low, m->loss_high);
 }
 
+/* Words stand beside the other counters, without their common name. */
 static void show_counters(const cop_inspect_view *v, cop_model *model)
 {
-	static const char *const feedback[COP_FEEDBACK_RESULTS] = { "applied", "recorded", "duplicate", "late",
-		"unknown" };
 	const cop_model_counters *c = cop_model_get_counters(model);
 	show_whole(v, "rev", cop_model_learner(model)->rev);
 	show_whole(v, "pending", cop_model_pending(model));
-	show_whole(v, "decisions", c->decisions);
-	show_whole(v, "repeated", c->repeated);
-	show_whole(v, "greedy", c->greedy);
-	for (size_t i = 0; i < COP_FEEDBACK_RESULTS; i++)
-		show_whole(v, feedback[i], c->feedback[i]);
-	show_whole(v, "learned", c->learned);
-	show_whole(v, "defaulted", c->defaulted);
-	show_whole(v, "dropped", c->dropped);
-	show_whole(v, "evicted", c->evicted);
-	show_whole(v, "refused", c->refused);
+	for (size_t r = 0; r < COP_MODEL_COUNTERS; r++) {
+		const cop_model_counter *row = &cop_model_counters_table[r];
+		if (row->key != NULL && row->kind == COP_MODEL_COUNTER_WHOLE)
+			show_whole(v, row->key, cop_model_counters_whole(c, row, 0));
+		for (size_t i = 0; i < row->count; i++)
+			show_whole(v, row->words[i], cop_model_counters_whole(c, row, i));
+	}
 	if (c->learned > 0)
 		show_number(v, "mean_loss", c->loss_sum / (double)c->learned);
 }

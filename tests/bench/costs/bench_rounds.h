@@ -1,16 +1,14 @@
-/* tools/bench/bench_rounds.h: two sides of a bench, measured in turns, round by round: medians and the ratios of
+/* tests/bench/costs/bench_rounds.h: two sides of a bench, measured in turns, round by round: medians and the ratios of
  * rounds; and signals that are heeded between two measurements. */
-#ifndef COP_TOOLS_BENCH_BENCH_ROUNDS_H
-#define COP_TOOLS_BENCH_BENCH_ROUNDS_H
+#ifndef COP_COSTS_BENCH_ROUNDS_H
+#define COP_COSTS_BENCH_ROUNDS_H
 
 #include <signal.h>
 
 #include "base/json.h"
-#include "bench_drive.h"
+#include "tools/bench/bench_measures.h"
 
-#define COP_BENCH_SIDES       2
-#define COP_BENCH_QUANTILES   3 /* of latencies: 0.5, 0.99, 0.999 */
-#define COP_BENCH_MOST_ROUNDS 1000
+#define COP_BENCH_SIDES 2
 
 typedef struct cop_bench_figure {
 	double median[COP_BENCH_SIDES]; /* over the rounds */

@@ -6,7 +6,7 @@
 
 #include <msgpack.h>
 
-#include "wire/wire_bare.h"
+#include "tests/bench/costs/wire_bare.h"
 #include "wire/wire_context.h"
 #include "wire/wire_cursor.h"
 #include "wire/wire_feedback.h"

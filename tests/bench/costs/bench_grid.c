@@ -13,9 +13,10 @@
 #include "bench_learners.h"
 #include "bench_peak.h"
 #include "linalg/blas.h"
+#include "tools/bench/bench_options.h"
 #include "tools/common/command.h"
 
-#define NAME       "bench grid"
+#define NAME       "grid"
 #define TRIES      25
 #define SAMPLE     1e-4 /* seconds, at least */
 #define MOST_CALLS ((size_t)1 << 20)
@@ -112,7 +113,7 @@ static size_t room_of(const cop_bench_cost *cost, bool sparse)
 	return floats * sizeof(float);
 }
 
-/* In bytes; what the kernel says of this processor's share, 0 when it says nothing. */
+/* In bytes, as the kernel reports this processor's share; 0 when the kernel reports none. */
 static size_t cache_size(int index)
 {
 	char path[80];
@@ -408,7 +409,7 @@ static cop_err bench(cop_json_writer *json, const cop_kernel *kernel, bool whole
 
 /* ---- the command ---- */
 
-static const char usage_text[] = "usage: coppice bench grid [--all] [--kernels NAME] [--json]\n\n"
+static const char usage_text[] = "usage: costs grid [--all] [--kernels NAME] [--json]\n\n"
                                  "Kernels over shapes of models, each beside the machine's limit for as many\n"
                                  "operations and bytes and beside OpenBLAS; then whole learners.\n\n"
                                  "  --all           every shape: takes half a minute\n"
@@ -416,62 +417,37 @@ static const char usage_text[] = "usage: coppice bench grid [--all] [--kernels N
                                  "                  runs, which learners take)\n"
                                  "  --json          one JSON object on standard output\n";
 
-static int finish(cop_err err, cop_json_writer *json)
-{
-	const char *text;
-	if (err == COP_OK && json != NULL) {
-		cop_json_end_object(json);
-		err = cop_json_writer_finish(json, &text, NULL);
-		if (err == COP_OK)
-			(void)puts(text);
-	}
-	cop_json_writer_free(json);
-	if (err == COP_OK)
-		return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
-	cop_diag diag = { 0 };
-	cop_diag_message(&diag, "%s", cop_err_text(err));
-	return cop_command_failed(NAME, &diag);
-}
+typedef struct options {
+	const char *kernels;
+	bool all, json;
+} options;
+
+static const cop_bench_option table[] = {
+	{ "all", COP_BENCH_OPTION_FLAG, offsetof(options, all), 0, 0, NULL, 0 },
+	{ "kernels", COP_BENCH_OPTION_TEXT, offsetof(options, kernels), 0, 0, NULL, 0 },
+	{ "json", COP_BENCH_OPTION_FLAG, offsetof(options, json), 0, 0, NULL, 0 },
+	{ NULL, COP_BENCH_OPTION_FLAG, 0, 0, 0, NULL, 0 },
+};
 
 int cop_bench_grid_command(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		{ "all", no_argument, NULL, 'a' },
-		{ "kernels", required_argument, NULL, 'k' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	const cop_kernel *kernel = cop_kernel_best();
-	bool whole = false;
-	bool as_json = false;
-	optind = 1;
-	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
-		if (option == 'h') {
-			(void)fputs(usage_text, stdout);
-			return 0;
-		}
-		if (option == '?')
-			return COP_EXIT_USAGE;
-		if (option == 'k')
-			kernel = cop_kernel_find(optarg);
-		else
-			*(option == 'a' ? &whole : &as_json) = true;
-		if (kernel == NULL) {
-			cop_command_complain(
-			        NAME, "--kernels: expected plain, avx2 or avx512, one that this processor runs");
-			return COP_EXIT_USAGE;
-		}
+	options o = { 0 };
+	int status = cop_bench_options_read(NAME, usage_text, table, argc, argv, &o, NULL);
+	if (status != COP_BENCH_OPTIONS_READ)
+		return status;
+	const cop_kernel *kernel = o.kernels != NULL ? cop_kernel_find(o.kernels) : cop_kernel_best();
+	if (kernel == NULL) {
+		cop_command_complain(NAME, "--kernels: expected plain, avx2 or avx512, one that this processor runs");
+		return COP_EXIT_USAGE;
 	}
 	if (optind < argc) {
-		cop_command_complain(NAME, "unexpected word \"%s\" (coppice bench --help)", argv[optind]);
+		cop_command_complain(NAME, "unexpected word \"%s\" (costs grid --help)", argv[optind]);
 		return COP_EXIT_USAGE;
 	}
 	cop_json_writer *json = NULL;
-	cop_err err = as_json ? cop_json_writer_new(COP_JSON_COMPACT, &json) : COP_OK;
-	if (json != NULL)
-		cop_json_begin_object(json);
+	cop_diag diag = { 0 };
+	cop_err err = cop_command_json_begin(o.json, &json);
 	if (err == COP_OK)
-		err = bench(json, kernel, whole);
-	return finish(err, json);
+		err = bench(json, kernel, o.all);
+	return cop_command_end(NAME, err, json, &diag);
 }

@@ -1,4 +1,4 @@
-#include "wire/wire_bare.h"
+#include "wire_bare.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* tools/bench/bench_peak_avx2.c: compiled for that instruction set; empty elsewhere. */
+/* tests/bench/costs/bench_peak_avx2.c: compiled for that instruction set; empty elsewhere. */
 #include "bench_peak.h"
 
 #ifdef __x86_64__

@@ -1,4 +1,4 @@
-/* tools/bench/bench_peak_simd.h: the one source of the peaks; each bench_peak_<isa>.c defines PEAK_NAME and
+/* tests/bench/costs/bench_peak_simd.h: the one source of the peaks; each bench_peak_<isa>.c defines PEAK_NAME and
  * PEAK_SYMBOL, is compiled with that instruction set, and includes it once. */
 #include <stdint.h>
 

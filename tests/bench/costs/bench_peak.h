@@ -1,7 +1,8 @@
-/* tools/bench/bench_peak.h: what the processor can do at most, measured: multiply-adds out of registers, and reading or
- * rewriting so many bytes in order. One row per instruction set, named as the kernels' tables (linalg/kernel.h). */
-#ifndef COP_TOOLS_BENCH_BENCH_PEAK_H
-#define COP_TOOLS_BENCH_BENCH_PEAK_H
+/* tests/bench/costs/bench_peak.h: what the processor can do at most, measured: multiply-adds out of registers, and
+ * reading or rewriting so many bytes in order. One row per instruction set, named as the kernels' tables
+ * (linalg/kernel.h). */
+#ifndef COP_COSTS_BENCH_PEAK_H
+#define COP_COSTS_BENCH_PEAK_H
 
 #include <stddef.h>
 #include <stdint.h>

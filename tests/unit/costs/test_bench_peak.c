@@ -1,5 +1,5 @@
 /* How often the measurements of bench call what they measure, and with what; the figures are a clock's. */
-#include "tools/bench/bench_peak.h"
+#include "tests/bench/costs/bench_peak.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* tools/bench/bench_learners.h: learners on made-up events: how many a second, and the same without a clock, for
+/* tests/bench/costs/bench_learners.h: learners on made-up events: how many a second, and the same without a clock, for
  * counting instructions. */
-#ifndef COP_TOOLS_BENCH_BENCH_LEARNERS_H
-#define COP_TOOLS_BENCH_BENCH_LEARNERS_H
+#ifndef COP_COSTS_BENCH_LEARNERS_H
+#define COP_COSTS_BENCH_LEARNERS_H
 
 #include <stdbool.h>
 
@@ -11,7 +11,7 @@
 /* Events per second of learners over shapes, as text (json: NULL) or as "learners" in json. */
 COP_CHECK cop_err cop_bench_learners(cop_json_writer *json, bool whole);
 
-/* `coppice bench events`; argv[0] is "events". */
+/* `costs events`. */
 int cop_bench_events_command(int argc, char **argv);
 
 #endif

@@ -10,9 +10,10 @@
 #include "base/rng.h"
 #include "learn/learner.h"
 #include "learn/ranking.h"
+#include "tools/bench/bench_options.h"
 #include "tools/common/command.h"
 
-#define NAME       "bench events"
+#define NAME       "events"
 #define ROWS       256
 #define CANDIDATES 8
 #define SECONDS    0.1 /* of a sample */
@@ -263,7 +264,7 @@ cop_err cop_bench_learners(cop_json_writer *json, bool whole)
 
 /* ---- the command ---- */
 
-static const char usage_text[] = "usage: coppice bench events --learner NAME --events N [OPTION ...]\n\n"
+static const char usage_text[] = "usage: costs events --learner NAME --events N [OPTION ...]\n\n"
                                  "N made-up events are decided and learned, and nothing is measured: a tool that\n"
                                  "counts instructions runs this (tests/bench/instructions).\n\n"
                                  "  --learner NAME  ensemble, dgt, value or rank\n"
@@ -277,58 +278,50 @@ static const char usage_text[] = "usage: coppice bench events --learner NAME --e
                                  "  --height H\n"
                                  "  --trees M       (default: the learner's)\n";
 
-enum { LEARNER = 256, EVENTS, FEATURES, PRESENT, BITS, ARMS, CANDIDATE_FEATURES, HEIGHT, TREES };
+#define NOT_GIVEN UINT64_MAX
 
 typedef struct options {
-	subject of;
-	uint64_t events, candidate_features, bits;
+	const char *learner;
+	uint64_t events, features, present, bits, arms, candidate_features, height, trees;
 } options;
 
-static bool read_size(const char *option, uint64_t low, uint64_t high, size_t *out)
-{
-	uint64_t whole = 0;
-	bool ok = cop_command_whole(NAME, option, optarg, low, high, &whole);
-	*out = (size_t)whole;
-	return ok;
-}
-
-static bool read_option(options *o, int option)
-{
-	size_t height;
-	switch (option) {
-	case LEARNER:
-		o->of.learner = optarg;
-		return true;
-	case EVENTS:
-		return cop_command_whole(NAME, "--events", optarg, 1, 1000000000, &o->events);
-	case FEATURES:
-		return read_size("--features", 1, COP_LEARNER_MAX_FEATURES, &o->of.features);
-	case PRESENT:
-		o->of.features = 0;
-		return read_size("--present", 1, COP_LEARNER_MAX_NONZEROS, &o->of.present);
-	case BITS:
-		return cop_command_whole(NAME, "--bits", optarg, 1, COP_LEARNER_MAX_BITS, &o->bits);
-	case ARMS:
-		return read_size("--arms", 2, COP_LEARNER_MAX_ARMS, &o->of.arms);
-	case CANDIDATE_FEATURES:
-		return cop_command_whole(
-		        NAME, "--candidate-features", optarg, 1, COP_LEARNER_MAX_FEATURES, &o->candidate_features);
-	case HEIGHT:
-		if (!read_size("--height", 1, COP_LEARNER_MAX_HEIGHT, &height))
-			return false;
-		o->of.height = (unsigned)height;
-		return true;
-	default:
-		return read_size("--trees", 0, COP_LEARNER_MAX_TREES, &o->of.trees);
+#define WHOLE(name, member, low, high)                                                                                 \
+	{                                                                                                              \
+		name, COP_BENCH_OPTION_WHOLE, offsetof(options, member), (double)(low), (double)(high), NULL, 0        \
 	}
+
+static const cop_bench_option table[] = {
+	{ "learner", COP_BENCH_OPTION_TEXT, offsetof(options, learner), 0, 0, NULL, 0 },
+	WHOLE("events", events, 1, 1000000000),
+	WHOLE("features", features, 1, COP_LEARNER_MAX_FEATURES),
+	WHOLE("present", present, 1, COP_LEARNER_MAX_NONZEROS),
+	WHOLE("bits", bits, 1, COP_LEARNER_MAX_BITS),
+	WHOLE("arms", arms, 2, COP_LEARNER_MAX_ARMS),
+	WHOLE("candidate-features", candidate_features, 1, COP_LEARNER_MAX_FEATURES),
+	WHOLE("height", height, 1, COP_LEARNER_MAX_HEIGHT),
+	WHOLE("trees", trees, 0, COP_LEARNER_MAX_TREES),
+	{ NULL, COP_BENCH_OPTION_FLAG, 0, 0, 0, NULL, 0 },
+};
+
+static subject subject_of(const options *o)
+{
+	return (subject){
+		.learner = o->learner,
+		.features = o->present > 0 ? 0 : (size_t)o->features,
+		.present = (size_t)o->present,
+		.arms = (size_t)o->arms,
+		.height = (unsigned)o->height,
+		.trees = o->trees == NOT_GIVEN ? DEFAULT : (size_t)o->trees,
+	};
 }
 
 static int run(const options *o)
 {
-	cop_learner_settings settings = settings_of(&o->of);
-	if (o->of.features == 0)
+	const subject of = subject_of(o);
+	cop_learner_settings settings = settings_of(&of);
+	if (of.features == 0)
 		settings.bits = (unsigned)o->bits;
-	if (o->of.features == 0 && o->of.present > cop_learner_dimension(&settings)) {
+	if (of.features == 0 && of.present > cop_learner_dimension(&settings)) {
 		cop_command_complain(NAME, "--present: expected at most 2^%u", settings.bits);
 		return COP_EXIT_USAGE;
 	}
@@ -340,45 +333,21 @@ static int run(const options *o)
 		settings.arms = 0;
 	stream s;
 	cop_diag diag = { 0 };
-	cop_err err = stream_init(&s, &settings, o->of.present, &diag);
+	cop_err err = stream_init(&s, &settings, of.present, &diag);
 	if (err == COP_OK)
 		err = some_events(&s, o->events);
 	stream_free(&s);
-	if (err == COP_OK)
-		return 0;
-	if (diag.message[0] == '\0')
-		cop_diag_message(&diag, "%s", cop_err_text(err));
-	return cop_command_failed(NAME, &diag);
+	return cop_command_end(NAME, err, NULL, &diag);
 }
 
 int cop_bench_events_command(int argc, char **argv)
 {
-	static const struct option long_options[] = {
-		{ "learner", required_argument, NULL, LEARNER },
-		{ "events", required_argument, NULL, EVENTS },
-		{ "features", required_argument, NULL, FEATURES },
-		{ "present", required_argument, NULL, PRESENT },
-		{ "bits", required_argument, NULL, BITS },
-		{ "arms", required_argument, NULL, ARMS },
-		{ "candidate-features", required_argument, NULL, CANDIDATE_FEATURES },
-		{ "height", required_argument, NULL, HEIGHT },
-		{ "trees", required_argument, NULL, TREES },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	options o = { .of = { .features = 54, .arms = 7, .trees = DEFAULT }, .candidate_features = 8, .bits = 18 };
-	optind = 1;
-	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
-		if (option == 'h') {
-			(void)fputs(usage_text, stdout);
-			return 0;
-		}
-		if (option == '?' || !read_option(&o, option))
-			return COP_EXIT_USAGE;
-	}
-	if (o.of.learner != NULL && o.events > 0 && optind == argc)
+	options o = { .features = 54, .arms = 7, .trees = NOT_GIVEN, .candidate_features = 8, .bits = 18 };
+	int status = cop_bench_options_read(NAME, usage_text, table, argc, argv, &o, NULL);
+	if (status != COP_BENCH_OPTIONS_READ)
+		return status;
+	if (o.learner != NULL && o.events > 0 && optind == argc)
 		return run(&o);
-	cop_command_complain(
-	        NAME, "expected --learner NAME, --events N and no other word (coppice bench events --help)");
+	cop_command_complain(NAME, "expected --learner NAME, --events N and no other word (costs events --help)");
 	return COP_EXIT_USAGE;
 }

@@ -7,7 +7,7 @@
 
 #include <zmq.h>
 
-#include "wire/wire_bare.h"
+#include "wire_bare.h"
 
 #define FRAMES 4 /* peer, verb, model, body */
 

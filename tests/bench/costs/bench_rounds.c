@@ -4,11 +4,6 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "bench.h"
-
-static const double shares[COP_BENCH_QUANTILES] = { 0.5, 0.99, 0.999 };
-static const char *const names[COP_BENCH_QUANTILES] = { "p50", "p99", "p99.9" };
-static const char *const keys[COP_BENCH_QUANTILES] = { "p50_us", "p99_us", "p999_us" };
 
 void cop_bench_figure_conclude(double *const values[COP_BENCH_SIDES], size_t rounds, cop_bench_figure *out)
 {
@@ -52,7 +47,7 @@ static cop_err measure(size_t rounds, cop_bench_turn *turn, void *context, doubl
 				return err;
 			for (size_t q = 0; q < COP_BENCH_QUANTILES; q++)
 				values[(q * COP_BENCH_SIDES + (size_t)side) * rounds + round] =
-				        1e6 * cop_bench_quantile(taken->of, taken->count, shares[q]);
+				        1e6 * cop_bench_quantile(taken->of, taken->count, cop_bench_quantiles[q].share);
 		}
 	return err;
 }
@@ -78,14 +73,14 @@ cop_err cop_bench_latency_measure(
 void cop_bench_latency_show(const cop_bench_figure figures[COP_BENCH_QUANTILES])
 {
 	for (size_t q = 0; q < COP_BENCH_QUANTILES; q++)
-		cop_bench_figure_show(names[q], &figures[q]);
+		cop_bench_figure_show(cop_bench_quantiles[q].name, &figures[q]);
 }
 
 void cop_bench_latency_put(cop_json_writer *json, const char *const side_keys[COP_BENCH_SIDES],
         const cop_bench_figure figures[COP_BENCH_QUANTILES])
 {
 	for (size_t q = 0; q < COP_BENCH_QUANTILES; q++)
-		cop_bench_figure_put(json, keys[q], side_keys, &figures[q]);
+		cop_bench_figure_put(json, cop_bench_quantiles[q].key, side_keys, &figures[q]);
 }
 
 /* ---- signals ---- */

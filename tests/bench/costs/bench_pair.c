@@ -41,13 +41,13 @@ static void choose_endpoint(const cop_bench_pair *pair, bool tcp, const char *na
 		(void)snprintf(out, size, "ipc://%s/%s.ipc", pair->folder, name);
 }
 
-static void put_model(FILE *file, const cop_bench_daemon *set, const char *name, const char *more)
+static void put_model(FILE *file, const cop_bench_costs *set, const char *name, const char *more)
 {
 	(void)fprintf(file, "model \"%s\" {\n\tlearner = \"dgt\" arms = %zu features = %zu seed = 1\n%s}\n", name,
 	        set->arms, set->features, more);
 }
 
-static cop_err write_config(const cop_bench_pair *pair, const cop_bench_daemon *set, const char *path, cop_diag *diag)
+static cop_err write_config(const cop_bench_pair *pair, const cop_bench_costs *set, const char *path, cop_diag *diag)
 {
 	FILE *file = fopen(path, "w");
 	if (file == NULL)
@@ -68,17 +68,14 @@ static cop_err write_config(const cop_bench_pair *pair, const cop_bench_daemon *
 	return fclose(file) == 0 ? COP_OK : failed(diag, path, "cannot be written");
 }
 
-/* The daemon's program: installed together, or in a build tree. */
+/* The daemon's program, of the same build tree. */
 static cop_err find_daemon(const char *self, char *out, size_t size, cop_diag *diag)
 {
-	static const char *const places[] = { "coppiced", "../daemon/coppiced", "../sbin/coppiced" };
 	int folder = (int)(strrchr(self, '/') - self);
-	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-		(void)snprintf(out, size, "%.*s/%s", folder, self, places[i]);
-		if (access(out, X_OK) == 0)
-			return COP_OK;
-	}
-	cop_diag_of(diag, self, "no coppiced beside it; expected one, or --endpoint and --model");
+	(void)snprintf(out, size, "%.*s/../daemon/coppiced", folder, self);
+	if (access(out, X_OK) == 0)
+		return COP_OK;
+	cop_diag_of(diag, out, "is missing; expected this build's daemon, or --endpoint and --model");
 	return COP_ENOTFOUND;
 }
 
@@ -114,15 +111,14 @@ static cop_err spawn(const cop_bench_pair *pair, const char *name, char *const *
 
 static cop_err start_echo(cop_bench_pair *pair, char *self, bool tcp, cop_diag *diag)
 {
-	char bench[] = "bench";
 	char echo[] = "echo";
 	char option[] = "--endpoint";
 	choose_endpoint(pair, tcp, "echo", pair->echo_endpoint, sizeof pair->echo_endpoint);
-	char *const words[] = { self, bench, echo, option, pair->echo_endpoint, NULL };
+	char *const words[] = { self, echo, option, pair->echo_endpoint, NULL };
 	return spawn(pair, "echo", words, &pair->echo, diag);
 }
 
-static cop_err start_daemon(cop_bench_pair *pair, const char *self, const cop_bench_daemon *set, cop_diag *diag)
+static cop_err start_daemon(cop_bench_pair *pair, const char *self, const cop_bench_costs *set, cop_diag *diag)
 {
 	char program[PATH_MAX + 32];
 	char config[128];
@@ -137,7 +133,7 @@ static cop_err start_daemon(cop_bench_pair *pair, const char *self, const cop_be
 	return err != COP_OK ? err : spawn(pair, "daemon", words, &pair->daemon, diag);
 }
 
-cop_err cop_bench_pair_start(cop_bench_pair *pair, const cop_bench_daemon *set, cop_diag *diag)
+cop_err cop_bench_pair_start(cop_bench_pair *pair, const cop_bench_costs *set, cop_diag *diag)
 {
 	char self[PATH_MAX];
 	const char *temporary = getenv("TMPDIR");

@@ -1,12 +1,12 @@
-/* wire/wire_bare.h: a request answered with no more than its unpacking and an answer's packing, both by msgpack-c as it
- * comes: what a server costs that does nothing. `coppice bench daemon` compares the daemon with it.
+/* tests/bench/costs/wire_bare.h: a request answered with no more than its unpacking and an answer's packing, both by
+ * msgpack-c as it comes: what a server costs that does nothing. `costs daemon` compares the daemon with it.
  *
  * A map with `items` is answered by a map of as many items, one with `loss` by `{id, result}`, any other by
  * `{id, a, p, rev, greedy}`; `seq` comes back (its value, not its encoding). No decision is made and no form is
  * checked; a header that promises too much is believed, as msgpack-c does: not for the network. One thread per object.
  */
-#ifndef COP_WIRE_WIRE_BARE_H
-#define COP_WIRE_WIRE_BARE_H
+#ifndef COP_COSTS_WIRE_BARE_H
+#define COP_COSTS_WIRE_BARE_H
 
 #include <stddef.h>
 

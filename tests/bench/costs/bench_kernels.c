@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "bench.h"
+#include "bench_costs.h"
 #include "learn/learner.h"
 #include "linalg/blas.h"
 #include "linalg/kernel.h"

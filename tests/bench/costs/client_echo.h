@@ -1,6 +1,6 @@
-/* tools/bench/client_echo.h: the bare server that a daemon is measured against. */
-#ifndef COP_TOOLS_BENCH_CLIENT_ECHO_H
-#define COP_TOOLS_BENCH_CLIENT_ECHO_H
+/* tests/bench/costs/client_echo.h: the bare server that a daemon is measured against. */
+#ifndef COP_COSTS_CLIENT_ECHO_H
+#define COP_COSTS_CLIENT_ECHO_H
 
 #include "base/err.h"
 

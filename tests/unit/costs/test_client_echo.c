@@ -1,5 +1,5 @@
 /* The bare server runs on a thread that is left to the process's end, as it has no other. */
-#include "tools/bench/client_echo.h"
+#include "tests/bench/costs/client_echo.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include <zmq.h>
 
 #include "support.h"
-#include "wire/wire_bare.h"
+#include "tests/bench/costs/wire_bare.h"
 
 #define PATIENCE 30000 /* milliseconds */
 

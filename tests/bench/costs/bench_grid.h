@@ -1,7 +1,7 @@
-/* tools/bench/bench_grid.h: kernels over a grid of shapes, each beside what the machine can do at most with as many
- * operations and bytes, and beside OpenBLAS; then whole learners. One thread. */
-#ifndef COP_TOOLS_BENCH_BENCH_GRID_H
-#define COP_TOOLS_BENCH_BENCH_GRID_H
+/* tests/bench/costs/bench_grid.h: kernels over a grid of shapes, each beside what the machine can do at most with as
+ * many operations and bytes, and beside OpenBLAS; then whole learners. One thread. */
+#ifndef COP_COSTS_BENCH_GRID_H
+#define COP_COSTS_BENCH_GRID_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,7 +64,7 @@ void cop_bench_case_free(cop_bench_case *c);
 /* The row that the next call of a sparse case takes; moves on to the one after. */
 const uint32_t *cop_bench_case_draw(cop_bench_case *c);
 
-/* `coppice bench grid`; argv[0] is "grid". */
+/* `costs grid`. */
 int cop_bench_grid_command(int argc, char **argv);
 
 #endif

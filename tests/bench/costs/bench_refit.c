@@ -7,8 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench.h"
-#include "bench_drive.h"
+#include "bench_costs.h"
 #include "bench_pair.h"
 #include "bench_rounds.h"
 #include "tools/common/client.h"
@@ -35,7 +34,7 @@ typedef struct watch {
 } watch;
 
 typedef struct bench {
-	const cop_bench_daemon *set;
+	const cop_bench_costs *set;
 	cop_bench_pair pair;
 	cop_bench_driver *measured, *filled;
 	cop_client *control;
@@ -158,7 +157,7 @@ static cop_err fill(bench *b, uint64_t events)
 {
 	double rate;
 	const cop_bench_part part = {
-		.inflight = BATCHES, .batch = b->set->batch, .learns = true, .events = events, .seconds = 1e9
+		.inflight = BATCHES, .batch = b->set->requests.batch, .learns = true, .events = events, .seconds = 1e9
 	};
 	return cop_bench_drive(b->filled, &part, &rate, b->diag);
 }
@@ -172,7 +171,7 @@ static cop_err wait_for_none(bench *b)
 	return err;
 }
 
-/* A refit that was asked for has come so far, *is says which. COP_ENOTFOUND: it has ended already. */
+/* A refit that was asked for has come so far, *is describes the refit. COP_ENOTFOUND: the refit has ended already. */
 static cop_err begin_refit(bench *b, double progress, watch *is)
 {
 	cop_client_reply reply;
@@ -192,7 +191,7 @@ static cop_err begin_refit(bench *b, double progress, watch *is)
 
 static cop_err drive(bench *b, cop_bench_latencies *out)
 {
-	return cop_bench_drive_at(b->measured, b->rate, b->set->seconds, out, b->diag);
+	return cop_bench_drive_at(b->measured, b->rate, b->set->requests.seconds, out, b->diag);
 }
 
 /* COP_ENOTFOUND: the refit had ended before the round did. */
@@ -200,7 +199,7 @@ static cop_err drive_beside_refit(bench *b, cop_bench_latencies *out)
 {
 	watch before, after;
 	out->count = 0;
-	cop_err err = begin_refit(b, LAST_START * (double)b->counted / (double)b->set->rounds, &before);
+	cop_err err = begin_refit(b, LAST_START * (double)b->counted / (double)b->set->requests.rounds, &before);
 	if (err == COP_OK)
 		err = drive(b, out);
 	if (err == COP_OK)
@@ -229,7 +228,7 @@ static cop_err take_turn(void *context, int side, cop_bench_latencies *out)
 			cop_diag_message(b->diag,
 			        "refits of %" PRIu64 " events end within a round of %g s; expected more --events, or "
 			        "shorter rounds",
-			        b->events, b->set->seconds);
+			        b->events, b->set->requests.seconds);
 			return COP_EINVAL;
 		}
 		err = fill(b, b->events);
@@ -266,7 +265,9 @@ static cop_err connect_all(bench *b)
 static cop_err prepare(bench *b)
 {
 	cop_client_reply reply;
-	const cop_bench_part part = { .inflight = b->set->inflight, .batch = 1, .seconds = b->set->seconds };
+	const cop_bench_part part = {
+		.inflight = b->set->requests.inflight, .batch = 1, .seconds = b->set->requests.seconds
+	};
 	cop_err err = cop_bench_drive(b->measured, &part, &b->capacity, b->diag);
 	b->rate = LOAD * b->capacity;
 	if (err == COP_OK)
@@ -276,10 +277,11 @@ static cop_err prepare(bench *b)
 
 static void show_text(const bench *b)
 {
-	const cop_bench_daemon *set = b->set;
+	const cop_bench_costs *set = b->set;
 	(void)printf("learner dgt, %zu arms, %zu features, over %s; refits of another model with %" PRIu64 " events; "
 	             "medians of %zu rounds of %g s\n\n",
-	        set->arms, set->features, set->tcp ? "tcp" : "ipc", b->events, set->rounds, set->seconds);
+	        set->arms, set->features, set->tcp ? "tcp" : "ipc", b->events, set->requests.rounds,
+	        set->requests.seconds);
 	(void)printf("it decides %.0f a second without a refit; rounds lay between %.0f and %.0f %% of a refit\n\n",
 	        b->capacity, 100.0 * b->from, 100.0 * b->to);
 	(void)printf("%-44s %10s %10s %8s\n", "latency in us", "no refit", "refit", "ratio");
@@ -290,8 +292,8 @@ static void show_text(const bench *b)
 static void put_json(const bench *b, cop_json_writer *json)
 {
 	cop_json_put_unsigned(json, "features", b->set->features);
-	cop_json_put_unsigned(json, "rounds", b->set->rounds);
-	cop_json_put_number(json, "seconds", b->set->seconds);
+	cop_json_put_unsigned(json, "rounds", b->set->requests.rounds);
+	cop_json_put_number(json, "seconds", b->set->requests.seconds);
 	cop_json_put_unsigned(json, "events", b->events);
 	cop_json_put_number(json, "capacity_per_second", b->capacity);
 	cop_json_put_unsigned(json, "refits_too_short", b->too_short);
@@ -304,7 +306,7 @@ static void put_json(const bench *b, cop_json_writer *json)
 	cop_json_end_object(json);
 }
 
-cop_err cop_bench_refit_run(const cop_bench_daemon *settings, cop_json_writer *json, cop_diag *diag)
+cop_err cop_bench_refit_run(const cop_bench_costs *settings, cop_json_writer *json, cop_diag *diag)
 {
 	bench b = { .set = settings, .diag = diag, .events = settings->events, .from = 1.0 };
 	sigset_t before;
@@ -315,7 +317,7 @@ cop_err cop_bench_refit_run(const cop_bench_daemon *settings, cop_json_writer *j
 	if (err == COP_OK)
 		err = prepare(&b);
 	if (err == COP_OK)
-		err = cop_bench_latency_measure(settings->rounds, take_turn, &b, b.latency);
+		err = cop_bench_latency_measure(settings->requests.rounds, take_turn, &b, b.latency);
 	cop_client_close(b.control);
 	cop_bench_driver_close(b.filled);
 	cop_bench_driver_close(b.measured);

@@ -1,0 +1,133 @@
+/* Every field of the struct has its row, in the struct's order. A row of words is saved with their number before it, so
+ * that another number of results is refused. */
+#include "online/model_counters.h"
+
+static const char *const results[COP_FEEDBACK_RESULTS] = { "applied", "recorded", "duplicate", "late", "unknown" };
+
+const char *cop_feedback_result_text(cop_feedback_result result)
+{
+	return (unsigned)result < COP_FEEDBACK_RESULTS ? results[result] : "unknown";
+}
+
+#define AT(member) offsetof(cop_model_counters, member)
+
+const cop_model_counter cop_model_counters_table[COP_MODEL_COUNTERS] = {
+	{ .key = "decisions",
+	        .metric = "coppice_decisions_total",
+	        .help = "New decisions.",
+	        .offset = AT(decisions),
+	        .saved = true },
+	{ .key = "repeated",
+	        .metric = "coppice_repeated_decisions_total",
+	        .help = "Contexts answered again because their id was pending.",
+	        .offset = AT(repeated) },
+	{ .key = "greedy",
+	        .metric = "coppice_greedy_decisions_total",
+	        .help = "New decisions that took the best predicted arm.",
+	        .offset = AT(greedy),
+	        .saved = true },
+	{ .key = "feedback",
+	        .metric = "coppice_feedback_total",
+	        .help = "Feedback that was joined, by its result.",
+	        .offset = AT(feedback),
+	        .kind = COP_MODEL_COUNTER_WORDS,
+	        .saved = true,
+	        .label = "result",
+	        .count = COP_FEEDBACK_RESULTS,
+	        .words = results },
+	{ .key = "learned",
+	        .metric = "coppice_learned_total",
+	        .help = "Updates of the model, from feedback and from reward windows that ended.",
+	        .offset = AT(learned),
+	        .saved = true },
+	{ .key = "defaulted",
+	        .metric = "coppice_defaulted_decisions_total",
+	        .help = "Decisions without feedback, learned with the default loss.",
+	        .offset = AT(defaulted),
+	        .saved = true },
+	{ .key = "dropped",
+	        .metric = "coppice_dropped_decisions_total",
+	        .help = "Decisions without feedback, forgotten at the end of their window.",
+	        .offset = AT(dropped),
+	        .saved = true },
+	{ .key = "evicted",
+	        .metric = "coppice_evicted_decisions_total",
+	        .help = "Pending decisions that gave way because too many were waiting.",
+	        .offset = AT(evicted),
+	        .saved = true },
+	{ .key = "refused",
+	        .metric = "coppice_refused_updates_total",
+	        .help = "Updates that were not made because they would have diverged.",
+	        .offset = AT(refused) },
+	{ .key = "loss_sum",
+	        .metric = "coppice_learned_loss",
+	        .help = "Sum of the learned losses; over coppice_learned_total, their mean.",
+	        .offset = AT(loss_sum),
+	        .kind = COP_MODEL_COUNTER_SUM,
+	        .saved = true },
+	{ .offset = AT(awaited), .kind = COP_MODEL_COUNTER_SUM, .saved = true },
+};
+
+static const void *at(const cop_model_counters *counters, const cop_model_counter *row)
+{
+	return (const char *)counters + row->offset;
+}
+
+uint64_t cop_model_counters_whole(const cop_model_counters *counters, const cop_model_counter *row, size_t i)
+{
+	const uint64_t *first = at(counters, row);
+	return first[i];
+}
+
+double cop_model_counters_sum(const cop_model_counters *counters, const cop_model_counter *row)
+{
+	const double *sum = at(counters, row);
+	return *sum;
+}
+
+void cop_model_counters_save(const cop_model_counters *counters, cop_bytes *bytes)
+{
+	for (size_t r = 0; r < COP_MODEL_COUNTERS; r++) {
+		const cop_model_counter *row = &cop_model_counters_table[r];
+		if (!row->saved)
+			continue;
+		if (row->kind == COP_MODEL_COUNTER_SUM)
+			cop_bytes_put_f64(bytes, cop_model_counters_sum(counters, row));
+		if (row->kind == COP_MODEL_COUNTER_WHOLE)
+			cop_bytes_put_u64(bytes, cop_model_counters_whole(counters, row, 0));
+		if (row->kind == COP_MODEL_COUNTER_WORDS)
+			cop_bytes_put_u32(bytes, (uint32_t)row->count);
+		for (size_t i = 0; i < row->count; i++)
+			cop_bytes_put_u64(bytes, cop_model_counters_whole(counters, row, i));
+	}
+}
+
+static cop_err load_row(void *field, const cop_model_counter *row, cop_cursor *cursor)
+{
+	uint64_t *whole = field;
+	double *sum = field;
+	if (row->kind == COP_MODEL_COUNTER_SUM)
+		*sum = cop_cursor_f64(cursor);
+	if (row->kind == COP_MODEL_COUNTER_WHOLE)
+		*whole = cop_cursor_u64(cursor);
+	if (row->kind == COP_MODEL_COUNTER_WORDS && cop_cursor_u32(cursor) != row->count)
+		return COP_EFORMAT;
+	for (size_t i = 0; i < row->count; i++)
+		whole[i] = cop_cursor_u64(cursor);
+	return cursor->err;
+}
+
+cop_err cop_model_counters_load(cop_model_counters *counters, cop_cursor *cursor)
+{
+	cop_err err = COP_OK;
+	for (size_t r = 0; r < COP_MODEL_COUNTERS && err == COP_OK; r++) {
+		const cop_model_counter *row = &cop_model_counters_table[r];
+		void *field = (char *)counters + row->offset;
+		bool last = r + 1 == COP_MODEL_COUNTERS;
+		if (last && cop_cursor_left(cursor) == 0)
+			counters->awaited = 0.0;
+		else if (row->saved)
+			err = load_row(field, row, cursor);
+	}
+	return err;
+}
