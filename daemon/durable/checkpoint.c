@@ -40,8 +40,7 @@ static cop_err read_mark(const cop_bytes *body, cop_checkpoint_mark *mark, cop_d
 	cop_cursor_init(&cursor, section.data, section.length);
 	mark->time = cop_cursor_f64(&cursor);
 	mark->journal_next = cop_cursor_u64(&cursor);
-	if (cop_cursor_left(&cursor) > 0) /* older files have no more */
-		mark->journal_base = cop_cursor_u64(&cursor);
+	mark->journal_base = cop_cursor_u64(&cursor);
 	return cursor.err;
 }
 

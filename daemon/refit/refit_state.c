@@ -189,13 +189,13 @@ static cop_err load_marks(cop_refit_state *state, cop_cursor *in)
 	return in->err;
 }
 
-cop_err cop_refit_state_load(cop_refit_state *state, unsigned version, cop_cursor *in)
+cop_err cop_refit_state_load(cop_refit_state *state, cop_cursor *in)
 {
 	cop_refit_state_fini(state);
 	state->learned = cop_cursor_u64(in);
 	state->after = cop_cursor_u64(in);
 	state->began = cop_cursor_f64(in);
-	state->spent = version >= 2 ? cop_cursor_f64(in) : 0.0;
+	state->spent = cop_cursor_f64(in);
 	state->number = cop_cursor_u64(in);
 	state->current = cop_cursor_u64(in);
 	state->taken = cop_cursor_u64(in);

@@ -12,7 +12,7 @@
 #include "online/model.h"
 #include "wire/wire_record.h"
 
-#define COP_REFIT_STATE_VERSION 2 /* of what is saved; 1: without what was spent */
+#define COP_REFIT_STATE_VERSION 1 /* of what is saved */
 #define COP_REFIT_STATE_MARKS   128
 
 typedef struct cop_refit_need {
@@ -81,7 +81,7 @@ uint64_t cop_refit_state_window(const cop_refit_state *state, uint64_t decisions
 /* Whether there is anything to save. */
 bool cop_refit_state_used(const cop_refit_state *state);
 void cop_refit_state_save(const cop_refit_state *state, cop_bytes *out);
-/* Of what version 1 or 2 saved. COP_EFORMAT, COP_ENONFINITE, COP_EVERSION, COP_ENOMEM; *state is then as new. */
-COP_CHECK cop_err cop_refit_state_load(cop_refit_state *state, unsigned version, cop_cursor *in);
+/* Of what was saved. COP_EFORMAT, COP_ENONFINITE, COP_EVERSION, COP_ENOMEM; *state is then as new. */
+COP_CHECK cop_err cop_refit_state_load(cop_refit_state *state, cop_cursor *in);
 
 #endif

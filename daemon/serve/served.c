@@ -431,7 +431,7 @@ static cop_err load_refits(
 	                             : cop_served_find(set, name, strlen(name));
 	if (cursor.err == COP_OK && served == NULL)
 		return COP_OK;
-	cop_err err = served == NULL ? cursor.err : cop_refit_state_load(&served->refit, section->version, &cursor);
+	cop_err err = served == NULL ? cursor.err : cop_refit_state_load(&served->refit, &cursor);
 	if (err != COP_OK)
 		cop_diag_message(diag, "checkpoint: refits of a model: %s", cop_err_text(err));
 	return err;

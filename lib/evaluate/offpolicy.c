@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#define SAVED_VERSION 2            /* 1: the range of residuals c - q in the place of that of q */
+#define SAVED_VERSION 1
 #define SLACK         (1.0 + 1e-6) /* probabilities that were summed, or stored as float */
 #define LARGEST_Z     1e6
 
@@ -235,20 +235,11 @@ static bool is_consistent(const cop_offpolicy *o)
 	       o->cost_min <= o->cost_max && o->model_min <= o->model_max && o->below.n == bets && o->above.n == bets;
 }
 
-/* Version 1 knew residuals: every q lay between the least cost less the largest residual and the largest cost less the
- * least one. */
-static void take_models(cop_offpolicy *o, uint32_t version, double least, double most)
-{
-	o->model_min = version < 2 ? o->cost_min - most : least;
-	o->model_max = version < 2 ? o->cost_max - least : most;
-}
-
 cop_err cop_offpolicy_load(cop_offpolicy *o, cop_cursor *in)
 {
 	cop_offpolicy new = { 0 };
 	double s[5], v[8];
-	uint32_t version = cop_cursor_u32(in);
-	if (version > SAVED_VERSION && in->err == COP_OK)
+	if (cop_cursor_u32(in) > SAVED_VERSION && in->err == COP_OK)
 		return COP_EVERSION;
 	cop_cursor_f64s(in, s, 5);
 	new.settings = (cop_offpolicy_settings){ s[0], s[1], s[2], s[3], s[4] };
@@ -262,7 +253,8 @@ cop_err cop_offpolicy_load(cop_offpolicy *o, cop_cursor *in)
 	new.weight_bound = v[3];
 	new.cost_min = v[4];
 	new.cost_max = v[5];
-	take_models(&new, version, v[6], v[7]);
+	new.model_min = v[6];
+	new.model_max = v[7];
 	for (size_t i = 0; i < COP_OFFPOLICY_TERMS; i++)
 		cop_moments_load(&new.term[i], in);
 	cop_sequence_load(&new.below, in);

@@ -9,7 +9,7 @@
 
 #include "evaluate/special.h"
 
-#define SAVED_VERSION 2 /* 1: the largest residual |c - q| in the place of the range of q */
+#define SAVED_VERSION 1
 #define TERMS         COP_OFFPOLICY_PAIR_TERMS
 #define RESERVE       0.4    /* as for one policy: share of the risk that robust intervals spend */
 #define SETTLED       1000.0 /* events from which an asymptotic sequence is to be trusted */
@@ -332,28 +332,16 @@ static bool is_consistent(const cop_offpolicy_pair *pair)
 	       cop_sum_value(&pair->distance) >= 0.0;
 }
 
-/* Version 1's values as those of today: no q was further from the costs than the largest residual. */
-static void take_residual(double v[6])
-{
-	double residual = v[3];
-	v[5] = v[4];
-	v[3] = v[1] - residual;
-	v[4] = v[2] + residual;
-}
-
 cop_err cop_offpolicy_pair_load(cop_offpolicy_pair *pair, cop_cursor *in)
 {
 	cop_offpolicy_pair new = { 0 };
 	double s[5], v[6];
-	uint32_t version = cop_cursor_u32(in);
-	if (version > SAVED_VERSION && in->err == COP_OK)
+	if (cop_cursor_u32(in) > SAVED_VERSION && in->err == COP_OK)
 		return COP_EVERSION;
 	cop_cursor_f64s(in, s, 5);
 	new.n = cop_cursor_u64(in);
 	new.models = cop_cursor_u64(in);
-	cop_cursor_f64s(in, v, version < 2 ? 5 : 6);
-	if (version < 2)
-		take_residual(v);
+	cop_cursor_f64s(in, v, 6);
 	take_sum(&new.a, in);
 	take_sum(&new.distance, in);
 	for (size_t i = 0; i < TERMS; i++) {

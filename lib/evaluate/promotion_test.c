@@ -4,9 +4,7 @@
 
 #include <math.h>
 
-#define SAVED_VERSION                                                                                                  \
-	4 /* 1: no errors; 2: no share, no wealth; 3: no stake, and half of the bet of one who is sure                 \
-	   */
+#define SAVED_VERSION 1
 #define WATCH_VERSION 1
 #define SLACK         (1.0 + 1e-6) /* probabilities that were summed, or stored as float */
 #define LARGEST       1e12
@@ -302,8 +300,7 @@ void cop_promotion_test_summarise(const cop_promotion_test *promotion, cop_promo
 
 /* The sums in the order of the file. */
 #define SUMS (10 + KINDS + BETS)
-#define OLD  (9 + KINDS)
-static const size_t sums_since[] = { OLD - 3, OLD - 3, OLD - 2, OLD + 1, SUMS }; /* how many a version has */
+
 static void sums_of(cop_promotion_test *promotion, cop_sum *sums[SUMS])
 {
 	cop_sum *all[SUMS] = { &promotion->loss, &promotion->champion, &promotion->challenger,
@@ -340,17 +337,15 @@ void cop_promotion_test_save(const cop_promotion_test *promotion, cop_bytes *out
 	}
 }
 
-static cop_err load_settings(cop_promotion_test_settings *s, uint32_t *version, cop_cursor *in)
+static cop_err load_settings(cop_promotion_test_settings *s, cop_cursor *in)
 {
-	static const size_t given[] = { 5, 5, 5, 6, 8 };
-	double v[8] = { [5] = 1.0 };
-	*version = cop_cursor_u32(in);
-	if (*version > SAVED_VERSION && in->err == COP_OK)
+	double v[8];
+	if (cop_cursor_u32(in) > SAVED_VERSION && in->err == COP_OK)
 		return COP_EVERSION;
 	uint8_t estimator = cop_cursor_u8(in);
 	if (in->err != COP_OK)
 		return in->err;
-	cop_cursor_f64s(in, v, given[*version]);
+	cop_cursor_f64s(in, v, 8);
 	*s = (cop_promotion_test_settings){ (cop_promotion_test_estimator)estimator, v[0], v[1], v[2], v[3], v[4],
 		cop_cursor_u64(in), v[5], v[6], v[7] };
 	if (in->err != COP_OK)
@@ -381,8 +376,7 @@ cop_err cop_promotion_test_load(cop_promotion_test *promotion, cop_cursor *in)
 	cop_promotion_test_settings settings;
 	cop_promotion_test new;
 	cop_sum *sums[SUMS];
-	uint32_t version;
-	cop_err err = load_settings(&settings, &version, in);
+	cop_err err = load_settings(&settings, in);
 	if (err != COP_OK)
 		return err;
 	begin(&new, &settings);
@@ -390,15 +384,11 @@ cop_err cop_promotion_test_load(cop_promotion_test *promotion, cop_cursor *in)
 	new.n = cop_cursor_u64(in);
 	new.models = cop_cursor_u64(in);
 	new.clipped = cop_cursor_u64(in);
-	for (size_t i = 0; i < sums_since[version]; i++) {
+	for (size_t i = 0; i < SUMS; i++) {
 		double v[2];
 		cop_cursor_f64s(in, v, 2);
 		*sums[i] = (cop_sum){ v[0], v[1] };
 	}
-	for (size_t i = 1; i < BETS && version < 4; i++) /* fair as well */
-		new.wealth[i] = new.wealth[0];
-	if (version < 4)
-		cop_sum_add(&new.worst, (double)new.n);
 	for (size_t i = 0; i < KINDS; i++) {
 		cop_running_bound_load(&new.below[i], in);
 		cop_running_bound_load(&new.above[i], in);

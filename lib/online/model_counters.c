@@ -123,10 +123,7 @@ cop_err cop_model_counters_load(cop_model_counters *counters, cop_cursor *cursor
 	for (size_t r = 0; r < COP_MODEL_COUNTERS && err == COP_OK; r++) {
 		const cop_model_counter *row = &cop_model_counters_table[r];
 		void *field = (char *)counters + row->offset;
-		bool last = r + 1 == COP_MODEL_COUNTERS;
-		if (last && cop_cursor_left(cursor) == 0)
-			counters->awaited = 0.0;
-		else if (row->saved)
+		if (row->saved)
 			err = load_row(field, row, cursor);
 	}
 	return err;

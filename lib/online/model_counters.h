@@ -64,8 +64,7 @@ double cop_model_counters_sum(const cop_model_counters *counters, const cop_mode
 
 /* Appends the saved ones. */
 void cop_model_counters_save(const cop_model_counters *counters, cop_bytes *bytes);
-/* Reads what save wrote; others stay. Bytes that end before the last counter are of a time before it: it is 0.
- * COP_EFORMAT: other words, or too few bytes. */
+/* Reads what save wrote; others stay. COP_EFORMAT: other words, or too few bytes. */
 COP_CHECK cop_err cop_model_counters_load(cop_model_counters *counters, cop_cursor *cursor);
 
 #endif

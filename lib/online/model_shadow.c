@@ -422,12 +422,8 @@ static cop_err load_learner(cop_model *model, cop_cursor *cursor)
 	return err == COP_OK ? cop_learner_load(s->learner, cursor) : err;
 }
 
-/* Before this was saved, no rival was forgotten. */
-static cop_err load_rivals(cop_shadow *s, bool saved, cop_cursor *cursor)
+static cop_err load_rivals(cop_shadow *s, cop_cursor *cursor)
 {
-	s->rivals[0] = s->rivals[1] = s->pair;
-	if (!saved)
-		return COP_OK;
 	s->rivals[0] = cop_cursor_u32(cursor);
 	s->rivals[1] = cop_cursor_u32(cursor);
 	s->carried = cop_cursor_f64(cursor);
@@ -436,7 +432,7 @@ static cop_err load_rivals(cop_shadow *s, bool saved, cop_cursor *cursor)
 	return s->carried >= 0.0 && s->carried <= COP_PROMOTION_TEST_WEALTH ? COP_OK : COP_EFORMAT;
 }
 
-cop_err cop_model_shadow_load(cop_model *model, bool rivals, cop_cursor *cursor)
+cop_err cop_model_shadow_load(cop_model *model, cop_cursor *cursor)
 {
 	cop_shadow *s = &model->shadow;
 	s->pair = cop_cursor_u32(cursor);
@@ -446,7 +442,7 @@ cop_err cop_model_shadow_load(cop_model *model, bool rivals, cop_cursor *cursor)
 	s->frozen_losses = cop_cursor_u64(cursor);
 	s->frozen_loss_sum = cop_cursor_f64(cursor);
 	s->refused = cop_cursor_u64(cursor);
-	cop_err err = load_rivals(s, rivals, cursor);
+	cop_err err = load_rivals(s, cursor);
 	if (err != COP_OK)
 		return err;
 	uint8_t has = cop_cursor_u8(cursor);

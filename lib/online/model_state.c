@@ -7,43 +7,15 @@
 
 #include "store/section_file.h"
 
-#define SHAPE_TEXT 400
-/* 1: without candidates, optimism, experts, shares and decay of delta, still written where there are none; 2: with
- * candidates; 3 and 4: with optimism and experts; 5: with shares; 6: with decay of delta, and what linear experts are
- * believed; 7: with the rows that forests keep. In all of them the byte of a value learner's feedback is as
- * feedback_marks has it, of which those before 0.2.0 know 0 and 1 alone. */
-#define SETTINGS_VERSION 8
-#define MIXTURE_VERSION  8 /* of settings: the least with which mixtures' states are as they are now */
-#define LEARNER_VERSION                                                                                                \
-	4 /* 1: without a refit, and 2: with one, still written of dense models; 3 and 4: the same of sparse ones,     \
-	   * which were written with all their places before */
-#define PENDING_VERSION                                                                                                \
-	5 /* 1: nothing of a shadow, still written where there never was one; 2: nothing observed, still written where \
-	   * nothing was; 3: nothing unheard, likewise; 4: nothing masked or                                           \
-	   * measured */
-#define COUNTERS_VERSION   2 /* 1: none of the time that feedback took */
-#define SHADOW_VERSION     4 /* 1 and 2: without rivals; 3: of dense models; 4: of sparse ones */
-#define SHADOW_RIVALS      3 /* the least version with rivals */
+#define SHAPE_TEXT         400
+#define SETTINGS_VERSION   1
+#define LEARNER_VERSION    1
+#define PENDING_VERSION    1
+#define COUNTERS_VERSION   1
+#define SHADOW_VERSION     1
 #define APPRENTICE_VERSION 1
 
 static bool has_candidates(const cop_learner_settings *l) { return strcmp(l->learner, "rank") == 0; }
-static bool is_mixture(const cop_learner_settings *l)
-{
-	return has_candidates(l) || strcmp(l->learner, "ensemble") == 0;
-}
-
-/* As it is saved: what had no name yet was two-point, then one-point. */
-static const uint8_t feedback_marks[COP_VALUE_FEEDBACKS] = {
-	[COP_VALUE_TWO] = 0, [COP_VALUE_ONE] = 1, [COP_VALUE_BINS] = 2
-};
-
-/* Whether there is anything that version 1 has no place for. */
-static bool is_plain(const cop_learner_settings *l)
-{
-	const cop_shares *s = &l->exploration.shares;
-	return !is_mixture(l) && l->delta_decay == 0.0 && l->delta_floor == 0.0 && s->least_propensity == 0.0 &&
-	       s->min.count + s->max.count == 0;
-}
 
 static void put_arm_shares(const cop_arm_shares *shares, cop_bytes *bytes)
 {
@@ -84,7 +56,7 @@ static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
 	cop_bytes_put_f64(bytes, l->learning_rate);
 	cop_bytes_put_u8(bytes, l->literal);
 	cop_bytes_put_f64(bytes, l->delta);
-	cop_bytes_put_u8(bytes, strcmp(l->learner, "value") == 0 ? feedback_marks[l->feedback] : 0);
+	cop_bytes_put_u8(bytes, (uint8_t)l->feedback);
 	cop_bytes_put_u64(bytes, l->seed);
 	cop_bytes_put_f64(bytes, s->reward_window);
 	cop_bytes_put_u8(bytes, s->has_default_loss);
@@ -97,17 +69,15 @@ static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
 	cop_bytes_put_u64(bytes, s->pending_max);
 	cop_bytes_put_u64(bytes, s->pending_bytes);
 	cop_bytes_put_u64(bytes, s->explain_keep);
-	if (!is_plain(l)) {
-		cop_bytes_put_u64(bytes, l->candidate_features);
-		cop_bytes_put_u64(bytes, l->max_candidates);
-		cop_bytes_put_f64(bytes, l->exploration.optimism);
-		cop_bytes_put_u32(bytes, l->experts);
-		cop_bytes_put_f64(bytes, l->exploration.shares.least_propensity);
-		put_arm_shares(&l->exploration.shares.min, bytes);
-		put_arm_shares(&l->exploration.shares.max, bytes);
-		cop_bytes_put_f64(bytes, l->delta_decay);
-		cop_bytes_put_f64(bytes, l->delta_floor);
-	}
+	cop_bytes_put_u64(bytes, l->candidate_features);
+	cop_bytes_put_u64(bytes, l->max_candidates);
+	cop_bytes_put_f64(bytes, l->exploration.optimism);
+	cop_bytes_put_u32(bytes, l->experts);
+	cop_bytes_put_f64(bytes, l->exploration.shares.least_propensity);
+	put_arm_shares(&l->exploration.shares.min, bytes);
+	put_arm_shares(&l->exploration.shares.max, bytes);
+	cop_bytes_put_f64(bytes, l->delta_decay);
+	cop_bytes_put_f64(bytes, l->delta_floor);
 }
 
 static void get_learner_settings(cop_cursor *cursor, cop_learner_settings *l)
@@ -127,16 +97,12 @@ static void get_learner_settings(cop_cursor *cursor, cop_learner_settings *l)
 	l->learning_rate = cop_cursor_f64(cursor);
 	l->literal = cop_cursor_u8(cursor) != 0;
 	l->delta = cop_cursor_f64(cursor);
-	uint8_t mark = cop_cursor_u8(cursor);
-	l->feedback = COP_VALUE_FEEDBACKS;
-	for (int i = 0; i < COP_VALUE_FEEDBACKS; i++)
-		if (feedback_marks[i] == mark)
-			l->feedback = (cop_value_feedback)i;
+	uint8_t feedback = cop_cursor_u8(cursor);
+	l->feedback = feedback < COP_VALUE_FEEDBACKS ? (cop_value_feedback)feedback : COP_VALUE_FEEDBACKS;
 	l->seed = cop_cursor_u64(cursor);
 }
 
-/* *version: of what was read. */
-static cop_err get_settings(const cop_section_file *file, cop_model_settings *s, uint32_t *version)
+static cop_err get_settings(const cop_section_file *file, cop_model_settings *s)
 {
 	cop_model_section section;
 	cop_err err = cop_section_file_find(file, "settings", 0, SETTINGS_VERSION, &section);
@@ -144,7 +110,6 @@ static cop_err get_settings(const cop_section_file *file, cop_model_settings *s,
 		return err == COP_ENOTFOUND ? COP_EFORMAT : err;
 	cop_cursor cursor;
 	cop_cursor_init(&cursor, section.data, section.length);
-	*version = section.version;
 	*s = (cop_model_settings){ 0 };
 	get_learner_settings(&cursor, &s->learner);
 	if (s->learner.feedback == COP_VALUE_FEEDBACKS)
@@ -163,27 +128,16 @@ static cop_err get_settings(const cop_section_file *file, cop_model_settings *s,
 	s->pending_max = (size_t)cop_cursor_u64(&cursor);
 	s->pending_bytes = (size_t)cop_cursor_u64(&cursor);
 	s->explain_keep = (size_t)cop_cursor_u64(&cursor);
-	s->learner.max_candidates = COP_LEARNER_DEFAULT_CANDIDATES;
-	if (section.version >= 2) {
-		s->learner.candidate_features = (size_t)cop_cursor_u64(&cursor);
-		s->learner.max_candidates = (size_t)cop_cursor_u64(&cursor);
-	}
-	s->learner.exploration.optimism = -1.0;
-	s->learner.experts = COP_EXPERT_LINEAR | COP_EXPERT_TREES; /* all there were */
-	if (section.version >= 3) {
-		s->learner.exploration.optimism = cop_cursor_f64(&cursor);
-		s->learner.experts = cop_cursor_u32(&cursor);
-	}
-	if (section.version >= 5) { /* before there were none */
-		cop_shares *shares = &s->learner.exploration.shares;
-		shares->least_propensity = cop_cursor_f64(&cursor);
-		get_arm_shares(&cursor, &shares->min);
-		get_arm_shares(&cursor, &shares->max);
-	}
-	if (section.version >= 6) {
-		s->learner.delta_decay = cop_cursor_f64(&cursor);
-		s->learner.delta_floor = cop_cursor_f64(&cursor);
-	}
+	cop_shares *shares = &s->learner.exploration.shares;
+	s->learner.candidate_features = (size_t)cop_cursor_u64(&cursor);
+	s->learner.max_candidates = (size_t)cop_cursor_u64(&cursor);
+	s->learner.exploration.optimism = cop_cursor_f64(&cursor);
+	s->learner.experts = cop_cursor_u32(&cursor);
+	shares->least_propensity = cop_cursor_f64(&cursor);
+	get_arm_shares(&cursor, &shares->min);
+	get_arm_shares(&cursor, &shares->max);
+	s->learner.delta_decay = cop_cursor_f64(&cursor);
+	s->learner.delta_floor = cop_cursor_f64(&cursor);
 	return cursor.err != COP_OK || cop_cursor_left(&cursor) == 0 ? cursor.err : COP_EFORMAT;
 }
 
@@ -194,31 +148,24 @@ static cop_err load_counters(cop_model *model, cop_cursor *cursor)
 
 void cop_model_save(const cop_model *model, cop_bytes *bytes)
 {
-	uint32_t version = is_plain(&model->set.learner) ? 1 : SETTINGS_VERSION;
-	size_t mark = cop_section_file_begin_section(bytes, "settings", version);
+	size_t mark = cop_section_file_begin_section(bytes, "settings", SETTINGS_VERSION);
 	put_settings(&model->set, bytes);
 	cop_section_file_end_section(bytes, mark);
-	const cop_learner_class *class = model->learner->class;
-	bool refitted = class->refitted != NULL && class->refitted(model->learner) != NULL;
-	bool shadow = cop_model_shadow_is_used(model), observed = cop_apprentice_is_used(&model->apprentice);
-	uint32_t sparse = model->set.learner.features == 0 ? 2 : 0;
-	mark = cop_section_file_begin_section(bytes, "learner", (refitted ? 2 : 1) + sparse);
+	mark = cop_section_file_begin_section(bytes, "learner", LEARNER_VERSION);
 	cop_learner_save(model->learner, bytes);
 	cop_section_file_end_section(bytes, mark);
-	bool unheard = cop_pending_unheard(model->pending) > 0, masked = cop_pending_masked(model->pending) > 0;
-	uint32_t waiting = masked || shadow ? PENDING_VERSION : unheard ? 4 : observed ? 3 : 1;
-	mark = cop_section_file_begin_section(bytes, "pending", waiting);
+	mark = cop_section_file_begin_section(bytes, "pending", PENDING_VERSION);
 	cop_pending_save(model->pending, bytes);
 	cop_section_file_end_section(bytes, mark);
 	mark = cop_section_file_begin_section(bytes, "counters", COUNTERS_VERSION);
 	cop_model_counters_save(&model->counters, bytes);
 	cop_section_file_end_section(bytes, mark);
-	if (shadow) {
-		mark = cop_section_file_begin_section(bytes, "shadow", sparse != 0 ? SHADOW_VERSION : SHADOW_RIVALS);
+	if (cop_model_shadow_is_used(model)) {
+		mark = cop_section_file_begin_section(bytes, "shadow", SHADOW_VERSION);
 		cop_model_shadow_save(model, bytes);
 		cop_section_file_end_section(bytes, mark);
 	}
-	if (observed) {
+	if (cop_apprentice_is_used(&model->apprentice)) {
 		mark = cop_section_file_begin_section(bytes, "apprentice", APPRENTICE_VERSION);
 		cop_apprentice_save(&model->apprentice, bytes);
 		cop_section_file_end_section(bytes, mark);
@@ -320,16 +267,6 @@ static cop_err load_named(
 	return err != COP_OK || cop_cursor_left(&cursor) == 0 ? err : COP_EFORMAT;
 }
 
-static cop_err load_older_shadow(cop_model *model, cop_cursor *cursor)
-{
-	return cop_model_shadow_load(model, false, cursor);
-}
-
-static cop_err load_newer_shadow(cop_model *model, cop_cursor *cursor)
-{
-	return cop_model_shadow_load(model, true, cursor);
-}
-
 /* After all else: a second learner is made like the first. */
 static cop_err load_shadow(cop_model *model, const cop_section_file *file)
 {
@@ -337,8 +274,7 @@ static cop_err load_shadow(cop_model *model, const cop_section_file *file)
 	cop_model_shadow_forget(model);
 	cop_err err = cop_section_file_find(file, "shadow", 0, SHADOW_VERSION, &section);
 	if (err == COP_OK)
-		err = load_named(model, file, "shadow", SHADOW_VERSION,
-		        section.version < SHADOW_RIVALS ? load_older_shadow : load_newer_shadow);
+		err = load_named(model, file, "shadow", SHADOW_VERSION, cop_model_shadow_load);
 	else if (err == COP_ENOTFOUND)
 		err = COP_OK;
 	if (err == COP_OK)
@@ -369,28 +305,14 @@ static cop_err load_apprentice(cop_model *model, const cop_section_file *file)
 	return err == COP_OK && !room ? COP_EFORMAT : err;
 }
 
-/* Experts and their weights are of another kind since. */
-static cop_err refuse_older(const cop_model_settings *saved, cop_diag *diag)
-{
-	char was[SHAPE_TEXT];
-	shape_text(saved, was);
-	cop_diag_message(diag,
-	        "saved by an earlier version of coppice (%s), whose state this version's learner %s cannot go on from",
-	        was, saved->learner.learner);
-	return COP_ESHAPE;
-}
-
 cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_diag *diag)
 {
 	cop_section_file file;
 	cop_model_settings saved;
-	uint32_t version = 0;
 	cop_err err = cop_section_file_open(&file, data, length, NULL, diag);
 	if (err != COP_OK)
 		return err;
-	err = get_settings(&file, &saved, &version);
-	if (err == COP_OK && is_mixture(&saved.learner) && version < MIXTURE_VERSION)
-		return refuse_older(&saved, diag);
+	err = get_settings(&file, &saved);
 	if (err == COP_OK)
 		err = cop_model_can_load(&saved, &model->set, diag);
 	if (err == COP_ESHAPE)
@@ -416,11 +338,10 @@ cop_err cop_model_load(cop_model *model, const void *data, size_t length, cop_di
 cop_err cop_model_peek(const void *data, size_t length, cop_model_settings *settings, cop_diag *diag)
 {
 	cop_section_file file;
-	uint32_t version;
 	cop_err err = cop_section_file_open(&file, data, length, NULL, diag);
 	if (err != COP_OK)
 		return err;
-	err = get_settings(&file, settings, &version);
+	err = get_settings(&file, settings);
 	if (err != COP_OK)
 		cop_diag_message(diag, "saved settings: %s", cop_err_text(err));
 	return err;

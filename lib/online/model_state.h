@@ -125,8 +125,7 @@ bool cop_model_shadow_is_used(const cop_model *model);
 void cop_model_shadow_save(const cop_model *model, cop_bytes *bytes);
 /* As if there never had been one; not frozen. */
 void cop_model_shadow_forget(cop_model *model);
-/* Into such a model. rivals: as saved; false: as before they were. COP_EFORMAT, COP_ENONFINITE, COP_ESHAPE,
- * COP_EVERSION, COP_ENOMEM. */
-COP_CHECK cop_err cop_model_shadow_load(cop_model *model, bool rivals, cop_cursor *cursor);
+/* Into such a model. COP_EFORMAT, COP_ENONFINITE, COP_ESHAPE, COP_EVERSION, COP_ENOMEM. */
+COP_CHECK cop_err cop_model_shadow_load(cop_model *model, cop_cursor *cursor);
 
 #endif

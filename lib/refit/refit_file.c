@@ -16,7 +16,6 @@
 typedef struct walk {
 	cop_bytes *out; /* one of the two */
 	cop_cursor *in;
-	uint32_t version;
 } walk;
 
 static void walk_u64(walk *w, uint64_t *x)
@@ -114,10 +113,7 @@ static void walk_settings(walk *w, cop_refit_settings *s)
 	walk_f64s(w, &s->mix, 1);
 	walk_f64s(w, &s->least_p, 1);
 	walk_u64(w, &s->seed);
-	if (w->version >= 2)
-		walk_size(w, &s->trees);
-	else
-		s->trees = 1;
+	walk_size(w, &s->trees);
 }
 
 static void walk_part(walk *w, cop_refit_part *part)
@@ -159,7 +155,7 @@ void cop_refit_file_put(const cop_refit_file *file, cop_bytes *bytes)
 {
 	cop_refit_settings settings = file->settings;
 	cop_refit_report report = file->report;
-	walk w = { .out = bytes, .version = COP_REFIT_FILE_VERSION };
+	walk w = { .out = bytes };
 	size_t whole = cop_section_file_begin(bytes);
 	size_t mark = cop_section_file_begin_section(bytes, COP_REFIT_FILE_SECTION, COP_REFIT_FILE_VERSION);
 	walk_all(&w, &settings, &report);
@@ -257,7 +253,6 @@ static cop_err read_head(const cop_section_file *file, cop_refit_file *out)
 	cop_err err = cop_section_file_find(file, COP_REFIT_FILE_SECTION, 0, COP_REFIT_FILE_VERSION, &section);
 	if (err == COP_OK) {
 		cop_cursor_init(&cursor, section.data, section.length);
-		w.version = section.version;
 		walk_all(&w, &out->settings, &out->report);
 		err = ended(&cursor);
 	}

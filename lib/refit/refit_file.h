@@ -1,17 +1,17 @@
 /* refit/refit_file.h: what a refit came to, on disk: the trees, whose they are, how they were made and judged.
  *
  * A checkpoint file (store/checkpoint_file.h) whose body is a model file (store/section_file.h) with the sections
- * "refit" (version 2: model, settings, report, in the order of their structs but for what is told by others; 1: without
- * the number of trees), "promotion" (cop_promotion_test_save) and those of the trees. So it outlives crashes whole or
- * not at all, and the sequence in its name is its writer's to choose. Bytes from outside are refused unless everything
- * in them fits together. Distinct objects on distinct threads. */
+ * "refit" (model, settings, report, in the order of their structs but for what other sections hold), "promotion"
+ * (cop_promotion_test_save) and those of the trees. So it outlives crashes whole or not at all, and the sequence in its
+ * name is its writer's to choose. Bytes from outside are refused unless everything in them fits together. Distinct
+ * objects on distinct threads. */
 #ifndef COP_REFIT_REFIT_FILE_H
 #define COP_REFIT_REFIT_FILE_H
 
 #include "refit/refit_run.h"
 
 #define COP_REFIT_FILE_SECTION "refit"
-#define COP_REFIT_FILE_VERSION 2
+#define COP_REFIT_FILE_VERSION 1
 
 typedef struct cop_refit_file {
 	cop_refit_settings settings; /* model is NULL; its name is in report.model */

@@ -15,6 +15,7 @@
 #include "base/crc32c.h"
 #include "base/file_atomic.h"
 #include "base/mem.h"
+#include "store/unreleased.h"
 
 #define ENDING     ".checkpoint"
 #define TEMPORARY  ".checkpoint.tmp"
@@ -22,7 +23,7 @@
 #define FIXED_SIZE 16 /* magic, version and their CRC */
 #define HEAD_SIZE  (FIXED_SIZE + 12)
 
-static const char magic[8] = { 'C', 'O', 'P', 'C', 'H', 'K', 'P', 'T' };
+static const char magic[8] = { 'C', 'O', 'P', 'C', 'H', 'E', 'C', 'K' };
 
 static bool is_prefix(const char *prefix)
 {
@@ -219,6 +220,10 @@ static cop_err check_head(
 	uint64_t length;
 	if (got < FIXED_SIZE)
 		return damaged(path, got, "it ends within its head; expected a checkpoint", diag);
+	if (cop_unreleased_begins(head, got)) {
+		cop_diag_at_offset(diag, path, 0, "it " COP_UNRELEASED_REFUSAL);
+		return COP_EVERSION;
+	}
 	if (memcmp(head, magic, sizeof magic) != 0)
 		return damaged(path, 0, "it does not begin as a checkpoint does", diag);
 	memcpy(&version, head + 8, sizeof version);

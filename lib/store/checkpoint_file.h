@@ -3,7 +3,7 @@
  * Name: PREFIX.SEQUENCE.checkpoint, the sequence as 20 decimal digits; prefix: 1 to COP_CHECKPOINT_PREFIX_MAX of
  * [A-Za-z0-9_.-], not beginning with a point. File, little-endian:
  *
- *     "COPCHKPT"  u32 version  u32 CRC32C of these 12 bytes        the same in every version
+ *     "COPCHECK"  u32 version  u32 CRC32C of these 12 bytes        the same in every version
  *     u64 length  u32 CRC32C of the length and the body  body      version 1
  *
  * A file appears whole or not at all: written under a temporary name, synced, renamed, its folder synced. One process

@@ -13,6 +13,7 @@
 
 #include "base/crc32c.h"
 #include "base/mem.h"
+#include "store/unreleased.h"
 
 #define DIGITS     20
 #define PLAIN      ".journal"
@@ -20,7 +21,7 @@
 #define START      16 /* of a header: the same in every version */
 #define HEADER_MAX (COP_JOURNAL_MODEL_SET_MAX + 4096)
 
-static const char magic[8] = { 'C', 'O', 'P', 'J', 'R', 'N', 'A', 'L' };
+static const char magic[8] = { 'C', 'O', 'P', 'J', 'O', 'U', 'R', 'N' };
 
 static uint32_t load32(const uint8_t *at)
 {
@@ -137,6 +138,10 @@ cop_err cop_journal_header_parse(
 	*need = START;
 	if (have < START)
 		return COP_EEND;
+	if (cop_unreleased_begins(data, have)) {
+		(void)wrong(diag, 0, "it " COP_UNRELEASED_REFUSAL);
+		return COP_EVERSION;
+	}
 	if (memcmp(data, magic, sizeof magic) != 0)
 		return wrong(diag, 0, "it does not begin as a journal segment does");
 	uint32_t version = load32(data + 8);

@@ -3,7 +3,7 @@
  * A journal is a folder of segments BASE.journal, BASE the sequence number of the first record as 20 decimal digits.
  * Little-endian; a segment is its header, then frames:
  *
- *     "COPJRNAL"  u32 version  u32 header length  u64 base  u32 n  n bytes of model set  u32 CRC32C of all before
+ *     "COPJOURN"  u32 version  u32 header length  u64 base  u32 n  n bytes of model set  u32 CRC32C of all before
  *     u32 body length  u32 CRC32C  u64 sequence  u8 type  3 zero bytes  body
  *
  * A frame's CRC32C covers the length and everything behind the checksum. Sequence numbers count from 1 and are

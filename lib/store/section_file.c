@@ -13,13 +13,14 @@
 #include "base/crc32c.h"
 #include "base/file_atomic.h"
 #include "base/mem.h"
+#include "store/unreleased.h"
 
 #define NAME_SIZE    (COP_SECTION_FILE_NAME_MAX + 1)
 #define FILE_HEAD    24 /* magic 4, version 4, length 8, sections 4, crc 4 */
 #define SECTION_HEAD 32 /* name 16, version 4, length 8, crc 4 */
 #define CRC_SIZE     4
 
-static const uint8_t magic[4] = { 'C', 'O', 'P', 'M' };
+static const uint8_t magic[4] = { 'C', 'O', 'P', 'F' };
 
 /* Patches `length` bytes at `at`, already written. */
 static void patch(cop_bytes *bytes, size_t at, const void *value, size_t length)
@@ -146,8 +147,12 @@ cop_err cop_section_file_open(
 	uint64_t want;
 	uint32_t crc;
 	memset(file, 0, sizeof *file);
+	if (cop_unreleased_begins(bytes, length)) {
+		cop_diag_at_offset(diag, source, 0, "it " COP_UNRELEASED_REFUSAL);
+		return COP_EVERSION;
+	}
 	if (length < FILE_HEAD || memcmp(bytes, magic, sizeof magic) != 0)
-		return malformed(source, 0, diag, "no model file: expected the letters COPM and a header");
+		return malformed(source, 0, diag, "no model file: expected the letters COPF and a header");
 	memcpy(&file->version, bytes + 4, sizeof file->version);
 	memcpy(&want, bytes + 8, sizeof want);
 	memcpy(&file->sections, bytes + 16, sizeof file->sections);

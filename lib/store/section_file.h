@@ -1,6 +1,6 @@
 /* store/section_file.h: the container of everything that is saved: named, versioned, checksummed sections.
  *
- *     file:    "COPM", u32 version, u64 length of the whole file, u32 number of sections, u32 CRC32C of these 20 bytes
+ *     file:    "COPF", u32 version, u64 length of the whole file, u32 number of sections, u32 CRC32C of these 20 bytes
  *     section: 16 bytes name (zero-padded), u32 version, u64 payload length, u32 CRC32C of these 28 bytes and the
  *              payload, then the payload
  *

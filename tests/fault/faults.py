@@ -122,7 +122,7 @@ def segments(folder):
 def read_segment(data):
     """(length of the header, its records, offsets of its marks), up to the first bytes that are neither."""
     header = struct.unpack_from("<I", data, 12)[0]
-    assert data[:8] == b"COPJRNAL" and crc32c(data[: header - 4]) == struct.unpack_from("<I", data, header - 4)[0]
+    assert data[:8] == b"COPJOURN" and crc32c(data[: header - 4]) == struct.unpack_from("<I", data, header - 4)[0]
     records, marks, at = [], [], header
     while at + 20 <= len(data):
         length, crc, sequence, kind = struct.unpack_from("<IIQB", data, at)
@@ -147,7 +147,7 @@ def checkpoints(state):
 
 def sections(data):
     """(name, payload) of a model file's sections."""
-    assert data[:4] == b"COPM"
+    assert data[:4] == b"COPF"
     count = struct.unpack_from("<I", data, 16)[0]
     found, at = [], 24
     for _ in range(count):
@@ -162,7 +162,7 @@ def sections(data):
 def read_checkpoint(path):
     """{model: {section: payload}}"""
     data = path.read_bytes()
-    assert data[:8] == b"COPCHKPT"
+    assert data[:8] == b"COPCHECK"
     models = {}
     for name, payload in sections(data[28:]):
         if name == "model":

@@ -29,7 +29,7 @@ COMMANDS = {
     "hashed": "replay --format vw log.vw --bits 4 --features hashed --height 1 --trees 1 --save saved --json",
     "compare": "replay --format csv log.csv --compare dgt:height=1,ensemble:height=1:trees=1,uniform --threads 1",
     "evaluate_policy": "replay --format csv log.csv --evaluate model --json",
-    "journal_replay": "replay --format journal older/journal --model e --learner dgt --height 1",
+    "journal_replay": "replay --format journal state/journal --model e --learner dgt --height 1",
     "convert": "convert --from csv --to dsjson log.csv out.dsjson --json",
     "convert_class": "convert --from class --to vw rows.csv out.vw --logging epsilon --base trees --base-rows 10 --shuffle",
     "inspect": "inspect corpus/checkpoint/several --json",
@@ -46,10 +46,10 @@ COMMANDS = {
     "predict": "predict tree rows.csv --probabilities --leaves --json",
     "evaluate": "evaluate tree rows.csv --confusion --threads 1",
     "export": "export --c tree --json",
-    "journal_stat": "journal stat older --json",
-    "journal_verify": "journal verify older",
-    "journal_dump": "journal dump older --json",
-    "journal_salvage": "journal salvage older salvaged",
+    "journal_stat": "journal stat state --json",
+    "journal_verify": "journal verify state",
+    "journal_dump": "journal dump state --json",
+    "journal_salvage": "journal salvage state salvaged",
     "bakeoff": "bakeoff --data-dir sets --seeds 1 --events 20 --jobs 1 --csv out.csv --report report --settings dgt:height=1,ensemble:height=1:trees=1",
     "bakeoff_again": "bakeoff --csv kept.csv --report report --json",
     "costs_events": "costs events --learner rank --events 2 --features 2 --candidate-features 2 --height 1 --trees 1",
@@ -68,7 +68,7 @@ def run(line, folder, env=None):
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("memory")
     (path / "corpus").symlink_to(CORPUS)
-    (path / "older").symlink_to(DATA / "older")
+    (path / "state").symlink_to(DATA / "state")
     with gzip.open(DATA / "satimage.train.csv.gz", "rt") as source:
         rows = [line.strip().split(",")[-4:] for line in itertools.islice(source, 40)]
     (path / "rows.csv").write_text("".join(",".join(row) + "\n" for row in rows))

@@ -63,7 +63,7 @@ static void seal_file(uint8_t *data, size_t size, int depth)
 		count++;
 	}
 	length = size;
-	memcpy(data, "COPM\1\0\0\0", 8);
+	memcpy(data, "COPF\1\0\0\0", 8);
 	memcpy(data + 8, &length, sizeof length);
 	memcpy(data + 16, &count, sizeof count);
 	uint32_t crc = cop_crc32c(0, data, FILE_HEAD - 4);
@@ -76,7 +76,7 @@ static void seal_container(uint8_t *data, size_t size)
 		return;
 	uint64_t length = size - CONTAINER;
 	seal_file(data + CONTAINER, (size_t)length, 0);
-	memcpy(data, "COPCHKPT\1\0\0\0", 12);
+	memcpy(data, "COPCHECK\1\0\0\0", 12);
 	uint32_t crc = cop_crc32c(0, data, 12);
 	memcpy(data + 12, &crc, sizeof crc);
 	memcpy(data + 16, &length, sizeof length);

@@ -79,7 +79,7 @@ static void seal(uint8_t *data, size_t size)
 		count++;
 	}
 	length = size;
-	memcpy(data, "COPM\1\0\0\0", 8);
+	memcpy(data, "COPF\1\0\0\0", 8);
 	memcpy(data + 8, &length, sizeof length);
 	memcpy(data + 16, &count, sizeof count);
 	crc = cop_crc32c(0, data, FILE_HEAD - 4);

@@ -58,7 +58,7 @@ static void try_file(const uint8_t *data, size_t size)
 static void seal(uint8_t *data, size_t size)
 {
 	uint64_t length = size;
-	memcpy(data, "COPM\1\0\0\0", 8);
+	memcpy(data, "COPF\1\0\0\0", 8);
 	memcpy(data + 8, &length, sizeof length);
 	uint32_t crc = cop_crc32c(0, data, FILE_HEAD - 4);
 	memcpy(data + FILE_HEAD - 4, &crc, sizeof crc);

@@ -82,7 +82,7 @@ static void seal(uint8_t *data, size_t size)
 		memcpy(data + at + SECTION_HEAD - 4, &crc, sizeof crc);
 	}
 	length = size;
-	memcpy(data, "COPM\1\0\0\0", 8);
+	memcpy(data, "COPF\1\0\0\0", 8);
 	memcpy(data + 8, &length, sizeof length);
 	memcpy(data + 16, &sections, sizeof sections);
 	crc = cop_crc32c(0, data, FILE_HEAD - 4);

@@ -33,7 +33,7 @@ def crc32c(data):
 
 
 def header(base, model_set=b"", version=1):
-    fields = b"COPJRNAL" + struct.pack("<IIQI", version, 32 + len(model_set), base, len(model_set)) + model_set
+    fields = b"COPJOURN" + struct.pack("<IIQI", version, 32 + len(model_set), base, len(model_set)) + model_set
     return fields + struct.pack("<I", crc32c(fields))
 
 

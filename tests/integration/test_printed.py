@@ -45,8 +45,9 @@ def folder(tmp_path):
     for segment in (tmp_path / "corpus/journal").iterdir():
         base = int.from_bytes(segment.read_bytes()[16:24], "little") or 1
         put_dated(segment, tmp_path / "j" / segment.name / f"{base:020}.journal")
-    for file in (DATA / "older").rglob("*.*"):
-        put_dated(file, tmp_path / "older" / file.relative_to(DATA / "older"))
+    for name in ("older", "state"):
+        for file in (DATA / name).rglob("*.*"):
+            put_dated(file, tmp_path / name / file.relative_to(DATA / name))
     (tmp_path / "sets").mkdir()
     for name in ("satimage.train.csv", "satimage.test.csv", "abalone.train.csv"):
         (tmp_path / "sets" / name).symlink_to(tmp_path / name)

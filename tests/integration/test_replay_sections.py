@@ -39,7 +39,7 @@ def sections(data):
 
 def write(path, parts):
     body = b"".join(parts)
-    head = b"COPM" + struct.pack("<IQI", 1, 24 + len(body), len(parts))
+    head = b"COPF" + struct.pack("<IQI", 1, 24 + len(body), len(parts))
     path.write_bytes(head + struct.pack("<I", crc32c(head)) + body)
 
 

@@ -59,7 +59,7 @@ def test_model_saved_through_link_keeps_link(saving, tmp_path):
     for _ in range(2):  # the target is not there yet, then it is replaced
         coppice(*saving, link)
         assert link.is_symlink()
-        assert target.read_bytes()[:4] == b"COPM"
+        assert target.read_bytes()[:4] == b"COPF"
     assert sorted(path.name for path in target.parent.iterdir()) == ["1.model"]
 
 

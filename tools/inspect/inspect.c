@@ -11,6 +11,7 @@
 #include "inspect_trained.h"
 #include "store/checkpoint_file.h"
 #include "store/section_file.h"
+#include "store/unreleased.h"
 #include "tools/common/command.h"
 #include "tools/replay/replay_inspect.h"
 #include "view/tree_phrases.h"
@@ -81,10 +82,11 @@ static cop_err open_file(inspection *in, cop_diag *diag)
 	cop_err err = cop_section_file_load(in->path, &in->bytes, diag);
 	if (err != COP_OK)
 		return err;
-	in->checkpoint = in->bytes.length >= 8 && memcmp(in->bytes.data, "COPCHKPT", 8) == 0;
+	bool unreleased = cop_unreleased_begins(in->bytes.data, in->bytes.length); /* is refused when it is opened */
+	in->checkpoint = in->bytes.length >= 8 && memcmp(in->bytes.data, "COPCHECK", 8) == 0;
 	if (in->checkpoint)
 		err = cop_checkpoint_read(in->path, &in->bytes, diag);
-	else if (in->bytes.length < 4 || memcmp(in->bytes.data, "COPM", 4) != 0)
+	else if (!unreleased && (in->bytes.length < 4 || memcmp(in->bytes.data, "COPF", 4) != 0))
 		err = COP_EFORMAT;
 	if (err == COP_EFORMAT && !in->checkpoint)
 		cop_diag_of(diag, in->path, "neither a checkpoint nor a model file of coppice");

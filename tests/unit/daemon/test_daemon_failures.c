@@ -473,7 +473,7 @@ static cop_err keep_refit_state(void *context, cop_diag *diag)
 	}
 	if (err == COP_OK) {
 		cop_cursor_init(&cursor, bytes.data, bytes.length);
-		err = cop_refit_state_load(&again, COP_REFIT_STATE_VERSION, &cursor);
+		err = cop_refit_state_load(&again, &cursor);
 		assert_int_equal(cop_refit_state_needs(&again, 9), err == COP_OK);
 	}
 	cop_refit_state_fini(&state);

@@ -737,47 +737,6 @@ static void test_names_are_found_and_unknown_ones_are_not(void **state)
 	assert_int_equal(cop_offpolicy_estimate(&o, cop_offpolicy_find("dr"), "sequence", 0.95, &out), COP_ENOTFOUND);
 }
 
-/* As version 1 wrote it, with residuals in the place of models: wider intervals, but the same values. */
-static void test_state_with_residuals_is_read(void **state)
-{
-	(void)state;
-	const size_t at = 4 + 5 * 8 + 4 * 8 + 6 * 8;
-	cop_offpolicy_settings settings;
-	cop_offpolicy o, read;
-	cop_bytes bytes, residuals;
-	cop_cursor in;
-	cop_offpolicy_defaults(&settings);
-	settings.cost_high = 1.0;
-	assert_int_equal(cop_offpolicy_init(&o, &settings), COP_OK);
-	for (int i = 0; i < 100; i++) {
-		const cop_offpolicy_event e = { .p = 0.5,
-			.cost = i % 10 == 0,
-			.weight = 1.0,
-			.target = i % 2,
-			.has_model = true,
-			.model_logged = 0.2,
-			.model_target = 0.2 };
-		assert_int_equal(cop_offpolicy_add(&o, &e), COP_OK);
-	}
-	cop_bytes_init(&bytes);
-	cop_bytes_init(&residuals);
-	cop_offpolicy_save(&o, &bytes);
-	cop_bytes_put_f64(&residuals, -0.2);
-	cop_bytes_put_f64(&residuals, 0.8);
-	memcpy(bytes.data + at, residuals.data, residuals.length);
-	bytes.data[0] = 1;
-	cop_cursor_init(&in, bytes.data, bytes.length);
-	assert_int_equal(cop_offpolicy_load(&read, &in), COP_OK);
-	assert_true(read.model_min <= 0.2 && read.model_max >= 0.2 && read.model_min >= -0.8 - 1e-12);
-	cop_estimate is, was;
-	const cop_offpolicy_estimator *dr = cop_offpolicy_find("dr");
-	assert_int_equal(cop_offpolicy_estimate(&o, dr, NULL, 0.95, &was), COP_OK);
-	assert_int_equal(cop_offpolicy_estimate(&read, dr, NULL, 0.95, &is), COP_OK);
-	assert_true(is.value == was.value && is.low <= was.low && is.high >= was.high);
-	cop_bytes_fini(&bytes);
-	cop_bytes_fini(&residuals);
-}
-
 static void test_defaults_are_those_that_the_documents_name(void **state)
 {
 	(void)state;
@@ -799,7 +758,6 @@ int main(void)
 		cmocka_unit_test(test_intervals_hold_the_value_and_stay_in_the_range),
 		cmocka_unit_test(test_merged_parts_equal_the_whole),
 		cmocka_unit_test(test_saved_and_loaded_goes_on_as_before),
-		cmocka_unit_test(test_state_with_residuals_is_read),
 		cmocka_unit_test(test_damaged_state_is_refused_or_harmless),
 		cmocka_unit_test(test_bad_events_are_refused_and_change_nothing),
 		cmocka_unit_test(test_range_of_costs_seen_is_the_unit_one_on_either_side_or_their_own),

@@ -296,35 +296,6 @@ static void test_states_that_cannot_be_are_refused(void **state)
 	}
 }
 
-/* Version 1 held the largest residual |c - q| where the range of q is now. */
-static void test_version_1_is_read(void **state)
-{
-	(void)state;
-	enum { RESIDUAL = 4 + 5 * 8 + 2 * 8 + 3 * 8 };
-	const cop_offpolicy_event a = { .p = 0.5, .cost = 0.5, .weight = 1.0, .target = 0.5 };
-	cop_offpolicy_pair pair, read;
-	cop_bytes new, old;
-	cop_cursor in;
-	start(&pair);
-	assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &a, 0.0), COP_OK);
-	cop_bytes_init(&new);
-	cop_bytes_init(&old);
-	cop_offpolicy_pair_save(&pair, &new);
-	cop_bytes_put_u32(&old, 1);
-	cop_bytes_put(&old, new.data + 4, RESIDUAL - 4);
-	cop_bytes_put_f64(&old, 0.25);
-	cop_bytes_put(&old, new.data + RESIDUAL + 16, new.length - RESIDUAL - 16);
-	cop_cursor_init(&in, old.data, old.length);
-	assert_int_equal(cop_offpolicy_pair_load(&read, &in), COP_OK);
-	assert_int_equal(cop_cursor_left(&in), 0);
-	assert_true(read.model_min == 0.25 && read.model_max == 0.75);
-	read.model_min = pair.model_min;
-	read.model_max = pair.model_max;
-	assert_memory_equal(&read, &pair, sizeof read);
-	cop_bytes_fini(&new);
-	cop_bytes_fini(&old);
-}
-
 /* A log without a cost, of whose policies the model holds what is true: that it was never wrong bounds nothing. */
 static void test_costs_not_seen_are_allowed_for(void **state)
 {
@@ -491,7 +462,6 @@ int main(void)
 		cmocka_unit_test(test_errors_of_few_events_equal_their_definition),
 		cmocka_unit_test(test_snips_without_weight_is_not_found),
 		cmocka_unit_test(test_states_that_cannot_be_are_refused),
-		cmocka_unit_test(test_version_1_is_read),
 		cmocka_unit_test(test_costs_not_seen_are_allowed_for),
 		cmocka_unit_test(test_two_events_alike_have_an_interval_of_no_width_one_has_none),
 		cmocka_unit_test(test_bad_events_are_refused_and_change_nothing),

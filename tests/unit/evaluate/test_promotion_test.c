@@ -723,75 +723,6 @@ static void test_challengers_together_keep_the_risk(void **state)
 	assert_true(wrong <= RUNS / 40);
 }
 
-static void test_state_of_older_versions_is_read(void **state)
-{
-	(void)state;
-	const size_t share = 4 + 1 + 5 * 8, counts = share + 3 * 8, sums = counts + 8 + 3 * 8 + 8 * 16,
-	             all = sums + 7 * 16;
-	static const size_t kept[] = { 0, 0, 16, 4 * 16 }; /* of the sums of the learners' predictions */
-	cop_bytes bytes, older, again;
-	cop_cursor in;
-	world w;
-	cop_rng rng;
-	make_world(&w, 0.1, 0.2, true);
-	cop_rng_init(&rng, 3, 0);
-	cop_promotion_test promotion = begun(COP_PROMOTION_TEST_DR, 0.01), read;
-	for (int i = 0; i < 50; i++) {
-		cop_promotion_test_event e = draw(&w, &rng);
-		assert_int_equal(cop_promotion_test_add(&promotion, &e), COP_OK);
-	}
-	cop_bytes_init(&bytes);
-	cop_promotion_test_save(&promotion, &bytes);
-	for (uint8_t version = 1; version < 4; version++) {
-		cop_bytes_init(&older);
-		cop_bytes_init(&again);
-		cop_bytes_put(&older, bytes.data, share + (version < 3 ? 0 : 8));
-		cop_bytes_put(&older, bytes.data + counts, sums + kept[version] - counts);
-		cop_bytes_put(&older, bytes.data + all, bytes.length - all);
-		older.data[0] = version;
-		cop_cursor_init(&in, older.data, older.length);
-		assert_int_equal(cop_promotion_test_load(&read, &in), COP_OK);
-		assert_int_equal(cop_cursor_left(&in), 0);
-		cop_promotion_test_save(&read, &again);
-		assert_int_equal(again.length, bytes.length);
-		assert_memory_equal(again.data, bytes.data, bytes.length);
-		cop_bytes_fini(&again);
-		cop_bytes_fini(&older);
-	}
-	cop_bytes_fini(&bytes);
-}
-
-/* What a version 3 had won goes on as each of the bets; a version that measured no distances has seen the worst. */
-static void test_wealth_of_an_older_version_goes_on(void **state)
-{
-	(void)state;
-	const size_t share = 4 + 1 + 5 * 8, wealth = share + 4 * 8 + 3 * 8 + 11 * 16;
-	cop_bytes bytes, older;
-	cop_cursor in;
-	cop_rng rng;
-	cop_rng_init(&rng, 4, 5);
-	cop_promotion_test promotion = begun(COP_PROMOTION_TEST_ERROR, 0.0), read;
-	for (int i = 0; i < 50; i++) {
-		const cop_promotion_test_event e = say(&rng, 0.2, false);
-		assert_int_equal(cop_promotion_test_add(&promotion, &e), COP_OK);
-	}
-	cop_bytes_init(&bytes);
-	cop_bytes_init(&older);
-	cop_promotion_test_save(&promotion, &bytes);
-	cop_bytes_put(&older, bytes.data, share + 8);
-	cop_bytes_put(&older, bytes.data + share + 3 * 8, wealth + 16 - share - 3 * 8);
-	cop_bytes_put(&older, bytes.data + wealth + 4 * 16, bytes.length - wealth - 4 * 16);
-	older.data[0] = 3;
-	cop_cursor_init(&in, older.data, older.length);
-	assert_int_equal(cop_promotion_test_load(&read, &in), COP_OK);
-	assert_int_equal(cop_cursor_left(&in), 0);
-	assert_true(cop_sum_value(&promotion.wealth[0]) > 0.5 && cop_sum_value(&read.worst) == 50.0);
-	for (size_t i = 0; i < COP_PROMOTION_TEST_BETS; i++)
-		assert_true(cop_sum_value(&read.wealth[i]) == cop_sum_value(&promotion.wealth[0]));
-	cop_bytes_fini(&older);
-	cop_bytes_fini(&bytes);
-}
-
 /* The champion says `bias` less than the truth of the arm of loss 1/2 that it plays, always; challengers, one after the
  * other, know it. Whether one of them takes over. */
 static bool displaced(double bias, uint64_t seed, unsigned challengers, size_t events)
@@ -954,8 +885,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_policy_that_is_worse_is_not_promoted_for_what_it_says),
 		cmocka_unit_test(test_worse_policy_does_not_take_over_beside_a_biased_champion),
 		cmocka_unit_test(test_challengers_together_keep_the_risk),
-		cmocka_unit_test(test_state_of_older_versions_is_read),
-		cmocka_unit_test(test_wealth_of_an_older_version_goes_on),
 		cmocka_unit_test(test_rivals_of_one_champion_divide_its_risk),
 		cmocka_unit_test(test_winnings_carried_do_not_promote_who_wins_nothing),
 		cmocka_unit_test(test_policy_that_cannot_be_much_worse_takes_over_by_plain_odds),

@@ -418,7 +418,7 @@ static cop_err load_back(const cop_promotion_test *promotion)
 	cop_cursor in;
 	cop_bytes_init(&bytes);
 	cop_promotion_test_save(promotion, &bytes);
-	assert_int_equal(bytes.data[0], 4);
+	assert_int_equal(bytes.data[0], 1);
 	cop_cursor_init(&in, bytes.data, bytes.length);
 	cop_err err = cop_promotion_test_load(&read, &in);
 	cop_bytes_fini(&bytes);

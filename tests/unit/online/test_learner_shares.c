@@ -217,7 +217,7 @@ static void test_what_has_no_propensities_has_no_shares(void **state)
 	refused(&s, "share_max: expected arms that there are");
 }
 
-/* Saved with a model and back, of both versions of settings. */
+/* Saved with a model and back. */
 static void test_saved_settings_hold_the_shares(void **state)
 {
 	(void)state;

@@ -110,7 +110,7 @@ static void test_saved_counters_come_back_and_others_stay(void **state)
 	cop_bytes_fini(&bytes);
 }
 
-static void test_cut_counters_are_refused_but_where_the_last_is_missing(void **state)
+static void test_cut_counters_are_refused(void **state)
 {
 	cop_model_counters c = { .awaited = 9.0 };
 	cop_bytes bytes;
@@ -119,10 +119,7 @@ static void test_cut_counters_are_refused_but_where_the_last_is_missing(void **s
 	saved(&bytes);
 	for (size_t length = 0; length < bytes.length; length++) {
 		cop_cursor_init(&cursor, bytes.data, length);
-		bool older = length == bytes.length - sizeof(double);
-		assert_int_equal(cop_model_counters_load(&c, &cursor) == COP_OK, older);
-		if (older)
-			assert_true(c.awaited == 0.0 && c.loss_sum == 114.5);
+		assert_int_not_equal(cop_model_counters_load(&c, &cursor), COP_OK);
 	}
 	cop_bytes_fini(&bytes);
 }
@@ -147,7 +144,7 @@ int main(void)
 		cmocka_unit_test(test_rows_have_names_of_their_own),
 		cmocka_unit_test(test_rows_read_their_fields),
 		cmocka_unit_test(test_saved_counters_come_back_and_others_stay),
-		cmocka_unit_test(test_cut_counters_are_refused_but_where_the_last_is_missing),
+		cmocka_unit_test(test_cut_counters_are_refused),
 		cmocka_unit_test(test_another_number_of_results_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

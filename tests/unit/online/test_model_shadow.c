@@ -150,7 +150,7 @@ static void test_saved_at_every_stage_goes_on_to_the_same_bytes(void **state)
 	}
 }
 
-static void test_model_without_a_shadow_is_saved_as_ever(void **state)
+static void test_model_without_a_shadow_is_saved_without_one(void **state)
 {
 	(void)state;
 	cop_model *model = new_model("ensemble", false), *used = new_model("ensemble", false);
@@ -165,8 +165,6 @@ static void test_model_without_a_shadow_is_saved_as_ever(void **state)
 	model_save(model, &bytes);
 	assert_int_equal(cop_section_file_open(&file, bytes.data, bytes.length, NULL, NULL), COP_OK);
 	assert_int_equal(cop_section_file_find(&file, "shadow", 0, 9, &section), COP_ENOTFOUND);
-	assert_int_equal(cop_section_file_find(&file, "learner", 0, 1, &section), COP_OK);
-	assert_int_equal(cop_section_file_find(&file, "pending", 0, 1, &section), COP_OK);
 	challenge_with(used, 3); /* is forgotten by a load */
 	assert_int_equal(cop_model_promote(used), COP_OK);
 	cop_model_freeze(used, true);
@@ -175,8 +173,7 @@ static void test_model_without_a_shadow_is_saved_as_ever(void **state)
 	challenge_with(model, 3);
 	model_save(model, &bytes);
 	assert_int_equal(cop_section_file_open(&file, bytes.data, bytes.length, NULL, NULL), COP_OK);
-	assert_int_equal(cop_section_file_find(&file, "shadow", 0, 3, &section), COP_OK);
-	assert_int_equal(cop_section_file_find(&file, "pending", 0, 1, &section), COP_EVERSION);
+	assert_int_equal(cop_section_file_find(&file, "shadow", 0, 1, &section), COP_OK);
 	cop_bytes_fini(&bytes);
 	cop_model_free(used);
 	cop_model_free(model);
@@ -625,11 +622,11 @@ static void test_a_section_cut_anywhere_is_refused(void **state)
 		cop_model_shadow_save(model, &bytes);
 		for (size_t cut = 0; cut < bytes.length; cut += cut < 100 ? 1 : 997) {
 			cop_cursor_init(&cursor, bytes.data, cut);
-			assert_int_not_equal(cop_model_shadow_load(other, true, &cursor), COP_OK);
+			assert_int_not_equal(cop_model_shadow_load(other, &cursor), COP_OK);
 			cop_model_shadow_forget(other);
 		}
 		cop_cursor_init(&cursor, bytes.data, bytes.length);
-		assert_int_equal(cop_model_shadow_load(other, true, &cursor), COP_OK);
+		assert_int_equal(cop_model_shadow_load(other, &cursor), COP_OK);
 		cop_bytes_fini(&bytes);
 		cop_model_free(model);
 		cop_model_free(other);
@@ -789,7 +786,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_saved_at_every_stage_goes_on_to_the_same_bytes),
-		cmocka_unit_test(test_model_without_a_shadow_is_saved_as_ever),
+		cmocka_unit_test(test_model_without_a_shadow_is_saved_without_one),
 		cmocka_unit_test(test_decisions_that_wait_over_swaps_are_learned_by_both),
 		cmocka_unit_test(test_decisions_that_wait_over_pairs_are_learned),
 		cmocka_unit_test(test_replay_of_ranking_events_gives_the_same_bytes),

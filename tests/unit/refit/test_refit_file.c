@@ -289,23 +289,6 @@ static void test_every_setting_and_count_of_a_refit_is_kept(void **state)
 	cop_trees_free(file.trees);
 }
 
-static void test_file_of_version_1_is_read(void **state)
-{
-	(void)state;
-	char path[4096];
-	cop_bytes bytes;
-	cop_refit_file file;
-	(void)snprintf(path, sizeof path, "%s/../fuzz/corpus/refit/arms_version1", COP_TEST_DATA);
-	cop_bytes_init(&bytes);
-	assert_int_equal(cop_section_file_load(path, &bytes, NULL), COP_OK);
-	assert_int_equal(cop_refit_file_open(bytes.data, bytes.length, path, &file, NULL), COP_OK);
-	assert_int_equal(file.settings.trees, 1);
-	assert_int_equal(cop_trees_count(file.trees), 1);
-	assert_true(file.report.summary.events > 0);
-	cop_refit_file_fini(&file);
-	cop_bytes_fini(&bytes);
-}
-
 /* Where one does not, the format has changed: `cmake --build <build> --target fuzz_seeds` writes them anew. */
 static void test_seeds_of_the_fuzzer_are_read(void **state)
 {
@@ -341,7 +324,6 @@ int main(void)
 		TEST(test_seeds_of_the_fuzzer_are_read),
 		TEST(test_truth_that_is_neither_is_refused),
 		TEST(test_every_setting_and_count_of_a_refit_is_kept),
-		cmocka_unit_test(test_file_of_version_1_is_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

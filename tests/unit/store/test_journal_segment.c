@@ -143,7 +143,7 @@ static void test_journal_header_that_contradicts_itself_is_refused(void **state)
 		{ 1, COP_JOURNAL_MODEL_SET_MAX + 4097, 1, 0, COP_EFORMAT, 12 } };
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		uint8_t data[64] = "COPJRNL";
-		memcpy(data, "COPJRNAL", 8);
+		memcpy(data, "COPJOURN", 8);
 		memcpy(data + 8, &cases[i].version, 4);
 		memcpy(data + 12, &cases[i].length, 4);
 		memcpy(data + 16, &cases[i].base, 8);

@@ -179,7 +179,7 @@ static int set_line(void **state)
 }
 
 #define CORPUS COP_TESTS_DIR "/fuzz/corpus"
-#define OLDER  COP_TESTS_DIR "/data/older/journal"
+#define STATE  COP_TESTS_DIR "/data/state/journal"
 #define FILES  (COP_TEST_IO_OPEN | COP_TEST_IO_READ)
 #define SAVED  (FILES | COP_TEST_IO_WRITE | COP_TEST_IO_SYNC | COP_TEST_IO_RENAME)
 #define TRAIN  "train --train rows.csv --height 1 --threads 1"
@@ -215,9 +215,9 @@ static cop_test_attempt attempts[] = {
 	MODEL("inspect " CORPUS "/checkpoint/mixture_promoted --view html"),
 	ATTEMPT("convert --from class --to csv rows.csv out.csv", SAVED),
 	ATTEMPT("convert --from csv --to dsjson log.csv out.dsjson", SAVED),
-	ATTEMPT("journal stat " OLDER, FILES),
-	ATTEMPT("journal verify " OLDER, FILES),
-	ATTEMPT("journal dump " OLDER, FILES),
+	ATTEMPT("journal stat " STATE, FILES),
+	ATTEMPT("journal verify " STATE, FILES),
+	ATTEMPT("journal dump " STATE, FILES),
 	MODEL("simulate --data rows.csv --learner dgt --height 1 --json"),
 	MODEL("simulate --data rows.csv --learner rank --height 1 --trees 1 --items items.csv --holdout rows.csv"),
 };

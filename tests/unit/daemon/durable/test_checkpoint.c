@@ -370,13 +370,13 @@ static void write_body(uint64_t sequence, size_t bytes)
 	cop_bytes_fini(&mark);
 }
 
-static void test_marks_of_older_files_are_read(void **state)
+static void test_marks_are_read_where_there_are_some(void **state)
 {
 	(void)state;
 	static const struct {
 		size_t bytes;
 		uint64_t next, base;
-	} cases[] = { { 0, 0, 0 }, { 16, 11, 0 }, { 24, 11, 9 } };
+	} cases[] = { { 0, 0, 0 }, { 24, 11, 9 } };
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		cop_checkpoint checkpoint;
 		write_body(i + 1, cases[i].bytes);
@@ -452,8 +452,8 @@ static void test_marks_that_are_cut_off_are_damage(void **state)
 		cop_log *log = log_open();
 		assert_int_equal(cop_checkpoint_restore(&checkpoint, &models, config, NULL, log, NULL), COP_OK);
 		assert_int_equal(cop_log_close(log, 30000), COP_OK);
-		assert_int_equal(checkpoint.sequence, bytes == 16 ? 1 : 0);
-		assert_int_equal(strstr(lines, "event=checkpoints_lost files=1 ") != NULL, bytes != 16);
+		assert_int_equal(checkpoint.sequence, 0);
+		assert_non_null(strstr(lines, "event=checkpoints_lost files=1 "));
 		cop_checkpoint_fini(&checkpoint);
 	}
 }
@@ -530,7 +530,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 		        test_one_that_cannot_be_written_is_counted_and_logged, make_all, drop_all),
 		cmocka_unit_test_setup_teardown(test_old_one_that_cannot_be_removed_is_logged, make_all, drop_all),
-		cmocka_unit_test_setup_teardown(test_marks_of_older_files_are_read, make_all, drop_all),
+		cmocka_unit_test_setup_teardown(test_marks_are_read_where_there_are_some, make_all, drop_all),
 		cmocka_unit_test_setup_teardown(test_marks_that_are_cut_off_are_damage, make_all, drop_all),
 		cmocka_unit_test_setup_teardown(test_damaged_ones_are_passed_over_and_logged, make_all, drop_all),
 		cmocka_unit_test_setup_teardown(test_one_of_a_newer_version_ends_the_search, make_all, drop_all),

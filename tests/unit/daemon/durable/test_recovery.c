@@ -205,9 +205,9 @@ static void test_recovery_without_the_segment_that_was_written_last_is_refused_b
 	assert_non_null(strstr(diag.message, "--checkpoint-only"));
 	assert_int_equal(recover(&mark, true, &recovery, &diag), COP_OK);
 	assert_int_equal(recovery.next, 5);
-	/* Unknown to checkpoints of older versions; one that begins later but not behind the mark will do. */
-	const cop_checkpoint_mark older = { .time = 1e9, .journal_next = 5 };
-	assert_int_equal(recover(&older, false, &recovery, &diag), COP_OK);
+	/* No segment was being written; one that begins later but not behind the mark will do. */
+	const cop_checkpoint_mark none = { .time = 1e9, .journal_next = 5 };
+	assert_int_equal(recover(&none, false, &recovery, &diag), COP_OK);
 	const cop_checkpoint_mark rolled = { .time = 1e9, .journal_next = 7, .journal_base = 5 };
 	write_segment(7, NULL, 2);
 	assert_int_equal(recover(&rolled, false, &recovery, &diag), COP_OK);

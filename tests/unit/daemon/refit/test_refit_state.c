@@ -212,7 +212,7 @@ static void test_state_of_too_many_needs_is_refused(void **state)
 			bytes.data[bytes.length - 17 + j] = (uint8_t)(counts[i] >> 8 * j);
 		cop_cursor_init(&cursor, bytes.data, bytes.length);
 		cop_test_alloc_fail(0, 0);
-		assert_int_equal(cop_refit_state_load(&back, COP_REFIT_STATE_VERSION, &cursor), COP_EFORMAT);
+		assert_int_equal(cop_refit_state_load(&back, &cursor), COP_EFORMAT);
 		assert_int_equal(cop_test_alloc_count(), 0);
 		cop_bytes_fini(&bytes);
 		cop_refit_state_fini(&s);
@@ -310,7 +310,7 @@ static void test_state_comes_back_and_damage_is_refused(void **state)
 	save_filled(&s, &bytes);
 	cop_refit_state_init(&back);
 	cop_cursor_init(&cursor, bytes.data, bytes.length);
-	assert_int_equal(cop_refit_state_load(&back, COP_REFIT_STATE_VERSION, &cursor), COP_OK);
+	assert_int_equal(cop_refit_state_load(&back, &cursor), COP_OK);
 	assert_int_equal(cop_cursor_left(&cursor), 0);
 	assert_true(back.learned == 1 && back.after == 2 && back.began == 3.5 && back.spent == 12.25 &&
 	            back.number == 4 && back.current == 5);
@@ -318,29 +318,10 @@ static void test_state_comes_back_and_damage_is_refused(void **state)
 	assert_true(back.marks == 1 && back.mark[0].next == 9 && back.detector != NULL);
 	for (size_t length = 0; length < bytes.length; length++) {
 		cop_cursor_init(&cursor, bytes.data, length);
-		assert_int_not_equal(cop_refit_state_load(&back, COP_REFIT_STATE_VERSION, &cursor), COP_OK);
+		assert_int_not_equal(cop_refit_state_load(&back, &cursor), COP_OK);
 		assert_false(cop_refit_state_used(&back));
 	}
 	cop_refit_state_fini(&s);
-	cop_bytes_fini(&bytes);
-}
-
-/* Version 1 was without what was spent, which stood behind `began`. */
-static void test_state_of_version_1_is_read(void **state)
-{
-	(void)state;
-	cop_refit_state s, back;
-	cop_bytes bytes;
-	cop_cursor cursor;
-	save_filled(&s, &bytes);
-	cop_refit_state_init(&back);
-	memmove(bytes.data + 24, bytes.data + 32, bytes.length - 32);
-	cop_cursor_init(&cursor, bytes.data, bytes.length - 8);
-	assert_int_equal(cop_refit_state_load(&back, 1, &cursor), COP_OK);
-	assert_int_equal(cop_cursor_left(&cursor), 0);
-	assert_true(back.began == 3.5 && back.spent == 0.0 && back.number == 4 && back.taken == 6 && back.marks == 1);
-	cop_refit_state_fini(&s);
-	cop_refit_state_fini(&back);
 	cop_bytes_fini(&bytes);
 }
 
@@ -358,7 +339,7 @@ static void test_state_of_too_many_marks_is_refused(void **state)
 		cop_refit_state_save(&s, &bytes); /* no marks, no detector */
 		bytes.data[bytes.length - 9] = count == 0 ? 0 : COP_REFIT_STATE_MARKS + 1;
 		cop_cursor_init(&cursor, bytes.data, bytes.length);
-		assert_int_equal(cop_refit_state_load(&back, COP_REFIT_STATE_VERSION, &cursor),
+		assert_int_equal(cop_refit_state_load(&back, &cursor),
 		        count == 0 ? COP_OK : COP_EFORMAT);
 		cop_bytes_fini(&bytes);
 	}
@@ -377,7 +358,7 @@ static void test_state_short_of_memory_is_as_new(void **state)
 		cop_cursor cursor;
 		cop_cursor_init(&cursor, bytes.data, bytes.length);
 		cop_test_alloc_fail(n, 1);
-		cop_err err = cop_refit_state_load(&back, COP_REFIT_STATE_VERSION, &cursor);
+		cop_err err = cop_refit_state_load(&back, &cursor);
 		cop_test_alloc_fail(0, 0);
 		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		if (err == COP_OK)
@@ -490,7 +471,6 @@ int main(void)
 		cmocka_unit_test(test_challengers_are_needed_until_released),
 		cmocka_unit_test(test_window_begins_at_a_mark_before_it),
 		cmocka_unit_test(test_state_comes_back_and_damage_is_refused),
-		cmocka_unit_test(test_state_of_version_1_is_read),
 		cmocka_unit_test(test_state_of_too_many_marks_is_refused),
 		cmocka_unit_test(test_state_short_of_memory_is_as_new),
 		cmocka_unit_test(test_challenger_files_are_kept_as_needed),
