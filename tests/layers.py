@@ -139,7 +139,7 @@ def check_names(paths):
     seen = {}
     for path in paths:
         name = os.path.basename(path)
-        data = "/corpus/" in path or path.startswith(("tests/data/", "debian/", "clients/"))
+        data = "/corpus/" in path or path.startswith(("tests/data/", "debian/", "clients/", "examples/"))
         if name in SHARED_NAMES or data:
             continue
         if name in seen:
