@@ -87,8 +87,8 @@ typedef struct coppice_message {
  *     places  value[i] is that of feature place[i], in any order; what is not there is 0
  *     names   value[i] is that of the feature name[i], in any order; what is not there is 0
  * Values are finite. A model with features > 0 takes each form, names where it knows its features' names; dense rows
- * have exactly `features` values. A model with features = 0 (sparse) hashes names to its 2^bits places, and values of
- * one place add up. A name is NAME, or NAMESPACE^NAME. */
+ * have exactly `features` values, and of entries of one feature the last counts. A model with features = 0 (sparse)
+ * hashes names to its 2^bits places, and values of one place add up. A name is NAME, or NAMESPACE^NAME. */
 typedef struct coppice_row {
 	size_t count;
 	const float *value;
@@ -192,7 +192,8 @@ typedef struct coppice_decision {
  * (values: NULL). Learns the inputs' scale at once, and allocates nothing in the long run. When pending_max decisions
  * wait, the oldest one ends.
  * COPPICE_EINVAL: the model decides about candidates, no arm is eligible, or the id is none. COPPICE_ESHAPE: x does not
- * fit. COPPICE_ENOTFOUND: a name of x is none of the model's. COPPICE_ENONFINITE: a value of x, or now. COPPICE_ENOMEM.
+ * fit. COPPICE_ENOTFOUND: a name of x is none of the model's. COPPICE_ENONFINITE: a value of x, or now.
+ * COPPICE_EFULL: products of x's features are too many. COPPICE_ENOMEM.
  */
 coppice_err coppice_model_decide(coppice_model *model, coppice_id id, const coppice_row *x, const unsigned char *mask,
         double now, coppice_decision *out);
@@ -231,8 +232,7 @@ coppice_err coppice_model_feedback(
 coppice_err coppice_model_feedback_two(
         coppice_model *model, coppice_id id, const double loss[2], double now, coppice_result *result);
 
-/* Learns from a decision that somebody else made, an event of a log: arm (or candidate's place; candidates NULL but for
- * COPPICE_CANDIDATES) with propensity p in (0, 1] and its loss. Not for values. Errors as decide and feedback. */
+/* A decision that somebody else made, an event of a log. */
 typedef struct coppice_logged {
 	const coppice_row *x;
 	const coppice_candidates *candidates;
@@ -240,6 +240,9 @@ typedef struct coppice_logged {
 	uint32_t action;           /* an eligible one */
 	double p, loss;
 } coppice_logged;
+
+/* Learns from one: an arm (or candidate's place; candidates NULL but for
+ * COPPICE_CANDIDATES) with propensity p in (0, 1] and its loss. Not for values. Errors as decide and feedback. */
 coppice_err coppice_model_learn(coppice_model *model, const coppice_logged *event);
 
 /* Ends the reward windows that are over: their decisions learn default_loss, or are dropped. To be called now and then;

@@ -24,7 +24,7 @@ COP_DOOR_EXPORT const char *coppice_version(void) { return COPPICE_VERSION; }
 
 COP_DOOR_EXPORT const char *coppice_err_text(coppice_err err) { return cop_err_text((cop_err)err); }
 
-coppice_err cop_door_error(cop_err err, const cop_diag *diag, coppice_message *message)
+coppice_err cop_door_error_report(cop_err err, const cop_diag *diag, coppice_message *message)
 {
 	if (err == COP_OK || message == NULL)
 		return (coppice_err)err;

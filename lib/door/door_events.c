@@ -2,7 +2,7 @@
  * time moves when the event has happened. */
 #include <math.h>
 
-#include "door/door_private.h"
+#include "door/door_events.h"
 
 static const coppice_result results[COP_FEEDBACK_RESULTS] = {
 	[COP_FEEDBACK_APPLIED] = COPPICE_APPLIED,
@@ -18,7 +18,7 @@ static cop_err refuse(cop_diag *diag, const char *what)
 	return COP_EINVAL;
 }
 
-cop_err cop_door_id(const coppice_id *id, cop_event_id *out, cop_diag *diag)
+cop_err cop_door_events_id(const coppice_id *id, cop_event_id *out, cop_diag *diag)
 {
 	bool text = id->kind == COPPICE_ID_TEXT;
 	if (id->kind == COPPICE_ID_NUMBER) {
@@ -31,7 +31,7 @@ cop_err cop_door_id(const coppice_id *id, cop_event_id *out, cop_diag *diag)
 	return refuse(diag, "id: expected a number, or a text or bytes of length 1 to 64");
 }
 
-cop_err cop_door_time(const coppice_model *model, double now, double *out, cop_diag *diag)
+cop_err cop_door_events_time(const coppice_model *model, double now, double *out, cop_diag *diag)
 {
 	*out = model->timed ? fmax(now, model->now) : now;
 	if (isfinite(now))
@@ -49,7 +49,7 @@ static void pass_time(coppice_model *model, double now)
 
 /* ---- decisions ---- */
 
-cop_err cop_door_context_read(coppice_model *model, const coppice_row *x, const unsigned char *mask,
+cop_err cop_door_events_context(coppice_model *model, const coppice_row *x, const unsigned char *mask,
         const coppice_candidates *candidates, cop_door_context *out, cop_diag *diag)
 {
 	cop_door_rows *rows = &model->rows;
@@ -108,11 +108,11 @@ static coppice_err decide(coppice_model *model, const asked *a, coppice_decision
 	cop_decision decision;
 	bool repeated = false;
 	double now;
-	cop_err err = cop_door_id(a->id, &id, &diag);
+	cop_err err = cop_door_events_id(a->id, &id, &diag);
 	if (err == COP_OK)
-		err = cop_door_time(model, a->now, &now, &diag);
+		err = cop_door_events_time(model, a->now, &now, &diag);
 	if (err == COP_OK)
-		err = cop_door_context_read(model, a->x, a->mask, a->candidates, &context, &diag);
+		err = cop_door_events_context(model, a->x, a->mask, a->candidates, &context, &diag);
 	if (err == COP_OK) {
 		context.context.id = &id;
 		err = cop_model_decide(model->model, &context.context, now, &decision, &repeated);
@@ -123,7 +123,7 @@ static coppice_err decide(coppice_model *model, const asked *a, coppice_decision
 		pass_time(model, now);
 		put_decision(model, &decision, repeated, out);
 	}
-	return cop_door_error(err, &diag, &model->message);
+	return cop_door_error_report(err, &diag, &model->message);
 }
 
 COP_DOOR_EXPORT coppice_err coppice_model_decide(coppice_model *model, coppice_id id, const coppice_row *x,
@@ -145,13 +145,13 @@ COP_DOOR_EXPORT coppice_err coppice_model_order(coppice_model *model, const copp
 {
 	cop_diag diag = { .message = "" };
 	cop_door_context context;
-	cop_err err = cop_door_context_read(model, x, NULL, candidates, &context, &diag);
+	cop_err err = cop_door_events_context(model, x, NULL, candidates, &context, &diag);
 	if (err == COP_OK) {
 		err = cop_model_order(model->model, &context.context, order, count);
 		if (err == COP_EINVAL)
 			err = refuse(&diag, "mask: expected one that leaves a candidate eligible");
 	}
-	return cop_door_error(err, &diag, &model->message);
+	return cop_door_error_report(err, &diag, &model->message);
 }
 
 /* ---- losses ---- */
@@ -176,9 +176,9 @@ static coppice_err feedback(coppice_model *model, const coppice_id *from, const 
 	cop_event_id id;
 	cop_feedback_result became = COP_FEEDBACK_UNKNOWN;
 	double now;
-	cop_err err = cop_door_id(from, &id, &diag);
+	cop_err err = cop_door_events_id(from, &id, &diag);
 	if (err == COP_OK)
-		err = cop_door_time(model, when, &now, &diag);
+		err = cop_door_events_time(model, when, &now, &diag);
 	if (err == COP_OK) {
 		err = cop_model_feedback(model->model, &id, loss, count, now, &became);
 		err = refuse_loss(model, err, count, &diag);
@@ -187,7 +187,7 @@ static coppice_err feedback(coppice_model *model, const coppice_id *from, const 
 		pass_time(model, now);
 	if (err == COP_OK && result != NULL)
 		*result = results[became];
-	return cop_door_error(err, &diag, &model->message);
+	return cop_door_error_report(err, &diag, &model->message);
 }
 
 COP_DOOR_EXPORT coppice_err coppice_model_feedback(
@@ -228,7 +228,7 @@ COP_DOOR_EXPORT coppice_err coppice_model_learn(coppice_model *model, const copp
 	cop_policy_view view;
 	cop_err err = check_logged(model, event, &diag);
 	if (err == COP_OK)
-		err = cop_door_context_read(model, event->x, event->mask, event->candidates, &read, &diag);
+		err = cop_door_events_context(model, event->x, event->mask, event->candidates, &read, &diag);
 	if (err == COP_OK) {
 		const cop_model_logged logged = {
 			.x = read.context.x,
@@ -242,14 +242,14 @@ COP_DOOR_EXPORT coppice_err coppice_model_learn(coppice_model *model, const copp
 		};
 		err = refuse_loss(model, cop_model_take_logged(model->model, &logged, &view), 1, &diag);
 	}
-	return cop_door_error(err, &diag, &model->message);
+	return cop_door_error_report(err, &diag, &model->message);
 }
 
 COP_DOOR_EXPORT size_t coppice_model_expire(coppice_model *model, double now)
 {
 	cop_diag diag;
 	double at;
-	if (cop_door_time(model, now, &at, &diag) != COP_OK)
+	if (cop_door_events_time(model, now, &at, &diag) != COP_OK)
 		return 0;
 	pass_time(model, at);
 	return cop_model_expire(model->model, at, SIZE_MAX);

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "door/door_private.h"
+#include "door/door_events.h"
 #include "learn/ranking.h"
 
 #define NAME_ROOM    COP_PLACE_NAMES_ROOM
@@ -228,7 +228,7 @@ COP_DOOR_EXPORT coppice_err coppice_model_explain(coppice_model *model, coppice_
 	cop_event_id own;
 	telling t = { .model = model, .id = &own };
 	*json = NULL;
-	cop_err err = cop_door_id(&id, &own, &diag);
+	cop_err err = cop_door_events_id(&id, &own, &diag);
 	if (err == COP_OK)
 		err = cop_model_explain(model->model, &own, &t.decision, &t.explanation, &t.kept);
 	if (err == COP_OK)
@@ -237,7 +237,7 @@ COP_DOOR_EXPORT coppice_err coppice_model_explain(coppice_model *model, coppice_
 		err = write_text(&t, json);
 	else if (err == COP_ENOTFOUND)
 		cop_diag_message(&diag, "id: no decision of this id waits");
-	return cop_door_error(err, &diag, &model->message);
+	return cop_door_error_report(err, &diag, &model->message);
 }
 
 COP_DOOR_EXPORT coppice_err coppice_model_explain_row(coppice_model *model, const coppice_row *x,
@@ -247,7 +247,7 @@ COP_DOOR_EXPORT coppice_err coppice_model_explain_row(coppice_model *model, cons
 	cop_door_context read;
 	telling t = { .model = model };
 	*json = NULL;
-	cop_err err = cop_door_context_read(model, x, mask, candidates, &read, &diag);
+	cop_err err = cop_door_events_context(model, x, mask, candidates, &read, &diag);
 	if (err == COP_OK) {
 		err = cop_model_explain_context(model->model, &read.context, &t.decision, &t.explanation);
 		if (err == COP_EINVAL)
@@ -259,5 +259,5 @@ COP_DOOR_EXPORT coppice_err coppice_model_explain_row(coppice_model *model, cons
 			t.candidate = read.context.candidate[t.decision.arm];
 		err = write_text(&t, json);
 	}
-	return cop_door_error(err, &diag, &model->message);
+	return cop_door_error_report(err, &diag, &model->message);
 }

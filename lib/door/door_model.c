@@ -32,7 +32,7 @@ COP_DOOR_EXPORT coppice_err coppice_model_new(const char *settings, coppice_mode
 	cop_err err = cop_door_settings_read(settings, false, &set, &diag);
 	if (err == COP_OK)
 		err = cop_door_model_make(&set, out, &diag);
-	return cop_door_error(err, &diag, message);
+	return cop_door_error_report(err, &diag, message);
 }
 
 COP_DOOR_EXPORT void coppice_model_free(coppice_model *model)
@@ -55,14 +55,14 @@ COP_DOOR_EXPORT coppice_err coppice_model_adjust(coppice_model *model, const cha
 	cop_err err = cop_door_settings_read(settings, true, &set, &diag);
 	if (err == COP_OK)
 		err = cop_model_adjust(model->model, &set, &diag);
-	return cop_door_error(err, &diag, &model->message);
+	return cop_door_error_report(err, &diag, &model->message);
 }
 
 COP_DOOR_EXPORT coppice_err coppice_model_name_features(coppice_model *model, const char *const *name)
 {
 	cop_diag diag = { .message = "" };
 	cop_err err = cop_door_rows_name(&model->rows, name, &diag);
-	return cop_door_error(err, &diag, &model->message);
+	return cop_door_error_report(err, &diag, &model->message);
 }
 
 /* ---- what it is like ---- */

@@ -38,23 +38,6 @@ struct coppice_table {
 
 /* err in the enumeration of the front door; an error's text goes to *message (NULL allowed), and that of err where diag
  * has none. */
-coppice_err cop_door_error(cop_err err, const cop_diag *diag, coppice_message *message);
-
-/* COP_EINVAL: bytes or length. */
-COP_CHECK cop_err cop_door_id(const coppice_id *id, cop_event_id *out, cop_diag *diag);
-
-/* now, or the latest time that the model was given. COP_ENONFINITE. */
-COP_CHECK cop_err cop_door_time(const coppice_model *model, double now, double *out, cop_diag *diag);
-
-/* What a context brings, as the model takes it. */
-typedef struct cop_door_context {
-	cop_row x;
-	cop_model_context context; /* without an id */
-} cop_door_context;
-
-/* A view of the model's rows until the next one; candidates NULL: there are none, mask is of arms. COP_EINVAL:
- * candidates or a mask where the model has none, or none where it has some. Errors of door/door_rows.h. */
-COP_CHECK cop_err cop_door_context_read(coppice_model *model, const coppice_row *x, const unsigned char *mask,
-        const coppice_candidates *candidates, cop_door_context *out, cop_diag *diag);
+coppice_err cop_door_error_report(cop_err err, const cop_diag *diag, coppice_message *message);
 
 #endif

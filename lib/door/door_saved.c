@@ -19,7 +19,7 @@ COP_DOOR_EXPORT coppice_err coppice_model_save(coppice_model *model, const char 
 	cop_section_file_end(&bytes, file);
 	cop_err err = cop_section_file_save(path, &bytes, &diag);
 	cop_bytes_fini(&bytes);
-	return cop_door_error(err, &diag, &model->message);
+	return cop_door_error_report(err, &diag, &model->message);
 }
 
 static cop_err load_names(coppice_model *model, const void *data, size_t length, cop_diag *diag)
@@ -69,5 +69,5 @@ COP_DOOR_EXPORT coppice_err coppice_model_load(const char *path, coppice_model *
 		if (diag.source[0] == '\0')
 			(void)snprintf(diag.source, sizeof diag.source, "%s", path);
 	}
-	return cop_door_error(err, &diag, message);
+	return cop_door_error_report(err, &diag, message);
 }

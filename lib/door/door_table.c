@@ -1,5 +1,5 @@
 /* A file's rows, read with the columns of training and scaled once. */
-#include "door/door_table.h"
+#include "door/door_trained.h"
 
 #include "base/mem.h"
 #include "table/table.h"
@@ -28,7 +28,7 @@ COP_DOOR_EXPORT coppice_err coppice_table_load(
 	if (err == COP_OK)
 		err = make_table(encoder, &data, out);
 	cop_dataset_free(data);
-	return cop_door_error(err, &diag, message);
+	return cop_door_error_report(err, &diag, message);
 }
 
 COP_DOOR_EXPORT coppice_err coppice_table_parse(
@@ -47,7 +47,7 @@ COP_DOOR_EXPORT coppice_err coppice_table_parse(
 	if (err == COP_OK)
 		err = make_table(encoder, &data, out);
 	cop_dataset_free(data);
-	return cop_door_error(err, &diag, message);
+	return cop_door_error_report(err, &diag, message);
 }
 
 COP_DOOR_EXPORT void coppice_table_free(coppice_table *table)
@@ -77,5 +77,5 @@ COP_DOOR_EXPORT coppice_err coppice_table_predict(
 		cop_dataset_row(table->data, i, &row);
 		cop_door_trained_predict(trained, &row, out, best);
 	}
-	return cop_door_error(err, &diag, &trained->message);
+	return cop_door_error_report(err, &diag, &trained->message);
 }

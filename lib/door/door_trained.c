@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "door/door_private.h"
-#include "door/door_table.h"
+#include "door/door_trained.h"
 
 static const cop_encoder *encoder(const coppice_trained *trained) { return trained->trained->preparation; }
 
@@ -50,7 +50,7 @@ COP_DOOR_EXPORT coppice_err coppice_trained_load(const char *path, coppice_train
 		*out = trained;
 	else
 		coppice_trained_free(trained);
-	return cop_door_error(err, &diag, message);
+	return cop_door_error_report(err, &diag, message);
 }
 
 COP_DOOR_EXPORT void coppice_trained_free(coppice_trained *trained)
@@ -177,5 +177,5 @@ COP_DOOR_EXPORT coppice_err coppice_trained_predict(
 		const cop_row row = { .d = coppice_trained_features(trained), .dense = trained->x };
 		cop_door_trained_predict(trained, &row, out, best);
 	}
-	return cop_door_error(err, &diag, &trained->message);
+	return cop_door_error_report(err, &diag, &trained->message);
 }

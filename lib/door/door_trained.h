@@ -1,6 +1,6 @@
-/* door/door_table.h: predicting a row that is at the scale of training, for lib/door alone. */
-#ifndef COP_DOOR_DOOR_TABLE_H
-#define COP_DOOR_DOOR_TABLE_H
+/* door/door_trained.h: predicting a row that is at the scale of training, for lib/door alone. */
+#ifndef COP_DOOR_DOOR_TRAINED_H
+#define COP_DOOR_DOOR_TRAINED_H
 
 #include "door/door_private.h"
 
