@@ -294,7 +294,7 @@ const char *coppice_trained_message(const coppice_trained *trained);
 
 /* d features, as training made them of the columns: "age" of numbers, "colour=red" for each category. */
 size_t coppice_trained_features(const coppice_trained *trained);
-/* The name of feature j < d: the column's, or x0, x1 ... where it has none. */
+/* The name of feature j < d: the column's, or x0, x1 ... by its place (libsvm: by its index in the file). */
 const char *coppice_trained_feature(const coppice_trained *trained, size_t j);
 /* K classes, 0 of a regression; the name of class k < K; that of the target. */
 size_t coppice_trained_classes(const coppice_trained *trained);

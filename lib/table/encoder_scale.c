@@ -219,7 +219,7 @@ static float scaled(double x, double shift, double scale)
 void cop_encoder_apply_row(const cop_encoder *p, float *x)
 {
 	for (size_t j = 0; j < p->d && p->scaling != COP_SCALE_NONE; j++)
-		x[j] = scaled((double)x[j], p->sparse ? 0 : p->shift[j], p->scale[j]);
+		x[j] = scaled((double)x[j], p->shift[j], p->scale[j]);
 }
 
 void cop_encoder_apply(const cop_encoder *p, cop_dataset *data)

@@ -169,6 +169,21 @@ def test_predict_takes_features_by_name(prefix, predict, people):
     assert "fields; expected 4 as in training" in run(prefix, predict, model, DATA / "abalone.test.csv.gz", status=1).stderr
 
 
+def test_predict_on_sparse_rows(prefix, predict, tmp_path):
+    rows = [f"{i % 2} 1:{i % 2 + i % 5 / 10} {2 + i % 7}:{1 + i % 3}.5\n" for i in range(200)]
+    (tmp_path / "a.libsvm").write_text("".join(rows))
+    coppice("train", "--learner", "cart", "--train", tmp_path / "a.libsvm", "--test", tmp_path / "a.libsvm",
+            "--model", tmp_path / "m", "--json")  # fmt: skip
+    out = run(prefix, predict, tmp_path / "m", tmp_path / "a.libsvm").stdout
+    assert out == coppice("predict", "--probabilities", "--no-header", tmp_path / "m", tmp_path / "a.libsvm")
+    assert run(prefix, predict, tmp_path / "m").stdout.split()[3:5] == ["x1", "x2"]
+    for row, line in list(zip(rows, out.split()))[:10]:
+        words = [f"x{word.replace(':', '=')}" for word in row.split()[1:]]
+        assert run(prefix, predict, tmp_path / "m", *words).stdout.strip() == line
+    (tmp_path / "a.csv").write_text("1,2\n")
+    assert "expected" in run(prefix, predict, tmp_path / "m", tmp_path / "a.csv", status=1).stderr
+
+
 @pytest.mark.parametrize("name, task, learner", [("satimage", "classification", "tao"), ("abalone", "regression", "cart")])
 def test_predict_on_whole_datasets(prefix, predict, tmp_path, name, task, learner):
     train, test = DATA / f"{name}.train.csv.gz", DATA / f"{name}.test.csv.gz"
