@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -721,6 +722,51 @@ static void test_door_steady_events_allocate_nothing(void **state)
 	coppice_model_free(model);
 }
 
+/* ---- threads ---- */
+
+enum { THREADS = 2, EVENTS = 300 };
+
+typedef struct twin {
+	coppice_model *model;
+	coppice_decision made[EVENTS];
+} twin;
+
+static void *live(void *context)
+{
+	twin *t = context;
+	cop_rng rng;
+	cop_rng_init(&rng, 19, 0);
+	for (uint64_t n = 0; n < EVENTS; n++) {
+		float x[2];
+		door_draw(&rng, x, 2);
+		coppice_row row = coppice_row_dense(x, 2);
+		if (coppice_model_decide(t->model, coppice_id_number(n), &row, NULL, 0.0, &t->made[n]) != COPPICE_OK ||
+		        coppice_model_feedback(t->model, coppice_id_number(n), door_loss(x, t->made[n].action), 0.0,
+		                NULL) != COPPICE_OK)
+			return NULL;
+	}
+	return t;
+}
+
+static void test_door_models_of_two_threads_do_not_meet(void **state)
+{
+	(void)state;
+	static twin twins[THREADS];
+	pthread_t thread[THREADS];
+	for (size_t i = 0; i < THREADS; i++) {
+		twins[i].model = door_model(ARMS_TEXT);
+		assert_int_equal(pthread_create(&thread[i], NULL, live, &twins[i]), 0);
+	}
+	for (size_t i = 0; i < THREADS; i++) {
+		void *done;
+		assert_int_equal(pthread_join(thread[i], &done), 0);
+		assert_ptr_equal(done, &twins[i]);
+		coppice_model_free(twins[i].model);
+	}
+	for (size_t n = 0; n < EVENTS; n++)
+		same_decision(&twins[0].made[n], &twins[1].made[n]);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -762,6 +808,7 @@ int main(void)
 		cmocka_unit_test(test_door_load_refuses_what_is_no_model),
 		cmocka_unit_test(test_door_null_is_freed),
 		cmocka_unit_test(test_door_steady_events_allocate_nothing),
+		cmocka_unit_test(test_door_models_of_two_threads_do_not_meet),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
