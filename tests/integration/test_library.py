@@ -207,6 +207,7 @@ int main(int argc, char **argv)
 	coppice_model *model;
 	coppice_decision decision;
 	coppice_result result;
+	const char *json;
 	const float values[2] = { 1.0f, 1.0f };
 	coppice_row row = coppice_row_names((const char *const *)argv + 3, values, 2);
 	if (argc != 5 || coppice_model_load(argv[1], &model, &message) != COPPICE_OK)
@@ -216,6 +217,9 @@ int main(int argc, char **argv)
 	    coppice_model_save(model, argv[2]) != COPPICE_OK)
 		return 2;
 	printf("%u %d %s\\n", (unsigned)decision.action, (int)(decision.p > 0.0), coppice_result_text(result));
+	if (coppice_model_explain_row(model, &row, NULL, NULL, &json) != COPPICE_OK)
+		return 3;
+	printf("%s\\n", json);
 	coppice_model_free(model);
 	return 0;
 }
@@ -228,8 +232,13 @@ def test_models_go_from_a_log_through_a_program_to_the_daemon(prefix, tmp_path, 
     coppice("replay", "--format", "vw", tmp_path / "a.vw", "--arms", "2", "--save", tmp_path / "log.model", "--json")
     (tmp_path / "swap.c").write_text(SWAP)
     program = build(prefix, tmp_path / "swap.c", tmp_path / "swap")
-    out = run(prefix, program, tmp_path / "log.model", tmp_path / "own.model", "user^ann", "user^old").stdout.split()
-    assert out[0] in "01" and out[1:] == ["1", "applied"]
+    out = run(prefix, program, tmp_path / "log.model", tmp_path / "own.model", "user^ann", "user^old").stdout.split("\n")
+    arm, sure, result = out[0].split()
+    assert arm in "01" and sure == "1" and result == "applied"
     one = daemon(f'model "m" {{ start_from = "{tmp_path / "own.model"}" }}\n')
-    reply = one.client().ok("decide", "m", {"id": 1, "x": {"user^ann": 1.0, "user^old": 1.0}})
+    client, x = one.client(), {"user^ann": 1.0, "user^old": 1.0}
+    explained = client.ok("explain", "m", {"x": x})
+    assert explained.pop("model") == "m" and explained["experts"]
+    assert json.loads(out[1]) == explained
+    reply = client.ok("decide", "m", {"id": 1, "x": x})
     assert reply["rev"] == 401  # the log's events and the program's
