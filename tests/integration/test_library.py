@@ -1,4 +1,4 @@
-"""libcoppice as somebody else's program meets it: installed, found by pkg-config, linked shared and static, from C and C++."""
+"""libcoppice in somebody else's program: installed, found by pkg-config, linked shared and static, from C and C++."""
 
 import json
 import os
@@ -37,7 +37,8 @@ def flags(prefix, *options):
     if shutil.which("pkg-config") is None:
         pytest.skip("no pkg-config")
     return subprocess.run(
-        ["pkg-config", *options, "coppice"], env=environment(prefix), capture_output=True, text=True, check=True, timeout=30
+        ["pkg-config", *options, "coppice"],
+        env=environment(prefix), capture_output=True, text=True, check=True, timeout=30,
     ).stdout.split()  # fmt: skip
 
 
@@ -48,7 +49,8 @@ def build(prefix, source, out, language="c", static=False):
     if static:
         words = ["-l:libcoppice.a" if word == "-lcoppice" else word for word in words]
     made = subprocess.run(
-        [*COMPILERS[language], *WARNINGS, "-o", out, source, "-x", "none", *words], capture_output=True, text=True, timeout=300
+        [*COMPILERS[language], *WARNINGS, "-o", out, source, "-x", "none", *words],
+        capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     if made.returncode != 0 and any(name in made.stderr for name in SANITIZERS):
         pytest.skip("the library is built with sanitizers")
@@ -65,7 +67,8 @@ def run(prefix, *words, status=0):
 
 
 def coppice(*words):
-    return subprocess.run([os.environ["COPPICE"], *words], capture_output=True, text=True, check=True, timeout=300).stdout
+    done = subprocess.run([os.environ["COPPICE"], *words], capture_output=True, text=True, check=True, timeout=300)
+    return done.stdout
 
 
 def declared():
@@ -76,8 +79,9 @@ def declared():
 
 
 def symbols(*options):
-    lines = subprocess.run(["nm", "--defined-only", *options], capture_output=True, text=True, check=True).stdout.split("\n")
-    return {line.split()[2].split("@")[0] for line in lines if len(line.split()) == 3 and line.split()[1] != "A"}
+    done = subprocess.run(["nm", "--defined-only", *options], capture_output=True, text=True, check=True)
+    lines = [line.split() for line in done.stdout.split("\n")]
+    return {line[2].split("@")[0] for line in lines if len(line) == 3 and line[1] != "A"}
 
 
 def test_exported_are_the_functions_of_the_header_alone(prefix):
@@ -164,9 +168,11 @@ def test_predict_takes_features_by_name(prefix, predict, people):
         if visits:
             (people / "one.csv").write_text(f"age,colour,visits\n{age},{colour},{visits}\n")
             by_file = run(prefix, predict, model, people / "one.csv").stdout
-            assert run(prefix, predict, model, f"age={age}", f"colour={colour}", f"visits={visits}").stdout == by_file
+            words = (f"age={age}", f"colour={colour}", f"visits={visits}")
+            assert run(prefix, predict, model, *words).stdout == by_file
     assert "no feature of the model has this name" in run(prefix, predict, model, "agee=3", status=1).stderr
-    assert "fields; expected 4 as in training" in run(prefix, predict, model, DATA / "abalone.test.csv.gz", status=1).stderr
+    other = DATA / "abalone.test.csv.gz"
+    assert "fields; expected 4 as in training" in run(prefix, predict, model, other, status=1).stderr
 
 
 def test_predict_on_sparse_rows(prefix, predict, tmp_path):
@@ -184,7 +190,9 @@ def test_predict_on_sparse_rows(prefix, predict, tmp_path):
     assert "expected" in run(prefix, predict, tmp_path / "m", tmp_path / "a.csv", status=1).stderr
 
 
-@pytest.mark.parametrize("name, task, learner", [("satimage", "classification", "tao"), ("abalone", "regression", "cart")])
+@pytest.mark.parametrize(
+    "name, task, learner", [("satimage", "classification", "tao"), ("abalone", "regression", "cart")]
+)  # fmt: skip
 def test_predict_on_whole_datasets(prefix, predict, tmp_path, name, task, learner):
     train, test = DATA / f"{name}.train.csv.gz", DATA / f"{name}.test.csv.gz"
     result = json.loads(coppice(
@@ -227,12 +235,16 @@ int main(int argc, char **argv)
 
 
 def test_models_go_from_a_log_through_a_program_to_the_daemon(prefix, tmp_path, daemon):
-    log = "".join(f"{1 + i % 2}:{i % 2 == (i // 2) % 2:d}:0.5 |user {('ann', 'bob')[i // 2 % 2]} old\n" for i in range(400))
+    users = ("ann", "bob")
+    log = "".join(
+        f"{1 + i % 2}:{i % 2 == (i // 2) % 2:d}:0.5 |user {users[i // 2 % 2]} old\n" for i in range(400)
+    )  # fmt: skip
     (tmp_path / "a.vw").write_text(log)
     coppice("replay", "--format", "vw", tmp_path / "a.vw", "--arms", "2", "--save", tmp_path / "log.model", "--json")
     (tmp_path / "swap.c").write_text(SWAP)
     program = build(prefix, tmp_path / "swap.c", tmp_path / "swap")
-    out = run(prefix, program, tmp_path / "log.model", tmp_path / "own.model", "user^ann", "user^old").stdout.split("\n")
+    words = (tmp_path / "log.model", tmp_path / "own.model", "user^ann", "user^old")
+    out = run(prefix, program, *words).stdout.split("\n")
     arm, sure, result = out[0].split()
     assert arm in "01" and sure == "1" and result == "applied"
     one = daemon(f'model "m" {{ start_from = "{tmp_path / "own.model"}" }}\n')
