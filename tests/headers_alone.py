@@ -19,8 +19,8 @@ def compiles(compiler, header):
 
 def main():
     root, compiler = Path(sys.argv[1]), sys.argv[2:]
-    compiler += ["-I", str(root), "-I", str(root / "lib")]
-    headers = sorted(h for folder in ("lib", "daemon", "tools", "tests/bench/costs") for h in (root / folder).rglob("*.h")
+    compiler += ["-I", str(root), "-I", str(root / "lib"), "-I", str(root / "include")]
+    headers = sorted(h for folder in ("include", "lib", "daemon", "tools", "tests/bench/costs") for h in (root / folder).rglob("*.h")
                      if h.name not in TEMPLATES)
     with ThreadPoolExecutor(2) as pool:
         results = list(pool.map(lambda header: compiles(compiler, header), headers))

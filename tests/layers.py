@@ -19,11 +19,12 @@ RANKS = {
     "lib/tree": 3, "lib/wire": 3,
     "lib/view": 4, "lib/train": 4, "lib/learn": 4, "lib/history": 4,
     "lib/online": 5, "lib/refit": 5,
-    "daemon": 6, "tools": 6,
+    "lib/door": 6,
+    "daemon": 7, "tools": 7,
 }
 CODE_FOLDERS = ("lib", "daemon", "tools", "tests")
 SKIPPED = {".git", "__pycache__", ".pytest_cache", "node_modules"}
-SHARED_NAMES = {"CMakeLists.txt", "README.md", ".gitignore", "__init__.py", "conftest.py"}
+SHARED_NAMES = {"CMakeLists.txt", "Makefile", "README.md", ".gitignore", "__init__.py", "conftest.py"}
 
 # Header, and the path prefixes that may include it.
 HOMES = [
@@ -138,7 +139,7 @@ def check_names(paths):
     seen = {}
     for path in paths:
         name = os.path.basename(path)
-        data = "/corpus/" in path or path.startswith(("tests/data/", "debian/", "clients/"))
+        data = "/corpus/" in path or path.startswith(("tests/data/", "debian/", "clients/", "examples/"))
         if name in SHARED_NAMES or data:
             continue
         if name in seen:

@@ -61,6 +61,8 @@ cop_scaling cop_encoder_scaling(const cop_encoder *preparation);
 /* Scales the features of all rows in place (targets stay as they are); what would pass the largest float stays there.
  * data->d is that of the preparation. */
 void cop_encoder_apply(const cop_encoder *preparation, cop_dataset *data);
+/* The same of one row of d values, those that are not stored being 0 where rows are sparse. */
+void cop_encoder_apply_row(const cop_encoder *preparation, float *x);
 /* A target to the scale of training and a prediction back. */
 double cop_encoder_to_scale(const cop_encoder *preparation, double target);
 double cop_encoder_from_scale(const cop_encoder *preparation, double value);

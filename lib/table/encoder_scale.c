@@ -216,6 +216,12 @@ static float scaled(double x, double shift, double scale)
 	return (float)(y < -(double)FLT_MAX ? -(double)FLT_MAX : y);
 }
 
+void cop_encoder_apply_row(const cop_encoder *p, float *x)
+{
+	for (size_t j = 0; j < p->d && p->scaling != COP_SCALE_NONE; j++)
+		x[j] = scaled((double)x[j], p->shift[j], p->scale[j]);
+}
+
 void cop_encoder_apply(const cop_encoder *p, cop_dataset *data)
 {
 	COP_ASSERT(data->d == p->d && data->sparse == p->sparse);
@@ -226,11 +232,8 @@ void cop_encoder_apply(const cop_encoder *p, cop_dataset *data)
 			data->value[e] = scaled((double)data->value[e], 0, p->scale[data->index[e]]);
 		return;
 	}
-	for (size_t i = 0; i < data->n; i++) {
-		float *x = data->x + i * data->d;
-		for (size_t j = 0; j < data->d; j++)
-			x[j] = scaled((double)x[j], p->shift[j], p->scale[j]);
-	}
+	for (size_t i = 0; i < data->n; i++)
+		cop_encoder_apply_row(p, data->x + i * data->d);
 }
 
 double cop_encoder_to_scale(const cop_encoder *p, double target)

@@ -191,6 +191,9 @@ static void test_preparation_scales_sparse_rows_without_shift(void **state)
 		double shift, scale;
 		cop_encoder_scale(p, 0, &shift, &scale);
 		assert_true(data->value[0] == (float)(3 * scale));
+		float row[3] = { 3, 5, 0 }; /* the first one again, dense */
+		cop_encoder_apply_row(p, row);
+		assert_true(row[0] == data->value[0] && row[1] == data->value[1] && row[2] == 0);
 		cop_dataset_free(data);
 		cop_encoder_free(p);
 	}
