@@ -63,7 +63,8 @@ bench:
 traffic: build-tests
 	tests/bench/traffic/traffic $(BUILD) $(TRAFFIC)
 
-# How wide the intervals of constant policies are by least_propensity, the table of docs/evaluation.md (half a minute)
+# How wide the intervals of constant policies are by least_propensity: the table of docs/evidence/intervals.md
+# (half a minute)
 log-widths: build-tests
 	$(BUILD)/tests/log_widths
 

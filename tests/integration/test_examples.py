@@ -1,5 +1,5 @@
-"""The clients in README and docs/protocol.md, as they stand there but for their addresses: beside a daemon, without one,
-and with one that is killed and started again in the middle."""
+"""The clients in README and docs/reference/protocol.md, as they stand there but for their addresses: beside a daemon,
+without one, and with one that is killed and started again in the middle."""
 
 import re
 import subprocess

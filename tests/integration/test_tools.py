@@ -100,7 +100,7 @@ def options_of(help_text):
 
 
 def page_of(name):
-    return (ROOT / "docs" / f"{name}.scd").read_text()
+    return (ROOT / "docs" / "reference" / f"{name}.scd").read_text()
 
 
 def heads_of(page, word):
