@@ -22,7 +22,7 @@ def readme():
 
 def protocol():
     """Requests, streams."""
-    return re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "protocol.md").read_text(), re.S)
+    return re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "reference" / "protocol.md").read_text(), re.S)
 
 
 EXAMPLES = {"readme": (readme(), 36, 6), "requests": (protocol()[0], 3, 6), "streams": (protocol()[1], 3, 6)}

@@ -110,7 +110,7 @@ def heads_of(page, word):
 
 
 def test_manual_holds_the_help_of_every_subcommand():
-    manual = (ROOT / "docs" / "coppice.md").read_text()
+    manual = (ROOT / "docs" / "reference" / "coppice.md").read_text()
     for name in subcommands():
         assert coppice(name, "--help")[0] in manual, name
 
