@@ -9,8 +9,8 @@ rooms.svg follows from the include lines alone: a box for each folder of a rank,
 one includes, unless a longer way of arrows says the same. way-NAME.svg is drawn from a block ```way NAME of
 docs/architecture.md, a line for each step: FILE FUNCTION WORDS, indented below the step that leads to it; the source
 must have that function in that file, and the body of the step above must name it. Checked are the pictures, the steps,
-in the documents of the map every `path/of/a.file`, every folder and every cop_name, and in all documents the links and
-the length of lines (tables and code aside).
+in the documents of the map every `path/of/a.file`, every folder and every cop_name, in all documents the links and the
+length of lines (tables and code aside), and in all files every path of a document below docs.
 """
 
 import html
@@ -25,6 +25,8 @@ import layers  # noqa: E402
 
 MAP = ("CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md")
 WAYS = "docs/architecture.md"
+DOCUMENT = re.compile(r"(?<![\w/.-])docs/[\w/.-]+\.(?:md|scd)\b")
+NAMERS = (".md", ".scd", ".c", ".h", ".py", ".conf", ".txt", "Makefile")
 WIDTH, BOX, HIGH, GAP = 960, 116, 34, 76
 STYLE = """<style>
   text { font: 14px sans-serif; fill: #222; text-anchor: middle; dominant-baseline: central }
@@ -201,9 +203,19 @@ def check_prose(root, path):
                 yield path, number, f"links to {link}, where no such heading is"
 
 
+def check_paths(root, path):
+    """Documents that a comment, a help text or a document names."""
+    for number, line in enumerate(Path(root, path).read_text(encoding="utf-8", errors="replace").split("\n"), 1):
+        for name in DOCUMENT.findall(line):
+            if not Path(root, name).exists():
+                yield path, number, f"names {name}, which is not there"
+
+
 def check(root):
     found, known = [], symbols(root)
     for path in layers.files_of(root):
+        if path.endswith(NAMERS):
+            found += check_paths(root, path)
         if path.endswith(".md") and not path.startswith("tests/"):
             found += check_prose(root, path)
     for path in MAP:
@@ -237,6 +249,10 @@ def self_test():
         assert sorted(what[2] for what in check(root)) == [
             "cop_b does not exist", "is longer than 120 characters", "lib/base/z.h does not exist",
             "links to #a-b, where no such heading is", "links to nothing.md, which is not there"]
+        Path(root, MAP[1]).write_text("", encoding="utf-8")
+        Path(root, "lib/base/a.h").write_text("void cop_a(void); /* docs/glossary.md, docs/no/where.md */\n")
+        assert [what[2] for what in check(root)] == ["names docs/no/where.md, which is not there"]
+        Path(root, "lib/base/a.h").write_text("void cop_a(void);\n")
         Path(root, "lib/base/f.c").write_text("static int f(int x)\n{\n\treturn g(x);\n}\n\nint g(int x)\n{\n\treturn x;\n}\n")
         Path(root, MAP[1]).write_text("```way w\nlib/base/f.c f begins\n  lib/base/f.c g ends\n```\n", encoding="utf-8")
         assert [what[0] for what in check(root)] == ["docs/pictures/way-w.svg"], "a way without a picture"
