@@ -184,6 +184,7 @@ def outputs_of(blocks, folder):
     for name, path in (("daemon/coppiced", program("COPPICED")), ("tools/coppice", program("COPPICE"))):
         (folder / "build" / name).parent.mkdir(parents=True)
         (folder / "build" / name).symlink_to(path)
+    (folder / "tests").symlink_to(ROOT / "tests")
     (folder / "bin").mkdir()
     (folder / "bin" / "python3").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     (folder / "bin" / "python3").chmod(0o755)
@@ -212,8 +213,8 @@ def figure(output, key):
 def test_tutorial_runs_as_written(tmp_path):
     blocks = tutorial()
     outputs = outputs_of(blocks, tmp_path)
-    assert len(outputs) == len(blocks) == 11
-    _, check, started, shop, watched, why, told, restarted, replayed, inspected, stopped = outputs
+    assert len(outputs) == len(blocks) == 12
+    _, check, started, shop, watched, why, told, restarted, replayed, inspected, stopped, simulated = outputs
 
     assert check.startswith("ok: model shop ")
     assert figure(started, "decisions") == 0
@@ -232,3 +233,5 @@ def test_tutorial_runs_as_written(tmp_path):
     assert re.findall(r"^(\w+) +\d\.\d+ (?:dr|ips) ", replayed, re.M) == ["ensemble", "dgt", "uniform"]
     assert "\nmodel shop\n" in inspected and figure(inspected, "decisions") == 3001
     assert stopped == "" and not (tmp_path / "shop").exists()
+    assert float(re.search(r"^progressive loss +(\S+)", simulated, re.M)[1]) < 0.3  # 0.83 without learning
+    assert float(re.search(r"^holdout accuracy +(\S+)", simulated, re.M)[1]) > 0.7
