@@ -61,7 +61,8 @@ bench: build-tests
 traffic: build-tests
 	tests/bench/traffic/traffic $(BUILD) $(TRAFFIC)
 
-# How wide the intervals of constant policies are by least_propensity, the table of docs/evaluation.md (half a minute)
+# How wide the intervals of constant policies are by least_propensity: the table of docs/evidence/intervals.md
+# (half a minute)
 log-widths: build-tests
 	$(BUILD)/tests/log_widths
 

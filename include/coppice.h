@@ -2,7 +2,7 @@
  *
  * A coppice_model decides and learns as one model of the daemon coppiced does: a context comes, the model returns an
  * action with its propensity, later the loss comes under the same id, and the model has learned. A coppice_trained
- * predicts with the trees that `coppice train --model` wrote. docs/library.md shows both.
+ * predicts with the trees that `coppice train --model` wrote. docs/reference/library.md shows both.
  *
  *     coppice_model *model;
  *     coppice_decision decision;
@@ -264,7 +264,7 @@ typedef struct coppice_counters {
 
 void coppice_model_counters(const coppice_model *model, coppice_counters *out);
 
-/* Why, as JSON text with the keys of the daemon's `explain` (docs/protocol.md): of a decision that waits, as it was
+/* Why, as JSON text with the keys of the daemon's `explain` (docs/reference/protocol.md): of a decision that waits, as it was
  * made if explain_keep covers it, else by the model as it is now. COPPICE_ENOTFOUND: the id does not wait.
  * COPPICE_EINVAL: the id is none. COPPICE_ENOMEM. */
 coppice_err coppice_model_explain(coppice_model *model, coppice_id id, const char **json);

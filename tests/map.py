@@ -9,8 +9,9 @@ rooms.svg follows from the include lines alone: a box for each folder of a rank,
 one includes, unless a longer way of arrows says the same. way-NAME.svg is drawn from a block ```way NAME of
 docs/architecture.md, a line for each step: FILE FUNCTION WORDS, indented below the step that leads to it; the source
 must have that function in that file, and the body of the step above must name it. Checked are the pictures, the steps,
-in the documents of the map every `path/of/a.file`, every folder and every cop_name, and in all documents the links and
-the length of lines (tables and code aside).
+in the documents of the map every `path/of/a.file`, every folder and every cop_name, in all documents the links and the
+length of lines (tables and code aside), in all files every path of a document below docs, and that the index links to
+every document.
 """
 
 import html
@@ -23,8 +24,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import layers  # noqa: E402
 
+INDEX = "docs/README.md"
 MAP = ("CONTRIBUTING.md", "docs/architecture.md", "docs/glossary.md")
 WAYS = "docs/architecture.md"
+DOCUMENT = re.compile(r"(?<![\w/.-])docs/[\w/.-]+\.(?:md|scd)\b")
+NAMERS = (".md", ".scd", ".c", ".h", ".py", ".conf", ".txt", "Makefile")
 WIDTH, BOX, HIGH, GAP = 960, 116, 34, 76
 STYLE = """<style>
   text { font: 14px sans-serif; fill: #222; text-anchor: middle; dominant-baseline: central }
@@ -201,9 +205,29 @@ def check_prose(root, path):
                 yield path, number, f"links to {link}, where no such heading is"
 
 
+def check_paths(root, path):
+    """Documents that a comment, a help text or a document names."""
+    for number, line in enumerate(Path(root, path).read_text(encoding="utf-8", errors="replace").split("\n"), 1):
+        for name in DOCUMENT.findall(line):
+            if not Path(root, name).exists():
+                yield path, number, f"names {name}, which is not there"
+
+
+def check_index(root):
+    """Every document below docs is linked from the index."""
+    path = Path(root, INDEX)
+    listed = re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf-8")) if path.exists() else []
+    for document in sorted(Path(root, "docs").rglob("*.md")):
+        name = document.relative_to(Path(root, "docs")).as_posix()
+        if document != path and name not in listed:
+            yield INDEX, 1, f"does not link to {name}"
+
+
 def check(root):
-    found, known = [], symbols(root)
+    found, known = [*check_index(root)], symbols(root)
     for path in layers.files_of(root):
+        if path.endswith(NAMERS):
+            found += check_paths(root, path)
         if path.endswith(".md") and not path.startswith("tests/"):
             found += check_prose(root, path)
     for path in MAP:
@@ -223,7 +247,7 @@ def self_test():
     with tempfile.TemporaryDirectory() as root:
         files = {"lib/base/a.h": "void cop_a(void);\n", "lib/tree/b.c": '#include "base/a.h"\n', "daemon/serve/c.c": '#include "tree/d.h"\n',
                  "lib/tree/d.h": "", "daemon/coppiced.c": '#include "daemon/serve/e.h"\n#include "base/a.h"\n', "daemon/serve/e.h": "",
-                 **{path: "`cop_a` of `lib/base/a.h`\n" for path in MAP}}
+                 INDEX: "[a](architecture.md) [g](glossary.md)\n", **{path: "`cop_a` of `lib/base/a.h`\n" for path in MAP}}
         for path, text in files.items():
             Path(root, path).parent.mkdir(parents=True, exist_ok=True)
             Path(root, path).write_text(text, encoding="utf-8")
@@ -237,6 +261,13 @@ def self_test():
         assert sorted(what[2] for what in check(root)) == [
             "cop_b does not exist", "is longer than 120 characters", "lib/base/z.h does not exist",
             "links to #a-b, where no such heading is", "links to nothing.md, which is not there"]
+        Path(root, MAP[1]).write_text("", encoding="utf-8")
+        Path(root, "docs", "unlisted.md").write_text("x\n", encoding="utf-8")
+        assert check(root) == [(INDEX, 1, "does not link to unlisted.md")]
+        Path(root, "docs", "unlisted.md").unlink()
+        Path(root, "lib/base/a.h").write_text(f"void cop_a(void); /* docs/glossary.md, {'docs'}/no/where.md */\n")
+        assert [what[2] for what in check(root)] == [f"names {'docs'}/no/where.md, which is not there"]
+        Path(root, "lib/base/a.h").write_text("void cop_a(void);\n")
         Path(root, "lib/base/f.c").write_text("static int f(int x)\n{\n\treturn g(x);\n}\n\nint g(int x)\n{\n\treturn x;\n}\n")
         Path(root, MAP[1]).write_text("```way w\nlib/base/f.c f begins\n  lib/base/f.c g ends\n```\n", encoding="utf-8")
         assert [what[0] for what in check(root)] == ["docs/pictures/way-w.svg"], "a way without a picture"

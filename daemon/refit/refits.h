@@ -65,8 +65,8 @@ uint64_t cop_refits_window(const struct cop_server *server);
 bool cop_refits_is_loading(const cop_refits *refits);
 /* What a model's refits are at: "off", "waiting", "queued" or "running"; never NULL. */
 const char *cop_refits_state_text(const struct cop_server *server, const struct cop_served *served);
-/* Why they are off, or what the next one waits for: "feedback", "share", "memory" ... (docs/protocol.md); never NULL.
- */
+/* Why they are off, or what the next one waits for: "feedback", "share", "memory" ...
+ * (docs/reference/protocol.md); never NULL. */
 const char *cop_refits_why_text(const struct cop_server *server, const struct cop_served *served);
 /* Event time when refits have rested enough, by what they spent; 0: none has been. */
 double cop_refits_rested(const struct cop_server *server);

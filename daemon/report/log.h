@@ -3,7 +3,8 @@
  *
  * A caller formats its line and puts it into a bounded ring; one thread takes lines out and writes them, so that a
  * stalled receiver never stalls the caller. When the ring is full the line is dropped and counted, and a line
- * `event=log_dropped count=N` takes the lost lines' place once there is room. Event ids are stable: docs/events.md.
+ * `event=log_dropped count=N` takes the lost lines' place once there is room. Event ids are stable:
+ * docs/reference/events.md.
  * cop_log and cop_log_set_level from any thread; no allocation after open. A NULL log swallows everything. */
 #ifndef COP_DAEMON_REPORT_LOG_H
 #define COP_DAEMON_REPORT_LOG_H

@@ -1,5 +1,5 @@
-/* daemon/report/metrics.h: all that the daemon knows about itself, as the page that Prometheus reads; docs/metrics.md
- * says what is on it. The loop's thread. */
+/* daemon/report/metrics.h: the daemon's counters and state as the page that Prometheus reads;
+ * docs/reference/metrics.md lists them. The loop's thread. */
 #ifndef COP_DAEMON_REPORT_METRICS_H
 #define COP_DAEMON_REPORT_METRICS_H
 

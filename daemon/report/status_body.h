@@ -1,4 +1,5 @@
-/* daemon/report/status_body.h: the body of status's reply; docs/protocol.md says what is in it. The loop's thread. */
+/* daemon/report/status_body.h: the body of status's reply; docs/reference/protocol.md has its keys.
+ * The loop's thread. */
 #ifndef COP_DAEMON_REPORT_STATUS_BODY_H
 #define COP_DAEMON_REPORT_STATUS_BODY_H
 

@@ -1,4 +1,4 @@
-/* An explanation as JSON, with the keys of the daemon's `explain` (docs/protocol.md). */
+/* An explanation as JSON, with the keys of the daemon's `explain` (docs/reference/protocol.md). */
 #include <math.h>
 #include <stdio.h>
 

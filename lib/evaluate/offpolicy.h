@@ -13,7 +13,8 @@
  * Effective sample size: sum(e w)^2 / sum((e w)^2). mean(w) is 1 when propensities are true and the log supports the
  * target; mean_weight_z says by how many of its standard errors it is off.
  *
- * Intervals (offpolicy_interval.c; docs/evaluation.md has coverage as measured), always within the range of costs:
+ * Intervals (offpolicy_interval.c; docs/evidence/intervals.md has their measured coverage), always within the
+ * range of costs:
  *   robust     the default; what estimates are reported with. Lower bound (upper alike, with costs turned round): the
  *              better of two, each with Student's quantile at the effective sample size, and 0.4 of the risk:
  *              (a) mean of w (c - L), which is never negative, so heavy weights that were not seen can only raise it;

@@ -1,7 +1,7 @@
 /* refit/refit_rule.h: when a refit is due, and what evidence on its challenger leads to.
  *
  * Pure functions of what a caller knows of one model, so that the daemon and simulations go by the same rules
- * (docs/refit.md). Any thread. */
+ * (docs/concepts/refit.md). Any thread. */
 #ifndef COP_REFIT_REFIT_RULE_H
 #define COP_REFIT_REFIT_RULE_H
 

@@ -1,7 +1,7 @@
 /* store/journal_reader.h: a journal's records in order, over all its segments, plain and compressed.
  *
  * The segments are those of the moment of opening. Wrong bytes are never given out as a record: they are a torn tail
- * (only at the end of the last segment) or damage (docs/journal.md has the rules). One thread per object. */
+ * (only at the end of the last segment) or damage (docs/reference/journal.md has the rules). One thread per object. */
 #ifndef COP_STORE_JOURNAL_READER_H
 #define COP_STORE_JOURNAL_READER_H
 

@@ -1,4 +1,5 @@
-/* store/journal_segment.h: the bytes of a journal: segment headers, records, file names. docs/journal.md shows them.
+/* store/journal_segment.h: the bytes of a journal: segment headers, records, file names.
+ * docs/reference/journal.md shows them.
  *
  * A journal is a folder of segments BASE.journal, BASE the sequence number of the first record as 20 decimal digits.
  * Little-endian; a segment is its header, then frames:

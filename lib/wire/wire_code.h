@@ -1,6 +1,6 @@
 /* wire/wire_code.h: the protocol's error codes, its results of a feedback, and a refusal in words.
  *
- * The texts are the protocol (docs/protocol.md) and never change. No state: any thread. */
+ * The texts are the protocol (docs/reference/protocol.md) and never change. No state: any thread. */
 #ifndef COP_WIRE_WIRE_CODE_H
 #define COP_WIRE_WIRE_CODE_H
 

@@ -1,8 +1,8 @@
 /* wire/wire_models.h: which models a journal is of, and what each one is like: in every segment's header and in the
  * records of configurations, so that a journal can be read without the configuration that wrote it.
  *
- * A MessagePack map {models: [map, ...], left_out?: n}; the keys of a model are in docs/journal.md, unknown ones are
- * passed over. Reading allocates nothing; texts point into the bytes. No state: any thread. */
+ * A MessagePack map {models: [map, ...], left_out?: n}; the keys of a model are in docs/reference/journal.md, unknown
+ * keys are passed over. Reading allocates nothing; texts point into the bytes. No state: any thread. */
 #ifndef COP_WIRE_WIRE_MODELS_H
 #define COP_WIRE_WIRE_MODELS_H
 

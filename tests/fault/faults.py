@@ -1,5 +1,5 @@
 """What the tests here share: faults made to order (shim.c), readers of the journal and of checkpoints that know nothing
-but docs/journal.md and the formats' headers, and the ledger of what a client was told.
+but docs/reference/journal.md and the formats' headers, and the ledger of what a client was told.
 """
 
 import importlib.util
@@ -101,7 +101,7 @@ def crc32c(data):
     return crc ^ 0xFFFFFFFF
 
 
-# ---- the journal (docs/journal.md) ----
+# ---- the journal (docs/reference/journal.md) ----
 
 DECISION, FEEDBACK, EXPIRY, ACTIVATION, CONFIG = 1, 2, 3, 4, 5
 

@@ -1,4 +1,4 @@
-"""A daemon to talk to, and a client that knows nothing but docs/protocol.md: pyzmq and msgpack.
+"""A daemon to talk to, and a client that knows nothing but docs/reference/protocol.md: pyzmq and msgpack.
 
 `daemon(...)` writes a configuration into the test's folder, starts coppiced in the foreground and waits until it
 answers. At the end of the test whatever still runs is stopped with SIGTERM and must end with status 0; then the

@@ -1,4 +1,4 @@
-"""The bytes of a journal, from docs/journal.md alone: segments, records, marks, compressed segments, bodies.
+"""The bytes of a journal, from docs/reference/journal.md alone: segments, records, marks, compressed segments, bodies.
 
 Shares nothing with the daemon: it has its own CRC-32C, and compresses by storing (zstd's raw blocks).
 """

@@ -579,7 +579,7 @@ EMPTY = {"contexts_bind", "contexts_connect", "feedback_bind", "feedback_connect
 
 def manual_entries():
     """{(section, option): text} of coppice.conf(5)."""
-    page = (ROOT / "docs" / "coppice.conf.5.scd").read_text()
+    page = (ROOT / "docs" / "reference" / "coppice.conf.5.scd").read_text()
     entries, part, names = {}, "", []
     for line in page.split("# GLOBAL OPTIONS")[1].split("# EXAMPLES")[0].splitlines():
         if line.startswith("# SECTION "):

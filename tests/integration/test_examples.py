@@ -1,14 +1,16 @@
-"""The clients in README and docs/protocol.md, as they stand there but for their addresses: beside a daemon, without one,
-and with one that is killed and started again in the middle."""
+"""The commands of docs/tutorial/first-model.md as they stand there. The clients in README and
+docs/how-to/write-a-client.md, as they stand there but for their addresses: beside a daemon, without one, and with one that is killed and started again in the middle."""
 
+import os
 import re
+import signal
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, free_port, model, section, wait_for
+from conftest import DEADLINE, free_port, model, program, section, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 PORTS = {"5590": "requests", "5591": "contexts_bind", "5592": "feedback_bind", "5593": "actions_bind"}
@@ -20,12 +22,12 @@ def readme():
     return block
 
 
-def protocol():
+def clients():
     """Requests, streams."""
-    return re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "protocol.md").read_text(), re.S)
+    return re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "how-to" / "write-a-client.md").read_text(), re.S)
 
 
-EXAMPLES = {"readme": (readme(), 36, 6), "requests": (protocol()[0], 3, 6), "streams": (protocol()[1], 3, 6)}
+EXAMPLES = {"readme": (readme(), 36, 6), "requests": (clients()[0], 3, 6), "streams": (clients()[1], 3, 6)}
 
 
 def replaced(text, *pairs):
@@ -167,3 +169,69 @@ def test_one_dealer_gets_repeated_where_a_try_came_twice(daemon):
     assert "repeated" not in first and second == {**first, "repeated": True, "seq": 2}
     batch = client.ok("decide_batch", "m", {"items": [{"id": i, "x": [1, 2, 3]} for i in ("u", "v", "v")]})["items"]
     assert [item.get("repeated") for item in batch] == [True, None, True]
+
+
+# ---- the tutorial
+
+
+def tutorial():
+    """Its blocks of commands."""
+    return re.findall(r"^```sh\n(.*?)^```$", (ROOT / "docs/tutorial/first-model.md").read_text(), re.M | re.S)
+
+
+def outputs_of(blocks, folder):
+    """What each block prints when one shell runs them in turn, as a reader would in a checkout that was built."""
+    for name, path in (("daemon/coppiced", program("COPPICED")), ("tools/coppice", program("COPPICE"))):
+        (folder / "build" / name).parent.mkdir(parents=True)
+        (folder / "build" / name).symlink_to(path)
+    (folder / "tests").symlink_to(ROOT / "tests")
+    (folder / "bin").mkdir()
+    (folder / "bin" / "python3").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (folder / "bin" / "python3").chmod(0o755)
+    mark = "---- next block ----"
+    script = "set -eu\n" + "".join(f"{block}echo '{mark}'\n" for block in blocks)
+    env = dict(os.environ, PATH=f"{folder / 'bin'}:{os.environ['PATH']}")
+    with open(folder / "out", "wb") as out, open(folder / "err", "wb") as err:
+        shell = subprocess.Popen(["sh", "-c", script], cwd=folder, env=env, stdout=out, stderr=err, start_new_session=True)
+    try:
+        status = shell.wait(DEADLINE)
+    finally:
+        try:
+            os.killpg(shell.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    assert status == 0, (folder / "out").read_text() + (folder / "err").read_text()
+    assert (folder / "err").read_text() == ""
+    return (folder / "out").read_text().split(mark + "\n")[:-1]
+
+
+def figure(output, key):
+    """Of a model's status."""
+    return int(re.search(rf"^  {key} +(\d+)$", output, re.M)[1])
+
+
+def test_tutorial_runs_as_written(tmp_path):
+    blocks = tutorial()
+    outputs = outputs_of(blocks, tmp_path)
+    assert len(outputs) == len(blocks) == 12
+    _, check, started, shop, watched, why, told, restarted, replayed, inspected, stopped, simulated = outputs
+
+    assert check.startswith("ok: model shop ")
+    assert figure(started, "decisions") == 0
+    *table, last = shop.splitlines()
+    losses = [float(re.fullmatch(r"visitors \d+ to \d+: mean loss (\d\.\d\d)", line)[1]) for line in table]
+    assert len(losses) == 6 and losses[-1] < 0.6  # 0.77 without learning, 0.5 at best
+    assert re.fullmatch(r"\{'id': 'last', 'a': [0-2], 'p': .*, 'rev': \d+, 'greedy': (True|False)\}", last)
+
+    assert [figure(watched, key) for key in ("decisions", "learned", "pending")] == [3001, 3000, 1]
+    assert re.match(r"model shop, decision last, .*\narm [0-2] \((discount|new-arrivals|members)\), ", why)
+    assert "\n    returning " in why and "\nexpert average: " in why
+    assert re.search(r"^result +applied$", told, re.M)
+    assert [figure(restarted, key) for key in ("decisions", "learned", "pending")] == [3001, 3001, 0]
+
+    assert "number of examples = 3001\n" in replayed
+    assert re.findall(r"^(\w+) +\d\.\d+ (?:dr|ips) ", replayed, re.M) == ["ensemble", "dgt", "uniform"]
+    assert "\nmodel shop\n" in inspected and figure(inspected, "decisions") == 3001
+    assert stopped == "" and not (tmp_path / "shop").exists()
+    assert float(re.search(r"^progressive loss +(\S+)", simulated, re.M)[1]) < 0.3  # 0.83 without learning
+    assert float(re.search(r"^holdout accuracy +(\S+)", simulated, re.M)[1]) > 0.7

@@ -81,7 +81,7 @@ def three(tmp_path):
 
 def test_writer_agrees_with_the_manual():
     assert j.crc32c(b"123456789") == 0xE3069283
-    manual = (ROOT / "docs" / "journal.md").read_text()
+    manual = (ROOT / "docs" / "reference" / "journal.md").read_text()
     lines = manual.split("```hex\n")[1].split("```")[0].splitlines()
     example = bytes.fromhex("".join(line.split("#")[0] for line in lines))
     written = j.header(1, b"demo") + j.record(1, 1, b"hello") + j.mark(1) + j.record(2, 3)

@@ -14,7 +14,7 @@ import pytest
 import zmq
 from conftest import DEADLINE, free_port, grow, model, pack, section, wait_for
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "reference" / "metrics.md"
 X = [0.25, 1.0, 3.5]
 
 

@@ -100,7 +100,7 @@ def options_of(help_text):
 
 
 def page_of(name):
-    return (ROOT / "docs" / f"{name}.scd").read_text()
+    return (ROOT / "docs" / "reference" / f"{name}.scd").read_text()
 
 
 def heads_of(page, word):
@@ -110,7 +110,7 @@ def heads_of(page, word):
 
 
 def test_manual_holds_the_help_of_every_subcommand():
-    manual = (ROOT / "docs" / "coppice.md").read_text()
+    manual = (ROOT / "docs" / "reference" / "coppice.md").read_text()
     for name in subcommands():
         assert coppice(name, "--help")[0] in manual, name
 

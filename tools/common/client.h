@@ -1,4 +1,4 @@
-/* tools/common/client.h: a client of a daemon's request socket (docs/protocol.md), on a DEALER socket.
+/* tools/common/client.h: a client of a daemon's request socket (docs/reference/protocol.md), on a DEALER socket.
  *
  * One at a time with cop_client_request, or many under way with send and receive: give each request a seq and look at
  * its reply's. Every wait ends at the timeout with a message that names the endpoint. One thread per client. */

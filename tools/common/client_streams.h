@@ -1,5 +1,5 @@
-/* tools/common/client_streams.h: a client of a daemon's streams (docs/protocol.md): publishes contexts and feedback of
- * one model, receives its actions.
+/* tools/common/client_streams.h: a client of a daemon's streams (docs/reference/protocol.md): publishes contexts and
+ * feedback of one model, receives its actions.
  *
  * Nothing is lost on the way out: XPUB sockets wait for the daemon's subscription before the first message, and a full
  * queue makes a send wait. Actions may be lost (their subscription may come late), so a context whose action does not

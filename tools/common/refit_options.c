@@ -11,7 +11,7 @@ const char cop_refit_options_usage[] =
 
         "  --refit-every N      refits beside the learner, one every N losses, by the\n"
         "                       rules of the daemon's section refit; the following\n"
-        "                       options are named as there (docs/refit.md)\n"
+        "                       options are named as there (docs/concepts/refit.md)\n"
         "  --refit-window N     newest decisions that it is fitted to (default 200000)\n"
         "  --refit-holdout H    share of them that it is judged by instead, 0 to 0.9\n"
         "                       (default 0.2)\n"

@@ -1,7 +1,7 @@
 /* Reported intervals against true values: 1,000 simulated logs for each setting, of which 95 % intervals must cover the
- * value in at least 940. With the argument "table" prints what docs/evaluation.md shows, all methods and sizes; with
- * "rates" its table of rare costs and rare rewards; "rates SEED LOGS N LEAST RATE" (sizes from LEAST to N, rates up to
- * RATE) takes other worlds than the table's. */
+ * value in at least 940. With the argument "table" prints what docs/evidence/intervals.md shows, all methods and sizes;
+ * with "rates" its table of rare costs and rare rewards; "rates SEED LOGS N LEAST RATE" (sizes from LEAST to N, rates
+ * up to RATE) takes other worlds than the table's. */
 #include "support.h"
 
 #include <math.h>

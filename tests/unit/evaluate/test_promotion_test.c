@@ -1,6 +1,6 @@
 /* Verdicts under looks after every event: how often a challenger that is not better gets through, how soon a better one
  * does; and that every term means what the header says. With the argument "table", prints how soon challengers take
- * over by predictions in scenes of docs/evaluation.md ("table RUNS": of fewer runs). */
+ * over by predictions in scenes of docs/evidence/intervals.md ("table RUNS": of fewer runs). */
 #include "support.h"
 
 #include <math.h>
@@ -847,7 +847,7 @@ static void test_policy_that_cannot_be_much_worse_takes_over_by_plain_odds(void 
 	}
 }
 
-/* Takeovers within 20,000 events, and when half of them have happened: docs/evaluation.md. */
+/* Takeovers within 20,000 events, and when half of them have happened: docs/evidence/intervals.md. */
 static int print_table(size_t runs)
 {
 	static const double epsilons[] = { 0.1, 1.0 }, gains[] = { -0.01, 0.01, 0.03 };

@@ -1,4 +1,4 @@
-/* The bytes of records, headers and names, and the example in docs/journal.md. */
+/* The bytes of records, headers and names, and the example in docs/reference/journal.md. */
 #include "journal_fixture.h"
 
 #include "base/crc32c.h"
@@ -320,7 +320,7 @@ static FILE *open_manual(void)
 	if (length < sizeof tail - 1 || length >= sizeof path - 32)
 		return NULL;
 	memcpy(path, __FILE__, length - (sizeof tail - 1));
-	memcpy(path + length - (sizeof tail - 1), "docs/journal.md", sizeof "docs/journal.md");
+	memcpy(path + length - (sizeof tail - 1), "docs/reference/journal.md", sizeof "docs/reference/journal.md");
 	return fopen(path, "r");
 }
 
@@ -349,7 +349,7 @@ static void test_journal_manual_shows_the_bytes_that_are_written(void **state)
 	(void)state;
 	FILE *file = open_manual();
 	if (file == NULL) {
-		print_message("docs/journal.md is not beside the source: skipped\n");
+		print_message("docs/reference/journal.md is not beside the source: skipped\n");
 		skip();
 	}
 	uint8_t manual[512];

@@ -1,5 +1,5 @@
-/* docs/protocol.md: every block of bytes in it is what its first line says, is decoded by the decoder of its kind, and
- * what the daemon writes itself is written to the same bytes. */
+/* docs/reference/protocol.md: every block of bytes in it is what its first line says, is decoded by the decoder of its
+ * kind, and what the daemon writes itself is written to the same bytes. */
 #include "support.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ static FILE *open_manual(void)
 	if (length < sizeof tail - 1 || length >= sizeof path - 32)
 		return NULL;
 	memcpy(path, __FILE__, length - (sizeof tail - 1));
-	memcpy(path + length - (sizeof tail - 1), "docs/protocol.md", sizeof "docs/protocol.md");
+	memcpy(path + length - (sizeof tail - 1), "docs/reference/protocol.md", sizeof "docs/reference/protocol.md");
 	return fopen(path, "r");
 }
 
@@ -171,7 +171,7 @@ static void test_protocol_manual_bytes_are_what_it_says(void **state)
 	(void)state;
 	FILE *file = open_manual();
 	if (file == NULL) {
-		print_message("docs/protocol.md is not beside the source: skipped\n");
+		print_message("docs/reference/protocol.md is not beside the source: skipped\n");
 		skip();
 	}
 	block b;
