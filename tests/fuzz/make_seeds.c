@@ -129,30 +129,41 @@ typedef struct model_seed {
 	size_t events;
 	bool observes; /* another system decides */
 	shadow_stage shadow;
+	cop_value_feedback feedback; /* of values */
+	bool literal;                /* of dgt */
 } model_seed;
 
 static const model_seed models[] = {
-	{ "mixture", "ensemble", "fastcb", 2, 2, 0, COP_REWARD_EARLIEST, 40, false, NONE },
-	{ "mixture_observed", "ensemble", "fastcb", 2, 2, 0, COP_REWARD_EARLIEST, 40, true, NONE },
-	{ "mixture_rank_observed", "rank", "fastcb", 2, 0, 0, COP_REWARD_LAST, 40, true, NONE },
+	{ "mixture", "ensemble", "fastcb", 2, 2, 0, COP_REWARD_EARLIEST, 40, false, NONE, COP_VALUE_BINS, false },
+	{ "mixture_observed", "ensemble", "fastcb", 2, 2, 0, COP_REWARD_EARLIEST, 40, true, NONE, COP_VALUE_BINS,
+	        false },
+	{ "mixture_rank_observed", "rank", "fastcb", 2, 0, 0, COP_REWARD_LAST, 40, true, NONE, COP_VALUE_BINS, false },
 	{ "mixture_some", "ensemble", "epsilon", 3, 3, COP_EXPERT_LINEAR | COP_EXPERT_FOREST, COP_REWARD_SUM, 40, false,
-	        NONE },
-	{ "mixture_sparse", "ensemble", "fastcb", 0, 2, 0, COP_REWARD_EARLIEST, 32, false, NONE },
-	{ "mixture_rank", "rank", "fastcb", 2, 0, 0, COP_REWARD_EARLIEST, 40, false, NONE },
-	{ "mixture_rank_sparse", "rank", "squarecb", 0, 0, 0, COP_REWARD_LAST, 40, false, NONE },
+	        NONE, COP_VALUE_BINS, false },
+	{ "mixture_sparse", "ensemble", "fastcb", 0, 2, 0, COP_REWARD_EARLIEST, 32, false, NONE, COP_VALUE_BINS,
+	        false },
+	{ "mixture_rank", "rank", "fastcb", 2, 0, 0, COP_REWARD_EARLIEST, 40, false, NONE, COP_VALUE_BINS, false },
+	{ "mixture_rank_sparse", "rank", "squarecb", 0, 0, 0, COP_REWARD_LAST, 40, false, NONE, COP_VALUE_BINS, false },
 	{ "mixture_challenged", "ensemble", "epsilon", 2, 2, COP_EXPERT_LINEAR, COP_REWARD_EARLIEST, 40, false,
-	        CHALLENGED },
-	{ "mixture_promoted", "ensemble", "epsilon", 2, 2, COP_EXPERT_LINEAR, COP_REWARD_SUM, 40, false, PROMOTED },
+	        CHALLENGED, COP_VALUE_BINS, false },
+	{ "mixture_promoted", "ensemble", "epsilon", 2, 2, COP_EXPERT_LINEAR, COP_REWARD_SUM, 40, false, PROMOTED,
+	        COP_VALUE_BINS, false },
 	{ "mixture_rolled_back", "ensemble", "fastcb", 0, 2, COP_EXPERT_LINEAR, COP_REWARD_EARLIEST, 40, false,
-	        ROLLED_BACK },
-	{ "mixture_retired", "ensemble", "fastcb", 2, 3, COP_EXPERT_LINEAR, COP_REWARD_EARLIEST, 40, false, RETIRED },
-	{ "mixture_rank_promoted", "rank", "fastcb", 2, 0, COP_EXPERT_LINEAR, COP_REWARD_EARLIEST, 40, false,
-	        PROMOTED },
-	{ "dgt_challenged", "dgt", "epsilon", 3, 3, 0, COP_REWARD_EARLIEST, 40, false, CHALLENGED },
-	{ "dgt_frozen", "dgt", "epsilon", 3, 3, 0, COP_REWARD_EARLIEST, 40, false, FROZEN },
-	{ "value_promoted", "value", "", 2, 0, 0, COP_REWARD_EARLIEST, 40, false, PROMOTED }, /* two-point */
-	{ "value_bins", "value", "", 2, 0, 0, COP_REWARD_EARLIEST, 40, false, NONE },
-	{ "value_bins_sparse", "value", "", 0, 0, 0, COP_REWARD_EARLIEST, 40, false, NONE },
+	        ROLLED_BACK, COP_VALUE_BINS, false },
+	{ "mixture_retired", "ensemble", "fastcb", 2, 3, COP_EXPERT_LINEAR, COP_REWARD_EARLIEST, 40, false, RETIRED,
+	        COP_VALUE_BINS, false },
+	{ "mixture_rank_promoted", "rank", "fastcb", 2, 0, COP_EXPERT_LINEAR, COP_REWARD_EARLIEST, 40, false, PROMOTED,
+	        COP_VALUE_BINS, false },
+	{ "dgt", "dgt", "epsilon", 2, 2, 0, COP_REWARD_EARLIEST, 24, false, NONE, COP_VALUE_BINS, false },
+	{ "dgt_literal", "dgt", "epsilon", 2, 2, 0, COP_REWARD_EARLIEST, 24, false, NONE, COP_VALUE_BINS, true },
+	{ "dgt_challenged", "dgt", "epsilon", 3, 3, 0, COP_REWARD_EARLIEST, 40, false, CHALLENGED, COP_VALUE_BINS,
+	        false },
+	{ "dgt_frozen", "dgt", "epsilon", 3, 3, 0, COP_REWARD_EARLIEST, 40, false, FROZEN, COP_VALUE_BINS, false },
+	{ "value", "value", "", 2, 0, 0, COP_REWARD_EARLIEST, 24, false, NONE, COP_VALUE_TWO, false },
+	{ "value_one", "value", "", 2, 0, 0, COP_REWARD_EARLIEST, 24, false, NONE, COP_VALUE_ONE, false },
+	{ "value_promoted", "value", "", 2, 0, 0, COP_REWARD_EARLIEST, 40, false, PROMOTED, COP_VALUE_TWO, false },
+	{ "value_bins", "value", "", 2, 0, 0, COP_REWARD_EARLIEST, 40, false, NONE, COP_VALUE_BINS, false },
+	{ "value_bins_sparse", "value", "", 0, 0, 0, COP_REWARD_EARLIEST, 40, false, NONE, COP_VALUE_BINS, false },
 };
 
 static bool ranks(const model_seed *seed) { return strcmp(seed->learner, "rank") == 0; }
@@ -171,8 +182,8 @@ static cop_model *model_of(const model_seed *seed)
 	set.learner.height = 1;
 	set.learner.trees = 1;
 	set.learner.seed = 1;
-	if (seed->shadow != NONE) /* bins take no trees */
-		set.learner.feedback = COP_VALUE_TWO;
+	set.learner.feedback = seed->feedback;
+	set.learner.literal = seed->literal;
 	set.reward = seed->reward;
 	set.reward_window = 10.0;
 	if (seed->features == 0) {
