@@ -264,8 +264,8 @@ typedef struct coppice_counters {
 
 void coppice_model_counters(const coppice_model *model, coppice_counters *out);
 
-/* Why, as JSON text with the keys of the daemon's `explain` (docs/reference/protocol.md): of a decision that waits, as it was
- * made if explain_keep covers it, else by the model as it is now. COPPICE_ENOTFOUND: the id does not wait.
+/* Why, as JSON text with the keys of the daemon's `explain` (docs/reference/protocol.md): of a decision that waits, as
+ * it was made if explain_keep covers it, else by the model as it is now. COPPICE_ENOTFOUND: the id does not wait.
  * COPPICE_EINVAL: the id is none. COPPICE_ENOMEM. */
 coppice_err coppice_model_explain(coppice_model *model, coppice_id id, const char **json);
 /* The same for a context: of the action of lowest predicted loss. candidates: NULL but for COPPICE_CANDIDATES, whose

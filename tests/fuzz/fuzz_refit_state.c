@@ -26,8 +26,7 @@ static void fuzz_state(const uint8_t *data, size_t size)
 	cop_bytes_init(&second);
 	cop_refit_state_save(&state, &first);
 	cop_cursor_init(&cursor, first.data, first.length);
-	COP_ASSERT(cop_refit_state_load(&back, &cursor) == COP_OK &&
-	           cop_cursor_left(&cursor) == 0);
+	COP_ASSERT(cop_refit_state_load(&back, &cursor) == COP_OK && cop_cursor_left(&cursor) == 0);
 	cop_refit_state_save(&back, &second);
 	COP_ASSERT(first.length == second.length && memcmp(first.data, second.data, first.length) == 0);
 	(void)cop_refit_state_needs(&state, 1);

@@ -253,9 +253,7 @@ cop_err cop_reader_open(const cop_reader_options *options, const char *path, cop
 {
 	*out = NULL;
 	if (strcmp(options->format, "journal") == 0) {
-		const cop_journal_history_settings journal = {
-			.model = options->model, .skip = options->skip
-		};
+		const cop_journal_history_settings journal = { .model = options->model, .skip = options->skip };
 		return cop_journal_history_open(path, &journal, out, diag);
 	}
 	cop_event_reader_settings settings = options->reader;

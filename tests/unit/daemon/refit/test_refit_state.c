@@ -339,8 +339,7 @@ static void test_state_of_too_many_marks_is_refused(void **state)
 		cop_refit_state_save(&s, &bytes); /* no marks, no detector */
 		bytes.data[bytes.length - 9] = count == 0 ? 0 : COP_REFIT_STATE_MARKS + 1;
 		cop_cursor_init(&cursor, bytes.data, bytes.length);
-		assert_int_equal(cop_refit_state_load(&back, &cursor),
-		        count == 0 ? COP_OK : COP_EFORMAT);
+		assert_int_equal(cop_refit_state_load(&back, &cursor), count == 0 ? COP_OK : COP_EFORMAT);
 		cop_bytes_fini(&bytes);
 	}
 	cop_refit_state_fini(&s);
