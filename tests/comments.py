@@ -204,7 +204,7 @@ def check_prefix(tree, path):
 
 
 def read_allowed(root):
-    """{(rule, path, name): line}; a line is `opening PATH` or `prefix PATH NAME`."""
+    """{(rule, path, name): line}; a line is `opening PATH`, `prefix PATH FUNCTION` or `names PATH NAME`."""
     allowed = {}
     if os.path.exists(os.path.join(root, ALLOWED)):
         for number, line in enumerate(read(root, ALLOWED).split("\n"), 1):
@@ -227,7 +227,8 @@ def check(root):
             found.append(finding)
 
     for path in tree.sources:
-        found += [(path, line, message) for line, message in check_names(tree, path)]
+        for line, message in check_names(tree, path):
+            judge(("names", path, message.split()[1].rstrip(",")), (path, line, message))
         for line, message in check_opening(tree, path):
             judge(("opening", path), (path, line, message))
         for line, name, message in check_prefix(tree, path):
@@ -254,6 +255,7 @@ CASES = [
     ({"lib/base/a.h": "/* Fails with COP_EX. */\n"}, ("lib/base/a.h", 1, "COP_EX")),
     ({"lib/base/a.h": "/* All of cop_a_*, and COP_B_. */\nint cop_a_get(void);\n#define COP_B_C 1\n"}, None),
     ({"lib/base/a.h": "/* All of cop_b_*. */\nint cop_a_get(void);\n"}, ("lib/base/a.h", 1, "cop_b_")),
+    ({"lib/base/a.h": "/* Calls cop_b_get. */\n", ALLOWED: "names lib/base/a.h cop_b_get\n"}, None),
     ({"tests/unit/test_a.c": "int a; // see cop_b\n"}, ("tests/unit/test_a.c", 1, "cop_b")),
     ({"tests/unit/test_a.c": 'char *a = "cop_b and b.c";\n'}, None),
     ({"tools/coppice.c": OPENING + '/* As `coppice run` and `coppice walk` do. */ char *a = "run";\n'},
