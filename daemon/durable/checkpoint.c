@@ -1,3 +1,8 @@
+/* At most one file is being written. While `writing` is set, the thread owns `body`, `result` and `why`, and the loop
+ * reads only `done`; the join hands them back. The loop serialises the body itself, between two events, so that a file
+ * never holds half of an event. Until a file is durable, `mark`, `sequence` and `kept` stay those of the last good
+ * one, so a failed write costs no journal segment that is still needed. Numbers grow past damaged files too: pruning
+ * keeps the highest ones. */
 #include "daemon/durable/checkpoint.h"
 
 #include <inttypes.h>

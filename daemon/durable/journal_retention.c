@@ -1,3 +1,7 @@
+/* Of two bounds the lower one protects a segment: by size, none is removed that a kept checkpoint needs (`from`); by
+ * age, none that the refits' window needs either (`window`, at most `from`). The newest segment is never compressed.
+ * The loop writes the settings only while no round runs, that is after a join; the thread gives back `first` and
+ * `done`, both atomic. Failures are logged, and the next round tries again. */
 #include "daemon/durable/journal_retention.h"
 
 #include <inttypes.h>

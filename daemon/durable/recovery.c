@@ -1,3 +1,7 @@
+/* The order of a start: the torn tail of the newest segment is cut, the segments are compared with the checkpoint's
+ * mark, and every record from the mark on is applied once, in order, each to the model that it names. A record that
+ * does not fit its model ends the start, since whatever follows was written by a state that is not this one; only with
+ * --salvaged, where records are known to be missing, is it passed over. */
 #include "daemon/durable/recovery.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/* A challenger is a checkpoint file under another prefix, so writing, listing and reading are those of
+ * store/checkpoint_file.h: a file appears whole or not at all. A number is never used twice, and therefore names the
+ * same trees for as long as its file exists. Pruning passes over the newest `keep` files, then asks for each older one
+ * whether a record still needs it. */
 #include "daemon/refit/challenger_file.h"
 
 #include <errno.h>

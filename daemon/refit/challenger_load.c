@@ -1,3 +1,6 @@
+/* The thread owns what it loads until `ready` is set, the loop owns it from then until release, and the thread frees
+ * whatever the loop has left. Freeing many trees is thus never done between two events. The semaphore counts one
+ * release; `held` makes sure that the loop posts once, `started` that it joins once. */
 #include "daemon/refit/challenger_load.h"
 
 #include <stdio.h>

@@ -1,3 +1,6 @@
+/* The timer is armed once at a time, by the handler, when its sleep ends: work and sleep alternate, and a late wake-up
+ * shortens no period of work. The handler calls only functions that are safe in a handler and restores errno. If a
+ * timer cannot be had, the process computes without pauses. */
 #include "daemon/refit/duty_cycle.h"
 
 #include <errno.h>

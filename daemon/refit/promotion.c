@@ -1,3 +1,7 @@
+/* Everything that can fail without changing the model comes first: the journal's state, room in the list of needed
+ * challengers, the file. Then the model changes, then the record is put, so a refused promotion leaves neither a
+ * change of the model nor a record. Replay takes the same functions on the record's values; a challenge is applied
+ * only if the checksum of its file is the recorded one. `taken` is the number of losses learned when a trial began. */
 #include "daemon/refit/promotion.h"
 
 #include <inttypes.h>

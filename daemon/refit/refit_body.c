@@ -1,3 +1,6 @@
+/* Orders are decoded completely before anything is done. A promotion by number is two events, a challenge and a
+ * promotion, each with its own record; the reply waits for the later one, and the challenge stays if the promotion is
+ * refused. Any other order that is refused changes nothing. */
 #include "daemon/refit/refit_body.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* A family's samples stand together, as the format demands: for each family, one pass over all models. Evidence is a
+ * table of gauges, each a function of a model's evidence; what is not known yet is NaN. Counters start at 0 with the
+ * process, while evidence comes from the model's state. */
 #include "daemon/refit/refit_metrics.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/* The detector sees each learned loss once: `seen` and `seen_sum` are the model's counters at the last look, and what
+ * was learned since enters as the mean of these losses, at most MOST_FED times. Needs are in order of their record's
+ * sequence number, so releasing a prefix of the journal removes a prefix of the list. Marks are pairs (next record,
+ * decisions so far) in rising order; when the table is full every other one goes, so memory is bounded and the window
+ * begins at most one mark too early, never too late. */
 #include "daemon/refit/refit_state.h"
 
 #include <stdio.h>

@@ -1,3 +1,7 @@
+/* pid is 0 exactly while there is no child. The pipe is read before the child is waited for and once more after its
+ * end, so its last line is not lost; the first result line counts. A result is believed only from a process that
+ * exited with status 0. The deadline moves with each signal: SIGTERM at the deadline, SIGKILL GRACE seconds later.
+ * Descriptors above 2 are closed in the child, and signals are at their defaults. */
 #include "daemon/refit/worker_process.h"
 
 #include <errno.h>

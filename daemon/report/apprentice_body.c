@@ -1,3 +1,7 @@
+/* Two tables, counts and figures, say which fields of a summary are shown, under which key and as which metric;
+ * status, the log's text and the metrics page walk through them in the same order. A figure that is not known is nil
+ * in status, "unknown" in text and NaN on the page. Counters on the page are less what the model had when the process
+ * began, as Prometheus expects of a new process. */
 #include "daemon/report/apprentice_body.h"
 
 #include <inttypes.h>

@@ -1,3 +1,7 @@
+/* A feature's index means, by the learner: a place of the context, one of the context and candidate together, or a
+ * product of two. A name is sought in this order: the configured or saved names, the names kept of hashed places, then
+ * x3 or c3. A prediction is the sum of the experts' contributions, around 1/2 for losses of arms and around 0 for
+ * values. */
 #include "daemon/report/explain_body.h"
 
 #include <stdio.h>

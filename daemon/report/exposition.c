@@ -1,3 +1,5 @@
+/* Text is appended and never looked back at: the caller keeps a family's samples together. Whole numbers are written
+ * exactly and doubles with 15 digits. */
 #include "daemon/report/exposition.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* Every map is opened and closed with cop_wire_put_map_open and cop_wire_put_map_close, which count its entries, or
+ * has one key for each value of an enumeration; keys that depend on the model's shape are left out where they do not
+ * apply. Counters are read at one moment by the loop, so they agree with each other. */
 #include "daemon/report/status_body.h"
 
 #include <limits.h>

@@ -1,3 +1,7 @@
+/* One event is decoded, done by the model, recorded, and answered, in that order. A message that is refused has changed
+ * nothing and has no record; what was done has one, and the answer waits for it (`sequence`). An answer that repeats a
+ * decision waits for the newest record, behind which the first answer may still be. While the journal is broken
+ * contexts are decided, and feedback is refused. */
 #include "daemon/serve/event.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* `used` is the table's clock at a sender's last message, 0 for a new one; the lowest one is replaced when the table
+ * is full. A search is linear, since the table is small. Only numbers above the last one can open a gap; the first
+ * message of a sender and a lower number begin a count. */
 #include "daemon/serve/sequence_gaps.h"
 
 #include <string.h>

@@ -1,3 +1,8 @@
+/* A model's configuration is borrowed and replaced at a reload; its workspace is sized once, from what a reload cannot
+ * change, so the arrays that rows are decoded into never grow. Loading goes section by section: one of a configured
+ * model fills it, one of another is parked as bytes, and one of a model to be reset is passed over. Saving writes
+ * models, then parked ones, then the state of refits, which finds its model by name. A model's own names of features,
+ * from its file, go before the configuration's. */
 #include "daemon/serve/served.h"
 
 #include <inttypes.h>

@@ -1,3 +1,6 @@
+/* A handler writes the signal's number, one byte, into a pipe that does not block, and restores errno; everything else
+ * happens in the loop. A full pipe loses a byte but holds others, and signals are not counted anyway. SIGPIPE is
+ * ignored: a closed peer is an error code of the write. */
 #include "daemon/serve/signals.h"
 
 #include <errno.h>

@@ -1,3 +1,8 @@
+/* A table of plans opens the sockets in order; requests and the streams that come in have one ZeroMQ context, actions
+ * another. A published message is in `outflow` from the moment it is handed over until ZeroMQ lets go of it, on any
+ * thread. The thread-local `on_its_way` tells the one case apart in which no queue took the message: then it is let go
+ * of within the send. A subscriber whose queue is full misses the message, is counted, and does not keep it from the
+ * others. */
 #include "daemon/serve/sockets.h"
 
 #include <errno.h>

@@ -1,3 +1,7 @@
+/* Every quotient has a denominator above 0 (DBL_MIN is added to the width), so nothing is divided by 0; without a
+ * finite loss the density is even. The probabilities are divided by their sum in the order of the bins. A draw spends
+ * one number of the generator, for the bin and the place within it; the best value is the vertex of the parabola
+ * through the best bin and its neighbours, at most half a bin away. */
 #include "bandit/density.h"
 
 #include <float.h>

@@ -1,3 +1,5 @@
+/* The sigmoid is computed from exp of a number of at most 0, so it never overflows. Estimators of arms are rows of a
+ * table found by name; a new one is a function and a row. */
 #include "bandit/estimator.h"
 
 #include <math.h>

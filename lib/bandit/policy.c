@@ -1,3 +1,6 @@
+/* A policy fills p over all arms, 0 where the mask excludes one, so that the sum is 1 up to rounding. Each is a row of
+ * a table found by name. A draw walks through p once, spends one number of the generator, and never returns an arm
+ * with p = 0. */
 #include "bandit/policy.h"
 
 #include <float.h>

@@ -1,3 +1,5 @@
+/* The one function of lib that prints and ends the process: a caller of ours broke a contract, and going on could
+ * write wrong state to the disk. */
 #include "base/assert.h"
 
 #include <stdio.h>

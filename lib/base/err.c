@@ -1,3 +1,5 @@
+/* Texts are indexed by code. A diagnostic is fixed-size and filled by truncation, never by allocation, so that being
+ * out of memory can be reported too; line 0 and an empty source mean that there is none. */
 #include "base/err.h"
 
 #include <inttypes.h>

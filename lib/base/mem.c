@@ -1,3 +1,6 @@
+/* Sizes are multiplied with an overflow check and rounded up to a multiple of the alignment, with at least one byte to
+ * spare, so an array of no elements is not NULL. Resizing always moves and zeroes what is new; on failure the old
+ * array stays. Arrays of LARGE bytes or more ask for huge pages, which changes their speed only. */
 #include "base/mem.h"
 
 #include <stdint.h>

@@ -1,3 +1,7 @@
+/* xoshiro256++ as published: the output is rotl(s0 + s3, 23) + s0, and the state never becomes all zero, since
+ * splitmix64 seeds it. Every function spends a fixed number of outputs, except cop_rng_below, which rejects the few
+ * that would favour small remainders, and the shuffle, which calls it. A normal deviate spends two (Box and Muller,
+ * the cosine alone), so nothing is kept between calls. */
 #include "base/rng.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* AUC is the rank statistic of Mann and Whitney: sort by score, give tied scores their mean rank, and sum the ranks of
+ * label 1. Without rows of both labels it is NaN, as every mean of no rows is. */
 #include "evaluate/supervised.h"
 
 #include <math.h>

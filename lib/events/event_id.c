@@ -1,3 +1,6 @@
+/* Bytes beyond the length are zero, so hashing takes whole words. A number keeps its eight bytes, and a negative one
+ * has a kind of its own: equal ids have equal kind, length and bytes, and no two numbers of different sign are equal.
+ * The hash is keyed, so that clients cannot choose ids that collide. */
 #include "events/event_id.h"
 
 #include <string.h>

@@ -1,3 +1,6 @@
+/* A binary max-heap by cop_near_before: the root is the worst of those kept, and one that is offered to a full heap
+ * either replaces it or is dropped. Sorting takes the root off repeatedly, so the heap becomes an array from best to
+ * worst. Distances sum squared differences in double, never as |a|^2 - 2ab + |b|^2, which cancels for close points. */
 #include "graph/nearest.h"
 
 #include "base/assert.h"

@@ -76,7 +76,7 @@ static void settle(history *h, const cop_wire_record *r)
 			cop_mem_free(entry);
 			continue;
 		}
-		if (cop_wire_outcome_learned(is.outcome))
+		if (cop_wire_settled_learned(is.outcome))
 			label(entry, is.loss, is.losses);
 		entry->defaulted = is.outcome == COP_WIRE_OUTCOME_DEFAULT;
 		finish(h, entry, r->time);

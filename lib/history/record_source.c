@@ -1,3 +1,5 @@
+/* Exactly one of `whole` and `intact` is open: the first stops at damage, the second passes over it and reports what
+ * it skipped. Files are listed before either is opened, so an empty folder is an error and not an empty journal. */
 #include "history/record_source.h"
 
 #include <stdio.h>

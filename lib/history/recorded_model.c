@@ -1,3 +1,6 @@
+/* The shape is that of the newest model set that held the model. Sets must agree, since rows of two shapes cannot be
+ * read together. The workspace only grows: what still waits may have more nonzeros or candidates than are allowed now.
+ */
 #include "history/recorded_model.h"
 
 #include <stdio.h>

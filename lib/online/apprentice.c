@@ -1,3 +1,7 @@
+/* Sums are compensated (cop_sum), so a load can check them against their counts: agreed <= observed, explored <=
+ * losses <= observed, and the sum of q within [0, observed] up to SLACK. The order of doubts matters: too few losses,
+ * then weights that are too high (a wrong p), then too low (no exploration), then too spread; only without doubt is a
+ * gain given. */
 #include "online/apprentice.h"
 
 #include <math.h>

@@ -117,7 +117,7 @@ static void find_outcome(
 	} else {
 		out->outcome = gives_way ? COP_WIRE_OUTCOME_GAVE_WAY : COP_WIRE_OUTCOME_UNANSWERED;
 	}
-	out->losses = cop_wire_outcome_learned(out->outcome) ? losses : 0;
+	out->losses = cop_wire_settled_learned(out->outcome) ? losses : 0;
 }
 
 static bool window_is_over(const cop_model *model, const cop_pending_entry *entry, double now)
@@ -128,7 +128,7 @@ static bool window_is_over(const cop_model *model, const cop_pending_entry *entr
 void cop_model_settle(cop_model *model, const cop_pending_entry *entry, const cop_wire_settlement *is, double now)
 {
 	const cop_model_settings *s = &model->set;
-	bool learns = cop_wire_outcome_learned(is->outcome);
+	bool learns = cop_wire_settled_learned(is->outcome);
 	bool answered = is->outcome == COP_WIRE_OUTCOME_ANOTHER || (learns && is->outcome != COP_WIRE_OUTCOME_DEFAULT);
 	double scaled[2] = { 0.0, 0.0 };
 	for (unsigned i = 0; i < is->losses; i++) {
@@ -139,7 +139,7 @@ void cop_model_settle(cop_model *model, const cop_pending_entry *entry, const co
 	if (learns && cop_model_learn(model, entry, scaled) == COP_OK)
 		model->counters.defaulted += is->outcome == COP_WIRE_OUTCOME_DEFAULT;
 	model->counters.dropped += is->outcome == COP_WIRE_OUTCOME_UNANSWERED;
-	model->counters.evicted += cop_wire_outcome_gave_way(is->outcome);
+	model->counters.evicted += cop_wire_settled_gave_way(is->outcome);
 	cop_wire_settled_add(&model->ended.items, is);
 	model->ended.count++;
 	cop_pending_remove(model->pending, entry, answered ? COP_RECENT_IDS_ANSWERED : COP_RECENT_IDS_EXPIRED, now);

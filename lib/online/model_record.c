@@ -81,7 +81,7 @@ void cop_model_settle_all(cop_model *model, const cop_wire_settled *settled, boo
 	cop_pending_entry entry;
 	size_t losses = cop_learner_losses(&model->set.learner);
 	while (cop_wire_settled_next(&rest, &is)) {
-		if (cop_wire_outcome_gave_way(is.outcome) != gave_way)
+		if (cop_wire_settled_gave_way(is.outcome) != gave_way)
 			continue;
 		if ((is.losses == 0 || is.losses == losses) && cop_model_find(model, &is.id, &entry))
 			cop_model_settle(model, &entry, &is, now);

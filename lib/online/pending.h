@@ -2,12 +2,12 @@
  *
  * Bounded by count and by bytes. A record holds what learning needs later: the context as given, the action and its
  * propensity, the experts' predictions, and losses recorded so far; at most 64 bytes beside its context and id,
- * its share of the index included. While a second learner runs beside the first (online/shadow.h), also what that one
- * would have done: 20 bytes and its predictions more; of an observed decision (online/model_apprentice.h) 8 more; where
- * the learner wants to know which arms were eligible and some were not, a bit for each arm.
- * Beside the waiting ones, ids that were answered or have expired are remembered for a while by a 64-bit hash (two ids
- * mixed up: one in 10^13 at a million remembered), so that a duplicate or late feedback can be told from an unknown
- * one. One thread; a steady load allocates nothing. */
+ * its share of the index included. While a second learner runs beside the first (online/model_shadow.h), also what that
+ * one would have done: 20 bytes and its predictions more; of an observed decision (online/model_apprentice.h) 8 more;
+ * where the learner wants to know which arms were eligible and some were not, a bit for each arm. Beside the waiting
+ * ones, ids that were answered or have expired are remembered for a while by a 64-bit hash (two ids mixed up: one in
+ * 10^13 at a million remembered), so that a duplicate or late feedback can be told from an unknown one. One thread; a
+ * steady load allocates nothing. */
 #ifndef COP_ONLINE_PENDING_H
 #define COP_ONLINE_PENDING_H
 

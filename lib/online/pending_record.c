@@ -1,3 +1,7 @@
+/* Every part's place follows from the head's flags and the shape alone: each `*_at` is the one before plus its size,
+ * so parts must be written in order, those with a length of their own (rows) before what lies behind them. A flag that
+ * does not fit into the eight bits of `flags` stands in the unused bits of the id's kind. A saved record has the same
+ * parts, the id first, without the chain; loading checks all that a learner relies on. */
 #include "online/pending_record.h"
 
 #include <math.h>

@@ -59,7 +59,7 @@ static inline const cop_refit_event *cop_refit_problem_event(const cop_refit_pro
 	return problem->window->event[problem->source[row]];
 }
 
-/* A raw row that trees take: the context, or joined with a candidate in `work` (cop_refit_joined_new). */
+/* Room for a raw row that trees take: the context, joined with a candidate where the model has them (cop_refit_row). */
 typedef struct cop_refit_joined {
 	float *value;
 	uint32_t *index;

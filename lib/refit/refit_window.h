@@ -1,8 +1,7 @@
 /* refit/refit_window.h: the newest events of a model, in memory.
  *
  * In the order of their decisions. Of the journal only its newest segments are read, so far back that the window is
- * full and holds what a reading from the oldest segment would give (history/gone.h); without ends of windows in
- * the journal, or where waiting decisions give way all the time, that may be all of it. One thread. */
+ * full; where few of its records are decisions of the model, that may be all of it. One thread. */
 #ifndef COP_REFIT_REFIT_WINDOW_H
 #define COP_REFIT_REFIT_WINDOW_H
 

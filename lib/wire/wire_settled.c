@@ -7,13 +7,13 @@
 #include "wire/wire_keys.h"
 #include "wire/wire_put.h"
 
-bool cop_wire_outcome_learned(cop_wire_outcome outcome)
+bool cop_wire_settled_learned(cop_wire_outcome outcome)
 {
 	return outcome == COP_WIRE_OUTCOME_RECORDED || outcome == COP_WIRE_OUTCOME_DEFAULT ||
 	       outcome == COP_WIRE_OUTCOME_LEARNED_WAY;
 }
 
-bool cop_wire_outcome_gave_way(cop_wire_outcome outcome)
+bool cop_wire_settled_gave_way(cop_wire_outcome outcome)
 {
 	return outcome == COP_WIRE_OUTCOME_GAVE_WAY || outcome == COP_WIRE_OUTCOME_LEARNED_WAY;
 }
@@ -54,7 +54,7 @@ static cop_err read_item(cop_wire_cursor *cursor, cop_wire_settlement *out)
 	out->loss[0] = out->loss[1] = 0.0;
 	for (unsigned i = 0; i < out->losses && err == COP_OK; i++)
 		err = cop_wire_cursor_double(cursor, &out->loss[i]);
-	return err == COP_OK && (out->losses > 0) != cop_wire_outcome_learned(out->outcome) ? COP_EFORMAT : err;
+	return err == COP_OK && (out->losses > 0) != cop_wire_settled_learned(out->outcome) ? COP_EFORMAT : err;
 }
 
 cop_err cop_wire_settled_read(cop_wire_cursor *cursor, cop_wire_settled *out)

@@ -28,8 +28,8 @@ typedef struct cop_wire_settlement {
 } cop_wire_settlement;
 
 /* Whether the decision ended with a loss, and whether it gave way at a bound. */
-bool cop_wire_outcome_learned(cop_wire_outcome outcome);
-bool cop_wire_outcome_gave_way(cop_wire_outcome outcome);
+bool cop_wire_settled_learned(cop_wire_outcome outcome);
+bool cop_wire_settled_gave_way(cop_wire_outcome outcome);
 
 /* Encoded settlements, borrowed. Zeroed: none. */
 typedef struct cop_wire_settled {

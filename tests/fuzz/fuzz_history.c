@@ -224,7 +224,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.model = how & 2 ? "m" : "",
 		.unanswered = (how & 4) != 0,
 		.waiting_max = how & 8 ? 3 : 0,
-		.bits = how & 16 ? BITS : 0,
 		.values = (how & 32) != 0,
 	};
 	outcome whole = read_all(place(), &settings);

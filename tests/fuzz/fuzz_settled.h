@@ -13,7 +13,7 @@ static inline cop_wire_settled settled_of(cop_bytes *room, size_t count, unsigne
 			.outcome = (cop_wire_outcome)((form + i) % COP_WIRE_OUTCOMES),
 			.loss = { (double)(form & 7) / 4.0, 0.5 },
 		};
-		is.losses = cop_wire_outcome_learned(is.outcome) ? losses : 0;
+		is.losses = cop_wire_settled_learned(is.outcome) ? losses : 0;
 		cop_event_id_from_unsigned(&is.id, (id + i) & 15);
 		cop_wire_settled_add(room, &is);
 	}

@@ -23,7 +23,7 @@ static void test_hash_murmur3_of_published_vectors_is_known(void **state)
 	assert_int_equal(murmur("The quick brown fox jumps over the lazy dog", 0x9747b28cu), 0x2fa826cdu);
 }
 
-/* Vowpal Wabbit 9.11.2, --audit, 18 bits. */
+/* Recorded with the audit output of Vowpal Wabbit 9.11.2, 18 bits. */
 static void test_hash_feature_is_same_as_vowpal_wabbit(void **state)
 {
 	(void)state;

@@ -142,7 +142,7 @@ static void test_event_vw_counts_features_as_vowpal_wabbit(void **state)
 	}
 }
 
-/* --cb 2 repeats the features for each of the two actions. */
+/* Vowpal Wabbit with two actions (its option cb) repeats the features for each of them. */
 static void test_event_vw_counts_lines_of_candidates_as_vowpal_wabbit(void **state)
 {
 	(void)state;

@@ -159,7 +159,7 @@ static inline void add_endings(cop_bytes *room, cop_wire_record *r, const ending
 {
 	for (size_t i = 0; i < count; i++) {
 		cop_wire_settlement is = { .outcome = endings[i].outcome, .loss = { endings[i].loss } };
-		is.losses = cop_wire_outcome_learned(is.outcome) ? 1 : 0;
+		is.losses = cop_wire_settled_learned(is.outcome) ? 1 : 0;
 		cop_event_id_from_unsigned(&is.id, endings[i].id);
 		cop_wire_settled_add(room, &is);
 	}

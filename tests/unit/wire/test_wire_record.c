@@ -123,7 +123,7 @@ static void any_settled(sample *s, cop_wire_record_type type, cop_rng *rng)
 	for (size_t i = 0; i < r->settled.count; i++) {
 		cop_wire_settlement is = { .outcome = (cop_wire_outcome)cop_rng_below(rng, COP_WIRE_OUTCOMES) };
 		any_id(&is.id, rng);
-		is.losses = cop_wire_outcome_learned(is.outcome) ? 1 + (unsigned)cop_rng_below(rng, 2) : 0;
+		is.losses = cop_wire_settled_learned(is.outcome) ? 1 + (unsigned)cop_rng_below(rng, 2) : 0;
 		for (unsigned k = 0; k < is.losses; k++)
 			is.loss[k] = any_double(rng);
 		cop_wire_settled_add(&ended, &is);
