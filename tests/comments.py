@@ -4,7 +4,7 @@
     tests/comments.py ROOT          prints FILE:LINE: what is wrong; exit status 1 if anything is
     tests/comments.py --self-test   shows on made-up trees that every rule catches its violation
 
-- A file that a comment names (x/y.h, y.c, docs/z.md, tests/z) is in the tree; so is a symbol cop_x or COP_X (a name
+- A file that a comment names (x/y.h, y.c, notes/z.md, tests/z) is in the tree; so is a symbol cop_x or COP_X (a name
   that ends in _ or in _* stands for all that begin so), a command `coppice x`, and an option --x.
 - A source of lib, daemon and tools opens with its invariant, algorithm or rule; a header opens with what it is.
 - A function that a header declares is named cop_<stem of the header>_..., unless the header ends in _private.h;
@@ -248,7 +248,7 @@ CASES = [
     ({"lib/base/a.h": "/* As\n * b.c has it. */\n"}, ("lib/base/a.h", 2, "b.c")),
     ({"lib/base/a.h": "/* See a.h and lib/base/a.h and lib/base/a and lib/base. */\n"}, None),
     ({"lib/base/a.h": "/* Wraps zmq.h. */\n#include <zmq.h>\n"}, None),
-    ({"lib/base/a.h": "/* See docs/z.md. */\n"}, ("lib/base/a.h", 1, "docs/z.md")),
+    ({"lib/base/a.h": "/* See notes/z.md. */\n"}, ("lib/base/a.h", 1, "notes/z.md")),
     ({"lib/base/a.h": "/* See tests/no/such. */\n"}, ("lib/base/a.h", 1, "tests/no/such")),
     ({"lib/base/a.h": "/* Calls cop_b_get. */\n"}, ("lib/base/a.h", 1, "cop_b_get")),
     ({"lib/base/a.h": "/* Calls cop_a_get. */\nint cop_a_get(void);\n"}, None),
