@@ -103,7 +103,7 @@ static int tear_down(void **state)
 	cop_sockets_close(&w->sockets);
 	cop_config_free(w->config);
 	for (int i = 0; i < PATIENCE && threads() != w->threads; i++)
-		(void)usleep(1000); /* only the pace of polling */
+		(void)usleep(1000);                                /* only the pace of polling */
 	if (w->sockets.context != NULL || threads() != w->threads) /* ZeroMQ's are over */
 		return 1;
 	(void)snprintf(command, sizeof command, "rmdir %s", w->folder); /* the endpoints' files are gone */
