@@ -3,13 +3,17 @@
  *
  * d_k is what the predictor has said of arm k when that was played, on average (over some 1,000 of its events). With E
  * and F the mean squared errors of d and of the predictor (over some 2,000 events), L those of a linear one,
+ *
  *     worth = 10 (min(E, L) - F) / E, cut to [0, 1]
+ *
  * so one that explains a tenth of what d leaves open, and the linear one does not, has the full worth. It begins there,
  * as if 50 events of worth 1.5 had spoken for it; they are never quite forgotten, so that 0 is reached by predictors
  * that are worse than d (E < F). How surely a mixture sees more than the linear predictor: with G and S the means of
  * g and g^2, g by how much the mixture's squared error was the lower one, over those n events,
- *     beyond = (z n + 300) / (n + 200), cut to [0, 1],   z = G sqrt(n / (S - G^2)). At an arm's first event d is
- * the predictor. A prediction counts as at most 1,000 away from 0. A plain value but for the arrays; one thread;
+ *
+ *     beyond = (z n + 300) / (n + 200), cut to [0, 1],   z = G sqrt(n / (S - G^2))
+ *
+ * At an arm's first event d is the predictor. A prediction counts as at most 1,000 away from 0. A plain value but for the arrays; one thread;
  * nothing is allocated after init. */
 #ifndef COP_LEARN_WORTH_H
 #define COP_LEARN_WORTH_H

@@ -1,7 +1,7 @@
 /* online/pending_record.h: one waiting decision as packed bytes, for pending.c alone.
  *
- *     head | losses (only under the rules last and sum) | predictions | shadow (if there was one) | own_p (only
- * observed) | nnz (only sparse) | context | the same of the candidate | id | a bit for each arm (only masked)
+ *     head | losses (only where they are recorded) | predictions | shadow (if there was one) | own_p (only observed)
+ *          | nnz (only sparse) | context | the same of the candidate | id | a bit for each arm (only masked)
  *
  * A dense context of d floats costs 40 bytes and 4 for each prediction beside itself and its id. */
 #ifndef COP_ONLINE_PENDING_RECORD_H

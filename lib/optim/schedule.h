@@ -1,9 +1,10 @@
 /* optim/schedule.h: learning rates as a function of the step, found by name.
  *
  *     constant      lr
- *     cosine        minimum + (lr - minimum) (1 + cos(pi u / period)) / 2, u = t mod period: warm restarts every
- * `period` inverse_sqrt  max(minimum, lr / sqrt(1 + t / period)) What counts as a step (a mini-batch, ten of them, an
- * epoch) is the caller's. Any thread. */
+ *     cosine        minimum + (lr - minimum) (1 + cos(pi u / period)) / 2, u = t mod period: restarts every `period`
+ *     inverse_sqrt  max(minimum, lr / sqrt(1 + t / period))
+ *
+ * The caller decides what counts as a step: a mini-batch, ten of them, an epoch. Any thread. */
 #ifndef COP_OPTIM_SCHEDULE_H
 #define COP_OPTIM_SCHEDULE_H
 
