@@ -7,7 +7,8 @@
 
 #define FIELDS (sizeof(cop_model_counters) / sizeof(uint64_t))
 #define SAVED                                                                                                          \
-	(sizeof(uint64_t) * (FIELDS - 2) + sizeof(uint32_t)) /* repeated and refused are not; a number of words        \
+	(sizeof(uint64_t) * (FIELDS - 2) +                                                                             \
+	        sizeof(uint32_t)) /* repeated and refused are not; a number of words        \
 	                                                      */
 
 /* Each field another number. */
