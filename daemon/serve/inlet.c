@@ -29,7 +29,7 @@
 #include "daemon/serve/clock.h"
 #include "daemon/serve/zmtp.h"
 
-#define SLACK         (64ull << 10) /* above message_limit: what is answered too_large, and then again of other frames */
+#define SLACK         (64ull << 10) /* above message_limit: what is answered too_large, and again of other frames */
 #define SUBSCRIPTIONS 10000u        /* and cancellations, of a connection */
 #define SWEEP_NS      1000000000ull /* between looks at closed descriptors */
 #define CALM_NS       1000000000ull /* without a message, after which an idle loop has taken all there are */

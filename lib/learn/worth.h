@@ -13,8 +13,8 @@
  *
  *     beyond = (z n + 300) / (n + 200), cut to [0, 1],   z = G sqrt(n / (S - G^2))
  *
- * At an arm's first event d is the predictor. A prediction counts as at most 1,000 away from 0. A plain value but for the arrays; one thread;
- * nothing is allocated after init. */
+ * At an arm's first event d is the predictor. A prediction counts as at most 1,000 away from 0. A plain value but for
+ * the arrays; one thread; nothing is allocated after init. */
 #ifndef COP_LEARN_WORTH_H
 #define COP_LEARN_WORTH_H
 
