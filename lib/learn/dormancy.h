@@ -9,10 +9,10 @@
  * (`spread`). What is played, however, is what the whole mixture chose, among arms that look alike. So there is a
  * second judge: how much more the choice of the lesser mixture would cost by the whole one's predictions, beside what
  * choosing is worth at all (`regret`; both by cop_mixture_choice). After 1,000, 2,000, 4,000 and 8,000 losses the trial
- * is looked at. The member rests if v is below 0 by two standard errors and the sum of regrets at most 0: it predicts nothing, learns nothing
- * and has weight 0, and the second stack takes the first one's place. It stays if v is above 0 by two standard errors,
- * or at the end; its next trial comes after 5,000 losses, and each time it stays after twice as many. Of members that
- * are due the costliest is tried first, none before 2,000 losses.
+ * is looked at. The member rests if v is below 0 by two standard errors and the sum of regrets at most 0: it predicts
+ * nothing, learns nothing and has weight 0, and the second stack takes the first one's place. It stays if v is above 0
+ * by two standard errors, or at the end; its next trial comes after 5,000 losses, and each time it stays after twice as
+ * many. Of members that are due the costliest is tried first, none before 2,000 losses.
  *
  * A resting member wakes after 10,000 losses, and each time it was found useless after twice as many. All wake at once
  * when the mixture's squared errors rise (ADWIN, evaluate/change.h); then nobody is tried for 5,000 losses. One that

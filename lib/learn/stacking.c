@@ -12,9 +12,9 @@
 #define LEAST          1e-3   /* v at least: truths that the sum hits exactly */
 #define HORIZON        2000.0 /* events that v remembers */
 #define FIRST          0.25   /* v before the first event */
-#define NEWCOMER       0.2 /* of that certainty for one that joins: 1 wins its weight later on letter */
-#define LARGEST        1e6 /* weight */
-#define FARTHEST_ERROR 4.0 /* squared, that v takes in */
+#define NEWCOMER       0.2    /* of that certainty for one that joins: 1 wins its weight later on letter */
+#define LARGEST        1e6    /* weight */
+#define FARTHEST_ERROR 4.0    /* squared, that v takes in */
 #define MARK           0x54000000u
 
 static size_t present(const cop_stacking *stack)
