@@ -1,3 +1,7 @@
+/* State is n, mean, v and its events; centre, pull and every average follow from them after each loss, in O(K), so
+ * that a prediction is a copy. v moves by the error of the average as it was before the loss. The mean of all losses
+ * enters the spread only; the centre weighs arms, not losses, so that an arm played often does not pull the others to
+ * itself. */
 #include "learn/averages.h"
 
 #include <math.h>

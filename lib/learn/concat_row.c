@@ -1,3 +1,6 @@
+/* The context lies at the front and stays; each candidate is written behind it, over the one before. Indices rise,
+ * since the candidate's begin where the context's can end, so the row needs no sorting. `context` counts what lies in
+ * front. */
 #include "learn/concat_row.h"
 
 #include <string.h>

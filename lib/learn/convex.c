@@ -1,3 +1,7 @@
+/* With at most COP_CONVEX_MOST predictors every non-empty set is tried: v = (E + more I)^-1 1 by Cholesky's factors,
+ * and a set counts only if no entry of v is negative. The sum of v is 1 / the least squared error of that set, so the
+ * largest sum wins and v over its sum are the weights. E is divided by its largest variance first. Without any error,
+ * or if no set can be solved, the weights are equal. */
 #include "learn/convex.h"
 
 #include <float.h>

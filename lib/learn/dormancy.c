@@ -1,3 +1,7 @@
+/* At most one trial runs: `tried` is its member, or COP_STACKING_MOST. `without` is a copy of the stack from which
+ * that member left when the trial began, and both settle every loss. A loss is settled in this order: the stacks, the
+ * detector of change, the trial, wakes, and only then the next trial begins. A member's `due` means two things:
+ * awake, the losses at which it may be tried; asleep, those at which it wakes. */
 #include "learn/dormancy.h"
 
 #include <math.h>

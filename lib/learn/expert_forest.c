@@ -1,3 +1,5 @@
+/* The forest as an expert: a row of functions, and the number of trees. A forest needs two inputs to divide, and
+ * memory for one tree at least; without them the expert is not made. */
 #include "learn/expert.h"
 #include "learn/forest.h"
 

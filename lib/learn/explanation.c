@@ -1,3 +1,7 @@
+/* Trees and nodes are arrays of fixed room, filled from the front: a tree's nodes and an expert's trees stand
+ * together, found by their first index and a count, so whoever fills one expert finishes it before the next. Features
+ * are kept in order of their contribution's size by insertion; of equal ones the earlier stays. Lines of memory are
+ * asked for ahead, since an explanation was last written many decisions ago. */
 #include "learn/explanation.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* Choosing is a view, one draw from its probabilities and one more decision on the clock. A view spends nothing, so
+ * that what is evaluated or followed leaves generator and clock as they were. Saved are the generator and the clock
+ * alone: the probabilities are those of the last call. */
 #include "learn/explorer.h"
 
 #include "base/mem.h"

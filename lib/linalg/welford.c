@@ -1,3 +1,6 @@
+/* Every column on its own: m2 gains (x - mean before) (x - mean after), which is never negative up to rounding. The
+ * vector forms divide and multiply in the same order for each column as the plain one, four or eight columns at a
+ * time; those beyond d are read as 0 and lie in padding. */
 #include "linalg/welford.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* The sum of squares is in double, so no float gradient overflows it. A norm that is not finite gives NaN and leaves
+ * the gradient alone: whoever asked refuses the update. */
 #include "optim/clip.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Kinds are rows of a table, by number and by name; each is a function of the step alone, so that a resumed fit goes
+ * on at the same rate. */
 #include "optim/schedule.h"
 
 #include <math.h>
