@@ -17,7 +17,8 @@ more is a finding too, so entries are only ever taken away.
 import os
 import re
 import sys
-import tempfile
+
+import judge
 
 CODE_FOLDERS = ("lib", "daemon", "tools", "tests", "include")
 OPENED_FOLDERS = ("lib", "daemon", "tools")
@@ -278,34 +279,5 @@ CASES = [
 ]
 
 
-def self_test():
-    for files, expected in CASES:
-        with tempfile.TemporaryDirectory() as root:
-            for path, text in files.items():
-                os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
-                with open(os.path.join(root, path), "w", encoding="utf-8") as stream:
-                    stream.write(text)
-            found = check(root)
-        right = (not found if expected is None else
-                 len(found) == 1 and found[0][:2] == expected[:2] and expected[2] in found[0][2])
-        if not right:
-            print(f"self-test: {files}: expected {expected}, found {found}")
-            return 1
-    print(f"self-test: {len(CASES)} trees judged as expected")
-    return 0
-
-
-def main(arguments):
-    if arguments == ["--self-test"]:
-        return self_test()
-    if len(arguments) != 1 or not os.path.isdir(arguments[0]):
-        print(__doc__, file=sys.stderr)
-        return 2
-    found = check(arguments[0])
-    for path, line, message in found:
-        print(f"{path}:{line}: {message}")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(judge.run(__doc__, check, lambda: judge.self_test(check, CASES), sys.argv[1:]))

@@ -10,7 +10,8 @@ A folder includes itself and folders of lower rank, never a sibling of the same 
 import os
 import re
 import sys
-import tempfile
+
+import judge
 
 RANKS = {
     "lib/base": 0,
@@ -209,34 +210,5 @@ CASES = [
 ]
 
 
-def self_test():
-    for tree, expected in CASES:
-        with tempfile.TemporaryDirectory() as root:
-            for path, text in tree.items():
-                os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
-                with open(os.path.join(root, path), "w", encoding="utf-8") as stream:
-                    stream.write(text)
-            found = check(root)
-        right = (not found if expected is None else
-                 len(found) == 1 and found[0][:2] == expected[:2] and expected[2] in found[0][2])
-        if not right:
-            print(f"self-test: {tree}: expected {expected}, found {found}")
-            return 1
-    print(f"self-test: {len(CASES)} trees judged as expected")
-    return 0
-
-
-def main(arguments):
-    if arguments == ["--self-test"]:
-        return self_test()
-    if len(arguments) != 1 or not os.path.isdir(arguments[0]):
-        print(__doc__, file=sys.stderr)
-        return 2
-    found = check(arguments[0])
-    for path, line, message in found:
-        print(f"{path}:{line}: {message}")
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(judge.run(__doc__, check, lambda: judge.self_test(check, CASES), sys.argv[1:]))

@@ -22,6 +22,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import judge  # noqa: E402
 import layers  # noqa: E402
 
 INDEX = "docs/README.md"
@@ -289,18 +290,10 @@ def draw(root):
 
 
 def main(arguments):
-    if arguments == ["--self-test"]:
-        return self_test()
     if len(arguments) == 2 and arguments[1] == "--draw":
         draw(arguments[0])
         return 0
-    if len(arguments) != 1 or not os.path.isdir(arguments[0]):
-        print(__doc__, file=sys.stderr)
-        return 2
-    found = check(arguments[0])
-    for path, line, message in found:
-        print(f"{path}:{line}: {message}")
-    return 1 if found else 0
+    return judge.run(__doc__, check, self_test, arguments)
 
 
 if __name__ == "__main__":

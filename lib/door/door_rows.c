@@ -68,24 +68,6 @@ static cop_err refuse_name(cop_diag *diag, const char *name, const char *what)
 	return COP_ENOTFOUND;
 }
 
-static cop_err put_columns(cop_feature_space *space, const char *const *name, size_t count)
-{
-	cop_feature_room room = { 0 };
-	cop_feature_span span;
-	size_t features;
-	cop_feature_space_begin(space);
-	for (size_t i = 0; i < count; i++) {
-		const char *caret = strchr(name[i], '^');
-		const char *feature = caret == NULL ? name[i] : caret + 1;
-		cop_feature_space_namespace(space, name[i], caret == NULL ? 0 : (size_t)(caret - name[i]), 1.0);
-		cop_feature_space_put(space, feature, strlen(feature), 0.0);
-	}
-	cop_err err = cop_feature_space_end(space, &room, &span, &features);
-	cop_feature_room_fini(&room);
-	cop_feature_space_freeze(space);
-	return err;
-}
-
 cop_err cop_door_rows_name(cop_door_rows *rows, const char *const *name, cop_diag *diag)
 {
 	const cop_feature_space_settings settings = { .dense = true };
@@ -96,7 +78,7 @@ cop_err cop_door_rows_name(cop_door_rows *rows, const char *const *name, cop_dia
 	}
 	cop_err err = cop_feature_space_new(&settings, &space, NULL);
 	if (err == COP_OK)
-		err = put_columns(space, name, rows->features);
+		err = cop_feature_space_add_columns(space, name, rows->features);
 	if (err == COP_OK && cop_feature_space_dimension(space) != rows->features) {
 		cop_diag_message(diag, "two features have one name; expected each name once");
 		err = COP_EINVAL;

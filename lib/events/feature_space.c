@@ -527,3 +527,21 @@ void cop_feature_space_put_place(cop_feature_space *space, size_t place, double 
 	else if (v != 0.0F)
 		space->entries.entry[space->entries.count++] = (cop_feature_entry){ (uint32_t)place, v };
 }
+
+cop_err cop_feature_space_add_columns(cop_feature_space *space, const char *const *names, size_t count)
+{
+	cop_feature_room room = { 0 };
+	cop_feature_span span;
+	size_t features;
+	cop_feature_space_begin(space);
+	for (size_t i = 0; i < count; i++) {
+		const char *caret = strchr(names[i], '^');
+		const char *feature = caret == NULL ? names[i] : caret + 1;
+		cop_feature_space_namespace(space, names[i], caret == NULL ? 0 : (size_t)(caret - names[i]), 1.0);
+		cop_feature_space_put(space, feature, strlen(feature), 0.0);
+	}
+	cop_err err = cop_feature_space_end(space, &room, &span, &features);
+	cop_feature_room_fini(&room);
+	cop_feature_space_freeze(space);
+	return err;
+}

@@ -56,24 +56,6 @@ cop_err cop_wire_naming_new(cop_feature_space **space, size_t most, size_t candi
 	return err;
 }
 
-static cop_err fill_space(cop_feature_space *space, const char *const *names, size_t count)
-{
-	cop_feature_room room = { 0 };
-	cop_feature_span span;
-	size_t features;
-	cop_feature_space_begin(space);
-	for (size_t i = 0; i < count; i++) {
-		const char *c = strchr(names[i], '^');
-		const char *feature = c == NULL ? names[i] : c + 1;
-		cop_feature_space_namespace(space, names[i], c == NULL ? 0 : (size_t)(c - names[i]), 1.0);
-		cop_feature_space_put(space, feature, strlen(feature), 0.0);
-	}
-	cop_err err = cop_feature_space_end(space, &room, &span, &features);
-	cop_feature_room_fini(&room);
-	cop_feature_space_freeze(space);
-	return err;
-}
-
 cop_err cop_wire_naming_new_list(const char *const *names, size_t count, size_t candidates, cop_wire_naming **out)
 {
 	const cop_feature_space_settings settings = { .dense = true };
@@ -81,7 +63,7 @@ cop_err cop_wire_naming_new_list(const char *const *names, size_t count, size_t 
 	*out = NULL;
 	cop_err err = cop_feature_space_new(&settings, &space, NULL);
 	if (err == COP_OK)
-		err = fill_space(space, names, count);
+		err = cop_feature_space_add_columns(space, names, count);
 	if (err != COP_OK) {
 		cop_feature_space_free(space);
 		return err;

@@ -98,7 +98,7 @@ def test_measurement_that_is_interrupted_leaves_nothing(own, what):
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + DEADLINE
     while not list(Path(own["TMPDIR"]).glob("*/state/journal")) and time.monotonic() < deadline:
-        time.sleep(0.01)
+        time.sleep(0.01)  # only the pace of polling
     running.send_signal(signal.SIGTERM)
     out, err = running.communicate(timeout=DEADLINE)
     assert running.returncode != 0 and out == ""

@@ -117,11 +117,7 @@ static void put_json(const bench *b, cop_json_writer *json)
 	for (int which = 0; which < COP_BENCH_RATES; which++)
 		cop_bench_figure_put(json, cop_bench_measures_key(which), side_keys, &b->rates[which]);
 	cop_json_end_object(json);
-	cop_json_key(json, "latency");
-	cop_json_begin_object(json);
-	cop_json_put_number(json, "requests_per_second", b->rate);
-	cop_bench_latency_put(json, side_keys, b->latency);
-	cop_json_end_object(json);
+	cop_bench_latency_put(json, side_keys, b->rate, b->latency);
 }
 
 cop_err cop_bench_compare_run(const cop_bench_costs *settings, cop_json_writer *json, cop_diag *diag)

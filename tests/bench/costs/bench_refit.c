@@ -299,11 +299,7 @@ static void put_json(const bench *b, cop_json_writer *json)
 	cop_json_put_unsigned(json, "refits_too_short", b->too_short);
 	cop_json_put_number(json, "progress_low", b->from);
 	cop_json_put_number(json, "progress_high", b->to);
-	cop_json_key(json, "latency");
-	cop_json_begin_object(json);
-	cop_json_put_number(json, "requests_per_second", b->rate);
-	cop_bench_latency_put(json, side_keys, b->latency);
-	cop_json_end_object(json);
+	cop_bench_latency_put(json, side_keys, b->rate, b->latency);
 }
 
 cop_err cop_bench_refit_run(const cop_bench_costs *settings, cop_json_writer *json, cop_diag *diag)

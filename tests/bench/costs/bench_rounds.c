@@ -76,11 +76,15 @@ void cop_bench_latency_show(const cop_bench_figure figures[COP_BENCH_QUANTILES])
 		cop_bench_figure_show(cop_bench_quantiles[q].name, &figures[q]);
 }
 
-void cop_bench_latency_put(cop_json_writer *json, const char *const side_keys[COP_BENCH_SIDES],
+void cop_bench_latency_put(cop_json_writer *json, const char *const side_keys[COP_BENCH_SIDES], double rate,
         const cop_bench_figure figures[COP_BENCH_QUANTILES])
 {
+	cop_json_key(json, "latency");
+	cop_json_begin_object(json);
+	cop_json_put_number(json, "requests_per_second", rate);
 	for (size_t q = 0; q < COP_BENCH_QUANTILES; q++)
 		cop_bench_figure_put(json, cop_bench_quantiles[q].key, side_keys, &figures[q]);
+	cop_json_end_object(json);
 }
 
 /* ---- signals ---- */

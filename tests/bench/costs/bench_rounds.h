@@ -27,8 +27,8 @@ typedef cop_err cop_bench_turn(void *context, int side, cop_bench_latencies *out
 COP_CHECK cop_err cop_bench_latency_measure(
         size_t rounds, cop_bench_turn *turn, void *context, cop_bench_figure out[COP_BENCH_QUANTILES]);
 void cop_bench_latency_show(const cop_bench_figure figures[COP_BENCH_QUANTILES]);
-/* Keys of the object that is open. */
-void cop_bench_latency_put(cop_json_writer *json, const char *const side_keys[COP_BENCH_SIDES],
+/* Key "latency", at that many requests a second. */
+void cop_bench_latency_put(cop_json_writer *json, const char *const side_keys[COP_BENCH_SIDES], double rate,
         const cop_bench_figure figures[COP_BENCH_QUANTILES]);
 
 /* The signals that would end the process are held back until release. */
