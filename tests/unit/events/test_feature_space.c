@@ -839,6 +839,36 @@ static void test_feature_space_without_memory_fails_cleanly(void **state)
 	}
 }
 
+/* By their own names, in their order; one that stands twice is one column, and names that come later have none. */
+static void test_feature_space_of_named_columns_has_these_alone(void **state)
+{
+	(void)state;
+	const cop_feature_space_settings settings = { .dense = true };
+	const char *const names[] = { "age", "User^age", "User^age", "Shop^x=tom" };
+	cop_feature_space *space = new_space(&settings);
+	cop_feature_room room = { 0 };
+	assert_int_equal(cop_feature_space_add_columns(space, names, 4), COP_OK);
+	assert_int_equal(cop_feature_space_dimension(space), 3);
+	cop_feature_space_begin(space);
+	in_namespace(space, "Shop", 1.0);
+	put(space, "x=tom", 4.0);
+	in_namespace(space, "User", 1.0);
+	put(space, "age", 2.0);
+	put(space, "size", 8.0);
+	in_namespace(space, "", 1.0);
+	put(space, "age", 1.0);
+	cop_feature_span span;
+	size_t features;
+	cop_row row;
+	assert_int_equal(cop_feature_space_end(space, &room, &span, &features), COP_OK);
+	cop_feature_space_row(space, &room, &span, &row);
+	assert_int_equal(row.d, 3);
+	assert_true(row.dense[0] == 1.0f && row.dense[1] == 2.0f && row.dense[2] == 4.0f);
+	assert_int_equal(cop_feature_space_dropped(space), 1);
+	cop_feature_room_fini(&room);
+	cop_feature_space_free(space);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -865,6 +895,7 @@ int main(void)
 		cmocka_unit_test(test_feature_space_has_reserved_the_memory_for_its_features),
 		cmocka_unit_test(test_feature_space_takes_as_many_entries_as_it_may),
 		cmocka_unit_test(test_feature_space_reads_rows_that_are_alike),
+		cmocka_unit_test(test_feature_space_of_named_columns_has_these_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
