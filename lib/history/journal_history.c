@@ -70,8 +70,8 @@ static void settle(history *h, const cop_wire_record *r)
 		cop_open_decisions_entry *entry = cop_open_decisions_find(&h->waiting, &is.id);
 		if (entry == NULL)
 			continue;
-		if (is.outcome ==
-		        COP_WIRE_OUTCOME_ANOTHER) { /* the feedback is all that is known, and an event itself */
+		if (is.outcome == COP_WIRE_OUTCOME_ANOTHER) {
+			/* The feedback that reports the other action is an event of its own. */
 			cop_open_decisions_remove(&h->waiting, entry);
 			cop_mem_free(entry);
 			continue;
