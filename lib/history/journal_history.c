@@ -228,7 +228,7 @@ static cop_err take_config(history *h, cop_diag *diag)
 	return err == COP_OK ? COP_OK : refuse(h, err, diag->message, diag);
 }
 
-/* A segment's header tells of the models as they were when it was begun. */
+/* A segment's header describes the models as they were when it was begun. */
 static cop_err enter_segment(history *h, cop_diag *diag)
 {
 	size_t length;

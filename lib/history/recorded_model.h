@@ -1,4 +1,4 @@
-/* history/recorded_model.h: what a journal tells of the one model whose events are read.
+/* history/recorded_model.h: what a journal holds about the one model whose events are read.
  *
  * The model sets of headers and configurations (wire/wire_models.h) hold all of it. One thread. */
 #ifndef COP_HISTORY_RECORDED_MODEL_H

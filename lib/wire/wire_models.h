@@ -50,7 +50,7 @@ typedef struct cop_wire_models {
 	uint64_t left_out; /* for want of room */
 } cop_wire_models;
 
-/* data (borrowed while reading) is checked as a whole. Length 0, as in old journals, is a set without models.
+/* data (borrowed while reading) is checked as a whole. Length 0 is a set without models.
  * COP_EFORMAT, with the fault filled (NULL allowed). */
 COP_CHECK cop_err cop_wire_models_open(cop_wire_models *models, const void *data, size_t length, cop_wire_fault *fault);
 /* The next one. COP_EEND: there is none. COP_EFORMAT: as above; then the set cannot be read on. */

@@ -7,7 +7,7 @@
 #include "wire/wire_code.h"
 #include "wire/wire_models.h"
 
-/* False: old journals have none, and what is damaged or foreign shows none. */
+/* False: what is damaged or foreign shows none. */
 static bool open_set(cop_wire_models *set, const uint8_t *model_set, size_t length)
 {
 	return length > 0 && cop_wire_models_open(set, model_set, length, NULL) == COP_OK;

@@ -42,7 +42,7 @@ int cop_journal_print_json(cop_json_writer *json);
 /* Keys with their values. */
 void cop_journal_json_unsigned(cop_json_writer *json, const char *key, uint64_t value);
 void cop_journal_json_text(cop_json_writer *json, const char *key, const char *value);
-/* Key "models", the names in a segment's model set, which old journals do not have; nothing then. */
+/* Key "models", the names in a segment's model set; nothing where there is none. */
 void cop_journal_json_models(cop_json_writer *json, const uint8_t *model_set, size_t length);
 /* The same as text, "a,b"; "-" without one. */
 void cop_journal_model_names(const uint8_t *model_set, size_t length, char *out, size_t size);
