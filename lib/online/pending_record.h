@@ -29,7 +29,7 @@ enum {
 	COP_PENDING_SHADOW = 16,
 	COP_PENDING_SECOND = 32,
 	COP_PENDING_OBSERVED = 64,
-	COP_PENDING_COMPARED = 128, /* shadow: with losses and weight_most, without which earlier versions wrote it */
+	COP_PENDING_COMPARED = 128, /* shadow: with losses and weight_most, which values have not */
 	/* In the record these stand beside the id's kind. */
 	COP_PENDING_MASKED = 256,
 	COP_PENDING_MEASURED = 512, /* compared, and with the policies' difference */
