@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "daemon/config/config.h"
-#include "daemon/refit/trial.h"
-#include "daemon/report/log.h"
+#include "daemon/durable/trial.h"
+#include "daemon/common/log.h"
 #include "daemon/server.h"
 #include "linalg/blas.h"
 

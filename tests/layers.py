@@ -38,10 +38,10 @@ HOMES = [
     (r"graph/.*", ["lib/graph/", "lib/train/", "lib/refit/", "tools/"]),
     (r"refit/refit_(file|parts|run|window)\.h", ["lib/refit/", "daemon/refit/worker.", "tools/"]),
     (r"zmq(_utils)?\.h", ["daemon/", "tools/common/client"]),
-    (r"microhttpd\.h", ["daemon/report/http"]),
-    (r"(sys/)?syslog\.h", ["daemon/report/log"]),
+    (r"microhttpd\.h", ["daemon/common/http"]),
+    (r"(sys/)?syslog\.h", ["daemon/common/log"]),
     (r"confuse\.h", ["daemon/config/"]),
-    (r"systemd/.*", ["daemon/report/notify"]),
+    (r"systemd/.*", ["daemon/common/notify"]),
     (r"(pthread|threads|semaphore)\.h", ["lib/base/pool", "daemon/", "tools/"]),
     (r"omp\.h", []),
 ]

@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 #include "daemon/config/config_rules.h"
-#include "daemon/refit/refit_program.h"
+#include "daemon/common/refit_program.h"
 
 #define FILE_MAX     (1u << 20)
 #define END_MARK     "end-of-configuration"

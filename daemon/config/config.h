@@ -12,7 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
-#include "daemon/report/log.h"
+#include "daemon/common/log.h"
 #include "online/model.h"
 
 #define COP_CONFIG_NAME_MAX     64           /* characters of a model's name: [A-Za-z0-9._-] */
@@ -191,7 +191,7 @@ typedef struct cop_config_origin {
  * saved state. origin: NULL is all NULL. Caller frees with cop_config_free; on error *out is NULL and
  * report says everything that is wrong, each with its line; a syntax error or unknown option ends the reading.
  * COP_EIO: the file cannot be read. COP_EFORMAT: syntax error, unknown option. COP_EINVAL: wrong values, or the file
- * enables refits and their program (daemon/refit/refit_program.h) is missing. COP_ENOMEM. */
+ * enables refits and their program (daemon/common/refit_program.h) is missing. COP_ENOMEM. */
 COP_CHECK cop_err cop_config_load(
         const char *path, const cop_config_origin *origin, cop_config **out, cop_config_report *report);
 

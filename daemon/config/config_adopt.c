@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "daemon/config/config_rules.h"
-#include "daemon/durable/checkpoint.h"
 #include "online/model_names.h"
 #include "store/checkpoint_file.h"
 #include "store/section_file.h"
@@ -141,7 +140,7 @@ static bool find_checkpointed(cop_config_reading *reading, const char *name, cop
 		char saved[COP_CONFIG_NAME_MAX + 1];
 		cop_cursor cursor;
 		cop_cursor_init(&cursor, section.data, section.length);
-		if (strcmp(section.name, COP_SERVED_SECTION) != 0)
+		if (strcmp(section.name, COP_STATE_DIR_MODEL) != 0)
 			continue;
 		cop_cursor_text(&cursor, saved, sizeof saved);
 		size_t left = cop_cursor_left(&cursor);

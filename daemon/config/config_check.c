@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "daemon/serve/served.h"
+#include "daemon/config/config_model.h"
 #include "learn/footprint.h"
 
 #define NAME_MAX_LENGTH 256
@@ -73,7 +73,7 @@ uint64_t cop_config_model_bytes(const cop_config_model *model)
 	cop_model_settings settings;
 	if (model->learner == COP_LEARNER_ENSEMBLE && model->arms == 0) /* missing, as somebody says elsewhere */
 		return 0;
-	cop_served_settings(model, &settings);
+	cop_config_model_settings(model, &settings);
 	double bytes = cop_footprint(&settings.learner, settings.explain_keep);
 	if (model->features == 0)
 		bytes += (double)model->names_bytes;
@@ -208,7 +208,7 @@ static void check_experts(cop_config_reading *reading, cfg_t *section, const cop
 	cop_model_settings settings;
 	if (model->experts == 0 || model->arms == 0)
 		return;
-	cop_served_settings(model, &settings);
+	cop_config_model_settings(model, &settings);
 	if (!(cop_ensemble_footprint(&settings.learner) > 0.0))
 		cop_config_complain(reading, cop_config_line(section, "experts"), "experts",
 		        "none of them can help with so many arms and features, expected also linear or trees");

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "daemon/serve/clock.h"
+#include "daemon/common/clock.h"
 #include "store/checkpoint_file.h"
 #include "store/section_file.h"
 #include "store/state_dir.h"

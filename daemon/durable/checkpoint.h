@@ -13,9 +13,9 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "daemon/config/config.h"
-#include "daemon/report/histogram.h"
-#include "daemon/report/log.h"
-#include "daemon/serve/served.h"
+#include "daemon/common/histogram.h"
+#include "daemon/common/log.h"
+#include "daemon/models/served.h"
 
 /* Where the state stands. */
 typedef struct cop_checkpoint_mark {

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "daemon/serve/clock.h"
+#include "daemon/common/clock.h"
 
 #define LOOK_SECONDS   1.0  /* between looks at files and the clock */
 #define HEAL_SECONDS   1.0  /* between attempts to go on with a broken journal */

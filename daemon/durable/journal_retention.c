@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "daemon/serve/clock.h"
+#include "daemon/common/clock.h"
 #include "store/journal_keep.h"
 #include "store/journal_segment.h"
 

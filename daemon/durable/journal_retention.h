@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 #include "daemon/config/config.h"
-#include "daemon/report/log.h"
+#include "daemon/common/log.h"
 
 typedef struct cop_journal_retention {
 	bool started; /* a round was, and is not yet joined */

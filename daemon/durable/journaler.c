@@ -14,8 +14,8 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "daemon/serve/clock.h"
-#include "daemon/serve/model_set.h"
+#include "daemon/common/clock.h"
+#include "daemon/models/model_set.h"
 #include "store/journal_segment.h"
 #include "store/journal_writer.h"
 

@@ -9,7 +9,7 @@
 #define COP_DAEMON_DURABLE_JOURNALER_H
 
 #include "daemon/config/config.h"
-#include "daemon/report/histogram.h"
+#include "daemon/common/histogram.h"
 #include "wire/wire_record.h"
 
 typedef struct cop_journaler cop_journaler;

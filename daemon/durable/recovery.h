@@ -6,9 +6,9 @@
 #define COP_DAEMON_DURABLE_RECOVERY_H
 
 #include "daemon/durable/checkpoint.h"
-#include "daemon/report/http.h"
-#include "daemon/report/log.h"
-#include "daemon/serve/served.h"
+#include "daemon/common/http.h"
+#include "daemon/common/log.h"
+#include "daemon/models/served.h"
 
 typedef struct cop_recovery {
 	const char *state_dir;    /* where challengers are */

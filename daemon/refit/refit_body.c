@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "daemon/refit/promotion.h"
-#include "daemon/serve/clock.h"
+#include "daemon/durable/promotion.h"
+#include "daemon/common/clock.h"
 #include "online/model_shadow.h"
 #include "wire/wire_put.h"
 

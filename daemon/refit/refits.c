@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon/refit/challenger_file.h"
-#include "daemon/refit/promotion.h"
+#include "daemon/durable/challenger.h"
+#include "daemon/durable/promotion.h"
 #include "daemon/refit/refit_memory.h"
-#include "daemon/refit/refit_program.h"
-#include "daemon/serve/clock.h"
+#include "daemon/common/refit_program.h"
+#include "daemon/common/clock.h"
 #include "daemon/server.h"
 #include "learn/footprint.h"
 #include "online/model_shadow.h"

@@ -7,7 +7,7 @@
 #ifndef COP_DAEMON_REFIT_REFITS_H
 #define COP_DAEMON_REFIT_REFITS_H
 
-#include "daemon/refit/challenger_load.h"
+#include "daemon/durable/challenger_load.h"
 #include "daemon/refit/worker_job.h"
 #include "daemon/refit/worker_process.h"
 

@@ -20,11 +20,11 @@
 #include "base/mem.h"
 #include "daemon/durable/checkpoint.h"
 #include "daemon/durable/journaler.h"
-#include "daemon/refit/challenger_file.h"
+#include "daemon/durable/challenger.h"
 #include "daemon/refit/duty_cycle.h"
 #include "daemon/refit/worker_job.h"
 #include "daemon/refit/worker_line.h"
-#include "daemon/serve/clock.h"
+#include "daemon/common/clock.h"
 #include "linalg/blas.h"
 #include "online/model_shadow.h"
 #include "refit/refit_file.h"
@@ -185,7 +185,7 @@ static cop_err open_serving(worker *w, cop_diag *diag)
 	if (err == COP_OK)
 		err = cop_section_file_open(&file, body.data, body.length, NULL, diag);
 	for (size_t at = 0; err == COP_OK && w->serving == NULL && cop_section_file_next(&file, &at, &section);)
-		if (strcmp(section.name, "model") == 0)
+		if (strcmp(section.name, COP_STATE_DIR_MODEL) == 0)
 			err = open_section(w, &section, diag);
 	cop_bytes_fini(&body);
 	return err == COP_ENOTFOUND ? COP_OK : err;

@@ -1,7 +1,7 @@
 /* A row without key and metric ends a table. */
 #include "daemon/report/counters.h"
 
-#include "daemon/report/exposition.h"
+#include "daemon/common/exposition.h"
 #include "daemon/server.h"
 #include "wire/wire_put.h"
 

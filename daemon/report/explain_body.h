@@ -4,7 +4,7 @@
 #define COP_DAEMON_REPORT_EXPLAIN_BODY_H
 
 #include "base/bytes.h"
-#include "daemon/serve/served.h"
+#include "daemon/models/served.h"
 #include "wire/wire_keys.h"
 
 typedef struct cop_explain_body {

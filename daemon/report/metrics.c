@@ -9,11 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/refit/refit_metrics.h"
-#include "daemon/report/apprentice_body.h"
+#include "daemon/report/refit_metrics.h"
+#include "daemon/models/apprentice_body.h"
 #include "daemon/report/counters.h"
-#include "daemon/report/exposition.h"
-#include "daemon/serve/clock.h"
+#include "daemon/common/exposition.h"
+#include "daemon/common/clock.h"
 
 #define LABELS (COP_CONFIG_NAME_MAX + 64)
 

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "daemon/refit/refit_body.h"
-#include "daemon/report/apprentice_body.h"
+#include "daemon/models/apprentice_body.h"
 #include "daemon/report/counters.h"
-#include "daemon/serve/clock.h"
+#include "daemon/common/clock.h"
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
 

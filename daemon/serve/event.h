@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "daemon/durable/journaler.h"
-#include "daemon/serve/served.h"
+#include "daemon/models/served.h"
 #include "wire/wire_code.h"
 
 typedef struct cop_event_scope {

@@ -26,7 +26,7 @@
 #include <linux/sockios.h>
 
 #include "base/mem.h"
-#include "daemon/serve/clock.h"
+#include "daemon/common/clock.h"
 #include "daemon/serve/zmtp.h"
 
 #define SLACK         (64ull << 10) /* above message_limit: what is answered too_large, and again of other frames */

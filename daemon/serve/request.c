@@ -7,7 +7,7 @@
 #include "daemon/refit/refit_body.h"
 #include "daemon/report/explain_body.h"
 #include "daemon/report/status_body.h"
-#include "daemon/serve/clock.h"
+#include "daemon/common/clock.h"
 #include "daemon/serve/event.h"
 #include "wire/wire_context.h"
 #include "wire/wire_items.h"

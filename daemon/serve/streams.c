@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "daemon/serve/clock.h"
+#include "daemon/common/clock.h"
 #include "daemon/serve/event.h"
 #include "wire/wire_items.h"
 #include "wire/wire_keys.h"

@@ -7,7 +7,7 @@
 
 /* One message `ctx.<model>` + body: each context is decided, the actions go out on `act.<model>` in a body of the same
  * kind (a map for a map, an array for an array); an apprentice, which does not decide, says nothing. While nobody
- * subscribes to the model's actions its contexts wait (daemon/serve/unheard.h), unless the configuration has it that
+ * subscribes to the model's actions its contexts wait (daemon/models/unheard.h), unless the configuration has it that
  * they do not, they bring an action of their own, or there is no socket for actions. The message is released. */
 void cop_streams_contexts(cop_server *server, cop_sockets_message *message);
 /* Counts the message and releases it: too much is queued. */

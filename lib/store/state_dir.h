@@ -17,5 +17,6 @@
 #define COP_STATE_DIR_CHALLENGER   "refit." /* before the model's name, in a challenger's prefix */
 #define COP_STATE_DIR_MARK         "daemon"
 #define COP_STATE_DIR_MARK_VERSION 1
+#define COP_STATE_DIR_MODEL        "model" /* a checkpoint's sections of models: the name, then a model file */
 
 #endif

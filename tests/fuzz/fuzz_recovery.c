@@ -16,7 +16,7 @@
 
 #include "base/assert.h"
 #include "daemon/durable/recovery.h"
-#include "daemon/refit/challenger_file.h"
+#include "daemon/durable/challenger.h"
 #include "store/journal_segment.h"
 #include "store/section_file.h"
 #include "store/state_dir.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "daemon/refit/refit_state.h"
+#include "daemon/models/refit_state.h"
 #include "daemon/refit/worker_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/refit/refit_state.h"
+#include "daemon/models/refit_state.h"
 #include "forest_shape.h"
 #include "online/model_apprentice.h"
 #include "online/model_shadow.h"

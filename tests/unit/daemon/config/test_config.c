@@ -1,3 +1,4 @@
+#include "daemon/config/config_model.h"
 #include "daemon/config/config.h"
 
 #include <stdio.h>
@@ -6,7 +7,7 @@
 #include <unistd.h>
 
 #include "daemon/config/config_rules.h"
-#include "daemon/serve/served.h"
+#include "daemon/models/served.h"
 #include "support.h"
 
 #define TAIL  "sockets { requests = { \"ipc://r.ipc\" } }\n"
@@ -192,7 +193,7 @@ static void test_config_experts_are_a_set_of_words(void **state)
 	static const unsigned expected[] = { COP_EXPERT_LINEAR | COP_EXPERT_FOREST, COP_EXPERT_TREES, 0 };
 	for (size_t i = 0; i < config->model_count; i++) {
 		cop_model_settings settings;
-		cop_served_settings(&config->models[i], &settings);
+		cop_config_model_settings(&config->models[i], &settings);
 		assert_int_equal(config->models[i].experts, expected[i]);
 		assert_int_equal(settings.learner.experts, expected[i]);
 	}
@@ -1124,7 +1125,7 @@ static void test_config_limits_are_the_models_own(void **state)
 		cop_model_settings settings;
 		cop_model *model;
 		cop_diag diag = { 0 };
-		cop_served_settings(&config->models[i], &settings);
+		cop_config_model_settings(&config->models[i], &settings);
 		settings.explain_keep /= 1024; /* its room is not what this is about */
 		if (cop_model_new(&settings, &model, &diag) != COP_OK)
 			fail_msg("%s: %s", config->models[i].name, diag.message);

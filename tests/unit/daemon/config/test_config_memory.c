@@ -2,8 +2,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "daemon/config/config_model.h"
 #include "daemon/config/config.h"
-#include "daemon/serve/served.h"
+#include "daemon/models/served.h"
 #include "support.h"
 
 /* A challenger is one more learner, and explains nothing. */
@@ -20,7 +21,7 @@ static void test_refits_take_the_memory_of_one_more_learner(void **state)
 	cop_config_report_init(&report);
 	assert_int_equal(cop_config_parse(text, strlen(text), "test.conf", NULL, &config, &report), COP_OK);
 	cop_config_report_fini(&report);
-	cop_served_settings(&config->models[1], &settings);
+	cop_config_model_settings(&config->models[1], &settings);
 	cop_test_alloc_fail(0, 0);
 	assert_int_equal(cop_learner_new(&settings.learner, &learner, NULL), COP_OK);
 	double one = (double)cop_test_alloc_bytes();

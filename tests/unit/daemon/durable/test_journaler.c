@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/serve/clock.h"
-#include "daemon/serve/model_set.h"
+#include "daemon/common/clock.h"
+#include "daemon/models/model_set.h"
 #include "store/journal_reader.h"
 #include "support.h"
 #include "support_lock.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "daemon/serve/clock.h"
+#include "daemon/common/clock.h"
 #include "store/journal_segment.h"
 #include "support.h"
 #include "wire/wire_put.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "daemon/refit/worker_job.h"
-#include "daemon/serve/clock.h"
+#include "daemon/common/clock.h"
 #include "support.h"
 
 #define DEADLINE 60.0

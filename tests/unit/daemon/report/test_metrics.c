@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/serve/clock.h"
+#include "daemon/common/clock.h"
 #include "support.h"
 
 #define MOST_FAMILIES 128

@@ -1,0 +1,56 @@
+/* Text is appended and never looked back at: the caller keeps a family's samples together. Whole numbers are written
+ * exactly and doubles with 15 digits. */
+#include "daemon/common/exposition.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void put(cop_bytes *out, const char *text) { cop_bytes_put(out, text, strlen(text)); }
+
+void cop_exposition_family(cop_bytes *out, const char *name, cop_exposition_kind kind, const char *help)
+{
+	static const char *const kinds[] = {
+		[COP_EXPOSITION_COUNTER] = " counter\n",
+		[COP_EXPOSITION_GAUGE] = " gauge\n",
+		[COP_EXPOSITION_HISTOGRAM] = " histogram\n",
+	};
+	put(out, "# HELP ");
+	put(out, name);
+	put(out, " ");
+	put(out, help);
+	put(out, "\n# TYPE ");
+	put(out, name);
+	put(out, kinds[kind]);
+}
+
+static void put_sample(cop_bytes *out, const char *name, const char *labels, const char *value)
+{
+	put(out, name);
+	if (labels[0] != '\0') {
+		put(out, "{");
+		put(out, labels);
+		put(out, "}");
+	}
+	put(out, " ");
+	put(out, value);
+	put(out, "\n");
+}
+
+void cop_exposition_whole(cop_bytes *out, const char *name, const char *labels, uint64_t value)
+{
+	char text[24];
+	(void)snprintf(text, sizeof text, "%" PRIu64, value);
+	put_sample(out, name, labels, text);
+}
+
+void cop_exposition_number(cop_bytes *out, const char *name, const char *labels, double value)
+{
+	char text[40];
+	if (isnan(value)) /* libc may write a sign before it */
+		(void)snprintf(text, sizeof text, "NaN");
+	else
+		(void)snprintf(text, sizeof text, "%.15g", value);
+	put_sample(out, name, labels, text);
+}

@@ -1,0 +1,27 @@
+/* daemon/common/exposition.h: writes the Prometheus text format, version 0.0.4.
+ *
+ * A family is its two comment lines, then its samples, all of them together. Label values are not escaped: they are
+ * names of models ([A-Za-z0-9._-]) and words of our own. Failures stay in out->err. Any thread, distinct outputs. */
+#ifndef COP_DAEMON_COMMON_EXPOSITION_H
+#define COP_DAEMON_COMMON_EXPOSITION_H
+
+#include <stdint.h>
+
+#include "base/bytes.h"
+
+#define COP_EXPOSITION_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+typedef enum cop_exposition_kind {
+	COP_EXPOSITION_COUNTER,
+	COP_EXPOSITION_GAUGE,
+	COP_EXPOSITION_HISTOGRAM
+} cop_exposition_kind;
+
+/* `# HELP` and `# TYPE` of a family. */
+void cop_exposition_family(cop_bytes *out, const char *name, cop_exposition_kind kind, const char *help);
+
+/* One sample. labels: `key="value",...` without the braces, "" for none. */
+void cop_exposition_whole(cop_bytes *out, const char *name, const char *labels, uint64_t value);
+void cop_exposition_number(cop_bytes *out, const char *name, const char *labels, double value);
+
+#endif

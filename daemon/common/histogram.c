@@ -1,0 +1,58 @@
+/* Neighbouring bounds are at least a factor of 2 apart, so from 2^k to below 2^(k+1) there is at most one of them: a
+ * table gives the first bucket that a time of k + 1 bits can be in, and one comparison whether it is the next. */
+#include "daemon/common/histogram.h"
+
+#include <stdio.h>
+
+#include "base/assert.h"
+#include "daemon/common/exposition.h"
+
+#define DECADE(unit)  1 * (unit), 2 * (unit), 5 * (unit)
+#define LARGEST_SHIFT 33 /* floor(log2) of the last bound */
+
+static const uint64_t bounds[COP_HISTOGRAM_BOUNDS] = { DECADE(1000u), DECADE(10000u), DECADE(100000u), DECADE(1000000u),
+	DECADE(10000000u), DECADE(100000000u), DECADE(1000000000ull), 10000000000ull };
+
+/* Bounds below 2^k. */
+static const uint8_t first[LARGEST_SHIFT + 1] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
+	11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 20, 21 };
+
+uint64_t cop_histogram_bound(unsigned i)
+{
+	COP_ASSERT(i < COP_HISTOGRAM_BOUNDS);
+	return bounds[i];
+}
+
+static unsigned bucket_of(uint64_t nanoseconds)
+{
+	if (nanoseconds > bounds[COP_HISTOGRAM_BOUNDS - 1])
+		return COP_HISTOGRAM_BOUNDS;
+	unsigned shift = 63u - (unsigned)__builtin_clzll(nanoseconds | 1u);
+	unsigned at = first[shift];
+	return at + (nanoseconds > bounds[at]);
+}
+
+void cop_histogram_observe(cop_histogram *histogram, uint64_t nanoseconds)
+{
+	histogram->bucket[bucket_of(nanoseconds)]++;
+	histogram->sum += nanoseconds;
+}
+
+void cop_histogram_put(const cop_histogram *histogram, const char *name, const char *help, cop_bytes *out)
+{
+	char full[96], label[32];
+	uint64_t count = 0;
+	cop_exposition_family(out, name, COP_EXPOSITION_HISTOGRAM, help);
+	(void)snprintf(full, sizeof full, "%s_bucket", name);
+	for (unsigned i = 0; i < COP_HISTOGRAM_BOUNDS; i++) {
+		count += histogram->bucket[i];
+		(void)snprintf(label, sizeof label, "le=\"%g\"", 1e-9 * (double)bounds[i]);
+		cop_exposition_whole(out, full, label, count);
+	}
+	count += histogram->bucket[COP_HISTOGRAM_BOUNDS];
+	cop_exposition_whole(out, full, "le=\"+Inf\"", count);
+	(void)snprintf(full, sizeof full, "%s_sum", name);
+	cop_exposition_number(out, full, "", 1e-9 * (double)histogram->sum);
+	(void)snprintf(full, sizeof full, "%s_count", name);
+	cop_exposition_whole(out, full, "", count);
+}

@@ -1,0 +1,473 @@
+/* A model's configuration is borrowed and replaced at a reload; its workspace is sized once, from what a reload cannot
+ * change, so the arrays that rows are decoded into never grow. Loading goes section by section: one of a configured
+ * model fills it, one of another is parked as bytes, and one of a model to be reset is passed over. Saving writes
+ * models, then parked ones, then the state of refits, which finds its model by name. A model's own names of features,
+ * from its file, go before the configuration's. */
+#include "daemon/models/served.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "daemon/config/config_model.h"
+#include "daemon/models/apprentice_body.h"
+#include "online/model_names.h"
+#include "online/model_shadow.h"
+#include "store/section_file.h"
+#include "store/state_dir.h"
+
+#define SECTION         COP_STATE_DIR_MODEL /* the name, then a model file */
+#define SECTION_VERSION 1
+#define REFIT_SECTION   "refit"
+
+/* What evidence for or against a challenger goes by, and the detector of drift. */
+static void prepare_refits(cop_served *served, const cop_config_model *config)
+{
+	cop_promotion_test_settings rule;
+	cop_model_judge_defaults(&rule);
+	if (config->refit.promote == COP_PROMOTE_BOUND)
+		rule.estimator = COP_PROMOTION_TEST_DR;
+	rule.margin = config->refit.margin;
+	rule.risk = config->refit.risk;
+	(void)!cop_model_judge_by(served->model, &rule); /* the configuration's limits are its own */
+	cop_refit_state_configure(&served->refit, &config->refit);
+}
+
+static void replace_naming(cop_served *served, cop_wire_naming *naming)
+{
+	served->unknown_past = cop_served_unknown_names(served);
+	cop_wire_naming_free(served->shape.naming);
+	served->shape.naming = naming;
+}
+
+/* What found no memory fills no diagnostic. */
+static const char *reason_of(const cop_diag *why, cop_err err)
+{
+	return why->message[0] != '\0' ? why->message : cop_err_text(err);
+}
+
+/* The configuration's names, or plain hashes, unless the saved state has a better way; how many a sparse model keeps is
+ * the configuration's in any case. */
+static cop_err name_features(cop_served *served)
+{
+	const cop_config_list *list = &served->config->feature_name_list;
+	const cop_feature_space_settings hashed = { .bits = served->config->bits };
+	cop_wire_naming *naming = NULL;
+	cop_feature_space *space = NULL;
+	cop_err err = COP_OK;
+	if (served->shape.naming != NULL && served->shape.features == 0)
+		return cop_feature_space_keep_names(served->shape.naming->space, served->config->names_bytes);
+	if (served->names_saved)
+		return COP_OK;
+	if (served->shape.features == 0) {
+		err = cop_feature_space_new(&hashed, &space, NULL);
+		if (err == COP_OK)
+			err = cop_feature_space_keep_names(space, served->config->names_bytes);
+		if (err == COP_OK)
+			err = cop_wire_naming_new(
+			        &space, served->shape.max_nonzeros, served->shape.max_candidates, &naming);
+		cop_feature_space_free(space);
+	} else if (list->count > 0) {
+		err = cop_wire_naming_new_list(
+		        (const char *const *)list->items, list->count, served->shape.max_candidates, &naming);
+	}
+	if (err == COP_OK)
+		replace_naming(served, naming);
+	return err;
+}
+
+static cop_err take_space(cop_served *served, const cop_section_file *file, cop_diag *diag)
+{
+	cop_feature_space *space;
+	cop_wire_naming *naming;
+	cop_err err = cop_model_names_load(file, &cop_model_get_settings(served->model)->learner, &space, diag);
+	if (err != COP_OK)
+		return err == COP_ENOTFOUND ? COP_OK : err;
+	err = cop_wire_naming_new(&space, served->shape.max_nonzeros, served->shape.max_candidates, &naming);
+	if (err != COP_OK)
+		return err;
+	replace_naming(served, naming);
+	served->names_saved = true;
+	return COP_OK;
+}
+
+/* The space that stands beside the model in its file, if one does, and the names that were kept. */
+static cop_err take_names(cop_served *served, const void *data, size_t length, cop_diag *diag)
+{
+	cop_section_file file;
+	cop_err err = cop_section_file_open(&file, data, length, NULL, diag);
+	if (err == COP_OK)
+		err = take_space(served, &file, diag);
+	if (err == COP_OK && served->shape.naming != NULL)
+		err = cop_model_names_load_places(
+		        &file, served->config->names_bytes, served->shape.naming->space, diag);
+	return err;
+}
+
+static cop_place_names *place_names(const cop_served *served)
+{
+	return served->shape.naming == NULL ? NULL : cop_feature_space_names(served->shape.naming->space);
+}
+
+bool cop_served_place_name(const cop_served *served, size_t place, char *out, size_t size)
+{
+	return cop_place_names_text(place_names(served), place, out, size) > 0;
+}
+
+void cop_served_insist_on_names(cop_served *served, bool on)
+{
+	cop_place_names *names = place_names(served);
+	if (names != NULL)
+		cop_place_names_insist(names, on);
+}
+
+const char *cop_served_feature_name(const cop_served *served, size_t index)
+{
+	const cop_config_list *list = &served->config->feature_name_list;
+	const cop_wire_naming *naming = served->shape.naming;
+	if (index < list->count)
+		return list->items[index];
+	bool dense = naming != NULL && cop_feature_space_is_dense(naming->space);
+	return dense && index < cop_feature_space_dimension(naming->space)
+	               ? cop_feature_space_column(naming->space, index)
+	               : NULL;
+}
+
+const char *cop_served_candidate_name(const cop_served *served, size_t index)
+{
+	return served->names_saved && served->shape.candidate_features == served->shape.features
+	               ? cop_served_feature_name(served, index)
+	               : NULL;
+}
+
+uint64_t cop_served_unknown_names(const cop_served *served)
+{
+	const cop_wire_naming *naming = served->shape.naming;
+	return served->unknown_past + (naming == NULL ? 0 : cop_feature_space_dropped(naming->space));
+}
+
+static cop_err make_workspace(cop_served *served)
+{
+	const cop_config_model *config = served->config;
+	bool values = config->learner == COP_LEARNER_VALUE;
+	size_t candidates = config->learner == COP_LEARNER_RANK ? config->max_candidates : 0;
+	size_t entries = candidates * (config->features != 0 ? config->candidate_features : config->max_nonzeros);
+	served->shape = (cop_wire_shape){
+		.features = config->features,
+		.bits = config->bits,
+		.max_nonzeros = config->max_nonzeros,
+		.arms = config->arms,
+		.max_candidates = candidates,
+		.candidate_features = config->candidate_features,
+		.losses = values && config->feedback == COP_FEEDBACK_TWO ? 2 : 1,
+		.apprentice = config->apprentice,
+	};
+	served->workspace = (cop_wire_workspace){
+		.dense = cop_mem_alloc(config->features, sizeof(float)),
+		.index = cop_mem_alloc(config->max_nonzeros, sizeof(uint32_t)),
+		.value = cop_mem_alloc(config->max_nonzeros, sizeof(float)),
+		.mask = cop_mem_alloc(config->arms + candidates, 1),
+		.candidate = cop_mem_alloc(candidates, sizeof(cop_row)),
+		.candidate_value = cop_mem_alloc(entries, sizeof(float)),
+		.candidate_index = cop_mem_alloc(config->features != 0 ? 0 : entries, sizeof(uint32_t)),
+	};
+	served->order = cop_mem_alloc(candidates, sizeof *served->order);
+	const cop_wire_workspace *w = &served->workspace;
+	bool made = w->dense != NULL && w->index != NULL && w->value != NULL && w->mask != NULL &&
+	            w->candidate != NULL && w->candidate_value != NULL && w->candidate_index != NULL &&
+	            served->order != NULL;
+	return made ? COP_OK : COP_ENOMEM;
+}
+
+static cop_err start(cop_served *served, const cop_config_model *config, cop_diag *diag)
+{
+	cop_model_settings settings;
+	(void)snprintf(served->name, sizeof served->name, "%s", config->name);
+	(void)snprintf(served->topic, sizeof served->topic, "act.%s", config->name);
+	served->config = config;
+	cop_config_model_settings(config, &settings);
+	cop_err err = cop_model_new(&settings, &served->model, diag);
+	if (err != COP_OK)
+		return err;
+	prepare_refits(served, config);
+	err = make_workspace(served);
+	return err == COP_OK ? name_features(served) : err;
+}
+
+cop_err cop_served_init(cop_served_set *set, const cop_config *config, cop_diag *diag)
+{
+	*set = (cop_served_set){ 0 };
+	set->items = cop_mem_alloc(config->model_count, sizeof *set->items);
+	if (set->items == NULL) {
+		cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
+		return COP_ENOMEM;
+	}
+	for (size_t i = 0; i < config->model_count; i++) {
+		cop_diag why = { 0 };
+		set->count = i + 1;
+		cop_err err = start(&set->items[i], &config->models[i], &why);
+		if (err != COP_OK) {
+			cop_diag_message(diag, "model \"%s\": %s", config->models[i].name, reason_of(&why, err));
+			return err;
+		}
+	}
+	return COP_OK;
+}
+
+void cop_served_fini(cop_served_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		cop_served *served = &set->items[i];
+		cop_model_free(served->model);
+		cop_mem_free(served->workspace.dense);
+		cop_mem_free(served->workspace.index);
+		cop_mem_free(served->workspace.value);
+		cop_mem_free(served->workspace.mask);
+		cop_mem_free(served->workspace.candidate);
+		cop_mem_free(served->workspace.candidate_value);
+		cop_mem_free(served->workspace.candidate_index);
+		cop_mem_free(served->order);
+		cop_unheard_fini(&served->unheard);
+		cop_wire_naming_free(served->shape.naming);
+		cop_refit_state_fini(&served->refit);
+	}
+	for (size_t i = 0; i < set->parked_count; i++)
+		cop_bytes_fini(&set->parked[i].section);
+	cop_mem_free(set->items);
+	cop_mem_free(set->parked);
+	*set = (cop_served_set){ 0 };
+}
+
+cop_served *cop_served_find(cop_served_set *set, const char *name, size_t length)
+{
+	if (length == 0 && set->count == 1)
+		return &set->items[0];
+	for (size_t i = 0; i < set->count; i++)
+		if (strlen(set->items[i].name) == length && memcmp(set->items[i].name, name, length) == 0)
+			return &set->items[i];
+	return NULL;
+}
+
+void cop_served_adjust(cop_served_set *set, const cop_config *config)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		cop_served *served = &set->items[i];
+		const cop_config_model *next = cop_config_find(config, served->name, strlen(served->name));
+		cop_model_settings settings;
+		if (next == NULL)
+			continue;
+		cop_config_model_settings(next, &settings);
+		settings.explain_keep = cop_model_get_settings(served->model)->explain_keep;
+		/* The configuration's own check refuses what this would; memory cannot be short without explain_keep.
+		 */
+		(void)!cop_model_adjust(served->model, &settings, NULL);
+		prepare_refits(served, next);
+	}
+}
+
+/* With what was found so far: it is what somebody decided by. */
+static void set_apprentice(cop_served *served, bool on, cop_log *log)
+{
+	char figures[COP_APPRENTICE_TEXT];
+	if (served->shape.apprentice == on)
+		return;
+	served->shape.apprentice = on;
+	cop_apprentice_body_text(served->model, figures);
+	cop_log_line(
+	        log, COP_LOG_NOTICE, on ? "apprentice_on" : "apprentice_off", "model=%s %s", served->name, figures);
+}
+
+void cop_served_reconfigure(cop_served_set *set, const cop_config *config, cop_log *log)
+{
+	cop_served_adjust(set, config);
+	for (size_t i = 0; i < set->count; i++) {
+		cop_served *served = &set->items[i];
+		const cop_config_model *next = cop_config_find(config, served->name, strlen(served->name));
+		if (next == NULL)
+			continue;
+		cop_model_settings settings = *cop_model_get_settings(served->model);
+		served->config = next;
+		set_apprentice(served, next->apprentice, log);
+		settings.explain_keep = next->explain_keep;
+		(void)!cop_model_adjust(served->model, &settings, NULL); /* short of memory: the old number stays */
+		(void)!name_features(served);                            /* short of memory: the old names stay */
+	}
+}
+
+static void save_refits(const cop_served *served, cop_bytes *bytes)
+{
+	if (!cop_refit_state_used(&served->refit))
+		return;
+	size_t section = cop_section_file_begin_section(bytes, REFIT_SECTION, COP_REFIT_STATE_VERSION);
+	cop_bytes_put_text(bytes, served->name);
+	cop_refit_state_save(&served->refit, bytes);
+	cop_section_file_end_section(bytes, section);
+}
+
+void cop_served_save(const cop_served_set *set, cop_bytes *bytes)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		size_t section = cop_section_file_begin_section(bytes, SECTION, SECTION_VERSION);
+		cop_bytes_put_text(bytes, set->items[i].name);
+		size_t file = cop_section_file_begin(bytes);
+		cop_model_save(set->items[i].model, bytes);
+		if (set->items[i].names_saved)
+			cop_model_names_save(set->items[i].shape.naming->space, bytes);
+		if (set->items[i].shape.naming != NULL)
+			cop_model_names_save_places(set->items[i].shape.naming->space, bytes);
+		cop_section_file_end(bytes, file);
+		cop_section_file_end_section(bytes, section);
+	}
+	for (size_t i = 0; i < set->parked_count; i++) {
+		size_t section = cop_section_file_begin_section(bytes, SECTION, SECTION_VERSION);
+		cop_bytes_put(bytes, set->parked[i].section.data, set->parked[i].section.length);
+		cop_section_file_end_section(bytes, section);
+	}
+	for (size_t i = 0; i < set->count; i++)
+		save_refits(&set->items[i], bytes);
+}
+
+static bool listed(const char *const *names, const char *name)
+{
+	for (; names != NULL && *names != NULL; names++)
+		if (strcmp(*names, name) == 0)
+			return true;
+	return false;
+}
+
+static cop_err park(cop_served_set *set, const char *name, const cop_model_section *section)
+{
+	cop_parked *parked = cop_mem_resize(set->parked, set->parked_count, set->parked_count + 1, sizeof *parked);
+	if (parked == NULL)
+		return COP_ENOMEM;
+	set->parked = parked;
+	cop_parked *last = &parked[set->parked_count++];
+	(void)snprintf(last->name, sizeof last->name, "%s", name);
+	cop_bytes_init(&last->section);
+	cop_bytes_put(&last->section, section->data, section->length);
+	return last->section.err;
+}
+
+static cop_err load_section(
+        cop_served_set *set, const cop_model_section *section, const char *const *reset, cop_diag *diag)
+{
+	char name[COP_CONFIG_NAME_MAX + 1];
+	cop_cursor cursor;
+	cop_cursor_init(&cursor, section->data, section->length);
+	cop_cursor_text(&cursor, name, sizeof name);
+	if (cursor.err != COP_OK) {
+		cop_diag_message(diag, "checkpoint: a model's name cannot be read");
+		return cursor.err;
+	}
+	if (listed(reset, name))
+		return COP_OK;
+	cop_served *served = name[0] == '\0' ? NULL : cop_served_find(set, name, strlen(name));
+	if (served == NULL)
+		return park(set, name, section);
+	cop_diag why = { 0 };
+	served->restored = true;
+	size_t length = cop_cursor_left(&cursor);
+	const uint8_t *data = cop_cursor_take(&cursor, length);
+	cop_err err = cop_model_load(served->model, data, length, &why);
+	if (err == COP_OK)
+		err = take_names(served, data, length, &why);
+	if (err == COP_ESHAPE)
+		cop_diag_message(diag,
+		        "model \"%s\": %s; give the model a new name, or start with --reset-model %s to begin anew",
+		        name, why.message, name);
+	else if (err != COP_OK)
+		cop_diag_message(diag, "model \"%s\": %s", name, reason_of(&why, err));
+	return err;
+}
+
+/* Of a model that is parked or begun anew it is forgotten. */
+static cop_err load_refits(
+        cop_served_set *set, const cop_model_section *section, const char *const *reset, cop_diag *diag)
+{
+	char name[COP_CONFIG_NAME_MAX + 1];
+	cop_cursor cursor;
+	cop_cursor_init(&cursor, section->data, section->length);
+	cop_cursor_text(&cursor, name, sizeof name);
+	cop_served *served = cursor.err != COP_OK || name[0] == '\0' || listed(reset, name)
+	                             ? NULL
+	                             : cop_served_find(set, name, strlen(name));
+	if (cursor.err == COP_OK && served == NULL)
+		return COP_OK;
+	cop_err err = served == NULL ? cursor.err : cop_refit_state_load(&served->refit, &cursor);
+	if (err != COP_OK)
+		cop_diag_message(diag, "checkpoint: refits of a model: %s", cop_err_text(err));
+	return err;
+}
+
+static cop_err load_any(cop_served_set *set, const cop_model_section *section, const char *const *reset, cop_diag *diag)
+{
+	bool refit = strcmp(section->name, REFIT_SECTION) == 0;
+	if (!refit && strcmp(section->name, SECTION) != 0)
+		return COP_OK;
+	if (section->version > (refit ? COP_REFIT_STATE_VERSION : SECTION_VERSION)) {
+		cop_diag_message(diag, "checkpoint: %s", cop_err_text(COP_EVERSION));
+		return COP_EVERSION;
+	}
+	return refit ? load_refits(set, section, reset, diag) : load_section(set, section, reset, diag);
+}
+
+/* What was learned before is nothing new to the detector, which is the configuration's. */
+static void settle_refits(cop_served_set *set)
+{
+	for (size_t i = 0; i < set->count; i++) {
+		cop_refit_state_configure(&set->items[i].refit, &set->items[i].config->refit);
+		cop_refit_state_sync(&set->items[i].refit, set->items[i].model);
+	}
+}
+
+cop_err cop_served_load(cop_served_set *set, const cop_bytes *body, const char *const *reset, cop_diag *diag)
+{
+	cop_section_file file;
+	cop_err err = cop_section_file_open(&file, body->data, body->length, NULL, diag);
+	if (err != COP_OK)
+		return err;
+	cop_model_section section;
+	for (size_t at = 0; cop_section_file_next(&file, &at, &section);) {
+		err = load_any(set, &section, reset, diag);
+		if (err != COP_OK)
+			return err;
+	}
+	settle_refits(set);
+	return COP_OK;
+}
+
+static cop_err start_from(cop_served *served, cop_diag *diag)
+{
+	const char *path = served->config->start_from_path;
+	cop_bytes bytes;
+	cop_diag why = { 0 };
+	cop_bytes_init(&bytes);
+	cop_err err = cop_section_file_load(path, &bytes, &why);
+	if (err == COP_OK)
+		err = cop_model_load(served->model, bytes.data, bytes.length, &why);
+	if (err == COP_OK)
+		err = take_names(served, bytes.data, bytes.length, &why);
+	cop_refit_state_sync(&served->refit, served->model);
+	if (err != COP_OK)
+		cop_diag_of(diag, path, "model \"%s\": start_from: %s", served->name, reason_of(&why, err));
+	cop_bytes_fini(&bytes);
+	return err;
+}
+
+cop_err cop_served_start_from(cop_served_set *set, cop_log *log, size_t *count, cop_diag *diag)
+{
+	*count = 0;
+	for (size_t i = 0; i < set->count; i++) {
+		cop_served *served = &set->items[i];
+		if (served->restored || served->config->start_from_path == NULL)
+			continue;
+		cop_err err = start_from(served, diag);
+		if (err != COP_OK)
+			return err;
+		cop_log_line(log, COP_LOG_NOTICE, "started_from", "model=%s file=\"%s\" rev=%" PRIu64, served->name,
+		        served->config->start_from_path, cop_model_learner(served->model)->rev);
+		++*count;
+	}
+	return COP_OK;
+}
