@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "learn/learner_defaults.h"
 #include "learn/refit.h"
 #include "tree/dgt.h"
 
@@ -165,14 +166,12 @@ cop_err cop_learner_new(const cop_learner_settings *settings, cop_learner **out,
 		cop_diag_message(diag, "%s", wrong);
 		return COP_EINVAL;
 	}
-	cop_err err = class->create(settings, out);
-	if (err != COP_OK) {
+	cop_learner_settings filled = *settings;
+	cop_learner_defaults_fill(&filled);
+	cop_err err = class->create(&filled, out);
+	if (err != COP_OK)
 		cop_diag_message(diag, "learner %s: %s", class->name, cop_err_text(err));
-		return err;
-	}
-	cop_learner_settings *filled = &(*out)->settings;
-	filled->exploration.shares.least_propensity = cop_learner_least_propensity(filled);
-	return COP_OK;
+	return err;
 }
 
 void cop_learner_free(cop_learner *learner)

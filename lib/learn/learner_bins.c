@@ -49,19 +49,6 @@ double cop_bins_learner_footprint(const cop_learner_settings *s)
 	return cop_bins_footprint(&settings) + (double)sizeof(bins_learner);
 }
 
-/* What has no use here is as in other value learners. */
-static void fill_defaults(cop_learner_settings *s)
-{
-	if (s->height == 0)
-		s->height = 3;
-	if (s->trees == COP_LEARNER_DEFAULT_TREES)
-		s->trees = 16;
-	if (s->learning_rate == 0.0)
-		s->learning_rate = 1.0;
-	if (s->delta == 0.0)
-		s->delta = 0.1;
-}
-
 static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 {
 	*out = NULL;
@@ -71,7 +58,6 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 	const cop_bins_settings bins = settings_of(settings);
 	v->base.class = &cop_learner_bins;
 	v->base.settings = *settings;
-	fill_defaults(&v->base.settings);
 	cop_rng_init(&v->rng, settings->seed, 1);
 	cop_err err = cop_standardiser_new(
 	        cop_learner_dimension(settings), settings->features == 0, settings->max_nonzeros, &v->standardiser);

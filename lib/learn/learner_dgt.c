@@ -19,10 +19,6 @@
 #include "tree/dgt.h"
 
 #define ACCUMULATE       4
-#define DEFAULT_HEIGHT   6
-#define DEFAULT_RATE     1e-3
-#define DEFAULT_EPSILON  0.3
-#define DEFAULT_GAMMA    30.0
 #define SEED_START       2
 #define LARGEST_GRADIENT 1e15 /* beyond it, squares could overflow in a step that other events share */
 
@@ -85,21 +81,6 @@ static void destroy(cop_learner *learner)
 	cop_mem_free(g->loss);
 	cop_explorer_fini(&g->explorer);
 	cop_mem_free(g);
-}
-
-static void fill_defaults(cop_learner_settings *s)
-{
-	if (s->policy[0] == '\0')
-		strcpy(s->policy, "epsilon");
-	if (s->exploration.epsilon < 0.0)
-		s->exploration.epsilon = DEFAULT_EPSILON;
-	if (s->exploration.gamma <= 0.0)
-		s->exploration.gamma = DEFAULT_GAMMA;
-	if (s->height == 0)
-		s->height = DEFAULT_HEIGHT;
-	if (s->learning_rate == 0.0)
-		s->learning_rate = DEFAULT_RATE;
-	s->trees = 1;
 }
 
 static bool allocate_touched(touched *t, size_t rows)
@@ -174,7 +155,6 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 		return COP_ENOMEM;
 	g->base.class = &cop_learner_dgt;
 	g->base.settings = *settings;
-	fill_defaults(&g->base.settings);
 	g->kernel = cop_kernel_best();
 	g->agree = cop_dgt_agree(1.0);
 	g->estimator = cop_estimator_find("squared_ips");

@@ -158,7 +158,6 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 		return COP_ENOMEM;
 	e->base.class = &cop_learner_ensemble;
 	e->base.settings = *settings;
-	cop_mixture_defaults(&e->base.settings);
 	cop_shrinkage_begin(&e->shrinkage);
 	e->most = sqrt(2.0 * log((double)settings->arms));
 	cop_err err = make_room(e) ? cop_mixture_init(&e->mixture, settings->arms) : COP_ENOMEM;

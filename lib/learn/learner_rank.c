@@ -128,7 +128,6 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 		return COP_ENOMEM;
 	r->base.class = &cop_learner_rank;
 	r->base.settings = *settings;
-	cop_mixture_defaults(&r->base.settings);
 	cop_err err = create_parts(r);
 	if (err != COP_OK) {
 		destroy(&r->base);

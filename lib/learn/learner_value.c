@@ -15,9 +15,6 @@
 #include "learn/refit.h"
 #include "learn/standardiser.h"
 
-#define DEFAULT_TREES    16
-#define DEFAULT_HEIGHT   3 /* deeper ones fit the noise of a few thousand contexts */
-#define DEFAULT_DELTA    0.1
 #define SPLIT_RATE       0.02f
 #define LEAF_RATE        0.008f
 #define LINEAR_RATE      0.008f
@@ -46,18 +43,6 @@ static void destroy(cop_learner *learner)
 	cop_refit_free(v->refit);
 	cop_mem_free(v->score);
 	cop_mem_free(v);
-}
-
-static void fill_defaults(cop_learner_settings *s)
-{
-	if (s->height == 0)
-		s->height = DEFAULT_HEIGHT;
-	if (s->trees == COP_LEARNER_DEFAULT_TREES)
-		s->trees = DEFAULT_TREES;
-	if (s->learning_rate == 0.0)
-		s->learning_rate = 1.0;
-	if (s->delta == 0.0)
-		s->delta = DEFAULT_DELTA;
 }
 
 static cop_err create_model(const value_learner *v, cop_additive **out)
@@ -92,7 +77,6 @@ static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 		return COP_ENOMEM;
 	v->base.class = &cop_learner_value;
 	v->base.settings = *settings;
-	fill_defaults(&v->base.settings);
 	cop_rng_init(&v->rng, settings->seed, 1);
 	v->score = cop_mem_alloc(cop_kernel_pad(1), sizeof *v->score);
 	cop_err err = v->score == NULL ? COP_ENOMEM : COP_OK;

@@ -6,40 +6,10 @@
 #include "base/assert.h"
 #include "base/mem.h"
 
-#define DEFAULT_EPSILON 0.1
-#define PRIOR_LOSS      0.5f   /* the origin where no member is */
-#define SHARE           0.0015 /* of what choosing is worth, that the choice without a member may cost */
+#define PRIOR_LOSS 0.5f   /* the origin where no member is */
+#define SHARE      0.0015 /* of what choosing is worth, that the choice without a member may cost */
 
 _Static_assert(COP_LEARNER_EXPERTS <= COP_STACKING_MOST, "COP_STACKING_MOST is too small");
-
-/* The oblique trees' number and height for dense and sparse contexts, the policies' gammas, and optimism. */
-typedef struct defaults {
-	size_t trees[2];
-	unsigned height[2];
-	double fastcb, squarecb, optimism;
-} defaults;
-
-void cop_mixture_defaults(cop_learner_settings *s)
-{
-	static const defaults of_arms = { { 4, 8 }, { 4, 4 }, 60.0, 100.0, 0.3 };
-	static const defaults of_candidates = { { 16, 8 }, { 5, 4 }, 400.0, 60.0, 0.1 };
-	const defaults *d = strcmp(s->learner, "rank") == 0 ? &of_candidates : &of_arms;
-	bool sparse = s->features == 0;
-	if (s->policy[0] == '\0')
-		strcpy(s->policy, strcmp(s->learner, "rank") == 0 ? "fastcb" : "matching");
-	if (s->exploration.epsilon < 0.0)
-		s->exploration.epsilon = DEFAULT_EPSILON;
-	if (s->exploration.gamma <= 0.0)
-		s->exploration.gamma = strcmp(s->policy, "squarecb") == 0 ? d->squarecb : d->fastcb;
-	if (s->exploration.optimism < 0.0)
-		s->exploration.optimism = d->optimism;
-	if (s->height == 0)
-		s->height = d->height[sparse];
-	if (s->trees == COP_LEARNER_DEFAULT_TREES)
-		s->trees = d->trees[sparse];
-	if (s->learning_rate == 0.0)
-		s->learning_rate = 1.0;
-}
 
 static void destroy(void *member) { cop_refit_free(member); }
 static void save(const void *member, cop_bytes *bytes) { cop_refit_save(member, bytes); }

@@ -43,11 +43,6 @@ typedef struct cop_mixture {
 	float *mixed;                     /* the mixture's */
 } cop_mixture;
 
-/* Defaults of the learners that are mixtures: policy matching (over candidates fastcb), epsilon 0.1. Over arms gamma 60
- * (squarecb: 100), optimism 0.3 and 4 trees of height 4 (sparse: 8); over candidates gamma 400 (squarecb: 60), in units
- * of two deviations of what the mixture misses, optimism 0.1 and 16 trees of height 5 (sparse: 8 of 4). */
-void cop_mixture_defaults(cop_learner_settings *settings);
-
 /* COP_ENOMEM. Caller finishes with fini, also after an error. */
 COP_CHECK cop_err cop_mixture_init(cop_mixture *mixture, size_t room);
 void cop_mixture_fini(cop_mixture *mixture);

@@ -1,0 +1,192 @@
+/* Each kind of option: texts that are taken and printed again, texts that are refused and what is expected then. */
+#include "support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bandit/shares.h"
+#include "online/option.h"
+
+typedef struct fields {
+	char name[COP_OPTION_NAME_ROOM];
+	unsigned word, words;
+	uint32_t count;
+	uint64_t whole, micros, bytes, free;
+	double number, seconds;
+	bool flag, unless;
+	double range[2];
+	cop_option_maybe maybe;
+	cop_arm_shares shares;
+} fields;
+
+static const char *const colours[] = { "", "red", "green", "blue", NULL };
+static const char *const parts[] = { "a", "b", "c", NULL };
+static const char *const automatic[] = { "auto", NULL };
+
+#define AT(member) .offset = offsetof(fields, member)
+static const cop_option rows[] = {
+	{ "name", COP_OPTION_NAME, AT(name), .words = colours },
+	{ "word", COP_OPTION_WORD, AT(word), .words = colours },
+	{ "words", COP_OPTION_WORDS, AT(words), .words = parts },
+	{ "count", COP_OPTION_COUNT, AT(count), .low = 1, .high = 1e9 },
+	{ "whole", COP_OPTION_WHOLE, AT(whole), .high = 0x1p64 },
+	{ "micros", COP_OPTION_MICROS, AT(micros), .low = 1e3, .high = 86400e6 },
+	{ "seconds", COP_OPTION_SECONDS, AT(seconds), .low = 1e3, .high = 86400e6 },
+	{ "bytes", COP_OPTION_SIZE, AT(bytes), .low = 1024, .high = 0x1p40 },
+	{ "free", COP_OPTION_SIZE, AT(free), .low = 1024, .high = 0x1p40, .words = automatic },
+	{ "number", COP_OPTION_NUMBER, AT(number), .low = -1, .high = 1e30 },
+	{ "flag", COP_OPTION_FLAG, AT(flag) },
+	{ "unless", COP_OPTION_UNLESS, AT(unless) },
+	{ "range", COP_OPTION_RANGE, AT(range), .low = -1e100, .high = 1e100 },
+	{ "maybe", COP_OPTION_MAYBE, AT(maybe), .high = 9, .words = automatic },
+	{ "shares", COP_OPTION_SHARES, AT(shares) },
+};
+
+static const cop_option *row(const char *name)
+{
+	size_t i = 0;
+	while (strcmp(rows[i].name, name) != 0)
+		i++;
+	return &rows[i];
+}
+
+/* Values divided by blanks. */
+static bool reads(const cop_option *o, const char *text, fields *f, size_t *wrong)
+{
+	char copy[128], *at = NULL;
+	const char *texts[8];
+	size_t count = 0;
+	(void)snprintf(copy, sizeof copy, "%s", text);
+	for (char *word = strtok_r(copy, " ", &at); word != NULL; word = strtok_r(NULL, " ", &at))
+		texts[count++] = word;
+	return cop_option_read(o, texts, count, f, wrong);
+}
+
+static void expect_print(const cop_option *o, const cop_option_style *style, const fields *f, const char *expected)
+{
+	cop_bytes out;
+	cop_bytes_init(&out);
+	cop_option_print(o, style, f, &out);
+	cop_bytes_put_u8(&out, 0);
+	assert_int_equal(out.err, COP_OK);
+	assert_string_equal((const char *)out.data, expected);
+	cop_bytes_fini(&out);
+}
+
+static void test_option_reads_and_prints_each_kind(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *option, *text, *file, *line;
+	} good[] = {
+		{ "name", "green", "\"green\"", "green" },
+		{ "word", "blue", "\"blue\"", "blue" },
+		{ "words", "c a", "{ \"a\", \"c\" }", "a+c" },
+		{ "words", "c a b", "{ \"a\", \"b\", \"c\" }", "a+b+c" },
+		{ "count", "007", "7", "7" },
+		{ "whole", "18446744073709551615", "18446744073709551615", "18446744073709551615" },
+		{ "micros", "90min", "\"90min\"", "90min" },
+		{ "micros", "120min", "\"2h\"", "2h" },
+		{ "seconds", "1500ms", "\"1500ms\"", "1500ms" },
+		{ "seconds", "60s", "\"1min\"", "1min" },
+		{ "bytes", "2048KiB", "\"2MiB\"", "2MiB" },
+		{ "free", "auto", "\"auto\"", "auto" },
+		{ "free", "1025B", "\"1025B\"", "1025B" },
+		{ "number", "1e30", "\"1e+30\"", "1e+30" },
+		{ "number", "-0.5", "-0.5", "-0.5" },
+		{ "flag", "yes", "true", "true" },
+		{ "flag", "off", "false", "false" },
+		{ "unless", "true", "true", "true" },
+		{ "unless", "no", "false", "false" },
+		{ "range", "-1 2", "{ -1, 2 }", "-1+2" },
+		{ "maybe", "auto", "\"auto\"", "auto" },
+		{ "maybe", "9", "9", "9" },
+		{ "shares", "3=0.25 1=0.5", "{ \"1=0.5\", \"3=0.25\" }", "1=0.5+3=0.25" },
+		{ "shares", "", "{ }", "" },
+	};
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+		const cop_option *o = row(good[i].option);
+		fields f = { .count = 5 }, copy = { .count = 6 };
+		size_t wrong;
+		if (!reads(o, good[i].text, &f, &wrong))
+			fail_msg("%s: %s", good[i].option, good[i].text);
+		expect_print(o, &cop_option_in_file, &f, good[i].file);
+		expect_print(o, &cop_option_on_line, &f, good[i].line);
+		cop_option_copy(o, &copy, &f);
+		assert_true(cop_option_equal(o, &f, &copy));
+		assert_int_equal(copy.count, o->kind == COP_OPTION_COUNT ? 7 : 6);
+	}
+	fields f = { .count = 0 };
+	size_t wrong;
+	assert_true(reads(row("unless"), "false", &f, &wrong) && f.unless);
+	assert_true(reads(row("words"), "a b c", &f, &wrong) && f.words == 0);
+	assert_true(reads(row("seconds"), "10ms", &f, &wrong) && f.seconds == 0.01);
+	fields one = { .maybe.given = true };
+	fields other = { .maybe.given = false };
+	assert_false(cop_option_equal(row("maybe"), &one, &other));
+}
+
+static void test_option_refuses_what_it_describes(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *option, *text;
+		size_t wrong;
+		const char *expected;
+	} bad[] = {
+		{ "name", "pink", 0, "red, green or blue" },
+		{ "word", "", 0, "red, green or blue" },
+		{ "words", "a b a", 2, "some of a, b and c, each once" },
+		{ "words", "", 0, "some of a, b and c, each once" },
+		{ "count", "0", 0, "a whole number from 1 to 1000000000" },
+		{ "count", "1.5", 0, "a whole number from 1 to 1000000000" },
+		{ "whole", "18446744073709551616", 0, "a whole number from 0 to 18446744073709551615" },
+		{ "micros", "5", 0, "a duration like 10ms, 60s, 10min, 1h or 7d, from 1ms to 1d" },
+		{ "seconds", "999us", 0, "a duration like 10ms, 60s, 10min, 1h or 7d, from 1ms to 1d" },
+		{ "bytes", "auto", 0, "a size like 64KiB, 1MiB or 10GiB, from 1KiB to 1TiB" },
+		{ "free", "1B", 0, "auto or a size like 64KiB, 1MiB or 10GiB, from 1KiB to 1TiB" },
+		{ "number", "nan", 0, "a number from -1 to 1e+30" },
+		{ "number", "-2", 0, "a number from -1 to 1e+30" },
+		{ "flag", "maybe", 0, "true or false" },
+		{ "range", "1", 1, "two numbers {LOW, HIGH} with LOW < HIGH" },
+		{ "range", "1 1", 1, "two numbers {LOW, HIGH} with LOW < HIGH" },
+		{ "range", "0 1 2", 2, "two numbers {LOW, HIGH} with LOW < HIGH" },
+		{ "range", "0 1e101", 1, "two numbers {LOW, HIGH} with LOW < HIGH" },
+		{ "maybe", "10", 0, "auto or a number from 0 to 9" },
+		{ "shares", "0=0.1 0=0.2", 1,
+		        "ARM=SHARE, an arm's number from 0 and a share from 0 to 1, each arm once, at most 64" },
+	};
+	const fields before = { .count = 5, .number = 0.5, .range = { 0, 1 } };
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		fields f = before;
+		size_t wrong = 99;
+		char text[192];
+		if (reads(row(bad[i].option), bad[i].text, &f, &wrong))
+			fail_msg("%s: %s", bad[i].option, bad[i].text);
+		assert_int_equal(wrong, bad[i].wrong);
+		assert_true(cop_option_equal(row(bad[i].option), &f, &before));
+		cop_option_describe(row(bad[i].option), text, sizeof text);
+		assert_string_equal(text, bad[i].expected);
+	}
+}
+
+static void test_option_quotes_what_a_file_would_take_for_something_else(void **state)
+{
+	(void)state;
+	cop_bytes out;
+	cop_bytes_init(&out);
+	cop_option_put_quoted("a\"b\\c$d", &out);
+	cop_bytes_put_u8(&out, 0);
+	assert_string_equal((const char *)out.data, "\"a\\\"b\\\\c\\$d\"");
+	cop_bytes_fini(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_option_reads_and_prints_each_kind),
+		cmocka_unit_test(test_option_refuses_what_it_describes),
+		cmocka_unit_test(test_option_quotes_what_a_file_would_take_for_something_else),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
