@@ -11,12 +11,7 @@
 #include "online/model_shadow.h"
 #include "store/state_dir.h"
 
-static void note_challenge(cop_served *served, uint64_t number)
-{
-	served->refit.current = number;
-	served->refit.number = number > served->refit.number ? number : served->refit.number;
-	served->refit.taken = cop_model_get_counters(served->model)->learned;
-}
+static uint64_t learned_of(const cop_served *served) { return cop_model_get_counters(served->model)->learned; }
 
 static cop_err challenge_from_file(
         cop_served *served, const char *state_dir, uint64_t number, uint32_t *crc, bool given, cop_diag *diag)
@@ -37,7 +32,7 @@ static cop_err challenge_from_file(
 	cop_trees_free(trees);
 	*crc = is;
 	if (err == COP_OK)
-		note_challenge(served, number);
+		cop_refit_controller_challenge(&served->refit.controller, number, learned_of(served));
 	return err;
 }
 
@@ -49,25 +44,25 @@ static cop_err challenge(const cop_promotion *s, uint64_t number, uint32_t *crc,
 	*crc = load->crc;
 	cop_err err = cop_model_challenge_with(s->served->model, load->trees, &load->spare, diag);
 	if (err == COP_OK)
-		note_challenge(s->served, number);
+		cop_refit_controller_challenge(&s->served->refit.controller, number, learned_of(s->served));
 	return err;
 }
 
 static cop_err retire(cop_served *served)
 {
-	cop_model_evidence is;
-	cop_model_get_evidence(served->model, &is);
+	cop_promotion_test_roles roles;
+	cop_model_shadow_roles(served->model, &roles);
 	cop_err err = cop_model_retire(served->model);
-	if (err == COP_OK && !is.promoted)
-		served->refit.current = 0;
+	if (err == COP_OK)
+		cop_refit_controller_retire(&served->refit.controller, roles.promoted);
 	return err;
 }
 
 static cop_err freeze(cop_served *served, bool frozen)
 {
-	cop_model_evidence is;
-	cop_model_get_evidence(served->model, &is);
-	if (is.frozen == frozen)
+	cop_promotion_test_roles roles;
+	cop_model_shadow_roles(served->model, &roles);
+	if (roles.frozen == frozen)
 		return COP_EEXIST;
 	cop_model_freeze(served->model, frozen);
 	return COP_OK;
@@ -88,8 +83,8 @@ static cop_err simple(cop_served *served, cop_wire_promotion kind, cop_diag *dia
 	                                                    : freeze(served, kind == COP_WIRE_PROMOTION_FREEZE);
 	if (err != COP_OK)
 		cop_diag_message(diag, "model \"%s\": %s", served->name, missing[kind]);
-	else if (kind == COP_WIRE_PROMOTION_PROMOTE) /* its predecessor's trial begins */
-		served->refit.taken = cop_model_get_counters(served->model)->learned;
+	else if (kind == COP_WIRE_PROMOTION_PROMOTE)
+		cop_refit_controller_promote(&served->refit.controller, learned_of(served));
 	return err;
 }
 
@@ -98,7 +93,7 @@ static void tell(const cop_promotion *s, cop_wire_promotion kind, const cop_mode
 	const cop_promotion_test_summary *e = &before->summary;
 	cop_log_line(s->log, COP_LOG_NOTICE, "promotion",
 	        "model=%s kind=%s number=%" PRIu64 " by=%s events=%" PRIu64 " gain=%.6g low=%.6g high=%.6g",
-	        s->served->name, cop_wire_promotion_text(kind), s->served->refit.current, s->by, e->events,
+	        s->served->name, cop_wire_promotion_text(kind), s->served->refit.controller.current, s->by, e->events,
 	        e->value[COP_PROMOTION_TEST_DR], e->low[COP_PROMOTION_TEST_DR], e->high[COP_PROMOTION_TEST_DR]);
 }
 

@@ -1,70 +1,40 @@
-/* The detector sees each learned loss once: `seen` and `seen_sum` are the model's counters at the last look, and what
- * was learned since enters as the mean of these losses, at most MOST_FED times. Needs are in order of their record's
- * sequence number, so releasing a prefix of the journal removes a prefix of the list. Marks are pairs (next record,
+/* Needs are in order of their record's sequence number, so releasing a prefix of the journal removes a prefix of the list. Marks are pairs (next record,
  * decisions so far) in rising order; when the table is full every other one goes, so memory is bounded and the window
  * begins at most one mark too early, never too late. */
 #include "daemon/models/refit_state.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 
 #define MOST_NEEDS 1000000 /* read from a file */
-#define MOST_FED   4096    /* losses of one look */
 
 void cop_refit_state_init(cop_refit_state *state) { *state = (cop_refit_state){ 0 }; }
 
 void cop_refit_state_fini(cop_refit_state *state)
 {
-	cop_change_free(state->detector);
+	cop_refit_controller_fini(&state->controller);
 	cop_mem_free(state->need);
 	cop_refit_state_init(state);
 }
 
 void cop_refit_state_configure(cop_refit_state *state, const cop_config_refit *config)
 {
-	const char *wanted = config->enabled ? cop_config_drift_text(config->on_drift) : "none";
-	const char *is = state->detector == NULL ? "none" : cop_change_settings_of(state->detector)->detector;
-	if (strcmp(wanted, is) == 0)
-		return;
-	cop_change_free(state->detector);
-	state->detector = NULL;
-	state->drifted = false;
-	if (strcmp(wanted, "none") == 0)
-		return;
-	cop_change_settings settings;
-	cop_change_defaults(&settings);
-	(void)snprintf(settings.detector, sizeof settings.detector, "%s", wanted);
-	if (cop_change_new(&settings, &state->detector) != COP_OK)
-		state->detector = NULL;
+	(void)!cop_refit_controller_detect(
+	        &state->controller, config->enabled ? cop_config_drift_text(config->on_drift) : "none");
 }
-
-/* ---- drift ---- */
 
 void cop_refit_state_sync(cop_refit_state *state, const cop_model *model)
 {
 	const cop_model_counters *c = cop_model_get_counters(model);
-	state->seen = c->learned;
-	state->seen_sum = c->loss_sum;
+	cop_refit_controller_sync(&state->controller, c->learned, c->loss_sum);
 }
 
 void cop_refit_state_watch(cop_refit_state *state, const cop_model *model)
 {
 	const cop_model_counters *c = cop_model_get_counters(model);
 	const cop_model_settings *s = cop_model_get_settings(model);
-	uint64_t count = c->learned - state->seen;
-	if (count == 0 || state->detector == NULL) {
-		if (count != 0)
-			cop_refit_state_sync(state, model);
-		return;
-	}
-	double mean = (c->loss_sum - state->seen_sum) / (double)count;
-	double loss = (mean - s->loss_low) / (s->loss_high - s->loss_low);
-	for (uint64_t i = 0; i < count && i < MOST_FED; i++)
-		if (cop_change_add(state->detector, loss) == COP_CHANGE_RISE)
-			state->drifted = true;
-	cop_refit_state_sync(state, model);
+	cop_refit_controller_watch(&state->controller, c->learned, c->loss_sum, s->loss_low, s->loss_high);
 }
 
 /* ---- challengers ---- */
@@ -91,7 +61,7 @@ void cop_refit_state_release(cop_refit_state *state, uint64_t from)
 
 bool cop_refit_state_needs(const cop_refit_state *state, uint64_t number)
 {
-	bool needed = number == state->current;
+	bool needed = number == state->controller.current;
 	for (size_t i = 0; i < state->needs && !needed; i++)
 		needed = state->need[i].number == number;
 	return needed;
@@ -137,19 +107,21 @@ uint64_t cop_refit_state_window(const cop_refit_state *state, uint64_t decisions
 
 bool cop_refit_state_used(const cop_refit_state *state)
 {
-	return state->detector != NULL || state->number > 0 || state->began > 0.0 || state->needs > 0;
+	const cop_refit_controller *c = &state->controller;
+	return c->detector != NULL || c->number > 0 || c->began > 0.0 || state->needs > 0;
 }
 
 void cop_refit_state_save(const cop_refit_state *state, cop_bytes *out)
 {
-	cop_bytes_put_u64(out, state->learned);
-	cop_bytes_put_u64(out, state->after);
-	cop_bytes_put_f64(out, state->began);
-	cop_bytes_put_f64(out, state->spent);
-	cop_bytes_put_u64(out, state->number);
-	cop_bytes_put_u64(out, state->current);
-	cop_bytes_put_u64(out, state->taken);
-	cop_bytes_put_u8(out, state->drifted);
+	const cop_refit_controller *c = &state->controller;
+	cop_bytes_put_u64(out, c->learned);
+	cop_bytes_put_u64(out, c->after);
+	cop_bytes_put_f64(out, c->began);
+	cop_bytes_put_f64(out, c->spent);
+	cop_bytes_put_u64(out, c->number);
+	cop_bytes_put_u64(out, c->current);
+	cop_bytes_put_u64(out, c->taken);
+	cop_bytes_put_u8(out, c->drifted);
 	cop_bytes_put_u64(out, state->needs);
 	for (size_t i = 0; i < state->needs; i++) {
 		cop_bytes_put_u64(out, state->need[i].sequence);
@@ -160,9 +132,9 @@ void cop_refit_state_save(const cop_refit_state *state, cop_bytes *out)
 		cop_bytes_put_u64(out, state->mark[i].next);
 		cop_bytes_put_u64(out, state->mark[i].decisions);
 	}
-	cop_bytes_put_u8(out, state->detector != NULL);
-	if (state->detector != NULL)
-		cop_change_save(state->detector, out);
+	cop_bytes_put_u8(out, c->detector != NULL);
+	if (c->detector != NULL)
+		cop_change_save(c->detector, out);
 }
 
 static cop_err load_needs(cop_refit_state *state, cop_cursor *in)
@@ -196,22 +168,23 @@ static cop_err load_marks(cop_refit_state *state, cop_cursor *in)
 
 cop_err cop_refit_state_load(cop_refit_state *state, cop_cursor *in)
 {
+	cop_refit_controller *c = &state->controller;
 	cop_refit_state_fini(state);
-	state->learned = cop_cursor_u64(in);
-	state->after = cop_cursor_u64(in);
-	state->began = cop_cursor_f64(in);
-	state->spent = cop_cursor_f64(in);
-	state->number = cop_cursor_u64(in);
-	state->current = cop_cursor_u64(in);
-	state->taken = cop_cursor_u64(in);
-	state->drifted = cop_cursor_u8(in) != 0;
+	c->learned = cop_cursor_u64(in);
+	c->after = cop_cursor_u64(in);
+	c->began = cop_cursor_f64(in);
+	c->spent = cop_cursor_f64(in);
+	c->number = cop_cursor_u64(in);
+	c->current = cop_cursor_u64(in);
+	c->taken = cop_cursor_u64(in);
+	c->drifted = cop_cursor_u8(in) != 0;
 	cop_err err = in->err;
 	if (err == COP_OK)
 		err = load_needs(state, in);
 	if (err == COP_OK)
 		err = load_marks(state, in);
 	if (err == COP_OK && cop_cursor_u8(in) != 0)
-		err = cop_change_load(in, &state->detector);
+		err = cop_change_load(in, &c->detector);
 	if (err == COP_OK)
 		err = in->err;
 	if (err != COP_OK)

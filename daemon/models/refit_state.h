@@ -7,9 +7,9 @@
 
 #include "base/bytes.h"
 #include "daemon/config/config.h"
-#include "daemon/refit/worker_line.h"
-#include "evaluate/change.h"
+#include "daemon/common/worker_line.h"
 #include "online/model.h"
+#include "refit/refit_controller.h"
 #include "wire/wire_record.h"
 
 #define COP_REFIT_STATE_VERSION 1 /* of what is saved */
@@ -26,29 +26,17 @@ typedef struct cop_refit_mark {
 } cop_refit_mark;
 
 typedef struct cop_refit_state {
-	/* Saved. */
-	uint64_t learned; /* the model's counter when the last refit that ended well began */
-	uint64_t after;   /* newest journal record whose feedback it saw */
-	double began;     /* event time when the last one began; 0: none did */
-	double spent;     /* seconds of a processor that it took; while it runs at most, then exactly */
-	uint64_t number;  /* highest of a challenger so far */
-	uint64_t current; /* challenger in the shadow or serving; 0: none */
-	uint64_t taken;   /* the model's counter when it came */
-	bool drifted;     /* an alarm since the last refit began */
-	cop_change *detector;
+	/* Saved, of the controller what its header says. */
+	cop_refit_controller controller;
 	cop_refit_need *need; /* by rising sequence */
 	size_t needs;
 	cop_refit_mark mark[COP_REFIT_STATE_MARKS]; /* by rising record */
 	size_t marks;
 	/* Not saved. */
-	uint64_t seen; /* of the model's losses by the detector */
-	double seen_sum;
-	bool asked;        /* by somebody, who does not wait for anything to be due */
-	uint64_t held;     /* bytes of challengers that only the journal needs, at the last checkpoint */
-	bool crowded;      /* one is due, and there is too little free memory for it */
-	unsigned failures; /* in a row */
-	double not_before; /* monotonic seconds */
-	bool has_last;     /* one has ended in this process */
+	uint64_t held; /* bytes of challengers that only the journal needs, at the last checkpoint */
+	bool running;  /* the refit under way is this model's */
+	bool crowded;  /* one is due, and there is too little free memory for it */
+	bool has_last; /* one has ended in this process */
 	cop_worker_line last;
 	double last_time, last_seconds;         /* unix; it took */
 	double spent_total;                     /* seconds of a processor, in this process */

@@ -76,8 +76,8 @@ static void put_done(cop_server *server, const cop_served *served, cop_wire_prom
 	size_t map = cop_wire_put_map_open(&server->reply);
 	cop_wire_put_key_text(&server->reply, "kind", cop_wire_promotion_text(kind));
 	cop_wire_put_key_unsigned(&server->reply, "rev", cop_model_learner(served->model)->rev);
-	if (served->refit.current != 0)
-		cop_wire_put_key_unsigned(&server->reply, "n", served->refit.current);
+	if (served->refit.controller.current != 0)
+		cop_wire_put_key_unsigned(&server->reply, "n", served->refit.controller.current);
 	cop_wire_seq_put(&server->reply, seq);
 	cop_wire_put_map_close(&server->reply, map);
 }
@@ -104,7 +104,7 @@ cop_err cop_refit_body_promote(
 		return cop_wire_fault_set(
 		        fault, COP_WIRE_FORBIDDEN, "promote: the model's section refit says promote = never");
 	cop_model_get_evidence(served->model, &is);
-	bool there = is.shadow && !is.promoted && order->number == served->refit.current;
+	bool there = is.shadow && !is.promoted && order->number == served->refit.controller.current;
 	if (order->has_number && !there) {
 		cop_err err = cop_promotion_do(&s, COP_WIRE_PROMOTION_CHALLENGE, order->number, sequence, &why);
 		if (err != COP_OK)
@@ -156,8 +156,9 @@ static void put_refit(const cop_server *server, const cop_served *served, cop_by
 		ended += s->outcomes[i];
 		bad += cop_worker_outcome_bad((cop_worker_outcome)i) ? s->outcomes[i] : 0;
 	}
+	const cop_refit_controller *c = &s->controller;
 	uint64_t learned = cop_model_get_counters(served->model)->learned;
-	double pause = s->failures == 0 ? 0.0 : fmax(s->not_before - cop_clock_monotonic(), 0.0);
+	double pause = c->failures == 0 ? 0.0 : fmax(c->not_before - cop_clock_monotonic(), 0.0);
 	cop_wire_put_text(out, "refit");
 	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_text(out, "state", cop_refits_state_text(server, served));
@@ -165,8 +166,8 @@ static void put_refit(const cop_server *server, const cop_served *served, cop_by
 	cop_wire_put_key_double(out, "rest", fmax(cop_refits_rested(server) - server->time, 0.0));
 	cop_wire_put_key_unsigned(out, "ended", ended);
 	cop_wire_put_key_unsigned(out, "failed", bad);
-	cop_wire_put_key_unsigned(out, "fresh", learned > s->learned ? learned - s->learned : 0);
-	cop_wire_put_key_bool(out, "drift", s->drifted);
+	cop_wire_put_key_unsigned(out, "fresh", cop_refit_controller_fresh(c, learned));
+	cop_wire_put_key_bool(out, "drift", c->drifted);
 	cop_wire_put_key_double(out, "pause", pause);
 	if (server->refits.running == served)
 		put_running(&server->refits, out);
@@ -195,8 +196,8 @@ static void put_challenger(const cop_served *served, const cop_model_evidence *i
 	cop_wire_put_key_text(out, "state", is->promoted ? "serving" : is->shadow ? "shadow" : "none");
 	cop_wire_put_key_bool(out, "frozen", is->frozen);
 	cop_wire_put_key_unsigned(out, "challenges", is->challenges);
-	if (served->refit.current != 0)
-		cop_wire_put_key_unsigned(out, "n", served->refit.current);
+	if (served->refit.controller.current != 0)
+		cop_wire_put_key_unsigned(out, "n", served->refit.controller.current);
 	if (is->shadow) {
 		cop_wire_put_key_unsigned(out, "shadow_rev", is->rev);
 		put_evidence(&is->summary, out);

@@ -1,4 +1,5 @@
-/* What refit/refit_rule.h says of models: which refit is due, what becomes of its challenger. */
+/* The controller of each model decides (refit/refit_controller.h); here is what it decides about: the worker process,
+ * files of challengers, records of promotions. One refit is under way at a time, that of `running`. */
 #include "daemon/refit/refits.h"
 
 #include <fcntl.h>
@@ -18,12 +19,9 @@
 #include "daemon/server.h"
 #include "learn/footprint.h"
 #include "online/model_shadow.h"
-#include "refit/refit_rule.h"
 
 #define LOOK_SECONDS   0.1
-#define MEMORY_SECONDS 2.0  /* between two looks for free memory */
-#define PAUSE_SECONDS  60.0 /* after a failure, doubled with each */
-#define PAUSE_MOST     21600.0
+#define MEMORY_SECONDS 2.0 /* between two looks for free memory */
 
 void cop_refits_init(cop_refits *refits, const char *state_dir)
 {
@@ -37,7 +35,7 @@ void cop_refits_init(cop_refits *refits, const char *state_dir)
 /* What the refit under way, or at its end, took of a processor. */
 static void note_spent(cop_refits *refits, double seconds)
 {
-	refits->running->refit.spent = seconds;
+	refits->running->refit.controller.spent = seconds;
 	refits->running->refit.spent_total += seconds;
 }
 
@@ -65,34 +63,27 @@ static bool journal_stands(const cop_server *server)
 
 static uint64_t learned_of(const cop_served *served) { return cop_model_get_counters(served->model)->learned; }
 
-/* Losses learned that no refit has seen. */
 static uint64_t fresh_of(const cop_served *served)
 {
-	uint64_t learned = learned_of(served);
-	return learned > served->refit.learned ? learned - served->refit.learned : 0;
+	return cop_refit_controller_fresh(&served->refit.controller, learned_of(served));
+}
+
+static cop_refit_controller_settings rule_of(const cop_served *served)
+{
+	const cop_config_refit *c = &served->config->refit;
+	return (cop_refit_controller_settings){
+		.window = c->window, .least_feedback = c->least_feedback, .every = 1e-6 * (double)c->every
+	};
 }
 
 /* ---- what is due ---- */
-
-/* A challenger that may yet show what it is. */
-static bool on_trial(const cop_served *served)
-{
-	cop_model_evidence is;
-	const cop_config_refit *c = &served->config->refit;
-	if (served->refit.current == 0)
-		return false;
-	cop_model_get_evidence(served->model, &is);
-	uint64_t since = learned_of(served) - served->refit.taken;
-	return is.shadow &&
-	       cop_refit_on_trial(is.summary.verdict, since, served->refit.taken, c->window, c->least_feedback);
-}
 
 double cop_refits_rested(const cop_server *server)
 {
 	double rested = 0.0;
 	for (size_t i = 0; i < server->models.count; i++) {
-		const cop_refit_state *s = &server->models.items[i].refit;
-		rested = fmax(rested, cop_refit_rested(s->began, s->spent, server->config->refit_cpu_share));
+		const cop_refit_controller *c = &server->models.items[i].refit.controller;
+		rested = fmax(rested, cop_refit_rested(c->began, c->spent, server->config->refit_cpu_share));
 	}
 	return rested;
 }
@@ -100,19 +91,11 @@ double cop_refits_rested(const cop_server *server)
 /* Whether a refit of the model, whose refits are on, is due. */
 static cop_refit_due due(const cop_server *server, const cop_served *served, double now)
 {
-	const cop_config_refit *c = &served->config->refit;
-	const cop_refit_state *s = &served->refit;
-	const cop_refit_standing standing = {
-		.fresh = fresh_of(served),
-		.least_feedback = c->least_feedback,
-		.asked = s->asked,
-		.paused = now < s->not_before,
-		.resting = server->time < cop_refits_rested(server),
-		.drifted = s->drifted,
-		.early = server->time < s->began + 1e-6 * (double)c->every,
-		.trial = on_trial(served),
-	};
-	return cop_refit_is_due(&standing);
+	const cop_refit_controller_settings rule = rule_of(served);
+	const cop_refit_controller_times times = { server->time, now, cop_refits_rested(server) };
+	cop_promotion_test_roles roles;
+	cop_model_shadow_roles(served->model, &roles);
+	return cop_refit_controller_due(&served->refit.controller, &rule, &roles, &times);
 }
 
 /* Of one that begins. */
@@ -148,7 +131,7 @@ static void fill_job(const cop_server *server, const cop_served *served, uint64_
 		.parent = (int)getpid(),
 		.number = number,
 		.durable = cop_journaler_durable(server->journal),
-		.after = served->refit.after,
+		.after = served->refit.controller.after,
 		.seed = served->config->seed + number,
 		.idle = c->idle,
 		.nice = c->nice,
@@ -163,6 +146,7 @@ static void fill_job(const cop_server *server, const cop_served *served, uint64_
 	};
 }
 
+/* Of a refit that began, whether or not its worker did. */
 static void note_end(cop_server *server, cop_served *served, const cop_worker_line *end, double now)
 {
 	cop_refit_state *s = &served->refit;
@@ -172,10 +156,7 @@ static void note_end(cop_server *server, cop_served *served, const cop_worker_li
 	s->last_time = cop_clock_real();
 	s->last_seconds = now - server->refits.began;
 	s->outcomes[end->outcome]++;
-	s->failures = bad ? s->failures + 1 : 0;
-	s->drifted |= bad && server->refits.drifted; /* still to be answered */
-	if (bad)
-		s->not_before = now + fmin(PAUSE_SECONDS * exp2((double)s->failures - 1.0), PAUSE_MOST);
+	cop_refit_controller_end(&s->controller, !bad, end->learned, now);
 	cop_log_line(server->log, bad ? COP_LOG_WARNING : COP_LOG_NOTICE, "refit_ended",
 	        "model=%s outcome=%s number=%" PRIu64 " seconds=%.3f processor=%.3f reason=\"%s\"", served->name,
 	        cop_worker_outcome_text(end->outcome), end->number, s->last_seconds, end->spent, end->text);
@@ -184,7 +165,8 @@ static void note_end(cop_server *server, cop_served *served, const cop_worker_li
 static cop_err choose_number(const cop_server *server, const cop_served *served, uint64_t *number, cop_diag *diag)
 {
 	cop_err err = cop_challenger_newest(server->refits.state_dir, served->name, number, diag);
-	*number = 1 + (*number > served->refit.number ? *number : served->refit.number);
+	uint64_t highest = served->refit.controller.number;
+	*number = 1 + (*number > highest ? *number : highest);
 	return err;
 }
 
@@ -196,11 +178,7 @@ static void begin(cop_server *server, cop_served *served, cop_refit_due is, doub
 	char *argv[COP_WORKER_ARGUMENTS];
 	cop_diag diag = { 0 };
 	uint64_t number;
-	r->drifted = served->refit.drifted;
-	served->refit.asked = false;
-	served->refit.drifted = false;
-	served->refit.began = server->time;
-	served->refit.spent = 0.0;
+	cop_refit_controller_begin(&served->refit.controller, r->learned, server->time);
 	r->began = now;
 	r->next = NULL;
 	cop_err err = choose_number(server, served, &number, &diag);
@@ -218,7 +196,7 @@ static void begin(cop_server *server, cop_served *served, cop_refit_due is, doub
 		note_end(server, served, &end, now);
 		return;
 	}
-	served->refit.number = number; /* whatever becomes of it */
+	served->refit.controller.number = number; /* whatever becomes of it */
 	r->running = served;
 	cop_log_line(server->log, COP_LOG_NOTICE, "refit_started",
 	        "model=%s why=%s number=%" PRIu64 " pid=%d feedback=%" PRIu64 " memory=%" PRIu64, served->name,
@@ -243,11 +221,6 @@ static void conclude(cop_server *server, cop_worker_line *end, double now)
 {
 	cop_served *served = server->refits.running;
 	server->refits.running = NULL;
-	if (!cop_worker_outcome_bad(end->outcome)) {
-		served->refit.learned = server->refits.learned;
-		if (end->learned > served->refit.after)
-			served->refit.after = end->learned;
-	}
 	note_end(server, served, end, now);
 }
 
@@ -290,29 +263,19 @@ static void take_challenger(cop_server *server, double now)
 
 /* ---- evidence ---- */
 
-/* The window's worth of losses came since there is a second learner. */
-static bool window_over(const cop_served *served)
-{
-	return cop_model_has_shadow(served->model) &&
-	       learned_of(served) - served->refit.taken >= served->config->refit.window;
-}
-
 static void decide(cop_server *server, cop_served *served)
 {
-	cop_model_evidence is;
 	const cop_config_refit *c = &served->config->refit;
 	if (!c->enabled || (c->promote != COP_PROMOTE_EVIDENCE && c->promote != COP_PROMOTE_BOUND))
 		return;
-	cop_promotion_test_verdict verdict = cop_model_verdict(served->model);
-	bool over = window_over(served);
-	if (verdict == COP_PROMOTION_TEST_OPEN && !over)
-		return;
-	cop_model_get_evidence(served->model, &is);
-	cop_refit_step step = cop_refit_step_of(verdict, is.promoted, is.frozen, over);
+	const cop_refit_controller_settings rule = rule_of(served);
+	cop_promotion_test_roles roles;
+	cop_model_shadow_roles(served->model, &roles);
+	cop_refit_step step = cop_refit_controller_step(&served->refit.controller, &rule, &roles);
 	if (step == COP_REFIT_STAY || (server->journal != NULL && !journal_stands(server)))
 		return;
 	const cop_promotion s =
-	        succession_of(server, served, verdict == COP_PROMOTION_TEST_OPEN ? "window" : "evidence");
+	        succession_of(server, served, roles.verdict == COP_PROMOTION_TEST_OPEN ? "window" : "evidence");
 	cop_diag diag = { 0 };
 	cop_err err = COP_OK;
 	if (step != COP_REFIT_RETIRE)
@@ -344,7 +307,8 @@ static void attend(cop_server *server, double now)
 		else
 			conclude(server, &r->end, now);
 	} else {
-		r->running->refit.spent = now - r->began; /* at most, in case that a checkpoint is the last one */
+		r->running->refit.controller.spent =
+		        now - r->began; /* at most, in case that a checkpoint is the last one */
 	}
 }
 
@@ -383,7 +347,7 @@ void cop_refits_turn(cop_server *server, double now)
 {
 	cop_refits *r = &server->refits;
 	for (size_t i = 0; i < server->models.count; i++)
-		if (server->models.items[i].refit.current != 0)
+		if (server->models.items[i].refit.controller.current != 0)
 			decide(server, &server->models.items[i]);
 	if (now < r->next_look)
 		return;
@@ -419,7 +383,7 @@ cop_refits_answer cop_refits_ask(cop_server *server, cop_served *served)
 		return COP_REFITS_RUNNING;
 	if (fresh_of(served) == 0)
 		return COP_REFITS_NOTHING;
-	served->refit.asked = true;
+	served->refit.controller.asked = true;
 	server->refits.next_look = 0.0;
 	return COP_REFITS_QUEUED;
 }
@@ -452,7 +416,7 @@ const char *cop_refits_state_text(const cop_server *server, const cop_served *se
 {
 	if (!served->config->refit.enabled || server->journal == NULL)
 		return "off";
-	return server->refits.running == served ? "running" : served->refit.asked ? "queued" : "waiting";
+	return server->refits.running == served ? "running" : served->refit.controller.asked ? "queued" : "waiting";
 }
 
 /* ---- what is kept ---- */
@@ -483,7 +447,7 @@ void cop_refits_tidy(cop_server *server)
 			cop_refit_state_mark(
 			        s, cop_journaler_next(server->journal), decisions, served->config->refit.window);
 		cop_refit_state_release(s, from);
-		if (s->number == 0 || server->refits.running == served)
+		if (s->controller.number == 0 || server->refits.running == served)
 			continue;
 		if (cop_challenger_prune(server->refits.state_dir, served->name, served->config->refit.keep, is_needed,
 		            s, &pruned, &why) != COP_OK)

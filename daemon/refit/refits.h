@@ -24,7 +24,6 @@ typedef struct cop_refits {
 	uint64_t wanted;               /* journal record that is to be synced before it begins */
 	uint64_t learned;              /* the model's counter when it became due */
 	uint64_t memory;               /* bytes that it may take */
-	bool drifted;                  /* an alarm is part of why it began */
 	double began;                  /* monotonic seconds */
 	double next_look;              /* monotonic seconds */
 } cop_refits;

@@ -23,7 +23,7 @@
 #include "daemon/durable/challenger.h"
 #include "daemon/refit/duty_cycle.h"
 #include "daemon/refit/worker_job.h"
-#include "daemon/refit/worker_line.h"
+#include "daemon/common/worker_line.h"
 #include "daemon/common/clock.h"
 #include "linalg/blas.h"
 #include "online/model_shadow.h"

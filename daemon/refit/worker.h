@@ -3,7 +3,7 @@
  * It puts itself behind everything else (scheduling class, nice value, input/output class, first to go when memory is
  * short), bounds its address space, and ends when its parent does. It reads the journal, changes nothing in it, takes
  * the serving model's losses from the newest checkpoint, fits (refit/refit_run.h), and writes a challenger's file
- * (daemon/durable/challenger.h). What it reports are lines (daemon/refit/worker_line.h) on standard output. */
+ * (daemon/durable/challenger.h). What it reports are lines (daemon/common/worker_line.h) on standard output. */
 #ifndef COP_DAEMON_REFIT_WORKER_H
 #define COP_DAEMON_REFIT_WORKER_H
 

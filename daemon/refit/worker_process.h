@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "daemon/refit/worker_line.h"
+#include "daemon/common/worker_line.h"
 
 typedef struct cop_worker_process {
 	pid_t pid;       /* 0: none runs */

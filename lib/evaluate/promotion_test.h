@@ -77,6 +77,15 @@ typedef enum cop_promotion_test_verdict {
 	COP_PROMOTION_TEST_WORSE   /* high < -worse_margin */
 } cop_promotion_test_verdict;
 
+/* A model with a second learner beside the serving one, at one moment. */
+typedef struct cop_promotion_test_roles {
+	bool shadow;                        /* there is a second learner */
+	bool promoted;                      /* a challenger serves, and the second learner is its predecessor */
+	bool frozen;                        /* neither of them learns */
+	cop_promotion_test_verdict verdict; /* on the second learner; open without one */
+	uint64_t learned;                   /* losses that the model has learned so far */
+} cop_promotion_test_roles;
+
 typedef struct cop_promotion_test_settings {
 	cop_promotion_test_estimator estimator; /* whose interval the verdict goes by */
 	double margin;                          /* [0, 1] */

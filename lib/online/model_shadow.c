@@ -180,7 +180,17 @@ cop_promotion_test_verdict cop_model_verdict(const cop_model *model)
 	                                     : cop_promotion_test_judge(&model->shadow.evidence);
 }
 
-bool cop_model_has_shadow(const cop_model *model) { return model->shadow.learner != NULL; }
+void cop_model_shadow_roles(const cop_model *model, cop_promotion_test_roles *out)
+{
+	const cop_shadow *s = &model->shadow;
+	*out = (cop_promotion_test_roles){
+		.shadow = s->learner != NULL,
+		.promoted = s->second,
+		.frozen = s->frozen,
+		.verdict = cop_model_verdict(model),
+		.learned = model->counters.learned,
+	};
+}
 
 void cop_model_get_evidence(const cop_model *model, cop_model_evidence *out)
 {

@@ -66,8 +66,8 @@ typedef struct cop_model_evidence {
 void cop_model_get_evidence(const cop_model *model, cop_model_evidence *out);
 /* Cheap enough for every event; open without a shadow. */
 cop_promotion_test_verdict cop_model_verdict(const cop_model *model);
-/* Whether there is a learner in the shadow. */
-bool cop_model_has_shadow(const cop_model *model);
+/* Who serves, and what the verdict is: as cheap. */
+void cop_model_shadow_roles(const cop_model *model, cop_promotion_test_roles *out);
 
 /* The serving learner's losses of all arms for a raw context, in [0, 1], into out: what a refit wants to know
  * (refit/refit_run.h). COP_ESHAPE: it has not so many arms. Nothing changes but workspaces. */

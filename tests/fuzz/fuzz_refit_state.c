@@ -6,7 +6,7 @@
 
 #include "base/assert.h"
 #include "daemon/models/refit_state.h"
-#include "daemon/refit/worker_line.h"
+#include "daemon/common/worker_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

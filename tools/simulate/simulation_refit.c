@@ -10,10 +10,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "evaluate/change.h"
 #include "online/model_record.h"
 #include "online/model_shadow.h"
-#include "refit/refit_rule.h"
+#include "refit/refit_controller.h"
 #include "store/journal_keep.h"
 #include "store/journal_writer.h"
 #include "wire/wire_models.h"
@@ -31,15 +30,8 @@ struct cop_sim_refits {
 	cop_journal_writer *journal;
 	cop_bytes batch, body;
 	uint64_t first, next; /* records: of the batch, to come */
-	cop_change *detector; /* NULL: none */
-	uint64_t learned;     /* the model's counter at the last refit, */
-	uint64_t seen;        /* the detector's, */
-	double seen_sum;
-	uint64_t taken;   /* and at the challenge */
-	bool challenging; /* there was a challenge whose outcome is open */
-	bool drifted;
-	uint64_t after; /* newest record that a refit has seen */
-	uint64_t number;
+	cop_refit_controller_settings rule;
+	cop_refit_controller controller;
 	cop_sim_refit_counts counts;
 };
 
@@ -166,29 +158,30 @@ static void fill_settings(const cop_sim_refits *r, cop_refit_settings *set)
 	set->method = r->set.method;
 	set->window = r->set.window;
 	set->holdout = r->set.holdout;
-	set->after = r->after;
+	set->after = r->controller.after;
 	set->height = r->set.height != 0 ? r->set.height : height;
 	set->alpha = r->set.alpha;
-	set->seed = l->seed + r->number;
+	set->seed = l->seed + r->controller.number;
 	set->promotion.margin = r->set.margin;
 	set->promotion.risk = r->set.risk;
 }
+
+static uint64_t learned_of(const cop_sim_refits *r) { return cop_model_get_counters(r->model)->learned; }
 
 static cop_err challenge(cop_sim_refits *r, const cop_trees *trees)
 {
 	cop_diag why = { 0 };
 	cop_err err = cop_model_challenge(r->model, trees, &why);
 	r->counts.made += err == COP_OK;
-	if (err == COP_OK) {
-		r->challenging = true;
-		r->taken = cop_model_get_counters(r->model)->learned;
-	}
+	if (err == COP_OK)
+		cop_refit_controller_challenge(&r->controller, r->controller.number, learned_of(r));
 	if (err != COP_ESHAPE && err != COP_EINVAL && err != COP_ENONFINITE)
 		return err;
 	r->counts.refused++;
 	return COP_OK;
 }
 
+/* No refit is a failure here: one without a challenger is not made again from the same losses. */
 static cop_err refit(cop_sim_refits *r, cop_diag *diag)
 {
 	cop_refit_settings set;
@@ -196,18 +189,18 @@ static cop_err refit(cop_sim_refits *r, cop_diag *diag)
 	cop_trees *trees = NULL;
 	const cop_refit_estimate serving = { losses_of, r };
 	bool arms = cop_model_get_settings(r->model)->learner.arms > 0;
-	r->number++;
+	r->controller.number++;
 	fill_settings(r, &set);
-	r->learned = cop_model_get_counters(r->model)->learned;
+	cop_refit_controller_begin(&r->controller, learned_of(r), 0.0);
 	cop_err err = flush(r, diag);
 	if (err == COP_OK)
 		err = cop_refit_run(&set, r->folder, arms ? &serving : NULL, NULL, NULL, &report, &trees, diag);
-	if (err == COP_EEND) {
-		r->counts.nothing++;
+	bool nothing = err == COP_EEND;
+	cop_refit_controller_end(&r->controller, true, err == COP_OK ? report.learned : 0, 0.0);
+	r->counts.nothing += nothing;
+	if (nothing)
 		return COP_OK;
-	}
 	if (err == COP_OK) {
-		r->after = report.learned;
 		bool worse = report.summary.verdict == COP_PROMOTION_TEST_WORSE;
 		r->counts.worse += worse;
 		err = worse ? COP_OK : challenge(r, trees);
@@ -222,53 +215,46 @@ static void watch(cop_sim_refits *r)
 {
 	const cop_model_counters *c = cop_model_get_counters(r->model);
 	const cop_model_settings *s = cop_model_get_settings(r->model);
-	uint64_t count = c->learned - r->seen;
-	if (count == 0)
-		return;
-	double mean = (c->loss_sum - r->seen_sum) / (double)count;
-	for (uint64_t i = 0; i < count && r->detector != NULL; i++)
-		if (cop_change_add(r->detector, (mean - s->loss_low) / (s->loss_high - s->loss_low)) == COP_CHANGE_RISE)
-			r->drifted = true;
-	r->seen = c->learned;
-	r->seen_sum = c->loss_sum;
+	cop_refit_controller_watch(&r->controller, c->learned, c->loss_sum, s->loss_low, s->loss_high);
+}
+
+static cop_err retire(cop_sim_refits *r)
+{
+	cop_promotion_test_roles roles;
+	cop_model_shadow_roles(r->model, &roles);
+	cop_refit_controller_retire(&r->controller, roles.promoted);
+	return cop_model_retire(r->model);
 }
 
 static cop_err step(cop_sim_refits *r)
 {
-	cop_model_evidence is;
-	cop_promotion_test_verdict verdict = cop_model_verdict(r->model);
-	bool over =
-	        cop_model_has_shadow(r->model) && cop_model_get_counters(r->model)->learned - r->taken >= r->set.window;
-	if (verdict == COP_PROMOTION_TEST_OPEN && !over)
-		return COP_OK;
-	cop_model_get_evidence(r->model, &is);
+	cop_promotion_test_roles roles;
 	cop_err err = COP_OK;
-	cop_refit_step todo = cop_refit_step_of(verdict, is.promoted, is.frozen, over);
-	if (todo == COP_REFIT_PROMOTE)
-		err = cop_model_promote(r->model);
-	else if (todo == COP_REFIT_ROLLBACK)
+	cop_model_shadow_roles(r->model, &roles);
+	switch (cop_refit_controller_step(&r->controller, &r->rule, &roles)) {
+	case COP_REFIT_STAY:
+		break;
+	case COP_REFIT_PROMOTE:
+		r->counts.promoted++;
+		cop_refit_controller_promote(&r->controller, roles.learned);
+		return cop_model_promote(r->model);
+	case COP_REFIT_ROLLBACK:
+		r->counts.rolled_back++;
 		err = cop_model_rollback(r->model);
-	if (err == COP_OK && (todo == COP_REFIT_ROLLBACK || todo == COP_REFIT_RETIRE))
-		err = cop_model_retire(r->model);
-	r->counts.promoted += todo == COP_REFIT_PROMOTE;
-	r->counts.rolled_back += todo == COP_REFIT_ROLLBACK;
-	r->counts.retired += todo == COP_REFIT_RETIRE;
-	r->challenging = todo == COP_REFIT_PROMOTE;
-	if (r->challenging)
-		r->taken = cop_model_get_counters(r->model)->learned;
+		return err == COP_OK ? retire(r) : err;
+	case COP_REFIT_RETIRE:
+		r->counts.retired++;
+		return retire(r);
+	}
 	return err;
 }
 
 static cop_refit_due due(const cop_sim_refits *r)
 {
-	uint64_t learned = cop_model_get_counters(r->model)->learned;
-	cop_refit_standing standing = {
-		.fresh = learned - r->learned, .least_feedback = r->set.every, .drifted = r->drifted
-	};
-	if (r->challenging)
-		standing.trial = cop_refit_on_trial(
-		        cop_model_verdict(r->model), learned - r->taken, r->taken, r->set.window, r->set.every);
-	return cop_refit_is_due(&standing);
+	static const cop_refit_controller_times timeless = { 0 };
+	cop_promotion_test_roles roles;
+	cop_model_shadow_roles(r->model, &roles);
+	return cop_refit_controller_due(&r->controller, &r->rule, &roles, &timeless);
 }
 
 cop_err cop_sim_refits_decided(
@@ -294,23 +280,12 @@ cop_err cop_sim_refits_fed(
 	if (err != COP_OK || !cop_refit_begins(is))
 		return err;
 	r->counts.drifted += is == COP_REFIT_DRIFT;
-	r->drifted = false;
 	return refit(r, diag);
 }
 
 const cop_sim_refit_counts *cop_sim_refits_counts(const cop_sim_refits *refits) { return &refits->counts; }
 
 /* ---- its life ---- */
-
-static cop_err make_detector(cop_sim_refits *r)
-{
-	cop_change_settings settings;
-	if (strcmp(r->set.drift, "none") == 0)
-		return COP_OK;
-	cop_change_defaults(&settings);
-	memcpy(settings.detector, r->set.drift, sizeof settings.detector);
-	return cop_change_new(&settings, &r->detector);
-}
 
 static cop_err judge_by(const cop_sim_refits *r)
 {
@@ -331,12 +306,13 @@ cop_err cop_sim_refits_new(
 	if (r == NULL)
 		return COP_ENOMEM;
 	r->set = *settings;
+	r->rule = (cop_refit_controller_settings){ .window = settings->window, .least_feedback = settings->every };
 	r->model = model;
 	cop_bytes_init(&r->batch);
 	cop_bytes_init(&r->body);
 	cop_err err = judge_by(r);
 	if (err == COP_OK)
-		err = make_detector(r);
+		err = cop_refit_controller_detect(&r->controller, settings->drift);
 	if (err == COP_OK)
 		err = make_folder(r, diag);
 	if (err == COP_OK)
@@ -357,7 +333,7 @@ void cop_sim_refits_free(cop_sim_refits *refits)
 		(void)!cop_journal_writer_close(refits->journal, NULL);
 	if (refits->folder[0] != '\0')
 		remove_folder(refits->folder);
-	cop_change_free(refits->detector);
+	cop_refit_controller_fini(&refits->controller);
 	cop_bytes_fini(&refits->batch);
 	cop_bytes_fini(&refits->body);
 	cop_mem_free(refits);

@@ -50,12 +50,12 @@ static void test_watch_finds_that_the_loss_rises(void **state)
 		learn(model, 11.0);
 		cop_refit_state_watch(&s, model);
 	}
-	assert_false(s.drifted);
+	assert_false(s.controller.drifted);
 	for (int i = 0; i < 500; i++) {
 		learn(model, 19.0);
 		cop_refit_state_watch(&s, model);
 	}
-	assert_true(s.drifted);
+	assert_true(s.controller.drifted);
 	cop_refit_state_fini(&s);
 	cop_model_free(model);
 }
@@ -68,14 +68,14 @@ static void test_watch_without_detector_finds_nothing(void **state)
 	cop_refit_state s;
 	cop_refit_state_init(&s);
 	cop_refit_state_configure(&s, &off);
-	assert_null(s.detector);
+	assert_null(s.controller.detector);
 	learn(model, 19.0);
 	cop_refit_state_watch(&s, model);
-	assert_int_equal(s.seen, 1);
+	assert_int_equal(s.controller.seen, 1);
 	cop_refit_state_configure(&s, &enabled); /* as a reload does */
-	assert_non_null(s.detector);
+	assert_non_null(s.controller.detector);
 	cop_refit_state_configure(&s, &off);
-	assert_null(s.detector);
+	assert_null(s.controller.detector);
 	assert_false(cop_refit_state_used(&s));
 	cop_refit_state_fini(&s);
 	cop_model_free(model);
@@ -114,11 +114,11 @@ static void test_watch_feeds_the_detector_means_of_scaled_losses(void **state)
 		for (unsigned j = 0; j < pieces[i] && j < MOST_FED; j++)
 			(void)cop_change_add(alone, (mean - 10.0) / (20.0 - 10.0));
 		count += pieces[i];
-		assert_int_equal(s.seen, count);
-		assert_true(s.seen_sum == total);
+		assert_int_equal(s.controller.seen, count);
+		assert_true(s.controller.seen_sum == total);
 		cop_bytes_init(&a);
 		cop_bytes_init(&b);
-		cop_change_save(s.detector, &a);
+		cop_change_save(s.controller.detector, &a);
 		cop_change_save(alone, &b);
 		assert_int_equal(a.length, b.length);
 		assert_memory_equal(a.data, b.data, a.length);
@@ -141,9 +141,9 @@ static void test_state_is_used_once_anything_is_kept(void **state)
 		if (what == 0)
 			cop_refit_state_configure(&s, &enabled);
 		if (what == 1)
-			s.number = 1;
+			s.controller.number = 1;
 		if (what == 2)
-			s.began = 0.5;
+			s.controller.began = 0.5;
 		if (what == 3)
 			assert_int_equal(cop_refit_state_need(&s, 1, 1), COP_OK);
 		assert_int_equal(cop_refit_state_used(&s), what < 4);
@@ -230,11 +230,11 @@ static void test_detector_is_the_configured_one(void **state)
 			cop_config_refit config = { .enabled = true, .on_drift = (cop_config_drift)kind };
 			cop_refit_state_configure(&s, &config);
 			if (names[kind] == NULL) {
-				assert_null(s.detector);
+				assert_null(s.controller.detector);
 				continue;
 			}
-			assert_non_null(s.detector);
-			assert_string_equal(cop_change_settings_of(s.detector)->detector, names[kind]);
+			assert_non_null(s.controller.detector);
+			assert_string_equal(cop_change_settings_of(s.controller.detector)->detector, names[kind]);
 		}
 	cop_refit_state_fini(&s);
 }
@@ -246,7 +246,7 @@ static void test_challengers_are_needed_until_released(void **state)
 	cop_refit_state_init(&s);
 	for (uint64_t i = 1; i <= 5; i++)
 		assert_int_equal(cop_refit_state_need(&s, 100 * i, i), COP_OK);
-	s.current = 2;
+	s.controller.current = 2;
 	cop_refit_state_release(&s, 300);
 	assert_false(cop_refit_state_needs(&s, 1));
 	assert_true(cop_refit_state_needs(&s, 2)); /* it is there */
@@ -282,14 +282,14 @@ static void fill(cop_refit_state *s)
 {
 	cop_refit_state_init(s);
 	cop_refit_state_configure(s, &enabled);
-	s->learned = 1;
-	s->after = 2;
-	s->began = 3.5;
-	s->spent = 12.25;
-	s->number = 4;
-	s->current = 5;
-	s->taken = 6;
-	s->drifted = true;
+	s->controller.learned = 1;
+	s->controller.after = 2;
+	s->controller.began = 3.5;
+	s->controller.spent = 12.25;
+	s->controller.number = 4;
+	s->controller.current = 5;
+	s->controller.taken = 6;
+	s->controller.drifted = true;
 	assert_int_equal(cop_refit_state_need(s, 7, 8), COP_OK);
 	cop_refit_state_mark(s, 9, 10, 1000);
 }
@@ -312,10 +312,11 @@ static void test_state_comes_back_and_damage_is_refused(void **state)
 	cop_cursor_init(&cursor, bytes.data, bytes.length);
 	assert_int_equal(cop_refit_state_load(&back, &cursor), COP_OK);
 	assert_int_equal(cop_cursor_left(&cursor), 0);
-	assert_true(back.learned == 1 && back.after == 2 && back.began == 3.5 && back.spent == 12.25 &&
-	            back.number == 4 && back.current == 5);
-	assert_true(back.taken == 6 && back.drifted && back.needs == 1 && back.need[0].number == 8);
-	assert_true(back.marks == 1 && back.mark[0].next == 9 && back.detector != NULL);
+	assert_true(back.controller.learned == 1 && back.controller.after == 2 && back.controller.began == 3.5 &&
+	            back.controller.spent == 12.25 && back.controller.number == 4 && back.controller.current == 5);
+	assert_true(
+	        back.controller.taken == 6 && back.controller.drifted && back.needs == 1 && back.need[0].number == 8);
+	assert_true(back.marks == 1 && back.mark[0].next == 9 && back.controller.detector != NULL);
 	for (size_t length = 0; length < bytes.length; length++) {
 		cop_cursor_init(&cursor, bytes.data, length);
 		assert_int_not_equal(cop_refit_state_load(&back, &cursor), COP_OK);

@@ -1,7 +1,7 @@
 /* Writer and reader share one table of outcomes. Written text loses control characters and double quotes, so a line
  * stays one line here, in the log and in status; text that was read is cleaned again, since a broken worker may write
  * anything. Outcomes after "failed" are the daemon's own findings about a process, and no line may claim them. */
-#include "daemon/refit/worker_line.h"
+#include "daemon/common/worker_line.h"
 
 #include <errno.h>
 #include <inttypes.h>

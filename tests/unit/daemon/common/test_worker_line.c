@@ -1,4 +1,4 @@
-#include "daemon/refit/worker_line.h"
+#include "daemon/common/worker_line.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* daemon/refit/worker_line.h: what a refit worker tells the daemon, a line each, on its standard output.
+/* daemon/common/worker_line.h: what a refit worker tells the daemon, a line each, on its standard output.
  *
  *     progress SHARE TEXT
  *     result OUTCOME NUMBER LEARNED LEAVES GAIN TEXT      the last one
@@ -6,8 +6,8 @@
  * SHARE in [0, 1]. NUMBER is the challenger's (0: none was written), LEARNED the journal record up to which feedback
  * was seen (0: not known), LEAVES its leaves, GAIN by how much lower its loss was on what it was judged by. No state:
  * any thread. */
-#ifndef COP_DAEMON_REFIT_WORKER_LINE_H
-#define COP_DAEMON_REFIT_WORKER_LINE_H
+#ifndef COP_DAEMON_COMMON_WORKER_LINE_H
+#define COP_DAEMON_COMMON_WORKER_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>
