@@ -1,5 +1,6 @@
 """The commands of docs/tutorial/first-model.md as they stand there. The clients in README and
-docs/how-to/write-a-client.md, as they stand there but for their addresses: beside a daemon, without one, and with one that is killed and started again in the middle."""
+docs/how-to/write-a-client.md, as they stand there but for their addresses: beside a daemon, without one, and with one
+that is killed and started again in the middle. The commands of other documents are in test_documents.py."""
 
 import os
 import re
@@ -16,15 +17,19 @@ ROOT = Path(__file__).resolve().parents[2]
 PORTS = {"5590": "requests", "5591": "contexts_bind", "5592": "feedback_bind", "5593": "actions_bind"}
 
 
+def python_of(path):
+    """A document's blocks of Python."""
+    return re.findall(r"```python\n(.*?)```", (ROOT / path).read_text(), re.S)
+
+
 def readme():
-    blocks = re.findall(r"(?:^    .*\n|^\n)+", (ROOT / "README.md").read_text(), re.M)
-    (block,) = [textwrap.dedent(b) for b in blocks if "import itertools, msgpack" in b]
+    (block,) = python_of("README.md")
     return block
 
 
 def clients():
     """Requests, streams."""
-    return re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "how-to" / "write-a-client.md").read_text(), re.S)
+    return python_of("docs/how-to/write-a-client.md")
 
 
 EXAMPLES = {"readme": (readme(), 36, 6), "requests": (clients()[0], 3, 6), "streams": (clients()[1], 3, 6)}
