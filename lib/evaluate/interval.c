@@ -85,24 +85,6 @@ double cop_sequence_low(const cop_sequence *s, double risk)
 	return fmax(low, 0.0);
 }
 
-static void merge_sum(cop_sum *sum, const cop_sum *other)
-{
-	cop_sum_add(sum, other->total);
-	cop_sum_add(sum, other->rest);
-}
-
-void cop_sequence_merge(cop_sequence *s, const cop_sequence *other)
-{
-	s->n += other->n;
-	merge_sum(&s->weight, &other->weight);
-	merge_sum(&s->bet, &other->bet);
-	merge_sum(&s->bet_x, &other->bet_x);
-	merge_sum(&s->price, &other->price);
-	merge_sum(&s->x, &other->x);
-	s->square += other->square;
-	s->for_weight = 0.0; /* none: the next event renews the bet */
-}
-
 void cop_sequence_save(const cop_sequence *s, cop_bytes *out)
 {
 	const cop_sum *sums[] = { &s->weight, &s->bet, &s->bet_x, &s->price, &s->x };

@@ -2,11 +2,13 @@
  *
  *   Clopper-Pearson      exact for a share (Clopper and Pearson 1934)
  *   empirical Bernstein  finite-sample for a bounded mean (Maurer and Pontil 2009, theorem 4)
- *   lower sequence       holds at all times at once, for the mean of X >= 0 of which nothing else is bounded:
- * predictable plug-in empirical Bernstein (Waudby-Smith and Ramdas 2023, section 3, with the inequality of Fan, Grama
- * and Liu 2015 that needs only X - prediction >= -1). With psi(l) = -log(1 - l) - l and risk r: mean >= (sum(l X) -
- * log(1/r) - sum(psi(l) (X - prediction)^2)) / sum(l) asymptotic sequence  half-width, valid at all times for large n,
- * from a variance (Waudby-Smith et al. 2024)
+ *   lower sequence       holds at all times at once, for the mean of X >= 0 without an upper bound: predictable
+ *                        plug-in empirical Bernstein (Waudby-Smith and Ramdas 2023, section 3, with the inequality of
+ *                        Fan, Grama and Liu 2015, which needs only X - prediction >= -1)
+ *   asymptotic sequence  half-width that holds at all times for large n, from a variance (Waudby-Smith et al. 2024)
+ *
+ * The lower sequence, with psi(l) = -log(1 - l) - l and risk r:
+ *   mean >= (sum(l X) - log(1/r) - sum(psi(l) (X - prediction)^2)) / sum(l)
  *
  * `risk` is the probability, in (0, 1), that the interval as a whole misses: 0.05 for 95 %. Pure functions, and one
  * plain struct that is all zero when empty; distinct objects on distinct threads. */
@@ -51,10 +53,8 @@ typedef struct cop_sequence {
 void cop_sequence_add(cop_sequence *sequence, double weight, double x, double scale, double risk);
 /* Bound from below, at least 0; it may be looked at after every event. */
 double cop_sequence_low(const cop_sequence *sequence, double risk);
-/* Both streams, one after the other; still valid, as each was bet on with what was known in its own. */
-void cop_sequence_merge(cop_sequence *sequence, const cop_sequence *other);
 void cop_sequence_save(const cop_sequence *sequence, cop_bytes *out);
-/* Sticky: the cursor's err tells. */
+/* Errors stay in the cursor's err. */
 void cop_sequence_load(cop_sequence *sequence, cop_cursor *in);
 
 #endif

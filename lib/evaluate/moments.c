@@ -4,29 +4,6 @@
 
 #include <math.h>
 
-void cop_moments_merge(cop_moments *m, const cop_moments *other)
-{
-	if (other->n == 0)
-		return;
-	double both = m->a2 + other->a2;
-	double share = other->a2 / both;
-	double dw = other->mean_w - m->mean_w, dy = other->mean_y - m->mean_y;
-	double rest = m->a2 * share;
-	m->n += other->n;
-	cop_sum_add(&m->a, other->a.total);
-	cop_sum_add(&m->a, other->a.rest);
-	cop_sum_add(&m->aw, other->aw.total);
-	cop_sum_add(&m->aw, other->aw.rest);
-	cop_sum_add(&m->ay, other->ay.total);
-	cop_sum_add(&m->ay, other->ay.rest);
-	m->a2 = both;
-	m->mean_w += share * dw;
-	m->mean_y += share * dy;
-	m->ww += other->ww + rest * dw * dw;
-	m->wy += other->wy + rest * dw * dy;
-	m->yy += other->yy + rest * dy * dy;
-}
-
 double cop_moments_mean_w(const cop_moments *m)
 {
 	return m->n == 0 ? 0.0 : cop_sum_value(&m->aw) / cop_sum_value(&m->a);

@@ -2,8 +2,8 @@
  *
  * Each pair comes with an event weight a > 0. Means are sum(a w) / sum(a) and sum(a y) / sum(a), from compensated sums
  * (Neumaier 1974); second moments are about the mean and weighted by a^2, which is what the variance of those means
- * needs (updated as West 1979, merged as Chan, Golub and LeVeque 1983). Plain struct, all zero when empty; its owner
- * keeps inputs finite and below 1e12 in size. Distinct objects on distinct threads. */
+ * needs (updated as West 1979). Plain struct, all zero when empty; its owner keeps inputs finite and below 1e12 in
+ * size. Distinct objects on distinct threads. */
 #ifndef COP_EVALUATE_MOMENTS_H
 #define COP_EVALUATE_MOMENTS_H
 
@@ -52,9 +52,6 @@ static inline void cop_moments_add(cop_moments *m, double a, double w, double y)
 	m->yy += rest * dy * dy;
 }
 
-/* *m as if it had seen what `other` saw as well. */
-void cop_moments_merge(cop_moments *m, const cop_moments *other);
-
 /* sum(a w) / sum(a) and sum(a y) / sum(a); 0 when empty. */
 double cop_moments_mean_w(const cop_moments *m);
 double cop_moments_mean_y(const cop_moments *m);
@@ -69,7 +66,7 @@ double cop_moments_weight_square(const cop_moments *m);
 double cop_moments_typical_weight(const cop_moments *m);
 
 void cop_moments_save(const cop_moments *m, cop_bytes *out);
-/* Sticky: the cursor's err tells. COP_EFORMAT: no stream gives such moments. */
+/* Errors stay in the cursor's err. COP_EFORMAT: no stream gives such moments. */
 void cop_moments_load(cop_moments *m, cop_cursor *in);
 
 #endif

@@ -154,38 +154,6 @@ cop_err cop_offpolicy_add(cop_offpolicy *o, const cop_offpolicy_event *e)
 	return COP_OK;
 }
 
-bool cop_offpolicy_same_settings(const cop_offpolicy_settings *a, const cop_offpolicy_settings *b)
-{
-	return a->cost_low == b->cost_low && a->cost_high == b->cost_high && a->level == b->level &&
-	       a->threshold == b->threshold && a->clip == b->clip;
-}
-
-cop_err cop_offpolicy_merge(cop_offpolicy *o, const cop_offpolicy *other)
-{
-	if (!cop_offpolicy_same_settings(&o->settings, &other->settings))
-		return COP_EINVAL;
-	if (other->n == 0)
-		return COP_OK;
-	bool first = o->n == 0;
-	for (size_t i = 0; i < COP_OFFPOLICY_TERMS; i++)
-		cop_moments_merge(&o->term[i], &other->term[i]);
-	cop_sum_add(&o->target, other->target.total);
-	cop_sum_add(&o->target, other->target.rest);
-	widen(&o->cost_min, &o->cost_max, other->cost_min, first);
-	widen(&o->cost_min, &o->cost_max, other->cost_max, false);
-	widen(&o->model_min, &o->model_max, other->model_min, first);
-	widen(&o->model_min, &o->model_max, other->model_max, false);
-	o->weight_max = fmax(o->weight_max, other->weight_max);
-	o->weight_bound = fmax(o->weight_bound, other->weight_bound);
-	cop_sequence_merge(&o->below, &other->below);
-	cop_sequence_merge(&o->above, &other->above);
-	o->n += other->n;
-	o->matched += other->matched;
-	o->models += other->models;
-	o->extreme += other->extreme;
-	return COP_OK;
-}
-
 void cop_offpolicy_summarise(const cop_offpolicy *o, cop_offpolicy_summary *out)
 {
 	const cop_moments *m = &o->term[COP_OFFPOLICY_IPS];

@@ -119,8 +119,6 @@ COP_CHECK cop_err cop_offpolicy_init(cop_offpolicy *o, const cop_offpolicy_setti
 /* One event. On error nothing has changed. COP_ENONFINITE: a value is not finite. COP_EINVAL: outside what the struct
  * says, or w, cost or weight beyond COP_OFFPOLICY_MAX. */
 COP_CHECK cop_err cop_offpolicy_add(cop_offpolicy *o, const cop_offpolicy_event *event);
-/* As if o had seen other's events as well. COP_EINVAL: their settings differ. */
-COP_CHECK cop_err cop_offpolicy_merge(cop_offpolicy *o, const cop_offpolicy *other);
 void cop_offpolicy_summarise(const cop_offpolicy *o, cop_offpolicy_summary *out);
 
 /* i-th of the estimators above, in that order, or by name; NULL when there is none. */
@@ -136,10 +134,8 @@ const char *cop_offpolicy_method_at(size_t i);
 COP_CHECK cop_err cop_offpolicy_estimate(const cop_offpolicy *o, const cop_offpolicy_estimator *estimator,
         const char *method, double level, cop_estimate *out);
 
-/* What the accumulators check first, and share: an event, whether settings are equal, the cost range from costs seen.
- */
+/* What cop_offpolicy and cop_offpolicy_pair share: the check of an event, and the cost range from the costs seen. */
 COP_CHECK cop_err cop_offpolicy_check(const cop_offpolicy_settings *settings, const cop_offpolicy_event *event);
-bool cop_offpolicy_same_settings(const cop_offpolicy_settings *a, const cop_offpolicy_settings *b);
 void cop_offpolicy_range_of(
         const cop_offpolicy_settings *settings, double least, double most, double *low, double *high);
 /* The cost range: known, else from the costs seen: [0, 1] or [-1, 0] if they fit, else least and largest. */

@@ -9,12 +9,11 @@
 
 #include "evaluate/special.h"
 
-#define SAVED_VERSION 1
-#define TERMS         COP_OFFPOLICY_PAIR_TERMS
-#define RESERVE       0.4    /* as for one policy: share of the risk that robust intervals spend */
-#define SETTLED       1000.0 /* events from which an asymptotic sequence is to be trusted */
-#define SLACK         1e-6
-#define UNBOUNDED     ((double)INFINITY)
+#define TERMS     COP_OFFPOLICY_PAIR_TERMS
+#define RESERVE   0.4    /* as for one policy: share of the risk that robust intervals spend */
+#define SETTLED   1000.0 /* events from which an asymptotic sequence is to be trusted */
+#define SLACK     1e-6
+#define UNBOUNDED ((double)INFINITY)
 
 enum { GAP, GAP_COST, WEIGHT_B, COST_B };
 
@@ -96,46 +95,6 @@ cop_err cop_offpolicy_pair_add(
 	pair->model_max = pair->n == 0 ? q : fmax(pair->model_max, q);
 	pair->n++;
 	pair->models += a->has_model;
-	return COP_OK;
-}
-
-static void merge_sum(cop_sum *sum, const cop_sum *other)
-{
-	cop_sum_add(sum, other->total);
-	cop_sum_add(sum, other->rest);
-}
-
-static void merge_joint(cop_offpolicy_pair *pair, const cop_offpolicy_pair *other)
-{
-	double both = pair->a2 + other->a2, share = other->a2 / both, rest = pair->a2 * share, d[TERMS];
-	for (size_t i = 0; i < TERMS; i++) {
-		d[i] = other->mean[i] - pair->mean[i];
-		merge_sum(&pair->sum[i], &other->sum[i]);
-		pair->mean[i] += share * d[i];
-		for (size_t j = 0; j <= i; j++)
-			pair->moment[i][j] += other->moment[i][j] + rest * d[i] * d[j];
-	}
-	merge_sum(&pair->a, &other->a);
-	pair->a2 = both;
-}
-
-cop_err cop_offpolicy_pair_merge(cop_offpolicy_pair *pair, const cop_offpolicy_pair *other)
-{
-	if (!cop_offpolicy_same_settings(&pair->settings, &other->settings))
-		return COP_EINVAL;
-	if (other->n == 0)
-		return COP_OK;
-	merge_joint(pair, other);
-	cop_moments_merge(&pair->dr, &other->dr);
-	cop_moments_merge(&pair->dm, &other->dm);
-	merge_sum(&pair->distance, &other->distance);
-	pair->weight_bound = fmax(pair->weight_bound, other->weight_bound);
-	pair->cost_min = pair->n == 0 ? other->cost_min : fmin(pair->cost_min, other->cost_min);
-	pair->cost_max = pair->n == 0 ? other->cost_max : fmax(pair->cost_max, other->cost_max);
-	pair->model_min = pair->n == 0 ? other->model_min : fmin(pair->model_min, other->model_min);
-	pair->model_max = pair->n == 0 ? other->model_max : fmax(pair->model_max, other->model_max);
-	pair->n += other->n;
-	pair->models += other->models;
 	return COP_OK;
 }
 
@@ -283,89 +242,5 @@ cop_err cop_offpolicy_pair_estimate(const cop_offpolicy_pair *pair, const cop_of
 		most = pair->weight_bound > 0.0 ? width * distance_bound(pair, RESERVE * (1.0 - level)) : 0.0;
 	out->low = within(fmin(fmax(p.value - half, -most), p.value), -width, width);
 	out->high = within(fmax(fmin(p.value + half, most), p.value), -width, width);
-	return COP_OK;
-}
-
-static void put_sum(const cop_sum *sum, cop_bytes *out)
-{
-	cop_bytes_put_f64(out, sum->total);
-	cop_bytes_put_f64(out, sum->rest);
-}
-
-void cop_offpolicy_pair_save(const cop_offpolicy_pair *pair, cop_bytes *out)
-{
-	const cop_offpolicy_settings *s = &pair->settings;
-	const double settings[] = { s->cost_low, s->cost_high, s->level, s->threshold, s->clip };
-	const double values[] = { pair->weight_bound, pair->cost_min, pair->cost_max, pair->model_min, pair->model_max,
-		pair->a2 };
-	cop_bytes_put_u32(out, SAVED_VERSION);
-	cop_bytes_put_f64s(out, settings, sizeof settings / sizeof *settings);
-	cop_bytes_put_u64(out, pair->n);
-	cop_bytes_put_u64(out, pair->models);
-	cop_bytes_put_f64s(out, values, sizeof values / sizeof *values);
-	put_sum(&pair->a, out);
-	put_sum(&pair->distance, out);
-	for (size_t i = 0; i < TERMS; i++) {
-		put_sum(&pair->sum[i], out);
-		cop_bytes_put_f64(out, pair->mean[i]);
-		cop_bytes_put_f64s(out, pair->moment[i], i + 1);
-	}
-	cop_moments_save(&pair->dr, out);
-	cop_moments_save(&pair->dm, out);
-}
-
-static void take_sum(cop_sum *sum, cop_cursor *in)
-{
-	double v[2];
-	cop_cursor_f64s(in, v, 2);
-	*sum = (cop_sum){ v[0], v[1] };
-}
-
-static bool is_consistent(const cop_offpolicy_pair *pair)
-{
-	for (size_t i = 0; i < TERMS; i++)
-		if (pair->moment[i][i] < 0.0)
-			return false;
-	return pair->dr.n == pair->n && pair->dm.n == pair->n && pair->models <= pair->n && pair->weight_bound >= 0.0 &&
-	       pair->cost_min <= pair->cost_max && pair->model_min <= pair->model_max && pair->a2 >= 0.0 &&
-	       (pair->n > 0) == (pair->a2 > 0.0) && (pair->n > 0) == (cop_sum_value(&pair->a) > 0.0) &&
-	       cop_sum_value(&pair->distance) >= 0.0;
-}
-
-cop_err cop_offpolicy_pair_load(cop_offpolicy_pair *pair, cop_cursor *in)
-{
-	cop_offpolicy_pair new = { 0 };
-	double s[5], v[6];
-	if (cop_cursor_u32(in) > SAVED_VERSION && in->err == COP_OK)
-		return COP_EVERSION;
-	cop_cursor_f64s(in, s, 5);
-	new.n = cop_cursor_u64(in);
-	new.models = cop_cursor_u64(in);
-	cop_cursor_f64s(in, v, 6);
-	take_sum(&new.a, in);
-	take_sum(&new.distance, in);
-	for (size_t i = 0; i < TERMS; i++) {
-		take_sum(&new.sum[i], in);
-		new.mean[i] = cop_cursor_f64(in);
-		cop_cursor_f64s(in, new.moment[i], i + 1);
-	}
-	cop_moments_load(&new.dr, in);
-	cop_moments_load(&new.dm, in);
-	if (in->err != COP_OK)
-		return in->err;
-	new.settings = (cop_offpolicy_settings){ s[0], s[1], s[2], s[3], s[4] };
-	new.weight_bound = v[0];
-	new.cost_min = v[1];
-	new.cost_max = v[2];
-	new.model_min = v[3];
-	new.model_max = v[4];
-	new.a2 = v[5];
-	cop_offpolicy check;
-	if (cop_offpolicy_init(&check, &new.settings) != COP_OK || !is_consistent(&new))
-		return COP_EFORMAT;
-	for (size_t i = 0; i < TERMS; i++)
-		if (!isfinite(new.mean[i]))
-			return COP_ENONFINITE;
-	*pair = new;
 	return COP_OK;
 }

@@ -47,16 +47,10 @@ COP_CHECK cop_err cop_offpolicy_pair_init(cop_offpolicy_pair *pair, const cop_of
  * nothing has changed. */
 COP_CHECK cop_err cop_offpolicy_pair_add(
         cop_offpolicy_pair *pair, const cop_offpolicy_event *a, const cop_offpolicy_event *b, double distance);
-/* COP_EINVAL: their settings differ. */
-COP_CHECK cop_err cop_offpolicy_pair_merge(cop_offpolicy_pair *pair, const cop_offpolicy_pair *other);
 
 /* Difference by "ips", "snips", "dm" or "dr" and its interval; method NULL: robust. COP_ENOTFOUND as for
  * cop_offpolicy_estimate; the interval is +-(H - L) then. */
 COP_CHECK cop_err cop_offpolicy_pair_estimate(const cop_offpolicy_pair *pair, const cop_offpolicy_estimator *estimator,
         const char *method, double level, cop_estimate *out);
-
-void cop_offpolicy_pair_save(const cop_offpolicy_pair *pair, cop_bytes *out);
-/* Leaves *pair alone on error: COP_EFORMAT, COP_ENONFINITE, COP_EVERSION. */
-COP_CHECK cop_err cop_offpolicy_pair_load(cop_offpolicy_pair *pair, cop_cursor *in);
 
 #endif

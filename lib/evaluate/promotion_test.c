@@ -5,7 +5,6 @@
 #include <math.h>
 
 #define SAVED_VERSION 1
-#define WATCH_VERSION 1
 #define SLACK         (1.0 + 1e-6) /* probabilities that were summed, or stored as float */
 #define LARGEST       1e12
 #define LARGEST_CLIP  1e6
@@ -399,66 +398,4 @@ cop_err cop_promotion_test_load(cop_promotion_test *promotion, cop_cursor *in)
 		return COP_EFORMAT;
 	*promotion = new;
 	return COP_OK;
-}
-
-cop_err cop_promotion_test_watch_init(cop_promotion_test_watch *watch, double margin, double risk)
-{
-	if (!isfinite(margin) || !isfinite(risk))
-		return COP_ENONFINITE;
-	if (!is_share(margin) || !(risk >= 1e-12) || risk >= 1.0)
-		return COP_EINVAL;
-	*watch = (cop_promotion_test_watch){ .margin = margin, .risk = risk };
-	cop_running_bound_init(&watch->before, -1.0, 0.0);
-	cop_running_bound_init(&watch->after, 0.0, 1.0);
-	return COP_OK;
-}
-
-cop_err cop_promotion_test_watch_add(cop_promotion_test_watch *watch, bool after, double loss)
-{
-	if (!isfinite(loss))
-		return COP_ENONFINITE;
-	if (!is_share(loss))
-		return COP_EINVAL;
-	if (after)
-		cop_running_bound_add(&watch->after, loss, 0.0);
-	else
-		cop_running_bound_add(&watch->before, -loss, -1.0);
-	return COP_OK;
-}
-
-double cop_promotion_test_watch_low(const cop_promotion_test_watch *watch)
-{
-	double before = -cop_running_bound_low(&watch->before, 0.5 * watch->risk);
-	return cop_running_bound_low(&watch->after, 0.5 * watch->risk) - before;
-}
-
-bool cop_promotion_test_watch_is_worse(const cop_promotion_test_watch *watch)
-{
-	return cop_promotion_test_watch_low(watch) > watch->margin;
-}
-
-void cop_promotion_test_watch_save(const cop_promotion_test_watch *watch, cop_bytes *out)
-{
-	cop_bytes_put_u32(out, WATCH_VERSION);
-	cop_bytes_put_f64(out, watch->margin);
-	cop_bytes_put_f64(out, watch->risk);
-	cop_running_bound_save(&watch->before, out);
-	cop_running_bound_save(&watch->after, out);
-}
-
-cop_err cop_promotion_test_watch_load(cop_promotion_test_watch *watch, cop_cursor *in)
-{
-	cop_promotion_test_watch new;
-	if (cop_cursor_u32(in) > WATCH_VERSION && in->err == COP_OK)
-		return COP_EVERSION;
-	double margin = cop_cursor_f64(in), risk = cop_cursor_f64(in);
-	if (in->err != COP_OK)
-		return in->err;
-	if (cop_promotion_test_watch_init(&new, margin, risk) != COP_OK)
-		return COP_EFORMAT;
-	cop_running_bound_load(&new.before, in);
-	cop_running_bound_load(&new.after, in);
-	if (in->err == COP_OK)
-		*watch = new;
-	return in->err;
 }

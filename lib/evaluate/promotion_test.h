@@ -47,9 +47,7 @@
  * with probability R at most, and those before it were not.
  *
  * Rollback: go on with the roles turned. The promoted policy, which now logs, is the champion (w_c = 1), the one it
- * took over from the challenger: `better` is evidence to roll back. That is fair under drift. The watch below compares
- * losses before and after instead, for when the older policy can no longer be asked; a world that got harder looks the
- * same to it as a worse policy.
+ * took over from the challenger: `better` is evidence to roll back. That is fair under drift.
  *
  * Constant memory. Plain structs; distinct objects on distinct threads. */
 #ifndef COP_EVALUATE_PROMOTION_TEST_H
@@ -162,25 +160,5 @@ void cop_promotion_test_summarise(const cop_promotion_test *promotion, cop_promo
 void cop_promotion_test_save(const cop_promotion_test *promotion, cop_bytes *out);
 /* Leaves *promotion alone on error: COP_EFORMAT, COP_ENONFINITE; COP_EVERSION: written by a newer version. */
 COP_CHECK cop_err cop_promotion_test_load(cop_promotion_test *promotion, cop_cursor *in);
-
-/* Losses before a promotion against those after it. */
-typedef struct cop_promotion_test_watch {
-	double margin, risk;
-	cop_running_bound before; /* of -l */
-	cop_running_bound after;  /* of l */
-} cop_promotion_test_watch;
-
-/* margin in [0, 1], risk in (0, 1). COP_ENONFINITE, COP_EINVAL. */
-COP_CHECK cop_err cop_promotion_test_watch_init(cop_promotion_test_watch *watch, double margin, double risk);
-/* COP_ENONFINITE, COP_EINVAL: loss outside [0, 1]; nothing has changed. */
-COP_CHECK cop_err cop_promotion_test_watch_add(cop_promotion_test_watch *watch, bool after, double loss);
-/* By how much the mean loss after is higher at least; wrong at any time at all with probability risk at most. In
- * [-1, 1]. */
-double cop_promotion_test_watch_low(const cop_promotion_test_watch *watch);
-/* That bound is above margin. */
-bool cop_promotion_test_watch_is_worse(const cop_promotion_test_watch *watch);
-void cop_promotion_test_watch_save(const cop_promotion_test_watch *watch, cop_bytes *out);
-/* Errors as of cop_promotion_test_load. */
-COP_CHECK cop_err cop_promotion_test_watch_load(cop_promotion_test_watch *watch, cop_cursor *in);
 
 #endif

@@ -2,13 +2,16 @@
  *
  * Values x_1, x_2, ... come one by one; of each a number is known beforehand that it cannot be below, its `least`.
  * Nothing else is bounded, and their means g_t (given all that came before) may drift. With probability 1 - risk, at
- * every time t together, (g_1 + ... + g_t) / t  >=  cop_running_bound_low at time t, so it may be looked at after every
- * value, and sampling may end whenever one likes. Predictions x^ (the mean so far, kept within [low, top]) leave gaps x
- * - x^ >= -b with b = top - least. By the inequality of Fan, Grama and Liu (2015), as Howard, Ramdas, McAuliffe and
- * Sekhon use it (2021, theorem 4), for each l > 0 that stays below 1 / b exp(sum(l (x - g) - psi(l b) (x - x^)^2 /
- * b^2)),  psi(u) = -log(1 - u) - u is a non-negative supermartingale that starts at 1; an l that some b is too large
- * for is given up for good, which only loses wealth. So is the mean over a fixed grid of l (a discrete mixture), and by
- * Ville's inequality that ever reaches 1 / risk with probability at most risk. An upper bound: the same for -x.
+ * every time t together, (g_1 + ... + g_t) / t  >=  cop_running_bound_low at time t, so the bound may be looked at after
+ * every value, and sampling may end at any time. Predictions x^ (the mean so far, kept within [low, top]) leave gaps
+ * x - x^ >= -b with b = top - least. By the inequality of Fan, Grama and Liu (2015), as Howard, Ramdas, McAuliffe and
+ * Sekhon use it (2021, theorem 4), for each l > 0 that stays below 1 / b
+ *
+ *     exp(sum(l (x - g) - psi(l b) (x - x^)^2 / b^2)),  psi(u) = -log(1 - u) - u
+ *
+ * is a non-negative supermartingale that starts at 1; an l for which some b is too large is given up for good, which
+ * only loses wealth. The mean over a fixed grid of l (a discrete mixture) is such a supermartingale too, and by Ville's
+ * inequality it ever reaches 1 / risk with probability at most risk. An upper bound: the same for -x.
  *
  * cop_sequence (interval.h) bounds a mean too, but one in which early values weigh more, and of values >= 0 alone.
  * Constant memory. Plain struct; distinct objects on distinct threads. */
@@ -45,7 +48,7 @@ double cop_running_bound_low(const cop_running_bound *bound, double risk);
 bool cop_running_bound_exceeds(const cop_running_bound *bound, double mean, double risk);
 
 void cop_running_bound_save(const cop_running_bound *bound, cop_bytes *out);
-/* Into one that was begun with the same low and top. Sticky: the cursor's err tells; COP_EFORMAT: other bounds, or no
+/* Into one that was begun with the same low and top. Errors stay in the cursor's err; COP_EFORMAT: other bounds, or no
  * values give such sums. */
 void cop_running_bound_load(cop_running_bound *bound, cop_cursor *in);
 

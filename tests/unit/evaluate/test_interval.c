@@ -89,21 +89,19 @@ static void test_sequence_holds_at_all_times_under_heavy_weights(void **state)
 	}
 }
 
-static void test_sequence_merged_and_saved_still_bounds(void **state)
+static void test_sequence_saved_still_bounds(void **state)
 {
 	(void)state;
-	cop_sequence parts[2] = { { 0 } }, read;
+	cop_sequence s = { 0 }, read;
 	cop_rng rng;
 	cop_rng_init(&rng, 4, 4);
 	for (int i = 0; i < 5000; i++)
-		cop_sequence_add(&parts[i % 2], i % 3 == 0 ? 2.0 : 1.0, heavy(&rng, 3.0), 3.0, 0.05);
-	double one = cop_sequence_low(&parts[0], 0.05);
-	cop_sequence_merge(&parts[0], &parts[1]);
-	double both = cop_sequence_low(&parts[0], 0.05);
-	assert_true(both > one && both < 0.3);
+		cop_sequence_add(&s, i % 3 == 0 ? 2.0 : 1.0, heavy(&rng, 3.0), 3.0, 0.05);
+	double low = cop_sequence_low(&s, 0.05);
+	assert_true(low > 0.0 && low < 0.3);
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	cop_sequence_save(&parts[0], &bytes);
+	cop_sequence_save(&s, &bytes);
 	assert_int_equal(bytes.err, COP_OK);
 	cop_cursor in;
 	cop_cursor_init(&in, bytes.data, bytes.length);
@@ -111,41 +109,9 @@ static void test_sequence_merged_and_saved_still_bounds(void **state)
 	assert_int_equal(in.err, COP_OK);
 	assert_int_equal(cop_cursor_left(&in), 0);
 	cop_sequence_add(&read, 1.0, 3.0, 3.0, 0.05);
-	cop_sequence_add(&parts[0], 1.0, 3.0, 3.0, 0.05);
-	assert_true(cop_sequence_low(&read, 0.05) == cop_sequence_low(&parts[0], 0.05));
+	cop_sequence_add(&s, 1.0, 3.0, 3.0, 0.05);
+	assert_true(cop_sequence_low(&read, 0.05) == cop_sequence_low(&s, 0.05));
 	cop_bytes_fini(&bytes);
-}
-
-/* With what its sums hold beyond a double's digits. */
-static void test_sequence_and_moments_merged_into_empty_ones_are_the_same(void **state)
-{
-	(void)state;
-	const cop_sequence whole = { .n = 3,
-		.weight = { 1e16, 1.0 },
-		.bet = { 2e16, 0.5 },
-		.bet_x = { 3e16, -1.0 },
-		.price = { 4e16, 0.25 },
-		.x = { 5e16, 0.75 },
-		.square = 6.0,
-		.for_weight = 7.0 };
-	const cop_sum *sums[] = { &whole.weight, &whole.bet, &whole.bet_x, &whole.price, &whole.x };
-	cop_sequence s = { 0 };
-	cop_sequence_merge(&s, &whole);
-	const cop_sum *merged[] = { &s.weight, &s.bet, &s.bet_x, &s.price, &s.x };
-	assert_int_equal(s.n, 3);
-	for (size_t i = 0; i < 5; i++)
-		assert_true(merged[i]->total == sums[i]->total && merged[i]->rest == sums[i]->rest);
-	assert_true(s.square == 6.0 && s.for_weight == 0.0);
-
-	static const double weights[] = { 1e16, 1.0, 1.0 };
-	cop_moments m = { 0 }, empty = { 0 };
-	for (size_t i = 0; i < 3; i++)
-		cop_moments_add(&m, weights[i], 2.0, 4.0);
-	cop_moments_merge(&empty, &m);
-	assert_int_equal(empty.n, 3);
-	assert_true(cop_sum_value(&empty.a) == 1e16 + 2.0 && cop_sum_value(&m.a) == 1e16 + 2.0);
-	assert_true(cop_sum_value(&empty.aw) == 2e16 + 4.0 && cop_sum_value(&empty.ay) == 4e16 + 8.0);
-	assert_true(empty.a2 == m.a2 && empty.mean_w == 2.0 && empty.mean_y == 4.0);
 }
 
 static void test_sequence_that_cannot_be_is_refused(void **state)
@@ -215,10 +181,9 @@ int main(void)
 		cmocka_unit_test(test_clopper_pearson_bounds_leave_half_the_risk_in_each_tail),
 		cmocka_unit_test(test_bernstein_is_the_formula_of_its_theorem),
 		cmocka_unit_test(test_sequence_holds_at_all_times_under_heavy_weights),
-		cmocka_unit_test(test_sequence_merged_and_saved_still_bounds),
+		cmocka_unit_test(test_sequence_saved_still_bounds),
 		cmocka_unit_test(test_asymptotic_sequence_holds_at_all_times),
 		cmocka_unit_test(test_unseen_weight_follows_from_what_is_missing),
-		cmocka_unit_test(test_sequence_and_moments_merged_into_empty_ones_are_the_same),
 		cmocka_unit_test(test_sequence_that_cannot_be_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

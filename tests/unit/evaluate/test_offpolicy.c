@@ -206,7 +206,7 @@ static cop_offpolicy_event random_event(cop_rng *rng)
 static void assert_same_estimates(const cop_offpolicy *a, const cop_offpolicy *b, double tolerance)
 {
 	for (size_t i = 0; cop_offpolicy_estimator_at(i) != NULL; i++)
-		for (size_t k = 0; k < 5; k++) { /* a merged sequence has bet otherwise */
+		for (size_t k = 0; k < 5; k++) {
 			cop_estimate x, y;
 			const cop_offpolicy_estimator *by = cop_offpolicy_estimator_at(i);
 			cop_err err = cop_offpolicy_estimate(a, by, cop_offpolicy_method_at(k), 0.95, &x);
@@ -214,45 +214,6 @@ static void assert_same_estimates(const cop_offpolicy *a, const cop_offpolicy *b
 			assert_true(fabs(x.value - y.value) <= tolerance && fabs(x.error - y.error) <= tolerance);
 			assert_true(fabs(x.low - y.low) <= tolerance && fabs(x.high - y.high) <= tolerance);
 		}
-}
-
-static void test_merged_parts_equal_the_whole(void **state)
-{
-	(void)state;
-	cop_offpolicy whole, parts[3], empty;
-	cop_rng rng;
-	cop_rng_init(&rng, 5, 0);
-	start(&whole, 0.0, 1.0);
-	start(&empty, 0.0, 1.0);
-	for (size_t i = 0; i < 3; i++)
-		start(&parts[i], 0.0, 1.0);
-	for (size_t i = 0; i < 3000; i++) {
-		cop_offpolicy_event e = random_event(&rng);
-		assert_int_equal(cop_offpolicy_add(&whole, &e), COP_OK);
-		assert_int_equal(cop_offpolicy_add(&parts[i < 100 ? 0 : i < 900 ? 1 : 2], &e), COP_OK);
-	}
-	assert_int_equal(cop_offpolicy_merge(&empty, &parts[0]), COP_OK);
-	assert_int_equal(cop_offpolicy_merge(&empty, &parts[1]), COP_OK);
-	assert_int_equal(cop_offpolicy_merge(&parts[2], &empty), COP_OK);
-	start(&empty, 0.0, 1.0);
-	assert_int_equal(cop_offpolicy_merge(&parts[2], &empty), COP_OK);
-	assert_same_estimates(&whole, &parts[2], 1e-12);
-	cop_offpolicy_summary a, b;
-	cop_offpolicy_summarise(&whole, &a);
-	cop_offpolicy_summarise(&parts[2], &b);
-	assert_int_equal(a.events, b.events);
-	assert_true(fabs(a.effective_sample_size - b.effective_sample_size) < 1e-9);
-	assert_close(b.weight, a.weight);
-	assert_close(b.mean_target, a.mean_target);
-	assert_close(b.mean_weight_z, a.mean_weight_z);
-	assert_true(a.matched_share == b.matched_share && a.largest_weight == b.largest_weight);
-	assert_true(whole.matched > 0 && whole.matched == parts[2].matched);
-	assert_true(whole.models > 0 && whole.models == parts[2].models);
-	assert_true(whole.extreme == parts[2].extreme && whole.weight_bound == parts[2].weight_bound);
-	assert_true(whole.cost_min == parts[2].cost_min && whole.cost_max == parts[2].cost_max);
-	assert_true(whole.model_min == parts[2].model_min && whole.model_max == parts[2].model_max);
-	start(&empty, 0.0, 2.0);
-	assert_int_equal(cop_offpolicy_merge(&whole, &empty), COP_EINVAL);
 }
 
 static void test_saved_and_loaded_goes_on_as_before(void **state)
@@ -756,7 +717,6 @@ int main(void)
 		cmocka_unit_test(test_log_of_the_target_itself_gives_its_own_average),
 		cmocka_unit_test(test_no_event_and_no_match_give_the_whole_range),
 		cmocka_unit_test(test_intervals_hold_the_value_and_stay_in_the_range),
-		cmocka_unit_test(test_merged_parts_equal_the_whole),
 		cmocka_unit_test(test_saved_and_loaded_goes_on_as_before),
 		cmocka_unit_test(test_damaged_state_is_refused_or_harmless),
 		cmocka_unit_test(test_bad_events_are_refused_and_change_nothing),

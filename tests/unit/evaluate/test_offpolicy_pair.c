@@ -1,4 +1,4 @@
-/* Differences of two policies on one log: by hand, against the single estimates, merged, saved, refused, covered. */
+/* Differences of two policies on one log: by hand, against the single estimates, refused, covered. */
 #include "support.h"
 
 #include <math.h>
@@ -109,76 +109,6 @@ static void test_policies_that_seldom_differ_are_bounded_by_how_seldom(void **st
 	assert_true(out.value == 0.0 && out.low < -0.01 && out.low > -0.03 && out.high > 0.01 && out.high < 0.03);
 }
 
-static void test_merged_parts_equal_the_whole(void **state)
-{
-	(void)state;
-	cop_offpolicy_pair whole, parts[2], empty;
-	cop_rng rng;
-	start(&whole);
-	start(&parts[0]);
-	start(&parts[1]);
-	start(&empty);
-	cop_rng_init(&rng, 23, 0);
-	for (int i = 0; i < 1000; i++) {
-		cop_offpolicy_event a, b;
-		double distance = random_views(&rng, &a, &b);
-		assert_int_equal(cop_offpolicy_pair_add(&whole, &a, &b, distance), COP_OK);
-		assert_int_equal(cop_offpolicy_pair_add(&parts[i < 77], &a, &b, distance), COP_OK);
-	}
-	assert_int_equal(cop_offpolicy_pair_merge(&empty, &parts[1]), COP_OK);
-	assert_int_equal(cop_offpolicy_pair_merge(&empty, &parts[0]), COP_OK);
-	const char *const methods[] = { "robust", "delta", "sequence" };
-	for (size_t i = 0; i < NAMES; i++)
-		for (size_t k = 0; k < 3; k++) {
-			cop_estimate x = estimate(&whole, names[i], methods[k]),
-			             y = estimate(&empty, names[i], methods[k]);
-			assert_true(fabs(x.value - y.value) < 1e-12 && fabs(x.error - y.error) < 1e-12);
-			assert_true(fabs(x.low - y.low) < 1e-12 && fabs(x.high - y.high) < 1e-12);
-			assert_string_equal(x.method, methods[k]);
-		}
-	empty.settings.clip = 5.0;
-	assert_int_equal(cop_offpolicy_pair_merge(&whole, &empty), COP_EINVAL);
-}
-
-static void test_saved_and_loaded_goes_on_as_before(void **state)
-{
-	(void)state;
-	cop_offpolicy_pair pair, read, untouched;
-	cop_offpolicy_event a, b;
-	cop_rng rng;
-	cop_bytes bytes;
-	cop_cursor in;
-	start(&pair);
-	start(&untouched);
-	cop_rng_init(&rng, 24, 0);
-	for (int i = 0; i < 100; i++) {
-		double distance = random_views(&rng, &a, &b);
-		assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &b, distance), COP_OK);
-	}
-	cop_bytes_init(&bytes);
-	cop_offpolicy_pair_save(&pair, &bytes);
-	assert_int_equal(bytes.err, COP_OK);
-	for (size_t cut = 0; cut < bytes.length; cut++) {
-		read = untouched;
-		cop_cursor_init(&in, bytes.data, cut);
-		assert_int_equal(cop_offpolicy_pair_load(&read, &in), COP_EFORMAT);
-		assert_memory_equal(&read, &untouched, sizeof read);
-	}
-	cop_cursor_init(&in, bytes.data, bytes.length);
-	assert_int_equal(cop_offpolicy_pair_load(&read, &in), COP_OK);
-	double distance = random_views(&rng, &a, &b);
-	assert_int_equal(cop_offpolicy_pair_add(&pair, &a, &b, distance), COP_OK);
-	assert_int_equal(cop_offpolicy_pair_add(&read, &a, &b, distance), COP_OK);
-	for (size_t i = 0; i < NAMES; i++) {
-		cop_estimate x = estimate(&pair, names[i], NULL), y = estimate(&read, names[i], NULL);
-		assert_true(x.value == y.value && x.low == y.low && x.high == y.high);
-	}
-	bytes.data[0] = 3;
-	cop_cursor_init(&in, bytes.data, bytes.length);
-	assert_int_equal(cop_offpolicy_pair_load(&read, &in), COP_EVERSION);
-	cop_bytes_fini(&bytes);
-}
-
 /* The header's definitions on five events: value, and error with n / (n - 1), by sums over the events. */
 static void test_errors_of_few_events_equal_their_definition(void **state)
 {
@@ -242,57 +172,6 @@ static void test_snips_without_weight_is_not_found(void **state)
 		out = estimate(&pair, "ips", NULL);
 		assert_true(fabs(out.value - (a.target - b.target)) < 1e-12);
 		assert_true(i > 0 || out.high > 0.9); /* nothing bounds a policy without any weight */
-	}
-}
-
-static cop_err reload(const cop_offpolicy_pair *pair, cop_offpolicy_pair *read)
-{
-	cop_bytes bytes;
-	cop_cursor in;
-	cop_bytes_init(&bytes);
-	cop_offpolicy_pair_save(pair, &bytes);
-	assert_int_equal(bytes.err, COP_OK);
-	cop_cursor_init(&in, bytes.data, bytes.length);
-	cop_err err = cop_offpolicy_pair_load(read, &in);
-	cop_bytes_fini(&bytes);
-	return err;
-}
-
-static void test_states_that_cannot_be_are_refused(void **state)
-{
-	(void)state;
-	const cop_offpolicy_event a = { .p = 0.5, .cost = 0.5, .weight = 1.0, .target = 0.5 };
-	cop_offpolicy_pair good, bad[16], read;
-	size_t n = 0;
-	start(&good);
-	assert_int_equal(reload(&good, &read), COP_OK); /* empty */
-	bad[n++] = good;
-	bad[n - 1].a2 = 1.0;
-	bad[n++] = good;
-	bad[n - 1].a.total = 1.0;
-	assert_int_equal(cop_offpolicy_pair_add(&good, &a, &a, 0.0), COP_OK); /* every range of no width */
-	assert_int_equal(reload(&good, &read), COP_OK);
-	for (size_t i = 0; i < COP_OFFPOLICY_PAIR_TERMS; i++) {
-		bad[n++] = good;
-		bad[n - 1].moment[i][i] = -1.0;
-	}
-	for (size_t i = 0; i < 10; i++)
-		bad[n + i] = good;
-	bad[n++].n = 2;
-	bad[n++].dr.n = 2;
-	bad[n++].dm.n = 2;
-	bad[n++].models = 2;
-	bad[n++].weight_bound = -1.0;
-	bad[n++].cost_min = 0.75;
-	bad[n++].model_min = 0.75;
-	bad[n++].a2 = 0.0;
-	bad[n++].a.total = 0.0;
-	bad[n++].distance.total = -1.0;
-	assert_int_equal(n, sizeof bad / sizeof *bad);
-	for (size_t i = 0; i < n; i++) {
-		read = good;
-		assert_int_equal(reload(&bad[i], &read), COP_EFORMAT);
-		assert_memory_equal(&read, &good, sizeof read);
 	}
 }
 
@@ -457,11 +336,8 @@ int main(void)
 		cmocka_unit_test(test_values_equal_differences_of_single_estimates),
 		cmocka_unit_test(test_equal_policies_differ_by_nothing),
 		cmocka_unit_test(test_policies_that_seldom_differ_are_bounded_by_how_seldom),
-		cmocka_unit_test(test_merged_parts_equal_the_whole),
-		cmocka_unit_test(test_saved_and_loaded_goes_on_as_before),
 		cmocka_unit_test(test_errors_of_few_events_equal_their_definition),
 		cmocka_unit_test(test_snips_without_weight_is_not_found),
-		cmocka_unit_test(test_states_that_cannot_be_are_refused),
 		cmocka_unit_test(test_costs_not_seen_are_allowed_for),
 		cmocka_unit_test(test_two_events_alike_have_an_interval_of_no_width_one_has_none),
 		cmocka_unit_test(test_bad_events_are_refused_and_change_nothing),

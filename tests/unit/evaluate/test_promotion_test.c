@@ -504,62 +504,6 @@ static void test_roles_turned_roll_a_bad_promotion_back(void **state)
 	assert_int_equal(got, COP_PROMOTION_TEST_BETTER);
 }
 
-/* Events until the watch finds it worse, 0: never. */
-static size_t watched(uint64_t seed, double before, double after, size_t events)
-{
-	cop_promotion_test_watch watch;
-	cop_rng rng;
-	cop_rng_init(&rng, seed, 1);
-	assert_int_equal(cop_promotion_test_watch_init(&watch, 0.0, 0.05), COP_OK);
-	assert_true(cop_promotion_test_watch_low(&watch) == -1.0);
-	for (int i = 0; i < 3000; i++)
-		assert_int_equal(cop_promotion_test_watch_add(&watch, false, cop_rng_unit(&rng) < before), COP_OK);
-	for (size_t i = 1; i <= events; i++) {
-		assert_int_equal(cop_promotion_test_watch_add(&watch, true, cop_rng_unit(&rng) < after), COP_OK);
-		if (cop_promotion_test_watch_is_worse(&watch))
-			return i;
-	}
-	return 0;
-}
-
-static void test_watch_finds_higher_losses_and_seldom_others(void **state)
-{
-	(void)state;
-	unsigned wrong = 0;
-	for (uint64_t seed = 1; seed <= 300; seed++) {
-		wrong += watched(seed, 0.3, 0.3, 1000) > 0;
-		size_t found = seed <= 20 ? watched(seed, 0.3, 0.5, 3000) : 1;
-		assert_true(found > 0 && found < 1500);
-	}
-	print_message("seeds 1..300: %u without a difference were found worse\n", wrong);
-	assert_true(wrong <= 26);
-}
-
-static void test_watch_saved_and_loaded_is_the_same(void **state)
-{
-	(void)state;
-	cop_promotion_test_watch watch, read;
-	cop_bytes bytes;
-	cop_cursor in;
-	assert_int_equal(cop_promotion_test_watch_init(&watch, 0.1, 0.0), COP_EINVAL);
-	assert_int_equal(cop_promotion_test_watch_init(&watch, (double)NAN, 0.1), COP_ENONFINITE);
-	assert_int_equal(cop_promotion_test_watch_init(&watch, 0.1, 0.05), COP_OK);
-	assert_int_equal(cop_promotion_test_watch_add(&watch, true, 2.0), COP_EINVAL);
-	assert_int_equal(cop_promotion_test_watch_add(&watch, true, (double)NAN), COP_ENONFINITE);
-	for (int i = 0; i < 100; i++)
-		assert_int_equal(cop_promotion_test_watch_add(&watch, i >= 50, i % 3 * 0.5), COP_OK);
-	cop_bytes_init(&bytes);
-	cop_promotion_test_watch_save(&watch, &bytes);
-	for (size_t cut = 0; cut < bytes.length; cut++) {
-		cop_cursor_init(&in, bytes.data, cut);
-		assert_int_equal(cop_promotion_test_watch_load(&read, &in), COP_EFORMAT);
-	}
-	cop_cursor_init(&in, bytes.data, bytes.length);
-	assert_int_equal(cop_promotion_test_watch_load(&read, &in), COP_OK);
-	assert_true(cop_promotion_test_watch_low(&read) == cop_promotion_test_watch_low(&watch));
-	cop_bytes_fini(&bytes);
-}
-
 /* Losses are 1 with chance mu, which differs from event to event; one learner says mu but for a bit of noise, the other
  * one with more of it. Which one is the challenger: `gain` is by how much lower its squared error is, on average. */
 static cop_promotion_test_event say(cop_rng *rng, double noise, bool challenger_is_noisy)
@@ -898,8 +842,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_bad_events_and_settings_are_refused),
 		cmocka_unit_test(test_saved_and_loaded_goes_on_as_before),
 		cmocka_unit_test(test_roles_turned_roll_a_bad_promotion_back),
-		cmocka_unit_test(test_watch_finds_higher_losses_and_seldom_others),
-		cmocka_unit_test(test_watch_saved_and_loaded_is_the_same),
 	};
 	if (argc > 1 && strcmp(argv[1], "table") == 0)
 		return print_table(argc > 2 ? strtoul(argv[2], NULL, 10) : RUNS);

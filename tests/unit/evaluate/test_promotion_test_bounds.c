@@ -498,93 +498,6 @@ static void test_state_of_settings_that_cannot_be_is_refused(void **state)
 	assert_int_equal(load_back(&p), COP_EFORMAT);
 }
 
-static cop_err watch_with(double margin, double risk)
-{
-	cop_promotion_test_watch watch;
-	return cop_promotion_test_watch_init(&watch, margin, risk);
-}
-
-static void test_watch_is_allowed_up_to_its_ends(void **state)
-{
-	(void)state;
-	cop_promotion_test_watch watch;
-	assert_int_equal(watch_with(0.0, 1e-12), COP_OK);
-	assert_int_equal(watch_with(1.0, below(1.0)), COP_OK);
-	assert_int_equal(watch_with(below(0.0), 0.1), COP_EINVAL);
-	assert_int_equal(watch_with(above(1.0), 0.1), COP_EINVAL);
-	assert_int_equal(watch_with(0.1, below(1e-12)), COP_EINVAL);
-	assert_int_equal(watch_with(0.1, 1.0), COP_EINVAL);
-	assert_int_equal(watch_with((double)NAN, 0.1), COP_ENONFINITE);
-	assert_int_equal(watch_with(0.1, (double)NAN), COP_ENONFINITE);
-	assert_int_equal(cop_promotion_test_watch_init(&watch, 0.1, RISK), COP_OK);
-	for (int after = 0; after < 2; after++) {
-		assert_int_equal(cop_promotion_test_watch_add(&watch, after, 0.0), COP_OK);
-		assert_int_equal(cop_promotion_test_watch_add(&watch, after, 1.0), COP_OK);
-		assert_int_equal(cop_promotion_test_watch_add(&watch, after, below(0.0)), COP_EINVAL);
-		assert_int_equal(cop_promotion_test_watch_add(&watch, after, above(1.0)), COP_EINVAL);
-		assert_int_equal(cop_promotion_test_watch_add(&watch, after, HUGE_VAL), COP_ENONFINITE);
-	}
-	assert_true(watch.before.n == 2 && watch.after.n == 2);
-}
-
-/* Half of the risk for either mean; worse is more than the margin. */
-static void test_watch_compares_bounds_of_either_mean(void **state)
-{
-	(void)state;
-	cop_promotion_test_watch watch;
-	cop_running_bound lower, upper;
-	assert_int_equal(cop_promotion_test_watch_init(&watch, 0.0, RISK), COP_OK);
-	cop_running_bound_init(&upper, -1.0, 0.0);
-	cop_running_bound_init(&lower, 0.0, 1.0);
-	for (int i = 0; i < 300; i++) {
-		double before = i % 4 == 0 ? 0.5 : 0.0, after = i % 4 == 0 ? 0.5 : 1.0;
-		assert_int_equal(cop_promotion_test_watch_add(&watch, false, before), COP_OK);
-		assert_int_equal(cop_promotion_test_watch_add(&watch, true, after), COP_OK);
-		cop_running_bound_add(&upper, -before, -1.0);
-		cop_running_bound_add(&lower, after, 0.0);
-	}
-	double low = cop_running_bound_low(&lower, 0.5 * RISK) + cop_running_bound_low(&upper, 0.5 * RISK);
-	assert_true(fabs(cop_promotion_test_watch_low(&watch) - low) < 1e-12 && low > 0.1);
-	watch.margin = below(cop_promotion_test_watch_low(&watch));
-	assert_true(cop_promotion_test_watch_is_worse(&watch));
-	watch.margin = cop_promotion_test_watch_low(&watch);
-	assert_false(cop_promotion_test_watch_is_worse(&watch));
-}
-
-static cop_err load_watch(const cop_bytes *bytes, size_t at, uint8_t value)
-{
-	cop_promotion_test_watch read = { .margin = 0.75 }, before = read;
-	cop_cursor in;
-	uint8_t was = bytes->data[at];
-	bytes->data[at] = value;
-	cop_cursor_init(&in, bytes->data, bytes->length);
-	cop_err err = cop_promotion_test_watch_load(&read, &in);
-	bytes->data[at] = was;
-	if (err != COP_OK)
-		assert_memory_equal(&read, &before, sizeof read);
-	else
-		assert_true(read.margin == 0.5);
-	return err;
-}
-
-static void test_watch_that_cannot_be_is_not_read(void **state)
-{
-	(void)state;
-	const size_t sign_of_margin = 4 + 7, sign_of_risk = 4 + 8 + 7, end_of_before = 4 + 16 + 7;
-	cop_promotion_test_watch watch;
-	cop_bytes bytes;
-	cop_bytes_init(&bytes);
-	assert_int_equal(cop_promotion_test_watch_init(&watch, 0.5, RISK), COP_OK);
-	cop_promotion_test_watch_save(&watch, &bytes);
-	assert_int_equal(bytes.data[0], 1);
-	assert_int_equal(load_watch(&bytes, 0, 1), COP_OK);
-	assert_int_equal(load_watch(&bytes, 0, 2), COP_EVERSION);
-	assert_int_equal(load_watch(&bytes, sign_of_margin, 0xbf), COP_EFORMAT);
-	assert_int_equal(load_watch(&bytes, sign_of_risk, 0xbf), COP_EFORMAT);
-	assert_int_not_equal(load_watch(&bytes, end_of_before, 0x7f), COP_OK);
-	cop_bytes_fini(&bytes);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -607,9 +520,6 @@ int main(void)
 		cmocka_unit_test(test_state_is_read_if_events_can_have_led_to_it),
 		cmocka_unit_test(test_settings_come_back_from_a_state),
 		cmocka_unit_test(test_state_of_settings_that_cannot_be_is_refused),
-		cmocka_unit_test(test_watch_is_allowed_up_to_its_ends),
-		cmocka_unit_test(test_watch_compares_bounds_of_either_mean),
-		cmocka_unit_test(test_watch_that_cannot_be_is_not_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
