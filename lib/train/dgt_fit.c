@@ -186,10 +186,7 @@ static cop_err make_optimiser(training *fit)
 	optim.lr = s->lr;
 	optim.momentum = s->momentum;
 	uint64_t rates = (uint64_t)s->epochs * fit->updates_of_an_epoch / STEPS_OF_A_RATE + 1;
-	fit->schedule = (cop_schedule){ .kind = COP_SCHEDULE_COSINE,
-		.lr = s->lr,
-		.minimum = s->minimum_lr,
-		.period = rates / ((uint64_t)s->restarts + 1) + 2 };
+	fit->schedule = (cop_schedule){ s->lr, s->minimum_lr, .period = rates / ((uint64_t)s->restarts + 1) + 2 };
 	return cop_optim_new(s->optimiser, &optim, 1, fit->total, &fit->optim);
 }
 
