@@ -21,6 +21,9 @@
 #include "linalg/row.h"
 #include "tree/oblique_tree.h"
 
+#define COP_TREE_MAX_DEPTH 256
+#define COP_TREE_MAX_NODES (1U << 20) /* decision nodes */
+
 typedef enum cop_tree_link {
 	COP_TREE_VALUES = 0,    /* scores are the outputs: numbers, or costs of arms */
 	COP_TREE_PROBABILITIES, /* scores are the probabilities of K classes */
@@ -54,8 +57,8 @@ typedef struct cop_tree cop_tree;
  * COP_EINVAL: something is not as said above, or beyond COP_TREE_MAX_NODES or COP_TREE_MAX_DEPTH. COP_ENONFINITE.
  * COP_ENOMEM. */
 COP_CHECK cop_err cop_tree_new(const cop_tree_parts *parts, cop_tree **out);
-/* Of an oblique tree: its nodes (weights of 0 left out) and constant leaves, under their own numbers when parents stand
- * before their children, else renumbered as cop_tree_build_finish does. COP_ENONFINITE, COP_ENOMEM. */
+/* Of an oblique tree: its nodes (weights of 0 left out) and constant leaves, under their own numbers.
+ * COP_ENONFINITE, COP_ENOMEM. */
 COP_CHECK cop_err cop_tree_from_oblique(const cop_oblique_tree *oblique, cop_tree_link link, cop_tree **out);
 void cop_tree_free(cop_tree *tree);
 
@@ -71,6 +74,12 @@ bool cop_tree_leaf_constant(const cop_tree *tree, size_t leaf);
 /* a_t of a row (row->d must be d), and the leaf that it reaches, in [0, leaves). */
 float cop_tree_margin(const cop_tree *tree, size_t node, const cop_row *row);
 size_t cop_tree_leaf(const cop_tree *tree, const cop_row *row);
+typedef struct cop_tree_step {
+	uint32_t node;
+	float margin;
+	bool right; /* margin >= 0 */
+} cop_tree_step;
+
 /* The walk: steps (room for depth entries) gets the nodes from the root down; their number is returned. */
 size_t cop_tree_path(const cop_tree *tree, const cop_row *row, cop_tree_step *steps, size_t *leaf);
 /* The K outputs of a leaf at a row: values, or probabilities. row may be NULL when that leaf is constant. */

@@ -222,15 +222,6 @@ static void put_oblique(cop_tree_build *build, const cop_oblique_tree *oblique)
 		(void)cop_tree_build_constant(build, cop_oblique_tree_values_view(oblique, l));
 }
 
-/* With all numbers kept. COP_EINVAL: they cannot be. */
-static cop_err as_it_stands(cop_tree_build *build, cop_tree **out)
-{
-	cop_tree_parts parts = parts_of(build);
-	parts.left = data_of(&build->left);
-	parts.right = data_of(&build->right);
-	return cop_tree_new(&parts, out);
-}
-
 cop_err cop_tree_from_oblique(const cop_oblique_tree *oblique, cop_tree_link link, cop_tree **out)
 {
 	cop_tree_build *build;
@@ -240,9 +231,13 @@ cop_err cop_tree_from_oblique(const cop_oblique_tree *oblique, cop_tree_link lin
 	if (err != COP_OK)
 		return err;
 	put_oblique(build, oblique);
-	err = is_well(build) ? as_it_stands(build, out) : build->err;
-	if (err == COP_EINVAL) /* not parents first */
-		err = cop_tree_build_finish(build, cop_oblique_tree_nodes(oblique) == 0 ? ~0 : 0, out);
+	err = is_well(build) ? COP_OK : build->err;
+	if (err == COP_OK) {
+		cop_tree_parts parts = parts_of(build);
+		parts.left = data_of(&build->left);
+		parts.right = data_of(&build->right);
+		err = cop_tree_new(&parts, out);
+	}
 	cop_tree_build_free(build);
 	return err;
 }

@@ -1,5 +1,5 @@
-/* Arbitrary bytes three ways: as a model file; as one whose checksums were set right, so that the headers' own checks
- * are what refuses it; and as the payload of an oblique tree. Whatever is accepted is walked through. */
+/* Arbitrary bytes two ways: as a model file, and as one whose checksums were set right, so that the headers' own checks
+ * are what refuses it. The sections of what is accepted are walked through. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,30 +7,11 @@
 #include "base/assert.h"
 #include "base/crc32c.h"
 #include "store/section_file.h"
-#include "tree/oblique_tree.h"
 
 #define FILE_HEAD    24
 #define SECTION_HEAD 32
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void try_tree(const uint8_t *data, size_t size)
-{
-	cop_oblique_tree *tree;
-	cop_tree_step steps[COP_TREE_MAX_DEPTH];
-	size_t leaf;
-	if (cop_oblique_tree_load(data, size, &tree) != COP_OK) {
-		COP_ASSERT(tree == NULL);
-		return;
-	}
-	uint32_t index = 0;
-	float value = 1.0f;
-	cop_row row = { .d = cop_oblique_tree_features(tree), .nnz = 1, .index = &index, .value = &value };
-	size_t count = cop_oblique_tree_path(tree, &row, steps, &leaf);
-	COP_ASSERT(count <= cop_oblique_tree_depth(tree) && leaf < cop_oblique_tree_leaves(tree));
-	COP_ASSERT(cop_oblique_tree_leaf(tree, &row) == leaf);
-	cop_oblique_tree_free(tree);
-}
 
 static void try_file(const uint8_t *data, size_t size)
 {
@@ -49,7 +30,6 @@ static void try_file(const uint8_t *data, size_t size)
 		COP_ASSERT(strlen(section.name) >= 1);
 		cop_model_section first;
 		COP_ASSERT(cop_section_file_find(&file, section.name, 0, UINT32_MAX, &first) == COP_OK);
-		try_tree(section.data, section.length);
 	}
 	COP_ASSERT(count == file.sections);
 }
@@ -74,7 +54,6 @@ static void seal(uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	try_tree(data, size);
 	try_file(data, size);
 	uint8_t *copy = malloc(size == 0 ? 1 : size);
 	if (copy != NULL && size >= FILE_HEAD) {

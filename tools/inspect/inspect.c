@@ -203,22 +203,6 @@ static cop_err show_named_model(inspection *in, const cop_model_section *section
 	return cop_inspect_model(&in->view, name, cursor.at, cop_cursor_left(&cursor), diag);
 }
 
-static cop_err show_lone_tree(inspection *in, size_t number, const cop_model_section *section, cop_diag *diag)
-{
-	cop_oblique_tree *tree = NULL;
-	cop_err err = section->version > COP_OBLIQUE_TREE_VERSION
-	                      ? COP_EVERSION
-	                      : cop_oblique_tree_load(section->data, section->length, &tree);
-	if (err != COP_OK) {
-		cop_diag_of(diag, in->path, "tree %zu: %s", number, cop_err_text(err));
-		return err;
-	}
-	bool whole = in->view.tree == number || in->view.tree == COP_INSPECT_ALL_TREES;
-	err = cop_inspect_tree(&in->view, number, tree, false, whole, diag);
-	cop_oblique_tree_free(tree);
-	return err;
-}
-
 static cop_err show_models(inspection *in, cop_diag *diag)
 {
 	cop_model_section section;
@@ -231,17 +215,6 @@ static cop_err show_models(inspection *in, cop_diag *diag)
 	while (err == COP_OK && cop_section_file_next(&in->file, &at, &section))
 		if (strcmp(section.name, MODEL_SECTION) == 0)
 			err = show_named_model(in, &section, diag);
-	return err;
-}
-
-static cop_err show_lone_trees(inspection *in, cop_diag *diag)
-{
-	cop_model_section section;
-	cop_err err = COP_OK;
-	size_t at = 0, number = 0;
-	while (err == COP_OK && cop_section_file_next(&in->file, &at, &section))
-		if (strcmp(section.name, COP_OBLIQUE_TREE_SECTION) == 0)
-			err = show_lone_tree(in, number++, &section, diag);
 	return err;
 }
 
@@ -259,13 +232,10 @@ static cop_err show(inspection *in, cop_diag *diag)
 	}
 	if (err == COP_OK && in->json) {
 		cop_json_end_array(in->view.json);
-		cop_json_key(in->view.json, "trees");
+		cop_json_key(in->view.json, "trees"); /* those outside of a model: none */
 		cop_json_begin_array(in->view.json);
-	}
-	if (err == COP_OK)
-		err = show_lone_trees(in, diag);
-	if (err == COP_OK && in->json)
 		cop_json_end_array(in->view.json);
+	}
 	if (err == COP_OK)
 		err = cop_replay_inspect(&in->file, in->view.out, in->view.json, diag);
 	if (err != COP_OK && diag->source[0] == '\0')

@@ -292,10 +292,7 @@ static const char **arm_names(const cop_oblique_tree *tree, char (**spare)[NAME_
 	return names;
 }
 
-static bool knows_places(const cop_inspect_view *v)
-{
-	return v->named != NULL && v->named->places != NULL && v->name_count == 0;
-}
+static bool knows_places(const cop_inspect_view *v) { return v->named->places != NULL && v->name_count == 0; }
 
 /* The weights of places that no known feature has are as they were drawn at the start: they are left out. */
 static void drop_unknown(cop_oblique_tree *tree, const uint8_t *known)
@@ -345,7 +342,9 @@ static cop_err show_whole_tree(
 	return err;
 }
 
-cop_err cop_inspect_tree(
+/* One tree: its shape, and with `whole` its nodes and leaves. arms: leaf values are logits of arms, so the text shows
+ * the best one. */
+static cop_err show_tree(
         const cop_inspect_view *view, size_t number, cop_oblique_tree *tree, bool arms, bool whole, cop_diag *diag)
 {
 	if (view->json == NULL)
@@ -362,8 +361,7 @@ cop_err cop_inspect_tree(
 	if (!whole)
 		return COP_OK;
 	size_t d = cop_oblique_tree_features(tree);
-	const cop_inspect_names plain = { .given = view->names, .count = view->name_count, .contexts = d };
-	const cop_inspect_names *names = view->named != NULL ? view->named : &plain;
+	const cop_inspect_names *names = view->named;
 	if (view->name_count > 0 && view->name_count != names->contexts) {
 		cop_diag_of(diag, view->names_file, "%zu names, expected %zu, one for each feature", view->name_count,
 		        names->contexts);
@@ -400,7 +398,7 @@ static cop_err show_trees(const cop_inspect_view *v, cop_model *model, cop_diag 
 		err = cop_learner_tree(learner, m, &tree);
 		if (err != COP_OK)
 			return fail(err, diag);
-		err = cop_inspect_tree(v, m, tree, cop_model_get_settings(model)->learner.arms > 0, whole, diag);
+		err = show_tree(v, m, tree, cop_model_get_settings(model)->learner.arms > 0, whole, diag);
 		cop_oblique_tree_free(tree);
 	}
 	if (err == COP_OK && v->json != NULL)

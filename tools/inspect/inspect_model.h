@@ -1,4 +1,4 @@
-/* tools/inspect/inspect_model.h: one saved model or tree shown, as text or as a JSON value. */
+/* tools/inspect/inspect_model.h: one saved model shown, as text or as a JSON value. */
 #ifndef COP_TOOLS_INSPECT_INSPECT_MODEL_H
 #define COP_TOOLS_INSPECT_INSPECT_MODEL_H
 
@@ -8,7 +8,6 @@
 
 #include "base/json.h"
 #include "inspect_names.h"
-#include "tree/oblique_tree.h"
 
 #define COP_INSPECT_ALL_TREES UINT64_MAX
 #define COP_INSPECT_NO_TREE   (UINT64_MAX - 1)
@@ -21,16 +20,11 @@ typedef struct cop_inspect_view {
 	size_t name_count;
 	struct cop_inspect_page *page;  /* an HTML page instead of text or JSON; NULL: none */
 	const char *names_file;         /* where the names are from */
-	const cop_inspect_names *named; /* of the model that is shown; NULL: of none */
+	const cop_inspect_names *named; /* of the model that is shown */
 } cop_inspect_view;
 
 /* A model's file (sections of cop_model_save), borrowed. name: NULL when it has none.
  * COP_ENOTFOUND: view->tree is not one of its trees. Errors of cop_model_load. */
 COP_CHECK cop_err cop_inspect_model(
         const cop_inspect_view *view, const char *name, const void *data, size_t length, cop_diag *diag);
-/* A single tree: its shape, and with `whole` its nodes and leaves. arms: leaf values are losses, so the text shows the
- * lowest one. COP_ESHAPE: view's names are not as many as the features. */
-COP_CHECK cop_err cop_inspect_tree(
-        const cop_inspect_view *view, size_t number, cop_oblique_tree *tree, bool arms, bool whole, cop_diag *diag);
-
 #endif

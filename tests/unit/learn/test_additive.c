@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "learn/additive.h"
+#include "unit/tree/oblique_walk.h"
 
 #define SEED      17U
 #define D         6
@@ -331,8 +332,8 @@ static void test_explain_and_exported_trees_sum_to_score(void **state)
 		for (size_t m = 0; m < M; m++) {
 			const cop_explained_tree *shown = &e.trees[expert->first_tree + m];
 			cop_oblique_tree *tree = export_tree(model, m);
-			assert_int_equal(shown->leaf, cop_oblique_tree_leaf(tree, &features));
-			assert_true(shown->value == cop_oblique_tree_predict(tree, &features)[k]);
+			assert_int_equal(shown->leaf, walk_leaf(tree, &features));
+			assert_true(shown->value == walk_predict(tree, &features)[k]);
 			total += (double)shown->value;
 			cop_oblique_tree_free(tree);
 		}

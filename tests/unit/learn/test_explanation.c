@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "learn/standardiser.h"
+#include "unit/tree/oblique_walk.h"
 
 /* Order, and no feature twice. */
 static void check_order(const cop_explained_feature *f, size_t count)
@@ -57,7 +58,7 @@ static void check_tree(const cop_explanation *e, const cop_explained_tree *shown
 	size_t d = cop_oblique_tree_features(tree);
 	cop_row row = { .d = d, .dense = x };
 	cop_tree_step steps[COP_TREE_MAX_HEIGHT];
-	size_t leaf, depth = cop_oblique_tree_path(tree, &row, steps, &leaf);
+	size_t depth = cop_oblique_tree_depth(tree), leaf = walk_path(tree, &row, steps);
 	assert_int_equal(shown->depth, depth);
 	assert_int_equal(shown->leaf, leaf);
 	assert_true(fabs((double)shown->value + shared - (double)cop_oblique_tree_values_view(tree, leaf)[arm]) < 1e-6);

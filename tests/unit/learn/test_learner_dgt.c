@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "learn/standardiser.h"
+#include "unit/tree/oblique_walk.h"
 
 #define H       3
 #define NODES   7
@@ -220,7 +221,7 @@ static void test_decide_predicts_one_minus_sigmoid_of_leaf(void **state)
 		cop_standardiser_observe(standardiser, &e.row);
 		cop_standardiser_apply(standardiser, &e.row, &x);
 		cop_row features = { .d = FIXTURE_D, .dense = x.dense };
-		const float *theta = cop_oblique_tree_predict(tree, &features);
+		const float *theta = walk_predict(tree, &features);
 		size_t best = 0;
 		for (size_t k = 1; k < K; k++)
 			if (theta[k] > theta[best])

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "tree_fixture.h"
+#include "unit/tree/oblique_walk.h"
 
 #define D 40
 #define K 5
@@ -328,19 +329,16 @@ static void test_leaf_axis_node_compares_as_floats_do(void **state)
 static void test_from_oblique_any_tree_predicts_the_same(void **state)
 {
 	(void)state;
-	static const int32_t left[] = { 2, ~0, ~3 }, right[] = { ~2, ~1, 1 };
 	cop_rng rng;
 	float x[D], value[D];
 	uint32_t index[D];
 	cop_rng_init(&rng, 9, 0);
-	for (int heap = 0; heap < 2; heap++) {
+	for (unsigned h = 1; h <= 4; h += 3) {
 		cop_oblique_tree *oblique;
 		cop_tree *tree;
 		cop_row dense, sparse;
 		float out[K];
-		cop_err err = heap ? cop_oblique_tree_new(D, 4, K, &oblique)
-		                   : cop_oblique_tree_new_explicit(D, K, 3, left, right, &oblique);
-		assert_int_equal(err, COP_OK);
+		assert_int_equal(cop_oblique_tree_new(D, h, K, &oblique), COP_OK);
 		for (size_t t = 0; t < cop_oblique_tree_nodes(oblique); t++) {
 			fixture_vector(&rng, D, t % 2 == 0 ? 1 : 8, cop_oblique_tree_weights(oblique, t));
 			*cop_oblique_tree_bias(oblique, t) = (float)cop_rng_normal(&rng);
@@ -353,31 +351,14 @@ static void test_from_oblique_any_tree_predicts_the_same(void **state)
 		for (size_t i = 0; i < 100; i++) {
 			fixture_row(&rng, D, 2, x, index, value, &dense, &sparse);
 			(void)cop_tree_predict(tree, &dense, out);
-			assert_memory_equal(out, cop_oblique_tree_predict(oblique, &dense), sizeof out);
+			assert_memory_equal(out, walk_predict(oblique, &dense), sizeof out);
 		}
-		*cop_oblique_tree_bias(oblique, 1) = NAN;
+		*cop_oblique_tree_bias(oblique, 0) = NAN;
 		cop_tree_free(tree);
 		assert_int_equal(cop_tree_from_oblique(oblique, COP_TREE_VALUES, &tree), COP_ENONFINITE);
 		assert_null(tree);
 		cop_oblique_tree_free(oblique);
 	}
-}
-
-static void test_from_oblique_lone_leaf_works(void **state)
-{
-	(void)state;
-	cop_oblique_tree *oblique;
-	cop_tree *tree;
-	float x = 0.0f, out[2];
-	cop_row row = { .d = 1, .dense = &x };
-	assert_int_equal(cop_oblique_tree_new_explicit(1, 2, 0, NULL, NULL, &oblique), COP_OK);
-	cop_oblique_tree_values(oblique, 0)[1] = 3.0f;
-	assert_int_equal(cop_tree_from_oblique(oblique, COP_TREE_VALUES, &tree), COP_OK);
-	assert_int_equal(cop_tree_depth(tree), 0);
-	assert_int_equal(cop_tree_predict(tree, &row, out), 0);
-	assert_true(out[0] == 0.0f && out[1] == 3.0f);
-	cop_tree_free(tree);
-	cop_oblique_tree_free(oblique);
 }
 
 /* ---- leaves ---- */
@@ -680,7 +661,6 @@ int main(void)
 		cmocka_unit_test(test_margin_sparse_in_wide_space_is_exact),
 		cmocka_unit_test(test_leaf_axis_node_compares_as_floats_do),
 		cmocka_unit_test(test_from_oblique_any_tree_predicts_the_same),
-		cmocka_unit_test(test_from_oblique_lone_leaf_works),
 		cmocka_unit_test(test_class_ties_and_absent_outputs_take_the_lowest),
 		cmocka_unit_test(test_outputs_logits_of_any_size_are_probabilities),
 		cmocka_unit_test(test_parameters_small_tree_counted_by_hand),

@@ -2,15 +2,22 @@
 
 #include "view/tree_json.h"
 
-static cop_oblique_tree *sample(void)
+static cop_tree *sample(void)
 {
+	static const size_t node_start[] = { 0, 1, 2 }, row_start[4] = { 0 }, leaf[] = { 0, 1, 2, 3 };
+	static const uint32_t index[] = { 0, 1 }, output[3] = { 0 };
+	static const float w[] = { 0.5f, 0.1f }, b[] = { 0.0f, -2.0f }, theta[] = { 0.0f, 0.0f, 7.0f };
 	static const int32_t left[] = { ~1, ~0 }, right[] = { 1, ~2 };
-	cop_oblique_tree *tree;
-	assert_int_equal(cop_oblique_tree_new_explicit(2, 1, 2, left, right, &tree), COP_OK);
-	cop_oblique_tree_weights(tree, 0)[0] = 0.5f;
-	cop_oblique_tree_weights(tree, 1)[1] = 0.1f;
-	*cop_oblique_tree_bias(tree, 1) = -2.0f;
-	cop_oblique_tree_values(tree, 2)[0] = 7.0f;
+	const cop_tree_parts parts = { .d = 2,
+		.outputs = 1,
+		.nodes = { 2, node_start, index, w, b },
+		.left = left,
+		.right = right,
+		.rows = { 3, row_start, NULL, NULL, theta },
+		.leaf = leaf,
+		.output = output };
+	cop_tree *tree;
+	assert_int_equal(cop_tree_new(&parts, &tree), COP_OK);
 	return tree;
 }
 
@@ -19,11 +26,9 @@ static void test_json_small_tree_is_complete(void **state)
 	(void)state;
 	static const char *const features[] = { "size", "a \"b\"" };
 	cop_tree_phrases words = { .features = features };
-	cop_oblique_tree *oblique = sample();
-	cop_tree *tree;
+	cop_tree *tree = sample();
 	cop_json_writer *writer;
 	const char *text;
-	assert_int_equal(cop_tree_from_oblique(oblique, COP_TREE_VALUES, &tree), COP_OK);
 	words.tree = tree;
 	assert_int_equal(cop_json_writer_new(COP_JSON_COMPACT, &writer), COP_OK);
 	assert_int_equal(cop_tree_json(&words, true, writer), COP_OK);
@@ -37,16 +42,13 @@ static void test_json_small_tree_is_complete(void **state)
 	                          "\"leaves\":[[0],[0],[7]]}");
 	cop_json_writer_free(writer);
 	cop_tree_free(tree);
-	cop_oblique_tree_free(oblique);
 }
 
 static void test_json_allocation_failure_is_sticky(void **state)
 {
 	(void)state;
-	cop_oblique_tree *oblique = sample();
-	cop_tree *tree;
+	cop_tree *tree = sample();
 	unsigned long n = 1;
-	assert_int_equal(cop_tree_from_oblique(oblique, COP_TREE_VALUES, &tree), COP_OK);
 	cop_tree_phrases words = { .tree = tree };
 	for (;; n++) {
 		cop_json_writer *writer;
@@ -65,7 +67,6 @@ static void test_json_allocation_failure_is_sticky(void **state)
 	}
 	assert_true(n > 1);
 	cop_tree_free(tree);
-	cop_oblique_tree_free(oblique);
 }
 
 int main(void)
