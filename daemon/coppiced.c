@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/common/log.h"
 #include "daemon/config/config.h"
 #include "daemon/durable/trial.h"
-#include "daemon/common/log.h"
 #include "daemon/server.h"
 #include "linalg/blas.h"
 
@@ -82,13 +82,13 @@ static int read_options(int argc, char **argv, options *o)
 				o->reset[o->resets++] = optarg;
 			break;
 		case 's':
-			o->server.salvaged = true;
+			o->server.start.salvaged = true;
 			break;
 		case 'o':
-			o->server.checkpoint_only = true;
+			o->server.start.checkpoint_only = true;
 			break;
 		case 't':
-			o->server.trust_clock = true;
+			o->server.start.trust_clock = true;
 			break;
 		case 'v':
 			(void)puts("coppiced " COP_VERSION);
@@ -202,7 +202,7 @@ static int serve(const options *o, cop_config *config)
 int main(int argc, char **argv)
 {
 	options o = { 0 };
-	o.server.reset = o.reset;
+	o.server.start.reset = o.reset;
 	int status = read_options(argc, argv, &o);
 	if (status >= 0)
 		return status;

@@ -23,6 +23,11 @@ RANKS = {
     "lib/door": 6,
     "daemon": 7, "tools": 7,
 }
+# The daemon's folders; the loop beside them includes all of them.
+DAEMON_RANKS = {
+    "daemon/common": 0, "daemon/config": 1, "daemon/models": 2, "daemon/durable": 3, "daemon/refit": 4, "daemon/serve": 4,
+    "daemon/report": 5, "daemon": 6,
+}
 CODE_FOLDERS = ("lib", "daemon", "tools", "tests")
 SKIPPED = {".git", "__pycache__", ".pytest_cache", "node_modules"}
 SHARED_NAMES = {"CMakeLists.txt", "Makefile", "README.md", ".gitignore", "__init__.py", "conftest.py"}
@@ -66,12 +71,12 @@ def without_comments_and_strings(text):
     return re.sub(pattern, blank, text, flags=re.S)
 
 
-def folder_of(path):
+def folder_of(path, ranks=None):
     """The ranked folder that a path of the tree lies in, or None."""
     parts = path.split("/")
     for length in (2, 1):
         name = "/".join(parts[:length])
-        if name in RANKS and len(parts) > length:
+        if name in (ranks or RANKS) and len(parts) > length:
             return name
     return None
 
@@ -85,14 +90,14 @@ def included_folder(header):
 
 
 def check_rank(path, line, header):
-    mine = folder_of(path)
-    theirs = included_folder(header)
-    if mine is None or theirs is None or mine == theirs:
-        return
-    if RANKS[theirs] > RANKS[mine]:
-        yield line, f"{mine} (rank {RANKS[mine]}) includes {header} of higher rank {RANKS[theirs]}"
-    elif RANKS[theirs] == RANKS[mine]:
-        yield line, f"{mine} includes {header} of a sibling folder"
+    for ranks, mine, theirs in ((RANKS, folder_of(path), included_folder(header)),
+                                (DAEMON_RANKS, folder_of(path, DAEMON_RANKS), folder_of(header, DAEMON_RANKS))):
+        if mine is None or theirs is None or mine == theirs:
+            continue
+        if ranks[theirs] > ranks[mine]:
+            yield line, f"{mine} (rank {ranks[mine]}) includes {header} of higher rank {ranks[theirs]}"
+        elif ranks[theirs] == ranks[mine]:
+            yield line, f"{mine} includes {header} of a sibling folder"
 
 
 def check_home(path, line, header):
@@ -178,6 +183,10 @@ CASES = [
     ({"lib/tree/a.c": '#include "wire/b.h"\n', "lib/wire/b.h": ""}, ("lib/tree/a.c", 1, "sibling")),
     ({"tools/a.c": '#include "daemon/b.h"\n', "daemon/b.h": ""}, ("tools/a.c", 1, "sibling")),
     ({"lib/online/a.c": '#include "daemon/b.h"\n', "daemon/b.h": ""}, ("lib/online/a.c", 1, "higher rank")),
+    ({"daemon/models/a.c": '#include "daemon/serve/b.h"\n', "daemon/serve/b.h": ""}, ("daemon/models/a.c", 1, "higher rank 4")),
+    ({"daemon/serve/a.c": '#include "daemon/refit/b.h"\n', "daemon/refit/b.h": ""}, ("daemon/serve/a.c", 1, "sibling")),
+    ({"daemon/report/a.c": '#include "daemon/c.h"\n', "daemon/c.h": ""}, ("daemon/report/a.c", 1, "higher rank 6")),
+    ({"daemon/a.c": '#include "daemon/report/b.h"\n', "daemon/report/b.h": '#include "base/c.h"\n', "lib/base/c.h": ""}, None),
     ({"lib/table/a.c": "#include <zlib.h>\n"}, ("lib/table/a.c", 1, "zlib.h")),
     ({"lib/base/stream_x.c": "#include <zstd.h>\n"}, None),
     ({"lib/wire/a.c": "#include <jansson.h>\n"}, ("lib/wire/a.c", 1, "jansson.h")),

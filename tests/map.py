@@ -5,13 +5,13 @@
     tests/map.py ROOT --draw       writes docs/pictures/*.svg anew
     tests/map.py --self-test       shows on a made-up tree that every check catches its fault
 
-rooms.svg follows from the include lines alone: a box for each folder of a rank, an arrow for each folder that another
-one includes, unless a longer way of arrows says the same. way-NAME.svg is drawn from a block ```way NAME of
-docs/architecture.md, a line for each step: FILE FUNCTION WORDS, indented below the step that leads to it; the source
-must have that function in that file, and the body of the step above must name it. Checked are the pictures, the steps,
-in the documents of the map every `path/of/a.file`, every folder and every cop_name, in all documents the links and the
-length of lines (tables and code aside), in all files every path of a document below docs, and that the index links to
-every document.
+rooms.svg and rooms-daemon.svg follow from the include lines alone: a box for each folder of a rank, an arrow for each
+folder that another one includes, unless a longer way of arrows leads there. way-NAME.svg is drawn from a block
+```way NAME of docs/architecture.md, a line for each step: FILE FUNCTION WORDS, indented below the step that leads to
+it; the source must have that function in that file, and the body of the step above must name it. Checked are the
+pictures, the steps, in the documents of the map every `path/of/a.file`, every folder and every cop_name, in all
+documents the links and the length of lines (tables and code aside), in all files every path of a document below docs,
+and that the index links to every document.
 """
 
 import html
@@ -69,11 +69,6 @@ def shortened(edges):
                     todo.append(b)
         return seen
     return {edge for edge in edges if edge[1] not in reach(edge[0], edge)}
-
-
-def room_of(path):
-    """lib/base, daemon, tools ... or None."""
-    return layers.folder_of(path)
 
 
 def svg(rows, edges):
@@ -153,13 +148,18 @@ def way_svg(steps):
     return "\n".join([*out, "</svg>", ""])
 
 
+def rooms_svg(root, ranks):
+    """The folders of these ranks that are there."""
+    rows = [(f"rank {rank}", [f for f, r in ranks.items() if r == rank and os.path.isdir(os.path.join(root, f))])
+            for rank in sorted(set(ranks.values()), reverse=True)]
+    return svg([row for row in rows if row[1]], shortened(set(includes(root, lambda path: layers.folder_of(path, ranks)))))
+
+
 def pictures(root):
     """{path: text} of every picture."""
-    ranks = sorted({rank for rank in layers.RANKS.values()}, reverse=True)
-    rows = [(f"rank {rank}", [f for f, r in layers.RANKS.items() if r == rank and os.path.isdir(os.path.join(root, f))])
-            for rank in ranks]
-    drawn = {f"docs/pictures/way-{name}.svg": way_svg(steps) for name, steps in ways(root).items()}
-    return {"docs/pictures/rooms.svg": svg([row for row in rows if row[1]], shortened(set(includes(root, room_of)))), **drawn}
+    return {"docs/pictures/rooms.svg": rooms_svg(root, layers.RANKS),
+            "docs/pictures/rooms-daemon.svg": rooms_svg(root, layers.DAEMON_RANKS),
+            **{f"docs/pictures/way-{name}.svg": way_svg(steps) for name, steps in ways(root).items()}}
 
 
 def symbols(root):
@@ -252,9 +252,10 @@ def self_test():
         for path, text in files.items():
             Path(root, path).parent.mkdir(parents=True, exist_ok=True)
             Path(root, path).write_text(text, encoding="utf-8")
-        assert includes(root, room_of) == {("lib/tree", "lib/base"): 1, ("daemon", "lib/tree"): 1, ("daemon", "lib/base"): 1}
-        assert shortened(set(includes(root, room_of))) == {("lib/tree", "lib/base"), ("daemon", "lib/tree")}, "a longer way"
-        assert [what[0] for what in check(root)] == ["docs/pictures/rooms.svg"], "no picture yet"
+        assert includes(root, layers.folder_of) == {("lib/tree", "lib/base"): 1, ("daemon", "lib/tree"): 1, ("daemon", "lib/base"): 1}
+        assert shortened(set(includes(root, layers.folder_of))) == {("lib/tree", "lib/base"), ("daemon", "lib/tree")}, "a longer way"
+        assert [what[0] for what in check(root)] == ["docs/pictures/rooms.svg", "docs/pictures/rooms-daemon.svg"], "no picture yet"
+        assert ">daemon/serve<" in rooms_svg(root, layers.DAEMON_RANKS)
         draw(root)
         assert check(root) == []
         Path(root, MAP[1]).write_text("# A b, c!\n`cop_b`, `lib/base/z.h` and `lib/ba*`\n" + "x" * 121 + "\n| " + "y" * 121

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,4 +54,24 @@ void cop_exposition_number(cop_bytes *out, const char *name, const char *labels,
 	else
 		(void)snprintf(text, sizeof text, "%.15g", value);
 	put_sample(out, name, labels, text);
+}
+
+static void put_family(cop_bytes *out, const char *name, const char *help)
+{
+	static const char ending[] = "_total";
+	size_t length = strlen(name), most = sizeof ending - 1;
+	bool total = length > most && strcmp(name + length - most, ending) == 0;
+	cop_exposition_family(out, name, total ? COP_EXPOSITION_COUNTER : COP_EXPOSITION_GAUGE, help);
+}
+
+void cop_exposition_lone_whole(cop_bytes *out, const char *name, const char *help, uint64_t value)
+{
+	put_family(out, name, help);
+	cop_exposition_whole(out, name, "", value);
+}
+
+void cop_exposition_lone_number(cop_bytes *out, const char *name, const char *help, double value)
+{
+	put_family(out, name, help);
+	cop_exposition_number(out, name, "", value);
 }

@@ -24,4 +24,8 @@ void cop_exposition_family(cop_bytes *out, const char *name, cop_exposition_kind
 void cop_exposition_whole(cop_bytes *out, const char *name, const char *labels, uint64_t value);
 void cop_exposition_number(cop_bytes *out, const char *name, const char *labels, double value);
 
+/* A family of one sample without labels: a counter if its name ends in _total, else a gauge. */
+void cop_exposition_lone_whole(cop_bytes *out, const char *name, const char *help, uint64_t value);
+void cop_exposition_lone_number(cop_bytes *out, const char *name, const char *help, double value);
+
 #endif

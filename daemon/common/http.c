@@ -26,8 +26,8 @@
 #include <microhttpd.h>
 
 #include "base/mem.h"
-#include "daemon/common/exposition.h"
 #include "daemon/common/clock.h"
+#include "daemon/common/exposition.h"
 
 #define CONNECTIONS      32u               /* open; with one more the oldest is ended */
 #define MOST_CONNECTIONS (2 * CONNECTIONS) /* with those that are ended and not closed yet */

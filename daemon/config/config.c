@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "daemon/config/config_rules.h"
 #include "daemon/common/refit_program.h"
+#include "daemon/config/config_rules.h"
 
 #define FILE_MAX     (1u << 20)
 #define END_MARK     "end-of-configuration"

@@ -12,9 +12,9 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
-#include "daemon/config/config.h"
 #include "daemon/common/histogram.h"
 #include "daemon/common/log.h"
+#include "daemon/config/config.h"
 #include "daemon/models/served.h"
 
 /* Where the state stands. */

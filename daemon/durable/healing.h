@@ -7,13 +7,15 @@
 #ifndef COP_DAEMON_DURABLE_HEALING_H
 #define COP_DAEMON_DURABLE_HEALING_H
 
-#include "daemon/server.h"
+#include "daemon/durable/durability.h"
 
 /* True also without a journal. */
-bool cop_healing_stands(const cop_server *server);
+bool cop_healing_stands(const cop_durability *durable);
 /* Notes, and logs, that the journal is broken. */
-void cop_healing_broke(cop_server *server, const cop_diag *why);
+void cop_healing_broke(cop_durability *durable, const cop_diag *why);
+/* Commits what was put into the journal, if there is one; logs it if that, or putting, broke the journal. */
+void cop_healing_commit(cop_durability *durable);
 /* Once a turn, now in monotonic seconds: looks at files and clock when it is time, and tries to heal. */
-void cop_healing_turn(cop_server *server, double now);
+void cop_healing_turn(cop_durability *durable, double now);
 
 #endif

@@ -9,8 +9,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "daemon/config/config.h"
 #include "daemon/common/log.h"
+#include "daemon/config/config.h"
 
 typedef struct cop_journal_retention {
 	bool started; /* a round was, and is not yet joined */

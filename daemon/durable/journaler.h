@@ -8,8 +8,8 @@
 #ifndef COP_DAEMON_DURABLE_JOURNALER_H
 #define COP_DAEMON_DURABLE_JOURNALER_H
 
-#include "daemon/config/config.h"
 #include "daemon/common/histogram.h"
+#include "daemon/config/config.h"
 #include "wire/wire_record.h"
 
 typedef struct cop_journaler cop_journaler;

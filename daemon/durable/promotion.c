@@ -40,7 +40,7 @@ static cop_err challenge(const cop_promotion *s, uint64_t number, uint32_t *crc,
 {
 	cop_challenger_load *load = s->load;
 	if (load == NULL)
-		return challenge_from_file(s->served, s->state_dir, number, crc, false, diag);
+		return challenge_from_file(s->served, s->durable->config->state_dir, number, crc, false, diag);
 	*crc = load->crc;
 	cop_err err = cop_model_challenge_with(s->served->model, load->trees, &load->spare, diag);
 	if (err == COP_OK)
@@ -91,7 +91,7 @@ static cop_err simple(cop_served *served, cop_wire_promotion kind, cop_diag *dia
 static void tell(const cop_promotion *s, cop_wire_promotion kind, const cop_model_evidence *before)
 {
 	const cop_promotion_test_summary *e = &before->summary;
-	cop_log_line(s->log, COP_LOG_NOTICE, "promotion",
+	cop_log_line(s->durable->log, COP_LOG_NOTICE, "promotion",
 	        "model=%s kind=%s number=%" PRIu64 " by=%s events=%" PRIu64 " gain=%.6g low=%.6g high=%.6g",
 	        s->served->name, cop_wire_promotion_text(kind), s->served->refit.controller.current, s->by, e->events,
 	        e->value[COP_PROMOTION_TEST_DR], e->low[COP_PROMOTION_TEST_DR], e->high[COP_PROMOTION_TEST_DR]);
@@ -100,15 +100,15 @@ static void tell(const cop_promotion *s, cop_wire_promotion kind, const cop_mode
 /* What can fail of recording comes first. */
 static cop_err prepare(const cop_promotion *s, cop_wire_promotion kind, uint64_t number, cop_diag *diag)
 {
-	if (s->journal == NULL)
+	if (s->durable->journal == NULL)
 		return COP_OK;
-	if (cop_journaler_broken(s->journal)) {
+	if (cop_journaler_broken(s->durable->journal)) {
 		cop_diag_message(diag, "the journal is broken; expected to be asked again later");
 		return COP_EIO;
 	}
 	if (kind != COP_WIRE_PROMOTION_CHALLENGE)
 		return COP_OK;
-	cop_err err = cop_refit_state_need(&s->served->refit, cop_journaler_next(s->journal), number);
+	cop_err err = cop_refit_state_need(&s->served->refit, cop_journaler_next(s->durable->journal), number);
 	if (err != COP_OK)
 		cop_diag_message(diag, "%s", cop_err_text(err));
 	return err;
@@ -121,7 +121,7 @@ cop_err cop_promotion_do(
 	cop_wire_record record = {
 		.model = s->served->name,
 		.model_length = strlen(s->served->name),
-		.time = s->now,
+		.time = s->durable->time,
 		.promotion = kind,
 		.count = number,
 	};
@@ -133,7 +133,7 @@ cop_err cop_promotion_do(
 	                                           : simple(s->served, kind, diag);
 	if (err != COP_OK)
 		return err;
-	uint64_t recorded = cop_journaler_put(s->journal, COP_WIRE_RECORD_PROMOTION, &record);
+	uint64_t recorded = cop_journaler_put(s->durable->journal, COP_WIRE_RECORD_PROMOTION, &record);
 	if (sequence != NULL)
 		*sequence = recorded;
 	s->served->refit.promotions[kind]++;

@@ -6,17 +6,13 @@
 #ifndef COP_DAEMON_DURABLE_PROMOTION_H
 #define COP_DAEMON_DURABLE_PROMOTION_H
 
-#include "daemon/durable/journaler.h"
 #include "daemon/durable/challenger_load.h"
-#include "daemon/models/served.h"
+#include "daemon/durable/durability.h"
 
 typedef struct cop_promotion {
-	cop_served *served;
-	cop_journaler *journal; /* NULL: off */
-	const char *state_dir;
-	double now;
-	cop_log *log;
-	const char *by; /* who wants it: a word for the log */
+	cop_durability *durable;
+	cop_served *served; /* one of its models */
+	const char *by;     /* who wants it: a word for the log */
 	/* Of a challenge: ready and not failed, else NULL: the file is read and the room made here, which takes time.
 	 */
 	cop_challenger_load *load;
@@ -27,7 +23,7 @@ typedef struct cop_promotion {
  * file). COP_EEXIST: frozen, or not, already. COP_EIO: also, the journal is broken. COP_ESHAPE, COP_EFORMAT,
  * COP_EVERSION, COP_ENONFINITE, COP_EINVAL: the challenger does not fit. COP_ENOMEM. */
 COP_CHECK cop_err cop_promotion_do(
-        const cop_promotion *succession, cop_wire_promotion kind, uint64_t number, uint64_t *sequence, cop_diag *diag);
+        const cop_promotion *promotion, cop_wire_promotion kind, uint64_t number, uint64_t *sequence, cop_diag *diag);
 /* The same from record `sequence`. COP_EFORMAT also: the file is not the one that was recorded. */
 COP_CHECK cop_err cop_promotion_replay(
         cop_served *served, const char *state_dir, const cop_wire_record *record, uint64_t sequence, cop_diag *diag);

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "daemon/durable/promotion.h"
 #include "daemon/common/clock.h"
+#include "daemon/durable/promotion.h"
 #include "online/model_record.h"
 #include "store/journal_keep.h"
 #include "store/journal_reader.h"

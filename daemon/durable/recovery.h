@@ -5,9 +5,9 @@
 #ifndef COP_DAEMON_DURABLE_RECOVERY_H
 #define COP_DAEMON_DURABLE_RECOVERY_H
 
-#include "daemon/durable/checkpoint.h"
 #include "daemon/common/http.h"
 #include "daemon/common/log.h"
+#include "daemon/durable/checkpoint.h"
 #include "daemon/models/served.h"
 
 typedef struct cop_recovery {

@@ -4,8 +4,8 @@
 #ifndef COP_DAEMON_DURABLE_TRIAL_H
 #define COP_DAEMON_DURABLE_TRIAL_H
 
-#include "daemon/config/config.h"
 #include "daemon/common/log.h"
+#include "daemon/config/config.h"
 #include "daemon/models/served.h"
 
 /* Goes through a start up to the sockets: the state folder can be made and written, the models can be made, the newest

@@ -8,9 +8,19 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "daemon/report/counters.h"
+#include "daemon/common/counters.h"
 #include "daemon/common/exposition.h"
 #include "wire/wire_put.h"
+
+const cop_counter cop_apprentice_body_counters[] = {
+	{ "observed", "coppice_apprentice_observed_total", "Decisions of the existing system.",
+	        offsetof(cop_apprentice_summary, observed), false },
+	{ "agreed", "coppice_apprentice_agreed_total", "Of them, those that took the model's best arm.",
+	        offsetof(cop_apprentice_summary, agreed), false },
+	{ "losses", "coppice_apprentice_losses_total", "Of them, those whose loss was weighed.",
+	        offsetof(cop_apprentice_summary, losses), false },
+	COP_COUNTERS_END,
+};
 
 typedef struct shown {
 	const char *key, *metric, *help;
@@ -51,7 +61,7 @@ void cop_apprentice_body_status(const cop_served *served, cop_bytes *out)
 	cop_wire_put_text(out, "apprentice");
 	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_bool(out, "on", served->shape.apprentice);
-	cop_counters_put_status(cop_counters_apprentice, &is, out);
+	cop_counters_put_status(cop_apprentice_body_counters, &is, out);
 	for (size_t i = 0; i < FIGURES; i++) {
 		double value = figure(&is, i);
 		cop_wire_put_text(out, figures[i].key);
@@ -70,7 +80,7 @@ void cop_apprentice_body_text(const cop_model *model, char out[COP_APPRENTICE_TE
 	cop_apprentice_summary is;
 	size_t used = 0;
 	cop_model_get_apprentice(model, &is);
-	for (const cop_counter *row = cop_counters_apprentice; !cop_counters_is_end(row); row++)
+	for (const cop_counter *row = cop_apprentice_body_counters; !cop_counters_is_end(row); row++)
 		if (used < COP_APPRENTICE_TEXT)
 			used += (size_t)snprintf(out + used, COP_APPRENTICE_TEXT - used, "%s%s=%" PRIu64,
 			        used == 0 ? "" : " ", row->key, cop_counters_value(row, &is));
@@ -109,7 +119,7 @@ void cop_apprentice_body_metrics(const cop_served_set *models, cop_bytes *out)
 	for (size_t i = 0; i < models->count; i++)
 		cop_exposition_whole(
 		        out, "coppice_apprentice", label(&models->items[i], labels), models->items[i].shape.apprentice);
-	for (const cop_counter *row = cop_counters_apprentice; !cop_counters_is_end(row); row++) {
+	for (const cop_counter *row = cop_apprentice_body_counters; !cop_counters_is_end(row); row++) {
 		cop_counters_put_family(row, out);
 		for (size_t i = 0; i < models->count; i++) {
 			const cop_served *served = &models->items[i];

@@ -3,9 +3,12 @@
 #define COP_DAEMON_MODELS_APPRENTICE_BODY_H
 
 #include "base/bytes.h"
+#include "daemon/common/counters.h"
 #include "daemon/models/served.h"
 
 #define COP_APPRENTICE_TEXT 320
+
+extern const cop_counter cop_apprentice_body_counters[]; /* of a cop_apprentice_summary */
 
 /* Key `apprentice` and its map, of a model that is or was one; returns the number of pairs put. */
 void cop_apprentice_body_status(const cop_served *served, cop_bytes *out);

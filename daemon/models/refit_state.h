@@ -6,8 +6,8 @@
 #define COP_DAEMON_MODELS_REFIT_STATE_H
 
 #include "base/bytes.h"
-#include "daemon/config/config.h"
 #include "daemon/common/worker_line.h"
+#include "daemon/config/config.h"
 #include "online/model.h"
 #include "refit/refit_controller.h"
 #include "wire/wire_record.h"

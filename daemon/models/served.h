@@ -8,9 +8,9 @@
 
 #include "base/bytes.h"
 #include "base/err.h"
+#include "daemon/common/log.h"
 #include "daemon/config/config.h"
 #include "daemon/models/refit_state.h"
-#include "daemon/common/log.h"
 #include "daemon/models/sequence_gaps.h"
 #include "daemon/models/unheard.h"
 #include "online/model_apprentice.h"

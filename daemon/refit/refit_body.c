@@ -6,20 +6,21 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "daemon/durable/promotion.h"
 #include "daemon/common/clock.h"
+#include "daemon/durable/healing.h"
+#include "daemon/durable/promotion.h"
 #include "online/model_shadow.h"
 #include "wire/wire_put.h"
 
 /* ---- verbs ---- */
 
-cop_err cop_refit_order_decode(const void *body, size_t length, cop_refit_order *order, cop_wire_fault *fault)
+cop_err cop_refit_body_decode(const void *body, size_t length, cop_refit_order *order, cop_wire_fault *fault)
 {
 	static const char *const names[] = { "n", "on", "seq" };
 	cop_wire_cursor cursor;
 	cop_wire_keys keys;
 	unsigned which;
-	*order = (cop_refit_order){ .on = true };
+	*order = (cop_refit_order){ .served = order->served, .on = true };
 	if (length == 0)
 		return COP_OK;
 	cop_wire_cursor_init(&cursor, body, length);
@@ -39,91 +40,80 @@ cop_err cop_refit_order_decode(const void *body, size_t length, cop_refit_order 
 	return err == COP_EEND ? COP_OK : err;
 }
 
-cop_err cop_refit_body_refit(cop_server *server, cop_served *served, const cop_wire_seq *seq, cop_wire_fault *fault)
+cop_err cop_refit_body_refit(cop_refits *refits, cop_refit_order *order, cop_bytes *out, cop_wire_fault *fault)
 {
-	cop_refits_answer answer = cop_refits_ask(server, served);
+	cop_refits_answer answer = cop_refits_ask(refits, order->served);
 	if (answer == COP_REFITS_OFF)
 		return cop_wire_fault_set(fault, COP_WIRE_FORBIDDEN,
 		        "refit: off for this model (%s); expected one whose refits are on, and a journal",
-		        cop_refits_why_text(server, served));
-	size_t map = cop_wire_put_map_open(&server->reply);
-	cop_wire_put_key_text(&server->reply, "state", cop_refits_answer_text(answer));
-	cop_wire_seq_put(&server->reply, seq);
-	cop_wire_put_map_close(&server->reply, map);
+		        cop_refits_why_text(refits, order->served));
+	size_t map = cop_wire_put_map_open(out);
+	cop_wire_put_key_text(out, "state", cop_refits_answer_text(answer));
+	cop_wire_seq_put(out, &order->seq);
+	cop_wire_put_map_close(out, map);
 	return COP_OK;
 }
 
-static cop_err refuse(const cop_server *server, cop_err err, const cop_diag *why, cop_wire_fault *fault)
+static cop_err refuse(const cop_durability *durable, cop_err err, const cop_diag *why, cop_wire_fault *fault)
 {
-	bool broken = server->journal != NULL && cop_journaler_broken(server->journal);
-	cop_wire_code code = err == COP_ENOMEM          ? COP_WIRE_INTERNAL
-	                     : err == COP_EIO && broken ? COP_WIRE_NOT_DURABLE
-	                                                : COP_WIRE_BAD_REQUEST;
+	cop_wire_code code = err == COP_ENOMEM                                ? COP_WIRE_INTERNAL
+	                     : err == COP_EIO && !cop_healing_stands(durable) ? COP_WIRE_NOT_DURABLE
+	                                                                      : COP_WIRE_BAD_REQUEST;
 	char text[sizeof why->message + sizeof why->source];
 	cop_diag_text(why, text, sizeof text);
 	(void)cop_wire_fault_set(fault, code, "%.300s", text);
 	return err;
 }
 
-static cop_promotion by_hand(const cop_server *server, cop_served *served)
-{
-	return (cop_promotion){ served, server->journal, server->refits.state_dir, server->time, server->log, "hand",
-		NULL };
-}
-
-static void put_done(cop_server *server, const cop_served *served, cop_wire_promotion kind, const cop_wire_seq *seq)
-{
-	size_t map = cop_wire_put_map_open(&server->reply);
-	cop_wire_put_key_text(&server->reply, "kind", cop_wire_promotion_text(kind));
-	cop_wire_put_key_unsigned(&server->reply, "rev", cop_model_learner(served->model)->rev);
-	if (served->refit.controller.current != 0)
-		cop_wire_put_key_unsigned(&server->reply, "n", served->refit.controller.current);
-	cop_wire_seq_put(&server->reply, seq);
-	cop_wire_put_map_close(&server->reply, map);
-}
-
-static cop_err by_kind(cop_server *server, cop_served *served, cop_wire_promotion kind, const cop_refit_order *order,
-        uint64_t *sequence, cop_wire_fault *fault)
+static cop_err promote(
+        cop_refits *refits, cop_refit_order *order, cop_wire_promotion kind, uint64_t number, cop_wire_fault *fault)
 {
 	cop_diag why = { 0 };
-	const cop_promotion s = by_hand(server, served);
-	cop_err err = cop_promotion_do(&s, kind, 0, sequence, &why);
+	const cop_promotion p = { .durable = refits->durable, .served = order->served, .by = "hand" };
+	cop_err err = cop_promotion_do(&p, kind, number, &order->sequence, &why);
+	return err == COP_OK ? COP_OK : refuse(refits->durable, err, &why, fault);
+}
+
+static cop_err answer(
+        cop_refits *refits, cop_refit_order *order, cop_wire_promotion kind, cop_bytes *out, cop_wire_fault *fault)
+{
+	const cop_served *served = order->served;
+	cop_err err = promote(refits, order, kind, 0, fault);
 	if (err != COP_OK)
-		return refuse(server, err, &why, fault);
-	put_done(server, served, kind, &order->seq);
+		return err;
+	size_t map = cop_wire_put_map_open(out);
+	cop_wire_put_key_text(out, "kind", cop_wire_promotion_text(kind));
+	cop_wire_put_key_unsigned(out, "rev", cop_model_learner(served->model)->rev);
+	if (served->refit.controller.current != 0)
+		cop_wire_put_key_unsigned(out, "n", served->refit.controller.current);
+	cop_wire_seq_put(out, &order->seq);
+	cop_wire_put_map_close(out, map);
 	return COP_OK;
 }
 
-cop_err cop_refit_body_promote(
-        cop_server *server, cop_served *served, const cop_refit_order *order, uint64_t *sequence, cop_wire_fault *fault)
+cop_err cop_refit_body_promote(cop_refits *refits, cop_refit_order *order, cop_bytes *out, cop_wire_fault *fault)
 {
-	cop_model_evidence is;
-	cop_diag why = { 0 };
-	const cop_promotion s = by_hand(server, served);
+	cop_promotion_test_roles roles;
+	const cop_served *served = order->served;
 	if (served->config->refit.promote == COP_PROMOTE_NEVER)
 		return cop_wire_fault_set(
 		        fault, COP_WIRE_FORBIDDEN, "promote: the model's section refit says promote = never");
-	cop_model_get_evidence(served->model, &is);
-	bool there = is.shadow && !is.promoted && order->number == served->refit.controller.current;
-	if (order->has_number && !there) {
-		cop_err err = cop_promotion_do(&s, COP_WIRE_PROMOTION_CHALLENGE, order->number, sequence, &why);
-		if (err != COP_OK)
-			return refuse(server, err, &why, fault);
-	}
-	return by_kind(server, served, COP_WIRE_PROMOTION_PROMOTE, order, sequence, fault);
+	cop_model_shadow_roles(served->model, &roles);
+	bool there = roles.shadow && !roles.promoted && order->number == served->refit.controller.current;
+	cop_err err = order->has_number && !there
+	                      ? promote(refits, order, COP_WIRE_PROMOTION_CHALLENGE, order->number, fault)
+	                      : COP_OK;
+	return err == COP_OK ? answer(refits, order, COP_WIRE_PROMOTION_PROMOTE, out, fault) : err;
 }
 
-cop_err cop_refit_body_rollback(
-        cop_server *server, cop_served *served, const cop_refit_order *order, uint64_t *sequence, cop_wire_fault *fault)
+cop_err cop_refit_body_rollback(cop_refits *refits, cop_refit_order *order, cop_bytes *out, cop_wire_fault *fault)
 {
-	return by_kind(server, served, COP_WIRE_PROMOTION_ROLLBACK, order, sequence, fault);
+	return answer(refits, order, COP_WIRE_PROMOTION_ROLLBACK, out, fault);
 }
 
-cop_err cop_refit_body_freeze(
-        cop_server *server, cop_served *served, const cop_refit_order *order, uint64_t *sequence, cop_wire_fault *fault)
+cop_err cop_refit_body_freeze(cop_refits *refits, cop_refit_order *order, cop_bytes *out, cop_wire_fault *fault)
 {
-	return by_kind(server, served, order->on ? COP_WIRE_PROMOTION_FREEZE : COP_WIRE_PROMOTION_THAW, order, sequence,
-	        fault);
+	return answer(refits, order, order->on ? COP_WIRE_PROMOTION_FREEZE : COP_WIRE_PROMOTION_THAW, out, fault);
 }
 
 /* ---- status ---- */
@@ -148,7 +138,7 @@ static void put_last(const cop_refit_state *s, cop_bytes *out)
 	cop_wire_put_key_double(out, "last_processor", s->last.spent);
 }
 
-static void put_refit(const cop_server *server, const cop_served *served, cop_bytes *out)
+static void put_refit(const cop_refits *refits, const cop_served *served, cop_bytes *out)
 {
 	const cop_refit_state *s = &served->refit;
 	uint64_t ended = 0, bad = 0;
@@ -161,16 +151,16 @@ static void put_refit(const cop_server *server, const cop_served *served, cop_by
 	double pause = c->failures == 0 ? 0.0 : fmax(c->not_before - cop_clock_monotonic(), 0.0);
 	cop_wire_put_text(out, "refit");
 	size_t map = cop_wire_put_map_open(out);
-	cop_wire_put_key_text(out, "state", cop_refits_state_text(server, served));
-	cop_wire_put_key_text(out, "why", server->refits.running == served ? "" : cop_refits_why_text(server, served));
-	cop_wire_put_key_double(out, "rest", fmax(cop_refits_rested(server) - server->time, 0.0));
+	cop_wire_put_key_text(out, "state", cop_refits_state_text(refits, served));
+	cop_wire_put_key_text(out, "why", refits->running == served ? "" : cop_refits_why_text(refits, served));
+	cop_wire_put_key_double(out, "rest", fmax(cop_refits_rested(refits) - refits->durable->time, 0.0));
 	cop_wire_put_key_unsigned(out, "ended", ended);
 	cop_wire_put_key_unsigned(out, "failed", bad);
 	cop_wire_put_key_unsigned(out, "fresh", cop_refit_controller_fresh(c, learned));
 	cop_wire_put_key_bool(out, "drift", c->drifted);
 	cop_wire_put_key_double(out, "pause", pause);
-	if (server->refits.running == served)
-		put_running(&server->refits, out);
+	if (refits->running == served)
+		put_running(refits, out);
 	if (s->has_last)
 		put_last(s, out);
 	cop_wire_put_map_close(out, map);
@@ -205,11 +195,11 @@ static void put_challenger(const cop_served *served, const cop_model_evidence *i
 	cop_wire_put_map_close(out, map);
 }
 
-void cop_refit_body_status(const cop_server *server, const cop_served *served, cop_bytes *out)
+void cop_refit_body_status(const cop_refits *refits, const cop_served *served, cop_bytes *out)
 {
 	cop_model_evidence is;
 	cop_model_get_evidence(served->model, &is);
-	put_refit(server, served, out);
+	put_refit(refits, served, out);
 	if (is.challenges > 0 || is.frozen)
 		put_challenger(served, &is, out);
 }

@@ -3,31 +3,34 @@
 #ifndef COP_DAEMON_REFIT_REFIT_BODY_H
 #define COP_DAEMON_REFIT_REFIT_BODY_H
 
-#include "daemon/server.h"
+#include "daemon/refit/refits.h"
+#include "wire/wire_code.h"
+#include "wire/wire_keys.h"
 
 typedef struct cop_refit_order {
+	cop_served *served; /* whose model */
 	bool has_number;
 	uint64_t number; /* of a challenger */
 	bool on;         /* freeze; true unless told otherwise */
 	cop_wire_seq seq;
+	uint64_t sequence; /* newest journal record that the reply reports, out */
 } cop_refit_order;
 
 /* The body of promote, rollback and freeze: `{n?, on?, seq?}`. COP_EFORMAT (bad_request). */
-COP_CHECK cop_err cop_refit_order_decode(
-        const void *body, size_t length, cop_refit_order *order, cop_wire_fault *fault);
+COP_CHECK cop_err cop_refit_body_decode(const void *body, size_t length, cop_refit_order *order, cop_wire_fault *fault);
 
-/* The verbs; the reply is appended to server->reply, *sequence is the newest record that it tells of. On error the
- * fault is filled and nothing changed (but a promotion by number may have brought its challenger). */
+/* The verbs; the reply is appended to out. On error the fault is filled and nothing changed (but a promotion by number
+ * may have brought its challenger). */
 COP_CHECK cop_err cop_refit_body_refit(
-        cop_server *server, cop_served *served, const cop_wire_seq *seq, cop_wire_fault *fault);
-COP_CHECK cop_err cop_refit_body_promote(cop_server *server, cop_served *served, const cop_refit_order *order,
-        uint64_t *sequence, cop_wire_fault *fault);
-COP_CHECK cop_err cop_refit_body_rollback(cop_server *server, cop_served *served, const cop_refit_order *order,
-        uint64_t *sequence, cop_wire_fault *fault);
-COP_CHECK cop_err cop_refit_body_freeze(cop_server *server, cop_served *served, const cop_refit_order *order,
-        uint64_t *sequence, cop_wire_fault *fault);
+        cop_refits *refits, cop_refit_order *order, cop_bytes *out, cop_wire_fault *fault);
+COP_CHECK cop_err cop_refit_body_promote(
+        cop_refits *refits, cop_refit_order *order, cop_bytes *out, cop_wire_fault *fault);
+COP_CHECK cop_err cop_refit_body_rollback(
+        cop_refits *refits, cop_refit_order *order, cop_bytes *out, cop_wire_fault *fault);
+COP_CHECK cop_err cop_refit_body_freeze(
+        cop_refits *refits, cop_refit_order *order, cop_bytes *out, cop_wire_fault *fault);
 
 /* The pairs "refit" and "challenger" of a model's status, where there is something to report. */
-void cop_refit_body_status(const cop_server *server, const cop_served *served, cop_bytes *out);
+void cop_refit_body_status(const cop_refits *refits, const cop_served *served, cop_bytes *out);
 
 #endif

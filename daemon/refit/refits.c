@@ -11,21 +11,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/common/clock.h"
+#include "daemon/common/refit_program.h"
 #include "daemon/durable/challenger.h"
+#include "daemon/durable/healing.h"
 #include "daemon/durable/promotion.h"
 #include "daemon/refit/refit_memory.h"
-#include "daemon/common/refit_program.h"
-#include "daemon/common/clock.h"
-#include "daemon/server.h"
 #include "learn/footprint.h"
 #include "online/model_shadow.h"
 
 #define LOOK_SECONDS   0.1
 #define MEMORY_SECONDS 2.0 /* between two looks for free memory */
 
-void cop_refits_init(cop_refits *refits, const char *state_dir)
+void cop_refits_init(cop_refits *refits, cop_durability *durable)
 {
-	*refits = (cop_refits){ 0 };
+	const char *state_dir = durable->config->state_dir;
+	*refits = (cop_refits){ .durable = durable };
 	cop_worker_process_init(&refits->process);
 	char folder[PATH_MAX];
 	const char *absolute = realpath(state_dir, folder);
@@ -39,13 +40,22 @@ static void note_spent(cop_refits *refits, double seconds)
 	refits->running->refit.spent_total += seconds;
 }
 
+static void set_running(cop_refits *refits, cop_served *served)
+{
+	if (refits->running != NULL)
+		refits->running->refit.running = false;
+	if (served != NULL)
+		served->refit.running = true;
+	refits->running = served;
+}
+
 /* Nothing is waited for but a killed process. */
 static void abandon(cop_refits *refits)
 {
 	if (refits->process.pid != 0)
 		note_spent(refits, cop_worker_process_stop(&refits->process));
 	cop_challenger_load_release(&refits->load);
-	refits->running = NULL;
+	set_running(refits, NULL);
 }
 
 void cop_refits_stop(cop_refits *refits)
@@ -56,9 +66,9 @@ void cop_refits_stop(cop_refits *refits)
 
 int cop_refits_fd(const cop_refits *refits) { return refits->process.fd; }
 
-static bool journal_stands(const cop_server *server)
+static bool journal_stands(const cop_refits *r)
 {
-	return server->journal != NULL && !cop_journaler_broken(server->journal);
+	return r->durable->journal != NULL && cop_healing_stands(r->durable);
 }
 
 static uint64_t learned_of(const cop_served *served) { return cop_model_get_counters(served->model)->learned; }
@@ -78,21 +88,21 @@ static cop_refit_controller_settings rule_of(const cop_served *served)
 
 /* ---- what is due ---- */
 
-double cop_refits_rested(const cop_server *server)
+double cop_refits_rested(const cop_refits *r)
 {
 	double rested = 0.0;
-	for (size_t i = 0; i < server->models.count; i++) {
-		const cop_refit_controller *c = &server->models.items[i].refit.controller;
-		rested = fmax(rested, cop_refit_rested(c->began, c->spent, server->config->refit_cpu_share));
+	for (size_t i = 0; i < r->durable->models.count; i++) {
+		const cop_refit_controller *c = &r->durable->models.items[i].refit.controller;
+		rested = fmax(rested, cop_refit_rested(c->began, c->spent, r->durable->config->refit_cpu_share));
 	}
 	return rested;
 }
 
 /* Whether a refit of the model, whose refits are on, is due. */
-static cop_refit_due due(const cop_server *server, const cop_served *served, double now)
+static cop_refit_due due(const cop_refits *r, const cop_served *served, double now)
 {
 	const cop_refit_controller_settings rule = rule_of(served);
-	const cop_refit_controller_times times = { server->time, now, cop_refits_rested(server) };
+	const cop_refit_controller_times times = { r->durable->time, now, cop_refits_rested(r) };
 	cop_promotion_test_roles roles;
 	cop_model_shadow_roles(served->model, &roles);
 	return cop_refit_controller_due(&served->refit.controller, &rule, &roles, &times);
@@ -108,9 +118,8 @@ static const char *reason_of(cop_refit_due is, const cop_config_refit *config)
 }
 
 /* Whether there is memory for the model's refit, which is due: what it may take is then in refits.memory. */
-static bool has_room(cop_server *server, cop_served *served, double now)
+static bool has_room(cop_refits *r, cop_served *served, double now)
 {
-	cop_refits *r = &server->refits;
 	uint64_t given = served->config->refit.memory;
 	r->memory = given > 0 ? given : cop_refit_memory_of(cop_refit_memory_free(""));
 	served->refit.crowded = r->memory == 0;
@@ -121,23 +130,23 @@ static bool has_room(cop_server *server, cop_served *served, double now)
 
 /* ---- beginning ---- */
 
-static void fill_job(const cop_server *server, const cop_served *served, uint64_t number, cop_worker_job *job)
+static void fill_job(const cop_refits *r, const cop_served *served, uint64_t number, cop_worker_job *job)
 {
 	const cop_config_refit *c = &served->config->refit;
 	*job = (cop_worker_job){
 		.version = COP_VERSION,
-		.state_dir = server->refits.state_dir,
+		.state_dir = r->state_dir,
 		.model = served->name,
 		.parent = (int)getpid(),
 		.number = number,
-		.durable = cop_journaler_durable(server->journal),
+		.durable = cop_journaler_durable(r->durable->journal),
 		.after = served->refit.controller.after,
 		.seed = served->config->seed + number,
 		.idle = c->idle,
 		.nice = c->nice,
 		.window = c->window,
 		.height = c->height,
-		.memory = server->refits.memory,
+		.memory = r->memory,
 		.holdout = c->holdout,
 		.margin = c->margin,
 		.risk = c->risk,
@@ -147,45 +156,44 @@ static void fill_job(const cop_server *server, const cop_served *served, uint64_
 }
 
 /* Of a refit that began, whether or not its worker did. */
-static void note_end(cop_server *server, cop_served *served, const cop_worker_line *end, double now)
+static void note_end(cop_refits *r, cop_served *served, const cop_worker_line *end, double now)
 {
 	cop_refit_state *s = &served->refit;
 	bool bad = cop_worker_outcome_bad(end->outcome);
 	s->has_last = true;
 	s->last = *end;
 	s->last_time = cop_clock_real();
-	s->last_seconds = now - server->refits.began;
+	s->last_seconds = now - r->began;
 	s->outcomes[end->outcome]++;
 	cop_refit_controller_end(&s->controller, !bad, end->learned, now);
-	cop_log_line(server->log, bad ? COP_LOG_WARNING : COP_LOG_NOTICE, "refit_ended",
+	cop_log_line(r->durable->log, bad ? COP_LOG_WARNING : COP_LOG_NOTICE, "refit_ended",
 	        "model=%s outcome=%s number=%" PRIu64 " seconds=%.3f processor=%.3f reason=\"%s\"", served->name,
 	        cop_worker_outcome_text(end->outcome), end->number, s->last_seconds, end->spent, end->text);
 }
 
-static cop_err choose_number(const cop_server *server, const cop_served *served, uint64_t *number, cop_diag *diag)
+static cop_err choose_number(const cop_refits *r, const cop_served *served, uint64_t *number, cop_diag *diag)
 {
-	cop_err err = cop_challenger_newest(server->refits.state_dir, served->name, number, diag);
+	cop_err err = cop_challenger_newest(r->state_dir, served->name, number, diag);
 	uint64_t highest = served->refit.controller.number;
 	*number = 1 + (*number > highest ? *number : highest);
 	return err;
 }
 
-static void begin(cop_server *server, cop_served *served, cop_refit_due is, double now)
+static void begin(cop_refits *r, cop_served *served, cop_refit_due is, double now)
 {
-	cop_refits *r = &server->refits;
 	cop_worker_job job;
 	char room[COP_WORKER_ROOM + sizeof r->state_dir], program[COP_REFIT_PROGRAM_ROOM];
 	char *argv[COP_WORKER_ARGUMENTS];
 	cop_diag diag = { 0 };
 	uint64_t number;
-	cop_refit_controller_begin(&served->refit.controller, r->learned, server->time);
+	cop_refit_controller_begin(&served->refit.controller, r->learned, r->durable->time);
 	r->began = now;
 	r->next = NULL;
-	cop_err err = choose_number(server, served, &number, &diag);
+	cop_err err = choose_number(r, served, &number, &diag);
 	if (err == COP_OK)
 		err = cop_refit_program_find(program, &diag);
 	if (err == COP_OK) {
-		fill_job(server, served, number, &job);
+		fill_job(r, served, number, &job);
 		cop_worker_arguments(&job, "coppice-refit", room, sizeof room, argv);
 		err = cop_worker_process_start(
 		        &r->process, program, argv, now, 1e-6 * (double)served->config->refit.time_limit, &diag);
@@ -193,23 +201,17 @@ static void begin(cop_server *server, cop_served *served, cop_refit_due is, doub
 	if (err != COP_OK) {
 		cop_worker_line end = { .result = true, .outcome = COP_WORKER_FAILED };
 		cop_diag_text(&diag, end.text, sizeof end.text);
-		note_end(server, served, &end, now);
+		note_end(r, served, &end, now);
 		return;
 	}
 	served->refit.controller.number = number; /* whatever becomes of it */
-	r->running = served;
-	cop_log_line(server->log, COP_LOG_NOTICE, "refit_started",
+	set_running(r, served);
+	cop_log_line(r->durable->log, COP_LOG_NOTICE, "refit_started",
 	        "model=%s why=%s number=%" PRIu64 " pid=%d feedback=%" PRIu64 " memory=%" PRIu64, served->name,
 	        reason_of(is, &served->config->refit), number, (int)r->process.pid, fresh_of(served), r->memory);
 }
 
 /* ---- its end ---- */
-
-static cop_promotion succession_of(const cop_server *server, cop_served *served, const char *by)
-{
-	return (cop_promotion){ served, server->journal, server->refits.state_dir, server->time, server->log, by,
-		NULL };
-}
 
 static void refuse(cop_worker_line *end, const cop_diag *why)
 {
@@ -217,53 +219,50 @@ static void refuse(cop_worker_line *end, const cop_diag *why)
 	cop_diag_text(why, end->text, sizeof end->text);
 }
 
-static void conclude(cop_server *server, cop_worker_line *end, double now)
+static void conclude(cop_refits *r, cop_worker_line *end, double now)
 {
-	cop_served *served = server->refits.running;
-	server->refits.running = NULL;
-	note_end(server, served, end, now);
+	cop_served *served = r->running;
+	set_running(r, NULL);
+	note_end(r, served, end, now);
 }
 
 /* About as many as the serving learner's state: not more than its memory, nor than all that the last checkpoint held.
  */
-static size_t state_bytes(const cop_server *server, const cop_learner *learner)
+static size_t state_bytes(const cop_refits *r, const cop_learner *learner)
 {
 	double most = cop_footprint(&learner->settings, 0);
-	double all = 1.25 * (double)server->checkpoint.bytes;
-	double bytes = server->checkpoint.bytes > 0 && all < most ? all : most;
+	double all = 1.25 * (double)r->durable->checkpoint.bytes;
+	double bytes = r->durable->checkpoint.bytes > 0 && all < most ? all : most;
 	return bytes < (double)SIZE_MAX ? (size_t)bytes : 0;
 }
 
-static void begin_loading(cop_server *server, double now)
+static void begin_loading(cop_refits *r, double now)
 {
-	cop_refits *r = &server->refits;
 	const cop_learner *learner = cop_model_learner(r->running->model);
 	if (cop_challenger_load_begin(&r->load, r->state_dir, r->running->name, r->end.number, &learner->settings,
-	            state_bytes(server, learner)) == COP_OK)
+	            state_bytes(r, learner)) == COP_OK)
 		return;
 	const cop_diag why = { .message = "no thread to read the challenger with" };
 	refuse(&r->end, &why);
-	conclude(server, &r->end, now);
+	conclude(r, &r->end, now);
 }
 
-static void take_challenger(cop_server *server, double now)
+static void take_challenger(cop_refits *r, double now)
 {
-	cop_refits *r = &server->refits;
-	cop_promotion s = succession_of(server, r->running, "refit");
+	const cop_promotion s = { .durable = r->durable, .served = r->running, .by = "refit", .load = &r->load };
 	cop_diag why = r->load.why;
 	cop_err err = r->load.err;
-	s.load = &r->load;
 	if (err == COP_OK)
 		err = cop_promotion_do(&s, COP_WIRE_PROMOTION_CHALLENGE, r->end.number, NULL, &why);
 	cop_challenger_load_release(&r->load);
 	if (err != COP_OK)
 		refuse(&r->end, &why);
-	conclude(server, &r->end, now);
+	conclude(r, &r->end, now);
 }
 
 /* ---- evidence ---- */
 
-static void decide(cop_server *server, cop_served *served)
+static void decide(cop_refits *r, cop_served *served)
 {
 	const cop_config_refit *c = &served->config->refit;
 	if (!c->enabled || (c->promote != COP_PROMOTE_EVIDENCE && c->promote != COP_PROMOTE_BOUND))
@@ -272,10 +271,11 @@ static void decide(cop_server *server, cop_served *served)
 	cop_promotion_test_roles roles;
 	cop_model_shadow_roles(served->model, &roles);
 	cop_refit_step step = cop_refit_controller_step(&served->refit.controller, &rule, &roles);
-	if (step == COP_REFIT_STAY || (server->journal != NULL && !journal_stands(server)))
+	if (step == COP_REFIT_STAY || !cop_healing_stands(r->durable))
 		return;
-	const cop_promotion s =
-	        succession_of(server, served, roles.verdict == COP_PROMOTION_TEST_OPEN ? "window" : "evidence");
+	const cop_promotion s = { .durable = r->durable,
+		.served = served,
+		.by = roles.verdict == COP_PROMOTION_TEST_OPEN ? "window" : "evidence" };
 	cop_diag diag = { 0 };
 	cop_err err = COP_OK;
 	if (step != COP_REFIT_RETIRE)
@@ -285,27 +285,26 @@ static void decide(cop_server *server, cop_served *served)
 	if (err == COP_OK && step != COP_REFIT_PROMOTE)
 		err = cop_promotion_do(&s, COP_WIRE_PROMOTION_RETIRE, 0, NULL, &diag);
 	if (err != COP_OK)
-		cop_log_line(server->log, COP_LOG_WARNING, "promotion_failed", "model=%s reason=\"%s\"", served->name,
-		        diag.message);
+		cop_log_line(r->durable->log, COP_LOG_WARNING, "promotion_failed", "model=%s reason=\"%s\"",
+		        served->name, diag.message);
 }
 
 /* ---- turns ---- */
 
-static void attend(cop_server *server, double now)
+static void attend(cop_refits *r, double now)
 {
-	cop_refits *r = &server->refits;
 	if (!r->running->config->refit.enabled) {
-		cop_log_line(server->log, COP_LOG_NOTICE, "refit_stopped", "model=%s", r->running->name);
+		cop_log_line(r->durable->log, COP_LOG_NOTICE, "refit_stopped", "model=%s", r->running->name);
 		abandon(r);
 	} else if (cop_refits_is_loading(r)) {
 		if (cop_challenger_load_is_ready(&r->load))
-			take_challenger(server, now);
+			take_challenger(r, now);
 	} else if (cop_worker_process_take(&r->process, now, &r->end) == COP_OK) {
 		note_spent(r, r->end.spent);
 		if (r->end.outcome == COP_WORKER_MADE)
-			begin_loading(server, now);
+			begin_loading(r, now);
 		else
-			conclude(server, &r->end, now);
+			conclude(r, &r->end, now);
 	} else {
 		r->running->refit.controller.spent =
 		        now - r->began; /* at most, in case that a checkpoint is the last one */
@@ -313,58 +312,56 @@ static void attend(cop_server *server, double now)
 }
 
 /* A worker reads what is synced, so that must be all that made the refit due. */
-static bool is_synced(cop_server *server, const cop_served *served, double now)
+static bool is_synced(cop_refits *r, const cop_served *served, double now)
 {
-	cop_refits *r = &server->refits;
 	if (r->next != served) {
 		r->next = served;
-		r->wanted = cop_journaler_next(server->journal) - 1;
+		r->wanted = cop_journaler_next(r->durable->journal) - 1;
 		r->learned = learned_of(served);
-		if (server->config->journal_sync == COP_SYNC_NEVER)
-			server->next_checkpoint = now; /* which syncs */
+		if (r->durable->config->journal_sync == COP_SYNC_NEVER)
+			r->durable->next_checkpoint = now; /* which syncs */
 	}
-	return cop_journaler_durable(server->journal) >= r->wanted;
+	return cop_journaler_durable(r->durable->journal) >= r->wanted;
 }
 
-static void begin_due(cop_server *server, double now)
+static void begin_due(cop_refits *r, double now)
 {
-	if (!journal_stands(server))
+	if (!journal_stands(r))
 		return;
-	for (size_t i = 0; i < server->models.count; i++) {
-		cop_served *served = &server->models.items[i];
+	for (size_t i = 0; i < r->durable->models.count; i++) {
+		cop_served *served = &r->durable->models.items[i];
 		if (!served->config->refit.enabled)
 			continue;
-		cop_refit_due is = due(server, served, now);
-		if (!cop_refit_begins(is) || !has_room(server, served, now))
+		cop_refit_due is = due(r, served, now);
+		if (!cop_refit_begins(is) || !has_room(r, served, now))
 			continue;
-		if (is_synced(server, served, now))
-			begin(server, served, is, now);
+		if (is_synced(r, served, now))
+			begin(r, served, is, now);
 		return;
 	}
 }
 
-void cop_refits_turn(cop_server *server, double now)
+void cop_refits_turn(cop_refits *r, double now)
 {
-	cop_refits *r = &server->refits;
-	for (size_t i = 0; i < server->models.count; i++)
-		if (server->models.items[i].refit.controller.current != 0)
-			decide(server, &server->models.items[i]);
+	for (size_t i = 0; i < r->durable->models.count; i++)
+		if (r->durable->models.items[i].refit.controller.current != 0)
+			decide(r, &r->durable->models.items[i]);
 	if (now < r->next_look)
 		return;
 	r->next_look = now + LOOK_SECONDS;
 	if (r->running != NULL)
-		attend(server, now);
+		attend(r, now);
 	else
-		begin_due(server, now);
+		begin_due(r, now);
 }
 
-void cop_refits_announce(const cop_server *server)
+void cop_refits_announce(const cop_refits *r)
 {
-	for (size_t i = 0; i < server->models.count; i++) {
-		const cop_served *served = &server->models.items[i];
+	for (size_t i = 0; i < r->durable->models.count; i++) {
+		const cop_served *served = &r->durable->models.items[i];
 		cop_config_refit_off off = served->config->refit.off;
 		if (off == COP_REFIT_OFF_PROGRAM || off == COP_REFIT_OFF_MEMORY)
-			cop_log_line(server->log, COP_LOG_NOTICE, "refits_off", "model=%s why=\"%s\"", served->name,
+			cop_log_line(r->durable->log, COP_LOG_NOTICE, "refits_off", "model=%s why=\"%s\"", served->name,
 			        cop_config_refit_off_text(off));
 	}
 }
@@ -375,22 +372,22 @@ const char *cop_refits_answer_text(cop_refits_answer answer)
 	return texts[answer];
 }
 
-cop_refits_answer cop_refits_ask(cop_server *server, cop_served *served)
+cop_refits_answer cop_refits_ask(cop_refits *r, cop_served *served)
 {
-	if (!served->config->refit.enabled || server->journal == NULL)
+	if (!served->config->refit.enabled || r->durable->journal == NULL)
 		return COP_REFITS_OFF;
-	if (server->refits.running == served)
+	if (r->running == served)
 		return COP_REFITS_RUNNING;
 	if (fresh_of(served) == 0)
 		return COP_REFITS_NOTHING;
 	served->refit.controller.asked = true;
-	server->refits.next_look = 0.0;
+	r->next_look = 0.0;
 	return COP_REFITS_QUEUED;
 }
 
 bool cop_refits_is_loading(const cop_refits *refits) { return refits->running != NULL && refits->load.held; }
 
-const char *cop_refits_why_text(const cop_server *server, const cop_served *served)
+const char *cop_refits_why_text(const cop_refits *r, const cop_served *served)
 {
 	static const char *const waits[] = {
 		[COP_REFIT_FEW] = "feedback",
@@ -399,12 +396,11 @@ const char *cop_refits_why_text(const cop_server *server, const cop_served *serv
 		[COP_REFIT_EARLY] = "time",
 		[COP_REFIT_TRIAL] = "trial",
 	};
-	const cop_refits *r = &server->refits;
 	if (!served->config->refit.enabled)
 		return cop_config_refit_off_text(served->config->refit.off);
-	if (!journal_stands(server))
-		return server->journal == NULL ? "no journal" : "journal";
-	cop_refit_due is = due(server, served, cop_clock_monotonic());
+	if (!journal_stands(r))
+		return r->durable->journal == NULL ? "no journal" : "journal";
+	cop_refit_due is = due(r, served, cop_clock_monotonic());
 	if (!cop_refit_begins(is))
 		return waits[is];
 	if (r->running != NULL)
@@ -412,69 +408,9 @@ const char *cop_refits_why_text(const cop_server *server, const cop_served *serv
 	return served->refit.crowded ? "memory" : "sync";
 }
 
-const char *cop_refits_state_text(const cop_server *server, const cop_served *served)
+const char *cop_refits_state_text(const cop_refits *r, const cop_served *served)
 {
-	if (!served->config->refit.enabled || server->journal == NULL)
+	if (!served->config->refit.enabled || r->durable->journal == NULL)
 		return "off";
-	return server->refits.running == served ? "running" : served->refit.controller.asked ? "queued" : "waiting";
-}
-
-/* ---- what is kept ---- */
-
-static bool is_needed(const void *context, uint64_t number)
-{
-	return cop_refit_state_needs((const cop_refit_state *)context, number);
-}
-
-/* The first record that may ever be replayed, from a checkpoint or from the journal's beginning. */
-static uint64_t first_replayed(const cop_server *server)
-{
-	uint64_t needed = cop_checkpoint_needs(&server->checkpoint, server->config->checkpoint_keep);
-	uint64_t first = server->journal == NULL ? needed : cop_journal_retention_first(&server->care);
-	return first < needed ? first : needed;
-}
-
-void cop_refits_tidy(cop_server *server)
-{
-	uint64_t from = first_replayed(server);
-	for (size_t i = 0; i < server->models.count; i++) {
-		cop_served *served = &server->models.items[i];
-		cop_refit_state *s = &served->refit;
-		uint64_t decisions = cop_model_get_counters(served->model)->decisions;
-		cop_diag why = { 0 };
-		cop_challenger_pruned pruned = { 0 };
-		if (served->config->refit.enabled && server->journal != NULL)
-			cop_refit_state_mark(
-			        s, cop_journaler_next(server->journal), decisions, served->config->refit.window);
-		cop_refit_state_release(s, from);
-		if (s->controller.number == 0 || server->refits.running == served)
-			continue;
-		if (cop_challenger_prune(server->refits.state_dir, served->name, served->config->refit.keep, is_needed,
-		            s, &pruned, &why) != COP_OK)
-			cop_log_line(
-			        server->log, COP_LOG_WARNING, "challenger_prune_failed", "reason=\"%s\"", why.message);
-		s->held = pruned.held;
-	}
-}
-
-uint64_t cop_refits_held(const cop_server *server)
-{
-	uint64_t bytes = 0;
-	for (size_t i = 0; i < server->models.count; i++)
-		bytes += server->models.items[i].refit.held;
-	return bytes;
-}
-
-uint64_t cop_refits_window(const cop_server *server)
-{
-	uint64_t first = UINT64_MAX;
-	for (size_t i = 0; i < server->models.count; i++) {
-		const cop_served *served = &server->models.items[i];
-		if (!served->config->refit.enabled)
-			continue;
-		uint64_t from = cop_refit_state_window(
-		        &served->refit, cop_model_get_counters(served->model)->decisions, served->config->refit.window);
-		first = from < first ? from : first;
-	}
-	return first;
+	return r->running == served ? "running" : served->refit.controller.asked ? "queued" : "waiting";
 }

@@ -8,36 +8,36 @@
 #define COP_DAEMON_REFIT_REFITS_H
 
 #include "daemon/durable/challenger_load.h"
+#include "daemon/durable/durability.h"
 #include "daemon/refit/worker_job.h"
 #include "daemon/refit/worker_process.h"
 
-struct cop_server;
-struct cop_served;
-
 typedef struct cop_refits {
+	cop_durability *durable; /* kept: the models, their journal */
 	cop_worker_process process;
-	cop_challenger_load load;      /* of what the worker made, before the model takes it in */
-	cop_worker_line end;           /* while that is under way: what the worker said */
-	struct cop_served *running;    /* whose refit it is, until its challenger was taken in; NULL: none */
-	char state_dir[4096];          /* absolute */
-	const struct cop_served *next; /* whose is due; NULL: none */
-	uint64_t wanted;               /* journal record that is to be synced before it begins */
-	uint64_t learned;              /* the model's counter when it became due */
-	uint64_t memory;               /* bytes that it may take */
-	double began;                  /* monotonic seconds */
-	double next_look;              /* monotonic seconds */
+	cop_challenger_load load; /* of what the worker made, before the model takes it in */
+	cop_worker_line end;      /* while that is under way: what the worker said */
+	cop_served *running;      /* whose refit it is, until its challenger was taken in; NULL: none */
+	char state_dir[4096];     /* absolute */
+	const cop_served *next;   /* whose is due; NULL: none */
+	uint64_t wanted;          /* journal record that is to be synced before it begins */
+	uint64_t learned;         /* the model's counter when it became due */
+	uint64_t memory;          /* bytes that it may take */
+	double began;             /* monotonic seconds */
+	double next_look;         /* monotonic seconds */
 } cop_refits;
 
-void cop_refits_init(cop_refits *refits, const char *state_dir);
+/* durable is kept; its state folder is there. */
+void cop_refits_init(cop_refits *refits, cop_durability *durable);
 /* Kills the worker, if there is one, and waits for what it made to be read. */
 void cop_refits_stop(cop_refits *refits);
 /* Readable when a turn is worth while; -1: none. */
 int cop_refits_fd(const cop_refits *refits);
 /* Logs which models would have refits by default, and why they have none; after a start and a reload. */
-void cop_refits_announce(const struct cop_server *server);
+void cop_refits_announce(const cop_refits *refits);
 
 /* Once a turn of the loop: takes in what a worker says, begins what is due, and lets evidence decide. */
-void cop_refits_turn(struct cop_server *server, double now);
+void cop_refits_turn(cop_refits *refits, double now);
 
 typedef enum cop_refits_answer {
 	COP_REFITS_QUEUED,  /* it begins as soon as can be */
@@ -50,24 +50,16 @@ typedef enum cop_refits_answer {
 /* "queued" ...; never NULL. */
 const char *cop_refits_answer_text(cop_refits_answer answer);
 /* Somebody asks for one, whatever is due. */
-cop_refits_answer cop_refits_ask(struct cop_server *server, struct cop_served *served);
-
-/* A checkpoint was written: challengers go that no checkpoint and no record in the journal needs, and marks that no
- * window needs. */
-void cop_refits_tidy(struct cop_server *server);
-/* Bytes of challengers that are there only because the journal's old segments need them. */
-uint64_t cop_refits_held(const struct cop_server *server);
-/* The first journal record that a refit's window may hold; UINT64_MAX: none is wanted. */
-uint64_t cop_refits_window(const struct cop_server *server);
+cop_refits_answer cop_refits_ask(cop_refits *refits, cop_served *served);
 
 /* The worker of the running refit has ended, and what it made is being read. */
 bool cop_refits_is_loading(const cop_refits *refits);
 /* What a model's refits are at: "off", "waiting", "queued" or "running"; never NULL. */
-const char *cop_refits_state_text(const struct cop_server *server, const struct cop_served *served);
+const char *cop_refits_state_text(const cop_refits *refits, const cop_served *served);
 /* Why they are off, or what the next one waits for: "feedback", "share", "memory" ...
  * (docs/reference/protocol.md); never NULL. */
-const char *cop_refits_why_text(const struct cop_server *server, const struct cop_served *served);
+const char *cop_refits_why_text(const cop_refits *refits, const cop_served *served);
 /* Event time when refits have rested enough, by what they spent; 0: none has been. */
-double cop_refits_rested(const struct cop_server *server);
+double cop_refits_rested(const cop_refits *refits);
 
 #endif

@@ -18,13 +18,13 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "daemon/common/clock.h"
+#include "daemon/common/worker_line.h"
+#include "daemon/durable/challenger.h"
 #include "daemon/durable/checkpoint.h"
 #include "daemon/durable/journaler.h"
-#include "daemon/durable/challenger.h"
 #include "daemon/refit/duty_cycle.h"
 #include "daemon/refit/worker_job.h"
-#include "daemon/common/worker_line.h"
-#include "daemon/common/clock.h"
 #include "linalg/blas.h"
 #include "online/model_shadow.h"
 #include "refit/refit_file.h"

@@ -5,73 +5,74 @@
 
 #include <inttypes.h>
 
-#include "daemon/server.h"
+#include "daemon/serve/serving.h"
 
 #define SECONDS 10.0 /* between looks */
 
-static uint64_t of_code(const cop_server *server, cop_wire_code code)
+static uint64_t of_code(const cop_serving *serving, cop_wire_code code)
 {
-	return server->counts.codes[code] + server->counts.item_codes[code];
+	return serving->counts.codes[code] + serving->counts.item_codes[code];
 }
 
-static uint64_t lost_on_streams(const cop_server *server)
+static uint64_t lost_on_streams(const cop_serving *serving)
 {
 	uint64_t lost = 0;
-	for (size_t i = 0; i < server->models.count; i++)
-		lost += server->models.items[i].contexts.gaps.missing + server->models.items[i].feedback.gaps.missing;
+	for (size_t i = 0; i < serving->durable->models.count; i++)
+		lost += serving->durable->models.items[i].contexts.gaps.missing +
+		        serving->durable->models.items[i].feedback.gaps.missing;
 	return lost;
 }
 
-static void count_unheard(const cop_server *server, cop_drop_report *is)
+static void count_unheard(const cop_serving *serving, cop_drop_report *is)
 {
-	for (size_t i = 0; i < server->models.count; i++) {
-		const cop_served *served = &server->models.items[i];
+	for (size_t i = 0; i < serving->durable->models.count; i++) {
+		const cop_served *served = &serving->durable->models.items[i];
 		for (size_t k = 0; k < COP_UNHEARD_REASONS; k++)
 			is->unheard += served->unheard.dropped[k];
 		is->decisions += served->unheard_decisions;
 	}
 }
 
-static void tell_outliers(const cop_server *server, cop_served *served)
+static void tell_outliers(const cop_serving *serving, cop_served *served)
 {
 	cop_outliers now;
 	cop_learner_outliers(cop_model_learner(served->model), &now);
 	if (now.values > served->outliers_told.values)
-		cop_log_line(server->log, COP_LOG_WARNING, "outliers",
+		cop_log_line(serving->durable->log, COP_LOG_WARNING, "outliers",
 		        "model=%s values=%" PRIu64 " feature=%" PRIu32 " value=%g", served->name,
 		        now.values - served->outliers_told.values, now.feature, (double)now.value);
 	if (now.rescaled > served->outliers_told.rescaled)
-		cop_log_line(server->log, COP_LOG_NOTICE, "features_rescaled", "model=%s features=%" PRIu64,
+		cop_log_line(serving->durable->log, COP_LOG_NOTICE, "features_rescaled", "model=%s features=%" PRIu64,
 		        served->name, now.rescaled - served->outliers_told.rescaled);
 	served->outliers_told = now;
 }
 
-void cop_drop_report_tell(cop_drop_report *t, cop_server *server, double now)
+void cop_drop_report_look(cop_drop_report *t, cop_serving *serving, double now)
 {
 	if (now < t->next)
 		return;
 	cop_drop_report is = {
 		.next = now + SECONDS,
-		.busy = of_code(server, COP_WIRE_BUSY),
-		.internal = of_code(server, COP_WIRE_INTERNAL),
-		.not_durable = of_code(server, COP_WIRE_NOT_DURABLE),
-		.replies = server->sockets.replies_dropped,
-		.actions = server->sockets.actions_dropped,
-		.lost = lost_on_streams(server),
+		.busy = of_code(serving, COP_WIRE_BUSY),
+		.internal = of_code(serving, COP_WIRE_INTERNAL),
+		.not_durable = of_code(serving, COP_WIRE_NOT_DURABLE),
+		.replies = serving->sockets.replies_dropped,
+		.actions = serving->sockets.actions_dropped,
+		.lost = lost_on_streams(serving),
 	};
-	count_unheard(server, &is);
+	count_unheard(serving, &is);
 	if (is.busy > t->busy || is.internal > t->internal || is.not_durable > t->not_durable)
-		cop_log_line(server->log, COP_LOG_WARNING, "requests_refused",
+		cop_log_line(serving->durable->log, COP_LOG_WARNING, "requests_refused",
 		        "busy=%" PRIu64 " internal=%" PRIu64 " not_durable=%" PRIu64, is.busy - t->busy,
 		        is.internal - t->internal, is.not_durable - t->not_durable);
 	if (is.replies > t->replies || is.actions > t->actions || is.lost > t->lost)
-		cop_log_line(server->log, COP_LOG_WARNING, "messages_dropped",
+		cop_log_line(serving->durable->log, COP_LOG_WARNING, "messages_dropped",
 		        "replies=%" PRIu64 " actions=%" PRIu64 " lost=%" PRIu64, is.replies - t->replies,
 		        is.actions - t->actions, is.lost - t->lost);
 	if (is.unheard > t->unheard || is.decisions > t->decisions)
-		cop_log_line(server->log, COP_LOG_WARNING, "actions_unheard", "dropped=%" PRIu64 " decisions=%" PRIu64,
-		        is.unheard - t->unheard, is.decisions - t->decisions);
-	for (size_t i = 0; i < server->models.count; i++)
-		tell_outliers(server, &server->models.items[i]);
+		cop_log_line(serving->durable->log, COP_LOG_WARNING, "actions_unheard",
+		        "dropped=%" PRIu64 " decisions=%" PRIu64, is.unheard - t->unheard, is.decisions - t->decisions);
+	for (size_t i = 0; i < serving->durable->models.count; i++)
+		tell_outliers(serving, &serving->durable->models.items[i]);
 	*t = is;
 }

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-struct cop_server;
+#include "daemon/serve/serving.h"
 
 typedef struct cop_drop_report {
 	double next;                          /* monotonic seconds: when to look again */
@@ -18,6 +18,6 @@ typedef struct cop_drop_report {
 } cop_drop_report;
 
 /* Looks, if it is time, and logs what has risen since the last look. */
-void cop_drop_report_tell(cop_drop_report *trouble, struct cop_server *server, double now);
+void cop_drop_report_look(cop_drop_report *report, cop_serving *serving, double now);
 
 #endif

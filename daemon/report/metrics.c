@@ -9,18 +9,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/report/refit_metrics.h"
-#include "daemon/models/apprentice_body.h"
-#include "daemon/report/counters.h"
-#include "daemon/common/exposition.h"
 #include "daemon/common/clock.h"
+#include "daemon/common/exposition.h"
+#include "daemon/models/apprentice_body.h"
+#include "daemon/report/counter_tables.h"
+#include "daemon/report/refit_metrics.h"
 
 #define LABELS (COP_CONFIG_NAME_MAX + 64)
 
-void cop_metrics_begin(cop_server *server)
+void cop_metrics_begin(cop_served_set *models)
 {
-	for (size_t i = 0; i < server->models.count; i++) {
-		cop_served *served = &server->models.items[i];
+	for (size_t i = 0; i < models->count; i++) {
+		cop_served *served = &models->items[i];
 		served->before = *cop_model_get_counters(served->model);
 		cop_learner_outliers(cop_model_learner(served->model), &served->outliers_before);
 		served->outliers_told = served->outliers_before;
@@ -146,7 +146,7 @@ static void put_model_gauges(const cop_served_set *models, cop_bytes *out)
 static void put_model_streams(const cop_served_set *models, cop_bytes *out)
 {
 	char labels[LABELS];
-	for (const cop_counter *row = cop_counters_stream; !cop_counters_is_end(row); row++) {
+	for (const cop_counter *row = cop_counter_tables_stream; !cop_counters_is_end(row); row++) {
 		cop_counters_put_family(row, out);
 		for (size_t i = 0; i < 2 * models->count; i++) {
 			const cop_served *served = &models->items[i / 2];
@@ -159,20 +159,20 @@ static void put_model_streams(const cop_served_set *models, cop_bytes *out)
 	}
 }
 
-static void put_traffic(const cop_server *server, cop_bytes *out)
+static void put_traffic(const cop_serving *serving, cop_bytes *out)
 {
-	cop_counters_put_metrics(cop_counters_requests, server, out);
-	cop_counters_put_metrics(cop_counters_streams, server, out);
-	cop_histogram_put(&server->decide_durations, "coppice_decide_duration_seconds",
+	cop_counters_put_metrics(cop_counter_tables_requests, serving, out);
+	cop_counters_put_metrics(cop_counter_tables_streams, serving, out);
+	cop_histogram_put(&serving->decide_durations, "coppice_decide_duration_seconds",
 	        "Time from taking up a decide request to handing over its action.", out);
 }
 
-static void put_queued(const cop_server *server, const cop_inlet_state *state, cop_bytes *out)
+static void put_queued(const cop_serving *serving, const cop_inlet_state *state, cop_bytes *out)
 {
 	static const char name[] = "coppice_queued_bytes";
 	uint64_t waiting = 0;
-	for (size_t i = 0; i < server->models.count; i++)
-		waiting += server->models.items[i].unheard.bytes;
+	for (size_t i = 0; i < serving->durable->models.count; i++)
+		waiting += serving->durable->models.items[i].unheard.bytes;
 	const struct {
 		const char *label;
 		uint64_t bytes;
@@ -181,25 +181,23 @@ static void put_queued(const cop_server *server, const cop_inlet_state *state, c
 		{ "queue=\"received\"", state->queued },
 		{ "queue=\"waiting\"", waiting },
 		{ "queue=\"answers\"",
-		        cop_outbox_bytes(&server->outbox) + cop_outflow_answers(server->sockets.outflow) },
-		{ "queue=\"actions\"", cop_outflow_actions(server->sockets.outflow) },
+		        cop_outbox_bytes(&serving->outbox) + cop_outflow_answers(serving->sockets.outflow) },
+		{ "queue=\"actions\"", cop_outflow_actions(serving->sockets.outflow) },
 	};
 	cop_exposition_family(out, name, COP_EXPOSITION_GAUGE, "Bytes queued, of queue_limit.");
 	for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
 		cop_exposition_whole(out, name, queues[i].label, queues[i].bytes);
 }
 
-static void put_connections(const cop_server *server, cop_bytes *out)
+static void put_connections(const cop_serving *serving, cop_bytes *out)
 {
 	static const char closed[] = "coppice_connections_closed_total";
 	cop_inlet_state state;
-	cop_inlet_look(server->sockets.inlet, &state);
-	put_queued(server, &state, out);
-	cop_exposition_family(
-	        out, "coppice_queue_limit_bytes", COP_EXPOSITION_GAUGE, "What may be queued, as configured.");
-	cop_exposition_whole(out, "coppice_queue_limit_bytes", "", server->config->queue_limit);
-	cop_exposition_family(out, "coppice_connections", COP_EXPOSITION_GAUGE, "Connections of ZeroMQ at present.");
-	cop_exposition_whole(out, "coppice_connections", "", state.connections);
+	cop_inlet_look(serving->sockets.inlet, &state);
+	put_queued(serving, &state, out);
+	cop_exposition_lone_whole(out, "coppice_queue_limit_bytes", "What may be queued, as configured.",
+	        serving->durable->config->queue_limit);
+	cop_exposition_lone_whole(out, "coppice_connections", "Connections of ZeroMQ at present.", state.connections);
 	cop_exposition_family(
 	        out, closed, COP_EXPOSITION_COUNTER, "Connections closed because they broke a limit, by the limit.");
 	for (size_t i = 0; i < COP_INLET_REASONS; i++) {
@@ -207,9 +205,8 @@ static void put_connections(const cop_server *server, cop_bytes *out)
 		(void)snprintf(labels, sizeof labels, "reason=\"%s\"", cop_inlet_reason_text((cop_inlet_reason)i));
 		cop_exposition_whole(out, closed, labels, state.closed[i]);
 	}
-	cop_exposition_family(out, "coppice_subscriptions_ignored_total", COP_EXPOSITION_COUNTER,
-	        "Subscriptions that no action can match.");
-	cop_exposition_whole(out, "coppice_subscriptions_ignored_total", "", state.ignored);
+	cop_exposition_lone_whole(
+	        out, "coppice_subscriptions_ignored_total", "Subscriptions that no action can match.", state.ignored);
 }
 
 static void put_codes(const char *name, const char *help, const uint64_t *codes, cop_bytes *out)
@@ -222,40 +219,38 @@ static void put_codes(const char *name, const char *help, const uint64_t *codes,
 	}
 }
 
-static void put_checkpoints(const cop_server *server, cop_bytes *out)
+static void put_checkpoints(const cop_report *report, cop_bytes *out)
 {
-	const cop_checkpoint *c = &server->checkpoint;
-	cop_counters_put_metrics(cop_counters_checkpoint, c, out);
+	const cop_checkpoint *c = &report->durable->checkpoint;
+	cop_counters_put_metrics(cop_counter_tables_checkpoint, c, out);
 	/* Before the first one, the state is as old as the process. */
-	double since = c->at > 0.0 ? c->at : server->started;
-	cop_exposition_family(out, "coppice_checkpoint_age_seconds", COP_EXPOSITION_GAUGE,
-	        "Time since a checkpoint was written, or since the start when none was.");
-	cop_exposition_number(out, "coppice_checkpoint_age_seconds", "", cop_clock_monotonic() - since);
+	double since = c->at > 0.0 ? c->at : report->started;
+	cop_exposition_lone_number(out, "coppice_checkpoint_age_seconds",
+	        "Time since a checkpoint was written, or since the start when none was.",
+	        cop_clock_monotonic() - since);
 	cop_histogram_put(&c->durations, "coppice_checkpoint_duration_seconds",
 	        "Time from taking the state to the file being on disk.", out);
 }
 
-static void put_journal(const cop_server *server, cop_bytes *out)
+static void put_journal(const cop_report *report, cop_bytes *out)
 {
-	const cop_journaler *journal = server->journal;
+	const cop_journaler *journal = report->durable->journal;
 	if (journal == NULL)
 		return;
 	const cop_journaler_counts *counts = cop_journaler_get_counts(journal);
-	cop_counters_put_metrics(cop_counters_journal, counts, out);
-	cop_exposition_family(
-	        out, "coppice_journal_broken", COP_EXPOSITION_GAUGE, "1 while feedback cannot be made durable.");
-	cop_exposition_whole(out, "coppice_journal_broken", "", cop_journaler_broken(journal));
-	cop_exposition_family(out, "coppice_journal_lag_bytes", COP_EXPOSITION_GAUGE, "Bytes put and not yet synced.");
-	cop_exposition_whole(out, "coppice_journal_lag_bytes", "", cop_journaler_lag(journal));
-	cop_exposition_family(
-	        out, "coppice_answers_waiting", COP_EXPOSITION_GAUGE, "Answers that wait for the journal.");
-	cop_exposition_whole(out, "coppice_answers_waiting", "", cop_outbox_count(&server->outbox));
+	cop_counters_put_metrics(cop_counter_tables_journal, counts, out);
+	cop_exposition_lone_whole(out, "coppice_journal_broken", "1 while feedback cannot be made durable.",
+	        cop_journaler_broken(journal));
+	cop_exposition_lone_whole(
+	        out, "coppice_journal_lag_bytes", "Bytes put and not yet synced.", cop_journaler_lag(journal));
+	cop_exposition_lone_whole(out, "coppice_answers_waiting", "Answers that wait for the journal.",
+	        cop_outbox_count(&report->serving->outbox));
 	cop_histogram_put(
 	        &counts->sync_durations, "coppice_journal_sync_duration_seconds", "Time that fdatasync took.", out);
 }
 
 /* Under the names that all Prometheus clients use. */
-static void put_process(const cop_server *server, cop_bytes *out)
+static void put_process(const cop_report *report, cop_bytes *out)
 {
 	struct timespec cpu = { 0 };
 	uint64_t pages[2] = { 0 }; /* address space, resident */
@@ -266,54 +261,48 @@ static void put_process(const cop_server *server, cop_bytes *out)
 		(void)fclose(statm);
 	}
 	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-	cop_exposition_family(out, "process_start_time_seconds", COP_EXPOSITION_GAUGE, "When it started, unix time.");
-	cop_exposition_number(out, "process_start_time_seconds", "", server->born);
-	cop_exposition_family(out, "process_cpu_seconds_total", COP_EXPOSITION_COUNTER, "Processor time spent.");
-	cop_exposition_number(out, "process_cpu_seconds_total", "", (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec);
-	cop_exposition_family(out, "process_virtual_memory_bytes", COP_EXPOSITION_GAUGE, "Address space in use.");
-	cop_exposition_whole(out, "process_virtual_memory_bytes", "", pages[0] * page);
-	cop_exposition_family(out, "process_resident_memory_bytes", COP_EXPOSITION_GAUGE, "Memory in use.");
-	cop_exposition_whole(out, "process_resident_memory_bytes", "", pages[1] * page);
+	cop_exposition_lone_number(out, "process_start_time_seconds", "When it started, unix time.", report->born);
+	cop_exposition_lone_number(out, "process_cpu_seconds_total", "Processor time spent.",
+	        (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec);
+	cop_exposition_lone_whole(out, "process_virtual_memory_bytes", "Address space in use.", pages[0] * page);
+	cop_exposition_lone_whole(out, "process_resident_memory_bytes", "Memory in use.", pages[1] * page);
 }
 
-static void put_daemon(const cop_server *server, cop_bytes *out)
+static void put_daemon(const cop_report *report, cop_bytes *out)
 {
 	cop_exposition_family(out, "coppice_build_info", COP_EXPOSITION_GAUGE, "Always 1; the version is the label.");
 	cop_exposition_whole(out, "coppice_build_info", "version=\"" COP_VERSION "\"", 1);
-	cop_exposition_family(out, "coppice_parked_models", COP_EXPOSITION_GAUGE,
-	        "Models that are kept in checkpoints but not configured.");
-	cop_exposition_whole(out, "coppice_parked_models", "", server->models.parked_count);
-	cop_exposition_family(out, "coppice_refit_running", COP_EXPOSITION_GAUGE, "1 while a refit is under way.");
-	cop_exposition_whole(out, "coppice_refit_running", "", server->refits.running != NULL);
-	cop_exposition_family(out, "coppice_clock_ahead_seconds", COP_EXPOSITION_GAUGE,
-	        "By how much the clock is ahead of event time while it is not believed; else 0.");
-	cop_exposition_number(out, "coppice_clock_ahead_seconds", "", server->clock.ahead);
-	cop_exposition_family(out, "coppice_log_dropped_total", COP_EXPOSITION_COUNTER,
-	        "Log lines lost because the log's receiver was too slow.");
-	cop_exposition_whole(out, "coppice_log_dropped_total", "", cop_log_dropped(server->log));
-	cop_exposition_family(out, "coppice_scrapes_missed_total", COP_EXPOSITION_COUNTER,
-	        "Scrapes of this page that were not answered in time.");
-	cop_exposition_whole(out, "coppice_scrapes_missed_total", "", cop_http_missed(server->http));
+	cop_exposition_lone_whole(out, "coppice_parked_models",
+	        "Models that are kept in checkpoints but not configured.", report->durable->models.parked_count);
+	cop_exposition_lone_whole(
+	        out, "coppice_refit_running", "1 while a refit is under way.", report->refits->running != NULL);
+	cop_exposition_lone_number(out, "coppice_clock_ahead_seconds",
+	        "By how much the clock is ahead of event time while it is not believed; else 0.",
+	        report->durable->clock.ahead);
+	cop_exposition_lone_whole(out, "coppice_log_dropped_total",
+	        "Log lines lost because the log's receiver was too slow.", cop_log_dropped(report->durable->log));
+	cop_exposition_lone_whole(out, "coppice_scrapes_missed_total",
+	        "Scrapes of this page that were not answered in time.", cop_http_missed(report->http));
 }
 
-void cop_metrics_put(const cop_server *server, cop_bytes *out)
+void cop_metrics_put(const cop_report *report, cop_bytes *out)
 {
-	put_model_counters(&server->models, out);
-	put_outliers(&server->models, out);
-	put_unheard(&server->models, out);
-	put_unknown_names(&server->models, out);
-	put_model_gauges(&server->models, out);
-	cop_apprentice_body_metrics(&server->models, out);
-	cop_refit_metrics_put(&server->models, out);
-	put_model_streams(&server->models, out);
-	put_traffic(server, out);
-	put_connections(server, out);
-	put_codes("coppice_request_errors_total", "Requests answered with an error, by its code.", server->counts.codes,
-	        out);
+	put_model_counters(&report->durable->models, out);
+	put_outliers(&report->durable->models, out);
+	put_unheard(&report->durable->models, out);
+	put_unknown_names(&report->durable->models, out);
+	put_model_gauges(&report->durable->models, out);
+	cop_apprentice_body_metrics(&report->durable->models, out);
+	cop_refit_metrics_put(&report->durable->models, out);
+	put_model_streams(&report->durable->models, out);
+	put_traffic(report->serving, out);
+	put_connections(report->serving, out);
+	put_codes("coppice_request_errors_total", "Requests answered with an error, by its code.",
+	        report->serving->counts.codes, out);
 	put_codes("coppice_request_item_errors_total", "Items of batches answered with an error, by its code.",
-	        server->counts.item_codes, out);
-	put_checkpoints(server, out);
-	put_journal(server, out);
-	put_daemon(server, out);
-	put_process(server, out);
+	        report->serving->counts.item_codes, out);
+	put_checkpoints(report, out);
+	put_journal(report, out);
+	put_daemon(report, out);
+	put_process(report, out);
 }

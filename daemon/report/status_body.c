@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "daemon/refit/refit_body.h"
-#include "daemon/models/apprentice_body.h"
-#include "daemon/report/counters.h"
 #include "daemon/common/clock.h"
+#include "daemon/models/apprentice_body.h"
+#include "daemon/refit/refit_body.h"
+#include "daemon/report/counter_tables.h"
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
 
@@ -79,7 +79,7 @@ static void put_outliers(const cop_served *served, cop_bytes *out)
 	cop_wire_put_map_close(out, map);
 }
 
-static void put_model(const cop_server *server, const cop_served *served, cop_bytes *out)
+static void put_model(const cop_report *report, const cop_served *served, cop_bytes *out)
 {
 	const cop_model_settings *s = cop_model_get_settings(served->model);
 	const cop_model_counters *c = cop_model_get_counters(served->model);
@@ -117,11 +117,11 @@ static void put_model(const cop_server *server, const cop_served *served, cop_by
 		cop_wire_put_key_double(out, "mean_loss", c->loss_sum / (double)c->learned);
 	}
 	put_outliers(served, out);
-	put_table("contexts", cop_counters_stream, &served->contexts, out);
-	put_table("feedback_stream", cop_counters_stream, &served->feedback, out);
+	put_table("contexts", cop_counter_tables_stream, &served->contexts, out);
+	put_table("feedback_stream", cop_counter_tables_stream, &served->feedback, out);
 	put_unheard(served, out);
 	cop_apprentice_body_status(served, out);
-	cop_refit_body_status(server, served, out);
+	cop_refit_body_status(report->refits, served, out);
 	cop_wire_put_map_close(out, map);
 }
 
@@ -129,7 +129,7 @@ static void put_checkpoint(const cop_checkpoint *checkpoint, cop_bytes *out)
 {
 	cop_wire_put_text(out, "checkpoint");
 	size_t map = cop_wire_put_map_open(out);
-	cop_counters_put_status(cop_counters_checkpoint, checkpoint, out);
+	cop_counters_put_status(cop_counter_tables_checkpoint, checkpoint, out);
 	cop_wire_put_key_double(out, "seconds", checkpoint->seconds);
 	if (checkpoint->time > 0.0)
 		cop_wire_put_key_double(out, "age", cop_clock_real() - checkpoint->time);
@@ -142,40 +142,40 @@ static void put_journal_counts(const cop_journaler *journal, cop_bytes *out)
 	cop_wire_put_key_unsigned(out, "committed", cop_journaler_committed(journal));
 	cop_wire_put_key_unsigned(out, "durable", cop_journaler_durable(journal));
 	cop_wire_put_key_unsigned(out, "lag_bytes", cop_journaler_lag(journal));
-	cop_counters_put_status(cop_counters_journal, cop_journaler_get_counts(journal), out);
+	cop_counters_put_status(cop_counter_tables_journal, cop_journaler_get_counts(journal), out);
 }
 
-static void put_journal(const cop_server *server, cop_bytes *out)
+static void put_journal(const cop_report *report, cop_bytes *out)
 {
-	const cop_journaler *journal = server->journal;
+	const cop_journaler *journal = report->durable->journal;
 	bool broken = journal != NULL && cop_journaler_broken(journal);
 	cop_wire_put_text(out, "journal");
 	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_text(out, "state", journal == NULL ? "off" : broken ? "broken" : "ok");
 	if (journal != NULL)
 		put_journal_counts(journal, out);
-	if (broken && server->broken_told)
-		cop_wire_put_key_text(out, "reason", server->broken_reason);
+	if (broken && report->durable->broken_told)
+		cop_wire_put_key_text(out, "reason", report->durable->broken_reason);
 	cop_wire_put_map_close(out, map);
 }
 
 /* In bytes, but for connections. */
-static void put_queues(const cop_server *server, cop_bytes *out)
+static void put_queues(const cop_report *report, cop_bytes *out)
 {
-	const cop_sockets *sockets = &server->sockets;
+	const cop_sockets *sockets = &report->serving->sockets;
 	cop_inlet_state state;
 	uint64_t waiting = 0;
 	cop_inlet_look(sockets->inlet, &state);
-	for (size_t i = 0; i < server->models.count; i++)
-		waiting += server->models.items[i].unheard.bytes;
+	for (size_t i = 0; i < report->durable->models.count; i++)
+		waiting += report->durable->models.items[i].unheard.bytes;
 	cop_wire_put_text(out, "queues");
 	size_t map = cop_wire_put_map_open(out);
-	cop_wire_put_key_unsigned(out, "limit", server->config->queue_limit);
+	cop_wire_put_key_unsigned(out, "limit", report->durable->config->queue_limit);
 	cop_wire_put_key_unsigned(out, "unfinished", state.unfinished);
 	cop_wire_put_key_unsigned(out, "received", state.queued);
 	cop_wire_put_key_unsigned(out, "waiting", waiting);
 	cop_wire_put_key_unsigned(
-	        out, "answers", cop_outbox_bytes(&server->outbox) + cop_outflow_answers(sockets->outflow));
+	        out, "answers", cop_outbox_bytes(&report->serving->outbox) + cop_outflow_answers(sockets->outflow));
 	cop_wire_put_key_unsigned(out, "actions", cop_outflow_actions(sockets->outflow));
 	cop_wire_put_key_unsigned(out, "connections", state.connections);
 	cop_wire_put_text(out, "closed");
@@ -194,29 +194,29 @@ static void put_parked(const cop_served_set *models, cop_bytes *out)
 		cop_wire_put_text(out, models->parked[i].name);
 }
 
-void cop_status_body_put(const cop_server *server, const cop_served *only, const cop_wire_seq *seq, cop_bytes *out)
+void cop_status_body_put(const cop_report *report, const cop_served *only, const cop_wire_seq *seq, cop_bytes *out)
 {
 	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_text(out, "version", COP_VERSION);
 	cop_wire_put_key_unsigned(out, "pid", (uint64_t)getpid());
-	cop_wire_put_key_double(out, "uptime", cop_clock_monotonic() - server->started);
+	cop_wire_put_key_double(out, "uptime", cop_clock_monotonic() - report->started);
 	char folder[PATH_MAX];
-	const char *absolute = realpath(server->config->state_dir, folder);
-	cop_wire_put_key_text(out, "state_dir", absolute == NULL ? server->config->state_dir : absolute);
+	const char *absolute = realpath(report->durable->config->state_dir, folder);
+	cop_wire_put_key_text(out, "state_dir", absolute == NULL ? report->durable->config->state_dir : absolute);
 	cop_wire_put_text(out, "models");
-	cop_wire_put_array(out, only != NULL ? 1 : server->models.count);
-	for (size_t i = 0; i < server->models.count; i++)
-		if (only == NULL || only == &server->models.items[i])
-			put_model(server, &server->models.items[i], out);
-	put_parked(&server->models, out);
-	put_table("requests", cop_counters_requests, server, out);
-	put_table("streams", cop_counters_streams, server, out);
-	put_queues(server, out);
-	put_journal(server, out);
-	put_checkpoint(&server->checkpoint, out);
-	if (server->clock.ahead > 0.0)
-		cop_wire_put_key_double(out, "clock_ahead", server->clock.ahead);
-	cop_wire_put_key_unsigned(out, "log_dropped", cop_log_dropped(server->log));
+	cop_wire_put_array(out, only != NULL ? 1 : report->durable->models.count);
+	for (size_t i = 0; i < report->durable->models.count; i++)
+		if (only == NULL || only == &report->durable->models.items[i])
+			put_model(report, &report->durable->models.items[i], out);
+	put_parked(&report->durable->models, out);
+	put_table("requests", cop_counter_tables_requests, report->serving, out);
+	put_table("streams", cop_counter_tables_streams, report->serving, out);
+	put_queues(report, out);
+	put_journal(report, out);
+	put_checkpoint(&report->durable->checkpoint, out);
+	if (report->durable->clock.ahead > 0.0)
+		cop_wire_put_key_double(out, "clock_ahead", report->durable->clock.ahead);
+	cop_wire_put_key_unsigned(out, "log_dropped", cop_log_dropped(report->durable->log));
 	cop_wire_seq_put(out, seq);
 	cop_wire_put_map_close(out, map);
 }

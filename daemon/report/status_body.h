@@ -3,10 +3,10 @@
 #ifndef COP_DAEMON_REPORT_STATUS_BODY_H
 #define COP_DAEMON_REPORT_STATUS_BODY_H
 
-#include "daemon/server.h"
+#include "daemon/report/report.h"
 #include "wire/wire_keys.h"
 
 /* Of one model, or (NULL) of all. */
-void cop_status_body_put(const cop_server *server, const cop_served *only, const cop_wire_seq *seq, cop_bytes *out);
+void cop_status_body_put(const cop_report *report, const cop_served *only, const cop_wire_seq *seq, cop_bytes *out);
 
 #endif

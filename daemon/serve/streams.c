@@ -7,23 +7,22 @@
 
 #include "base/mem.h"
 #include "daemon/common/clock.h"
-#include "daemon/serve/event.h"
 #include "wire/wire_items.h"
 #include "wire/wire_keys.h"
 #include "wire/wire_put.h"
 
 #define WAITING_BUDGET 128 /* bodies of a model that waited and are decided in a turn; more than come in one */
 
-static void complain(cop_server *server, const char *stream, const char *model, const char *why)
+static void complain(cop_serving *serving, const char *stream, const char *model, const char *why)
 {
-	cop_log_limited(server->log, &server->limiter, cop_clock_monotonic_us(), COP_LOG_WARNING, "stream_refused",
-	        "stream=%s model=\"%s\" reason=\"%s\"", stream, model, why);
+	cop_log_limited(serving->durable->log, &serving->limiter, cop_clock_monotonic_us(), COP_LOG_WARNING,
+	        "stream_refused", "stream=%s model=\"%s\" reason=\"%s\"", stream, model, why);
 }
 
 /* The model that a topic `prefix<model>` names; NULL (counted) when message or model is not of ours. */
-static cop_served *route(cop_server *server, cop_sockets_message *message, const char *prefix)
+static cop_served *route(cop_serving *serving, cop_sockets_message *message, const char *prefix)
 {
-	server->counts.streamed++;
+	serving->counts.streamed++;
 	size_t skip = strlen(prefix);
 	char clean[COP_CONFIG_NAME_MAX + 8] = "";
 	cop_served *served = NULL;
@@ -32,32 +31,32 @@ static cop_served *route(cop_server *server, cop_sockets_message *message, const
 		size_t length = zmq_msg_size(&message->frame[0]);
 		cop_wire_text_clean(clean, sizeof clean, topic, length);
 		if (memcmp(topic, prefix, skip) == 0)
-			served = cop_served_find(&server->models, topic + skip, length - skip);
+			served = cop_served_find(&serving->durable->models, topic + skip, length - skip);
 	}
 	if (served == NULL) {
-		server->counts.unroutable++;
-		complain(server, prefix, clean, "expected two frames, topic with a configured model's name, and body");
+		serving->counts.unroutable++;
+		complain(serving, prefix, clean, "expected two frames, topic with a configured model's name, and body");
 	}
 	return served;
 }
 
-static bool open_items(cop_server *server, cop_served *served, cop_served_stream *stream, const char *name,
+static bool open_items(cop_serving *serving, cop_served *served, cop_served_stream *stream, const char *name,
         zmq_msg_t *body, cop_wire_items *items)
 {
 	cop_wire_fault fault = { 0 };
-	if (zmq_msg_size(body) > server->config->message_limit)
+	if (zmq_msg_size(body) > serving->durable->config->message_limit)
 		(void)cop_wire_fault_set(&fault, COP_WIRE_TOO_LARGE, "body of %zu bytes; expected at most %zu",
-		        zmq_msg_size(body), (size_t)server->config->message_limit);
+		        zmq_msg_size(body), (size_t)serving->durable->config->message_limit);
 	else if (cop_wire_items_stream(items, zmq_msg_data(body), zmq_msg_size(body), &fault) == COP_OK)
 		return true;
 	stream->received++;
 	stream->refused++;
-	complain(server, name, served->name, fault.message);
+	complain(serving, name, served->name, fault.message);
 	return false;
 }
 
 /* An item that said nothing usable; that it came is known all the same, so its number is no gap. */
-static void refuse(cop_server *server, cop_served *served, cop_served_stream *stream, const char *name,
+static void refuse(cop_serving *serving, cop_served *served, cop_served_stream *stream, const char *name,
         const void *item, size_t length, const char *why)
 {
 	cop_wire_source source;
@@ -65,7 +64,7 @@ static void refuse(cop_server *server, cop_served *served, cop_served_stream *st
 	if (source.name != NULL && source.has_n)
 		(void)cop_sequence_gaps_note(&stream->gaps, source.name, source.length, source.n);
 	stream->refused++;
-	complain(server, name, served->name, why);
+	complain(serving, name, served->name, why);
 }
 
 /* Whether the body is an array, and so its answer. */
@@ -76,7 +75,7 @@ static bool is_array(const uint8_t *data, size_t length)
 
 /* Contexts of one message, and the message of their actions. */
 typedef struct answering {
-	cop_server *server;
+	cop_serving *serving;
 	cop_event_scope scope;
 	cop_outbox_item action;
 	bool array;
@@ -84,56 +83,56 @@ typedef struct answering {
 	size_t decided;
 } answering;
 
-static void begin_answer(answering *a, cop_server *server, cop_served *served, bool array)
+static void begin_answer(answering *a, cop_serving *serving, cop_served *served, bool array)
 {
-	*a = (answering){ .server = server, .array = array };
-	a->scope = (cop_event_scope){ .served = served, .journal = server->journal, .now = server->time };
+	*a = (answering){ .serving = serving, .array = array };
+	a->scope = cop_serving_scope(serving, served);
 	a->action = (cop_outbox_item){
-		.topic = served->topic, .decided = server->time, .ok = true, .kind = COP_OUTBOX_DECISION
+		.topic = served->topic, .decided = serving->durable->time, .ok = true, .kind = COP_OUTBOX_DECISION
 	};
-	cop_bytes_clear(&server->reply);
-	a->mark = array ? cop_wire_put_array_open(&server->reply) : 0;
+	cop_bytes_clear(&serving->reply);
+	a->mark = array ? cop_wire_put_array_open(&serving->reply) : 0;
 }
 
 static void decide(answering *a, const void *item, size_t length)
 {
 	cop_wire_fault fault;
 	cop_served *served = a->scope.served;
-	if (cop_event_decide(&a->scope, item, length, &a->server->reply, &fault) == COP_OK) {
+	if (cop_event_decide(&a->scope, item, length, &a->serving->reply, &fault) == COP_OK) {
 		a->decided++;
 		a->action.sequence = a->scope.sequence > a->action.sequence ? a->scope.sequence : a->action.sequence;
 	} else if (a->scope.noted) { /* good when it came: a reload has changed what is */
 		served->contexts.refused++;
-		complain(a->server, "contexts", served->name, fault.message);
+		complain(a->serving, "contexts", served->name, fault.message);
 	} else {
-		refuse(a->server, served, &served->contexts, "contexts", item, length, fault.message);
+		refuse(a->serving, served, &served->contexts, "contexts", item, length, fault.message);
 	}
 }
 
 static void end_answer(answering *a)
 {
-	cop_server *server = a->server;
-	cop_bytes *out = &server->reply;
+	cop_serving *serving = a->serving;
+	cop_bytes *out = &serving->reply;
 	if (a->array)
 		cop_wire_put_array_close(out, a->mark, a->decided);
 	if (a->decided == 0 || a->scope.served->shape.apprentice || out->err != COP_OK ||
-	        cop_outbox_put(&server->outbox, a->action, NULL, out) == COP_OK)
+	        cop_outbox_put(&serving->outbox, a->action, NULL, out) == COP_OK)
 		return;
-	server->sockets.actions_dropped++;
-	cop_streams_unheard(server, a->action.topic, a->action.decided, out->data, out->length);
+	serving->sockets.actions_dropped++;
+	cop_streams_unheard(serving, a->action.topic, a->action.decided, out->data, out->length);
 }
 
 /* Whether contexts of the model wait for somebody to hear its actions. */
-static bool waits(const cop_server *server, const cop_served *served)
+static bool waits(const cop_serving *serving, const cop_served *served)
 {
-	return server->sockets.actions != NULL && served->config->unheard == COP_UNHEARD_WAIT &&
-	       !served->shape.apprentice && !cop_sockets_heard(&server->sockets, served->topic);
+	return serving->sockets.actions != NULL && served->config->unheard == COP_UNHEARD_WAIT &&
+	       !served->shape.apprentice && !cop_sockets_heard(&serving->sockets, served->topic);
 }
 
 /* The models share an eighth of what may be queued. */
-static cop_unheard_limits limits_of(const cop_server *server, const cop_served *served)
+static cop_unheard_limits limits_of(const cop_serving *serving, const cop_served *served)
 {
-	uint64_t share = server->config->queue_limit / 8 / server->models.count;
+	uint64_t share = serving->durable->config->queue_limit / 8 / serving->durable->models.count;
 	return (cop_unheard_limits){
 		.contexts = served->config->unheard_max,
 		.bytes = (size_t)(served->config->unheard_bytes < share ? served->config->unheard_bytes : share),
@@ -142,7 +141,7 @@ static cop_unheard_limits limits_of(const cop_server *server, const cop_served *
 }
 
 /* A body that keep_waiting put together. */
-static void decide_kept(cop_server *server, cop_served *served, const uint8_t *body, size_t length)
+static void decide_kept(cop_serving *serving, cop_served *served, const uint8_t *body, size_t length)
 {
 	cop_wire_items items;
 	if (cop_wire_items_stream(&items, body, length, NULL) != COP_OK)
@@ -150,7 +149,7 @@ static void decide_kept(cop_server *server, cop_served *served, const uint8_t *b
 	answering a;
 	const void *item;
 	size_t size;
-	begin_answer(&a, server, served, is_array(body, length));
+	begin_answer(&a, serving, served, is_array(body, length));
 	a.scope.noted = true;
 	while (cop_wire_items_next(&items, &item, &size))
 		decide(&a, item, size);
@@ -158,38 +157,38 @@ static void decide_kept(cop_server *server, cop_served *served, const uint8_t *b
 }
 
 /* Those that waited longest; false when none did. */
-static bool decide_oldest(cop_server *server, cop_served *served)
+static bool decide_oldest(cop_serving *serving, cop_served *served)
 {
 	cop_unheard_body *body = cop_unheard_take(&served->unheard);
 	if (body == NULL)
 		return false;
-	decide_kept(server, served, body->data, body->length);
+	decide_kept(serving, served, body->data, body->length);
 	cop_mem_free(body);
 	return true;
 }
 
 /* To the end of the queue. What is heard by now is decided rather than dropped. */
-static void put_waiting(cop_server *server, cop_served *served, const cop_bytes *body, size_t contexts)
+static void put_waiting(cop_serving *serving, cop_served *served, const cop_bytes *body, size_t contexts)
 {
-	const cop_unheard_limits limits = limits_of(server, served);
-	while (!waits(server, served) && !cop_unheard_has_room(&served->unheard, &limits, body->length, contexts)) {
-		if (decide_oldest(server, served))
+	const cop_unheard_limits limits = limits_of(serving, served);
+	while (!waits(serving, served) && !cop_unheard_has_room(&served->unheard, &limits, body->length, contexts)) {
+		if (decide_oldest(serving, served))
 			continue;
-		decide_kept(server, served, body->data, body->length);
+		decide_kept(serving, served, body->data, body->length);
 		return;
 	}
-	cop_unheard_put(&served->unheard, &limits, server->time, body->data, body->length, contexts);
+	cop_unheard_put(&served->unheard, &limits, serving->durable->time, body->data, body->length, contexts);
 }
 
 /* Checks each item now; what brings its own action is decided now, the rest goes into a body that waits. */
-static void keep_waiting(cop_server *server, cop_served *served, cop_wire_items *items, bool array)
+static void keep_waiting(cop_serving *serving, cop_served *served, cop_wire_items *items, bool array)
 {
-	cop_bytes *kept = &server->waiting;
+	cop_bytes *kept = &serving->waiting;
 	answering a;
 	const void *item;
 	size_t length;
 	size_t contexts = 0;
-	begin_answer(&a, server, served, array);
+	begin_answer(&a, serving, served, array);
 	cop_bytes_clear(kept);
 	size_t mark = array ? cop_wire_put_array_open(kept) : 0;
 	while (cop_wire_items_next(items, &item, &length)) {
@@ -201,7 +200,7 @@ static void keep_waiting(cop_server *server, cop_served *served, cop_wire_items 
 			cop_wire_put_raw(kept, item, length);
 			contexts++;
 		} else {
-			refuse(server, served, &served->contexts, "contexts", item, length, fault.message);
+			refuse(serving, served, &served->contexts, "contexts", item, length, fault.message);
 		}
 	}
 	end_answer(&a);
@@ -210,23 +209,23 @@ static void keep_waiting(cop_server *server, cop_served *served, cop_wire_items 
 	if (kept->err != COP_OK)
 		served->unheard.dropped[COP_UNHEARD_BYTES] += contexts;
 	else if (contexts > 0)
-		put_waiting(server, served, kept, contexts);
+		put_waiting(serving, served, kept, contexts);
 }
 
-void cop_streams_contexts(cop_server *server, cop_sockets_message *message)
+void cop_streams_contexts(cop_serving *serving, cop_sockets_message *message)
 {
 	cop_wire_items items;
 	zmq_msg_t *body = &message->frame[1];
-	cop_served *served = route(server, message, "ctx.");
-	if (served != NULL && open_items(server, served, &served->contexts, "contexts", body, &items)) {
+	cop_served *served = route(serving, message, "ctx.");
+	if (served != NULL && open_items(serving, served, &served->contexts, "contexts", body, &items)) {
 		bool array = is_array(zmq_msg_data(body), zmq_msg_size(body));
-		if (served->unheard.oldest != NULL || waits(server, served)) {
-			keep_waiting(server, served, &items, array);
+		if (served->unheard.oldest != NULL || waits(serving, served)) {
+			keep_waiting(serving, served, &items, array);
 		} else {
 			answering a;
 			const void *item;
 			size_t length;
-			begin_answer(&a, server, served, array);
+			begin_answer(&a, serving, served, array);
 			while (cop_wire_items_next(&items, &item, &length)) {
 				served->contexts.received++;
 				decide(&a, item, length);
@@ -237,72 +236,72 @@ void cop_streams_contexts(cop_server *server, cop_sockets_message *message)
 	cop_sockets_release(message);
 }
 
-bool cop_streams_ready(const cop_server *server)
+bool cop_streams_ready(const cop_serving *serving)
 {
-	for (size_t i = 0; i < server->models.count; i++) {
-		const cop_served *served = &server->models.items[i];
-		if (served->unheard.oldest != NULL && !waits(server, served))
+	for (size_t i = 0; i < serving->durable->models.count; i++) {
+		const cop_served *served = &serving->durable->models.items[i];
+		if (served->unheard.oldest != NULL && !waits(serving, served))
 			return true;
 	}
 	return false;
 }
 
-size_t cop_streams_turn(cop_server *server)
+size_t cop_streams_turn(cop_serving *serving)
 {
 	size_t bodies = 0;
-	for (size_t i = 0; i < server->models.count; i++) {
-		cop_served *served = &server->models.items[i];
+	for (size_t i = 0; i < serving->durable->models.count; i++) {
+		cop_served *served = &serving->durable->models.items[i];
 		if (served->unheard.oldest == NULL)
 			continue;
-		const cop_unheard_limits limits = limits_of(server, served);
-		cop_unheard_drop_old(&served->unheard, &limits, server->time);
-		for (size_t n = 0; n < WAITING_BUDGET && !waits(server, served) && decide_oldest(server, served); n++)
+		const cop_unheard_limits limits = limits_of(serving, served);
+		cop_unheard_drop_old(&served->unheard, &limits, serving->durable->time);
+		for (size_t n = 0; n < WAITING_BUDGET && !waits(serving, served) && decide_oldest(serving, served); n++)
 			bodies++;
 	}
 	return bodies;
 }
 
-void cop_streams_stop(cop_server *server)
+void cop_streams_stop(cop_serving *serving)
 {
-	for (size_t i = 0; i < server->models.count; i++) {
-		cop_served *served = &server->models.items[i];
+	for (size_t i = 0; i < serving->durable->models.count; i++) {
+		cop_served *served = &serving->durable->models.items[i];
 		if (served->unheard.contexts > 0)
-			cop_log_line(server->log, COP_LOG_WARNING, "contexts_left", "model=%s contexts=%zu",
+			cop_log_line(serving->durable->log, COP_LOG_WARNING, "contexts_left", "model=%s contexts=%zu",
 			        served->name, served->unheard.contexts);
 	}
 }
 
-void cop_streams_unheard(cop_server *server, const char *topic, double decided, const void *body, size_t length)
+void cop_streams_unheard(cop_serving *serving, const char *topic, double decided, const void *body, size_t length)
 {
 	const char *name = topic + strlen("act.");
-	cop_served *served = cop_served_find(&server->models, name, strlen(name));
+	cop_served *served = cop_served_find(&serving->durable->models, name, strlen(name));
 	if (served == NULL || served->config->unheard != COP_UNHEARD_WAIT)
 		return;
-	cop_event_scope scope = { .served = served, .journal = server->journal, .now = server->time };
+	cop_event_scope scope = cop_serving_scope(serving, served);
 	(void)cop_event_unheard(&scope, decided, body, length);
 }
 
-void cop_streams_drop(cop_server *server, cop_sockets_message *message)
+void cop_streams_drop(cop_serving *serving, cop_sockets_message *message)
 {
-	server->counts.streamed++;
-	server->counts.dropped++;
+	serving->counts.streamed++;
+	serving->counts.dropped++;
 	cop_sockets_release(message);
 }
 
-void cop_streams_feedback(cop_server *server, cop_sockets_message *message)
+void cop_streams_feedback(cop_serving *serving, cop_sockets_message *message)
 {
 	cop_wire_items items;
-	cop_served *served = route(server, message, "fb.");
-	if (served != NULL && open_items(server, served, &served->feedback, "feedback", &message->frame[1], &items)) {
+	cop_served *served = route(serving, message, "fb.");
+	if (served != NULL && open_items(serving, served, &served->feedback, "feedback", &message->frame[1], &items)) {
 		const void *item;
 		size_t length;
 		while (cop_wire_items_next(&items, &item, &length)) {
 			cop_wire_fault fault;
 			served->feedback.received++;
-			cop_event_scope scope = { .served = served, .journal = server->journal, .now = server->time };
+			cop_event_scope scope = cop_serving_scope(serving, served);
 			if (cop_event_feedback(&scope, item, length, NULL, &fault) == COP_OK)
 				continue;
-			refuse(server, served, &served->feedback, "feedback", item, length, fault.message);
+			refuse(serving, served, &served->feedback, "feedback", item, length, fault.message);
 		}
 	}
 	cop_sockets_release(message);

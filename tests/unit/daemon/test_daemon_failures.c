@@ -10,14 +10,14 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "daemon/durable/challenger.h"
 #include "daemon/durable/checkpoint.h"
 #include "daemon/durable/journaler.h"
 #include "daemon/durable/recovery.h"
 #include "daemon/durable/state_lock.h"
-#include "daemon/durable/challenger.h"
+#include "daemon/models/model_set.h"
 #include "daemon/models/refit_state.h"
 #include "daemon/serve/inlet.h"
-#include "daemon/models/model_set.h"
 #include "daemon/serve/outflow.h"
 #include "daemon/serve/sockets.h"
 #include "daemon/server.h"
@@ -518,7 +518,7 @@ static cop_err open_server(void *context, cop_diag *diag)
 	static const char *const none[] = { NULL };
 	static cop_server server;
 	(void)context;
-	const cop_server_options options = { .reset = none };
+	const cop_server_options options = { .start = { .reset = none } };
 	cop_err err = cop_server_open(&server, &options, &of_server, NULL, diag);
 	assert_null(of_server);
 	cop_server_close(&server);

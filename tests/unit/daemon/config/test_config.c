@@ -1,5 +1,5 @@
-#include "daemon/config/config_model.h"
 #include "daemon/config/config.h"
+#include "daemon/config/config_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "daemon/config/config_model.h"
 #include "daemon/config/config.h"
+#include "daemon/config/config_model.h"
 #include "daemon/models/served.h"
 #include "support.h"
 

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/refit/worker_job.h"
 #include "daemon/common/clock.h"
+#include "daemon/refit/worker_job.h"
 #include "support.h"
 
 #define DEADLINE 60.0

@@ -14,35 +14,47 @@ static const char conf[] = "state_dir = \"x\"\n"
                            "model \"a\" { features = 2 arms = 2 }\n"
                            "model \"b.c-d_9\" { learner = \"value\" features = 2 }\n";
 
+/* What the page is of. */
+typedef struct page_server {
+	cop_durability durable;
+	cop_serving serving;
+	cop_refits refits;
+	cop_report report;
+	cop_config *config;
+} page_server;
+
 static int server_start(void **state)
 {
-	static cop_server server;
+	static page_server server;
 	cop_config_report report;
 	cop_diag diag;
 	memset(&server, 0, sizeof server);
+	server.report = (cop_report){ &server.durable, &server.serving, &server.refits, NULL, 0.0, 0.0 };
+	server.serving.durable = &server.durable;
 	cop_config_report_init(&report);
 	cop_err err = cop_config_parse(conf, sizeof conf - 1, "test.conf", NULL, &server.config, &report);
 	cop_config_report_fini(&report);
-	if (err != COP_OK || cop_served_init(&server.models, server.config, &diag) != COP_OK)
+	server.durable.config = server.config;
+	if (err != COP_OK || cop_served_init(&server.durable.models, server.config, &diag) != COP_OK)
 		return -1;
-	cop_metrics_begin(&server);
+	cop_metrics_begin(&server.durable.models);
 	*state = &server;
 	return 0;
 }
 
 static int server_stop(void **state)
 {
-	cop_server *server = *state;
-	cop_served_fini(&server->models);
+	page_server *server = *state;
+	cop_served_fini(&server->durable.models);
 	cop_config_free(server->config);
 	return 0;
 }
 
 /* The page as text; caller frees with cop_bytes_fini. */
-static const char *render(const cop_server *server, cop_bytes *out)
+static const char *render(const page_server *server, cop_bytes *out)
 {
 	cop_bytes_init(out);
-	cop_metrics_put(server, out);
+	cop_metrics_put(&server->report, out);
 	cop_bytes_put_u8(out, 0);
 	assert_int_equal(out->err, COP_OK);
 	return (const char *)out->data;
@@ -109,16 +121,16 @@ static void test_page_every_sample_stands_under_its_family(void **state)
 
 static void test_page_shows_what_was_counted(void **state)
 {
-	cop_server *server = *state;
+	page_server *server = *state;
 	cop_bytes out;
-	server->counts.requests = UINT64_MAX;
-	server->counts.codes[COP_WIRE_BAD_LOSS] = 3;
-	server->counts.item_codes[COP_WIRE_TOO_LARGE] = 4;
-	server->models.items[1].contexts.gaps.missing = 5;
-	server->models.items[1].feedback.refused = 6;
-	server->checkpoint.failed = 7;
-	server->checkpoint.at = cop_clock_monotonic();
-	cop_histogram_observe(&server->decide_durations, 1500000000);
+	server->serving.counts.requests = UINT64_MAX;
+	server->serving.counts.codes[COP_WIRE_BAD_LOSS] = 3;
+	server->serving.counts.item_codes[COP_WIRE_TOO_LARGE] = 4;
+	server->durable.models.items[1].contexts.gaps.missing = 5;
+	server->durable.models.items[1].feedback.refused = 6;
+	server->durable.checkpoint.failed = 7;
+	server->durable.checkpoint.at = cop_clock_monotonic();
+	cop_histogram_observe(&server->serving.decide_durations, 1500000000);
 	const char *page = render(server, &out);
 	assert_non_null(strstr(page, "\ncoppice_requests_total 18446744073709551615\n"));
 	assert_int_equal(value_of(page, "coppice_request_errors_total{code=\"bad_loss\"}"), 3);
@@ -137,25 +149,25 @@ static void test_page_shows_what_was_counted(void **state)
 /* Each of a kind has a number of its own. */
 static void test_page_has_a_number_for_each_label(void **state)
 {
-	cop_server *server = *state;
+	page_server *server = *state;
 	static const char *const models[] = { "a", "b.c-d_9" };
 	char sample[160];
 	cop_bytes out;
 	for (unsigned code = COP_WIRE_OK; code < COP_WIRE_CODE_COUNT; code++) {
-		server->counts.codes[code] = 100 + code;
-		server->counts.item_codes[code] = 200 + code;
+		server->serving.counts.codes[code] = 100 + code;
+		server->serving.counts.item_codes[code] = 200 + code;
 	}
 	for (uint64_t i = 0; i < 2; i++) {
 		for (uint64_t reason = 0; reason < COP_UNHEARD_REASONS; reason++)
-			server->models.items[i].unheard.dropped[reason] = 300 + 10 * i + reason;
-		server->models.items[i].unheard.bytes = 400 + i;
-		server->models.items[i].outliers_before.values = 7 * i; /* more than there are now */
+			server->durable.models.items[i].unheard.dropped[reason] = 300 + 10 * i + reason;
+		server->durable.models.items[i].unheard.bytes = 400 + i;
+		server->durable.models.items[i].outliers_before.values = 7 * i; /* more than there are now */
 	}
-	server->checkpoint.written = 8;
-	server->checkpoint.failed = 9;
-	server->checkpoint.bytes = 10;
-	server->clock.ahead = 2.5;
-	server->born = 1234567890.5;
+	server->durable.checkpoint.written = 8;
+	server->durable.checkpoint.failed = 9;
+	server->durable.checkpoint.bytes = 10;
+	server->durable.clock.ahead = 2.5;
+	server->report.born = 1234567890.5;
 	const char *page = render(server, &out);
 	for (unsigned code = COP_WIRE_OK + 1; code < COP_WIRE_CODE_COUNT; code++) {
 		const char *text = cop_wire_code_text((cop_wire_code)code);
@@ -205,12 +217,12 @@ static double processor_seconds(void) { return cop_clock_read(CLOCK_PROCESS_CPUT
 /* Ages and what the process has used, against the same clocks before and behind. */
 static void test_page_measures_lie_between_those_around_it(void **state)
 {
-	cop_server *server = *state;
+	page_server *server = *state;
 	cop_bytes out;
 	for (unsigned written = 0; written < 2; written++) {
 		double now = cop_clock_monotonic(), spent = processor_seconds();
-		server->started = now - 1000.0;
-		server->checkpoint.at = written ? now - 10.0 : 0.0;
+		server->report.started = now - 1000.0;
+		server->durable.checkpoint.at = written ? now - 10.0 : 0.0;
 		const char *page = render(server, &out);
 		double later = cop_clock_monotonic() - now, age = value_of(page, "coppice_checkpoint_age_seconds");
 		double processor = value_of(page, "process_cpu_seconds_total");
@@ -224,10 +236,10 @@ static void test_page_measures_lie_between_those_around_it(void **state)
 
 static void test_page_counts_from_begin(void **state)
 {
-	cop_server *server = *state;
+	page_server *server = *state;
 	static const float values[] = { 0.5f, -0.5f };
 	cop_row x = { .d = 2, .dense = values };
-	cop_model *model = server->models.items[0].model;
+	cop_model *model = server->durable.models.items[0].model;
 	double loss = 0.25;
 	cop_bytes out;
 	for (uint64_t i = 0; i < 3; i++) {
@@ -240,7 +252,7 @@ static void test_page_counts_from_begin(void **state)
 		assert_int_equal(cop_model_decide(model, &context, 1.0, &decision, &repeated), COP_OK);
 		assert_int_equal(cop_model_feedback(model, &id, &loss, 1, 1.0, &result), COP_OK);
 		if (i == 1)
-			cop_metrics_begin(server);
+			cop_metrics_begin(&server->durable.models);
 	}
 	const char *page = render(server, &out);
 	assert_int_equal(value_of(page, "coppice_decisions_total{model=\"a\"}"), 1);
@@ -259,7 +271,7 @@ static void test_page_without_memory_says_so(void **state)
 	for (unsigned long n = 1; !done; n++) {
 		cop_bytes_init(&out);
 		cop_test_alloc_fail(n, 0);
-		cop_metrics_put(*state, &out);
+		cop_metrics_put(&((page_server *)*state)->report, &out);
 		done = cop_test_alloc_count() < n;
 		cop_test_alloc_fail(0, 0);
 		assert_int_equal(out.err, done ? COP_OK : COP_ENOMEM);

@@ -1,13 +1,15 @@
 /* Tables of counters: names of their own, and the rows' values where status and metrics want them. */
-#include "daemon/report/counters.h"
+#include "daemon/report/counter_tables.h"
 
 #include <string.h>
 
 #include "daemon/durable/journaler.h"
+#include "daemon/models/apprentice_body.h"
 #include "support.h"
 
-static const cop_counter *const tables[] = { cop_counters_requests, cop_counters_streams, cop_counters_stream,
-	cop_counters_checkpoint, cop_counters_journal, cop_counters_apprentice };
+static const cop_counter *const tables[] = { cop_counter_tables_requests, cop_counter_tables_streams,
+	cop_counter_tables_stream, cop_counter_tables_checkpoint, cop_counter_tables_journal,
+	cop_apprentice_body_counters };
 static const size_t rows_of[] = { 4, 5, 3, 4, 5, 3 };
 #define TABLES (sizeof tables / sizeof *tables)
 
@@ -53,7 +55,7 @@ static void test_status_has_every_key_with_its_value(void **state)
 	cop_bytes out;
 	(void)state;
 	cop_bytes_init(&out);
-	cop_counters_put_status(cop_counters_journal, &counts, &out);
+	cop_counters_put_status(cop_counter_tables_journal, &counts, &out);
 	assert_int_equal(out.err, COP_OK);
 	assert_int_equal(out.length, sizeof want - 1);
 	assert_memory_equal(out.data, want, sizeof want - 1);

@@ -1,7 +1,6 @@
-/* daemon/report/counters.h: what the daemon counts of itself, in tables from which status and metrics are written. What
- * models count is in online/model_counters.h. The loop's thread. */
-#ifndef COP_DAEMON_REPORT_COUNTERS_H
-#define COP_DAEMON_REPORT_COUNTERS_H
+/* daemon/common/counters.h: tables of counters, from which status and metrics are written. No state: any thread. */
+#ifndef COP_DAEMON_COMMON_COUNTERS_H
+#define COP_DAEMON_COMMON_COUNTERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,12 +15,10 @@ typedef struct cop_counter {
 	bool gauge;                /* it may fall */
 } cop_counter;
 
-extern const cop_counter cop_counters_requests[];   /* of a cop_server */
-extern const cop_counter cop_counters_streams[];    /* the same */
-extern const cop_counter cop_counters_stream[];     /* of a cop_served_stream */
-extern const cop_counter cop_counters_checkpoint[]; /* of a cop_checkpoint */
-extern const cop_counter cop_counters_journal[];    /* of a cop_journaler_counts */
-extern const cop_counter cop_counters_apprentice[]; /* of a cop_apprentice_summary */
+#define COP_COUNTERS_END                                                                                               \
+	{                                                                                                              \
+		NULL, NULL, NULL, 0, false                                                                             \
+	}
 
 bool cop_counters_is_end(const cop_counter *row);
 uint64_t cop_counters_value(const cop_counter *row, const void *of);

@@ -1,0 +1,274 @@
+/* A checkpoint is of a moment between two events: what the journal holds by then is flushed, the models are serialised,
+ * and a thread writes the file. When it is on disk, segments and challengers go that nothing needs any more. A start
+ * goes the other way: the newest checkpoint, then the journal's records after it. */
+#include "daemon/durable/durability.h"
+
+#include <stdio.h>
+
+#include "daemon/common/clock.h"
+#include "daemon/durable/challenger.h"
+#include "daemon/durable/healing.h"
+#include "daemon/durable/recovery.h"
+#include "daemon/models/model_set.h"
+#include "store/state_dir.h"
+
+void cop_durability_init(cop_durability *durable, cop_config *config, cop_log *log)
+{
+	*durable = (cop_durability){ .config = config, .log = log, .time = cop_clock_real() };
+	cop_checkpoint_init(&durable->checkpoint, config->state_dir);
+	cop_state_lock_init(&durable->lock, config->state_dir);
+}
+
+cop_err cop_durability_lock(cop_durability *durable, cop_diag *diag)
+{
+	return cop_state_lock_open(&durable->lock, diag);
+}
+
+void cop_durability_record_config(cop_durability *durable)
+{
+	cop_bytes text;
+	cop_bytes models;
+	cop_bytes_init(&text);
+	cop_bytes_init(&models);
+	cop_config_print(durable->config, &text);
+	size_t left_out = cop_model_set_put(durable->config, &models);
+	cop_wire_record record = {
+		.time = durable->time,
+		.text = (const char *)text.data,
+		.text_length = text.length,
+		.models = models.data,
+		.models_length = models.length,
+	};
+	if (text.err == COP_OK && models.err == COP_OK)
+		(void)cop_journaler_put(durable->journal, COP_WIRE_RECORD_CONFIG, &record);
+	if (left_out > 0 && models.err == COP_OK)
+		cop_log_line(durable->log, COP_LOG_WARNING, "journal_models", "left_out=%zu", left_out);
+	cop_journaler_set_models(durable->journal, durable->config);
+	cop_bytes_fini(&text);
+	cop_bytes_fini(&models);
+}
+
+/* ---- what is kept ---- */
+
+static bool is_needed(const void *context, uint64_t number)
+{
+	return cop_refit_state_needs((const cop_refit_state *)context, number);
+}
+
+/* The first record that may ever be replayed, from a checkpoint or from the journal's beginning. */
+static uint64_t first_replayed(const cop_durability *durable)
+{
+	uint64_t needed = cop_checkpoint_needs(&durable->checkpoint, durable->config->checkpoint_keep);
+	uint64_t first = durable->journal == NULL ? needed : cop_journal_retention_first(&durable->retention);
+	return first < needed ? first : needed;
+}
+
+/* Challengers go that no checkpoint and no record in the journal needs, and marks that no window needs. */
+static void tidy_challengers(cop_durability *durable)
+{
+	uint64_t from = first_replayed(durable);
+	for (size_t i = 0; i < durable->models.count; i++) {
+		cop_served *served = &durable->models.items[i];
+		cop_refit_state *s = &served->refit;
+		uint64_t decisions = cop_model_get_counters(served->model)->decisions;
+		cop_diag why = { 0 };
+		cop_challenger_pruned pruned = { 0 };
+		if (served->config->refit.enabled && durable->journal != NULL)
+			cop_refit_state_mark(
+			        s, cop_journaler_next(durable->journal), decisions, served->config->refit.window);
+		cop_refit_state_release(s, from);
+		if (s->controller.number == 0 || served->refit.running)
+			continue;
+		if (cop_challenger_prune(durable->config->state_dir, served->name, served->config->refit.keep,
+		            is_needed, s, &pruned, &why) != COP_OK)
+			cop_log_line(
+			        durable->log, COP_LOG_WARNING, "challenger_prune_failed", "reason=\"%s\"", why.message);
+		s->held = pruned.held;
+	}
+}
+
+/* Bytes of challengers that are there only because the journal's old segments need them. */
+static uint64_t held_bytes(const cop_durability *durable)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < durable->models.count; i++)
+		bytes += durable->models.items[i].refit.held;
+	return bytes;
+}
+
+/* The first journal record that a refit's window may hold; UINT64_MAX: none is wanted. */
+static uint64_t window_of_refits(const cop_durability *durable)
+{
+	uint64_t first = UINT64_MAX;
+	for (size_t i = 0; i < durable->models.count; i++) {
+		const cop_served *served = &durable->models.items[i];
+		if (!served->config->refit.enabled)
+			continue;
+		uint64_t from = cop_refit_state_window(
+		        &served->refit, cop_model_get_counters(served->model)->decisions, served->config->refit.window);
+		first = from < first ? from : first;
+	}
+	return first;
+}
+
+/* ---- checkpoints ---- */
+
+static cop_checkpoint_mark mark_of(const cop_durability *durable)
+{
+	return (cop_checkpoint_mark){
+		.time = durable->time,
+		.journal_next = durable->journal != NULL ? cop_journaler_next(durable->journal) : durable->journal_end,
+		.journal_base = durable->journal != NULL ? cop_journaler_base(durable->journal) : 0,
+	};
+}
+
+static void checkpoint_written(cop_durability *durable)
+{
+	char folder[4096];
+	(void)snprintf(folder, sizeof folder, "%s/" COP_STATE_DIR_JOURNAL, durable->config->state_dir);
+	durable->retention.spare_age = durable->clock.ahead > 0.0;
+	durable->retention.beside = held_bytes(durable);
+	if (durable->journal != NULL)
+		cop_journal_retention_start(&durable->retention, folder, durable->config,
+		        cop_checkpoint_needs(&durable->checkpoint, durable->config->checkpoint_keep),
+		        window_of_refits(durable), durable->log);
+	tidy_challengers(durable);
+}
+
+static cop_err start_checkpoint(cop_durability *durable, cop_diag *diag)
+{
+	if (durable->journal != NULL && cop_healing_stands(durable)) {
+		cop_diag why = { 0 };
+		if (cop_journaler_flush(durable->journal, &why) != COP_OK)
+			cop_healing_broke(durable, &why); /* the checkpoint is the better for it */
+	}
+	cop_checkpoint_mark mark = mark_of(durable);
+	cop_err err = cop_checkpoint_start(&durable->checkpoint, &durable->models, &mark, durable->log);
+	if (err != COP_OK)
+		cop_diag_message(diag, "%s", cop_err_text(err));
+	return err;
+}
+
+cop_err cop_durability_checkpoint(cop_durability *durable, cop_diag *diag)
+{
+	uint32_t keep = durable->config->checkpoint_keep;
+	(void)!cop_checkpoint_finish(&durable->checkpoint, keep, true, durable->log, NULL); /* one that is under way */
+	cop_err err = start_checkpoint(durable, diag);
+	if (err == COP_OK)
+		err = cop_checkpoint_finish(&durable->checkpoint, keep, true, durable->log, diag);
+	if (err == COP_OK)
+		checkpoint_written(durable);
+	return err;
+}
+
+void cop_durability_turn(cop_durability *durable, double now)
+{
+	uint32_t keep = durable->config->checkpoint_keep;
+	if (cop_checkpoint_finish(&durable->checkpoint, keep, false, durable->log, NULL) == COP_OK)
+		checkpoint_written(durable);
+	if (now >= durable->next_checkpoint) {
+		(void)!start_checkpoint(durable, NULL); /* logged and counted; tried again next time */
+		durable->next_checkpoint = now + 1e-6 * (double)durable->config->checkpoint_every;
+	}
+	cop_healing_turn(durable, now);
+}
+
+/* ---- the start ---- */
+
+/* Event time goes on from the newest record's. */
+static void start_clock(cop_durability *durable, const cop_durability_options *options, double newest)
+{
+	double tolerance = options->trust_clock ? 0.0 : 1e-6 * (double)durable->config->clock_tolerance;
+	cop_event_clock_start(&durable->clock, newest, tolerance);
+	durable->time = cop_event_clock_now(&durable->clock);
+	if (durable->clock.ahead > 0.0)
+		cop_log_line(durable->log, COP_LOG_WARNING, "clock_ahead",
+		        "seconds=%.0f tolerance=%.0f reason=\"the clock is far ahead of the newest record; no reward "
+		        "window ends by it until it is set right, or clock_tolerance raised and reloaded, or a start "
+		        "with --trust-clock\"",
+		        durable->clock.ahead, tolerance);
+}
+
+static cop_err begin_journal(cop_durability *durable, const char *folder, uint64_t next, cop_diag *diag)
+{
+	cop_diag why = { 0 };
+	durable->journal_end = next;
+	if (!durable->config->journal_enabled)
+		return COP_OK;
+	cop_err err = cop_journaler_open(folder, durable->config, next, &durable->journal, &why);
+	if (err == COP_OK && cop_journaler_broken(durable->journal))
+		cop_healing_broke(durable, &why);
+	else if (err != COP_OK)
+		*diag = why;
+	return err;
+}
+
+/* What was replayed, reset or set aside need not be so again. Replaying can be repeated, so that a disk without room
+ * for the checkpoint is no reason not to serve; the others would be undone. */
+static cop_err checkpoint_start(cop_durability *durable, bool must, cop_diag *diag)
+{
+	cop_diag why = { 0 };
+	cop_err err = cop_healing_stands(durable) || must ? cop_durability_checkpoint(durable, &why) : COP_OK;
+	if (err == COP_EFULL && !must)
+		return COP_OK; /* logged; the next one is due as ever */
+	if (err != COP_OK)
+		*diag = why;
+	return err;
+}
+
+/* changed: the models are not what the newest checkpoint holds. */
+static cop_err open_journal(
+        cop_durability *durable, const cop_durability_options *options, cop_http *http, bool changed, cop_diag *diag)
+{
+	char folder[4096];
+	(void)snprintf(folder, sizeof folder, "%s/" COP_STATE_DIR_JOURNAL, durable->config->state_dir);
+	if (options->checkpoint_only) {
+		char aside[4200];
+		cop_err err = cop_recovery_set_aside(folder, aside, sizeof aside, diag);
+		if (err != COP_OK)
+			return err;
+		cop_log_line(durable->log, COP_LOG_WARNING, "journal_set_aside", "to=\"%s\"", aside);
+	}
+	cop_recovery recovery = {
+		.state_dir = durable->config->state_dir,
+		.folder = folder,
+		.reset = options->reset,
+		.http = http,
+		.salvaged = options->salvaged,
+		.aside = options->checkpoint_only,
+		.log = durable->log,
+	};
+	cop_err err = cop_recovery_run(&recovery, &durable->models, &durable->checkpoint.mark, diag);
+	if (err != COP_OK)
+		return err;
+	start_clock(durable, options, recovery.time);
+	err = begin_journal(durable, folder, recovery.next, diag);
+	if (err != COP_OK)
+		return err;
+	cop_served_reconfigure(&durable->models, durable->config, durable->log); /* over what was saved and replayed */
+	cop_durability_record_config(durable);
+	bool must = options->checkpoint_only || options->reset[0] != NULL;
+	return changed || must || recovery.applied > 0 ? checkpoint_start(durable, must, diag) : COP_OK;
+}
+
+cop_err cop_durability_open(
+        cop_durability *durable, const cop_durability_options *options, cop_http *http, cop_diag *diag)
+{
+	size_t begun = 0;
+	cop_err err = cop_served_init(&durable->models, durable->config, diag);
+	if (err == COP_OK)
+		err = cop_checkpoint_restore(
+		        &durable->checkpoint, &durable->models, durable->config, options->reset, durable->log, diag);
+	if (err == COP_OK)
+		err = cop_served_start_from(&durable->models, durable->log, &begun, diag);
+	return err == COP_OK ? open_journal(durable, options, http, begun > 0, diag) : err;
+}
+
+void cop_durability_close(cop_durability *durable)
+{
+	cop_journal_retention_end(&durable->retention);
+	(void)!cop_journaler_close(durable->journal, NULL); /* flushed by the last checkpoint, or broken and logged */
+	cop_checkpoint_fini(&durable->checkpoint);
+	cop_served_fini(&durable->models);
+	cop_state_lock_close(&durable->lock);
+}

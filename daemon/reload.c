@@ -1,0 +1,105 @@
+/* The new configuration is read and compared as a whole before anything changes: what may change in a living model is
+ * applied, what needs a restart is named, and what a restart would refuse is found by a trial (durable/trial.h). */
+#include "daemon/reload.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "daemon/common/clock.h"
+#include "daemon/durable/trial.h"
+#include "wire/wire_put.h"
+
+static size_t count_changes(const cop_config_changes *changes, cop_config_change_kind kind)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < changes->count; i++)
+		count += changes->items[i].kind == kind;
+	return count;
+}
+
+static void put_changes(const cop_config_changes *changes, cop_config_change_kind kind, cop_bytes *body)
+{
+	static const char *const names[] = { "applied", "restart", "refused" };
+	size_t count = 0;
+	cop_wire_put_text(body, names[kind]);
+	size_t at = cop_wire_put_array_open(body);
+	for (size_t i = 0; i < changes->count; i++) {
+		if (changes->items[i].kind != kind)
+			continue;
+		cop_wire_put_text(body, changes->items[i].text);
+		count++;
+	}
+	cop_wire_put_array_close(body, at, count);
+}
+
+/* All that is wrong, as far as one message holds it; the log gets every line. */
+static void report_fault(cop_server *server, const cop_config_report *report, cop_wire_fault *fault)
+{
+	char all[sizeof fault->message] = "";
+	size_t used = 0;
+	for (size_t i = 0; i < report->count; i++) {
+		char line[COP_LOG_LINE];
+		cop_diag_text(&report->items[i], line, sizeof line);
+		cop_log_line(server->log, COP_LOG_ERROR, "config_wrong", "reason=\"%s\"", line);
+		if (used < sizeof all)
+			used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i == 0 ? "" : "; ", line);
+	}
+	(void)cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "configuration: %s", all);
+}
+
+static cop_err apply_changes(cop_server *server, cop_config *next, cop_config_changes *changes)
+{
+	cop_err err = cop_config_diff(server->config, next, changes);
+	if (err == COP_OK)
+		err = cop_trial_changes(&server->durable.models, server->config, next, changes);
+	if (err != COP_OK)
+		return err;
+	cop_config_apply(server->config, next);
+	cop_served_reconfigure(&server->durable.models, server->config, server->log);
+	cop_durability_record_config(&server->durable);
+	cop_refits_announce(&server->refits);
+	cop_log_set_level(server->log, server->config->log_level);
+	double due = cop_clock_monotonic() + 1e-6 * (double)server->config->checkpoint_every;
+	server->durable.next_checkpoint = fmin(server->durable.next_checkpoint, due);
+	static const char *const events[] = { "reload_applied", "reload_needs_restart", "reload_restart_refused" };
+	for (size_t i = 0; i < changes->count; i++)
+		cop_log_line(server->log,
+		        changes->items[i].kind == COP_CHANGE_APPLIED ? COP_LOG_NOTICE : COP_LOG_WARNING,
+		        events[changes->items[i].kind], "change=\"%s\"", changes->items[i].text);
+	return COP_OK;
+}
+
+cop_err cop_reload(cop_server *server, const cop_wire_seq *seq, cop_bytes *body, cop_wire_fault *fault)
+{
+	cop_config *next = NULL;
+	cop_config_report report;
+	cop_config_changes changes = { 0 };
+	cop_config_report_init(&report);
+	cop_notify_reloading(cop_clock_monotonic_us());
+	const cop_config_origin origin = { .live = server->config };
+	cop_err err = cop_config_load(server->config_path, &origin, &next, &report);
+	if (err != COP_OK) {
+		report_fault(server, &report, fault);
+		err = COP_EINVAL;
+	} else {
+		err = apply_changes(server, next, &changes);
+		if (err != COP_OK)
+			(void)cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "reload: %s", cop_err_text(err));
+	}
+	if (err == COP_OK) {
+		size_t map = cop_wire_put_map_open(body);
+		put_changes(&changes, COP_CHANGE_APPLIED, body);
+		put_changes(&changes, COP_CHANGE_RESTART, body);
+		if (count_changes(&changes, COP_CHANGE_REFUSED) > 0)
+			put_changes(&changes, COP_CHANGE_REFUSED, body);
+		cop_wire_seq_put(body, seq);
+		cop_wire_put_map_close(body, map);
+	}
+	cop_log_line(server->log, err == COP_OK ? COP_LOG_NOTICE : COP_LOG_ERROR, "reload", "result=%s changes=%zu",
+	        err == COP_OK ? "ok" : "refused", changes.count);
+	cop_notify_ready("serving");
+	cop_config_changes_free(&changes);
+	cop_config_free(next);
+	cop_config_report_fini(&report);
+	return err;
+}

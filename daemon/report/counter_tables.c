@@ -1,0 +1,61 @@
+/* A row without key and metric ends a table. */
+
+#include "daemon/report/counter_tables.h"
+
+const cop_counter cop_counter_tables_requests[] = {
+	{ "received", "coppice_requests_total", "Requests received.", offsetof(cop_serving, counts.requests), false },
+	{ "errors", NULL, NULL, offsetof(cop_serving, counts.errors), false }, /* the metric counts them by code */
+	{ "busy", NULL, NULL, offsetof(cop_serving, counts.codes[COP_WIRE_BUSY]), false },
+	{ "replies_dropped", "coppice_replies_dropped_total", "Replies whose requester had gone or did not read.",
+	        offsetof(cop_serving, sockets.replies_dropped), false },
+	COP_COUNTERS_END,
+};
+
+const cop_counter cop_counter_tables_streams[] = {
+	{ "received", "coppice_stream_messages_total", "Messages received on streams.",
+	        offsetof(cop_serving, counts.streamed), false },
+	{ "dropped", "coppice_stream_dropped_total", "Stream messages dropped because too many were queued.",
+	        offsetof(cop_serving, counts.dropped), false },
+	{ "unroutable", "coppice_stream_unroutable_total", "Stream messages for no model, or not of topic and body.",
+	        offsetof(cop_serving, counts.unroutable), false },
+	{ "actions_dropped", "coppice_actions_dropped_total", "Messages of actions that a slow subscriber missed.",
+	        offsetof(cop_serving, sockets.actions_dropped), false },
+	{ "subscribers", "coppice_subscribers", "Subscriptions to actions at present.",
+	        offsetof(cop_serving, sockets.subscribers), true },
+	COP_COUNTERS_END,
+};
+
+const cop_counter cop_counter_tables_stream[] = {
+	{ "received", "coppice_stream_items_total", "Contexts or feedback received on streams.",
+	        offsetof(cop_served_stream, received), false },
+	{ "malformed", "coppice_stream_malformed_total", "Items received on streams that were refused.",
+	        offsetof(cop_served_stream, refused), false },
+	{ "lost", "coppice_stream_lost_total", "Messages that never came, by the numbers that senders put in.",
+	        offsetof(cop_served_stream, gaps.missing), false },
+	COP_COUNTERS_END,
+};
+
+const cop_counter cop_counter_tables_checkpoint[] = {
+	{ "sequence", NULL, NULL, offsetof(cop_checkpoint, sequence), false },
+	{ "written", "coppice_checkpoints_written_total", "Checkpoints written.", offsetof(cop_checkpoint, written),
+	        false },
+	{ "failed", "coppice_checkpoints_failed_total", "Checkpoints that could not be written.",
+	        offsetof(cop_checkpoint, failed), false },
+	{ "bytes", "coppice_checkpoint_size_bytes",
+	        "Size of the newest checkpoint, written or restored; 0 when there is none.",
+	        offsetof(cop_checkpoint, bytes), true },
+	COP_COUNTERS_END,
+};
+
+const cop_counter cop_counter_tables_journal[] = {
+	{ "records", "coppice_journal_records_total", "Records put into the journal.",
+	        offsetof(cop_journaler_counts, records), false },
+	{ "bytes", "coppice_journal_bytes_total", "Bytes put into the journal.", offsetof(cop_journaler_counts, bytes),
+	        false },
+	{ "writes", "coppice_journal_writes_total", "Writes, each of all records of a turn.",
+	        offsetof(cop_journaler_counts, writes), false },
+	{ "syncs", NULL, NULL, offsetof(cop_journaler_counts, syncs), false }, /* the metric counts their durations */
+	{ "failures", "coppice_journal_failures_total", "Times that the journal could not be written or synced.",
+	        offsetof(cop_journaler_counts, failures), false },
+	COP_COUNTERS_END,
+};

@@ -1,0 +1,18 @@
+/* daemon/report/report.h: what status and metrics are written from. The loop's thread. */
+#ifndef COP_DAEMON_REPORT_REPORT_H
+#define COP_DAEMON_REPORT_REPORT_H
+
+#include "daemon/common/http.h"
+#include "daemon/refit/refits.h"
+#include "daemon/serve/serving.h"
+
+typedef struct cop_report {
+	const cop_durability *durable; /* kept, as are the next three */
+	const cop_serving *serving;
+	const cop_refits *refits;
+	cop_http *http; /* NULL: off */
+	double born;    /* unix seconds */
+	double started; /* monotonic seconds */
+} cop_report;
+
+#endif

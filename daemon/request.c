@@ -1,0 +1,329 @@
+/* Verbs are rows of a table. A handler appends its reply's body to serving.reply, or fills the fault and returns an
+ * error; the reply is sent in one place. */
+#include "daemon/request.h"
+
+#include <string.h>
+
+#include "daemon/common/clock.h"
+#include "daemon/refit/refit_body.h"
+#include "daemon/reload.h"
+#include "daemon/report/explain_body.h"
+#include "daemon/report/status_body.h"
+#include "wire/wire_context.h"
+#include "wire/wire_items.h"
+#include "wire/wire_keys.h"
+#include "wire/wire_put.h"
+#include "wire/wire_reply.h"
+
+#define MOST_WAITING 65536 /* answers that may wait for the journal; more requests are refused */
+
+typedef struct verb verb;
+
+typedef struct request {
+	cop_server *server;
+	const verb *verb;
+	cop_served *model; /* NULL for verbs that need none and got an empty name */
+	const void *body;
+	size_t length;
+	uint64_t sequence; /* newest journal record that the reply reports; 0: none */
+} request;
+
+typedef cop_err handler(request *r, cop_wire_fault *fault);
+
+/* Which models a verb is for. */
+typedef enum verb_models { ANY, NO_CANDIDATES, CANDIDATES, NONE_NEEDED } verb_models;
+
+struct verb {
+	const char *name;
+	verb_models models;
+	cop_outbox_kind kind;     /* of its reply */
+	cop_event_handler *event; /* of one item; NULL: handle does it all */
+	handler *handle;          /* NULL: the event alone, timed as a decision if it is one */
+};
+
+/* Items are answered in order; one that fails has its error in its place. */
+static cop_err batch(request *r, cop_wire_fault *fault)
+{
+	cop_serving *serving = &r->server->serving;
+	cop_wire_items items;
+	cop_wire_seq seq;
+	cop_err err = cop_wire_items_batch(&items, r->body, r->length, &seq, fault);
+	if (err != COP_OK)
+		return err;
+	cop_event_scope scope = cop_serving_scope(serving, r->model);
+	cop_bytes *out = &serving->reply;
+	cop_wire_items_put(out, items.count, &seq);
+	const void *item;
+	size_t length;
+	while (cop_wire_items_next(&items, &item, &length)) {
+		cop_wire_fault why;
+		if (r->verb->event(&scope, item, length, out, &why) == COP_OK) {
+			r->sequence = scope.sequence > r->sequence ? scope.sequence : r->sequence;
+			continue;
+		}
+		cop_event_id id;
+		cop_wire_seq own;
+		cop_wire_envelope(item, length, &id, &own);
+		serving->counts.item_codes[why.code]++;
+		cop_wire_error_put(out, why.code, why.message, &id, &own);
+	}
+	return COP_OK;
+}
+
+static cop_err explain(request *r, cop_wire_fault *fault)
+{
+	cop_wire_context context;
+	cop_served_insist_on_names(r->model, true);
+	cop_err err =
+	        cop_wire_explain_decode(r->body, r->length, &r->model->shape, &r->model->workspace, &context, fault);
+	cop_served_insist_on_names(r->model, false);
+	if (err != COP_OK)
+		return err;
+	cop_explain_body body = { .served = r->model, .id = NULL, .seq = &context.seq };
+	if (context.has_x) {
+		const cop_model_context asked = {
+			.x = &context.x,
+			.candidate = context.candidate,
+			.candidates = context.candidates,
+			.mask = context.has_mask ? context.mask : NULL,
+		};
+		err = cop_model_explain_context(r->model->model, &asked, &body.decision, &body.explanation);
+		body.x = context.x;
+		if (err == COP_OK && context.candidates > 0)
+			body.candidate = context.candidate[body.decision.arm];
+	} else {
+		body.id = &context.id;
+		err = cop_model_explain(r->model->model, &context.id, &body.decision, &body.explanation, &body.kept);
+		if (err == COP_OK)
+			err = cop_model_waiting_rows(r->model->model, &context.id, &body.x, &body.candidate);
+	}
+	if (err != COP_OK)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "id: no such decision is waiting for its feedback; expected a pending one, or a context in x");
+	cop_explain_body_put(&body, &r->server->serving.reply);
+	return COP_OK;
+}
+
+static cop_err status(request *r, cop_wire_fault *fault)
+{
+	cop_wire_seq seq;
+	cop_err err = cop_wire_plain_decode(r->body, r->length, &seq, fault);
+	if (err == COP_OK)
+		cop_status_body_put(&r->server->report, r->model, &seq, &r->server->serving.reply);
+	return err;
+}
+
+static cop_err checkpoint(request *r, cop_wire_fault *fault)
+{
+	cop_durability *durable = &r->server->durable;
+	cop_bytes *out = &r->server->serving.reply;
+	cop_wire_seq seq;
+	cop_diag diag = { 0 };
+	cop_err err = cop_wire_plain_decode(r->body, r->length, &seq, fault);
+	if (err != COP_OK)
+		return err;
+	err = cop_durability_checkpoint(durable, &diag);
+	if (err != COP_OK)
+		return cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "checkpoint: %s", diag.message);
+	size_t map = cop_wire_put_map_open(out);
+	cop_wire_put_key_unsigned(out, "sequence", durable->checkpoint.sequence);
+	cop_wire_put_key_unsigned(out, "bytes", durable->checkpoint.bytes);
+	cop_wire_put_key_double(out, "seconds", durable->checkpoint.seconds);
+	cop_wire_seq_put(out, &seq);
+	cop_wire_put_map_close(out, map);
+	return COP_OK;
+}
+
+static cop_err reload(request *r, cop_wire_fault *fault)
+{
+	cop_wire_seq seq;
+	cop_err err = cop_wire_plain_decode(r->body, r->length, &seq, fault);
+	return err != COP_OK ? err : cop_reload(r->server, &seq, &r->server->serving.reply, fault);
+}
+
+static cop_err refit(request *r, cop_wire_fault *fault)
+{
+	cop_refit_order order = { .served = r->model };
+	cop_err err = cop_wire_plain_decode(r->body, r->length, &order.seq, fault);
+	return err != COP_OK ? err : cop_refit_body_refit(&r->server->refits, &order, &r->server->serving.reply, fault);
+}
+
+typedef cop_err order_handler(cop_refits *refits, cop_refit_order *order, cop_bytes *out, cop_wire_fault *fault);
+
+static cop_err order(request *r, order_handler *handle, cop_wire_fault *fault)
+{
+	cop_refit_order what = { .served = r->model };
+	cop_err err = cop_refit_body_decode(r->body, r->length, &what, fault);
+	if (err == COP_OK)
+		err = handle(&r->server->refits, &what, &r->server->serving.reply, fault);
+	r->sequence = what.sequence;
+	return err;
+}
+
+static cop_err promote(request *r, cop_wire_fault *fault) { return order(r, cop_refit_body_promote, fault); }
+static cop_err rollback(request *r, cop_wire_fault *fault) { return order(r, cop_refit_body_rollback, fault); }
+static cop_err freeze(request *r, cop_wire_fault *fault) { return order(r, cop_refit_body_freeze, fault); }
+
+static const verb verbs[] = {
+	{ "decide", NO_CANDIDATES, COP_OUTBOX_DECISION, cop_event_decide, NULL },
+	{ "rank", CANDIDATES, COP_OUTBOX_DECISION, cop_event_decide, NULL },
+	{ "feedback", ANY, COP_OUTBOX_FEEDBACK, cop_event_feedback, NULL },
+	{ "decide_batch", NO_CANDIDATES, COP_OUTBOX_DECISION, cop_event_decide, batch },
+	{ "rank_batch", CANDIDATES, COP_OUTBOX_DECISION, cop_event_decide, batch },
+	{ "feedback_batch", ANY, COP_OUTBOX_FEEDBACK, cop_event_feedback, batch },
+	{ "activate", ANY, COP_OUTBOX_FEEDBACK, cop_event_activate, NULL },
+	{ "explain", ANY, COP_OUTBOX_PLAIN, NULL, explain },
+	{ "status", NONE_NEEDED, COP_OUTBOX_PLAIN, NULL, status },
+	{ "checkpoint", NONE_NEEDED, COP_OUTBOX_PLAIN, NULL, checkpoint },
+	{ "reload", NONE_NEEDED, COP_OUTBOX_PLAIN, NULL, reload },
+	{ "refit", ANY, COP_OUTBOX_PLAIN, NULL, refit },
+	{ "promote", ANY, COP_OUTBOX_FEEDBACK, NULL, promote },
+	{ "rollback", ANY, COP_OUTBOX_FEEDBACK, NULL, rollback },
+	{ "freeze", ANY, COP_OUTBOX_FEEDBACK, NULL, freeze },
+};
+
+static bool frame_is(zmq_msg_t *frame, const char *text)
+{
+	return zmq_msg_size(frame) == strlen(text) && memcmp(zmq_msg_data(frame), text, strlen(text)) == 0;
+}
+
+static const verb *find_verb(zmq_msg_t *frame, cop_wire_fault *fault)
+{
+	for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+		if (frame_is(frame, verbs[i].name))
+			return &verbs[i];
+	char clean[40];
+	cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(frame), zmq_msg_size(frame));
+	(void)cop_wire_fault_set(fault, COP_WIRE_UNKNOWN_VERB,
+	        "no verb '%s'; expected decide, rank, feedback, decide_batch, rank_batch, feedback_batch, activate, "
+	        "explain, status, checkpoint, reload, refit, promote, rollback or freeze",
+	        clean);
+	return NULL;
+}
+
+/* The model of that name, and one that the verb is for. */
+static cop_err find_model(request *r, zmq_msg_t *name, cop_wire_fault *fault)
+{
+	size_t length = zmq_msg_size(name);
+	if (length == 0 && r->verb->models == NONE_NEEDED)
+		return COP_OK;
+	r->model = cop_served_find(&r->server->durable.models, zmq_msg_data(name), length);
+	if (r->model == NULL) {
+		char clean[COP_CONFIG_NAME_MAX + 8];
+		cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(name), length);
+		return cop_wire_fault_set(
+		        fault, COP_WIRE_UNKNOWN_MODEL, "no model '%s'; expected one of the configuration", clean);
+	}
+	bool ranks = r->model->shape.max_candidates > 0;
+	if (r->verb->models == NO_CANDIDATES && ranks)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "decide: the model ranks candidates; expected the verb rank or rank_batch");
+	if (r->verb->models == CANDIDATES && !ranks)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
+		        "rank: the model has no candidates; expected the verb decide or decide_batch");
+	return COP_OK;
+}
+
+/* frame[0..count): verb, model and body; the last two may be missing where they are not needed. Fills all of r but what
+ * the verb's handler does. */
+static cop_err read_request(request *r, zmq_msg_t *frame, size_t count, cop_wire_fault *fault)
+{
+	uint64_t most = r->server->config->message_limit;
+	if (count < 1 || count > 3)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "%zu frames; expected verb, model, body", count);
+	if (count == 3) {
+		r->body = zmq_msg_data(&frame[2]);
+		r->length = zmq_msg_size(&frame[2]);
+	}
+	if (r->length > most)
+		return cop_wire_fault_set(
+		        fault, COP_WIRE_TOO_LARGE, "body of %zu bytes; expected at most %zu", r->length, (size_t)most);
+	const verb *found = find_verb(&frame[0], fault);
+	if (found == NULL)
+		return COP_EINVAL;
+	if (found->models != NONE_NEEDED && count != 3)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "%zu frames; expected verb, model, body", count);
+	if (found->kind != COP_OUTBOX_PLAIN && cop_inlet_full(r->server->serving.sockets.inlet, COP_INLET_REQUESTS))
+		return cop_wire_fault_set(
+		        fault, COP_WIRE_BUSY, "too many requests wait; expected to be sent again later");
+	r->verb = found;
+	return count < 2 ? COP_OK : find_model(r, &frame[1], fault);
+}
+
+static void put_error(cop_serving *serving, cop_sockets_message *message, size_t first, const cop_wire_fault *fault)
+{
+	cop_event_id id = { 0 };
+	cop_wire_seq seq = { 0 };
+	if (message->count == first + 3) {
+		zmq_msg_t *body = &message->frame[first + 2];
+		if (zmq_msg_size(body) <= serving->durable->config->message_limit)
+			cop_wire_envelope(zmq_msg_data(body), zmq_msg_size(body), &id, &seq);
+	}
+	cop_bytes_clear(&serving->reply);
+	cop_wire_error_put(&serving->reply, fault->code, fault->message, &id, &seq);
+	serving->counts.errors++;
+	serving->counts.codes[fault->code]++;
+}
+
+/* One reading of the clock for a message: it ends this one's time and begins the next one's. */
+static void take_time(cop_serving *serving, bool decided)
+{
+	uint64_t now = cop_clock_monotonic_ns();
+	if (decided)
+		cop_histogram_observe(&serving->decide_durations, now - serving->mark);
+	serving->mark = now;
+}
+
+static cop_err refuse_full(const cop_serving *serving, cop_wire_fault *fault)
+{
+	size_t count = cop_outbox_count(&serving->outbox);
+	if (count < MOST_WAITING && cop_outbox_bytes(&serving->outbox) <= serving->durable->config->queue_limit / 8)
+		return COP_OK;
+	return cop_wire_fault_set(
+	        fault, COP_WIRE_BUSY, "%zu answers wait for the journal; expected to be sent again later", count);
+}
+
+/* frame[first..): what stands behind the peer's identity. */
+static cop_err answer(request *r, cop_sockets_message *message, size_t first, cop_wire_fault *fault)
+{
+	cop_serving *serving = &r->server->serving;
+	if (message->too_many || message->count < first)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "too many frames; expected verb, model, body");
+	cop_err err = refuse_full(serving, fault);
+	if (err == COP_OK)
+		err = read_request(r, &message->frame[first], message->count - first, fault);
+	if (err != COP_OK)
+		return err;
+	if (r->verb->handle != NULL) {
+		err = r->verb->handle(r, fault);
+	} else {
+		cop_event_scope scope = cop_serving_scope(serving, r->model);
+		err = r->verb->event(&scope, r->body, r->length, &serving->reply, fault);
+		r->sequence = scope.sequence;
+	}
+	if (err == COP_OK && serving->reply.err != COP_OK)
+		err = cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "reply: %s", cop_err_text(serving->reply.err));
+	return err;
+}
+
+void cop_request_handle(cop_server *server, cop_sockets_message *message)
+{
+	static const uint8_t empty_map[] = { 0x80 };
+	cop_serving *serving = &server->serving;
+	cop_wire_fault fault = { .code = COP_WIRE_INTERNAL, .message = "internal error" };
+	request r = { .server = server, .body = empty_map, .length = sizeof empty_map };
+	serving->counts.requests++;
+	cop_bytes_clear(&serving->reply);
+	/* frame[0] is the peer's identity; REQ sockets put an empty frame behind it. */
+	bool delimiter = message->count > 1 && zmq_msg_size(&message->frame[1]) == 0;
+	size_t first = delimiter ? 2 : 1;
+	cop_err err = answer(&r, message, first, &fault);
+	if (err != COP_OK)
+		put_error(serving, message, first, &fault);
+	cop_outbox_kind kind = r.verb == NULL ? COP_OUTBOX_PLAIN : r.verb->kind;
+	cop_outbox_item item = { .delimiter = delimiter, .ok = err == COP_OK, .kind = kind, .sequence = r.sequence };
+	if (cop_outbox_put(&serving->outbox, item, &message->frame[0], &serving->reply) != COP_OK)
+		serving->sockets.replies_dropped++;
+	cop_sockets_release(message);
+	take_time(serving, err == COP_OK && kind == COP_OUTBOX_DECISION && r.verb->handle == NULL);
+}
