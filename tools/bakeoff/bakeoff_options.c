@@ -1,11 +1,11 @@
 #include "bakeoff_options.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "tools/common/command.h"
+#include "tools/common/options.h"
 
 #define NAME COP_BAKEOFF_NAME
 
@@ -50,45 +50,6 @@ static const char usage_text[] = "usage: coppice bakeoff --data-dir DIR [--datas
                                  "An interrupt (Ctrl-C) gives up the runs under way and reports what there is; the\n"
                                  "same command goes on later.\n";
 
-enum {
-	DATA_DIR = 256,
-	DATASETS,
-	LIST,
-	SETTINGS,
-	SETTINGS_FILE,
-	SEEDS,
-	EVENTS,
-	JOBS,
-	CSV,
-	REPLACE,
-	PEERS,
-	REPORT,
-	REFERENCE,
-	RISK,
-	JSON,
-	HELP,
-};
-
-static const struct option long_options[] = {
-	{ "data-dir", required_argument, NULL, DATA_DIR },
-	{ "datasets", required_argument, NULL, DATASETS },
-	{ "list", no_argument, NULL, LIST },
-	{ "settings", required_argument, NULL, SETTINGS },
-	{ "settings-file", required_argument, NULL, SETTINGS_FILE },
-	{ "seeds", required_argument, NULL, SEEDS },
-	{ "events", required_argument, NULL, EVENTS },
-	{ "jobs", required_argument, NULL, JOBS },
-	{ "csv", required_argument, NULL, CSV },
-	{ "replace", no_argument, NULL, REPLACE },
-	{ "peers", required_argument, NULL, PEERS },
-	{ "report", required_argument, NULL, REPORT },
-	{ "reference", required_argument, NULL, REFERENCE },
-	{ "risk", required_argument, NULL, RISK },
-	{ "json", no_argument, NULL, JSON },
-	{ "help", no_argument, NULL, HELP },
-	{ NULL, 0, NULL, 0 },
-};
-
 /* ---- lists ---- */
 
 static bool add_dataset(cop_bakeoff_options *o, const char *name)
@@ -99,31 +60,31 @@ static bool add_dataset(cop_bakeoff_options *o, const char *name)
 			wrong = "it is there twice";
 	if (wrong == NULL && o->datasets == COP_BAKEOFF_MOST_DATASETS)
 		wrong = "too many datasets";
-	if (wrong != NULL) {
-		cop_command_complain(NAME, "--datasets: '%s': %s", name, wrong);
-		return false;
-	}
+	if (wrong != NULL)
+		return cop_command_complain(NAME, "--datasets: '%s': %s", name, wrong);
 	o->dataset[o->datasets++] = name;
 	return true;
 }
 
 /* argv's own texts are cut up: they live as long as the options. */
-static bool read_datasets(cop_bakeoff_options *o, char *text)
+static bool read_datasets(void *options, const cop_option *row, char *text)
 {
+	cop_bakeoff_options *o = options;
 	char *at = NULL;
+	(void)row;
 	size_t before = o->datasets;
 	for (char *name = strtok_r(text, ",", &at); name != NULL; name = strtok_r(NULL, ",", &at))
 		if (!add_dataset(o, name))
 			return false;
-	if (o->datasets == before)
-		cop_command_complain(NAME, "--datasets: expected names divided by commas");
-	return o->datasets > before;
+	return o->datasets > before || cop_command_complain(NAME, "--datasets: expected names divided by commas");
 }
 
 /* "30000,mnist=20000". */
-static bool read_events(cop_bakeoff_options *o, char *text)
+static bool read_events(void *options, const cop_option *row, char *text)
 {
+	cop_bakeoff_options *o = options;
 	char *at = NULL;
+	(void)row;
 	for (char *word = strtok_r(text, ",", &at); word != NULL; word = strtok_r(NULL, ",", &at)) {
 		uint64_t events;
 		char *equals = strrchr(word, '=');
@@ -134,10 +95,8 @@ static bool read_events(cop_bakeoff_options *o, char *text)
 			continue;
 		}
 		*equals = '\0';
-		if (o->limits == COP_BAKEOFF_MOST_DATASETS) {
-			cop_command_complain(NAME, "--events: too many datasets");
-			return false;
-		}
+		if (o->limits == COP_BAKEOFF_MOST_DATASETS)
+			return cop_command_complain(NAME, "--events: too many datasets");
 		o->limit[o->limits++] = (cop_bakeoff_limit){ .dataset = word, .events = events };
 	}
 	return true;
@@ -154,106 +113,75 @@ uint64_t cop_bakeoff_options_events(const cop_bakeoff_options *o, const char *da
 
 /* ---- options ---- */
 
-static bool read_option(cop_bakeoff_options *o, int option, char *text)
+static bool read_settings(void *options, const cop_option *row, char *text)
 {
-	switch (option) {
-	case DATA_DIR:
-		o->data_dir = text;
-		return true;
-	case DATASETS:
-		return read_datasets(o, text);
-	case LIST:
-		o->list = true;
-		return true;
-	case SETTINGS:
-		return cop_bakeoff_settings_add(&o->settings, text);
-	case SETTINGS_FILE:
-		return cop_bakeoff_settings_read(&o->settings, text);
-	case SEEDS:
-		return cop_command_whole(NAME, "--seeds", text, 1, 1000, &o->seeds);
-	case EVENTS:
-		return read_events(o, text);
-	case JOBS:
-		return cop_command_whole(NAME, "--jobs", text, 1, 1024, &o->jobs);
-	case CSV:
-		o->csv = text;
-		return true;
-	case REPLACE:
-		o->replace = true;
-		return true;
-	case PEERS:
-		if (o->peers_count == COP_BAKEOFF_MOST_PEERS) {
-			cop_command_complain(NAME, "--peers: expected at most %d files", COP_BAKEOFF_MOST_PEERS);
-			return false;
-		}
-		o->peers[o->peers_count++] = text;
-		return true;
-	case REPORT:
-		o->report = text;
-		return true;
-	case REFERENCE:
-		o->reference = text;
-		return true;
-	case RISK:
-		return cop_command_number(NAME, "--risk", text, 1e-9, 0.5, &o->risk);
-	default:
-		o->json = true;
-		return true;
-	}
+	(void)row;
+	return cop_bakeoff_settings_add(&((cop_bakeoff_options *)options)->settings, text);
 }
 
-static bool check_together(const cop_bakeoff_options *o, const bool *given)
+static bool read_settings_file(void *options, const cop_option *row, char *text)
 {
-	static const struct {
-		int option;
-		const char *otherwise;
-	} of_runs[] = {
-		{ DATASETS, "--datasets goes with --data-dir" },
-		{ LIST, "--list goes with --data-dir" },
-		{ SETTINGS, "--settings goes with --data-dir" },
-		{ SETTINGS_FILE, "--settings-file goes with --data-dir" },
-		{ SEEDS, "--seeds goes with --data-dir" },
-		{ EVENTS, "--events goes with --data-dir" },
-		{ JOBS, "--jobs goes with --data-dir" },
-		{ REPLACE, "--replace goes with --data-dir" },
-	};
+	(void)row;
+	return cop_bakeoff_settings_read(&((cop_bakeoff_options *)options)->settings, text);
+}
+
+static bool read_peers(void *options, const cop_option *row, char *text)
+{
+	cop_bakeoff_options *o = options;
+	(void)row;
+	if (o->peers_count == COP_BAKEOFF_MOST_PEERS)
+		return cop_command_complain(NAME, "--peers: expected at most %d files", COP_BAKEOFF_MOST_PEERS);
+	o->peers[o->peers_count++] = text;
+	return true;
+}
+
+enum { OF_RUNS = 1 }; /* a group: what goes with --data-dir */
+
+#define OF(member) COP_OPTION_OF(cop_bakeoff_options, member)
+
+static const cop_option rows[] = {
+	{ "data-dir", COP_OPTION_TEXT, OF(data_dir) },
+	{ "datasets", COP_OPTION_CALL, .read = read_datasets, .groups = OF_RUNS },
+	{ "list", COP_OPTION_FLAG, OF(list), .groups = OF_RUNS },
+	{ "settings", COP_OPTION_CALL, .read = read_settings, .groups = OF_RUNS },
+	{ "settings-file", COP_OPTION_CALL, .read = read_settings_file, .groups = OF_RUNS },
+	{ "seeds", COP_OPTION_WHOLE, OF(seeds), 1, 1000, .groups = OF_RUNS },
+	{ "events", COP_OPTION_CALL, .read = read_events, .groups = OF_RUNS },
+	{ "jobs", COP_OPTION_WHOLE, OF(jobs), 1, 1024, .groups = OF_RUNS },
+	{ "csv", COP_OPTION_TEXT, OF(csv) },
+	{ "replace", COP_OPTION_FLAG, OF(replace), .groups = OF_RUNS },
+	{ "peers", COP_OPTION_CALL, .read = read_peers },
+	{ "report", COP_OPTION_TEXT, OF(report) },
+	{ "reference", COP_OPTION_TEXT, OF(reference) },
+	{ "risk", COP_OPTION_NUMBER, OF(risk), .low = 1e-9, .high = 0.5 },
+	{ "json", COP_OPTION_FLAG, OF(json) },
+	{ .name = NULL },
+};
+
+static bool check_together(const cop_bakeoff_options *o, const cop_option_set *set)
+{
+	const cop_option *of_runs = o->data_dir == NULL ? cop_options_given(set, OF_RUNS) : NULL;
+	if (of_runs != NULL)
+		return cop_command_complain(NAME, "--%s goes with --data-dir (coppice bakeoff --help)", of_runs->name);
 	const char *wrong = NULL;
-	for (size_t i = 0; i < sizeof of_runs / sizeof *of_runs && o->data_dir == NULL && wrong == NULL; i++)
-		if (given[of_runs[i].option - DATA_DIR])
-			wrong = of_runs[i].otherwise;
-	if (wrong == NULL && o->csv == NULL && !o->list)
+	if (o->csv == NULL && !o->list)
 		wrong = "expected --csv OUT.csv";
-	if (wrong == NULL && o->list && o->csv != NULL)
+	else if (o->list && o->csv != NULL)
 		wrong = "--list runs nothing, and --csv has no use then";
-	if (wrong != NULL)
-		cop_command_complain(NAME, "%s (coppice bakeoff --help)", wrong);
-	return wrong == NULL;
+	return wrong == NULL || cop_command_complain(NAME, "%s (coppice bakeoff --help)", wrong);
 }
 
 int cop_bakeoff_options_read(int argc, char **argv, cop_bakeoff_options *o)
 {
-	bool given[HELP - DATA_DIR] = { false };
+	bool given[sizeof rows / sizeof *rows] = { false };
+	const cop_options options = { NAME, usage_text, .sets = { { rows, o, given } } };
 	*o = (cop_bakeoff_options){ .seeds = 1, .risk = 0.05, .jobs = cop_command_processors() };
-	optind = 1;
-	for (;;) {
-		int option = getopt_long(argc, argv, "h", long_options, NULL);
-		if (option == -1)
-			break;
-		if (option == HELP || option == 'h') {
-			(void)fputs(usage_text, stdout);
-			return 0;
-		}
-		if (option == '?')
-			return COP_EXIT_USAGE;
-		given[option - DATA_DIR] = true;
-		if (!read_option(o, option, optarg))
-			return COP_EXIT_USAGE;
-	}
-	if (optind < argc) {
-		cop_command_complain(NAME, "unexpected argument '%s'", argv[optind]);
-		return COP_EXIT_USAGE;
-	}
-	if (!check_together(o, given))
+	int status = cop_options_read(&options, argc, argv);
+	if (status != COP_OPTIONS_READ)
+		return status;
+	if (optind < argc)
+		return cop_command_misused(NAME, "unexpected argument '%s'", argv[optind]);
+	if (!check_together(o, &options.sets[0]))
 		return COP_EXIT_USAGE;
 	if (o->settings.count == 0 && !cop_bakeoff_settings_add(&o->settings, "default,epsilon,dgt"))
 		return COP_EXIT_USAGE;

@@ -2,12 +2,11 @@
  * that names what is measured, so all are read first and then compared with what that kind takes. */
 #include "bench.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "bench_options.h"
 #include "tools/common/command.h"
+#include "tools/common/options.h"
 
 #define NAME "bench"
 
@@ -48,29 +47,30 @@ typedef struct options {
 	uint64_t format, as; /* places in their words, from 1 */
 	double timeout, seconds;
 	bool floats, json;
-	unsigned takers; /* bit k: kind k takes all options that were given */
 } options;
 
 static const char *const as_words[] = { "dense", "hashed", NULL };
 
-#define OF(member) offsetof(options, member)
-#define BOTH       (1u << LOAD | 1u << DAEMON)
+/* Groups: the kinds that an option is not for. */
+enum { NOT_LOAD = 1 << LOAD, NOT_DAEMON = 1 << DAEMON, NOT_PARSE = 1 << PARSE };
 
-static const cop_bench_option table[] = {
-	{ "endpoint", COP_BENCH_OPTION_TEXT, OF(endpoint), 0, 0, NULL, BOTH },
-	{ "model", COP_BENCH_OPTION_TEXT, OF(model), 0, 0, NULL, BOTH },
-	{ "features", COP_BENCH_OPTION_WHOLE, OF(features), 1, 1000000, NULL, BOTH },
-	{ "inflight", COP_BENCH_OPTION_WHOLE, OF(inflight), 1, 4096, NULL, BOTH },
-	{ "events", COP_BENCH_OPTION_WHOLE, OF(events), 1, 100000000, NULL, 1u << LOAD },
-	{ "batch", COP_BENCH_OPTION_WHOLE, OF(batch), 1, 4096, NULL, BOTH },
-	{ "timeout", COP_BENCH_OPTION_NUMBER, OF(timeout), 0.001, 86400.0, NULL, BOTH },
-	{ "rounds", COP_BENCH_OPTION_WHOLE, OF(rounds), 1, COP_BENCH_MOST_ROUNDS, NULL, 1u << DAEMON },
-	{ "seconds", COP_BENCH_OPTION_NUMBER, OF(seconds), 0.001, 3600.0, NULL, 1u << DAEMON },
-	{ "floats", COP_BENCH_OPTION_FLAG, OF(floats), 0, 0, NULL, 1u << DAEMON },
-	{ "format", COP_BENCH_OPTION_WORD, OF(format), 0, 0, cop_reader_formats, 1u << PARSE },
-	{ "as", COP_BENCH_OPTION_WORD, OF(as), 0, 0, as_words, 1u << PARSE },
-	{ "json", COP_BENCH_OPTION_FLAG, OF(json), 0, 0, NULL, BOTH | 1u << PARSE },
-	{ NULL, COP_BENCH_OPTION_FLAG, 0, 0, 0, NULL, 0 },
+#define OF(member) COP_OPTION_OF(options, member)
+
+static const cop_option rows[] = {
+	{ "endpoint", COP_OPTION_TEXT, OF(endpoint), .groups = NOT_PARSE },
+	{ "model", COP_OPTION_TEXT, OF(model), .groups = NOT_PARSE },
+	{ "features", COP_OPTION_WHOLE, OF(features), 1, 1000000, .groups = NOT_PARSE },
+	{ "inflight", COP_OPTION_WHOLE, OF(inflight), 1, 4096, .groups = NOT_PARSE },
+	{ "events", COP_OPTION_WHOLE, OF(events), 1, 100000000, .groups = NOT_DAEMON | NOT_PARSE },
+	{ "batch", COP_OPTION_WHOLE, OF(batch), 1, 4096, .groups = NOT_PARSE },
+	{ "timeout", COP_OPTION_NUMBER, OF(timeout), .low = 0.001, .high = 86400.0, .groups = NOT_PARSE },
+	{ "rounds", COP_OPTION_WHOLE, OF(rounds), 1, COP_BENCH_MOST_ROUNDS, .groups = NOT_LOAD | NOT_PARSE },
+	{ "seconds", COP_OPTION_NUMBER, OF(seconds), .low = 0.001, .high = 3600.0, .groups = NOT_LOAD | NOT_PARSE },
+	{ "floats", COP_OPTION_FLAG, OF(floats), .groups = NOT_LOAD | NOT_PARSE },
+	{ "format", COP_OPTION_WORD, OF(format), 1, .words = cop_reader_formats, .groups = NOT_LOAD | NOT_DAEMON },
+	{ "as", COP_OPTION_WORD, OF(as), 1, .words = as_words, .groups = NOT_LOAD | NOT_DAEMON },
+	{ "json", COP_OPTION_FLAG, OF(json) },
+	{ .name = NULL },
 };
 
 static cop_err run_load(const options *o, cop_json_writer *json, cop_diag *diag)
@@ -126,11 +126,11 @@ static int run(kind what, const options *o)
 }
 
 /* What is wrong with the options for this kind; NULL: nothing. */
-static const char *wrong(kind what, const options *o, bool word_too_many)
+static const char *wrong(kind what, const options *o, const cop_option_set *set, bool word_too_many)
 {
 	if (word_too_many)
 		return "expected load, daemon or parse FILE (coppice bench --help)";
-	if ((o->takers & 1u << what) == 0)
+	if (cop_options_given(set, 1u << what) != NULL)
 		return "does not take all of these options (coppice bench --help)";
 	if (what == PARSE)
 		return o->format == 0 || o->path == NULL ? "expected --format FORMAT and a FILE" : NULL;
@@ -139,7 +139,7 @@ static const char *wrong(kind what, const options *o, bool word_too_many)
 }
 
 /* What is to be measured, from the words that are no options; false: complained. */
-static bool read_words(int argc, char **argv, options *o, kind *what)
+static bool read_words(int argc, char **argv, const cop_option_set *set, options *o, kind *what)
 {
 	const char *word = optind < argc ? argv[optind] : "";
 	size_t at = 0;
@@ -148,7 +148,7 @@ static bool read_words(int argc, char **argv, options *o, kind *what)
 	*what = (kind)at;
 	o->path = optind + 1 < argc ? argv[optind + 1] : NULL;
 	bool too_many = at == KINDS || argc > optind + (*what == PARSE ? 2 : 1);
-	const char *fault = wrong(*what, o, too_many);
+	const char *fault = wrong(*what, o, set, too_many);
 	if (fault != NULL && too_many)
 		cop_command_complain(NAME, "%s", fault);
 	else if (fault != NULL)
@@ -159,10 +159,11 @@ static bool read_words(int argc, char **argv, options *o, kind *what)
 int cop_bench_command(int argc, char **argv)
 {
 	options o = { .inflight = 64, .events = 20000, .rounds = 7, .seconds = 0.5, .timeout = 5.0 };
+	bool given[sizeof rows / sizeof *rows] = { false };
+	const cop_options table = { NAME, usage_text, .sets = { { rows, &o, given } } };
 	kind what;
-	o.takers = (1u << KINDS) - 1;
-	int status = cop_bench_options_read(NAME, usage_text, table, argc, argv, &o, &o.takers);
-	if (status != COP_BENCH_OPTIONS_READ)
+	int status = cop_options_read(&table, argc, argv);
+	if (status != COP_OPTIONS_READ)
 		return status;
-	return read_words(argc, argv, &o, &what) ? run(what, &o) : COP_EXIT_USAGE;
+	return read_words(argc, argv, &table.sets[0], &o, &what) ? run(what, &o) : COP_EXIT_USAGE;
 }

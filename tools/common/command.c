@@ -61,14 +61,29 @@ int cop_command_main(const cop_program *program, int argc, char **argv)
 	return COP_EXIT_USAGE;
 }
 
-void cop_command_complain(const char *name, const char *format, ...)
+static void complain(const char *name, const char *format, va_list args)
 {
-	va_list args;
-	va_start(args, format);
 	(void)fprintf(stderr, "%s %s: ", program_name, name);
 	(void)vfprintf(stderr, format, args);
 	(void)fputc('\n', stderr);
+}
+
+bool cop_command_complain(const char *name, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	complain(name, format, args);
 	va_end(args);
+	return false;
+}
+
+int cop_command_misused(const char *name, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	complain(name, format, args);
+	va_end(args);
+	return COP_EXIT_USAGE;
 }
 
 void cop_command_reason(const cop_diag *diag, char text[COP_COMMAND_REASON])

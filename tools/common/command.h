@@ -45,8 +45,10 @@ int cop_predict_command(int argc, char **argv);
 int cop_evaluate_command(int argc, char **argv);
 int cop_export_command(int argc, char **argv);
 
-/* "PROGRAM NAME: message" on standard error. */
-void cop_command_complain(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* "PROGRAM NAME: message" on standard error. Returns false. */
+bool cop_command_complain(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same; returns COP_EXIT_USAGE. */
+int cop_command_misused(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The diagnostic as text. One without a message is of memory: COP_ENOMEM alone leaves none. */
 #define COP_COMMAND_REASON (sizeof((cop_diag *)0)->source + sizeof((cop_diag *)0)->message + 32)
 void cop_command_reason(const cop_diag *diag, char text[COP_COMMAND_REASON]);

@@ -1,4 +1,5 @@
-/* One row per option: how getopt_long knows it, and the formats for which it means something. */
+/* A row's place is its option's number above COP_READER_FIRST; its groups are the formats for which it means
+ * something. */
 #include "reader_options.h"
 
 #include <string.h>
@@ -13,85 +14,38 @@ enum { VW = 1, DSJSON = 2, CSV = 4, JOURNAL = 8, TEXT = VW | DSJSON | CSV, NAMED
 
 const char *const cop_reader_formats[] = { "vw", "dsjson", "csv", "journal", NULL };
 
-static const struct row {
-	const char *name;
-	int argument;
-	int option;
-	unsigned formats;
-} rows[] = {
-	{ "context", required_argument, COP_READER_CONTEXT, CSV },
-	{ "action", required_argument, COP_READER_ACTION, CSV },
-	{ "cost", required_argument, COP_READER_COST, CSV },
-	{ "probability", required_argument, COP_READER_PROBABILITY, CSV },
-	{ "reward", optional_argument, COP_READER_REWARD, CSV },
-	{ "items", required_argument, COP_READER_ITEMS, CSV },
-	{ "first-action", required_argument, COP_READER_FIRST_ACTION, CSV },
-	{ "assume-probability", required_argument, COP_READER_ASSUME, TEXT },
-	{ "lines", required_argument, COP_READER_LINES, VW },
-	{ "features", required_argument, COP_READER_FEATURES, TEXT },
-	{ "bits", required_argument, COP_READER_BITS, TEXT },
-	{ "hash", required_argument, COP_READER_HASH, TEXT },
-	{ "keep", required_argument, COP_READER_KEEP, NAMED },
-	{ "ignore", required_argument, COP_READER_IGNORE, NAMED },
-	{ NULL, required_argument, COP_READER_PAIR, TEXT },
-	{ "on-error", required_argument, COP_READER_ON_ERROR, TEXT | JOURNAL },
-};
-
-#define ROWS (sizeof rows / sizeof *rows)
-
-static const struct row *row_of(int option)
-{
-	option = option == 'q' ? COP_READER_PAIR : option;
-	for (size_t i = 0; i < ROWS; i++)
-		if (rows[i].option == option)
-			return &rows[i];
-	return NULL;
-}
-
-void cop_reader_options_init(cop_reader_options *options, const char *command)
-{
-	*options = (cop_reader_options){ .command = command };
-}
-
-void cop_reader_options_join(const struct option *own, struct option *joined, size_t room)
-{
-	size_t used = 0;
-	for (; own->name != NULL; own++) {
-		COP_ASSERT(used < room);
-		joined[used++] = *own;
-	}
-	for (size_t i = 0; i < ROWS; i++) {
-		if (rows[i].name == NULL)
-			continue;
-		COP_ASSERT(used < room);
-		joined[used++] = (struct option){ rows[i].name, rows[i].argument, NULL, rows[i].option };
-	}
-	COP_ASSERT(used < room);
-	joined[used] = (struct option){ NULL, 0, NULL, 0 };
-}
-
-bool cop_reader_options_has(int option) { return row_of(option) != NULL; }
-
-bool cop_reader_options_given(const cop_reader_options *options, int option)
-{
-	return options->given[option - COP_READER_FIRST];
-}
-
-/* Several lists of first characters are one. */
-static bool add_characters(const char *command, const char *option, char *list, size_t size, const char *text)
+static bool add_characters(const cop_reader_options *o, const char *option, char *list, size_t size, const char *text)
 {
 	size_t used = strlen(list);
 	size_t length = strlen(text);
 	if (length == 0 || length >= size - used) {
-		cop_command_complain(command, "%s: '%s' given, expected first characters of namespaces", option, text);
+		cop_command_complain(
+		        o->command, "%s: '%s' given, expected first characters of namespaces", option, text);
 		return false;
 	}
 	memcpy(list + used, text, length + 1);
 	return true;
 }
 
-static bool add_pair(cop_reader_options *o, const char *text)
+/* Several lists of first characters are one. */
+static bool read_keep(void *options, const cop_option *row, char *text)
 {
+	cop_reader_options *o = options;
+	(void)row;
+	return add_characters(o, "--keep", o->keep, sizeof o->keep, text);
+}
+
+static bool read_ignore(void *options, const cop_option *row, char *text)
+{
+	cop_reader_options *o = options;
+	(void)row;
+	return add_characters(o, "--ignore", o->ignore, sizeof o->ignore, text);
+}
+
+static bool read_pair(void *options, const cop_option *row, char *text)
+{
+	cop_reader_options *o = options;
+	(void)row;
 	if (strlen(text) != 2 || o->pair_count == COP_READER_MOST_PAIRS) {
 		cop_command_complain(o->command,
 		        "-q: '%s' given, expected the first characters of two namespaces, "
@@ -103,105 +57,100 @@ static bool add_pair(cop_reader_options *o, const char *text)
 	return true;
 }
 
-static bool read_feature_option(cop_reader_options *o, int option, const char *text)
+static bool read_reward(void *options, const cop_option *row, char *text)
 {
-	static const char *const kinds[] = { "dense", "hashed", NULL };
-	static const char *const hashes[] = { "strings", "all", NULL };
-	size_t place = 0;
-	uint64_t whole = 0;
-	bool ok;
-	switch (option) {
-	case COP_READER_FEATURES:
-		ok = cop_command_word(o->command, "--features", text, kinds, &place);
-		o->features = place == 0 ? COP_READER_FEATURES_DENSE : COP_READER_FEATURES_HASHED;
-		return ok;
-	case COP_READER_BITS:
-		ok = cop_command_whole(o->command, "--bits", text, 1, COP_FEATURE_SPACE_MAX_BITS, &whole);
-		o->bits = (unsigned)whole;
-		return ok;
-	case COP_READER_HASH:
-		ok = cop_command_word(o->command, "--hash", text, hashes, &place);
-		o->hash_all = place == 1;
-		return ok;
-	case COP_READER_KEEP:
-		return add_characters(o->command, "--keep", o->keep, sizeof o->keep, text);
-	case COP_READER_IGNORE:
-		return add_characters(o->command, "--ignore", o->ignore, sizeof o->ignore, text);
-	default:
-		return add_pair(o, text);
-	}
+	cop_event_columns *columns = &((cop_reader_options *)options)->reader.columns;
+	(void)row;
+	columns->reward = true;
+	columns->cost = text != NULL ? text : columns->cost;
+	return true;
 }
 
-static bool read_other_option(cop_reader_options *o, int option, const char *text)
+static const char *const firsts[] = { "0", "1", NULL };
+static const char *const lines[] = { "one", "several", NULL };
+static const char *const features[] = { "dense", "hashed", NULL };
+static const char *const hashes[] = { "strings", "all", NULL };
+static const char *const ends[] = { "stop", "skip", NULL };
+
+#define OF(member) COP_OPTION_OF(cop_reader_options, member)
+
+const cop_option cop_reader_options_rows[] = {
+	{ "context", COP_OPTION_TEXT, OF(reader.columns.context), .groups = CSV },
+	{ "action", COP_OPTION_TEXT, OF(reader.columns.action), .groups = CSV },
+	{ "cost", COP_OPTION_TEXT, OF(reader.columns.cost), .groups = CSV },
+	{ "probability", COP_OPTION_TEXT, OF(reader.columns.probability), .groups = CSV },
+	{ "reward", COP_OPTION_CALL_OPTIONAL, .read = read_reward, .groups = CSV },
+	{ "items", COP_OPTION_TEXT, OF(reader.columns.items), .groups = CSV },
+	{ "first-action", COP_OPTION_WORD, OF(reader.action_from_one), .words = firsts, .groups = CSV },
+	{ "assume-probability", COP_OPTION_NUMBER, OF(reader.assumed_probability), .low = COP_LOGGED_PROBABILITY_MIN,
+	        .high = 1.0, .groups = TEXT },
+	{ "lines", COP_OPTION_WORD, OF(reader.lines), COP_EVENT_LINES_ONE, .words = lines, .groups = VW },
+	{ "features", COP_OPTION_WORD, OF(features), COP_READER_FEATURES_DENSE, .words = features, .groups = TEXT },
+	{ "bits", COP_OPTION_WHOLE, OF(bits), 1, COP_FEATURE_SPACE_MAX_BITS, .groups = TEXT },
+	{ "hash", COP_OPTION_WORD, OF(hash_all), .words = hashes, .groups = TEXT },
+	{ "keep", COP_OPTION_CALL, .read = read_keep, .groups = NAMED },
+	{ "ignore", COP_OPTION_CALL, .read = read_ignore, .groups = NAMED },
+	{ "q", COP_OPTION_CALL, .read = read_pair, .groups = TEXT, .letter = 'q' },
+	{ "on-error", COP_OPTION_WORD, OF(skip), .words = ends, .groups = TEXT | JOURNAL },
+	{ .name = NULL },
+};
+
+#define ROWS (sizeof cop_reader_options_rows / sizeof *cop_reader_options_rows - 1)
+
+void cop_reader_options_init(cop_reader_options *options, const char *command)
 {
-	static const char *const firsts[] = { "0", "1", NULL };
-	static const char *const lines[] = { "one", "several", NULL };
-	static const char *const ends[] = { "stop", "skip", NULL };
-	size_t place = 0;
-	bool ok;
-	switch (option) {
-	case COP_READER_FIRST_ACTION:
-		ok = cop_command_word(o->command, "--first-action", text, firsts, &place);
-		o->reader.action_from_one = place == 1;
-		return ok;
-	case COP_READER_ASSUME:
-		return cop_command_number(o->command, "--assume-probability", text, COP_LOGGED_PROBABILITY_MIN, 1.0,
-		        &o->reader.assumed_probability);
-	case COP_READER_LINES:
-		ok = cop_command_word(o->command, "--lines", text, lines, &place);
-		o->reader.lines = place == 0 ? COP_EVENT_LINES_ONE : COP_EVENT_LINES_SEVERAL;
-		return ok;
-	default:
-		ok = cop_command_word(o->command, "--on-error", text, ends, &place);
-		o->skip = place == 1;
-		return ok;
-	}
+	*options = (cop_reader_options){ .command = command };
 }
 
-bool cop_reader_options_read(cop_reader_options *options, int option, const char *text)
+cop_option_set cop_reader_options_set(cop_reader_options *options)
 {
-	cop_event_columns *columns = &options->reader.columns;
+	return (cop_option_set){ cop_reader_options_rows, options, options->given };
+}
+
+void cop_reader_options_join(const struct option *own, struct option *joined, size_t room)
+{
+	size_t used = 0;
+	for (; own->name != NULL; own++) {
+		COP_ASSERT(used < room);
+		joined[used++] = *own;
+	}
+	for (size_t i = 0; i < ROWS; i++) {
+		if (cop_reader_options_rows[i].letter != 0)
+			continue;
+		COP_ASSERT(used < room);
+		joined[used++] = cop_options_long(&cop_reader_options_rows[i], COP_READER_FIRST + (int)i);
+	}
+	COP_ASSERT(used < room);
+	joined[used] = (struct option){ NULL, 0, NULL, 0 };
+}
+
+bool cop_reader_options_has(int option)
+{
+	return option == 'q' || (option >= COP_READER_FIRST && option < COP_READER_END);
+}
+
+bool cop_reader_options_given(const cop_reader_options *options, int option)
+{
+	return options->given[option - COP_READER_FIRST];
+}
+
+bool cop_reader_options_read(cop_reader_options *options, int option, char *text)
+{
+	const cop_option_set set = cop_reader_options_set(options);
 	option = option == 'q' ? COP_READER_PAIR : option;
-	options->given[option - COP_READER_FIRST] = true;
-	switch (option) {
-	case COP_READER_CONTEXT:
-		columns->context = text;
-		return true;
-	case COP_READER_ACTION:
-		columns->action = text;
-		return true;
-	case COP_READER_COST:
-		columns->cost = text;
-		return true;
-	case COP_READER_PROBABILITY:
-		columns->probability = text;
-		return true;
-	case COP_READER_REWARD:
-		columns->reward = true;
-		columns->cost = text != NULL ? text : columns->cost;
-		return true;
-	case COP_READER_ITEMS:
-		columns->items = text;
-		return true;
-	default:
-		return option >= COP_READER_FEATURES && option <= COP_READER_PAIR
-		               ? read_feature_option(options, option, text)
-		               : read_other_option(options, option, text);
-	}
+	return cop_options_take(options->command, &set, &set.rows[option - COP_READER_FIRST], text);
 }
 
-static const char *shown(const struct row *row) { return row->name == NULL ? "q" : row->name; }
-
-static bool complain_format(const cop_reader_options *o, const struct row *row)
+static bool complain_format(const cop_reader_options *o, const cop_option *row)
 {
 	char expected[64] = "";
 	for (size_t i = 0; cop_reader_formats[i] != NULL; i++)
-		if ((row->formats & 1u << i) != 0) {
+		if ((row->groups & 1u << i) != 0) {
 			(void)strcat(expected, expected[0] == '\0' ? "" : ", ");
 			(void)strcat(expected, cop_reader_formats[i]);
 		}
 	cop_command_complain(o->command, "%s%s goes with the format %s, not with %s (coppice %s --help)",
-	        row->name == NULL ? "-" : "--", shown(row), expected, o->format, o->command);
+	        row->letter != 0 ? "-" : "--", row->name, expected, o->format, o->command);
 	return false;
 }
 
@@ -217,8 +166,8 @@ bool cop_reader_options_check(const cop_reader_options *options)
 	if (!cop_command_word(options->command, "format", options->format, cop_reader_formats, &format))
 		return false;
 	for (size_t i = 0; i < ROWS; i++)
-		if (cop_reader_options_given(options, rows[i].option) && (rows[i].formats & 1u << format) == 0)
-			return complain_format(options, &rows[i]);
+		if (options->given[i] && (cop_reader_options_rows[i].groups & 1u << format) == 0)
+			return complain_format(options, &cop_reader_options_rows[i]);
 	if (options->features == COP_READER_FEATURES_DENSE) {
 		if (cop_reader_options_given(options, COP_READER_BITS) ||
 		        cop_reader_options_given(options, COP_READER_HASH))

@@ -1,14 +1,9 @@
 /* tools/common/reader_options.h: the options by which subcommands are told how a bandit log is to be read, in one
  * place.
  *
- * Formats: vw, dsjson, csv (events/event_reader), journal (history). A subcommand joins these options to its own for
- * getopt_long, hands those it does not know here, checks once all are read, and opens its files:
- *
- *   cop_reader_options_init(&o.reader, "replay");
- *   cop_reader_options_join(own, joined, ROOM);
- *   option = getopt_long(argc, argv, "h" COP_READER_SHORT_OPTIONS, joined, NULL);
- *   if (cop_reader_options_has(option)) ok = cop_reader_options_read(&o.reader, option, optarg);
- *   ... o.reader.format = ...; ok = cop_reader_options_check(&o.reader);
+ * Formats: vw, dsjson, csv (events/event_reader), journal (history). A subcommand reads these options beside its own
+ * (tools/common/options.h), sets the format, checks once all are read, and opens its files. A command with a loop of
+ * its own over getopt_long joins the options to its own and hands over those that it does not know.
  *
  * Texts given are kept (they are argv's). One thread. */
 #ifndef COP_TOOLS_COMMON_READER_OPTIONS_H
@@ -22,6 +17,7 @@
 #include "base/err.h"
 #include "events/event_reader.h"
 #include "events/feature_space.h"
+#include "options.h"
 
 #define COP_READER_SHORT_OPTIONS "q:"
 #define COP_READER_MOST_PAIRS    64
@@ -107,12 +103,15 @@ typedef struct cop_reader_options {
 } cop_reader_options;
 
 void cop_reader_options_init(cop_reader_options *options, const char *command);
+/* A table of cop_options_read. */
+extern const cop_option cop_reader_options_rows[];
+cop_option_set cop_reader_options_set(cop_reader_options *options);
 /* own (ended by a row of zeros), then these, then a row of zeros, into joined. room is enough for all. */
 void cop_reader_options_join(const struct option *own, struct option *joined, size_t room);
 /* Is it one of these (or -q)? */
 bool cop_reader_options_has(int option);
-/* Takes an option in; on error says what was expected and returns false. */
-bool cop_reader_options_read(cop_reader_options *options, int option, const char *text);
+/* Reads one option; false: complained of. */
+bool cop_reader_options_read(cop_reader_options *options, int option, char *text);
 bool cop_reader_options_given(const cop_reader_options *options, int option);
 /* The format is known, and every option given means something for it (false: complained). */
 bool cop_reader_options_check(const cop_reader_options *options);

@@ -5,8 +5,7 @@
 #include "convert.h"
 #include "tools/common/command.h"
 
-#define NAME   COP_CONVERT_NAME
-#define JOINED 64
+#define NAME COP_CONVERT_NAME
 
 static const char usage_text[] =
 
@@ -45,55 +44,16 @@ static const char usage_text[] =
         "                       journal's only one)\n\n"
         "How a log is read:\n" COP_READER_USAGE;
 
-enum {
-	FROM = 1000,
-	TO,
-	EVENTS,
-	ZEROS,
-	RENAME,
-	JSON,
-	MODEL,
-	LOGGING, /* from here on: class */
-	EPSILON,
-	TEMPERATURE,
-	BASE,
-	BASE_ROWS,
-	SHUFFLE,
-	PASSES,
-	SEED,
-	HELP,
-};
-
-static const struct option own[] = {
-	{ "from", required_argument, NULL, FROM },
-	{ "to", required_argument, NULL, TO },
-	{ "events", required_argument, NULL, EVENTS },
-	{ "zeros", required_argument, NULL, ZEROS },
-	{ "rename", no_argument, NULL, RENAME },
-	{ "json", no_argument, NULL, JSON },
-	{ "model", required_argument, NULL, MODEL },
-	{ "logging", required_argument, NULL, LOGGING },
-	{ "epsilon", required_argument, NULL, EPSILON },
-	{ "temperature", required_argument, NULL, TEMPERATURE },
-	{ "base", required_argument, NULL, BASE },
-	{ "base-rows", required_argument, NULL, BASE_ROWS },
-	{ "shuffle", no_argument, NULL, SHUFFLE },
-	{ "passes", required_argument, NULL, PASSES },
-	{ "seed", required_argument, NULL, SEED },
-	{ "help", no_argument, NULL, HELP },
-	{ NULL, 0, NULL, 0 },
-};
-
 typedef struct reading {
 	cop_convert_options *o;
-	bool given[HELP - FROM];
-	bool reader_given; /* any option of readers but --cost */
-	const char *cost;
+	cop_option_set own, reader;
 } reading;
 
-static bool read_base(cop_convert_options *o, const char *text)
+static bool read_base(void *options, const cop_option *row, char *text)
 {
 	static const char *const kinds[] = { "linear", "trees" };
+	cop_convert_options *o = options;
+	(void)row;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (strcmp(kinds[i], text) == 0) {
 			o->logging.base = i == 0 ? COP_LOGGING_LINEAR : COP_LOGGING_TREES;
@@ -102,99 +62,83 @@ static bool read_base(cop_convert_options *o, const char *text)
 	o->logging.base = COP_LOGGING_ARM;
 	if (text[0] >= '0' && text[0] <= '9')
 		return cop_command_whole(NAME, "--base", text, 0, COP_DATASET_MAX_CLASSES - 1, &o->logging.arm);
-	cop_command_complain(NAME, "--base: '%s' given, expected linear, trees or an arm's number", text);
-	return false;
+	return cop_command_complain(NAME, "--base: '%s' given, expected linear, trees or an arm's number", text);
 }
 
-static bool read_class_option(cop_convert_options *o, int option, const char *text)
+static bool read_from(void *options, const cop_option *row, char *text)
 {
-	static const char *const policies[] = { "uniform", "epsilon", "softmax", "constant", NULL };
+	static const char *const sources[] = { "vw", "dsjson", "csv", "journal", "class", NULL };
 	size_t place = 0;
-	uint64_t whole = 0;
-	bool ok;
-	switch (option) {
-	case LOGGING:
-		ok = cop_command_word(NAME, "--logging", text, policies, &place);
-		o->logging.kind = (cop_logging_kind)place;
-		return ok;
-	case EPSILON:
-		return cop_command_number(NAME, "--epsilon", text, 0.0, 1.0, &o->logging.epsilon);
-	case TEMPERATURE:
-		return cop_command_number(NAME, "--temperature", text, 1e-6, 1e6, &o->logging.temperature);
-	case BASE:
-		return read_base(o, text);
-	case BASE_ROWS:
-		ok = cop_command_whole(NAME, "--base-rows", text, 1, COP_DATASET_MAX_ROWS, &whole);
-		o->logging.rows = (size_t)whole;
-		return ok;
-	case SHUFFLE:
-		o->shuffle = true;
-		return true;
-	case PASSES:
-		return cop_command_whole(NAME, "--passes", text, 1, 1000000, &o->passes);
-	default:
-		return cop_command_whole(NAME, "--seed", text, 0, UINT64_MAX, &o->logging.seed);
-	}
+	(void)row;
+	((cop_convert_options *)options)->from = text;
+	return cop_command_word(NAME, "--from", text, sources, &place);
 }
 
-static bool read_to(cop_convert_options *o, const char *text)
+static bool read_to(void *options, const cop_option *row, char *text)
 {
 	static const char *const formats[] = { "vw", "dsjson", "csv", NULL };
 	size_t place = 0;
+	(void)row;
 	if (!cop_command_word(NAME, "--to", text, formats, &place))
 		return false;
-	o->to = cop_event_writer_find(text);
+	((cop_convert_options *)options)->to = cop_event_writer_find(text);
 	return true;
 }
 
-static bool read_own_option(cop_convert_options *o, int option, const char *text)
-{
-	static const char *const sources[] = { "vw", "dsjson", "csv", "journal", "class", NULL };
-	static const char *const zeros[] = { "keep", "drop", NULL };
-	size_t place = 0;
-	bool ok;
-	switch (option) {
-	case FROM:
-		o->from = text;
-		return cop_command_word(NAME, "--from", text, sources, &place);
-	case TO:
-		return read_to(o, text);
-	case EVENTS:
-		return cop_command_whole(NAME, "--events", text, 1, UINT64_MAX / 2, &o->events);
-	case ZEROS:
-		ok = cop_command_word(NAME, "--zeros", text, zeros, &place);
-		o->zeros = place == 0 ? COP_CONVERT_ZEROS_KEEP : COP_CONVERT_ZEROS_DROP;
-		return ok;
-	case RENAME:
-		o->rename = true;
-		return true;
-	case JSON:
-		o->json = true;
-		return true;
-	case MODEL:
-		o->reader.model = text;
-		return true;
-	default:
-		return read_class_option(o, option, text);
-	}
-}
+enum { CLASS = 1 }; /* a group: options of --from class */
+enum {
+	FROM,
+	TO,
+	EVENTS,
+	ZEROS,
+	RENAME,
+	JSON,
+	MODEL,
+	LOGGING,
+	EPSILON,
+	TEMPERATURE,
+	BASE,
+	BASE_ROWS,
+	SHUFFLE,
+	PASSES,
+	SEED,
+	ROWS
+};
 
-/* --cost is a column, or what classes cost: which one shows when all options are read. */
-static bool read_option(reading *r, int option, const char *text)
-{
-	if (option == COP_READER_COST)
-		r->cost = text;
-	else if (cop_reader_options_has(option) && option != COP_READER_ON_ERROR)
-		r->reader_given = true;
-	if (cop_reader_options_has(option))
-		return cop_reader_options_read(&r->o->reader, option, text);
-	r->given[option - FROM] = true;
-	return read_own_option(r->o, option, text);
-}
+static const char *const zeros_words[] = { "keep", "drop", NULL };
+static const char *const logging_words[] = { "uniform", "epsilon", "softmax", "constant", NULL };
 
-static bool complain(const char *text)
+#define OF(member) COP_OPTION_OF(cop_convert_options, member)
+
+static const cop_option own_rows[] = {
+	[FROM] = { "from", COP_OPTION_CALL, .read = read_from },
+	[TO] = { "to", COP_OPTION_CALL, .read = read_to },
+	[EVENTS] = { "events", COP_OPTION_WHOLE, OF(events), 1, UINT64_MAX / 2 },
+	[ZEROS] = { "zeros", COP_OPTION_WORD, OF(zeros), COP_CONVERT_ZEROS_KEEP, .words = zeros_words },
+	[RENAME] = { "rename", COP_OPTION_FLAG, OF(rename) },
+	[JSON] = { "json", COP_OPTION_FLAG, OF(json) },
+	[MODEL] = { "model", COP_OPTION_TEXT, OF(reader.model) },
+	[LOGGING] = { "logging", COP_OPTION_WORD, OF(logging.kind), .words = logging_words, .groups = CLASS },
+	[EPSILON] = { "epsilon", COP_OPTION_NUMBER, OF(logging.epsilon), .low = 0.0, .high = 1.0, .groups = CLASS },
+	[TEMPERATURE] = { "temperature", COP_OPTION_NUMBER, OF(logging.temperature), .low = 1e-6, .high = 1e6,
+	        .groups = CLASS },
+	[BASE] = { "base", COP_OPTION_CALL, .read = read_base, .groups = CLASS },
+	[BASE_ROWS] = { "base-rows", COP_OPTION_WHOLE, OF(logging.rows), 1, COP_DATASET_MAX_ROWS, .groups = CLASS },
+	[SHUFFLE] = { "shuffle", COP_OPTION_FLAG, OF(shuffle), .groups = CLASS },
+	[PASSES] = { "passes", COP_OPTION_WHOLE, OF(passes), 1, 1000000, .groups = CLASS },
+	[SEED] = { "seed", COP_OPTION_WHOLE, OF(logging.seed), 0, UINT64_MAX, .groups = CLASS },
+	[ROWS] = { .name = NULL },
+};
+
+static bool complain(const char *text) { return cop_command_complain(NAME, "%s (coppice convert --help)", text); }
+
+/* How a log is read; --cost has a meaning of its own for classes, and --on-error one for both. */
+static bool is_reader_given(const cop_reader_options *reader)
 {
-	cop_command_complain(NAME, "%s (coppice convert --help)", text);
+	for (int option = COP_READER_FIRST; option < COP_READER_END; option++)
+		if (option != COP_READER_COST && option != COP_READER_ON_ERROR &&
+		        cop_reader_options_given(reader, option))
+			return true;
 	return false;
 }
 
@@ -205,26 +149,27 @@ static bool check_classes(const reading *r)
 	cop_logging_kind kind = o->logging.kind;
 	bool mixes = kind == COP_LOGGING_EPSILON || kind == COP_LOGGING_SOFTMAX;
 	bool learned = mixes && o->logging.base != COP_LOGGING_ARM;
+	const char *text = o->reader.reader.columns.cost;
 	size_t cost = 0;
-	if (r->reader_given || r->given[MODEL - FROM])
+	if (is_reader_given(&o->reader) || r->own.given[MODEL])
 		return complain("how a log is read does not go with --from class");
-	if (r->cost != NULL && !cop_command_word(NAME, "--cost", r->cost, costs, &cost))
+	if (text != NULL && !cop_command_word(NAME, "--cost", text, costs, &cost))
 		return false;
 	if (cost == 1) {
 		o->cost_right = -1.0;
 		o->cost_wrong = 0.0;
 	}
-	if (r->given[EPSILON - FROM] && !mixes)
+	if (r->own.given[EPSILON] && !mixes)
 		return complain("--epsilon goes with --logging epsilon or softmax");
-	if (r->given[TEMPERATURE - FROM] && kind != COP_LOGGING_SOFTMAX)
+	if (r->own.given[TEMPERATURE] && kind != COP_LOGGING_SOFTMAX)
 		return complain("--temperature goes with --logging softmax");
-	if (r->given[BASE - FROM] && kind == COP_LOGGING_UNIFORM)
+	if (r->own.given[BASE] && kind == COP_LOGGING_UNIFORM)
 		return complain("--base goes with --logging epsilon, softmax or constant");
-	if (r->given[BASE - FROM] && kind == COP_LOGGING_CONSTANT && o->logging.base != COP_LOGGING_ARM)
+	if (r->own.given[BASE] && kind == COP_LOGGING_CONSTANT && o->logging.base != COP_LOGGING_ARM)
 		return complain("--logging constant: expected an arm's number for --base");
-	if (r->given[BASE_ROWS - FROM] && !learned)
+	if (r->own.given[BASE_ROWS] && !learned)
 		return complain("--base-rows goes with --base linear or trees");
-	if (!r->given[EPSILON - FROM])
+	if (!r->own.given[EPSILON])
 		o->logging.epsilon = kind == COP_LOGGING_SOFTMAX ? 0.01 : 0.1;
 	return true;
 }
@@ -232,14 +177,12 @@ static bool check_classes(const reading *r)
 static bool check_logs(const reading *r)
 {
 	cop_convert_options *o = r->o;
-	for (int option = LOGGING; option < HELP; option++)
-		if (r->given[option - FROM]) {
-			cop_command_complain(
-			        NAME, "--%s goes with --from class (coppice convert --help)", own[option - FROM].name);
-			return false;
-		}
+	const cop_option *of_class = cop_options_given(&r->own, CLASS);
+	if (of_class != NULL)
+		return cop_command_complain(
+		        NAME, "--%s goes with --from class (coppice convert --help)", of_class->name);
 	o->reader.format = o->from;
-	if (r->given[MODEL - FROM] && strcmp(o->from, "journal") != 0)
+	if (r->own.given[MODEL] && strcmp(o->from, "journal") != 0)
 		return complain("--model goes with --from journal");
 	return cop_reader_options_check(&o->reader);
 }
@@ -276,26 +219,17 @@ static bool take_files(cop_convert_options *o, int count, char **files)
 
 int cop_convert_options_read(int argc, char **argv, cop_convert_options *out)
 {
-	struct option joined[JOINED];
-	reading r = { .o = out };
+	bool given[ROWS] = { false };
 	*out = (cop_convert_options){
 		.logging = { .temperature = 0.1, .rows = 500, .seed = 1 },
 		.passes = 1,
 		.cost_wrong = 1.0,
 	};
 	cop_reader_options_init(&out->reader, NAME);
-	cop_reader_options_join(own, joined, JOINED);
-	optind = 1;
-	for (;;) {
-		int option = getopt_long(argc, argv, "h" COP_READER_SHORT_OPTIONS, joined, NULL);
-		if (option == -1)
-			break;
-		if (option == HELP || option == 'h') {
-			(void)fputs(usage_text, stdout);
-			return 0;
-		}
-		if (option == '?' || !read_option(&r, option, optarg))
-			return COP_EXIT_USAGE;
-	}
+	const reading r = { out, { own_rows, out, given }, cop_reader_options_set(&out->reader) };
+	const cop_options options = { NAME, usage_text, .sets = { r.own, r.reader } };
+	int status = cop_options_read(&options, argc, argv);
+	if (status != COP_OPTIONS_READ)
+		return status;
 	return take_files(out, argc - optind, argv + optind) && check_together(&r) ? -1 : COP_EXIT_USAGE;
 }

@@ -1,7 +1,6 @@
 /* coppice ctl: one request to a running daemon, its reply printed. */
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #include "ctl_text.h"
 #include "tools/common/client.h"
 #include "tools/common/command.h"
+#include "tools/common/options.h"
 #include "wire/wire_context.h"
 #include "wire/wire_json.h"
 #include "wire/wire_put.h"
@@ -54,20 +54,6 @@ static const char usage_text[] =
         "  --string        ID is a string even when it is an integer (17, -3; 017 is a\n"
         "                  string)\n"
         "  --json          the answer as JSON on one line\n";
-
-enum { ENDPOINT = 256, TIMEOUT, X, LOSS, STRING, OFF, JSON, HELP };
-
-static const struct option long_options[] = {
-	{ "endpoint", required_argument, NULL, ENDPOINT },
-	{ "timeout", required_argument, NULL, TIMEOUT },
-	{ "x", required_argument, NULL, X },
-	{ "loss", required_argument, NULL, LOSS },
-	{ "string", no_argument, NULL, STRING },
-	{ "off", no_argument, NULL, OFF },
-	{ "json", no_argument, NULL, JSON },
-	{ "help", no_argument, NULL, HELP },
-	{ NULL, 0, NULL, 0 },
-};
 
 typedef struct options {
 	const char *endpoint;
@@ -297,31 +283,18 @@ static cop_err ask(const options *o, cop_diag *diag)
 
 /* ---- arguments ---- */
 
-static bool read_option(options *o, int option)
-{
-	switch (option) {
-	case ENDPOINT:
-		o->endpoint = optarg;
-		return true;
-	case TIMEOUT:
-		return cop_command_number(NAME, "--timeout", optarg, 0.001, 86400.0, &o->timeout);
-	case X:
-		o->x = optarg;
-		return true;
-	case LOSS:
-		o->loss = optarg;
-		return true;
-	case STRING:
-		o->string = true;
-		return true;
-	case OFF:
-		o->off = true;
-		return true;
-	default:
-		o->json = true;
-		return true;
-	}
-}
+#define OF(member) COP_OPTION_OF(options, member)
+
+static const cop_option rows[] = {
+	{ "endpoint", COP_OPTION_TEXT, OF(endpoint) },
+	{ "timeout", COP_OPTION_NUMBER, OF(timeout), .low = 0.001, .high = 86400.0 },
+	{ "x", COP_OPTION_TEXT, OF(x) },
+	{ "loss", COP_OPTION_TEXT, OF(loss) },
+	{ "string", COP_OPTION_FLAG, OF(string) },
+	{ "off", COP_OPTION_FLAG, OF(off) },
+	{ "json", COP_OPTION_FLAG, OF(json) },
+	{ .name = NULL },
+};
 
 /* Words beyond the last that counts are only counted. */
 static void add_word(options *o, const char *word)
@@ -331,38 +304,27 @@ static void add_word(options *o, const char *word)
 	o->count++;
 }
 
-/* -1: go on; else the exit status. Words and options come in any order; a negative number is a word, an id. */
+/* COP_OPTIONS_READ, or the exit status. Words and options come in any order; a negative number is a word, an id. */
 static int read_arguments(int argc, char **argv, options *o)
 {
+	const cop_options table = { NAME, usage_text, .sets = { { rows, o } }, .in_order = true };
+	int status = COP_OPTIONS_READ;
 	bool only_words = false;
 	optind = 1;
-	while (optind < argc) {
-		if (only_words || (argv[optind][0] == '-' && is_all_digits(argv[optind] + 1))) {
-			add_word(o, argv[optind++]);
-			continue;
-		}
+	while (optind < argc && status == COP_OPTIONS_READ) {
+		bool is_word = only_words || (argv[optind][0] == '-' && is_all_digits(argv[optind] + 1));
 		int before = optind;
-		int option = getopt_long(argc, argv, "+h", long_options, NULL);
-		if (option == HELP || option == 'h') {
-			(void)fputs(usage_text, stdout);
-			return 0;
-		}
-		if (option == -1 && optind > before) { /* "--" */
-			only_words = true;
-		} else if (option == -1) {
+		if (!is_word)
+			status = cop_options_next(&table, argc, argv);
+		only_words = only_words || (status == COP_OPTIONS_END && optind > before); /* "--" */
+		if (is_word || (status == COP_OPTIONS_END && optind == before))
 			add_word(o, argv[optind++]);
-		} else if (option == '?' || !read_option(o, option)) {
-			return COP_EXIT_USAGE;
-		}
+		status = status == COP_OPTIONS_END ? COP_OPTIONS_READ : status;
 	}
-	return -1;
+	return status;
 }
 
-static bool usage_error(const char *what)
-{
-	cop_command_complain(NAME, "%s (coppice ctl --help)", what);
-	return false;
-}
+static bool usage_error(const char *what) { return cop_command_complain(NAME, "%s (coppice ctl --help)", what); }
 
 /* What each verb takes: arguments beside the verb, and options. */
 static bool check(const options *o, int arguments)
@@ -392,23 +354,20 @@ static bool check(const options *o, int arguments)
 		return arguments == 1 || usage_error("backup: expected FOLDER");
 	if (strcmp(o->verb, "checkpoint") == 0 || strcmp(o->verb, "reload") == 0)
 		return arguments == 0 || usage_error("expected no argument behind this verb");
-	cop_command_complain(NAME,
+	return cop_command_complain(NAME,
 	        "no verb '%s'; expected status, explain, decide, feedback, checkpoint, reload, refit, promote, "
 	        "rollback, freeze or backup (coppice ctl --help)",
 	        o->verb);
-	return false;
 }
 
 int cop_ctl_command(int argc, char **argv)
 {
 	options o = { .endpoint = DEFAULT_ENDPOINT, .timeout = 5.0, .model = "" };
 	int status = read_arguments(argc, argv, &o);
-	if (status >= 0)
+	if (status != COP_OPTIONS_READ)
 		return status;
-	if (o.count == 0) {
-		(void)usage_error("expected a verb");
-		return COP_EXIT_USAGE;
-	}
+	if (o.count == 0)
+		return cop_command_misused(NAME, "expected a verb (coppice ctl --help)");
 	o.verb = o.words[0];
 	if (o.count > 1)
 		o.model = o.words[1];

@@ -1,5 +1,4 @@
 /* coppice inspect: what a checkpoint or model file holds. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "store/section_file.h"
 #include "store/unreleased.h"
 #include "tools/common/command.h"
+#include "tools/common/options.h"
 #include "tools/replay/replay_inspect.h"
 #include "view/tree_phrases.h"
 
@@ -44,21 +44,6 @@ static const char usage_text[] = "usage: coppice inspect FILE [OPTION ...]\n\n"
                                  "  --out FILE      views: write there instead of standard output\n"
                                  "  --json          one JSON object on standard output (of a trained model: --view\n"
                                  "                  json)\n";
-
-enum { MODEL = 256, TREE, NAMES, VIEW, TOP, IMPORTANCE, OUT, JSON, HELP };
-
-static const struct option long_options[] = {
-	{ "model", required_argument, NULL, MODEL },
-	{ "tree", required_argument, NULL, TREE },
-	{ "names", required_argument, NULL, NAMES },
-	{ "view", required_argument, NULL, VIEW },
-	{ "top", required_argument, NULL, TOP },
-	{ "importance", no_argument, NULL, IMPORTANCE },
-	{ "out", required_argument, NULL, OUT },
-	{ "json", no_argument, NULL, JSON },
-	{ "help", no_argument, NULL, HELP },
-	{ NULL, 0, NULL, 0 },
-};
 
 typedef struct inspection {
 	const char *path;
@@ -371,69 +356,51 @@ static cop_err run(inspection *in, cop_diag *diag)
 
 /* ---- arguments ---- */
 
-static bool read_view(inspection *in)
+static bool read_view(void *inspection_, const cop_option *row, char *text)
 {
+	inspection *in = inspection_;
 	char names[128];
-	in->trained.view = cop_view_find(optarg);
+	(void)row;
+	in->trained.view = cop_view_find(text);
 	if (in->trained.view != NULL)
 		return true;
 	cop_inspect_view_names(names, sizeof names);
-	cop_command_complain(NAME, "--view: '%s' given, expected one of %s", optarg, names);
-	return false;
+	return cop_command_complain(NAME, "--view: '%s' given, expected one of %s", text, names);
 }
 
-static bool read_option(inspection *in, int option)
+static bool read_tree(void *inspection_, const cop_option *row, char *text)
 {
-	uint64_t top = 0;
-	switch (option) {
-	case VIEW:
-		return read_view(in);
-	case TOP:
-		if (!cop_command_whole(NAME, "--top", optarg, 1, COP_TREE_PHRASES_MOST, &top))
-			return false;
-		in->trained.settings.top = (size_t)top;
-		return true;
-	case IMPORTANCE:
-		return in->trained.importance = true;
-	case OUT:
-		in->trained.out = optarg;
-		return true;
-	case MODEL:
-		in->only = optarg;
-		return true;
-	case TREE:
-		in->view.tree = COP_INSPECT_ALL_TREES;
-		return strcmp(optarg, "all") == 0 ||
-		       cop_command_whole(NAME, "--tree", optarg, 0, UINT32_MAX, &in->view.tree);
-	case NAMES:
-		in->names = optarg;
-		return true;
-	default:
-		in->json = true;
-		return true;
-	}
+	inspection *in = inspection_;
+	(void)row;
+	in->view.tree = COP_INSPECT_ALL_TREES;
+	return strcmp(text, "all") == 0 || cop_command_whole(NAME, "--tree", text, 0, UINT32_MAX, &in->view.tree);
 }
+
+#define OF(member) COP_OPTION_OF(inspection, member)
+
+static const cop_option rows[] = {
+	{ "model", COP_OPTION_TEXT, OF(only) },
+	{ "tree", COP_OPTION_CALL, .read = read_tree },
+	{ "names", COP_OPTION_TEXT, OF(names) },
+	{ "view", COP_OPTION_CALL, .read = read_view },
+	{ "top", COP_OPTION_WHOLE, OF(trained.settings.top), 1, COP_TREE_PHRASES_MOST },
+	{ "importance", COP_OPTION_FLAG, OF(trained.importance) },
+	{ "out", COP_OPTION_TEXT, OF(trained.out) },
+	{ "json", COP_OPTION_FLAG, OF(json) },
+	{ .name = NULL },
+};
 
 int cop_inspect_command(int argc, char **argv)
 {
 	inspection in = { .view = { .tree = COP_INSPECT_NO_TREE }, .trained = { .out = "-" } };
-	optind = 1;
-	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
-		if (option == HELP || option == 'h') {
-			(void)fputs(usage_text, stdout);
-			return 0;
-		}
-		if (option == '?' || !read_option(&in, option))
-			return COP_EXIT_USAGE;
-	}
-	if (optind + 1 != argc) {
-		cop_command_complain(NAME, "expected one FILE (coppice inspect --help)");
-		return COP_EXIT_USAGE;
-	}
-	if (in.names != NULL && in.view.tree == COP_INSPECT_NO_TREE && in.trained.view == NULL) {
-		cop_command_complain(NAME, "--names goes with --tree or --view html (coppice inspect --help)");
-		return COP_EXIT_USAGE;
-	}
+	const cop_options options = { NAME, usage_text, .sets = { { rows, &in } } };
+	int status = cop_options_read(&options, argc, argv);
+	if (status != COP_OPTIONS_READ)
+		return status;
+	if (optind + 1 != argc)
+		return cop_command_misused(NAME, "expected one FILE (coppice inspect --help)");
+	if (in.names != NULL && in.view.tree == COP_INSPECT_NO_TREE && in.trained.view == NULL)
+		return cop_command_misused(NAME, "--names goes with --tree or --view html (coppice inspect --help)");
 	in.path = argv[optind];
 	in.view.names_file = in.names;
 	cop_diag diag = { 0 };

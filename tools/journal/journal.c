@@ -1,6 +1,5 @@
 /* coppice journal: what a journal holds, whether it is whole, and what can be saved of it. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "journal_view.h"
 #include "store/state_dir.h"
 #include "tools/common/command.h"
+#include "tools/common/options.h"
 
 #define NAME COP_JOURNAL_COMMAND
 
@@ -36,19 +36,6 @@ static const char usage_text[] =
         "  --type TYPE     dump: decision, feedback, expiry, activation, config,\n"
         "                  promotion or unheard\n"
         "  --id ID         dump: records of this decision\n";
-
-enum { JSON = 256, FROM, TO, MODEL, TYPE, ID, HELP };
-
-static const struct option long_options[] = {
-	{ "json", no_argument, NULL, JSON },
-	{ "from", required_argument, NULL, FROM },
-	{ "to", required_argument, NULL, TO },
-	{ "model", required_argument, NULL, MODEL },
-	{ "type", required_argument, NULL, TYPE },
-	{ "id", required_argument, NULL, ID },
-	{ "help", no_argument, NULL, HELP },
-	{ NULL, 0, NULL, 0 },
-};
 
 typedef struct verb_row {
 	const char *name;
@@ -193,31 +180,19 @@ static cop_err find_folder(const char *given, char **path, cop_diag *diag)
 
 /* ---- arguments ---- */
 
-static bool read_option(cop_journal_request *request, int option, bool *filters)
-{
-	size_t type;
-	*filters = *filters || option != JSON;
-	switch (option) {
-	case FROM:
-		return cop_command_whole(NAME, "--from", optarg, 0, UINT64_MAX, &request->from);
-	case TO:
-		return cop_command_whole(NAME, "--to", optarg, 0, UINT64_MAX, &request->to);
-	case MODEL:
-		request->model = optarg;
-		return true;
-	case TYPE:
-		if (!cop_command_word(NAME, "--type", optarg, cop_journal_view_types, &type))
-			return false;
-		request->type = (uint8_t)(type + 1);
-		return true;
-	case ID:
-		request->id = optarg;
-		return true;
-	default:
-		request->json = true;
-		return true;
-	}
-}
+enum { FILTER = 1 }; /* a group: dump's options */
+
+#define OF(member) COP_OPTION_OF(cop_journal_request, member)
+
+static const cop_option rows[] = {
+	{ "json", COP_OPTION_FLAG, OF(json) },
+	{ "from", COP_OPTION_WHOLE, OF(from), 0, UINT64_MAX, .groups = FILTER },
+	{ "to", COP_OPTION_WHOLE, OF(to), 0, UINT64_MAX, .groups = FILTER },
+	{ "model", COP_OPTION_TEXT, OF(model), .groups = FILTER },
+	{ "type", COP_OPTION_WORD, OF(type), 1, .words = cop_journal_view_types, .groups = FILTER },
+	{ "id", COP_OPTION_TEXT, OF(id), .groups = FILTER },
+	{ .name = NULL },
+};
 
 static const verb_row *find_verb(const char *name)
 {
@@ -244,29 +219,22 @@ static bool check(const verb_row *verb, int folders, bool filters)
 int cop_journal_command(int argc, char **argv)
 {
 	cop_journal_request request = { .to = UINT64_MAX };
-	bool filters = false;
-	optind = 1;
-	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
-		if (option == HELP || option == 'h') {
-			(void)fputs(usage_text, stdout);
-			return 0;
-		}
-		if (option == '?' || !read_option(&request, option, &filters))
-			return COP_EXIT_USAGE;
-	}
-	if (optind == argc) {
-		cop_command_complain(NAME, "expected a verb (coppice journal --help)");
-		return COP_EXIT_USAGE;
-	}
+	bool given[sizeof rows / sizeof *rows] = { false };
+	const cop_options options = { NAME, usage_text, .sets = { { rows, &request, given } } };
+	int status = cop_options_read(&options, argc, argv);
+	if (status != COP_OPTIONS_READ)
+		return status;
+	if (optind == argc)
+		return cop_command_misused(NAME, "expected a verb (coppice journal --help)");
 	const verb_row *verb = find_verb(argv[optind]);
-	if (verb == NULL || !check(verb, argc - optind - 1, filters))
+	if (verb == NULL || !check(verb, argc - optind - 1, cop_options_given(&options.sets[0], FILTER) != NULL))
 		return COP_EXIT_USAGE;
 	char *path;
 	cop_diag diag = { 0 };
 	cop_err err = find_folder(argv[optind + 1], &path, &diag);
 	request.folder = path;
 	request.out = verb->folders == 2 ? argv[optind + 2] : NULL;
-	int status = err == COP_OK ? verb->run(&request) : cop_command_failed(NAME, &diag);
+	status = err == COP_OK ? verb->run(&request) : cop_command_failed(NAME, &diag);
 	cop_mem_free(path);
 	return cop_journal_finish(status);
 }

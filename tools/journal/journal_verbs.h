@@ -22,7 +22,7 @@ typedef struct cop_journal_request {
 	uint64_t from, to; /* dump: sequence numbers */
 	const char *model; /* dump: NULL: all */
 	const char *id;    /* dump: NULL: all */
-	uint8_t type;      /* dump: 0: all */
+	unsigned type;     /* dump: 0: all */
 } cop_journal_request;
 
 int cop_journal_verb_ls(const cop_journal_request *request);

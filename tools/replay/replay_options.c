@@ -295,7 +295,7 @@ static bool read_other_option(reading *r, int option, const char *text)
 	return true;
 }
 
-static bool read_option(reading *r, int option, const char *text)
+static bool read_option(reading *r, int option, char *text)
 {
 	if (option == COP_LEARNER_RATE) {
 		r->rate = text;

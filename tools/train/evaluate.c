@@ -1,11 +1,11 @@
 /* coppice evaluate: how well a trained model predicts a file's rows. */
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "tools/common/command.h"
+#include "tools/common/options.h"
 #include "tools/common/trained_score.h"
 #include "view/trained.h"
 
@@ -20,16 +20,6 @@ static const char usage_text[] = "usage: coppice evaluate MODEL FILE [--confusio
                                  "  --confusion   rows by true class (lines) and predicted class (columns) as well\n"
                                  "  --threads N   (default: the processors)\n"
                                  "  --json        one JSON object on standard output\n";
-
-enum { CONFUSION = 256, THREADS, JSON, HELP };
-
-static const struct option long_options[] = {
-	{ "confusion", no_argument, NULL, CONFUSION },
-	{ "threads", required_argument, NULL, THREADS },
-	{ "json", no_argument, NULL, JSON },
-	{ "help", no_argument, NULL, HELP },
-	{ NULL, 0, NULL, 0 },
-};
 
 typedef struct evaluation {
 	const char *model_path, *file;
@@ -144,36 +134,24 @@ static void show_text(const evaluation *e)
 		show_confusion(e);
 }
 
-static bool read_option(evaluation *e, int option)
-{
-	switch (option) {
-	case CONFUSION:
-		return e->confusion = true;
-	case THREADS:
-		return cop_command_whole(NAME, "--threads", optarg, 1, COP_POOL_MAX_THREADS, &e->threads);
-	case JSON:
-		return e->json = true;
-	default:
-		return false;
-	}
-}
+#define OF(member) COP_OPTION_OF(evaluation, member)
+
+static const cop_option rows[] = {
+	{ "confusion", COP_OPTION_FLAG, OF(confusion) },
+	{ "threads", COP_OPTION_WHOLE, OF(threads), 1, COP_POOL_MAX_THREADS },
+	{ "json", COP_OPTION_FLAG, OF(json) },
+	{ .name = NULL },
+};
 
 int cop_evaluate_command(int argc, char **argv)
 {
 	evaluation e = { .threads = cop_command_processors() };
-	optind = 1;
-	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
-		if (option == HELP || option == 'h') {
-			(void)fputs(usage_text, stdout);
-			return 0;
-		}
-		if (!read_option(&e, option))
-			return COP_EXIT_USAGE;
-	}
-	if (optind + 2 != argc) {
-		cop_command_complain(NAME, "expected MODEL and FILE (coppice evaluate --help)");
-		return COP_EXIT_USAGE;
-	}
+	const cop_options options = { NAME, usage_text, .sets = { { rows, &e } } };
+	int status = cop_options_read(&options, argc, argv);
+	if (status != COP_OPTIONS_READ)
+		return status;
+	if (optind + 2 != argc)
+		return cop_command_misused(NAME, "expected MODEL and FILE (coppice evaluate --help)");
 	e.model_path = argv[optind];
 	e.file = argv[optind + 1];
 	cop_diag diag = { 0 };

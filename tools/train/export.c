@@ -1,10 +1,10 @@
 /* coppice export: a trained model as source code of another program. */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "store/section_file.h"
 #include "tools/common/command.h"
+#include "tools/common/options.h"
 #include "tools/inspect/inspect_trained.h"
 
 #define NAME "export"
@@ -18,17 +18,6 @@ static const char usage_text[] = "usage: coppice export --c MODEL [--function NA
                                  "  --out FILE        write there instead of standard output\n"
                                  "  --json            one JSON object: the function's name, and the source\n";
 
-enum { C = 256, FUNCTION, OUT, JSON, HELP };
-
-static const struct option long_options[] = {
-	{ "c", no_argument, NULL, C },
-	{ "function", required_argument, NULL, FUNCTION },
-	{ "out", required_argument, NULL, OUT },
-	{ "json", no_argument, NULL, JSON },
-	{ "help", no_argument, NULL, HELP },
-	{ NULL, 0, NULL, 0 },
-};
-
 static bool is_identifier(const char *text)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
@@ -36,44 +25,41 @@ static bool is_identifier(const char *text)
 	return length > 0 && length <= 63 && strspn(text, letters) == length && (text[0] < '0' || text[0] > '9');
 }
 
-static bool read_option(cop_inspect_trained *in, int option)
+static bool read_c(void *in, const cop_option *row, char *text)
 {
-	switch (option) {
-	case C:
-		in->view = cop_view_find("c");
-		return true;
-	case FUNCTION:
-		in->settings.function = optarg;
-		if (is_identifier(optarg))
-			return true;
-		cop_command_complain(NAME, "--function: '%s' given, expected an identifier", optarg);
-		return false;
-	case OUT:
-		in->out = optarg;
-		return true;
-	case JSON:
-		return in->source_json = true;
-	default:
-		return false;
-	}
+	(void)row;
+	(void)text;
+	((cop_inspect_trained *)in)->view = cop_view_find("c");
+	return true;
 }
+
+static bool read_function(void *in, const cop_option *row, char *text)
+{
+	(void)row;
+	((cop_inspect_trained *)in)->settings.function = text;
+	return is_identifier(text) ||
+	       cop_command_complain(NAME, "--function: '%s' given, expected an identifier", text);
+}
+
+#define OF(member) COP_OPTION_OF(cop_inspect_trained, member)
+
+static const cop_option rows[] = {
+	{ "c", COP_OPTION_CALL_BARE, .read = read_c },
+	{ "function", COP_OPTION_CALL, .read = read_function },
+	{ "out", COP_OPTION_TEXT, OF(out) },
+	{ "json", COP_OPTION_FLAG, OF(source_json) },
+	{ .name = NULL },
+};
 
 int cop_export_command(int argc, char **argv)
 {
 	cop_inspect_trained in = { .out = "-", .settings = { .tree = COP_VIEW_ALL } };
-	optind = 1;
-	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
-		if (option == HELP || option == 'h') {
-			(void)fputs(usage_text, stdout);
-			return 0;
-		}
-		if (!read_option(&in, option))
-			return COP_EXIT_USAGE;
-	}
-	if (optind + 1 != argc || in.view == NULL) {
-		cop_command_complain(NAME, "expected --c and one MODEL (coppice export --help)");
-		return COP_EXIT_USAGE;
-	}
+	const cop_options options = { NAME, usage_text, .sets = { { rows, &in } } };
+	int status = cop_options_read(&options, argc, argv);
+	if (status != COP_OPTIONS_READ)
+		return status;
+	if (optind + 1 != argc || in.view == NULL)
+		return cop_command_misused(NAME, "expected --c and one MODEL (coppice export --help)");
 	in.path = argv[optind];
 	in.settings.title = in.path;
 	cop_diag diag = { 0 };

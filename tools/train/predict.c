@@ -1,5 +1,4 @@
 /* coppice predict: a trained model's predictions of a file's rows, as csv. */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +7,7 @@
 #include "base/mem.h"
 #include "base/stream.h"
 #include "tools/common/command.h"
+#include "tools/common/options.h"
 #include "tools/common/trained_score.h"
 #include "view/trained.h"
 
@@ -25,19 +25,6 @@ static const char usage_text[] = "usage: coppice predict MODEL FILE [OPTION ...]
                                  "  --threads N       (default: the processors)\n"
                                  "  --json            one JSON object instead of csv: target, predictions, and\n"
                                  "                    what else was asked for\n";
-
-enum { OUT = 256, PROBABILITIES, LEAVES, NO_HEADER, THREADS, JSON, HELP };
-
-static const struct option long_options[] = {
-	{ "out", required_argument, NULL, OUT },
-	{ "probabilities", no_argument, NULL, PROBABILITIES },
-	{ "leaves", no_argument, NULL, LEAVES },
-	{ "no-header", no_argument, NULL, NO_HEADER },
-	{ "threads", required_argument, NULL, THREADS },
-	{ "json", no_argument, NULL, JSON },
-	{ "help", no_argument, NULL, HELP },
-	{ NULL, 0, NULL, 0 },
-};
 
 typedef struct predicting {
 	const char *model_path, *file, *out;
@@ -232,43 +219,27 @@ static cop_err predict(predicting *p, cop_diag *diag)
 	return cop_stream_close(p->stream, diag);
 }
 
-static bool read_option(predicting *p, int option)
-{
-	switch (option) {
-	case OUT:
-		p->out = optarg;
-		return true;
-	case PROBABILITIES:
-		return p->probabilities = true;
-	case LEAVES:
-		return p->leaves = true;
-	case NO_HEADER:
-		return p->no_header = true;
-	case JSON:
-		return p->json = true;
-	case THREADS:
-		return cop_command_whole(NAME, "--threads", optarg, 1, COP_POOL_MAX_THREADS, &p->threads);
-	default:
-		return false;
-	}
-}
+#define OF(member) COP_OPTION_OF(predicting, member)
+
+static const cop_option rows[] = {
+	{ "out", COP_OPTION_TEXT, OF(out) },
+	{ "probabilities", COP_OPTION_FLAG, OF(probabilities) },
+	{ "leaves", COP_OPTION_FLAG, OF(leaves) },
+	{ "no-header", COP_OPTION_FLAG, OF(no_header) },
+	{ "threads", COP_OPTION_WHOLE, OF(threads), 1, COP_POOL_MAX_THREADS },
+	{ "json", COP_OPTION_FLAG, OF(json) },
+	{ .name = NULL },
+};
 
 int cop_predict_command(int argc, char **argv)
 {
 	predicting p = { .out = "-", .threads = cop_command_processors() };
-	optind = 1;
-	for (int option; (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1;) {
-		if (option == HELP || option == 'h') {
-			(void)fputs(usage_text, stdout);
-			return 0;
-		}
-		if (!read_option(&p, option))
-			return COP_EXIT_USAGE;
-	}
-	if (optind + 2 != argc) {
-		cop_command_complain(NAME, "expected MODEL and FILE (coppice predict --help)");
-		return COP_EXIT_USAGE;
-	}
+	const cop_options options = { NAME, usage_text, .sets = { { rows, &p } } };
+	int status = cop_options_read(&options, argc, argv);
+	if (status != COP_OPTIONS_READ)
+		return status;
+	if (optind + 2 != argc)
+		return cop_command_misused(NAME, "expected MODEL and FILE (coppice predict --help)");
 	p.model_path = argv[optind];
 	p.file = argv[optind + 1];
 	cop_diag diag = { 0 };

@@ -1,12 +1,12 @@
-/* Options are the fixed ones of the table below and one for each knob, which getopt numbers from KNOB on. */
+/* Options are the fixed ones of the table below and one for each hyperparameter. */
 #include "train_options.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/common/command.h"
+#include "tools/common/options.h"
 
 #define NAME COP_TRAIN_NAME
 
@@ -56,64 +56,13 @@ static const char usage_text[] = "usage: coppice train --learner cart|dgt|tao|la
                                  "                       maximum, or auto (tao's): maximum for amounts of one unit\n"
                                  "                       that are often 0, as pixels are, else standard\n";
 
-enum {
-	LEARNER = 256,
-	TRAIN,
-	TEST,
-	TASK,
-	MODEL,
-	SEARCH,
-	TRIALS,
-	REPEATS,
-	CROSS_VALIDATION,
-	VALIDATION,
-	START_MODEL,
-	LABELLED,
-	BASELINES,
-	SEED,
-	THREADS,
-	JSON,
-	TARGET,
-	CATEGORIES,
-	MISSING,
-	SCALE,
-	HELP,
-	FIXED_END,
-	KNOB = 512,
-};
-
-#define FIXED_OPTIONS ((size_t)(FIXED_END - LEARNER))
-
-static const struct option fixed[FIXED_OPTIONS] = {
-	{ "learner", required_argument, NULL, LEARNER },
-	{ "train", required_argument, NULL, TRAIN },
-	{ "test", required_argument, NULL, TEST },
-	{ "task", required_argument, NULL, TASK },
-	{ "model", required_argument, NULL, MODEL },
-	{ "search", no_argument, NULL, SEARCH },
-	{ "trials", required_argument, NULL, TRIALS },
-	{ "repeats", required_argument, NULL, REPEATS },
-	{ "cross-validation", required_argument, NULL, CROSS_VALIDATION },
-	{ "validation", required_argument, NULL, VALIDATION },
-	{ "start-model", required_argument, NULL, START_MODEL },
-	{ "labelled", required_argument, NULL, LABELLED },
-	{ "baselines", required_argument, NULL, BASELINES },
-	{ "seed", required_argument, NULL, SEED },
-	{ "threads", required_argument, NULL, THREADS },
-	{ "json", no_argument, NULL, JSON },
-	{ "target", required_argument, NULL, TARGET },
-	{ "categories", required_argument, NULL, CATEGORIES },
-	{ "missing", required_argument, NULL, MISSING },
-	{ "scale", required_argument, NULL, SCALE },
-	{ "help", no_argument, NULL, HELP },
-};
-
-static bool read_learner(cop_train_options *o)
+static bool read_learner(void *options, const cop_option *row, char *text)
 {
-	o->job.learner = cop_train_learner_find(optarg);
-	if (o->job.learner == NULL)
-		cop_command_complain(NAME, "--learner: '%s' given, expected cart, dgt, tao or laptao", optarg);
-	return o->job.learner != NULL;
+	cop_train_options *o = options;
+	(void)row;
+	o->job.learner = cop_train_learner_find(text);
+	return o->job.learner != NULL ||
+	       cop_command_complain(NAME, "--learner: '%s' given, expected cart, dgt, tao or laptao", text);
 }
 
 static int descending(const void *a, const void *b)
@@ -123,127 +72,78 @@ static int descending(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* One number, or a path of several. argv's own text is cut up. */
+/* One number, or a path of several. */
 static bool read_alphas(cop_train_options *o, char *text)
 {
 	char *at = NULL;
 	cop_train_job *job = &o->job;
 	job->alphas = 0;
 	for (char *word = strtok_r(text, ",", &at); word != NULL; word = strtok_r(NULL, ",", &at)) {
-		if (job->alphas == COP_TRAIN_MOST_ALPHAS) {
-			cop_command_complain(NAME, "--alpha: expected at most %d", COP_TRAIN_MOST_ALPHAS);
-			return false;
-		}
+		if (job->alphas == COP_TRAIN_MOST_ALPHAS)
+			return cop_command_complain(NAME, "--alpha: expected at most %d", COP_TRAIN_MOST_ALPHAS);
 		if (!cop_hyperparameters_read(COP_HYPERPARAMETER_ALPHA, word, &job->knobs))
 			return false;
 		job->alpha[job->alphas++] = job->knobs.value[COP_HYPERPARAMETER_ALPHA];
 	}
-	if (job->alphas == 0)
-		cop_command_complain(NAME, "--alpha: expected numbers divided by commas");
 	qsort(job->alpha, job->alphas, sizeof *job->alpha, descending);
-	return job->alphas > 0;
+	return job->alphas > 0 || cop_command_complain(NAME, "--alpha: expected numbers divided by commas");
 }
 
-/* argv's own text is cut up. */
-static bool read_baselines(cop_train_options *o, char *text)
+/* The row's offset is the hyperparameter. */
+static bool read_hyperparameter(void *options, const cop_option *row, char *text)
 {
+	cop_train_options *o = options;
+	return row->offset == COP_HYPERPARAMETER_ALPHA
+	               ? read_alphas(o, text)
+	               : cop_hyperparameters_read((cop_hyperparameter)row->offset, text, &o->job.knobs);
+}
+
+static bool read_baselines(void *options, const cop_option *row, char *text)
+{
+	cop_train_options *o = options;
 	char *at = NULL;
+	(void)row;
 	for (char *word = strtok_r(text, ",", &at); word != NULL; word = strtok_r(NULL, ",", &at)) {
 		unsigned found = cop_train_baseline_find(word);
-		if (found == 0) {
-			cop_command_complain(NAME,
+		if (found == 0)
+			return cop_command_complain(NAME,
 			        "--baselines: '%s' given, expected oblique-lbl, oblique-all, self-training, knn or all",
 			        word);
-			return false;
-		}
 		o->baselines |= found;
 	}
-	if (o->baselines == 0)
-		cop_command_complain(NAME, "--baselines: expected names divided by commas");
-	return o->baselines != 0;
+	return o->baselines != 0 || cop_command_complain(NAME, "--baselines: expected names divided by commas");
 }
 
-static bool read_columns(cop_train_options *o, int option)
-{
-	static const char *const missing[] = { "refuse", "mean", "median", "label", NULL };
-	static const char *const tasks[] = { "classification", "regression", NULL };
-	size_t place = 0;
-	switch (option) {
-	case TASK:
-		if (!cop_command_word(NAME, "--task", optarg, tasks, &place))
-			return false;
-		o->table.regression = place == 1;
-		return true;
-	case TARGET:
-		o->table.target = optarg;
-		return true;
-	case CATEGORIES:
-		o->table.categories = optarg;
-		return true;
-	case MISSING:
-		if (!cop_command_word(NAME, "--missing", optarg, missing, &place))
-			return false;
-		o->table.missing = (cop_missing)place;
-		return true;
-	default:
-		if (!cop_command_word(NAME, "--scale", optarg, cop_scaling_names, &place))
-			return false;
-		o->table.scaling = (cop_scaling)place;
-		o->scaling_given = true;
-		return true;
-	}
-}
+static const char *const missing_words[] = { "refuse", "mean", "median", "label", NULL };
+static const char *const task_words[] = { "classification", "regression", NULL };
 
-static bool read_fixed(cop_train_options *o, int option)
-{
-	uint64_t whole = 0;
-	switch (option) {
-	case LEARNER:
-		return read_learner(o);
-	case TRAIN:
-		o->train = optarg;
-		return true;
-	case TEST:
-		o->test = optarg;
-		return true;
-	case MODEL:
-		o->model = optarg;
-		return true;
-	case START_MODEL:
-		o->start_model = optarg;
-		return true;
-	case SEARCH:
-		return o->search = true;
-	case JSON:
-		return o->json = true;
-	case CROSS_VALIDATION:
-		if (!cop_command_whole(NAME, "--cross-validation", optarg, 2, 100, &whole))
-			return false;
-		o->folds = (size_t)whole;
-		return true;
-	case VALIDATION:
-		return cop_command_number(NAME, "--validation", optarg, 0.0, 0.9, &o->job.validation);
-	case LABELLED:
-		return cop_command_number(NAME, "--labelled", optarg, 1e-9, 1.0, &o->labelled);
-	case BASELINES:
-		return read_baselines(o, optarg);
-	case SEED:
-		return cop_command_whole(NAME, "--seed", optarg, 0, UINT64_MAX, &o->job.seed);
-	case TRIALS:
-	case REPEATS:
-		if (!cop_command_whole(NAME, option == TRIALS ? "--trials" : "--repeats", optarg, 1, 100000, &whole))
-			return false;
-		*(option == TRIALS ? &o->trials : &o->repeats) = (size_t)whole;
-		return true;
-	case THREADS:
-		if (!cop_command_whole(NAME, "--threads", optarg, 1, COP_POOL_MAX_THREADS, &whole))
-			return false;
-		o->threads = (unsigned)whole;
-		return true;
-	default:
-		return read_columns(o, option);
-	}
-}
+#define OF(member) COP_OPTION_OF(cop_train_options, member)
+
+enum { SCALE }; /* its row */
+
+static const cop_option fixed[] = {
+	[SCALE] = { "scale", COP_OPTION_WORD, OF(table.scaling), .words = cop_scaling_names },
+	{ "learner", COP_OPTION_CALL, .read = read_learner },
+	{ "train", COP_OPTION_TEXT, OF(train) },
+	{ "test", COP_OPTION_TEXT, OF(test) },
+	{ "task", COP_OPTION_WORD, OF(table.regression), .words = task_words },
+	{ "model", COP_OPTION_TEXT, OF(model) },
+	{ "search", COP_OPTION_FLAG, OF(search) },
+	{ "trials", COP_OPTION_WHOLE, OF(trials), 1, 100000 },
+	{ "repeats", COP_OPTION_WHOLE, OF(repeats), 1, 100000 },
+	{ "cross-validation", COP_OPTION_WHOLE, OF(folds), 2, 100 },
+	{ "validation", COP_OPTION_NUMBER, OF(job.validation), .low = 0.0, .high = 0.9 },
+	{ "start-model", COP_OPTION_TEXT, OF(start_model) },
+	{ "labelled", COP_OPTION_NUMBER, OF(labelled), .low = 1e-9, .high = 1.0 },
+	{ "baselines", COP_OPTION_CALL, .read = read_baselines },
+	{ "seed", COP_OPTION_WHOLE, OF(job.seed), 0, UINT64_MAX },
+	{ "threads", COP_OPTION_WHOLE, OF(threads), 1, COP_POOL_MAX_THREADS },
+	{ "json", COP_OPTION_FLAG, OF(json) },
+	{ "target", COP_OPTION_TEXT, OF(table.target) },
+	{ "categories", COP_OPTION_TEXT, OF(table.categories) },
+	{ "missing", COP_OPTION_WORD, OF(table.missing), .words = missing_words },
+	{ .name = NULL },
+};
 
 static bool check_search(const cop_train_options *o)
 {
@@ -298,36 +198,26 @@ static bool check(const cop_train_options *o)
 
 int cop_train_options_read(int argc, char **argv, cop_train_options *o)
 {
-	struct option all[FIXED_OPTIONS + COP_KNOBS + 1] = { 0 };
+	bool given[sizeof fixed / sizeof *fixed] = { false };
+	cop_option knobs[COP_KNOBS + 1] = { { .name = NULL } };
+	for (cop_hyperparameter knob = 0; knob < COP_KNOBS; knob++)
+		knobs[knob] = (cop_option){ .name = cop_hyperparameters_name(knob),
+			.kind = cop_hyperparameters_has_argument(knob) ? COP_OPTION_CALL : COP_OPTION_CALL_BARE,
+			.offset = knob,
+			.read = read_hyperparameter };
 	*o = (cop_train_options){ .threads = cop_command_processors(), .trials = 60, .repeats = 1 };
 	o->job.validation = -1.0;
 	o->job.seed = 1;
-	memcpy(all, fixed, sizeof fixed);
-	for (cop_hyperparameter knob = 0; knob < COP_KNOBS; knob++)
-		all[FIXED_OPTIONS + knob] = (struct option){ cop_hyperparameters_name(knob),
-			cop_hyperparameters_has_argument(knob) ? required_argument : no_argument, NULL,
-			KNOB + (int)knob };
-	optind = 1;
-	for (int option; (option = getopt_long(argc, argv, "h", all, NULL)) != -1;) {
-		if (option == HELP || option == 'h') {
-			(void)fputs(usage_text, stdout);
-			cop_hyperparameters_help(stdout);
-			return 0;
-		}
-		bool ok = option == KNOB + COP_HYPERPARAMETER_ALPHA ? read_alphas(o, optarg)
-		          : option >= KNOB
-		                  ? cop_hyperparameters_read((cop_hyperparameter)(option - KNOB), optarg, &o->job.knobs)
-		                  : option != '?' && read_fixed(o, option);
-		if (!ok)
-			return COP_EXIT_USAGE;
-	}
-	if (optind != argc) {
-		cop_command_complain(NAME, "'%s': expected options only (coppice train --help)", argv[optind]);
-		return COP_EXIT_USAGE;
-	}
+	const cop_options options = { NAME, usage_text, cop_hyperparameters_help,
+		.sets = { { fixed, o, given }, { knobs, o, NULL } } };
+	int status = cop_options_read(&options, argc, argv);
+	if (status != COP_OPTIONS_READ)
+		return status;
+	if (optind != argc)
+		return cop_command_misused(NAME, "'%s': expected options only (coppice train --help)", argv[optind]);
 	if (!check(o))
 		return COP_EXIT_USAGE;
-	if (!o->scaling_given)
+	if (!given[SCALE])
 		o->table.scaling = cop_train_learner_scaling(o->job.learner);
 	o->table.scale_target = true;
 	o->table.unlabelled = (cop_train_learner_for(o->job.learner) & COP_FOR_LAPTAO) != 0;

@@ -8,7 +8,6 @@
 typedef struct cop_train_options {
 	const char *train, *test, *model, *start_model;
 	cop_table_settings table;
-	bool scaling_given;
 	cop_train_job job; /* learner, knobs, alphas, validation, seed */
 	unsigned threads;
 	bool search, json;

@@ -13,7 +13,7 @@
 #include "bench_learners.h"
 #include "bench_peak.h"
 #include "linalg/blas.h"
-#include "tools/bench/bench_options.h"
+#include "tools/common/options.h"
 #include "tools/common/command.h"
 
 #define NAME       "grid"
@@ -422,18 +422,19 @@ typedef struct options {
 	bool all, json;
 } options;
 
-static const cop_bench_option table[] = {
-	{ "all", COP_BENCH_OPTION_FLAG, offsetof(options, all), 0, 0, NULL, 0 },
-	{ "kernels", COP_BENCH_OPTION_TEXT, offsetof(options, kernels), 0, 0, NULL, 0 },
-	{ "json", COP_BENCH_OPTION_FLAG, offsetof(options, json), 0, 0, NULL, 0 },
-	{ NULL, COP_BENCH_OPTION_FLAG, 0, 0, 0, NULL, 0 },
+static const cop_option table[] = {
+	{ "all", COP_OPTION_FLAG, COP_OPTION_OF(options, all) },
+	{ "kernels", COP_OPTION_TEXT, COP_OPTION_OF(options, kernels) },
+	{ "json", COP_OPTION_FLAG, COP_OPTION_OF(options, json) },
+	{ .name = NULL },
 };
 
 int cop_bench_grid_command(int argc, char **argv)
 {
 	options o = { 0 };
-	int status = cop_bench_options_read(NAME, usage_text, table, argc, argv, &o, NULL);
-	if (status != COP_BENCH_OPTIONS_READ)
+	const cop_options command = { NAME, usage_text, .sets = { { table, &o } } };
+	int status = cop_options_read(&command, argc, argv);
+	if (status != COP_OPTIONS_READ)
 		return status;
 	const cop_kernel *kernel = o.kernels != NULL ? cop_kernel_find(o.kernels) : cop_kernel_best();
 	if (kernel == NULL) {

@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "learn/learner.h"
 #include "learn/ranking.h"
-#include "tools/bench/bench_options.h"
+#include "tools/common/options.h"
 #include "tools/common/command.h"
 
 #define NAME       "events"
@@ -285,22 +285,19 @@ typedef struct options {
 	uint64_t events, features, present, bits, arms, candidate_features, height, trees;
 } options;
 
-#define WHOLE(name, member, low, high)                                                                                 \
-	{                                                                                                              \
-		name, COP_BENCH_OPTION_WHOLE, offsetof(options, member), (double)(low), (double)(high), NULL, 0        \
-	}
+#define OF(member) COP_OPTION_OF(options, member)
 
-static const cop_bench_option table[] = {
-	{ "learner", COP_BENCH_OPTION_TEXT, offsetof(options, learner), 0, 0, NULL, 0 },
-	WHOLE("events", events, 1, 1000000000),
-	WHOLE("features", features, 1, COP_LEARNER_MAX_FEATURES),
-	WHOLE("present", present, 1, COP_LEARNER_MAX_NONZEROS),
-	WHOLE("bits", bits, 1, COP_LEARNER_MAX_BITS),
-	WHOLE("arms", arms, 2, COP_LEARNER_MAX_ARMS),
-	WHOLE("candidate-features", candidate_features, 1, COP_LEARNER_MAX_FEATURES),
-	WHOLE("height", height, 1, COP_LEARNER_MAX_HEIGHT),
-	WHOLE("trees", trees, 0, COP_LEARNER_MAX_TREES),
-	{ NULL, COP_BENCH_OPTION_FLAG, 0, 0, 0, NULL, 0 },
+static const cop_option table[] = {
+	{ "learner", COP_OPTION_TEXT, OF(learner) },
+	{ "events", COP_OPTION_WHOLE, OF(events), 1, 1000000000 },
+	{ "features", COP_OPTION_WHOLE, OF(features), 1, COP_LEARNER_MAX_FEATURES },
+	{ "present", COP_OPTION_WHOLE, OF(present), 1, COP_LEARNER_MAX_NONZEROS },
+	{ "bits", COP_OPTION_WHOLE, OF(bits), 1, COP_LEARNER_MAX_BITS },
+	{ "arms", COP_OPTION_WHOLE, OF(arms), 2, COP_LEARNER_MAX_ARMS },
+	{ "candidate-features", COP_OPTION_WHOLE, OF(candidate_features), 1, COP_LEARNER_MAX_FEATURES },
+	{ "height", COP_OPTION_WHOLE, OF(height), 1, COP_LEARNER_MAX_HEIGHT },
+	{ "trees", COP_OPTION_WHOLE, OF(trees), 0, COP_LEARNER_MAX_TREES },
+	{ .name = NULL },
 };
 
 static subject subject_of(const options *o)
@@ -343,8 +340,9 @@ static int run(const options *o)
 int cop_bench_events_command(int argc, char **argv)
 {
 	options o = { .features = 54, .arms = 7, .trees = NOT_GIVEN, .candidate_features = 8, .bits = 18 };
-	int status = cop_bench_options_read(NAME, usage_text, table, argc, argv, &o, NULL);
-	if (status != COP_BENCH_OPTIONS_READ)
+	const cop_options command = { NAME, usage_text, .sets = { { table, &o } } };
+	int status = cop_options_read(&command, argc, argv);
+	if (status != COP_OPTIONS_READ)
 		return status;
 	if (o.learner != NULL && o.events > 0 && optind == argc)
 		return run(&o);

@@ -8,7 +8,7 @@
 #include "bench_grid.h"
 #include "bench_learners.h"
 #include "client_echo.h"
-#include "tools/bench/bench_options.h"
+#include "tools/common/options.h"
 #include "tools/common/command.h"
 #include "version.h"
 
@@ -21,23 +21,33 @@ typedef struct options {
 	bool floats, tcp, json;
 } options;
 
-#define ROW(name, kind, member, low, high)                                                                             \
+#define ROW(name, kind, member)                                                                                        \
 	{                                                                                                              \
-		name, COP_BENCH_OPTION_##kind, offsetof(options, member), low, high, NULL, 0                           \
+		name, COP_OPTION_##kind, COP_OPTION_OF(options, member)                                                \
+	}
+#define WHOLE(name, member, least, most)                                                                               \
+	{                                                                                                              \
+		name, COP_OPTION_WHOLE, COP_OPTION_OF(options, member), least, most                                    \
+	}
+#define NUMBER(name, member, from, to)                                                                                 \
+	{                                                                                                              \
+		name, COP_OPTION_NUMBER, COP_OPTION_OF(options, member), .low = from, .high = to                       \
 	}
 #define OWN_DAEMON                                                                                                     \
-	ROW("features", WHOLE, features, 1, 1000000), ROW("inflight", WHOLE, inflight, 1, 4096),                       \
-	        ROW("batch", WHOLE, batch, 1, 4096), ROW("timeout", NUMBER, timeout, 0.001, 86400.0),                  \
-	        ROW("arms", WHOLE, arms, 2, 65536), ROW("rounds", WHOLE, rounds, 1, COP_BENCH_MOST_ROUNDS),            \
-	        ROW("seconds", NUMBER, seconds, 0.001, 3600.0), ROW("floats", FLAG, floats, 0, 0),                     \
-	        ROW("tcp", FLAG, tcp, 0, 0), ROW("json", FLAG, json, 0, 0)
-#define END ROW(NULL, FLAG, json, 0, 0)
+	WHOLE("features", features, 1, 1000000), WHOLE("inflight", inflight, 1, 4096), WHOLE("batch", batch, 1, 4096), \
+	        NUMBER("timeout", timeout, 0.001, 86400.0), WHOLE("arms", arms, 2, 65536),                             \
+	        WHOLE("rounds", rounds, 1, COP_BENCH_MOST_ROUNDS), NUMBER("seconds", seconds, 0.001, 3600.0),          \
+	        ROW("floats", FLAG, floats), ROW("tcp", FLAG, tcp), ROW("json", FLAG, json)
+#define END                                                                                                            \
+	{                                                                                                              \
+		.name = NULL                                                                                           \
+	}
 
-static const cop_bench_option kernels_options[] = { ROW("json", FLAG, json, 0, 0), END };
-static const cop_bench_option daemon_options[] = { ROW("endpoint", TEXT, endpoint, 0, 0),
-	ROW("model", TEXT, model, 0, 0), OWN_DAEMON, END };
-static const cop_bench_option refit_options[] = { ROW("events", WHOLE, events, 1, 100000000), OWN_DAEMON, END };
-static const cop_bench_option echo_options[] = { ROW("endpoint", TEXT, endpoint, 0, 0), END };
+static const cop_option kernels_options[] = { ROW("json", FLAG, json), END };
+static const cop_option daemon_options[] = { ROW("endpoint", TEXT, endpoint), ROW("model", TEXT, model), OWN_DAEMON,
+	END };
+static const cop_option refit_options[] = { WHOLE("events", events, 1, 100000000), OWN_DAEMON, END };
+static const cop_option echo_options[] = { ROW("endpoint", TEXT, endpoint), END };
 
 static const char kernels_usage[] = "usage: costs kernels [--json]\n\n"
                                     "Medians of deciding and learning one event (54 features, 7 arms) by each\n"
@@ -78,11 +88,12 @@ static const char echo_usage[] = "usage: costs echo --endpoint EP\n\n"
                                  "  --endpoint EP   where to listen\n";
 
 /* False with an exit status in *status: the command is over. No word but options is expected. */
-static bool read_options(const char *name, const char *usage, const cop_bench_option *table, int argc, char **argv,
-        options *o, int *status)
+static bool read_options(
+        const char *name, const char *usage, const cop_option *table, int argc, char **argv, options *o, int *status)
 {
-	*status = cop_bench_options_read(name, usage, table, argc, argv, o, NULL);
-	if (*status != COP_BENCH_OPTIONS_READ)
+	const cop_options command = { name, usage, .sets = { { table, o } } };
+	*status = cop_options_read(&command, argc, argv);
+	if (*status != COP_OPTIONS_READ)
 		return false;
 	if (optind == argc)
 		return true;
