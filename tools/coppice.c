@@ -8,7 +8,7 @@ static const cop_command commands[] = {
 	{ "replay", "replay a bandit log: learn from it, estimate its policy's value", cop_replay_command },
 	{ "train", "fit a tree or a forest to labelled rows", cop_train_command },
 	{ "predict", "write a trained model's predictions of a file's rows", cop_predict_command },
-	{ "evaluate", "tell how well a trained model predicts a file's rows", cop_evaluate_command },
+	{ "evaluate", "judge how well a trained model predicts a file's rows", cop_evaluate_command },
 	{ "export", "write a trained model as C source", cop_export_command },
 	{ "convert", "write a bandit log in another format, or make one of labelled rows", cop_convert_command },
 	{ "inspect", "show what a checkpoint or model holds: text, JSON, dot, a page", cop_inspect_command },

@@ -199,8 +199,8 @@ void cop_config_adopt_find(cop_config_reading *reading, cfg_t *section, cop_conf
 	if (err == COP_OK || says_all(section))
 		return;
 	cop_config_complain(reading, file->line, "start_from",
-	        "%.250s: %s; expected a saved model, from which comes what model \"%.64s\" does not say itself",
-	        out->path, why.message, name);
+	        "%.250s: %s; expected a saved model, from which comes what model \"%.64s\" leaves out", out->path,
+	        why.message, name);
 	out->missing = true;
 }
 

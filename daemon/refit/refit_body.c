@@ -97,7 +97,7 @@ cop_err cop_refit_body_promote(cop_refits *refits, cop_refit_order *order, cop_b
 	const cop_served *served = order->served;
 	if (served->config->refit.promote == COP_PROMOTE_NEVER)
 		return cop_wire_fault_set(
-		        fault, COP_WIRE_FORBIDDEN, "promote: the model's section refit says promote = never");
+		        fault, COP_WIRE_FORBIDDEN, "promote: the model's section refit has promote = never");
 	cop_model_shadow_roles(served->model, &roles);
 	bool there = roles.shadow && !roles.promoted && order->number == served->refit.controller.current;
 	cop_err err = order->has_number && !there

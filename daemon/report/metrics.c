@@ -90,7 +90,7 @@ static void put_unheard(const cop_served_set *models, cop_bytes *out)
 	static const char dropped[] = "coppice_stream_unheard_total", decisions[] = "coppice_unheard_decisions_total";
 	char labels[LABELS];
 	cop_exposition_family(out, dropped, COP_EXPOSITION_COUNTER,
-	        "Contexts dropped undecided because nobody subscribed to the actions, by what they exceeded.");
+	        "Contexts dropped undecided because the actions had no subscriber, by what they exceeded.");
 	for (size_t i = 0; i < models->count * COP_UNHEARD_REASONS; i++) {
 		const cop_served *served = &models->items[i / COP_UNHEARD_REASONS];
 		cop_unheard_reason reason = (cop_unheard_reason)(i % COP_UNHEARD_REASONS);
@@ -113,7 +113,7 @@ static void put_unknown_names(const cop_served_set *models, cop_bytes *out)
 	static const char name[] = "coppice_unknown_names_total";
 	char labels[LABELS];
 	cop_exposition_family(out, name, COP_EXPOSITION_COUNTER,
-	        "Features that came by names which the model does not know, and were left out.");
+	        "Features that came by names which the model does not have, and were left out.");
 	for (size_t i = 0; i < models->count; i++)
 		cop_exposition_whole(
 		        out, name, model_label(&models->items[i], labels), cop_served_unknown_names(&models->items[i]));
@@ -129,7 +129,7 @@ static void put_model_gauges(const cop_served_set *models, cop_bytes *out)
 		double (*of)(const cop_served *served);
 	} rows[] = {
 		{ "coppice_pending_decisions", "Decisions waiting for feedback.", pending_of },
-		{ "coppice_stream_waiting_contexts", "Contexts waiting for somebody to subscribe to the actions.",
+		{ "coppice_stream_waiting_contexts", "Contexts waiting until the actions have a subscriber.",
 		        waiting_of },
 		{ "coppice_stream_waiting_bytes", "Memory that they take.", waiting_bytes_of },
 		{ "coppice_revision", "Updates since the model began.", revision_of },
@@ -277,7 +277,7 @@ static void put_daemon(const cop_report *report, cop_bytes *out)
 	cop_exposition_lone_whole(
 	        out, "coppice_refit_running", "1 while a refit is under way.", report->refits->running != NULL);
 	cop_exposition_lone_number(out, "coppice_clock_ahead_seconds",
-	        "By how much the clock is ahead of event time while it is not believed; else 0.",
+	        "By how much the clock is ahead of event time while it is ignored; else 0.",
 	        report->durable->clock.ahead);
 	cop_exposition_lone_whole(out, "coppice_log_dropped_total",
 	        "Log lines lost because the log's receiver was too slow.", cop_log_dropped(report->durable->log));

@@ -104,9 +104,8 @@ static cop_err missing(const search *s, const char *usual, int meaning)
 {
 	if (has_header(s))
 		cop_diag_of(s->diag, s->name,
-		        "the first line was taken for names, and none is %s; expected it, or to be told which column "
-		        "is "
-		        "the %s",
+		        "the first line was taken for names, and none is %s; expected it, or the place of the column "
+		        "that is the %s",
 		        usual, meanings[meaning]);
 	else
 		cop_diag_of(s->diag, s->name, "%zu columns; expected context, action, probability and cost",

@@ -78,11 +78,12 @@ static cop_err check(cop_event_writer *writer, const cop_logged_event *event)
 	if (event->candidates > 0)
 		return cop_writer_refuse(writer, "csv cannot hold candidates with features of their own");
 	if (event->mask != NULL)
-		return cop_writer_refuse(writer, "csv cannot say which actions are eligible");
+		return cop_writer_refuse(writer, "csv has no place for which actions are eligible");
 	if (event->weight != 1.0)
-		return cop_writer_refuse(writer, "csv cannot say a weight (%g)", event->weight);
+		return cop_writer_refuse(writer, "csv has no place for a weight (%g)", event->weight);
 	if (!event->labelled || !event->learn)
-		return cop_writer_refuse(writer, "csv cannot say that an event is not to be learned, or has no label");
+		return cop_writer_refuse(
+		        writer, "csv has no place for an event that is not to be learned, or has no label");
 	if (event->x.dense == NULL)
 		return cop_writer_refuse(writer, "csv needs a column for every feature, and these are sparse (hashed)");
 	if (writer->header && event->x.d != writer->columns)

@@ -209,9 +209,9 @@ static cop_err put_candidates(cop_event_writer *writer, const cop_logged_event *
 static cop_err put(cop_event_writer *writer, const cop_logged_event *event)
 {
 	if (event->mask != NULL)
-		return cop_writer_refuse(writer, "dsjson cannot say which actions are eligible");
+		return cop_writer_refuse(writer, "dsjson has no place for which actions are eligible");
 	if (event->weight < 1.0)
-		return cop_writer_refuse(writer, "dsjson cannot say a weight below 1 (%g)", event->weight);
+		return cop_writer_refuse(writer, "dsjson has no place for a weight below 1 (%g)", event->weight);
 	cop_err err = put_label(writer, event);
 	if (err == COP_OK)
 		err = put_actions(writer, event);

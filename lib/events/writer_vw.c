@@ -122,7 +122,7 @@ static cop_err put_mask(cop_event_writer *writer, const cop_logged_event *event)
 		eligible += event->mask[i] != 0;
 	if (eligible == 0 || (eligible == 1 && event->labelled))
 		return cop_writer_refuse(
-		        writer, "Vowpal Wabbit text cannot say that %zu action was eligible", eligible);
+		        writer, "Vowpal Wabbit text has no place for a mask with %zu eligible action", eligible);
 	char *to = cop_writer_room(writer, eligible * (COP_WRITER_PLACE_ROOM + 8) + 128);
 	if (to == NULL)
 		return COP_ENOMEM;
@@ -185,12 +185,13 @@ static cop_err put_candidates(cop_event_writer *writer, const cop_logged_event *
 static cop_err put(cop_event_writer *writer, const cop_logged_event *event)
 {
 	if (event->mask != NULL && event->candidates > 0)
-		return cop_writer_refuse(writer, "Vowpal Wabbit text cannot say which candidates are eligible");
+		return cop_writer_refuse(writer, "Vowpal Wabbit text has no place for which candidates are eligible");
 	if (event->weight != 1.0)
-		return cop_writer_refuse(
-		        writer, "Vowpal Wabbit text of contextual bandits cannot say a weight (%g)", event->weight);
+		return cop_writer_refuse(writer,
+		        "Vowpal Wabbit text of contextual bandits has no place for a weight (%g)", event->weight);
 	if (event->labelled && !event->learn)
-		return cop_writer_refuse(writer, "Vowpal Wabbit text cannot say that an event is not to be learned");
+		return cop_writer_refuse(
+		        writer, "Vowpal Wabbit text has no place for an event that is not to be learned");
 	cop_err err = put_start(writer, event, event->candidates > 0);
 	if (err == COP_OK)
 		err = put_row(writer, &event->x);

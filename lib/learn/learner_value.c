@@ -266,9 +266,8 @@ static cop_err refit(cop_learner *learner, const cop_trees *trees, cop_diag *dia
 	cop_additive *model = NULL;
 	cop_refit *made;
 	if (learner->settings.delta_decay > 0.0) {
-		cop_diag_message(diag,
-		        "with delta_decay a learner takes in no trees: probes tell no one but who played "
-		        "them how far apart they were");
+		cop_diag_message(diag, "with delta_decay a learner takes in no trees: only the learner that played the "
+		                       "probes has how far apart they were");
 		return COP_ESHAPE;
 	}
 	cop_err err = cop_refit_new(trees, cop_learner_dimension(&learner->settings), 1, learner->rev + 1, &made, diag);

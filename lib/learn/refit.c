@@ -36,7 +36,7 @@ cop_err cop_refit_check(const cop_trees *trees, size_t features, size_t outputs,
 		return COP_ESHAPE;
 	}
 	if (cop_trees_how(trees) == COP_TREES_VOTE || cop_tree_view(cop_trees_at(trees, 0))->link != COP_TREE_VALUES) {
-		cop_diag_message(diag, "the trees tell classes; expected predicted losses");
+		cop_diag_message(diag, "the trees predict classes; expected predicted losses");
 		return COP_ESHAPE;
 	}
 	return COP_OK;

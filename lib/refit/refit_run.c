@@ -78,7 +78,8 @@ cop_err cop_refit_settings_check(const cop_refit_settings *s, cop_diag *diag)
 		{ between(s->mix, 0.0, 1.0), "mix: from 0 to 1" },
 		{ s->trees >= 1 && s->trees <= MOST_TREES, "trees: from 1 to 256" },
 		{ between(s->least_p, 0.0, 1.0), "least_p: from 0 to 1" },
-		{ cop_promotion_test_init(&unused, &s->promotion) == COP_OK, "promotion: what promotion_test.h says" },
+		{ cop_promotion_test_init(&unused, &s->promotion) == COP_OK,
+		        "promotion: outside the limits of its settings" },
 	};
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		if (!rules[i].fits) {

@@ -40,7 +40,7 @@ static cop_err cut_file(const char *path, const cop_journal_tail *tail, cop_diag
 		return cop_journal_refused(path, "cannot be opened", diag);
 	cop_err err = COP_OK;
 	if (fstat(fd, &status) != 0) {
-		err = cop_journal_refused(path, "its size cannot be told", diag);
+		err = cop_journal_refused(path, "its size cannot be read", diag);
 	} else if ((uint64_t)status.st_size != tail->offset + tail->bytes) {
 		cop_diag_at_offset(diag, path, tail->offset, "its size is not that of what was read; nothing is cut");
 		err = COP_EFORMAT;

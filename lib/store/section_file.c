@@ -165,7 +165,7 @@ cop_err cop_section_file_open(
 	if (crc != cop_crc32c(0, bytes, FILE_HEAD - CRC_SIZE) || file->version == 0)
 		return malformed(source, 0, diag, "the model file's header is damaged");
 	if (want != length)
-		return malformed(source, length, diag, "the model file's length is not what its header says");
+		return malformed(source, length, diag, "the model file's length is not that of its header");
 	size_t at = FILE_HEAD;
 	for (uint32_t i = 0; i < file->sections; i++) {
 		const char *wrong = check_section(bytes, length, &at);

@@ -128,8 +128,7 @@ static cop_err missing_field(training *t, size_t column)
 {
 	if (t->p->missing == COP_MISSING_REFUSE)
 		return cop_table_fault(&t->r, COP_EFORMAT, column,
-		        "is missing; expected a value, or to be told to fill it in (by the mean, the median or a "
-		        "label)");
+		        "is missing; expected a value, or a rule for missing ones (mean, median or label)");
 	t->row[place_of(t, column)] = NAN;
 	t->missing[column]++;
 	t->any_missing = true;
@@ -171,7 +170,7 @@ static cop_err turn_into_category(training *t, size_t column)
 		if (fabs((double)*x) > COP_TABLE_WIDE)
 			return cop_table_fault(&t->r, COP_EFORMAT, column,
 			        "is text, and lines above it have numbers of more than 7 digits; expected numbers, or "
-			        "to be told that the column is a category");
+			        "that the column is named as a category");
 		cop_table_number_category(*x, &name);
 		cop_err err = add_category(t, column, &name, x);
 		if (err != COP_OK)

@@ -77,8 +77,8 @@ COP_CHECK cop_err cop_table_csv_later(
 
 #define COP_TABLE_MAX_NUMBER_CLASSES 1000
 #define COP_TABLE_TOO_MANY_NUMBERS                                                                                     \
-	"the target has more than 1000 different values, which are to be classes; expected fewer, or to be told that " \
-	"it is a number to predict"
+	"the target has more than 1000 different values, which are to be classes; expected fewer, or that the "        \
+	"target is named as a number to predict"
 /* Makes numbers the classes that they are or name, which p gets. COP_EFULL: more than COP_TABLE_MAX_NUMBER_CLASSES
  * names. COP_ENOMEM. */
 COP_CHECK cop_err cop_table_number_targets(cop_encoder *p, cop_dataset *data);

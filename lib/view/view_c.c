@@ -205,7 +205,7 @@ static size_t put_nodes(const source *s)
 
 static void put_rows(const source *s, size_t entries)
 {
-	PUT("/* What leaves say of their outputs. */\n");
+	PUT("/* Values of the leaves, for each output. */\n");
 	PUT("static const struct {\n\tunsigned long output, first;\n\tfloat bias;\n} cop_row[] = {\n");
 	for (size_t i = 0; i < trees_of(s); i++) {
 		const cop_tree_parts *parts = parts_at(s, i);

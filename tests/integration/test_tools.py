@@ -518,7 +518,7 @@ def test_ctl_error_reply_is_status_1_with_its_message(daemon):
 def test_ctl_without_a_daemon_says_so(tmp_path):
     endpoint = f"ipc://{tmp_path}/nobody"
     _, err = coppice("ctl", "--endpoint", endpoint, "--timeout", "0.2", "status", status=1)
-    assert err == f"coppice ctl: {endpoint}: nobody answers within 0.2 s, expected a running coppiced\n"
+    assert err == f"coppice ctl: {endpoint}: no daemon answers within 0.2 s, expected a running coppiced\n"
 
 
 @pytest.mark.parametrize("args", [["explain", "m"], ["explain", "m", "1", "--x", "[1]"], ["decide", "m", "--x", "[1]"],

@@ -73,7 +73,7 @@ static bool choose(const cop_bakeoff_options *o, const cop_bakeoff_folder *folde
 			return false;
 		}
 	if (plan->count == 0)
-		cop_command_complain(NAME, "no datasets in %s: expected NAME.train.csv.gz and the like", o->data_dir);
+		cop_command_complain(NAME, "no datasets in %s: expected files such as NAME.train.csv.gz", o->data_dir);
 	return plan->count > 0;
 }
 

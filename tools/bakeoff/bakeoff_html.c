@@ -240,7 +240,7 @@ static void print_definitions(const cop_bakeoff_report *r, FILE *out)
 	        "p<sub>b</sub>(1 − p<sub>b</sub>)/n<sub>b</sub>)) &lt; %g, with losses p and n events in a run "
 	        "(Bietti, "
 	        "Agarwal and Langford, “A contextual bandit bake-off”).</dd>\n<dt>Best per dataset</dt><dd>Of a file "
-	        "of peers, the setting that turned out best on each dataset: nobody could have known.</dd>\n</dl>\n",
+	        "of peers, the setting that turned out best on each dataset, chosen with hindsight.</dd>\n</dl>\n",
 	        r->risk);
 }
 

@@ -26,8 +26,8 @@ static const char usage_text[] = "usage: coppice bakeoff --data-dir DIR [--datas
                                  "  --list               show the datasets of the folder and end\n"
                                  "  --settings S,...     default (the shipped learner and exploration), epsilon\n"
                                  "                       (the same learner, epsilon from 0.1 down to 0.005), dgt,\n"
-                                 "                       skyline (the default told the loss of every arm, so that\n"
-                                 "                       it need not explore: what partial feedback costs);\n"
+                                 "                       skyline (the default with the loss of every arm as its\n"
+                                 "                       feedback, which needs no exploration);\n"
                                  "                       or your own: [NAME=]LEARNER[:OPTION=VALUE...], divided by\n"
                                  "                       commas, or \"NAME: --OPTION VALUE ...\", refit-... as of\n"
                                  "                       simulate and `skyline` among them; may be repeated\n"
@@ -47,7 +47,7 @@ static const char usage_text[] = "usage: coppice bakeoff --data-dir DIR [--datas
                                  "                       least of each dataset)\n"
                                  "  --risk R             of each side of the significance test (default 0.05)\n"
                                  "  --json               one JSON object on standard output\n\n"
-                                 "An interrupt (Ctrl-C) gives up the runs under way and reports what there is; the\n"
+                                 "An interrupt (Ctrl-C) drops the runs under way and reports what there is; the\n"
                                  "same command goes on later.\n";
 
 /* ---- lists ---- */

@@ -71,7 +71,7 @@ cop_err cop_client_send(
 	while (zmq_send(client->socket, verb, strlen(verb), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
 		err = cop_client_wait(client->socket, true, client->timeout);
 		if (err != COP_OK)
-			return complain(client, err, "nobody answers", diag);
+			return complain(client, err, "no daemon answers", diag);
 	}
 	if (zmq_send(client->socket, model, strlen(model), ZMQ_SNDMORE) < 0 ||
 	        zmq_send(client->socket, body, length, 0) < 0)

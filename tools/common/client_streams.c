@@ -42,7 +42,7 @@ static cop_err wait_subscribed(const publisher *p, double timeout, cop_diag *dia
 		if (err == COP_OK)
 			err = cop_client_take(p->socket, &message);
 		else
-			return complain(p->endpoint, err, "nobody subscribes", timeout, diag);
+			return complain(p->endpoint, err, "there is no subscriber", timeout, diag);
 		if (err == COP_EEND)
 			continue;
 		if (err != COP_OK)

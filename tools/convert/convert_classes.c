@@ -54,7 +54,7 @@ static cop_err add_file(rows *r, const char *path, const char *first, cop_diag *
 	if (err == COP_OK) {
 		err = cop_dataset_append(r->data, more);
 		if (err == COP_ESHAPE)
-			cop_diag_of(diag, path, "its rows are not like those of %s: expected %s with %zu features",
+			cop_diag_of(diag, path, "its rows differ from those of %s: expected %s with %zu features",
 			        first, r->data->sparse ? "sparse ones" : "dense ones", r->data->d);
 		else if (err != COP_OK)
 			cop_diag_of(diag, path, "%s", cop_err_text(err));

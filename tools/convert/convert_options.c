@@ -11,7 +11,7 @@ static const char usage_text[] =
 
         "usage: coppice convert --from FORMAT --to FORMAT IN [IN ...] OUT [OPTION ...]\n\n"
         "Writes bandit logs in another format, or makes one of labelled rows: a logging\n"
-        "policy chooses an arm for each row, whose cost says whether it was the class.\n"
+        "policy chooses an arm for each row, whose cost is 0 if it was the class, else 1.\n"
         "'-' is standard input or output; .gz and .zst are compressed.\n\n"
         "  --from FORMAT        vw, dsjson, csv or journal (a folder or segment); class:\n"
         "                       csv or libsvm rows whose last column (libsvm: first) is\n"

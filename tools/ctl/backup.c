@@ -151,7 +151,7 @@ static cop_err ask_status(backup *b, cop_diag *diag)
 		const char *why = strerror(errno);
 		cop_diag_of(diag, b->state,
 		        "the daemon's state folder cannot be read here: %s; a backup is made on the daemon's machine, "
-		        "by a user who may read its state",
+		        "by a user with the right to read its state",
 		        why);
 		err = COP_ENOTFOUND;
 	}

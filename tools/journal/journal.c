@@ -29,7 +29,7 @@ static const char usage_text[] =
         "  salvage FOLDER OUT  copies every intact record of a damaged journal to the\n"
         "                      folder OUT\n\n"
         "  --json          ls, stat, verify, salvage: one JSON object; dump: one per\n"
-        "                  record, with all it says\n"
+        "                  record, with all of its fields\n"
         "  --from SEQ --to SEQ\n"
         "                  dump: records of these sequence numbers\n"
         "  --model NAME    dump: records of this model\n"

@@ -117,7 +117,7 @@ static cop_err fit_space(live *l, cop_reader_options *reader, cop_diag *diag)
 		return COP_OK;
 	reader->features = s->features != 0 ? COP_READER_FEATURES_DENSE : COP_READER_FEATURES_HASHED;
 	if (s->features == 0 && reader->bits != 0 && reader->bits != s->bits) {
-		(void)snprintf(what, sizeof what, "has bits = %zu, --bits says %u", s->bits, reader->bits);
+		(void)snprintf(what, sizeof what, "has bits = %zu, --bits is %u", s->bits, reader->bits);
 		return complain(l, COP_ESHAPE, what, diag);
 	}
 	reader->bits = (unsigned)s->bits;

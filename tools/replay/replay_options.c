@@ -79,8 +79,8 @@ static const char usage_rest[] =
         "  --resume FILE        go on from what was saved\n"
         "  --dump FILE          a csv line for each labelled event: what estimates are\n"
         "                       made from\n"
-        "  --live ENDPOINT      teach the daemon whose request socket this is, instead of\n"
-        "                       a model here\n"
+        "  --live ENDPOINT      send the events to the daemon whose request socket this\n"
+        "                       is, instead of to a model here\n"
         "  --model NAME         with --live: the daemon's model; format journal: the\n"
         "                       model whose events are read\n"
         "  --ask                with --live: the daemon decides each context first, and\n"
@@ -354,7 +354,7 @@ static const char *find_fault(const reading *r)
 		{ o->ask && o->live == NULL, "--ask goes with --live" },
 		{ is_given(r, FIRST_ID) && o->live == NULL, "--first-id goes with --live" },
 		{ o->live != NULL && (has_learner(r) || is_given(r, SEED)),
-		        "with --live the daemon's configuration says how it learns" },
+		        "with --live the daemon's configuration sets how it learns" },
 		{ o->live != NULL && (o->save != NULL || o->resume != NULL || o->dump != NULL || r->evaluate != NULL ||
 		                             r->compares > 0 || o->holds_out || o->passes > 1),
 		        "--live goes without --save, --resume, --dump, --evaluate, --compare, --passes and "

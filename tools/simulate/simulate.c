@@ -31,7 +31,7 @@ static const char usage_text[] = "usage: coppice simulate --data FILE [--data FI
                                  "  --learner NAME       ensemble (default), dgt, value or rank\n"
                                  "  --items FILE         rank: csv with the features of each class, class 0 first;\n"
                                  "                       without it class k has a 1 in place k and 0 elsewhere, so\n"
-                                 "                       that rank is told as little as learners of arms\n"
+                                 "                       that rank has no more to go by than learners of arms\n"
                                  "  --policy NAME        arms, rank: fastcb, squarecb, epsilon, or for ensemble\n"
                                  "                       matching (default: ensemble matching, rank fastcb, dgt\n"
                                  "                       epsilon)\n" COP_LEARNER_EXPLORATION_HELP;
@@ -61,8 +61,8 @@ static const char usage_rest[] = "  --height H           of the oblique trees: e
                                  "  --curve              table of loss against events\n"
                                  "  --points N           rows of that table (default 20)\n"
                                  "  --live ENDPOINT      decide and learn in the daemon whose request socket this\n"
-                                 "                       is; how it learns and explores is then what its\n"
-                                 "                       configuration says\n"
+                                 "                       is; its configuration then sets how it learns and\n"
+                                 "                       explores\n"
                                  "  --model NAME         with --live: the daemon's model\n"
                                  "  --contexts EP --actions EP --feedback-to EP\n"
                                  "                       with --live: go through the daemon's streams instead of\n"
@@ -325,7 +325,7 @@ static bool check_together(const options *o)
 	if (wrong == NULL)
 		wrong = cop_refit_options_wrong(&o->refits, o->learner.settings.learner);
 	if (wrong == NULL && is_live(o) && o->refits.settings.every > 0)
-		wrong = "--refit-every does not go with --live: the daemon's configuration says when it refits";
+		wrong = "--refit-every does not go with --live: the daemon's configuration sets when it refits";
 	for (size_t i = 0; i < sizeof companions / sizeof *companions && wrong == NULL; i++)
 		if (is_given(o, companions[i].option) && !companions[i].applies(o))
 			wrong = companions[i].otherwise;

@@ -72,7 +72,7 @@ static cop_err feedback_received(live *l, uint64_t *out, cop_diag *diag)
 	        find_key(at, "feedback_stream", &at) && find_key(at, "received", &at) &&
 	        cop_wire_cursor_unsigned(&at, out) == COP_OK)
 		return COP_OK;
-	return complain(l, COP_EFORMAT, "its status does not say how much feedback was received", diag);
+	return complain(l, COP_EFORMAT, "its status lacks how much feedback was received", diag);
 }
 
 /* Until the daemon has received all published feedback. */
@@ -205,8 +205,8 @@ static cop_err decide_streamed(
 			return err;
 	}
 	cop_diag_of(diag, l->set.actions,
-	        "model '%s': no action within %g s; the daemon's log says whether it refused the context", l->set.model,
-	        l->set.timeout);
+	        "model '%s': no action within %g s; the daemon's log has a line if it refused the context",
+	        l->set.model, l->set.timeout);
 	return COP_EEND;
 }
 

@@ -91,7 +91,7 @@ static cop_err compare_feedback(const comparison *c, cop_sim_shape *shape)
 		return COP_OK;
 	const char *said = cop_value_feedback_words[shape->feedback];
 	if (shape->feedback_given && strcmp(feedback, said) != 0)
-		return differs(c, "has feedback = \"%s\", --feedback says %s", feedback, said);
+		return differs(c, "has feedback = \"%s\", --feedback is %s", feedback, said);
 	for (int i = 0; i < COP_VALUE_FEEDBACKS; i++)
 		if (strcmp(feedback, cop_value_feedback_words[i]) == 0)
 			shape->feedback = (cop_value_feedback)i;
@@ -108,8 +108,8 @@ static cop_err compare_range(const comparison *c, cop_sim_shape *shape)
 	        cop_json_get_number(cop_json_element(range, 1), &high) != COP_OK)
 		return COP_OK;
 	if (shape->range_given && (low != shape->low || high != shape->high))
-		return differs(c, "has value_range = { %g, %g }, --value-range says %g,%g", low, high, shape->low,
-		        shape->high);
+		return differs(
+		        c, "has value_range = { %g, %g }, --value-range is %g,%g", low, high, shape->low, shape->high);
 	shape->low = low;
 	shape->high = high;
 	if (shape->delta > 0.0 && cop_json_get_number(cop_json_member(c->model, "delta"), &delta) == COP_OK &&

@@ -148,7 +148,7 @@ static const knob knobs[COP_KNOBS] = {
 	[COP_HYPERPARAMETER_GRAPH] = { "graph", WORD, COP_FOR_LAPTAO, .words = graph_words,
 	        .help = "nearest by the features as the tree has them, or by\n"
 	                "                       logarithms of the file's numbers; auto (the default): by\n"
-	                "                       which labelled rows tell each other better, one left out" },
+	                "                       which labelled rows predict each other better" },
 	[COP_HYPERPARAMETER_GAMMA] = { "gamma", NUMBER, COP_FOR_LAPTAO, 0, 1e6, NULL,
 	        "weight of joined rows being alike (default 0.1; values\n"
 	        "                       0.03)" },

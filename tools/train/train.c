@@ -409,7 +409,7 @@ static cop_err run(training *t, cop_diag *diag)
 	t->rows_read = err == COP_OK ? t->rows.data->n : 0;
 	if (err == COP_OK && cop_train_looks_like_numbers(&t->rows, t->preparation))
 		cop_command_complain(NAME,
-		        "the %zu classes of %s look like numbers that were counted or measured; to predict their "
+		        "the %zu classes of %s seem to be numbers that were counted or measured; to predict their "
 		        "value: "
 		        "--task regression",
 		        t->rows.classes, o->train);

@@ -13,7 +13,7 @@
 static const char usage_text[] = "usage: coppice train --learner cart|dgt|tao|laptao --train FILE [--test FILE]\n"
                                  "           [OPTION ...]\n\n"
                                  "Fits a tree, or a forest, to labelled rows (csv with or without a header, or\n"
-                                 "libsvm; .gz, .zst) and tells how well it predicts. What is not given is the\n"
+                                 "libsvm; .gz, .zst) and reports how well it predicts. What is not given is the\n"
                                  "learner's default.\n\n"
                                  "  --learner NAME       cart (Breiman et al.), dgt (dense gradient trees), tao\n"
                                  "                       (tree alternating optimisation), laptao (TAO with a graph\n"

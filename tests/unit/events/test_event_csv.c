@@ -122,17 +122,17 @@ static void test_csv_columns_that_make_no_sense_are_refused(void **state)
 		        "no column \"x\" for the action; expected a place from 1 to 5, as the first line holds no "
 		        "names" },
 		{ "a,b\n1,2\n", { 0 }, COP_EFORMAT,
-		        "the first line was taken for names, and none is \"action\"; expected it, or to be told which "
-		        "column is the action" },
+		        "the first line was taken for names, and none is \"action\"; expected it, or the place of "
+		        "the column that is the action" },
 		{ "a,action\n1,2\n", { 0 }, COP_EFORMAT,
-		        "the first line was taken for names, and none is \"cost\" or \"reward\"; expected it, or to be "
-		        "told which column is the cost" },
+		        "the first line was taken for names, and none is \"cost\" or \"reward\"; expected it, or the "
+		        "place of the column that is the cost" },
 		{ "a,action,cost\n1,2,0\n", { 0 }, COP_EFORMAT,
 		        "the first line was taken for names, and none is \"probability\" or \"propensity\"; expected "
-		        "it, or to be told which column is the probability" },
+		        "it, or the place of the column that is the probability" },
 		{ "action\n1\n", { 0 }, COP_EFORMAT,
-		        "the first line was taken for names, and none is \"cost\" or \"reward\"; expected it, or to be "
-		        "told which column is the cost" },
+		        "the first line was taken for names, and none is \"cost\" or \"reward\"; expected it, or the "
+		        "place of the column that is the cost" },
 		{ "action\n1\n", { .action = "x" }, COP_EINVAL,
 		        "no column \"x\" for the action; expected a name of its first line (\"action\" ... \"action\") "
 		        "or "

@@ -144,8 +144,8 @@ static void test_table_of_wrong_text_says_where_and_what(void **state)
 	REFUSED(t, "1,2\n1,\n", COP_EFORMAT,
 	        "t:2: field 2 is the target and missing; expected a row without it left out", .regression = true);
 	REFUSED(t, "age,y\n1,2\n,2\n", COP_EFORMAT,
-	        "t:3: field 1 (age) is missing; expected a value, or to be told to fill it in (by the mean, the median "
-	        "or a label)",
+	        "t:3: field 1 (age) is missing; expected a value, or a rule for missing ones (mean, median or "
+	        "label)",
 	        .regression = true);
 }
 
@@ -316,9 +316,8 @@ static void test_table_column_that_turns_to_text_names_numbers_by_value(void **s
 	assert_rows(t.data, "0 0 1 0 0 0 0 0 9:0;0 0 0 0 0 0 0 0 9:0;0 0 0 0 0 0 1 0 9:0");
 	done(&t);
 	REFUSED(t, "26847104,0\nx,1\n", COP_EFORMAT,
-	        "t:2: field 1 is text, and lines above it have numbers of more than 7 digits; expected numbers, or to "
-	        "be "
-	        "told that the column is a category",
+	        "t:2: field 1 is text, and lines above it have numbers of more than 7 digits; expected numbers, or "
+	        "that the column is named as a category",
 	        .target = NULL);
 	TRAINED(t, "26847104,0\nx,1\n", .categories = "0");
 	assert_features(t.p, "x0=26847104|x0=x");
@@ -562,8 +561,8 @@ static void test_table_of_numbers_as_too_many_classes_is_refused(void **state)
 	for (size_t i = 0; i < 2000; i++)
 		at += (size_t)sprintf(text + at, "1,%zu.5\n", i);
 	REFUSED(t, text, COP_EFULL,
-	        "t: the target has more than 1000 different values, which are to be classes; expected fewer, or to be "
-	        "told that it is a number to predict",
+	        "t: the target has more than 1000 different values, which are to be classes; expected fewer, or that "
+	        "the target is named as a number to predict",
 	        .regression = false);
 	free(text);
 }

@@ -183,7 +183,7 @@ static void test_feedback_is_the_daemons_when_it_was_not_given(void **state)
 			(void)snprintf(text, sizeof text,
 			        "{\"models\":[{\"learner\":\"value\",\"feedback_points\":\"%s\"}]}", words[i]);
 			(void)snprintf(
-			        says, sizeof says, "model 'm' has feedback = \"%s\", --feedback says one", words[i]);
+			        says, sizeof says, "model 'm' has feedback = \"%s\", --feedback is one", words[i]);
 			cop_err err = fit_status(text, &shape, &diag);
 			assert_int_equal(err, given == 1 && i != 1 ? COP_ESHAPE : COP_OK);
 			if (err == COP_OK)
@@ -210,10 +210,10 @@ static void test_range_is_the_daemons_when_it_was_not_given(void **state)
 	cop_sim_shape given = { .values = true, .features = 1, .range_given = true, .low = 10.0, .high = 20.5 };
 	expect(range, given, NULL);
 	given.low = 9.0;
-	expect(range, given, "has value_range = { 10, 20.5 }, --value-range says 9,20.5");
+	expect(range, given, "has value_range = { 10, 20.5 }, --value-range is 9,20.5");
 	given.low = 10.0;
 	given.high = 20.0;
-	expect(range, given, "has value_range = { 10, 20.5 }, --value-range says 10,20");
+	expect(range, given, "has value_range = { 10, 20.5 }, --value-range is 10,20");
 	given.range_given = false;
 	given.delta = 0.1; /* of 10.5 */
 	expect(range, given, NULL);
