@@ -231,7 +231,7 @@ static const char *const meanings[][2] = {
 	{ "logged", "mean cost of the log" },
 	{ "ips", "inverse propensity" },
 	{ "snips", "self-normalised" },
-	{ "dm", "the model's word" },
+	{ "dm", "predicted by the model" },
 	{ "dr", "doubly robust" },
 	{ "switch", "doubly robust, heavy weights cut off" },
 	{ "clipped", "inverse propensity, weights clipped" },
