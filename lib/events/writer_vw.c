@@ -121,8 +121,8 @@ static cop_err put_mask(cop_event_writer *writer, const cop_logged_event *event)
 	for (size_t i = 0; i < event->arms; i++)
 		eligible += event->mask[i] != 0;
 	if (eligible == 0 || (eligible == 1 && event->labelled))
-		return cop_writer_refuse(
-		        writer, "Vowpal Wabbit text has no place for a mask with %zu eligible action", eligible);
+		return cop_writer_refuse(writer,
+		        "Vowpal Wabbit text has no place for a mask by which %zu action was eligible", eligible);
 	char *to = cop_writer_room(writer, eligible * (COP_WRITER_PLACE_ROOM + 8) + 128);
 	if (to == NULL)
 		return COP_ENOMEM;

@@ -424,8 +424,8 @@ def test_simulate_live_faults_are_told(daemon):
     assert "learns values, expected arms (--learner value?)" in complaint(*data(ABALONE[:1]), *live(one, "v"))
     assert "has 36 features, the rows have 10" in complaint(*data(ABALONE), *live(one, "demo"))
     assert "has 10 features, the rows have 36" in complaint(*rows, "--learner", "value", *live(one, "v"))
-    assert 'has feedback = "two", --feedback says one' in complaint(*values, "--feedback", "one", *live(one, "v"))
-    assert "has value_range = { 0, 1 }, --value-range says 0,2" in complaint(
+    assert 'has feedback = "two", --feedback is one' in complaint(*values, "--feedback", "one", *live(one, "v"))
+    assert "has value_range = { 0, 1 }, --value-range is 0,2" in complaint(
         *values, *live(one, "v"), "--value-range", "0,2")
     assert "has delta = 0.1, --delta 0.2" in complaint(*values, *live(one, "v"), "--delta", "0.2")
     assert one.client().model("v")["decisions"] == one.client().model("demo")["decisions"] == 0
