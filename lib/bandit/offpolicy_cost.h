@@ -1,4 +1,4 @@
-/* bandit/offpolicy_cost.h: what logged feedback says of every arm: rows for refitting a tree.
+/* bandit/offpolicy_cost.h: costs of every arm, estimated from logged feedback: rows for refitting a tree.
  *
  * An event: arm a was played with propensity p and, if answered, lost l in [0, 1]. w = min(1 / p, M).
  * Costs, one row of K for a learner on cost vectors (Dudik, Langford and Li 2011), f the model's loss of each arm:
@@ -44,7 +44,7 @@ const cop_offpolicy_cost *cop_offpolicy_cost_find(const char *name);
 
 /* K costs (row of a rows x arms matrix) for one event; clip M >= 1, INFINITY: none (but costs stay finite: COP_EINVAL
  * when 1 / p is above 1e12). On error the row is left alone. COP_ENONFINITE: NaN or infinity in p, loss or model.
- * COP_EINVAL: outside what the struct says, no model, or arm a was not eligible. */
+ * COP_EINVAL: outside the ranges of the struct, no model, or arm a was not eligible. */
 COP_CHECK cop_err cop_offpolicy_cost_row(
         const cop_offpolicy_cost *cost, double clip, size_t arms, const cop_offpolicy_cost_event *event, float *row);
 

@@ -82,7 +82,7 @@ static double odds(const cop_policy_belief *belief, size_t k, size_t best, doubl
 	return pow(chance / (1.0 - chance), power);
 }
 
-/* Fills p with the share of what the odds say of the arms. */
+/* Fills p with each arm's share of the odds. */
 static void match(const cop_policy_belief *belief, double share, size_t arms, const uint8_t *mask, size_t likely,
         size_t eligible, double *p)
 {

@@ -33,11 +33,11 @@ typedef struct cop_policy_settings {
 	double epsilon_decay; /* >= 0 */
 	double epsilon_floor; /* [0, epsilon] */
 	double gamma;         /* > 0 */
-	double optimism;      /* >= 0: what a learner that knows its doubts takes off predicted losses for them */
+	double optimism;      /* >= 0: what a learner takes off predicted losses for its standard errors */
 	cop_shares shares;    /* kept of whatever a policy gives, by who draws from it (learn/explorer.h) */
 } cop_policy_settings;
 
-/* What a learner believes of every arm beside its predictions (policy matching). */
+/* What a learner estimates of every arm beside its predictions (policy matching). */
 typedef struct cop_policy_belief {
 	double share;      /* s, in [0, 1] */
 	const float *mean; /* arms: b; not finite: nothing is known */
@@ -63,7 +63,7 @@ COP_CHECK cop_err cop_policy_best(size_t arms, const float *loss, const uint8_t 
 /* What a policy would do, for whoever evaluates it. */
 typedef struct cop_policy_view {
 	size_t arms;
-	size_t best;       /* the greedy arm: of the lowest predicted loss, whatever exploration hopes for */
+	size_t best;       /* the greedy arm: of the lowest predicted loss, without any bonus for exploration */
 	const double *p;   /* arms: probabilities; borrowed until the next call of whoever gave it */
 	const float *loss; /* arms: predicted losses in [0, 1], without optimism; borrowed likewise */
 } cop_policy_view;

@@ -53,7 +53,7 @@ const char *cop_arm_shares_add(cop_arm_shares *shares, const char *text)
 
 /* ---- limits of one arm ---- */
 
-/* Arms are asked for in rising order. */
+/* Arms come in rising order. */
 typedef struct cursor {
 	const cop_arm_shares *shares;
 	size_t at;

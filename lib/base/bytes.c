@@ -46,7 +46,6 @@ void cop_bytes_reserve(cop_bytes *bytes, size_t more)
 }
 
 void cop_bytes_put_u8(cop_bytes *bytes, uint8_t value) { cop_bytes_put(bytes, &value, sizeof value); }
-void cop_bytes_put_u16(cop_bytes *bytes, uint16_t value) { cop_bytes_put(bytes, &value, sizeof value); }
 void cop_bytes_put_u32(cop_bytes *bytes, uint32_t value) { cop_bytes_put(bytes, &value, sizeof value); }
 void cop_bytes_put_u64(cop_bytes *bytes, uint64_t value) { cop_bytes_put(bytes, &value, sizeof value); }
 void cop_bytes_put_f32(cop_bytes *bytes, float value) { cop_bytes_put(bytes, &value, sizeof value); }
@@ -115,13 +114,6 @@ static void take_into(cop_cursor *cursor, void *out, size_t length)
 uint8_t cop_cursor_u8(cop_cursor *cursor)
 {
 	uint8_t value;
-	take_into(cursor, &value, sizeof value);
-	return value;
-}
-
-uint16_t cop_cursor_u16(cop_cursor *cursor)
-{
-	uint16_t value;
 	take_into(cursor, &value, sizeof value);
 	return value;
 }

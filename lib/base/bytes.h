@@ -1,7 +1,7 @@
 /* base/bytes.h: little-endian bytes: a growing writer and a bounded reader.
  *
- * Both are sticky: after the first failure further calls do nothing (reads give zeros), and one check at the end tells.
- * So a save or a load is a straight list of fields. One thread per object. */
+ * Both are sticky: after the first failure further calls do nothing (reads give zeros), and one check at the end is
+ * enough, so a save or a load is a straight list of fields. One thread per object. */
 #ifndef COP_BASE_BYTES_H
 #define COP_BASE_BYTES_H
 
@@ -35,7 +35,6 @@ static inline void cop_bytes_put(cop_bytes *bytes, const void *data, size_t leng
 	bytes->length += length;
 }
 void cop_bytes_put_u8(cop_bytes *bytes, uint8_t value);
-void cop_bytes_put_u16(cop_bytes *bytes, uint16_t value);
 void cop_bytes_put_u32(cop_bytes *bytes, uint32_t value);
 void cop_bytes_put_u64(cop_bytes *bytes, uint64_t value);
 void cop_bytes_put_f32(cop_bytes *bytes, float value);
@@ -58,7 +57,6 @@ size_t cop_cursor_left(const cop_cursor *cursor);
 /* The next `length` bytes, borrowed; NULL past the end. */
 const uint8_t *cop_cursor_take(cop_cursor *cursor, size_t length);
 uint8_t cop_cursor_u8(cop_cursor *cursor);
-uint16_t cop_cursor_u16(cop_cursor *cursor);
 uint32_t cop_cursor_u32(cop_cursor *cursor);
 uint64_t cop_cursor_u64(cop_cursor *cursor);
 float cop_cursor_f32(cop_cursor *cursor);

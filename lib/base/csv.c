@@ -19,7 +19,7 @@ struct cop_csv {
 	char *names;        /* the header's names, each terminated; NULL: no header */
 	size_t *name_at;    /* columns, into names */
 	bool text;          /* is allowed */
-	bool told, header;  /* whether there is a header is known before the first line is, and what */
+	bool told, header;  /* told: the caller settled whether there is a header */
 	const char **field; /* columns: where they begin, when text is allowed */
 	const char *row_end;
 	size_t row_length;
@@ -159,7 +159,7 @@ static cop_err keep_names(cop_csv *csv, span line)
 	return COP_OK;
 }
 
-/* Learns the columns from the first line; *header tells whether it was one. */
+/* Learns the columns from the first line; *header: it was one. */
 static cop_err begin(cop_csv *csv, span line, bool *header)
 {
 	size_t columns = count_fields(line);

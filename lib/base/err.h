@@ -14,7 +14,7 @@ typedef enum cop_err {
 	COP_OK = 0,
 	COP_EINVAL,     /* an argument or value is outside what is allowed */
 	COP_ENOMEM,     /* memory could not be had */
-	COP_EIO,        /* the operating system refused a read or write; errno says why */
+	COP_EIO,        /* the operating system refused a read or write; errno has the reason */
 	COP_EFORMAT,    /* bytes or text are malformed */
 	COP_EVERSION,   /* written by a newer version */
 	COP_ESHAPE,     /* dimensions do not fit */

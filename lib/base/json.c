@@ -1,4 +1,4 @@
-/* The writer appends to one growing text; a stack of levels knows whether a comma is due and what may come next.
+/* The writer appends to one growing text; a stack of levels holds whether a comma is due and what may come next.
  * The reader's cop_json is jansson's json_t, never defined here. */
 #include "base/json.h"
 

@@ -1,7 +1,7 @@
 /* base/json.h: JSON out (a writer that builds one text) and in (a thin tree over jansson, whose one home this is).
  *
  * The writer keeps the order of keys, and numbers read back exactly. It is sticky: after the first failure calls do
- * nothing, and cop_json_writer_finish tells. Calls out of order (a value without its key, an end without its begin) are
+ * nothing, and cop_json_writer_finish returns the error. Calls out of order (a value without its key, an end without its begin) are
  * broken contracts. One thread per object; a parsed tree may be read from many. */
 #ifndef COP_BASE_JSON_H
 #define COP_BASE_JSON_H
@@ -60,7 +60,7 @@ typedef enum cop_json_type {
 } cop_json_type;
 
 /* One JSON value that fills text[0, length) (borrowed) but for white space. Repeated keys are refused. Caller frees the
- * root with cop_json_free; on error *out is NULL and *diag (NULL allowed) tells the line.
+ * root with cop_json_free; on error *out is NULL and *diag (NULL allowed) has the line.
  * COP_EFORMAT. COP_EFULL: nested deeper than COP_JSON_MAX_DEPTH. COP_ENOMEM. */
 COP_CHECK cop_err cop_json_parse(const char *text, size_t length, cop_json **out, cop_diag *diag);
 /* Only for the root. NULL is allowed. */

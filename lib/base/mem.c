@@ -1,6 +1,6 @@
 /* Sizes are multiplied with an overflow check and rounded up to a multiple of the alignment, with at least one byte to
  * spare, so an array of no elements is not NULL. Resizing always moves and zeroes what is new; on failure the old
- * array stays. Arrays of LARGE bytes or more ask for huge pages, which changes their speed only. */
+ * array stays. Arrays of LARGE bytes or more request huge pages, which changes their speed only. */
 #include "base/mem.h"
 
 #include <stdint.h>
@@ -28,7 +28,7 @@ static void *reserve(size_t count, size_t size, size_t *room)
 	size_t bytes;
 	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
 		return NULL;
-	/* aligned_alloc wants a multiple of the alignment. */
+	/* aligned_alloc takes multiples of the alignment only. */
 	bytes = (bytes + COP_MEM_ALIGN) & ~(size_t)(COP_MEM_ALIGN - 1);
 	void *array = aligned_alloc(COP_MEM_ALIGN, bytes);
 	if (array == NULL)

@@ -1,4 +1,4 @@
-/* Open addressing, at most half full, over an array of names whose bytes lie in chunks; a chunk knows how many names
+/* Open addressing, at most half full, over an array of names whose bytes lie in chunks; a chunk counts how many names
  * there were when it began, so that cutting frees the newest ones and takes back room in the one that stays. */
 #include "base/name_table.h"
 

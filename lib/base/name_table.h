@@ -1,6 +1,6 @@
 /* base/name_table.h: names to numbers, counted from 0 in order of appearance.
  *
- * A name is a tag (whatever tells equal texts apart) and bytes. Names never move while they are in the table. One
+ * A name is a tag (whatever keeps equal texts apart) and bytes. Names never move while they are in the table. One
  * thread per table. */
 #ifndef COP_BASE_NAME_TABLE_H
 #define COP_BASE_NAME_TABLE_H

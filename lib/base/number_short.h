@@ -55,14 +55,14 @@ static inline uint64_t cop_number_digits(uint64_t word, unsigned count)
 static inline __attribute__((always_inline)) const char *cop_number_scan_short(const char *text, double *value)
 {
 	static const uint64_t whole[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000 };
-	/* Signs come as they like: no branch on them. */
+	/* Signs follow no pattern: no branch on them. */
 	static const double power[2][9] = { { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8 },
 		{ -1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7, -1e8 } };
 	unsigned minus = *text == '-';
 	unsigned others = (cop_number_other_bytes(text) | 1u << COP_NUMBER_SHORT_LOOK) & ~minus;
 	unsigned point = (unsigned)__builtin_ctz(others);
 	unsigned before = point - minus;
-	if (text[point] != '.') { /* a branch that is foretold: columns of integers need no more than this */
+	if (text[point] != '.') { /* a branch that is predicted well: columns of integers need no more than this */
 		if (point >= COP_NUMBER_SHORT_LOOK || before > 8 || before == 0 || (text[point] | 0x20) == 'e')
 			return NULL;
 		*value = (double)(int64_t)cop_number_digits(cop_number_load(text + minus), before) * power[minus][0];

@@ -19,7 +19,7 @@ typedef struct cop_codec_io {
 } cop_codec_io;
 
 typedef struct cop_codec {
-	const char *name;   /* as diagnostics say it */
+	const char *name;   /* as in diagnostics */
 	const char *ending; /* of file names */
 	uint8_t magic[4];   /* first bytes */
 	size_t magic_length;

@@ -1,4 +1,4 @@
-/* A detector finds; what of it is told as an alarm is decided here. adwin's are in adwin.c, page-hinkley's below. */
+/* A detector finds; which findings become alarms is decided here. adwin's are in adwin.c, page-hinkley's below. */
 #include "evaluate/change.h"
 
 #include <math.h>

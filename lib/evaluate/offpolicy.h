@@ -11,7 +11,7 @@
  *   switch   mean(m + w (c - q) [w <= tau])         Wang, Agarwal and Dudik 2017
  *   clipped  mean(min(w, M) c)                      Ionides 2008; Bottou et al. 2013
  * Effective sample size: sum(e w)^2 / sum((e w)^2). mean(w) is 1 when propensities are true and the log supports the
- * target; mean_weight_z says by how many of its standard errors it is off.
+ * target; mean_weight_z is by how many of its standard errors it is off.
  *
  * Intervals (offpolicy_interval.c; docs/evidence/intervals.md has their measured coverage), always within the
  * range of costs:
@@ -116,7 +116,7 @@ void cop_offpolicy_defaults(cop_offpolicy_settings *settings);
 /* COP_ENONFINITE, COP_EINVAL: settings outside what is allowed. */
 COP_CHECK cop_err cop_offpolicy_init(cop_offpolicy *o, const cop_offpolicy_settings *settings);
 
-/* One event. On error nothing has changed. COP_ENONFINITE: a value is not finite. COP_EINVAL: outside what the struct
+/* One event. On error nothing has changed. COP_ENONFINITE: a value is not finite. COP_EINVAL: outside the ranges of the struct
  * says, or w, cost or weight beyond COP_OFFPOLICY_MAX. */
 COP_CHECK cop_err cop_offpolicy_add(cop_offpolicy *o, const cop_offpolicy_event *event);
 void cop_offpolicy_summarise(const cop_offpolicy *o, cop_offpolicy_summary *out);

@@ -8,7 +8,7 @@
  *   ips    mean((w_c - w_n) l)
  *   snips  sum(w_c l) / sum(w_c) - sum(w_n l) / sum(w_n)
  *   dr     mean(m_c - m_n + (w_c - w_n)(l - q)); without a model q = m_c = m_n = the mean loss of earlier events
- * [low, high] covers g at all times at once with probability 1 - risk (each end by half of it): running_bound.h says by
+ * [low, high] covers g at all times at once with probability 1 - risk (each end by half of it): running_bound.h has by
  * which theorem. It bounds means of terms that never fall below a known number. W is the event's `weight_most`, a
  * function of the context alone (so the form of a term is settled before its action is drawn), C `difference_most` and
  * M `clip`. Terms, where E[term] <= g for the lower end, and alike <= -g for the upper one:
@@ -25,22 +25,22 @@
  *   wealth  W, the mean over k in { 3/4, 3/2, 3 } of the products of 1 + s (l - b), with f_c' and f_n' the predictions
  *           less their mean errors so far, b = f_c' + t where f_n' > b, b = f_c' - t where f_n' < b, else no bet, and
  *           the bet s = k (f_n' - b) / (m (1 - m)), m the mean loss so far, so small that no factor is below 0.1. (k =
- *           1 is about what a learner that is sure of f_n' would choose; what a challenger knows shows in f_n' little
+ *           1 is about what a learner that is sure of f_n' would choose; what a challenger has learned shows in f_n' little
  *           by little, so more pays mostly, and is too much sometimes.) The tolerance t is 0.2 m (1 - m), and 0.04 at
  *           most.
  * If f_c' is within t of the mean of l at each event, whatever the sign, then W is a non-negative supermartingale that
  * starts at 1, so by Ville's inequality it ever reaches 1 / r with probability at most r: a champion whose predictions
- * are biased, by a constant or by no more than t, is not displaced for that. Predictions say nothing sure of policies.
+ * are biased, by a constant or by no more than t, is not displaced for that. Predictions prove nothing about policies.
  * With R = 0.8 risk, a challenger takes over by predictions alone when W >= 1 / R and stake W + carried >= 1 / R (see
  * below), or when stake exp(2 error) >= 1 / R and its policy is surely not worse by 0.01: low > -0.01, or the mean of
  * min(d, m_n - m_c + 2 t d) is below 0.01, d the distance of the policies and the model the champion's. With all of its
  * predictions within t of a constant off the truth, that mean bounds -g without any doubt: who does nearly the same
  * cannot lose much. It goes at exp(2 error) <= risk, unless the interval of dr decides before. For challengers that
- * differ from the champion by what they know more, and not by what they do.
+ * differ from the champion by better predictions, and not by what they do.
  *
  * Many challengers: `share` is what this one may spend of the risk, for verdicts BETTER and the lower end (the upper
  * one, which only makes challengers go, has half of it all; where predictions are judged, the lower one has 0.2 risk
- * share). Shares that sum to 1 keep the risk of all together. Wealth speaks of the champion alone: of one that is
+ * share). Shares that sum to 1 keep the risk of all together. Wealth is evidence on the champion alone: of one that is
  * within the tolerance every bet is fair at best, whoever advises it. So `stake` is this challenger's part of 1 that
  * all challengers of one champion divide, `carried` what stakes and wealth of those before it came to, and a champion
  * that won by wealth begins with the whole 1 again: the first one in a row that is within the tolerance is displaced
@@ -147,7 +147,7 @@ void cop_promotion_test_defaults(cop_promotion_test_settings *settings);
 /* COP_ENONFINITE, COP_EINVAL: settings outside what is allowed. */
 COP_CHECK cop_err cop_promotion_test_init(cop_promotion_test *promotion, const cop_promotion_test_settings *settings);
 
-/* On error nothing has changed. COP_ENONFINITE. COP_EINVAL: outside what the struct says, a weight above weight_most or
+/* On error nothing has changed. COP_ENONFINITE. COP_EINVAL: outside the struct's ranges, a weight above weight_most or
  * 1e12. An event refused for what its action was is missing from the evidence, which is no longer fair then. */
 COP_CHECK cop_err cop_promotion_test_add(cop_promotion_test *promotion, const cop_promotion_test_event *event);
 /* Two looks at the mixture; cheap enough for every event. */

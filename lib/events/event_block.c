@@ -284,9 +284,3 @@ void cop_event_block_get(const cop_event_block *block, size_t i, cop_row *rows, 
 	out->features = head->features;
 	out->text = head->text;
 }
-
-size_t cop_event_block_candidates(const cop_event_block *block, size_t i)
-{
-	COP_ASSERT(i < block->count);
-	return record_at(block, i)->candidates;
-}

@@ -1,4 +1,4 @@
-/* The first row is read with the reader, as only then the columns are known; it waits until it is asked for, and so
+/* The first row is read with the reader, as only then the columns are known; it waits for the first call of next, and so
  * does an error that it is.
  *
  * A context column holds numbers or text, as its first row does. Rows go through the feature space by name; once the
@@ -49,7 +49,7 @@ typedef struct csv_reader {
 	cop_csv_items items;
 } csv_reader;
 
-/* ---- what a row says ---- */
+/* ---- the label of a row ---- */
 
 __attribute__((format(printf, 5, 6))) static cop_err refuse(
         const csv_reader *r, size_t column, cop_err err, cop_diag *diag, const char *format, ...)

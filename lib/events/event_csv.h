@@ -1,4 +1,4 @@
-/* events/event_csv.h: the parts of the csv log's reader, for its sources and nobody else.
+/* events/event_csv.h: the parts of the csv log's reader, for its sources alone.
  *
  * Which columns mean what: they are named by their header's name or their place from 1. And the candidates, a line of
  * numbers for each action, that all events share. */

@@ -170,7 +170,7 @@ static void read_plain(dsjson_reader *r)
 		(void)cop_json_scan_finish(&r->scan);
 }
 
-/* One reading of the line in the form that `plain` says. COP_ENOMEM. */
+/* One reading of the line, in its plain form or the other one. COP_ENOMEM. */
 static cop_err read_form(dsjson_reader *r, const char *line, size_t length)
 {
 	cop_json_scan_init(&r->scan, line, length);

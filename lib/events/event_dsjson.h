@@ -1,6 +1,6 @@
-/* events/event_dsjson.h: the parts of the dsjson reader, for its sources and nobody else.
+/* events/event_dsjson.h: the parts of the dsjson reader, for its sources alone.
  *
- * event_dsjson.c reads lines and knows which form one has; event_dsjson_label.c gathers what was played and what it
+ * event_dsjson.c reads lines and finds which form each has; event_dsjson_label.c gathers what was played and what it
  * cost; event_dsjson_features.c puts features into rows. All read through one events/json_scan, where faults stay. */
 #ifndef COP_EVENTS_EVENT_DSJSON_H
 #define COP_EVENTS_EVENT_DSJSON_H
@@ -30,7 +30,7 @@ typedef struct cop_dsjson_list {
 
 typedef struct cop_dsjson_label {
 	cop_dsjson_number cost, original_cost, probability;
-	cop_dsjson_number action; /* from 1; 0 says nothing */
+	cop_dsjson_number action; /* from 1; 0: none */
 	cop_dsjson_number index;  /* from 0 */
 	cop_dsjson_number drop;   /* probability that such an event was left out of the log */
 	cop_dsjson_list actions, probabilities;
@@ -55,7 +55,7 @@ typedef struct cop_dsjson_features {
 	cop_json_scan *scan;     /* kept for one line */
 	cop_dsjson_label *label; /* likewise */
 	cop_feature_space *space;
-	size_t spaces, active; /* namespaces entered so far, and the one that the space was told last (from 1) */
+	size_t spaces, active; /* namespaces entered so far, and the one that was entered last (from 1) */
 	char *names;           /* room: decoded names, as many bytes as the longest line so far had */
 	char *word;            /* room: one feature's name */
 	size_t names_used, length;

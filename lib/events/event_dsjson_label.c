@@ -1,5 +1,5 @@
-/* What a line may say about the played action, and where from: "_labelIndex" (from 0), "_label_Action" (from 1, where 0
- * says nothing), the first of "a" (from 1, unless the list holds a 0: then from 0). All that are there must agree. Its
+/* What a line may hold of the played action, and where: "_labelIndex" (from 0), "_label_Action" (from 1, where 0
+ * stands for none), the first of "a" (from 1, unless the list holds a 0: then from 0). All that are there must agree. Its
  * propensity is "_label_probability", else the first of "p" (or "_p"), which goes with "a". Its cost is "_label_cost",
  * else "_original_label_cost". The words behind "_label_" are compared without case, as Vowpal Wabbit does. */
 #include "events/event_dsjson.h"
@@ -24,7 +24,7 @@ static bool first_time(cop_json_scan *scan, const char **at, const cop_json_scan
 	return true;
 }
 
-/* null says nothing. */
+/* null stands for none. */
 static void take_number(cop_json_scan *scan, const cop_json_scan_span *name, cop_dsjson_number *out)
 {
 	if (cop_json_scan_kind(scan) == COP_JSON_SCAN_NULL)

@@ -44,8 +44,6 @@ cop_err cop_event_reader_next(cop_event_reader *reader, cop_logged_event *event,
 	return err;
 }
 
-uint64_t cop_event_reader_passed(const cop_event_reader *reader) { return reader->passed; }
-
 void *cop_event_reader_make(size_t size, const cop_event_reader_class *class, cop_stream **stream, cop_diag *diag)
 {
 	cop_event_reader *reader = cop_mem_alloc(1, size);

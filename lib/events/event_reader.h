@@ -2,7 +2,7 @@
  *
  * Formats are found by name: "vw" (Vowpal Wabbit text, one line or several with candidates), "dsjson", "csv"; journals
  * are lib/history's, which fills the same struct. Files may be gzip or zstd, "-" is standard input. Bad events cost
- * themselves only: after COP_EFORMAT or COP_ENONFINITE the reader stands behind the bad one and may be asked for the
+ * themselves only: after COP_EFORMAT or COP_ENONFINITE the reader stands behind the bad one and can be called for the
  * next. One thread per reader. */
 #ifndef COP_EVENTS_EVENT_READER_H
 #define COP_EVENTS_EVENT_READER_H
@@ -25,7 +25,6 @@ typedef struct cop_event_reader_class {
 /* First member of every reader. */
 struct cop_event_reader {
 	const cop_event_reader_class *class;
-	uint64_t passed; /* see cop_event_reader_passed */
 };
 
 typedef struct cop_event_columns {
@@ -41,7 +40,7 @@ typedef struct cop_event_columns {
 /* Whether an event of VW text is one line or several. */
 typedef enum cop_event_lines {
 	/* As the file begins: several when a first line is `shared` or a label's action is 0, or when a blank line ends
-	 * more than one line with one label at most; else, and when 64 lines or COP_STREAM_PEEK_MAX bytes do not tell,
+	 * more than one line with one label at most; else, and when 64 lines or COP_STREAM_PEEK_MAX bytes do not settle it,
 	 * one. */
 	COP_EVENT_LINES_AUTO = 0,
 	COP_EVENT_LINES_ONE,     /* blank lines mean nothing */
@@ -72,11 +71,8 @@ COP_CHECK cop_err cop_event_reader_open(const cop_event_format *format, const ch
         const cop_event_reader_settings *settings, cop_event_reader **out, cop_diag *diag);
 void cop_event_reader_free(cop_event_reader *reader);
 COP_CHECK cop_err cop_event_reader_next(cop_event_reader *reader, cop_logged_event *event, cop_diag *diag);
-/* Lines so far that were neither events nor faults: dsjson's observations that found no decision, and its checkpoint
- * lines. */
-uint64_t cop_event_reader_passed(const cop_event_reader *reader);
 
-/* For formats: a reader of `size` zeroed bytes that begins with its base. NULL: no memory; *diag says so and *stream is
+/* For formats: a reader of `size` zeroed bytes that begins with its base. NULL: no memory, reported in *diag, and *stream is
  * freed and nulled. Caller frees with cop_mem_free. */
 void *cop_event_reader_make(size_t size, const cop_event_reader_class *class, cop_stream **stream, cop_diag *diag);
 

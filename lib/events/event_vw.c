@@ -1,4 +1,4 @@
-/* A line is read before the next is asked for. An event of several lines is a row for `shared` (empty when there is no
+/* A line is used up before the next one is read. An event of several lines is a row for `shared` (empty when there is no
  * such line) and one for each other line; spans of them are kept until all are there and of one length. After a wrong
  * line the rest of its event, up to a blank line, is passed over. */
 #include <string.h>
@@ -14,7 +14,7 @@ typedef struct vw_reader {
 	cop_stream *stream;
 	cop_feature_space *space;
 	double assumed_p;
-	cop_event_lines lines; /* AUTO until the first event is asked for */
+	cop_event_lines lines; /* AUTO until the first event is read */
 	bool passing;          /* the rest of a wrong event is passed over */
 	bool begun;            /* the space has begun the event under way */
 	size_t text;           /* bytes of the event under way */

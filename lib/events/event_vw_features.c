@@ -185,7 +185,7 @@ static inline bool run_end(const run *u, reading *r, const char *at)
 }
 
 /* As many features as the lane expects and the line has, a space between them, each with a short number. That a space
- * follows is a branch, foretold: so the next feature need not wait for that byte. */
+ * follows is a branch, predicted well: so the next feature need not wait for that byte. */
 static bool read_run(reading *r)
 {
 	const char *end = r->line->end;

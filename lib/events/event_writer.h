@@ -7,7 +7,7 @@
  * rows name their columns: as the feature space does ("namespace^name"), or as the list of names does, or x0, x1
  * ... Sparse rows have places only: those are their names, and with "strings" hashing in at least as many bits a name
  * of digits in the default namespace is its own place, so what is written is read back equal. Numbers are the shortest
- * text that reads back the same. What a format cannot say is refused, never altered, and leaves no trace in the output.
+ * text that reads back the same. What a format cannot hold is refused, never altered, and leaves no trace in the output.
  * Ids that are integers become their digits, binary ones hexadecimal. One thread per writer. */
 #ifndef COP_EVENTS_EVENT_WRITER_H
 #define COP_EVENTS_EVENT_WRITER_H
@@ -41,7 +41,7 @@ const cop_event_writer_format *cop_event_writer_find(const char *name);
 COP_CHECK cop_err cop_event_writer_new(const cop_event_writer_format *format, cop_stream **stream,
         const cop_event_writer_settings *settings, cop_event_writer **out, cop_diag *diag);
 
-/* Writes the event (borrowed). COP_EINVAL: the format cannot say it; *diag tells what, nothing was written and other
+/* Writes the event (borrowed). COP_EINVAL: the format cannot hold it, as *diag explains; nothing was written and other
  * events may follow. COP_EIO, COP_ENOMEM: nothing more can be written. */
 COP_CHECK cop_err cop_event_writer_put(cop_event_writer *writer, const cop_logged_event *event, cop_diag *diag);
 

@@ -36,7 +36,7 @@ struct cop_feature_space {
 
 	/* hashed */
 	uint8_t group;
-	cop_place_names *names; /* what places are called; NULL: nobody asks */
+	cop_place_names *names; /* what places are called; NULL: not kept */
 	const char *space_name; /* of the namespace under way, borrowed */
 	size_t space_name_length;
 	cop_feature_entries entries;

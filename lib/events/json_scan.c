@@ -87,7 +87,7 @@ static bool word_here(const cop_json_scan *scan, const char *word)
 	       !is_word(scan->at[length]);
 }
 
-/* A number that JSON does not know; kinder to name it than to call it a stray letter. */
+/* A number that JSON does not have; a message that names it helps more than one about a stray letter. */
 static bool not_finite_here(cop_json_scan *scan)
 {
 	static const char *const words[] = { "NaN", "nan", "Infinity", "-Infinity", "inf", "-inf", "Inf", "-Inf",
@@ -367,7 +367,7 @@ static bool skip_plain(cop_json_scan *scan, cop_json_scan_type kind)
 	}
 }
 
-/* One bit for each level entered here tells what it is. */
+/* One bit for each level entered here: an object or an array. */
 bool cop_json_scan_skip(cop_json_scan *scan)
 {
 	uint64_t objects = 0;

@@ -54,7 +54,7 @@ typedef struct cop_json_scan {
 /* text[0, length) is kept, and text[length] must be 0. */
 void cop_json_scan_init(cop_json_scan *scan, const char *text, size_t length);
 
-/* The kind of the value that comes next, told by its first byte; COP_JSON_SCAN_NONE and a fault when none does. */
+/* The kind of the value that comes next, by its first byte; COP_JSON_SCAN_NONE and a fault when none does. */
 cop_json_scan_type cop_json_scan_kind(cop_json_scan *scan);
 
 /* The next value must be of that kind: false and a fault otherwise. COP_EFORMAT; COP_ENONFINITE for NaN, Infinity and

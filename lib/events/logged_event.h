@@ -24,13 +24,13 @@ typedef struct cop_logged_event {
 	const uint8_t *mask;      /* eligible arms, or candidates; NULL: all */
 	size_t arms;              /* length of mask; 0 without one */
 	bool labelled;            /* action, cost and p are known */
-	bool learn;               /* labelled, and the log does not ask to leave it out */
+	bool learn;               /* labelled, and the log does not exclude it */
 	uint32_t action;          /* of a log of values: the bin of y */
 	bool has_y;               /* a value was played: */
 	double y;                 /* it, in [0, 1] */
 	double cost;              /* finite, at most COP_LOGGED_COST_MAX in size */
 	double p;                 /* propensity of the action, in [COP_LOGGED_PROBABILITY_MIN, 1] */
-	double weight;            /* > 0; 1 unless the log says else */
+	double weight;            /* > 0; 1 unless the log has another one */
 	size_t features; /* as Vowpal Wabbit counts them, the constant and shared ones of every candidate included */
 	size_t text;     /* bytes of the log that it took */
 } cop_logged_event;

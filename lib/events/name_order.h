@@ -1,6 +1,6 @@
 /* events/name_order.h: the fast way through a dense feature space: features in the order of the row before.
  *
- * A hint says which name is expected next and where its value goes. Whoever reads text compares the name in place with
+ * A hint is which name is expected next and where its value goes. A reader of text compares the name in place with
  * the hint's bytes, and so neither seeks its end nor hashes it. Whatever does not fit goes through
  * cop_feature_space_put, which sets the lane right again. */
 #ifndef COP_EVENTS_NAME_ORDER_H

@@ -14,7 +14,7 @@
 #define ONE_ROW    32  /* of so many later on */
 #define PASSED_BY  64  /* fewer unknown names than this in a row, when some were given up */
 #define QUARTER    4
-#define RANKS      256 /* uses that are told apart when some are given up */
+#define RANKS      256 /* uses that are kept apart when some are given up */
 #define KNOWN_BITS 18
 #define NONE       UINT32_MAX
 #define DOTS       "..."

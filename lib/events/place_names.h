@@ -1,9 +1,9 @@
-/* events/place_names.h: what the features are called that a hashed row knows by their places alone.
+/* events/place_names.h: the names of the features of which a hashed row has the places alone.
  *
  * A table of bounded size: when it is full, the least used quarter is given up, and of meetings with names that are not
  * in it one of thirty-two counts from then on, so that names that come once do not push each other out. All names of
  * the first rows are met, later those of one row in thirty-two, and in the others those of places that have no name
- * yet: `wants` says so in a few instructions. Several names of one place stand side by side. What is kept depends on
+ * yet: `wants` finds that in a few instructions. Several names of one place stand side by side. What is kept depends on
  * the calls alone. Names are as contexts may spell them: NAME, NAMESPACE^NAME, NAMESPACE^NAME:TEXT; products are
  * FIRST*SECOND. One thread per table. */
 #ifndef COP_EVENTS_PLACE_NAMES_H
@@ -51,7 +51,7 @@ uint64_t cop_place_names_given_up(const cop_place_names *names);
 
 /* A row begins. */
 void cop_place_names_row(cop_place_names *names);
-/* While on: every name of every row is met and kept. For rows that somebody asks about. */
+/* While on: every name of every row is met and kept. For rows that are to be explained. */
 void cop_place_names_insist(cop_place_names *names, bool on);
 
 /* Whether the name of a feature at the place, which was met, is to be given to meet. */

@@ -2,7 +2,7 @@
  * 2013).
  *
  * p(m | n) = exp(-beta_n d2(n, m)) / sum over n's neighbours, with beta_n such that the perplexity (exp of the entropy)
- * of point n is the one asked for. */
+ * of point n is the given one. */
 #ifndef COP_GRAPH_AFFINITY_H
 #define COP_GRAPH_AFFINITY_H
 

@@ -37,7 +37,7 @@ static inline size_t cop_points_row(const cop_points *points, size_t i)
 /* Squared distance: differences as floats, squared and summed as doubles. Both dense or both sparse. */
 float cop_points_distance2(const cop_points *a, size_t i, const cop_points *b, size_t j);
 
-/* Checks what cop_neighbours_* say they check and makes *out's arrays; queries NULL: the points. */
+/* Makes the checks that are documented at cop_neighbours_* and makes *out's arrays; queries NULL: the points. */
 COP_CHECK cop_err cop_neighbours_begin(
         const cop_points *points, const cop_points *queries, size_t k, cop_neighbours *out);
 /* The first k of `nearest`, sorted, become query q's neighbours. */

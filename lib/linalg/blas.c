@@ -1,3 +1,4 @@
+/* Matrices are row-major and dense, so a leading dimension is the number of columns of the matrix as stored. */
 #include "linalg/blas.h"
 
 #include <cblas.h>

@@ -1,6 +1,6 @@
 /* linalg/eigen.h: eigenvalues and eigenvectors of a symmetric dense matrix, by LAPACK (divide and conquer).
  *
- * On the threads that linalg/blas.h speaks of, and like it never on the path that replay must repeat bit for bit. */
+ * On the threads of linalg/blas.h, and like it never on the path that replay must repeat bit for bit. */
 #ifndef COP_LINALG_EIGEN_H
 #define COP_LINALG_EIGEN_H
 

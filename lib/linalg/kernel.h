@@ -46,10 +46,11 @@ typedef struct cop_kernel {
 	/* RMSprop, n weights: S = alpha S + rest g^2 + FLT_MIN, W -= lr g / (sqrt(S + in) + out), in or out at least
 	 * 1e-12. Root and quotient by estimates, as adagrad's. No alignment needed. */
 	void (*rmsprop)(size_t n, const cop_kernel_rmsprop *c, const float *g, float *w, float *s);
-	/* Dense gradients of one hard tree of height h, as tree/dgt.h's cop_dgt_backward with m = 1: margins a (2^h -
-	 * 1 in heap order), leaf derivatives u (2^h), work (2^h - 1), da (2^h - 1). */
+	/* Dense gradients da (2^h - 1) of one hard tree of height h, by the formula of tree/dgt.h: margins a (2^h - 1
+	 * in heap order), leaf derivatives u (2^h), work (2^h - 1). da must not overlap the others. */
 	void (*tree_backward)(unsigned h, float p, const float *a, const float *u, float *work, float *da);
-	/* The same of m such trees, interleaved as tree/dgt.h has them; all arrays m times as long. */
+	/* The same of m such trees, interleaved as in tree/dgt.h; all arrays m times as long. Sums run in a fixed order
+	 * in every lane, so a tree's result does not depend on m. */
 	void (*trees_backward)(unsigned h, size_t m, float p, const float *a, const float *u, float *work, float *da);
 	/* Dense standardisation: shift[j] = mean[j], scale[j] = 1 / sd from m2, the sum of squared deviations over
 	 * rows[j]; 0 where the variance is none: not above 1e-17 mean^2, which varying floats exceed, or so small that

@@ -30,7 +30,7 @@ typedef float vec_block __attribute__((vector_size(4 * LANES), aligned(4 * LANES
 #define STORE(p, v) (*(vec_block *)(p) = (v))
 #define INLINE      static inline __attribute__((always_inline))
 
-/* Of each lane whether something holds, as the instruction set likes to have it. */
+/* Of each lane whether something holds, in the form that the instruction set works with. */
 #ifdef __AVX512F__
 typedef __mmask16 holds;
 #else

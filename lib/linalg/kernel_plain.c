@@ -1,4 +1,4 @@
-/* linalg/kernel_plain.c: portable C; the reference of the others. */
+/* Portable C, without vector instructions of one processor: what the other tables are compared with. */
 #include "linalg/kernel_table.h"
 
 #define COP_KERNEL_NAME   "plain"

@@ -15,7 +15,7 @@
 #define WIDE 8
 
 /* 1/sqrt(v) and 1/v, v in [FLT_MIN, FLT_MAX], by the processor's estimates where it has them: 14 bits (AVX-512) or 11
- * (AVX2). They only scale steps, whose length nobody knows to three digits. */
+ * (AVX2). They only scale steps, whose length need not be right to three digits. */
 INLINE vec rsqrt(vec v)
 {
 #ifdef __AVX512F__
@@ -482,7 +482,7 @@ static size_t bound(size_t n, const float *restrict low, const float *restrict h
 #define RING            (2 * GROUP_OF_BLOCKS)
 
 /* Blocks in a row, v = k / sqrt(1 + s). While P x of one block is summed, v v' is taken off an earlier one, a row of
- * each in turn: reads and writes overlap, and nobody waits for the root. A block is four to a page: were it a multiple
+ * each in turn: reads and writes overlap, and nothing waits for the root. A block is four to a page: were it a multiple
  * of four behind, stores would hold up the loads. v of a group comes when the next one has begun, as its sums then are
  * there. */
 typedef struct shrinking {
@@ -535,7 +535,7 @@ INLINE void shrink_row(bool in, bool off, vec x, const float *p, vec *sum, vec v
 		STORE(old + i * LANES, less_product(LOAD(old + i * LANES), vj, v[i]));
 }
 
-/* `in`: k = P x of one block, and product; `off`: v v' off another one, `old`. What the other one asks for is not read.
+/* `in`: k = P x of one block, and product; `off`: v v' off another one, `old`. What the other one needs is not read.
  */
 INLINE void shrink_block(
         bool in, bool off, const float *x, const float *p, float *k, vec *product, const float *v, float *old)

@@ -3,7 +3,7 @@
  * Of `count` features, G = sum_s u_s (x_s - mean)(x_s - mean)ᵀ over a sample of rows s, whose weights u_s stand for h:
  * a row is drawn with a chance in proportion to its h_i, and all rows are taken where that is no more work. Then a pass
  * of coordinate descent costs count^2 instead of the entries of count columns, and G still serves when h has changed a
- * little: the steps are then not Newton's own, but the line search knows the loss itself. The diagonal is never below
+ * little: the steps are then not Newton's own, but the line search uses the loss itself. The diagonal is never below
  * that of all rows. */
 #ifndef COP_OPTIM_L1_GRAM_H
 #define COP_OPTIM_L1_GRAM_H

@@ -1,5 +1,5 @@
 /* The loss is its own quadratic model: h = c and r = c (prediction - y). Some passes over the features that move, then
- * the gradient of all, which tells the duality gap: with r summing to 0, theta = -t r is dual feasible for t =
+ * the gradient of all, which gives the duality gap: with r summing to 0, theta = -t r is dual feasible for t =
  * min(1, lambda / max_j |gradient_j|), and the dual objective is sum_i theta_i y_i - theta_i^2 / (2 c_i). */
 #include "optim/l1_linear.h"
 
@@ -10,7 +10,7 @@
 #include "optim/l1_model.h"
 
 #define PASSES   10U  /* between two looks at the gap */
-#define ROUNDING 1e-7 /* of the objective at w = 0: less is not told from rounding */
+#define ROUNDING 1e-7 /* of the objective at w = 0: less may be rounding */
 #define NEAR     0.1  /* a feature is tried when its gradient is within this share of lambda */
 
 typedef struct fit {

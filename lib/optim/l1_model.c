@@ -18,7 +18,7 @@
 #define SLOW            0.75  /* products are made again when the violation fell to no less than this share */
 #define HALVINGS        12U   /* of a step */
 #define SUFFICIENT      0.01  /* Armijo: share of the predicted fall */
-#define ROUNDING        1e-7  /* share of the objective that is not told from rounding */
+#define ROUNDING        1e-7  /* share of the objective that may be rounding */
 #define LEAST_WEIGHT    1e-30 /* as a share of the largest */
 #define LEAST_CURVATURE 1e-7  /* of a feature, as a share of its uncentred one */
 

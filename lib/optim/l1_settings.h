@@ -1,4 +1,4 @@
-/* optim/l1_settings.h: how the L1 solvers are asked, and what they tell. */
+/* optim/l1_settings.h: what the L1 solvers take and report. */
 #ifndef COP_OPTIM_L1_SETTINGS_H
 #define COP_OPTIM_L1_SETTINGS_H
 

@@ -11,7 +11,7 @@
 #include "linalg/kernel.h"
 #include "optim/optim.h"
 
-/* The settings as a kernel wants them, for one step. */
+/* The settings in the form that a kernel takes, for one step. */
 typedef struct cop_optim_coefficients {
 	const cop_kernel *kernel;
 	float lr;

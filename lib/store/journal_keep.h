@@ -8,7 +8,7 @@
 #include "store/journal_reader.h"
 
 /* Cuts the last segment's torn tail, or unwritten zero bytes, off and syncs it; a segment whose header is torn is
- * removed. *tail says what was there. At start only: no writer may be open. COP_EFORMAT: the last segment is
+ * removed. *tail has what was there. At start only: no writer may be open. COP_EFORMAT: the last segment is
  * damaged (nothing is cut). COP_EVERSION, COP_ENOTFOUND, COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_journal_cut_tail(const char *folder, cop_journal_tail *tail, cop_diag *diag);
 

@@ -27,7 +27,7 @@ COP_CHECK cop_err cop_journal_reader_open(
 /* NULL is allowed. */
 void cop_journal_reader_close(cop_journal_reader *reader);
 
-/* The next record, its body borrowed until the next call. COP_EEND: there is none, the tail tells how it ends.
+/* The next record, its body borrowed until the next call. COP_EEND: there is none, the tail has how it ends.
  * COP_EFORMAT: damage or a gap; diag->source is the segment, diag->offset the place. COP_EVERSION: a segment of a newer
  * version. COP_EIO, COP_ENOTFOUND, COP_ENOMEM. Failures and the end are sticky. */
 COP_CHECK cop_err cop_journal_next(cop_journal_reader *reader, cop_journal_record *record, cop_diag *diag);

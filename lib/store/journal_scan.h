@@ -20,7 +20,7 @@ typedef struct cop_journal_scan {
 	cop_err err;     /* why, when it should have */
 } cop_journal_scan;
 
-/* On error the scan is as zeroed. file says which of the two names is tried first.
+/* On error the scan is as zeroed. file has which of the two names is tried first.
  * COP_ENOTFOUND, COP_EIO, COP_EFORMAT (of compressed data), COP_ENOMEM. */
 COP_CHECK cop_err cop_journal_scan_open(
         cop_journal_scan *scan, const char *folder, const cop_journal_file *file, cop_diag *diag);
@@ -32,7 +32,7 @@ void cop_journal_scan_close(cop_journal_scan *scan);
 COP_CHECK cop_err cop_journal_scan_header(cop_journal_scan *scan, cop_journal_header *out, cop_diag *diag);
 
 /* The intact frame at the cursor, which stays; the body is borrowed until the next call. COP_EEND: not a byte is left.
- * COP_EFORMAT: no intact frame is here, or the compressed data is damaged (scan->err tells). COP_EIO, COP_ENOMEM. */
+ * COP_EFORMAT: no intact frame is here, or the compressed data is damaged (scan->err is set). COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_journal_scan_frame(cop_journal_scan *scan, cop_journal_record *out);
 
 /* Passes the frame that scan_frame or scan_seek gave last. */

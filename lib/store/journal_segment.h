@@ -68,7 +68,7 @@ COP_CHECK cop_err cop_journal_frame_parse(const uint8_t *data, size_t have, cop_
 void cop_journal_header_put(cop_bytes *bytes, uint64_t base, const void *model_set, size_t length);
 
 /* Reads the header that data[0, have) begins with. COP_EEND: that takes *need > have bytes. COP_EFORMAT: no segment, or
- * a damaged header. COP_EVERSION: of a newer version. On these two *diag (its source kept) says what was wrong. */
+ * a damaged header. COP_EVERSION: of a newer version. On these two *diag (its source kept) has what was wrong. */
 COP_CHECK cop_err cop_journal_header_parse(
         const uint8_t *data, size_t have, cop_journal_header *out, size_t *need, cop_diag *diag);
 

@@ -7,19 +7,6 @@
 
 #include "base/mem.h"
 
-static const char *const texts[] = {
-	[COP_JOURNAL_END_WHOLE] = "whole",
-	[COP_JOURNAL_END_ZEROS] = "zeros",
-	[COP_JOURNAL_END_TORN] = "torn",
-	[COP_JOURNAL_END_MISSING] = "missing",
-	[COP_JOURNAL_END_DAMAGED] = "damaged",
-};
-
-const char *cop_journal_end_text(cop_journal_end end)
-{
-	return (size_t)end < sizeof texts / sizeof *texts ? texts[end] : "unknown";
-}
-
 static void note_gap(const cop_journal_walk *walk, cop_journal_stat *stat)
 {
 	char text[160];

@@ -12,7 +12,7 @@ typedef struct cop_journal_stat {
 	uint64_t records;      /* intact ones before the end, or the damage */
 	uint64_t content;      /* bytes decompressed, as far as read */
 	uint64_t durable;      /* the last mark: known to have been synced; 0: none */
-	cop_journal_end end;   /* COP_JOURNAL_END_DAMAGED: also unreadable or of a newer version, err tells */
+	cop_journal_end end;   /* COP_JOURNAL_END_DAMAGED: also unreadable or of a newer version, see err */
 	uint64_t end_offset;
 	uint64_t cut;             /* bytes behind end_offset, for ZEROS and TORN */
 	const uint8_t *model_set; /* of the header, model_set_length bytes; borrowed by the listener */
@@ -26,12 +26,9 @@ typedef struct cop_journal_stat_listener {
 	void *context;
 } cop_journal_stat_listener;
 
-/* Reads all segments in order and tells the listener of each. COP_OK: all whole, or the last one torn. COP_EFORMAT,
+/* Reads all segments in order and reports each to the listener. COP_OK: all whole, or the last one torn. COP_EFORMAT,
  * COP_EVERSION, COP_EIO: the first fault of a segment, in *diag; the others are read all the same.
  * COP_ENOTFOUND: no such folder. COP_ENOMEM. */
 COP_CHECK cop_err cop_journal_verify(const char *folder, const cop_journal_stat_listener *listener, cop_diag *diag);
-
-/* Lower-case word for how a segment ends. */
-const char *cop_journal_end_text(cop_journal_end end);
 
 #endif

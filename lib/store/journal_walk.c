@@ -6,7 +6,7 @@
  *     an intact frame otherwise                        damage
  *
  * The third line is a power cut: pages reach the disk in any order. The marks keep it apart from a page that was lost
- * later: a mark behind o says that all before it had been synced. */
+ * later: a mark behind o records that all before it had been synced. */
 #include "store/journal_walk.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* store/journal_walk.h: the records of one segment in order, and how it ends; for the journal's own files.
  *
  * A segment's records end where the next segment's base begins. In the last segment what cannot be read is a torn tail
- * when no intact frame follows it, or when a page of it never reached the disk and no mark behind it says that it had
+ * when no intact frame follows it, or when a page of it never reached the disk and no mark behind it records that it had
  * been synced; anywhere else, and else, it is damage. One thread per object. */
 #ifndef COP_STORE_JOURNAL_WALK_H
 #define COP_STORE_JOURNAL_WALK_H
@@ -30,7 +30,7 @@ typedef struct cop_journal_walk {
 	bool ended;
 } cop_journal_walk;
 
-/* Opens the segment and reads its header; a torn header is told by the first cop_journal_walk_next. On error the walk
+/* Opens the segment and reads its header; the first cop_journal_walk_next reports a torn header. On error the walk
  * is as zeroed; a damaged one sets end and end_offset besides. COP_ENOTFOUND, COP_EIO, COP_EFORMAT, COP_EVERSION,
  * COP_ENOMEM. */
 COP_CHECK cop_err cop_journal_walk_open(
@@ -42,7 +42,7 @@ void cop_journal_walk_close(cop_journal_walk *walk);
  * COP_EFORMAT: damage, *diag names file and offset. COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_journal_walk_next(cop_journal_walk *walk, cop_journal_record *out, cop_diag *diag);
 
-/* *diag says what is wrong at `offset` of the segment. */
+/* *diag gets what is wrong at `offset` of the segment. */
 void cop_journal_walk_diag(const cop_journal_walk *walk, uint64_t offset, const char *what, cop_diag *diag);
 
 #endif

@@ -336,7 +336,7 @@ void cop_journal_sync_run(cop_journal_ticket *ticket)
 		ticket->forgotten = cop_journal_forget(ticket->fd, ticket->forgotten, ticket->bytes);
 }
 
-/* A segment that is no longer written to was synced as a whole when it was left: its ticket has nothing to say. */
+/* A segment that is no longer written to was synced as a whole when it was left: its ticket changes nothing. */
 cop_err cop_journal_sync_end(cop_journal_writer *writer, cop_journal_ticket *ticket, cop_diag *diag)
 {
 	(void)close(ticket->fd);
@@ -485,7 +485,7 @@ cop_err cop_journal_recover_writer(cop_journal_writer *writer, const void *batch
 		cop_diag_of(diag, writer->why.source, "%.400s", writer->why.message);
 		return COP_ENOTFOUND;
 	}
-	/* Never after a failed sync: the second one would say that all is well. */
+	/* Never after a failed sync: a second one would succeed without what was lost. */
 	if (writer->broken == AFTER_WRITE && writer->durable < writer->written) {
 		if (cop_journal_sync_data(writer->fd))
 			writer->durable = writer->written;
@@ -511,7 +511,7 @@ cop_err cop_journal_recover_writer(cop_journal_writer *writer, const void *batch
 	return COP_OK;
 }
 
-/* At the end a mark tells, if it gets to the disk, that nothing is missing. */
+/* A mark at the end records, if it gets to the disk, that nothing is missing. */
 cop_err cop_journal_writer_close(cop_journal_writer *writer, cop_diag *diag)
 {
 	if (writer == NULL)

@@ -79,7 +79,7 @@ COP_CHECK cop_err cop_journal_set_models(cop_journal_writer *writer, const void 
  * that kept what is not durable gives it, and one that did not gives (NULL, 0, written + 1, 0). On success everything
  * is durable; on error the writer stays broken and nothing is lost; try again later.
  * COP_EINVAL: first_sequence is not in [1, written + 1] or below the segment's base, or the batch ends before written.
- * COP_EFORMAT: a record could not be read back, diag->offset and message say which; a caller that has it may give a
+ * COP_EFORMAT: a record could not be read back, diag->offset and message identify it; a caller that has it may give a
  * batch that begins with it. COP_ENOTFOUND: the segment is gone, and with it records that had been durable: a caller
  * that has their effect elsewhere opens a new writer. COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_journal_recover_writer(cop_journal_writer *writer, const void *batch, size_t length,

@@ -1,5 +1,5 @@
 /* Rows and entries have room for row_capacity and entry_capacity; both double when they are full. A failed growth
- * leaves some arrays larger than their capacity says, never smaller. */
+ * leaves some arrays larger than their capacity, never smaller. */
 #include "table/dataset.h"
 
 #include <math.h>

@@ -75,7 +75,7 @@ COP_CHECK cop_err cop_dataset_classes(const cop_dataset *dataset, size_t *classe
 /* Smallest and largest target; there must be rows. */
 void cop_dataset_target_range(const cop_dataset *dataset, double *min, double *max);
 
-/* Does the file's name say libsvm: .libsvm or .svm, .gz or .zst aside? */
+/* Whether the file's name ends in .libsvm or .svm, .gz or .zst aside. */
 bool cop_dataset_is_libsvm(const char *path);
 /* Reads a file by its name's ending, .gz or .zst aside: .libsvm and .svm as table/libsvm, all others as
  * table/dataset_csv. Caller frees with cop_dataset_free; on error *out is NULL and *diag (NULL allowed) says where and

@@ -1,5 +1,5 @@
 /* Features stand in the order of their columns; a category's are in the order of its codes, and a number's own comes
- * before the one that says that it was missing. */
+ * before the one that is 1 where it was missing. */
 #include "table/encoder_state.h"
 
 #include <stdio.h>

@@ -38,7 +38,7 @@ typedef enum cop_missing {
 	COP_MISSING_REFUSE = 0, /* an empty field, ?, NA or nan is an error that names line and column */
 	COP_MISSING_MEAN,       /* of training; the most frequent category */
 	COP_MISSING_MEDIAN,     /* of training; the most frequent category */
-	COP_MISSING_LABEL, /* categories: a category of its own; numbers: the mean, and a feature that says so (both
+	COP_MISSING_LABEL,      /* categories: a category of its own; numbers: the mean, and a feature of its own (both
 	                      only where training had missing fields) */
 	COP_MISSINGS
 } cop_missing;
@@ -72,7 +72,7 @@ size_t cop_encoder_classes(const cop_encoder *preparation);  /* K; 0: regression
 /* "age", "colour=red", "age=?" (says that it is missing), or "x3" by the place of the column from 0 (libsvm: by the
  * file's index); borrowed. j < d. */
 const char *cop_encoder_feature(const cop_encoder *preparation, size_t j);
-/* Of a feature that says by 0 or 1 whether its column is of a category, or is missing: the length of the column's name,
+/* Of a feature that is 1 where its column has a category, or is missing, and else 0: the length of the column's name,
  * behind which "=" and the category (or "?") stand; 0: any other feature. */
 size_t cop_encoder_stem(const cop_encoder *preparation, size_t j);
 /* Name of class k < K; borrowed. */

@@ -1,5 +1,5 @@
 /* Means before deviations: two passes over the rows, row by row as they lie in memory, with doubles. A feature is
- * constant when its smallest value is its largest: deviations would say so only to within rounding. */
+ * constant when its smallest value is its largest: deviations are 0 only to within rounding. */
 #include "table/encoder_state.h"
 
 #include <float.h>
@@ -115,7 +115,7 @@ static double largest_of(const moments *m, size_t d)
 }
 
 /* Standard deviations would blow up what is nearly always 0 (an image's margin) and shift what has a zero of its own.
- * Features that do not vary, whose scale is 0, say nothing. */
+ * Features that do not vary, whose scale is 0, do not count. */
 static cop_scaling decide(const moments *m, size_t d, size_t n)
 {
 	const double reach = UNIT_REACH * largest_of(m, d);

@@ -16,7 +16,7 @@ typedef enum cop_column_kind {
 typedef struct cop_column {
 	char *name; /* in the header; NULL: there was none, or it is empty */
 	uint8_t kind;
-	bool indicator;         /* a number with a feature behind it that says that it was missing */
+	bool indicator;         /* a number with a feature behind it that is 1 where it was missing */
 	uint32_t categories;    /* how many */
 	uint32_t fill_category; /* what a missing one becomes; COP_NAME_NONE: none of them */
 	double fill;            /* what a missing number becomes */
@@ -53,7 +53,7 @@ COP_CHECK cop_err cop_encoder_empty(cop_encoder **out);
 /* Columns without names, all of them numbers but the target. COP_ENOMEM. */
 COP_CHECK cop_err cop_encoder_make_columns(cop_encoder *preparation, size_t columns, size_t target);
 /* Once the columns (sparse: d) are known: places and names of features, a scale that changes nothing, and whether
- * classes are numbered. COP_EFULL: a bound is passed; *what says which. COP_ENOMEM. */
+ * classes are numbered. COP_EFULL: a bound is passed, named by *what. COP_ENOMEM. */
 COP_CHECK cop_err cop_encoder_finish(cop_encoder *preparation, const char **what);
 
 /* Code of a category, which is added when it is not there. COP_EFULL: the column has

@@ -17,7 +17,7 @@
 COP_CHECK cop_err cop_libsvm_read(cop_stream *stream, cop_dataset **out, cop_diag *diag);
 
 #define COP_LIBSVM_SAYS 200
-/* Called with each target, which it may change; or it refuses it with any error but COP_EEND and says why. */
+/* Called with each target, which it may change; or it refuses it with any error but COP_EEND and a reason. */
 typedef struct cop_libsvm_judge {
 	void *owner;
 	cop_err (*judge)(void *owner, double *target, char says[COP_LIBSVM_SAYS]);

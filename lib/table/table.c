@@ -1,4 +1,5 @@
-/* libsvm here, csv in table_fit.c and table_transform.c. */
+/* libsvm files and what both formats share: classes are numbers while every target of training can be one as it stands,
+ * else names. csv is in table_fit.c (training) and table_transform.c (later files). */
 #include "table/table.h"
 
 #include <float.h>

@@ -7,7 +7,7 @@
  *
  * csv: a column is a category when training has a field in it that is neither a number nor missing, or when it is
  * named. Each category is a feature that is 1 or 0, in the order of first appearance; one that training did not show
- * has all of its column's at 0. Numbers up to 2^24 in such a column are told apart by value (as floats), all else by
+ * has all of its column's at 0. Numbers up to 2^24 in such a column are kept apart by value (as floats), all else by
  * its text. The first line is a header when a field of it is text, and either none of its fields is a number or missing
  * and none is there twice, or the line below has a number where it has text, or it holds the names of the columns of
  * training.

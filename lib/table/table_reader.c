@@ -1,4 +1,4 @@
-/* Whether the first line is a header is told from what can be looked at before anything is taken: that text is read as
+/* Whether the first line is a header follows from what can be looked at before anything is taken: that text is read as
  * a csv file of its own, without a header, up to its second row. */
 #include "table/table_reader.h"
 

@@ -1,6 +1,6 @@
 /* table/table_reader.h: what reading a training file and reading a later one share; for table/table's sources only.
  *
- * A reader goes through a csv file row by row, its header told from its rows by table/table's rule, and grows the
+ * A reader goes through a csv file row by row, its header found by table/table's rule, and grows the
  * dataset to about what the whole file will need. One thread per reader. */
 #ifndef COP_TABLE_TABLE_READER_H
 #define COP_TABLE_TABLE_READER_H
@@ -60,7 +60,7 @@ COP_CHECK cop_err cop_table_class_name(const cop_table_reader *reader, size_t fi
 void cop_table_number_category(float value, cop_table_name *name);
 void cop_table_number_class(double value, cop_table_name *name);
 
-/* Numbers up to this are told apart by value where they are categories. */
+/* Numbers up to this are kept apart by value where they are categories. */
 #define COP_TABLE_WIDE 16777216.0
 
 /* The class that a number is to a preparation; NaN: none. */
@@ -86,8 +86,8 @@ COP_CHECK cop_err cop_table_number_targets(cop_encoder *p, cop_dataset *data);
 COP_CHECK cop_err cop_table_add_class(cop_encoder *p, const cop_table_name *name, double *target);
 
 /* Training rows of columns, NaN where a field is missing, become rows of p->d features, and p is finished. missing: of
- * each column, how many fields are; p->missing says what becomes of them. *data is replaced when it cannot stay.
- * COP_EFULL: a bound is passed; *what says which. COP_ENOMEM. */
+ * each column, how many fields are; p->missing is what becomes of them. *data is replaced when it cannot stay.
+ * COP_EFULL: a bound is passed, named by *what. COP_ENOMEM. */
 COP_CHECK cop_err cop_table_fill_and_expand(
         cop_encoder *p, const uint32_t *missing, cop_dataset **data, const char **what);
 

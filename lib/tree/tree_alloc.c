@@ -1,4 +1,4 @@
-/* A tree comes to be in three steps: room of known size, its contents (copied, read or picked by who asks for it), and
+/* A tree comes to be in three steps: room of known size, its contents (copied, read or picked by the caller), and
  * settling: checks, and the lines along which walks go.
  *
  * A vector with a fair share of all features is written out in full: a vector unit takes 16 places in the time in

@@ -14,7 +14,7 @@ COP_CHECK cop_err cop_tree_build_new(size_t d, size_t outputs, cop_tree_link lin
 void cop_tree_build_free(cop_tree_build *build);
 
 /* A decision node of d weights (zeros are not stored) or of one feature at a threshold (right iff x_j >= threshold);
- * its number in the build, to be used as a child. Children may be told later. */
+ * its number in the build, to be used as a child. Children may be set later. */
 int32_t cop_tree_build_node(cop_tree_build *build, const float *w, float bias);
 int32_t cop_tree_build_axis(cop_tree_build *build, size_t feature, float threshold);
 void cop_tree_build_children(cop_tree_build *build, int32_t node, int32_t left, int32_t right);

@@ -2,7 +2,7 @@
  * settle it. Not for others.
  *
  * Nodes and leaf rows are both "vectors": their entries lie behind one another in one index and one weight array, nodes
- * first. For walking, each vector has a line, which says how its sum is formed. */
+ * first. For walking, each vector has a line: how its sum is formed. */
 #ifndef COP_TREE_TREE_PRIVATE_H
 #define COP_TREE_TREE_PRIVATE_H
 
@@ -74,7 +74,7 @@ COP_CHECK cop_err cop_tree_alloc(
  * then only to be freed. */
 COP_CHECK cop_err cop_tree_settle(cop_tree *tree);
 
-/* Whether the parts are as tree/tree.h says; the depth. COP_EINVAL, COP_ENONFINITE, COP_ENOMEM. */
+/* Whether the parts are as tree/tree.h defines them; the depth. COP_EINVAL, COP_ENONFINITE, COP_ENOMEM. */
 COP_CHECK cop_err cop_tree_check(const cop_tree_parts *parts, unsigned *depth);
 
 /* The tree under `root` (node or ~leaf) of parts that need not form one: `leaves` leaves, children left and right of

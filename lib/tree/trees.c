@@ -179,7 +179,7 @@ void cop_trees_save(const cop_trees *trees, cop_bytes *bytes)
 		cop_tree_save(trees->tree[i], bytes);
 }
 
-/* What says how they predict together; the trees are still NULL. */
+/* How they predict together is set; the trees are still NULL. */
 static cop_err load_head(const cop_model_section *section, cop_trees **out)
 {
 	cop_cursor cursor;

@@ -1,3 +1,5 @@
+/* One walk over the map, each key into its field. Candidates need the width of x, and a mask the number of candidates;
+ * what comes before what it needs is skipped at first and read from its place once that is known. */
 #include "wire/wire_context.h"
 
 #include <string.h>
@@ -130,25 +132,9 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, reading *r, c
 
 static void start(reading *r)
 {
-	cop_wire_context *out = r->out;
 	const cop_wire_shape *shape = r->shape;
-	memset(&out->id, 0, sizeof out->id);
-	out->has_x = false;
-	out->x = (cop_row){ 0 };
-	out->has_mask = false;
-	out->mask = shape->arms != 0 || shape->max_candidates != 0 ? r->workspace->mask : NULL;
-	out->arms = shape->arms;
-	out->candidate = NULL;
-	out->candidates = 0;
-	out->order = false;
-	out->has_t = false;
-	out->t = 0.0;
-	out->defer = false;
-	out->observed = false;
-	out->a = 0;
-	out->p = 0.0;
-	out->source = (cop_wire_source){ 0 };
-	out->seq.length = 0;
+	bool masked = shape->arms != 0 || shape->max_candidates != 0;
+	*r->out = (cop_wire_context){ .mask = masked ? r->workspace->mask : NULL, .arms = shape->arms };
 }
 
 static cop_err finish_mask(reading *r, cop_wire_fault *fault)

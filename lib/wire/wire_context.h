@@ -16,10 +16,10 @@ typedef struct cop_wire_context {
 	cop_row x;                /* decoded: a view of the workspace */
 	bool has_mask;            /* the sender gave one */
 	const uint8_t *mask;      /* arms flags; decoded: workspace->mask, all 1 without one; NULL when arms is 0 */
-	size_t arms;              /* as the shape says; of a model that ranks: candidates */
+	size_t arms;              /* the shape's; of a model that ranks: candidates */
 	const cop_row *candidate; /* candidates of them; decoded: workspace->candidate */
 	size_t candidates;        /* 0: none */
-	bool order;               /* all candidates in their order are asked for, too */
+	bool order;               /* the sender wants all candidates in their order, too */
 	bool has_t;
 	double t;               /* the sender's time in seconds */
 	bool defer;             /* the reward window starts with `activate` */
@@ -36,7 +36,7 @@ typedef struct cop_wire_context {
 COP_CHECK cop_err cop_wire_context_decode(const void *body, size_t length, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_wire_context *out, cop_wire_fault *fault);
 
-/* The same for explain, which knows no a and p: exactly one of `id` and `x` (and `c`) is needed; has_x tells which. */
+/* The same for explain, which knows no a and p: exactly one of `id` and `x` (and `c`) is needed; has_x is set for x. */
 COP_CHECK cop_err cop_wire_explain_decode(const void *body, size_t length, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_wire_context *out, cop_wire_fault *fault);
 

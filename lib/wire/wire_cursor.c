@@ -178,7 +178,7 @@ size_t cop_wire_cursor_left(const cop_wire_cursor *cursor) { return (size_t)(cur
 cop_wire_type cop_wire_cursor_peek(const cop_wire_cursor *cursor)
 {
 	head h;
-	(void)!head_read(cursor, &h); /* the type says it all */
+	(void)!head_read(cursor, &h); /* of an error the type is enough */
 	return h.type;
 }
 

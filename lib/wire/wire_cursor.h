@@ -2,10 +2,10 @@
  *
  * Every header is checked against the bytes that remain (an array of n needs at least n further bytes, a map 2n), so a
  * header can never promise more than the message holds; nothing is allocated and nothing recurses. A call that fails
- * leaves the cursor where it was, so that the caller can ask what stands there. Errors of every read:
- *   COP_EINVAL      another type than the one asked for
+ * leaves the cursor where it was, so that the caller can look at what stands there. Errors of every read:
+ *   COP_EINVAL      another type than the wanted one
  *   COP_EFORMAT     cut off, a header larger than the rest, the reserved byte 0xc1, nested too deeply
- *   COP_ENONFINITE  NaN, infinity, or beyond the range of the type asked for
+ *   COP_ENONFINITE  NaN, infinity, or beyond the range of the wanted type
  * One thread per cursor. */
 #ifndef COP_WIRE_WIRE_CURSOR_H
 #define COP_WIRE_WIRE_CURSOR_H

@@ -1,5 +1,5 @@
 /* Maps of names and numbers alone, of models whose names are no more than that, are read here (`flat`); where anything
- * else comes, the map is read again by wire_names, which knows it all.
+ * else comes, the map is read again by wire_names, which takes every form.
  * Dense maps: the workspace is first filled with NaN, "not given yet", which no accepted value can be; so a second
  * value for one index is seen without further memory. Sparse maps: entries are collected as they come, sorted in place
  * by index (heap sort: no memory, and no order of keys makes it slow) and merged. */
@@ -112,7 +112,7 @@ static void name_place(const cop_wire_naming *naming, uint32_t hash, size_t plac
 		cop_place_names_meet(names, hash, &whole);
 }
 
-/* The index that a map's key means, below the dimension. COP_ENOTFOUND: the naming knows. */
+/* The index that a map's key means, below the dimension. COP_ENOTFOUND: it is for wire_names to read. */
 static cop_err read_key(cop_wire_cursor *cursor, const cop_wire_shape *shape, const cop_wire_naming *naming,
         size_t *out, cop_wire_fault *fault)
 {
@@ -152,7 +152,7 @@ static cop_err read_key(cop_wire_cursor *cursor, const cop_wire_shape *shape, co
 	return COP_OK;
 }
 
-/* One entry of a map. COP_ENOTFOUND: the naming knows. */
+/* One entry of a map. COP_ENOTFOUND: it is for wire_names to read. */
 static cop_err read_entry(cop_wire_cursor *cursor, const cop_wire_shape *shape, const cop_wire_naming *naming,
         size_t *index, float *value, cop_wire_fault *fault)
 {

@@ -1,3 +1,4 @@
+/* One walk over the map, each key into its field; which keys may stand together is checked when all are read. */
 #include "wire/wire_feedback.h"
 
 #include <string.h>
@@ -127,20 +128,6 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, reading *r, c
 	}
 }
 
-static void start(cop_wire_feedback *out)
-{
-	memset(&out->id, 0, sizeof out->id);
-	out->losses = 0;
-	out->has_x = out->has_a = out->has_p = out->has_y = false;
-	out->has_c = false;
-	out->x = out->candidate = (cop_row){ 0 };
-	out->a = 0;
-	out->p = out->y = 0.0;
-	out->loss[0] = out->loss[1] = 0.0;
-	out->source = (cop_wire_source){ 0 };
-	out->seq.length = 0;
-}
-
 static cop_err decode(
         cop_wire_keys *keys, const cop_wire_shape *shape, const cop_wire_workspace *workspace, cop_wire_feedback *out)
 {
@@ -172,7 +159,7 @@ cop_err cop_wire_feedback_decode(const void *body, size_t length, const cop_wire
 	cop_wire_cursor cursor;
 	cop_wire_keys keys;
 	cop_wire_cursor_init(&cursor, body, length);
-	start(out);
+	*out = (cop_wire_feedback){ 0 };
 	cop_err err = cop_wire_keys_open(&keys, &cursor, names, KEYS, fault);
 	return err != COP_OK ? err : decode(&keys, shape, workspace, out);
 }

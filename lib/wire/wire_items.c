@@ -1,3 +1,4 @@
+/* The body is checked as a whole when it is opened, so that a walk over its items cannot meet a malformed one. */
 #include "wire/wire_items.h"
 
 #include "base/assert.h"

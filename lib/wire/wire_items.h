@@ -23,8 +23,8 @@ COP_CHECK cop_err cop_wire_items_stream(cop_wire_items *items, const void *body,
 /* A batch's body, request or reply; *seq has length 0 when there is none. COP_EFORMAT (bad_request), fault filled. */
 COP_CHECK cop_err cop_wire_items_batch(
         cop_wire_items *items, const void *body, size_t length, cop_wire_seq *seq, cop_wire_fault *fault);
-/* The next item's bytes (borrowed from the body); false when all were given. An item may be of any type: its decoder
- * says when it is no map. */
+/* The next item's bytes (borrowed from the body); false when all were given. An item may be of any type; its decoder
+ * refuses what is no map. */
 bool cop_wire_items_next(cop_wire_items *items, const void **item, size_t *length);
 
 /* Begins a batch of `count` items: the caller appends them, nothing closes it. seq may be NULL. Failure: bytes->err. */

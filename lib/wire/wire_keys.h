@@ -1,6 +1,6 @@
 /* wire/wire_keys.h: the walk over a message's map, and the fields that many messages share.
  *
- * A walk knows the message's keys by a table of names; what is not in the table is skipped, what comes twice is
+ * A walk has the message's keys in a table of names; what is not in the table is skipped, what comes twice is
  * refused. Shared by wire's decoders and of use for further verbs. One thread per walk. */
 #ifndef COP_WIRE_WIRE_KEYS_H
 #define COP_WIRE_WIRE_KEYS_H

@@ -1,3 +1,5 @@
+/* An entry with room left for the outer map is put while it fits; reading checks all entries when the set is opened, so
+ * that a walk meets no malformed one. */
 #include "wire/wire_models.h"
 
 #include <math.h>

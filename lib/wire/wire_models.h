@@ -47,7 +47,7 @@ size_t cop_wire_models_put(cop_bytes *bytes, const cop_wire_model *models, size_
 typedef struct cop_wire_models {
 	cop_wire_cursor cursor;
 	size_t left;       /* models to come */
-	uint64_t left_out; /* for want of room */
+	uint64_t left_out; /* there was no room for them */
 } cop_wire_models;
 
 /* data (borrowed while reading) is checked as a whole. Length 0 is a set without models.

@@ -1,5 +1,5 @@
 /* A walk over the map, one call for each map or array in it, at most COP_WIRE_NAMES_DEPTH in one another. The space
- * knows one namespace at a time: whoever puts a feature enters its own again when another was entered since. */
+ * has one namespace entered at a time: before a feature is put, its own is entered again if another was since. */
 #include "wire/wire_names.h"
 
 #include <stdarg.h>
@@ -24,10 +24,10 @@ typedef struct walk {
 	cop_feature_space *space;
 	cop_wire_cursor *cursor;
 	cop_wire_fault *fault;
-	size_t active, groups; /* the group that the space knows (0: none), and how many there are */
+	size_t active, groups; /* the group whose namespace is entered (0: none), and how many there are */
 } walk;
 
-/* A key, of which messages tell. */
+/* A key, as messages show it. */
 typedef struct key {
 	const char *name;
 	size_t length;

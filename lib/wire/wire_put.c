@@ -11,43 +11,15 @@ static void put_byte(cop_bytes *bytes, uint8_t value)
 		*at = value;
 }
 
-static void put_head16(cop_bytes *bytes, uint8_t first, uint16_t word)
+/* The first byte, and the lower `width` bytes of the word, big-endian. */
+static inline __attribute__((always_inline)) void put_head(cop_bytes *bytes, uint8_t first, size_t width, uint64_t word)
 {
-	uint8_t *at = cop_wire_put_room(bytes, 1 + sizeof word);
+	uint8_t *at = cop_wire_put_room(bytes, 1 + width);
 	if (at == NULL)
 		return;
 	at[0] = first;
-	word = __builtin_bswap16(word);
-	memcpy(at + 1, &word, sizeof word);
-}
-
-static void put_head32(cop_bytes *bytes, uint8_t first, uint32_t word)
-{
-	uint8_t *at = cop_wire_put_room(bytes, 1 + sizeof word);
-	if (at == NULL)
-		return;
-	at[0] = first;
-	word = __builtin_bswap32(word);
-	memcpy(at + 1, &word, sizeof word);
-}
-
-static void put_head64(cop_bytes *bytes, uint8_t first, uint64_t word)
-{
-	uint8_t *at = cop_wire_put_room(bytes, 1 + sizeof word);
-	if (at == NULL)
-		return;
-	at[0] = first;
-	word = __builtin_bswap64(word);
-	memcpy(at + 1, &word, sizeof word);
-}
-
-static void put_head8(cop_bytes *bytes, uint8_t first, uint8_t byte)
-{
-	uint8_t *at = cop_wire_put_room(bytes, 2);
-	if (at == NULL)
-		return;
-	at[0] = first;
-	at[1] = byte;
+	word = __builtin_bswap64(word << (64 - 8 * width));
+	memcpy(at + 1, &word, width);
 }
 
 void cop_wire_put_nil(cop_bytes *bytes) { put_byte(bytes, 0xc0); }
@@ -58,13 +30,13 @@ void cop_wire_put_unsigned(cop_bytes *bytes, uint64_t value)
 	if (value < 0x80)
 		put_byte(bytes, (uint8_t)value);
 	else if (value <= UINT8_MAX)
-		put_head8(bytes, 0xcc, (uint8_t)value);
+		put_head(bytes, 0xcc, 1, value);
 	else if (value <= UINT16_MAX)
-		put_head16(bytes, 0xcd, (uint16_t)value);
+		put_head(bytes, 0xcd, 2, value);
 	else if (value <= UINT32_MAX)
-		put_head32(bytes, 0xce, (uint32_t)value);
+		put_head(bytes, 0xce, 4, value);
 	else
-		put_head64(bytes, 0xcf, value);
+		put_head(bytes, 0xcf, 8, value);
 }
 
 void cop_wire_put_signed(cop_bytes *bytes, int64_t value)
@@ -74,27 +46,27 @@ void cop_wire_put_signed(cop_bytes *bytes, int64_t value)
 	else if (value >= -0x20)
 		put_byte(bytes, (uint8_t)value);
 	else if (value >= INT8_MIN)
-		put_head8(bytes, 0xd0, (uint8_t)value);
+		put_head(bytes, 0xd0, 1, (uint64_t)value);
 	else if (value >= INT16_MIN)
-		put_head16(bytes, 0xd1, (uint16_t)value);
+		put_head(bytes, 0xd1, 2, (uint64_t)value);
 	else if (value >= INT32_MIN)
-		put_head32(bytes, 0xd2, (uint32_t)value);
+		put_head(bytes, 0xd2, 4, (uint64_t)value);
 	else
-		put_head64(bytes, 0xd3, (uint64_t)value);
+		put_head(bytes, 0xd3, 8, (uint64_t)value);
 }
 
 void cop_wire_put_double(cop_bytes *bytes, double value)
 {
 	uint64_t word;
 	memcpy(&word, &value, sizeof word);
-	put_head64(bytes, 0xcb, word);
+	put_head(bytes, 0xcb, 8, word);
 }
 
 void cop_wire_put_float(cop_bytes *bytes, float value)
 {
 	uint32_t word;
 	memcpy(&word, &value, sizeof word);
-	put_head32(bytes, 0xca, word);
+	put_head(bytes, 0xca, 4, word);
 }
 
 /* A header of a length, or a count, that is not in its first byte: of 8 bits (first), 16 and 32. */
@@ -102,11 +74,11 @@ static void put_length(cop_bytes *bytes, uint8_t first, size_t length)
 {
 	COP_ASSERT(length <= UINT32_MAX);
 	if (length <= UINT8_MAX)
-		put_head8(bytes, first, (uint8_t)length);
+		put_head(bytes, first, 1, length);
 	else if (length <= UINT16_MAX)
-		put_head16(bytes, (uint8_t)(first + 1), (uint16_t)length);
+		put_head(bytes, (uint8_t)(first + 1), 2, length);
 	else
-		put_head32(bytes, (uint8_t)(first + 2), (uint32_t)length);
+		put_head(bytes, (uint8_t)(first + 2), 4, length);
 }
 
 void cop_wire_put_string(cop_bytes *bytes, const char *text, size_t length)
@@ -138,9 +110,9 @@ static void put_count(cop_bytes *bytes, uint8_t small, uint8_t wide, size_t coun
 	if (count < 16)
 		put_byte(bytes, (uint8_t)(small | count));
 	else if (count <= UINT16_MAX)
-		put_head16(bytes, wide, (uint16_t)count);
+		put_head(bytes, wide, 2, count);
 	else
-		put_head32(bytes, (uint8_t)(wide + 1), (uint32_t)count);
+		put_head(bytes, (uint8_t)(wide + 1), 4, count);
 }
 
 void cop_wire_put_array(cop_bytes *bytes, size_t count) { put_count(bytes, 0x90, 0xdc, count); }
@@ -191,7 +163,7 @@ void cop_wire_put_map_close(cop_bytes *bytes, size_t at)
 size_t cop_wire_put_array_open(cop_bytes *bytes)
 {
 	size_t at = bytes->length;
-	put_head32(bytes, 0xdd, 0);
+	put_head(bytes, 0xdd, 4, 0);
 	return at;
 }
 

@@ -1,3 +1,5 @@
+/* Encoders put the keys in one fixed order; decoders take them in any order and check afterwards that the needed ones
+ * came. */
 #include "wire/wire_reply.h"
 
 #include <string.h>

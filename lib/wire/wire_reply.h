@@ -16,11 +16,11 @@ typedef struct cop_wire_action {
 	size_t a;        /* from 0 */
 	double p;        /* in (0, 1]; values: density at y, per unit of value */
 	bool density;    /* values: there is one */
-	bool greedy;     /* the arm that the model thinks best */
+	bool greedy;     /* the arm of the lowest predicted loss */
 	double y;        /* the model's value */
 	unsigned probes; /* 1 or 2 values to try */
 	double probe[2];
-	const uint32_t *order; /* candidates, best predicted first; NULL: not asked for (decoded: always) */
+	const uint32_t *order; /* candidates, best predicted first; NULL: not wanted (decoded: always) */
 	size_t order_count;
 	uint64_t rev;  /* the model's revision */
 	bool repeated; /* decided earlier */

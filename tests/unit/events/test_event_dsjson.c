@@ -169,7 +169,6 @@ static void test_dsjson_that_broke_others_gives_events_or_errors(void **state)
 	assert_int_equal(event.candidates, 6);
 	assert_int_equal(event.action, 1);
 	no_event(&o);
-	assert_int_equal(cop_event_reader_passed(o.reader), 7);
 	close_opened(&o);
 	o = open_file("issue4669.dsjson", false);
 	assert_int_equal(cop_event_reader_next(o.reader, &event, &diag), COP_EFORMAT);
@@ -366,7 +365,6 @@ static void test_dsjson_of_forms_in_turn_is_told_apart(void **state)
 				assert_int_equal(event.x.nnz, expected[i].nnz);
 		}
 		no_event(&o);
-		assert_int_equal(cop_event_reader_passed(o.reader), 4);
 		close_opened(&o);
 	}
 }

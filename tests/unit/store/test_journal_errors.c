@@ -394,14 +394,6 @@ static void test_journal_reader_names_the_segment_it_is_in(void **state)
 	cop_journal_reader_close(reader);
 }
 
-static void test_journal_ends_have_words(void **state)
-{
-	(void)state;
-	static const char *const words[] = { "whole", "zeros", "torn", "missing", "damaged", "unknown", "unknown" };
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		assert_string_equal(cop_journal_end_text((cop_journal_end)i), words[i]);
-}
-
 static void turn_byte(uint64_t base, size_t at)
 {
 	size_t length;
@@ -467,7 +459,6 @@ int main(void)
 		TEST(test_journal_find_and_cut_without_memory_fail_cleanly),
 		TEST(test_journal_torn_header_that_cannot_be_removed_is_an_error),
 		TEST(test_journal_reader_names_the_segment_it_is_in),
-		TEST(test_journal_ends_have_words),
 		TEST(test_journal_verify_keeps_the_first_fault),
 		TEST(test_journal_verify_without_memory_names_the_header_by_its_beginning),
 	};

@@ -99,6 +99,12 @@ static float draw_activation(cop_rng *rng)
 	}
 }
 
+/* The reference of the vector kernels. */
+static void plain_backward(unsigned h, size_t m, float p, const float *a, const float *u, float *work, float *da)
+{
+	cop_kernel_find("plain")->trees_backward(h, m, p, a, u, work, da);
+}
+
 /* The same by the vector kernels. */
 static void check_kernels(unsigned h, size_t m, float p, const float *a, const float *u, const float *want)
 {
@@ -132,7 +138,7 @@ static void check_literal(cop_rng *rng, unsigned h, size_t m, double fac)
 		a[i] = draw_activation(rng);
 	for (size_t i = 0; i < (n + 1) * m; i++)
 		u[i] = (float)cop_rng_normal(rng);
-	cop_dgt_backward(h, m, cop_dgt_agree(fac), a, u, work, da);
+	plain_backward(h, m, cop_dgt_agree(fac), a, u, work, da);
 	check_kernels(h, m, cop_dgt_agree(fac), a, u, da);
 	for (size_t j = 0; j < m; j++) {
 		double a1[LEAVES], u1[LEAVES], want[LEAVES];
@@ -184,7 +190,7 @@ static void test_backward_random_equals_finite_differences(void **state)
 			uf[l] = (float)cop_rng_normal(&rng);
 			u[l] = (double)uf[l];
 		}
-		cop_dgt_backward(h, 1, cop_dgt_agree(1.0), af, uf, work, da);
+		plain_backward(h, 1, cop_dgt_agree(1.0), af, uf, work, da);
 		for (size_t t = 0; t < n; t++) {
 			a[t] = a0[t] + 1e-6;
 			double up = surrogate(h, a, a0, u);
@@ -228,7 +234,7 @@ static void test_backward_fixed_inputs_give_recorded_numbers(void **state)
 		assert_int_equal(cop_dgt_work(r->h, 1), (1U << r->h) - 1);
 		cop_dgt_leaves(r->h, 1, r->a, &leaf);
 		assert_int_equal(leaf, r->leaf);
-		cop_dgt_backward(r->h, 1, cop_dgt_agree(r->fac), r->a, r->u, work, da);
+		plain_backward(r->h, 1, cop_dgt_agree(r->fac), r->a, r->u, work, da);
 		for (size_t t = 0; t < (1U << r->h) - 1; t++)
 			assert_true(fabs((double)da[t] - r->da[t]) < 5e-7);
 	}
@@ -249,14 +255,14 @@ static void test_backward_many_trees_equals_each_alone(void **state)
 	for (size_t i = 0; i < (N + 1) * M; i++)
 		u[i] = (float)cop_rng_normal(&rng);
 	cop_dgt_leaves(H, M, a, leaf);
-	cop_dgt_backward(H, M, cop_dgt_agree(1.0), a, u, work, da);
+	plain_backward(H, M, cop_dgt_agree(1.0), a, u, work, da);
 	for (size_t j = 0; j < M; j++) {
 		for (size_t t = 0; t < N; t++)
 			a1[t] = a[t * M + j];
 		for (size_t l = 0; l <= N; l++)
 			u1[l] = u[l * M + j];
 		cop_dgt_leaves(H, 1, a1, &leaf1);
-		cop_dgt_backward(H, 1, cop_dgt_agree(1.0), a1, u1, work1, da1);
+		plain_backward(H, 1, cop_dgt_agree(1.0), a1, u1, work1, da1);
 		assert_int_equal(leaf[j], leaf1);
 		for (size_t t = 0; t < N; t++)
 			assert_memory_equal(&da[t * M + j], &da1[t], sizeof(float));
@@ -330,7 +336,7 @@ static void test_largest_height_works(void **state)
 		a[t] = 0.5f;
 	cop_dgt_leaves(COP_DGT_MAX_HEIGHT, 1, a, &leaf);
 	assert_int_equal(leaf, n);
-	cop_dgt_backward(COP_DGT_MAX_HEIGHT, 1, cop_dgt_agree(1.0), a, u, work, da);
+	plain_backward(COP_DGT_MAX_HEIGHT, 1, cop_dgt_agree(1.0), a, u, work, da);
 	double p = 1.0 / (1.0 + exp(-2.0));
 	double reach =
 	        pow(p, COP_DGT_MAX_HEIGHT); /* U(root): only the right-most leaf has a value, and it weighs this */

@@ -67,8 +67,8 @@ static void account(void *state, const cop_replay_slot *slot)
 	for (size_t i = 0; i < slot->block.count; i++) {
 		cop_logged_event event;
 		cop_row rows[MOST];
-		assert_true(cop_event_block_candidates(&slot->block, i) <= MOST);
 		cop_event_block_get(&slot->block, i, rows, &event);
+		assert_true(event.candidates <= MOST);
 		w->costs += event.cost;
 		for (unsigned c = 0; c < w->set.consumers; c++)
 			assert_true(slot->seen[c * slot->block.count + i].target == (double)(w->accounted + i + c));
