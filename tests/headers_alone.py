@@ -6,7 +6,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-TEMPLATES = {"kernel_simd.h", "bench_peak_simd.h"}  # compiled several times, with macros set by the includer
+TEMPLATES = {"kernel_simd_private.h", "bench_peak_simd.h"}  # compiled several times, with macros set by the includer
 
 
 def compiles(compiler, header):

@@ -1,8 +1,8 @@
 /* base/json.h: JSON out (a writer that builds one text) and in (a thin tree over jansson, whose one home this is).
  *
  * The writer keeps the order of keys, and numbers read back exactly. It is sticky: after the first failure calls do
- * nothing, and cop_json_writer_finish returns the error. Calls out of order (a value without its key, an end without its begin) are
- * broken contracts. One thread per object; a parsed tree may be read from many. */
+ * nothing, and cop_json_writer_finish returns the error. Calls out of order (a value without its key, an end without
+ * its begin) are broken contracts. One thread per object; a parsed tree may be read from many. */
 #ifndef COP_BASE_JSON_H
 #define COP_BASE_JSON_H
 

@@ -1,7 +1,7 @@
 /* base/stream.h: files read and written plain, through gzip or through zstd.
  *
- * Reading: the format follows from the first bytes; gzip members and zstd frames may follow one another, and one that is
- * cut short is an error. Writing: by the name's ending (.gz, .zst). "-" is standard input or output.
+ * Reading: the format follows from the first bytes; gzip members and zstd frames may follow one another, and one that
+ * is cut short is an error. Writing: by the name's ending (.gz, .zst). "-" is standard input or output.
  * Failures are sticky: every later call gives the same error, and cop_stream_diag has what was wrong.
  * One thread per stream. */
 #ifndef COP_BASE_STREAM_H

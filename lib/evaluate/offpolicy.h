@@ -116,8 +116,8 @@ void cop_offpolicy_defaults(cop_offpolicy_settings *settings);
 /* COP_ENONFINITE, COP_EINVAL: settings outside what is allowed. */
 COP_CHECK cop_err cop_offpolicy_init(cop_offpolicy *o, const cop_offpolicy_settings *settings);
 
-/* One event. On error nothing has changed. COP_ENONFINITE: a value is not finite. COP_EINVAL: outside the ranges of the struct
- * says, or w, cost or weight beyond COP_OFFPOLICY_MAX. */
+/* One event. On error nothing has changed. COP_ENONFINITE: a value is not finite. COP_EINVAL: outside the ranges of the
+ * struct says, or w, cost or weight beyond COP_OFFPOLICY_MAX. */
 COP_CHECK cop_err cop_offpolicy_add(cop_offpolicy *o, const cop_offpolicy_event *event);
 void cop_offpolicy_summarise(const cop_offpolicy *o, cop_offpolicy_summary *out);
 

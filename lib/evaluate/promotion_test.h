@@ -25,9 +25,9 @@
  *   wealth  W, the mean over k in { 3/4, 3/2, 3 } of the products of 1 + s (l - b), with f_c' and f_n' the predictions
  *           less their mean errors so far, b = f_c' + t where f_n' > b, b = f_c' - t where f_n' < b, else no bet, and
  *           the bet s = k (f_n' - b) / (m (1 - m)), m the mean loss so far, so small that no factor is below 0.1. (k =
- *           1 is about what a learner that is sure of f_n' would choose; what a challenger has learned shows in f_n' little
- *           by little, so more pays mostly, and is too much sometimes.) The tolerance t is 0.2 m (1 - m), and 0.04 at
- *           most.
+ *           1 is about what a learner that is sure of f_n' would choose; what a challenger has learned shows in f_n'
+ *           little by little, so more pays mostly, and is too much sometimes.) The tolerance t is 0.2 m (1 - m), and
+ *           0.04 at most.
  * If f_c' is within t of the mean of l at each event, whatever the sign, then W is a non-negative supermartingale that
  * starts at 1, so by Ville's inequality it ever reaches 1 / r with probability at most r: a champion whose predictions
  * are biased, by a constant or by no more than t, is not displaced for that. Predictions prove nothing about policies.

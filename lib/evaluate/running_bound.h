@@ -2,10 +2,10 @@
  *
  * Values x_1, x_2, ... come one by one; of each a number is known beforehand that it cannot be below, its `least`.
  * Nothing else is bounded, and their means g_t (given all that came before) may drift. With probability 1 - risk, at
- * every time t together, (g_1 + ... + g_t) / t  >=  cop_running_bound_low at time t, so the bound may be looked at after
- * every value, and sampling may end at any time. Predictions x^ (the mean so far, kept within [low, top]) leave gaps
- * x - x^ >= -b with b = top - least. By the inequality of Fan, Grama and Liu (2015), as Howard, Ramdas, McAuliffe and
- * Sekhon use it (2021, theorem 4), for each l > 0 that stays below 1 / b
+ * every time t together, (g_1 + ... + g_t) / t  >=  cop_running_bound_low at time t, so the bound may be looked at
+ * after every value, and sampling may end at any time. Predictions x^ (the mean so far, kept within [low, top]) leave
+ * gaps x - x^ >= -b with b = top - least. By the inequality of Fan, Grama and Liu (2015), as Howard, Ramdas, McAuliffe
+ * and Sekhon use it (2021, theorem 4), for each l > 0 that stays below 1 / b
  *
  *     exp(sum(l (x - g) - psi(l b) (x - x^)^2 / b^2)),  psi(u) = -log(1 - u) - u
  *

@@ -37,8 +37,8 @@ bool cop_event_block_is_full(const cop_event_block *block);
  * COP_ENOMEM. Nothing changed then. */
 COP_CHECK cop_err cop_event_block_add(cop_event_block *block, const cop_logged_event *event);
 
-/* A view of event i < count. rows: the caller's room for a row for each candidate of the event, so that several threads can
- * read one block; NULL when there are none. */
+/* A view of event i < count. rows: the caller's room for a row for each candidate of the event, so that several threads
+ * can read one block; NULL when there are none. */
 void cop_event_block_get(const cop_event_block *block, size_t i, cop_row *rows, cop_logged_event *out);
 
 #endif

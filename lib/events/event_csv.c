@@ -1,11 +1,11 @@
-/* The first row is read with the reader, as only then the columns are known; it waits for the first call of next, and so
- * does an error that it is.
+/* The first row is read with the reader, as only then the columns are known; it waits for the first call of next, and
+ * so does an error that it is.
  *
  * A context column holds numbers or text, as its first row does. Rows go through the feature space by name; once the
  * space is seen to have given the context's columns of numbers its own first columns in the same order, values are
  * written into the row directly. Candidates of an items file are made once: dense ones have columns of their own,
  * hashed ones are features of the namespace "item". */
-#include "events/event_csv.h"
+#include "events/event_csv_private.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Hashed candidates are rows of the space, in the namespace "item"; dense ones have columns of their own, which no
  * other row has, and do not go through the space. */
-#include "events/event_csv.h"
+#include "events/event_csv_private.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* A text names a column when it is the header's name of it, else when it is a number from 1. A part of the context's
  * list that names none is a range: it is split at each hyphen in turn until both sides name columns. */
-#include "events/event_csv.h"
+#include "events/event_csv_private.h"
 
 #include <stdint.h>
 #include <string.h>

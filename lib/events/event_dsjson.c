@@ -5,7 +5,7 @@
  *
  * Not events, passed over and counted: observations that found no decision (no features, but "RewardValue",
  * "Observations" or nothing but an id) and the "[CHECKPOINT" lines that its logs hold. */
-#include "events/event_dsjson.h"
+#include "events/event_dsjson_private.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  *
  * The space makes one row at a time. So the shared row is made where "_multi" begins, which is mostly the last member;
  * when a shared feature comes after it, the line is read again with the candidates left for the end. */
-#include "events/event_dsjson.h"
+#include "events/event_dsjson_private.h"
 
 #include <string.h>
 

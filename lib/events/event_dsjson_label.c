@@ -1,8 +1,9 @@
 /* What a line may hold of the played action, and where: "_labelIndex" (from 0), "_label_Action" (from 1, where 0
- * stands for none), the first of "a" (from 1, unless the list holds a 0: then from 0). All that are there must agree. Its
- * propensity is "_label_probability", else the first of "p" (or "_p"), which goes with "a". Its cost is "_label_cost",
- * else "_original_label_cost". The words behind "_label_" are compared without case, as Vowpal Wabbit does. */
-#include "events/event_dsjson.h"
+ * stands for none), the first of "a" (from 1, unless the list holds a 0: then from 0). All that are there must agree.
+ * Its propensity is "_label_probability", else the first of "p" (or "_p"), which goes with "a". Its cost is
+ * "_label_cost", else "_original_label_cost". The words behind "_label_" are compared without case, as Vowpal Wabbit
+ * does. */
+#include "events/event_dsjson_private.h"
 
 #include <math.h>
 #include <string.h>

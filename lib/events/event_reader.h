@@ -40,8 +40,8 @@ typedef struct cop_event_columns {
 /* Whether an event of VW text is one line or several. */
 typedef enum cop_event_lines {
 	/* As the file begins: several when a first line is `shared` or a label's action is 0, or when a blank line ends
-	 * more than one line with one label at most; else, and when 64 lines or COP_STREAM_PEEK_MAX bytes do not settle it,
-	 * one. */
+	 * more than one line with one label at most; else, and when 64 lines or COP_STREAM_PEEK_MAX bytes do not settle
+	 * it, one. */
 	COP_EVENT_LINES_AUTO = 0,
 	COP_EVENT_LINES_ONE,     /* blank lines mean nothing */
 	COP_EVENT_LINES_SEVERAL, /* candidates, up to a blank line; a first line `shared` is for all of them */
@@ -72,8 +72,8 @@ COP_CHECK cop_err cop_event_reader_open(const cop_event_format *format, const ch
 void cop_event_reader_free(cop_event_reader *reader);
 COP_CHECK cop_err cop_event_reader_next(cop_event_reader *reader, cop_logged_event *event, cop_diag *diag);
 
-/* For formats: a reader of `size` zeroed bytes that begins with its base. NULL: no memory, reported in *diag, and *stream is
- * freed and nulled. Caller frees with cop_mem_free. */
+/* For formats: a reader of `size` zeroed bytes that begins with its base. NULL: no memory, reported in *diag, and
+ * *stream is freed and nulled. Caller frees with cop_mem_free. */
 void *cop_event_reader_make(size_t size, const cop_event_reader_class *class, cop_stream **stream, cop_diag *diag);
 
 /* The rows of the table. */

@@ -1,10 +1,10 @@
-/* A line is used up before the next one is read. An event of several lines is a row for `shared` (empty when there is no
- * such line) and one for each other line; spans of them are kept until all are there and of one length. After a wrong
- * line the rest of its event, up to a blank line, is passed over. */
+/* A line is used up before the next one is read. An event of several lines is a row for `shared` (empty when there is
+ * no such line) and one for each other line; spans of them are kept until all are there and of one length. After a
+ * wrong line the rest of its event, up to a blank line, is passed over. */
 #include <string.h>
 
 #include "base/mem.h"
-#include "events/event_vw.h"
+#include "events/event_vw_private.h"
 
 #define FIRST_LOOK ((size_t)4 << 10) /* bytes */
 #define MOST_LINES 64 /* of a first event without a blank line, before it is taken for many of one line */

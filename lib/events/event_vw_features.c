@@ -8,7 +8,7 @@
 
 #include "base/number.h"
 #include "base/number_short.h"
-#include "events/event_vw.h"
+#include "events/event_vw_private.h"
 
 #define SHOWN 40 /* characters of a wrong text in a message */
 

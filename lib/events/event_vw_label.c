@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "base/number.h"
-#include "events/event_vw.h"
+#include "events/event_vw_private.h"
 
 typedef struct word {
 	const char *at, *end;

@@ -8,7 +8,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "events/event_writer_text.h"
+#include "events/event_writer_private.h"
 
 #define ENOUGH ((size_t)256 << 10) /* bytes that are worth a write */
 

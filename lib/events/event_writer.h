@@ -7,8 +7,8 @@
  * rows name their columns: as the feature space does ("namespace^name"), or as the list of names does, or x0, x1
  * ... Sparse rows have places only: those are their names, and with "strings" hashing in at least as many bits a name
  * of digits in the default namespace is its own place, so what is written is read back equal. Numbers are the shortest
- * text that reads back the same. What a format cannot hold is refused, never altered, and leaves no trace in the output.
- * Ids that are integers become their digits, binary ones hexadecimal. One thread per writer. */
+ * text that reads back the same. What a format cannot hold is refused, never altered, and leaves no trace in the
+ * output. Ids that are integers become their digits, binary ones hexadecimal. One thread per writer. */
 #ifndef COP_EVENTS_EVENT_WRITER_H
 #define COP_EVENTS_EVENT_WRITER_H
 

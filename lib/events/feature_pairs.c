@@ -1,7 +1,7 @@
 /* Places are sorted digit by digit, least significant first, or by insertion when they are few. Parts are brought
  * together by group with the shared ones behind the others, the order in which Vowpal Wabbit has them when it adds
  * shared features to a candidate. */
-#include "events/feature_pairs.h"
+#include "events/feature_pairs_private.h"
 
 #include <math.h>
 #include <string.h>

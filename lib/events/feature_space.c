@@ -12,7 +12,7 @@
 #include "base/assert.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "events/feature_space_state.h"
+#include "events/feature_space_private.h"
 
 #define NEAR   8          /* hints that are tried before a name is looked up */
 #define NO_ONE UINT32_MAX /* number of a namespace that has no columns */

@@ -133,8 +133,8 @@ void cop_feature_room_fini(cop_feature_room *room);
 void cop_feature_space_save(const cop_feature_space *space, cop_bytes *bytes);
 COP_CHECK cop_err cop_feature_space_load(cop_cursor *cursor, cop_feature_space **out);
 
-/* Dense: these names become the columns, in this order, and there are no more. A name is "namespace^feature", or a feature
- * of the default namespace; one that stands twice is one column. COP_ENOMEM. */
+/* Dense: these names become the columns, in this order, and there are no more. A name is "namespace^feature", or a
+ * feature of the default namespace; one that stands twice is one column. COP_ENOMEM. */
 COP_CHECK cop_err cop_feature_space_add_columns(cop_feature_space *space, const char *const *names, size_t count);
 
 #endif

@@ -1,6 +1,6 @@
 /* Settings, namespaces, then columns with the numbers of their namespaces. */
 #include "base/mem.h"
-#include "events/feature_space_state.h"
+#include "events/feature_space_private.h"
 
 static void save_name(cop_bytes *bytes, const cop_name *name)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "events/feature_space_state.h"
+#include "events/feature_space_private.h"
 
 /* Room for `more` entries behind `used`. */
 static cop_err room_grow(cop_feature_room *room, size_t more, bool indices)

@@ -1,5 +1,5 @@
 /* A header of names and action, probability, cost; then numbers. */
-#include "events/event_writer_text.h"
+#include "events/event_writer_private.h"
 
 static const char *const labels[] = { "action", "probability", "cost" };
 

@@ -2,7 +2,7 @@
  * as decision services write it: "a" holds the played action first and then the others, where they are known. In "c"
  * features of the default namespace are members, the others members of an object for each namespace, candidates the
  * objects in "_multi". */
-#include "events/event_writer_text.h"
+#include "events/event_writer_private.h"
 
 #define ESCAPED 6 /* bytes of \u001f */
 

@@ -1,7 +1,7 @@
 /* "action:cost:probability 'tag|namespace name:value ...", a value of 1 left out; where not all actions were eligible,
  * those that were stand beside it, as numbers alone. With candidates: "shared 'tag|...", a line for each with the label
  * at the played one, and a blank line. */
-#include "events/event_writer_text.h"
+#include "events/event_writer_private.h"
 
 /* What parses as something else inside of a name, a namespace or a tag. */
 static bool is_special(char c) { return c == ' ' || c == ':' || c == '|' || (unsigned char)c < ' '; }

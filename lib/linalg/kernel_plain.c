@@ -3,4 +3,4 @@
 
 #define COP_KERNEL_NAME   "plain"
 #define COP_KERNEL_SYMBOL cop_kernel_plain
-#include "linalg/kernel_simd.h"
+#include "linalg/kernel_simd_private.h"

@@ -11,7 +11,7 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "optim/optim_rule.h"
+#include "optim/optim_private.h"
 
 /* lr <= 1e6, eps >= 1e-12, 1 - beta1 >= 1e-4: then every move is below 1e6 * 1e15 * 1e4 / 1e-12 = 1e37. */
 #define SAFE_WEIGHT 1e12f /* weights and gradients */

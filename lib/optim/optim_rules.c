@@ -1,5 +1,5 @@
 /* Plain loops over separate arrays, so that they vectorise; the order of operations within an element is fixed. */
-#include "optim/optim_rule.h"
+#include "optim/optim_private.h"
 
 #include <float.h>
 #include <math.h>

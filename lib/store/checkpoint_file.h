@@ -50,8 +50,8 @@ typedef struct cop_checkpoint_listener {
 	void *context;
 } cop_checkpoint_listener;
 
-/* The newest file that is whole. Damaged ones are passed over and reported to the listener (NULL allowed); one of a newer
- * version is not: it ends the search with COP_EVERSION, for going back behind it would lose what it holds.
+/* The newest file that is whole. Damaged ones are passed over and reported to the listener (NULL allowed); one of a
+ * newer version is not: it ends the search with COP_EVERSION, for going back behind it would lose what it holds.
  * COP_ENOTFOUND: no folder, no file, or none that is whole. Else as list and read. */
 COP_CHECK cop_err cop_checkpoint_newest(const char *folder, const char *prefix, cop_bytes *out, uint64_t *sequence,
         const cop_checkpoint_listener *listener, cop_diag *diag);

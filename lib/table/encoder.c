@@ -1,6 +1,6 @@
 /* Features stand in the order of their columns; a category's are in the order of its codes, and a number's own comes
  * before the one that is 1 where it was missing. */
-#include "table/encoder_state.h"
+#include "table/encoder_private.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The payload: flags and counts; the columns; the categories in order of appearance, each with its column; the names of
  * classes; the scale. Places, names and codes of features follow from these and are made again. */
-#include "table/encoder_state.h"
+#include "table/encoder_private.h"
 
 #include <math.h>
 

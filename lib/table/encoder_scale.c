@@ -1,6 +1,6 @@
 /* Means before deviations: two passes over the rows, row by row as they lie in memory, with doubles. A feature is
  * constant when its smallest value is its largest: deviations are 0 only to within rounding. */
-#include "table/encoder_state.h"
+#include "table/encoder_private.h"
 
 #include <float.h>
 #include <math.h>

@@ -9,7 +9,7 @@
 #include "base/assert.h"
 #include "base/mem.h"
 #include "table/libsvm.h"
-#include "table/table_reader.h"
+#include "table/table_reader_private.h"
 
 /* ---- classes ---- */
 

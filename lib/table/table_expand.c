@@ -1,7 +1,7 @@
 /* What missing fields become is worked out over the columns as they were read, for every column, as a later file may
  * miss what training did not; then NaN is filled in place, and rows are written anew only when there is a category or a
  * feature that is 1 where a field was missing. */
-#include "table/table_reader.h"
+#include "table/table_reader_private.h"
 
 #include <math.h>
 #include <string.h>

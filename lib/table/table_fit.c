@@ -1,7 +1,7 @@
 /* One pass. Every column but the target is a feature at first; a category's holds its codes as numbers, a missing field
  * is NaN, and a column that turns out to be a category has the numbers it holds so far renamed to codes. At the end NaN
  * is filled, and codes are spread to one feature each. */
-#include "table/table_reader.h"
+#include "table/table_reader_private.h"
 
 #include <float.h>
 #include <math.h>

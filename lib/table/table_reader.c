@@ -1,6 +1,6 @@
 /* Whether the first line is a header follows from what can be looked at before anything is taken: that text is read as
  * a csv file of its own, without a header, up to its second row. */
-#include "table/table_reader.h"
+#include "table/table_reader_private.h"
 
 #include <float.h>
 #include <math.h>

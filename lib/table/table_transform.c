@@ -1,5 +1,5 @@
 /* Each column of training is found in the file once, as a field; then every row goes straight to its features. */
-#include "table/table_reader.h"
+#include "table/table_reader_private.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,5 +1,5 @@
-/* tree/dgt.h: dense gradients of complete hard trees (Karthikeyan et al., Algorithm 2), many trees at once. The gradients
- * themselves are the kernels tree_backward and trees_backward (linalg/kernel.h).
+/* tree/dgt.h: dense gradients of complete hard trees (Karthikeyan et al., Algorithm 2), many trees at once. The
+ * gradients themselves are the kernels tree_backward and trees_backward (linalg/kernel.h).
  *
  * Forward is the hard walk to leaf l* (right iff a_t >= 0). Backward uses the soft leaf weights
  * q_l = softmax_l(fac * sum_t sign(a_t) S(t,l)), sign(0) = +1, S = -1 for leaves left of t and +1 right of it. They

@@ -1,9 +1,9 @@
 /* tree/oblique_tree.h: the tree that online learners hand out: complete, one hyperplane per decision node, constant
  * leaves. Rows walk it as a cop_tree (cop_tree_from_oblique).
  *
- * d features, K outputs (arms, classes or values), height h; n = 2^h - 1 decision nodes in heap order: children of t are
- * 2t+1 (left) and 2t+2 (right), leaf l = heap place - n. Node t sends x right iff <w_t, x> + b_t >= 0 (Karthikeyan et
- * al., eq. 3).
+ * d features, K outputs (arms, classes or values), height h; n = 2^h - 1 decision nodes in heap order: children of t
+ * are 2t+1 (left) and 2t+2 (right), leaf l = heap place - n. Node t sends x right iff <w_t, x> + b_t >= 0 (Karthikeyan
+ * et al., eq. 3).
  *
  * Weights are node-major: node t's d weights are contiguous. Distinct trees may be used on distinct threads. */
 #ifndef COP_TREE_OBLIQUE_TREE_H

@@ -1,5 +1,5 @@
-/* Codes and results are indices into tables of their texts. Text that came from outside is cleaned before it goes into a
- * message: valid UTF-8 and no control characters. */
+/* Codes and results are indices into tables of their texts. Text that came from outside is cleaned before it goes into
+ * a message: valid UTF-8 and no control characters. */
 #include "wire/wire_code.h"
 
 #include <stdarg.h>

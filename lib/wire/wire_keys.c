@@ -1,5 +1,5 @@
-/* Invariant: after a key was given out the cursor stands on its value, and bit i of `seen` is set iff names[i] came. Keys
- * are compared from the name behind the last one on, as messages of one sender keep their order. */
+/* Invariant: after a key was given out the cursor stands on its value, and bit i of `seen` is set iff names[i] came.
+ * Keys are compared from the name behind the last one on, as messages of one sender keep their order. */
 #include "wire/wire_keys.h"
 
 #include <inttypes.h>

@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 #include "events/event_reader.h"
-#include "events/event_vw.h"
+#include "events/event_vw_private.h"
 #include "support_guard.h"
 
 #define DIR_VW COP_TEST_DATA "/vw/"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "table/dataset.h"
-#include "table/encoder_state.h"
+#include "table/encoder_private.h"
 
 enum { SPARSE = 1, REGRESSION = 2, SCALE_TARGET = 4, NAMED = 8 };
 

@@ -1,6 +1,6 @@
-/* table/encoder_state.h: what a preparation holds, for its own sources and table/table's only. */
-#ifndef COP_TABLE_ENCODER_STATE_H
-#define COP_TABLE_ENCODER_STATE_H
+/* table/encoder_private.h: what a preparation holds, for its own sources and table/table's only. */
+#ifndef COP_TABLE_ENCODER_PRIVATE_H
+#define COP_TABLE_ENCODER_PRIVATE_H
 
 #include "base/name_table.h"
 #include "table/encoder.h"

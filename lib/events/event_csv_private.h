@@ -1,9 +1,9 @@
-/* events/event_csv.h: the parts of the csv log's reader, for its sources alone.
+/* events/event_csv_private.h: the parts of the csv log's reader, for its sources alone.
  *
  * Which columns mean what: they are named by their header's name or their place from 1. And the candidates, a line of
  * numbers for each action, that all events share. */
-#ifndef COP_EVENTS_EVENT_CSV_H
-#define COP_EVENTS_EVENT_CSV_H
+#ifndef COP_EVENTS_EVENT_CSV_PRIVATE_H
+#define COP_EVENTS_EVENT_CSV_PRIVATE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
-/* events/event_writer_text.h: what the formats of events/event_writer share: room, numbers, names. Internal to them.
+/* events/event_writer_private.h: what the formats of events/event_writer share: room, numbers, names. Internal to them.
  *
  * A format reserves room for the most that it will put and then writes behind `end` without asking again. */
-#ifndef COP_EVENTS_EVENT_WRITER_TEXT_H
-#define COP_EVENTS_EVENT_WRITER_TEXT_H
+#ifndef COP_EVENTS_EVENT_WRITER_PRIVATE_H
+#define COP_EVENTS_EVENT_WRITER_PRIVATE_H
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
-/* events/event_dsjson.h: the parts of the dsjson reader, for its sources alone.
+/* events/event_dsjson_private.h: the parts of the dsjson reader, for its sources alone.
  *
  * event_dsjson.c reads lines and finds which form each has; event_dsjson_label.c gathers what was played and what it
  * cost; event_dsjson_features.c puts features into rows. All read through one events/json_scan, where faults stay. */
-#ifndef COP_EVENTS_EVENT_DSJSON_H
-#define COP_EVENTS_EVENT_DSJSON_H
+#ifndef COP_EVENTS_EVENT_DSJSON_PRIVATE_H
+#define COP_EVENTS_EVENT_DSJSON_PRIVATE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
-/* events/feature_pairs.h: hashed features as entries of a sparse row, and products of two of them.
+/* events/feature_pairs_private.h: hashed features as entries of a sparse row, and products of two of them.
  *
  * A pair of namespaces (a, b), by first character, makes every feature of a times every feature of b, at the place
  * (hash of a's * 16777619) xor (hash of b's); (a, a) makes each feature times itself and those behind it. ':' stands
  * for every namespace whose first character is printable; a pair met twice, in either order, is made once. As Vowpal
  * Wabbit does it. One thread per object. */
-#ifndef COP_EVENTS_FEATURE_PAIRS_H
-#define COP_EVENTS_FEATURE_PAIRS_H
+#ifndef COP_EVENTS_FEATURE_PAIRS_PRIVATE_H
+#define COP_EVENTS_FEATURE_PAIRS_PRIVATE_H
 
 #include <stdbool.h>
 #include <stddef.h>

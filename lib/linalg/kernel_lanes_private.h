@@ -1,7 +1,7 @@
-/* linalg/kernel_lanes.h: what the kernels' sources are written in: registers of LANES floats of the instruction set
- * that includes it. */
-#ifndef COP_LINALG_KERNEL_LANES_H
-#define COP_LINALG_KERNEL_LANES_H
+/* linalg/kernel_lanes_private.h: what the kernels' sources are written in: registers of LANES floats of the instruction
+ * set that includes it. */
+#ifndef COP_LINALG_KERNEL_LANES_PRIVATE_H
+#define COP_LINALG_KERNEL_LANES_PRIVATE_H
 
 #include <stdint.h>
 

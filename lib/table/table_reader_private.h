@@ -1,14 +1,15 @@
-/* table/table_reader.h: what reading a training file and reading a later one share; for table/table's sources only.
+/* table/table_reader_private.h: what reading a training file and reading a later one share; for table/table's sources
+ * only.
  *
  * A reader goes through a csv file row by row, its header found by table/table's rule, and grows the
  * dataset to about what the whole file will need. One thread per reader. */
-#ifndef COP_TABLE_TABLE_READER_H
-#define COP_TABLE_TABLE_READER_H
+#ifndef COP_TABLE_TABLE_READER_PRIVATE_H
+#define COP_TABLE_TABLE_READER_PRIVATE_H
 
 #include "base/csv.h"
 #include "base/number.h"
 #include "base/stream.h"
-#include "table/encoder_state.h"
+#include "table/encoder_private.h"
 #include "table/table.h"
 
 typedef struct cop_table_reader {

@@ -1,5 +1,5 @@
-/* linalg/kernel_trees.h: the backward pass of complete trees (kernel.h's tree_backward and trees_backward), part of
- * kernel_simd.h.
+/* linalg/kernel_trees_private.h: the backward pass of complete trees (kernel.h's tree_backward and trees_backward),
+ * part of kernel_simd_private.h.
  *
  * One tree. Upwards a node gets U, the value it expects of its children (the side its margin points at counts p, the
  * other 1 - p), and D, how much its right child contributes to that beyond its left one. Downwards it gets P, the
@@ -8,14 +8,14 @@
  * vec has nodes that are neighbours, and such levels are taken two at a time, the lower one's U and P staying in
  * registers. D is kept in work, level by level from the one of LANES nodes on (which so is aligned), U and P are kept
  * in da where the nodes' gradients are to be. */
-#ifndef COP_LINALG_KERNEL_TREES_H
-#define COP_LINALG_KERNEL_TREES_H
+#ifndef COP_LINALG_KERNEL_TREES_PRIVATE_H
+#define COP_LINALG_KERNEL_TREES_PRIVATE_H
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "linalg/kernel_lanes.h"
+#include "linalg/kernel_lanes_private.h"
 
 /* EVEN, ODD: children side by side, taken apart; FRONT, BACK: put together. HEAP_LEFT, HEAP_RIGHT: children of the top
  * nodes, which are top nodes themselves (x) or of the level below (y). HEAP_HANDED: of x (left) or y (right), what each

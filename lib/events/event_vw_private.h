@@ -1,4 +1,4 @@
-/* events/event_vw.h: one line of Vowpal Wabbit text: its label part, and its features. For event_vw*.c only.
+/* events/event_vw_private.h: one line of Vowpal Wabbit text: its label part, and its features. For event_vw*.c only.
  *
  *   LABEL ['TAG]|[NAMESPACE[:WEIGHT]] FEATURE[:VALUE] ... |...
  *
@@ -6,8 +6,8 @@
  * tag when it begins with ' or touches the bar; what stands before a tab, with more behind it, is passed over. A
  * feature without a value is 1, one without a name is numbered, a value that does not begin like a number is a text,
  * whose hash has the name's as seed. Blanks are spaces, tabs and carriage returns. */
-#ifndef COP_EVENTS_EVENT_VW_H
-#define COP_EVENTS_EVENT_VW_H
+#ifndef COP_EVENTS_EVENT_VW_PRIVATE_H
+#define COP_EVENTS_EVENT_VW_PRIVATE_H
 
 #include "events/event_reader.h"
 

@@ -1,9 +1,9 @@
-/* events/feature_space_state.h: what a feature space holds, for its own sources (feature_space*.c) only. */
-#ifndef COP_EVENTS_FEATURE_SPACE_STATE_H
-#define COP_EVENTS_FEATURE_SPACE_STATE_H
+/* events/feature_space_private.h: what a feature space holds, for its own sources (feature_space*.c) only. */
+#ifndef COP_EVENTS_FEATURE_SPACE_PRIVATE_H
+#define COP_EVENTS_FEATURE_SPACE_PRIVATE_H
 
 #include "base/name_table.h"
-#include "events/feature_pairs.h"
+#include "events/feature_pairs_private.h"
 #include "events/feature_space.h"
 #include "events/place_names.h"
 

@@ -1,5 +1,5 @@
-/* linalg/kernel_simd.h: the kernels' one source; each kernel_<isa>.c defines COP_KERNEL_NAME and COP_KERNEL_SYMBOL,
- * is compiled with that instruction set, and includes it once.
+/* linalg/kernel_simd_private.h: the kernels' one source; each kernel_<isa>.c defines COP_KERNEL_NAME and
+ * COP_KERNEL_SYMBOL, is compiled with that instruction set, and includes it once.
  *
  * A vec is one register of LANES floats. Columns are independent of one another, so their sums do not depend on LANES;
  * a dot product always runs in COP_KERNEL_LANES lanes, whatever number of registers holds them. Columns are taken in
@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "linalg/kernel.h"
-#include "linalg/kernel_lanes.h"
-#include "linalg/kernel_trees.h"
+#include "linalg/kernel_lanes_private.h"
+#include "linalg/kernel_trees_private.h"
 
 #define WIDE 8
 

@@ -1,9 +1,9 @@
-/* optim/optim_rule.h: what an optimiser is made of (private to lib/optim): one table row, one update kernel.
+/* optim/optim_private.h: what an optimiser is made of (private to lib/optim): one table row, one update kernel.
  *
  * Up to two state arrays beside the weights, s1 and s2, elementwise. Between touches of a row each state decays by a
  * constant factor per step, which is all that step_rows needs to catch up. */
-#ifndef COP_OPTIM_OPTIM_RULE_H
-#define COP_OPTIM_OPTIM_RULE_H
+#ifndef COP_OPTIM_OPTIM_PRIVATE_H
+#define COP_OPTIM_OPTIM_PRIVATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
