@@ -386,7 +386,7 @@ static void read_shares(cop_config_reading *reading, cfg_t *section, const cop_c
 	cop_arm_shares shares = { .count = 0 };
 	for (unsigned i = 0; i < cfg_size(section, rule->name); i++) {
 		const cop_config_text *value = cfg_getnptr(section, rule->name, i);
-		if (cop_arm_shares_add(&shares, value->text) == NULL)
+		if (cop_shares_add(&shares, value->text) == NULL)
 			continue;
 		complain_value(reading, value->line, rule, value->text);
 		return;

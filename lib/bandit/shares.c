@@ -35,7 +35,7 @@ static const char *insert(cop_arm_shares *shares, uint32_t arm, double share)
 	return NULL;
 }
 
-const char *cop_arm_shares_add(cop_arm_shares *shares, const char *text)
+const char *cop_shares_add(cop_arm_shares *shares, const char *text)
 {
 	static const char expected[] = "expected ARM=SHARE, an arm's number from 0 and a share from 0 to 1";
 	size_t digits = strspn(text, "0123456789");

@@ -34,7 +34,7 @@ typedef struct cop_shares {
 } cop_shares;
 
 /* "ARM=SHARE", ARM a whole number from 0, SHARE a number in [0, 1], into its place. NULL, or what was expected. */
-const char *cop_arm_shares_add(cop_arm_shares *shares, const char *text);
+const char *cop_shares_add(cop_arm_shares *shares, const char *text);
 
 /* What contradicts itself in a model of that many arms (0: candidates, which have no shares of their own),
  * "option: expectation"; NULL: nothing does. Then least(k) add to at most 1 under every mask. */

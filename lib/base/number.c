@@ -173,7 +173,7 @@ static __attribute__((noinline)) const char *scan_rest(const char *text, const c
 {
 	char rest[COP_NUMBER_SHORT_BYTES] = { 0 };
 	memcpy(rest, text, (size_t)(end - text));
-	const char *stop = cop_number_scan_short(rest, value);
+	const char *stop = cop_number_short_scan(rest, value);
 	return stop != NULL ? text + (stop - rest) : scan_any(text, end, value);
 }
 
@@ -181,7 +181,7 @@ const char *cop_number_scan(const char *text, const char *end, double *value)
 {
 	if (end - text < COP_NUMBER_SHORT_BYTES)
 		return scan_rest(text, end, value);
-	const char *stop = cop_number_scan_short(text, value);
+	const char *stop = cop_number_short_scan(text, value);
 	return stop != NULL ? stop : scan_any(text, end, value);
 }
 

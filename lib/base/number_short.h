@@ -18,7 +18,7 @@
 #define COP_NUMBER_SHORT_LOOK  16 /* bytes in which the number must end */
 #define COP_NUMBER_SHORT_BYTES 25 /* that must be readable */
 
-static inline uint64_t cop_number_load(const char *at)
+static inline uint64_t cop_number_short_load(const char *at)
 {
 	uint64_t word;
 	memcpy(&word, at, sizeof word);
@@ -26,7 +26,7 @@ static inline uint64_t cop_number_load(const char *at)
 }
 
 /* Bit i of the lower 16: byte i is no digit. */
-static inline unsigned cop_number_other_bytes(const char *text)
+static inline unsigned cop_number_short_other_bytes(const char *text)
 {
 #ifdef __SSE2__
 	__m128i digits = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)text), _mm_set1_epi8('0'));
@@ -42,7 +42,7 @@ static inline unsigned cop_number_other_bytes(const char *text)
 
 /* The number that the word's first `count` bytes spell, all digits, count at most 8: neighbours are joined to two
  * digits, those to four, those to eight. */
-static inline uint64_t cop_number_digits(uint64_t word, unsigned count)
+static inline uint64_t cop_number_short_digits(uint64_t word, unsigned count)
 {
 	uint64_t x = count == 0 ? 0 : (word ^ UINT64_C(0x3030303030303030)) << (64 - 8 * count);
 	x = (x * 10 + (x >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
@@ -52,20 +52,21 @@ static inline uint64_t cop_number_digits(uint64_t word, unsigned count)
 
 /* The number at the start of text, of which COP_NUMBER_SHORT_BYTES can be read; where it ended, NULL: none, or one
  * of another form (*value is unset then). */
-static inline __attribute__((always_inline)) const char *cop_number_scan_short(const char *text, double *value)
+static inline __attribute__((always_inline)) const char *cop_number_short_scan(const char *text, double *value)
 {
 	static const uint64_t whole[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000 };
 	/* Signs follow no pattern: no branch on them. */
 	static const double power[2][9] = { { 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8 },
 		{ -1e0, -1e1, -1e2, -1e3, -1e4, -1e5, -1e6, -1e7, -1e8 } };
 	unsigned minus = *text == '-';
-	unsigned others = (cop_number_other_bytes(text) | 1u << COP_NUMBER_SHORT_LOOK) & ~minus;
+	unsigned others = (cop_number_short_other_bytes(text) | 1u << COP_NUMBER_SHORT_LOOK) & ~minus;
 	unsigned point = (unsigned)__builtin_ctz(others);
 	unsigned before = point - minus;
 	if (text[point] != '.') { /* a branch that is predicted well: columns of integers need no more than this */
 		if (point >= COP_NUMBER_SHORT_LOOK || before > 8 || before == 0 || (text[point] | 0x20) == 'e')
 			return NULL;
-		*value = (double)(int64_t)cop_number_digits(cop_number_load(text + minus), before) * power[minus][0];
+		*value = (double)(int64_t)cop_number_short_digits(cop_number_short_load(text + minus), before) *
+		         power[minus][0];
 		return text + point;
 	}
 	unsigned end = (unsigned)__builtin_ctz((others & (others - 1)) | 1u << COP_NUMBER_SHORT_LOOK);
@@ -74,8 +75,8 @@ static inline __attribute__((always_inline)) const char *cop_number_scan_short(c
 	        (text[end] | 0x20) == 'e')
 		return NULL;
 	/* Fewer than COP_NUMBER_SHORT_LOOK digits: below 2^53. */
-	uint64_t mantissa = cop_number_digits(cop_number_load(text + minus), before) * whole[behind] +
-	                    cop_number_digits(cop_number_load(text + point + 1), behind);
+	uint64_t mantissa = cop_number_short_digits(cop_number_short_load(text + minus), before) * whole[behind] +
+	                    cop_number_short_digits(cop_number_short_load(text + point + 1), behind);
 	*value = (double)(int64_t)mantissa / power[minus][behind];
 	return text + end;
 }

@@ -117,7 +117,7 @@ static cop_err read_some(cop_stream *stream, void *data, size_t size, size_t *go
 /* Chooses the codec by the first bytes, of which `in` holds as many as there are. */
 static cop_err choose_decoder(cop_stream *stream)
 {
-	stream->codec = cop_codec_by_magic(stream->in, stream->in_left);
+	stream->codec = cop_stream_codec_by_magic(stream->in, stream->in_left);
 	if (stream->codec != NULL && stream->codec->decoder_new(&stream->coder) != COP_OK)
 		return FAIL(stream, COP_ENOMEM, 0, "out of memory");
 	return COP_OK;
@@ -367,7 +367,7 @@ static cop_err open_written(const char *path, bool whole, cop_stream **out, cop_
 		return COP_ENOMEM;
 	}
 	cop_err err = COP_OK;
-	stream->codec = cop_codec_by_ending(path);
+	stream->codec = cop_stream_codec_by_ending(path);
 	if (stream->codec != NULL && stream->codec->encoder_new(&stream->coder) != COP_OK)
 		err = FAIL(stream, COP_ENOMEM, 0, "out of memory");
 	if (err == COP_OK)

@@ -181,7 +181,7 @@ static const cop_codec codecs[] = {
 	        zstd_encoder_new, zstd_encode, zstd_encoder_free },
 };
 
-const cop_codec *cop_codec_by_magic(const uint8_t *start, size_t length)
+const cop_codec *cop_stream_codec_by_magic(const uint8_t *start, size_t length)
 {
 	for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++)
 		if (length >= codecs[i].magic_length && memcmp(start, codecs[i].magic, codecs[i].magic_length) == 0)
@@ -189,7 +189,7 @@ const cop_codec *cop_codec_by_magic(const uint8_t *start, size_t length)
 	return NULL;
 }
 
-const cop_codec *cop_codec_by_ending(const char *path)
+const cop_codec *cop_stream_codec_by_ending(const char *path)
 {
 	size_t length = strlen(path);
 	for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {

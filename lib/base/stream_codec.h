@@ -39,8 +39,8 @@ typedef struct cop_codec {
 #define COP_CODEC_MAGIC_MAX 4
 
 /* The codec of data that starts so; NULL: plain. */
-const cop_codec *cop_codec_by_magic(const uint8_t *start, size_t length);
+const cop_codec *cop_stream_codec_by_magic(const uint8_t *start, size_t length);
 /* The codec of a file name's ending; NULL: plain. */
-const cop_codec *cop_codec_by_ending(const char *path);
+const cop_codec *cop_stream_codec_by_ending(const char *path);
 
 #endif

@@ -49,7 +49,7 @@ double cop_interval_unseen_weight(const cop_moments *seen, double expected, doub
 	return fmin(bound, fmax(unseen, cop_moments_typical_weight(seen)));
 }
 
-static void renew_bet(cop_sequence *s, double weight, double scale, double risk)
+static void renew_bet(cop_interval_sequence *s, double weight, double scale, double risk)
 {
 	double t = (double)s->n + 1.0;
 	double variance = (0.25 + s->square) / t;
@@ -62,7 +62,7 @@ static void renew_bet(cop_sequence *s, double weight, double scale, double risk)
 	s->for_weight = weight;
 }
 
-void cop_sequence_add(cop_sequence *s, double weight, double x, double scale, double risk)
+void cop_interval_sequence_add(cop_interval_sequence *s, double weight, double x, double scale, double risk)
 {
 	double prediction = fmin((0.5 + cop_sum_value(&s->x)) / ((double)s->n + 1.0), 1.0);
 	double gap = x - prediction;
@@ -77,7 +77,7 @@ void cop_sequence_add(cop_sequence *s, double weight, double x, double scale, do
 	s->n++;
 }
 
-double cop_sequence_low(const cop_sequence *s, double risk)
+double cop_interval_sequence_low(const cop_interval_sequence *s, double risk)
 {
 	if (s->n == 0)
 		return 0.0;
@@ -85,7 +85,7 @@ double cop_sequence_low(const cop_sequence *s, double risk)
 	return fmax(low, 0.0);
 }
 
-void cop_sequence_save(const cop_sequence *s, cop_bytes *out)
+void cop_interval_sequence_save(const cop_interval_sequence *s, cop_bytes *out)
 {
 	const cop_sum *sums[] = { &s->weight, &s->bet, &s->bet_x, &s->price, &s->x };
 	cop_bytes_put_u64(out, s->n);
@@ -97,7 +97,7 @@ void cop_sequence_save(const cop_sequence *s, cop_bytes *out)
 	cop_bytes_put_f64s(out, rest, 4);
 }
 
-void cop_sequence_load(cop_sequence *s, cop_cursor *in)
+void cop_interval_sequence_load(cop_interval_sequence *s, cop_cursor *in)
 {
 	cop_sum *sums[] = { &s->weight, &s->bet, &s->bet_x, &s->price, &s->x };
 	double v[14];

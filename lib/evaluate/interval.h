@@ -37,7 +37,7 @@ double cop_interval_asymptotic_sequence(double n, double variance, double tuned,
  * `common`, a weight that the log often allows, so far as t standard errors let it be missing; never above `bound`. */
 double cop_interval_unseen_weight(const cop_moments *seen, double expected, double common, double bound, double t);
 
-typedef struct cop_sequence {
+typedef struct cop_interval_sequence {
 	uint64_t n;
 	cop_sum weight;            /* of events */
 	cop_sum bet, bet_x;        /* sum(l), sum(l X) */
@@ -45,16 +45,16 @@ typedef struct cop_sequence {
 	cop_sum x;                 /* sum of X, for the prediction */
 	double square;             /* sum of squared gaps to the prediction, for the bet */
 	double l, psi, for_weight; /* the bet in force: it is renewed now and then, and when the weight changes */
-} cop_sequence;
+} cop_interval_sequence;
 
 /* One X >= 0, of which the mean is at most about 1, with its event weight (> 0). `scale` is about how large X often
  * is, as far as known before; a wrong one only makes the bound looser. risk, what this one side may miss, stays the
  * same all along. */
-void cop_sequence_add(cop_sequence *sequence, double weight, double x, double scale, double risk);
+void cop_interval_sequence_add(cop_interval_sequence *sequence, double weight, double x, double scale, double risk);
 /* Bound from below, at least 0; it may be looked at after every event. */
-double cop_sequence_low(const cop_sequence *sequence, double risk);
-void cop_sequence_save(const cop_sequence *sequence, cop_bytes *out);
+double cop_interval_sequence_low(const cop_interval_sequence *sequence, double risk);
+void cop_interval_sequence_save(const cop_interval_sequence *sequence, cop_bytes *out);
 /* Errors stay in the cursor's err. */
-void cop_sequence_load(cop_sequence *sequence, cop_cursor *in);
+void cop_interval_sequence_load(cop_interval_sequence *sequence, cop_cursor *in);
 
 #endif

@@ -109,8 +109,8 @@ static void add_sequences(cop_offpolicy *o, double weight, double w, double cost
 	double low = o->settings.cost_low, width = o->settings.cost_high - low;
 	double risk = 0.5 * (1.0 - o->settings.level);
 	double scaled = (cost - low) / width, scale = cop_moments_typical_weight(&o->term[COP_OFFPOLICY_DM]);
-	cop_sequence_add(&o->below, weight, w * scaled, scale, risk);
-	cop_sequence_add(&o->above, weight, w * (1.0 - scaled), scale, risk);
+	cop_interval_sequence_add(&o->below, weight, w * scaled, scale, risk);
+	cop_interval_sequence_add(&o->above, weight, w * (1.0 - scaled), scale, risk);
 }
 
 /* A weight that the target's favourite arm could have, or has at least, in a context like this one: had it been the one
@@ -188,8 +188,8 @@ void cop_offpolicy_save(const cop_offpolicy *o, cop_bytes *out)
 	cop_bytes_put_f64s(out, values, sizeof values / sizeof *values);
 	for (size_t i = 0; i < COP_OFFPOLICY_TERMS; i++)
 		cop_moments_save(&o->term[i], out);
-	cop_sequence_save(&o->below, out);
-	cop_sequence_save(&o->above, out);
+	cop_interval_sequence_save(&o->below, out);
+	cop_interval_sequence_save(&o->above, out);
 }
 
 static bool is_consistent(const cop_offpolicy *o)
@@ -225,8 +225,8 @@ cop_err cop_offpolicy_load(cop_offpolicy *o, cop_cursor *in)
 	new.model_max = v[7];
 	for (size_t i = 0; i < COP_OFFPOLICY_TERMS; i++)
 		cop_moments_load(&new.term[i], in);
-	cop_sequence_load(&new.below, in);
-	cop_sequence_load(&new.above, in);
+	cop_interval_sequence_load(&new.below, in);
+	cop_interval_sequence_load(&new.above, in);
 	if (in->err != COP_OK)
 		return in->err;
 	if (!is_consistent(&new))

@@ -82,7 +82,7 @@ typedef struct cop_offpolicy {
 	double weight_max, weight_bound;      /* largest w; largest that one could have been */
 	double cost_min, cost_max, model_min, model_max; /* model: of q, 0 for events without a model */
 	cop_moments term[COP_OFFPOLICY_TERMS]; /* (w, term of the mean), w as the estimator uses it; dm: could be */
-	cop_sequence below, above;             /* of w (c - L) and w (H - c), over H - L; not without a range */
+	cop_interval_sequence below, above;    /* of w (c - L) and w (H - c), over H - L; not without a range */
 } cop_offpolicy;
 
 typedef struct cop_estimate {

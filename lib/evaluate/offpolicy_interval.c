@@ -222,8 +222,8 @@ static bool sequence_interval(const problem *p, double *low, double *high)
 	const cop_offpolicy *o = p->o;
 	if (p->estimator->term != COP_OFFPOLICY_IPS || o->below.n == 0 || p->level != o->settings.level)
 		return false;
-	*low = p->low + (p->high - p->low) * cop_sequence_low(&o->below, 0.5 * p->risk);
-	*high = p->high - (p->high - p->low) * cop_sequence_low(&o->above, 0.5 * p->risk);
+	*low = p->low + (p->high - p->low) * cop_interval_sequence_low(&o->below, 0.5 * p->risk);
+	*high = p->high - (p->high - p->low) * cop_interval_sequence_low(&o->above, 0.5 * p->risk);
 	return true;
 }
 

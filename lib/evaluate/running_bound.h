@@ -13,8 +13,8 @@
  * only loses wealth. The mean over a fixed grid of l (a discrete mixture) is such a supermartingale too, and by Ville's
  * inequality it ever reaches 1 / risk with probability at most risk. An upper bound: the same for -x.
  *
- * cop_sequence (interval.h) bounds a mean too, but one in which early values weigh more, and of values >= 0 alone.
- * Constant memory. Plain struct; distinct objects on distinct threads. */
+ * cop_interval_sequence (interval.h) bounds a mean too, but one in which early values weigh more, and of values >= 0
+ * alone. Constant memory. Plain struct; distinct objects on distinct threads. */
 #ifndef COP_EVALUATE_RUNNING_BOUND_H
 #define COP_EVALUATE_RUNNING_BOUND_H
 

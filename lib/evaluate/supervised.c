@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-double cop_error_rate(size_t n, const uint32_t *predicted, const uint32_t *label)
+double cop_supervised_error_rate(size_t n, const uint32_t *predicted, const uint32_t *label)
 {
 	size_t wrong = 0;
 	for (size_t i = 0; i < n; i++)
@@ -15,7 +15,7 @@ double cop_error_rate(size_t n, const uint32_t *predicted, const uint32_t *label
 	return n > 0 ? (double)wrong / (double)n : (double)NAN;
 }
 
-double cop_rmse(size_t n, const double *predicted, const double *target)
+double cop_supervised_rmse(size_t n, const double *predicted, const double *target)
 {
 	double sum = 0.0;
 	for (size_t i = 0; i < n; i++)
@@ -36,7 +36,7 @@ static int by_score(const void *a, const void *b)
 }
 
 /* Ranks from 1; equal scores share the mean of theirs. AUC = (sum of ranks of label 1 - n1 (n1 + 1) / 2) / (n0 n1). */
-cop_err cop_auc(size_t n, const double *score, const uint32_t *label, double *out)
+cop_err cop_supervised_auc(size_t n, const double *score, const uint32_t *label, double *out)
 {
 	double ranks = 0.0;
 	double ones = 0.0;

@@ -11,7 +11,7 @@ static const cop_event_format *const formats[] = {
 	&cop_event_format_csv,
 };
 
-const cop_event_format *cop_event_format_find(const char *name)
+const cop_event_format *cop_event_reader_format(const char *name)
 {
 	for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
 		if (strcmp(formats[i]->name, name) == 0)

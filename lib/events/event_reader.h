@@ -63,7 +63,7 @@ typedef struct cop_event_format {
 } cop_event_format;
 
 /* By name; NULL when there is none. */
-const cop_event_format *cop_event_format_find(const char *name);
+const cop_event_format *cop_event_reader_format(const char *name);
 
 /* Opens the file and makes the reader. Errors of cop_stream_open_read and create. Caller frees with
  * cop_event_reader_free; on error *out is NULL. */

@@ -142,7 +142,7 @@ static inline __attribute__((always_inline)) const char *read_short(
         const char *at, const char *end, double scale, float *value)
 {
 	double wide;
-	const char *stop = cop_number_scan_short(at, &wide);
+	const char *stop = cop_number_short_scan(at, &wide);
 	if (stop == NULL || stop > end || !is_end(stop, end))
 		return NULL;
 	*value = (float)(wide * scale);

@@ -26,7 +26,7 @@
 static void take_mean(const cop_points *points, double *sum, float *mean)
 {
 	for (size_t i = 0; i < points->n; i++) {
-		const float *x = points->x + cop_points_row(points, i) * points->d;
+		const float *x = points->x + cop_nearest_row(points, i) * points->d;
 #pragma omp simd
 		for (size_t j = 0; j < points->d; j++)
 			sum[j] += (double)x[j];
@@ -42,7 +42,7 @@ static size_t longest(const cop_points *points)
 	if (points->x != NULL)
 		return points->d;
 	for (size_t i = 0; i < points->n; i++) {
-		size_t row = cop_points_row(points, i);
+		size_t row = cop_nearest_row(points, i);
 		size_t entries = points->start[row + 1] - points->start[row];
 		most = entries > most ? entries : most;
 	}
@@ -123,7 +123,7 @@ void cop_bounds_fini(cop_bounds *bounds)
 /* Row i less the mean into out; its squared length. */
 static double pack(const cop_points *points, size_t i, const float *mean, float *out)
 {
-	const float *x = points->x + cop_points_row(points, i) * points->d;
+	const float *x = points->x + cop_nearest_row(points, i) * points->d;
 	double sum = 0.0;
 #pragma omp simd reduction(+ : sum)
 	for (size_t j = 0; j < points->d; j++) {
@@ -145,7 +145,7 @@ static double sparse_square(const cop_points *points, size_t row)
 /* -2 times the entries of a row become a column; its squared length. */
 static double spread(const cop_points *points, size_t i, size_t columns, float *out)
 {
-	size_t row = cop_points_row(points, i);
+	size_t row = cop_nearest_row(points, i);
 	for (size_t e = points->start[row]; e < points->start[row + 1]; e++)
 		out[points->index[e] * columns] = -2.0f * points->value[e];
 	return sparse_square(points, row);
@@ -177,7 +177,7 @@ static void multiply(cop_bounds *bounds, size_t first, size_t rows)
 	if (s->mean == NULL)
 		memset(bounds->product, 0, rows * columns * sizeof *bounds->product);
 	for (size_t r = 0; r < rows; r++) {
-		size_t row = cop_points_row(points, first + r);
+		size_t row = cop_nearest_row(points, first + r);
 		double square;
 		if (s->mean != NULL) {
 			square = pack(points, first + r, s->mean, bounds->point + r * points->d);

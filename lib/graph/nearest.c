@@ -1,4 +1,4 @@
-/* A binary max-heap by cop_near_before: the root is the worst of those kept, and one that is offered to a full heap
+/* A binary max-heap by cop_nearest_before: the root is the worst of those kept, and one that is offered to a full heap
  * either replaces it or is dropped. Sorting takes the root off repeatedly, so the heap becomes an array from best to
  * worst. Distances sum squared differences in double, never as |a|^2 - 2ab + |b|^2, which cancels for close points. */
 #include "graph/nearest.h"
@@ -20,9 +20,9 @@ static void sink(cop_near *heap, size_t count, size_t at)
 		size_t child = 2 * at + 1;
 		if (child >= count)
 			return;
-		if (child + 1 < count && cop_near_before(&heap[child], &heap[child + 1]))
+		if (child + 1 < count && cop_nearest_before(&heap[child], &heap[child + 1]))
 			child++;
-		if (!cop_near_before(&heap[at], &heap[child]))
+		if (!cop_nearest_before(&heap[at], &heap[child]))
 			return;
 		swap(&heap[at], &heap[child]);
 		at = child;
@@ -34,7 +34,7 @@ void cop_nearest_offer(cop_nearest *nearest, float key, uint32_t index)
 	cop_near *heap = nearest->entry;
 	cop_near offered = { .key = key, .index = index };
 	if (cop_nearest_full(nearest)) {
-		if (nearest->most == 0 || !cop_near_before(&offered, &heap[0]))
+		if (nearest->most == 0 || !cop_nearest_before(&offered, &heap[0]))
 			return;
 		heap[0] = offered;
 		sink(heap, nearest->count, 0);
@@ -42,7 +42,7 @@ void cop_nearest_offer(cop_nearest *nearest, float key, uint32_t index)
 	}
 	size_t at = nearest->count++;
 	heap[at] = offered;
-	for (; at > 0 && cop_near_before(&heap[(at - 1) / 2], &heap[at]); at = (at - 1) / 2)
+	for (; at > 0 && cop_nearest_before(&heap[(at - 1) / 2], &heap[at]); at = (at - 1) / 2)
 		swap(&heap[(at - 1) / 2], &heap[at]);
 }
 
@@ -81,15 +81,15 @@ static double sparse_distance2(const cop_points *a, size_t i, const cop_points *
 	return sum;
 }
 
-float cop_points_distance2(const cop_points *a, size_t i, const cop_points *b, size_t j)
+float cop_nearest_distance2(const cop_points *a, size_t i, const cop_points *b, size_t j)
 {
-	size_t r = cop_points_row(a, i), s = cop_points_row(b, j);
+	size_t r = cop_nearest_row(a, i), s = cop_nearest_row(b, j);
 	if (a->x == NULL)
 		return (float)sparse_distance2(a, r, b, s);
 	return (float)dense_distance2(a->d, a->x + r * a->d, b->x + s * b->d);
 }
 
-cop_err cop_neighbours_begin(const cop_points *points, const cop_points *queries, size_t k, cop_neighbours *out)
+cop_err cop_nearest_begin(const cop_points *points, const cop_points *queries, size_t k, cop_neighbours *out)
 {
 	*out = (cop_neighbours){ .n = 0 };
 	size_t others = queries == NULL && points->n > 0 ? points->n - 1 : points->n;
@@ -110,7 +110,7 @@ cop_err cop_neighbours_begin(const cop_points *points, const cop_points *queries
 	return COP_ENOMEM;
 }
 
-void cop_neighbours_put(cop_neighbours *out, size_t q, const cop_nearest *nearest)
+void cop_nearest_put(cop_neighbours *out, size_t q, const cop_nearest *nearest)
 {
 	COP_ASSERT(nearest->count >= out->k);
 	for (size_t i = 0; i < out->k; i++) {

@@ -18,7 +18,7 @@ typedef struct cop_nearest {
 	size_t most, count;
 } cop_nearest;
 
-static inline bool cop_near_before(const cop_near *a, const cop_near *b)
+static inline bool cop_nearest_before(const cop_near *a, const cop_near *b)
 {
 	return a->key < b->key || (a->key == b->key && a->index < b->index);
 }
@@ -29,18 +29,17 @@ void cop_nearest_offer(cop_nearest *nearest, float key, uint32_t index);
 void cop_nearest_sort(cop_nearest *nearest);
 
 /* Row of point i. */
-static inline size_t cop_points_row(const cop_points *points, size_t i)
+static inline size_t cop_nearest_row(const cop_points *points, size_t i)
 {
 	return points->row != NULL ? points->row[i] : i;
 }
 
 /* Squared distance: differences as floats, squared and summed as doubles. Both dense or both sparse. */
-float cop_points_distance2(const cop_points *a, size_t i, const cop_points *b, size_t j);
+float cop_nearest_distance2(const cop_points *a, size_t i, const cop_points *b, size_t j);
 
 /* Makes the checks that are documented at cop_neighbours_* and makes *out's arrays; queries NULL: the points. */
-COP_CHECK cop_err cop_neighbours_begin(
-        const cop_points *points, const cop_points *queries, size_t k, cop_neighbours *out);
+COP_CHECK cop_err cop_nearest_begin(const cop_points *points, const cop_points *queries, size_t k, cop_neighbours *out);
 /* The first k of `nearest`, sorted, become query q's neighbours. */
-void cop_neighbours_put(cop_neighbours *out, size_t q, const cop_nearest *nearest);
+void cop_nearest_put(cop_neighbours *out, size_t q, const cop_nearest *nearest);
 
 #endif

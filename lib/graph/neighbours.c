@@ -60,13 +60,13 @@ static bool measure_kept(const search *s, workspace *w, size_t column)
 	cop_nearest measured = { .entry = w->measured, .most = s->k };
 	for (size_t i = 0; i < kept->count; i++)
 		cop_nearest_offer(&measured,
-		        cop_points_distance2(s->queries, w->query[column], s->points, kept->entry[i].index),
+		        cop_nearest_distance2(s->queries, w->query[column], s->points, kept->entry[i].index),
 		        kept->entry[i].index);
 	float farthest = measured.entry[0].key;
 	bool sure = kept->count == s->others ||
 	            cop_bounds_beyond(&w->bounds, column, (double)farthest) <= kept->entry[0].key;
 	cop_nearest_sort(&measured);
-	cop_neighbours_put(s->out, w->query[column], &measured);
+	cop_nearest_put(s->out, w->query[column], &measured);
 	return sure;
 }
 
@@ -85,7 +85,7 @@ static void measure_inside(void *context, size_t column, uint32_t point, float b
 		w->bounds.limit[column] = -INFINITY;
 		return;
 	}
-	float distance2 = cop_points_distance2(s->search->queries, w->query[column], s->search->points, point);
+	float distance2 = cop_nearest_distance2(s->search->queries, w->query[column], s->search->points, point);
 	cop_nearest_offer(nearest, distance2, point);
 	if (cop_nearest_full(nearest) && nearest->entry[0].key < w->known[column]) {
 		w->known[column] = nearest->entry[0].key;
@@ -107,7 +107,7 @@ static void search_again(const search *s, workspace *w, size_t count)
 	cop_bounds_sweep(&w->bounds, measure_inside, &again);
 	for (size_t i = 0; i < count; i++) {
 		cop_nearest_sort(&w->nearest[i]);
-		cop_neighbours_put(s->out, w->query[i], &w->nearest[i]);
+		cop_nearest_put(s->out, w->query[i], &w->nearest[i]);
 	}
 }
 
@@ -186,7 +186,7 @@ static cop_err run(search *s, cop_pool *pool)
 cop_err cop_neighbours_exact(
         const cop_points *points, const cop_points *queries, size_t k, cop_pool *pool, cop_neighbours *out)
 {
-	cop_err err = cop_neighbours_begin(points, queries, k, out);
+	cop_err err = cop_nearest_begin(points, queries, k, out);
 	if (err != COP_OK)
 		return err;
 	search s = { .points = points, .own = queries == NULL, .k = k, .out = out };

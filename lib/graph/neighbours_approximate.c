@@ -66,7 +66,7 @@ static bool is_exact(const search *s) { return s->n <= s->leaf_most; }
 static bool offer(cop_nearest *nearest, float key, uint32_t point)
 {
 	const cop_near offered = { .key = key, .index = 2 * point + 1 };
-	if (cop_nearest_full(nearest) && !cop_near_before(&offered, &nearest->entry[0]))
+	if (cop_nearest_full(nearest) && !cop_nearest_before(&offered, &nearest->entry[0]))
 		return false;
 	for (size_t i = 0; i < nearest->count; i++)
 		if (nearest->entry[i].index >> 1 == point)
@@ -84,7 +84,7 @@ static void select_least(cop_rng *rng, cop_near *all, size_t count, size_t wante
 		const cop_near pivot = all[cop_rng_below(rng, count)];
 		size_t less = 0, at = count;
 		for (size_t i = 0; i < count; i++) {
-			if (!cop_near_before(&all[i], &pivot))
+			if (!cop_nearest_before(&all[i], &pivot))
 				continue;
 			const cop_near moved = all[i];
 			all[i] = all[less];
@@ -118,12 +118,12 @@ static cop_err split_node(void *context, size_t node, unsigned worker)
 	for (unsigned i = 0; i < PAIRS; i++) {
 		a = all[cop_rng_below(&rng, count)].index;
 		b = all[cop_rng_below(&rng, count)].index;
-		if (cop_points_distance2(s->points, a, s->points, b) > 0.0f)
+		if (cop_nearest_distance2(s->points, a, s->points, b) > 0.0f)
 			break;
 	}
 	for (size_t i = 0; i < count; i++) {
-		float key = cop_points_distance2(s->points, all[i].index, s->points, a) -
-		            cop_points_distance2(s->points, all[i].index, s->points, b);
+		float key = cop_nearest_distance2(s->points, all[i].index, s->points, a) -
+		            cop_nearest_distance2(s->points, all[i].index, s->points, b);
 		all[i].key = isnan(key) ? 0.0f : key;
 	}
 	select_least(&rng, all, count, left);
@@ -140,7 +140,7 @@ static cop_err measure_leaf(void *context, size_t node, unsigned worker)
 		nearest[i] = list_of(s, all[i].index, s->tree > 0);
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < i; j++) {
-			float distance2 = cop_points_distance2(s->points, all[i].index, s->points, all[j].index);
+			float distance2 = cop_nearest_distance2(s->points, all[i].index, s->points, all[j].index);
 			(void)offer(&nearest[i], distance2, all[j].index);
 			(void)offer(&nearest[j], distance2, all[i].index);
 		}
@@ -251,7 +251,7 @@ static void meet(meeting *m, uint32_t other)
 	if (m->work->seen[other] == m->point + 1)
 		return;
 	m->work->seen[other] = m->point + 1;
-	float distance2 = cop_points_distance2(m->search->points, m->point, m->search->points, other);
+	float distance2 = cop_nearest_distance2(m->search->points, m->point, m->search->points, other);
 	m->work->fresh += offer(&m->nearest, distance2, other);
 }
 
@@ -346,7 +346,7 @@ static void put_all(const search *s, cop_neighbours *out)
 		cop_nearest_sort(&nearest);
 		for (size_t j = 0; j < s->kept; j++)
 			nearest.entry[j].index >>= 1;
-		cop_neighbours_put(out, i, &nearest);
+		cop_nearest_put(out, i, &nearest);
 	}
 }
 
@@ -356,7 +356,7 @@ cop_err cop_neighbours_approximate(
 	*out = (cop_neighbours){ .n = 0 };
 	if (points->x == NULL || points->n > POINTS)
 		return COP_EINVAL;
-	cop_err err = cop_neighbours_begin(points, NULL, k, out);
+	cop_err err = cop_nearest_begin(points, NULL, k, out);
 	if (err != COP_OK)
 		return err;
 	search s = { .points = points, .n = points->n, .seed = seed, .threads = cop_pool_threads(pool) };

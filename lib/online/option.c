@@ -189,7 +189,7 @@ static bool read_shares(const char *const *texts, size_t count, cop_arm_shares *
 {
 	cop_arm_shares shares = { .count = 0 };
 	for (*wrong = 0; *wrong < count; ++*wrong)
-		if (cop_arm_shares_add(&shares, texts[*wrong]) != NULL)
+		if (cop_shares_add(&shares, texts[*wrong]) != NULL)
 			return false;
 	*field = shares;
 	return true;

@@ -42,7 +42,7 @@ double cop_l1_gram_cost(size_t rows, size_t count)
 	return (double)rows * (double)count * (2.0 + 0.02 * (double)(count + BLOCK));
 }
 
-double cop_l1_columns_cost(const cop_columns *x, size_t count, const uint32_t *feature)
+double cop_l1_gram_columns_cost(const cop_columns *x, size_t count, const uint32_t *feature)
 {
 	if (x->dense != NULL)
 		return 0.2 * (double)count * (double)x->n;

@@ -25,7 +25,7 @@ typedef struct cop_l1_gram {
 size_t cop_l1_gram_rows(size_t n, size_t count);
 /* Work of building and of one pass over columns, in the same unit. */
 double cop_l1_gram_cost(size_t rows, size_t count);
-double cop_l1_columns_cost(const cop_columns *x, size_t count, const uint32_t *feature);
+double cop_l1_gram_columns_cost(const cop_columns *x, size_t count, const uint32_t *feature);
 
 /* Builds it anew of about `rows` rows; what it held is freed. Ends with cop_l1_gram_fini in every case. COP_ENOMEM. */
 COP_CHECK cop_err cop_l1_gram_build(

@@ -27,7 +27,7 @@ static cop_err fit_init(fit *f, const cop_columns *x, const float *y, const floa
 	*f = (fit){ .y = y };
 	cop_err err = cop_l1_model_init(&f->model, x, lambda);
 	if (err == COP_OK)
-		err = cop_l1_weights(x->n, weight, f->model.h, &f->unit);
+		err = cop_l1_model_weights(x->n, weight, f->model.h, &f->unit);
 	if (err != COP_OK)
 		return err;
 	f->lambda = lambda / f->unit;
@@ -80,7 +80,7 @@ static void measure(fit *f, const float *w)
 	for (size_t j = 0; j < m->x->d; j++)
 		largest = fmax(largest, fabs(m->gradient[j]));
 	double t = largest > f->lambda ? f->lambda / largest : 1.0;
-	f->objective = 0.5 * squares + f->lambda * cop_l1_norm(m->x->d, w);
+	f->objective = 0.5 * squares + f->lambda * cop_l1_model_norm(m->x->d, w);
 	f->gap = f->objective - (t * product - 0.5 * t * t * squares);
 }
 
@@ -124,7 +124,7 @@ static double objective_at(fit *f, const float *w, float b)
 	for (size_t i = 0; i < f->model.x->n; i++)
 		if (f->model.h[i] > 0.0F)
 			squares += (double)f->model.r[i] * (double)f->model.r[i] / (double)f->model.h[i];
-	return 0.5 * squares + f->lambda * cop_l1_norm(f->model.x->d, w);
+	return 0.5 * squares + f->lambda * cop_l1_model_norm(f->model.x->d, w);
 }
 
 static cop_err run(fit *f, const cop_l1_settings *settings, float *w, float *b, cop_l1_report *report)
@@ -145,7 +145,7 @@ static cop_err run(fit *f, const cop_l1_settings *settings, float *w, float *b, 
 	report->steps = descend(f, settings, best, &bias);
 	double end = objective_at(f, best, (float)bias);
 	report->objective = fmin(start, end) * f->unit;
-	bool finite = isfinite(start) && isfinite(end) && isfinite((float)bias) && cop_l1_finite(d, best);
+	bool finite = isfinite(start) && isfinite(end) && isfinite((float)bias) && cop_l1_model_finite(d, best);
 	if (finite && end <= start) {
 		for (size_t j = 0; j < d; j++)
 			w[j] = best[j];
@@ -160,7 +160,7 @@ cop_err cop_l1_linear_fit(const cop_l1_settings *settings, const cop_columns *x,
 {
 	if (!cop_l1_settings_valid(settings))
 		return COP_EINVAL;
-	if (!isfinite(*b) || !cop_l1_finite(x->d, w))
+	if (!isfinite(*b) || !cop_l1_model_finite(x->d, w))
 		return COP_ENONFINITE;
 	fit f;
 	cop_l1_report out = { 0 };
@@ -169,7 +169,7 @@ cop_err cop_l1_linear_fit(const cop_l1_settings *settings, const cop_columns *x,
 		err = run(&f, settings, w, b, &out);
 	cop_l1_model_fini(&f.model);
 	if (err == COP_OK && report != NULL) {
-		out.nonzeros = cop_l1_nonzeros(x->d, w);
+		out.nonzeros = cop_l1_model_nonzeros(x->d, w);
 		*report = out;
 	}
 	return err;

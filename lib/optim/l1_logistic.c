@@ -53,7 +53,7 @@ static cop_err fit_init(fit *f, const cop_columns *x, const int8_t *sign, const 
 		return COP_ENOMEM;
 	for (size_t i = 0; i < x->n; i++)
 		f->sign[i] = sign[i] > 0 ? 1.0F : -1.0F;
-	err = cop_l1_weights(x->n, weight, f->weight, &f->unit);
+	err = cop_l1_model_weights(x->n, weight, f->weight, &f->unit);
 	f->lambda = lambda / f->unit;
 	f->model.lambda = f->lambda;
 	return err;
@@ -93,7 +93,7 @@ static void begin(fit *f, const float *w, float b)
 		if (w[j] != 0.0F)
 			cop_columns_add(f->x, j, w[j], f->prediction);
 	f->objective = cop_l1_loss(f->x->n, f->prediction, f->sign, f->weight, f->model.r, f->model.h) +
-	               f->lambda * cop_l1_norm(f->x->d, w);
+	               f->lambda * cop_l1_model_norm(f->x->d, w);
 }
 
 /* Goes along the model's step as far as it helps; false: not at all. */
@@ -151,7 +151,7 @@ static cop_err fit_two_sided(fit *f, const cop_l1_settings *settings, float *w, 
 		begin(f, best, bias);
 	}
 	cop_err err = descend(f, settings, best, &bias, &report->steps);
-	bool finite = isfinite(f->objective) && isfinite(bias) && cop_l1_finite(d, best);
+	bool finite = isfinite(f->objective) && isfinite(bias) && cop_l1_model_finite(d, best);
 	for (size_t j = 0; finite && err == COP_OK && j < d; j++)
 		w[j] = best[j];
 	cop_mem_free(best);
@@ -178,7 +178,7 @@ cop_err cop_l1_logistic_fit(const cop_l1_settings *settings, const cop_columns *
 {
 	if (!cop_l1_settings_valid(settings))
 		return COP_EINVAL;
-	if (!isfinite(*b) || !cop_l1_finite(x->d, w))
+	if (!isfinite(*b) || !cop_l1_model_finite(x->d, w))
 		return COP_ENONFINITE;
 	fit f;
 	cop_l1_report out = { 0 };
@@ -199,7 +199,7 @@ cop_err cop_l1_logistic_fit(const cop_l1_settings *settings, const cop_columns *
 	}
 	fit_fini(&f);
 	if (err == COP_OK && report != NULL) {
-		out.nonzeros = cop_l1_nonzeros(x->d, w);
+		out.nonzeros = cop_l1_model_nonzeros(x->d, w);
 		*report = out;
 	}
 	return err;

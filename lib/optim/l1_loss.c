@@ -99,7 +99,7 @@ double cop_l1_loss(size_t n, const float *a, const float *s, const float *c, flo
 	return sum;
 }
 
-void cop_l1_exp(size_t n, const float *a, const float *most, float *e, double *sum)
+void cop_l1_loss_exp(size_t n, const float *a, const float *most, float *e, double *sum)
 {
 #pragma omp simd
 	for (size_t i = 0; i < n; i++) {
@@ -110,7 +110,7 @@ void cop_l1_exp(size_t n, const float *a, const float *most, float *e, double *s
 	}
 }
 
-void cop_l1_odds(size_t n, const float *a, const float *most, const float *e, const double *sum, float *margin)
+void cop_l1_loss_odds(size_t n, const float *a, const float *most, const float *e, const double *sum, float *margin)
 {
 #pragma omp simd
 	for (size_t i = 0; i < n; i++) {

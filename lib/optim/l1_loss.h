@@ -12,8 +12,8 @@
 double cop_l1_loss(size_t n, const float *a, const float *s, const float *c, float *r, float *h);
 
 /* e_i = exp(a_i - most_i), the exponent cut to [-87, 87]; sum_i += e_i. */
-void cop_l1_exp(size_t n, const float *a, const float *most, float *e, double *sum);
+void cop_l1_loss_exp(size_t n, const float *a, const float *most, float *e, double *sum);
 /* margin_i = a_i - most_i - log(sum_i - e_i): the log-odds of one class against all others. */
-void cop_l1_odds(size_t n, const float *a, const float *most, const float *e, const double *sum, float *margin);
+void cop_l1_loss_odds(size_t n, const float *a, const float *most, const float *e, const double *sum, float *margin);
 
 #endif

@@ -267,7 +267,7 @@ static cop_err prepare_gram(cop_l1_model *model, cop_l1_gram *gram, cop_l1_progr
 	if (slow && rows < 2 * state->rows)
 		rows = 2 * state->rows < n ? 2 * state->rows : n;
 	*use = count >= FEW && count <= COP_L1_GRAM_FEATURES &&
-	       cop_l1_gram_cost(rows, count) < state->pays * cop_l1_columns_cost(model->x, count, model->active);
+	       cop_l1_gram_cost(rows, count) < state->pays * cop_l1_gram_columns_cost(model->x, count, model->active);
 	if (!*use)
 		return COP_OK;
 	state->age = 0;
@@ -310,7 +310,7 @@ float cop_l1_model_search(cop_l1_model *model, const float *w, cop_l1_line *line
 		for (size_t i = 0; i < x->n; i++)
 			line->trial[i] = line->prediction[i] + t * model->z[i];
 		double objective = cop_l1_loss(x->n, line->trial, line->sign, line->weight, model->r, model->h) +
-		                   model->lambda * cop_l1_norm_along(x->d, w, model->dw, t);
+		                   model->lambda * cop_l1_model_norm_along(x->d, w, model->dw, t);
 		if (objective <= line->objective + SUFFICIENT * (double)t * model->change) {
 			line->objective = objective;
 			return t;
@@ -321,7 +321,7 @@ float cop_l1_model_search(cop_l1_model *model, const float *w, cop_l1_line *line
 	return 0.0F;
 }
 
-cop_err cop_l1_weights(size_t n, const float *weight, float *to, double *unit)
+cop_err cop_l1_model_weights(size_t n, const float *weight, float *to, double *unit)
 {
 	double most = 0.0;
 	*unit = 1.0;
@@ -339,7 +339,7 @@ cop_err cop_l1_weights(size_t n, const float *weight, float *to, double *unit)
 	return COP_OK;
 }
 
-double cop_l1_norm_along(size_t d, const float *w, const float *dw, float t)
+double cop_l1_model_norm_along(size_t d, const float *w, const float *dw, float t)
 {
 	double s = 0.0;
 	for (size_t j = 0; j < d; j++)
@@ -347,7 +347,7 @@ double cop_l1_norm_along(size_t d, const float *w, const float *dw, float t)
 	return s;
 }
 
-double cop_l1_norm(size_t d, const float *w)
+double cop_l1_model_norm(size_t d, const float *w)
 {
 	double s = 0.0;
 	for (size_t j = 0; j < d; j++)
@@ -355,7 +355,7 @@ double cop_l1_norm(size_t d, const float *w)
 	return s;
 }
 
-size_t cop_l1_nonzeros(size_t d, const float *w)
+size_t cop_l1_model_nonzeros(size_t d, const float *w)
 {
 	size_t count = 0;
 	for (size_t j = 0; j < d; j++)
@@ -363,7 +363,7 @@ size_t cop_l1_nonzeros(size_t d, const float *w)
 	return count;
 }
 
-bool cop_l1_finite(size_t d, const float *w)
+bool cop_l1_model_finite(size_t d, const float *w)
 {
 	for (size_t j = 0; j < d; j++)
 		if (!isfinite(w[j]))

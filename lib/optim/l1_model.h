@@ -76,12 +76,12 @@ float cop_l1_model_search(cop_l1_model *model, const float *w, cop_l1_line *line
 
 /* to[0..n) = weight (NULL: all 1) over the largest, which *unit becomes (1 when there is none above 0); shares below
  * 1e-30 become 0. COP_ENONFINITE. */
-COP_CHECK cop_err cop_l1_weights(size_t n, const float *weight, float *to, double *unit);
+COP_CHECK cop_err cop_l1_model_weights(size_t n, const float *weight, float *to, double *unit);
 
 /* sum_j |w_j|, and that of w + t dw. */
-double cop_l1_norm(size_t d, const float *w);
-double cop_l1_norm_along(size_t d, const float *w, const float *dw, float t);
-size_t cop_l1_nonzeros(size_t d, const float *w);
-bool cop_l1_finite(size_t d, const float *w);
+double cop_l1_model_norm(size_t d, const float *w);
+double cop_l1_model_norm_along(size_t d, const float *w, const float *dw, float t);
+size_t cop_l1_model_nonzeros(size_t d, const float *w);
+bool cop_l1_model_finite(size_t d, const float *w);
 
 #endif

@@ -87,7 +87,7 @@ static cop_err fit_init(
 	*f = (fit){ .x = x, .label = label, .classes = classes, .stride = cop_kernel_pad(x->n), .lambda = lambda };
 	cop_err err = fit_allocate(f);
 	if (err == COP_OK)
-		err = cop_l1_weights(x->n, weight, f->weight, &f->unit);
+		err = cop_l1_model_weights(x->n, weight, f->weight, &f->unit);
 	if (err != COP_OK)
 		return err;
 	f->lambda = lambda / f->unit;
@@ -154,8 +154,8 @@ static double refresh(fit *f)
 	}
 	for (size_t k = 0; k < f->classes; k++)
 		if (f->mass[k] > 0.0) {
-			cop_l1_exp(n, f->a + k * f->stride, f->most, f->e + k * f->stride, f->sum);
-			objective += f->lambda * cop_l1_norm(f->x->d, f->w + k * f->x->d);
+			cop_l1_loss_exp(n, f->a + k * f->stride, f->most, f->e + k * f->stride, f->sum);
+			objective += f->lambda * cop_l1_model_norm(f->x->d, f->w + k * f->x->d);
 		}
 	for (size_t i = 0; i < n; i++)
 		if (f->weight[i] > 0.0F)
@@ -195,7 +195,7 @@ static bool search(fit *f, size_t k, double loss)
 	float *w = f->w + k * f->x->d;
 	float *a = f->a + k * f->stride;
 	float *e = f->e + k * f->stride;
-	double before = loss + f->lambda * cop_l1_norm(f->x->d, w);
+	double before = loss + f->lambda * cop_l1_model_norm(f->x->d, w);
 	cop_l1_line line = { f->odds, f->sign, f->weight, f->trial, before };
 	float t = cop_l1_model_search(m, w, &line);
 	if (!(t > 0.0F))
@@ -207,7 +207,7 @@ static bool search(fit *f, size_t k, double loss)
 		a[i] += t * m->z[i];
 		f->sum[i] -= (double)e[i];
 	}
-	cop_l1_exp(n, a, f->most, e, f->sum);
+	cop_l1_loss_exp(n, a, f->most, e, f->sum);
 	return true;
 }
 
@@ -219,7 +219,7 @@ static cop_err improve(fit *f, size_t k, bool *moved)
 	const float *w = f->w + k * f->x->d;
 	for (size_t i = 0; i < n; i++)
 		f->sign[i] = f->label[i] == k ? 1.0F : -1.0F;
-	cop_l1_odds(n, f->a + k * f->stride, f->most, f->e + k * f->stride, f->sum, f->odds);
+	cop_l1_loss_odds(n, f->a + k * f->stride, f->most, f->e + k * f->stride, f->sum, f->odds);
 	double loss = cop_l1_loss(n, f->odds, f->sign, f->weight, m->r, m->h);
 	cop_l1_progress *state = &f->state[k];
 	state->violation = cop_l1_model_gradient(m, w);
@@ -336,7 +336,8 @@ static cop_err run(fit *f, const cop_l1_settings *settings, float *w, float *b, 
 	if (err != COP_OK)
 		return err;
 	put_absent(f);
-	if (!isfinite(objective) || !cop_l1_finite(f->classes * d, f->w) || !cop_l1_finite(f->classes, f->b))
+	if (!isfinite(objective) || !cop_l1_model_finite(f->classes * d, f->w) ||
+	        !cop_l1_model_finite(f->classes, f->b))
 		return COP_ENONFINITE;
 	report->objective = fmin(start, objective) * f->unit;
 	if (objective > start) /* by rounding */
@@ -378,7 +379,7 @@ cop_err cop_l1_softmax_fit(const cop_l1_settings *settings, const cop_columns *x
 	cop_err err = check(settings, x, classes, label);
 	if (err != COP_OK)
 		return err;
-	if (!cop_l1_finite(classes, b) || !cop_l1_finite(classes * x->d, w))
+	if (!cop_l1_model_finite(classes, b) || !cop_l1_model_finite(classes * x->d, w))
 		return COP_ENONFINITE;
 	fit f;
 	cop_l1_report out = { 0 };
@@ -389,7 +390,7 @@ cop_err cop_l1_softmax_fit(const cop_l1_settings *settings, const cop_columns *x
 		settle(&f, w, b);
 	fit_fini(&f);
 	if (err == COP_OK && report != NULL) {
-		out.nonzeros = cop_l1_nonzeros(classes * x->d, w);
+		out.nonzeros = cop_l1_model_nonzeros(classes * x->d, w);
 		*report = out;
 	}
 	return err;

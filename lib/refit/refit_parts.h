@@ -6,7 +6,7 @@
 #ifndef COP_REFIT_REFIT_PARTS_H
 #define COP_REFIT_REFIT_PARTS_H
 
-#include "graph/laplacian.h"
+#include "graph/graph.h"
 #include "refit/refit_window.h"
 #include "train/tao.h"
 

@@ -3,7 +3,7 @@
  *
  *     minimise   sum_nk j_nk (t_k(x_n) - y_nk)^2 + gamma sum_k t_k' L t_k + alpha phi(tree)              (3.1), (3.4)
  *
- * where z'Lz is half the sum over ordered pairs (graph/laplacian.h), through an auxiliary z (rows x outputs) and
+ * where z'Lz is half the sum over ordered pairs (graph/graph.h), through an auxiliary z (rows x outputs) and
  * multipliers (3.5), in rounds of growing mu, from z of mu = 0 and a tree of that:
  *   label step   (J_k + mu I + gamma L) z_k = J_k y_k + mu t_k(X) + lambda_k / 2                        (3.6)
  *                by conjugate gradients (Jacobi, warm-started), or by the eigenvectors of J + gamma L,
@@ -22,7 +22,7 @@
 #ifndef COP_TRAIN_LAPTAO_H
 #define COP_TRAIN_LAPTAO_H
 
-#include "graph/laplacian.h"
+#include "graph/graph.h"
 #include "train/tao.h"
 #include "tree/trees.h"
 

@@ -57,7 +57,7 @@ static bool read_shares(const char *command, const char *option, const char *tex
 	for (size_t length;; text += length + 1) {
 		length = strcspn(text, ",+");
 		(void)snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word), text);
-		const char *wrong = cop_arm_shares_add(shares, word);
+		const char *wrong = cop_shares_add(shares, word);
 		if (wrong != NULL) {
 			cop_command_complain(command, "%s: '%s': %s", option, word, wrong);
 			return false;

@@ -207,7 +207,7 @@ cop_err cop_reader_open(const cop_reader_options *options, const char *path, cop
 	}
 	cop_event_reader_settings settings = options->reader;
 	settings.space = space;
-	const cop_event_format *format = cop_event_format_find(options->format);
+	const cop_event_format *format = cop_event_reader_format(options->format);
 	COP_ASSERT(format != NULL); /* cop_reader_options_check */
 	return cop_event_reader_open(format, path, &settings, out, diag);
 }

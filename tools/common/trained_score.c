@@ -97,9 +97,9 @@ static cop_err rate_classes(const prediction *p, const double *out, cop_trained_
 		second[i] = out[i * outputs + outputs - 1];
 	}
 	if (err == COP_OK)
-		score->error = cop_error_rate(p->n, predicted, label);
+		score->error = cop_supervised_error_rate(p->n, predicted, label);
 	if (err == COP_OK && outputs == 2)
-		err = cop_auc(p->n, second, label, &score->auc);
+		err = cop_supervised_auc(p->n, second, label, &score->auc);
 	cop_mem_free(predicted);
 	cop_mem_free(label);
 	cop_mem_free(second);
@@ -113,7 +113,7 @@ static cop_err rate_values(const prediction *p, const double *out, cop_trained_s
 		return COP_ENOMEM;
 	for (size_t i = 0; i < p->n; i++)
 		target[i] = p->rows->data->target[row_of(p, i)];
-	score->rmse = cop_rmse(p->n, out, target);
+	score->rmse = cop_supervised_rmse(p->n, out, target);
 	cop_mem_free(target);
 	return COP_OK;
 }

@@ -24,7 +24,7 @@ static void set(cop_arm_shares *shares, uint32_t arm, double share)
 {
 	char text[64];
 	(void)snprintf(text, sizeof text, "%u=%.17g", arm, share);
-	assert_null(cop_arm_shares_add(shares, text));
+	assert_null(cop_shares_add(shares, text));
 }
 
 /* The share of an arm, or `otherwise`: a search, where the code goes along. */
@@ -302,11 +302,11 @@ static void test_shares_texts_are_taken_in_order_and_else_refused(void **state)
 	assert_true(shares.count == 3 && shares.arm[0] == 0 && shares.arm[1] == 3 && shares.arm[2] == 12);
 	assert_true(shares.share[0] == 0.5 && shares.share[1] == 0.25 && shares.share[2] == 1.0);
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-		assert_non_null(cop_arm_shares_add(&shares, wrong[i]));
+		assert_non_null(cop_shares_add(&shares, wrong[i]));
 	assert_memory_equal(&shares, &before, sizeof shares);
 	for (uint32_t k = 100; shares.count < COP_SHARES_ARMS; k++)
 		set(&shares, k, 0.0);
-	assert_string_equal(cop_arm_shares_add(&shares, "5=0"), "expected at most 64 arms");
+	assert_string_equal(cop_shares_add(&shares, "5=0"), "expected at most 64 arms");
 }
 
 int main(void)

@@ -72,16 +72,16 @@ static void test_sequence_holds_at_all_times_under_heavy_weights(void **state)
 		unsigned missed = 0;
 		double last = 0.0;
 		for (uint64_t seed = 1; seed <= 500; seed++) {
-			cop_sequence s = { 0 };
+			cop_interval_sequence s = { 0 };
 			cop_rng rng;
 			bool out = false;
 			cop_rng_init(&rng, seed, w);
 			for (int i = 0; i < 4000; i++) {
-				cop_sequence_add(&s, 1.0, heavy(&rng, weights[w]), weights[w], 0.05);
-				out = out || cop_sequence_low(&s, 0.05) > 0.3;
+				cop_interval_sequence_add(&s, 1.0, heavy(&rng, weights[w]), weights[w], 0.05);
+				out = out || cop_interval_sequence_low(&s, 0.05) > 0.3;
 			}
 			missed += out ? 1 : 0;
-			last += cop_sequence_low(&s, 0.05) / 500.0;
+			last += cop_interval_sequence_low(&s, 0.05) / 500.0;
 		}
 		print_message("seeds 1..500, weight %g: missed %u, mean bound %.3f\n", weights[w], missed, last);
 		assert_true(missed <= 30); /* 5 % and its own noise */
@@ -92,35 +92,35 @@ static void test_sequence_holds_at_all_times_under_heavy_weights(void **state)
 static void test_sequence_saved_still_bounds(void **state)
 {
 	(void)state;
-	cop_sequence s = { 0 }, read;
+	cop_interval_sequence s = { 0 }, read;
 	cop_rng rng;
 	cop_rng_init(&rng, 4, 4);
 	for (int i = 0; i < 5000; i++)
-		cop_sequence_add(&s, i % 3 == 0 ? 2.0 : 1.0, heavy(&rng, 3.0), 3.0, 0.05);
-	double low = cop_sequence_low(&s, 0.05);
+		cop_interval_sequence_add(&s, i % 3 == 0 ? 2.0 : 1.0, heavy(&rng, 3.0), 3.0, 0.05);
+	double low = cop_interval_sequence_low(&s, 0.05);
 	assert_true(low > 0.0 && low < 0.3);
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	cop_sequence_save(&s, &bytes);
+	cop_interval_sequence_save(&s, &bytes);
 	assert_int_equal(bytes.err, COP_OK);
 	cop_cursor in;
 	cop_cursor_init(&in, bytes.data, bytes.length);
-	cop_sequence_load(&read, &in);
+	cop_interval_sequence_load(&read, &in);
 	assert_int_equal(in.err, COP_OK);
 	assert_int_equal(cop_cursor_left(&in), 0);
-	cop_sequence_add(&read, 1.0, 3.0, 3.0, 0.05);
-	cop_sequence_add(&s, 1.0, 3.0, 3.0, 0.05);
-	assert_true(cop_sequence_low(&read, 0.05) == cop_sequence_low(&s, 0.05));
+	cop_interval_sequence_add(&read, 1.0, 3.0, 3.0, 0.05);
+	cop_interval_sequence_add(&s, 1.0, 3.0, 3.0, 0.05);
+	assert_true(cop_interval_sequence_low(&read, 0.05) == cop_interval_sequence_low(&s, 0.05));
 	cop_bytes_fini(&bytes);
 }
 
 static void test_sequence_that_cannot_be_is_refused(void **state)
 {
 	(void)state;
-	cop_sequence good = { 0 }, bad[4];
+	cop_interval_sequence good = { 0 }, bad[4];
 	for (size_t i = 0; i < 4; i++)
 		bad[i] = good;
-	cop_sequence_add(&good, 1.0, 0.5, 1.0, 0.05);
+	cop_interval_sequence_add(&good, 1.0, 0.5, 1.0, 0.05);
 	bad[0].bet.total = 1.0;
 	bad[1].weight.total = 1.0;
 	bad[2] = bad[3] = good;
@@ -129,11 +129,11 @@ static void test_sequence_that_cannot_be_is_refused(void **state)
 	for (size_t i = 0; i < 5; i++) {
 		cop_bytes bytes;
 		cop_cursor in;
-		cop_sequence read;
+		cop_interval_sequence read;
 		cop_bytes_init(&bytes);
-		cop_sequence_save(i < 4 ? &bad[i] : &good, &bytes);
+		cop_interval_sequence_save(i < 4 ? &bad[i] : &good, &bytes);
 		cop_cursor_init(&in, bytes.data, bytes.length);
-		cop_sequence_load(&read, &in);
+		cop_interval_sequence_load(&read, &in);
 		assert_int_equal(in.err, i < 4 ? COP_EFORMAT : COP_OK);
 		cop_bytes_fini(&bytes);
 	}

@@ -575,7 +575,7 @@ static void test_sequences_are_of_costs_from_both_ends_at_half_the_risk(void **s
 {
 	(void)state;
 	cop_offpolicy o;
-	cop_sequence below = { 0 }, above = { 0 };
+	cop_interval_sequence below = { 0 }, above = { 0 };
 	cop_rng rng;
 	cop_rng_init(&rng, 12, 0);
 	start(&o, -1.0, 3.0);
@@ -584,8 +584,8 @@ static void test_sequences_are_of_costs_from_both_ends_at_half_the_risk(void **s
 		e.weight = 0.5 + cop_rng_unit(&rng);
 		double w = e.target / e.p, scaled = (e.cost + 1.0) / 4.0;
 		double scale = cop_moments_typical_weight(&o.term[COP_OFFPOLICY_DM]);
-		cop_sequence_add(&below, e.weight, w * scaled, scale, 0.5 * (1.0 - 0.95));
-		cop_sequence_add(&above, e.weight, w * (1.0 - scaled), scale, 0.5 * (1.0 - 0.95));
+		cop_interval_sequence_add(&below, e.weight, w * scaled, scale, 0.5 * (1.0 - 0.95));
+		cop_interval_sequence_add(&above, e.weight, w * (1.0 - scaled), scale, 0.5 * (1.0 - 0.95));
 		assert_int_equal(cop_offpolicy_add(&o, &e), COP_OK);
 	}
 	assert_memory_equal(&o.below, &below, sizeof below);
@@ -669,8 +669,8 @@ static void test_sequence_interval_is_that_of_both_sequences(void **state)
 	double risk = 0.5 * (1.0 - 0.95);
 	assert_int_equal(cop_offpolicy_estimate(&o, cop_offpolicy_find("ips"), "sequence", 0.95, &out), COP_OK);
 	assert_true(out.low > -0.9 && out.high < 2.9);
-	assert_close(out.low, -1.0 + 4.0 * cop_sequence_low(&o.below, risk));
-	assert_close(out.high, 3.0 - 4.0 * cop_sequence_low(&o.above, risk));
+	assert_close(out.low, -1.0 + 4.0 * cop_interval_sequence_low(&o.below, risk));
+	assert_close(out.high, 3.0 - 4.0 * cop_interval_sequence_low(&o.above, risk));
 }
 
 static void test_names_are_found_and_unknown_ones_are_not(void **state)

@@ -10,28 +10,28 @@ static void test_error_rate_is_the_share_of_other_labels(void **state)
 {
 	(void)state;
 	const uint32_t predicted[] = { 3, 0, 2, 5, 1 }, label[] = { 1, 0, 2, 4, 1 };
-	assert_true(isnan(cop_error_rate(0, predicted, label)));
-	assert_true(cop_error_rate(1, predicted, label) == 1.0);
-	assert_true(cop_error_rate(4, predicted, label) == 0.5);
-	assert_true(cop_error_rate(5, predicted, label) == 0.4);
-	assert_true(cop_error_rate(2, predicted + 1, label + 1) == 0.0);
+	assert_true(isnan(cop_supervised_error_rate(0, predicted, label)));
+	assert_true(cop_supervised_error_rate(1, predicted, label) == 1.0);
+	assert_true(cop_supervised_error_rate(4, predicted, label) == 0.5);
+	assert_true(cop_supervised_error_rate(5, predicted, label) == 0.4);
+	assert_true(cop_supervised_error_rate(2, predicted + 1, label + 1) == 0.0);
 }
 
 static void test_rmse_is_the_root_of_the_mean_square(void **state)
 {
 	(void)state;
 	const double predicted[] = { 5.0, -1.0, 0.5 }, target[] = { 2.0, 3.0, 0.5 };
-	assert_true(isnan(cop_rmse(0, predicted, target)));
-	assert_true(cop_rmse(1, predicted, target) == 3.0);
-	assert_true(cop_rmse(2, predicted, target) == sqrt(12.5));
-	assert_true(cop_rmse(3, predicted, target) == sqrt(25.0 / 3.0));
-	assert_true(cop_rmse(1, predicted + 2, target + 2) == 0.0);
+	assert_true(isnan(cop_supervised_rmse(0, predicted, target)));
+	assert_true(cop_supervised_rmse(1, predicted, target) == 3.0);
+	assert_true(cop_supervised_rmse(2, predicted, target) == sqrt(12.5));
+	assert_true(cop_supervised_rmse(3, predicted, target) == sqrt(25.0 / 3.0));
+	assert_true(cop_supervised_rmse(1, predicted + 2, target + 2) == 0.0);
 }
 
 static double auc_of(size_t n, const double *score, const uint32_t *label)
 {
 	double area = -1.0;
-	assert_int_equal(cop_auc(n, score, label, &area), COP_OK);
+	assert_int_equal(cop_supervised_auc(n, score, label, &area), COP_OK);
 	return area;
 }
 
@@ -95,7 +95,7 @@ static void test_auc_without_memory_is_refused(void **state)
 	const uint32_t label[] = { 1, 0 };
 	double area = 0.0;
 	cop_test_alloc_fail(1, 0);
-	assert_int_equal(cop_auc(2, score, label, &area), COP_ENOMEM);
+	assert_int_equal(cop_supervised_auc(2, score, label, &area), COP_ENOMEM);
 	assert_true(isnan(area));
 }
 

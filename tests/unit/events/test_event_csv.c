@@ -408,7 +408,7 @@ static void test_csv_open_bandit_sample_is_read_end_to_end(void **state)
 		(void)snprintf(items, sizeof items, "%s/obd_men.items.csv.gz", folder);
 		assert_int_equal(cop_feature_space_new(&space_settings, &settings.space, NULL), COP_OK);
 		assert_int_equal(
-		        cop_event_reader_open(cop_event_format_find("csv"), path, &settings, &reader, NULL), COP_OK);
+		        cop_event_reader_open(cop_event_reader_format("csv"), path, &settings, &reader, NULL), COP_OK);
 		while (cop_event_reader_next(reader, &event, NULL) == COP_OK) {
 			assert_true(event.labelled && event.x.d == 61 && event.candidates == 34);
 			assert_true(event.candidate[33].d == 28 && event.action < 34);

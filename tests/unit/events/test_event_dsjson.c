@@ -30,7 +30,7 @@ static opened open_file(const char *name, bool dense)
 	char path[512];
 	(void)snprintf(path, sizeof path, DIR_VW "%s", name);
 	assert_int_equal(
-	        cop_event_reader_open(cop_event_format_find("dsjson"), path, &settings, &o.reader, NULL), COP_OK);
+	        cop_event_reader_open(cop_event_reader_format("dsjson"), path, &settings, &o.reader, NULL), COP_OK);
 	return o;
 }
 

@@ -122,7 +122,7 @@ static void read_some(const char *format, unsigned kinds)
 	const cop_feature_space_settings room = { .dense = (kinds & SOME_DENSE) != 0, .bits = 10 };
 	cop_event_reader_settings settings = { .space = NULL };
 	must(cop_feature_space_new(&room, &settings.space, &diag), &diag);
-	must(cop_event_reader_open(cop_event_format_find(format), path, &settings, &reader, &diag), &diag);
+	must(cop_event_reader_open(cop_event_reader_format(format), path, &settings, &reader, &diag), &diag);
 	some_events_init(&made, kinds, 21 + kinds);
 	for (int i = 0; i < EVENTS; i++) {
 		some_event(&made, &event);

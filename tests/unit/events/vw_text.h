@@ -26,7 +26,7 @@ static inline opened open_text_as(const char *text, size_t length, const cop_fea
 	assert_int_equal(cop_feature_space_new(features, &o.space, &o.diag), COP_OK);
 	assert_int_equal(cop_stream_open_memory("t.vw", text, length, &stream, &o.diag), COP_OK);
 	cop_event_reader_settings settings = { .space = o.space, .assumed_probability = assumed, .lines = lines };
-	assert_int_equal(cop_event_format_find("vw")->create(&stream, &settings, &o.reader, &o.diag), COP_OK);
+	assert_int_equal(cop_event_reader_format("vw")->create(&stream, &settings, &o.reader, &o.diag), COP_OK);
 	assert_null(stream);
 	return o;
 }
@@ -41,7 +41,7 @@ static inline opened open_file(const char *path, cop_event_lines lines)
 	opened o = { 0 };
 	assert_int_equal(cop_feature_space_new(&vw_hashed, &o.space, &o.diag), COP_OK);
 	cop_event_reader_settings settings = { .space = o.space, .lines = lines };
-	if (cop_event_reader_open(cop_event_format_find("vw"), path, &settings, &o.reader, &o.diag) != COP_OK)
+	if (cop_event_reader_open(cop_event_reader_format("vw"), path, &settings, &o.reader, &o.diag) != COP_OK)
 		fail_msg("%s: %s", path, o.diag.message);
 	return o;
 }

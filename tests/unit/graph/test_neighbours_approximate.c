@@ -53,7 +53,7 @@ static void assert_well_formed(const cop_neighbours *got, const cop_points *poin
 			const size_t at = i * got->k + a;
 			uint32_t index = got->index[at];
 			assert_true(index < points->n && index != i);
-			assert_true(got->distance2[at] == cop_points_distance2(points, i, points, index));
+			assert_true(got->distance2[at] == cop_nearest_distance2(points, i, points, index));
 			if (a == 0)
 				continue;
 			assert_true(got->distance2[at - 1] <= got->distance2[at]);

@@ -139,8 +139,8 @@ static void test_shares_of_arms_hold_and_change_while_it_lives(void **state)
 	cop_rng rng;
 	fixture_settings(&s, "ensemble", false);
 	greedy_settings(&s, "fastcb");
-	assert_null(cop_arm_shares_add(&s.exploration.shares.min, "1=0.3"));
-	assert_null(cop_arm_shares_add(&s.exploration.shares.max, "2=0.05"));
+	assert_null(cop_shares_add(&s.exploration.shares.min, "1=0.3"));
+	assert_null(cop_shares_add(&s.exploration.shares.max, "2=0.05"));
 	cop_learner *learner = fixture_learner(&s);
 	cop_rng_init(&rng, FIXTURE_SEED, 2);
 	for (size_t n = 0; n < 400; n++) {
@@ -210,10 +210,10 @@ static void test_what_has_no_propensities_has_no_shares(void **state)
 	s.exploration.shares.least_propensity = 0.1;
 	refused(&s, "least_propensity: a value learner's actions have no propensities");
 	rank_settings(&s, false);
-	assert_null(cop_arm_shares_add(&s.exploration.shares.max, "0=0.5"));
+	assert_null(cop_shares_add(&s.exploration.shares.max, "0=0.5"));
 	refused(&s, "share_min, share_max: candidates and values have none");
 	fixture_settings(&s, "ensemble", false);
-	assert_null(cop_arm_shares_add(&s.exploration.shares.max, "4=0.5"));
+	assert_null(cop_shares_add(&s.exploration.shares.max, "4=0.5"));
 	refused(&s, "share_max: expected arms that there are");
 }
 
@@ -234,9 +234,9 @@ static void test_saved_settings_hold_the_shares(void **state)
 		cop_shares *shares = &set.learner.exploration.shares;
 		shares->least_propensity = 0.0625;
 		if (i < 2) {
-			assert_null(cop_arm_shares_add(&shares->min, "3=0.125"));
-			assert_null(cop_arm_shares_add(&shares->min, "0=0.0625"));
-			assert_null(cop_arm_shares_add(&shares->max, "2=0.75"));
+			assert_null(cop_shares_add(&shares->min, "3=0.125"));
+			assert_null(cop_shares_add(&shares->min, "0=0.0625"));
+			assert_null(cop_shares_add(&shares->max, "2=0.75"));
 		}
 		assert_int_equal(cop_model_new(&set, &model, NULL), COP_OK);
 		cop_bytes_init(&bytes);

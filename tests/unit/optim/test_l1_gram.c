@@ -177,7 +177,7 @@ static void test_gram_costs_are_those_that_were_measured(void **state)
 	double entries = 0.0;
 	assert_true(fabs(cop_l1_gram_cost(1000, 36) - 144000.0) < 1e-6);
 	draw(&x, 1.0, 5);
-	assert_true(fabs(cop_l1_columns_cost(&x, COUNT, feature) - 0.2 * COUNT * N) < 1e-6);
+	assert_true(fabs(cop_l1_gram_columns_cost(&x, COUNT, feature) - 0.2 * COUNT * N) < 1e-6);
 	cop_columns_fini(&x);
 	cop_mem_free(h);
 	draw(&x, 0.2, 6);
@@ -185,7 +185,7 @@ static void test_gram_costs_are_those_that_were_measured(void **state)
 	for (size_t k = 0; k < COUNT; k++)
 		for (size_t i = 0; i < N; i++)
 			entries += rows[i * D + feature[k]] != 0.0F;
-	assert_true(fabs(cop_l1_columns_cost(&x, COUNT, feature) - 1.6 * entries) < 1e-6);
+	assert_true(fabs(cop_l1_gram_columns_cost(&x, COUNT, feature) - 1.6 * entries) < 1e-6);
 	cop_columns_fini(&x);
 	cop_mem_free(h);
 }

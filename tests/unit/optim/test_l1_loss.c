@@ -31,7 +31,7 @@ static void exp_errors(double low, double high, double *largest, double *mean)
 	fill(0.0F, most);
 	for (size_t i = 0; i < MANY; i++)
 		sum[i] = 1.0;
-	cop_l1_exp(MANY, a, most, e, sum);
+	cop_l1_loss_exp(MANY, a, most, e, sum);
 	*largest = *mean = 0.0;
 	for (size_t i = 0; i < MANY; i++) {
 		double error = (double)e[i] / exp((double)a[i]) - 1.0;
@@ -63,12 +63,12 @@ static void test_exp_far_away_is_that_of_the_bound(void **state)
 	for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
 		double total[1] = { 0.0 };
 		const float none = 0.0F;
-		cop_l1_exp(1, &far[i], &none, e, total);
+		cop_l1_loss_exp(1, &far[i], &none, e, total);
 		assert_true(fabs((double)e[0] / exp(i % 2 == 0 ? 87.0 : -87.0) - 1.0) < 2e-7);
 	}
 	const float two = 2.0F, one = 1.0F;
 	double total[1] = { 0.5 };
-	cop_l1_exp(1, &two, &one, e, total);
+	cop_l1_loss_exp(1, &two, &one, e, total);
 	assert_true(fabs(total[0] - 0.5 - exp(1.0)) < 1e-6);
 }
 
@@ -131,7 +131,7 @@ static void check_odds(double low, double high)
 	fill(0.75F, a);
 	for (size_t i = 0; i < MANY; i++)
 		sum[i] = exp((double)margin[i]) + (double)e[i];
-	cop_l1_odds(MANY, a, most, e, sum, margin);
+	cop_l1_loss_odds(MANY, a, most, e, sum, margin);
 	for (size_t i = 0; i < MANY; i++) {
 		double want = -0.75 - log((double)(float)(sum[i] - (double)e[i]));
 		double error = (double)margin[i] - want;
@@ -154,7 +154,7 @@ static void test_odds_are_as_exact_as_a_float(void **state)
 	/* others too few to count */
 	const float one = 1.0F, none = 0.0F;
 	const double all = 1.0;
-	cop_l1_odds(1, &none, &none, &one, &all, margin);
+	cop_l1_loss_odds(1, &none, &none, &one, &all, margin);
 	assert_true(fabs((double)margin[0] + log(1.17549435e-38)) < 1e-4);
 }
 

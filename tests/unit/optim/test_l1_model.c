@@ -355,33 +355,33 @@ static void test_weights_are_shares_of_the_largest(void **state)
 	const float weights[4] = { 4.0F, 0.0F, 1.0F, 1e-30F }, none[2] = { 0 }, bad[2] = { 1.0F, INFINITY };
 	float to[4];
 	double unit;
-	assert_int_equal(cop_l1_weights(4, weights, to, &unit), COP_OK);
+	assert_int_equal(cop_l1_model_weights(4, weights, to, &unit), COP_OK);
 	assert_true(unit == 4.0 && to[0] == 1.0F && to[1] == 0.0F && to[2] == 0.25F && to[3] == 0.0F);
 	const float small[2] = { 1.0F, 1.5e-30F };
-	assert_int_equal(cop_l1_weights(2, small, to, &unit), COP_OK);
+	assert_int_equal(cop_l1_model_weights(2, small, to, &unit), COP_OK);
 	assert_true(unit == 1.0 && to[1] == 1.5e-30F);
 	const float low[2] = { 0.125F, 0.25F };
-	assert_int_equal(cop_l1_weights(2, low, to, &unit), COP_OK);
+	assert_int_equal(cop_l1_model_weights(2, low, to, &unit), COP_OK);
 	assert_true(unit == 0.25 && to[0] == 0.5F && to[1] == 1.0F);
-	assert_int_equal(cop_l1_weights(2, none, to, &unit), COP_OK);
+	assert_int_equal(cop_l1_model_weights(2, none, to, &unit), COP_OK);
 	assert_true(unit == 1.0 && to[0] == 0.0F && to[1] == 0.0F);
-	assert_int_equal(cop_l1_weights(3, NULL, to, &unit), COP_OK);
+	assert_int_equal(cop_l1_model_weights(3, NULL, to, &unit), COP_OK);
 	assert_true(unit == 1.0 && to[0] == 1.0F && to[2] == 1.0F);
-	assert_int_equal(cop_l1_weights(2, bad, to, &unit), COP_ENONFINITE);
+	assert_int_equal(cop_l1_model_weights(2, bad, to, &unit), COP_ENONFINITE);
 }
 
 static void test_sums_over_weights_take_every_one(void **state)
 {
 	(void)state;
 	const float w[3] = { 2.0F, 0.0F, -2.5F }, dw[3] = { 2.0F, -4.0F, 1.0F };
-	assert_true(cop_l1_norm(3, w) == 4.5 && cop_l1_norm(0, w) == 0.0);
-	assert_true(cop_l1_norm_along(3, w, dw, 0.5F) == 3.0 + 2.0 + 2.0);
-	assert_int_equal(cop_l1_nonzeros(3, w), 2);
-	assert_true(cop_l1_finite(3, w));
+	assert_true(cop_l1_model_norm(3, w) == 4.5 && cop_l1_model_norm(0, w) == 0.0);
+	assert_true(cop_l1_model_norm_along(3, w, dw, 0.5F) == 3.0 + 2.0 + 2.0);
+	assert_int_equal(cop_l1_model_nonzeros(3, w), 2);
+	assert_true(cop_l1_model_finite(3, w));
 	for (size_t i = 0; i < 3; i++) {
 		float bad[3] = { 0 };
 		bad[i] = i == 1 ? NAN : INFINITY;
-		assert_false(cop_l1_finite(3, bad));
+		assert_false(cop_l1_model_finite(3, bad));
 	}
 }
 

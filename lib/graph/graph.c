@@ -1,6 +1,6 @@
 /* The directed weights are transposed twice, each time by counting, which leaves both P' and P with ascending columns;
  * a row of W is the merger of the two. */
-#include "graph/laplacian.h"
+#include "graph/graph.h"
 
 #include <string.h>
 

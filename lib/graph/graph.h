@@ -1,9 +1,9 @@
-/* graph/laplacian.h: a symmetric weighted graph and its Laplacian L = D - W.
+/* graph/graph.h: a symmetric weighted graph and its Laplacian L = D - W.
  *
  * W is symmetric with non-negative weights and an empty diagonal, stored whole by rows (compressed, columns ascending).
  * z'Lz is half the sum over all ordered pairs of w_nm (z_n - z_m)^2. Read from any number of threads. */
-#ifndef COP_GRAPH_LAPLACIAN_H
-#define COP_GRAPH_LAPLACIAN_H
+#ifndef COP_GRAPH_GRAPH_H
+#define COP_GRAPH_GRAPH_H
 
 #include "graph/neighbours.h"
 

@@ -2,7 +2,7 @@
 #include "graph_fixture.h"
 
 #include "graph/affinity.h"
-#include "graph/laplacian.h"
+#include "graph/graph.h"
 
 #define SEED 14U
 
