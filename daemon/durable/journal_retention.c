@@ -21,7 +21,7 @@ static void retain(const cop_journal_retention *care, uint64_t keep_bytes, uint6
 {
 	cop_diag why = { 0 };
 	size_t removed = 0;
-	if (cop_journal_retain(care->folder, keep_bytes, from, &removed, &why) != COP_OK)
+	if (cop_journal_keep_retain(care->folder, keep_bytes, from, &removed, &why) != COP_OK)
 		tell(care, "journal_retain_failed", &why);
 	if (removed > 0)
 		cop_log_line(care->log, COP_LOG_INFO, "journal_retained", "removed=%zu", removed);
@@ -44,7 +44,7 @@ static void compress(const cop_journal_retention *care, const cop_journal_file *
 		cop_diag why = { 0 };
 		if (files[i].compressed)
 			continue;
-		cop_err err = cop_journal_compress(care->folder, files[i].base, &why);
+		cop_err err = cop_journal_keep_compress(care->folder, files[i].base, &why);
 		if (err != COP_OK && err != COP_ENOTFOUND)
 			tell(care, "journal_compress_failed", &why);
 	}

@@ -73,7 +73,7 @@ static void *sync_thread(void *argument)
 		j->began = cop_clock_monotonic_ns();
 		cop_journal_ticket ticket = j->ticket;
 		(void)pthread_mutex_unlock(&j->lock);
-		cop_journal_sync_run(&ticket);
+		cop_journal_writer_sync_run(&ticket);
 		uint64_t ended = cop_clock_monotonic_ns();
 		(void)pthread_mutex_lock(&j->lock);
 		j->ticket = ticket;
@@ -97,7 +97,7 @@ static void free_journaler(cop_journaler *j)
 		(void)pthread_join(j->thread, NULL);
 	}
 	if (j->state != IDLE)
-		(void)!cop_journal_sync_end(j->writer, &j->ticket, NULL);
+		(void)!cop_journal_writer_sync_end(j->writer, &j->ticket, NULL);
 	if (j->wake >= 0)
 		(void)close(j->wake);
 	(void)pthread_cond_destroy(&j->changed);
@@ -126,7 +126,7 @@ void cop_journaler_set_models(cop_journaler *j, const cop_config *config)
 	cop_bytes_init(&models);
 	(void)cop_model_set_put(config, &models);
 	if (models.err == COP_OK && j->writer != NULL)
-		models.err = cop_journal_set_models(j->writer, models.data, models.length);
+		models.err = cop_journal_writer_set_models(j->writer, models.data, models.length);
 	if (models.err != COP_OK) {
 		cop_bytes_fini(&models);
 		return;
@@ -193,9 +193,9 @@ uint64_t cop_journaler_put(cop_journaler *j, cop_wire_record_type type, const co
 		return 0;
 	size_t before = j->batch.length;
 	uint64_t sequence = j->first + j->count;
-	size_t start = cop_journal_record_begin(&j->batch, sequence, (uint8_t)type);
+	size_t start = cop_journal_segment_record_begin(&j->batch, sequence, (uint8_t)type);
 	cop_wire_record_put(&j->batch, type, record);
-	cop_journal_record_end(&j->batch, start);
+	cop_journal_segment_record_end(&j->batch, start);
 	if (j->batch.err != COP_OK) {
 		/* Memory is short: as good as a disk that is full. What is in the batch stays whole. */
 		j->batch.length = before;
@@ -213,7 +213,7 @@ static bool write_batch(cop_journaler *j, cop_diag *diag)
 {
 	if (j->count == 0)
 		return true;
-	if (cop_journal_write(j->writer, j->batch.data, j->batch.length, j->first, j->count, diag) != COP_OK)
+	if (cop_journal_writer_write(j->writer, j->batch.data, j->batch.length, j->first, j->count, diag) != COP_OK)
 		return breaks(j);
 	j->unsynced += j->batch.length;
 	j->first += j->count;
@@ -225,15 +225,16 @@ static bool write_batch(cop_journaler *j, cop_diag *diag)
 
 static bool wants_sync(const cop_journaler *j)
 {
-	return j->sync != COP_SYNC_NEVER && cop_journal_written(j->writer) != cop_journal_durable(j->writer);
+	return j->sync != COP_SYNC_NEVER &&
+	       cop_journal_writer_written(j->writer) != cop_journal_writer_durable(j->writer);
 }
 
 /* With the lock, when no ticket is out or one waits for its time: one that covers all that was written is out then. */
 static cop_err give_ticket(cop_journaler *j)
 {
 	if (j->state == READY)
-		return cop_journal_sync_extend(j->writer, &j->ticket);
-	cop_err err = cop_journal_sync_begin(j->writer, &j->ticket);
+		return cop_journal_writer_sync_extend(j->writer, &j->ticket);
+	cop_err err = cop_journal_writer_sync_begin(j->writer, &j->ticket);
 	if (err != COP_OK)
 		return err;
 	j->state = READY;
@@ -281,7 +282,7 @@ static bool end_sync(cop_journaler *j, cop_diag *diag)
 	j->counts.syncs++;
 	cop_histogram_observe(&j->counts.sync_durations, took);
 	j->unsynced -= j->ticket_bytes < j->unsynced ? j->ticket_bytes : j->unsynced;
-	return cop_journal_sync_end(j->writer, &ticket, diag) == COP_OK || j->broken || breaks(j);
+	return cop_journal_writer_sync_end(j->writer, &ticket, diag) == COP_OK || j->broken || breaks(j);
 }
 
 bool cop_journaler_take(cop_journaler *j, cop_diag *diag)
@@ -300,26 +301,26 @@ uint64_t cop_journaler_next(const cop_journaler *j) { return j->first + j->count
 
 bool cop_journaler_check(cop_journaler *j, cop_diag *diag)
 {
-	return j->broken || cop_journal_check(j->writer, diag) == COP_OK || breaks(j);
+	return j->broken || cop_journal_writer_check(j->writer, diag) == COP_OK || breaks(j);
 }
 
 uint64_t cop_journaler_committed(const cop_journaler *j)
 {
 	if (j->sync == COP_SYNC_ALWAYS || j->writer == NULL)
 		return cop_journaler_durable(j);
-	return cop_journal_written(j->writer);
+	return cop_journal_writer_written(j->writer);
 }
 
 uint64_t cop_journaler_durable(const cop_journaler *j)
 {
-	return j->writer == NULL ? j->first - 1 : cop_journal_durable(j->writer);
+	return j->writer == NULL ? j->first - 1 : cop_journal_writer_durable(j->writer);
 }
 
 uint64_t cop_journaler_base(const cop_journaler *j) { return j->broken ? 0 : cop_journal_writer_base(j->writer); }
 uint64_t cop_journaler_lag(const cop_journaler *j) { return j->unsynced + j->batch.length; }
 bool cop_journaler_gone(const cop_journaler *j)
 {
-	return j->broken && j->writer != NULL && cop_journal_gone(j->writer);
+	return j->broken && j->writer != NULL && cop_journal_writer_gone(j->writer);
 }
 bool cop_journaler_broken(const cop_journaler *j) { return j->broken; }
 const cop_journaler_counts *cop_journaler_get_counts(const cop_journaler *j) { return &j->counts; }
@@ -344,7 +345,7 @@ cop_err cop_journaler_flush(cop_journaler *j, cop_diag *diag)
 		cop_diag_of(diag, j->folder, "the journal is broken and has not healed yet");
 	if (!whole || j->broken || !write_batch(j, diag))
 		return COP_EIO;
-	if (cop_journal_sync(j->writer, diag) != COP_OK) {
+	if (cop_journal_writer_sync(j->writer, diag) != COP_OK) {
 		(void)breaks(j);
 		return COP_EIO;
 	}
@@ -359,12 +360,12 @@ cop_err cop_journaler_heal(cop_journaler *j, cop_diag *diag)
 	if (j->writer == NULL) /* nothing was ever put */
 		return cop_journaler_begin_anew(j, diag);
 	(void)wait_for_sync(j, NULL);
-	cop_err err = cop_journal_broken(j->writer) ? cop_journal_recover_writer(j->writer, j->batch.data,
-	                                                      j->batch.length, j->first, j->count, diag)
-	                                            : COP_OK;
+	cop_err err = cop_journal_writer_broken(j->writer) ? cop_journal_writer_recover(j->writer, j->batch.data,
+	                                                             j->batch.length, j->first, j->count, diag)
+	                                                   : COP_OK;
 	if (err != COP_OK)
 		return err;
-	if (cop_journal_written(j->writer) + 1 == j->first + j->count) { /* the batch went along */
+	if (cop_journal_writer_written(j->writer) + 1 == j->first + j->count) { /* the batch went along */
 		j->first += j->count;
 		j->count = 0;
 		cop_bytes_clear(&j->batch);

@@ -41,7 +41,7 @@ bool cop_journaler_commit(cop_journaler *journaler, cop_diag *diag);
 bool cop_journaler_take(cop_journaler *journaler, cop_diag *diag);
 int cop_journaler_fd(const cop_journaler *journaler);
 
-/* Whether the file that is written to is still the one of its name (cop_journal_check). False when this broke the
+/* Whether the file that is written to is still the one of its name (cop_journal_writer_check). False when this broke the
  * journal; then *diag says why. */
 bool cop_journaler_check(cop_journaler *journaler, cop_diag *diag);
 

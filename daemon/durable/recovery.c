@@ -153,7 +153,7 @@ static cop_err apply_all(cop_recovery *recovery, cop_served_set *set, cop_journa
 
 static cop_err cut_tail(cop_recovery *recovery, cop_journal_tail *tail, cop_diag *diag)
 {
-	cop_err err = cop_journal_cut_tail(recovery->folder, tail, diag);
+	cop_err err = cop_journal_keep_cut_tail(recovery->folder, tail, diag);
 	if (err == COP_EFORMAT && diag != NULL) {
 		cop_diag why = *diag;
 		cop_diag_at_offset(

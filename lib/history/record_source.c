@@ -11,7 +11,7 @@ cop_err cop_record_source_open(cop_record_source *source, const char *path, uint
         const cop_journal_skip_listener *listener, cop_diag *diag)
 {
 	*source = (cop_record_source){ .whole = NULL };
-	cop_err err = cop_journal_find(path, &source->folder, &source->files, &source->count, diag);
+	cop_err err = cop_journal_segment_find(path, &source->folder, &source->files, &source->count, diag);
 	if (err == COP_OK && source->count == 0) {
 		cop_diag_of(diag, path, "no segments here; expected a journal's folder, or a segment");
 		err = COP_ENOTFOUND;

@@ -67,7 +67,7 @@ static cop_err collect_names(const cop_record_source *source, name_list *list, b
 		cop_wire_models models;
 		cop_wire_model model;
 		cop_bytes_clear(&set);
-		err = cop_journal_read_models(source->folder, &source->files[i], &set);
+		err = cop_journal_reader_models(source->folder, &source->files[i], &set);
 		if (err == COP_ENOMEM)
 			break;
 		if (err != COP_OK || cop_wire_models_open(&models, set.data, set.length, NULL) != COP_OK) {

@@ -321,7 +321,7 @@ static cop_err read_back(reading *r, const char *journal, const cop_progress *pr
 	cop_journal_file *files;
 	size_t count;
 	bool sure = false;
-	cop_err err = cop_journal_find(journal, &folder, &files, &count, r->diag);
+	cop_err err = cop_journal_segment_find(journal, &folder, &files, &count, r->diag);
 	if (err != COP_OK || count == 0) {
 		cop_mem_free(folder);
 		return err == COP_OK ? read_from(r, journal, 0, progress, &sure) : err; /* which says what is wrong */

@@ -38,7 +38,7 @@ cop_err cop_journal_intact_open(
 	if (listener != NULL)
 		intact->listener = *listener;
 	cop_bytes_init(&intact->model_set);
-	cop_err err = cop_journal_find(folder, &intact->folder, &intact->files, &intact->count, diag);
+	cop_err err = cop_journal_segment_find(folder, &intact->folder, &intact->files, &intact->count, diag);
 	if (err != COP_OK) {
 		cop_journal_intact_close(intact);
 		return err;

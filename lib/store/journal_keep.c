@@ -24,8 +24,9 @@ static cop_err sync_folder(const char *folder, cop_diag *diag)
 {
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return cop_journal_refused(folder, "the folder cannot be opened", diag);
-	cop_err err = fsync(fd) == 0 ? COP_OK : cop_journal_refused(folder, "the folder cannot be synced", diag);
+		return cop_journal_segment_refused(folder, "the folder cannot be opened", diag);
+	cop_err err =
+	        fsync(fd) == 0 ? COP_OK : cop_journal_segment_refused(folder, "the folder cannot be synced", diag);
 	(void)close(fd);
 	return err;
 }
@@ -37,15 +38,15 @@ static cop_err cut_file(const char *path, const cop_journal_tail *tail, cop_diag
 	struct stat status;
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
-		return cop_journal_refused(path, "cannot be opened", diag);
+		return cop_journal_segment_refused(path, "cannot be opened", diag);
 	cop_err err = COP_OK;
 	if (fstat(fd, &status) != 0) {
-		err = cop_journal_refused(path, "its size cannot be read", diag);
+		err = cop_journal_segment_refused(path, "its size cannot be read", diag);
 	} else if ((uint64_t)status.st_size != tail->offset + tail->bytes) {
 		cop_diag_at_offset(diag, path, tail->offset, "its size is not that of what was read; nothing is cut");
 		err = COP_EFORMAT;
 	} else if (ftruncate(fd, (off_t)tail->offset) != 0 || fsync(fd) != 0) {
-		err = cop_journal_refused(path, "its torn tail cannot be cut", diag);
+		err = cop_journal_segment_refused(path, "its torn tail cannot be cut", diag);
 	}
 	(void)close(fd);
 	return err;
@@ -60,12 +61,12 @@ static cop_err cut(const char *folder, const cop_journal_tail *tail, cop_diag *d
 	if (tail->offset > 0)
 		err = cut_file(path, tail, diag);
 	else if (unlink(path) != 0)
-		err = cop_journal_refused(path, "cannot be removed", diag);
+		err = cop_journal_segment_refused(path, "cannot be removed", diag);
 	cop_mem_free(path);
 	return err == COP_OK ? sync_folder(folder, diag) : err;
 }
 
-cop_err cop_journal_cut_tail(const char *folder, cop_journal_tail *tail, cop_diag *diag)
+cop_err cop_journal_keep_cut_tail(const char *folder, cop_journal_tail *tail, cop_diag *diag)
 {
 	cop_journal_reader *reader = NULL;
 	cop_journal_record record;
@@ -123,7 +124,7 @@ static cop_err pump(int from, cop_stream *write, cop_stream *read, uint8_t *chun
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return cop_journal_refused(path, "cannot be read", diag);
+			return cop_journal_segment_refused(path, "cannot be read", diag);
 		cop_err err = COP_OK;
 		size_t got = 0;
 		if (write != NULL)
@@ -162,10 +163,10 @@ static cop_err write_compressed(int from, const paths *p, uint8_t *chunk, cop_di
 	struct stat status;
 	int fd = open(p->temporary, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return cop_journal_refused(p->temporary, "cannot be opened", diag);
+		return cop_journal_segment_refused(p->temporary, "cannot be opened", diag);
 	if (fstat(from, &status) != 0 || fchmod(fd, status.st_mode & 0777) != 0 ||
 	        futimens(fd, (struct timespec[]){ status.st_mtim, status.st_mtim }) != 0 || fsync(fd) != 0)
-		err = cop_journal_refused(p->temporary, "cannot be synced", diag);
+		err = cop_journal_segment_refused(p->temporary, "cannot be synced", diag);
 	(void)close(fd);
 	return err;
 }
@@ -187,19 +188,19 @@ static cop_err compress(const char *folder, const paths *p, cop_diag *diag)
 	if (chunk == NULL)
 		return out_of_memory(folder, diag);
 	int from = open(p->plain, O_RDONLY | O_CLOEXEC);
-	cop_err err = from >= 0 ? COP_OK : cop_journal_refused(p->plain, "cannot be opened", diag);
+	cop_err err = from >= 0 ? COP_OK : cop_journal_segment_refused(p->plain, "cannot be opened", diag);
 	if (err == COP_OK)
 		err = write_compressed(from, p, chunk, diag);
 	if (err == COP_OK)
 		err = compare(from, p, chunk, diag);
 	if (err == COP_OK && rename(p->temporary, p->compressed) != 0)
-		err = cop_journal_refused(p->compressed, "cannot be named", diag);
+		err = cop_journal_segment_refused(p->compressed, "cannot be named", diag);
 	if (err != COP_OK && from >= 0)
 		(void)unlink(p->temporary);
 	if (err == COP_OK)
 		err = sync_folder(folder, diag);
 	if (err == COP_OK && unlink(p->plain) != 0)
-		err = cop_journal_refused(p->plain, "cannot be removed", diag);
+		err = cop_journal_segment_refused(p->plain, "cannot be removed", diag);
 	if (from >= 0)
 		(void)close(from);
 	cop_mem_free(chunk);
@@ -230,7 +231,7 @@ static cop_err find_closed(const char *folder, uint64_t base, cop_journal_file *
 	return err;
 }
 
-cop_err cop_journal_compress(const char *folder, uint64_t base, cop_diag *diag)
+cop_err cop_journal_keep_compress(const char *folder, uint64_t base, cop_diag *diag)
 {
 	cop_journal_file file;
 	paths p;
@@ -252,12 +253,12 @@ static cop_err remove_segment(const char *folder, uint64_t base, cop_diag *diag)
 		return out_of_memory(folder, diag);
 	cop_err err = COP_OK;
 	if ((unlink(p.compressed) != 0 && errno != ENOENT) || (unlink(p.plain) != 0 && errno != ENOENT))
-		err = cop_journal_refused(p.plain, "an old segment cannot be removed", diag);
+		err = cop_journal_segment_refused(p.plain, "an old segment cannot be removed", diag);
 	free_paths(&p);
 	return err;
 }
 
-cop_err cop_journal_retain(
+cop_err cop_journal_keep_retain(
         const char *folder, uint64_t keep_bytes, uint64_t keep_from_sequence, size_t *removed, cop_diag *diag)
 {
 	cop_journal_file *files;

@@ -16,7 +16,7 @@ cop_err cop_journal_make_refused(const char *path, uint64_t base, const char *wh
 	cop_journal_name(base, false, name);
 	char *whole = cop_journal_path(path, name);
 	errno = code;
-	cop_err err = cop_journal_refused(whole == NULL ? name : whole, what, diag);
+	cop_err err = cop_journal_segment_refused(whole == NULL ? name : whole, what, diag);
 	cop_mem_free(whole);
 	return err == COP_EFULL ? err : COP_EIO;
 }
@@ -24,7 +24,7 @@ cop_err cop_journal_make_refused(const char *path, uint64_t base, const char *wh
 #define FORGET_PIECE ((uint64_t)1 << 20) /* a multiple of the page size */
 
 /* A signal may interrupt a sync on network file systems. */
-bool cop_journal_sync_data(int fd)
+bool cop_journal_make_sync_data(int fd)
 {
 	int status;
 	do
@@ -35,7 +35,7 @@ bool cop_journal_sync_data(int fd)
 
 /* Nobody reads a journal soon; and pages that it gives back are the ones it gets next, which are at hand, while new
  * ones may have to come from a hypervisor first, two megabytes in milliseconds. */
-uint64_t cop_journal_forget(int fd, uint64_t from, uint64_t to)
+uint64_t cop_journal_make_forget(int fd, uint64_t from, uint64_t to)
 {
 	to -= to % FORGET_PIECE;
 	if (to <= from)
@@ -53,7 +53,7 @@ static bool sync_all(int fd)
 	return status == 0;
 }
 
-struct iovec cop_journal_part(const void *data, size_t length)
+struct iovec cop_journal_make_part(const void *data, size_t length)
 {
 	struct iovec iov = { .iov_len = length };
 	memcpy(&iov.iov_base, &data, sizeof data); /* pwritev only reads it */
@@ -74,7 +74,7 @@ static void use_up(struct iovec **parts, int *count, size_t n)
 	}
 }
 
-bool cop_journal_write_at(int fd, struct iovec *parts, int count, uint64_t offset)
+bool cop_journal_make_write_at(int fd, struct iovec *parts, int count, uint64_t offset)
 {
 	use_up(&parts, &count, 0);
 	while (count > 0) {
@@ -120,8 +120,8 @@ void cop_journal_make_drop(cop_journal_make *make)
 
 cop_err cop_journal_make_append(cop_journal_make *make, const void *data, size_t length, cop_diag *diag)
 {
-	struct iovec iov = cop_journal_part(data, length);
-	if (cop_journal_write_at(make->fd, &iov, 1, make->size)) {
+	struct iovec iov = cop_journal_make_part(data, length);
+	if (cop_journal_make_write_at(make->fd, &iov, 1, make->size)) {
 		make->size += length;
 		return COP_OK;
 	}

@@ -34,13 +34,13 @@ void cop_journal_make_drop(cop_journal_make *make);
 cop_err cop_journal_make_refused(const char *path, uint64_t base, const char *what, cop_diag *diag);
 
 /* All of parts[0, count), whose fields are used up, at the offset. False: errno. */
-bool cop_journal_write_at(int fd, struct iovec *parts, int count, uint64_t offset);
-struct iovec cop_journal_part(const void *data, size_t length);
+bool cop_journal_make_write_at(int fd, struct iovec *parts, int count, uint64_t offset);
+struct iovec cop_journal_make_part(const void *data, size_t length);
 
 /* False: errno. Never call again on a file for which it was false. */
-bool cop_journal_sync_data(int fd);
+bool cop_journal_make_sync_data(int fd);
 /* Gives back the page cache's copy of the bytes from `from` up to, at most, `to`, which are synced; where the next call
  * is to begin. In large pieces: one call costs as much as some pages. */
-uint64_t cop_journal_forget(int fd, uint64_t from, uint64_t to);
+uint64_t cop_journal_make_forget(int fd, uint64_t from, uint64_t to);
 
 #endif

@@ -55,7 +55,7 @@ cop_err cop_journal_reader_open(
 	}
 	reader->from = from_sequence;
 	reader->allow_gaps = allow_gaps;
-	cop_err err = cop_journal_find(folder, &reader->folder, &reader->files, &reader->count, diag);
+	cop_err err = cop_journal_segment_find(folder, &reader->folder, &reader->files, &reader->count, diag);
 	if (err == COP_OK)
 		err = find_start(reader, diag);
 	if (err != COP_OK) {
@@ -164,7 +164,7 @@ void cop_journal_reader_file(const cop_journal_reader *reader, char out[COP_JOUR
 		cop_journal_name(reader->walk.file.base, reader->walk.file.compressed, out);
 }
 
-cop_err cop_journal_read_models(const char *folder, const cop_journal_file *file, cop_bytes *out)
+cop_err cop_journal_reader_models(const char *folder, const cop_journal_file *file, cop_bytes *out)
 {
 	cop_journal_scan scan;
 	cop_journal_header header;

@@ -13,7 +13,7 @@ typedef struct cop_journal_reader cop_journal_reader;
 typedef struct cop_journal_tail {
 	uint64_t next_sequence; /* of the record that would come next */
 	bool torn;              /* the last segment's last `bytes` are a torn tail; false: they are zero, or none */
-	uint64_t bytes;         /* that cop_journal_cut_tail would cut */
+	uint64_t bytes;         /* that cop_journal_keep_cut_tail would cut */
 	uint64_t offset;        /* where they begin */
 	char file[COP_JOURNAL_NAME_ROOM]; /* the last segment's name; "" without segments */
 } cop_journal_tail;
@@ -45,6 +45,6 @@ void cop_journal_reader_file(const cop_journal_reader *reader, char out[COP_JOUR
 
 /* Appends the model set in the header of one segment of the folder. COP_EFORMAT, COP_EVERSION, COP_EIO, COP_ENOTFOUND:
  * it cannot be read. COP_ENOMEM. */
-COP_CHECK cop_err cop_journal_read_models(const char *folder, const cop_journal_file *file, cop_bytes *out);
+COP_CHECK cop_err cop_journal_reader_models(const char *folder, const cop_journal_file *file, cop_bytes *out);
 
 #endif

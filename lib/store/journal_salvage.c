@@ -34,7 +34,7 @@ static cop_err flush(salvage *s)
 	if (err != COP_OK)
 		cop_diag_of(s->diag, s->out, "%s", cop_err_text(err));
 	else if (s->batch_count > 0)
-		err = cop_journal_write(
+		err = cop_journal_writer_write(
 		        s->writer, s->batch.data, s->batch.length, s->batch_first, s->batch_count, s->diag);
 	cop_bytes_clear(&s->batch);
 	s->batch_count = 0;

@@ -89,7 +89,8 @@ cop_err cop_journal_scan_header(cop_journal_scan *scan, cop_journal_header *out,
 	do {
 		err = fill(scan, need);
 		if (err == COP_OK)
-			err = cop_journal_header_parse(scan->window + scan->at, scan->end - scan->at, out, &need, diag);
+			err = cop_journal_segment_header_parse(
+			        scan->window + scan->at, scan->end - scan->at, out, &need, diag);
 	} while (err == COP_EEND && !scan->at_end);
 	if (err == COP_EEND && scan->err != COP_OK)
 		err = scan->err;
@@ -110,7 +111,7 @@ cop_err cop_journal_scan_frame(cop_journal_scan *scan, cop_journal_record *out)
 		size_t have = scan->end - scan->at;
 		if (have == 0)
 			return scan->err != COP_OK ? scan->err : COP_EEND;
-		err = cop_journal_frame_parse(scan->window + scan->at, have, out, &need);
+		err = cop_journal_segment_frame_parse(scan->window + scan->at, have, out, &need);
 		out->offset = scan->offset;
 		if (err != COP_EEND)
 			return err;

@@ -28,7 +28,7 @@ COP_CHECK cop_err cop_journal_scan_open(
 void cop_journal_scan_close(cop_journal_scan *scan);
 
 /* The header at the file's start, passed over. COP_EEND: the file ends within it (nothing is passed); else as
- * cop_journal_header_parse and cop_stream_read. The model set is borrowed until the next call. */
+ * cop_journal_segment_header_parse and cop_stream_read. The model set is borrowed until the next call. */
 COP_CHECK cop_err cop_journal_scan_header(cop_journal_scan *scan, cop_journal_header *out, cop_diag *diag);
 
 /* The intact frame at the cursor, which stays; the body is borrowed until the next call. COP_EEND: not a byte is left.

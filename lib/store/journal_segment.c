@@ -43,7 +43,7 @@ static uint32_t frame_crc(const uint8_t *head, size_t length)
 	return cop_crc32c(cop_crc32c(0, head, 4), head + 8, COP_JOURNAL_FRAME_HEAD - 8 + length);
 }
 
-size_t cop_journal_record_begin(cop_bytes *bytes, uint64_t sequence, uint8_t type)
+size_t cop_journal_segment_record_begin(cop_bytes *bytes, uint64_t sequence, uint8_t type)
 {
 	size_t start = bytes->length;
 	uint8_t head[COP_JOURNAL_FRAME_HEAD] = { 0 };
@@ -55,7 +55,7 @@ size_t cop_journal_record_begin(cop_bytes *bytes, uint64_t sequence, uint8_t typ
 	return start;
 }
 
-void cop_journal_record_end(cop_bytes *bytes, size_t start)
+void cop_journal_segment_record_end(cop_bytes *bytes, size_t start)
 {
 	if (bytes->err != COP_OK)
 		return;
@@ -74,12 +74,12 @@ void cop_journal_record_put(cop_bytes *bytes, uint64_t sequence, uint8_t type, c
 {
 	if (bytes->err == COP_OK && length > COP_JOURNAL_BODY_MAX)
 		bytes->err = COP_EINVAL;
-	size_t start = cop_journal_record_begin(bytes, sequence, type);
+	size_t start = cop_journal_segment_record_begin(bytes, sequence, type);
 	cop_bytes_put(bytes, body, length);
-	cop_journal_record_end(bytes, start);
+	cop_journal_segment_record_end(bytes, start);
 }
 
-void cop_journal_mark_make(uint64_t durable, uint8_t out[COP_JOURNAL_FRAME_HEAD])
+void cop_journal_segment_mark_make(uint64_t durable, uint8_t out[COP_JOURNAL_FRAME_HEAD])
 {
 	memset(out, 0, COP_JOURNAL_FRAME_HEAD);
 	memcpy(out + 8, &durable, sizeof durable);
@@ -87,7 +87,7 @@ void cop_journal_mark_make(uint64_t durable, uint8_t out[COP_JOURNAL_FRAME_HEAD]
 	memcpy(out + 4, &crc, sizeof crc);
 }
 
-cop_err cop_journal_frame_parse(const uint8_t *data, size_t have, cop_journal_record *out, size_t *need)
+cop_err cop_journal_segment_frame_parse(const uint8_t *data, size_t have, cop_journal_record *out, size_t *need)
 {
 	*need = COP_JOURNAL_FRAME_HEAD;
 	if (have < COP_JOURNAL_FRAME_HEAD)
@@ -107,7 +107,7 @@ cop_err cop_journal_frame_parse(const uint8_t *data, size_t have, cop_journal_re
 	return load32(data + 4) == frame_crc(data, length) ? COP_OK : COP_EFORMAT;
 }
 
-void cop_journal_header_put(cop_bytes *bytes, uint64_t base, const void *model_set, size_t length)
+void cop_journal_segment_header_put(cop_bytes *bytes, uint64_t base, const void *model_set, size_t length)
 {
 	if (bytes->err == COP_OK && length > COP_JOURNAL_MODEL_SET_MAX)
 		bytes->err = COP_EINVAL;
@@ -132,7 +132,7 @@ static cop_err wrong(cop_diag *diag, uint64_t offset, const char *what)
 	return COP_EFORMAT;
 }
 
-cop_err cop_journal_header_parse(
+cop_err cop_journal_segment_header_parse(
         const uint8_t *data, size_t have, cop_journal_header *out, size_t *need, cop_diag *diag)
 {
 	*need = START;
@@ -185,7 +185,7 @@ char *cop_journal_path(const char *folder, const char *name)
 	return path;
 }
 
-cop_err cop_journal_refused(const char *source, const char *what, cop_diag *diag)
+cop_err cop_journal_segment_refused(const char *source, const char *what, cop_diag *diag)
 {
 	int code = errno;
 	cop_diag_of(diag, source, "%s: %s", what, strerror(code));
@@ -275,7 +275,7 @@ cop_err cop_journal_list(const char *folder, cop_journal_file **files, size_t *c
 	*count = 0;
 	DIR *dir = opendir(folder);
 	if (dir == NULL)
-		return cop_journal_refused(folder, "the folder cannot be opened", diag);
+		return cop_journal_segment_refused(folder, "the folder cannot be opened", diag);
 	cop_err err = COP_OK;
 	const struct dirent *entry;
 	errno = 0;
@@ -289,7 +289,7 @@ cop_err cop_journal_list(const char *folder, cop_journal_file **files, size_t *c
 	if (err == COP_ENOMEM)
 		cop_diag_of(diag, folder, "out of memory");
 	else if (err == COP_EIO || (err == COP_OK && errno != 0))
-		err = cop_journal_refused(folder, "the folder cannot be read", diag);
+		err = cop_journal_segment_refused(folder, "the folder cannot be read", diag);
 	(void)closedir(dir);
 	*count = err == COP_OK ? sort_files(*files, *count) : 0;
 	if (err != COP_OK) {
@@ -325,7 +325,8 @@ static cop_err list_one(const char *path, const char *name, const cop_journal_fi
 	return COP_OK;
 }
 
-cop_err cop_journal_find(const char *path, char **folder, cop_journal_file **files, size_t *count, cop_diag *diag)
+cop_err cop_journal_segment_find(
+        const char *path, char **folder, cop_journal_file **files, size_t *count, cop_diag *diag)
 {
 	struct stat status;
 	cop_journal_file file = { 0 };
@@ -354,11 +355,11 @@ cop_err cop_journal_find(const char *path, char **folder, cop_journal_file **fil
 	return err;
 }
 
-cop_err cop_journal_drop_temporary(const char *folder, cop_diag *diag)
+cop_err cop_journal_segment_drop_temporary(const char *folder, cop_diag *diag)
 {
 	DIR *dir = opendir(folder);
 	if (dir == NULL)
-		return cop_journal_refused(folder, "the folder cannot be opened", diag);
+		return cop_journal_segment_refused(folder, "the folder cannot be opened", diag);
 	cop_err err = COP_OK;
 	const struct dirent *entry;
 	for (errno = 0; (entry = readdir(dir)) != NULL; errno = 0) {
@@ -367,10 +368,10 @@ cop_err cop_journal_drop_temporary(const char *folder, cop_diag *diag)
 		if (ending == NULL || strncmp(ending, ".tmp", 4) != 0)
 			continue;
 		if (unlinkat(dirfd(dir), entry->d_name, 0) != 0 && errno != ENOENT && err == COP_OK)
-			err = cop_journal_refused(folder, "an unfinished segment cannot be removed", diag);
+			err = cop_journal_segment_refused(folder, "an unfinished segment cannot be removed", diag);
 	}
 	if (err == COP_OK && errno != 0)
-		err = cop_journal_refused(folder, "the folder cannot be read", diag);
+		err = cop_journal_segment_refused(folder, "the folder cannot be read", diag);
 	(void)closedir(dir);
 	return err;
 }

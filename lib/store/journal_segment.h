@@ -54,22 +54,23 @@ void cop_journal_record_put(cop_bytes *bytes, uint64_t sequence, uint8_t type, c
 
 /* The same for a body that is put straight into bytes: begin gives where the record starts, end completes its head.
  * What lies before `start` is left alone. */
-size_t cop_journal_record_begin(cop_bytes *bytes, uint64_t sequence, uint8_t type);
-void cop_journal_record_end(cop_bytes *bytes, size_t start);
+size_t cop_journal_segment_record_begin(cop_bytes *bytes, uint64_t sequence, uint8_t type);
+void cop_journal_segment_record_end(cop_bytes *bytes, size_t start);
 
 /* A mark's COP_JOURNAL_FRAME_HEAD bytes. */
-void cop_journal_mark_make(uint64_t durable, uint8_t out[COP_JOURNAL_FRAME_HEAD]);
+void cop_journal_segment_mark_make(uint64_t durable, uint8_t out[COP_JOURNAL_FRAME_HEAD]);
 
 /* Whether data[0, have) begins with an intact frame (its offset is not set). COP_EEND: that takes *need > have bytes.
  * COP_EFORMAT: it does not. */
-COP_CHECK cop_err cop_journal_frame_parse(const uint8_t *data, size_t have, cop_journal_record *out, size_t *need);
+COP_CHECK cop_err cop_journal_segment_frame_parse(
+        const uint8_t *data, size_t have, cop_journal_record *out, size_t *need);
 
 /* Appends a segment's header. */
-void cop_journal_header_put(cop_bytes *bytes, uint64_t base, const void *model_set, size_t length);
+void cop_journal_segment_header_put(cop_bytes *bytes, uint64_t base, const void *model_set, size_t length);
 
 /* Reads the header that data[0, have) begins with. COP_EEND: that takes *need > have bytes. COP_EFORMAT: no segment, or
  * a damaged header. COP_EVERSION: of a newer version. On these two *diag (its source kept) has what was wrong. */
-COP_CHECK cop_err cop_journal_header_parse(
+COP_CHECK cop_err cop_journal_segment_header_parse(
         const uint8_t *data, size_t have, cop_journal_header *out, size_t *need, cop_diag *diag);
 
 /* A segment's name without its folder, terminated. */
@@ -92,14 +93,14 @@ COP_CHECK cop_err cop_journal_list(const char *folder, cop_journal_file **files,
 
 /* The same of a path that names a folder, or one segment's file, which then is all; *folder is where they lie. Caller
  * frees both with cop_mem_free; on error both are NULL. Errors as cop_journal_list. */
-COP_CHECK cop_err cop_journal_find(
+COP_CHECK cop_err cop_journal_segment_find(
         const char *path, char **folder, cop_journal_file **files, size_t *count, cop_diag *diag);
 
 /* Removes what a crash left of segments that were being made. The folder's only writer calls it. COP_ENOTFOUND,
  * COP_EIO. */
-COP_CHECK cop_err cop_journal_drop_temporary(const char *folder, cop_diag *diag);
+COP_CHECK cop_err cop_journal_segment_drop_temporary(const char *folder, cop_diag *diag);
 
 /* Fills *diag from errno: COP_ENOTFOUND for ENOENT, COP_EFULL for ENOSPC and EDQUOT, else COP_EIO. */
-cop_err cop_journal_refused(const char *source, const char *what, cop_diag *diag);
+cop_err cop_journal_segment_refused(const char *source, const char *what, cop_diag *diag);
 
 #endif

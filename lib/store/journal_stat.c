@@ -49,7 +49,7 @@ static void read_segment(
 	cop_journal_walk_close(&walk);
 }
 
-cop_err cop_journal_verify(const char *folder, const cop_journal_stat_listener *listener, cop_diag *diag)
+cop_err cop_journal_stat_verify(const char *folder, const cop_journal_stat_listener *listener, cop_diag *diag)
 {
 	cop_journal_file *files;
 	size_t count;

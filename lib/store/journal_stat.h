@@ -29,6 +29,7 @@ typedef struct cop_journal_stat_listener {
 /* Reads all segments in order and reports each to the listener. COP_OK: all whole, or the last one torn. COP_EFORMAT,
  * COP_EVERSION, COP_EIO: the first fault of a segment, in *diag; the others are read all the same.
  * COP_ENOTFOUND: no such folder. COP_ENOMEM. */
-COP_CHECK cop_err cop_journal_verify(const char *folder, const cop_journal_stat_listener *listener, cop_diag *diag);
+COP_CHECK cop_err cop_journal_stat_verify(
+        const char *folder, const cop_journal_stat_listener *listener, cop_diag *diag);
 
 #endif

@@ -44,10 +44,10 @@ struct cop_journal_writer {
 	cop_diag why; /* it is broken */
 };
 
-uint64_t cop_journal_written(const cop_journal_writer *writer) { return writer->written; }
-uint64_t cop_journal_durable(const cop_journal_writer *writer) { return writer->durable; }
-bool cop_journal_broken(const cop_journal_writer *writer) { return writer->broken != NONE; }
-bool cop_journal_gone(const cop_journal_writer *writer) { return writer->broken == GONE; }
+uint64_t cop_journal_writer_written(const cop_journal_writer *writer) { return writer->written; }
+uint64_t cop_journal_writer_durable(const cop_journal_writer *writer) { return writer->durable; }
+bool cop_journal_writer_broken(const cop_journal_writer *writer) { return writer->broken != NONE; }
+bool cop_journal_writer_gone(const cop_journal_writer *writer) { return writer->broken == GONE; }
 uint64_t cop_journal_writer_base(const cop_journal_writer *writer) { return writer->base; }
 uint64_t cop_journal_writer_bytes(const cop_journal_writer *writer) { return writer->size; }
 
@@ -122,7 +122,7 @@ static bool is_other(int at, const char *name, int fd)
 	return named.st_ino != open.st_ino || named.st_dev != open.st_dev;
 }
 
-cop_err cop_journal_check(cop_journal_writer *writer, cop_diag *diag)
+cop_err cop_journal_writer_check(cop_journal_writer *writer, cop_diag *diag)
 {
 	char name[COP_JOURNAL_NAME_ROOM];
 	if (writer->broken != NONE)
@@ -142,7 +142,7 @@ static cop_err begin_made(const cop_journal_writer *writer, uint64_t base, cop_j
 	cop_bytes header;
 	made->fd = -1;
 	cop_bytes_init(&header);
-	cop_journal_header_put(&header, base, writer->model_set.data, writer->model_set.length);
+	cop_journal_segment_header_put(&header, base, writer->model_set.data, writer->model_set.length);
 	cop_err err = header.err;
 	if (err != COP_OK)
 		cop_diag_of(diag, writer->path, "%s", cop_err_text(err));
@@ -211,7 +211,7 @@ static cop_err settle_newest(const cop_journal_writer *writer, const cop_journal
 	int fd = openat(writer->folder, name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return refused(writer, newest->base, "the newest segment cannot be opened", diag);
-	cop_err err = cop_journal_sync_data(fd)
+	cop_err err = cop_journal_make_sync_data(fd)
 	                      ? COP_OK
 	                      : refused(writer, newest->base, "the newest segment cannot be synced", diag);
 	(void)close(fd);
@@ -224,7 +224,7 @@ static cop_err start(cop_journal_writer *writer, uint64_t next, cop_diag *diag)
 	size_t count;
 	writer->folder = open(writer->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (writer->folder < 0)
-		return cop_journal_refused(writer->path, "the folder cannot be opened", diag);
+		return cop_journal_segment_refused(writer->path, "the folder cannot be opened", diag);
 	cop_err err = cop_journal_list(writer->path, &files, &count, diag);
 	if (err == COP_OK && count > 0)
 		err = check_newest(writer, &files[count - 1], next, diag);
@@ -232,7 +232,7 @@ static cop_err start(cop_journal_writer *writer, uint64_t next, cop_diag *diag)
 		err = settle_newest(writer, &files[count - 1], diag);
 	cop_mem_free(files);
 	if (err == COP_OK)
-		err = cop_journal_drop_temporary(writer->path, diag);
+		err = cop_journal_segment_drop_temporary(writer->path, diag);
 	if (err == COP_OK)
 		err = begin_segment(writer, next, diag);
 	return err;
@@ -283,13 +283,13 @@ cop_err cop_journal_writer_open(const char *folder, const cop_journal_settings *
 	return err;
 }
 
-cop_err cop_journal_sync(cop_journal_writer *writer, cop_diag *diag)
+cop_err cop_journal_writer_sync(cop_journal_writer *writer, cop_diag *diag)
 {
 	if (writer->broken != NONE)
 		return still_broken(writer, diag);
 	if (writer->durable == writer->written)
 		return COP_OK;
-	bool synced = cop_journal_sync_data(writer->fd);
+	bool synced = cop_journal_make_sync_data(writer->fd);
 	if (synced && is_gone(writer->fd, writer->size))
 		return broke_gone(writer, SEGMENT_GONE, diag);
 	if (synced) {
@@ -301,7 +301,7 @@ cop_err cop_journal_sync(cop_journal_writer *writer, cop_diag *diag)
 	return broke(writer, AFTER_SYNC, err, &why, diag);
 }
 
-cop_err cop_journal_sync_begin(cop_journal_writer *writer, cop_journal_ticket *ticket)
+cop_err cop_journal_writer_sync_begin(cop_journal_writer *writer, cop_journal_ticket *ticket)
 {
 	if (writer->broken != NONE)
 		return COP_EINVAL;
@@ -312,7 +312,7 @@ cop_err cop_journal_sync_begin(cop_journal_writer *writer, cop_journal_ticket *t
 	return ticket->fd < 0 ? COP_EIO : COP_OK;
 }
 
-cop_err cop_journal_sync_extend(cop_journal_writer *writer, cop_journal_ticket *ticket)
+cop_err cop_journal_writer_sync_extend(cop_journal_writer *writer, cop_journal_ticket *ticket)
 {
 	cop_journal_ticket fresh;
 	if (ticket->base == writer->base && writer->broken == NONE) {
@@ -320,7 +320,7 @@ cop_err cop_journal_sync_extend(cop_journal_writer *writer, cop_journal_ticket *
 		ticket->bytes = writer->size;
 		return COP_OK;
 	}
-	cop_err err = cop_journal_sync_begin(writer, &fresh);
+	cop_err err = cop_journal_writer_sync_begin(writer, &fresh);
 	if (err != COP_OK)
 		return err;
 	(void)close(ticket->fd);
@@ -328,16 +328,16 @@ cop_err cop_journal_sync_extend(cop_journal_writer *writer, cop_journal_ticket *
 	return COP_OK;
 }
 
-void cop_journal_sync_run(cop_journal_ticket *ticket)
+void cop_journal_writer_sync_run(cop_journal_ticket *ticket)
 {
-	ticket->error = cop_journal_sync_data(ticket->fd) ? 0 : errno;
+	ticket->error = cop_journal_make_sync_data(ticket->fd) ? 0 : errno;
 	ticket->gone = ticket->error == 0 && is_gone(ticket->fd, ticket->bytes);
 	if (ticket->error == 0)
-		ticket->forgotten = cop_journal_forget(ticket->fd, ticket->forgotten, ticket->bytes);
+		ticket->forgotten = cop_journal_make_forget(ticket->fd, ticket->forgotten, ticket->bytes);
 }
 
 /* A segment that is no longer written to was synced as a whole when it was left: its ticket changes nothing. */
-cop_err cop_journal_sync_end(cop_journal_writer *writer, cop_journal_ticket *ticket, cop_diag *diag)
+cop_err cop_journal_writer_sync_end(cop_journal_writer *writer, cop_journal_ticket *ticket, cop_diag *diag)
 {
 	(void)close(ticket->fd);
 	ticket->fd = -1;
@@ -359,11 +359,11 @@ cop_err cop_journal_sync_end(cop_journal_writer *writer, cop_journal_ticket *tic
 	return broke(writer, AFTER_SYNC, err, &why, diag);
 }
 
-cop_err cop_journal_roll(cop_journal_writer *writer, cop_diag *diag)
+cop_err cop_journal_writer_roll(cop_journal_writer *writer, cop_diag *diag)
 {
-	cop_err err = cop_journal_check(writer, diag);
+	cop_err err = cop_journal_writer_check(writer, diag);
 	if (err == COP_OK)
-		err = cop_journal_sync(writer, diag);
+		err = cop_journal_writer_sync(writer, diag);
 	if (err != COP_OK)
 		return err;
 	cop_diag why;
@@ -376,16 +376,17 @@ static bool put_batch(cop_journal_writer *writer, const void *batch, size_t leng
 {
 	uint8_t mark[COP_JOURNAL_FRAME_HEAD];
 	bool marks = writer->durable > writer->marked;
-	cop_journal_mark_make(writer->durable, mark);
-	struct iovec parts[2] = { cop_journal_part(mark, marks ? sizeof mark : 0), cop_journal_part(batch, length) };
-	if (!cop_journal_write_at(writer->fd, parts, 2, writer->size))
+	cop_journal_segment_mark_make(writer->durable, mark);
+	struct iovec parts[2] = { cop_journal_make_part(mark, marks ? sizeof mark : 0),
+		cop_journal_make_part(batch, length) };
+	if (!cop_journal_make_write_at(writer->fd, parts, 2, writer->size))
 		return false;
 	writer->size += length + (marks ? sizeof mark : 0);
 	writer->marked = writer->durable > writer->marked ? writer->durable : writer->marked;
 	return true;
 }
 
-cop_err cop_journal_write(cop_journal_writer *writer, const void *batch, size_t length, uint64_t first_sequence,
+cop_err cop_journal_writer_write(cop_journal_writer *writer, const void *batch, size_t length, uint64_t first_sequence,
         uint64_t count, cop_diag *diag)
 {
 	if (writer->broken != NONE)
@@ -399,7 +400,7 @@ cop_err cop_journal_write(cop_journal_writer *writer, const void *batch, size_t 
 		return broke_gone(writer, SEGMENT_GONE, diag);
 	bool empty = writer->written + 1 == writer->base;
 	if (writer->segment_bytes > 0 && !empty && writer->size + length > writer->segment_bytes) {
-		cop_err err = cop_journal_roll(writer, diag);
+		cop_err err = cop_journal_writer_roll(writer, diag);
 		if (err != COP_OK)
 			return err;
 	}
@@ -413,7 +414,7 @@ cop_err cop_journal_write(cop_journal_writer *writer, const void *batch, size_t 
 	return broke(writer, AFTER_WRITE, err, &why, diag);
 }
 
-cop_err cop_journal_set_models(cop_journal_writer *writer, const void *model_set, size_t length)
+cop_err cop_journal_writer_set_models(cop_journal_writer *writer, const void *model_set, size_t length)
 {
 	if (length > COP_JOURNAL_MODEL_SET_MAX)
 		return COP_EINVAL;
@@ -470,7 +471,7 @@ static cop_err read_back(
 	return err;
 }
 
-cop_err cop_journal_recover_writer(cop_journal_writer *writer, const void *batch, size_t length,
+cop_err cop_journal_writer_recover(cop_journal_writer *writer, const void *batch, size_t length,
         uint64_t first_sequence, uint64_t count, cop_diag *diag)
 {
 	COP_ASSERT(writer->broken != NONE);
@@ -487,7 +488,7 @@ cop_err cop_journal_recover_writer(cop_journal_writer *writer, const void *batch
 	}
 	/* Never after a failed sync: a second one would succeed without what was lost. */
 	if (writer->broken == AFTER_WRITE && writer->durable < writer->written) {
-		if (cop_journal_sync_data(writer->fd))
+		if (cop_journal_make_sync_data(writer->fd))
 			writer->durable = writer->written;
 		else
 			writer->broken = AFTER_SYNC;
@@ -518,7 +519,7 @@ cop_err cop_journal_writer_close(cop_journal_writer *writer, cop_diag *diag)
 		return COP_OK;
 	cop_err err = COP_OK;
 	if (writer->broken == NONE)
-		err = cop_journal_sync(writer, diag);
+		err = cop_journal_writer_sync(writer, diag);
 	if (writer->broken == NONE && writer->durable > writer->marked && !put_batch(writer, NULL, 0))
 		trim(writer);
 	if (writer->preallocate)

@@ -2,7 +2,7 @@
  *
  * The caller encodes batches (cop_journal_record_put, on any thread) and gives them in order: write, then sync. Every
  * segment but the last one is wholly synced. After a write, sync or roll has failed the writer is *broken*: it
- * refuses everything until cop_journal_recover_writer, which puts what is not known to be durable into a new segment;
+ * refuses everything until cop_journal_writer_recover, which puts what is not known to be durable into a new segment;
  * a file whose sync failed is never trusted again, nor synced again. One process writes a folder; one thread per
  * writer; no clock. */
 #ifndef COP_STORE_JOURNAL_WRITER_H
@@ -34,12 +34,12 @@ COP_CHECK cop_err cop_journal_writer_close(cop_journal_writer *writer, cop_diag 
 /* Writes batch[0, length): whole records with the `count` sequence numbers from first_sequence on, which is written
  * + 1. On error nothing of it counts as written and the writer is broken: what was written of it is cut off again, or
  * is a torn tail. COP_EINVAL: another first_sequence (nothing happens). COP_EIO. */
-COP_CHECK cop_err cop_journal_write(cop_journal_writer *writer, const void *batch, size_t length,
+COP_CHECK cop_err cop_journal_writer_write(cop_journal_writer *writer, const void *batch, size_t length,
         uint64_t first_sequence, uint64_t count, cop_diag *diag);
 
 /* All that was written is durable when this gives COP_OK. On error the writer is broken. Free when nothing is new.
  * COP_EIO. */
-COP_CHECK cop_err cop_journal_sync(cop_journal_writer *writer, cop_diag *diag);
+COP_CHECK cop_err cop_journal_writer_sync(cop_journal_writer *writer, cop_diag *diag);
 
 /* The same in three steps, so that the wait for the disk can be on another thread while batches go on being written
  * here: begin gives a ticket for all that was written so far; run waits, and takes what has become durable out of the
@@ -54,24 +54,24 @@ typedef struct cop_journal_ticket {
 	bool gone;          /* the segment has no name any more, or is shorter than it was */
 } cop_journal_ticket;
 
-COP_CHECK cop_err cop_journal_sync_begin(cop_journal_writer *writer, cop_journal_ticket *ticket);
+COP_CHECK cop_err cop_journal_writer_sync_begin(cop_journal_writer *writer, cop_journal_ticket *ticket);
 /* A ticket that was begun and not yet run covers all that is written by now. Errors as begin; the ticket is as it was.
  */
-COP_CHECK cop_err cop_journal_sync_extend(cop_journal_writer *writer, cop_journal_ticket *ticket);
-void cop_journal_sync_run(cop_journal_ticket *ticket);
-COP_CHECK cop_err cop_journal_sync_end(cop_journal_writer *writer, cop_journal_ticket *ticket, cop_diag *diag);
+COP_CHECK cop_err cop_journal_writer_sync_extend(cop_journal_writer *writer, cop_journal_ticket *ticket);
+void cop_journal_writer_sync_run(cop_journal_ticket *ticket);
+COP_CHECK cop_err cop_journal_writer_sync_end(cop_journal_writer *writer, cop_journal_ticket *ticket, cop_diag *diag);
 
 /* Whether the segment being written, and the folder, are still what their names stand for, and the segment is as long
- * as it was written. If not, the writer is broken, and what it held is gone (cop_journal_recover_writer). Before each
+ * as it was written. If not, the writer is broken, and what it held is gone (cop_journal_writer_recover). Before each
  * write and after each sync the segment alone is looked at, which no name is looked up for. COP_EIO. */
-COP_CHECK cop_err cop_journal_check(cop_journal_writer *writer, cop_diag *diag);
+COP_CHECK cop_err cop_journal_writer_check(cop_journal_writer *writer, cop_diag *diag);
 
 /* Checks, syncs, and begins a new segment, whatever the size of this one. Errors as check and sync; then the writer is
  * broken. */
-COP_CHECK cop_err cop_journal_roll(cop_journal_writer *writer, cop_diag *diag);
+COP_CHECK cop_err cop_journal_writer_roll(cop_journal_writer *writer, cop_diag *diag);
 
 /* The model set of the segments to come. COP_EINVAL: too long. COP_ENOMEM. */
-COP_CHECK cop_err cop_journal_set_models(cop_journal_writer *writer, const void *model_set, size_t length);
+COP_CHECK cop_err cop_journal_writer_set_models(cop_journal_writer *writer, const void *model_set, size_t length);
 
 /* Heals a broken writer (contract: it is broken) by a new, synced segment that begins behind the last durable record
  * and appears whole or not at all. Into it go: the records durable + 1 to first_sequence - 1, read back from the broken
@@ -82,15 +82,15 @@ COP_CHECK cop_err cop_journal_set_models(cop_journal_writer *writer, const void 
  * COP_EFORMAT: a record could not be read back, diag->offset and message identify it; a caller that has it may give a
  * batch that begins with it. COP_ENOTFOUND: the segment is gone, and with it records that had been durable: a caller
  * that has their effect elsewhere opens a new writer. COP_EIO, COP_ENOMEM. */
-COP_CHECK cop_err cop_journal_recover_writer(cop_journal_writer *writer, const void *batch, size_t length,
+COP_CHECK cop_err cop_journal_writer_recover(cop_journal_writer *writer, const void *batch, size_t length,
         uint64_t first_sequence, uint64_t count, cop_diag *diag);
 
 /* Last sequence numbers written, and known to be durable; next_sequence - 1 before the first. */
-uint64_t cop_journal_written(const cop_journal_writer *writer);
-uint64_t cop_journal_durable(const cop_journal_writer *writer);
-bool cop_journal_broken(const cop_journal_writer *writer);
+uint64_t cop_journal_writer_written(const cop_journal_writer *writer);
+uint64_t cop_journal_writer_durable(const cop_journal_writer *writer);
+bool cop_journal_writer_broken(const cop_journal_writer *writer);
 /* Broken, and the segment is gone. */
-bool cop_journal_gone(const cop_journal_writer *writer);
+bool cop_journal_writer_gone(const cop_journal_writer *writer);
 
 /* Base and bytes so far of the segment being written. */
 uint64_t cop_journal_writer_base(const cop_journal_writer *writer);

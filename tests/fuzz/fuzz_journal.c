@@ -43,7 +43,7 @@ static void save_whole(const places *p, uint64_t base)
 {
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	cop_journal_header_put(&bytes, base, "m", 1);
+	cop_journal_segment_header_put(&bytes, base, "m", 1);
 	for (uint64_t i = 0; i < 3; i++)
 		cop_journal_record_put(&bytes, base + i, 1, "abc", (size_t)i);
 	COP_ASSERT(bytes.err == COP_OK);
@@ -99,7 +99,7 @@ static void check(const places *p)
 	uint64_t again;
 	cop_err err = read_all(p->in, false, &records, &tail);
 	COP_ASSERT(err == COP_EEND || err == COP_EFORMAT || err == COP_EVERSION);
-	cop_err verified = cop_journal_verify(p->in, NULL, NULL);
+	cop_err verified = cop_journal_stat_verify(p->in, NULL, NULL);
 	COP_ASSERT((err == COP_EEND) == (verified == COP_OK));
 	empty(p->out);
 	cop_journal_salvage_report report = { .skipped = NULL };
@@ -111,7 +111,7 @@ static void check(const places *p)
 	}
 	if (err != COP_EEND)
 		return;
-	COP_ASSERT(cop_journal_cut_tail(p->in, &cut, NULL) == COP_OK && cut.next_sequence == tail.next_sequence);
+	COP_ASSERT(cop_journal_keep_cut_tail(p->in, &cut, NULL) == COP_OK && cut.next_sequence == tail.next_sequence);
 	COP_ASSERT(read_all(p->in, false, &again, &cut) == COP_EEND && again == records && !cut.torn && cut.bytes == 0);
 }
 
@@ -120,7 +120,7 @@ static size_t seal(const uint8_t *data, size_t size, uint8_t *out)
 {
 	cop_bytes header;
 	cop_bytes_init(&header);
-	cop_journal_header_put(&header, SECOND, NULL, 0);
+	cop_journal_segment_header_put(&header, SECOND, NULL, 0);
 	COP_ASSERT(header.err == COP_OK);
 	size_t start = header.length;
 	memcpy(out, header.data, start);

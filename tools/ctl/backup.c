@@ -58,7 +58,7 @@ typedef struct backup {
 
 static cop_err refused(const char *path, const char *what, cop_diag *diag)
 {
-	return cop_journal_refused(path, what, diag);
+	return cop_journal_segment_refused(path, what, diag);
 }
 
 static cop_err out_of_memory(cop_diag *diag)
@@ -543,7 +543,7 @@ static cop_err verify(backup *b, cop_diag *diag)
 {
 	cop_journal_stat_listener listener = { count_segment, b };
 	b->segments = b->journal_bytes = b->last = 0;
-	cop_err err = cop_journal_verify(b->journal, &listener, diag);
+	cop_err err = cop_journal_stat_verify(b->journal, &listener, diag);
 	if (err == COP_OK && b->last < b->committed) {
 		err = COP_EFORMAT;
 		cop_diag_of(diag, b->from,

@@ -147,7 +147,7 @@ int cop_journal_verb_ls(const cop_journal_request *request)
 		(void)printf("%20s %20s %12s %14s %-10s %-7s %-20s %s\n", "base", "last", "records", "bytes",
 		        "compressed", "end", "time", "models");
 	}
-	cop_err err = cop_journal_verify(request->folder, &listener, &diag);
+	cop_err err = cop_journal_stat_verify(request->folder, &listener, &diag);
 	if (err == COP_ENOMEM || (err != COP_OK && l.segments == 0)) {
 		cop_json_writer_free(l.json);
 		return cop_command_failed(COP_JOURNAL_COMMAND, &diag);
@@ -226,7 +226,7 @@ int cop_journal_verb_verify(const cop_journal_request *request)
 		cop_json_begin_array(l.json);
 	}
 	cop_journal_progress_begin(&l.progress);
-	cop_err err = cop_journal_verify(request->folder, &listener, &diag);
+	cop_err err = cop_journal_stat_verify(request->folder, &listener, &diag);
 	cop_journal_progress_clear(&l.progress);
 	if (err == COP_ENOMEM || (err != COP_OK && !l.is_damaged)) {
 		cop_json_writer_free(l.json);

@@ -115,7 +115,8 @@ static cop_err flush(cop_sim_refits *r, cop_diag *diag)
 {
 	cop_err err = COP_OK;
 	if (r->next > r->first)
-		err = cop_journal_write(r->journal, r->batch.data, r->batch.length, r->first, r->next - r->first, diag);
+		err = cop_journal_writer_write(
+		        r->journal, r->batch.data, r->batch.length, r->first, r->next - r->first, diag);
 	r->first = r->next;
 	cop_bytes_clear(&r->batch);
 	return err;
@@ -138,7 +139,7 @@ static cop_err put(cop_sim_refits *r, cop_wire_record_type type, cop_wire_record
 static cop_err tidy(const cop_sim_refits *r, cop_diag *diag)
 {
 	uint64_t wanted = 2 * (r->set.window + cop_model_pending(r->model));
-	return r->next <= wanted ? COP_OK : cop_journal_retain(r->folder, 0, r->next - wanted, NULL, diag);
+	return r->next <= wanted ? COP_OK : cop_journal_keep_retain(r->folder, 0, r->next - wanted, NULL, diag);
 }
 
 /* ---- refits ---- */

@@ -88,7 +88,7 @@ static inline void put_body(book *b, uint8_t type, const void *body, size_t leng
 	cop_bytes_clear(&b->batch);
 	cop_journal_record_put(&b->batch, b->next, type, body, length);
 	assert_int_equal(b->batch.err, COP_OK);
-	assert_int_equal(cop_journal_write(b->writer, b->batch.data, b->batch.length, b->next, 1, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_write(b->writer, b->batch.data, b->batch.length, b->next, 1, NULL), COP_OK);
 	b->next++;
 }
 

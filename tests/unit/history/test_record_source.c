@@ -16,7 +16,7 @@ static void write_two_segments(void)
 	open_book(&b, 1, &model, 1);
 	for (uint64_t id = 0; id < EACH; id++)
 		put_decision(&b, (double)id, id);
-	assert_int_equal(cop_journal_roll(b.writer, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_roll(b.writer, NULL), COP_OK);
 	for (uint64_t id = EACH; id < 2 * EACH; id++)
 		put_decision(&b, (double)id, id);
 	close_book(&b);
@@ -117,7 +117,7 @@ static void test_place_is_the_file_as_it_was_found(void **state)
 		cop_record_source source;
 		write_two_segments();
 		if (compressed)
-			assert_int_equal(cop_journal_compress(folder, 1, NULL), COP_OK);
+			assert_int_equal(cop_journal_keep_compress(folder, 1, NULL), COP_OK);
 		assert_int_equal(cop_record_source_open(&source, folder, 0, false, NULL, NULL), COP_OK);
 		expect_place(&source, 1, compressed);
 		expect_place(&source, EACH + 1, false);

@@ -178,7 +178,7 @@ static void write_journal(const scenario *set, size_t events, uint64_t per_segme
 	for (uint64_t id = 0; id < events; id++) {
 		step(&d, id, cop_rng_below(&d.rng, 1 + (uint64_t)(2.0 * set->delay)));
 		if (per_segment > 0 && d.b.next - base >= per_segment) {
-			assert_int_equal(cop_journal_roll(d.b.writer, NULL), COP_OK);
+			assert_int_equal(cop_journal_writer_roll(d.b.writer, NULL), COP_OK);
 			base = d.b.next;
 		}
 	}

@@ -572,7 +572,7 @@ static void write_segments(uint64_t segments, uint64_t pairs_each)
 	open_book(&b, 1, &model, 1);
 	for (uint64_t s = 0; s < segments; s++) {
 		if (s > 0)
-			assert_int_equal(cop_journal_roll(b.writer, NULL), COP_OK);
+			assert_int_equal(cop_journal_writer_roll(b.writer, NULL), COP_OK);
 		for (uint64_t k = 0; k < pairs_each; k++)
 			put_pair(&b, s * pairs_each + k, 0.5);
 		while (b.next <= 10 * (s + 1))

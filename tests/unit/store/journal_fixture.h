@@ -110,7 +110,7 @@ static inline cop_err write_batch(cop_journal_writer *writer, uint64_t first, ui
 	cop_bytes_init(&batch);
 	for (uint64_t i = 0; i < count; i++)
 		put_record(&batch, first + i);
-	cop_err err = cop_journal_write(writer, batch.data, batch.length, first, count, NULL);
+	cop_err err = cop_journal_writer_write(writer, batch.data, batch.length, first, count, NULL);
 	cop_bytes_fini(&batch);
 	return err;
 }
@@ -132,9 +132,9 @@ static inline void write_journal(uint64_t first, uint64_t last, uint64_t segment
 	for (uint64_t at = first; at <= last; at += 3) {
 		assert_int_equal(write_batch(writer, at, last - at + 1 < 3 ? last - at + 1 : 3), COP_OK);
 		if (at % 2 == 0)
-			assert_int_equal(cop_journal_sync(writer, NULL), COP_OK);
+			assert_int_equal(cop_journal_writer_sync(writer, NULL), COP_OK);
 	}
-	assert_int_equal(cop_journal_written(writer), last);
+	assert_int_equal(cop_journal_writer_written(writer), last);
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
 }
 

@@ -19,18 +19,18 @@ static void test_journal_ticket_whose_sync_failed_breaks_the_writer(void **state
 	cop_journal_ticket ticket, second;
 	cop_diag diag = { .message = "" };
 	assert_int_equal(write_batch(writer, 1, 3), COP_OK);
-	assert_int_equal(cop_journal_sync_begin(writer, &ticket), COP_OK);
+	assert_int_equal(cop_journal_writer_sync_begin(writer, &ticket), COP_OK);
 	cop_test_io_fail(COP_TEST_IO_SYNC, 1, false, EIO);
-	cop_journal_sync_run(&ticket);
+	cop_journal_writer_sync_run(&ticket);
 	none_fails();
 	assert_int_equal(ticket.error, EIO);
-	assert_int_equal(cop_journal_sync_end(writer, &ticket, &diag), COP_EIO);
+	assert_int_equal(cop_journal_writer_sync_end(writer, &ticket, &diag), COP_EIO);
 	assert_non_null(strstr(diag.message, "cannot be synced"));
-	assert_true(cop_journal_broken(writer) && !cop_journal_gone(writer));
-	assert_int_equal(cop_journal_durable(writer), 0);
-	assert_int_equal(cop_journal_sync_begin(writer, &second), COP_EINVAL);
-	assert_int_equal(cop_journal_roll(writer, NULL), COP_EIO);
-	assert_int_equal(cop_journal_recover_writer(writer, NULL, 0, 4, 0, NULL), COP_OK);
+	assert_true(cop_journal_writer_broken(writer) && !cop_journal_writer_gone(writer));
+	assert_int_equal(cop_journal_writer_durable(writer), 0);
+	assert_int_equal(cop_journal_writer_sync_begin(writer, &second), COP_EINVAL);
+	assert_int_equal(cop_journal_writer_roll(writer, NULL), COP_EIO);
+	assert_int_equal(cop_journal_writer_recover(writer, NULL, 0, 4, 0, NULL), COP_OK);
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
 	check_whole(1, 3);
 }
@@ -42,15 +42,15 @@ static void test_journal_ticket_of_a_writer_that_broke_meanwhile_says_so(void **
 	cop_journal_ticket ticket;
 	cop_diag diag = { .message = "" };
 	assert_int_equal(write_batch(writer, 1, 3), COP_OK);
-	assert_int_equal(cop_journal_sync_begin(writer, &ticket), COP_OK);
+	assert_int_equal(cop_journal_writer_sync_begin(writer, &ticket), COP_OK);
 	cop_test_io_fail(COP_TEST_IO_WRITE, 1, false, ENOSPC);
 	assert_int_equal(write_batch(writer, 4, 1), COP_EFULL);
 	none_fails();
-	assert_int_equal(cop_journal_sync_extend(writer, &ticket), COP_EINVAL); /* the ticket is as it was */
-	cop_journal_sync_run(&ticket);
-	assert_int_equal(cop_journal_sync_end(writer, &ticket, &diag), COP_EIO);
+	assert_int_equal(cop_journal_writer_sync_extend(writer, &ticket), COP_EINVAL); /* the ticket is as it was */
+	cop_journal_writer_sync_run(&ticket);
+	assert_int_equal(cop_journal_writer_sync_end(writer, &ticket, &diag), COP_EIO);
 	assert_non_null(strstr(diag.message, "stands still"));
-	assert_int_equal(cop_journal_recover_writer(writer, NULL, 0, 4, 0, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_recover(writer, NULL, 0, 4, 0, NULL), COP_OK);
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
 	check_whole(1, 3);
 }
@@ -61,20 +61,20 @@ static void test_journal_ticket_goes_along_to_the_next_segment(void **state)
 	cop_journal_writer *writer = open_writer(1, 0);
 	cop_journal_ticket ticket, left;
 	assert_int_equal(write_batch(writer, 1, 3), COP_OK);
-	assert_int_equal(cop_journal_sync_begin(writer, &ticket), COP_OK);
-	assert_int_equal(cop_journal_sync_begin(writer, &left), COP_OK);
-	assert_int_equal(cop_journal_roll(writer, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_sync_begin(writer, &ticket), COP_OK);
+	assert_int_equal(cop_journal_writer_sync_begin(writer, &left), COP_OK);
+	assert_int_equal(cop_journal_writer_roll(writer, NULL), COP_OK);
 	assert_int_equal(write_batch(writer, 4, 2), COP_OK);
-	assert_int_equal(cop_journal_sync_extend(writer, &ticket), COP_OK);
+	assert_int_equal(cop_journal_writer_sync_extend(writer, &ticket), COP_OK);
 	assert_int_equal(ticket.base, 4);
 	assert_int_equal(ticket.sequence, 5);
-	cop_journal_sync_run(&left); /* of a segment that was left: synced as a whole, whatever becomes of it */
+	cop_journal_writer_sync_run(&left); /* of a segment that was left: synced as a whole, whatever becomes of it */
 	left.error = EIO;
-	assert_int_equal(cop_journal_sync_end(writer, &left, NULL), COP_OK);
-	assert_int_equal(cop_journal_durable(writer), 3);
-	cop_journal_sync_run(&ticket);
-	assert_int_equal(cop_journal_sync_end(writer, &ticket, NULL), COP_OK);
-	assert_int_equal(cop_journal_durable(writer), 5);
+	assert_int_equal(cop_journal_writer_sync_end(writer, &left, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_durable(writer), 3);
+	cop_journal_writer_sync_run(&ticket);
+	assert_int_equal(cop_journal_writer_sync_end(writer, &ticket, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_durable(writer), 5);
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
 	assert_int_equal(cop_journal_writer_close(NULL, NULL), COP_OK);
 	check_whole(1, 5);
@@ -85,17 +85,17 @@ static void test_journal_models_that_cannot_be_taken_leave_the_old_ones(void **s
 	(void)state;
 	cop_journal_writer *writer = open_writer(1, 0);
 	static uint8_t many[COP_JOURNAL_MODEL_SET_MAX + 1];
-	assert_int_equal(cop_journal_set_models(writer, many, sizeof many), COP_EINVAL);
+	assert_int_equal(cop_journal_writer_set_models(writer, many, sizeof many), COP_EINVAL);
 	cop_test_alloc_fail(1, 1);
-	assert_int_equal(cop_journal_set_models(writer, "others", 6), COP_ENOMEM);
+	assert_int_equal(cop_journal_writer_set_models(writer, "others", 6), COP_ENOMEM);
 	cop_test_alloc_fail(0, 0);
 	assert_int_equal(write_batch(writer, 1, 1), COP_OK);
-	assert_int_equal(cop_journal_roll(writer, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_roll(writer, NULL), COP_OK);
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
 	cop_bytes models;
 	cop_bytes_init(&models);
 	const cop_journal_file file = { .base = 2 };
-	assert_int_equal(cop_journal_read_models(folder, &file, &models), COP_OK);
+	assert_int_equal(cop_journal_reader_models(folder, &file, &models), COP_OK);
 	assert_int_equal(models.length, 6);
 	assert_memory_equal(models.data, "models", 6);
 	cop_bytes_fini(&models);
@@ -110,12 +110,12 @@ static void test_journal_healed_half_way_leaves_no_later_segment(void **state)
 		cop_journal_writer *writer = open_writer(1, 0);
 		cop_bytes batch;
 		assert_int_equal(write_batch(writer, 1, 3), COP_OK);
-		assert_int_equal(cop_journal_sync(writer, NULL), COP_OK);
+		assert_int_equal(cop_journal_writer_sync(writer, NULL), COP_OK);
 		assert_int_equal(write_batch(writer, 4, 2), COP_OK);
 		cop_test_io_fail(COP_TEST_IO_SYNC, 1, false, EIO);
-		assert_int_equal(cop_journal_sync(writer, NULL), COP_EIO);
+		assert_int_equal(cop_journal_writer_sync(writer, NULL), COP_EIO);
 		cop_test_io_fail(COP_TEST_IO_SYNC, 2, false, EIO); /* the file is synced, its folder not */
-		assert_int_equal(cop_journal_recover_writer(writer, NULL, 0, 6, 0, NULL), COP_EIO);
+		assert_int_equal(cop_journal_writer_recover(writer, NULL, 0, 6, 0, NULL), COP_EIO);
 		none_fails();
 		assert_int_equal(access(path_of(4, false), F_OK), 0);
 		cop_bytes_init(&batch);
@@ -125,11 +125,11 @@ static void test_journal_healed_half_way_leaves_no_later_segment(void **state)
 		if (refused) {
 			cop_test_io_fail(COP_TEST_IO_REMOVE, 1, false, EIO);
 			assert_int_equal(
-			        cop_journal_recover_writer(writer, batch.data, batch.length, 3, 3, &diag), COP_EIO);
+			        cop_journal_writer_recover(writer, batch.data, batch.length, 3, 3, &diag), COP_EIO);
 			assert_non_null(strstr(diag.message, "cannot be removed"));
 			none_fails();
 		}
-		assert_int_equal(cop_journal_recover_writer(writer, batch.data, batch.length, 3, 3, &diag), COP_OK);
+		assert_int_equal(cop_journal_writer_recover(writer, batch.data, batch.length, 3, 3, &diag), COP_OK);
 		assert_int_not_equal(access(path_of(4, false), F_OK), 0);
 		assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
 		check_whole(1, 5);
@@ -143,16 +143,16 @@ static void test_journal_heals_or_runs_out_of_memory(void **state)
 	cop_journal_writer *writer = open_writer(1, 0);
 	assert_int_equal(write_batch(writer, 1, 9), COP_OK);
 	cop_test_io_fail(COP_TEST_IO_SYNC, 1, false, EIO);
-	assert_int_equal(cop_journal_sync(writer, NULL), COP_EIO);
+	assert_int_equal(cop_journal_writer_sync(writer, NULL), COP_EIO);
 	none_fails();
 	unsigned long n = 1;
 	for (cop_err err = COP_ENOMEM; err != COP_OK; n++) {
 		cop_test_alloc_fail(n, 0);
-		err = cop_journal_recover_writer(writer, NULL, 0, 10, 0, NULL);
+		err = cop_journal_writer_recover(writer, NULL, 0, 10, 0, NULL);
 		cop_test_alloc_fail(0, 0);
 		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
-		assert_int_equal(cop_journal_broken(writer), err != COP_OK);
+		assert_int_equal(cop_journal_writer_broken(writer), err != COP_OK);
 	}
 	assert_true(n > 4);
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
@@ -166,14 +166,14 @@ static void test_journal_interrupted_calls_are_made_again(void **state)
 	cop_test_io_fail(COP_TEST_IO_WRITE, 1, false, EINTR);
 	assert_int_equal(write_batch(writer, 1, 3), COP_OK);
 	cop_test_io_fail(COP_TEST_IO_SYNC, 1, false, EINTR);
-	assert_int_equal(cop_journal_sync(writer, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_sync(writer, NULL), COP_OK);
 	cop_test_io_fail(COP_TEST_IO_SYNC, 2, false, EINTR);
-	assert_int_equal(cop_journal_roll(writer, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_roll(writer, NULL), COP_OK);
 	none_fails();
 	assert_int_equal(write_batch(writer, 4, 1), COP_OK);
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
 	cop_test_io_fail(COP_TEST_IO_READ, 1, false, EINTR);
-	assert_int_equal(cop_journal_compress(folder, 1, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_compress(folder, 1, NULL), COP_OK);
 	assert_true(cop_test_io_failed());
 	none_fails();
 	check_whole(1, 4);
@@ -187,7 +187,7 @@ static void write_large(uint64_t base)
 	cop_bytes_init(&bytes);
 	uint8_t *body = calloc(1, length);
 	assert_non_null(body);
-	cop_journal_header_put(&bytes, base, "", 0);
+	cop_journal_segment_header_put(&bytes, base, "", 0);
 	cop_journal_record_put(&bytes, base, 1, "x", 1);
 	cop_journal_record_put(&bytes, base + 1, 1, body, length);
 	assert_int_equal(bytes.err, COP_OK);
@@ -233,11 +233,11 @@ static void test_journal_record_beyond_the_limit_is_refused(void **state)
 	(void)state;
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	size_t start = cop_journal_record_begin(&bytes, 1, 1);
+	size_t start = cop_journal_segment_record_begin(&bytes, 1, 1);
 	cop_bytes_reserve(&bytes, COP_JOURNAL_BODY_MAX + 1);
 	assert_int_equal(bytes.err, COP_OK);
 	bytes.length += COP_JOURNAL_BODY_MAX + 1;
-	cop_journal_record_end(&bytes, start);
+	cop_journal_segment_record_end(&bytes, start);
 	assert_int_equal(bytes.err, COP_EINVAL);
 	cop_bytes_fini(&bytes);
 }
@@ -250,12 +250,13 @@ static void test_journal_header_whose_lengths_contradict_each_other_is_damage(vo
 	size_t need;
 	cop_diag diag = { .message = "" };
 	cop_bytes_init(&bytes);
-	cop_journal_header_put(&bytes, 1, "models", 6);
+	cop_journal_segment_header_put(&bytes, 1, "models", 6);
 	uint32_t five = 5;
 	memcpy(bytes.data + 24, &five, sizeof five);
 	uint32_t crc = cop_crc32c(0, bytes.data, bytes.length - 4);
 	memcpy(bytes.data + bytes.length - 4, &crc, sizeof crc);
-	assert_int_equal(cop_journal_header_parse(bytes.data, bytes.length, &header, &need, &diag), COP_EFORMAT);
+	assert_int_equal(
+	        cop_journal_segment_header_parse(bytes.data, bytes.length, &header, &need, &diag), COP_EFORMAT);
 	assert_non_null(strstr(diag.message, "contradict"));
 	cop_bytes_fini(&bytes);
 }
@@ -270,7 +271,7 @@ static void test_journal_record_with_a_number_that_does_not_follow_is_damage(voi
 	cop_diag diag = { .message = "" };
 	uint64_t next;
 	cop_bytes_init(&bytes);
-	cop_journal_header_put(&bytes, 1, "", 0);
+	cop_journal_segment_header_put(&bytes, 1, "", 0);
 	for (size_t i = 0; i < 4; i++)
 		put_record(&bytes, numbers[i]);
 	save(path_of(1, false), bytes.data, bytes.length);
@@ -295,17 +296,17 @@ static void test_journal_verify_reports_the_records_that_are_missing(void **stat
 	write_journal(1, 9, 0);
 	write_journal(10, 12, 0);
 	write_journal(13, 15, 0);
-	assert_int_equal(cop_journal_verify(folder, &listener, &diag), COP_OK);
+	assert_int_equal(cop_journal_stat_verify(folder, &listener, &diag), COP_OK);
 	assert_int_equal(missing, 0);
 	assert_int_equal(unlink(path_of(10, false)), 0);
-	assert_int_equal(cop_journal_verify(folder, &listener, &diag), COP_EFORMAT);
+	assert_int_equal(cop_journal_stat_verify(folder, &listener, &diag), COP_EFORMAT);
 	assert_int_equal(missing, 1);
 	assert_string_equal(diag.source, path_of(1, false));
 	assert_non_null(strstr(diag.message, "records 10 to 12 are missing"));
 	unsigned long n = 1;
 	for (cop_err err = COP_ENOMEM; err == COP_ENOMEM; n++) {
 		cop_test_alloc_fail(n, 0);
-		err = cop_journal_verify(folder, NULL, &diag);
+		err = cop_journal_stat_verify(folder, NULL, &diag);
 		cop_test_alloc_fail(0, 0);
 		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_ENOMEM || err == COP_EFORMAT);
@@ -327,7 +328,7 @@ static void test_journal_find_and_cut_without_memory_fail_cleanly(void **state)
 			cop_journal_file *files;
 			size_t count;
 			cop_test_alloc_fail(n, 0);
-			err = cop_journal_find(places[i], &found, &files, &count, NULL);
+			err = cop_journal_segment_find(places[i], &found, &files, &count, NULL);
 			cop_test_alloc_fail(0, 0);
 			assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 			assert_true(err == COP_OK || err == COP_ENOMEM);
@@ -345,7 +346,7 @@ static void test_journal_find_and_cut_without_memory_fail_cleanly(void **state)
 		cop_journal_tail tail;
 		assert_int_equal(truncate(path, status.st_size - 3), 0);
 		cop_test_alloc_fail(n, 0);
-		err = cop_journal_cut_tail(folder, &tail, NULL);
+		err = cop_journal_keep_cut_tail(folder, &tail, NULL);
 		cop_test_alloc_fail(0, 0);
 		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
@@ -361,13 +362,13 @@ static void test_journal_torn_header_that_cannot_be_removed_is_an_error(void **s
 	write_journal(1, 9, 0);
 	save(path_of(10, false), "COPJR", 5);
 	cop_test_io_fail(COP_TEST_IO_REMOVE, 1, false, EIO);
-	assert_int_equal(cop_journal_cut_tail(folder, &tail, &diag), COP_EIO);
+	assert_int_equal(cop_journal_keep_cut_tail(folder, &tail, &diag), COP_EIO);
 	none_fails();
 	assert_non_null(strstr(diag.message, "cannot be removed"));
 	assert_true(tail.torn && tail.next_sequence == 10);
-	assert_int_equal(cop_journal_cut_tail(folder, &tail, NULL), COP_OK);
-	assert_int_equal(cop_journal_cut_tail("/nonexistent", &tail, NULL), COP_ENOTFOUND);
-	assert_int_equal(cop_journal_drop_temporary("/nonexistent", NULL), COP_ENOTFOUND);
+	assert_int_equal(cop_journal_keep_cut_tail(folder, &tail, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_cut_tail("/nonexistent", &tail, NULL), COP_ENOTFOUND);
+	assert_int_equal(cop_journal_segment_drop_temporary("/nonexistent", NULL), COP_ENOTFOUND);
 	check_whole(1, 9);
 }
 
@@ -379,7 +380,7 @@ static void test_journal_reader_names_the_segment_it_is_in(void **state)
 	char name[COP_JOURNAL_NAME_ROOM];
 	write_journal(1, 3, 0);
 	write_journal(4, 4, 0);
-	assert_int_equal(cop_journal_compress(folder, 1, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_compress(folder, 1, NULL), COP_OK);
 	assert_int_equal(cop_journal_reader_open(folder, 1, false, &reader, NULL), COP_OK);
 	cop_journal_reader_file(reader, name);
 	assert_string_equal(name, "");
@@ -409,13 +410,13 @@ static void test_journal_verify_keeps_the_first_fault(void **state)
 	cop_diag diag = { .message = "as it was" };
 	for (uint64_t base = 1; base <= 19; base += 9)
 		write_journal(base, base + 8, 0);
-	assert_int_equal(cop_journal_verify(folder, NULL, &diag), COP_OK);
+	assert_int_equal(cop_journal_stat_verify(folder, NULL, &diag), COP_OK);
 	assert_string_equal(diag.message, "as it was");
 	turn_byte(1, COP_JOURNAL_HEADER_MIN + 60);
 	turn_byte(10, COP_JOURNAL_HEADER_MIN + 60);
-	assert_int_equal(cop_journal_verify(folder, NULL, &diag), COP_EFORMAT);
+	assert_int_equal(cop_journal_stat_verify(folder, NULL, &diag), COP_EFORMAT);
 	assert_string_equal(diag.source, path_of(1, false));
-	assert_int_equal(cop_journal_verify(folder, NULL, NULL), COP_EFORMAT);
+	assert_int_equal(cop_journal_stat_verify(folder, NULL, NULL), COP_EFORMAT);
 }
 
 /* Offsets within the header. */
@@ -434,7 +435,7 @@ static void test_journal_verify_without_memory_names_the_header_by_its_beginning
 	write_journal(1, 9, 0);
 	for (unsigned long n = 1; err == COP_ENOMEM; n++) {
 		cop_test_alloc_fail(n, 0);
-		err = cop_journal_verify(folder, &listener, &diag);
+		err = cop_journal_stat_verify(folder, &listener, &diag);
 		cop_test_alloc_fail(0, 0);
 	}
 	assert_int_equal(err, COP_OK);

@@ -40,13 +40,13 @@ static void lose_what_was_not_synced(int fd)
 
 static void note(run *r)
 {
-	uint64_t durable = cop_journal_durable(r->writer);
-	assert_true(durable >= r->durable && durable <= cop_journal_written(r->writer));
+	uint64_t durable = cop_journal_writer_durable(r->writer);
+	assert_true(durable >= r->durable && durable <= cop_journal_writer_written(r->writer));
 	r->durable = durable;
 	if (cop_journal_writer_base(r->writer) != r->base)
 		safe = HEADER;
 	r->base = cop_journal_writer_base(r->writer);
-	if (durable == cop_journal_written(r->writer) && !cop_journal_broken(r->writer))
+	if (durable == cop_journal_writer_written(r->writer) && !cop_journal_writer_broken(r->writer))
 		safe = (off_t)cop_journal_writer_bytes(r->writer);
 }
 
@@ -55,9 +55,9 @@ static cop_err give_back(run *r, uint64_t first)
 	cop_bytes batch;
 	cop_bytes_init(&batch);
 	uint64_t count = 0;
-	for (uint64_t at = first; at <= cop_journal_written(r->writer); at++, count++)
+	for (uint64_t at = first; at <= cop_journal_writer_written(r->writer); at++, count++)
 		put_record(&batch, at);
-	cop_err err = cop_journal_recover_writer(r->writer, batch.data, batch.length, first, count, NULL);
+	cop_err err = cop_journal_writer_recover(r->writer, batch.data, batch.length, first, count, NULL);
 	cop_bytes_fini(&batch);
 	return err;
 }
@@ -65,24 +65,24 @@ static cop_err give_back(run *r, uint64_t first)
 /* Until it is healed; the cause goes away after some attempts. */
 static void heal(run *r)
 {
-	for (int attempt = 0; cop_journal_broken(r->writer); attempt++) {
-		uint64_t durable = cop_journal_durable(r->writer);
+	for (int attempt = 0; cop_journal_writer_broken(r->writer); attempt++) {
+		uint64_t durable = cop_journal_writer_durable(r->writer);
 		assert_true(attempt <= ATTEMPTS);
 		if (attempt == ATTEMPTS - 1)
 			cop_test_io_fail(COP_TEST_IO_ALL, 0, false, 0);
-		assert_int_equal(cop_journal_sync(r->writer, NULL), COP_EIO);
-		assert_int_equal(write_batch(r->writer, cop_journal_written(r->writer) + 1, 1), COP_EIO);
-		uint64_t first = r->keeps ? durable + 1 : cop_journal_written(r->writer) + 1;
+		assert_int_equal(cop_journal_writer_sync(r->writer, NULL), COP_EIO);
+		assert_int_equal(write_batch(r->writer, cop_journal_writer_written(r->writer) + 1, 1), COP_EIO);
+		uint64_t first = r->keeps ? durable + 1 : cop_journal_writer_written(r->writer) + 1;
 		if (r->keeps && attempt == 1 && durable > cop_journal_writer_base(r->writer))
 			first = durable; /* earlier than needed is fine */
 		cop_err err = give_back(r, first);
 		if (err == COP_EFORMAT && !r->keeps)
 			r->keeps = true; /* lost from the cache: only who kept it can give it */
 		assert_false(cop_test_io_synced_again());
-		assert_int_equal(err == COP_OK, !cop_journal_broken(r->writer));
+		assert_int_equal(err == COP_OK, !cop_journal_writer_broken(r->writer));
 		note(r);
 	}
-	assert_int_equal(cop_journal_durable(r->writer), cop_journal_written(r->writer));
+	assert_int_equal(cop_journal_writer_durable(r->writer), cop_journal_writer_written(r->writer));
 }
 
 /* One step; false when it failed. */
@@ -92,9 +92,9 @@ static bool try_step(run *r, uint64_t first, uint64_t count)
 	if (err == COP_OK) {
 		note(r);
 		if (++r->sync_count % 2 == 0)
-			err = cop_journal_sync(r->writer, NULL);
+			err = cop_journal_writer_sync(r->writer, NULL);
 	}
-	assert_int_equal(err != COP_OK, cop_journal_broken(r->writer));
+	assert_int_equal(err != COP_OK, cop_journal_writer_broken(r->writer));
 	r->failed = r->failed || err != COP_OK;
 	note(r);
 	return err == COP_OK;
@@ -113,8 +113,8 @@ static cop_err open_run(run *r, uint64_t next)
 /* Writes up to LAST; stops at the first failure when it is to be killed then. */
 static void drive(run *r, bool killed)
 {
-	while (cop_journal_written(r->writer) < LAST) {
-		uint64_t first = cop_journal_written(r->writer) + 1;
+	while (cop_journal_writer_written(r->writer) < LAST) {
+		uint64_t first = cop_journal_writer_written(r->writer) + 1;
 		uint64_t count = LAST - first + 1 < 3 ? LAST - first + 1 : 3;
 		if (!try_step(r, first, count)) {
 			if (killed)
@@ -128,7 +128,7 @@ static void restart(run *r)
 {
 	cop_journal_tail tail;
 	cop_test_io_fail(COP_TEST_IO_ALL, 0, false, 0);
-	assert_int_equal(cop_journal_cut_tail(folder, &tail, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_cut_tail(folder, &tail, NULL), COP_OK);
 	assert_true(tail.next_sequence > r->durable);
 	check_whole(1, tail.next_sequence - 1);
 	assert_int_equal(open_run(r, tail.next_sequence), COP_OK);
@@ -154,7 +154,7 @@ static bool run_once(unsigned kinds, unsigned long n, bool forever, bool keeps, 
 	}
 	drive(&r, killed && !reopened);
 	bool failed = cop_test_io_failed();
-	if (cop_journal_broken(r.writer)) {
+	if (cop_journal_writer_broken(r.writer)) {
 		cop_err closed = cop_journal_writer_close(r.writer, NULL); /* broken: nothing is written any more */
 		assert_int_equal(closed, COP_OK);
 		restart(&r);
@@ -214,14 +214,14 @@ static void test_journal_recover_with_a_batch_that_does_not_fit_is_refused(void 
 	assert_int_equal(open_run(&r, 1), COP_OK);
 	assert_int_equal(write_batch(r.writer, 1, 3), COP_OK);
 	cop_test_io_fail(COP_TEST_IO_SYNC, 1, false, EIO);
-	assert_int_equal(cop_journal_sync(r.writer, NULL), COP_EIO);
+	assert_int_equal(cop_journal_writer_sync(r.writer, NULL), COP_EIO);
 	cop_diag diag;
-	assert_int_equal(cop_journal_recover_writer(r.writer, NULL, 0, 0, 0, &diag), COP_EINVAL);
-	assert_int_equal(cop_journal_recover_writer(r.writer, NULL, 0, 3, 0, &diag), COP_EINVAL);
-	assert_int_equal(cop_journal_recover_writer(r.writer, NULL, 0, 5, 0, &diag), COP_EINVAL);
-	assert_true(cop_journal_broken(r.writer));
+	assert_int_equal(cop_journal_writer_recover(r.writer, NULL, 0, 0, 0, &diag), COP_EINVAL);
+	assert_int_equal(cop_journal_writer_recover(r.writer, NULL, 0, 3, 0, &diag), COP_EINVAL);
+	assert_int_equal(cop_journal_writer_recover(r.writer, NULL, 0, 5, 0, &diag), COP_EINVAL);
+	assert_true(cop_journal_writer_broken(r.writer));
 	assert_int_equal(give_back(&r, 2), COP_OK);
-	assert_int_equal(cop_journal_durable(r.writer), 3);
+	assert_int_equal(cop_journal_writer_durable(r.writer), 3);
 	assert_int_equal(cop_journal_writer_close(r.writer, NULL), COP_OK);
 	check_whole(1, 3);
 }
@@ -241,17 +241,17 @@ static void test_journal_care_with_any_call_failing_leaves_every_record(void **s
 		cop_journal_tail tail;
 		size_t removed;
 		cop_test_io_fail(COP_TEST_IO_ALL, n, false, EIO);
-		cop_err cut = cop_journal_cut_tail(folder, &tail, NULL);
-		cop_err squeezed = cop_journal_compress(folder, 1, NULL);
-		cop_err squeezed_second = cop_journal_compress(folder, 10, NULL);
-		cop_err removing = cop_journal_retain(folder, 0, 12, &removed, NULL);
+		cop_err cut = cop_journal_keep_cut_tail(folder, &tail, NULL);
+		cop_err squeezed = cop_journal_keep_compress(folder, 1, NULL);
+		cop_err squeezed_second = cop_journal_keep_compress(folder, 10, NULL);
+		cop_err removing = cop_journal_keep_retain(folder, 0, 12, &removed, NULL);
 		failed = cop_test_io_failed();
 		cop_test_io_fail(COP_TEST_IO_ALL, 0, false, 0);
 		assert_int_equal(cut == COP_OK && squeezed == COP_OK && squeezed_second == COP_OK && removing == COP_OK,
 		        !failed);
-		assert_int_equal(cop_journal_cut_tail(folder, &tail, NULL), COP_OK);
-		assert_int_equal(cop_journal_compress(folder, 10, NULL), COP_OK);
-		assert_int_equal(cop_journal_retain(folder, 0, 12, &removed, NULL), COP_OK);
+		assert_int_equal(cop_journal_keep_cut_tail(folder, &tail, NULL), COP_OK);
+		assert_int_equal(cop_journal_keep_compress(folder, 10, NULL), COP_OK);
+		assert_int_equal(cop_journal_keep_retain(folder, 0, 12, &removed, NULL), COP_OK);
 		check_whole(10, 25);
 		assert_int_equal(count_segments(), 2);
 	}
@@ -272,7 +272,7 @@ static void test_journal_compress_reports_the_call_that_failed(void **state)
 		for (bool failed = true; failed; n++) {
 			cop_diag diag = { .message = "" };
 			cop_test_io_fail(kinds[k], n, false, EIO);
-			cop_err err = cop_journal_compress(folder, 1, &diag);
+			cop_err err = cop_journal_keep_compress(folder, 1, &diag);
 			failed = cop_test_io_failed();
 			cop_test_io_fail(COP_TEST_IO_ALL, 0, false, 0);
 			assert_int_equal(err, failed ? COP_EIO : COP_OK);

@@ -51,9 +51,9 @@ static cop_journal_writer *begin(void)
 {
 	cop_journal_writer *writer = open_writer(1, 0);
 	assert_int_equal(write_batch(writer, 1, 3), COP_OK);
-	assert_int_equal(cop_journal_sync(writer, NULL), COP_OK);
-	assert_int_equal(cop_journal_check(writer, NULL), COP_OK);
-	assert_false(cop_journal_gone(writer));
+	assert_int_equal(cop_journal_writer_sync(writer, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_check(writer, NULL), COP_OK);
+	assert_false(cop_journal_writer_gone(writer));
 	return writer;
 }
 
@@ -61,15 +61,15 @@ static cop_journal_writer *begin(void)
 static void check_gone(cop_journal_writer *writer, const char *what)
 {
 	cop_diag diag = { .message = "" };
-	assert_true(cop_journal_broken(writer) && cop_journal_gone(writer));
-	assert_int_equal(cop_journal_check(writer, &diag), COP_EIO);
+	assert_true(cop_journal_writer_broken(writer) && cop_journal_writer_gone(writer));
+	assert_int_equal(cop_journal_writer_check(writer, &diag), COP_EIO);
 	assert_non_null(strstr(diag.message, what));
-	assert_int_equal(write_batch(writer, cop_journal_written(writer) + 1, 1), COP_EIO);
+	assert_int_equal(write_batch(writer, cop_journal_writer_written(writer) + 1, 1), COP_EIO);
 	diag.message[0] = '\0';
-	uint64_t next = cop_journal_written(writer) + 1;
-	assert_int_equal(cop_journal_recover_writer(writer, NULL, 0, next, 0, &diag), COP_ENOTFOUND);
+	uint64_t next = cop_journal_writer_written(writer) + 1;
+	assert_int_equal(cop_journal_writer_recover(writer, NULL, 0, next, 0, &diag), COP_ENOTFOUND);
 	assert_non_null(strstr(diag.message, what));
-	assert_true(cop_journal_broken(writer));
+	assert_true(cop_journal_writer_broken(writer));
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
 }
 
@@ -91,7 +91,7 @@ static void test_journal_check_notices_whatever_became_of_the_segment(void **sta
 		cop_journal_writer *writer = begin();
 		cop_diag diag = { .message = "" };
 		cases[i].change();
-		assert_int_equal(cop_journal_check(writer, &diag), COP_EIO);
+		assert_int_equal(cop_journal_writer_check(writer, &diag), COP_EIO);
 		assert_non_null(strstr(diag.message, cases[i].what));
 		assert_non_null(strstr(diag.message, "00000000000000000001.journal"));
 		check_gone(writer, cases[i].what);
@@ -108,7 +108,7 @@ static void test_journal_write_to_a_segment_that_is_gone_is_refused(void **state
 		cop_journal_writer *writer = begin();
 		changes[i]();
 		assert_int_equal(write_batch(writer, 4, 2), COP_EIO);
-		assert_int_equal(cop_journal_written(writer), 3);
+		assert_int_equal(cop_journal_writer_written(writer), 3);
 		check_gone(writer, "removed or cut");
 		empty_folder();
 	}
@@ -123,7 +123,7 @@ static void test_journal_cut_segment_is_not_made_longer_at_close(void **state)
 	assert_int_equal(cop_journal_writer_open(folder, &settings, 1, &writer, NULL), COP_OK);
 	assert_int_equal(write_batch(writer, 1, 3), COP_OK);
 	cut_it();
-	assert_int_equal(cop_journal_check(writer, NULL), COP_EIO);
+	assert_int_equal(cop_journal_writer_check(writer, NULL), COP_EIO);
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
 	assert_int_equal(stat(path_of(1, false), &status), 0);
 	assert_int_equal(status.st_size, 50);
@@ -137,16 +137,16 @@ static void test_journal_sync_of_a_segment_that_is_gone_is_none(void **state)
 		cop_journal_writer *writer = begin();
 		cop_journal_ticket ticket;
 		assert_int_equal(write_batch(writer, 4, 2), COP_OK);
-		assert_int_equal(cop_journal_sync_begin(writer, &ticket), COP_OK);
+		assert_int_equal(cop_journal_writer_sync_begin(writer, &ticket), COP_OK);
 		changes[i % 2]();
-		cop_journal_sync_run(&ticket);
+		cop_journal_writer_sync_run(&ticket);
 		if (i < 2) {
-			assert_int_equal(cop_journal_sync_end(writer, &ticket, NULL), COP_EIO);
+			assert_int_equal(cop_journal_writer_sync_end(writer, &ticket, NULL), COP_EIO);
 		} else {
 			(void)close(ticket.fd);
-			assert_int_equal(cop_journal_sync(writer, NULL), COP_EIO);
+			assert_int_equal(cop_journal_writer_sync(writer, NULL), COP_EIO);
 		}
-		assert_int_equal(cop_journal_durable(writer), 3);
+		assert_int_equal(cop_journal_writer_durable(writer), 3);
 		check_gone(writer, "removed or cut");
 		empty_folder();
 	}
@@ -157,7 +157,7 @@ static void test_journal_segment_that_is_gone_is_not_left_for_the_next_one(void 
 	(void)state;
 	cop_journal_writer *writer = begin();
 	move_it();
-	assert_int_equal(cop_journal_roll(writer, NULL), COP_EIO);
+	assert_int_equal(cop_journal_writer_roll(writer, NULL), COP_EIO);
 	assert_int_equal(cop_journal_writer_base(writer), 1);
 	check_gone(writer, "lost its name");
 }
@@ -167,7 +167,7 @@ static void test_journal_goes_on_with_a_new_writer_behind_what_is_gone(void **st
 	(void)state;
 	cop_journal_writer *writer = begin();
 	remove_it();
-	assert_int_equal(cop_journal_check(writer, NULL), COP_EIO);
+	assert_int_equal(cop_journal_writer_check(writer, NULL), COP_EIO);
 	cop_journal_writer *next = open_writer(4, 0);
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
 	assert_int_equal(write_batch(next, 4, 2), COP_OK);

@@ -12,7 +12,7 @@ static void test_journal_cut_tail_cuts_what_is_torn_at_every_byte(void **state)
 	for (size_t size = 0; size <= length; size++) {
 		save(path_of(7, false), data, size);
 		cop_journal_tail tail;
-		assert_int_equal(cop_journal_cut_tail(folder, &tail, NULL), COP_OK);
+		assert_int_equal(cop_journal_keep_cut_tail(folder, &tail, NULL), COP_OK);
 		assert_true(tail.next_sequence >= 7 && tail.next_sequence <= 13);
 		check_whole(1, tail.next_sequence - 1);
 		assert_int_equal(access(path_of(7, false), F_OK) == 0, size >= COP_JOURNAL_HEADER_MIN + 6);
@@ -28,15 +28,15 @@ static void test_journal_cut_tail_cuts_zeros_and_leaves_damage(void **state)
 {
 	(void)state;
 	cop_journal_tail tail;
-	assert_int_equal(cop_journal_cut_tail(folder, &tail, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_cut_tail(folder, &tail, NULL), COP_OK);
 	assert_int_equal(tail.next_sequence, 1);
-	assert_int_equal(cop_journal_cut_tail("/nonexistent", &tail, NULL), COP_ENOTFOUND);
+	assert_int_equal(cop_journal_keep_cut_tail("/nonexistent", &tail, NULL), COP_ENOTFOUND);
 	write_journal(1, 6, 0);
 	struct stat before;
 	struct stat after;
 	assert_int_equal(stat(path_of(1, false), &before), 0);
 	assert_int_equal(truncate(path_of(1, false), before.st_size + 5000), 0);
-	assert_int_equal(cop_journal_cut_tail(folder, &tail, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_cut_tail(folder, &tail, NULL), COP_OK);
 	assert_false(tail.torn);
 	assert_int_equal(tail.bytes, 5000);
 	assert_int_equal(stat(path_of(1, false), &after), 0);
@@ -47,7 +47,7 @@ static void test_journal_cut_tail_cuts_zeros_and_leaves_damage(void **state)
 	save(path_of(1, false), data, length);
 	free(data);
 	cop_diag diag;
-	assert_int_equal(cop_journal_cut_tail(folder, &tail, &diag), COP_EFORMAT);
+	assert_int_equal(cop_journal_keep_cut_tail(folder, &tail, &diag), COP_EFORMAT);
 	assert_string_equal(diag.source, path_of(1, false));
 	assert_int_equal(stat(path_of(1, false), &after), 0);
 	assert_int_equal(after.st_size, before.st_size);
@@ -62,15 +62,15 @@ static void test_journal_compressed_segments_read_back(void **state)
 	assert_int_equal(cop_journal_list(folder, &files, &count, NULL), COP_OK);
 	assert_true(count > 3);
 	for (size_t i = 0; i + 1 < count; i++) {
-		assert_int_equal(cop_journal_compress(folder, files[i].base, NULL), COP_OK);
-		assert_int_equal(cop_journal_compress(folder, files[i].base, NULL), COP_OK);
+		assert_int_equal(cop_journal_keep_compress(folder, files[i].base, NULL), COP_OK);
+		assert_int_equal(cop_journal_keep_compress(folder, files[i].base, NULL), COP_OK);
 		assert_int_not_equal(access(path_of(files[i].base, false), F_OK), 0);
 		assert_int_equal(access(path_of(files[i].base, true), F_OK), 0);
 		check_whole(1, 200);
 	}
 	cop_diag diag;
-	assert_int_equal(cop_journal_compress(folder, files[count - 1].base, &diag), COP_EINVAL);
-	assert_int_equal(cop_journal_compress(folder, 2, &diag), COP_ENOTFOUND);
+	assert_int_equal(cop_journal_keep_compress(folder, files[count - 1].base, &diag), COP_EINVAL);
+	assert_int_equal(cop_journal_keep_compress(folder, 2, &diag), COP_ENOTFOUND);
 	cop_journal_file *now;
 	size_t now_count;
 	assert_int_equal(cop_journal_list(folder, &now, &now_count, NULL), COP_OK);
@@ -91,7 +91,7 @@ static void test_journal_cut_tail_does_not_cut_compressed_data_under_a_plain_nam
 	assert_int_equal(stat(path_of(1, false), &status), 0);
 	assert_int_equal(truncate(path_of(1, false), status.st_size - 7), 0);
 	write_journal(10, 12, 0);
-	assert_int_equal(cop_journal_compress(folder, 1, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_compress(folder, 1, NULL), COP_OK);
 	assert_int_equal(unlink(path_of(10, false)), 0);
 	char path[128];
 	(void)snprintf(path, sizeof path, "%s", path_of(1, true));
@@ -99,7 +99,7 @@ static void test_journal_cut_tail_does_not_cut_compressed_data_under_a_plain_nam
 	cop_journal_tail tail;
 	assert_int_equal(stat(path_of(1, false), &status), 0);
 	off_t size = status.st_size;
-	assert_int_equal(cop_journal_cut_tail(folder, &tail, NULL), COP_EFORMAT);
+	assert_int_equal(cop_journal_keep_cut_tail(folder, &tail, NULL), COP_EFORMAT);
 	assert_int_equal(stat(path_of(1, false), &status), 0);
 	assert_int_equal(status.st_size, size);
 }
@@ -112,12 +112,12 @@ static void test_journal_segment_in_both_forms_counts_once(void **state)
 	write_journal(10, 12, 0);
 	size_t length;
 	uint8_t *data = load(path_of(1, false), &length);
-	assert_int_equal(cop_journal_compress(folder, 1, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_compress(folder, 1, NULL), COP_OK);
 	save(path_of(1, false), data, length);
 	free(data);
 	assert_int_equal(count_segments(), 2);
 	check_whole(1, 12);
-	assert_int_equal(cop_journal_compress(folder, 1, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_compress(folder, 1, NULL), COP_OK);
 	assert_int_not_equal(access(path_of(1, false), F_OK), 0);
 	check_whole(1, 12);
 }
@@ -127,7 +127,7 @@ static void test_journal_compressed_segment_damaged_anywhere_gives_no_wrong_reco
 	(void)state;
 	write_journal(1, 9, 0);
 	write_journal(10, 12, 0);
-	assert_int_equal(cop_journal_compress(folder, 1, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_compress(folder, 1, NULL), COP_OK);
 	size_t length;
 	uint8_t *data = load(path_of(1, true), &length);
 	cop_journal_tail tail;
@@ -156,7 +156,7 @@ static void test_journal_compress_without_memory_leaves_all_as_it_was(void **sta
 	unsigned long n = 1;
 	for (cop_err err = COP_ENOMEM; err != COP_OK; n++) {
 		cop_test_alloc_fail(n, 0);
-		err = cop_journal_compress(folder, 1, NULL);
+		err = cop_journal_keep_compress(folder, 1, NULL);
 		cop_test_alloc_fail(0, 0);
 		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK || err == COP_ENOMEM);
@@ -174,23 +174,23 @@ static void test_journal_retain_removes_only_the_oldest_that_may_go(void **state
 	struct stat status;
 	assert_int_equal(stat(path_of(91, false), &status), 0);
 	uint64_t each = (uint64_t)status.st_size;
-	assert_int_equal(cop_journal_retain(folder, UINT64_MAX, UINT64_MAX, &removed, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_retain(folder, UINT64_MAX, UINT64_MAX, &removed, NULL), COP_OK);
 	assert_int_equal(removed, 0);
-	assert_int_equal(cop_journal_retain(folder, 0, 10, &removed, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_retain(folder, 0, 10, &removed, NULL), COP_OK);
 	assert_int_equal(removed, 0); /* the first segment holds record 10 */
-	assert_int_equal(cop_journal_retain(folder, 0, 11, &removed, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_retain(folder, 0, 11, &removed, NULL), COP_OK);
 	assert_int_equal(removed, 1);
 	check_whole(11, 100);
-	assert_int_equal(cop_journal_retain(folder, 0, 39, &removed, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_retain(folder, 0, 39, &removed, NULL), COP_OK);
 	assert_int_equal(removed, 2);
 	check_whole(31, 100);
-	assert_int_equal(cop_journal_compress(folder, 31, NULL), COP_OK);
-	assert_int_equal(cop_journal_retain(folder, each * 4, UINT64_MAX, &removed, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_compress(folder, 31, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_retain(folder, each * 4, UINT64_MAX, &removed, NULL), COP_OK);
 	assert_in_range(removed, 2, 4);
-	assert_int_equal(cop_journal_retain(folder, 0, UINT64_MAX, &removed, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_retain(folder, 0, UINT64_MAX, &removed, NULL), COP_OK);
 	assert_int_equal(count_segments(), 1);
 	check_whole(91, 100);
-	assert_int_equal(cop_journal_retain("/nonexistent", 0, 1, NULL, NULL), COP_ENOTFOUND);
+	assert_int_equal(cop_journal_keep_retain("/nonexistent", 0, 1, NULL, NULL), COP_ENOTFOUND);
 }
 
 int main(void)

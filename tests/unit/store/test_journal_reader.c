@@ -41,7 +41,7 @@ static void check_cut(const uint8_t *data, size_t cut, uint64_t base, size_t hea
 	while (!torn && at < cut) {
 		cop_journal_record record;
 		size_t need;
-		torn = cop_journal_frame_parse(data + at, cut - at, &record, &need) != COP_OK;
+		torn = cop_journal_segment_frame_parse(data + at, cut - at, &record, &need) != COP_OK;
 		if (!torn) {
 			at += need;
 			whole += record.type != COP_JOURNAL_MARK;
@@ -193,11 +193,11 @@ static void write_with_hole(bool mark)
 	memset(body, 0x77, sizeof body);
 	cop_bytes file;
 	cop_bytes_init(&file);
-	cop_journal_header_put(&file, 1, NULL, 0);
+	cop_journal_segment_header_put(&file, 1, NULL, 0);
 	for (uint64_t i = 1; i <= 20; i++)
 		cop_journal_record_put(&file, i, 1, body, sizeof body);
 	uint8_t head[COP_JOURNAL_FRAME_HEAD];
-	cop_journal_mark_make(20, head);
+	cop_journal_segment_mark_make(20, head);
 	if (mark)
 		cop_bytes_put(&file, head, sizeof head);
 	memset(file.data + 4096, 0, 4096);
@@ -271,7 +271,7 @@ static void test_journal_record_inside_a_body_is_not_read(void **state)
 	put_record(&inner, 3);
 	cop_journal_record_put(&batch, 1, 7, inner.data, inner.length);
 	cop_journal_writer *writer = open_writer(1, 0);
-	assert_int_equal(cop_journal_write(writer, batch.data, batch.length, 1, 1, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_write(writer, batch.data, batch.length, 1, 1, NULL), COP_OK);
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
 	cop_journal_reader *reader;
 	cop_journal_record record;
@@ -290,7 +290,7 @@ static void test_journal_of_imitated_heads_is_judged_in_bounded_time(void **stat
 	(void)state;
 	cop_bytes file;
 	cop_bytes_init(&file);
-	cop_journal_header_put(&file, 1, NULL, 0);
+	cop_journal_segment_header_put(&file, 1, NULL, 0);
 	uint8_t head[COP_JOURNAL_FRAME_HEAD] = { 0, 0, 0x20, 0, 1, 2, 3, 4, 9, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0 };
 	for (size_t i = 0; i < 200000; i++)
 		cop_bytes_put(&file, head, sizeof head);
@@ -353,16 +353,16 @@ static void test_journal_models_of_no_segment_or_of_a_damaged_one_are_not_read(v
 	cop_bytes models;
 	size_t length;
 	cop_bytes_init(&models);
-	assert_int_not_equal(cop_journal_read_models(folder, &file, &models), COP_OK);
+	assert_int_not_equal(cop_journal_reader_models(folder, &file, &models), COP_OK);
 	write_journal(1, 9, 0);
-	assert_int_equal(cop_journal_read_models(folder, &file, &models), COP_OK);
+	assert_int_equal(cop_journal_reader_models(folder, &file, &models), COP_OK);
 	assert_int_equal(models.length, 6);
 	uint8_t *data = load(path_of(1, false), &length);
 	data[COP_JOURNAL_HEADER_MIN] ^= 0xff;
 	save(path_of(1, false), data, length);
 	free(data);
 	cop_bytes_clear(&models);
-	assert_int_equal(cop_journal_read_models(folder, &file, &models), COP_EFORMAT);
+	assert_int_equal(cop_journal_reader_models(folder, &file, &models), COP_EFORMAT);
 	assert_int_equal(models.length, 0);
 	cop_bytes_fini(&models);
 }

@@ -63,7 +63,7 @@ static void test_journal_salvage_of_a_whole_journal_copies_all(void **state)
 	heard h;
 	cop_journal_salvage_report report;
 	write_journal(1, 100, 500);
-	assert_int_equal(cop_journal_compress(folder, 1, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_compress(folder, 1, NULL), COP_OK);
 	assert_int_equal(salvage(&h, &report), 100);
 	assert_int_equal(report.skips, 0);
 	assert_int_equal(report.first, 1);
@@ -90,10 +90,10 @@ static void test_journal_salvage_skips_what_is_damaged_and_says_where(void **sta
 	size_t need;
 	size_t at = COP_JOURNAL_HEADER_MIN + 6;
 	do {
-		assert_int_equal(cop_journal_frame_parse(data + at, length - at, &record, &need), COP_OK);
+		assert_int_equal(cop_journal_segment_frame_parse(data + at, length - at, &record, &need), COP_OK);
 		at += need;
 	} while (record.sequence < 10 || record.type == COP_JOURNAL_MARK);
-	assert_int_equal(cop_journal_frame_parse(data + at, length - at, &record, &need), COP_OK);
+	assert_int_equal(cop_journal_segment_frame_parse(data + at, length - at, &record, &need), COP_OK);
 	data[at + 18] ^= 4; /* of record 11 or the mark before it */
 	save(path_of(1, false), data, length);
 	free(data);
@@ -171,7 +171,7 @@ static void test_journal_salvage_of_damaged_compressed_segment_keeps_what_came_b
 	cop_journal_salvage_report report;
 	write_journal(1, 5000, 0);
 	write_journal(5001, 5003, 0);
-	assert_int_equal(cop_journal_compress(folder, 1, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_compress(folder, 1, NULL), COP_OK);
 	size_t length;
 	uint8_t *data = load(path_of(1, true), &length);
 	for (size_t part = 1; part <= 4; part++) {
@@ -225,11 +225,11 @@ static void test_journal_verify_tells_of_each_segment(void **state)
 	write_journal(9, 20, 0);
 	write_journal(15, 23, 0); /* again from 15 on */
 	write_journal(24, 30, 0);
-	assert_int_equal(cop_journal_compress(folder, 1, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_compress(folder, 1, NULL), COP_OK);
 	struct stat status;
 	assert_int_equal(stat(path_of(24, false), &status), 0);
 	assert_int_equal(truncate(path_of(24, false), status.st_size - 5), 0); /* within the mark */
-	assert_int_equal(cop_journal_verify(folder, &listener, &diag), COP_OK);
+	assert_int_equal(cop_journal_stat_verify(folder, &listener, &diag), COP_OK);
 	assert_int_equal(r.count, 4);
 	static const uint64_t lasts[] = { 8, 14, 23, 30 };
 	for (size_t i = 0; i < 4; i++) {
@@ -244,14 +244,14 @@ static void test_journal_verify_tells_of_each_segment(void **state)
 	assert_int_equal(unlink(path_of(15, false)), 0);
 	assert_int_equal(truncate(path_of(9, false), 100), 0);
 	r.count = 0;
-	assert_int_equal(cop_journal_verify(folder, &listener, &diag), COP_EFORMAT);
+	assert_int_equal(cop_journal_stat_verify(folder, &listener, &diag), COP_EFORMAT);
 	assert_string_equal(diag.source, path_of(9, false));
 	assert_int_equal(r.count, 3);
 	assert_int_equal(r.stats[0].err, COP_OK);
 	assert_int_equal(r.stats[1].err, COP_EFORMAT);
 	assert_int_equal(r.stats[1].end, COP_JOURNAL_END_DAMAGED);
 	assert_int_equal(r.stats[2].err, COP_OK);
-	assert_int_equal(cop_journal_verify("/nonexistent", NULL, &diag), COP_ENOTFOUND);
+	assert_int_equal(cop_journal_stat_verify("/nonexistent", NULL, &diag), COP_ENOTFOUND);
 }
 
 int main(void)

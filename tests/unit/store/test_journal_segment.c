@@ -12,10 +12,10 @@ static void test_journal_record_put_and_begin_end_give_equal_bytes(void **state)
 	cop_bytes_init(&b);
 	for (uint64_t sequence = 1; sequence < 20; sequence++) {
 		put_record(&a, sequence);
-		size_t start = cop_journal_record_begin(&b, sequence, type_of(sequence));
+		size_t start = cop_journal_segment_record_begin(&b, sequence, type_of(sequence));
 		for (size_t i = 0; i < length_of(sequence); i++)
 			cop_bytes_put_u8(&b, byte_of(sequence, i));
-		cop_journal_record_end(&b, start);
+		cop_journal_segment_record_end(&b, start);
 	}
 	assert_int_equal(a.length, b.length);
 	assert_memory_equal(a.data, b.data, a.length);
@@ -23,7 +23,7 @@ static void test_journal_record_put_and_begin_end_give_equal_bytes(void **state)
 	for (uint64_t sequence = 1; sequence < 20; sequence++) {
 		cop_journal_record record;
 		size_t need;
-		assert_int_equal(cop_journal_frame_parse(a.data + at, a.length - at, &record, &need), COP_OK);
+		assert_int_equal(cop_journal_segment_frame_parse(a.data + at, a.length - at, &record, &need), COP_OK);
 		check_record(&record, sequence);
 		at += need;
 	}
@@ -46,7 +46,7 @@ static void test_journal_record_outside_what_is_allowed_is_refused(void **state)
 	cop_journal_record_put(&bytes, 1, 1, "x", COP_JOURNAL_BODY_MAX + 1);
 	assert_int_equal(bytes.err, COP_EINVAL);
 	cop_bytes_clear(&bytes);
-	cop_journal_header_put(&bytes, 1, "x", COP_JOURNAL_MODEL_SET_MAX + 1);
+	cop_journal_segment_header_put(&bytes, 1, "x", COP_JOURNAL_MODEL_SET_MAX + 1);
 	assert_int_equal(bytes.err, COP_EINVAL);
 	cop_bytes_fini(&bytes);
 }
@@ -60,12 +60,12 @@ static void test_journal_frame_cut_or_flipped_is_not_intact(void **state)
 	cop_journal_record record;
 	size_t need;
 	for (size_t have = 0; have < bytes.length; have++) {
-		assert_int_equal(cop_journal_frame_parse(bytes.data, have, &record, &need), COP_EEND);
+		assert_int_equal(cop_journal_segment_frame_parse(bytes.data, have, &record, &need), COP_EEND);
 		assert_true(need > have && need <= bytes.length);
 	}
 	for (size_t i = 0; i < bytes.length * 8; i++) {
 		bytes.data[i / 8] ^= (uint8_t)(1u << i % 8);
-		assert_int_not_equal(cop_journal_frame_parse(bytes.data, bytes.length, &record, &need), COP_OK);
+		assert_int_not_equal(cop_journal_segment_frame_parse(bytes.data, bytes.length, &record, &need), COP_OK);
 		bytes.data[i / 8] ^= (uint8_t)(1u << i % 8);
 	}
 	cop_bytes_fini(&bytes);
@@ -83,7 +83,7 @@ static cop_err parse_head(uint64_t length, uint64_t sequence, uint32_t type, siz
 	uint32_t crc = cop_crc32c(cop_crc32c(0, frame, 4), frame + 8, COP_JOURNAL_FRAME_HEAD - 8 + body);
 	memcpy(frame + 4, &crc, sizeof crc);
 	cop_journal_record record;
-	return cop_journal_frame_parse(frame, COP_JOURNAL_FRAME_HEAD + body, &record, need);
+	return cop_journal_segment_frame_parse(frame, COP_JOURNAL_FRAME_HEAD + body, &record, need);
 }
 
 static void test_journal_frame_outside_what_is_allowed_is_refused_whatever_its_checksum(void **state)
@@ -113,11 +113,11 @@ static void test_journal_limits_themselves_are_allowed(void **state)
 	assert_non_null(body);
 	cop_bytes_init(&bytes);
 	cop_journal_record_put(&bytes, 1, 255, body, COP_JOURNAL_BODY_MAX);
-	assert_int_equal(cop_journal_frame_parse(bytes.data, bytes.length, &record, &need), COP_OK);
+	assert_int_equal(cop_journal_segment_frame_parse(bytes.data, bytes.length, &record, &need), COP_OK);
 	assert_int_equal(record.length, COP_JOURNAL_BODY_MAX);
 	cop_bytes_clear(&bytes);
-	cop_journal_header_put(&bytes, COP_JOURNAL_BASE_MAX, body, COP_JOURNAL_MODEL_SET_MAX);
-	assert_int_equal(cop_journal_header_parse(bytes.data, bytes.length, &header, &need, NULL), COP_OK);
+	cop_journal_segment_header_put(&bytes, COP_JOURNAL_BASE_MAX, body, COP_JOURNAL_MODEL_SET_MAX);
+	assert_int_equal(cop_journal_segment_header_parse(bytes.data, bytes.length, &header, &need, NULL), COP_OK);
 	assert_int_equal(header.model_set_length, COP_JOURNAL_MODEL_SET_MAX);
 	assert_true(header.base == COP_JOURNAL_BASE_MAX);
 	cop_bytes_fini(&bytes);
@@ -154,7 +154,7 @@ static void test_journal_header_that_contradicts_itself_is_refused(void **state)
 		cop_journal_header header;
 		cop_diag diag = { .offset = 99, .line = 99 };
 		size_t need;
-		assert_int_equal(cop_journal_header_parse(data, length, &header, &need, &diag), cases[i].want);
+		assert_int_equal(cop_journal_segment_header_parse(data, length, &header, &need, &diag), cases[i].want);
 		if (cases[i].want == COP_EFORMAT || cases[i].want == COP_EVERSION) {
 			assert_int_equal(diag.offset, cases[i].offset);
 			assert_int_equal(diag.line, 0);
@@ -167,21 +167,21 @@ static void test_journal_header_reads_back_and_damage_is_found(void **state)
 	(void)state;
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	cop_journal_header_put(&bytes, 77, "some models", 11);
+	cop_journal_segment_header_put(&bytes, 77, "some models", 11);
 	assert_int_equal(bytes.length, COP_JOURNAL_HEADER_MIN + 11);
 	cop_journal_header header;
 	cop_diag diag = { .source = "kept" };
 	size_t need;
-	assert_int_equal(cop_journal_header_parse(bytes.data, bytes.length, &header, &need, &diag), COP_OK);
+	assert_int_equal(cop_journal_segment_header_parse(bytes.data, bytes.length, &header, &need, &diag), COP_OK);
 	assert_int_equal(header.base, 77);
 	assert_int_equal(header.length, bytes.length);
 	assert_int_equal(header.model_set_length, 11);
 	assert_memory_equal(header.model_set, "some models", 11);
 	for (size_t have = 0; have < bytes.length; have++)
-		assert_int_equal(cop_journal_header_parse(bytes.data, have, &header, &need, NULL), COP_EEND);
+		assert_int_equal(cop_journal_segment_header_parse(bytes.data, have, &header, &need, NULL), COP_EEND);
 	for (size_t i = 0; i < bytes.length * 8; i++) {
 		bytes.data[i / 8] ^= (uint8_t)(1u << i % 8);
-		cop_err err = cop_journal_header_parse(bytes.data, bytes.length, &header, &need, &diag);
+		cop_err err = cop_journal_segment_header_parse(bytes.data, bytes.length, &header, &need, &diag);
 		assert_true(err == COP_EFORMAT || (err == COP_EEND && need > bytes.length));
 		bytes.data[i / 8] ^= (uint8_t)(1u << i % 8);
 	}
@@ -227,7 +227,7 @@ static void expect_one(const char *path, const char *in, uint64_t base, bool com
 	cop_journal_file *files;
 	size_t count;
 	char *found;
-	assert_int_equal(cop_journal_find(path, &found, &files, &count, NULL), COP_OK);
+	assert_int_equal(cop_journal_segment_find(path, &found, &files, &count, NULL), COP_OK);
 	assert_string_equal(found, in);
 	assert_int_equal(count, 1);
 	assert_true(files->base == base && files->compressed == compressed && files->bytes == bytes);
@@ -252,17 +252,17 @@ static void test_journal_find_takes_one_segment_or_a_folder(void **state)
 	cop_journal_file *files;
 	size_t count;
 	char *found;
-	assert_int_equal(cop_journal_find(folder, &found, &files, &count, NULL), COP_OK);
+	assert_int_equal(cop_journal_segment_find(folder, &found, &files, &count, NULL), COP_OK);
 	assert_string_equal(found, folder);
 	assert_int_equal(count, 2);
 	cop_mem_free(found);
 	cop_mem_free(files);
 	assert_int_equal(mkdir(path_of(5, false), 0700), 0); /* its name is a segment's, but it is a folder */
-	assert_int_equal(cop_journal_find(path_of(5, false), &found, &files, &count, NULL), COP_OK);
+	assert_int_equal(cop_journal_segment_find(path_of(5, false), &found, &files, &count, NULL), COP_OK);
 	assert_int_equal(count, 0);
 	assert_string_equal(found, path_of(5, false));
 	cop_mem_free(found);
-	assert_int_equal(cop_journal_find(path_of(6, false), &found, &files, &count, NULL), COP_ENOTFOUND);
+	assert_int_equal(cop_journal_segment_find(path_of(6, false), &found, &files, &count, NULL), COP_ENOTFOUND);
 	assert_true(found == NULL && files == NULL && count == 0);
 }
 
@@ -276,12 +276,12 @@ static void test_journal_drop_temporary_removes_those_alone(void **state)
 		(void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
 		save(path, "", 0);
 	}
-	assert_int_equal(cop_journal_drop_temporary(folder, NULL), COP_OK);
+	assert_int_equal(cop_journal_segment_drop_temporary(folder, NULL), COP_OK);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		(void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
 		assert_int_equal(access(path, F_OK) == 0, i >= 1);
 	}
-	assert_int_equal(cop_journal_drop_temporary("/nonexistent", NULL), COP_ENOTFOUND);
+	assert_int_equal(cop_journal_segment_drop_temporary("/nonexistent", NULL), COP_ENOTFOUND);
 }
 
 static void test_journal_segment_whose_number_is_no_records_is_refused_by_name(void **state)
@@ -301,7 +301,7 @@ static void test_journal_segment_whose_number_is_no_records_is_refused_by_name(v
 		assert_null(files);
 		assert_int_equal(count, 0);
 		assert_non_null(strstr(diag.message, names[i]));
-		assert_int_equal(cop_journal_find(path, &found, &files, &count, &diag), COP_EFORMAT);
+		assert_int_equal(cop_journal_segment_find(path, &found, &files, &count, &diag), COP_EFORMAT);
 		assert_non_null(strstr(diag.message, names[i]));
 		assert_int_equal(remove(path), 0);
 	}
@@ -361,11 +361,11 @@ static void test_journal_manual_shows_the_bytes_that_are_written(void **state)
 	cop_bytes batch;
 	cop_bytes_init(&batch);
 	cop_journal_record_put(&batch, 1, 1, "hello", 5);
-	assert_int_equal(cop_journal_write(writer, batch.data, batch.length, 1, 1, NULL), COP_OK);
-	assert_int_equal(cop_journal_sync(writer, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_write(writer, batch.data, batch.length, 1, 1, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_sync(writer, NULL), COP_OK);
 	cop_bytes_clear(&batch);
 	cop_journal_record_put(&batch, 2, 3, NULL, 0);
-	assert_int_equal(cop_journal_write(writer, batch.data, batch.length, 2, 1, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_write(writer, batch.data, batch.length, 2, 1, NULL), COP_OK);
 	size_t size;
 	uint8_t *written = load(path_of(1, false), &size);
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);

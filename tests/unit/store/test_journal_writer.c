@@ -54,7 +54,7 @@ static void test_journal_of_large_bodies_reads_back(void **state)
 		memset(body, (int)i + 1, lengths[i]);
 		cop_bytes_clear(&batch);
 		cop_journal_record_put(&batch, i + 1, 1, body, lengths[i]);
-		assert_int_equal(cop_journal_write(writer, batch.data, batch.length, i + 1, 1, NULL), COP_OK);
+		assert_int_equal(cop_journal_writer_write(writer, batch.data, batch.length, i + 1, 1, NULL), COP_OK);
 	}
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
 	cop_bytes_fini(&batch);
@@ -78,12 +78,12 @@ static void test_journal_write_out_of_order_is_refused_and_changes_nothing(void 
 	cop_journal_writer *writer = open_writer(5, 0);
 	assert_int_equal(write_batch(writer, 4, 1), COP_EINVAL);
 	assert_int_equal(write_batch(writer, 6, 1), COP_EINVAL);
-	assert_false(cop_journal_broken(writer));
-	assert_int_equal(cop_journal_written(writer), 4);
+	assert_false(cop_journal_writer_broken(writer));
+	assert_int_equal(cop_journal_writer_written(writer), 4);
 	assert_int_equal(write_batch(writer, 5, 2), COP_OK);
-	assert_int_equal(cop_journal_durable(writer), 4);
-	assert_int_equal(cop_journal_sync(writer, NULL), COP_OK);
-	assert_int_equal(cop_journal_durable(writer), 6);
+	assert_int_equal(cop_journal_writer_durable(writer), 4);
+	assert_int_equal(cop_journal_writer_sync(writer, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_durable(writer), 6);
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
 	check_whole(5, 6);
 }
@@ -93,10 +93,10 @@ static void test_journal_roll_begins_segment_with_new_models(void **state)
 	(void)state;
 	cop_journal_writer *writer = open_writer(1, 0);
 	assert_int_equal(write_batch(writer, 1, 2), COP_OK);
-	assert_int_equal(cop_journal_set_models(writer, "others", 5), COP_OK);
-	assert_int_equal(cop_journal_roll(writer, NULL), COP_OK);
-	assert_int_equal(cop_journal_durable(writer), 2);
-	assert_int_equal(cop_journal_roll(writer, NULL), COP_OK); /* nothing in it: replaced */
+	assert_int_equal(cop_journal_writer_set_models(writer, "others", 5), COP_OK);
+	assert_int_equal(cop_journal_writer_roll(writer, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_durable(writer), 2);
+	assert_int_equal(cop_journal_writer_roll(writer, NULL), COP_OK); /* nothing in it: replaced */
 	assert_int_equal(cop_journal_writer_base(writer), 3);
 	assert_int_equal(write_batch(writer, 3, 1), COP_OK);
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
@@ -246,14 +246,14 @@ static void test_sync_in_steps_gives_durable_bytes_back_and_all_reads_back(void 
 		memset(body, (int)i, BODY);
 		cop_bytes_clear(&batch);
 		cop_journal_record_put(&batch, i + 1, 1, body, BODY);
-		assert_int_equal(cop_journal_write(writer, batch.data, batch.length, i + 1, 1, NULL), COP_OK);
+		assert_int_equal(cop_journal_writer_write(writer, batch.data, batch.length, i + 1, 1, NULL), COP_OK);
 		if (i % 8 == 0) {
-			assert_int_equal(cop_journal_sync_begin(writer, &ticket), COP_OK);
+			assert_int_equal(cop_journal_writer_sync_begin(writer, &ticket), COP_OK);
 		} else if (i % 8 == 3) {
-			assert_int_equal(cop_journal_sync_extend(writer, &ticket), COP_OK);
-			cop_journal_sync_run(&ticket);
-			assert_int_equal(cop_journal_sync_end(writer, &ticket, NULL), COP_OK);
-			assert_int_equal(cop_journal_durable(writer), i + 1);
+			assert_int_equal(cop_journal_writer_sync_extend(writer, &ticket), COP_OK);
+			cop_journal_writer_sync_run(&ticket);
+			assert_int_equal(cop_journal_writer_sync_end(writer, &ticket, NULL), COP_OK);
+			assert_int_equal(cop_journal_writer_durable(writer), i + 1);
 		}
 	}
 	size_t length;

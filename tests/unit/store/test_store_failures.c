@@ -100,7 +100,7 @@ static void make_journal(void *context)
 	write_journal(1, 9, 0);
 	write_journal(10, 19, 0);
 	write_journal(20, LAST + 1, 0);
-	assert_int_equal(cop_journal_compress(folder, 10, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_compress(folder, 10, NULL), COP_OK);
 	cop_journal_writer *writer = open_writer(LAST + 2, 0);
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
 	assert_int_equal(unlink(path_of(LAST + 2, false)), 0);
@@ -112,7 +112,7 @@ static void check_journal(uint64_t from)
 {
 	cop_journal_tail tail;
 	none_fails();
-	assert_int_equal(cop_journal_cut_tail(folder, &tail, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_cut_tail(folder, &tail, NULL), COP_OK);
 	check_whole(from, LAST);
 }
 
@@ -148,7 +148,7 @@ static cop_err find_journal(void *context, cop_diag *diag)
 	size_t count;
 	char *found;
 	(void)context;
-	cop_err err = cop_journal_find(folder, &found, &files, &count, diag);
+	cop_err err = cop_journal_segment_find(folder, &found, &files, &count, diag);
 	assert_int_equal(count, err == COP_OK ? 3 : 0);
 	assert_int_equal(found != NULL && files != NULL, err == COP_OK);
 	cop_mem_free(found);
@@ -169,7 +169,7 @@ static void make_temporaries(void *context)
 static cop_err drop_temporaries(void *context, cop_diag *diag)
 {
 	(void)context;
-	return cop_journal_drop_temporary(folder, diag);
+	return cop_journal_segment_drop_temporary(folder, diag);
 }
 
 static cop_err read_from(uint64_t from, cop_diag *diag)
@@ -204,7 +204,7 @@ static cop_err read_models(void *context, cop_diag *diag)
 	(void)context;
 	(void)diag;
 	cop_bytes_init(&models);
-	cop_err err = cop_journal_read_models(folder, &file, &models);
+	cop_err err = cop_journal_reader_models(folder, &file, &models);
 	if (err == COP_OK)
 		assert_memory_equal(models.data, "models", 6);
 	cop_bytes_fini(&models);
@@ -238,27 +238,27 @@ static void check_row(void *context, const cop_journal_stat *stat)
 static cop_err verify(void *context, cop_diag *diag)
 {
 	const cop_journal_stat_listener listener = { check_row, context };
-	return cop_journal_verify(folder, &listener, diag);
+	return cop_journal_stat_verify(folder, &listener, diag);
 }
 
 static cop_err cut_tail(void *context, cop_diag *diag)
 {
 	cop_journal_tail tail;
 	(void)context;
-	return cop_journal_cut_tail(folder, &tail, diag);
+	return cop_journal_keep_cut_tail(folder, &tail, diag);
 }
 
 static cop_err compress(void *context, cop_diag *diag)
 {
 	(void)context;
-	return cop_journal_compress(folder, 1, diag);
+	return cop_journal_keep_compress(folder, 1, diag);
 }
 
 static cop_err retain(void *context, cop_diag *diag)
 {
 	size_t removed;
 	(void)context;
-	cop_err err = cop_journal_retain(folder, 0, 25, &removed, diag);
+	cop_err err = cop_journal_keep_retain(folder, 0, 25, &removed, diag);
 	assert_true(removed <= 2 && (removed == 2 || err != COP_OK));
 	return err;
 }
@@ -329,20 +329,20 @@ static cop_err live(void *context, cop_diag *diag)
 	durable = 0;
 	cop_err err = cop_journal_writer_open(folder, &settings, 1, &writer, diag);
 	if (err == COP_OK)
-		err = cop_journal_write(writer, first_batch.data, first_batch.length, 1, 6, diag);
+		err = cop_journal_writer_write(writer, first_batch.data, first_batch.length, 1, 6, diag);
 	if (err == COP_OK)
-		err = cop_journal_sync(writer, diag);
+		err = cop_journal_writer_sync(writer, diag);
 	if (err == COP_OK)
-		err = cop_journal_roll(writer, diag);
+		err = cop_journal_writer_roll(writer, diag);
 	if (err == COP_OK)
-		err = cop_journal_write(writer, second_batch.data, second_batch.length, 7, 1, diag);
-	if (err == COP_OK && (err = cop_journal_sync_begin(writer, &ticket)) == COP_OK) {
-		cop_journal_sync_run(&ticket);
-		err = cop_journal_sync_end(writer, &ticket, diag);
+		err = cop_journal_writer_write(writer, second_batch.data, second_batch.length, 7, 1, diag);
+	if (err == COP_OK && (err = cop_journal_writer_sync_begin(writer, &ticket)) == COP_OK) {
+		cop_journal_writer_sync_run(&ticket);
+		err = cop_journal_writer_sync_end(writer, &ticket, diag);
 	} else if (err == COP_EIO) {
 		cop_diag_message(diag, "%s", strerror(EIO)); /* sync_begin has none */
 	}
-	durable = writer == NULL ? 0 : cop_journal_durable(writer);
+	durable = writer == NULL ? 0 : cop_journal_writer_durable(writer);
 	cop_err closed = cop_journal_writer_close(writer, err == COP_OK ? diag : NULL);
 	return err == COP_OK ? closed : err;
 }
@@ -374,7 +374,7 @@ static void check_durable(void *context, bool failed)
 	(void)context;
 	cop_journal_tail tail;
 	assert_true(failed || durable == 7);
-	assert_int_equal(cop_journal_cut_tail(folder, &tail, NULL), COP_OK);
+	assert_int_equal(cop_journal_keep_cut_tail(folder, &tail, NULL), COP_OK);
 	assert_true(tail.next_sequence > durable);
 	check_whole(1, tail.next_sequence - 1);
 }
@@ -387,14 +387,14 @@ static void break_writer(void *context)
 	broken = open_writer(1, 0);
 	assert_int_equal(write_batch(broken, 1, 9), COP_OK);
 	cop_test_io_fail(COP_TEST_IO_SYNC, 1, false, EIO);
-	assert_int_equal(cop_journal_sync(broken, NULL), COP_EIO);
+	assert_int_equal(cop_journal_writer_sync(broken, NULL), COP_EIO);
 	none_fails();
 }
 
 static cop_err recover_writer(void *context, cop_diag *diag)
 {
 	(void)context;
-	return cop_journal_recover_writer(broken, NULL, 0, 10, 0, diag);
+	return cop_journal_writer_recover(broken, NULL, 0, 10, 0, diag);
 }
 
 /* It can be healed later, and then holds everything. */
@@ -402,8 +402,8 @@ static void check_healed(void *context, bool failed)
 {
 	(void)context;
 	(void)failed;
-	if (cop_journal_broken(broken))
-		assert_int_equal(cop_journal_recover_writer(broken, NULL, 0, 10, 0, NULL), COP_OK);
+	if (cop_journal_writer_broken(broken))
+		assert_int_equal(cop_journal_writer_recover(broken, NULL, 0, 10, 0, NULL), COP_OK);
 	assert_int_equal(cop_journal_writer_close(broken, NULL), COP_OK);
 	check_whole(1, 9);
 }
@@ -478,7 +478,7 @@ static void test_files_written_and_read_in_small_pieces_are_whole(void **state)
 		empty_folder();
 		write_journal(1, 9, 0);
 		write_journal(10, 19, 0);
-		assert_int_equal(cop_journal_compress(folder, 1, NULL), COP_OK);
+		assert_int_equal(cop_journal_keep_compress(folder, 1, NULL), COP_OK);
 		check_whole(1, 19);
 		cop_test_io_limit(0);
 		check_whole(1, 19);
@@ -522,7 +522,7 @@ static void test_write_that_writes_nothing_is_a_full_disk(void **state)
 	cop_test_io_fail(COP_TEST_IO_WRITE, 1, false, 0);
 	assert_int_equal(write_batch(writer, 1, 3), COP_EFULL);
 	none_fails();
-	assert_int_equal(cop_journal_recover_writer(writer, NULL, 0, 1, 0, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_recover(writer, NULL, 0, 1, 0, NULL), COP_OK);
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
 	check_whole(1, 0);
 }
@@ -546,18 +546,18 @@ static void test_writer_that_cannot_look_at_its_files_goes_on(void **state)
 	cop_journal_writer *writer = open_writer(1, 0);
 	cop_test_io_fail(COP_TEST_IO_STAT, 1, true, EIO);
 	assert_int_equal(write_batch(writer, 1, 3), COP_OK);
-	assert_int_equal(cop_journal_sync(writer, NULL), COP_OK);
-	assert_int_equal(cop_journal_check(writer, NULL), COP_OK);
-	assert_int_equal(cop_journal_roll(writer, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_sync(writer, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_check(writer, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_roll(writer, NULL), COP_OK);
 	for (unsigned long n = 1; n <= 5; n++) {
 		cop_test_io_fail(COP_TEST_IO_STAT, n, false, EIO);
-		assert_int_equal(cop_journal_check(writer, NULL), COP_OK);
+		assert_int_equal(cop_journal_writer_check(writer, NULL), COP_OK);
 		assert_true(cop_test_io_failed());
 	}
 	cop_test_io_fail(COP_TEST_IO_STAT, 5, false, ENOENT); /* of the folder's name */
-	assert_int_equal(cop_journal_check(writer, NULL), COP_EIO);
+	assert_int_equal(cop_journal_writer_check(writer, NULL), COP_EIO);
 	none_fails();
-	assert_true(cop_journal_gone(writer));
+	assert_true(cop_journal_writer_gone(writer));
 	assert_int_equal(cop_journal_writer_close(writer, NULL), COP_OK);
 }
 
@@ -580,7 +580,7 @@ static void test_compressed_copy_of_a_segment_that_changed_meanwhile_is_not_kept
 	write_journal(10, 12, 0);
 	cop_test_io_fail(COP_TEST_IO_SYNC, 0, false, 0);
 	cop_test_io_on_call(change_first_segment);
-	assert_int_equal(cop_journal_compress(folder, 1, &diag), COP_EFORMAT);
+	assert_int_equal(cop_journal_keep_compress(folder, 1, &diag), COP_EFORMAT);
 	none_fails();
 	assert_non_null(strstr(diag.message, "not equal"));
 	assert_int_equal(access(path_of(1, false), F_OK), 0);
@@ -595,16 +595,16 @@ static void test_journal_healed_half_way_without_a_listing_stays_broken(void **s
 	cop_bytes batch;
 	break_writer(NULL);
 	cop_test_io_fail(COP_TEST_IO_SYNC, 2, false, EIO);
-	assert_int_equal(cop_journal_recover_writer(broken, NULL, 0, 10, 0, NULL), COP_EIO);
+	assert_int_equal(cop_journal_writer_recover(broken, NULL, 0, 10, 0, NULL), COP_EIO);
 	cop_bytes_init(&batch);
 	for (uint64_t i = 1; i <= 9; i++)
 		put_record(&batch, i);
 	cop_test_io_fail(COP_TEST_IO_LIST, 1, false, EIO);
-	assert_int_equal(cop_journal_recover_writer(broken, batch.data, batch.length, 1, 9, &diag), COP_EIO);
+	assert_int_equal(cop_journal_writer_recover(broken, batch.data, batch.length, 1, 9, &diag), COP_EIO);
 	assert_non_null(strstr(diag.message, "an unfinished segment cannot be removed"));
-	assert_true(cop_journal_broken(broken));
+	assert_true(cop_journal_writer_broken(broken));
 	none_fails();
-	assert_int_equal(cop_journal_recover_writer(broken, batch.data, batch.length, 1, 9, NULL), COP_OK);
+	assert_int_equal(cop_journal_writer_recover(broken, batch.data, batch.length, 1, 9, NULL), COP_OK);
 	cop_bytes_fini(&batch);
 	check_healed(NULL, false);
 }
@@ -622,7 +622,7 @@ static void write_damaged(bool hole, bool followed)
 	cop_bytes_init(&bytes);
 	uint8_t *body = calloc(1, LARGE);
 	assert_non_null(body);
-	cop_journal_header_put(&bytes, 1, "", 0);
+	cop_journal_segment_header_put(&bytes, 1, "", 0);
 	cop_journal_record_put(&bytes, 1, 1, "x", 1);
 	for (size_t i = 0; i < (hole ? 3 * 4096 : 40); i++)
 		cop_bytes_put_u8(&bytes, hole ? 0 : 0xff);
@@ -633,7 +633,7 @@ static void write_damaged(bool hole, bool followed)
 	save(path_of(1, false), bytes.data, bytes.length);
 	if (followed) {
 		cop_bytes_clear(&bytes);
-		cop_journal_header_put(&bytes, 5, "", 0);
+		cop_journal_segment_header_put(&bytes, 5, "", 0);
 		assert_int_equal(bytes.err, COP_OK);
 		save(path_of(5, false), bytes.data, bytes.length);
 	}
@@ -705,7 +705,7 @@ static void test_header_of_a_newer_version_ends_the_passing_over(void **state)
 	uint64_t records;
 	const uint32_t version = COP_JOURNAL_VERSION + 1;
 	cop_bytes_init(&bytes);
-	cop_journal_header_put(&bytes, 1, "", 0);
+	cop_journal_segment_header_put(&bytes, 1, "", 0);
 	memcpy(bytes.data + 8, &version, sizeof version);
 	uint32_t crc = cop_crc32c(0, bytes.data, bytes.length - 4);
 	memcpy(bytes.data + bytes.length - 4, &crc, sizeof crc);
