@@ -65,7 +65,7 @@ static cop_err batch(request *r, cop_wire_fault *fault)
 		cop_wire_seq own;
 		cop_wire_envelope(item, length, &id, &own);
 		serving->counts.item_codes[why.code]++;
-		cop_wire_error_put(out, why.code, why.message, &id, &own);
+		cop_wire_reply_error_put(out, why.code, why.message, &id, &own);
 	}
 	return COP_OK;
 }
@@ -260,7 +260,7 @@ static void put_error(cop_serving *serving, cop_sockets_message *message, size_t
 			cop_wire_envelope(zmq_msg_data(body), zmq_msg_size(body), &id, &seq);
 	}
 	cop_bytes_clear(&serving->reply);
-	cop_wire_error_put(&serving->reply, fault->code, fault->message, &id, &seq);
+	cop_wire_reply_error_put(&serving->reply, fault->code, fault->message, &id, &seq);
 	serving->counts.errors++;
 	serving->counts.codes[fault->code]++;
 }

@@ -37,7 +37,7 @@ static void prepare_refits(cop_served *served, const cop_config_model *config)
 static void replace_naming(cop_served *served, cop_wire_naming *naming)
 {
 	served->unknown_past = cop_served_unknown_names(served);
-	cop_wire_naming_free(served->shape.naming);
+	cop_wire_names_free(served->shape.naming);
 	served->shape.naming = naming;
 }
 
@@ -65,11 +65,11 @@ static cop_err name_features(cop_served *served)
 		if (err == COP_OK)
 			err = cop_feature_space_keep_names(space, served->config->names_bytes);
 		if (err == COP_OK)
-			err = cop_wire_naming_new(
+			err = cop_wire_names_new(
 			        &space, served->shape.max_nonzeros, served->shape.max_candidates, &naming);
 		cop_feature_space_free(space);
 	} else if (list->count > 0) {
-		err = cop_wire_naming_new_list(
+		err = cop_wire_names_new_list(
 		        (const char *const *)list->items, list->count, served->shape.max_candidates, &naming);
 	}
 	if (err == COP_OK)
@@ -84,7 +84,7 @@ static cop_err take_space(cop_served *served, const cop_section_file *file, cop_
 	cop_err err = cop_model_names_load(file, &cop_model_get_settings(served->model)->learner, &space, diag);
 	if (err != COP_OK)
 		return err == COP_ENOTFOUND ? COP_OK : err;
-	err = cop_wire_naming_new(&space, served->shape.max_nonzeros, served->shape.max_candidates, &naming);
+	err = cop_wire_names_new(&space, served->shape.max_nonzeros, served->shape.max_candidates, &naming);
 	if (err != COP_OK)
 		return err;
 	replace_naming(served, naming);
@@ -229,7 +229,7 @@ void cop_served_fini(cop_served_set *set)
 		cop_mem_free(served->workspace.candidate_index);
 		cop_mem_free(served->order);
 		cop_unheard_fini(&served->unheard);
-		cop_wire_naming_free(served->shape.naming);
+		cop_wire_names_free(served->shape.naming);
 		cop_refit_state_fini(&served->refit);
 	}
 	for (size_t i = 0; i < set->parked_count; i++)

@@ -93,7 +93,7 @@ static void put_model(const cop_report *report, const cop_served *served, cop_by
 	if (s->learner.arms > 0) {
 		cop_wire_put_key_unsigned(out, "arms", s->learner.arms);
 	}
-	if (!cop_wire_has_values(&served->shape)) {
+	if (!cop_wire_features_has_values(&served->shape)) {
 		cop_wire_put_key_text(out, "policy", s->learner.policy);
 	} else {
 		cop_wire_put_text(out, "value_range");

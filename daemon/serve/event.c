@@ -59,7 +59,7 @@ static void put_action(const cop_event_scope *scope, const cop_wire_context *con
 		for (unsigned i = 0; i < action.probes; i++)
 			action.probe[i] = cop_model_value(served->model, decision->probe[i]);
 	}
-	cop_wire_action_put(out, &action);
+	cop_wire_reply_action_put(out, &action);
 }
 
 static cop_wire_record record_of(const cop_event_scope *scope, const cop_event_id *id)
@@ -140,7 +140,7 @@ size_t cop_event_unheard(cop_event_scope *scope, double decided, const void *bod
 		return 0;
 	while (cop_wire_items_next(&items, &item, &size)) {
 		cop_wire_action action;
-		if (cop_wire_action_decode(item, size, &action, NULL) != COP_OK || action.repeated ||
+		if (cop_wire_reply_action_decode(item, size, &action, NULL) != COP_OK || action.repeated ||
 		        !cop_model_unheard(scope->served->model, &action.id, &decided))
 			continue;
 		cop_wire_record record = record_of(scope, &action.id);
@@ -257,7 +257,7 @@ cop_err cop_event_feedback(
 	if (err != COP_OK)
 		return err;
 	note_source(&served->feedback, &feedback.source);
-	if (feedback.has_x && cop_wire_has_values(&served->shape) && feedback.losses == 1)
+	if (feedback.has_x && cop_wire_features_has_values(&served->shape) && feedback.losses == 1)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST,
 		        "x: a one-point value model cannot learn from self-contained feedback");
 	if (feedback.has_x && decays(served))
@@ -269,7 +269,7 @@ cop_err cop_event_feedback(
 	cop_refit_state_watch(&served->refit, served->model);
 	err = record_feedback(scope, &feedback, &j, fault);
 	if (err == COP_OK && out != NULL)
-		cop_wire_result_put(out, &feedback.id, cop_model_record_result(j.result), &feedback.seq);
+		cop_wire_reply_result_put(out, &feedback.id, cop_model_record_result(j.result), &feedback.seq);
 	return err;
 }
 
@@ -305,6 +305,6 @@ cop_err cop_event_activate(
 	cop_model_record_ended(scope->served->model, &record);
 	err = put_record(scope, COP_WIRE_RECORD_ACTIVATION, &record, fault);
 	if (err == COP_OK)
-		cop_wire_result_put(out, &id, cop_model_record_result(result), &seq);
+		cop_wire_reply_result_put(out, &id, cop_model_record_result(result), &seq);
 	return err;
 }

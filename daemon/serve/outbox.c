@@ -85,12 +85,13 @@ cop_err cop_outbox_put(cop_outbox *outbox, cop_outbox_item item, zmq_msg_t *to, 
 static void spoil_action(cop_bytes *out, const void *body, size_t length)
 {
 	cop_wire_action action;
-	if (cop_wire_is_error(body, length) || cop_wire_action_decode(body, length, &action, NULL) != COP_OK) {
+	if (cop_wire_reply_is_error(body, length) ||
+	        cop_wire_reply_action_decode(body, length, &action, NULL) != COP_OK) {
 		cop_wire_put_raw(out, body, length);
 		return;
 	}
 	action.durable = false;
-	cop_wire_action_put(out, &action);
+	cop_wire_reply_action_put(out, &action);
 }
 
 static void spoil_each(cop_bytes *out, cop_wire_items *items)
@@ -143,7 +144,7 @@ static void spoil(cop_outbox *outbox, cop_outbox_item *item)
 		cop_wire_seq seq;
 		cop_wire_envelope(body, length, &id, &seq);
 		item->ok = false;
-		cop_wire_error_put(out, COP_WIRE_NOT_DURABLE,
+		cop_wire_reply_error_put(out, COP_WIRE_NOT_DURABLE,
 		        "not on disk: the journal cannot be written; expected to be sent again later", &id, &seq);
 	}
 	zmq_msg_t fresh;

@@ -255,7 +255,7 @@ static cop_err take(cop_recorded_model *told, const cop_wire_model *model, cop_d
 		return refuse_values(told, diag);
 	if (told->model.told && !fits(told, model))
 		return refuse_shape(told, model, diag);
-	cop_wire_model_shape(model, &shape);
+	cop_wire_models_shape(model, &shape);
 	cop_err err = set_shape(told, &shape, diag);
 	if (err != COP_OK)
 		return err;

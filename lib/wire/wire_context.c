@@ -43,7 +43,7 @@ static cop_err read_mask(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fa
 {
 	r->out->has_mask = true;
 	if (r->shape->max_candidates == 0)
-		return cop_wire_read_mask(cursor, r->shape, r->workspace, fault);
+		return cop_wire_features_read_mask(cursor, r->shape, r->workspace, fault);
 	r->mask = *cursor;
 	cop_err err = cop_wire_cursor_skip(cursor, COP_WIRE_DEPTH - 1);
 	if (err != COP_OK)
@@ -54,14 +54,14 @@ static cop_err read_mask(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fa
 static cop_err read_candidates(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fault)
 {
 	cop_wire_context *out = r->out;
-	if (!out->has_x && cop_wire_candidates_wait(r->shape)) {
+	if (!out->has_x && cop_wire_features_candidates_wait(r->shape)) {
 		r->c = *cursor;
 		cop_err skipped = cop_wire_cursor_skip(cursor, COP_WIRE_DEPTH - 1);
 		return skipped == COP_OK ? COP_OK
 		                         : cop_wire_refuse(fault, COP_WIRE_BAD_FEATURES, skipped, cursor, "c",
 		                                   "an array of candidates");
 	}
-	cop_err err = cop_wire_read_candidates(cursor, r->shape, r->workspace, &out->candidates, fault);
+	cop_err err = cop_wire_features_read_candidates(cursor, r->shape, r->workspace, &out->candidates, fault);
 	out->candidate = r->workspace->candidate;
 	out->arms = out->candidates;
 	return err;
@@ -71,7 +71,7 @@ static cop_err read_candidates(cop_wire_cursor *cursor, reading *r, cop_wire_fau
 static cop_err read_x(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fault)
 {
 	r->out->has_x = true;
-	cop_err err = cop_wire_read_features(cursor, r->shape, r->workspace, &r->out->x, fault);
+	cop_err err = cop_wire_features_read(cursor, r->shape, r->workspace, &r->out->x, fault);
 	return err == COP_OK && r->c.at != NULL ? read_candidates(&r->c, r, fault) : err;
 }
 
@@ -141,7 +141,7 @@ static cop_err finish_mask(reading *r, cop_wire_fault *fault)
 {
 	const cop_wire_context *out = r->out;
 	if (r->shape->max_candidates != 0 && out->has_mask && out->candidates > 0)
-		return cop_wire_read_candidates_mask(&r->mask, out->candidates, r->workspace, fault);
+		return cop_wire_features_read_candidates_mask(&r->mask, out->candidates, r->workspace, fault);
 	if (!out->has_mask && out->arms != 0)
 		memset(r->workspace->mask, 1, out->arms);
 	return COP_OK;
@@ -185,7 +185,7 @@ static cop_err finish_observed(const cop_wire_keys *keys, reading *r)
 cop_err cop_wire_context_decode(const void *body, size_t length, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_wire_context *out, cop_wire_fault *fault)
 {
-	bool apprentice = shape->apprentice && !cop_wire_has_values(shape);
+	bool apprentice = shape->apprentice && !cop_wire_features_has_values(shape);
 	cop_wire_cursor cursor;
 	cop_wire_keys keys;
 	reading r = { .shape = shape, .workspace = workspace, .out = out };

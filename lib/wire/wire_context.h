@@ -31,7 +31,7 @@ typedef struct cop_wire_context {
 } cop_wire_context;
 
 /* body (length bytes, borrowed) must be one map and nothing behind it; `id` and `x` are needed. On error *out is
- * undefined and the fault (NULL allowed) says what is wrong: errors of cop_wire_read_features for `x`; COP_EINVAL
+ * undefined and the fault (NULL allowed) says what is wrong: errors of cop_wire_features_read for `x`; COP_EINVAL
  * (apprentice) for an `a` or `p` that is missing; COP_EFORMAT (bad_request) for everything else. */
 COP_CHECK cop_err cop_wire_context_decode(const void *body, size_t length, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_wire_context *out, cop_wire_fault *fault);

@@ -182,7 +182,7 @@ cop_wire_type cop_wire_cursor_peek(const cop_wire_cursor *cursor)
 	return h.type;
 }
 
-const char *cop_wire_type_text(cop_wire_type type)
+const char *cop_wire_cursor_type_text(cop_wire_type type)
 {
 	static const char *const texts[COP_WIRE_TYPE_COUNT] = {
 		[COP_WIRE_TYPE_END] = "nothing",

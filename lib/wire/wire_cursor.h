@@ -47,7 +47,7 @@ size_t cop_wire_cursor_left(const cop_wire_cursor *cursor);
 /* What comes next, without moving. */
 cop_wire_type cop_wire_cursor_peek(const cop_wire_cursor *cursor);
 /* "a string", "an array" …; never NULL. */
-const char *cop_wire_type_text(cop_wire_type type);
+const char *cop_wire_cursor_type_text(cop_wire_type type);
 
 COP_CHECK cop_err cop_wire_cursor_nil(cop_wire_cursor *cursor);
 COP_CHECK cop_err cop_wire_cursor_bool(cop_wire_cursor *cursor, bool *out);

@@ -341,13 +341,13 @@ static cop_err read_row(cop_wire_cursor *cursor, const cop_wire_shape *shape, co
 	if (err != COP_ENOTFOUND)
 		return err;
 	*cursor = start;
-	return cop_wire_read_named(cursor, shape->naming, candidate, row, fault);
+	return cop_wire_names_read(cursor, shape->naming, candidate, row, fault);
 }
 
-cop_err cop_wire_read_features(cop_wire_cursor *cursor, const cop_wire_shape *shape,
+cop_err cop_wire_features_read(cop_wire_cursor *cursor, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_row *row, cop_wire_fault *fault)
 {
-	if (cop_wire_candidates_wait(shape)) /* what the last context shared is over */
+	if (cop_wire_features_candidates_wait(shape)) /* what the last context shared is over */
 		cop_feature_space_abandon(shape->naming->space);
 	return read_row(cursor, shape, workspace, NULL, row, fault);
 }
@@ -390,7 +390,7 @@ static cop_err check_ranks(const cop_wire_shape *shape, cop_wire_fault *fault)
 	        shape->arms != 0 ? "arms" : "values");
 }
 
-bool cop_wire_candidates_wait(const cop_wire_shape *shape)
+bool cop_wire_features_candidates_wait(const cop_wire_shape *shape)
 {
 	return shape->naming != NULL && cop_feature_space_has_pairs(shape->naming->space);
 }
@@ -410,7 +410,7 @@ static void settle_candidates(const cop_wire_shape *shape, const cop_wire_worksp
 			cop_feature_space_row(naming->space, &naming->own, &naming->span[i], &workspace->candidate[i]);
 }
 
-cop_err cop_wire_read_candidates(cop_wire_cursor *cursor, const cop_wire_shape *shape,
+cop_err cop_wire_features_read_candidates(cop_wire_cursor *cursor, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, size_t *count, cop_wire_fault *fault)
 {
 	cop_err err = check_ranks(shape, fault);
@@ -444,7 +444,7 @@ cop_err cop_wire_read_candidates(cop_wire_cursor *cursor, const cop_wire_shape *
 	return COP_OK;
 }
 
-cop_err cop_wire_read_candidate(cop_wire_cursor *cursor, const cop_wire_shape *shape,
+cop_err cop_wire_features_read_candidate(cop_wire_cursor *cursor, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_row *row, cop_wire_fault *fault)
 {
 	cop_wire_shape own;
@@ -522,15 +522,15 @@ static cop_err read_mask(cop_wire_cursor *cursor, size_t count, uint8_t *mask, c
 	return COP_OK;
 }
 
-cop_err cop_wire_read_mask(cop_wire_cursor *cursor, const cop_wire_shape *shape, const cop_wire_workspace *workspace,
-        cop_wire_fault *fault)
+cop_err cop_wire_features_read_mask(cop_wire_cursor *cursor, const cop_wire_shape *shape,
+        const cop_wire_workspace *workspace, cop_wire_fault *fault)
 {
 	if (shape->arms == 0)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "mask: the model has no arms");
 	return read_mask(cursor, shape->arms, workspace->mask, "arm", fault);
 }
 
-cop_err cop_wire_read_candidates_mask(
+cop_err cop_wire_features_read_candidates_mask(
         cop_wire_cursor *cursor, size_t count, const cop_wire_workspace *workspace, cop_wire_fault *fault)
 {
 	return read_mask(cursor, count, workspace->mask, "candidate", fault);

@@ -38,7 +38,7 @@ typedef struct cop_wire_workspace {
 } cop_wire_workspace;
 
 /* The model's actions are values. */
-static inline bool cop_wire_has_values(const cop_wire_shape *shape)
+static inline bool cop_wire_features_has_values(const cop_wire_shape *shape)
 {
 	return shape->arms == 0 && shape->max_candidates == 0;
 }
@@ -46,26 +46,26 @@ static inline bool cop_wire_has_values(const cop_wire_shape *shape)
 /* `x` at the cursor. row (a view of the workspace, or of the naming) is valid until their next use. Refusals fill the
  * fault with bad_features: COP_ESHAPE (a wrong number of values, too many entries, an index or name that is not the
  * model's), COP_ENONFINITE, COP_EINVAL (a wrong type); or bad_request: COP_EFORMAT. */
-COP_CHECK cop_err cop_wire_read_features(cop_wire_cursor *cursor, const cop_wire_shape *shape,
+COP_CHECK cop_err cop_wire_features_read(cop_wire_cursor *cursor, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_row *row, cop_wire_fault *fault);
 
 /* Candidates can only be read when `x` has been: products are made of both. */
-bool cop_wire_candidates_wait(const cop_wire_shape *shape);
+bool cop_wire_features_candidates_wait(const cop_wire_shape *shape);
 /* `c` at the cursor: an array of candidates, each as x is, into workspace->candidate. Refusals as above; their messages
  * begin with c[i]. bad_request too: the model does not rank. */
-COP_CHECK cop_err cop_wire_read_candidates(cop_wire_cursor *cursor, const cop_wire_shape *shape,
+COP_CHECK cop_err cop_wire_features_read_candidates(cop_wire_cursor *cursor, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, size_t *count, cop_wire_fault *fault);
 /* `c` at the cursor as one candidate, for feedback. */
-COP_CHECK cop_err cop_wire_read_candidate(cop_wire_cursor *cursor, const cop_wire_shape *shape,
+COP_CHECK cop_err cop_wire_features_read_candidate(cop_wire_cursor *cursor, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_row *row, cop_wire_fault *fault);
 
 /* `mask` at the cursor into workspace->mask (0 or 1 per arm): an array of `arms` booleans or 0/1, or a binary bit set
  * of ceil(arms / 8) bytes, lowest bit first, spare bits 0. At least one arm must be eligible. COP_EFORMAT, with the
  * fault filled (bad_request). */
-COP_CHECK cop_err cop_wire_read_mask(cop_wire_cursor *cursor, const cop_wire_shape *shape,
+COP_CHECK cop_err cop_wire_features_read_mask(cop_wire_cursor *cursor, const cop_wire_shape *shape,
         const cop_wire_workspace *workspace, cop_wire_fault *fault);
 /* The same for `count` candidates. */
-COP_CHECK cop_err cop_wire_read_candidates_mask(
+COP_CHECK cop_err cop_wire_features_read_candidates_mask(
         cop_wire_cursor *cursor, size_t count, const cop_wire_workspace *workspace, cop_wire_fault *fault);
 
 #endif

@@ -85,8 +85,8 @@ typedef struct reading {
 static cop_err read_c(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fault)
 {
 	r->out->has_c = true;
-	if (r->out->has_x || !cop_wire_candidates_wait(r->shape))
-		return cop_wire_read_candidate(cursor, r->shape, r->workspace, &r->out->candidate, fault);
+	if (r->out->has_x || !cop_wire_features_candidates_wait(r->shape))
+		return cop_wire_features_read_candidate(cursor, r->shape, r->workspace, &r->out->candidate, fault);
 	r->c = *cursor;
 	cop_err err = cop_wire_cursor_skip(cursor, COP_WIRE_DEPTH - 1);
 	return err == COP_OK ? COP_OK : cop_wire_refuse(fault, COP_WIRE_BAD_FEATURES, err, cursor, "c", "a candidate");
@@ -95,7 +95,7 @@ static cop_err read_c(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fault
 static cop_err read_x(cop_wire_cursor *cursor, reading *r, cop_wire_fault *fault)
 {
 	r->out->has_x = true;
-	cop_err err = cop_wire_read_features(cursor, r->shape, r->workspace, &r->out->x, fault);
+	cop_err err = cop_wire_features_read(cursor, r->shape, r->workspace, &r->out->x, fault);
 	return err == COP_OK && r->c.at != NULL ? read_c(&r->c, r, fault) : err;
 }
 
@@ -141,7 +141,7 @@ static cop_err decode(
 	}
 	if (err == COP_EEND && r.c.at != NULL && !out->has_x) {
 		cop_feature_space_abandon(shape->naming->space); /* nothing is shared */
-		err = cop_wire_read_candidate(&r.c, shape, workspace, &out->candidate, keys->fault);
+		err = cop_wire_features_read_candidate(&r.c, shape, workspace, &out->candidate, keys->fault);
 	}
 	if (err != COP_EEND && err != COP_OK)
 		return err;

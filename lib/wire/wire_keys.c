@@ -19,7 +19,7 @@ cop_err cop_wire_refuse(cop_wire_fault *fault, cop_wire_code code, cop_err err, 
 		        "%s: malformed MessagePack (cut off, nested too deeply, or a length beyond the message's end)",
 		        path);
 	return cop_wire_fault_set(fault, code, "%s: got %s, expected %s", path,
-	        cop_wire_type_text(cop_wire_cursor_peek(cursor)), expected);
+	        cop_wire_cursor_type_text(cop_wire_cursor_peek(cursor)), expected);
 }
 
 cop_err cop_wire_keys_open(

@@ -37,7 +37,7 @@ static const char *const names[KEYS] = { "name", "learner", "features", "bits", 
 
 static const char *const rewards[COP_WIRE_REWARD_COUNT] = { "earliest", "last", "sum", "first" };
 
-const char *cop_wire_reward_text(cop_wire_reward reward)
+const char *cop_wire_models_reward_text(cop_wire_reward reward)
 {
 	return (unsigned)reward < COP_WIRE_REWARD_COUNT ? rewards[reward] : rewards[COP_WIRE_REWARD_EARLIEST];
 }
@@ -89,7 +89,7 @@ static void put_model(cop_bytes *bytes, const cop_wire_model *model)
 	put_actions(bytes, model);
 	cop_wire_put_key_unsigned(bytes, names[LOSSES], model->losses);
 	put_range(bytes, names[LOSSES_IN], model->loss_range);
-	cop_wire_put_key_text(bytes, names[REWARD], cop_wire_reward_text(model->reward));
+	cop_wire_put_key_text(bytes, names[REWARD], cop_wire_models_reward_text(model->reward));
 	cop_wire_put_key_double(bytes, names[WINDOW], model->reward_window);
 	if (model->has_default_loss)
 		cop_wire_put_key_double(bytes, names[DEFAULT], model->default_loss);
@@ -314,7 +314,7 @@ cop_err cop_wire_models_next(cop_wire_models *models, cop_wire_model *out, cop_w
 	return read_model(&value, out, fault);
 }
 
-void cop_wire_model_shape(const cop_wire_model *model, cop_wire_shape *shape)
+void cop_wire_models_shape(const cop_wire_model *model, cop_wire_shape *shape)
 {
 	*shape = (cop_wire_shape){
 		.features = model->features,
@@ -327,7 +327,7 @@ void cop_wire_model_shape(const cop_wire_model *model, cop_wire_shape *shape)
 	};
 }
 
-bool cop_wire_model_same_shape(const cop_wire_model *a, const cop_wire_model *b)
+bool cop_wire_models_same_shape(const cop_wire_model *a, const cop_wire_model *b)
 {
 	bool same = a->features == b->features && a->bits == b->bits && a->arms == b->arms && a->losses == b->losses &&
 	            (a->max_candidates != 0) == (b->max_candidates != 0) &&

@@ -57,9 +57,9 @@ COP_CHECK cop_err cop_wire_models_open(cop_wire_models *models, const void *data
 COP_CHECK cop_err cop_wire_models_next(cop_wire_models *models, cop_wire_model *out, cop_wire_fault *fault);
 
 /* What its contexts and losses are checked against. */
-void cop_wire_model_shape(const cop_wire_model *model, cop_wire_shape *shape);
+void cop_wire_models_shape(const cop_wire_model *model, cop_wire_shape *shape);
 /* Whether events of both may stand side by side: the same contexts, actions, losses. */
-bool cop_wire_model_same_shape(const cop_wire_model *a, const cop_wire_model *b);
-const char *cop_wire_reward_text(cop_wire_reward reward);
+bool cop_wire_models_same_shape(const cop_wire_model *a, const cop_wire_model *b);
+const char *cop_wire_models_reward_text(cop_wire_reward reward);
 
 #endif

@@ -33,7 +33,7 @@ typedef struct key {
 	size_t length;
 } key;
 
-cop_err cop_wire_naming_new(cop_feature_space **space, size_t most, size_t candidates, cop_wire_naming **out)
+cop_err cop_wire_names_new(cop_feature_space **space, size_t most, size_t candidates, cop_wire_naming **out)
 {
 	cop_wire_naming *naming = cop_mem_alloc(1, sizeof *naming);
 	*out = NULL;
@@ -50,13 +50,13 @@ cop_err cop_wire_naming_new(cop_feature_space **space, size_t most, size_t candi
 	naming->span = cop_mem_alloc(candidates, sizeof *naming->span);
 	cop_err err = naming->span == NULL ? COP_ENOMEM : cop_feature_space_reserve(naming->space, most);
 	if (err != COP_OK)
-		cop_wire_naming_free(naming);
+		cop_wire_names_free(naming);
 	else
 		*out = naming;
 	return err;
 }
 
-cop_err cop_wire_naming_new_list(const char *const *names, size_t count, size_t candidates, cop_wire_naming **out)
+cop_err cop_wire_names_new_list(const char *const *names, size_t count, size_t candidates, cop_wire_naming **out)
 {
 	const cop_feature_space_settings settings = { .dense = true };
 	cop_feature_space *space;
@@ -68,13 +68,13 @@ cop_err cop_wire_naming_new_list(const char *const *names, size_t count, size_t 
 		cop_feature_space_free(space);
 		return err;
 	}
-	err = cop_wire_naming_new(&space, count, candidates, out);
+	err = cop_wire_names_new(&space, count, candidates, out);
 	if (err == COP_OK)
 		(*out)->strict = true;
 	return err;
 }
 
-void cop_wire_naming_free(cop_wire_naming *naming)
+void cop_wire_names_free(cop_wire_naming *naming)
 {
 	if (naming == NULL)
 		return;
@@ -413,7 +413,7 @@ static cop_err finish(walk *w, cop_feature_room *room, cop_feature_span *span, c
 	return COP_OK;
 }
 
-cop_err cop_wire_read_named(cop_wire_cursor *cursor, cop_wire_naming *naming, cop_feature_span *candidate, cop_row *row,
+cop_err cop_wire_names_read(cop_wire_cursor *cursor, cop_wire_naming *naming, cop_feature_span *candidate, cop_row *row,
         cop_wire_fault *fault)
 {
 	walk w = { .naming = naming, .space = naming->space, .cursor = cursor, .fault = fault, .groups = 1 };

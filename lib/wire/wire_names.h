@@ -32,18 +32,18 @@ typedef struct cop_wire_naming {
 
 /* space: taken (*space NULL afterwards, also on error); a dense one must be frozen. most: see above. candidates: how
  * many there may be. COP_ENOMEM. */
-COP_CHECK cop_err cop_wire_naming_new(cop_feature_space **space, size_t most, size_t candidates, cop_wire_naming **out);
+COP_CHECK cop_err cop_wire_names_new(cop_feature_space **space, size_t most, size_t candidates, cop_wire_naming **out);
 /* The same for a dense model whose columns are called so, in their order (names borrowed, no two alike):
  * NAMESPACE^FEATURE or without a namespace. Other names are refused. Also COP_EFULL: all names together are too long.
  */
-COP_CHECK cop_err cop_wire_naming_new_list(
+COP_CHECK cop_err cop_wire_names_new_list(
         const char *const *names, size_t count, size_t candidates, cop_wire_naming **out);
-void cop_wire_naming_free(cop_wire_naming *naming);
+void cop_wire_names_free(cop_wire_naming *naming);
 
 /* The map at the cursor as a row: of the context, or of the candidate that `candidate` is the span of (else NULL),
  * whose context, if pairs are made of both, was read before. *row is valid until its room grows. name: what messages
- * call it, "x". Errors as cop_wire_read_features. */
-COP_CHECK cop_err cop_wire_read_named(cop_wire_cursor *cursor, cop_wire_naming *naming, cop_feature_span *candidate,
+ * call it, "x". Errors as cop_wire_features_read. */
+COP_CHECK cop_err cop_wire_names_read(cop_wire_cursor *cursor, cop_wire_naming *naming, cop_feature_span *candidate,
         cop_row *row, cop_wire_fault *fault);
 
 /* A name without a namespace: the column that it, or NAMESPACE^FEATURE, has in a dense space; SIZE_MAX: none. */

@@ -50,7 +50,7 @@ static uint32_t needed(cop_wire_record_type type, const cop_wire_shape *shape, b
 	const uint32_t event = 1u << MODEL | 1u << TIME | 1u << ID;
 	const uint32_t candidates = shape->max_candidates != 0 ? 1u << CANDIDATES : 0;
 	const uint32_t arm = shape->max_candidates != 0 ? 0 : 1u << ARM;
-	bool values = cop_wire_has_values(shape);
+	bool values = cop_wire_features_has_values(shape);
 	switch (type) {
 	case COP_WIRE_RECORD_DECISION:
 		return event | 1u << X | 1u << REV | candidates |
@@ -274,7 +274,7 @@ static cop_err read_mask(cop_wire_keys *keys, const cop_wire_shape *shape, const
 {
 	out->mask = workspace->mask;
 	if (shape->max_candidates == 0)
-		return cop_wire_read_mask(keys->cursor, shape, workspace, keys->fault);
+		return cop_wire_features_read_mask(keys->cursor, shape, workspace, keys->fault);
 	*later = *keys->cursor;
 	return bad(keys->fault, cop_wire_cursor_skip(keys->cursor, COP_WIRE_DEPTH - 1), names[MASK]);
 }
@@ -290,10 +290,10 @@ static cop_err read_field(cop_wire_keys *keys, unsigned which, const cop_wire_sh
 		return cop_wire_read_id(cursor, &out->id, keys->fault);
 	case X:
 		out->has_x = true;
-		return cop_wire_read_features(cursor, shape, workspace, &out->x, keys->fault);
+		return cop_wire_features_read(cursor, shape, workspace, &out->x, keys->fault);
 	case CANDIDATES:
 		out->candidate = workspace->candidate;
-		return cop_wire_read_candidates(cursor, shape, workspace, &out->candidates, keys->fault);
+		return cop_wire_features_read_candidates(cursor, shape, workspace, &out->candidates, keys->fault);
 	case MASK:
 		return read_mask(keys, shape, workspace, mask, out);
 	case PREDICTIONS:
@@ -341,7 +341,7 @@ static cop_err check_action(cop_wire_record_type type, const cop_wire_shape *sha
 	if (out->mask == NULL)
 		return COP_OK;
 	return out->candidates == 0 ? bad(fault, COP_EFORMAT, "mask")
-	                            : cop_wire_read_candidates_mask(mask, out->candidates, workspace, fault);
+	                            : cop_wire_features_read_candidates_mask(mask, out->candidates, workspace, fault);
 }
 
 cop_err cop_wire_record_decode(cop_wire_record_type type, const void *body, size_t length, const cop_wire_shape *shape,
@@ -354,7 +354,7 @@ cop_err cop_wire_record_decode(cop_wire_record_type type, const void *body, size
 	cop_wire_cursor_init(&cursor, body, length);
 	*out = (cop_wire_record){
 		.arms = shape->arms,
-		.values = cop_wire_has_values(shape),
+		.values = cop_wire_features_has_values(shape),
 		.a = shape->max_candidates != 0 ? COP_WIRE_RECORD_ANY_ARM : 0,
 	};
 	cop_err err = cop_wire_keys_open(&keys, &cursor, names, KEYS, fault);

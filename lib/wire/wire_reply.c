@@ -6,7 +6,7 @@
 
 #include "wire/wire_put.h"
 
-void cop_wire_action_put(cop_bytes *bytes, const cop_wire_action *action)
+void cop_wire_reply_action_put(cop_bytes *bytes, const cop_wire_action *action)
 {
 	size_t map = cop_wire_put_map_open(bytes);
 	cop_wire_put_text(bytes, "id");
@@ -40,7 +40,8 @@ void cop_wire_action_put(cop_bytes *bytes, const cop_wire_action *action)
 	cop_wire_put_map_close(bytes, map);
 }
 
-void cop_wire_result_put(cop_bytes *bytes, const cop_event_id *id, cop_wire_result result, const cop_wire_seq *seq)
+void cop_wire_reply_result_put(
+        cop_bytes *bytes, const cop_event_id *id, cop_wire_result result, const cop_wire_seq *seq)
 {
 	size_t map = cop_wire_put_map_open(bytes);
 	cop_wire_put_text(bytes, "id");
@@ -50,7 +51,7 @@ void cop_wire_result_put(cop_bytes *bytes, const cop_event_id *id, cop_wire_resu
 	cop_wire_put_map_close(bytes, map);
 }
 
-void cop_wire_error_put(
+void cop_wire_reply_error_put(
         cop_bytes *bytes, cop_wire_code code, const char *message, const cop_event_id *id, const cop_wire_seq *seq)
 {
 	char clean[512];
@@ -132,7 +133,7 @@ static cop_err read_action_field(cop_wire_cursor *cursor, unsigned which, cop_wi
 	return cop_wire_refuse(fault, COP_WIRE_BAD_REQUEST, err, &from, action_names[which], "what an action holds");
 }
 
-cop_err cop_wire_action_decode(const void *body, size_t length, cop_wire_action *out, cop_wire_fault *fault)
+cop_err cop_wire_reply_action_decode(const void *body, size_t length, cop_wire_action *out, cop_wire_fault *fault)
 {
 	cop_wire_cursor cursor;
 	cop_wire_keys keys;
@@ -166,7 +167,7 @@ static cop_err read_result(cop_wire_cursor *cursor, cop_wire_result *out, cop_wi
 	return COP_OK;
 }
 
-cop_err cop_wire_result_decode(const void *body, size_t length, cop_event_id *id, cop_wire_result *result,
+cop_err cop_wire_reply_result_decode(const void *body, size_t length, cop_event_id *id, cop_wire_result *result,
         cop_wire_seq *seq, cop_wire_fault *fault)
 {
 	static const char *const names[] = { "id", "result", "seq" };
@@ -202,7 +203,7 @@ static cop_err read_error_text(cop_wire_cursor *cursor, bool code, cop_wire_faul
 	return COP_OK;
 }
 
-cop_err cop_wire_error_decode(const void *body, size_t length, cop_wire_fault *error, cop_event_id *id,
+cop_err cop_wire_reply_error_decode(const void *body, size_t length, cop_wire_fault *error, cop_event_id *id,
         cop_wire_seq *seq, cop_wire_fault *fault)
 {
 	static const char *const names[] = { "code", "message", "id", "seq" };
@@ -224,4 +225,4 @@ cop_err cop_wire_error_decode(const void *body, size_t length, cop_wire_fault *e
 	return err == COP_EEND ? cop_wire_keys_need(&keys, 3) : err;
 }
 
-bool cop_wire_is_error(const void *body, size_t length) { return cop_wire_keys_has(body, length, "code"); }
+bool cop_wire_reply_is_error(const void *body, size_t length) { return cop_wire_keys_has(body, length, "code"); }

@@ -29,22 +29,24 @@ typedef struct cop_wire_action {
 } cop_wire_action;
 
 /* Appends one map. */
-void cop_wire_action_put(cop_bytes *bytes, const cop_wire_action *action);
+void cop_wire_reply_action_put(cop_bytes *bytes, const cop_wire_action *action);
 /* `{id, result}`; seq may be NULL. */
-void cop_wire_result_put(cop_bytes *bytes, const cop_event_id *id, cop_wire_result result, const cop_wire_seq *seq);
+void cop_wire_reply_result_put(
+        cop_bytes *bytes, const cop_event_id *id, cop_wire_result result, const cop_wire_seq *seq);
 /* `{code, message}` and, where they are known, id (NULL or kind 0: not) and seq. The message is cleaned to UTF-8. */
-void cop_wire_error_put(
+void cop_wire_reply_error_put(
         cop_bytes *bytes, cop_wire_code code, const char *message, const cop_event_id *id, const cop_wire_seq *seq);
 
 /* Client's side. body (length bytes, borrowed) must be one map and nothing behind it. COP_EFORMAT with the fault (NULL
  * allowed) filled; *out is then undefined. */
-COP_CHECK cop_err cop_wire_action_decode(const void *body, size_t length, cop_wire_action *out, cop_wire_fault *fault);
-COP_CHECK cop_err cop_wire_result_decode(const void *body, size_t length, cop_event_id *id, cop_wire_result *result,
-        cop_wire_seq *seq, cop_wire_fault *fault);
+COP_CHECK cop_err cop_wire_reply_action_decode(
+        const void *body, size_t length, cop_wire_action *out, cop_wire_fault *fault);
+COP_CHECK cop_err cop_wire_reply_result_decode(const void *body, size_t length, cop_event_id *id,
+        cop_wire_result *result, cop_wire_seq *seq, cop_wire_fault *fault);
 /* A code of a later version becomes COP_WIRE_INTERNAL. id's kind is 0 and seq's length 0 when they are not there. */
-COP_CHECK cop_err cop_wire_error_decode(const void *body, size_t length, cop_wire_fault *error, cop_event_id *id,
+COP_CHECK cop_err cop_wire_reply_error_decode(const void *body, size_t length, cop_wire_fault *error, cop_event_id *id,
         cop_wire_seq *seq, cop_wire_fault *fault);
 /* Whether a batch's item is an error (it has the key `code`). */
-bool cop_wire_is_error(const void *body, size_t length);
+bool cop_wire_reply_is_error(const void *body, size_t length);
 
 #endif

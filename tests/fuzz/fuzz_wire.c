@@ -55,7 +55,7 @@ static cop_wire_naming *naming_of(const cop_feature_space_settings *settings)
 	cop_feature_space *space;
 	cop_wire_naming *naming;
 	check(cop_feature_space_new(settings, &space, NULL) == COP_OK);
-	check(cop_wire_naming_new(&space, NONZEROS, CANDIDATES, &naming) == COP_OK);
+	check(cop_wire_names_new(&space, NONZEROS, CANDIDATES, &naming) == COP_OK);
 	return naming;
 }
 
@@ -66,8 +66,8 @@ static void name_shapes(void)
 	static const char *const pairs[] = { "ab", "::" };
 	if (shapes[0].naming != NULL)
 		return;
-	check(cop_wire_naming_new_list(names, FEATURES, CANDIDATES, &shapes[0].naming) == COP_OK);
-	check(cop_wire_naming_new_list(names, FEATURES, CANDIDATES, &ranking[0].naming) == COP_OK);
+	check(cop_wire_names_new_list(names, FEATURES, CANDIDATES, &shapes[0].naming) == COP_OK);
+	check(cop_wire_names_new_list(names, FEATURES, CANDIDATES, &ranking[0].naming) == COP_OK);
 	ranking[0].naming->strict = false;
 	shapes[1].naming = naming_of(&(cop_feature_space_settings){ .bits = 6 });
 	shapes[3].naming = naming_of(&(cop_feature_space_settings){ .bits = 3, .hash_all = true, .ignore = "i" });
@@ -237,7 +237,7 @@ static void fuzz_items(const cop_wire_shape *shape, bool batch, const uint8_t *d
 		check(at >= data && length >= 1 && length <= (size_t)(data + size - at));
 		cop_wire_envelope(item, length, &id, &seq);
 		check(id.length <= COP_EVENT_ID_MAX && seq.length <= COP_WIRE_SEQ_MAX);
-		(void)cop_wire_is_error(item, length);
+		(void)cop_wire_reply_is_error(item, length);
 		fuzz_feedback(shape, item, length);
 		count++;
 	}
@@ -248,15 +248,15 @@ static void fuzz_action(const uint8_t *data, size_t size)
 {
 	cop_wire_action a, b;
 	cop_wire_fault fault = { 0 };
-	cop_err err = cop_wire_action_decode(data, size, &a, &fault);
+	cop_err err = cop_wire_reply_action_decode(data, size, &a, &fault);
 	if (err != COP_OK) {
 		check_fault(err, &fault);
 		return;
 	}
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	cop_wire_action_put(&bytes, &a);
-	check(cop_wire_action_decode(bytes.data, bytes.length, &b, &fault) == COP_OK);
+	cop_wire_reply_action_put(&bytes, &a);
+	check(cop_wire_reply_action_decode(bytes.data, bytes.length, &b, &fault) == COP_OK);
 	check(a.value == b.value && a.rev == b.rev && a.durable == b.durable && a.repeated == b.repeated);
 	check(a.value ? a.y == b.y && a.probes == b.probes : a.a == b.a && a.p == b.p && a.greedy == b.greedy);
 	cop_bytes_fini(&bytes);
@@ -268,12 +268,12 @@ static void fuzz_replies(const uint8_t *data, size_t size)
 	cop_wire_seq seq;
 	cop_wire_fault fault = { 0 }, error = { 0 };
 	cop_wire_result result;
-	cop_err err = cop_wire_result_decode(data, size, &id, &result, &seq, &fault);
+	cop_err err = cop_wire_reply_result_decode(data, size, &id, &result, &seq, &fault);
 	if (err != COP_OK)
 		check_fault(err, &fault);
 	else
 		check(result < COP_WIRE_RESULT_COUNT);
-	err = cop_wire_error_decode(data, size, &error, &id, &seq, &fault);
+	err = cop_wire_reply_error_decode(data, size, &error, &id, &seq, &fault);
 	if (err != COP_OK)
 		check_fault(err, &fault);
 	else
@@ -361,7 +361,7 @@ static void fuzz_record(const cop_wire_shape *shape, cop_wire_record_type type, 
 static void check_model(const cop_wire_model *m)
 {
 	cop_wire_shape shape;
-	cop_wire_model_shape(m, &shape);
+	cop_wire_models_shape(m, &shape);
 	check(m->name_length >= 1 && m->name_length <= COP_WIRE_MODEL_NAME && m->learner_length >= 1);
 	check(shape.features != 0 ? shape.bits == 0 : shape.bits >= 1 && shape.bits <= 31 && shape.max_nonzeros >= 1);
 	check(shape.losses >= 1 && shape.losses <= 2 && m->loss_range[0] < m->loss_range[1]);
@@ -390,7 +390,7 @@ static void fuzz_models(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < count; i++) {
 		cop_wire_model back;
 		check(cop_wire_models_next(&set, &back, &fault) == COP_OK);
-		check(cop_wire_model_same_shape(&models[i], &back) && back.reward == models[i].reward);
+		check(cop_wire_models_same_shape(&models[i], &back) && back.reward == models[i].reward);
 	}
 	cop_bytes_fini(&bytes);
 }

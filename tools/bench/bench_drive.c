@@ -123,7 +123,7 @@ static cop_err try_one(cop_bench_driver *driver, cop_diag *diag)
 		err = cop_client_receive(driver->client, &reply, diag);
 	if (err == COP_OK && !reply.ok)
 		return cop_client_refused(driver->client, &reply, diag);
-	if (err == COP_OK && cop_wire_action_decode(reply.body, reply.length, &action, &fault) != COP_OK)
+	if (err == COP_OK && cop_wire_reply_action_decode(reply.body, reply.length, &action, &fault) != COP_OK)
 		return broken(driver, fault.message, diag);
 	if (err == COP_OK && action.value)
 		return broken(driver, "a model of arms is expected, this one has values", diag);
@@ -133,7 +133,8 @@ static cop_err try_one(cop_bench_driver *driver, cop_diag *diag)
 		err = cop_client_receive(driver->client, &reply, diag);
 	if (err == COP_OK && !reply.ok)
 		return cop_client_refused(driver->client, &reply, diag);
-	if (err == COP_OK && cop_wire_result_decode(reply.body, reply.length, &id, &result, &seq, &fault) != COP_OK)
+	if (err == COP_OK &&
+	        cop_wire_reply_result_decode(reply.body, reply.length, &id, &result, &seq, &fault) != COP_OK)
 		return broken(driver, fault.message, diag);
 	driver->next_id++;
 	return err;
@@ -207,7 +208,7 @@ static cop_err check_items(run *r, const cop_client_reply *reply)
 	if (cop_wire_items_batch(&items, reply->body, reply->length, &seq, NULL) != COP_OK ||
 	        items.count != r->part->batch)
 		return broken(r->driver, "the reply to a batch has other items", r->diag);
-	if (cop_wire_items_next(&items, &item, &length) && cop_wire_is_error(item, length))
+	if (cop_wire_items_next(&items, &item, &length) && cop_wire_reply_is_error(item, length))
 		return broken(r->driver, "an event of a batch was refused", r->diag);
 	return COP_OK;
 }

@@ -110,7 +110,7 @@ static cop_err item_refused(load *l, const void *item, size_t length)
 	cop_wire_fault fault;
 	cop_event_id id;
 	cop_wire_seq seq;
-	if (cop_wire_error_decode(item, length, &fault, &id, &seq, NULL) != COP_OK)
+	if (cop_wire_reply_error_decode(item, length, &fault, &id, &seq, NULL) != COP_OK)
 		return broken(l, "an error whose text cannot be read");
 	cop_diag_of(l->diag, l->set->endpoint, "%s: %s", cop_wire_code_text(fault.code), fault.message);
 	return COP_EINVAL;
@@ -123,7 +123,7 @@ static cop_err take_action(load *l, slot *s, uint64_t i, const void *item, size_
 	cop_wire_fault fault;
 	double *loss = s->loss + 2 * i;
 	loss[0] = loss[1] = 0.0;
-	if (cop_wire_action_decode(item, length, &action, &fault) != COP_OK)
+	if (cop_wire_reply_action_decode(item, length, &action, &fault) != COP_OK)
 		return broken(l, fault.message);
 	bool positive = l->rows[((s->first + i) % ROWS) * l->set->features] > 0.0F;
 	s->two = action.value && action.probes == 2;
@@ -147,7 +147,7 @@ static cop_err take_items(load *l, slot *s, const cop_client_reply *reply)
 		return broken(l, "the reply to a batch has other items");
 	cop_err err = COP_OK;
 	for (uint64_t i = 0; err == COP_OK && cop_wire_items_next(&items, &item, &length); i++) {
-		if (cop_wire_is_error(item, length))
+		if (cop_wire_reply_is_error(item, length))
 			err = item_refused(l, item, length);
 		else if (s->deciding)
 			err = take_action(l, s, i, item, length);

@@ -137,7 +137,7 @@ cop_err cop_client_refused(const cop_client *client, const cop_client_reply *rep
 	cop_wire_fault fault;
 	cop_event_id id;
 	cop_wire_seq seq;
-	if (cop_wire_error_decode(reply->body, reply->length, &fault, &id, &seq, NULL) == COP_OK)
+	if (cop_wire_reply_error_decode(reply->body, reply->length, &fault, &id, &seq, NULL) == COP_OK)
 		cop_diag_of(diag, client->endpoint, "%s: %s", cop_wire_code_text(fault.code), fault.message);
 	else
 		cop_diag_of(diag, client->endpoint, "an error whose text cannot be read");

@@ -74,7 +74,7 @@ void cop_journal_model_text(const cop_wire_model *m, char *out, size_t size)
 	if (m->has_default_loss)
 		(void)snprintf(ending, sizeof ending, ", else loss %g", m->default_loss);
 	(void)snprintf(out, size, "%s, %s, %s, loss %g to %g, %s reward within %g s%s", learner, context, action,
-	        m->loss_range[0], m->loss_range[1], cop_wire_reward_text(m->reward), m->reward_window, ending);
+	        m->loss_range[0], m->loss_range[1], cop_wire_models_reward_text(m->reward), m->reward_window, ending);
 }
 
 static void put_range(cop_json_writer *json, const char *key, const double range[2])
@@ -105,7 +105,7 @@ void cop_journal_json_model(cop_json_writer *json, const cop_wire_model *m)
 	}
 	cop_journal_json_unsigned(json, "losses", m->losses);
 	put_range(json, "loss_range", m->loss_range);
-	cop_journal_json_text(json, "reward", cop_wire_reward_text(m->reward));
+	cop_journal_json_text(json, "reward", cop_wire_models_reward_text(m->reward));
 	cop_json_key(json, "reward_window");
 	cop_json_number(json, m->reward_window);
 	if (m->has_default_loss) {

@@ -173,7 +173,7 @@ static cop_err take_refusal(live *l, const sent *event, const void *item, size_t
 	cop_wire_fault error, fault;
 	cop_event_id id;
 	cop_wire_seq seq;
-	if (cop_wire_error_decode(item, length, &error, &id, &seq, &fault) != COP_OK)
+	if (cop_wire_reply_error_decode(item, length, &error, &id, &seq, &fault) != COP_OK)
 		return complain(l, COP_EFORMAT, "its answer cannot be understood", diag);
 	cop_diag_at_line(diag, l->o->path, event->line, "the daemon refused it: %s", error.message);
 	if (!l->o->reader.skip)
@@ -193,11 +193,11 @@ static cop_err decide_all(live *l, cop_diag *diag)
 	for (size_t i = 0; err == COP_OK && cop_wire_items_next(&items, &item, &length); i++) {
 		cop_wire_action action;
 		const sent *event = &l->batch[i];
-		if (cop_wire_is_error(item, length)) {
+		if (cop_wire_reply_is_error(item, length)) {
 			err = take_refusal(l, event, item, length, diag);
 			continue;
 		}
-		if (cop_wire_action_decode(item, length, &action, NULL) != COP_OK)
+		if (cop_wire_reply_action_decode(item, length, &action, NULL) != COP_OK)
 			return complain(l, COP_EFORMAT, "its answer cannot be understood", diag);
 		if (action.a == event->action) {
 			l->matched++;
@@ -217,9 +217,9 @@ static cop_err feed_all(live *l, cop_diag *diag)
 		cop_event_id id;
 		cop_wire_result result;
 		cop_wire_seq seq;
-		if (cop_wire_is_error(item, length))
+		if (cop_wire_reply_is_error(item, length))
 			err = take_refusal(l, &l->batch[i], item, length, diag);
-		else if (cop_wire_result_decode(item, length, &id, &result, &seq, NULL) != COP_OK)
+		else if (cop_wire_reply_result_decode(item, length, &id, &result, &seq, NULL) != COP_OK)
 			err = complain(l, COP_EFORMAT, "its answer cannot be understood", diag);
 		else
 			l->results[result]++;

@@ -158,7 +158,7 @@ static cop_err decide_requested(
 	cop_err err = request(l, l->set.items->count > 0 ? "rank" : "decide", &reply, diag);
 	if (err != COP_OK)
 		return err;
-	err = cop_wire_action_decode(reply.body, reply.length, action, &fault);
+	err = cop_wire_reply_action_decode(reply.body, reply.length, action, &fault);
 	if (err != COP_OK)
 		return complain(l, err, fault.message, diag);
 	return cop_event_id_equal(&action->id, id) ? COP_OK
@@ -179,7 +179,7 @@ static cop_err await_action(live *l, const cop_event_id *id, double seconds, cop
 			continue;
 		const void *item;
 		while (cop_wire_items_next(&items, &item, &length))
-			if (cop_wire_action_decode(item, length, action, NULL) == COP_OK &&
+			if (cop_wire_reply_action_decode(item, length, action, NULL) == COP_OK &&
 			        cop_event_id_equal(&action->id, id))
 				return COP_OK;
 	}
@@ -253,7 +253,7 @@ static cop_err feedback(void *state, uint64_t id, const double *loss, size_t cou
 	cop_err err = request(l, "feedback", &reply, diag);
 	if (err != COP_OK)
 		return err;
-	err = cop_wire_result_decode(reply.body, reply.length, &answered, &result, &seq, &fault);
+	err = cop_wire_reply_result_decode(reply.body, reply.length, &answered, &result, &seq, &fault);
 	if (err != COP_OK)
 		return complain(l, err, fault.message, diag);
 	if (result == COP_WIRE_APPLIED || result == COP_WIRE_RECORDED)

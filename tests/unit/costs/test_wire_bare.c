@@ -49,11 +49,11 @@ static void assert_answer(const void *body, size_t length, bool feedback, uint64
 	cop_event_id_from_unsigned(&want, number);
 	if (feedback) {
 		cop_wire_result result;
-		assert_int_equal(cop_wire_result_decode(body, length, &id, &result, &got, NULL), COP_OK);
+		assert_int_equal(cop_wire_reply_result_decode(body, length, &id, &result, &got, NULL), COP_OK);
 		assert_int_equal(result, COP_WIRE_APPLIED);
 	} else {
 		cop_wire_action action;
-		assert_int_equal(cop_wire_action_decode(body, length, &action, NULL), COP_OK);
+		assert_int_equal(cop_wire_reply_action_decode(body, length, &action, NULL), COP_OK);
 		assert_false(action.value);
 		id = action.id;
 		got = action.seq;
@@ -177,7 +177,7 @@ static void test_bare_looks_at_the_request_alone(void **state)
 	cop_bytes_init(&with_id);
 	put_request(&with_id, false, 1, &none);
 	assert_int_equal(cop_wire_bare_answer(bare, with_id.data, with_id.length, &answer, &length), COP_OK);
-	assert_int_equal(cop_wire_action_decode(answer, length, &action, NULL), COP_OK);
+	assert_int_equal(cop_wire_reply_action_decode(answer, length, &action, NULL), COP_OK);
 	assert_true(action.p > 0.0 && action.p <= 1.0);
 	cop_bytes_fini(&with_id);
 	cop_wire_bare_free(bare);

@@ -359,10 +359,10 @@ static void test_action_carries_the_order(void **state)
 	cop_wire_action action = { .a = 2, .p = 0.5, .order = order, .order_count = 3, .durable = true }, back;
 	cop_event_id_from_unsigned(&action.id, 1);
 	cop_bytes_clear(&a->bytes);
-	cop_wire_action_put(&a->bytes, &action);
+	cop_wire_reply_action_put(&a->bytes, &action);
 	static const uint8_t tail[] = { 0xa5, 'o', 'r', 'd', 'e', 'r', 0x93, 2, 0, 0xcd, 1, 0x2c };
 	assert_memory_equal(a->bytes.data + a->bytes.length - sizeof tail, tail, sizeof tail);
-	assert_int_equal(cop_wire_action_decode(a->bytes.data, a->bytes.length, &back, NULL), COP_OK);
+	assert_int_equal(cop_wire_reply_action_decode(a->bytes.data, a->bytes.length, &back, NULL), COP_OK);
 	assert_true(back.a == 2 && back.order == NULL);
 }
 
@@ -391,12 +391,12 @@ static void test_model_set_tells_of_candidates(void **state)
 		assert_int_equal(cop_wire_models_put(&a->bytes, &model, 1, 4096), 1);
 		assert_int_equal(cop_wire_models_open(&models, a->bytes.data, a->bytes.length, &a->fault), COP_OK);
 		assert_int_equal(cop_wire_models_next(&models, &back, NULL), COP_OK);
-		assert_true(cop_wire_model_same_shape(&model, &back) && back.max_candidates == 40);
-		cop_wire_model_shape(&back, &shape);
-		assert_true(shape.max_candidates == 40 && shape.arms == 0 && !cop_wire_has_values(&shape));
+		assert_true(cop_wire_models_same_shape(&model, &back) && back.max_candidates == 40);
+		cop_wire_models_shape(&back, &shape);
+		assert_true(shape.max_candidates == 40 && shape.arms == 0 && !cop_wire_features_has_values(&shape));
 		assert_int_equal(shape.candidate_features, sparse ? 0 : 5);
 		back.max_candidates = 0;
-		assert_false(cop_wire_model_same_shape(&model, &back));
+		assert_false(cop_wire_models_same_shape(&model, &back));
 	}
 }
 

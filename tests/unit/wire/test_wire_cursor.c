@@ -240,8 +240,8 @@ static void test_cursor_nothing_left_is_refused(void **state)
 	assert_int_equal(cop_wire_cursor_double(&cursor, &d), COP_EFORMAT);
 	assert_int_equal(cop_wire_cursor_array(&cursor, &n), COP_EFORMAT);
 	assert_int_equal(cop_wire_cursor_skip(&cursor, 0), COP_EFORMAT);
-	assert_string_equal(cop_wire_type_text(COP_WIRE_TYPE_END), "nothing");
-	assert_string_equal(cop_wire_type_text(COP_WIRE_TYPE_COUNT), "something unknown");
+	assert_string_equal(cop_wire_cursor_type_text(COP_WIRE_TYPE_END), "nothing");
+	assert_string_equal(cop_wire_cursor_type_text(COP_WIRE_TYPE_COUNT), "something unknown");
 }
 
 /* Every first byte with every cut of a value behind it: types never lie about what is there. */

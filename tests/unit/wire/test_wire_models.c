@@ -44,7 +44,7 @@ static void check_same(const cop_wire_model *a, const cop_wire_model *b)
 	assert_memory_equal(a->name, b->name, a->name_length);
 	assert_int_equal(a->learner_length, b->learner_length);
 	assert_memory_equal(a->learner, b->learner, a->learner_length);
-	assert_true(cop_wire_model_same_shape(a, b));
+	assert_true(cop_wire_models_same_shape(a, b));
 	assert_int_equal(a->max_nonzeros, b->max_nonzeros);
 	assert_int_equal(a->reward, b->reward);
 	assert_true(a->reward_window == b->reward_window);
@@ -121,7 +121,7 @@ static cop_err decode(fixture *f, const void *body, size_t length)
 	}
 	while ((err = cop_wire_models_next(&set, &model, &fault)) == COP_OK) {
 		cop_wire_shape shape;
-		cop_wire_model_shape(&model, &shape);
+		cop_wire_models_shape(&model, &shape);
 		assert_true((shape.features == 0) == (shape.bits >= 1 && shape.bits <= 31));
 		assert_true(shape.features != 0 || shape.max_nonzeros >= 1);
 		assert_true(

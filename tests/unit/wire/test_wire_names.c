@@ -29,7 +29,7 @@ static int setup(void **state)
 	memset(&a, 0, sizeof a);
 	cop_feature_space *space = space_of(&settings);
 	a.by_hand = space_of(&settings);
-	assert_int_equal(cop_wire_naming_new(&space, 20, 2, &a.naming), COP_OK);
+	assert_int_equal(cop_wire_names_new(&space, 20, 2, &a.naming), COP_OK);
 	assert_null(space);
 	cop_bytes_init(&a.bytes);
 	*state = &a;
@@ -39,7 +39,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	attempt *a = *state;
-	cop_wire_naming_free(a->naming);
+	cop_wire_names_free(a->naming);
 	cop_feature_space_free(a->by_hand);
 	cop_feature_room_fini(&a->room);
 	cop_bytes_fini(&a->bytes);
@@ -53,7 +53,7 @@ static cop_err read_names(attempt *a, const char *text)
 	put_message(&a->bytes, text);
 	cop_wire_cursor_init(&cursor, a->bytes.data, a->bytes.length);
 	a->fault = (cop_wire_fault){ 0 };
-	return cop_wire_read_named(&cursor, a->naming, NULL, &a->row, &a->fault);
+	return cop_wire_names_read(&cursor, a->naming, NULL, &a->row, &a->fault);
 }
 
 /* The same from bytes, whose keys may be numbers. */
@@ -62,7 +62,7 @@ static cop_err read_raw(attempt *a, const char *bytes, size_t length)
 	cop_wire_cursor cursor;
 	cop_wire_cursor_init(&cursor, (const uint8_t *)bytes, length);
 	a->fault = (cop_wire_fault){ 0 };
-	return cop_wire_read_named(&cursor, a->naming, NULL, &a->row, &a->fault);
+	return cop_wire_names_read(&cursor, a->naming, NULL, &a->row, &a->fault);
 }
 
 static void begin(attempt *a)
@@ -128,8 +128,8 @@ static void test_names_of_a_dense_space_are_found_or_counted(void **state)
 {
 	attempt *a = *state;
 	static const char *const names[] = { "a", "U^b", "c^d^e", "_f", "U^t:x" };
-	cop_wire_naming_free(a->naming);
-	assert_int_equal(cop_wire_naming_new_list(names, 5, 0, &a->naming), COP_OK);
+	cop_wire_names_free(a->naming);
+	assert_int_equal(cop_wire_names_new_list(names, 5, 0, &a->naming), COP_OK);
 	a->naming->strict = false;
 	assert_int_equal(
 	        read_names(a, "{'a': 1, 'U': {'b': 2, 'q': 9}, 'c^d^e': 3, '_f': 4, '_g': 4, 'U^t:x': 5}"), COP_OK);
@@ -254,7 +254,7 @@ static void test_names_steady_messages_allocate_nothing(void **state)
 		put_message(&a->bytes, messages[i]);
 		cop_wire_cursor_init(&cursor, a->bytes.data, a->bytes.length);
 		cop_test_alloc_fail(1, 1);
-		assert_int_equal(cop_wire_read_named(&cursor, a->naming, NULL, &a->row, &a->fault), COP_OK);
+		assert_int_equal(cop_wire_names_read(&cursor, a->naming, NULL, &a->row, &a->fault), COP_OK);
 		cop_test_alloc_fail(0, 0);
 	}
 }
@@ -356,13 +356,13 @@ static void test_names_of_flat_maps_are_read_as_the_naming_reads_them(void **sta
 			cop_wire_cursor cursor;
 			cop_row row;
 			cop_feature_space *space = space_of(&spaces[i]);
-			assert_int_equal(cop_wire_naming_new(&space, 20, 0, &naming), COP_OK);
+			assert_int_equal(cop_wire_names_new(&space, 20, 0, &naming), COP_OK);
 			const cop_wire_shape shape = { .bits = 12, .max_nonzeros = 20, .naming = naming };
 			const cop_wire_workspace workspace = { .value = value, .index = index };
 			cop_bytes_clear(&a->bytes);
 			put_message(&a->bytes, texts[k]);
 			cop_wire_cursor_init(&cursor, a->bytes.data, a->bytes.length);
-			assert_int_equal(cop_wire_read_features(&cursor, &shape, &workspace, &row, &a->fault), COP_OK);
+			assert_int_equal(cop_wire_features_read(&cursor, &shape, &workspace, &row, &a->fault), COP_OK);
 			float got[20];
 			uint32_t at[20];
 			assert_true(row.nnz <= 20);
@@ -371,11 +371,11 @@ static void test_names_of_flat_maps_are_read_as_the_naming_reads_them(void **sta
 			size_t nnz = row.nnz;
 			cop_feature_space_abandon(naming->space);
 			cop_wire_cursor_init(&cursor, a->bytes.data, a->bytes.length);
-			assert_int_equal(cop_wire_read_named(&cursor, naming, NULL, &row, &a->fault), COP_OK);
+			assert_int_equal(cop_wire_names_read(&cursor, naming, NULL, &row, &a->fault), COP_OK);
 			assert_int_equal(row.nnz, nnz);
 			assert_memory_equal(row.value, got, nnz * sizeof *got);
 			assert_memory_equal(row.index, at, nnz * sizeof *at);
-			cop_wire_naming_free(naming);
+			cop_wire_names_free(naming);
 		}
 }
 
@@ -390,20 +390,20 @@ static void test_names_of_a_flat_map_in_a_plain_space_are_kept(void **state)
 	char name[COP_PLACE_NAMES_ROOM];
 	cop_feature_space *space = space_of(&settings);
 	assert_int_equal(cop_feature_space_keep_names(space, COP_PLACE_NAMES_BYTES), COP_OK);
-	assert_int_equal(cop_wire_naming_new(&space, 20, 0, &naming), COP_OK);
+	assert_int_equal(cop_wire_names_new(&space, 20, 0, &naming), COP_OK);
 	const cop_wire_shape shape = { .bits = 12, .max_nonzeros = 20, .naming = naming };
 	const cop_wire_workspace workspace = { .value = value, .index = index };
 	cop_wire_cursor cursor;
 	put_message(&a->bytes, "{\"age\": 0.5, \"city\": 2}");
 	cop_wire_cursor_init(&cursor, a->bytes.data, a->bytes.length);
-	assert_int_equal(cop_wire_read_features(&cursor, &shape, &workspace, &a->row, &a->fault), COP_OK);
+	assert_int_equal(cop_wire_features_read(&cursor, &shape, &workspace, &a->row, &a->fault), COP_OK);
 	assert_int_equal(a->row.nnz, 2);
 	assert_ptr_equal(a->row.index, index);
 	for (size_t i = 0; i < 2; i++) {
 		(void)cop_place_names_text(cop_feature_space_names(naming->space), index[i], name, sizeof name);
 		assert_string_equal(name, value[i] == 2.0F ? "city" : "age");
 	}
-	cop_wire_naming_free(naming);
+	cop_wire_names_free(naming);
 }
 
 static void test_names_nth_allocation_fails_gives_enomem(void **state)
@@ -415,22 +415,22 @@ static void test_names_nth_allocation_fails_gives_enomem(void **state)
 	for (unsigned long n = 1; err != COP_OK; n++) {
 		cop_wire_naming *naming;
 		cop_test_alloc_fail(n, 0);
-		err = cop_wire_naming_new_list(names, 3, 2, &naming);
+		err = cop_wire_names_new_list(names, 3, 2, &naming);
 		cop_test_alloc_fail(0, 0);
 		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(err == COP_OK ? naming != NULL : err == COP_ENOMEM && naming == NULL);
-		cop_wire_naming_free(naming);
+		cop_wire_names_free(naming);
 	}
 	err = COP_ENOMEM;
 	for (unsigned long n = 1; err != COP_OK; n++) {
 		cop_feature_space *space = space_of(&settings);
 		cop_wire_naming *naming;
 		cop_test_alloc_fail(n, 0);
-		err = cop_wire_naming_new(&space, 100, 2, &naming);
+		err = cop_wire_names_new(&space, 100, 2, &naming);
 		cop_test_alloc_fail(0, 0);
 		assert_int_equal(err != COP_OK, cop_test_alloc_failed());
 		assert_true(space == NULL && (err == COP_OK ? naming != NULL : err == COP_ENOMEM && naming == NULL));
-		cop_wire_naming_free(naming);
+		cop_wire_names_free(naming);
 	}
 }
 

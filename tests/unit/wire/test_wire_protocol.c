@@ -73,7 +73,7 @@ static void check_request(const block *b, fixture *f)
 	cop_err err;
 	shape.features = 3;
 	const char *const names[] = { "a", "b", "price" };
-	assert_int_equal(cop_wire_naming_new_list(names, 3, 0, &shape.naming), COP_OK);
+	assert_int_equal(cop_wire_names_new_list(names, 3, 0, &shape.naming), COP_OK);
 	cop_wire_shape ranks = f->ranks;
 	ranks.features = 3;
 	if (strcmp(b->kind, "context") == 0) {
@@ -95,7 +95,7 @@ static void check_request(const block *b, fixture *f)
 		assert_true(feedback.has_c && !feedback.has_a);
 	} else if (strcmp(b->kind, "ordered") == 0) { /* clients of this library do not read the order */
 		cop_wire_action action;
-		err = cop_wire_action_decode(body, length, &action, &fault);
+		err = cop_wire_reply_action_decode(body, length, &action, &fault);
 	} else if (strcmp(b->kind, "sparse") == 0) {
 		err = cop_wire_context_decode(body, length, &f->sparse, &f->workspace, &context, &fault);
 	} else if (strcmp(b->kind, "feedback") == 0) {
@@ -110,7 +110,7 @@ static void check_request(const block *b, fixture *f)
 	if (err != COP_OK)
 		print_error("%s: %s\n", b->json, fault.message);
 	assert_int_equal(err, COP_OK);
-	cop_wire_naming_free(shape.naming);
+	cop_wire_names_free(shape.naming);
 }
 
 /* Reads a reply and writes it again. */
@@ -121,12 +121,12 @@ static void copy_reply(const void *body, size_t length, cop_bytes *out)
 	cop_wire_fault error;
 	cop_event_id id;
 	cop_wire_seq seq;
-	if (cop_wire_action_decode(body, length, &action, NULL) == COP_OK)
-		cop_wire_action_put(out, &action);
-	else if (cop_wire_result_decode(body, length, &id, &result, &seq, NULL) == COP_OK)
-		cop_wire_result_put(out, &id, result, &seq);
-	else if (cop_wire_error_decode(body, length, &error, &id, &seq, NULL) == COP_OK)
-		cop_wire_error_put(out, error.code, error.message, &id, &seq);
+	if (cop_wire_reply_action_decode(body, length, &action, NULL) == COP_OK)
+		cop_wire_reply_action_put(out, &action);
+	else if (cop_wire_reply_result_decode(body, length, &id, &result, &seq, NULL) == COP_OK)
+		cop_wire_reply_result_put(out, &id, result, &seq);
+	else if (cop_wire_reply_error_decode(body, length, &error, &id, &seq, NULL) == COP_OK)
+		cop_wire_reply_error_put(out, error.code, error.message, &id, &seq);
 	else
 		cop_wire_put_raw(out, body, length); /* a request's item */
 }

@@ -15,15 +15,15 @@ static void test_action_arm_written_is_read_back(void **state)
 	cop_bytes_init(&bytes);
 	for (int round = 0; round < 2; round++) {
 		cop_bytes_clear(&bytes);
-		cop_wire_action_put(&bytes, &in);
-		assert_int_equal(cop_wire_action_decode(bytes.data, bytes.length, &out, &fault), COP_OK);
+		cop_wire_reply_action_put(&bytes, &in);
+		assert_int_equal(cop_wire_reply_action_decode(bytes.data, bytes.length, &out, &fault), COP_OK);
 		assert_true(cop_event_id_equal(&in.id, &out.id));
 		assert_true(!out.value && out.a == 4 && out.p == in.p && out.greedy && out.rev == 12);
 		assert_int_equal(out.durable, in.durable);
 		assert_int_equal(out.repeated, in.repeated);
 		assert_int_equal(cop_wire_keys_has(bytes.data, bytes.length, "repeated"), in.repeated);
 		assert_int_equal(out.seq.length, in.seq.length);
-		assert_false(cop_wire_is_error(bytes.data, bytes.length));
+		assert_false(cop_wire_reply_is_error(bytes.data, bytes.length));
 		in.durable = false;
 		in.repeated = true;
 		cop_wire_seq_from_unsigned(&in.seq, 5);
@@ -41,8 +41,8 @@ static void test_action_value_written_is_read_back(void **state)
 	cop_bytes_init(&bytes);
 	for (in.probes = 1; in.probes <= 2; in.probes++) {
 		cop_bytes_clear(&bytes);
-		cop_wire_action_put(&bytes, &in);
-		assert_int_equal(cop_wire_action_decode(bytes.data, bytes.length, &out, &fault), COP_OK);
+		cop_wire_reply_action_put(&bytes, &in);
+		assert_int_equal(cop_wire_reply_action_decode(bytes.data, bytes.length, &out, &fault), COP_OK);
 		assert_true(out.value && out.y == 0.5 && out.probes == in.probes && out.probe[0] == 0.6);
 		assert_true(in.probes == 1 || out.probe[1] == 0.4);
 	}
@@ -60,9 +60,10 @@ static void test_result_written_is_read_back(void **state)
 	cop_bytes_init(&bytes);
 	for (unsigned i = 0; i < COP_WIRE_RESULT_COUNT; i++) {
 		cop_bytes_clear(&bytes);
-		cop_wire_result_put(&bytes, &in, (cop_wire_result)i, i % 2 ? &seq : NULL);
+		cop_wire_reply_result_put(&bytes, &in, (cop_wire_result)i, i % 2 ? &seq : NULL);
 		assert_int_equal(
-		        cop_wire_result_decode(bytes.data, bytes.length, &out, &result, &seq_out, &fault), COP_OK);
+		        cop_wire_reply_result_decode(bytes.data, bytes.length, &out, &result, &seq_out, &fault),
+		        COP_OK);
 		assert_int_equal(result, i);
 		assert_true(cop_event_id_equal(&in, &out));
 		assert_int_equal(seq_out.length, i % 2);
@@ -79,20 +80,20 @@ static void test_error_written_is_read_back(void **state)
 	assert_true(cop_event_id_from_bytes(&in, COP_EVENT_ID_BINARY, "\xff", 1));
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	cop_wire_error_put(&bytes, COP_WIRE_BUSY, "come\xff back later", &in, &seq);
-	assert_true(cop_wire_is_error(bytes.data, bytes.length));
-	assert_int_equal(cop_wire_error_decode(bytes.data, bytes.length, &error, &out, &seq_out, &fault), COP_OK);
+	cop_wire_reply_error_put(&bytes, COP_WIRE_BUSY, "come\xff back later", &in, &seq);
+	assert_true(cop_wire_reply_is_error(bytes.data, bytes.length));
+	assert_int_equal(cop_wire_reply_error_decode(bytes.data, bytes.length, &error, &out, &seq_out, &fault), COP_OK);
 	assert_int_equal(error.code, COP_WIRE_BUSY);
 	assert_string_equal(error.message, "come? back later");
 	assert_true(cop_event_id_equal(&in, &out));
 	assert_int_equal(seq_out.length, 1);
 	cop_bytes_clear(&bytes);
-	cop_wire_error_put(&bytes, COP_WIRE_INTERNAL, "", NULL, NULL);
-	assert_int_equal(cop_wire_error_decode(bytes.data, bytes.length, &error, &out, &seq_out, &fault), COP_OK);
+	cop_wire_reply_error_put(&bytes, COP_WIRE_INTERNAL, "", NULL, NULL);
+	assert_int_equal(cop_wire_reply_error_decode(bytes.data, bytes.length, &error, &out, &seq_out, &fault), COP_OK);
 	assert_true(error.code == COP_WIRE_INTERNAL && out.kind == 0 && seq_out.length == 0);
 	cop_bytes_clear(&bytes);
 	put_message(&bytes, "{'code': 'from_the_future', 'message': 'm'}");
-	assert_int_equal(cop_wire_error_decode(bytes.data, bytes.length, &error, &out, &seq_out, &fault), COP_OK);
+	assert_int_equal(cop_wire_reply_error_decode(bytes.data, bytes.length, &error, &out, &seq_out, &fault), COP_OK);
 	assert_int_equal(error.code, COP_WIRE_INTERNAL);
 	cop_bytes_fini(&bytes);
 }
@@ -101,7 +102,7 @@ static cop_err decode_action(fixture *f, const void *body, size_t length)
 {
 	(void)f;
 	cop_wire_action out;
-	return cop_wire_action_decode(body, length, &out, &fault);
+	return cop_wire_reply_action_decode(body, length, &out, &fault);
 }
 
 static cop_err decode_result(fixture *f, const void *body, size_t length)
@@ -110,7 +111,7 @@ static cop_err decode_result(fixture *f, const void *body, size_t length)
 	cop_event_id id;
 	cop_wire_result result;
 	cop_wire_seq seq;
-	return cop_wire_result_decode(body, length, &id, &result, &seq, &fault);
+	return cop_wire_reply_result_decode(body, length, &id, &result, &seq, &fault);
 }
 
 static cop_err decode_error(fixture *f, const void *body, size_t length)
@@ -119,8 +120,8 @@ static cop_err decode_error(fixture *f, const void *body, size_t length)
 	cop_event_id id;
 	cop_wire_seq seq;
 	cop_wire_fault error;
-	(void)cop_wire_is_error(body, length);
-	return cop_wire_error_decode(body, length, &error, &id, &seq, &fault);
+	(void)cop_wire_reply_is_error(body, length);
+	return cop_wire_reply_error_decode(body, length, &error, &id, &seq, &fault);
 }
 
 static void test_replies_wrong_are_refused_in_words(void **state)
@@ -197,13 +198,13 @@ static void test_replies_reuse_their_buffer(void **state)
 	cop_event_id_from_unsigned(&action.id, 1);
 	cop_bytes bytes;
 	cop_bytes_init(&bytes);
-	cop_wire_action_put(&bytes, &action);
+	cop_wire_reply_action_put(&bytes, &action);
 	cop_test_alloc_fail(0, 0);
 	for (int i = 0; i < 100; i++) {
 		cop_bytes_clear(&bytes);
-		cop_wire_action_put(&bytes, &action);
+		cop_wire_reply_action_put(&bytes, &action);
 		cop_bytes_clear(&bytes);
-		cop_wire_result_put(&bytes, &action.id, COP_WIRE_APPLIED, NULL);
+		cop_wire_reply_result_put(&bytes, &action.id, COP_WIRE_APPLIED, NULL);
 	}
 	assert_int_equal(cop_test_alloc_count(), 0);
 	cop_bytes_fini(&bytes);

@@ -38,7 +38,7 @@ static inline cop_wire_naming *fixture_letters(void)
 	static cop_wire_naming *letters;
 	const char *const names[FEATURES] = { "a", "b", "c", "d" };
 	if (letters == NULL)
-		assert_int_equal(cop_wire_naming_new_list(names, FEATURES, CANDIDATES, &letters), COP_OK);
+		assert_int_equal(cop_wire_names_new_list(names, FEATURES, CANDIDATES, &letters), COP_OK);
 	return letters;
 }
 

@@ -93,7 +93,7 @@ static void put_action(cop_bytes *bytes, uint64_t id, uint64_t seq)
 	cop_event_id_from_unsigned(&action.id, id);
 	if (seq > 0)
 		cop_wire_seq_from_unsigned(&action.seq, seq);
-	cop_wire_action_put(bytes, &action);
+	cop_wire_reply_action_put(bytes, &action);
 }
 
 static void check_action(const void *body, size_t length, uint64_t id, bool durable)
@@ -101,7 +101,7 @@ static void check_action(const void *body, size_t length, uint64_t id, bool dura
 	cop_wire_action action;
 	cop_event_id want;
 	cop_event_id_from_unsigned(&want, id);
-	assert_int_equal(cop_wire_action_decode(body, length, &action, NULL), COP_OK);
+	assert_int_equal(cop_wire_reply_action_decode(body, length, &action, NULL), COP_OK);
 	assert_true(action.a == 1 && action.p == 0.5 && action.rev == 7 && action.durable == durable);
 	assert_true(cop_event_id_equal(&action.id, &want));
 }
@@ -191,7 +191,7 @@ static void check_items(cop_wire_items items)
 	const void *item = item_of(items, 0, &length);
 	check_action(item, length, 11, false);
 	item = item_of(items, 1, &length);
-	assert_true(cop_wire_is_error(item, length));
+	assert_true(cop_wire_reply_is_error(item, length));
 	item = item_of(items, 2, &length);
 	check_action(item, length, 12, false);
 }
@@ -199,7 +199,7 @@ static void check_items(cop_wire_items items)
 static void put_items(cop_bytes *bytes)
 {
 	put_action(bytes, 11, 0);
-	cop_wire_error_put(bytes, COP_WIRE_BAD_FEATURES, "wrong", NULL, NULL);
+	cop_wire_reply_error_put(bytes, COP_WIRE_BAD_FEATURES, "wrong", NULL, NULL);
 	put_action(bytes, 12, 0);
 }
 
@@ -305,7 +305,7 @@ static void test_feedback_that_a_broken_journal_lacks_is_refused(void **state)
 	cop_bytes_init(&plain);
 	cop_event_id_from_unsigned(&id, 5);
 	cop_wire_seq_from_unsigned(&seq, 9);
-	cop_wire_result_put(&body, &id, COP_WIRE_APPLIED, &seq);
+	cop_wire_reply_result_put(&body, &id, COP_WIRE_APPLIED, &seq);
 	cop_bytes_put(&plain, "\x80", 1);
 	put(&outbox, COP_OUTBOX_FEEDBACK, 2, true, false, &body);
 	put(&outbox, COP_OUTBOX_PLAIN, 2, true, false, &plain);
@@ -313,7 +313,7 @@ static void test_feedback_that_a_broken_journal_lacks_is_refused(void **state)
 	cop_outbox_send(&outbox, NULL, 1, true);
 	assert_int_equal(left_count, 3);
 	assert_int_equal(
-	        cop_wire_error_decode(left[0].body, left[0].length, &error, &id_back, &seq_back, NULL), COP_OK);
+	        cop_wire_reply_error_decode(left[0].body, left[0].length, &error, &id_back, &seq_back, NULL), COP_OK);
 	assert_true(!left[0].ok && error.code == COP_WIRE_NOT_DURABLE);
 	assert_true(cop_event_id_equal(&id_back, &id) && seq_back.length == seq.length);
 	assert_memory_equal(seq_back.bytes, seq.bytes, seq.length);
@@ -343,7 +343,7 @@ static void test_answers_without_memory_are_no_better_than_they_are(void **state
 		cop_bytes_init(&result);
 		cop_event_id_from_unsigned(&id, 5);
 		put_action(&body, 1, 0);
-		cop_wire_result_put(&result, &id, COP_WIRE_APPLIED, NULL);
+		cop_wire_reply_result_put(&result, &id, COP_WIRE_APPLIED, NULL);
 		put(&outbox, COP_OUTBOX_DECISION, 2, true, false, &body);
 		put(&outbox, COP_OUTBOX_FEEDBACK, 2, true, false, &result);
 		cop_test_alloc_fail(1, 1);
@@ -351,7 +351,8 @@ static void test_answers_without_memory_are_no_better_than_they_are(void **state
 		cop_test_alloc_fail(0, 0);
 		assert_int_equal(left_count, 2);
 		check_action(left[0].body, left[0].length, 1, !room);
-		assert_int_equal(cop_wire_error_decode(left[1].body, left[1].length, &error, &id, &seq, NULL), COP_OK);
+		assert_int_equal(
+		        cop_wire_reply_error_decode(left[1].body, left[1].length, &error, &id, &seq, NULL), COP_OK);
 		assert_true(!left[1].ok && error.code == COP_WIRE_NOT_DURABLE && (id.kind != 0) == room);
 		if (!room)
 			assert_string_equal(error.message, "not on disk: send it again soon");
