@@ -3,7 +3,7 @@
  * line is first read as the former; without a "c" (or with "_multi" beside it) it is read again as the latter. Lines
  * are never written to, so that reading again is safe.
  *
- * Not events, passed over and counted: observations that found no decision (no features, but "RewardValue",
+ * Not events, passed over: observations that found no decision (no features, but "RewardValue",
  * "Observations" or nothing but an id) and the "[CHECKPOINT" lines that its logs hold. */
 #include "events/event_dsjson_private.h"
 
@@ -254,10 +254,8 @@ static cop_err next(cop_event_reader *reader, cop_logged_event *event, cop_diag 
 		if (err != COP_OK)
 			return err;
 		uint64_t number = cop_stream_line_number(r->stream);
-		if (strncmp(line, CHECKPOINT, sizeof CHECKPOINT - 1) == 0) {
-			r->base.passed++;
+		if (strncmp(line, CHECKPOINT, sizeof CHECKPOINT - 1) == 0)
 			continue;
-		}
 		memset(event, 0, sizeof *event);
 		err = read_line(r, line, length, event, &kind);
 		if (err != COP_OK) {
@@ -274,7 +272,6 @@ static cop_err next(cop_event_reader *reader, cop_logged_event *event, cop_diag 
 			event->text = text;
 			return COP_OK;
 		}
-		r->base.passed++;
 	}
 }
 
