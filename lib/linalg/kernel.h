@@ -50,7 +50,7 @@ typedef struct cop_kernel {
 	 * in heap order), leaf derivatives u (2^h), work (2^h - 1). da must not overlap the others. */
 	void (*tree_backward)(unsigned h, float p, const float *a, const float *u, float *work, float *da);
 	/* The same of m such trees, interleaved as in tree/dgt.h; all arrays m times as long. Sums run in a fixed order
-	 * in every lane, so a tree's result does not depend on m. */
+	 * in every lane, so from m = 2 on a tree's result does not depend on m. */
 	void (*trees_backward)(unsigned h, size_t m, float p, const float *a, const float *u, float *work, float *da);
 	/* Dense standardisation: shift[j] = mean[j], scale[j] = 1 / sd from m2, the sum of squared deviations over
 	 * rows[j]; 0 where the variance is none: not above 1e-17 mean^2, which varying floats exceed, or so small that
