@@ -1,15 +1,15 @@
 /* The thread owns what it loads until `ready` is set, the loop owns it from then until release, and the thread frees
  * whatever the loop has left. Freeing many trees is thus never done between two events. The semaphore counts one
- * release; `held` makes sure that the loop posts once, `started` that it joins once. */
+ * release; `held` makes sure that the loop posts once. */
 #include "daemon/durable/challenger_load.h"
 
 #include <stdio.h>
 
 #include "daemon/durable/challenger.h"
 
-static void *run(void *argument)
+static void run(void *context)
 {
-	cop_challenger_load *load = argument;
+	cop_challenger_load *load = context;
 	load->err =
 	        cop_challenger_read(load->state_dir, load->model, load->number, &load->trees, &load->crc, &load->why);
 	if (load->err == COP_OK) {
@@ -22,7 +22,6 @@ static void *run(void *argument)
 		;
 	cop_trees_free(load->trees);
 	cop_learner_spare_fini(&load->spare);
-	return NULL;
 }
 
 cop_err cop_challenger_load_begin(cop_challenger_load *load, const char *state_dir, const char *model, uint64_t number,
@@ -34,10 +33,11 @@ cop_err cop_challenger_load_begin(cop_challenger_load *load, const char *state_d
 	(void)snprintf(load->model, sizeof load->model, "%s", model);
 	if (sem_init(&load->released, 0, 0) != 0)
 		return COP_EIO;
-	load->held = load->started = pthread_create(&load->thread, NULL, run, load) == 0;
-	if (!load->started)
+	cop_err err = cop_job_start(&load->job, run, load);
+	load->held = err == COP_OK;
+	if (err != COP_OK)
 		(void)sem_destroy(&load->released);
-	return load->started ? COP_OK : COP_EIO;
+	return err;
 }
 
 bool cop_challenger_load_is_ready(const cop_challenger_load *load) { return load->held && atomic_load(&load->ready); }
@@ -52,9 +52,8 @@ void cop_challenger_load_release(cop_challenger_load *load)
 void cop_challenger_load_end(cop_challenger_load *load)
 {
 	cop_challenger_load_release(load);
-	if (!load->started)
+	if (!load->job.started)
 		return;
-	(void)pthread_join(load->thread, NULL);
+	cop_job_finish(&load->job);
 	(void)sem_destroy(&load->released);
-	load->started = false;
 }

@@ -6,19 +6,18 @@
 #ifndef COP_DAEMON_DURABLE_CHALLENGER_LOAD_H
 #define COP_DAEMON_DURABLE_CHALLENGER_LOAD_H
 
-#include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "daemon/common/job.h"
 #include "daemon/config/config.h"
 #include "learn/learner.h"
 #include "tree/trees.h"
 
 typedef struct cop_challenger_load {
-	bool started; /* the thread was, and is not joined yet */
-	bool held;    /* not released yet */
-	pthread_t thread;
+	cop_job job;
+	bool held; /* not released yet */
 	sem_t released;
 	atomic_bool ready;
 	char state_dir[4096], model[COP_CONFIG_NAME_MAX + 1];

@@ -1,5 +1,5 @@
-/* At most one file is being written. While `writing` is set, the thread owns `body`, `result` and `why`, and the loop
- * reads only `done`; the join hands them back. The loop serialises the body itself, between two events, so that a file
+/* At most one file is being written. Until its job is
+ * finished, the thread owns `body`, `result` and `why`. The loop serialises the body itself, between two events, so that a file
  * never holds half of an event. Until a file is durable, `mark`, `sequence` and `kept` stay those of the last good
  * one, so a failed write costs no journal segment that is still needed. Numbers grow past damaged files too: pruning
  * keeps the highest ones. */
@@ -23,8 +23,7 @@ void cop_checkpoint_init(cop_checkpoint *checkpoint, const char *folder)
 
 void cop_checkpoint_fini(cop_checkpoint *checkpoint)
 {
-	if (checkpoint->writing)
-		(void)pthread_join(checkpoint->thread, NULL);
+	cop_job_finish(&checkpoint->job);
 	cop_bytes_fini(&checkpoint->body);
 	cop_mem_free(checkpoint->kept);
 }
@@ -160,13 +159,11 @@ cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_served_set *set, 
 	return err;
 }
 
-static void *write_file(void *argument)
+static void write_file(void *context)
 {
-	cop_checkpoint *checkpoint = argument;
+	cop_checkpoint *checkpoint = context;
 	checkpoint->result = cop_checkpoint_write(checkpoint->folder, COP_STATE_DIR_CHECKPOINT, checkpoint->highest + 1,
 	        checkpoint->body.data, checkpoint->body.length, &checkpoint->why);
-	atomic_store(&checkpoint->done, true);
-	return NULL;
 }
 
 static cop_err failed(cop_checkpoint *checkpoint, cop_err err, const char *why, cop_log *log)
@@ -193,7 +190,7 @@ static void serialise(cop_checkpoint *checkpoint, const cop_served_set *set)
 cop_err cop_checkpoint_start(
         cop_checkpoint *checkpoint, const cop_served_set *set, const cop_checkpoint_mark *mark, cop_log *log)
 {
-	if (checkpoint->writing)
+	if (checkpoint->job.started)
 		return COP_EEXIST;
 	checkpoint->began = cop_clock_monotonic();
 	checkpoint->body_mark = *mark;
@@ -201,11 +198,8 @@ cop_err cop_checkpoint_start(
 	serialise(checkpoint, set);
 	if (checkpoint->body.err != COP_OK)
 		return failed(checkpoint, checkpoint->body.err, cop_err_text(checkpoint->body.err), log);
-	atomic_store(&checkpoint->done, false);
-	if (pthread_create(&checkpoint->thread, NULL, write_file, checkpoint) != 0)
-		return failed(checkpoint, COP_EIO, "no thread to write it", log);
-	checkpoint->writing = true;
-	return COP_OK;
+	cop_err err = cop_job_start(&checkpoint->job, write_file, checkpoint);
+	return err == COP_OK ? COP_OK : failed(checkpoint, err, "no thread to write it", log);
 }
 
 uint64_t cop_checkpoint_needs(const cop_checkpoint *checkpoint, size_t keep)
@@ -215,10 +209,9 @@ uint64_t cop_checkpoint_needs(const cop_checkpoint *checkpoint, size_t keep)
 
 cop_err cop_checkpoint_finish(cop_checkpoint *checkpoint, size_t keep, bool wait, cop_log *log, cop_diag *diag)
 {
-	if (!checkpoint->writing || (!wait && !atomic_load(&checkpoint->done)))
+	if (!checkpoint->job.started || (!wait && cop_job_is_busy(&checkpoint->job)))
 		return COP_EEND;
-	(void)pthread_join(checkpoint->thread, NULL);
-	checkpoint->writing = false;
+	cop_job_finish(&checkpoint->job);
 	if (checkpoint->result != COP_OK) {
 		if (diag != NULL)
 			*diag = checkpoint->why;

@@ -7,12 +7,10 @@
 #ifndef COP_DAEMON_DURABLE_CHECKPOINT_H
 #define COP_DAEMON_DURABLE_CHECKPOINT_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "base/bytes.h"
 #include "base/err.h"
 #include "daemon/common/histogram.h"
+#include "daemon/common/job.h"
 #include "daemon/common/log.h"
 #include "daemon/config/config.h"
 #include "daemon/models/served.h"
@@ -37,10 +35,7 @@ typedef struct cop_checkpoint {
 	cop_checkpoint_mark mark; /* of the newest written or restored */
 	uint64_t *kept;           /* journal_next of the files kept, newest first; keep of them */
 	size_t kept_count, kept_room;
-	/* Of the file being written; the thread's until `done`. */
-	bool writing;
-	pthread_t thread;
-	atomic_bool done;
+	cop_job job; /* of the file being written; what follows is the thread's until it is done */
 	cop_bytes body;
 	cop_checkpoint_mark body_mark;
 	double began;

@@ -1,7 +1,7 @@
 /* Of two bounds the lower one protects a segment: by size, none is removed that a kept checkpoint needs (`from`); by
  * age, none that the refits' window needs either (`window`, at most `from`). The newest segment is never compressed.
- * The loop writes the settings only while no round runs, that is after a join; the thread gives back `first` and
- * `done`, both atomic. Failures are logged, and the next round tries again. */
+ * The loop writes the settings only while no round runs, that is after the job; the thread gives back
+ * `first`, which is atomic. Failures are logged, and the next round tries again. */
 #include "daemon/durable/journal_retention.h"
 
 #include <inttypes.h>
@@ -12,87 +12,79 @@
 #include "store/journal_keep.h"
 #include "store/journal_segment.h"
 
-static void tell(const cop_journal_retention *care, const char *event, const cop_diag *why)
+static void report(const cop_journal_retention *retention, const char *event, const cop_diag *why)
 {
-	cop_log_line(care->log, COP_LOG_WARNING, event, "reason=\"%s\"", why->message);
+	cop_log_line(retention->log, COP_LOG_WARNING, event, "reason=\"%s\"", why->message);
 }
 
-static void retain(const cop_journal_retention *care, uint64_t keep_bytes, uint64_t from)
+static void retain(const cop_journal_retention *retention, uint64_t keep_bytes, uint64_t from)
 {
 	cop_diag why = { 0 };
 	size_t removed = 0;
-	if (cop_journal_keep_retain(care->folder, keep_bytes, from, &removed, &why) != COP_OK)
-		tell(care, "journal_retain_failed", &why);
+	if (cop_journal_keep_retain(retention->folder, keep_bytes, from, &removed, &why) != COP_OK)
+		report(retention, "journal_retain_failed", &why);
 	if (removed > 0)
-		cop_log_line(care->log, COP_LOG_INFO, "journal_retained", "removed=%zu", removed);
+		cop_log_line(retention->log, COP_LOG_INFO, "journal_retained", "removed=%zu", removed);
 }
 
 /* All segments before the first one that is young enough. */
-static void retain_by_age(const cop_journal_retention *care, const cop_journal_file *files, size_t count)
+static void retain_by_age(const cop_journal_retention *retention, const cop_journal_file *files, size_t count)
 {
 	size_t i = 0;
-	while (i < count && (double)files[i].modified < care->keep_after)
+	while (i < count && (double)files[i].modified < retention->keep_after)
 		i++;
-	uint64_t before = i < count ? files[i].base : care->window;
+	uint64_t before = i < count ? files[i].base : retention->window;
 	if (i > 0)
-		retain(care, 0, before < care->window ? before : care->window);
+		retain(retention, 0, before < retention->window ? before : retention->window);
 }
 
-static void compress(const cop_journal_retention *care, const cop_journal_file *files, size_t count)
+static void compress(const cop_journal_retention *retention, const cop_journal_file *files, size_t count)
 {
 	for (size_t i = 0; i + 1 < count; i++) {
 		cop_diag why = { 0 };
 		if (files[i].compressed)
 			continue;
-		cop_err err = cop_journal_keep_compress(care->folder, files[i].base, &why);
+		cop_err err = cop_journal_keep_compress(retention->folder, files[i].base, &why);
 		if (err != COP_OK && err != COP_ENOTFOUND)
-			tell(care, "journal_compress_failed", &why);
+			report(retention, "journal_compress_failed", &why);
 	}
 }
 
-static void *run(void *argument)
+static void run(void *context)
 {
-	cop_journal_retention *care = argument;
+	cop_journal_retention *retention = context;
 	cop_journal_file *files = NULL;
 	size_t count = 0;
 	cop_diag why = { 0 };
-	retain(care, care->keep_bytes, care->from);
-	if (cop_journal_list(care->folder, &files, &count, &why) == COP_OK) {
-		atomic_store(&care->first, count > 0 ? files[0].base : 0);
-		if (care->keep_after > 0.0)
-			retain_by_age(care, files, count);
-		if (care->compress)
-			compress(care, files, count);
+	retain(retention, retention->keep_bytes, retention->from);
+	if (cop_journal_list(retention->folder, &files, &count, &why) == COP_OK) {
+		atomic_store(&retention->first, count > 0 ? files[0].base : 0);
+		if (retention->keep_after > 0.0)
+			retain_by_age(retention, files, count);
+		if (retention->compress)
+			compress(retention, files, count);
 	}
 	cop_mem_free(files);
-	atomic_store(&care->done, true);
-	return NULL;
 }
 
-void cop_journal_retention_start(cop_journal_retention *care, const char *folder, const cop_config *config,
+void cop_journal_retention_start(cop_journal_retention *retention, const char *folder, const cop_config *config,
         uint64_t from, uint64_t window, cop_log *log)
 {
-	if (care->started && !atomic_load(&care->done))
+	if (cop_job_is_busy(&retention->job))
 		return;
-	cop_journal_retention_end(care);
-	(void)snprintf(care->folder, sizeof care->folder, "%s", folder);
-	care->log = log;
-	care->keep_bytes = config->journal_keep > care->beside ? config->journal_keep - care->beside : 0;
-	care->keep_after = config->journal_age == 0 || care->spare_age
-	                           ? 0.0
-	                           : cop_clock_real() - 1e-6 * (double)config->journal_age;
-	care->from = from;
-	care->window = window < from ? window : from;
-	care->compress = config->journal_compress;
-	atomic_store(&care->done, false);
-	care->started = pthread_create(&care->thread, NULL, run, care) == 0;
+	cop_job_finish(&retention->job);
+	(void)snprintf(retention->folder, sizeof retention->folder, "%s", folder);
+	retention->log = log;
+	retention->keep_bytes = config->journal_keep > retention->beside ? config->journal_keep - retention->beside : 0;
+	retention->keep_after = config->journal_age == 0 || retention->spare_age
+	                                ? 0.0
+	                                : cop_clock_real() - 1e-6 * (double)config->journal_age;
+	retention->from = from;
+	retention->window = window < from ? window : from;
+	retention->compress = config->journal_compress;
+	(void)!cop_job_start(&retention->job, run, retention); /* without a thread the next checkpoint tries again */
 }
 
-uint64_t cop_journal_retention_first(const cop_journal_retention *care) { return atomic_load(&care->first); }
+uint64_t cop_journal_retention_first(const cop_journal_retention *retention) { return atomic_load(&retention->first); }
 
-void cop_journal_retention_end(cop_journal_retention *care)
-{
-	if (care->started)
-		(void)pthread_join(care->thread, NULL);
-	care->started = false;
-}
+void cop_journal_retention_end(cop_journal_retention *retention) { cop_job_finish(&retention->job); }

@@ -6,16 +6,14 @@
 #ifndef COP_DAEMON_DURABLE_JOURNAL_RETENTION_H
 #define COP_DAEMON_DURABLE_JOURNAL_RETENTION_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "daemon/common/job.h"
 #include "daemon/common/log.h"
 #include "daemon/config/config.h"
 
 typedef struct cop_journal_retention {
-	bool started; /* a round was, and is not yet joined */
-	atomic_bool done;
-	pthread_t thread;
+	cop_job job; /* the round under way */
 	char folder[4096];
 	cop_log *log;
 	uint64_t keep_bytes, beside; /* beside: set by the caller before start, bytes of files that go with segments */
@@ -29,11 +27,11 @@ typedef struct cop_journal_retention {
 
 /* A round over the folder, unless one is under way. Records before `from` go by size, those before `window` too by age.
  * What fails is logged, and tried again in the next round. */
-void cop_journal_retention_start(cop_journal_retention *care, const char *folder, const cop_config *config,
+void cop_journal_retention_start(cop_journal_retention *retention, const char *folder, const cop_config *config,
         uint64_t from, uint64_t window, cop_log *log);
 /* The first record that is there, or was a round ago; 0: not known yet. */
-uint64_t cop_journal_retention_first(const cop_journal_retention *care);
+uint64_t cop_journal_retention_first(const cop_journal_retention *retention);
 /* Waits for the round under way. */
-void cop_journal_retention_end(cop_journal_retention *care);
+void cop_journal_retention_end(cop_journal_retention *retention);
 
 #endif

@@ -217,7 +217,7 @@ static void test_written_one_is_measured_and_logged(void **state)
 	monotonic_now = 1000;
 	assert_int_equal(cop_checkpoint_start(&checkpoint, &models, &mark, log), COP_OK);
 	assert_int_equal(cop_checkpoint_finish(&checkpoint, 3, false, log, NULL), COP_EEND); /* not written yet */
-	assert_true(checkpoint.writing && checkpoint.written == 0 && joined == 0);
+	assert_true(checkpoint.job.started && checkpoint.written == 0 && joined == 0);
 	let_run();
 	monotonic_now = 1003;
 	real_now = 5000;
@@ -258,7 +258,7 @@ static void test_list_of_what_is_needed_may_find_no_memory(void **state)
 	cop_checkpoint checkpoint;
 	cop_checkpoint_init(&checkpoint, folder);
 	assert_int_equal(cop_checkpoint_start(&checkpoint, &models, &mark, NULL), COP_OK);
-	while (!atomic_load(&checkpoint.done)) /* its thread is over, or as good as */
+	while (!atomic_load(&checkpoint.job.done)) /* its thread is over, or as good as */
 		(void)sched_yield();
 	cop_test_alloc_fail(1, 1);
 	cop_err err = cop_checkpoint_finish(&checkpoint, 1, true, NULL, NULL);
@@ -302,11 +302,11 @@ static void test_one_that_cannot_be_written_is_counted_and_logged(void **state)
 	no_threads = true;
 	assert_int_equal(cop_checkpoint_start(&checkpoint, &models, &mark, log), COP_EIO);
 	no_threads = false;
-	assert_true(!checkpoint.writing && checkpoint.failed == 1);
+	assert_true(!checkpoint.job.started && checkpoint.failed == 1);
 	assert_int_equal(cop_checkpoint_start(&checkpoint, &models, &mark, log), COP_OK);
 	assert_int_equal(cop_checkpoint_finish(&checkpoint, 3, true, log, &diag), COP_ENOTFOUND);
 	assert_true(diag.message[0] != '\0');
-	assert_true(!checkpoint.writing && checkpoint.failed == 2 && checkpoint.written == 0);
+	assert_true(!checkpoint.job.started && checkpoint.failed == 2 && checkpoint.written == 0);
 	assert_true(checkpoint.sequence == 0 && checkpoint.highest == 0 && checkpoint.kept_count == 0);
 	assert_int_equal(mkdir(nowhere, 0700), 0);
 	assert_int_equal(cop_checkpoint_start(&checkpoint, &models, &mark, NULL), COP_OK);
