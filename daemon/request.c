@@ -224,17 +224,32 @@ static cop_err find_model(request *r, zmq_msg_t *name, cop_wire_fault *fault)
 	return COP_OK;
 }
 
-/* frame[0..count): verb, model and body; the last two may be missing where they are not needed. Fills all of r but what
- * the verb's handler does. */
-static cop_err read_request(request *r, zmq_msg_t *frame, size_t count, cop_wire_fault *fault)
+static bool outbox_full(const cop_serving *serving)
 {
-	uint64_t most = r->server->config->message_limit;
+	return cop_outbox_count(&serving->outbox) >= MOST_WAITING ||
+	       cop_outbox_bytes(&serving->outbox) > serving->durable->config->queue_limit / 8;
+}
+
+/* frame[first..): verb, model and body; the last two may be missing where they are not needed. Fills all of r but what
+ * the verb's handler does. */
+static cop_err read_request(request *r, cop_sockets_message *message, size_t first, cop_wire_fault *fault)
+{
+	const cop_serving *serving = &r->server->serving;
+	zmq_msg_t *frame = &message->frame[first];
+	if (message->too_many || message->count < first)
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "too many frames; expected verb, model, body");
+	if (outbox_full(serving))
+		return cop_wire_fault_set(fault, COP_WIRE_BUSY,
+		        "%zu answers wait for the journal; expected to be sent again later",
+		        cop_outbox_count(&serving->outbox));
+	size_t count = message->count - first;
 	if (count < 1 || count > 3)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "%zu frames; expected verb, model, body", count);
 	if (count == 3) {
 		r->body = zmq_msg_data(&frame[2]);
 		r->length = zmq_msg_size(&frame[2]);
 	}
+	uint64_t most = serving->durable->config->message_limit;
 	if (r->length > most)
 		return cop_wire_fault_set(
 		        fault, COP_WIRE_TOO_LARGE, "body of %zu bytes; expected at most %zu", r->length, (size_t)most);
@@ -243,7 +258,7 @@ static cop_err read_request(request *r, zmq_msg_t *frame, size_t count, cop_wire
 		return COP_EINVAL;
 	if (found->models != NONE_NEEDED && count != 3)
 		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "%zu frames; expected verb, model, body", count);
-	if (found->kind != COP_OUTBOX_PLAIN && cop_inlet_full(r->server->serving.sockets.inlet, COP_INLET_REQUESTS))
+	if (found->kind != COP_OUTBOX_PLAIN && cop_inlet_full(serving->sockets.inlet, COP_INLET_REQUESTS))
 		return cop_wire_fault_set(
 		        fault, COP_WIRE_BUSY, "too many requests wait; expected to be sent again later");
 	r->verb = found;
@@ -274,38 +289,6 @@ static void take_time(cop_serving *serving, bool decided)
 	serving->mark = now;
 }
 
-static cop_err refuse_full(const cop_serving *serving, cop_wire_fault *fault)
-{
-	size_t count = cop_outbox_count(&serving->outbox);
-	if (count < MOST_WAITING && cop_outbox_bytes(&serving->outbox) <= serving->durable->config->queue_limit / 8)
-		return COP_OK;
-	return cop_wire_fault_set(
-	        fault, COP_WIRE_BUSY, "%zu answers wait for the journal; expected to be sent again later", count);
-}
-
-/* frame[first..): what stands behind the peer's identity. */
-static cop_err answer(request *r, cop_sockets_message *message, size_t first, cop_wire_fault *fault)
-{
-	cop_serving *serving = &r->server->serving;
-	if (message->too_many || message->count < first)
-		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "too many frames; expected verb, model, body");
-	cop_err err = refuse_full(serving, fault);
-	if (err == COP_OK)
-		err = read_request(r, &message->frame[first], message->count - first, fault);
-	if (err != COP_OK)
-		return err;
-	if (r->verb->handle != NULL) {
-		err = r->verb->handle(r, fault);
-	} else {
-		cop_event_scope scope = cop_serving_scope(serving, r->model);
-		err = r->verb->event(&scope, r->body, r->length, &serving->reply, fault);
-		r->sequence = scope.sequence;
-	}
-	if (err == COP_OK && serving->reply.err != COP_OK)
-		err = cop_wire_fault_set(fault, COP_WIRE_INTERNAL, "reply: %s", cop_err_text(serving->reply.err));
-	return err;
-}
-
 void cop_request_handle(cop_server *server, cop_sockets_message *message)
 {
 	static const uint8_t empty_map[] = { 0x80 };
@@ -317,7 +300,17 @@ void cop_request_handle(cop_server *server, cop_sockets_message *message)
 	/* frame[0] is the peer's identity; REQ sockets put an empty frame behind it. */
 	bool delimiter = message->count > 1 && zmq_msg_size(&message->frame[1]) == 0;
 	size_t first = delimiter ? 2 : 1;
-	cop_err err = answer(&r, message, first, &fault);
+	cop_err err = read_request(&r, message, first, &fault);
+	bool event = err == COP_OK && r.verb->handle == NULL;
+	if (event) {
+		cop_event_scope scope = cop_serving_scope(serving, r.model);
+		err = r.verb->event(&scope, r.body, r.length, &serving->reply, &fault);
+		r.sequence = scope.sequence;
+	} else if (err == COP_OK) {
+		err = r.verb->handle(&r, &fault);
+	}
+	if (err == COP_OK && serving->reply.err != COP_OK)
+		err = cop_wire_fault_set(&fault, COP_WIRE_INTERNAL, "reply: %s", cop_err_text(serving->reply.err));
 	if (err != COP_OK)
 		put_error(serving, message, first, &fault);
 	cop_outbox_kind kind = r.verb == NULL ? COP_OUTBOX_PLAIN : r.verb->kind;
@@ -325,5 +318,5 @@ void cop_request_handle(cop_server *server, cop_sockets_message *message)
 	if (cop_outbox_put(&serving->outbox, item, &message->frame[0], &serving->reply) != COP_OK)
 		serving->sockets.replies_dropped++;
 	cop_sockets_release(message);
-	take_time(serving, err == COP_OK && kind == COP_OUTBOX_DECISION && r.verb->handle == NULL);
+	take_time(serving, event && err == COP_OK && kind == COP_OUTBOX_DECISION);
 }

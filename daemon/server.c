@@ -92,59 +92,64 @@ static void take_signals(cop_server *server)
 	}
 }
 
-/* Answers in a turn: with more, the turn ends, so that what was answered is on its way before there are more. */
-static bool enough(const cop_server *server)
+/* The next message of a socket, unless the turn is to end: also when there are so many answers that what was answered
+ * is to be on its way before there are more. */
+static bool takes(const cop_server *server, void *socket, size_t count, cop_sockets_message *message)
 {
-	return cop_outbox_bytes(&server->serving.outbox) > server->config->queue_limit / TURN_SHARE;
+	if (socket == NULL || count >= server->budget)
+		return false;
+	bool enough = cop_outbox_bytes(&server->serving.outbox) > server->config->queue_limit / TURN_SHARE;
+	return (count == 0 || !enough) && cop_sockets_receive(socket, message);
 }
 
-/* Takes what a socket has, as far as the turn goes. A stream's message is dropped while its queue is too long; requests
- * are taken all the same: they are answered. */
-static size_t drain(cop_server *server, void *socket, cop_inlet_kind queue)
+/* most: taken from one socket. */
+static void set_budget(cop_server *server, size_t all, size_t most)
 {
-	size_t count = 0;
-	cop_inlet *inlet = server->serving.sockets.inlet;
-	cop_sockets_message message;
-	while (socket != NULL && count < server->budget && (count == 0 || !enough(server)) &&
-	        cop_sockets_receive(socket, &message)) {
-		uint64_t cost = message.cost;
-		if (queue == COP_INLET_REQUESTS) {
-			/* The first frame is the requester's identity, which did not come over the wire. */
-			cost -= zmq_msg_size(&message.frame[0]) + COP_ZMTP_FRAME_COST;
-			cop_request_handle(server, &message);
-		} else if (cop_inlet_full(inlet, queue)) {
-			cop_streams_drop(&server->serving, &message);
-		} else if (queue == COP_INLET_CONTEXTS) {
-			cop_streams_contexts(&server->serving, &message);
-		} else {
-			cop_streams_feedback(&server->serving, &message);
-		}
-		cop_inlet_taken(inlet, queue, cost);
-		count++;
-	}
-	return count;
-}
-
-/* Messages taken. */
-static size_t drain_all(cop_server *server)
-{
-	server->serving.sockets.sent = false;
-	size_t all = cop_streams_turn(&server->serving);
-	const size_t counts[] = {
-		drain(server, server->serving.sockets.requests, COP_INLET_REQUESTS),
-		drain(server, server->serving.sockets.contexts, COP_INLET_CONTEXTS),
-		drain(server, server->serving.sockets.feedback, COP_INLET_FEEDBACK),
-		drain(server, server->serving.sockets.pull, COP_INLET_PULL),
-	};
-	size_t most = 0;
-	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-		all += counts[i];
-		most = counts[i] > most ? counts[i] : most;
-	}
 	if (all == 0)
 		server->budget = 1;
 	else if (most == server->budget && most < BUDGET)
 		server->budget *= 2;
+}
+
+/* Takes what the sockets have, each its share of the turn: how many messages. A stream's message is dropped while its
+ * queue is too long; requests are taken all the same: they are answered. */
+static size_t drain(cop_server *server)
+{
+	cop_serving *serving = &server->serving;
+	cop_sockets *sockets = &serving->sockets;
+	const struct {
+		void *socket;
+		cop_inlet_kind kind;
+	} queues[] = {
+		{ sockets->requests, COP_INLET_REQUESTS },
+		{ sockets->contexts, COP_INLET_CONTEXTS },
+		{ sockets->feedback, COP_INLET_FEEDBACK },
+		{ sockets->pull, COP_INLET_PULL },
+	};
+	sockets->sent = false;
+	size_t all = cop_streams_turn(serving), most = 0;
+	for (size_t i = 0; i < sizeof queues / sizeof *queues; i++) {
+		size_t count = 0;
+		cop_sockets_message message;
+		for (; takes(server, queues[i].socket, count, &message); count++) {
+			uint64_t cost = message.cost;
+			if (queues[i].kind == COP_INLET_REQUESTS) {
+				/* The first frame is the requester's identity, which did not come over the wire. */
+				cost -= zmq_msg_size(&message.frame[0]) + COP_ZMTP_FRAME_COST;
+				cop_request_handle(server, &message);
+			} else if (cop_inlet_full(sockets->inlet, queues[i].kind)) {
+				cop_streams_drop(serving, &message);
+			} else if (queues[i].kind == COP_INLET_CONTEXTS) {
+				cop_streams_contexts(serving, &message);
+			} else {
+				cop_streams_feedback(serving, &message);
+			}
+			cop_inlet_taken(sockets->inlet, queues[i].kind, cost);
+		}
+		all += count;
+		most = count > most ? count : most;
+	}
+	set_budget(server, all, most);
 	return all;
 }
 
@@ -217,7 +222,7 @@ cop_err cop_server_run(cop_server *server, cop_diag *diag)
 	cop_notify_ready("serving");
 	for (unsigned turn = 0; !server->stop; turn++) {
 		advance_time(server);
-		size_t handled = drain_all(server);
+		size_t handled = drain(server);
 		cop_serving_commit(&server->serving);
 		if (handled == 0)
 			wait_for_work(server);
@@ -231,7 +236,7 @@ cop_err cop_server_run(cop_server *server, cop_diag *diag)
 	double deadline = cop_clock_monotonic() + LAST_SECONDS;
 	do
 		advance_time(server);
-	while (drain_all(server) > 0 && cop_clock_monotonic() < deadline); /* what had arrived already */
+	while (drain(server) > 0 && cop_clock_monotonic() < deadline); /* what had arrived already */
 	cop_streams_stop(&server->serving);
 	cop_err err = cop_durability_checkpoint(&server->durable, diag);
 	cop_serving_commit(

@@ -21,7 +21,7 @@ void cop_counters_put_status(const cop_counter *table, const void *of, cop_bytes
 
 void cop_counters_put_family(const cop_counter *row, cop_bytes *out)
 {
-	cop_exposition_family(out, row->metric, row->gauge ? COP_EXPOSITION_GAUGE : COP_EXPOSITION_COUNTER, row->help);
+	cop_exposition_family(out, row->metric, row->help);
 }
 
 void cop_counters_put_metrics(const cop_counter *table, const void *of, cop_bytes *out)

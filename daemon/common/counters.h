@@ -12,12 +12,11 @@ typedef struct cop_counter {
 	const char *key; /* in status; NULL: not shown, or the end of a table when there is no metric either */
 	const char *metric, *help; /* NULL: none */
 	size_t offset;             /* of a uint64_t in what is counted */
-	bool gauge;                /* it may fall */
 } cop_counter;
 
 #define COP_COUNTERS_END                                                                                               \
 	{                                                                                                              \
-		NULL, NULL, NULL, 0, false                                                                             \
+		NULL, NULL, NULL, 0                                                                                    \
 	}
 
 bool cop_counters_is_end(const cop_counter *row);

@@ -10,20 +10,28 @@
 
 static void put(cop_bytes *out, const char *text) { cop_bytes_put(out, text, strlen(text)); }
 
-void cop_exposition_family(cop_bytes *out, const char *name, cop_exposition_kind kind, const char *help)
+static void put_family(cop_bytes *out, const char *name, const char *help, const char *type)
 {
-	static const char *const kinds[] = {
-		[COP_EXPOSITION_COUNTER] = " counter\n",
-		[COP_EXPOSITION_GAUGE] = " gauge\n",
-		[COP_EXPOSITION_HISTOGRAM] = " histogram\n",
-	};
 	put(out, "# HELP ");
 	put(out, name);
 	put(out, " ");
 	put(out, help);
 	put(out, "\n# TYPE ");
 	put(out, name);
-	put(out, kinds[kind]);
+	put(out, type);
+}
+
+void cop_exposition_family(cop_bytes *out, const char *name, const char *help)
+{
+	static const char ending[] = "_total";
+	size_t length = strlen(name), most = sizeof ending - 1;
+	bool total = length > most && strcmp(name + length - most, ending) == 0;
+	put_family(out, name, help, total ? " counter\n" : " gauge\n");
+}
+
+void cop_exposition_histogram(cop_bytes *out, const char *name, const char *help)
+{
+	put_family(out, name, help, " histogram\n");
 }
 
 static void put_sample(cop_bytes *out, const char *name, const char *labels, const char *value)
@@ -56,22 +64,14 @@ void cop_exposition_number(cop_bytes *out, const char *name, const char *labels,
 	put_sample(out, name, labels, text);
 }
 
-static void put_family(cop_bytes *out, const char *name, const char *help)
-{
-	static const char ending[] = "_total";
-	size_t length = strlen(name), most = sizeof ending - 1;
-	bool total = length > most && strcmp(name + length - most, ending) == 0;
-	cop_exposition_family(out, name, total ? COP_EXPOSITION_COUNTER : COP_EXPOSITION_GAUGE, help);
-}
-
 void cop_exposition_lone_whole(cop_bytes *out, const char *name, const char *help, uint64_t value)
 {
-	put_family(out, name, help);
+	cop_exposition_family(out, name, help);
 	cop_exposition_whole(out, name, "", value);
 }
 
 void cop_exposition_lone_number(cop_bytes *out, const char *name, const char *help, double value)
 {
-	put_family(out, name, help);
+	cop_exposition_family(out, name, help);
 	cop_exposition_number(out, name, "", value);
 }

@@ -11,20 +11,16 @@
 
 #define COP_EXPOSITION_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-typedef enum cop_exposition_kind {
-	COP_EXPOSITION_COUNTER,
-	COP_EXPOSITION_GAUGE,
-	COP_EXPOSITION_HISTOGRAM
-} cop_exposition_kind;
-
-/* `# HELP` and `# TYPE` of a family. */
-void cop_exposition_family(cop_bytes *out, const char *name, cop_exposition_kind kind, const char *help);
+/* `# HELP` and `# TYPE` of a family: a counter if its name ends in _total, else a gauge. */
+void cop_exposition_family(cop_bytes *out, const char *name, const char *help);
+/* The same of a histogram. */
+void cop_exposition_histogram(cop_bytes *out, const char *name, const char *help);
 
 /* One sample. labels: `key="value",...` without the braces, "" for none. */
 void cop_exposition_whole(cop_bytes *out, const char *name, const char *labels, uint64_t value);
 void cop_exposition_number(cop_bytes *out, const char *name, const char *labels, double value);
 
-/* A family of one sample without labels: a counter if its name ends in _total, else a gauge. */
+/* A family of one sample without labels. */
 void cop_exposition_lone_whole(cop_bytes *out, const char *name, const char *help, uint64_t value);
 void cop_exposition_lone_number(cop_bytes *out, const char *name, const char *help, double value);
 

@@ -42,7 +42,7 @@ void cop_histogram_put(const cop_histogram *histogram, const char *name, const c
 {
 	char full[96], label[32];
 	uint64_t count = 0;
-	cop_exposition_family(out, name, COP_EXPOSITION_HISTOGRAM, help);
+	cop_exposition_histogram(out, name, help);
 	(void)snprintf(full, sizeof full, "%s_bucket", name);
 	for (unsigned i = 0; i < COP_HISTOGRAM_BOUNDS; i++) {
 		count += histogram->bucket[i];

@@ -14,11 +14,11 @@
 
 const cop_counter cop_apprentice_body_counters[] = {
 	{ "observed", "coppice_apprentice_observed_total", "Decisions of the existing system.",
-	        offsetof(cop_apprentice_summary, observed), false },
+	        offsetof(cop_apprentice_summary, observed) },
 	{ "agreed", "coppice_apprentice_agreed_total", "Of them, those that took the model's best arm.",
-	        offsetof(cop_apprentice_summary, agreed), false },
+	        offsetof(cop_apprentice_summary, agreed) },
 	{ "losses", "coppice_apprentice_losses_total", "Of them, those whose loss was weighed.",
-	        offsetof(cop_apprentice_summary, losses), false },
+	        offsetof(cop_apprentice_summary, losses) },
 	COP_COUNTERS_END,
 };
 
@@ -103,7 +103,7 @@ static const char *label(const cop_served *served, char out[COP_CONFIG_NAME_MAX 
 static void put_figure(const cop_served_set *models, size_t which, cop_bytes *out)
 {
 	char labels[COP_CONFIG_NAME_MAX + 16];
-	cop_exposition_family(out, figures[which].metric, COP_EXPOSITION_GAUGE, figures[which].help);
+	cop_exposition_family(out, figures[which].metric, figures[which].help);
 	for (size_t i = 0; i < models->count; i++) {
 		cop_apprentice_summary is;
 		cop_model_get_apprentice(models->items[i].model, &is);
@@ -114,8 +114,8 @@ static void put_figure(const cop_served_set *models, size_t which, cop_bytes *ou
 void cop_apprentice_body_metrics(const cop_served_set *models, cop_bytes *out)
 {
 	char labels[COP_CONFIG_NAME_MAX + 16];
-	cop_exposition_family(out, "coppice_apprentice", COP_EXPOSITION_GAUGE,
-	        "1 while the model learns from an existing system and does not decide.");
+	cop_exposition_family(
+	        out, "coppice_apprentice", "1 while the model learns from an existing system and does not decide.");
 	for (size_t i = 0; i < models->count; i++)
 		cop_exposition_whole(
 		        out, "coppice_apprentice", label(&models->items[i], labels), models->items[i].shape.apprentice);

@@ -3,59 +3,58 @@
 #include "daemon/report/counter_tables.h"
 
 const cop_counter cop_counter_tables_requests[] = {
-	{ "received", "coppice_requests_total", "Requests received.", offsetof(cop_serving, counts.requests), false },
-	{ "errors", NULL, NULL, offsetof(cop_serving, counts.errors), false }, /* the metric counts them by code */
-	{ "busy", NULL, NULL, offsetof(cop_serving, counts.codes[COP_WIRE_BUSY]), false },
+	{ "received", "coppice_requests_total", "Requests received.", offsetof(cop_serving, counts.requests) },
+	{ "errors", NULL, NULL, offsetof(cop_serving, counts.errors) }, /* the metric counts them by code */
+	{ "busy", NULL, NULL, offsetof(cop_serving, counts.codes[COP_WIRE_BUSY]) },
 	{ "replies_dropped", "coppice_replies_dropped_total", "Replies whose requester had gone or did not read.",
-	        offsetof(cop_serving, sockets.replies_dropped), false },
+	        offsetof(cop_serving, sockets.replies_dropped) },
 	COP_COUNTERS_END,
 };
 
 const cop_counter cop_counter_tables_streams[] = {
 	{ "received", "coppice_stream_messages_total", "Messages received on streams.",
-	        offsetof(cop_serving, counts.streamed), false },
+	        offsetof(cop_serving, counts.streamed) },
 	{ "dropped", "coppice_stream_dropped_total", "Stream messages dropped because too many were queued.",
-	        offsetof(cop_serving, counts.dropped), false },
+	        offsetof(cop_serving, counts.dropped) },
 	{ "unroutable", "coppice_stream_unroutable_total", "Stream messages for no model, or not of topic and body.",
-	        offsetof(cop_serving, counts.unroutable), false },
+	        offsetof(cop_serving, counts.unroutable) },
 	{ "actions_dropped", "coppice_actions_dropped_total", "Messages of actions that a slow subscriber missed.",
-	        offsetof(cop_serving, sockets.actions_dropped), false },
+	        offsetof(cop_serving, sockets.actions_dropped) },
 	{ "subscribers", "coppice_subscribers", "Subscriptions to actions at present.",
-	        offsetof(cop_serving, sockets.subscribers), true },
+	        offsetof(cop_serving, sockets.subscribers) },
 	COP_COUNTERS_END,
 };
 
 const cop_counter cop_counter_tables_stream[] = {
 	{ "received", "coppice_stream_items_total", "Contexts or feedback received on streams.",
-	        offsetof(cop_served_stream, received), false },
+	        offsetof(cop_served_stream, received) },
 	{ "malformed", "coppice_stream_malformed_total", "Items received on streams that were refused.",
-	        offsetof(cop_served_stream, refused), false },
+	        offsetof(cop_served_stream, refused) },
 	{ "lost", "coppice_stream_lost_total", "Messages that never came, by the numbers that senders put in.",
-	        offsetof(cop_served_stream, gaps.missing), false },
+	        offsetof(cop_served_stream, gaps.missing) },
 	COP_COUNTERS_END,
 };
 
 const cop_counter cop_counter_tables_checkpoint[] = {
-	{ "sequence", NULL, NULL, offsetof(cop_checkpoint, sequence), false },
-	{ "written", "coppice_checkpoints_written_total", "Checkpoints written.", offsetof(cop_checkpoint, written),
-	        false },
+	{ "sequence", NULL, NULL, offsetof(cop_checkpoint, sequence) },
+	{ "written", "coppice_checkpoints_written_total", "Checkpoints written.", offsetof(cop_checkpoint, written) },
 	{ "failed", "coppice_checkpoints_failed_total", "Checkpoints that could not be written.",
-	        offsetof(cop_checkpoint, failed), false },
+	        offsetof(cop_checkpoint, failed) },
 	{ "bytes", "coppice_checkpoint_size_bytes",
 	        "Size of the newest checkpoint, written or restored; 0 when there is none.",
-	        offsetof(cop_checkpoint, bytes), true },
+	        offsetof(cop_checkpoint, bytes) },
 	COP_COUNTERS_END,
 };
 
 const cop_counter cop_counter_tables_journal[] = {
 	{ "records", "coppice_journal_records_total", "Records put into the journal.",
-	        offsetof(cop_journaler_counts, records), false },
-	{ "bytes", "coppice_journal_bytes_total", "Bytes put into the journal.", offsetof(cop_journaler_counts, bytes),
-	        false },
+	        offsetof(cop_journaler_counts, records) },
+	{ "bytes", "coppice_journal_bytes_total", "Bytes put into the journal.",
+	        offsetof(cop_journaler_counts, bytes) },
 	{ "writes", "coppice_journal_writes_total", "Writes, each of all records of a turn.",
-	        offsetof(cop_journaler_counts, writes), false },
-	{ "syncs", NULL, NULL, offsetof(cop_journaler_counts, syncs), false }, /* the metric counts their durations */
+	        offsetof(cop_journaler_counts, writes) },
+	{ "syncs", NULL, NULL, offsetof(cop_journaler_counts, syncs) }, /* the metric counts their durations */
 	{ "failures", "coppice_journal_failures_total", "Times that the journal could not be written or synced.",
-	        offsetof(cop_journaler_counts, failures), false },
+	        offsetof(cop_journaler_counts, failures) },
 	COP_COUNTERS_END,
 };

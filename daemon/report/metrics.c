@@ -4,6 +4,7 @@
 #include "daemon/report/metrics.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <time.h>
@@ -13,7 +14,7 @@
 #include "daemon/common/exposition.h"
 #include "daemon/models/apprentice_body.h"
 #include "daemon/report/counter_tables.h"
-#include "daemon/report/refit_metrics.h"
+#include "online/model_shadow.h"
 
 #define LABELS (COP_CONFIG_NAME_MAX + 64)
 
@@ -59,89 +60,157 @@ static void put_model_counters(const cop_served_set *models, cop_bytes *out)
 {
 	for (size_t r = 0; r < COP_MODEL_COUNTERS; r++) {
 		const cop_model_counter *row = &cop_model_counters_table[r];
-		bool sum = row->kind == COP_MODEL_COUNTER_SUM;
 		if (row->metric == NULL)
 			continue;
-		cop_exposition_family(out, row->metric, sum ? COP_EXPOSITION_GAUGE : COP_EXPOSITION_COUNTER, row->help);
+		cop_exposition_family(out, row->metric, row->help);
 		for (size_t i = 0; i < models->count; i++)
 			put_counter(&models->items[i], row, out);
 	}
 }
 
+/* A family with a sample of each model; of_word: one for each word of a label. */
+typedef struct model_family {
+	const char *name, *help;
+	double (*of)(const cop_served *served);
+	double (*of_word)(const cop_served *served, unsigned word);
+	const char *label;
+	const char *(*text)(unsigned word);
+	unsigned first, end; /* words */
+} model_family;
+
 /* A promotion may go back to a learner that has seen fewer: to readers a counter that began anew. */
-static void put_outliers(const cop_served_set *models, cop_bytes *out)
+static double outliers_of(const cop_served *served)
 {
-	static const char name[] = "coppice_outliers_total";
-	char labels[LABELS];
-	cop_exposition_family(out, name, COP_EXPOSITION_COUNTER,
-	        "Values of features too far out to enter the running statistics as they were.");
-	for (size_t i = 0; i < models->count; i++) {
-		const cop_served *served = &models->items[i];
-		cop_outliers now;
-		cop_learner_outliers(cop_model_learner(served->model), &now);
-		uint64_t before = served->outliers_before.values;
-		cop_exposition_whole(
-		        out, name, model_label(served, labels), now.values < before ? now.values : now.values - before);
-	}
+	cop_outliers now;
+	cop_learner_outliers(cop_model_learner(served->model), &now);
+	uint64_t before = served->outliers_before.values;
+	return (double)(now.values < before ? now.values : now.values - before);
 }
 
-static void put_unheard(const cop_served_set *models, cop_bytes *out)
-{
-	static const char dropped[] = "coppice_stream_unheard_total", decisions[] = "coppice_unheard_decisions_total";
-	char labels[LABELS];
-	cop_exposition_family(out, dropped, COP_EXPOSITION_COUNTER,
-	        "Contexts dropped undecided because the actions had no subscriber, by what they exceeded.");
-	for (size_t i = 0; i < models->count * COP_UNHEARD_REASONS; i++) {
-		const cop_served *served = &models->items[i / COP_UNHEARD_REASONS];
-		cop_unheard_reason reason = (cop_unheard_reason)(i % COP_UNHEARD_REASONS);
-		(void)snprintf(labels, sizeof labels, "model=\"%s\",reason=\"%s\"", served->name,
-		        cop_unheard_reason_text(reason));
-		cop_exposition_whole(out, dropped, labels, served->unheard.dropped[reason]);
-	}
-	cop_exposition_family(out, decisions, COP_EXPOSITION_COUNTER,
-	        "Decisions whose action no subscriber was given; they get no default loss.");
-	for (size_t i = 0; i < models->count; i++)
-		cop_exposition_whole(
-		        out, decisions, model_label(&models->items[i], labels), models->items[i].unheard_decisions);
-}
-
+static double dropped_of(const cop_served *served, unsigned word) { return (double)served->unheard.dropped[word]; }
+static const char *dropped_text(unsigned word) { return cop_unheard_reason_text((cop_unheard_reason)word); }
+static double unheard_of(const cop_served *served) { return (double)served->unheard_decisions; }
+static double unknown_names_of(const cop_served *served) { return (double)cop_served_unknown_names(served); }
+static double pending_of(const cop_served *served) { return (double)cop_model_pending(served->model); }
 static double waiting_of(const cop_served *served) { return (double)served->unheard.contexts; }
 static double waiting_bytes_of(const cop_served *served) { return (double)served->unheard.bytes; }
-
-static void put_unknown_names(const cop_served_set *models, cop_bytes *out)
-{
-	static const char name[] = "coppice_unknown_names_total";
-	char labels[LABELS];
-	cop_exposition_family(out, name, COP_EXPOSITION_COUNTER,
-	        "Features that came by names which the model does not have, and were left out.");
-	for (size_t i = 0; i < models->count; i++)
-		cop_exposition_whole(
-		        out, name, model_label(&models->items[i], labels), cop_served_unknown_names(&models->items[i]));
-}
-
-static double pending_of(const cop_served *served) { return (double)cop_model_pending(served->model); }
 static double revision_of(const cop_served *served) { return (double)cop_model_learner(served->model)->rev; }
 
-static void put_model_gauges(const cop_served_set *models, cop_bytes *out)
+static const model_family model_families[] = {
+	{ "coppice_outliers_total", "Values of features too far out to enter the running statistics as they were.",
+	        .of = outliers_of },
+	{ "coppice_stream_unheard_total",
+	        "Contexts dropped undecided because the actions had no subscriber, by what they exceeded.",
+	        .of_word = dropped_of, .label = "reason", .text = dropped_text, .end = COP_UNHEARD_REASONS },
+	{ "coppice_unheard_decisions_total",
+	        "Decisions whose action no subscriber was given; they get no default loss.", .of = unheard_of },
+	{ "coppice_unknown_names_total",
+	        "Features that came by names which the model does not have, and were left out.",
+	        .of = unknown_names_of },
+	{ "coppice_pending_decisions", "Decisions waiting for feedback.", .of = pending_of },
+	{ "coppice_stream_waiting_contexts", "Contexts waiting until the actions have a subscriber.",
+	        .of = waiting_of },
+	{ "coppice_stream_waiting_bytes", "Memory that they take.", .of = waiting_bytes_of },
+	{ "coppice_revision", "Updates since the model began.", .of = revision_of },
+};
+
+/* ---- refits ---- */
+
+static double enabled_of(const cop_served *served) { return served->config->refit.enabled; }
+static double ended_of(const cop_served *served, unsigned word) { return (double)served->refit.outcomes[word]; }
+static const char *ended_text(unsigned word) { return cop_worker_outcome_text((cop_worker_outcome)word); }
+static double spent_of(const cop_served *served) { return served->refit.spent_total; }
+static double promotions_of(const cop_served *served, unsigned word) { return (double)served->refit.promotions[word]; }
+static const char *promotions_text(unsigned word) { return cop_wire_promotion_text((cop_wire_promotion)word); }
+
+static cop_promotion_test_roles roles_of(const cop_served *served)
 {
-	static const struct {
-		const char *name, *help;
-		double (*of)(const cop_served *served);
-	} rows[] = {
-		{ "coppice_pending_decisions", "Decisions waiting for feedback.", pending_of },
-		{ "coppice_stream_waiting_contexts", "Contexts waiting until the actions have a subscriber.",
-		        waiting_of },
-		{ "coppice_stream_waiting_bytes", "Memory that they take.", waiting_bytes_of },
-		{ "coppice_revision", "Updates since the model began.", revision_of },
+	cop_promotion_test_roles roles;
+	cop_model_shadow_roles(served->model, &roles);
+	return roles;
+}
+
+static cop_promotion_test_summary evidence_on(const cop_served *served)
+{
+	cop_model_evidence is;
+	cop_model_get_evidence(served->model, &is);
+	return is.summary;
+}
+
+static double shadow_of(const cop_served *served) { return roles_of(served).shadow; }
+static double serving_of(const cop_served *served) { return roles_of(served).promoted; }
+static double frozen_of(const cop_served *served) { return roles_of(served).frozen; }
+static double events_of(const cop_served *served) { return (double)evidence_on(served).events; }
+
+static double verdict_of(const cop_served *served)
+{
+	static const double values[] = {
+		[COP_PROMOTION_TEST_OPEN] = 0.0, [COP_PROMOTION_TEST_BETTER] = 1.0, [COP_PROMOTION_TEST_WORSE] = -1.0
 	};
+	return values[roles_of(served).verdict];
+}
+
+/* NaN: not known yet. */
+static double gain_of(const cop_served *served)
+{
+	const cop_promotion_test_summary e = evidence_on(served);
+	return e.events > 0 ? e.value[COP_PROMOTION_TEST_DR] : (double)NAN;
+}
+
+static double low_of(const cop_served *served)
+{
+	const cop_promotion_test_summary e = evidence_on(served);
+	return e.events > 0 ? e.low[COP_PROMOTION_TEST_DR] : (double)NAN;
+}
+
+static double high_of(const cop_served *served)
+{
+	const cop_promotion_test_summary e = evidence_on(served);
+	return e.events > 0 ? e.high[COP_PROMOTION_TEST_DR] : (double)NAN;
+}
+
+/* Counters begin with the process, evidence is of the model's state. */
+static const model_family refit_families[] = {
+	{ "coppice_refits_enabled", "1 where the model has refits.", .of = enabled_of },
+	{ "coppice_refits_total", "Refits that ended, by their outcome.", .of_word = ended_of, .label = "outcome",
+	        .text = ended_text, .end = COP_WORKER_OUTCOMES },
+	{ "coppice_refit_processor_seconds_total", "Processor time of refits that ended.", .of = spent_of },
+	{ "coppice_promotions_total", "What became of challengers, by its kind.", .of_word = promotions_of,
+	        .label = "kind", .text = promotions_text, COP_WIRE_PROMOTION_NONE + 1, COP_WIRE_PROMOTIONS },
+	{ "coppice_shadow_learners", "1 while a second learner runs in the shadow.", .of = shadow_of },
+	{ "coppice_challenger_serving", "1 while a promoted challenger serves.", .of = serving_of },
+	{ "coppice_frozen", "1 while the model does not learn.", .of = frozen_of },
+	{ "coppice_shadow_events", "Losses weighed for the learner in the shadow against the serving one.",
+	        .of = events_of },
+	{ "coppice_shadow_verdict", "On the learner in the shadow: 1 better, -1 worse, 0 open.", .of = verdict_of },
+	{ "coppice_shadow_gain", "By how much its mean loss is lower, of a loss_range of 1.", .of = gain_of },
+	{ "coppice_shadow_gain_low", "Lower end of the interval for coppice_shadow_gain.", .of = low_of },
+	{ "coppice_shadow_gain_high", "Upper end of the interval for coppice_shadow_gain.", .of = high_of },
+};
+
+static void put_family(const model_family *family, const cop_served_set *models, cop_bytes *out)
+{
 	char labels[LABELS];
-	for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
-		cop_exposition_family(out, rows[row].name, COP_EXPOSITION_GAUGE, rows[row].help);
-		for (size_t i = 0; i < models->count; i++)
-			cop_exposition_number(out, rows[row].name, model_label(&models->items[i], labels),
-			        rows[row].of(&models->items[i]));
+	cop_exposition_family(out, family->name, family->help);
+	for (size_t i = 0; i < models->count; i++) {
+		const cop_served *served = &models->items[i];
+		if (family->of != NULL)
+			cop_exposition_number(out, family->name, model_label(served, labels), family->of(served));
+		for (unsigned word = family->first; word < family->end; word++) {
+			(void)snprintf(labels, sizeof labels, "model=\"%s\",%s=\"%s\"", served->name, family->label,
+			        family->text(word));
+			cop_exposition_number(out, family->name, labels, family->of_word(served, word));
+		}
 	}
 }
+
+static void put_families(const model_family *family, size_t count, const cop_served_set *models, cop_bytes *out)
+{
+	for (size_t i = 0; i < count; i++)
+		put_family(&family[i], models, out);
+}
+
+/* ---- of the daemon ---- */
 
 static void put_model_streams(const cop_served_set *models, cop_bytes *out)
 {
@@ -184,7 +253,7 @@ static void put_queued(const cop_serving *serving, const cop_inlet_state *state,
 		        cop_outbox_bytes(&serving->outbox) + cop_outflow_answers(serving->sockets.outflow) },
 		{ "queue=\"actions\"", cop_outflow_actions(serving->sockets.outflow) },
 	};
-	cop_exposition_family(out, name, COP_EXPOSITION_GAUGE, "Bytes queued, of queue_limit.");
+	cop_exposition_family(out, name, "Bytes queued, of queue_limit.");
 	for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
 		cop_exposition_whole(out, name, queues[i].label, queues[i].bytes);
 }
@@ -198,8 +267,7 @@ static void put_connections(const cop_serving *serving, cop_bytes *out)
 	cop_exposition_lone_whole(out, "coppice_queue_limit_bytes", "What may be queued, as configured.",
 	        serving->durable->config->queue_limit);
 	cop_exposition_lone_whole(out, "coppice_connections", "Connections of ZeroMQ at present.", state.connections);
-	cop_exposition_family(
-	        out, closed, COP_EXPOSITION_COUNTER, "Connections closed because they broke a limit, by the limit.");
+	cop_exposition_family(out, closed, "Connections closed because they broke a limit, by the limit.");
 	for (size_t i = 0; i < COP_INLET_REASONS; i++) {
 		char labels[LABELS];
 		(void)snprintf(labels, sizeof labels, "reason=\"%s\"", cop_inlet_reason_text((cop_inlet_reason)i));
@@ -211,7 +279,7 @@ static void put_connections(const cop_serving *serving, cop_bytes *out)
 
 static void put_codes(const char *name, const char *help, const uint64_t *codes, cop_bytes *out)
 {
-	cop_exposition_family(out, name, COP_EXPOSITION_COUNTER, help);
+	cop_exposition_family(out, name, help);
 	for (unsigned code = COP_WIRE_OK + 1; code < COP_WIRE_CODE_COUNT; code++) {
 		char labels[LABELS];
 		(void)snprintf(labels, sizeof labels, "code=\"%s\"", cop_wire_code_text((cop_wire_code)code));
@@ -270,7 +338,7 @@ static void put_process(const cop_report *report, cop_bytes *out)
 
 static void put_daemon(const cop_report *report, cop_bytes *out)
 {
-	cop_exposition_family(out, "coppice_build_info", COP_EXPOSITION_GAUGE, "Always 1; the version is the label.");
+	cop_exposition_family(out, "coppice_build_info", "Always 1; the version is the label.");
 	cop_exposition_whole(out, "coppice_build_info", "version=\"" COP_VERSION "\"", 1);
 	cop_exposition_lone_whole(out, "coppice_parked_models",
 	        "Models that are kept in checkpoints but not configured.", report->durable->models.parked_count);
@@ -287,14 +355,12 @@ static void put_daemon(const cop_report *report, cop_bytes *out)
 
 void cop_metrics_put(const cop_report *report, cop_bytes *out)
 {
-	put_model_counters(&report->durable->models, out);
-	put_outliers(&report->durable->models, out);
-	put_unheard(&report->durable->models, out);
-	put_unknown_names(&report->durable->models, out);
-	put_model_gauges(&report->durable->models, out);
-	cop_apprentice_body_metrics(&report->durable->models, out);
-	cop_refit_metrics_put(&report->durable->models, out);
-	put_model_streams(&report->durable->models, out);
+	const cop_served_set *models = &report->durable->models;
+	put_model_counters(models, out);
+	put_families(model_families, sizeof model_families / sizeof *model_families, models, out);
+	cop_apprentice_body_metrics(models, out);
+	put_families(refit_families, sizeof refit_families / sizeof *refit_families, models, out);
+	put_model_streams(models, out);
 	put_traffic(report->serving, out);
 	put_connections(report->serving, out);
 	put_codes("coppice_request_errors_total", "Requests answered with an error, by its code.",
