@@ -22,7 +22,7 @@ typedef struct verb verb;
 typedef struct request {
 	cop_server *server;
 	const verb *verb;
-	cop_served *model; /* NULL for verbs that need none and got an empty name */
+	cop_model_slot *model; /* NULL for verbs that need none and got an empty name */
 	const void *body;
 	size_t length;
 	uint64_t sequence; /* newest journal record that the reply reports; 0: none */
@@ -73,10 +73,10 @@ static cop_err batch(request *r, cop_wire_fault *fault)
 static cop_err explain(request *r, cop_wire_fault *fault)
 {
 	cop_wire_context context;
-	cop_served_insist_on_names(r->model, true);
+	cop_model_table_insist_on_names(r->model, true);
 	cop_err err =
 	        cop_wire_explain_decode(r->body, r->length, &r->model->shape, &r->model->workspace, &context, fault);
-	cop_served_insist_on_names(r->model, false);
+	cop_model_table_insist_on_names(r->model, false);
 	if (err != COP_OK)
 		return err;
 	cop_explain_body body = { .served = r->model, .id = NULL, .seq = &context.seq };
@@ -143,7 +143,7 @@ static cop_err reload(request *r, cop_wire_fault *fault)
 
 static cop_err refit(request *r, cop_wire_fault *fault)
 {
-	cop_refit_order order = { .served = r->model };
+	cop_refit_order order = { .slot = r->model };
 	cop_err err = cop_wire_plain_decode(r->body, r->length, &order.seq, fault);
 	return err != COP_OK ? err : cop_refit_body_refit(&r->server->refits, &order, &r->server->serving.reply, fault);
 }
@@ -152,7 +152,7 @@ typedef cop_err order_handler(cop_refits *refits, cop_refit_order *order, cop_by
 
 static cop_err order(request *r, order_handler *handle, cop_wire_fault *fault)
 {
-	cop_refit_order what = { .served = r->model };
+	cop_refit_order what = { .slot = r->model };
 	cop_err err = cop_refit_body_decode(r->body, r->length, &what, fault);
 	if (err == COP_OK)
 		err = handle(&r->server->refits, &what, &r->server->serving.reply, fault);
@@ -207,7 +207,7 @@ static cop_err find_model(request *r, zmq_msg_t *name, cop_wire_fault *fault)
 	size_t length = zmq_msg_size(name);
 	if (length == 0 && r->verb->models == NONE_NEEDED)
 		return COP_OK;
-	r->model = cop_served_find(&r->server->durable.models, zmq_msg_data(name), length);
+	r->model = cop_model_table_find(&r->server->durable.models, zmq_msg_data(name), length);
 	if (r->model == NULL) {
 		char clean[COP_CONFIG_NAME_MAX + 8];
 		cop_wire_text_clean(clean, sizeof clean, zmq_msg_data(name), length);

@@ -61,13 +61,13 @@ static cop_err read_file(
 }
 
 static cop_err load(
-        cop_checkpoint *checkpoint, uint64_t sequence, cop_served_set *set, const char *const *reset, cop_diag *diag)
+        cop_checkpoint *checkpoint, uint64_t sequence, cop_model_table *set, const char *const *reset, cop_diag *diag)
 {
 	cop_bytes body;
 	cop_bytes_init(&body);
 	cop_err err = read_file(checkpoint, sequence, &body, &checkpoint->mark, diag);
 	if (err == COP_OK)
-		err = cop_served_load(set, &body, reset, diag);
+		err = cop_model_table_load(set, &body, reset, diag);
 	checkpoint->bytes = body.length;
 	cop_bytes_fini(&body);
 	return err;
@@ -110,7 +110,7 @@ static void remember_files(cop_checkpoint *checkpoint, const uint64_t *all, size
 
 static bool is_damage(cop_err err) { return err == COP_EFORMAT || err == COP_ENONFINITE; }
 
-static void tell_restored(const cop_checkpoint *checkpoint, const cop_served_set *set, cop_log *log)
+static void tell_restored(const cop_checkpoint *checkpoint, const cop_model_table *set, cop_log *log)
 {
 	cop_log_line(log, COP_LOG_NOTICE, "restored", "sequence=%" PRIu64 " bytes=%" PRIu64, checkpoint->sequence,
 	        checkpoint->bytes);
@@ -120,7 +120,7 @@ static void tell_restored(const cop_checkpoint *checkpoint, const cop_served_set
 		        set->parked[i].name);
 }
 
-cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_served_set *set, const cop_config *config,
+cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_model_table *set, const cop_config *config,
         const char *const *reset, cop_log *log, cop_diag *diag)
 {
 	uint64_t *all = NULL;
@@ -141,8 +141,8 @@ cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_served_set *set, 
 			continue;
 		cop_log_line(log, COP_LOG_WARNING, "checkpoint_damaged", "sequence=%" PRIu64 " reason=\"%s\"", all[i],
 		        why.message);
-		cop_served_fini(set);
-		err = cop_served_init(set, config, diag);
+		cop_model_table_fini(set);
+		err = cop_model_table_init(set, config, diag);
 	}
 	if (err == COP_OK && checkpoint->sequence != 0) {
 		remember_files(checkpoint, all, count, config->checkpoint_keep);
@@ -173,7 +173,7 @@ static cop_err failed(cop_checkpoint *checkpoint, cop_err err, const char *why, 
 	return err;
 }
 
-static void serialise(cop_checkpoint *checkpoint, const cop_served_set *set)
+static void serialise(cop_checkpoint *checkpoint, const cop_model_table *set)
 {
 	cop_bytes *body = &checkpoint->body;
 	cop_bytes_clear(body);
@@ -183,12 +183,12 @@ static void serialise(cop_checkpoint *checkpoint, const cop_served_set *set)
 	cop_bytes_put_u64(body, checkpoint->body_mark.journal_next);
 	cop_bytes_put_u64(body, checkpoint->body_mark.journal_base);
 	cop_section_file_end_section(body, section);
-	cop_served_save(set, body);
+	cop_model_table_save(set, body);
 	cop_section_file_end(body, file);
 }
 
 cop_err cop_checkpoint_start(
-        cop_checkpoint *checkpoint, const cop_served_set *set, const cop_checkpoint_mark *mark, cop_log *log)
+        cop_checkpoint *checkpoint, const cop_model_table *set, const cop_checkpoint_mark *mark, cop_log *log)
 {
 	if (checkpoint->job.started)
 		return COP_EEXIST;

@@ -13,7 +13,7 @@
 #include "daemon/common/job.h"
 #include "daemon/common/log.h"
 #include "daemon/config/config.h"
-#include "daemon/models/served.h"
+#include "daemon/models/model_table.h"
 
 /* Where the state stands. */
 typedef struct cop_checkpoint_mark {
@@ -50,13 +50,13 @@ void cop_checkpoint_fini(cop_checkpoint *checkpoint);
 /* Restores models made from config from the newest valid file; damaged ones are passed over with a warning, for which
  * the models are made anew. COP_OK also when there is no file at all. COP_ESHAPE, COP_EVERSION, COP_EIO, COP_ENOMEM,
  * with *diag. */
-COP_CHECK cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_served_set *set, const cop_config *config,
+COP_CHECK cop_err cop_checkpoint_restore(cop_checkpoint *checkpoint, cop_model_table *set, const cop_config *config,
         const char *const *reset, cop_log *log, cop_diag *diag);
 
 /* Begins to write a new file; all journal records before mark->journal_next are synced. COP_EEXIST: one is being
  * written. COP_ENOMEM, COP_EIO (no thread): counted and logged. */
 COP_CHECK cop_err cop_checkpoint_start(
-        cop_checkpoint *checkpoint, const cop_served_set *set, const cop_checkpoint_mark *mark, cop_log *log);
+        cop_checkpoint *checkpoint, const cop_model_table *set, const cop_checkpoint_mark *mark, cop_log *log);
 /* Takes in a file that is written (wait: waits for it) and removes old ones. COP_EEND: none was being written, or it
  * still is. An error of writing is counted, logged and given in *diag; older files stay. */
 COP_CHECK cop_err cop_checkpoint_finish(

@@ -68,19 +68,19 @@ static void tidy_challengers(cop_durability *durable)
 {
 	uint64_t from = first_replayed(durable);
 	for (size_t i = 0; i < durable->models.count; i++) {
-		cop_served *served = &durable->models.items[i];
-		cop_refit_state *s = &served->refit;
-		uint64_t decisions = cop_model_get_counters(served->model)->decisions;
+		cop_model_slot *slot = &durable->models.items[i];
+		cop_refit_state *s = &slot->refit;
+		uint64_t decisions = cop_model_get_counters(slot->model)->decisions;
 		cop_diag why = { 0 };
 		cop_challenger_pruned pruned = { 0 };
-		if (served->config->refit.enabled && durable->journal != NULL)
+		if (slot->config->refit.enabled && durable->journal != NULL)
 			cop_refit_state_mark(
-			        s, cop_journaler_next(durable->journal), decisions, served->config->refit.window);
+			        s, cop_journaler_next(durable->journal), decisions, slot->config->refit.window);
 		cop_refit_state_release(s, from);
-		if (s->controller.number == 0 || served->refit.running)
+		if (s->controller.number == 0 || slot->refit.running)
 			continue;
-		if (cop_challenger_prune(durable->config->state_dir, served->name, served->config->refit.keep,
-		            is_needed, s, &pruned, &why) != COP_OK)
+		if (cop_challenger_prune(durable->config->state_dir, slot->name, slot->config->refit.keep, is_needed, s,
+		            &pruned, &why) != COP_OK)
 			cop_log_line(
 			        durable->log, COP_LOG_WARNING, "challenger_prune_failed", "reason=\"%s\"", why.message);
 		s->held = pruned.held;
@@ -101,11 +101,11 @@ static uint64_t window_of_refits(const cop_durability *durable)
 {
 	uint64_t first = UINT64_MAX;
 	for (size_t i = 0; i < durable->models.count; i++) {
-		const cop_served *served = &durable->models.items[i];
-		if (!served->config->refit.enabled)
+		const cop_model_slot *slot = &durable->models.items[i];
+		if (!slot->config->refit.enabled)
 			continue;
 		uint64_t from = cop_refit_state_window(
-		        &served->refit, cop_model_get_counters(served->model)->decisions, served->config->refit.window);
+		        &slot->refit, cop_model_get_counters(slot->model)->decisions, slot->config->refit.window);
 		first = from < first ? from : first;
 	}
 	return first;
@@ -245,7 +245,8 @@ static cop_err open_journal(
 	err = begin_journal(durable, folder, recovery.next, diag);
 	if (err != COP_OK)
 		return err;
-	cop_served_reconfigure(&durable->models, durable->config, durable->log); /* over what was saved and replayed */
+	cop_model_table_reconfigure(
+	        &durable->models, durable->config, durable->log); /* over what was saved and replayed */
 	cop_durability_record_config(durable);
 	bool must = options->checkpoint_only || options->reset[0] != NULL;
 	return changed || must || recovery.applied > 0 ? checkpoint_start(durable, must, diag) : COP_OK;
@@ -255,12 +256,12 @@ cop_err cop_durability_open(
         cop_durability *durable, const cop_durability_options *options, cop_http *http, cop_diag *diag)
 {
 	size_t begun = 0;
-	cop_err err = cop_served_init(&durable->models, durable->config, diag);
+	cop_err err = cop_model_table_init(&durable->models, durable->config, diag);
 	if (err == COP_OK)
 		err = cop_checkpoint_restore(
 		        &durable->checkpoint, &durable->models, durable->config, options->reset, durable->log, diag);
 	if (err == COP_OK)
-		err = cop_served_start_from(&durable->models, durable->log, &begun, diag);
+		err = cop_model_table_start_from(&durable->models, durable->log, &begun, diag);
 	return err == COP_OK ? open_journal(durable, options, http, begun > 0, diag) : err;
 }
 
@@ -269,6 +270,6 @@ void cop_durability_close(cop_durability *durable)
 	cop_journal_retention_end(&durable->retention);
 	(void)!cop_journaler_close(durable->journal, NULL); /* flushed by the last checkpoint, or broken and logged */
 	cop_checkpoint_fini(&durable->checkpoint);
-	cop_served_fini(&durable->models);
+	cop_model_table_fini(&durable->models);
 	cop_state_lock_close(&durable->lock);
 }

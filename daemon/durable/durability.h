@@ -11,12 +11,12 @@
 #include "daemon/durable/journal_retention.h"
 #include "daemon/durable/journaler.h"
 #include "daemon/durable/state_lock.h"
-#include "daemon/models/served.h"
+#include "daemon/models/model_table.h"
 
 typedef struct cop_durability {
 	cop_config *config; /* kept */
 	cop_log *log;       /* kept */
-	cop_served_set models;
+	cop_model_table models;
 	cop_state_lock lock;    /* of the state folder */
 	cop_journaler *journal; /* NULL: off */
 	cop_checkpoint checkpoint;
@@ -26,10 +26,10 @@ typedef struct cop_durability {
 	uint64_t journal_end;   /* without a journal: where an old one ended */
 	double next_checkpoint; /* monotonic seconds */
 	/* Of a journal that is broken (healing.h). */
-	double next_look;   /* monotonic seconds: when files and the clock are looked at again */
-	double next_heal;   /* the same: when the journal is tried again */
-	double next_plaint; /* the same: when the log gets another line, that it does not heal */
-	bool broken_told;   /* the log has it that the journal is broken */
+	double next_look;      /* monotonic seconds: when files and the clock are looked at again */
+	double next_heal;      /* the same: when the journal is tried again */
+	double next_complaint; /* the same: when the log gets another line, that it does not heal */
+	bool broken_logged;    /* the log has it that the journal is broken */
 	char broken_reason[160];
 } cop_durability;
 

@@ -7,9 +7,9 @@
 
 #include "daemon/common/clock.h"
 
-#define LOOK_SECONDS   1.0  /* between looks at files and the clock */
-#define HEAL_SECONDS   1.0  /* between attempts to go on with a broken journal */
-#define PLAINT_SECONDS 60.0 /* between lines that report that they fail */
+#define LOOK_SECONDS      1.0  /* between looks at files and the clock */
+#define HEAL_SECONDS      1.0  /* between attempts to go on with a broken journal */
+#define COMPLAINT_SECONDS 60.0 /* between lines that report that they fail */
 
 bool cop_healing_stands(const cop_durability *durable)
 {
@@ -18,11 +18,11 @@ bool cop_healing_stands(const cop_durability *durable)
 
 void cop_healing_broke(cop_durability *durable, const cop_diag *why)
 {
-	durable->broken_told = true;
+	durable->broken_logged = true;
 	(void)snprintf(durable->broken_reason, sizeof durable->broken_reason, "%.159s", why->message);
 	cop_log_line(durable->log, COP_LOG_ERROR, "journal_broken", "reason=\"%s\"", why->message);
 	durable->next_heal = cop_journaler_gone(durable->journal) ? 0.0 : cop_clock_monotonic() + HEAL_SECONDS;
-	durable->next_plaint = cop_clock_monotonic() + PLAINT_SECONDS;
+	durable->next_complaint = cop_clock_monotonic() + COMPLAINT_SECONDS;
 }
 
 void cop_healing_commit(cop_durability *durable)
@@ -30,7 +30,7 @@ void cop_healing_commit(cop_durability *durable)
 	cop_diag why = { 0 };
 	if (durable->journal != NULL && !cop_journaler_commit(durable->journal, &why))
 		cop_healing_broke(durable, &why);
-	if (cop_healing_stands(durable) || durable->broken_told)
+	if (cop_healing_stands(durable) || durable->broken_logged)
 		return;
 	cop_diag_message(&why, "no memory for records"); /* broken while records were put */
 	cop_healing_broke(durable, &why);
@@ -40,10 +40,10 @@ void cop_healing_commit(cop_durability *durable)
 static void still_broken(cop_durability *durable, const char *event, const cop_diag *why)
 {
 	double now = cop_clock_monotonic();
-	if (now < durable->next_plaint)
+	if (now < durable->next_complaint)
 		return;
 	cop_log_line(durable->log, COP_LOG_ERROR, event, "reason=\"%s\"", why->message);
-	durable->next_plaint = now + PLAINT_SECONDS;
+	durable->next_complaint = now + COMPLAINT_SECONDS;
 }
 
 /* In that order: the models alone have what was lost. */
@@ -67,7 +67,7 @@ static void heal(cop_durability *durable)
 			err = begin_anew(durable, err, &why);
 	}
 	if (err == COP_OK && (cop_durability_checkpoint(durable, &why) != COP_OK || !cop_healing_stands(durable))) {
-		cop_journaler_doubt(durable->journal);
+		cop_journaler_rebreak(durable->journal);
 		err = COP_EIO;
 	}
 	if (err != COP_OK) {
@@ -75,7 +75,7 @@ static void heal(cop_durability *durable)
 		return;
 	}
 	cop_durability_record_config(durable);
-	durable->broken_told = false;
+	durable->broken_logged = false;
 	cop_log_line(durable->log, COP_LOG_NOTICE, "journal_healed", "sequence=%" PRIu64,
 	        cop_journaler_next(durable->journal));
 }
@@ -108,7 +108,7 @@ static void look_at_files(cop_durability *durable)
 	if (stands && cop_state_lock_check(&durable->lock, &why) == COP_OK)
 		return;
 	if (stands)
-		cop_journaler_doubt(durable->journal);
+		cop_journaler_rebreak(durable->journal);
 	cop_healing_broke(durable, &why);
 }
 

@@ -397,7 +397,7 @@ cop_err cop_journaler_begin_anew(cop_journaler *j, cop_diag *diag)
 	return COP_OK;
 }
 
-void cop_journaler_doubt(cop_journaler *j) { j->broken = true; }
+void cop_journaler_rebreak(cop_journaler *j) { j->broken = true; }
 
 cop_err cop_journaler_close(cop_journaler *j, cop_diag *diag)
 {

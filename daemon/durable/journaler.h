@@ -68,6 +68,6 @@ COP_CHECK cop_err cop_journaler_heal(cop_journaler *journaler, cop_diag *diag);
  * before it cannot be read. Makes the folder when it is not there. COP_EIO, COP_ENOMEM: still broken. */
 COP_CHECK cop_err cop_journaler_begin_anew(cop_journaler *journaler, cop_diag *diag);
 /* Broken again: what was to make a healed journal good did not come about. */
-void cop_journaler_doubt(cop_journaler *journaler);
+void cop_journaler_rebreak(cop_journaler *journaler);
 
 #endif

@@ -11,28 +11,28 @@
 #include "online/model_shadow.h"
 #include "store/state_dir.h"
 
-static uint64_t learned_of(const cop_served *served) { return cop_model_get_counters(served->model)->learned; }
+static uint64_t learned_of(const cop_model_slot *slot) { return cop_model_get_counters(slot->model)->learned; }
 
 static cop_err challenge_from_file(
-        cop_served *served, const char *state_dir, uint64_t number, uint32_t *crc, bool given, cop_diag *diag)
+        cop_model_slot *slot, const char *state_dir, uint64_t number, uint32_t *crc, bool given, cop_diag *diag)
 {
 	cop_trees *trees;
 	uint32_t is;
-	cop_err err = cop_challenger_read(state_dir, served->name, number, &trees, &is, diag);
+	cop_err err = cop_challenger_read(state_dir, slot->name, number, &trees, &is, diag);
 	if (err == COP_OK && given && is != *crc) {
 		cop_diag_message(diag,
 		        "challenger %" PRIu64
 		        " of model \"%s\" is not the one that was recorded: its checksum is %08x, "
 		        "expected %08x",
-		        number, served->name, is, *crc);
+		        number, slot->name, is, *crc);
 		err = COP_EFORMAT;
 	}
 	if (err == COP_OK)
-		err = cop_model_challenge(served->model, trees, diag);
+		err = cop_model_challenge(slot->model, trees, diag);
 	cop_trees_free(trees);
 	*crc = is;
 	if (err == COP_OK)
-		cop_refit_controller_challenge(&served->refit.controller, number, learned_of(served));
+		cop_refit_controller_challenge(&slot->refit.controller, number, learned_of(slot));
 	return err;
 }
 
@@ -40,35 +40,35 @@ static cop_err challenge(const cop_promotion *s, uint64_t number, uint32_t *crc,
 {
 	cop_challenger_load *load = s->load;
 	if (load == NULL)
-		return challenge_from_file(s->served, s->durable->config->state_dir, number, crc, false, diag);
+		return challenge_from_file(s->slot, s->durable->config->state_dir, number, crc, false, diag);
 	*crc = load->crc;
-	cop_err err = cop_model_challenge_with(s->served->model, load->trees, &load->spare, diag);
+	cop_err err = cop_model_challenge_with(s->slot->model, load->trees, &load->spare, diag);
 	if (err == COP_OK)
-		cop_refit_controller_challenge(&s->served->refit.controller, number, learned_of(s->served));
+		cop_refit_controller_challenge(&s->slot->refit.controller, number, learned_of(s->slot));
 	return err;
 }
 
-static cop_err retire(cop_served *served)
+static cop_err retire(cop_model_slot *slot)
 {
 	cop_promotion_test_roles roles;
-	cop_model_shadow_roles(served->model, &roles);
-	cop_err err = cop_model_retire(served->model);
+	cop_model_shadow_roles(slot->model, &roles);
+	cop_err err = cop_model_retire(slot->model);
 	if (err == COP_OK)
-		cop_refit_controller_retire(&served->refit.controller, roles.promoted);
+		cop_refit_controller_retire(&slot->refit.controller, roles.promoted);
 	return err;
 }
 
-static cop_err freeze(cop_served *served, bool frozen)
+static cop_err freeze(cop_model_slot *slot, bool frozen)
 {
 	cop_promotion_test_roles roles;
-	cop_model_shadow_roles(served->model, &roles);
+	cop_model_shadow_roles(slot->model, &roles);
 	if (roles.frozen == frozen)
 		return COP_EEXIST;
-	cop_model_freeze(served->model, frozen);
+	cop_model_freeze(slot->model, frozen);
 	return COP_OK;
 }
 
-static cop_err simple(cop_served *served, cop_wire_promotion kind, cop_diag *diag)
+static cop_err simple(cop_model_slot *slot, cop_wire_promotion kind, cop_diag *diag)
 {
 	static const char *const missing[COP_WIRE_PROMOTIONS] = {
 		[COP_WIRE_PROMOTION_PROMOTE] = "there is no challenger that does not serve yet",
@@ -77,14 +77,14 @@ static cop_err simple(cop_served *served, cop_wire_promotion kind, cop_diag *dia
 		[COP_WIRE_PROMOTION_FREEZE] = "it is frozen already",
 		[COP_WIRE_PROMOTION_THAW] = "it is not frozen",
 	};
-	cop_err err = kind == COP_WIRE_PROMOTION_PROMOTE    ? cop_model_promote(served->model)
-	              : kind == COP_WIRE_PROMOTION_ROLLBACK ? cop_model_rollback(served->model)
-	              : kind == COP_WIRE_PROMOTION_RETIRE   ? retire(served)
-	                                                    : freeze(served, kind == COP_WIRE_PROMOTION_FREEZE);
+	cop_err err = kind == COP_WIRE_PROMOTION_PROMOTE    ? cop_model_promote(slot->model)
+	              : kind == COP_WIRE_PROMOTION_ROLLBACK ? cop_model_rollback(slot->model)
+	              : kind == COP_WIRE_PROMOTION_RETIRE   ? retire(slot)
+	                                                    : freeze(slot, kind == COP_WIRE_PROMOTION_FREEZE);
 	if (err != COP_OK)
-		cop_diag_message(diag, "model \"%s\": %s", served->name, missing[kind]);
+		cop_diag_message(diag, "model \"%s\": %s", slot->name, missing[kind]);
 	else if (kind == COP_WIRE_PROMOTION_PROMOTE)
-		cop_refit_controller_promote(&served->refit.controller, learned_of(served));
+		cop_refit_controller_promote(&slot->refit.controller, learned_of(slot));
 	return err;
 }
 
@@ -93,7 +93,7 @@ static void tell(const cop_promotion *s, cop_wire_promotion kind, const cop_mode
 	const cop_promotion_test_summary *e = &before->summary;
 	cop_log_line(s->durable->log, COP_LOG_NOTICE, "promotion",
 	        "model=%s kind=%s number=%" PRIu64 " by=%s events=%" PRIu64 " gain=%.6g low=%.6g high=%.6g",
-	        s->served->name, cop_wire_promotion_text(kind), s->served->refit.controller.current, s->by, e->events,
+	        s->slot->name, cop_wire_promotion_text(kind), s->slot->refit.controller.current, s->by, e->events,
 	        e->value[COP_PROMOTION_TEST_DR], e->low[COP_PROMOTION_TEST_DR], e->high[COP_PROMOTION_TEST_DR]);
 }
 
@@ -108,7 +108,7 @@ static cop_err prepare(const cop_promotion *s, cop_wire_promotion kind, uint64_t
 	}
 	if (kind != COP_WIRE_PROMOTION_CHALLENGE)
 		return COP_OK;
-	cop_err err = cop_refit_state_need(&s->served->refit, cop_journaler_next(s->durable->journal), number);
+	cop_err err = cop_refit_state_need(&s->slot->refit, cop_journaler_next(s->durable->journal), number);
 	if (err != COP_OK)
 		cop_diag_message(diag, "%s", cop_err_text(err));
 	return err;
@@ -119,8 +119,8 @@ cop_err cop_promotion_do(
 {
 	cop_model_evidence before;
 	cop_wire_record record = {
-		.model = s->served->name,
-		.model_length = strlen(s->served->name),
+		.model = s->slot->name,
+		.model_length = strlen(s->slot->name),
 		.time = s->durable->time,
 		.promotion = kind,
 		.count = number,
@@ -128,34 +128,34 @@ cop_err cop_promotion_do(
 	cop_err err = prepare(s, kind, number, diag);
 	if (err != COP_OK)
 		return err;
-	cop_model_get_evidence(s->served->model, &before);
+	cop_model_get_evidence(s->slot->model, &before);
 	err = kind == COP_WIRE_PROMOTION_CHALLENGE ? challenge(s, number, &record.crc, diag)
-	                                           : simple(s->served, kind, diag);
+	                                           : simple(s->slot, kind, diag);
 	if (err != COP_OK)
 		return err;
 	uint64_t recorded = cop_journaler_put(s->durable->journal, COP_WIRE_RECORD_PROMOTION, &record);
 	if (sequence != NULL)
 		*sequence = recorded;
-	s->served->refit.promotions[kind]++;
+	s->slot->refit.promotions[kind]++;
 	tell(s, kind, &before);
 	return COP_OK;
 }
 
 cop_err cop_promotion_replay(
-        cop_served *served, const char *state_dir, const cop_wire_record *record, uint64_t sequence, cop_diag *diag)
+        cop_model_slot *slot, const char *state_dir, const cop_wire_record *record, uint64_t sequence, cop_diag *diag)
 {
 	uint32_t crc = record->crc;
 	if (record->promotion == COP_WIRE_PROMOTION_NONE)
 		return COP_OK;
 	if (record->promotion != COP_WIRE_PROMOTION_CHALLENGE)
-		return simple(served, record->promotion, diag);
-	cop_err err = cop_refit_state_need(&served->refit, sequence, record->count);
+		return simple(slot, record->promotion, diag);
+	cop_err err = cop_refit_state_need(&slot->refit, sequence, record->count);
 	if (err == COP_OK)
-		err = challenge_from_file(served, state_dir, record->count, &crc, true, diag);
+		err = challenge_from_file(slot, state_dir, record->count, &crc, true, diag);
 	if (err == COP_ENOTFOUND)
 		cop_diag_message(diag,
 		        "its challenger is gone; expected it in " COP_STATE_DIR_CHALLENGERS "/refit.%.64s.%020" PRIu64
 		        ".checkpoint; put that file back, or start with --salvaged, which goes on without it",
-		        served->name, record->count);
+		        slot->name, record->count);
 	return err;
 }

@@ -11,8 +11,8 @@
 
 typedef struct cop_promotion {
 	cop_durability *durable;
-	cop_served *served; /* one of its models */
-	const char *by;     /* who wants it: a word for the log */
+	cop_model_slot *slot; /* one of its models */
+	const char *by;       /* who wants it: a word for the log */
 	/* Of a challenge: ready and not failed, else NULL: the file is read and the room made here, which takes time.
 	 */
 	cop_challenger_load *load;
@@ -26,6 +26,6 @@ COP_CHECK cop_err cop_promotion_do(
         const cop_promotion *promotion, cop_wire_promotion kind, uint64_t number, uint64_t *sequence, cop_diag *diag);
 /* The same from record `sequence`. COP_EFORMAT also: the file is not the one that was recorded. */
 COP_CHECK cop_err cop_promotion_replay(
-        cop_served *served, const char *state_dir, const cop_wire_record *record, uint64_t sequence, cop_diag *diag);
+        cop_model_slot *slot, const char *state_dir, const cop_wire_record *record, uint64_t sequence, cop_diag *diag);
 
 #endif

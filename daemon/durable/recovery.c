@@ -32,8 +32,8 @@ static bool listed(const char *const *names, const char *name, size_t length)
 	return false;
 }
 
-static cop_err apply_to(cop_recovery *recovery, cop_served *served, cop_wire_record_type type, const cop_wire_record *r,
-        uint64_t sequence)
+static cop_err apply_to(cop_recovery *recovery, cop_model_slot *served, cop_wire_record_type type,
+        const cop_wire_record *r, uint64_t sequence)
 {
 	if (type == COP_WIRE_RECORD_PROMOTION)
 		return cop_promotion_replay(served, recovery->state_dir, r, sequence, &recovery->why);
@@ -43,14 +43,14 @@ static cop_err apply_to(cop_recovery *recovery, cop_served *served, cop_wire_rec
 }
 
 /* The settings from here on, as far as they may change in a living model. */
-static cop_err apply_config(cop_served_set *set, const cop_wire_record *r)
+static cop_err apply_config(cop_model_table *set, const cop_wire_record *r)
 {
 	cop_config *config;
 	cop_config_report report;
 	cop_config_report_init(&report);
 	cop_err err = cop_config_parse(r->text, r->text_length, "journal", NULL, &config, &report);
 	if (err == COP_OK) {
-		cop_served_adjust(set, config);
+		cop_model_table_adjust(set, config);
 		cop_config_free(config);
 	}
 	cop_config_report_fini(&report);
@@ -58,8 +58,8 @@ static cop_err apply_config(cop_served_set *set, const cop_wire_record *r)
 }
 
 /* The model that the record is of; *served NULL: of none, as a configuration, or of one that is passed over. */
-static cop_err find_model(
-        cop_recovery *recovery, cop_served_set *set, const cop_journal_record *raw, bool *skip, cop_served **served)
+static cop_err find_model(cop_recovery *recovery, cop_model_table *set, const cop_journal_record *raw, bool *skip,
+        cop_model_slot **served)
 {
 	const char *name;
 	size_t length;
@@ -75,17 +75,17 @@ static cop_err find_model(
 	if (err != COP_OK)
 		return err;
 	if (length > 0)
-		*served = cop_served_find(set, name, length);
+		*served = cop_model_table_find(set, name, length);
 	*skip = *served == NULL || listed(recovery->reset, name, length);
 	return COP_OK;
 }
 
-static cop_err apply(cop_recovery *recovery, cop_served_set *set, const cop_journal_record *raw)
+static cop_err apply(cop_recovery *recovery, cop_model_table *set, const cop_journal_record *raw)
 {
 	static const cop_wire_shape no_shape = { .features = 1, .arms = 1 };
 	static const cop_wire_workspace no_workspace = { 0 };
 	bool skip;
-	cop_served *served;
+	cop_model_slot *served;
 	cop_wire_record record;
 	cop_wire_fault fault = { 0 };
 	cop_wire_record_type type = (cop_wire_record_type)raw->type;
@@ -127,7 +127,7 @@ static cop_err refuse_record(const cop_recovery *recovery, const cop_journal_rea
 	return err == COP_ENOMEM ? err : COP_EFORMAT;
 }
 
-static cop_err apply_all(cop_recovery *recovery, cop_served_set *set, cop_journal_reader *reader, cop_diag *diag)
+static cop_err apply_all(cop_recovery *recovery, cop_model_table *set, cop_journal_reader *reader, cop_diag *diag)
 {
 	cop_journal_record raw;
 	cop_err err;
@@ -216,7 +216,7 @@ static cop_err check_segments(
 	return err;
 }
 
-cop_err cop_recovery_run(cop_recovery *recovery, cop_served_set *set, const cop_checkpoint_mark *mark, cop_diag *diag)
+cop_err cop_recovery_run(cop_recovery *recovery, cop_model_table *set, const cop_checkpoint_mark *mark, cop_diag *diag)
 {
 	recovery->time = mark->time;
 	recovery->applied = recovery->skipped = 0;

@@ -8,7 +8,7 @@
 #include "daemon/common/http.h"
 #include "daemon/common/log.h"
 #include "daemon/durable/checkpoint.h"
-#include "daemon/models/served.h"
+#include "daemon/models/model_table.h"
 
 typedef struct cop_recovery {
 	const char *state_dir;    /* where challengers are */
@@ -30,7 +30,7 @@ typedef struct cop_recovery {
  * cannot be cut off because the disk is full stays: the segment that is begun next ends the records before it.
  * COP_ENOTFOUND: records after the mark are gone. COP_EVERSION, COP_EIO, COP_ENOMEM. */
 COP_CHECK cop_err cop_recovery_run(
-        cop_recovery *recovery, cop_served_set *set, const cop_checkpoint_mark *mark, cop_diag *diag);
+        cop_recovery *recovery, cop_model_table *set, const cop_checkpoint_mark *mark, cop_diag *diag);
 
 /* Moves the journal's folder aside, so that only the checkpoint counts; *to (size bytes) gets its new name. COP_EIO. */
 COP_CHECK cop_err cop_recovery_set_aside(const char *folder, char *to, size_t size, cop_diag *diag);

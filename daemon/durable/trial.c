@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "daemon/durable/checkpoint.h"
-#include "daemon/models/served.h"
+#include "daemon/models/model_table.h"
 
 #define PATH_ROOM 4096
 
@@ -64,7 +64,7 @@ static cop_err check_state_dir(const char *folder, cop_diag *diag)
 
 /* What is in the folder, which may not be there yet. */
 static cop_err restore(
-        const cop_config *config, const char *const *reset, cop_log *log, cop_served_set *models, cop_diag *diag)
+        const cop_config *config, const char *const *reset, cop_log *log, cop_model_table *models, cop_diag *diag)
 {
 	struct stat status;
 	cop_checkpoint checkpoint;
@@ -78,25 +78,25 @@ static cop_err restore(
 
 cop_err cop_trial_start(const cop_config *config, const char *const *reset, cop_log *log, cop_diag *diag)
 {
-	cop_served_set models = { 0 };
+	cop_model_table models = { 0 };
 	size_t begun = 0;
 	cop_err err = check_state_dir(config->state_dir, diag);
 	if (err == COP_OK)
-		err = cop_served_init(&models, config, diag);
+		err = cop_model_table_init(&models, config, diag);
 	if (err == COP_OK)
 		err = restore(config, reset, log, &models, diag);
 	if (err == COP_OK)
-		err = cop_served_start_from(&models, log, &begun, diag);
-	cop_served_fini(&models);
+		err = cop_model_table_start_from(&models, log, &begun, diag);
+	cop_model_table_fini(&models);
 	return err;
 }
 
 /* The settings that the state of a model of this name was made with; false: there is none. */
-static bool settings_of(cop_served_set *set, const char *name, cop_model_settings *settings)
+static bool settings_of(cop_model_table *set, const char *name, cop_model_settings *settings)
 {
-	const cop_served *served = cop_served_find(set, name, strlen(name));
-	if (served != NULL) {
-		*settings = *cop_model_get_settings(served->model);
+	const cop_model_slot *slot = cop_model_table_find(set, name, strlen(name));
+	if (slot != NULL) {
+		*settings = *cop_model_get_settings(slot->model);
 		return true;
 	}
 	for (size_t i = 0; i < set->parked_count; i++) {
@@ -131,7 +131,7 @@ static cop_err refuse_model(const char *name, const char *why, cop_config_change
 }
 
 cop_err cop_trial_changes(
-        cop_served_set *set, const cop_config *old, const cop_config *next, cop_config_changes *changes)
+        cop_model_table *set, const cop_config *old, const cop_config *next, cop_config_changes *changes)
 {
 	cop_err err = COP_OK;
 	if (strcmp(old->state_dir, next->state_dir) != 0) /* whatever is there, these models are not */

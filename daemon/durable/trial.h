@@ -6,7 +6,7 @@
 
 #include "daemon/common/log.h"
 #include "daemon/config/config.h"
-#include "daemon/models/served.h"
+#include "daemon/models/model_table.h"
 
 /* Goes through a start up to the sockets: the state folder can be made and written, the models can be made, the newest
  * checkpoint fits them (those named in `reset`, NULL-terminated, begin anew), and files of start_from can be read. The
@@ -17,6 +17,6 @@ COP_CHECK cop_err cop_trial_start(const cop_config *config, const char *const *r
 /* Marks those changes as refused that a restart would refuse, since a model that is served or parked could not be
  * restored into the shape that `next` gives it, and adds one that gives the reason. COP_ENOMEM. */
 COP_CHECK cop_err cop_trial_changes(
-        cop_served_set *set, const cop_config *old, const cop_config *next, cop_config_changes *changes);
+        cop_model_table *set, const cop_config *old, const cop_config *next, cop_config_changes *changes);
 
 #endif

@@ -52,15 +52,15 @@ static double figure(const cop_apprentice_summary *summary, size_t i)
 	return *(const double *)at;
 }
 
-void cop_apprentice_body_status(const cop_served *served, cop_bytes *out)
+void cop_apprentice_body_status(const cop_model_slot *slot, cop_bytes *out)
 {
 	cop_apprentice_summary is;
-	cop_model_get_apprentice(served->model, &is);
-	if (!served->shape.apprentice && is.observed == 0)
+	cop_model_get_apprentice(slot->model, &is);
+	if (!slot->shape.apprentice && is.observed == 0)
 		return;
 	cop_wire_put_text(out, "apprentice");
 	size_t map = cop_wire_put_map_open(out);
-	cop_wire_put_key_bool(out, "on", served->shape.apprentice);
+	cop_wire_put_key_bool(out, "on", slot->shape.apprentice);
 	cop_counters_put_status(cop_apprentice_body_counters, &is, out);
 	for (size_t i = 0; i < FIGURES; i++) {
 		double value = figure(&is, i);
@@ -93,14 +93,14 @@ void cop_apprentice_body_text(const cop_model *model, char out[COP_APPRENTICE_TE
 	}
 }
 
-static const char *label(const cop_served *served, char out[COP_CONFIG_NAME_MAX + 16])
+static const char *label(const cop_model_slot *slot, char out[COP_CONFIG_NAME_MAX + 16])
 {
-	(void)snprintf(out, COP_CONFIG_NAME_MAX + 16, "model=\"%s\"", served->name);
+	(void)snprintf(out, COP_CONFIG_NAME_MAX + 16, "model=\"%s\"", slot->name);
 	return out;
 }
 
 /* NaN, as Prometheus has it, where it is not known. */
-static void put_figure(const cop_served_set *models, size_t which, cop_bytes *out)
+static void put_figure(const cop_model_table *models, size_t which, cop_bytes *out)
 {
 	char labels[COP_CONFIG_NAME_MAX + 16];
 	cop_exposition_family(out, figures[which].metric, figures[which].help);
@@ -111,7 +111,7 @@ static void put_figure(const cop_served_set *models, size_t which, cop_bytes *ou
 	}
 }
 
-void cop_apprentice_body_metrics(const cop_served_set *models, cop_bytes *out)
+void cop_apprentice_body_metrics(const cop_model_table *models, cop_bytes *out)
 {
 	char labels[COP_CONFIG_NAME_MAX + 16];
 	cop_exposition_family(
@@ -122,11 +122,11 @@ void cop_apprentice_body_metrics(const cop_served_set *models, cop_bytes *out)
 	for (const cop_counter *row = cop_apprentice_body_counters; !cop_counters_is_end(row); row++) {
 		cop_counters_put_family(row, out);
 		for (size_t i = 0; i < models->count; i++) {
-			const cop_served *served = &models->items[i];
+			const cop_model_slot *slot = &models->items[i];
 			cop_apprentice_summary is;
-			cop_model_get_apprentice(served->model, &is);
-			cop_exposition_whole(out, row->metric, label(served, labels),
-			        cop_counters_value(row, &is) - cop_counters_value(row, &served->apprentice_before));
+			cop_model_get_apprentice(slot->model, &is);
+			cop_exposition_whole(out, row->metric, label(slot, labels),
+			        cop_counters_value(row, &is) - cop_counters_value(row, &slot->apprentice_before));
 		}
 	}
 	for (size_t which = 0; which < FIGURES; which++)

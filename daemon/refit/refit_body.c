@@ -20,7 +20,7 @@ cop_err cop_refit_body_decode(const void *body, size_t length, cop_refit_order *
 	cop_wire_cursor cursor;
 	cop_wire_keys keys;
 	unsigned which;
-	*order = (cop_refit_order){ .served = order->served, .on = true };
+	*order = (cop_refit_order){ .slot = order->slot, .on = true };
 	if (length == 0)
 		return COP_OK;
 	cop_wire_cursor_init(&cursor, body, length);
@@ -42,11 +42,11 @@ cop_err cop_refit_body_decode(const void *body, size_t length, cop_refit_order *
 
 cop_err cop_refit_body_refit(cop_refits *refits, cop_refit_order *order, cop_bytes *out, cop_wire_fault *fault)
 {
-	cop_refits_answer answer = cop_refits_ask(refits, order->served);
+	cop_refits_answer answer = cop_refits_ask(refits, order->slot);
 	if (answer == COP_REFITS_OFF)
 		return cop_wire_fault_set(fault, COP_WIRE_FORBIDDEN,
 		        "refit: off for this model (%s); expected one whose refits are on, and a journal",
-		        cop_refits_why_text(refits, order->served));
+		        cop_refits_why_text(refits, order->slot));
 	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_text(out, "state", cop_refits_answer_text(answer));
 	cop_wire_seq_put(out, &order->seq);
@@ -69,7 +69,7 @@ static cop_err promote(
         cop_refits *refits, cop_refit_order *order, cop_wire_promotion kind, uint64_t number, cop_wire_fault *fault)
 {
 	cop_diag why = { 0 };
-	const cop_promotion p = { .durable = refits->durable, .served = order->served, .by = "hand" };
+	const cop_promotion p = { .durable = refits->durable, .slot = order->slot, .by = "hand" };
 	cop_err err = cop_promotion_do(&p, kind, number, &order->sequence, &why);
 	return err == COP_OK ? COP_OK : refuse(refits->durable, err, &why, fault);
 }
@@ -77,15 +77,15 @@ static cop_err promote(
 static cop_err answer(
         cop_refits *refits, cop_refit_order *order, cop_wire_promotion kind, cop_bytes *out, cop_wire_fault *fault)
 {
-	const cop_served *served = order->served;
+	const cop_model_slot *slot = order->slot;
 	cop_err err = promote(refits, order, kind, 0, fault);
 	if (err != COP_OK)
 		return err;
 	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_text(out, "kind", cop_wire_promotion_text(kind));
-	cop_wire_put_key_unsigned(out, "rev", cop_model_learner(served->model)->rev);
-	if (served->refit.controller.current != 0)
-		cop_wire_put_key_unsigned(out, "n", served->refit.controller.current);
+	cop_wire_put_key_unsigned(out, "rev", cop_model_learner(slot->model)->rev);
+	if (slot->refit.controller.current != 0)
+		cop_wire_put_key_unsigned(out, "n", slot->refit.controller.current);
 	cop_wire_seq_put(out, &order->seq);
 	cop_wire_put_map_close(out, map);
 	return COP_OK;
@@ -94,12 +94,12 @@ static cop_err answer(
 cop_err cop_refit_body_promote(cop_refits *refits, cop_refit_order *order, cop_bytes *out, cop_wire_fault *fault)
 {
 	cop_promotion_test_roles roles;
-	const cop_served *served = order->served;
-	if (served->config->refit.promote == COP_PROMOTE_NEVER)
+	const cop_model_slot *slot = order->slot;
+	if (slot->config->refit.promote == COP_PROMOTE_NEVER)
 		return cop_wire_fault_set(
 		        fault, COP_WIRE_FORBIDDEN, "promote: the model's section refit has promote = never");
-	cop_model_shadow_roles(served->model, &roles);
-	bool there = roles.shadow && !roles.promoted && order->number == served->refit.controller.current;
+	cop_model_shadow_roles(slot->model, &roles);
+	bool there = roles.shadow && !roles.promoted && order->number == slot->refit.controller.current;
 	cop_err err = order->has_number && !there
 	                      ? promote(refits, order, COP_WIRE_PROMOTION_CHALLENGE, order->number, fault)
 	                      : COP_OK;
@@ -138,28 +138,28 @@ static void put_last(const cop_refit_state *s, cop_bytes *out)
 	cop_wire_put_key_double(out, "last_processor", s->last.spent);
 }
 
-static void put_refit(const cop_refits *refits, const cop_served *served, cop_bytes *out)
+static void put_refit(const cop_refits *refits, const cop_model_slot *slot, cop_bytes *out)
 {
-	const cop_refit_state *s = &served->refit;
+	const cop_refit_state *s = &slot->refit;
 	uint64_t ended = 0, bad = 0;
 	for (unsigned i = 0; i < COP_WORKER_OUTCOMES; i++) {
 		ended += s->outcomes[i];
 		bad += cop_worker_outcome_bad((cop_worker_outcome)i) ? s->outcomes[i] : 0;
 	}
 	const cop_refit_controller *c = &s->controller;
-	uint64_t learned = cop_model_get_counters(served->model)->learned;
+	uint64_t learned = cop_model_get_counters(slot->model)->learned;
 	double pause = c->failures == 0 ? 0.0 : fmax(c->not_before - cop_clock_monotonic(), 0.0);
 	cop_wire_put_text(out, "refit");
 	size_t map = cop_wire_put_map_open(out);
-	cop_wire_put_key_text(out, "state", cop_refits_state_text(refits, served));
-	cop_wire_put_key_text(out, "why", refits->running == served ? "" : cop_refits_why_text(refits, served));
+	cop_wire_put_key_text(out, "state", cop_refits_state_text(refits, slot));
+	cop_wire_put_key_text(out, "why", refits->running == slot ? "" : cop_refits_why_text(refits, slot));
 	cop_wire_put_key_double(out, "rest", fmax(cop_refits_rested(refits) - refits->durable->time, 0.0));
 	cop_wire_put_key_unsigned(out, "ended", ended);
 	cop_wire_put_key_unsigned(out, "failed", bad);
 	cop_wire_put_key_unsigned(out, "fresh", cop_refit_controller_fresh(c, learned));
 	cop_wire_put_key_bool(out, "drift", c->drifted);
 	cop_wire_put_key_double(out, "pause", pause);
-	if (refits->running == served)
+	if (refits->running == slot)
 		put_running(refits, out);
 	if (s->has_last)
 		put_last(s, out);
@@ -179,15 +179,15 @@ static void put_evidence(const cop_promotion_test_summary *e, cop_bytes *out)
 	cop_wire_put_key_double(out, "effective_sample_size", e->effective_sample_size);
 }
 
-static void put_challenger(const cop_served *served, const cop_model_evidence *is, cop_bytes *out)
+static void put_challenger(const cop_model_slot *slot, const cop_model_evidence *is, cop_bytes *out)
 {
 	cop_wire_put_text(out, "challenger");
 	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_text(out, "state", is->promoted ? "serving" : is->shadow ? "shadow" : "none");
 	cop_wire_put_key_bool(out, "frozen", is->frozen);
 	cop_wire_put_key_unsigned(out, "challenges", is->challenges);
-	if (served->refit.controller.current != 0)
-		cop_wire_put_key_unsigned(out, "n", served->refit.controller.current);
+	if (slot->refit.controller.current != 0)
+		cop_wire_put_key_unsigned(out, "n", slot->refit.controller.current);
 	if (is->shadow) {
 		cop_wire_put_key_unsigned(out, "shadow_rev", is->rev);
 		put_evidence(&is->summary, out);
@@ -195,11 +195,11 @@ static void put_challenger(const cop_served *served, const cop_model_evidence *i
 	cop_wire_put_map_close(out, map);
 }
 
-void cop_refit_body_status(const cop_refits *refits, const cop_served *served, cop_bytes *out)
+void cop_refit_body_status(const cop_refits *refits, const cop_model_slot *slot, cop_bytes *out)
 {
 	cop_model_evidence is;
-	cop_model_get_evidence(served->model, &is);
-	put_refit(refits, served, out);
+	cop_model_get_evidence(slot->model, &is);
+	put_refit(refits, slot, out);
 	if (is.challenges > 0 || is.frozen)
-		put_challenger(served, &is, out);
+		put_challenger(slot, &is, out);
 }

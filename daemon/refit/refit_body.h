@@ -8,7 +8,7 @@
 #include "wire/wire_keys.h"
 
 typedef struct cop_refit_order {
-	cop_served *served; /* whose model */
+	cop_model_slot *slot; /* whose model */
 	bool has_number;
 	uint64_t number; /* of a challenger */
 	bool on;         /* freeze; true unless told otherwise */
@@ -31,6 +31,6 @@ COP_CHECK cop_err cop_refit_body_freeze(
         cop_refits *refits, cop_refit_order *order, cop_bytes *out, cop_wire_fault *fault);
 
 /* The pairs "refit" and "challenger" of a model's status, where there is something to report. */
-void cop_refit_body_status(const cop_refits *refits, const cop_served *served, cop_bytes *out);
+void cop_refit_body_status(const cop_refits *refits, const cop_model_slot *slot, cop_bytes *out);
 
 #endif

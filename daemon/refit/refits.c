@@ -40,13 +40,13 @@ static void note_spent(cop_refits *refits, double seconds)
 	refits->running->refit.spent_total += seconds;
 }
 
-static void set_running(cop_refits *refits, cop_served *served)
+static void set_running(cop_refits *refits, cop_model_slot *slot)
 {
 	if (refits->running != NULL)
 		refits->running->refit.running = false;
-	if (served != NULL)
-		served->refit.running = true;
-	refits->running = served;
+	if (slot != NULL)
+		slot->refit.running = true;
+	refits->running = slot;
 }
 
 /* Nothing is waited for but a killed process. */
@@ -71,16 +71,16 @@ static bool journal_stands(const cop_refits *r)
 	return r->durable->journal != NULL && cop_healing_stands(r->durable);
 }
 
-static uint64_t learned_of(const cop_served *served) { return cop_model_get_counters(served->model)->learned; }
+static uint64_t learned_of(const cop_model_slot *slot) { return cop_model_get_counters(slot->model)->learned; }
 
-static uint64_t fresh_of(const cop_served *served)
+static uint64_t fresh_of(const cop_model_slot *slot)
 {
-	return cop_refit_controller_fresh(&served->refit.controller, learned_of(served));
+	return cop_refit_controller_fresh(&slot->refit.controller, learned_of(slot));
 }
 
-static cop_refit_controller_settings rule_of(const cop_served *served)
+static cop_refit_controller_settings rule_of(const cop_model_slot *slot)
 {
-	const cop_config_refit *c = &served->config->refit;
+	const cop_config_refit *c = &slot->config->refit;
 	return (cop_refit_controller_settings){
 		.window = c->window, .least_feedback = c->least_feedback, .every = 1e-6 * (double)c->every
 	};
@@ -99,13 +99,13 @@ double cop_refits_rested(const cop_refits *r)
 }
 
 /* Whether a refit of the model, whose refits are on, is due. */
-static cop_refit_due due(const cop_refits *r, const cop_served *served, double now)
+static cop_refit_due due(const cop_refits *r, const cop_model_slot *slot, double now)
 {
-	const cop_refit_controller_settings rule = rule_of(served);
+	const cop_refit_controller_settings rule = rule_of(slot);
 	const cop_refit_controller_times times = { r->durable->time, now, cop_refits_rested(r) };
 	cop_promotion_test_roles roles;
-	cop_model_shadow_roles(served->model, &roles);
-	return cop_refit_controller_due(&served->refit.controller, &rule, &roles, &times);
+	cop_model_shadow_roles(slot->model, &roles);
+	return cop_refit_controller_due(&slot->refit.controller, &rule, &roles, &times);
 }
 
 /* Of one that begins. */
@@ -118,30 +118,30 @@ static const char *reason_of(cop_refit_due is, const cop_config_refit *config)
 }
 
 /* Whether there is memory for the model's refit, which is due: what it may take is then in refits.memory. */
-static bool has_room(cop_refits *r, cop_served *served, double now)
+static bool has_room(cop_refits *r, cop_model_slot *slot, double now)
 {
-	uint64_t given = served->config->refit.memory;
+	uint64_t given = slot->config->refit.memory;
 	r->memory = given > 0 ? given : cop_refit_memory_of(cop_refit_memory_free(""));
-	served->refit.crowded = r->memory == 0;
-	if (served->refit.crowded)
+	slot->refit.crowded = r->memory == 0;
+	if (slot->refit.crowded)
 		r->next_look = now + MEMORY_SECONDS;
-	return !served->refit.crowded;
+	return !slot->refit.crowded;
 }
 
 /* ---- beginning ---- */
 
-static void fill_job(const cop_refits *r, const cop_served *served, uint64_t number, cop_worker_job *job)
+static void fill_job(const cop_refits *r, const cop_model_slot *slot, uint64_t number, cop_worker_job *job)
 {
-	const cop_config_refit *c = &served->config->refit;
+	const cop_config_refit *c = &slot->config->refit;
 	*job = (cop_worker_job){
 		.version = COP_VERSION,
 		.state_dir = r->state_dir,
-		.model = served->name,
+		.model = slot->name,
 		.parent = (int)getpid(),
 		.number = number,
 		.durable = cop_journaler_durable(r->durable->journal),
-		.after = served->refit.controller.after,
-		.seed = served->config->seed + number,
+		.after = slot->refit.controller.after,
+		.seed = slot->config->seed + number,
 		.idle = c->idle,
 		.nice = c->nice,
 		.window = c->window,
@@ -156,9 +156,9 @@ static void fill_job(const cop_refits *r, const cop_served *served, uint64_t num
 }
 
 /* Of a refit that began, whether or not its worker did. */
-static void note_end(cop_refits *r, cop_served *served, const cop_worker_line *end, double now)
+static void note_end(cop_refits *r, cop_model_slot *slot, const cop_worker_line *end, double now)
 {
-	cop_refit_state *s = &served->refit;
+	cop_refit_state *s = &slot->refit;
 	bool bad = cop_worker_outcome_bad(end->outcome);
 	s->has_last = true;
 	s->last = *end;
@@ -167,48 +167,48 @@ static void note_end(cop_refits *r, cop_served *served, const cop_worker_line *e
 	s->outcomes[end->outcome]++;
 	cop_refit_controller_end(&s->controller, !bad, end->learned, now);
 	cop_log_line(r->durable->log, bad ? COP_LOG_WARNING : COP_LOG_NOTICE, "refit_ended",
-	        "model=%s outcome=%s number=%" PRIu64 " seconds=%.3f processor=%.3f reason=\"%s\"", served->name,
+	        "model=%s outcome=%s number=%" PRIu64 " seconds=%.3f processor=%.3f reason=\"%s\"", slot->name,
 	        cop_worker_outcome_text(end->outcome), end->number, s->last_seconds, end->spent, end->text);
 }
 
-static cop_err choose_number(const cop_refits *r, const cop_served *served, uint64_t *number, cop_diag *diag)
+static cop_err choose_number(const cop_refits *r, const cop_model_slot *slot, uint64_t *number, cop_diag *diag)
 {
-	cop_err err = cop_challenger_newest(r->state_dir, served->name, number, diag);
-	uint64_t highest = served->refit.controller.number;
+	cop_err err = cop_challenger_newest(r->state_dir, slot->name, number, diag);
+	uint64_t highest = slot->refit.controller.number;
 	*number = 1 + (*number > highest ? *number : highest);
 	return err;
 }
 
-static void begin(cop_refits *r, cop_served *served, cop_refit_due is, double now)
+static void begin(cop_refits *r, cop_model_slot *slot, cop_refit_due is, double now)
 {
 	cop_worker_job job;
 	char room[COP_WORKER_ROOM + sizeof r->state_dir], program[COP_REFIT_PROGRAM_ROOM];
 	char *argv[COP_WORKER_ARGUMENTS];
 	cop_diag diag = { 0 };
 	uint64_t number;
-	cop_refit_controller_begin(&served->refit.controller, r->learned, r->durable->time);
+	cop_refit_controller_begin(&slot->refit.controller, r->learned, r->durable->time);
 	r->began = now;
 	r->next = NULL;
-	cop_err err = choose_number(r, served, &number, &diag);
+	cop_err err = choose_number(r, slot, &number, &diag);
 	if (err == COP_OK)
 		err = cop_refit_program_find(program, &diag);
 	if (err == COP_OK) {
-		fill_job(r, served, number, &job);
+		fill_job(r, slot, number, &job);
 		cop_worker_arguments(&job, "coppice-refit", room, sizeof room, argv);
 		err = cop_worker_process_start(
-		        &r->process, program, argv, now, 1e-6 * (double)served->config->refit.time_limit, &diag);
+		        &r->process, program, argv, now, 1e-6 * (double)slot->config->refit.time_limit, &diag);
 	}
 	if (err != COP_OK) {
 		cop_worker_line end = { .result = true, .outcome = COP_WORKER_FAILED };
 		cop_diag_text(&diag, end.text, sizeof end.text);
-		note_end(r, served, &end, now);
+		note_end(r, slot, &end, now);
 		return;
 	}
-	served->refit.controller.number = number; /* whatever becomes of it */
-	set_running(r, served);
+	slot->refit.controller.number = number; /* whatever becomes of it */
+	set_running(r, slot);
 	cop_log_line(r->durable->log, COP_LOG_NOTICE, "refit_started",
-	        "model=%s why=%s number=%" PRIu64 " pid=%d feedback=%" PRIu64 " memory=%" PRIu64, served->name,
-	        reason_of(is, &served->config->refit), number, (int)r->process.pid, fresh_of(served), r->memory);
+	        "model=%s why=%s number=%" PRIu64 " pid=%d feedback=%" PRIu64 " memory=%" PRIu64, slot->name,
+	        reason_of(is, &slot->config->refit), number, (int)r->process.pid, fresh_of(slot), r->memory);
 }
 
 /* ---- its end ---- */
@@ -221,9 +221,9 @@ static void refuse(cop_worker_line *end, const cop_diag *why)
 
 static void conclude(cop_refits *r, cop_worker_line *end, double now)
 {
-	cop_served *served = r->running;
+	cop_model_slot *slot = r->running;
 	set_running(r, NULL);
-	note_end(r, served, end, now);
+	note_end(r, slot, end, now);
 }
 
 /* About as many as the serving learner's state: not more than its memory, nor than all that the last checkpoint held.
@@ -249,7 +249,7 @@ static void begin_loading(cop_refits *r, double now)
 
 static void take_challenger(cop_refits *r, double now)
 {
-	const cop_promotion s = { .durable = r->durable, .served = r->running, .by = "refit", .load = &r->load };
+	const cop_promotion s = { .durable = r->durable, .slot = r->running, .by = "refit", .load = &r->load };
 	cop_diag why = r->load.why;
 	cop_err err = r->load.err;
 	if (err == COP_OK)
@@ -262,19 +262,19 @@ static void take_challenger(cop_refits *r, double now)
 
 /* ---- evidence ---- */
 
-static void decide(cop_refits *r, cop_served *served)
+static void decide(cop_refits *r, cop_model_slot *slot)
 {
-	const cop_config_refit *c = &served->config->refit;
+	const cop_config_refit *c = &slot->config->refit;
 	if (!c->enabled || (c->promote != COP_PROMOTE_EVIDENCE && c->promote != COP_PROMOTE_BOUND))
 		return;
-	const cop_refit_controller_settings rule = rule_of(served);
+	const cop_refit_controller_settings rule = rule_of(slot);
 	cop_promotion_test_roles roles;
-	cop_model_shadow_roles(served->model, &roles);
-	cop_refit_step step = cop_refit_controller_step(&served->refit.controller, &rule, &roles);
+	cop_model_shadow_roles(slot->model, &roles);
+	cop_refit_step step = cop_refit_controller_step(&slot->refit.controller, &rule, &roles);
 	if (step == COP_REFIT_STAY || !cop_healing_stands(r->durable))
 		return;
 	const cop_promotion s = { .durable = r->durable,
-		.served = served,
+		.slot = slot,
 		.by = roles.verdict == COP_PROMOTION_TEST_OPEN ? "window" : "evidence" };
 	cop_diag diag = { 0 };
 	cop_err err = COP_OK;
@@ -285,8 +285,8 @@ static void decide(cop_refits *r, cop_served *served)
 	if (err == COP_OK && step != COP_REFIT_PROMOTE)
 		err = cop_promotion_do(&s, COP_WIRE_PROMOTION_RETIRE, 0, NULL, &diag);
 	if (err != COP_OK)
-		cop_log_line(r->durable->log, COP_LOG_WARNING, "promotion_failed", "model=%s reason=\"%s\"",
-		        served->name, diag.message);
+		cop_log_line(r->durable->log, COP_LOG_WARNING, "promotion_failed", "model=%s reason=\"%s\"", slot->name,
+		        diag.message);
 }
 
 /* ---- turns ---- */
@@ -312,12 +312,12 @@ static void attend(cop_refits *r, double now)
 }
 
 /* A worker reads what is synced, so that must be all that made the refit due. */
-static bool is_synced(cop_refits *r, const cop_served *served, double now)
+static bool is_synced(cop_refits *r, const cop_model_slot *slot, double now)
 {
-	if (r->next != served) {
-		r->next = served;
+	if (r->next != slot) {
+		r->next = slot;
 		r->wanted = cop_journaler_next(r->durable->journal) - 1;
-		r->learned = learned_of(served);
+		r->learned = learned_of(slot);
 		if (r->durable->config->journal_sync == COP_SYNC_NEVER)
 			r->durable->next_checkpoint = now; /* which syncs */
 	}
@@ -329,14 +329,14 @@ static void begin_due(cop_refits *r, double now)
 	if (!journal_stands(r))
 		return;
 	for (size_t i = 0; i < r->durable->models.count; i++) {
-		cop_served *served = &r->durable->models.items[i];
-		if (!served->config->refit.enabled)
+		cop_model_slot *slot = &r->durable->models.items[i];
+		if (!slot->config->refit.enabled)
 			continue;
-		cop_refit_due is = due(r, served, now);
-		if (!cop_refit_begins(is) || !has_room(r, served, now))
+		cop_refit_due is = due(r, slot, now);
+		if (!cop_refit_begins(is) || !has_room(r, slot, now))
 			continue;
-		if (is_synced(r, served, now))
-			begin(r, served, is, now);
+		if (is_synced(r, slot, now))
+			begin(r, slot, is, now);
 		return;
 	}
 }
@@ -358,10 +358,10 @@ void cop_refits_turn(cop_refits *r, double now)
 void cop_refits_announce(const cop_refits *r)
 {
 	for (size_t i = 0; i < r->durable->models.count; i++) {
-		const cop_served *served = &r->durable->models.items[i];
-		cop_config_refit_off off = served->config->refit.off;
+		const cop_model_slot *slot = &r->durable->models.items[i];
+		cop_config_refit_off off = slot->config->refit.off;
 		if (off == COP_REFIT_OFF_PROGRAM || off == COP_REFIT_OFF_MEMORY)
-			cop_log_line(r->durable->log, COP_LOG_NOTICE, "refits_off", "model=%s why=\"%s\"", served->name,
+			cop_log_line(r->durable->log, COP_LOG_NOTICE, "refits_off", "model=%s why=\"%s\"", slot->name,
 			        cop_config_refit_off_text(off));
 	}
 }
@@ -372,22 +372,22 @@ const char *cop_refits_answer_text(cop_refits_answer answer)
 	return texts[answer];
 }
 
-cop_refits_answer cop_refits_ask(cop_refits *r, cop_served *served)
+cop_refits_answer cop_refits_ask(cop_refits *r, cop_model_slot *slot)
 {
-	if (!served->config->refit.enabled || r->durable->journal == NULL)
+	if (!slot->config->refit.enabled || r->durable->journal == NULL)
 		return COP_REFITS_OFF;
-	if (r->running == served)
+	if (r->running == slot)
 		return COP_REFITS_RUNNING;
-	if (fresh_of(served) == 0)
+	if (fresh_of(slot) == 0)
 		return COP_REFITS_NOTHING;
-	served->refit.controller.asked = true;
+	slot->refit.controller.asked = true;
 	r->next_look = 0.0;
 	return COP_REFITS_QUEUED;
 }
 
 bool cop_refits_is_loading(const cop_refits *refits) { return refits->running != NULL && refits->load.held; }
 
-const char *cop_refits_why_text(const cop_refits *r, const cop_served *served)
+const char *cop_refits_why_text(const cop_refits *r, const cop_model_slot *slot)
 {
 	static const char *const waits[] = {
 		[COP_REFIT_FEW] = "feedback",
@@ -396,21 +396,21 @@ const char *cop_refits_why_text(const cop_refits *r, const cop_served *served)
 		[COP_REFIT_EARLY] = "time",
 		[COP_REFIT_TRIAL] = "trial",
 	};
-	if (!served->config->refit.enabled)
-		return cop_config_refit_off_text(served->config->refit.off);
+	if (!slot->config->refit.enabled)
+		return cop_config_refit_off_text(slot->config->refit.off);
 	if (!journal_stands(r))
 		return r->durable->journal == NULL ? "no journal" : "journal";
-	cop_refit_due is = due(r, served, cop_clock_monotonic());
+	cop_refit_due is = due(r, slot, cop_clock_monotonic());
 	if (!cop_refit_begins(is))
 		return waits[is];
 	if (r->running != NULL)
 		return "another";
-	return served->refit.crowded ? "memory" : "sync";
+	return slot->refit.crowded ? "memory" : "sync";
 }
 
-const char *cop_refits_state_text(const cop_refits *r, const cop_served *served)
+const char *cop_refits_state_text(const cop_refits *r, const cop_model_slot *slot)
 {
-	if (!served->config->refit.enabled || r->durable->journal == NULL)
+	if (!slot->config->refit.enabled || r->durable->journal == NULL)
 		return "off";
-	return r->running == served ? "running" : served->refit.controller.asked ? "queued" : "waiting";
+	return r->running == slot ? "running" : slot->refit.controller.asked ? "queued" : "waiting";
 }

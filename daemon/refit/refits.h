@@ -15,16 +15,16 @@
 typedef struct cop_refits {
 	cop_durability *durable; /* kept: the models, their journal */
 	cop_worker_process process;
-	cop_challenger_load load; /* of what the worker made, before the model takes it in */
-	cop_worker_line end;      /* while that is under way: what the worker said */
-	cop_served *running;      /* whose refit it is, until its challenger was taken in; NULL: none */
-	char state_dir[4096];     /* absolute */
-	const cop_served *next;   /* whose is due; NULL: none */
-	uint64_t wanted;          /* journal record that is to be synced before it begins */
-	uint64_t learned;         /* the model's counter when it became due */
-	uint64_t memory;          /* bytes that it may take */
-	double began;             /* monotonic seconds */
-	double next_look;         /* monotonic seconds */
+	cop_challenger_load load;   /* of what the worker made, before the model takes it in */
+	cop_worker_line end;        /* while that is under way: what the worker said */
+	cop_model_slot *running;    /* whose refit it is, until its challenger was taken in; NULL: none */
+	char state_dir[4096];       /* absolute */
+	const cop_model_slot *next; /* whose is due; NULL: none */
+	uint64_t wanted;            /* journal record that is to be synced before it begins */
+	uint64_t learned;           /* the model's counter when it became due */
+	uint64_t memory;            /* bytes that it may take */
+	double began;               /* monotonic seconds */
+	double next_look;           /* monotonic seconds */
 } cop_refits;
 
 /* durable is kept; its state folder is there. */
@@ -50,15 +50,15 @@ typedef enum cop_refits_answer {
 /* "queued" ...; never NULL. */
 const char *cop_refits_answer_text(cop_refits_answer answer);
 /* Somebody asks for one, whatever is due. */
-cop_refits_answer cop_refits_ask(cop_refits *refits, cop_served *served);
+cop_refits_answer cop_refits_ask(cop_refits *refits, cop_model_slot *slot);
 
 /* The worker of the running refit has ended, and what it made is being read. */
 bool cop_refits_is_loading(const cop_refits *refits);
 /* What a model's refits are at: "off", "waiting", "queued" or "running"; never NULL. */
-const char *cop_refits_state_text(const cop_refits *refits, const cop_served *served);
+const char *cop_refits_state_text(const cop_refits *refits, const cop_model_slot *slot);
 /* Why they are off, or what the next one waits for: "feedback", "share", "memory" ...
  * (docs/reference/protocol.md); never NULL. */
-const char *cop_refits_why_text(const cop_refits *refits, const cop_served *served);
+const char *cop_refits_why_text(const cop_refits *refits, const cop_model_slot *slot);
 /* Event time when refits have rested enough, by what they spent; 0: none has been. */
 double cop_refits_rested(const cop_refits *refits);
 

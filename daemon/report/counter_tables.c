@@ -27,11 +27,11 @@ const cop_counter cop_counter_tables_streams[] = {
 
 const cop_counter cop_counter_tables_stream[] = {
 	{ "received", "coppice_stream_items_total", "Contexts or feedback received on streams.",
-	        offsetof(cop_served_stream, received) },
+	        offsetof(cop_model_stream, received) },
 	{ "malformed", "coppice_stream_malformed_total", "Items received on streams that were refused.",
-	        offsetof(cop_served_stream, refused) },
+	        offsetof(cop_model_stream, refused) },
 	{ "lost", "coppice_stream_lost_total", "Messages that never came, by the numbers that senders put in.",
-	        offsetof(cop_served_stream, gaps.missing) },
+	        offsetof(cop_model_stream, gaps.missing) },
 	COP_COUNTERS_END,
 };
 

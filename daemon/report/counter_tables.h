@@ -8,7 +8,7 @@
 
 extern const cop_counter cop_counter_tables_requests[];   /* of a cop_serving */
 extern const cop_counter cop_counter_tables_streams[];    /* the same */
-extern const cop_counter cop_counter_tables_stream[];     /* of a cop_served_stream */
+extern const cop_counter cop_counter_tables_stream[];     /* of a cop_model_stream */
 extern const cop_counter cop_counter_tables_checkpoint[]; /* of a cop_checkpoint */
 extern const cop_counter cop_counter_tables_journal[];    /* of a cop_journaler_counts */
 

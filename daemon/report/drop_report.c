@@ -26,25 +26,25 @@ static uint64_t lost_on_streams(const cop_serving *serving)
 static void count_unheard(const cop_serving *serving, cop_drop_report *is)
 {
 	for (size_t i = 0; i < serving->durable->models.count; i++) {
-		const cop_served *served = &serving->durable->models.items[i];
+		const cop_model_slot *slot = &serving->durable->models.items[i];
 		for (size_t k = 0; k < COP_UNHEARD_REASONS; k++)
-			is->unheard += served->unheard.dropped[k];
-		is->decisions += served->unheard_decisions;
+			is->unheard += slot->unheard.dropped[k];
+		is->decisions += slot->unheard_decisions;
 	}
 }
 
-static void tell_outliers(const cop_serving *serving, cop_served *served)
+static void tell_outliers(const cop_serving *serving, cop_model_slot *slot)
 {
 	cop_outliers now;
-	cop_learner_outliers(cop_model_learner(served->model), &now);
-	if (now.values > served->outliers_told.values)
+	cop_learner_outliers(cop_model_learner(slot->model), &now);
+	if (now.values > slot->outliers_logged.values)
 		cop_log_line(serving->durable->log, COP_LOG_WARNING, "outliers",
-		        "model=%s values=%" PRIu64 " feature=%" PRIu32 " value=%g", served->name,
-		        now.values - served->outliers_told.values, now.feature, (double)now.value);
-	if (now.rescaled > served->outliers_told.rescaled)
+		        "model=%s values=%" PRIu64 " feature=%" PRIu32 " value=%g", slot->name,
+		        now.values - slot->outliers_logged.values, now.feature, (double)now.value);
+	if (now.rescaled > slot->outliers_logged.rescaled)
 		cop_log_line(serving->durable->log, COP_LOG_NOTICE, "features_rescaled", "model=%s features=%" PRIu64,
-		        served->name, now.rescaled - served->outliers_told.rescaled);
-	served->outliers_told = now;
+		        slot->name, now.rescaled - slot->outliers_logged.rescaled);
+	slot->outliers_logged = now;
 }
 
 void cop_drop_report_look(cop_drop_report *t, cop_serving *serving, double now)

@@ -15,13 +15,13 @@
 #define BETWEEN      " | " /* names of one place */
 
 /* "x3" or its name; "c3" of a candidate or its name. */
-static void name_feature(const cop_served *served, size_t index, bool candidate, char *out, size_t size)
+static void name_feature(const cop_model_slot *served, size_t index, bool candidate, char *out, size_t size)
 {
 	const char *name =
-	        candidate ? cop_served_candidate_name(served, index) : cop_served_feature_name(served, index);
+	        candidate ? cop_model_table_candidate_name(served, index) : cop_model_table_feature_name(served, index);
 	if (name != NULL)
 		(void)snprintf(out, size, "%s", name);
-	else if (served->shape.features != 0 || !cop_served_place_name(served, index, out, size))
+	else if (served->shape.features != 0 || !cop_model_table_place_name(served, index, out, size))
 		(void)snprintf(out, size, candidate ? "c%zu" : "x%zu", index);
 }
 
@@ -64,7 +64,7 @@ static void put_joint_name(const cop_explain_body *body, uint32_t index, cop_byt
 }
 
 /* "x3", "x3*x7" of a product, or "constant". */
-static void put_plain_name(const cop_served *served, size_t index, cop_bytes *out)
+static void put_plain_name(const cop_model_slot *served, size_t index, cop_bytes *out)
 {
 	char first[NAME_ROOM], second[NAME_ROOM];
 	char whole[PRODUCT_ROOM];
@@ -131,7 +131,7 @@ static void put_tree(const cop_explain_body *body, const cop_explained_tree *tre
 }
 
 /* Arms' losses are stacked around 1/2: prediction = 1/2 + the experts' contributions; values are their plain sum. */
-static double contribution(const cop_served *served, const cop_explained_expert *expert)
+static double contribution(const cop_model_slot *served, const cop_explained_expert *expert)
 {
 	double zero = served->config->learner == COP_LEARNER_VALUE ? 0.0 : 0.5;
 	return expert->weight * (expert->prediction - zero);
@@ -164,7 +164,7 @@ static bool has_density(const cop_explain_body *body)
 
 static void put_action(const cop_explain_body *body, cop_bytes *out)
 {
-	const cop_served *served = body->served;
+	const cop_model_slot *served = body->served;
 	if (served->config->learner == COP_LEARNER_VALUE) {
 		cop_wire_put_key_double(out, "y", cop_model_value(served->model, body->decision.y));
 		if (has_density(body))

@@ -4,11 +4,11 @@
 #define COP_DAEMON_REPORT_EXPLAIN_BODY_H
 
 #include "base/bytes.h"
-#include "daemon/models/served.h"
+#include "daemon/models/model_table.h"
 #include "wire/wire_keys.h"
 
 typedef struct cop_explain_body {
-	const cop_served *served;
+	const cop_model_slot *served;
 	const cop_event_id *id; /* NULL: a context was explained */
 	const cop_wire_seq *seq;
 	cop_decision decision;

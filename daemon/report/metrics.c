@@ -18,30 +18,30 @@
 
 #define LABELS (COP_CONFIG_NAME_MAX + 64)
 
-void cop_metrics_begin(cop_served_set *models)
+void cop_metrics_begin(cop_model_table *models)
 {
 	for (size_t i = 0; i < models->count; i++) {
-		cop_served *served = &models->items[i];
-		served->before = *cop_model_get_counters(served->model);
-		cop_learner_outliers(cop_model_learner(served->model), &served->outliers_before);
-		served->outliers_told = served->outliers_before;
-		cop_model_get_apprentice(served->model, &served->apprentice_before);
+		cop_model_slot *slot = &models->items[i];
+		slot->before = *cop_model_get_counters(slot->model);
+		cop_learner_outliers(cop_model_learner(slot->model), &slot->outliers_before);
+		slot->outliers_logged = slot->outliers_before;
+		cop_model_get_apprentice(slot->model, &slot->apprentice_before);
 	}
 }
 
-static const char *model_label(const cop_served *served, char *out)
+static const char *model_label(const cop_model_slot *slot, char *out)
 {
-	(void)snprintf(out, LABELS, "model=\"%s\"", served->name);
+	(void)snprintf(out, LABELS, "model=\"%s\"", slot->name);
 	return out;
 }
 
 /* Since serving began. */
-static void put_counter(const cop_served *served, const cop_model_counter *row, cop_bytes *out)
+static void put_counter(const cop_model_slot *slot, const cop_model_counter *row, cop_bytes *out)
 {
-	const cop_model_counters *now = cop_model_get_counters(served->model);
-	const cop_model_counters *before = &served->before;
+	const cop_model_counters *now = cop_model_get_counters(slot->model);
+	const cop_model_counters *before = &slot->before;
 	char labels[LABELS];
-	(void)model_label(served, labels);
+	(void)model_label(slot, labels);
 	if (row->kind == COP_MODEL_COUNTER_SUM)
 		cop_exposition_number(out, row->metric, labels,
 		        cop_model_counters_sum(now, row) - cop_model_counters_sum(before, row));
@@ -49,14 +49,13 @@ static void put_counter(const cop_served *served, const cop_model_counter *row, 
 		cop_exposition_whole(out, row->metric, labels,
 		        cop_model_counters_whole(now, row, 0) - cop_model_counters_whole(before, row, 0));
 	for (size_t i = 0; i < row->count; i++) {
-		(void)snprintf(
-		        labels, sizeof labels, "model=\"%s\",%s=\"%s\"", served->name, row->label, row->words[i]);
+		(void)snprintf(labels, sizeof labels, "model=\"%s\",%s=\"%s\"", slot->name, row->label, row->words[i]);
 		cop_exposition_whole(out, row->metric, labels,
 		        cop_model_counters_whole(now, row, i) - cop_model_counters_whole(before, row, i));
 	}
 }
 
-static void put_model_counters(const cop_served_set *models, cop_bytes *out)
+static void put_model_counters(const cop_model_table *models, cop_bytes *out)
 {
 	for (size_t r = 0; r < COP_MODEL_COUNTERS; r++) {
 		const cop_model_counter *row = &cop_model_counters_table[r];
@@ -71,30 +70,30 @@ static void put_model_counters(const cop_served_set *models, cop_bytes *out)
 /* A family with a sample of each model; of_word: one for each word of a label. */
 typedef struct model_family {
 	const char *name, *help;
-	double (*of)(const cop_served *served);
-	double (*of_word)(const cop_served *served, unsigned word);
+	double (*of)(const cop_model_slot *slot);
+	double (*of_word)(const cop_model_slot *slot, unsigned word);
 	const char *label;
 	const char *(*text)(unsigned word);
 	unsigned first, end; /* words */
 } model_family;
 
 /* A promotion may go back to a learner that has seen fewer: to readers a counter that began anew. */
-static double outliers_of(const cop_served *served)
+static double outliers_of(const cop_model_slot *slot)
 {
 	cop_outliers now;
-	cop_learner_outliers(cop_model_learner(served->model), &now);
-	uint64_t before = served->outliers_before.values;
+	cop_learner_outliers(cop_model_learner(slot->model), &now);
+	uint64_t before = slot->outliers_before.values;
 	return (double)(now.values < before ? now.values : now.values - before);
 }
 
-static double dropped_of(const cop_served *served, unsigned word) { return (double)served->unheard.dropped[word]; }
+static double dropped_of(const cop_model_slot *slot, unsigned word) { return (double)slot->unheard.dropped[word]; }
 static const char *dropped_text(unsigned word) { return cop_unheard_reason_text((cop_unheard_reason)word); }
-static double unheard_of(const cop_served *served) { return (double)served->unheard_decisions; }
-static double unknown_names_of(const cop_served *served) { return (double)cop_served_unknown_names(served); }
-static double pending_of(const cop_served *served) { return (double)cop_model_pending(served->model); }
-static double waiting_of(const cop_served *served) { return (double)served->unheard.contexts; }
-static double waiting_bytes_of(const cop_served *served) { return (double)served->unheard.bytes; }
-static double revision_of(const cop_served *served) { return (double)cop_model_learner(served->model)->rev; }
+static double unheard_of(const cop_model_slot *slot) { return (double)slot->unheard_decisions; }
+static double unknown_names_of(const cop_model_slot *slot) { return (double)cop_model_table_unknown_names(slot); }
+static double pending_of(const cop_model_slot *slot) { return (double)cop_model_pending(slot->model); }
+static double waiting_of(const cop_model_slot *slot) { return (double)slot->unheard.contexts; }
+static double waiting_bytes_of(const cop_model_slot *slot) { return (double)slot->unheard.bytes; }
+static double revision_of(const cop_model_slot *slot) { return (double)cop_model_learner(slot->model)->rev; }
 
 static const model_family model_families[] = {
 	{ "coppice_outliers_total", "Values of features too far out to enter the running statistics as they were.",
@@ -116,56 +115,56 @@ static const model_family model_families[] = {
 
 /* ---- refits ---- */
 
-static double enabled_of(const cop_served *served) { return served->config->refit.enabled; }
-static double ended_of(const cop_served *served, unsigned word) { return (double)served->refit.outcomes[word]; }
+static double enabled_of(const cop_model_slot *slot) { return slot->config->refit.enabled; }
+static double ended_of(const cop_model_slot *slot, unsigned word) { return (double)slot->refit.outcomes[word]; }
 static const char *ended_text(unsigned word) { return cop_worker_outcome_text((cop_worker_outcome)word); }
-static double spent_of(const cop_served *served) { return served->refit.spent_total; }
-static double promotions_of(const cop_served *served, unsigned word) { return (double)served->refit.promotions[word]; }
+static double spent_of(const cop_model_slot *slot) { return slot->refit.spent_total; }
+static double promotions_of(const cop_model_slot *slot, unsigned word) { return (double)slot->refit.promotions[word]; }
 static const char *promotions_text(unsigned word) { return cop_wire_promotion_text((cop_wire_promotion)word); }
 
-static cop_promotion_test_roles roles_of(const cop_served *served)
+static cop_promotion_test_roles roles_of(const cop_model_slot *slot)
 {
 	cop_promotion_test_roles roles;
-	cop_model_shadow_roles(served->model, &roles);
+	cop_model_shadow_roles(slot->model, &roles);
 	return roles;
 }
 
-static cop_promotion_test_summary evidence_on(const cop_served *served)
+static cop_promotion_test_summary evidence_on(const cop_model_slot *slot)
 {
 	cop_model_evidence is;
-	cop_model_get_evidence(served->model, &is);
+	cop_model_get_evidence(slot->model, &is);
 	return is.summary;
 }
 
-static double shadow_of(const cop_served *served) { return roles_of(served).shadow; }
-static double serving_of(const cop_served *served) { return roles_of(served).promoted; }
-static double frozen_of(const cop_served *served) { return roles_of(served).frozen; }
-static double events_of(const cop_served *served) { return (double)evidence_on(served).events; }
+static double shadow_of(const cop_model_slot *slot) { return roles_of(slot).shadow; }
+static double serving_of(const cop_model_slot *slot) { return roles_of(slot).promoted; }
+static double frozen_of(const cop_model_slot *slot) { return roles_of(slot).frozen; }
+static double events_of(const cop_model_slot *slot) { return (double)evidence_on(slot).events; }
 
-static double verdict_of(const cop_served *served)
+static double verdict_of(const cop_model_slot *slot)
 {
 	static const double values[] = {
 		[COP_PROMOTION_TEST_OPEN] = 0.0, [COP_PROMOTION_TEST_BETTER] = 1.0, [COP_PROMOTION_TEST_WORSE] = -1.0
 	};
-	return values[roles_of(served).verdict];
+	return values[roles_of(slot).verdict];
 }
 
 /* NaN: not known yet. */
-static double gain_of(const cop_served *served)
+static double gain_of(const cop_model_slot *slot)
 {
-	const cop_promotion_test_summary e = evidence_on(served);
+	const cop_promotion_test_summary e = evidence_on(slot);
 	return e.events > 0 ? e.value[COP_PROMOTION_TEST_DR] : (double)NAN;
 }
 
-static double low_of(const cop_served *served)
+static double low_of(const cop_model_slot *slot)
 {
-	const cop_promotion_test_summary e = evidence_on(served);
+	const cop_promotion_test_summary e = evidence_on(slot);
 	return e.events > 0 ? e.low[COP_PROMOTION_TEST_DR] : (double)NAN;
 }
 
-static double high_of(const cop_served *served)
+static double high_of(const cop_model_slot *slot)
 {
-	const cop_promotion_test_summary e = evidence_on(served);
+	const cop_promotion_test_summary e = evidence_on(slot);
 	return e.events > 0 ? e.high[COP_PROMOTION_TEST_DR] : (double)NAN;
 }
 
@@ -188,23 +187,23 @@ static const model_family refit_families[] = {
 	{ "coppice_shadow_gain_high", "Upper end of the interval for coppice_shadow_gain.", .of = high_of },
 };
 
-static void put_family(const model_family *family, const cop_served_set *models, cop_bytes *out)
+static void put_family(const model_family *family, const cop_model_table *models, cop_bytes *out)
 {
 	char labels[LABELS];
 	cop_exposition_family(out, family->name, family->help);
 	for (size_t i = 0; i < models->count; i++) {
-		const cop_served *served = &models->items[i];
+		const cop_model_slot *slot = &models->items[i];
 		if (family->of != NULL)
-			cop_exposition_number(out, family->name, model_label(served, labels), family->of(served));
+			cop_exposition_number(out, family->name, model_label(slot, labels), family->of(slot));
 		for (unsigned word = family->first; word < family->end; word++) {
-			(void)snprintf(labels, sizeof labels, "model=\"%s\",%s=\"%s\"", served->name, family->label,
+			(void)snprintf(labels, sizeof labels, "model=\"%s\",%s=\"%s\"", slot->name, family->label,
 			        family->text(word));
-			cop_exposition_number(out, family->name, labels, family->of_word(served, word));
+			cop_exposition_number(out, family->name, labels, family->of_word(slot, word));
 		}
 	}
 }
 
-static void put_families(const model_family *family, size_t count, const cop_served_set *models, cop_bytes *out)
+static void put_families(const model_family *family, size_t count, const cop_model_table *models, cop_bytes *out)
 {
 	for (size_t i = 0; i < count; i++)
 		put_family(&family[i], models, out);
@@ -212,18 +211,18 @@ static void put_families(const model_family *family, size_t count, const cop_ser
 
 /* ---- of the daemon ---- */
 
-static void put_model_streams(const cop_served_set *models, cop_bytes *out)
+static void put_model_streams(const cop_model_table *models, cop_bytes *out)
 {
 	char labels[LABELS];
 	for (const cop_counter *row = cop_counter_tables_stream; !cop_counters_is_end(row); row++) {
 		cop_counters_put_family(row, out);
 		for (size_t i = 0; i < 2 * models->count; i++) {
-			const cop_served *served = &models->items[i / 2];
+			const cop_model_slot *slot = &models->items[i / 2];
 			bool contexts = i % 2 == 0;
-			(void)snprintf(labels, sizeof labels, "model=\"%s\",stream=\"%s\"", served->name,
+			(void)snprintf(labels, sizeof labels, "model=\"%s\",stream=\"%s\"", slot->name,
 			        contexts ? "contexts" : "feedback");
 			cop_exposition_whole(out, row->metric, labels,
-			        cop_counters_value(row, contexts ? &served->contexts : &served->feedback));
+			        cop_counters_value(row, contexts ? &slot->contexts : &slot->feedback));
 		}
 	}
 }
@@ -355,7 +354,7 @@ static void put_daemon(const cop_report *report, cop_bytes *out)
 
 void cop_metrics_put(const cop_report *report, cop_bytes *out)
 {
-	const cop_served_set *models = &report->durable->models;
+	const cop_model_table *models = &report->durable->models;
 	put_model_counters(models, out);
 	put_families(model_families, sizeof model_families / sizeof *model_families, models, out);
 	cop_apprentice_body_metrics(models, out);

@@ -23,9 +23,9 @@ static void put_table(const char *key, const cop_counter *table, const void *of,
 	cop_wire_put_map_close(out, map);
 }
 
-static void put_unheard(const cop_served *served, cop_bytes *out)
+static void put_unheard(const cop_model_slot *slot, cop_bytes *out)
 {
-	const cop_unheard *unheard = &served->unheard;
+	const cop_unheard *unheard = &slot->unheard;
 	cop_wire_put_text(out, "unheard");
 	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_unsigned(out, "waiting", unheard->contexts);
@@ -35,7 +35,7 @@ static void put_unheard(const cop_served *served, cop_bytes *out)
 		(void)snprintf(key, sizeof key, "dropped_%s", cop_unheard_reason_text((cop_unheard_reason)i));
 		cop_wire_put_key_unsigned(out, key, unheard->dropped[i]);
 	}
-	cop_wire_put_key_unsigned(out, "decisions", served->unheard_decisions);
+	cop_wire_put_key_unsigned(out, "decisions", slot->unheard_decisions);
 	cop_wire_put_map_close(out, map);
 }
 
@@ -64,10 +64,10 @@ static void put_counters(const cop_model_counters *c, bool sums, cop_bytes *out)
 }
 
 /* feature and value: of the last outlier, when there was one. */
-static void put_outliers(const cop_served *served, cop_bytes *out)
+static void put_outliers(const cop_model_slot *slot, cop_bytes *out)
 {
 	cop_outliers outliers;
-	cop_learner_outliers(cop_model_learner(served->model), &outliers);
+	cop_learner_outliers(cop_model_learner(slot->model), &outliers);
 	cop_wire_put_text(out, "outliers");
 	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_unsigned(out, "values", outliers.values);
@@ -79,21 +79,21 @@ static void put_outliers(const cop_served *served, cop_bytes *out)
 	cop_wire_put_map_close(out, map);
 }
 
-static void put_model(const cop_report *report, const cop_served *served, cop_bytes *out)
+static void put_model(const cop_report *report, const cop_model_slot *slot, cop_bytes *out)
 {
-	const cop_model_settings *s = cop_model_get_settings(served->model);
-	const cop_model_counters *c = cop_model_get_counters(served->model);
+	const cop_model_settings *s = cop_model_get_settings(slot->model);
+	const cop_model_counters *c = cop_model_get_counters(slot->model);
 	size_t map = cop_wire_put_map_open(out);
-	cop_wire_put_key_text(out, "name", served->name);
+	cop_wire_put_key_text(out, "name", slot->name);
 	cop_wire_put_key_text(out, "learner", s->learner.learner);
-	if (served->shape.max_candidates > 0) {
+	if (slot->shape.max_candidates > 0) {
 		cop_wire_put_key_unsigned(out, "max_candidates", s->learner.max_candidates);
 		cop_wire_put_key_unsigned(out, "candidate_features", s->learner.candidate_features);
 	}
 	if (s->learner.arms > 0) {
 		cop_wire_put_key_unsigned(out, "arms", s->learner.arms);
 	}
-	if (!cop_wire_features_has_values(&served->shape)) {
+	if (!cop_wire_features_has_values(&slot->shape)) {
 		cop_wire_put_key_text(out, "policy", s->learner.policy);
 	} else {
 		cop_wire_put_text(out, "value_range");
@@ -107,21 +107,21 @@ static void put_model(const cop_report *report, const cop_served *served, cop_by
 	if (s->learner.features == 0) {
 		cop_wire_put_key_unsigned(out, "bits", s->learner.bits);
 	}
-	cop_wire_put_key_unsigned(out, "rev", cop_model_learner(served->model)->rev);
-	cop_wire_put_key_unsigned(out, "pending", cop_model_pending(served->model));
-	cop_wire_put_key_unsigned(out, "pending_bytes", cop_model_pending_bytes(served->model));
+	cop_wire_put_key_unsigned(out, "rev", cop_model_learner(slot->model)->rev);
+	cop_wire_put_key_unsigned(out, "pending", cop_model_pending(slot->model));
+	cop_wire_put_key_unsigned(out, "pending_bytes", cop_model_pending_bytes(slot->model));
 	put_counters(c, false, out);
-	cop_wire_put_key_unsigned(out, "unknown_names", cop_served_unknown_names(served));
+	cop_wire_put_key_unsigned(out, "unknown_names", cop_model_table_unknown_names(slot));
 	put_counters(c, true, out);
 	if (c->learned > 0) {
 		cop_wire_put_key_double(out, "mean_loss", c->loss_sum / (double)c->learned);
 	}
-	put_outliers(served, out);
-	put_table("contexts", cop_counter_tables_stream, &served->contexts, out);
-	put_table("feedback_stream", cop_counter_tables_stream, &served->feedback, out);
-	put_unheard(served, out);
-	cop_apprentice_body_status(served, out);
-	cop_refit_body_status(report->refits, served, out);
+	put_outliers(slot, out);
+	put_table("contexts", cop_counter_tables_stream, &slot->contexts, out);
+	put_table("feedback_stream", cop_counter_tables_stream, &slot->feedback, out);
+	put_unheard(slot, out);
+	cop_apprentice_body_status(slot, out);
+	cop_refit_body_status(report->refits, slot, out);
 	cop_wire_put_map_close(out, map);
 }
 
@@ -154,7 +154,7 @@ static void put_journal(const cop_report *report, cop_bytes *out)
 	cop_wire_put_key_text(out, "state", journal == NULL ? "off" : broken ? "broken" : "ok");
 	if (journal != NULL)
 		put_journal_counts(journal, out);
-	if (broken && report->durable->broken_told)
+	if (broken && report->durable->broken_logged)
 		cop_wire_put_key_text(out, "reason", report->durable->broken_reason);
 	cop_wire_put_map_close(out, map);
 }
@@ -186,7 +186,7 @@ static void put_queues(const cop_report *report, cop_bytes *out)
 	cop_wire_put_map_close(out, map);
 }
 
-static void put_parked(const cop_served_set *models, cop_bytes *out)
+static void put_parked(const cop_model_table *models, cop_bytes *out)
 {
 	cop_wire_put_text(out, "parked");
 	cop_wire_put_array(out, models->parked_count);
@@ -194,7 +194,7 @@ static void put_parked(const cop_served_set *models, cop_bytes *out)
 		cop_wire_put_text(out, models->parked[i].name);
 }
 
-void cop_status_body_put(const cop_report *report, const cop_served *only, const cop_wire_seq *seq, cop_bytes *out)
+void cop_status_body_put(const cop_report *report, const cop_model_slot *only, const cop_wire_seq *seq, cop_bytes *out)
 {
 	size_t map = cop_wire_put_map_open(out);
 	cop_wire_put_key_text(out, "version", COP_VERSION);

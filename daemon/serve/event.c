@@ -12,7 +12,7 @@
 #include "wire/wire_items.h"
 #include "wire/wire_reply.h"
 
-static void note_source(cop_served_stream *stream, const cop_wire_source *source)
+static void note_source(cop_model_stream *stream, const cop_wire_source *source)
 {
 	if (source->name != NULL && source->has_n)
 		(void)cop_sequence_gaps_note(&stream->gaps, source->name, source->length, source->n);
@@ -33,7 +33,7 @@ static cop_model_context model_context(const cop_wire_context *wire)
 static void put_action(const cop_event_scope *scope, const cop_wire_context *context, const cop_decision *decision,
         bool repeated, cop_bytes *out)
 {
-	const cop_served *served = scope->served;
+	const cop_model_slot *served = scope->served;
 	const cop_model_settings *settings = cop_model_get_settings(served->model);
 	cop_wire_action action = {
 		.id = context->id,
@@ -95,7 +95,7 @@ static cop_err decide(
 
 cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault)
 {
-	cop_served *served = scope->served;
+	cop_model_slot *served = scope->served;
 	cop_wire_context wire;
 	cop_err err = cop_wire_context_decode(body, length, &served->shape, &served->workspace, &wire, fault);
 	if (err != COP_OK)
@@ -122,7 +122,7 @@ cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length
 
 cop_err cop_event_check(cop_event_scope *scope, const void *body, size_t length, cop_wire_fault *fault)
 {
-	cop_served *served = scope->served;
+	cop_model_slot *served = scope->served;
 	cop_wire_context wire;
 	cop_err err = cop_wire_context_decode(body, length, &served->shape, &served->workspace, &wire, fault);
 	if (err == COP_OK)
@@ -151,7 +151,7 @@ size_t cop_event_unheard(cop_event_scope *scope, double decided, const void *bod
 	return marked;
 }
 
-static cop_err refused(const cop_served *served, cop_err err, cop_wire_fault *fault)
+static cop_err refused(const cop_model_slot *served, cop_err err, cop_wire_fault *fault)
 {
 	const cop_model_settings *s = cop_model_get_settings(served->model);
 	switch (err) {
@@ -240,7 +240,7 @@ static cop_err join(const cop_event_scope *scope, const cop_wire_feedback *feedb
 }
 
 /* Probes whose distance hangs on the revision that decided, which such feedback does not tell. */
-static bool decays(const cop_served *served)
+static bool decays(const cop_model_slot *served)
 {
 	return cop_model_get_settings(served->model)->learner.delta_decay > 0.0;
 }
@@ -248,7 +248,7 @@ static bool decays(const cop_served *served)
 cop_err cop_event_feedback(
         cop_event_scope *scope, const void *body, size_t length, cop_bytes *out, cop_wire_fault *fault)
 {
-	cop_served *served = scope->served;
+	cop_model_slot *served = scope->served;
 	cop_wire_feedback feedback;
 	joined j;
 	cop_err err = cop_wire_feedback_decode(body, length, &served->shape, &served->workspace, &feedback, fault);

@@ -6,11 +6,11 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "daemon/durable/journaler.h"
-#include "daemon/models/served.h"
+#include "daemon/models/model_table.h"
 #include "wire/wire_code.h"
 
 typedef struct cop_event_scope {
-	cop_served *served;
+	cop_model_slot *served;
 	cop_journaler *journal; /* NULL: off */
 	double now;
 	uint64_t sequence; /* newest record that the answer tells of; 0: none */

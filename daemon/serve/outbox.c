@@ -82,7 +82,7 @@ cop_err cop_outbox_put(cop_outbox *outbox, cop_outbox_item item, zmq_msg_t *to, 
 	return COP_OK;
 }
 
-static void spoil_action(cop_bytes *out, const void *body, size_t length)
+static void mark_action(cop_bytes *out, const void *body, size_t length)
 {
 	cop_wire_action action;
 	if (cop_wire_reply_is_error(body, length) ||
@@ -94,29 +94,29 @@ static void spoil_action(cop_bytes *out, const void *body, size_t length)
 	cop_wire_reply_action_put(out, &action);
 }
 
-static void spoil_each(cop_bytes *out, cop_wire_items *items)
+static void mark_each(cop_bytes *out, cop_wire_items *items)
 {
 	const void *item;
 	size_t length;
 	while (cop_wire_items_next(items, &item, &length))
-		spoil_action(out, item, length);
+		mark_action(out, item, length);
 }
 
 /* An action, a batch of them, or (on streams) an array of them. */
-static void spoil_decision(cop_bytes *out, const void *body, size_t length)
+static void mark_decision(cop_bytes *out, const void *body, size_t length)
 {
 	cop_wire_items items;
 	cop_wire_seq seq;
 	const uint8_t *first = body;
 	if (cop_wire_items_batch(&items, body, length, &seq, NULL) == COP_OK) {
 		cop_wire_items_put(out, items.count, &seq);
-		spoil_each(out, &items);
+		mark_each(out, &items);
 	} else if (length > 0 && (first[0] & 0xf0) != 0x80 && first[0] < 0xde &&
 	           cop_wire_items_stream(&items, body, length, NULL) == COP_OK) {
 		cop_wire_put_array(out, items.count);
-		spoil_each(out, &items);
+		mark_each(out, &items);
 	} else {
-		spoil_action(out, body, length);
+		mark_action(out, body, length);
 	}
 }
 
@@ -131,14 +131,14 @@ static const char no_memory[] = "\x82\xa4"
                                 "\xbf"
                                 "not on disk: send it again soon";
 
-static void spoil(cop_outbox *outbox, cop_outbox_item *item)
+static void mark_not_durable(cop_outbox *outbox, cop_outbox_item *item)
 {
 	cop_bytes *out = &outbox->work;
 	const void *body = zmq_msg_data(&item->body);
 	size_t length = zmq_msg_size(&item->body);
 	cop_bytes_clear(out);
 	if (item->kind == COP_OUTBOX_DECISION) {
-		spoil_decision(out, body, length);
+		mark_decision(out, body, length);
 	} else {
 		cop_event_id id;
 		cop_wire_seq seq;
@@ -178,7 +178,7 @@ void cop_outbox_send(cop_outbox *outbox, cop_sockets *sockets, uint64_t committe
 			if (!broken)
 				return;
 			if (item->ok && item->kind != COP_OUTBOX_PLAIN)
-				spoil(outbox, item);
+				mark_not_durable(outbox, item);
 		}
 		outbox->bytes -= cost;
 		send_item(outbox, sockets, item);

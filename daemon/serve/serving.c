@@ -36,10 +36,10 @@ void cop_serving_close(cop_serving *serving)
 	cop_bytes_fini(&serving->waiting);
 }
 
-cop_event_scope cop_serving_scope(const cop_serving *serving, cop_served *served)
+cop_event_scope cop_serving_scope(const cop_serving *serving, cop_model_slot *slot)
 {
 	const cop_durability *durable = serving->durable;
-	return (cop_event_scope){ .served = served, .journal = durable->journal, .now = durable->time };
+	return (cop_event_scope){ .served = slot, .journal = durable->journal, .now = durable->time };
 }
 
 void cop_serving_commit(cop_serving *serving)
@@ -62,21 +62,21 @@ bool cop_serving_end_windows(cop_serving *serving)
 	if (!cop_healing_stands(durable))
 		return false;
 	for (size_t i = 0; i < durable->models.count; i++) {
-		cop_served *served = &durable->models.items[i];
-		uint64_t decided = cop_model_get_counters(served->model)->decisions - served->before.decisions;
-		size_t most = EXPIRE_BUDGET + 2 * (size_t)(decided - served->decided);
-		served->decided = decided;
-		size_t ended = cop_model_expire(served->model, durable->time, most);
+		cop_model_slot *slot = &durable->models.items[i];
+		uint64_t decided = cop_model_get_counters(slot->model)->decisions - slot->before.decisions;
+		size_t most = EXPIRE_BUDGET + 2 * (size_t)(decided - slot->decided);
+		slot->decided = decided;
+		size_t ended = cop_model_expire(slot->model, durable->time, most);
 		cop_wire_record record = {
-			.model = served->name,
-			.model_length = strlen(served->name),
+			.model = slot->name,
+			.model_length = strlen(slot->name),
 			.time = durable->time,
 		};
-		cop_model_record_ended(served->model, &record);
+		cop_model_record_ended(slot->model, &record);
 		behind = behind || ended == most;
 		if (ended > 0)
 			(void)cop_journaler_put(durable->journal, COP_WIRE_RECORD_EXPIRY, &record);
-		cop_refit_state_watch(&served->refit, served->model);
+		cop_refit_state_watch(&slot->refit, slot->model);
 	}
 	return behind;
 }

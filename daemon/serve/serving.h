@@ -40,7 +40,7 @@ void cop_serving_init(cop_serving *serving, cop_durability *durable);
 void cop_serving_close(cop_serving *serving);
 
 /* An event of the model, at the turn's time. */
-cop_event_scope cop_serving_scope(const cop_serving *serving, cop_served *served);
+cop_event_scope cop_serving_scope(const cop_serving *serving, cop_model_slot *slot);
 /* All that was put in this turn goes to the disk, and the answers that waited for it leave. */
 void cop_serving_commit(cop_serving *serving);
 /* Ends reward windows, within a budget for the turn. True: more may be over than were ended. */

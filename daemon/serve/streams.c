@@ -20,27 +20,27 @@ static void complain(cop_serving *serving, const char *stream, const char *model
 }
 
 /* The model that a topic `prefix<model>` names; NULL (counted) when message or model is not of ours. */
-static cop_served *route(cop_serving *serving, cop_sockets_message *message, const char *prefix)
+static cop_model_slot *route(cop_serving *serving, cop_sockets_message *message, const char *prefix)
 {
 	serving->counts.streamed++;
 	size_t skip = strlen(prefix);
 	char clean[COP_CONFIG_NAME_MAX + 8] = "";
-	cop_served *served = NULL;
+	cop_model_slot *slot = NULL;
 	if (message->count == 2 && !message->too_many && zmq_msg_size(&message->frame[0]) > skip) {
 		const char *topic = zmq_msg_data(&message->frame[0]);
 		size_t length = zmq_msg_size(&message->frame[0]);
 		cop_wire_text_clean(clean, sizeof clean, topic, length);
 		if (memcmp(topic, prefix, skip) == 0)
-			served = cop_served_find(&serving->durable->models, topic + skip, length - skip);
+			slot = cop_model_table_find(&serving->durable->models, topic + skip, length - skip);
 	}
-	if (served == NULL) {
+	if (slot == NULL) {
 		serving->counts.unroutable++;
 		complain(serving, prefix, clean, "expected two frames, topic with a configured model's name, and body");
 	}
-	return served;
+	return slot;
 }
 
-static bool open_items(cop_serving *serving, cop_served *served, cop_served_stream *stream, const char *name,
+static bool open_items(cop_serving *serving, cop_model_slot *slot, cop_model_stream *stream, const char *name,
         zmq_msg_t *body, cop_wire_items *items)
 {
 	cop_wire_fault fault = { 0 };
@@ -51,12 +51,12 @@ static bool open_items(cop_serving *serving, cop_served *served, cop_served_stre
 		return true;
 	stream->received++;
 	stream->refused++;
-	complain(serving, name, served->name, fault.message);
+	complain(serving, name, slot->name, fault.message);
 	return false;
 }
 
 /* An item that said nothing usable; that it came is known all the same, so its number is no gap. */
-static void refuse(cop_serving *serving, cop_served *served, cop_served_stream *stream, const char *name,
+static void refuse(cop_serving *serving, cop_model_slot *slot, cop_model_stream *stream, const char *name,
         const void *item, size_t length, const char *why)
 {
 	cop_wire_source source;
@@ -64,7 +64,7 @@ static void refuse(cop_serving *serving, cop_served *served, cop_served_stream *
 	if (source.name != NULL && source.has_n)
 		(void)cop_sequence_gaps_note(&stream->gaps, source.name, source.length, source.n);
 	stream->refused++;
-	complain(serving, name, served->name, why);
+	complain(serving, name, slot->name, why);
 }
 
 /* Whether the body is an array, and so its answer. */
@@ -83,12 +83,12 @@ typedef struct answering {
 	size_t decided;
 } answering;
 
-static void begin_answer(answering *a, cop_serving *serving, cop_served *served, bool array)
+static void begin_answer(answering *a, cop_serving *serving, cop_model_slot *slot, bool array)
 {
 	*a = (answering){ .serving = serving, .array = array };
-	a->scope = cop_serving_scope(serving, served);
+	a->scope = cop_serving_scope(serving, slot);
 	a->action = (cop_outbox_item){
-		.topic = served->topic, .decided = serving->durable->time, .ok = true, .kind = COP_OUTBOX_DECISION
+		.topic = slot->topic, .decided = serving->durable->time, .ok = true, .kind = COP_OUTBOX_DECISION
 	};
 	cop_bytes_clear(&serving->reply);
 	a->mark = array ? cop_wire_put_array_open(&serving->reply) : 0;
@@ -97,15 +97,15 @@ static void begin_answer(answering *a, cop_serving *serving, cop_served *served,
 static void decide(answering *a, const void *item, size_t length)
 {
 	cop_wire_fault fault;
-	cop_served *served = a->scope.served;
+	cop_model_slot *slot = a->scope.served;
 	if (cop_event_decide(&a->scope, item, length, &a->serving->reply, &fault) == COP_OK) {
 		a->decided++;
 		a->action.sequence = a->scope.sequence > a->action.sequence ? a->scope.sequence : a->action.sequence;
 	} else if (a->scope.noted) { /* good when it came: a reload has changed what is */
-		served->contexts.refused++;
-		complain(a->serving, "contexts", served->name, fault.message);
+		slot->contexts.refused++;
+		complain(a->serving, "contexts", slot->name, fault.message);
 	} else {
-		refuse(a->serving, served, &served->contexts, "contexts", item, length, fault.message);
+		refuse(a->serving, slot, &slot->contexts, "contexts", item, length, fault.message);
 	}
 }
 
@@ -123,25 +123,25 @@ static void end_answer(answering *a)
 }
 
 /* Whether contexts of the model wait for somebody to hear its actions. */
-static bool waits(const cop_serving *serving, const cop_served *served)
+static bool waits(const cop_serving *serving, const cop_model_slot *slot)
 {
-	return serving->sockets.actions != NULL && served->config->unheard == COP_UNHEARD_WAIT &&
-	       !served->shape.apprentice && !cop_sockets_heard(&serving->sockets, served->topic);
+	return serving->sockets.actions != NULL && slot->config->unheard == COP_UNHEARD_WAIT &&
+	       !slot->shape.apprentice && !cop_sockets_heard(&serving->sockets, slot->topic);
 }
 
 /* The models share an eighth of what may be queued. */
-static cop_unheard_limits limits_of(const cop_serving *serving, const cop_served *served)
+static cop_unheard_limits limits_of(const cop_serving *serving, const cop_model_slot *slot)
 {
 	uint64_t share = serving->durable->config->queue_limit / 8 / serving->durable->models.count;
 	return (cop_unheard_limits){
-		.contexts = served->config->unheard_max,
-		.bytes = (size_t)(served->config->unheard_bytes < share ? served->config->unheard_bytes : share),
-		.age = 1e-6 * (double)served->config->unheard_age,
+		.contexts = slot->config->unheard_max,
+		.bytes = (size_t)(slot->config->unheard_bytes < share ? slot->config->unheard_bytes : share),
+		.age = 1e-6 * (double)slot->config->unheard_age,
 	};
 }
 
 /* A body that keep_waiting put together. */
-static void decide_kept(cop_serving *serving, cop_served *served, const uint8_t *body, size_t length)
+static void decide_kept(cop_serving *serving, cop_model_slot *slot, const uint8_t *body, size_t length)
 {
 	cop_wire_items items;
 	if (cop_wire_items_stream(&items, body, length, NULL) != COP_OK)
@@ -149,7 +149,7 @@ static void decide_kept(cop_serving *serving, cop_served *served, const uint8_t 
 	answering a;
 	const void *item;
 	size_t size;
-	begin_answer(&a, serving, served, is_array(body, length));
+	begin_answer(&a, serving, slot, is_array(body, length));
 	a.scope.noted = true;
 	while (cop_wire_items_next(&items, &item, &size))
 		decide(&a, item, size);
@@ -157,77 +157,77 @@ static void decide_kept(cop_serving *serving, cop_served *served, const uint8_t 
 }
 
 /* Those that waited longest; false when none did. */
-static bool decide_oldest(cop_serving *serving, cop_served *served)
+static bool decide_oldest(cop_serving *serving, cop_model_slot *slot)
 {
-	cop_unheard_body *body = cop_unheard_take(&served->unheard);
+	cop_unheard_body *body = cop_unheard_take(&slot->unheard);
 	if (body == NULL)
 		return false;
-	decide_kept(serving, served, body->data, body->length);
+	decide_kept(serving, slot, body->data, body->length);
 	cop_mem_free(body);
 	return true;
 }
 
 /* To the end of the queue. What is heard by now is decided rather than dropped. */
-static void put_waiting(cop_serving *serving, cop_served *served, const cop_bytes *body, size_t contexts)
+static void put_waiting(cop_serving *serving, cop_model_slot *slot, const cop_bytes *body, size_t contexts)
 {
-	const cop_unheard_limits limits = limits_of(serving, served);
-	while (!waits(serving, served) && !cop_unheard_has_room(&served->unheard, &limits, body->length, contexts)) {
-		if (decide_oldest(serving, served))
+	const cop_unheard_limits limits = limits_of(serving, slot);
+	while (!waits(serving, slot) && !cop_unheard_has_room(&slot->unheard, &limits, body->length, contexts)) {
+		if (decide_oldest(serving, slot))
 			continue;
-		decide_kept(serving, served, body->data, body->length);
+		decide_kept(serving, slot, body->data, body->length);
 		return;
 	}
-	cop_unheard_put(&served->unheard, &limits, serving->durable->time, body->data, body->length, contexts);
+	cop_unheard_put(&slot->unheard, &limits, serving->durable->time, body->data, body->length, contexts);
 }
 
 /* Checks each item now; what brings its own action is decided now, the rest goes into a body that waits. */
-static void keep_waiting(cop_serving *serving, cop_served *served, cop_wire_items *items, bool array)
+static void keep_waiting(cop_serving *serving, cop_model_slot *slot, cop_wire_items *items, bool array)
 {
 	cop_bytes *kept = &serving->waiting;
 	answering a;
 	const void *item;
 	size_t length;
 	size_t contexts = 0;
-	begin_answer(&a, serving, served, array);
+	begin_answer(&a, serving, slot, array);
 	cop_bytes_clear(kept);
 	size_t mark = array ? cop_wire_put_array_open(kept) : 0;
 	while (cop_wire_items_next(items, &item, &length)) {
 		cop_wire_fault fault;
-		served->contexts.received++;
+		slot->contexts.received++;
 		if (cop_wire_keys_has(item, length, "a")) {
 			decide(&a, item, length);
 		} else if (cop_event_check(&a.scope, item, length, &fault) == COP_OK) {
 			cop_wire_put_raw(kept, item, length);
 			contexts++;
 		} else {
-			refuse(serving, served, &served->contexts, "contexts", item, length, fault.message);
+			refuse(serving, slot, &slot->contexts, "contexts", item, length, fault.message);
 		}
 	}
 	end_answer(&a);
 	if (array)
 		cop_wire_put_array_close(kept, mark, contexts);
 	if (kept->err != COP_OK)
-		served->unheard.dropped[COP_UNHEARD_BYTES] += contexts;
+		slot->unheard.dropped[COP_UNHEARD_BYTES] += contexts;
 	else if (contexts > 0)
-		put_waiting(serving, served, kept, contexts);
+		put_waiting(serving, slot, kept, contexts);
 }
 
 void cop_streams_contexts(cop_serving *serving, cop_sockets_message *message)
 {
 	cop_wire_items items;
 	zmq_msg_t *body = &message->frame[1];
-	cop_served *served = route(serving, message, "ctx.");
-	if (served != NULL && open_items(serving, served, &served->contexts, "contexts", body, &items)) {
+	cop_model_slot *slot = route(serving, message, "ctx.");
+	if (slot != NULL && open_items(serving, slot, &slot->contexts, "contexts", body, &items)) {
 		bool array = is_array(zmq_msg_data(body), zmq_msg_size(body));
-		if (served->unheard.oldest != NULL || waits(serving, served)) {
-			keep_waiting(serving, served, &items, array);
+		if (slot->unheard.oldest != NULL || waits(serving, slot)) {
+			keep_waiting(serving, slot, &items, array);
 		} else {
 			answering a;
 			const void *item;
 			size_t length;
-			begin_answer(&a, serving, served, array);
+			begin_answer(&a, serving, slot, array);
 			while (cop_wire_items_next(&items, &item, &length)) {
-				served->contexts.received++;
+				slot->contexts.received++;
 				decide(&a, item, length);
 			}
 			end_answer(&a);
@@ -239,8 +239,8 @@ void cop_streams_contexts(cop_serving *serving, cop_sockets_message *message)
 bool cop_streams_ready(const cop_serving *serving)
 {
 	for (size_t i = 0; i < serving->durable->models.count; i++) {
-		const cop_served *served = &serving->durable->models.items[i];
-		if (served->unheard.oldest != NULL && !waits(serving, served))
+		const cop_model_slot *slot = &serving->durable->models.items[i];
+		if (slot->unheard.oldest != NULL && !waits(serving, slot))
 			return true;
 	}
 	return false;
@@ -250,12 +250,12 @@ size_t cop_streams_turn(cop_serving *serving)
 {
 	size_t bodies = 0;
 	for (size_t i = 0; i < serving->durable->models.count; i++) {
-		cop_served *served = &serving->durable->models.items[i];
-		if (served->unheard.oldest == NULL)
+		cop_model_slot *slot = &serving->durable->models.items[i];
+		if (slot->unheard.oldest == NULL)
 			continue;
-		const cop_unheard_limits limits = limits_of(serving, served);
-		cop_unheard_drop_old(&served->unheard, &limits, serving->durable->time);
-		for (size_t n = 0; n < WAITING_BUDGET && !waits(serving, served) && decide_oldest(serving, served); n++)
+		const cop_unheard_limits limits = limits_of(serving, slot);
+		cop_unheard_drop_old(&slot->unheard, &limits, serving->durable->time);
+		for (size_t n = 0; n < WAITING_BUDGET && !waits(serving, slot) && decide_oldest(serving, slot); n++)
 			bodies++;
 	}
 	return bodies;
@@ -264,20 +264,20 @@ size_t cop_streams_turn(cop_serving *serving)
 void cop_streams_stop(cop_serving *serving)
 {
 	for (size_t i = 0; i < serving->durable->models.count; i++) {
-		cop_served *served = &serving->durable->models.items[i];
-		if (served->unheard.contexts > 0)
+		cop_model_slot *slot = &serving->durable->models.items[i];
+		if (slot->unheard.contexts > 0)
 			cop_log_line(serving->durable->log, COP_LOG_WARNING, "contexts_left", "model=%s contexts=%zu",
-			        served->name, served->unheard.contexts);
+			        slot->name, slot->unheard.contexts);
 	}
 }
 
 void cop_streams_unheard(cop_serving *serving, const char *topic, double decided, const void *body, size_t length)
 {
 	const char *name = topic + strlen("act.");
-	cop_served *served = cop_served_find(&serving->durable->models, name, strlen(name));
-	if (served == NULL || served->config->unheard != COP_UNHEARD_WAIT)
+	cop_model_slot *slot = cop_model_table_find(&serving->durable->models, name, strlen(name));
+	if (slot == NULL || slot->config->unheard != COP_UNHEARD_WAIT)
 		return;
-	cop_event_scope scope = cop_serving_scope(serving, served);
+	cop_event_scope scope = cop_serving_scope(serving, slot);
 	(void)cop_event_unheard(&scope, decided, body, length);
 }
 
@@ -291,17 +291,17 @@ void cop_streams_drop(cop_serving *serving, cop_sockets_message *message)
 void cop_streams_feedback(cop_serving *serving, cop_sockets_message *message)
 {
 	cop_wire_items items;
-	cop_served *served = route(serving, message, "fb.");
-	if (served != NULL && open_items(serving, served, &served->feedback, "feedback", &message->frame[1], &items)) {
+	cop_model_slot *slot = route(serving, message, "fb.");
+	if (slot != NULL && open_items(serving, slot, &slot->feedback, "feedback", &message->frame[1], &items)) {
 		const void *item;
 		size_t length;
 		while (cop_wire_items_next(&items, &item, &length)) {
 			cop_wire_fault fault;
-			served->feedback.received++;
-			cop_event_scope scope = cop_serving_scope(serving, served);
+			slot->feedback.received++;
+			cop_event_scope scope = cop_serving_scope(serving, slot);
 			if (cop_event_feedback(&scope, item, length, NULL, &fault) == COP_OK)
 				continue;
-			refuse(serving, served, &served->feedback, "feedback", item, length, fault.message);
+			refuse(serving, slot, &slot->feedback, "feedback", item, length, fault.message);
 		}
 	}
 	cop_sockets_release(message);

@@ -238,10 +238,10 @@ static void write_segment(input *in)
 
 /* ---- recovery ---- */
 
-static void save(const cop_served_set *set, cop_bytes *out)
+static void save(const cop_model_table *set, cop_bytes *out)
 {
 	size_t file = cop_section_file_begin(out);
-	cop_served_save(set, out);
+	cop_model_table_save(set, out);
 	cop_section_file_end(out, file);
 	COP_ASSERT(out->err == COP_OK);
 }
@@ -249,28 +249,28 @@ static void save(const cop_served_set *set, cop_bytes *out)
 /* The state after all records into *out; and what a checkpoint of it is read back to is the same. */
 static cop_err recover(bool salvaged, cop_bytes *out)
 {
-	cop_served_set set, back;
+	cop_model_table set, back;
 	cop_bytes again;
 	cop_diag diag = { .message = "" };
 	const cop_checkpoint_mark mark = { 0 };
 	cop_recovery recovery = { .state_dir = state_dir, .folder = journal, .salvaged = salvaged };
-	COP_ASSERT(cop_served_init(&set, configs[model], NULL) == COP_OK);
+	COP_ASSERT(cop_model_table_init(&set, configs[model], NULL) == COP_OK);
 	cop_err err = cop_recovery_run(&recovery, &set, &mark, &diag);
 	COP_ASSERT(isfinite(recovery.time));
 	COP_ASSERT(err == COP_OK ||
 	           (err == COP_EFORMAT && !salvaged && diag.offset > 0 && strcmp(diag.source, segment) == 0));
 	save(&set, out);
 	cop_bytes_init(&again);
-	COP_ASSERT(cop_served_init(&back, configs[model], NULL) == COP_OK);
-	cop_err loaded = cop_served_load(&back, out, NULL, &diag);
+	COP_ASSERT(cop_model_table_init(&back, configs[model], NULL) == COP_OK);
+	cop_err loaded = cop_model_table_load(&back, out, NULL, &diag);
 	if (loaded != COP_OK)
 		(void)fprintf(stderr, "%s\n", diag.message);
 	COP_ASSERT(loaded == COP_OK);
 	save(&back, &again);
 	COP_ASSERT(again.length == out->length && memcmp(again.data, out->data, out->length) == 0);
 	cop_bytes_fini(&again);
-	cop_served_fini(&back);
-	cop_served_fini(&set);
+	cop_model_table_fini(&back);
+	cop_model_table_fini(&set);
 	return err;
 }
 

@@ -120,26 +120,26 @@ static cop_err put_model_set(void *context, cop_diag *diag)
 
 static cop_err serve(void *context, cop_diag *diag)
 {
-	cop_served_set set;
+	cop_model_table set;
 	(void)context;
-	cop_err err = cop_served_init(&set, config, diag);
-	cop_served_fini(&set);
+	cop_err err = cop_model_table_init(&set, config, diag);
+	cop_model_table_fini(&set);
 	return err;
 }
 
-static cop_served_set models;
+static cop_model_table models;
 
 static void make_models(void *context)
 {
 	(void)context;
-	assert_int_equal(cop_served_init(&models, config, NULL), COP_OK);
+	assert_int_equal(cop_model_table_init(&models, config, NULL), COP_OK);
 }
 
 static void drop_models(void *context, bool failed)
 {
 	(void)context;
 	(void)failed;
-	cop_served_fini(&models);
+	cop_model_table_fini(&models);
 }
 
 static void make_models_only(void *context)
@@ -203,7 +203,7 @@ static void save_start(const char *name, const cop_feature_space_settings *setti
 	assert_int_equal(cop_feature_space_end(space, &room, &span, &features), COP_OK);
 	cop_bytes_init(&bytes);
 	size_t file = cop_section_file_begin(&bytes);
-	cop_model_save(cop_served_find(&models, name, strlen(name))->model, &bytes);
+	cop_model_save(cop_model_table_find(&models, name, strlen(name))->model, &bytes);
 	cop_model_names_save(space, &bytes);
 	cop_model_names_save_places(space, &bytes);
 	cop_section_file_end(&bytes, file);
@@ -222,7 +222,7 @@ static void make_starts(void *context)
 	make_models_only(context);
 	save_start("m", &dense);
 	save_start("d", &hashed);
-	cop_served_fini(&models);
+	cop_model_table_fini(&models);
 	(void)snprintf(more, sizeof more,
 	        "sockets { requests = { \"ipc://%s/r\" } }\n"
 	        "model \"m\" { arms = 2 features = 2 experts = linear height = 1 trees = 0 start_from = \"%s/m.model\" "
@@ -237,14 +237,14 @@ static void make_starts(void *context)
 		print_message("%s\n", report.items[i].message);
 	cop_config_report_fini(&report);
 	assert_int_equal(err, COP_OK);
-	assert_int_equal(cop_served_init(&models, starting, NULL), COP_OK);
+	assert_int_equal(cop_model_table_init(&models, starting, NULL), COP_OK);
 }
 
 static cop_err start_models(void *context, cop_diag *diag)
 {
 	size_t count;
 	(void)context;
-	cop_err err = cop_served_start_from(&models, NULL, &count, diag);
+	cop_err err = cop_model_table_start_from(&models, NULL, &count, diag);
 	assert_true(err != COP_OK || count == 2);
 	return err;
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "daemon/config/config_rules.h"
-#include "daemon/models/served.h"
+#include "daemon/models/model_table.h"
 #include "support.h"
 
 #define TAIL  "sockets { requests = { \"ipc://r.ipc\" } }\n"

@@ -4,7 +4,7 @@
 
 #include "daemon/config/config.h"
 #include "daemon/config/config_model.h"
-#include "daemon/models/served.h"
+#include "daemon/models/model_table.h"
 #include "support.h"
 
 /* A challenger is one more learner, and explains nothing. */

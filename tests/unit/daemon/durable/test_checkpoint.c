@@ -88,7 +88,7 @@ static void expect_lines(cop_log *log, const char *expected)
 
 static char folder[64];
 static cop_config *config;
-static cop_served_set models;
+static cop_model_table models;
 
 static int make_all(void **state)
 {
@@ -105,14 +105,14 @@ static int make_all(void **state)
 	cop_config_report_init(&report);
 	cop_err err = cop_config_parse(text, strlen(text), "text", NULL, &config, &report);
 	cop_config_report_fini(&report);
-	return err != COP_OK || cop_served_init(&models, config, NULL) != COP_OK;
+	return err != COP_OK || cop_model_table_init(&models, config, NULL) != COP_OK;
 }
 
 static int drop_all(void **state)
 {
 	char command[96];
 	(void)state;
-	cop_served_fini(&models);
+	cop_model_table_fini(&models);
 	cop_config_free(config);
 	config = NULL;
 	(void)snprintf(command, sizeof command, "rm -rf %s", folder);
@@ -175,7 +175,7 @@ static const char *path_of(uint64_t sequence)
 	return path;
 }
 
-static void spoil(uint64_t sequence)
+static void mark_not_durable(uint64_t sequence)
 {
 	int file = open(path_of(sequence), O_WRONLY | O_TRUNC | O_CLOEXEC);
 	assert_true(file >= 0);
@@ -195,7 +195,7 @@ static void test_restored_one_knows_what_the_files_before_it_need(void **state)
 	assert_true(checkpoint.sequence == 3 && checkpoint.highest == 3 && checkpoint.mark.journal_next == 30);
 	assert_int_equal(cop_checkpoint_needs(&checkpoint, 3), 10);
 	cop_checkpoint_fini(&checkpoint);
-	spoil(3);
+	mark_not_durable(3);
 	cop_checkpoint_init(&checkpoint, folder);
 	assert_int_equal(cop_checkpoint_restore(&checkpoint, &models, config, NULL, NULL, NULL), COP_OK);
 	assert_true(checkpoint.sequence == 2 && checkpoint.highest == 3 && checkpoint.mark.journal_next == 20);
@@ -361,7 +361,7 @@ static void write_body(uint64_t sequence, size_t bytes)
 		cop_bytes_put(&body, mark.data, bytes);
 		cop_section_file_end_section(&body, section);
 	}
-	cop_served_save(&models, &body);
+	cop_model_table_save(&models, &body);
 	cop_section_file_end(&body, file);
 	assert_int_equal(body.err, COP_OK);
 	assert_int_equal(
@@ -424,7 +424,7 @@ static void test_damaged_ones_are_passed_over_and_logged(void **state)
 		cop_bytes body;
 		cop_diag why = { .message = "" };
 		cop_bytes_init(&body);
-		spoil(sequence);
+		mark_not_durable(sequence);
 		assert_int_equal(cop_checkpoint_read(path_of(sequence), &body, &why), COP_EFORMAT);
 		cop_bytes_fini(&body);
 		length += (size_t)snprintf(line + length, sizeof line - length,
@@ -482,8 +482,8 @@ static void test_one_of_another_shape_is_named(void **state)
 	cop_diag diag = { .message = "" };
 	write_body(1, 24);
 	config->models[0].arms = 3;
-	cop_served_fini(&models);
-	assert_int_equal(cop_served_init(&models, config, NULL), COP_OK);
+	cop_model_table_fini(&models);
+	assert_int_equal(cop_model_table_init(&models, config, NULL), COP_OK);
 	cop_checkpoint_init(&checkpoint, folder);
 	assert_int_equal(cop_checkpoint_restore(&checkpoint, &models, config, NULL, NULL, &diag), COP_ESHAPE);
 	assert_non_null(strstr(diag.message, "3"));
@@ -507,8 +507,8 @@ static void test_models_of_no_configuration_are_parked_and_logged(void **state)
 	(void)snprintf(config->models[0].name, sizeof config->models[0].name, "other");
 	cop_checkpoint_init(&checkpoint, folder);
 	cop_log *log = log_open();
-	cop_served_fini(&models);
-	assert_int_equal(cop_served_init(&models, config, NULL), COP_OK);
+	cop_model_table_fini(&models);
+	assert_int_equal(cop_model_table_init(&models, config, NULL), COP_OK);
 	assert_int_equal(cop_checkpoint_restore(&checkpoint, &models, config, NULL, log, NULL), COP_OK);
 	(void)snprintf(expected, sizeof expected,
 	        "%d event=restored sequence=1 bytes=%u\n%d event=model_parked model=m reason=\"in the checkpoint but "

@@ -287,7 +287,7 @@ static void test_segments_have_the_models_that_were_set(void **state)
 		if (round == 1) {
 			config->models[0].arms = 3;
 			cop_journaler_set_models(j, config);
-			cop_journaler_doubt(j);
+			cop_journaler_rebreak(j);
 			assert_int_equal(cop_journaler_begin_anew(j, NULL), COP_OK);
 		}
 		assert_int_equal(put(j, 1), round + 1);
@@ -365,7 +365,7 @@ static void test_sync_that_cannot_begin_breaks_the_journal_until_it_heals(void *
 	assert_int_equal(put(j, 2), 2);
 	assert_int_equal(cop_journaler_flush(j, &diag), COP_OK);
 	assert_int_equal(cop_journaler_durable(j), 2);
-	cop_journaler_doubt(j);
+	cop_journaler_rebreak(j);
 	assert_true(cop_journaler_broken(j));
 	assert_int_equal(cop_journaler_heal(j, &diag), COP_OK);
 	assert_int_equal(cop_journaler_close(j, &diag), COP_OK);

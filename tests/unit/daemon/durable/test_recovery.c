@@ -101,12 +101,12 @@ static cop_err recover(const cop_checkpoint_mark *mark, bool salvaged, cop_recov
 	const cop_log_settings logging = { .level = COP_LOG_DEBUG, .sink = note_line };
 	cop_config *config;
 	cop_config_report report;
-	cop_served_set set;
+	cop_model_table set;
 	cop_log *log;
 	cop_config_report_init(&report);
 	assert_int_equal(cop_config_parse(text, strlen(text), "test", NULL, &config, &report), COP_OK);
 	cop_config_report_fini(&report);
-	assert_int_equal(cop_served_init(&set, config, NULL), COP_OK);
+	assert_int_equal(cop_model_table_init(&set, config, NULL), COP_OK);
 	lines[0] = '\0';
 	assert_int_equal(cop_log_open(&logging, &log), COP_OK);
 	*recovery = (cop_recovery){ .state_dir = state_dir,
@@ -121,9 +121,9 @@ static cop_err recover(const cop_checkpoint_mark *mark, bool salvaged, cop_recov
 	cop_test_alloc_fail(0, 0);
 	assert_int_equal(cop_log_close(log, 30000), COP_OK);
 	for (size_t i = 0; i < 2; i++)
-		learned[i] = cop_model_get_counters(cop_served_find(&set, i == 0 ? "m" : "c", 1)->model)->learned;
-	pending_most = (uint32_t)cop_model_get_settings(cop_served_find(&set, "m", 1)->model)->pending_max;
-	cop_served_fini(&set);
+		learned[i] = cop_model_get_counters(cop_model_table_find(&set, i == 0 ? "m" : "c", 1)->model)->learned;
+	pending_most = (uint32_t)cop_model_get_settings(cop_model_table_find(&set, "m", 1)->model)->pending_max;
+	cop_model_table_fini(&set);
 	cop_config_free(config);
 	return err;
 }

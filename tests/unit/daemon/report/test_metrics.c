@@ -35,7 +35,7 @@ static int server_start(void **state)
 	cop_err err = cop_config_parse(conf, sizeof conf - 1, "test.conf", NULL, &server.config, &report);
 	cop_config_report_fini(&report);
 	server.durable.config = server.config;
-	if (err != COP_OK || cop_served_init(&server.durable.models, server.config, &diag) != COP_OK)
+	if (err != COP_OK || cop_model_table_init(&server.durable.models, server.config, &diag) != COP_OK)
 		return -1;
 	cop_metrics_begin(&server.durable.models);
 	*state = &server;
@@ -45,7 +45,7 @@ static int server_start(void **state)
 static int server_stop(void **state)
 {
 	page_server *server = *state;
-	cop_served_fini(&server->durable.models);
+	cop_model_table_fini(&server->durable.models);
 	cop_config_free(server->config);
 	return 0;
 }

@@ -3,7 +3,7 @@
  * model fills it, one of another is parked as bytes, and one of a model to be reset is passed over. Saving writes
  * models, then parked ones, then the state of refits, which finds its model by name. A model's own names of features,
  * from its file, go before the configuration's. */
-#include "daemon/models/served.h"
+#include "daemon/models/model_table.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #define REFIT_SECTION   "refit"
 
 /* What evidence for or against a challenger goes by, and the detector of drift. */
-static void prepare_refits(cop_served *served, const cop_config_model *config)
+static void prepare_refits(cop_model_slot *slot, const cop_config_model *config)
 {
 	cop_promotion_test_settings rule;
 	cop_model_judge_defaults(&rule);
@@ -30,15 +30,15 @@ static void prepare_refits(cop_served *served, const cop_config_model *config)
 		rule.estimator = COP_PROMOTION_TEST_DR;
 	rule.margin = config->refit.margin;
 	rule.risk = config->refit.risk;
-	(void)!cop_model_judge_by(served->model, &rule); /* the configuration's limits are its own */
-	cop_refit_state_configure(&served->refit, &config->refit);
+	(void)!cop_model_judge_by(slot->model, &rule); /* the configuration's limits are its own */
+	cop_refit_state_configure(&slot->refit, &config->refit);
 }
 
-static void replace_naming(cop_served *served, cop_wire_naming *naming)
+static void replace_naming(cop_model_slot *slot, cop_wire_naming *naming)
 {
-	served->unknown_past = cop_served_unknown_names(served);
-	cop_wire_names_free(served->shape.naming);
-	served->shape.naming = naming;
+	slot->unknown_past = cop_model_table_unknown_names(slot);
+	cop_wire_names_free(slot->shape.naming);
+	slot->shape.naming = naming;
 }
 
 /* What found no memory fills no diagnostic. */
@@ -49,83 +49,81 @@ static const char *reason_of(const cop_diag *why, cop_err err)
 
 /* The configuration's names, or plain hashes, unless the saved state has a better way; how many a sparse model keeps is
  * the configuration's in any case. */
-static cop_err name_features(cop_served *served)
+static cop_err name_features(cop_model_slot *slot)
 {
-	const cop_config_list *list = &served->config->feature_name_list;
-	const cop_feature_space_settings hashed = { .bits = served->config->bits };
+	const cop_config_list *list = &slot->config->feature_name_list;
+	const cop_feature_space_settings hashed = { .bits = slot->config->bits };
 	cop_wire_naming *naming = NULL;
 	cop_feature_space *space = NULL;
 	cop_err err = COP_OK;
-	if (served->shape.naming != NULL && served->shape.features == 0)
-		return cop_feature_space_keep_names(served->shape.naming->space, served->config->names_bytes);
-	if (served->names_saved)
+	if (slot->shape.naming != NULL && slot->shape.features == 0)
+		return cop_feature_space_keep_names(slot->shape.naming->space, slot->config->names_bytes);
+	if (slot->names_saved)
 		return COP_OK;
-	if (served->shape.features == 0) {
+	if (slot->shape.features == 0) {
 		err = cop_feature_space_new(&hashed, &space, NULL);
 		if (err == COP_OK)
-			err = cop_feature_space_keep_names(space, served->config->names_bytes);
+			err = cop_feature_space_keep_names(space, slot->config->names_bytes);
 		if (err == COP_OK)
-			err = cop_wire_names_new(
-			        &space, served->shape.max_nonzeros, served->shape.max_candidates, &naming);
+			err = cop_wire_names_new(&space, slot->shape.max_nonzeros, slot->shape.max_candidates, &naming);
 		cop_feature_space_free(space);
 	} else if (list->count > 0) {
 		err = cop_wire_names_new_list(
-		        (const char *const *)list->items, list->count, served->shape.max_candidates, &naming);
+		        (const char *const *)list->items, list->count, slot->shape.max_candidates, &naming);
 	}
 	if (err == COP_OK)
-		replace_naming(served, naming);
+		replace_naming(slot, naming);
 	return err;
 }
 
-static cop_err take_space(cop_served *served, const cop_section_file *file, cop_diag *diag)
+static cop_err take_space(cop_model_slot *slot, const cop_section_file *file, cop_diag *diag)
 {
 	cop_feature_space *space;
 	cop_wire_naming *naming;
-	cop_err err = cop_model_names_load(file, &cop_model_get_settings(served->model)->learner, &space, diag);
+	cop_err err = cop_model_names_load(file, &cop_model_get_settings(slot->model)->learner, &space, diag);
 	if (err != COP_OK)
 		return err == COP_ENOTFOUND ? COP_OK : err;
-	err = cop_wire_names_new(&space, served->shape.max_nonzeros, served->shape.max_candidates, &naming);
+	err = cop_wire_names_new(&space, slot->shape.max_nonzeros, slot->shape.max_candidates, &naming);
 	if (err != COP_OK)
 		return err;
-	replace_naming(served, naming);
-	served->names_saved = true;
+	replace_naming(slot, naming);
+	slot->names_saved = true;
 	return COP_OK;
 }
 
 /* The space that stands beside the model in its file, if one does, and the names that were kept. */
-static cop_err take_names(cop_served *served, const void *data, size_t length, cop_diag *diag)
+static cop_err take_names(cop_model_slot *slot, const void *data, size_t length, cop_diag *diag)
 {
 	cop_section_file file;
 	cop_err err = cop_section_file_open(&file, data, length, NULL, diag);
 	if (err == COP_OK)
-		err = take_space(served, &file, diag);
-	if (err == COP_OK && served->shape.naming != NULL)
-		err = cop_model_names_load_places(
-		        &file, served->config->names_bytes, served->shape.naming->space, diag);
+		err = take_space(slot, &file, diag);
+	if (err == COP_OK && slot->shape.naming != NULL)
+		err = cop_model_names_load_places(&file, slot->config->names_bytes, slot->shape.naming->space, diag);
 	return err;
 }
 
-static cop_place_names *place_names(const cop_served *served)
+static cop_place_names *place_names(const cop_model_slot *slot)
 {
-	return served->shape.naming == NULL ? NULL : cop_feature_space_names(served->shape.naming->space);
+	return slot->shape.naming == NULL ? NULL : cop_feature_space_names(slot->shape.naming->space);
 }
 
-bool cop_served_place_name(const cop_served *served, size_t place, char *out, size_t size)
+bool cop_model_table_place_name(const cop_model_slot *slot, size_t place, char *out, size_t size)
 {
-	return cop_place_names_text(place_names(served), place, out, size) > 0;
+	return cop_place_names_text(place_names(slot), place, out, size) > 0;
 }
 
-void cop_served_insist_on_names(cop_served *served, bool on)
+void cop_model_table_insist_on_names(cop_model_slot *slot, bool on)
 {
-	cop_place_names *names = place_names(served);
+	cop_place_names *names = place_names(slot);
 	if (names != NULL)
 		cop_place_names_insist(names, on);
 }
 
-const char *cop_served_feature_name(const cop_served *served, size_t index)
+const char *cop_model_table_feature_name(const cop_model_slot *slot, size_t index)
 {
-	const cop_config_list *list = &served->config->feature_name_list;
-	const cop_wire_naming *naming = served->shape.naming;
+	const cop_config_list *list = &slot->config->feature_name_list;
+	const cop_wire_naming *naming = slot->shape.naming;
 	if (index < list->count)
 		return list->items[index];
 	bool dense = naming != NULL && cop_feature_space_is_dense(naming->space);
@@ -134,26 +132,26 @@ const char *cop_served_feature_name(const cop_served *served, size_t index)
 	               : NULL;
 }
 
-const char *cop_served_candidate_name(const cop_served *served, size_t index)
+const char *cop_model_table_candidate_name(const cop_model_slot *slot, size_t index)
 {
-	return served->names_saved && served->shape.candidate_features == served->shape.features
-	               ? cop_served_feature_name(served, index)
+	return slot->names_saved && slot->shape.candidate_features == slot->shape.features
+	               ? cop_model_table_feature_name(slot, index)
 	               : NULL;
 }
 
-uint64_t cop_served_unknown_names(const cop_served *served)
+uint64_t cop_model_table_unknown_names(const cop_model_slot *slot)
 {
-	const cop_wire_naming *naming = served->shape.naming;
-	return served->unknown_past + (naming == NULL ? 0 : cop_feature_space_dropped(naming->space));
+	const cop_wire_naming *naming = slot->shape.naming;
+	return slot->unknown_past + (naming == NULL ? 0 : cop_feature_space_dropped(naming->space));
 }
 
-static cop_err make_workspace(cop_served *served)
+static cop_err make_workspace(cop_model_slot *slot)
 {
-	const cop_config_model *config = served->config;
+	const cop_config_model *config = slot->config;
 	bool values = config->learner == COP_LEARNER_VALUE;
 	size_t candidates = config->learner == COP_LEARNER_RANK ? config->max_candidates : 0;
 	size_t entries = candidates * (config->features != 0 ? config->candidate_features : config->max_nonzeros);
-	served->shape = (cop_wire_shape){
+	slot->shape = (cop_wire_shape){
 		.features = config->features,
 		.bits = config->bits,
 		.max_nonzeros = config->max_nonzeros,
@@ -163,7 +161,7 @@ static cop_err make_workspace(cop_served *served)
 		.losses = values && config->feedback == COP_FEEDBACK_TWO ? 2 : 1,
 		.apprentice = config->apprentice,
 	};
-	served->workspace = (cop_wire_workspace){
+	slot->workspace = (cop_wire_workspace){
 		.dense = cop_mem_alloc(config->features, sizeof(float)),
 		.index = cop_mem_alloc(config->max_nonzeros, sizeof(uint32_t)),
 		.value = cop_mem_alloc(config->max_nonzeros, sizeof(float)),
@@ -172,32 +170,32 @@ static cop_err make_workspace(cop_served *served)
 		.candidate_value = cop_mem_alloc(entries, sizeof(float)),
 		.candidate_index = cop_mem_alloc(config->features != 0 ? 0 : entries, sizeof(uint32_t)),
 	};
-	served->order = cop_mem_alloc(candidates, sizeof *served->order);
-	const cop_wire_workspace *w = &served->workspace;
+	slot->order = cop_mem_alloc(candidates, sizeof *slot->order);
+	const cop_wire_workspace *w = &slot->workspace;
 	bool made = w->dense != NULL && w->index != NULL && w->value != NULL && w->mask != NULL &&
 	            w->candidate != NULL && w->candidate_value != NULL && w->candidate_index != NULL &&
-	            served->order != NULL;
+	            slot->order != NULL;
 	return made ? COP_OK : COP_ENOMEM;
 }
 
-static cop_err start(cop_served *served, const cop_config_model *config, cop_diag *diag)
+static cop_err start(cop_model_slot *slot, const cop_config_model *config, cop_diag *diag)
 {
 	cop_model_settings settings;
-	(void)snprintf(served->name, sizeof served->name, "%s", config->name);
-	(void)snprintf(served->topic, sizeof served->topic, "act.%s", config->name);
-	served->config = config;
+	(void)snprintf(slot->name, sizeof slot->name, "%s", config->name);
+	(void)snprintf(slot->topic, sizeof slot->topic, "act.%s", config->name);
+	slot->config = config;
 	cop_config_model_settings(config, &settings);
-	cop_err err = cop_model_new(&settings, &served->model, diag);
+	cop_err err = cop_model_new(&settings, &slot->model, diag);
 	if (err != COP_OK)
 		return err;
-	prepare_refits(served, config);
-	err = make_workspace(served);
-	return err == COP_OK ? name_features(served) : err;
+	prepare_refits(slot, config);
+	err = make_workspace(slot);
+	return err == COP_OK ? name_features(slot) : err;
 }
 
-cop_err cop_served_init(cop_served_set *set, const cop_config *config, cop_diag *diag)
+cop_err cop_model_table_init(cop_model_table *set, const cop_config *config, cop_diag *diag)
 {
-	*set = (cop_served_set){ 0 };
+	*set = (cop_model_table){ 0 };
 	set->items = cop_mem_alloc(config->model_count, sizeof *set->items);
 	if (set->items == NULL) {
 		cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
@@ -215,31 +213,31 @@ cop_err cop_served_init(cop_served_set *set, const cop_config *config, cop_diag 
 	return COP_OK;
 }
 
-void cop_served_fini(cop_served_set *set)
+void cop_model_table_fini(cop_model_table *set)
 {
 	for (size_t i = 0; i < set->count; i++) {
-		cop_served *served = &set->items[i];
-		cop_model_free(served->model);
-		cop_mem_free(served->workspace.dense);
-		cop_mem_free(served->workspace.index);
-		cop_mem_free(served->workspace.value);
-		cop_mem_free(served->workspace.mask);
-		cop_mem_free(served->workspace.candidate);
-		cop_mem_free(served->workspace.candidate_value);
-		cop_mem_free(served->workspace.candidate_index);
-		cop_mem_free(served->order);
-		cop_unheard_fini(&served->unheard);
-		cop_wire_names_free(served->shape.naming);
-		cop_refit_state_fini(&served->refit);
+		cop_model_slot *slot = &set->items[i];
+		cop_model_free(slot->model);
+		cop_mem_free(slot->workspace.dense);
+		cop_mem_free(slot->workspace.index);
+		cop_mem_free(slot->workspace.value);
+		cop_mem_free(slot->workspace.mask);
+		cop_mem_free(slot->workspace.candidate);
+		cop_mem_free(slot->workspace.candidate_value);
+		cop_mem_free(slot->workspace.candidate_index);
+		cop_mem_free(slot->order);
+		cop_unheard_fini(&slot->unheard);
+		cop_wire_names_free(slot->shape.naming);
+		cop_refit_state_fini(&slot->refit);
 	}
 	for (size_t i = 0; i < set->parked_count; i++)
 		cop_bytes_fini(&set->parked[i].section);
 	cop_mem_free(set->items);
 	cop_mem_free(set->parked);
-	*set = (cop_served_set){ 0 };
+	*set = (cop_model_table){ 0 };
 }
 
-cop_served *cop_served_find(cop_served_set *set, const char *name, size_t length)
+cop_model_slot *cop_model_table_find(cop_model_table *set, const char *name, size_t length)
 {
 	if (length == 0 && set->count == 1)
 		return &set->items[0];
@@ -249,63 +247,62 @@ cop_served *cop_served_find(cop_served_set *set, const char *name, size_t length
 	return NULL;
 }
 
-void cop_served_adjust(cop_served_set *set, const cop_config *config)
+void cop_model_table_adjust(cop_model_table *set, const cop_config *config)
 {
 	for (size_t i = 0; i < set->count; i++) {
-		cop_served *served = &set->items[i];
-		const cop_config_model *next = cop_config_find(config, served->name, strlen(served->name));
+		cop_model_slot *slot = &set->items[i];
+		const cop_config_model *next = cop_config_find(config, slot->name, strlen(slot->name));
 		cop_model_settings settings;
 		if (next == NULL)
 			continue;
 		cop_config_model_settings(next, &settings);
-		settings.explain_keep = cop_model_get_settings(served->model)->explain_keep;
+		settings.explain_keep = cop_model_get_settings(slot->model)->explain_keep;
 		/* The configuration's own check refuses what this would; memory cannot be short without explain_keep.
 		 */
-		(void)!cop_model_adjust(served->model, &settings, NULL);
-		prepare_refits(served, next);
+		(void)!cop_model_adjust(slot->model, &settings, NULL);
+		prepare_refits(slot, next);
 	}
 }
 
 /* With what was found so far: it is what somebody decided by. */
-static void set_apprentice(cop_served *served, bool on, cop_log *log)
+static void set_apprentice(cop_model_slot *slot, bool on, cop_log *log)
 {
 	char figures[COP_APPRENTICE_TEXT];
-	if (served->shape.apprentice == on)
+	if (slot->shape.apprentice == on)
 		return;
-	served->shape.apprentice = on;
-	cop_apprentice_body_text(served->model, figures);
-	cop_log_line(
-	        log, COP_LOG_NOTICE, on ? "apprentice_on" : "apprentice_off", "model=%s %s", served->name, figures);
+	slot->shape.apprentice = on;
+	cop_apprentice_body_text(slot->model, figures);
+	cop_log_line(log, COP_LOG_NOTICE, on ? "apprentice_on" : "apprentice_off", "model=%s %s", slot->name, figures);
 }
 
-void cop_served_reconfigure(cop_served_set *set, const cop_config *config, cop_log *log)
+void cop_model_table_reconfigure(cop_model_table *set, const cop_config *config, cop_log *log)
 {
-	cop_served_adjust(set, config);
+	cop_model_table_adjust(set, config);
 	for (size_t i = 0; i < set->count; i++) {
-		cop_served *served = &set->items[i];
-		const cop_config_model *next = cop_config_find(config, served->name, strlen(served->name));
+		cop_model_slot *slot = &set->items[i];
+		const cop_config_model *next = cop_config_find(config, slot->name, strlen(slot->name));
 		if (next == NULL)
 			continue;
-		cop_model_settings settings = *cop_model_get_settings(served->model);
-		served->config = next;
-		set_apprentice(served, next->apprentice, log);
+		cop_model_settings settings = *cop_model_get_settings(slot->model);
+		slot->config = next;
+		set_apprentice(slot, next->apprentice, log);
 		settings.explain_keep = next->explain_keep;
-		(void)!cop_model_adjust(served->model, &settings, NULL); /* short of memory: the old number stays */
-		(void)!name_features(served);                            /* short of memory: the old names stay */
+		(void)!cop_model_adjust(slot->model, &settings, NULL); /* short of memory: the old number stays */
+		(void)!name_features(slot);                            /* short of memory: the old names stay */
 	}
 }
 
-static void save_refits(const cop_served *served, cop_bytes *bytes)
+static void save_refits(const cop_model_slot *slot, cop_bytes *bytes)
 {
-	if (!cop_refit_state_used(&served->refit))
+	if (!cop_refit_state_used(&slot->refit))
 		return;
 	size_t section = cop_section_file_begin_section(bytes, REFIT_SECTION, COP_REFIT_STATE_VERSION);
-	cop_bytes_put_text(bytes, served->name);
-	cop_refit_state_save(&served->refit, bytes);
+	cop_bytes_put_text(bytes, slot->name);
+	cop_refit_state_save(&slot->refit, bytes);
 	cop_section_file_end_section(bytes, section);
 }
 
-void cop_served_save(const cop_served_set *set, cop_bytes *bytes)
+void cop_model_table_save(const cop_model_table *set, cop_bytes *bytes)
 {
 	for (size_t i = 0; i < set->count; i++) {
 		size_t section = cop_section_file_begin_section(bytes, SECTION, SECTION_VERSION);
@@ -336,7 +333,7 @@ static bool listed(const char *const *names, const char *name)
 	return false;
 }
 
-static cop_err park(cop_served_set *set, const char *name, const cop_model_section *section)
+static cop_err park(cop_model_table *set, const char *name, const cop_model_section *section)
 {
 	cop_parked *parked = cop_mem_resize(set->parked, set->parked_count, set->parked_count + 1, sizeof *parked);
 	if (parked == NULL)
@@ -350,7 +347,7 @@ static cop_err park(cop_served_set *set, const char *name, const cop_model_secti
 }
 
 static cop_err load_section(
-        cop_served_set *set, const cop_model_section *section, const char *const *reset, cop_diag *diag)
+        cop_model_table *set, const cop_model_section *section, const char *const *reset, cop_diag *diag)
 {
 	char name[COP_CONFIG_NAME_MAX + 1];
 	cop_cursor cursor;
@@ -362,16 +359,16 @@ static cop_err load_section(
 	}
 	if (listed(reset, name))
 		return COP_OK;
-	cop_served *served = name[0] == '\0' ? NULL : cop_served_find(set, name, strlen(name));
-	if (served == NULL)
+	cop_model_slot *slot = name[0] == '\0' ? NULL : cop_model_table_find(set, name, strlen(name));
+	if (slot == NULL)
 		return park(set, name, section);
 	cop_diag why = { 0 };
-	served->restored = true;
+	slot->restored = true;
 	size_t length = cop_cursor_left(&cursor);
 	const uint8_t *data = cop_cursor_take(&cursor, length);
-	cop_err err = cop_model_load(served->model, data, length, &why);
+	cop_err err = cop_model_load(slot->model, data, length, &why);
 	if (err == COP_OK)
-		err = take_names(served, data, length, &why);
+		err = take_names(slot, data, length, &why);
 	if (err == COP_ESHAPE)
 		cop_diag_message(diag,
 		        "model \"%s\": %s; give the model a new name, or start with --reset-model %s to begin anew",
@@ -383,24 +380,25 @@ static cop_err load_section(
 
 /* Of a model that is parked or begun anew it is forgotten. */
 static cop_err load_refits(
-        cop_served_set *set, const cop_model_section *section, const char *const *reset, cop_diag *diag)
+        cop_model_table *set, const cop_model_section *section, const char *const *reset, cop_diag *diag)
 {
 	char name[COP_CONFIG_NAME_MAX + 1];
 	cop_cursor cursor;
 	cop_cursor_init(&cursor, section->data, section->length);
 	cop_cursor_text(&cursor, name, sizeof name);
-	cop_served *served = cursor.err != COP_OK || name[0] == '\0' || listed(reset, name)
-	                             ? NULL
-	                             : cop_served_find(set, name, strlen(name));
-	if (cursor.err == COP_OK && served == NULL)
+	cop_model_slot *slot = cursor.err != COP_OK || name[0] == '\0' || listed(reset, name)
+	                               ? NULL
+	                               : cop_model_table_find(set, name, strlen(name));
+	if (cursor.err == COP_OK && slot == NULL)
 		return COP_OK;
-	cop_err err = served == NULL ? cursor.err : cop_refit_state_load(&served->refit, &cursor);
+	cop_err err = slot == NULL ? cursor.err : cop_refit_state_load(&slot->refit, &cursor);
 	if (err != COP_OK)
 		cop_diag_message(diag, "checkpoint: refits of a model: %s", cop_err_text(err));
 	return err;
 }
 
-static cop_err load_any(cop_served_set *set, const cop_model_section *section, const char *const *reset, cop_diag *diag)
+static cop_err load_any(
+        cop_model_table *set, const cop_model_section *section, const char *const *reset, cop_diag *diag)
 {
 	bool refit = strcmp(section->name, REFIT_SECTION) == 0;
 	if (!refit && strcmp(section->name, SECTION) != 0)
@@ -413,7 +411,7 @@ static cop_err load_any(cop_served_set *set, const cop_model_section *section, c
 }
 
 /* What was learned before is nothing new to the detector, which is the configuration's. */
-static void settle_refits(cop_served_set *set)
+static void settle_refits(cop_model_table *set)
 {
 	for (size_t i = 0; i < set->count; i++) {
 		cop_refit_state_configure(&set->items[i].refit, &set->items[i].config->refit);
@@ -421,7 +419,7 @@ static void settle_refits(cop_served_set *set)
 	}
 }
 
-cop_err cop_served_load(cop_served_set *set, const cop_bytes *body, const char *const *reset, cop_diag *diag)
+cop_err cop_model_table_load(cop_model_table *set, const cop_bytes *body, const char *const *reset, cop_diag *diag)
 {
 	cop_section_file file;
 	cop_err err = cop_section_file_open(&file, body->data, body->length, NULL, diag);
@@ -437,36 +435,36 @@ cop_err cop_served_load(cop_served_set *set, const cop_bytes *body, const char *
 	return COP_OK;
 }
 
-static cop_err start_from(cop_served *served, cop_diag *diag)
+static cop_err start_from(cop_model_slot *slot, cop_diag *diag)
 {
-	const char *path = served->config->start_from_path;
+	const char *path = slot->config->start_from_path;
 	cop_bytes bytes;
 	cop_diag why = { 0 };
 	cop_bytes_init(&bytes);
 	cop_err err = cop_section_file_load(path, &bytes, &why);
 	if (err == COP_OK)
-		err = cop_model_load(served->model, bytes.data, bytes.length, &why);
+		err = cop_model_load(slot->model, bytes.data, bytes.length, &why);
 	if (err == COP_OK)
-		err = take_names(served, bytes.data, bytes.length, &why);
-	cop_refit_state_sync(&served->refit, served->model);
+		err = take_names(slot, bytes.data, bytes.length, &why);
+	cop_refit_state_sync(&slot->refit, slot->model);
 	if (err != COP_OK)
-		cop_diag_of(diag, path, "model \"%s\": start_from: %s", served->name, reason_of(&why, err));
+		cop_diag_of(diag, path, "model \"%s\": start_from: %s", slot->name, reason_of(&why, err));
 	cop_bytes_fini(&bytes);
 	return err;
 }
 
-cop_err cop_served_start_from(cop_served_set *set, cop_log *log, size_t *count, cop_diag *diag)
+cop_err cop_model_table_start_from(cop_model_table *set, cop_log *log, size_t *count, cop_diag *diag)
 {
 	*count = 0;
 	for (size_t i = 0; i < set->count; i++) {
-		cop_served *served = &set->items[i];
-		if (served->restored || served->config->start_from_path == NULL)
+		cop_model_slot *slot = &set->items[i];
+		if (slot->restored || slot->config->start_from_path == NULL)
 			continue;
-		cop_err err = start_from(served, diag);
+		cop_err err = start_from(slot, diag);
 		if (err != COP_OK)
 			return err;
-		cop_log_line(log, COP_LOG_NOTICE, "started_from", "model=%s file=\"%s\" rev=%" PRIu64, served->name,
-		        served->config->start_from_path, cop_model_learner(served->model)->rev);
+		cop_log_line(log, COP_LOG_NOTICE, "started_from", "model=%s file=\"%s\" rev=%" PRIu64, slot->name,
+		        slot->config->start_from_path, cop_model_learner(slot->model)->rev);
 		++*count;
 	}
 	return COP_OK;

@@ -1,10 +1,10 @@
-/* daemon/models/served.h: the models that the daemon serves: each with its name, its decoding workspace and its stream's
- * counts.
+/* daemon/models/model_table.h: the models that the daemon serves, each with its name, its decoding workspace and its
+ * streams' counts.
  *
  * Made from the configuration; state comes from a checkpoint. Models that a checkpoint holds but the configuration does
  * not name are parked: kept as bytes and written into every later checkpoint. The loop's thread. */
-#ifndef COP_DAEMON_MODELS_SERVED_H
-#define COP_DAEMON_MODELS_SERVED_H
+#ifndef COP_DAEMON_MODELS_MODEL_TABLE_H
+#define COP_DAEMON_MODELS_MODEL_TABLE_H
 
 #include "base/bytes.h"
 #include "base/err.h"
@@ -17,16 +17,16 @@
 #include "wire/wire_features.h"
 
 /* What came over a stream. */
-typedef struct cop_served_stream {
+typedef struct cop_model_stream {
 	uint64_t received;      /* items */
 	uint64_t refused;       /* items that said nothing usable */
 	cop_sequence_gaps gaps; /* messages that never came, by sender */
-} cop_served_stream;
+} cop_model_stream;
 
-typedef struct cop_served {
+typedef struct cop_model_slot {
 	char name[COP_CONFIG_NAME_MAX + 1];
 	char topic[COP_CONFIG_NAME_MAX + 8]; /* act.<name> */
-	const cop_config_model *config;      /* kept; renewed by cop_served_reconfigure */
+	const cop_config_model *config;      /* kept; renewed by cop_model_table_reconfigure */
 	cop_model *model;
 	bool restored;        /* its state comes from a checkpoint */
 	cop_wire_shape shape; /* its naming is owned */
@@ -34,62 +34,63 @@ typedef struct cop_served {
 	uint32_t *order;       /* rank: max_candidates */
 	bool names_saved;      /* what names mean comes from the saved state, and goes into the next */
 	uint64_t unknown_past; /* features whose names the model does not know, met by namings before this one */
-	cop_served_stream contexts, feedback;
+	cop_model_stream contexts, feedback;
 	cop_unheard unheard;        /* contexts that nobody would hear the actions of */
 	uint64_t unheard_decisions; /* whose action no subscriber was given */
 	uint64_t decided;           /* decisions when the loop last looked for reward windows that are over */
-	cop_outliers outliers_before, outliers_told; /* then, and when the log last had a line of them */
-	cop_model_counters before;                   /* the model's counters when the process began to serve it, */
-	cop_apprentice_summary apprentice_before;    /* and what it had observed (daemon/report/metrics.h) */
+	cop_outliers outliers_before, outliers_logged; /* then, and when the log last had a line of them */
+	cop_model_counters before;                     /* the model's counters when the process began to serve it, */
+	cop_apprentice_summary apprentice_before;      /* and what it had observed (daemon/report/metrics.h) */
 	cop_refit_state refit;
-} cop_served;
+} cop_model_slot;
 
 typedef struct cop_parked {
 	cop_bytes section; /* payload of the checkpoint's section */
 	char name[COP_CONFIG_NAME_MAX + 1];
 } cop_parked;
 
-typedef struct cop_served_set {
-	cop_served *items;
+typedef struct cop_model_table {
+	cop_model_slot *items;
 	size_t count;
 	cop_parked *parked;
 	size_t parked_count;
-} cop_served_set;
+} cop_model_table;
 
 /* A fresh model for each of the configuration's (kept). COP_EINVAL or COP_ENOMEM with a message in *diag.
  * Caller finishes with fini, also after an error. */
-COP_CHECK cop_err cop_served_init(cop_served_set *set, const cop_config *config, cop_diag *diag);
-void cop_served_fini(cop_served_set *set);
+COP_CHECK cop_err cop_model_table_init(cop_model_table *set, const cop_config *config, cop_diag *diag);
+void cop_model_table_fini(cop_model_table *set);
 
 /* By name (length characters); NULL when there is none. An empty name is the only model's, if there is only one. */
-cop_served *cop_served_find(cop_served_set *set, const char *name, size_t length);
+cop_model_slot *cop_model_table_find(cop_model_table *set, const char *name, size_t length);
 
 /* Brings the models' changeable settings to those of a configuration, which is not kept. */
-void cop_served_adjust(cop_served_set *set, const cop_config *config);
+void cop_model_table_adjust(cop_model_table *set, const cop_config *config);
 /* Takes over from a configuration (kept) whose changes cop_config_diff called applied. Says in the log (NULL: none)
  * which models decide from here on, or no longer do. */
-void cop_served_reconfigure(cop_served_set *set, const cop_config *config, cop_log *log);
+void cop_model_table_reconfigure(cop_model_table *set, const cop_config *config, cop_log *log);
 
 /* Name of a feature of the context, "NAMESPACE^FEATURE" or configured; NULL: it has none. Until the next naming. */
-const char *cop_served_feature_name(const cop_served *served, size_t index);
+const char *cop_model_table_feature_name(const cop_model_slot *slot, size_t index);
 /* Names of a place of a sparse model into out (size bytes), "NAMESPACE^FEATURE", of several "A | B"; false: none. */
-bool cop_served_place_name(const cop_served *served, size_t place, char *out, size_t size);
+bool cop_model_table_place_name(const cop_model_slot *slot, size_t place, char *out, size_t size);
 /* While on, all names of what is read are kept: somebody asks about them. */
-void cop_served_insist_on_names(cop_served *served, bool on);
+void cop_model_table_insist_on_names(cop_model_slot *slot, bool on);
 /* The same of candidates, where they have the context's columns. */
-const char *cop_served_candidate_name(const cop_served *served, size_t index);
+const char *cop_model_table_candidate_name(const cop_model_slot *slot, size_t index);
 /* Features that came by names which a dense model does not know; left out. */
-uint64_t cop_served_unknown_names(const cop_served *served);
+uint64_t cop_model_table_unknown_names(const cop_model_slot *slot);
 
 /* Every model, parked ones too, as sections "model" of the model file that the caller has begun, and "refit" for those
  * that have had to do with refits. */
-void cop_served_save(const cop_served_set *set, cop_bytes *bytes);
+void cop_model_table_save(const cop_model_table *set, cop_bytes *bytes);
 /* From a checkpoint's body. Models named in `reset` (NULL-terminated, NULL allowed) stay fresh.
  * COP_ESHAPE: a model no longer has the saved shape; *diag names it and both shapes. COP_EFORMAT, COP_EVERSION,
  * COP_ENONFINITE, COP_ENOMEM. */
-COP_CHECK cop_err cop_served_load(cop_served_set *set, const cop_bytes *body, const char *const *reset, cop_diag *diag);
+COP_CHECK cop_err cop_model_table_load(
+        cop_model_table *set, const cop_bytes *body, const char *const *reset, cop_diag *diag);
 /* Models whose configuration names a saved model to begin with, and which no checkpoint holds, take its state; *count
  * of them. Errors as load, and COP_ENOTFOUND, COP_EIO. */
-COP_CHECK cop_err cop_served_start_from(cop_served_set *set, cop_log *log, size_t *count, cop_diag *diag);
+COP_CHECK cop_err cop_model_table_start_from(cop_model_table *set, cop_log *log, size_t *count, cop_diag *diag);
 
 #endif
