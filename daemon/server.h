@@ -1,4 +1,5 @@
-/* daemon/server.h: the serving daemon as one object: what is durable, what serves, refits, and the loop that turns them.
+/* daemon/server.h: the serving daemon as one object: what is durable, what serves, refits, and the loop that turns
+ * them.
  *
  * One thread owns sockets and live models: every message is taken whole, decided or learned, and answered before the
  * next. The log, ZeroMQ and HTTP have threads of their own. */

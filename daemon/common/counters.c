@@ -1,4 +1,5 @@
-/* A table is walked row by row up to its end; what it is a table of is a struct whose uint64_t the row's offset names. */
+/* A table is walked row by row up to its end; what it is a table of is a struct whose uint64_t the row's offset names.
+ */
 #include "daemon/common/counters.h"
 
 #include "daemon/common/exposition.h"

@@ -1,5 +1,5 @@
-/* A pure translation: each setting of the library comes from one of the configuration; what the configuration leaves open
- * keeps the library's default. */
+/* A pure translation: each setting of the library comes from one of the configuration; what the configuration leaves
+ * open keeps the library's default. */
 #include "daemon/config/config_model.h"
 
 #include <stdio.h>

@@ -1,8 +1,7 @@
-/* At most one file is being written. Until its job is
- * finished, the thread owns `body`, `result` and `why`. The loop serialises the body itself, between two events, so that a file
- * never holds half of an event. Until a file is durable, `mark`, `sequence` and `kept` stay those of the last good
- * one, so a failed write costs no journal segment that is still needed. Numbers grow past damaged files too: pruning
- * keeps the highest ones. */
+/* At most one file is being written. Until its job is finished, the thread owns `body`, `result` and `why`. The loop
+ * serialises the body itself, between two events, so that a file never holds half of an event. Until a file is durable,
+ * `mark`, `sequence` and `kept` stay those of the last good one, so a failed write costs no journal segment that is
+ * still needed. Numbers grow past damaged files too: pruning keeps the highest ones. */
 #include "daemon/durable/checkpoint.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
-/* Needs are in order of their record's sequence number, so releasing a prefix of the journal removes a prefix of the list. Marks are pairs (next record,
- * decisions so far) in rising order; when the table is full every other one goes, so memory is bounded and the window
- * begins at most one mark too early, never too late. */
+/* Needs are in order of their record's sequence number, so releasing a prefix of the journal removes a prefix of the
+ * list. Marks are pairs (next record, decisions so far) in rising order; when the table is full every other one goes,
+ * so memory is bounded and the window begins at most one mark too early, never too late. */
 #include "daemon/models/refit_state.h"
 
 #include <string.h>

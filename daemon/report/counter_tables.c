@@ -1,4 +1,4 @@
-/* A row without key and metric ends a table. */
+/* Each row names a field of the struct that the table is of; a row without key and metric ends a table. */
 
 #include "daemon/report/counter_tables.h"
 

@@ -1,5 +1,5 @@
-/* daemon/report/counter_tables.h: what the daemon counts of itself. What models count is in online/model_counters.h. The
- * loop's thread. */
+/* daemon/report/counter_tables.h: what the daemon counts of itself. What models count is in online/model_counters.h.
+ * The loop's thread. */
 #ifndef COP_DAEMON_REPORT_COUNTER_TABLES_H
 #define COP_DAEMON_REPORT_COUNTER_TABLES_H
 
