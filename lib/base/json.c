@@ -380,3 +380,39 @@ void cop_json_put_unsigned(cop_json_writer *writer, const char *key, uint64_t va
 	cop_json_key(writer, key);
 	cop_json_unsigned(writer, value);
 }
+
+void cop_json_put_integer(cop_json_writer *writer, const char *key, int64_t value)
+{
+	cop_json_key(writer, key);
+	cop_json_integer(writer, value);
+}
+
+void cop_json_put_boolean(cop_json_writer *writer, const char *key, bool value)
+{
+	cop_json_key(writer, key);
+	cop_json_boolean(writer, value);
+}
+
+void cop_json_put_text(cop_json_writer *writer, const char *key, const char *text)
+{
+	cop_json_key(writer, key);
+	cop_json_text(writer, text);
+}
+
+void cop_json_put_text_length(cop_json_writer *writer, const char *key, const char *text, size_t length)
+{
+	cop_json_key(writer, key);
+	cop_json_text_length(writer, text, length);
+}
+
+void cop_json_put_object(cop_json_writer *writer, const char *key)
+{
+	cop_json_key(writer, key);
+	cop_json_begin_object(writer);
+}
+
+void cop_json_put_array(cop_json_writer *writer, const char *key)
+{
+	cop_json_key(writer, key);
+	cop_json_begin_array(writer);
+}

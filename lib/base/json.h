@@ -89,6 +89,13 @@ size_t cop_json_utf8_length(const uint8_t *at, size_t left);
 
 /* Key and value; a number that is not finite is left out, key and all. */
 void cop_json_put_number(cop_json_writer *writer, const char *key, double value);
+void cop_json_put_integer(cop_json_writer *writer, const char *key, int64_t value);
 void cop_json_put_unsigned(cop_json_writer *writer, const char *key, uint64_t value);
+void cop_json_put_boolean(cop_json_writer *writer, const char *key, bool value);
+void cop_json_put_text(cop_json_writer *writer, const char *key, const char *text);
+void cop_json_put_text_length(cop_json_writer *writer, const char *key, const char *text, size_t length);
+/* Key, and the begin of its value. */
+void cop_json_put_object(cop_json_writer *writer, const char *key);
+void cop_json_put_array(cop_json_writer *writer, const char *key);
 
 #endif

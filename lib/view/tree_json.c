@@ -7,8 +7,7 @@ static void put_names(cop_json_writer *writer, const char *key, size_t count, co
 {
 	if (names == NULL)
 		return;
-	cop_json_key(writer, key);
-	cop_json_begin_array(writer);
+	cop_json_put_array(writer, key);
 	for (size_t i = 0; i < count; i++)
 		cop_json_text(writer, names[i]);
 	cop_json_end_array(writer);
@@ -16,10 +15,8 @@ static void put_names(cop_json_writer *writer, const char *key, size_t count, co
 
 static void put_child(cop_json_writer *writer, const char *side, int32_t child)
 {
-	cop_json_key(writer, side);
-	cop_json_begin_object(writer);
-	cop_json_key(writer, child >= 0 ? "node" : "leaf");
-	cop_json_integer(writer, child >= 0 ? child : ~child);
+	cop_json_put_object(writer, side);
+	cop_json_put_integer(writer, child >= 0 ? "node" : "leaf", child >= 0 ? child : ~child);
 	cop_json_end_object(writer);
 }
 
@@ -38,14 +35,12 @@ static void put_vector(
 {
 	size_t from = vectors->start[i], to = vectors->start[i + 1];
 	if (!all) {
-		cop_json_key(writer, "index");
-		cop_json_begin_array(writer);
+		cop_json_put_array(writer, "index");
 		for (size_t e = from; e < to; e++)
 			cop_json_unsigned(writer, vectors->index[e]);
 		cop_json_end_array(writer);
 	}
-	cop_json_key(writer, "weights");
-	cop_json_begin_array(writer);
+	cop_json_put_array(writer, "weights");
 	for (size_t e = from, j = 0; all ? j < d : e < to; j++) {
 		bool stored = !all || (e < to && vectors->index[e] == j);
 		put_scaled(writer, stored ? vectors->weight[e] : 0.0f, unit);
@@ -88,8 +83,7 @@ static void put_leaf_mix(cop_json_writer *writer, const cop_tree_phrases *words,
 {
 	uint64_t rows;
 	const double *mix;
-	cop_json_key(writer, key);
-	cop_json_begin_array(writer);
+	cop_json_put_array(writer, key);
 	for (size_t l = 0; l < words->census->leaves; l++)
 		if (cop_tree_phrases_census(words, ~(int32_t)l, &rows, &mix))
 			put_part(writer, NULL, mix, first, words->census->outputs);
@@ -100,8 +94,7 @@ static void put_leaf_rows(cop_json_writer *writer, const cop_tree_phrases *words
 {
 	if (words->census == NULL)
 		return;
-	cop_json_key(writer, "leaf_rows");
-	cop_json_begin_array(writer);
+	cop_json_put_array(writer, "leaf_rows");
 	for (size_t l = 0; l < words->census->leaves; l++)
 		cop_json_unsigned(writer, words->census->leaf_rows[l]);
 	cop_json_end_array(writer);
@@ -124,15 +117,14 @@ static void put_test(cop_json_writer *writer, const cop_tree_phrases *words, siz
 	cop_tree_phrases_test(words, &test, true, text);
 	if (text->err != COP_OK)
 		return;
-	cop_json_key(writer, "test");
-	cop_json_text_length(writer, (const char *)text->data, text->length);
+	cop_json_put_text_length(writer, "test", (const char *)text->data, text->length);
 	if (test.kind != COP_TREE_TEST_NUMBER && test.kind != COP_TREE_TEST_CATEGORY)
 		return;
 	cop_json_put_unsigned(writer, "feature", test.feature);
 	if (test.kind == COP_TREE_TEST_NUMBER)
 		cop_json_put_number(writer, "threshold", test.threshold);
-	cop_json_key(writer, test.kind == COP_TREE_TEST_NUMBER ? "turned" : "category");
-	cop_json_boolean(writer, test.kind == COP_TREE_TEST_NUMBER ? test.turned : !test.turned);
+	cop_json_put_boolean(writer, test.kind == COP_TREE_TEST_NUMBER ? "turned" : "category",
+	        test.kind == COP_TREE_TEST_NUMBER ? test.turned : !test.turned);
 }
 
 /* text: room for words, whose error stays in it. */
@@ -166,8 +158,7 @@ static void put_linear(cop_json_writer *writer, const cop_tree_phrases *words, s
 	const cop_tree_parts *parts = cop_tree_view(words->tree);
 	double unit = cop_tree_phrases_value(words, 1.0) - cop_tree_phrases_value(words, 0.0);
 	cop_json_begin_object(writer);
-	cop_json_key(writer, "rows");
-	cop_json_begin_array(writer);
+	cop_json_put_array(writer, "rows");
 	for (size_t r = parts->leaf[leaf]; r < parts->leaf[leaf + 1]; r++) {
 		cop_json_begin_object(writer);
 		cop_json_put_unsigned(writer, "output", parts->output[r]);
@@ -186,8 +177,7 @@ static cop_err put_leaves(cop_json_writer *writer, const cop_tree_phrases *words
 	float *values = cop_mem_alloc(outputs, sizeof *values);
 	if (values == NULL)
 		return COP_ENOMEM;
-	cop_json_key(writer, "leaves");
-	cop_json_begin_array(writer);
+	cop_json_put_array(writer, "leaves");
 	for (size_t l = 0; l < cop_tree_leaves(words->tree); l++) {
 		if (!cop_tree_leaf_constant(words->tree, l)) {
 			put_linear(writer, words, l, all);
@@ -214,8 +204,7 @@ cop_err cop_tree_json_members(const cop_tree_phrases *words, bool all_weights, c
 	put_names(writer, "output_names", parts->outputs, words->outputs);
 	cop_bytes text;
 	cop_bytes_init(&text);
-	cop_json_key(writer, "nodes");
-	cop_json_begin_array(writer);
+	cop_json_put_array(writer, "nodes");
 	for (size_t t = 0; t < parts->nodes.count; t++)
 		put_node(writer, words, t, all_weights, &text);
 	cop_json_end_array(writer);

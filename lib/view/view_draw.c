@@ -60,8 +60,7 @@ static void put_commonest(cop_view_drawing *p, const char *key, const double *of
 {
 	uint32_t place[MOST_CLASSES];
 	size_t count = cop_tree_commonest(p->outputs, of, MOST_CLASSES, place);
-	cop_json_key(p->json, key);
-	cop_json_begin_array(p->json);
+	cop_json_put_array(p->json, key);
 	for (size_t i = 0; i < count; i++)
 		cop_view_drawing_pair(p, place[i], of[place[i]]);
 	cop_json_end_array(p->json);
@@ -80,8 +79,7 @@ static void put_census(cop_view_drawing *p, const cop_tree_phrases *words, int32
 	}
 	if (words->census->outputs > 1 || rows == 0)
 		return;
-	cop_json_key(p->json, "s");
-	cop_json_begin_array(p->json);
+	cop_json_put_array(p->json, "s");
 	cop_json_number(p->json, cop_view_rounded(mix[0]));
 	cop_json_number(p->json, cop_view_rounded(mix[1]));
 	cop_json_end_array(p->json);
@@ -103,8 +101,7 @@ static void put_test(cop_view_drawing *p, const cop_tree_phrases *words, const c
 	for (size_t e = 0; e < count; e++)
 		present += nodes->weight[from + e] != 0.0f;
 	size_t shown = cop_tree_heaviest(count, nodes->weight + from, words->top, place);
-	cop_json_key(p->json, "w");
-	cop_json_begin_array(p->json);
+	cop_json_put_array(p->json, "w");
 	for (size_t i = 0; i < shown; i++) {
 		size_t j = nodes->index[from + place[i]];
 		p->named[j] = 1;
@@ -120,10 +117,8 @@ static void put_node(cop_view_drawing *p, const cop_tree_phrases *words, size_t 
 	const cop_tree_parts *parts = cop_tree_view(words->tree);
 	cop_tree_test test = cop_tree_test_of(words, t);
 	cop_json_begin_object(p->json);
-	cop_json_key(p->json, "l");
-	cop_json_integer(p->json, parts->left[t]);
-	cop_json_key(p->json, "r");
-	cop_json_integer(p->json, parts->right[t]);
+	cop_json_put_integer(p->json, "l", parts->left[t]);
+	cop_json_put_integer(p->json, "r", parts->right[t]);
 	put_test(p, words, &test);
 	put_census(p, words, (int32_t)t);
 	cop_json_end_object(p->json);
@@ -159,8 +154,7 @@ static void put_leaf(cop_view_drawing *p, const cop_tree_phrases *words, size_t 
 void cop_view_drawing_names(cop_view_drawing *p, const cop_tree_phrases *words)
 {
 	char key[24];
-	cop_json_key(p->json, "names");
-	cop_json_begin_object(p->json);
+	cop_json_put_object(p->json, "names");
 	for (size_t j = 0; j < p->features; j++) {
 		if (p->named[j] == 0)
 			continue;
@@ -180,18 +174,15 @@ void cop_view_drawing_tree(cop_view_drawing *p, const cop_tree_phrases *given, c
 	cop_json_begin_object(p->json);
 	cop_json_put_unsigned(p->json, "i", label->number);
 	if (label->name != NULL) {
-		cop_json_key(p->json, "name");
-		cop_json_text(p->json, label->name);
+		cop_json_put_text(p->json, "name", label->name);
 	}
 	cop_json_put_number(p->json, "weight", label->weight);
 	cop_json_put_unsigned(p->json, "depth", cop_tree_depth(words.tree));
-	cop_json_key(p->json, "nodes");
-	cop_json_begin_array(p->json);
+	cop_json_put_array(p->json, "nodes");
 	for (size_t t = 0; t < cop_tree_view(words.tree)->nodes.count; t++)
 		put_node(p, &words, t);
 	cop_json_end_array(p->json);
-	cop_json_key(p->json, "leaves");
-	cop_json_begin_array(p->json);
+	cop_json_put_array(p->json, "leaves");
 	for (size_t l = 0; l < cop_tree_leaves(words.tree); l++)
 		put_leaf(p, &words, l);
 	cop_json_end_array(p->json);

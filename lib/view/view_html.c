@@ -44,8 +44,7 @@ static cop_err put_importance(page *p)
 	double *share = cop_mem_alloc(d, sizeof *share);
 	cop_err err = share == NULL ? COP_ENOMEM : cop_trained_importance(p->model, NULL, share);
 	size_t count = err == COP_OK ? cop_tree_commonest(d, share, MOST_IMPORTANT, place) : 0;
-	cop_json_key(p->json, "importance");
-	cop_json_begin_array(p->json);
+	cop_json_put_array(p->json, "importance");
 	for (size_t i = 0; i < count; i++) {
 		cop_view_drawing_pair(&p->drawing, place[i], share[place[i]]);
 		p->drawing.named[place[i]] = 1;
@@ -61,8 +60,7 @@ static void put_classes(page *p)
 	cop_tree_phrases words = { .preparation = preparation };
 	if (cop_encoder_classes(preparation) == 0)
 		return;
-	cop_json_key(p->json, "classes");
-	cop_json_begin_array(p->json);
+	cop_json_put_array(p->json, "classes");
 	for (size_t k = 0; k < cop_encoder_classes(preparation); k++) {
 		p->text.length = 0;
 		cop_tree_phrases_output(&words, k, &p->text);
@@ -75,11 +73,9 @@ static cop_err put_data(page *p, size_t trees)
 {
 	cop_json_begin_object(p->json);
 	cop_json_put_unsigned(p->json, "outputs", cop_trees_outputs(p->model->trees));
-	cop_json_key(p->json, "part");
-	cop_json_boolean(p->json, cop_trees_how(p->model->trees) == COP_TREES_SUM);
+	cop_json_put_boolean(p->json, "part", cop_trees_how(p->model->trees) == COP_TREES_SUM);
 	put_classes(p);
-	cop_json_key(p->json, "trees");
-	cop_json_begin_array(p->json);
+	cop_json_put_array(p->json, "trees");
 	for (size_t i = p->scope.from; i < p->scope.from + trees && p->drawing.text.err == COP_OK; i++) {
 		const cop_tree_phrases words = cop_tree_phrases_of(p->model, i, p->scope.top);
 		const cop_view_label label = { .number = i, .weight = cop_trees_weight(p->model->trees, i) };

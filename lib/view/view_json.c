@@ -3,21 +3,14 @@
 #include "view/tree_json.h"
 #include "view/view.h"
 
-static void put_text(cop_json_writer *json, const char *key, const char *text)
-{
-	cop_json_key(json, key);
-	cop_json_text(json, text);
-}
-
 static void put_features(const cop_encoder *preparation, cop_json_writer *json)
 {
-	cop_json_key(json, "features");
-	cop_json_begin_array(json);
+	cop_json_put_array(json, "features");
 	for (size_t j = 0; j < cop_encoder_features(preparation); j++) {
 		double shift, scale;
 		cop_encoder_scale(preparation, j, &shift, &scale);
 		cop_json_begin_object(json);
-		put_text(json, "name", cop_encoder_feature(preparation, j));
+		cop_json_put_text(json, "name", cop_encoder_feature(preparation, j));
 		cop_json_put_number(json, "shift", shift);
 		cop_json_put_number(json, "scale", scale);
 		cop_json_end_object(json);
@@ -29,8 +22,7 @@ static void put_classes(const cop_encoder *preparation, cop_json_writer *json)
 {
 	if (cop_encoder_classes(preparation) == 0)
 		return;
-	cop_json_key(json, "classes");
-	cop_json_begin_array(json);
+	cop_json_put_array(json, "classes");
 	for (size_t k = 0; k < cop_encoder_classes(preparation); k++)
 		cop_json_text(json, cop_encoder_class(preparation, k));
 	cop_json_end_array(json);
@@ -44,8 +36,7 @@ static cop_err put_importance(const cop_trained *model, cop_json_writer *json)
 	double *share = cop_mem_alloc(d, sizeof *share);
 	cop_err err = share == NULL ? COP_ENOMEM : cop_trained_importance(model, NULL, share);
 	if (err == COP_OK) {
-		cop_json_key(json, "importance");
-		cop_json_begin_array(json);
+		cop_json_put_array(json, "importance");
 		for (size_t j = 0; j < d; j++)
 			cop_json_number(json, share[j]);
 		cop_json_end_array(json);
@@ -58,11 +49,10 @@ static void put_sum(const cop_trained *model, cop_json_writer *json)
 {
 	static const char *const rules[COP_TREES_RULES] = { "mean", "vote", "sum" };
 	bool values = cop_encoder_classes(model->preparation) == 0;
-	put_text(json, "rule", rules[cop_trees_how(model->trees)]);
+	cop_json_put_text(json, "rule", rules[cop_trees_how(model->trees)]);
 	if (cop_trees_how(model->trees) != COP_TREES_SUM)
 		return;
-	cop_json_key(json, "base");
-	cop_json_begin_array(json);
+	cop_json_put_array(json, "base");
 	for (size_t k = 0; k < cop_trees_outputs(model->trees); k++) {
 		double base = cop_trees_base(model->trees)[k];
 		cop_json_number(json, values ? cop_encoder_from_scale(model->preparation, base) : base);
@@ -73,8 +63,7 @@ static void put_sum(const cop_trained *model, cop_json_writer *json)
 static cop_err put_trees(const cop_trained *model, const cop_view_scope *scope, cop_json_writer *json)
 {
 	cop_err err = COP_OK;
-	cop_json_key(json, "trees");
-	cop_json_begin_array(json);
+	cop_json_put_array(json, "trees");
 	for (size_t i = scope->from; i < scope->to && err == COP_OK; i++) {
 		cop_tree_phrases words = cop_tree_phrases_of(model, i, scope->top);
 		cop_json_begin_object(json);
@@ -93,11 +82,11 @@ static cop_err put_model(const cop_trained *model, const cop_view_scope *scope, 
 {
 	const cop_encoder *preparation = model->preparation;
 	cop_json_begin_object(json);
-	put_text(json, "model", scope->title);
-	put_text(json, "learner", model->learner);
-	put_text(json, "settings", model->settings);
-	put_text(json, "task", cop_encoder_classes(preparation) > 0 ? "classification" : "regression");
-	put_text(json, "target", cop_encoder_target(preparation));
+	cop_json_put_text(json, "model", scope->title);
+	cop_json_put_text(json, "learner", model->learner);
+	cop_json_put_text(json, "settings", model->settings);
+	cop_json_put_text(json, "task", cop_encoder_classes(preparation) > 0 ? "classification" : "regression");
+	cop_json_put_text(json, "target", cop_encoder_target(preparation));
 	put_classes(preparation, json);
 	put_features(preparation, json);
 	cop_json_put_unsigned(json, "parameters", cop_trees_parameters(model->trees));

@@ -53,10 +53,8 @@ static bool choose(const cop_bakeoff_options *o, const cop_bakeoff_folder *folde
 	plan->found = o->datasets == 0;
 	plan->count = plan->found ? folder->count : o->datasets;
 	plan->entry = cop_mem_alloc(plan->count, sizeof *plan->entry);
-	if (plan->entry == NULL) {
-		cop_command_complain(NAME, "%s", cop_err_text(COP_ENOMEM));
-		return false;
-	}
+	if (plan->entry == NULL)
+		return cop_command_complain(NAME, "%s", cop_err_text(COP_ENOMEM));
 	for (size_t i = 0; i < plan->count; i++) {
 		const cop_bakeoff_files *files =
 		        plan->found ? &folder->files[i] : cop_bakeoff_folder_find(folder, o->dataset[i]);

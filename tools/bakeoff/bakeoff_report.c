@@ -164,14 +164,12 @@ void cop_bakeoff_print_text(const cop_bakeoff_report *r, FILE *out)
 
 static void put_errors(cop_json_writer *json, const cop_bakeoff_score *s, size_t i)
 {
-	cop_json_key(json, "errors");
-	cop_json_begin_object(json);
+	cop_json_put_object(json, "errors");
 	for (size_t f = 0; f < s->fields; f++) {
 		const cop_bakeoff_cell *cell = cop_bakeoff_cell_at(s, f, i);
 		if (cell->seeds == 0)
 			continue;
-		cop_json_key(json, s->field[f].name);
-		cop_json_begin_object(json);
+		cop_json_put_object(json, s->field[f].name);
 		cop_json_put_unsigned(json, "seeds", cell->seeds);
 		cop_json_put_number(json, "mean", cell->errors);
 		if (cell->seeds > 1)
@@ -186,31 +184,25 @@ static void put_contender(cop_json_writer *json, const cop_bakeoff_score *s, siz
 	const cop_bakeoff_contender *c = &s->contender[i];
 	static const char *const origins[] = { "own", "peer", "peers_best_per_dataset" };
 	cop_json_begin_object(json);
-	cop_json_key(json, "setting");
-	cop_json_text(json, c->name);
-	cop_json_key(json, "origin");
-	cop_json_text(json, origins[c->origin]);
-	cop_json_key(json, "best_single");
-	cop_json_boolean(json, c->best_single);
+	cop_json_put_text(json, "setting", c->name);
+	cop_json_put_text(json, "origin", origins[c->origin]);
+	cop_json_put_boolean(json, "best_single", c->best_single);
 	cop_json_put_unsigned(json, "missing", c->missing);
 	cop_json_put_number(json, "mean_loss", c->mean);
 	cop_json_put_number(json, "relative_loss", c->relative);
 	cop_json_put_number(json, "microseconds", 1e6 * c->seconds);
-	cop_json_key(json, "losses");
-	cop_json_begin_object(json);
+	cop_json_put_object(json, "losses");
 	for (size_t f = 0; f < s->fields; f++)
 		if (cop_bakeoff_cell_at(s, f, i)->seeds > 0)
 			cop_json_put_number(json, s->field[f].name, cop_bakeoff_cell_at(s, f, i)->loss);
 	cop_json_end_object(json);
 	put_errors(json, s, i);
-	cop_json_key(json, "against");
-	cop_json_begin_array(json);
+	cop_json_put_array(json, "against");
 	for (size_t b = 0; b < s->contenders; b++)
 		if (b != i && s->contender[b].shown) {
 			const cop_bakeoff_pair *pair = &s->pair[i * s->contenders + b];
 			cop_json_begin_object(json);
-			cop_json_key(json, "setting");
-			cop_json_text(json, s->contender[b].name);
+			cop_json_put_text(json, "setting", s->contender[b].name);
 			cop_json_put_unsigned(json, "wins", pair->wins);
 			cop_json_put_unsigned(json, "losses", pair->losses);
 			cop_json_put_unsigned(json, "less", pair->less);
@@ -225,16 +217,13 @@ cop_err cop_bakeoff_print_json(const cop_bakeoff_report *r)
 {
 	const cop_bakeoff_score *s = r->score;
 	cop_json_writer *json;
-	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
+	cop_err err = cop_command_json_begin(true, &json);
 	if (err != COP_OK)
 		return err;
-	cop_json_begin_object(json);
 	cop_json_put_unsigned(json, "datasets", s->fields);
 	cop_json_put_unsigned(json, "common", s->common);
-	cop_json_key(json, "complete");
-	cop_json_boolean(json, !r->partial);
-	cop_json_key(json, "settings");
-	cop_json_begin_array(json);
+	cop_json_put_boolean(json, "complete", !r->partial);
+	cop_json_put_array(json, "settings");
 	for (size_t i = 0; i < s->contenders; i++)
 		put_contender(json, s, i);
 	cop_json_end_array(json);

@@ -31,8 +31,7 @@ static const char *const learners[] = { "ensemble", "dgt", "rank", NULL };
 
 static bool complain(const char *text, const char *what)
 {
-	cop_command_complain(COP_BAKEOFF_NAME, "setting '%s': %s (coppice bakeoff --help)", text, what);
-	return false;
+	return cop_command_complain(COP_BAKEOFF_NAME, "setting '%s': %s (coppice bakeoff --help)", text, what);
 }
 
 const char *cop_bakeoff_name_wrong(const char *name, size_t length)

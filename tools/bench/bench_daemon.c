@@ -83,8 +83,7 @@ static void show_text(const bench *b)
 
 static void put_figure(cop_json_writer *json, const char *key, const figure *f)
 {
-	cop_json_key(json, key);
-	cop_json_begin_object(json);
+	cop_json_put_object(json, key);
 	cop_json_put_number(json, "daemon", f->median);
 	cop_json_put_number(json, "low", f->low);
 	cop_json_put_number(json, "high", f->high);
@@ -99,13 +98,11 @@ static void put_json(const bench *b, cop_json_writer *json)
 	cop_json_put_unsigned(json, "batch", requests->batch);
 	cop_json_put_unsigned(json, "rounds", requests->rounds);
 	cop_json_put_number(json, "seconds", requests->seconds);
-	cop_json_key(json, "events_per_second");
-	cop_json_begin_object(json);
+	cop_json_put_object(json, "events_per_second");
 	for (int rate = 0; rate < COP_BENCH_RATES; rate++)
 		put_figure(json, cop_bench_measures_key(rate), &b->rates[rate]);
 	cop_json_end_object(json);
-	cop_json_key(json, "latency");
-	cop_json_begin_object(json);
+	cop_json_put_object(json, "latency");
 	cop_json_put_number(json, "requests_per_second", b->rate);
 	for (size_t q = 0; q < COP_BENCH_QUANTILES; q++)
 		put_figure(json, cop_bench_quantiles[q].key, &b->latency[q]);

@@ -207,13 +207,11 @@ static void show_part(cop_json_writer *json, const char *key, const char *text, 
 			        p->latency[i][1], p->latency[i][2]);
 		return;
 	}
-	cop_json_key(json, key);
-	cop_json_begin_object(json);
+	cop_json_put_object(json, key);
 	cop_json_key(json, "events_per_second");
 	cop_json_number(json, p->events_per_second);
 	for (int i = 1; i >= 0; i--) {
-		cop_json_key(json, verbs[i]);
-		cop_json_begin_object(json);
+		cop_json_put_object(json, verbs[i]);
 		for (int k = 0; k < 3; k++) {
 			cop_json_key(json, keys[k]);
 			cop_json_number(json, p->latency[i][k]);
@@ -258,12 +256,9 @@ static void show(const load *l, const part *alone, const part *pipelined, cop_js
 	if (json == NULL && l->set->batch > 1)
 		(void)printf("%" PRIu64 " events in each request\n", l->set->batch);
 	if (json != NULL) {
-		cop_json_key(json, "events");
-		cop_json_unsigned(json, l->set->events);
-		cop_json_key(json, "batch");
-		cop_json_unsigned(json, l->set->batch);
-		cop_json_key(json, "inflight");
-		cop_json_unsigned(json, l->set->inflight);
+		cop_json_put_unsigned(json, "events", l->set->events);
+		cop_json_put_unsigned(json, "batch", l->set->batch);
+		cop_json_put_unsigned(json, "inflight", l->set->inflight);
 	}
 	show_part(json, "one_at_a_time", "one at a time", alone);
 	show_part(json, "pipelined", text, pipelined);

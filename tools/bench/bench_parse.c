@@ -52,18 +52,12 @@ static void show(const pass *p, const cop_feature_space *space, double seconds, 
 		        most);
 		return;
 	}
-	cop_json_key(json, "events");
-	cop_json_unsigned(json, p->events);
-	cop_json_key(json, "bad");
-	cop_json_unsigned(json, p->bad);
-	cop_json_key(json, "bytes");
-	cop_json_unsigned(json, p->bytes);
-	cop_json_key(json, "features");
-	cop_json_unsigned(json, p->features);
-	cop_json_key(json, "dense");
-	cop_json_boolean(json, dense);
-	cop_json_key(json, "dimension");
-	cop_json_unsigned(json, dimension);
+	cop_json_put_unsigned(json, "events", p->events);
+	cop_json_put_unsigned(json, "bad", p->bad);
+	cop_json_put_unsigned(json, "bytes", p->bytes);
+	cop_json_put_unsigned(json, "features", p->features);
+	cop_json_put_boolean(json, "dense", dense);
+	cop_json_put_unsigned(json, "dimension", dimension);
 	cop_json_key(json, "seconds");
 	cop_json_number(json, seconds);
 	cop_json_key(json, "events_per_second");

@@ -153,10 +153,9 @@ bool cop_command_number(const char *name, const char *option, const char *text, 
 {
 	char *end;
 	double value = strtod(text, &end);
-	if (end == text || *end != '\0' || !(value >= low && value <= high)) {
-		cop_command_complain(name, "%s: '%s' given, expected a number from %g to %g", option, text, low, high);
-		return false;
-	}
+	if (end == text || *end != '\0' || !(value >= low && value <= high))
+		return cop_command_complain(
+		        name, "%s: '%s' given, expected a number from %g to %g", option, text, low, high);
 	*out = value;
 	return true;
 }
@@ -167,11 +166,10 @@ bool cop_command_whole(
 	char *end;
 	errno = 0;
 	unsigned long long value = strtoull(text, &end, 10);
-	if (end == text || *end != '\0' || *text == '-' || errno != 0 || value < low || value > high) {
-		cop_command_complain(name, "%s: '%s' given, expected a whole number from %" PRIu64 " to %" PRIu64,
-		        option, text, low, high);
-		return false;
-	}
+	if (end == text || *end != '\0' || *text == '-' || errno != 0 || value < low || value > high)
+		return cop_command_complain(name,
+		        "%s: '%s' given, expected a whole number from %" PRIu64 " to %" PRIu64, option, text, low,
+		        high);
 	*out = value;
 	return true;
 }
@@ -188,8 +186,7 @@ bool cop_command_word(const char *name, const char *option, const char *text, co
 		int more = snprintf(expected + used, sizeof expected - used, "%s%s", i == 0 ? "" : ", ", words[i]);
 		used += more > 0 && (size_t)more < sizeof expected - used ? (size_t)more : 0;
 	}
-	cop_command_complain(name, "%s: '%s' given, expected one of %s", option, text, expected);
-	return false;
+	return cop_command_complain(name, "%s: '%s' given, expected one of %s", option, text, expected);
 }
 
 unsigned cop_command_processors(void)

@@ -18,11 +18,9 @@ static bool add_characters(const cop_reader_options *o, const char *option, char
 {
 	size_t used = strlen(list);
 	size_t length = strlen(text);
-	if (length == 0 || length >= size - used) {
-		cop_command_complain(
+	if (length == 0 || length >= size - used)
+		return cop_command_complain(
 		        o->command, "%s: '%s' given, expected first characters of namespaces", option, text);
-		return false;
-	}
 	memcpy(list + used, text, length + 1);
 	return true;
 }
@@ -46,13 +44,11 @@ static bool read_pair(void *options, const cop_option *row, char *text)
 {
 	cop_reader_options *o = options;
 	(void)row;
-	if (strlen(text) != 2 || o->pair_count == COP_READER_MOST_PAIRS) {
-		cop_command_complain(o->command,
+	if (strlen(text) != 2 || o->pair_count == COP_READER_MOST_PAIRS)
+		return cop_command_complain(o->command,
 		        "-q: '%s' given, expected the first characters of two namespaces, "
 		        "at most %d times",
 		        text, COP_READER_MOST_PAIRS);
-		return false;
-	}
 	o->pairs[o->pair_count++] = text;
 	return true;
 }
@@ -149,15 +145,13 @@ static bool complain_format(const cop_reader_options *o, const cop_option *row)
 			(void)strcat(expected, expected[0] == '\0' ? "" : ", ");
 			(void)strcat(expected, cop_reader_formats[i]);
 		}
-	cop_command_complain(o->command, "%s%s goes with the format %s, not with %s (coppice %s --help)",
+	return cop_command_complain(o->command, "%s%s goes with the format %s, not with %s (coppice %s --help)",
 	        row->letter != 0 ? "-" : "--", row->name, expected, o->format, o->command);
-	return false;
 }
 
 static bool complain_together(const cop_reader_options *o, const char *text)
 {
-	cop_command_complain(o->command, "%s (coppice %s --help)", text, o->command);
-	return false;
+	return cop_command_complain(o->command, "%s (coppice %s --help)", text, o->command);
 }
 
 bool cop_reader_options_check(const cop_reader_options *options)

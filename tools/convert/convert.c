@@ -94,22 +94,16 @@ static cop_err convert(cop_convert_run *run, cop_diag *diag)
 
 static int print_json(const cop_convert_run *run, double seconds)
 {
-	static const cop_diag no_memory = { 0 };
 	cop_json_writer *json;
-	if (cop_json_writer_new(COP_JSON_COMPACT, &json) != COP_OK)
-		return cop_command_failed(NAME, &no_memory);
-	cop_json_begin_object(json);
-	cop_json_key(json, "events");
-	cop_json_unsigned(json, run->events);
-	cop_json_key(json, "skipped");
-	cop_json_unsigned(json, run->skipped);
-	cop_json_key(json, "bytes");
-	cop_json_unsigned(json, run->bytes);
-	cop_json_key(json, "seconds");
-	cop_json_number(json, seconds);
-	if (cop_command_json(json) != COP_OK)
-		return cop_command_failed(NAME, &no_memory);
-	return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
+	cop_diag diag = { 0 };
+	cop_err err = cop_command_json_begin(true, &json);
+	if (err == COP_OK) {
+		cop_json_put_unsigned(json, "events", run->events);
+		cop_json_put_unsigned(json, "skipped", run->skipped);
+		cop_json_put_unsigned(json, "bytes", run->bytes);
+		cop_json_put_number(json, "seconds", seconds);
+	}
+	return cop_command_end(NAME, err, json, &diag);
 }
 
 static int report(const cop_convert_run *run)

@@ -606,29 +606,20 @@ static cop_err copy(backup *b, cop_diag *diag)
 	return err;
 }
 
-static void put_unsigned(cop_json_writer *json, const char *key, uint64_t value)
-{
-	cop_json_key(json, key);
-	cop_json_unsigned(json, value);
-}
-
 static void describe(const backup *b, double seconds, cop_json_writer *json)
 {
 	cop_json_begin_object(json);
-	cop_json_key(json, "folder");
-	cop_json_text(json, b->request->folder);
-	cop_json_key(json, "state_dir");
-	cop_json_text(json, b->state);
-	put_unsigned(json, "sequence", b->sequence);
-	put_unsigned(json, "bytes", b->body.length);
+	cop_json_put_text(json, "folder", b->request->folder);
+	cop_json_put_text(json, "state_dir", b->state);
+	cop_json_put_unsigned(json, "sequence", b->sequence);
+	cop_json_put_unsigned(json, "bytes", b->body.length);
 	if (b->has_journal) {
-		put_unsigned(json, "segments", b->segments);
-		put_unsigned(json, "journal_bytes", b->journal_bytes);
-		put_unsigned(json, "records", b->last < b->next ? 0 : b->last - b->next + 1);
-		put_unsigned(json, "last", b->last);
+		cop_json_put_unsigned(json, "segments", b->segments);
+		cop_json_put_unsigned(json, "journal_bytes", b->journal_bytes);
+		cop_json_put_unsigned(json, "records", b->last < b->next ? 0 : b->last - b->next + 1);
+		cop_json_put_unsigned(json, "last", b->last);
 	}
-	cop_json_key(json, "seconds");
-	cop_json_number(json, seconds);
+	cop_json_put_number(json, "seconds", seconds);
 	cop_json_end_object(json);
 }
 

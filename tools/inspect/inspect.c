@@ -146,26 +146,18 @@ static void show_sections(const inspection *in)
 		}
 		return;
 	}
-	cop_json_key(json, "kind");
-	cop_json_text(json, in->checkpoint ? "checkpoint" : "model");
-	cop_json_key(json, "version");
-	cop_json_unsigned(json, in->file.version);
-	cop_json_key(json, "bytes");
-	cop_json_unsigned(json, in->bytes.length);
-	cop_json_key(json, "sections");
-	cop_json_begin_array(json);
+	cop_json_put_text(json, "kind", in->checkpoint ? "checkpoint" : "model");
+	cop_json_put_unsigned(json, "version", in->file.version);
+	cop_json_put_unsigned(json, "bytes", in->bytes.length);
+	cop_json_put_array(json, "sections");
 	while (cop_section_file_next(&in->file, &at, &section)) {
 		cop_json_begin_object(json);
-		cop_json_key(json, "name");
-		cop_json_text(json, section.name);
+		cop_json_put_text(json, "name", section.name);
 		if (model_name(&section, name)) {
-			cop_json_key(json, "model");
-			cop_json_text(json, name);
+			cop_json_put_text(json, "model", name);
 		}
-		cop_json_key(json, "version");
-		cop_json_unsigned(json, section.version);
-		cop_json_key(json, "bytes");
-		cop_json_unsigned(json, section.length);
+		cop_json_put_unsigned(json, "version", section.version);
+		cop_json_put_unsigned(json, "bytes", section.length);
 		cop_json_end_object(json);
 	}
 	cop_json_end_array(json);
@@ -207,8 +199,7 @@ static cop_err show(inspection *in, cop_diag *diag)
 {
 	show_sections(in);
 	if (in->json) {
-		cop_json_key(in->view.json, "models");
-		cop_json_begin_array(in->view.json);
+		cop_json_put_array(in->view.json, "models");
 	}
 	cop_err err = show_models(in, diag);
 	if (err == COP_OK && in->only != NULL && in->shown == 0) {
@@ -217,8 +208,7 @@ static cop_err show(inspection *in, cop_diag *diag)
 	}
 	if (err == COP_OK && in->json) {
 		cop_json_end_array(in->view.json);
-		cop_json_key(in->view.json, "trees"); /* those outside of a model: none */
-		cop_json_begin_array(in->view.json);
+		cop_json_put_array(in->view.json, "trees"); /* those outside of a model: none */
 		cop_json_end_array(in->view.json);
 	}
 	if (err == COP_OK)

@@ -29,8 +29,7 @@ static void show_text(const cop_inspect_view *v, const char *key, const char *te
 		(void)fprintf(v->out, "  %-18s %s\n", key, text);
 		return;
 	}
-	cop_json_key(v->json, key);
-	cop_json_text(v->json, text);
+	cop_json_put_text(v->json, key, text);
 }
 
 static void show_whole(const cop_inspect_view *v, const char *key, uint64_t whole)
@@ -39,8 +38,7 @@ static void show_whole(const cop_inspect_view *v, const char *key, uint64_t whol
 		(void)fprintf(v->out, "  %-18s %" PRIu64 "\n", key, whole);
 		return;
 	}
-	cop_json_key(v->json, key);
-	cop_json_unsigned(v->json, whole);
+	cop_json_put_unsigned(v->json, key, whole);
 }
 
 static void show_number(const cop_inspect_view *v, const char *key, double number)
@@ -59,8 +57,7 @@ static void show_range(const cop_inspect_view *v, const char *key, double low, d
 		(void)fprintf(v->out, "  %-18s %.6g to %.6g\n", key, low, high);
 		return;
 	}
-	cop_json_key(v->json, key);
-	cop_json_begin_array(v->json);
+	cop_json_put_array(v->json, key);
 	cop_json_number(v->json, low);
 	cop_json_number(v->json, high);
 	cop_json_end_array(v->json);
@@ -73,8 +70,7 @@ static void show_choice(const cop_inspect_view *v, unsigned experts)
 	if (v->json == NULL) {
 		(void)fprintf(v->out, "  %-18s ", "chosen_experts");
 	} else {
-		cop_json_key(v->json, "chosen_experts");
-		cop_json_begin_array(v->json);
+		cop_json_put_array(v->json, "chosen_experts");
 	}
 	for (size_t i = 0; cop_learner_expert_names[i] != NULL; i++) {
 		if ((experts >> i & 1u) == 0)
@@ -108,8 +104,7 @@ static void show_shares(const cop_inspect_view *v, const char *key, const cop_ar
 			continue;
 		}
 		cop_json_begin_object(v->json);
-		cop_json_key(v->json, "arm");
-		cop_json_unsigned(v->json, shares->arm[i]);
+		cop_json_put_unsigned(v->json, "arm", shares->arm[i]);
 		cop_json_key(v->json, "share");
 		cop_json_number(v->json, shares->share[i]);
 		cop_json_end_object(v->json);
@@ -210,8 +205,7 @@ static void show_names(const cop_inspect_view *v)
 		        cop_place_names_count(n), cop_place_names_used(n), cop_place_names_given_up(n));
 		return;
 	}
-	cop_json_key(v->json, "names");
-	cop_json_begin_object(v->json);
+	cop_json_put_object(v->json, "names");
 	show_whole(v, "kept", cop_place_names_count(n));
 	show_whole(v, "bytes", cop_place_names_used(n));
 	show_whole(v, "given_up", cop_place_names_given_up(n));
@@ -240,8 +234,7 @@ static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_dia
 		return fail(err, diag);
 	}
 	if (v->json != NULL) {
-		cop_json_key(v->json, "experts");
-		cop_json_begin_array(v->json);
+		cop_json_put_array(v->json, "experts");
 	}
 	for (size_t i = 0; i < e->expert_count; i++) {
 		const cop_explained_expert *expert = &e->experts[i];
@@ -260,8 +253,7 @@ static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_dia
 		show_number(v, "weight", expert->weight);
 		show_whole(v, "trees", expert->trees);
 		if (expert->resting) {
-			cop_json_key(v->json, "resting");
-			cop_json_boolean(v->json, true);
+			cop_json_put_boolean(v->json, "resting", true);
 		}
 		cop_json_end_object(v->json);
 	}
@@ -386,8 +378,7 @@ static cop_err show_trees(const cop_inspect_view *v, cop_model *model, cop_diag 
 		return COP_ENOTFOUND;
 	}
 	if (v->json != NULL) {
-		cop_json_key(v->json, "trees");
-		cop_json_begin_array(v->json);
+		cop_json_put_array(v->json, "trees");
 	}
 	cop_err err = COP_OK;
 	for (size_t m = 0; m < count && err == COP_OK; m++) {

@@ -30,10 +30,8 @@ cop_err cop_inspect_page_begin(cop_inspect_page *page)
 		return err;
 	cop_json_begin_object(page->json);
 	cop_json_put_unsigned(page->json, "outputs", 1);
-	cop_json_key(page->json, "part");
-	cop_json_boolean(page->json, false);
-	cop_json_key(page->json, "trees");
-	cop_json_begin_array(page->json);
+	cop_json_put_boolean(page->json, "part", false);
+	cop_json_put_array(page->json, "trees");
 	return COP_OK;
 }
 
@@ -63,8 +61,7 @@ cop_err cop_inspect_page_put(cop_inspect_page *page, const char *title, const ch
 	const char *json;
 	size_t length;
 	cop_json_end_array(page->json);
-	cop_json_key(page->json, "names");
-	cop_json_begin_object(page->json);
+	cop_json_put_object(page->json, "names");
 	cop_json_end_object(page->json);
 	cop_json_end_object(page->json);
 	cop_err err = cop_json_writer_finish(page->json, &json, &length);

@@ -47,16 +47,13 @@ cop_err cop_inspect_write(const char *path, const cop_bytes *bytes, cop_diag *di
 static cop_err importance_json(const cop_trained *model, const share *shares, size_t d, cop_bytes *out)
 {
 	cop_json_writer *json;
-	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
+	cop_err err = cop_command_json_begin(true, &json);
 	if (err != COP_OK)
 		return err;
-	cop_json_begin_object(json);
-	cop_json_key(json, "importance");
-	cop_json_begin_array(json);
+	cop_json_put_array(json, "importance");
 	for (size_t i = 0; i < d; i++) {
 		cop_json_begin_object(json);
-		cop_json_key(json, "feature");
-		cop_json_text(json, cop_encoder_feature(model->preparation, shares[i].feature));
+		cop_json_put_text(json, "feature", cop_encoder_feature(model->preparation, shares[i].feature));
 		cop_json_put_number(json, "share", shares[i].share);
 		cop_json_end_object(json);
 	}
@@ -99,14 +96,11 @@ static cop_err put_importance(const cop_inspect_trained *in, const cop_trained *
 static cop_err wrap_source(const cop_inspect_trained *in, cop_bytes *out)
 {
 	cop_json_writer *json;
-	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
+	cop_err err = cop_command_json_begin(true, &json);
 	if (err != COP_OK)
 		return err;
-	cop_json_begin_object(json);
-	cop_json_key(json, "function");
-	cop_json_text(json, in->settings.function != NULL ? in->settings.function : "predict");
-	cop_json_key(json, "source");
-	cop_json_text_length(json, (const char *)out->data, out->length);
+	cop_json_put_text(json, "function", in->settings.function != NULL ? in->settings.function : "predict");
+	cop_json_put_text_length(json, "source", (const char *)out->data, out->length);
 	cop_bytes_clear(out);
 	return cop_command_json_line(json, out);
 }

@@ -70,39 +70,16 @@ int cop_journal_tell_damage(cop_err err, const cop_diag *diag)
 	return COP_EXIT_FAILED;
 }
 
-bool cop_journal_begin_json(cop_json_writer **json)
+bool cop_journal_begin_json(bool wanted, cop_json_writer **json)
 {
-	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, json);
-	if (err == COP_OK)
-		cop_json_begin_object(*json);
-	else
-		cop_command_complain(NAME, "%s", cop_err_text(err));
-	return err == COP_OK;
+	cop_err err = cop_command_json_begin(wanted, json);
+	return err == COP_OK || cop_command_complain(NAME, "%s", cop_err_text(err));
 }
 
 int cop_journal_print_json(cop_json_writer *json)
 {
-	const char *text;
-	cop_json_end_object(json);
-	cop_err err = cop_json_writer_finish(json, &text, NULL);
-	if (err == COP_OK)
-		(void)puts(text);
-	else
-		cop_command_complain(NAME, "%s", cop_err_text(err));
-	cop_json_writer_free(json);
-	return err == COP_OK ? 0 : COP_EXIT_FAILED;
-}
-
-void cop_journal_json_unsigned(cop_json_writer *json, const char *key, uint64_t value)
-{
-	cop_json_key(json, key);
-	cop_json_unsigned(json, value);
-}
-
-void cop_journal_json_text(cop_json_writer *json, const char *key, const char *value)
-{
-	cop_json_key(json, key);
-	cop_json_text(json, value);
+	cop_diag diag = { 0 };
+	return cop_command_end(NAME, COP_OK, json, &diag);
 }
 
 void cop_journal_progress_begin(cop_journal_progress *progress)

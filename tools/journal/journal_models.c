@@ -19,13 +19,12 @@ void cop_journal_json_models(cop_json_writer *json, const uint8_t *model_set, si
 	cop_wire_model model;
 	if (!open_set(&set, model_set, length))
 		return;
-	cop_json_key(json, "models");
-	cop_json_begin_array(json);
+	cop_json_put_array(json, "models");
 	while (cop_wire_models_next(&set, &model, NULL) == COP_OK)
 		cop_json_text_length(json, model.name, model.name_length);
 	cop_json_end_array(json);
 	if (set.left_out > 0)
-		cop_journal_json_unsigned(json, "models_left_out", set.left_out);
+		cop_json_put_unsigned(json, "models_left_out", set.left_out);
 }
 
 void cop_journal_model_names(const uint8_t *model_set, size_t length, char *out, size_t size)
@@ -79,8 +78,7 @@ void cop_journal_model_text(const cop_wire_model *m, char *out, size_t size)
 
 static void put_range(cop_json_writer *json, const char *key, const double range[2])
 {
-	cop_json_key(json, key);
-	cop_json_begin_array(json);
+	cop_json_put_array(json, key);
 	cop_json_number(json, range[0]);
 	cop_json_number(json, range[1]);
 	cop_json_end_array(json);
@@ -88,24 +86,23 @@ static void put_range(cop_json_writer *json, const char *key, const double range
 
 void cop_journal_json_model(cop_json_writer *json, const cop_wire_model *m)
 {
-	cop_json_key(json, "learner");
-	cop_json_text_length(json, m->learner, m->learner_length);
+	cop_json_put_text_length(json, "learner", m->learner, m->learner_length);
 	if (m->features != 0) {
-		cop_journal_json_unsigned(json, "features", m->features);
+		cop_json_put_unsigned(json, "features", m->features);
 	} else {
-		cop_journal_json_unsigned(json, "bits", m->bits);
-		cop_journal_json_unsigned(json, "max_nonzeros", m->max_nonzeros);
+		cop_json_put_unsigned(json, "bits", m->bits);
+		cop_json_put_unsigned(json, "max_nonzeros", m->max_nonzeros);
 	}
 	if (m->arms != 0) {
-		cop_journal_json_unsigned(json, "arms", m->arms);
+		cop_json_put_unsigned(json, "arms", m->arms);
 	} else {
 		put_range(json, "value_range", m->value_range);
 		cop_json_key(json, "delta");
 		cop_json_number(json, m->delta);
 	}
-	cop_journal_json_unsigned(json, "losses", m->losses);
+	cop_json_put_unsigned(json, "losses", m->losses);
 	put_range(json, "loss_range", m->loss_range);
-	cop_journal_json_text(json, "reward", cop_wire_models_reward_text(m->reward));
+	cop_json_put_text(json, "reward", cop_wire_models_reward_text(m->reward));
 	cop_json_key(json, "reward_window");
 	cop_json_number(json, m->reward_window);
 	if (m->has_default_loss) {

@@ -28,14 +28,14 @@ static void print_skip(const cop_journal_skip *skip)
 static void json_skip(cop_json_writer *json, const cop_journal_skip *skip)
 {
 	cop_json_begin_object(json);
-	cop_journal_json_text(json, "file", skip->file);
-	cop_journal_json_unsigned(json, "offset", skip->offset);
-	cop_journal_json_unsigned(json, "bytes", skip->bytes);
+	cop_json_put_text(json, "file", skip->file);
+	cop_json_put_unsigned(json, "offset", skip->offset);
+	cop_json_put_unsigned(json, "bytes", skip->bytes);
 	if (skip->missing_first <= skip->missing_last) {
-		cop_journal_json_unsigned(json, "missing_first", skip->missing_first);
-		cop_journal_json_unsigned(json, "missing_last", skip->missing_last);
+		cop_json_put_unsigned(json, "missing_first", skip->missing_first);
+		cop_json_put_unsigned(json, "missing_last", skip->missing_last);
 	}
-	cop_journal_json_text(json, "reason", skip->reason);
+	cop_json_put_text(json, "reason", skip->reason);
 	cop_json_end_object(json);
 }
 
@@ -63,16 +63,16 @@ static int print_report_json(
         const cop_journal_request *request, cop_json_writer *json, const cop_journal_salvage_report *report)
 {
 	cop_json_end_array(json);
-	cop_journal_json_text(json, "folder", request->folder);
-	cop_journal_json_text(json, "out", request->out);
-	cop_journal_json_unsigned(json, "records", report->records);
+	cop_json_put_text(json, "folder", request->folder);
+	cop_json_put_text(json, "out", request->out);
+	cop_json_put_unsigned(json, "records", report->records);
 	if (report->records > 0) {
-		cop_journal_json_unsigned(json, "first", report->first);
-		cop_journal_json_unsigned(json, "last", report->last);
+		cop_json_put_unsigned(json, "first", report->first);
+		cop_json_put_unsigned(json, "last", report->last);
 	}
-	cop_journal_json_unsigned(json, "segments", report->segments);
-	cop_journal_json_unsigned(json, "skipped_bytes", report->skipped_bytes);
-	cop_journal_json_unsigned(json, "missing", report->missing);
+	cop_json_put_unsigned(json, "segments", report->segments);
+	cop_json_put_unsigned(json, "skipped_bytes", report->skipped_bytes);
+	cop_json_put_unsigned(json, "missing", report->missing);
 	return cop_journal_print_json(json);
 }
 
@@ -84,11 +84,10 @@ int cop_journal_verb_salvage(const cop_journal_request *request)
 		cop_command_complain(COP_JOURNAL_COMMAND, "%s: cannot be made: %s", request->out, strerror(errno));
 		return COP_EXIT_FAILED;
 	}
-	if (request->json && !cop_journal_begin_json(&json))
+	if (!cop_journal_begin_json(request->json, &json))
 		return COP_EXIT_FAILED;
 	if (json != NULL) {
-		cop_json_key(json, "skips");
-		cop_json_begin_array(json);
+		cop_json_put_array(json, "skips");
 	}
 	cop_journal_salvage_report report = { .skipped = tell_skip, .context = json };
 	if (cop_journal_salvage(request->folder, request->out, &report, &diag) != COP_OK) {

@@ -53,15 +53,15 @@ static void put_file(cop_json_writer *json, const cop_journal_file *file)
 {
 	char name[COP_JOURNAL_NAME_ROOM];
 	cop_journal_name(file->base, file->compressed, name);
-	cop_journal_json_text(json, "file", name);
+	cop_json_put_text(json, "file", name);
 }
 
 /* File and message are in the diagnostic; the offset is not in every message. */
 static void put_fault(cop_json_writer *json, const cop_journal_stat *stat)
 {
 	put_file(json, &stat->file);
-	cop_journal_json_unsigned(json, "offset", stat->end_offset);
-	cop_journal_json_text(json, "message", stat->why.message);
+	cop_json_put_unsigned(json, "offset", stat->end_offset);
+	cop_json_put_text(json, "message", stat->why.message);
 }
 
 static void tell_fault(const cop_journal_stat *stat)
@@ -77,8 +77,8 @@ static void tell_fault(const cop_journal_stat *stat)
 static void put_torn(cop_json_writer *json, const cop_journal_stat *stat)
 {
 	put_file(json, &stat->file);
-	cop_journal_json_unsigned(json, "offset", stat->end_offset);
-	cop_journal_json_unsigned(json, "bytes", stat->cut);
+	cop_json_put_unsigned(json, "offset", stat->end_offset);
+	cop_json_put_unsigned(json, "bytes", stat->cut);
 }
 
 /* ---- ls ---- */
@@ -87,23 +87,21 @@ static void list_as_json(cop_json_writer *json, const cop_journal_stat *stat)
 {
 	cop_json_begin_object(json);
 	put_file(json, &stat->file);
-	cop_journal_json_unsigned(json, "base", stat->file.base);
+	cop_json_put_unsigned(json, "base", stat->file.base);
 	if (stat->records > 0)
-		cop_journal_json_unsigned(json, "last", stat->last);
-	cop_journal_json_unsigned(json, "records", stat->records);
-	cop_journal_json_unsigned(json, "bytes", stat->file.bytes);
-	cop_json_key(json, "compressed");
-	cop_json_boolean(json, stat->file.compressed);
-	cop_journal_json_text(json, "end", end_word(stat));
+		cop_json_put_unsigned(json, "last", stat->last);
+	cop_json_put_unsigned(json, "records", stat->records);
+	cop_json_put_unsigned(json, "bytes", stat->file.bytes);
+	cop_json_put_boolean(json, "compressed", stat->file.compressed);
+	cop_json_put_text(json, "end", end_word(stat));
 	cop_journal_json_models(json, stat->model_set, stat->model_set_length);
-	cop_json_key(json, "time");
-	cop_json_integer(json, stat->file.modified);
+	cop_json_put_integer(json, "time", stat->file.modified);
 	if (stat->end == COP_JOURNAL_END_TORN) {
-		cop_journal_json_unsigned(json, "offset", stat->end_offset);
-		cop_journal_json_unsigned(json, "torn_bytes", stat->cut);
+		cop_json_put_unsigned(json, "offset", stat->end_offset);
+		cop_json_put_unsigned(json, "torn_bytes", stat->cut);
 	} else if (stat->err != COP_OK) {
-		cop_journal_json_unsigned(json, "offset", stat->end_offset);
-		cop_journal_json_text(json, "message", stat->why.message);
+		cop_json_put_unsigned(json, "offset", stat->end_offset);
+		cop_json_put_text(json, "message", stat->why.message);
 	}
 	cop_json_end_object(json);
 }
@@ -137,12 +135,11 @@ int cop_journal_verb_ls(const cop_journal_request *request)
 	listing l = { .request = request };
 	cop_diag diag = { 0 };
 	const cop_journal_stat_listener listener = { list_segment, &l };
-	if (request->json && !cop_journal_begin_json(&l.json))
+	if (!cop_journal_begin_json(request->json, &l.json))
 		return COP_EXIT_FAILED;
 	if (l.json != NULL) {
-		cop_journal_json_text(l.json, "folder", request->folder);
-		cop_json_key(l.json, "segments");
-		cop_json_begin_array(l.json);
+		cop_json_put_text(l.json, "folder", request->folder);
+		cop_json_put_array(l.json, "segments");
 	} else {
 		(void)printf("%20s %20s %12s %14s %-10s %-7s %-20s %s\n", "base", "last", "records", "bytes",
 		        "compressed", "end", "time", "models");
@@ -196,18 +193,16 @@ static void print_verdict(const listing *l, const char *folder)
 static int print_verdict_json(const listing *l, const char *folder)
 {
 	cop_json_end_array(l->json);
-	cop_journal_json_text(l->json, "folder", folder);
-	cop_json_key(l->json, "whole");
-	cop_json_boolean(l->json, !l->is_damaged);
-	cop_journal_json_unsigned(l->json, "segments", l->segments);
-	cop_journal_json_unsigned(l->json, "records", l->records);
+	cop_json_put_text(l->json, "folder", folder);
+	cop_json_put_boolean(l->json, "whole", !l->is_damaged);
+	cop_json_put_unsigned(l->json, "segments", l->segments);
+	cop_json_put_unsigned(l->json, "records", l->records);
 	if (l->records > 0) {
-		cop_journal_json_unsigned(l->json, "first", l->first);
-		cop_journal_json_unsigned(l->json, "last", l->last);
+		cop_json_put_unsigned(l->json, "first", l->first);
+		cop_json_put_unsigned(l->json, "last", l->last);
 	}
 	if (l->is_torn) {
-		cop_json_key(l->json, "torn");
-		cop_json_begin_object(l->json);
+		cop_json_put_object(l->json, "torn");
 		put_torn(l->json, &l->torn);
 		cop_json_end_object(l->json);
 	}
@@ -219,11 +214,10 @@ int cop_journal_verb_verify(const cop_journal_request *request)
 	listing l = { .request = request };
 	cop_diag diag = { 0 };
 	const cop_journal_stat_listener listener = { verify_segment, &l };
-	if (request->json && !cop_journal_begin_json(&l.json))
+	if (!cop_journal_begin_json(request->json, &l.json))
 		return COP_EXIT_FAILED;
 	if (l.json != NULL) {
-		cop_json_key(l.json, "faults");
-		cop_json_begin_array(l.json);
+		cop_json_put_array(l.json, "faults");
 	}
 	cop_journal_progress_begin(&l.progress);
 	cop_err err = cop_journal_stat_verify(request->folder, &listener, &diag);

@@ -228,19 +228,17 @@ static void print_text(const totals *t)
 static void json_types(cop_json_writer *json, const uint64_t type[TYPES])
 {
 	for (size_t i = 1; i < TYPES; i++)
-		cop_journal_json_unsigned(json, type_name(i), type[i]);
+		cop_json_put_unsigned(json, type_name(i), type[i]);
 	if (type[0] > 0)
-		cop_journal_json_unsigned(json, type_name(0), type[0]);
+		cop_json_put_unsigned(json, type_name(0), type[0]);
 }
 
 static void json_models(cop_json_writer *json, const totals *t)
 {
-	cop_json_key(json, "models");
-	cop_json_begin_array(json);
+	cop_json_put_array(json, "models");
 	for (size_t i = 0; i < t->count; i++) {
 		cop_json_begin_object(json);
-		cop_json_key(json, "name");
-		cop_json_text_length(json, t->models[i].name, t->models[i].length);
+		cop_json_put_text_length(json, "name", t->models[i].name, t->models[i].length);
 		cop_wire_model model;
 		if (cop_journal_find_model(
 		            t->model_set.data, t->model_set.length, t->models[i].name, t->models[i].length, &model))
@@ -254,21 +252,19 @@ static void json_models(cop_json_writer *json, const totals *t)
 static void json_damage(cop_json_writer *json, const cop_diag *why)
 {
 	const char *slash = strrchr(why->source, '/');
-	cop_json_key(json, "damage");
-	cop_json_begin_object(json);
-	cop_journal_json_text(json, "file", slash != NULL ? slash + 1 : why->source);
-	cop_journal_json_unsigned(json, "offset", why->offset);
-	cop_journal_json_text(json, "message", why->message);
+	cop_json_put_object(json, "damage");
+	cop_json_put_text(json, "file", slash != NULL ? slash + 1 : why->source);
+	cop_json_put_unsigned(json, "offset", why->offset);
+	cop_json_put_text(json, "message", why->message);
 	cop_json_end_object(json);
 }
 
 static void json_ends(cop_json_writer *json, const totals *t)
 {
 	if (t->records > 0) {
-		cop_journal_json_unsigned(json, "first", t->first);
-		cop_journal_json_unsigned(json, "last", t->last);
-		cop_json_key(json, "bytes_per_record");
-		cop_json_number(json, mean_bytes(t));
+		cop_json_put_unsigned(json, "first", t->first);
+		cop_json_put_unsigned(json, "last", t->last);
+		cop_json_put_number(json, "bytes_per_record", mean_bytes(t));
 	}
 	if (t->has_time) {
 		cop_json_key(json, "first_time");
@@ -276,14 +272,13 @@ static void json_ends(cop_json_writer *json, const totals *t)
 		cop_json_key(json, "last_time");
 		cop_json_number(json, t->latest);
 	}
-	cop_journal_json_unsigned(json, "missing", t->missing);
-	cop_journal_json_unsigned(json, "malformed", t->malformed);
+	cop_json_put_unsigned(json, "missing", t->missing);
+	cop_json_put_unsigned(json, "malformed", t->malformed);
 	if (t->tail.torn) {
-		cop_json_key(json, "torn");
-		cop_json_begin_object(json);
-		cop_journal_json_text(json, "file", t->tail.file);
-		cop_journal_json_unsigned(json, "offset", t->tail.offset);
-		cop_journal_json_unsigned(json, "bytes", t->tail.bytes);
+		cop_json_put_object(json, "torn");
+		cop_json_put_text(json, "file", t->tail.file);
+		cop_json_put_unsigned(json, "offset", t->tail.offset);
+		cop_json_put_unsigned(json, "bytes", t->tail.bytes);
 		cop_json_end_object(json);
 	}
 	if (t->err != COP_OK)
@@ -293,14 +288,13 @@ static void json_ends(cop_json_writer *json, const totals *t)
 static int print_json(const totals *t, const char *folder)
 {
 	cop_json_writer *json;
-	if (!cop_journal_begin_json(&json))
+	if (!cop_journal_begin_json(true, &json))
 		return COP_EXIT_FAILED;
-	cop_journal_json_text(json, "folder", folder);
-	cop_journal_json_unsigned(json, "segments", t->segments);
-	cop_journal_json_unsigned(json, "bytes", t->bytes);
-	cop_journal_json_unsigned(json, "records", t->records);
-	cop_json_key(json, "types");
-	cop_json_begin_object(json);
+	cop_json_put_text(json, "folder", folder);
+	cop_json_put_unsigned(json, "segments", t->segments);
+	cop_json_put_unsigned(json, "bytes", t->bytes);
+	cop_json_put_unsigned(json, "records", t->records);
+	cop_json_put_object(json, "types");
 	json_types(json, t->type);
 	cop_json_end_object(json);
 	json_models(json, t);

@@ -35,13 +35,10 @@ int cop_journal_verb_salvage(const cop_journal_request *request);
 void cop_journal_tell_gap(uint64_t first, uint64_t last);
 /* Says how the journal is damaged, and what to do about it; COP_EXIT_FAILED. */
 int cop_journal_tell_damage(cop_err err, const cop_diag *diag);
-/* A writer whose text is one object, begun; false and a complaint when memory is short. */
-bool cop_journal_begin_json(cop_json_writer **json);
+/* A writer whose text is one object, begun; NULL when none is wanted. False, after a complaint: memory is short. */
+bool cop_journal_begin_json(bool wanted, cop_json_writer **json);
 /* Ends the object, prints it and frees the writer; 0 or COP_EXIT_FAILED. */
 int cop_journal_print_json(cop_json_writer *json);
-/* Keys with their values. */
-void cop_journal_json_unsigned(cop_json_writer *json, const char *key, uint64_t value);
-void cop_journal_json_text(cop_json_writer *json, const char *key, const char *value);
 /* Key "models", the names in a segment's model set; nothing where there is none. */
 void cop_journal_json_models(cop_json_writer *json, const uint8_t *model_set, size_t length);
 /* The same as text, "a,b"; "-" without one. */

@@ -68,13 +68,11 @@ static cop_err evaluate(evaluation *e, cop_diag *diag)
 static void put_confusion(const evaluation *e, cop_json_writer *json)
 {
 	size_t k = e->rows.classes;
-	cop_json_key(json, "classes");
-	cop_json_begin_array(json);
+	cop_json_put_array(json, "classes");
 	for (size_t i = 0; i < k; i++)
 		cop_json_text(json, cop_encoder_class(e->model->preparation, i));
 	cop_json_end_array(json);
-	cop_json_key(json, "confusion");
-	cop_json_begin_array(json);
+	cop_json_put_array(json, "confusion");
 	for (size_t i = 0; i < k; i++) {
 		cop_json_begin_array(json);
 		for (size_t j = 0; j < k; j++)
@@ -87,10 +85,9 @@ static void put_confusion(const evaluation *e, cop_json_writer *json)
 static cop_err show_json(const evaluation *e)
 {
 	cop_json_writer *json;
-	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
+	cop_err err = cop_command_json_begin(true, &json);
 	if (err != COP_OK)
 		return err;
-	cop_json_begin_object(json);
 	cop_json_put_unsigned(json, "rows", e->rows.data->n);
 	cop_trained_score_put(&e->score, "", json);
 	cop_json_put_unsigned(json, "parameters", cop_trees_parameters(e->model->trees));

@@ -108,11 +108,7 @@ static cop_err flush_text(predicting *p)
 	return err;
 }
 
-static void json_array(cop_json_writer *json, const char *key)
-{
-	cop_json_key(json, key);
-	cop_json_begin_array(json);
-}
+static void json_array(cop_json_writer *json, const char *key) { cop_json_put_array(json, key); }
 
 static void json_prediction(const predicting *p, size_t i, cop_json_writer *json)
 {
@@ -158,12 +154,10 @@ static void json_leaves(const predicting *p, cop_json_writer *json)
 static cop_err write_json(predicting *p)
 {
 	cop_json_writer *json;
-	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
+	cop_err err = cop_command_json_begin(true, &json);
 	if (err != COP_OK)
 		return err;
-	cop_json_begin_object(json);
-	cop_json_key(json, "target");
-	cop_json_text(json, cop_encoder_target(p->model->preparation));
+	cop_json_put_text(json, "target", cop_encoder_target(p->model->preparation));
 	json_array(json, "predictions");
 	for (size_t i = 0; i < p->rows.data->n; i++)
 		json_prediction(p, i, json);

@@ -265,14 +265,12 @@ static void put_laptao(const training *t, cop_json_writer *json)
 	cop_json_put_number(json, "gap", t->outcome.gap);
 	if (t->o->baselines == 0)
 		return;
-	cop_json_key(json, "baselines");
-	cop_json_begin_object(json);
+	cop_json_put_object(json, "baselines");
 	for (size_t i = 0; i < COP_BASELINES; i++) {
 		const cop_train_baseline *b = &t->baseline[i];
 		if (!b->there)
 			continue;
-		cop_json_key(json, cop_train_baseline_name(i));
-		cop_json_begin_object(json);
+		cop_json_put_object(json, cop_train_baseline_name(i));
 		cop_trained_score_put(&b->test, "test", json);
 		cop_json_put_number(json, "seconds", b->seconds);
 		cop_json_put_unsigned(json, "rows", b->rows);
@@ -290,10 +288,9 @@ static cop_err show_json(const training *t)
 	cop_json_writer *json;
 	char words[1024];
 	shape s = shape_of(t->trees);
-	cop_err err = cop_json_writer_new(COP_JSON_COMPACT, &json);
+	cop_err err = cop_command_json_begin(true, &json);
 	if (err != COP_OK)
 		return err;
-	cop_json_begin_object(json);
 	cop_trained_score_put(&t->train, "train", json);
 	cop_trained_score_put(&t->hidden, "hidden", json);
 	cop_trained_score_put(&t->test, "test", json);
@@ -302,8 +299,7 @@ static cop_err show_json(const training *t)
 	cop_json_put_unsigned(json, "depth", s.depth);
 	cop_json_put_unsigned(json, "parameters", cop_trees_parameters(t->trees));
 	cop_json_put_number(json, "flops", t->train.flops);
-	cop_json_key(json, "scale");
-	cop_json_text(json, scale_of(t));
+	cop_json_put_text(json, "scale", scale_of(t));
 	cop_json_put_number(json, "objective", t->outcome.objective);
 	cop_json_put_number(json, "alpha", t->outcome.alpha);
 	if (is_laptao(t))
@@ -318,8 +314,7 @@ static cop_err show_json(const training *t)
 		cop_json_put_number(json, "search_seconds", t->search_seconds);
 	}
 	take_words(t, words, sizeof words);
-	cop_json_key(json, "settings");
-	cop_json_text(json, words);
+	cop_json_put_text(json, "settings", words);
 	return cop_command_json(json);
 }
 

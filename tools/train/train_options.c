@@ -178,21 +178,15 @@ static bool check_laptao(const cop_train_options *o)
 static bool check(const cop_train_options *o)
 {
 	const cop_train_job *job = &o->job;
-	if (job->learner == NULL || o->train == NULL) {
-		cop_command_complain(NAME, "expected --learner and --train (coppice train --help)");
-		return false;
-	}
+	if (job->learner == NULL || o->train == NULL)
+		return cop_command_complain(NAME, "expected --learner and --train (coppice train --help)");
 	for (cop_hyperparameter knob = 0; knob < COP_KNOBS; knob++)
 		if (job->knobs.given[knob] &&
-		        (cop_hyperparameters_for(knob) & cop_train_learner_for(job->learner)) == 0) {
-			cop_command_complain(NAME, "--%s is not for %s (coppice train --help)",
+		        (cop_hyperparameters_for(knob) & cop_train_learner_for(job->learner)) == 0)
+			return cop_command_complain(NAME, "--%s is not for %s (coppice train --help)",
 			        cop_hyperparameters_name(knob), cop_train_learner_name(job->learner));
-			return false;
-		}
-	if (o->start_model != NULL && (cop_train_learner_for(job->learner) & (COP_FOR_TAO | COP_FOR_LAPTAO)) == 0) {
-		cop_command_complain(NAME, "--start-model is for tao and laptao");
-		return false;
-	}
+	if (o->start_model != NULL && (cop_train_learner_for(job->learner) & (COP_FOR_TAO | COP_FOR_LAPTAO)) == 0)
+		return cop_command_complain(NAME, "--start-model is for tao and laptao");
 	return check_laptao(o) && check_search(o);
 }
 
