@@ -1,3 +1,5 @@
+/* Each loss writes its gradient while it sums. The cross-entropy subtracts the largest output first, so that no
+ * exponential overflows. */
 #include "train/dgt_loss.h"
 
 #include <math.h>

@@ -1,3 +1,6 @@
+/* The rounds (train/laptao_parts.h describes the state). New trees are kept only when (3.5) does not rise. TAO
+ * ensures that for a lone tree, except that its targets are rounded to float; the mean of a forest may be worse than
+ * each of its trees. */
 #include "train/laptao_parts.h"
 
 #include <math.h>
@@ -6,9 +9,6 @@
 
 #include "base/mem.h"
 #include "table/split.h"
-
-/* The rounds (train/laptao_parts.h has what they work on). New trees are kept only when (3.5) does not rise: TAO sees
- * to that for a lone tree, but for its targets being rounded to float; the mean of a forest has no such promise. */
 
 #define TEXT 80
 

@@ -1,3 +1,8 @@
+/* The end: the best leaves of a structure, and the trees as they are handed out.
+ *
+ * B'LB is the Laplacian of the graph of leaves, in which the weight between two leaves is the sum of the weights
+ * between their rows. So (3.11) is a label step with mu = 0 on that graph; B'JB and B'Jy are sums over the rows of
+ * each leaf. */
 #include "train/laptao_parts.h"
 
 #include <math.h>
@@ -6,11 +11,6 @@
 
 #include "base/mem.h"
 #include "tree/tree_build.h"
-
-/* The end: the best leaves of a structure, and the trees as they are handed out.
- *
- * B'LB is the Laplacian of the graph of leaves, two of which are joined by the sum of what joins their rows. So (3.11)
- * is a label step with mu = 0 on that graph, where B'JB and B'Jy are what its points have seen. */
 
 /* Of (3.11): what is left, relative, and steps for each leaf. */
 #define EXACT    1e-12

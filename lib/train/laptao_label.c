@@ -1,3 +1,6 @@
+/* Label steps. The outputs are independent systems over one graph: each is a task of the pool. When there is only
+ * one output, the pool divides its products with L. Each sum runs in one order, so the number of threads makes no
+ * difference. */
 #include "train/laptao_parts.h"
 
 #include <math.h>
@@ -6,9 +9,6 @@
 #include "base/mem.h"
 #include "linalg/conjugate.h"
 #include "linalg/eigen.h"
-
-/* Label steps. The outputs are independent systems of one graph: they are tasks of the pool, and a lone output's
- * products with L are. Each sum runs in one order, so threads make no difference. */
 
 /* Eigenvalues up to this share of the largest are 0. */
 #define NOTHING 1e-13

@@ -1,11 +1,10 @@
+/* Tree steps: TAO fits the targets at hand and starts from the present trees. Each tree of a forest does so on its
+ * own share of the rows, and t(X) is the mean of the trees. */
 #include "train/laptao_parts.h"
 
 #include <math.h>
 
 #include "base/mem.h"
-
-/* Tree steps: TAO on the targets at hand, from the trees so far. Of a forest, every tree does so on its own share of
- * the rows, and t(X) is their mean. */
 
 #define CHUNK ((size_t)512) /* rows that one task looks at */
 

@@ -1,12 +1,3 @@
-#include "train/tao_parts.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/mem.h"
-
 /* The sweeps: which nodes are fitted when, on which rows, and when it ends (train/tao_parts.h has the invariants).
  *
  * In a bold sweep every solver's answer is taken as it is: what a node loses by it those below it may win back. What is
@@ -15,6 +6,14 @@
  *
  * Root first, the reduced sets are brought up to date before every depth; leaves first, once before a sweep, since
  * fitting a node moves rows only below it. */
+#include "train/tao_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
 
 /* Bold sweeps that do not lower E before a careful one. */
 #define PATIENCE 5

@@ -1,3 +1,4 @@
+/* The fitted tree is written as a cop_tree, and its dead and pure subtrees are cut. */
 #include "train/tao_parts.h"
 
 #include <math.h>
@@ -5,8 +6,6 @@
 
 #include "base/mem.h"
 #include "tree/tree_build.h"
-
-/* The fitted tree as a cop_tree, dead and pure subtrees cut. */
 
 typedef struct writer {
 	const cop_tao_state *state;

@@ -1,3 +1,5 @@
+/* One leaf: a constant, or linear rows by the solvers, from where they stand. A leaf that no row reaches keeps what it
+ * has, and new parameters are kept only if the leaf's loss plus penalty did not rise. */
 #include "train/tao_parts.h"
 
 #include <math.h>
@@ -7,9 +9,6 @@
 #include "base/mem.h"
 #include "optim/l1_linear.h"
 #include "optim/l1_softmax.h"
-
-/* One leaf: a constant, or linear rows by the solvers, from where they stand. A leaf that no row reaches keeps what it
- * has, and new parameters are kept only if the leaf's loss plus penalty did not rise. */
 
 void cop_tao_leaf_fini(cop_tao_leaf *leaf)
 {

@@ -1,9 +1,8 @@
+/* Losses and routing. Every decision about where a row goes, and what the row loses there, uses these functions, so
+ * that two sums of losses that are compared have equal parts. */
 #include "train/tao_parts.h"
 
 #include <math.h>
-
-/* Losses and routing. Everything that decides where a row goes, or what it loses there, runs through these functions,
- * so that a comparison of two sums of losses is one of equal parts. */
 
 /* The least probability that a loss counts: a class that a leaf does not know costs log(1e6), not infinity. */
 #define LEAST_PROBABILITY 1e-6

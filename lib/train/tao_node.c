@@ -1,3 +1,9 @@
+/* One decision node: the reduced problem, candidates for its parameters, and which of them is kept.
+ *
+ * For every row of the reduced set the loss on the present side is known; only the other side's subtree is walked.
+ * Rows that lose differently on both sides are the care set: sign_i = the better side, weight_i = the difference.
+ * What the node adds to E is, up to a constant, the weight of the care rows that it sends to the worse side, plus its
+ * penalty; in a careful sweep that sum, in double over rows in one order, decides. */
 #include "train/tao_parts.h"
 
 #include <math.h>
@@ -7,13 +13,6 @@
 #include "base/mem.h"
 #include "optim/l1_logistic.h"
 #include "train/axis_split.h"
-
-/* One decision node: the reduced problem, candidates for its parameters, and which of them is kept.
- *
- * For every row of the reduced set the loss on the present side is known; only the other side's subtree is walked.
- * Rows that lose differently on both sides are the care set: sign_i = the better side, weight_i = the difference.
- * What the node adds to E is, up to a constant, the weight of the care rows that it sends to the worse side, plus its
- * penalty; in a careful sweep that sum, in double over rows in one order, decides. */
 
 /* Of weights: more than d / this are stored dense. */
 #define SPARSE_SHARE 4

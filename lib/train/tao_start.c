@@ -1,3 +1,4 @@
+/* Where the tree comes from: random hyperplanes, each of which halves the rows of its node, or a given tree. */
 #include "train/tao_parts.h"
 
 #include <math.h>
@@ -5,8 +6,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-
-/* Where the tree comes from: random hyperplanes that halve their rows, or a tree that there is. */
 
 /* A random hyperplane of a sparse sample has at most so many weights, on features drawn as often as they occur. */
 #define SPARSE_WEIGHTS 1024

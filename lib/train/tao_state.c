@@ -1,10 +1,10 @@
+/* The state as a whole: its storage, the rows sorted by leaf (a counting sort), and E, the sum of the rows' losses
+ * and of the penalties. */
 #include "train/tao_parts.h"
 
 #include <string.h>
 
 #include "base/mem.h"
-
-/* The state as a whole: storage, the rows by leaf, E. */
 
 void cop_tao_state_fini(cop_tao_state *state)
 {

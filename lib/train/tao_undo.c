@@ -1,11 +1,10 @@
+/* What a bold sweep replaced is moved aside, not freed, until it is known whether the sweep stays. A node or leaf is
+ * saved once, with what it had when the sweep began. */
 #include "train/tao_parts.h"
 
 #include <string.h>
 
 #include "base/mem.h"
-
-/* What a bold sweep replaced is moved aside, not freed, until it is known whether the sweep stays. A node or leaf is
- * saved once, with what it had when the sweep began. */
 
 cop_err cop_tao_undo_init(cop_tao_state *state)
 {

@@ -1,3 +1,5 @@
+/* A node's child is a node's number or a leaf's. Numbers read back exactly as they are stored; only values that are
+ * converted to the file's unit differ. */
 #include "view/tree_json.h"
 
 #include "base/mem.h"

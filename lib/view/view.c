@@ -1,4 +1,5 @@
-/* The formats, and what they share. */
+/* Each format is a row of a table. The others of these functions are what the formats share: default settings and
+ * the lines of a summary. */
 #include "view/view.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* The page holds its style sheet, its script and its data and loads nothing. Text is escaped where it enters the
+ * page; in the data every < becomes \u003c, so that no text ends the script element. */
 #include "view/view_frame.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* The model's own members, then its trees (view/tree_json.h). */
+/* The model's own members come first, then those of each tree, which view/tree_json.h writes. */
 #include "base/mem.h"
 #include "view/tree_json.h"
 #include "view/view.h"

@@ -1,3 +1,5 @@
+/* A file's name gives its dataset and its part: packing, format and part are cut off the end of the name, one after
+ * another. Test rows without training rows are the whole dataset. */
 #include "bakeoff_data.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* Rows of a table become the options; lists among their arguments are cut up where they stand, in argv. */
 #include "bakeoff_options.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* The text report, JSON, and the files. */
+/* The text report, JSON and files show the same score. Only contenders that are `shown` have a column, under a
+ * letter. */
 #include "bakeoff_report.h"
 
 #include <inttypes.h>

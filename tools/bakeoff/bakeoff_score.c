@@ -1,3 +1,5 @@
+/* Contenders are the own settings, the peers' settings, and for each peer's file the best of it on each dataset. A
+ * cell is one contender on one dataset; its means over the seeds are updated run by run (Welford). */
 #include "bakeoff_score.h"
 
 #include <math.h>

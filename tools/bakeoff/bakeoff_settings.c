@@ -1,3 +1,5 @@
+/* All spellings of a setting become one text of options in a fixed order. The fingerprint is a checksum of what a
+ * new model of the setting decides on a fixed stream, so another build or processor shows as well. */
 #include "bakeoff_settings.h"
 
 #include <stdio.h>

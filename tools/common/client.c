@@ -1,3 +1,5 @@
+/* A DEALER socket sends requests without waiting for replies. Each call first tries the socket and polls only when
+ * the socket has nothing or is full; a reply that was received is kept until the next receive. */
 #include "client.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* Limits are set before the socket connects. A wait polls until its deadline; an interrupted poll starts again with
+ * the time that is left. */
 #include "client_socket.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* Opening waits until the daemon has subscribed to contexts and to feedback, so that no message is dropped. A send
+ * that finds a full queue is tried again until the deadline. */
 #include "client_streams.h"
 
 #include <stdio.h>

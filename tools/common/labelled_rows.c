@@ -1,3 +1,5 @@
+/* Classes come from the file's targets as they are, regression targets are scaled as in training. A row without a
+ * target keeps 0 and does not count as known. */
 #include "labelled_rows.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Only what is present is printed: scalars as they are, maps and arrays of scalars in one row, everything else as a
+ * table below its key. */
 #include "ctl_text.h"
 
 #include <inttypes.h>

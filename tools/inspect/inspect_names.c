@@ -1,3 +1,5 @@
+/* A feature has the name that was given, else its column's in the log, else the one that its hashed place keeps,
+ * else its number. For a hashed product, all pairs of the most frequent places are tried. */
 #include "inspect_names.h"
 
 #include <stdio.h>

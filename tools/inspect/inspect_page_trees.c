@@ -1,3 +1,5 @@
+/* At most OF_EACH trees of a part are drawn. The first tree of a page is always drawn; a later one only if the page
+ * stays within MOST_PLACES nodes and leaves. */
 #include "inspect_page_trees.h"
 
 #include <stdio.h>

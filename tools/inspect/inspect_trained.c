@@ -1,3 +1,4 @@
+/* The document is built in memory and then written as a whole, so that an error leaves an older file as it was. */
 #include "inspect_trained.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Each hyperparameter is one row of a table; reading, help and the text of what was given follow from the rows. */
 #include "hyperparameters.h"
 
 #include <math.h>

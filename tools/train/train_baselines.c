@@ -1,3 +1,5 @@
+/* Each baseline is a fit of TAO or a vote of neighbours on rows of the same file. A search on the labelled rows
+ * serves oblique-lbl and self-training; oblique-all has a search of its own. */
 #include "train_baselines.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Neighbours are searched once, for the largest k; a smaller k uses the first of them. */
 #include "train_knn.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* The rows with labels stand in one array, the hidden ones before the used ones, each part in ascending order. */
 #include "train_labels.h"
 
 #include <math.h>

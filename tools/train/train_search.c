@@ -1,3 +1,5 @@
+/* Random trials come first; from the best of them on, one hyperparameter after another is tried at every value of
+ * its list (train_search.h). */
 #include "train_search.h"
 
 #include <math.h>
