@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "tools/common/client.h"
 #include "tools/common/command.h"
+#include "wire/wire_code.h"
 #include "wire/wire_context.h"
 #include "wire/wire_feedback.h"
 #include "wire/wire_items.h"
@@ -29,13 +30,18 @@ struct cop_bench_driver {
 typedef struct slot {
 	bool learning; /* its feedback is under way, else its decision */
 	uint64_t first_id;
+	size_t count;    /* events in the request */
+	double sent;     /* when the request under way left */
+	double *loss;    /* batch x 2; NULL: losses follow from the ids */
+	unsigned losses; /* of each event */
 } slot;
 
 typedef struct run {
 	cop_bench_driver *driver;
 	const cop_bench_part *part;
 	slot *slots;
-	double end; /* no new events from then on */
+	double *loss; /* of the slots; NULL: nothing is judged */
+	double end;   /* no new events from then on */
 	size_t under_way;
 	uint64_t begun, done; /* events */
 	cop_diag *diag;
@@ -55,15 +61,20 @@ static cop_err send(cop_bench_driver *driver, const char *verb, cop_diag *diag)
 	        driver->client, verb, driver->target.model, driver->body.data, driver->body.length, diag);
 }
 
-/* Of `batch` events: their seq stands beside the items, a single event's inside it. */
-static void begin(cop_bench_driver *driver, size_t batch, uint64_t number, cop_wire_seq *seq)
+/* The seq of a batch stands beside its items, a single event's inside it. */
+static void begin(cop_bench_driver *driver, bool batched, size_t count, uint64_t number, cop_wire_seq *seq)
 {
 	cop_bytes_clear(&driver->body);
 	cop_wire_seq_from_unsigned(seq, number);
-	if (batch > 1) {
-		cop_wire_items_put(&driver->body, batch, seq);
+	if (batched) {
+		cop_wire_items_put(&driver->body, count, seq);
 		*seq = (cop_wire_seq){ 0 };
 	}
+}
+
+static const float *row_of(const cop_bench_driver *driver, uint64_t id)
+{
+	return driver->rows + id % ROWS * driver->target.features;
 }
 
 static void put_floats(
@@ -80,33 +91,40 @@ static void put_floats(
 	cop_wire_put_map_close(bytes, map);
 }
 
-static cop_err send_decide(cop_bench_driver *driver, size_t batch, uint64_t number, uint64_t first_id, cop_diag *diag)
+static cop_err send_decide(cop_bench_driver *driver, bool batched, uint64_t number, const slot *s, cop_diag *diag)
 {
 	cop_wire_seq seq;
-	begin(driver, batch, number, &seq);
-	for (size_t i = 0; i < batch; i++) {
+	begin(driver, batched, s->count, number, &seq);
+	for (size_t i = 0; i < s->count; i++) {
 		cop_wire_context context = { .has_x = true, .seq = seq };
-		const float *x = driver->rows + (first_id + i) % ROWS * driver->target.features;
+		const float *x = row_of(driver, s->first_id + i);
 		context.x = (cop_row){ .d = driver->target.features, .dense = x };
-		cop_event_id_from_unsigned(&context.id, first_id + i);
+		cop_event_id_from_unsigned(&context.id, s->first_id + i);
 		if (driver->target.floats)
 			put_floats(&driver->body, &context.id, x, driver->target.features, &seq);
 		else
 			cop_wire_context_put(&driver->body, &context, COP_WIRE_FORM_PACKED);
 	}
-	return send(driver, batch > 1 ? "decide_batch" : "decide", diag);
+	return send(driver, batched ? "decide_batch" : "decide", diag);
 }
 
-static cop_err send_feedback(cop_bench_driver *driver, size_t batch, uint64_t number, uint64_t first_id, cop_diag *diag)
+static cop_err send_feedback(cop_bench_driver *driver, bool batched, uint64_t number, const slot *s, cop_diag *diag)
 {
 	cop_wire_seq seq;
-	begin(driver, batch, number, &seq);
-	for (size_t i = 0; i < batch; i++) {
-		cop_wire_feedback feedback = { .loss = { (double)((first_id + i) % 3 != 0) }, .losses = 1, .seq = seq };
-		cop_event_id_from_unsigned(&feedback.id, first_id + i);
+	begin(driver, batched, s->count, number, &seq);
+	for (size_t i = 0; i < s->count; i++) {
+		cop_wire_feedback feedback = {
+			.loss = { (double)((s->first_id + i) % 3 != 0) }, .losses = 1, .seq = seq
+		};
+		if (s->loss != NULL) {
+			feedback.loss[0] = s->loss[2 * i];
+			feedback.loss[1] = s->loss[2 * i + 1];
+			feedback.losses = s->losses;
+		}
+		cop_event_id_from_unsigned(&feedback.id, s->first_id + i);
 		cop_wire_feedback_put(&driver->body, &feedback, COP_WIRE_FORM_PACKED);
 	}
-	return send(driver, batch > 1 ? "feedback_batch" : "feedback", diag);
+	return send(driver, batched ? "feedback_batch" : "feedback", diag);
 }
 
 /* A first event through all verbs' replies, so that what is measured then is what it should be. */
@@ -118,7 +136,8 @@ static cop_err try_one(cop_bench_driver *driver, cop_diag *diag)
 	cop_event_id id;
 	cop_wire_seq seq;
 	cop_wire_result result;
-	cop_err err = send_decide(driver, 1, 0, driver->next_id, diag);
+	const slot first = { .first_id = driver->next_id++, .count = 1 };
+	cop_err err = send_decide(driver, false, 0, &first, diag);
 	if (err == COP_OK)
 		err = cop_client_receive(driver->client, &reply, diag);
 	if (err == COP_OK && !reply.ok)
@@ -128,7 +147,7 @@ static cop_err try_one(cop_bench_driver *driver, cop_diag *diag)
 	if (err == COP_OK && action.value)
 		return broken(driver, "a model of arms is expected, this one has values", diag);
 	if (err == COP_OK)
-		err = send_feedback(driver, 1, 0, driver->next_id, diag);
+		err = send_feedback(driver, false, 0, &first, diag);
 	if (err == COP_OK)
 		err = cop_client_receive(driver->client, &reply, diag);
 	if (err == COP_OK && !reply.ok)
@@ -136,7 +155,6 @@ static cop_err try_one(cop_bench_driver *driver, cop_diag *diag)
 	if (err == COP_OK &&
 	        cop_wire_reply_result_decode(reply.body, reply.length, &id, &result, &seq, &fault) != COP_OK)
 		return broken(driver, fault.message, diag);
-	driver->next_id++;
 	return err;
 }
 
@@ -162,7 +180,7 @@ cop_err cop_bench_driver_open(const cop_bench_target *target, cop_bench_driver *
 	(void)clock_gettime(CLOCK_REALTIME, &now); /* ids of their own for each run */
 	driver->next_id = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 	cop_err err = cop_client_open(target->endpoint, target->timeout, &driver->client, diag);
-	if (err == COP_OK)
+	if (err == COP_OK && !target->untried)
 		err = try_one(driver, diag);
 	if (err == COP_OK)
 		*out = driver;
@@ -181,14 +199,25 @@ void cop_bench_driver_close(cop_bench_driver *driver)
 	cop_mem_free(driver);
 }
 
+static cop_err send_of(run *r, slot *s)
+{
+	uint64_t number = (uint64_t)(s - r->slots);
+	if (r->part->latency != NULL)
+		s->sent = cop_command_now();
+	return s->learning ? send_feedback(r->driver, r->part->batch > 1, number, s, r->diag)
+	                   : send_decide(r->driver, r->part->batch > 1, number, s, r->diag);
+}
+
 static cop_err start_chain(run *r, slot *s)
 {
+	uint64_t left = r->part->events == 0 ? UINT64_MAX : r->part->events - r->begun;
 	s->learning = false;
 	s->first_id = r->driver->next_id;
-	r->driver->next_id += r->part->batch;
-	r->begun += r->part->batch;
+	s->count = left < r->part->batch ? (size_t)left : r->part->batch;
+	r->driver->next_id += s->count;
+	r->begun += s->count;
 	r->under_way++;
-	return send_decide(r->driver, r->part->batch, (uint64_t)(s - r->slots), s->first_id, r->diag);
+	return send_of(r, s);
 }
 
 static bool wants_more(const run *r)
@@ -196,21 +225,58 @@ static bool wants_more(const run *r)
 	return (r->part->events == 0 || r->begun < r->part->events) && cop_command_now() < r->end;
 }
 
-/* Of a batch, its last item may tell of an error; the others are not looked at. */
-static cop_err check_items(run *r, const cop_client_reply *reply)
+/* The loss of one answered event: of arms by the sign of the first feature, of values by the distance to it. */
+static cop_err judge(run *r, slot *s, size_t i, const void *item, size_t length)
+{
+	cop_wire_action action;
+	cop_wire_fault fault;
+	double *loss = s->loss + 2 * i;
+	if (cop_wire_reply_action_decode(item, length, &action, &fault) != COP_OK)
+		return broken(r->driver, fault.message, r->diag);
+	bool positive = row_of(r->driver, s->first_id + i)[0] > 0.0F;
+	s->losses = action.value && action.probes == 2 ? 2 : 1;
+	loss[0] = action.value || action.a == (size_t)positive ? 0.0 : 1.0;
+	loss[1] = 0.0;
+	for (unsigned k = 0; action.value && k < action.probes; k++)
+		loss[k] = (action.probe[k] - positive) * (action.probe[k] - positive);
+	return COP_OK;
+}
+
+/* An error in place of a batch's item. */
+static cop_err item_refused(run *r, const void *item, size_t length)
+{
+	cop_wire_fault fault;
+	cop_event_id id;
+	cop_wire_seq seq;
+	if (r->loss == NULL)
+		return broken(r->driver, "an event of a batch was refused", r->diag);
+	if (cop_wire_reply_error_decode(item, length, &fault, &id, &seq, NULL) != COP_OK)
+		return broken(r->driver, "an error whose text cannot be read", r->diag);
+	cop_diag_of(r->diag, r->driver->target.endpoint, "%s: %s", cop_wire_code_text(fault.code), fault.message);
+	return COP_EINVAL;
+}
+
+/* Without judging, only the first item of a batch is read. */
+static cop_err take_items(run *r, slot *s, const cop_client_reply *reply)
 {
 	cop_wire_items items;
 	cop_wire_seq seq;
-	const void *item = NULL;
-	size_t length = 0;
+	const void *item;
+	size_t length;
+	bool judged = r->loss != NULL && !s->learning;
 	if (r->part->batch == 1)
-		return COP_OK;
-	if (cop_wire_items_batch(&items, reply->body, reply->length, &seq, NULL) != COP_OK ||
-	        items.count != r->part->batch)
+		return judged ? judge(r, s, 0, reply->body, reply->length) : COP_OK;
+	if (cop_wire_items_batch(&items, reply->body, reply->length, &seq, NULL) != COP_OK || items.count != s->count)
 		return broken(r->driver, "the reply to a batch has other items", r->diag);
-	if (cop_wire_items_next(&items, &item, &length) && cop_wire_reply_is_error(item, length))
-		return broken(r->driver, "an event of a batch was refused", r->diag);
-	return COP_OK;
+	cop_err err = COP_OK;
+	size_t read = r->loss != NULL ? s->count : 1;
+	for (size_t i = 0; i < read && err == COP_OK && cop_wire_items_next(&items, &item, &length); i++) {
+		if (cop_wire_reply_is_error(item, length))
+			err = item_refused(r, item, length);
+		else if (judged)
+			err = judge(r, s, i, item, length);
+	}
+	return err;
 }
 
 static cop_err take_reply(run *r, const cop_client_reply *reply)
@@ -221,15 +287,19 @@ static cop_err take_reply(run *r, const cop_client_reply *reply)
 	if (!cop_client_reply_seq(reply, &number) || number >= r->part->inflight)
 		return broken(r->driver, "a reply carries no seq of ours", r->diag);
 	slot *s = &r->slots[number];
-	cop_err err = check_items(r, reply);
+	if (r->part->latency != NULL) {
+		cop_bench_latencies *taken = &r->part->latency[!s->learning];
+		taken->of[taken->count++] = cop_command_now() - s->sent;
+	}
+	cop_err err = take_items(r, s, reply);
 	if (err != COP_OK)
 		return err;
 	if (r->part->learns && !s->learning) {
 		s->learning = true;
-		return send_feedback(r->driver, r->part->batch, number, s->first_id, r->diag);
+		return send_of(r, s);
 	}
 	r->under_way--;
-	r->done += r->part->batch;
+	r->done += s->count;
 	return wants_more(r) ? start_chain(r, s) : COP_OK;
 }
 
@@ -238,13 +308,18 @@ cop_err cop_bench_drive(cop_bench_driver *driver, const cop_bench_part *part, do
 	run r = { .driver = driver, .part = part, .diag = diag };
 	cop_err err = COP_OK;
 	r.slots = cop_mem_alloc(part->inflight, sizeof *r.slots);
-	if (r.slots == NULL) {
+	r.loss = part->judges ? cop_mem_alloc(part->inflight * part->batch, 2 * sizeof *r.loss) : NULL;
+	if (r.slots == NULL || (part->judges && r.loss == NULL)) {
 		cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
+		cop_mem_free(r.slots);
+		cop_mem_free(r.loss);
 		return COP_ENOMEM;
 	}
+	for (size_t i = 0; i < part->inflight && part->judges; i++)
+		r.slots[i].loss = r.loss + 2 * part->batch * i;
 	double start = cop_command_now();
 	r.end = start + part->seconds;
-	for (size_t i = 0; i < part->inflight && err == COP_OK; i++)
+	for (size_t i = 0; i < part->inflight && err == COP_OK && wants_more(&r); i++)
 		err = start_chain(&r, &r.slots[i]);
 	while (err == COP_OK && r.under_way > 0) {
 		cop_client_reply reply;
@@ -254,6 +329,7 @@ cop_err cop_bench_drive(cop_bench_driver *driver, const cop_bench_part *part, do
 	}
 	*per_second = (double)r.done / (cop_command_now() - start);
 	cop_mem_free(r.slots);
+	cop_mem_free(r.loss);
 	return err;
 }
 
@@ -297,6 +373,12 @@ static cop_err take_open(open_run *r, const cop_client_reply *reply)
 	return COP_OK;
 }
 
+static cop_err send_one(open_run *r)
+{
+	const slot one = { .first_id = r->driver->next_id++, .count = 1 };
+	return send_decide(r->driver, false, r->sent++, &one, r->diag);
+}
+
 /* What is due leaves, what has come is taken, then nothing is done until more is due or comes. */
 static cop_err turn(open_run *r)
 {
@@ -304,7 +386,7 @@ static cop_err turn(open_run *r)
 	cop_err err = COP_OK;
 	double now = cop_command_now();
 	while (err == COP_OK && r->sent < r->total && r->start + (double)r->sent / r->rate <= now)
-		err = send_decide(r->driver, 1, r->sent++, r->driver->next_id++, r->diag);
+		err = send_one(r);
 	while (err == COP_OK) {
 		double due = r->sent < r->total ? r->start + (double)r->sent / r->rate : now + 0.1;
 		double wait = due - cop_command_now();
