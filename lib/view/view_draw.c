@@ -173,9 +173,8 @@ void cop_view_drawing_tree(cop_view_drawing *p, const cop_tree_phrases *given, c
 	words.mathematical = true;
 	cop_json_begin_object(p->json);
 	cop_json_put_unsigned(p->json, "i", label->number);
-	if (label->name != NULL) {
+	if (label->name != NULL)
 		cop_json_put_text(p->json, "name", label->name);
-	}
 	cop_json_put_number(p->json, "weight", label->weight);
 	cop_json_put_unsigned(p->json, "depth", cop_tree_depth(words.tree));
 	cop_json_put_array(p->json, "nodes");

@@ -153,9 +153,8 @@ static void show_sections(const inspection *in)
 	while (cop_section_file_next(&in->file, &at, &section)) {
 		cop_json_begin_object(json);
 		cop_json_put_text(json, "name", section.name);
-		if (model_name(&section, name)) {
+		if (model_name(&section, name))
 			cop_json_put_text(json, "model", name);
-		}
 		cop_json_put_unsigned(json, "version", section.version);
 		cop_json_put_unsigned(json, "bytes", section.length);
 		cop_json_end_object(json);
@@ -198,9 +197,8 @@ static cop_err show_models(inspection *in, cop_diag *diag)
 static cop_err show(inspection *in, cop_diag *diag)
 {
 	show_sections(in);
-	if (in->json) {
+	if (in->json)
 		cop_json_put_array(in->view.json, "models");
-	}
 	cop_err err = show_models(in, diag);
 	if (err == COP_OK && in->only != NULL && in->shown == 0) {
 		cop_diag_of(diag, in->path, "no model '%s' in it", in->only);

@@ -233,9 +233,8 @@ static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_dia
 		cop_mem_free(zeros);
 		return fail(err, diag);
 	}
-	if (v->json != NULL) {
+	if (v->json != NULL)
 		cop_json_put_array(v->json, "experts");
-	}
 	for (size_t i = 0; i < e->expert_count; i++) {
 		const cop_explained_expert *expert = &e->experts[i];
 		if (v->json == NULL) {
@@ -252,9 +251,8 @@ static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_dia
 		show_text(v, "name", expert->name);
 		show_number(v, "weight", expert->weight);
 		show_whole(v, "trees", expert->trees);
-		if (expert->resting) {
+		if (expert->resting)
 			cop_json_put_boolean(v->json, "resting", true);
-		}
 		cop_json_end_object(v->json);
 	}
 	if (v->json != NULL)
@@ -377,9 +375,8 @@ static cop_err show_trees(const cop_inspect_view *v, cop_model *model, cop_diag 
 		cop_diag_message(diag, "no tree %" PRIu64 ", the model has %zu, counted from 0", v->tree, count);
 		return COP_ENOTFOUND;
 	}
-	if (v->json != NULL) {
+	if (v->json != NULL)
 		cop_json_put_array(v->json, "trees");
-	}
 	cop_err err = COP_OK;
 	for (size_t m = 0; m < count && err == COP_OK; m++) {
 		bool whole = v->tree == m || v->tree == COP_INSPECT_ALL_TREES;

@@ -86,9 +86,8 @@ int cop_journal_verb_salvage(const cop_journal_request *request)
 	}
 	if (!cop_journal_begin_json(request->json, &json))
 		return COP_EXIT_FAILED;
-	if (json != NULL) {
+	if (json != NULL)
 		cop_json_put_array(json, "skips");
-	}
 	cop_journal_salvage_report report = { .skipped = tell_skip, .context = json };
 	if (cop_journal_salvage(request->folder, request->out, &report, &diag) != COP_OK) {
 		cop_json_writer_free(json);

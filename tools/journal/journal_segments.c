@@ -216,9 +216,8 @@ int cop_journal_verb_verify(const cop_journal_request *request)
 	const cop_journal_stat_listener listener = { verify_segment, &l };
 	if (!cop_journal_begin_json(request->json, &l.json))
 		return COP_EXIT_FAILED;
-	if (l.json != NULL) {
+	if (l.json != NULL)
 		cop_json_put_array(l.json, "faults");
-	}
 	cop_journal_progress_begin(&l.progress);
 	cop_err err = cop_journal_stat_verify(request->folder, &listener, &diag);
 	cop_journal_progress_clear(&l.progress);
