@@ -39,7 +39,7 @@ static int32_t put_node(copying *c, size_t t)
 		cop_tree_build_children(c->build, number, c->number[node->left], c->number[node->right]);
 		return number;
 	}
-	cop_cart_leaf_values(c->data, node->end - node->begin, c->grown->place + node->begin, c->values);
+	cop_cart_grow_leaf_values(c->data, node->end - node->begin, c->grown->place + node->begin, c->values);
 	for (size_t k = 0; k < c->data->sample->outputs; k++)
 		c->rounded[k] = (float)c->values[k];
 	return cop_tree_build_constant(c->build, c->rounded);
@@ -89,9 +89,9 @@ static cop_err prune_and_copy(const cop_cart_settings *settings, const cop_cart_
 {
 	double complexity = settings->complexity;
 	double *links = cop_mem_alloc(grown->count, sizeof *links);
-	cop_err err = links == NULL ? COP_ENOMEM : cop_cart_weakest_links(grown, links);
+	cop_err err = links == NULL ? COP_ENOMEM : cop_cart_prune_weakest_links(grown, links);
 	if (err == COP_OK && complexity < 0)
-		err = cop_cart_choose(settings, data, grown, links, pool, rng, &complexity);
+		err = cop_cart_prune_choose(settings, data, grown, links, pool, rng, &complexity);
 	if (err == COP_OK)
 		err = copy(data, grown, links, complexity, out);
 	cop_mem_free(links);
@@ -111,7 +111,7 @@ cop_err cop_cart_fit(
 		err = cop_cart_grow(settings, &data, 0, NULL, pool, rng, &grown);
 	if (err == COP_OK)
 		err = prune_and_copy(settings, &data, &grown, pool, rng, out);
-	cop_cart_grown_fini(&grown);
+	cop_cart_grow_fini(&grown);
 	cop_cart_data_fini(&data);
 	return err;
 }

@@ -66,7 +66,7 @@ static void node_values(choosing *c, const cop_cart_grown *grown, size_t t, doub
 	const cop_cart_node *node = &grown->node[t];
 	size_t outputs = c->data->sample->outputs;
 	cop_task task = c->data->sample->task;
-	cop_cart_leaf_values(c->data, node->end - node->begin, grown->place + node->begin, c->values);
+	cop_cart_grow_leaf_values(c->data, node->end - node->begin, grown->place + node->begin, c->values);
 	if (task == COP_TASK_VALUES)
 		memcpy(predicted, c->values, outputs * sizeof *predicted);
 	else
@@ -131,7 +131,7 @@ static cop_err test_fold(choosing *c, uint32_t fold, const cop_cart_grown *grown
 	size_t width = c->data->sample->task == COP_TASK_VALUES ? outputs : 1;
 	double *links = cop_mem_alloc(grown->count, sizeof *links);
 	double *predicted = cop_mem_alloc(grown->count, width * sizeof *predicted);
-	cop_err err = links == NULL || predicted == NULL ? COP_ENOMEM : cop_cart_weakest_links(grown, links);
+	cop_err err = links == NULL || predicted == NULL ? COP_ENOMEM : cop_cart_prune_weakest_links(grown, links);
 	if (err == COP_OK) {
 		for (size_t t = 0; t < grown->count; t++)
 			node_values(c, grown, t, predicted + t * width);
@@ -156,7 +156,7 @@ static cop_err run_fold(choosing *c, uint32_t fold)
 	cop_err err = cop_cart_grow(c->settings, c->data, n, c->others, c->pool, c->rng, &grown);
 	if (err == COP_OK)
 		err = test_fold(c, fold, &grown);
-	cop_cart_grown_fini(&grown);
+	cop_cart_grow_fini(&grown);
 	return err;
 }
 
@@ -224,7 +224,7 @@ static cop_err choose(choosing *c, const cop_cart_grown *grown, const double *li
 	return err;
 }
 
-cop_err cop_cart_choose(const cop_cart_settings *settings, const cop_cart_data *data, const cop_cart_grown *grown,
+cop_err cop_cart_prune_choose(const cop_cart_settings *settings, const cop_cart_data *data, const cop_cart_grown *grown,
         const double *links, cop_pool *pool, cop_rng *rng, double *complexity)
 {
 	*complexity = 0;

@@ -375,7 +375,8 @@ static cop_err init_workers(grower *g, size_t n)
 	if (g->worker == NULL)
 		return COP_ENOMEM;
 	for (unsigned w = 0; w < workers; w++) {
-		cop_err err = cop_cart_searcher_init(&g->worker[w], n, g->members.outputs, g->data->column == NULL);
+		cop_err err =
+		        cop_cart_split_searcher_init(&g->worker[w], n, g->members.outputs, g->data->column == NULL);
 		if (err != COP_OK)
 			return err;
 	}
@@ -411,7 +412,7 @@ static cop_err init(grower *g, size_t n)
 static void fini(grower *g)
 {
 	for (unsigned w = 0; g->worker != NULL && w < cop_pool_threads(g->pool); w++)
-		cop_cart_searcher_fini(&g->worker[w]);
+		cop_cart_split_searcher_fini(&g->worker[w]);
 	cop_mem_free(g->worker);
 	cop_ordered_sparse_fini(&g->sparse);
 	cop_mem_free(g->weight);
@@ -444,14 +445,14 @@ cop_err cop_cart_grow(const cop_cart_settings *settings, const cop_cart_data *da
 	return err;
 }
 
-void cop_cart_grown_fini(cop_cart_grown *grown)
+void cop_cart_grow_fini(cop_cart_grown *grown)
 {
 	cop_mem_free(grown->node);
 	cop_mem_free(grown->place);
 	*grown = (cop_cart_grown){ 0 };
 }
 
-void cop_cart_leaf_values(const cop_cart_data *data, size_t n, const uint32_t *place, double *values)
+void cop_cart_grow_leaf_values(const cop_cart_data *data, size_t n, const uint32_t *place, double *values)
 {
 	const cop_sample *sample = data->sample;
 	size_t outputs = sample->outputs;

@@ -29,9 +29,9 @@ typedef struct cop_cart_grown {
  * used. The features of a node go to the pool. The caller ends it with fini in every case. COP_ENOMEM. */
 COP_CHECK cop_err cop_cart_grow(const cop_cart_settings *settings, const cop_cart_data *data, size_t n,
         const uint32_t *place, cop_pool *pool, cop_rng *rng, cop_cart_grown *grown);
-void cop_cart_grown_fini(cop_cart_grown *grown);
+void cop_cart_grow_fini(cop_cart_grown *grown);
 
 /* What a leaf of these places predicts: class shares, means or mean costs (outputs values). */
-void cop_cart_leaf_values(const cop_cart_data *data, size_t n, const uint32_t *place, double *values);
+void cop_cart_grow_leaf_values(const cop_cart_data *data, size_t n, const uint32_t *place, double *values);
 
 #endif

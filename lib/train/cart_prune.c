@@ -105,7 +105,7 @@ static void cut_all(pruning *p)
 	}
 }
 
-cop_err cop_cart_weakest_links(const cop_cart_grown *grown, double *complexity)
+cop_err cop_cart_prune_weakest_links(const cop_cart_grown *grown, double *complexity)
 {
 	size_t nodes = grown->count;
 	pruning p = { .node = grown->node, .cut = complexity };

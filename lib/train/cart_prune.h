@@ -9,12 +9,12 @@
 
 /* For each node the complexity from which on it is a leaf, or gone with one above it; 0 for leaves, and for nodes
  * whose splits gain nothing. Never greater than the parent's. COP_ENOMEM. */
-COP_CHECK cop_err cop_cart_weakest_links(const cop_cart_grown *grown, double *complexity);
+COP_CHECK cop_err cop_cart_prune_weakest_links(const cop_cart_grown *grown, double *complexity);
 
 /* By folds of the sample (stratified, when it has classes), the complexity of the smallest tree in the sequence of
  * `grown`, whose weakest links are given, that is within one standard error of the best. Error: of classes, the share
  * that is wrong; squared; cost of the choice. 0 when there are fewer than two rows. COP_ENOMEM. */
-COP_CHECK cop_err cop_cart_choose(const cop_cart_settings *settings, const cop_cart_data *data,
+COP_CHECK cop_err cop_cart_prune_choose(const cop_cart_settings *settings, const cop_cart_data *data,
         const cop_cart_grown *grown, const double *links, cop_pool *pool, cop_rng *rng, double *complexity);
 
 #endif

@@ -22,7 +22,7 @@ typedef struct scan {
 	cop_cart_split best;
 } scan;
 
-cop_err cop_cart_searcher_init(cop_cart_searcher *searcher, size_t n, size_t outputs, bool sparse)
+cop_err cop_cart_split_searcher_init(cop_cart_searcher *searcher, size_t n, size_t outputs, bool sparse)
 {
 	*searcher = (cop_cart_searcher){ .best.feature = SIZE_MAX };
 	searcher->spare = cop_mem_alloc(n, sizeof *searcher->spare);
@@ -40,7 +40,7 @@ cop_err cop_cart_searcher_init(cop_cart_searcher *searcher, size_t n, size_t out
 	return COP_OK;
 }
 
-void cop_cart_searcher_fini(cop_cart_searcher *searcher)
+void cop_cart_split_searcher_fini(cop_cart_searcher *searcher)
 {
 	cop_mem_free(searcher->rank);
 	cop_mem_free(searcher->pair);

@@ -41,8 +41,8 @@ typedef struct cop_cart_searcher {
 #define COP_CART_BINS 32768
 
 /* Room for nodes of n rows, of dense or sparse data. The caller ends it with fini in every case. COP_ENOMEM. */
-COP_CHECK cop_err cop_cart_searcher_init(cop_cart_searcher *searcher, size_t n, size_t outputs, bool sparse);
-void cop_cart_searcher_fini(cop_cart_searcher *searcher);
+COP_CHECK cop_err cop_cart_split_searcher_init(cop_cart_searcher *searcher, size_t n, size_t outputs, bool sparse);
+void cop_cart_split_searcher_fini(cop_cart_searcher *searcher);
 
 /* Is a better than b: by score, then lower feature? */
 bool cop_cart_split_better(const cop_cart_split *a, const cop_cart_split *b);

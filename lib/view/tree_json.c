@@ -114,7 +114,7 @@ static void put_test(cop_json_writer *writer, const cop_tree_phrases *words, siz
 {
 	if (words->preparation == NULL)
 		return;
-	cop_tree_test test = cop_tree_test_of(words, node);
+	cop_tree_test test = cop_tree_phrases_test_of(words, node);
 	text->length = 0;
 	cop_tree_phrases_test(words, &test, true, text);
 	if (text->err != COP_OK)

@@ -138,7 +138,7 @@ static void keep(heaviest_list *list, size_t j, double size)
 	list->place[at] = (uint32_t)j;
 }
 
-size_t cop_tree_heaviest(size_t count, const float *w, size_t top, uint32_t *place)
+size_t cop_tree_phrases_heaviest(size_t count, const float *w, size_t top, uint32_t *place)
 {
 	heaviest_list list = { .top = top, .place = place };
 	COP_ASSERT(top <= COP_TREE_PHRASES_MOST);
@@ -147,7 +147,7 @@ size_t cop_tree_heaviest(size_t count, const float *w, size_t top, uint32_t *pla
 	return list.kept;
 }
 
-size_t cop_tree_commonest(size_t count, const double *rows, size_t top, uint32_t *place)
+size_t cop_tree_phrases_commonest(size_t count, const double *rows, size_t top, uint32_t *place)
 {
 	heaviest_list list = { .top = top, .place = place };
 	COP_ASSERT(top <= COP_TREE_PHRASES_MOST);
@@ -197,7 +197,7 @@ static void simple_test(const cop_tree_phrases *words, float w, float bias, cop_
 	test->turned = without;
 }
 
-cop_tree_test cop_tree_test_of(const cop_tree_phrases *words, size_t node)
+cop_tree_test cop_tree_phrases_test_of(const cop_tree_phrases *words, size_t node)
 {
 	const cop_tree_vectors *nodes = &cop_tree_view(words->tree)->nodes;
 	size_t from = nodes->start[node], to = nodes->start[node + 1], stored = 0;
@@ -225,7 +225,7 @@ static void put_sum(
 	uint32_t place[COP_TREE_PHRASES_MOST];
 	size_t from = vectors->start[i], count = vectors->start[i + 1] - from, present = 0;
 	const float *w = vectors->weight + from;
-	size_t said = cop_tree_heaviest(count, w, words->top, place);
+	size_t said = cop_tree_phrases_heaviest(count, w, words->top, place);
 	for (size_t e = 0; e < count; e++)
 		present += w[e] != 0.0f;
 	for (size_t s = 0; s < said; s++) {
@@ -396,7 +396,7 @@ bool cop_tree_phrases_rows(const cop_tree_phrases *words, int32_t child, cop_byt
 	}
 	if (!words->census->classes || rows == 0)
 		return true;
-	size_t classes = cop_tree_commonest(words->census->outputs, mix, SAID_CLASSES + 1, place);
+	size_t classes = cop_tree_phrases_commonest(words->census->outputs, mix, SAID_CLASSES + 1, place);
 	for (size_t i = 0; i < classes && i < SAID_CLASSES; i++) {
 		cop_tree_phrases_put(out, i == 0 ? ": " : ", ");
 		cop_tree_phrases_output(words, place[i], out);

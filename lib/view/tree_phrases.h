@@ -43,7 +43,7 @@ typedef struct cop_tree_test {
 	bool right; /* always: which way */
 } cop_tree_test;
 
-cop_tree_test cop_tree_test_of(const cop_tree_phrases *words, size_t node);
+cop_tree_test cop_tree_phrases_test_of(const cop_tree_phrases *words, size_t node);
 /* The test; holds false: its opposite, which sends left. */
 void cop_tree_phrases_test(const cop_tree_phrases *words, const cop_tree_test *test, bool holds, cop_bytes *out);
 
@@ -69,8 +69,8 @@ bool cop_tree_phrases_census(const cop_tree_phrases *words, int32_t child, uint6
 
 /* Places of the at most `top` weights of greatest magnitude, heaviest first, ties by place, zeros left out; their
  * number is returned. place has room for top <= COP_TREE_PHRASES_MOST. */
-size_t cop_tree_heaviest(size_t count, const float *w, size_t top, uint32_t *place);
+size_t cop_tree_phrases_heaviest(size_t count, const float *w, size_t top, uint32_t *place);
 /* The same of counts. */
-size_t cop_tree_commonest(size_t count, const double *rows, size_t top, uint32_t *place);
+size_t cop_tree_phrases_commonest(size_t count, const double *rows, size_t top, uint32_t *place);
 
 #endif

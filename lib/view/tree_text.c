@@ -19,7 +19,7 @@ static void put_child(const cop_tree_phrases *words, const pending *now, cop_byt
 		cop_tree_phrases_put(out, "leaf %zu: ", (size_t)~now->child);
 		cop_tree_phrases_leaf(words, (size_t)~now->child, out);
 	} else {
-		cop_tree_test test = cop_tree_test_of(words, (size_t)now->child);
+		cop_tree_test test = cop_tree_phrases_test_of(words, (size_t)now->child);
 		cop_tree_phrases_put(out, "node %zu: ", test.node);
 		cop_tree_phrases_test(words, &test, true, out);
 	}

@@ -40,7 +40,7 @@ static void put_place(graph *g, int32_t child)
 	cop_tree_phrases_put(g->out, " [%slabel=\"", child < 0 ? "shape=box, style=\"rounded,filled\", " : "");
 	clear_text(g);
 	if (child >= 0) {
-		cop_tree_test test = cop_tree_test_of(&g->words, (size_t)child);
+		cop_tree_test test = cop_tree_phrases_test_of(&g->words, (size_t)child);
 		cop_tree_phrases_test(&g->words, &test, true, &g->text);
 	} else {
 		cop_tree_phrases_leaf(&g->words, (size_t)~child, &g->text);

@@ -10,7 +10,7 @@
 
 #define MOST_CLASSES 8 /* of a mix */
 
-cop_err cop_view_drawing_init(cop_view_drawing *p, size_t features, size_t outputs)
+cop_err cop_view_draw_init(cop_view_drawing *p, size_t features, size_t outputs)
 {
 	*p = (cop_view_drawing){ .features = features, .outputs = outputs };
 	cop_bytes_init(&p->text);
@@ -20,7 +20,7 @@ cop_err cop_view_drawing_init(cop_view_drawing *p, size_t features, size_t outpu
 	return p->named == NULL || p->values == NULL || p->rates == NULL ? COP_ENOMEM : COP_OK;
 }
 
-void cop_view_drawing_fini(cop_view_drawing *p)
+void cop_view_draw_fini(cop_view_drawing *p)
 {
 	cop_mem_free(p->named);
 	cop_mem_free(p->values);
@@ -38,7 +38,7 @@ static void put_text(cop_view_drawing *p, const char *key)
 }
 
 /* Five digits are plenty for a picture. */
-double cop_view_rounded(double value)
+double cop_view_draw_rounded(double value)
 {
 	char text[32];
 	if (!isfinite(value))
@@ -47,11 +47,11 @@ double cop_view_rounded(double value)
 	return strtod(text, NULL);
 }
 
-void cop_view_drawing_pair(cop_view_drawing *p, size_t what, double value)
+void cop_view_draw_pair(cop_view_drawing *p, size_t what, double value)
 {
 	cop_json_begin_array(p->json);
 	cop_json_unsigned(p->json, what);
-	cop_json_number(p->json, cop_view_rounded(value));
+	cop_json_number(p->json, cop_view_draw_rounded(value));
 	cop_json_end_array(p->json);
 }
 
@@ -59,10 +59,10 @@ void cop_view_drawing_pair(cop_view_drawing *p, size_t what, double value)
 static void put_commonest(cop_view_drawing *p, const char *key, const double *of)
 {
 	uint32_t place[MOST_CLASSES];
-	size_t count = cop_tree_commonest(p->outputs, of, MOST_CLASSES, place);
+	size_t count = cop_tree_phrases_commonest(p->outputs, of, MOST_CLASSES, place);
 	cop_json_put_array(p->json, key);
 	for (size_t i = 0; i < count; i++)
-		cop_view_drawing_pair(p, place[i], of[place[i]]);
+		cop_view_draw_pair(p, place[i], of[place[i]]);
 	cop_json_end_array(p->json);
 }
 
@@ -80,8 +80,8 @@ static void put_census(cop_view_drawing *p, const cop_tree_phrases *words, int32
 	if (words->census->outputs > 1 || rows == 0)
 		return;
 	cop_json_put_array(p->json, "s");
-	cop_json_number(p->json, cop_view_rounded(mix[0]));
-	cop_json_number(p->json, cop_view_rounded(mix[1]));
+	cop_json_number(p->json, cop_view_draw_rounded(mix[0]));
+	cop_json_number(p->json, cop_view_draw_rounded(mix[1]));
 	cop_json_end_array(p->json);
 }
 
@@ -100,22 +100,22 @@ static void put_test(cop_view_drawing *p, const cop_tree_phrases *words, const c
 	}
 	for (size_t e = 0; e < count; e++)
 		present += nodes->weight[from + e] != 0.0f;
-	size_t shown = cop_tree_heaviest(count, nodes->weight + from, words->top, place);
+	size_t shown = cop_tree_phrases_heaviest(count, nodes->weight + from, words->top, place);
 	cop_json_put_array(p->json, "w");
 	for (size_t i = 0; i < shown; i++) {
 		size_t j = nodes->index[from + place[i]];
 		p->named[j] = 1;
-		cop_view_drawing_pair(p, j, (double)nodes->weight[from + place[i]]);
+		cop_view_draw_pair(p, j, (double)nodes->weight[from + place[i]]);
 	}
 	cop_json_end_array(p->json);
 	cop_json_put_unsigned(p->json, "m", present - shown);
-	cop_json_put_number(p->json, "b", cop_view_rounded((double)nodes->bias[test->node]));
+	cop_json_put_number(p->json, "b", cop_view_draw_rounded((double)nodes->bias[test->node]));
 }
 
 static void put_node(cop_view_drawing *p, const cop_tree_phrases *words, size_t t)
 {
 	const cop_tree_parts *parts = cop_tree_view(words->tree);
-	cop_tree_test test = cop_tree_test_of(words, t);
+	cop_tree_test test = cop_tree_phrases_test_of(words, t);
 	cop_json_begin_object(p->json);
 	cop_json_put_integer(p->json, "l", parts->left[t]);
 	cop_json_put_integer(p->json, "r", parts->right[t]);
@@ -131,7 +131,7 @@ static void put_class(cop_view_drawing *p, const cop_tree_phrases *words, size_t
 	cop_tree_leaf_outputs(words->tree, leaf, NULL, p->values);
 	size_t best = cop_tree_leaf_class(words->tree, leaf, NULL);
 	cop_json_put_unsigned(p->json, "k", best);
-	cop_json_put_number(p->json, "q", cop_view_rounded((double)p->values[best]));
+	cop_json_put_number(p->json, "q", cop_view_draw_rounded((double)p->values[best]));
 	for (size_t k = 0; k < outputs; k++)
 		p->rates[k] = (double)p->values[k];
 	put_commonest(p, "d", p->rates);
@@ -151,7 +151,7 @@ static void put_leaf(cop_view_drawing *p, const cop_tree_phrases *words, size_t 
 	cop_json_end_object(p->json);
 }
 
-void cop_view_drawing_names(cop_view_drawing *p, const cop_tree_phrases *words)
+void cop_view_draw_names(cop_view_drawing *p, const cop_tree_phrases *words)
 {
 	char key[24];
 	cop_json_put_object(p->json, "names");
@@ -167,7 +167,7 @@ void cop_view_drawing_names(cop_view_drawing *p, const cop_tree_phrases *words)
 	cop_json_end_object(p->json);
 }
 
-void cop_view_drawing_tree(cop_view_drawing *p, const cop_tree_phrases *given, const cop_view_label *label)
+void cop_view_draw_tree(cop_view_drawing *p, const cop_tree_phrases *given, const cop_view_label *label)
 {
 	cop_tree_phrases words = *given;
 	words.mathematical = true;
@@ -186,6 +186,6 @@ void cop_view_drawing_tree(cop_view_drawing *p, const cop_tree_phrases *given, c
 		put_leaf(p, &words, l);
 	cop_json_end_array(p->json);
 	if (label->own_names)
-		cop_view_drawing_names(p, given);
+		cop_view_draw_names(p, given);
 	cop_json_end_object(p->json);
 }

@@ -20,8 +20,8 @@ typedef struct cop_view_drawing {
 } cop_view_drawing;
 
 /* COP_ENOMEM. Caller finishes with fini, also after an error. */
-COP_CHECK cop_err cop_view_drawing_init(cop_view_drawing *drawing, size_t features, size_t outputs);
-void cop_view_drawing_fini(cop_view_drawing *drawing);
+COP_CHECK cop_err cop_view_draw_init(cop_view_drawing *drawing, size_t features, size_t outputs);
+void cop_view_draw_fini(cop_view_drawing *drawing);
 
 typedef struct cop_view_label {
 	size_t number;
@@ -31,11 +31,11 @@ typedef struct cop_view_label {
 } cop_view_label;
 
 /* The tree of the words as the next value: of `features` features, with at most `outputs` outputs. */
-void cop_view_drawing_tree(cop_view_drawing *drawing, const cop_tree_phrases *words, const cop_view_label *label);
+void cop_view_draw_tree(cop_view_drawing *drawing, const cop_tree_phrases *words, const cop_view_label *label);
 /* Member "names": of the features that were named so far, which begin anew. */
-void cop_view_drawing_names(cop_view_drawing *drawing, const cop_tree_phrases *words);
+void cop_view_draw_names(cop_view_drawing *drawing, const cop_tree_phrases *words);
 /* [what, value], as the script takes weights and shares; the value to five digits, plenty for a picture. */
-void cop_view_drawing_pair(cop_view_drawing *drawing, size_t what, double value);
-double cop_view_rounded(double value);
+void cop_view_draw_pair(cop_view_drawing *drawing, size_t what, double value);
+double cop_view_draw_rounded(double value);
 
 #endif

@@ -43,10 +43,10 @@ static cop_err put_importance(page *p)
 		return COP_OK;
 	double *share = cop_mem_alloc(d, sizeof *share);
 	cop_err err = share == NULL ? COP_ENOMEM : cop_trained_importance(p->model, NULL, share);
-	size_t count = err == COP_OK ? cop_tree_commonest(d, share, MOST_IMPORTANT, place) : 0;
+	size_t count = err == COP_OK ? cop_tree_phrases_commonest(d, share, MOST_IMPORTANT, place) : 0;
 	cop_json_put_array(p->json, "importance");
 	for (size_t i = 0; i < count; i++) {
-		cop_view_drawing_pair(&p->drawing, place[i], share[place[i]]);
+		cop_view_draw_pair(&p->drawing, place[i], share[place[i]]);
 		p->drawing.named[place[i]] = 1;
 	}
 	cop_json_end_array(p->json);
@@ -79,14 +79,14 @@ static cop_err put_data(page *p, size_t trees)
 	for (size_t i = p->scope.from; i < p->scope.from + trees && p->drawing.text.err == COP_OK; i++) {
 		const cop_tree_phrases words = cop_tree_phrases_of(p->model, i, p->scope.top);
 		const cop_view_label label = { .number = i, .weight = cop_trees_weight(p->model->trees, i) };
-		cop_view_drawing_tree(&p->drawing, &words, &label);
+		cop_view_draw_tree(&p->drawing, &words, &label);
 	}
 	cop_json_end_array(p->json);
 	cop_err err = put_importance(p);
 	if (err != COP_OK)
 		return err;
 	const cop_tree_phrases words = { .preparation = p->model->preparation };
-	cop_view_drawing_names(&p->drawing, &words);
+	cop_view_draw_names(&p->drawing, &words);
 	cop_json_end_object(p->json);
 	return p->drawing.text.err != COP_OK ? p->drawing.text.err : p->text.err;
 }
@@ -189,7 +189,7 @@ cop_err cop_view_html(const cop_trained *model, const cop_view_settings *setting
 	if (err != COP_OK)
 		return err;
 	cop_bytes_init(&p.text);
-	err = cop_view_drawing_init(&p.drawing, cop_trees_features(model->trees), cop_trees_outputs(model->trees));
+	err = cop_view_draw_init(&p.drawing, cop_trees_features(model->trees), cop_trees_outputs(model->trees));
 	p.drawing.classes = cop_encoder_classes(model->preparation) > 0;
 	if (err == COP_OK)
 		err = cop_json_writer_new(COP_JSON_COMPACT, &p.json);
@@ -197,7 +197,7 @@ cop_err cop_view_html(const cop_trained *model, const cop_view_settings *setting
 	if (err == COP_OK)
 		err = put_page(&p, out);
 	cop_json_writer_free(p.json);
-	cop_view_drawing_fini(&p.drawing);
+	cop_view_draw_fini(&p.drawing);
 	cop_bytes_fini(&p.text);
 	return err;
 }

@@ -134,7 +134,7 @@ static void put_rule(walk *w, size_t leaf)
 	cop_bytes *out = w->out;
 	w->rule.count = 0;
 	for (size_t i = 0; i < w->depth; i++) {
-		cop_tree_test test = cop_tree_test_of(w->words, w->at[i].node);
+		cop_tree_test test = cop_tree_phrases_test_of(w->words, w->at[i].node);
 		add(&w->rule, &test, w->at[i].right);
 	}
 	cop_tree_phrases_put(out, "\nrule %zu.%zu", w->tree, leaf);

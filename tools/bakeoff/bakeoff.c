@@ -216,9 +216,9 @@ static cop_err report(const cop_bakeoff_options *o, const cop_bakeoff_store *sto
 			.risk = o->risk,
 			.partial = partial };
 		if (o->json)
-			err = cop_bakeoff_print_json(&r);
+			err = cop_bakeoff_report_json(&r);
 		else
-			cop_bakeoff_print_text(&r, stdout);
+			cop_bakeoff_report_text(&r, stdout);
 		if (err == COP_OK && o->report != NULL)
 			err = cop_bakeoff_report_write(&r, o->report, diag);
 	}
@@ -294,7 +294,7 @@ static int with_data(cop_bakeoff_options *o, cop_bakeoff_store *store, const pee
 	return status;
 }
 
-int cop_bakeoff_command(int argc, char **argv)
+int cop_command_bakeoff(int argc, char **argv)
 {
 	static cop_bakeoff_options o; /* large */
 	cop_bakeoff_store store = { .csv = -1, .curves = -1 };

@@ -23,7 +23,7 @@ typedef struct scale {
 	double top;         /* loss */
 } scale;
 
-void cop_bakeoff_print_escaped(const char *text, FILE *out)
+void cop_bakeoff_report_escaped(const char *text, FILE *out)
 {
 	for (; *text != '\0'; text++) {
 		const char *name = *text == '&'    ? "&amp;"
@@ -105,7 +105,7 @@ static bool measure(const cop_bakeoff_report *r, size_t field, scale *out)
 	if (last == 0)
 		return false;
 	for (size_t i = 0; i < r->score->contenders; i++) {
-		const cop_bakeoff_cell *cell = cop_bakeoff_cell_at(r->score, field, i);
+		const cop_bakeoff_cell *cell = cop_bakeoff_score_cell(r->score, field, i);
 		bool drawn = r->score->contender[i].origin == COP_BAKEOFF_HINDSIGHT && cell->seeds > 0;
 		most = drawn && cell->loss > most ? cell->loss : most;
 	}
@@ -172,7 +172,7 @@ static void print_key(const char *classes, const char *name, double loss, size_t
 	int y = TOP + HEIGHT + BELOW + LINE * (int)place + LINE / 2;
 	(void)fprintf(out, "<path class=\"line %s\" d=\"M%d %dh30\"/><text x=\"%d\" y=\"%d\">%.4f ", classes, LEFT, y,
 	        LEFT + 38, y + 4, loss);
-	cop_bakeoff_print_escaped(name, out);
+	cop_bakeoff_report_escaped(name, out);
 	(void)fputs("</text>\n", out);
 }
 
@@ -182,7 +182,7 @@ static void print_lines(const cop_bakeoff_report *r, size_t field, const scale *
 	const cop_bakeoff_score *score = r->score;
 	size_t own = 0;
 	for (size_t i = 0; i < score->contenders; i++) {
-		const cop_bakeoff_cell *cell = cop_bakeoff_cell_at(score, field, i);
+		const cop_bakeoff_cell *cell = cop_bakeoff_score_cell(score, field, i);
 		curve c;
 		gather(r, field, i, &c);
 		if (score->contender[i].origin == COP_BAKEOFF_OWN)
@@ -202,7 +202,7 @@ static size_t print_keys(const cop_bakeoff_report *r, size_t field, FILE *out)
 	size_t keys = 0;
 	for (size_t i = 0; i < score->contenders; i++) {
 		const cop_bakeoff_contender *c = &score->contender[i];
-		const cop_bakeoff_cell *cell = cop_bakeoff_cell_at(score, field, i);
+		const cop_bakeoff_cell *cell = cop_bakeoff_score_cell(score, field, i);
 		char classes[32];
 		own += c->origin == COP_BAKEOFF_OWN;
 		if (c->origin == COP_BAKEOFF_PEER || cell->seeds == 0)
@@ -218,7 +218,7 @@ static size_t print_keys(const cop_bakeoff_report *r, size_t field, FILE *out)
 	return keys;
 }
 
-void cop_bakeoff_print_curves(const cop_bakeoff_report *r, size_t field, FILE *out)
+void cop_bakeoff_report_curves(const cop_bakeoff_report *r, size_t field, FILE *out)
 {
 	const cop_bakeoff_field *f = &r->score->field[field];
 	scale s;
@@ -229,7 +229,7 @@ void cop_bakeoff_print_curves(const cop_bakeoff_report *r, size_t field, FILE *o
 	        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" role=\"img\" viewBox=\"0 0 %d %d\" "
 	        "aria-labelledby=\"t%zu d%zu\">\n<title id=\"t%zu\">",
 	        LEFT + WIDTH + 20, height, field, field, field);
-	cop_bakeoff_print_escaped(f->name, out);
+	cop_bakeoff_report_escaped(f->name, out);
 	(void)fprintf(out,
 	        ": learning curves</title>\n<desc id=\"d%zu\">Mean loss so far against events, from %.0f to %.0f",
 	        field, pow(10.0, s.first), pow(10.0, s.last));

@@ -45,7 +45,7 @@ static part part_of(char *name)
 	                                       : WHOLE;
 	if (found == WHOLE && cut_end(name, ".log")) /* a bandit log says nothing of the actions that were not played */
 		return NO_PART;
-	return cop_bakeoff_name_wrong(name, strlen(name)) == NULL ? found : NO_PART;
+	return cop_bakeoff_settings_name_wrong(name, strlen(name)) == NULL ? found : NO_PART;
 }
 
 static int by_name(const void *a, const void *b)

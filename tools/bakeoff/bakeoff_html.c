@@ -38,7 +38,7 @@ static const char head[] =
         "@media print { .scroll { overflow: visible; } }\n"
         "</style>\n</head>\n<body>\n<main>\n<h1>Bakeoff</h1>\n";
 
-static void escaped(const char *text, FILE *out) { cop_bakeoff_print_escaped(text, out); }
+static void escaped(const char *text, FILE *out) { cop_bakeoff_report_escaped(text, out); }
 
 static void begin_table(const char *caption, FILE *out)
 {
@@ -131,7 +131,7 @@ static void print_losses(const cop_bakeoff_score *s, bool all, FILE *out)
 		(void)fprintf(out, "<td>%" PRIu64 "%s</td><td>%" PRIu64 "</td><td>%" PRIu64 "</td>", field->events,
 		        field->uneven ? " (uneven)" : "", field->features, field->classes);
 		for (size_t i = 0; i < s->contenders; i++) {
-			const cop_bakeoff_cell *cell = cop_bakeoff_cell_at(s, f, i);
+			const cop_bakeoff_cell *cell = cop_bakeoff_score_cell(s, f, i);
 			if (!is_in(s, i, all))
 				continue;
 			if (s->best[f] == i)
@@ -153,7 +153,7 @@ static void print_losses(const cop_bakeoff_score *s, bool all, FILE *out)
 static void print_errors(const cop_bakeoff_cell *cell, FILE *out)
 {
 	if (cell->seeds > 1)
-		(void)fprintf(out, "<td>%.1f (%.1f)</td>", cell->errors, cop_bakeoff_deviation(cell));
+		(void)fprintf(out, "<td>%.1f (%.1f)</td>", cell->errors, cop_bakeoff_score_deviation(cell));
 	else
 		figure(cell->seeds > 0 ? cell->errors : (double)NAN, 1, out);
 }
@@ -173,7 +173,7 @@ static void print_cells(const cop_bakeoff_score *s, const char *title,
 		row(s->field[f].name, out);
 		for (size_t i = 0; i < s->contenders; i++)
 			if (is_in(s, i, false))
-				print(cop_bakeoff_cell_at(s, f, i), out);
+				print(cop_bakeoff_score_cell(s, f, i), out);
 		(void)fputs("</tr>\n", out);
 	}
 	end_table(out);
@@ -254,13 +254,13 @@ static void print_charts(const cop_bakeoff_report *r, FILE *out)
 		(void)fputs("<figure><figcaption>", out);
 		escaped(r->score->field[f].name, out);
 		(void)fputs("</figcaption>\n", out);
-		cop_bakeoff_print_curves(r, f, out);
+		cop_bakeoff_report_curves(r, f, out);
 		(void)fputs("</figure>\n", out);
 	}
 	(void)fputs("</div>\n", out);
 }
 
-void cop_bakeoff_print_html(const cop_bakeoff_report *r, FILE *out)
+void cop_bakeoff_report_html(const cop_bakeoff_report *r, FILE *out)
 {
 	const cop_bakeoff_score *s = r->score;
 	(void)fputs(head, out);

@@ -55,7 +55,7 @@ static const char usage_text[] = "usage: coppice bakeoff --data-dir DIR [--datas
 
 static bool add_dataset(cop_bakeoff_options *o, const char *name)
 {
-	const char *wrong = cop_bakeoff_name_wrong(name, strlen(name));
+	const char *wrong = cop_bakeoff_settings_name_wrong(name, strlen(name));
 	for (size_t i = 0; i < o->datasets && wrong == NULL; i++)
 		if (strcmp(o->dataset[i], name) == 0)
 			wrong = "it is there twice";

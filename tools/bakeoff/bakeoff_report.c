@@ -48,7 +48,7 @@ static void print_losses(const cop_bakeoff_score *s, FILE *out)
 	for (size_t f = 0; f < s->fields; f++) {
 		(void)fprintf(out, "%-*s", NAME_WIDTH, s->field[f].name);
 		for (size_t i = 0; i < s->contenders; i++) {
-			const cop_bakeoff_cell *cell = cop_bakeoff_cell_at(s, f, i);
+			const cop_bakeoff_cell *cell = cop_bakeoff_score_cell(s, f, i);
 			if (!s->contender[i].shown)
 				continue;
 			if (cell->seeds == 0)
@@ -74,10 +74,10 @@ static void print_errors(const cop_bakeoff_score *s, FILE *out)
 		(void)fprintf(out, "%-*s", NAME_WIDTH, s->field[f].name);
 		for (size_t i = 0; i < s->contenders; i++) {
 			char text[64] = "-";
-			const cop_bakeoff_cell *cell = cop_bakeoff_cell_at(s, f, i);
+			const cop_bakeoff_cell *cell = cop_bakeoff_score_cell(s, f, i);
 			if (cell->seeds > 1)
-				(void)snprintf(
-				        text, sizeof text, "%.1f (%.1f)", cell->errors, cop_bakeoff_deviation(cell));
+				(void)snprintf(text, sizeof text, "%.1f (%.1f)", cell->errors,
+				        cop_bakeoff_score_deviation(cell));
 			else if (cell->seeds == 1)
 				(void)snprintf(text, sizeof text, "%.1f", cell->errors);
 			if (s->contender[i].shown)
@@ -94,7 +94,7 @@ static void print_times(const cop_bakeoff_score *s, FILE *out)
 	for (size_t f = 0; f < s->fields; f++) {
 		(void)fprintf(out, "%-*s", NAME_WIDTH, s->field[f].name);
 		for (size_t i = 0; i < s->contenders; i++) {
-			const cop_bakeoff_cell *cell = cop_bakeoff_cell_at(s, f, i);
+			const cop_bakeoff_cell *cell = cop_bakeoff_score_cell(s, f, i);
 			if (s->contender[i].shown && cell->seeds == 0)
 				(void)fprintf(out, "%*s", COLUMN_WIDTH, "-");
 			else if (s->contender[i].shown)
@@ -143,7 +143,7 @@ static void print_missing(const cop_bakeoff_report *r, FILE *out)
 		(void)fputs("The bakeoff is not complete: runs are missing.\n", out);
 }
 
-void cop_bakeoff_print_text(const cop_bakeoff_report *r, FILE *out)
+void cop_bakeoff_report_text(const cop_bakeoff_report *r, FILE *out)
 {
 	const cop_bakeoff_score *s = r->score;
 	(void)fprintf(out, "Bakeoff over %zu datasets; means over the %zu that all have\n", s->fields, s->common);
@@ -167,14 +167,14 @@ static void put_errors(cop_json_writer *json, const cop_bakeoff_score *s, size_t
 {
 	cop_json_put_object(json, "errors");
 	for (size_t f = 0; f < s->fields; f++) {
-		const cop_bakeoff_cell *cell = cop_bakeoff_cell_at(s, f, i);
+		const cop_bakeoff_cell *cell = cop_bakeoff_score_cell(s, f, i);
 		if (cell->seeds == 0)
 			continue;
 		cop_json_put_object(json, s->field[f].name);
 		cop_json_put_unsigned(json, "seeds", cell->seeds);
 		cop_json_put_number(json, "mean", cell->errors);
 		if (cell->seeds > 1)
-			cop_json_put_number(json, "deviation", cop_bakeoff_deviation(cell));
+			cop_json_put_number(json, "deviation", cop_bakeoff_score_deviation(cell));
 		cop_json_end_object(json);
 	}
 	cop_json_end_object(json);
@@ -194,8 +194,8 @@ static void put_contender(cop_json_writer *json, const cop_bakeoff_score *s, siz
 	cop_json_put_number(json, "microseconds", 1e6 * c->seconds);
 	cop_json_put_object(json, "losses");
 	for (size_t f = 0; f < s->fields; f++)
-		if (cop_bakeoff_cell_at(s, f, i)->seeds > 0)
-			cop_json_put_number(json, s->field[f].name, cop_bakeoff_cell_at(s, f, i)->loss);
+		if (cop_bakeoff_score_cell(s, f, i)->seeds > 0)
+			cop_json_put_number(json, s->field[f].name, cop_bakeoff_score_cell(s, f, i)->loss);
 	cop_json_end_object(json);
 	put_errors(json, s, i);
 	cop_json_put_array(json, "against");
@@ -214,7 +214,7 @@ static void put_contender(cop_json_writer *json, const cop_bakeoff_score *s, siz
 	cop_json_end_object(json);
 }
 
-cop_err cop_bakeoff_print_json(const cop_bakeoff_report *r)
+cop_err cop_bakeoff_report_json(const cop_bakeoff_report *r)
 {
 	const cop_bakeoff_score *s = r->score;
 	cop_json_writer *json;
@@ -253,6 +253,6 @@ static cop_err write_file(const cop_bakeoff_report *report, const char *base, co
 
 cop_err cop_bakeoff_report_write(const cop_bakeoff_report *report, const char *base, cop_diag *diag)
 {
-	cop_err err = write_file(report, base, ".txt", cop_bakeoff_print_text, diag);
-	return err != COP_OK ? err : write_file(report, base, ".html", cop_bakeoff_print_html, diag);
+	cop_err err = write_file(report, base, ".txt", cop_bakeoff_report_text, diag);
+	return err != COP_OK ? err : write_file(report, base, ".html", cop_bakeoff_report_html, diag);
 }

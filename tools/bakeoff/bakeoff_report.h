@@ -19,16 +19,16 @@ typedef struct cop_bakeoff_report {
 	bool partial; /* runs are missing that were asked for */
 } cop_bakeoff_report;
 
-void cop_bakeoff_print_text(const cop_bakeoff_report *report, FILE *out);
-void cop_bakeoff_print_html(const cop_bakeoff_report *report, FILE *out);
+void cop_bakeoff_report_text(const cop_bakeoff_report *report, FILE *out);
+void cop_bakeoff_report_html(const cop_bakeoff_report *report, FILE *out);
 /* COP_ENOMEM. */
-COP_CHECK cop_err cop_bakeoff_print_json(const cop_bakeoff_report *report);
+COP_CHECK cop_err cop_bakeoff_report_json(const cop_bakeoff_report *report);
 /* BASE.txt and BASE.html, each written beside and renamed. COP_EIO. */
 COP_CHECK cop_err cop_bakeoff_report_write(const cop_bakeoff_report *report, const char *base, cop_diag *diag);
 
 /* One chart: the mean learning curves of a dataset's own settings; nothing without points. */
-void cop_bakeoff_print_curves(const cop_bakeoff_report *report, size_t field, FILE *out);
+void cop_bakeoff_report_curves(const cop_bakeoff_report *report, size_t field, FILE *out);
 /* Text for HTML: & < > " ' escaped. */
-void cop_bakeoff_print_escaped(const char *text, FILE *out);
+void cop_bakeoff_report_escaped(const char *text, FILE *out);
 
 #endif

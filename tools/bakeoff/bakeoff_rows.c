@@ -97,7 +97,7 @@ static void read_name(reader *r, char *out)
 {
 	size_t length;
 	const char *text = cop_csv_field(r->csv, r->next, &length);
-	const char *wrong = cop_bakeoff_name_wrong(text, length);
+	const char *wrong = cop_bakeoff_settings_name_wrong(text, length);
 	if (wrong != NULL)
 		refuse(r, "a name of at most 95 bytes, without commas, quotes and control characters");
 	else

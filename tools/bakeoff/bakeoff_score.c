@@ -14,7 +14,7 @@ enum { MOST_CONTENDERS = 256 };
 
 static double variance(const cop_bakeoff_cell *cell) { return cell->loss * (1.0 - cell->loss) / (double)cell->events; }
 
-double cop_bakeoff_tail(const cop_bakeoff_cell *a, const cop_bakeoff_cell *b)
+double cop_bakeoff_score_tail(const cop_bakeoff_cell *a, const cop_bakeoff_cell *b)
 {
 	double difference = a->loss - b->loss;
 	double error = sqrt(variance(a) + variance(b));
@@ -25,17 +25,17 @@ double cop_bakeoff_tail(const cop_bakeoff_cell *a, const cop_bakeoff_cell *b)
 	return 0.5 * erfc(difference / error * sqrt(0.5));
 }
 
-int cop_bakeoff_compare(const cop_bakeoff_cell *a, const cop_bakeoff_cell *b, double risk)
+int cop_bakeoff_score_compare(const cop_bakeoff_cell *a, const cop_bakeoff_cell *b, double risk)
 {
-	return cop_bakeoff_tail(b, a) < risk ? 1 : cop_bakeoff_tail(a, b) < risk ? -1 : 0;
+	return cop_bakeoff_score_tail(b, a) < risk ? 1 : cop_bakeoff_score_tail(a, b) < risk ? -1 : 0;
 }
 
-double cop_bakeoff_deviation(const cop_bakeoff_cell *cell)
+double cop_bakeoff_score_deviation(const cop_bakeoff_cell *cell)
 {
 	return cell->seeds < 2 ? (double)NAN : sqrt(cell->squares / (double)(cell->seeds - 1));
 }
 
-double cop_bakeoff_relative(const cop_bakeoff_cell *cell, const cop_bakeoff_cell *reference)
+double cop_bakeoff_score_relative(const cop_bakeoff_cell *cell, const cop_bakeoff_cell *reference)
 {
 	double least = 1.0 / (double)reference->events;
 	double to = reference->loss > least ? reference->loss : least;
@@ -156,7 +156,7 @@ static void fill_hindsight(cop_bakeoff_score *s, size_t contender)
 	for (size_t f = 0; f < s->fields; f++) {
 		cop_bakeoff_cell *cell = &s->cell[f * s->contenders + contender];
 		for (size_t i = 0; i < s->contenders; i++) {
-			const cop_bakeoff_cell *other = cop_bakeoff_cell_at(s, f, i);
+			const cop_bakeoff_cell *other = cop_bakeoff_score_cell(s, f, i);
 			bool same = s->contender[i].origin == COP_BAKEOFF_PEER && s->contender[i].file == c->file;
 			if (same && other->seeds > 0 && (cell->seeds == 0 || other->loss < cell->loss))
 				*cell = *other;
@@ -188,10 +188,10 @@ static cop_err fill_cells(builder *b)
 	for (size_t f = 0; f < s->fields; f++) {
 		s->best[f] = SIZE_MAX;
 		for (size_t i = 0; i < s->contenders; i++) {
-			const cop_bakeoff_cell *cell = cop_bakeoff_cell_at(s, f, i);
+			const cop_bakeoff_cell *cell = cop_bakeoff_score_cell(s, f, i);
 			bool counts = cell->seeds > 0 && s->contender[i].origin != COP_BAKEOFF_HINDSIGHT;
 			if (counts &&
-			        (s->best[f] == SIZE_MAX || cell->loss < cop_bakeoff_cell_at(s, f, s->best[f])->loss))
+			        (s->best[f] == SIZE_MAX || cell->loss < cop_bakeoff_score_cell(s, f, s->best[f])->loss))
 				s->best[f] = i;
 		}
 	}
@@ -207,7 +207,7 @@ static void find_common(cop_bakeoff_score *s)
 	for (size_t f = 0; f < s->fields; f++) {
 		s->field[f].common = true;
 		for (size_t i = 0; i < s->contenders; i++)
-			if (s->contender[i].origin != COP_BAKEOFF_PEER && cop_bakeoff_cell_at(s, f, i)->seeds == 0)
+			if (s->contender[i].origin != COP_BAKEOFF_PEER && cop_bakeoff_score_cell(s, f, i)->seeds == 0)
 				s->field[f].common = false;
 		s->common += s->field[f].common;
 	}
@@ -219,8 +219,9 @@ static void sum_up(cop_bakeoff_score *s, size_t contender, size_t reference)
 	size_t count = 0;
 	size_t relatives = 0;
 	for (size_t f = 0; f < s->fields; f++) {
-		const cop_bakeoff_cell *cell = cop_bakeoff_cell_at(s, f, contender);
-		const cop_bakeoff_cell *to = cop_bakeoff_cell_at(s, f, reference == SIZE_MAX ? s->best[f] : reference);
+		const cop_bakeoff_cell *cell = cop_bakeoff_score_cell(s, f, contender);
+		const cop_bakeoff_cell *to =
+		        cop_bakeoff_score_cell(s, f, reference == SIZE_MAX ? s->best[f] : reference);
 		if (!s->field[f].common)
 			continue;
 		if (cell->seeds == 0) {
@@ -232,7 +233,7 @@ static void sum_up(cop_bakeoff_score *s, size_t contender, size_t reference)
 		c->seconds += cell->seconds;
 		if (to->seeds > 0) {
 			relatives++;
-			c->relative += cop_bakeoff_relative(cell, to);
+			c->relative += cop_bakeoff_score_relative(cell, to);
 		}
 	}
 	c->mean = count > 0 ? c->mean / (double)count : (double)NAN;
@@ -261,11 +262,11 @@ static void compare_all(cop_bakeoff_score *s, double risk)
 		for (size_t b = 0; b < s->contenders; b++) {
 			cop_bakeoff_pair *pair = &s->pair[a * s->contenders + b];
 			for (size_t f = 0; f < s->fields && a != b; f++) {
-				const cop_bakeoff_cell *x = cop_bakeoff_cell_at(s, f, a);
-				const cop_bakeoff_cell *y = cop_bakeoff_cell_at(s, f, b);
+				const cop_bakeoff_cell *x = cop_bakeoff_score_cell(s, f, a);
+				const cop_bakeoff_cell *y = cop_bakeoff_score_cell(s, f, b);
 				if (x->seeds == 0 || y->seeds == 0)
 					continue;
-				int verdict = cop_bakeoff_compare(x, y, risk);
+				int verdict = cop_bakeoff_score_compare(x, y, risk);
 				pair->both++;
 				pair->less += x->loss < y->loss;
 				pair->wins += verdict > 0;

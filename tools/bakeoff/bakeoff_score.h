@@ -21,13 +21,13 @@ typedef struct cop_bakeoff_cell {
 } cop_bakeoff_cell;
 
 /* 1 - Phi(z) for the hypothesis that a's loss is the greater; 0.5 when nothing is known. */
-double cop_bakeoff_tail(const cop_bakeoff_cell *a, const cop_bakeoff_cell *b);
+double cop_bakeoff_score_tail(const cop_bakeoff_cell *a, const cop_bakeoff_cell *b);
 /* +1: a wins over b, -1: it loses, 0: neither. Both have results. */
-int cop_bakeoff_compare(const cop_bakeoff_cell *a, const cop_bakeoff_cell *b, double risk);
+int cop_bakeoff_score_compare(const cop_bakeoff_cell *a, const cop_bakeoff_cell *b, double risk);
 /* Of the errors over the seeds, with seeds - 1; NaN for fewer than two. */
-double cop_bakeoff_deviation(const cop_bakeoff_cell *cell);
+double cop_bakeoff_score_deviation(const cop_bakeoff_cell *cell);
 /* A reference of no loss counts as one of a single wrong event. */
-double cop_bakeoff_relative(const cop_bakeoff_cell *cell, const cop_bakeoff_cell *reference);
+double cop_bakeoff_score_relative(const cop_bakeoff_cell *cell, const cop_bakeoff_cell *reference);
 
 typedef enum cop_bakeoff_origin {
 	COP_BAKEOFF_OWN,
@@ -88,7 +88,7 @@ COP_CHECK cop_err cop_bakeoff_score_init(
         cop_bakeoff_score *score, const cop_bakeoff_score_settings *settings, cop_diag *diag);
 void cop_bakeoff_score_fini(cop_bakeoff_score *score);
 
-static inline const cop_bakeoff_cell *cop_bakeoff_cell_at(
+static inline const cop_bakeoff_cell *cop_bakeoff_score_cell(
         const cop_bakeoff_score *score, size_t field, size_t contender)
 {
 	return &score->cell[field * score->contenders + contender];

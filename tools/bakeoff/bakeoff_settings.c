@@ -36,7 +36,7 @@ static bool complain(const char *text, const char *what)
 	return cop_command_complain(COP_BAKEOFF_NAME, "setting '%s': %s (coppice bakeoff --help)", text, what);
 }
 
-const char *cop_bakeoff_name_wrong(const char *name, size_t length)
+const char *cop_bakeoff_settings_name_wrong(const char *name, size_t length)
 {
 	if (length == 0)
 		return "a name is empty";
@@ -137,7 +137,7 @@ static void write_options(const cop_learner_options *o, char *out)
 
 static bool finish(cop_bakeoff_settings *settings, const char *name, const cop_learner_options *options)
 {
-	const char *wrong = cop_bakeoff_name_wrong(name, strlen(name));
+	const char *wrong = cop_bakeoff_settings_name_wrong(name, strlen(name));
 	if (wrong == NULL)
 		wrong = cop_learner_options_wrong(options, false);
 	if (wrong == NULL)

@@ -34,7 +34,7 @@ typedef struct cop_bakeoff_settings {
 } cop_bakeoff_settings;
 
 /* What is wrong with a name (length bytes, not terminated) of a setting or dataset, or NULL. */
-const char *cop_bakeoff_name_wrong(const char *name, size_t length);
+const char *cop_bakeoff_settings_name_wrong(const char *name, size_t length);
 
 /* Adds the settings of a text: built-in ones and short ones divided by commas
  * ("default,dgt:height=4,tall=dgt:height=8"), or a long one ("tall: --learner dgt --height 8"). False: complained. */

@@ -123,7 +123,7 @@ static bool parse_setting(const char *line, cop_bakeoff_setting *out)
 	unsigned mark;
 	int used = 0;
 	*out = (cop_bakeoff_setting){ .fingerprint = 0 };
-	if (cop_bakeoff_name_wrong(line, name) != NULL || sscanf(line + name, ",%8x,%n", &mark, &used) != 1 ||
+	if (cop_bakeoff_settings_name_wrong(line, name) != NULL || sscanf(line + name, ",%8x,%n", &mark, &used) != 1 ||
 	        used == 0)
 		return false;
 	out->fingerprint = mark;

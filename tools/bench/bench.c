@@ -156,7 +156,7 @@ static bool read_words(int argc, char **argv, const cop_option_set *set, options
 	return fault == NULL;
 }
 
-int cop_bench_command(int argc, char **argv)
+int cop_command_bench(int argc, char **argv)
 {
 	options o = { .inflight = 64, .events = 20000, .rounds = 7, .seconds = 0.5, .timeout = 5.0 };
 	bool given[sizeof rows / sizeof *rows] = { false };

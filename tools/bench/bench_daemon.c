@@ -21,7 +21,7 @@ typedef struct bench {
 
 static figure figure_of(double *values, size_t rounds)
 {
-	double median = cop_bench_quantile(values, rounds, 0.5); /* sorts them */
+	double median = cop_bench_measures_quantile(values, rounds, 0.5); /* sorts them */
 	return (figure){ .median = median, .low = values[0], .high = values[rounds - 1] };
 }
 
@@ -51,7 +51,7 @@ static cop_err measure_latency(bench *b)
 		err = cop_bench_drive_at(b->driver, b->rate, requests->seconds, &taken, b->diag);
 		for (size_t q = 0; q < COP_BENCH_QUANTILES && err == COP_OK; q++)
 			b->values[q * requests->rounds + round] =
-			        1e6 * cop_bench_quantile(taken.of, taken.count, cop_bench_quantiles[q].share);
+			        1e6 * cop_bench_measures_quantile(taken.of, taken.count, cop_bench_quantiles[q].share);
 	}
 	for (size_t q = 0; q < COP_BENCH_QUANTILES && err == COP_OK; q++)
 		b->latency[q] = figure_of(b->values + q * requests->rounds, requests->rounds);
@@ -113,12 +113,12 @@ cop_err cop_bench_daemon_run(const cop_bench_daemon *settings, cop_json_writer *
 {
 	bench b = { .set = settings, .diag = diag };
 	b.values = cop_mem_alloc(settings->requests.rounds, COP_BENCH_QUANTILES * sizeof *b.values);
-	cop_err err = b.values == NULL ? COP_ENOMEM : cop_bench_driver_open(&settings->target, &b.driver, diag);
+	cop_err err = b.values == NULL ? COP_ENOMEM : cop_bench_drive_open(&settings->target, &b.driver, diag);
 	if (err == COP_OK)
 		err = measure_rates(&b);
 	if (err == COP_OK)
 		err = measure_latency(&b);
-	cop_bench_driver_close(b.driver);
+	cop_bench_drive_close(b.driver);
 	cop_mem_free(b.values);
 	if (err == COP_OK && json == NULL)
 		show_text(&b);

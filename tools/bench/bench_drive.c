@@ -158,7 +158,7 @@ static cop_err try_one(cop_bench_driver *driver, cop_diag *diag)
 	return err;
 }
 
-cop_err cop_bench_driver_open(const cop_bench_target *target, cop_bench_driver **out, cop_diag *diag)
+cop_err cop_bench_drive_open(const cop_bench_target *target, cop_bench_driver **out, cop_diag *diag)
 {
 	cop_rng rng;
 	struct timespec now;
@@ -171,7 +171,7 @@ cop_err cop_bench_driver_open(const cop_bench_target *target, cop_bench_driver *
 	}
 	if (driver == NULL || driver->rows == NULL) {
 		cop_diag_message(diag, "%s", cop_err_text(COP_ENOMEM));
-		cop_bench_driver_close(driver);
+		cop_bench_drive_close(driver);
 		return COP_ENOMEM;
 	}
 	cop_rng_init(&rng, 1, 0);
@@ -185,11 +185,11 @@ cop_err cop_bench_driver_open(const cop_bench_target *target, cop_bench_driver *
 	if (err == COP_OK)
 		*out = driver;
 	else
-		cop_bench_driver_close(driver);
+		cop_bench_drive_close(driver);
 	return err;
 }
 
-void cop_bench_driver_close(cop_bench_driver *driver)
+void cop_bench_drive_close(cop_bench_driver *driver)
 {
 	if (driver == NULL)
 		return;

@@ -33,7 +33,7 @@ static cop_err run_part(load *l, size_t inflight, part *out, cop_diag *diag)
 	cop_err err = cop_bench_drive(l->driver, &what, &out->events_per_second, diag);
 	for (size_t i = 0; i < 2 && err == COP_OK; i++)
 		for (size_t k = 0; k < COP_BENCH_QUANTILES; k++)
-			out->latency[i][k] = 1e6 * cop_bench_quantile(l->latency[i].of, l->latency[i].count,
+			out->latency[i][k] = 1e6 * cop_bench_measures_quantile(l->latency[i].of, l->latency[i].count,
 			                                   cop_bench_quantiles[k].share);
 	return err;
 }
@@ -79,7 +79,7 @@ static cop_err prepare(load *l, cop_diag *diag)
 			return COP_ENOMEM;
 		}
 	}
-	return cop_bench_driver_open(&target, &l->driver, diag);
+	return cop_bench_drive_open(&target, &l->driver, diag);
 }
 
 static void show(const load *l, const part *alone, const part *pipelined, cop_json_writer *json)
@@ -108,7 +108,7 @@ cop_err cop_bench_load_run(const cop_bench_load *settings, cop_json_writer *json
 		err = run_part(&l, (size_t)settings->inflight, &pipelined, diag);
 	if (err == COP_OK)
 		show(&l, &alone, &pipelined, json);
-	cop_bench_driver_close(l.driver);
+	cop_bench_drive_close(l.driver);
 	cop_mem_free(l.latency[0].of);
 	cop_mem_free(l.latency[1].of);
 	return err;

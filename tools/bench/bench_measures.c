@@ -11,7 +11,7 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-double cop_bench_quantile(double *samples, size_t count, double share)
+double cop_bench_measures_quantile(double *samples, size_t count, double share)
 {
 	qsort(samples, count, sizeof *samples, ascending);
 	size_t at = (size_t)(share * (double)count);

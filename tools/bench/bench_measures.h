@@ -8,7 +8,7 @@
 #include "bench_drive.h"
 
 /* Sorts the samples; the value below which `share` of them lie. count > 0. */
-double cop_bench_quantile(double *samples, size_t count, double share);
+double cop_bench_measures_quantile(double *samples, size_t count, double share);
 
 enum {
 	COP_BENCH_DECIDE_ALONE,     /* one request at a time */

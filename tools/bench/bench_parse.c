@@ -91,7 +91,7 @@ cop_err cop_bench_parse_run(const cop_bench_parse *settings, cop_json_writer *js
 		seconds[passes++] = cop_command_now() - start;
 	}
 	if (err == COP_OK) {
-		double median = cop_bench_quantile(seconds, passes, 0.5);
+		double median = cop_bench_measures_quantile(seconds, passes, 0.5);
 		show(&p, space, median, seconds[0], json); /* which are sorted now */
 	}
 	cop_feature_space_free(space);

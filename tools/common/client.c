@@ -43,7 +43,7 @@ void cop_client_close(cop_client *client)
 {
 	if (client == NULL)
 		return;
-	cop_client_release(&client->message);
+	cop_client_socket_release(&client->message);
 	if (client->socket != NULL) {
 		int linger = 0; /* every request that matters has had its reply */
 		(void)zmq_setsockopt(client->socket, ZMQ_LINGER, &linger, sizeof linger);
@@ -71,7 +71,7 @@ cop_err cop_client_send(
 	cop_err err = COP_OK;
 	/* Asking whether it can send costs a system call: try first. */
 	while (zmq_send(client->socket, verb, strlen(verb), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
-		err = cop_client_wait(client->socket, true, client->timeout);
+		err = cop_client_socket_wait(client->socket, true, client->timeout);
 		if (err != COP_OK)
 			return complain(client, err, "no daemon answers", diag);
 	}
@@ -87,8 +87,8 @@ static cop_err read_reply(cop_client *client, cop_err err, cop_client_reply *out
 	cop_client_message *message = &client->message;
 	if (err != COP_OK)
 		return complain(client, err, "receiving", diag);
-	bool ok = message->count == 2 && cop_client_frame_is(&message->frame[0], "ok");
-	if (!ok && !(message->count == 2 && cop_client_frame_is(&message->frame[0], "error"))) {
+	bool ok = message->count == 2 && cop_client_socket_frame_is(&message->frame[0], "ok");
+	if (!ok && !(message->count == 2 && cop_client_socket_frame_is(&message->frame[0], "error"))) {
 		cop_diag_of(diag, client->endpoint, "what came is no reply, expected a coppiced's request socket");
 		return COP_EFORMAT;
 	}
@@ -101,13 +101,13 @@ static cop_err read_reply(cop_client *client, cop_err err, cop_client_reply *out
 cop_err cop_client_receive(cop_client *client, cop_client_reply *out, cop_diag *diag)
 {
 	cop_client_message *message = &client->message;
-	cop_client_release(message);
-	cop_err err = cop_client_take(client->socket, message);
+	cop_client_socket_release(message);
+	cop_err err = cop_client_socket_take(client->socket, message);
 	while (err == COP_EEND) {
-		err = cop_client_wait(client->socket, false, client->timeout);
+		err = cop_client_socket_wait(client->socket, false, client->timeout);
 		if (err != COP_OK)
 			return complain(client, err, "no answer", diag);
-		err = cop_client_take(client->socket, message);
+		err = cop_client_socket_take(client->socket, message);
 	}
 	return read_reply(client, err, out, diag);
 }
@@ -115,12 +115,12 @@ cop_err cop_client_receive(cop_client *client, cop_client_reply *out, cop_diag *
 cop_err cop_client_receive_within(cop_client *client, double seconds, cop_client_reply *out, cop_diag *diag)
 {
 	cop_client_message *message = &client->message;
-	cop_client_release(message);
-	cop_err err = cop_client_take(client->socket, message);
+	cop_client_socket_release(message);
+	cop_err err = cop_client_socket_take(client->socket, message);
 	if (err == COP_EEND && seconds > 0.0) {
-		err = cop_client_doze(client->socket, seconds);
+		err = cop_client_socket_doze(client->socket, seconds);
 		if (err == COP_OK)
-			err = cop_client_take(client->socket, message);
+			err = cop_client_socket_take(client->socket, message);
 	}
 	return err == COP_EEND ? COP_EEND : read_reply(client, err, out, diag);
 }

@@ -53,7 +53,7 @@ cop_err cop_client_socket(void *context, int type, const char *endpoint, void **
 	return COP_EINVAL;
 }
 
-cop_err cop_client_wait(void *socket, bool send, double seconds)
+cop_err cop_client_socket_wait(void *socket, bool send, double seconds)
 {
 	double deadline = cop_command_now() + seconds;
 	for (;;) {
@@ -69,7 +69,7 @@ cop_err cop_client_wait(void *socket, bool send, double seconds)
 	}
 }
 
-cop_err cop_client_doze(void *socket, double seconds)
+cop_err cop_client_socket_doze(void *socket, double seconds)
 {
 	int fd;
 	size_t size = sizeof fd;
@@ -83,7 +83,7 @@ cop_err cop_client_doze(void *socket, double seconds)
 }
 
 /* Frames of one message arrive together, so only the first receive can find nothing. */
-cop_err cop_client_take(void *socket, cop_client_message *out)
+cop_err cop_client_socket_take(void *socket, cop_client_message *out)
 {
 	out->count = 0;
 	for (bool more = true; more;) {
@@ -93,7 +93,7 @@ cop_err cop_client_take(void *socket, cop_client_message *out)
 		if (zmq_msg_recv(frame, socket, ZMQ_DONTWAIT) < 0) {
 			int why = errno;
 			(void)zmq_msg_close(frame);
-			cop_client_release(out);
+			cop_client_socket_release(out);
 			return why == EAGAIN || why == EINTR ? COP_EEND : COP_EIO;
 		}
 		more = zmq_msg_more(frame) != 0;
@@ -104,14 +104,14 @@ cop_err cop_client_take(void *socket, cop_client_message *out)
 	return COP_OK;
 }
 
-void cop_client_release(cop_client_message *message)
+void cop_client_socket_release(cop_client_message *message)
 {
 	for (size_t i = 0; i < message->count && i < COP_CLIENT_FRAMES; i++)
 		(void)zmq_msg_close(&message->frame[i]);
 	message->count = 0;
 }
 
-bool cop_client_frame_is(zmq_msg_t *frame, const char *text)
+bool cop_client_socket_frame_is(zmq_msg_t *frame, const char *text)
 {
 	size_t length = strlen(text);
 	return zmq_msg_size(frame) == length && memcmp(zmq_msg_data(frame), text, length) == 0;

@@ -22,16 +22,16 @@ typedef struct cop_client_message {
 COP_CHECK cop_err cop_client_socket(void *context, int type, const char *endpoint, void **out, cop_diag *diag);
 
 /* Waits until the socket can receive (or send). COP_EEND: not within `seconds`. COP_EIO. */
-COP_CHECK cop_err cop_client_wait(void *socket, bool send, double seconds);
+COP_CHECK cop_err cop_client_socket_wait(void *socket, bool send, double seconds);
 /* After a take that found none: waits until there may be something to take, for at most `seconds`, to the microsecond
- * (cop_client_wait counts milliseconds). Nothing may be sent between the two. COP_EEND: nothing stirred. COP_EIO. */
-COP_CHECK cop_err cop_client_doze(void *socket, double seconds);
+ * (cop_client_socket_wait counts milliseconds). Nothing may be sent between the two. COP_EEND: nothing stirred. COP_EIO. */
+COP_CHECK cop_err cop_client_socket_doze(void *socket, double seconds);
 
 /* The next whole message if one is there; COP_EEND: none. COP_EIO. Caller releases it. */
-COP_CHECK cop_err cop_client_take(void *socket, cop_client_message *out);
-void cop_client_release(cop_client_message *message);
+COP_CHECK cop_err cop_client_socket_take(void *socket, cop_client_message *out);
+void cop_client_socket_release(cop_client_message *message);
 
 /* Whether the frame holds this text. */
-bool cop_client_frame_is(zmq_msg_t *frame, const char *text);
+bool cop_client_socket_frame_is(zmq_msg_t *frame, const char *text);
 
 #endif

@@ -40,9 +40,9 @@ static cop_err wait_subscribed(const publisher *p, double timeout, cop_diag *dia
 {
 	for (double deadline = cop_command_now() + timeout;;) {
 		cop_client_message message;
-		cop_err err = cop_client_wait(p->socket, false, deadline - cop_command_now());
+		cop_err err = cop_client_socket_wait(p->socket, false, deadline - cop_command_now());
 		if (err == COP_OK)
-			err = cop_client_take(p->socket, &message);
+			err = cop_client_socket_take(p->socket, &message);
 		else
 			return complain(p->endpoint, err, "there is no subscriber", timeout, diag);
 		if (err == COP_EEND)
@@ -53,7 +53,7 @@ static cop_err wait_subscribed(const publisher *p, double timeout, cop_diag *dia
 		size_t length = zmq_msg_size(&message.frame[0]);
 		bool ours = length > 0 && length - 1 <= strlen(p->topic) && data[0] == 1 &&
 		            memcmp(data + 1, p->topic, length - 1) == 0;
-		cop_client_release(&message);
+		cop_client_socket_release(&message);
 		if (ours)
 			return COP_OK;
 	}
@@ -83,7 +83,7 @@ static cop_err open_all(cop_streams *s, const cop_streams_settings *set, cop_dia
 	return err != COP_OK ? err : wait_subscribed(&s->feedback, set->timeout, diag);
 }
 
-cop_err cop_streams_open(const cop_streams_settings *settings, cop_streams **out, cop_diag *diag)
+cop_err cop_client_streams_open(const cop_streams_settings *settings, cop_streams **out, cop_diag *diag)
 {
 	*out = NULL;
 	cop_streams *s = cop_mem_alloc(1, sizeof *s);
@@ -94,19 +94,19 @@ cop_err cop_streams_open(const cop_streams_settings *settings, cop_streams **out
 	s->timeout = settings->timeout;
 	cop_err err = open_all(s, settings, diag);
 	if (err != COP_OK) {
-		cop_streams_close(s);
+		cop_client_streams_close(s);
 		return err;
 	}
 	*out = s;
 	return COP_OK;
 }
 
-void cop_streams_close(cop_streams *streams)
+void cop_client_streams_close(cop_streams *streams)
 {
 	if (streams == NULL)
 		return;
 	void *const all[] = { streams->actions, streams->contexts.socket, streams->feedback.socket };
-	cop_client_release(&streams->message);
+	cop_client_socket_release(&streams->message);
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i] != NULL)
 			(void)zmq_close(all[i]);
@@ -124,7 +124,7 @@ static cop_err publish(const publisher *p, const void *body, size_t length, doub
 			return complain(p->endpoint, COP_EIO, "publishing", timeout, diag);
 		if (cop_command_now() >= deadline)
 			return complain(p->endpoint, COP_EEND, "nothing is taken", timeout, diag);
-		cop_err err = cop_client_wait(p->socket, false, 0.001);
+		cop_err err = cop_client_socket_wait(p->socket, false, 0.001);
 		if (err == COP_EIO)
 			return complain(p->endpoint, err, "publishing", timeout, diag);
 	}
@@ -133,24 +133,25 @@ static cop_err publish(const publisher *p, const void *body, size_t length, doub
 	return COP_OK;
 }
 
-cop_err cop_streams_context(cop_streams *streams, const void *body, size_t length, cop_diag *diag)
+cop_err cop_client_streams_context(cop_streams *streams, const void *body, size_t length, cop_diag *diag)
 {
 	return publish(&streams->contexts, body, length, streams->timeout, diag);
 }
 
-cop_err cop_streams_feedback(cop_streams *streams, const void *body, size_t length, cop_diag *diag)
+cop_err cop_client_streams_feedback(cop_streams *streams, const void *body, size_t length, cop_diag *diag)
 {
 	return publish(&streams->feedback, body, length, streams->timeout, diag);
 }
 
-cop_err cop_streams_action(cop_streams *streams, double seconds, const uint8_t **body, size_t *length, cop_diag *diag)
+cop_err cop_client_streams_action(
+        cop_streams *streams, double seconds, const uint8_t **body, size_t *length, cop_diag *diag)
 {
 	cop_client_message *message = &streams->message;
 	for (double deadline = cop_command_now() + seconds;;) {
-		cop_client_release(message);
-		cop_err err = cop_client_take(streams->actions, message);
+		cop_client_socket_release(message);
+		cop_err err = cop_client_socket_take(streams->actions, message);
 		if (err == COP_EEND) {
-			err = cop_client_wait(streams->actions, false, deadline - cop_command_now());
+			err = cop_client_socket_wait(streams->actions, false, deadline - cop_command_now());
 			if (err == COP_EEND)
 				return err;
 			if (err == COP_OK)
@@ -159,7 +160,7 @@ cop_err cop_streams_action(cop_streams *streams, double seconds, const uint8_t *
 		if (err != COP_OK)
 			return complain(streams->topic, err, "receiving", seconds, diag);
 		/* A subscription matches beginnings, so another model's actions may come too. */
-		if (message->count != 2 || !cop_client_frame_is(&message->frame[0], streams->topic))
+		if (message->count != 2 || !cop_client_socket_frame_is(&message->frame[0], streams->topic))
 			continue;
 		*body = zmq_msg_data(&message->frame[1]);
 		*length = zmq_msg_size(&message->frame[1]);

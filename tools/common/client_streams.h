@@ -24,16 +24,16 @@ typedef struct cop_streams_settings {
 
 /* Connects all three and waits for the daemon's subscriptions. Caller closes; on error *out is NULL.
  * COP_EINVAL: an endpoint. COP_EEND: no daemon there within the timeout. COP_ENOMEM, COP_EIO. */
-COP_CHECK cop_err cop_streams_open(const cop_streams_settings *settings, cop_streams **out, cop_diag *diag);
+COP_CHECK cop_err cop_client_streams_open(const cop_streams_settings *settings, cop_streams **out, cop_diag *diag);
 /* Waits up to 2 s for what is still on its way out. */
-void cop_streams_close(cop_streams *streams);
+void cop_client_streams_close(cop_streams *streams);
 
 /* One message. COP_EEND: the daemon takes none within the timeout. COP_EIO. */
-COP_CHECK cop_err cop_streams_context(cop_streams *streams, const void *body, size_t length, cop_diag *diag);
-COP_CHECK cop_err cop_streams_feedback(cop_streams *streams, const void *body, size_t length, cop_diag *diag);
+COP_CHECK cop_err cop_client_streams_context(cop_streams *streams, const void *body, size_t length, cop_diag *diag);
+COP_CHECK cop_err cop_client_streams_feedback(cop_streams *streams, const void *body, size_t length, cop_diag *diag);
 
 /* The next message of actions; body is valid until the next call. COP_EEND: none within `seconds`. COP_EIO. */
-COP_CHECK cop_err cop_streams_action(
+COP_CHECK cop_err cop_client_streams_action(
         cop_streams *streams, double seconds, const uint8_t **body, size_t *length, cop_diag *diag);
 
 #endif

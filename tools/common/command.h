@@ -32,18 +32,18 @@ typedef struct cop_program {
  * begin with the program's name from then on; without this call, with "coppice". */
 int cop_command_main(const cop_program *program, int argc, char **argv);
 
-int cop_replay_command(int argc, char **argv);
-int cop_convert_command(int argc, char **argv);
-int cop_simulate_command(int argc, char **argv);
-int cop_bakeoff_command(int argc, char **argv);
-int cop_inspect_command(int argc, char **argv);
-int cop_ctl_command(int argc, char **argv);
-int cop_bench_command(int argc, char **argv);
-int cop_journal_command(int argc, char **argv);
-int cop_train_command(int argc, char **argv);
-int cop_predict_command(int argc, char **argv);
-int cop_evaluate_command(int argc, char **argv);
-int cop_export_command(int argc, char **argv);
+int cop_command_replay(int argc, char **argv);
+int cop_command_convert(int argc, char **argv);
+int cop_command_simulate(int argc, char **argv);
+int cop_command_bakeoff(int argc, char **argv);
+int cop_command_inspect(int argc, char **argv);
+int cop_command_ctl(int argc, char **argv);
+int cop_command_bench(int argc, char **argv);
+int cop_command_journal(int argc, char **argv);
+int cop_command_train(int argc, char **argv);
+int cop_command_predict(int argc, char **argv);
+int cop_command_evaluate(int argc, char **argv);
+int cop_command_export(int argc, char **argv);
 
 /* "PROGRAM NAME: message" on standard error. Returns false. */
 bool cop_command_complain(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -30,7 +30,7 @@ static cop_err fill(cop_labelled *rows, const cop_encoder *preparation)
 	return COP_OK;
 }
 
-cop_err cop_labelled_train(const char *path, const cop_table_settings *settings, cop_labelled *rows,
+cop_err cop_labelled_rows_train(const char *path, const cop_table_settings *settings, cop_labelled *rows,
         cop_encoder **preparation, cop_diag *diag)
 {
 	*rows = (cop_labelled){ 0 };
@@ -47,7 +47,7 @@ cop_err cop_labelled_train(const char *path, const cop_table_settings *settings,
 	return err;
 }
 
-cop_err cop_labelled_read(
+cop_err cop_labelled_rows_read(
         const char *path, const cop_encoder *preparation, bool labelled, cop_labelled *rows, cop_diag *diag)
 {
 	*rows = (cop_labelled){ 0 };
@@ -62,7 +62,7 @@ cop_err cop_labelled_read(
 	return COP_OK;
 }
 
-void cop_labelled_fini(cop_labelled *rows)
+void cop_labelled_rows_fini(cop_labelled *rows)
 {
 	cop_dataset_free(rows->data);
 	cop_mem_free(rows->label);

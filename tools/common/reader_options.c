@@ -172,7 +172,7 @@ bool cop_reader_options_check(const cop_reader_options *options)
 	return true;
 }
 
-cop_err cop_reader_space_new(
+cop_err cop_reader_options_space_new(
         const cop_reader_options *options, bool otherwise_dense, cop_feature_space **out, cop_diag *diag)
 {
 	cop_feature_space_settings settings = {
@@ -191,7 +191,7 @@ cop_err cop_reader_space_new(
 	return cop_feature_space_new(&settings, out, diag);
 }
 
-cop_err cop_reader_open(const cop_reader_options *options, const char *path, cop_feature_space *space,
+cop_err cop_reader_options_open(const cop_reader_options *options, const char *path, cop_feature_space *space,
         cop_event_reader **out, cop_diag *diag)
 {
 	*out = NULL;
@@ -206,7 +206,7 @@ cop_err cop_reader_open(const cop_reader_options *options, const char *path, cop
 	return cop_event_reader_open(format, path, &settings, out, diag);
 }
 
-cop_err cop_reader_next(const cop_reader_options *options, cop_event_reader *reader, cop_logged_event *event,
+cop_err cop_reader_options_next(const cop_reader_options *options, cop_event_reader *reader, cop_logged_event *event,
         uint64_t *skipped, cop_diag *diag)
 {
 	for (;;) {

@@ -121,16 +121,16 @@ extern const char *const cop_reader_formats[];
 
 /* A space as the options say; otherwise_dense: when they leave dense or hashed open. Caller frees with
  * cop_feature_space_free. Errors of cop_feature_space_new. */
-COP_CHECK cop_err cop_reader_space_new(
+COP_CHECK cop_err cop_reader_options_space_new(
         const cop_reader_options *options, bool otherwise_dense, cop_feature_space **out, cop_diag *diag);
 /* The reader of the file, or journal folder. space is kept; a journal's rows do not go through it, they are as its
  * model had them. Caller frees with cop_event_reader_free. Errors of cop_event_reader_open, cop_journal_history_open.
  */
-COP_CHECK cop_err cop_reader_open(const cop_reader_options *options, const char *path, cop_feature_space *space,
+COP_CHECK cop_err cop_reader_options_open(const cop_reader_options *options, const char *path, cop_feature_space *space,
         cop_event_reader **out, cop_diag *diag);
 /* The next event; bad ones are passed over when the options say skip, and counted in *skipped (never reset), the first
  * few with a complaint on standard error. COP_EEND and other errors of cop_event_reader_next. */
-COP_CHECK cop_err cop_reader_next(const cop_reader_options *options, cop_event_reader *reader, cop_logged_event *event,
-        uint64_t *skipped, cop_diag *diag);
+COP_CHECK cop_err cop_reader_options_next(const cop_reader_options *options, cop_event_reader *reader,
+        cop_logged_event *event, uint64_t *skipped, cop_diag *diag);
 
 #endif

@@ -54,14 +54,14 @@ static cop_err run(prediction *p, cop_pool *pool)
 	return err;
 }
 
-cop_err cop_trained_outputs(const cop_trees *trees, const cop_encoder *preparation, const cop_labelled *rows, size_t n,
-        const uint32_t *row, cop_pool *pool, double *out)
+cop_err cop_trained_score_outputs(const cop_trees *trees, const cop_encoder *preparation, const cop_labelled *rows,
+        size_t n, const uint32_t *row, cop_pool *pool, double *out)
 {
 	prediction p = { .trees = trees, .preparation = preparation, .rows = rows, .n = n, .row = row, .out = out };
 	return run(&p, pool);
 }
 
-uint32_t cop_trained_best(size_t outputs, const double *out)
+uint32_t cop_trained_score_best(size_t outputs, const double *out)
 {
 	uint32_t best = 0;
 	for (uint32_t k = 1; k < outputs; k++)
@@ -92,7 +92,7 @@ static cop_err rate_classes(const prediction *p, const double *out, cop_trained_
 	double *second = cop_mem_alloc(p->n, sizeof *second);
 	cop_err err = predicted != NULL && label != NULL && second != NULL ? COP_OK : COP_ENOMEM;
 	for (size_t i = 0; i < p->n && err == COP_OK; i++) {
-		predicted[i] = cop_trained_best(outputs, out + i * outputs);
+		predicted[i] = cop_trained_score_best(outputs, out + i * outputs);
 		label[i] = p->rows->label[row_of(p, i)];
 		second[i] = out[i * outputs + outputs - 1];
 	}
@@ -118,8 +118,8 @@ static cop_err rate_values(const prediction *p, const double *out, cop_trained_s
 	return COP_OK;
 }
 
-cop_err cop_trained_rate(const cop_trees *trees, const cop_encoder *preparation, const cop_labelled *rows, size_t n,
-        const uint32_t *row, bool flops, cop_pool *pool, cop_trained_score *out)
+cop_err cop_trained_score_rate(const cop_trees *trees, const cop_encoder *preparation, const cop_labelled *rows,
+        size_t n, const uint32_t *row, bool flops, cop_pool *pool, cop_trained_score *out)
 {
 	*out = (cop_trained_score){ (double)NAN, (double)NAN, (double)NAN, (double)NAN };
 	prediction p = { .trees = trees, .preparation = preparation, .rows = rows, .n = n, .row = row };

@@ -15,14 +15,14 @@ typedef struct cop_trained_score {
 } cop_trained_score;
 
 /* K outputs of rows row[0..n) (NULL: 0 to n - 1), n x K: probabilities, or values to the file's scale. COP_ENOMEM. */
-COP_CHECK cop_err cop_trained_outputs(const cop_trees *trees, const cop_encoder *preparation, const cop_labelled *rows,
-        size_t n, const uint32_t *row, cop_pool *pool, double *out);
+COP_CHECK cop_err cop_trained_score_outputs(const cop_trees *trees, const cop_encoder *preparation,
+        const cop_labelled *rows, size_t n, const uint32_t *row, cop_pool *pool, double *out);
 /* The class of greatest output, the least among equals. */
-uint32_t cop_trained_best(size_t outputs, const double *out);
+uint32_t cop_trained_score_best(size_t outputs, const double *out);
 
 /* Over those rows, which have labels or targets. flops only when asked for (else NaN). COP_ENOMEM. */
-COP_CHECK cop_err cop_trained_rate(const cop_trees *trees, const cop_encoder *preparation, const cop_labelled *rows,
-        size_t n, const uint32_t *row, bool flops, cop_pool *pool, cop_trained_score *out);
+COP_CHECK cop_err cop_trained_score_rate(const cop_trees *trees, const cop_encoder *preparation,
+        const cop_labelled *rows, size_t n, const uint32_t *row, bool flops, cop_pool *pool, cop_trained_score *out);
 
 /* Keys PREFIX_error and PREFIX_auc, or PREFIX_rmse; prefix may be empty: error, auc, rmse. */
 void cop_trained_score_put(const cop_trained_score *score, const char *prefix, cop_json_writer *json);

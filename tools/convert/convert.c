@@ -124,7 +124,7 @@ static int report(const cop_convert_run *run)
 	return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
 }
 
-int cop_convert_command(int argc, char **argv)
+int cop_command_convert(int argc, char **argv)
 {
 	cop_convert_options options;
 	int status = cop_convert_options_read(argc, argv, &options);

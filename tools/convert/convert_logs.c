@@ -34,7 +34,7 @@ static cop_err collect_names(const cop_convert_run *run, cop_feature_space *spac
 			        "expected a file");
 			return COP_EINVAL;
 		}
-		err = cop_reader_open(&o->reader, o->in[i], space, &reader, diag);
+		err = cop_reader_options_open(&o->reader, o->in[i], space, &reader, diag);
 		if (err != COP_OK)
 			return err;
 		do {
@@ -56,11 +56,11 @@ static cop_err convert_file(
 	cop_event_reader *reader;
 	cop_logged_event event;
 	run->in = path;
-	cop_err err = cop_reader_open(&run->options->reader, path, space, &reader, diag);
+	cop_err err = cop_reader_options_open(&run->options->reader, path, space, &reader, diag);
 	if (err != COP_OK)
 		return err;
 	while (err == COP_OK && !*over) {
-		err = cop_reader_next(&run->options->reader, reader, &event, &run->skipped, diag);
+		err = cop_reader_options_next(&run->options->reader, reader, &event, &run->skipped, diag);
 		if (err == COP_OK)
 			err = cop_convert_put(run, &event, over, diag);
 	}
@@ -73,7 +73,7 @@ cop_err cop_convert_logs(cop_convert_run *run, cop_diag *diag)
 	const cop_convert_options *o = run->options;
 	cop_feature_space *space;
 	bool over = false;
-	cop_err err = cop_reader_space_new(&o->reader, true, &space, diag);
+	cop_err err = cop_reader_options_space_new(&o->reader, true, &space, diag);
 	if (err != COP_OK)
 		return err;
 	bool dense = cop_feature_space_is_dense(space);

@@ -360,7 +360,7 @@ static bool check(const options *o, int arguments)
 	        o->verb);
 }
 
-int cop_ctl_command(int argc, char **argv)
+int cop_command_ctl(int argc, char **argv)
 {
 	options o = { .endpoint = DEFAULT_ENDPOINT, .timeout = 5.0, .model = "" };
 	int status = read_arguments(argc, argv, &o);

@@ -298,7 +298,7 @@ static cop_err show_as_page(inspection *in, cop_diag *diag)
 	if (err == COP_OK)
 		err = put_page(in, &page, &out, diag);
 	if (err == COP_OK)
-		err = cop_inspect_write(in->trained.out, &out, diag);
+		err = cop_inspect_trained_write(in->trained.out, &out, diag);
 	else if (diag->message[0] == '\0')
 		cop_diag_of(diag, in->path, "%s", cop_err_text(err));
 	else if (diag->source[0] == '\0')
@@ -352,7 +352,7 @@ static bool read_view(void *inspection_, const cop_option *row, char *text)
 	in->trained.view = cop_view_find(text);
 	if (in->trained.view != NULL)
 		return true;
-	cop_inspect_view_names(names, sizeof names);
+	cop_inspect_trained_view_names(names, sizeof names);
 	return cop_command_complain(NAME, "--view: '%s' given, expected one of %s", text, names);
 }
 
@@ -378,7 +378,7 @@ static const cop_option rows[] = {
 	{ .name = NULL },
 };
 
-int cop_inspect_command(int argc, char **argv)
+int cop_command_inspect(int argc, char **argv)
 {
 	inspection in = { .view = { .tree = COP_INSPECT_NO_TREE }, .trained = { .out = "-" } };
 	const cop_options options = { NAME, usage_text, .sets = { { rows, &in } } };

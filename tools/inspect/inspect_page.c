@@ -285,7 +285,7 @@ static cop_err put_forest(const linear_view *v, const cop_anatomy_part *part, co
 			sum += share[j];
 			used += splits[j] > 0;
 		}
-		size_t count = cop_tree_commonest(d, share, MOST_SPLIT, place);
+		size_t count = cop_tree_phrases_commonest(d, share, MOST_SPLIT, place);
 		cop_tree_phrases_put(out,
 		        "<h3>Forest</h3>\n<p class=\"soft\">%zu trees, %zu leaves, the deepest at %u; features that "
 		        "split "
@@ -329,5 +329,5 @@ cop_err cop_inspect_page_model(
 			err = put_forest(&v, &parts[i], out);
 	}
 	put(out, "</section>\n");
-	return err == COP_OK ? cop_inspect_page_draw(page, name, model, names) : err;
+	return err == COP_OK ? cop_inspect_page_trees_draw(page, name, model, names) : err;
 }

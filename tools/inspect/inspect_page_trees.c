@@ -86,14 +86,14 @@ static cop_err draw(drawer *w, const cop_tree *tree, const char *part, size_t nu
 		return err;
 	(void)snprintf(name, sizeof name, "%s%s%s %zu", w->model != NULL ? w->model : "", w->model != NULL ? ": " : "",
 	        part, number);
-	err = cop_view_drawing_init(&drawing, parts->d, parts->outputs);
+	err = cop_view_draw_init(&drawing, parts->d, parts->outputs);
 	drawing.json = page->json;
 	const cop_view_label label = { .number = number, .name = name, .weight = 1.0, .own_names = true };
 	if (err == COP_OK) {
-		cop_view_drawing_tree(&drawing, &words, &label);
+		cop_view_draw_tree(&drawing, &words, &label);
 		err = drawing.text.err;
 	}
-	cop_view_drawing_fini(&drawing);
+	cop_view_draw_fini(&drawing);
 	if (page->text.length < MOST_TEXT && cop_tree_leaves(tree) <= MOST_TEXT / 256) {
 		cop_tree_phrases_put(&page->text, "%s\n", name);
 		cop_tree_text(&words, &page->text);
@@ -198,7 +198,7 @@ static cop_err draw_part(drawer *w, const cop_anatomy_part *part)
 	return err;
 }
 
-cop_err cop_inspect_page_draw(
+cop_err cop_inspect_page_trees_draw(
         cop_inspect_page *page, const char *name, cop_model *model, const cop_inspect_names *names)
 {
 	const cop_model_settings *set = cop_model_get_settings(model);

@@ -24,7 +24,7 @@ static int by_share(const void *a, const void *b)
 	return order != 0 ? order : (x->feature > y->feature) - (x->feature < y->feature);
 }
 
-void cop_inspect_view_names(char *out, size_t size)
+void cop_inspect_trained_view_names(char *out, size_t size)
 {
 	size_t used = 0;
 	out[0] = '\0';
@@ -34,7 +34,7 @@ void cop_inspect_view_names(char *out, size_t size)
 	}
 }
 
-cop_err cop_inspect_write(const char *path, const cop_bytes *bytes, cop_diag *diag)
+cop_err cop_inspect_trained_write(const char *path, const cop_bytes *bytes, cop_diag *diag)
 {
 	cop_stream *stream;
 	cop_err err = cop_stream_open_replace(path, &stream, diag);
@@ -127,7 +127,7 @@ cop_err cop_inspect_trained_show(const cop_inspect_trained *in, const cop_bytes 
 	else if (err != COP_OK)
 		cop_diag_of(diag, in->path, "%s", cop_err_text(err));
 	else
-		err = cop_inspect_write(in->out, &out, diag);
+		err = cop_inspect_trained_write(in->out, &out, diag);
 	cop_bytes_fini(&out);
 	cop_trained_free(model);
 	return err;

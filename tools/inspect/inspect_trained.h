@@ -20,8 +20,8 @@ typedef struct cop_inspect_trained {
 COP_CHECK cop_err cop_inspect_trained_show(const cop_inspect_trained *in, const cop_bytes *bytes, cop_diag *diag);
 
 /* "text, rules, json, dot, html, c" into out. */
-void cop_inspect_view_names(char *out, size_t size);
+void cop_inspect_trained_view_names(char *out, size_t size);
 /* Writes bytes as they are. */
-COP_CHECK cop_err cop_inspect_write(const char *path, const cop_bytes *bytes, cop_diag *diag);
+COP_CHECK cop_err cop_inspect_trained_write(const char *path, const cop_bytes *bytes, cop_diag *diag);
 
 #endif

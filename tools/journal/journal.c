@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "journal_verbs.h"
+#include "journal_verb.h"
 #include "journal_view.h"
 #include "store/state_dir.h"
 #include "tools/common/command.h"
@@ -54,7 +54,7 @@ static const verb_row verbs[] = {
 
 /* ---- what the verbs share ---- */
 
-void cop_journal_tell_gap(uint64_t first, uint64_t last)
+void cop_journal_verb_report_gap(uint64_t first, uint64_t last)
 {
 	if (first == last)
 		cop_command_complain(NAME, "record %" PRIu64 " is missing", first);
@@ -62,7 +62,7 @@ void cop_journal_tell_gap(uint64_t first, uint64_t last)
 		cop_command_complain(NAME, "records %" PRIu64 " to %" PRIu64 " are missing", first, last);
 }
 
-int cop_journal_tell_damage(cop_err err, const cop_diag *diag)
+int cop_journal_verb_report_damage(cop_err err, const cop_diag *diag)
 {
 	(void)cop_command_failed(NAME, diag);
 	if (err == COP_EFORMAT)
@@ -70,26 +70,26 @@ int cop_journal_tell_damage(cop_err err, const cop_diag *diag)
 	return COP_EXIT_FAILED;
 }
 
-bool cop_journal_begin_json(bool wanted, cop_json_writer **json)
+bool cop_journal_verb_begin_json(bool wanted, cop_json_writer **json)
 {
 	cop_err err = cop_command_json_begin(wanted, json);
 	return err == COP_OK || cop_command_complain(NAME, "%s", cop_err_text(err));
 }
 
-int cop_journal_print_json(cop_json_writer *json)
+int cop_journal_verb_print_json(cop_json_writer *json)
 {
 	cop_diag diag = { 0 };
 	return cop_command_end(NAME, COP_OK, json, &diag);
 }
 
-void cop_journal_progress_begin(cop_journal_progress *progress)
+void cop_journal_verb_progress_begin(cop_journal_progress *progress)
 {
 	progress->on = isatty(STDERR_FILENO) != 0;
 	progress->shown = false;
 	progress->next = cop_command_now() + 1.0;
 }
 
-void cop_journal_progress_tell(cop_journal_progress *progress, uint64_t records)
+void cop_journal_verb_progress_show(cop_journal_progress *progress, uint64_t records)
 {
 	if (!progress->on || cop_command_now() < progress->next)
 		return;
@@ -98,14 +98,14 @@ void cop_journal_progress_tell(cop_journal_progress *progress, uint64_t records)
 	progress->next = cop_command_now() + 0.2;
 }
 
-void cop_journal_progress_clear(cop_journal_progress *progress)
+void cop_journal_verb_progress_clear(cop_journal_progress *progress)
 {
 	if (progress->shown)
 		(void)fputs("\r\033[K", stderr);
 	progress->shown = false;
 }
 
-int cop_journal_finish(int status)
+int cop_journal_verb_finish(int status)
 {
 	if (fflush(stdout) == 0 && ferror(stdout) == 0)
 		return status;
@@ -193,7 +193,7 @@ static bool check(const verb_row *verb, int folders, bool filters)
 	return false;
 }
 
-int cop_journal_command(int argc, char **argv)
+int cop_command_journal(int argc, char **argv)
 {
 	cop_journal_request request = { .to = UINT64_MAX };
 	bool given[sizeof rows / sizeof *rows] = { false };
@@ -213,5 +213,5 @@ int cop_journal_command(int argc, char **argv)
 	request.out = verb->folders == 2 ? argv[optind + 2] : NULL;
 	status = err == COP_OK ? verb->run(&request) : cop_command_failed(NAME, &diag);
 	cop_mem_free(path);
-	return cop_journal_finish(status);
+	return cop_journal_verb_finish(status);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "journal_verbs.h"
+#include "journal_verb.h"
 #include "journal_view.h"
 #include "store/journal_reader.h"
 #include "tools/common/command.h"
@@ -41,7 +41,7 @@ static void print_notes(const cop_journal_view *view)
 		(void)printf(" %zu bytes", view->text_length);
 	if (view->models_length > 0) {
 		char names[128];
-		cop_journal_model_names(view->models, view->models_length, names, sizeof names);
+		cop_journal_verb_model_names(view->models, view->models_length, names, sizeof names);
 		(void)printf(" models=%s", names);
 	}
 }
@@ -137,7 +137,7 @@ static cop_err show_all(dump *d, cop_diag *diag)
 		if (err != COP_OK || record.sequence > d->request->to)
 			break;
 		if (expected != 0 && record.sequence > expected)
-			cop_journal_tell_gap(expected, record.sequence - 1);
+			cop_journal_verb_report_gap(expected, record.sequence - 1);
 		expected = record.sequence + 1;
 		err = show(d, &record, diag);
 		if (ferror(stdout) != 0)
@@ -158,7 +158,7 @@ int cop_journal_verb_dump(const cop_journal_request *request)
 	cop_bytes_fini(&d.line);
 	if (err != COP_OK) {
 		(void)fflush(stdout);
-		return cop_journal_tell_damage(err, &diag);
+		return cop_journal_verb_report_damage(err, &diag);
 	}
 	return d.malformed > 0 ? COP_EXIT_FAILED : 0;
 }

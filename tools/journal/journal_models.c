@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "journal_verbs.h"
+#include "journal_verb.h"
 #include "wire/wire_code.h"
 #include "wire/wire_models.h"
 
@@ -13,7 +13,7 @@ static bool open_set(cop_wire_models *set, const uint8_t *model_set, size_t leng
 	return length > 0 && cop_wire_models_open(set, model_set, length, NULL) == COP_OK;
 }
 
-void cop_journal_json_models(cop_json_writer *json, const uint8_t *model_set, size_t length)
+void cop_journal_verb_json_models(cop_json_writer *json, const uint8_t *model_set, size_t length)
 {
 	cop_wire_models set;
 	cop_wire_model model;
@@ -27,7 +27,7 @@ void cop_journal_json_models(cop_json_writer *json, const uint8_t *model_set, si
 		cop_json_put_unsigned(json, "models_left_out", set.left_out);
 }
 
-void cop_journal_model_names(const uint8_t *model_set, size_t length, char *out, size_t size)
+void cop_journal_verb_model_names(const uint8_t *model_set, size_t length, char *out, size_t size)
 {
 	cop_wire_models set;
 	cop_wire_model model;
@@ -45,7 +45,7 @@ void cop_journal_model_names(const uint8_t *model_set, size_t length, char *out,
 		(void)snprintf(out + used, size - used, ",+%" PRIu64, set.left_out);
 }
 
-bool cop_journal_find_model(
+bool cop_journal_verb_find_model(
         const uint8_t *model_set, size_t length, const char *name, size_t name_length, cop_wire_model *out)
 {
 	cop_wire_models set;
@@ -57,7 +57,7 @@ bool cop_journal_find_model(
 	return false;
 }
 
-void cop_journal_model_text(const cop_wire_model *m, char *out, size_t size)
+void cop_journal_verb_model_text(const cop_wire_model *m, char *out, size_t size)
 {
 	char learner[3 * COP_WIRE_MODEL_NAME + 1], context[80], action[120], ending[64] = "";
 	cop_wire_text_clean(learner, sizeof learner, m->learner, m->learner_length);
@@ -84,7 +84,7 @@ static void put_range(cop_json_writer *json, const char *key, const double range
 	cop_json_end_array(json);
 }
 
-void cop_journal_json_model(cop_json_writer *json, const cop_wire_model *m)
+void cop_journal_verb_json_model(cop_json_writer *json, const cop_wire_model *m)
 {
 	cop_json_put_text_length(json, "learner", m->learner, m->learner_length);
 	if (m->features != 0) {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "journal_verbs.h"
+#include "journal_verb.h"
 #include "store/journal_salvage.h"
 #include "tools/common/command.h"
 
@@ -73,7 +73,7 @@ static int print_report_json(
 	cop_json_put_unsigned(json, "segments", report->segments);
 	cop_json_put_unsigned(json, "skipped_bytes", report->skipped_bytes);
 	cop_json_put_unsigned(json, "missing", report->missing);
-	return cop_journal_print_json(json);
+	return cop_journal_verb_print_json(json);
 }
 
 int cop_journal_verb_salvage(const cop_journal_request *request)
@@ -84,7 +84,7 @@ int cop_journal_verb_salvage(const cop_journal_request *request)
 		cop_command_complain(COP_JOURNAL_COMMAND, "%s: cannot be made: %s", request->out, strerror(errno));
 		return COP_EXIT_FAILED;
 	}
-	if (!cop_journal_begin_json(request->json, &json))
+	if (!cop_journal_verb_begin_json(request->json, &json))
 		return COP_EXIT_FAILED;
 	if (json != NULL)
 		cop_json_put_array(json, "skips");

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "journal_verbs.h"
+#include "journal_verb.h"
 #include "journal_view.h"
 #include "store/journal_stat.h"
 #include "tools/common/command.h"
@@ -94,7 +94,7 @@ static void list_as_json(cop_json_writer *json, const cop_journal_stat *stat)
 	cop_json_put_unsigned(json, "bytes", stat->file.bytes);
 	cop_json_put_boolean(json, "compressed", stat->file.compressed);
 	cop_json_put_text(json, "end", end_word(stat));
-	cop_journal_json_models(json, stat->model_set, stat->model_set_length);
+	cop_journal_verb_json_models(json, stat->model_set, stat->model_set_length);
 	cop_json_put_integer(json, "time", stat->file.modified);
 	if (stat->end == COP_JOURNAL_END_TORN) {
 		cop_json_put_unsigned(json, "offset", stat->end_offset);
@@ -120,7 +120,7 @@ static void list_segment(void *context, const cop_journal_stat *stat)
 	if (stat->records > 0)
 		(void)snprintf(last, sizeof last, "%" PRIu64, stat->last);
 	cop_journal_view_time((double)stat->file.modified, time);
-	cop_journal_model_names(stat->model_set, stat->model_set_length, models, sizeof models);
+	cop_journal_verb_model_names(stat->model_set, stat->model_set_length, models, sizeof models);
 	(void)printf("%20" PRIu64 " %20s %12" PRIu64 " %14" PRIu64 " %-10s %-7s %.19sZ %s\n", stat->file.base, last,
 	        stat->records, stat->file.bytes, stat->file.compressed ? "yes" : "no", end_word(stat), time, models);
 	if (stat->err != COP_OK) {
@@ -135,7 +135,7 @@ int cop_journal_verb_ls(const cop_journal_request *request)
 	listing l = { .request = request };
 	cop_diag diag = { 0 };
 	const cop_journal_stat_listener listener = { list_segment, &l };
-	if (!cop_journal_begin_json(request->json, &l.json))
+	if (!cop_journal_verb_begin_json(request->json, &l.json))
 		return COP_EXIT_FAILED;
 	if (l.json != NULL) {
 		cop_json_put_text(l.json, "folder", request->folder);
@@ -152,7 +152,7 @@ int cop_journal_verb_ls(const cop_journal_request *request)
 	if (l.json == NULL)
 		return 0;
 	cop_json_end_array(l.json);
-	return cop_journal_print_json(l.json);
+	return cop_journal_verb_print_json(l.json);
 }
 
 /* ---- verify ---- */
@@ -161,10 +161,10 @@ static void verify_segment(void *context, const cop_journal_stat *stat)
 {
 	listing *l = context;
 	note(l, stat);
-	cop_journal_progress_tell(&l->progress, l->records);
+	cop_journal_verb_progress_show(&l->progress, l->records);
 	if (stat->err == COP_OK)
 		return;
-	cop_journal_progress_clear(&l->progress);
+	cop_journal_verb_progress_clear(&l->progress);
 	tell_fault(stat);
 	if (l->json != NULL) {
 		cop_json_begin_object(l->json);
@@ -206,7 +206,7 @@ static int print_verdict_json(const listing *l, const char *folder)
 		put_torn(l->json, &l->torn);
 		cop_json_end_object(l->json);
 	}
-	return cop_journal_print_json(l->json);
+	return cop_journal_verb_print_json(l->json);
 }
 
 int cop_journal_verb_verify(const cop_journal_request *request)
@@ -214,13 +214,13 @@ int cop_journal_verb_verify(const cop_journal_request *request)
 	listing l = { .request = request };
 	cop_diag diag = { 0 };
 	const cop_journal_stat_listener listener = { verify_segment, &l };
-	if (!cop_journal_begin_json(request->json, &l.json))
+	if (!cop_journal_verb_begin_json(request->json, &l.json))
 		return COP_EXIT_FAILED;
 	if (l.json != NULL)
 		cop_json_put_array(l.json, "faults");
-	cop_journal_progress_begin(&l.progress);
+	cop_journal_verb_progress_begin(&l.progress);
 	cop_err err = cop_journal_stat_verify(request->folder, &listener, &diag);
-	cop_journal_progress_clear(&l.progress);
+	cop_journal_verb_progress_clear(&l.progress);
 	if (err == COP_ENOMEM || (err != COP_OK && !l.is_damaged)) {
 		cop_json_writer_free(l.json);
 		return cop_command_failed(COP_JOURNAL_COMMAND, &diag);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "journal_verbs.h"
+#include "journal_verb.h"
 #include "journal_view.h"
 #include "store/journal_reader.h"
 #include "tools/common/command.h"
@@ -78,8 +78,8 @@ static cop_err count_record(totals *t, const cop_journal_record *record)
 	size_t type = record->type < TYPES ? record->type : 0;
 	cop_journal_view_read(record, &view);
 	if (t->records > 0 && record->sequence > t->last + 1) {
-		cop_journal_progress_clear(&t->progress);
-		cop_journal_tell_gap(t->last + 1, record->sequence - 1);
+		cop_journal_verb_progress_clear(&t->progress);
+		cop_journal_verb_report_gap(t->last + 1, record->sequence - 1);
 		t->missing += record->sequence - t->last - 1;
 	}
 	t->first = t->records == 0 ? record->sequence : t->first;
@@ -127,7 +127,7 @@ static cop_err count_all(totals *t, const char *folder, cop_diag *diag)
 	cop_journal_reader *reader = NULL;
 	cop_journal_record record;
 	cop_err err = count_files(t, folder, diag);
-	cop_journal_progress_begin(&t->progress);
+	cop_journal_verb_progress_begin(&t->progress);
 	if (err == COP_OK)
 		err = cop_journal_reader_open(folder, 0, true, &reader, diag);
 	while (err == COP_OK && (err = cop_journal_next(reader, &record, &t->why)) == COP_OK) {
@@ -135,11 +135,11 @@ static cop_err count_all(totals *t, const char *folder, cop_diag *diag)
 		if (err == COP_OK)
 			err = keep_models(t, reader);
 		if (t->records % 4096 == 0)
-			cop_journal_progress_tell(&t->progress, t->records);
+			cop_journal_verb_progress_show(&t->progress, t->records);
 		if (err != COP_OK)
 			cop_diag_of(diag, folder, "%s", cop_err_text(err));
 	}
-	cop_journal_progress_clear(&t->progress);
+	cop_journal_verb_progress_clear(&t->progress);
 	if (err == COP_EEND)
 		t->tail = *cop_journal_reader_tail(reader);
 	else if (reader != NULL && err != COP_ENOMEM)
@@ -188,11 +188,11 @@ static void print_models(const totals *t)
 	for (size_t i = 0; i < t->count; i++) {
 		cop_wire_model model;
 		char shape[512];
-		if (!cop_journal_find_model(
+		if (!cop_journal_verb_find_model(
 		            t->model_set.data, t->model_set.length, t->models[i].name, t->models[i].length, &model))
 			continue;
 		cop_wire_text_clean(name, sizeof name, model.name, model.name_length);
-		cop_journal_model_text(&model, shape, sizeof shape);
+		cop_journal_verb_model_text(&model, shape, sizeof shape);
 		(void)printf("%s: %s\n", name, shape);
 	}
 }
@@ -240,9 +240,9 @@ static void json_models(cop_json_writer *json, const totals *t)
 		cop_json_begin_object(json);
 		cop_json_put_text_length(json, "name", t->models[i].name, t->models[i].length);
 		cop_wire_model model;
-		if (cop_journal_find_model(
+		if (cop_journal_verb_find_model(
 		            t->model_set.data, t->model_set.length, t->models[i].name, t->models[i].length, &model))
-			cop_journal_json_model(json, &model);
+			cop_journal_verb_json_model(json, &model);
 		json_types(json, t->models[i].type);
 		cop_json_end_object(json);
 	}
@@ -288,7 +288,7 @@ static void json_ends(cop_json_writer *json, const totals *t)
 static int print_json(const totals *t, const char *folder)
 {
 	cop_json_writer *json;
-	if (!cop_journal_begin_json(true, &json))
+	if (!cop_journal_verb_begin_json(true, &json))
 		return COP_EXIT_FAILED;
 	cop_json_put_text(json, "folder", folder);
 	cop_json_put_unsigned(json, "segments", t->segments);
@@ -299,7 +299,7 @@ static int print_json(const totals *t, const char *folder)
 	cop_json_end_object(json);
 	json_models(json, t);
 	json_ends(json, t);
-	return cop_journal_print_json(json);
+	return cop_journal_verb_print_json(json);
 }
 
 int cop_journal_verb_stat(const cop_journal_request *request)
@@ -317,7 +317,7 @@ int cop_journal_verb_stat(const cop_journal_request *request)
 	if (t.err != COP_OK) {
 		(void)fflush(stdout);
 		cop_command_complain(COP_JOURNAL_COMMAND, "these are the figures of what lies before the damage");
-		status = cop_journal_tell_damage(t.err, &t.why);
+		status = cop_journal_verb_report_damage(t.err, &t.why);
 	}
 	totals_fini(&t);
 	return status;

@@ -56,7 +56,7 @@ static int finish(const cop_replay_run *run, cop_diag *diag)
 	return COP_EXIT_FAILED;
 }
 
-int cop_replay_command(int argc, char **argv)
+int cop_command_replay(int argc, char **argv)
 {
 	cop_replay_options options;
 	int status = cop_replay_options_read(argc, argv, &options);

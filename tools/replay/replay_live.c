@@ -125,7 +125,7 @@ static cop_err fit_space(live *l, cop_reader_options *reader, cop_diag *diag)
 	if (l->o->columns != NULL)
 		return cop_replay_columns_read(l->o->columns, &l->space, diag);
 	if (s->features == 0)
-		return cop_reader_space_new(reader, false, &l->space, diag);
+		return cop_reader_options_space_new(reader, false, &l->space, diag);
 	if (strcmp(l->o->path, "-") == 0)
 		return complain(l, COP_EINVAL, "has dense features, which standard input needs --columns for", diag);
 	return cop_replay_scan(&options, 0, l->stop, &l->space, &shape, diag);

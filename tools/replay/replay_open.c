@@ -77,7 +77,7 @@ static cop_err open_input(const cop_replay_options *o, cop_replay_log *log, cop_
 	if (o->reader.features == COP_READER_FEATURES_DENSE && o->columns == NULL)
 		return refuse(o, diag, "standard input cannot be scanned for its columns, expected --columns");
 	cop_err err = o->columns != NULL ? cop_replay_columns_read(o->columns, &log->space, diag)
-	                                 : cop_reader_space_new(&o->reader, false, &log->space, diag);
+	                                 : cop_reader_options_space_new(&o->reader, false, &log->space, diag);
 	return err != COP_OK ? err : set_limits(o, &shape, log, diag);
 }
 

@@ -21,7 +21,7 @@ cop_err cop_replay_reader_open(
 		.skip = options->reader.skip,
 	};
 	if (!cop_replay_is_journal(options))
-		return cop_reader_open(&options->reader, options->path, space, out, diag);
+		return cop_reader_options_open(&options->reader, options->path, space, out, diag);
 	return cop_journal_history_open(options->path, &settings, out, diag);
 }
 

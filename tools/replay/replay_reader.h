@@ -8,7 +8,7 @@
 
 bool cop_replay_is_journal(const cop_replay_options *options);
 /* space: for formats with named features, kept; NULL for journals. Caller frees with cop_event_reader_free. Errors of
- * cop_reader_open and cop_journal_history_open. */
+ * cop_reader_options_open and cop_journal_history_open. */
 COP_CHECK cop_err cop_replay_reader_open(
         const cop_replay_options *options, cop_feature_space *space, cop_event_reader **out, cop_diag *diag);
 

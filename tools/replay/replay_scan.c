@@ -131,7 +131,7 @@ static cop_err pass(scan *s, bool dense, cop_diag *diag)
 	s->shape = (cop_replay_shape){ .high = 1.0 };
 	s->present = 0;
 	cop_err err = s->run->columns != NULL ? cop_replay_columns_read(s->run->columns, &s->space, diag)
-	                                      : cop_reader_space_new(&options, dense, &s->space, diag);
+	                                      : cop_reader_options_space_new(&options, dense, &s->space, diag);
 	return err != COP_OK ? err : read_events(s, diag);
 }
 

@@ -487,7 +487,7 @@ static cop_err run(options *o, cop_sim_result *result, cop_diag *diag)
 	return err;
 }
 
-int cop_simulate_command(int argc, char **argv)
+int cop_command_simulate(int argc, char **argv)
 {
 	options o = {
 		.points = 20,

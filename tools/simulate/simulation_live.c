@@ -172,7 +172,7 @@ static cop_err await_action(live *l, const cop_event_id *id, double seconds, cop
 		const uint8_t *body;
 		size_t length;
 		cop_wire_items items;
-		cop_err err = cop_streams_action(l->streams, deadline - cop_command_now(), &body, &length, diag);
+		cop_err err = cop_client_streams_action(l->streams, deadline - cop_command_now(), &body, &length, diag);
 		if (err != COP_OK)
 			return err;
 		if (cop_wire_items_stream(&items, body, length, NULL) != COP_OK)
@@ -198,7 +198,7 @@ static cop_err decide_streamed(
 		err = l->body.err;
 		if (err != COP_OK)
 			return complain(l, err, cop_err_text(err), diag);
-		err = cop_streams_context(l->streams, l->body.data, l->body.length, diag);
+		err = cop_client_streams_context(l->streams, l->body.data, l->body.length, diag);
 		if (err == COP_OK)
 			err = await_action(l, id, patience, action, diag);
 		if (err != COP_EEND)
@@ -223,7 +223,7 @@ static cop_err decide(void *state, uint64_t id, const cop_row *x, cop_decision *
 
 static cop_err feedback_streamed(live *l, cop_diag *diag)
 {
-	cop_err err = cop_streams_feedback(l->streams, l->body.data, l->body.length, diag);
+	cop_err err = cop_client_streams_feedback(l->streams, l->body.data, l->body.length, diag);
 	l->feedback_sent += err == COP_OK;
 	return err;
 }
@@ -286,7 +286,7 @@ static cop_err greedy(void *state, const cop_row *x, double *out, cop_diag *diag
 static void close_live(void *state)
 {
 	live *l = state;
-	cop_streams_close(l->streams);
+	cop_client_streams_close(l->streams);
 	cop_client_close(l->client);
 	cop_bytes_fini(&l->body);
 	cop_mem_free(l);
@@ -302,7 +302,7 @@ static cop_err open_streams(live *l, cop_diag *diag)
 		.timeout = l->set.timeout,
 	};
 	cop_err err = feedback_received(l, &l->feedback_base, diag);
-	return err != COP_OK ? err : cop_streams_open(&settings, &l->streams, diag);
+	return err != COP_OK ? err : cop_client_streams_open(&settings, &l->streams, diag);
 }
 
 cop_err cop_sim_live(const cop_sim_endpoints *endpoints, cop_sim_backend *out, cop_diag *diag)

@@ -38,11 +38,12 @@ static cop_err count_confusion(evaluation *e)
 	size_t k = e->rows.classes;
 	double *outputs = cop_mem_alloc(n, k * sizeof *outputs);
 	e->counts = cop_mem_alloc(k, k * sizeof *e->counts);
-	cop_err err = outputs != NULL && e->counts != NULL ? cop_trained_outputs(e->model->trees, e->model->preparation,
-	                                                             &e->rows, n, NULL, e->pool, outputs)
-	                                                   : COP_ENOMEM;
+	cop_err err = outputs != NULL && e->counts != NULL
+	                      ? cop_trained_score_outputs(
+	                                e->model->trees, e->model->preparation, &e->rows, n, NULL, e->pool, outputs)
+	                      : COP_ENOMEM;
 	for (size_t i = 0; i < n && err == COP_OK; i++)
-		e->counts[e->rows.label[i] * k + cop_trained_best(k, outputs + i * k)]++;
+		e->counts[e->rows.label[i] * k + cop_trained_score_best(k, outputs + i * k)]++;
 	cop_mem_free(outputs);
 	return err;
 }
@@ -51,13 +52,13 @@ static cop_err evaluate(evaluation *e, cop_diag *diag)
 {
 	cop_err err = cop_trained_load(e->model_path, &e->model, diag);
 	if (err == COP_OK)
-		err = cop_labelled_read(e->file, e->model->preparation, true, &e->rows, diag);
+		err = cop_labelled_rows_read(e->file, e->model->preparation, true, &e->rows, diag);
 	if (err != COP_OK)
 		return err;
 	err = cop_pool_new((unsigned)e->threads, &e->pool);
 	if (err == COP_OK)
-		err = cop_trained_rate(e->model->trees, e->model->preparation, &e->rows, e->rows.data->n, NULL, true,
-		        e->pool, &e->score);
+		err = cop_trained_score_rate(e->model->trees, e->model->preparation, &e->rows, e->rows.data->n, NULL,
+		        true, e->pool, &e->score);
 	if (err == COP_OK && e->confusion && e->rows.classes > 0)
 		err = count_confusion(e);
 	if (err != COP_OK)
@@ -140,7 +141,7 @@ static const cop_option rows[] = {
 	{ .name = NULL },
 };
 
-int cop_evaluate_command(int argc, char **argv)
+int cop_command_evaluate(int argc, char **argv)
 {
 	evaluation e = { .threads = cop_command_processors() };
 	const cop_options options = { NAME, usage_text, .sets = { { rows, &e } } };
@@ -158,7 +159,7 @@ int cop_evaluate_command(int argc, char **argv)
 	else if (err == COP_OK)
 		show_text(&e);
 	cop_mem_free(e.counts);
-	cop_labelled_fini(&e.rows);
+	cop_labelled_rows_fini(&e.rows);
 	cop_trained_free(e.model);
 	cop_pool_free(e.pool);
 	return err == COP_OK && fflush(stdout) == 0 ? 0 : cop_command_failed(NAME, &diag);

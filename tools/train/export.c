@@ -51,7 +51,7 @@ static const cop_option rows[] = {
 	{ .name = NULL },
 };
 
-int cop_export_command(int argc, char **argv)
+int cop_command_export(int argc, char **argv)
 {
 	cop_inspect_trained in = { .out = "-", .settings = { .tree = COP_VIEW_ALL } };
 	const cop_options options = { NAME, usage_text, .sets = { { rows, &in } } };

@@ -29,7 +29,7 @@ static const char *const graph_words[] = { "features", "logs", "auto", NULL };
 static const char *const solver_words[] = { "either", "gradients", "eigenvectors", NULL };
 static const char *const forest_words[] = { "bagging", "adaboost", "gradient", NULL };
 
-static const knob knobs[COP_KNOBS] = {
+static const knob knobs[COP_HYPERPARAMETERS] = {
 	[COP_HYPERPARAMETER_HEIGHT] = { "height", WHOLE, COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO, 1,
 	        20, NULL, "height of a tree (cart: most; default 6, cart: any)" },
 	[COP_HYPERPARAMETER_LEAVES] = { "leaves", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, .words = leaves_words,
@@ -198,7 +198,7 @@ void cop_hyperparameters_words(const cop_hyperparameters_values *values, char *o
 {
 	size_t used = 0;
 	out[0] = '\0';
-	for (cop_hyperparameter which = 0; which < COP_KNOBS && used < size; which++) {
+	for (cop_hyperparameter which = 0; which < COP_HYPERPARAMETERS && used < size; which++) {
 		const knob *k = &knobs[which];
 		int length = 0;
 		if (!values->given[which])
@@ -218,7 +218,7 @@ void cop_hyperparameters_words(const cop_hyperparameters_values *values, char *o
 static void help_on(unsigned learners, const char *title, FILE *out)
 {
 	(void)fprintf(out, "\n%s\n", title);
-	for (size_t i = 0; i < COP_KNOBS; i++) {
+	for (size_t i = 0; i < COP_HYPERPARAMETERS; i++) {
 		const knob *k = &knobs[i];
 		char name[64];
 		if (k->learners != learners)

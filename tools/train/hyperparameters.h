@@ -67,15 +67,15 @@ typedef enum cop_hyperparameter {
 	COP_HYPERPARAMETER_GROWTH,
 	COP_HYPERPARAMETER_ROUNDS,
 	COP_HYPERPARAMETER_SOLVER,
-	COP_KNOBS
+	COP_HYPERPARAMETERS
 } cop_hyperparameter;
 
 /* Who a knob is for. */
 enum { COP_FOR_CART = 1, COP_FOR_DGT = 2, COP_FOR_TAO = 4, COP_FOR_FOREST = 8, COP_FOR_LAPTAO = 16 };
 
 typedef struct cop_hyperparameters_values {
-	double value[COP_KNOBS];
-	bool given[COP_KNOBS];
+	double value[COP_HYPERPARAMETERS];
+	bool given[COP_HYPERPARAMETERS];
 } cop_hyperparameters_values;
 
 const char *cop_hyperparameters_name(cop_hyperparameter knob);

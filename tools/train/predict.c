@@ -88,7 +88,7 @@ static void put_row(predicting *p, size_t i)
 	size_t outputs = cop_trees_outputs(p->model->trees);
 	const double *out = p->outputs + i * outputs;
 	if (classes > 0)
-		put_field(&p->text, cop_encoder_class(preparation, cop_trained_best(outputs, out)));
+		put_field(&p->text, cop_encoder_class(preparation, cop_trained_score_best(outputs, out)));
 	else
 		put_number(&p->text, "", 9, out[0]);
 	for (size_t k = 0; k < classes && p->probabilities; k++)
@@ -115,7 +115,7 @@ static void json_prediction(const predicting *p, size_t i, cop_json_writer *json
 	size_t outputs = cop_trees_outputs(p->model->trees);
 	const double *out = p->outputs + i * outputs;
 	if (cop_encoder_classes(p->model->preparation) > 0)
-		cop_json_text(json, cop_encoder_class(p->model->preparation, cop_trained_best(outputs, out)));
+		cop_json_text(json, cop_encoder_class(p->model->preparation, cop_trained_score_best(outputs, out)));
 	else
 		cop_json_number(json, out[0]);
 }
@@ -189,15 +189,15 @@ static cop_err predict(predicting *p, cop_diag *diag)
 {
 	cop_err err = cop_trained_load(p->model_path, &p->model, diag);
 	if (err == COP_OK)
-		err = cop_labelled_read(p->file, p->model->preparation, false, &p->rows, diag);
+		err = cop_labelled_rows_read(p->file, p->model->preparation, false, &p->rows, diag);
 	if (err != COP_OK)
 		return err;
 	size_t n = p->rows.data->n;
 	err = cop_pool_new((unsigned)p->threads, &p->pool);
 	p->outputs = cop_mem_alloc(n, cop_trees_outputs(p->model->trees) * sizeof *p->outputs);
 	if (err == COP_OK)
-		err = p->outputs != NULL ? cop_trained_outputs(p->model->trees, p->model->preparation, &p->rows, n,
-		                                   NULL, p->pool, p->outputs)
+		err = p->outputs != NULL ? cop_trained_score_outputs(p->model->trees, p->model->preparation, &p->rows,
+		                                   n, NULL, p->pool, p->outputs)
 		                         : COP_ENOMEM;
 	if (err != COP_OK) {
 		cop_diag_of(diag, p->file, "%s", cop_err_text(err));
@@ -225,7 +225,7 @@ static const cop_option rows[] = {
 	{ .name = NULL },
 };
 
-int cop_predict_command(int argc, char **argv)
+int cop_command_predict(int argc, char **argv)
 {
 	predicting p = { .out = "-", .threads = cop_command_processors() };
 	const cop_options options = { NAME, usage_text, .sets = { { rows, &p } } };
@@ -241,7 +241,7 @@ int cop_predict_command(int argc, char **argv)
 	cop_err err = predict(&p, &diag);
 	cop_bytes_fini(&p.text);
 	cop_mem_free(p.outputs);
-	cop_labelled_fini(&p.rows);
+	cop_labelled_rows_fini(&p.rows);
 	cop_trained_free(p.model);
 	cop_pool_free(p.pool);
 	return err == COP_OK ? 0 : cop_command_failed(NAME, &diag);

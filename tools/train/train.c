@@ -92,10 +92,10 @@ static cop_err rate_training(training *t)
 {
 	const cop_train_job *job = &t->o->job;
 	const cop_train_labels *labels = &t->labels;
-	cop_err err =
-	        cop_trained_rate(t->trees, t->preparation, &t->rows, job->n, job->row, true, job->pool, &t->train);
+	cop_err err = cop_trained_score_rate(
+	        t->trees, t->preparation, &t->rows, job->n, job->row, true, job->pool, &t->train);
 	if (err == COP_OK && labels->hidden > 0)
-		err = cop_trained_rate(t->trees, t->preparation, &t->rows, labels->hidden, labels->known, false,
+		err = cop_trained_score_rate(t->trees, t->preparation, &t->rows, labels->hidden, labels->known, false,
 		        job->pool, &t->hidden);
 	return err;
 }
@@ -175,7 +175,7 @@ static cop_err take_census(training *t)
 	cop_err err = cop_train_labels_pick(&t->rows, job->n, job->row, &picked);
 	if (err == COP_OK)
 		err = cop_trained_take_census(t->model, picked.data, picked.label, picked.target);
-	cop_labelled_fini(&picked);
+	cop_labelled_rows_fini(&picked);
 	return err;
 }
 
@@ -217,23 +217,23 @@ static cop_err compare(training *t, const cop_labelled *test, cop_diag *diag)
 		.test = test,
 		.search = o->search ? &search : NULL,
 	};
-	return cop_train_compare(&what, t->baseline, diag);
+	return cop_train_baselines_compare(&what, t->baseline, diag);
 }
 
 static cop_err judge(training *t, cop_diag *diag)
 {
 	cop_labelled rows;
 	if (t->o->baselines == 0)
-		cop_labelled_fini(&t->rows); /* no longer needed */
-	cop_err err = cop_labelled_read(t->o->test, t->preparation, true, &rows, diag);
+		cop_labelled_rows_fini(&t->rows); /* no longer needed */
+	cop_err err = cop_labelled_rows_read(t->o->test, t->preparation, true, &rows, diag);
 	if (err == COP_OK)
-		err = cop_trained_rate(
+		err = cop_trained_score_rate(
 		        t->trees, t->preparation, &rows, rows.data->n, NULL, false, t->o->job.pool, &t->test);
 	if (err == COP_OK && t->o->baselines != 0)
 		err = compare(t, &rows, diag);
 	if (err != COP_OK && diag->message[0] == '\0')
 		cop_diag_of(diag, t->o->test, "%s", cop_err_text(err));
-	cop_labelled_fini(&rows);
+	cop_labelled_rows_fini(&rows);
 	return err;
 }
 
@@ -270,7 +270,7 @@ static void put_laptao(const training *t, cop_json_writer *json)
 		const cop_train_baseline *b = &t->baseline[i];
 		if (!b->there)
 			continue;
-		cop_json_put_object(json, cop_train_baseline_name(i));
+		cop_json_put_object(json, cop_train_baselines_name(i));
 		cop_trained_score_put(&b->test, "test", json);
 		cop_json_put_number(json, "seconds", b->seconds);
 		cop_json_put_unsigned(json, "rows", b->rows);
@@ -367,7 +367,7 @@ static void show_baselines(const training *t)
 			(void)snprintf(note, sizeof note, "  (%zu fits, the last of %zu rows)", b->rounds, b->rows);
 		else if (b != NULL && b->k > 0)
 			(void)snprintf(note, sizeof note, "  (k = %zu)", b->k);
-		(void)printf("%-14s %12s %9.2f%s\n", b != NULL ? cop_train_baseline_name(i - 1) : "laptao", figure,
+		(void)printf("%-14s %12s %9.2f%s\n", b != NULL ? cop_train_baselines_name(i - 1) : "laptao", figure,
 		        b != NULL ? b->seconds : t->seconds, note);
 	}
 }
@@ -400,9 +400,9 @@ static cop_err run(training *t, cop_diag *diag)
 	if (err != COP_OK)
 		cop_diag_message(diag, "threads: %s", cop_err_text(err));
 	if (err == COP_OK)
-		err = cop_labelled_train(o->train, &o->table, &t->rows, &t->preparation, diag);
+		err = cop_labelled_rows_train(o->train, &o->table, &t->rows, &t->preparation, diag);
 	t->rows_read = err == COP_OK ? t->rows.data->n : 0;
-	if (err == COP_OK && cop_train_looks_like_numbers(&t->rows, t->preparation))
+	if (err == COP_OK && cop_train_hint_numbers(&t->rows, t->preparation))
 		cop_command_complain(NAME,
 		        "the %zu classes of %s seem to be numbers that were counted or measured; to predict their "
 		        "value: "
@@ -418,7 +418,7 @@ static cop_err run(training *t, cop_diag *diag)
 		err = show_json(t);
 	else if (err == COP_OK)
 		show_text(t);
-	cop_labelled_fini(&t->rows);
+	cop_labelled_rows_fini(&t->rows);
 	cop_train_labels_fini(&t->labels);
 	if (t->model == NULL) {
 		cop_encoder_free(t->preparation);
@@ -430,7 +430,7 @@ static cop_err run(training *t, cop_diag *diag)
 	return err;
 }
 
-int cop_train_command(int argc, char **argv)
+int cop_command_train(int argc, char **argv)
 {
 	cop_train_options options;
 	int status = cop_train_options_read(argc, argv, &options);

@@ -16,7 +16,7 @@
 
 static const char *const names[COP_BASELINES] = { "oblique-lbl", "oblique-all", "self-training", "knn" };
 
-unsigned cop_train_baseline_find(const char *name)
+unsigned cop_train_baselines_find(const char *name)
 {
 	for (size_t i = 0; i < COP_BASELINES; i++)
 		if (strcmp(names[i], name) == 0)
@@ -24,7 +24,7 @@ unsigned cop_train_baseline_find(const char *name)
 	return strcmp(name, "all") == 0 ? (1U << COP_BASELINES) - 1 : 0;
 }
 
-const char *cop_train_baseline_name(size_t i) { return names[i]; }
+const char *cop_train_baselines_name(size_t i) { return names[i]; }
 
 typedef struct comparing {
 	const cop_train_comparison *what;
@@ -39,7 +39,7 @@ static cop_train_job tao_job(const cop_train_job *laptao)
 {
 	cop_train_job job = *laptao;
 	job.learner = cop_train_learner_find("tao");
-	for (cop_hyperparameter knob = 0; knob < COP_KNOBS; knob++)
+	for (cop_hyperparameter knob = 0; knob < COP_HYPERPARAMETERS; knob++)
 		job.knobs.given[knob] &= (cop_hyperparameters_for(knob) & cop_train_learner_for(job.learner)) != 0;
 	job.progress = NULL;
 	job.neighbours = NULL;
@@ -63,7 +63,7 @@ static cop_err labelled_settings(comparing *c)
 static cop_err rate(const comparing *c, const cop_trees *trees, cop_train_baseline *out)
 {
 	const cop_labelled *test = c->what->test;
-	return cop_trained_rate(
+	return cop_trained_score_rate(
 	        trees, c->what->job->preparation, test, test->data->n, NULL, false, c->what->job->pool, &out->test);
 }
 
@@ -197,7 +197,7 @@ static void adopt(teaching *t, const cop_trees *trees, size_t at, double *output
 	cop_dataset_row(t->data, at, &row);
 	cop_trees_predict(trees, &row, t->work, outputs);
 	if (t->told.label != NULL)
-		t->told.label[at] = cop_trained_best(t->truth->classes, outputs);
+		t->told.label[at] = cop_trained_score_best(t->truth->classes, outputs);
 	else
 		t->told.target[at] = (float)outputs[0];
 	t->taken[at] = 1;
@@ -273,7 +273,8 @@ static cop_err run_knn(comparing *c, cop_train_baseline *out)
 	return err;
 }
 
-cop_err cop_train_compare(const cop_train_comparison *what, cop_train_baseline out[COP_BASELINES], cop_diag *diag)
+cop_err cop_train_baselines_compare(
+        const cop_train_comparison *what, cop_train_baseline out[COP_BASELINES], cop_diag *diag)
 {
 	static cop_err (*const run[COP_BASELINES])(
 	        comparing *, cop_train_baseline *) = { run_labelled, run_all, run_self, run_knn };

@@ -25,9 +25,9 @@ enum {
 #define COP_BASELINES 4
 
 /* Bits of a name, of "all" every one; 0: none of that name. */
-unsigned cop_train_baseline_find(const char *name);
+unsigned cop_train_baselines_find(const char *name);
 /* Of the i-th bit. */
-const char *cop_train_baseline_name(size_t i);
+const char *cop_train_baselines_name(size_t i);
 
 typedef struct cop_train_baseline {
 	bool there;
@@ -48,7 +48,7 @@ typedef struct cop_train_comparison {
 } cop_train_comparison;
 
 /* COP_EINVAL, with *diag filled, as cop_train_fit. */
-COP_CHECK cop_err cop_train_compare(
+COP_CHECK cop_err cop_train_baselines_compare(
         const cop_train_comparison *what, cop_train_baseline out[COP_BASELINES], cop_diag *diag);
 
 #endif

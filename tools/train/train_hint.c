@@ -24,7 +24,7 @@ static size_t rows_of(const cop_labelled *rows, size_t k)
 	return n;
 }
 
-bool cop_train_looks_like_numbers(const cop_labelled *rows, const cop_encoder *preparation)
+bool cop_train_hint_numbers(const cop_labelled *rows, const cop_encoder *preparation)
 {
 	double least = HUGE_VAL;
 	double most = -HUGE_VAL;

@@ -9,6 +9,6 @@
 /* True when every class is a number and either one has a fraction, or there are at least ten and some whole numbers
  * between the least and the greatest are missing or have hardly any rows, as the ends of a count's distribution have.
  */
-bool cop_train_looks_like_numbers(const cop_labelled *rows, const cop_encoder *preparation);
+bool cop_train_hint_numbers(const cop_labelled *rows, const cop_encoder *preparation);
 
 #endif

@@ -29,7 +29,7 @@ static double say(const voting *v, const uint32_t *nearest, size_t k)
 		else
 			sum += (double)rows->target[at] / (double)k;
 	}
-	return rows->classes > 0 ? (double)cop_trained_best(rows->classes, v->vote) : sum;
+	return rows->classes > 0 ? (double)cop_trained_score_best(rows->classes, v->vote) : sum;
 }
 
 /* Query i is row[i] of `rows` (row NULL: i). */

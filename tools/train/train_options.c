@@ -104,7 +104,7 @@ static bool read_baselines(void *options, const cop_option *row, char *text)
 	char *at = NULL;
 	(void)row;
 	for (char *word = strtok_r(text, ",", &at); word != NULL; word = strtok_r(NULL, ",", &at)) {
-		unsigned found = cop_train_baseline_find(word);
+		unsigned found = cop_train_baselines_find(word);
 		if (found == 0)
 			return cop_command_complain(NAME,
 			        "--baselines: '%s' given, expected oblique-lbl, oblique-all, self-training, knn or all",
@@ -180,7 +180,7 @@ static bool check(const cop_train_options *o)
 	const cop_train_job *job = &o->job;
 	if (job->learner == NULL || o->train == NULL)
 		return cop_command_complain(NAME, "expected --learner and --train (coppice train --help)");
-	for (cop_hyperparameter knob = 0; knob < COP_KNOBS; knob++)
+	for (cop_hyperparameter knob = 0; knob < COP_HYPERPARAMETERS; knob++)
 		if (job->knobs.given[knob] &&
 		        (cop_hyperparameters_for(knob) & cop_train_learner_for(job->learner)) == 0)
 			return cop_command_complain(NAME, "--%s is not for %s (coppice train --help)",
@@ -193,8 +193,8 @@ static bool check(const cop_train_options *o)
 int cop_train_options_read(int argc, char **argv, cop_train_options *o)
 {
 	bool given[sizeof fixed / sizeof *fixed] = { false };
-	cop_option knobs[COP_KNOBS + 1] = { { .name = NULL } };
-	for (cop_hyperparameter knob = 0; knob < COP_KNOBS; knob++)
+	cop_option knobs[COP_HYPERPARAMETERS + 1] = { { .name = NULL } };
+	for (cop_hyperparameter knob = 0; knob < COP_HYPERPARAMETERS; knob++)
 		knobs[knob] = (cop_option){ .name = cop_hyperparameters_name(knob),
 			.kind = cop_hyperparameters_has_argument(knob) ? COP_OPTION_CALL : COP_OPTION_CALL_BARE,
 			.offset = knob,

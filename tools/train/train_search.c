@@ -105,15 +105,15 @@ static cop_err fit_and_judge(searching *s, double *loss, double *parameters)
 	cop_err err = cop_train_fit(&s->job, &trees, &outcome, s->diag);
 	if (err != COP_OK)
 		return err;
-	err = cop_trained_rate(trees, whole->preparation, whole->rows, whole->n - s->job.n, s->rows + s->job.n, false,
-	        whole->pool, &score);
+	err = cop_trained_score_rate(trees, whole->preparation, whole->rows, whole->n - s->job.n, s->rows + s->job.n,
+	        false, whole->pool, &score);
 	*loss = whole->rows->classes > 0 ? score.error : score.rmse;
 	*parameters += (double)cop_trees_parameters(trees);
 	cop_trees_free(trees);
 	return err;
 }
 
-void cop_train_rating_of(size_t n, const double *loss, cop_train_rating *out)
+void cop_train_search_rate(size_t n, const double *loss, cop_train_rating *out)
 {
 	double squares = 0.0;
 	out->mean = 0.0;
@@ -124,7 +124,7 @@ void cop_train_rating_of(size_t n, const double *loss, cop_train_rating *out)
 	out->error = n > 1 ? sqrt(squares / (double)(n - 1) / (double)n) : (double)NAN;
 }
 
-bool cop_train_rating_better(const cop_train_rating *a, const cop_train_rating *b)
+bool cop_train_search_better(const cop_train_rating *a, const cop_train_rating *b)
 {
 	double apart = a->mean - b->mean;
 	return fabs(apart) <= TIE * fabs(b->mean) ? a->parameters < b->parameters : apart < 0.0;
@@ -164,7 +164,7 @@ static cop_err rate(searching *s, const cop_hyperparameters_values *knobs, cop_t
 	if (err != COP_OK)
 		return err;
 	rating->parameters /= (double)s->fits;
-	cop_train_rating_of(s->fits, s->loss, rating);
+	cop_train_search_rate(s->fits, s->loss, rating);
 	tell_trial(s, knobs, rating);
 	return COP_OK;
 }
@@ -182,7 +182,7 @@ static cop_err try_list(searching *s, const candidates *list, cop_hyperparameter
 		trial.value[list->knob] = list->value[i];
 		trial.given[list->knob] = true;
 		err = rate(s, &trial, &rating);
-		if (err == COP_OK && cop_train_rating_better(&rating, &s->best)) {
+		if (err == COP_OK && cop_train_search_better(&rating, &s->best)) {
 			s->best = rating;
 			best = trial;
 			*changed = true;
@@ -231,7 +231,7 @@ static cop_err try_drawn(searching *s, cop_hyperparameters_values *knobs)
 			trial.given[lists[i].knob] = true;
 		}
 		err = rate(s, &trial, &rating);
-		if (err == COP_OK && cop_train_rating_better(&rating, &s->best)) {
+		if (err == COP_OK && cop_train_search_better(&rating, &s->best)) {
 			s->best = rating;
 			*knobs = trial;
 		}

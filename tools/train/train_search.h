@@ -33,9 +33,9 @@ typedef struct cop_train_found {
 } cop_train_found;
 
 /* Mean and standard error of n >= 1 losses. */
-void cop_train_rating_of(size_t n, const double *loss, cop_train_rating *out);
+void cop_train_search_rate(size_t n, const double *loss, cop_train_rating *out);
 /* a is better than b, which was there earlier. */
-bool cop_train_rating_better(const cop_train_rating *a, const cop_train_rating *b);
+bool cop_train_search_better(const cop_train_rating *a, const cop_train_rating *b);
 
 /* job is of the rows to be divided; job->knobs get what was found. Errors of cop_train_fit; COP_EINVAL also:
  * more folds than rows. */

@@ -78,7 +78,7 @@ static cop_err connect_both(bench *b)
 			.floats = b->set->floats,
 			.timeout = b->set->timeout,
 		};
-		err = cop_bench_driver_open(&target, &b->driver[side], b->diag);
+		err = cop_bench_drive_open(&target, &b->driver[side], b->diag);
 		if (err != COP_OK) /* the reason may be that it has ended */
 			(void)!cop_bench_pair_check(&b->pair, b->diag);
 	}
@@ -131,7 +131,7 @@ cop_err cop_bench_compare_run(const cop_bench_costs *settings, cop_json_writer *
 	if (err == COP_OK)
 		err = measure_all(&b);
 	for (int side = 0; side < SIDES; side++)
-		cop_bench_driver_close(b.driver[side]);
+		cop_bench_drive_close(b.driver[side]);
 	cop_bench_pair_stop(&b.pair);
 	cop_bench_signals_release(&before);
 	if (err == COP_OK && json == NULL)

@@ -82,9 +82,9 @@ static cop_err one_block(bench *b, cop_learner *learner, size_t block, double *d
 
 static void show_learner(bench *b, const char *key, const char *text)
 {
-	double decide = cop_bench_quantile(b->decide, REPEATS, 0.5);
-	double learn = cop_bench_quantile(b->learn, (size_t)REPEATS * BLOCK, 0.5);
-	double mean = cop_bench_quantile(b->mean, REPEATS, 0.5);
+	double decide = cop_bench_measures_quantile(b->decide, REPEATS, 0.5);
+	double learn = cop_bench_measures_quantile(b->learn, (size_t)REPEATS * BLOCK, 0.5);
+	double mean = cop_bench_measures_quantile(b->mean, REPEATS, 0.5);
 	if (b->json == NULL) {
 		(void)printf("%-32s %9.0f %9.0f %11.0f %13.2f\n", text, decide, learn, mean, mean / b->blas);
 		return;
@@ -171,7 +171,7 @@ static double time_call(bench *b, matrices *m, call *function)
 			function(m);
 		b->mean[i < WARM ? 0 : i - WARM] = 1e9 * (cop_command_now() - start) / BLOCK;
 	}
-	return cop_bench_quantile(b->mean, REPEATS, 0.5);
+	return cop_bench_measures_quantile(b->mean, REPEATS, 0.5);
 }
 
 static void show_call(bench *b, const char *group, const char *name, double ns, double flops)

@@ -250,10 +250,10 @@ static cop_err connect_all(bench *b)
 		.floats = b->set->floats,
 		.timeout = b->set->timeout,
 	};
-	cop_err err = cop_bench_driver_open(&target, &b->measured, b->diag);
+	cop_err err = cop_bench_drive_open(&target, &b->measured, b->diag);
 	target.model = COP_BENCH_FITTED_MODEL;
 	if (err == COP_OK)
-		err = cop_bench_driver_open(&target, &b->filled, b->diag);
+		err = cop_bench_drive_open(&target, &b->filled, b->diag);
 	if (err == COP_OK)
 		err = cop_client_open(target.endpoint, target.timeout, &b->control, b->diag);
 	if (err != COP_OK) /* the reason may be that it has ended */
@@ -315,8 +315,8 @@ cop_err cop_bench_refit_run(const cop_bench_costs *settings, cop_json_writer *js
 	if (err == COP_OK)
 		err = cop_bench_latency_measure(settings->requests.rounds, take_turn, &b, b.latency);
 	cop_client_close(b.control);
-	cop_bench_driver_close(b.filled);
-	cop_bench_driver_close(b.measured);
+	cop_bench_drive_close(b.filled);
+	cop_bench_drive_close(b.measured);
 	cop_bench_pair_stop(&b.pair);
 	cop_bench_signals_release(&before);
 	if (err == COP_OK && json == NULL)

@@ -10,11 +10,11 @@ void cop_bench_figure_conclude(double *const values[COP_BENCH_SIDES], size_t rou
 	double ratios[COP_BENCH_MOST_ROUNDS];
 	for (size_t i = 0; i < rounds; i++)
 		ratios[i] = values[1][i] / values[0][i];
-	out->ratio = cop_bench_quantile(ratios, rounds, 0.5);
+	out->ratio = cop_bench_measures_quantile(ratios, rounds, 0.5);
 	out->low = ratios[0]; /* sorted now */
 	out->high = ratios[rounds - 1];
 	for (int side = 0; side < COP_BENCH_SIDES; side++)
-		out->median[side] = cop_bench_quantile(values[side], rounds, 0.5);
+		out->median[side] = cop_bench_measures_quantile(values[side], rounds, 0.5);
 }
 
 void cop_bench_figure_show(const char *text, const cop_bench_figure *f)
@@ -47,7 +47,8 @@ static cop_err measure(size_t rounds, cop_bench_turn *turn, void *context, doubl
 				return err;
 			for (size_t q = 0; q < COP_BENCH_QUANTILES; q++)
 				values[(q * COP_BENCH_SIDES + (size_t)side) * rounds + round] =
-				        1e6 * cop_bench_quantile(taken->of, taken->count, cop_bench_quantiles[q].share);
+				        1e6 * cop_bench_measures_quantile(
+				                      taken->of, taken->count, cop_bench_quantiles[q].share);
 		}
 	return err;
 }

@@ -19,14 +19,14 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 } commands[] = {
-	{ "train", cop_train_command },
-	{ "predict", cop_predict_command },
-	{ "evaluate", cop_evaluate_command },
-	{ "export", cop_export_command },
-	{ "simulate", cop_simulate_command },
-	{ "inspect", cop_inspect_command },
-	{ "convert", cop_convert_command },
-	{ "journal", cop_journal_command },
+	{ "train", cop_command_train },
+	{ "predict", cop_command_predict },
+	{ "evaluate", cop_command_evaluate },
+	{ "export", cop_command_export },
+	{ "simulate", cop_command_simulate },
+	{ "inspect", cop_command_inspect },
+	{ "convert", cop_command_convert },
+	{ "journal", cop_command_journal },
 };
 
 static char folder[64], start[4096];

@@ -335,7 +335,7 @@ static void test_cart_weakest_links_are_the_least_prunings(void **state)
 		assert_int_equal(cop_cart_data_init(&data, &f.sample, NULL), COP_OK);
 		assert_int_equal(cop_cart_grow(&settings, &data, 0, NULL, NULL, &rng, &grown), COP_OK);
 		double *links = cop_mem_alloc(grown.count, sizeof *links);
-		assert_int_equal(cop_cart_weakest_links(&grown, links), COP_OK);
+		assert_int_equal(cop_cart_prune_weakest_links(&grown, links), COP_OK);
 		for (int i = 0; i < 40; i++) {
 			double complexity = pow(10, -4 * cop_rng_unit(&rng));
 			size_t expected;
@@ -343,7 +343,7 @@ static void test_cart_weakest_links_are_the_least_prunings(void **state)
 			assert_int_equal(leaves_left(&grown, links, 0, complexity), expected);
 		}
 		cop_mem_free(links);
-		cop_cart_grown_fini(&grown);
+		cop_cart_grow_fini(&grown);
 		cop_cart_data_fini(&data);
 		batch_fixture_end(&f);
 	}
@@ -365,7 +365,7 @@ static void test_cart_weakest_links_below_a_split_that_gains_nothing_count_once(
 		};
 		const cop_cart_grown grown = { .node = node, .count = 7 };
 		double links[7];
-		assert_int_equal(cop_cart_weakest_links(&grown, links), COP_OK);
+		assert_int_equal(cop_cart_prune_weakest_links(&grown, links), COP_OK);
 		assert_true(fabs(links[0] - 0.6) < 1e-12);
 		for (size_t t = 1; t < 7; t++)
 			assert_true(links[t] == 0);

@@ -129,11 +129,11 @@ static void test_heaviest_orders_by_magnitude_then_index(void **state)
 	(void)state;
 	static const float w[] = { 1.0f, -3.0f, 0.0f, 3.0f, 2.0f, -1.0f };
 	uint32_t index[6];
-	assert_int_equal(cop_tree_heaviest(6, w, 3, index), 3);
+	assert_int_equal(cop_tree_phrases_heaviest(6, w, 3, index), 3);
 	assert_true(index[0] == 1 && index[1] == 3 && index[2] == 4);
-	assert_int_equal(cop_tree_heaviest(6, w, 6, index), 5);
+	assert_int_equal(cop_tree_phrases_heaviest(6, w, 6, index), 5);
 	assert_true(index[3] == 0 && index[4] == 5);
-	assert_int_equal(cop_tree_heaviest(6, w, 0, index), 0);
+	assert_int_equal(cop_tree_phrases_heaviest(6, w, 0, index), 0);
 }
 
 int main(void)

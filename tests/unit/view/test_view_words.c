@@ -46,7 +46,7 @@ static void check_test(const table *t, const float *w, float bias, const char *h
 	assert_int_equal(cop_tree_build_finish(build, node, &tree), COP_OK);
 	cop_tree_build_free(build);
 	cop_tree_phrases words = { .tree = tree, .preparation = t->preparation, .top = 2 };
-	cop_tree_test test = cop_tree_test_of(&words, 0);
+	cop_tree_test test = cop_tree_phrases_test_of(&words, 0);
 	cop_bytes_init(&out);
 	cop_tree_phrases_test(&words, &test, true, &out);
 	cop_bytes_put(&out, "|", 1);

@@ -39,8 +39,8 @@ static void test_tail_is_that_of_the_normal_distribution(void **state)
 		cop_bakeoff_cell a = cell(p, 2000);
 		cop_bakeoff_cell b = cell(q, 500);
 		double z = (p - q) / sqrt(p * (1 - p) / 2000 + q * (1 - q) / 500);
-		assert_near(cop_bakeoff_tail(&a, &b), 0.5 * erfc(z / sqrt(2.0)), 1e-12);
-		assert_near(cop_bakeoff_tail(&a, &b) + cop_bakeoff_tail(&b, &a), 1.0, 1e-12);
+		assert_near(cop_bakeoff_score_tail(&a, &b), 0.5 * erfc(z / sqrt(2.0)), 1e-12);
+		assert_near(cop_bakeoff_score_tail(&a, &b) + cop_bakeoff_score_tail(&b, &a), 1.0, 1e-12);
 	}
 }
 
@@ -50,7 +50,7 @@ static void test_tail_of_a_known_case_is_as_tabulated(void **state)
 	/* z = 0.0329 / sqrt(2 * 0.25 / 1250) nearly; Phi(1.645) = 0.95002 */
 	cop_bakeoff_cell a = cell(0.5 + 0.01645, 1250);
 	cop_bakeoff_cell b = cell(0.5 - 0.01645, 1250);
-	assert_near(cop_bakeoff_tail(&a, &b), 0.05, 2e-4);
+	assert_near(cop_bakeoff_score_tail(&a, &b), 0.05, 2e-4);
 }
 
 static void test_tail_without_variance_is_certain_or_even(void **state)
@@ -58,12 +58,12 @@ static void test_tail_without_variance_is_certain_or_even(void **state)
 	(void)state;
 	cop_bakeoff_cell right = cell(0.0, 50);
 	cop_bakeoff_cell wrong = cell(1.0, 50);
-	assert_near(cop_bakeoff_tail(&right, &right), 0.5, 0.0);
-	assert_near(cop_bakeoff_tail(&wrong, &right), 0.0, 0.0);
-	assert_near(cop_bakeoff_tail(&right, &wrong), 1.0, 0.0);
-	assert_int_equal(cop_bakeoff_compare(&right, &wrong, 0.05), 1);
-	assert_int_equal(cop_bakeoff_compare(&wrong, &right, 0.05), -1);
-	assert_int_equal(cop_bakeoff_compare(&right, &right, 0.05), 0);
+	assert_near(cop_bakeoff_score_tail(&right, &right), 0.5, 0.0);
+	assert_near(cop_bakeoff_score_tail(&wrong, &right), 0.0, 0.0);
+	assert_near(cop_bakeoff_score_tail(&right, &wrong), 1.0, 0.0);
+	assert_int_equal(cop_bakeoff_score_compare(&right, &wrong, 0.05), 1);
+	assert_int_equal(cop_bakeoff_score_compare(&wrong, &right, 0.05), -1);
+	assert_int_equal(cop_bakeoff_score_compare(&right, &right, 0.05), 0);
 }
 
 static void test_compare_turns_at_the_risk(void **state)
@@ -73,11 +73,11 @@ static void test_compare_turns_at_the_risk(void **state)
 	double error = sqrt(2 * 0.25 / 10000);
 	cop_bakeoff_cell a = cell(0.5 - 0.9 * error, 10000);
 	cop_bakeoff_cell b = cell(0.5 + 0.9 * error, 10000);
-	assert_int_equal(cop_bakeoff_compare(&a, &b, 0.05), 1);
-	assert_int_equal(cop_bakeoff_compare(&b, &a, 0.05), -1);
-	assert_int_equal(cop_bakeoff_compare(&a, &b, 0.025), 0);
+	assert_int_equal(cop_bakeoff_score_compare(&a, &b, 0.05), 1);
+	assert_int_equal(cop_bakeoff_score_compare(&b, &a, 0.05), -1);
+	assert_int_equal(cop_bakeoff_score_compare(&a, &b, 0.025), 0);
 	a.events = b.events = 5000; /* z is 1.27 */
-	assert_int_equal(cop_bakeoff_compare(&a, &b, 0.05), 0);
+	assert_int_equal(cop_bakeoff_score_compare(&a, &b, 0.05), 0);
 }
 
 static void test_relative_of_a_faultless_reference_counts_one_event(void **state)
@@ -86,20 +86,20 @@ static void test_relative_of_a_faultless_reference_counts_one_event(void **state
 	cop_bakeoff_cell a = cell(0.3, 100);
 	cop_bakeoff_cell b = cell(0.2, 100);
 	cop_bakeoff_cell none = cell(0.0, 100);
-	assert_near(cop_bakeoff_relative(&a, &b), 0.5, 1e-12);
-	assert_near(cop_bakeoff_relative(&b, &a), -1.0 / 3.0, 1e-12);
-	assert_near(cop_bakeoff_relative(&a, &none), 30.0, 1e-9);
-	assert_near(cop_bakeoff_relative(&none, &none), 0.0, 0.0);
+	assert_near(cop_bakeoff_score_relative(&a, &b), 0.5, 1e-12);
+	assert_near(cop_bakeoff_score_relative(&b, &a), -1.0 / 3.0, 1e-12);
+	assert_near(cop_bakeoff_score_relative(&a, &none), 30.0, 1e-9);
+	assert_near(cop_bakeoff_score_relative(&none, &none), 0.0, 0.0);
 }
 
 static void test_deviation_of_one_seed_is_none(void **state)
 {
 	(void)state;
 	cop_bakeoff_cell one = cell(0.3, 100);
-	assert_true(isnan(cop_bakeoff_deviation(&one)));
+	assert_true(isnan(cop_bakeoff_score_deviation(&one)));
 	one.seeds = 3;
 	one.squares = 8.0;
-	assert_near(cop_bakeoff_deviation(&one), 2.0, 0.0);
+	assert_near(cop_bakeoff_score_deviation(&one), 2.0, 0.0);
 }
 
 /* ---- a table made by hand ---- */
@@ -155,9 +155,9 @@ static void test_score_of_own_settings_is_as_by_hand(void **state)
 	assert_near(s.contender[0].relative, 0.0, 1e-12);
 	assert_near(s.contender[1].relative, (1.0 + 0.01 / 0.30 + 0.50 / 0.001) / 3, 1e-9);
 	assert_near(s.contender[0].seconds, 0.5 / 1000, 1e-12);
-	assert_int_equal(cop_bakeoff_cell_at(&s, 0, 0)->seeds, 2);
-	assert_near(cop_bakeoff_cell_at(&s, 0, 0)->errors, 150.0, 1e-9);
-	assert_near(cop_bakeoff_deviation(cop_bakeoff_cell_at(&s, 0, 0)), 100.0 / sqrt(2.0), 1e-9);
+	assert_int_equal(cop_bakeoff_score_cell(&s, 0, 0)->seeds, 2);
+	assert_near(cop_bakeoff_score_cell(&s, 0, 0)->errors, 150.0, 1e-9);
+	assert_near(cop_bakeoff_score_deviation(cop_bakeoff_score_cell(&s, 0, 0)), 100.0 / sqrt(2.0), 1e-9);
 	/* one and three are won, two is too close. */
 	assert_int_equal(s.pair[1].wins, 2);
 	assert_int_equal(s.pair[1].losses, 0);
@@ -304,7 +304,7 @@ static void test_score_of_runs_of_other_lengths_says_so(void **state)
 	assert_int_equal(s.field[0].events, 2000);
 	assert_int_equal(s.field[0].features, 7);
 	assert_int_equal(s.field[0].classes, 8);
-	const cop_bakeoff_cell *c = cop_bakeoff_cell_at(&s, 0, 0);
+	const cop_bakeoff_cell *c = cop_bakeoff_score_cell(&s, 0, 0);
 	assert_int_equal(c->events, 500);
 	assert_int_equal(c->seeds, 4);
 	assert_near(c->loss, (0.1 + 0.4 + 0.7 + 0.0) / 4, 1e-12);

@@ -38,13 +38,13 @@ static void test_quantile_has_its_share_below(void **state)
 {
 	double samples[] = { 5, 3, 1, 4, 2, 9, 8, 7, 6, 10 };
 	(void)state;
-	assert_true(cop_bench_quantile(samples, 10, 0.5) == 6.0);
+	assert_true(cop_bench_measures_quantile(samples, 10, 0.5) == 6.0);
 	for (int i = 0; i < 10; i++)
 		assert_true(samples[i] == i + 1);
-	assert_true(cop_bench_quantile(samples, 10, 0.0) == 1.0);
-	assert_true(cop_bench_quantile(samples, 10, 0.99) == 10.0);
-	assert_true(cop_bench_quantile(samples, 10, 1.0) == 10.0);
-	assert_true(cop_bench_quantile(samples, 1, 0.5) == 1.0);
+	assert_true(cop_bench_measures_quantile(samples, 10, 0.0) == 1.0);
+	assert_true(cop_bench_measures_quantile(samples, 10, 0.99) == 10.0);
+	assert_true(cop_bench_measures_quantile(samples, 10, 1.0) == 10.0);
+	assert_true(cop_bench_measures_quantile(samples, 1, 0.5) == 1.0);
 }
 
 static void test_latency_quantiles_rise(void **state)

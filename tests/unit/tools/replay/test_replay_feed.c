@@ -134,7 +134,7 @@ static int set_up(void **state)
 	w.options.path = w.path;
 	w.options.reader.format = "vw";
 	w.options.reader.bits = 10;
-	if (cop_reader_space_new(&w.options.reader, false, &w.set.space, NULL) != COP_OK)
+	if (cop_reader_options_space_new(&w.options.reader, false, &w.set.space, NULL) != COP_OK)
 		return 1;
 	w.set.options = &w.options;
 	w.set.limits = (cop_replay_limits){
@@ -415,7 +415,7 @@ static void test_feature_without_a_column_is_a_misfit_where_columns_are_open(voi
 	cop_feature_space_free(w->set.space);
 	w->options.reader.features = COP_READER_FEATURES_DENSE;
 	w->options.reader.bits = 0;
-	assert_int_equal(cop_reader_space_new(&w->options.reader, true, &w->set.space, NULL), COP_OK);
+	assert_int_equal(cop_reader_options_space_new(&w->options.reader, true, &w->set.space, NULL), COP_OK);
 	w->set.limits.dense = true;
 	w->set.limits.columns_open = true;
 	write_log(w, 1, 3);

@@ -159,7 +159,7 @@ static void test_knob_is_for_the_learners_it_names(void **state)
 {
 	(void)state;
 	size_t known = COUNT(numbers) + COUNT(worded) + COUNT(flags);
-	assert_int_equal(known, COP_KNOBS);
+	assert_int_equal(known, COP_HYPERPARAMETERS);
 	for (size_t i = 0; i < known; i++) {
 		size_t words = i - COUNT(numbers), plain = i - COUNT(numbers) - COUNT(worded);
 		bool number = i < COUNT(numbers), flag = !number && words >= COUNT(worded);

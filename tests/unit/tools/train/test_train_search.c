@@ -12,7 +12,7 @@ static void test_rating_of_one_loss_has_no_standard_error(void **state)
 {
 	(void)state;
 	cop_train_rating r = { 0 };
-	cop_train_rating_of(1, (const double[]){ 0.25 }, &r);
+	cop_train_search_rate(1, (const double[]){ 0.25 }, &r);
 	assert_true(r.mean == 0.25 && isnan(r.error));
 }
 
@@ -20,7 +20,7 @@ static void test_rating_of_several_losses_is_mean_and_standard_error(void **stat
 {
 	(void)state;
 	cop_train_rating r = { 0 };
-	cop_train_rating_of(4, (const double[]){ 1, 3, 5, 7 }, &r); /* variance 20 / 3 */
+	cop_train_search_rate(4, (const double[]){ 1, 3, 5, 7 }, &r); /* variance 20 / 3 */
 	assert_true(fabs(r.mean - 4.0) < 1e-12 && fabs(r.error - sqrt(5.0 / 3.0)) < 1e-12);
 }
 
@@ -29,17 +29,17 @@ static void test_rating_better_is_less_loss_and_among_equals_fewer_parameters(vo
 	(void)state;
 	const cop_train_rating now = { .mean = 0.3, .error = 0.1, .parameters = 50 };
 	cop_train_rating other = { .mean = 0.29, .error = 0.1, .parameters = 500 };
-	assert_true(cop_train_rating_better(&other, &now));
-	assert_false(cop_train_rating_better(&now, &other));
+	assert_true(cop_train_search_better(&other, &now));
+	assert_false(cop_train_search_better(&now, &other));
 	other.mean = 0.1 + 0.2; /* not 0.3, but by rounding */
-	assert_false(cop_train_rating_better(&other, &now));
+	assert_false(cop_train_search_better(&other, &now));
 	other.parameters = 49;
-	assert_true(cop_train_rating_better(&other, &now));
+	assert_true(cop_train_search_better(&other, &now));
 	other.parameters = 50;
-	assert_false(cop_train_rating_better(&other, &now)); /* the earlier one stays */
+	assert_false(cop_train_search_better(&other, &now)); /* the earlier one stays */
 	const cop_train_rating none = { .mean = 0.0, .parameters = 3 };
 	other.mean = 0.0;
-	assert_true(cop_train_rating_better(&none, &other) && !cop_train_rating_better(&other, &none));
+	assert_true(cop_train_search_better(&none, &other) && !cop_train_search_better(&other, &none));
 }
 
 /* ---- what is searched ---- */
@@ -58,7 +58,7 @@ static void write_rows(const char *path, bool sparse)
 typedef struct searched {
 	const char *learner;
 	bool sparse;
-	cop_hyperparameter given; /* at 1, as epochs and height but of cart; COP_KNOBS: none */
+	cop_hyperparameter given; /* at 1, as epochs and height but of cart; COP_HYPERPARAMETERS: none */
 	size_t alphas;
 	const char *some, *never; /* knobs that some trials have, and none has */
 } searched;
@@ -81,7 +81,7 @@ static void run_search(const searched *s, char *out, size_t room)
 	(void)close(fd);
 	write_rows(path, s->sparse);
 	assert_int_equal(cop_pool_new(1, &job.pool), COP_OK);
-	assert_int_equal(cop_labelled_train(path, &table, &rows, &preparation, &diag), COP_OK);
+	assert_int_equal(cop_labelled_rows_train(path, &table, &rows, &preparation, &diag), COP_OK);
 	job.rows = &rows;
 	job.preparation = preparation;
 	job.n = rows.data->n;
@@ -89,7 +89,7 @@ static void run_search(const searched *s, char *out, size_t room)
 	job.alpha[0] = 0.1;
 	job.alpha[1] = 1.0;
 	const cop_hyperparameter given[] = { COP_HYPERPARAMETER_EPOCHS, COP_HYPERPARAMETER_HEIGHT, s->given };
-	for (size_t i = strcmp(s->learner, "cart") == 0 ? 2 : 0; i < 3 && given[i] < COP_KNOBS; i++) {
+	for (size_t i = strcmp(s->learner, "cart") == 0 ? 2 : 0; i < 3 && given[i] < COP_HYPERPARAMETERS; i++) {
 		job.knobs.given[given[i]] = true;
 		job.knobs.value[given[i]] = 1.0;
 	}
@@ -98,7 +98,7 @@ static void run_search(const searched *s, char *out, size_t room)
 	rewind(search.progress);
 	out[fread(out, 1, room - 1, search.progress)] = '\0';
 	(void)fclose(search.progress);
-	cop_labelled_fini(&rows);
+	cop_labelled_rows_fini(&rows);
 	cop_encoder_free(preparation);
 	cop_pool_free(job.pool);
 	assert_int_equal(remove(path), 0);
@@ -116,16 +116,16 @@ static void test_search_tries_each_knob_that_means_something(void **state)
 {
 	(void)state;
 	static const searched cases[] = {
-		{ "cart", false, COP_KNOBS, 0, "height", "alpha" },
-		{ "cart", true, COP_KNOBS, 0, "min-leaf", "graph" },
-		{ "tao", false, COP_KNOBS, 0, "alpha", "leaf-alpha" },
-		{ "tao", false, COP_KNOBS, 1, "alpha", "leaf-alpha" },
-		{ "tao", false, COP_KNOBS, 2, "order", "alpha" },
+		{ "cart", false, COP_HYPERPARAMETERS, 0, "height", "alpha" },
+		{ "cart", true, COP_HYPERPARAMETERS, 0, "min-leaf", "graph" },
+		{ "tao", false, COP_HYPERPARAMETERS, 0, "alpha", "leaf-alpha" },
+		{ "tao", false, COP_HYPERPARAMETERS, 1, "alpha", "leaf-alpha" },
+		{ "tao", false, COP_HYPERPARAMETERS, 2, "order", "alpha" },
 		{ "tao", false, COP_HYPERPARAMETER_LEAVES, 0, "leaf-alpha", "min-leaf" },
-		{ "laptao", false, COP_KNOBS, 0, "graph", "start" },
-		{ "laptao", true, COP_KNOBS, 0, "gamma", "graph" },
-		{ "dgt", false, COP_KNOBS, 0, "l1", "epochs 50" },
-		{ "dgt", false, COP_KNOBS, 0, "width", "epochs 50" },
+		{ "laptao", false, COP_HYPERPARAMETERS, 0, "graph", "start" },
+		{ "laptao", true, COP_HYPERPARAMETERS, 0, "gamma", "graph" },
+		{ "dgt", false, COP_HYPERPARAMETERS, 0, "l1", "epochs 50" },
+		{ "dgt", false, COP_HYPERPARAMETERS, 0, "width", "epochs 50" },
 		{ "dgt", false, COP_HYPERPARAMETER_L2, 0, "momentum", "l1" },
 		{ "dgt", false, COP_HYPERPARAMETER_LAYERS, 0, "momentum", "width" },
 	};
@@ -254,7 +254,7 @@ static void test_search_tries_every_value_of_a_knobs_list(void **state)
 		const cop_table_settings table = { .regression = l->values,
 			.scaling = cop_train_learner_scaling(job.learner) };
 		assert_int_equal(cop_pool_new(1, &job.pool), COP_OK);
-		assert_int_equal(cop_labelled_train(path, &table, &rows, &preparation, &diag), COP_OK);
+		assert_int_equal(cop_labelled_rows_train(path, &table, &rows, &preparation, &diag), COP_OK);
 		job.rows = &rows;
 		job.preparation = preparation;
 		job.n = rows.data->n;
@@ -265,7 +265,7 @@ static void test_search_tries_every_value_of_a_knobs_list(void **state)
 		lines[fread(lines, 1, sizeof lines - 1, search.progress)] = '\0';
 		(void)fclose(search.progress);
 		expect_tried(l, lines);
-		cop_labelled_fini(&rows);
+		cop_labelled_rows_fini(&rows);
 		cop_encoder_free(preparation);
 		cop_pool_free(job.pool);
 	}
@@ -295,12 +295,12 @@ static cop_err rate_numbers(const cop_train_search *how, uint64_t seed, const ch
 		(void)fprintf(file, "%d,%g\n", i, number[i]);
 	assert_int_equal(fclose(file), 0);
 	assert_int_equal(cop_pool_new(1, &job.pool), COP_OK);
-	assert_int_equal(cop_labelled_train(path, &table, &rows, &preparation, diag), COP_OK);
+	assert_int_equal(cop_labelled_rows_train(path, &table, &rows, &preparation, diag), COP_OK);
 	job.rows = &rows;
 	job.preparation = preparation;
 	job.n = rows.data->n;
 	for (; sscanf(knobs, " --%31s %31s%n", name, value, &used) == 2; knobs += used)
-		for (cop_hyperparameter which = 0; which < COP_KNOBS; which++)
+		for (cop_hyperparameter which = 0; which < COP_HYPERPARAMETERS; which++)
 			if (strcmp(cop_hyperparameters_name(which), name) == 0)
 				assert_true(cop_hyperparameters_read(which, value, &job.knobs));
 	search.progress = tmpfile();
@@ -312,7 +312,7 @@ static cop_err rate_numbers(const cop_train_search *how, uint64_t seed, const ch
 	rewind(search.progress);
 	lines[fread(lines, 1, room - 1, search.progress)] = '\0';
 	(void)fclose(search.progress);
-	cop_labelled_fini(&rows);
+	cop_labelled_rows_fini(&rows);
 	cop_encoder_free(preparation);
 	cop_pool_free(job.pool);
 	assert_int_equal(remove(path), 0);
@@ -335,7 +335,7 @@ static void test_search_leaves_each_fold_out_once(void **state)
 		sum += number[i];
 	for (size_t i = 0; i < NUMBERS; i++)
 		apart[i] = fabs(number[i] - (sum - number[i]) / (NUMBERS - 1));
-	cop_train_rating_of(NUMBERS, apart, &expected);
+	cop_train_search_rate(NUMBERS, apart, &expected);
 	assert_int_equal(rate_numbers(&search, 1, "cart", LEAF, &found, lines, sizeof lines, &diag), COP_OK);
 	assert_int_equal(found.trials, 1);
 	assert_true(fabs(found.rating.mean - expected.mean) < 1e-4 * expected.mean);
