@@ -16,7 +16,7 @@ typedef struct search {
 	cop_axis_split best;
 } search;
 
-/* In what order a feature's splits come is told by `lower`: whether a tie within the feature goes to this one. */
+/* `lower`: the split comes earlier in the feature's order, so a tie within the feature goes to it. */
 static void consider(search *s, double loss, size_t feature, uint32_t lo, uint32_t hi, bool lower)
 {
 	if (loss > s->best.loss)

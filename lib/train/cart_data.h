@@ -20,7 +20,7 @@ typedef struct cop_cart_data {
 	size_t n;
 	uint32_t *row;           /* of each place */
 	cop_cart_column *column; /* d; NULL: sparse */
-	double *centre;          /* values: the mean of each output, which moments are told from; else zeros */
+	double *centre;          /* values: the mean of each output, from which moments are measured; else zeros */
 } cop_cart_data;
 
 /* The sample is kept. The caller ends it with fini in every case. COP_EINVAL: no row has a positive weight. COP_ENOMEM.

@@ -5,7 +5,7 @@
  *     huber          mean over the outputs of e^2 / 2 where |e| <= delta, else delta (|e| - delta / 2)
  *     custom         the caller's
  *
- * Any thread; a custom loss as its owner says. */
+ * Any thread; a custom loss on the threads that its owner allows. */
 #ifndef COP_TRAIN_DGT_LOSS_H
 #define COP_TRAIN_DGT_LOSS_H
 

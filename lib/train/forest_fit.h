@@ -36,7 +36,7 @@ typedef struct cop_forest_settings {
 	uint64_t seed;
 } cop_forest_settings;
 
-/* The pool runs bagged trees side by side, else it is handed on. progress may be NULL; it is told from this thread,
+/* The pool runs bagged trees side by side, else it is handed on. progress may be NULL; it is called on this thread,
  * after each tree (of bagged ones side by side, after every few), and stops with the trees so far. Boosting copies
  * weights or targets once. Caller frees *out. COP_EINVAL: a setting outside its range, n 0, no weight, or a kind that
  * does not go with the task (vote and adaboost: classes; gradient: values). COP_ENOMEM; the learner's errors. */

@@ -31,7 +31,7 @@ static inline size_t cop_sample_row(const cop_sample *sample, size_t i)
 	return sample->row != NULL ? sample->row[i] : i;
 }
 
-/* Where a fit tells how far it is, and may be told to stop. share in [0, 1]; text is one line without an end. */
+/* Where a fit reports its progress and may be stopped. share in [0, 1]; text is one line without an end. */
 typedef struct cop_progress {
 	bool (*tell)(void *context, double share, const char *text); /* false: stop here, with what there is */
 	void *context;

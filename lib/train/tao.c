@@ -196,7 +196,8 @@ static bool tell(const cop_progress *progress, const cop_tao_state *state, unsig
 	        state->set->iterations > 0 ? (double)done / (double)state->set->iterations : 1.0, text);
 }
 
-/* The first sweep over a random tree: its unit weight vectors say nothing of the size that the penalty should see. */
+/* The first sweep over a random tree: the size of its unit weight vectors is arbitrary, so the
+ * penalty is not to judge it. */
 static cop_err sweep_drawn(sweep *s, unsigned *iterations)
 {
 	++*iterations;

@@ -1,4 +1,4 @@
-/* view/node_counts.h: the census of one tree, and its section of a model file. What it tells is in view/trained.h.
+/* view/node_counts.h: the census of one tree, and its section of a model file. view/trained.h describes its contents.
  *
  * Distinct objects on distinct threads. */
 #ifndef COP_VIEW_NODE_COUNTS_H

@@ -1,5 +1,5 @@
-/* The section "trained" says how many trees follow and whether each has a census; everything else has a section of its
- * own. A model is put together only of parts that were checked against each other. */
+/* The section "trained" holds the number of trees that follow and whether each has a census; everything else has a
+ * section of its own. A model is put together only of parts that were checked against each other. */
 #include "view/trained.h"
 
 #include <stdio.h>
@@ -108,7 +108,7 @@ static cop_err read_census(const cop_section_file *file, cop_trained *model)
 	return err == COP_OK && i < count ? COP_EFORMAT : err;
 }
 
-/* Do preparation, trees and census tell of the same columns and outputs? */
+/* Whether preparation, trees and census have the same columns and outputs. */
 static bool parts_fit(const cop_trained *model)
 {
 	size_t classes = cop_encoder_classes(model->preparation), outputs = cop_trees_outputs(model->trees);

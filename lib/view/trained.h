@@ -1,6 +1,6 @@
 /* view/trained.h: a trained model as it is kept: how rows are prepared, the trees, and what training knew about them.
  *
- * The census of a tree tells, for each node and leaf, how much of the training data reached it and what it was: rows,
+ * The census of a tree records, for each node and leaf, how much of the training data reached it and what it was: rows,
  * and for classes the rows of each class, for values mean and standard deviation of each output (in the file's unit).
  * Its fields are made with base/mem and owned; put together by a learner, then immutable and safe on any thread. */
 #ifndef COP_VIEW_TRAINED_H

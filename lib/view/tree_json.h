@@ -10,7 +10,7 @@
  * exactly. A leaf whose scores are linear is {"rows": [{"output": k, "bias": c, "index": [...], "weights": [...]},
  * ...]}.
  *
- * With a preparation a node also tells its "test" in words and, of one feature, {"feature": j, "threshold": t in the
+ * With a preparation a node also has its "test" in words and, of one feature, {"feature": j, "threshold": t in the
  * file's unit, "turned": true when right is where it is at most t} or {"feature": j, "category": whether right is where
  * it is of it}; values of leaves are in the file's unit, weights are over prepared features. With a census a node has
  * "rows" and "mix" (rows of each class) or "mean" and "sd" (of each output), and so has the tree for its leaves:

@@ -94,7 +94,7 @@ void cop_tree_phrases_feature(const cop_tree_phrases *words, size_t j, cop_bytes
 		cop_tree_phrases_put(out, "x%zu", j);
 }
 
-/* A name that is a number says what it is. */
+/* A name that is a number gets a word before it. */
 static void put_class(const char *name, cop_bytes *out)
 {
 	if (name[strspn(name, "+-.0123456789")] == '\0')

@@ -1,8 +1,8 @@
-/* view/tree_phrases.h: what the splits and leaves of a tree say, for people: the common part of its views.
+/* view/tree_phrases.h: the splits and leaves of a tree as phrases for people: the common part of its views.
  *
- * A split of one feature is said in the file's own unit when the preparation is known ("age >= 41.5"), one of a
+ * A split of one feature is written in the file's own unit when the preparation is known ("age >= 41.5"), one of a
  * category by its name ("colour is red"), one of several features as a sum over prepared features, heaviest first
- * ("+0.83 size -0.41 age (3 lighter) +0.1 >= 0"). What is said sends a row right when it holds. Values are in the
+ * ("+0.83 size -0.41 age (3 lighter) +0.1 >= 0"). A row for which the phrase holds goes right. Values are in the
  * file's unit. Names may hold anything: what could steer a terminal or is no UTF-8 is shown as \xNN.
  *
  * Nothing is allocated but the text; errors stay in out->err. Any thread. */
@@ -21,7 +21,7 @@ typedef struct cop_tree_phrases {
 	const cop_node_counts *census;  /* NULL: none */
 	bool part;                      /* values of leaves are added to those of other trees */
 	bool mathematical;              /* ≥ and −, not >= and - */
-	size_t top;                     /* heaviest features that are said, at most COP_TREE_PHRASES_MOST */
+	size_t top;                     /* heaviest features that are written, at most COP_TREE_PHRASES_MOST */
 } cop_tree_phrases;
 
 /* Those of tree i of a model. */
@@ -60,7 +60,7 @@ void cop_tree_phrases_put(cop_bytes *out, const char *format, ...) __attribute__
 /* Six digits, large ones to a tenth; finite. */
 void cop_tree_phrases_number(double value, cop_bytes *out);
 
-/* A leaf's value, standing in the tree, as it is said. */
+/* A value that a leaf holds, as a phrase writes it. */
 double cop_tree_phrases_value(const cop_tree_phrases *words, double value);
 /* The constant part of a leaf's output k; probabilities when the link is logits. */
 double cop_tree_phrases_output_of(const cop_tree_phrases *words, size_t leaf, size_t k);

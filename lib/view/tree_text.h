@@ -4,8 +4,8 @@
  *       left: leaf 0: output 2 (1.25)
  *       right: node 1: ...
  *
- * A node shows its test as view/tree_phrases.h says it; right is where it holds. A leaf shows what it predicts. With a
- * census the rows that came by follow in brackets. Nothing is allocated but the text. Any thread. */
+ * A node shows its test as view/tree_phrases.h writes it; right is where it holds. A leaf shows what it predicts. With
+ * a census the rows that came by follow in brackets. Nothing is allocated but the text. Any thread. */
 #ifndef COP_VIEW_TREE_TEXT_H
 #define COP_VIEW_TREE_TEXT_H
 

@@ -1,7 +1,7 @@
 /* view/view.h: a trained model as a document: text, if-then rules, JSON, Graphviz dot, an HTML page, C source.
  *
  * Names and texts of a model may hold anything: every format escapes them. Splits of one feature are shown in the
- * file's own units, those of several over prepared features, which the document says. Any thread. */
+ * file's own units, those of several over prepared features, which the document notes. Any thread. */
 #ifndef COP_VIEW_VIEW_H
 #define COP_VIEW_VIEW_H
 
@@ -12,7 +12,7 @@
 typedef struct cop_view_settings {
 	size_t tree;          /* which one, from 0, or COP_VIEW_ALL; c ignores it */
 	size_t top;           /* heaviest features of a sum that are shown, 1 to COP_TREE_PHRASES_MOST; 0: 4 */
-	const char *title;    /* what the model is called, a file's name, say; NULL: "model" */
+	const char *title;    /* what the model is called, a file's name, for example; NULL: "model" */
 	const char *function; /* c: the function's name, an identifier; NULL: predict */
 } cop_view_settings;
 

@@ -37,7 +37,7 @@ static void put_text(cop_view_drawing *p, const char *key)
 	cop_json_text_length(p->json, (const char *)p->text.data, p->text.length);
 }
 
-/* Five digits are plenty for a picture. */
+/* Five digits are enough for a picture. */
 double cop_view_draw_rounded(double value)
 {
 	char text[32];

@@ -34,7 +34,7 @@ typedef struct cop_view_label {
 void cop_view_draw_tree(cop_view_drawing *drawing, const cop_tree_phrases *words, const cop_view_label *label);
 /* Member "names": of the features that were named so far, which begin anew. */
 void cop_view_draw_names(cop_view_drawing *drawing, const cop_tree_phrases *words);
-/* [what, value], as the script takes weights and shares; the value to five digits, plenty for a picture. */
+/* [what, value], as the script takes weights and shares; the value to five digits, enough for a picture. */
 void cop_view_draw_pair(cop_view_drawing *drawing, size_t what, double value);
 double cop_view_draw_rounded(double value);
 

@@ -35,7 +35,7 @@ static void narrow(condition *c, const cop_tree_test *test, bool holds)
 	}
 }
 
-/* Does the condition say it already? Ranges are not asked. */
+/* Whether the condition contains the test already; ranges are not compared. */
 static bool same_statement(const condition *c, const cop_tree_test *test, bool holds)
 {
 	if (c->test.kind != test->kind)
@@ -116,8 +116,8 @@ static bool is_category(const condition *c, bool is)
 	return c->test.kind == COP_TREE_TEST_CATEGORY && (c->test.turned != c->holds) == is;
 }
 
-/* "is not blue" goes without saying where "is red" is said. */
-static bool goes_without_saying(const walk *w, size_t i)
+/* "is not blue" is left out where the rule has "is red". */
+static bool is_implied(const walk *w, size_t i)
 {
 	const rule *r = &w->rule;
 	if (!is_category(&r->at[i], false))
@@ -145,7 +145,7 @@ static void put_rule(walk *w, size_t leaf)
 	}
 	size_t said = 0;
 	for (size_t i = 0; i < w->rule.count; i++) {
-		if (goes_without_saying(w, i))
+		if (is_implied(w, i))
 			continue;
 		cop_tree_phrases_put(out, "\n  %s ", said++ == 0 ? "if " : "and");
 		put_condition(w->words, &w->rule.at[i], out);

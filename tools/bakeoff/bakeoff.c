@@ -226,7 +226,7 @@ static cop_err report(const cop_bakeoff_options *o, const cop_bakeoff_store *sto
 	return err;
 }
 
-/* The exit status of a command whose rows are all there; failed: it said what is wrong already. */
+/* The exit status of a command whose rows are all there; a failure has been complained of. */
 static int finish(const cop_bakeoff_options *o, const cop_bakeoff_store *store, const cop_bakeoff_plan *plan,
         const peers *p, bool partial)
 {

@@ -1,7 +1,7 @@
 /* Learning curves as SVG. The plot is WIDTH by HEIGHT units inside margins; x is the logarithm of the events, y the
  * mean loss, cut at what the curves reach after a twentieth of the events, so that the start does not flatten the rest:
  * a curve is drawn from where it enters the plot, and ends where it leaves it.
- * Colours are those of Okabe and Ito, that colour-blind people can tell apart; dashes differ too. */
+ * Colours are those of Okabe and Ito, which colour-blind people can distinguish; dashes differ too. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>

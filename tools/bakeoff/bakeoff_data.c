@@ -43,7 +43,7 @@ static part part_of(char *name)
 	             : cut_end(name, ".test")  ? TEST
 	             : cut_end(name, ".items") ? ITEMS
 	                                       : WHOLE;
-	if (found == WHOLE && cut_end(name, ".log")) /* a bandit log says nothing of the actions that were not played */
+	if (found == WHOLE && cut_end(name, ".log")) /* a bandit log holds no losses of actions that were not played */
 		return NO_PART;
 	return cop_bakeoff_settings_name_wrong(name, strlen(name)) == NULL ? found : NO_PART;
 }

@@ -2,7 +2,7 @@
  *
  * NAME.train.csv and NAME.test.csv together (or NAME.csv alone) are dataset NAME, also as .libsvm or .svm, each also
  * with .gz or .zst; the last column (libsvm: the first) is the class, from 0. NAME.items.csv beside it has features of
- * each class: then learners that can rank are told them instead of the classes' numbers. A dataset that is loaded may
+ * each class: then learners that can rank get them instead of the classes' numbers. A dataset that is loaded may
  * be read by many threads. */
 #ifndef COP_TOOLS_BAKEOFF_BAKEOFF_DATA_H
 #define COP_TOOLS_BAKEOFF_BAKEOFF_DATA_H

@@ -1,5 +1,5 @@
 /* One page without scripts or anything from elsewhere: tables that scroll inside their frames, charts, definitions.
- * Colours follow the reader's light or dark scheme; nothing is said by colour alone. */
+ * Colours follow the reader's light or dark scheme; nothing is shown by colour alone. */
 #include <inttypes.h>
 #include <math.h>
 

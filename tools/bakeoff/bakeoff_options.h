@@ -1,4 +1,4 @@
-/* tools/bakeoff/bakeoff_options.h: what `coppice bakeoff` is told, read and checked. */
+/* tools/bakeoff/bakeoff_options.h: the options of `coppice bakeoff`, read and checked. */
 #ifndef COP_TOOLS_BAKEOFF_BAKEOFF_OPTIONS_H
 #define COP_TOOLS_BAKEOFF_BAKEOFF_OPTIONS_H
 

@@ -69,7 +69,7 @@ const cop_bakeoff_row *cop_bakeoff_rows_find(
 
 /* ---- reading ---- */
 
-/* Fields of the line under way; the first that is wrong is told in *diag. */
+/* Fields of the line under way; *diag gets the first that is wrong. */
 typedef struct reader {
 	cop_stream *stream;
 	cop_csv *csv;

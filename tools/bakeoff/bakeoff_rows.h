@@ -1,7 +1,7 @@
 /* tools/bakeoff/bakeoff_rows.h: results of single runs, in memory and as csv.
  *
  * A row is one run: a dataset, a seed, a setting. Peers' files have the same columns, in the same order. A point
- * belongs to a row and says what its mean loss was after `at` events. One thread per object. */
+ * belongs to a row and holds its mean loss after `at` events. One thread per object. */
 #ifndef COP_TOOLS_BAKEOFF_BAKEOFF_ROWS_H
 #define COP_TOOLS_BAKEOFF_BAKEOFF_ROWS_H
 

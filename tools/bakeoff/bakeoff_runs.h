@@ -16,7 +16,7 @@ typedef struct cop_bakeoff_entry {
 	const cop_bakeoff_files *files; /* kept */
 	uint64_t most;                  /* events; 0: all rows */
 	uint64_t events;                /* of each run; 0: not known, as it was not loaded */
-	bool left_out;                  /* no classes, and nobody asked for it by name */
+	bool left_out;                  /* no classes, and it was not asked for by name */
 } cop_bakeoff_entry;
 
 typedef struct cop_bakeoff_plan {

@@ -1,4 +1,4 @@
-/* tools/bakeoff/bakeoff_score.h: what results say: mean losses, relative losses, wins and losses with significance.
+/* tools/bakeoff/bakeoff_score.h: figures of results: mean losses, relative losses, wins and losses with significance.
  *
  * After Bietti, Agarwal and Langford, "A contextual bandit bake-off" (2021). With mean losses p_a, p_b over n_a, n_b
  * events, b wins over a on a dataset when

@@ -283,7 +283,7 @@ cop_err cop_bakeoff_settings_backend(const cop_bakeoff_setting *setting, const c
 
 enum { PROBE_EVENTS = 400, PROBE_FEATURES = 4, PROBE_CLASSES = 3, PROBE_STREAM = 1 };
 
-/* The action, how sure it was, and what the experts said. */
+/* The action, its propensity, and the experts' predictions. */
 static void put_decision(cop_bytes *bytes, const cop_decision *decision)
 {
 	cop_bytes_put_u32(bytes, decision->arm);
@@ -328,7 +328,7 @@ static cop_err fingerprint(cop_bakeoff_setting *s, cop_diag *diag)
 	model.learner = s->learner;
 	model.learner.features = PROBE_FEATURES;
 	model.learner.seed = 1;
-	model.learner.exploration.shares.min.count = 0; /* the probe may not have those arms; options tell them apart */
+	model.learner.exploration.shares.min.count = 0; /* the probe may not have those arms; their options differ */
 	model.learner.exploration.shares.max.count = 0;
 	if (strcmp(s->learner.learner, "rank") != 0) {
 		model.learner.arms = PROBE_CLASSES;

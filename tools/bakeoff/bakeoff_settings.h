@@ -24,7 +24,7 @@ typedef struct cop_bakeoff_setting {
 	char options[COP_BAKEOFF_OPTIONS_ROOM]; /* as on a command line; all that differs from what ships */
 	cop_learner_settings learner;           /* without seed and shape */
 	cop_sim_refit_settings refits;          /* beside it */
-	bool skyline;                           /* it is told every arm's loss */
+	bool skyline;                           /* it learns every arm's loss */
 	uint32_t fingerprint;
 } cop_bakeoff_setting;
 

@@ -2,7 +2,7 @@
  *
  * Opening takes a lock, cuts off a half-written last line and reads what is there. A run's points are written before
  * its row, each with one write of whole lines: a row stands for a whole run, whatever happens between. The third file
- * says what each setting was when its first row was written (name, fingerprint, options); rows of a setting that has
+ * holds what each setting was when its first row was written (name, fingerprint, options); rows of a setting that has
  * become another are not mixed. One thread at a time. */
 #ifndef COP_TOOLS_BAKEOFF_BAKEOFF_STORE_H
 #define COP_TOOLS_BAKEOFF_BAKEOFF_STORE_H

@@ -1,4 +1,4 @@
-/* Requests are told apart by seq: closed, the slot whose chain they belong to; open, their number, from which the time
+/* A request is found by its seq: closed, the slot whose chain they belong to; open, their number, from which the time
  * when they were to leave follows. */
 #include "bench_drive.h"
 

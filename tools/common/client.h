@@ -24,7 +24,7 @@ typedef struct cop_client_reply {
 COP_CHECK cop_err cop_client_open(const char *endpoint, double timeout, cop_client **out, cop_diag *diag);
 void cop_client_close(cop_client *client);
 
-/* COP_EEND: nobody listens at the endpoint, or it takes nothing, within the timeout. COP_EIO. */
+/* COP_EEND: no server takes the message within the timeout. COP_EIO. */
 COP_CHECK cop_err cop_client_send(
         cop_client *client, const char *verb, const char *model, const void *body, size_t length, cop_diag *diag);
 /* The next reply, an error's too. COP_EEND: none within the timeout. COP_EFORMAT: no daemon answers there. COP_EIO. */

@@ -1,5 +1,5 @@
 /* tools/common/client_socket.h: ZeroMQ sockets as the tools' clients use them: limits set before connecting, a deadline
- * on every wait, faults in words. For tools/client*.c alone. One thread per socket. */
+ * on every wait, faults in words. For tools/common/client*.c alone. One thread per socket. */
 #ifndef COP_TOOLS_COMMON_CLIENT_SOCKET_H
 #define COP_TOOLS_COMMON_CLIENT_SOCKET_H
 
@@ -11,7 +11,7 @@
 
 #define COP_CLIENT_FRAMES 4
 
-/* A received message; frames beyond COP_CLIENT_FRAMES are dropped, and count says COP_CLIENT_FRAMES + 1. */
+/* A received message; frames beyond COP_CLIENT_FRAMES are dropped, and count is COP_CLIENT_FRAMES + 1. */
 typedef struct cop_client_message {
 	zmq_msg_t frame[COP_CLIENT_FRAMES];
 	size_t count;
@@ -24,7 +24,8 @@ COP_CHECK cop_err cop_client_socket(void *context, int type, const char *endpoin
 /* Waits until the socket can receive (or send). COP_EEND: not within `seconds`. COP_EIO. */
 COP_CHECK cop_err cop_client_socket_wait(void *socket, bool send, double seconds);
 /* After a take that found none: waits until there may be something to take, for at most `seconds`, to the microsecond
- * (cop_client_socket_wait counts milliseconds). Nothing may be sent between the two. COP_EEND: nothing stirred. COP_EIO. */
+ * (cop_client_socket_wait counts milliseconds). Nothing may be sent between the two. COP_EEND: nothing came. COP_EIO.
+ */
 COP_CHECK cop_err cop_client_socket_doze(void *socket, double seconds);
 
 /* The next whole message if one is there; COP_EEND: none. COP_EIO. Caller releases it. */

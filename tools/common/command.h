@@ -65,7 +65,7 @@ COP_CHECK cop_err cop_command_json_begin(bool wanted, cop_json_writer **out);
  * writer. Returns the exit status. */
 int cop_command_end(const char *name, cop_err err, cop_json_writer *json, cop_diag *diag);
 
-/* Reads an option's argument; on error says what was expected and returns false. Numbers in [low, high]. */
+/* Reads an option's argument; false: wrong, after a complaint. Numbers in [low, high]. */
 bool cop_command_number(const char *name, const char *option, const char *text, double low, double high, double *out);
 bool cop_command_whole(
         const char *name, const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *out);

@@ -1,5 +1,4 @@
-/* tools/common/reader_options.h: the options by which subcommands are told how a bandit log is to be read, in one
- * place.
+/* tools/common/reader_options.h: the options about how a bandit log is to be read, in one place.
  *
  * Formats: vw, dsjson, csv (events/event_reader), journal (history). A subcommand reads these options beside its own
  * (tools/common/options.h), sets the format, checks once all are read, and opens its files. A command with a loop of
@@ -82,7 +81,7 @@ enum {
 	"                       counted\n"
 
 typedef enum cop_reader_features {
-	COP_READER_FEATURES_AUTO, /* nothing was said: the subcommand chooses */
+	COP_READER_FEATURES_AUTO, /* not given: the subcommand chooses */
 	COP_READER_FEATURES_DENSE,
 	COP_READER_FEATURES_HASHED,
 } cop_reader_features;
@@ -119,7 +118,7 @@ bool cop_reader_options_check(const cop_reader_options *options);
 /* Names of the formats, NULL at the end. */
 extern const char *const cop_reader_formats[];
 
-/* A space as the options say; otherwise_dense: when they leave dense or hashed open. Caller frees with
+/* A space of these options; otherwise_dense: where they leave open whether it is dense or hashed. Caller frees with
  * cop_feature_space_free. Errors of cop_feature_space_new. */
 COP_CHECK cop_err cop_reader_options_space_new(
         const cop_reader_options *options, bool otherwise_dense, cop_feature_space **out, cop_diag *diag);

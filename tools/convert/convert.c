@@ -21,7 +21,7 @@ cop_err cop_convert_begin(cop_convert_run *run, const cop_event_writer_settings 
 	return cop_event_writer_new(run->options->to, &run->stream, settings, &run->writer, diag);
 }
 
-/* The writer knows the temporary file only. */
+/* The writer's own source is the temporary file. */
 static void set_source(cop_diag *diag, const char *path, const char *standard)
 {
 	(void)snprintf(diag->source, sizeof diag->source, "%s", strcmp(path, "-") == 0 ? standard : path);

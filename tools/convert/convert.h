@@ -15,7 +15,7 @@
 #define COP_CONVERT_MOST_FILES 64
 
 typedef enum cop_convert_zeros {
-	COP_CONVERT_ZEROS_AUTO, /* dropped when names come from text that need not tell all of them */
+	COP_CONVERT_ZEROS_AUTO, /* dropped when names come from text, in which zeros may be left out */
 	COP_CONVERT_ZEROS_KEEP,
 	COP_CONVERT_ZEROS_DROP,
 } cop_convert_zeros;

@@ -1,11 +1,11 @@
-/* Names are kept by giving each a column. A csv needs all of its columns before the first line, so a log that tells its
- * names as it goes is read twice for one. */
+/* Names are kept by giving each a column. A csv needs all of its columns before the first line, so a log whose
+ * names come row by row is read twice for one. */
 #include <string.h>
 
 #include "convert.h"
 
 static bool is(const cop_convert_options *o, const char *from) { return strcmp(o->from, from) == 0; }
-static bool tells_names_late(const cop_convert_options *o) { return is(o, "vw") || is(o, "dsjson"); }
+static bool names_come_late(const cop_convert_options *o) { return is(o, "vw") || is(o, "dsjson"); }
 
 /* What to do when a log has more names than a dense space has room for. */
 static void advise(const cop_convert_run *run, const cop_feature_space *space, cop_diag *diag)
@@ -41,7 +41,7 @@ static cop_err collect_names(const cop_convert_run *run, cop_feature_space *spac
 			err = cop_event_reader_next(reader, &event, diag);
 			seen += err == COP_OK;
 			if (o->reader.skip && (err == COP_EFORMAT || err == COP_ENONFINITE))
-				err = COP_OK; /* told and counted the second time */
+				err = COP_OK; /* complained of and counted the second time */
 		} while (err == COP_OK && (o->events == 0 || seen < o->events));
 		err = err == COP_EEND ? COP_OK : err;
 		cop_event_reader_free(reader);
@@ -77,12 +77,12 @@ cop_err cop_convert_logs(cop_convert_run *run, cop_diag *diag)
 	if (err != COP_OK)
 		return err;
 	bool dense = cop_feature_space_is_dense(space);
-	if (dense && tells_names_late(o) && o->to == cop_event_writer_find("csv"))
+	if (dense && names_come_late(o) && o->to == cop_event_writer_find("csv"))
 		err = collect_names(run, space, diag);
 	cop_event_writer_settings settings = {
 		.space = dense ? space : NULL,
 		.drop_zeros =
-		        o->zeros == COP_CONVERT_ZEROS_AUTO ? tells_names_late(o) : o->zeros == COP_CONVERT_ZEROS_DROP,
+		        o->zeros == COP_CONVERT_ZEROS_AUTO ? names_come_late(o) : o->zeros == COP_CONVERT_ZEROS_DROP,
 		.rename = o->rename,
 	};
 	if (err == COP_OK)

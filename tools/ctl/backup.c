@@ -2,7 +2,7 @@
  * segments never change and are copied whole. The newest one is being written: it is read record by record up to the
  * first that is not whole, and copied as far as that. Below that place it never changes either. What must be in the
  * copy is checked in the copy: it is whole, begins at or before the checkpoint's place and reaches at least as far as
- * the daemon said to have written before the segments were listed.
+ * the daemon reported as written before the segments were listed.
  *
  * Meanwhile the daemon may remove what it no longer needs; then everything is taken anew, from a new checkpoint. */
 #include "backup.h"
@@ -47,7 +47,7 @@ typedef struct backup {
 	char *from;  /* its journal */
 	bool has_journal;
 	uint64_t sequence;  /* of the checkpoint */
-	uint64_t bytes;     /* of its body, as the daemon told */
+	uint64_t bytes;     /* of its body, as the daemon reported */
 	uint64_t committed; /* last journal record that must be in the copy */
 	cop_bytes body;
 	uint64_t next;   /* first journal record that the checkpoint has not */
@@ -74,7 +74,7 @@ static cop_err join(const char *folder, const char *name, char **out, cop_diag *
 	return *out != NULL ? COP_OK : out_of_memory(diag);
 }
 
-/* ---- what the daemon says ---- */
+/* ---- what the daemon reports ---- */
 
 static cop_err ask(const backup *b, const char *verb, cop_json **out, cop_diag *diag)
 {
@@ -223,7 +223,7 @@ static cop_err read_newest(backup *b, char **path, cop_diag *diag)
 			err = cop_checkpoint_read(*path, &b->body, diag);
 	} while (err == COP_ENOTFOUND && ++missed < MOST_MISSED && take_newer(b));
 	if (b->sequence != asked)
-		b->bytes = b->body.length; /* the daemon told the length of the other */
+		b->bytes = b->body.length; /* the daemon reported the length of the other */
 	return err;
 }
 

@@ -20,7 +20,7 @@ typedef struct cop_backup_request {
 /* Copies, reads the copy back, and prints what was copied on standard output. The checkpoint gets its name last, so a
  * folder without one is no backup; when copying fails nothing of it is left.
  * COP_EEXIST: the folder is not empty. COP_ENOTFOUND: the state folder, or what was to be copied, is not there.
- * COP_EFORMAT: damage. COP_EINVAL, COP_EEND, COP_EIO, COP_ENOMEM. *diag always tells. */
+ * COP_EFORMAT: damage. COP_EINVAL, COP_EEND, COP_EIO, COP_ENOMEM. *diag is always filled. */
 COP_CHECK cop_err cop_backup(const cop_backup_request *request, cop_diag *diag);
 
 #endif

@@ -173,7 +173,7 @@ static bool is_integer(const char *text)
 	return errno == 0;
 }
 
-/* Integers are integers unless --string says otherwise. */
+/* An integer is sent as one, unless --string was given. */
 static cop_err put_id(const options *o, cop_bytes *body, cop_diag *diag)
 {
 	cop_event_id id;

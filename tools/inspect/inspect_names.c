@@ -63,7 +63,7 @@ cop_err cop_inspect_names_read(
 	err = cop_model_names_load(&file, settings, &names->space, diag);
 	if (err != COP_ENOTFOUND)
 		return err;
-	*diag = (cop_diag){ 0 }; /* that there are no names is no failure, and must not be told of the next one */
+	*diag = (cop_diag){ 0 }; /* a model without names is no failure, and its message must not go to a later one */
 	return COP_OK;
 }
 

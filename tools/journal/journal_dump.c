@@ -1,4 +1,4 @@
-/* coppice journal dump: the records, one a line. Gaps are told and passed over, damage ends it. */
+/* coppice journal dump: the records, one a line. Gaps are reported and passed over; damage ends it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

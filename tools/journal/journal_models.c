@@ -1,4 +1,4 @@
-/* What a journal says of its models: the model set of a segment's header, or of a configuration's record. */
+/* What a journal records of its models: the model set of a segment's header, or of a configuration's record. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 
 #define FOLDER_MODE 0750
 
-/* A segment's end may tell neither bytes nor records: then there is only the reason. */
+/* Where a segment ends, neither bytes nor records may be known: then only the reason is printed. */
 static void print_skip(const cop_journal_skip *skip)
 {
 	(void)printf("%s: offset %" PRIu64 ": ", skip->file, skip->offset);

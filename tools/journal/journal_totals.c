@@ -121,7 +121,7 @@ static cop_err keep_models(totals *t, const cop_journal_reader *reader)
 	return t->model_set.err;
 }
 
-/* COP_OK when there are totals to show; t->err then tells whether they are of the whole journal. */
+/* COP_OK when there are totals to show; t->err is COP_OK then if they are of the whole journal. */
 static cop_err count_all(totals *t, const char *folder, cop_diag *diag)
 {
 	cop_journal_reader *reader = NULL;

@@ -31,9 +31,9 @@ int cop_journal_verb_verify(const cop_journal_request *request);
 int cop_journal_verb_dump(const cop_journal_request *request);
 int cop_journal_verb_salvage(const cop_journal_request *request);
 
-/* Says that records are missing in a journal that is read over gaps. */
+/* Complains of records that are missing in a journal that is read over gaps. */
 void cop_journal_verb_report_gap(uint64_t first, uint64_t last);
-/* Says how the journal is damaged, and what to do about it; COP_EXIT_FAILED. */
+/* Complains of the damage and prints what to do about it; COP_EXIT_FAILED. */
 int cop_journal_verb_report_damage(cop_err err, const cop_diag *diag);
 /* A writer whose text is one object, begun; NULL when none is wanted. False, after a complaint: memory is short. */
 bool cop_journal_verb_begin_json(bool wanted, cop_json_writer **json);
@@ -49,7 +49,7 @@ bool cop_journal_verb_find_model(
 /* What it is like, in words, or as keys of the object that is open. */
 void cop_journal_verb_model_text(const cop_wire_model *model, char *out, size_t size);
 void cop_journal_verb_json_model(cop_json_writer *json, const cop_wire_model *model);
-/* A line on the terminal that tells how far long work is; nothing where standard error is none. */
+/* A line on the terminal about the progress of long work; nothing where standard error is no terminal. */
 typedef struct cop_journal_progress {
 	bool on, shown;
 	double next; /* not before */

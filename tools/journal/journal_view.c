@@ -91,7 +91,7 @@ static cop_err open_map(const cop_journal_record *record, cop_wire_cursor *curso
 	return err == COP_OK ? cop_wire_cursor_map(cursor, pairs) : err;
 }
 
-/* A key that is no string is nobody's; *key is then NULL. */
+/* A key that is no string names nothing: *key is NULL then. */
 static cop_err read_key(cop_wire_cursor *cursor, const char **key, size_t *length)
 {
 	*key = NULL;

@@ -1,4 +1,4 @@
-/* tools/journal/journal_view.h: what a journal record says, whatever model it is of, for `coppice journal`.
+/* tools/journal/journal_view.h: what a journal record holds, whatever model it is of, for `coppice journal`.
  *
  * Bodies are read without knowing the model's shape: the few fields that are shown or filtered by, and the whole body
  * as JSON. Views point into the record's body. */

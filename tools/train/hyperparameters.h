@@ -70,7 +70,7 @@ typedef enum cop_hyperparameter {
 	COP_HYPERPARAMETERS
 } cop_hyperparameter;
 
-/* Who a knob is for. */
+/* The learners that a hyperparameter is for. */
 enum { COP_FOR_CART = 1, COP_FOR_DGT = 2, COP_FOR_TAO = 4, COP_FOR_FOREST = 8, COP_FOR_LAPTAO = 16 };
 
 typedef struct cop_hyperparameters_values {
@@ -82,7 +82,7 @@ const char *cop_hyperparameters_name(cop_hyperparameter knob);
 /* Takes an argument: all but flags. */
 bool cop_hyperparameters_has_argument(cop_hyperparameter knob);
 unsigned cop_hyperparameters_for(cop_hyperparameter knob);
-/* text: the argument (ignored for flags). False: wrong, which was said on standard error. */
+/* text: the argument (ignored for flags). False: wrong, after a complaint. */
 bool cop_hyperparameters_read(cop_hyperparameter knob, const char *text, cop_hyperparameters_values *values);
 /* "--height 6 --leaves linear" of what is given, into out (size bytes, cut when longer). */
 void cop_hyperparameters_words(const cop_hyperparameters_values *values, char *out, size_t size);

@@ -206,7 +206,7 @@ static cop_err predict(predicting *p, cop_diag *diag)
 	err = cop_stream_open_replace(p->out, &p->stream, diag);
 	if (err != COP_OK)
 		return err;
-	if (write_all(p) == COP_ENOMEM) { /* of which the stream knows nothing: what was there stays */
+	if (write_all(p) == COP_ENOMEM) { /* the stream has no error then, so it is not closed: an older file stays */
 		cop_stream_free(p->stream);
 		return COP_ENOMEM;
 	}

@@ -33,16 +33,16 @@ typedef struct training {
 	cop_train_found found; /* by the search */
 	double seconds;        /* of the fit */
 	double search_seconds;
-	double told; /* when the progress line was written last */
+	double shown; /* when the progress line was written last */
 } training;
 
 static bool tell(void *context, double share, const char *text)
 {
 	training *t = context;
 	double now = cop_command_now();
-	if (now - t->told > 0.2) {
+	if (now - t->shown > 0.2) {
 		(void)fprintf(stderr, "\r\033[K%3.0f %%  %.100s", 100.0 * share, text);
-		t->told = now;
+		t->shown = now;
 	}
 	return true;
 }
@@ -145,7 +145,7 @@ static cop_err fit(training *t, cop_diag *diag)
 /* Features are scaled like this. */
 static const char *scale_of(const training *t) { return cop_scaling_names[cop_encoder_scaling(t->preparation)]; }
 
-/* What the learner was told, as options; of a path of penalties the one that was chosen. */
+/* The learner's settings as options; of a path of penalties the one that was chosen. */
 static void take_words(const training *t, char *out, size_t size)
 {
 	const cop_train_job *job = &t->o->job;

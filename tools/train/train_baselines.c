@@ -190,7 +190,7 @@ static cop_err add_sureness(teaching *t, const cop_tree *tree)
 	return err;
 }
 
-/* A row with what the trees say of it joins those to fit. */
+/* A row, with what the trees predict of it, joins those to fit. */
 static void adopt(teaching *t, const cop_trees *trees, size_t at, double *outputs)
 {
 	cop_row row;

@@ -70,7 +70,7 @@ static cop_err cart_start(
 	return cop_cart_fit(&set, sample, pool, rng, out);
 }
 
-/* The start that the knob asks for: a CART tree, or NULL for a random one. */
+/* The start of these settings: a CART tree, or NULL for a random one. */
 static cop_err tao_start(
         const cop_train_fitting *f, const cop_sample *sample, cop_pool *pool, cop_rng *rng, cop_tree **out)
 {
@@ -173,8 +173,8 @@ static cop_err tao_along_path(const cop_train_fitting *f, cop_tao_settings *set,
 	return err;
 }
 
-/* From random splits, all leaves may have the same majority, and then no row cares where it goes: of rare classes, say.
- * CART's splits tell classes apart. */
+/* From random splits, all leaves may have the same majority, and then every row loses the same on both
+ * sides: with rare classes, for example. CART's splits separate classes. */
 static cop_err once_more(const cop_train_fitting *f, const cop_tao_settings *set, const cop_sample *sample,
         cop_pool *pool, cop_rng *rng, cop_tree **out)
 {

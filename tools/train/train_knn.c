@@ -15,8 +15,8 @@ typedef struct voting {
 	double *vote;        /* classes */
 } voting;
 
-/* What the k nearest say: class, or value to the scale of training. */
-static double say(const voting *v, const uint32_t *nearest, size_t k)
+/* What the k nearest predict: class, or value to the scale of training. */
+static double predict(const voting *v, const uint32_t *nearest, size_t k)
 {
 	const cop_labelled *rows = v->rows;
 	double sum = 0.0;
@@ -39,9 +39,9 @@ static double loss_of(
 	double sum = 0.0;
 	for (size_t i = 0; i < found->n; i++) {
 		size_t at = row != NULL ? row[i] : i;
-		double told = say(v, found->index + i * found->k, k);
-		sum += rows->classes > 0 ? (double)((uint32_t)told != rows->label[at])
-		                         : pow(told - (double)rows->target[at], 2.0);
+		double predicted = predict(v, found->index + i * found->k, k);
+		sum += rows->classes > 0 ? (double)((uint32_t)predicted != rows->label[at])
+		                         : pow(predicted - (double)rows->target[at], 2.0);
 	}
 	return sum / (double)found->n;
 }

@@ -142,7 +142,7 @@ static void tell_trial(const searching *s, const cop_hyperparameters_values *kno
 	(void)fprintf(s->search->progress, "\r\033[Ktrial %zu: %.5g%s  %s\n", s->trials, rating->mean, error, words);
 }
 
-/* Fits and judges with these knobs, as often as the search says. */
+/* Fits and judges with these settings, as often as the search repeats a trial. */
 static cop_err rate(searching *s, const cop_hyperparameters_values *knobs, cop_train_rating *rating)
 {
 	cop_err err = COP_OK;

@@ -4,7 +4,7 @@
  * lists (Bergstra and Bengio 2012), beside the learner's defaults. From the best of them on, each knob in turn is tried
  * at every value of its list, and keeps the one whose mean loss on the rows held back is least; among equals the one of
  * fewer parameters, then the earlier. Rounds over the knobs go on until one changes nothing or the trials are used up.
- * What was given on the command line is not searched. laptao knows the rows held back, but not their labels. */
+ * What was given on the command line is not searched. laptao uses the rows held back, but not their labels. */
 #ifndef COP_TOOLS_TRAIN_TRAIN_SEARCH_H
 #define COP_TOOLS_TRAIN_TRAIN_SEARCH_H
 
