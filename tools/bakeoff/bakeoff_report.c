@@ -41,24 +41,35 @@ static void print_summary(const cop_bakeoff_score *s, FILE *out)
 	}
 }
 
-static void print_losses(const cop_bakeoff_score *s, FILE *out)
+/* A row for each dataset; `write` is for contenders that have results of it. */
+static void print_grid(const cop_bakeoff_score *s, int width, bool lengths,
+        void (*write)(const cop_bakeoff_score *s, size_t field, size_t contender, char text[64]), FILE *out)
 {
-	(void)fputs("\nProgressive loss (* the least of all settings but those per dataset)\n", out);
-	print_heads(s, "dataset", COLUMN_WIDTH, out);
+	print_heads(s, "dataset", width, out);
 	for (size_t f = 0; f < s->fields; f++) {
 		(void)fprintf(out, "%-*s", NAME_WIDTH, s->field[f].name);
 		for (size_t i = 0; i < s->contenders; i++) {
-			const cop_bakeoff_cell *cell = cop_bakeoff_score_cell(s, f, i);
+			char text[64] = "-";
 			if (!s->contender[i].shown)
 				continue;
-			if (cell->seeds == 0)
-				(void)fprintf(out, "%*s", COLUMN_WIDTH, "-");
-			else
-				(void)fprintf(
-				        out, "%*.4f%c", COLUMN_WIDTH - 1, cell->loss, s->best[f] == i ? '*' : ' ');
+			if (cop_bakeoff_score_cell(s, f, i)->seeds > 0)
+				write(s, f, i, text);
+			(void)fprintf(out, "%*s", width, text);
 		}
-		(void)fprintf(out, "%s\n", s->field[f].uneven ? "  runs of different lengths" : "");
+		(void)fprintf(out, "%s\n", lengths && s->field[f].uneven ? "  runs of different lengths" : "");
 	}
+}
+
+static void write_loss(const cop_bakeoff_score *s, size_t field, size_t contender, char text[64])
+{
+	(void)snprintf(text, 64, "%.4f%c", cop_bakeoff_score_cell(s, field, contender)->loss,
+	        s->best[field] == contender ? '*' : ' ');
+}
+
+static void print_losses(const cop_bakeoff_score *s, FILE *out)
+{
+	(void)fputs("\nProgressive loss (* the least of all settings but those per dataset)\n", out);
+	print_grid(s, COLUMN_WIDTH, true, write_loss, out);
 	(void)fprintf(out, "%-*s", NAME_WIDTH, "mean");
 	for (size_t i = 0; i < s->contenders; i++)
 		if (s->contender[i].shown)
@@ -66,42 +77,18 @@ static void print_losses(const cop_bakeoff_score *s, FILE *out)
 	(void)fputc('\n', out);
 }
 
-static void print_errors(const cop_bakeoff_score *s, FILE *out)
+static void write_errors(const cop_bakeoff_score *s, size_t field, size_t contender, char text[64])
 {
-	(void)fputs("\nWrong events of a run, mean over the seeds (standard deviation)\n", out);
-	print_heads(s, "dataset", ERRORS_WIDTH, out);
-	for (size_t f = 0; f < s->fields; f++) {
-		(void)fprintf(out, "%-*s", NAME_WIDTH, s->field[f].name);
-		for (size_t i = 0; i < s->contenders; i++) {
-			char text[64] = "-";
-			const cop_bakeoff_cell *cell = cop_bakeoff_score_cell(s, f, i);
-			if (cell->seeds > 1)
-				(void)snprintf(text, sizeof text, "%.1f (%.1f)", cell->errors,
-				        cop_bakeoff_score_deviation(cell));
-			else if (cell->seeds == 1)
-				(void)snprintf(text, sizeof text, "%.1f", cell->errors);
-			if (s->contender[i].shown)
-				(void)fprintf(out, "%*s", ERRORS_WIDTH, text);
-		}
-		(void)fprintf(out, "%s\n", s->field[f].uneven ? "  runs of different lengths" : "");
-	}
+	const cop_bakeoff_cell *cell = cop_bakeoff_score_cell(s, field, contender);
+	if (cell->seeds > 1)
+		(void)snprintf(text, 64, "%.1f (%.1f)", cell->errors, cop_bakeoff_score_deviation(cell));
+	else
+		(void)snprintf(text, 64, "%.1f", cell->errors);
 }
 
-static void print_times(const cop_bakeoff_score *s, FILE *out)
+static void write_time(const cop_bakeoff_score *s, size_t field, size_t contender, char text[64])
 {
-	(void)fputs("\nMicroseconds an event\n", out);
-	print_heads(s, "dataset", COLUMN_WIDTH, out);
-	for (size_t f = 0; f < s->fields; f++) {
-		(void)fprintf(out, "%-*s", NAME_WIDTH, s->field[f].name);
-		for (size_t i = 0; i < s->contenders; i++) {
-			const cop_bakeoff_cell *cell = cop_bakeoff_score_cell(s, f, i);
-			if (s->contender[i].shown && cell->seeds == 0)
-				(void)fprintf(out, "%*s", COLUMN_WIDTH, "-");
-			else if (s->contender[i].shown)
-				(void)fprintf(out, "%*.1f ", COLUMN_WIDTH - 1, 1e6 * cell->seconds);
-		}
-		(void)fputc('\n', out);
-	}
+	(void)snprintf(text, 64, "%.1f ", 1e6 * cop_bakeoff_score_cell(s, field, contender)->seconds);
 }
 
 static void print_pairs(const cop_bakeoff_score *s, bool significant, FILE *out)
@@ -151,12 +138,14 @@ void cop_bakeoff_report_text(const cop_bakeoff_report *r, FILE *out)
 	(void)fputc('\n', out);
 	print_summary(s, out);
 	print_losses(s, out);
-	print_errors(s, out);
+	(void)fputs("\nWrong events of a run, mean over the seeds (standard deviation)\n", out);
+	print_grid(s, ERRORS_WIDTH, true, write_errors, out);
 	(void)fprintf(out, "\nSignificant wins/losses of the row over the column (Z-test, each side at %g)\n", r->risk);
 	print_pairs(s, true, out);
 	(void)fputs("\nDatasets on which the row has less loss than the column, of those both have\n", out);
 	print_pairs(s, false, out);
-	print_times(s, out);
+	(void)fputs("\nMicroseconds an event\n", out);
+	print_grid(s, COLUMN_WIDTH, false, write_time, out);
 	(void)fprintf(out, "\nRelative loss: (loss - r) / r, r the loss of %s on the dataset.\n",
 	        r->reference != NULL ? r->reference : "the best setting");
 }

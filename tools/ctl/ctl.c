@@ -326,38 +326,54 @@ static int read_arguments(int argc, char **argv, options *o)
 
 static bool usage_error(const char *what) { return cop_command_complain(NAME, "%s (coppice ctl --help)", what); }
 
+enum { TAKES_X = 1, TAKES_LOSS = 2 };
+
 /* What each verb takes: arguments beside the verb, and options. */
+static const struct form {
+	const char *verb;
+	int least, most;
+	unsigned options; /* exactly these */
+	bool numbered;    /* what stands in an id's place is a number */
+	const char *expected;
+} forms[] = {
+	{ "explain", 1, 1, TAKES_X, false, "explain: expected MODEL and either ID or --x X" },
+	{ "explain", 2, 2, 0, false, "explain: expected MODEL and either ID or --x X" },
+	{ "decide", 2, 2, TAKES_X, false, "decide: expected MODEL, ID and --x X" },
+	{ "feedback", 2, 2, TAKES_LOSS, false, "feedback: expected MODEL, ID and --loss L" },
+	{ "promote", 1, 2, 0, true, "promote: expected MODEL, and perhaps the number of a challenger" },
+	{ "refit", 1, 1, 0, false, "expected MODEL behind this verb" },
+	{ "rollback", 1, 1, 0, false, "expected MODEL behind this verb" },
+	{ "freeze", 1, 1, 0, false, "expected MODEL behind this verb" },
+	{ "status", 0, 1, 0, false, "status: expected at most MODEL" },
+	{ "backup", 1, 1, 0, false, "backup: expected FOLDER" },
+	{ "checkpoint", 0, 0, 0, false, "expected no argument behind this verb" },
+	{ "reload", 0, 0, 0, false, "expected no argument behind this verb" },
+};
+
 static bool check(const options *o, int arguments)
 {
+	unsigned given = (o->x != NULL ? TAKES_X : 0) | (o->loss != NULL ? TAKES_LOSS : 0), taken = 0;
+	const char *expected = NULL;
 	if (o->off && !is_verb(o, "freeze"))
 		return usage_error("--off goes with freeze");
-	if (strcmp(o->verb, "explain") == 0)
-		return (arguments == 1 && o->x != NULL && o->loss == NULL) ||
-		       (arguments == 2 && o->x == NULL && o->loss == NULL) ||
-		       usage_error("explain: expected MODEL and either ID or --x X");
-	if (strcmp(o->verb, "decide") == 0)
-		return (arguments == 2 && o->x != NULL && o->loss == NULL) ||
-		       usage_error("decide: expected MODEL, ID and --x X");
-	if (strcmp(o->verb, "feedback") == 0)
-		return (arguments == 2 && o->x == NULL && o->loss != NULL) ||
-		       usage_error("feedback: expected MODEL, ID and --loss L");
-	if (o->x != NULL || o->loss != NULL)
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		const struct form *f = &forms[i];
+		if (!is_verb(o, f->verb))
+			continue;
+		bool id = o->id == NULL || !f->numbered || is_all_digits(o->id);
+		if (arguments >= f->least && arguments <= f->most && given == f->options && id)
+			return true;
+		taken |= f->options;
+		expected = f->expected;
+	}
+	if (given != 0 && taken == 0)
 		return usage_error("--x and --loss go with explain, decide and feedback");
-	if (is_verb(o, "promote"))
-		return arguments == 1 || (arguments == 2 && is_all_digits(o->id)) ||
-		       usage_error("promote: expected MODEL, and perhaps the number of a challenger");
-	if (is_verb(o, "refit") || is_verb(o, "rollback") || is_verb(o, "freeze"))
-		return arguments == 1 || usage_error("expected MODEL behind this verb");
-	if (strcmp(o->verb, "status") == 0)
-		return arguments <= 1 || usage_error("status: expected at most MODEL");
-	if (strcmp(o->verb, "backup") == 0)
-		return arguments == 1 || usage_error("backup: expected FOLDER");
-	if (strcmp(o->verb, "checkpoint") == 0 || strcmp(o->verb, "reload") == 0)
-		return arguments == 0 || usage_error("expected no argument behind this verb");
-	return cop_command_complain(NAME,
-	        "no verb '%s'; expected status, explain, decide, feedback, checkpoint, reload, refit, promote, "
-	        "rollback, freeze or backup (coppice ctl --help)",
-	        o->verb);
+	return expected != NULL
+	               ? usage_error(expected)
+	               : cop_command_complain(NAME,
+	                         "no verb '%s'; expected status, explain, decide, feedback, checkpoint, reload, refit, "
+	                         "promote, rollback, freeze or backup (coppice ctl --help)",
+	                         o->verb);
 }
 
 int cop_command_ctl(int argc, char **argv)

@@ -109,15 +109,15 @@ void cop_ctl_text_table(const cop_json *reply, unsigned indent, FILE *out)
 
 /* ---- status ---- */
 
-static void print_model(const cop_json *model, FILE *out)
+/* Every member but `other`, one a line. */
+static void print_members(const cop_json *map, const char *other, const char *before, const char *after, FILE *out)
 {
 	const char *key = NULL;
 	const cop_json *value;
-	(void)fprintf(out, "\nmodel %s\n", text_of(model, "name", "?"));
-	while ((value = cop_json_next_member(model, &key)) != NULL) {
-		if (strcmp(key, "name") == 0)
+	while ((value = cop_json_next_member(map, &key)) != NULL) {
+		if (strcmp(key, other) == 0)
 			continue;
-		(void)fprintf(out, "  %-*s", KEY_WIDTH, key);
+		(void)fprintf(out, "%s%-*s%s", before, KEY_WIDTH, key, after);
 		if (is_scalar(value))
 			print_scalar(value, out);
 		else
@@ -128,21 +128,13 @@ static void print_model(const cop_json *model, FILE *out)
 
 void cop_ctl_text_status(const cop_json *reply, FILE *out)
 {
-	const char *key = NULL;
-	const cop_json *value;
-	while ((value = cop_json_next_member(reply, &key)) != NULL) {
-		if (strcmp(key, "models") == 0)
-			continue;
-		(void)fprintf(out, "%-*s  ", KEY_WIDTH, key);
-		if (is_scalar(value))
-			print_scalar(value, out);
-		else
-			print_row(value, out);
-		(void)fputc('\n', out);
-	}
+	print_members(reply, "models", "", "  ", out);
 	const cop_json *models = cop_json_member(reply, "models");
-	for (size_t i = 0; i < cop_json_size(models); i++)
-		print_model(cop_json_element(models, i), out);
+	for (size_t i = 0; i < cop_json_size(models); i++) {
+		const cop_json *model = cop_json_element(models, i);
+		(void)fprintf(out, "\nmodel %s\n", text_of(model, "name", "?"));
+		print_members(model, "name", "  ", "", out);
+	}
 }
 
 /* ---- explain ---- */
