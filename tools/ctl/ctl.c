@@ -394,7 +394,5 @@ int cop_command_ctl(int argc, char **argv)
 	cop_diag diag = { 0 };
 	cop_backup_request backup = { o.endpoint, o.timeout, o.words[1], o.json };
 	bool is_backup = strcmp(o.verb, "backup") == 0;
-	if ((is_backup ? cop_backup(&backup, &diag) : ask(&o, &diag)) != COP_OK)
-		return cop_command_failed(NAME, &diag);
-	return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
+	return cop_command_end(NAME, is_backup ? cop_backup(&backup, &diag) : ask(&o, &diag), NULL, &diag);
 }

@@ -392,7 +392,5 @@ int cop_command_inspect(int argc, char **argv)
 	in.path = argv[optind];
 	in.view.names_file = in.names;
 	cop_diag diag = { 0 };
-	if (run(&in, &diag) != COP_OK)
-		return cop_command_failed(NAME, &diag);
-	return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
+	return cop_command_end(NAME, run(&in, &diag), NULL, &diag);
 }

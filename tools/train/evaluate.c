@@ -162,5 +162,5 @@ int cop_command_evaluate(int argc, char **argv)
 	cop_labelled_rows_fini(&e.rows);
 	cop_trained_free(e.model);
 	cop_pool_free(e.pool);
-	return err == COP_OK && fflush(stdout) == 0 ? 0 : cop_command_failed(NAME, &diag);
+	return cop_command_end(NAME, err, NULL, &diag);
 }

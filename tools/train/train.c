@@ -439,7 +439,5 @@ int cop_command_train(int argc, char **argv)
 	const cop_trained_score none = { (double)NAN, (double)NAN, (double)NAN, (double)NAN };
 	training t = { .o = &options, .train = none, .hidden = none, .test = none };
 	cop_diag diag = { 0 };
-	if (run(&t, &diag) != COP_OK)
-		return cop_command_failed(NAME, &diag);
-	return fflush(stdout) == 0 ? 0 : COP_EXIT_FAILED;
+	return cop_command_end(NAME, run(&t, &diag), NULL, &diag);
 }
