@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/mem.h"
 #include "daemon/common/refit_program.h"
 #include "daemon/config/config_rules.h"
@@ -20,8 +21,6 @@
 #define FILE_MAX     (1u << 20)
 #define END_MARK     "end-of-configuration"
 #define OPTIONS_MOST 64 /* of a section or of the file, with their end */
-
-_Static_assert(COP_CONFIG_SECTIONS + COP_CONFIG_RULES + 3 <= OPTIONS_MOST, "OPTIONS_MOST is too small");
 
 static _Thread_local cop_config_reading *current;
 
@@ -141,21 +140,21 @@ static int on_value(cfg_t *cfg, cfg_opt_t *option, const char *text, void *resul
 	return 0;
 }
 
-/* options: room for section->count + 1. */
-static void declare(const cop_config_section *section, cfg_opt_t *options)
+/* options: OPTIONS_MOST. How many they are. */
+static size_t declare(const cop_config_section *section, cfg_opt_t *options)
 {
 	size_t i;
-	for (i = 0; i < section->count; i++) {
-		const cop_config_rule *rule = &section->rules[i];
-		bool list = rule->kind == COP_KIND_RANGE || rule->kind == COP_KIND_WORDS ||
-		            rule->kind == COP_KIND_SHARES || rule->kind == COP_KIND_BIND ||
-		            rule->kind == COP_KIND_CONNECT;
-		cfg_opt_t single = CFG_PTR_CB(rule->name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
-		cfg_opt_t several = CFG_PTR_LIST_CB(rule->name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
+	for (i = 0; i < OPTIONS_MOST - COP_CONFIG_SECTIONS - 4 && section->rules[i].name != NULL; i++) {
+		const cop_option rule = cop_config_rules_at(section, i);
+		bool list = cop_option_is_list(&rule) || rule.kind == COP_KIND_BIND || rule.kind == COP_KIND_CONNECT;
+		cfg_opt_t single = CFG_PTR_CB(rule.name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
+		cfg_opt_t several = CFG_PTR_LIST_CB(rule.name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
 		single.validcb = on_complete; /* for a list it would be called for each value */
 		options[i] = list ? several : single;
 	}
+	COP_ASSERT(section->rules[i].name == NULL);
 	options[i] = (cfg_opt_t)CFG_END();
+	return i;
 }
 
 /* The file's grammar; NULL when memory is short. cfg_init copies what it is given. */
@@ -163,16 +162,14 @@ static cfg_t *grammar(void)
 {
 	cfg_opt_t options[COP_CONFIG_SECTIONS][OPTIONS_MOST];
 	cfg_opt_t model[OPTIONS_MOST], refit[OPTIONS_MOST], top[OPTIONS_MOST];
-	size_t n = cop_config_sections[0].count;
-	declare(&cop_config_sections[0], top);
+	size_t n = declare(&cop_config_sections[0], top);
 	for (size_t i = 1; i < COP_CONFIG_SECTIONS; i++) {
-		declare(&cop_config_sections[i], options[i]);
+		(void)declare(&cop_config_sections[i], options[i]);
 		top[n] = (cfg_opt_t)CFG_SEC(cop_config_sections[i].name, options[i], CFGF_NODEFAULT);
 		top[n++].validcb = on_complete;
 	}
-	size_t last = cop_config_model_section.count;
-	declare(&cop_config_refit_section, refit);
-	declare(&cop_config_model_section, model);
+	size_t last = declare(&cop_config_model_section, model);
+	(void)declare(&cop_config_refit_section, refit);
 	model[last] = (cfg_opt_t)CFG_SEC("refit", refit, CFGF_NODEFAULT);
 	model[last].validcb = on_complete;
 	model[last + 1] = (cfg_opt_t)CFG_END();
@@ -239,33 +236,21 @@ static cop_err scan(cop_config_reading *reading, const char *text, size_t length
 	return err;
 }
 
-/* "ensemble or value" for a set of learners. */
-static void name_learners(unsigned learners, char out[48])
+/* From rule `first` on. */
+static void read_section(cop_config_reading *reading, cfg_t *cfg, const cop_config_section *section, size_t first,
+        unsigned learners, void *base)
 {
-	out[0] = '\0';
-	for (unsigned i = 0; i <= COP_LEARNER_RANK; i++) {
-		if ((learners & 1u << i) == 0)
-			continue;
-		if (out[0] != '\0')
-			strcat(out, " or ");
-		strcat(out, cop_config_learner_text((cop_config_learner)i));
-	}
-}
-
-static void read_section(
-        cop_config_reading *reading, cfg_t *cfg, const cop_config_section *section, unsigned learners, void *base)
-{
-	for (size_t i = 0; i < section->count; i++) {
-		const cop_config_rule *rule = &section->rules[i];
+	for (size_t i = first; section->rules[i].name != NULL; i++) {
+		const cop_option rule = cop_config_rules_at(section, i);
 		char names[48];
-		if (!cop_config_has(cfg, rule->name))
+		if (!cop_config_has(cfg, rule.name))
 			continue;
-		if ((rule->learners & learners) == learners) {
-			cop_config_value_read(reading, cfg, rule, base);
+		if ((rule.learners & learners) == learners) {
+			cop_config_value_read(reading, cfg, &rule, base);
 			continue;
 		}
-		name_learners(rule->learners, names);
-		cop_config_complain(reading, cop_config_line(cfg, rule->name), rule->name,
+		cop_model_options_name_learners(rule.learners, " or ", names, sizeof names);
+		cop_config_complain(reading, cop_config_line(cfg, rule.name), rule.name,
 		        "this learner has no such option, expected it only in models of learner %s", names);
 	}
 }
@@ -292,12 +277,12 @@ static void read_name(cop_config_reading *reading, cfg_t *cfg, cop_config_model 
 static bool read_kind(
         cop_config_reading *reading, cfg_t *cfg, const cop_config_adopted *adopted, cop_config_model *model)
 {
-	const cop_config_rule *rules = cop_config_model_section.rules;
+	const cop_option *rules = cop_config_model_section.rules;
 	bool wrong = reading->wrong;
 	reading->wrong = false;
 	if (adopted->found) {
-		model->learner = adopted->was.learner;
-		model->features = adopted->was.features;
+		cop_option_copy(&rules[0], model, &adopted->was);
+		cop_option_copy(&rules[1], model, &adopted->was);
 	}
 	cop_config_value_read(reading, cfg, &rules[0], model);
 	bool known = !reading->wrong && (!adopted->missing || cop_config_has(cfg, "learner"));
@@ -309,30 +294,35 @@ static bool read_kind(
 static bool has_probes(cfg_t *cfg, const cop_config_model *model)
 {
 	bool found = model->refit.given;
-	for (size_t i = 0; cop_config_probe_options[i] != NULL; i++)
-		found |= cop_config_has(cfg, cop_config_probe_options[i]);
+	for (size_t i = 0; cop_model_options[i].name != NULL; i++)
+		found |= cop_model_options_is_of_probes(&cop_model_options[i]) &&
+		         cop_config_has(cfg, cop_model_options[i].name);
 	return found;
 }
 
 /* Defaults that hang on other options. */
 static void fill_dependent(cfg_t *cfg, const cop_config_adopted *adopted, cop_config_model *model)
 {
-	if (adopted->found && model->learner == adopted->was.learner)
+	cop_learner_settings *l = &model->set.learner;
+	if (adopted->found && strcmp(l->learner, adopted->was.set.learner.learner) == 0)
 		return;
 	if (!cop_config_has(cfg, "gamma"))
-		model->gamma = cop_config_default_gamma(model);
+		l->exploration.gamma = -1.0;
 	if (!cop_config_has(cfg, "least_propensity"))
-		model->least_propensity = cop_config_default_least(model);
-	if (model->learner == COP_LEARNER_VALUE && !cop_config_has(cfg, "feedback") && has_probes(cfg, model))
-		model->feedback = COP_FEEDBACK_TWO;
-	if (model->learner == COP_LEARNER_VALUE && !cop_config_has(cfg, "delta"))
-		model->delta = 0.1 * (model->value_range[1] - model->value_range[0]);
+		l->exploration.shares.least_propensity = -1.0;
+	cop_model_options_fill(&model->set);
+	if (!cop_config_model_is(model, COP_OPTION_OF_VALUE))
+		return;
+	if (!cop_config_has(cfg, "feedback") && has_probes(cfg, model))
+		l->feedback = COP_VALUE_TWO;
+	if (!cop_config_has(cfg, "delta"))
+		l->delta *= model->set.value_high - model->set.value_low;
 }
 
 static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model *model)
 {
-	const cop_config_section *section = &cop_config_model_section;
 	cop_config_adopted adopted;
+	cop_model_settings_init(&model->set);
 	read_name(reading, cfg, model);
 	cop_config_adopt_find(reading, cfg, &adopted);
 	reading->adopted = adopted.found || adopted.missing;
@@ -340,13 +330,13 @@ static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model
 	                                                                * learner had it */
 	cop_config_model_defaults(model);
 	cop_config_adopt_take(&adopted, model);
-	cop_config_section rest = { section->name, section->rules + 2, section->count - 2 };
-	read_section(reading, cfg, &rest, learner_known ? 1u << model->learner : 0, model);
+	unsigned learner = learner_known ? cop_model_options_learner(&model->set) : 0;
+	read_section(reading, cfg, &cop_config_model_section, 2, learner, model);
 	model->refit.given = cfg_size(cfg, "refit") != 0;
-	if (model->learner == COP_LEARNER_DGT)
-		model->refit.height = model->height;
+	if (cop_config_model_is(model, COP_OPTION_OF_DGT))
+		model->refit.height = model->set.learner.height;
 	if (model->refit.given) {
-		read_section(reading, cfg_getsec(cfg, "refit"), &cop_config_refit_section, 0, model);
+		read_section(reading, cfg_getsec(cfg, "refit"), &cop_config_refit_section, 0, 0, model);
 		model->refit.said = cop_config_has(cfg_getsec(cfg, "refit"), "enabled");
 	}
 	fill_dependent(cfg, &adopted, model);
@@ -385,11 +375,11 @@ static void fill_texts(cop_config_reading *reading, cop_config *config)
 static void read_all(cop_config_reading *reading, cfg_t *root, cop_config *config)
 {
 	cop_config_defaults(config);
-	read_section(reading, root, &cop_config_sections[0], 0, config);
+	read_section(reading, root, &cop_config_sections[0], 0, 0, config);
 	for (size_t i = 1; i < COP_CONFIG_SECTIONS; i++) {
 		const cop_config_section *section = &cop_config_sections[i];
 		if (cfg_size(root, section->name) != 0)
-			read_section(reading, cfg_getsec(root, section->name), section, 0, config);
+			read_section(reading, cfg_getsec(root, section->name), section, 0, 0, config);
 	}
 	config->http_given = cfg_size(root, "http") != 0;
 	config->journal_given = cfg_size(root, "journal") != 0;
@@ -520,8 +510,10 @@ cop_err cop_config_load(const char *path, const cop_config_origin *origin, cop_c
 
 static void section_free(const cop_config_section *section, void *base)
 {
-	for (size_t i = 0; i < section->count; i++)
-		cop_config_value_free(&section->rules[i], base);
+	for (size_t i = 0; section->rules[i].name != NULL; i++) {
+		const cop_option rule = cop_config_rules_at(section, i);
+		cop_config_value_free(&rule, base);
+	}
 }
 
 void cop_config_free(cop_config *config)

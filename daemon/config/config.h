@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "daemon/common/log.h"
-#include "online/model.h"
+#include "online/model_options.h"
 
 #define COP_CONFIG_NAME_MAX     64           /* characters of a model's name: [A-Za-z0-9._-] */
 #define COP_CONFIG_MAX_MODELS   64           /* in one daemon */
@@ -21,21 +21,6 @@
 #define COP_CONFIG_WIRE_LIMIT   (16ul << 20) /* highest message_limit */
 #define COP_CONFIG_QUEUE_SHARE  16           /* messages of that length that queue_limit holds at least */
 
-typedef enum cop_config_learner {
-	COP_LEARNER_ENSEMBLE,
-	COP_LEARNER_DGT,
-	COP_LEARNER_VALUE,
-	COP_LEARNER_RANK
-} cop_config_learner;
-typedef enum cop_config_policy {
-	COP_POLICY_NONE,
-	COP_POLICY_EPSILON,
-	COP_POLICY_SQUARECB,
-	COP_POLICY_FASTCB,
-	COP_POLICY_MATCHING
-} cop_config_policy;
-/* As lib/online's cop_value_feedback. */
-typedef enum cop_config_feedback { COP_FEEDBACK_BINS, COP_FEEDBACK_ONE, COP_FEEDBACK_TWO } cop_config_feedback;
 typedef enum cop_config_unheard { COP_UNHEARD_WAIT, COP_UNHEARD_DECIDE } cop_config_unheard;
 typedef enum cop_config_sync { COP_SYNC_INTERVAL, COP_SYNC_ALWAYS, COP_SYNC_NEVER } cop_config_sync;
 typedef enum cop_config_drift { COP_DRIFT_NONE, COP_DRIFT_ADWIN, COP_DRIFT_PAGE_HINKLEY } cop_config_drift;
@@ -47,9 +32,7 @@ typedef enum cop_config_promote {
 	COP_PROMOTE_HAND
 } cop_config_promote;
 
-/* The word that the file uses, for example "squarecb"; never NULL. */
-const char *cop_config_learner_text(cop_config_learner learner);
-const char *cop_config_policy_text(cop_config_policy policy);
+/* The word that the file uses, for example "adwin"; never NULL. */
 const char *cop_config_drift_text(cop_config_drift drift); /* a detector's name, or "none" */
 const char *cop_config_method_text(cop_config_method method);
 const char *cop_config_promote_text(cop_config_promote promote);
@@ -58,16 +41,6 @@ typedef struct cop_config_list {
 	size_t count;
 	char **items; /* count texts */
 } cop_config_list;
-
-typedef struct cop_config_loss {
-	bool given; /* false: none, an expired decision is dropped */
-	double value;
-} cop_config_loss;
-
-typedef struct cop_config_auto {
-	bool given; /* false: auto */
-	double value;
-} cop_config_auto;
 
 /* Why a model has no refits. */
 typedef enum cop_config_refit_off {
@@ -95,45 +68,21 @@ typedef struct cop_config_refit {
 	double holdout;  /* share of the window */
 	cop_config_method method;
 	uint32_t height;
-	cop_config_auto alpha;
-	bool idle;           /* scheduling class */
-	uint32_t nice;       /* 0 to 19 */
-	uint64_t memory;     /* bytes; 0: as much as is free, see daemon/refit/refit_memory.h */
-	uint64_t time_limit; /* microseconds */
+	cop_option_maybe alpha; /* not given: auto */
+	bool idle;              /* scheduling class */
+	uint32_t nice;          /* 0 to 19 */
+	uint64_t memory;        /* bytes; 0: as much as is free, see daemon/refit/refit_memory.h */
+	uint64_t time_limit;    /* microseconds */
 	cop_config_promote promote;
 	double margin, risk;
 	uint32_t keep; /* revisions */
 } cop_config_refit;
 
-/* What does not apply to the learner has lib/online's default, or 0. */
 typedef struct cop_config_model {
+	cop_model_settings
+	        set; /* with the defaults filled in; what does not apply to the learner has lib/online's, or 0 */
 	char name[COP_CONFIG_NAME_MAX + 1];
-	cop_config_learner learner;
-	uint32_t arms;     /* 0 for value and rank */
-	uint32_t features; /* 0: sparse, hashed to 2^bits */
-	uint32_t bits, max_nonzeros, max_candidates;
-	uint32_t candidate_features; /* rank, when features > 0 */
-	cop_config_policy policy;    /* COP_POLICY_NONE for value, only there */
-	double epsilon, epsilon_decay, epsilon_floor, gamma;
-	double optimism;
-	double least_propensity;
-	cop_arm_shares share_min, share_max;
-	unsigned experts; /* COP_EXPERT_*; 0: all that can help */
-	uint32_t height, trees;
-	double learning_rate;
-	uint64_t seed;
-	uint64_t reward_window; /* microseconds */
-	cop_config_loss default_loss;
-	cop_reward_rule reward;
-	double loss_range[2];  /* low < high; for value only the scale */
-	double value_range[2]; /* low < high */
-	double delta;          /* value: distance of the probes, in units of value_range; default a tenth of it */
-	double delta_decay, delta_floor;
-	cop_config_feedback feedback;
-	bool shared_bias; /* dgt: the bias that all leaves share */
-	bool apprentice;  /* an existing system decides, and the model learns from that; not for value */
-	uint32_t pending_max, explain_keep;
-	uint64_t pending_bytes;
+	bool apprentice;            /* an existing system decides, and the model learns from that; not for value */
 	uint64_t names_bytes;       /* sparse: for the names of features; 0: none are kept */
 	cop_config_unheard unheard; /* contexts on streams while nobody subscribes to the actions */
 	uint32_t unheard_max;       /* of them that may wait */
@@ -242,6 +191,9 @@ void cop_config_apply(cop_config *live, cop_config *next);
 
 /* Bytes that the model takes when it is made, about; what waits for feedback comes on top, up to pending_bytes. */
 uint64_t cop_config_model_bytes(const cop_config_model *model);
+
+/* Whether the model's learner is that, one of COP_OPTION_OF_*. */
+bool cop_config_model_is(const cop_config_model *model, unsigned learner);
 
 /* The model of that name (length characters, borrowed), or NULL. */
 const cop_config_model *cop_config_find(const cop_config *config, const char *name, size_t length);

@@ -11,97 +11,6 @@
 #include "store/section_file.h"
 #include "store/state_dir.h"
 
-/* Options that are saved; of those that are shape, a given one must be as it was. */
-static const struct {
-	const char *option;
-	bool shape;
-} saved_options[] = {
-	{ "features", true }, /* read before the others: some defaults hang on it */
-	{ "arms", true },
-	{ "bits", true },
-	{ "max_nonzeros", false },
-	{ "max_candidates", false },
-	{ "candidate_features", true },
-	{ "policy", false },
-	{ "epsilon", false },
-	{ "epsilon_decay", false },
-	{ "epsilon_floor", false },
-	{ "gamma", false },
-	{ "optimism", false },
-	{ "least_propensity", false },
-	{ "share_min", false },
-	{ "share_max", false },
-	{ "experts", true },
-	{ "height", true },
-	{ "trees", true },
-	{ "learning_rate", false },
-	{ "seed", false },
-	{ "loss_range", true },
-	{ "value_range", true },
-	{ "delta", true },
-	{ "delta_decay", true },
-	{ "delta_floor", true },
-	{ "feedback", true },
-	{ "shared_bias", true },
-};
-#define SAVED_OPTIONS (sizeof saved_options / sizeof *saved_options)
-
-static const cop_config_rule *rule_of(const char *option)
-{
-	const cop_config_section *section = &cop_config_model_section;
-	size_t i = 0;
-	while (i < section->count && strcmp(section->rules[i].name, option) != 0)
-		i++;
-	return i < section->count ? &section->rules[i] : NULL;
-}
-
-static unsigned word_of(const char *option, const char *text, unsigned otherwise)
-{
-	const char *const *words = rule_of(option)->words;
-	for (unsigned i = 0; words[i] != NULL; i++)
-		if (words[i][0] != '\0' && strcmp(words[i], text) == 0)
-			return i;
-	return otherwise;
-}
-
-/* Saved settings as a section would say them. */
-static void tell(const cop_model_settings *from, cop_config_model *out)
-{
-	const cop_learner_settings *l = &from->learner;
-	const cop_policy_settings *e = &l->exploration;
-	*out = (cop_config_model){ .learner = (cop_config_learner)word_of("learner", l->learner, 0) };
-	out->features = (uint32_t)l->features;
-	cop_config_model_defaults(out);
-	out->arms = (uint32_t)l->arms;
-	out->bits = l->bits;
-	out->max_nonzeros = (uint32_t)l->max_nonzeros;
-	out->max_candidates = (uint32_t)l->max_candidates;
-	out->candidate_features = (uint32_t)l->candidate_features;
-	out->policy = (cop_config_policy)word_of("policy", l->policy, out->policy);
-	out->epsilon = e->epsilon;
-	out->epsilon_decay = e->epsilon_decay;
-	out->epsilon_floor = e->epsilon_floor;
-	out->gamma = e->gamma;
-	out->optimism = e->optimism;
-	out->least_propensity = e->shares.least_propensity;
-	out->share_min = e->shares.min;
-	out->share_max = e->shares.max;
-	out->experts = l->experts;
-	out->height = l->height;
-	out->trees = (uint32_t)l->trees;
-	out->learning_rate = l->learning_rate;
-	out->seed = l->seed;
-	out->loss_range[0] = from->loss_low;
-	out->loss_range[1] = from->loss_high;
-	out->value_range[0] = from->value_low;
-	out->value_range[1] = from->value_high;
-	out->delta = l->delta;
-	out->delta_decay = l->delta_decay;
-	out->delta_floor = l->delta_floor;
-	out->feedback = (cop_config_feedback)l->feedback;
-	out->shared_bias = !l->literal;
-}
-
 /* ---- where it is found ---- */
 
 static bool find_running(const cop_config_reading *reading, const char *name, const char *file, cop_config_model *out)
@@ -147,7 +56,7 @@ static bool find_checkpointed(cop_config_reading *reading, const char *name, cop
 		if (cursor.err != COP_OK || strcmp(saved, name) != 0 ||
 		        cop_model_peek(cop_cursor_take(&cursor, left), left, &settings, NULL) != COP_OK)
 			continue;
-		tell(&settings, out);
+		out->set = settings;
 		return true;
 	}
 	return false;
@@ -167,7 +76,7 @@ static cop_err read_saved(const char *path, cop_config_model *out, cop_feature_s
 	if (err == COP_OK)
 		err = cop_section_file_open(&file, bytes.data, bytes.length, NULL, why);
 	if (err == COP_OK) {
-		tell(&settings, out);
+		out->set = settings;
 		err = cop_model_names_load(&file, &settings.learner, space, why);
 		err = err == COP_ENOTFOUND ? COP_OK : err;
 	}
@@ -204,19 +113,25 @@ void cop_config_adopt_find(cop_config_reading *reading, cfg_t *section, cop_conf
 	out->missing = true;
 }
 
+static bool same_learner(const cop_config_model *a, const cop_config_model *b)
+{
+	return strcmp(a->set.learner.learner, b->set.learner.learner) == 0;
+}
+
 void cop_config_adopt_take(const cop_config_adopted *adopted, cop_config_model *model)
 {
-	cop_config_model was = adopted->was;
-	if (!adopted->found || model->learner != was.learner)
+	if (!adopted->found || !same_learner(model, &adopted->was))
 		return;
-	for (size_t i = 1; i < SAVED_OPTIONS; i++)
-		cop_config_value_swap(rule_of(saved_options[i].option), model, &was);
+	for (size_t i = 2; cop_model_options[i].name != NULL;
+	        i++) /* learner and features were taken before the others */
+		if ((cop_model_options[i].flags & COP_OPTION_IS_SAVED) != 0)
+			cop_option_copy(&cop_model_options[i], model, &adopted->was);
 }
 
 /* ---- what contradicts ---- */
 
 static void complain(cop_config_reading *reading, cfg_t *section, const cop_config_adopted *adopted,
-        const cop_config_rule *rule, const cop_config_model *model)
+        const cop_option *rule, const cop_config_model *model)
 {
 	cop_bytes is, was;
 	cop_bytes_init(&is);
@@ -236,13 +151,14 @@ static void complain(cop_config_reading *reading, cfg_t *section, const cop_conf
 }
 
 /* Bounds may be larger than they were. */
-static bool agrees(const cop_config_rule *rule, const cop_config_model *is, const cop_config_model *was)
+static bool agrees(const cop_option *rule, const cop_config_model *is, const cop_config_model *was)
 {
+	const cop_learner_settings *l = &is->set.learner, *m = &was->set.learner;
 	if (strcmp(rule->name, "max_nonzeros") == 0)
-		return is->max_nonzeros >= was->max_nonzeros;
+		return l->max_nonzeros >= m->max_nonzeros;
 	if (strcmp(rule->name, "max_candidates") == 0)
-		return was->learner != COP_LEARNER_RANK || is->max_candidates >= was->max_candidates;
-	return cop_config_value_equal(rule, is, was);
+		return !cop_config_model_is(was, COP_OPTION_OF_RANK) || l->max_candidates >= m->max_candidates;
+	return (rule->flags & COP_OPTION_IS_SHAPE) == 0 || cop_option_equal(rule, is, was);
 }
 
 static void check_names(
@@ -266,15 +182,14 @@ static void check_names(
 void cop_config_adopt_check(
         cop_config_reading *reading, cfg_t *section, cop_config_adopted *adopted, const cop_config_model *model)
 {
-	const cop_config_rule *learner = rule_of("learner");
-	if (adopted->from_file && model->learner != adopted->was.learner) {
-		complain(reading, section, adopted, learner, model);
+	if (adopted->from_file && !same_learner(model, &adopted->was)) {
+		complain(reading, section, adopted, &cop_model_options[0], model);
 	} else if (adopted->from_file) {
-		for (size_t i = 0; i < SAVED_OPTIONS; i++) {
-			const cop_config_rule *rule = rule_of(saved_options[i].option);
-			bool bound = strncmp(rule->name, "max_", 4) == 0;
-			if ((saved_options[i].shape || bound) && cop_config_has(section, rule->name) &&
-			        (rule->learners & 1u << model->learner) != 0 && !agrees(rule, model, &adopted->was))
+		unsigned learner = cop_model_options_learner(&model->set);
+		for (size_t i = 0; cop_model_options[i].name != NULL; i++) {
+			const cop_option *rule = &cop_model_options[i];
+			if (cop_config_has(section, rule->name) && (rule->learners & learner) != 0 &&
+			        !agrees(rule, model, &adopted->was))
 				complain(reading, section, adopted, rule, model);
 		}
 		check_names(reading, section, adopted, model);

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "daemon/config/config_model.h"
 #include "learn/footprint.h"
 
 #define NAME_MAX_LENGTH 256
@@ -70,19 +69,19 @@ static void check_sockets(cop_config_reading *reading, cfg_t *root, const cop_co
 
 uint64_t cop_config_model_bytes(const cop_config_model *model)
 {
-	cop_model_settings settings;
-	if (model->learner == COP_LEARNER_ENSEMBLE && model->arms == 0) /* missing, as somebody says elsewhere */
+	const cop_learner_settings *l = &model->set.learner;
+	if (cop_config_model_is(model, COP_OPTION_OF_ENSEMBLE) &&
+	        l->arms == 0) /* missing, as somebody says elsewhere */
 		return 0;
-	cop_config_model_settings(model, &settings);
-	double bytes = cop_footprint(&settings.learner, settings.explain_keep);
-	if (model->features == 0)
+	double bytes = cop_footprint(l, model->set.explain_keep);
+	if (l->features == 0)
 		bytes += (double)model->names_bytes;
 	if (model->refit.enabled) /* a challenger beside it; what is explained is the serving learner's alone */
-		bytes += cop_footprint(&settings.learner, 0);
-	if (model->learner == COP_LEARNER_RANK) { /* the room that messages are read into */
-		size_t entry = model->features != 0 ? model->candidate_features * sizeof(float)
-		                                    : model->max_nonzeros * (sizeof(float) + sizeof(uint32_t));
-		bytes += (double)model->max_candidates * (double)(entry + sizeof(cop_row));
+		bytes += cop_footprint(l, 0);
+	if (cop_config_model_is(model, COP_OPTION_OF_RANK)) { /* the room that messages are read into */
+		size_t entry = l->features != 0 ? l->candidate_features * sizeof(float)
+		                                : l->max_nonzeros * (sizeof(float) + sizeof(uint32_t));
+		bytes += (double)l->max_candidates * (double)(entry + sizeof(cop_row));
 	}
 	return bytes < MOST_BYTES ? (uint64_t)bytes : (uint64_t)MOST_BYTES;
 }
@@ -96,7 +95,7 @@ static uint64_t machine_bytes(void)
 
 static cop_config_refit_off default_of(const cop_config *config, const cop_config_model *model, bool program)
 {
-	if (model->learner == COP_LEARNER_VALUE)
+	if (cop_config_model_is(model, COP_OPTION_OF_VALUE))
 		return COP_REFIT_OFF_LEARNER;
 	return !config->journal_enabled ? COP_REFIT_OFF_JOURNAL : !program ? COP_REFIT_OFF_PROGRAM : COP_REFIT_ON;
 }
@@ -173,31 +172,32 @@ static void check_present(cop_config_reading *reading, cfg_t *section, const cha
 
 static void check_loss(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
-	double loss = model->default_loss.value;
-	if (model->default_loss.given && (loss < model->loss_range[0] || loss > model->loss_range[1]))
+	const cop_model_settings *s = &model->set;
+	double loss = s->default_loss;
+	if (s->has_default_loss && (loss < s->loss_low || loss > s->loss_high))
 		cop_config_complain(reading, cop_config_line(section, "default_loss"), "default_loss",
-		        "%.12g is outside loss_range, expected none or a number from %.12g to %.12g", loss,
-		        model->loss_range[0], model->loss_range[1]);
+		        "%.12g is outside loss_range, expected none or a number from %.12g to %.12g", loss, s->loss_low,
+		        s->loss_high);
 }
 
 static void check_candidates(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
-	bool dense = model->features != 0;
-	if (dense && model->candidate_features == 0)
+	const cop_learner_settings *l = &model->set.learner;
+	bool dense = l->features != 0;
+	if (dense && l->candidate_features == 0)
 		cop_config_complain(reading, cop_config_line(section, "candidate_features"), "candidate_features",
 		        "missing in model \"%.64s\", expected the number of a candidate's features, at least 1",
 		        cfg_title(section));
-	else if (!dense && model->candidate_features != 0 && cop_config_has(section, "features"))
+	else if (!dense && l->candidate_features != 0 && cop_config_has(section, "features"))
 		cop_config_complain(reading, cop_config_line(section, "candidate_features"), "candidate_features",
 		        "candidates are sparse when contexts are, expected this only with features > 0");
-	if (model->max_candidates > COP_LEARNER_MAX_CANDIDATES)
+	if (l->max_candidates > COP_LEARNER_MAX_CANDIDATES)
 		cop_config_complain(reading, cop_config_line(section, "max_candidates"), "max_candidates",
-		        "%u, expected 1 to %d", model->max_candidates, COP_LEARNER_MAX_CANDIDATES);
-	else if ((size_t)model->max_candidates * (dense ? model->candidate_features : model->max_nonzeros) >
-	         COP_LEARNER_MAX_CANDIDATE_ROOM)
+		        "%zu, expected 1 to %d", l->max_candidates, COP_LEARNER_MAX_CANDIDATES);
+	else if (l->max_candidates * (dense ? l->candidate_features : l->max_nonzeros) > COP_LEARNER_MAX_CANDIDATE_ROOM)
 		cop_config_complain(reading, cop_config_line(section, "max_candidates"), "max_candidates",
-		        "%u candidates of %u %s are too many, expected at most %zu in all", model->max_candidates,
-		        dense ? model->candidate_features : model->max_nonzeros,
+		        "%zu candidates of %zu %s are too many, expected at most %zu in all", l->max_candidates,
+		        dense ? l->candidate_features : l->max_nonzeros,
 		        dense ? "features (candidate_features)" : "entries (max_nonzeros)",
 		        COP_LEARNER_MAX_CANDIDATE_ROOM);
 }
@@ -205,23 +205,21 @@ static void check_candidates(cop_config_reading *reading, cfg_t *section, const 
 /* Of experts that are chosen one at least must have something to add. */
 static void check_experts(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
-	cop_model_settings settings;
-	if (model->experts == 0 || model->arms == 0)
-		return;
-	cop_config_model_settings(model, &settings);
-	if (!(cop_ensemble_footprint(&settings.learner) > 0.0))
+	const cop_learner_settings *l = &model->set.learner;
+	if (l->experts != 0 && l->arms != 0 && !(cop_ensemble_footprint(l) > 0.0))
 		cop_config_complain(reading, cop_config_line(section, "experts"), "experts",
 		        "none of them can help with so many arms and features, expected also linear or trees");
 }
 
 static void check_bins(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
-	const char *const *of_probes = cop_config_probe_options;
-	for (size_t i = 0; of_probes[i] != NULL; i++)
-		if (cop_config_has(section, of_probes[i]))
-			cop_config_complain(reading, cop_config_line(section, of_probes[i]), of_probes[i],
+	for (size_t i = 0; cop_model_options[i].name != NULL; i++) {
+		const char *option = cop_model_options[i].name;
+		if (cop_model_options_is_of_probes(&cop_model_options[i]) && cop_config_has(section, option))
+			cop_config_complain(reading, cop_config_line(section, option), option,
 			        "feedback \"bins\" has no such option, expected it only with feedback = \"one\" or "
 			        "\"two\"");
+	}
 	if (model->refit.enabled)
 		cop_config_complain(reading, (uint64_t)cfg_getsec(section, "refit")->line, "refit",
 		        "feedback \"bins\" has no trees to replace, expected enabled = true only with "
@@ -230,37 +228,41 @@ static void check_bins(cop_config_reading *reading, cfg_t *section, const cop_co
 
 static void check_decay(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
-	if (model->delta_floor > model->delta && model->learner == COP_LEARNER_VALUE)
+	const cop_learner_settings *l = &model->set.learner;
+	if (l->delta_floor > l->delta && cop_config_model_is(model, COP_OPTION_OF_VALUE))
 		cop_config_complain(reading, cop_config_line(section, "delta_floor"), "delta_floor",
-		        "%.12g is above delta, expected 0 to %.12g", model->delta_floor, model->delta);
-	if (model->delta_decay > 0 && model->refit.enabled)
+		        "%.12g is above delta, expected 0 to %.12g", l->delta_floor, l->delta);
+	if (l->delta_decay > 0 && model->refit.enabled)
 		cop_config_complain(reading, cop_config_line(section, "delta_decay"), "delta_decay",
 		        "refits need a delta that stays, expected 0 beside refits");
 }
 
 static void check_refit(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
-	if (!model->refit.given || model->learner != COP_LEARNER_DGT || model->refit.height <= model->height)
+	if (!model->refit.given || !cop_config_model_is(model, COP_OPTION_OF_DGT) ||
+	        model->refit.height <= model->set.learner.height)
 		return;
 	cop_config_complain(reading, cop_config_line(cfg_getsec(section, "refit"), "height"), "height",
-	        "%u in section refit is more than the model's, expected 1 to %u", model->refit.height, model->height);
+	        "%u in section refit is more than the model's, expected 1 to %u", model->refit.height,
+	        model->set.learner.height);
 }
 
 /* What the learner asks for. */
 static void check_learner(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
-	if (model->learner == COP_LEARNER_RANK)
+	if (cop_config_model_is(model, COP_OPTION_OF_RANK))
 		check_candidates(reading, section, model);
-	else if (model->learner != COP_LEARNER_VALUE)
+	else if (!cop_config_model_is(model, COP_OPTION_OF_VALUE))
 		check_present(reading, section, "arms", "their number, at least 2");
-	if (model->learner == COP_LEARNER_VALUE && model->feedback == COP_FEEDBACK_BINS)
+	if (cop_config_model_is(model, COP_OPTION_OF_VALUE) && model->set.learner.feedback == COP_VALUE_BINS)
 		check_bins(reading, section, model);
-	if (model->learner == COP_LEARNER_ENSEMBLE)
+	if (cop_config_model_is(model, COP_OPTION_OF_ENSEMBLE))
 		check_experts(reading, section, model);
-	bool mixture = model->learner == COP_LEARNER_ENSEMBLE || model->learner == COP_LEARNER_RANK;
-	if (mixture && model->height > COP_LEARNER_MAX_ENSEMBLE_HEIGHT)
+	bool mixture =
+	        cop_config_model_is(model, COP_OPTION_OF_ENSEMBLE) || cop_config_model_is(model, COP_OPTION_OF_RANK);
+	if (mixture && model->set.learner.height > COP_LEARNER_MAX_ENSEMBLE_HEIGHT)
 		cop_config_complain(reading, cop_config_line(section, "height"), "height",
-		        "%u is too high for this learner, expected 1 to %d", model->height,
+		        "%u is too high for this learner, expected 1 to %d", model->set.learner.height,
 		        COP_LEARNER_MAX_ENSEMBLE_HEIGHT);
 }
 
@@ -280,24 +282,23 @@ static bool is_wrong(const cop_config_reading *reading, uint64_t line, const cha
  */
 static void check_policy(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
-	for (size_t i = 0; i < cop_config_model_section.count && reading->folder != NULL; i++) {
-		const cop_config_rule *rule = &cop_config_model_section.rules[i];
-		if (!cop_config_has(section, rule->name) || cop_config_rule_counts(rule, model) ||
+	for (size_t i = 0; cop_model_options[i].name != NULL && reading->folder != NULL; i++) {
+		const cop_option *rule = &cop_model_options[i];
+		if (!cop_config_has(section, rule->name) || cop_model_options_has(&model->set, rule) ||
 		        is_wrong(reading, cop_config_line(section, rule->name), rule->name))
 			continue;
 		cop_config_complain(reading, cop_config_line(section, rule->name), rule->name,
 		        "policy %s has no such option, expected it only with policy = \"%s\"",
-		        cop_config_policy_text(model->policy),
-		        (rule->policies & 1u << COP_POLICY_EPSILON) != 0 ? "epsilon"
-		                                                         : "matching\", \"fastcb\" or \"squarecb");
+		        model->set.learner.policy,
+		        rule->policies == 1 ? "epsilon" : "matching\", \"fastcb\" or \"squarecb");
 	}
 }
 
 /* Least and largest shares against each other, said of the option that is named first. */
 static void check_shares(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
-	const cop_shares shares = { model->least_propensity, model->share_min, model->share_max };
-	const char *wrong = model->arms == 0 ? NULL : cop_shares_refusal(&shares, model->arms);
+	const cop_learner_settings *l = &model->set.learner;
+	const char *wrong = l->arms == 0 ? NULL : cop_shares_refusal(&l->exploration.shares, l->arms);
 	if (wrong == NULL)
 		return;
 	const char *text = strchr(wrong, ':') + 2;
@@ -309,20 +310,22 @@ static void check_shares(cop_config_reading *reading, cfg_t *section, const cop_
 void cop_config_check_model(
         cop_config_reading *reading, cfg_t *section, const cop_config_model *model, bool learner_known)
 {
+	const cop_learner_settings *l = &model->set.learner;
+	const cop_policy_settings *e = &l->exploration;
 	check_present(reading, section, "features", "their number, or 0 for sparse names");
 	if (learner_known)
 		check_learner(reading, section, model);
-	if (learner_known && model->policy != COP_POLICY_NONE)
+	if (learner_known && l->policy[0] != '\0')
 		check_policy(reading, section, model);
 	bool floor_counts = learner_known || cop_config_has(section, "epsilon"); /* its default is the learner's */
-	if (model->epsilon_floor > model->epsilon && floor_counts)
+	if (e->epsilon_floor > e->epsilon && floor_counts)
 		cop_config_complain(reading, cop_config_line(section, "epsilon_floor"), "epsilon_floor",
-		        "%.12g is above epsilon, expected 0 to %.12g", model->epsilon_floor, model->epsilon);
-	if (model->delta > 0 && 2 * model->delta > model->value_range[1] - model->value_range[0])
+		        "%.12g is above epsilon, expected 0 to %.12g", e->epsilon_floor, e->epsilon);
+	if (l->delta > 0 && 2 * l->delta > model->set.value_high - model->set.value_low)
 		cop_config_complain(reading, cop_config_line(section, "delta"), "delta",
 		        "both probes do not fit into value_range, expected at most half its width");
 	check_decay(reading, section, model);
-	if (model->apprentice && model->learner == COP_LEARNER_VALUE)
+	if (model->apprentice && cop_config_model_is(model, COP_OPTION_OF_VALUE))
 		cop_config_complain(reading, cop_config_line(section, "apprentice"), "apprentice",
 		        "contexts have no place for a value that was played and its density, expected true only in "
 		        "models of learner "
@@ -331,7 +334,7 @@ void cop_config_check_model(
 		check_shares(reading, section, model);
 	check_loss(reading, section, model);
 	check_refit(reading, section, model);
-	if (model->feature_names != NULL && model->features == 0 && cop_config_has(section, "features"))
+	if (model->feature_names != NULL && l->features == 0 && cop_config_has(section, "features"))
 		cop_config_complain(reading, cop_config_line(section, "feature_names"), "feature_names",
 		        "sparse features bring their own names, expected this only with features > 0");
 }
@@ -472,9 +475,9 @@ static void read_names(
 void cop_config_read_names(cop_config_reading *reading, cfg_t *section, cop_config_model *model)
 {
 	if (model->feature_names != NULL)
-		read_names(reading, section, "feature_names", model->features, &model->feature_name_list);
+		read_names(reading, section, "feature_names", model->set.learner.features, &model->feature_name_list);
 	if (model->arm_names != NULL)
-		read_names(reading, section, "arm_names", model->arms, &model->arm_name_list);
+		read_names(reading, section, "arm_names", model->set.learner.arms, &model->arm_name_list);
 	char path[COP_CONFIG_PATH];
 	if (model->start_from == NULL || !cop_config_locate(reading, section, "start_from", path))
 		return;

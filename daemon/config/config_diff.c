@@ -8,45 +8,24 @@
 #include "base/mem.h"
 #include "daemon/config/config_rules.h"
 
-static size_t field_size(const cop_config_rule *rule)
+static size_t field_size(const cop_option *rule)
 {
-	static const size_t sizes[] = {
-		[COP_KIND_TEXT] = sizeof(char *),
-		[COP_KIND_FACILITY] = sizeof(char *),
-		[COP_KIND_LISTEN] = sizeof(char *),
-		[COP_KIND_WORD] = sizeof(unsigned),
-		[COP_KIND_WORDS] = sizeof(unsigned),
-		[COP_KIND_COUNT] = sizeof(uint32_t),
-		[COP_KIND_SEED] = sizeof(uint64_t),
-		[COP_KIND_NUMBER] = sizeof(double),
-		[COP_KIND_DURATION] = sizeof(uint64_t),
-		[COP_KIND_SIZE] = sizeof(uint64_t),
-		[COP_KIND_AUTO_SIZE] = sizeof(uint64_t),
-		[COP_KIND_FLAG] = sizeof(bool),
-		[COP_KIND_RANGE] = 2 * sizeof(double),
-		[COP_KIND_LOSS] = sizeof(cop_config_loss),
-		[COP_KIND_AUTO] = sizeof(cop_config_auto),
-		[COP_KIND_SHARES] = sizeof(cop_arm_shares),
-		[COP_KIND_BIND] = sizeof(cop_config_list),
-		[COP_KIND_CONNECT] = sizeof(cop_config_list),
-	};
-	return sizes[rule->kind];
+	if (rule->kind < COP_OPTION_OTHER)
+		return cop_option_size(rule);
+	return rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT ? sizeof(cop_config_list) : sizeof(char *);
 }
 
-static bool is_text(const cop_config_rule *rule)
+static bool is_text(const cop_option *rule)
 {
 	return rule->kind == COP_KIND_TEXT || rule->kind == COP_KIND_FACILITY || rule->kind == COP_KIND_LISTEN;
 }
 
-static bool is_list(const cop_config_rule *rule)
-{
-	return rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT;
-}
+static bool is_list(const cop_option *rule) { return rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT; }
 
-bool cop_config_value_set(const cop_config_rule *rule, const void *base)
+bool cop_config_value_set(const cop_option *rule, const void *base)
 {
 	const void *field = (const char *)base + rule->offset;
-	if (rule->kind == COP_KIND_SHARES)
+	if (rule->kind == COP_OPTION_SHARES)
 		return ((const cop_arm_shares *)field)->count > 0;
 	return !is_text(rule) || *(char *const *)field != NULL;
 }
@@ -61,22 +40,14 @@ bool cop_config_list_equal(const cop_config_list *a, const cop_config_list *b)
 	return equal;
 }
 
-bool cop_config_value_equal(const cop_config_rule *rule, const void *a, const void *b)
+bool cop_config_value_equal(const cop_option *rule, const void *a, const void *b)
 {
 	const void *left = (const char *)a + rule->offset, *right = (const char *)b + rule->offset;
 	if (is_text(rule))
 		return text_equal(*(char *const *)left, *(char *const *)right);
 	if (is_list(rule))
 		return cop_config_list_equal(left, right);
-	if (rule->kind == COP_KIND_LOSS) { /* it has padding */
-		const cop_config_loss *x = left, *y = right;
-		return x->given == y->given && memcmp(&x->value, &y->value, sizeof x->value) == 0;
-	}
-	if (rule->kind == COP_KIND_AUTO) {
-		const cop_config_auto *x = left, *y = right;
-		return x->given == y->given && memcmp(&x->value, &y->value, sizeof x->value) == 0;
-	}
-	return memcmp(left, right, field_size(rule)) == 0;
+	return cop_option_equal(rule, a, b);
 }
 
 static void swap_bytes(void *a, void *b, size_t size)
@@ -88,7 +59,7 @@ static void swap_bytes(void *a, void *b, size_t size)
 	memcpy(b, kept, size);
 }
 
-void cop_config_value_swap(const cop_config_rule *rule, void *a, void *b)
+void cop_config_value_swap(const cop_option *rule, void *a, void *b)
 {
 	swap_bytes((char *)a + rule->offset, (char *)b + rule->offset, field_size(rule));
 }
@@ -101,7 +72,7 @@ void cop_config_list_free(cop_config_list *list)
 	memset(list, 0, sizeof *list);
 }
 
-void cop_config_value_free(const cop_config_rule *rule, void *base)
+void cop_config_value_free(const cop_option *rule, void *base)
 {
 	void *field = (char *)base + rule->offset;
 	if (is_text(rule))
@@ -121,9 +92,12 @@ static cop_config_model *find_model(const cop_config *config, const char *name)
 /* May a running model take over next's settings? */
 static bool same_shape(const cop_config_model *a, const cop_config_model *b)
 {
-	return a->learner == b->learner && a->arms == b->arms && a->features == b->features &&
-	       a->candidate_features == b->candidate_features && a->policy == b->policy &&
-	       memcmp(a->loss_range, b->loss_range, sizeof a->loss_range) == 0;
+	static const char *const options[] = { "learner", "arms", "features", "candidate_features", "policy",
+		"loss_range", NULL };
+	size_t i = 0;
+	while (options[i] != NULL && cop_option_equal(cop_model_options_find(options[i]), a, b))
+		i++;
+	return options[i] == NULL;
 }
 
 cop_config_change *cop_config_changes_add(cop_config_changes *changes, cop_config_change_kind kind, const char *model)
@@ -142,7 +116,7 @@ static cop_config_change_kind kind_of(bool applied) { return applied ? COP_CHANG
 
 /* "where: option: old -> new" */
 static cop_err describe(
-        const char *where, const cop_config_rule *rule, const void *old, const void *next, cop_config_change *change)
+        const char *where, const cop_option *rule, const void *old, const void *next, cop_config_change *change)
 {
 	cop_bytes text;
 	cop_bytes_init(&text);
@@ -164,14 +138,15 @@ static cop_err describe(
 static cop_err diff_rules(const char *where, const cop_config_section *section, const char *model, bool live,
         const void *old, const void *next, cop_config_changes *changes)
 {
-	for (size_t i = 0; i < section->count; i++) {
-		const cop_config_rule *rule = &section->rules[i];
-		if (cop_config_value_equal(rule, old, next))
+	for (size_t i = 0; section->rules[i].name != NULL; i++) {
+		const cop_option rule = cop_config_rules_at(section, i);
+		if (cop_config_value_equal(&rule, old, next))
 			continue;
-		cop_config_change *change = cop_config_changes_add(changes, kind_of(live && rule->applied), model);
+		bool applied = live && (rule.flags & COP_OPTION_IS_LIVE) != 0;
+		cop_config_change *change = cop_config_changes_add(changes, kind_of(applied), model);
 		if (change == NULL)
 			return COP_ENOMEM;
-		cop_err err = describe(where, rule, old, next, change);
+		cop_err err = describe(where, &rule, old, next, change);
 		if (err != COP_OK)
 			return err;
 	}
@@ -242,9 +217,11 @@ void cop_config_changes_free(cop_config_changes *changes)
 
 static void apply_rules(const cop_config_section *section, void *live, void *next)
 {
-	for (size_t i = 0; i < section->count; i++)
-		if (section->rules[i].applied)
-			cop_config_value_swap(&section->rules[i], live, next);
+	for (size_t i = 0; section->rules[i].name != NULL; i++) {
+		const cop_option rule = cop_config_rules_at(section, i);
+		if ((rule.flags & COP_OPTION_IS_LIVE) != 0)
+			cop_config_value_swap(&rule, live, next);
+	}
 }
 
 void cop_config_apply(cop_config *live, cop_config *next)

@@ -10,17 +10,14 @@ static void put(cop_bytes *out, const char *text) { cop_bytes_put(out, text, str
 static void print_rules(const cop_config_section *section, const cop_config_model *model, const char *indent,
         const void *base, cop_bytes *out)
 {
-	unsigned learners = model != NULL ? 1u << model->learner : 0;
-	for (size_t i = 0; i < section->count; i++) {
-		const cop_config_rule *rule = &section->rules[i];
-		if ((rule->learners & learners) != learners || !cop_config_value_set(rule, base))
-			continue;
-		if (model != NULL && !cop_config_rule_counts(rule, model))
+	for (size_t i = 0; section->rules[i].name != NULL; i++) {
+		const cop_option rule = cop_config_rules_at(section, i);
+		if (!cop_config_value_set(&rule, base) || (model != NULL && !cop_model_options_has(&model->set, &rule)))
 			continue;
 		put(out, indent);
-		put(out, rule->name);
+		put(out, rule.name);
 		put(out, " = ");
-		cop_config_value_print(rule, base, out);
+		cop_config_value_print(&rule, base, out);
 		put(out, "\n");
 	}
 }

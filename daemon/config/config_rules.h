@@ -11,71 +11,35 @@
 #include "daemon/config/config.h"
 #include "events/feature_space.h"
 
-#define COP_FOR_ENSEMBLE 1u
-#define COP_FOR_DGT      2u
-#define COP_FOR_VALUE    4u
-#define COP_FOR_RANK     8u
-#define COP_FOR_ARMS     (COP_FOR_ENSEMBLE | COP_FOR_DGT)
-#define COP_FOR_POLICY   (COP_FOR_ARMS | COP_FOR_RANK)
-#define COP_FOR_ALL      15u
-
-typedef enum cop_config_kind {
-	COP_KIND_TEXT,      /* char *, not empty */
-	COP_KIND_FACILITY,  /* char *, a syslog facility */
-	COP_KIND_LISTEN,    /* char *, ADDRESS:PORT */
-	COP_KIND_WORD,      /* an enum, the position in words */
-	COP_KIND_WORDS,     /* unsigned, a bit for each of several words; 0: all of them */
-	COP_KIND_COUNT,     /* uint32_t in [low, high] */
-	COP_KIND_SEED,      /* uint64_t */
-	COP_KIND_NUMBER,    /* double in [low, high] */
-	COP_KIND_DURATION,  /* uint64_t microseconds in [low, high] */
-	COP_KIND_SIZE,      /* uint64_t bytes in [low, high] */
-	COP_KIND_AUTO_SIZE, /* the same; auto: 0 */
-	COP_KIND_FLAG,      /* bool */
-	COP_KIND_RANGE,     /* double[2], low < high */
-	COP_KIND_LOSS,      /* cop_config_loss */
-	COP_KIND_AUTO,      /* cop_config_auto: auto, or a number in [low, high] */
-	COP_KIND_SHARES,    /* cop_arm_shares, ARM=SHARE each; none: not printed */
-	COP_KIND_BIND,      /* cop_config_list of endpoints */
+/* Kinds of options beside those of online/option.h. */
+enum {
+	COP_KIND_TEXT = COP_OPTION_OTHER + 1, /* char *, not empty */
+	COP_KIND_FACILITY,                    /* char *, a syslog facility */
+	COP_KIND_LISTEN,                      /* char *, ADDRESS:PORT */
+	COP_KIND_BIND,                        /* cop_config_list of endpoints */
 	COP_KIND_CONNECT
-} cop_config_kind;
-
-typedef struct cop_config_rule {
-	const char *name;
-	cop_config_kind kind;
-	size_t offset; /* in base */
-	double low, high;
-	const char *const *words; /* NULL-ended; an empty word is never written */
-	unsigned learners;        /* of COP_FOR_*: where a model may have it; 0 outside models */
-	unsigned policies;        /* 1u << COP_POLICY_*: of which policies it is an option; 0: of all */
-	bool applied;             /* a reload applies it */
-} cop_config_rule;
+};
 
 typedef struct cop_config_section {
-	const char *name; /* "": the file itself */
-	const cop_config_rule *rules;
-	size_t count;
+	const char *name;        /* "": the file itself */
+	const cop_option *rules; /* the last one has no name */
+	const cop_option *own;   /* fields of those rules that are COP_OPTION_OTHER, by name */
 } cop_config_section;
 
 #define COP_CONFIG_PATH     4096
 #define COP_CONFIG_SECTIONS 6
-#define COP_CONFIG_RULES    48 /* at most, in one section */
 
 extern const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS]; /* of a cop_config */
 extern const cop_config_section cop_config_model_section;
 extern const cop_config_section cop_config_refit_section; /* in a model's; of a cop_config_model */
 
+/* Rule i. */
+cop_option cop_config_rules_at(const cop_config_section *section, size_t i);
+
 /* Everything not given. Texts are left NULL. */
 void cop_config_defaults(cop_config *config);
-/* For model->learner, and model->features where that matters: the same as lib/online's own, spelled out. */
+/* For the learner and the features of model->set, which was initialised. */
 void cop_config_model_defaults(cop_config_model *model);
-/* Whether the rule of a model's section goes with its policy. */
-/* Options of a value model that feedback "bins" has no use for; NULL at the end. */
-extern const char *const cop_config_probe_options[];
-bool cop_config_rule_counts(const cop_config_rule *rule, const cop_config_model *model);
-/* Of model->learner and model->policy. */
-double cop_config_default_gamma(const cop_config_model *model);
-double cop_config_default_least(const cop_config_model *model);
 /* Is the section in the file of this configuration to be printed? */
 bool cop_config_section_shown(const cop_config_section *section, const cop_config *config);
 
@@ -95,7 +59,7 @@ typedef struct cop_config_met {
 	uint64_t line;
 	const cfg_t *section; /* that it stands in */
 } cop_config_met;
-#define COP_CONFIG_MET (3 * COP_CONFIG_RULES)
+#define COP_CONFIG_MET 144 /* options of three sections */
 
 typedef struct cop_config_reading {
 	cop_config_report *report;
@@ -125,13 +89,13 @@ uint64_t cop_config_line(cfg_t *section, const char *option);
 bool cop_config_has(cfg_t *section, const char *option);
 
 /* Reads all values of the option into base, or complains and leaves base as it is. */
-void cop_config_value_read(cop_config_reading *reading, cfg_t *section, const cop_config_rule *rule, void *base);
+void cop_config_value_read(cop_config_reading *reading, cfg_t *section, const cop_option *rule, void *base);
 /* Appends the value as the file would have it; nothing for a text that is not set. */
-void cop_config_value_print(const cop_config_rule *rule, const void *base, cop_bytes *out);
-bool cop_config_value_set(const cop_config_rule *rule, const void *base);
-bool cop_config_value_equal(const cop_config_rule *rule, const void *a, const void *b);
-void cop_config_value_swap(const cop_config_rule *rule, void *a, void *b);
-void cop_config_value_free(const cop_config_rule *rule, void *base);
+void cop_config_value_print(const cop_option *rule, const void *base, cop_bytes *out);
+bool cop_config_value_set(const cop_option *rule, const void *base);
+bool cop_config_value_equal(const cop_option *rule, const void *a, const void *b);
+void cop_config_value_swap(const cop_option *rule, void *a, void *b);
+void cop_config_value_free(const cop_option *rule, void *base);
 void cop_config_list_free(cop_config_list *list);
 bool cop_config_list_equal(const cop_config_list *a, const cop_config_list *b);
 

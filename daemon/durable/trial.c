@@ -1,7 +1,6 @@
 /* The steps are those of cop_server_open, on objects of their own that are thrown away; whatever a start would refuse
  * is refused here by the same functions, so the two cannot differ. Only the state folder is judged by rights alone,
  * since making it would change something. */
-#include "daemon/config/config_model.h"
 #include "daemon/durable/trial.h"
 
 #include <errno.h>
@@ -138,12 +137,10 @@ cop_err cop_trial_changes(
 		return COP_OK;
 	for (size_t i = 0; i < next->model_count && err == COP_OK; i++) {
 		cop_model_settings was;
-		cop_model_settings is;
 		cop_diag why = { 0 };
 		if (!settings_of(set, next->models[i].name, &was))
 			continue;
-		cop_config_model_settings(&next->models[i], &is);
-		if (cop_model_can_load(&was, &is, &why) != COP_OK)
+		if (cop_model_can_load(&was, &next->models[i].set, &why) != COP_OK)
 			err = refuse_model(next->models[i].name, why.message, changes);
 	}
 	return err;

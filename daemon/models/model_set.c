@@ -25,27 +25,27 @@ static cop_wire_reward reward_of(cop_reward_rule rule)
 
 static cop_wire_model describe(const cop_config_model *config)
 {
-	const char *learner = cop_config_learner_text(config->learner);
-	bool values = config->learner == COP_LEARNER_VALUE;
+	const cop_model_settings *s = &config->set;
+	const cop_learner_settings *l = &s->learner;
 	return (cop_wire_model){
 		.name = config->name,
 		.name_length = strlen(config->name),
-		.learner = learner,
-		.learner_length = strlen(learner),
-		.features = config->features,
-		.bits = config->bits,
-		.max_nonzeros = config->max_nonzeros,
-		.arms = config->arms,
-		.max_candidates = config->learner == COP_LEARNER_RANK ? config->max_candidates : 0,
-		.candidate_features = config->candidate_features,
-		.losses = values && config->feedback == COP_FEEDBACK_TWO ? 2 : 1,
-		.loss_range = { config->loss_range[0], config->loss_range[1] },
-		.value_range = { config->value_range[0], config->value_range[1] },
-		.delta = config->delta,
-		.reward = reward_of(config->reward),
-		.reward_window = 1e-6 * (double)config->reward_window,
-		.has_default_loss = config->default_loss.given,
-		.default_loss = config->default_loss.value,
+		.learner = l->learner,
+		.learner_length = strlen(l->learner),
+		.features = l->features,
+		.bits = l->bits,
+		.max_nonzeros = l->max_nonzeros,
+		.arms = l->arms,
+		.max_candidates = cop_config_model_is(config, COP_OPTION_OF_RANK) ? l->max_candidates : 0,
+		.candidate_features = l->candidate_features,
+		.losses = (uint32_t)cop_learner_losses(l),
+		.loss_range = { s->loss_low, s->loss_high },
+		.value_range = { s->value_low, s->value_high },
+		.delta = l->delta,
+		.reward = reward_of(s->reward),
+		.reward_window = s->reward_window,
+		.has_default_loss = s->has_default_loss,
+		.default_loss = s->default_loss,
 	};
 }
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "daemon/config/config_model.h"
 #include "daemon/models/apprentice_body.h"
 #include "online/model_names.h"
 #include "online/model_shadow.h"
@@ -52,7 +51,7 @@ static const char *reason_of(const cop_diag *why, cop_err err)
 static cop_err name_features(cop_model_slot *slot)
 {
 	const cop_config_list *list = &slot->config->feature_name_list;
-	const cop_feature_space_settings hashed = { .bits = slot->config->bits };
+	const cop_feature_space_settings hashed = { .bits = slot->config->set.learner.bits };
 	cop_wire_naming *naming = NULL;
 	cop_feature_space *space = NULL;
 	cop_err err = COP_OK;
@@ -148,27 +147,27 @@ uint64_t cop_model_table_unknown_names(const cop_model_slot *slot)
 static cop_err make_workspace(cop_model_slot *slot)
 {
 	const cop_config_model *config = slot->config;
-	bool values = config->learner == COP_LEARNER_VALUE;
-	size_t candidates = config->learner == COP_LEARNER_RANK ? config->max_candidates : 0;
-	size_t entries = candidates * (config->features != 0 ? config->candidate_features : config->max_nonzeros);
+	const cop_learner_settings *l = &config->set.learner;
+	size_t candidates = cop_config_model_is(config, COP_OPTION_OF_RANK) ? l->max_candidates : 0;
+	size_t entries = candidates * (l->features != 0 ? l->candidate_features : l->max_nonzeros);
 	slot->shape = (cop_wire_shape){
-		.features = config->features,
-		.bits = config->bits,
-		.max_nonzeros = config->max_nonzeros,
-		.arms = config->arms,
+		.features = l->features,
+		.bits = l->bits,
+		.max_nonzeros = l->max_nonzeros,
+		.arms = l->arms,
 		.max_candidates = candidates,
-		.candidate_features = config->candidate_features,
-		.losses = values && config->feedback == COP_FEEDBACK_TWO ? 2 : 1,
+		.candidate_features = l->candidate_features,
+		.losses = (uint32_t)cop_learner_losses(l),
 		.apprentice = config->apprentice,
 	};
 	slot->workspace = (cop_wire_workspace){
-		.dense = cop_mem_alloc(config->features, sizeof(float)),
-		.index = cop_mem_alloc(config->max_nonzeros, sizeof(uint32_t)),
-		.value = cop_mem_alloc(config->max_nonzeros, sizeof(float)),
-		.mask = cop_mem_alloc(config->arms + candidates, 1),
+		.dense = cop_mem_alloc(l->features, sizeof(float)),
+		.index = cop_mem_alloc(l->max_nonzeros, sizeof(uint32_t)),
+		.value = cop_mem_alloc(l->max_nonzeros, sizeof(float)),
+		.mask = cop_mem_alloc(l->arms + candidates, 1),
 		.candidate = cop_mem_alloc(candidates, sizeof(cop_row)),
 		.candidate_value = cop_mem_alloc(entries, sizeof(float)),
-		.candidate_index = cop_mem_alloc(config->features != 0 ? 0 : entries, sizeof(uint32_t)),
+		.candidate_index = cop_mem_alloc(l->features != 0 ? 0 : entries, sizeof(uint32_t)),
 	};
 	slot->order = cop_mem_alloc(candidates, sizeof *slot->order);
 	const cop_wire_workspace *w = &slot->workspace;
@@ -180,12 +179,10 @@ static cop_err make_workspace(cop_model_slot *slot)
 
 static cop_err start(cop_model_slot *slot, const cop_config_model *config, cop_diag *diag)
 {
-	cop_model_settings settings;
 	(void)snprintf(slot->name, sizeof slot->name, "%s", config->name);
 	(void)snprintf(slot->topic, sizeof slot->topic, "act.%s", config->name);
 	slot->config = config;
-	cop_config_model_settings(config, &settings);
-	cop_err err = cop_model_new(&settings, &slot->model, diag);
+	cop_err err = cop_model_new(&config->set, &slot->model, diag);
 	if (err != COP_OK)
 		return err;
 	prepare_refits(slot, config);
@@ -255,7 +252,7 @@ void cop_model_table_adjust(cop_model_table *set, const cop_config *config)
 		cop_model_settings settings;
 		if (next == NULL)
 			continue;
-		cop_config_model_settings(next, &settings);
+		settings = next->set;
 		settings.explain_keep = cop_model_get_settings(slot->model)->explain_keep;
 		/* The configuration's own check refuses what this would; memory cannot be short without explain_keep.
 		 */
@@ -286,7 +283,7 @@ void cop_model_table_reconfigure(cop_model_table *set, const cop_config *config,
 		cop_model_settings settings = *cop_model_get_settings(slot->model);
 		slot->config = next;
 		set_apprentice(slot, next->apprentice, log);
-		settings.explain_keep = next->explain_keep;
+		settings.explain_keep = next->set.explain_keep;
 		(void)!cop_model_adjust(slot->model, &settings, NULL); /* short of memory: the old number stays */
 		(void)!name_features(slot);                            /* short of memory: the old names stay */
 	}

@@ -141,7 +141,7 @@ static void fill_job(const cop_refits *r, const cop_model_slot *slot, uint64_t n
 		.number = number,
 		.durable = cop_journaler_durable(r->durable->journal),
 		.after = slot->refit.controller.after,
-		.seed = slot->config->seed + number,
+		.seed = slot->config->set.learner.seed + number,
 		.idle = c->idle,
 		.nice = c->nice,
 		.window = c->window,

@@ -37,7 +37,7 @@ static void put_action(const cop_event_scope *scope, const cop_wire_context *con
 	const cop_model_settings *settings = cop_model_get_settings(served->model);
 	cop_wire_action action = {
 		.id = context->id,
-		.value = served->config->learner == COP_LEARNER_VALUE,
+		.value = cop_model_learner(served->model)->class->values,
 		.a = decision->arm,
 		.p = decision->p,
 		.greedy = decision->greedy,

@@ -111,9 +111,9 @@ const cop_option cop_model_options[] = {
 	{ "feature_names", COP_OPTION_OTHER, OF(ALL), LIVE, .text = "file with a name for each feature" },
 	{ "arm_names", COP_OPTION_OTHER, OF(ARMS), LIVE, .text = "file with a name for each arm" },
 	{ "start_from", COP_OPTION_OTHER, OF(ALL), .text = "a saved model to begin with" },
+	{ .name = NULL },
 };
 /* clang-format on */
-const size_t cop_model_options_count = sizeof cop_model_options / sizeof *cop_model_options;
 
 _Static_assert(offsetof(cop_model_settings, loss_high) == offsetof(cop_model_settings, loss_low) + sizeof(double),
         "a range is two doubles");
@@ -126,10 +126,10 @@ _Static_assert(sizeof(cop_reward_rule) == sizeof(unsigned), "enums are moved as 
 
 const cop_option *cop_model_options_find(const char *name)
 {
-	for (size_t i = 0; i < cop_model_options_count; i++)
-		if (strcmp(cop_model_options[i].name, name) == 0)
-			return &cop_model_options[i];
-	return NULL;
+	const cop_option *option = cop_model_options;
+	while (option->name != NULL && strcmp(option->name, name) != 0)
+		option++;
+	return option->name != NULL ? option : NULL;
 }
 
 /* A bit for the word's place; 0: it is none of them. */

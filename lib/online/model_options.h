@@ -21,8 +21,7 @@
 
 extern const char *const cop_model_options_learners[];
 extern const char *const cop_model_options_policies[];
-extern const cop_option cop_model_options[];
-extern const size_t cop_model_options_count;
+extern const cop_option cop_model_options[]; /* the last one has no name */
 
 /* NULL: there is none of that name. */
 const cop_option *cop_model_options_find(const char *name);

@@ -21,7 +21,7 @@ static cop_model_settings settings_of(const char *learner, bool sparse)
 static void test_model_options_rows_are_whole(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < cop_model_options_count; i++) {
+	for (size_t i = 0; cop_model_options[i].name != NULL; i++) {
 		const cop_option *o = &cop_model_options[i];
 		assert_ptr_equal(cop_model_options_find(o->name), o);
 		assert_true(o->learners != 0 && o->text != NULL);
@@ -43,7 +43,7 @@ static void test_model_options_fill_gives_what_a_model_has(void **state)
 			if (cop_model_new(&s, &model, &diag) != COP_OK)
 				fail_msg("%s", diag.message);
 			cop_model_options_fill(&s);
-			for (size_t j = 0; j < cop_model_options_count; j++) {
+			for (size_t j = 0; cop_model_options[j].name != NULL; j++) {
 				const cop_option *o = &cop_model_options[j];
 				if (o->kind != COP_OPTION_OTHER && cop_model_options_has(&s, o) &&
 				        !cop_option_equal(o, &s, cop_model_get_settings(model)))

@@ -106,7 +106,7 @@ static void test_config_diff_of_other_shape_applies_nothing_of_the_model(void **
 		assert_int_equal(changes.items[i].kind, COP_CHANGE_RESTART);
 	assert_string_equal(changes.items[2].text, "model gone: removed");
 	cop_config_apply(old, next);
-	assert_false(old->models[0].default_loss.given);
+	assert_false(old->models[0].set.has_default_loss);
 	cop_config_changes_free(&changes);
 	cop_config_free(next);
 	cop_config_free(old);

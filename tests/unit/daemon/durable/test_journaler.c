@@ -285,7 +285,7 @@ static void test_segments_have_the_models_that_were_set(void **state)
 	for (unsigned round = 0; round < 2; round++) {
 		cop_journaler *j = opened("never", round + 1);
 		if (round == 1) {
-			config->models[0].arms = 3;
+			config->models[0].set.learner.arms = 3;
 			cop_journaler_set_models(j, config);
 			cop_journaler_rebreak(j);
 			assert_int_equal(cop_journaler_begin_anew(j, NULL), COP_OK);
