@@ -145,8 +145,8 @@ static size_t declare(const cop_config_section *section, cfg_opt_t *options)
 {
 	size_t i;
 	for (i = 0; i < OPTIONS_MOST - COP_CONFIG_SECTIONS - 4 && section->rules[i].name != NULL; i++) {
-		const cop_option rule = cop_config_rules_at(section, i);
-		bool list = cop_option_is_list(&rule) || rule.kind == COP_KIND_BIND || rule.kind == COP_KIND_CONNECT;
+		const cop_setting rule = cop_config_rules_at(section, i);
+		bool list = cop_setting_is_list(&rule) || rule.kind == COP_KIND_BIND || rule.kind == COP_KIND_CONNECT;
 		cfg_opt_t single = CFG_PTR_CB(rule.name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
 		cfg_opt_t several = CFG_PTR_LIST_CB(rule.name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
 		single.validcb = on_complete; /* for a list it would be called for each value */
@@ -241,7 +241,7 @@ static void read_section(cop_config_reading *reading, cfg_t *cfg, const cop_conf
         unsigned learners, void *base)
 {
 	for (size_t i = first; section->rules[i].name != NULL; i++) {
-		const cop_option rule = cop_config_rules_at(section, i);
+		const cop_setting rule = cop_config_rules_at(section, i);
 		char names[48];
 		if (!cop_config_has(cfg, rule.name))
 			continue;
@@ -249,7 +249,7 @@ static void read_section(cop_config_reading *reading, cfg_t *cfg, const cop_conf
 			cop_config_value_read(reading, cfg, &rule, base);
 			continue;
 		}
-		cop_model_options_name_learners(rule.learners, " or ", names, sizeof names);
+		cop_setting_name_words(cop_model_options_learners, rule.learners, " or ", " or ", names, sizeof names);
 		cop_config_complain(reading, cop_config_line(cfg, rule.name), rule.name,
 		        "this learner has no such option, expected it only in models of learner %s", names);
 	}
@@ -277,12 +277,12 @@ static void read_name(cop_config_reading *reading, cfg_t *cfg, cop_config_model 
 static bool read_kind(
         cop_config_reading *reading, cfg_t *cfg, const cop_config_adopted *adopted, cop_config_model *model)
 {
-	const cop_option *rules = cop_config_model_section.rules;
+	const cop_setting *rules = cop_config_model_section.rules;
 	bool wrong = reading->wrong;
 	reading->wrong = false;
 	if (adopted->found) {
-		cop_option_copy(&rules[0], model, &adopted->was);
-		cop_option_copy(&rules[1], model, &adopted->was);
+		cop_setting_copy(&rules[0], model, &adopted->was);
+		cop_setting_copy(&rules[1], model, &adopted->was);
 	}
 	cop_config_value_read(reading, cfg, &rules[0], model);
 	bool known = !reading->wrong && (!adopted->missing || cop_config_has(cfg, "learner"));
@@ -311,7 +311,7 @@ static void fill_dependent(cfg_t *cfg, const cop_config_adopted *adopted, cop_co
 	if (!cop_config_has(cfg, "least_propensity"))
 		l->exploration.shares.least_propensity = -1.0;
 	cop_model_options_fill(&model->set);
-	if (!cop_config_model_is(model, COP_OPTION_OF_VALUE))
+	if (!cop_config_model_is(model, COP_SETTING_OF_VALUE))
 		return;
 	if (!cop_config_has(cfg, "feedback") && has_probes(cfg, model))
 		l->feedback = COP_VALUE_TWO;
@@ -333,7 +333,7 @@ static void read_model(cop_config_reading *reading, cfg_t *cfg, cop_config_model
 	unsigned learner = learner_known ? cop_model_options_learner(&model->set) : 0;
 	read_section(reading, cfg, &cop_config_model_section, 2, learner, model);
 	model->refit.given = cfg_size(cfg, "refit") != 0;
-	if (cop_config_model_is(model, COP_OPTION_OF_DGT))
+	if (cop_config_model_is(model, COP_SETTING_OF_DGT))
 		model->refit.height = model->set.learner.height;
 	if (model->refit.given) {
 		read_section(reading, cfg_getsec(cfg, "refit"), &cop_config_refit_section, 0, 0, model);
@@ -511,7 +511,7 @@ cop_err cop_config_load(const char *path, const cop_config_origin *origin, cop_c
 static void section_free(const cop_config_section *section, void *base)
 {
 	for (size_t i = 0; section->rules[i].name != NULL; i++) {
-		const cop_option rule = cop_config_rules_at(section, i);
+		const cop_setting rule = cop_config_rules_at(section, i);
 		cop_config_value_free(&rule, base);
 	}
 }

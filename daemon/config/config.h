@@ -68,11 +68,11 @@ typedef struct cop_config_refit {
 	double holdout;  /* share of the window */
 	cop_config_method method;
 	uint32_t height;
-	cop_option_maybe alpha; /* not given: auto */
-	bool idle;              /* scheduling class */
-	uint32_t nice;          /* 0 to 19 */
-	uint64_t memory;        /* bytes; 0: as much as is free, see daemon/refit/refit_memory.h */
-	uint64_t time_limit;    /* microseconds */
+	cop_setting_maybe alpha; /* not given: auto */
+	bool idle;               /* scheduling class */
+	uint32_t nice;           /* 0 to 19 */
+	uint64_t memory;         /* bytes; 0: as much as is free, see daemon/refit/refit_memory.h */
+	uint64_t time_limit;     /* microseconds */
 	cop_config_promote promote;
 	double margin, risk;
 	uint32_t keep; /* revisions */
@@ -192,7 +192,7 @@ void cop_config_apply(cop_config *live, cop_config *next);
 /* Bytes that the model takes when it is made, about; what waits for feedback comes on top, up to pending_bytes. */
 uint64_t cop_config_model_bytes(const cop_config_model *model);
 
-/* Whether the model's learner is that, one of COP_OPTION_OF_*. */
+/* Whether the model's learner is that, one of COP_SETTING_OF_*. */
 bool cop_config_model_is(const cop_config_model *model, unsigned learner);
 
 /* The model of that name (length characters, borrowed), or NULL. */

@@ -124,14 +124,14 @@ void cop_config_adopt_take(const cop_config_adopted *adopted, cop_config_model *
 		return;
 	for (size_t i = 2; cop_model_options[i].name != NULL;
 	        i++) /* learner and features were taken before the others */
-		if ((cop_model_options[i].flags & COP_OPTION_IS_SAVED) != 0)
-			cop_option_copy(&cop_model_options[i], model, &adopted->was);
+		if ((cop_model_options[i].flags & COP_SETTING_IS_SAVED) != 0)
+			cop_setting_copy(&cop_model_options[i], model, &adopted->was);
 }
 
 /* ---- what contradicts ---- */
 
 static void complain(cop_config_reading *reading, cfg_t *section, const cop_config_adopted *adopted,
-        const cop_option *rule, const cop_config_model *model)
+        const cop_setting *rule, const cop_config_model *model)
 {
 	cop_bytes is, was;
 	cop_bytes_init(&is);
@@ -151,14 +151,14 @@ static void complain(cop_config_reading *reading, cfg_t *section, const cop_conf
 }
 
 /* Bounds may be larger than they were. */
-static bool agrees(const cop_option *rule, const cop_config_model *is, const cop_config_model *was)
+static bool agrees(const cop_setting *rule, const cop_config_model *is, const cop_config_model *was)
 {
 	const cop_learner_settings *l = &is->set.learner, *m = &was->set.learner;
 	if (strcmp(rule->name, "max_nonzeros") == 0)
 		return l->max_nonzeros >= m->max_nonzeros;
 	if (strcmp(rule->name, "max_candidates") == 0)
-		return !cop_config_model_is(was, COP_OPTION_OF_RANK) || l->max_candidates >= m->max_candidates;
-	return (rule->flags & COP_OPTION_IS_SHAPE) == 0 || cop_option_equal(rule, is, was);
+		return !cop_config_model_is(was, COP_SETTING_OF_RANK) || l->max_candidates >= m->max_candidates;
+	return (rule->flags & COP_SETTING_IS_SHAPE) == 0 || cop_setting_equal(rule, is, was);
 }
 
 static void check_names(
@@ -187,7 +187,7 @@ void cop_config_adopt_check(
 	} else if (adopted->from_file) {
 		unsigned learner = cop_model_options_learner(&model->set);
 		for (size_t i = 0; cop_model_options[i].name != NULL; i++) {
-			const cop_option *rule = &cop_model_options[i];
+			const cop_setting *rule = &cop_model_options[i];
 			if (cop_config_has(section, rule->name) && (rule->learners & learner) != 0 &&
 			        !agrees(rule, model, &adopted->was))
 				complain(reading, section, adopted, rule, model);

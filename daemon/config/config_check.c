@@ -70,7 +70,7 @@ static void check_sockets(cop_config_reading *reading, cfg_t *root, const cop_co
 uint64_t cop_config_model_bytes(const cop_config_model *model)
 {
 	const cop_learner_settings *l = &model->set.learner;
-	if (cop_config_model_is(model, COP_OPTION_OF_ENSEMBLE) &&
+	if (cop_config_model_is(model, COP_SETTING_OF_ENSEMBLE) &&
 	        l->arms == 0) /* missing, as somebody says elsewhere */
 		return 0;
 	double bytes = cop_footprint(l, model->set.explain_keep);
@@ -78,7 +78,7 @@ uint64_t cop_config_model_bytes(const cop_config_model *model)
 		bytes += (double)model->names_bytes;
 	if (model->refit.enabled) /* a challenger beside it; what is explained is the serving learner's alone */
 		bytes += cop_footprint(l, 0);
-	if (cop_config_model_is(model, COP_OPTION_OF_RANK)) { /* the room that messages are read into */
+	if (cop_config_model_is(model, COP_SETTING_OF_RANK)) { /* the room that messages are read into */
 		size_t entry = l->features != 0 ? l->candidate_features * sizeof(float)
 		                                : l->max_nonzeros * (sizeof(float) + sizeof(uint32_t));
 		bytes += (double)l->max_candidates * (double)(entry + sizeof(cop_row));
@@ -95,7 +95,7 @@ static uint64_t machine_bytes(void)
 
 static cop_config_refit_off default_of(const cop_config *config, const cop_config_model *model, bool program)
 {
-	if (cop_config_model_is(model, COP_OPTION_OF_VALUE))
+	if (cop_config_model_is(model, COP_SETTING_OF_VALUE))
 		return COP_REFIT_OFF_LEARNER;
 	return !config->journal_enabled ? COP_REFIT_OFF_JOURNAL : !program ? COP_REFIT_OFF_PROGRAM : COP_REFIT_ON;
 }
@@ -229,7 +229,7 @@ static void check_bins(cop_config_reading *reading, cfg_t *section, const cop_co
 static void check_decay(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
 	const cop_learner_settings *l = &model->set.learner;
-	if (l->delta_floor > l->delta && cop_config_model_is(model, COP_OPTION_OF_VALUE))
+	if (l->delta_floor > l->delta && cop_config_model_is(model, COP_SETTING_OF_VALUE))
 		cop_config_complain(reading, cop_config_line(section, "delta_floor"), "delta_floor",
 		        "%.12g is above delta, expected 0 to %.12g", l->delta_floor, l->delta);
 	if (l->delta_decay > 0 && model->refit.enabled)
@@ -239,7 +239,7 @@ static void check_decay(cop_config_reading *reading, cfg_t *section, const cop_c
 
 static void check_refit(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
-	if (!model->refit.given || !cop_config_model_is(model, COP_OPTION_OF_DGT) ||
+	if (!model->refit.given || !cop_config_model_is(model, COP_SETTING_OF_DGT) ||
 	        model->refit.height <= model->set.learner.height)
 		return;
 	cop_config_complain(reading, cop_config_line(cfg_getsec(section, "refit"), "height"), "height",
@@ -250,16 +250,16 @@ static void check_refit(cop_config_reading *reading, cfg_t *section, const cop_c
 /* What the learner asks for. */
 static void check_learner(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
-	if (cop_config_model_is(model, COP_OPTION_OF_RANK))
+	if (cop_config_model_is(model, COP_SETTING_OF_RANK))
 		check_candidates(reading, section, model);
-	else if (!cop_config_model_is(model, COP_OPTION_OF_VALUE))
+	else if (!cop_config_model_is(model, COP_SETTING_OF_VALUE))
 		check_present(reading, section, "arms", "their number, at least 2");
-	if (cop_config_model_is(model, COP_OPTION_OF_VALUE) && model->set.learner.feedback == COP_VALUE_BINS)
+	if (cop_config_model_is(model, COP_SETTING_OF_VALUE) && model->set.learner.feedback == COP_VALUE_BINS)
 		check_bins(reading, section, model);
-	if (cop_config_model_is(model, COP_OPTION_OF_ENSEMBLE))
+	if (cop_config_model_is(model, COP_SETTING_OF_ENSEMBLE))
 		check_experts(reading, section, model);
 	bool mixture =
-	        cop_config_model_is(model, COP_OPTION_OF_ENSEMBLE) || cop_config_model_is(model, COP_OPTION_OF_RANK);
+	        cop_config_model_is(model, COP_SETTING_OF_ENSEMBLE) || cop_config_model_is(model, COP_SETTING_OF_RANK);
 	if (mixture && model->set.learner.height > COP_LEARNER_MAX_ENSEMBLE_HEIGHT)
 		cop_config_complain(reading, cop_config_line(section, "height"), "height",
 		        "%u is too high for this learner, expected 1 to %d", model->set.learner.height,
@@ -283,7 +283,7 @@ static bool is_wrong(const cop_config_reading *reading, uint64_t line, const cha
 static void check_policy(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
 	for (size_t i = 0; cop_model_options[i].name != NULL && reading->folder != NULL; i++) {
-		const cop_option *rule = &cop_model_options[i];
+		const cop_setting *rule = &cop_model_options[i];
 		if (!cop_config_has(section, rule->name) || cop_model_options_has(&model->set, rule) ||
 		        is_wrong(reading, cop_config_line(section, rule->name), rule->name))
 			continue;
@@ -325,7 +325,7 @@ void cop_config_check_model(
 		cop_config_complain(reading, cop_config_line(section, "delta"), "delta",
 		        "both probes do not fit into value_range, expected at most half its width");
 	check_decay(reading, section, model);
-	if (model->apprentice && cop_config_model_is(model, COP_OPTION_OF_VALUE))
+	if (model->apprentice && cop_config_model_is(model, COP_SETTING_OF_VALUE))
 		cop_config_complain(reading, cop_config_line(section, "apprentice"), "apprentice",
 		        "contexts have no place for a value that was played and its density, expected true only in "
 		        "models of learner "

@@ -8,24 +8,24 @@
 #include "base/mem.h"
 #include "daemon/config/config_rules.h"
 
-static size_t field_size(const cop_option *rule)
+static size_t field_size(const cop_setting *rule)
 {
-	if (rule->kind < COP_OPTION_OTHER)
-		return cop_option_size(rule);
+	if (rule->kind < COP_SETTING_OTHER)
+		return cop_setting_size(rule);
 	return rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT ? sizeof(cop_config_list) : sizeof(char *);
 }
 
-static bool is_text(const cop_option *rule)
+static bool is_text(const cop_setting *rule)
 {
 	return rule->kind == COP_KIND_TEXT || rule->kind == COP_KIND_FACILITY || rule->kind == COP_KIND_LISTEN;
 }
 
-static bool is_list(const cop_option *rule) { return rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT; }
+static bool is_list(const cop_setting *rule) { return rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT; }
 
-bool cop_config_value_set(const cop_option *rule, const void *base)
+bool cop_config_value_set(const cop_setting *rule, const void *base)
 {
 	const void *field = (const char *)base + rule->offset;
-	if (rule->kind == COP_OPTION_SHARES)
+	if (rule->kind == COP_SETTING_SHARES)
 		return ((const cop_arm_shares *)field)->count > 0;
 	return !is_text(rule) || *(char *const *)field != NULL;
 }
@@ -40,14 +40,14 @@ bool cop_config_list_equal(const cop_config_list *a, const cop_config_list *b)
 	return equal;
 }
 
-bool cop_config_value_equal(const cop_option *rule, const void *a, const void *b)
+bool cop_config_value_equal(const cop_setting *rule, const void *a, const void *b)
 {
 	const void *left = (const char *)a + rule->offset, *right = (const char *)b + rule->offset;
 	if (is_text(rule))
 		return text_equal(*(char *const *)left, *(char *const *)right);
 	if (is_list(rule))
 		return cop_config_list_equal(left, right);
-	return cop_option_equal(rule, a, b);
+	return cop_setting_equal(rule, a, b);
 }
 
 static void swap_bytes(void *a, void *b, size_t size)
@@ -59,7 +59,7 @@ static void swap_bytes(void *a, void *b, size_t size)
 	memcpy(b, kept, size);
 }
 
-void cop_config_value_swap(const cop_option *rule, void *a, void *b)
+void cop_config_value_swap(const cop_setting *rule, void *a, void *b)
 {
 	swap_bytes((char *)a + rule->offset, (char *)b + rule->offset, field_size(rule));
 }
@@ -72,7 +72,7 @@ void cop_config_list_free(cop_config_list *list)
 	memset(list, 0, sizeof *list);
 }
 
-void cop_config_value_free(const cop_option *rule, void *base)
+void cop_config_value_free(const cop_setting *rule, void *base)
 {
 	void *field = (char *)base + rule->offset;
 	if (is_text(rule))
@@ -95,7 +95,7 @@ static bool same_shape(const cop_config_model *a, const cop_config_model *b)
 	static const char *const options[] = { "learner", "arms", "features", "candidate_features", "policy",
 		"loss_range", NULL };
 	size_t i = 0;
-	while (options[i] != NULL && cop_option_equal(cop_model_options_find(options[i]), a, b))
+	while (options[i] != NULL && cop_setting_equal(cop_model_options_find(options[i]), a, b))
 		i++;
 	return options[i] == NULL;
 }
@@ -116,7 +116,7 @@ static cop_config_change_kind kind_of(bool applied) { return applied ? COP_CHANG
 
 /* "where: option: old -> new" */
 static cop_err describe(
-        const char *where, const cop_option *rule, const void *old, const void *next, cop_config_change *change)
+        const char *where, const cop_setting *rule, const void *old, const void *next, cop_config_change *change)
 {
 	cop_bytes text;
 	cop_bytes_init(&text);
@@ -139,10 +139,10 @@ static cop_err diff_rules(const char *where, const cop_config_section *section, 
         const void *old, const void *next, cop_config_changes *changes)
 {
 	for (size_t i = 0; section->rules[i].name != NULL; i++) {
-		const cop_option rule = cop_config_rules_at(section, i);
+		const cop_setting rule = cop_config_rules_at(section, i);
 		if (cop_config_value_equal(&rule, old, next))
 			continue;
-		bool applied = live && (rule.flags & COP_OPTION_IS_LIVE) != 0;
+		bool applied = live && (rule.flags & COP_SETTING_IS_LIVE) != 0;
 		cop_config_change *change = cop_config_changes_add(changes, kind_of(applied), model);
 		if (change == NULL)
 			return COP_ENOMEM;
@@ -218,8 +218,8 @@ void cop_config_changes_free(cop_config_changes *changes)
 static void apply_rules(const cop_config_section *section, void *live, void *next)
 {
 	for (size_t i = 0; section->rules[i].name != NULL; i++) {
-		const cop_option rule = cop_config_rules_at(section, i);
-		if ((rule.flags & COP_OPTION_IS_LIVE) != 0)
+		const cop_setting rule = cop_config_rules_at(section, i);
+		if ((rule.flags & COP_SETTING_IS_LIVE) != 0)
 			cop_config_value_swap(&rule, live, next);
 	}
 }

@@ -11,7 +11,7 @@ static void print_rules(const cop_config_section *section, const cop_config_mode
         const void *base, cop_bytes *out)
 {
 	for (size_t i = 0; section->rules[i].name != NULL; i++) {
-		const cop_option rule = cop_config_rules_at(section, i);
+		const cop_setting rule = cop_config_rules_at(section, i);
 		if (!cop_config_value_set(&rule, base) || (model != NULL && !cop_model_options_has(&model->set, &rule)))
 			continue;
 		put(out, indent);

@@ -22,25 +22,25 @@ static const char *const automatic[] = { "auto", NULL };
 static const char *const promote_words[] = { "evidence", "bound", "never", "hand", NULL };
 
 #define AT(member) .offset = offsetof(cop_config, member)
-#define LIVE       .flags = COP_OPTION_IS_LIVE
+#define LIVE       .flags = COP_SETTING_IS_LIVE
 #define IN(member) .offset = offsetof(cop_config_model, member)
 
-static const cop_option root_rules[] = {
+static const cop_setting root_rules[] = {
 	{ "state_dir", COP_KIND_TEXT, AT(state_dir) },
-	{ "clock_tolerance", COP_OPTION_MICROS, AT(clock_tolerance), .low = 0, .high = 3650 * DAY, LIVE },
-	{ "refit_cpu_share", COP_OPTION_NUMBER, AT(refit_cpu_share), .low = 0.001, .high = 1, LIVE },
+	{ "clock_tolerance", COP_SETTING_MICROS, AT(clock_tolerance), .low = 0, .high = 3650 * DAY, LIVE },
+	{ "refit_cpu_share", COP_SETTING_NUMBER, AT(refit_cpu_share), .low = 0.001, .high = 1, LIVE },
 	{ .name = NULL },
 };
-static const cop_option log_rules[] = {
+static const cop_setting log_rules[] = {
 	{ "facility", COP_KIND_FACILITY, AT(log_facility) },
-	{ "level", COP_OPTION_WORD, AT(log_level), .words = level_words, LIVE },
+	{ "level", COP_SETTING_WORD, AT(log_level), .words = level_words, LIVE },
 	{ .name = NULL },
 };
-static const cop_option http_rules[] = {
+static const cop_setting http_rules[] = {
 	{ "listen", COP_KIND_LISTEN, AT(http_listen) },
 	{ .name = NULL },
 };
-static const cop_option socket_rules[] = {
+static const cop_setting socket_rules[] = {
 	{ "requests", COP_KIND_BIND, AT(requests) },
 	{ "contexts_bind", COP_KIND_BIND, AT(contexts_bind) },
 	{ "contexts_connect", COP_KIND_CONNECT, AT(contexts_connect) },
@@ -48,57 +48,57 @@ static const cop_option socket_rules[] = {
 	{ "feedback_connect", COP_KIND_CONNECT, AT(feedback_connect) },
 	{ "feedback_pull_bind", COP_KIND_BIND, AT(feedback_pull_bind) },
 	{ "actions_bind", COP_KIND_BIND, AT(actions_bind) },
-	{ "message_limit", COP_OPTION_SIZE, AT(message_limit), .low = KIB, .high = COP_CONFIG_WIRE_LIMIT },
-	{ "queue_limit", COP_OPTION_SIZE, AT(queue_limit), .low = MIB, .high = 1024 * GIB },
+	{ "message_limit", COP_SETTING_SIZE, AT(message_limit), .low = KIB, .high = COP_CONFIG_WIRE_LIMIT },
+	{ "queue_limit", COP_SETTING_SIZE, AT(queue_limit), .low = MIB, .high = 1024 * GIB },
 	{ .name = NULL },
 };
-static const cop_option journal_rules[] = {
-	{ "enabled", COP_OPTION_FLAG, AT(journal_enabled) },
-	{ "sync", COP_OPTION_WORD, AT(journal_sync), .words = sync_words },
-	{ "interval", COP_OPTION_MICROS, AT(journal_interval), .low = MILLISECOND, .high = 60 * SECOND },
-	{ "segment", COP_OPTION_SIZE, AT(journal_segment), .low = 64 * KIB, .high = 4 * GIB },
-	{ "keep", COP_OPTION_SIZE, AT(journal_keep), .low = 64 * KIB, .high = 1024 * 1024 * GIB },
-	{ "keep_age", COP_OPTION_MICROS, AT(journal_age), .low = 0, .high = 3650 * DAY },
-	{ "compress", COP_OPTION_FLAG, AT(journal_compress) },
+static const cop_setting journal_rules[] = {
+	{ "enabled", COP_SETTING_FLAG, AT(journal_enabled) },
+	{ "sync", COP_SETTING_WORD, AT(journal_sync), .words = sync_words },
+	{ "interval", COP_SETTING_MICROS, AT(journal_interval), .low = MILLISECOND, .high = 60 * SECOND },
+	{ "segment", COP_SETTING_SIZE, AT(journal_segment), .low = 64 * KIB, .high = 4 * GIB },
+	{ "keep", COP_SETTING_SIZE, AT(journal_keep), .low = 64 * KIB, .high = 1024 * 1024 * GIB },
+	{ "keep_age", COP_SETTING_MICROS, AT(journal_age), .low = 0, .high = 3650 * DAY },
+	{ "compress", COP_SETTING_FLAG, AT(journal_compress) },
 	{ .name = NULL },
 };
-static const cop_option checkpoint_rules[] = {
-	{ "every", COP_OPTION_MICROS, AT(checkpoint_every), .low = SECOND, .high = 7 * DAY, LIVE },
-	{ "keep", COP_OPTION_COUNT, AT(checkpoint_keep), .low = 1, .high = 1000, LIVE },
+static const cop_setting checkpoint_rules[] = {
+	{ "every", COP_SETTING_MICROS, AT(checkpoint_every), .low = SECOND, .high = 7 * DAY, LIVE },
+	{ "keep", COP_SETTING_COUNT, AT(checkpoint_keep), .low = 1, .high = 1000, LIVE },
 	{ .name = NULL },
 };
 /* Of the model's options, those of a daemon alone; the rest of each row is in online/model_options.c. */
-static const cop_option own_rules[] = {
-	{ "apprentice", COP_OPTION_FLAG, IN(apprentice) },
-	{ "unheard", COP_OPTION_WORD, IN(unheard), .words = unheard_words },
-	{ "unheard_max", COP_OPTION_COUNT, IN(unheard_max), .low = 1, .high = 10000000 },
-	{ "unheard_bytes", COP_OPTION_SIZE, IN(unheard_bytes), .low = KIB, .high = 64 * GIB },
-	{ "unheard_age", COP_OPTION_MICROS, IN(unheard_age), .low = MILLISECOND, .high = DAY },
-	{ "names_bytes", COP_OPTION_SIZE, IN(names_bytes), .low = 0, .high = 4 * GIB },
+static const cop_setting own_rules[] = {
+	{ "apprentice", COP_SETTING_FLAG, IN(apprentice) },
+	{ "unheard", COP_SETTING_WORD, IN(unheard), .words = unheard_words },
+	{ "unheard_max", COP_SETTING_COUNT, IN(unheard_max), .low = 1, .high = 10000000 },
+	{ "unheard_bytes", COP_SETTING_SIZE, IN(unheard_bytes), .low = KIB, .high = 64 * GIB },
+	{ "unheard_age", COP_SETTING_MICROS, IN(unheard_age), .low = MILLISECOND, .high = DAY },
+	{ "names_bytes", COP_SETTING_SIZE, IN(names_bytes), .low = 0, .high = 4 * GIB },
 	{ "feature_names", COP_KIND_TEXT, IN(feature_names) },
 	{ "arm_names", COP_KIND_TEXT, IN(arm_names) },
 	{ "start_from", COP_KIND_TEXT, IN(start_from) },
 };
 
-#define REFIT(member) .offset = offsetof(cop_config_model, refit.member), .learners = COP_OPTION_OF_ALL, LIVE
-static const cop_option refit_rules[] = {
-	{ "enabled", COP_OPTION_FLAG, REFIT(enabled) },
-	{ "every", COP_OPTION_MICROS, REFIT(every), .low = 0, .high = 365 * DAY },
-	{ "least_feedback", COP_OPTION_COUNT, REFIT(least_feedback), .low = 1, .high = 1e9 },
-	{ "on_drift", COP_OPTION_WORD, REFIT(on_drift), .words = drift_words },
-	{ "window", COP_OPTION_COUNT, REFIT(window), .low = 100, .high = 1e9 },
-	{ "holdout", COP_OPTION_NUMBER, REFIT(holdout), .low = 0, .high = 0.9 },
-	{ "method", COP_OPTION_WORD, REFIT(method), .words = method_words },
-	{ "height", COP_OPTION_COUNT, REFIT(height), .low = 1, .high = COP_REFIT_MAX_HEIGHT },
-	{ "alpha", COP_OPTION_MAYBE, REFIT(alpha), .words = automatic, .low = 0, .high = 1e9 },
-	{ "idle", COP_OPTION_FLAG, REFIT(idle) },
-	{ "nice", COP_OPTION_COUNT, REFIT(nice), .low = 0, .high = 19 },
-	{ "memory", COP_OPTION_SIZE, REFIT(memory), .words = automatic, .low = 16 * MIB, .high = 1024 * GIB },
-	{ "time_limit", COP_OPTION_MICROS, REFIT(time_limit), .low = SECOND, .high = 7 * DAY },
-	{ "promote", COP_OPTION_WORD, REFIT(promote), .words = promote_words },
-	{ "margin", COP_OPTION_NUMBER, REFIT(margin), .low = 0, .high = 1 },
-	{ "risk", COP_OPTION_NUMBER, REFIT(risk), .low = 1e-9, .high = 0.5 },
-	{ "keep", COP_OPTION_COUNT, REFIT(keep), .low = 1, .high = 1000 },
+#define REFIT(member) .offset = offsetof(cop_config_model, refit.member), .learners = COP_SETTING_OF_ALL, LIVE
+static const cop_setting refit_rules[] = {
+	{ "enabled", COP_SETTING_FLAG, REFIT(enabled) },
+	{ "every", COP_SETTING_MICROS, REFIT(every), .low = 0, .high = 365 * DAY },
+	{ "least_feedback", COP_SETTING_COUNT, REFIT(least_feedback), .low = 1, .high = 1e9 },
+	{ "on_drift", COP_SETTING_WORD, REFIT(on_drift), .words = drift_words },
+	{ "window", COP_SETTING_COUNT, REFIT(window), .low = 100, .high = 1e9 },
+	{ "holdout", COP_SETTING_NUMBER, REFIT(holdout), .low = 0, .high = 0.9 },
+	{ "method", COP_SETTING_WORD, REFIT(method), .words = method_words },
+	{ "height", COP_SETTING_COUNT, REFIT(height), .low = 1, .high = COP_REFIT_MAX_HEIGHT },
+	{ "alpha", COP_SETTING_MAYBE, REFIT(alpha), .words = automatic, .low = 0, .high = 1e9 },
+	{ "idle", COP_SETTING_FLAG, REFIT(idle) },
+	{ "nice", COP_SETTING_COUNT, REFIT(nice), .low = 0, .high = 19 },
+	{ "memory", COP_SETTING_SIZE, REFIT(memory), .words = automatic, .low = 16 * MIB, .high = 1024 * GIB },
+	{ "time_limit", COP_SETTING_MICROS, REFIT(time_limit), .low = SECOND, .high = 7 * DAY },
+	{ "promote", COP_SETTING_WORD, REFIT(promote), .words = promote_words },
+	{ "margin", COP_SETTING_NUMBER, REFIT(margin), .low = 0, .high = 1 },
+	{ "risk", COP_SETTING_NUMBER, REFIT(risk), .low = 1e-9, .high = 0.5 },
+	{ "keep", COP_SETTING_COUNT, REFIT(keep), .low = 1, .high = 1000 },
 	{ .name = NULL },
 };
 
@@ -115,11 +115,11 @@ const cop_config_section cop_config_refit_section = { "refit", refit_rules, NULL
 
 _Static_assert(offsetof(cop_config_model, set) == 0, "offsets in cop_model_settings are offsets in a cop_config_model");
 
-cop_option cop_config_rules_at(const cop_config_section *section, size_t i)
+cop_setting cop_config_rules_at(const cop_config_section *section, size_t i)
 {
-	cop_option rule = section->rules[i];
-	const cop_option *own = section->own;
-	if (rule.kind != COP_OPTION_OTHER)
+	cop_setting rule = section->rules[i];
+	const cop_setting *own = section->own;
+	if (rule.kind != COP_SETTING_OTHER)
 		return rule;
 	while (strcmp(own->name, rule.name) != 0)
 		own++;

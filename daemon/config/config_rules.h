@@ -11,19 +11,19 @@
 #include "daemon/config/config.h"
 #include "events/feature_space.h"
 
-/* Kinds of options beside those of online/option.h. */
+/* Kinds of options beside those of online/setting.h. */
 enum {
-	COP_KIND_TEXT = COP_OPTION_OTHER + 1, /* char *, not empty */
-	COP_KIND_FACILITY,                    /* char *, a syslog facility */
-	COP_KIND_LISTEN,                      /* char *, ADDRESS:PORT */
-	COP_KIND_BIND,                        /* cop_config_list of endpoints */
+	COP_KIND_TEXT = COP_SETTING_OTHER + 1, /* char *, not empty */
+	COP_KIND_FACILITY,                     /* char *, a syslog facility */
+	COP_KIND_LISTEN,                       /* char *, ADDRESS:PORT */
+	COP_KIND_BIND,                         /* cop_config_list of endpoints */
 	COP_KIND_CONNECT
 };
 
 typedef struct cop_config_section {
-	const char *name;        /* "": the file itself */
-	const cop_option *rules; /* the last one has no name */
-	const cop_option *own;   /* fields of those rules that are COP_OPTION_OTHER, by name */
+	const char *name;         /* "": the file itself */
+	const cop_setting *rules; /* the last one has no name */
+	const cop_setting *own;   /* fields of those rules that are COP_SETTING_OTHER, by name */
 } cop_config_section;
 
 #define COP_CONFIG_PATH     4096
@@ -34,7 +34,7 @@ extern const cop_config_section cop_config_model_section;
 extern const cop_config_section cop_config_refit_section; /* in a model's; of a cop_config_model */
 
 /* Rule i. */
-cop_option cop_config_rules_at(const cop_config_section *section, size_t i);
+cop_setting cop_config_rules_at(const cop_config_section *section, size_t i);
 
 /* Everything not given. Texts are left NULL. */
 void cop_config_defaults(cop_config *config);
@@ -89,13 +89,13 @@ uint64_t cop_config_line(cfg_t *section, const char *option);
 bool cop_config_has(cfg_t *section, const char *option);
 
 /* Reads all values of the option into base, or complains and leaves base as it is. */
-void cop_config_value_read(cop_config_reading *reading, cfg_t *section, const cop_option *rule, void *base);
+void cop_config_value_read(cop_config_reading *reading, cfg_t *section, const cop_setting *rule, void *base);
 /* Appends the value as the file would have it; nothing for a text that is not set. */
-void cop_config_value_print(const cop_option *rule, const void *base, cop_bytes *out);
-bool cop_config_value_set(const cop_option *rule, const void *base);
-bool cop_config_value_equal(const cop_option *rule, const void *a, const void *b);
-void cop_config_value_swap(const cop_option *rule, void *a, void *b);
-void cop_config_value_free(const cop_option *rule, void *base);
+void cop_config_value_print(const cop_setting *rule, const void *base, cop_bytes *out);
+bool cop_config_value_set(const cop_setting *rule, const void *base);
+bool cop_config_value_equal(const cop_setting *rule, const void *a, const void *b);
+void cop_config_value_swap(const cop_setting *rule, void *a, void *b);
+void cop_config_value_free(const cop_setting *rule, void *base);
 void cop_config_list_free(cop_config_list *list);
 bool cop_config_list_equal(const cop_config_list *a, const cop_config_list *b);
 

@@ -1,5 +1,5 @@
 /* One option's value by its kind: texts of the file to the field and back. Kinds that are not of the daemon alone are
- * those of online/option.c. */
+ * those of online/setting.c. */
 #include "daemon/config/config_rules.h"
 
 #include <arpa/inet.h>
@@ -70,7 +70,7 @@ static bool endpoint_fits(const char *text, bool bind)
 	return strncmp(text, "ipc://", 6) == 0 && text[6] != '\0' && strlen(text + 6) <= IPC_PATH_MAX;
 }
 
-static void describe(const cop_option *rule, char *out, size_t size)
+static void describe(const cop_setting *rule, char *out, size_t size)
 {
 	static const char *const texts[] = {
 		[COP_KIND_TEXT] = "a text of 1 to 1024 printable characters",
@@ -81,13 +81,13 @@ static void describe(const cop_option *rule, char *out, size_t size)
 		        "name), or ipc://PATH",
 		[COP_KIND_CONNECT] = "tcp://HOST:PORT or ipc://PATH",
 	};
-	if (rule->kind < COP_OPTION_OTHER)
-		cop_option_describe(rule, out, size);
+	if (rule->kind < COP_SETTING_OTHER)
+		cop_setting_describe(rule, out, size);
 	else
 		(void)snprintf(out, size, "%s", texts[rule->kind]);
 }
 
-static void complain_value(cop_config_reading *reading, uint64_t line, const cop_option *rule, const char *text)
+static void complain_value(cop_config_reading *reading, uint64_t line, const cop_setting *rule, const char *text)
 {
 	char expected[192];
 	describe(rule, expected, sizeof expected);
@@ -95,7 +95,7 @@ static void complain_value(cop_config_reading *reading, uint64_t line, const cop
 }
 
 /* Fills the field of a kind that has one text; false: not allowed. Texts are replaced. */
-static bool read_text(cop_config_reading *reading, const cop_option *rule, const char *text, char **field)
+static bool read_text(cop_config_reading *reading, const cop_setting *rule, const char *text, char **field)
 {
 	bool fits = rule->kind == COP_KIND_FACILITY ? cop_log_facility_known(text)
 	            : rule->kind == COP_KIND_LISTEN ? host_and_port(text, false)
@@ -111,7 +111,7 @@ static bool read_text(cop_config_reading *reading, const cop_option *rule, const
 	return true;
 }
 
-static void read_endpoints(cop_config_reading *reading, cfg_t *section, const cop_option *rule, cop_config_list *list)
+static void read_endpoints(cop_config_reading *reading, cfg_t *section, const cop_setting *rule, cop_config_list *list)
 {
 	unsigned count = cfg_size(section, rule->name);
 	if (count > LIST_MAX) {
@@ -139,14 +139,14 @@ static void read_endpoints(cop_config_reading *reading, cfg_t *section, const co
 	}
 }
 
-/* Of a kind of online/option.h. */
-static void read_option(cop_config_reading *reading, cfg_t *section, const cop_option *rule, void *base)
+/* Of a kind of online/setting.h. */
+static void read_option(cop_config_reading *reading, cfg_t *section, const cop_setting *rule, void *base)
 {
 	const char *texts[TEXTS_MAX];
 	size_t count = cfg_size(section, rule->name), wrong;
 	for (size_t i = 0; i < count && i < TEXTS_MAX; i++)
 		texts[i] = ((const cop_config_text *)cfg_getnptr(section, rule->name, (unsigned)i))->text;
-	if (cop_option_read(rule, texts, count < TEXTS_MAX ? count : TEXTS_MAX, base, &wrong))
+	if (cop_setting_read(rule, texts, count < TEXTS_MAX ? count : TEXTS_MAX, base, &wrong))
 		return;
 	if (wrong == count) {
 		complain_value(reading, cop_config_line(section, rule->name), rule, count == 0 ? "{}" : "{one number}");
@@ -156,12 +156,12 @@ static void read_option(cop_config_reading *reading, cfg_t *section, const cop_o
 	complain_value(reading, value->line, rule, value->text);
 }
 
-void cop_config_value_read(cop_config_reading *reading, cfg_t *section, const cop_option *rule, void *base)
+void cop_config_value_read(cop_config_reading *reading, cfg_t *section, const cop_setting *rule, void *base)
 {
 	void *field = (char *)base + rule->offset;
 	if (!cop_config_has(section, rule->name))
 		return;
-	if (rule->kind < COP_OPTION_OTHER) {
+	if (rule->kind < COP_SETTING_OTHER) {
 		read_option(reading, section, rule, base);
 	} else if (rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT) {
 		read_endpoints(reading, section, rule, field);
@@ -177,18 +177,18 @@ static void put_list(cop_bytes *out, const cop_config_list *list)
 	cop_bytes_put(out, "{", 1);
 	for (size_t i = 0; i < list->count; i++) {
 		cop_bytes_put(out, ", " + (i == 0), i == 0 ? 1 : 2);
-		cop_option_put_quoted(list->items[i], out);
+		cop_setting_put_quoted(list->items[i], out);
 	}
 	cop_bytes_put(out, " }", 2);
 }
 
-void cop_config_value_print(const cop_option *rule, const void *base, cop_bytes *out)
+void cop_config_value_print(const cop_setting *rule, const void *base, cop_bytes *out)
 {
 	const void *field = (const char *)base + rule->offset;
-	if (rule->kind < COP_OPTION_OTHER)
-		cop_option_print(rule, &cop_option_in_file, base, out);
+	if (rule->kind < COP_SETTING_OTHER)
+		cop_setting_print(rule, &cop_setting_in_file, base, out);
 	else if (rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT)
 		put_list(out, field);
 	else
-		cop_option_put_quoted(*(char *const *)field == NULL ? "" : *(char *const *)field, out);
+		cop_setting_put_quoted(*(char *const *)field == NULL ? "" : *(char *const *)field, out);
 }

@@ -36,7 +36,7 @@ static cop_wire_model describe(const cop_config_model *config)
 		.bits = l->bits,
 		.max_nonzeros = l->max_nonzeros,
 		.arms = l->arms,
-		.max_candidates = cop_config_model_is(config, COP_OPTION_OF_RANK) ? l->max_candidates : 0,
+		.max_candidates = cop_config_model_is(config, COP_SETTING_OF_RANK) ? l->max_candidates : 0,
 		.candidate_features = l->candidate_features,
 		.losses = (uint32_t)cop_learner_losses(l),
 		.loss_range = { s->loss_low, s->loss_high },

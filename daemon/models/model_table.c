@@ -148,7 +148,7 @@ static cop_err make_workspace(cop_model_slot *slot)
 {
 	const cop_config_model *config = slot->config;
 	const cop_learner_settings *l = &config->set.learner;
-	size_t candidates = cop_config_model_is(config, COP_OPTION_OF_RANK) ? l->max_candidates : 0;
+	size_t candidates = cop_config_model_is(config, COP_SETTING_OF_RANK) ? l->max_candidates : 0;
 	size_t entries = candidates * (l->features != 0 ? l->candidate_features : l->max_nonzeros);
 	slot->shape = (cop_wire_shape){
 		.features = l->features,

@@ -92,10 +92,10 @@ static cop_err read_name(reading *r, char name[WORD_ROOM])
 
 /* ---- options ---- */
 
-static cop_err refuse_value(reading *r, const cop_option *o, size_t wrong)
+static cop_err refuse_value(reading *r, const cop_setting *o, size_t wrong)
 {
 	char expected[192], text[320];
-	cop_option_describe(o, expected, sizeof expected);
+	cop_setting_describe(o, expected, sizeof expected);
 	if (wrong < r->count)
 		(void)snprintf(text, sizeof text, "\"%s\" is not allowed, expected %s", r->word[wrong], expected);
 	else
@@ -103,33 +103,33 @@ static cop_err refuse_value(reading *r, const cop_option *o, size_t wrong)
 	return complain(r, COP_EINVAL, o->name, text);
 }
 
-static cop_err find_option(reading *r, const char *name, const cop_option **option)
+static cop_err find_option(reading *r, const char *name, const cop_setting **option)
 {
 	*option = cop_model_options_find(name);
-	if ((*option != NULL && (*option)->kind == COP_OPTION_OTHER) || strcmp(name, "refit") == 0)
+	if ((*option != NULL && (*option)->kind == COP_SETTING_OTHER) || strcmp(name, "refit") == 0)
 		return complain(r, COP_EINVAL, name, "expected this in a daemon's configuration only");
 	if (*option == NULL)
 		return complain(r, COP_EFORMAT, name, "there is no such option, expected one of coppice.conf(5)");
 	return COP_OK;
 }
 
-static cop_err take(reading *r, const cop_option *o)
+static cop_err take(reading *r, const cop_setting *o)
 {
 	const char *words[WORDS_MOST];
 	size_t wrong;
 	for (size_t i = 0; i < r->count; i++)
 		words[i] = r->word[i];
-	if (r->count != 1 && !cop_option_is_list(o))
+	if (r->count != 1 && !cop_setting_is_list(o))
 		return refuse_value(r, o, r->count);
-	return cop_option_read(o, words, r->count, r->settings, &wrong) ? COP_OK : refuse_value(r, o, wrong);
+	return cop_setting_read(o, words, r->count, r->settings, &wrong) ? COP_OK : refuse_value(r, o, wrong);
 }
 
-static uint64_t bit_of(const cop_option *o) { return UINT64_C(1) << (o - cop_model_options); }
+static uint64_t bit_of(const cop_setting *o) { return UINT64_C(1) << (o - cop_model_options); }
 
 static cop_err read_option(reading *r)
 {
 	char name[WORD_ROOM];
-	const cop_option *o;
+	const cop_setting *o;
 	cop_err err = read_name(r, name);
 	if (err == COP_OK)
 		err = find_option(r, name, &o);
@@ -137,7 +137,7 @@ static cop_err read_option(reading *r)
 		return err;
 	if ((r->seen & bit_of(o)) != 0)
 		return complain(r, COP_EINVAL, name, "stands twice, expected each option once");
-	if (r->living && (o->flags & COP_OPTION_IS_LIVE) == 0)
+	if (r->living && (o->flags & COP_SETTING_IS_LIVE) == 0)
 		return complain(r, COP_EINVAL, name, "cannot change in a living model, expected it when one is made");
 	r->seen |= bit_of(o);
 	r->count = 0;

@@ -1,10 +1,11 @@
-/* Settings are written field by field, so that a reader can make a model of the same shape before it loads the rest. */
+/* Settings are written option by option, each as its kind is, so that a reader can make a model of the same shape before it loads the rest. */
 #include "online/model_state.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "online/model_options.h"
 #include "store/section_file.h"
 
 #define SHAPE_TEXT         400
@@ -38,68 +39,104 @@ static void get_arm_shares(cop_cursor *cursor, cop_arm_shares *shares)
 	}
 }
 
-static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
+/* In the order of the section. */
+static const char *const saved_options[] = { "learner", "features", "bits", "max_nonzeros", "arms", "policy", "epsilon",
+	"epsilon_decay", "epsilon_floor", "gamma", "height", "trees", "learning_rate", "shared_bias", "delta",
+	"feedback", "seed", "reward_window", "default_loss", "reward", "loss_range", "value_range", "pending_max",
+	"pending_bytes", "explain_keep", "candidate_features", "max_candidates", "optimism", "experts",
+	"least_propensity", "share_min", "share_max", "delta_decay", "delta_floor" };
+#define SAVED_OPTIONS (sizeof saved_options / sizeof *saved_options)
+
+static void put_option(const cop_setting *o, const cop_model_settings *s, cop_bytes *bytes)
 {
-	const cop_learner_settings *l = &s->learner;
-	cop_bytes_put_text(bytes, l->learner);
-	cop_bytes_put_u64(bytes, l->features);
-	cop_bytes_put_u32(bytes, l->bits);
-	cop_bytes_put_u64(bytes, l->max_nonzeros);
-	cop_bytes_put_u64(bytes, l->arms);
-	cop_bytes_put_text(bytes, l->policy);
-	cop_bytes_put_f64(bytes, l->exploration.epsilon);
-	cop_bytes_put_f64(bytes, l->exploration.epsilon_decay);
-	cop_bytes_put_f64(bytes, l->exploration.epsilon_floor);
-	cop_bytes_put_f64(bytes, l->exploration.gamma);
-	cop_bytes_put_u32(bytes, l->height);
-	cop_bytes_put_u64(bytes, l->trees);
-	cop_bytes_put_f64(bytes, l->learning_rate);
-	cop_bytes_put_u8(bytes, l->literal);
-	cop_bytes_put_f64(bytes, l->delta);
-	cop_bytes_put_u8(bytes, (uint8_t)l->feedback);
-	cop_bytes_put_u64(bytes, l->seed);
-	cop_bytes_put_f64(bytes, s->reward_window);
-	cop_bytes_put_u8(bytes, s->has_default_loss);
-	cop_bytes_put_f64(bytes, s->default_loss);
-	cop_bytes_put_u8(bytes, (uint8_t)s->reward);
-	cop_bytes_put_f64(bytes, s->loss_low);
-	cop_bytes_put_f64(bytes, s->loss_high);
-	cop_bytes_put_f64(bytes, s->value_low);
-	cop_bytes_put_f64(bytes, s->value_high);
-	cop_bytes_put_u64(bytes, s->pending_max);
-	cop_bytes_put_u64(bytes, s->pending_bytes);
-	cop_bytes_put_u64(bytes, s->explain_keep);
-	cop_bytes_put_u64(bytes, l->candidate_features);
-	cop_bytes_put_u64(bytes, l->max_candidates);
-	cop_bytes_put_f64(bytes, l->exploration.optimism);
-	cop_bytes_put_u32(bytes, l->experts);
-	cop_bytes_put_f64(bytes, l->exploration.shares.least_propensity);
-	put_arm_shares(&l->exploration.shares.min, bytes);
-	put_arm_shares(&l->exploration.shares.max, bytes);
-	cop_bytes_put_f64(bytes, l->delta_decay);
-	cop_bytes_put_f64(bytes, l->delta_floor);
+	const void *field = (const char *)s + o->offset;
+	const double *numbers = field;
+	const cop_setting_maybe *maybe = field;
+	switch (o->kind) {
+	case COP_SETTING_NAME:
+		cop_bytes_put_text(bytes, field);
+		return;
+	case COP_SETTING_WORD:
+		cop_bytes_put_u8(bytes, (uint8_t) * (const unsigned *)field);
+		return;
+	case COP_SETTING_UNLESS:
+		cop_bytes_put_u8(bytes, *(const bool *)field);
+		return;
+	case COP_SETTING_COUNT:
+	case COP_SETTING_WORDS:
+		cop_bytes_put_u32(bytes, *(const uint32_t *)field);
+		return;
+	case COP_SETTING_MAYBE:
+		cop_bytes_put_u8(bytes, maybe->given);
+		cop_bytes_put_f64(bytes, maybe->value);
+		return;
+	case COP_SETTING_SHARES:
+		put_arm_shares(field, bytes);
+		return;
+	case COP_SETTING_NUMBER:
+	case COP_SETTING_SECONDS:
+	case COP_SETTING_RANGE:
+		for (size_t i = 0; i < cop_setting_size(o) / sizeof(double); i++)
+			cop_bytes_put_f64(bytes, numbers[i]);
+		return;
+	default:
+		cop_bytes_put_u64(bytes, *(const uint64_t *)field);
+		return;
+	}
 }
 
-static void get_learner_settings(cop_cursor *cursor, cop_learner_settings *l)
+static void get_word(cop_cursor *cursor, const char *const *words, unsigned *field)
 {
-	cop_cursor_text(cursor, l->learner, sizeof l->learner);
-	l->features = (size_t)cop_cursor_u64(cursor);
-	l->bits = cop_cursor_u32(cursor);
-	l->max_nonzeros = (size_t)cop_cursor_u64(cursor);
-	l->arms = (size_t)cop_cursor_u64(cursor);
-	cop_cursor_text(cursor, l->policy, sizeof l->policy);
-	l->exploration.epsilon = cop_cursor_f64(cursor);
-	l->exploration.epsilon_decay = cop_cursor_f64(cursor);
-	l->exploration.epsilon_floor = cop_cursor_f64(cursor);
-	l->exploration.gamma = cop_cursor_f64(cursor);
-	l->height = cop_cursor_u32(cursor);
-	l->trees = (size_t)cop_cursor_u64(cursor);
-	l->learning_rate = cop_cursor_f64(cursor);
-	l->literal = cop_cursor_u8(cursor) != 0;
-	l->delta = cop_cursor_f64(cursor);
-	uint8_t feedback = cop_cursor_u8(cursor);
-	l->feedback = feedback < COP_VALUE_FEEDBACKS ? (cop_value_feedback)feedback : COP_VALUE_FEEDBACKS;
-	l->seed = cop_cursor_u64(cursor);
+	unsigned count = 0;
+	while (words[count] != NULL)
+		count++;
+	*field = cop_cursor_u8(cursor);
+	if (cursor->err == COP_OK && *field >= count)
+		cursor->err = COP_EFORMAT;
+}
+
+static void get_option(const cop_setting *o, cop_cursor *cursor, cop_model_settings *s)
+{
+	void *field = (char *)s + o->offset;
+	double *numbers = field;
+	cop_setting_maybe *maybe = field;
+	switch (o->kind) {
+	case COP_SETTING_NAME:
+		cop_cursor_text(cursor, field, COP_SETTING_NAME_ROOM);
+		return;
+	case COP_SETTING_WORD:
+		get_word(cursor, o->words, field);
+		return;
+	case COP_SETTING_UNLESS:
+		*(bool *)field = cop_cursor_u8(cursor) != 0;
+		return;
+	case COP_SETTING_COUNT:
+	case COP_SETTING_WORDS:
+		*(uint32_t *)field = cop_cursor_u32(cursor);
+		return;
+	case COP_SETTING_MAYBE:
+		maybe->given = cop_cursor_u8(cursor) != 0;
+		maybe->value = cop_cursor_f64(cursor);
+		return;
+	case COP_SETTING_SHARES:
+		get_arm_shares(cursor, field);
+		return;
+	case COP_SETTING_NUMBER:
+	case COP_SETTING_SECONDS:
+	case COP_SETTING_RANGE:
+		for (size_t i = 0; i < cop_setting_size(o) / sizeof(double); i++)
+			numbers[i] = cop_cursor_f64(cursor);
+		return;
+	default:
+		*(uint64_t *)field = cop_cursor_u64(cursor);
+		return;
+	}
+}
+
+static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
+{
+	for (size_t i = 0; i < SAVED_OPTIONS; i++)
+		put_option(cop_model_options_find(saved_options[i]), s, bytes);
 }
 
 static cop_err get_settings(const cop_section_file *file, cop_model_settings *s)
@@ -111,33 +148,8 @@ static cop_err get_settings(const cop_section_file *file, cop_model_settings *s)
 	cop_cursor cursor;
 	cop_cursor_init(&cursor, section.data, section.length);
 	*s = (cop_model_settings){ 0 };
-	get_learner_settings(&cursor, &s->learner);
-	if (s->learner.feedback == COP_VALUE_FEEDBACKS)
-		return COP_EFORMAT;
-	s->reward_window = cop_cursor_f64(&cursor);
-	s->has_default_loss = cop_cursor_u8(&cursor) != 0;
-	s->default_loss = cop_cursor_f64(&cursor);
-	uint8_t reward = cop_cursor_u8(&cursor);
-	if (reward > COP_REWARD_FIRST)
-		return COP_EFORMAT;
-	s->reward = (cop_reward_rule)reward;
-	s->loss_low = cop_cursor_f64(&cursor);
-	s->loss_high = cop_cursor_f64(&cursor);
-	s->value_low = cop_cursor_f64(&cursor);
-	s->value_high = cop_cursor_f64(&cursor);
-	s->pending_max = (size_t)cop_cursor_u64(&cursor);
-	s->pending_bytes = (size_t)cop_cursor_u64(&cursor);
-	s->explain_keep = (size_t)cop_cursor_u64(&cursor);
-	cop_shares *shares = &s->learner.exploration.shares;
-	s->learner.candidate_features = (size_t)cop_cursor_u64(&cursor);
-	s->learner.max_candidates = (size_t)cop_cursor_u64(&cursor);
-	s->learner.exploration.optimism = cop_cursor_f64(&cursor);
-	s->learner.experts = cop_cursor_u32(&cursor);
-	shares->least_propensity = cop_cursor_f64(&cursor);
-	get_arm_shares(&cursor, &shares->min);
-	get_arm_shares(&cursor, &shares->max);
-	s->learner.delta_decay = cop_cursor_f64(&cursor);
-	s->learner.delta_floor = cop_cursor_f64(&cursor);
+	for (size_t i = 0; i < SAVED_OPTIONS; i++)
+		get_option(cop_model_options_find(saved_options[i]), &cursor, s);
 	return cursor.err != COP_OK || cop_cursor_left(&cursor) == 0 ? cursor.err : COP_EFORMAT;
 }
 
@@ -208,26 +220,29 @@ static void shape_text(const cop_model_settings *s, char out[SHAPE_TEXT])
 	        experts);
 }
 
-static bool same_input(const cop_learner_settings *l, const cop_learner_settings *m)
+/* Whether b has as much room as was saved, and its rows lie in the same places. */
+static bool same_input(const cop_learner_settings *a, const cop_learner_settings *b)
 {
-	return l->features == m->features && l->candidate_features == m->candidate_features &&
-	       (!has_candidates(l) || l->max_candidates <= m->max_candidates) &&
-	       (l->features != 0 || (l->bits == m->bits && l->max_nonzeros <= m->max_nonzeros));
+	return (!has_candidates(a) || a->max_candidates <= b->max_candidates) &&
+	       (a->features != 0 || a->max_nonzeros <= b->max_nonzeros);
 }
 
 /* a is what was saved: what waits in it must still mean the same under b. */
 static bool same_shape(const cop_model_settings *a, const cop_model_settings *b)
 {
-	const cop_learner_settings *l = &a->learner;
-	const cop_learner_settings *m = &b->learner;
-	bool values = l->arms == 0 && !has_candidates(l);
-	return strcmp(l->learner, m->learner) == 0 && l->arms == m->arms && same_input(l, m) &&
-	       l->height == m->height && l->trees == m->trees && l->literal == m->literal &&
-	       (strcmp(l->learner, "ensemble") != 0 || l->experts == m->experts) && a->loss_low == b->loss_low &&
-	       a->loss_high == b->loss_high &&
-	       (!values || (l->feedback == m->feedback && l->delta == m->delta && l->delta_decay == m->delta_decay &&
-	                           l->delta_floor == m->delta_floor && a->value_low == b->value_low &&
-	                           a->value_high == b->value_high));
+	if (strcmp(a->learner.learner, b->learner.learner) != 0 || !same_input(&a->learner, &b->learner))
+		return false;
+	unsigned learner = cop_model_options_learner(a);
+	for (const cop_setting *o = cop_model_options; o->name != NULL; o++) {
+		/* Saved states of other learners may hold anything in these. */
+		bool foreign = (o->learners == COP_SETTING_OF_VALUE || o->learners == COP_SETTING_OF_ENSEMBLE) &&
+		               o->learners != learner;
+		bool counts = (o->flags & COP_SETTING_IS_SHAPE) != 0 && !foreign &&
+		              (a->learner.features == 0 || strcmp(o->name, "bits") != 0);
+		if (counts && !cop_setting_equal(o, a, b))
+			return false;
+	}
+	return true;
 }
 
 cop_err cop_model_can_load(const cop_model_settings *saved, const cop_model_settings *settings, cop_diag *diag)

@@ -148,7 +148,7 @@ def test_bakeoff_refits_as_simulate_does(tmp_path):
         (["--refit-every", "10", "--learner", "value"], "no evidence"),
         (["--refit-every", "10", "--live", "ipc://nobody", "--model", "m"], "does not go with --live"),
         (["--refit-every", "0"], "--refit-every"),
-        (["--refit-every", "10", "--refit-method", "cart"], "expected one of tao, laptao, forest"),
+        (["--refit-every", "10", "--refit-method", "cart"], "expected tao, laptao or forest"),
         (["--refit-every", "10", "--refit-holdout", "1"], "--refit-holdout"),
     ],
 )

@@ -7,7 +7,6 @@
 
 #include "base/bytes.h"
 #include "base/crc32c.h"
-#include "base/number.h"
 #include "base/rng.h"
 #include "base/stream.h"
 #include "tools/common/command.h"
@@ -57,89 +56,23 @@ const char *cop_bakeoff_settings_name_wrong(const char *name, size_t length)
 
 /* ---- one setting ---- */
 
-static void put(char *out, const char *option, const char *value)
-{
-	size_t used = strlen(out);
-	(void)snprintf(
-	        out + used, COP_BAKEOFF_OPTIONS_ROOM - used, " --%s%s%s", option, value[0] != '\0' ? " " : "", value);
-}
-
-static void put_number(char *out, const char *option, double value)
-{
-	char text[COP_NUMBER_ROOM];
-	(void)cop_number_format(value, text);
-	put(out, option, text);
-}
-
-static void put_experts(char *out, unsigned experts)
-{
-	char text[128] = "";
-	for (size_t i = 0; cop_learner_expert_names[i] != NULL; i++) {
-		if ((experts >> i & 1u) == 0)
-			continue;
-		if (text[0] != '\0')
-			strcat(text, "+");
-		strcat(text, cop_learner_expert_names[i]);
-	}
-	put(out, "experts", text);
-}
-
-static void put_shares(char *out, const char *option, const cop_arm_shares *shares)
-{
-	char text[COP_SHARES_ARMS * (COP_NUMBER_ROOM + 16)] = "";
-	for (size_t i = 0, used = 0; i < shares->count; i++) {
-		char share[COP_NUMBER_ROOM];
-		(void)cop_number_format(shares->share[i], share);
-		used += (size_t)snprintf(
-		        text + used, sizeof text - used, "%s%u=%s", i == 0 ? "" : "+", shares->arm[i], share);
-	}
-	put(out, option, text);
-}
-
 /* The same text for the same options, in whatever words and order they came. */
 static void write_options(const cop_learner_options *o, char *out)
 {
-	const cop_learner_settings *l = &o->settings;
-	(void)snprintf(out, COP_BAKEOFF_OPTIONS_ROOM, "--learner %s", l->learner);
-	if (l->policy[0] != '\0')
-		put(out, "policy", l->policy);
-	if (cop_learner_options_given(o, COP_LEARNER_EPSILON))
-		put_number(out, "epsilon", l->exploration.epsilon);
-	if (cop_learner_options_given(o, COP_LEARNER_EPSILON_DECAY))
-		put_number(out, "epsilon-decay", l->exploration.epsilon_decay);
-	if (cop_learner_options_given(o, COP_LEARNER_EPSILON_FLOOR))
-		put_number(out, "epsilon-floor", l->exploration.epsilon_floor);
-	if (cop_learner_options_given(o, COP_LEARNER_GAMMA))
-		put_number(out, "gamma", l->exploration.gamma);
-	if (cop_learner_options_given(o, COP_LEARNER_OPTIMISM))
-		put_number(out, "optimism", l->exploration.optimism);
-	if (cop_learner_options_given(o, COP_LEARNER_LEAST))
-		put_number(out, "least-propensity", l->exploration.shares.least_propensity);
-	if (cop_learner_options_given(o, COP_LEARNER_SHARE_MIN))
-		put_shares(out, "share-min", &l->exploration.shares.min);
-	if (cop_learner_options_given(o, COP_LEARNER_SHARE_MAX))
-		put_shares(out, "share-max", &l->exploration.shares.max);
-	if (cop_learner_options_given(o, COP_LEARNER_CHOICE))
-		put_experts(out, l->experts);
-	if (cop_learner_options_given(o, COP_LEARNER_HEIGHT))
-		put_number(out, "height", l->height);
-	if (cop_learner_options_given(o, COP_LEARNER_TREES))
-		put_number(out, "trees", (double)l->trees);
-	if (cop_learner_options_given(o, COP_LEARNER_RATE))
-		put_number(out, "rate", l->learning_rate);
-	if (l->literal)
-		put(out, "literal", "");
+	cop_learner_options_write(o, out, COP_BAKEOFF_OPTIONS_ROOM);
+	memmove(out, out + 1, strlen(out)); /* the blank before the first option */
 	if (*o->skyline)
-		put(out, "skyline", "");
+		strncat(out, " --skyline", COP_BAKEOFF_OPTIONS_ROOM - strlen(out) - 1);
 	size_t used = strlen(out);
 	cop_refit_options_write(o->refits, out + used, COP_BAKEOFF_OPTIONS_ROOM - used);
 }
 
 static bool finish(cop_bakeoff_settings *settings, const char *name, const cop_learner_options *options)
 {
+	char text[COP_LEARNER_WRONG_ROOM];
 	const char *wrong = cop_bakeoff_settings_name_wrong(name, strlen(name));
 	if (wrong == NULL)
-		wrong = cop_learner_options_wrong(options, false);
+		wrong = cop_learner_options_wrong(options, false, text);
 	if (wrong == NULL)
 		wrong = cop_refit_options_wrong(options->refits, options->settings.learner);
 	if (wrong == NULL && *options->skyline && options->refits->settings.every > 0)

@@ -25,31 +25,18 @@ static const char usage_text[] = "usage: coppice replay --format vw|dsjson|csv|j
                                  "  --max-nonzeros N     hashed: most features of an event (default: scanned, at\n"
                                  "                       least 1024)\n"
                                  "  --columns FILE       dense: the columns, a name a line, as --save writes them\n"
-                                 "                       (default: scanned)\n"
-                                 "  --learner NAME       ensemble (default), dgt, rank for candidates with\n"
-                                 "                       features of their own, value for journals of values\n"
-                                 "  --policy NAME        fastcb, squarecb, epsilon, or for ensemble matching\n"
-                                 "                       (default: ensemble matching, rank fastcb, dgt\n"
-                                 "                       epsilon)\n" COP_LEARNER_EXPLORATION_HELP
-                                 "  --height H           of the oblique trees: ensemble 1 to 8 (default 4), rank\n"
-                                 "                       (5; sparse 4), 1 to 12 for dgt (6)\n"
-                                 "  --trees M            ensemble, rank: oblique trees, 0 to 64 (default 4, rank\n"
-                                 "                       16; sparse 8)\n"
-                                 "  --rate R             learning rate: dgt's own (default 0.001), a factor for\n"
-                                 "                       the others (default 1); with --live: events a second\n"
-                                 "                       (default: as fast as it goes)\n"
-                                 "  --literal            dgt: Algorithm 1 to the letter, without the shared leaf\n"
-                                 "                       bias\n"
-                                 "  --seed S             of the model's start and its exploration (default 1)\n"
-                                 "  --events N           stop after N events\n"
-                                 "  --skip N             pass over the first N events\n"
-                                 "  --passes P           passes over the log (default 1); estimates are those of\n"
-                                 "                       the first\n"
-                                 "  --holdout-after N    events after the first N of each pass are evaluated, not\n"
-                                 "                       learned\n"
-                                 "  --policy-value greedy|exploring\n"
-                                 "                       estimate the value of the best actions (default), or of\n"
-                                 "                       the policy as it explores\n";
+                                 "                       (default: scanned)\n";
+
+static const char usage_run[] = "  --seed S             of the model's start and its exploration (default 1)\n"
+                                "  --events N           stop after N events\n"
+                                "  --skip N             pass over the first N events\n"
+                                "  --passes P           passes over the log (default 1); estimates are those of\n"
+                                "                       the first\n"
+                                "  --holdout-after N    events after the first N of each pass are evaluated, not\n"
+                                "                       learned\n"
+                                "  --policy-value greedy|exploring\n"
+                                "                       estimate the value of the best actions (default), or of\n"
+                                "                       the policy as it explores\n";
 
 static const char usage_rest[] =
 
@@ -79,8 +66,12 @@ static const char usage_rest[] =
         "  --resume FILE        go on from what was saved\n"
         "  --dump FILE          a csv line for each labelled event: what estimates are\n"
         "                       made from\n"
-        "  --live ENDPOINT      send the events to the daemon whose request socket this\n"
-        "                       is, instead of to a model here\n"
+        "  --live ENDPOINT      send the events to the daemon whose request socket this
+"
+        "                       is, instead of to a model here; with --rate events a
+"
+        "                       second
+"
         "  --model NAME         with --live: the daemon's model; format journal: the\n"
         "                       model whose events are read\n"
         "  --ask                with --live: the daemon decides each context first, and\n"
@@ -131,7 +122,6 @@ static const struct option own_options[] = {
 	{ "loss-range", required_argument, NULL, LOSS_RANGE },
 	{ "max-nonzeros", required_argument, NULL, MAX_NONZEROS },
 	{ "columns", required_argument, NULL, COLUMNS },
-	COP_LEARNER_OPTION_ROWS,
 	{ "seed", required_argument, NULL, SEED },
 	{ "events", required_argument, NULL, EVENTS },
 	{ "skip", required_argument, NULL, SKIP },
@@ -295,9 +285,15 @@ static bool read_other_option(reading *r, int option, const char *text)
 	return true;
 }
 
+static int rate_option(void)
+{
+	bool takes;
+	return cop_learner_options_find("rate", 4, &takes);
+}
+
 static bool read_option(reading *r, int option, char *text)
 {
-	if (option == COP_LEARNER_RATE) {
+	if (option == rate_option()) {
 		r->rate = text;
 		return true;
 	}
@@ -317,7 +313,7 @@ static bool read_rate(reading *r)
 	if (r->rate == NULL)
 		return true;
 	if (r->o->live == NULL)
-		return cop_learner_options_read(&r->o->learner, COP_LEARNER_RATE, r->rate);
+		return cop_learner_options_read(&r->o->learner, rate_option(), r->rate);
 	return cop_command_number(NAME, "--rate", r->rate, 1e-3, 1e9, &r->o->pace);
 }
 
@@ -337,7 +333,7 @@ static bool places_given(const cop_reader_options *reader)
 	return false;
 }
 
-static const char *find_fault(const reading *r)
+static const char *find_fault(const reading *r, char text[COP_LEARNER_WRONG_ROOM])
 {
 	cop_replay_setting plain;
 	bool saved = r->o->resume != NULL || (r->evaluate != NULL && !cop_replay_plain_policy(r->evaluate, &plain));
@@ -384,7 +380,7 @@ static const char *find_fault(const reading *r)
 	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
 		if (faults[i].wrong)
 			return faults[i].what;
-	return o->live != NULL ? NULL : cop_learner_options_wrong(&o->learner, false);
+	return o->live != NULL ? NULL : cop_learner_options_wrong(&o->learner, false, text);
 }
 
 /* The one setting without --compare. */
@@ -395,7 +391,7 @@ static void add_setting(reading *r)
 	o->settings = 1;
 	*setting = (cop_replay_setting){ .kind = COP_REPLAY_LEARNS };
 	setting->learner = o->learner.settings;
-	setting->learner_given = cop_learner_options_given(&o->learner, COP_LEARNER_NAME);
+	setting->learner_given = cop_learner_options_given(&o->learner, "learner");
 	if (r->evaluate != NULL && !cop_replay_plain_policy(r->evaluate, setting)) {
 		setting->kind = COP_REPLAY_FROZEN;
 		o->frozen = r->evaluate;
@@ -412,7 +408,8 @@ static bool check(reading *r)
 	}
 	if (!cop_reader_options_check(&o->reader) || !read_rate(r))
 		return false;
-	const char *wrong = find_fault(r);
+	char text[COP_LEARNER_WRONG_ROOM];
+	const char *wrong = find_fault(r, text);
 	if (wrong != NULL) {
 		cop_command_complain(NAME, "%s (coppice replay --help)", wrong);
 		return false;
@@ -438,10 +435,13 @@ int cop_replay_options_read(int argc, char **argv, cop_replay_options *out)
 	cop_reader_options_init(&out->reader, NAME);
 	cop_learner_options_init(&out->learner, NAME, learners);
 	cop_reader_options_join(own_options, joined, JOINED);
+	cop_learner_options_join(joined, JOINED);
 	optind = 1;
 	for (int option; (option = getopt_long(argc, argv, "h" COP_READER_SHORT_OPTIONS, joined, NULL)) != -1;) {
 		if (option == HELP || option == 'h') {
 			(void)fputs(usage_text, stdout);
+			cop_learner_options_usage(learners);
+			(void)fputs(usage_run, stdout);
 			(void)fputs(usage_rest, stdout);
 			(void)fputs(usage_reading, stdout);
 			return 0;

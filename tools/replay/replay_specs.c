@@ -44,7 +44,8 @@ static bool complain_unless_said(const char *spec, const char *wrong)
 static bool finish(
         cop_replay_options *out, const char *spec, cop_replay_setting *setting, const cop_learner_options *learner)
 {
-	const char *wrong = learner == NULL ? NULL : cop_learner_options_wrong(learner, false);
+	char text[COP_LEARNER_WRONG_ROOM];
+	const char *wrong = learner == NULL ? NULL : cop_learner_options_wrong(learner, false, text);
 	if (wrong != NULL)
 		return complain(spec, wrong);
 	if (out->settings == COP_REPLAY_MOST_SETTINGS)
@@ -54,7 +55,7 @@ static bool finish(
 			return complain(spec, "another setting has this name");
 	if (learner != NULL) {
 		setting->learner = learner->settings;
-		setting->learner_given = cop_learner_options_given(learner, COP_LEARNER_NAME);
+		setting->learner_given = cop_learner_options_given(learner, "learner");
 	}
 	out->setting[out->settings++] = *setting;
 	return true;

@@ -15,6 +15,7 @@
 
 #define NAME       "simulate"
 #define MOST_FILES 32
+#define JOINED     80
 
 static const char usage_text[] = "usage: coppice simulate --data FILE [--data FILE ...] [OPTION ...]\n\n"
                                  "Streams labelled rows (csv or libsvm, .gz and .zst too; last column is the class\n"
@@ -27,21 +28,12 @@ static const char usage_text[] = "usage: coppice simulate --data FILE [--data FI
                                  "  --events N           stop after N events (default: all rows, times passes)\n"
                                  "  --passes P           passes over the rows, shuffled anew in each (default 1)\n"
                                  "  --in-order           rows as they stand in the files, one file after the\n"
-                                 "                       other, not shuffled\n"
-                                 "  --learner NAME       ensemble (default), dgt, value or rank\n"
-                                 "  --items FILE         rank: csv with the features of each class, class 0 first;\n"
-                                 "                       without it class k has a 1 in place k and 0 elsewhere, so\n"
-                                 "                       that rank has no more to go by than learners of arms\n"
-                                 "  --policy NAME        arms, rank: fastcb, squarecb, epsilon, or for ensemble\n"
-                                 "                       matching (default: ensemble matching, rank fastcb, dgt\n"
-                                 "                       epsilon)\n" COP_LEARNER_EXPLORATION_HELP;
+                                 "                       other, not shuffled\n";
 
-static const char usage_rest[] = "  --height H           of the oblique trees: ensemble 1 to 8 (default 4), rank\n"
-                                 "                       (5; sparse 4), 1 to 12 for dgt (6), value (3)\n"
-                                 "  --trees M            all but dgt: oblique trees, 0 to 64 (default: ensemble 4,\n"
-                                 "                       sparse 8; rank and value 16, sparse rank 8)\n"
-                                 "  --rate R             learning rate: dgt's own (default 0.001), a factor for\n"
-                                 "                       the others (default 1)\n"
+static const char usage_rest[] = "  --items FILE         rank: csv with the features of each class, class 0 first;\n"
+                                 "                       without it class k has a 1 in place k and 0 elsewhere, so\n"
+                                 "                       that rank has no more to go by than learners of arms
+"
                                  "  --bits B             sparse data: features are hashed to 2^B, 1 to 24\n"
                                  "                       (default: enough for the data, at least 14)\n"
                                  "  --feedback HOW       value: bins, one or two (default bins; two with an option\n"
@@ -53,8 +45,6 @@ static const char usage_rest[] = "  --height H           of the oblique trees: e
                                  "  --loss squared|huber value: loss (default squared)\n"
                                  "  --huber-width W      loss huber: where it turns linear, in ranges of the\n"
                                  "                       target (default 0.2)\n"
-                                 "  --literal            dgt: Algorithm 1 to the letter, without the shared leaf\n"
-                                 "                       bias\n"
                                  "  --delay N            feedback arrives about N events late, out of order\n"
                                  "                       (default 0)\n"
                                  "  --missing P          share of feedback that never comes, 0 to 1 (default 0)\n"
@@ -121,7 +111,7 @@ typedef struct options {
 	uint64_t points;
 } options;
 
-static const struct option long_options[] = {
+static const struct option own_options[] = {
 	{ "data", required_argument, NULL, DATA },
 	{ "holdout", required_argument, NULL, HOLDOUT },
 	{ "seed", required_argument, NULL, SEED },
@@ -129,8 +119,6 @@ static const struct option long_options[] = {
 	{ "passes", required_argument, NULL, PASSES },
 	{ "in-order", no_argument, NULL, IN_ORDER },
 	{ "items", required_argument, NULL, ITEMS },
-	COP_LEARNER_OPTION_ROWS,
-	COP_REFIT_OPTION_ROWS,
 	{ "bits", required_argument, NULL, BITS },
 	{ "feedback", required_argument, NULL, FEEDBACK },
 	{ "delta", required_argument, NULL, DELTA },
@@ -321,7 +309,8 @@ static const struct {
 
 static bool check_together(const options *o)
 {
-	const char *wrong = cop_learner_options_wrong(&o->learner, is_live(o));
+	char text[COP_LEARNER_WRONG_ROOM];
+	const char *wrong = cop_learner_options_wrong(&o->learner, is_live(o), text);
 	if (wrong == NULL)
 		wrong = cop_refit_options_wrong(&o->refits, o->learner.settings.learner);
 	if (wrong == NULL && is_live(o) && o->refits.settings.every > 0)
@@ -345,13 +334,21 @@ static bool check_together(const options *o)
 /* -1: go on; else the exit status. */
 static int read_options(int argc, char **argv, options *o)
 {
+	struct option joined[JOINED];
+	memcpy(joined, own_options, sizeof own_options);
+	cop_learner_options_join(joined, JOINED);
+	cop_refit_options_join(joined, JOINED);
 	optind = 1;
 	for (;;) {
-		int option = getopt_long(argc, argv, "h", long_options, NULL);
+		int option = getopt_long(argc, argv, "h", joined, NULL);
 		if (option == -1)
 			break;
 		if (option == HELP || option == 'h') {
-			(void)printf("%s%s%s%s", usage_text, usage_rest, cop_refit_options_usage, usage_end);
+			(void)fputs(usage_text, stdout);
+			cop_learner_options_usage(o->learner.learners);
+			(void)fputs(usage_rest, stdout);
+			cop_refit_options_usage();
+			(void)fputs(usage_end, stdout);
 			return 0;
 		}
 		bool ok;

@@ -37,12 +37,9 @@ struct cop_sim_refits {
 
 void cop_sim_refit_defaults(cop_sim_refit_settings *settings)
 {
-	*settings = (cop_sim_refit_settings){ .window = 200000,
-		.holdout = 0.2,
-		.method = COP_REFIT_FOREST,
-		.alpha = -1.0,
-		.risk = 0.05,
-		.drift = "adwin" };
+	*settings = (cop_sim_refit_settings){
+		.window = 200000, .holdout = 0.2, .method = COP_REFIT_FOREST, .risk = 0.05, .drift = "adwin"
+	};
 }
 
 /* ---- the journal ---- */
@@ -161,7 +158,7 @@ static void fill_settings(const cop_sim_refits *r, cop_refit_settings *set)
 	set->holdout = r->set.holdout;
 	set->after = r->controller.after;
 	set->height = r->set.height != 0 ? r->set.height : height;
-	set->alpha = r->set.alpha;
+	set->alpha = r->set.alpha.given ? r->set.alpha.value : -1.0;
 	set->seed = l->seed + r->controller.number;
 	set->promotion.margin = r->set.margin;
 	set->promotion.risk = r->set.risk;
@@ -292,7 +289,7 @@ static cop_err judge_by(const cop_sim_refits *r)
 {
 	cop_promotion_test_settings rule;
 	cop_model_judge_defaults(&rule);
-	if (r->set.bound)
+	if (r->set.promote == COP_SIM_PROMOTE_BOUND)
 		rule.estimator = COP_PROMOTION_TEST_DR;
 	rule.margin = r->set.margin;
 	rule.risk = r->set.risk;

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "online/model.h"
+#include "online/setting.h"
 #include "refit/refit_run.h"
 
 /* Names, meaning and defaults as of the section refit of a configuration, where `every` is least_feedback. */
@@ -16,9 +17,9 @@ typedef struct cop_sim_refit_settings {
 	uint64_t window;
 	double holdout;
 	cop_refit_method method;
-	unsigned height; /* 0: 6, for learner dgt the model's own */
-	double alpha;    /* negative: chosen */
-	bool bound;      /* promote = "bound", else "evidence" */
+	unsigned height;         /* 0: 6, for learner dgt the model's own */
+	cop_setting_maybe alpha; /* not given: chosen */
+	enum { COP_SIM_PROMOTE_EVIDENCE, COP_SIM_PROMOTE_BOUND } promote;
 	double margin, risk;
 	char drift[16]; /* detector that makes one due early, or "none" */
 } cop_sim_refit_settings;

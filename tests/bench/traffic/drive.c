@@ -427,7 +427,8 @@ static int read_arguments(int argc, char **argv, cop_learner_options *options, b
 			return COP_EXIT_USAGE;
 	}
 	options->settings.seed = seed;
-	const char *wrong = cop_learner_options_wrong(options, false);
+	char text[COP_LEARNER_WRONG_ROOM];
+	const char *wrong = cop_learner_options_wrong(options, false, text);
 	return wrong == NULL ? 0 : complain("--set", wrong);
 }
 

@@ -22,11 +22,11 @@ static void test_model_options_rows_are_whole(void **state)
 {
 	(void)state;
 	for (size_t i = 0; cop_model_options[i].name != NULL; i++) {
-		const cop_option *o = &cop_model_options[i];
+		const cop_setting *o = &cop_model_options[i];
 		assert_ptr_equal(cop_model_options_find(o->name), o);
 		assert_true(o->learners != 0 && o->text != NULL);
-		if (o->kind != COP_OPTION_OTHER)
-			assert_true(o->offset + cop_option_size(o) <= sizeof(cop_model_settings));
+		if (o->kind != COP_SETTING_OTHER)
+			assert_true(o->offset + cop_setting_size(o) <= sizeof(cop_model_settings));
 	}
 	assert_null(cop_model_options_find("heigth"));
 }
@@ -44,9 +44,9 @@ static void test_model_options_fill_gives_what_a_model_has(void **state)
 				fail_msg("%s", diag.message);
 			cop_model_options_fill(&s);
 			for (size_t j = 0; cop_model_options[j].name != NULL; j++) {
-				const cop_option *o = &cop_model_options[j];
-				if (o->kind != COP_OPTION_OTHER && cop_model_options_has(&s, o) &&
-				        !cop_option_equal(o, &s, cop_model_get_settings(model)))
+				const cop_setting *o = &cop_model_options[j];
+				if (o->kind != COP_SETTING_OTHER && cop_model_options_has(&s, o) &&
+				        !cop_setting_equal(o, &s, cop_model_get_settings(model)))
 					fail_msg("%s: %s", s.learner.learner, o->name);
 			}
 			cop_model_free(model);
@@ -66,9 +66,35 @@ static void test_model_options_go_with_learner_and_policy(void **state)
 	assert_false(cop_model_options_has(&s, cop_model_options_find("delta")));
 	s.learner.feedback = COP_VALUE_TWO;
 	assert_true(cop_model_options_has(&s, cop_model_options_find("delta")));
-	char names[48];
-	cop_model_options_name_learners(COP_OPTION_OF_POLICY, " or ", names, sizeof names);
-	assert_string_equal(names, "ensemble or dgt or rank");
+}
+
+static void test_model_options_default_in_words(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *option;
+		unsigned learners;
+		const char *expected;
+	} cases[] = {
+		{ "learner", COP_SETTING_OF_ENSEMBLE, "ensemble" },
+		{ "policy", COP_SETTING_OF_ALL, "matching; dgt epsilon; rank fastcb" },
+		{ "epsilon", COP_SETTING_OF_ALL, "0.1; dgt 0.3" },
+		{ "gamma", COP_SETTING_OF_ALL, "60, squarecb 100; dgt 30; rank 400, squarecb 60" },
+		{ "least_propensity", COP_SETTING_OF_ALL, "0.004, policy epsilon 0; dgt 0" },
+		{ "trees", COP_SETTING_OF_ALL, "4, sparse 8; value 16; rank 16, sparse 8" },
+		{ "trees", COP_SETTING_OF_RANK, "16, sparse 8" },
+		{ "experts", COP_SETTING_OF_ALL, "all that can help" },
+		{ "share_min", COP_SETTING_OF_ALL, "" },
+		{ "trees", COP_SETTING_OF_DGT, "" },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cop_bytes out;
+		cop_bytes_init(&out);
+		cop_model_options_default(cop_model_options_find(cases[i].option), cases[i].learners, &out);
+		cop_bytes_put_u8(&out, 0);
+		assert_string_equal((const char *)out.data, cases[i].expected);
+		cop_bytes_fini(&out);
+	}
 }
 
 int main(void)
@@ -77,6 +103,7 @@ int main(void)
 		cmocka_unit_test(test_model_options_rows_are_whole),
 		cmocka_unit_test(test_model_options_fill_gives_what_a_model_has),
 		cmocka_unit_test(test_model_options_go_with_learner_and_policy),
+		cmocka_unit_test(test_model_options_default_in_words),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -392,8 +392,8 @@ static void test_config_option_with_limits_is_among_the_tested(void **state)
 		sections[i + 2] = &cop_config_sections[i];
 	for (size_t i = 0; i < COP_CONFIG_SECTIONS + 2; i++)
 		for (size_t j = 0; sections[i]->rules[j].name != NULL; j++) {
-			const cop_option rule = cop_config_rules_at(sections[i], j);
-			bool bounded = rule.high > 0 && rule.high < 0x1p64 && rule.kind != COP_OPTION_RANGE;
+			const cop_setting rule = cop_config_rules_at(sections[i], j);
+			bool bounded = rule.high > 0 && rule.high < 0x1p64 && rule.kind != COP_SETTING_RANGE;
 			if ((bounded || strncmp(rule.name, "delta", 5) == 0) && !is_among_limits(rule.name))
 				fail_msg("%s", rule.name);
 		}

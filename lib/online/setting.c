@@ -1,8 +1,9 @@
 /* Texts are judged whole before the field changes. Enums are moved as unsigned, which is what gcc and clang give an
  * enum without negative members, and sizes as uint64_t. */
-#include "online/option.h"
+#include "online/setting.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +15,8 @@
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "sizes are moved as uint64_t");
 
-const cop_option_style cop_option_in_file = { "{ ", ", ", " }", true };
-const cop_option_style cop_option_on_line = { "", "+", "", false };
+const cop_setting_style cop_setting_in_file = { "{ ", ", ", " }", true };
+const cop_setting_style cop_setting_on_line = { "", "+", "", false };
 
 typedef struct unit {
 	const char *name;
@@ -35,42 +36,42 @@ static const struct {
 	const unit *units;   /* of whole numbers; else NULL */
 	const char *expects; /* "%s": the range */
 } kinds[] = {
-	[COP_OPTION_NAME] = { COP_OPTION_NAME_ROOM, NULL, NULL },
-	[COP_OPTION_WORD] = { sizeof(unsigned), NULL, NULL },
-	[COP_OPTION_WORDS] = { sizeof(unsigned), NULL, NULL },
-	[COP_OPTION_COUNT] = { sizeof(uint32_t), plain, "a whole number" },
-	[COP_OPTION_WHOLE] = { sizeof(uint64_t), plain, "a whole number" },
-	[COP_OPTION_NUMBER] = { sizeof(double), NULL, "a number" },
-	[COP_OPTION_MICROS] = { sizeof(uint64_t), durations, "a duration like 10ms, 60s, 10min, 1h or 7d," },
-	[COP_OPTION_SECONDS] = { sizeof(double), durations, "a duration like 10ms, 60s, 10min, 1h or 7d," },
-	[COP_OPTION_SIZE] = { sizeof(uint64_t), sizes, "a size like 64KiB, 1MiB or 10GiB," },
-	[COP_OPTION_FLAG] = { sizeof(bool), NULL, "true or false" },
-	[COP_OPTION_UNLESS] = { sizeof(bool), NULL, "true or false" },
-	[COP_OPTION_RANGE] = { 2 * sizeof(double), NULL, "two numbers {LOW, HIGH} with LOW < HIGH" },
-	[COP_OPTION_MAYBE] = { sizeof(cop_option_maybe), NULL, "a number" },
-	[COP_OPTION_SHARES] = { sizeof(cop_arm_shares), NULL,
+	[COP_SETTING_NAME] = { COP_SETTING_NAME_ROOM, NULL, NULL },
+	[COP_SETTING_WORD] = { sizeof(unsigned), NULL, NULL },
+	[COP_SETTING_WORDS] = { sizeof(unsigned), NULL, NULL },
+	[COP_SETTING_COUNT] = { sizeof(uint32_t), plain, "a whole number" },
+	[COP_SETTING_WHOLE] = { sizeof(uint64_t), plain, "a whole number" },
+	[COP_SETTING_NUMBER] = { sizeof(double), NULL, "a number" },
+	[COP_SETTING_MICROS] = { sizeof(uint64_t), durations, "a duration like 10ms, 60s, 10min, 1h or 7d," },
+	[COP_SETTING_SECONDS] = { sizeof(double), durations, "a duration like 10ms, 60s, 10min, 1h or 7d," },
+	[COP_SETTING_SIZE] = { sizeof(uint64_t), sizes, "a size like 64KiB, 1MiB or 10GiB," },
+	[COP_SETTING_FLAG] = { sizeof(bool), NULL, "true or false" },
+	[COP_SETTING_UNLESS] = { sizeof(bool), NULL, "true or false" },
+	[COP_SETTING_RANGE] = { 2 * sizeof(double), NULL, "two numbers {LOW, HIGH} with LOW < HIGH" },
+	[COP_SETTING_MAYBE] = { sizeof(cop_setting_maybe), NULL, "a number" },
+	[COP_SETTING_SHARES] = { sizeof(cop_arm_shares), NULL,
 	        "ARM=SHARE, an arm's number from 0 and a share from 0 to 1, each arm once, at most 64" },
 };
 
-size_t cop_option_size(const cop_option *option) { return kinds[option->kind].size; }
+size_t cop_setting_size(const cop_setting *option) { return kinds[option->kind].size; }
 
-bool cop_option_is_list(const cop_option *option)
+bool cop_setting_is_list(const cop_setting *option)
 {
-	return option->kind == COP_OPTION_RANGE || option->kind == COP_OPTION_WORDS ||
-	       option->kind == COP_OPTION_SHARES;
+	return option->kind == COP_SETTING_RANGE || option->kind == COP_SETTING_WORDS ||
+	       option->kind == COP_SETTING_SHARES;
 }
 
 /* ---- texts ---- */
 
-static bool in_range(const cop_option *o, double value) { return value >= o->low && value <= o->high; }
+static bool in_range(const cop_setting *o, double value) { return value >= o->low && value <= o->high; }
 
-static bool read_number(const cop_option *o, const char *text, double *value)
+static bool read_number(const cop_setting *o, const char *text, double *value)
 {
 	return cop_number_parse(text, strlen(text), value) == COP_OK && in_range(o, *value);
 }
 
 /* Digits and a unit. */
-static bool read_whole(const cop_option *o, const char *text, uint64_t *value)
+static bool read_whole(const cop_setting *o, const char *text, uint64_t *value)
 {
 	uint64_t sum = 0;
 	const char *at = text;
@@ -96,69 +97,71 @@ static bool read_word(const char *text, const char *const *words, unsigned *plac
 	return false;
 }
 
-static bool read_quantity(const cop_option *o, const char *text, void *field)
+static bool read_quantity(const cop_setting *o, const char *text, void *field)
 {
 	uint64_t whole = 0;
 	bool is_zero = o->words != NULL && strcmp(text, o->words[0]) == 0;
 	if (!is_zero && !read_whole(o, text, &whole))
 		return false;
-	if (o->kind == COP_OPTION_COUNT)
+	if (o->kind == COP_SETTING_COUNT)
 		*(uint32_t *)field = (uint32_t)whole;
-	else if (o->kind == COP_OPTION_SECONDS)
+	else if (o->kind == COP_SETTING_SECONDS)
 		*(double *)field = 1e-6 * (double)whole;
 	else
 		*(uint64_t *)field = whole;
 	return true;
 }
 
-static bool read_flag(const cop_option *o, const char *text, bool *field)
+static bool read_flag(const cop_setting *o, const char *text, bool *field)
 {
 	static const char *const words[] = { "false", "no", "off", "true", "yes", "on", NULL };
 	unsigned word;
 	if (!read_word(text, words, &word))
 		return false;
-	*field = (word >= 3) == (o->kind == COP_OPTION_FLAG);
+	*field = (word >= 3) == (o->kind == COP_SETTING_FLAG);
 	return true;
 }
 
-static bool read_single(const cop_option *o, const char *text, void *field)
+static bool read_maybe(const cop_setting *o, const char *text, cop_setting_maybe *field)
+{
+	cop_setting_maybe maybe = { .given = strcmp(text, o->words[0]) != 0 };
+	if (maybe.given && !read_number(o, text, &maybe.value))
+		return false;
+	*field = maybe;
+	return true;
+}
+
+static bool read_single(const cop_setting *o, const char *text, void *field)
 {
 	unsigned word;
-	double number = 0.0;
-	cop_option_maybe *maybe = field;
+	double number;
 	switch (o->kind) {
-	case COP_OPTION_NAME:
+	case COP_SETTING_NAME:
 		if (!read_word(text, o->words, &word))
 			return false;
-		(void)snprintf(field, COP_OPTION_NAME_ROOM, "%s", text);
+		(void)snprintf(field, COP_SETTING_NAME_ROOM, "%s", text);
 		return true;
-	case COP_OPTION_WORD:
+	case COP_SETTING_WORD:
 		if (!read_word(text, o->words, &word))
 			return false;
 		memcpy(field, &word, sizeof word);
 		return true;
-	case COP_OPTION_NUMBER:
+	case COP_SETTING_NUMBER:
 		if (!read_number(o, text, &number))
 			return false;
 		*(double *)field = number;
 		return true;
-	case COP_OPTION_MAYBE: {
-		bool given = strcmp(text, o->words[0]) != 0;
-		if (given && !read_number(o, text, &number))
-			return false;
-		maybe->given = given;
-		maybe->value = number;
-		return true;
-	}
-	case COP_OPTION_FLAG:
-	case COP_OPTION_UNLESS:
+	case COP_SETTING_MAYBE:
+		return read_maybe(o, text, field);
+	case COP_SETTING_FLAG:
+	case COP_SETTING_UNLESS:
 		return read_flag(o, text, field);
 	default:
 		return read_quantity(o, text, field);
 	}
 }
 
-static bool read_range(const cop_option *o, const char *const *texts, size_t count, double *field, size_t *wrong)
+static bool read_range(const cop_setting *o, const char *const *texts, size_t count, double *field, size_t *wrong)
 {
 	double range[2];
 	for (*wrong = 0; *wrong < count; ++*wrong)
@@ -170,7 +173,7 @@ static bool read_range(const cop_option *o, const char *const *texts, size_t cou
 	return count == 2;
 }
 
-static bool read_words(const cop_option *o, const char *const *texts, size_t count, unsigned *field, size_t *wrong)
+static bool read_words(const cop_setting *o, const char *const *texts, size_t count, unsigned *field, size_t *wrong)
 {
 	unsigned set = 0, all = 0, word;
 	for (unsigned i = 0; o->words[i] != NULL; i++)
@@ -195,15 +198,15 @@ static bool read_shares(const char *const *texts, size_t count, cop_arm_shares *
 	return true;
 }
 
-bool cop_option_read(const cop_option *o, const char *const *texts, size_t count, void *base, size_t *wrong)
+bool cop_setting_read(const cop_setting *o, const char *const *texts, size_t count, void *base, size_t *wrong)
 {
 	void *field = (char *)base + o->offset;
 	switch (o->kind) {
-	case COP_OPTION_RANGE:
+	case COP_SETTING_RANGE:
 		return read_range(o, texts, count, field, wrong);
-	case COP_OPTION_WORDS:
+	case COP_SETTING_WORDS:
 		return read_words(o, texts, count, field, wrong);
-	case COP_OPTION_SHARES:
+	case COP_SETTING_SHARES:
 		return read_shares(texts, count, field, wrong);
 	default:
 		*wrong = count == 0 ? 0 : count - 1;
@@ -220,7 +223,7 @@ static void format_quantity(uint64_t value, const unit *units, char *out, size_t
 	(void)snprintf(out, size, "%" PRIu64 "%s", value / units->factor, units->name);
 }
 
-static void format_bound(const cop_option *o, double bound, char *out, size_t size)
+static void format_bound(const cop_setting *o, double bound, char *out, size_t size)
 {
 	const unit *units = kinds[o->kind].units;
 	if (units == NULL)
@@ -229,32 +232,35 @@ static void format_bound(const cop_option *o, double bound, char *out, size_t si
 		format_quantity(bound < 0x1p64 ? (uint64_t)bound : UINT64_MAX, units, out, size);
 }
 
-/* "a, b or c", or "a, b and c" */
-static void describe_words(const char *const *words, const char *last, char *out, size_t size)
+void cop_setting_name_words(
+        const char *const *words, unsigned set, const char *between, const char *last, char *out, size_t size)
 {
-	size_t used = 0;
+	size_t used = 0, end = 0;
 	out[0] = '\0';
-	for (size_t i = 0; words[i] != NULL && used < size; i++) {
-		if (words[i][0] == '\0')
+	for (size_t i = 0; words[i] != NULL; i++)
+		if (words[i][0] != '\0' && (set >> i & 1u) != 0)
+			end = i;
+	for (size_t i = 0; i <= end && used < size; i++) {
+		if (words[i] == NULL || words[i][0] == '\0' || (set >> i & 1u) == 0)
 			continue;
-		const char *between = used == 0 ? "" : words[i + 1] == NULL ? last : ", ";
-		int n = snprintf(out + used, size - used, "%s%s", between, words[i]);
+		const char *before = used == 0 ? "" : i == end ? last : between;
+		int n = snprintf(out + used, size - used, "%s%s", before, words[i]);
 		used += n > 0 ? (size_t)n : 0;
 	}
 }
 
-void cop_option_describe(const cop_option *o, char *out, size_t size)
+void cop_setting_describe(const cop_setting *o, char *out, size_t size)
 {
 	char words[96], low[40], high[40];
 	const char *expects = kinds[o->kind].expects;
-	bool bounded = kinds[o->kind].units != NULL || o->kind == COP_OPTION_NUMBER || o->kind == COP_OPTION_MAYBE;
-	if (o->kind == COP_OPTION_WORDS) {
-		describe_words(o->words, " and ", words, sizeof words);
+	bool bounded = kinds[o->kind].units != NULL || o->kind == COP_SETTING_NUMBER || o->kind == COP_SETTING_MAYBE;
+	if (o->kind == COP_SETTING_WORDS) {
+		cop_setting_name_words(o->words, UINT_MAX, ", ", " and ", words, sizeof words);
 		(void)snprintf(out, size, "some of %s, each once", words);
 		return;
 	}
 	if (expects == NULL) {
-		describe_words(o->words, " or ", out, size);
+		cop_setting_name_words(o->words, UINT_MAX, ", ", " or ", out, size);
 		return;
 	}
 	int used = snprintf(
@@ -271,7 +277,7 @@ void cop_option_describe(const cop_option *o, char *out, size_t size)
 static void put(cop_bytes *out, const char *text) { cop_bytes_put(out, text, strlen(text)); }
 
 /* '$' would otherwise start an environment variable's name. */
-void cop_option_put_quoted(const char *text, cop_bytes *out)
+void cop_setting_put_quoted(const char *text, cop_bytes *out)
 {
 	put(out, "\"");
 	for (const char *c = text; *c != '\0'; c++) {
@@ -282,15 +288,15 @@ void cop_option_put_quoted(const char *text, cop_bytes *out)
 	put(out, "\"");
 }
 
-static void put_text(cop_bytes *out, const cop_option_style *style, const char *text)
+static void put_text(cop_bytes *out, const cop_setting_style *style, const char *text)
 {
 	if (style->quotes)
-		cop_option_put_quoted(text, out);
+		cop_setting_put_quoted(text, out);
 	else
 		put(out, text);
 }
 
-static void put_number(cop_bytes *out, const cop_option_style *style, double value)
+static void put_number(cop_bytes *out, const cop_setting_style *style, double value)
 {
 	char text[COP_NUMBER_ROOM];
 	(void)cop_number_format(value, text);
@@ -300,7 +306,7 @@ static void put_number(cop_bytes *out, const cop_option_style *style, double val
 		put(out, text);
 }
 
-static void put_words(const cop_option *o, const cop_option_style *style, unsigned set, cop_bytes *out)
+static void put_words(const cop_setting *o, const cop_setting_style *style, unsigned set, cop_bytes *out)
 {
 	const char *before = style->begin;
 	for (size_t i = 0; o->words[i] != NULL; i++) {
@@ -313,7 +319,7 @@ static void put_words(const cop_option *o, const cop_option_style *style, unsign
 	put(out, style->end);
 }
 
-static void put_shares(const cop_arm_shares *shares, const cop_option_style *style, cop_bytes *out)
+static void put_shares(const cop_arm_shares *shares, const cop_setting_style *style, cop_bytes *out)
 {
 	char text[COP_NUMBER_ROOM + 16];
 	if (shares->count == 0) {
@@ -329,13 +335,13 @@ static void put_shares(const cop_arm_shares *shares, const cop_option_style *sty
 	put(out, style->end);
 }
 
-static void put_whole(const cop_option *o, const cop_option_style *style, const void *field, cop_bytes *out)
+static void put_whole(const cop_setting *o, const cop_setting_style *style, const void *field, cop_bytes *out)
 {
 	char text[48];
 	const unit *units = kinds[o->kind].units;
-	uint64_t whole = o->kind == COP_OPTION_COUNT     ? *(const uint32_t *)field
-	                 : o->kind == COP_OPTION_SECONDS ? (uint64_t)llround(1e6 * *(const double *)field)
-	                                                 : *(const uint64_t *)field;
+	uint64_t whole = o->kind == COP_SETTING_COUNT     ? *(const uint32_t *)field
+	                 : o->kind == COP_SETTING_SECONDS ? (uint64_t)llround(1e6 * *(const double *)field)
+	                                                  : *(const uint64_t *)field;
 	if (o->words != NULL && whole == 0) {
 		put_text(out, style, o->words[0]);
 		return;
@@ -347,42 +353,43 @@ static void put_whole(const cop_option *o, const cop_option_style *style, const 
 		put_text(out, style, text);
 }
 
-void cop_option_print(const cop_option *o, const cop_option_style *style, const void *base, cop_bytes *out)
+static void put_range(const double *range, const cop_setting_style *style, cop_bytes *out)
+{
+	put(out, style->begin);
+	put_number(out, style, range[0]);
+	put(out, style->between);
+	put_number(out, style, range[1]);
+	put(out, style->end);
+}
+
+void cop_setting_print(const cop_setting *o, const cop_setting_style *style, const void *base, cop_bytes *out)
 {
 	const void *field = (const char *)base + o->offset;
-	const double *range = field;
-	const cop_option_maybe *maybe = field;
-	unsigned word = 0;
-	if (o->kind == COP_OPTION_WORD || o->kind == COP_OPTION_WORDS)
-		memcpy(&word, field, sizeof word);
+	const cop_setting_maybe *maybe = field;
 	switch (o->kind) {
-	case COP_OPTION_NAME:
+	case COP_SETTING_NAME:
 		put_text(out, style, field);
 		return;
-	case COP_OPTION_WORD:
-		put_text(out, style, o->words[word]);
+	case COP_SETTING_WORD:
+		put_text(out, style, o->words[*(const unsigned *)field]);
 		return;
-	case COP_OPTION_WORDS:
-		put_words(o, style, word, out);
+	case COP_SETTING_WORDS:
+		put_words(o, style, *(const unsigned *)field, out);
 		return;
-	case COP_OPTION_NUMBER:
-		put_number(out, style, *range);
+	case COP_SETTING_NUMBER:
+		put_number(out, style, *(const double *)field);
 		return;
-	case COP_OPTION_SHARES:
+	case COP_SETTING_SHARES:
 		put_shares(field, style, out);
 		return;
-	case COP_OPTION_FLAG:
-	case COP_OPTION_UNLESS:
-		put(out, *(const bool *)field == (o->kind == COP_OPTION_FLAG) ? "true" : "false");
+	case COP_SETTING_FLAG:
+	case COP_SETTING_UNLESS:
+		put(out, *(const bool *)field == (o->kind == COP_SETTING_FLAG) ? "true" : "false");
 		return;
-	case COP_OPTION_RANGE:
-		put(out, style->begin);
-		put_number(out, style, range[0]);
-		put(out, style->between);
-		put_number(out, style, range[1]);
-		put(out, style->end);
+	case COP_SETTING_RANGE:
+		put_range(field, style, out);
 		return;
-	case COP_OPTION_MAYBE:
+	case COP_SETTING_MAYBE:
 		if (maybe->given)
 			put_number(out, style, maybe->value);
 		else
@@ -396,18 +403,18 @@ void cop_option_print(const cop_option *o, const cop_option_style *style, const 
 
 /* ---- values ---- */
 
-bool cop_option_equal(const cop_option *o, const void *a, const void *b)
+bool cop_setting_equal(const cop_setting *o, const void *a, const void *b)
 {
 	const void *left = (const char *)a + o->offset, *right = (const char *)b + o->offset;
-	if (o->kind == COP_OPTION_NAME)
+	if (o->kind == COP_SETTING_NAME)
 		return strcmp(left, right) == 0;
-	if (o->kind != COP_OPTION_MAYBE)
-		return memcmp(left, right, cop_option_size(o)) == 0;
-	const cop_option_maybe *x = left, *y = right; /* it has padding */
+	if (o->kind != COP_SETTING_MAYBE)
+		return memcmp(left, right, cop_setting_size(o)) == 0;
+	const cop_setting_maybe *x = left, *y = right; /* it has padding */
 	return x->given == y->given && memcmp(&x->value, &y->value, sizeof x->value) == 0;
 }
 
-void cop_option_copy(const cop_option *o, void *a, const void *b)
+void cop_setting_copy(const cop_setting *o, void *a, const void *b)
 {
-	memcpy((char *)a + o->offset, (const char *)b + o->offset, cop_option_size(o));
+	memcpy((char *)a + o->offset, (const char *)b + o->offset, cop_setting_size(o));
 }

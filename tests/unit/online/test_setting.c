@@ -5,17 +5,17 @@
 #include <string.h>
 
 #include "bandit/shares.h"
-#include "online/option.h"
+#include "online/setting.h"
 
 typedef struct fields {
-	char name[COP_OPTION_NAME_ROOM];
+	char name[COP_SETTING_NAME_ROOM];
 	unsigned word, words;
 	uint32_t count;
 	uint64_t whole, micros, bytes, free;
 	double number, seconds;
 	bool flag, unless;
 	double range[2];
-	cop_option_maybe maybe;
+	cop_setting_maybe maybe;
 	cop_arm_shares shares;
 } fields;
 
@@ -24,25 +24,25 @@ static const char *const parts[] = { "a", "b", "c", NULL };
 static const char *const automatic[] = { "auto", NULL };
 
 #define AT(member) .offset = offsetof(fields, member)
-static const cop_option rows[] = {
-	{ "name", COP_OPTION_NAME, AT(name), .words = colours },
-	{ "word", COP_OPTION_WORD, AT(word), .words = colours },
-	{ "words", COP_OPTION_WORDS, AT(words), .words = parts },
-	{ "count", COP_OPTION_COUNT, AT(count), .low = 1, .high = 1e9 },
-	{ "whole", COP_OPTION_WHOLE, AT(whole), .high = 0x1p64 },
-	{ "micros", COP_OPTION_MICROS, AT(micros), .low = 1e3, .high = 86400e6 },
-	{ "seconds", COP_OPTION_SECONDS, AT(seconds), .low = 1e3, .high = 86400e6 },
-	{ "bytes", COP_OPTION_SIZE, AT(bytes), .low = 1024, .high = 0x1p40 },
-	{ "free", COP_OPTION_SIZE, AT(free), .low = 1024, .high = 0x1p40, .words = automatic },
-	{ "number", COP_OPTION_NUMBER, AT(number), .low = -1, .high = 1e30 },
-	{ "flag", COP_OPTION_FLAG, AT(flag) },
-	{ "unless", COP_OPTION_UNLESS, AT(unless) },
-	{ "range", COP_OPTION_RANGE, AT(range), .low = -1e100, .high = 1e100 },
-	{ "maybe", COP_OPTION_MAYBE, AT(maybe), .high = 9, .words = automatic },
-	{ "shares", COP_OPTION_SHARES, AT(shares) },
+static const cop_setting rows[] = {
+	{ "name", COP_SETTING_NAME, AT(name), .words = colours },
+	{ "word", COP_SETTING_WORD, AT(word), .words = colours },
+	{ "words", COP_SETTING_WORDS, AT(words), .words = parts },
+	{ "count", COP_SETTING_COUNT, AT(count), .low = 1, .high = 1e9 },
+	{ "whole", COP_SETTING_WHOLE, AT(whole), .high = 0x1p64 },
+	{ "micros", COP_SETTING_MICROS, AT(micros), .low = 1e3, .high = 86400e6 },
+	{ "seconds", COP_SETTING_SECONDS, AT(seconds), .low = 1e3, .high = 86400e6 },
+	{ "bytes", COP_SETTING_SIZE, AT(bytes), .low = 1024, .high = 0x1p40 },
+	{ "free", COP_SETTING_SIZE, AT(free), .low = 1024, .high = 0x1p40, .words = automatic },
+	{ "number", COP_SETTING_NUMBER, AT(number), .low = -1, .high = 1e30 },
+	{ "flag", COP_SETTING_FLAG, AT(flag) },
+	{ "unless", COP_SETTING_UNLESS, AT(unless) },
+	{ "range", COP_SETTING_RANGE, AT(range), .low = -1e100, .high = 1e100 },
+	{ "maybe", COP_SETTING_MAYBE, AT(maybe), .high = 9, .words = automatic },
+	{ "shares", COP_SETTING_SHARES, AT(shares) },
 };
 
-static const cop_option *row(const char *name)
+static const cop_setting *row(const char *name)
 {
 	size_t i = 0;
 	while (strcmp(rows[i].name, name) != 0)
@@ -51,7 +51,7 @@ static const cop_option *row(const char *name)
 }
 
 /* Values divided by blanks. */
-static bool reads(const cop_option *o, const char *text, fields *f, size_t *wrong)
+static bool reads(const cop_setting *o, const char *text, fields *f, size_t *wrong)
 {
 	char copy[128], *at = NULL;
 	const char *texts[8];
@@ -59,21 +59,21 @@ static bool reads(const cop_option *o, const char *text, fields *f, size_t *wron
 	(void)snprintf(copy, sizeof copy, "%s", text);
 	for (char *word = strtok_r(copy, " ", &at); word != NULL; word = strtok_r(NULL, " ", &at))
 		texts[count++] = word;
-	return cop_option_read(o, texts, count, f, wrong);
+	return cop_setting_read(o, texts, count, f, wrong);
 }
 
-static void expect_print(const cop_option *o, const cop_option_style *style, const fields *f, const char *expected)
+static void expect_print(const cop_setting *o, const cop_setting_style *style, const fields *f, const char *expected)
 {
 	cop_bytes out;
 	cop_bytes_init(&out);
-	cop_option_print(o, style, f, &out);
+	cop_setting_print(o, style, f, &out);
 	cop_bytes_put_u8(&out, 0);
 	assert_int_equal(out.err, COP_OK);
 	assert_string_equal((const char *)out.data, expected);
 	cop_bytes_fini(&out);
 }
 
-static void test_option_reads_and_prints_each_kind(void **state)
+static void test_setting_reads_and_prints_each_kind(void **state)
 {
 	(void)state;
 	static const struct {
@@ -105,16 +105,16 @@ static void test_option_reads_and_prints_each_kind(void **state)
 		{ "shares", "", "{ }", "" },
 	};
 	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-		const cop_option *o = row(good[i].option);
+		const cop_setting *o = row(good[i].option);
 		fields f = { .count = 5 }, copy = { .count = 6 };
 		size_t wrong;
 		if (!reads(o, good[i].text, &f, &wrong))
 			fail_msg("%s: %s", good[i].option, good[i].text);
-		expect_print(o, &cop_option_in_file, &f, good[i].file);
-		expect_print(o, &cop_option_on_line, &f, good[i].line);
-		cop_option_copy(o, &copy, &f);
-		assert_true(cop_option_equal(o, &f, &copy));
-		assert_int_equal(copy.count, o->kind == COP_OPTION_COUNT ? 7 : 6);
+		expect_print(o, &cop_setting_in_file, &f, good[i].file);
+		expect_print(o, &cop_setting_on_line, &f, good[i].line);
+		cop_setting_copy(o, &copy, &f);
+		assert_true(cop_setting_equal(o, &f, &copy));
+		assert_int_equal(copy.count, o->kind == COP_SETTING_COUNT ? 7 : 6);
 	}
 	fields f = { .count = 0 };
 	size_t wrong;
@@ -123,10 +123,10 @@ static void test_option_reads_and_prints_each_kind(void **state)
 	assert_true(reads(row("seconds"), "10ms", &f, &wrong) && f.seconds == 0.01);
 	fields one = { .maybe.given = true };
 	fields other = { .maybe.given = false };
-	assert_false(cop_option_equal(row("maybe"), &one, &other));
+	assert_false(cop_setting_equal(row("maybe"), &one, &other));
 }
 
-static void test_option_refuses_what_it_describes(void **state)
+static void test_setting_refuses_what_it_describes(void **state)
 {
 	(void)state;
 	static const struct {
@@ -164,29 +164,44 @@ static void test_option_refuses_what_it_describes(void **state)
 		if (reads(row(bad[i].option), bad[i].text, &f, &wrong))
 			fail_msg("%s: %s", bad[i].option, bad[i].text);
 		assert_int_equal(wrong, bad[i].wrong);
-		assert_true(cop_option_equal(row(bad[i].option), &f, &before));
-		cop_option_describe(row(bad[i].option), text, sizeof text);
+		assert_true(cop_setting_equal(row(bad[i].option), &f, &before));
+		cop_setting_describe(row(bad[i].option), text, sizeof text);
 		assert_string_equal(text, bad[i].expected);
 	}
 }
 
-static void test_option_quotes_what_a_file_would_take_for_something_else(void **state)
+static void test_setting_quotes_what_a_file_would_take_for_something_else(void **state)
 {
 	(void)state;
 	cop_bytes out;
 	cop_bytes_init(&out);
-	cop_option_put_quoted("a\"b\\c$d", &out);
+	cop_setting_put_quoted("a\"b\\c$d", &out);
 	cop_bytes_put_u8(&out, 0);
 	assert_string_equal((const char *)out.data, "\"a\\\"b\\\\c\\$d\"");
 	cop_bytes_fini(&out);
 }
 
+static void test_setting_names_words_of_a_set(void **state)
+{
+	(void)state;
+	char text[32];
+	cop_setting_name_words(parts, 7, ", ", " or ", text, sizeof text);
+	assert_string_equal(text, "a, b or c");
+	cop_setting_name_words(parts, 3, ", ", " and ", text, sizeof text);
+	assert_string_equal(text, "a and b");
+	cop_setting_name_words(colours, 9, ", ", " or ", text, sizeof text);
+	assert_string_equal(text, "blue");
+	cop_setting_name_words(parts, 0, ", ", " or ", text, sizeof text);
+	assert_string_equal(text, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_option_reads_and_prints_each_kind),
-		cmocka_unit_test(test_option_refuses_what_it_describes),
-		cmocka_unit_test(test_option_quotes_what_a_file_would_take_for_something_else),
+		cmocka_unit_test(test_setting_reads_and_prints_each_kind),
+		cmocka_unit_test(test_setting_refuses_what_it_describes),
+		cmocka_unit_test(test_setting_names_words_of_a_set),
+		cmocka_unit_test(test_setting_quotes_what_a_file_would_take_for_something_else),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
