@@ -25,8 +25,7 @@ static const cop_setting rows[] = {
 	        .text = "share of them that it is judged by instead" },
 	{ ROW("method", WORD, method, "M"), .words = methods,
 	        .text = "how it is fitted, tao for learner dgt and for sparse rows unless it is given" },
-	{ ROW("height", COUNT, height, "H"), .low = 1, .high = COP_TAO_MAX_DEPTH,
-	        .text = "of the tree, 6 or for dgt its own unless it is given" },
+	{ ROW("height", COUNT, height, "H"), .low = 1, .high = COP_TAO_MAX_DEPTH, .text = "of the tree" },
 	{ ROW("alpha", MAYBE, alpha, "A"), .low = 0, .high = 1e6, .words = automatic,
 	        .text = "penalty on weights, in units of noise" },
 	{ ROW("promote", WORD, promote, "P"), .words = promotes,
@@ -56,8 +55,9 @@ void cop_refit_options_usage(void)
 	for (const cop_setting *row = rows; row->name != NULL; row++) {
 		cop_bytes standard;
 		cop_bytes_init(&standard);
-		if (row->offset != offsetof(cop_sim_refit_settings, every) &&
-		        row->offset != offsetof(cop_sim_refit_settings, height)) /* which have none of their own */
+		if (row->offset == offsetof(cop_sim_refit_settings, height)) /* 0: as below */
+			cop_bytes_put(&standard, "6; dgt: its own", 15);
+		else if (row->offset != offsetof(cop_sim_refit_settings, every)) /* 0: none are made */
 			cop_setting_print(row, &cop_setting_on_line, &usual, &standard);
 		cop_bytes_put_u8(&standard, 0);
 		cop_option_rows_usage(row, "", standard.err == COP_OK ? (const char *)standard.data : "");

@@ -66,12 +66,9 @@ static const char usage_rest[] =
         "  --resume FILE        go on from what was saved\n"
         "  --dump FILE          a csv line for each labelled event: what estimates are\n"
         "                       made from\n"
-        "  --live ENDPOINT      send the events to the daemon whose request socket this
-"
-        "                       is, instead of to a model here; with --rate events a
-"
-        "                       second
-"
+        "  --live ENDPOINT      send the events to the daemon whose request socket this\n"
+        "                       is, instead of to a model here; with --rate events a\n"
+        "                       second\n"
         "  --model NAME         with --live: the daemon's model; format journal: the\n"
         "                       model whose events are read\n"
         "  --ask                with --live: the daemon decides each context first, and\n"

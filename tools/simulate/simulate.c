@@ -32,8 +32,7 @@ static const char usage_text[] = "usage: coppice simulate --data FILE [--data FI
 
 static const char usage_rest[] = "  --items FILE         rank: csv with the features of each class, class 0 first;\n"
                                  "                       without it class k has a 1 in place k and 0 elsewhere, so\n"
-                                 "                       that rank has no more to go by than learners of arms
-"
+                                 "                       that rank has no more to go by than learners of arms\n"
                                  "  --bits B             sparse data: features are hashed to 2^B, 1 to 24\n"
                                  "                       (default: enough for the data, at least 14)\n"
                                  "  --feedback HOW       value: bins, one or two (default bins; two with an option\n"
