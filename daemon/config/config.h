@@ -177,10 +177,10 @@ typedef struct cop_config_changes {
 } cop_config_changes;
 
 /* What differs in next. Applied while running: clock_tolerance, refit_cpu_share, log level, checkpoint section, and per
- * model epsilon (with decay and floor), gamma, optimism, least_propensity, share_min and share_max, reward_window,
- * default_loss, reward, pending_max, pending_bytes, unheard (with max, bytes and age), explain_keep, names_bytes,
- * apprentice, the name files and all of section refit, unless the model's shape, learner, policy or loss range differ
- * too. Caller frees with cop_config_changes_free, also on error. COP_ENOMEM. */
+ * model epsilon (with decay and floor), gamma, explore_first, optimism, least_propensity, share_min and share_max,
+ * reward_window, default_loss, reward, pending_max, pending_bytes, unheard (with max, bytes and age), explain_keep,
+ * names_bytes, apprentice, the name files and all of section refit, unless the model's shape, learner, policy or loss
+ * range differ too. Caller frees with cop_config_changes_free, also on error. COP_ENOMEM. */
 COP_CHECK cop_err cop_config_diff(const cop_config *old, const cop_config *next, cop_config_changes *changes);
 /* One more, whose text is the caller's to fill; NULL: no memory. */
 cop_config_change *cop_config_changes_add(cop_config_changes *changes, cop_config_change_kind kind, const char *model);

@@ -25,6 +25,8 @@ static bool is_list(const cop_setting *rule) { return rule->kind == COP_KIND_BIN
 bool cop_config_value_set(const cop_setting *rule, const void *base)
 {
 	const void *field = (const char *)base + rule->offset;
+	if (rule->kind < COP_SETTING_OTHER && cop_setting_is_silent(rule, base))
+		return false;
 	if (rule->kind == COP_SETTING_SHARES)
 		return ((const cop_arm_shares *)field)->count > 0;
 	return !is_text(rule) || *(char *const *)field != NULL;

@@ -33,6 +33,7 @@ typedef struct cop_policy_settings {
 	double epsilon_decay; /* >= 0 */
 	double epsilon_floor; /* [0, epsilon] */
 	double gamma;         /* > 0 */
+	uint64_t first;       /* so many first decisions are drawn evenly, see learn/explorer.h */
 	double optimism;      /* >= 0: what a learner takes off predicted losses for its standard errors */
 	cop_shares shares;    /* kept of whatever a policy gives, by who draws from it (learn/explorer.h) */
 } cop_policy_settings;

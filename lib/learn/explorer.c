@@ -17,6 +17,13 @@ cop_err cop_explorer_init(cop_explorer *explorer, const cop_learner_settings *se
 
 void cop_explorer_fini(cop_explorer *explorer) { cop_mem_free(explorer->p); }
 
+/* Evenly over the eligible arms. */
+static void spread(cop_explorer *explorer, const uint8_t *mask, size_t eligible)
+{
+	for (size_t k = 0; k < explorer->arms; k++)
+		explorer->p[k] = mask == NULL || mask[k] != 0 ? 1.0 / (double)eligible : 0.0;
+}
+
 cop_err cop_explorer_view(cop_explorer *explorer, const cop_policy_settings *settings, const float *loss,
         const uint8_t *mask, cop_policy_view *out)
 {
@@ -25,8 +32,11 @@ cop_err cop_explorer_view(cop_explorer *explorer, const cop_policy_settings *set
 	cop_err err = cop_policy_best(explorer->arms, loss, mask, &out->best, &eligible);
 	if (err != COP_OK)
 		return err;
-	explorer->policy->probabilities(settings, explorer->decisions, explorer->arms, loss, mask, out->best, eligible,
-	        explorer->belief, explorer->p);
+	if (explorer->decisions < settings->first)
+		spread(explorer, mask, eligible);
+	else
+		explorer->policy->probabilities(settings, explorer->decisions, explorer->arms, loss, mask, out->best,
+		        eligible, explorer->belief, explorer->p);
 	cop_shares_keep(&settings->shares, explorer->arms, mask, eligible, explorer->p);
 	return COP_OK;
 }

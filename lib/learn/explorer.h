@@ -1,5 +1,6 @@
 /* learn/explorer.h: how a learner of arms explores: policy, its clock and its generator, as one piece of state.
  *
+ * The first decisions, as many as the settings say, are drawn evenly from the eligible arms instead of by the policy.
  * Whatever the policy gives, arms keep their least and largest shares (bandit/shares.h) before anything is drawn or
  * viewed: deciding, evaluating and replaying see the same probabilities.
  * One thread per object; choosing allocates nothing. */

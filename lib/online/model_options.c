@@ -22,6 +22,7 @@ static const char *const none[] = { "none", NULL };
 #define SAVED                  .flags = COP_SETTING_IS_SAVED
 #define SHAPE                  .flags = COP_SETTING_IS_SAVED | COP_SETTING_IS_SHAPE
 #define SAVED_LIVE             .flags = COP_SETTING_IS_SAVED | COP_SETTING_IS_LIVE
+#define QUIET                  .flags = COP_SETTING_IS_SAVED | COP_SETTING_IS_LIVE | COP_SETTING_IS_QUIET
 #define EPSILON                .policies = 1u
 #define GAMMA                  .policies = 14u /* all others */
 #define MILLISECOND            1e3
@@ -56,6 +57,8 @@ const cop_setting cop_model_options[] = {
 		ON_LINE("epsilon-floor", "F"), .text = "but not less than F" },
 	{ "gamma", COP_SETTING_NUMBER, X(gamma), WITHIN(1e-6, 1e9), OF(POLICY), GAMMA, SAVED_LIVE,
 		ON_LINE("gamma", "G"), .text = "how fast exploration narrows" },
+	{ "explore_first", COP_SETTING_WHOLE, X(first), WITHIN(0, 1e9), OF(POLICY), QUIET,
+		ON_LINE("explore-first", "N"), .text = "the first N decisions are drawn evenly" },
 	{ "optimism", COP_SETTING_NUMBER, X(optimism), WITHIN(0, 1000), .learners = COP_SETTING_OF_ENSEMBLE | COP_SETTING_OF_RANK,
 		SAVED_LIVE, ON_LINE("optimism", "O"), .text = "how much is taken off a predicted loss where little is known" },
 	{ "least_propensity", COP_SETTING_NUMBER, X(shares.least_propensity), WITHIN(0, 1), OF(POLICY), SAVED_LIVE,

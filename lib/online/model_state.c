@@ -39,7 +39,7 @@ static void get_arm_shares(cop_cursor *cursor, cop_arm_shares *shares)
 	}
 }
 
-/* In the order of the section. */
+/* In the order of the section. Options that came later follow by name, where they are not 0. */
 static const char *const saved_options[] = { "learner", "features", "bits", "max_nonzeros", "arms", "policy", "epsilon",
 	"epsilon_decay", "epsilon_floor", "gamma", "height", "trees", "learning_rate", "shared_bias", "delta",
 	"feedback", "seed", "reward_window", "default_loss", "reward", "loss_range", "value_range", "pending_max",
@@ -137,6 +137,25 @@ static void put_settings(const cop_model_settings *s, cop_bytes *bytes)
 {
 	for (size_t i = 0; i < SAVED_OPTIONS; i++)
 		put_option(cop_model_options_find(saved_options[i]), s, bytes);
+	for (const cop_setting *o = cop_model_options; o->name != NULL; o++)
+		if ((o->flags & COP_SETTING_IS_QUIET) != 0 && !cop_setting_is_silent(o, s)) {
+			cop_bytes_put_text(bytes, o->name);
+			put_option(o, s, bytes);
+		}
+}
+
+/* Options behind those that every section has, each by its name. */
+static void get_named(cop_cursor *cursor, cop_model_settings *s)
+{
+	char name[32];
+	while (cursor->err == COP_OK && cop_cursor_left(cursor) > 0) {
+		cop_cursor_text(cursor, name, sizeof name);
+		const cop_setting *o = cursor->err == COP_OK ? cop_model_options_find(name) : NULL;
+		if (o != NULL && (o->flags & COP_SETTING_IS_QUIET) != 0)
+			get_option(o, cursor, s);
+		else if (cursor->err == COP_OK)
+			cursor->err = COP_EFORMAT;
+	}
 }
 
 static cop_err get_settings(const cop_section_file *file, cop_model_settings *s)
@@ -150,7 +169,8 @@ static cop_err get_settings(const cop_section_file *file, cop_model_settings *s)
 	*s = (cop_model_settings){ 0 };
 	for (size_t i = 0; i < SAVED_OPTIONS; i++)
 		get_option(cop_model_options_find(saved_options[i]), &cursor, s);
-	return cursor.err != COP_OK || cop_cursor_left(&cursor) == 0 ? cursor.err : COP_EFORMAT;
+	get_named(&cursor, s);
+	return cursor.err;
 }
 
 static cop_err load_counters(cop_model *model, cop_cursor *cursor)

@@ -403,6 +403,15 @@ void cop_setting_print(const cop_setting *o, const cop_setting_style *style, con
 
 /* ---- values ---- */
 
+bool cop_setting_is_silent(const cop_setting *o, const void *base)
+{
+	const unsigned char *field = (const unsigned char *)base + o->offset;
+	size_t i = 0;
+	while ((o->flags & COP_SETTING_IS_QUIET) != 0 && i < cop_setting_size(o) && field[i] == 0)
+		i++;
+	return i == cop_setting_size(o);
+}
+
 bool cop_setting_equal(const cop_setting *o, const void *a, const void *b)
 {
 	const void *left = (const char *)a + o->offset, *right = (const char *)b + o->offset;

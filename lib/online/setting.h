@@ -52,6 +52,7 @@ typedef struct cop_setting {
 
 #define COP_SETTING_IS_LIVE  1u /* may change while the model lives, or the daemon runs */
 #define COP_SETTING_IS_SHAPE 2u /* saved state fits models alone that have the same */
+#define COP_SETTING_IS_QUIET 8u /* neither printed nor saved while it is 0, its default: added since 0.1.0 */
 #define COP_SETTING_IS_SAVED 4u /* a model that begins with saved state has the saved value */
 
 /* Options of more than one value: ranges, words, shares. */
@@ -77,6 +78,8 @@ void cop_setting_put_quoted(const char *text, cop_bytes *out);
 void cop_setting_print(const cop_setting *option, const cop_setting_style *style, const void *base, cop_bytes *out);
 
 size_t cop_setting_size(const cop_setting *option);
+/* Whether the option is at a default that is neither printed nor saved. */
+bool cop_setting_is_silent(const cop_setting *option, const void *base);
 bool cop_setting_equal(const cop_setting *option, const void *a, const void *b);
 /* b's value becomes a's. */
 void cop_setting_copy(const cop_setting *option, void *a, const void *b);

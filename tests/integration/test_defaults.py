@@ -248,6 +248,7 @@ LEARNING_ROWS = [  # of simulate and of replay
     (" --policy epsilon", "epsilon", "0.1", "0.9"),
     (" --policy epsilon", "epsilon-decay", "0", "1"),
     (" --policy epsilon --epsilon-decay 1", "epsilon-floor", "0", "0.1"),
+    ("", "explore-first", "0", "250"),
     ("", "policy", "matching", "epsilon"),
     ("", "gamma", "60", "1"),
     (" --policy squarecb", "gamma", "100", "1"),

@@ -117,6 +117,8 @@ static void show_shares(const cop_inspect_view *v, const char *key, const cop_ar
 
 static void show_exploration(const cop_inspect_view *v, const cop_learner_settings *s)
 {
+	if (s->exploration.first > 0)
+		show_whole(v, "explore_first", s->exploration.first);
 	if (strcmp(s->policy, "epsilon") != 0) {
 		show_number(v, "gamma", s->exploration.gamma);
 		return;

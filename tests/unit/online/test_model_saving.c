@@ -323,6 +323,31 @@ static void test_shapes_that_differ_are_named(void **state)
 	        "learner dgt without shared_bias, arms 4, features 6, loss_range {-0.5, 2.5}, height 3, trees 3");
 }
 
+/* Behind the options that every state has, by name, and only if they are not 0. */
+static void test_later_options_are_saved_where_they_are_used(void **state)
+{
+	(void)state;
+	cop_model_settings s, peeked;
+	cop_bytes without, with;
+	settings_of(&s, 0);
+	cop_model *usual = model_new(&s);
+	s.learner.exploration.first = 300;
+	cop_model *model = model_new(&s);
+	cop_bytes_init(&without);
+	cop_bytes_init(&with);
+	model_save(usual, &without);
+	model_save(model, &with);
+	assert_int_equal(with.length - without.length, 4 + strlen("explore_first") + 8);
+	assert_int_equal(cop_model_peek(with.data, with.length, &peeked, NULL), COP_OK);
+	assert_int_equal(peeked.learner.exploration.first, 300);
+	assert_int_equal(cop_model_peek(without.data, without.length, &peeked, NULL), COP_OK);
+	assert_int_equal(peeked.learner.exploration.first, 0);
+	cop_bytes_fini(&without);
+	cop_bytes_fini(&with);
+	cop_model_free(usual);
+	cop_model_free(model);
+}
+
 /* Each alone; what a state has room for may grow. */
 static void test_every_part_of_a_shape_counts(void **state)
 {
@@ -408,6 +433,7 @@ int main(void)
 		cmocka_unit_test(test_load_forged_sections_is_refused_or_works),
 		cmocka_unit_test(test_load_lowered_bound_keeps_what_waited),
 		cmocka_unit_test(test_shapes_that_differ_are_named),
+		cmocka_unit_test(test_later_options_are_saved_where_they_are_used),
 		cmocka_unit_test(test_every_part_of_a_shape_counts),
 		cmocka_unit_test(test_load_short_of_memory_is_refused),
 	};

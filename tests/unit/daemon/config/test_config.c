@@ -298,6 +298,7 @@ static const limit limits[] = {
 	{ RANK, "candidate_features", NULL, "1", "65536", "65537", "from 0 to 65536" },
 	{ MODEL "policy = epsilon epsilon_floor = 0 ", "epsilon", "-1e-9", "0", "1", "1.000001", "from 0 to 1" },
 	{ MODEL "policy = epsilon ", "epsilon_decay", "-1e-9", "0", "1", "1.000001", "from 0 to 1" },
+	{ MODEL, "explore_first", "-1", "0", "1000000000", "1000000001", "from 0 to 1000000000" },
 	{ MODEL "policy = epsilon epsilon = 1 ", "epsilon_floor", "-1e-9", "0", "1", "1.000001", "from 0 to 1" },
 	{ MODEL, "gamma", "9.9e-7", "1e-6", "1e9", "1000000001", "from 1e-06 to 1000000000" },
 	{ MODEL, "optimism", "-1e-9", "0", "1000", "1000.001", "from 0 to 1000" },
