@@ -88,7 +88,8 @@ static cop_err read_saved(const char *path, cop_config_model *out, cop_feature_s
 static bool says_all(cfg_t *section)
 {
 	const cop_config_text *learner = cop_config_has(section, "learner") ? cfg_getptr(section, "learner") : NULL;
-	bool arms = learner == NULL || strcmp(learner->text, "ensemble") == 0 || strcmp(learner->text, "dgt") == 0;
+	const cop_learner_class *class = cop_learner_find(learner != NULL ? learner->text : "ensemble");
+	bool arms = class != NULL && !class->values && !class->candidates;
 	return cop_config_has(section, "features") && (!arms || cop_config_has(section, "arms"));
 }
 

@@ -206,7 +206,8 @@ static void check_candidates(cop_config_reading *reading, cfg_t *section, const 
 static void check_experts(cop_config_reading *reading, cfg_t *section, const cop_config_model *model)
 {
 	const cop_learner_settings *l = &model->set.learner;
-	if (l->experts != 0 && l->arms != 0 && !(cop_ensemble_footprint(l) > 0.0))
+	const cop_learner_class *class = cop_learner_find(l->learner);
+	if (l->experts != 0 && l->arms != 0 && class->experts && !(class->footprint(l) > 0.0))
 		cop_config_complain(reading, cop_config_line(section, "experts"), "experts",
 		        "none of them can help with so many arms and features, expected also linear or trees");
 }

@@ -6,17 +6,17 @@
 
 #include <stdio.h>
 
-#include "learn/ranking.h"
+#include "learn/feature_text.h"
 #include "wire/wire_context.h"
 #include "wire/wire_put.h"
 
 #define NAME_ROOM    COP_PLACE_NAMES_ROOM
 #define PRODUCT_ROOM (2 * NAME_ROOM + 8)
-#define BETWEEN      " | " /* names of one place */
 
 /* "x3" or its name; "c3" of a candidate or its name. */
-static void name_feature(const cop_model_slot *served, size_t index, bool candidate, char *out, size_t size)
+static void name_feature(const void *source, size_t index, bool candidate, char *out, size_t size)
 {
+	const cop_model_slot *served = source;
 	const char *name =
 	        candidate ? cop_model_table_candidate_name(served, index) : cop_model_table_feature_name(served, index);
 	if (name != NULL)
@@ -25,71 +25,13 @@ static void name_feature(const cop_model_slot *served, size_t index, bool candid
 		(void)snprintf(out, size, candidate ? "c%zu" : "x%zu", index);
 }
 
-/* Hashed products that share a place; whole as it is where none is found. */
-static void name_products(const cop_explain_body *body, size_t index, char whole[PRODUCT_ROOM])
-{
-	const cop_learner *learner = cop_model_learner(body->served->model);
-	cop_ranking_feature f;
-	char x[NAME_ROOM / 2], c[NAME_ROOM / 2];
-	size_t used = 0;
-	for (size_t skip = 0; used + NAME_ROOM < PRODUCT_ROOM; skip++) {
-		if (!cop_ranking_find_pair(learner, &body->x, &body->candidate, index, skip, &f))
-			return;
-		name_feature(body->served, f.feature, false, x, sizeof x);
-		name_feature(body->served, f.candidate_feature, true, c, sizeof c);
-		int length = snprintf(whole + used, PRODUCT_ROOM - used, "%s%s*%s", used > 0 ? BETWEEN : "", x, c);
-		used += length > 0 ? (size_t)length : 0;
-	}
-}
-
-/* A context's feature, a candidate's, or both, "x3*c1". */
-static void put_joint_name(const cop_explain_body *body, uint32_t index, cop_bytes *out)
-{
-	cop_ranking_feature f;
-	char x[NAME_ROOM] = "", c[NAME_ROOM] = "";
-	char whole[PRODUCT_ROOM] = "product";
-	cop_ranking_describe(cop_model_learner(body->served->model), index, &f);
-	if (f.has_feature)
-		name_feature(body->served, f.feature, false, x, sizeof x);
-	if (f.has_candidate_feature)
-		name_feature(body->served, f.candidate_feature, true, c, sizeof c);
-	if (f.constant)
-		(void)snprintf(whole, sizeof whole, "constant");
-	else if (f.has_feature || f.has_candidate_feature)
-		(void)snprintf(
-		        whole, sizeof whole, "%s%s%s", x, f.has_feature && f.has_candidate_feature ? "*" : "", c);
-	else
-		name_products(body, index, whole);
-	cop_wire_put_text(out, whole);
-}
-
-/* "x3", "x3*x7" of a product, or "constant". */
-static void put_plain_name(const cop_model_slot *served, size_t index, cop_bytes *out)
-{
-	char first[NAME_ROOM], second[NAME_ROOM];
-	char whole[PRODUCT_ROOM];
-	size_t d = cop_learner_dimension(&cop_model_get_settings(served->model)->learner);
-	size_t i, j;
-	if (index == d) {
-		cop_wire_put_text(out, "constant");
-	} else if (cop_learner_product(cop_model_learner(served->model), index, &i, &j)) {
-		name_feature(served, i, false, first, sizeof first);
-		name_feature(served, j, false, second, sizeof second);
-		(void)snprintf(whole, sizeof whole, "%s*%s", i == d ? "constant" : first, j == d ? "constant" : second);
-		cop_wire_put_text(out, whole);
-	} else {
-		name_feature(served, index, false, first, sizeof first);
-		cop_wire_put_text(out, first);
-	}
-}
-
 static void put_name(const cop_explain_body *body, uint32_t index, cop_bytes *out)
 {
-	cop_wire_put_text(out, "feature");
-	if (body->served->shape.max_candidates > 0)
-		put_joint_name(body, index, out);
-	else
-		put_plain_name(body->served, index, out);
+	char name[PRODUCT_ROOM];
+	const cop_feature_names names = { name_feature, body->served, NAME_ROOM };
+	const cop_row *const rows[] = { &body->x, &body->candidate };
+	cop_feature_text(cop_model_learner(body->served->model), index, &names, rows, name, sizeof name);
+	cop_wire_put_key_text(out, "feature", name);
 }
 
 static void put_features(

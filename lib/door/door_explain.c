@@ -3,11 +3,10 @@
 #include <stdio.h>
 
 #include "door/door_events.h"
-#include "learn/ranking.h"
+#include "learn/feature_text.h"
 
 #define NAME_ROOM    COP_PLACE_NAMES_ROOM
 #define PRODUCT_ROOM (2 * NAME_ROOM + 8)
-#define BETWEEN      " | " /* names of one place */
 
 typedef struct telling {
 	coppice_model *model;
@@ -22,8 +21,9 @@ typedef struct telling {
 /* ---- names of features ---- */
 
 /* "x3" or the feature's name; "c3" of a candidate, whose names are the context's where it has as many features. */
-static void name_feature(const telling *t, size_t index, bool candidate, char *out, size_t size)
+static void name_feature(const void *source, size_t index, bool candidate, char *out, size_t size)
 {
+	const telling *t = source;
 	const cop_door_rows *rows = &t->model->rows;
 	size_t d = candidate ? rows->candidate_features : rows->features;
 	if (d > 0 && rows->space != NULL && index < d && cop_feature_space_dimension(rows->space) == d)
@@ -33,66 +33,18 @@ static void name_feature(const telling *t, size_t index, bool candidate, char *o
 		(void)snprintf(out, size, candidate ? "c%zu" : "x%zu", index);
 }
 
-/* Hashed products that share a place; whole as it is where none is found. */
-static void name_products(const telling *t, size_t index, char whole[PRODUCT_ROOM])
-{
-	const cop_learner *learner = cop_model_learner(t->model->model);
-	char x[NAME_ROOM / 2], c[NAME_ROOM / 2];
-	cop_ranking_feature f;
-	size_t used = 0;
-	for (size_t skip = 0; used + NAME_ROOM < PRODUCT_ROOM; skip++) {
-		if (!cop_ranking_find_pair(learner, &t->x, &t->candidate, index, skip, &f))
-			return;
-		name_feature(t, f.feature, false, x, sizeof x);
-		name_feature(t, f.candidate_feature, true, c, sizeof c);
-		int length = snprintf(whole + used, PRODUCT_ROOM - used, "%s%s*%s", used > 0 ? BETWEEN : "", x, c);
-		used += length > 0 ? (size_t)length : 0;
-	}
-}
-
-/* Of a model that ranks: a context's feature, a candidate's, or both. */
-static void name_joint(const telling *t, uint32_t index, char whole[PRODUCT_ROOM])
-{
-	cop_ranking_feature f;
-	char x[NAME_ROOM] = "", c[NAME_ROOM] = "";
-	cop_ranking_describe(cop_model_learner(t->model->model), index, &f);
-	if (f.has_feature)
-		name_feature(t, f.feature, false, x, sizeof x);
-	if (f.has_candidate_feature)
-		name_feature(t, f.candidate_feature, true, c, sizeof c);
-	(void)snprintf(whole, PRODUCT_ROOM, "%s", f.constant ? "constant" : "product");
-	if (f.has_feature || f.has_candidate_feature)
-		(void)snprintf(
-		        whole, PRODUCT_ROOM, "%s%s%s", x, f.has_feature && f.has_candidate_feature ? "*" : "", c);
-	else if (!f.constant)
-		name_products(t, index, whole);
-}
-
-static void name_plain(const telling *t, size_t index, char whole[PRODUCT_ROOM])
-{
-	size_t d = cop_learner_dimension(&cop_model_get_settings(t->model->model)->learner);
-	char first[NAME_ROOM] = "constant", second[NAME_ROOM] = "constant";
-	size_t i = index, j = d;
-	bool product = index != d && cop_learner_product(cop_model_learner(t->model->model), index, &i, &j);
-	if (i != d)
-		name_feature(t, i, false, first, sizeof first);
-	if (product && j != d)
-		name_feature(t, j, false, second, sizeof second);
-	(void)snprintf(whole, PRODUCT_ROOM, "%s%s%s", first, product ? "*" : "", product ? second : "");
-}
-
 /* ---- the parts ---- */
 
 static void put_features(const telling *t, const cop_explained_feature *features, size_t count)
 {
 	char name[PRODUCT_ROOM];
+	const cop_feature_names names = { name_feature, t, NAME_ROOM };
+	const cop_row *const rows[] = { &t->x, &t->candidate };
 	cop_json_key(t->json, "features");
 	cop_json_begin_array(t->json);
 	for (size_t i = 0; i < count; i++) {
-		if (t->model->rows.max_candidates > 0)
-			name_joint(t, features[i].index, name);
-		else
-			name_plain(t, features[i].index, name);
+		cop_feature_text(
+		        cop_model_learner(t->model->model), features[i].index, &names, rows, name, sizeof name);
 		cop_json_begin_object(t->json);
 		cop_json_key(t->json, "feature");
 		cop_json_text(t->json, name);

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "door/door_model.h"
 #include "door/door_settings.h"
-#include "learn/ranking.h"
 
 cop_err cop_door_model_make(const cop_model_settings *settings, coppice_model **out, cop_diag *diag)
 {

@@ -19,7 +19,7 @@ static cop_err make_space(cop_door_rows *rows, unsigned bits)
 
 cop_err cop_door_rows_init(cop_door_rows *rows, const cop_learner_settings *settings)
 {
-	bool ranks = strcmp(settings->learner, "rank") == 0;
+	bool ranks = cop_learner_plays_candidates(settings);
 	*rows = (cop_door_rows){
 		.features = settings->features,
 		.candidate_features = settings->candidate_features,

@@ -1,7 +1,7 @@
 /* learn/explanation.h: why a decision was made: a plain record that learners fill and others render.
  *
  * Feature indices are the raw ones; index == features is the constant, one beyond it a product of two features
- * (cop_learner_product). `value` is the standardised input, `weight` its weight, contribution = weight * value; a
+ * (cop_learner_describe). `value` is the standardised input, `weight` its weight, contribution = weight * value; a
  * forest credits features without weighing them (learn/forest.h), weight 0. Fixed size after new, so that filling one
  * allocates nothing. */
 #ifndef COP_LEARN_EXPLANATION_H

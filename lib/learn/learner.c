@@ -6,22 +6,28 @@
 #include "base/assert.h"
 #include "learn/learner_defaults.h"
 #include "learn/refit.h"
-#include "tree/dgt.h"
 
 #define TEXT(x)  #x
 #define LIMIT(x) TEXT(x) /* a limit's digits */
 
-_Static_assert(COP_LEARNER_MAX_HEIGHT <= COP_DGT_MAX_HEIGHT, "dgt.h's trees are lower");
-
-static const cop_learner_class *const classes[] = { &cop_learner_ensemble, &cop_learner_dgt, &cop_learner_value,
-	&cop_learner_rank };
-
-static const cop_learner_class *find(const char *name)
+const cop_learner_class *cop_learner_find(const char *name)
 {
-	for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
-		if (strcmp(classes[i]->name, name) == 0)
-			return classes[i];
-	return NULL;
+	size_t i = 0;
+	while (cop_learner_table[i] != NULL && strcmp(cop_learner_table[i]->name, name) != 0)
+		i++;
+	return cop_learner_table[i];
+}
+
+bool cop_learner_plays_values(const cop_learner_settings *settings)
+{
+	const cop_learner_class *class = cop_learner_find(settings->learner);
+	return class != NULL && class->values;
+}
+
+bool cop_learner_plays_candidates(const cop_learner_settings *settings)
+{
+	const cop_learner_class *class = cop_learner_find(settings->learner);
+	return class != NULL && class->candidates;
 }
 
 void cop_learner_settings_init(cop_learner_settings *settings)
@@ -42,6 +48,13 @@ size_t cop_learner_dimension(const cop_learner_settings *settings)
 	return settings->features != 0 ? settings->features : (size_t)1 << settings->bits;
 }
 
+size_t cop_learner_candidate_dimension(const cop_learner_settings *settings)
+{
+	if (!cop_learner_plays_candidates(settings))
+		return 0;
+	return settings->features != 0 ? settings->candidate_features : cop_learner_dimension(settings);
+}
+
 static const char *candidates_refusal(const cop_learner_settings *s)
 {
 	if (s->arms != 0)
@@ -60,7 +73,7 @@ static const char *candidates_refusal(const cop_learner_settings *s)
 
 static const char *actions_refusal(const cop_learner_settings *s, const cop_learner_class *class)
 {
-	if (class->ranking != NULL)
+	if (class->candidates)
 		return candidates_refusal(s);
 	if (class->values && s->arms != 0)
 		return "arms: a value learner has none";
@@ -86,15 +99,14 @@ static const char *refusal(const cop_learner_settings *s, const cop_learner_clas
 	if (s->policy[0] != '\0' && (class->values || cop_policy_find(s->policy) == NULL))
 		return class->values ? "policy: a value learner has none"
 		                     : "policy: expected epsilon, squarecb, fastcb or matching";
-	if (strcmp(s->policy, "matching") == 0 && class != &cop_learner_ensemble)
+	if (strcmp(s->policy, "matching") == 0 && !class->experts)
 		return "policy: matching goes with learner ensemble";
 	wrong = cop_learner_exploration_refusal(s);
 	if (wrong != NULL)
 		return wrong;
 	if (s->height > COP_LEARNER_MAX_HEIGHT)
 		return "height: expected 1 to " LIMIT(COP_LEARNER_MAX_HEIGHT);
-	bool mixture = class == &cop_learner_ensemble || class == &cop_learner_rank;
-	if (mixture && s->height > COP_LEARNER_MAX_ENSEMBLE_HEIGHT)
+	if (s->height > class->max_height)
 		return "height: expected 1 to " LIMIT(COP_LEARNER_MAX_ENSEMBLE_HEIGHT) " in the ensemble and in rank";
 	if (s->trees != COP_LEARNER_DEFAULT_TREES && s->trees > COP_LEARNER_MAX_TREES)
 		return "trees: expected 0 to " LIMIT(COP_LEARNER_MAX_TREES);
@@ -104,7 +116,7 @@ static const char *refusal(const cop_learner_settings *s, const cop_learner_clas
 		return "feedback: expected bins, one or two";
 	if (s->experts > COP_EXPERT_ALL)
 		return "experts: expected some of linear, trees, quadratic and forest";
-	if (class == &cop_learner_ensemble && s->experts != 0 && !(cop_ensemble_footprint(s) > 0.0))
+	if (class->experts && s->experts != 0 && !(class->footprint(s) > 0.0))
 		return "experts: none of them can help with so many arms and features";
 	if (!(s->delta >= 0.0) || s->delta > 0.5)
 		return "delta: expected at most half the value range";
@@ -119,21 +131,21 @@ const char *const cop_value_feedback_words[] = { "bins", "one", "two", NULL };
 
 size_t cop_learner_losses(const cop_learner_settings *settings)
 {
-	return strcmp(settings->learner, "value") == 0 && settings->feedback == COP_VALUE_TWO ? 2 : 1;
+	return settings->feedback == COP_VALUE_TWO && cop_learner_plays_values(settings) ? 2 : 1;
 }
 
 double cop_learner_least_propensity(const cop_learner_settings *settings)
 {
-	bool mixture = strcmp(settings->learner, "ensemble") == 0 || strcmp(settings->learner, "rank") == 0;
+	const cop_learner_class *class = cop_learner_find(settings->learner);
 	if (settings->exploration.shares.least_propensity >= 0.0)
 		return settings->exploration.shares.least_propensity;
-	return mixture && strcmp(settings->policy, "epsilon") != 0 ? COP_LEARNER_LEAST_PROPENSITY : 0.0;
+	return class != NULL && strcmp(settings->policy, "epsilon") != 0 ? class->least_propensity : 0.0;
 }
 
 static const char *shares_refusal(const cop_learner_settings *s)
 {
 	cop_shares shares = s->exploration.shares;
-	const cop_learner_class *class = find(s->learner);
+	const cop_learner_class *class = cop_learner_find(s->learner);
 	if (class != NULL && class->values && shares.least_propensity > 0.0)
 		return "least_propensity: a value learner's actions have no propensities";
 	if (shares.least_propensity < 0.0)
@@ -160,7 +172,7 @@ const char *cop_learner_exploration_refusal(const cop_learner_settings *settings
 cop_err cop_learner_new(const cop_learner_settings *settings, cop_learner **out, cop_diag *diag)
 {
 	*out = NULL;
-	const cop_learner_class *class = find(settings->learner);
+	const cop_learner_class *class = cop_learner_find(settings->learner);
 	const char *wrong = refusal(settings, class);
 	if (wrong != NULL) {
 		cop_diag_message(diag, "%s", wrong);
@@ -195,62 +207,84 @@ void cop_learner_explore(cop_learner *learner, const cop_policy_settings *explor
 		now->shares.least_propensity = before.shares.least_propensity;
 }
 
-bool cop_learner_can_decide(const cop_learner *learner, const uint8_t *mask)
+bool cop_learner_can_decide(const cop_learner *learner, const cop_candidates *c)
 {
-	return mask == NULL || learner->class->values || memchr(mask, 1, learner->settings.arms) != NULL;
+	const cop_learner_settings *s = &learner->settings;
+	size_t count = learner->class->candidates ? c->count : s->arms;
+	if (c == NULL)
+		return true;
+	if (learner->class->candidates ? count < 1 || count > s->max_candidates : c->count != 0)
+		return false;
+	return c->mask == NULL || learner->class->values || memchr(c->mask, 1, count) != NULL;
 }
 
-cop_err cop_learner_decide(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *out)
+static void check(const cop_learner *learner, const cop_row *x, const cop_candidates *c)
 {
-	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
+	const cop_learner_settings *s = &learner->settings;
+	COP_ASSERT(x->d == cop_learner_dimension(s));
+	const size_t d = learner->class->candidates ? cop_learner_candidate_dimension(s) : 0;
+	for (size_t i = 0; d > 0 && (i < c->count || i == 0); i++)
+		COP_ASSERT(c->row[i].d == d);
+}
+
+/* Whether the learner can decide, and could have played that arm. */
+static bool can_view(const cop_learner *learner, const cop_candidates *c, const cop_decision *decision)
+{
+	const cop_learner_class *class = learner->class;
+	COP_ASSERT(class->values ? class->view != NULL : class->candidates || decision->arm < learner->settings.arms);
+	return cop_learner_can_decide(learner, c) && (!class->candidates || decision->arm < c->count);
+}
+
+cop_err cop_learner_decide(cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *out)
+{
 	*out = (cop_decision){ .p = 1.0 };
-	if (!cop_learner_can_decide(learner, mask))
+	if (!cop_learner_can_decide(learner, c))
 		return COP_EINVAL;
-	cop_err err = learner->class->decide(learner, x, mask, out);
+	check(learner, x, c);
 	out->rev = learner->rev;
-	return err;
+	learner->class->observe(learner, x, c);
+	return learner->class->decide(learner, x, c, out);
 }
 
-void cop_learner_advance(cop_learner *learner, const cop_row *x)
+void cop_learner_advance(cop_learner *learner, const cop_row *x, const cop_candidates *c)
 {
-	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
-	learner->class->observe(learner, x);
+	check(learner, x, c);
+	learner->class->observe(learner, x, c);
 	learner->class->advance(learner);
 }
 
 cop_err cop_learner_view(
-        cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
+        cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *decision, cop_policy_view *out)
 {
-	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
-	COP_ASSERT(learner->class->values ? learner->class->view != NULL : decision->arm < learner->settings.arms);
-	if (!cop_learner_can_decide(learner, mask))
+	if (!can_view(learner, c, decision))
 		return COP_EINVAL;
+	check(learner, x, c);
 	decision->rev = learner->rev;
-	return learner->class->view(learner, x, mask, decision, out);
+	return learner->class->view(learner, x, c, decision, out);
 }
 
 cop_policy_view cop_learner_viewed(cop_learner *learner) { return learner->class->viewed(learner); }
 
 cop_err cop_learner_follow(
-        cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
+        cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *decision, cop_policy_view *out)
 {
-	if (!cop_learner_can_decide(learner, mask))
+	if (!can_view(learner, c, decision))
 		return COP_EINVAL;
-	learner->class->observe(learner, x);
-	cop_err err = cop_learner_view(learner, x, mask, decision, out);
+	learner->class->observe(learner, x, c);
+	cop_err err = cop_learner_view(learner, x, c, decision, out);
 	learner->class->advance(learner);
 	decision->greedy = decision->arm == out->best;
 	return err;
 }
 
-cop_err cop_learner_take(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision,
+cop_err cop_learner_take(cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *decision,
         const double *loss, cop_policy_view *out)
 {
-	cop_err err = cop_learner_follow(learner, x, mask, decision, out);
+	cop_err err = cop_learner_follow(learner, x, c, decision, out);
 	if (err != COP_OK || loss == NULL)
 		return err;
 	learner->followed = true;
-	err = cop_learner_learn(learner, x, mask, decision, loss, true);
+	err = cop_learner_learn(learner, x, c, decision, loss, true);
 	learner->followed = false;
 	return err;
 }
@@ -273,10 +307,10 @@ static cop_err check_loss(const cop_learner *learner, const double *loss)
 	return COP_OK;
 }
 
-cop_err cop_learner_learn(cop_learner *learner, const cop_row *x, const uint8_t *mask, const cop_decision *decision,
+cop_err cop_learner_learn(cop_learner *learner, const cop_row *x, const cop_candidates *c, const cop_decision *decision,
         const double *loss, bool decided_here)
 {
-	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
+	check(learner, x, c);
 	cop_err err = check_loss(learner, loss);
 	if (err != COP_OK)
 		return err;
@@ -291,34 +325,36 @@ cop_err cop_learner_learn(cop_learner *learner, const cop_row *x, const uint8_t 
 			foreign.prediction[i] = NAN;
 		decision = &foreign;
 	}
-	err = learner->class->learn(learner, x, mask, decision, loss);
+	err = learner->class->learn(learner, x, c, decision, loss);
 	if (err != COP_OK)
 		return err;
 	if (!decided_here)
-		learner->class->observe(learner, x);
+		learner->class->observe(learner, x, c);
 	learner->rev++;
 	return COP_OK;
 }
 
-double cop_learner_greedy(cop_learner *learner, const cop_row *x, const uint8_t *mask)
+double cop_learner_greedy(cop_learner *learner, const cop_row *x, const cop_candidates *c)
 {
-	COP_ASSERT(x->d == cop_learner_dimension(&learner->settings));
-	return learner->class->greedy(learner, x, mask);
+	check(learner, x, c);
+	return learner->class->greedy(learner, x, c);
 }
 
-void cop_learner_explain(cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e)
+void cop_learner_explain(cop_learner *learner, const cop_row *x, const cop_candidates *c, const cop_decision *decision,
+        cop_explanation *e)
 {
+	check(learner, x, c);
 	cop_explanation_clear(e);
 	e->rev = learner->rev;
 	e->arm = decision->arm;
-	learner->class->explain(learner, x, decision, e);
+	learner->class->explain(learner, x, c, decision, e);
 }
 
-void cop_learner_explain_decided(
-        cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e)
+void cop_learner_explain_decided(cop_learner *learner, const cop_row *x, const cop_candidates *c,
+        const cop_decision *decision, cop_explanation *e)
 {
 	learner->followed = true;
-	cop_learner_explain(learner, x, decision, e);
+	cop_learner_explain(learner, x, c, decision, e);
 	learner->followed = false;
 }
 
@@ -345,7 +381,7 @@ cop_err cop_learner_explanation_init(const cop_learner *learner, cop_explanation
 	size_t trees, nodes;
 	paths(learner, &trees, &nodes);
 	cop_err err = cop_explanation_init_paths(e, trees, nodes);
-	if (err == COP_OK && learner->class->ranking != NULL)
+	if (err == COP_OK && learner->class->candidates)
 		err = cop_explanation_room_for_scores(e, learner->settings.max_candidates);
 	if (err != COP_OK)
 		cop_explanation_fini(e);
@@ -358,9 +394,43 @@ size_t cop_learner_anatomy(const cop_learner *learner, cop_anatomy_part parts[CO
 	return learner->class->anatomy(learner, parts);
 }
 
-bool cop_learner_product(const cop_learner *learner, size_t index, size_t *i, size_t *j)
+/* One that is not a product: of the context, of a candidate, or the constant behind both. */
+static void describe_part(const cop_learner *learner, size_t index, cop_learner_feature *out)
 {
-	return learner->class->product != NULL && learner->class->product(learner, index, i, j);
+	size_t d = cop_learner_dimension(&learner->settings);
+	size_t all = d + cop_learner_candidate_dimension(&learner->settings);
+	out->part[out->count].constant = index == all;
+	out->part[out->count].candidate = index >= d && index < all;
+	out->part[out->count].index = index >= d && index < all ? index - d : index;
+	out->count++;
+}
+
+void cop_learner_describe(const cop_learner *learner, size_t index, cop_learner_feature *out)
+{
+	const cop_learner_class *class = learner->class;
+	size_t plain = cop_learner_dimension(&learner->settings) + cop_learner_candidate_dimension(&learner->settings);
+	size_t i, j;
+	*out = (cop_learner_feature){ .count = 0 };
+	if (index > plain && class->product != NULL && class->product(learner, index, &i, &j)) {
+		describe_part(learner, i, out);
+		describe_part(learner, j, out);
+	} else if (index <= plain || class->find_product == NULL) {
+		describe_part(learner, index, out);
+	}
+}
+
+bool cop_learner_find_product(const cop_learner *learner, const cop_row *x, const cop_row *candidate, size_t index,
+        size_t skip, cop_learner_feature *out)
+{
+	size_t pair[2] = { 0, 0 };
+	bool found = learner->class->find_product(learner, x, candidate, index, skip, pair);
+	*out = (cop_learner_feature){ 2, { { .index = pair[0] }, { .candidate = true, .index = pair[1] } } };
+	return found;
+}
+
+size_t cop_learner_hashed(const cop_learner *learner, size_t feature, size_t candidate_feature)
+{
+	return learner->class->hashed(learner, feature, candidate_feature);
 }
 
 cop_err cop_learner_refit(cop_learner *learner, const cop_trees *trees, cop_diag *diag)
@@ -390,7 +460,7 @@ void cop_learner_freeze(cop_learner *learner, bool frozen) { learner->frozen = f
 cop_err cop_learner_spare_init(cop_learner_spare *spare, const cop_learner_settings *settings, size_t state_bytes)
 {
 	*spare = (cop_learner_spare){ .learner = NULL };
-	const cop_learner_class *class = find(settings->learner);
+	const cop_learner_class *class = cop_learner_find(settings->learner);
 	COP_ASSERT(class != NULL); /* a living learner's */
 	cop_bytes_reserve(&spare->state, state_bytes);
 	if (spare->state.err != COP_OK)

@@ -1,10 +1,10 @@
 /* learn/learner.h: the online learner: a context in, a decision out; a loss in, an update.
  *
  * Learners are found by name: "ensemble" (mixture of experts, the default), "dgt" (DGT-Bandit), "value" (continuous
- * actions), "rank" (candidates with features of their own; it is driven by learn/ranking.h). A decision is a plain
- * value that the caller keeps (online/pending.h) and gives back with the loss. Contexts are raw rows: dense with
- * `features` values, or sparse over 2^bits hashed features. Losses for arms are in [0, 1]; values live in [0, 1],
- * scaled from value_range by the caller. Same settings, seed and calls: same bits, on the same kind of processor. One
+ * actions), "rank" (candidates with features of their own, whose number may change from event to event; an action is a
+ * candidate's place among them). A decision is a plain value that the caller keeps (online/pending.h) and gives back
+ * with the loss. Contexts are raw rows: dense with `features` values, or sparse over 2^bits hashed features; candidates
+ * likewise. Losses of arms and candidates are in [0, 1]; values live in [0, 1], scaled from value_range by the caller. Same settings, seed and calls: same bits, on the same kind of processor. One
  * thread per learner; decide, learn and explain allocate nothing. Trees of a batch fit may be taken in. */
 #ifndef COP_LEARN_LEARNER_H
 #define COP_LEARN_LEARNER_H
@@ -102,36 +102,56 @@ typedef struct cop_decision {
 	float prediction[COP_LEARNER_EXPERTS]; /* predicted loss of the played arm by each expert */
 } cop_decision;
 
+/* What there is to choose from. NULL in place of one: all arms. */
+typedef struct cop_candidates {
+	/* Of learners of candidates, else 0. 0: row is the played candidate alone, which is what learning wants. */
+	size_t count;
+	const cop_row *row;
+	const uint8_t *mask; /* a flag of 0 or 1 for each arm or candidate; NULL: all are eligible */
+} cop_candidates;
+
+static inline const uint8_t *cop_learner_mask(const cop_candidates *c) { return c == NULL ? NULL : c->mask; }
+
 typedef struct cop_learner cop_learner;
 
-struct cop_ranking_class; /* learn/ranking.h */
-struct cop_candidates;
-
+/* Calls have looked at their arguments before they come to the class. */
 typedef struct cop_learner_class {
 	const char *name;
-	bool values;                             /* continuous actions */
-	const struct cop_ranking_class *ranking; /* candidates instead of arms; else NULL */
-	size_t predictions;                      /* of a decision, that learning wants back */
+	bool values;             /* continuous actions */
+	bool candidates;         /* candidates instead of arms */
+	bool masks;              /* learning wants the mask of the decision */
+	bool experts;            /* it can be told which experts take part, and has policy "matching" */
+	bool one_tree;           /* a refit's tree takes the place of its own, if it is as high at most */
+	unsigned max_height;     /* of its trees */
+	double least_propensity; /* where the settings have none, with other policies than epsilon */
+	size_t predictions;      /* of a decision, that learning wants back */
+	double (*footprint)(const cop_learner_settings *settings); /* bytes, with the defaults filled in */
 	cop_err (*create)(const cop_learner_settings *settings, cop_learner **out);
 	void (*destroy)(cop_learner *learner);
-	cop_err (*decide)(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *out);
-	cop_err (*learn)(cop_learner *learner, const cop_row *x, const uint8_t *mask, const cop_decision *decision,
+	void (*observe)(cop_learner *learner, const cop_row *x, const cop_candidates *c); /* statistics; c as below */
+	/* Fills all but rev. */
+	cop_err (*decide)(cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *out);
+	cop_err (*learn)(cop_learner *learner, const cop_row *x, const cop_candidates *c, const cop_decision *decision,
 	        const double *loss);
-	bool masks; /* learning wants the mask of the decision */
 	/* Every loss that is told, each as of an arm played with propensity 1 (learn/skyline.h); how many steps were
 	 * not refused, by so many rev rises. NULL: learn does, one by one. */
-	size_t (*learn_all)(
-	        cop_learner *learner, const cop_row *x, const struct cop_candidates *choice, const double *loss);
+	size_t (*learn_all)(cop_learner *learner, const cop_row *x, const cop_candidates *c, const double *loss);
 	/* What the policy would do with x, by the model as it is; the decision's predictions are filled for its arm. */
-	cop_err (*view)(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision,
+	cop_err (*view)(cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *decision,
 	        cop_policy_view *out);
 	cop_policy_view (*viewed)(cop_learner *learner); /* NULL, as view: values without density */
-	void (*observe)(cop_learner *learner, const cop_row *x);
-	void (*advance)(cop_learner *learner); /* what a decide draws, without it */
+	void (*advance)(cop_learner *learner);           /* what a decide draws, without it */
 	void (*probes)(const cop_learner *learner, cop_decision *decision);
-	double (*greedy)(cop_learner *learner, const cop_row *x, const uint8_t *mask);
-	void (*explain)(cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
-	bool (*product)(const cop_learner *learner, size_t index, size_t *i, size_t *j); /* NULL: none */
+	double (*greedy)(cop_learner *learner, const cop_row *x, const cop_candidates *c);
+	void (*explain)(cop_learner *learner, const cop_row *x, const cop_candidates *c, const cop_decision *decision,
+	        cop_explanation *e);
+	/* Of the index of an explained feature: whether it stands for a product of two, and of which; indices of a
+	 * candidate's features follow the context's. NULL: none does. */
+	bool (*product)(const cop_learner *learner, size_t index, size_t *i, size_t *j);
+	/* Of learners whose products are hashed, as cop_learner_find_product and cop_learner_hashed; else NULL. */
+	bool (*find_product)(const cop_learner *learner, const cop_row *x, const cop_row *candidate, size_t index,
+	        size_t skip, size_t pair[2]);
+	size_t (*hashed)(const cop_learner *learner, size_t feature, size_t candidate_feature);
 	size_t (*anatomy)(const cop_learner *learner, cop_anatomy_part *parts);
 	void (*outliers)(const cop_learner *learner, cop_outliers *out);
 	void (*save)(const cop_learner *learner, cop_bytes *bytes);
@@ -171,57 +191,83 @@ extern const char *const cop_value_feedback_words[];
 /* Numbers in a loss: 2 of a value learner with two probes, else 1. */
 size_t cop_learner_losses(const cop_learner_settings *settings);
 
+/* The class of that name, NULL: there is none. */
+const cop_learner_class *cop_learner_find(const char *name);
+/* Whether the learner of that name plays values, or candidates; false of one that does not exist. */
+bool cop_learner_plays_values(const cop_learner_settings *settings);
+bool cop_learner_plays_candidates(const cop_learner_settings *settings);
+
 /* Dimension of raw rows: features, or 2^bits. */
 size_t cop_learner_dimension(const cop_learner_settings *settings);
+/* Dimension of candidates' raw rows; sparse: as of contexts. Learners without candidates: 0. */
+size_t cop_learner_candidate_dimension(const cop_learner_settings *settings);
 
-/* Whether the mask (NULL: all) leaves an arm; values need none. */
-bool cop_learner_can_decide(const cop_learner *learner, const uint8_t *mask);
-/* mask: `arms` flags of 0 or 1, NULL for all. Statistics of x are taken in. COP_EINVAL: no arm is eligible; nothing
- * changed. */
-COP_CHECK cop_err cop_learner_decide(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *out);
+/* Whether there is something to choose: an eligible arm; 1 .. max_candidates, one of them eligible. Values need none.
+ */
+bool cop_learner_can_decide(const cop_learner *learner, const cop_candidates *c);
+/* Statistics of x and of every candidate, eligible or not, are taken in. COP_EINVAL: it cannot decide; nothing changed.
+ */
+COP_CHECK cop_err cop_learner_decide(
+        cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *out);
 /* Moves the learner as a decide for x did that happened before (statistics, clock and generator), without deciding: how
  * a journal is replayed. */
-void cop_learner_advance(cop_learner *learner, const cop_row *x);
-/* What the learner would do with x at its next decide: arms, and values drawn from a density, whose view is over the
- * COP_BINS bins of equal width that y lies in one of, with predicted losses of any size (decision->y is given, and its
- * arm becomes that bin). Fills rev and the experts' predictions for the arm of
- * *decision (which somebody else may have played). Nothing changes but workspaces. COP_EINVAL: no arm is eligible. */
+void cop_learner_advance(cop_learner *learner, const cop_row *x, const cop_candidates *c);
+/* What the learner would do with x at its next decide: arms, candidates, and values drawn from a density, whose view is
+ * over the COP_BINS bins of equal width that y lies in one of, with predicted losses of any size (decision->y is given,
+ * and its arm becomes that bin). Fills rev and the experts' predictions for the arm of *decision (which somebody else
+ * may have played). Nothing changes but workspaces. COP_EINVAL: it cannot decide, or the decision's arm is no
+ * candidate. */
 COP_CHECK cop_err cop_learner_view(
-        cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out);
+        cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *decision, cop_policy_view *out);
 /* Right after decide, view or follow (arms or candidates): what that drew from, or would have; all but `best`. */
 cop_policy_view cop_learner_viewed(cop_learner *learner);
 /* A decision by another policy, *decision's arm with propensity p: the learner moves as by a decide for x that had
  * drawn that arm, and *out says what it would have done itself. Learning may follow with decided_here. Errors as view;
  * nothing changed then. */
 COP_CHECK cop_err cop_learner_follow(
-        cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision, cop_policy_view *out);
+        cop_learner *learner, const cop_row *x, const cop_candidates *c, cop_decision *decision, cop_policy_view *out);
 /* follow and, unless loss is NULL, learn from one loss for the decision: the same bits as the two calls, in less time.
  * Errors as both; after those of learn the learner has followed. */
-COP_CHECK cop_err cop_learner_take(cop_learner *learner, const cop_row *x, const uint8_t *mask, cop_decision *decision,
-        const double *loss, cop_policy_view *out);
+COP_CHECK cop_err cop_learner_take(cop_learner *learner, const cop_row *x, const cop_candidates *c,
+        cop_decision *decision, const double *loss, cop_policy_view *out);
 /* Fills probe from y and u (value learners; others: nothing). */
 void cop_learner_probes(const cop_learner *learner, cop_decision *decision);
-/* mask: that of the decision, as for decide; only learners whose class masks look at it. loss: one value; two for
- * two-point values (at probe[0], probe[1]). decided_here: the decision came from this learner's decide, so its
- * statistics know x and its experts' weights learn from the loss, too.
+/* c: that of the decision, or what is left of it: of arms the mask, which only learners whose class masks look at; of
+ * candidates the played one. loss: one value; two for two-point values (at probe[0], probe[1]). decided_here: the
+ * decision came from this learner's decide, so its statistics know x and its experts' weights learn from the loss, too.
  * COP_EINVAL: loss outside [0, 1] (arms). COP_ENONFINITE. COP_EDIVERGED: the step was refused, nothing changed (in
  * a mixture, experts that refuse stay as they were, and the step is refused when all do). */
-COP_CHECK cop_err cop_learner_learn(cop_learner *learner, const cop_row *x, const uint8_t *mask,
+COP_CHECK cop_err cop_learner_learn(cop_learner *learner, const cop_row *x, const cop_candidates *c,
         const cop_decision *decision, const double *loss, bool decided_here);
-/* Best arm of the eligible (mask as for decide, at least one), or value in [0, 1], by the model as it is; changes
- * nothing. */
-double cop_learner_greedy(cop_learner *learner, const cop_row *x, const uint8_t *mask);
-/* Why the model as it is would take the decision's action for x. e: room by cop_learner_explanation_init. */
-void cop_learner_explain(cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
+/* Best of the eligible (at least one), or value in [0, 1], by the model as it is; changes nothing. */
+double cop_learner_greedy(cop_learner *learner, const cop_row *x, const cop_candidates *c);
+/* Why the model as it is would take the decision's action for x; with all candidates also their predicted losses. e:
+ * room by cop_learner_explanation_init. */
+void cop_learner_explain(cop_learner *learner, const cop_row *x, const cop_candidates *c, const cop_decision *decision,
+        cop_explanation *e);
 /* The same right after cop_learner_decide gave this decision for x: cheaper where the learner still has its way. */
-void cop_learner_explain_decided(
-        cop_learner *learner, const cop_row *x, const cop_decision *decision, cop_explanation *e);
+void cop_learner_explain_decided(cop_learner *learner, const cop_row *x, const cop_candidates *c,
+        const cop_decision *decision, cop_explanation *e);
 /* Room for explanations of the learner as it is: a refit may need more. */
 COP_CHECK cop_err cop_learner_explanation_init(const cop_learner *learner, cop_explanation *e);
 /* Whether e has that room. */
 bool cop_learner_explanation_fits(const cop_learner *learner, const cop_explanation *e);
-/* Whether the index of an explained feature stands for a product of two features, and of which (learners of arms). */
-bool cop_learner_product(const cop_learner *learner, size_t index, size_t *i, size_t *j);
+
+/* What an explained feature is. */
+typedef struct cop_learner_feature {
+	size_t count; /* of parts; 2: their product; 0: a hashed product, cop_learner_find_product */
+	struct {
+		bool constant, candidate; /* neither: the context's */
+		size_t index;
+	} part[2];
+} cop_learner_feature;
+void cop_learner_describe(const cop_learner *learner, size_t index, cop_learner_feature *out);
+/* Which features of these raw rows a hashed product is of: the skip-th pair of those that share its index. false: there
+ * is none. Cost: all pairs. */
+bool cop_learner_find_product(const cop_learner *learner, const cop_row *x, const cop_row *candidate, size_t index,
+        size_t skip, cop_learner_feature *out);
+/* Of sparse rows: the index of the product of two features; a learner of candidates. */
+size_t cop_learner_hashed(const cop_learner *learner, size_t feature, size_t candidate_feature);
 
 /* Values of contexts (rank: and candidates, whose features follow the contexts') that entered the statistics cut, since
  * the model began; rank: the last value of the kind that has more of them. */
@@ -272,16 +318,13 @@ COP_CHECK cop_err cop_learner_load(cop_learner *learner, cop_cursor *cursor);
 size_t cop_learner_trees(const cop_learner *learner);
 COP_CHECK cop_err cop_learner_tree(const cop_learner *learner, size_t m, cop_oblique_tree **out);
 
-/* The rows of the table, for learner.c. */
+/* The learners, NULL at the end: learn/learner_table.c. A test may link another table. */
+extern const cop_learner_class *const cop_learner_table[];
 extern const cop_learner_class cop_learner_ensemble;
 extern const cop_learner_class cop_learner_dgt;
 extern const cop_learner_class cop_learner_value;
 extern const cop_learner_class cop_learner_rank;
 /* Not a row: what learner value makes of settings with bins. */
 extern const cop_learner_class cop_learner_bins;
-/* Of its learner's parts, for learn/footprint.c. */
-double cop_rank_footprint(const cop_learner_settings *settings);
-double cop_bins_learner_footprint(const cop_learner_settings *settings);
-double cop_ensemble_footprint(const cop_learner_settings *settings);
 
 #endif

@@ -43,10 +43,11 @@ static cop_bins_settings settings_of(const cop_learner_settings *s)
 	};
 }
 
-double cop_bins_learner_footprint(const cop_learner_settings *s)
+static double footprint(const cop_learner_settings *s)
 {
 	const cop_bins_settings settings = settings_of(s);
-	return cop_bins_footprint(&settings) + (double)sizeof(bins_learner);
+	return cop_standardiser_footprint(cop_learner_dimension(s), s->features == 0, s->max_nonzeros) +
+	       cop_bins_footprint(&settings) + (double)sizeof(bins_learner);
 }
 
 static cop_err create(const cop_learner_settings *settings, cop_learner **out)
@@ -85,8 +86,9 @@ static void probes(const cop_learner *learner, cop_decision *decision)
 	decision->p = (double)decision->prediction[0]; /* a decision that waited brings it along */
 }
 
-static void observe(cop_learner *learner, const cop_row *raw)
+static void observe(cop_learner *learner, const cop_row *raw, const cop_candidates *c)
 {
+	(void)c;
 	if (!learner->frozen)
 		cop_standardiser_observe(((bins_learner *)learner)->standardiser, raw);
 }
@@ -108,9 +110,9 @@ static void look(bins_learner *v, const cop_row *raw)
 }
 
 static cop_err view(
-        cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
+        cop_learner *learner, const cop_row *raw, const cop_candidates *c, cop_decision *decision, cop_policy_view *out)
 {
-	(void)mask;
+	(void)c;
 	bins_learner *v = (bins_learner *)learner;
 	look(v, raw);
 	decision->arm = (uint32_t)cop_density_bin(COP_BINS, decision->y);
@@ -119,12 +121,11 @@ static cop_err view(
 	return COP_OK;
 }
 
-static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *out)
+static cop_err decide(cop_learner *learner, const cop_row *raw, const cop_candidates *c, cop_decision *out)
 {
-	(void)mask;
+	(void)c;
 	bins_learner *v = (bins_learner *)learner;
 	double density;
-	observe(learner, raw);
 	look(v, raw);
 	out->y = cop_density_draw(COP_BINS, v->p, &v->rng, &density);
 	out->prediction[0] = (float)density; /* so it waits with the decision, and is in the journal */
@@ -132,10 +133,10 @@ static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *m
 	return COP_OK;
 }
 
-static cop_err learn(
-        cop_learner *learner, const cop_row *raw, const uint8_t *mask, const cop_decision *decision, const double *loss)
+static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_candidates *c, const cop_decision *decision,
+        const double *loss)
 {
-	(void)mask;
+	(void)c;
 	bins_learner *v = (bins_learner *)learner;
 	cop_row x;
 	cop_standardiser_apply(v->standardiser, raw, &x);
@@ -144,17 +145,18 @@ static cop_err learn(
 
 static void advance(cop_learner *learner) { (void)cop_rng_unit(&((bins_learner *)learner)->rng); }
 
-static double greedy(cop_learner *learner, const cop_row *raw, const uint8_t *mask)
+static double greedy(cop_learner *learner, const cop_row *raw, const cop_candidates *c)
 {
-	(void)mask;
+	(void)c;
 	return cop_density_best(COP_BINS, predict((bins_learner *)learner, raw));
 }
 
-static void explain(cop_learner *learner, const cop_row *raw, const cop_decision *decision, cop_explanation *out)
+static void explain(cop_learner *learner, const cop_row *raw, const cop_candidates *c, const cop_decision *decision,
+        cop_explanation *out)
 {
 	bins_learner *v = (bins_learner *)learner;
 	cop_row x;
-	out->prediction = greedy(learner, raw, NULL);
+	out->prediction = greedy(learner, raw, c);
 	cop_standardiser_apply(v->standardiser, raw, &x);
 	cop_bins_explain(v->bins, &x, decision->y, out);
 }
@@ -221,6 +223,8 @@ static cop_err refit(cop_learner *learner, const cop_trees *given, cop_diag *dia
 const cop_learner_class cop_learner_bins = {
 	.name = "value",
 	.values = true,
+	.max_height = COP_LEARNER_MAX_HEIGHT,
+	.footprint = footprint,
 	.predictions = 1,
 	.create = create,
 	.destroy = destroy,

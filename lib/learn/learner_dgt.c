@@ -28,6 +28,8 @@ typedef struct touched {
 	uint8_t *marked;
 } touched;
 
+_Static_assert(COP_LEARNER_MAX_HEIGHT <= COP_DGT_MAX_HEIGHT, "dgt.h's trees are lower");
+
 enum { W, THETA, BIAS, BLOCKS };
 
 typedef struct dgt_learner {
@@ -128,6 +130,19 @@ static cop_err create_optimisers(const dgt_learner *g, cop_optim *out[BLOCKS])
 	return err;
 }
 
+/* Splits and leaf values, each with its gradient and RMSprop's mean square; the optimisers' and accumulators' lists of
+ * rows. */
+static double footprint(const cop_learner_settings *s)
+{
+	const size_t d = cop_learner_dimension(s);
+	double inputs = (double)(d + 1), leaves = (double)((size_t)1 << s->height);
+	double splits = inputs * (double)cop_kernel_pad((size_t)leaves);
+	double rows = inputs + (double)s->arms;
+	return cop_standardiser_footprint(d, s->features == 0, s->max_nonzeros) +
+	       3.0 * sizeof(float) * (splits + (double)s->arms * leaves) +
+	       rows * (sizeof(uint64_t) + sizeof(uint32_t) + sizeof(uint8_t));
+}
+
 static float uniform(cop_rng *rng, double bound) { return (float)((2.0 * cop_rng_unit(rng) - 1.0) * bound); }
 
 /* W uniform in +-1/sqrt(fan in) with thresholds 0, Theta and c uniform in +-2^(-h/2), as the authors' program. */
@@ -193,30 +208,27 @@ static void predict(dgt_learner *g, const cop_row *raw)
 		g->loss[k] = (float)(1.0 - cop_estimator_sigmoid((double)theta[k * g->leaves] + (double)g->bias));
 }
 
-static void observe(cop_learner *learner, const cop_row *raw)
+static void observe(cop_learner *learner, const cop_row *raw, const cop_candidates *c)
 {
+	(void)c;
 	if (!learner->frozen)
 		cop_standardiser_observe(((dgt_learner *)learner)->standardiser, raw);
 }
 
-static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *out)
+static cop_err decide(cop_learner *learner, const cop_row *raw, const cop_candidates *c, cop_decision *out)
 {
 	dgt_learner *g = (dgt_learner *)learner;
-	observe(learner, raw);
 	predict(g, raw);
-	cop_err err = cop_explorer_choose(&g->explorer, &learner->settings.exploration, g->loss, mask, out);
-	if (err != COP_OK)
-		return err;
-	return COP_OK;
+	return cop_explorer_choose(&g->explorer, &learner->settings.exploration, g->loss, cop_learner_mask(c), out);
 }
 
 static cop_err view(
-        cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
+        cop_learner *learner, const cop_row *raw, const cop_candidates *c, cop_decision *decision, cop_policy_view *out)
 {
 	dgt_learner *g = (dgt_learner *)learner;
 	(void)decision;
 	predict(g, raw);
-	return cop_explorer_view(&g->explorer, &learner->settings.exploration, g->loss, mask, out);
+	return cop_explorer_view(&g->explorer, &learner->settings.exploration, g->loss, cop_learner_mask(c), out);
 }
 
 static cop_policy_view viewed(cop_learner *learner)
@@ -258,10 +270,10 @@ static cop_err step_all(dgt_learner *g)
 	return err;
 }
 
-static cop_err learn(
-        cop_learner *learner, const cop_row *raw, const uint8_t *mask, const cop_decision *decision, const double *loss)
+static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_candidates *c, const cop_decision *decision,
+        const double *loss)
 {
-	(void)mask;
+	(void)c;
 	dgt_learner *g = (dgt_learner *)learner;
 	if (!learner->followed)
 		walk(g, raw);
@@ -285,15 +297,17 @@ static cop_err learn(
 
 static void advance(cop_learner *learner) { cop_explorer_advance(&((dgt_learner *)learner)->explorer); }
 
-static double greedy(cop_learner *learner, const cop_row *raw, const uint8_t *mask)
+static double greedy(cop_learner *learner, const cop_row *raw, const cop_candidates *c)
 {
 	dgt_learner *g = (dgt_learner *)learner;
 	predict(g, raw);
-	return (double)cop_explorer_best(&g->explorer, g->loss, mask);
+	return (double)cop_explorer_best(&g->explorer, g->loss, cop_learner_mask(c));
 }
 
-static void explain(cop_learner *learner, const cop_row *raw, const cop_decision *decision, cop_explanation *out)
+static void explain(cop_learner *learner, const cop_row *raw, const cop_candidates *c, const cop_decision *decision,
+        cop_explanation *out)
 {
+	(void)c;
 	dgt_learner *g = (dgt_learner *)learner;
 	if (!learner->followed)
 		predict(g, raw);
@@ -560,8 +574,9 @@ static cop_err refit(cop_learner *learner, const cop_trees *trees, cop_diag *dia
 
 const cop_learner_class cop_learner_dgt = {
 	.name = "dgt",
-	.values = false,
-	.predictions = 0,
+	.one_tree = true,
+	.max_height = COP_LEARNER_MAX_HEIGHT,
+	.footprint = footprint,
 	.create = create,
 	.destroy = destroy,
 	.decide = decide,

@@ -8,7 +8,6 @@
 #include "learn/expert.h"
 #include "learn/explorer.h"
 #include "learn/mixture.h"
-#include "learn/ranking.h"
 #include "learn/second_order.h"
 #include "learn/shrinkage.h"
 #include "learn/standardiser.h"
@@ -96,7 +95,7 @@ static bool joins(const cop_learner_settings *s, const cop_expert_settings *sett
 	return wanted && (experts[i]->can_help == NULL || experts[i]->can_help(settings));
 }
 
-double cop_ensemble_footprint(const cop_learner_settings *s)
+static double footprint(const cop_learner_settings *s)
 {
 	const cop_expert_settings settings = expert_settings(s);
 	double sum = 0.0;
@@ -107,6 +106,7 @@ double cop_ensemble_footprint(const cop_learner_settings *s)
 		sum += experts[i]->footprint(&settings);
 		count++;
 	}
+	sum += cop_standardiser_footprint(cop_learner_dimension(s), settings.sparse, s->max_nonzeros);
 	return count > 1 ? sum : 0.0; /* the averages alone are no ensemble */
 }
 
@@ -324,19 +324,20 @@ static void believe(ensemble *e)
 	e->explorer.belief = &e->belief;
 }
 
-static void observe(cop_learner *learner, const cop_row *raw)
+static void observe(cop_learner *learner, const cop_row *raw, const cop_candidates *c)
 {
 	ensemble *e = (ensemble *)learner;
+	(void)c;
 	if (learner->frozen)
 		return;
 	cop_standardiser_observe(e->standardiser, raw);
 	e->raw.d = 0;
 }
 
-static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *out)
+static cop_err decide(cop_learner *learner, const cop_row *raw, const cop_candidates *c, cop_decision *out)
 {
 	ensemble *e = (ensemble *)learner;
-	observe(learner, raw);
+	const uint8_t *mask = cop_learner_mask(c);
 	predict(e, raw);
 	believe(e);
 	cop_err err = cop_explorer_choose(&e->explorer, &learner->settings.exploration, hope(e), mask, out);
@@ -362,9 +363,10 @@ static cop_policy_view viewed(cop_learner *learner)
 }
 
 static cop_err view(
-        cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *decision, cop_policy_view *out)
+        cop_learner *learner, const cop_row *raw, const cop_candidates *c, cop_decision *decision, cop_policy_view *out)
 {
 	ensemble *e = (ensemble *)learner;
+	const uint8_t *mask = cop_learner_mask(c);
 	predict(e, raw);
 	cop_mixture_predictions(&e->mixture, decision->arm, decision->prediction);
 	believe(e);
@@ -408,15 +410,15 @@ static void settle(ensemble *e, size_t arm, const float *says, double loss, cons
 	cop_mixture_settle(&e->mixture, says, loss, choice, e->base.rev + 1);
 }
 
-static cop_dormancy_choice choice_of(const ensemble *e, const uint8_t *mask)
+static cop_dormancy_choice choice_of(const ensemble *e, const cop_candidates *c)
 {
 	if (!cop_mixture_tries(&e->mixture))
 		return (cop_dormancy_choice){ .regret = 0.0 };
-	return cop_mixture_choice(&e->mixture, mask, e->base.settings.arms);
+	return cop_mixture_choice(&e->mixture, cop_learner_mask(c), e->base.settings.arms);
 }
 
-static cop_err learn(
-        cop_learner *learner, const cop_row *raw, const uint8_t *mask, const cop_decision *decision, const double *loss)
+static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_candidates *c, const cop_decision *decision,
+        const double *loss)
 {
 	ensemble *e = (ensemble *)learner;
 	float says[COP_LEARNER_EXPERTS];
@@ -424,7 +426,7 @@ static cop_err learn(
 		predict(e, raw);
 	e->raw.d = 0;
 	cop_mixture_predictions(&e->mixture, decision->arm, says);
-	const cop_dormancy_choice choice = choice_of(e, mask);
+	const cop_dormancy_choice choice = choice_of(e, c);
 	cop_err err = teach(e, raw, decision->arm, *loss, true);
 	if (err == COP_OK && isfinite(decision->prediction[0]))
 		settle(e, decision->arm, says, *loss, &choice);
@@ -440,7 +442,7 @@ static size_t learn_all(cop_learner *learner, const cop_row *raw, const cop_cand
 	if (!is_last(e, raw))
 		predict(e, raw);
 	e->raw.d = 0;
-	const cop_dormancy_choice choice = choice_of(e, told->mask);
+	const cop_dormancy_choice choice = choice_of(e, told);
 	for (size_t k = 0; k < learner->settings.arms; k++) {
 		float says[COP_LEARNER_EXPERTS];
 		if (told->mask != NULL && told->mask[k] == 0)
@@ -459,16 +461,18 @@ static size_t learn_all(cop_learner *learner, const cop_row *raw, const cop_cand
 
 static void advance(cop_learner *learner) { cop_explorer_advance(&((ensemble *)learner)->explorer); }
 
-static double greedy(cop_learner *learner, const cop_row *raw, const uint8_t *mask)
+static double greedy(cop_learner *learner, const cop_row *raw, const cop_candidates *c)
 {
 	ensemble *e = (ensemble *)learner;
 	predict(e, raw);
-	return (double)cop_explorer_best(&e->explorer, e->mixture.mixed, mask);
+	return (double)cop_explorer_best(&e->explorer, e->mixture.mixed, cop_learner_mask(c));
 }
 
-static void explain(cop_learner *learner, const cop_row *raw, const cop_decision *decision, cop_explanation *out)
+static void explain(cop_learner *learner, const cop_row *raw, const cop_candidates *c, const cop_decision *decision,
+        cop_explanation *out)
 {
 	ensemble *e = (ensemble *)learner;
+	(void)c;
 	if (!is_last(e, raw))
 		predict(e, raw);
 	out->prediction = (double)e->mixture.mixed[decision->arm];
@@ -559,8 +563,11 @@ static const cop_refit *refitted(const cop_learner *learner) { return ((const en
 
 const cop_learner_class cop_learner_ensemble = {
 	.name = "ensemble",
-	.values = false,
 	.masks = true,
+	.experts = true,
+	.max_height = COP_LEARNER_MAX_ENSEMBLE_HEIGHT,
+	.least_propensity = COP_LEARNER_LEAST_PROPENSITY,
+	.footprint = footprint,
 	.learn_all = learn_all,
 	.predictions = EXPERTS,
 	.create = create,

@@ -1,8 +1,6 @@
 /* The mixture (learn/mixture.h) over candidates with features: every scorer predicts the loss of every candidate from
  * its joint row with the context and learns from the played one. What the context contributes is computed once an
  * event. None of them rests: when the loss comes, the candidates that were not played are not there any more. */
-#include "learn/ranking.h"
-
 #include <math.h>
 #include <string.h>
 
@@ -56,7 +54,7 @@ static cop_candidate_expert_settings scorer_settings(const cop_learner_settings 
 		        .kernel = cop_kernel_best(),
 		        .sparse = sparse,
 		        .features = cop_learner_dimension(s),
-		        .candidate_features = cop_ranking_dimension(s),
+		        .candidate_features = cop_learner_candidate_dimension(s),
 		        .max_nonzeros = s->max_nonzeros,
 		        .seed = s->seed,
 		},
@@ -71,7 +69,7 @@ static cop_candidate_expert_settings scorer_settings(const cop_learner_settings 
 	return settings;
 }
 
-double cop_rank_footprint(const cop_learner_settings *s)
+static double footprint(const cop_learner_settings *s)
 {
 	cop_candidate_expert_settings settings = scorer_settings(s);
 	bool sparse = s->features == 0;
@@ -198,13 +196,21 @@ static const float *hope(ranker *r, const cop_candidates *c)
 	return r->hoped;
 }
 
-static void observe(cop_learner *learner, const cop_row *x, const cop_row *candidate, size_t count)
+/* What of the candidates is known: all of them, or the played one alone. */
+static size_t known(const cop_candidates *c) { return c->count > 0 ? c->count : 1; }
+
+static const cop_row *played(const cop_candidates *c, const cop_decision *decision)
+{
+	return c->count > 0 ? &c->row[decision->arm] : c->row;
+}
+
+static void observe(cop_learner *learner, const cop_row *x, const cop_candidates *c)
 {
 	ranker *r = (ranker *)learner;
 	if (learner->frozen)
 		return;
 	cop_standardiser_observe(r->of_contexts, x);
-	cop_standardiser_observe_all(r->of_candidates, candidate, count);
+	cop_standardiser_observe_all(r->of_candidates, c->row, known(c));
 }
 
 /* Gaps count in units of two deviations of what the mixture misses. */
@@ -262,10 +268,11 @@ static void learn_refit(ranker *r, const cop_row *x, const cop_row *candidate, c
 		told->prediction[MEMBERS] = says;
 }
 
-static cop_err learn(
-        cop_learner *learner, const cop_row *x, const cop_row *candidate, const cop_decision *decision, double loss)
+static cop_err learn(cop_learner *learner, const cop_row *x, const cop_candidates *c, const cop_decision *decision,
+        const double *loss)
 {
 	ranker *r = (ranker *)learner;
+	const cop_row *candidate = played(c, decision);
 	cop_cross_features_rows rows;
 	bool moved = false;
 	cop_decision told = *decision;
@@ -273,12 +280,12 @@ static cop_err learn(
 	set_candidate(r, candidate);
 	cop_cross_features_make_rows(r->joint, &rows);
 	for (size_t i = 0; i < MEMBERS; i++) /* one that refuses the step does not keep the others from it */
-		moved |= members[i]->learn(r->mixture.member[i], &rows, loss) == COP_OK;
+		moved |= members[i]->learn(r->mixture.member[i], &rows, *loss) == COP_OK;
 	if (!moved)
 		return COP_EDIVERGED;
 	if (r->mixture.refit != NULL)
-		learn_refit(r, x, candidate, &told, loss);
-	cop_mixture_settle(&r->mixture, told.prediction, loss, NULL, learner->rev + 1);
+		learn_refit(r, x, candidate, &told, *loss);
+	cop_mixture_settle(&r->mixture, told.prediction, *loss, NULL, learner->rev + 1);
 	return COP_OK;
 }
 
@@ -289,16 +296,23 @@ static size_t learn_all(cop_learner *learner, const cop_row *x, const cop_candid
 	size_t learned = 0;
 	predict(r, x, told->row, told->count);
 	for (size_t k = 0; k < told->count; k++) {
-		cop_decision played = { .arm = (uint32_t)k, .p = 1.0, .rev = learner->rev };
+		cop_decision one = { .arm = (uint32_t)k, .p = 1.0, .rev = learner->rev };
 		if (told->mask != NULL && told->mask[k] == 0)
 			continue;
-		cop_mixture_predictions(&r->mixture, k, played.prediction);
-		if (learn(learner, x, &told->row[k], &played, loss[k]) != COP_OK)
+		cop_mixture_predictions(&r->mixture, k, one.prediction);
+		if (learn(learner, x, told, &one, &loss[k]) != COP_OK)
 			continue;
 		learner->rev++;
 		learned++;
 	}
 	return learned;
+}
+
+static double greedy(cop_learner *learner, const cop_row *x, const cop_candidates *c)
+{
+	ranker *r = (ranker *)learner;
+	predict(r, x, c->row, c->count);
+	return (double)cop_explorer_best(&r->explorer, r->mixture.mixed, c->mask);
 }
 
 static void advance(cop_learner *learner) { cop_explorer_advance(&((ranker *)learner)->explorer); }
@@ -313,13 +327,13 @@ static void explain_refit(ranker *r, const cop_row *candidate, cop_explanation *
 	cop_refit_explain(r->mixture.refit, &raw, 0, e, expert);
 }
 
-static void explain(cop_learner *learner, const cop_row *x, const cop_row *candidate, const cop_candidates *c,
-        const cop_decision *decision, cop_explanation *e)
+static void explain(cop_learner *learner, const cop_row *x, const cop_candidates *c, const cop_decision *decision,
+        cop_explanation *e)
 {
 	ranker *r = (ranker *)learner;
+	const cop_row *candidate = played(c, decision);
 	cop_cross_features_rows rows;
-	(void)decision;
-	if (c != NULL && c->count <= e->score_room) {
+	if (c->count > 0 && c->count <= e->score_room) {
 		predict(r, x, c->row, c->count);
 		e->score_count = c->count;
 		memcpy(e->scores, r->mixture.mixed, c->count * sizeof *e->scores);
@@ -354,15 +368,18 @@ static cop_err refit(cop_learner *learner, const cop_trees *trees, cop_diag *dia
 	return err == COP_OK ? cop_mixture_take(&r->mixture, made) : err;
 }
 
-static bool pair(const cop_learner *learner, size_t input, size_t *feature, size_t *candidate_feature)
+static bool product(const cop_learner *learner, size_t index, size_t *i, size_t *j)
 {
-	return cop_cross_features_pair(((const ranker *)learner)->joint, input, feature, candidate_feature);
+	if (!cop_cross_features_pair(((const ranker *)learner)->joint, index, i, j))
+		return false;
+	*j += cop_learner_dimension(&learner->settings);
+	return true;
 }
 
-static bool find_pair(const cop_learner *learner, const cop_row *x, const cop_row *candidate, size_t input, size_t skip,
-        size_t out[2])
+static bool find_product(const cop_learner *learner, const cop_row *x, const cop_row *candidate, size_t index,
+        size_t skip, size_t pair[2])
 {
-	return cop_cross_features_find_pair(((const ranker *)learner)->joint, x, candidate, input, skip, out);
+	return cop_cross_features_find_pair(((const ranker *)learner)->joint, x, candidate, index, skip, pair);
 }
 
 static size_t hashed(const cop_learner *learner, size_t feature, size_t candidate_feature)
@@ -422,25 +439,26 @@ static cop_err tree(const cop_learner *learner, size_t m, cop_oblique_tree **out
 	return cop_mixture_tree(&((const ranker *)learner)->mixture, m, out);
 }
 
-static const cop_ranking_class ranking = {
-	.observe = observe,
-	.decide = decide,
-	.view = view,
-	.learn = learn,
-	.explain = explain,
-	.pair = pair,
-	.find_pair = find_pair,
-	.hashed = hashed,
-};
-
 const cop_learner_class cop_learner_rank = {
 	.name = "rank",
+	.candidates = true,
+	.max_height = COP_LEARNER_MAX_ENSEMBLE_HEIGHT,
+	.least_propensity = COP_LEARNER_LEAST_PROPENSITY,
 	.predictions = MEMBERS,
-	.ranking = &ranking,
+	.footprint = footprint,
 	.create = create,
 	.destroy = destroy,
+	.observe = observe,
+	.decide = decide,
+	.learn = learn,
 	.learn_all = learn_all,
+	.view = view,
 	.advance = advance,
+	.greedy = greedy,
+	.explain = explain,
+	.product = product,
+	.find_product = find_product,
+	.hashed = hashed,
 	.viewed = viewed,
 	.anatomy = anatomy,
 	.outliers = outliers,

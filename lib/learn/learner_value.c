@@ -67,6 +67,17 @@ static cop_err create_model(const value_learner *v, cop_additive **out)
 	return cop_additive_new(&settings, &rng, out);
 }
 
+static double footprint(const cop_learner_settings *s)
+{
+	const size_t d = cop_learner_dimension(s);
+	const cop_additive_settings settings = {
+		.inputs = d + 1, .outputs = 1, .trees = s->trees, .height = s->height
+	};
+	if (s->feedback == COP_VALUE_BINS)
+		return cop_learner_bins.footprint(s);
+	return cop_standardiser_footprint(d, s->features == 0, s->max_nonzeros) + cop_additive_footprint(&settings);
+}
+
 static cop_err create(const cop_learner_settings *settings, cop_learner **out)
 {
 	*out = NULL;
@@ -129,20 +140,19 @@ static void probes(const cop_learner *learner, cop_decision *decision)
 	decision->probe[1] = decision->y - delta;
 }
 
-static void observe(cop_learner *learner, const cop_row *raw)
+static void observe(cop_learner *learner, const cop_row *raw, const cop_candidates *c)
 {
+	(void)c;
 	if (!learner->frozen)
 		cop_standardiser_observe(((value_learner *)learner)->standardiser, raw);
 }
 
-static cop_err decide(cop_learner *learner, const cop_row *raw, const uint8_t *mask, cop_decision *out)
+static cop_err decide(cop_learner *learner, const cop_row *raw, const cop_candidates *c, cop_decision *out)
 {
-	(void)mask;
+	(void)c;
 	value_learner *v = (value_learner *)learner;
 	double delta = delta_at(&learner->settings, learner->rev);
 	cop_row x;
-	out->rev = learner->rev;
-	observe(learner, raw);
 	out->y = fmin(fmax(value_of(v, raw, &x), delta), 1.0 - delta);
 	if (learner->settings.feedback == COP_VALUE_ONE)
 		out->u = (int8_t)cop_rng_sign(&v->rng);
@@ -164,10 +174,10 @@ static double gradient(value_learner *v, const cop_decision *decision, const dou
 	return cop_estimator_one_point(*loss, baseline, decision->u, delta);
 }
 
-static cop_err learn(
-        cop_learner *learner, const cop_row *raw, const uint8_t *mask, const cop_decision *decision, const double *loss)
+static cop_err learn(cop_learner *learner, const cop_row *raw, const cop_candidates *c, const cop_decision *decision,
+        const double *loss)
 {
-	(void)mask;
+	(void)c;
 	value_learner *v = (value_learner *)learner;
 	cop_row x;
 	double before = v->baseline;
@@ -190,15 +200,17 @@ static void advance(cop_learner *learner)
 		(void)cop_rng_sign(&((value_learner *)learner)->rng);
 }
 
-static double greedy(cop_learner *learner, const cop_row *raw, const uint8_t *mask)
+static double greedy(cop_learner *learner, const cop_row *raw, const cop_candidates *c)
 {
-	(void)mask;
+	(void)c;
 	cop_row x;
 	return fmin(fmax(value_of((value_learner *)learner, raw, &x), 0.0), 1.0);
 }
 
-static void explain(cop_learner *learner, const cop_row *raw, const cop_decision *decision, cop_explanation *out)
+static void explain(cop_learner *learner, const cop_row *raw, const cop_candidates *c, const cop_decision *decision,
+        cop_explanation *out)
 {
+	(void)c;
 	(void)decision;
 	value_learner *v = (value_learner *)learner;
 	cop_row x;
@@ -311,7 +323,8 @@ static cop_err tree(const cop_learner *learner, size_t m, cop_oblique_tree **out
 const cop_learner_class cop_learner_value = {
 	.name = "value",
 	.values = true,
-	.predictions = 0,
+	.max_height = COP_LEARNER_MAX_HEIGHT,
+	.footprint = footprint,
 	.create = create,
 	.destroy = destroy,
 	.decide = decide,

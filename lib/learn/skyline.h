@@ -8,7 +8,7 @@
 #ifndef COP_LEARN_SKYLINE_H
 #define COP_LEARN_SKYLINE_H
 
-#include "learn/ranking.h"
+#include "learn/learner.h"
 
 /* *arm: the best eligible one. Statistics of x (and of the candidates) move as by a decide. COP_EINVAL: the learner
  * cannot decide among them; nothing changed. */

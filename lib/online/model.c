@@ -7,7 +7,6 @@
 
 #include "base/assert.h"
 #include "base/mem.h"
-#include "learn/ranking.h"
 #include "online/model_state.h"
 
 #define ENDED_ROOM 256 /* bytes: of what an event usually ends */
@@ -110,10 +109,10 @@ static cop_err make_pending(cop_model *model)
 		.d = cop_learner_dimension(l),
 		.sparse = l->features == 0,
 		.max_nonzeros = l->max_nonzeros,
-		.arms = cop_ranking_is(model->learner) ? l->max_candidates : l->arms,
+		.arms = model->learner->class->candidates ? l->max_candidates : l->arms,
 		.masks = model->learner->class->masks,
 		.predictions = model->learner->class->predictions,
-		.candidate_d = cop_ranking_is(model->learner) ? cop_ranking_dimension(l) : 0,
+		.candidate_d = cop_learner_candidate_dimension(l),
 	};
 	uint64_t key = l->seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
 	return cop_pending_new(&shape, model->set.pending_max, key, &model->pending);
@@ -234,10 +233,8 @@ cop_err cop_model_explain(
 	*kept = *out != NULL;
 	if (*kept)
 		return COP_OK;
-	if (cop_ranking_is(model->learner))
-		cop_ranking_explain(model->learner, &entry.x, &entry.candidate, NULL, decision, &model->fresh);
-	else
-		cop_learner_explain(model->learner, &entry.x, decision, &model->fresh);
+	const cop_candidates left = cop_model_state_left(&entry);
+	cop_learner_explain(model->learner, &entry.x, &left, decision, &model->fresh);
 	*out = &model->fresh;
 	return COP_OK;
 }
@@ -252,40 +249,19 @@ cop_err cop_model_waiting_rows(const cop_model *model, const cop_event_id *id, c
 	return COP_OK;
 }
 
-static cop_err explain_candidates(cop_model *model, const cop_model_context *context, cop_decision *decision)
-{
-	const cop_candidates set = { context->candidates, context->candidate, context->mask };
-	cop_policy_view view;
-	cop_decision best = { .p = 1.0, .greedy = true };
-	cop_err err = cop_ranking_view(model->learner, context->x, &set, &best, &view);
-	if (err != COP_OK)
-		return err;
-	*decision = (cop_decision){ .arm = (uint32_t)view.best, .p = 1.0, .greedy = true, .rev = model->learner->rev };
-	cop_ranking_explain(model->learner, context->x, &context->candidate[view.best], &set, decision, &model->fresh);
-	return COP_OK;
-}
-
 cop_err cop_model_explain_context(
         cop_model *model, const cop_model_context *context, cop_decision *decision, const cop_explanation **out)
 {
+	const cop_candidates set = cop_model_candidates(context);
 	if (!cop_model_fits(model, context))
 		return COP_EINVAL;
-	*out = &model->fresh;
-	if (cop_ranking_is(model->learner))
-		return explain_candidates(model, context, decision);
-	cop_model_explain_row(model, context->x, context->mask, decision, out);
-	return COP_OK;
-}
-
-void cop_model_explain_row(
-        cop_model *model, const cop_row *x, const uint8_t *mask, cop_decision *decision, const cop_explanation **out)
-{
-	double best = cop_learner_greedy(model->learner, x, mask);
+	double best = cop_learner_greedy(model->learner, context->x, &set);
 	*decision = (cop_decision){ .p = 1.0, .greedy = true, .rev = model->learner->rev };
 	if (model->learner->class->values)
 		decision->y = best;
 	else
 		decision->arm = (uint32_t)best;
-	cop_learner_explain(model->learner, x, decision, &model->fresh);
+	cop_learner_explain(model->learner, context->x, &set, decision, &model->fresh);
 	*out = &model->fresh;
+	return COP_OK;
 }

@@ -159,9 +159,6 @@ COP_CHECK cop_err cop_model_waiting_rows(
  * one), with p = 1. Its id and defer do not matter. COP_EINVAL as decide. */
 COP_CHECK cop_err cop_model_explain_context(
         cop_model *model, const cop_model_context *context, cop_decision *decision, const cop_explanation **out);
-/* The same for models that do not rank. */
-void cop_model_explain_row(
-        cop_model *model, const cop_row *x, const uint8_t *mask, cop_decision *decision, const cop_explanation **out);
 
 /* Sections "settings", "learner", "pending", "counters" and, once there was one, "shadow", and once something was
  * observed, "apprentice" into a model file that the caller has begun. */

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "base/assert.h"
-#include "learn/ranking.h"
 #include "online/model_state.h"
 
 static bool is_propensity(double p) { return p > 0.0 && p <= 1.0; }
@@ -14,8 +13,8 @@ static bool is_eligible(const cop_model *model, const cop_model_context *context
 {
 	if (model->learner->class->values || !cop_model_fits(model, context) || !is_propensity(decision->p))
 		return false;
-	size_t arms = cop_ranking_is(model->learner) ? context->candidates : model->set.learner.arms;
-	return decision->arm < arms && (context->mask == NULL || context->mask[decision->arm] != 0);
+	return decision->arm < cop_model_state_arms(model, context) &&
+	       (context->mask == NULL || context->mask[decision->arm] != 0);
 }
 
 static void follow(cop_model *model, const cop_model_context *context, cop_model_observed *observed)
@@ -24,9 +23,7 @@ static void follow(cop_model *model, const cop_model_context *context, cop_model
 	cop_decision *decision = &observed->decision;
 	cop_policy_view view;
 	*decision = (cop_decision){ .arm = decision->arm, .p = decision->p };
-	cop_err err = cop_ranking_is(model->learner)
-	                      ? cop_ranking_follow(model->learner, context->x, &set, decision, &view)
-	                      : cop_learner_follow(model->learner, context->x, context->mask, decision, &view);
+	cop_err err = cop_learner_follow(model->learner, context->x, &set, decision, &view);
 	COP_ASSERT(err == COP_OK);
 	observed->own_p = fmin(view.p[decision->arm], 1.0);
 }

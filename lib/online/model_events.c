@@ -9,7 +9,6 @@
 
 #include "bandit/estimator.h"
 #include "base/assert.h"
-#include "learn/ranking.h"
 #include "online/model_state.h"
 
 #define DEFAULTS_KNOWN 100 /* decisions, before what becomes of them is taken for known */
@@ -18,14 +17,10 @@
 
 static bool is_values(const cop_model *model) { return model->learner->class->values; }
 
-static bool ranks(const cop_model *model) { return cop_ranking_is(model->learner); }
-
 bool cop_model_fits(const cop_model *model, const cop_model_context *context)
 {
 	const cop_candidates set = cop_model_candidates(context);
-	if (ranks(model))
-		return cop_ranking_can_decide(model->learner, &set);
-	return context->candidates == 0 && cop_learner_can_decide(model->learner, context->mask);
+	return cop_learner_can_decide(model->learner, &set);
 }
 
 static bool two_point(const cop_model *model) { return cop_learner_losses(&model->set.learner) == 2; }
@@ -76,9 +71,8 @@ cop_err cop_model_learn(cop_model *model, const cop_pending_entry *entry, const 
 static cop_err learn_foreign(cop_learner *learner, const cop_model_played *played, const double *scaled)
 {
 	const cop_decision sent = { .arm = played->arm == COP_MODEL_ANY_ARM ? 0 : played->arm, .p = played->p };
-	return cop_ranking_is(learner)
-	               ? cop_ranking_learn(learner, played->x, played->candidate, &sent, scaled[0], false)
-	               : cop_learner_learn(learner, played->x, NULL, &sent, scaled, false);
+	const cop_candidates c = { .row = played->candidate };
+	return cop_learner_learn(learner, played->x, &c, &sent, scaled, false);
 }
 
 /* A sum is one of losses as they were sent: of scaled ones, each further one brings the range's low end along. */
@@ -196,12 +190,7 @@ static void make_room(cop_model *model, double now)
 static void keep_explanation(cop_model *model, const cop_model_context *context, const cop_decision *decision)
 {
 	const cop_candidates set = cop_model_candidates(context);
-	cop_explanation *kept = &model->kept[model->kept_next];
-	if (ranks(model))
-		cop_ranking_explain(
-		        model->learner, context->x, &context->candidate[decision->arm], &set, decision, kept);
-	else
-		cop_learner_explain_decided(model->learner, context->x, decision, kept);
+	cop_learner_explain_decided(model->learner, context->x, &set, decision, &model->kept[model->kept_next]);
 }
 
 static void name_explanation(cop_model *model, uint32_t handle)
@@ -231,7 +220,7 @@ void cop_model_await(cop_model *model, const cop_model_context *context, double 
 	cop_model_shadow_follow(model, context, decision, own_p == NULL, &entry.shadow);
 	if (explains)
 		keep_explanation(model, context, decision);
-	if (ranks(model))
+	if (model->learner->class->candidates)
 		entry.candidate = context->candidate[decision->arm];
 	if (settled != NULL)
 		cop_model_settle_all(model, settled, true, now);
@@ -272,8 +261,7 @@ cop_err cop_model_decide(
 		return COP_OK;
 	}
 	const cop_candidates set = cop_model_candidates(context);
-	err = ranks(model) ? cop_ranking_decide(model->learner, context->x, &set, out)
-	                   : cop_learner_decide(model->learner, context->x, context->mask, out);
+	err = cop_learner_decide(model->learner, context->x, &set, out);
 	COP_ASSERT(err == COP_OK);
 	cop_model_await(model, context, now, out, NULL, NULL);
 	return COP_OK;
@@ -467,7 +455,7 @@ cop_err cop_model_feedback_played(cop_model *model, const cop_event_id *id, cons
         double now, cop_feedback_result *result)
 {
 	bool placed = played->arm == COP_MODEL_ANY_ARM || played->arm < model->set.learner.max_candidates;
-	if (!ranks(model) || !placed || !(played->p > 0.0 && played->p <= 1.0))
+	if (!model->learner->class->candidates || !placed || !(played->p > 0.0 && played->p <= 1.0))
 		return COP_EINVAL;
 	cop_model_sent sent = { .played = *played };
 	cop_err err = cop_model_scale(model, &loss, 1, sent.scaled);

@@ -1,7 +1,6 @@
 /* Events of a log, which come with their loss: nothing waits. */
 #include <math.h>
 
-#include "learn/ranking.h"
 #include "online/model_state.h"
 
 static cop_err check_value(const cop_model *model, const cop_model_logged *logged, double *scaled)
@@ -17,9 +16,9 @@ static cop_err check_value(const cop_model *model, const cop_model_logged *logge
 
 static cop_err check_logged(const cop_model *model, const cop_model_logged *logged, double *scaled)
 {
-	size_t arms = cop_ranking_is(model->learner) ? logged->candidates : model->set.learner.arms;
-	bool fits =
-	        cop_ranking_is(model->learner) ? arms <= model->set.learner.max_candidates : logged->candidates == 0;
+	bool ranks = model->learner->class->candidates;
+	size_t arms = ranks ? logged->candidates : model->set.learner.arms;
+	bool fits = ranks ? arms <= model->set.learner.max_candidates : logged->candidates == 0;
 	if (model->learner->class->values)
 		return check_value(model, logged, scaled);
 	if (!fits || logged->arm >= arms)
@@ -31,17 +30,9 @@ static cop_err check_logged(const cop_model *model, const cop_model_logged *logg
 	return logged->p > 0.0 && logged->p <= 1.0 ? cop_model_scale(model, &logged->loss, 1, scaled) : COP_EINVAL;
 }
 
-/* loss: NULL to follow only. */
-static cop_err take(cop_learner *learner, const cop_model_logged *logged, cop_decision *decision, const double *loss,
-        cop_policy_view *out)
+static cop_candidates candidates_of(const cop_model_logged *logged)
 {
-	if (!cop_ranking_is(learner))
-		return cop_learner_take(learner, logged->x, logged->mask, decision, loss, out);
-	const cop_candidates set = { logged->candidates, logged->candidate, logged->mask };
-	cop_err err = cop_ranking_follow(learner, logged->x, &set, decision, out);
-	if (err != COP_OK || loss == NULL)
-		return err;
-	return cop_ranking_learn(learner, logged->x, &logged->candidate[logged->arm], decision, *loss, true);
+	return (cop_candidates){ logged->candidates, logged->candidate, logged->mask };
 }
 
 /* *served: what the serving one would have done. */
@@ -49,8 +40,9 @@ static void shadow_take(
         cop_model *model, const cop_model_logged *logged, const double *loss, const cop_policy_view *served)
 {
 	cop_decision decision = { .arm = logged->arm, .p = logged->p };
+	const cop_candidates set = candidates_of(logged);
 	cop_policy_view view;
-	cop_err err = take(model->shadow.learner, logged, &decision, loss, &view);
+	cop_err err = cop_learner_take(model->shadow.learner, logged->x, &set, &decision, loss, &view);
 	model->shadow.refused += err != COP_OK;
 	if (loss == NULL)
 		return;
@@ -61,7 +53,7 @@ static void shadow_take(
 		.loss = *loss,
 		.champion = fmin(served->p[logged->arm], 1.0),
 		.challenger = fmin(view.p[logged->arm], 1.0),
-		.has_model = !cop_ranking_is(model->learner), /* whose learning writes over its predictions */
+		.has_model = !model->learner->class->candidates, /* whose learning writes over its predictions */
 		.model_logged = (double)told.loss,
 		.model_champion = (double)told.expected[0],
 		.model_challenger = (double)told.expected[1],
@@ -77,7 +69,8 @@ cop_err cop_model_take_logged(cop_model *model, const cop_model_logged *logged, 
 		return err;
 	cop_decision decision = { .arm = logged->arm, .p = logged->p, .y = logged->y };
 	const double *loss = logged->learn ? scaled : NULL;
-	err = take(model->learner, logged, &decision, loss, out);
+	const cop_candidates set = candidates_of(logged);
+	err = cop_learner_take(model->learner, logged->x, &set, &decision, loss, out);
 	if (model->shadow.learner != NULL && err != COP_EINVAL)
 		shadow_take(model, logged, err == COP_OK ? loss : NULL, out);
 	model->counters.decisions++;
@@ -97,8 +90,6 @@ cop_err cop_model_view_logged(cop_model *model, const cop_model_logged *logged, 
 	if (err != COP_OK)
 		return err;
 	cop_decision decision = { .arm = logged->arm, .p = logged->p, .y = logged->y };
-	const cop_candidates set = { logged->candidates, logged->candidate, logged->mask };
-	return cop_ranking_is(model->learner)
-	               ? cop_ranking_view(model->learner, logged->x, &set, &decision, out)
-	               : cop_learner_view(model->learner, logged->x, logged->mask, &decision, out);
+	const cop_candidates set = candidates_of(logged);
+	return cop_learner_view(model->learner, logged->x, &set, &decision, out);
 }

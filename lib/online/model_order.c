@@ -1,5 +1,4 @@
 /* Candidates in the order of their predicted losses: a heap, so that ties go by place and nothing is allocated. */
-#include "learn/ranking.h"
 #include "online/model_state.h"
 
 static bool better(const float *loss, uint32_t a, uint32_t b)
@@ -28,8 +27,9 @@ cop_err cop_model_order(cop_model *model, const cop_model_context *context, uint
 	const cop_candidates set = cop_model_candidates(context);
 	cop_policy_view view;
 	cop_decision any = { .p = 1.0 };
-	cop_err err = cop_ranking_is(model->learner) ? cop_ranking_view(model->learner, context->x, &set, &any, &view)
-	                                             : COP_EINVAL;
+	if (!model->learner->class->candidates)
+		return COP_EINVAL;
+	cop_err err = cop_learner_view(model->learner, context->x, &set, &any, &view);
 	if (err != COP_OK)
 		return err;
 	size_t n = 0;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "learn/ranking.h"
 #include "online/model_state.h"
 
 _Static_assert(COP_WIRE_RECORD_PREDICTIONS == COP_LEARNER_EXPERTS, "the journal has room for all predictions");
@@ -96,11 +95,8 @@ static bool is_own(const cop_model *model, const cop_model_context *context, con
 	if (model->learner->class->values)
 		return isfinite(decision->y) && decision->u >= -1 && decision->u <= 1;
 	const cop_candidates unmasked = { context->candidates, context->candidate, NULL };
-	bool ranks = cop_ranking_is(model->learner);
-	if (ranks && !cop_ranking_can_decide(model->learner, &unmasked))
-		return false;
-	size_t arms = ranks ? context->candidates : model->set.learner.arms;
-	return decision->arm < arms && decision->p > 0.0 && decision->p <= 1.0;
+	return cop_learner_can_decide(model->learner, &unmasked) &&
+	       decision->arm < cop_model_state_arms(model, context) && decision->p > 0.0 && decision->p <= 1.0;
 }
 
 /* The serving learner moves as by the decision; one with another in its shadow follows it, since the shadow asks for
@@ -110,18 +106,11 @@ static void go_along(cop_model *model, const cop_model_context *context, const c
 	const cop_candidates set = cop_model_candidates(context);
 	cop_decision followed = *decision;
 	cop_policy_view view;
-	cop_err err = COP_OK;
-	bool ranks = cop_ranking_is(model->learner);
 	if (model->shadow.learner == NULL || model->learner->class->values) {
-		if (ranks)
-			cop_ranking_advance(model->learner, context->x, &set);
-		else
-			cop_learner_advance(model->learner, context->x);
-	} else if (ranks) {
-		err = cop_ranking_follow(model->learner, context->x, &set, &followed, &view);
-	} else {
-		err = cop_learner_follow(model->learner, context->x, context->mask, &followed, &view);
+		cop_learner_advance(model->learner, context->x, &set);
+		return;
 	}
+	cop_err err = cop_learner_follow(model->learner, context->x, &set, &followed, &view);
 	COP_ASSERT(err == COP_OK); /* the model fits the context */
 }
 
@@ -179,7 +168,7 @@ static cop_err apply_foreign(cop_model *model, const cop_wire_record *r, const d
 /* A one-point model of values cannot have learned from it: the perturbation is not in the message. */
 static bool can_learn_foreign(const cop_model *model, const cop_wire_record *r)
 {
-	if (cop_ranking_is(model->learner))
+	if (model->learner->class->candidates)
 		return r->candidates == 1;
 	return r->candidates == 0 && (!model->learner->class->values || r->losses == 2);
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "learn/ranking.h"
 #include "online/model_state.h"
 
 #define PAIRS          64  /* whose survivors are known */
@@ -267,21 +266,17 @@ void cop_model_shadow_follow(cop_model *model, const cop_model_context *context,
 {
 	cop_shadow *s = &model->shadow;
 	cop_decision followed = { .arm = decision->arm, .p = decision->p, .rev = decision->rev };
+	const cop_candidates set = cop_model_candidates(context);
 	cop_policy_view view;
-	cop_err err = COP_OK;
 	*out = (cop_pending_shadow){ .is = s->learner != NULL, .second = s->second, .pair = s->pair };
 	if (!out->is)
 		return;
 	if (s->learner->class->values) {
 		out->rev = s->learner->rev;
-		cop_learner_advance(s->learner, context->x);
+		cop_learner_advance(s->learner, context->x, &set);
 		return;
 	}
-	const cop_candidates set = { context->candidates, context->candidate, context->mask };
-	if (cop_ranking_is(s->learner))
-		err = cop_ranking_follow(s->learner, context->x, &set, &followed, &view);
-	else
-		err = cop_learner_follow(s->learner, context->x, context->mask, &followed, &view);
+	cop_err err = cop_learner_follow(s->learner, context->x, &set, &followed, &view);
 	COP_ASSERT(err == COP_OK); /* the serving one decided */
 	const cop_policy_view own = cop_learner_viewed(model->learner);
 	COP_ASSERT(own.arms == view.arms);
@@ -326,15 +321,14 @@ static bool decision_of(const cop_model *model, const cop_pending_entry *entry, 
 static cop_err teach(cop_learner *learner, const cop_pending_entry *entry, const cop_decision *decision, bool decider,
         const double *scaled)
 {
-	if (cop_ranking_is(learner))
-		return cop_ranking_learn(learner, &entry->x, &entry->candidate, decision, scaled[0], true);
+	const cop_candidates left = cop_model_state_left(entry);
 	if (learner->class->values && !decider) {
 		double delta = learner->settings.delta;
 		double own = fmin(fmax(cop_learner_greedy(learner, &entry->x, NULL), delta), 1.0 - delta);
 		if (fabs(own - decision->y) > delta)
 			return COP_OK;
 	}
-	return cop_learner_learn(learner, &entry->x, entry->mask, decision, scaled, true);
+	return cop_learner_learn(learner, &entry->x, &left, decision, scaled, true);
 }
 
 /* Both had the decision before them; said: what they had predicted, of neither of which a loss is known. */

@@ -16,8 +16,6 @@
 #define SHADOW_VERSION     1
 #define APPRENTICE_VERSION 1
 
-static bool has_candidates(const cop_learner_settings *l) { return strcmp(l->learner, "rank") == 0; }
-
 static void put_arm_shares(const cop_arm_shares *shares, cop_bytes *bytes)
 {
 	cop_bytes_put_u32(bytes, (uint32_t)shares->count);
@@ -204,10 +202,16 @@ void cop_model_save(const cop_model *model, cop_bytes *bytes)
 	}
 }
 
+static bool has_experts(const cop_learner_settings *l)
+{
+	const cop_learner_class *class = cop_learner_find(l->learner);
+	return class != NULL && class->experts;
+}
+
 static void put_experts(const cop_learner_settings *l, char *out, size_t size)
 {
 	out[0] = '\0';
-	if (strcmp(l->learner, "ensemble") != 0)
+	if (!has_experts(l))
 		return;
 	size_t used = (size_t)snprintf(out, size, ", experts%s", l->experts == 0 ? " all" : "");
 	for (size_t i = 0; cop_learner_expert_names[i] != NULL; i++)
@@ -227,7 +231,7 @@ static void shape_text(const cop_model_settings *s, char out[SHAPE_TEXT])
 	else
 		(void)snprintf(
 		        input, sizeof input, "sparse features, bits %u, max_nonzeros %zu", l->bits, l->max_nonzeros);
-	if (has_candidates(l))
+	if (cop_learner_plays_candidates(l))
 		(void)snprintf(action, sizeof action, "candidate_features %zu, max_candidates %zu",
 		        l->candidate_features, l->max_candidates);
 	else if (l->arms != 0)
@@ -243,7 +247,7 @@ static void shape_text(const cop_model_settings *s, char out[SHAPE_TEXT])
 /* Whether b has as much room as was saved, and its rows lie in the same places. */
 static bool same_input(const cop_learner_settings *a, const cop_learner_settings *b)
 {
-	return (!has_candidates(a) || a->max_candidates <= b->max_candidates) &&
+	return (!cop_learner_plays_candidates(a) || a->max_candidates <= b->max_candidates) &&
 	       (a->features != 0 || a->max_nonzeros <= b->max_nonzeros);
 }
 

@@ -2,7 +2,6 @@
 #ifndef COP_ONLINE_MODEL_STATE_H
 #define COP_ONLINE_MODEL_STATE_H
 
-#include "learn/ranking.h"
 #include "online/model_apprentice.h"
 #include "online/model_shadow.h"
 #include "wire/wire_settled.h"
@@ -47,6 +46,18 @@ struct cop_model {
 static inline cop_candidates cop_model_candidates(const cop_model_context *context)
 {
 	return (cop_candidates){ context->candidates, context->candidate, context->mask };
+}
+
+/* What is left of a waiting decision's. */
+static inline cop_candidates cop_model_state_left(const cop_pending_entry *entry)
+{
+	return (cop_candidates){ .row = &entry->candidate, .mask = entry->mask };
+}
+
+/* How many actions the context has; values: 0. */
+static inline size_t cop_model_state_arms(const cop_model *model, const cop_model_context *context)
+{
+	return model->learner->class->candidates ? context->candidates : model->set.learner.arms;
 }
 
 /* Whether it can decide the context: an eligible arm, or candidates where it ranks, and none where not. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "learn/learner.h"
 #include "refit/refit_parts.h"
 #include "refit/refit_rule.h"
 
@@ -265,7 +266,9 @@ static const cop_refit_kind *kind_of(const cop_refit_settings *set, const cop_jo
 		return &cop_refit_values;
 	if (model->max_candidates > 0)
 		return &cop_refit_candidates;
-	if (set->method == COP_REFIT_FOREST && model->features > 0 && strcmp(model->learner, "dgt") != 0)
+	const cop_learner_class *class = cop_learner_find(model->learner);
+	bool one_tree = class != NULL && class->one_tree;
+	if (set->method == COP_REFIT_FOREST && model->features > 0 && !one_tree)
 		return &cop_refit_arms_forest;
 	return set->method == COP_REFIT_LAPTAO ? &cop_refit_arms_laptao : &cop_refit_arms_tao;
 }

@@ -11,7 +11,7 @@
 #include "base/assert.h"
 #include "base/crc32c.h"
 #include "learn/footprint.h"
-#include "learn/ranking.h"
+#include "learn/learner.h"
 #include "online/model_apprentice.h"
 #include "online/model_shadow.h"
 #include "store/checkpoint_file.h"
@@ -164,7 +164,7 @@ static void use(cop_model *model)
 	if (s->learner.features != 0)
 		x = (cop_row){ .d = s->learner.features, .dense = dense };
 	const double loss[2] = { s->loss_low, s->loss_high };
-	bool ranks = cop_ranking_is(cop_model_learner(model));
+	bool ranks = cop_model_learner(model)->class->candidates;
 	size_t losses = cop_learner_losses(&s->learner);
 	cop_row candidate[CANDIDATES];
 	for (size_t i = 0; i < CANDIDATES; i++)

@@ -196,7 +196,7 @@ const cop_sim_items *cop_bakeoff_data_model(
 	l->max_nonzeros = data->shape.max_nonzeros;
 	if (data->has_items && strcmp(l->learner, "ensemble") == 0)
 		strcpy(l->learner, "rank");
-	if (strcmp(l->learner, "rank") != 0) {
+	if (!cop_learner_plays_candidates(l)) {
 		l->arms = data->classes;
 		return &none;
 	}

@@ -251,7 +251,7 @@ static int largest_first(const void *a, const void *b)
 static cop_err begin(pool *p)
 {
 	for (size_t i = 0; i < p->plan->settings->count; i++)
-		p->ranks = p->ranks || strcmp(p->plan->settings->setting[i].learner.learner, "rank") == 0;
+		p->ranks = p->ranks || cop_learner_plays_candidates(&p->plan->settings->setting[i].learner);
 	for (size_t i = 0; i < p->plan->count; i++) {
 		entry *e = &p->entries[i];
 		e->entry = &p->plan->entry[i];

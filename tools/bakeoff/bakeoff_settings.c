@@ -263,7 +263,7 @@ static cop_err fingerprint(cop_bakeoff_setting *s, cop_diag *diag)
 	model.learner.seed = 1;
 	model.learner.exploration.shares.min.count = 0; /* the probe may not have those arms; their options differ */
 	model.learner.exploration.shares.max.count = 0;
-	if (strcmp(s->learner.learner, "rank") != 0) {
+	if (!cop_learner_plays_candidates(&s->learner)) {
 		model.learner.arms = PROBE_CLASSES;
 	} else {
 		err = cop_sim_items_init(&items, &set, diag);

@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "inspect_page.h"
-#include "learn/ranking.h"
 #include "online/model.h"
 #include "view/tree_json.h"
 #include "view/tree_text.h"
@@ -141,10 +140,10 @@ static void show_arm_settings(const cop_inspect_view *v, const cop_learner_setti
 	show_number(v, "least_propensity", s->exploration.shares.least_propensity);
 	show_shares(v, "share_min", &s->exploration.shares.min);
 	show_shares(v, "share_max", &s->exploration.shares.max);
-	const bool ensemble = strcmp(s->learner, "ensemble") == 0;
-	if (ensemble || strcmp(s->learner, "rank") == 0)
+	const cop_learner_class *class = cop_learner_find(s->learner);
+	if (class->experts || class->candidates)
 		show_number(v, "optimism", s->exploration.optimism);
-	if (ensemble && s->experts != 0)
+	if (class->experts && s->experts != 0)
 		show_choice(v, s->experts);
 }
 
@@ -217,7 +216,7 @@ static void show_names(const cop_inspect_view *v)
 static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_diag *diag)
 {
 	const cop_learner_settings *s = &cop_model_get_settings(model)->learner;
-	bool ranks = cop_ranking_is(cop_model_learner(model));
+	bool ranks = cop_model_learner(model)->class->candidates;
 	float *zeros = cop_mem_alloc(s->features + s->candidate_features, sizeof *zeros);
 	if (zeros == NULL)
 		return fail(COP_ENOMEM, diag);
@@ -226,7 +225,7 @@ static cop_err show_experts(const cop_inspect_view *v, cop_model *model, cop_dia
 	if (s->features != 0)
 		row = (cop_row){ .d = row.d, .dense = zeros };
 	cop_row candidate = row;
-	candidate.d = cop_ranking_dimension(s);
+	candidate.d = cop_learner_candidate_dimension(s);
 	cop_model_context nothing = { .x = &row, .candidate = ranks ? &candidate : NULL, .candidates = ranks };
 	cop_decision decision;
 	const cop_explanation *e;

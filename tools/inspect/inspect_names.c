@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "learn/ranking.h"
 #include "online/model_names.h"
 
 #define MOST_OFTEN 1000 /* places whose products are looked for */
@@ -48,7 +47,7 @@ cop_err cop_inspect_names_read(
 	names->places = NULL;
 	names->often = NULL;
 	names->often_count = 0;
-	names->ranks = settings->max_candidates > 0 && settings->arms == 0 && strcmp(settings->learner, "rank") == 0;
+	names->ranks = cop_learner_plays_candidates(settings);
 	names->contexts = cop_learner_dimension(settings);
 	names->same = settings->features == 0 || settings->candidate_features == settings->features;
 	cop_err err = cop_section_file_open(&file, data, length, NULL, diag);
@@ -115,7 +114,7 @@ static void find_hashed(const cop_inspect_names *names, const cop_learner *learn
 		for (size_t j = 0; j < most; j++) {
 			const cop_inspect_often *a = &names->often[i], *b = &names->often[j];
 			uint64_t both = a->uses < b->uses ? a->uses : b->uses;
-			if (both <= found->uses[1] || cop_ranking_hashed(learner, a->place, b->place) != input)
+			if (both <= found->uses[1] || cop_learner_hashed(learner, a->place, b->place) != input)
 				continue;
 			bool first = both > found->uses[0];
 			if (first) {
@@ -144,34 +143,29 @@ static void name_hashed(
 	put_product(names, found.pair[1][0], names->contexts + found.pair[1][1], out + used, size - used);
 }
 
-static void name_joint(const cop_inspect_names *names, const cop_learner *learner, size_t i, char *out, size_t size)
+static void name_part(const cop_inspect_names *names, const cop_learner_feature *f, size_t part, char *out, size_t size)
 {
-	cop_ranking_feature f;
-	cop_ranking_describe(learner, i, &f);
-	if (f.constant)
+	size_t index = f->part[part].index + (f->part[part].candidate ? names->contexts : 0);
+	if (f->part[part].constant)
 		(void)snprintf(out, size, "constant");
-	else if (f.has_feature && f.has_candidate_feature)
-		put_product(names, f.feature, names->contexts + f.candidate_feature, out, size);
-	else if (f.has_feature)
-		(void)cop_inspect_names_feature(names, f.feature, out, size);
-	else if (f.has_candidate_feature)
-		(void)cop_inspect_names_feature(names, names->contexts + f.candidate_feature, out, size);
 	else
-		name_hashed(names, learner, i, out, size);
+		(void)cop_inspect_names_feature(names, index, out, size);
 }
 
 void cop_inspect_names_input(
         const cop_inspect_names *names, const cop_learner *learner, size_t i, char *out, size_t size)
 {
-	size_t j, k;
-	if (names->ranks)
-		name_joint(names, learner, i, out, size);
-	else if (i == names->contexts)
-		(void)snprintf(out, size, "constant");
-	else if (cop_learner_product(learner, i, &j, &k))
-		put_product(names, j, k, out, size);
-	else
-		(void)cop_inspect_names_feature(names, i, out, size);
+	char first[COP_INSPECT_NAME_ROOM], second[COP_INSPECT_NAME_ROOM];
+	cop_learner_feature f;
+	cop_learner_describe(learner, i, &f);
+	if (f.count == 0) {
+		name_hashed(names, learner, i, out, size);
+		return;
+	}
+	name_part(names, &f, 0, first, sizeof first);
+	if (f.count > 1)
+		name_part(names, &f, 1, second, sizeof second);
+	(void)snprintf(out, size, "%s%s%s", first, f.count > 1 ? "*" : "", f.count > 1 ? second : "");
 }
 
 static bool is_known(const cop_inspect_names *names, size_t i, bool named)

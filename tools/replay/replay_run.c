@@ -191,7 +191,7 @@ static unsigned bits_of(size_t dimension)
 	return bits;
 }
 
-static bool is_value(const cop_model_settings *settings) { return strcmp(settings->learner.learner, "value") == 0; }
+static bool is_value(const cop_model_settings *settings) { return cop_learner_plays_values(&settings->learner); }
 
 static void fit_model(const cop_replay_run *run, const cop_replay_setting *setting, cop_model_settings *out)
 {
@@ -217,7 +217,7 @@ static void fit_model(const cop_replay_run *run, const cop_replay_setting *setti
 static cop_err check_kind(const cop_replay_run *run, const cop_replay_setting *setting,
         const cop_model_settings *settings, cop_diag *diag)
 {
-	bool ranks = strcmp(settings->learner.learner, "rank") == 0;
+	bool ranks = cop_learner_plays_candidates(&settings->learner);
 	if (setting->kind == COP_REPLAY_CONSTANT && run->limits.arms > 0 && setting->constant >= run->limits.arms) {
 		cop_diag_message(diag, "constant:%" PRIu32 ": expected an action from 0 to %zu", setting->constant,
 		        run->limits.arms - 1);

@@ -137,7 +137,7 @@ static cop_err load_sections(const cop_section_file *file, cop_replay_state *out
 	if (err != COP_OK)
 		return err;
 	const cop_learner_settings *l = &cop_model_get_settings(out->model)->learner;
-	out->limits.values = strcmp(l->learner, "value") == 0;
+	out->limits.values = cop_learner_plays_values(l);
 	bool fits = (out->limits.values ? COP_BINS : l->arms) == out->limits.arms &&
 	            (out->limits.candidates == 0 || l->max_candidates == out->limits.candidates) &&
 	            (l->features != 0) == cop_feature_space_is_dense(out->space) &&

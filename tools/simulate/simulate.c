@@ -267,8 +267,8 @@ static bool read_run_option(options *o, int option, const char *text)
 
 static bool is_given(const options *o, int option) { return o->given[option - DATA]; }
 static bool is_live(const options *o) { return o->live.requests != NULL; }
-static bool is_value(const options *o) { return strcmp(o->learner.settings.learner, "value") == 0; }
-static bool is_rank(const options *o) { return strcmp(o->learner.settings.learner, "rank") == 0; }
+static bool is_value(const options *o) { return cop_learner_plays_values(&o->learner.settings); }
+static bool is_rank(const options *o) { return cop_learner_plays_candidates(&o->learner.settings); }
 static bool is_huber(const options *o) { return is_value(o) && o->sim.huber; }
 /* With --live the daemon's model has the say. */
 static bool has_probes(const options *o) { return is_live(o) || o->learner.settings.feedback != COP_VALUE_BINS; }

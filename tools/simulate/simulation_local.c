@@ -1,6 +1,5 @@
 /* Time is the event's number: no reward window ends within a run. */
 #include "base/mem.h"
-#include "learn/ranking.h"
 #include "simulation.h"
 
 typedef struct local {
@@ -44,20 +43,15 @@ static cop_err feedback(void *state, uint64_t id, const double *loss, size_t cou
 
 static cop_err greedy(void *state, const cop_row *x, double *out, cop_diag *diag)
 {
-	local *l = state;
-	if (l->items->count == 0) {
-		*out = cop_learner_greedy(cop_model_learner(l->model), x, NULL);
-		return COP_OK;
-	}
+	const local *l = state;
 	const cop_candidates set = { l->items->count, l->items->row, NULL };
-	cop_decision any = { .p = 1.0 };
-	cop_policy_view view;
-	cop_err err = cop_ranking_view(cop_model_learner(l->model), x, &set, &any, &view);
-	if (err != COP_OK)
-		cop_diag_message(diag, "rank: %s", cop_err_text(err));
-	else
-		*out = (double)view.best;
-	return err;
+	cop_learner *learner = cop_model_learner(l->model);
+	if (!cop_learner_can_decide(learner, &set)) {
+		cop_diag_message(diag, "rank: %s", cop_err_text(COP_EINVAL));
+		return COP_EINVAL;
+	}
+	*out = cop_learner_greedy(learner, x, &set);
+	return COP_OK;
 }
 
 static void close_local(void *state)

@@ -149,8 +149,9 @@ static cop_err losses_of(void *context, const cop_row *x, size_t arms, float *ou
 
 static void fill_settings(const cop_sim_refits *r, cop_refit_settings *set)
 {
-	const cop_learner_settings *l = &cop_model_learner(r->model)->settings;
-	unsigned height = strcmp(l->learner, "dgt") == 0 ? l->height : DEFAULT_HEIGHT;
+	const cop_learner *learner = cop_model_learner(r->model);
+	const cop_learner_settings *l = &learner->settings;
+	unsigned height = learner->class->one_tree ? l->height : DEFAULT_HEIGHT;
 	cop_refit_defaults(set);
 	set->model = MODEL_NAME;
 	set->method = r->set.method;

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "learn/learner.h"
-#include "learn/ranking.h"
 #include "tools/common/options.h"
 #include "tools/common/command.h"
 
@@ -78,7 +77,7 @@ static cop_err stream_init(stream *s, const cop_learner_settings *settings, size
 	cop_err err = cop_learner_new(settings, &s->learner, diag);
 	if (err != COP_OK)
 		return err;
-	bool ranks = cop_ranking_is(s->learner);
+	bool ranks = s->learner->class->candidates;
 	s->entries = settings->features != 0 ? settings->features : present;
 	s->value = cop_mem_alloc(ROWS * s->entries, sizeof *s->value);
 	s->index = cop_mem_alloc(settings->features != 0 ? 0 : ROWS * s->entries, sizeof *s->index);
@@ -101,12 +100,12 @@ static cop_err one_ranking(stream *s, const cop_row *row, size_t at)
 {
 	const cop_candidates candidates = { .count = CANDIDATES, .row = s->candidate + at * CANDIDATES };
 	cop_decision decision;
-	cop_err err = cop_ranking_decide(s->learner, row, &candidates, &decision);
+	cop_err err = cop_learner_decide(s->learner, row, &candidates, &decision);
 	if (err != COP_OK)
 		return err;
 	const cop_row *played = &candidates.row[decision.arm];
 	double loss = first_of(row) * first_of(played) > 0.0F ? 0.0 : 1.0;
-	return cop_ranking_learn(s->learner, row, played, &decision, loss, true);
+	return cop_learner_learn(s->learner, row, &candidates, &decision, &loss, true);
 }
 
 /* Decided, answered and learned. */
@@ -114,7 +113,7 @@ static cop_err one_event(stream *s)
 {
 	size_t at = s->events++ % ROWS;
 	const cop_row *row = &s->row[at];
-	if (cop_ranking_is(s->learner))
+	if (s->learner->class->candidates)
 		return one_ranking(s, row, at);
 	cop_decision decision;
 	double loss[2];

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "learn/ranking.h"
+#include "learn/learner.h"
 #include "rows.h"
 
 #define RANK_D    4 /* of contexts */
@@ -84,6 +84,14 @@ static inline cop_learner *rank_learner(const cop_learner_settings *s)
 	return learner;
 }
 
+/* From the played candidate alone. */
+static inline cop_err rank_learn(cop_learner *learner, const cop_row *x, const cop_row *played, const cop_decision *d,
+        double loss, bool decided_here)
+{
+	const cop_candidates c = { .row = played };
+	return cop_learner_learn(learner, x, &c, d, &loss, decided_here);
+}
+
 /* n events: decide, then learn; returns the mean excess of the played loss over the least. */
 static inline double rank_run(cop_learner *learner, cop_rng *rng, bool sparse, size_t count, size_t n)
 {
@@ -92,11 +100,10 @@ static inline double rank_run(cop_learner *learner, cop_rng *rng, bool sparse, s
 		rank_event e;
 		cop_decision d;
 		rank_draw(&e, rng, sparse, count);
-		assert_int_equal(cop_ranking_decide(learner, &e.row, &e.set, &d), COP_OK);
+		assert_int_equal(cop_learner_decide(learner, &e.row, &e.set, &d), COP_OK);
 		assert_true(d.arm < e.set.count && d.p > 0.0 && d.p <= 1.0);
 		total += e.loss[d.arm] - e.loss[e.best];
-		assert_int_equal(
-		        cop_ranking_learn(learner, &e.row, &e.candidate[d.arm], &d, e.loss[d.arm], true), COP_OK);
+		assert_int_equal(rank_learn(learner, &e.row, &e.candidate[d.arm], &d, e.loss[d.arm], true), COP_OK);
 	}
 	return total / (double)n;
 }

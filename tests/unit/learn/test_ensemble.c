@@ -34,7 +34,7 @@ static void check_takes_part(cop_learner *learner, const cop_row *x, unsigned ex
 	const cop_decision d = { .arm = 1, .p = 1.0 };
 	size_t count = 0;
 	assert_int_equal(cop_learner_explanation_init(learner, &e), COP_OK);
-	cop_learner_explain(learner, x, &d, &e);
+	cop_learner_explain(learner, x, NULL, &d, &e);
 	for (size_t i = 0; cop_learner_expert_names[i] != NULL; i++)
 		if ((experts >> i & 1u) != 0) {
 			assert_true(count < e.expert_count);
@@ -126,16 +126,16 @@ static void test_product_tells_every_pair_once(void **state)
 	int seen[FIXTURE_D][FIXTURE_D] = { { 0 } };
 	size_t found = 0, i, j;
 	for (size_t index = 0; index < 1000; index++) {
-		assert_false(cop_learner_product(sparse, index, &i, &j));
-		assert_false(cop_learner_product(linear, index, &i, &j));
-		if (!cop_learner_product(dense, index, &i, &j))
+		assert_false(sparse->class->product(sparse, index, &i, &j));
+		assert_false(linear->class->product(linear, index, &i, &j));
+		if (!dense->class->product(dense, index, &i, &j))
 			continue;
 		assert_true(index > FIXTURE_D && i <= j && j < FIXTURE_D);
 		assert_int_equal(seen[i][j]++, 0);
 		found++;
 	}
 	assert_int_equal(found, FIXTURE_D * (FIXTURE_D + 1) / 2);
-	assert_false(cop_learner_product(dense, SIZE_MAX, &i, &j));
+	assert_false(dense->class->product(dense, SIZE_MAX, &i, &j));
 	cop_learner_free(dense);
 	cop_learner_free(sparse);
 	cop_learner_free(linear);
@@ -158,7 +158,7 @@ static void test_explain_features_are_inputs_or_products(void **state)
 		double sum = 0.0;
 		fixture_draw(&event, &rng, false);
 		assert_int_equal(cop_learner_decide(learner, &event.row, NULL, &d), COP_OK);
-		cop_learner_explain(learner, &event.row, &d, &e);
+		cop_learner_explain(learner, &event.row, NULL, &d, &e);
 		assert_int_equal(e.expert_count, 5);
 		for (size_t m = 0; m < e.expert_count; m++) {
 			const cop_explained_expert *expert = &e.experts[m];
@@ -166,7 +166,7 @@ static void test_explain_features_are_inputs_or_products(void **state)
 			sum += expert->weight * expert->prediction;
 			for (size_t f = 0; f < expert->count; f++) {
 				size_t i, j, index = expert->features[f].index;
-				bool product = cop_learner_product(learner, index, &i, &j);
+				bool product = learner->class->product(learner, index, &i, &j);
 				assert_true(index <= FIXTURE_D || product);
 				assert_true(!product || strcmp(expert->name, "quadratic") == 0);
 				products += product;
@@ -211,7 +211,7 @@ static void view_of(cop_learner *learner, const uint8_t *mask, float *loss, doub
 	cop_decision d = { .arm = 0, .p = 1.0 };
 	cop_rng_init(&rng, FIXTURE_SEED, 5);
 	fixture_draw(&e, &rng, false);
-	assert_int_equal(cop_learner_view(learner, &e.row, mask, &d, &view), COP_OK);
+	assert_int_equal(cop_learner_view(learner, &e.row, &(cop_candidates){ .mask = mask }, &d, &view), COP_OK);
 	assert_int_equal(view.arms, FIXTURE_ARMS);
 	memcpy(loss, view.loss, FIXTURE_ARMS * sizeof *loss);
 	memcpy(p, view.p, FIXTURE_ARMS * sizeof *p);
@@ -219,7 +219,7 @@ static void view_of(cop_learner *learner, const uint8_t *mask, float *loss, doub
 	size_t lowest = 0; /* what is best without optimism; no mask forbids arm 0 */
 	for (size_t k = 1; k < FIXTURE_ARMS; k++)
 		lowest = (mask == NULL || mask[k] != 0) && loss[k] < loss[lowest] ? k : lowest;
-	assert_int_equal((size_t)cop_learner_greedy(learner, &e.row, mask), lowest);
+	assert_int_equal((size_t)cop_learner_greedy(learner, &e.row, &(cop_candidates){ .mask = mask }), lowest);
 }
 
 static void test_optimism_tries_what_was_never_played(void **state)
@@ -302,18 +302,21 @@ static void one_event(cop_learner *learner, const fixture_event *e, const fixtur
 		cop_decision looked = { .arm = 1, .p = 1.0 };
 		assert_int_equal(cop_learner_view(learner, &other->row, NULL, &looked, &view), COP_OK);
 		(void)cop_learner_greedy(learner, &other->row, NULL);
-		cop_learner_explain(learner, &other->row, &looked, why);
+		cop_learner_explain(learner, &other->row, NULL, &looked, why);
 	}
 	if (by == TAKE || by == TAKE_AND_LOOK_AROUND) {
-		assert_int_equal(cop_learner_take(learner, &e->row, mask, &d, &loss, &view), COP_OK);
+		assert_int_equal(
+		        cop_learner_take(learner, &e->row, &(cop_candidates){ .mask = mask }, &d, &loss, &view),
+		        COP_OK);
 		return;
 	}
-	assert_int_equal(cop_learner_follow(learner, &e->row, mask, &d, &view), COP_OK);
+	assert_int_equal(cop_learner_follow(learner, &e->row, &(cop_candidates){ .mask = mask }, &d, &view), COP_OK);
 	if (by == FOLLOW_EXPLAIN_LEARN) {
-		cop_learner_explain(learner, &e->row, &d, why);
+		cop_learner_explain(learner, &e->row, NULL, &d, why);
 		(void)cop_learner_greedy(learner, &other->row, NULL);
 	}
-	assert_int_equal(cop_learner_learn(learner, &e->row, mask, &d, &loss, true), COP_OK);
+	assert_int_equal(
+	        cop_learner_learn(learner, &e->row, &(cop_candidates){ .mask = mask }, &d, &loss, true), COP_OK);
 }
 
 static void run_by(way by, bool sparse, unsigned experts, cop_bytes *bytes)
@@ -372,8 +375,10 @@ static void test_take_refused_changes_nothing(void **state)
 	(void)fixture_run(learner, &rng, false, 100);
 	fixture_draw(&e, &rng, false);
 	fixture_save(learner, &before);
-	assert_int_equal(cop_learner_take(learner, &e.row, nobody, &d, &loss, &view), COP_EINVAL);
-	assert_int_equal(cop_learner_follow(learner, &e.row, nobody, &d, &view), COP_EINVAL);
+	assert_int_equal(
+	        cop_learner_take(learner, &e.row, &(cop_candidates){ .mask = nobody }, &d, &loss, &view), COP_EINVAL);
+	assert_int_equal(
+	        cop_learner_follow(learner, &e.row, &(cop_candidates){ .mask = nobody }, &d, &view), COP_EINVAL);
 	fixture_save(learner, &after);
 	assert_bytes_equal(&before, &after);
 	cop_bytes_fini(&before);

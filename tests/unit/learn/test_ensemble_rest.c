@@ -81,7 +81,7 @@ static unsigned resting(cop_learner *learner)
 	double sum = 0.0;
 	assert_int_equal(cop_learner_explanation_init(learner, &e), COP_OK);
 	assert_int_equal(cop_learner_view(learner, &row, NULL, &d, &view), COP_OK);
-	cop_learner_explain(learner, &row, &d, &e);
+	cop_learner_explain(learner, &row, NULL, &d, &e);
 	const size_t average = e.expert_count - 1;
 	assert_string_equal(e.experts[average].name, "average");
 	for (size_t i = 0; i <= average; i++) {
@@ -202,8 +202,9 @@ static void learn_among_three(cop_learner *learner, const uint8_t *mask)
 		cop_decision d = { .arm = (uint32_t)(n % 3), .p = 1.0 / 3.0 };
 		draw(&e, &rng, STRAIGHT);
 		const double loss = loss_among_three(&e, d.arm, &rng);
-		cop_learner_advance(learner, &e.row);
-		assert_int_equal(cop_learner_learn(learner, &e.row, mask, &d, &loss, true), COP_OK);
+		cop_learner_advance(learner, &e.row, NULL);
+		assert_int_equal(
+		        cop_learner_learn(learner, &e.row, &(cop_candidates){ .mask = mask }, &d, &loss, true), COP_OK);
 	}
 }
 
@@ -281,7 +282,7 @@ static void test_replay_of_late_losses_comes_to_the_same(void **state)
 		draw(&w->e, &rng, since == 0 ? STRAIGHT : PRODUCTS);
 		w->e.row.dense = w->e.x;
 		assert_int_equal(cop_learner_decide(live, &w->e.row, NULL, &w->d), COP_OK);
-		cop_learner_advance(replay, &w->e.row);
+		cop_learner_advance(replay, &w->e.row, NULL);
 		if (n % 500 == 0) {
 			unsigned now = resting(live);
 			changes += now != before;

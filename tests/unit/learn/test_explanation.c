@@ -42,7 +42,7 @@ static void check_expert_features(
 		} else if (f.index <= d) {
 			check_features(&f, 1, x, d);
 		} else {
-			assert_true(cop_learner_product(learner, f.index, &i, &j));
+			assert_true(learner->class->product(learner, f.index, &i, &j));
 			assert_true(i <= j && j < d);
 			assert_true(fabsf(f.value - 0.25f * fminf(fmaxf(x[i] * x[j], -5.0f), 5.0f)) < 1e-6f);
 			assert_true(
@@ -125,7 +125,7 @@ static void check_learner(const char *name, bool sparse)
 		memset(x, 0, sizeof x);
 		for (size_t i = 0; i < (sparse ? row.nnz : row.d); i++)
 			x[sparse ? row.index[i] : i] = sparse ? row.value[i] : row.dense[i];
-		cop_learner_explain(learner, &event.row, &decision, &e);
+		cop_learner_explain(learner, &event.row, NULL, &decision, &e);
 		assert_int_equal(e.arm, decision.arm);
 		assert_true(e.rev == learner->rev);
 		check_experts(learner, &e, x, d);

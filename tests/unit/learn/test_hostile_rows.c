@@ -83,8 +83,8 @@ static double rank_event_loss(cop_learner *learner, rank_event *e, const disturb
 			e->x[j] = HUGE_VALUE;
 	mask[0] = huge == NULL || !huge->in_candidate;
 	e->set.mask = mask;
-	assert_int_equal(cop_ranking_decide(learner, &e->row, &e->set, &d), COP_OK);
-	assert_int_equal(cop_ranking_learn(learner, &e->row, &e->candidate[d.arm], &d, e->loss[d.arm], true), COP_OK);
+	assert_int_equal(cop_learner_decide(learner, &e->row, &e->set, &d), COP_OK);
+	assert_int_equal(rank_learn(learner, &e->row, &e->candidate[d.arm], &d, e->loss[d.arm], true), COP_OK);
 	return e->loss[d.arm];
 }
 

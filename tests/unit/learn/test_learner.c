@@ -151,11 +151,15 @@ static void test_masked_arms_are_never_played(void **state)
 			cop_bytes_init(&after);
 			if (eligible == 0) {
 				fixture_save(learner, &before);
-				assert_int_equal(cop_learner_decide(learner, &e.row, mask, &d), COP_EINVAL);
+				assert_int_equal(
+				        cop_learner_decide(learner, &e.row, &(cop_candidates){ .mask = mask }, &d),
+				        COP_EINVAL);
 				fixture_save(learner, &after);
 				assert_bytes_equal(&before, &after);
 			} else {
-				assert_int_equal(cop_learner_decide(learner, &e.row, mask, &d), COP_OK);
+				assert_int_equal(
+				        cop_learner_decide(learner, &e.row, &(cop_candidates){ .mask = mask }, &d),
+				        COP_OK);
 				assert_true(d.arm < FIXTURE_ARMS && mask[d.arm]);
 				assert_true(d.p > 0.0 && d.p <= 1.0);
 				assert_true(eligible > 1 || (d.p == 1.0 && d.greedy));
@@ -228,7 +232,7 @@ static void test_warm_learner_allocates_nothing(void **state)
 			cop_decision d;
 			fixture_draw(&event, &rng, variants[i].sparse);
 			assert_int_equal(cop_learner_decide(learner, &event.row, NULL, &d), COP_OK);
-			cop_learner_explain(learner, &event.row, &d, &e);
+			cop_learner_explain(learner, &event.row, NULL, &d, &e);
 			(void)cop_learner_greedy(learner, &event.row, NULL);
 		}
 		assert_int_equal(cop_test_alloc_count(), 0);
@@ -257,7 +261,7 @@ static void test_greedy_and_explain_change_nothing(void **state)
 			double y = cop_learner_greedy(learner, &event.row, NULL);
 			cop_decision d = { .arm = learner->class->values ? 0 : (uint32_t)y, .p = 1.0, .y = y };
 			assert_true(y >= 0.0 && y <= (learner->class->values ? 1.0 : FIXTURE_ARMS - 1.0));
-			cop_learner_explain(learner, &event.row, &d, &e);
+			cop_learner_explain(learner, &event.row, NULL, &d, &e);
 		}
 		fixture_save(learner, &after);
 		assert_bytes_equal(&before, &after);

@@ -79,7 +79,7 @@ static size_t errors_of(cop_learner *learner, bool sparse, double *error, double
 		fixture_draw(&event, &rng, sparse);
 		loss[i] = loss_of(&event, d.y);
 		mean += loss[i] / LOOKS;
-		cop_learner_explain(learner, &event.row, &d, &e);
+		cop_learner_explain(learner, &event.row, NULL, &d, &e);
 		members = e.expert_count;
 		assert_true(members <= MEMBERS);
 		for (size_t m = 0; m < members; m++)
@@ -201,13 +201,13 @@ static void test_products_are_named_by_the_inputs_that_they_multiply(void **stat
 	(void)state;
 	cop_learner *learner = learner_of(false);
 	size_t d = learner->settings.features, i, j, at = d + 1;
-	assert_false(cop_learner_product(learner, d, &i, &j));
+	assert_false(learner->class->product(learner, d, &i, &j));
 	for (size_t a = 0; d <= 9 && a < d; a++)
 		for (size_t b = a; b < d; b++, at++) {
-			assert_true(cop_learner_product(learner, at, &i, &j));
+			assert_true(learner->class->product(learner, at, &i, &j));
 			assert_true(i == a && j == b);
 		}
-	assert_false(cop_learner_product(learner, at, &i, &j));
+	assert_false(learner->class->product(learner, at, &i, &j));
 	cop_learner_free(learner);
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "learn/ranking.h"
+#include "learn/learner.h"
 #include "support_guard.h"
 
 #define EVENTS 4
@@ -84,13 +84,15 @@ static void run_arms(const world *w)
 			memset(mask, 0, w->arms);
 			mask[w->arms - 1] = 1;
 		}
-		assert_int_equal(cop_learner_decide(learner, &x, mask, &decision), COP_OK);
+		assert_int_equal(cop_learner_decide(learner, &x, &(cop_candidates){ .mask = mask }, &decision), COP_OK);
 		if (mask != NULL)
 			assert_int_equal(decision.arm, w->arms - 1);
-		cop_learner_explain(learner, &x, &decision, &e);
+		cop_learner_explain(learner, &x, NULL, &decision, &e);
 		drop_row(&x);
 		x = new_row(w, dimension(w), w->d, i);
-		assert_int_equal(cop_learner_learn(learner, &x, mask, &decision, loss, true), COP_OK);
+		assert_int_equal(
+		        cop_learner_learn(learner, &x, &(cop_candidates){ .mask = mask }, &decision, loss, true),
+		        COP_OK);
 		cop_test_guard_free(mask);
 		drop_row(&x);
 	}
@@ -112,14 +114,16 @@ static void run_candidates(const world *w)
 		memset(mask, 0, w->arms);
 		mask[w->arms - 1] = 1;
 		const cop_candidates c = { w->arms, rows, mask };
-		assert_int_equal(cop_ranking_decide(learner, &x, &c, &decision), COP_OK);
+		assert_int_equal(cop_learner_decide(learner, &x, &c, &decision), COP_OK);
 		assert_int_equal(decision.arm, w->arms - 1);
 		for (size_t k = 0; k + 1 < w->arms; k++)
 			drop_row(&rows[k]);
 		cop_row played = rows[w->arms - 1];
 		cop_test_guard_free(mask);
 		cop_test_guard_free(rows);
-		assert_int_equal(cop_ranking_learn(learner, &x, &played, &decision, 0.25, true), COP_OK);
+		assert_int_equal(cop_learner_learn(learner, &x, &(cop_candidates){ .row = &played }, &decision,
+		                         &(double){ 0.25 }, true),
+		        COP_OK);
 		drop_row(&played);
 		drop_row(&x);
 	}

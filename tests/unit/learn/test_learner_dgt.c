@@ -227,7 +227,7 @@ static void test_decide_predicts_one_minus_sigmoid_of_leaf(void **state)
 			if (theta[k] > theta[best])
 				best = k;
 		assert_int_equal(cop_learner_decide(learner, &e.row, NULL, &d), COP_OK);
-		cop_learner_explain(learner, &e.row, &d, &why);
+		cop_learner_explain(learner, &e.row, NULL, &d, &why);
 		assert_true(fabs(why.prediction - 1.0 / (1.0 + exp((double)theta[d.arm]))) < 1e-5);
 		assert_int_equal(d.greedy, d.arm == best); /* eq. (7), delta 0.3 */
 		assert_true(fabs(d.p - (d.arm == best ? 0.7 + 0.3 / K : 0.3 / K)) < 1e-12);

@@ -111,17 +111,16 @@ static void test_masked_candidates_are_never_played(void **state)
 			e.set.mask = mask;
 			uint64_t rev = learner->rev;
 			if (eligible == 0) {
-				assert_int_equal(cop_ranking_decide(learner, &e.row, &e.set, &d), COP_EINVAL);
+				assert_int_equal(cop_learner_decide(learner, &e.row, &e.set, &d), COP_EINVAL);
 				continue;
 			}
-			assert_int_equal(cop_ranking_decide(learner, &e.row, &e.set, &d), COP_OK);
+			assert_int_equal(cop_learner_decide(learner, &e.row, &e.set, &d), COP_OK);
 			assert_int_equal(mask[d.arm], 1);
 			assert_true(d.rev == rev);
 			if (eligible == 1)
 				assert_true(d.p == 1.0 && d.greedy);
 			assert_int_equal(
-			        cop_ranking_learn(learner, &e.row, &e.candidate[d.arm], &d, e.loss[d.arm], true),
-			        COP_OK);
+			        rank_learn(learner, &e.row, &e.candidate[d.arm], &d, e.loss[d.arm], true), COP_OK);
 		}
 		cop_learner_free(learner);
 	}
@@ -143,9 +142,9 @@ static void test_view_is_what_decide_draws_from(void **state)
 		cop_decision d;
 		cop_policy_view view;
 		rank_draw(&e, &rng, false, 0);
-		assert_int_equal(cop_ranking_decide(decides, &e.row, &e.set, &d), COP_OK);
+		assert_int_equal(cop_learner_decide(decides, &e.row, &e.set, &d), COP_OK);
 		cop_decision same = { .arm = d.arm, .p = d.p };
-		assert_int_equal(cop_ranking_follow(follows, &e.row, &e.set, &same, &view), COP_OK);
+		assert_int_equal(cop_learner_follow(follows, &e.row, &e.set, &same, &view), COP_OK);
 		assert_int_equal(view.arms, e.set.count);
 		assert_true(view.p[d.arm] == d.p && same.rev == d.rev && same.greedy == d.greedy);
 		assert_memory_equal(same.prediction, d.prediction, 3 * sizeof *d.prediction);
@@ -156,11 +155,11 @@ static void test_view_is_what_decide_draws_from(void **state)
 		}
 		assert_true(fabs(sum - 1.0) < 1e-12);
 		const cop_row *played = &e.candidate[d.arm];
-		assert_int_equal(cop_ranking_learn(decides, &e.row, played, &d, e.loss[d.arm], true), COP_OK);
-		assert_int_equal(cop_ranking_learn(follows, &e.row, played, &same, e.loss[d.arm], true), COP_OK);
+		assert_int_equal(rank_learn(decides, &e.row, played, &d, e.loss[d.arm], true), COP_OK);
+		assert_int_equal(rank_learn(follows, &e.row, played, &same, e.loss[d.arm], true), COP_OK);
 		cop_decision wrong = { .arm = (uint32_t)e.set.count, .p = 1.0 };
-		assert_int_equal(cop_ranking_view(follows, &e.row, &e.set, &wrong, &view), COP_EINVAL);
-		assert_int_equal(cop_ranking_follow(follows, &e.row, &e.set, &wrong, &view), COP_EINVAL);
+		assert_int_equal(cop_learner_view(follows, &e.row, &e.set, &wrong, &view), COP_EINVAL);
+		assert_int_equal(cop_learner_follow(follows, &e.row, &e.set, &wrong, &view), COP_EINVAL);
 		rank_save(decides, &one);
 		rank_save(follows, &two);
 		assert_bytes_equal(&one, &two);
@@ -188,9 +187,9 @@ static size_t likeliest(double optimism, bool sparse, rank_event *e, cop_policy_
 		for (size_t k = 0; k < 4; k++)
 			e->a[k][2] = n % 2 == 0 ? 0.01f : -0.01f;
 		d.arm = (uint32_t)(n % 4);
-		assert_int_equal(cop_ranking_follow(learner, &e->row, &e->set, &d, view), COP_OK);
+		assert_int_equal(cop_learner_follow(learner, &e->row, &e->set, &d, view), COP_OK);
 		const double loss = 0.2 + 0.1 * (double)(e->a[d.arm][0] > 0.0f);
-		assert_int_equal(cop_ranking_learn(learner, &e->row, &e->candidate[d.arm], &d, loss, true), COP_OK);
+		assert_int_equal(rank_learn(learner, &e->row, &e->candidate[d.arm], &d, loss, true), COP_OK);
 	}
 	/* Alike, and alike good, but for what was never seen in the last one. */
 	for (size_t k = 0; k < 4; k++)
@@ -198,7 +197,7 @@ static size_t likeliest(double optimism, bool sparse, rank_event *e, cop_policy_
 			e->a[k][j] = j == 0 ? (k == 0 ? -0.5f : -0.4f) : 0.0f;
 	e->a[3][0] = 0.5f;
 	e->a[3][2] = 0.2f;
-	assert_int_equal(cop_ranking_view(learner, &e->row, &e->set, &d, view), COP_OK);
+	assert_int_equal(cop_learner_view(learner, &e->row, &e->set, &d, view), COP_OK);
 	size_t most = 0;
 	for (size_t k = 1; k < 4; k++)
 		most = view->p[k] > view->p[most] ? k : most;
@@ -243,11 +242,11 @@ static void test_advance_moves_as_decide_does(void **state)
 		rank_event e;
 		cop_decision d;
 		rank_draw(&e, &rng, true, 0);
-		assert_int_equal(cop_ranking_decide(a, &e.row, &e.set, &d), COP_OK);
-		cop_ranking_advance(b, &e.row, &e.set);
+		assert_int_equal(cop_learner_decide(a, &e.row, &e.set, &d), COP_OK);
+		cop_learner_advance(b, &e.row, &e.set);
 		for (int i = 0; i < 2; i++)
 			assert_int_equal(
-			        cop_ranking_learn(i == 0 ? a : b, &e.row, &e.candidate[d.arm], &d, e.loss[d.arm], true),
+			        rank_learn(i == 0 ? a : b, &e.row, &e.candidate[d.arm], &d, e.loss[d.arm], true),
 			        COP_OK);
 		rank_save(a, &one);
 		rank_save(b, &two);
@@ -279,10 +278,10 @@ static void test_wrong_calls_are_refused_and_change_nothing(void **state)
 	cop_candidates wrong[] = { { 0, e.candidate, NULL }, { RANK_MOST + 1, e.candidate, NULL },
 		{ 3, e.candidate, none } };
 	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(cop_ranking_decide(learner, &e.row, &wrong[i], &d), COP_EINVAL);
+		assert_int_equal(cop_learner_decide(learner, &e.row, &wrong[i], &d), COP_EINVAL);
 	d = (cop_decision){ .p = 1.0 };
-	assert_int_equal(cop_ranking_learn(learner, &e.row, e.candidate, &d, 1.5, true), COP_EINVAL);
-	assert_int_equal(cop_ranking_learn(learner, &e.row, e.candidate, &d, (double)NAN, true), COP_ENONFINITE);
+	assert_int_equal(rank_learn(learner, &e.row, e.candidate, &d, 1.5, true), COP_EINVAL);
+	assert_int_equal(rank_learn(learner, &e.row, e.candidate, &d, (double)NAN, true), COP_ENONFINITE);
 	rank_save(learner, &after);
 	assert_bytes_equal(&before, &after);
 	cop_bytes_fini(&before);
@@ -341,11 +340,11 @@ static void test_running_allocates_nothing(void **state)
 			rank_event e;
 			cop_decision d = { .p = 1.0 };
 			rank_draw(&e, &rng, sparse != 0, 0);
-			cop_ranking_explain(learner, &e.row, &e.candidate[0], &e.set, &d, &why);
+			cop_learner_explain(learner, &e.row, &e.set, &d, &why);
 			assert_int_equal(why.score_count, e.set.count);
 			assert_true(fabs((double)why.scores[0] - why.prediction) < 1e-6);
 			assert_int_equal(why.expert_count, 3);
-			cop_ranking_explain(learner, &e.row, &e.candidate[0], NULL, &d, &why);
+			cop_learner_explain(learner, &e.row, &(cop_candidates){ .row = e.candidate }, &d, &why);
 			assert_int_equal(why.score_count, 0);
 		}
 		assert_int_equal(cop_test_alloc_count(), 0);
@@ -372,7 +371,7 @@ static void test_predictions_are_of_the_present_context(void **state)
 			rank_event e;
 			cop_decision d = { .p = 1.0 };
 			rank_draw(&e, &rng, sparse != 0, 0);
-			cop_ranking_explain(learner, &e.row, &e.candidate[0], NULL, &d, &why);
+			cop_learner_explain(learner, &e.row, &(cop_candidates){ .row = e.candidate }, &d, &why);
 			for (size_t i = 0; i < why.expert_count; i++) {
 				const cop_explained_expert *expert = &why.experts[i];
 				if (strcmp(expert->name, "trees") != 0)
@@ -438,10 +437,10 @@ static void test_extreme_rows_keep_the_model_finite(void **state)
 			e.x[n % RANK_D] = values[n % 7];
 			for (size_t k = 0; k < e.set.count; k++)
 				e.a[k][n % RANK_A] = values[(n + k) % 7];
-			assert_int_equal(cop_ranking_decide(learner, &e.row, &e.set, &d), COP_OK);
+			assert_int_equal(cop_learner_decide(learner, &e.row, &e.set, &d), COP_OK);
 			assert_true(d.p > 0.0 && d.p <= 1.0);
-			assert_int_equal(cop_ranking_learn(
-			                         learner, &e.row, &e.candidate[d.arm], &d, (double)(n % 2), n % 3 != 0),
+			assert_int_equal(
+			        rank_learn(learner, &e.row, &e.candidate[d.arm], &d, (double)(n % 2), n % 3 != 0),
 			        COP_OK);
 		}
 		rank_save(learner, &bytes); /* loading refuses what is not finite */
@@ -456,22 +455,23 @@ static void test_features_are_described(void **state)
 {
 	(void)state;
 	cop_learner_settings s;
-	cop_ranking_feature f;
+	cop_learner_feature f;
 	rank_settings(&s, false);
 	cop_learner *learner = rank_learner(&s);
-	cop_ranking_describe(learner, 2, &f);
-	assert_true(f.has_feature && !f.has_candidate_feature && f.feature == 2);
-	cop_ranking_describe(learner, RANK_D + 1, &f);
-	assert_true(!f.has_feature && f.has_candidate_feature && f.candidate_feature == 1);
-	cop_ranking_describe(learner, RANK_D + RANK_A, &f);
-	assert_true(f.constant && !f.has_feature && !f.has_candidate_feature);
-	cop_ranking_describe(learner, RANK_D + RANK_A + 1 + 2 * RANK_A + 1, &f);
-	assert_true(f.has_feature && f.has_candidate_feature && f.feature == 2 && f.candidate_feature == 1);
+	cop_learner_describe(learner, 2, &f);
+	assert_true(f.count == 1 && !f.part[0].candidate && !f.part[0].constant && f.part[0].index == 2);
+	cop_learner_describe(learner, RANK_D + 1, &f);
+	assert_true(f.count == 1 && f.part[0].candidate && !f.part[0].constant && f.part[0].index == 1);
+	cop_learner_describe(learner, RANK_D + RANK_A, &f);
+	assert_true(f.count == 1 && f.part[0].constant);
+	cop_learner_describe(learner, RANK_D + RANK_A + 1 + 2 * RANK_A + 1, &f);
+	assert_true(f.count == 2 && !f.part[0].candidate && f.part[1].candidate);
+	assert_true(f.part[0].index == 2 && f.part[1].index == 1);
 	cop_learner_free(learner);
 	rank_settings(&s, true);
 	learner = rank_learner(&s);
-	cop_ranking_describe(learner, ((size_t)2 << RANK_BITS) + 5, &f);
-	assert_true(!f.constant && !f.has_feature && !f.has_candidate_feature);
+	cop_learner_describe(learner, ((size_t)2 << RANK_BITS) + 5, &f);
+	assert_int_equal(f.count, 0);
 	cop_learner_free(learner);
 }
 

@@ -4,7 +4,7 @@
 
 #include "support.h"
 
-#include "learn/ranking.h"
+#include "learn/learner.h"
 #include "learn/refit.h"
 #include "rank_fixture.h"
 #include "refitted_fixture.h"
@@ -14,7 +14,7 @@
 static refit_shape shape_of(const cop_learner *learner, bool sparse, bool linear)
 {
 	const cop_learner_settings *s = &learner->settings;
-	size_t d = cop_learner_dimension(s) + (cop_ranking_is(learner) ? cop_ranking_dimension(s) : 0);
+	size_t d = cop_learner_dimension(s) + (learner->class->candidates ? cop_learner_candidate_dimension(s) : 0);
 	return (refit_shape){
 		.d = d, .outputs = s->arms == 0 ? 1 : s->arms, .depth = 3, .sparse = sparse, .linear = linear
 	};
@@ -130,7 +130,7 @@ static void test_ensemble_expert_says_what_the_trees_say(void **state)
 		uint64_t rev = learner->rev;
 		cop_explanation why;
 		assert_int_equal(cop_learner_explanation_init(learner, &why), COP_OK);
-		cop_learner_explain(learner, &e.row, &d, &why);
+		cop_learner_explain(learner, &e.row, NULL, &d, &why);
 		size_t own = why.expert_count;
 		cop_explanation_fini(&why);
 		refit(learner, trees);
@@ -144,7 +144,7 @@ static void test_ensemble_expert_says_what_the_trees_say(void **state)
 		assert_int_equal(
 		        cop_learner_learn(learner, &e.row, NULL, &d, &loss, true), COP_OK); /* from before the refit */
 		assert_int_equal(cop_learner_explanation_init(learner, &why), COP_OK);
-		cop_learner_explain(learner, &e.row, &again, &why);
+		cop_learner_explain(learner, &e.row, NULL, &again, &why);
 		assert_int_equal(why.expert_count, own + 1);
 		assert_string_equal(why.experts[own].name, "refit");
 		assert_int_equal(why.experts[own].trees, 2);
@@ -271,7 +271,7 @@ static void test_dgt_leaves_windows_open_for_about_half(void **state)
 			fixture_event e;
 			const cop_decision d = { 0 };
 			fixture_draw(&e, &rng, false);
-			cop_learner_explain(learner, &e.row, &d, &why);
+			cop_learner_explain(learner, &e.row, NULL, &d, &why);
 			open += fabsf(why.nodes[0].margin) <= 1.0f;
 		}
 		assert_in_range(open, 100, 280); /* of scale 1 it is left as it came */
@@ -326,7 +326,7 @@ static void test_rank_scorer_says_what_the_trees_say(void **state)
 		cop_policy_view view;
 		rank_draw(&e, &rng, sparse != 0, 5);
 		d.arm = 3;
-		assert_int_equal(cop_ranking_view(learner, &e.row, &e.set, &d, &view), COP_OK);
+		assert_int_equal(cop_learner_view(learner, &e.row, &e.set, &d, &view), COP_OK);
 		float x[2 << RANK_BITS] = { 0 }, work;
 		double says;
 		size_t first = sparse ? (size_t)1 << RANK_BITS : RANK_D;
@@ -339,7 +339,7 @@ static void test_rank_scorer_says_what_the_trees_say(void **state)
 		assert_float_equal(d.prediction[learner->class->predictions], fmin(fmax(says, 0.0), 1.0), 1e-5);
 		cop_explanation why;
 		assert_int_equal(cop_learner_explanation_init(learner, &why), COP_OK);
-		cop_ranking_explain(learner, &e.row, &e.candidate[3], &e.set, &d, &why);
+		cop_learner_explain(learner, &e.row, &e.set, &d, &why);
 		assert_string_equal(why.experts[why.expert_count - 1].name, "refit");
 		cop_explanation_fini(&why);
 		assert_int_equal(cop_learner_clone(learner, &same), COP_OK);

@@ -79,10 +79,9 @@ static void test_skyline_told_one_candidate_learns_as_if_it_was_played(void **st
 		assert_int_equal(cop_skyline_decide(skyline, &e.row, &e.set, &best), COP_OK);
 		assert_int_equal(cop_skyline_learn(skyline, &e.row, &one, e.loss, &learned), COP_OK);
 		assert_int_equal(learned, 1);
-		assert_int_equal(cop_ranking_follow(plain, &e.row, &e.set, &d, &view), COP_OK);
+		assert_int_equal(cop_learner_follow(plain, &e.row, &e.set, &d, &view), COP_OK);
 		assert_int_equal(best, view.best);
-		assert_int_equal(
-		        cop_ranking_learn(plain, &e.row, &e.candidate[d.arm], &d, e.loss[d.arm], true), COP_OK);
+		assert_int_equal(rank_learn(plain, &e.row, &e.candidate[d.arm], &d, e.loss[d.arm], true), COP_OK);
 	}
 	cop_bytes_init(&told);
 	cop_bytes_init(&played);

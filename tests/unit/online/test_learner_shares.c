@@ -60,17 +60,21 @@ static double play(cop_learner *learner, const cop_learner_settings *s, double f
 		double loss[2];
 		fixture_draw(&e, &rng, false);
 		size_t eligible = mask_of(n, mask);
-		assert_int_equal(cop_learner_decide(learner, &e.row, mask, &d), COP_OK);
+		assert_int_equal(cop_learner_decide(learner, &e.row, &(cop_candidates){ .mask = mask }, &d), COP_OK);
 		cop_policy_view viewed = cop_learner_viewed(learner);
 		assert_true(viewed.p[d.arm] == d.p);
 		assert_true(d.p >= floor / (double)eligible);
 		least = fmin(least, lowest(&viewed, mask) * (double)eligible);
 		cop_decision same = { .arm = d.arm, .p = d.p };
-		assert_int_equal(cop_learner_follow(shadow, &e.row, mask, &same, &view), COP_OK);
+		assert_int_equal(
+		        cop_learner_follow(shadow, &e.row, &(cop_candidates){ .mask = mask }, &same, &view), COP_OK);
 		assert_true(view.p[d.arm] == d.p);
 		(void)fixture_loss(learner, &e, &d, loss);
-		assert_int_equal(cop_learner_learn(learner, &e.row, mask, &d, loss, true), COP_OK);
-		assert_int_equal(cop_learner_learn(shadow, &e.row, mask, &same, loss, true), COP_OK);
+		assert_int_equal(
+		        cop_learner_learn(learner, &e.row, &(cop_candidates){ .mask = mask }, &d, loss, true), COP_OK);
+		assert_int_equal(
+		        cop_learner_learn(shadow, &e.row, &(cop_candidates){ .mask = mask }, &same, loss, true),
+		        COP_OK);
 	}
 	cop_learner_free(shadow);
 	return least;
@@ -118,14 +122,13 @@ static void test_floor_holds_over_candidates(void **state)
 			for (size_t k = 0; k < e.set.count; k++)
 				eligible += mask[k] = k == 0 || n % 2 == 0 || k % 2 == 0;
 			e.set.mask = mask;
-			assert_int_equal(cop_ranking_decide(learner, &e.row, &e.set, &d), COP_OK);
+			assert_int_equal(cop_learner_decide(learner, &e.row, &e.set, &d), COP_OK);
 			cop_policy_view view = cop_learner_viewed(learner);
 			double least = lowest(&view, mask) * (double)eligible;
 			assert_true(view.arms == e.set.count && least >= LEAST * (1.0 - 1e-12));
 			at_floor += least <= LEAST * (1.0 + 1e-12);
 			assert_int_equal(
-			        cop_ranking_learn(learner, &e.row, &e.candidate[d.arm], &d, e.loss[d.arm], true),
-			        COP_OK);
+			        rank_learn(learner, &e.row, &e.candidate[d.arm], &d, e.loss[d.arm], true), COP_OK);
 		}
 		assert_true(at_floor > EVENTS / 4);
 		cop_learner_free(learner);

@@ -149,8 +149,10 @@ static void test_explain_row_takes_the_greedy_action_of_the_eligible(void **stat
 			const cop_explanation *why;
 			uint8_t mask[FIXTURE_ARMS] = { n & 1, (n >> 1) & 1, (n >> 2) & 1, 1 };
 			fixture_draw(&e, &rng, false);
-			cop_model_explain_row(model, &e.row, n % 2 ? mask : NULL, &d, &why);
-			double best = cop_learner_greedy(cop_model_learner(model), &e.row, n % 2 ? mask : NULL);
+			const cop_candidates c = { .mask = n % 2 ? mask : NULL };
+			const cop_model_context context = { .x = &e.row, .mask = c.mask };
+			assert_int_equal(cop_model_explain_context(model, &context, &d, &why), COP_OK);
+			double best = cop_learner_greedy(cop_model_learner(model), &e.row, &c);
 			assert_true(d.p == 1.0);
 			assert_true(l == 2 ? d.y == best : d.arm == (uint32_t)best);
 			assert_true(l == 2 || n % 2 == 0 || mask[d.arm]);

@@ -134,7 +134,8 @@ static void try_bytes(const cop_model_settings *s, bool sparse, const cop_bytes 
 			fixture_draw(&e, &rng, sparse);
 			assert_int_equal(decide_context(model, &id, &e.row, NULL, 2e9, &d, &repeated), COP_OK);
 			assert_true(d.p > 0.0 && d.p <= 1.0 && d.arm < FIXTURE_ARMS);
-			cop_model_explain_row(model, &e.row, NULL, &d, &why);
+			const cop_model_context context = { .x = &e.row };
+			assert_int_equal(cop_model_explain_context(model, &context, &d, &why), COP_OK);
 			cop_feedback_result result;
 			double loss[2] = { 0.25, 0.5 };
 			size_t count = cop_learner_losses(&s->learner);

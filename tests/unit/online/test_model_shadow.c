@@ -24,11 +24,11 @@ static cop_trees *trees_for(cop_model *model, uint64_t seed)
 {
 	const cop_learner *l = cop_model_learner(model);
 	const cop_learner_settings *s = &l->settings;
-	size_t d = cop_learner_dimension(s) + (cop_ranking_is(l) ? cop_ranking_dimension(s) : 0);
+	size_t d = cop_learner_dimension(s) + (l->class->candidates ? cop_learner_candidate_dimension(s) : 0);
 	const refit_shape shape = { .d = d,
 		.outputs = s->arms == 0 ? 1 : s->arms,
 		.depth = 3,
-		.sparse = s->features == 0 && !cop_ranking_is(l) };
+		.sparse = s->features == 0 && !l->class->candidates };
 	return refit_trees(&shape, 1, seed);
 }
 
@@ -78,7 +78,7 @@ static void rank_step(cop_model *model, cop_rng *rng, bool sparse, uint64_t n)
 
 static void run(cop_model *model, cop_rng *rng, bool sparse, uint64_t *from, size_t n)
 {
-	bool ranks = cop_ranking_is(cop_model_learner(model));
+	bool ranks = cop_model_learner(model)->class->candidates;
 	if (!ranks)
 		model_run(model, rng, sparse, *from, n);
 	for (uint64_t i = *from; ranks && i < *from + n; i++)
