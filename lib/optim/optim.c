@@ -63,7 +63,7 @@ static bool settings_are_valid(const cop_optim_settings *s)
 {
 	return s->lr >= 0.0 && s->lr <= 1e6 && s->momentum >= 0.0 && s->momentum < 1.0 && s->alpha >= 0.0 &&
 	       s->alpha < 1.0 && s->eps >= 1e-12 && s->eps <= 1.0 && s->beta1 >= 0.0 && s->beta1 <= 0.9999 &&
-	       s->beta2 >= 0.0 && s->beta2 < 1.0;
+	       s->beta2 >= 0.0 && s->beta2 < 1.0 && s->nu1 >= 0.0 && s->nu1 <= 1.0 && s->nu2 >= 0.0 && s->nu2 <= 1.0;
 }
 
 void cop_optim_free(cop_optim *optim)
@@ -148,6 +148,10 @@ static cop_optim_coefficients coefficients(const cop_optim *optim)
 		.eps_out = s->eps_inside ? 0.0f : (float)s->eps,
 		.lr_unbiased = (float)(s->lr / (1.0 - pow(s->beta1, t))),
 		.unbias2 = (float)(1.0 / (1.0 - pow(s->beta2, t))),
+		.average1 = (float)(s->nu1 / (1.0 - pow(s->beta1, t))),
+		.rest_nu1 = (float)(1.0 - s->nu1),
+		.average2 = (float)(s->nu2 / (1.0 - pow(s->beta2, t))),
+		.rest_nu2 = (float)(1.0 - s->nu2),
 	};
 }
 

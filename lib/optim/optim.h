@@ -8,6 +8,8 @@
  *     adagrad   s += g^2;  w -= lr g / root(s)
  *     adam      m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2;
  *               w -= lr m / (1 - beta1^t) / root(v / (1 - beta2^t))
+ *     qhadam    m and v as adam's, both with their bias corrected;                      (Ma and Yarats 2019, eq. 13)
+ *               w -= lr ((1 - nu1) g + nu1 m) / root((1 - nu2) g^2 + nu2 v)
  * All state starts at 0. The owner keeps the weights and sets lr between steps (optim/schedule.h). Stepping allocates
  * nothing. One thread per object. */
 #ifndef COP_OPTIM_OPTIM_H
@@ -27,6 +29,7 @@ typedef struct cop_optim_settings {
 	double eps;      /* [1e-12, 1] */
 	double beta1;    /* [0, 0.9999] */
 	double beta2;    /* [0, 1) */
+	double nu1, nu2; /* [0, 1]: qhadam's share of the averages */
 	bool eps_inside; /* eps under the root; default false, as the papers' programs */
 } cop_optim_settings;
 

@@ -19,9 +19,11 @@ typedef struct cop_optim_coefficients {
 	float alpha, rest_alpha; /* alpha and 1 - alpha; so below */
 	float beta1, rest_beta1;
 	float beta2, rest_beta2;
-	float eps_in, eps_out; /* sqrt(s + eps_in) + eps_out: one of them is 0 */
-	float lr_unbiased;     /* lr / (1 - beta1^t) */
-	float unbias2;         /* 1 / (1 - beta2^t) */
+	float eps_in, eps_out;    /* sqrt(s + eps_in) + eps_out: one of them is 0 */
+	float lr_unbiased;        /* lr / (1 - beta1^t) */
+	float unbias2;            /* 1 / (1 - beta2^t) */
+	float average1, rest_nu1; /* nu1 / (1 - beta1^t) and 1 - nu1, */
+	float average2, rest_nu2; /* nu2 / (1 - beta2^t) and 1 - nu2 */
 } cop_optim_coefficients;
 
 typedef struct cop_optim_rule {

@@ -117,12 +117,29 @@ static void adam(const cop_optim_coefficients *c, size_t n, float *restrict w, c
 	}
 }
 
+static void qhadam(const cop_optim_coefficients *c, size_t n, float *restrict w, const float *restrict g,
+        float *restrict s1, float *restrict s2)
+{
+	float b1 = c->beta1, rest1 = c->rest_beta1, b2 = c->beta2, rest2 = c->rest_beta2, lr = c->lr;
+	float old1 = c->average1, new1 = c->rest_nu1, old2 = c->average2, new2 = c->rest_nu2;
+	float in = c->eps_in, out = c->eps_out;
+#pragma omp simd
+	for (size_t i = 0; i < n; i++) {
+		float square = g[i] * g[i];
+		s1[i] = settled(b1 * s1[i] + rest1 * g[i]);
+		s2[i] = settled(b2 * s2[i] + rest2 * square);
+		w[i] -= lr * (new1 * g[i] + old1 * s1[i]) / (sqrtf(new2 * square + old2 * s2[i] + in) + out);
+	}
+}
+
 static const cop_optim_rule rules[] = {
 	{ "sgd", { .lr = 1e-2, .eps = 1e-8 }, false, false, none, decay_nothing, sgd },
 	{ "momentum", { .lr = 1e-2, .momentum = 0.9, .eps = 1e-8 }, false, false, one, decay_momentum, momentum },
 	{ "rmsprop", { .lr = 1e-2, .alpha = 0.99, .eps = 1e-5 }, true, false, one_or_momentum, decay_rmsprop, rmsprop },
 	{ "adagrad", { .lr = 1e-1, .eps = 1e-8 }, true, false, one, decay_nothing, adagrad },
 	{ "adam", { .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8 }, false, true, two, decay_adam, adam },
+	{ "qhadam", { .lr = 1e-3, .beta1 = 0.995, .beta2 = 0.999, .nu1 = 0.7, .nu2 = 1.0, .eps = 1e-8 }, false, true,
+	        two, decay_adam, qhadam },
 };
 
 const cop_optim_rule *cop_optim_rules(size_t *count)

@@ -37,10 +37,15 @@ static void naive_step(const char *name, const cop_optim_settings *s, naive *o, 
 			o->s1[i] += g * g;
 			o->w[i] -= s->lr * g / root(s, o->s1[i]);
 		} else {
-			assert_string_equal(name, "adam");
+			bool quasi = strcmp(name, "qhadam") == 0;
+			assert_true(quasi || strcmp(name, "adam") == 0);
 			o->s1[i] = s->beta1 * o->s1[i] + (1.0 - s->beta1) * g;
 			o->s2[i] = s->beta2 * o->s2[i] + (1.0 - s->beta2) * g * g;
 			double m = o->s1[i] / (1.0 - pow(s->beta1, t)), v = o->s2[i] / (1.0 - pow(s->beta2, t));
+			if (quasi) {
+				m = (1.0 - s->nu1) * g + s->nu1 * m;
+				v = (1.0 - s->nu2) * g * g + s->nu2 * v;
+			}
 			o->w[i] -= s->lr * m / root(s, v);
 		}
 	}
@@ -322,7 +327,8 @@ static void test_step_state_of_quiet_gradients_is_never_subnormal(void **state)
 		const char *name;
 		double momentum;
 		size_t states;
-	} cases[] = { { "momentum", 0.9, 1 }, { "rmsprop", 0.0, 1 }, { "rmsprop", 0.9, 2 }, { "adam", 0.0, 2 } };
+	} cases[] = { { "momentum", 0.9, 1 }, { "rmsprop", 0.0, 1 }, { "rmsprop", 0.9, 2 }, { "adam", 0.0, 2 },
+		{ "qhadam", 0.0, 2 } };
 	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
 		cop_optim_settings settings = defaults(cases[k].name);
 		settings.momentum = cases[k].momentum;
@@ -446,6 +452,12 @@ static void test_new_bad_arguments_are_refused(void **state)
 	bad = good;
 	bad.beta1 = 1.0;
 	assert_int_equal(cop_optim_new("adam", &bad, 1, 1, &optim), COP_EINVAL);
+	bad = good;
+	bad.nu1 = 1.5;
+	assert_int_equal(cop_optim_new("qhadam", &bad, 1, 1, &optim), COP_EINVAL);
+	bad = good;
+	bad.nu2 = -0.5;
+	assert_int_equal(cop_optim_new("qhadam", &bad, 1, 1, &optim), COP_EINVAL);
 	bad = good;
 	bad.eps = (double)NAN;
 	assert_int_equal(cop_optim_new("adam", &bad, 1, 1, &optim), COP_EINVAL);
