@@ -105,25 +105,6 @@ static bool settings_are_valid(const cop_dgt_fit_settings *s)
 	return sizes && rates && penalties && paths;
 }
 
-static bool sample_is_valid(const cop_sample *sample)
-{
-	const void *wanted = sample->task == COP_TASK_CLASSES ? (const void *)sample->label : sample->target;
-	if (sample->n == 0 || sample->n > UINT32_MAX || sample->outputs == 0 || wanted == NULL)
-		return false;
-	double weight = 0.0;
-	for (size_t i = 0; i < sample->n; i++) {
-		size_t row = cop_sample_row(sample, i);
-		if (row >= sample->rows->n)
-			return false;
-		if (sample->task == COP_TASK_CLASSES && sample->label[row] >= sample->outputs)
-			return false;
-		if (sample->weight != NULL && !not_negative((double)sample->weight[row]))
-			return false;
-		weight += sample->weight != NULL ? (double)sample->weight[row] : 1.0;
-	}
-	return weight > 0.0;
-}
-
 /* Table 12, and straight lines between its heights. */
 static size_t hidden_width(const cop_dgt_fit_settings *s)
 {
@@ -233,11 +214,6 @@ static cop_err fit_init(training *fit)
 	return allocate(fit) ? COP_OK : COP_ENOMEM;
 }
 
-static double weight_of(const cop_sample *sample, size_t row)
-{
-	return sample->weight != NULL ? (double)sample->weight[row] : 1.0;
-}
-
 static void start(training *fit, cop_rng *rng)
 {
 	double bound = pow(2.0, -0.5 * (double)fit->settings->height), sum = 0.0;
@@ -247,27 +223,9 @@ static void start(training *fit, cop_rng *rng)
 		fit->w[fit->factors + i] = (float)(bound * (2.0 * cop_rng_unit(rng) - 1.0));
 	for (size_t i = 0; i < fit->sample->n; i++) {
 		fit->order[i] = (uint32_t)cop_sample_row(fit->sample, i);
-		sum += weight_of(fit->sample, fit->order[i]);
+		sum += cop_sample_weight(fit->sample, fit->order[i]);
 	}
 	fit->weight = sum / (double)fit->sample->n;
-}
-
-static void gather(training *fit, size_t rows, const uint32_t *row)
-{
-	size_t inputs = fit->d + 1;
-	for (size_t i = 0; i < rows; i++) {
-		cop_row view;
-		float *x = fit->x + i * inputs;
-		cop_dataset_row(fit->sample->rows, row[i], &view);
-		if (view.dense != NULL) {
-			memcpy(x, view.dense, fit->d * sizeof *x);
-		} else {
-			memset(x, 0, fit->d * sizeof *x);
-			for (size_t e = 0; e < view.nnz; e++)
-				x[view.index[e]] = view.value[e];
-		}
-		x[fit->d] = 1.0f;
-	}
 }
 
 /* Mean loss of the batch's predictions; gf becomes its gradient, and g's last entry that by the shared bias. */
@@ -278,7 +236,7 @@ static double batch_loss(training *fit, size_t rows, const uint32_t *row)
 	double loss = 0.0, by_shared = 0.0;
 	for (size_t i = 0; i < rows; i++) {
 		float *f = fit->f + i * outputs, *g = fit->gf + i * outputs;
-		double share = weight_of(fit->sample, row[i]) / (fit->weight * (double)rows);
+		double share = cop_sample_weight(fit->sample, row[i]) / (fit->weight * (double)rows);
 		for (size_t k = 0; k < outputs; k++)
 			f[k] += shared;
 		loss += share * cop_dgt_loss_row(fit->settings, fit->sample, row[i], f, g);
@@ -347,7 +305,7 @@ static cop_err update(training *fit, size_t rows, const uint32_t *row, double *l
 	const float *theta = fit->w + fit->factors;
 	float *dtheta = fit->g + fit->factors;
 	sharpen(fit);
-	gather(fit, rows, row);
+	cop_sample_gather(fit->sample, rows, row, fit->x);
 	cop_dgt_network_forward(fit->network, fit->w, rows, fit->x, fit->a);
 	cop_dgt_paths_forward(fit->paths, rows, fit->a, theta, fit->f);
 	*loss = batch_loss(fit, rows, row);
@@ -405,7 +363,7 @@ static double validation_loss(training *fit)
 		const float *theta = fit->w + fit->factors + (t - fit->nodes) * fit->outputs;
 		for (size_t k = 0; k < fit->outputs; k++)
 			fit->f[k] = theta[k] + shared;
-		double weight = weight_of(sample, number);
+		double weight = cop_sample_weight(sample, number);
 		loss += weight * cop_dgt_loss_row(fit->settings, sample, number, fit->f, fit->gf);
 		weights += weight;
 	}
@@ -482,10 +440,10 @@ cop_err cop_dgt_fit(const cop_dgt_fit_settings *settings, const cop_sample *samp
         cop_rng *rng, const cop_progress *progress, cop_dgt_fit_report *report, cop_tree **out)
 {
 	*out = NULL;
-	if (!settings_are_valid(settings) || !loss_fits(settings, sample->task) || !sample_is_valid(sample))
+	if (!settings_are_valid(settings) || !loss_fits(settings, sample->task) || !cop_sample_is_valid(sample))
 		return COP_EINVAL;
 	if (validation != NULL && (validation->task != sample->task || validation->outputs != sample->outputs ||
-	                                  validation->rows->d != sample->rows->d || !sample_is_valid(validation)))
+	                                  validation->rows->d != sample->rows->d || !cop_sample_is_valid(validation)))
 		return COP_EINVAL;
 	training fit = { .settings = settings, .sample = sample, .validation = validation };
 	cop_err err = fit_init(&fit);

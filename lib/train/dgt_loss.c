@@ -5,35 +5,7 @@
 #include <math.h>
 
 #include "base/assert.h"
-
-static double cross_entropy(size_t outputs, uint32_t label, const float *f, float *g)
-{
-	float top = f[0];
-	double sum = 0.0;
-	for (size_t i = 1; i < outputs; i++)
-		top = f[i] > top ? f[i] : top;
-	size_t k = 0;
-	do {
-		g[k] = expf(f[k] - top);
-		sum += (double)g[k];
-	} while (++k < outputs);
-	float scale = (float)(1.0 / sum);
-	for (k = 0; k < outputs; k++)
-		g[k] *= scale;
-	g[label] -= 1.0f;
-	return log(sum) - (double)(f[label] - top);
-}
-
-static double squared(size_t outputs, const float *y, const float *f, float *g)
-{
-	double sum = 0.0, share = 1.0 / (double)outputs;
-	for (size_t k = 0; k < outputs; k++) {
-		double error = (double)f[k] - (double)y[k];
-		sum += error * error;
-		g[k] = (float)(2.0 * error * share);
-	}
-	return sum * share;
-}
+#include "train/row_loss.h"
 
 static double huber(size_t outputs, double delta, const float *y, const float *f, float *g)
 {
@@ -52,9 +24,9 @@ double cop_dgt_loss_row(
 	size_t outputs = sample->outputs;
 	switch (settings->loss) {
 	case COP_DGT_CROSS_ENTROPY:
-		return cross_entropy(outputs, sample->label[row], f, g);
+		return cop_row_loss_cross_entropy(outputs, sample->label[row], f, g);
 	case COP_DGT_SQUARED:
-		return squared(outputs, sample->target + row * outputs, f, g);
+		return cop_row_loss_squared(outputs, sample->target + row * outputs, f, g);
 	case COP_DGT_HUBER:
 		return huber(outputs, settings->huber, sample->target + row * outputs, f, g);
 	case COP_DGT_CUSTOM:

@@ -31,6 +31,19 @@ static inline size_t cop_sample_row(const cop_sample *sample, size_t i)
 	return sample->row != NULL ? sample->row[i] : i;
 }
 
+/* Weight of row number `row` of sample->rows. */
+static inline double cop_sample_weight(const cop_sample *sample, size_t row)
+{
+	return sample->weight != NULL ? (double)sample->weight[row] : 1.0;
+}
+
+/* There are rows, all of them exist, have a label below K or targets, and weights that are finite, not negative and not
+ * all 0. */
+bool cop_sample_is_valid(const cop_sample *sample);
+
+/* Rows number row[0..n) of sample->rows as [x; 1], into out: n x (d + 1). */
+void cop_sample_gather(const cop_sample *sample, size_t n, const uint32_t *row, float *out);
+
 /* Where a fit reports its progress and may be stopped. share in [0, 1]; text is one line without an end. */
 typedef struct cop_progress {
 	bool (*tell)(void *context, double share, const char *text); /* false: stop here, with what there is */
