@@ -45,7 +45,7 @@ typedef struct training {
 	double lr;
 } training;
 
-void cop_latent_defaults(cop_latent_settings *settings)
+void cop_latent_fit_defaults(cop_latent_settings *settings)
 {
 	*settings = (cop_latent_settings){ .depth = 6,
 		.lambda = 1.0,

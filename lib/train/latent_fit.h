@@ -9,7 +9,7 @@
 #define COP_TRAIN_LATENT_FIT_H
 
 #include "base/rng.h"
-#include "train/latent.h"
+#include "tree/latent.h"
 #include "train/sample.h"
 
 typedef struct cop_latent_settings {
@@ -25,7 +25,7 @@ typedef struct cop_latent_settings {
 } cop_latent_settings;
 
 /* The paper's, and a linear predictor. */
-void cop_latent_defaults(cop_latent_settings *settings);
+void cop_latent_fit_defaults(cop_latent_settings *settings);
 
 typedef struct cop_latent_report {
 	double validation_loss; /* the least; NaN without validation */

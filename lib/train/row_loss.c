@@ -1,3 +1,4 @@
+/* Losses are summed in double; gradients leave as floats, as the networks take them. */
 #include "train/row_loss.h"
 
 #include <math.h>

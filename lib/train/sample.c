@@ -1,3 +1,4 @@
+/* A sample is judged as a whole before a fit begins, so that fits need not look at its rows again. */
 #include "train/sample.h"
 
 #include <math.h>

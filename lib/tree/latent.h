@@ -1,16 +1,16 @@
-/* train/latent.h: a trained latent tree: splits, what is kept of each node, and the predictor of a row with its reach
+/* tree/latent.h: a trained latent tree: splits, what is kept of each node, and the predictor of a row with its reach
  * (Zantedeschi, Kusner, Niculae).
  *
  *     s = W [x; 1],  z = clip(q(s) + 1/2, 0, a),  f = predictor([x; z])
  *
  * a is fixed, so that a row's prediction does not depend on its neighbours. Rows are dense and scaled as in training.
  * One thread per object: predicting uses its workspace. */
-#ifndef COP_TRAIN_LATENT_H
-#define COP_TRAIN_LATENT_H
+#ifndef COP_TREE_LATENT_H
+#define COP_TREE_LATENT_H
 
 #include "base/bytes.h"
-#include "train/latent_routing.h"
-#include "train/mlp.h"
+#include "tree/latent_routing.h"
+#include "optim/mlp.h"
 #include "tree/tree.h"
 
 typedef struct cop_latent_shape {

@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "train/latent_routing.h"
-#include "train/mlp.h"
+#include "tree/latent_routing.h"
+#include "optim/mlp.h"
 
 #define SEED   4711U
 #define DEPTH  3

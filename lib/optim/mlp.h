@@ -1,12 +1,12 @@
-/* train/mlp.h: a multi-layer perceptron on mini-batches: linear layers with ELU and dropout between them.
+/* optim/mlp.h: a multi-layer perceptron on mini-batches: linear layers with ELU and dropout between them.
  *
  *     y = W^(L)( ... drop(elu(W^(1) x + b^(1))) ... ) + b^(L)
  *
  * L = 1 is a linear map. Hidden layer l, from 1, has min(width 2^(l-1), COP_MLP_MOST_WIDTH) outputs. All weights lie in
  * one array of the caller's: for each layer W (out x in, row-major), then b. Rows are row-major. BLAS does the work.
  * One thread per object. */
-#ifndef COP_TRAIN_MLP_H
-#define COP_TRAIN_MLP_H
+#ifndef COP_OPTIM_MLP_H
+#define COP_OPTIM_MLP_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* `y` of a hidden layer holds what the next one is given: after ELU and dropout. Its derivative follows from that value
  * and `kept`, which is 0 where a number was dropped and else what it was multiplied by. */
-#include "train/mlp.h"
+#include "optim/mlp.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
-/* Weights lie in one array: the splits' W, B x (d + 1), then the predictor's (train/mlp.h). Rows are predicted in pieces
+/* Weights lie in one array: the splits' W, B x (d + 1), then the predictor's (optim/mlp.h). Rows are predicted in pieces
  * of PIECE, whose input to the predictor is [x; z]. */
-#include "train/latent.h"
+#include "tree/latent.h"
 
 #include <math.h>
 #include <string.h>
