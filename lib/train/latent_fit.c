@@ -12,10 +12,11 @@
 #include "base/mem.h"
 #include "linalg/blas.h"
 #include "optim/optim.h"
+#include "train/latent_routing.h"
+#include "train/mlp.h"
 #include "train/row_loss.h"
 
 #define REFERENCE  4096 /* rows, at most, by which splits start and a is found */
-#define PIECE      256  /* rows of the validation at a time */
 #define MAX_BATCH  ((size_t)1 << 16)
 #define PROGRESS   2    /* epochs without any, after which the rate falls */
 #define LEAST_RATE 1e-3 /* of the first one */
@@ -38,7 +39,7 @@ typedef struct training {
 	float *x;              /* most x (d + 1), most of batch and reference */
 	float *split, *dsplit; /* B x most */
 	float *input, *dinput; /* most x inputs */
-	float *f, *gf;         /* most x K, most of batch and PIECE */
+	float *f, *gf;         /* batch x K */
 	double *a;
 	double best_loss;
 	unsigned best_epoch, epoch, stale;
@@ -88,7 +89,7 @@ static void fit_fini(training *fit)
 
 static bool allocate(training *fit, size_t most)
 {
-	const size_t outputs = fit->shape.outputs, judged = fit->batch > PIECE ? fit->batch : PIECE;
+	const size_t outputs = fit->shape.outputs;
 	return (fit->order = cop_mem_alloc(fit->sample->n, sizeof *fit->order)) != NULL &&
 	       (fit->fixed = cop_mem_alloc(fit->reference, sizeof *fit->fixed)) != NULL &&
 	       (fit->w = cop_mem_alloc(fit->weights, sizeof *fit->w)) != NULL &&
@@ -98,22 +99,19 @@ static bool allocate(training *fit, size_t most)
 	       (fit->dsplit = cop_mem_alloc(most, fit->splits * sizeof *fit->dsplit)) != NULL &&
 	       (fit->input = cop_mem_alloc(most, fit->inputs * sizeof *fit->input)) != NULL &&
 	       (fit->dinput = cop_mem_alloc(most, fit->inputs * sizeof *fit->dinput)) != NULL &&
-	       (fit->f = cop_mem_alloc(judged, outputs * sizeof *fit->f)) != NULL &&
-	       (fit->gf = cop_mem_alloc(judged, outputs * sizeof *fit->gf)) != NULL &&
+	       (fit->f = cop_mem_alloc(fit->batch, outputs * sizeof *fit->f)) != NULL &&
+	       (fit->gf = cop_mem_alloc(fit->batch, outputs * sizeof *fit->gf)) != NULL &&
 	       (fit->a = cop_mem_alloc(fit->nodes, sizeof *fit->a)) != NULL;
 }
 
 static cop_err make_parts(training *fit, size_t most)
 {
 	const cop_latent_settings *s = fit->settings;
-	const cop_mlp_shape mlp = { .in = fit->inputs,
-		.out = fit->shape.outputs,
-		.width = s->width,
-		.layers = s->layers,
-		.dropout = s->dropout,
-		.rows = fit->batch };
+	cop_mlp_shape mlp = { .layers = s->layers, .dropout = s->dropout, .rows = fit->batch };
 	cop_optim_settings optim;
 	cop_err err = cop_latent_weights(&fit->shape, &fit->weights);
+	for (unsigned l = 0; err == COP_OK && l <= s->layers; l++)
+		mlp.size[l] = cop_latent_layer_inputs(&fit->shape, l);
 	if (err == COP_OK)
 		err = cop_mlp_new(&mlp, &fit->mlp);
 	if (err == COP_OK)
@@ -271,27 +269,23 @@ static cop_err make_model(training *fit, cop_latent **out)
 }
 
 /* Mean loss of the validation's rows. */
-static double judge(training *fit, cop_latent *model)
+static double judge(training *fit, const cop_latent *model)
 {
 	const cop_sample *v = fit->validation;
 	const size_t outputs = fit->shape.outputs;
 	double sum = 0.0, weights = 0.0;
-	for (size_t from = 0; from < v->n; from += PIECE) {
-		uint32_t row[PIECE];
-		const size_t rows = v->n - from < PIECE ? v->n - from : PIECE;
-		for (size_t i = 0; i < rows; i++)
-			row[i] = (uint32_t)cop_sample_row(v, from + i);
-		cop_sample_gather(v, rows, row, fit->x);
-		cop_latent_predict(model, rows, fit->x, fit->f);
-		for (size_t i = 0; i < rows; i++) {
-			const float *f = fit->f + i * outputs;
-			const double weight = cop_sample_weight(v, row[i]);
-			sum += weight * (v->task == COP_TASK_CLASSES
-			                                ? -log(fmax((double)f[v->label[row[i]]], 1e-30))
-			                                : cop_row_loss_squared(
-			                                          outputs, v->target + row[i] * outputs, f, fit->gf));
-			weights += weight;
-		}
+	for (size_t i = 0; i < v->n; i++) {
+		const size_t number = cop_sample_row(v, i);
+		const double weight = cop_sample_weight(v, number);
+		cop_row row;
+		cop_dataset_row(v->rows, number, &row);
+		cop_latent_predict(model, &row, fit->f);
+		const double loss =
+		        v->task == COP_TASK_CLASSES
+		                ? -log(fmax((double)fit->f[v->label[number]], 1e-30))
+		                : cop_row_loss_squared(outputs, v->target + number * outputs, fit->f, fit->gf);
+		sum += weight * loss;
+		weights += weight;
 	}
 	return sum / weights;
 }
@@ -349,7 +343,7 @@ static double share_kept(const cop_latent *model)
 {
 	size_t kept = 0;
 	for (size_t t = 0; t < cop_latent_nodes(model); t++)
-		kept += cop_latent_kept(model)[t] > 0.0;
+		kept += cop_latent_kept(model)[t] > 0.0f;
 	return (double)kept / (double)cop_latent_nodes(model);
 }
 

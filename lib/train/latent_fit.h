@@ -8,6 +8,7 @@
 #ifndef COP_TRAIN_LATENT_FIT_H
 #define COP_TRAIN_LATENT_FIT_H
 
+#include "base/pool.h"
 #include "base/rng.h"
 #include "tree/latent.h"
 #include "train/sample.h"

@@ -1,32 +1,39 @@
 /* tree/latent.h: a trained latent tree: splits, what is kept of each node, and the predictor of a row with its reach
  * (Zantedeschi, Kusner, Niculae).
  *
- *     s = W [x; 1],  z = clip(q(s) + 1/2, 0, a),  f = predictor([x; z])
+ * A complete tree of depth D has B = 2^D - 1 splits and T = 2^(D+1) - 1 nodes in heap order, leaves included; a row goes
+ * left where s_t < 0. It reaches node t as far as
  *
- * a is fixed, so that a row's prediction does not depend on its neighbours. Rows are dense and scaled as in training.
- * One thread per object: predicting uses its workspace. */
+ *     z_t = clip(q_t + 1/2, 0, a_t),  q_root = 1, q_left = min(q_t, -s_t), q_right = min(q_t, s_t)     (eq. 1, 3)
+ *
+ * with s_t = <w_t, [x; 1]>, or elu of it. f = predictor([x; z]): linear layers with ELU between them. a is fixed after
+ * training, so that a row's prediction does not depend on its neighbours. Immutable; any thread. */
 #ifndef COP_TREE_LATENT_H
 #define COP_TREE_LATENT_H
 
 #include "base/bytes.h"
-#include "tree/latent_routing.h"
-#include "optim/mlp.h"
 #include "tree/tree.h"
+
+#define COP_LATENT_MAX_DEPTH  10
+#define COP_LATENT_MAX_LAYERS 8
+#define COP_LATENT_MOST_WIDTH 1024 /* of a hidden layer */
 
 typedef struct cop_latent_shape {
 	size_t d, outputs;
 	cop_tree_link link; /* values, or logits of classes */
-	unsigned depth;
-	bool elu; /* of the splits' values */
-	unsigned layers;
-	size_t width;
+	unsigned depth;     /* 1..COP_LATENT_MAX_DEPTH */
+	bool elu;           /* of the splits' values */
+	unsigned layers;    /* of the predictor, 1..COP_LATENT_MAX_LAYERS; 1: linear */
+	size_t width;       /* outputs of the first hidden layer; each next one has twice as many, up to the most */
 } cop_latent_shape;
 
-typedef struct cop_latent cop_latent;
-
-/* Numbers of the shape: splits x (d + 1), then the predictor's; COP_EINVAL: a number outside its range. COP_ENOMEM: they
- * do not fit. */
+/* Inputs of the predictor's layer l, from 0; at l = layers its outputs. */
+size_t cop_latent_layer_inputs(const cop_latent_shape *shape, unsigned l);
+/* Numbers of a shape in its order: W of the splits, B x (d + 1), then of each layer W (out x in, row-major) and b (out).
+ * COP_EINVAL: a number outside its range. COP_ENOMEM: too many to be had. */
 COP_CHECK cop_err cop_latent_weights(const cop_latent_shape *shape, size_t *weights);
+
+typedef struct cop_latent cop_latent;
 
 /* Copies w (as many as above) and a (T, not rising from parent to child, in [0, 1]). COP_EINVAL, COP_ENONFINITE,
  * COP_ENOMEM. Caller frees; on error *out is NULL. */
@@ -34,18 +41,18 @@ COP_CHECK cop_err cop_latent_new(const cop_latent_shape *shape, const float *w, 
 void cop_latent_free(cop_latent *latent);
 
 const cop_latent_shape *cop_latent_get_shape(const cop_latent *latent);
-size_t cop_latent_nodes(const cop_latent *latent);       /* T */
-const double *cop_latent_kept(const cop_latent *latent); /* a */
+size_t cop_latent_nodes(const cop_latent *latent);      /* T */
+const float *cop_latent_kept(const cop_latent *latent); /* a */
 
-/* Outputs (n x K: values, or probabilities) of n rows [x; 1] (n x (d + 1)). */
-void cop_latent_predict(cop_latent *latent, size_t n, const float *x, float *out);
-/* Reach of n such rows: z, n x T. */
-void cop_latent_reach(cop_latent *latent, size_t n, const float *x, float *z);
+/* z (T) of a row (row->d is d). */
+void cop_latent_reach(const cop_latent *latent, const cop_row *row, float *z);
+/* K outputs: values, or probabilities. */
+void cop_latent_predict(const cop_latent *latent, const cop_row *row, float *out);
 
-/* With a linear predictor: the hard tree of the nodes that are kept. A row goes where its splits send it, as far as
- * nodes are kept, and its leaf predicts as f does of a row that reaches each node of its way as far as a lets it, and
- * no other. Where every split's margin is at least 1/2 that is what the latent tree predicts. Caller frees *out.
- * COP_EINVAL: the predictor is not linear. COP_ENOMEM. */
+/* The hard tree of the nodes that are kept: a row goes where its splits send it, as far as nodes are kept. With a linear
+ * predictor a leaf predicts as f does of a row that reaches each node of its way as far as a lets it, and no other: what
+ * the latent tree predicts wherever every margin is at least 1/2. With hidden layers leaves are constants of 0.
+ * Caller frees *out. COP_ENOMEM. */
 COP_CHECK cop_err cop_latent_tree(const cop_latent *latent, cop_tree **out);
 
 /* As section "latent" version 1 of a model file. Errors stay in bytes->err. */

@@ -65,19 +65,20 @@ static cop_latent *fit(const scene *s, const cop_latent_settings *set, cop_pool 
 	return latent;
 }
 
-static double loss(const scene *s, cop_latent *latent)
+static double loss(const scene *s, const cop_latent *latent)
 {
-	float x[(D + 1) * N], out[2 * N];
 	double sum = 0.0;
 	const cop_sample *v = &s->validation;
-	cop_sample_gather(v, v->n, v->row, x);
-	cop_latent_predict(latent, v->n, x, out);
 	for (size_t i = 0; i < v->n; i++) {
 		const size_t row = v->row[i];
+		float out[2];
+		cop_row x;
+		cop_dataset_row(v->rows, row, &x);
+		cop_latent_predict(latent, &x, out);
 		if (v->task == COP_TASK_CLASSES)
-			sum += (out[2 * i + 1] > out[2 * i]) != (s->label[row] == 1);
+			sum += (out[1] > out[0]) != (s->label[row] == 1);
 		else
-			sum += pow((double)(out[i] - s->target[row]), 2.0);
+			sum += pow((double)(out[0] - s->target[row]), 2.0);
 	}
 	return sum / (double)v->n;
 }
@@ -147,7 +148,7 @@ static void test_greater_lambda_keeps_less(void **state)
 		set.epochs = 1;
 		cop_latent *latent = fit(&s, &set, NULL, NULL);
 		for (size_t t = 0; t < cop_latent_nodes(latent); t++)
-			sum += cop_latent_kept(latent)[t];
+			sum += (double)cop_latent_kept(latent)[t];
 		assert_true(sum <= before);
 		before = sum;
 		cop_latent_free(latent);

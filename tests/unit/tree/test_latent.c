@@ -15,7 +15,7 @@
 #define DEPTH 2
 #define B     3
 #define T     7
-#define ROWS  300 /* more than one piece */
+#define ROWS  300
 
 static const cop_latent_shape linear = { .d = D, .outputs = K, .link = COP_TREE_VALUES, .depth = DEPTH, .layers = 1 };
 
@@ -99,18 +99,22 @@ static void naive(const scene *s, const cop_latent_shape *shape, const float *x,
 static void check_predictions(const cop_latent_shape *shape, uint64_t stream)
 {
 	scene s;
-	float got[ROWS * K], z[ROWS * T];
+	float got[K], again[K], z[T];
 	double want[K], in[D + T];
 	begin(&s, shape, stream);
-	cop_latent_predict(s.latent, ROWS, s.x, got);
-	cop_latent_reach(s.latent, ROWS, s.x, z);
 	for (size_t i = 0; i < ROWS; i++) {
+		static const uint32_t index[D] = { 0, 1, 2, 3 };
+		const float *x = s.x + i * (D + 1);
+		const cop_row row = { .d = D, .dense = x }, sparse = { .d = D, .nnz = D, .index = index, .value = x };
+		cop_latent_predict(s.latent, &row, got);
+		cop_latent_predict(s.latent, &sparse, again);
+		cop_latent_reach(s.latent, &row, z);
 		naive(&s, shape, s.x + i * (D + 1), want);
 		input_of(&s, s.x + i * (D + 1), in);
 		for (size_t k = 0; k < K; k++)
-			assert_true(fabs((double)got[i * K + k] - want[k]) < 1e-4);
+			assert_true(fabs((double)got[k] - want[k]) < 1e-4 && fabsf(got[k] - again[k]) < 1e-4f);
 		for (size_t t = 0; t < T; t++)
-			assert_true(fabs((double)z[i * T + t] - in[D + t]) < 1e-5);
+			assert_true(fabs((double)z[t] - in[D + t]) < 1e-5);
 	}
 	end(&s);
 }
@@ -137,7 +141,7 @@ static void test_hard_tree_is_exact_where_margins_are(void **state)
 		cop_latent *steep;
 		cop_tree *tree;
 		size_t compared = 0;
-		float soft[ROWS * K], hard[K];
+		float soft[K], hard[K];
 		begin(&s, &linear, 4);
 		for (size_t i = 0; i < (size_t)B * (D + 1); i++)
 			s.w[i] *= 20.0f;
@@ -146,7 +150,6 @@ static void test_hard_tree_is_exact_where_margins_are(void **state)
 				s.a[t] = 0.0;
 		assert_int_equal(cop_latent_new(&linear, s.w, s.a, &steep), COP_OK);
 		assert_int_equal(cop_latent_tree(steep, &tree), COP_OK);
-		cop_latent_predict(steep, ROWS, s.x, soft);
 		assert_int_equal(cop_tree_leaves(tree), dropped < 2 ? 4 : 3);
 		for (size_t i = 0; i < ROWS; i++) {
 			const float *x = s.x + i * (D + 1);
@@ -158,8 +161,9 @@ static void test_hard_tree_is_exact_where_margins_are(void **state)
 				continue;
 			compared++;
 			(void)cop_tree_predict(tree, &row, hard);
+			cop_latent_predict(steep, &row, soft);
 			for (size_t k = 0; k < K; k++)
-				assert_true(fabsf(hard[k] - soft[i * K + k]) < 1e-4f);
+				assert_true(fabsf(hard[k] - soft[k]) < 1e-4f);
 		}
 		assert_true(compared > ROWS / 2);
 		cop_tree_free(tree);
@@ -168,7 +172,8 @@ static void test_hard_tree_is_exact_where_margins_are(void **state)
 	}
 }
 
-static void test_hard_tree_of_a_perceptron_is_refused(void **state)
+/* Its splits are the soft one's; what a leaf predicts is for whoever fits it. */
+static void test_hard_tree_of_a_perceptron_has_empty_leaves(void **state)
 {
 	(void)state;
 	scene s;
@@ -177,8 +182,18 @@ static void test_hard_tree_of_a_perceptron_is_refused(void **state)
 	deep.layers = 2;
 	deep.width = 3;
 	begin(&s, &deep, 5);
-	assert_int_equal(cop_latent_tree(s.latent, &tree), COP_EINVAL);
-	assert_null(tree);
+	assert_int_equal(cop_latent_tree(s.latent, &tree), COP_OK);
+	assert_true(cop_tree_leaves(tree) == 4 && cop_tree_constant_leaves(tree));
+	for (size_t i = 0; i < ROWS; i++) {
+		const cop_row row = { .d = D, .dense = s.x + i * (D + 1) };
+		float out[K];
+		size_t at = 0;
+		while (at < B)
+			at = 2 * at + 1 + (split(&s, at, row.dense) >= 0.0);
+		assert_int_equal(cop_tree_predict(tree, &row, out), at - B);
+		assert_true(out[0] == 0.0f && out[1] == 0.0f && out[2] == 0.0f);
+	}
+	cop_tree_free(tree);
 	end(&s);
 }
 
@@ -274,7 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_predictions_are_those_of_the_definition),
 		cmocka_unit_test(test_hard_tree_is_exact_where_margins_are),
-		cmocka_unit_test(test_hard_tree_of_a_perceptron_is_refused),
+		cmocka_unit_test(test_hard_tree_of_a_perceptron_has_empty_leaves),
 		cmocka_unit_test(test_saved_and_loaded_is_the_same_and_damage_is_refused),
 		cmocka_unit_test(test_wrong_parts_are_refused_and_memory_is_reported),
 	};

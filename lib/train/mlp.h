@@ -1,12 +1,11 @@
-/* optim/mlp.h: a multi-layer perceptron on mini-batches: linear layers with ELU and dropout between them.
+/* train/mlp.h: a multi-layer perceptron on mini-batches: linear layers with ELU and dropout between them.
  *
  *     y = W^(L)( ... drop(elu(W^(1) x + b^(1))) ... ) + b^(L)
  *
- * L = 1 is a linear map. Hidden layer l, from 1, has min(width 2^(l-1), COP_MLP_MOST_WIDTH) outputs. All weights lie in
- * one array of the caller's: for each layer W (out x in, row-major), then b. Rows are row-major. BLAS does the work.
- * One thread per object. */
-#ifndef COP_OPTIM_MLP_H
-#define COP_OPTIM_MLP_H
+ * L = 1 is a linear map. All weights lie in one array of the caller's: for each layer W (out x in, row-major), then b.
+ * Rows are row-major. BLAS does the work. One thread per object. */
+#ifndef COP_TRAIN_MLP_H
+#define COP_TRAIN_MLP_H
 
 #include <stddef.h>
 
@@ -14,14 +13,12 @@
 #include "base/rng.h"
 
 #define COP_MLP_MAX_LAYERS 8
-#define COP_MLP_MOST_WIDTH 1024
 
 typedef struct cop_mlp_shape {
-	size_t in, out;
-	size_t width;    /* of the first hidden layer; no matter when layers is 1 */
-	unsigned layers; /* L, 1..COP_MLP_MAX_LAYERS */
-	double dropout;  /* share of hidden numbers set to 0 in training, in [0, 1) */
-	size_t rows;     /* most of a batch */
+	unsigned layers;                     /* L, 1..COP_MLP_MAX_LAYERS */
+	size_t size[COP_MLP_MAX_LAYERS + 1]; /* inputs of each layer, then the outputs; >= 1 */
+	double dropout;                      /* share of hidden numbers set to 0 in training, in [0, 1) */
+	size_t rows;                         /* most of a batch */
 } cop_mlp_shape;
 
 typedef struct cop_mlp cop_mlp;
@@ -35,10 +32,10 @@ size_t cop_mlp_weights(const cop_mlp *mlp);
 /* Weights and biases uniform within 1 / sqrt(in) of 0. */
 void cop_mlp_start(const cop_mlp *mlp, cop_rng *rng, float *w);
 
-/* y (rows x out) of x (rows x in). rng: dropout is drawn from it; NULL: there is none. */
+/* y (rows x outputs) of x (rows x inputs). rng: dropout is drawn from it; NULL: there is none. */
 void cop_mlp_forward(cop_mlp *mlp, const float *w, size_t rows, const float *x, cop_rng *rng, float *y);
 /* Right after forward, with the same w, rows and x: gradients by the weights into g (overwritten, as many as w) and by x
- * into dx (rows x in), from dy. */
+ * into dx (rows x inputs), from dy. */
 void cop_mlp_backward(cop_mlp *mlp, const float *w, size_t rows, const float *x, const float *dy, float *g, float *dx);
 
 #endif

@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
-#include "tree/latent_routing.h"
-#include "optim/mlp.h"
+#include "train/latent_routing.h"
+#include "train/mlp.h"
 
 #define SEED   4711U
 #define DEPTH  3
@@ -105,9 +105,8 @@ static void test_gradient_of_routing_is_that_of_central_differences(void **state
 static void check_perceptron(unsigned layers, double dropout)
 {
 	enum { IN = 5, OUT = 3 };
-	const cop_mlp_shape shape = {
-		.in = IN, .out = OUT, .width = 4, .layers = layers, .dropout = dropout, .rows = ROWS
-	};
+	cop_mlp_shape shape = { .layers = layers, .size = { IN, 4, 8 }, .dropout = dropout, .rows = ROWS };
+	shape.size[layers] = OUT;
 	cop_mlp *mlp;
 	cop_rng rng, again;
 	float x[ROWS * IN], y[ROWS * OUT], dy[ROWS * OUT], dx[ROWS * IN];
@@ -155,7 +154,7 @@ static void test_gradient_of_the_perceptron_is_that_of_central_differences(void 
 static void test_dropout_keeps_the_mean(void **state)
 {
 	(void)state;
-	const cop_mlp_shape shape = { .in = 1, .out = 1, .width = 1000, .layers = 2, .dropout = 0.25, .rows = 1 };
+	const cop_mlp_shape shape = { .layers = 2, .size = { 1, 1000, 1 }, .dropout = 0.25, .rows = 1 };
 	cop_mlp *mlp;
 	cop_rng rng;
 	const float x = 1.0f;
@@ -178,16 +177,16 @@ static void test_wrong_shapes_are_refused_and_memory_is_reported(void **state)
 	(void)state;
 	cop_latent_routing *routing;
 	cop_mlp *mlp;
-	const cop_mlp_shape good = { .in = 2, .out = 1, .width = 4, .layers = 2, .rows = 3 };
+	const cop_mlp_shape good = { .layers = 2, .size = { 2, 4, 1 }, .rows = 3 };
 	cop_mlp_shape bad[6] = { good, good, good, good, good, good };
 	assert_int_equal(cop_latent_routing_new(0, 1, false, &routing), COP_EINVAL);
 	assert_int_equal(cop_latent_routing_new(COP_LATENT_MAX_DEPTH + 1, 1, false, &routing), COP_EINVAL);
 	assert_int_equal(cop_latent_routing_new(2, 0, false, &routing), COP_EINVAL);
-	bad[0].in = 0;
-	bad[1].out = 0;
+	bad[0].size[0] = 0;
+	bad[1].size[2] = 0;
 	bad[2].rows = 0;
 	bad[3].layers = COP_MLP_MAX_LAYERS + 1;
-	bad[4].width = 0;
+	bad[4].size[1] = 0;
 	bad[5].dropout = 1.0;
 	for (size_t i = 0; i < 6; i++)
 		assert_int_equal(cop_mlp_new(&bad[i], &mlp), COP_EINVAL);

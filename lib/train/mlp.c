@@ -1,6 +1,6 @@
 /* `y` of a hidden layer holds what the next one is given: after ELU and dropout. Its derivative follows from that value
  * and `kept`, which is 0 where a number was dropped and else what it was multiplied by. */
-#include "optim/mlp.h"
+#include "train/mlp.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -24,24 +24,25 @@ struct cop_mlp {
 
 static bool shape_is_valid(const cop_mlp_shape *s)
 {
-	return s->in >= 1 && s->out >= 1 && s->rows >= 1 && s->layers >= 1 && s->layers <= COP_MLP_MAX_LAYERS &&
-	       (s->layers == 1 || (s->width >= 1 && s->width <= COP_MLP_MOST_WIDTH)) && s->dropout >= 0.0 &&
-	       s->dropout < 1.0;
+	bool valid = s->rows >= 1 && s->layers >= 1 && s->layers <= COP_MLP_MAX_LAYERS && s->dropout >= 0.0 &&
+	             s->dropout < 1.0;
+	for (unsigned l = 0; valid && l <= s->layers; l++)
+		valid = s->size[l] >= 1;
+	return valid;
 }
 
 static bool make_layer(cop_mlp *mlp, unsigned l)
 {
 	const cop_mlp_shape *s = &mlp->shape;
 	layer *here = &mlp->layer[l];
-	const size_t wide = l < s->layers - 1 ? s->width << l : 0;
-	here->in = l == 0 ? s->in : mlp->layer[l - 1].out;
-	here->out = wide == 0 ? s->out : wide < COP_MLP_MOST_WIDTH ? wide : COP_MLP_MOST_WIDTH;
+	here->in = s->size[l];
+	here->out = s->size[l + 1];
 	here->at = mlp->weights;
 	size_t weights;
 	if (__builtin_mul_overflow(here->in + 1, here->out, &weights) ||
 	        __builtin_add_overflow(mlp->weights, weights, &mlp->weights))
 		return false;
-	if (wide == 0)
+	if (l + 1 == s->layers)
 		return true;
 	here->y = cop_mem_alloc(s->rows, here->out * sizeof *here->y);
 	here->dy = cop_mem_alloc(s->rows, here->out * sizeof *here->dy);

@@ -1,4 +1,4 @@
-/* tree/latent_routing.h: how far each row of a batch reaches each node of a complete tree, from the values of the
+/* train/latent_routing.h: how far each row of a batch reaches each node of a complete tree, from the values of the
  * splits, and the gradient (Zantedeschi, Kusner, Niculae; eq. 1 and 3).
  *
  * Depth D, B = 2^D - 1 splits, T = 2^(D+1) - 1 nodes in heap order, leaves included. A row goes left where s_t < 0.
@@ -7,16 +7,15 @@
  *
  * with s = elu(split) when asked for, and a of optim/tree_isotonic.h over the batch, or given. Shapes: splits B x n and
  * their gradient likewise, node-major; z and its gradient n rows of T values at a stride. One thread per object. */
-#ifndef COP_TREE_LATENT_ROUTING_H
-#define COP_TREE_LATENT_ROUTING_H
+#ifndef COP_TRAIN_LATENT_ROUTING_H
+#define COP_TRAIN_LATENT_ROUTING_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
 #include "base/pool.h"
-
-#define COP_LATENT_MAX_DEPTH 10
+#include "tree/latent.h"
 
 typedef struct cop_latent_routing cop_latent_routing;
 

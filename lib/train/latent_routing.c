@@ -1,7 +1,7 @@
 /* Scores q are kept node-major, T x n, as the isotonic solver wants them. Backwards a node's gradient is complete when
  * its children's were passed on, so that nodes are visited from the last to the first. Where a child's score equals its
  * parent's, the parent has the gradient (Danskin's theorem: the minimising argument has it, either one here). */
-#include "tree/latent_routing.h"
+#include "train/latent_routing.h"
 
 #include <math.h>
 #include <string.h>
