@@ -634,5 +634,5 @@ def test_demo_ends_well_and_leaves_nothing(tmp_path):
     env = {**os.environ, "TMPDIR": str(tmp_path)}
     done = subprocess.run([ROOT / "tools" / "demo", build], capture_output=True, text=True, timeout=DEADLINE, env=env)
     assert done.returncode == 0, (done.stdout, done.stderr)
-    assert "nothing was forgotten" in done.stdout
+    assert "nothing was lost" in done.stdout
     assert list(tmp_path.iterdir()) == []
