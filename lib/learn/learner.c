@@ -210,9 +210,9 @@ void cop_learner_explore(cop_learner *learner, const cop_policy_settings *explor
 bool cop_learner_can_decide(const cop_learner *learner, const cop_candidates *c)
 {
 	const cop_learner_settings *s = &learner->settings;
-	size_t count = learner->class->candidates ? c->count : s->arms;
 	if (c == NULL)
-		return true;
+		return !learner->class->candidates;
+	size_t count = learner->class->candidates ? c->count : s->arms;
 	if (learner->class->candidates ? count < 1 || count > s->max_candidates : c->count != 0)
 		return false;
 	return c->mask == NULL || learner->class->values || memchr(c->mask, 1, count) != NULL;

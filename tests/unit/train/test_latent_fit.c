@@ -138,7 +138,7 @@ static void test_greater_lambda_keeps_less(void **state)
 {
 	(void)state;
 	scene s;
-	double before = INFINITY;
+	double before = (double)INFINITY;
 	begin(&s);
 	for (double lambda = 0.1; lambda < 1e5; lambda *= 10.0) {
 		cop_latent_settings set = settings(1);
@@ -237,10 +237,10 @@ static void test_wrong_settings_and_samples_are_refused(void **state)
 	bad[2].layers = 0;
 	bad[3].batch = 0;
 	bad[4].epochs = 0;
-	bad[5].lr = NAN;
+	bad[5].lr = (double)NAN;
 	bad[6].dropout = 1.0;
 	bad[7].width = 0;
-	bad[8].lambda = INFINITY;
+	bad[8].lambda = (double)INFINITY;
 	for (size_t i = 0; i < 9; i++) {
 		assert_int_equal(cop_latent_fit(&bad[i], &s.sample, NULL, NULL, &rng, NULL, NULL, &latent), COP_EINVAL);
 		assert_null(latent);

@@ -154,7 +154,7 @@ static void test_hard_tree_is_exact_where_margins_are(void **state)
 		for (size_t i = 0; i < ROWS; i++) {
 			const float *x = s.x + i * (D + 1);
 			const cop_row row = { .d = D, .dense = x };
-			double margin = INFINITY;
+			double margin = (double)INFINITY;
 			for (size_t t = 0; t < B; t++)
 				margin = fmin(margin, fabs(split(&s, t, x)));
 			if (margin < 0.5)
@@ -275,7 +275,7 @@ static void test_wrong_parts_are_refused_and_memory_is_reported(void **state)
 	s.a[1] = 0.2;
 	s.a[3] = 0.3;
 	assert_int_equal(cop_latent_new(&linear, s.w, s.a, &latent), COP_EINVAL);
-	s.a[3] = NAN;
+	s.a[3] = (double)NAN;
 	assert_int_equal(cop_latent_new(&linear, s.w, s.a, &latent), COP_EINVAL);
 	s.a[3] = 0.1;
 	s.w[s.weights - 1] = INFINITY;
