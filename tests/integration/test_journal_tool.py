@@ -180,17 +180,21 @@ def test_ls_shows_each_segment(three):
 
 
 def test_ls_and_stat_show_the_models_of_the_header(tmp_path):
-    told = [j.model(), j.model("v", learner="value", arms=None, value_range=[1.0, 9.0], delta=0.5, losses=2)]
-    j.segment(tmp_path, 1, EVENTS, model_set=j.model_set(told, left_out=3))
+    told = [j.model(), j.model("v", learner="value", arms=None, value_range=[1.0, 9.0], delta=0.5, losses=2),
+            j.model("r", learner="rank", arms=None, max_candidates=20, candidate_features=4)]
+    events = [*EVENTS, j.decision("r1", [1.0, 2.0, 3.0], NOON, model="r")]
+    j.segment(tmp_path, 1, events, model_set=j.model_set(told, left_out=3))
     (segment,) = answer("ls", tmp_path)["segments"]
-    assert segment["models"] == ["m", "v"] and segment["models_left_out"] == 3
-    assert journal("ls", tmp_path)[0].splitlines()[1].endswith(" m,v,+3")
+    assert segment["models"] == ["m", "v", "r"] and segment["models_left_out"] == 3
+    assert journal("ls", tmp_path)[0].splitlines()[1].endswith(" m,v,r,+3")
     models = {m["name"]: m for m in answer("stat", tmp_path)["models"]}
     for model in told:
         assert {key: models[model["name"]].get(key) for key in model if key != "name"} | {"name": model["name"]} == model
     out, _ = journal("stat", tmp_path)
     assert "m: dgt, 3 features, 3 arms, loss 0 to 1, earliest reward within 600 s\n" in out
     assert "v: value, 3 features, values 1 to 9, 2 losses, loss 0 to 1," in out
+    assert "r: rank, 3 features, up to 20 candidates of 4 features, loss 0 to 1," in out
+    assert "value_range" not in models["r"] and "delta" not in models["r"]
 
 
 @pytest.mark.parametrize("foreign", [b"demo", b"\xc1", b"\x81\xa6models\x07"])

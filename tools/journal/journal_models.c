@@ -59,14 +59,18 @@ bool cop_journal_verb_find_model(
 
 void cop_journal_verb_model_text(const cop_wire_model *m, char *out, size_t size)
 {
-	char learner[3 * COP_WIRE_MODEL_NAME + 1], context[80], action[120], ending[64] = "";
+	char learner[3 * COP_WIRE_MODEL_NAME + 1], context[80], action[120], of[40] = "", ending[64] = "";
 	cop_wire_text_clean(learner, sizeof learner, m->learner, m->learner_length);
 	if (m->features != 0)
 		(void)snprintf(context, sizeof context, "%zu features", m->features);
 	else
 		(void)snprintf(context, sizeof context, "%u bits of names", m->bits);
+	if (m->candidate_features != 0)
+		(void)snprintf(of, sizeof of, " of %zu features", m->candidate_features);
 	if (m->arms != 0)
 		(void)snprintf(action, sizeof action, "%zu arms", m->arms);
+	else if (m->max_candidates != 0)
+		(void)snprintf(action, sizeof action, "up to %zu candidates%s", m->max_candidates, of);
 	else
 		(void)snprintf(action, sizeof action, "values %g to %g, %u loss%s", m->value_range[0],
 		        m->value_range[1], m->losses, m->losses == 1 ? "" : "es");
@@ -95,6 +99,10 @@ void cop_journal_verb_json_model(cop_json_writer *json, const cop_wire_model *m)
 	}
 	if (m->arms != 0) {
 		cop_json_put_unsigned(json, "arms", m->arms);
+	} else if (m->max_candidates != 0) {
+		cop_json_put_unsigned(json, "max_candidates", m->max_candidates);
+		if (m->candidate_features != 0)
+			cop_json_put_unsigned(json, "candidate_features", m->candidate_features);
 	} else {
 		put_range(json, "value_range", m->value_range);
 		cop_json_key(json, "delta");
