@@ -48,14 +48,14 @@ typedef struct training {
 
 void cop_latent_fit_defaults(cop_latent_settings *settings)
 {
-	*settings = (cop_latent_settings){ .depth = 6,
+	*settings = (cop_latent_settings){ .depth = 5,
 		.lambda = 1.0,
-		.layers = 1,
+		.layers = 3,
 		.width = 64,
-		.batch = 512,
+		.batch = 64,
 		.epochs = 100,
 		.patience = 10,
-		.lr = 1e-3 };
+		.lr = 1e-2 };
 }
 
 static bool settings_are_valid(const cop_latent_settings *s)

@@ -25,7 +25,7 @@ typedef struct cop_latent_settings {
 	double lr;
 } cop_latent_settings;
 
-/* The paper's, and a linear predictor. */
+/* Settings that suit many samples. */
 void cop_latent_fit_defaults(cop_latent_settings *settings);
 
 typedef struct cop_latent_report {

@@ -195,6 +195,26 @@ void cop_latent_predict(const cop_latent *latent, const cop_row *row, float *out
 		softmax(shape->outputs, out);
 }
 
+size_t cop_latent_parameters(const cop_latent *latent)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < latent->weights; i++)
+		count += latent->w[i] != 0.0f;
+	for (size_t t = 0; t < latent->nodes; t++)
+		count += latent->a[t] > 0.0f;
+	return count;
+}
+
+size_t cop_latent_flops(const cop_latent *latent, const cop_row *row)
+{
+	float z[MOST_NODES];
+	size_t count = latent->weights - split_weights(&latent->shape);
+	cop_latent_reach(latent, row, z);
+	for (size_t t = 0; t < latent->splits; t++)
+		count += z[t] > 0.0f ? latent->shape.d + 1 : 0;
+	return count;
+}
+
 /* ---- as a hard tree ---- */
 
 typedef struct hardening {

@@ -49,6 +49,11 @@ void cop_latent_reach(const cop_latent *latent, const cop_row *row, float *z);
 /* K outputs: values, or probabilities. */
 void cop_latent_predict(const cop_latent *latent, const cop_row *row, float *out);
 
+/* Weights that are not 0, and nodes that are kept. */
+size_t cop_latent_parameters(const cop_latent *latent);
+/* Weights that a row meets: of the splits that it reaches, and the predictor's. */
+size_t cop_latent_flops(const cop_latent *latent, const cop_row *row);
+
 /* The hard tree of the nodes that are kept: a row goes where its splits send it, as far as nodes are kept. With a linear
  * predictor a leaf predicts as f does of a row that reaches each node of its way as far as a lets it, and no other: what
  * the latent tree predicts wherever every margin is at least 1/2. With hidden layers leaves are constants of 0.

@@ -11,10 +11,11 @@
 struct cop_trees {
 	cop_trees_rule rule;
 	size_t count, d, outputs;
-	cop_tree **tree; /* count, owned */
-	double *weight;  /* count */
-	double *base;    /* outputs */
-	double total;    /* of the weights */
+	cop_tree **tree;    /* count, owned */
+	double *weight;     /* count */
+	double *base;       /* outputs */
+	double total;       /* of the weights */
+	cop_latent *latent; /* owned; NULL but for rule latent */
 };
 
 void cop_trees_free(cop_trees *trees)
@@ -23,6 +24,7 @@ void cop_trees_free(cop_trees *trees)
 		return;
 	for (size_t i = 0; trees->tree != NULL && i < trees->count; i++)
 		cop_tree_free(trees->tree[i]);
+	cop_latent_free(trees->latent);
 	cop_mem_free(trees->tree);
 	cop_mem_free(trees->weight);
 	cop_mem_free(trees->base);
@@ -91,7 +93,7 @@ cop_err cop_trees_new(
         cop_trees_rule rule, size_t count, cop_tree **tree, const double *weight, const double *base, cop_trees **out)
 {
 	*out = NULL;
-	if (!are_valid(rule, count, tree, weight, base))
+	if (rule == COP_TREES_LATENT || !are_valid(rule, count, tree, weight, base))
 		return COP_EINVAL;
 	const cop_tree_parts *parts = cop_tree_view(tree[0]);
 	cop_trees *trees = make(count, parts->outputs);
@@ -111,6 +113,22 @@ cop_err cop_trees_new(
 	return COP_OK;
 }
 
+cop_err cop_trees_new_latent(cop_latent **latent, cop_trees **out)
+{
+	cop_tree *hard;
+	cop_err err = cop_latent_tree(*latent, &hard);
+	*out = NULL;
+	if (err == COP_OK)
+		err = cop_trees_new(COP_TREES_MEAN, 1, &hard, NULL, NULL, out);
+	cop_tree_free(hard);
+	if (err != COP_OK)
+		return err;
+	(*out)->rule = COP_TREES_LATENT;
+	(*out)->latent = *latent;
+	*latent = NULL;
+	return COP_OK;
+}
+
 size_t cop_trees_count(const cop_trees *trees) { return trees->count; }
 
 const cop_tree *cop_trees_at(const cop_trees *trees, size_t i)
@@ -127,11 +145,18 @@ double cop_trees_weight(const cop_trees *trees, size_t i)
 
 cop_trees_rule cop_trees_how(const cop_trees *trees) { return trees->rule; }
 const double *cop_trees_base(const cop_trees *trees) { return trees->base; }
+const cop_latent *cop_trees_latent(const cop_trees *trees) { return trees->latent; }
 size_t cop_trees_features(const cop_trees *trees) { return trees->d; }
 size_t cop_trees_outputs(const cop_trees *trees) { return trees->outputs; }
 
 void cop_trees_predict(const cop_trees *trees, const cop_row *row, float *work, double *out)
 {
+	if (trees->latent != NULL) {
+		cop_latent_predict(trees->latent, row, work);
+		for (size_t k = 0; k < trees->outputs; k++)
+			out[k] = (double)work[k];
+		return;
+	}
 	memcpy(out, trees->base, trees->outputs * sizeof *out);
 	for (size_t i = 0; i < trees->count; i++) {
 		if (trees->rule == COP_TREES_VOTE) {
@@ -151,6 +176,8 @@ void cop_trees_predict(const cop_trees *trees, const cop_row *row, float *work, 
 size_t cop_trees_parameters(const cop_trees *trees)
 {
 	size_t count = 0;
+	if (trees->latent != NULL)
+		return cop_latent_parameters(trees->latent);
 	for (size_t i = 0; i < trees->count; i++)
 		count += cop_tree_parameters(trees->tree[i]);
 	return count;
@@ -159,6 +186,8 @@ size_t cop_trees_parameters(const cop_trees *trees)
 size_t cop_trees_flops(const cop_trees *trees, const cop_row *row)
 {
 	size_t count = 0;
+	if (trees->latent != NULL)
+		return cop_latent_flops(trees->latent, row);
 	for (size_t i = 0; i < trees->count; i++)
 		count += cop_tree_flops(trees->tree[i], row);
 	return count;
@@ -177,6 +206,8 @@ void cop_trees_save(const cop_trees *trees, cop_bytes *bytes)
 	cop_section_file_end_section(bytes, mark);
 	for (size_t i = 0; i < trees->count; i++)
 		cop_tree_save(trees->tree[i], bytes);
+	if (trees->latent != NULL)
+		cop_latent_save(trees->latent, bytes);
 }
 
 /* How they predict together is set; the trees are still NULL. */
@@ -227,6 +258,22 @@ static cop_err load_trees(const cop_section_file *file, cop_trees *trees)
 	return valid ? COP_OK : COP_EFORMAT;
 }
 
+/* Of rule latent: the tree that predicts, whose hard form the one tree is. */
+static cop_err load_latent(const cop_section_file *file, cop_trees *trees)
+{
+	cop_model_section section;
+	cop_err err = cop_section_file_find(file, COP_LATENT_SECTION, 0, COP_LATENT_VERSION, &section);
+	if (err == COP_OK)
+		err = cop_latent_load(section.data, section.length, &trees->latent);
+	if (err != COP_OK)
+		return err;
+	const cop_latent_shape *shape = cop_latent_get_shape(trees->latent);
+	const cop_tree_parts *parts = cop_tree_view(trees->tree[0]);
+	bool fits = trees->count == 1 && shape->d == parts->d && shape->outputs == parts->outputs &&
+	            shape->link == parts->link;
+	return fits ? COP_OK : COP_EFORMAT;
+}
+
 cop_err cop_trees_load(const cop_section_file *file, cop_trees **out)
 {
 	cop_model_section section;
@@ -237,6 +284,8 @@ cop_err cop_trees_load(const cop_section_file *file, cop_trees **out)
 		err = load_head(&section, &trees);
 	if (err == COP_OK)
 		err = load_trees(file, trees);
+	if (err == COP_OK && trees->rule == COP_TREES_LATENT)
+		err = load_latent(file, trees);
 	if (err == COP_OK)
 		*out = trees;
 	else

@@ -390,6 +390,8 @@ cop_err cop_view_c(const cop_trained *model, const cop_view_settings *settings, 
 		s->name = "predict";
 	if (!is_identifier(s->name))
 		return COP_EINVAL;
+	if (cop_trees_latent(model->trees) != NULL)
+		return COP_ESHAPE;
 	cop_bytes_init(&s->clean);
 	s->place = cop_mem_alloc(cop_trees_features(model->trees), sizeof *s->place);
 	if (s->place == NULL)

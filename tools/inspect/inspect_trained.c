@@ -122,6 +122,12 @@ cop_err cop_inspect_trained_show(const cop_inspect_trained *in, const cop_bytes 
 	if (err == COP_ENOTFOUND)
 		cop_diag_of(
 		        diag, in->path, "no tree %zu, it has %zu", in->settings.tree, cop_trees_count(model->trees));
+	else if (err == COP_ESHAPE)
+		cop_diag_of(diag, in->path,
+		        "a latent tree predicts by how far a row reaches its nodes, which this view cannot show; "
+		        "expected a "
+		        "hard tree, as train --learner tao --start-model %s makes",
+		        in->path);
 	else if (err == COP_EINVAL && in->settings.function != NULL)
 		cop_diag_of(diag, in->path, "'%s' cannot name a function of C", in->settings.function);
 	else if (err != COP_OK)

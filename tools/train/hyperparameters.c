@@ -29,9 +29,13 @@ static const char *const graph_words[] = { "features", "logs", "auto", NULL };
 static const char *const solver_words[] = { "either", "gradients", "eigenvectors", NULL };
 static const char *const forest_words[] = { "bagging", "adaboost", "gradient", NULL };
 
+#define EVERY (COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO | COP_FOR_LATENT)
+#define NETS  (COP_FOR_DGT | COP_FOR_LATENT)
+
 static const knob knobs[COP_HYPERPARAMETERS] = {
-	[COP_HYPERPARAMETER_HEIGHT] = { "height", WHOLE, COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO, 1,
-	        20, NULL, "height of a tree (cart: most; default 6, cart: any)" },
+	[COP_HYPERPARAMETER_HEIGHT] = { "height", WHOLE, EVERY, 1, 20, NULL,
+	        "height of a tree (cart: most; latent: up to 10; default\n"
+	        "                       6, latent 5, cart: any)" },
 	[COP_HYPERPARAMETER_LEAVES] = { "leaves", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, .words = leaves_words,
 	        .help = "leaves predict a constant, or by a linear model (tao,\n"
 	                "                       classes: softmax) (default constant)" },
@@ -87,23 +91,24 @@ static const knob knobs[COP_HYPERPARAMETERS] = {
 	        "folds of that cross-validation (default 10)" },
 	[COP_HYPERPARAMETER_FEATURES] = { "features", WHOLE, COP_FOR_CART, 0, 1e9, NULL,
 	        "features drawn for each node (0, the default: all)" },
-	[COP_HYPERPARAMETER_LAYERS] = { "layers", WHOLE, COP_FOR_DGT, 1, 8, NULL,
-	        "L, linear layers of over-parameterised training (default\n"
-	        "                       3)" },
-	[COP_HYPERPARAMETER_WIDTH] = { "width", WHOLE, COP_FOR_DGT, 0, 65536, NULL,
-	        "of hidden layers (0, the default: the paper's table)" },
+	[COP_HYPERPARAMETER_LAYERS] = { "layers", WHOLE, NETS, 1, 8, NULL,
+	        "dgt: linear layers of over-parameterised training; latent:\n"
+	        "                       layers of the predictor, 1 is linear (default 3)" },
+	[COP_HYPERPARAMETER_WIDTH] = { "width", WHOLE, NETS, 0, 65536, NULL,
+	        "of hidden layers (0, the default: dgt the paper's table,\n"
+	        "                       latent 64, and twice as many in each next one)" },
 	[COP_HYPERPARAMETER_GRADIENTS] = { "gradients", WORD, COP_FOR_DGT, .words = gradients_words,
 	        .help = "how factors get theirs (default cheaper)" },
-	[COP_HYPERPARAMETER_EPOCHS] = { "epochs", WHOLE, COP_FOR_DGT, 1, 100000, NULL,
+	[COP_HYPERPARAMETER_EPOCHS] = { "epochs", WHOLE, NETS, 1, 100000, NULL,
 	        "most passes over the rows (default 100)" },
-	[COP_HYPERPARAMETER_BATCH] = { "batch", WHOLE, COP_FOR_DGT, 1, 1 << 20, NULL,
-	        "rows of a mini-batch (default 128)" },
-	[COP_HYPERPARAMETER_PATIENCE] = { "patience", WHOLE, COP_FOR_DGT, 0, 100000, NULL,
+	[COP_HYPERPARAMETER_BATCH] = { "batch", WHOLE, NETS, 1, 1 << 20, NULL,
+	        "rows of a mini-batch (default 128, latent 64)" },
+	[COP_HYPERPARAMETER_PATIENCE] = { "patience", WHOLE, NETS, 0, 100000, NULL,
 	        "epochs without a better validation loss before it ends\n"
-	        "                       (0, the default: never)" },
+	        "                       (0, dgt's default: never; latent 10)" },
 	[COP_HYPERPARAMETER_OPTIMISER] = { "optimiser", WORD, COP_FOR_DGT, .words = optimiser_words,
 	        .help = "of the mini-batches' steps (default rmsprop)" },
-	[COP_HYPERPARAMETER_LR] = { "lr", NUMBER, COP_FOR_DGT, 0, 1e6, NULL, "learning rate (default 0.01)" },
+	[COP_HYPERPARAMETER_LR] = { "lr", NUMBER, NETS, 0, 1e6, NULL, "learning rate (default 0.01)" },
 	[COP_HYPERPARAMETER_MINIMUM_LR] = { "minimum-lr", NUMBER, COP_FOR_DGT, 0, 1e6, NULL,
 	        "of the cosine schedule (default 0.0001, or --lr where\n"
 	        "                       that is less)" },
@@ -162,6 +167,12 @@ static const knob knobs[COP_HYPERPARAMETERS] = {
 	[COP_HYPERPARAMETER_SOLVER] = { "solver", WORD, COP_FOR_LAPTAO, .words = solver_words,
 	        .help = "of the label step (default gradients; either:\n"
 	                "                       eigenvectors up to 2000 rows)" },
+	[COP_HYPERPARAMETER_LAMBDA] = { "lambda", NUMBER, COP_FOR_LATENT, 1e-9, 1e9, NULL,
+	        "what a node costs, beside the rows of a mini-batch\n"
+	        "                       (default 1)" },
+	[COP_HYPERPARAMETER_DROPOUT] = { "dropout", NUMBER, COP_FOR_LATENT, 0, 0.99, NULL,
+	        "share of hidden numbers left out in training (default 0)" },
+	[COP_HYPERPARAMETER_ELU] = { "elu", FLAG, COP_FOR_LATENT, .help = "ELU of the splits' values" },
 };
 
 const char *cop_hyperparameters_name(cop_hyperparameter which) { return knobs[which].name; }
@@ -236,13 +247,15 @@ static void help_on(unsigned learners, const char *title, FILE *out)
 
 void cop_hyperparameters_help(FILE *out)
 {
-	help_on(COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO, "Every learner:", out);
+	help_on(EVERY, "Every learner:", out);
 	help_on(COP_FOR_FOREST | COP_FOR_LAPTAO, "Forests:", out);
 	help_on(COP_FOR_FOREST, "Forests of cart, dgt and tao:", out);
 	help_on(COP_FOR_TAO | COP_FOR_DGT, "tao and dgt:", out);
 	help_on(COP_FOR_TAO | COP_FOR_LAPTAO, "tao and laptao:", out);
 	help_on(COP_FOR_TAO, "tao:", out);
 	help_on(COP_FOR_LAPTAO, "laptao:", out);
+	help_on(NETS, "dgt and latent:", out);
 	help_on(COP_FOR_DGT, "dgt:", out);
+	help_on(COP_FOR_LATENT, "latent:", out);
 	help_on(COP_FOR_CART, "cart:", out);
 }

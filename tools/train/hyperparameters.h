@@ -67,11 +67,21 @@ typedef enum cop_hyperparameter {
 	COP_HYPERPARAMETER_GROWTH,
 	COP_HYPERPARAMETER_ROUNDS,
 	COP_HYPERPARAMETER_SOLVER,
+	COP_HYPERPARAMETER_LAMBDA,
+	COP_HYPERPARAMETER_DROPOUT,
+	COP_HYPERPARAMETER_ELU,
 	COP_HYPERPARAMETERS
 } cop_hyperparameter;
 
 /* The learners that a hyperparameter is for. */
-enum { COP_FOR_CART = 1, COP_FOR_DGT = 2, COP_FOR_TAO = 4, COP_FOR_FOREST = 8, COP_FOR_LAPTAO = 16 };
+enum {
+	COP_FOR_CART = 1,
+	COP_FOR_DGT = 2,
+	COP_FOR_TAO = 4,
+	COP_FOR_FOREST = 8,
+	COP_FOR_LAPTAO = 16,
+	COP_FOR_LATENT = 32
+};
 
 typedef struct cop_hyperparameters_values {
 	double value[COP_HYPERPARAMETERS];

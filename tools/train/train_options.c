@@ -10,14 +10,15 @@
 
 #define NAME COP_TRAIN_NAME
 
-static const char usage_text[] = "usage: coppice train --learner cart|dgt|tao|laptao --train FILE [--test FILE]\n"
-                                 "           [OPTION ...]\n\n"
+static const char usage_text[] = "usage: coppice train --learner cart|dgt|tao|laptao|latent --train FILE\n"
+                                 "           [--test FILE] [OPTION ...]\n\n"
                                  "Fits a tree, or a forest, to labelled rows (csv with or without a header, or\n"
                                  "libsvm; .gz, .zst) and reports how well it predicts. What is not given is the\n"
                                  "learner's default.\n\n"
                                  "  --learner NAME       cart (Breiman et al.), dgt (dense gradient trees), tao\n"
                                  "                       (tree alternating optimisation), laptao (TAO with a graph\n"
-                                 "                       of all rows, of which only some are labelled)\n"
+                                 "                       of all rows, of which only some are labelled), latent\n"
+                                 "                       (latent trees)\n"
                                  "  --train FILE         rows to learn from; the last column is the class or\n"
                                  "                       number to predict\n"
                                  "  --test FILE          rows to judge by\n"
@@ -32,8 +33,8 @@ static const char usage_text[] = "usage: coppice train --learner cart|dgt|tao|la
                                  "                       the search judges by the mean over K folds instead of one\n"
                                  "                       part held back\n"
                                  "  --validation SHARE   rows held back to choose by: a list of --alpha, the\n"
-                                 "                       search (default 0.2); epochs of dgt (default 0: by the\n"
-                                 "                       training rows)\n"
+                                 "                       search (default 0.2); epochs of latent (default 0.2) and\n"
+                                 "                       dgt (default 0: by the training rows)\n"
                                  "  --start-model FILE   tao, laptao: begin with this model's tree\n"
                                  "  --labelled SHARE     laptao: keep the labels of so many rows, drawn by the\n"
                                  "                       seed from each class alike, and use the others without; a\n"
@@ -62,7 +63,7 @@ static bool read_learner(void *options, const cop_option *row, char *text)
 	(void)row;
 	o->job.learner = cop_train_learner_find(text);
 	return o->job.learner != NULL ||
-	       cop_command_complain(NAME, "--learner: '%s' given, expected cart, dgt, tao or laptao", text);
+	       cop_command_complain(NAME, "--learner: '%s' given, expected cart, dgt, tao, laptao or latent", text);
 }
 
 static int descending(const void *a, const void *b)
@@ -149,7 +150,7 @@ static bool check_search(const cop_train_options *o)
 {
 	const cop_train_job *job = &o->job;
 	bool given = !(job->validation < 0.0);
-	bool of_fits = job->alphas > 1 || (cop_train_learner_for(job->learner) & COP_FOR_DGT) != 0;
+	bool of_fits = job->alphas > 1 || (cop_train_learner_for(job->learner) & (COP_FOR_DGT | COP_FOR_LATENT)) != 0;
 	if (o->folds > 0 && !o->search)
 		cop_command_complain(NAME, "--cross-validation is for --search");
 	else if (o->folds > 0 && given && !of_fits)

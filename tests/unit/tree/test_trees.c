@@ -160,7 +160,7 @@ static void test_load_saved_trees_are_the_same(void **state)
 {
 	(void)state;
 	static const double base[] = { 10.0, -10.0 };
-	for (int rule = 0; rule < COP_TREES_RULES; rule++) {
+	for (int rule = 0; rule <= COP_TREES_SUM; rule++) {
 		cop_tree_link link = rule == COP_TREES_VOTE ? COP_TREE_PROBABILITIES : COP_TREE_VALUES;
 		cop_trees *trees = make((cop_trees_rule)rule, link, weights, rule == COP_TREES_SUM ? base : NULL),
 		          *loaded;
@@ -181,6 +181,69 @@ static void test_load_saved_trees_are_the_same(void **state)
 		cop_trees_free(loaded);
 		cop_trees_free(trees);
 	}
+}
+
+/* One split of the one feature: right as far as x - 0.25 says; outputs x + reach of the right child, and -x. */
+static cop_trees *make_latent(size_t outputs)
+{
+	const cop_latent_shape shape = { .d = 1, .outputs = outputs, .link = COP_TREE_VALUES, .depth = 1, .layers = 1 };
+	/* w and bias of the split; of each output x, the nodes, then the biases */
+	const float w[] = { 1.0f, -0.25f, 1.0f, 0.0f, 0.0f, 1.0f, -1.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f };
+	const double a[] = { 1.0, 0.5, 0.75 };
+	cop_latent *latent;
+	cop_trees *trees;
+	assert_int_equal(cop_latent_new(&shape, w, a, &latent), COP_OK);
+	assert_int_equal(cop_trees_new_latent(&latent, &trees), COP_OK);
+	assert_null(latent);
+	return trees;
+}
+
+static void test_latent_tree_predicts_in_place_of_its_hard_one(void **state)
+{
+	(void)state;
+	cop_trees *trees = make_latent(2), *loaded;
+	cop_bytes bytes, again;
+	float x = 0.5f, work[2];
+	double out[2];
+	const cop_row row = { .d = 1, .dense = &x };
+	assert_true(cop_trees_how(trees) == COP_TREES_LATENT && cop_trees_count(trees) == 1);
+	assert_int_equal(cop_tree_leaves(cop_trees_at(trees, 0)), 2);
+	cop_trees_predict(trees, &row, work, out);
+	assert_true(out[0] == 0.5 + 0.75 && out[1] == -0.5); /* 0.25 + 0.5, just as far as is kept */
+	x = 0.0f;
+	cop_trees_predict(trees, &row, work, out);
+	assert_true(out[0] == 0.25 && out[1] == 0.0);
+	assert_int_equal(cop_trees_parameters(trees), 2 + 3 + 3);
+	assert_int_equal(cop_trees_flops(trees, &row), 2 + 10);
+	save(trees, &bytes);
+	assert_int_equal(load(&bytes, &loaded), COP_OK);
+	save(loaded, &again);
+	assert_true(bytes.length == again.length && memcmp(bytes.data, again.data, bytes.length) == 0);
+	assert_non_null(cop_trees_latent(loaded));
+	cop_trees_free(loaded);
+	cop_trees_free(trees);
+	cop_bytes_fini(&again);
+	cop_bytes_fini(&bytes);
+}
+
+/* The sections of one file and the latent one of another: they must be of one shape. */
+static void test_latent_tree_of_another_shape_is_refused(void **state)
+{
+	(void)state;
+	cop_trees *two = make_latent(2), *one = make_latent(1), *loaded;
+	cop_bytes bytes;
+	cop_section_file file;
+	cop_bytes_init(&bytes);
+	size_t mark = cop_section_file_begin(&bytes);
+	cop_latent_save(cop_trees_latent(one), &bytes);
+	cop_trees_save(two, &bytes);
+	cop_section_file_end(&bytes, mark);
+	assert_int_equal(cop_section_file_open(&file, bytes.data, bytes.length, NULL, NULL), COP_OK);
+	assert_int_equal(cop_trees_load(&file, &loaded), COP_EFORMAT);
+	assert_null(loaded);
+	cop_trees_free(one);
+	cop_trees_free(two);
+	cop_bytes_fini(&bytes);
 }
 
 typedef struct head {
@@ -251,6 +314,7 @@ static void test_load_hostile_head_refused(void **state)
 	LOADS(h.version++, COP_EVERSION);
 	LOADS(h.stump_version++, COP_EVERSION);
 	LOADS(h.rule = COP_TREES_RULES, COP_EFORMAT);
+	LOADS(h.rule = COP_TREES_LATENT, COP_ENOTFOUND); /* without the tree that predicts */
 	LOADS(h.count = 0, COP_EFORMAT);
 	LOADS(h.count = UINT32_MAX, COP_EFORMAT);
 	LOADS(h.count = 2; h.outputs = 3, COP_EFORMAT);
@@ -319,6 +383,8 @@ int main(void)
 		cmocka_unit_test(test_counts_are_sums_over_trees),
 		cmocka_unit_test(test_new_bad_refused),
 		cmocka_unit_test(test_load_saved_trees_are_the_same),
+		cmocka_unit_test(test_latent_tree_predicts_in_place_of_its_hard_one),
+		cmocka_unit_test(test_latent_tree_of_another_shape_is_refused),
 		cmocka_unit_test(test_load_hostile_head_refused),
 		cmocka_unit_test(test_load_without_trees_is_not_found),
 		cmocka_unit_test(test_load_and_new_allocation_fails_gives_enomem),

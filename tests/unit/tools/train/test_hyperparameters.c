@@ -6,7 +6,8 @@
 
 #include "support.h"
 
-#define ALL    (COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO)
+#define ALL    (COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO | COP_FOR_LATENT)
+#define NETS   (COP_FOR_DGT | COP_FOR_LATENT)
 #define TAOS   (COP_FOR_TAO | COP_FOR_LAPTAO)
 #define FOREST (COP_FOR_FOREST | COP_FOR_LAPTAO)
 
@@ -30,12 +31,12 @@ static const struct {
 	{ COP_HYPERPARAMETER_COMPLEXITY, "complexity", COP_FOR_CART, "-1.000001", "-1", "1", "1.000001" },
 	{ COP_HYPERPARAMETER_FOLDS, "folds", COP_FOR_CART, "1", "2", "100", "101" },
 	{ COP_HYPERPARAMETER_FEATURES, "features", COP_FOR_CART, "-1", "0", "1000000000", "1000000001" },
-	{ COP_HYPERPARAMETER_LAYERS, "layers", COP_FOR_DGT, "0", "1", "8", "9" },
-	{ COP_HYPERPARAMETER_WIDTH, "width", COP_FOR_DGT, "-1", "0", "65536", "65537" },
-	{ COP_HYPERPARAMETER_EPOCHS, "epochs", COP_FOR_DGT, "0", "1", "100000", "100001" },
-	{ COP_HYPERPARAMETER_BATCH, "batch", COP_FOR_DGT, "0", "1", "1048576", "1048577" },
-	{ COP_HYPERPARAMETER_PATIENCE, "patience", COP_FOR_DGT, "-1", "0", "100000", "100001" },
-	{ COP_HYPERPARAMETER_LR, "lr", COP_FOR_DGT, "-1e-9", "0", "1e6", "1000000.1" },
+	{ COP_HYPERPARAMETER_LAYERS, "layers", NETS, "0", "1", "8", "9" },
+	{ COP_HYPERPARAMETER_WIDTH, "width", NETS, "-1", "0", "65536", "65537" },
+	{ COP_HYPERPARAMETER_EPOCHS, "epochs", NETS, "0", "1", "100000", "100001" },
+	{ COP_HYPERPARAMETER_BATCH, "batch", NETS, "0", "1", "1048576", "1048577" },
+	{ COP_HYPERPARAMETER_PATIENCE, "patience", NETS, "-1", "0", "100000", "100001" },
+	{ COP_HYPERPARAMETER_LR, "lr", NETS, "-1e-9", "0", "1e6", "1000000.1" },
 	{ COP_HYPERPARAMETER_MINIMUM_LR, "minimum-lr", COP_FOR_DGT, "-1e-9", "0", "1e6", "1000000.1" },
 	{ COP_HYPERPARAMETER_MOMENTUM, "momentum", COP_FOR_DGT, "-1e-9", "0", "0.999", "0.9991" },
 	{ COP_HYPERPARAMETER_RESTARTS, "restarts", COP_FOR_DGT, "0", "1", "1000", "1001" },
@@ -53,6 +54,8 @@ static const struct {
 	{ COP_HYPERPARAMETER_GAMMA, "gamma", COP_FOR_LAPTAO, "-1e-9", "0", "1e6", "1000000.1" },
 	{ COP_HYPERPARAMETER_MU, "mu", COP_FOR_LAPTAO, "9.9e-10", "1e-9", "1e9", "1000000001" },
 	{ COP_HYPERPARAMETER_GROWTH, "growth", COP_FOR_LAPTAO, "1.00009", "1.0001", "100", "100.001" },
+	{ COP_HYPERPARAMETER_LAMBDA, "lambda", COP_FOR_LATENT, "9.9e-10", "1e-9", "1e9", "1000000001" },
+	{ COP_HYPERPARAMETER_DROPOUT, "dropout", COP_FOR_LATENT, "-1e-9", "0", "0.99", "0.991" },
 	{ COP_HYPERPARAMETER_ROUNDS, "rounds", COP_FOR_LAPTAO, "0", "1", "1000", "1001" },
 };
 
@@ -87,6 +90,7 @@ static const struct {
 	{ COP_HYPERPARAMETER_PRODUCT_PATHS, "product-paths", COP_FOR_DGT },
 	{ COP_HYPERPARAMETER_ANNEAL, "anneal", COP_FOR_DGT },
 	{ COP_HYPERPARAMETER_REPLACE, "replace", COP_FOR_FOREST },
+	{ COP_HYPERPARAMETER_ELU, "elu", COP_FOR_LATENT },
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
