@@ -141,6 +141,7 @@ CART_VALUES = "train --learner cart --task regression --train values.csv --model
 DGT = "train --learner dgt --train classes.csv --model out.model --json"
 QUICK = DGT + " --epochs 4"
 DGT_VALUES = "train --learner dgt --task regression --train values.csv --model out.model --json --epochs 4"
+LATENT = "train --learner latent --train classes.csv --model out.model --json"
 LAPTAO = "train --learner laptao --train classes.csv --labelled 0.3 --model out.model --json"
 LAPTAO_VALUES = "train --learner laptao --task regression --train values.csv --labelled 0.3 --model out.model --json"
 SIMULATE = "simulate --data classes.csv --json"
@@ -230,6 +231,18 @@ TRAIN_ROWS = [
     (LAPTAO, "growth", "1.3", "9"),
     (LAPTAO, "rounds", "20", "1"),
     (LAPTAO, "solver", "gradients", "eigenvectors"),
+    (LATENT, "height", "5", "2"),
+    (LATENT, "lambda", "1", "500"),
+    (LATENT, "layers", "3", "1"),
+    (LATENT, "width", "0", "5"),
+    (LATENT, "width", "64", "5"),
+    (LATENT, "dropout", "0", "0.5"),
+    (LATENT, "epochs", "100", "1"),
+    (LATENT, "batch", "64", "16"),
+    (LATENT + " --lr 0.03", "patience", "10", "1"),
+    (LATENT, "lr", "0.01", "0.5"),
+    (LATENT, "validation", "0.2", "0.5"),
+    (LATENT, "scale", "standard", "none"),
     (CART, "task", "classification", "regression"),
     (TAO + " --search", "trials", "60", "2"),
     (TAO + " --search --trials 4", "repeats", "1", "2"),

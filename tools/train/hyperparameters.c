@@ -92,8 +92,8 @@ static const knob knobs[COP_HYPERPARAMETERS] = {
 	[COP_HYPERPARAMETER_FEATURES] = { "features", WHOLE, COP_FOR_CART, 0, 1e9, NULL,
 	        "features drawn for each node (0, the default: all)" },
 	[COP_HYPERPARAMETER_LAYERS] = { "layers", WHOLE, NETS, 1, 8, NULL,
-	        "dgt: linear layers of over-parameterised training; latent:\n"
-	        "                       layers of the predictor, 1 is linear (default 3)" },
+	        "dgt: linear layers of over-parameterised training;\n"
+	        "                       latent: of the predictor, 1 is linear (default 3)" },
 	[COP_HYPERPARAMETER_WIDTH] = { "width", WHOLE, NETS, 0, 65536, NULL,
 	        "of hidden layers (0, the default: dgt the paper's table,\n"
 	        "                       latent 64, and twice as many in each next one)" },

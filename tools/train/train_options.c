@@ -53,9 +53,10 @@ static const char usage_text[] = "usage: coppice train --learner cart|dgt|tao|la
                                  "                       hold text\n"
                                  "  --missing HOW        empty fields: refuse (default), mean, median, label (a\n"
                                  "                       category or feature of its own)\n"
-                                 "  --scale HOW          features: none (cart's default), standard (dgt's), range,\n"
-                                 "                       maximum, or auto (tao's): maximum for amounts of one unit\n"
-                                 "                       that are often 0, as pixels are, else standard\n";
+                                 "  --scale HOW          features: none (cart's default), standard (dgt's and\n"
+                                 "                       latent's), range, maximum, or auto (tao's): maximum for\n"
+                                 "                       amounts of one unit that are often 0, as pixels are,\n"
+                                 "                       else standard\n";
 
 static bool read_learner(void *options, const cop_option *row, char *text)
 {
