@@ -176,7 +176,7 @@ static void put_list(cop_bytes *out, const cop_config_list *list)
 {
 	cop_bytes_put(out, "{", 1);
 	for (size_t i = 0; i < list->count; i++) {
-		cop_bytes_put(out, ", " + (i == 0), i == 0 ? 1 : 2);
+		cop_bytes_put(out, i == 0 ? " " : ", ", i == 0 ? 1 : 2);
 		cop_setting_put_quoted(list->items[i], out);
 	}
 	cop_bytes_put(out, " }", 2);

@@ -80,7 +80,7 @@ const cop_setting cop_model_options[] = {
 		.text = "of the model's start and its exploration" },
 	{ "reward_window", COP_SETTING_SECONDS, IN(reward_window), WITHIN(MILLISECOND, 365 * DAY), OF(ALL), LIVE,
 		.text = "how long a decision waits for its feedback" },
-	{ "default_loss", COP_SETTING_MAYBE, IN(has_default_loss), WITHIN(-INFINITY, INFINITY), .words = none, OF(ALL),
+	{ "default_loss", COP_SETTING_MAYBE, IN(has_default_loss), WITHIN(-(double)INFINITY, (double)INFINITY), .words = none, OF(ALL),
 		LIVE, .text = "what is learned when the window ends without feedback; none: nothing" },
 	{ "reward", COP_SETTING_WORD, IN(reward), .words = rewards, OF(ALL), LIVE,
 		.text = "which of several feedbacks counts" },

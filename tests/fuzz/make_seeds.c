@@ -406,15 +406,15 @@ static void make_state(const char *corpus, const state_seed *seed)
 	const cop_config_refit config = { .enabled = true, .on_drift = seed->drift };
 	cop_refit_state_init(&state);
 	cop_refit_state_configure(&state, &config);
-	state.began = BEGIN;
-	state.number = state.current = seed->challenges;
-	state.drifted = seed->challenges > 1;
+	state.controller.began = BEGIN;
+	state.controller.number = state.controller.current = seed->challenges;
+	state.controller.drifted = seed->challenges > 1;
 	for (uint64_t i = 1; i <= seed->challenges; i++)
 		must(cop_refit_state_need(&state, 1000 * i, i) == COP_OK, seed->name);
 	for (uint64_t i = 1; i <= seed->marks; i++)
 		cop_refit_state_mark(&state, 200 * i, 100 * i, 1000000);
-	for (size_t i = 0; i < seed->losses && state.detector != NULL; i++)
-		(void)cop_change_add(state.detector, (double)(i % 7) / 7.0);
+	for (size_t i = 0; i < seed->losses && state.controller.detector != NULL; i++)
+		(void)cop_change_add(state.controller.detector, (double)(i % 7) / 7.0);
 	cop_bytes_init(&bytes);
 	cop_bytes_put_u8(&bytes, 0);
 	cop_refit_state_save(&state, &bytes);

@@ -61,7 +61,7 @@ int cop_command_main(const cop_program *program, int argc, char **argv)
 	return COP_EXIT_USAGE;
 }
 
-static void complain(const char *name, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void complain(const char *name, const char *format, va_list args)
 {
 	(void)fprintf(stderr, "%s %s: ", program_name, name);
 	(void)vfprintf(stderr, format, args);

@@ -307,7 +307,7 @@ static void add_word(options *o, const char *word)
 /* COP_OPTIONS_READ, or the exit status. Words and options come in any order; a negative number is a word, an id. */
 static int read_arguments(int argc, char **argv, options *o)
 {
-	const cop_options table = { NAME, usage_text, .sets = { { rows, o } }, .in_order = true };
+	const cop_options table = { NAME, usage_text, .sets = { { rows, o, NULL } }, .in_order = true };
 	int status = COP_OPTIONS_READ;
 	bool only_words = false;
 	optind = 1;

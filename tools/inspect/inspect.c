@@ -381,7 +381,7 @@ static const cop_option rows[] = {
 int cop_command_inspect(int argc, char **argv)
 {
 	inspection in = { .view = { .tree = COP_INSPECT_NO_TREE }, .trained = { .out = "-" } };
-	const cop_options options = { NAME, usage_text, .sets = { { rows, &in } } };
+	const cop_options options = { NAME, usage_text, .sets = { { rows, &in, NULL } } };
 	int status = cop_options_read(&options, argc, argv);
 	if (status != COP_OPTIONS_READ)
 		return status;

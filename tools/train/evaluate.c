@@ -144,7 +144,7 @@ static const cop_option rows[] = {
 int cop_command_evaluate(int argc, char **argv)
 {
 	evaluation e = { .threads = cop_command_processors() };
-	const cop_options options = { NAME, usage_text, .sets = { { rows, &e } } };
+	const cop_options options = { NAME, usage_text, .sets = { { rows, &e, NULL } } };
 	int status = cop_options_read(&options, argc, argv);
 	if (status != COP_OPTIONS_READ)
 		return status;

@@ -54,7 +54,7 @@ static const cop_option rows[] = {
 int cop_command_export(int argc, char **argv)
 {
 	cop_inspect_trained in = { .out = "-", .settings = { .tree = COP_VIEW_ALL } };
-	const cop_options options = { NAME, usage_text, .sets = { { rows, &in } } };
+	const cop_options options = { NAME, usage_text, .sets = { { rows, &in, NULL } } };
 	int status = cop_options_read(&options, argc, argv);
 	if (status != COP_OPTIONS_READ)
 		return status;

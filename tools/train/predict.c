@@ -228,7 +228,7 @@ static const cop_option rows[] = {
 int cop_command_predict(int argc, char **argv)
 {
 	predicting p = { .out = "-", .threads = cop_command_processors() };
-	const cop_options options = { NAME, usage_text, .sets = { { rows, &p } } };
+	const cop_options options = { NAME, usage_text, .sets = { { rows, &p, NULL } } };
 	int status = cop_options_read(&options, argc, argv);
 	if (status != COP_OPTIONS_READ)
 		return status;

@@ -432,7 +432,7 @@ static const cop_option table[] = {
 int cop_bench_grid_command(int argc, char **argv)
 {
 	options o = { 0 };
-	const cop_options command = { NAME, usage_text, .sets = { { table, &o } } };
+	const cop_options command = { NAME, usage_text, .sets = { { table, &o, NULL } } };
 	int status = cop_options_read(&command, argc, argv);
 	if (status != COP_OPTIONS_READ)
 		return status;

@@ -339,7 +339,7 @@ static int run(const options *o)
 int cop_bench_events_command(int argc, char **argv)
 {
 	options o = { .features = 54, .arms = 7, .trees = NOT_GIVEN, .candidate_features = 8, .bits = 18 };
-	const cop_options command = { NAME, usage_text, .sets = { { table, &o } } };
+	const cop_options command = { NAME, usage_text, .sets = { { table, &o, NULL } } };
 	int status = cop_options_read(&command, argc, argv);
 	if (status != COP_OPTIONS_READ)
 		return status;

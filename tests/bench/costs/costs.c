@@ -91,7 +91,7 @@ static const char echo_usage[] = "usage: costs echo --endpoint EP\n\n"
 static bool read_options(
         const char *name, const char *usage, const cop_option *table, int argc, char **argv, options *o, int *status)
 {
-	const cop_options command = { name, usage, .sets = { { table, o } } };
+	const cop_options command = { name, usage, .sets = { { table, o, NULL } } };
 	*status = cop_options_read(&command, argc, argv);
 	if (*status != COP_OPTIONS_READ)
 		return false;
