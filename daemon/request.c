@@ -289,7 +289,7 @@ static void take_time(cop_serving *serving, bool decided)
 	serving->mark = now;
 }
 
-void cop_request_handle(cop_server *server, cop_sockets_message *message)
+void cop_request_handle(cop_server *server, void *socket, cop_sockets_message *message)
 {
 	static const uint8_t empty_map[] = { 0x80 };
 	cop_serving *serving = &server->serving;
@@ -314,7 +314,13 @@ void cop_request_handle(cop_server *server, cop_sockets_message *message)
 	if (err != COP_OK)
 		put_error(serving, message, first, &fault);
 	cop_outbox_kind kind = r.verb == NULL ? COP_OUTBOX_PLAIN : r.verb->kind;
-	cop_outbox_item item = { .delimiter = delimiter, .ok = err == COP_OK, .kind = kind, .sequence = r.sequence };
+	cop_outbox_item item = {
+		.socket = socket,
+		.delimiter = delimiter,
+		.ok = err == COP_OK,
+		.kind = kind,
+		.sequence = r.sequence,
+	};
 	if (cop_outbox_put(&serving->outbox, item, &message->frame[0], &serving->reply) != COP_OK)
 		serving->sockets.replies_dropped++;
 	cop_sockets_release(message);

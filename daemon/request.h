@@ -6,6 +6,6 @@
 #include "daemon/server.h"
 
 /* Handles one message of the request socket and releases it. */
-void cop_request_handle(cop_server *server, cop_sockets_message *message);
+void cop_request_handle(cop_server *server, void *socket, cop_sockets_message *message);
 
 #endif

@@ -62,6 +62,10 @@ cop_err cop_server_open(
 	}
 	if (err == COP_OK)
 		err = cop_sockets_open(&server->serving.sockets, server->config, diag);
+	if (err == COP_OK)
+		err = cop_api_open(
+		        server->config, server->serving.sockets.context, COP_SOCKETS_API, log, &server->api, diag);
+	server->report.api = server->api;
 	durable->next_checkpoint = started + 1e-6 * (double)server->config->checkpoint_every;
 	return err;
 }
@@ -69,6 +73,7 @@ cop_err cop_server_open(
 void cop_server_close(cop_server *server)
 {
 	cop_refits_stop(&server->refits);
+	cop_api_close(server->api);
 	cop_http_close(server->http);
 	cop_serving_close(&server->serving);
 	cop_durability_close(&server->durable);
@@ -122,6 +127,7 @@ static size_t drain(cop_server *server)
 		cop_inlet_kind kind;
 	} queues[] = {
 		{ sockets->requests, COP_INLET_REQUESTS },
+		{ sockets->api, COP_INLET_FOREIGN },
 		{ sockets->contexts, COP_INLET_CONTEXTS },
 		{ sockets->feedback, COP_INLET_FEEDBACK },
 		{ sockets->pull, COP_INLET_PULL },
@@ -133,10 +139,14 @@ static size_t drain(cop_server *server)
 		cop_sockets_message message;
 		for (; takes(server, queues[i].socket, count, &message); count++) {
 			uint64_t cost = message.cost;
+			if (queues[i].kind == COP_INLET_FOREIGN) {
+				cop_request_handle(server, queues[i].socket, &message);
+				continue; /* did not come by a connection of ZeroMQ's */
+			}
 			if (queues[i].kind == COP_INLET_REQUESTS) {
 				/* The first frame is the requester's identity, which did not come over the wire. */
 				cost -= zmq_msg_size(&message.frame[0]) + COP_ZMTP_FRAME_COST;
-				cop_request_handle(server, &message);
+				cop_request_handle(server, queues[i].socket, &message);
 			} else if (cop_inlet_full(sockets->inlet, queues[i].kind)) {
 				cop_streams_drop(serving, &message);
 			} else if (queues[i].kind == COP_INLET_CONTEXTS) {
@@ -232,6 +242,7 @@ cop_err cop_server_run(cop_server *server, cop_diag *diag)
 		cop_http_answer(server->http, render_metrics, &server->report);
 	}
 	cop_http_set_phase(server->http, COP_HTTP_STOPPING);
+	cop_api_stop(server->api);
 	cop_notify_stopping("writing a checkpoint");
 	double deadline = cop_clock_monotonic() + LAST_SECONDS;
 	do

@@ -2,10 +2,12 @@
  * them.
  *
  * One thread owns sockets and live models: every message is taken whole, decided or learned, and answered before the
- * next. The log, ZeroMQ and HTTP have threads of their own. */
+ * next. The log, ZeroMQ and the two listeners for HTTP have threads
+ * of their own. */
 #ifndef COP_DAEMON_SERVER_H
 #define COP_DAEMON_SERVER_H
 
+#include "daemon/api/api.h"
 #include "daemon/common/notify.h"
 #include "daemon/refit/refits.h"
 #include "daemon/report/drop_report.h"
@@ -17,6 +19,7 @@ typedef struct cop_server {
 	cop_config *config;      /* owned */
 	cop_log *log;            /* kept */
 	cop_http *http;          /* NULL: off */
+	cop_api *api;            /* NULL: off */
 	cop_durability durable;
 	cop_serving serving;
 	cop_refits refits;

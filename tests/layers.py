@@ -25,7 +25,7 @@ RANKS = {
 }
 # The daemon's folders; the loop beside them includes all of them.
 DAEMON_RANKS = {
-    "daemon/common": 0, "daemon/config": 1, "daemon/models": 2, "daemon/durable": 3, "daemon/refit": 4, "daemon/serve": 4,
+    "daemon/common": 0, "daemon/config": 1, "daemon/api": 2, "daemon/models": 2, "daemon/durable": 3, "daemon/refit": 4, "daemon/serve": 4,
     "daemon/report": 5, "daemon": 6,
 }
 CODE_FOLDERS = ("lib", "daemon", "tools", "tests")
@@ -43,7 +43,7 @@ HOMES = [
     (r"graph/.*", ["lib/graph/", "lib/train/", "lib/refit/", "tools/"]),
     (r"refit/refit_(file|parts|run|window)\.h", ["lib/refit/", "daemon/refit/worker.", "tools/"]),
     (r"zmq(_utils)?\.h", ["daemon/", "tools/common/client"]),
-    (r"microhttpd\.h", ["daemon/common/http"]),
+    (r"microhttpd\.h", ["daemon/common/http", "daemon/api/"]),
     (r"(sys/)?syslog\.h", ["daemon/common/log"]),
     (r"confuse\.h", ["daemon/config/"]),
     (r"systemd/.*", ["daemon/common/notify"]),

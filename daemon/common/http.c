@@ -4,22 +4,16 @@
  *
  * `lock` is the only lock here; nothing is called with it held but read and write of the eventfd, which never block.
  * Under it `wanted` and the eventfd are set and cleared together, so the loop is never left with one that stays
- * readable.
- *
- * Connections have no right to stay: a new one beyond CONNECTIONS ends the oldest, so peers that send nothing, however
- * many, keep nobody out. `opened` belongs to the library's thread. */
+ * readable. */
 #include "daemon/common/http.h"
 
 #include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,29 +22,20 @@
 #include "base/mem.h"
 #include "daemon/common/clock.h"
 #include "daemon/common/exposition.h"
+#include "daemon/common/http_connections.h"
+#include "daemon/common/http_listen.h"
 
-#define CONNECTIONS      32u               /* open; with one more the oldest is ended */
-#define MOST_CONNECTIONS (2 * CONNECTIONS) /* with those that are ended and not closed yet */
-#define CONNECTION_IDLE  10u               /* seconds until a silent connection is closed */
-#define CONNECTION_BYTES (16u << 10)       /* of memory for one: request line, headers, reply's headers */
-#define BACKLOG          64
+#define CONNECTIONS      32u           /* open; with one more the oldest is ended */
+#define CONNECTION_IDLE  10u           /* seconds until a silent connection is closed */
+#define CONNECTION_BYTES (16u << 10)   /* of memory for one: request line, headers, reply's headers */
 #define WAIT_NS          1000000000ull /* for the loop's page */
 #define ALIVE_NS         5000000000ull /* since the loop's last turn */
 #define STALLED_NS       WAIT_NS       /* a loop that silent is not waited for */
 
-/* One of MOST_CONNECTIONS; connection NULL: free. */
-typedef struct opened {
-	const struct MHD_Connection *connection;
-	uint64_t number; /* rises with each connection */
-	int fd;
-	bool ended;
-} opened;
-
 struct cop_http {
 	struct MHD_Daemon *daemon;
-	opened opened[MOST_CONNECTIONS];
-	uint64_t connections; /* ever opened */
-	int wake;             /* eventfd */
+	cop_http_connections connections; /* the library's thread's */
+	int wake;                         /* eventfd */
 	uint16_t port;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -168,118 +153,25 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 	return reply_text(connection, MHD_HTTP_NOT_FOUND, "expected /metrics, /healthz or /readyz\n");
 }
 
-static opened *find_opened(cop_http *http, const struct MHD_Connection *connection)
-{
-	for (size_t i = 0; i < MOST_CONNECTIONS; i++)
-		if (http->opened[i].connection == connection)
-			return &http->opened[i];
-	return NULL;
-}
-
-/* When CONNECTIONS are open already. */
-static void end_oldest(cop_http *http)
-{
-	opened *oldest = NULL;
-	size_t count = 0;
-	for (size_t i = 0; i < MOST_CONNECTIONS; i++) {
-		opened *o = &http->opened[i];
-		if (o->connection == NULL || o->ended)
-			continue;
-		count++;
-		if (oldest == NULL || o->number < oldest->number)
-			oldest = o;
-	}
-	if (count < CONNECTIONS)
-		return;
-	oldest->ended = true;
-	(void)shutdown(oldest->fd, SHUT_RDWR); /* the library finds it at its end and closes it */
-}
-
 /* MHD's callback. */
 static void notice(
         void *context, struct MHD_Connection *connection, void **of_socket, enum MHD_ConnectionNotificationCode what)
 {
 	cop_http *http = context;
-	opened *slot = find_opened(http, what == MHD_CONNECTION_NOTIFY_STARTED ? NULL : connection);
 	(void)of_socket;
-	if (slot == NULL) /* more than MHD was asked for */
-		return;
-	if (what != MHD_CONNECTION_NOTIFY_STARTED) {
-		*slot = (opened){ 0 };
-		return;
-	}
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	if (info == NULL)
-		return;
-	end_oldest(http);
-	*slot = (opened){ .connection = connection, .number = ++http->connections, .fd = info->connect_fd };
-}
-
-/* A socket that listens on one of the host's addresses, or -1 with errno. */
-static int listen_on(const struct addrinfo *address)
-{
-	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int on = 1;
-	if (fd < 0)
-		return -1;
-	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-	        bind(fd, address->ai_addr, address->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
-		return fd;
-	int saved = errno;
-	(void)close(fd);
-	errno = saved;
-	return -1;
-}
-
-/* Splits ADDRESS:PORT and listens on the first address that can be had. */
-static cop_err open_socket(const char *where, int *out, cop_diag *diag)
-{
-	char host[256];
-	const char *colon = strrchr(where, ':');
-	size_t length = colon == NULL ? 0 : (size_t)(colon - where);
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
-	struct addrinfo *found = NULL;
-	if (length == 0 || length >= sizeof host) {
-		cop_diag_message(diag, "http: listen: %.64s: expected ADDRESS:PORT", where);
-		return COP_EIO;
-	}
-	bool brackets = length > 2 && where[0] == '[' && where[length - 1] == ']';
-	(void)snprintf(host, sizeof host, "%.*s", (int)(brackets ? length - 2 : length), brackets ? where + 1 : where);
-	int failed = getaddrinfo(host, colon + 1, &hints, &found);
-	if (failed != 0) {
-		cop_diag_message(diag, "http: listen: cannot find %s: %s", where, gai_strerror(failed));
-		return COP_EIO;
-	}
-	*out = -1;
-	for (const struct addrinfo *at = found; at != NULL && *out < 0; at = at->ai_next)
-		*out = listen_on(at);
-	if (*out < 0)
-		cop_diag_message(diag, "http: listen: cannot bind %s: %s", where, strerror(errno));
-	freeaddrinfo(found);
-	return *out < 0 ? COP_EIO : COP_OK;
-}
-
-static uint16_t port_of(int fd)
-{
-	struct sockaddr_storage address = { 0 };
-	socklen_t size = sizeof address;
-	struct sockaddr_in six_or_four; /* sin6_port lies where sin_port does */
-	if (getsockname(fd, (struct sockaddr *)&address, &size) != 0)
-		return 0;
-	memcpy(&six_or_four, &address, sizeof six_or_four);
-	return ntohs(six_or_four.sin_port);
+	(void)cop_http_connections_notice(&http->connections, connection, what);
 }
 
 /* Takes the socket, also on error: MHD closes what it was given. */
 static cop_err start(cop_http *http, int fd, const char *where, cop_diag *diag)
 {
-	http->port = port_of(fd);
+	http->port = cop_http_listen_port(fd);
 	http->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (http->wake < 0)
 		(void)close(fd);
 	else
 		http->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, http,
-		        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, MOST_CONNECTIONS,
+		        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, 2 * CONNECTIONS,
 		        MHD_OPTION_NOTIFY_CONNECTION, notice, http, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE,
 		        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
 	if (http->daemon != NULL)
@@ -302,11 +194,12 @@ cop_err cop_http_open(const char *listen, cop_http **out, cop_diag *diag)
 {
 	int fd;
 	*out = NULL;
-	cop_err err = open_socket(listen, &fd, diag);
+	cop_err err = cop_http_listen("http: listen", listen, &fd, diag);
 	if (err != COP_OK)
 		return err;
 	cop_http *http = cop_mem_alloc(1, sizeof *http);
-	if (http == NULL) {
+	if (http == NULL || cop_http_connections_init(&http->connections, CONNECTIONS) != COP_OK) {
+		cop_mem_free(http);
 		(void)close(fd);
 		cop_diag_message(diag, "http: %s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
@@ -340,6 +233,7 @@ void cop_http_close(cop_http *http)
 	(void)pthread_mutex_destroy(&http->lock);
 	cop_bytes_fini(&http->page);
 	cop_bytes_fini(&http->spare);
+	cop_http_connections_fini(&http->connections);
 	cop_mem_free(http);
 }
 

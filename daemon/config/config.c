@@ -146,7 +146,7 @@ static size_t declare(const cop_config_section *section, cfg_opt_t *options)
 	size_t i;
 	for (i = 0; i < OPTIONS_MOST - COP_CONFIG_SECTIONS - 4 && section->rules[i].name != NULL; i++) {
 		const cop_setting rule = cop_config_rules_at(section, i);
-		bool list = cop_setting_is_list(&rule) || rule.kind == COP_KIND_BIND || rule.kind == COP_KIND_CONNECT;
+		bool list = cop_setting_is_list(&rule) || cop_config_rules_is_list(&rule);
 		cfg_opt_t single = CFG_PTR_CB(rule.name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
 		cfg_opt_t several = CFG_PTR_LIST_CB(rule.name, NULL, CFGF_NODEFAULT, on_value, cop_mem_free);
 		single.validcb = on_complete; /* for a list it would be called for each value */
@@ -382,6 +382,7 @@ static void read_all(cop_config_reading *reading, cfg_t *root, cop_config *confi
 			read_section(reading, cfg_getsec(root, section->name), section, 0, 0, config);
 	}
 	config->http_given = cfg_size(root, "http") != 0;
+	config->api_given = cfg_size(root, "api") != 0;
 	config->journal_given = cfg_size(root, "journal") != 0;
 	fill_texts(reading, config);
 	reading->state_dir = config->state_dir;

@@ -103,7 +103,8 @@ typedef struct cop_config {
 	uint64_t clock_tolerance; /* 0: every clock is believed */
 	double refit_cpu_share;   /* of one processor, that refits of all models may take over time */
 	cop_log_level log_level;
-	char *http_listen; /* NULL: off */
+	char *http_listen;          /* NULL: off */
+	cop_config_list api_listen; /* empty: off */
 	cop_config_list requests, contexts_bind, contexts_connect, feedback_bind, feedback_connect, feedback_pull_bind,
 	        actions_bind;
 	uint64_t message_limit;
@@ -114,9 +115,9 @@ typedef struct cop_config {
 	uint64_t journal_interval, journal_segment, journal_keep;
 	uint64_t checkpoint_every;
 	uint32_t checkpoint_keep;
-	bool journal_given, http_given; /* the file has such a section */
-	size_t model_count;             /* >= 1 */
-	cop_config_model *models;       /* in the file's order, names unique */
+	bool journal_given, http_given, api_given; /* the file has such a section */
+	size_t model_count;                        /* >= 1 */
+	cop_config_model *models;                  /* in the file's order, names unique */
 } cop_config;
 
 /* What is wrong, in the order found. Start with cop_config_report_init. */

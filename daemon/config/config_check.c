@@ -147,12 +147,44 @@ static void check_memory(cop_config_reading *reading, cfg_t *root, const cop_con
 		        config->models[largest].name, MIB(most), MIB(sum), MIB(have));
 }
 
+/* Whether an address that is well-formed cannot be reached from another machine. */
+static bool is_loopback(const char *address)
+{
+	static const char *const local[] = { "127.", "[::1]:", "localhost:" };
+	for (size_t i = 0; i < sizeof local / sizeof *local; i++)
+		if (strncmp(address, local[i], strlen(local[i])) == 0)
+			return true;
+	return false;
+}
+
+static void check_api(cop_config_reading *reading, cfg_t *root, const cop_config *config)
+{
+	if (!config->api_given)
+		return;
+	cfg_t *section = cfg_getsec(root, "api");
+	const cop_config_list *listen = &config->api_listen;
+	if (cfg_size(section, "listen") == 0)
+		cop_config_complain(reading, (uint64_t)section->line, "listen",
+		        "missing in section api, expected { ADDRESS:PORT ... }");
+	for (size_t i = 0; i < listen->count; i++) {
+		if (!is_loopback(listen->items[i]))
+			cop_config_complain(reading, cop_config_line(section, "listen"), "listen",
+			        "\"%s\" can be reached from other machines, expected 127.0.0.1, [::1] or localhost",
+			        listen->items[i]);
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(listen->items[i], listen->items[j]) == 0)
+				cop_config_complain(reading, cop_config_line(section, "listen"), "listen",
+				        "\"%s\" stands there twice, expected each address once", listen->items[i]);
+	}
+}
+
 void cop_config_check(cop_config_reading *reading, cfg_t *root, const cop_config *config)
 {
 	check_sockets(reading, root, config);
 	if (config->http_given && config->http_listen == NULL && !cop_config_has(cfg_getsec(root, "http"), "listen"))
 		cop_config_complain(reading, (uint64_t)cfg_getsec(root, "http")->line, "listen",
 		        "missing in section http, expected ADDRESS:PORT");
+	check_api(reading, root, config);
 	check_memory(reading, root, config);
 	if (config->queue_limit < COP_CONFIG_QUEUE_SHARE * config->message_limit)
 		cop_config_complain(reading, cop_config_line(cfg_getsec(root, "sockets"), "queue_limit"), "queue_limit",

@@ -12,15 +12,13 @@ static size_t field_size(const cop_setting *rule)
 {
 	if (rule->kind < COP_SETTING_OTHER)
 		return cop_setting_size(rule);
-	return rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT ? sizeof(cop_config_list) : sizeof(char *);
+	return cop_config_rules_is_list(rule) ? sizeof(cop_config_list) : sizeof(char *);
 }
 
 static bool is_text(const cop_setting *rule)
 {
 	return rule->kind == COP_KIND_TEXT || rule->kind == COP_KIND_FACILITY || rule->kind == COP_KIND_LISTEN;
 }
-
-static bool is_list(const cop_setting *rule) { return rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT; }
 
 bool cop_config_value_set(const cop_setting *rule, const void *base)
 {
@@ -47,7 +45,7 @@ bool cop_config_value_equal(const cop_setting *rule, const void *a, const void *
 	const void *left = (const char *)a + rule->offset, *right = (const char *)b + rule->offset;
 	if (is_text(rule))
 		return text_equal(*(char *const *)left, *(char *const *)right);
-	if (is_list(rule))
+	if (cop_config_rules_is_list(rule))
 		return cop_config_list_equal(left, right);
 	return cop_setting_equal(rule, a, b);
 }
@@ -79,7 +77,7 @@ void cop_config_value_free(const cop_setting *rule, void *base)
 	void *field = (char *)base + rule->offset;
 	if (is_text(rule))
 		cop_mem_free(*(char **)field);
-	else if (is_list(rule))
+	else if (cop_config_rules_is_list(rule))
 		cop_config_list_free(field);
 }
 

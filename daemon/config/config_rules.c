@@ -40,6 +40,10 @@ static const cop_setting http_rules[] = {
 	{ "listen", COP_KIND_LISTEN, AT(http_listen) },
 	{ .name = NULL },
 };
+static const cop_setting api_rules[] = {
+	{ "listen", COP_KIND_LISTENERS, AT(api_listen) },
+	{ .name = NULL },
+};
 static const cop_setting socket_rules[] = {
 	{ "requests", COP_KIND_BIND, AT(requests) },
 	{ "contexts_bind", COP_KIND_BIND, AT(contexts_bind) },
@@ -106,6 +110,7 @@ const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS] = {
 	{ "", root_rules, NULL },
 	{ "log", log_rules, NULL },
 	{ "http", http_rules, NULL },
+	{ "api", api_rules, NULL },
 	{ "sockets", socket_rules, NULL },
 	{ "journal", journal_rules, NULL },
 	{ "checkpoint", checkpoint_rules, NULL },
@@ -193,5 +198,7 @@ bool cop_config_section_shown(const cop_config_section *section, const cop_confi
 {
 	if (strcmp(section->name, "http") == 0)
 		return config->http_given;
+	if (strcmp(section->name, "api") == 0)
+		return config->api_given;
 	return strcmp(section->name, "journal") != 0 || config->journal_given;
 }

@@ -17,7 +17,8 @@ enum {
 	COP_KIND_FACILITY,                     /* char *, a syslog facility */
 	COP_KIND_LISTEN,                       /* char *, ADDRESS:PORT */
 	COP_KIND_BIND,                         /* cop_config_list of endpoints */
-	COP_KIND_CONNECT
+	COP_KIND_CONNECT,
+	COP_KIND_LISTENERS /* cop_config_list of ADDRESS:PORT */
 };
 
 typedef struct cop_config_section {
@@ -27,12 +28,14 @@ typedef struct cop_config_section {
 } cop_config_section;
 
 #define COP_CONFIG_PATH     4096
-#define COP_CONFIG_SECTIONS 6
+#define COP_CONFIG_SECTIONS 7
 
 extern const cop_config_section cop_config_sections[COP_CONFIG_SECTIONS]; /* of a cop_config */
 extern const cop_config_section cop_config_model_section;
 extern const cop_config_section cop_config_refit_section; /* in a model's; of a cop_config_model */
 
+/* The field of such a rule is a cop_config_list. */
+static inline bool cop_config_rules_is_list(const cop_setting *rule) { return rule->kind >= COP_KIND_BIND; }
 /* Rule i. */
 cop_setting cop_config_rules_at(const cop_config_section *section, size_t i);
 

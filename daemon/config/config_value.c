@@ -80,6 +80,7 @@ static void describe(const cop_setting *rule, char *out, size_t size)
 		        "tcp://ADDRESS:PORT with an address or interface of this machine or * for all (no host "
 		        "name), or ipc://PATH",
 		[COP_KIND_CONNECT] = "tcp://HOST:PORT or ipc://PATH",
+		[COP_KIND_LISTENERS] = "ADDRESS:PORT, for example 127.0.0.1:5580",
 	};
 	if (rule->kind < COP_SETTING_OTHER)
 		cop_setting_describe(rule, out, size);
@@ -128,7 +129,9 @@ static void read_endpoints(cop_config_reading *reading, cfg_t *section, const co
 	}
 	for (unsigned i = 0; i < count; i++) {
 		const cop_config_text *value = cfg_getnptr(section, rule->name, i);
-		if (!endpoint_fits(value->text, rule->kind == COP_KIND_BIND)) {
+		bool fits = rule->kind == COP_KIND_LISTENERS ? host_and_port(value->text, false)
+		                                             : endpoint_fits(value->text, rule->kind == COP_KIND_BIND);
+		if (!fits) {
 			complain_value(reading, value->line, rule, value->text);
 			continue;
 		}
@@ -163,7 +166,7 @@ void cop_config_value_read(cop_config_reading *reading, cfg_t *section, const co
 		return;
 	if (rule->kind < COP_SETTING_OTHER) {
 		read_option(reading, section, rule, base);
-	} else if (rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT) {
+	} else if (cop_config_rules_is_list(rule)) {
 		read_endpoints(reading, section, rule, field);
 	} else {
 		const cop_config_text *value = cfg_getptr(section, rule->name);
@@ -187,7 +190,7 @@ void cop_config_value_print(const cop_setting *rule, const void *base, cop_bytes
 	const void *field = (const char *)base + rule->offset;
 	if (rule->kind < COP_SETTING_OTHER)
 		cop_setting_print(rule, &cop_setting_in_file, base, out);
-	else if (rule->kind == COP_KIND_BIND || rule->kind == COP_KIND_CONNECT)
+	else if (cop_config_rules_is_list(rule))
 		put_list(out, field);
 	else
 		cop_setting_put_quoted(*(char *const *)field == NULL ? "" : *(char *const *)field, out);

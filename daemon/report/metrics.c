@@ -316,6 +316,23 @@ static void put_journal(const cop_report *report, cop_bytes *out)
 	        &counts->sync_durations, "coppice_journal_sync_duration_seconds", "Time that fdatasync took.", out);
 }
 
+static void put_api(const cop_api_counts *counts, cop_bytes *out)
+{
+	cop_exposition_family(
+	        out, "coppice_api_requests_total", "Requests to the api listener, by class of HTTP status.");
+	for (unsigned i = 2; i < COP_API_STATUSES; i++) {
+		char labels[32];
+		(void)snprintf(labels, sizeof labels, "status=\"%uxx\"", i);
+		if (i != 3)
+			cop_exposition_whole(out, "coppice_api_requests_total", labels, counts->requests[i]);
+	}
+	cop_exposition_lone_whole(out, "coppice_api_unanswered_total",
+	        "Requests to it that the serving loop gave no answer in time.", counts->unanswered);
+	cop_exposition_lone_whole(out, "coppice_api_connections", "Connections to it at present.", counts->connections);
+	cop_exposition_lone_whole(out, "coppice_api_connections_ended_total",
+	        "Connections to it that were ended to make room for others.", counts->ended);
+}
+
 /* Under the names that all Prometheus clients use. */
 static void put_process(const cop_report *report, cop_bytes *out)
 {
@@ -362,6 +379,7 @@ void cop_metrics_put(const cop_report *report, cop_bytes *out)
 	put_model_streams(models, out);
 	put_traffic(report->serving, out);
 	put_connections(report->serving, out);
+	put_api(cop_api_look(report->api), out);
 	put_codes("coppice_request_errors_total", "Requests answered with an error, by its code.",
 	        report->serving->counts.codes, out);
 	put_codes("coppice_request_item_errors_total", "Items of batches answered with an error, by its code.",

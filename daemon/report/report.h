@@ -2,6 +2,7 @@
 #ifndef COP_DAEMON_REPORT_REPORT_H
 #define COP_DAEMON_REPORT_REPORT_H
 
+#include "daemon/api/api.h"
 #include "daemon/common/http.h"
 #include "daemon/refit/refits.h"
 #include "daemon/serve/serving.h"
@@ -10,9 +11,10 @@ typedef struct cop_report {
 	const cop_durability *durable; /* kept, as are the next three */
 	const cop_serving *serving;
 	const cop_refits *refits;
-	cop_http *http; /* NULL: off */
-	double born;    /* unix seconds */
-	double started; /* monotonic seconds */
+	cop_http *http;     /* NULL: off */
+	const cop_api *api; /* NULL: off */
+	double born;        /* unix seconds */
+	double started;     /* monotonic seconds */
 } cop_report;
 
 #endif

@@ -186,6 +186,23 @@ static void put_queues(const cop_report *report, cop_bytes *out)
 	cop_wire_put_map_close(out, map);
 }
 
+static void put_api(const cop_api_counts *counts, cop_bytes *out)
+{
+	uint64_t requests = 0, refused = 0;
+	for (size_t i = 0; i < COP_API_STATUSES; i++) {
+		requests += counts->requests[i];
+		refused += i >= 4 ? counts->requests[i] : 0;
+	}
+	cop_wire_put_text(out, "api");
+	size_t map = cop_wire_put_map_open(out);
+	cop_wire_put_key_unsigned(out, "requests", requests);
+	cop_wire_put_key_unsigned(out, "refused", refused);
+	cop_wire_put_key_unsigned(out, "unanswered", counts->unanswered);
+	cop_wire_put_key_unsigned(out, "connections", counts->connections);
+	cop_wire_put_key_unsigned(out, "ended", counts->ended);
+	cop_wire_put_map_close(out, map);
+}
+
 static void put_parked(const cop_model_table *models, cop_bytes *out)
 {
 	cop_wire_put_text(out, "parked");
@@ -212,6 +229,8 @@ void cop_status_body_put(const cop_report *report, const cop_model_slot *only, c
 	put_table("requests", cop_counter_tables_requests, report->serving, out);
 	put_table("streams", cop_counter_tables_streams, report->serving, out);
 	put_queues(report, out);
+	if (report->api != NULL)
+		put_api(cop_api_look(report->api), out);
 	put_journal(report, out);
 	put_checkpoint(&report->durable->checkpoint, out);
 	if (report->durable->clock.ahead > 0.0)

@@ -164,7 +164,8 @@ static void mark_not_durable(cop_outbox *outbox, cop_outbox_item *item)
 static void send_item(const cop_outbox *outbox, cop_sockets *sockets, cop_outbox_item *item)
 {
 	if (item->topic == NULL)
-		cop_sockets_reply(sockets, &item->to, item->delimiter, item->ok ? "ok" : "error", &item->body);
+		cop_sockets_reply(
+		        sockets, item->socket, &item->to, item->delimiter, item->ok ? "ok" : "error", &item->body);
 	else if (!cop_sockets_publish(sockets, item->topic, &item->body))
 		outbox->unheard(outbox->context, item);
 }

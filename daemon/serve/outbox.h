@@ -14,6 +14,7 @@ typedef enum cop_outbox_kind {
 } cop_outbox_kind;
 
 typedef struct cop_outbox_item {
+	void *socket;      /* kept: that the request came by */
 	zmq_msg_t to;      /* identity of the requester; an action on a stream: none */
 	const char *topic; /* kept; of an action on a stream, else NULL */
 	double decided;    /* of such an action: event time of its decisions */

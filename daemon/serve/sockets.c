@@ -103,9 +103,17 @@ static cop_err open_one(cop_sockets *s, const open_plan *plan, cop_diag *diag)
 	return err;
 }
 
+static cop_err open_api(cop_sockets *s, cop_diag *diag)
+{
+	s->api = make(s->context, ZMQ_ROUTER);
+	if (s->api != NULL && zmq_bind(s->api, COP_SOCKETS_API) == 0)
+		return COP_OK;
+	return fail(diag, COP_ENOMEM, "api: ", zmq_strerror(errno));
+}
+
 static bool collect_fds(cop_sockets *s)
 {
-	void *const all[COP_SOCKETS_MOST] = { s->requests, s->contexts, s->feedback, s->pull, s->actions };
+	void *const all[COP_SOCKETS_MOST] = { s->requests, s->api, s->contexts, s->feedback, s->pull, s->actions };
 	for (size_t i = 0; i < COP_SOCKETS_MOST; i++) {
 		size_t size = sizeof s->fd[0];
 		if (all[i] != NULL && zmq_getsockopt(all[i], ZMQ_FD, &s->fd[s->fds++], &size) != 0)
@@ -134,7 +142,7 @@ static cop_err prepare(cop_sockets *s, const cop_config *c, cop_diag *diag)
 
 cop_err cop_sockets_open(cop_sockets *s, const cop_config *c, cop_diag *diag)
 {
-	const open_plan plans[COP_SOCKETS_MOST] = {
+	const open_plan plans[] = {
 		{ &s->requests, ZMQ_ROUTER, COP_INLET_REQUESTS, &c->requests, NULL, "requests", NULL },
 		{ &s->actions, ZMQ_XPUB, COP_INLET_ACTIONS, &c->actions_bind, NULL, "actions_bind", NULL },
 		{ &s->contexts, ZMQ_SUB, COP_INLET_CONTEXTS, &c->contexts_bind, &c->contexts_connect, "contexts",
@@ -144,8 +152,10 @@ cop_err cop_sockets_open(cop_sockets *s, const cop_config *c, cop_diag *diag)
 		{ &s->pull, ZMQ_PULL, COP_INLET_PULL, &c->feedback_pull_bind, NULL, "feedback_pull_bind", NULL },
 	};
 	cop_err err = prepare(s, c, diag);
-	for (size_t i = 0; err == COP_OK && i < COP_SOCKETS_MOST; i++)
+	for (size_t i = 0; err == COP_OK && i < sizeof plans / sizeof *plans; i++)
 		err = open_one(s, &plans[i], diag);
+	if (err == COP_OK && c->api_listen.count > 0)
+		err = open_api(s, diag);
 	if (err == COP_OK && !collect_fds(s))
 		err = fail(diag, COP_EIO, "", zmq_strerror(errno));
 	return err;
@@ -153,7 +163,7 @@ cop_err cop_sockets_open(cop_sockets *s, const cop_config *c, cop_diag *diag)
 
 void cop_sockets_close(cop_sockets *sockets)
 {
-	void *const all[] = { sockets->requests, sockets->contexts, sockets->feedback, sockets->pull,
+	void *const all[] = { sockets->requests, sockets->api, sockets->contexts, sockets->feedback, sockets->pull,
 		sockets->actions };
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i] != NULL)
@@ -205,23 +215,32 @@ void cop_sockets_release(cop_sockets_message *message)
 	message->count = 0;
 }
 
-void cop_sockets_reply(cop_sockets *sockets, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body)
+/* False: there is no room for the answer, since requesters do not read. Listeners of this process always do. */
+static bool has_room(cop_sockets *sockets, const void *socket, zmq_msg_t *to, zmq_msg_t *body)
 {
-	sockets->sent = true;
+	if (socket == sockets->api)
+		return true;
 	if (cop_outflow_answers_press(sockets->outflow))
 		cop_inlet_close_slowest(sockets->inlet, COP_INLET_REQUESTS);
-	if (!cop_outflow_answer(sockets->outflow, to, body)) {
+	return cop_outflow_answer(sockets->outflow, to, body);
+}
+
+void cop_sockets_reply(
+        cop_sockets *sockets, void *socket, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body)
+{
+	sockets->sent = true;
+	if (!has_room(sockets, socket, to, body)) {
 		sockets->replies_dropped++;
 		return;
 	}
 	/* ROUTER_MANDATORY: the identity's frame fails when nobody could get the message; later ones do not. */
-	if (zmq_msg_send(to, sockets->requests, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
+	if (zmq_msg_send(to, socket, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
 		sockets->replies_dropped++;
 		return;
 	}
-	bool sent = !delimiter || zmq_send(sockets->requests, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0;
-	sent = sent && zmq_send(sockets->requests, status, strlen(status), ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0;
-	sent = sent && zmq_msg_send(body, sockets->requests, ZMQ_DONTWAIT) >= 0;
+	bool sent = !delimiter || zmq_send(socket, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0;
+	sent = sent && zmq_send(socket, status, strlen(status), ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0;
+	sent = sent && zmq_msg_send(body, socket, ZMQ_DONTWAIT) >= 0;
 	sockets->replies_dropped += !sent;
 }
 

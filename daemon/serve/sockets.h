@@ -17,12 +17,14 @@
 
 #define COP_SOCKETS_FRAMES 6 /* frames of a message that are looked at; a message with more is refused */
 
-#define COP_SOCKETS_MOST 5 /* sockets */
+#define COP_SOCKETS_MOST 6              /* sockets */
+#define COP_SOCKETS_API  "inproc://api" /* requests of the listeners for HTTP, which are threads of this process */
 
 typedef struct cop_sockets {
 	void *context;
 	void *actions_context;    /* a thread of its own, so that subscribers who come and go hold up no request */
 	void *requests;           /* ROUTER; NULL when the configuration has none, as all of them */
+	void *api;                /* ROUTER, where COP_SOCKETS_API is bound */
 	void *contexts;           /* SUB */
 	void *feedback;           /* SUB */
 	void *pull;               /* PULL */
@@ -60,9 +62,10 @@ void cop_sockets_close(cop_sockets *sockets);
 bool cop_sockets_receive(void *socket, cop_sockets_message *message);
 void cop_sockets_release(cop_sockets_message *message);
 
-/* Answers the request that came from `to`, with an empty delimiter if it had one: status, then body; both messages are
- * left empty. What cannot be delivered is counted. */
-void cop_sockets_reply(cop_sockets *sockets, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body);
+/* Answers the request that came by `socket` (requests or api) from `to`, with an empty delimiter if it had one: status,
+ * then body; both messages are left empty. What cannot be delivered is counted. */
+void cop_sockets_reply(
+        cop_sockets *sockets, void *socket, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body);
 /* Publishes; a subscriber that is too slow misses it, which is counted, the others do not. False: there is a socket for
  * actions, and no subscriber's queue took the body, which is left as it was; else it is left empty. */
 bool cop_sockets_publish(cop_sockets *sockets, const char *topic, zmq_msg_t *body);

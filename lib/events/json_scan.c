@@ -51,7 +51,7 @@ __attribute__((noinline)) static bool unexpected(cop_json_scan *scan, const char
 	if (scan->err != COP_OK)
 		return false;
 	if (at >= scan->end)
-		return cop_json_scan_fail(scan, at, COP_EFORMAT, "the line ends here; expected %s", expected);
+		return cop_json_scan_fail(scan, at, COP_EFORMAT, "the text ends here; expected %s", expected);
 	if (*at == '"')
 		return cop_json_scan_fail(scan, at, COP_EFORMAT, "text; expected %s", expected);
 	if (*at > ' ' && *at < 127) {

@@ -14,6 +14,7 @@ typedef struct printer {
 	cop_bytes *out;
 	cop_wire_cursor cursor;
 	unsigned indent;
+	const char *without; /* a key at the top; NULL: none */
 } printer;
 
 static void put_text(printer *p, const char *text) { cop_bytes_put(p->out, text, strlen(text)); }
@@ -179,6 +180,20 @@ static cop_err put_key(printer *p)
 
 static cop_err put_value(printer *p, unsigned level);
 
+/* Whether the pair that comes next is left out; then it is passed over. */
+static bool passes(printer *p)
+{
+	cop_wire_cursor at = p->cursor;
+	const char *text;
+	size_t length;
+	if (cop_wire_cursor_peek(&at) != COP_WIRE_TYPE_STRING || cop_wire_cursor_string(&at, &text, &length) != COP_OK ||
+	        length != strlen(p->without) || memcmp(text, p->without, length) != 0 ||
+	        cop_wire_cursor_skip(&at, COP_WIRE_DEPTH) != COP_OK)
+		return false;
+	p->cursor = at;
+	return true;
+}
+
 static cop_err put_container(printer *p, bool map, unsigned level)
 {
 	size_t count;
@@ -186,8 +201,11 @@ static cop_err put_container(printer *p, bool map, unsigned level)
 	if (err != COP_OK)
 		return err;
 	put_text(p, map ? "{" : "[");
+	size_t put = 0;
 	for (size_t i = 0; i < count && p->out->err == COP_OK; i++) {
-		if (i != 0)
+		if (map && level == 0 && p->without != NULL && passes(p))
+			continue;
+		if (put++ != 0)
 			put_text(p, ",");
 		put_line(p, level + 1);
 		if (map)
@@ -197,7 +215,7 @@ static cop_err put_container(printer *p, bool map, unsigned level)
 		if (err != COP_OK)
 			return err;
 	}
-	if (count != 0)
+	if (put != 0)
 		put_line(p, level);
 	put_text(p, map ? "}" : "]");
 	return COP_OK;
@@ -211,16 +229,27 @@ static cop_err put_value(printer *p, unsigned level)
 	return type == COP_WIRE_TYPE_EXTENSION ? put_extension(p) : put_scalar(p, type);
 }
 
-cop_err cop_wire_json(cop_bytes *out, const void *data, size_t length, unsigned indent)
+static cop_err print(printer *p, const void *data, size_t length)
 {
-	printer p = { .out = out, .indent = indent };
-	cop_wire_cursor_init(&p.cursor, data, length);
-	cop_wire_cursor check = p.cursor;
+	cop_wire_cursor_init(&p->cursor, data, length);
+	cop_wire_cursor check = p->cursor;
 	cop_err err = cop_wire_cursor_skip(&check, COP_WIRE_DEPTH);
 	if (err != COP_OK)
 		return err;
 	if (cop_wire_cursor_left(&check) != 0)
 		return COP_EFORMAT;
-	err = put_value(&p, 0);
-	return err != COP_OK ? err : out->err;
+	err = put_value(p, 0);
+	return err != COP_OK ? err : p->out->err;
+}
+
+cop_err cop_wire_json(cop_bytes *out, const void *data, size_t length, unsigned indent)
+{
+	printer p = { .out = out, .indent = indent };
+	return print(&p, data, length);
+}
+
+cop_err cop_wire_json_without(cop_bytes *out, const void *data, size_t length, const char *without)
+{
+	printer p = { .out = out, .without = without };
+	return print(&p, data, length);
 }

@@ -13,5 +13,7 @@
  * spaces. COP_EFORMAT: malformed, deeper than COP_WIRE_DEPTH, bytes behind the value, a container as key (nothing is
  * appended in the first three cases); COP_ENOMEM. */
 COP_CHECK cop_err cop_wire_json(cop_bytes *out, const void *data, size_t length, unsigned indent);
+/* The same on one line; of a map, pairs whose key is the text `without` are left out at the top. */
+COP_CHECK cop_err cop_wire_json_without(cop_bytes *out, const void *data, size_t length, const char *without);
 
 #endif

@@ -412,7 +412,7 @@ static const struct {
 } faults[] = {
 	{ "nonsense", COP_EFORMAT, "column 1: expected an object in braces" },
 	{ "[1]", COP_EFORMAT, "column 1: expected an object in braces" },
-	{ "{\"c\":{\"x\":1}", COP_EFORMAT, "column 13: the line ends here; expected a comma or }" },
+	{ "{\"c\":{\"x\":1}", COP_EFORMAT, "column 13: the text ends here; expected a comma or }" },
 	{ "{\"c\":{\"x\":1}} {}", COP_EFORMAT, "column 15: '{'; expected nothing more" },
 	{ "{\"_multi\":[{}]} {}", COP_EFORMAT, "column 17: '{'; expected nothing more" },
 	{ "{\"x\":1,\"_multi\":[{}]} x", COP_EFORMAT, "column 23: 'x'; expected nothing more" },

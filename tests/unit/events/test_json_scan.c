@@ -149,8 +149,8 @@ static void test_scan_of_wrong_text_says_where_and_what(void **state)
 		size_t column;
 		const char *says;
 	} cases[] = {
-		{ "", COP_EFORMAT, 1, "the line ends here; expected a value" },
-		{ "  ", COP_EFORMAT, 3, "the line ends here; expected a value" },
+		{ "", COP_EFORMAT, 1, "the text ends here; expected a value" },
+		{ "  ", COP_EFORMAT, 3, "the text ends here; expected a value" },
 		{ "[1,]", COP_EFORMAT, 4, "']'; expected a value" },
 		{ "[1 2]", COP_EFORMAT, 4, "'2'; expected a comma or ]" },
 		{ "[1}", COP_EFORMAT, 3, "'}'; expected a comma or ]" },

@@ -74,6 +74,29 @@ static void test_json_malformed_is_refused(void **state)
 	assert_json("91 91 91 91 91 91 91 91 91 91 91 91 91 91 91 91 00", 0, "[[[[[[[[[[[[[[[[0]]]]]]]]]]]]]]]]");
 }
 
+static void assert_json_without(const char *hex, const char *without, const char *want)
+{
+	cop_bytes in, out;
+	cop_bytes_init(&in);
+	cop_bytes_init(&out);
+	put_hex(&in, hex);
+	assert_int_equal(cop_wire_json_without(&out, in.data, in.length, without), COP_OK);
+	cop_bytes_put_u8(&out, 0);
+	assert_string_equal((const char *)out.data, want);
+	cop_bytes_fini(&in);
+	cop_bytes_fini(&out);
+}
+
+static void test_json_without_a_key_leaves_it_out_at_the_top_alone(void **state)
+{
+	(void)state;
+	assert_json_without("83 a1 61 01 a1 62 02 a1 63 03", "b", "{\"a\":1,\"c\":3}");
+	assert_json_without("82 a1 62 92 01 02 a1 61 81 a1 62 05", "b", "{\"a\":{\"b\":5}}");
+	assert_json_without("81 a1 62 01", "b", "{}");
+	assert_json_without("82 01 02 a2 62 62 03", "b", "{\"1\":2,\"bb\":3}");
+	assert_json_without("92 a1 62 01", "b", "[\"b\",1]");
+}
+
 static void test_json_without_memory_fails_each_time(void **state)
 {
 	(void)state;
@@ -107,6 +130,7 @@ int main(void)
 		cmocka_unit_test(test_json_strings_are_escaped),
 		cmocka_unit_test(test_json_containers_are_nested),
 		cmocka_unit_test(test_json_malformed_is_refused),
+		cmocka_unit_test(test_json_without_a_key_leaves_it_out_at_the_top_alone),
 		cmocka_unit_test(test_json_without_memory_fails_each_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

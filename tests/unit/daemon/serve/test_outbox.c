@@ -23,7 +23,8 @@ static kept left[MOST];
 static size_t left_count, unheard_count;
 static bool somebody_hears = true, no_messages;
 
-void __wrap_cop_sockets_reply(cop_sockets *sockets, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body);
+void __wrap_cop_sockets_reply(
+        cop_sockets *sockets, void *socket, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body);
 bool __wrap_cop_sockets_publish(cop_sockets *sockets, const char *topic, zmq_msg_t *body);
 int __real_zmq_msg_init_size(zmq_msg_t *message, size_t size);
 int __wrap_zmq_msg_init_size(zmq_msg_t *message, size_t size);
@@ -41,7 +42,8 @@ static void keep(zmq_msg_t *body, kept form)
 	left[left_count++] = form;
 }
 
-void __wrap_cop_sockets_reply(cop_sockets *sockets, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body)
+void __wrap_cop_sockets_reply(
+        cop_sockets *sockets, void *socket, zmq_msg_t *to, bool delimiter, const char *status, zmq_msg_t *body)
 {
 	(void)sockets;
 	assert_int_equal(zmq_msg_size(to), ADDRESS);

@@ -283,7 +283,7 @@ static void test_answers_go_to_who_asked(void **state)
 		assert_int_equal(message.count, 2); /* who asked, and what */
 		body_of(&body, 7 + delimiter);
 		s->sent = false;
-		cop_sockets_reply(s, &message.frame[0], delimiter != 0, "ok", &body);
+		cop_sockets_reply(s, s->requests, &message.frame[0], delimiter != 0, "ok", &body);
 		assert_true(s->sent);
 		assert_true(zmq_msg_size(&message.frame[0]) == 0 && zmq_msg_size(&body) == 0);
 		if (delimiter != 0)
@@ -304,7 +304,7 @@ static void test_answers_to_nobody_are_counted(void **state)
 		assert_int_equal(zmq_msg_init_size(&to, 3), 0);
 		memcpy(zmq_msg_data(&to), "who", 3);
 		body_of(&body, 1);
-		cop_sockets_reply(&w->sockets, &to, false, "ok", &body);
+		cop_sockets_reply(&w->sockets, w->sockets.requests, &to, false, "ok", &body);
 		assert_int_equal(w->sockets.replies_dropped, i);
 		(void)zmq_msg_close(&to);
 		(void)zmq_msg_close(&body);

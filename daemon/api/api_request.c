@@ -1,0 +1,233 @@
+/* A request becomes a verb's body by conversion alone: what keys mean is decided in lib/wire, for both ways in. The
+ * body's seq is the listener's own number, by which the reply finds its request; a seq of the client's is left out. */
+#include "daemon/api/api_request.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "wire/wire_cursor.h"
+#include "wire/wire_from_json.h"
+#include "wire/wire_json.h"
+#include "wire/wire_keys.h"
+#include "wire/wire_put.h"
+#include "wire/wire_reply.h"
+
+#define KEPT 65536 /* bytes of a buffer that is used again */
+
+void cop_api_request_init(cop_api_request *request)
+{
+	*request = (cop_api_request){ 0 };
+	cop_bytes_init(&request->body);
+	cop_bytes_init(&request->answer);
+}
+
+void cop_api_request_fini(cop_api_request *request)
+{
+	cop_bytes_fini(&request->body);
+	cop_bytes_fini(&request->answer);
+}
+
+static void clear(cop_bytes *bytes)
+{
+	if (bytes->err != COP_OK || bytes->capacity > KEPT) {
+		cop_bytes_fini(bytes);
+		cop_bytes_init(bytes);
+	}
+	cop_bytes_clear(bytes);
+}
+
+void cop_api_request_reset(cop_api_request *request)
+{
+	clear(&request->body);
+	clear(&request->answer);
+	request->route = NULL;
+	request->model[0] = '\0';
+	request->status = 0;
+	request->allow = NULL;
+}
+
+unsigned cop_api_request_status(cop_wire_code code)
+{
+	static const unsigned statuses[COP_WIRE_CODE_COUNT] = {
+		[COP_WIRE_OK] = 200,
+		[COP_WIRE_BAD_REQUEST] = 400,
+		[COP_WIRE_BAD_FEATURES] = 422,
+		[COP_WIRE_BAD_LOSS] = 422,
+		[COP_WIRE_UNKNOWN_MODEL] = 404,
+		[COP_WIRE_UNKNOWN_VERB] = 404,
+		[COP_WIRE_TOO_LARGE] = 413,
+		[COP_WIRE_BUSY] = 503,
+		[COP_WIRE_NOT_DURABLE] = 503,
+		[COP_WIRE_FORBIDDEN] = 403,
+		[COP_WIRE_INTERNAL] = 500,
+		[COP_WIRE_APPRENTICE] = 422,
+	};
+	return statuses[code];
+}
+
+static const char *title_of(unsigned status)
+{
+	static const struct {
+		unsigned status;
+		const char *title;
+	} titles[] = {
+		{ 400, "Bad Request" },
+		{ 401, "Unauthorized" },
+		{ 403, "Forbidden" },
+		{ 404, "Not Found" },
+		{ 405, "Method Not Allowed" },
+		{ 413, "Content Too Large" },
+		{ 415, "Unsupported Media Type" },
+		{ 422, "Unprocessable Content" },
+		{ 503, "Service Unavailable" },
+	};
+	for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+		if (titles[i].status == status)
+			return titles[i].title;
+	return "Internal Server Error";
+}
+
+/* For an answer that must not fail. */
+static void put_plain_problem(cop_api_request *request)
+{
+	static const char text[] = "{\"type\":\"about:blank\",\"title\":\"Internal Server Error\",\"status\":500,"
+	                           "\"code\":\"internal\",\"detail\":\"no memory\"}";
+	request->status = 500;
+	cop_bytes_fini(&request->answer);
+	cop_bytes_init(&request->answer);
+	cop_bytes_put(&request->answer, text, sizeof text - 1);
+}
+
+static void put_problem(cop_api_request *request, unsigned status, const char *code, const char *detail)
+{
+	const char *text;
+	size_t length;
+	cop_json_writer *json;
+	request->status = status;
+	clear(&request->answer);
+	if (cop_json_writer_new(COP_JSON_COMPACT, &json) != COP_OK) {
+		put_plain_problem(request);
+		return;
+	}
+	cop_json_begin_object(json);
+	cop_json_put_text(json, "type", "about:blank");
+	cop_json_put_text(json, "title", title_of(status));
+	cop_json_put_unsigned(json, "status", status);
+	cop_json_put_text(json, "code", code);
+	cop_json_put_text(json, "detail", detail);
+	cop_json_end_object(json);
+	if (cop_json_writer_finish(json, &text, &length) == COP_OK)
+		cop_bytes_put(&request->answer, text, length);
+	else
+		put_plain_problem(request);
+	cop_json_writer_free(json);
+}
+
+void cop_api_request_refuse(cop_api_request *request, unsigned status, const char *code, const char *format, ...)
+{
+	char detail[320];
+	va_list arguments;
+	va_start(arguments, format);
+	(void)vsnprintf(detail, sizeof detail, format, arguments);
+	va_end(arguments);
+	put_problem(request, status, code, detail);
+}
+
+bool cop_api_request_put(cop_api_request *request, uint64_t number, cop_bytes *out)
+{
+	cop_wire_fault fault = { .code = COP_WIRE_INTERNAL, .message = "no memory" };
+	uint32_t pairs = 0;
+	cop_err err = COP_OK;
+	if (request->route->post) {
+		cop_bytes_put_u8(&request->body, 0); /* the text's end */
+		err = request->body.err;
+		if (err == COP_OK)
+			err = cop_wire_from_json(
+			        out, (const char *)request->body.data, request->body.length - 1, "seq", &pairs, &fault);
+	} else {
+		cop_wire_put_map(out, UINT16_MAX + 1); /* five bytes, which the pair below fills */
+	}
+	if (err == COP_OK) {
+		cop_wire_from_json_add(out, 0, "seq", number, &pairs);
+		err = out->err;
+	}
+	if (err != COP_OK)
+		put_problem(request, cop_api_request_status(fault.code), cop_wire_code_text(fault.code), fault.message);
+	return err == COP_OK;
+}
+
+/* The value of a status's `models`: whole, or its first item. NULL: it is not there. */
+static const uint8_t *find_models(const void *body, size_t length, bool first, size_t *found)
+{
+	static const char *const names[] = { "models" };
+	cop_wire_cursor cursor;
+	cop_wire_keys keys;
+	unsigned which;
+	size_t count;
+	cop_wire_cursor_init(&cursor, body, length);
+	if (cop_wire_keys_open(&keys, &cursor, names, 1, NULL) != COP_OK || cop_wire_keys_next(&keys, &which) != COP_OK)
+		return NULL;
+	if (first && (cop_wire_cursor_array(&cursor, &count) != COP_OK || count == 0))
+		return NULL;
+	const uint8_t *at = cursor.at;
+	if (cop_wire_cursor_skip(&cursor, COP_WIRE_DEPTH) != COP_OK)
+		return NULL;
+	*found = (size_t)(cursor.at - at);
+	return at;
+}
+
+static cop_err show_models(cop_api_request *request, const void *body, size_t length)
+{
+	bool one = request->route->shown == COP_API_MODEL;
+	size_t found;
+	const uint8_t *at = find_models(body, length, one, &found);
+	if (at == NULL)
+		return COP_EFORMAT;
+	if (one)
+		return cop_wire_json(&request->answer, at, found, 0);
+	cop_bytes_put(&request->answer, "{\"models\":", 10);
+	cop_err err = cop_wire_json(&request->answer, at, found, 0);
+	cop_bytes_put(&request->answer, "}", 1);
+	return err == COP_OK ? request->answer.err : err;
+}
+
+void cop_api_request_take(cop_api_request *request, bool ok, const void *body, size_t length)
+{
+	cop_wire_fault error = { .code = COP_WIRE_INTERNAL, .message = "" };
+	cop_event_id id;
+	cop_wire_seq seq;
+	clear(&request->answer);
+	if (!ok) {
+		(void)!cop_wire_reply_error_decode(body, length, &error, &id, &seq, NULL);
+		put_problem(request, cop_api_request_status(error.code), cop_wire_code_text(error.code), error.message);
+		return;
+	}
+	request->status = 200;
+	cop_err err = request->route->shown == COP_API_ALL
+	                      ? cop_wire_json_without(&request->answer, body, length, "seq")
+	                      : show_models(request, body, length);
+	if (err != COP_OK)
+		put_problem(request, 500, cop_wire_code_text(COP_WIRE_INTERNAL), cop_err_text(err));
+}
+
+void cop_api_request_answer(cop_api_request *request)
+{
+	static const char text[] = "{\"version\":\"" COP_VERSION "\",\"protocol\":1}";
+	request->status = 200;
+	clear(&request->answer);
+	cop_bytes_put(&request->answer, text, sizeof text - 1);
+	if (request->answer.err != COP_OK)
+		put_plain_problem(request);
+}
+
+bool cop_api_request_number(const void *body, size_t length, uint64_t *number)
+{
+	cop_event_id id;
+	cop_wire_seq seq;
+	cop_wire_cursor cursor;
+	cop_wire_envelope(body, length, &id, &seq);
+	cop_wire_cursor_init(&cursor, seq.bytes, seq.length);
+	return seq.length > 0 && cop_wire_cursor_unsigned(&cursor, number) == COP_OK;
+}

@@ -1,0 +1,58 @@
+/* A path is compared with each row, part by part. */
+#include "daemon/api/api_route.h"
+
+#include <string.h>
+
+static const cop_api_route routes[] = {
+	{ "/v1/models/*/decide", "decide", true, COP_API_ALL },
+	{ "/v1/models/*/decide_batch", "decide_batch", true, COP_API_ALL },
+	{ "/v1/models/*/rank", "rank", true, COP_API_ALL },
+	{ "/v1/models/*/rank_batch", "rank_batch", true, COP_API_ALL },
+	{ "/v1/models/*/feedback", "feedback", true, COP_API_ALL },
+	{ "/v1/models/*/feedback_batch", "feedback_batch", true, COP_API_ALL },
+	{ "/v1/models/*/activate", "activate", true, COP_API_ALL },
+	{ "/v1/models/*/explain", "explain", true, COP_API_ALL },
+	{ "/v1/models/*", "status", false, COP_API_MODEL },
+	{ "/v1/models", "status", false, COP_API_MODELS },
+	{ "/v1/version", "", false, COP_API_VERSION },
+};
+#define ROUTES (sizeof routes / sizeof *routes)
+
+/* Whether path is the row's; the part that "*" stands for is *name, of *length bytes. */
+static bool matches(const char *row, const char *path, const char **name, size_t *length)
+{
+	const char *star = strchr(row, '*');
+	size_t before = star == NULL ? strlen(row) : (size_t)(star - row);
+	*length = 0;
+	if (strncmp(row, path, before) != 0)
+		return false;
+	if (star == NULL)
+		return path[before] == '\0';
+	*name = path + before;
+	*length = strcspn(*name, "/");
+	return *length > 0 && *length <= COP_CONFIG_NAME_MAX && strcmp(star + 1, *name + *length) == 0;
+}
+
+const cop_api_route *cop_api_route_find(const char *path, char model[COP_CONFIG_NAME_MAX + 1])
+{
+	for (size_t i = 0; i < ROUTES; i++) {
+		const char *name = "";
+		size_t length;
+		if (!matches(routes[i].path, path, &name, &length))
+			continue;
+		memcpy(model, name, length);
+		model[length] = '\0';
+		return &routes[i];
+	}
+	return NULL;
+}
+
+bool cop_api_route_takes(const cop_api_route *route, const char *method, const char **allowed)
+{
+	*allowed = route->post ? "POST" : "GET, HEAD";
+	if (route->post)
+		return strcmp(method, "POST") == 0;
+	return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0;
+}
+
+const cop_api_route *cop_api_route_at(size_t i) { return i < ROUTES ? &routes[i] : NULL; }

@@ -1,0 +1,34 @@
+/* daemon/api/api_route.h: the paths of the listener for HTTP, as rows: method and path to a verb of the request socket.
+ *
+ * No state: any thread. */
+#ifndef COP_DAEMON_API_API_ROUTE_H
+#define COP_DAEMON_API_API_ROUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "daemon/config/config.h"
+
+/* What of a verb's reply is shown. */
+typedef enum cop_api_shown {
+	COP_API_ALL,    /* the reply */
+	COP_API_MODELS, /* of a status {models: ...} */
+	COP_API_MODEL,  /* of a status the one model */
+	COP_API_VERSION /* no verb: this daemon's version */
+} cop_api_shown;
+
+typedef struct cop_api_route {
+	const char *path; /* "*" stands for a model's name */
+	const char *verb; /* of the request socket, "" for none */
+	bool post;        /* POST with a JSON object; else GET or HEAD */
+	cop_api_shown shown;
+} cop_api_route;
+
+/* The row for a path (decoded, without its query), and the model that it names, "" for none. NULL: no such path. */
+const cop_api_route *cop_api_route_find(const char *path, char model[COP_CONFIG_NAME_MAX + 1]);
+/* Whether the row takes the method; `allowed` gets the header Allow. */
+bool cop_api_route_takes(const cop_api_route *route, const char *method, const char **allowed);
+/* Row i, NULL behind the last: for tests and documents. */
+const cop_api_route *cop_api_route_at(size_t i);
+
+#endif

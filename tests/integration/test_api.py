@@ -1,0 +1,275 @@
+"""The listener for HTTP and JSON, by a client that shares nothing with us: http.client, sockets, json."""
+
+import http.client
+import json
+import signal
+import socket
+import threading
+
+import pytest
+from conftest import DEADLINE, free_port, model, section, wait_for
+
+X = [0.25, 1.0, 3.5]
+
+
+class Api:
+    def __init__(self, port=None, host="127.0.0.1", **options):
+        self.port = port or free_port()
+        self.section = section("api", {"listen": [f"{host}:{self.port}"], **options})
+
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE)
+
+    def ask(self, method, path, body=None, headers=None, connection=None):
+        """(status, headers, what the JSON means)"""
+        c = connection or self.connect()
+        if body is not None and not isinstance(body, (bytes, str)):
+            body = json.dumps(body)
+        given = {"Content-Type": "application/json"} if body is not None and headers is None else headers or {}
+        c.request(method, path, body, given)
+        response = c.getresponse()
+        text = response.read()
+        if connection is None:
+            c.close()
+        return response.status, response.headers, json.loads(text) if text else None
+
+    def ok(self, path, body=None, connection=None):
+        status, headers, reply = self.ask("GET" if body is None else "POST", path, body, connection=connection)
+        assert status == 200, reply
+        assert headers["Content-Type"] == "application/json"
+        return reply
+
+    def problem(self, status, code, method, path, body=None, headers=None):
+        got, sent, reply = self.ask(method, path, body, headers)
+        assert (got, reply["code"]) == (status, code), reply
+        assert sent["Content-Type"] == "application/problem+json"
+        assert set(reply) == {"type", "title", "status", "code", "detail"} and reply["status"] == status
+        return reply["detail"]
+
+
+@pytest.fixture
+def api():
+    return Api()
+
+
+def test_api_decides_and_learns_as_the_request_socket_does(daemon, api):
+    """Two daemons of one seed, one asked by HTTP, one by ZeroMQ, answer alike and learn alike."""
+    one, other = daemon(api.section + model()), daemon(model())
+    client = other.client()
+    connection = api.connect()
+    for i in range(200):
+        x = [i % 3 - 1, (i * 7 % 11) / 5, 0.5]
+        got = api.ok("/v1/models/m/decide", {"id": f"u{i}", "x": x}, connection)
+        assert got == client.decide("m", f"u{i}", x)
+        loss = 0.25 if got["a"] == i % 3 else 1
+        assert api.ok("/v1/models/m/feedback", {"id": f"u{i}", "loss": loss}, connection) == {
+            "id": f"u{i}", "result": client.feedback("m", f"u{i}", loss)}
+    assert one.client().model()["mean_loss"] == client.model()["mean_loss"]
+    assert api.ok("/v1/models/m/explain", {"x": X}, connection) == client.ok("explain", "m", {"x": X})
+
+
+def test_api_kinds_of_models_and_batches_are_answered(daemon, api):
+    daemon(api.section + model() + model("s", features=0) +
+           model("v", learner="value", feedback="bins", value_range=[0, 1], height=None, trees=None) +
+           model("r", learner="rank", arms=None, trees=None, height=None, max_candidates=4, candidate_features=2))
+    named = {"User": {"name": "tom", "age": 31}, "tags": [1, 2]}
+    assert api.ok("/v1/models/s/decide", {"id": 17, "x": named})["id"] == 17
+    value = api.ok("/v1/models/v/decide", {"id": "b", "x": X})
+    assert value["probe"] == [value["y"]] and value["p"] > 0
+    ranked = api.ok("/v1/models/r/rank", {"id": "c", "x": X, "c": [[1, 0], [0, 1]], "order": True})
+    assert sorted(ranked["order"]) == [0, 1]
+    items = [{"id": 1, "x": X}, {"id": 2, "x": [1]}, {"id": 3, "x": X, "seq": "s"}]
+    batch = api.ok("/v1/models/m/decide_batch", {"items": items})["items"]
+    assert [item.get("code") for item in batch] == [None, "bad_features", None]
+    assert batch[2]["seq"] == "s" and "seq" not in batch[0]
+    results = api.ok("/v1/models/m/feedback_batch", {"items": [{"id": 1, "loss": 0}, {"id": 9, "loss": 0}]})["items"]
+    assert [r["result"] for r in results] == ["applied", "unknown"]
+    batch = api.ok("/v1/models/r/rank_batch", {"items": [{"id": i, "x": X, "c": [[1, 0]]} for i in range(3)]})
+    assert [item["a"] for item in batch["items"]] == [0, 0, 0]
+    api.ok("/v1/models/m/decide", {"id": "d", "x": X, "defer": True})
+    assert api.ok("/v1/models/m/activate", {"id": "d"})["result"] == "applied"
+
+
+def test_api_repeated_id_gets_its_first_decision(daemon, api):
+    daemon(api.section + model())
+    first = api.ok("/v1/models/m/decide", {"id": "u", "x": X})
+    assert api.ok("/v1/models/m/decide", {"id": "u", "x": [0, 0, 0]}) == {**first, "repeated": True}
+
+
+def test_api_models_and_version_are_shown(daemon, api):
+    one = daemon(api.section + model() + model("n"))
+    models = api.ok("/v1/models")["models"]
+    assert [m["name"] for m in models] == ["m", "n"]
+    assert api.ok("/v1/models/n") == one.client().model("n")
+    assert api.ok("/v1/version") == {"version": one.client().status()["version"], "protocol": 1}
+    c = api.connect()
+    c.request("HEAD", "/v1/version")
+    assert c.getresponse().status == 200
+
+
+def test_api_what_is_wrong_has_its_status_and_code(daemon, api):
+    daemon(api.section + model())
+    decide = "/v1/models/m/decide"
+    typed = {"Content-Type": "application/json"}
+    assert "id" in api.problem(400, "bad_request", "POST", decide, {"x": X})
+    assert "got 1 values, expected 3" in api.problem(422, "bad_features", "POST", decide, {"id": 1, "x": [1]})
+    assert "column 8" in api.problem(400, "bad_request", "POST", decide, '{"id": ')
+    assert "UTF-8" in api.problem(400, "bad_request", "POST", decide, b'{"id": "\xff"}', typed)
+    assert "JSON object" in api.problem(400, "bad_request", "POST", decide, "[]", typed)
+    assert "loss" in api.problem(422, "bad_loss", "POST", "/v1/models/m/feedback", {"id": 1, "loss": 7})
+    assert "'z'" in api.problem(404, "unknown_model", "POST", "/v1/models/z/decide", {"id": 1, "x": X})
+    assert "'z'" in api.problem(404, "unknown_model", "GET", "/v1/models/z")
+    for path in ("/", "/v1", "/v1/models/", "/v1/models/m/", "/v1/models/m/dance", "/v1/models/m/decide/x", "/metrics",
+                 f"/v1/models/{'m' * 65}"):
+        assert "/v1/models/NAME" in api.problem(404, "unknown_path", "GET", path)
+    assert "POST" in api.problem(405, "bad_method", "GET", decide)
+    assert api.ask("GET", decide)[1]["Allow"] == "POST"
+    assert "GET, HEAD" in api.problem(405, "bad_method", "DELETE", "/v1/models/m")
+    for wrong in ({"Content-Type": "text/plain"}, {"Content-Type": "application/jsonx"}, {"X": "y"}):
+        assert "application/json" in api.problem(415, "bad_type", "POST", decide, "{}", wrong)
+    assert "Content-Encoding" in api.problem(415, "bad_type", "POST", decide, "{}", {**typed, "Content-Encoding": "gzip"})
+    assert api.ask("POST", decide, '{"id": 1, "x": [1, 2, 3]}', {"content-type": "Application/JSON; charset=utf-8"})[0] == 200
+
+
+def test_api_long_bodies_are_refused_and_the_connection_of_short_ones_goes_on(daemon, api):
+    daemon(section("sockets", {"requests": ["tcp://127.0.0.1:%d" % free_port()], "message_limit": "2KiB"}) +
+           api.section + model(), start=False).launch()
+    wait_for(lambda: reachable(api.port), "the listener")
+    path = "/v1/models/m/decide"
+    assert "2048" in api.problem(413, "too_large", "POST", path, "{" + " " * 5000 + "}")
+    c = api.connect()
+    chunks = iter([b"{"] + [b" " * 1000] * 50)
+    c.request("POST", path, chunks, {"Content-Type": "application/json", "Transfer-Encoding": "chunked"}, encode_chunked=True)
+    response = c.getresponse()
+    assert response.status == 413 and json.loads(response.read())["code"] == "too_large"
+    assert api.ok(path, {"id": 1, "x": X}, c)["id"] == 1
+
+
+def reachable(port):
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+        return True
+    except OSError:
+        return False
+
+
+def test_api_requests_of_many_connections_are_under_way_at_once(daemon, api):
+    one = daemon(api.section + model())
+    failures = []
+
+    def work(k):
+        try:
+            c = api.connect()
+            for i in range(50):
+                assert api.ok("/v1/models/m/decide", {"id": f"{k}-{i}", "x": X}, c)["id"] == f"{k}-{i}"
+                assert api.ok("/v1/models/m/feedback", {"id": f"{k}-{i}", "loss": 0}, c)["result"] == "applied"
+        except Exception as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(16)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failures, failures[0]
+    assert one.client().model()["learned"] == 800
+
+
+def test_api_pipelined_and_split_requests_are_answered_in_order(daemon, api):
+    daemon(api.section + model())
+    raw = b""
+    for i in range(20):
+        body = json.dumps({"id": i, "x": X}).encode()
+        raw += b"POST /v1/models/m/decide HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" \
+               b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    with socket.create_connection(("127.0.0.1", api.port), timeout=DEADLINE) as s:
+        for at in range(0, len(raw), 37):
+            s.sendall(raw[at:at + 37])
+        text = b""
+        while text.count(b'"greedy"') < 20:
+            got = s.recv(65536)
+            assert got, text
+            text += got
+    ids = [json.loads(part[:part.index(b"}") + 1])["id"] for part in (b"{" + p for p in text.split(b"{")[1:])]
+    assert ids == list(range(20))
+
+
+def test_api_silent_connections_keep_nobody_out(daemon, api):
+    daemon(api.section + model())
+    silent = [socket.create_connection(("127.0.0.1", api.port)) for _ in range(1100)]
+    assert api.ok("/v1/models/m/decide", {"id": 1, "x": X})["id"] == 1
+    for s in silent:
+        s.close()
+
+
+def test_api_closed_connections_leave_nothing_behind(daemon, api):
+    """A client that goes while its request is under way: the decision stands, and a later request with its id gets it."""
+    one = daemon(api.section + model())
+    for i in range(200):
+        body = json.dumps({"id": i, "x": X}).encode()
+        with socket.create_connection(("127.0.0.1", api.port)) as s:
+            s.sendall(b"POST /v1/models/m/decide HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                      b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+    wait_for(lambda: one.client().model()["decisions"] == 200, "all decisions")
+    assert api.ok("/v1/models/m/decide", {"id": 7, "x": X})["repeated"]
+
+
+def test_api_is_gone_after_a_stop_and_back_after_a_restart(daemon, api):
+    one = daemon(api.section + model())
+    first = api.ok("/v1/models/m/decide", {"id": "u", "x": X})
+    one.signal(signal.SIGKILL)
+    one.process.wait(DEADLINE)
+    assert not reachable(api.port)
+    one.start()
+    assert api.ok("/v1/models/m/decide", {"id": "u", "x": X}) == {**first, "repeated": True}
+    assert api.ok("/v1/models/m/feedback", {"id": "u", "loss": 1})["result"] == "applied"
+    one.stop()
+    assert not reachable(api.port)
+
+
+def test_api_wrong_configurations_are_refused(daemon, api):
+    def refused(text, expected):
+        result = daemon(text + model(), start=False).run("--check")
+        assert result.returncode == 1 and expected in result.stderr, result.stderr
+
+    refused(section("api", {}), "listen: missing in section api")
+    refused(section("api", {"listen": ["0.0.0.0:5580"]}), "can be reached from other machines")
+    refused(section("api", {"listen": ["127.0.0.1"]}), "expected ADDRESS:PORT")
+    refused(section("api", {"listen": ["127.0.0.1:5580", "127.0.0.1:5580"]}), "stands there twice")
+    taken = socket.socket()
+    taken.bind(("127.0.0.1", 0))
+    taken.listen()
+    one = daemon(Api(taken.getsockname()[1]).section + model(), start=False).launch()
+    one.wait(1)
+    assert "api: listen: cannot bind 127.0.0.1" in one.log()
+    taken.close()
+    assert f'listen = {{ "127.0.0.1:{api.port}" }}' in daemon(api.section + model(), start=False).run("--print-config").stdout
+
+
+def test_api_is_counted(daemon, api):
+    port = free_port()
+    one = daemon(section("http", {"listen": f"127.0.0.1:{port}"}) + api.section + model())
+    api.ok("/v1/version")
+    api.problem(404, "unknown_path", "GET", "/x")
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE)
+    c.request("GET", "/metrics")
+    text = c.getresponse().read().decode()
+    assert 'coppice_api_requests_total{status="2xx"} 1\n' in text
+    assert 'coppice_api_requests_total{status="4xx"} 1\n' in text
+    assert one.client().status()["api"] == {"requests": 2, "refused": 1, "unanswered": 0, "connections": 0, "ended": 0}
+
+
+def test_api_memory_does_not_grow_with_requests(daemon, api):
+    one = daemon(api.section + model())
+    connection = api.connect()
+
+    def some(k):
+        for i in range(300):
+            api.ok("/v1/models/m/decide", {"id": f"{k}-{i}", "x": X}, connection)
+            api.ok("/v1/models/m/feedback", {"id": f"{k}-{i}", "loss": 0}, connection)
+            api.ask("POST", "/v1/models/m/decide", "{" * 40, connection=connection)
+
+    some(0)
+    before = one.memory()[1]
+    some(1)
+    assert one.memory()[1] - before < 8

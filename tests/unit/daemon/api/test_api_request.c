@@ -1,0 +1,197 @@
+/* A request's way without sockets: text in, a verb's body, the reply as text; and memory that runs out. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "daemon/api/api_request.h"
+#include "support.h"
+#include "wire/wire_json.h"
+#include "wire/wire_put.h"
+#include "wire/wire_reply.h"
+
+static void begin(cop_api_request *r, const char *path, const char *body)
+{
+	cop_api_request_init(r);
+	r->route = cop_api_route_find(path, r->model);
+	assert_non_null(r->route);
+	cop_bytes_put(&r->body, body, strlen(body));
+}
+
+static void assert_answer(cop_api_request *r, unsigned status, const char *text)
+{
+	assert_int_equal(r->status, status);
+	assert_int_equal(r->answer.length, strlen(text));
+	assert_memory_equal(r->answer.data, text, strlen(text));
+}
+
+static void assert_put(cop_api_request *r, uint64_t number, const char *json)
+{
+	cop_bytes out, text;
+	uint64_t found;
+	cop_bytes_init(&out);
+	cop_bytes_init(&text);
+	assert_true(cop_api_request_put(r, number, &out));
+	assert_true(cop_api_request_number(out.data, out.length, &found) && found == number);
+	assert_int_equal(cop_wire_json(&text, out.data, out.length, 0), COP_OK);
+	cop_bytes_put_u8(&text, 0);
+	assert_string_equal((const char *)text.data, json);
+	cop_bytes_fini(&out);
+	cop_bytes_fini(&text);
+	assert_int_equal(r->status, 0);
+}
+
+static void test_request_becomes_a_body_with_the_listeners_number(void **state)
+{
+	(void)state;
+	cop_api_request r;
+	begin(&r, "/v1/models/m/decide", "{\"id\":1,\"seq\":\"mine\",\"x\":[0.5]}");
+	assert_put(&r, 1ull << 40, "{\"id\":1,\"x\":[0.5],\"seq\":1099511627776}");
+	cop_api_request_fini(&r);
+	begin(&r, "/v1/models", "");
+	assert_put(&r, 7, "{\"seq\":7}");
+	cop_api_request_fini(&r);
+}
+
+static void test_request_with_a_wrong_body_is_a_problem(void **state)
+{
+	(void)state;
+	cop_api_request r;
+	cop_bytes out;
+	cop_bytes_init(&out);
+	begin(&r, "/v1/models/m/decide", "{\"id\":\"a\"");
+	assert_false(cop_api_request_put(&r, 1, &out));
+	assert_int_equal(r.status, 400);
+	cop_json *json;
+	assert_int_equal(cop_json_parse((const char *)r.answer.data, r.answer.length, &json, NULL), COP_OK);
+	const char *code;
+	assert_int_equal(cop_json_get_text(cop_json_member(json, "code"), &code, NULL), COP_OK);
+	assert_string_equal(code, "bad_request");
+	cop_json_free(json);
+	cop_api_request_fini(&r);
+	cop_bytes_fini(&out);
+}
+
+static void put_models(cop_bytes *out, size_t count)
+{
+	cop_wire_put_map(out, 3);
+	cop_wire_put_key_text(out, "version", "1");
+	cop_wire_put_text(out, "models");
+	cop_wire_put_array(out, count);
+	for (size_t i = 0; i < count; i++) {
+		cop_wire_put_map(out, 1);
+		cop_wire_put_key_unsigned(out, "rev", i);
+	}
+	cop_wire_put_key_unsigned(out, "seq", 5);
+}
+
+static void test_request_shows_the_part_of_a_reply_that_it_asked_for(void **state)
+{
+	(void)state;
+	cop_api_request r;
+	cop_bytes reply;
+	cop_bytes_init(&reply);
+	put_models(&reply, 2);
+	begin(&r, "/v1/models", "");
+	cop_api_request_take(&r, true, reply.data, reply.length);
+	assert_answer(&r, 200, "{\"models\":[{\"rev\":0},{\"rev\":1}]}");
+	cop_api_request_fini(&r);
+	begin(&r, "/v1/models/m", "");
+	cop_api_request_take(&r, true, reply.data, reply.length);
+	assert_answer(&r, 200, "{\"rev\":0}");
+	cop_api_request_fini(&r);
+	begin(&r, "/v1/models/m/decide", "{}");
+	cop_api_request_take(&r, true, reply.data, reply.length);
+	assert_answer(&r, 200, "{\"version\":\"1\",\"models\":[{\"rev\":0},{\"rev\":1}]}");
+	cop_api_request_reset(&r);
+	assert_int_equal(r.status, 0);
+	assert_int_equal(r.answer.length, 0);
+	cop_api_request_fini(&r);
+	cop_bytes_clear(&reply);
+	put_models(&reply, 0);
+	begin(&r, "/v1/models/m", "");
+	cop_api_request_take(&r, true, reply.data, reply.length);
+	assert_int_equal(r.status, 500);
+	cop_api_request_fini(&r);
+	cop_bytes_fini(&reply);
+}
+
+static void test_request_errors_have_the_status_of_their_code(void **state)
+{
+	(void)state;
+	static const unsigned statuses[COP_WIRE_CODE_COUNT] = { 0, 400, 422, 422, 404, 404, 413, 503, 503, 403, 500,
+		422 };
+	for (cop_wire_code code = COP_WIRE_BAD_REQUEST; code < COP_WIRE_CODE_COUNT; code++) {
+		cop_api_request r;
+		cop_bytes reply;
+		char text[256];
+		cop_bytes_init(&reply);
+		cop_wire_reply_error_put(&reply, code, "why \"so\"", NULL, NULL);
+		begin(&r, "/v1/models/m/decide", "{}");
+		cop_api_request_take(&r, false, reply.data, reply.length);
+		assert_int_equal(r.status, statuses[code]);
+		(void)snprintf(text, sizeof text, "\"status\":%u,\"code\":\"%s\",\"detail\":\"why \\\"so\\\"\"}",
+		        statuses[code], cop_wire_code_text(code));
+		assert_int_equal(cop_api_request_status(code), statuses[code]);
+		assert_true(r.answer.length > strlen(text));
+		assert_memory_equal(r.answer.data + r.answer.length - strlen(text), text, strlen(text));
+		cop_api_request_fini(&r);
+		cop_bytes_fini(&reply);
+	}
+}
+
+static void test_request_takes_replies_that_are_no_map(void **state)
+{
+	(void)state;
+	static const uint8_t bytes[] = { 0xc1 };
+	cop_api_request r;
+	uint64_t number;
+	assert_false(cop_api_request_number(bytes, sizeof bytes, &number));
+	begin(&r, "/v1/models/m/decide", "{}");
+	cop_api_request_take(&r, true, bytes, sizeof bytes);
+	assert_int_equal(r.status, 500);
+	cop_api_request_take(&r, false, bytes, sizeof bytes);
+	assert_int_equal(r.status, 500);
+	cop_api_request_fini(&r);
+}
+
+/* An answer is there at every failure, or would be with memory for its hundred bytes. */
+static void test_request_without_memory_is_answered(void **state)
+{
+	(void)state;
+	cop_bytes reply;
+	cop_bytes_init(&reply);
+	put_models(&reply, 40);
+	for (unsigned long n = 1;; n++) {
+		cop_api_request r;
+		cop_bytes out;
+		cop_bytes_init(&out);
+		begin(&r, "/v1/models/m/decide",
+		        "{\"id\":1,\"x\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]}");
+		cop_test_alloc_fail(n, 0);
+		bool put = cop_api_request_put(&r, 3, &out);
+		assert_true(put || r.status == 500);
+		if (put)
+			cop_api_request_take(&r, true, reply.data, reply.length);
+		bool reached = cop_test_alloc_count() >= n;
+		cop_test_alloc_fail(0, 0);
+		assert_int_equal(r.status, reached ? 500 : 200);
+		cop_api_request_fini(&r);
+		cop_bytes_fini(&out);
+		if (!reached)
+			break;
+	}
+	cop_bytes_fini(&reply);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_request_becomes_a_body_with_the_listeners_number),
+		cmocka_unit_test(test_request_with_a_wrong_body_is_a_problem),
+		cmocka_unit_test(test_request_shows_the_part_of_a_reply_that_it_asked_for),
+		cmocka_unit_test(test_request_errors_have_the_status_of_their_code),
+		cmocka_unit_test(test_request_takes_replies_that_are_no_map),
+		cmocka_unit_test(test_request_without_memory_is_answered),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

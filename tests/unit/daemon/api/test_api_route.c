@@ -1,0 +1,75 @@
+/* Every row is found by a path of its form, and by no other. */
+#include <stdio.h>
+#include <string.h>
+
+#include "daemon/api/api_route.h"
+#include "support.h"
+
+static char model[COP_CONFIG_NAME_MAX + 1];
+
+static void test_route_of_each_row_is_found(void **state)
+{
+	(void)state;
+	size_t i = 0;
+	for (const cop_api_route *row; (row = cop_api_route_at(i)) != NULL; i++) {
+		char path[128];
+		const char *star = strchr(row->path, '*');
+		int before = star == NULL ? (int)strlen(row->path) : (int)(star - row->path);
+		(void)snprintf(path, sizeof path, "%.*s%s%s", before, row->path, star == NULL ? "" : "front-page.v2",
+		        star == NULL ? "" : star + 1);
+		assert_ptr_equal(cop_api_route_find(path, model), row);
+		assert_string_equal(model, star == NULL ? "" : "front-page.v2");
+		strcat(path, "/");
+		assert_null(cop_api_route_find(path, model));
+	}
+	assert_true(i >= 11);
+}
+
+static void test_route_of_other_paths_is_none(void **state)
+{
+	(void)state;
+	static const char *const paths[] = { "", "/", "v1/version", "/v1", "/v1/", "/v1/models/", "/v1/models//decide",
+		"/v1/models/m/", "/v1/models/m/decid", "/v1/models/m/decides", "/v1/models/m/n/decide", "/V1/version",
+		"/v2/version", "//v1/version" };
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+		if (cop_api_route_find(paths[i], model) != NULL)
+			fail_msg("'%s' was found", paths[i]);
+}
+
+static void test_route_model_names_have_a_bound(void **state)
+{
+	(void)state;
+	char path[256] = "/v1/models/";
+	size_t start = strlen(path);
+	memset(path + start, 'm', COP_CONFIG_NAME_MAX + 1);
+	assert_null(cop_api_route_find(path, model));
+	path[start + COP_CONFIG_NAME_MAX] = '\0';
+	assert_non_null(cop_api_route_find(path, model));
+	assert_int_equal(strlen(model), COP_CONFIG_NAME_MAX);
+}
+
+static void test_route_takes_its_methods_alone(void **state)
+{
+	(void)state;
+	static const char *const methods[] = { "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "get" };
+	const char *allowed;
+	const cop_api_route *post = cop_api_route_find("/v1/models/m/decide", model);
+	const cop_api_route *get = cop_api_route_find("/v1/models", model);
+	for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+		assert_int_equal(cop_api_route_takes(post, methods[i], &allowed), i == 2);
+		assert_string_equal(allowed, "POST");
+		assert_int_equal(cop_api_route_takes(get, methods[i], &allowed), i < 2);
+		assert_string_equal(allowed, "GET, HEAD");
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_route_of_each_row_is_found),
+		cmocka_unit_test(test_route_of_other_paths_is_none),
+		cmocka_unit_test(test_route_model_names_have_a_bound),
+		cmocka_unit_test(test_route_takes_its_methods_alone),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
