@@ -29,7 +29,7 @@ static int server_start(void **state)
 	cop_config_report report;
 	cop_diag diag;
 	memset(&server, 0, sizeof server);
-	server.report = (cop_report){ &server.durable, &server.serving, &server.refits, NULL, 0.0, 0.0 };
+	server.report = (cop_report){ &server.durable, &server.serving, &server.refits, NULL, NULL, 0.0, 0.0 };
 	server.serving.durable = &server.durable;
 	cop_config_report_init(&report);
 	cop_err err = cop_config_parse(conf, sizeof conf - 1, "test.conf", NULL, &server.config, &report);
