@@ -186,9 +186,9 @@ static bool passes(printer *p)
 	cop_wire_cursor at = p->cursor;
 	const char *text;
 	size_t length;
-	if (cop_wire_cursor_peek(&at) != COP_WIRE_TYPE_STRING || cop_wire_cursor_string(&at, &text, &length) != COP_OK ||
-	        length != strlen(p->without) || memcmp(text, p->without, length) != 0 ||
-	        cop_wire_cursor_skip(&at, COP_WIRE_DEPTH) != COP_OK)
+	if (cop_wire_cursor_peek(&at) != COP_WIRE_TYPE_STRING ||
+	        cop_wire_cursor_string(&at, &text, &length) != COP_OK || length != strlen(p->without) ||
+	        memcmp(text, p->without, length) != 0 || cop_wire_cursor_skip(&at, COP_WIRE_DEPTH) != COP_OK)
 		return false;
 	p->cursor = at;
 	return true;
