@@ -18,8 +18,8 @@ def run(*command):
 
 
 def defined(path):
-    """The external symbols that a program or library defines."""
-    out = subprocess.run(["nm", "--defined-only", "--extern-only", path], capture_output=True, text=True, check=True)
+    """The symbols that a program or library defines; those of a program may be local, as the linker likes."""
+    out = subprocess.run(["nm", "--defined-only", path], capture_output=True, text=True, check=True)
     return {line.split()[2] for line in out.stdout.splitlines() if len(line.split()) == 3}
 
 

@@ -4,13 +4,14 @@ import csv
 import gzip
 import io
 import json
+import re
 import os
 import random
 import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, program, watched
+from conftest import DEADLINE, is_sanitized, program, watched
 
 DATA = Path(__file__).parent.parent / "data"
 SATIMAGE = ("--train", DATA / "satimage.train.csv.gz", "--test", DATA / "satimage.test.csv.gz")
@@ -72,6 +73,40 @@ def test_train_real_data_predicts_as_well_as_is_known(arguments, key, limit):
     assert 0 < result["flops"] <= result["parameters"] and result["seconds"] > 0
     assert ("objective" in result) == ("tao" in arguments)
     assert "train_auc" not in result and ("test_error" in result) != ("test_rmse" in result)
+
+
+def test_settings_that_are_not_given_are_chosen_and_reported():
+    """Heights follow the data: the fixed default of 6 has 0.114 to 0.13, by the seed."""
+    if is_sanitized(program("COPPICE")):
+        pytest.skip("small rows are enough for sanitizers")
+    result = train("--learner", "tao", *SATIMAGE)
+    assert result["test_error"] < 0.13 and result["trials"] > 5 and result["search_error"] < 0.13
+    assert "--learner tao" in result["settings"] and "--alpha" in result["settings"]
+    again = [word for word in result["settings"].split() if word != "--learner"]
+    repeated = train("--learner", *again, *SATIMAGE)
+    assert (repeated["test_error"], repeated["objective"]) == (result["test_error"], result["objective"])
+    assert "trials" not in repeated
+
+
+def test_learner_that_is_not_given_is_chosen_and_reported(small):
+    result = train(*small)
+    assert result["trials"] > 10
+    assert re.search("--learner (cart|tao|dgt) ", result["settings"])
+    assert train(*small) | {"seconds": 0, "search_seconds": 0} == result | {"seconds": 0, "search_seconds": 0}
+    if not is_sanitized(program("COPPICE")):
+        values = train(*ABALONE)
+        assert values["test_rmse"] < 2.25 and values["search_rmse"] < 2.3
+    told, _ = coppice("train", *small)
+    assert re.search(r"chosen in \d+ trials \(\d+ s\), on rows held back error .*: --learner ", told)
+
+
+def test_given_settings_are_kept_whatever_is_chosen(small):
+    assert train("--height", 2, *small)["depth"] <= 2
+    assert "trials" not in train("--learner", "tao", "--height", 3, *small)
+    assert "trials" not in train("--learner", "cart", *small)
+    for arguments, expected in ((("--alpha", 1), "for some learners only"), (("--search",), "for one learner"),
+                                (("--start-model", "x"), "is for tao and laptao")):
+        assert expected in coppice("train", *arguments, *small, status=None)[1]
 
 
 @pytest.mark.parametrize("learner", ["cart", "dgt", "tao", "latent"])
@@ -294,7 +329,7 @@ def test_confusion_counts_every_row(small, tmp_path):
 def test_wrong_arguments_say_what_was_expected(small, tmp_path):
     for arguments, words in [
             (("--learner", "oak", *small), "expected cart, dgt, tao, laptao or latent"),
-            (small, "expected --learner"),
+            (("--learner", "cart"), "expected --train"),
             (("--learner", "cart", "--alpha", 1, *small), "--alpha is not for cart"),
             (("--learner", "tao", "--alpha", "1,,x", *small), "expected a number"),
             (("--learner", "dgt", "--height", 99, *small), "expected"),

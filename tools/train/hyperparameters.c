@@ -20,7 +20,7 @@ typedef struct knob {
 static const char *const leaves_words[] = { "constant", "linear", NULL };
 static const char *const loss_words[] = { "zero-one", "cross-entropy", "squared", "absolute", "huber", NULL };
 static const char *const split_words[] = { "oblique", "axis", NULL };
-static const char *const start_words[] = { "random", "cart", NULL };
+static const char *const start_words[] = { "random", "cart", "pruned-cart", NULL };
 static const char *const order_words[] = { "root-first", "leaves-first", NULL };
 static const char *const gradients_words[] = { "cheaper", "collapsed", "layered", NULL };
 static const char *const optimiser_words[] = { "sgd", "momentum", "rmsprop", "adagrad", "adam", NULL };
@@ -34,8 +34,8 @@ static const char *const forest_words[] = { "bagging", "adaboost", "gradient", N
 
 static const knob knobs[COP_HYPERPARAMETERS] = {
 	[COP_HYPERPARAMETER_HEIGHT] = { "height", WHOLE, EVERY, 1, 20, NULL,
-	        "height of a tree (cart: most; latent: up to 10; default\n"
-	        "                       6, latent 5, cart: any)" },
+	        "height of a tree (cart: most; latent: up to 10; default:\n"
+	        "                       chosen by rows held back; laptao 6, latent 5, cart: any)" },
 	[COP_HYPERPARAMETER_LEAVES] = { "leaves", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, .words = leaves_words,
 	        .help = "leaves predict a constant, or by a linear model (tao,\n"
 	                "                       classes: softmax) (default constant)" },
@@ -62,7 +62,8 @@ static const knob knobs[COP_HYPERPARAMETERS] = {
 	[COP_HYPERPARAMETER_SPLIT] = { "split", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, .words = split_words,
 	        .help = "oblique (default) or axis-aligned decision nodes" },
 	[COP_HYPERPARAMETER_START] = { "start", WORD, COP_FOR_TAO, .words = start_words,
-	        .help = "tree to begin with: random (default), cart;\n"
+	        .help = "tree to begin with: random (default), cart, or\n"
+	                "                       pruned-cart, which is pruned by cross-validation;\n"
 	                "                       --start-model FILE: a trained one" },
 	[COP_HYPERPARAMETER_ORDER] = { "order", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, .words = order_words,
 	        .help = "in which a sweep visits the depths (default leaves-first;\n"

@@ -10,6 +10,7 @@
 #include "train_baselines.h"
 #include "train_hint.h"
 #include "train_labels.h"
+#include "train_look.h"
 #include "train_options.h"
 #include "train_search.h"
 #include "view/trained.h"
@@ -30,8 +31,9 @@ typedef struct training {
 	cop_trained_score train, hidden, test;
 	cop_train_job asked; /* before the search */
 	cop_train_baseline baseline[COP_BASELINES];
-	cop_train_found found; /* by the search */
-	double seconds;        /* of the fit */
+	cop_train_found found; /* by the search, or a look */
+	bool looked;
+	double seconds; /* of the fit */
 	double search_seconds;
 	double shown; /* when the progress line was written last */
 } training;
@@ -77,12 +79,18 @@ static cop_train_search search_settings(const cop_train_options *o)
 	};
 }
 
+/* What was not given, by a search, or by a look where that is the default. */
 static cop_err search(training *t, cop_diag *diag)
 {
 	cop_train_options *o = t->o;
 	const cop_train_search set = search_settings(o);
 	double start = cop_command_now();
-	cop_err err = o->search ? cop_train_search_run(&set, &o->job, &t->found, diag) : COP_OK;
+	cop_err err = COP_OK;
+	t->looked = !o->search && cop_train_look_wanted(&o->job);
+	if (o->search)
+		err = cop_train_search_run(&set, &o->job, &t->found, diag);
+	else if (t->looked)
+		err = cop_train_look(&o->job, set.progress, &t->found, diag);
 	t->search_seconds = cop_command_now() - start;
 	return err;
 }
@@ -306,7 +314,7 @@ static cop_err show_json(const training *t)
 		put_laptao(t, json);
 	if (cop_trees_count(t->trees) > 1)
 		cop_json_put_unsigned(json, "trees", cop_trees_count(t->trees));
-	if (t->o->search) {
+	if (t->o->search || t->looked) {
 		cop_json_put_unsigned(json, "trials", t->found.trials);
 		cop_json_put_number(
 		        json, t->o->table.regression ? "search_rmse" : "search_error", t->found.rating.mean);
@@ -387,7 +395,7 @@ static void show_text(const training *t)
 		show_laptao(t);
 	if (!isnan(t->outcome.alpha))
 		(void)printf("alpha %g, chosen from %zu\n", t->outcome.alpha, t->o->job.alphas);
-	if (t->o->search)
+	if (t->o->search || t->looked)
 		show_found(t);
 	if (t->o->baselines != 0)
 		show_baselines(t);

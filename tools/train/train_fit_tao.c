@@ -66,7 +66,7 @@ static cop_err cart_start(
 	cop_cart_settings set;
 	cop_cart_defaults(&set);
 	set.max_depth = cop_train_whole(f, COP_HYPERPARAMETER_HEIGHT, set.max_depth);
-	set.complexity = 0.0;
+	set.complexity = cop_train_knob(f, COP_HYPERPARAMETER_START, COP_START_CART) > COP_START_CART ? -1.0 : 0.0;
 	return cop_cart_fit(&set, sample, pool, rng, out);
 }
 

@@ -10,15 +10,17 @@
 
 #define NAME COP_TRAIN_NAME
 
-static const char usage_text[] = "usage: coppice train --learner cart|dgt|tao|laptao|latent --train FILE\n"
+static const char usage_text[] = "usage: coppice train --train FILE [--learner cart|dgt|tao|laptao|latent]\n"
                                  "           [--test FILE] [OPTION ...]\n\n"
                                  "Fits a tree, or a forest, to labelled rows (csv with or without a header, or\n"
                                  "libsvm; .gz, .zst) and reports how well it predicts. What is not given is the\n"
-                                 "learner's default.\n\n"
+                                 "learner's default; of tao and dgt, height and penalties are chosen from a\n"
+                                 "short list on rows held back, and reported.\n\n"
                                  "  --learner NAME       cart (Breiman et al.), dgt (dense gradient trees), tao\n"
                                  "                       (tree alternating optimisation), laptao (TAO with a graph\n"
                                  "                       of all rows, of which only some are labelled), latent\n"
-                                 "                       (latent trees)\n"
+                                 "                       (latent trees). Without it the best of cart, tao and dgt\n"
+                                 "                       on rows held back is taken and reported\n"
                                  "  --train FILE         rows to learn from; the last column is the class or\n"
                                  "                       number to predict\n"
                                  "  --test FILE          rows to judge by\n"
@@ -147,11 +149,17 @@ static const cop_option fixed[] = {
 	{ .name = NULL },
 };
 
+/* What the learner is, COP_FOR_...; of a learner that is chosen, only what all those share. */
+static unsigned learner_of(const cop_train_job *job)
+{
+	return job->learner != NULL ? cop_train_learner_for(job->learner) : COP_FOR_FOREST;
+}
+
 static bool check_search(const cop_train_options *o)
 {
 	const cop_train_job *job = &o->job;
 	bool given = !(job->validation < 0.0);
-	bool of_fits = job->alphas > 1 || (cop_train_learner_for(job->learner) & (COP_FOR_DGT | COP_FOR_LATENT)) != 0;
+	bool of_fits = job->alphas > 1 || (learner_of(job) & (COP_FOR_DGT | COP_FOR_LATENT)) != 0;
 	if (o->folds > 0 && !o->search)
 		cop_command_complain(NAME, "--cross-validation is for --search");
 	else if (o->folds > 0 && given && !of_fits)
@@ -165,7 +173,7 @@ static bool check_search(const cop_train_options *o)
 
 static bool check_laptao(const cop_train_options *o)
 {
-	bool laptao = (cop_train_learner_for(o->job.learner) & COP_FOR_LAPTAO) != 0;
+	bool laptao = (learner_of(&o->job) & COP_FOR_LAPTAO) != 0;
 	if (!laptao && (o->labelled > 0.0 || o->baselines != 0))
 		cop_command_complain(NAME, "--%s is for laptao", o->labelled > 0.0 ? "labelled" : "baselines");
 	else if (o->baselines != 0 && o->test == NULL)
@@ -177,17 +185,34 @@ static bool check_laptao(const cop_train_options *o)
 	return false;
 }
 
+/* Without a learner it is chosen, and what is for one of them alone has no meaning. */
+static bool check_knobs(const cop_train_job *job)
+{
+	const unsigned all = COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO;
+	for (cop_hyperparameter knob = 0; knob < COP_HYPERPARAMETERS; knob++) {
+		unsigned learners = cop_hyperparameters_for(knob);
+		if (!job->knobs.given[knob] || (learners & learner_of(job)) != 0)
+			continue;
+		if (job->learner != NULL)
+			return cop_command_complain(NAME, "--%s is not for %s (coppice train --help)",
+			        cop_hyperparameters_name(knob), cop_train_learner_name(job->learner));
+		if ((learners & all) != all)
+			return cop_command_complain(NAME, "--%s is for some learners only; expected --learner too",
+			        cop_hyperparameters_name(knob));
+	}
+	return true;
+}
+
 static bool check(const cop_train_options *o)
 {
 	const cop_train_job *job = &o->job;
-	if (job->learner == NULL || o->train == NULL)
-		return cop_command_complain(NAME, "expected --learner and --train (coppice train --help)");
-	for (cop_hyperparameter knob = 0; knob < COP_HYPERPARAMETERS; knob++)
-		if (job->knobs.given[knob] &&
-		        (cop_hyperparameters_for(knob) & cop_train_learner_for(job->learner)) == 0)
-			return cop_command_complain(NAME, "--%s is not for %s (coppice train --help)",
-			        cop_hyperparameters_name(knob), cop_train_learner_name(job->learner));
-	if (o->start_model != NULL && (cop_train_learner_for(job->learner) & (COP_FOR_TAO | COP_FOR_LAPTAO)) == 0)
+	if (o->train == NULL)
+		return cop_command_complain(NAME, "expected --train (coppice train --help)");
+	if (job->learner == NULL && o->search)
+		return cop_command_complain(NAME, "--search is for one learner; expected --learner too");
+	if (!check_knobs(job))
+		return false;
+	if (o->start_model != NULL && (learner_of(job) & (COP_FOR_TAO | COP_FOR_LAPTAO)) == 0)
 		return cop_command_complain(NAME, "--start-model is for tao and laptao");
 	return check_laptao(o) && check_search(o);
 }
@@ -214,8 +239,8 @@ int cop_train_options_read(int argc, char **argv, cop_train_options *o)
 	if (!check(o))
 		return COP_EXIT_USAGE;
 	if (!given[SCALE])
-		o->table.scaling = cop_train_learner_scaling(o->job.learner);
+		o->table.scaling = o->job.learner == NULL ? COP_SCALE_AUTO : cop_train_learner_scaling(o->job.learner);
 	o->table.scale_target = true;
-	o->table.unlabelled = (cop_train_learner_for(o->job.learner) & COP_FOR_LAPTAO) != 0;
+	o->table.unlabelled = (learner_of(&o->job) & COP_FOR_LAPTAO) != 0;
 	return -1;
 }

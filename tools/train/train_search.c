@@ -139,7 +139,8 @@ static void tell_trial(const searching *s, const cop_hyperparameters_values *kno
 	cop_hyperparameters_words(knobs, words, sizeof words);
 	if (!isnan(rating->error))
 		(void)snprintf(error, sizeof error, " +- %.2g", rating->error);
-	(void)fprintf(s->search->progress, "\r\033[Ktrial %zu: %.5g%s  %s\n", s->trials, rating->mean, error, words);
+	(void)fprintf(s->search->progress, "\r\033[Ktrial %zu: %.5g%s  --learner %s %s\n", s->trials, rating->mean,
+	        error, cop_train_learner_name(s->job.learner), words);
 }
 
 /* Fits and judges with these settings, as often as the search repeats a trial. */
@@ -262,6 +263,36 @@ static cop_err searching_init(searching *s)
 	               : COP_ENOMEM;
 }
 
+static void searching_fini(searching *s)
+{
+	cop_mem_free(s->rows);
+	cop_mem_free(s->fold);
+	cop_mem_free(s->label);
+	cop_mem_free(s->loss);
+}
+
+cop_err cop_train_search_among(const cop_train_search *search, const cop_train_job *job, size_t count,
+        const cop_train_choice *choices, size_t *best, cop_train_found *found, cop_diag *diag)
+{
+	searching s = { .search = search, .whole = job, .job = *job, .diag = diag };
+	s.job.progress = NULL;
+	cop_err err = searching_init(&s);
+	for (size_t i = 0; i < count && err == COP_OK; i++) {
+		cop_train_rating rating;
+		s.job.learner = choices[i].learner;
+		err = rate(&s, &choices[i].knobs, &rating);
+		if (err == COP_OK && (i == 0 || cop_train_search_better(&rating, &s.best))) {
+			s.best = rating;
+			*best = i;
+		}
+	}
+	if (err != COP_OK && diag->message[0] == '\0')
+		cop_diag_message(diag, "%s", cop_err_text(err));
+	*found = (cop_train_found){ s.trials, s.best };
+	searching_fini(&s);
+	return err;
+}
+
 cop_err cop_train_search_run(const cop_train_search *search, cop_train_job *job, cop_train_found *found, cop_diag *diag)
 {
 	searching s = { .search = search, .whole = job, .job = *job, .diag = diag };
@@ -283,9 +314,6 @@ cop_err cop_train_search_run(const cop_train_search *search, cop_train_job *job,
 		cop_diag_message(diag, "search: %s", cop_err_text(err));
 	job->knobs = knobs;
 	*found = (cop_train_found){ s.trials, s.best };
-	cop_mem_free(s.rows);
-	cop_mem_free(s.fold);
-	cop_mem_free(s.label);
-	cop_mem_free(s.loss);
+	searching_fini(&s);
 	return err;
 }

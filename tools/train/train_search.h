@@ -42,4 +42,14 @@ bool cop_train_search_better(const cop_train_rating *a, const cop_train_rating *
 COP_CHECK cop_err cop_train_search_run(
         const cop_train_search *search, cop_train_job *job, cop_train_found *found, cop_diag *diag);
 
+typedef struct cop_train_choice {
+	const cop_train_learner *learner;
+	cop_hyperparameters_values knobs;
+} cop_train_choice;
+
+/* Judges these choices alone, in the same way; the place of the best, among equals as above, into *best. count >= 1.
+ * Errors as above. */
+COP_CHECK cop_err cop_train_search_among(const cop_train_search *search, const cop_train_job *job, size_t count,
+        const cop_train_choice *choices, size_t *best, cop_train_found *found, cop_diag *diag);
+
 #endif

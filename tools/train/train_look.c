@@ -1,0 +1,196 @@
+/* The lists were put together on satimage, pendigits, letter, tictactoe, abalone and cpu_act; what they give on others
+ * is in docs/evidence/papers.md. */
+#include "train_look.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "table/split.h"
+
+#define MOST_PAIRS   6
+#define MOST_CHOICES 32
+#define FOLDS        5
+#define FEW_ROWS     3000   /* judged by folds */
+#define HELD_BACK    0.2    /* else */
+#define LOOK_CELLS   600000 /* rows times (columns + OVERHEAD) */
+#define OVERHEAD     8
+
+enum { CLASSES = 1, VALUES = 2, BOTH = 3 };
+enum { EITHER, NAMED, UNNAMED }; /* whether the learner is */
+enum { DEEP = -1, MIDDLE = -2 }; /* heights that follow the rows */
+
+typedef struct pair {
+	cop_hyperparameter knob;
+	double value;
+} pair;
+
+typedef struct look_row {
+	const char *learner;
+	unsigned tasks;
+	int when;
+	pair pairs[MOST_PAIRS];
+	size_t count;
+} look_row;
+
+#define KNOB(name, value)                                                                                              \
+	{                                                                                                              \
+		COP_HYPERPARAMETER_##name, value                                                                       \
+	}
+
+static const look_row rows[] = {
+	{ "cart", BOTH, UNNAMED, { { 0, 0 } }, 0 },
+	{ "tao", CLASSES, EITHER, { KNOB(HEIGHT, DEEP), KNOB(ALPHA, 0.3) }, 2 },
+	{ "tao", CLASSES, EITHER, { KNOB(HEIGHT, DEEP), KNOB(ALPHA, 1) }, 2 },
+	{ "tao", CLASSES, EITHER, { KNOB(HEIGHT, DEEP), KNOB(ALPHA, 3) }, 2 },
+	{ "tao", CLASSES, EITHER, { KNOB(HEIGHT, MIDDLE), KNOB(ALPHA, 0.3) }, 2 },
+	{ "tao", CLASSES, EITHER, { KNOB(HEIGHT, MIDDLE), KNOB(ALPHA, 10) }, 2 },
+	{ "tao", CLASSES, EITHER, { KNOB(HEIGHT, 6), KNOB(ALPHA, 1) }, 2 },
+	{ "tao", CLASSES, EITHER, { KNOB(HEIGHT, 4), KNOB(ALPHA, 3) }, 2 },
+	{ "tao", CLASSES, EITHER, { KNOB(HEIGHT, DEEP), KNOB(ALPHA, 1), KNOB(START, COP_START_CART) }, 3 },
+	{ "tao", CLASSES, EITHER, { KNOB(ALPHA, 3), KNOB(START, COP_START_PRUNED) }, 2 },
+	{ "tao", CLASSES, EITHER, { KNOB(ALPHA, 1), KNOB(START, COP_START_PRUNED), KNOB(SPLIT, 1) }, 3 },
+	{ "tao", VALUES, EITHER, { KNOB(HEIGHT, DEEP), KNOB(ALPHA, 0.2) }, 2 },
+	{ "tao", VALUES, EITHER, { KNOB(HEIGHT, DEEP), KNOB(ALPHA, 1) }, 2 },
+	{ "tao", VALUES, EITHER, { KNOB(HEIGHT, MIDDLE), KNOB(ALPHA, 0.2) }, 2 },
+	{ "tao", VALUES, EITHER, { KNOB(HEIGHT, 6), KNOB(ALPHA, 0.2) }, 2 },
+	{ "tao", VALUES, EITHER, { KNOB(HEIGHT, 6), KNOB(ALPHA, 1) }, 2 },
+	{ "tao", VALUES, EITHER, { KNOB(HEIGHT, 6), KNOB(ALPHA, 0.2), KNOB(START, COP_START_CART) }, 3 },
+	{ "tao", VALUES, EITHER, { KNOB(HEIGHT, MIDDLE), KNOB(ALPHA, 1), KNOB(START, COP_START_CART) }, 3 },
+	{ "tao", VALUES, EITHER, { KNOB(ALPHA, 0.5), KNOB(START, COP_START_PRUNED) }, 2 },
+	{ "tao", VALUES, EITHER, { KNOB(ALPHA, 0.1), KNOB(START, COP_START_PRUNED), KNOB(SPLIT, 1) }, 3 },
+	{ "tao", CLASSES, UNNAMED,
+	        { KNOB(LEAVES, COP_LEAVES_LINEAR), KNOB(HEIGHT, 4), KNOB(ALPHA, 1), KNOB(LEAF_ALPHA, 0.3) }, 4 },
+	{ "tao", CLASSES, UNNAMED,
+	        { KNOB(LEAVES, COP_LEAVES_LINEAR), KNOB(HEIGHT, 2), KNOB(ALPHA, 1), KNOB(LEAF_ALPHA, 1) }, 4 },
+	{ "tao", CLASSES, UNNAMED,
+	        { KNOB(LEAVES, COP_LEAVES_LINEAR), KNOB(HEIGHT, 6), KNOB(ALPHA, 0.3), KNOB(LEAF_ALPHA, 0.3),
+	                KNOB(START, COP_START_CART) },
+	        5 },
+	{ "tao", VALUES, UNNAMED,
+	        { KNOB(LEAVES, COP_LEAVES_LINEAR), KNOB(HEIGHT, MIDDLE), KNOB(ALPHA, 0.5), KNOB(LEAF_ALPHA, 1) }, 4 },
+	{ "tao", VALUES, UNNAMED,
+	        { KNOB(LEAVES, COP_LEAVES_LINEAR), KNOB(HEIGHT, 4), KNOB(ALPHA, 0.5), KNOB(LEAF_ALPHA, 1) }, 4 },
+	{ "tao", VALUES, UNNAMED,
+	        { KNOB(LEAVES, COP_LEAVES_LINEAR), KNOB(HEIGHT, MIDDLE), KNOB(ALPHA, 1), KNOB(LEAF_ALPHA, 1),
+	                KNOB(START, COP_START_CART) },
+	        5 },
+	{ "dgt", CLASSES, EITHER, { KNOB(HEIGHT, MIDDLE), KNOB(LAYERS, 1), KNOB(MOMENTUM, 0.8), KNOB(LR, 0.005) }, 4 },
+	{ "dgt", CLASSES, NAMED, { KNOB(HEIGHT, DEEP), KNOB(LAYERS, 1), KNOB(MOMENTUM, 0.8), KNOB(LR, 0.01) }, 4 },
+	{ "dgt", CLASSES, NAMED, { KNOB(HEIGHT, 6), KNOB(LAYERS, 3) }, 2 },
+	{ "dgt", VALUES, NAMED, { KNOB(HEIGHT, 6), KNOB(LAYERS, 3), KNOB(WIDTH, 64) }, 3 },
+	{ "dgt", VALUES, EITHER, { KNOB(HEIGHT, 4), KNOB(LAYERS, 3), KNOB(WIDTH, 64), KNOB(LR, 0.002) }, 4 },
+	{ "dgt", VALUES, NAMED, { KNOB(HEIGHT, MIDDLE), KNOB(LAYERS, 3), KNOB(WIDTH, 64), KNOB(LR, 0.002) }, 4 },
+};
+#define ROWS (sizeof rows / sizeof *rows)
+
+unsigned cop_train_look_height(size_t n)
+{
+	double height = floor(log2((double)(n > 0 ? n : 1) / 5.0));
+	return height < 4.0 ? 4 : height > 12.0 ? 12 : (unsigned)height;
+}
+
+static double height_of(double value, size_t n)
+{
+	unsigned deep = cop_train_look_height(n);
+	return value > 0.0 ? value : value > -1.5 ? (double)deep : (double)((deep + 6) / 2);
+}
+
+static bool is_for(const look_row *row, const cop_train_job *job)
+{
+	if (job->learner == NULL)
+		return row->when != NAMED;
+	return row->when != UNNAMED && strcmp(row->learner, cop_train_learner_name(job->learner)) == 0;
+}
+
+bool cop_train_look_wanted(const cop_train_job *job)
+{
+	bool listed = false;
+	if (job->learner == NULL)
+		return true;
+	if (job->start != NULL || job->alphas > 0)
+		return false;
+	for (size_t i = 0; i < ROWS; i++) {
+		if (!is_for(&rows[i], job))
+			continue;
+		listed = true;
+		for (size_t p = 0; p < rows[i].count; p++)
+			if (job->knobs.given[rows[i].pairs[p].knob])
+				return false;
+	}
+	return listed;
+}
+
+/* What the row sets, for a tree of so many rows, but what was given. */
+static void set_knobs(const look_row *row, size_t n, cop_hyperparameters_values *knobs)
+{
+	for (size_t p = 0; p < row->count; p++) {
+		const pair *set = &row->pairs[p];
+		if (knobs->given[set->knob])
+			continue;
+		knobs->given[set->knob] = true;
+		knobs->value[set->knob] =
+		        set->knob == COP_HYPERPARAMETER_HEIGHT ? height_of(set->value, n) : set->value;
+	}
+}
+
+static size_t list_choices(const cop_train_job *job, size_t n, cop_train_choice *choices, const look_row **from)
+{
+	unsigned task = job->rows->classes > 0 ? CLASSES : VALUES;
+	size_t count = 0;
+	for (size_t i = 0; i < ROWS && count < MOST_CHOICES; i++) {
+		if (!is_for(&rows[i], job) || (rows[i].tasks & task) == 0)
+			continue;
+		from[count] = &rows[i];
+		choices[count].learner = cop_train_learner_find(rows[i].learner);
+		choices[count].knobs = job->knobs;
+		set_knobs(&rows[i], n, &choices[count++].knobs);
+	}
+	return count;
+}
+
+/* A part of the rows, where there are very many. *picked is owned by the caller. */
+static cop_err take_part(cop_train_job *job, uint32_t **picked)
+{
+	size_t most = LOOK_CELLS / (job->rows->data->d + OVERHEAD);
+	*picked = NULL;
+	most = most < FEW_ROWS ? FEW_ROWS : most;
+	if (job->n <= most)
+		return COP_OK;
+	cop_rng rng;
+	uint32_t *all = *picked = cop_mem_alloc(job->n, sizeof *all);
+	if (all == NULL)
+		return COP_ENOMEM;
+	for (size_t i = 0; i < job->n; i++)
+		all[i] = job->row != NULL ? job->row[i] : (uint32_t)i;
+	cop_rng_init(&rng, job->seed, 5);
+	cop_err err = cop_split_two(&rng, job->n, all, job->rows->label, 1.0 - (double)most / (double)job->n, &job->n);
+	job->row = all;
+	return err;
+}
+
+cop_err cop_train_look(cop_train_job *job, FILE *progress, cop_train_found *found, cop_diag *diag)
+{
+	cop_train_choice choices[MOST_CHOICES];
+	const look_row *from[MOST_CHOICES];
+	cop_train_job part = *job;
+	uint32_t *picked;
+	size_t best = 0;
+	cop_err err = take_part(&part, &picked);
+	size_t count = list_choices(job, part.n, choices, from);
+	const cop_train_search search = {
+		.folds = part.n <= FEW_ROWS && part.n >= FOLDS ? FOLDS : 0,
+		.validation = HELD_BACK,
+		.trials = count,
+		.repeats = 1,
+		.progress = progress,
+	};
+	if (err == COP_OK)
+		err = cop_train_search_among(&search, &part, count, choices, &best, found, diag);
+	cop_mem_free(picked);
+	if (err != COP_OK)
+		return err;
+	job->learner = choices[best].learner;
+	set_knobs(from[best], job->n, &job->knobs);
+	return COP_OK;
+}
