@@ -55,6 +55,7 @@ static cop_err apply_changes(cop_server *server, cop_config *next, cop_config_ch
 	if (err != COP_OK)
 		return err;
 	cop_config_apply(server->config, next);
+	cop_api_set_access(server->api, &next->api_access);
 	cop_model_table_reconfigure(&server->durable.models, server->config, server->log);
 	cop_durability_record_config(&server->durable);
 	cop_refits_announce(&server->refits);

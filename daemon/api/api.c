@@ -1,6 +1,6 @@
 /* One thread turns: the HTTP library takes what came, replies of the loop are matched to their requests by number, and
- * their connections go on. Then it waits on the library's descriptors, the link's and an eventfd. No lock: the other
- * threads set flags and wake it.
+ * their connections go on. Then it waits on the library's descriptors, the link's and an eventfd. The other threads
+ * set flags and wake it; `lock` is held while tokens are exchanged or compared, and nothing else is called with it.
  *
  * A request has a slot; its number is the slot and how often that slot was used, so that a reply that comes after its
  * request was given up is of no request. */
@@ -54,6 +54,8 @@ struct cop_api {
 	bool started;
 	int wake; /* eventfd */
 	atomic_bool stopping, closing;
+	pthread_mutex_t lock; /* of access */
+	cop_access *access;   /* NULL: no token is asked for */
 	cop_log *log;
 	cop_api_link link;
 	api_listener listeners[LISTENERS];
@@ -119,6 +121,8 @@ static enum MHD_Result respond(cop_api *api, api_slot *slot)
 	        response, MHD_HTTP_HEADER_CONTENT_TYPE, ok ? "application/json" : "application/problem+json");
 	if (r->allow != NULL && result == MHD_YES)
 		result = MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, r->allow);
+	if (r->status == MHD_HTTP_UNAUTHORIZED && result == MHD_YES)
+		result = MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
 	if (r->status == MHD_HTTP_SERVICE_UNAVAILABLE && result == MHD_YES)
 		result = MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, "1");
 	if (result == MHD_YES)
@@ -156,6 +160,35 @@ static void check_headers(cop_api_request *r, struct MHD_Connection *connection,
 		cop_api_request_refuse(r, 415, "bad_type", "expected a body without Content-Encoding");
 }
 
+static void refuse_token(cop_api_request *r)
+{
+	cop_api_request_refuse(
+	        r, 401, "no_token", "expected the header Authorization: Bearer TOKEN, with a token of the file");
+}
+
+/* What the request's token does not allow. Nothing of the body was read yet. */
+static void check_access(cop_api *api, cop_api_request *r, struct MHD_Connection *connection)
+{
+	static const char scheme[] = "Bearer ";
+	const size_t skip = sizeof scheme - 1;
+	const char *text = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+	(void)pthread_mutex_lock(&api->lock);
+	if (api->access != NULL) {
+		const cop_access_entry *entry =
+		        text == NULL || strncasecmp(text, scheme, skip) != 0
+		                ? NULL
+		                : cop_access_find(api->access, text + skip, strlen(text + skip));
+		if (entry == NULL)
+			refuse_token(r);
+		else if (r->route != NULL && r->route->right != 0 &&
+		         !cop_access_allows(entry, r->route->right, r->model))
+			cop_api_request_refuse(r, 403, "forbidden", "%s lacks the right %s %s%s", entry->name,
+			        cop_access_right_text(r->route->right),
+			        r->model[0] == '\0' ? "for all models" : "for the model ", r->model);
+	}
+	(void)pthread_mutex_unlock(&api->lock);
+}
+
 static void refuse_large(const cop_api *api, cop_api_request *r)
 {
 	cop_api_request_refuse(r, 413, "too_large", "the body is too long; expected at most %llu bytes",
@@ -177,6 +210,7 @@ static enum MHD_Result begin(
 		return MHD_NO;
 	*of_request = slot;
 	check_headers(&slot->request, connection, path, method);
+	check_access(api, &slot->request, connection);
 	if (slot->request.status == 0 && atomic_load(&api->stopping))
 		cop_api_request_refuse(&slot->request, 503, "busy", "the daemon is stopping");
 	if (announced_length(connection) <= api->body_limit)
@@ -417,7 +451,7 @@ static cop_err make_slots(cop_api *api, size_t listeners)
 	return COP_OK;
 }
 
-static cop_err start(cop_api *api, const cop_config *config, void *context, const char *endpoint, cop_diag *diag)
+static cop_err start(cop_api *api, cop_config *config, void *context, const char *endpoint, cop_diag *diag)
 {
 	cop_err err = make_slots(api, config->api_listen.count);
 	if (err == COP_OK)
@@ -440,7 +474,7 @@ static cop_err start(cop_api *api, const cop_config *config, void *context, cons
 }
 
 cop_err cop_api_open(
-        const cop_config *config, void *context, const char *endpoint, cop_log *log, cop_api **out, cop_diag *diag)
+        cop_config *config, void *context, const char *endpoint, cop_log *log, cop_api **out, cop_diag *diag)
 {
 	*out = NULL;
 	if (config->api_listen.count == 0)
@@ -458,12 +492,26 @@ cop_err cop_api_open(
 	api->body_limit = config->message_limit;
 	api->held_limit = config->queue_limit / HELD_SHARE;
 	cop_bytes_init(&api->work);
+	(void)pthread_mutex_init(&api->lock, NULL);
+	cop_api_set_access(api, &config->api_access);
 	cop_err err = start(api, config, context, endpoint, diag);
 	if (err == COP_OK)
 		*out = api;
 	else
 		cop_api_close(api);
 	return err;
+}
+
+void cop_api_set_access(cop_api *api, cop_access **access)
+{
+	if (api == NULL)
+		return;
+	(void)pthread_mutex_lock(&api->lock);
+	cop_access *past = api->access;
+	api->access = *access;
+	(void)pthread_mutex_unlock(&api->lock);
+	*access = NULL;
+	cop_access_free(past);
 }
 
 void cop_api_stop(cop_api *api)
@@ -495,6 +543,8 @@ void cop_api_close(cop_api *api)
 	cop_mem_free(api->slots);
 	cop_mem_free(api->free_slots);
 	cop_bytes_fini(&api->work);
+	cop_access_free(api->access);
+	(void)pthread_mutex_destroy(&api->lock);
 	cop_mem_free(api);
 }
 

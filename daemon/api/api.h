@@ -24,11 +24,13 @@ typedef struct cop_api_counts {
 
 typedef struct cop_api cop_api;
 
-/* Listens where the configuration says (borrowed) and starts the thread. context: ZeroMQ's, in which `endpoint` is
+/* Listens where the configuration says (borrowed, but its api_access is taken) and starts the thread. context: ZeroMQ's, in which `endpoint` is
  * bound; kept. *out is NULL when the configuration has no such listener. COP_EIO with a message, COP_ENOMEM; then *out
  * is NULL too. */
 COP_CHECK cop_err cop_api_open(
-        const cop_config *config, void *context, const char *endpoint, cop_log *log, cop_api **out, cop_diag *diag);
+        cop_config *config, void *context, const char *endpoint, cop_log *log, cop_api **out, cop_diag *diag);
+/* From here on these tokens are asked for; *access is taken (NULL: none are), and NULL afterwards. NULL api is allowed. */
+void cop_api_set_access(cop_api *api, cop_access **access);
 /* From here on requests are answered 503. NULL is allowed. */
 void cop_api_stop(cop_api *api);
 /* Ends the thread; what waits is answered 503. NULL is allowed. Before the endpoint's socket is closed. */

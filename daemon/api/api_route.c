@@ -4,17 +4,17 @@
 #include <string.h>
 
 static const cop_api_route routes[] = {
-	{ "/v1/models/*/decide", "decide", true, COP_API_ALL },
-	{ "/v1/models/*/decide_batch", "decide_batch", true, COP_API_ALL },
-	{ "/v1/models/*/rank", "rank", true, COP_API_ALL },
-	{ "/v1/models/*/rank_batch", "rank_batch", true, COP_API_ALL },
-	{ "/v1/models/*/feedback", "feedback", true, COP_API_ALL },
-	{ "/v1/models/*/feedback_batch", "feedback_batch", true, COP_API_ALL },
-	{ "/v1/models/*/activate", "activate", true, COP_API_ALL },
-	{ "/v1/models/*/explain", "explain", true, COP_API_ALL },
-	{ "/v1/models/*", "status", false, COP_API_MODEL },
-	{ "/v1/models", "status", false, COP_API_MODELS },
-	{ "/v1/version", "", false, COP_API_VERSION },
+	{ "/v1/models/*/decide", "decide", true, COP_API_ALL, COP_ACCESS_DECIDE },
+	{ "/v1/models/*/decide_batch", "decide_batch", true, COP_API_ALL, COP_ACCESS_DECIDE },
+	{ "/v1/models/*/rank", "rank", true, COP_API_ALL, COP_ACCESS_DECIDE },
+	{ "/v1/models/*/rank_batch", "rank_batch", true, COP_API_ALL, COP_ACCESS_DECIDE },
+	{ "/v1/models/*/feedback", "feedback", true, COP_API_ALL, COP_ACCESS_FEEDBACK },
+	{ "/v1/models/*/feedback_batch", "feedback_batch", true, COP_API_ALL, COP_ACCESS_FEEDBACK },
+	{ "/v1/models/*/activate", "activate", true, COP_API_ALL, COP_ACCESS_DECIDE },
+	{ "/v1/models/*/explain", "explain", true, COP_API_ALL, COP_ACCESS_READ },
+	{ "/v1/models/*", "status", false, COP_API_MODEL, COP_ACCESS_READ },
+	{ "/v1/models", "status", false, COP_API_MODELS, COP_ACCESS_READ },
+	{ "/v1/version", "", false, COP_API_VERSION, 0 },
 };
 #define ROUTES (sizeof routes / sizeof *routes)
 

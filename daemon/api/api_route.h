@@ -22,6 +22,7 @@ typedef struct cop_api_route {
 	const char *verb; /* of the request socket, "" for none */
 	bool post;        /* POST with a JSON object; else GET or HEAD */
 	cop_api_shown shown;
+	unsigned right; /* COP_ACCESS_..., 0: every token's */
 } cop_api_route;
 
 /* The row for a path (decoded, without its query), and the model that it names, "" for none. NULL: no such path. */

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/err.h"
 #include "daemon/common/log.h"
+#include "daemon/config/access.h"
 #include "online/model_options.h"
 
 #define COP_CONFIG_NAME_MAX     64           /* characters of a model's name: [A-Za-z0-9._-] */
@@ -105,6 +106,8 @@ typedef struct cop_config {
 	cop_log_level log_level;
 	char *http_listen;          /* NULL: off */
 	cop_config_list api_listen; /* empty: off */
+	char *api_tokens;           /* file as written; NULL: whoever reaches the listener may do all */
+	cop_access *api_access;     /* what is in it, owned */
 	cop_config_list requests, contexts_bind, contexts_connect, feedback_bind, feedback_connect, feedback_pull_bind,
 	        actions_bind;
 	uint64_t message_limit;

@@ -157,19 +157,41 @@ static bool is_loopback(const char *address)
 	return false;
 }
 
-static void check_api(cop_config_reading *reading, cfg_t *root, const cop_config *config)
+/* Whether the section names a file of tokens, which is read into *out. */
+static bool read_tokens(cop_config_reading *reading, cfg_t *section, cop_access **out)
+{
+	char path[COP_CONFIG_PATH];
+	char why[COP_LOG_LINE];
+	cop_diag diag = { 0 };
+	if (!cop_config_has(section, "tokens"))
+		return false;
+	if (!cop_config_locate(reading, section, "tokens", path))
+		return true;
+	cop_err err = cop_access_read(path, out, &diag);
+	if (err == COP_OK)
+		return true;
+	cop_diag_text(&diag, why, sizeof why);
+	reading->out_of_memory |= err == COP_ENOMEM;
+	cop_config_complain(reading, cop_config_line(section, "tokens"), "tokens", "%s", why);
+	return true;
+}
+
+static void check_api(cop_config_reading *reading, cfg_t *root, cop_config *config)
 {
 	if (!config->api_given)
 		return;
 	cfg_t *section = cfg_getsec(root, "api");
 	const cop_config_list *listen = &config->api_listen;
+	bool open = !read_tokens(reading, section, &config->api_access);
 	if (cfg_size(section, "listen") == 0)
 		cop_config_complain(reading, (uint64_t)section->line, "listen",
 		        "missing in section api, expected { ADDRESS:PORT ... }");
 	for (size_t i = 0; i < listen->count; i++) {
-		if (!is_loopback(listen->items[i]))
+		if (open && !is_loopback(listen->items[i]))
 			cop_config_complain(reading, cop_config_line(section, "listen"), "listen",
-			        "\"%s\" can be reached from other machines, expected 127.0.0.1, [::1] or localhost",
+			        "\"%s\" can be reached from other machines, expected 127.0.0.1, [::1] or localhost, or "
+			        "the option "
+			        "tokens",
 			        listen->items[i]);
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(listen->items[i], listen->items[j]) == 0)
@@ -178,7 +200,7 @@ static void check_api(cop_config_reading *reading, cfg_t *root, const cop_config
 	}
 }
 
-void cop_config_check(cop_config_reading *reading, cfg_t *root, const cop_config *config)
+void cop_config_check(cop_config_reading *reading, cfg_t *root, cop_config *config)
 {
 	check_sockets(reading, root, config);
 	if (config->http_given && config->http_listen == NULL && !cop_config_has(cfg_getsec(root, "http"), "listen"))

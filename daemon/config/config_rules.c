@@ -42,6 +42,7 @@ static const cop_setting http_rules[] = {
 };
 static const cop_setting api_rules[] = {
 	{ "listen", COP_KIND_LISTENERS, AT(api_listen) },
+	{ "tokens", COP_KIND_TEXT, AT(api_tokens), LIVE },
 	{ .name = NULL },
 };
 static const cop_setting socket_rules[] = {

@@ -103,7 +103,7 @@ void cop_config_list_free(cop_config_list *list);
 bool cop_config_list_equal(const cop_config_list *a, const cop_config_list *b);
 
 /* What single values cannot show: shapes, ranges against each other, missing options, name files. */
-void cop_config_check(cop_config_reading *reading, cfg_t *root, const cop_config *config);
+void cop_config_check(cop_config_reading *reading, cfg_t *root, cop_config *config);
 void cop_config_check_model(
         cop_config_reading *reading, cfg_t *section, const cop_config_model *model, bool learner_known);
 void cop_config_read_names(cop_config_reading *reading, cfg_t *section, cop_config_model *model);

@@ -2,13 +2,16 @@
 
 import http.client
 import json
+import re
 import signal
 import socket
 import threading
+from pathlib import Path
 
 import pytest
 from conftest import DEADLINE, free_port, model, section, wait_for
 
+ROOT = Path(__file__).resolve().parents[2]
 X = [0.25, 1.0, 3.5]
 
 
@@ -244,6 +247,142 @@ def test_api_wrong_configurations_are_refused(daemon, api):
     assert "api: listen: cannot bind 127.0.0.1" in one.log()
     taken.close()
     assert f'listen = {{ "127.0.0.1:{api.port}" }}' in daemon(api.section + model(), start=False).run("--print-config").stdout
+
+
+OPENAPI = json.loads((ROOT / "docs" / "reference" / "openapi.json").read_text())
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": (int, float)}
+
+
+def fits(value, schema):
+    """Whether a value is of the part of JSON Schema that the document uses; all its words are known here."""
+    assert set(schema) <= {"$ref", "description", "type", "required", "properties", "items", "oneOf", "enum", "minLength",
+                           "pattern"}, schema
+    if "$ref" in schema:
+        return fits(value, OPENAPI["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]])
+    if "oneOf" in schema:
+        return any(fits(value, one) for one in schema["oneOf"])
+    kind = schema["type"]
+    if not isinstance(value, TYPES[kind]) or (kind in ("integer", "number") and isinstance(value, bool)):
+        return False
+    if kind == "object":
+        known = schema.get("properties", {})
+        return set(schema.get("required", ())) <= set(value) and all(
+            fits(value[key], known[key]) for key in known if key in value)
+    if kind == "array":
+        return all(fits(one, schema["items"]) for one in value)
+    return value in schema.get("enum", [value]) and (kind != "string" or len(value) >= schema.get("minLength", 0))
+
+
+def test_api_document_has_the_paths_that_there_are():
+    rows = re.findall(r'{ "(/v1[^"]*)", "\w*", (true|false),', (ROOT / "daemon" / "api" / "api_route.c").read_text())
+    assert len(rows) > 10
+    assert {(path.replace("*", "{model}"), "post" if post == "true" else "get") for path, post in rows} == {
+        (path, method) for path, methods in OPENAPI["paths"].items() for method in methods}
+
+
+def test_api_answers_are_as_the_document_says(daemon, api):
+    """A request of every path with an answer of status 200, and every problem that a request can bring about."""
+    daemon(api.section + model() +
+           model("r", learner="rank", arms=None, trees=None, height=None, max_candidates=4, candidate_features=2))
+    ranked = {"id": "a", "x": X, "c": [[1, 0], [0, 1]]}
+    bodies = {
+        "decide": {"id": "a", "x": X}, "decide_batch": {"items": [{"id": 1, "x": X}, {"id": 2, "x": []}]},
+        "rank": ranked, "rank_batch": {"items": [{**ranked, "id": 2, "order": True}]},
+        "feedback": {"id": "b", "loss": 0.5}, "feedback_batch": {"items": [{"id": 1, "loss": 0}, {"id": 2, "loss": 9}]},
+        "activate": {"id": "a"}, "explain": {"x": X},
+    }  # fmt: skip
+    for path, methods in OPENAPI["paths"].items():
+        (method, told), = methods.items()
+        verb = path.rsplit("/", 1)[1]
+        body = bodies[verb] if method == "post" else None
+        path = path.replace("{model}", "r" if "rank" in verb else "m")
+        if body:
+            sent = told["requestBody"]["content"]["application/json"]["schema"]
+            assert fits(body, sent) or verb == "decide_batch", (path, body)
+        status, headers, reply = api.ask(method.upper(), path, body)
+        assert status == 200 and fits(reply, told["responses"]["200"]["content"]["application/json"]["schema"]), (path, reply)
+        wrong = [(400, path, "{", "application/json"), (415, path, "{}", "text/plain")] if method == "post" else []
+        if "parameters" in told:
+            wrong.append((404, re.sub("/models/[mr]", "/models/zz", path), body and json.dumps(body), "application/json"))
+        for expected, bad, text, kind in wrong:
+            status, _, reply = api.ask(method.upper(), bad, text, {"Content-Type": kind})
+            content = told["responses"][str(status)]["content"]["application/problem+json"]
+            assert status == expected and fits(reply, content["schema"]), (bad, reply)
+
+
+SHOP, READER = "0123456789abcdef-shop", "0123456789abcdef-read"
+
+
+@pytest.fixture
+def tokens(tmp_path):
+    path = tmp_path / "tokens"
+    path.write_text(f"# who\nshop {SHOP} decide,feedback m\nreader {READER} read\n")
+    path.chmod(0o600)
+    return path
+
+
+def bearer(token):
+    return {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}
+
+
+def test_api_tokens_allow_what_they_are_for(daemon, tokens):
+    api = Api(tokens=tokens)
+    one = daemon(api.section + model() + model("n"))
+    decide, body = "/v1/models/m/decide", json.dumps({"id": "u", "x": X})
+    assert api.ask("POST", decide, body, bearer(SHOP))[0] == 200
+    assert api.ask("POST", "/v1/models/m/feedback", '{"id": "u", "loss": 0}', bearer(SHOP))[2]["result"] == "applied"
+    assert "shop lacks the right decide for the model n" in api.problem(
+        403, "forbidden", "POST", "/v1/models/n/decide", body, bearer(SHOP))
+    assert "read" in api.problem(403, "forbidden", "POST", "/v1/models/m/explain", json.dumps({"x": X}), bearer(SHOP))
+    assert "reader lacks the right decide" in api.problem(403, "forbidden", "POST", decide, body, bearer(READER))
+    assert api.ask("GET", "/v1/models", headers=bearer(READER))[0] == 200
+    assert api.problem(403, "forbidden", "GET", "/v1/models", headers=bearer(SHOP))
+    assert api.ask("GET", "/v1/version", headers=bearer(SHOP))[0] == 200
+    assert api.ask("POST", "/v1/models/m/explain", json.dumps({"x": X}), bearer(READER))[0] == 200
+    assert one.client().model()["decisions"] == 1 and one.client().model("n")["decisions"] == 0
+
+
+def test_api_without_a_token_nothing_is_answered_or_changed(daemon, tokens):
+    api = Api(tokens=tokens)
+    one = daemon(api.section + model())
+    body = json.dumps({"id": "u", "x": X})
+    for headers in ({"Content-Type": "application/json"}, bearer(SHOP[:-1]), bearer(SHOP + "x"), bearer(""),
+                    {**bearer(SHOP), "Authorization": f"Basic {SHOP}"}, {**bearer(SHOP), "Authorization": SHOP}):
+        for method, path, sent in (("POST", "/v1/models/m/decide", body), ("POST", "/v1/models/m/feedback", body),
+                                   ("GET", "/v1/models", None), ("GET", "/v1/version", None), ("GET", "/x", None)):
+            api.problem(401, "no_token", method, path, sent, headers)
+    assert api.ask("GET", "/v1/version")[1]["WWW-Authenticate"] == "Bearer"
+    assert one.client().model()["decisions"] == 0
+
+
+def test_api_tokens_are_read_again_by_a_reload(daemon, tokens):
+    api = Api(tokens=tokens)
+    one = daemon(api.section + model())
+    connection = api.connect()
+    assert api.ask("GET", "/v1/version", headers=bearer(READER), connection=connection)[0] == 200
+    tokens.write_text(f"reader {READER} read\nnew {SHOP}2 all\n")
+    one.client().ok("reload")
+    assert api.ask("GET", "/v1/version", headers=bearer(READER), connection=connection)[0] == 200
+    assert api.ask("GET", "/v1/version", headers=bearer(SHOP + "2"))[0] == 200
+    assert api.ask("GET", "/v1/version", headers=bearer(SHOP))[0] == 401
+    tokens.write_text("reader short read\n")
+    assert "the token is wrong" in one.client().error("reload")["message"]
+    assert api.ask("GET", "/v1/version", headers=bearer(READER))[0] == 200
+
+
+def test_api_wrong_tokens_are_refused_with_their_line(daemon, tokens):
+    def refused(expected, **options):
+        result = daemon(Api(**options).section + model(), start=False).run("--check")
+        assert result.returncode == 1 and expected in result.stderr, result.stderr
+
+    refused("No such file", tokens=tokens.parent / "none")
+    tokens.write_text(f"shop {SHOP} decide\nshop {SHOP}2 decide\n")
+    refused(f"{tokens}:2: the name stands there twice", tokens=tokens)
+    tokens.write_text(f"shop {SHOP} decide\n")
+    result = daemon(Api(host="0.0.0.0", tokens=tokens).section + model(), start=False).run("--check")
+    assert result.returncode == 0, result.stderr
+    tokens.chmod(0o644)
+    refused("everybody can read", tokens=tokens)
 
 
 def test_api_is_counted(daemon, api):

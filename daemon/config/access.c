@@ -1,0 +1,249 @@
+/* Lines are taken apart at white space; every entry is checked before the next one. Looking up a token walks all
+ * entries and all bytes of each, whatever matches. */
+#include "daemon/config/access.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+
+#define LINE 4096 /* bytes of a line */
+#define GAPS " \t\r\n"
+
+static const struct {
+	const char *word;
+	unsigned rights;
+} words[] = {
+	{ "decide", COP_ACCESS_DECIDE },
+	{ "feedback", COP_ACCESS_FEEDBACK },
+	{ "read", COP_ACCESS_READ },
+	{ "admin", COP_ACCESS_ADMIN },
+	{ "all", COP_ACCESS_ALL },
+};
+#define WORDS (sizeof words / sizeof *words)
+
+const char *cop_access_right_text(unsigned right)
+{
+	for (size_t i = 0; i < WORDS; i++)
+		if (words[i].rights == right)
+			return words[i].word;
+	return "several";
+}
+
+typedef struct reading {
+	const char *path;
+	uint64_t line;
+	cop_access *access;
+	cop_diag *diag;
+} reading;
+
+static cop_err refuse(const reading *r, const char *what, const char *expected)
+{
+	cop_diag_at_line(r->diag, r->path, r->line, "%s; expected %s", what, expected);
+	return COP_EFORMAT;
+}
+
+static bool is_name(const char *text)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	size_t length = strlen(text);
+	return length <= COP_ACCESS_NAME && strspn(text, allowed) == length;
+}
+
+static bool is_token(const char *text)
+{
+	size_t length = strlen(text);
+	for (size_t i = 0; i < length; i++)
+		if ((unsigned char)text[i] < 0x21 || (unsigned char)text[i] > 0x7e)
+			return false;
+	return length >= COP_ACCESS_LEAST && length <= COP_ACCESS_MOST;
+}
+
+static bool read_rights(char *text, unsigned *rights)
+{
+	char *rest = NULL;
+	for (char *word = strtok_r(text, ",", &rest); word != NULL; word = strtok_r(NULL, ",", &rest)) {
+		size_t i = 0;
+		while (i < WORDS && strcmp(words[i].word, word) != 0)
+			i++;
+		if (i == WORDS)
+			return false;
+		*rights |= words[i].rights;
+	}
+	return *rights != 0;
+}
+
+static cop_err read_models(const reading *r, const char *text, cop_access_entry *entry)
+{
+	char copy[LINE];
+	char *rest = NULL;
+	(void)snprintf(copy, sizeof copy, "%s", text);
+	for (char *name = strtok_r(copy, ",", &rest); name != NULL; name = strtok_r(NULL, ",", &rest))
+		if (!is_name(name))
+			return refuse(r, "a model's name is wrong", "names of models divided by commas");
+	entry->models = cop_mem_strdup(text);
+	return entry->models == NULL ? COP_ENOMEM : COP_OK;
+}
+
+static cop_err check_new(const reading *r, const cop_access_entry *entry)
+{
+	for (size_t i = 0; i < r->access->count; i++) {
+		const cop_access_entry *other = &r->access->entries[i];
+		if (strcmp(other->name, entry->name) == 0)
+			return refuse(r, "the name stands there twice", "each name once");
+		if (strcmp(other->token, entry->token) == 0)
+			return refuse(r, "the token stands there twice", "a token of its own for each name");
+	}
+	return COP_OK;
+}
+
+/* Two to four words. */
+static cop_err read_entry(const reading *r, char *line, cop_access_entry *entry)
+{
+	char *rest = NULL;
+	const char *name = strtok_r(line, GAPS, &rest), *token = strtok_r(NULL, GAPS, &rest);
+	char *rights = strtok_r(NULL, GAPS, &rest);
+	const char *models = strtok_r(NULL, GAPS, &rest);
+	if (rights == NULL || strtok_r(NULL, GAPS, &rest) != NULL)
+		return refuse(r, "the number of words is wrong", "NAME TOKEN RIGHTS [MODELS]");
+	if (!is_name(name))
+		return refuse(r, "the name is wrong", "1 to 64 letters, digits, points, dashes and underscores");
+	if (!is_token(token))
+		return refuse(r, "the token is wrong", "16 to 256 printable characters without spaces");
+	if (!read_rights(rights, &entry->rights))
+		return refuse(r, "the rights are wrong", "decide, feedback, read and admin divided by commas, or all");
+	(void)snprintf(entry->name, sizeof entry->name, "%s", name);
+	(void)snprintf(entry->token, sizeof entry->token, "%s", token);
+	cop_err err = check_new(r, entry);
+	return err != COP_OK || models == NULL ? err : read_models(r, models, entry);
+}
+
+static cop_err add_line(const reading *r, char *line)
+{
+	cop_access *access = r->access;
+	line += strspn(line, GAPS);
+	if (*line == '\0' || *line == '#')
+		return COP_OK;
+	if (access->count == COP_ACCESS_MOST_ROWS)
+		return refuse(r, "too many names", "at most 4096");
+	if ((access->count & (access->count - 1)) == 0) { /* 0 or a power of two: full */
+		size_t room = access->count == 0 ? 1 : 2 * access->count;
+		cop_access_entry *more = cop_mem_alloc(room, sizeof *more);
+		if (more == NULL)
+			return COP_ENOMEM;
+		if (access->count > 0)
+			memcpy(more, access->entries, access->count * sizeof *more);
+		cop_mem_free(access->entries);
+		access->entries = more;
+	}
+	cop_access_entry entry = { .models = NULL };
+	cop_err err = read_entry(r, line, &entry);
+	if (err == COP_OK)
+		access->entries[access->count++] = entry;
+	else
+		cop_mem_free(entry.models);
+	return err;
+}
+
+static cop_err read_lines(reading *r, FILE *file)
+{
+	char line[LINE];
+	while (fgets(line, sizeof line, file) != NULL) {
+		r->line++;
+		if (strchr(line, '\n') == NULL && strlen(line) == sizeof line - 1)
+			return refuse(r, "the line is too long", "at most 4094 bytes");
+		cop_err err = add_line(r, line);
+		if (err != COP_OK)
+			return err;
+	}
+	if (ferror(file) != 0) {
+		cop_diag_of(r->diag, r->path, "%s", strerror(errno));
+		return COP_EIO;
+	}
+	r->line = 0;
+	return r->access->count > 0 ? COP_OK : refuse(r, "there is no name in it", "NAME TOKEN RIGHTS [MODELS]");
+}
+
+/* A secret that everybody of the machine can read is none. */
+static cop_err check_mode(const char *path, FILE *file, cop_diag *diag)
+{
+	struct stat info;
+	if (fstat(fileno(file), &info) == 0 && (info.st_mode & (S_IROTH | S_IWOTH)) == 0)
+		return COP_OK;
+	cop_diag_of(diag, path, "everybody can read or write it; expected chmod o-rw");
+	return COP_EIO;
+}
+
+cop_err cop_access_read(const char *path, cop_access **out, cop_diag *diag)
+{
+	*out = NULL;
+	FILE *file = fopen(path, "re");
+	if (file == NULL) {
+		cop_diag_of(diag, path, "%s", strerror(errno));
+		return COP_EIO;
+	}
+	reading r = { .path = path, .diag = diag, .access = cop_mem_alloc(1, sizeof *r.access) };
+	cop_err err = r.access == NULL ? COP_ENOMEM : check_mode(path, file, diag);
+	if (err == COP_OK)
+		err = read_lines(&r, file);
+	(void)fclose(file);
+	if (err == COP_OK) {
+		*out = r.access;
+		return COP_OK;
+	}
+	if (err == COP_ENOMEM)
+		cop_diag_of(diag, path, "%s", cop_err_text(err));
+	cop_access_free(r.access);
+	return err;
+}
+
+void cop_access_free(cop_access *access)
+{
+	if (access == NULL)
+		return;
+	for (size_t i = 0; i < access->count; i++)
+		cop_mem_free(access->entries[i].models);
+	cop_mem_free(access->entries);
+	cop_mem_free(access);
+}
+
+/* All COP_ACCESS_MOST bytes of the entry's, beyond whose end there are zeros. */
+static bool is_same(const cop_access_entry *entry, const char *padded)
+{
+	unsigned differ = 0;
+	for (size_t i = 0; i < COP_ACCESS_MOST; i++)
+		differ |= (unsigned)(unsigned char)(entry->token[i] ^ padded[i]);
+	return differ == 0;
+}
+
+const cop_access_entry *cop_access_find(const cop_access *access, const char *token, size_t length)
+{
+	char padded[COP_ACCESS_MOST] = "";
+	const cop_access_entry *found = NULL;
+	if (length < COP_ACCESS_LEAST || length > COP_ACCESS_MOST)
+		return NULL;
+	memcpy(padded, token, length);
+	for (size_t i = 0; i < access->count; i++)
+		if (is_same(&access->entries[i], padded))
+			found = &access->entries[i];
+	return found;
+}
+
+bool cop_access_allows(const cop_access_entry *entry, unsigned right, const char *model)
+{
+	if ((entry->rights & right) != right)
+		return false;
+	if (entry->models == NULL)
+		return true;
+	size_t length = strlen(model);
+	for (const char *at = entry->models; *at != '\0';) {
+		size_t own = strcspn(at, ",");
+		if (own == length && length > 0 && strncmp(at, model, length) == 0)
+			return true;
+		at += own + (at[own] == ',');
+	}
+	return false;
+}

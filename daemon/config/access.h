@@ -1,0 +1,55 @@
+/* daemon/config/access.h: who may do what: a file of names, secrets and rights.
+ *
+ *     # NAME     TOKEN                             RIGHTS            [MODELS]
+ *     checkout   ue6mu3Eiph7ohb0iechaiW5d          decide,feedback   front-page
+ *     grafana    aiShoo4AhWoh2oXeiChahx9e          read
+ *
+ * RIGHTS are decide, feedback, read and admin, divided by commas, or all; MODELS, divided by commas, are those that the
+ * rights are for, all when they are left out. A token is compared in a time that does not depend on where it differs.
+ * A loaded file is plain data: any thread may read. */
+#ifndef COP_DAEMON_CONFIG_ACCESS_H
+#define COP_DAEMON_CONFIG_ACCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+#define COP_ACCESS_NAME      64 /* characters of a name */
+#define COP_ACCESS_LEAST     16 /* of a token */
+#define COP_ACCESS_MOST      256
+#define COP_ACCESS_MOST_ROWS 4096
+
+enum {
+	COP_ACCESS_DECIDE = 1,
+	COP_ACCESS_FEEDBACK = 2,
+	COP_ACCESS_READ = 4,
+	COP_ACCESS_ADMIN = 8,
+	COP_ACCESS_ALL = 15,
+};
+
+typedef struct cop_access_entry {
+	char name[COP_ACCESS_NAME + 1];
+	char token[COP_ACCESS_MOST + 1];
+	unsigned rights; /* COP_ACCESS_... */
+	char *models;    /* names divided by commas; NULL: all */
+} cop_access_entry;
+
+typedef struct cop_access {
+	size_t count;
+	cop_access_entry *entries;
+} cop_access;
+
+/* Caller frees with cop_access_free; on error *out is NULL and *diag names file and line. COP_EIO: it cannot be read, or
+ * everybody can read it. COP_EFORMAT: a line is wrong, a name or token comes twice, or there is none. COP_ENOMEM. */
+COP_CHECK cop_err cop_access_read(const char *path, cop_access **out, cop_diag *diag);
+void cop_access_free(cop_access *access);
+
+/* Whose token it is (length bytes, borrowed); NULL: nobody's. */
+const cop_access_entry *cop_access_find(const cop_access *access, const char *token, size_t length);
+/* Whether the entry has the right for the model; model "": for all models. */
+bool cop_access_allows(const cop_access_entry *entry, unsigned right, const char *model);
+/* "decide" ... of one right. */
+const char *cop_access_right_text(unsigned right);
+
+#endif

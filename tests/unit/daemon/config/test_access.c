@@ -1,0 +1,156 @@
+/* Files of tokens: what is read, what is refused with its line, who may do what, and memory that runs out. */
+#include "daemon/config/access.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support.h"
+
+static char path[] = "/tmp/test_access_XXXXXX";
+
+static void write_file(const char *text, mode_t mode)
+{
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(chmod(path, mode), 0);
+}
+
+static const char good[] = "# names\n\n"
+                           "  shop  0123456789abcdef  decide,feedback  m,front-page\n"
+                           "\tgrafana\tABCDEFGHIJKLMNOP\tread\n"
+                           "boss ~~~~~~~~~~~~~~~~~~~~ all\n";
+
+static const cop_access_entry *find(const cop_access *access, const char *token)
+{
+	return cop_access_find(access, token, strlen(token));
+}
+
+static void test_access_reads_names_tokens_rights_and_models(void **state)
+{
+	(void)state;
+	cop_access *access;
+	write_file(good, 0640);
+	assert_int_equal(cop_access_read(path, &access, NULL), COP_OK);
+	assert_int_equal(access->count, 3);
+	const cop_access_entry *shop = find(access, "0123456789abcdef"), *grafana = find(access, "ABCDEFGHIJKLMNOP");
+	const cop_access_entry *boss = find(access, "~~~~~~~~~~~~~~~~~~~~");
+	assert_string_equal(shop->name, "shop");
+	assert_string_equal(grafana->name, "grafana");
+	assert_true(cop_access_allows(shop, COP_ACCESS_DECIDE, "m") &&
+	            cop_access_allows(shop, COP_ACCESS_FEEDBACK, "front-page"));
+	assert_false(cop_access_allows(shop, COP_ACCESS_READ, "m"));
+	assert_false(cop_access_allows(shop, COP_ACCESS_DECIDE, "front"));
+	assert_false(cop_access_allows(shop, COP_ACCESS_DECIDE, "front-page2"));
+	assert_false(cop_access_allows(shop, COP_ACCESS_DECIDE, ""));
+	assert_true(
+	        cop_access_allows(grafana, COP_ACCESS_READ, "m") && cop_access_allows(grafana, COP_ACCESS_READ, ""));
+	assert_false(cop_access_allows(grafana, COP_ACCESS_ADMIN, "m"));
+	assert_true(cop_access_allows(boss, COP_ACCESS_ALL, "") && cop_access_allows(boss, COP_ACCESS_ADMIN, "m"));
+	cop_access_free(access);
+}
+
+static void test_access_finds_whole_tokens_alone(void **state)
+{
+	(void)state;
+	static const char *const wrong[] = { "", "0123456789abcde", "0123456789abcdef0", "0123456789abcdeg",
+		"0123456789ABCDEF", "~~~~~~~~~~~~~~~~" };
+	cop_access *access;
+	char longest[COP_ACCESS_MOST + 2];
+	write_file(good, 0600);
+	assert_int_equal(cop_access_read(path, &access, NULL), COP_OK);
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+		assert_null(find(access, wrong[i]));
+	memset(longest, 'a', sizeof longest);
+	assert_null(cop_access_find(access, longest, COP_ACCESS_MOST));
+	assert_null(cop_access_find(access, longest, COP_ACCESS_MOST + 1));
+	cop_access_free(access);
+}
+
+static void assert_wrong(const char *text, mode_t mode, cop_err err, uint64_t line, const char *message)
+{
+	cop_access *access;
+	cop_diag diag = { .message = "" };
+	write_file(text, mode);
+	assert_int_equal(cop_access_read(path, &access, &diag), err);
+	assert_null(access);
+	assert_string_equal(diag.source, path);
+	if (diag.line != line || strstr(diag.message, message) == NULL)
+		fail_msg("'%s': line %llu, %s", text, (unsigned long long)diag.line, diag.message);
+}
+
+static void test_access_refuses_wrong_files_with_the_line(void **state)
+{
+	(void)state;
+	char text[6000];
+	assert_wrong("# nothing\n", 0600, COP_EFORMAT, 0, "no name");
+	assert_wrong("a\n", 0600, COP_EFORMAT, 1, "number of words");
+	assert_wrong("a 0123456789abcdef\n", 0600, COP_EFORMAT, 1, "number of words");
+	assert_wrong("a 0123456789abcdef all m n\n", 0600, COP_EFORMAT, 1, "number of words");
+	assert_wrong("\na/b 0123456789abcdef all\n", 0600, COP_EFORMAT, 2, "the name is wrong");
+	assert_wrong("a 0123456789abcde all\n", 0600, COP_EFORMAT, 1, "the token is wrong");
+	assert_wrong("a 0123456789abcd\xc3\xbc all\n", 0600, COP_EFORMAT, 1, "the token is wrong");
+	assert_wrong("a 0123456789abcdef write\n", 0600, COP_EFORMAT, 1, "the rights are wrong");
+	assert_wrong("a 0123456789abcdef ,\n", 0600, COP_EFORMAT, 1, "the rights are wrong");
+	assert_wrong("a 0123456789abcdef all m,x/y\n", 0600, COP_EFORMAT, 1, "a model's name is wrong");
+	assert_wrong(
+	        "a 0123456789abcdef all\na 0123456789abcdeg all\n", 0600, COP_EFORMAT, 2, "name stands there twice");
+	assert_wrong(
+	        "a 0123456789abcdef all\nb 0123456789abcdef all\n", 0600, COP_EFORMAT, 2, "token stands there twice");
+	assert_wrong(good, 0644, COP_EIO, 0, "everybody");
+	assert_wrong(good, 0602, COP_EIO, 0, "everybody");
+	memset(text, ' ', sizeof text - 1);
+	text[sizeof text - 1] = '\0';
+	assert_wrong(text, 0600, COP_EFORMAT, 1, "too long");
+	(void)remove(path);
+	cop_access *access;
+	assert_int_equal(cop_access_read(path, &access, NULL), COP_EIO);
+	assert_null(access);
+}
+
+static void test_access_without_memory_fails_each_time(void **state)
+{
+	(void)state;
+	write_file(good, 0600);
+	unsigned long n = 1;
+	for (;; n++) {
+		cop_access *access;
+		cop_test_alloc_fail(n, 0);
+		cop_err err = cop_access_read(path, &access, NULL);
+		bool reached = cop_test_alloc_count() >= n;
+		cop_test_alloc_fail(0, 0);
+		cop_access_free(access);
+		assert_int_equal(err, reached ? COP_ENOMEM : COP_OK);
+		if (!reached)
+			break;
+	}
+	assert_true(n > 3);
+}
+
+static int make_path(void **state)
+{
+	(void)state;
+	int fd = mkstemp(path);
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int remove_path(void **state)
+{
+	(void)state;
+	return remove(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_access_reads_names_tokens_rights_and_models),
+		cmocka_unit_test(test_access_finds_whole_tokens_alone),
+		cmocka_unit_test(test_access_refuses_wrong_files_with_the_line),
+		cmocka_unit_test(test_access_without_memory_fails_each_time),
+	};
+	return cmocka_run_group_tests(tests, make_path, remove_path);
+}
