@@ -1,6 +1,6 @@
 /* One thread turns: the HTTP library takes what came, replies of the loop are matched to their requests by number, and
- * their connections go on. Then it waits on the library's descriptors, the link's and an eventfd. The other threads
- * set flags and wake it; `lock` is held while tokens are exchanged or compared, and nothing else is called with it.
+ * their connections go on. Then it waits on the library's descriptors, the link's and an eventfd. The other threads set
+ * flags and wake it.
  *
  * A request has a slot; its number is the slot and how often that slot was used, so that a reply that comes after its
  * request was given up is of no request. */
@@ -17,6 +17,7 @@
 #include <microhttpd.h>
 
 #include "base/mem.h"
+#include "daemon/api/api_gate.h"
 #include "daemon/api/api_link.h"
 #include "daemon/api/api_request.h"
 #include "daemon/common/clock.h"
@@ -54,8 +55,7 @@ struct cop_api {
 	bool started;
 	int wake; /* eventfd */
 	atomic_bool stopping, closing;
-	pthread_mutex_t lock; /* of access */
-	cop_access *access;   /* NULL: no token is asked for */
+	cop_api_gate gate;
 	cop_log *log;
 	cop_api_link link;
 	api_listener listeners[LISTENERS];
@@ -117,8 +117,10 @@ static enum MHD_Result respond(cop_api *api, api_slot *slot)
 	        MHD_create_response_from_buffer(r->answer.length, r->answer.data, MHD_RESPMEM_MUST_COPY);
 	if (response == NULL)
 		return MHD_NO;
-	enum MHD_Result result = MHD_add_response_header(
-	        response, MHD_HTTP_HEADER_CONTENT_TYPE, ok ? "application/json" : "application/problem+json");
+	enum MHD_Result result = MHD_YES;
+	if (r->answer.length > 0)
+		result = MHD_add_response_header(
+		        response, MHD_HTTP_HEADER_CONTENT_TYPE, ok ? "application/json" : "application/problem+json");
 	if (r->allow != NULL && result == MHD_YES)
 		result = MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, r->allow);
 	if (r->status == MHD_HTTP_UNAUTHORIZED && result == MHD_YES)
@@ -130,63 +132,6 @@ static enum MHD_Result respond(cop_api *api, api_slot *slot)
 	MHD_destroy_response(response);
 	(void)atomic_fetch_add_explicit(&api->counts.requests[r->status / 100], 1, memory_order_relaxed);
 	return result;
-}
-
-/* What its first line and headers refuse. */
-static void check_headers(cop_api_request *r, struct MHD_Connection *connection, const char *path, const char *method)
-{
-	static const char json[] = "application/json";
-	const char *allowed;
-	r->route = cop_api_route_find(path, r->model);
-	if (r->route == NULL) {
-		cop_api_request_refuse(r, 404, "unknown_path",
-		        "no such path; expected /v1/models, /v1/models/NAME, /v1/models/NAME/VERB or /v1/version");
-		return;
-	}
-	if (!cop_api_route_takes(r->route, method, &allowed)) {
-		cop_api_request_refuse(r, 405, "bad_method", "expected the method %s", allowed);
-		r->allow = allowed;
-		return;
-	}
-	if (!r->route->post)
-		return;
-	const char *type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
-	const char *coding = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_ENCODING);
-	size_t length = sizeof json - 1;
-	if (type == NULL || strncasecmp(type, json, length) != 0 ||
-	        (type[length] != '\0' && strchr("; \t", type[length]) == NULL))
-		cop_api_request_refuse(r, 415, "bad_type", "expected the header Content-Type: application/json");
-	else if (coding != NULL && strcasecmp(coding, "identity") != 0)
-		cop_api_request_refuse(r, 415, "bad_type", "expected a body without Content-Encoding");
-}
-
-static void refuse_token(cop_api_request *r)
-{
-	cop_api_request_refuse(
-	        r, 401, "no_token", "expected the header Authorization: Bearer TOKEN, with a token of the file");
-}
-
-/* What the request's token does not allow. Nothing of the body was read yet. */
-static void check_access(cop_api *api, cop_api_request *r, struct MHD_Connection *connection)
-{
-	static const char scheme[] = "Bearer ";
-	const size_t skip = sizeof scheme - 1;
-	const char *text = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
-	(void)pthread_mutex_lock(&api->lock);
-	if (api->access != NULL) {
-		const cop_access_entry *entry =
-		        text == NULL || strncasecmp(text, scheme, skip) != 0
-		                ? NULL
-		                : cop_access_find(api->access, text + skip, strlen(text + skip));
-		if (entry == NULL)
-			refuse_token(r);
-		else if (r->route != NULL && r->route->right != 0 &&
-		         !cop_access_allows(entry, r->route->right, r->model))
-			cop_api_request_refuse(r, 403, "forbidden", "%s lacks the right %s %s%s", entry->name,
-			        cop_access_right_text(r->route->right),
-			        r->model[0] == '\0' ? "for all models" : "for the model ", r->model);
-	}
-	(void)pthread_mutex_unlock(&api->lock);
 }
 
 static void refuse_large(const cop_api *api, cop_api_request *r)
@@ -209,8 +154,7 @@ static enum MHD_Result begin(
 	if (slot == NULL)
 		return MHD_NO;
 	*of_request = slot;
-	check_headers(&slot->request, connection, path, method);
-	check_access(api, &slot->request, connection);
+	cop_api_gate_check(&api->gate, &slot->request, connection, path, method);
 	if (slot->request.status == 0 && atomic_load(&api->stopping))
 		cop_api_request_refuse(&slot->request, 503, "busy", "the daemon is stopping");
 	if (announced_length(connection) <= api->body_limit)
@@ -492,8 +436,7 @@ cop_err cop_api_open(
 	api->body_limit = config->message_limit;
 	api->held_limit = config->queue_limit / HELD_SHARE;
 	cop_bytes_init(&api->work);
-	(void)pthread_mutex_init(&api->lock, NULL);
-	cop_api_set_access(api, &config->api_access);
+	cop_api_gate_init(&api->gate, config);
 	cop_err err = start(api, config, context, endpoint, diag);
 	if (err == COP_OK)
 		*out = api;
@@ -504,14 +447,8 @@ cop_err cop_api_open(
 
 void cop_api_set_access(cop_api *api, cop_access **access)
 {
-	if (api == NULL)
-		return;
-	(void)pthread_mutex_lock(&api->lock);
-	cop_access *past = api->access;
-	api->access = *access;
-	(void)pthread_mutex_unlock(&api->lock);
-	*access = NULL;
-	cop_access_free(past);
+	if (api != NULL)
+		cop_api_gate_exchange(&api->gate, access);
 }
 
 void cop_api_stop(cop_api *api)
@@ -543,8 +480,7 @@ void cop_api_close(cop_api *api)
 	cop_mem_free(api->slots);
 	cop_mem_free(api->free_slots);
 	cop_bytes_fini(&api->work);
-	cop_access_free(api->access);
-	(void)pthread_mutex_destroy(&api->lock);
+	cop_api_gate_fini(&api->gate);
 	cop_mem_free(api);
 }
 

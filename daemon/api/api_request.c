@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "daemon/api/api_personalizer.h"
 #include "wire/wire_cursor.h"
 #include "wire/wire_from_json.h"
 #include "wire/wire_json.h"
@@ -19,12 +20,14 @@
 void cop_api_request_init(cop_api_request *request)
 {
 	*request = (cop_api_request){ 0 };
+	cop_bytes_init(&request->names);
 	cop_bytes_init(&request->body);
 	cop_bytes_init(&request->answer);
 }
 
 void cop_api_request_fini(cop_api_request *request)
 {
+	cop_bytes_fini(&request->names);
 	cop_bytes_fini(&request->body);
 	cop_bytes_fini(&request->answer);
 }
@@ -40,9 +43,11 @@ static void clear(cop_bytes *bytes)
 
 void cop_api_request_reset(cop_api_request *request)
 {
+	clear(&request->names);
 	clear(&request->body);
 	clear(&request->answer);
 	request->route = NULL;
+	request->event[0] = '\0';
 	request->model[0] = '\0';
 	request->status = 0;
 	request->allow = NULL;
@@ -81,6 +86,7 @@ static const char *title_of(unsigned status)
 		{ 413, "Content Too Large" },
 		{ 415, "Unsupported Media Type" },
 		{ 422, "Unprocessable Content" },
+		{ 501, "Not Implemented" },
 		{ 503, "Service Unavailable" },
 	};
 	for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
@@ -140,7 +146,9 @@ bool cop_api_request_put(cop_api_request *request, uint64_t number, cop_bytes *o
 	cop_wire_fault fault = { .code = COP_WIRE_INTERNAL, .message = "no memory" };
 	uint32_t pairs = 0;
 	cop_err err = COP_OK;
-	if (request->route->post) {
+	if (request->route->shown >= COP_API_RANKED) {
+		err = cop_api_personalizer_put(request, out, &pairs, &fault);
+	} else if (request->route->post) {
 		cop_bytes_put_u8(&request->body, 0); /* the text's end */
 		err = request->body.err;
 		if (err == COP_OK)
@@ -202,6 +210,10 @@ void cop_api_request_take(cop_api_request *request, bool ok, const void *body, s
 	if (!ok) {
 		(void)!cop_wire_reply_error_decode(body, length, &error, &id, &seq, NULL);
 		put_problem(request, cop_api_request_status(error.code), cop_wire_code_text(error.code), error.message);
+		return;
+	}
+	if (request->route->shown >= COP_API_RANKED) {
+		cop_api_personalizer_take(request, body, length);
 		return;
 	}
 	request->status = 200;

@@ -13,8 +13,10 @@
 typedef struct cop_api_request {
 	const cop_api_route *route; /* NULL: none that fits */
 	char model[COP_CONFIG_NAME_MAX + 1];
-	cop_bytes body;  /* as it came */
-	unsigned status; /* of the answer; 0: there is none yet */
+	char event[COP_CONFIG_NAME_MAX + 1]; /* personalizer: the id, "" for none yet */
+	cop_bytes names;                     /* personalizer: the actions' ids, each with a 0 behind it */
+	cop_bytes body;                      /* as it came */
+	unsigned status;                     /* of the answer; 0: there is none yet */
 	cop_bytes answer;
 	const char *allow; /* header of an answer 405, else NULL */
 } cop_api_request;

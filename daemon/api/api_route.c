@@ -15,6 +15,11 @@ static const cop_api_route routes[] = {
 	{ "/v1/models/*", "status", false, COP_API_MODEL, COP_ACCESS_READ },
 	{ "/v1/models", "status", false, COP_API_MODELS, COP_ACCESS_READ },
 	{ "/v1/version", "", false, COP_API_VERSION, 0 },
+	{ "/personalizer/v1.0/rank", "rank", true, COP_API_RANKED, COP_ACCESS_DECIDE },
+	{ "/personalizer/v1.0/events/*/reward", "feedback", true, COP_API_REWARDED, COP_ACCESS_FEEDBACK },
+	{ "/personalizer/v1.0/events/*/activate", "activate", true, COP_API_ACTIVATED, COP_ACCESS_DECIDE },
+	{ "/personalizer/v1.1-preview.1/multislot/rank", "", true, COP_API_SLOTS, COP_ACCESS_DECIDE },
+	{ "/personalizer/v1.1-preview.3/multislot/rank", "", true, COP_API_SLOTS, COP_ACCESS_DECIDE },
 };
 #define ROUTES (sizeof routes / sizeof *routes)
 
@@ -33,15 +38,15 @@ static bool matches(const char *row, const char *path, const char **name, size_t
 	return *length > 0 && *length <= COP_CONFIG_NAME_MAX && strcmp(star + 1, *name + *length) == 0;
 }
 
-const cop_api_route *cop_api_route_find(const char *path, char model[COP_CONFIG_NAME_MAX + 1])
+const cop_api_route *cop_api_route_find(const char *path, char found[COP_CONFIG_NAME_MAX + 1])
 {
 	for (size_t i = 0; i < ROUTES; i++) {
 		const char *name = "";
 		size_t length;
 		if (!matches(routes[i].path, path, &name, &length))
 			continue;
-		memcpy(model, name, length);
-		model[length] = '\0';
+		memcpy(found, name, length);
+		found[length] = '\0';
 		return &routes[i];
 	}
 	return NULL;

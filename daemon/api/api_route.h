@@ -11,22 +11,26 @@
 
 /* What of a verb's reply is shown. */
 typedef enum cop_api_shown {
-	COP_API_ALL,    /* the reply */
-	COP_API_MODELS, /* of a status {models: ...} */
-	COP_API_MODEL,  /* of a status the one model */
-	COP_API_VERSION /* no verb: this daemon's version */
+	COP_API_ALL,       /* the reply */
+	COP_API_MODELS,    /* of a status {models: ...} */
+	COP_API_MODEL,     /* of a status the one model */
+	COP_API_VERSION,   /* no verb: this daemon's version */
+	COP_API_RANKED,    /* from here on the paths of daemon/api/api_personalizer.h: a ranking of actions */
+	COP_API_REWARDED,  /* nothing */
+	COP_API_ACTIVATED, /* nothing, and no body is needed */
+	COP_API_SLOTS,     /* no verb: is not there */
 } cop_api_shown;
 
 typedef struct cop_api_route {
-	const char *path; /* "*" stands for a model's name */
+	const char *path; /* "*" stands for a model's name, in those of the personalizer for an event's id */
 	const char *verb; /* of the request socket, "" for none */
 	bool post;        /* POST with a JSON object; else GET or HEAD */
 	cop_api_shown shown;
 	unsigned right; /* COP_ACCESS_..., 0: every token's */
 } cop_api_route;
 
-/* The row for a path (decoded, without its query), and the model that it names, "" for none. NULL: no such path. */
-const cop_api_route *cop_api_route_find(const char *path, char model[COP_CONFIG_NAME_MAX + 1]);
+/* The row for a path (decoded, without its query), and what stands in place of "*", "" for none. NULL: no such path. */
+const cop_api_route *cop_api_route_find(const char *path, char name[COP_CONFIG_NAME_MAX + 1]);
 /* Whether the row takes the method; `allowed` gets the header Allow. */
 bool cop_api_route_takes(const cop_api_route *route, const char *method, const char **allowed);
 /* Row i, NULL behind the last: for tests and documents. */

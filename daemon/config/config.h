@@ -108,6 +108,7 @@ typedef struct cop_config {
 	cop_config_list api_listen; /* empty: off */
 	char *api_tokens;           /* file as written; NULL: whoever reaches the listener may do all */
 	cop_access *api_access;     /* what is in it, owned */
+	char *api_personalizer;     /* model of the personalizer's paths; NULL: a token's only model */
 	cop_config_list requests, contexts_bind, contexts_connect, feedback_bind, feedback_connect, feedback_pull_bind,
 	        actions_bind;
 	uint64_t message_limit;

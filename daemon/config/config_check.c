@@ -186,6 +186,11 @@ static void check_api(cop_config_reading *reading, cfg_t *root, cop_config *conf
 	if (cfg_size(section, "listen") == 0)
 		cop_config_complain(reading, (uint64_t)section->line, "listen",
 		        "missing in section api, expected { ADDRESS:PORT ... }");
+	const char *ranking = config->api_personalizer;
+	const cop_config_model *model = ranking == NULL ? NULL : cop_config_find(config, ranking, strlen(ranking));
+	if (ranking != NULL && (model == NULL || !cop_config_model_is(model, COP_SETTING_OF_RANK)))
+		cop_config_complain(reading, cop_config_line(section, "personalizer"), "personalizer",
+		        "\"%.64s\" is no model of learner rank, expected one", ranking);
 	for (size_t i = 0; i < listen->count; i++) {
 		if (open && !is_loopback(listen->items[i]))
 			cop_config_complain(reading, cop_config_line(section, "listen"), "listen",

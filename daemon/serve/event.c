@@ -51,6 +51,10 @@ static void put_action(const cop_event_scope *scope, const cop_wire_context *con
 		if (cop_model_order(served->model, &again, served->order, &action.order_count) == COP_OK)
 			action.order = served->order;
 	}
+	if (context->probabilities && !action.value && !repeated && !context->observed) { /* else it drew from none */
+		action.probability = cop_learner_viewed(cop_model_learner(served->model)).p;
+		action.probability_count = context->arms;
+	}
 	if (action.value) {
 		action.y = cop_model_value(served->model, decision->y);
 		action.density = settings->learner.feedback == COP_VALUE_BINS;
@@ -100,6 +104,8 @@ cop_err cop_event_decide(cop_event_scope *scope, const void *body, size_t length
 	cop_err err = cop_wire_context_decode(body, length, &served->shape, &served->workspace, &wire, fault);
 	if (err != COP_OK)
 		return err;
+	if (wire.order && wire.probabilities) /* both are views of one policy, at different times */
+		return cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "order and probabilities: expected one of them");
 	if (!scope->noted)
 		note_source(&served->contexts, &wire.source);
 	cop_model_observed made;

@@ -8,10 +8,11 @@
 #include "wire/wire_put.h"
 
 /* The last two are an apprentice's. */
-enum { ID, X, C, MASK, ORDER, T, DEFER, SRC, N, SEQ, A, P, KEYS };
+enum { ID, X, C, MASK, ORDER, PROBABILITIES, T, DEFER, SRC, N, SEQ, A, P, KEYS };
 #define OWN_KEYS A
 
-static const char *const names[KEYS] = { "id", "x", "c", "mask", "order", "t", "defer", "src", "n", "seq", "a", "p" };
+static const char *const names[KEYS] = { "id", "x", "c", "mask", "order", "probabilities", "t", "defer", "src", "n",
+	"seq", "a", "p" };
 
 /* What is being decoded. */
 typedef struct reading {
@@ -113,6 +114,8 @@ static cop_err read_field(cop_wire_cursor *cursor, unsigned which, reading *r, c
 		return read_mask(cursor, r, fault);
 	case ORDER:
 		return read_flag(cursor, "order", &out->order, fault);
+	case PROBABILITIES:
+		return read_flag(cursor, "probabilities", &out->probabilities, fault);
 	case T:
 		return read_t(cursor, out, fault);
 	case DEFER:
@@ -318,6 +321,8 @@ void cop_wire_context_put(cop_bytes *bytes, const cop_wire_context *context, cop
 	}
 	if (context->order)
 		cop_wire_put_key_bool(bytes, "order", true);
+	if (context->probabilities)
+		cop_wire_put_key_bool(bytes, "probabilities", true);
 	if (context->has_t)
 		cop_wire_put_key_double(bytes, "t", context->t);
 	if (context->defer)

@@ -20,6 +20,7 @@ typedef struct cop_wire_context {
 	const cop_row *candidate; /* candidates of them; decoded: workspace->candidate */
 	size_t candidates;        /* 0: none */
 	bool order;               /* the sender wants all candidates in their order, too */
+	bool probabilities;       /* and the probability of each arm or candidate */
 	bool has_t;
 	double t;               /* the sender's time in seconds */
 	bool defer;             /* the reward window starts with `activate` */

@@ -32,6 +32,12 @@ void cop_wire_reply_action_put(cop_bytes *bytes, const cop_wire_action *action)
 		for (size_t i = 0; i < action->order_count; i++)
 			cop_wire_put_unsigned(bytes, action->order[i]);
 	}
+	if (action->probability != NULL) {
+		cop_wire_put_text(bytes, "probabilities");
+		cop_wire_put_array(bytes, action->probability_count);
+		for (size_t i = 0; i < action->probability_count; i++)
+			cop_wire_put_double(bytes, action->probability[i]);
+	}
 	if (action->repeated)
 		cop_wire_put_key_bool(bytes, "repeated", true);
 	if (!action->durable)

@@ -7,7 +7,7 @@
 
 #include "wire/wire_context.h"
 
-/* `{id, a, p, rev, greedy, order?}` for arms and candidates, `{id, y, probe, p?, rev}` for values; `repeated: true`
+/* `{id, a, p, rev, greedy, order?, probabilities?}` for arms and candidates, `{id, y, probe, p?, rev}` for values; `repeated: true`
  * when the id was pending and the action is the first one's; `durable: false` when the decision is not on disk and may
  * not get there. */
 typedef struct cop_wire_action {
@@ -22,6 +22,8 @@ typedef struct cop_wire_action {
 	double probe[2];
 	const uint32_t *order; /* candidates, best predicted first; NULL: not wanted (decoded: always) */
 	size_t order_count;
+	const double *probability; /* of each arm or candidate; NULL, as order */
+	size_t probability_count;
 	uint64_t rev;  /* the model's revision */
 	bool repeated; /* decided earlier */
 	bool durable;

@@ -385,6 +385,103 @@ def test_api_wrong_tokens_are_refused_with_their_line(daemon, tokens):
     refused("everybody can read", tokens=tokens)
 
 
+RANKS = {"learner": "rank", "arms": None, "trees": None, "height": None, "features": 0, "max_candidates": 8}
+PERSONALIZER = "/personalizer/v1.0"
+
+
+def ranked(event, actions=("pasta", "ice", "juice"), **more):
+    return {
+        "contextFeatures": [{"time": "morning", "day": {"name": "mon"}}, {"device": "mobile"}],
+        "actions": [{"id": a, "features": [{"taste": a}, {"nutrition": {"calories": 100 * i}}]} for i, a in enumerate(actions)],
+        "eventId": event, **more}  # fmt: skip
+
+
+def test_api_probabilities_are_those_that_were_drawn_from(daemon, api):
+    daemon(api.section + model() + model("d", learner="dgt") + model("r", **RANKS))
+    for name in ("m", "d", "r"):
+        for i in range(150):
+            x = {"a": i % 3, "b": i % 5} if name == "r" else [i % 3, i % 5, 1]
+            more = {"c": [{"k": k, "j": k * i % 3} for k in range(3)]} if name == "r" else {}
+            asked = {"id": i, "x": x, "mask": [True, i % 4 > 0, True], "probabilities": True, **more}
+            verb = "rank" if name == "r" else "decide"
+            got = api.ok(f"/v1/models/{name}/{verb}", asked)
+            p = got["probabilities"]
+            assert len(p) == 3 and abs(sum(p) - 1) < 1e-9 and min(p) >= 0 and (p[1] == 0) == (i % 4 == 0)
+            assert got["p"] == pytest.approx(p[got["a"]], rel=1e-12)
+            assert "probabilities" not in api.ok(f"/v1/models/{name}/{verb}", asked)  # of a repeated one they are gone
+            api.ok(f"/v1/models/{name}/feedback", {"id": i, "loss": float(got["a"] != i % 3)})
+    wrong = {"id": "w", "x": {}, "c": [{}], "order": True, "probabilities": True}
+    assert "expected one of them" in api.problem(400, "bad_request", "POST", "/v1/models/r/rank", wrong)
+
+
+def test_api_personalizer_ranks_and_learns(daemon):
+    api = Api(personalizer="p")
+    one = daemon(api.section + model("p", **RANKS))
+    best = 0
+    for i in range(300):
+        status, headers, reply = api.ask("POST", f"{PERSONALIZER}/rank", ranked(f"e{i}"))
+        assert status == 201 and headers["Content-Type"] == "application/json"
+        assert set(reply) == {"ranking", "eventId", "rewardActionId"} and reply["eventId"] == f"e{i}"
+        assert [a["id"] for a in reply["ranking"]] == ["pasta", "ice", "juice"]
+        assert abs(sum(a["probability"] for a in reply["ranking"]) - 1) < 1e-9
+        reward = 1.0 if reply["rewardActionId"] == "ice" else 0.25
+        best += i >= 200 and reward == 1.0
+        assert api.ask("POST", f"{PERSONALIZER}/events/e{i}/reward", {"value": reward}) == (204, headers_of(api), None)
+    assert best > 80
+    state = one.client().model("p")
+    assert state["decisions"] == 300 and state["feedback"]["applied"] == 300
+
+
+def headers_of(api):
+    class Any:
+        def __eq__(self, other):
+            return "Content-Type" not in other
+    return Any()
+
+
+def test_api_personalizer_keeps_the_rules_of_the_retired_service(daemon):
+    api = Api(personalizer="p")
+    one = daemon(api.section + model("p", **RANKS) + model("watched", apprentice=True, **RANKS))
+    rank = f"{PERSONALIZER}/rank"
+    for i in range(30):
+        reply = api.ask("POST", rank, ranked(f"x{i}", excludedActions=["ice"]))[2]
+        assert reply["rewardActionId"] != "ice" and reply["ranking"][1]["probability"] == 0
+    first = api.ask("POST", rank, ranked("twice"))[2]
+    again = api.ask("POST", rank, ranked("twice"))[2]
+    assert again["rewardActionId"] == first["rewardActionId"]
+    assert api.ask("POST", rank, {"actions": [{"id": "a"}]})[2]["eventId"] != api.ask("POST", rank, {"actions": [{"id": "a"}]})[2][
+        "eventId"]
+    assert api.ask("POST", rank, ranked("later", deferActivation=True))[0] == 201
+    assert api.ask("POST", f"{PERSONALIZER}/events/later/activate")[0] == 204
+    for body, expected in (
+            ({}, "actions"), ({"actions": []}, "at least one"), ({"actions": [{"id": 7}]}, "an id, a text"),
+            ({"actions": [{"id": "a"}, {"id": "a"}]}, "twice"), ({"actions": [{"id": "a", "features": {}}]}, "features"),
+            (ranked("w", contextFeatures={}), "contextFeatures"), (ranked("w", excludedActions=["soup"]), "excludedActions"),
+            (ranked("w" * 65), "eventId"), (ranked("w", excludedActions=["pasta", "ice", "juice"]), "mask")):
+        assert expected in api.problem(400, "bad_request", "POST", rank, body)
+    for value in (1.5, -0.1, "1", None):
+        assert "from 0 to 1" in api.problem(400, "bad_request", "POST", f"{PERSONALIZER}/events/x1/reward", {"value": value})
+    api.problem(501, "not_implemented", "POST", "/personalizer/v1.1-preview.3/multislot/rank", {})
+    assert one.client().model("p")["decisions"] == 34
+
+
+def test_api_personalizer_goes_by_the_model_of_the_token_and_shows_the_baseline_of_an_apprentice(daemon, tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"web {SHOP} decide,feedback watched\nboth {READER} all\n")
+    tokens.chmod(0o600)
+    api = Api(tokens=tokens)
+    one = daemon(api.section + model("p", **RANKS) + model("watched", apprentice=True, **RANKS))
+    key = {"Content-Type": "application/json", "Ocp-Apim-Subscription-Key": SHOP}
+    status, _, reply = api.ask("POST", f"{PERSONALIZER}/rank", json.dumps(ranked("e")), key)
+    assert (status, reply["rewardActionId"], reply["ranking"][0]) == (201, "pasta", {"id": "pasta", "probability": 1})
+    assert one.client().model("watched")["apprentice"]["observed"] == 1
+    assert "no model for" in api.problem(404, "unknown_model", "POST", f"{PERSONALIZER}/rank", "{}",
+                                         {**key, "Ocp-Apim-Subscription-Key": READER})
+    api.problem(401, "no_token", "POST", f"{PERSONALIZER}/rank", "{}", {"Content-Type": "application/json"})
+    result = daemon(Api(personalizer="m").section + model(), start=False).run("--check")
+    assert result.returncode == 1 and "is no model of learner rank" in result.stderr
+
+
 def test_api_is_counted(daemon, api):
     port = free_port()
     one = daemon(section("http", {"listen": f"127.0.0.1:{port}"}) + api.section + model())

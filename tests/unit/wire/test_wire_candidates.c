@@ -194,7 +194,7 @@ static void test_context_round_trip(void **state)
 	attempt *a = *state;
 	static const char *const texts[] = {
 		"{'id': 7, 'x': [1, 0.5, -2, 0], 'c': [[1,2,3],[4,5,6]], 'mask': [1,0], 'order': true}",
-		"{'id': 7, 'x': {'3': 1}, 'c': [{'5': 1, '4': 2}, {}]}",
+		"{'id': 7, 'x': {'3': 1}, 'c': [{'5': 1, '4': 2}, {}], 'probabilities': true}",
 	};
 	for (int sparse = 0; sparse < 2; sparse++) {
 		const cop_wire_shape *shape = sparse ? &a->f.sparse_ranks : &a->f.ranks;
@@ -211,7 +211,7 @@ static void test_context_round_trip(void **state)
 			        cop_wire_context_decode(bytes.data, bytes.length, shape, &other.workspace, &back, NULL),
 			        COP_OK);
 			assert_true(back.order == a->context.order && back.candidates == a->context.candidates);
-			assert_true(back.has_mask == a->context.has_mask);
+			assert_true(back.probabilities == (sparse != 0) && back.has_mask == a->context.has_mask);
 			assert_memory_equal(back.mask, a->context.mask, back.candidates);
 			check_rows(back.candidate, a->context.candidate, back.candidates);
 			cop_bytes_fini(&bytes);
@@ -366,6 +366,24 @@ static void test_action_carries_the_order(void **state)
 	assert_true(back.a == 2 && back.order == NULL);
 }
 
+static void test_action_carries_probabilities(void **state)
+{
+	attempt *a = *state;
+	const double probability[] = { 0.25, 0.75 };
+	cop_wire_action action = {
+		.a = 1, .p = 0.75, .probability = probability, .probability_count = 2, .durable = true
+	};
+	cop_wire_action back;
+	cop_event_id_from_unsigned(&action.id, 1);
+	cop_bytes_clear(&a->bytes);
+	cop_wire_reply_action_put(&a->bytes, &action);
+	static const uint8_t tail[] = { 0xad, 'p', 'r', 'o', 'b', 'a', 'b', 'i', 'l', 'i', 't', 'i', 'e', 's', 0x92,
+		0xcb, 0x3f, 0xd0, 0, 0, 0, 0, 0, 0, 0xcb, 0x3f, 0xe8, 0, 0, 0, 0, 0, 0 };
+	assert_memory_equal(a->bytes.data + a->bytes.length - sizeof tail, tail, sizeof tail);
+	assert_int_equal(cop_wire_reply_action_decode(a->bytes.data, a->bytes.length, &back, NULL), COP_OK);
+	assert_true(back.p == 0.75 && back.probability == NULL);
+}
+
 static void test_model_set_tells_of_candidates(void **state)
 {
 	attempt *a = *state;
@@ -416,6 +434,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 		        test_cut_or_changed_messages_are_never_read_out_of_bounds, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_action_carries_the_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_action_carries_probabilities, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_model_set_tells_of_candidates, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

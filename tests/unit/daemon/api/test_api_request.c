@@ -183,6 +183,67 @@ static void test_request_without_memory_is_answered(void **state)
 	cop_bytes_fini(&reply);
 }
 
+static const char ranked[] = "{\"contextFeatures\":[{\"a\":1},{\"b\":{\"c\":\"d\"}}],\"actions\":[{\"id\":\"x\","
+                             "\"features\":[{\"e\":2},{\"f\":3}]},"
+                             "{\"id\":\"y\"}],\"excludedActions\":[\"x\"],\"eventId\":\"e1\",\"deferActivation\":true}";
+
+static void test_personalizer_rank_becomes_the_verbs_body(void **state)
+{
+	(void)state;
+	cop_api_request r;
+	begin(&r, "/personalizer/v1.0/rank", ranked);
+	assert_put(&r, 9,
+	        "{\"id\":\"e1\",\"probabilities\":true,\"defer\":true,\"a\":0,\"p\":1.0,\"x\":{\"a\":1.0,\"b\":{\"c\":"
+	        "\"d\"}},"
+	        "\"c\":[{\"e\":2.0,\"f\":3.0},{}],\"mask\":[false,true],\"seq\":9}");
+	cop_bytes reply;
+	cop_bytes_init(&reply);
+	cop_wire_put_map(&reply, 3);
+	cop_wire_put_key_unsigned(&reply, "a", 1);
+	cop_wire_put_key_double(&reply, "p", 1.0);
+	cop_wire_put_text(&reply, "probabilities");
+	cop_wire_put_array(&reply, 2);
+	cop_wire_put_double(&reply, 0.0);
+	cop_wire_put_double(&reply, 1.0);
+	cop_api_request_take(&r, true, reply.data, reply.length);
+	assert_answer(&r, 201,
+	        "{\"ranking\":[{\"id\":\"x\",\"probability\":0},{\"id\":\"y\",\"probability\":1}],\"eventId\":\"e1\","
+	        "\"rewardActionId\":\"y\"}");
+	reply.data[3] = 2; /* a place that is not there */
+	cop_api_request_take(&r, true, reply.data, reply.length);
+	assert_int_equal(r.status, 500);
+	cop_bytes_fini(&reply);
+	cop_api_request_fini(&r);
+}
+
+static void test_personalizer_without_memory_is_answered(void **state)
+{
+	(void)state;
+	for (unsigned long n = 1;; n++) {
+		cop_api_request r;
+		cop_bytes out, reply;
+		cop_bytes_init(&out);
+		cop_bytes_init(&reply);
+		cop_wire_put_map(&reply, 2);
+		cop_wire_put_key_unsigned(&reply, "a", 1);
+		cop_wire_put_key_double(&reply, "p", 1.0);
+		begin(&r, "/personalizer/v1.0/rank", ranked);
+		cop_test_alloc_fail(n, 0);
+		bool put = cop_api_request_put(&r, 3, &out);
+		assert_true(put || r.status == 500);
+		if (put)
+			cop_api_request_take(&r, true, reply.data, reply.length);
+		bool reached = cop_test_alloc_count() >= n;
+		cop_test_alloc_fail(0, 0);
+		assert_int_equal(r.status, reached ? 500 : 201);
+		cop_api_request_fini(&r);
+		cop_bytes_fini(&out);
+		cop_bytes_fini(&reply);
+		if (!reached)
+			break;
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +253,8 @@ int main(void)
 		cmocka_unit_test(test_request_errors_have_the_status_of_their_code),
 		cmocka_unit_test(test_request_takes_replies_that_are_no_map),
 		cmocka_unit_test(test_request_without_memory_is_answered),
+		cmocka_unit_test(test_personalizer_rank_becomes_the_verbs_body),
+		cmocka_unit_test(test_personalizer_without_memory_is_answered),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

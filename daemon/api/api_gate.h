@@ -1,0 +1,29 @@
+/* daemon/api/api_gate.h: what a request's first line and headers allow: path, method, type of the body, token.
+ *
+ * The check is for the listener's thread; tokens may be exchanged on any other one. */
+#ifndef COP_DAEMON_API_API_GATE_H
+#define COP_DAEMON_API_API_GATE_H
+
+#include <pthread.h>
+
+#include <microhttpd.h>
+
+#include "daemon/api/api_request.h"
+
+typedef struct cop_api_gate {
+	pthread_mutex_t lock;                       /* of access; nothing is called with it that waits */
+	cop_access *access;                         /* owned; NULL: no token is asked for */
+	char personalizer[COP_CONFIG_NAME_MAX + 1]; /* model of its paths, "" for none */
+} cop_api_gate;
+
+/* Takes config's api_access. Caller finishes with fini. */
+void cop_api_gate_init(cop_api_gate *gate, cop_config *config);
+void cop_api_gate_fini(cop_api_gate *gate);
+/* Takes *access, NULL afterwards. */
+void cop_api_gate_exchange(cop_api_gate *gate, cop_access **access);
+
+/* Fills the request's route, model and event; what is not allowed has its answer afterwards. */
+void cop_api_gate_check(cop_api_gate *gate, cop_api_request *request, struct MHD_Connection *connection,
+        const char *path, const char *method);
+
+#endif
