@@ -61,6 +61,7 @@ typedef struct searching {
 	uint32_t *label;   /* of the whole's rows in their order; NULL: values */
 	double *loss;      /* of each fit of a trial */
 	size_t fits, trials;
+	bool among; /* trials differ in the learner too */
 	cop_train_rating best;
 	cop_diag *diag;
 } searching;
@@ -139,8 +140,10 @@ static void tell_trial(const searching *s, const cop_hyperparameters_values *kno
 	cop_hyperparameters_words(knobs, words, sizeof words);
 	if (!isnan(rating->error))
 		(void)snprintf(error, sizeof error, " +- %.2g", rating->error);
-	(void)fprintf(s->search->progress, "\r\033[Ktrial %zu: %.5g%s  --learner %s %s\n", s->trials, rating->mean,
-	        error, cop_train_learner_name(s->job.learner), words);
+	(void)fprintf(s->search->progress, "\r\033[Ktrial %zu: %.5g%s  ", s->trials, rating->mean, error);
+	if (s->among)
+		(void)fprintf(s->search->progress, "--learner %s ", cop_train_learner_name(s->job.learner));
+	(void)fprintf(s->search->progress, "%s\n", words);
 }
 
 /* Fits and judges with these settings, as often as the search repeats a trial. */
@@ -274,7 +277,7 @@ static void searching_fini(searching *s)
 cop_err cop_train_search_among(const cop_train_search *search, const cop_train_job *job, size_t count,
         const cop_train_choice *choices, size_t *best, cop_train_found *found, cop_diag *diag)
 {
-	searching s = { .search = search, .whole = job, .job = *job, .diag = diag };
+	searching s = { .search = search, .whole = job, .job = *job, .among = true, .diag = diag };
 	s.job.progress = NULL;
 	cop_err err = searching_init(&s);
 	for (size_t i = 0; i < count && err == COP_OK; i++) {
