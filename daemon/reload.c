@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "daemon/common/clock.h"
 #include "daemon/durable/trial.h"
@@ -47,6 +48,14 @@ static void report_fault(cop_server *server, const cop_config_report *report, co
 	(void)cop_wire_fault_set(fault, COP_WIRE_BAD_REQUEST, "configuration: %s", all);
 }
 
+/* The same file, read again. Whether tokens are asked for at all changes only with the addresses, by a restart. */
+static void take_tokens(cop_server *server, cop_config *next)
+{
+	const char *now = server->config->api_tokens;
+	if (now != NULL && next->api_tokens != NULL && strcmp(now, next->api_tokens) == 0)
+		cop_api_set_access(server->api, &next->api_access);
+}
+
 static cop_err apply_changes(cop_server *server, cop_config *next, cop_config_changes *changes)
 {
 	cop_err err = cop_config_diff(server->config, next, changes);
@@ -55,7 +64,7 @@ static cop_err apply_changes(cop_server *server, cop_config *next, cop_config_ch
 	if (err != COP_OK)
 		return err;
 	cop_config_apply(server->config, next);
-	cop_api_set_access(server->api, &next->api_access);
+	take_tokens(server, next);
 	cop_model_table_reconfigure(&server->durable.models, server->config, server->log);
 	cop_durability_record_config(&server->durable);
 	cop_refits_announce(&server->refits);

@@ -27,7 +27,6 @@
 #define CONNECTIONS      1024u       /* of one listener */
 #define CONNECTION_IDLE  75u         /* seconds */
 #define CONNECTION_BYTES (32u << 10) /* of memory for one: request line, headers, reply's headers */
-#define LISTENERS        8
 #define SLOT_BITS        16
 #define LONGEST_WAIT     30.0 /* seconds, for the loop's reply */
 #define WAIT_MS          1000
@@ -58,7 +57,7 @@ struct cop_api {
 	cop_api_gate gate;
 	cop_log *log;
 	cop_api_link link;
-	api_listener listeners[LISTENERS];
+	api_listener listeners[COP_CONFIG_LISTENERS];
 	size_t listener_count;
 	api_slot *slots;
 	uint32_t *free_slots; /* a stack */
@@ -69,7 +68,7 @@ struct cop_api {
 	cop_api_counts counts;
 };
 
-/* Slots */
+/* ---- slots ---- */
 
 static api_slot *take_slot(cop_api *api, struct MHD_Connection *connection)
 {
@@ -107,7 +106,7 @@ static api_slot *find_slot(const cop_api *api, uint64_t number)
 	return &api->slots[at];
 }
 
-/* Answers */
+/* ---- answers ---- */
 
 static enum MHD_Result respond(cop_api *api, api_slot *slot)
 {
@@ -157,11 +156,13 @@ static enum MHD_Result begin(
 	cop_api_gate_check(&api->gate, &slot->request, connection, path, method);
 	if (slot->request.status == 0 && atomic_load(&api->stopping))
 		cop_api_request_refuse(&slot->request, 503, "busy", "the daemon is stopping");
-	if (announced_length(connection) <= api->body_limit)
+	bool stranger = slot->request.status == MHD_HTTP_UNAUTHORIZED || slot->request.status == MHD_HTTP_FORBIDDEN;
+	bool large = announced_length(connection) > api->body_limit;
+	if (!stranger && !large)
 		return MHD_YES;
 	if (slot->request.status == 0)
 		refuse_large(api, &slot->request);
-	return respond(api, slot); /* the body is not read, and the connection ends */
+	return respond(api, slot); /* a body is not read, and its connection ends */
 }
 
 /* A piece of the body. False: more than anybody sends by mistake, and the connection ends. */
@@ -262,7 +263,7 @@ static void notice(
 	(void)atomic_fetch_add(&counts->ended, listener->connections.ended - ended);
 }
 
-/* The thread */
+/* ---- the thread ---- */
 
 static void resume(api_slot *slot)
 {
@@ -333,7 +334,7 @@ static int wait_time(const cop_api *api)
 static void *run(void *context)
 {
 	cop_api *api = context;
-	struct pollfd items[LISTENERS + 2];
+	struct pollfd items[COP_CONFIG_LISTENERS + 2];
 	nfds_t count = 0;
 	items[count++] = (struct pollfd){ .fd = api->wake, .events = POLLIN };
 	items[count++] = (struct pollfd){ .fd = api->link.fd, .events = POLLIN };
@@ -353,7 +354,7 @@ static void *run(void *context)
 	return NULL;
 }
 
-/* Opening and closing */
+/* ---- opening and closing ---- */
 
 static cop_err start_listener(api_listener *listener, cop_api *api, const char *where, cop_diag *diag)
 {
@@ -423,11 +424,9 @@ cop_err cop_api_open(
 	*out = NULL;
 	if (config->api_listen.count == 0)
 		return COP_OK;
-	cop_api *api = config->api_listen.count <= LISTENERS ? cop_mem_alloc(1, sizeof *api) : NULL;
+	cop_api *api = cop_mem_alloc(1, sizeof *api);
 	if (api == NULL) {
-		cop_diag_message(diag, "api: %s",
-		        config->api_listen.count > LISTENERS ? "too many addresses, expected at most 8"
-		                                             : cop_err_text(COP_ENOMEM));
+		cop_diag_message(diag, "api: %s", cop_err_text(COP_ENOMEM));
 		return COP_ENOMEM;
 	}
 	api->wake = -1;
@@ -438,6 +437,8 @@ cop_err cop_api_open(
 	cop_bytes_init(&api->work);
 	cop_api_gate_init(&api->gate, config);
 	cop_err err = start(api, config, context, endpoint, diag);
+	if (err == COP_ENOMEM)
+		cop_diag_message(diag, "api: %s", cop_err_text(err));
 	if (err == COP_OK)
 		*out = api;
 	else

@@ -20,6 +20,7 @@
 #define COP_CONFIG_MAX_MODELS   64           /* in one daemon */
 #define COP_CONFIG_MAX_MESSAGES 64           /* kept in one report; more are counted */
 #define COP_CONFIG_WIRE_LIMIT   (16ul << 20) /* highest message_limit */
+#define COP_CONFIG_LISTENERS    8            /* addresses of section api */
 #define COP_CONFIG_QUEUE_SHARE  16           /* messages of that length that queue_limit holds at least */
 
 typedef enum cop_config_unheard { COP_UNHEARD_WAIT, COP_UNHEARD_DECIDE } cop_config_unheard;

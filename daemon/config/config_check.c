@@ -1,6 +1,7 @@
 /* What single values cannot show: options against each other, missing ones, and the files of names. */
 #include "daemon/config/config_rules.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -150,11 +151,15 @@ static void check_memory(cop_config_reading *reading, cfg_t *root, const cop_con
 /* Whether an address that is well-formed cannot be reached from another machine. */
 static bool is_loopback(const char *address)
 {
-	static const char *const local[] = { "127.", "[::1]:", "localhost:" };
-	for (size_t i = 0; i < sizeof local / sizeof *local; i++)
-		if (strncmp(address, local[i], strlen(local[i])) == 0)
-			return true;
-	return false;
+	char host[sizeof "255.255.255.255"];
+	struct in_addr four;
+	size_t length = (size_t)(strrchr(address, ':') - address);
+	if (strncmp(address, "[::1]:", 6) == 0 || strncmp(address, "localhost:", 10) == 0)
+		return true;
+	if (length >= sizeof host) /* longer than an address in digits: a name */
+		return false;
+	(void)snprintf(host, sizeof host, "%.*s", (int)length, address);
+	return inet_pton(AF_INET, host, &four) == 1 && ntohl(four.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
 /* Whether the section names a file of tokens, which is read into *out. */
@@ -186,6 +191,9 @@ static void check_api(cop_config_reading *reading, cfg_t *root, cop_config *conf
 	if (cfg_size(section, "listen") == 0)
 		cop_config_complain(reading, (uint64_t)section->line, "listen",
 		        "missing in section api, expected { ADDRESS:PORT ... }");
+	if (listen->count > COP_CONFIG_LISTENERS)
+		cop_config_complain(reading, cop_config_line(section, "listen"), "listen",
+		        "%zu addresses are too many, expected at most %d", listen->count, COP_CONFIG_LISTENERS);
 	const char *ranking = config->api_personalizer;
 	const cop_config_model *model = ranking == NULL ? NULL : cop_config_find(config, ranking, strlen(ranking));
 	if (ranking != NULL && (model == NULL || !cop_config_model_is(model, COP_SETTING_OF_RANK)))
@@ -195,8 +203,7 @@ static void check_api(cop_config_reading *reading, cfg_t *root, cop_config *conf
 		if (open && !is_loopback(listen->items[i]))
 			cop_config_complain(reading, cop_config_line(section, "listen"), "listen",
 			        "\"%s\" can be reached from other machines, expected 127.0.0.1, [::1] or localhost, or "
-			        "the option "
-			        "tokens",
+			        "the option tokens",
 			        listen->items[i]);
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(listen->items[i], listen->items[j]) == 0)

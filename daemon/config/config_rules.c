@@ -42,7 +42,7 @@ static const cop_setting http_rules[] = {
 };
 static const cop_setting api_rules[] = {
 	{ "listen", COP_KIND_LISTENERS, AT(api_listen) },
-	{ "tokens", COP_KIND_TEXT, AT(api_tokens), LIVE },
+	{ "tokens", COP_KIND_TEXT, AT(api_tokens) },
 	{ "personalizer", COP_KIND_TEXT, AT(api_personalizer) },
 	{ .name = NULL },
 };

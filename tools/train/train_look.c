@@ -1,5 +1,5 @@
-/* The lists were put together on satimage, pendigits, letter, tictactoe, abalone and cpu_act; what they give on others
- * is in docs/evidence/papers.md. */
+/* A row of the list is a learner with settings, whose heights may follow the rows; what the list gives on twelve sets is
+ * in docs/evidence/papers.md. */
 #include "train_look.h"
 
 #include <math.h>
