@@ -275,6 +275,8 @@ static void put_ranking(const cop_api_request *r, ranked *found, cop_json_writer
 
 static const char *name_at(const cop_api_request *r, uint64_t place)
 {
+	if (r->names.length == 0)
+		return NULL;
 	const char *at = (const char *)r->names.data, *end = at + r->names.length;
 	for (; place > 0 && at < end; place--)
 		at += strlen(at) + 1;
