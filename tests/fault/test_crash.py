@@ -1,7 +1,7 @@
 """Killed at any moment, nothing acknowledged is lost and nothing is applied twice; and a process that was killed and
 started again is byte for byte the one that never stopped.
 
-COPPICE_KILLS is how often the first test kills in all (default 240), COPPICE_SEED repeats a run.
+COPPICE_KILLS is how often the first test kills in all (default 160), COPPICE_SEED repeats a run.
 """
 
 import os
@@ -12,7 +12,7 @@ import pytest
 import zmq
 from faults import DIE, FILES, LONG, Ledger, checkpoints, read_checkpoint, seeded, service
 
-KILLS = int(os.environ.get("COPPICE_KILLS", 240))
+KILLS = int(os.environ.get("COPPICE_KILLS", 160))
 SYNCS = ("always", "interval", "never")
 DAY = "1d"
 
@@ -339,7 +339,7 @@ def test_kill_in_every_call_of_start_service_and_stop_loses_nothing(daemon, faul
     ledger.settle(d.client())
     d.kill()
     assert calls > 30
-    step = 1 if LONG else max(1, calls // 60)
+    step = 1 if LONG else max(1, calls // 40)
     for nth in range(1 + rng.randrange(step), calls + 1, step):
         fault.begin(FILES, DIE, nth=nth, times=1)
         live()

@@ -9,12 +9,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from faults import MEMORY, Fault, service
+from faults import LONG, MEMORY, Fault, service
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 CORPUS = Path(__file__).resolve().parent.parent / "fuzz" / "corpus"
-NEAR, NEAR_SANITIZED = 400, 40  # of the first allocations each, then further and further apart
-STEP = 1.15
+NEAR, NEAR_SANITIZED = (400 if LONG else 120), 40  # of the first allocations each, then further and further apart
+STEP = 1.15 if LONG else 1.3
 
 OUTPUTS = ("salvaged", "out.csv", "out.curves.csv", "out.settings.csv", "report.txt", "report.html", "saved",
            "saved.features.txt", "dump", "out.dsjson", "out.vw", "page.html", "out.tree")
