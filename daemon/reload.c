@@ -56,6 +56,15 @@ static void take_tokens(cop_server *server, cop_config *next)
 		cop_api_set_access(server->api, &next->api_access);
 }
 
+/* A certificate that was renewed in the same files. */
+static void take_certificate(cop_server *server, cop_config *next)
+{
+	const cop_config *now = server->config;
+	if (now->api_certificate != NULL && next->api_certificate != NULL &&
+	        strcmp(now->api_certificate, next->api_certificate) == 0 && strcmp(now->api_key, next->api_key) == 0)
+		cop_api_set_certificate(server->api, &next->api_pair);
+}
+
 static cop_err apply_changes(cop_server *server, cop_config *next, cop_config_changes *changes)
 {
 	cop_err err = cop_config_diff(server->config, next, changes);
@@ -65,6 +74,7 @@ static cop_err apply_changes(cop_server *server, cop_config *next, cop_config_ch
 		return err;
 	cop_config_apply(server->config, next);
 	take_tokens(server, next);
+	take_certificate(server, next);
 	cop_model_table_reconfigure(&server->durable.models, server->config, server->log);
 	cop_durability_record_config(&server->durable);
 	cop_refits_announce(&server->refits);

@@ -44,6 +44,7 @@ HOMES = [
     (r"refit/refit_(file|parts|run|window)\.h", ["lib/refit/", "daemon/refit/worker.", "tools/"]),
     (r"zmq(_utils)?\.h", ["daemon/", "tools/common/client"]),
     (r"microhttpd\.h", ["daemon/common/http", "daemon/api/"]),
+    (r"gnutls/.*", ["daemon/config/certificate", "daemon/api/api_tls"]),
     (r"(sys/)?syslog\.h", ["daemon/common/log"]),
     (r"confuse\.h", ["daemon/config/"]),
     (r"systemd/.*", ["daemon/common/notify"]),

@@ -20,6 +20,7 @@
 #include "daemon/api/api_gate.h"
 #include "daemon/api/api_link.h"
 #include "daemon/api/api_request.h"
+#include "daemon/api/api_tls.h"
 #include "daemon/common/clock.h"
 #include "daemon/common/http_connections.h"
 #include "daemon/common/http_listen.h"
@@ -31,7 +32,8 @@
 #define LONGEST_WAIT     30.0 /* seconds, for the loop's reply */
 #define WAIT_MS          1000
 #define SWALLOWED        (64u << 20) /* bytes of a body beyond its limit until the connection ends */
-#define HELD_SHARE       8           /* the part of queue_limit that bodies may take */
+#define PRIORITIES       "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+#define HELD_SHARE       8 /* the part of queue_limit that bodies may take */
 
 typedef struct api_slot {
 	cop_api_request request;
@@ -55,6 +57,7 @@ struct cop_api {
 	int wake; /* eventfd */
 	atomic_bool stopping, closing;
 	cop_api_gate gate;
+	cop_api_tls tls;
 	cop_log *log;
 	cop_api_link link;
 	api_listener listeners[COP_CONFIG_LISTENERS];
@@ -336,6 +339,7 @@ static void *run(void *context)
 	cop_api *api = context;
 	struct pollfd items[COP_CONFIG_LISTENERS + 2];
 	nfds_t count = 0;
+	cop_api_tls_begin(&api->tls);
 	items[count++] = (struct pollfd){ .fd = api->wake, .events = POLLIN };
 	items[count++] = (struct pollfd){ .fd = api->link.fd, .events = POLLIN };
 	for (size_t i = 0; i < api->listener_count; i++)
@@ -347,6 +351,7 @@ static void *run(void *context)
 		if (now - api->looked > 1.0) {
 			api->looked = now;
 			give_up(api, LONGEST_WAIT, "the serving loop gave no answer in time");
+			cop_api_tls_watch(&api->tls, api->log, cop_clock_real());
 		}
 	}
 	give_up(api, -1.0, "the daemon is stopping");
@@ -366,8 +371,15 @@ static cop_err start_listener(api_listener *listener, cop_api *api, const char *
 	err = cop_http_listen("api: listen", where, &fd, diag);
 	if (err != COP_OK)
 		return err;
-	listener->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handle, listener,
-	        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, 2 * CONNECTIONS,
+	bool tls = api->tls.current != NULL;
+	struct MHD_OptionItem secure[] = {
+		{ MHD_OPTION_HTTPS_CERT_CALLBACK, 0, cop_api_tls_callback() },
+		{ MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)PRIORITIES },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0u);
+	listener->daemon = MHD_start_daemon(flags, 0, NULL, NULL, handle, listener, MHD_OPTION_ARRAY,
+	        tls ? secure : &secure[2], MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, 2 * CONNECTIONS,
 	        MHD_OPTION_NOTIFY_CONNECTION, notice, listener, MHD_OPTION_NOTIFY_COMPLETED, completed, listener,
 	        MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_IDLE, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 	        (size_t)CONNECTION_BYTES, MHD_OPTION_END);
@@ -396,6 +408,13 @@ static cop_err make_slots(cop_api *api, size_t listeners)
 	return COP_OK;
 }
 
+static void tell_listener(const cop_api *api, const char *where)
+{
+	cop_log_line(api->log, COP_LOG_NOTICE, "api", "listen=\"%s\"", where);
+	if (api->tls.current == NULL && !cop_config_is_loopback(where))
+		cop_log_line(api->log, COP_LOG_WARNING, "api_plain", "listen=\"%s\"", where);
+}
+
 static cop_err start(cop_api *api, cop_config *config, void *context, const char *endpoint, cop_diag *diag)
 {
 	cop_err err = make_slots(api, config->api_listen.count);
@@ -405,7 +424,7 @@ static cop_err start(cop_api *api, cop_config *config, void *context, const char
 		const char *where = config->api_listen.items[i];
 		err = start_listener(&api->listeners[api->listener_count++], api, where, diag);
 		if (err == COP_OK)
-			cop_log_line(api->log, COP_LOG_NOTICE, "api", "listen=\"%s\"", where);
+			tell_listener(api, where);
 	}
 	api->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (err != COP_OK)
@@ -436,6 +455,7 @@ cop_err cop_api_open(
 	api->held_limit = config->queue_limit / HELD_SHARE;
 	cop_bytes_init(&api->work);
 	cop_api_gate_init(&api->gate, config);
+	cop_api_tls_init(&api->tls, &config->api_pair, &api->counts.certificate_ends);
 	cop_err err = start(api, config, context, endpoint, diag);
 	if (err == COP_ENOMEM)
 		cop_diag_message(diag, "api: %s", cop_err_text(err));
@@ -450,6 +470,12 @@ void cop_api_set_access(cop_api *api, cop_access **access)
 {
 	if (api != NULL)
 		cop_api_gate_exchange(&api->gate, access);
+}
+
+void cop_api_set_certificate(cop_api *api, cop_certificate **pair)
+{
+	if (api != NULL)
+		cop_api_tls_exchange(&api->tls, pair);
 }
 
 void cop_api_stop(cop_api *api)
@@ -482,6 +508,7 @@ void cop_api_close(cop_api *api)
 	cop_mem_free(api->free_slots);
 	cop_bytes_fini(&api->work);
 	cop_api_gate_fini(&api->gate);
+	cop_api_tls_fini(&api->tls);
 	cop_mem_free(api);
 }
 

@@ -20,17 +20,21 @@ typedef struct cop_api_counts {
 	_Atomic uint64_t unanswered;                 /* of them, those that the loop gave no reply in time */
 	_Atomic uint64_t connections;                /* at present */
 	_Atomic uint64_t ended;                      /* connections ended to make room for others */
+	_Atomic(int64_t) certificate_ends;           /* Unix seconds; 0: plain HTTP */
 } cop_api_counts;
 
 typedef struct cop_api cop_api;
 
-/* Listens where the configuration says (borrowed, but its api_access is taken) and starts the thread. context: ZeroMQ's, in which `endpoint` is
+/* Listens where the configuration says (borrowed, but its api_access and api_pair are taken) and starts the thread. context: ZeroMQ's, in which `endpoint` is
  * bound; kept. *out is NULL when the configuration has no such listener. COP_EIO with a message, COP_ENOMEM; then *out
  * is NULL too. */
 COP_CHECK cop_err cop_api_open(
         cop_config *config, void *context, const char *endpoint, cop_log *log, cop_api **out, cop_diag *diag);
 /* From here on these tokens are asked for; *access is taken (NULL: none are), and NULL afterwards. NULL api is allowed. */
 void cop_api_set_access(cop_api *api, cop_access **access);
+/* New connections are shown this certificate; *pair is taken, and NULL afterwards. NULL api is allowed; a listener
+ * without TLS stays without. */
+void cop_api_set_certificate(cop_api *api, cop_certificate **pair);
 /* From here on requests are answered 503. NULL is allowed. */
 void cop_api_stop(cop_api *api);
 /* Ends the thread; what waits is answered 503. NULL is allowed. Before the endpoint's socket is closed. */

@@ -530,6 +530,7 @@ void cop_config_free(cop_config *config)
 		cop_config_list_free(&config->models[i].arm_name_list);
 	}
 	cop_access_free(config->api_access);
+	cop_certificate_free(config->api_pair);
 	cop_mem_free(config->models);
 	cop_mem_free(config);
 }

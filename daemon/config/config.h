@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "daemon/common/log.h"
 #include "daemon/config/access.h"
+#include "daemon/config/certificate.h"
 #include "online/model_options.h"
 
 #define COP_CONFIG_NAME_MAX     64           /* characters of a model's name: [A-Za-z0-9._-] */
@@ -109,6 +110,8 @@ typedef struct cop_config {
 	cop_config_list api_listen; /* empty: off */
 	char *api_tokens;           /* file as written; NULL: whoever reaches the listener may do all */
 	cop_access *api_access;     /* what is in it, owned */
+	char *api_certificate, *api_key; /* files as written, both or none: plain HTTP */
+	cop_certificate *api_pair;       /* what is in them, owned */
 	char *api_personalizer;     /* model of the personalizer's paths; NULL: a token's only model */
 	cop_config_list requests, contexts_bind, contexts_connect, feedback_bind, feedback_connect, feedback_pull_bind,
 	        actions_bind;
@@ -124,6 +127,9 @@ typedef struct cop_config {
 	size_t model_count;                        /* >= 1 */
 	cop_config_model *models;                  /* in the file's order, names unique */
 } cop_config;
+
+/* Whether an address ADDRESS:PORT of the section api cannot be reached from another machine. */
+bool cop_config_is_loopback(const char *address);
 
 /* What is wrong, in the order found. Start with cop_config_report_init. */
 typedef struct cop_config_report {

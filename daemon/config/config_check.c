@@ -148,8 +148,7 @@ static void check_memory(cop_config_reading *reading, cfg_t *root, const cop_con
 		        config->models[largest].name, MIB(most), MIB(sum), MIB(have));
 }
 
-/* Whether an address that is well-formed cannot be reached from another machine. */
-static bool is_loopback(const char *address)
+bool cop_config_is_loopback(const char *address)
 {
 	char host[sizeof "255.255.255.255"];
 	struct in_addr four;
@@ -181,6 +180,29 @@ static bool read_tokens(cop_config_reading *reading, cfg_t *section, cop_access 
 	return true;
 }
 
+/* The pair of files that the section names, read into *out. */
+static void read_certificate(cop_config_reading *reading, cfg_t *section, cop_certificate **out)
+{
+	char chain[COP_CONFIG_PATH], key[COP_CONFIG_PATH], why[COP_LOG_LINE];
+	cop_diag diag = { 0 };
+	bool one = cop_config_has(section, "certificate"), other = cop_config_has(section, "key");
+	if (one != other) {
+		const char *given = one ? "certificate" : "key";
+		cop_config_complain(reading, cop_config_line(section, given), given,
+		        "is alone, expected certificate and key, or none of them");
+		return;
+	}
+	if (!one || !cop_config_locate(reading, section, "certificate", chain) ||
+	        !cop_config_locate(reading, section, "key", key))
+		return;
+	cop_err err = cop_certificate_read(chain, key, out, &diag);
+	if (err == COP_OK)
+		return;
+	cop_diag_text(&diag, why, sizeof why);
+	reading->out_of_memory |= err == COP_ENOMEM;
+	cop_config_complain(reading, cop_config_line(section, "certificate"), "certificate", "%s", why);
+}
+
 static void check_api(cop_config_reading *reading, cfg_t *root, cop_config *config)
 {
 	if (!config->api_given)
@@ -188,6 +210,7 @@ static void check_api(cop_config_reading *reading, cfg_t *root, cop_config *conf
 	cfg_t *section = cfg_getsec(root, "api");
 	const cop_config_list *listen = &config->api_listen;
 	bool open = !read_tokens(reading, section, &config->api_access);
+	read_certificate(reading, section, &config->api_pair);
 	if (cfg_size(section, "listen") == 0)
 		cop_config_complain(reading, (uint64_t)section->line, "listen",
 		        "missing in section api, expected { ADDRESS:PORT ... }");
@@ -200,7 +223,7 @@ static void check_api(cop_config_reading *reading, cfg_t *root, cop_config *conf
 		cop_config_complain(reading, cop_config_line(section, "personalizer"), "personalizer",
 		        "\"%.64s\" is no model of learner rank, expected one", ranking);
 	for (size_t i = 0; i < listen->count; i++) {
-		if (open && !is_loopback(listen->items[i]))
+		if (open && !cop_config_is_loopback(listen->items[i]))
 			cop_config_complain(reading, cop_config_line(section, "listen"), "listen",
 			        "\"%s\" can be reached from other machines, expected 127.0.0.1, [::1] or localhost, or "
 			        "the option tokens",

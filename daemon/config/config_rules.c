@@ -43,6 +43,8 @@ static const cop_setting http_rules[] = {
 static const cop_setting api_rules[] = {
 	{ "listen", COP_KIND_LISTENERS, AT(api_listen) },
 	{ "tokens", COP_KIND_TEXT, AT(api_tokens) },
+	{ "certificate", COP_KIND_TEXT, AT(api_certificate) },
+	{ "key", COP_KIND_TEXT, AT(api_key) },
 	{ "personalizer", COP_KIND_TEXT, AT(api_personalizer) },
 	{ .name = NULL },
 };

@@ -200,6 +200,8 @@ static void put_api(const cop_api_counts *counts, cop_bytes *out)
 	cop_wire_put_key_unsigned(out, "unanswered", counts->unanswered);
 	cop_wire_put_key_unsigned(out, "connections", counts->connections);
 	cop_wire_put_key_unsigned(out, "ended", counts->ended);
+	if (counts->certificate_ends != 0)
+		cop_wire_put_key_unsigned(out, "certificate_ends", (uint64_t)counts->certificate_ends);
 	cop_wire_put_map_close(out, map);
 }
 

@@ -5,7 +5,10 @@ import json
 import re
 import signal
 import socket
+import ssl
 import threading
+import urllib.request
+import warnings
 from pathlib import Path
 
 import pytest
@@ -532,3 +535,129 @@ def test_api_memory_does_not_grow_with_requests(daemon, api):
     before = one.memory()[1]
     some(1)
     assert one.memory()[1] - before < 8
+
+
+TLS = ROOT / "tests" / "data" / "tls"
+
+
+class SecureApi(Api):
+    """Over TLS, believing the one certificate that is expected."""
+
+    def __init__(self, folder, name="server", **options):
+        self.certificate, self.key, self.shown = folder / "api.crt", folder / "api.key", name
+        self.put(name)
+        super().__init__(certificate=self.certificate, key=self.key, **options)
+
+    def put(self, name):
+        """As a renewal does: the files have other contents."""
+        self.certificate.write_bytes((TLS / f"{name}.crt").read_bytes())
+        self.key.write_bytes((TLS / f"{name}.key").read_bytes())
+        self.key.chmod(0o600)
+
+    def connect(self):
+        context = ssl.create_default_context(cafile=TLS / f"{self.shown}.crt")
+        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=DEADLINE, context=context)
+
+
+def test_api_over_tls_answers_as_it_does_without(daemon, tmp_path):
+    api = SecureApi(tmp_path)
+    one = daemon(api.section + model())
+    connection = api.connect()
+    for i in range(50):
+        got = api.ok("/v1/models/m/decide", {"id": f"u{i}", "x": X}, connection)
+        assert api.ok("/v1/models/m/feedback", {"id": f"u{i}", "loss": 0.5}, connection)["result"] == "applied"
+        assert got["id"] == f"u{i}"
+    large = {"items": [{"id": f"b{i}", "x": X} for i in range(2000)]}  # more than one record of TLS
+    status, _, reply = api.ask("POST", "/v1/models/m/decide_batch", large)
+    assert status == 200 and len(json.dumps(reply)) > 1 << 16
+    assert one.client().model()["decisions"] == 2050
+    assert one.client().ok("status")["api"]["certificate_ends"] == 4949265224  # openssl x509 -enddate
+    connection.close()
+
+
+def test_api_over_tls_takes_no_plain_request_and_no_old_version(daemon, tmp_path):
+    api = SecureApi(tmp_path)
+    one = daemon(api.section + model())
+    with socket.create_connection(("127.0.0.1", api.port), timeout=DEADLINE) as s:
+        s.sendall(b"GET /v1/version HTTP/1.1\r\nHost: x\r\n\r\n")
+        s.shutdown(socket.SHUT_WR)
+        text = b""
+        try:
+            while got := s.recv(65536):
+                text += got
+        except ConnectionResetError:
+            pass
+    assert b"HTTP/" not in text
+    for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+        context = ssl.create_default_context(cafile=TLS / "server.crt")
+        context.minimum_version = context.maximum_version = version
+        c = http.client.HTTPSConnection("localhost", api.port, timeout=DEADLINE, context=context)
+        c.request("GET", "/v1/version")
+        assert c.getresponse().status == 200
+        c.close()
+    old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_1
+        old.set_ciphers("ALL:@SECLEVEL=0")
+    with pytest.raises(OSError):
+        http.client.HTTPSConnection("localhost", api.port, timeout=DEADLINE, context=old).request("GET", "/v1/version")
+    one.client().ok("status")
+
+
+def test_api_certificate_is_renewed_by_a_reload(daemon, tmp_path):
+    """Connections stay, new ones are shown the new certificate; a wrong pair changes nothing."""
+    api = SecureApi(tmp_path)
+    one = daemon(api.section + model())
+    old = api.connect()
+    assert api.ok("/v1/version", connection=old)
+    api.put("renewed")
+    one.client().ok("reload")
+    with pytest.raises(ssl.SSLCertVerificationError):
+        api.ok("/v1/version")
+    api.shown = "renewed"
+    assert api.ok("/v1/version") and api.ok("/v1/version", connection=old)
+    api.key.write_bytes((TLS / "server.key").read_bytes())
+    assert "another certificate" in one.client().error("reload")["message"]
+    assert api.ok("/v1/version")
+    one.write_config(Api(api.port).section + model())
+    assert any("api.certificate" in change for change in one.client().ok("reload")["restart"])
+    assert api.ok("/v1/version")
+    old.close()
+
+
+def test_api_certificate_that_ends_is_warned_of(daemon, tmp_path):
+    api, port = SecureApi(tmp_path, "ended"), free_port()
+    pages = section("http", {"listen": f"127.0.0.1:{port}"})
+    one = daemon(api.section + pages + model())
+
+    def value(name):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=DEADLINE) as page:
+            found = re.search(rf"^{name} (\S+)$", page.read().decode(), re.M)
+        return found and float(found[1])
+
+    one.logged("certificate_ends section=api ends=2020-01-31T00:00:00Z")
+    assert value("coppice_api_certificate_ends_seconds") == 1580428800
+    assert value("coppice_api_certificate_ends_soon") == 1
+    api.put("server")
+    one.client().ok("reload")
+    api.shown = "server"
+    assert api.ok("/v1/version") and value("coppice_api_certificate_ends_soon") == 0
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({"certificate": TLS / "server.crt"}, "certificate: is alone"), ({"key": TLS / "server.key"}, "key: is alone"),
+    ({"certificate": TLS / "none.crt", "key": TLS / "server.key"}, "none.crt"),
+    ({"certificate": TLS / "server.crt", "key": TLS / "server.crt"}, "expected")])
+def test_api_certificates_are_checked_before_serving(daemon, options, said):
+    done = daemon(Api(**options).section + model(), start=False).run("--check")
+    assert done.returncode != 0 and said in done.stdout + done.stderr
+
+
+def test_api_tokens_in_plain_are_warned_of(daemon, tokens, tmp_path):
+    secure = SecureApi(tmp_path, host="0.0.0.0", tokens=tokens)
+    for api, warned in ((Api(host="0.0.0.0", tokens=tokens), True), (secure, False), (Api(tokens=tokens), False)):
+        one = daemon(api.section + model())
+        one.logged("event=serving")
+        assert ("event=api_plain" in one.log()) == warned
