@@ -80,8 +80,8 @@ static cop_err take_chain(cop_certificate *c, const char *path, const cop_bytes 
 {
 	const gnutls_datum_t datum = { text->data, (unsigned)text->length };
 	c->count = COP_CERTIFICATE_CHAIN;
-	int code = gnutls_pcert_list_import_x509_raw(c->chain, &c->count, &datum, GNUTLS_X509_FMT_PEM,
-	        GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED);
+	int code = gnutls_pcert_list_import_x509_raw(
+	        c->chain, &c->count, &datum, GNUTLS_X509_FMT_PEM, GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED);
 	if (code >= 0 && c->count > 0)
 		return COP_OK;
 	c->count = 0;

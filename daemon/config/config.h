@@ -106,13 +106,13 @@ typedef struct cop_config {
 	uint64_t clock_tolerance; /* 0: every clock is believed */
 	double refit_cpu_share;   /* of one processor, that refits of all models may take over time */
 	cop_log_level log_level;
-	char *http_listen;          /* NULL: off */
-	cop_config_list api_listen; /* empty: off */
-	char *api_tokens;           /* file as written; NULL: whoever reaches the listener may do all */
-	cop_access *api_access;     /* what is in it, owned */
+	char *http_listen;               /* NULL: off */
+	cop_config_list api_listen;      /* empty: off */
+	char *api_tokens;                /* file as written; NULL: whoever reaches the listener may do all */
+	cop_access *api_access;          /* what is in it, owned */
 	char *api_certificate, *api_key; /* files as written, both or none: plain HTTP */
 	cop_certificate *api_pair;       /* what is in them, owned */
-	char *api_personalizer;     /* model of the personalizer's paths; NULL: a token's only model */
+	char *api_personalizer;          /* model of the personalizer's paths; NULL: a token's only model */
 	cop_config_list requests, contexts_bind, contexts_connect, feedback_bind, feedback_connect, feedback_pull_bind,
 	        actions_bind;
 	uint64_t message_limit;
