@@ -52,8 +52,8 @@ static bool settings_fit(const cop_tao_settings *set, cop_task task)
 	return loss && (set->split == COP_TAO_OBLIQUE || set->split == COP_TAO_AXIS) &&
 	       (set->leaves == COP_TAO_CONSTANT || set->leaves == COP_TAO_LINEAR) &&
 	       (set->order == COP_TAO_ROOT_FIRST || set->order == COP_TAO_LEAVES_FIRST) && in_range(set->alpha) &&
-	       in_range(set->leaf_alpha) && set->tolerance >= 0 && set->node_tolerance > 0 && set->node_steps >= 1 &&
-	       set->iterations < UINT32_MAX;
+	       in_range(set->leaf_alpha) && in_range(set->missing) && set->tolerance >= 0 && set->node_tolerance > 0 &&
+	       set->node_steps >= 1 && set->iterations < UINT32_MAX;
 }
 
 static bool sample_fits(const cop_sample *sample)

@@ -46,6 +46,7 @@ typedef struct cop_tao_settings {
 	cop_tao_order order;
 	double alpha, leaf_alpha; /* >= 0 */
 	size_t leaf_classes;      /* most classes of a softmax leaf; 0: all that reach it */
+	double missing;           /* cross-entropy of a class that its softmax leaf lacks (beta), > 0; 0: log(1e6) */
 	unsigned iterations;      /* most sweeps; 0: the start, with its leaves fitted */
 	bool monotone;            /* no sweep may raise E; else only the tree kept may not */
 	double tolerance;         /* stop when E falls by less than this share of it */

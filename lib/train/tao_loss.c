@@ -4,7 +4,8 @@
 
 #include <math.h>
 
-/* The least probability that a loss counts: a class that a leaf does not know costs log(1e6), not infinity. */
+/* The least probability that a loss counts: a class that a leaf does not know costs log(1e6) or set->missing, not
+ * infinity. */
 #define LEAST_PROBABILITY 1e-6
 
 const float *cop_tao_row(const cop_tao_state *state, size_t i, float *x)
@@ -77,8 +78,16 @@ static size_t largest(size_t n, const double *score)
 	return best;
 }
 
+/* Of a softmax leaf, or of a constant one in its place; constant leaves alone lack no class. */
+static double missing_loss(const cop_tao_state *state)
+{
+	double given = state->set->leaves == COP_TAO_LINEAR ? state->set->missing : 0;
+
+	return given > 0 ? given : -log(LEAST_PROBABILITY);
+}
+
 /* -log of the probability of a class among the softmax of the leaf's rows. */
-static double softmax_loss(const cop_tao_leaf *leaf, const double *score, uint32_t label)
+static double softmax_loss(const cop_tao_state *state, const cop_tao_leaf *leaf, const double *score, uint32_t label)
 {
 	size_t best = largest(leaf->rows, score);
 	double rest = 0, own = (double)-INFINITY;
@@ -89,7 +98,7 @@ static double softmax_loss(const cop_tao_leaf *leaf, const double *score, uint32
 		if (leaf->output[r] == label)
 			own = score[r] - score[best];
 	}
-	return fmin(log1p(rest) - own, -log(LEAST_PROBABILITY));
+	return isfinite(own) ? fmin(log1p(rest) - own, -log(LEAST_PROBABILITY)) : missing_loss(state);
 }
 
 static double class_loss(
@@ -98,12 +107,13 @@ static double class_loss(
 	if (leaf->start == NULL) {
 		if (state->set->loss == COP_TAO_ZERO_ONE)
 			return leaf->choice == label ? 0.0 : 1.0;
-		return -log(fmax((double)leaf->bias[label], LEAST_PROBABILITY));
+		return leaf->bias[label] > 0 ? -log(fmax((double)leaf->bias[label], LEAST_PROBABILITY))
+		                             : missing_loss(state);
 	}
 	leaf_scores(leaf, x, score);
 	if (state->set->loss == COP_TAO_ZERO_ONE)
 		return leaf->output[largest(leaf->rows, score)] == label ? 0.0 : 1.0;
-	return softmax_loss(leaf, score, label);
+	return softmax_loss(state, leaf, score, label);
 }
 
 static double value_loss(const cop_tao_state *state, const float *target, const double *score)
@@ -160,7 +170,8 @@ double cop_tao_loss_of_outputs(const cop_tao_state *state, size_t i, const float
 		return c * sum;
 	}
 	if (state->set->loss == COP_TAO_CROSS_ENTROPY)
-		return c * -log(fmax((double)out[sample->label[at]], LEAST_PROBABILITY));
+		return c * (out[sample->label[at]] > 0 ? -log(fmax((double)out[sample->label[at]], LEAST_PROBABILITY))
+		                                       : missing_loss(state));
 	for (size_t k = 1; k < state->outputs; k++)
 		if (sample->task == COP_TASK_COSTS ? out[k] < out[best] : out[k] > out[best])
 			best = k;

@@ -105,11 +105,11 @@ def test_given_settings_are_kept_whatever_is_chosen(small):
     assert "trials" not in train("--learner", "tao", "--height", 3, *small)
     assert "trials" not in train("--learner", "cart", *small)
     for arguments, expected in ((("--alpha", 1), "for some learners only"), (("--search",), "for one learner"),
-                                (("--start-model", "x"), "is for tao and laptao")):
+                                (("--start-model", "x"), "is for tao, softmax and laptao")):
         assert expected in coppice("train", *arguments, *small, status=None)[1]
 
 
-@pytest.mark.parametrize("learner", ["cart", "dgt", "tao", "latent"])
+@pytest.mark.parametrize("learner", ["cart", "dgt", "tao", "softmax", "latent"])
 def test_model_file_predicts_what_training_reported(learner, small, tmp_path):
     model = tmp_path / "model"
     extra = ("--height", 4, "--layers", 1, "--epochs", 10) if learner in ("dgt", "latent") else ("--height", 4)
@@ -142,6 +142,25 @@ def test_latent_model_shows_its_splits_and_starts_a_hard_tree(small, tmp_path):
                               (("--trees", 2), "--trees is not for latent"), (("--alpha", 1), "not for latent")):
         complaint = coppice("train", "--learner", "latent", *small, *arguments, status=None)[1]
         assert wanted in complaint
+
+
+def test_softmax_tree_of_sparse_rows_predicts_beside_the_plain_softmax(tmp_path):
+    """40 classes, each with two words of its own and ten that all have."""
+    rng = random.Random(5)
+    for name, rows in (("train", 1200), ("test", 400)):
+        with open(tmp_path / f"{name}.libsvm", "w", encoding="ascii") as out:
+            for i in range(rows):
+                own = {1 + 2 * (i % 40) + rng.randrange(2), 81 + rng.randrange(10), 101 + rng.randrange(20000)}
+                out.write(f"c{i % 40} ".replace("c", "") + " ".join(f"{j}:1" for j in sorted(own)) + "\n")
+    files = ("--train", tmp_path / "train.libsvm", "--test", tmp_path / "test.libsvm")
+    plain = train("--learner", "softmax", "--plain", "--leaf-classes", 0, *files)
+    for start in ("classes", "rows"):
+        tree = train("--learner", "softmax", "--height", 3, "--leaf-classes", 8, "--start", start, *files)
+        assert tree["leaves"] > 2 and tree["flops"] < plain["flops"]
+        assert tree["test_error"] < 0.02 + plain["test_error"]
+    assert plain["leaves"] == 1 and plain["test_error"] < 0.05
+    assert "softmax is for classes" in coppice("train", "--learner", "softmax", "--task", "regression", *files,
+                                               status=None)[1]
 
 
 def test_predict_rows_without_the_target_gives_the_same(small, tmp_path):
@@ -328,7 +347,7 @@ def test_confusion_counts_every_row(small, tmp_path):
 
 def test_wrong_arguments_say_what_was_expected(small, tmp_path):
     for arguments, words in [
-            (("--learner", "oak", *small), "expected cart, dgt, tao, laptao or latent"),
+            (("--learner", "oak", *small), "expected cart, dgt, tao, softmax, laptao or latent"),
             (("--learner", "cart"), "expected --train"),
             (("--learner", "cart", "--alpha", 1, *small), "--alpha is not for cart"),
             (("--learner", "tao", "--alpha", "1,,x", *small), "expected a number"),

@@ -20,7 +20,7 @@ typedef struct knob {
 static const char *const leaves_words[] = { "constant", "linear", NULL };
 static const char *const loss_words[] = { "zero-one", "cross-entropy", "squared", "absolute", "huber", NULL };
 static const char *const split_words[] = { "oblique", "axis", NULL };
-static const char *const start_words[] = { "random", "cart", "pruned-cart", NULL };
+static const char *const start_words[] = { "random", "cart", "pruned-cart", "rows", "classes", NULL };
 static const char *const order_words[] = { "root-first", "leaves-first", NULL };
 static const char *const gradients_words[] = { "cheaper", "collapsed", "layered", NULL };
 static const char *const optimiser_words[] = { "sgd", "momentum", "rmsprop", "adagrad", "adam", NULL };
@@ -29,59 +29,69 @@ static const char *const graph_words[] = { "features", "logs", "auto", NULL };
 static const char *const solver_words[] = { "either", "gradients", "eigenvectors", NULL };
 static const char *const forest_words[] = { "bagging", "adaboost", "gradient", NULL };
 
-#define EVERY (COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO | COP_FOR_LATENT)
+#define EVERY (COP_FOR_CART | COP_FOR_DGT | COP_FOR_TAO | COP_FOR_LAPTAO | COP_FOR_LATENT | COP_FOR_SOFTMAX)
 #define NETS  (COP_FOR_DGT | COP_FOR_LATENT)
+#define SOFT  (COP_FOR_TAO | COP_FOR_SOFTMAX)
+#define TAOS  (COP_FOR_TAO | COP_FOR_LAPTAO | COP_FOR_SOFTMAX)
+#define FITS  (COP_FOR_TAO | COP_FOR_DGT | COP_FOR_SOFTMAX)
 
 static const knob knobs[COP_HYPERPARAMETERS] = {
 	[COP_HYPERPARAMETER_HEIGHT] = { "height", WHOLE, EVERY, 1, 20, NULL,
 	        "height of a tree (cart: most; latent: up to 10; default:\n"
-	        "                       chosen by rows held back; laptao 6, latent 5, cart: any)" },
+	        "                       chosen by rows held back; laptao and softmax 6, latent 5,\n"
+	        "                       cart: any)" },
 	[COP_HYPERPARAMETER_LEAVES] = { "leaves", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, .words = leaves_words,
 	        .help = "leaves predict a constant, or by a linear model (tao,\n"
 	                "                       classes: softmax) (default constant)" },
-	[COP_HYPERPARAMETER_ALPHA] = { "alpha", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1e9, NULL,
+	[COP_HYPERPARAMETER_ALPHA] = { "alpha", NUMBER, TAOS, 0, 1e9, NULL,
 	        "L1 penalty of decision nodes (values: for a target of\n"
 	        "                       variance 1; default 0.3, values 0.2; laptao 0.1, values\n"
-	        "                       0.03); tao: a list A,B,... is followed from the greatest\n"
-	        "                       down, warm-started, and the best on validation rows is\n"
-	        "                       taken" },
-	[COP_HYPERPARAMETER_LEAF_ALPHA] = { "leaf-alpha", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1e9, NULL,
+	        "                       0.03; softmax 1); tao: a list A,B,... is followed from\n"
+	        "                       the greatest down, warm-started, and the best on\n"
+	        "                       validation rows is taken" },
+	[COP_HYPERPARAMETER_LEAF_ALPHA] = { "leaf-alpha", NUMBER, TAOS, 0, 1e9, NULL,
 	        "L1 penalty of linear leaves (default 0.5, values 1;\n"
-	        "                       laptao 0.1)" },
-	[COP_HYPERPARAMETER_LEAF_CLASSES] = { "leaf-classes", WHOLE, COP_FOR_TAO, 0, 65536, NULL,
-	        "most classes of a softmax leaf (0, the default: all\n"
-	        "                       that reach it)" },
-	[COP_HYPERPARAMETER_LOSS] = { "loss", WORD, COP_FOR_TAO | COP_FOR_DGT, .words = loss_words,
+	        "                       laptao 0.1, softmax 1)" },
+	[COP_HYPERPARAMETER_LEAF_CLASSES] = { "leaf-classes", WHOLE, SOFT, 0, 65536, NULL,
+	        "most classes of a softmax leaf, the most frequent that\n"
+	        "                       reach it (0, tao's default: all of them; softmax 64)" },
+	[COP_HYPERPARAMETER_BETA] = { "beta", NUMBER, SOFT, 0, 1e9, NULL,
+	        "cross-entropy of a class that its softmax leaf lacks\n"
+	        "                       (0, the default: that of a probability of 1e-6)" },
+	[COP_HYPERPARAMETER_PLAIN] = { "plain", FLAG, SOFT,
+	        .help = "no decision node: one leaf; with softmax leaves and\n"
+	                "                       --leaf-classes 0, the regression of all classes" },
+	[COP_HYPERPARAMETER_LOSS] = { "loss", WORD, FITS, .words = loss_words,
 	        .help = "classes: zero-one (tao, its default), cross-entropy\n"
-	                "                       (dgt's); values: squared (default), absolute (tao), huber\n"
-	                "                       (dgt)" },
-	[COP_HYPERPARAMETER_STARTS] = { "starts", WHOLE, COP_FOR_TAO | COP_FOR_DGT, 1, 1000, NULL,
+	                "                       (dgt's, softmax's); values: squared (default), absolute\n"
+	                "                       (tao), huber (dgt)" },
+	[COP_HYPERPARAMETER_STARTS] = { "starts", WHOLE, FITS, 1, 1000, NULL,
 	        "random starts of one tree, of which the one with the\n"
 	        "                       least objective (dgt: loss by which epochs are chosen) is\n"
 	        "                       kept (default 1)" },
-	[COP_HYPERPARAMETER_SPLIT] = { "split", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, .words = split_words,
+	[COP_HYPERPARAMETER_SPLIT] = { "split", WORD, TAOS, .words = split_words,
 	        .help = "oblique (default) or axis-aligned decision nodes" },
-	[COP_HYPERPARAMETER_START] = { "start", WORD, COP_FOR_TAO, .words = start_words,
-	        .help = "tree to begin with: random (default), cart, or\n"
-	                "                       pruned-cart, which is pruned by cross-validation;\n"
+	[COP_HYPERPARAMETER_START] = { "start", WORD, SOFT, .words = start_words,
+	        .help = "tree to begin with: random (tao's default), cart,\n"
+	                "                       pruned-cart (pruned by cross-validation), clusters of\n"
+	                "                       rows or of classes (softmax's default);\n"
 	                "                       --start-model FILE: a trained one" },
-	[COP_HYPERPARAMETER_ORDER] = { "order", WORD, COP_FOR_TAO | COP_FOR_LAPTAO, .words = order_words,
+	[COP_HYPERPARAMETER_ORDER] = { "order", WORD, TAOS, .words = order_words,
 	        .help = "in which a sweep visits the depths (default leaves-first;\n"
 	                "                       values and laptao root-first)" },
-	[COP_HYPERPARAMETER_ITERATIONS] = { "iterations", WHOLE, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 10000, NULL,
-	        "most sweeps (default 40; laptao 15)" },
-	[COP_HYPERPARAMETER_TOLERANCE] = { "tolerance", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 0, 1, NULL,
+	[COP_HYPERPARAMETER_ITERATIONS] = { "iterations", WHOLE, TAOS, 0, 10000, NULL,
+	        "most sweeps (default 40; laptao 15, softmax 10)" },
+	[COP_HYPERPARAMETER_TOLERANCE] = { "tolerance", NUMBER, TAOS, 0, 1, NULL,
 	        "ends when a sweep lowers the objective by less than this\n"
 	        "                       share (default 0.0001)" },
-	[COP_HYPERPARAMETER_NODE_TOLERANCE] = { "node-tolerance", NUMBER, COP_FOR_TAO | COP_FOR_LAPTAO, 1e-12, 1, NULL,
+	[COP_HYPERPARAMETER_NODE_TOLERANCE] = { "node-tolerance", NUMBER, TAOS, 1e-12, 1, NULL,
 	        "of the nodes' solvers (default 0.003)" },
-	[COP_HYPERPARAMETER_NODE_STEPS] = { "node-steps", WHOLE, COP_FOR_TAO | COP_FOR_LAPTAO, 1, 100000, NULL,
+	[COP_HYPERPARAMETER_NODE_STEPS] = { "node-steps", WHOLE, TAOS, 1, 100000, NULL,
 	        "most steps of them (default 50)" },
-	[COP_HYPERPARAMETER_MONOTONE] = { "monotone", FLAG, COP_FOR_TAO,
+	[COP_HYPERPARAMETER_MONOTONE] = { "monotone", FLAG, SOFT,
 	        .help = "no sweep may raise the objective (default: sweeps may,\n"
 	                "                       the best tree is kept)" },
-	[COP_HYPERPARAMETER_KEEP_DEAD] = { "keep-dead", FLAG, COP_FOR_TAO | COP_FOR_LAPTAO,
-	        .help = "do not remove dead and pure subtrees" },
+	[COP_HYPERPARAMETER_KEEP_DEAD] = { "keep-dead", FLAG, TAOS, .help = "do not remove dead and pure subtrees" },
 	[COP_HYPERPARAMETER_MIN_LEAF] = { "min-leaf", NUMBER, COP_FOR_CART, 0, 1e12, NULL,
 	        "least rows (weight) of a leaf (default 0)" },
 	[COP_HYPERPARAMETER_COMPLEXITY] = { "complexity", NUMBER, COP_FOR_CART, -1, 1, NULL,
@@ -251,9 +261,10 @@ void cop_hyperparameters_help(FILE *out)
 	help_on(EVERY, "Every learner:", out);
 	help_on(COP_FOR_FOREST | COP_FOR_LAPTAO, "Forests:", out);
 	help_on(COP_FOR_FOREST, "Forests of cart, dgt and tao:", out);
-	help_on(COP_FOR_TAO | COP_FOR_DGT, "tao and dgt:", out);
+	help_on(FITS, "tao, dgt and softmax:", out);
+	help_on(TAOS, "tao, laptao and softmax:", out);
+	help_on(SOFT, "tao and softmax:", out);
 	help_on(COP_FOR_TAO | COP_FOR_LAPTAO, "tao and laptao:", out);
-	help_on(COP_FOR_TAO, "tao:", out);
 	help_on(COP_FOR_LAPTAO, "laptao:", out);
 	help_on(NETS, "dgt and latent:", out);
 	help_on(COP_FOR_DGT, "dgt:", out);

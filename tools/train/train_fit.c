@@ -55,6 +55,7 @@ static const cop_train_learner learners[] = {
 	{ "cart", COP_FOR_CART | COP_FOR_FOREST, COP_SCALE_NONE, cop_train_fit_cart, NULL },
 	{ "dgt", COP_FOR_DGT | COP_FOR_FOREST, COP_SCALE_STANDARD, cop_train_fit_dgt, NULL },
 	{ "tao", COP_FOR_TAO | COP_FOR_FOREST, COP_SCALE_AUTO, cop_train_fit_tao, NULL },
+	{ "softmax", COP_FOR_SOFTMAX, COP_SCALE_NONE, cop_train_fit_tao, NULL },
 	{ "laptao", COP_FOR_LAPTAO, COP_SCALE_AUTO, NULL, cop_train_fit_laptao },
 	{ "latent", COP_FOR_LATENT, COP_SCALE_STANDARD, NULL, cop_train_fit_latent },
 };

@@ -1,12 +1,21 @@
-/* TAO, once or along a path of penalties. Where that chooses by validation it divides the sample it is given, so a
- * forest's trees each have their own validation rows. */
+/* TAO, and softmax trees, which are TAO with softmax leaves and a start of clusters. Once, or along a path of
+ * penalties; where that chooses by validation it divides the sample it is given, so a forest's trees each have their own
+ * validation rows. */
 #include <math.h>
 
 #include "base/mem.h"
 #include "train/cart.h"
+#include "train/softmax_start.h"
 #include "train_fit_parts.h"
+#include "tree/tree_build.h"
 
 #define PATH_VALIDATION 0.2
+#define CLUSTERING      25 /* iterations of k-means, at most */
+
+/* Settings of softmax trees where they differ from TAO's. */
+#define SOFTMAX_CLASSES 64
+#define SOFTMAX_ALPHA   1.0
+#define SOFTMAX_SWEEPS  10
 
 static cop_err tao_loss(const cop_train_fitting *f, const cop_sample *sample, cop_tao_loss *loss)
 {
@@ -45,6 +54,7 @@ void cop_train_tao_knobs(const cop_train_fitting *f, double variance, cop_tao_se
 	set->alpha = variance * cop_train_knob(f, COP_HYPERPARAMETER_ALPHA, set->alpha);
 	set->leaf_alpha = sqrt(variance) * cop_train_knob(f, COP_HYPERPARAMETER_LEAF_ALPHA, set->leaf_alpha);
 	set->leaf_classes = (size_t)cop_train_knob(f, COP_HYPERPARAMETER_LEAF_CLASSES, (double)set->leaf_classes);
+	set->missing = cop_train_knob(f, COP_HYPERPARAMETER_BETA, set->missing);
 	set->iterations = cop_train_whole(f, COP_HYPERPARAMETER_ITERATIONS, set->iterations);
 	set->tolerance = cop_train_knob(f, COP_HYPERPARAMETER_TOLERANCE, set->tolerance);
 	set->node_tolerance = cop_train_knob(f, COP_HYPERPARAMETER_NODE_TOLERANCE, set->node_tolerance);
@@ -53,11 +63,65 @@ void cop_train_tao_knobs(const cop_train_fitting *f, double variance, cop_tao_se
 	set->prune = cop_train_knob(f, COP_HYPERPARAMETER_KEEP_DEAD, set->prune ? 0.0 : 1.0) <= 0.0;
 }
 
+static bool is_softmax(const cop_train_fitting *f)
+{
+	return (cop_train_learner_for(f->job->learner) & COP_FOR_SOFTMAX) != 0;
+}
+
 static cop_err take_settings(const cop_train_fitting *f, const cop_sample *sample, cop_tao_settings *set)
 {
 	cop_tao_defaults(sample->task, set);
+	if (is_softmax(f)) {
+		set->leaves = COP_TAO_LINEAR;
+		set->loss = COP_TAO_CROSS_ENTROPY;
+		set->leaf_classes = SOFTMAX_CLASSES;
+		set->alpha = SOFTMAX_ALPHA;
+		set->leaf_alpha = SOFTMAX_ALPHA;
+		set->iterations = SOFTMAX_SWEEPS;
+	}
 	cop_train_tao_knobs(f, cop_train_target_variance(sample), set);
+	if (cop_train_knob(f, COP_HYPERPARAMETER_PLAIN, 0.0) > 0.0)
+		set->iterations = 0; /* a lone leaf is fitted at once */
+	if (is_softmax(f) && sample->task != COP_TASK_CLASSES)
+		return cop_train_refuse(f->diag, "softmax is for classes; expected --task classification");
 	return tao_loss(f, sample, &set->loss);
+}
+
+/* A lone leaf of equal shares. */
+static cop_err plain_start(const cop_sample *sample, cop_tree **out)
+{
+	cop_tree_build *build = NULL;
+	float *share = cop_mem_alloc(sample->outputs, sizeof *share);
+	cop_tree_link link = sample->task == COP_TASK_CLASSES ? COP_TREE_PROBABILITIES : COP_TREE_VALUES;
+	cop_err err = share != NULL ? cop_tree_build_new(sample->rows->d, sample->outputs, link, &build) : COP_ENOMEM;
+	for (size_t k = 0; k < sample->outputs && err == COP_OK; k++)
+		share[k] = 1.0F / (float)sample->outputs;
+	if (err == COP_OK)
+		err = cop_tree_build_finish(build, cop_tree_build_constant(build, share), out);
+	cop_tree_build_free(build);
+	cop_mem_free(share);
+	return err;
+}
+
+static cop_err clustered_start(const cop_train_fitting *f, const cop_sample *sample, cop_softmax_start_points points,
+        cop_rng *rng, cop_tree **out)
+{
+	cop_tao_settings tao;
+	cop_err err = take_settings(f, sample, &tao);
+	const cop_softmax_start_settings set = { .points = points,
+		.height = tao.depth,
+		.iterations = CLUSTERING,
+		.alpha = tao.alpha,
+		.node_tolerance = tao.node_tolerance,
+		.node_steps = tao.node_steps };
+	if (err != COP_OK)
+		return err;
+	if (sample->task != COP_TASK_CLASSES)
+		return cop_train_refuse(
+		        f->diag, "--start: clusters are for classes; expected random or cart for values");
+	if (set.height > COP_SOFTMAX_START_MAX_HEIGHT)
+		return cop_train_refuse(f->diag, "--height: a start of clusters is at most 12 high");
+	return cop_softmax_start_grow(&set, sample, rng, out);
 }
 
 static cop_err cart_start(
@@ -74,10 +138,19 @@ static cop_err cart_start(
 static cop_err tao_start(
         const cop_train_fitting *f, const cop_sample *sample, cop_pool *pool, cop_rng *rng, cop_tree **out)
 {
+	double start = cop_train_knob(
+	        f, COP_HYPERPARAMETER_START, is_softmax(f) ? (double)COP_START_CLASSES : (double)COP_START_RANDOM);
 	*out = NULL;
-	if (f->job->start != NULL || cop_train_knob(f, COP_HYPERPARAMETER_START, COP_START_RANDOM) < COP_START_CART)
+	if (f->job->start != NULL)
 		return COP_OK;
-	return cart_start(f, sample, pool, rng, out);
+	if (cop_train_knob(f, COP_HYPERPARAMETER_PLAIN, 0.0) > 0.0)
+		return plain_start(sample, out);
+	if (start < COP_START_CART)
+		return COP_OK;
+	if (start < COP_START_ROWS)
+		return cart_start(f, sample, pool, rng, out);
+	return clustered_start(
+	        f, sample, start < COP_START_CLASSES ? COP_SOFTMAX_START_ROWS : COP_SOFTMAX_START_CLASSES, rng, out);
 }
 
 static cop_err tao_once(const cop_train_fitting *f, const cop_tao_settings *set, const cop_sample *sample,
@@ -201,7 +274,8 @@ cop_err cop_train_fit_tao(
 	err = tao_start(f, sample, pool, rng, &start);
 	if (err == COP_OK)
 		err = tao_once(f, &set, sample, start != NULL ? start : f->job->start, pool, rng, out);
-	bool chosen = f->job->start != NULL || f->job->knobs.given[COP_HYPERPARAMETER_START];
+	bool chosen = f->job->start != NULL || f->job->knobs.given[COP_HYPERPARAMETER_START] || is_softmax(f) ||
+	              f->job->knobs.given[COP_HYPERPARAMETER_PLAIN];
 	if (err == COP_OK && !chosen && cop_tree_leaves(*out) == 1)
 		err = once_more(f, &set, sample, pool, rng, out);
 	cop_tree_free(start);

@@ -10,17 +10,18 @@
 
 #define NAME COP_TRAIN_NAME
 
-static const char usage_text[] = "usage: coppice train --train FILE [--learner cart|dgt|tao|laptao|latent]\n"
+static const char usage_text[] = "usage: coppice train --train FILE [--learner cart|dgt|tao|softmax|laptao|latent]\n"
                                  "           [--test FILE] [OPTION ...]\n\n"
                                  "Fits a tree, or a forest, to labelled rows (csv with or without a header, or\n"
                                  "libsvm; .gz, .zst) and reports how well it predicts. What is not given is the\n"
                                  "learner's default; of tao and dgt, height and penalties are chosen from a\n"
                                  "short list on rows held back, and reported.\n\n"
                                  "  --learner NAME       cart (Breiman et al.), dgt (dense gradient trees), tao\n"
-                                 "                       (tree alternating optimisation), laptao (TAO with a graph\n"
-                                 "                       of all rows, of which only some are labelled), latent\n"
-                                 "                       (latent trees). Without it the best of cart, tao and dgt\n"
-                                 "                       on rows held back is taken and reported\n"
+                                 "                       (tree alternating optimisation), softmax (TAO with softmax\n"
+                                 "                       leaves, for many classes), laptao (TAO with a graph of all\n"
+                                 "                       rows, of which only some are labelled), latent (latent\n"
+                                 "                       trees). Without it the best of cart, tao and dgt on rows\n"
+                                 "                       held back is taken and reported\n"
                                  "  --train FILE         rows to learn from; the last column is the class or\n"
                                  "                       number to predict\n"
                                  "  --test FILE          rows to judge by\n"
@@ -37,7 +38,7 @@ static const char usage_text[] = "usage: coppice train --train FILE [--learner c
                                  "  --validation SHARE   rows held back to choose by: a list of --alpha, the\n"
                                  "                       search (default 0.2); epochs of latent (default 0.2) and\n"
                                  "                       dgt (default 0: by the training rows)\n"
-                                 "  --start-model FILE   tao, laptao: begin with this model's tree\n"
+                                 "  --start-model FILE   tao, softmax, laptao: begin with this model's tree\n"
                                  "  --labelled SHARE     laptao: keep the labels of so many rows, drawn by the\n"
                                  "                       seed from each class alike, and use the others without; a\n"
                                  "                       row whose field is empty, ?, NA or nan never has one\n"
@@ -55,10 +56,10 @@ static const char usage_text[] = "usage: coppice train --train FILE [--learner c
                                  "                       hold text\n"
                                  "  --missing HOW        empty fields: refuse (default), mean, median, label (a\n"
                                  "                       category or feature of its own)\n"
-                                 "  --scale HOW          features: none (cart's default), standard (dgt's and\n"
-                                 "                       latent's), range, maximum, or auto (tao's): maximum for\n"
-                                 "                       amounts of one unit that are often 0, as pixels are,\n"
-                                 "                       else standard\n";
+                                 "  --scale HOW          features: none (cart's and softmax's default), standard\n"
+                                 "                       (dgt's and latent's), range, maximum, or auto (tao's):\n"
+                                 "                       maximum for amounts of one unit that are often 0, as\n"
+                                 "                       pixels are, else standard\n";
 
 static bool read_learner(void *options, const cop_option *row, char *text)
 {
@@ -66,7 +67,8 @@ static bool read_learner(void *options, const cop_option *row, char *text)
 	(void)row;
 	o->job.learner = cop_train_learner_find(text);
 	return o->job.learner != NULL ||
-	       cop_command_complain(NAME, "--learner: '%s' given, expected cart, dgt, tao, laptao or latent", text);
+	       cop_command_complain(
+	               NAME, "--learner: '%s' given, expected cart, dgt, tao, softmax, laptao or latent", text);
 }
 
 static int descending(const void *a, const void *b)
@@ -212,8 +214,8 @@ static bool check(const cop_train_options *o)
 		return cop_command_complain(NAME, "--search is for one learner; expected --learner too");
 	if (!check_knobs(job))
 		return false;
-	if (o->start_model != NULL && (learner_of(job) & (COP_FOR_TAO | COP_FOR_LAPTAO)) == 0)
-		return cop_command_complain(NAME, "--start-model is for tao and laptao");
+	if (o->start_model != NULL && (learner_of(job) & (COP_FOR_TAO | COP_FOR_SOFTMAX | COP_FOR_LAPTAO)) == 0)
+		return cop_command_complain(NAME, "--start-model is for tao, softmax and laptao");
 	return check_laptao(o) && check_search(o);
 }
 
