@@ -23,6 +23,27 @@ double cop_supervised_rmse(size_t n, const double *predicted, const double *targ
 	return n > 0 ? sqrt(sum / (double)n) : (double)NAN;
 }
 
+size_t cop_supervised_rank(size_t classes, const double *output, size_t label)
+{
+	size_t before = 0;
+	for (size_t k = 0; k < classes; k++)
+		before += output[k] > output[label] || (k < label && output[k] >= output[label]);
+	return before;
+}
+
+double cop_supervised_perplexity(size_t n, const double *p, double *covered)
+{
+	double sum = 0.0;
+	size_t rows = 0;
+	for (size_t i = 0; i < n; i++)
+		if (p[i] > 0.0) {
+			sum -= log(p[i]);
+			rows++;
+		}
+	*covered = n > 0 ? (double)rows / (double)n : (double)NAN;
+	return rows > 0 ? exp(sum / (double)rows) : (double)NAN;
+}
+
 typedef struct scored {
 	double score;
 	uint32_t label;

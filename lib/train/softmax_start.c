@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "linalg/columns.h"
 #include "linalg/kernel.h"
 #include "optim/l1_logistic.h"
+#include "train/screened.h"
 #include "tree/tree_build.h"
 
 typedef struct points {
@@ -404,16 +404,16 @@ static cop_err fit_node(growth *g, size_t n, float *bias)
 	cop_l1_settings solver = {
 		.lambda = g->set->alpha, .tolerance = g->set->node_tolerance, .max_steps = g->set->node_steps
 	};
-	cop_columns columns = { 0 };
-	cop_err err = data->sparse ? cop_columns_from_sparse(
-	                                     &columns, n, g->rows, data->d, data->start, data->index, data->value)
-	                           : cop_columns_from_dense(&columns, n, g->rows, data->d, data->x);
+	cop_screened screened;
+	cop_err err = cop_screened_init(&screened, data, n, g->rows, g->weight, g->set->alpha);
 
 	memset(g->w, 0, g->d * sizeof *g->w);
 	*bias = 0;
-	if (err == COP_OK)
-		err = cop_l1_logistic_fit(&solver, &columns, g->sign, g->weight, g->w, bias, NULL);
-	cop_columns_fini(&columns);
+	if (err == COP_OK) {
+		err = cop_l1_logistic_fit(&solver, &screened.columns, g->sign, g->weight, g->w, bias, NULL);
+		cop_screened_spread(&screened, g->d, g->w);
+	}
+	cop_screened_fini(&screened);
 	return err == COP_ENONFINITE ? COP_OK : err;
 }
 

@@ -229,14 +229,14 @@ static cop_err fit_constant(
 
 /* ---- linear ---- */
 
-/* A leaf that is being fitted: weights dense, as the solvers want them. */
+/* A leaf that is being fitted: weights dense, as the solvers want them, of the features that may get one. */
 typedef struct dense_leaf {
 	size_t rows;
 	uint32_t *output; /* rows, ascending */
+	cop_screened has; /* its d below */
 	float *v;         /* rows x d */
 	float *bias;      /* rows */
-	cop_columns columns;
-	float *weight; /* of the leaf's rows, or NULL */
+	float *weight;    /* of the leaf's rows, or NULL */
 } dense_leaf;
 
 static void dense_fini(dense_leaf *l)
@@ -245,47 +245,56 @@ static void dense_fini(dense_leaf *l)
 	cop_mem_free(l->v);
 	cop_mem_free(l->bias);
 	cop_mem_free(l->weight);
-	cop_columns_fini(&l->columns);
+	cop_screened_fini(&l->has);
 }
 
-/* Room for its rows, the leaf's present weights for those outputs, and the columns. */
-static cop_err dense_init(
-        dense_leaf *l, const cop_tao_state *state, const cop_tao_leaf *leaf, const uint32_t *rows, size_t n)
+/* The leaf's present weights for the outputs at hand. */
+static void dense_start(dense_leaf *l, const cop_tao_leaf *leaf)
 {
-	const cop_dataset *data = state->sample->rows;
-	uint32_t *at = cop_mem_alloc(n, sizeof *at);
-	cop_err err;
+	size_t d = l->has.columns.d;
 
-	l->v = cop_mem_alloc(l->rows * state->d, sizeof *l->v);
-	l->bias = cop_mem_alloc(l->rows, sizeof *l->bias);
-	l->weight = cop_mem_alloc(n, sizeof *l->weight);
-	if (at == NULL || l->v == NULL || l->bias == NULL || l->weight == NULL) {
-		cop_mem_free(at);
-		return COP_ENOMEM;
-	}
-	for (size_t i = 0; i < n; i++) {
-		at[i] = (uint32_t)cop_sample_row(state->sample, rows[i]);
-		l->weight[i] = (float)cop_tao_weight(state, rows[i]);
-	}
 	for (size_t r = 0, q = 0; leaf->start != NULL && q < leaf->rows; q++) {
 		while (r < l->rows && l->output[r] < leaf->output[q])
 			r++;
 		if (r == l->rows || l->output[r] != leaf->output[q])
 			continue;
 		l->bias[r] = leaf->bias[q];
-		for (size_t e = leaf->start[q]; e < leaf->start[q + 1]; e++)
-			l->v[r * state->d + leaf->index[e]] = leaf->v[e];
+		cop_screened_take(&l->has, leaf->start[q + 1] - leaf->start[q], leaf->index + leaf->start[q],
+		        leaf->v + leaf->start[q], l->v + r * d);
 	}
-	err = data->sparse ? cop_columns_from_sparse(&l->columns, n, at, data->d, data->start, data->index, data->value)
-	                   : cop_columns_from_dense(&l->columns, n, at, data->d, data->x);
+}
+
+/* Room for its rows, the start, and the columns. */
+static cop_err dense_init(
+        dense_leaf *l, const cop_tao_state *state, const cop_tao_leaf *leaf, const uint32_t *rows, size_t n)
+{
+	uint32_t *at = cop_mem_alloc(n, sizeof *at);
+	cop_err err = COP_ENOMEM;
+
+	l->bias = cop_mem_alloc(l->rows, sizeof *l->bias);
+	l->weight = cop_mem_alloc(n, sizeof *l->weight);
+	if (at != NULL && l->bias != NULL && l->weight != NULL) {
+		for (size_t i = 0; i < n; i++) {
+			at[i] = (uint32_t)cop_sample_row(state->sample, rows[i]);
+			l->weight[i] = (float)cop_tao_weight(state, rows[i]);
+		}
+		double least = state->sample->task == COP_TASK_CLASSES ? state->set->leaf_alpha : 0;
+		err = cop_screened_init(&l->has, state->sample->rows, n, at, l->weight, least);
+	}
 	cop_mem_free(at);
-	return err;
+	if (err != COP_OK)
+		return err;
+	l->v = cop_mem_alloc(l->rows, l->has.columns.d * sizeof *l->v);
+	if (l->v == NULL)
+		return COP_ENOMEM;
+	dense_start(l, leaf);
+	return COP_OK;
 }
 
 /* The fitted rows as a leaf; output is moved. */
-static cop_err dense_finish(dense_leaf *l, size_t d, cop_tao_leaf *leaf)
+static cop_err dense_finish(dense_leaf *l, cop_tao_leaf *leaf)
 {
-	size_t entries = 0, e = 0;
+	size_t entries = 0, e = 0, d = l->has.columns.d;
 
 	for (size_t k = 0; k < l->rows * d; k++)
 		entries += l->v[k] != 0;
@@ -307,7 +316,7 @@ static cop_err dense_finish(dense_leaf *l, size_t d, cop_tao_leaf *leaf)
 			float v = l->v[r * d + j];
 			if (v == 0)
 				continue;
-			leaf->index[e] = (uint32_t)j;
+			leaf->index[e] = cop_screened_feature(&l->has, j);
 			leaf->v[e++] = v;
 			leaf->norm += fabs((double)v);
 		}
@@ -324,22 +333,24 @@ static cop_err fit_output(dense_leaf *l, const cop_tao_state *state, size_t k, c
 	cop_l1_settings solver = { .lambda = state->set->leaf_alpha / 2,
 		.tolerance = state->set->node_tolerance,
 		.max_steps = state->set->node_steps };
-	cop_err err = cop_l1_linear_fit(&solver, &l->columns, y, l->weight, l->v + k * state->d, &l->bias[k], NULL);
+	const cop_columns *x = &l->has.columns;
+	cop_err err = cop_l1_linear_fit(&solver, x, y, l->weight, l->v + k * x->d, &l->bias[k], NULL);
 
 	return err == COP_ENONFINITE ? COP_OK : err;
 }
 
 /* For the absolute loss the bias becomes the median of what is left. */
-static cop_err shift_to_median(dense_leaf *l, const cop_tao_state *state, size_t k, const float *y)
+static cop_err shift_to_median(dense_leaf *l, size_t k, const float *y)
 {
-	size_t n = l->columns.n;
+	const cop_columns *x = &l->has.columns;
+	size_t n = x->n;
 	float *f = cop_mem_alloc(cop_kernel_pad(n), sizeof *f);
 	weighted *item = cop_mem_alloc(n, sizeof *item);
 
 	if (f != NULL && item != NULL) {
-		for (size_t j = 0; j < state->d; j++)
-			if (l->v[k * state->d + j] != 0)
-				cop_columns_add(&l->columns, j, l->v[k * state->d + j], f);
+		for (size_t j = 0; j < x->d; j++)
+			if (l->v[k * x->d + j] != 0)
+				cop_columns_add(x, j, l->v[k * x->d + j], f);
 		for (size_t i = 0; i < n; i++)
 			item[i] = (weighted){ .value = y[i] - f[i], .weight = (double)l->weight[i] };
 		l->bias[k] = median(n, item);
@@ -367,10 +378,10 @@ static cop_err fit_lassos(
 			y[i] = state->sample->target[cop_sample_row(state->sample, rows[i]) * state->outputs + k];
 		err = fit_output(&l, state, k, y);
 		if (err == COP_OK && state->set->loss == COP_TAO_ABSOLUTE)
-			err = shift_to_median(&l, state, k, y);
+			err = shift_to_median(&l, k, y);
 	}
 	if (err == COP_OK)
-		err = dense_finish(&l, state->d, next);
+		err = dense_finish(&l, next);
 	dense_fini(&l);
 	cop_mem_free(y);
 	return err;
@@ -396,6 +407,13 @@ static cop_err choose_classes(const cop_tao_state *state, const uint32_t *rows, 
 	return err;
 }
 
+static int by_class(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
 /* Of rows[0..n), those of the leaf's classes, with the place of their class in label. */
 static size_t choose_rows(const cop_tao_state *state, const uint32_t *rows, size_t n, const dense_leaf *l,
         uint32_t *kept, uint32_t *label)
@@ -404,13 +422,11 @@ static size_t choose_rows(const cop_tao_state *state, const uint32_t *rows, size
 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t class = state->sample->label[cop_sample_row(state->sample, rows[i])];
-		for (uint32_t r = 0; r < l->rows; r++) {
-			if (l->output[r] != class)
-				continue;
-			kept[m] = rows[i];
-			label[m++] = r;
-			break;
-		}
+		const uint32_t *found = bsearch(&class, l->output, l->rows, sizeof class, by_class);
+		if (found == NULL)
+			continue;
+		kept[m] = rows[i];
+		label[m++] = (uint32_t)(found - l->output);
 	}
 	return m;
 }
@@ -423,7 +439,7 @@ static cop_err run_softmax(const cop_tao_state *state, dense_leaf *l, const uint
 
 	if (l->rows < 2)
 		return COP_OK;
-	cop_err err = cop_l1_softmax_fit(&solver, &l->columns, l->rows, label, l->weight, l->v, l->bias, NULL);
+	cop_err err = cop_l1_softmax_fit(&solver, &l->has.columns, l->rows, label, l->weight, l->v, l->bias, NULL);
 	return err == COP_ENONFINITE ? COP_OK : err;
 }
 
@@ -441,7 +457,7 @@ static cop_err fit_softmax(
 	if (err == COP_OK)
 		err = run_softmax(state, &l, label);
 	if (err == COP_OK)
-		err = dense_finish(&l, state->d, next);
+		err = dense_finish(&l, next);
 	dense_fini(&l);
 	cop_mem_free(kept);
 	cop_mem_free(label);

@@ -81,13 +81,6 @@ void cop_tao_linear_fini(cop_tao_linear *f)
 	*f = (cop_tao_linear){ 0 };
 }
 
-static void spread(const cop_tao_linear *f, size_t d, float *w)
-{
-	memset(w, 0, d * sizeof *w);
-	for (size_t k = 0; k < f->count; k++)
-		w[f->index != NULL ? f->index[k] : k] = f->w[k];
-}
-
 /* ---- the reduced problem ---- */
 
 static void reduced_fini(reduced *r)
@@ -229,20 +222,19 @@ static cop_err fit_oblique(reduced *r, candidate *c)
 	cop_l1_settings solver = {
 		.lambda = set->alpha, .tolerance = set->node_tolerance, .max_steps = set->node_steps
 	};
-	cop_columns columns = { 0 };
+	cop_screened has;
 	float bias = r->node->drawn ? 0 : r->node->f.bias;
 	cop_err err;
 
-	if (r->node->drawn)
-		memset(r->work->w, 0, data->d * sizeof(float));
-	else
-		spread(&r->node->f, data->d, r->work->w);
-	err = data->sparse ? cop_columns_from_sparse(
-	                             &columns, r->care, r->row, data->d, data->start, data->index, data->value)
-	                   : cop_columns_from_dense(&columns, r->care, r->row, data->d, data->x);
-	if (err == COP_OK)
-		err = cop_l1_logistic_fit(&solver, &columns, r->sign, r->weight, r->work->w, &bias, NULL);
-	cop_columns_fini(&columns);
+	memset(r->work->w, 0, data->d * sizeof(float));
+	err = cop_screened_init(&has, data, r->care, r->row, r->weight, set->alpha);
+	if (err == COP_OK && !r->node->drawn)
+		cop_screened_take(&has, r->node->f.count, r->node->f.index, r->node->f.w, r->work->w);
+	if (err == COP_OK) {
+		err = cop_l1_logistic_fit(&solver, &has.columns, r->sign, r->weight, r->work->w, &bias, NULL);
+		cop_screened_spread(&has, data->d, r->work->w);
+	}
+	cop_screened_fini(&has);
 	if (err == COP_OK || err == COP_ENONFINITE)
 		err = cop_tao_linear_set(&c->f, data->d, r->work->w);
 	c->f.bias = bias;

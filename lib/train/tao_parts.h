@@ -12,6 +12,7 @@
 #define COP_TRAIN_TAO_PARTS_H
 
 #include "linalg/kernel.h"
+#include "train/screened.h"
 #include "train/tao.h"
 
 /* <w, x> + bias. Weights of which few are non-zero are stored sparse. */

@@ -153,7 +153,12 @@ def test_softmax_tree_of_sparse_rows_predicts_beside_the_plain_softmax(tmp_path)
                 own = {1 + 2 * (i % 40) + rng.randrange(2), 81 + rng.randrange(10), 101 + rng.randrange(20000)}
                 out.write(f"c{i % 40} ".replace("c", "") + " ".join(f"{j}:1" for j in sorted(own)) + "\n")
     files = ("--train", tmp_path / "train.libsvm", "--test", tmp_path / "test.libsvm")
-    plain = train("--learner", "softmax", "--plain", "--leaf-classes", 0, *files)
+    model = tmp_path / "model"
+    plain = train("--learner", "softmax", "--plain", "--leaf-classes", 0, *files, "--model", model)
+    judged = json.loads(coppice("evaluate", model, files[3], "--json")[0])
+    assert judged["error"] == pytest.approx(plain["test_error"], abs=1e-12)
+    assert judged["top5_error"] <= judged["error"] and judged["covered"] == 1
+    assert 1 < judged["perplexity"] < 3 and judged["smoothed_perplexity"] == pytest.approx(judged["perplexity"])
     for start in ("classes", "rows"):
         tree = train("--learner", "softmax", "--height", 3, "--leaf-classes", 8, "--start", start, *files)
         assert tree["leaves"] > 2 and tree["flops"] < plain["flops"]

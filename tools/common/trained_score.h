@@ -24,6 +24,19 @@ uint32_t cop_trained_score_best(size_t outputs, const double *out);
 COP_CHECK cop_err cop_trained_score_rate(const cop_trees *trees, const cop_encoder *preparation,
         const cop_labelled *rows, size_t n, const uint32_t *row, bool flops, cop_pool *pool, cop_trained_score *out);
 
+/* Of many classes. */
+typedef struct cop_trained_many {
+	double top5;       /* share of rows whose class is not among the five of greatest output */
+	double perplexity; /* over the rows whose class has a probability above 0 */
+	double covered;    /* their share */
+	double smoothed;   /* over all rows, smoothed */
+} cop_trained_many;
+
+/* Of rows with labels. Smoothed: each class of probability 0 gets `smoothing` (> 0), then all are divided by their sum.
+ * COP_ENOMEM. */
+COP_CHECK cop_err cop_trained_score_many(const cop_trees *trees, const cop_encoder *preparation,
+        const cop_labelled *rows, double smoothing, cop_pool *pool, cop_trained_many *out);
+
 /* Keys PREFIX_error and PREFIX_auc, or PREFIX_rmse; prefix may be empty: error, auc, rmse. */
 void cop_trained_score_put(const cop_trained_score *score, const char *prefix, cop_json_writer *json);
 

@@ -11,13 +11,21 @@
 
 #define NAME           "evaluate"
 #define CONFUSION_TEXT 30 /* most classes of a table on a terminal */
+#define MANY           20 /* classes from which on the five best are judged too */
+#define SMOOTHING      1e-6
 
-static const char usage_text[] = "usage: coppice evaluate MODEL FILE [--confusion] [--threads N] [--json]\n\n"
+static const char usage_text[] = "usage: coppice evaluate MODEL FILE [--confusion] [--smoothing E]\n"
+                                 "           [--threads N] [--json]\n\n"
                                  "How well a model that `coppice train` wrote predicts the rows of FILE, which has\n"
                                  "the columns of the training file: share of wrong classes and, of two classes,\n"
-                                 "the area under the ROC curve; or RMSE in the file's unit; parameters, and FLOPs\n"
-                                 "of a prediction.\n\n"
+                                 "the area under the ROC curve; of 20 classes or more also the share of rows whose\n"
+                                 "class is not among the five most probable, and the perplexity over the rows\n"
+                                 "whose class has a probability above 0, and over all rows, smoothed; or RMSE in\n"
+                                 "the file's unit; parameters, and FLOPs of a prediction.\n\n"
                                  "  --confusion   rows by true class (lines) and predicted class (columns) as well\n"
+                                 "  --smoothing E\n"
+                                 "                what each class of probability 0 gets for the smoothed\n"
+                                 "                perplexity, before all are divided by their sum (default 1e-6)\n"
                                  "  --threads N   (default: the processors)\n"
                                  "  --json        one JSON object on standard output\n";
 
@@ -25,10 +33,12 @@ typedef struct evaluation {
 	const char *model_path, *file;
 	bool confusion, json;
 	uint64_t threads;
+	double smoothing;
 	cop_pool *pool;
 	cop_trained *model;
 	cop_labelled rows;
 	cop_trained_score score;
+	cop_trained_many many;
 	uint64_t *counts; /* K x K: true, predicted */
 } evaluation;
 
@@ -59,6 +69,9 @@ static cop_err evaluate(evaluation *e, cop_diag *diag)
 	if (err == COP_OK)
 		err = cop_trained_score_rate(e->model->trees, e->model->preparation, &e->rows, e->rows.data->n, NULL,
 		        true, e->pool, &e->score);
+	if (err == COP_OK && e->rows.classes >= MANY)
+		err = cop_trained_score_many(
+		        e->model->trees, e->model->preparation, &e->rows, e->smoothing, e->pool, &e->many);
 	if (err == COP_OK && e->confusion && e->rows.classes > 0)
 		err = count_confusion(e);
 	if (err != COP_OK)
@@ -91,6 +104,12 @@ static cop_err show_json(const evaluation *e)
 		return err;
 	cop_json_put_unsigned(json, "rows", e->rows.data->n);
 	cop_trained_score_put(&e->score, "", json);
+	if (e->rows.classes >= MANY) {
+		cop_json_put_number(json, "top5_error", e->many.top5);
+		cop_json_put_number(json, "perplexity", e->many.perplexity);
+		cop_json_put_number(json, "covered", e->many.covered);
+		cop_json_put_number(json, "smoothed_perplexity", e->many.smoothed);
+	}
 	cop_json_put_unsigned(json, "parameters", cop_trees_parameters(e->model->trees));
 	cop_json_put_number(json, "flops", e->score.flops);
 	if (e->counts != NULL)
@@ -125,6 +144,9 @@ static void show_text(const evaluation *e)
 		(void)printf("RMSE %.6g", s->rmse);
 	else
 		(void)printf("error %.2f %%", 100.0 * s->error);
+	if (e->rows.classes >= MANY)
+		(void)printf(", top-5 error %.2f %%, perplexity %.4g (%.2f %% covered; smoothed %.4g)",
+		        100.0 * e->many.top5, e->many.perplexity, 100.0 * e->many.covered, e->many.smoothed);
 	if (!isnan(s->auc))
 		(void)printf(", AUC %.4f", s->auc);
 	(void)printf("; %zu parameters, %.0f FLOPs a row\n", cop_trees_parameters(e->model->trees), s->flops);
@@ -136,6 +158,7 @@ static void show_text(const evaluation *e)
 
 static const cop_option rows[] = {
 	{ "confusion", COP_OPTION_FLAG, OF(confusion) },
+	{ "smoothing", COP_OPTION_NUMBER, OF(smoothing), .low = 1e-300, .high = 1.0 },
 	{ "threads", COP_OPTION_WHOLE, OF(threads), 1, COP_POOL_MAX_THREADS },
 	{ "json", COP_OPTION_FLAG, OF(json) },
 	{ .name = NULL },
@@ -143,7 +166,7 @@ static const cop_option rows[] = {
 
 int cop_command_evaluate(int argc, char **argv)
 {
-	evaluation e = { .threads = cop_command_processors() };
+	evaluation e = { .threads = cop_command_processors(), .smoothing = SMOOTHING };
 	const cop_options options = { NAME, usage_text, .sets = { { rows, &e, NULL } } };
 	int status = cop_options_read(&options, argc, argv);
 	if (status != COP_OPTIONS_READ)

@@ -99,11 +99,35 @@ static void test_auc_without_memory_is_refused(void **state)
 	assert_true(isnan(area));
 }
 
+static void test_rank_counts_what_is_predicted_before(void **state)
+{
+	(void)state;
+	const double output[] = { 0.1, 0.4, 0.1, 0.4, 0.0 };
+	const size_t wanted[] = { 2, 0, 3, 1, 4 };
+	for (size_t k = 0; k < 5; k++)
+		assert_int_equal(cop_supervised_rank(5, output, k), wanted[k]);
+	assert_int_equal(cop_supervised_rank(1, output, 0), 0);
+}
+
+static void test_perplexity_is_over_the_covered_rows(void **state)
+{
+	(void)state;
+	const double p[] = { 0.5, 0.0, 0.125, 0.0, 1.0 };
+	double covered = -1.0;
+	assert_true(fabs(cop_supervised_perplexity(5, p, &covered) - pow(16.0, 1.0 / 3.0)) < 1e-12);
+	assert_true(covered == 0.6);
+	assert_true(cop_supervised_perplexity(1, p + 4, &covered) == 1.0 && covered == 1.0);
+	assert_true(isnan(cop_supervised_perplexity(1, p + 1, &covered)) && covered == 0.0);
+	assert_true(isnan(cop_supervised_perplexity(0, p, &covered)) && isnan(covered));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_error_rate_is_the_share_of_other_labels),
 		cmocka_unit_test(test_rmse_is_the_root_of_the_mean_square),
+		cmocka_unit_test(test_rank_counts_what_is_predicted_before),
+		cmocka_unit_test(test_perplexity_is_over_the_covered_rows),
 		cmocka_unit_test(test_auc_is_the_share_of_pairs_in_order),
 		cmocka_unit_test(test_auc_of_scores_in_order_in_reverse_and_of_equals),
 		cmocka_unit_test(test_auc_without_one_of_the_labels_is_not_a_number),
