@@ -231,6 +231,29 @@ static void test_softmax_leaf_holds_the_most_frequent_classes(void **unused)
 	end(&p, &state);
 }
 
+/* beta, which need not be that of any probability. */
+static void test_softmax_class_that_is_lacking_costs_what_is_set(void **unused)
+{
+	(void)unused;
+	static const double given[] = { 0.5, 100, 1e7 };
+	for (size_t c = 0; c < 3; c++) {
+		tao_problem p;
+		cop_tao_state state;
+		begin(&p, &state, COP_TAO_CROSS_ENTROPY, COP_TAO_LINEAR, 9);
+		p.sample.weight = NULL;
+		p.set.leaf_classes = 2;
+		p.set.leaf_alpha = 0.01;
+		p.set.missing = given[c];
+		cop_tao_undo_begin(&state);
+		fit(&state, ROWS);
+		for (size_t i = 0; i < ROWS; i++) {
+			bool known = p.label[i] == state.leaf[0].output[0] || p.label[i] == state.leaf[0].output[1];
+			assert_true(known ? state.loss[i] <= 6 * log(10) + 1e-9 : state.loss[i] == given[c]);
+		}
+		end(&p, &state);
+	}
+}
+
 static void test_softmax_leaf_of_one_class_predicts_it(void **unused)
 {
 	(void)unused;
@@ -277,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_linear_absolute_has_half_the_weight_on_either_side),
 		cmocka_unit_test(test_linear_leaf_heavy_penalty_is_constant),
 		cmocka_unit_test(test_softmax_leaf_holds_the_most_frequent_classes),
+		cmocka_unit_test(test_softmax_class_that_is_lacking_costs_what_is_set),
 		cmocka_unit_test(test_softmax_leaf_of_one_class_predicts_it),
 		cmocka_unit_test(test_linear_leaves_fit_linear_data),
 	};
