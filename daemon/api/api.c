@@ -114,15 +114,16 @@ static api_slot *find_slot(const cop_api *api, uint64_t number)
 static enum MHD_Result respond(cop_api *api, api_slot *slot)
 {
 	cop_api_request *r = &slot->request;
-	bool ok = r->status < 400;
+	/* The personalizer's clients read no other type. */
+	bool plain = r->status < 400 || cop_api_route_is_personalizer(r->route);
 	struct MHD_Response *response =
 	        MHD_create_response_from_buffer(r->answer.length, r->answer.data, MHD_RESPMEM_MUST_COPY);
 	if (response == NULL)
 		return MHD_NO;
 	enum MHD_Result result = MHD_YES;
 	if (r->answer.length > 0)
-		result = MHD_add_response_header(
-		        response, MHD_HTTP_HEADER_CONTENT_TYPE, ok ? "application/json" : "application/problem+json");
+		result = MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+		        plain ? "application/json" : "application/problem+json");
 	if (r->allow != NULL && result == MHD_YES)
 		result = MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, r->allow);
 	if (r->status == MHD_HTTP_UNAUTHORIZED && result == MHD_YES)

@@ -31,8 +31,6 @@ void cop_api_gate_exchange(cop_api_gate *gate, cop_access **access)
 	cop_access_free(past);
 }
 
-static bool is_personalizer(const cop_api_request *r) { return r->route != NULL && r->route->shown >= COP_API_RANKED; }
-
 /* What its first line and headers refuse, whoever sent it. */
 static void check_headers(cop_api_request *r, struct MHD_Connection *connection, const char *path, const char *method)
 {
@@ -45,7 +43,7 @@ static void check_headers(cop_api_request *r, struct MHD_Connection *connection,
 		        "no such path; expected /v1/models, /v1/models/NAME, /v1/models/NAME/VERB or /v1/version");
 		return;
 	}
-	memcpy(is_personalizer(r) ? r->event : r->model, name, sizeof name);
+	memcpy(cop_api_route_is_personalizer(r->route) ? r->event : r->model, name, sizeof name);
 	if (!cop_api_route_takes(r->route, method, &allowed)) {
 		cop_api_request_refuse(r, 405, "bad_method", "expected the method %s", allowed);
 		r->allow = allowed;
@@ -77,7 +75,7 @@ static const char *token_of(struct MHD_Connection *connection)
 /* A token of one model names the personalizer's. */
 static void take_model(cop_api_request *r, const cop_access_entry *entry)
 {
-	if (is_personalizer(r) && entry->models != NULL && strchr(entry->models, ',') == NULL)
+	if (cop_api_route_is_personalizer(r->route) && entry->models != NULL && strchr(entry->models, ',') == NULL)
 		(void)snprintf(r->model, sizeof r->model, "%.*s", COP_CONFIG_NAME_MAX, entry->models);
 }
 
@@ -112,12 +110,12 @@ void cop_api_gate_check(
         cop_api_gate *gate, cop_api_request *r, struct MHD_Connection *connection, const char *path, const char *method)
 {
 	check_headers(r, connection, path, method);
-	if (is_personalizer(r))
+	if (cop_api_route_is_personalizer(r->route))
 		memcpy(r->model, gate->personalizer, sizeof r->model);
 	(void)pthread_mutex_lock(&gate->lock);
 	if (gate->access != NULL)
 		check_token(gate->access, r, token_of(connection));
 	(void)pthread_mutex_unlock(&gate->lock);
-	if (r->status == 0 && is_personalizer(r))
+	if (r->status == 0 && cop_api_route_is_personalizer(r->route))
 		check_personalizer(r);
 }

@@ -290,9 +290,12 @@ static void show_ranking(cop_api_request *r, const void *body, size_t length)
 	size_t size;
 	cop_json_writer *json;
 	const char *chosen = read_ranked(body, length, &found) ? name_at(r, found.a) : NULL;
-	if (chosen == NULL || cop_json_writer_new(COP_JSON_COMPACT, &json) != COP_OK) {
-		cop_api_request_refuse(
-		        r, 500, "internal", "the reply cannot be shown: the event was decided with other actions");
+	if (chosen == NULL) {
+		cop_api_request_refuse(r, 400, "bad_request", "eventId: the event was decided with other actions");
+		return;
+	}
+	if (cop_json_writer_new(COP_JSON_COMPACT, &json) != COP_OK) {
+		cop_api_request_refuse(r, 500, "internal", "no memory");
 		return;
 	}
 	cop_json_begin_object(json);

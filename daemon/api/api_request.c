@@ -106,6 +106,15 @@ static void put_plain_problem(cop_api_request *request)
 	cop_bytes_put(&request->answer, text, sizeof text - 1);
 }
 
+/* Where clients of the personalizer look for it. */
+static void put_error(cop_json_writer *json, const char *code, const char *detail)
+{
+	cop_json_put_object(json, "error");
+	cop_json_put_text(json, "code", code);
+	cop_json_put_text(json, "message", detail);
+	cop_json_end_object(json);
+}
+
 static void put_problem(cop_api_request *request, unsigned status, const char *code, const char *detail)
 {
 	const char *text;
@@ -123,6 +132,8 @@ static void put_problem(cop_api_request *request, unsigned status, const char *c
 	cop_json_put_unsigned(json, "status", status);
 	cop_json_put_text(json, "code", code);
 	cop_json_put_text(json, "detail", detail);
+	if (cop_api_route_is_personalizer(request->route))
+		put_error(json, code, detail);
 	cop_json_end_object(json);
 	if (cop_json_writer_finish(json, &text, &length) == COP_OK)
 		cop_bytes_put(&request->answer, text, length);
@@ -146,7 +157,7 @@ bool cop_api_request_put(cop_api_request *request, uint64_t number, cop_bytes *o
 	cop_wire_fault fault = { .code = COP_WIRE_INTERNAL, .message = "no memory" };
 	uint32_t pairs = 0;
 	cop_err err = COP_OK;
-	if (request->route->shown >= COP_API_RANKED) {
+	if (cop_api_route_is_personalizer(request->route)) {
 		err = cop_api_personalizer_put(request, out, &pairs, &fault);
 	} else if (request->route->post) {
 		cop_bytes_put_u8(&request->body, 0); /* the text's end */
@@ -212,7 +223,7 @@ void cop_api_request_take(cop_api_request *request, bool ok, const void *body, s
 		put_problem(request, cop_api_request_status(error.code), cop_wire_code_text(error.code), error.message);
 		return;
 	}
-	if (request->route->shown >= COP_API_RANKED) {
+	if (cop_api_route_is_personalizer(request->route)) {
 		cop_api_personalizer_take(request, body, length);
 		return;
 	}

@@ -1,6 +1,7 @@
 /* daemon/api/api_request.h: one HTTP request on its way: what came, the verb's body that it becomes, and the answer.
  *
- * Errors are problem details (RFC 9457) with the protocol's code. The listener's thread. */
+ * Errors are problem details (RFC 9457) with the protocol's code; on the personalizer's paths with that service's
+ * `error` too. The listener's thread. */
 #ifndef COP_DAEMON_API_API_REQUEST_H
 #define COP_DAEMON_API_API_REQUEST_H
 

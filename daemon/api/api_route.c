@@ -23,10 +23,10 @@ static const cop_api_route routes[] = {
 };
 #define ROUTES (sizeof routes / sizeof *routes)
 
-/* Whether path is the row's; the part that "*" stands for is *name, of *length bytes. */
-static bool matches(const char *row, const char *path, const char **name, size_t *length)
+/* Whether path is the row's; the part that "*" stands for is *name, of *length bytes. An event's id may hold slashes. */
+static bool matches(const cop_api_route *route, const char *path, const char **name, size_t *length)
 {
-	const char *star = strchr(row, '*');
+	const char *row = route->path, *star = strchr(row, '*');
 	size_t before = star == NULL ? strlen(row) : (size_t)(star - row);
 	*length = 0;
 	if (strncmp(row, path, before) != 0)
@@ -34,7 +34,11 @@ static bool matches(const char *row, const char *path, const char **name, size_t
 	if (star == NULL)
 		return path[before] == '\0';
 	*name = path + before;
-	*length = strcspn(*name, "/");
+	size_t all = strlen(*name), behind = strlen(star + 1);
+	if (!cop_api_route_is_personalizer(route))
+		*length = strcspn(*name, "/");
+	else if (all > behind)
+		*length = all - behind;
 	return *length > 0 && *length <= COP_CONFIG_NAME_MAX && strcmp(star + 1, *name + *length) == 0;
 }
 
@@ -43,7 +47,7 @@ const cop_api_route *cop_api_route_find(const char *path, char found[COP_CONFIG_
 	for (size_t i = 0; i < ROUTES; i++) {
 		const char *name = "";
 		size_t length;
-		if (!matches(routes[i].path, path, &name, &length))
+		if (!matches(&routes[i], path, &name, &length))
 			continue;
 		memcpy(found, name, length);
 		found[length] = '\0';
@@ -61,3 +65,8 @@ bool cop_api_route_takes(const cop_api_route *route, const char *method, const c
 }
 
 const cop_api_route *cop_api_route_at(size_t i) { return i < ROUTES ? &routes[i] : NULL; }
+
+bool cop_api_route_is_personalizer(const cop_api_route *route)
+{
+	return route != NULL && route->shown >= COP_API_RANKED;
+}

@@ -33,6 +33,8 @@ typedef struct cop_api_route {
 const cop_api_route *cop_api_route_find(const char *path, char name[COP_CONFIG_NAME_MAX + 1]);
 /* Whether the row takes the method; `allowed` gets the header Allow. */
 bool cop_api_route_takes(const cop_api_route *route, const char *method, const char **allowed);
+/* Whether the path is the personalizer's; NULL is not. */
+bool cop_api_route_is_personalizer(const cop_api_route *route);
 /* Row i, NULL behind the last: for tests and documents. */
 const cop_api_route *cop_api_route_at(size_t i);
 

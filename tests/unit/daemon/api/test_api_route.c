@@ -48,6 +48,16 @@ static void test_route_model_names_have_a_bound(void **state)
 	assert_int_equal(strlen(model), COP_CONFIG_NAME_MAX);
 }
 
+static void test_route_event_ids_may_hold_slashes(void **state)
+{
+	(void)state;
+	assert_non_null(cop_api_route_find("/personalizer/v1.0/events/a/reward/b/reward", model));
+	assert_string_equal(model, "a/reward/b");
+	assert_null(cop_api_route_find("/personalizer/v1.0/events//reward", model));
+	assert_null(cop_api_route_find("/personalizer/v1.0/events/reward", model));
+	assert_null(cop_api_route_find("/personalizer/v1.0/events/a/rewards", model));
+}
+
 static void test_route_takes_its_methods_alone(void **state)
 {
 	(void)state;
@@ -69,6 +79,7 @@ int main(void)
 		cmocka_unit_test(test_route_of_each_row_is_found),
 		cmocka_unit_test(test_route_of_other_paths_is_none),
 		cmocka_unit_test(test_route_model_names_have_a_bound),
+		cmocka_unit_test(test_route_event_ids_may_hold_slashes),
 		cmocka_unit_test(test_route_takes_its_methods_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
