@@ -1,0 +1,110 @@
+/** Integers beyond 2^53 are bigints. */
+export type Id = string | number | bigint | Uint8Array;
+/** Numbers in order, packed (the quick form), or by name or index. */
+export type Features = readonly number[] | Float32Array | Float64Array | Uint8Array | { readonly [name: string]: unknown };
+export type Mask = readonly (boolean | 0 | 1)[] | Uint8Array;
+
+export interface Context {
+  /** Of this decision; without it decide and rank make one. */
+  id?: Id;
+  x: Features;
+  /** The candidates, for rank. */
+  c?: readonly Features[];
+  mask?: Mask;
+  order?: boolean;
+  probabilities?: boolean;
+  /** What an existing system decided, for an apprentice. */
+  a?: number;
+  p?: number;
+  t?: number;
+  defer?: boolean;
+}
+
+export interface Action {
+  id: Id;
+  /** The arm, or the candidate's place; not of a model with values. */
+  a?: number;
+  p?: number;
+  rev: number;
+  greedy?: boolean;
+  probabilities?: number[];
+  order?: number[];
+  repeated?: true;
+  durable?: false;
+  /** Of a model with values: its own, and those to try. */
+  y?: number;
+  probe?: number[];
+}
+
+export interface SelfContained {
+  x?: Features;
+  c?: Features;
+  a?: number;
+  p?: number;
+  y?: number;
+}
+
+export type Outcome = 'applied' | 'recorded' | 'duplicate' | 'late' | 'unknown';
+export interface Result {
+  id: Id;
+  result: Outcome;
+}
+
+export type Code = 'bad_request' | 'bad_features' | 'bad_loss' | 'unknown_model' | 'unknown_verb' | 'too_large' | 'busy'
+  | 'not_durable' | 'forbidden' | 'internal' | 'apprentice' | 'timeout' | 'closed';
+
+export class CoppiceError extends Error {
+  constructor(code: Code, message: string, id?: Id);
+  /** A later daemon may have more of them: treat those as `internal`. */
+  readonly code: Code;
+  readonly id?: Id;
+}
+
+export interface CallOptions {
+  /** Milliseconds until a call without an answer fails. */
+  timeout?: number;
+  /** Milliseconds until it is sent again; false: never. */
+  retry?: number | false;
+}
+
+export interface ClientOptions extends CallOptions {
+  /** Calls of one message at most. */
+  batch?: number;
+  /** Messages under way of one verb and model. */
+  messages?: number;
+  /** Options of the socket, as the package zeromq has them. */
+  socket?: { [option: string]: unknown };
+}
+
+export class Client {
+  constructor(address: string, options?: ClientOptions);
+  decide(model: string, context: Context, options?: CallOptions): Promise<Action>;
+  rank(model: string, context: Context & { c: readonly Features[] }, options?: CallOptions): Promise<Action>;
+  feedback(model: string, id: Id, loss: number | readonly [number, number], more?: SelfContained,
+    options?: CallOptions): Promise<Result>;
+  activate(model: string, id: Id, options?: CallOptions): Promise<Result>;
+  explain(model: string, what: { id: Id } | { x: Features; mask?: Mask; c?: readonly Features[]; t?: number },
+    options?: CallOptions): Promise<{ [key: string]: unknown }>;
+  status(model?: string, options?: CallOptions): Promise<{ [key: string]: unknown }>;
+  close(): void;
+}
+
+export interface Feedback extends SelfContained {
+  id: Id;
+  loss: number | readonly [number, number];
+}
+
+export class Publisher {
+  /** kind: contexts or feedback. name: of 1 to 60 bytes, this publisher's own. */
+  constructor(address: string, kind: 'ctx' | 'fb', name: string, options?: { timeout?: number });
+  /** The items in one message, once the daemon has subscribed. */
+  publish(model: string, ...items: readonly (({ id: Id } & Context) | Feedback)[]): Promise<void>;
+  close(): void;
+}
+
+export class Actions implements AsyncIterable<Action> {
+  /** queue: messages that wait to be read. */
+  constructor(address: string, model: string, options?: { queue?: number });
+  [Symbol.asyncIterator](): AsyncIterator<Action>;
+  close(): void;
+}

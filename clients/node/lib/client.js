@@ -1,0 +1,241 @@
+// Requests over one DEALER socket. A call waits in the queue of its verb and model until a message takes it, with all
+// that wait beside it, as one batch where the verb has one. Each message has a number, its seq, by which its reply is found. Of a
+// message that gets no reply in time the calls go back to their queue and are sent again under their ids, so the daemon
+// makes no second decision and learns no second loss; a late reply to the earlier message still counts. A call ends
+// once: by a reply, by its time-out, or by close().
+'use strict';
+const { randomUUID } = require('node:crypto');
+const { Dealer } = require('zeromq');
+const { CoppiceError } = require('./errors');
+const { checkId, outgoing, plainFeatures, pack, unpack } = require('./wire');
+const { Actions, Publisher } = require('./streams');
+
+const BATCHES = new Set(['decide', 'rank', 'feedback']);
+const AGAIN = new Set(['busy', 'not_durable']); // nothing was learned yet: the same is sent again
+const DEFAULTS = { timeout: 10000, retry: 500, batch: 64, messages: 4 };
+const SEND_WAIT = 100; // milliseconds that a message waits for a connection before its calls are looked at again
+
+class Client {
+  #endpoint;
+  #options;
+  #socket;
+  #queues = new Map(); // verb and model -> {verb, model, calls, sent}
+  #messages = new Map(); // seq -> a message that was sent
+  #seq = 0;
+  #sending = false;
+  #closed = false;
+
+  constructor(endpoint, options = {}) {
+    this.#endpoint = endpoint;
+    this.#options = { ...DEFAULTS, ...options };
+    this.#socket = new Dealer({
+      immediate: true, linger: 0, sendTimeout: SEND_WAIT, reconnectInterval: 20, reconnectMaxInterval: 1000,
+      heartbeatInterval: 5000, heartbeatTimeout: 15000, ...this.#options.socket,
+    });
+    this.#socket.connect(endpoint);
+    this.#receive();
+  }
+
+  /** A decision for the context; without an id it gets one. */
+  async decide(model, context, options) {
+    return this.#ask('decide', model, outgoing({ ...context, id: context.id ?? randomUUID() }), context.id, options);
+  }
+
+  async rank(model, context, options) {
+    return this.#ask('rank', model, outgoing({ ...context, id: context.id ?? randomUUID() }), context.id, options);
+  }
+
+  async feedback(model, id, loss, more = {}, options = undefined) {
+    return this.#ask('feedback', model, outgoing({ ...more, id, loss }), id, options);
+  }
+
+  async activate(model, id, options) {
+    return this.#ask('activate', model, { id: checkId(id) }, id, options);
+  }
+
+  /** what: {id} or {x, mask?, c?}. */
+  async explain(model, what, options) {
+    const body = { ...what };
+    if (what.id !== undefined) body.id = checkId(what.id);
+    if (what.x !== undefined) body.x = plainFeatures(what.x);
+    if (Array.isArray(what.c)) body.c = what.c.map(plainFeatures);
+    return this.#ask('explain', model, body, what.id, options);
+  }
+
+  async status(model = '', options) {
+    return this.#ask('status', model, {}, undefined, options);
+  }
+
+  /** Every call that has no answer yet is refused with the code `closed`. */
+  close() {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const queue of this.#queues.values())
+      for (const call of [...queue.calls]) this.#fail(call, new CoppiceError('closed', 'the client was closed'));
+    for (const message of [...this.#messages.values()]) {
+      clearTimeout(message.timer);
+      for (const call of message.calls) this.#fail(call, new CoppiceError('closed', 'the client was closed'));
+    }
+    this.#messages.clear();
+    this.#socket.close();
+  }
+
+  /* ---- calls ---- */
+
+  #ask(verb, model, body, id, options = {}) {
+    if (this.#closed) return Promise.reject(new CoppiceError('closed', 'the client was closed'));
+    const { timeout, retry } = { ...this.#options, ...options };
+    const bytes = pack(body); // what cannot be packed is refused here
+    return new Promise((resolve, reject) => {
+      const call = { body, bytes, id, resolve, reject, retry, sends: 0, done: false };
+      call.timer = setTimeout(() => this.#fail(call,
+        new CoppiceError('timeout', `no answer of ${this.#endpoint} within ${timeout} ms; is coppiced running?`, id)), timeout);
+      this.#queue(verb, model).calls.push(call);
+      this.#flushSoon();
+    });
+  }
+
+  get #pause() {
+    return this.#options.retry || DEFAULTS.retry;
+  }
+
+  #queue(verb, model) {
+    const key = `${verb} ${model}`;
+    if (!this.#queues.has(key)) this.#queues.set(key, { verb, model, calls: [], sent: 0 });
+    return this.#queues.get(key);
+  }
+
+  #succeed(call, reply) {
+    if (call.done) return;
+    call.done = true;
+    clearTimeout(call.timer);
+    delete reply.seq;
+    if (call.id !== undefined && reply.id !== undefined) reply.id = call.id;
+    call.resolve(reply);
+  }
+
+  #fail(call, error) {
+    if (call.done) return;
+    call.done = true;
+    clearTimeout(call.timer);
+    call.reject(error);
+  }
+
+  /* ---- messages ---- */
+
+  #flushSoon() {
+    if (this.#sending || this.#closed) return;
+    this.#sending = true;
+    setImmediate(() => this.#flush().finally(() => {
+      this.#sending = false;
+      if (this.#next() !== undefined) this.#flushSoon(); // a call that came behind the last look
+    }));
+  }
+
+  /** A queue with calls and room for another message; undefined: there is none. */
+  #next() {
+    for (const queue of this.#queues.values()) {
+      queue.calls = queue.calls.filter(call => !call.done);
+      if (queue.calls.length > 0 && queue.sent < this.#options.messages) return queue;
+    }
+    return undefined;
+  }
+
+  async #flush() {
+    for (let queue; !this.#closed && (queue = this.#next()) !== undefined;) {
+      const count = BATCHES.has(queue.verb) ? Math.min(queue.limit ?? this.#options.batch, queue.calls.length) : 1;
+      const message = { queue, seq: this.#seq++, calls: queue.calls.splice(0, count) };
+      this.#messages.set(message.seq, message); // before the reply can come
+      queue.sent++;
+      message.counted = true;
+      try {
+        await this.#socket.send(frames(message));
+      } catch (error) {
+        this.#messages.delete(message.seq);
+        this.#uncount(message);
+        if (error.code === 'EAGAIN') queue.calls.unshift(...message.calls); // there is no connection
+        else for (const call of message.calls) this.#fail(call, error);
+        continue;
+      }
+      const sends = Math.max(...message.calls.map(call => call.sends++));
+      if (this.#messages.has(message.seq))
+        message.timer = setTimeout(() => this.#unanswered(message), this.#pause * 2 ** Math.min(sends, 4));
+    }
+  }
+
+  #uncount(message) {
+    if (message.counted) message.queue.sent--;
+    message.counted = false;
+  }
+
+  /** Its calls are sent again; the message stays known as long as one of them waits, for its reply may be late. */
+  #unanswered(message) {
+    this.#uncount(message);
+    const waiting = message.calls.filter(call => !call.done);
+    if (waiting.length === 0) {
+      this.#messages.delete(message.seq);
+      return;
+    }
+    message.queue.calls.unshift(...waiting.filter(call => call.retry !== false));
+    message.timer = setTimeout(() => this.#messages.delete(message.seq), this.#options.timeout).unref();
+    this.#flushSoon();
+  }
+
+  async #receive() {
+    try {
+      for await (const [status, body] of this.#socket) {
+        const reply = readable(body);
+        const message = this.#messages.get(reply?.seq);
+        if (message === undefined) continue; // every call of it has its answer
+        this.#messages.delete(reply.seq);
+        clearTimeout(message.timer);
+        this.#uncount(message);
+        this.#settle(message, status.toString() === 'ok', reply);
+        this.#flushSoon();
+      }
+    } catch (error) {
+      if (!this.#closed) throw error;
+    }
+  }
+
+  #settle(message, ok, reply) {
+    if (!ok && reply.code === 'too_large' && message.calls.length > 1) {
+      message.queue.limit = Math.max(1, message.calls.length >> 1);
+      message.queue.calls.unshift(...message.calls.filter(call => !call.done));
+      return;
+    }
+    message.calls.forEach((call, i) => {
+      const own = ok && BATCHES.has(message.queue.verb) ? reply.items[i] : reply;
+      if (own.code === undefined) this.#succeed(call, own);
+      else if (AGAIN.has(own.code) && call.retry !== false) this.#later(message.queue, call);
+      else this.#fail(call, new CoppiceError(own.code, own.message, call.id));
+    });
+  }
+
+  #later(queue, call) {
+    setTimeout(() => {
+      if (call.done) return;
+      queue.calls.push(call);
+      this.#flushSoon();
+    }, this.#pause).unref();
+  }
+}
+
+/** undefined: no MessagePack. */
+function readable(body) {
+  try {
+    return unpack(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** {items: [...], seq}, its items already packed; or the one body with seq. */
+function frames({ queue: { verb, model }, seq, calls }) {
+  if (!BATCHES.has(verb)) return [verb, model, pack({ ...calls[0].body, seq })];
+  const head = Buffer.from('\x82\xa5items\xdd\0\0\0\0', 'latin1'), tail = pack('seq');
+  head.writeUInt32BE(calls.length, head.length - 4);
+  return [`${verb}_batch`, model, Buffer.concat([head, ...calls.map(call => call.bytes), tail, pack(seq)])];
+}
+
+module.exports = { Client, CoppiceError, Actions, Publisher };
