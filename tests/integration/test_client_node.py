@@ -3,13 +3,14 @@ again (10 times; 100 with COPPICE_TORTURE)."""
 
 import json
 import os
+import re
 import subprocess
 import threading
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from conftest import DEADLINE, model, program
+from conftest import DEADLINE, model, program, section
 from npm_packages import installed
 
 CLIENT = Path(__file__).resolve().parents[2] / "clients" / "node"
@@ -19,13 +20,53 @@ KILLS = 100 if os.environ.get("COPPICE_TORTURE") else 10
 @pytest.fixture
 def client():
     files = [str(path.relative_to(CLIENT)) for folder in ("lib", "test") for path in (CLIENT / folder).iterdir()]
-    return installed(CLIENT, "client", *files)
+    return installed(CLIENT, "client", "README.md", "tsconfig.json", *files)
 
 
 def records(one, *args):
     command = [program("COPPICE"), "journal", "dump", str(one.state), "--json", *args]
     text = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=True).stdout
     return [json.loads(line) for line in text.splitlines()]
+
+
+def run(client, *command, **variables):
+    result = subprocess.run(command, cwd=client, capture_output=True, text=True, timeout=DEADLINE, env={**os.environ, **variables})
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+def count(output, what):
+    """A figure of the last lines of Node's test runner."""
+    return int(re.search(rf"^\S+ {what} (\d+)$", output, re.M)[1])
+
+
+def test_client_batches_and_sends_again(client):
+    output = run(client, "node", "--test", "test/messages.test.js")
+    assert count(output, "pass") >= 12 and count(output, "fail") == 0
+
+
+def test_client_of_a_live_daemon(daemon, client):
+    one = daemon(start=False)
+    addresses = {name: one.ipc(name) for name in ("requests", "contexts", "feedback", "actions")}
+    sockets = {("requests" if name == "requests" else f"{name}_bind"): [address] for name, address in addresses.items()}
+    one.write_config(
+        model(unheard_age="1h") + section("sockets", sockets) +
+        model("r", learner="rank", arms=None, trees=None, height=None, features=0, max_candidates=4))
+    one.start()
+    variables = {f"COPPICE_{name.upper()}": address for name, address in addresses.items()}
+    output = run(client, "node", "--test", "test/live.test.js", **variables)
+    assert count(output, "pass") >= 7 and count(output, "fail") == 0
+
+
+def test_client_types_are_those_that_it_has(client):
+    run(client, "node_modules/.bin/tsc", "--noEmit", "-p", ".")
+
+
+def test_client_is_packed_with_what_it_needs(client, tmp_path):
+    (packed,) = json.loads(run(client, "npm", "pack", "--json", "--pack-destination", str(tmp_path)))
+    assert (tmp_path / packed["filename"]).exists()
+    assert {file["path"] for file in packed["files"]} == {
+        "package.json", "README.md", *(f"lib/{path.name}" for path in (CLIENT / "lib").iterdir())}
 
 
 def test_client_over_kills_loses_nothing_and_does_nothing_twice(daemon, client):

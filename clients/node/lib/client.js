@@ -204,18 +204,19 @@ class Client {
       message.queue.calls.unshift(...message.calls.filter(call => !call.done));
       return;
     }
+    const again = [];
     message.calls.forEach((call, i) => {
       const own = ok && BATCHES.has(message.queue.verb) ? reply.items[i] : reply;
       if (own.code === undefined) this.#succeed(call, own);
-      else if (AGAIN.has(own.code) && call.retry !== false) this.#later(message.queue, call);
+      else if (AGAIN.has(own.code) && call.retry !== false) again.push(call);
       else this.#fail(call, new CoppiceError(own.code, own.message, call.id));
     });
+    if (again.length > 0) this.#later(message.queue, again);
   }
 
-  #later(queue, call) {
+  #later(queue, calls) {
     setTimeout(() => {
-      if (call.done) return;
-      queue.calls.push(call);
+      queue.calls.push(...calls);
       this.#flushSoon();
     }, this.#pause).unref();
   }

@@ -1,0 +1,34 @@
+// What the types allow and what they refuse; only compiled, never run.
+import { Action, Actions, Client, CoppiceError, Publisher, Result } from '../lib/client';
+
+export async function allowed(): Promise<void> {
+  const client = new Client('tcp://127.0.0.1:5590', { timeout: 1000, retry: false, socket: { curveServerKey: 'x' } });
+  const action: Action = await client.decide('m', { id: 2n ** 63n, x: new Float32Array(3), mask: [1, 0, true] });
+  const ranked = await client.rank('r', { x: { hour: 7, User: { name: 'tom' } }, c: [{ kind: 'news' }], order: true });
+  const result: Result = await client.feedback('m', action.id, [0, 1], { x: [1], a: 0, p: 0.5 }, { retry: 100 });
+  const place: number | undefined = ranked.order?.[0];
+  if (result.result === 'applied' && place === 0) await client.activate('m', action.id);
+  await client.explain('m', { id: 'a' });
+  await client.explain('m', { x: [1, 2] });
+  const publisher = new Publisher('tcp://127.0.0.1:5591', 'ctx', 'web');
+  await publisher.publish('m', { id: 1, x: [1] }, { id: 2, x: [2] });
+  for await (const one of new Actions('tcp://127.0.0.1:5593', 'm')) console.log(one.a?.toFixed(), one.id);
+  try {
+    await client.status();
+  } catch (error) {
+    if (error instanceof CoppiceError && error.code === 'not_durable') throw error;
+  }
+}
+
+export async function refused(client: Client): Promise<void> {
+  // @ts-expect-error: a context has features
+  await client.decide('m', { id: 1 });
+  // @ts-expect-error: rank needs candidates
+  await client.rank('m', { id: 1, x: [1] });
+  // @ts-expect-error: no such id
+  await client.activate('m', { a: 1 });
+  // @ts-expect-error: a loss is a number
+  await client.feedback('m', 1, 'good');
+  // @ts-expect-error: streams carry contexts and feedback
+  new Publisher('tcp://127.0.0.1:5591', 'act', 'web');
+}
