@@ -1,6 +1,7 @@
-"""clients/node against live daemons: its own tests, and visits without a pause while the daemon is killed and started
+"""clients/node against live daemons: its own tests, the Express example, and visits without a pause while the daemon is killed and started
 again (10 times; 100 with COPPICE_TORTURE)."""
 
+import http.client
 import json
 import os
 import re
@@ -13,14 +14,15 @@ import pytest
 from conftest import DEADLINE, model, program, section
 from npm_packages import installed
 
-CLIENT = Path(__file__).resolve().parents[2] / "clients" / "node"
+ROOT = Path(__file__).resolve().parents[2]
+CLIENT = ROOT / "clients" / "node"
 KILLS = 100 if os.environ.get("COPPICE_TORTURE") else 10
 
 
 @pytest.fixture
 def client():
     files = [str(path.relative_to(CLIENT)) for folder in ("lib", "test") for path in (CLIENT / folder).iterdir()]
-    return installed(CLIENT, "client", "README.md", "tsconfig.json", *files)
+    return installed(CLIENT, "clients/node", "README.md", "tsconfig.json", *files)
 
 
 def records(one, *args):
@@ -99,3 +101,35 @@ def test_client_over_kills_loses_nothing_and_does_nothing_twice(daemon, client):
     assert sorted(decisions) == ids and set(decisions.values()) == {1}
     applied = Counter(record["id"] for record in records(one, "--type", "feedback") if record["r"] == 0)
     assert sorted(applied) == ids and set(applied.values()) == {1}
+
+
+def test_express_example_decides_and_learns(daemon, client):
+    folder = installed(ROOT / "examples" / "express", "examples/express", "offers.js")
+    one = daemon(model("offers", features=0))
+    command = ["node", "offers.js", one.ipc("requests"), "0"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as service:
+        try:
+            host = service.stdout.readline().strip().removeprefix("http://")
+
+            def ask(path, body, status=200):
+                connection = http.client.HTTPConnection(host, timeout=DEADLINE)
+                connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+                response = connection.getresponse()
+                assert response.status == status
+                return json.loads(response.read())
+
+            bought = 0
+            for i in range(300):
+                offer = ask("/offer", {"country": "de" if i % 2 else "fr", "hour": i % 24, "member": i % 3 == 0})
+                wanted = "a gift" if i % 2 else "free delivery"
+                if offer["offer"] == wanted:
+                    bought += i >= 200
+                    assert ask(f"/offer/{offer['id']}/bought", {}) == {"result": "applied"}
+                else:
+                    assert one.client().feedback("offers", offer["id"], 1) == "applied"  # as at the window's end
+            assert bought > 60  # of 100; a third without learning
+            assert ask("/offer/never/bought", {}, 404) == {"result": "unknown"}
+            service.terminate()
+            assert service.wait(DEADLINE) == 0
+        finally:
+            service.kill()
