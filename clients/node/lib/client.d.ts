@@ -99,7 +99,8 @@ export class Publisher {
   constructor(address: string, kind: 'ctx' | 'fb', name: string, options?: { timeout?: number });
   /** The items in one message, once the daemon has subscribed. */
   publish(model: string, ...items: readonly (({ id: Id } & Context) | Feedback)[]): Promise<void>;
-  close(): void;
+  /** After what was published has been sent. */
+  close(): Promise<void>;
 }
 
 export class Actions implements AsyncIterable<Action> {

@@ -13,6 +13,7 @@ const { Actions, Publisher } = require('./streams');
 const BATCHES = new Set(['decide', 'rank', 'feedback']);
 const AGAIN = new Set(['busy', 'not_durable']); // nothing was learned yet: the same is sent again
 const DEFAULTS = { timeout: 10000, retry: 500, batch: 64, messages: 4 };
+const LACKING = { code: 'internal', message: 'the reply lacks an item' };
 const SEND_WAIT = 100; // milliseconds that a message waits for a connection before its calls are looked at again
 
 class Client {
@@ -206,7 +207,7 @@ class Client {
     }
     const again = [];
     message.calls.forEach((call, i) => {
-      const own = ok && BATCHES.has(message.queue.verb) ? reply.items[i] : reply;
+      const own = ok && BATCHES.has(message.queue.verb) ? reply.items?.[i] ?? LACKING : reply;
       if (own.code === undefined) this.#succeed(call, own);
       else if (AGAIN.has(own.code) && call.retry !== false) again.push(call);
       else this.#fail(call, new CoppiceError(own.code, own.message, call.id));

@@ -36,7 +36,9 @@ class Publisher {
     return step;
   }
 
-  close() {
+  /** After what was published has been sent. */
+  async close() {
+    await this.#last;
     this.#socket.close();
   }
 

@@ -81,6 +81,6 @@ test('contexts published at once bring all their actions, and nothing is lost', 
   assert.equal(after.decisions - before.decisions, 2000);
   assert.deepEqual([after.contexts.lost, after.feedback_stream.lost, after.contexts.received], [0, 0, 2000]);
   subscription.close();
-  publisher.close();
-  rewards.close();
+  await publisher.close();
+  await rewards.close();
 }));

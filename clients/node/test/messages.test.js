@@ -2,9 +2,9 @@
 'use strict';
 const assert = require('node:assert/strict');
 const test = require('node:test');
-const { Router } = require('zeromq');
+const { Publisher: Pub, Router, Subscriber } = require('zeromq');
 const { decode, encode } = require('@msgpack/msgpack');
-const { Client, CoppiceError } = require('../lib/client');
+const { Actions, Client, CoppiceError, Publisher } = require('../lib/client');
 const { checkId, pack, unpack } = require('../lib/wire');
 
 /** answer(verb, body, count, model): [status, body] or undefined for none. All messages are in `got`. */
@@ -135,4 +135,51 @@ test('integers keep their value both ways', () => {
     assert.equal(unpack(pack({ id: checkId(id) })).id, id);
   for (const id of [2n ** 64n - 1n, 2n ** 53n, -(2n ** 63n)]) assert.equal(unpack(pack({ id: checkId(id) })).id, id);
   assert.equal(pack(checkId(17))[0], 0xcf); // an integer of 64 bits, which is the same id as 17 in one byte
+});
+
+async function listen(address, topic) {
+  const socket = new Subscriber({ linger: 0 });
+  await socket.bind(address);
+  socket.subscribe(topic);
+  return socket;
+}
+
+test('a publisher waits for the subscription, also for that of a daemon that comes back, and counts on', async () => {
+  const first = await listen('tcp://127.0.0.1:*', 'ctx.');
+  const address = first.lastEndpoint;
+  const publisher = new Publisher(address, 'ctx', 'web', { timeout: 20000 });
+  publisher.publish('m', { id: 1, x: [1] }, { id: 2, x: [2] });
+  const [topic, body] = await first.receive();
+  assert.equal(topic.toString(), 'ctx.m');
+  assert.deepEqual(unpack(body).map(({ id, src, n }) => [id, src, n]), [[1, 'web.ctx', 0], [2, 'web.ctx', 1]]);
+  first.close();
+  const gone = new Publisher(address, 'fb', 'web', { timeout: 500 });
+  await assert.rejects(gone.publish('m', { id: 1, loss: 0 }), { code: 'timeout' });
+  await gone.close();
+  const second = await listen(address, 'ctx.');
+  await publisher.publish('m', { id: 3, x: [3] });
+  assert.deepEqual([3, 'web.ctx', 2], (({ id, src, n }) => [id, src, n])(unpack((await second.receive())[1])));
+  second.close();
+  await publisher.close();
+});
+
+test('a subscription has the actions of its model alone, one after the other', async () => {
+  const daemon = new Pub({ linger: 0 });
+  await daemon.bind('tcp://127.0.0.1:*');
+  const actions = new Actions(daemon.lastEndpoint, 'front');
+  let done = false;
+  const sender = (async () => {
+    while (!done) {
+      await daemon.send(['act.front-page', encode({ id: 'of another model' })]);
+      await daemon.send(['act.front', encode([{ id: 1, a: 0 }, { id: 2, a: 1 }])]);
+      await new Promise(resolve => setTimeout(resolve, 5)); // the pace of trying until the subscription has come
+    }
+  })();
+  const seen = [];
+  for await (const action of actions) if (seen.push(action.id) === 4) break;
+  done = true;
+  await sender;
+  assert.deepEqual(seen, [1, 2, 1, 2]);
+  actions.close();
+  daemon.close();
 });
