@@ -67,13 +67,16 @@ export interface CallOptions {
   retry?: number | false;
 }
 
-export interface ClientOptions extends CallOptions {
+export interface SocketOptions {
+  /** Options of the socket, as the package zeromq has them: curveServerKey, curvePublicKey, curveSecretKey, ... */
+  socket?: { [option: string]: unknown };
+}
+
+export interface ClientOptions extends CallOptions, SocketOptions {
   /** Calls of one message at most. */
   batch?: number;
   /** Messages under way of one verb and model. */
   messages?: number;
-  /** Options of the socket, as the package zeromq has them. */
-  socket?: { [option: string]: unknown };
 }
 
 export class Client {
@@ -96,7 +99,7 @@ export interface Feedback extends SelfContained {
 
 export class Publisher {
   /** kind: contexts or feedback. name: of 1 to 60 bytes, this publisher's own. */
-  constructor(address: string, kind: 'ctx' | 'fb', name: string, options?: { timeout?: number });
+  constructor(address: string, kind: 'ctx' | 'fb', name: string, options?: { timeout?: number } & SocketOptions);
   /** The items in one message, once the daemon has subscribed. */
   publish(model: string, ...items: readonly (({ id: Id } & Context) | Feedback)[]): Promise<void>;
   /** After what was published has been sent. */
@@ -105,7 +108,7 @@ export class Publisher {
 
 export class Actions implements AsyncIterable<Action> {
   /** queue: messages that wait to be read. */
-  constructor(address: string, model: string, options?: { queue?: number });
+  constructor(address: string, model: string, options?: { queue?: number } & SocketOptions);
   [Symbol.asyncIterator](): AsyncIterator<Action>;
   close(): void;
 }

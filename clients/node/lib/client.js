@@ -1,8 +1,8 @@
 // Requests over one DEALER socket. A call waits in the queue of its verb and model until a message takes it, with all
-// that wait beside it, as one batch where the verb has one. Each message has a number, its seq, by which its reply is found. Of a
-// message that gets no reply in time the calls go back to their queue and are sent again under their ids, so the daemon
-// makes no second decision and learns no second loss; a late reply to the earlier message still counts. A call ends
-// once: by a reply, by its time-out, or by close().
+// that wait beside it, as one batch where the verb has one. Each message has a number, its seq, by which its reply is
+// found. Of a message that gets no reply in time the calls go back to their queue and are sent again under their ids,
+// so the daemon makes no second decision and learns no second loss; a late reply to the earlier message still counts.
+// A call ends once: by a reply, by its time-out, or by close(). What has ended leaves its queue before it is sent.
 'use strict';
 const { randomUUID } = require('node:crypto');
 const { Dealer } = require('zeromq');
@@ -20,7 +20,7 @@ class Client {
   #endpoint;
   #options;
   #socket;
-  #queues = new Map(); // verb and model -> {verb, model, calls, sent}
+  #queues = new Map(); // verb and model -> {verb, model, calls, sent, stale: some of the calls have ended}
   #messages = new Map(); // seq -> a message that was sent
   #seq = 0;
   #sending = false;
@@ -88,10 +88,10 @@ class Client {
     const { timeout, retry } = { ...this.#options, ...options };
     const bytes = pack(body); // what cannot be packed is refused here
     return new Promise((resolve, reject) => {
-      const call = { body, bytes, id, resolve, reject, retry, sends: 0, done: false };
+      const call = { body, bytes, id, resolve, reject, retry, sends: 0, done: false, queue: undefined };
       call.timer = setTimeout(() => this.#fail(call,
         new CoppiceError('timeout', `no answer of ${this.#endpoint} within ${timeout} ms; is coppiced running?`, id)), timeout);
-      this.#queue(verb, model).calls.push(call);
+      put(this.#queue(verb, model), 'push', [call]);
       this.#flushSoon();
     });
   }
@@ -102,24 +102,19 @@ class Client {
 
   #queue(verb, model) {
     const key = `${verb} ${model}`;
-    if (!this.#queues.has(key)) this.#queues.set(key, { verb, model, calls: [], sent: 0 });
+    if (!this.#queues.has(key)) this.#queues.set(key, { verb, model, calls: [], sent: 0, stale: false });
     return this.#queues.get(key);
   }
 
   #succeed(call, reply) {
-    if (call.done) return;
-    call.done = true;
-    clearTimeout(call.timer);
+    if (!end(call)) return;
     delete reply.seq;
     if (call.id !== undefined && reply.id !== undefined) reply.id = call.id;
     call.resolve(reply);
   }
 
   #fail(call, error) {
-    if (call.done) return;
-    call.done = true;
-    clearTimeout(call.timer);
-    call.reject(error);
+    if (end(call)) call.reject(error);
   }
 
   /* ---- messages ---- */
@@ -136,7 +131,8 @@ class Client {
   /** A queue with calls and room for another message; undefined: there is none. */
   #next() {
     for (const queue of this.#queues.values()) {
-      queue.calls = queue.calls.filter(call => !call.done);
+      if (queue.stale) queue.calls = queue.calls.filter(call => !call.done);
+      queue.stale = false;
       if (queue.calls.length > 0 && queue.sent < this.#options.messages) return queue;
     }
     return undefined;
@@ -146,6 +142,7 @@ class Client {
     for (let queue; !this.#closed && (queue = this.#next()) !== undefined;) {
       const count = BATCHES.has(queue.verb) ? Math.min(queue.limit ?? this.#options.batch, queue.calls.length) : 1;
       const message = { queue, seq: this.#seq++, calls: queue.calls.splice(0, count) };
+      for (const call of message.calls) call.queue = undefined;
       this.#messages.set(message.seq, message); // before the reply can come
       queue.sent++;
       message.counted = true;
@@ -154,7 +151,7 @@ class Client {
       } catch (error) {
         this.#messages.delete(message.seq);
         this.#uncount(message);
-        if (error.code === 'EAGAIN') queue.calls.unshift(...message.calls); // there is no connection
+        if (error.code === 'EAGAIN') put(queue, 'unshift', message.calls); // there is no connection
         else for (const call of message.calls) this.#fail(call, error);
         continue;
       }
@@ -177,7 +174,7 @@ class Client {
       this.#messages.delete(message.seq);
       return;
     }
-    message.queue.calls.unshift(...waiting.filter(call => call.retry !== false));
+    put(message.queue, 'unshift', waiting.filter(call => call.retry !== false));
     message.timer = setTimeout(() => this.#messages.delete(message.seq), this.#options.timeout).unref();
     this.#flushSoon();
   }
@@ -202,7 +199,7 @@ class Client {
   #settle(message, ok, reply) {
     if (!ok && reply.code === 'too_large' && message.calls.length > 1) {
       message.queue.limit = Math.max(1, message.calls.length >> 1);
-      message.queue.calls.unshift(...message.calls.filter(call => !call.done));
+      put(message.queue, 'unshift', message.calls);
       return;
     }
     const again = [];
@@ -217,10 +214,26 @@ class Client {
 
   #later(queue, calls) {
     setTimeout(() => {
-      queue.calls.push(...calls);
+      put(queue, 'push', calls);
       this.#flushSoon();
     }, this.#pause).unref();
   }
+}
+
+/** Calls that have not ended and do not wait already begin to wait: behind the others (push) or before them (unshift). */
+function put(queue, how, calls) {
+  const waiting = calls.filter(call => !call.done && call.queue === undefined);
+  for (const call of waiting) call.queue = queue;
+  queue.calls[how](...waiting);
+}
+
+/** False: it has ended before. */
+function end(call) {
+  if (call.done) return false;
+  call.done = true;
+  clearTimeout(call.timer);
+  if (call.queue !== undefined) call.queue.stale = true;
+  return true;
 }
 
 /** undefined: no MessagePack. */

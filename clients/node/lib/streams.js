@@ -6,6 +6,8 @@ const { Subscriber, XPublisher } = require('zeromq');
 const { CoppiceError } = require('./errors');
 const { outgoing, pack, unpack } = require('./wire');
 
+const RECONNECTS = { reconnectInterval: 20, reconnectMaxInterval: 1000 }; // milliseconds
+
 class Publisher {
   #socket;
   #kind;
@@ -17,13 +19,13 @@ class Publisher {
   #last = Promise.resolve(); // messages leave one after the other
 
   /** kind: 'ctx' or 'fb'. name: of 1 to 60 bytes. */
-  constructor(endpoint, kind, name, { timeout = 10000 } = {}) {
+  constructor(endpoint, kind, name, { timeout = 10000, socket = {} } = {}) {
     if (kind !== 'ctx' && kind !== 'fb') throw new TypeError("kind: expected 'ctx' or 'fb'");
     this.#kind = kind;
     this.#src = `${name}.${kind}`;
     this.#timeout = timeout;
     if (Buffer.byteLength(this.#src) > 64) throw new TypeError('name: expected at most 60 bytes');
-    this.#socket = new XPublisher({ linger: 1000, noDrop: true, reconnectInterval: 20, reconnectMaxInterval: 1000 });
+    this.#socket = new XPublisher({ linger: 1000, noDrop: true, ...RECONNECTS, ...socket });
     this.#socket.connect(endpoint);
     this.#watch();
   }
@@ -78,9 +80,9 @@ class Actions {
   #socket;
   #topic;
 
-  constructor(endpoint, model, { queue = 100000 } = {}) {
+  constructor(endpoint, model, { queue = 100000, socket = {} } = {}) {
     this.#topic = `act.${model}`;
-    this.#socket = new Subscriber({ receiveHighWaterMark: queue, reconnectInterval: 20, reconnectMaxInterval: 1000, linger: 0 });
+    this.#socket = new Subscriber({ receiveHighWaterMark: queue, linger: 0, ...RECONNECTS, ...socket });
     this.#socket.connect(endpoint);
     this.#socket.subscribe(this.#topic);
   }

@@ -10,7 +10,7 @@ export async function allowed(): Promise<void> {
   if (result.result === 'applied' && place === 0) await client.activate('m', action.id);
   await client.explain('m', { id: 'a' });
   await client.explain('m', { x: [1, 2] });
-  const publisher = new Publisher('tcp://127.0.0.1:5591', 'ctx', 'web');
+  const publisher = new Publisher('tcp://127.0.0.1:5591', 'ctx', 'web', { timeout: 100, socket: { sendHighWaterMark: 10 } });
   await publisher.publish('m', { id: 1, x: [1] }, { id: 2, x: [2] });
   for await (const one of new Actions('tcp://127.0.0.1:5593', 'm')) console.log(one.a?.toFixed(), one.id);
   try {
