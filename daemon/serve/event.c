@@ -55,6 +55,8 @@ static void put_action(const cop_event_scope *scope, const cop_wire_context *con
 		action.probability = cop_learner_viewed(cop_model_learner(served->model)).p;
 		action.probability_count = context->arms;
 	}
+	if (!action.value && decision->arm < served->config->arm_name_list.count)
+		action.arm = served->config->arm_name_list.items[decision->arm];
 	if (action.value) {
 		action.y = cop_model_value(served->model, decision->y);
 		action.density = settings->learner.feedback == COP_VALUE_BINS;

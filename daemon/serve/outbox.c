@@ -82,24 +82,12 @@ cop_err cop_outbox_put(cop_outbox *outbox, cop_outbox_item item, zmq_msg_t *to, 
 	return COP_OK;
 }
 
-static void mark_action(cop_bytes *out, const void *body, size_t length)
-{
-	cop_wire_action action;
-	if (cop_wire_reply_is_error(body, length) ||
-	        cop_wire_reply_action_decode(body, length, &action, NULL) != COP_OK) {
-		cop_wire_put_raw(out, body, length);
-		return;
-	}
-	action.durable = false;
-	cop_wire_reply_action_put(out, &action);
-}
-
 static void mark_each(cop_bytes *out, cop_wire_items *items)
 {
 	const void *item;
 	size_t length;
 	while (cop_wire_items_next(items, &item, &length))
-		mark_action(out, item, length);
+		cop_wire_reply_action_mark(out, item, length);
 }
 
 /* An action, a batch of them, or (on streams) an array of them. */
@@ -116,7 +104,7 @@ static void mark_decision(cop_bytes *out, const void *body, size_t length)
 		cop_wire_put_array(out, items.count);
 		mark_each(out, &items);
 	} else {
-		mark_action(out, body, length);
+		cop_wire_reply_action_mark(out, body, length);
 	}
 }
 

@@ -22,6 +22,8 @@ void cop_wire_reply_action_put(cop_bytes *bytes, const cop_wire_action *action)
 		cop_wire_put_key_unsigned(bytes, "rev", action->rev);
 	} else {
 		cop_wire_put_key_unsigned(bytes, "a", action->a);
+		if (action->arm != NULL)
+			cop_wire_put_key_text(bytes, "arm", action->arm);
 		cop_wire_put_key_double(bytes, "p", action->p);
 		cop_wire_put_key_unsigned(bytes, "rev", action->rev);
 		cop_wire_put_key_bool(bytes, "greedy", action->greedy);
@@ -156,6 +158,23 @@ cop_err cop_wire_reply_action_decode(const void *body, size_t length, cop_wire_a
 	uint32_t need = 1U << ID | 1U << REV;
 	need |= out->value ? 1U << PROBE : 1U << A | 1U << P;
 	return cop_wire_keys_need(&keys, need);
+}
+
+void cop_wire_reply_action_mark(cop_bytes *bytes, const void *body, size_t length)
+{
+	cop_wire_action action;
+	cop_wire_cursor cursor;
+	size_t count;
+	cop_wire_cursor_init(&cursor, body, length);
+	if (cop_wire_reply_action_decode(body, length, &action, NULL) != COP_OK || !action.durable ||
+	        cop_wire_cursor_map(&cursor, &count) != COP_OK) {
+		cop_wire_put_raw(bytes, body, length);
+		return;
+	}
+	cop_wire_put_map(bytes, count + 1);
+	size_t left = cop_wire_cursor_left(&cursor);
+	cop_wire_put_raw(bytes, (const uint8_t *)body + (length - left), left);
+	cop_wire_put_key_bool(bytes, "durable", false);
 }
 
 static cop_err read_result(cop_wire_cursor *cursor, cop_wire_result *out, cop_wire_fault *fault)

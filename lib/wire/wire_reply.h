@@ -14,6 +14,7 @@ typedef struct cop_wire_action {
 	cop_event_id id;
 	bool value;      /* a value (y, probe), not an arm (a, p, greedy) */
 	size_t a;        /* from 0 */
+	const char *arm; /* its name; NULL: it has none (decoded: always) */
 	double p;        /* in (0, 1]; values: density at y, per unit of value */
 	bool density;    /* values: there is one */
 	bool greedy;     /* the arm of the lowest predicted loss */
@@ -32,6 +33,8 @@ typedef struct cop_wire_action {
 
 /* Appends one map. */
 void cop_wire_reply_action_put(cop_bytes *bytes, const cop_wire_action *action);
+/* Appends the encoded action (length bytes) with `durable: false`, the rest as it is; what is no action as it came. */
+void cop_wire_reply_action_mark(cop_bytes *bytes, const void *body, size_t length);
 /* `{id, result}`; seq may be NULL. */
 void cop_wire_reply_result_put(
         cop_bytes *bytes, const cop_event_id *id, cop_wire_result result, const cop_wire_seq *seq);

@@ -237,6 +237,18 @@ def test_reload_takes_new_names(daemon, tmp_path):
     assert client.ok("explain", "m", {"x": X})["arm"] in "xyz"
 
 
+def test_answers_carry_the_arms_name(daemon, tmp_path):
+    names = tmp_path / "arms.txt"
+    names.write_text("left\nmiddle\nright\n")
+    client = daemon(model(arm_names=names) + model("n")).client()
+    for i in range(20):
+        answer = client.decide("m", i, X)
+        assert answer["arm"] == ("left", "middle", "right")[answer["a"]]
+    items = client.ok("decide_batch", "m", {"items": [{"id": 50, "x": X}, {"id": 0, "x": X}]})["items"]
+    assert all("arm" in item for item in items) and items[1]["repeated"]
+    assert "arm" not in client.decide("n", 1, X)
+
+
 @pytest.mark.parametrize("broken", ["model {", model(epsilon=7) + model("n", arms=1), None])
 def test_reload_of_a_broken_file_is_refused_and_changes_nothing(daemon, broken):
     one = daemon(model(policy="epsilon", epsilon=0.5))

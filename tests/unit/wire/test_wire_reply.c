@@ -1,6 +1,8 @@
 /* wire_reply: what the daemon writes is what its clients read, bit for bit. */
 #include "support.h"
 
+#include <string.h>
+
 #include "wire/wire_reply.h"
 #include "wire_fixture.h"
 
@@ -210,10 +212,51 @@ static void test_replies_reuse_their_buffer(void **state)
 	cop_bytes_fini(&bytes);
 }
 
+/* Lists that only the encoder knows stay, and a second mark adds nothing. */
+static void test_action_marked_as_not_durable_keeps_the_rest(void **state)
+{
+	(void)state;
+	static const uint32_t order[] = { 2, 0, 1 };
+	static const double probability[] = { 0.25, 0.25, 0.5 };
+	cop_wire_action action = { .a = 2,
+		.arm = "blue",
+		.p = 0.5,
+		.rev = 3,
+		.durable = true,
+		.order = order,
+		.order_count = 3,
+		.probability = probability,
+		.probability_count = 3 };
+	cop_bytes whole, marked, again;
+	cop_bytes_init(&whole);
+	cop_bytes_init(&marked);
+	cop_bytes_init(&again);
+	cop_event_id_from_unsigned(&action.id, 7);
+	cop_wire_seq_from_unsigned(&action.seq, 9);
+	cop_wire_reply_action_put(&whole, &action);
+	cop_wire_reply_action_mark(&marked, whole.data, whole.length);
+	assert_int_equal(marked.length, whole.length + 1 + strlen("durable") + 1);
+	assert_int_equal(marked.data[0], whole.data[0] + 1); /* pairs of a small map */
+	assert_memory_equal(marked.data + 1, whole.data + 1, whole.length - 1);
+	cop_wire_action read;
+	assert_int_equal(cop_wire_reply_action_decode(marked.data, marked.length, &read, NULL), COP_OK);
+	assert_true(!read.durable && read.a == 2 && read.rev == 3);
+	cop_wire_reply_action_mark(&again, marked.data, marked.length);
+	assert_int_equal(again.length, marked.length);
+	assert_memory_equal(again.data, marked.data, marked.length);
+	cop_bytes_clear(&again);
+	cop_wire_reply_action_mark(&again, "\xa1x", 2); /* no action */
+	assert_int_equal(again.length, 2);
+	cop_bytes_fini(&whole);
+	cop_bytes_fini(&marked);
+	cop_bytes_fini(&again);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_action_arm_written_is_read_back),
+		cmocka_unit_test(test_action_marked_as_not_durable_keeps_the_rest),
 		cmocka_unit_test(test_action_value_written_is_read_back),
 		cmocka_unit_test(test_result_written_is_read_back),
 		cmocka_unit_test(test_error_written_is_read_back),
