@@ -145,13 +145,13 @@ def test_latent_model_shows_its_splits_and_starts_a_hard_tree(small, tmp_path):
 
 
 def test_softmax_tree_of_sparse_rows_predicts_beside_the_plain_softmax(tmp_path):
-    """40 classes, each with two words of its own and ten that all have."""
+    """40 classes in eight groups: a word of the group, one of the class, one that any may have, and a rare one."""
     rng = random.Random(5)
     for name, rows in (("train", 1200), ("test", 400)):
         with open(tmp_path / f"{name}.libsvm", "w", encoding="ascii") as out:
             for i in range(rows):
-                own = {1 + 2 * (i % 40) + rng.randrange(2), 81 + rng.randrange(10), 101 + rng.randrange(20000)}
-                out.write(f"c{i % 40} ".replace("c", "") + " ".join(f"{j}:1" for j in sorted(own)) + "\n")
+                own = {1 + i % 40 // 5, 11 + i % 40, 61 + rng.randrange(10), 101 + rng.randrange(20000)}
+                out.write(f"{i % 40} " + " ".join(f"{j}:1" for j in sorted(own)) + "\n")
     files = ("--train", tmp_path / "train.libsvm", "--test", tmp_path / "test.libsvm")
     model = tmp_path / "model"
     plain = train("--learner", "softmax", "--plain", "--leaf-classes", 0, *files, "--model", model)
@@ -162,7 +162,7 @@ def test_softmax_tree_of_sparse_rows_predicts_beside_the_plain_softmax(tmp_path)
     for start in ("classes", "rows"):
         tree = train("--learner", "softmax", "--height", 3, "--leaf-classes", 8, "--start", start, *files)
         assert tree["leaves"] > 2 and tree["flops"] < plain["flops"]
-        assert tree["test_error"] < 0.02 + plain["test_error"]
+        assert tree["test_error"] < 0.06 + plain["test_error"]
     assert plain["leaves"] == 1 and plain["test_error"] < 0.05
     assert "softmax is for classes" in coppice("train", "--learner", "softmax", "--task", "regression", *files,
                                                status=None)[1]
