@@ -1,0 +1,51 @@
+"""A client of coppiced: decisions and their feedback over ZeroMQ. README.md has a first program."""
+
+from ._answers import Action, Result
+from ._asyncio import AsyncClient
+from ._blocking import Client
+from ._errors import (
+    BadFeatures,
+    BadLoss,
+    BadRequest,
+    Busy,
+    Closed,
+    CoppiceError,
+    Forbidden,
+    Internal,
+    NotDecided,
+    NotDurable,
+    RequestError,
+    Timeout,
+    TooLarge,
+    UnknownModel,
+    UnknownVerb,
+)
+from ._socket import CurveKeys
+from ._streams import Actions, Publisher
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Action",
+    "Actions",
+    "AsyncClient",
+    "BadFeatures",
+    "BadLoss",
+    "BadRequest",
+    "Busy",
+    "Client",
+    "Closed",
+    "CoppiceError",
+    "CurveKeys",
+    "Forbidden",
+    "Internal",
+    "NotDecided",
+    "NotDurable",
+    "Publisher",
+    "RequestError",
+    "Result",
+    "Timeout",
+    "TooLarge",
+    "UnknownModel",
+    "UnknownVerb",
+]
