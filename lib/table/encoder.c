@@ -240,6 +240,17 @@ cop_err cop_encoder_category(cop_encoder *p, size_t column, const char *text, si
 	return err;
 }
 
+void cop_encoder_forget_classes(cop_encoder *p)
+{
+	cop_name_table_fini(&p->classes);
+	cop_name_table_init(&p->classes);
+	p->numbered = false;
+	p->regression = true;
+	p->scale_target = false;
+	p->target_shift = 0;
+	p->target_range = 1;
+}
+
 size_t cop_encoder_features(const cop_encoder *p) { return p->d; }
 
 size_t cop_encoder_classes(const cop_encoder *p) { return p->classes.count; }

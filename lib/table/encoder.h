@@ -67,6 +67,10 @@ void cop_encoder_apply_row(const cop_encoder *preparation, float *x);
 double cop_encoder_to_scale(const cop_encoder *preparation, double target);
 double cop_encoder_from_scale(const cop_encoder *preparation, double value);
 
+/* The target is a number from now on, unscaled, whatever its classes were: of models that predict other values than the
+ * file holds. */
+void cop_encoder_forget_classes(cop_encoder *preparation);
+
 size_t cop_encoder_features(const cop_encoder *preparation); /* d */
 size_t cop_encoder_classes(const cop_encoder *preparation);  /* K; 0: regression */
 /* "age", "colour=red", "age=?" (says that it is missing), or "x3" by the place of the column from 0 (libsvm: by the

@@ -43,7 +43,8 @@ typedef struct cop_table_settings {
 COP_CHECK cop_err cop_table_read_training(const char *path, const cop_table_settings *settings, cop_dataset **data,
         cop_encoder **preparation, cop_diag *diag);
 /* Reads another file with it; rows are unscaled. labelled false: the target column may be missing altogether (one
- * column less), and so may be fields of it; such targets, and classes that training did not show, are NaN.
+ * column less), and so may be fields of it; such targets, classes that training did not show, and text in place of
+ * a number to predict are NaN.
  * COP_ESHAPE: other columns. COP_EFORMAT also: a class that training did not show. */
 COP_CHECK cop_err cop_table_read(
         const char *path, const cop_encoder *preparation, bool labelled, cop_dataset **data, cop_diag *diag);

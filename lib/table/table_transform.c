@@ -227,7 +227,10 @@ static cop_err take_target(const later *l, double *target)
 		        &l->r, COP_ENONFINITE, field, "is no number that can be held; expected at most 3.4e38");
 	if (!l->p->regression)
 		return take_class(l, field, kind, target);
-	return kind == COP_FIELD_NUMBER ? COP_OK : cop_csv_wrong_field(l->r.csv, field, l->r.diag);
+	if (kind == COP_FIELD_NUMBER)
+		return COP_OK;
+	*target = (double)NAN;
+	return l->labelled ? cop_csv_wrong_field(l->r.csv, field, l->r.diag) : COP_OK;
 }
 
 static cop_err read_rows(later *l)

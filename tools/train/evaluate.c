@@ -61,6 +61,12 @@ static cop_err count_confusion(evaluation *e)
 static cop_err evaluate(evaluation *e, cop_diag *diag)
 {
 	cop_err err = cop_trained_load(e->model_path, &e->model, diag);
+	if (err == COP_OK && cop_encoder_classes(e->model->preparation) == 0 &&
+	        cop_trees_outputs(e->model->trees) > 1) {
+		cop_diag_of(diag, e->model_path, "predicts %zu values of a row, expected a class or one value",
+		        cop_trees_outputs(e->model->trees));
+		err = COP_ESHAPE;
+	}
 	if (err == COP_OK)
 		err = cop_labelled_rows_read(e->file, e->model->preparation, true, &e->rows, diag);
 	if (err != COP_OK)

@@ -15,8 +15,8 @@
 
 static const char usage_text[] = "usage: coppice predict MODEL FILE [OPTION ...]\n\n"
                                  "Writes a line for each row of FILE: what the model that `coppice train` wrote\n"
-                                 "predicts. FILE has the columns of the training file; the one that was to be\n"
-                                 "predicted may be missing.\n\n"
+                                 "predicts, or z0,z1: where the map of `coppice embed` puts it. FILE has the\n"
+                                 "columns of the training file; the one that was to be predicted may be missing.\n\n"
                                  "  --out FILE        write there (.gz, .zst: compressed) instead of standard\n"
                                  "                    output\n"
                                  "  --probabilities   classes: the probability of each as well\n"
@@ -63,12 +63,23 @@ static void put_number(cop_bytes *text, const char *before, int digits, double v
 	put(text, word);
 }
 
+/* Numbers that a row's prediction is; 0: it is a class. */
+static size_t values_of(const predicting *p)
+{
+	return cop_encoder_classes(p->model->preparation) > 0 ? 0 : cop_trees_outputs(p->model->trees);
+}
+
 static void put_header(predicting *p)
 {
 	const cop_encoder *preparation = p->model->preparation;
 	char word[300];
 	(void)snprintf(word, sizeof word, "%.250s", cop_encoder_target(preparation));
-	put_field(&p->text, word);
+	if (values_of(p) < 2)
+		put_field(&p->text, word);
+	for (size_t k = 0; k < values_of(p) && values_of(p) > 1; k++) {
+		(void)snprintf(word, sizeof word, "%sz%zu", k > 0 ? "," : "", k);
+		put(&p->text, word);
+	}
 	for (size_t k = 0; k < cop_encoder_classes(preparation) && p->probabilities; k++) {
 		(void)snprintf(word, sizeof word, "p(%.250s)", cop_encoder_class(preparation, k));
 		put(&p->text, ",");
@@ -89,8 +100,8 @@ static void put_row(predicting *p, size_t i)
 	const double *out = p->outputs + i * outputs;
 	if (classes > 0)
 		put_field(&p->text, cop_encoder_class(preparation, cop_trained_score_best(outputs, out)));
-	else
-		put_number(&p->text, "", 9, out[0]);
+	for (size_t k = 0; k < values_of(p); k++)
+		put_number(&p->text, k > 0 ? "," : "", 9, out[k]);
 	for (size_t k = 0; k < classes && p->probabilities; k++)
 		put_number(&p->text, ",", 6, out[k]);
 	for (size_t t = 0; t < cop_trees_count(p->model->trees) && p->leaves; t++) {
@@ -112,12 +123,16 @@ static void json_array(cop_json_writer *json, const char *key) { cop_json_put_ar
 
 static void json_prediction(const predicting *p, size_t i, cop_json_writer *json)
 {
-	size_t outputs = cop_trees_outputs(p->model->trees);
+	size_t outputs = cop_trees_outputs(p->model->trees), values = values_of(p);
 	const double *out = p->outputs + i * outputs;
-	if (cop_encoder_classes(p->model->preparation) > 0)
+	if (values == 0)
 		cop_json_text(json, cop_encoder_class(p->model->preparation, cop_trained_score_best(outputs, out)));
-	else
-		cop_json_number(json, out[0]);
+	if (values > 1)
+		cop_json_begin_array(json);
+	for (size_t k = 0; k < values; k++)
+		cop_json_number(json, out[k]);
+	if (values > 1)
+		cop_json_end_array(json);
 }
 
 static void json_probabilities(const predicting *p, cop_json_writer *json)
