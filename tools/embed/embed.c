@@ -12,6 +12,7 @@
 #include "tools/common/command.h"
 #include "tools/common/labelled_rows.h"
 #include "view/trained.h"
+#include "view/view_embedding.h"
 
 #define NAME       COP_EMBED_NAME
 #define NEIGHBOURS 3.0 /* for each unit of perplexity */
@@ -220,6 +221,66 @@ static cop_err write_rows(const embedding *e, cop_diag *diag)
 	return cop_stream_close(stream, diag);
 }
 
+/* ---- the page ---- */
+
+static const char **name_classes(const embedding *e)
+{
+	const char **names = cop_mem_alloc(e->rows.classes, sizeof *names);
+	for (size_t k = 0; names != NULL && k < e->rows.classes; k++)
+		names[k] = cop_encoder_class(e->preparation, k);
+	return names;
+}
+
+/* Before the preparation forgets the classes. */
+static cop_err draw(embedding *e, cop_bytes *page)
+{
+	char figures[300];
+	const cop_tree_embedding_result *r = &e->result;
+	cop_trees *trees;
+	cop_err err = make_trees(e, &trees);
+	if (err != COP_OK)
+		return err;
+	const char **names = name_classes(e);
+	cop_trained model = { .preparation = e->preparation, .trees = trees };
+	(void)snprintf(figures, sizeof figures,
+	        "%s, %zu rows, lambda %.6g: objective %.6g (embedding %.6g), direct fit %.6g (%.6g), free embedding "
+	        "%.6g",
+	        cop_embed_methods[e->o->fit.method], e->rows.data->n, e->o->fit.lambda, r->joint_part.objective,
+	        r->joint_part.embedding, r->direct_part.objective, r->direct_part.embedding, r->free_objective);
+	const cop_view_embedding what = { .model = &model,
+		.rows = e->rows.data,
+		.z = r->joint_z,
+		.free_z = r->free_z,
+		.label = e->rows.label,
+		.classes = e->rows.classes,
+		.class_name = names,
+		.title = e->o->train,
+		.figures = figures };
+	err = names != NULL ? cop_view_embedding_html(&what, page) : COP_ENOMEM;
+	cop_mem_free(names);
+	cop_trees_free(trees);
+	return err;
+}
+
+static cop_err write_page(embedding *e, cop_diag *diag)
+{
+	cop_bytes page;
+	cop_stream *stream;
+	cop_bytes_init(&page);
+	cop_err err = draw(e, &page);
+	if (err != COP_OK)
+		cop_diag_of(diag, e->o->html, "%s", cop_err_text(err));
+	else
+		err = cop_stream_open_replace(e->o->html, &stream, diag);
+	if (err == COP_OK) {
+		err = cop_stream_write(stream, page.data, page.length); /* close has the reason */
+		cop_err end = cop_stream_close(stream, diag);
+		err = err == COP_OK ? end : err;
+	}
+	cop_bytes_fini(&page);
+	return err;
+}
+
 static cop_err run(embedding *e, cop_diag *diag)
 {
 	const cop_embed_options *o = e->o;
@@ -240,6 +301,8 @@ static cop_err run(embedding *e, cop_diag *diag)
 	err = show(e);
 	if (err == COP_OK && o->out != NULL)
 		err = write_rows(e, diag);
+	if (err == COP_OK && o->html != NULL)
+		err = write_page(e, diag);
 	if (err == COP_OK && o->model != NULL)
 		err = make_model(e);
 	if (err == COP_OK && o->model != NULL)

@@ -29,6 +29,8 @@ static const char usage_text[] = "usage: coppice embed --train FILE [OPTION ...]
                                  "  --theta T            coarseness of the sums over far rows, 0: exact\n"
                                  "                       (default 0.5)\n"
                                  "  --model OUT          write the tree there (coppice predict maps new rows)\n"
+                                 "  --html OUT           write a page there: the rows in the plane, the tree, and\n"
+                                 "                       each leaf's region and features\n"
                                  "  --out FILE           write a line for each row there: both coordinates, and\n"
                                  "                       those without a tree\n"
                                  "  --seed S             of every random choice (default 1)\n"
@@ -63,6 +65,7 @@ static const cop_option rows[] = {
 	{ "sweeps", COP_OPTION_WHOLE, OF(fit.tree.iterations), 1, 10000 },
 	{ "theta", COP_OPTION_NUMBER, OF(fit.theta), .low = 0.0, .high = 2.0 },
 	{ "model", COP_OPTION_TEXT, OF(model) },
+	{ "html", COP_OPTION_TEXT, OF(html) },
 	{ "out", COP_OPTION_TEXT, OF(out) },
 	{ "seed", COP_OPTION_WHOLE, OF(seed), 0, UINT64_MAX },
 	{ "threads", COP_OPTION_WHOLE, OF(threads), 1, COP_POOL_MAX_THREADS },

@@ -8,7 +8,7 @@
 #define COP_EMBED_NAME "embed"
 
 typedef struct cop_embed_options {
-	const char *train, *model, *out;
+	const char *train, *model, *html, *out;
 	cop_table_settings table;
 	cop_tree_embedding_settings fit;
 	double perplexity;
