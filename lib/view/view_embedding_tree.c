@@ -112,6 +112,11 @@ static void put_region(page *p, size_t leaf, double x, double y)
 		        y + REGION - scale * (at[1] - p->low[1]));
 	}
 	put_html(p->out, "\"/>\n");
+	for (size_t c = 0; c < corners && corners < 3; c++) /* a hull without area would hardly be seen */
+		cop_tree_phrases_put(p->out,
+		        "<rect x=\"%.1f\" y=\"%.1f\" width=\"5\" height=\"5\" style=\"fill:var(--accent)\"/>\n",
+		        x - 0.5 * REGION + scale * (z[2 * (size_t)p->hull[c]] - p->low[0]) - 2.5,
+		        y + REGION - scale * (z[2 * (size_t)p->hull[c] + 1] - p->low[1]) - 2.5);
 }
 
 static void put_bars(page *p, size_t leaf, double x, double y)
