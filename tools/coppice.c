@@ -10,7 +10,7 @@ static const cop_command commands[] = {
 	{ "predict", "write a trained model's predictions of a file's rows", cop_command_predict },
 	{ "evaluate", "judge how well a trained model predicts a file's rows", cop_command_evaluate },
 	{ "export", "write a trained model as C source", cop_command_export },
-	{ "embed", "draw labelled rows in the plane, with a tree that maps new rows there", cop_command_embed },
+	{ "embed", "put labelled rows into the plane, with a tree that maps new ones", cop_command_embed },
 	{ "convert", "write a bandit log in another format, or make one of labelled rows", cop_command_convert },
 	{ "inspect", "show what a checkpoint or model holds: text, JSON, dot, a page", cop_command_inspect },
 	{ "ctl", "ask a running daemon: status, explain, checkpoint, reload", cop_command_ctl },

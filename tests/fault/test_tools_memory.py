@@ -46,6 +46,7 @@ COMMANDS = {
     "predict": "predict tree rows.csv --probabilities --leaves --json",
     "evaluate": "evaluate tree rows.csv --confusion --threads 1",
     "export": "export --c tree --json",
+    "embed": "embed --train rows.csv --height 1 --rounds 1 --sweeps 1 --threads 1 --model map --html map.html --out places --json",
     "journal_stat": "journal stat state --json",
     "journal_verify": "journal verify state",
     "journal_dump": "journal dump state --json",

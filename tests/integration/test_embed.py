@@ -6,6 +6,7 @@ import io
 import json
 import math
 import random
+import re
 import subprocess
 from pathlib import Path
 
@@ -74,6 +75,15 @@ def test_rows_with_names_of_classes_and_without_them_are_mapped(tmp_path):
     assert "expected a class or one value" in coppice(
         "evaluate", tmp_path / "m", tmp_path / "bare.csv", status=1)[1]
     assert "embed" in coppice("inspect", tmp_path / "m")[0]
+
+
+def test_page_has_every_row_and_leaf_and_loads_nothing(satimage, tmp_path):
+    leaves = embed("--train", satimage, "--height", 2, "--rounds", 1, "--html", tmp_path / "page.html")["leaves"]
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<circle") == 2 * 400 and page.count("<polygon") <= leaves
+    assert sum(int(n) for n in re.findall(r">leaf \d+: (\d+) rows<", page)) == 400
+    assert "<script" not in page and "http" not in page.replace("http-equiv", "")
+    assert page.rstrip().endswith("</html>")
 
 
 def test_wrong_options_and_files_are_refused(tmp_path):

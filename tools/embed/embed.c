@@ -298,8 +298,7 @@ static cop_err run(embedding *e, cop_diag *diag)
 		cop_diag_of(diag, o->train, "%s", cop_err_text(err));
 		return err;
 	}
-	err = show(e);
-	if (err == COP_OK && o->out != NULL)
+	if (o->out != NULL)
 		err = write_rows(e, diag);
 	if (err == COP_OK && o->html != NULL)
 		err = write_page(e, diag);
@@ -307,7 +306,7 @@ static cop_err run(embedding *e, cop_diag *diag)
 		err = make_model(e);
 	if (err == COP_OK && o->model != NULL)
 		err = cop_trained_save(e->model, o->model, diag);
-	return err;
+	return err == COP_OK ? show(e) : err;
 }
 
 int cop_command_embed(int argc, char **argv)
