@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, cast
+from typing import List, Optional, cast
 
 from ._messages import Body, Id
 

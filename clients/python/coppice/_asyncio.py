@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from types import TracebackType
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Iterable, List, Mapping, Optional, Sequence, Tuple, Type, Union
 
 import zmq
 

@@ -10,7 +10,7 @@ any of the tries is the answer. The last chance is the call's deadline."""
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Callable, Deque, Dict, List, Optional, Tuple
+from typing import Callable, Deque, Dict, List, Optional, Tuple
 
 from ._errors import CoppiceError, Timeout, error_of
 from ._messages import Body, batch, unpack, with_seq
